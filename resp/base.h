@@ -1,0 +1,123 @@
+/* What all floors share: status codes, the allocation hook, the intrusive
+ * list. Includes nothing of ours; needs no libc beyond the two headers. */
+#ifndef HF_BASE_H
+#define HF_BASE_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* The functions that a shared library exports; everything else is hidden. */
+#if defined(__GNUC__)
+#define HF_API __attribute__((visibility("default")))
+#else
+#define HF_API
+#endif
+
+/* Code, name and text together. Whatever does not leave the caller with what
+ * it asked for is negative, so that `rc < 0` and `rc != 0` both find it; the
+ * two positive codes mean "not an error, call again".
+ *
+ * -1 .. -99 are ordinary refusals, -100 and below failures of the world. */
+#define HF_STATUS_MAP(X)                                                      \
+    X(HF_OK, 0, "ok")                                                         \
+    X(HF_RESP_MORE, 1, "more bytes are needed")                               \
+    X(HF_RESP_ROOM, 2, "the tape needs more room")                            \
+    X(HF_TIMEOUT, -1, "the lock was not to be had in the time allowed")       \
+    X(HF_NOT_OWNER, -2, "this owner does not hold the lock")                  \
+    X(HF_LOST, -3, "the lock was lost while it was held")                     \
+    X(HF_CANCELLED, -4, "the wait was cancelled")                             \
+    X(HF_E_CONNECT, -100, "the server cannot be reached")                     \
+    X(HF_E_TLS, -101, "TLS failed")                                           \
+    X(HF_E_AUTH, -102, "the server refused the user or the password")         \
+    X(HF_E_SERVER, -103, "the server answered with an error")                 \
+    X(HF_E_PROTOCOL, -104, "what the server sent is not RESP")                \
+    X(HF_E_LIMIT, -105, "a limit was reached")                                \
+    X(HF_E_NOMEM, -106, "out of memory")                                      \
+    X(HF_E_INVAL, -107, "an argument is not valid")                           \
+    X(HF_E_NOREPLY, -108, "no answer in time; the server may still do it")    \
+    X(HF_E_TYPE, -109, "the value is of another type")                        \
+    X(HF_E_FORKED, -110, "the client belongs to the parent process")          \
+    X(HF_E_CLOSED, -111, "the client was closed")                             \
+    X(HF_E_SYSTEM, -112, "the operating system refused")
+
+typedef enum hf_status {
+#define HF_STATUS_ENUM(name, value, text) name = value,
+    HF_STATUS_MAP(HF_STATUS_ENUM)
+#undef HF_STATUS_ENUM
+} hf_status;
+
+/* hf_status_text - one line about a status, in English, never NULL.
+ * hf_status_name - its name as spelled above ("HF_E_CONNECT").
+ * Static memory. Any thread. */
+HF_API const char *hf_status_text(hf_status status);
+HF_API const char *hf_status_name(hf_status status);
+
+/* The allocation hook: one function that does all three.
+ *   ptr NULL          allocate `size` bytes
+ *   size 0            free `ptr`, return NULL
+ *   else              resize, contents kept up to the smaller size
+ * `old` is the size that the block was last given. It may fail (NULL) at any
+ * call that asks for more; the old block then stays valid. A call that shrinks
+ * or frees must not fail. Called under the loop's lock or by a constructor:
+ * it must not call back into holdfast. */
+struct hf_mem {
+    void *(*resize)(void *ctx, void *ptr, size_t old, size_t size);
+    void *ctx;
+};
+
+/* A circular list through fields of its members; the head is a member too.
+ * A member that is in no list points at itself. */
+struct hf_list {
+    struct hf_list *next;
+    struct hf_list *prev;
+};
+
+static inline void hf_list_init(struct hf_list *l)
+{
+    l->next = l->prev = l;
+}
+
+static inline int hf_list_is_empty(const struct hf_list *l)
+{
+    return l->next == l;
+}
+
+static inline void hf_list_push(struct hf_list *head, struct hf_list *l)
+{
+    l->prev = head->prev;
+    l->next = head;
+    head->prev->next = l;
+    head->prev = l;
+}
+
+static inline void hf_list_remove(struct hf_list *l)
+{
+    l->prev->next = l->next;
+    l->next->prev = l->prev;
+    hf_list_init(l);
+}
+
+/* Moves all members of `from` behind those of `to`; `from` is empty after. */
+static inline void hf_list_join(struct hf_list *to, struct hf_list *from)
+{
+    if (hf_list_is_empty(from))
+        return;
+    from->next->prev = to->prev;
+    from->prev->next = to;
+    to->prev->next = from->next;
+    to->prev = from->prev;
+    hf_list_init(from);
+}
+
+/* The struct that `field` at address `ptr` is a part of. */
+#define HF_OWNER_OF(ptr, type, field)                                         \
+    ((type *)(void *)((char *)(ptr) - offsetof(type, field)))
+
+#ifdef __cplusplus
+}
+#endif
+#endif

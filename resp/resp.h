@@ -1,0 +1,274 @@
+/* RESP2 and RESP3: bytes to values and commands to bytes. No I/O, no clock, no
+ * thread, no allocation: the caller lends all memory. Usable alone.
+ *
+ * A parser turns bytes into a *tape*: an array of 16-byte nodes, one for each
+ * value, parents before children. Payloads stay where the bytes are; nodes
+ * hold offsets into them, so the caller may move its buffer. Values are read
+ * through the hf_resp_* accessors below, which never leave the buffer and
+ * answer a question of the wrong type with HF_E_TYPE.
+ *
+ *     bytes   *2\r\n :7\r\n $2\r\nok\r\n
+ *     tape    [array 2] [integer 7] [bulk string, offset 12, 2 bytes]
+ *
+ * Sources: RESP (redis.io, protocol-spec), RESP3 (redis-specifications). */
+#ifndef HF_RESP_H
+#define HF_RESP_H
+
+#include <stdbool.h>
+
+#include "resp/base.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+enum hf_resp_type {
+    HF_RESP_SIMPLE = 1,   /* +  */
+    HF_RESP_ERROR,        /* -  */
+    HF_RESP_INTEGER,      /* :  */
+    HF_RESP_BULK,         /* $  */
+    HF_RESP_STREAM,       /* $? a bulk string in chunks (its children) */
+    HF_RESP_CHUNK,        /* ;  a child of HF_RESP_STREAM, nowhere else */
+    HF_RESP_NULL,         /* _, and $-1 and *-1 in both protocols */
+    HF_RESP_BOOLEAN,      /* #  */
+    HF_RESP_DOUBLE,       /* ,  kept as text, converted when asked for */
+    HF_RESP_BIG,          /* (  kept as text */
+    HF_RESP_BULK_ERROR,   /* !  */
+    HF_RESP_VERBATIM,     /* =  */
+    HF_RESP_ARRAY,        /* *  */
+    HF_RESP_SET,          /* ~  */
+    HF_RESP_MAP,          /* %  */
+    HF_RESP_PUSH,         /* >  */
+    HF_RESP_ATTRIBUTE     /* |  stands before the value that it belongs to,
+                                counts as no element */
+};
+
+/* One value. Read it through the accessors; the layout may grow new types. */
+struct hf_resp_node {
+    uint8_t type;         /* enum hf_resp_type */
+    uint8_t flag;         /* boolean: 1 true */
+    uint16_t reserved;
+    uint32_t skip;        /* nodes from this one to the next sibling, >= 1;
+                             0 while the value is incomplete */
+    union {
+        int64_t integer;
+        struct {
+            uint32_t offset;   /* bytes from the start of the buffer */
+            uint32_t length;
+        } bytes;
+        struct {
+            uint32_t count;    /* children, attributes not counted; a map of n
+                                  pairs has 2n */
+            uint32_t open;     /* the parser's own until the value is whole */
+        } children;
+    } as;
+};
+
+/* Nodes are appended; the caller lends `nodes` and may move and grow the array
+ * between calls (then it sets `nodes` and `room` anew). */
+struct hf_resp_tape {
+    struct hf_resp_node *nodes;
+    uint32_t count;
+    uint32_t room;
+};
+
+/* What a parser refuses. A header that promises more is refused at the header;
+ * memory follows the bytes received, never the bytes promised. */
+struct hf_resp_limits {
+    uint32_t depth;        /* levels of nesting; a scalar on its own has 0 */
+    uint32_t line;         /* bytes of a simple string, error, big number or
+                              double, without type byte and CR LF */
+    uint32_t bulk;         /* bytes of one bulk string, error, verbatim string,
+                              and of all chunks of a streamed one together */
+    uint32_t elements;     /* children of one aggregate; of a map, 2 a pair */
+    uint32_t reply;        /* bytes of one whole reply, headers included */
+};
+
+/* The server's own defaults: depth 512, line 64 KiB + room for the text of an
+ * error, bulk 512 MiB, elements 2^31 - 1, reply 1 GiB. */
+HF_API extern const struct hf_resp_limits hf_resp_default_limits;
+
+/* A parser. The caller's memory; no field is for the caller but those of
+ * `error`. */
+struct hf_resp_parser {
+    struct hf_resp_limits limits;
+    uint32_t pos;          /* bytes of the buffer already looked at */
+    uint32_t start;        /* where the value under way began */
+    uint32_t parent;       /* index of the innermost open aggregate + 1, or 0 */
+    uint32_t depth;
+    uint32_t need;         /* bulk bytes still to come, CR LF included */
+    uint32_t total;        /* bytes of the chunks of a streamed string so far */
+    uint8_t state;
+    uint8_t protocol;      /* 2 or 3: the types that are taken */
+    int16_t broken;        /* 0, or the status that every call repeats */
+    struct {
+        uint32_t offset;       /* which byte, from the start of the buffer */
+        const char *expected;  /* static text: "CR LF behind the bulk string" */
+        char found[40];        /* what stood there, escaped and cut */
+    } error;
+};
+
+/* hf_resp_init - makes a parser ready for the first byte of a connection.
+ *   limits    copied; NULL: hf_resp_default_limits
+ *   protocol  2: only the five types of RESP2 are taken; 3: all
+ * hf_resp_set_protocol - changes it between two values. */
+HF_API void hf_resp_init(struct hf_resp_parser *p,
+                         const struct hf_resp_limits *limits, int protocol);
+HF_API void hf_resp_set_protocol(struct hf_resp_parser *p, int protocol);
+
+/* hf_resp_parse - goes on until one whole value stands on the tape.
+ *
+ *   buf, len  all bytes since the start of the buffer, those of earlier calls
+ *             included; more may have come behind, and the caller may have
+ *             moved them. They may end anywhere.
+ *   tape      nodes are appended. A value that has attributes is preceded by
+ *             them.
+ *
+ * Returns HF_OK          one more value is complete; p->pos is the byte behind
+ *                        it. Call again for the next.
+ *         HF_RESP_MORE   all bytes are used and no value is complete
+ *         HF_RESP_ROOM   the tape is full: give it room and call again
+ *         HF_E_PROTOCOL, HF_E_LIMIT   for good, until hf_resp_init; p->error
+ *                        says where and why
+ * Cost: each byte is looked at once, however the stream is cut. No allocation.
+ * Threads: one parser, one thread at a time. */
+HF_API hf_status hf_resp_parse(struct hf_resp_parser *p, const char *buf,
+                               size_t len, struct hf_resp_tape *tape);
+
+/* hf_resp_drop - forgets everything before the value under way: the tape's
+ * nodes of complete values, and `*bytes` bytes at the front of the buffer,
+ * which the caller then moves down (or, if all are used, starts anew).
+ * Cost: in the nodes of the incomplete value alone. */
+HF_API void hf_resp_drop(struct hf_resp_parser *p, struct hf_resp_tape *tape,
+                         size_t *bytes);
+
+/* hf_resp_wanted - how many more bytes are certain to be needed before
+ * hf_resp_parse can return HF_OK (at least 1). For sizing the next read. */
+HF_API size_t hf_resp_wanted(const struct hf_resp_parser *p, size_t len);
+
+/* A value, to be read. Small; pass it by value. Valid as long as buffer and
+ * tape stand still. */
+struct hf_resp_value {
+    const char *buf;
+    const struct hf_resp_node *node;   /* never an attribute, but for
+                                          hf_resp_attribute's own answer */
+    const struct hf_resp_node *attribute;   /* the first before it, or NULL */
+};
+
+/* hf_resp_first - the value that begins at tape index `index` (0 for the
+ * first, then hf_resp_next_index). index < tape->count, the value complete. */
+HF_API struct hf_resp_value hf_resp_first(const struct hf_resp_tape *tape,
+                                          const char *buf, uint32_t index);
+HF_API uint32_t hf_resp_next_index(const struct hf_resp_tape *tape,
+                                   uint32_t index);
+
+HF_API enum hf_resp_type hf_resp_type(struct hf_resp_value v);
+
+/* Each answers HF_OK, or HF_E_TYPE and leaves *out alone.
+ *   integer  of an integer only
+ *   double   of a double, or an integer; correctly rounded, whatever the locale
+ *   boolean  of a boolean only
+ *   bytes    of a simple or bulk string, an error of either kind, a big number,
+ *            a double's text; of a verbatim string the text without its format.
+ *            *ptr points into the buffer, no NUL behind. Not of a streamed
+ *            string: use hf_resp_copy_bytes. */
+HF_API hf_status hf_resp_integer(struct hf_resp_value v, int64_t *out);
+HF_API hf_status hf_resp_double(struct hf_resp_value v, double *out);
+HF_API hf_status hf_resp_boolean(struct hf_resp_value v, bool *out);
+HF_API hf_status hf_resp_bytes(struct hf_resp_value v, const char **ptr,
+                               size_t *len);
+
+/* hf_resp_verbatim_format - the three bytes before a verbatim string's colon */
+HF_API hf_status hf_resp_verbatim_format(struct hf_resp_value v,
+                                         const char **ptr);
+
+/* hf_resp_copy_bytes - as hf_resp_bytes, streamed strings too, into `dst` of
+ * `room` bytes. *len is the whole length; HF_RESP_ROOM if it does not fit. */
+HF_API hf_status hf_resp_copy_bytes(struct hf_resp_value v, char *dst,
+                                    size_t room, size_t *len);
+
+static inline bool hf_resp_is_null(struct hf_resp_value v)
+{
+    return v.node->type == HF_RESP_NULL;
+}
+
+static inline bool hf_resp_is_error(struct hf_resp_value v)
+{
+    return v.node->type == HF_RESP_ERROR || v.node->type == HF_RESP_BULK_ERROR;
+}
+
+/* hf_resp_is_text - is it bytes (as hf_resp_bytes gives them) equal to these? */
+HF_API bool hf_resp_is_text(struct hf_resp_value v, const char *text,
+                            size_t len);
+
+/* hf_resp_error_is - is it an error with this code (the text up to the first
+ * space, compared whole: "-MO" is not MOVED)?  `code` ends in NUL. */
+HF_API bool hf_resp_error_is(struct hf_resp_value v, const char *code);
+
+/* Children of an array, set, map or push. For a map they are key, value, key,
+ * value; the count of pairs is half of hf_resp_count.
+ *
+ *     struct hf_resp_iter it = hf_resp_iter(v);
+ *     while (hf_resp_next(&it, &child)) ...
+ *
+ * hf_resp_count is 0 for a value without children. */
+struct hf_resp_iter {
+    const char *buf;
+    const struct hf_resp_node *at;
+    const struct hf_resp_node *end;
+};
+HF_API size_t hf_resp_count(struct hf_resp_value v);
+HF_API struct hf_resp_iter hf_resp_iter(struct hf_resp_value v);
+HF_API bool hf_resp_next(struct hf_resp_iter *it, struct hf_resp_value *out);
+
+/* hf_resp_element - child number `index`, from 0. HF_E_TYPE if there is none.
+ * Cost: in `index`. */
+HF_API hf_status hf_resp_element(struct hf_resp_value v, size_t index,
+                                 struct hf_resp_value *out);
+
+/* hf_resp_map_get - the value of a text key: the first such pair of a map, or
+ * of a flat array that RESP2 sends in its place. HF_E_TYPE if there is none. */
+HF_API hf_status hf_resp_map_get(struct hf_resp_value v, const char *key,
+                                 size_t len, struct hf_resp_value *out);
+
+/* hf_resp_attribute - the value under a text key among v's attributes, the
+ * last one given if several; HF_E_TYPE if there is none. */
+HF_API hf_status hf_resp_attribute(struct hf_resp_value v, const char *key,
+                                   size_t len, struct hf_resp_value *out);
+
+/* Commands: `*argc` and then each argument as a bulk string, into memory that
+ * the caller sized with the two functions first.
+ *   dst    room for at least the size announced
+ *   each returns the byte behind what it wrote. Nothing can fail.
+ * Source: RESP "Sending commands to a Redis server". */
+
+/* hf_resp_header_size - bytes of "*argc\r\n".
+ * hf_resp_bulk_size   - bytes of "$len\r\n...\r\n"; SIZE_MAX if that overflows.
+ * hf_resp_add_size    - a + b, or SIZE_MAX; SIZE_MAX stays SIZE_MAX. */
+HF_API size_t hf_resp_header_size(size_t argc);
+HF_API size_t hf_resp_bulk_size(size_t len);
+HF_API size_t hf_resp_add_size(size_t a, size_t b);
+
+HF_API char *hf_resp_put_header(char *dst, size_t argc);
+HF_API char *hf_resp_put_bulk(char *dst, const void *ptr, size_t len);
+
+/* hf_resp_format_integer - decimal text of `n`, no NUL; the length, <= 20. */
+#define HF_RESP_INTEGER_MAX 20
+HF_API size_t hf_resp_format_integer(char dst[HF_RESP_INTEGER_MAX], int64_t n);
+
+/* One argument of a command. */
+struct hf_resp_arg {
+    const void *ptr;
+    size_t len;
+};
+
+/* hf_resp_command_size - exact bytes of a whole command; SIZE_MAX if that
+ * overflows. hf_resp_put_command - writes it. argc >= 1. */
+HF_API size_t hf_resp_command_size(const struct hf_resp_arg *argv, size_t argc);
+HF_API char *hf_resp_put_command(char *dst, const struct hf_resp_arg *argv,
+                                 size_t argc);
+
+#ifdef __cplusplus
+}
+#endif
+#endif
