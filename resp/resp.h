@@ -46,10 +46,10 @@ enum hf_resp_type {
 /* One value. Read it through the accessors; the layout may grow new types. */
 struct hf_resp_node {
     uint8_t type;         /* enum hf_resp_type */
-    uint8_t flag;         /* boolean: 1 true */
+    uint8_t flag;         /* boolean: 1 true; aggregate: 1 streamed */
     uint16_t reserved;
     uint32_t skip;        /* nodes from this one to the next sibling, >= 1;
-                             0 while the value is incomplete */
+                             the parser's own until the value is whole */
     union {
         int64_t integer;
         struct {
@@ -93,13 +93,18 @@ HF_API extern const struct hf_resp_limits hf_resp_default_limits;
 struct hf_resp_parser {
     struct hf_resp_limits limits;
     uint32_t pos;          /* bytes of the buffer already looked at */
-    uint32_t start;        /* where the value under way began */
+    uint32_t start;        /* where the value under way began; pos if none is */
+    uint32_t first;        /* its first node's index on the tape */
+    uint32_t line;         /* where the line under way began: its type byte */
     uint32_t parent;       /* index of the innermost open aggregate + 1, or 0 */
     uint32_t depth;
-    uint32_t need;         /* bulk bytes still to come, CR LF included */
+    uint32_t need;         /* bulk bytes behind pos, CR LF included */
     uint32_t total;        /* bytes of the chunks of a streamed string so far */
     uint8_t state;
+    uint8_t type;          /* of the line under way */
     uint8_t protocol;      /* 2 or 3: the types that are taken */
+    bool streamed;         /* the innermost open aggregate has no count */
+    bool attributed;       /* an attribute is whole, its value must follow */
     int16_t broken;        /* 0, or the status that every call repeats */
     struct {
         uint32_t offset;       /* which byte, from the start of the buffer */
@@ -150,8 +155,8 @@ HF_API size_t hf_resp_wanted(const struct hf_resp_parser *p, size_t len);
  * tape stand still. */
 struct hf_resp_value {
     const char *buf;
-    const struct hf_resp_node *node;   /* never an attribute, but for
-                                          hf_resp_attribute's own answer */
+    const struct hf_resp_node *node;   /* an attribute only if it comes from
+                                          hf_resp_attributes */
     const struct hf_resp_node *attribute;   /* the first before it, or NULL */
 };
 
@@ -178,7 +183,9 @@ HF_API hf_status hf_resp_boolean(struct hf_resp_value v, bool *out);
 HF_API hf_status hf_resp_bytes(struct hf_resp_value v, const char **ptr,
                                size_t *len);
 
-/* hf_resp_verbatim_format - the three bytes before a verbatim string's colon */
+/* hf_resp_verbatim_format - the three bytes before a verbatim string's colon.
+ * Source: RESP "Verbatim strings". */
+#define HF_RESP_FORMAT_LEN 3
 HF_API hf_status hf_resp_verbatim_format(struct hf_resp_value v,
                                          const char **ptr);
 
@@ -235,6 +242,12 @@ HF_API hf_status hf_resp_map_get(struct hf_resp_value v, const char *key,
  * last one given if several; HF_E_TYPE if there is none. */
 HF_API hf_status hf_resp_attribute(struct hf_resp_value v, const char *key,
                                    size_t len, struct hf_resp_value *out);
+
+/* hf_resp_attributes - attribute number `index` before v, from 0, as a map (for
+ * hf_resp_iter, hf_resp_count, hf_resp_map_get). HF_E_TYPE if there is none.
+ * Cost: in `index`. */
+HF_API hf_status hf_resp_attributes(struct hf_resp_value v, size_t index,
+                                    struct hf_resp_value *out);
 
 /* Commands: `*argc` and then each argument as a bulk string, into memory that
  * the caller sized with the two functions first.

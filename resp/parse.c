@@ -1,0 +1,738 @@
+/* Bytes to a tape of nodes, resumable at every byte.
+ *
+ *     VALUE -type byte-> LINE -CR LF of a scalar or count-> VALUE
+ *       ^                  |
+ *       |                  +-CR LF of a length-> DATA
+ *       +-----------all bytes and CR LF-----------+
+ *
+ * 1. What is answered depends on the bytes alone, not on how they were cut.
+ * 2. A line is scanned for its CR LF once and read once when it has come;
+ *    the bytes of a bulk string are never looked at.
+ * 3. A node goes onto the tape before anything else changes: if there is no
+ *    room, the same call can be made again.
+ * 4. Open aggregates are a list through their nodes: while one is open, `skip`
+ *    is its parent's index + 1, and `open` counts the children still to come.
+ *    Depth therefore costs no memory but the nodes.
+ * 5. Nothing is under way exactly if pos == start. */
+#include <limits.h>
+#include <string.h>
+
+#include "resp/plain.h"
+#include "resp/resp.h"
+#include "resp/text.h"
+
+/* Content of a line that is a number, a boolean or a null. The longest number
+ * has 20 bytes; the rest is for zeros in front. */
+#define HEADER_LINE_MAX 64
+
+/* A buffer's offsets are 32 bits wide. */
+#define BUFFER_MAX UINT32_MAX
+
+/* Stands in for the type of ".", the end of a streamed aggregate. */
+#define END (HF_RESP_ATTRIBUTE + 1)
+
+enum state {
+    VALUE,                 /* at the first byte of a value */
+    SPECIAL,               /* the same, in a stream or behind an attribute */
+    LINE,
+    DATA,
+    BROKEN                 /* for good; every call repeats why */
+};
+
+const struct hf_resp_limits hf_resp_default_limits = {
+    .depth = 512,
+    .line = 68 * 1024,
+    .bulk = 512 * 1024 * 1024,
+    .elements = INT32_MAX,
+    .reply = 1024 * 1024 * 1024,
+};
+
+/* What one call of hf_resp_parse works on. */
+struct feed {
+    struct hf_resp_parser *p;
+    struct hf_resp_tape *tape;
+    const char *buf;
+    size_t len;
+    uint32_t end;          /* the bytes behind it are beyond the limits */
+};
+
+void hf_resp_init(struct hf_resp_parser *p,
+                  const struct hf_resp_limits *limits, int protocol)
+{
+    memset(p, 0, sizeof *p);
+    p->limits = limits ? *limits : hf_resp_default_limits;
+    p->state = VALUE;
+    hf_resp_set_protocol(p, protocol);
+}
+
+void hf_resp_set_protocol(struct hf_resp_parser *p, int protocol)
+{
+    p->protocol = protocol == 2 ? 2 : 3;
+}
+
+/* Writes one byte as C would spell it; returns how long that is, at most 4. */
+static size_t escape(char *dst, unsigned char c)
+{
+    static const char hex[] = "0123456789abcdef";
+
+    if (c >= ' ' && c <= '~' && c != '\\') {
+        dst[0] = (char)c;
+        return 1;
+    }
+    dst[0] = '\\';
+    if (c == '\\' || c == '\r' || c == '\n') {
+        dst[1] = c == '\\' ? '\\' : c == '\r' ? 'r' : 'n';
+        return 2;
+    }
+    dst[1] = 'x';
+    dst[2] = hex[c >> 4];
+    dst[3] = hex[c & 15];
+    return 4;
+}
+
+static RARE hf_status refuse(struct feed *f, hf_status why, size_t at,
+                             const char *expected)
+{
+    struct hf_resp_parser *p = f->p;
+    size_t used = 0;
+
+    for (size_t i = at; i < f->len && used + 4 < sizeof p->error.found; i++)
+        used += escape(&p->error.found[used], (unsigned char)f->buf[i]);
+    p->error.found[used] = '\0';
+    p->error.offset = (uint32_t)at;
+    p->error.expected = expected;
+    p->broken = (int16_t)why;
+    p->state = BROKEN;
+    return why;
+}
+
+/* All bytes are used. If more are there but out of bounds, they never will be
+ * allowed. */
+static hf_status more(struct feed *f)
+{
+    if (f->end < f->len)
+        return refuse(f, HF_E_LIMIT, f->end, "the end of a reply that long");
+    return HF_RESP_MORE;
+}
+
+/* Where the value under way must end at the latest. */
+static uint32_t last_end(const struct hf_resp_parser *p)
+{
+    uint64_t end = (uint64_t)p->start + p->limits.reply;
+
+    return end < BUFFER_MAX ? (uint32_t)end : BUFFER_MAX;
+}
+
+static struct hf_resp_node *innermost(const struct hf_resp_parser *p,
+                                      const struct hf_resp_tape *tape)
+{
+    return &tape->nodes[p->parent - 1];
+}
+
+/* Appends a node that is a whole value until told otherwise, or NULL. */
+static struct hf_resp_node *append(struct feed *f, unsigned type)
+{
+    struct hf_resp_tape *tape = f->tape;
+    struct hf_resp_node *node;
+
+    if (tape->count == tape->room)
+        return NULL;
+    node = &tape->nodes[tape->count++];
+    *node = (struct hf_resp_node){.type = (uint8_t)type, .skip = 1};
+    f->p->attributed = false;
+    return node;
+}
+
+/* The state in front of the next value. */
+static uint8_t next_state(const struct hf_resp_parser *p)
+{
+    return p->streamed || p->attributed ? SPECIAL : VALUE;
+}
+
+static void enter(struct hf_resp_parser *p, const struct hf_resp_tape *tape,
+                  struct hf_resp_node *node)
+{
+    node->skip = p->parent;
+    p->parent = (uint32_t)(node - tape->nodes) + 1;
+    p->depth++;
+    p->streamed = node->flag;
+    p->state = next_state(p);
+}
+
+static void leave(struct hf_resp_parser *p, const struct hf_resp_tape *tape)
+{
+    struct hf_resp_node *node = innermost(p, tape);
+    uint32_t index = p->parent - 1;
+
+    p->parent = node->skip;
+    p->depth--;
+    p->streamed = p->parent && innermost(p, tape)->flag;
+    node->skip = tape->count - index;
+}
+
+/* The value that `node` stands for is whole: counts it where it belongs, and
+ * closes every aggregate that is full by it. */
+static void finish(struct hf_resp_parser *p, const struct hf_resp_tape *tape,
+                   const struct hf_resp_node *node)
+{
+    for (; node->type != HF_RESP_ATTRIBUTE && p->parent; leave(p, tape)) {
+        struct hf_resp_node *parent = innermost(p, tape);
+
+        if (p->streamed)
+            parent->as.children.count++;
+        if (p->streamed || --parent->as.children.open)
+            break;
+        node = parent;
+    }
+    p->attributed = node->type == HF_RESP_ATTRIBUTE;
+    p->state = next_state(p);
+    if (!p->parent && !p->attributed)
+        p->start = p->pos;
+}
+
+/* The innermost aggregate has all its children. */
+static APART void close_aggregate(struct hf_resp_parser *p,
+                                  const struct hf_resp_tape *tape)
+{
+    const struct hf_resp_node *node = innermost(p, tape);
+
+    leave(p, tape);
+    finish(p, tape, node);
+}
+
+/* The types, by their first byte; 0 is none. */
+static const uint8_t type_of[UCHAR_MAX + 1] = {
+    ['+'] = HF_RESP_SIMPLE,     ['-'] = HF_RESP_ERROR,
+    [':'] = HF_RESP_INTEGER,    ['$'] = HF_RESP_BULK,
+    [';'] = HF_RESP_CHUNK,      ['_'] = HF_RESP_NULL,
+    ['#'] = HF_RESP_BOOLEAN,    [','] = HF_RESP_DOUBLE,
+    ['('] = HF_RESP_BIG,        ['!'] = HF_RESP_BULK_ERROR,
+    ['='] = HF_RESP_VERBATIM,   ['*'] = HF_RESP_ARRAY,
+    ['~'] = HF_RESP_SET,        ['%'] = HF_RESP_MAP,
+    ['>'] = HF_RESP_PUSH,       ['|'] = HF_RESP_ATTRIBUTE,
+    ['.'] = END,
+};
+
+#define BIT(type) (UINT32_C(1) << (type))
+#define RESP2_TYPES                                                           \
+    (BIT(HF_RESP_SIMPLE) | BIT(HF_RESP_ERROR) | BIT(HF_RESP_INTEGER) |        \
+     BIT(HF_RESP_BULK) | BIT(HF_RESP_ARRAY))
+#define RESP3_TYPES                                                           \
+    (RESP2_TYPES | BIT(HF_RESP_NULL) | BIT(HF_RESP_BOOLEAN) |                 \
+     BIT(HF_RESP_DOUBLE) | BIT(HF_RESP_BIG) | BIT(HF_RESP_BULK_ERROR) |       \
+     BIT(HF_RESP_VERBATIM) | BIT(HF_RESP_SET) | BIT(HF_RESP_MAP) |            \
+     BIT(HF_RESP_PUSH) | BIT(HF_RESP_ATTRIBUTE))
+
+/* Which types may stand here, as bits, and how to call them. */
+struct choice {
+    uint32_t types;
+    const char *name;
+};
+
+/* Source: RESP3 "Streamed strings", "Streamed aggregated data types"; rules
+ * K3, M2, M4. */
+static struct choice choice_in_stream(struct feed *f)
+{
+    const struct hf_resp_node *stream = innermost(f->p, f->tape);
+
+    if (stream->type == HF_RESP_STREAM)
+        return (struct choice){BIT(HF_RESP_CHUNK), "a chunk"};
+    if (f->p->attributed)
+        return (struct choice){RESP3_TYPES, "the value of an attribute"};
+    if (stream->type == HF_RESP_MAP && stream->as.children.count % 2)
+        return (struct choice){RESP3_TYPES, "the value of a map's key"};
+    return (struct choice){RESP3_TYPES | BIT(END), "a value or the end"};
+}
+
+static struct choice choice_here(struct feed *f)
+{
+    if (f->p->streamed)
+        return choice_in_stream(f);
+    if (f->p->protocol == 2)
+        return (struct choice){RESP2_TYPES, "one of + - : $ *"};
+    return (struct choice){RESP3_TYPES, "a type byte of RESP3"};
+}
+
+/* A streamed aggregate has no header to refuse, so its children are counted.
+ * Chunks need not be: each has a byte of the string, which is limited. */
+static bool is_one_too_many(struct feed *f, unsigned type)
+{
+    if (!f->p->streamed || type > HF_RESP_PUSH || type == HF_RESP_CHUNK)
+        return false;
+    return innermost(f->p, f->tape)->as.children.count ==
+           f->p->limits.elements;
+}
+
+static hf_status begin_line(struct feed *f)
+{
+    struct hf_resp_parser *p = f->p;
+    struct choice choice;
+    unsigned type;
+
+    if (p->pos == f->end)
+        return more(f);
+    type = type_of[(unsigned char)f->buf[p->pos]];
+    choice = choice_here(f);
+    if (!(choice.types & BIT(type)))
+        return refuse(f, HF_E_PROTOCOL, p->pos, choice.name);
+    if (is_one_too_many(f, type))
+        return refuse(f, HF_E_LIMIT, p->pos, "the end of a stream that long");
+    p->type = (uint8_t)type;
+    p->line = p->pos++;
+    p->state = LINE;
+    return HF_OK;
+}
+
+static hf_status refuse_text(struct feed *f, struct text t,
+                             const char *expected)
+{
+    return refuse(f, HF_E_PROTOCOL, (size_t)(t.at - f->buf), expected);
+}
+
+/* The line's node is on the tape or needs none: behind the line, then. */
+static hf_status scalar_done(struct feed *f, struct text t,
+                             const struct hf_resp_node *node)
+{
+    if (!node)
+        return HF_RESP_ROOM;
+    f->p->pos = (uint32_t)(t.end - f->buf) + 2;
+    finish(f->p, f->tape, node);
+    return HF_OK;
+}
+
+static hf_status read_text(struct feed *f, struct text t)
+{
+    struct hf_resp_node *node = append(f, f->p->type);
+
+    if (node) {
+        node->as.bytes.offset = (uint32_t)(t.at - f->buf);
+        node->as.bytes.length = (uint32_t)(t.end - t.at);
+    }
+    return scalar_done(f, t, node);
+}
+
+static hf_status read_big(struct feed *f, struct text t)
+{
+    struct text rest = t;
+
+    if (!take_big(&rest))
+        return refuse_text(f, rest, "a digit of a big number");
+    return read_text(f, t);
+}
+
+static hf_status read_double(struct feed *f, struct text t)
+{
+    struct text rest = t;
+
+    if (!take_double(&rest))
+        return refuse_text(f, rest, "more of a double");
+    return read_text(f, t);
+}
+
+static hf_status read_integer(struct feed *f, struct text t)
+{
+    struct hf_resp_node *node;
+    int64_t n;
+
+    if (!take_integer(&t, &n))
+        return refuse_text(f, t, "a digit of an integer of 64 bits");
+    node = append(f, HF_RESP_INTEGER);
+    if (node)
+        node->as.integer = n;
+    return scalar_done(f, t, node);
+}
+
+static hf_status read_null(struct feed *f, struct text t)
+{
+    struct hf_resp_node *node;
+
+    if (t.at < t.end)
+        return refuse_text(f, t, "CR LF behind null");
+    node = append(f, HF_RESP_NULL);
+    return scalar_done(f, t, node);
+}
+
+static hf_status read_boolean(struct feed *f, struct text t)
+{
+    bool is_true = t.at < t.end && *t.at == 't';
+    struct hf_resp_node *node;
+
+    if (!take(&t, 't', 'f'))
+        return refuse_text(f, t, "t or f");
+    if (t.at < t.end)
+        return refuse_text(f, t, "CR LF behind a boolean");
+    node = append(f, f->p->type);
+    if (node)
+        node->flag = is_true;
+    return scalar_done(f, t, node);
+}
+
+static hf_status open_aggregate(struct feed *f, struct text t, unsigned type,
+                                uint32_t count, bool streamed)
+{
+    struct hf_resp_parser *p = f->p;
+    struct hf_resp_node *node;
+
+    if (p->depth == p->limits.depth)
+        return refuse(f, HF_E_LIMIT, p->line, "a value less deeply nested");
+    node = append(f, type);
+    if (!node)
+        return HF_RESP_ROOM;
+    node->flag = streamed;
+    node->as.children.count = count;
+    node->as.children.open = count;
+    p->pos = (uint32_t)(t.end - f->buf) + 2;
+    enter(p, f->tape, node);
+    return HF_OK;
+}
+
+static hf_status open_stream(struct feed *f, struct text t)
+{
+    bool is_string = f->p->type == HF_RESP_BULK;
+
+    f->p->total = 0;
+    return open_aggregate(f, t, is_string ? HF_RESP_STREAM : f->p->type, 0,
+                          true);
+}
+
+/* "." or ";0": the stream is a whole value now. */
+static hf_status end_stream(struct feed *f, struct text t)
+{
+    if (t.at < t.end)
+        return refuse_text(f, t, "CR LF behind the end of a stream");
+    f->p->pos = (uint32_t)(t.end - f->buf) + 2;
+    close_aggregate(f->p, f->tape);
+    return HF_OK;
+}
+
+static bool can_be_null(const struct hf_resp_parser *p)
+{
+    return p->type == HF_RESP_BULK || p->type == HF_RESP_ARRAY;
+}
+
+static bool can_be_streamed(const struct hf_resp_parser *p)
+{
+    return p->protocol == 3 &&
+           (p->type == HF_RESP_BULK || p->type == HF_RESP_ARRAY ||
+            p->type == HF_RESP_SET || p->type == HF_RESP_MAP);
+}
+
+static hf_status read_count(struct feed *f, struct text t)
+{
+    const struct hf_resp_parser *p = f->p;
+    bool paired = p->type == HF_RESP_MAP || p->type == HF_RESP_ATTRIBUTE;
+    uint32_t per = paired ? 2 : 1;
+    hf_status status;
+    uint64_t count;
+
+    if (can_be_null(p) && is_text(t, "-1", 2))
+        return read_null(f, (struct text){t.end, t.end});
+    if (can_be_streamed(p) && is_text(t, "?", 1))
+        return open_stream(f, t);
+    if (!take_size(&t, &count))
+        return refuse_text(f, t, "a digit of a count");
+    if (count > p->limits.elements / per)
+        return refuse(f, HF_E_LIMIT, p->line, "fewer elements");
+    status = open_aggregate(f, t, p->type, (uint32_t)count * per, false);
+    if (status == HF_OK && !count)
+        close_aggregate(f->p, f->tape);
+    return status;
+}
+
+/* The header of a bulk string, bulk error, verbatim string or chunk is read;
+ * `size` more bytes are promised. */
+static hf_status open_data(struct feed *f, struct text t, uint64_t size)
+{
+    struct hf_resp_parser *p = f->p;
+    uint32_t before = p->type == HF_RESP_CHUNK ? p->total : 0;
+    uint64_t begin = (uint64_t)(t.end - f->buf) + 2;
+    struct hf_resp_node *node;
+
+    if (size > p->limits.bulk - before)
+        return refuse(f, HF_E_LIMIT, p->line, "fewer bytes of a string");
+    if (begin + size + 2 > last_end(p))
+        return refuse(f, HF_E_LIMIT, p->line, "the end of a reply that long");
+    node = append(f, f->p->type);
+    if (!node)
+        return HF_RESP_ROOM;
+    node->as.bytes.offset = (uint32_t)begin;
+    node->as.bytes.length = (uint32_t)size;
+    p->total = before + (uint32_t)size;
+    p->pos = (uint32_t)begin;
+    p->need = (uint32_t)size + 2;
+    p->state = DATA;
+    return HF_OK;
+}
+
+static hf_status read_length(struct feed *f, struct text t)
+{
+    const struct hf_resp_parser *p = f->p;
+    uint64_t size;
+
+    if (can_be_null(p) && is_text(t, "-1", 2))
+        return read_null(f, (struct text){t.end, t.end});
+    if (can_be_streamed(p) && is_text(t, "?", 1))
+        return open_stream(f, t);
+    if (!take_size(&t, &size))
+        return refuse_text(f, t, "a digit of a length");
+    if (p->type == HF_RESP_CHUNK && size == 0)
+        return end_stream(f, t);
+    if (p->type == HF_RESP_VERBATIM && size <= HF_RESP_FORMAT_LEN)
+        return refuse(f, HF_E_PROTOCOL, p->line + 1, "a length of 4 or more");
+    return open_data(f, t, size);
+}
+
+static hf_status read_line(struct feed *f, struct text t)
+{
+    switch (f->p->type) {
+    case HF_RESP_SIMPLE:
+    case HF_RESP_ERROR:
+        return read_text(f, t);
+    case HF_RESP_INTEGER:
+        return read_integer(f, t);
+    case HF_RESP_NULL:
+        return read_null(f, t);
+    case HF_RESP_BOOLEAN:
+        return read_boolean(f, t);
+    case HF_RESP_DOUBLE:
+        return read_double(f, t);
+    case HF_RESP_BIG:
+        return read_big(f, t);
+    case HF_RESP_BULK:
+    case HF_RESP_BULK_ERROR:
+    case HF_RESP_VERBATIM:
+    case HF_RESP_CHUNK:
+        return read_length(f, t);
+    case END:
+        return end_stream(f, t);
+    }
+    return read_count(f, t);
+}
+
+static uint32_t line_limit(const struct hf_resp_parser *p)
+{
+    switch (p->type) {
+    case HF_RESP_SIMPLE:
+    case HF_RESP_ERROR:
+    case HF_RESP_DOUBLE:
+    case HF_RESP_BIG:
+        return p->limits.line;
+    }
+    return HEADER_LINE_MAX;
+}
+
+/* Where the CR of the line under way may stand, from pos on: it ends with the
+ * bytes that are there, or one behind the longest line that is allowed. */
+static uint32_t line_window(struct feed *f)
+{
+    uint64_t last = (uint64_t)f->p->line + 1 + line_limit(f->p);
+
+    return last < f->end ? (uint32_t)last + 1 : f->end;
+}
+
+/* Source: RESP "the protocol's terminator"; rules A2, B1. */
+static hf_status go_on_line(struct feed *f)
+{
+    struct hf_resp_parser *p = f->p;
+    const char *at = f->buf + p->pos;
+    size_t len = line_window(f) - p->pos;
+    const char *cr = memchr(at, '\r', len);
+    const char *lf = memchr(at, '\n', cr ? (size_t)(cr - at) : len);
+
+    if (lf)
+        return refuse(f, HF_E_PROTOCOL, (size_t)(lf - f->buf),
+                      "CR in front of LF");
+    p->pos = cr ? (uint32_t)(cr - f->buf) : p->pos + (uint32_t)len;
+    if (!cr && p->pos > (uint64_t)p->line + 1 + line_limit(p))
+        return refuse(f, HF_E_LIMIT, p->pos - 1, "the end of a line that long");
+    if (!cr || p->pos + 1 == f->end)
+        return more(f);
+    if (cr[1] != '\n')
+        return refuse(f, HF_E_PROTOCOL, p->pos + 1, "LF behind CR");
+    return read_line(f, (struct text){f->buf + p->line + 1, cr});
+}
+
+/* Source: RESP "Bulk strings"; rules D3, D4, I2. */
+static hf_status go_on_data(struct feed *f)
+{
+    struct hf_resp_parser *p = f->p;
+    const char *data = f->buf + p->pos;
+    const char *end;
+
+    if (f->end - p->pos < p->need)
+        return more(f);
+    end = data + p->need - 2;
+    if (p->type == HF_RESP_VERBATIM && data[HF_RESP_FORMAT_LEN] != ':')
+        return refuse(f, HF_E_PROTOCOL, p->pos + HF_RESP_FORMAT_LEN,
+                      "a colon behind the format");
+    if (end[0] != '\r' || end[1] != '\n')
+        return refuse(f, HF_E_PROTOCOL, (size_t)(end - f->buf),
+                      "CR LF behind the string");
+    p->pos += p->need;
+    finish(p, f->tape, &f->tape->nodes[f->tape->count - 1]);
+    return HF_OK;
+}
+
+/* Takes one plain value after another: true if the one under way is whole by
+ * it, false if the next is not plain. What changes with every value is kept in
+ * registers until then. */
+static bool plain_values(struct hf_resp_parser *p, const char *buf,
+                         uint32_t visible, struct hf_resp_tape *tape)
+{
+    const struct plain in = {p, buf, buf + visible};
+    const char *at = buf + p->pos, *next;
+    struct hf_resp_node *node = tape->nodes + tape->count;
+    const struct hf_resp_node *const full = tape->nodes + tape->room;
+    uint32_t open;
+
+    while (node < full && (next = plain_value(&in, at, node, &open))) {
+        at = next;
+        if (open) {
+            enter(p, tape, node++);
+            continue;
+        }
+        node++;
+        if (p->parent && --innermost(p, tape)->as.children.open)
+            continue;
+        p->pos = (uint32_t)(at - buf);
+        tape->count = (uint32_t)(node - tape->nodes);
+        if (p->parent)
+            close_aggregate(p, tape);
+        else
+            p->start = p->pos;
+        if (p->pos == p->start)
+            return true;
+        if (p->state != VALUE)
+            return false;
+    }
+    p->pos = (uint32_t)(at - buf);
+    tape->count = (uint32_t)(node - tape->nodes);
+    return false;
+}
+
+static hf_status step(struct feed *f)
+{
+    switch ((enum state)f->p->state) {
+    case VALUE:
+    case SPECIAL:
+        return begin_line(f);
+    case LINE:
+        return go_on_line(f);
+    case DATA:
+        return go_on_data(f);
+    case BROKEN:
+        break;
+    }
+    return (hf_status)f->p->broken;
+}
+
+/* Any one value or header, to its end or to the end of the bytes. */
+static RARE hf_status any_value(struct feed f)
+{
+    hf_status status;
+
+    do {
+        status = step(&f);
+    } while (status == HF_OK && f.p->state != VALUE);
+    return status;
+}
+
+static APART hf_status parse_on(struct hf_resp_parser *p, const char *buf,
+                                size_t len, struct hf_resp_tape *tape)
+{
+    uint32_t last = last_end(p);
+    uint32_t end = len < last ? (uint32_t)len : last;
+    hf_status status;
+
+    if (p->pos == p->start)      /* the caller may have emptied the tape */
+        p->first = tape->count;
+    do {
+        if (p->state == VALUE && p->pos < end && tape->count < tape->room &&
+            plain_values(p, buf, end, tape))
+            return HF_OK;
+        status = any_value((struct feed){p, tape, buf, len, end});
+    } while (status == HF_OK && p->pos != p->start);
+    return status;
+}
+
+/* "+OK" on its own, the shortest way: half of what many clients ever read. */
+static inline bool take_ok(struct hf_resp_parser *p, const char *buf,
+                           size_t len, struct hf_resp_tape *tape)
+{
+    struct hf_resp_node *node;
+
+    if (len - p->pos < 5 || memcmp(buf + p->pos, "+OK\r\n", 5) != 0)
+        return false;
+    if (p->state != VALUE || p->pos != p->start || tape->count == tape->room ||
+        len > BUFFER_MAX || p->limits.line < 2 || p->limits.reply < 5)
+        return false;
+    node = &tape->nodes[tape->count++];
+    plain_node(node, HF_RESP_SIMPLE);
+    node->as.bytes.offset = p->pos + 1;
+    node->as.bytes.length = 2;
+    p->start = p->pos += 5;
+    return true;
+}
+
+hf_status hf_resp_parse(struct hf_resp_parser *p, const char *buf, size_t len,
+                        struct hf_resp_tape *tape)
+{
+    return take_ok(p, buf, len, tape) ? HF_OK : parse_on(p, buf, len, tape);
+}
+
+static bool has_bytes(const struct hf_resp_node *node)
+{
+    switch (node->type) {
+    case HF_RESP_SIMPLE:
+    case HF_RESP_ERROR:
+    case HF_RESP_BULK:
+    case HF_RESP_CHUNK:
+    case HF_RESP_DOUBLE:
+    case HF_RESP_BIG:
+    case HF_RESP_BULK_ERROR:
+    case HF_RESP_VERBATIM:
+        return true;
+    }
+    return false;
+}
+
+/* Moves the nodes of the value under way to the front, and what they say about
+ * places in the buffer and on the tape with them. */
+static void move_nodes(struct hf_resp_parser *p, struct hf_resp_tape *tape)
+{
+    struct hf_resp_node *nodes = tape->nodes;
+
+    tape->count -= p->first;
+    if (tape->count)
+        memmove(nodes, nodes + p->first, tape->count * sizeof *nodes);
+    for (uint32_t i = 0; i < tape->count; i++) {
+        if (has_bytes(&nodes[i]))
+            nodes[i].as.bytes.offset -= p->start;
+    }
+    for (uint32_t *up = &p->parent; *up; up = &nodes[*up - 1].skip)
+        *up -= p->first;
+}
+
+void hf_resp_drop(struct hf_resp_parser *p, struct hf_resp_tape *tape,
+                  size_t *bytes)
+{
+    *bytes = p->start;
+    if (p->pos == p->start)      /* the caller may have emptied the tape */
+        p->first = tape->count;
+    if (!p->start && !p->first)
+        return;
+    move_nodes(p, tape);
+    p->pos -= p->start;
+    p->line -= p->start;
+    if (p->broken)
+        p->error.offset -= p->start;
+    p->start = 0;
+    p->first = 0;
+}
+
+size_t hf_resp_wanted(const struct hf_resp_parser *p, size_t len)
+{
+    if (p->state != DATA || len - p->pos >= p->need)
+        return 1;
+    return p->need - (len - p->pos);
+}

@@ -1,0 +1,376 @@
+/* Reads values from a tape. Nothing here can leave the buffer: every offset
+ * and length on the tape was checked by the parser. */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "resp/resp.h"
+
+/* Steps over the attributes at `node` to the value that they belong to. */
+static struct hf_resp_value value_at(const char *buf,
+                                     const struct hf_resp_node *node)
+{
+    struct hf_resp_value v = {buf, node, NULL};
+
+    while (v.node->type == HF_RESP_ATTRIBUTE)
+        v.node += v.node->skip;
+    if (v.node != node)
+        v.attribute = node;
+    return v;
+}
+
+struct hf_resp_value hf_resp_first(const struct hf_resp_tape *tape,
+                                   const char *buf, uint32_t index)
+{
+    return value_at(buf, &tape->nodes[index]);
+}
+
+uint32_t hf_resp_next_index(const struct hf_resp_tape *tape, uint32_t index)
+{
+    const struct hf_resp_node *node =
+        value_at(NULL, &tape->nodes[index]).node;
+
+    return (uint32_t)(node - tape->nodes) + node->skip;
+}
+
+enum hf_resp_type hf_resp_type(struct hf_resp_value v)
+{
+    return (enum hf_resp_type)v.node->type;
+}
+
+hf_status hf_resp_integer(struct hf_resp_value v, int64_t *out)
+{
+    if (v.node->type != HF_RESP_INTEGER)
+        return HF_E_TYPE;
+    *out = v.node->as.integer;
+    return HF_OK;
+}
+
+/* So many significant digits decide how any double is rounded (767 do); one
+ * more says whether anything but zeros stood behind them. */
+#define DIGITS_KEPT 800
+
+/* Far outside the exponents of doubles, and of five digits for sure. */
+#define EXPONENT_MAX 99999
+
+/* Larger than the digits of any line: what is beyond it stays beyond, however
+ * far the point is moved. */
+#define EXPONENT_HUGE (INT64_C(1) << 40)
+
+/* A decimal number as an integer of few digits and a power of ten. */
+struct decimal {
+    char digits[DIGITS_KEPT + 1];
+    size_t count;
+    int64_t exponent;
+    bool is_cut;           /* digits other than 0 did not fit */
+};
+
+static bool is_digit(char c)
+{
+    return c >= '0' && c <= '9';
+}
+
+/* A digit of the mantissa; zeros in front of the first other one are none. */
+static void decimal_add(struct decimal *d, char digit)
+{
+    if (d->count == 0 && digit == '0')
+        return;
+    if (d->count < DIGITS_KEPT) {
+        d->digits[d->count++] = digit;
+        return;
+    }
+    d->exponent++;
+    d->is_cut |= digit != '0';
+}
+
+static const char *decimal_mantissa(struct decimal *d, const char *at,
+                                    const char *end)
+{
+    for (; at < end && is_digit(*at); at++)
+        decimal_add(d, *at);
+    if (at == end || *at != '.')
+        return at;
+    for (at++; at < end && is_digit(*at); at++) {
+        decimal_add(d, *at);
+        d->exponent--;
+    }
+    return at;
+}
+
+static void decimal_exponent(struct decimal *d, const char *at,
+                             const char *end)
+{
+    bool negative = *at == '-';
+    int64_t n = 0;
+
+    if (!is_digit(*at))
+        at++;
+    for (; at < end; at++)
+        n = n < EXPONENT_HUGE ? n * 10 + (*at - '0') : n;
+    d->exponent += negative ? -n : n;
+}
+
+/* Written without a decimal point, so that no locale has a say in it. */
+static double decimal_convert(struct decimal *d)
+{
+    char text[sizeof d->digits + HF_RESP_INTEGER_MAX + sizeof "e"];
+    char *end = text;
+    int64_t exponent = d->exponent;
+
+    if (d->count == 0)
+        return 0.0;
+    if (d->is_cut) {
+        d->digits[d->count++] = '1';
+        exponent--;
+    }
+    if (exponent > EXPONENT_MAX)
+        exponent = EXPONENT_MAX;
+    if (exponent < -EXPONENT_MAX)
+        exponent = -EXPONENT_MAX;
+    memcpy(end, d->digits, d->count);
+    end += d->count;
+    *end++ = 'e';
+    end += hf_resp_format_integer(end, exponent);
+    *end = '\0';
+    return strtod(text, NULL);
+}
+
+/* The text is of the grammar: the parser saw to that. */
+static double text_to_double(const char *at, const char *end)
+{
+    struct decimal d = {.count = 0};
+    bool negative = *at == '-';
+    double number;
+
+    if (*at == '-' || *at == '+')
+        at++;
+    if (*at == 'i')
+        return negative ? -HUGE_VAL : HUGE_VAL;
+    if (*at == 'n' || *at == 'N')
+        return (double)NAN;
+    at = decimal_mantissa(&d, at, end);
+    if (at < end)
+        decimal_exponent(&d, at + 1, end);
+    number = decimal_convert(&d);
+    return negative ? -number : number;
+}
+
+hf_status hf_resp_double(struct hf_resp_value v, double *out)
+{
+    const char *text;
+    size_t len;
+
+    if (v.node->type == HF_RESP_INTEGER) {
+        *out = (double)v.node->as.integer;
+        return HF_OK;
+    }
+    if (v.node->type != HF_RESP_DOUBLE)
+        return HF_E_TYPE;
+    (void)hf_resp_bytes(v, &text, &len);   /* a double has bytes */
+    *out = text_to_double(text, text + len);
+    return HF_OK;
+}
+
+hf_status hf_resp_boolean(struct hf_resp_value v, bool *out)
+{
+    if (v.node->type != HF_RESP_BOOLEAN)
+        return HF_E_TYPE;
+    *out = v.node->flag != 0;
+    return HF_OK;
+}
+
+hf_status hf_resp_bytes(struct hf_resp_value v, const char **ptr, size_t *len)
+{
+    size_t skip = 0;
+
+    switch (v.node->type) {
+    case HF_RESP_VERBATIM:
+        skip = HF_RESP_FORMAT_LEN + 1;   /* and the colon */
+        break;
+    case HF_RESP_SIMPLE:
+    case HF_RESP_ERROR:
+    case HF_RESP_BULK:
+    case HF_RESP_DOUBLE:
+    case HF_RESP_BIG:
+    case HF_RESP_BULK_ERROR:
+        break;
+    default:
+        return HF_E_TYPE;
+    }
+    *ptr = v.buf + v.node->as.bytes.offset + skip;
+    *len = v.node->as.bytes.length - skip;
+    return HF_OK;
+}
+
+hf_status hf_resp_verbatim_format(struct hf_resp_value v, const char **ptr)
+{
+    if (v.node->type != HF_RESP_VERBATIM)
+        return HF_E_TYPE;
+    *ptr = v.buf + v.node->as.bytes.offset;
+    return HF_OK;
+}
+
+static size_t stream_len(const struct hf_resp_node *stream)
+{
+    size_t len = 0;
+
+    for (uint32_t i = 1; i < stream->skip; i++)
+        len += stream[i].as.bytes.length;
+    return len;
+}
+
+static void stream_copy(struct hf_resp_value v, char *dst)
+{
+    for (uint32_t i = 1; i < v.node->skip; i++) {
+        const struct hf_resp_node *chunk = &v.node[i];
+
+        memcpy(dst, v.buf + chunk->as.bytes.offset, chunk->as.bytes.length);
+        dst += chunk->as.bytes.length;
+    }
+}
+
+hf_status hf_resp_copy_bytes(struct hf_resp_value v, char *dst, size_t room,
+                             size_t *len)
+{
+    const char *ptr;
+
+    if (v.node->type == HF_RESP_STREAM) {
+        *len = stream_len(v.node);
+        if (*len > room)
+            return HF_RESP_ROOM;
+        stream_copy(v, dst);
+        return HF_OK;
+    }
+    if (hf_resp_bytes(v, &ptr, len) != HF_OK)
+        return HF_E_TYPE;
+    if (*len > room)
+        return HF_RESP_ROOM;
+    if (*len)                    /* `dst` may be NULL if nothing is copied */
+        memcpy(dst, ptr, *len);
+    return HF_OK;
+}
+
+bool hf_resp_is_text(struct hf_resp_value v, const char *text, size_t len)
+{
+    const char *ptr;
+    size_t n;
+
+    if (hf_resp_bytes(v, &ptr, &n) != HF_OK || n != len)
+        return false;
+    return len == 0 || memcmp(ptr, text, len) == 0;
+}
+
+bool hf_resp_error_is(struct hf_resp_value v, const char *code)
+{
+    size_t want = strlen(code);
+    const char *ptr;
+    size_t len;
+
+    if (!hf_resp_is_error(v) || hf_resp_bytes(v, &ptr, &len) != HF_OK)
+        return false;
+    /* Length first: the text may be shorter than the code (B4). */
+    if (len < want || memcmp(ptr, code, want) != 0)
+        return false;
+    return len == want || ptr[want] == ' ';
+}
+
+static bool has_children(const struct hf_resp_node *node)
+{
+    return node->type >= HF_RESP_ARRAY && node->type <= HF_RESP_ATTRIBUTE;
+}
+
+size_t hf_resp_count(struct hf_resp_value v)
+{
+    return has_children(v.node) ? v.node->as.children.count : 0;
+}
+
+struct hf_resp_iter hf_resp_iter(struct hf_resp_value v)
+{
+    struct hf_resp_iter it = {v.buf, v.node + 1, v.node + 1};
+
+    if (has_children(v.node))
+        it.end = v.node + v.node->skip;
+    return it;
+}
+
+bool hf_resp_next(struct hf_resp_iter *it, struct hf_resp_value *out)
+{
+    if (it->at == it->end)
+        return false;
+    *out = value_at(it->buf, it->at);
+    it->at = out->node + out->node->skip;
+    return true;
+}
+
+hf_status hf_resp_element(struct hf_resp_value v, size_t index,
+                          struct hf_resp_value *out)
+{
+    struct hf_resp_iter it = hf_resp_iter(v);
+    struct hf_resp_value child;
+
+    if (index >= hf_resp_count(v))
+        return HF_E_TYPE;
+    for (size_t i = 0; i <= index; i++)
+        (void)hf_resp_next(&it, &child);   /* index < count: there is one */
+    *out = child;
+    return HF_OK;
+}
+
+hf_status hf_resp_map_get(struct hf_resp_value v, const char *key, size_t len,
+                          struct hf_resp_value *out)
+{
+    struct hf_resp_iter it = hf_resp_iter(v);
+    struct hf_resp_value k, value;
+
+    if (v.node->type != HF_RESP_MAP && v.node->type != HF_RESP_ARRAY &&
+        v.node->type != HF_RESP_ATTRIBUTE)
+        return HF_E_TYPE;
+    while (hf_resp_next(&it, &k) && hf_resp_next(&it, &value)) {
+        if (!hf_resp_is_text(k, key, len))
+            continue;
+        *out = value;
+        return HF_OK;
+    }
+    return HF_E_TYPE;
+}
+
+/* The last value under `key` in one attribute; *out as it was if none. */
+static bool attribute_get(struct hf_resp_value map, const char *key,
+                          size_t len, struct hf_resp_value *out)
+{
+    struct hf_resp_iter it = hf_resp_iter(map);
+    struct hf_resp_value k, value;
+    bool found = false;
+
+    while (hf_resp_next(&it, &k) && hf_resp_next(&it, &value)) {
+        if (!hf_resp_is_text(k, key, len))
+            continue;
+        *out = value;
+        found = true;
+    }
+    return found;
+}
+
+hf_status hf_resp_attribute(struct hf_resp_value v, const char *key,
+                            size_t len, struct hf_resp_value *out)
+{
+    struct hf_resp_value map;
+    bool found = false;
+
+    for (size_t i = 0; hf_resp_attributes(v, i, &map) == HF_OK; i++)
+        found |= attribute_get(map, key, len, out);
+    return found ? HF_OK : HF_E_TYPE;
+}
+
+hf_status hf_resp_attributes(struct hf_resp_value v, size_t index,
+                             struct hf_resp_value *out)
+{
+    const struct hf_resp_node *node = v.attribute ? v.attribute : v.node;
+
+    for (; node != v.node && index > 0; index--)
+        node += node->skip;
+    if (node == v.node)
+        return HF_E_TYPE;
+    *out = (struct hf_resp_value){v.buf, node, NULL};
+    return HF_OK;
+}
