@@ -1,0 +1,19 @@
+/* The one clock. */
+#include <time.h>
+
+#include "net/net.h"
+
+/* Leases run on while a machine sleeps, so the clock must too. */
+#ifdef CLOCK_BOOTTIME
+#define LEASE_CLOCK CLOCK_BOOTTIME
+#else
+#define LEASE_CLOCK CLOCK_MONOTONIC
+#endif
+
+int64_t hf_clock_ms(void)
+{
+    struct timespec t;
+
+    (void)clock_gettime(LEASE_CLOCK, &t); /* fails only for a bad clock id */
+    return (int64_t)t.tv_sec * 1000 + t.tv_nsec / 1000000;
+}

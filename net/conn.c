@@ -1,0 +1,434 @@
+/* A pipelined connection's state: places, buffers, delivery. Rules in conn.h. */
+#include <assert.h>
+#include <string.h>
+
+#include "net/conn.h"
+
+#define READ_MIN (16 * 1024)      /* room for one read; stays in the L1 cache */
+#define IN_MAX UINT32_MAX         /* the parser's limits refuse long before */
+#define TAPE_FIRST 256            /* nodes */
+#define TAPE_MAX (1u << 28)
+#define PLACES_FIRST 64
+#define OUT_FIRST 4096
+
+/* ---- places ---- */
+
+static struct hf_place *place_at(const struct hf_conn *c, uint64_t number)
+{
+    return &c->places[number & (c->places_room - 1)];
+}
+
+bool hf_conn_ok(const struct hf_conn *c)
+{
+    return c->first <= c->unsent && c->unsent <= c->last &&
+           c->last - c->first <= c->places_room &&
+           c->out_start <= c->out_end && c->out_end <= c->out_room &&
+           c->unwritten <= c->out_end - c->out_start &&
+           c->in_len <= c->in_room &&
+           (c->state == HF_CONN_READY || c->first == c->unsent);
+}
+
+/* A ring that grows is unrolled: the part that had wrapped goes behind. */
+static bool places_grow(struct hf_conn *c)
+{
+    uint32_t old = c->places_room;
+    size_t want = old ? (size_t)old * 2 : PLACES_FIRST;
+
+    if (c->last - c->first < old)
+        return true;
+    if (!hf_mem_grow(c->options.mem, &c->places, &c->places_room,
+                     sizeof *c->places, want, want))
+        return false;
+    for (uint64_t n = c->first; n < c->last; n++)
+        if ((n & (old - 1)) != (n & (c->places_room - 1)))
+            *place_at(c, n) = c->places[n & (old - 1)];
+    return true;
+}
+
+/* The place is free before its owner hears of it, who may submit again. */
+static void end_request(struct hf_conn *c, struct hf_request *request,
+                        enum hf_outcome outcome, struct hf_resp_value reply)
+{
+    if (request)
+        c->options.on_end(c->options.ctx, request, outcome, reply);
+}
+
+static const struct hf_resp_value no_reply;
+
+static void skip_withdrawn(struct hf_conn *c)
+{
+    while (c->first < c->unsent && place_at(c, c->first)->size == 0)
+        c->first++;
+}
+
+static struct hf_request *take_first(struct hf_conn *c)
+{
+    struct hf_request *request = place_at(c, c->first)->request;
+
+    c->first++;
+    return request;
+}
+
+/* ---- opening, closing ---- */
+
+void hf_conn_init(struct hf_conn *c, const struct hf_conn_options *options)
+{
+    memset(c, 0, sizeof *c);
+    c->options = *options;
+}
+
+void hf_conn_fini(struct hf_conn *c)
+{
+    const struct hf_mem *mem = c->options.mem;
+
+    hf_greet_wipe(&c->greeting);
+    hf_mem_free(mem, c->in, c->in_room);
+    hf_mem_free(mem, c->out, c->out_room);
+    hf_mem_free(mem, c->tape.nodes, c->tape.room * sizeof *c->tape.nodes);
+    hf_mem_free(mem, c->places, c->places_room * sizeof *c->places);
+}
+
+void hf_conn_open(struct hf_conn *c, int64_t now_ms)
+{
+    assert(c->state == HF_CONN_CLOSED);
+    c->state = HF_CONN_GREETING;
+    c->heard_ms = now_ms;
+    c->in_len = 0;
+    c->tape.count = 0;
+    c->is_condemned = false;
+    c->greeting.predecessor = &c->predecessor;
+    hf_greet_start(&c->greeting);
+    hf_resp_init(&c->parser, NULL, c->greeting.protocol);
+}
+
+static void drop_unwritten(struct hf_conn *c)
+{
+    c->out_start += c->unwritten;
+    c->unwritten = 0;
+}
+
+void hf_conn_close(struct hf_conn *c)
+{
+    uint64_t until = c->unsent;
+
+    c->state = HF_CONN_CLOSED;
+    hf_greet_wipe(&c->greeting);
+    drop_unwritten(c);
+    while (c->first < until) {
+        skip_withdrawn(c);
+        if (c->first < until)
+            end_request(c, take_first(c), HF_UNKNOWN, no_reply);
+    }
+    assert(hf_conn_ok(c));
+}
+
+void hf_conn_fail_queued(struct hf_conn *c)
+{
+    uint64_t until = c->last;
+
+    assert(c->first == c->unsent);
+    while (c->first < until) {
+        struct hf_place *place = place_at(c, c->first);
+
+        c->out_start += place->size;
+        c->unsent = c->first + 1;
+        if (place->size == 0)
+            c->first++;
+        else
+            end_request(c, take_first(c), HF_UNSENT, no_reply);
+    }
+}
+
+/* ---- submitting ---- */
+
+/* Room for `size` more bytes: at the end, or by moving what is left down. */
+static hf_status output_room(struct hf_conn *c, size_t size)
+{
+    size_t used = c->out_end - c->out_start;
+
+    if (size > c->options.output_max || used > c->options.output_max - size)
+        return HF_E_LIMIT;
+    if (size <= c->out_room - c->out_end)
+        return HF_OK;
+    if (c->out_start > 0) {
+        memmove(c->out, c->out + c->out_start, used);
+        c->out_start = 0;
+        c->out_end = used;
+    }
+    if (used + size < OUT_FIRST)
+        size = OUT_FIRST - used;
+    return hf_mem_grow(c->options.mem, &c->out, &c->out_room, 1, used + size,
+                       UINT32_MAX)
+               ? HF_OK
+               : HF_E_NOMEM;
+}
+
+hf_status hf_conn_submit(struct hf_conn *c, struct hf_request *request,
+                         const struct hf_resp_arg *argv, size_t argc)
+{
+    size_t size = hf_resp_command_size(argv, argc);
+    hf_status rc;
+
+    if (c->last - c->first >= c->options.requests_max || size > UINT32_MAX)
+        return HF_E_LIMIT;
+    if ((rc = output_room(c, size)) < 0)
+        return rc;
+    if (!places_grow(c))
+        return HF_E_NOMEM;
+    (void)hf_resp_put_command(c->out + c->out_end, argv, argc);
+    c->out_end += size;
+    request->place = c->last;
+    request->sent_ms = HF_NEVER;
+    *place_at(c, c->last++) = (struct hf_place){
+        request, (uint32_t)size, request->is_acknowledged_by_push};
+    assert(hf_conn_ok(c));
+    return HF_OK;
+}
+
+/* Withdrawn places at either end are given back, so that requests which time
+ * out while there is no server do not fill the ring. */
+static void trim(struct hf_conn *c)
+{
+    while (c->last > c->unsent && place_at(c, c->last - 1)->size == 0)
+        c->last--;
+    while (c->first == c->unsent && c->first < c->last &&
+           place_at(c, c->first)->size == 0)
+        c->unsent = ++c->first;
+}
+
+/* Bytes that were never handed out are cut out of the output. Rare, so it may
+ * cost a walk over what is queued. */
+static void withdraw(struct hf_conn *c, uint64_t number)
+{
+    size_t at = c->out_start + c->unwritten;
+    struct hf_place *place = place_at(c, number);
+
+    for (uint64_t n = c->unsent; n < number; n++)
+        at += place_at(c, n)->size;
+    memmove(c->out + at, c->out + at + place->size,
+            c->out_end - at - place->size);
+    c->out_end -= place->size;
+    place->size = 0;
+    trim(c);
+}
+
+enum hf_outcome hf_conn_forget(struct hf_conn *c, struct hf_request *request)
+{
+    struct hf_place *place = place_at(c, request->place);
+
+    assert(place->request == request);
+    place->request = NULL;
+    if (request->place < c->unsent)
+        return HF_UNKNOWN;
+    withdraw(c, request->place);
+    return HF_UNSENT;
+}
+
+/* ---- sending ---- */
+
+static void hand_out(struct hf_conn *c, int64_t now_ms)
+{
+    for (; c->unsent < c->last; c->unsent++) {
+        struct hf_place *place = place_at(c, c->unsent);
+
+        if (place->request)
+            place->request->sent_ms = now_ms;
+        c->unwritten += place->size;
+    }
+}
+
+size_t hf_conn_output(struct hf_conn *c, int64_t now_ms, const char **ptr)
+{
+    if (c->state == HF_CONN_GREETING) {
+        *ptr = c->greeting.output;
+        return c->greeting.output_len;
+    }
+    if (c->state != HF_CONN_READY)
+        return 0;
+    hand_out(c, now_ms);
+    *ptr = c->out + c->out_start;
+    return c->unwritten;
+}
+
+static void greeting_wrote(struct hf_greeting *g, size_t n)
+{
+    memmove(g->output, g->output + n, g->output_len - n);
+    g->output_len -= n;
+    if (g->output_len == 0)
+        hf_greet_wipe(g);
+}
+
+void hf_conn_wrote(struct hf_conn *c, size_t n)
+{
+    if (c->state == HF_CONN_GREETING) {
+        greeting_wrote(&c->greeting, n);
+        return;
+    }
+    c->out_start += n;
+    c->unwritten -= n;
+    if (c->out_start == c->out_end)
+        c->out_start = c->out_end = 0;
+}
+
+/* ---- receiving ---- */
+
+size_t hf_conn_room(struct hf_conn *c, char **ptr)
+{
+    size_t want = c->state == HF_CONN_CLOSED
+                      ? READ_MIN
+                      : hf_resp_wanted(&c->parser, c->in_len);
+
+    if (want < READ_MIN)
+        want = READ_MIN;
+    if (c->in_room - c->in_len < READ_MIN / 2 &&
+        !hf_mem_grow(c->options.mem, &c->in, &c->in_room, 1, c->in_len + want,
+                     IN_MAX))
+        return 0;
+    *ptr = c->in + c->in_len;
+    return c->in_room - c->in_len;
+}
+
+static hf_status broken(struct hf_conn *c, hf_status status)
+{
+    if (status == HF_E_NOMEM)
+        return hf_error_set(&c->error, status,
+                            "out of memory while reading a reply");
+    /* 0x15 is a TLS alert's first byte, the answer to plain text. */
+    if (c->in_len > 0 && c->in[0] == 0x15)
+        return hf_error_set(&c->error, HF_E_PROTOCOL,
+                            "the server speaks TLS here; use rediss://");
+    return hf_error_set(&c->error, status,
+                        "not RESP: byte %u: expected %s, found '%s'",
+                        (unsigned)c->parser.error.offset,
+                        c->parser.error.expected, c->parser.error.found);
+}
+
+/* Parses all there is; *whole is how many nodes belong to complete values. */
+static hf_status parse_all(struct hf_conn *c, uint32_t *whole)
+{
+    hf_status rc;
+
+    *whole = 0;
+    while ((rc = hf_resp_parse(&c->parser, c->in, c->in_len, &c->tape)) !=
+           HF_RESP_MORE) {
+        if (rc == HF_OK)
+            *whole = c->tape.count;
+        else if (rc != HF_RESP_ROOM)
+            return broken(c, rc);
+        else if (!hf_mem_grow(c->options.mem, &c->tape.nodes, &c->tape.room,
+                              sizeof *c->tape.nodes,
+                              c->tape.room ? (size_t)c->tape.room + 1
+                                           : TAPE_FIRST,
+                              TAPE_MAX))
+            return broken(c, HF_E_NOMEM);
+    }
+    return HF_OK;
+}
+
+static bool kind_is(struct hf_resp_value v, const char *kind)
+{
+    return hf_resp_is_text(v, kind, strlen(kind));
+}
+
+/* A push confirms (un)subscriptions; every other kind is news. */
+static bool is_acknowledgement(struct hf_resp_value kind)
+{
+    return kind_is(kind, "subscribe") || kind_is(kind, "unsubscribe") ||
+           kind_is(kind, "ssubscribe") || kind_is(kind, "sunsubscribe");
+}
+
+/* In RESP2 a subscribed connection's pushes look like arrays. */
+static bool is_push(const struct hf_conn *c, struct hf_resp_value v)
+{
+    return hf_resp_type(v) == HF_RESP_PUSH ||
+           (c->options.is_subscriber && c->greeting.protocol == 2 &&
+            hf_resp_type(v) == HF_RESP_ARRAY);
+}
+
+static hf_status deliver_reply(struct hf_conn *c, struct hf_resp_value v)
+{
+    char words[200];
+    const char *ptr = "";
+    size_t len = 0;
+
+    skip_withdrawn(c);
+    if (c->first < c->unsent) {
+        end_request(c, take_first(c), HF_ANSWERED, v);
+        return HF_OK;
+    }
+    (void)hf_resp_bytes(v, &ptr, &len);
+    return hf_error_set(&c->error, HF_E_PROTOCOL,
+                        "the server sent a reply that nobody asked for: %s",
+                        hf_error_quote(words, sizeof words, ptr, len));
+}
+
+static hf_status deliver_push(struct hf_conn *c, struct hf_resp_value v)
+{
+    struct hf_resp_value kind;
+
+    if (hf_resp_element(v, 0, &kind) < 0)
+        return HF_OK; /* no kind: dropped (RESP-CONFORMANCE pol-push-empty) */
+    skip_withdrawn(c);
+    if (c->first < c->unsent && is_acknowledgement(kind) &&
+        place_at(c, c->first)->is_acknowledged_by_push)
+        return deliver_reply(c, v);
+    c->options.on_push(c->options.ctx, v);
+    return HF_OK;
+}
+
+static hf_status deliver_greeting(struct hf_conn *c, struct hf_resp_value v)
+{
+    enum hf_greet_answer answer;
+
+    if (hf_resp_type(v) == HF_RESP_PUSH)
+        return HF_OK;
+    if (c->greeting.next == c->greeting.expected_count)
+        return hf_error_set(&c->error, HF_E_PROTOCOL,
+                            "the server answered more than it was asked");
+    answer = hf_greet_reply(&c->greeting, v);
+    hf_resp_set_protocol(&c->parser, c->greeting.protocol);
+    if (answer == GREET_READY)
+        c->state = HF_CONN_READY;
+    if (answer != GREET_FAILED)
+        return HF_OK;
+    c->error = c->greeting.error;
+    return c->error.status;
+}
+
+static hf_status deliver(struct hf_conn *c, struct hf_resp_value v)
+{
+    if (c->state == HF_CONN_GREETING)
+        return deliver_greeting(c, v);
+    return is_push(c, v) ? deliver_push(c, v) : deliver_reply(c, v);
+}
+
+static hf_status deliver_all(struct hf_conn *c, uint32_t whole)
+{
+    hf_status rc;
+
+    for (uint32_t i = 0; i < whole; i = hf_resp_next_index(&c->tape, i)) {
+        rc = deliver(c, hf_resp_first(&c->tape, c->in, i));
+        if (rc < 0)
+            return rc;
+        if (c->is_condemned)
+            return c->error.status;
+    }
+    return HF_OK;
+}
+
+hf_status hf_conn_took(struct hf_conn *c, size_t n, int64_t now_ms)
+{
+    uint32_t whole;
+    size_t used;
+    hf_status rc;
+
+    c->in_len += n;
+    c->heard_ms = now_ms;
+    if ((rc = parse_all(c, &whole)) < 0 || (rc = deliver_all(c, whole)) < 0)
+        return rc;
+    hf_resp_drop(&c->parser, &c->tape, &used);
+    memmove(c->in, c->in + used, c->in_len - used);
+    c->in_len -= used;
+    assert(hf_conn_ok(c));
+    return HF_OK;
+}

@@ -1,0 +1,120 @@
+/* One pipelined connection as a pure machine: bytes and the time go in, bytes
+ * and finished requests come out. Owns no socket and reads no clock. Private
+ * to net/.
+ *
+ *   CLOSED -open-> GREETING -greeted-> READY -close-> CLOSED
+ *
+ * C1  Replies answer requests in order; the places are the only judge.
+ * C2  A request that was given up keeps its place until its reply came or the
+ *     connection is gone (RESP-CONFORMANCE V2).
+ * C3  Nothing of a read is delivered before all of it has parsed (V4).
+ * C4  A reply that nobody asked for is fatal (V4).
+ * C5  Buffers, parser and places in flight die with the connection (V5). What
+ *     was not written at all waits for the next one.
+ * C6  A place whose first byte was handed out is in flight; its request ends
+ *     ANSWERED or UNKNOWN. One before that ends UNSENT. */
+#ifndef HF_CONN_H
+#define HF_CONN_H
+
+#include "net/greet.h"
+#include "net/net.h"
+
+/* Where a request waits for its reply. */
+struct hf_place {
+    struct hf_request *request;   /* NULL: given up */
+    uint32_t size;                /* bytes in the output; 0: withdrawn, no reply
+                                     will come */
+    bool is_acknowledged_by_push;
+};
+
+struct hf_conn_options {
+    const struct hf_mem *mem;
+    size_t output_max;
+    uint32_t requests_max;
+    bool is_subscriber;
+    void (*on_push)(void *ctx, struct hf_resp_value push);
+    /* A request has ended and its place is free; calls its `done`. */
+    void (*on_end)(void *ctx, struct hf_request *request,
+                   enum hf_outcome outcome, struct hf_resp_value reply);
+    void *ctx;
+};
+
+struct hf_conn {
+    struct hf_conn_options options;
+    enum { HF_CONN_CLOSED, HF_CONN_GREETING, HF_CONN_READY } state;
+    struct hf_greeting greeting;
+    struct hf_predecessor predecessor;
+    struct hf_error error;        /* why hf_conn_took failed */
+    bool is_condemned;            /* the error is set: stop delivering */
+
+    /* Bytes received, and the values in them. */
+    struct hf_resp_parser parser;
+    struct hf_resp_tape tape;
+    char *in;
+    uint32_t in_room;
+    size_t in_len;
+
+    /* Bytes to send: out[out_start..out_end). */
+    char *out;
+    uint32_t out_room;
+    size_t out_start;
+    size_t out_end;
+
+    /* Requests in order: a ring. [first, unsent) is in flight, [unsent, last)
+     * queued; `written` bytes of the one at unsent - 1 may be partial. */
+    struct hf_place *places;
+    uint32_t places_room;         /* a power of two */
+    uint64_t first;
+    uint64_t unsent;
+    uint64_t last;
+    size_t unwritten;             /* bytes of [first, unsent) still in `out` */
+
+    int64_t heard_ms;             /* when bytes last came */
+};
+
+/* hf_conn_init - CLOSED. hf_conn_fini - nothing may be queued. */
+void hf_conn_init(struct hf_conn *c, const struct hf_conn_options *options);
+void hf_conn_fini(struct hf_conn *c);
+
+/* hf_conn_open  - the socket is connected: greet.
+ * hf_conn_close - the socket is gone: what was in flight ends UNKNOWN, `done`
+ *                 is called; what is queued stays. */
+void hf_conn_open(struct hf_conn *c, int64_t now_ms);
+void hf_conn_close(struct hf_conn *c);
+
+/* hf_conn_fail_queued - what is queued ends UNSENT. */
+void hf_conn_fail_queued(struct hf_conn *c);
+
+/* hf_conn_submit - queues a command. HF_E_LIMIT, HF_E_NOMEM, HF_E_INVAL.
+ * hf_conn_forget - its owner gives it up: HF_UNSENT (withdrawn, its bytes will
+ *                  not be sent) or HF_UNKNOWN. `done` is not called. */
+hf_status hf_conn_submit(struct hf_conn *c, struct hf_request *request,
+                         const struct hf_resp_arg *argv, size_t argc);
+enum hf_outcome hf_conn_forget(struct hf_conn *c, struct hf_request *request);
+
+static inline uint64_t hf_conn_in_flight(const struct hf_conn *c)
+{
+    return c->unsent - c->first;
+}
+
+static inline uint64_t hf_conn_queued(const struct hf_conn *c)
+{
+    return c->last - c->unsent;
+}
+
+/* hf_conn_output - the bytes to write now; 0: none. All that was queued counts
+ *                  as in flight from here on, sent at `now_ms`.
+ * hf_conn_wrote  - so many of them were taken. */
+size_t hf_conn_output(struct hf_conn *c, int64_t now_ms, const char **ptr);
+void hf_conn_wrote(struct hf_conn *c, size_t n);
+
+/* hf_conn_room - where to read to, and how much; 0: no memory.
+ * hf_conn_took - so many bytes were read. Calls `done` and on_push. HF_OK, or a
+ *                failure for good with c->error set: close. */
+size_t hf_conn_room(struct hf_conn *c, char **ptr);
+hf_status hf_conn_took(struct hf_conn *c, size_t n, int64_t now_ms);
+
+/* hf_conn_ok - the rules above, for assert and tests. */
+bool hf_conn_ok(const struct hf_conn *c);
+
+#endif

@@ -1,0 +1,315 @@
+/* Which thread takes the turns.
+ *
+ * D1  At most one thread sits in the seat (is_driven), and only it waits in the
+ *     poller. The lock is free while it waits and while it runs tasks; it
+ *     leaves the seat for the tasks, so that a callback may block on us.
+ * D2  A blocked caller takes the seat if it is free, else it sleeps until it is
+ *     woken with its answer or asked to take the seat.
+ * D3  Whoever leaves the seat passes it to the caller that has slept longest,
+ *     else to the background thread if someone relies on it.
+ * D4  The background thread leaves the seat alone for REST_MS after a blocked
+ *     caller, unless the loop is attended or a timer is due: a lone caller then
+ *     pays for a write and a read, and for no switch of threads.
+ * D5  A sleeper is posted after the lock was given up, and one that has its answer
+ *     does not take it again: it would only queue for it behind the driver.
+ * D6  While another sits in the seat for longer than that, it dozes, and is
+ *     called when the seat is left.
+ *
+ * Source: performance.md, 6 ("adaptive"). */
+#include <errno.h>
+#include <signal.h>
+#include <string.h>
+#include <time.h>
+
+#include "net/loop.h"
+
+#define REST_MS 20
+
+/* ---- the seat ---- */
+
+static bool needs_background(const struct hf_loop *loop)
+{
+    return loop->attended > 0 || loop->does_background_doze ||
+           !hf_list_is_empty(&loop->tasks);
+}
+
+/* Takes it from among the sleepers; the post follows with the next unlock. */
+static void rouse(struct hf_waiter *w)
+{
+    w->is_asleep = false;
+    hf_list_remove(&w->node);
+    hf_list_push(&w->loop->roused, &w->node);
+}
+
+static void post_all(struct hf_list *roused)
+{
+    while (!hf_list_is_empty(roused)) {
+        struct hf_waiter *w =
+            HF_OWNER_OF(roused->next, struct hf_waiter, node);
+
+        hf_list_remove(&w->node);
+        (void)sem_post(&w->post); /* its memory may be gone from here on */
+    }
+}
+
+void hf_unlock_and_post(struct hf_loop *loop)
+{
+    struct hf_list roused;
+
+    hf_list_init(&roused);
+    hf_list_join(&roused, &loop->roused);
+    pthread_mutex_unlock(&loop->mutex);
+    post_all(&roused);
+}
+
+void hf_wait_on(struct hf_loop *loop, pthread_cond_t *condition)
+{
+    post_all(&loop->roused);
+    pthread_cond_wait(condition, &loop->mutex);
+}
+
+static void pass_seat(struct hf_loop *loop)
+{
+    struct hf_waiter *next;
+
+    if (loop->is_driven)
+        return;
+    if (loop->quiescers > 0) {
+        pthread_cond_broadcast(&loop->seat_is_free);
+    } else if (!hf_list_is_empty(&loop->sleepers)) {
+        next = HF_OWNER_OF(loop->sleepers.next, struct hf_waiter, node);
+        next->is_offered_seat = true;
+        rouse(next);
+    } else if (loop->has_thread && needs_background(loop)) {
+        pthread_cond_signal(&loop->background);
+    }
+}
+
+static void drive_once(struct hf_loop *loop, int64_t until_ms)
+{
+    loop->is_driven = true;
+    hf_turn_take(loop, until_ms);
+    loop->is_driven = false;
+    hf_tasks_run(loop);
+}
+
+void hf_loop_dispatch(struct hf_loop *loop, int timeout_ms)
+{
+    int64_t until =
+        timeout_ms < 0 ? HF_NEVER : hf_clock_ms() + (int64_t)timeout_ms;
+
+    hf_loop_lock(loop);
+    if (!loop->is_driven && loop->quiescers == 0)
+        drive_once(loop, until);
+    pass_seat(loop);
+    hf_loop_unlock(loop);
+}
+
+/* ---- blocked callers ---- */
+
+void hf_waiter_init(struct hf_waiter *w, struct hf_loop *loop)
+{
+    hf_list_init(&w->node);
+    w->loop = loop;
+    w->is_woken = false;
+    w->is_asleep = false;
+    w->is_offered_seat = false;
+}
+
+void hf_waiter_wake(struct hf_waiter *w)
+{
+    w->is_woken = true;
+    if (w->is_asleep)
+        rouse(w);
+    else
+        hf_wake_driver(w->loop); /* it may be the driver, asleep */
+}
+
+/* Gives the lock up. True: it was offered the seat, and has the lock again. */
+static bool sleep_until_posted(struct hf_waiter *w)
+{
+    struct hf_loop *loop = w->loop;
+    bool is_offered;
+
+    (void)sem_init(&w->post, 0, 0); /* fails only for a value out of range */
+    w->is_asleep = true;
+    w->is_offered_seat = false;
+    hf_list_push(&loop->sleepers, &w->node);
+    hf_unlock_and_post(loop);
+    while (sem_wait(&w->post) < 0)
+        continue; /* EINTR */
+    (void)sem_destroy(&w->post);
+    is_offered = w->is_offered_seat;
+    if (is_offered)
+        hf_loop_lock(loop);
+    return is_offered;
+}
+
+void hf_loop_wait(struct hf_waiter *w)
+{
+    struct hf_loop *loop = w->loop;
+
+    hf_turn_flush(loop);
+    while (!w->is_woken) {
+        loop->caller_ms = hf_clock_ms();
+        if (!loop->is_driven && loop->quiescers == 0)
+            drive_once(loop, HF_NEVER);
+        else if (!sleep_until_posted(w))
+            return; /* D5 */
+    }
+    pass_seat(loop);
+    hf_loop_unlock(loop);
+}
+
+/* ---- quiescing ---- */
+
+void hf_loop_quiesce(struct hf_loop *loop)
+{
+    loop->quiescers++;
+    while (loop->is_driven) {
+        hf_wake_driver(loop);
+        hf_wait_on(loop, &loop->seat_is_free);
+    }
+    loop->quiescers--;
+    loop->is_driven = true;
+}
+
+void hf_loop_resume(struct hf_loop *loop)
+{
+    loop->is_driven = false;
+    pass_seat(loop);
+}
+
+/* ---- the background thread ---- */
+
+void hf_loop_attend(struct hf_loop *loop)
+{
+    if (loop->attended++ == 0 && loop->has_thread && !loop->is_driven)
+        pthread_cond_signal(&loop->background);
+}
+
+void hf_loop_unattend(struct hf_loop *loop)
+{
+    loop->attended--;
+}
+
+static struct timespec monotonic_in(int64_t ms)
+{
+    struct timespec t;
+
+    (void)clock_gettime(CLOCK_MONOTONIC, &t);
+    t.tv_sec += (time_t)(ms / 1000);
+    t.tv_nsec += (long)(ms % 1000) * 1000000;
+    if (t.tv_nsec >= 1000000000) {
+        t.tv_sec++;
+        t.tv_nsec -= 1000000000;
+    }
+    return t;
+}
+
+static void rest(struct hf_loop *loop, int64_t ms)
+{
+    struct timespec until = monotonic_in(ms);
+
+    post_all(&loop->roused);
+    (void)pthread_cond_timedwait(&loop->background, &loop->mutex, &until);
+}
+
+static void doze(struct hf_loop *loop)
+{
+    loop->does_background_doze = true;
+    hf_wait_on(loop, &loop->background);
+    loop->does_background_doze = false;
+}
+
+/* How long the thread still leaves the seat to callers; 0: it is ours (D4). */
+static int64_t rest_left(const struct hf_loop *loop)
+{
+    int64_t now = hf_clock_ms();
+    int64_t left = loop->caller_ms + REST_MS - now;
+    int64_t due = hf_wheel_next_ms(&loop->wheel);
+
+    if (left <= 0 || needs_background(loop) || due <= now)
+        return 0;
+    return due - now < left ? due - now : left;
+}
+
+static void background_step(struct hf_loop *loop)
+{
+    int64_t left = rest_left(loop);
+
+    if (left > 0) {
+        rest(loop, left);
+    } else if (loop->is_driven || loop->quiescers > 0) {
+        doze(loop);
+    } else {
+        drive_once(loop, HF_NEVER);
+        pass_seat(loop);
+    }
+}
+
+static void *background(void *arg)
+{
+    struct hf_loop *loop = arg;
+
+    hf_loop_lock(loop);
+    while (!loop->is_closing)
+        background_step(loop);
+    hf_loop_unlock(loop);
+    return NULL;
+}
+
+hf_status hf_drive_init(struct hf_loop *loop)
+{
+    pthread_condattr_t monotonic;
+
+    hf_list_init(&loop->sleepers);
+    hf_list_init(&loop->roused);
+    if (pthread_condattr_init(&monotonic) != 0)
+        return HF_E_NOMEM;
+    (void)pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
+    /* Without attributes that allocate, these cannot fail on Linux or BSD. */
+    (void)pthread_mutex_init(&loop->mutex, NULL);
+    (void)pthread_cond_init(&loop->tasks_are_done, NULL);
+    (void)pthread_cond_init(&loop->seat_is_free, NULL);
+    (void)pthread_cond_init(&loop->background, &monotonic);
+    (void)pthread_condattr_destroy(&monotonic);
+    return HF_OK;
+}
+
+/* Signals are the program's own: none is delivered to our thread. */
+hf_status hf_drive_start(struct hf_loop *loop)
+{
+    sigset_t all, before;
+    int rc;
+
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &before);
+    rc = pthread_create(&loop->thread, NULL, background, loop);
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    if (rc != 0)
+        return rc == EAGAIN ? HF_E_NOMEM : HF_E_SYSTEM;
+    loop->has_thread = true;
+    return HF_OK;
+}
+
+void hf_drive_stop(struct hf_loop *loop)
+{
+    if (!loop->has_thread)
+        return;
+    hf_loop_lock(loop);
+    loop->is_closing = true;
+    pthread_cond_signal(&loop->background);
+    hf_wake_driver(loop);
+    hf_loop_unlock(loop);
+    (void)pthread_join(loop->thread, NULL);
+    loop->has_thread = false;
+}
+
+void hf_drive_fini(struct hf_loop *loop)
+{
+    (void)pthread_cond_destroy(&loop->background);
+    (void)pthread_cond_destroy(&loop->seat_is_free);
+    (void)pthread_cond_destroy(&loop->tasks_are_done);
+    (void)pthread_mutex_destroy(&loop->mutex);
+}

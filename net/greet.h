@@ -1,0 +1,61 @@
+/* The handshake of one connection, pure: it says which commands to send and is
+ * told the replies. Private to net/.
+ *
+ *   HELLO -ok--------------------------+-> SETTLE -+----------------> READY
+ *     |                                |           |                    ^
+ *     +-no such command--> RESP2 -ok---+           +-predecessor-> KILL-+
+ *
+ * HELLO    HELLO 3 [AUTH user password] [SETNAME name]
+ * RESP2    [AUTH [user] password], [CLIENT SETNAME name], CLIENT ID
+ * SETTLE   CLIENT SETINFO (twice), [SELECT n], INFO server
+ * KILL     CLIENT KILL ID predecessor: bytes that a lost connection left in the
+ *          server's socket buffer must not be executed after ours. Only if the
+ *          server is the same process (its run_id), else the id is somebody's.
+ *
+ * Sources: RESP "Client handshake"; redis.io CLIENT KILL; design 11. */
+#ifndef HF_GREET_H
+#define HF_GREET_H
+
+#include "net/net.h"
+
+#define GREET_OUTPUT_MAX 4096     /* every step fits: all parts are bounded */
+#define RUN_ID_MAX 64
+
+/* What one connection learns for the next one to the same server. */
+struct hf_predecessor {
+    int64_t id;                   /* of the last READY connection; 0: none */
+    char run_id[RUN_ID_MAX];      /* "": not known, so nobody is killed */
+};
+
+enum hf_greet_answer { GREET_MORE, GREET_READY, GREET_FAILED };
+
+struct hf_greeting {
+    /* Set by the owner before hf_greet_start. */
+    const struct hf_url *url;
+    const char *client_name;
+    int wanted_protocol;
+    struct hf_predecessor *predecessor;   /* kept up to date */
+
+    /* Results. */
+    int protocol;
+    bool is_final;                /* FAILED: trying again will not help */
+    struct hf_error error;
+
+    /* Its own. */
+    int64_t id;
+    char run_id[RUN_ID_MAX];
+    uint8_t expected[8];          /* what the replies to come answer */
+    uint8_t expected_count;
+    uint8_t next;
+    char output[GREET_OUTPUT_MAX];
+    size_t output_len;            /* the owner sends output[0..len), sets it 0 */
+};
+
+void hf_greet_start(struct hf_greeting *g);
+enum hf_greet_answer hf_greet_reply(struct hf_greeting *g,
+                                    struct hf_resp_value reply);
+
+/* hf_greet_wipe - no secret stays in memory. */
+void hf_greet_wipe(struct hf_greeting *g);
+
+#endif

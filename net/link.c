@@ -1,0 +1,563 @@
+/* A connection that keeps itself connected: the edge between the pure machine
+ * (conn.c) and sockets, time and names. The diagram is in net.h.
+ *
+ * L1  Only the driving thread closes a socket. A caller's failed write is left
+ *     for the reader to find.
+ * L2  What is queued is written when no less is queued than is in flight, so
+ *     that under load two batches alternate and alone nothing waits
+ *     (performance.md, 6). After each read the rule is looked at again.
+ * L3  A request that ends unanswered, with nothing heard since it was sent,
+ *     ends the connection: the peer is silent.
+ * L4  A failed attempt is tried again with backoff while requests wait or the
+ *     link is wanted; a refusal that trying again cannot mend fails all that is
+ *     queued at once. */
+#include <assert.h>
+#include <errno.h>
+#include <string.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include "net/conn.h"
+#include "net/resolve.h"
+#include "net/socket.h"
+
+#define CLIENT_NAME_MAX 255
+/* How often a peer may hang up on our greeting before we believe that it does
+ * not want to speak RESP with us. */
+#define MUTE_MAX 3
+
+enum state { IDLE, RESOLVING, CONNECTING, GREETING, READY, BACKOFF };
+
+struct hf_link {
+    /* Set once. */
+    struct hf_loop *loop;
+    struct hf_link_options options;
+    char client_name[CLIENT_NAME_MAX + 1];
+    char address[300];
+
+    /* Under the loop's lock. */
+    enum state state;
+    struct hf_conn conn;
+    struct hf_io io;                /* io.fd < 0: no socket */
+    struct hf_timer timer;          /* this attempt's end, or BACKOFF's */
+    struct hf_turn turn;
+    struct hf_resolve *resolve;
+    struct hf_addresses addresses;
+    unsigned next_address;
+    unsigned failures;              /* attempts, and short lives, in a row */
+    int64_t up_since_ms;
+    unsigned mutes;                 /* of them, hung up on while greeting */
+    int connect_errno;              /* why the last address did not work */
+    bool is_wanted;
+    bool is_refused;                /* trying again will not help */
+    struct hf_error error;
+    struct hf_link_stats stats;
+};
+
+static void attempt(struct hf_link *link);
+static void lost(struct hf_link *link, bool is_final);
+
+/* ---- options, new, free ---- */
+
+void hf_link_options_init(struct hf_link_options *options)
+{
+    memset(options, 0, sizeof *options);
+    options->protocol = 3;
+    options->connect_timeout_ms = 5000;
+    options->backoff_min_ms = 10;
+    options->backoff_max_ms = 1000;
+    options->output_max = 64u << 20;
+    options->requests_max = 1u << 20;
+}
+
+static void on_turn_end(struct hf_turn *turn);
+static void on_ready(struct hf_io *io, int events);
+static void on_timer(struct hf_timer *timer);
+
+static void on_push(void *ctx, struct hf_resp_value push)
+{
+    struct hf_link *link = ctx;
+
+    if (link->options.on_push)
+        link->options.on_push(link->options.ctx, push);
+}
+
+static void on_end(void *ctx, struct hf_request *request,
+                   enum hf_outcome outcome, struct hf_resp_value reply)
+{
+    struct hf_link *link = ctx;
+
+    hf_loop_disarm(link->loop, &request->timer);
+    request->done(request, outcome, reply);
+}
+
+static void conn_setup(struct hf_link *link)
+{
+    struct hf_conn_options options = {
+        .mem = hf_loop_mem(link->loop),
+        .output_max = link->options.output_max,
+        .requests_max = link->options.requests_max,
+        .is_subscriber = link->options.is_subscriber,
+        .on_push = on_push,
+        .on_end = on_end,
+        .ctx = link,
+    };
+
+    hf_conn_init(&link->conn, &options);
+    link->conn.greeting.url = &link->options.url;
+    link->conn.greeting.wanted_protocol = link->options.protocol;
+    link->conn.greeting.client_name =
+        link->options.client_name ? link->client_name : NULL;
+}
+
+hf_status hf_link_new(struct hf_link **out, struct hf_loop *loop,
+                      const struct hf_link_options *options)
+{
+    struct hf_link *link = hf_mem_new(hf_loop_mem(loop), sizeof *link);
+
+    if (!link)
+        return HF_E_NOMEM;
+    link->loop = loop;
+    link->options = *options;
+    link->io.fd = -1;
+    link->timer.fire = on_timer;
+    if (options->client_name)
+        strncpy(link->client_name, options->client_name, CLIENT_NAME_MAX);
+    hf_turn_init(&link->turn, on_turn_end);
+    (void)hf_url_address(&link->options.url, link->address,
+                         sizeof link->address);
+    conn_setup(link);
+    *out = link;
+    return HF_OK;
+}
+
+static void hang_up(struct hf_link *link)
+{
+    if (link->resolve)
+        hf_resolve_cancel(link->resolve);
+    link->resolve = NULL;
+    if (link->io.fd >= 0) {
+        hf_loop_unwatch(link->loop, &link->io);
+        (void)close(link->io.fd);
+    }
+    link->io.fd = -1;
+    hf_loop_disarm(link->loop, &link->timer);
+}
+
+void hf_link_free(struct hf_link *link)
+{
+    if (!link)
+        return;
+    hang_up(link);
+    link->is_wanted = false;
+    hf_conn_close(&link->conn);
+    hf_conn_fail_queued(&link->conn);
+    hf_loop_forget_turn(link->loop, &link->turn);
+    hf_conn_fini(&link->conn);
+    explicit_bzero(&link->options.url, sizeof link->options.url);
+    hf_mem_free(hf_loop_mem(link->loop), link, sizeof *link);
+}
+
+/* ---- going up ---- */
+
+static hf_status say(struct hf_link *link, hf_status status, const char *what,
+                     const char *why)
+{
+    return hf_error_set(&link->error, status, "%s: %s%s%s", link->address,
+                        what, why[0] ? ": " : "", why);
+}
+
+static void is_up(struct hf_link *link)
+{
+    link->state = READY;
+    link->up_since_ms = hf_loop_now(link->loop);
+    link->mutes = 0;
+    link->stats.connects++;
+    link->error.status = HF_OK;
+    hf_loop_disarm(link->loop, &link->timer);
+    hf_loop_at_turn_end(link->loop, &link->turn);
+    if (link->options.on_change)
+        link->options.on_change(link->options.ctx, true);
+}
+
+static void watch_for(struct hf_link *link, int events)
+{
+    hf_loop_rewatch(link->loop, &link->io, events);
+}
+
+static void flush(struct hf_link *link)
+{
+    const char *ptr;
+    size_t len =
+        hf_conn_output(&link->conn, hf_loop_now(link->loop), &ptr);
+    long n;
+
+    if (len == 0)
+        return;
+    n = hf_socket_write(link->io.fd, ptr, len);
+    link->stats.writes++;
+    if (n > 0) {
+        link->stats.bytes_out += (uint64_t)n;
+        hf_conn_wrote(&link->conn, (size_t)n);
+    }
+    /* A failed write is found again by reading (L1). */
+    watch_for(link, n == (long)len ? HF_READ : HF_READ | HF_WRITE);
+}
+
+static void greet(struct hf_link *link)
+{
+    link->state = GREETING;
+    hf_conn_open(&link->conn, hf_loop_now(link->loop));
+    flush(link);
+}
+
+static bool connect_to(struct hf_link *link, const struct hf_address *a)
+{
+    int fd;
+
+    if (hf_socket_connect(&fd, (const struct sockaddr *)&a->storage, a->len) <
+        0) {
+        link->connect_errno = errno;
+        return false;
+    }
+    link->io = (struct hf_io){.fd = fd, .events = HF_WRITE, .ready = on_ready};
+    if (hf_loop_watch(link->loop, &link->io) == HF_OK)
+        return true;
+    (void)close(fd);
+    link->io.fd = -1;
+    link->connect_errno = ENOMEM;
+    return false;
+}
+
+/* Tries the addresses in turn, each once an attempt; all of them together have
+ * the one deadline. */
+static void connect_next(struct hf_link *link)
+{
+    link->state = CONNECTING;
+    while (link->next_address < link->addresses.count)
+        if (connect_to(link, &link->addresses.list[link->next_address++]))
+            return;
+    say(link, HF_E_CONNECT, "cannot connect", strerror(link->connect_errno));
+    lost(link, false);
+}
+
+static void connect_unix(struct hf_link *link)
+{
+    struct sockaddr_un un = {.sun_family = AF_UNIX};
+    struct hf_address *a = &link->addresses.list[0];
+
+    memcpy(un.sun_path, link->options.url.path, sizeof un.sun_path);
+    memcpy(&a->storage, &un, sizeof un);
+    a->len = sizeof un;
+    link->addresses.count = 1;
+    connect_next(link);
+}
+
+static void on_resolved(void *ctx, const struct hf_addresses *found,
+                        const char *why_not)
+{
+    struct hf_link *link = ctx;
+
+    link->resolve = NULL;
+    if (!found) {
+        say(link, HF_E_CONNECT, "cannot resolve the name", why_not);
+        lost(link, false);
+        return;
+    }
+    link->addresses = *found;
+    connect_next(link);
+}
+
+static void resolve(struct hf_link *link)
+{
+    const struct hf_url *url = &link->options.url;
+
+    link->state = RESOLVING;
+    if (hf_resolve_literal(url->host, url->port, &link->addresses)) {
+        connect_next(link);
+    } else if (hf_resolve_start(&link->resolve, link->loop, url->host,
+                                url->port, on_resolved, link) < 0) {
+        say(link, HF_E_CONNECT, "cannot start to resolve the name", "");
+        lost(link, false);
+    }
+}
+
+static void attempt(struct hf_link *link)
+{
+    link->next_address = 0;
+    link->is_refused = false;
+    hf_loop_arm(link->loop, &link->timer,
+                hf_loop_now(link->loop) + link->options.connect_timeout_ms);
+    if (link->options.url.kind == HF_URL_UNIX)
+        connect_unix(link);
+    else
+        resolve(link);
+}
+
+/* ---- going down ---- */
+
+static bool is_needed(const struct hf_link *link)
+{
+    return link->is_wanted || hf_conn_queued(&link->conn) > 0;
+}
+
+/* Doubles, and takes a random half off: clients that lost one server together
+ * do not come back together. */
+static int64_t backoff_ms(struct hf_link *link)
+{
+    unsigned doublings = link->failures < 16 ? link->failures : 16;
+    int64_t ms = link->options.backoff_min_ms << doublings;
+    uint32_t random;
+
+    if (ms > link->options.backoff_max_ms)
+        ms = link->options.backoff_max_ms;
+    hf_random(&random, sizeof random);
+    return ms - (int64_t)(random % (uint64_t)(ms / 2 + 1));
+}
+
+static void back_off(struct hf_link *link)
+{
+    link->state = BACKOFF;
+    hf_loop_arm(link->loop, &link->timer,
+                hf_loop_now(link->loop) + backoff_ms(link));
+    link->failures++;
+}
+
+/* The attempt, or the connection, has ended; link->error says why. */
+static void lost(struct hf_link *link, bool is_final)
+{
+    bool was_up = link->state == READY;
+
+    /* A peer that takes us in only to hang up is not asked faster and faster. */
+    if (was_up && hf_loop_now(link->loop) - link->up_since_ms >
+                      link->options.backoff_max_ms)
+        link->failures = 0;
+    hang_up(link);
+    link->state = IDLE;
+    hf_conn_close(&link->conn);
+    link->is_refused = is_final;
+    if (is_final)
+        hf_conn_fail_queued(&link->conn);
+    if (link->state == IDLE && is_needed(link))
+        back_off(link);
+    if (link->options.on_change && was_up)
+        link->options.on_change(link->options.ctx, false);
+}
+
+static void hung_up_on(struct hf_link *link, long code)
+{
+    const char *why = code == HF_SOCKET_EOF
+                          ? "the server closed the connection"
+                          : strerror((int)-code);
+
+    if (link->state != GREETING) {
+        say(link, HF_E_CONNECT, why, "");
+        lost(link, false);
+        return;
+    }
+    say(link, HF_E_CONNECT, why,
+        "before it answered HELLO; is this a TLS port (rediss://), or not a "
+        "Redis server?");
+    lost(link, ++link->mutes >= MUTE_MAX);
+}
+
+static void refused(struct hf_link *link, hf_status status)
+{
+    struct hf_error why = link->conn.error;
+    bool is_final = link->state == GREETING &&
+                    (status == HF_E_PROTOCOL || link->conn.greeting.is_final);
+
+    say(link, status, why.text, "");
+    lost(link, is_final);
+}
+
+/* ---- events ---- */
+
+/* Reads all that has come, so that one write can answer it. */
+static void read_all(struct hf_link *link)
+{
+    hf_status rc;
+    size_t room;
+    char *ptr;
+    long n;
+
+    do {
+        room = hf_conn_room(&link->conn, &ptr);
+        if (room == 0) {
+            say(link, HF_E_NOMEM, "out of memory while reading", "");
+            lost(link, false);
+            return;
+        }
+        n = hf_socket_read(link->io.fd, ptr, room);
+        link->stats.reads++;
+        if (n < 0) {
+            hung_up_on(link, n);
+            return;
+        }
+        if (n == 0)
+            break;
+        link->stats.bytes_in += (uint64_t)n;
+        rc = hf_conn_took(&link->conn, (size_t)n, hf_loop_now(link->loop));
+        if (rc < 0) {
+            refused(link, rc);
+            return;
+        }
+    } while ((size_t)n == room);
+    if (link->state == GREETING && link->conn.state == HF_CONN_READY)
+        is_up(link);
+    if (link->state == GREETING)
+        flush(link);
+    hf_loop_at_turn_end(link->loop, &link->turn);
+}
+
+static void connected(struct hf_link *link)
+{
+    int error = hf_socket_error(link->io.fd);
+
+    if (error == 0) {
+        greet(link);
+        return;
+    }
+    hf_loop_unwatch(link->loop, &link->io);
+    (void)close(link->io.fd);
+    link->io.fd = -1;
+    link->connect_errno = error;
+    connect_next(link);
+}
+
+static void on_ready(struct hf_io *io, int events)
+{
+    struct hf_link *link = HF_OWNER_OF(io, struct hf_link, io);
+
+    if (link->state == CONNECTING) {
+        connected(link);
+        return;
+    }
+    if (events & HF_WRITE)
+        flush(link);
+    if (events & HF_READ)
+        read_all(link);
+}
+
+static void on_timer(struct hf_timer *timer)
+{
+    struct hf_link *link = HF_OWNER_OF(timer, struct hf_link, timer);
+
+    if (link->state == BACKOFF && is_needed(link)) {
+        attempt(link);
+    } else if (link->state == BACKOFF) {
+        link->state = IDLE;
+    } else if (link->conn.is_condemned) {
+        lost(link, false);
+    } else {
+        say(link, HF_E_CONNECT,
+            link->state == GREETING
+                ? "connected, but the server did not answer HELLO in time"
+                : "cannot connect in time",
+            "");
+        lost(link, false);
+    }
+}
+
+/* L2, at the end of a turn. Bytes that the kernel did not take wait for it. */
+static void on_turn_end(struct hf_turn *turn)
+{
+    struct hf_link *link = HF_OWNER_OF(turn, struct hf_link, turn);
+
+    if (link->state == IDLE && is_needed(link))
+        attempt(link);
+    if (link->state == READY && link->conn.unwritten == 0 &&
+        hf_conn_queued(&link->conn) >= hf_conn_in_flight(&link->conn))
+        flush(link);
+}
+
+/* ---- requests ---- */
+
+static const struct hf_resp_value no_reply;
+
+static void on_deadline(struct hf_timer *timer)
+{
+    struct hf_request *request =
+        HF_OWNER_OF(timer, struct hf_request, timer);
+    struct hf_link *link = request->link;
+    int64_t sent_ms = request->sent_ms;
+    enum hf_outcome outcome = hf_conn_forget(&link->conn, request);
+
+    bool is_silent = outcome == HF_UNKNOWN && link->conn.heard_ms < sent_ms;
+
+    if (is_silent)
+        say(link, HF_E_NOREPLY, "the server does not answer", "");
+    request->done(request, outcome, no_reply);
+    if (is_silent && link->state == READY)
+        lost(link, false); /* L3 */
+}
+
+hf_status hf_link_submit(struct hf_link *link, struct hf_request *request,
+                         const struct hf_resp_arg *argv, size_t argc,
+                         int64_t deadline_ms)
+{
+    hf_status rc = hf_conn_submit(&link->conn, request, argv, argc);
+
+    if (rc < 0)
+        return rc;
+    request->link = link;
+    request->timer = (struct hf_timer){.fire = on_deadline};
+    if (deadline_ms != HF_NEVER)
+        hf_loop_arm(link->loop, &request->timer, deadline_ms);
+    link->stats.requests++;
+    hf_loop_at_turn_end(link->loop, &link->turn);
+    return HF_OK;
+}
+
+enum hf_outcome hf_link_cancel(struct hf_request *request)
+{
+    hf_loop_disarm(request->link->loop, &request->timer);
+    return hf_conn_forget(&request->link->conn, request);
+}
+
+void hf_link_want(struct hf_link *link, bool is_wanted)
+{
+    link->is_wanted = is_wanted;
+    hf_loop_at_turn_end(link->loop, &link->turn);
+}
+
+/* Outside of a read, the timer closes at the next turn (L1). */
+void hf_link_condemn(struct hf_link *link, const char *why)
+{
+    if (link->state != READY)
+        return;
+    link->conn.is_condemned = true;
+    hf_error_set(&link->conn.error, HF_E_PROTOCOL, "%s", why);
+    say(link, HF_E_PROTOCOL, why, "");
+    hf_loop_arm(link->loop, &link->timer, 0);
+}
+
+bool hf_link_is_refused(const struct hf_link *link)
+{
+    return link->is_refused;
+}
+
+bool hf_link_is_up(const struct hf_link *link)
+{
+    return link->state == READY;
+}
+
+int hf_link_protocol(const struct hf_link *link)
+{
+    return link->conn.greeting.protocol;
+}
+
+const struct hf_error *hf_link_error(const struct hf_link *link)
+{
+    return &link->error;
+}
+
+const char *hf_link_address(const struct hf_link *link)
+{
+    return link->address;
+}
+
+struct hf_link_stats hf_link_stats(const struct hf_link *link)
+{
+    return link->stats;
+}

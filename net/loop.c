@@ -1,0 +1,376 @@
+/* The loop: what one turn is. Who takes it is drive.c's business. */
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "net/loop.h"
+
+/* An event's key: 16 bits of index, 16 of generation. */
+#define WATCHED_MAX 65536u
+
+/* ---- waking ---- */
+
+static void drain_wake(struct hf_io *io, int events)
+{
+    struct hf_loop *loop = HF_OWNER_OF(io, struct hf_loop, wake_io);
+    char sink[64];
+
+    (void)events;
+    while (read(io->fd, sink, sizeof sink) > 0)
+        continue;
+    loop->is_wake_sent = false;
+}
+
+void hf_wake_driver(struct hf_loop *loop)
+{
+    if (loop->is_in_turn || loop->is_wake_sent ||
+        loop->sleeps_until_ms == NOBODY_SLEEPS)
+        return;
+    /* A full pipe is as good as a byte more in it. */
+    loop->is_wake_sent = write(loop->wake_fd[1], "", 1) >= 0 || errno == EAGAIN;
+}
+
+static hf_status wake_open(struct hf_loop *loop)
+{
+    if (pipe2(loop->wake_fd, O_CLOEXEC | O_NONBLOCK) < 0)
+        return HF_E_SYSTEM;
+    loop->wake_io = (struct hf_io){
+        .fd = loop->wake_fd[0], .events = HF_READ, .ready = drain_wake};
+    return hf_loop_watch(loop, &loop->wake_io);
+}
+
+/* ---- new, free ---- */
+
+static void close_fd(int fd)
+{
+    if (fd >= 0)
+        (void)close(fd);
+}
+
+/* Takes a half-made loop. In a forked child only memory and descriptors: its
+ * mutex may be held by a thread that does not exist there. */
+static void loop_free(struct hf_loop *loop)
+{
+    if (!hf_loop_forked(loop))
+        hf_drive_fini(loop);
+    hf_poller_fini(&loop->poller);
+    close_fd(loop->wake_fd[0]);
+    close_fd(loop->wake_fd[1]);
+    hf_mem_free(loop->mem, loop->watched,
+                loop->watched_room * sizeof *loop->watched);
+    hf_mem_free(loop->mem, loop, sizeof *loop);
+}
+
+static hf_status loop_init(struct hf_loop *loop, bool wants_thread)
+{
+    hf_status rc;
+
+    hf_list_init(&loop->tasks);
+    hf_list_init(&loop->turns);
+    hf_wheel_init(&loop->wheel, hf_clock_ms());
+    if ((rc = hf_poller_init(&loop->poller, loop->mem)) < 0 ||
+        (rc = wake_open(loop)) < 0)
+        return rc;
+    return wants_thread ? hf_drive_start(loop) : HF_OK;
+}
+
+hf_status hf_loop_new(struct hf_loop **out,
+                      const struct hf_loop_options *options)
+{
+    const struct hf_mem *mem = options->mem ? options->mem : &hf_mem_libc;
+    struct hf_loop *loop = hf_mem_new(mem, sizeof *loop);
+    hf_status rc;
+
+    if (!loop)
+        return HF_E_NOMEM;
+    loop->mem = mem;
+    loop->pid = getpid();
+    loop->wake_fd[0] = loop->wake_fd[1] = -1;
+    loop->poller.fd = -1;
+    loop->poller.mem = mem;
+    loop->sleeps_until_ms = NOBODY_SLEEPS;
+    if ((rc = hf_drive_init(loop)) < 0) {
+        hf_mem_free(mem, loop, sizeof *loop);
+        return rc;
+    }
+    if ((rc = loop_init(loop, options->thread)) < 0) {
+        loop_free(loop);
+        return rc;
+    }
+    *out = loop;
+    return HF_OK;
+}
+
+void hf_loop_free(struct hf_loop *loop)
+{
+    if (!loop)
+        return;
+    if (!hf_loop_forked(loop))
+        hf_drive_stop(loop);
+    loop_free(loop);
+}
+
+const struct hf_mem *hf_loop_mem(const struct hf_loop *loop)
+{
+    return loop->mem;
+}
+
+bool hf_loop_forked(const struct hf_loop *loop)
+{
+    return getpid() != loop->pid;
+}
+
+/* ---- what is watched ---- */
+
+static uint32_t free_slot(const struct hf_loop *loop)
+{
+    uint32_t i = 0;
+
+    while (i < loop->watched_room && loop->watched[i].io)
+        i++;
+    return i;
+}
+
+static uint32_t key_of(const struct hf_loop *loop, uint32_t index)
+{
+    return index | loop->watched[index].generation << 16;
+}
+
+hf_status hf_loop_watch(struct hf_loop *loop, struct hf_io *io)
+{
+    uint32_t old = loop->watched_room;
+    uint32_t index = free_slot(loop);
+    hf_status rc;
+
+    if (!hf_mem_grow(loop->mem, &loop->watched, &loop->watched_room,
+                     sizeof *loop->watched, (size_t)index + 1, WATCHED_MAX))
+        return HF_E_NOMEM;
+    memset(loop->watched + old, 0,
+           (loop->watched_room - old) * sizeof *loop->watched);
+    rc = hf_poller_add(&loop->poller, io->fd, io->events, key_of(loop, index));
+    if (rc < 0)
+        return rc;
+    io->index = index;
+    loop->watched[index].io = io;
+    hf_wake_driver(loop);
+    return HF_OK;
+}
+
+void hf_loop_rewatch(struct hf_loop *loop, struct hf_io *io, int events)
+{
+    if (io->events == events)
+        return;
+    io->events = events;
+    hf_poller_change(&loop->poller, io->fd, events, key_of(loop, io->index));
+    if (loop->poller.fd < 0) /* poll(2) looks at a copy */
+        hf_wake_driver(loop);
+}
+
+void hf_loop_unwatch(struct hf_loop *loop, struct hf_io *io)
+{
+    struct hf_watched *slot = &loop->watched[io->index];
+
+    hf_poller_remove(&loop->poller, io->fd);
+    slot->io = NULL;
+    slot->generation = (slot->generation + 1) & 0xffff;
+    if (loop->poller.fd < 0)
+        hf_wake_driver(loop);
+}
+
+static void handle(struct hf_loop *loop, const struct hf_poller_event *event)
+{
+    const struct hf_watched *slot = &loop->watched[event->key & 0xffff];
+
+    if (slot->io && slot->generation == event->key >> 16)
+        slot->io->ready(slot->io, event->events);
+}
+
+/* ---- time ---- */
+
+int64_t hf_loop_now(struct hf_loop *loop)
+{
+    (void)loop;
+    return hf_clock_ms();
+}
+
+void hf_loop_arm(struct hf_loop *loop, struct hf_timer *timer, int64_t due_ms)
+{
+    hf_wheel_arm(&loop->wheel, timer, due_ms);
+    if (due_ms < loop->sleeps_until_ms)
+        hf_wake_driver(loop);
+}
+
+void hf_loop_disarm(struct hf_loop *loop, struct hf_timer *timer)
+{
+    hf_wheel_cancel(&loop->wheel, timer);
+}
+
+static void fire_due(struct hf_loop *loop)
+{
+    struct hf_timer *timer;
+
+    hf_wheel_advance(&loop->wheel, hf_clock_ms());
+    while ((timer = hf_wheel_pop(&loop->wheel)))
+        timer->fire(timer);
+}
+
+/* ---- tasks and turn ends ---- */
+
+void hf_task_init(struct hf_task *task, void (*run)(struct hf_task *task))
+{
+    hf_list_init(&task->node);
+    task->run = run;
+}
+
+void hf_loop_post(struct hf_loop *loop, struct hf_task *task)
+{
+    if (!hf_list_is_empty(&task->node))
+        return;
+    hf_list_push(&loop->tasks, &task->node);
+    hf_wake_driver(loop);
+}
+
+void hf_loop_unpost(struct hf_loop *loop, struct hf_task *task)
+{
+    (void)loop;
+    hf_list_remove(&task->node);
+}
+
+/* Gathers first: a task that posts itself again waits for the next turn. */
+void hf_tasks_run(struct hf_loop *loop)
+{
+    struct hf_list due;
+    struct hf_task *task;
+
+    if (loop->is_running_tasks || hf_list_is_empty(&loop->tasks))
+        return;
+    loop->is_running_tasks = true;
+    hf_list_init(&due);
+    hf_list_join(&due, &loop->tasks);
+    while (!hf_list_is_empty(&due)) {
+        task = HF_OWNER_OF(due.next, struct hf_task, node);
+        hf_list_remove(&task->node);
+        task->run(task);
+    }
+    loop->is_running_tasks = false;
+    pthread_cond_broadcast(&loop->tasks_are_done);
+}
+
+void hf_loop_finish_tasks(struct hf_loop *loop)
+{
+    while (loop->is_running_tasks || !hf_list_is_empty(&loop->tasks)) {
+        if (loop->is_running_tasks)
+            hf_wait_on(loop, &loop->tasks_are_done);
+        else
+            hf_tasks_run(loop);
+    }
+}
+
+void hf_turn_init(struct hf_turn *turn, void (*end)(struct hf_turn *turn))
+{
+    hf_list_init(&turn->node);
+    turn->end = end;
+}
+
+void hf_loop_at_turn_end(struct hf_loop *loop, struct hf_turn *turn)
+{
+    if (hf_list_is_empty(&turn->node))
+        hf_list_push(&loop->turns, &turn->node);
+}
+
+void hf_loop_forget_turn(struct hf_loop *loop, struct hf_turn *turn)
+{
+    (void)loop;
+    hf_list_remove(&turn->node);
+}
+
+/* Until none is left: a batch that is sent makes its link want to flush. */
+void hf_turn_flush(struct hf_loop *loop)
+{
+    while (!hf_list_is_empty(&loop->turns)) {
+        struct hf_turn *turn =
+            HF_OWNER_OF(loop->turns.next, struct hf_turn, node);
+
+        hf_list_remove(&turn->node);
+        turn->end(turn);
+    }
+}
+
+/* ---- a turn ---- */
+
+static int64_t next_due(struct hf_loop *loop)
+{
+    if (!hf_list_is_empty(&loop->tasks) && !loop->is_running_tasks)
+        return 0;
+    return hf_wheel_next_ms(&loop->wheel);
+}
+
+/* A point in time as a poller's timeout. */
+static int timeout_until(int64_t until_ms)
+{
+    int64_t left;
+
+    if (until_ms == HF_NEVER)
+        return -1;
+    left = until_ms - hf_clock_ms();
+    if (left <= 0)
+        return 0;
+    return left < INT_MAX ? (int)left : INT_MAX;
+}
+
+void hf_turn_take(struct hf_loop *loop, int64_t until_ms)
+{
+    struct hf_poller_event events[POLLER_BATCH];
+    int64_t due;
+    int n = 0;
+
+    hf_turn_flush(loop);
+    due = next_due(loop);
+    if (due < until_ms)
+        until_ms = due;
+    if (hf_poller_prepare(&loop->poller) < 0)
+        return; /* no memory just now: the next turn tries again */
+    loop->sleeps_until_ms = until_ms;
+    hf_unlock_and_post(loop);
+    n = hf_poller_wait(&loop->poller, events, timeout_until(until_ms));
+    pthread_mutex_lock(&loop->mutex);
+    loop->sleeps_until_ms = NOBODY_SLEEPS;
+
+    loop->is_in_turn = true;
+    for (int i = 0; i < n; i++)
+        handle(loop, &events[i]);
+    fire_due(loop);
+    hf_turn_flush(loop);
+    loop->is_in_turn = false;
+}
+
+int hf_loop_fd(const struct hf_loop *loop)
+{
+    return loop->poller.fd;
+}
+
+int hf_loop_timeout(struct hf_loop *loop)
+{
+    int64_t due;
+
+    hf_loop_lock(loop);
+    hf_turn_flush(loop);
+    due = next_due(loop);
+    loop->sleeps_until_ms = due; /* an earlier timer makes hf_loop_fd readable */
+    hf_loop_unlock(loop);
+    return timeout_until(due);
+}
+
+void hf_loop_lock(struct hf_loop *loop)
+{
+    pthread_mutex_lock(&loop->mutex);
+}
+
+void hf_loop_unlock(struct hf_loop *loop)
+{
+    if (!loop->is_in_turn)
+        hf_turn_flush(loop);
+    hf_unlock_and_post(loop);
+}

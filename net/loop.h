@@ -1,0 +1,79 @@
+/* What loop.c (a turn: wait, handle, flush) and drive.c (which thread does it)
+ * share. Private to net/. */
+#ifndef HF_LOOP_H
+#define HF_LOOP_H
+
+#include <pthread.h>
+#include <sys/types.h>
+
+#include "net/net.h"
+#include "net/poller.h"
+
+#define NOBODY_SLEEPS INT64_MIN
+
+struct hf_loop {
+    /* Set once. */
+    const struct hf_mem *mem;
+    pid_t pid;
+    pthread_mutex_t mutex;
+    bool has_thread;
+    pthread_t thread;
+
+    /* Under `mutex`: what is watched and what is due. */
+    struct hf_poller poller;
+    struct hf_wheel wheel;
+    struct hf_watched {
+        struct hf_io *io;         /* NULL: free */
+        uint32_t generation;      /* tells an event of a former holder */
+    } *watched;
+    uint32_t watched_room;
+    struct hf_list tasks;
+    struct hf_list turns;
+    bool is_in_turn;
+    bool is_running_tasks;
+    pthread_cond_t tasks_are_done;
+
+    /* Under `mutex`: waking a driver that sleeps in the poller. */
+    int wake_fd[2];
+    struct hf_io wake_io;
+    bool is_wake_sent;
+    int64_t sleeps_until_ms;      /* NOBODY_SLEEPS, or when it wakes by itself */
+
+    /* Under `mutex`: who drives (drive.c). */
+    bool is_driven;
+    bool is_closing;
+    bool does_background_doze;
+    uint32_t attended;
+    uint32_t quiescers;
+    int64_t caller_ms;            /* when a blocked caller last came or went */
+    struct hf_list sleepers;      /* blocked callers, longest waiting first */
+    struct hf_list roused;        /* to be posted when the lock is given up */
+    pthread_cond_t seat_is_free;  /* for those who quiesce */
+    pthread_cond_t background;    /* for the background thread */
+};
+
+/* hf_turn_take - one turn: flush, wait until `until_ms` at most, handle what is
+ * ready and due, flush. By the thread in the seat. [locked] */
+void hf_turn_take(struct hf_loop *loop, int64_t until_ms);
+
+/* hf_turn_flush - does what was put off to the end of the turn. [locked] */
+void hf_turn_flush(struct hf_loop *loop);
+
+/* hf_tasks_run - the callers' callbacks. [locked] */
+void hf_tasks_run(struct hf_loop *loop);
+
+/* hf_wake_driver - the thread that sleeps in the poller looks again. [locked] */
+void hf_wake_driver(struct hf_loop *loop);
+
+/* hf_unlock_and_post - gives the lock up, then wakes those roused meanwhile.
+ * hf_wait_on         - waits on a condition of the loop's mutex. [locked] */
+void hf_unlock_and_post(struct hf_loop *loop);
+void hf_wait_on(struct hf_loop *loop, pthread_cond_t *condition);
+
+/* drive.c: the conditions, and the background thread. */
+hf_status hf_drive_init(struct hf_loop *loop);
+hf_status hf_drive_start(struct hf_loop *loop);
+void hf_drive_stop(struct hf_loop *loop);
+void hf_drive_fini(struct hf_loop *loop);
+
+#endif

@@ -1,0 +1,67 @@
+/* The allocation hook's three verbs, and the one place where arrays grow. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "net/net.h"
+
+static void *libc_resize(void *ctx, void *ptr, size_t old, size_t size)
+{
+    (void)ctx;
+    (void)old;
+    if (size == 0) {
+        free(ptr);
+        return NULL;
+    }
+    return realloc(ptr, size);
+}
+
+const struct hf_mem hf_mem_libc = {libc_resize, NULL};
+
+void *hf_mem_new(const struct hf_mem *mem, size_t size)
+{
+    void *ptr = mem->resize(mem->ctx, NULL, 0, size);
+
+    if (ptr)
+        memset(ptr, 0, size);
+    return ptr;
+}
+
+void hf_mem_free(const struct hf_mem *mem, void *ptr, size_t size)
+{
+    if (ptr)
+        (void)mem->resize(mem->ctx, ptr, size, 0);
+}
+
+/* What to grow to: double, so that growing costs O(1) an element, but never
+ * less than asked for nor more than allowed. */
+static size_t grown_room(size_t room, size_t want, size_t max)
+{
+    size_t twice = room <= max / 2 ? room * 2 : max;
+
+    return twice > want ? twice : want;
+}
+
+bool hf_mem_grow(const struct hf_mem *mem, void *ptr, uint32_t *room,
+                 size_t size, size_t want, size_t max)
+{
+    void *old, *grown;
+    size_t next;
+
+    if (want <= *room)
+        return true;
+    if (max > UINT32_MAX)
+        max = UINT32_MAX;
+    if (max > SIZE_MAX / size)
+        max = SIZE_MAX / size;
+    if (want > max)
+        return false;
+    next = grown_room(*room, want, max);
+    /* `ptr` is the address of a pointer to any type: copied, not cast. */
+    memcpy(&old, ptr, sizeof old);
+    grown = mem->resize(mem->ctx, old, *room * size, next * size);
+    if (!grown)
+        return false;
+    memcpy(ptr, &grown, sizeof grown);
+    *room = (uint32_t)next;
+    return true;
+}

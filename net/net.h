@@ -1,0 +1,424 @@
+/* Sockets, time and pipelined connections: everything between a command's
+ * bytes and its reply. Knows nothing of locks.
+ *
+ * In reading order: errors, memory, time (clock, timers, wheel), the loop,
+ * addresses, links, subscriptions.
+ *
+ * Threads: one loop has one lock (hf_loop_lock). Functions marked [locked]
+ * are called with it held, and so are the callbacks that this floor makes. */
+#ifndef HF_NET_H
+#define HF_NET_H
+
+#include <semaphore.h>
+#include <stdbool.h>
+
+#include "resp/base.h"
+#include "resp/resp.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* ---- errors, for a person ------------------------------------------------ */
+
+#define HF_ERROR_TEXT_MAX 512
+
+/* What went wrong: the status, and one line with the address, the key and the
+ * server's own words. Never a password. `text` ends in NUL, is cut where too
+ * long, and holds no control characters. */
+struct hf_error {
+    hf_status status;
+    char text[HF_ERROR_TEXT_MAX];
+};
+
+/* hf_error_set - fills *e (NULL: does nothing) as printf would; returns
+ * `status`, so that `return hf_error_set(...)` reads well. */
+hf_status hf_error_set(struct hf_error *e, hf_status status, const char *format,
+                       ...) __attribute__((format(printf, 3, 4)));
+
+/* hf_error_quote - bytes as text for a message: control characters and bytes
+ * over 126 as \xHH, cut with "..." to fit; always ends in NUL. Returns dst. */
+char *hf_error_quote(char *dst, size_t room, const void *ptr, size_t len);
+
+/* ---- memory -------------------------------------------------------------- */
+
+/* The libc's allocator as a hook. */
+extern const struct hf_mem hf_mem_libc;
+
+/* hf_mem_new  - zeroed memory, or NULL. hf_mem_free - takes NULL too.
+ * hf_mem_grow - *ptr from *room elements of `size` bytes to at least `want`,
+ *               at least doubled, never over `max`; contents kept, *room set.
+ *               false: nothing changed. The one place where arrays grow. */
+void *hf_mem_new(const struct hf_mem *mem, size_t size);
+void hf_mem_free(const struct hf_mem *mem, void *ptr, size_t size);
+bool hf_mem_grow(const struct hf_mem *mem, void *ptr, uint32_t *room,
+                 size_t size, size_t want, size_t max);
+
+/* ---- time ---------------------------------------------------------------- */
+
+/* hf_clock_ms - milliseconds that go on while the machine is suspended
+ * (CLOCK_BOOTTIME where there is one) and that no one sets. Any thread. */
+int64_t hf_clock_ms(void);
+
+#define HF_NEVER INT64_MAX
+
+/* hf_random - fills `ptr` with bytes that nobody can guess. Any thread. */
+void hf_random(void *ptr, size_t len);
+
+/* A timer is a field of what it belongs to: arming one cannot fail. 32 bytes
+ * or less. */
+struct hf_timer {
+    struct hf_timer *next;
+    struct hf_timer **link;   /* what points at us; NULL: not armed */
+    int64_t due_ms;
+    void (*fire)(struct hf_timer *timer);
+};
+
+/* A hierarchical timing wheel: pure, tickless; the caller says what time it
+ * is. Source: WHEEL (Varghese & Lauck 1987), scheme 7.
+ *
+ *   lowest level   HF_WHEEL_LOW buckets of 1 ms, so that a common lease's
+ *                  third and every request deadline are never moved down
+ *   upper levels   HF_WHEEL_UP buckets each, every bucket as wide as the whole
+ *                  level below
+ * A timer further away than the top level waits in its last bucket. */
+#define HF_WHEEL_LOW_BITS 14
+#define HF_WHEEL_UP_BITS 8
+#define HF_WHEEL_UPPER 2
+struct hf_wheel {
+    int64_t now_ms;           /* everything due up to here has been handed out */
+    size_t count;
+    struct hf_timer *low[1 << HF_WHEEL_LOW_BITS];
+    uint64_t low_used[(1 << HF_WHEEL_LOW_BITS) / 64];
+    uint64_t low_summary[(1 << HF_WHEEL_LOW_BITS) / 64 / 64];
+    struct hf_timer *up[HF_WHEEL_UPPER][1 << HF_WHEEL_UP_BITS];
+    uint64_t up_used[HF_WHEEL_UPPER][(1 << HF_WHEEL_UP_BITS) / 64];
+    struct hf_timer *due;     /* handed out by hf_wheel_advance, not yet popped */
+    struct hf_timer **due_end;
+};
+
+/* hf_wheel_init    - of memory that is all zeros (so untouched pages of a big
+ *                    wheel cost nothing)
+ * hf_wheel_arm     - `timer` (armed or not; `fire` set) becomes due at `due_ms`;
+ *                    at the next advance if that is past. To a later time than
+ *                    it is armed for, only the new time is noted: the timer is
+ *                    moved when its old bucket comes up.
+ * hf_wheel_cancel  - not armed after; an unarmed one is left alone. O(1), also
+ *                    for one that is due and not yet popped.
+ * hf_wheel_next_ms - when to call hf_wheel_advance next: never later than the
+ *                    first timer is due, HF_NEVER if there is none. May be too
+ *                    early, by a re-armed timer's old bucket or a bucket's width.
+ * hf_wheel_advance - moves to `now_ms` (earlier than before: does nothing) and
+ *                    gathers what is due, ordered by bucket.
+ * hf_wheel_pop     - the next gathered timer, unarmed, for the caller to fire,
+ *                    or NULL. A timer armed in between waits for the next
+ *                    advance and cannot starve the loop.
+ * Cost: O(1) each; advance in the timers due and moved, not in the time. */
+void hf_wheel_init(struct hf_wheel *w, int64_t now_ms);
+void hf_wheel_arm(struct hf_wheel *w, struct hf_timer *timer, int64_t due_ms);
+void hf_wheel_cancel(struct hf_wheel *w, struct hf_timer *timer);
+int64_t hf_wheel_next_ms(const struct hf_wheel *w);
+void hf_wheel_advance(struct hf_wheel *w, int64_t now_ms);
+struct hf_timer *hf_wheel_pop(struct hf_wheel *w);
+
+/* ---- addresses ----------------------------------------------------------- */
+
+#define HF_URL_TEXT_MAX 512
+
+/* Where a server is and who we are there. All text in one block, each piece
+ * NUL-terminated, "" if not given; a password may hold any byte but NUL. */
+struct hf_url {
+    enum { HF_URL_TCP, HF_URL_TLS, HF_URL_UNIX } kind;
+    char host[256];           /* TCP: name or literal, without brackets */
+    char path[108];           /* UNIX: the socket's file */
+    uint16_t port;
+    uint32_t database;
+    char user[256];
+    char password[HF_URL_TEXT_MAX];
+    bool has_password;
+};
+
+/* hf_url_parse - redis://[[user]:password@]host[:port][/database],
+ * rediss:// likewise, unix://[[user]:password@]/path[?db=N] (redis+unix:// and
+ * redis-socket:// are taken for it). Percent-decoded; host in brackets if IPv6;
+ * default port 6379. `?db=N` is taken everywhere.
+ * HF_E_INVAL with a text that points at the offending character (its position,
+ * counted from 1) and never shows the password.
+ * Source: IANA "redis" scheme registration. */
+hf_status hf_url_parse(struct hf_url *out, const char *text,
+                       struct hf_error *err);
+
+/* hf_url_address - "127.0.0.1:6379", "[::1]:6379" or "unix:/run/redis.sock",
+ * for messages. Returns dst. */
+char *hf_url_address(const struct hf_url *url, char *dst, size_t room);
+
+/* ---- the loop ------------------------------------------------------------ */
+
+/* A loop owns a poller, a wheel and whoever registers with it. At most one
+ * thread at a time *drives* it: waits for events and handles them. Whoever
+ * waits for a reply drives if nobody does; the background thread drives when
+ * no caller does and there is something to hear. */
+struct hf_loop;
+
+struct hf_loop_options {
+    const struct hf_mem *mem;   /* NULL: libc. Borrowed until hf_loop_free */
+    bool thread;                /* drive from a background thread */
+};
+
+/* hf_loop_new  - HF_E_NOMEM, HF_E_SYSTEM; *out is set only on HF_OK.
+ * hf_loop_free - takes NULL. Everything registered must be gone. Stops the
+ *                thread. Not from a callback. */
+HF_API hf_status hf_loop_new(struct hf_loop **out,
+                             const struct hf_loop_options *options);
+HF_API void hf_loop_free(struct hf_loop *loop);
+
+/* To drive a loop from another event loop, on one thread:
+ * hf_loop_fd       - a descriptor that is readable when there is something to
+ *                    do; -1 in a build with poll(2): then dispatch from a thread
+ * hf_loop_timeout  - ms until hf_loop_dispatch must be called even so; -1: never
+ * hf_loop_dispatch - waits up to `timeout_ms` (0: not; -1: until there is
+ *                    something) and handles all that is ready, callbacks
+ *                    included. Any thread, not from a callback. */
+HF_API int hf_loop_fd(const struct hf_loop *loop);
+HF_API int hf_loop_timeout(struct hf_loop *loop);
+HF_API void hf_loop_dispatch(struct hf_loop *loop, int timeout_ms);
+
+/* The lock. Unlocking first does what was put off to the end of the turn. */
+HF_API void hf_loop_lock(struct hf_loop *loop);
+HF_API void hf_loop_unlock(struct hf_loop *loop);
+
+const struct hf_mem *hf_loop_mem(const struct hf_loop *loop);
+
+/* hf_loop_forked - are we in a child of the process that made the loop? Then
+ * nothing but hf_loop_free and its kind may be called. No lock needed. */
+bool hf_loop_forked(const struct hf_loop *loop);
+
+/* hf_loop_now - the clock, read anew. [locked]
+ * hf_loop_arm, hf_loop_disarm - a timer of this loop; fires [locked]. */
+int64_t hf_loop_now(struct hf_loop *loop);
+void hf_loop_arm(struct hf_loop *loop, struct hf_timer *timer, int64_t due_ms);
+void hf_loop_disarm(struct hf_loop *loop, struct hf_timer *timer);
+
+/* A descriptor that is watched. `ready` is called [locked] with what of
+ * HF_READ and HF_WRITE applies; an error or hang-up counts as both. */
+enum { HF_READ = 1, HF_WRITE = 2 };
+struct hf_io {
+    int fd;
+    int events;
+    void (*ready)(struct hf_io *io, int events);
+    uint32_t index;             /* the loop's own */
+};
+
+/* hf_loop_watch   - starts; fd, events and ready are set. HF_E_NOMEM,
+ *                   HF_E_SYSTEM. [locked]
+ * hf_loop_rewatch - io->events has become `events`. [locked]
+ * hf_loop_unwatch - ends; before the descriptor is closed. [locked] */
+HF_API hf_status hf_loop_watch(struct hf_loop *loop, struct hf_io *io);
+HF_API void hf_loop_rewatch(struct hf_loop *loop, struct hf_io *io, int events);
+HF_API void hf_loop_unwatch(struct hf_loop *loop, struct hf_io *io);
+
+/* Work that is put off until this turn is handled and the seat is free: how the
+ * caller's own callbacks are made. In order, one at a time, each once; one that
+ * is posted again before it ran runs once. `run` is called [locked], and gives
+ * the lock up around the callback, having copied what it needs: the task's
+ * memory may be freed meanwhile. */
+struct hf_task {
+    struct hf_list node;
+    void (*run)(struct hf_task *task);
+};
+void hf_task_init(struct hf_task *task, void (*run)(struct hf_task *task));
+void hf_loop_post(struct hf_loop *loop, struct hf_task *task);   /* [locked] */
+void hf_loop_unpost(struct hf_loop *loop, struct hf_task *task); /* [locked] */
+
+/* hf_loop_finish_tasks - runs what is posted, and waits for one that another
+ * thread is running. Not from a task. [locked] */
+void hf_loop_finish_tasks(struct hf_loop *loop);
+
+/* A turn hook is called [locked] at the end of each turn in which it was
+ * requested, before output is flushed: for work that is done in batches. */
+struct hf_turn {
+    struct hf_list node;
+    void (*end)(struct hf_turn *turn);
+};
+void hf_turn_init(struct hf_turn *turn, void (*end)(struct hf_turn *turn));
+void hf_loop_at_turn_end(struct hf_loop *loop, struct hf_turn *turn);
+void hf_loop_forget_turn(struct hf_loop *loop, struct hf_turn *turn);
+
+/* A blocked caller. Memory of the caller's stack.
+ * hf_loop_wait - drives the loop, or sleeps while another does, until
+ *                hf_waiter_wake was called. [locked] when called; the lock is
+ *                free when it returns.
+ * hf_waiter_wake - any time, also before the wait. [locked] */
+struct hf_waiter {
+    struct hf_list node;
+    struct hf_loop *loop;
+    sem_t post;
+    bool is_woken;
+    bool is_asleep;
+    bool is_offered_seat;
+};
+void hf_waiter_init(struct hf_waiter *w, struct hf_loop *loop);
+void hf_loop_wait(struct hf_waiter *w);
+void hf_waiter_wake(struct hf_waiter *w);
+
+/* hf_loop_attend - somebody relies on callbacks, not on a blocked caller: while
+ * attended (a counter), the background thread drives whenever nobody else does.
+ * Otherwise it leaves the loop alone for a moment after each blocked caller, so
+ * that a lone caller's write and read cost no switch of threads. [locked] */
+void hf_loop_attend(struct hf_loop *loop);
+void hf_loop_unattend(struct hf_loop *loop);
+
+/* hf_loop_quiesce - waits until no other thread drives, and keeps the seat;
+ * hf_loop_resume gives it back. For taking things apart. [locked] */
+void hf_loop_quiesce(struct hf_loop *loop);
+void hf_loop_resume(struct hf_loop *loop);
+
+/* ---- links --------------------------------------------------------------- */
+
+/* A link is one pipelined connection that keeps itself connected while anyone
+ * wants it to be:
+ *
+ *   IDLE -wanted-> RESOLVING -> CONNECTING -> GREETING -> READY
+ *    ^                 |            |            |          |
+ *    |                 +------------+-- failed --+----------+
+ *    |                                  v
+ *    +--------nobody wants it------- BACKOFF -time is up-> RESOLVING
+ *
+ * Requests are queued in any state and written when READY. */
+struct hf_link;
+
+/* How a request ended. Every request ends in exactly one of these, once. */
+enum hf_outcome {
+    HF_ANSWERED,     /* the reply is here; it may be an error reply */
+    HF_UNSENT,       /* no byte left this process: safe to send again */
+    HF_UNKNOWN       /* bytes left, no answer came: the server may have done it,
+                        or may do it yet */
+};
+
+/* A request: a field of what asked. Ours from submit until `done` is called,
+ * the owner's before and after; `done` may free or submit it again. */
+struct hf_request {
+    /* Set by the owner. [locked] `reply` is valid until `done` returns and
+     * only with HF_ANSWERED. */
+    void (*done)(struct hf_request *request, enum hf_outcome outcome,
+                 struct hf_resp_value reply);
+    bool is_acknowledged_by_push;   /* SUBSCRIBE and its kin (RESP3 "Push") */
+    int64_t sent_ms;            /* when its first byte was about to be written;
+                                   HF_NEVER: not yet */
+    /* The link's own. */
+    struct hf_timer timer;
+    struct hf_link *link;
+    uint64_t place;             /* in the order of all requests of the link */
+};
+
+struct hf_link_options {
+    struct hf_url url;
+    const char *client_name;    /* CLIENT SETNAME; NULL: none. Borrowed */
+    int protocol;               /* 3: HELLO 3, RESP2 if refused; 2: RESP2 */
+    bool is_subscriber;         /* RESP2: a connection for pub/sub alone */
+    int64_t connect_timeout_ms; /* resolve + connect + greeting; default 5000 */
+    int64_t backoff_min_ms;     /* default 10; doubles, with jitter, up to */
+    int64_t backoff_max_ms;     /* default 1000 */
+    size_t output_max;          /* bytes queued and not yet taken by the kernel;
+                                   default 64 MiB */
+    uint32_t requests_max;      /* unanswered ones; default 1 Mi */
+
+    /* [locked] up: READY now; or not any more (or the attempt failed). */
+    void (*on_change)(void *ctx, bool is_up);
+    /* [locked] A push, or in RESP2 a pub/sub message. */
+    void (*on_push)(void *ctx, struct hf_resp_value push);
+    void *ctx;
+};
+
+/* hf_link_options_init - the defaults. */
+void hf_link_options_init(struct hf_link_options *options);
+
+/* hf_link_new  - IDLE; connects when first wanted. HF_E_NOMEM. [locked]
+ * hf_link_free - requests end UNSENT or UNKNOWN; `done` is called. The loop is
+ *                quiesced (or free of threads). Takes NULL. [locked] */
+hf_status hf_link_new(struct hf_link **out, struct hf_loop *loop,
+                      const struct hf_link_options *options);
+void hf_link_free(struct hf_link *link);
+
+/* hf_link_submit - queues a command, `argc` >= 1 arguments, copied. `deadline`
+ *   is when to give up on it (HF_NEVER: at no time): done(UNSENT) if it was not
+ *   written by then, else done(UNKNOWN); the late reply finds its place taken
+ *   by nobody. HF_E_NOMEM, HF_E_LIMIT (full: nothing was queued, done will not
+ *   be called). Never calls `done` itself. [locked]
+ * hf_link_cancel - ends it now as at its deadline, without calling `done`;
+ *   says how it ended. HF_UNSENT: no byte will ever leave. [locked] */
+hf_status hf_link_submit(struct hf_link *link, struct hf_request *request,
+                         const struct hf_resp_arg *argv, size_t argc,
+                         int64_t deadline_ms);
+enum hf_outcome hf_link_cancel(struct hf_request *request);
+
+/* hf_link_want - while wanted, a lost link comes back of itself, also with no
+ * request in its queue. [locked] */
+void hf_link_want(struct hf_link *link, bool is_wanted);
+
+/* hf_link_condemn - the peer answers what it was not asked: close, connect
+ * anew. Everything in flight ends UNKNOWN. `why` for the error. [locked]
+ * Takes effect when the bytes under way are handled. */
+void hf_link_condemn(struct hf_link *link, const char *why);
+
+/* hf_link_is_refused - the last attempt failed for good (a wrong password, not
+ * a Redis server): what is submitted now will be tried once more.
+ * hf_link_is_up, hf_link_protocol (2, 3; 0: not known yet), and the last error,
+ * for a message; its status HF_OK: none since READY. [locked] */
+bool hf_link_is_up(const struct hf_link *link);
+bool hf_link_is_refused(const struct hf_link *link);
+int hf_link_protocol(const struct hf_link *link);
+const struct hf_error *hf_link_error(const struct hf_link *link);
+const char *hf_link_address(const struct hf_link *link);
+
+/* hf_link_stats - counters since the link was made. [locked] */
+struct hf_link_stats {
+    uint64_t connects;          /* times READY */
+    uint64_t requests;
+    uint64_t writes;            /* system calls */
+    uint64_t reads;
+    uint64_t bytes_out;
+    uint64_t bytes_in;
+};
+struct hf_link_stats hf_link_stats(const struct hf_link *link);
+
+/* ---- subscriptions ------------------------------------------------------- */
+
+/* Channels of one server: over the main link in RESP3, over a link of its own
+ * in RESP2. A lost connection is told to every subscription and subscribed
+ * anew. */
+struct hf_pubsub;
+
+struct hf_subscription {
+    /* Set by the owner. The channel's bytes are borrowed until dropped. */
+    const char *channel;
+    size_t channel_len;
+    /* [locked] A message; `ptr` is valid until it returns. */
+    void (*on_message)(struct hf_subscription *s, const char *ptr, size_t len);
+    /* [locked] The server confirmed it (true), or it was lost (false). */
+    void (*on_change)(struct hf_subscription *s, bool is_live);
+    /* hf_pubsub's own. */
+    struct hf_list node;
+    struct hf_pubsub *pubsub;
+    struct hf_pubsub_order *order;   /* SUBSCRIBE under way */
+    bool is_live;
+};
+
+/* hf_pubsub_new  - on top of `main`, whose on_push and on_change it wants to be
+ *                  told: call hf_pubsub_push and hf_pubsub_change from them.
+ * hf_pubsub_add  - subscribes; on_change(true) follows when confirmed.
+ *                  HF_E_NOMEM, HF_E_LIMIT.
+ * hf_pubsub_drop - unsubscribes, at once for the caller. All [locked]. */
+hf_status hf_pubsub_new(struct hf_pubsub **out, struct hf_loop *loop,
+                        struct hf_link *main,
+                        const struct hf_link_options *options);
+void hf_pubsub_free(struct hf_pubsub *ps);
+void hf_pubsub_push(struct hf_pubsub *ps, struct hf_resp_value push);
+void hf_pubsub_change(struct hf_pubsub *ps, bool is_up);
+hf_status hf_pubsub_add(struct hf_pubsub *ps, struct hf_subscription *s);
+void hf_pubsub_drop(struct hf_subscription *s);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,42 @@
+/* Waiting for descriptors: one file per system call, chosen by the build
+ * (EVENTS=epoll or poll). Private to net/. */
+#ifndef HF_POLLER_H
+#define HF_POLLER_H
+
+#include "net/net.h"
+
+#define POLLER_BATCH 64
+
+struct hf_poller_event {
+    uint32_t key;
+    int events;                  /* HF_READ, HF_WRITE */
+};
+
+/* A poller's memory is the caller's; `mem` is borrowed. add, change and remove
+ * may be called while another thread waits; a change made with poll(2) is seen
+ * by the next wait, so the loop wakes its driver after one. */
+struct hf_poller {
+    const struct hf_mem *mem;
+    int fd;                      /* epoll; -1 with poll(2) */
+    struct hf_poller_list {      /* poll(2): descriptors and their keys */
+        struct pollfd *slots;
+        uint32_t *keys;
+        uint32_t count;
+        uint32_t slots_room;
+        uint32_t keys_room;
+    } watched, waiting;          /* what is; a copy, while it waits */
+};
+
+hf_status hf_poller_init(struct hf_poller *p, const struct hf_mem *mem);
+void hf_poller_fini(struct hf_poller *p);
+hf_status hf_poller_add(struct hf_poller *p, int fd, int events, uint32_t key);
+void hf_poller_change(struct hf_poller *p, int fd, int events, uint32_t key);
+void hf_poller_remove(struct hf_poller *p, int fd);
+
+/* hf_poller_prepare - under the loop's lock, before hf_poller_wait, which is
+ * called without it and answers how many of `events` it filled. */
+hf_status hf_poller_prepare(struct hf_poller *p);
+int hf_poller_wait(struct hf_poller *p, struct hf_poller_event *events,
+                   int timeout_ms);
+
+#endif

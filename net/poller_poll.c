@@ -1,0 +1,121 @@
+/* Waiting for descriptors with poll(2), where there is no epoll. */
+#include <poll.h>
+#include <string.h>
+
+#include "net/poller.h"
+
+#define SLOTS_MAX (1u << 20) /* more descriptors than any process has */
+
+static short to_poll(int events)
+{
+    return (short)((events & HF_READ ? POLLIN : 0) |
+                   (events & HF_WRITE ? POLLOUT : 0));
+}
+
+static int from_poll(short events)
+{
+    if (events & (POLLERR | POLLHUP | POLLNVAL))
+        return HF_READ | HF_WRITE;
+    return (events & POLLIN ? HF_READ : 0) | (events & POLLOUT ? HF_WRITE : 0);
+}
+
+hf_status hf_poller_init(struct hf_poller *p, const struct hf_mem *mem)
+{
+    memset(p, 0, sizeof *p);
+    p->mem = mem;
+    p->fd = -1;
+    return HF_OK;
+}
+
+static void list_free(const struct hf_mem *mem, struct hf_poller_list *l)
+{
+    hf_mem_free(mem, l->slots, l->slots_room * sizeof *l->slots);
+    hf_mem_free(mem, l->keys, l->keys_room * sizeof *l->keys);
+}
+
+static bool list_grow(const struct hf_mem *mem, struct hf_poller_list *l,
+                      size_t want)
+{
+    return hf_mem_grow(mem, &l->slots, &l->slots_room, sizeof *l->slots, want,
+                       SLOTS_MAX) &&
+           hf_mem_grow(mem, &l->keys, &l->keys_room, sizeof *l->keys, want,
+                       SLOTS_MAX);
+}
+
+static uint32_t list_find(const struct hf_poller_list *l, int fd)
+{
+    uint32_t i = 0;
+
+    while (i < l->count && l->slots[i].fd != fd)
+        i++;
+    return i;
+}
+
+void hf_poller_fini(struct hf_poller *p)
+{
+    list_free(p->mem, &p->watched);
+    list_free(p->mem, &p->waiting);
+}
+
+hf_status hf_poller_add(struct hf_poller *p, int fd, int events, uint32_t key)
+{
+    struct hf_poller_list *l = &p->watched;
+
+    if (!list_grow(p->mem, l, (size_t)l->count + 1))
+        return HF_E_NOMEM;
+    l->slots[l->count] = (struct pollfd){.fd = fd, .events = to_poll(events)};
+    l->keys[l->count++] = key;
+    return HF_OK;
+}
+
+void hf_poller_change(struct hf_poller *p, int fd, int events, uint32_t key)
+{
+    uint32_t i = list_find(&p->watched, fd);
+
+    (void)key; /* stays what it was */
+    if (i < p->watched.count)
+        p->watched.slots[i].events = to_poll(events);
+}
+
+void hf_poller_remove(struct hf_poller *p, int fd)
+{
+    struct hf_poller_list *l = &p->watched;
+    uint32_t i = list_find(l, fd);
+
+    if (i == l->count)
+        return;
+    l->count--;
+    l->slots[i] = l->slots[l->count];
+    l->keys[i] = l->keys[l->count];
+}
+
+/* The list may change while we wait, so poll(2) is given a copy of it. */
+hf_status hf_poller_prepare(struct hf_poller *p)
+{
+    uint32_t n = p->watched.count;
+
+    p->waiting.count = 0;
+    if (!list_grow(p->mem, &p->waiting, n))
+        return HF_E_NOMEM;
+    memcpy(p->waiting.slots, p->watched.slots, n * sizeof *p->waiting.slots);
+    memcpy(p->waiting.keys, p->watched.keys, n * sizeof *p->waiting.keys);
+    p->waiting.count = n;
+    return HF_OK;
+}
+
+int hf_poller_wait(struct hf_poller *p, struct hf_poller_event *events,
+                   int timeout_ms)
+{
+    const struct hf_poller_list *l = &p->waiting;
+    int filled = 0;
+
+    if (poll(l->slots, l->count, timeout_ms) <= 0)
+        return 0; /* EINTR too: the loop looks at the time and comes back */
+    for (uint32_t i = 0; i < l->count && filled < POLLER_BATCH; i++) {
+        if (!l->slots[i].revents)
+            continue;
+        events[filled].key = l->keys[i];
+        events[filled++].events = from_poll(l->slots[i].revents);
+    }
+    return filled;
+}
