@@ -1,0 +1,451 @@
+/* Acquiring: the edge around wait.c. A first acquire waits in its lock's line;
+ * a re-entry goes straight to the hold; one try asks beside the line. */
+#include <string.h>
+
+#include "lock/client.h"
+
+static void on_message(struct hf_subscription *s, const char *ptr, size_t len);
+static void on_change(struct hf_subscription *s, bool is_live);
+static void on_due(struct hf_timer *timer);
+static void step(struct hf_op *op, enum hf_wait_event event, int64_t ttl_ms);
+
+/* ---- the line of one lock ---- */
+
+static struct hf_op *first_in_line(struct hf_lock *lock)
+{
+    if (hf_list_is_empty(&lock->line))
+        return NULL;
+    return HF_OWNER_OF(lock->line.next, struct hf_op, line_node);
+}
+
+static void tell_first(struct hf_lock *lock, enum hf_wait_event event)
+{
+    struct hf_op *op = first_in_line(lock);
+
+    if (op)
+        step(op, event, 0);
+}
+
+/* Without memory to subscribe, looking from time to time must do. */
+static void listen(struct hf_lock *lock)
+{
+    struct hf_subscription *s = &lock->subscription;
+
+    if (lock->is_listening)
+        return;
+    s->channel = hf_lock_channel(lock);
+    s->channel_len = lock->channel_len;
+    s->on_message = on_message;
+    s->on_change = on_change;
+    lock->is_listening = hf_pubsub_add(lock->client->pubsub, s) == HF_OK;
+    lock->ear.is_refused = !lock->is_listening;
+}
+
+static void stop_listening(struct hf_lock *lock)
+{
+    if (lock->is_listening)
+        hf_pubsub_drop(&lock->subscription);
+    lock->is_listening = false;
+    lock->ear.is_live = false;
+    lock->ear.is_refused = false;
+}
+
+static void on_message(struct hf_subscription *s, const char *ptr, size_t len)
+{
+    struct hf_lock *lock = HF_OWNER_OF(s, struct hf_lock, subscription);
+
+    (void)ptr; /* whatever it says, looking again is never wrong */
+    (void)len;
+    lock->ear.generation++;
+    tell_first(lock, WAIT_WOKEN);
+}
+
+static void on_change(struct hf_subscription *s, bool is_live)
+{
+    struct hf_lock *lock = HF_OWNER_OF(s, struct hf_lock, subscription);
+    bool was_live = lock->ear.is_live;
+
+    lock->ear.is_live = is_live;
+    lock->ear.is_refused = !is_live && !was_live;
+    lock->ear.generation++; /* what was said meanwhile, nobody heard */
+    if (is_live)
+        tell_first(lock, WAIT_LIVE);
+    else
+        tell_first(lock, was_live ? WAIT_WOKEN : WAIT_DEAF);
+}
+
+/* The next one's turn comes by its timer: were it told here, ten thousand that
+ * all fail at once would stand on one stack. */
+static void leave_line(struct hf_op *op)
+{
+    struct hf_lock *lock = op->lock;
+    bool was_first = first_in_line(lock) == op;
+
+    hf_list_remove(&op->line_node);
+    if (hf_list_is_empty(&lock->line))
+        stop_listening(lock);
+    else if (was_first)
+        hf_loop_arm(lock->client->loop, &first_in_line(lock)->timer, 0);
+}
+
+/* ---- ending ---- */
+
+/* The line goes on before our own end is told. The lock outlives both, for the
+ * operation still counts as its user. */
+static void end(struct hf_op *op, hf_status status)
+{
+    hf_loop_disarm(op->client->loop, &op->timer);
+    op->wait.state = WAIT_IS_DONE;
+    leave_line(op);
+    hf_op_finish(op, status);
+}
+
+/* Nobody here holds it, but the server may think so. */
+static void give_up_hold(struct hf_op *op)
+{
+    struct hf_hold *hold = op->hold;
+
+    op->hold = NULL;
+    if (!hold)
+        return;
+    if (op->call.may_have_run)
+        hf_release_orphan(op->lock, hold->text, hold->text_len,
+                          op->lease_ms);
+    hf_hold_free(hold);
+}
+
+/* ---- asking ---- */
+
+static int64_t call_deadline(const struct hf_op *op)
+{
+    int64_t deadline =
+        hf_loop_now(op->client->loop) + op->client->request_timeout_ms;
+
+    if (op->options.wait_ms != 0 && op->wait.deadline_ms < deadline)
+        return op->wait.deadline_ms;
+    return deadline;
+}
+
+static void send_acquire(struct hf_op *op,
+                         void (*done)(struct hf_call *, hf_status,
+                                      struct hf_resp_value))
+{
+    struct hf_resp_arg *argv = op->argv + CALL_HEAD + 1;
+
+    argv[0] = (struct hf_resp_arg){op->hold->text, op->hold->text_len};
+    argv[1] = (struct hf_resp_arg){
+        op->count_text, hf_resp_format_integer(op->count_text, op->count)};
+    argv[2] = (struct hf_resp_arg){
+        op->lease_text, hf_resp_format_integer(op->lease_text, op->lease_ms)};
+    hf_op_call(op, &hf_script_acquire, 3, call_deadline(op), done);
+}
+
+static void granted(struct hf_op *op)
+{
+    struct hf_hold *hold = op->hold;
+    struct hf_client *client = op->client;
+    int64_t now = hf_loop_now(client->loop);
+
+    hf_hold_granted(&hold->core, 1, op->call.sent_ms, op->lease_ms,
+                    op->options.lease_ms == 0, (unsigned)client->serial);
+    if (hf_hold_safe_ms(&hold->core, now) <= 0) {
+        op->call.may_have_run = true;
+        give_up_hold(op);
+        end(op, hf_error_set(op->error, HF_E_NOREPLY,
+                             "%s: the answer came after the lease had ended",
+                             hf_link_address(client->link)));
+        return;
+    }
+    if (op->options.max_hold_ms > 0)
+        hold->core.max_until_ms = now + op->options.max_hold_ms;
+    hf_list_push(&op->lock->holds, &hold->node);
+    client->holds++;
+    hf_hold_rearm(hold);
+    end(op, HF_OK);
+}
+
+/* ---- being refused ---- */
+
+/* What on_wait is told, kept until it can be called. */
+struct notice {
+    struct hf_task task;
+    struct hf_lock *lock;
+    struct hf_lock_info info;
+    void (*on_wait)(void *ctx, struct hf_lock *lock,
+                    const struct hf_lock_info *info);
+    void *ctx;
+};
+
+static void run_notice(struct hf_task *task)
+{
+    struct notice *notice = HF_OWNER_OF(task, struct notice, task);
+    struct hf_client *client = notice->lock->client;
+
+    hf_loop_unlock(client->loop);
+    notice->on_wait(notice->ctx, notice->lock, &notice->info);
+    hf_loop_lock(client->loop);
+    hf_lock_unref(notice->lock);
+    hf_mem_free(client->mem, notice, sizeof *notice);
+}
+
+static void read_holder(struct hf_lock_info *info, struct hf_resp_value reply,
+                        size_t at)
+{
+    struct hf_resp_value v;
+    const char *ptr = "";
+    size_t len = 0;
+
+    if (hf_resp_element(reply, at, &v) == HF_OK)
+        (void)hf_resp_bytes(v, &ptr, &len);
+    info->holder_len = len < sizeof info->holder ? len
+                                                 : sizeof info->holder - 1;
+    memcpy(info->holder, ptr, info->holder_len);
+    info->holder[info->holder_len] = '\0';
+    if (!hf_reply_integer(reply, at + 1, &info->hold_count))
+        info->hold_count = 0;
+}
+
+/* A courtesy: without memory nobody is told. */
+static void tell_wait(struct hf_op *op, struct hf_resp_value reply,
+                      int64_t ttl_ms)
+{
+    struct notice *notice;
+
+    if (op->has_told_wait)
+        return;
+    op->has_told_wait = true;
+    if (!op->options.on_wait || op->options.wait_ms == 0 ||
+        !(notice = hf_mem_new(op->client->mem, sizeof *notice)))
+        return;
+    notice->lock = op->lock;
+    notice->on_wait = op->options.on_wait;
+    notice->ctx = op->options.ctx;
+    notice->info.is_locked = true;
+    notice->info.ttl_ms = ttl_ms;
+    read_holder(&notice->info, reply, 3);
+    hf_lock_ref(op->lock);
+    hf_task_init(&notice->task, run_notice);
+    hf_loop_post(op->client->loop, &notice->task);
+}
+
+static void refused(struct hf_op *op, struct hf_resp_value reply)
+{
+    struct hf_lock_info info;
+    char name[100], holder[100];
+    int64_t ttl_ms;
+
+    if (!hf_reply_integer(reply, 2, &ttl_ms))
+        ttl_ms = -1;
+    if (op->options.wait_ms != 0) {
+        tell_wait(op, reply, ttl_ms);
+        step(op, WAIT_REFUSED, ttl_ms);
+        return;
+    }
+    read_holder(&info, reply, 3);
+    give_up_hold(op);
+    end(op, hf_error_set(op->error, HF_TIMEOUT,
+                         "lock '%s' is held by %s for another %lld ms",
+                         hf_error_quote(name, sizeof name, op->lock->text,
+                                        op->lock->name_len),
+                         hf_error_quote(holder, sizeof holder, info.holder,
+                                        info.holder_len),
+                         (long long)ttl_ms));
+}
+
+/* ---- the answer ---- */
+
+/* The deadline of the wait passed while the question was under way: what we
+ * last heard is that another held it. */
+static bool is_wait_over(const struct hf_op *op, hf_status status)
+{
+    return op->has_told_wait && status <= HF_E_CONNECT &&
+           hf_loop_now(op->client->loop) >= op->wait.deadline_ms;
+}
+
+static void failed(struct hf_op *op, hf_status status)
+{
+    give_up_hold(op);
+    if (is_wait_over(op, status))
+        status = HF_TIMEOUT;
+    end(op, status);
+}
+
+static void on_answer(struct hf_call *call, hf_status status,
+                      struct hf_resp_value reply)
+{
+    struct hf_op *op = HF_OWNER_OF(call, struct hf_op, call);
+    int64_t count;
+
+    if (status < 0)
+        failed(op, status);
+    else if (!hf_reply_integer(reply, 1, &count))
+        failed(op, hf_error_set(op->error, HF_E_PROTOCOL,
+                                "%s: an answer of another shape",
+                                hf_link_address(op->client->link)));
+    else if (count == 1)
+        granted(op);
+    else
+        refused(op, reply);
+}
+
+static void enter_hold(struct hf_op *op, struct hf_hold *held);
+
+/* The record is made before we ask, so that a grant cannot find no memory; one
+ * number serves all the tries of one wait. Should the same owner have acquired
+ * meanwhile by another call, this one becomes a re-entry. */
+static void ask(struct hf_op *op)
+{
+    struct hf_hold *held = hf_hold_find(op->lock, op->owner);
+
+    hf_loop_disarm(op->client->loop, &op->timer);
+    if (held) {
+        give_up_hold(op);
+        leave_line(op);
+        enter_hold(op, held);
+        return;
+    }
+    if (!op->hold && !(op->hold = hf_hold_new(op))) {
+        end(op, HF_E_NOMEM);
+        return;
+    }
+    op->count = 1;
+    send_acquire(op, on_answer);
+}
+
+/* ---- waiting ---- */
+
+static void give_up(struct hf_op *op)
+{
+    give_up_hold(op);
+    end(op, HF_TIMEOUT);
+}
+
+static void arm_due(struct hf_op *op)
+{
+    if (op->wait.due_ms == HF_NEVER)
+        hf_loop_disarm(op->client->loop, &op->timer);
+    else
+        hf_loop_arm(op->client->loop, &op->timer, op->wait.due_ms);
+}
+
+static void step(struct hf_op *op, enum hf_wait_event event, int64_t ttl_ms)
+{
+    int64_t now = hf_loop_now(op->client->loop);
+
+    switch (hf_wait_step(&op->wait, event, now, &op->lock->ear, ttl_ms,
+                         op->client->watchdog_ms)) {
+    case WAIT_ASK:
+        ask(op);
+        break;
+    case WAIT_SUBSCRIBE:
+        listen(op->lock);
+        if (op->lock->ear.is_refused)
+            step(op, WAIT_DEAF, ttl_ms);
+        else
+            arm_due(op);
+        break;
+    case WAIT_SLEEP:
+        arm_due(op);
+        break;
+    case WAIT_GIVE_UP:
+        give_up(op);
+        break;
+    case WAIT_NOTHING:
+        break;
+    }
+}
+
+static void on_due(struct hf_timer *timer)
+{
+    step(HF_OWNER_OF(timer, struct hf_op, timer), WAIT_DUE, 0);
+}
+
+/* ---- re-entry ---- */
+
+static void end_reentry(struct hf_op *op, hf_status status)
+{
+    struct hf_hold *hold = op->hold;
+
+    op->hold = NULL;
+    hf_list_remove(&op->cancel_node);
+    hf_hold_leave(hold, false);
+    hf_op_finish(op, status);
+}
+
+static void on_reentry(struct hf_call *call, hf_status status,
+                       struct hf_resp_value reply)
+{
+    struct hf_op *op = HF_OWNER_OF(call, struct hf_op, call);
+    struct hf_hold *hold = op->hold;
+    int64_t count, ttl_ms = -1;
+
+    if (status < 0 || !hf_reply_integer(reply, 1, &count)) {
+        end_reentry(op, status < 0 ? status : HF_E_PROTOCOL);
+        return;
+    }
+    if (count == op->count) {
+        hf_hold_granted(&hold->core, count, call->sent_ms, op->lease_ms,
+                        op->options.lease_ms == 0, 0);
+        hf_hold_rearm(hold);
+        end_reentry(op, HF_OK);
+        return;
+    }
+    (void)hf_reply_integer(reply, 2, &ttl_ms);
+    if (hf_hold_lose(&hold->core,
+                     ttl_ms == -2 ? HF_LOST_DELETED : HF_LOST_TAKEN))
+        hf_hold_tell_lost(hold);
+    end_reentry(op, HF_LOST);
+}
+
+static void reenter(struct hf_op *op)
+{
+    if (op->hold->core.state == HOLD_LOST) {
+        end_reentry(op, HF_LOST);
+        return;
+    }
+    op->count = op->hold->core.count + 1;
+    send_acquire(op, on_reentry);
+}
+
+static void enter_hold(struct hf_op *op, struct hf_hold *held)
+{
+    if (hf_hold_enter(held, op))
+        reenter(op);
+}
+
+/* ---- start, cancel ---- */
+
+void hf_acquire_start(struct hf_op *op)
+{
+    struct hf_hold *held = hf_hold_find(op->lock, op->owner);
+    bool was_alone = hf_list_is_empty(&op->lock->line);
+
+    op->timer = (struct hf_timer){.fire = on_due};
+    if (held) {
+        enter_hold(op, held);
+        return;
+    }
+    if (op->options.wait_ms == 0) {
+        ask(op);
+        return;
+    }
+    hf_list_push(&op->lock->line, &op->line_node);
+    if (was_alone)
+        step(op, WAIT_DUE, 0);
+    else
+        arm_due(op);
+}
+
+/* Wherever it stands: in a line, in a hold's queue, or with a question asked. */
+void hf_acquire_cancel(struct hf_op *op, hf_status status)
+{
+    struct hf_hold *held = hf_hold_find(op->lock, op->owner);
+
+    hf_call_cancel(&op->call);
+    if (held && held->op == op) {
+        end_reentry(op, status);
+        return;
+    }
+    give_up_hold(op);
+    end(op, status);
+}

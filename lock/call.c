@@ -1,0 +1,264 @@
+/* Calling a script, with everything that can come between. See call.h. */
+#include <string.h>
+
+#include "lock/call.h"
+
+/* Between tries while the server says that it is busy. */
+#define RETRY_MIN_MS 20
+#define RETRY_SPREAD_MS 40
+/* Answers that are not ours: a peer that forges more is not worth asking. */
+#define FORGERIES_MAX 3
+
+static void on_reply(struct hf_request *request, enum hf_outcome outcome,
+                     struct hf_resp_value reply);
+static void on_retry(struct hf_timer *timer);
+
+/* Errors that pass: the server asks for patience, nothing was done. */
+static const char *const passing[] = {"LOADING", "BUSY", "TRYAGAIN",
+                                      "CLUSTERDOWN", "MASTERDOWN"};
+
+/* What a person can do about the others. */
+static const struct {
+    const char *code;
+    const char *advice;
+} advices[] = {
+    {"WRONGTYPE", "the key holds something else; use another name"},
+    {"OOM", "the server is out of memory (maxmemory)"},
+    {"READONLY", "this server is a replica; give the master's address"},
+    {"MISCONF", "the server cannot save to disk and refuses writes"},
+    {"NOREPLICAS", "too few replicas are connected (min-replicas-to-write)"},
+    {"NOPERM", "the ACL of this user lacks a command, key or channel"},
+    {"NOAUTH", "the server wants a password"},
+    {"BUSY", "a script is running on the server (SCRIPT KILL ends it)"},
+    {"LOADING", "the server is loading its data"},
+    {"CLUSTERDOWN", "the cluster is down"},
+    {"MOVED", "this is a cluster, which needs another kind of URL"},
+};
+
+static bool passes(struct hf_resp_value reply)
+{
+    for (size_t i = 0; i < sizeof passing / sizeof *passing; i++)
+        if (hf_resp_error_is(reply, passing[i]))
+            return true;
+    return false;
+}
+
+static const char *advice_on(struct hf_resp_value reply)
+{
+    for (size_t i = 0; i < sizeof advices / sizeof *advices; i++)
+        if (hf_resp_error_is(reply, advices[i].code))
+            return advices[i].advice;
+    return NULL;
+}
+
+/* ---- ending ---- */
+
+static void end(struct hf_call *call, hf_status status,
+                struct hf_resp_value reply)
+{
+    call->is_under_way = false;
+    call->done(call, status, reply);
+}
+
+static const struct hf_resp_value no_reply;
+
+static void end_with(struct hf_call *call, hf_status status, const char *what,
+                     const char *why)
+{
+    char name[100];
+
+    hf_error_set(call->error, status, "%s of '%s': %s%s%s", call->script->name,
+                 hf_error_quote(name, sizeof name, call->subject,
+                                call->subject_len),
+                 what, why ? ": " : "", why ? why : "");
+    end(call, status, no_reply);
+}
+
+static void end_with_error_reply(struct hf_call *call,
+                                 struct hf_resp_value reply)
+{
+    const char *advice = advice_on(reply);
+    const char *ptr = "";
+    char name[100], words[220];
+    size_t len = 0;
+
+    (void)hf_resp_bytes(reply, &ptr, &len);
+    hf_error_set(call->error, HF_E_SERVER, "%s of '%s' on %s: %s%s%s%s",
+                 call->script->name,
+                 hf_error_quote(name, sizeof name, call->subject,
+                                call->subject_len),
+                 hf_link_address(call->link),
+                 hf_error_quote(words, sizeof words, ptr, len),
+                 advice ? " (" : "", advice ? advice : "", advice ? ")" : "");
+    end(call, HF_E_SERVER, reply);
+}
+
+static void end_unanswered(struct hf_call *call)
+{
+    const struct hf_error *why = hf_link_error(call->link);
+
+    if (call->may_have_run)
+        end_with(call, HF_E_NOREPLY, hf_link_address(call->link),
+                 "no answer in time; the server may have done it");
+    else if (why->status != HF_OK)
+        end_with(call, why->status, why->text, NULL);
+    else
+        end_with(call, HF_E_CONNECT, hf_link_address(call->link),
+                 "not connected in time");
+}
+
+/* ---- trying ---- */
+
+static hf_status send(struct hf_call *call)
+{
+    call->request.done = on_reply;
+    return hf_link_submit(call->link, &call->request, call->argv, call->argc,
+                          call->deadline_ms);
+}
+
+static void send_again(struct hf_call *call)
+{
+    hf_status rc = send(call);
+
+    if (rc < 0)
+        end_with(call, rc, "cannot ask again", hf_status_text(rc));
+}
+
+static void use_verb(struct hf_call *call, const char *verb, const char *script,
+                     size_t len)
+{
+    call->argv[0] = (struct hf_resp_arg){verb, strlen(verb)};
+    call->argv[1] = (struct hf_resp_arg){script, len};
+}
+
+hf_status hf_call_start(struct hf_call *call, struct hf_loop *loop,
+                        struct hf_link *link, int64_t deadline_ms)
+{
+    hf_status rc;
+
+    call->loop = loop;
+    call->link = link;
+    call->deadline_ms = deadline_ms;
+    call->first_sent_ms = call->sent_ms = HF_NEVER;
+    call->may_have_run = call->is_repeated = false;
+    call->forgeries = 0;
+    call->request.is_acknowledged_by_push = false;
+    call->timer = (struct hf_timer){.fire = on_retry};
+    call->argv[2] = (struct hf_resp_arg){
+        call->keys_text,
+        hf_resp_format_integer(call->keys_text, (int64_t)call->keys)};
+    if (call->by_text)
+        use_verb(call, "EVAL", call->script->text, call->script->len);
+    else
+        use_verb(call, "EVALSHA", call->script->sha, 40);
+    rc = send(call);
+    call->is_under_way = rc == HF_OK;
+    return rc;
+}
+
+static void note_sent(struct hf_call *call)
+{
+    call->sent_ms = call->request.sent_ms;
+    if (call->first_sent_ms == HF_NEVER)
+        call->first_sent_ms = call->sent_ms;
+}
+
+void hf_call_cancel(struct hf_call *call)
+{
+    if (!call->is_under_way)
+        return;
+    call->is_under_way = false;
+    if (call->timer.link) {
+        hf_loop_disarm(call->loop, &call->timer);
+        return;
+    }
+    note_sent(call);
+    if (hf_link_cancel(&call->request) == HF_UNKNOWN)
+        call->may_have_run = true;
+}
+
+static void on_retry(struct hf_timer *timer)
+{
+    send_again(HF_OWNER_OF(timer, struct hf_call, timer));
+}
+
+/* Patience, but not past the deadline. */
+static void try_later(struct hf_call *call, struct hf_resp_value reply)
+{
+    int64_t now = hf_loop_now(call->loop);
+    uint32_t random;
+    int64_t when;
+
+    hf_random(&random, sizeof random);
+    when = now + RETRY_MIN_MS + random % RETRY_SPREAD_MS;
+    if (when >= call->deadline_ms || call->is_single)
+        end_with_error_reply(call, reply);
+    else
+        hf_loop_arm(call->loop, &call->timer, when);
+}
+
+/* ---- answers ---- */
+
+static void unknown(struct hf_call *call)
+{
+    call->may_have_run = true;
+    if (call->is_single || hf_loop_now(call->loop) >= call->deadline_ms) {
+        end_unanswered(call);
+        return;
+    }
+    call->is_repeated = true;
+    send_again(call);
+}
+
+/* Not an answer to our question: the stream has slipped, or somebody forges
+ * (faults 0.3). Nothing on this connection can be believed any more. */
+static void forged(struct hf_call *call)
+{
+    hf_link_condemn(call->link, "the server answered what it was not asked");
+    if (++call->forgeries < FORGERIES_MAX) {
+        unknown(call);
+        return;
+    }
+    call->may_have_run = true;
+    end_with(call, HF_E_PROTOCOL, hf_link_address(call->link),
+             "the server answers what it was not asked");
+}
+
+static bool is_ours(const struct hf_call *call, struct hf_resp_value reply)
+{
+    struct hf_resp_value first;
+
+    return hf_resp_type(reply) == HF_RESP_ARRAY &&
+           hf_resp_element(reply, 0, &first) == HF_OK &&
+           hf_resp_is_text(first, call->echo, call->echo_len);
+}
+
+static void answered_error(struct hf_call *call, struct hf_resp_value reply)
+{
+    if (hf_resp_error_is(reply, "NOSCRIPT") && !call->is_single) {
+        use_verb(call, "EVAL", call->script->text, call->script->len);
+        send_again(call);
+    } else if (passes(reply)) {
+        try_later(call, reply);
+    } else {
+        end_with_error_reply(call, reply);
+    }
+}
+
+static void on_reply(struct hf_request *request, enum hf_outcome outcome,
+                     struct hf_resp_value reply)
+{
+    struct hf_call *call = HF_OWNER_OF(request, struct hf_call, request);
+
+    note_sent(call);
+    if (outcome == HF_UNSENT)
+        end_unanswered(call);
+    else if (outcome == HF_UNKNOWN)
+        unknown(call);
+    else if (hf_resp_is_error(reply))
+        answered_error(call, reply);
+    else if (!is_ours(call, reply))
+        forged(call);
+    else
+        end(call, HF_OK, reply);
+}

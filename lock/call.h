@@ -1,0 +1,59 @@
+/* One script called on the server: EVALSHA, EVAL where it is not known, again
+ * where that is safe, until the deadline. Private to lock/.
+ *
+ * Every script of ours may run any number of times, so an unknown outcome is
+ * made known by asking again (design 4). */
+#ifndef HF_CALL_H
+#define HF_CALL_H
+
+#include "lock/lock.h"
+#include "lock/scripts.h"
+
+/* Slots that a call fills in before the owner's arguments: verb, script, number
+ * of keys. */
+#define CALL_HEAD 3
+
+struct hf_call {
+    /* Set by the owner. */
+    const struct hf_script *script;
+    struct hf_resp_arg *argv;     /* CALL_HEAD free slots, keys, arguments; all
+                                     of it stays until `done` */
+    size_t argc;
+    size_t keys;
+    const char *echo;             /* what the reply's first element must be */
+    size_t echo_len;
+    const char *subject;          /* the lock's name, for messages */
+    size_t subject_len;
+    bool is_single;               /* ask once: neither again nor by text */
+    bool by_text;                 /* send the script's text at once */
+    struct hf_error *error;       /* filled on failure; NULL: nobody reads it */
+    /* [locked] Once. HF_OK: `reply` is an array that begins with the echo.
+     * Else HF_E_*, and `may_have_run` says whether the server may have done it
+     * or may do it yet. */
+    void (*done)(struct hf_call *call, hf_status status,
+                 struct hf_resp_value reply);
+
+    /* For the owner to read in `done`. */
+    int64_t sent_ms;              /* when what was answered was sent */
+    int64_t first_sent_ms;        /* when the first try was; HF_NEVER: none */
+    bool may_have_run;
+    bool is_repeated;             /* asked again after an unknown outcome */
+
+    /* The call's own. */
+    struct hf_loop *loop;
+    struct hf_link *link;
+    struct hf_request request;
+    struct hf_timer timer;        /* before the next try */
+    int64_t deadline_ms;
+    int forgeries;
+    bool is_under_way;
+    char keys_text[HF_RESP_INTEGER_MAX];
+};
+
+/* hf_call_start  - HF_OK: `done` follows. HF_E_NOMEM, HF_E_LIMIT: it does not.
+ * hf_call_cancel - ends it without `done`; call->may_have_run is set. [locked] */
+hf_status hf_call_start(struct hf_call *call, struct hf_loop *loop,
+                        struct hf_link *link, int64_t deadline_ms);
+void hf_call_cancel(struct hf_call *call);
+
+#endif

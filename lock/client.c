@@ -1,0 +1,417 @@
+/* The client: options, the link and what it reports, the end of everything. */
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "lock/client.h"
+
+#define WATCHDOG_LEAST_MS 100
+
+void hf_client_options_init(struct hf_client_options *options)
+{
+    memset(options, 0, sizeof *options);
+    options->protocol = 3;
+    options->thread = true;
+    options->connect_timeout_ms = 5000;
+    options->request_timeout_ms = 5000;
+    options->watchdog_ms = 30000;
+    options->locks_max = 1u << 20;
+    options->waiters_max = 1u << 20;
+}
+
+/* ---- log ---- */
+
+struct line {
+    struct hf_task task;
+    struct hf_client *client;
+    enum hf_log_level level;
+    char text[400];
+};
+
+static void run_line(struct hf_task *task)
+{
+    struct line *line = HF_OWNER_OF(task, struct line, task);
+    struct hf_client *client = line->client;
+
+    hf_loop_unlock(client->loop);
+    client->log(client->log_ctx, line->level, line->text);
+    hf_loop_lock(client->loop);
+    hf_mem_free(client->mem, line, sizeof *line);
+}
+
+/* Without memory a line is not said. */
+void hf_client_log(struct hf_client *client, enum hf_log_level level,
+                   const char *format, ...)
+{
+    struct line *line;
+    va_list args;
+
+    if (!client->log || !(line = hf_mem_new(client->mem, sizeof *line)))
+        return;
+    line->client = client;
+    line->level = level;
+    va_start(args, format);
+    (void)vsnprintf(line->text, sizeof line->text, format, args);
+    va_end(args);
+    hf_task_init(&line->task, run_line);
+    hf_loop_post(client->loop, &line->task);
+}
+
+/* ---- what the link reports ---- */
+
+static void on_push(void *ctx, struct hf_resp_value push)
+{
+    struct hf_client *client = ctx;
+
+    hf_pubsub_push(client->pubsub, push);
+}
+
+static void on_change(void *ctx, bool is_up)
+{
+    struct hf_client *client = ctx;
+
+    hf_pubsub_change(client->pubsub, is_up);
+    if (!is_up)
+        hf_client_log(client, HF_LOG_WARNING, "connection lost: %s",
+                      hf_link_error(client->link)->text);
+}
+
+/* ---- new ---- */
+
+static hf_status copy_text(char *dst, size_t room, const char *src,
+                           const char *what, struct hf_error *err)
+{
+    if (strlen(src) >= room)
+        return hf_error_set(err, HF_E_INVAL, "%s is longer than %zu bytes",
+                            what, room - 1);
+    memcpy(dst, src, strlen(src) + 1);
+    return HF_OK;
+}
+
+static hf_status read_url(struct hf_url *url,
+                          const struct hf_client_options *o,
+                          struct hf_error *err)
+{
+    hf_status rc =
+        hf_url_parse(url, o->url ? o->url : "redis://127.0.0.1:6379", err);
+
+    if (rc == HF_OK && o->user)
+        rc = copy_text(url->user, sizeof url->user, o->user, "the user", err);
+    if (rc == HF_OK && o->password) {
+        url->has_password = true;
+        rc = copy_text(url->password, sizeof url->password, o->password,
+                       "the password", err);
+    }
+    if (rc == HF_OK && url->kind == HF_URL_TLS)
+        rc = hf_error_set(err, HF_E_INVAL,
+                          "rediss:// needs TLS, and this holdfast was built "
+                          "without it");
+    return rc;
+}
+
+static hf_status check(const struct hf_client_options *o, struct hf_error *err)
+{
+    if (o->watchdog_ms < WATCHDOG_LEAST_MS)
+        return hf_error_set(err, HF_E_INVAL,
+                            "the watchdog's timeout is at least %d ms",
+                            WATCHDOG_LEAST_MS);
+    if (o->connect_timeout_ms <= 0 || o->request_timeout_ms <= 0)
+        return hf_error_set(err, HF_E_INVAL, "a timeout is at least 1 ms");
+    if (o->protocol != 2 && o->protocol != 3)
+        return hf_error_set(err, HF_E_INVAL, "the protocol is 2 or 3");
+    return HF_OK;
+}
+
+static void set_once(struct hf_client *client,
+                     const struct hf_client_options *o)
+{
+    client->connect_timeout_ms = o->connect_timeout_ms;
+    client->request_timeout_ms = o->request_timeout_ms;
+    client->watchdog_ms = o->watchdog_ms;
+    client->locks_max = o->locks_max;
+    client->waiters_max = o->waiters_max;
+    client->log = o->log;
+    client->log_ctx = o->log_ctx;
+    hf_uuid_make(client->uuid);
+}
+
+static hf_status connect_parts(struct hf_client *client,
+                               const struct hf_client_options *o,
+                               const struct hf_url *url)
+{
+    struct hf_link_options link;
+    hf_status rc;
+
+    hf_link_options_init(&link);
+    link.url = *url;
+    link.client_name = client->name;
+    link.protocol = o->protocol;
+    link.connect_timeout_ms = o->connect_timeout_ms;
+    link.on_push = on_push;
+    link.on_change = on_change;
+    link.ctx = client;
+    if ((rc = hf_link_new(&client->link, client->loop, &link)) == HF_OK)
+        rc = hf_pubsub_new(&client->pubsub, client->loop, client->link, &link);
+    explicit_bzero(&link.url, sizeof link.url);
+    return rc;
+}
+
+static hf_status make_loop(struct hf_loop **loop,
+                           const struct hf_client_options *o,
+                           struct hf_error *err)
+{
+    struct hf_loop_options options = {.mem = o->mem, .thread = o->thread};
+    hf_status rc;
+
+    *loop = o->loop;
+    if (*loop)
+        return HF_OK;
+    rc = hf_loop_new(loop, &options);
+    return rc < 0 ? hf_error_set(err, rc, "cannot make a loop: %s",
+                                 hf_status_text(rc))
+                  : HF_OK;
+}
+
+/* Takes a half-made client. Locked, with nothing under way any more. */
+static void free_parts(struct hf_client *client)
+{
+    hf_pubsub_free(client->pubsub);
+    hf_link_free(client->link);
+    while (!hf_list_is_empty(&client->spare_holds)) {
+        struct hf_hold *hold =
+            HF_OWNER_OF(client->spare_holds.next, struct hf_hold, node);
+
+        hf_list_remove(&hold->node);
+        hf_mem_free(client->mem, hold, sizeof *hold);
+    }
+    hf_table_fini(client);
+}
+
+static void free_client(struct hf_client *client)
+{
+    struct hf_loop *loop = client->loop;
+    bool owns_loop = client->owns_loop;
+
+    hf_mem_free(client->mem, client, sizeof *client);
+    if (owns_loop)
+        hf_loop_free(loop);
+}
+
+static hf_status make(struct hf_client **out, struct hf_loop *loop,
+                      const struct hf_client_options *o,
+                      const struct hf_url *url, struct hf_error *err)
+{
+    const struct hf_mem *mem = hf_loop_mem(loop);
+    struct hf_client *client = hf_mem_new(mem, sizeof *client);
+    hf_status rc;
+
+    if (!client) {
+        if (!o->loop)
+            hf_loop_free(loop);
+        return hf_error_set(err, HF_E_NOMEM, "out of memory");
+    }
+    client->loop = loop;
+    client->owns_loop = o->loop == NULL;
+    client->mem = mem;
+    set_once(client, o);
+    hf_list_init(&client->ops);
+    hf_list_init(&client->spare_holds);
+    hf_watchdog_init(client);
+    hf_loop_lock(loop);
+    if ((rc = copy_text(client->name, sizeof client->name,
+                        o->name ? o->name : "holdfast", "the client's name",
+                        err)) == HF_OK &&
+        ((rc = hf_table_init(client)) < 0 ||
+         (rc = connect_parts(client, o, url)) < 0))
+        (void)hf_error_set(err, rc, "%s", hf_status_text(rc));
+    if (rc < 0)
+        free_parts(client);
+    hf_loop_unlock(loop);
+    if (rc < 0)
+        free_client(client);
+    else
+        *out = client;
+    return rc;
+}
+
+hf_status hf_client_new(struct hf_client **out,
+                        const struct hf_client_options *options,
+                        struct hf_error *err)
+{
+    struct hf_loop *loop;
+    struct hf_url url;
+    hf_status rc;
+
+    if ((rc = check(options, err)) == HF_OK &&
+        (rc = read_url(&url, options, err)) == HF_OK &&
+        (rc = make_loop(&loop, options, err)) == HF_OK)
+        rc = make(out, loop, options, &url, err);
+    explicit_bzero(&url, sizeof url);
+    return rc;
+}
+
+/* ---- connect ---- */
+
+struct probe {
+    struct hf_request request;
+    struct hf_waiter waiter;
+    enum hf_outcome outcome;
+};
+
+static void on_probed(struct hf_request *request, enum hf_outcome outcome,
+                      struct hf_resp_value reply)
+{
+    struct probe *probe = HF_OWNER_OF(request, struct probe, request);
+
+    (void)reply; /* even LOADING or NOPERM is an answer */
+    probe->outcome = outcome;
+    hf_waiter_wake(&probe->waiter);
+}
+
+static hf_status probed(struct hf_client *client, const struct probe *probe,
+                        struct hf_error *err)
+{
+    const struct hf_error *why = hf_link_error(client->link);
+
+    if (probe->outcome == HF_ANSWERED)
+        return HF_OK;
+    if (why->status != HF_OK)
+        return hf_error_set(err, why->status, "%s", why->text);
+    return hf_error_set(err, HF_E_NOREPLY, "%s: no answer in time",
+                        hf_link_address(client->link));
+}
+
+hf_status hf_client_connect(struct hf_client *client, struct hf_error *err)
+{
+    static const struct hf_resp_arg ping = {"PING", 4};
+    struct probe probe = {.request.done = on_probed};
+    hf_status rc;
+
+    if (hf_loop_forked(client->loop))
+        return hf_error_set(err, HF_E_FORKED, "%s",
+                            hf_status_text(HF_E_FORKED));
+    hf_loop_lock(client->loop);
+    hf_waiter_init(&probe.waiter, client->loop);
+    rc = hf_link_submit(client->link, &probe.request, &ping, 1,
+                        hf_loop_now(client->loop) + client->connect_timeout_ms);
+    if (rc < 0) {
+        hf_loop_unlock(client->loop);
+        return hf_error_set(err, rc, "%s", hf_status_text(rc));
+    }
+    hf_loop_wait(&probe.waiter);
+    hf_loop_lock(client->loop);
+    rc = probed(client, &probe, err);
+    hf_loop_unlock(client->loop);
+    return rc;
+}
+
+/* ---- the end ---- */
+
+static void end_op(struct hf_op *op)
+{
+    struct hf_hold *hold = op->hold;
+
+    hf_call_cancel(&op->call);
+    hf_loop_disarm(op->client->loop, &op->timer);
+    if (hold && hold->op == op)
+        hold->op = NULL;
+    else if (hold)
+        hf_hold_free(hold); /* of an acquire that was never granted */
+    hf_op_finish(op, HF_E_CLOSED);
+}
+
+static void end_ops(struct hf_client *client)
+{
+    while (!hf_list_is_empty(&client->ops))
+        end_op(HF_OWNER_OF(client->ops.next, struct hf_op, node));
+}
+
+/* Waiters have gone with their operations; their subscriptions go here. */
+static void end_lock(struct hf_lock *lock)
+{
+    if (lock->is_listening)
+        hf_pubsub_drop(&lock->subscription);
+    lock->is_listening = false;
+    for (struct hf_list *l = lock->holds.next; l != &lock->holds; l = l->next) {
+        struct hf_hold *hold = HF_OWNER_OF(l, struct hf_hold, node);
+
+        if (hf_hold_lose(&hold->core, HF_LOST_CLOSED))
+            hf_hold_tell_lost(hold);
+    }
+}
+
+static void each_lock(struct hf_client *client, void (*act)(struct hf_lock *))
+{
+    struct hf_list *next;
+
+    for (struct hf_list *l = client->handles.next; l != &client->handles;
+         l = next) {
+        next = l->next;
+        act(HF_OWNER_OF(l, struct hf_lock, node));
+    }
+}
+
+static void free_holds(struct hf_lock *lock)
+{
+    hf_lock_ref(lock);
+    while (!hf_list_is_empty(&lock->holds))
+        hf_hold_free(HF_OWNER_OF(lock->holds.next, struct hf_hold, node));
+    lock->refs = 1; /* handles that were not freed are invalid from here on */
+    hf_lock_unref(lock);
+}
+
+void hf_client_free(struct hf_client *client)
+{
+    struct hf_loop *loop;
+
+    if (!client || hf_loop_forked(client->loop))
+        return; /* in a child it is the parent's: not to be touched */
+    loop = client->loop;
+    hf_loop_lock(loop);
+    client->is_closing = true;
+    hf_loop_quiesce(loop);
+    end_ops(client);
+    hf_watchdog_fini(client);
+    each_lock(client, end_lock);
+    hf_loop_resume(loop);
+    hf_loop_finish_tasks(loop);
+    hf_loop_quiesce(loop);
+    each_lock(client, free_holds);
+    free_parts(client);
+    hf_loop_resume(loop);
+    hf_loop_unlock(loop);
+    free_client(client);
+}
+
+/* ---- asking ---- */
+
+const char *hf_client_uuid(const struct hf_client *client)
+{
+    return client->uuid;
+}
+
+struct hf_loop *hf_client_loop(struct hf_client *client)
+{
+    return client->loop;
+}
+
+const char *hf_client_address(const struct hf_client *client)
+{
+    return hf_link_address(client->link);
+}
+
+struct hf_client_stats hf_client_stats(struct hf_client *client)
+{
+    struct hf_client_stats stats;
+
+    hf_loop_lock(client->loop);
+    stats = (struct hf_client_stats){
+        .holds = client->holds,
+        .waiters = client->ops_count,
+        .renewals = client->renewals,
+        .renewal_requests = client->renewal_requests,
+        .link = hf_link_stats(client->link),
+    };
+    hf_loop_unlock(client->loop);
+    return stats;
+}

@@ -1,0 +1,211 @@
+/* What the files of lock/ share: client, lock, hold and operation. Private.
+ *
+ *   client -> locks (by name) -> line of waiting operations, holds
+ *
+ * All of it is touched under the loop's lock only, but for what is set once. */
+#ifndef HF_CLIENT_H
+#define HF_CLIENT_H
+
+#include "lock/call.h"
+#include "lock/hold.h"
+#include "lock/lock.h"
+#include "lock/names.h"
+#include "lock/wait.h"
+
+#define CLIENT_NAME_MAX 255
+#define HOLDS_SPARE_MAX 64      /* kept for the next acquire: no malloc then */
+
+struct hf_client {
+    /* Set once. */
+    struct hf_loop *loop;
+    bool owns_loop;
+    const struct hf_mem *mem;
+    int64_t request_timeout_ms;
+    int64_t connect_timeout_ms;
+    int64_t watchdog_ms;
+    uint32_t locks_max;
+    uint32_t waiters_max;
+    void (*log)(void *ctx, enum hf_log_level level, const char *line);
+    void *log_ctx;
+    char uuid[UUID_LEN + 1];
+    char name[CLIENT_NAME_MAX + 1];
+
+    struct hf_link *link;
+    struct hf_pubsub *pubsub;
+    bool is_closing;
+    uint64_t serial;            /* of the last hold or question */
+
+    struct hf_list *buckets;    /* locks by name */
+    uint32_t buckets_room;      /* a power of two */
+    uint32_t locks;
+    struct hf_list handles;     /* locks whose names are in `buckets`, all */
+
+    struct hf_list ops;         /* all under way */
+    uint32_t ops_count;
+    uint64_t holds;
+    struct hf_list spare_holds;
+    uint32_t spare_holds_count;
+
+    /* The watchdog (watchdog.c). */
+    struct hf_list due_holds;   /* to be renewed at the end of this turn */
+    struct hf_list batches;
+    struct hf_turn turn;
+    bool renews_by_eval;        /* the script was not known: send its text */
+    uint64_t renewals;
+    uint64_t renewal_requests;
+};
+
+struct hf_lock {
+    struct hf_list by_name;     /* in a bucket */
+    struct hf_list node;        /* in client->handles */
+    struct hf_client *client;
+    uint32_t refs;              /* handles, holds, operations */
+    uint32_t hash;
+    uint32_t name_len;
+    uint32_t channel_len;
+    struct hf_list holds;
+    struct hf_list line;        /* operations that wait, first come first */
+    struct hf_ear ear;
+    bool is_listening;          /* subscription is added */
+    struct hf_subscription subscription;
+    char text[];                /* name, channel */
+};
+
+struct hf_hold {
+    struct hf_list node;        /* in lock->holds, or client->spare_holds */
+    struct hf_lock *lock;
+    int64_t owner;
+    struct hf_hold_core core;
+    struct hf_timer timer;
+    struct hf_list due_node;    /* in client->due_holds */
+    struct hf_hold **in_batch;  /* where a renewal under way points at us */
+    struct hf_op *op;           /* that acts on it now */
+    struct hf_list pending;     /* operations that wait for that one */
+    struct hf_task lost_task;
+    struct hf_task renewed_task;
+    void (*on_renewed)(void *ctx, struct hf_lock *lock, int64_t owner);
+    void (*on_lost)(void *ctx, struct hf_lock *lock, int64_t owner,
+                    enum hf_lost reason);
+    void *ctx;
+    uint32_t text_len;
+    char text[HF_OWNER_TEXT_MAX];
+};
+
+enum hf_op_kind { OP_ACQUIRE, OP_RELEASE, OP_FORCE, OP_INSPECT, OP_PING };
+
+#define OP_ARGS_MAX (CALL_HEAD + 6)
+
+/* One call of the API under way, blocking (on its caller's stack) or not. */
+struct hf_op {
+    struct hf_list node;        /* in client->ops */
+    struct hf_list line_node;   /* in lock->line or hold->pending */
+    struct hf_list cancel_node;
+    struct hf_client *client;
+    struct hf_lock *lock;
+    enum hf_op_kind kind;
+    int64_t owner;
+    int64_t count;              /* the hold count to reach */
+    struct hf_hold *hold;
+
+    struct hf_call call;
+    struct hf_resp_arg argv[OP_ARGS_MAX];
+    char echo[HF_OWNER_TEXT_MAX];
+    char count_text[HF_RESP_INTEGER_MAX];
+    char lease_text[HF_RESP_INTEGER_MAX];
+
+    /* OP_ACQUIRE */
+    struct hf_acquire_options options;
+    int64_t lease_ms;
+    struct hf_wait wait;
+    struct hf_timer timer;
+    bool has_told_wait;
+
+    /* OP_INSPECT: where the answer goes. OP_FORCE: who may hold it. */
+    struct hf_lock_info *info;
+    const char *holder;
+    size_t holder_len;
+
+    /* How it ends. */
+    hf_status status;
+    struct hf_error *error;     /* NULL: nobody reads it */
+    struct hf_waiter *waiter;   /* blocking */
+    hf_done *done;              /* not blocking */
+    void *done_ctx;
+    struct hf_task task;
+    size_t size;                /* of our own memory to free; 0: a caller's */
+};
+
+/* ---- client.c ---- */
+
+/* hf_client_log - one line, later, with the lock free. */
+void hf_client_log(struct hf_client *client, enum hf_log_level level,
+                   const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+
+/* ---- table.c: locks by name ---- */
+
+hf_status hf_table_init(struct hf_client *client);
+void hf_table_fini(struct hf_client *client);
+hf_status hf_lock_find_or_add(struct hf_lock **out, struct hf_client *client,
+                              const char *name, size_t len);
+void hf_lock_ref(struct hf_lock *lock);
+void hf_lock_unref(struct hf_lock *lock);
+
+static inline const char *hf_lock_channel(const struct hf_lock *lock)
+{
+    return lock->text + lock->name_len;
+}
+
+/* ---- op.c: operations, whatever their kind ---- */
+
+/* hf_op_begin  - counts it in; HF_E_LIMIT, HF_E_CLOSED.
+ * hf_op_finish - tells whoever asked; the operation is gone after. error, if
+ *                any, is filled already.
+ * hf_op_call   - calls the script with `argc` arguments in op->argv behind the
+ *                lock's name. A failure to start finishes the operation. */
+hf_status hf_op_begin(struct hf_op *op);
+void hf_op_finish(struct hf_op *op, hf_status status);
+void hf_op_call(struct hf_op *op, const struct hf_script *script, size_t argc,
+                int64_t deadline_ms,
+                void (*done)(struct hf_call *, hf_status, struct hf_resp_value));
+void hf_op_fail_start(struct hf_op *op, hf_status status);
+
+/* The reply's element `index` as an integer (also from decimal text). */
+bool hf_reply_integer(struct hf_resp_value reply, size_t index, int64_t *out);
+
+/* ---- acquire.c, release.c, query.c: what they do ---- */
+
+void hf_acquire_start(struct hf_op *op);
+void hf_acquire_cancel(struct hf_op *op, hf_status status);
+void hf_release_start(struct hf_op *op);
+void hf_force_start(struct hf_op *op);
+void hf_inspect_start(struct hf_op *op);
+
+/* hf_release_orphan - the server may hold `text` on `lock` for us though nobody
+ * here does: release it in the background, trying for `for_ms`. */
+void hf_release_orphan(struct hf_lock *lock, const char *text, size_t len,
+                       int64_t for_ms);
+
+/* ---- holding.c: our record of what we hold ---- */
+
+struct hf_hold *hf_hold_find(struct hf_lock *lock, int64_t owner);
+struct hf_hold *hf_hold_new(struct hf_op *op);
+void hf_hold_free(struct hf_hold *hold);
+void hf_hold_rearm(struct hf_hold *hold);
+void hf_hold_tell_lost(struct hf_hold *hold);
+void hf_hold_tell_renewed(struct hf_hold *hold);
+
+/* hf_hold_enter - is `op` the one that may act on the hold now? If not, it is
+ *                 started again when the others have left.
+ * hf_hold_leave - the next one. May free the hold if nothing is left of it. */
+bool hf_hold_enter(struct hf_hold *hold, struct hf_op *op);
+void hf_hold_leave(struct hf_hold *hold, bool is_gone);
+
+/* ---- watchdog.c ---- */
+
+void hf_watchdog_init(struct hf_client *client);
+void hf_watchdog_fini(struct hf_client *client);
+void hf_watchdog_renew(struct hf_hold *hold);   /* at the end of this turn */
+void hf_watchdog_forget(struct hf_hold *hold);
+
+#endif

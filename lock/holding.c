@@ -1,0 +1,206 @@
+/* Our record of what we hold: the edge around hold.c. Who may act on a hold,
+ * when its time comes, and who is told. */
+#include <string.h>
+
+#include "lock/client.h"
+
+/* ---- find, new, free ---- */
+
+struct hf_hold *hf_hold_find(struct hf_lock *lock, int64_t owner)
+{
+    for (struct hf_list *l = lock->holds.next; l != &lock->holds; l = l->next) {
+        struct hf_hold *hold = HF_OWNER_OF(l, struct hf_hold, node);
+
+        if (hold->owner == owner)
+            return hold;
+    }
+    return NULL;
+}
+
+static struct hf_hold *take_spare(struct hf_client *client)
+{
+    struct hf_hold *hold;
+
+    if (hf_list_is_empty(&client->spare_holds))
+        return hf_mem_new(client->mem, sizeof *hold);
+    hold = HF_OWNER_OF(client->spare_holds.next, struct hf_hold, node);
+    hf_list_remove(&hold->node);
+    client->spare_holds_count--;
+    memset(hold, 0, sizeof *hold);
+    return hold;
+}
+
+static void on_time(struct hf_timer *timer);
+static void run_lost(struct hf_task *task);
+static void run_renewed(struct hf_task *task);
+
+struct hf_hold *hf_hold_new(struct hf_op *op)
+{
+    struct hf_client *client = op->client;
+    struct hf_hold *hold = take_spare(client);
+
+    if (!hold)
+        return NULL;
+    hold->lock = op->lock;
+    hold->owner = op->owner;
+    hold->timer.fire = on_time;
+    hold->on_renewed = op->options.on_renewed;
+    hold->on_lost = op->options.on_lost;
+    hold->ctx = op->options.ctx;
+    hf_list_init(&hold->node);
+    hf_list_init(&hold->due_node);
+    hf_list_init(&hold->pending);
+    hf_task_init(&hold->lost_task, run_lost);
+    hf_task_init(&hold->renewed_task, run_renewed);
+    hf_hold_init(&hold->core, client->watchdog_ms);
+    hold->text_len = (uint32_t)hf_owner_format(hold->text, client->uuid,
+                                               op->owner, ++client->serial);
+    hf_lock_ref(op->lock);
+    return hold;
+}
+
+void hf_hold_free(struct hf_hold *hold)
+{
+    struct hf_client *client = hold->lock->client;
+
+    hf_loop_disarm(client->loop, &hold->timer);
+    hf_loop_unpost(client->loop, &hold->lost_task);
+    hf_loop_unpost(client->loop, &hold->renewed_task);
+    hf_watchdog_forget(hold);
+    hf_list_remove(&hold->node);
+    hf_lock_unref(hold->lock);
+    if (client->spare_holds_count < HOLDS_SPARE_MAX && !client->is_closing) {
+        hf_list_push(&client->spare_holds, &hold->node);
+        client->spare_holds_count++;
+    } else {
+        hf_mem_free(client->mem, hold, sizeof *hold);
+    }
+}
+
+/* ---- who may act ---- */
+
+bool hf_hold_enter(struct hf_hold *hold, struct hf_op *op)
+{
+    if (hold->op) {
+        hf_list_push(&hold->pending, &op->line_node);
+        return false;
+    }
+    hold->op = op;
+    op->hold = hold;
+    return true;
+}
+
+static void start_again(struct hf_op *op)
+{
+    op->hold = NULL;
+    if (op->kind == OP_ACQUIRE)
+        hf_acquire_start(op);
+    else
+        hf_release_start(op);
+}
+
+static struct hf_op *pop(struct hf_list *list)
+{
+    struct hf_op *op = HF_OWNER_OF(list->next, struct hf_op, line_node);
+
+    hf_list_remove(&op->line_node);
+    return op;
+}
+
+void hf_hold_leave(struct hf_hold *hold, bool is_gone)
+{
+    struct hf_list rest;
+
+    hold->op = NULL;
+    if (!is_gone) {
+        if (!hf_list_is_empty(&hold->pending))
+            start_again(pop(&hold->pending));
+        return;
+    }
+    hf_list_init(&rest);
+    hf_list_join(&rest, &hold->pending);
+    hold->lock->client->holds--;
+    hf_hold_free(hold);
+    while (!hf_list_is_empty(&rest))
+        start_again(pop(&rest));
+}
+
+/* ---- time ---- */
+
+void hf_hold_rearm(struct hf_hold *hold)
+{
+    struct hf_loop *loop = hold->lock->client->loop;
+    int64_t next = hf_hold_next_ms(&hold->core);
+
+    if (next == HF_NEVER)
+        hf_loop_disarm(loop, &hold->timer);
+    else
+        hf_loop_arm(loop, &hold->timer, next);
+}
+
+static void on_time(struct hf_timer *timer)
+{
+    struct hf_hold *hold = HF_OWNER_OF(timer, struct hf_hold, timer);
+    int64_t now = hf_loop_now(hold->lock->client->loop);
+
+    switch (hf_hold_due(&hold->core, now)) {
+    case HOLD_RENEW:
+        hf_watchdog_renew(hold);
+        break;
+    case HOLD_IS_LOST:
+        hf_hold_tell_lost(hold);
+        break;
+    case HOLD_NOTHING:
+        break;
+    }
+    hf_hold_rearm(hold);
+}
+
+/* ---- telling ---- */
+
+/* Both: the hold may be released, and freed, while the callback runs. */
+static void run_lost(struct hf_task *task)
+{
+    struct hf_hold *hold = HF_OWNER_OF(task, struct hf_hold, lost_task);
+    struct hf_hold copy = *hold;
+    struct hf_loop *loop = copy.lock->client->loop;
+
+    hf_lock_ref(copy.lock);
+    hf_loop_unlock(loop);
+    copy.on_lost(copy.ctx, copy.lock, copy.owner, copy.core.reason);
+    hf_loop_lock(loop);
+    hf_lock_unref(copy.lock);
+}
+
+static void run_renewed(struct hf_task *task)
+{
+    struct hf_hold *hold = HF_OWNER_OF(task, struct hf_hold, renewed_task);
+    struct hf_hold copy = *hold;
+    struct hf_loop *loop = copy.lock->client->loop;
+
+    hf_lock_ref(copy.lock);
+    hf_loop_unlock(loop);
+    copy.on_renewed(copy.ctx, copy.lock, copy.owner);
+    hf_loop_lock(loop);
+    hf_lock_unref(copy.lock);
+}
+
+void hf_hold_tell_lost(struct hf_hold *hold)
+{
+    struct hf_client *client = hold->lock->client;
+    char name[100];
+
+    hf_client_log(client, HF_LOG_WARNING, "lock '%s' is lost: %s",
+                  hf_error_quote(name, sizeof name, hold->lock->text,
+                                 hold->lock->name_len),
+                  hf_lost_text(hold->core.reason));
+    if (hold->on_lost)
+        hf_loop_post(client->loop, &hold->lost_task);
+    hf_hold_rearm(hold);
+}
+
+void hf_hold_tell_renewed(struct hf_hold *hold)
+{
+    if (hold->on_renewed)
+        hf_loop_post(hold->lock->client->loop, &hold->renewed_task);
+}

@@ -1,0 +1,462 @@
+/* The public calls on a lock: each is an operation, waited for or not. */
+#include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "lock/client.h"
+
+int64_t hf_owner_thread(void)
+{
+    return (int64_t)syscall(SYS_gettid);
+}
+
+const char *hf_lost_text(enum hf_lost reason)
+{
+    static const char *const texts[] = {
+        [HF_LOST_DELETED] = "the server knows no such lock any more",
+        [HF_LOST_TAKEN] = "another holds it",
+        [HF_LOST_UNREACHABLE] = "the server did not answer in time",
+        [HF_LOST_SUSPENDED] = "this process did not run in time",
+        [HF_LOST_LEASE_ENDED] = "its lease has ended",
+        [HF_LOST_MAX_HOLD] = "it was held as long as allowed",
+        [HF_LOST_CLOSED] = "the client was closed",
+    };
+
+    if (reason < HF_LOST_DELETED || reason > HF_LOST_CLOSED)
+        return "unknown reason";
+    return texts[reason];
+}
+
+static hf_status forked(struct hf_error *err)
+{
+    return hf_error_set(err, HF_E_FORKED, "%s", hf_status_text(HF_E_FORKED));
+}
+
+/* ---- handles ---- */
+
+hf_status hf_lock_new(struct hf_lock **out, struct hf_client *client,
+                      const void *name, size_t len, struct hf_error *err)
+{
+    hf_status rc;
+
+    if (hf_loop_forked(client->loop))
+        return forked(err);
+    if (len == 0)
+        return hf_error_set(err, HF_E_INVAL, "a lock's name is not empty");
+    if (len > HF_LOCK_NAME_MAX)
+        return hf_error_set(err, HF_E_INVAL,
+                            "a lock's name is at most %d bytes, not %zu",
+                            HF_LOCK_NAME_MAX, len);
+    hf_loop_lock(client->loop);
+    rc = hf_lock_find_or_add(out, client, name, len);
+    hf_loop_unlock(client->loop);
+    return rc < 0 ? hf_error_set(err, rc, "a new lock: %s", hf_status_text(rc))
+                  : HF_OK;
+}
+
+void hf_lock_free(struct hf_lock *lock)
+{
+    struct hf_loop *loop;
+
+    if (!lock || hf_loop_forked(lock->client->loop))
+        return;
+    loop = lock->client->loop;
+    hf_loop_lock(loop);
+    hf_lock_unref(lock);
+    hf_loop_unlock(loop);
+}
+
+const char *hf_lock_name(const struct hf_lock *lock, size_t *len)
+{
+    if (len)
+        *len = lock->name_len;
+    return lock->text;
+}
+
+/* ---- an operation, waited for ---- */
+
+static void op_init(struct hf_op *op, struct hf_lock *lock,
+                    enum hf_op_kind kind, int64_t owner)
+{
+    memset(op, 0, sizeof *op);
+    op->client = lock->client;
+    op->lock = lock;
+    op->kind = kind;
+    op->owner = owner;
+}
+
+static hf_status wait_for(struct hf_op *op, void (*start)(struct hf_op *),
+                          struct hf_error *err)
+{
+    struct hf_loop *loop = op->client->loop;
+    struct hf_waiter waiter;
+    hf_status rc;
+
+    if (hf_loop_forked(loop))
+        return forked(err);
+    if (err)
+        err->status = HF_OK;
+    hf_waiter_init(&waiter, loop);
+    op->waiter = &waiter;
+    op->error = err;
+    hf_loop_lock(loop);
+    if ((rc = hf_op_begin(op)) < 0) {
+        hf_loop_unlock(loop);
+        return rc;
+    }
+    start(op);
+    hf_loop_wait(&waiter);
+    return op->status;
+}
+
+/* ---- an operation, told by a callback ---- */
+
+struct async_op {
+    struct hf_op op;
+    struct hf_error error;
+};
+
+static struct hf_op *async_new(struct hf_lock *lock, enum hf_op_kind kind,
+                               int64_t owner, hf_done *done, void *ctx)
+{
+    struct async_op *async = hf_mem_new(lock->client->mem, sizeof *async);
+
+    if (!async)
+        return NULL;
+    op_init(&async->op, lock, kind, owner);
+    async->op.error = &async->error;
+    async->op.done = done;
+    async->op.done_ctx = ctx;
+    async->op.size = sizeof *async;
+    return &async->op;
+}
+
+static hf_status start_async(struct hf_op *op, void (*start)(struct hf_op *))
+{
+    hf_status rc = hf_op_begin(op);
+
+    if (rc < 0)
+        hf_mem_free(op->client->mem, op, op->size);
+    else
+        start(op);
+    return rc;
+}
+
+/* ---- acquire ---- */
+
+void hf_acquire_options_init(struct hf_acquire_options *options)
+{
+    memset(options, 0, sizeof *options);
+    options->owner = hf_owner_thread();
+    options->wait_ms = HF_FOREVER;
+}
+
+/* A lease that no 64-bit arithmetic on it can overflow: some 30 years. */
+#define LEASE_MAX_MS 1000000000000
+
+static hf_status check(const struct hf_acquire_options *o, struct hf_error *err)
+{
+    if (o->wait_ms < HF_FOREVER || o->wait_ms > LEASE_MAX_MS)
+        return hf_error_set(err, HF_E_INVAL,
+                            "wait_ms is HF_FOREVER, or 0 to %lld",
+                            (long long)LEASE_MAX_MS);
+    if (o->lease_ms < 0 || o->lease_ms > LEASE_MAX_MS || o->max_hold_ms < 0 ||
+        o->max_hold_ms > LEASE_MAX_MS)
+        return hf_error_set(err, HF_E_INVAL,
+                            "a lease or max_hold_ms is 0 to %lld ms",
+                            (long long)LEASE_MAX_MS);
+    return HF_OK;
+}
+
+static void start_acquire(struct hf_op *op)
+{
+    const struct hf_acquire_options *o = &op->options;
+    int64_t now = hf_loop_now(op->client->loop);
+
+    op->lease_ms = o->lease_ms > 0 ? o->lease_ms : op->client->watchdog_ms;
+    hf_wait_init(&op->wait, o->wait_ms < 0 ? HF_NEVER : now + o->wait_ms);
+    if (o->cancel && o->cancel->is_fired) {
+        hf_op_finish(op, HF_CANCELLED);
+        return;
+    }
+    if (o->cancel)
+        hf_list_push(&o->cancel->waits, &op->cancel_node);
+    hf_acquire_start(op);
+}
+
+hf_status hf_lock_acquire(struct hf_lock *lock,
+                          const struct hf_acquire_options *options,
+                          struct hf_error *err)
+{
+    struct hf_op op;
+    hf_status rc;
+
+    op_init(&op, lock, OP_ACQUIRE, 0);
+    if (options)
+        op.options = *options;
+    else
+        hf_acquire_options_init(&op.options);
+    op.owner = op.options.owner;
+    if ((rc = check(&op.options, err)) < 0)
+        return rc;
+    return wait_for(&op, start_acquire, err);
+}
+
+hf_status hf_lock_acquire_async(struct hf_lock *lock,
+                                const struct hf_acquire_options *options,
+                                hf_done *done, void *ctx)
+{
+    struct hf_loop *loop = lock->client->loop;
+    struct hf_op *op;
+    hf_status rc = HF_E_NOMEM;
+
+    if (hf_loop_forked(loop))
+        return HF_E_FORKED;
+    if (options && (rc = check(options, NULL)) < 0)
+        return rc;
+    hf_loop_lock(loop);
+    op = async_new(lock, OP_ACQUIRE, 0, done, ctx);
+    if (op) {
+        if (options)
+            op->options = *options;
+        else
+            hf_acquire_options_init(&op->options);
+        op->owner = op->options.owner;
+        rc = start_async(op, start_acquire);
+    } else {
+        rc = HF_E_NOMEM;
+    }
+    hf_loop_unlock(loop);
+    return rc;
+}
+
+void hf_cancel_init(struct hf_cancel *cancel, struct hf_client *client)
+{
+    cancel->client = client;
+    cancel->is_fired = false;
+    hf_list_init(&cancel->waits);
+}
+
+void hf_cancel_fire(struct hf_cancel *cancel)
+{
+    struct hf_loop *loop = cancel->client->loop;
+
+    if (hf_loop_forked(loop))
+        return;
+    hf_loop_lock(loop);
+    cancel->is_fired = true;
+    while (!hf_list_is_empty(&cancel->waits))
+        hf_acquire_cancel(
+            HF_OWNER_OF(cancel->waits.next, struct hf_op, cancel_node),
+            HF_CANCELLED);
+    hf_loop_unlock(loop);
+}
+
+/* ---- release ---- */
+
+hf_status hf_lock_release(struct hf_lock *lock, int64_t owner,
+                          struct hf_error *err)
+{
+    struct hf_op op;
+
+    op_init(&op, lock, OP_RELEASE, owner);
+    return wait_for(&op, hf_release_start, err);
+}
+
+hf_status hf_lock_release_async(struct hf_lock *lock, int64_t owner,
+                                hf_done *done, void *ctx)
+{
+    struct hf_loop *loop = lock->client->loop;
+    struct hf_op *op;
+    hf_status rc = HF_E_NOMEM;
+
+    if (hf_loop_forked(loop))
+        return HF_E_FORKED;
+    hf_loop_lock(loop);
+    if ((op = async_new(lock, OP_RELEASE, owner, done, ctx)))
+        rc = start_async(op, hf_release_start);
+    hf_loop_unlock(loop);
+    return rc;
+}
+
+static hf_status set_holder(struct hf_op *op, const char *holder, size_t len,
+                            struct hf_error *err)
+{
+    if (len > HF_LOCK_NAME_MAX)
+        return hf_error_set(err, HF_E_INVAL, "an owner is at most %d bytes",
+                            HF_LOCK_NAME_MAX);
+    op->holder = holder;
+    op->holder_len = holder ? len : 0;
+    return HF_OK;
+}
+
+hf_status hf_lock_force_release(struct hf_lock *lock, const char *holder,
+                                size_t len, struct hf_error *err)
+{
+    struct hf_op op;
+    hf_status rc;
+
+    op_init(&op, lock, OP_FORCE, 0);
+    if ((rc = set_holder(&op, holder, len, err)) < 0)
+        return rc;
+    return wait_for(&op, hf_force_start, err);
+}
+
+hf_status hf_lock_force_release_async(struct hf_lock *lock, const char *holder,
+                                      size_t len, hf_done *done, void *ctx)
+{
+    struct hf_loop *loop = lock->client->loop;
+    struct hf_op *op;
+    hf_status rc = HF_E_NOMEM;
+
+    if (hf_loop_forked(loop))
+        return HF_E_FORKED;
+    hf_loop_lock(loop);
+    if ((op = async_new(lock, OP_FORCE, 0, done, ctx)) &&
+        (rc = set_holder(op, holder, len, NULL)) == HF_OK)
+        rc = start_async(op, hf_force_start);
+    else if (op)
+        hf_mem_free(lock->client->mem, op, op->size);
+    hf_loop_unlock(loop);
+    return rc;
+}
+
+/* ---- how it stands ---- */
+
+hf_status hf_lock_inspect(struct hf_lock *lock, struct hf_lock_info *out,
+                          struct hf_error *err)
+{
+    struct hf_op op;
+
+    op_init(&op, lock, OP_INSPECT, 0);
+    op.info = out;
+    return wait_for(&op, hf_inspect_start, err);
+}
+
+hf_status hf_lock_inspect_async(struct hf_lock *lock, struct hf_lock_info *out,
+                                hf_done *done, void *ctx)
+{
+    struct hf_loop *loop = lock->client->loop;
+    struct hf_op *op;
+    hf_status rc = HF_E_NOMEM;
+
+    if (hf_loop_forked(loop))
+        return HF_E_FORKED;
+    hf_loop_lock(loop);
+    if ((op = async_new(lock, OP_INSPECT, 0, done, ctx))) {
+        op->info = out;
+        rc = start_async(op, hf_inspect_start);
+    }
+    hf_loop_unlock(loop);
+    return rc;
+}
+
+hf_status hf_lock_is_locked(struct hf_lock *lock, bool *out,
+                            struct hf_error *err)
+{
+    struct hf_lock_info info;
+    hf_status rc = hf_lock_inspect(lock, &info, err);
+
+    if (rc == HF_OK)
+        *out = info.is_locked;
+    return rc;
+}
+
+hf_status hf_lock_remaining_ms(struct hf_lock *lock, int64_t *out,
+                               struct hf_error *err)
+{
+    struct hf_lock_info info;
+    hf_status rc = hf_lock_inspect(lock, &info, err);
+
+    if (rc == HF_OK)
+        *out = info.ttl_ms;
+    return rc;
+}
+
+hf_status hf_lock_hold_count(struct hf_lock *lock, int64_t owner, int64_t *out,
+                             struct hf_error *err)
+{
+    char text[HF_OWNER_TEXT_MAX];
+    struct hf_lock_info info;
+    struct hf_op op;
+    hf_status rc;
+
+    if (hf_loop_forked(lock->client->loop))
+        return forked(err);
+    if (!*hf_lock_owner_text(lock, owner, text)) {
+        *out = 0;
+        return HF_OK;
+    }
+    op_init(&op, lock, OP_INSPECT, 0);
+    op.info = &info;
+    op.holder = text;
+    op.holder_len = strlen(text);
+    if ((rc = wait_for(&op, hf_inspect_start, err)) == HF_OK)
+        *out = op.count;
+    return rc;
+}
+
+hf_status hf_lock_is_held_by(struct hf_lock *lock, int64_t owner, bool *out,
+                             struct hf_error *err)
+{
+    int64_t count;
+    hf_status rc = hf_lock_hold_count(lock, owner, &count, err);
+
+    if (rc == HF_OK)
+        *out = count > 0;
+    return rc;
+}
+
+int64_t hf_lock_safe_ms(struct hf_lock *lock, int64_t owner)
+{
+    struct hf_loop *loop = lock->client->loop;
+    int64_t safe = INT64_MIN;
+    struct hf_hold *hold;
+
+    if (hf_loop_forked(loop))
+        return safe;
+    hf_loop_lock(loop);
+    if ((hold = hf_hold_find(lock, owner)))
+        safe = hf_hold_safe_ms(&hold->core, hf_loop_now(loop));
+    hf_loop_unlock(loop);
+    return safe;
+}
+
+char *hf_lock_owner_text(struct hf_lock *lock, int64_t owner,
+                         char dst[HF_OWNER_TEXT_MAX])
+{
+    struct hf_loop *loop = lock->client->loop;
+    struct hf_hold *hold;
+
+    dst[0] = '\0';
+    if (hf_loop_forked(loop))
+        return dst;
+    hf_loop_lock(loop);
+    if ((hold = hf_hold_find(lock, owner)))
+        memcpy(dst, hold->text, hold->text_len + 1);
+    hf_loop_unlock(loop);
+    return dst;
+}
+
+/* ---- scoped ---- */
+
+hf_status hf_lock_with(struct hf_lock *lock,
+                       const struct hf_acquire_options *options,
+                       const struct hf_scope *scope, int *result,
+                       struct hf_error *err)
+{
+    int64_t owner = options ? options->owner : hf_owner_thread();
+    hf_status rc = hf_lock_acquire(lock, options, err);
+    int answer = 0;
+
+    if (rc < 0)
+        return rc;
+    if (!scope->on_acquire || scope->on_acquire(scope->ctx, lock))
+        answer = scope->body(scope->ctx, lock);
+    if (result)
+        *result = answer;
+    rc = hf_lock_release(lock, owner, err);
+    if (scope->on_exit)
+        scope->on_exit(scope->ctx, lock, rc);
+    return rc;
+}

@@ -1,0 +1,313 @@
+/* holdfast: distributed locks on Redis and Valkey, shared with every Redisson
+ * (Java) process on the same server.
+ *
+ *     struct hf_client_options options;
+ *     struct hf_client *client;
+ *     struct hf_lock *lock;
+ *
+ *     hf_client_options_init(&options);
+ *     options.url = "redis://127.0.0.1:6379";
+ *     hf_client_new(&client, &options, NULL);
+ *     hf_lock_new(&lock, client, "nightly-report", 14, NULL);
+ *     if (hf_lock_acquire(lock, NULL, &error) == HF_OK) {
+ *         ...
+ *         hf_lock_release(lock, hf_owner_thread(), &error);
+ *     }
+ *     hf_lock_free(lock);
+ *     hf_client_free(client);
+ *
+ * What a lock promises, and on which assumptions: README, "What is promised".
+ *
+ * Threads: every function may be called from any thread, unless it says
+ * otherwise. Callbacks come from the thread that drives the loop (the library's
+ * own by default), never with a lock of ours held: they may call anything here
+ * but the functions that free. They should return soon: while one runs, no
+ * other is called.
+ *
+ * Errors: `err` may be NULL. It is filled whenever the status is negative.
+ *
+ * Source: WIRE (redisson-wire, sections 1 to 8) for keys, fields and channels. */
+#ifndef HF_LOCK_H
+#define HF_LOCK_H
+
+#include <stdbool.h>
+
+#include "net/net.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* ---- the client ---------------------------------------------------------- */
+
+/* One client is one Redisson "instance": one UUID, one connection (two in
+ * RESP2), one watchdog. Threads share it. */
+struct hf_client;
+
+enum hf_log_level { HF_LOG_ERROR, HF_LOG_WARNING, HF_LOG_INFO };
+
+struct hf_client_options {
+    const char *url;            /* NULL: redis://127.0.0.1:6379. See hf_url_parse */
+    const char *user;           /* NULL: the URL's */
+    const char *password;       /* NULL: the URL's */
+    const char *name;           /* CLIENT SETNAME; NULL: "holdfast" */
+    int protocol;               /* 3 (falls back to RESP2) or 2. Default 3 */
+
+    struct hf_loop *loop;       /* NULL: one of its own. Borrowed until
+                                   hf_client_free */
+    bool thread;                /* its own loop is driven by a background thread
+                                   too. Default true. Without, watchdog and
+                                   callbacks need hf_loop_dispatch */
+    const struct hf_mem *mem;   /* NULL: libc. Borrowed until hf_client_free;
+                                   not used if `loop` is given (its own is) */
+
+    int64_t connect_timeout_ms; /* default 5000 */
+    int64_t request_timeout_ms; /* how long one step may go unanswered, its
+                                   repetitions included. Default 5000 */
+    int64_t watchdog_ms;        /* TTL of a hold taken without a lease; renewed
+                                   each third. Default 30000, least 100 */
+    uint32_t locks_max;         /* different names in use. Default 1 Mi */
+    uint32_t waiters_max;       /* calls under way. Default 1 Mi */
+
+    /* A line about what no call reports (a lost connection, a renewal refused).
+     * As any callback; NULL: silence. */
+    void (*log)(void *ctx, enum hf_log_level level, const char *line);
+    void *log_ctx;
+};
+
+HF_API void hf_client_options_init(struct hf_client_options *options);
+
+/* hf_client_new     - does no I/O: the connection is made when it is needed.
+ *                     options: copied, text included. HF_E_INVAL (the URL),
+ *                     HF_E_NOMEM, HF_E_SYSTEM.
+ * hf_client_connect - waits until the server is ready, at most the connect
+ *                     timeout. For an error before the first lock needs it.
+ *                     HF_E_CONNECT, HF_E_AUTH, HF_E_PROTOCOL, HF_E_SERVER.
+ * hf_client_free    - calls under way end with HF_E_CLOSED; each hold's on_lost
+ *                     is called with HF_LOST_CLOSED. Nothing is released on the
+ *                     server: what is held ends with its TTL. Takes NULL. No
+ *                     other call may be in progress or follow; not from a
+ *                     callback. Its hf_locks are freed with it. In a forked
+ *                     child it does nothing: all is the parent's. */
+HF_API hf_status hf_client_new(struct hf_client **out,
+                               const struct hf_client_options *options,
+                               struct hf_error *err);
+HF_API hf_status hf_client_connect(struct hf_client *client,
+                                   struct hf_error *err);
+HF_API void hf_client_free(struct hf_client *client);
+
+/* The UUID (36 characters) that begins each owner field of this client. */
+HF_API const char *hf_client_uuid(const struct hf_client *client);
+
+/* The loop that it uses, to be driven by hf_loop_fd, _timeout, _dispatch. */
+HF_API struct hf_loop *hf_client_loop(struct hf_client *client);
+
+/* "127.0.0.1:6379", for messages. */
+HF_API const char *hf_client_address(const struct hf_client *client);
+
+struct hf_client_stats {
+    uint64_t holds;             /* now */
+    uint64_t waiters;           /* calls under way now */
+    uint64_t renewals;          /* holds renewed, since the start */
+    uint64_t renewal_requests;  /* commands that took */
+    struct hf_link_stats link;
+};
+HF_API struct hf_client_stats hf_client_stats(struct hf_client *client);
+
+/* ---- locks --------------------------------------------------------------- */
+
+/* A handle on one name. Handles on the same name share everything. */
+struct hf_lock;
+
+#define HF_LOCK_NAME_MAX (64 * 1024)
+
+/* hf_lock_new - `len` bytes of any value, 1 to HF_LOCK_NAME_MAX, copied: the
+ *   key itself (of Redisson's NameMapper, the mapped name). HF_E_INVAL,
+ *   HF_E_NOMEM, HF_E_LIMIT. Does no I/O.
+ * hf_lock_free - gives the handle up; holds and waits go on. Takes NULL. */
+HF_API hf_status hf_lock_new(struct hf_lock **out, struct hf_client *client,
+                             const void *name, size_t len,
+                             struct hf_error *err);
+HF_API void hf_lock_free(struct hf_lock *lock);
+
+/* The name as given; *len may be NULL. Valid as long as the handle. */
+HF_API const char *hf_lock_name(const struct hf_lock *lock, size_t *len);
+
+/* An owner is any 64-bit number that the caller gives: a task, a request. The
+ * same owner may acquire again (re-entry) and release from any thread.
+ * hf_owner_thread - the number of the calling thread, the default. */
+HF_API int64_t hf_owner_thread(void);
+
+/* Why a hold was lost. */
+enum hf_lost {
+    HF_LOST_DELETED = 1,        /* the server knows no such lock any more */
+    HF_LOST_TAKEN,              /* another holds it */
+    HF_LOST_UNREACHABLE,        /* no good answer before the safe moment */
+    HF_LOST_SUSPENDED,          /* we did not run when the safe moment passed */
+    HF_LOST_LEASE_ENDED,        /* a hold with a lease was not released in time */
+    HF_LOST_MAX_HOLD,           /* max_hold_ms is over; released */
+    HF_LOST_CLOSED              /* hf_client_free */
+};
+HF_API const char *hf_lost_text(enum hf_lost reason);
+
+/* How a lock stands. */
+struct hf_lock_info {
+    bool is_locked;
+    int64_t ttl_ms;             /* -1: no TTL; -2: not locked */
+    int64_t hold_count;         /* the holder's */
+    size_t holder_len;
+    char holder[192];           /* who holds: "uuid:number"; cut, ends in NUL */
+};
+
+/* Ends waits from elsewhere. The caller's memory; fired once, it stays fired
+ * until it is initialised again, so a cancel before the call counts too. One
+ * may serve many calls. Not from a signal handler. */
+struct hf_cancel {
+    struct hf_client *client;
+    struct hf_list waits;
+    bool is_fired;
+};
+HF_API void hf_cancel_init(struct hf_cancel *cancel, struct hf_client *client);
+HF_API void hf_cancel_fire(struct hf_cancel *cancel);
+
+#define HF_FOREVER (-1)
+
+struct hf_acquire_options {
+    int64_t owner;              /* default: hf_owner_thread() */
+    int64_t wait_ms;            /* HF_FOREVER (default); 0: one try */
+    int64_t lease_ms;           /* > 0: TTL, never renewed; 0 (default): the
+                                   watchdog's, renewed while held */
+    int64_t max_hold_ms;        /* > 0: renewed at most so long, then lost */
+    struct hf_cancel *cancel;   /* NULL: none. Must outlive the call */
+
+    /* Callbacks of the hold that this call makes; re-entries keep those of the
+     * first. All may be NULL. `ctx` is handed to each.
+     * on_wait     another holds it: we begin to wait
+     * on_renewed  the watchdog renewed it
+     * on_lost     once, before the server can let go of it, unless it already
+     *             has; the hold must then be released (HF_LOST) or is forgotten
+     *             with the client */
+    void (*on_wait)(void *ctx, struct hf_lock *lock,
+                    const struct hf_lock_info *info);
+    void (*on_renewed)(void *ctx, struct hf_lock *lock, int64_t owner);
+    void (*on_lost)(void *ctx, struct hf_lock *lock, int64_t owner,
+                    enum hf_lost reason);
+    void *ctx;
+};
+
+HF_API void hf_acquire_options_init(struct hf_acquire_options *options);
+
+/* hf_lock_acquire - takes the lock, or takes it once more.
+ *   options   NULL: this thread, wait for ever, watchdog
+ * Returns HF_OK          held; release as often as acquired
+ *         HF_TIMEOUT     another held it all the time allowed
+ *         HF_CANCELLED   cancel was fired
+ *         HF_LOST        re-entry into a hold that is lost: release it first
+ *         HF_E_SERVER    the server refused (WRONGTYPE, OOM, READONLY, ...)
+ *         HF_E_CONNECT, HF_E_AUTH, HF_E_PROTOCOL, HF_E_NOREPLY
+ *                        no answer within the request timeout. Should the
+ *                        server have taken the lock for us after all, it is
+ *                        released in the background, or ends with its lease
+ *         HF_E_LIMIT, HF_E_NOMEM, HF_E_INVAL, HF_E_FORKED, HF_E_CLOSED
+ * A call whose wait_ms is 0 asks once; the request timeout bounds it. Every
+ * other ends by wait_ms, whatever the server does.
+ * Cost: one command when uncontended.
+ * Source: WIRE 6, 7, 8.1. */
+HF_API hf_status hf_lock_acquire(struct hf_lock *lock,
+                                 const struct hf_acquire_options *options,
+                                 struct hf_error *err);
+
+/* hf_lock_release - gives up one acquisition of `owner`; the last one frees the
+ *   lock and wakes waiters.
+ * Returns HF_OK         one less. After an unknown outcome, asked again and
+ *                       found gone: HF_OK if the hold was safe when it was first
+ *                       asked, else HF_LOST; nobody can know more
+ *         HF_NOT_OWNER  this client has no such hold
+ *         HF_LOST       it had been lost; it is forgotten now
+ *         HF_E_*        no answer, or the server refused. The hold is forgotten,
+ *                       never renewed again, and released in the background or
+ *                       by its TTL
+ * After it returns, no renewal of a hold that is given up is on the wire.
+ * Source: WIRE 8.2. */
+HF_API hf_status hf_lock_release(struct hf_lock *lock, int64_t owner,
+                                 struct hf_error *err);
+
+/* hf_lock_force_release - frees the lock, whoever holds it, and wakes waiters.
+ *   holder, len   NULL: whoever; else only if it is held by this "uuid:number"
+ * Returns HF_OK, HF_NOT_OWNER (not locked, or by another), HF_E_*.
+ * The holder learns of it when it renews or releases.
+ * Source: WIRE 8.3. */
+HF_API hf_status hf_lock_force_release(struct hf_lock *lock, const char *holder,
+                                       size_t len, struct hf_error *err);
+
+/* hf_lock_inspect - asks the server how the lock stands.
+ * hf_lock_is_locked, hf_lock_remaining_ms (TTL; -1 none, -2 not locked): a part
+ *   of it.
+ * hf_lock_is_held_by, hf_lock_hold_count - an owner of this client: what the
+ *   server says of its hold; false, 0 without asking if there is none.
+ * Source: WIRE 8.4. */
+HF_API hf_status hf_lock_inspect(struct hf_lock *lock, struct hf_lock_info *out,
+                                 struct hf_error *err);
+HF_API hf_status hf_lock_is_locked(struct hf_lock *lock, bool *out,
+                                   struct hf_error *err);
+HF_API hf_status hf_lock_remaining_ms(struct hf_lock *lock, int64_t *out,
+                                      struct hf_error *err);
+HF_API hf_status hf_lock_is_held_by(struct hf_lock *lock, int64_t owner,
+                                    bool *out, struct hf_error *err);
+HF_API hf_status hf_lock_hold_count(struct hf_lock *lock, int64_t owner,
+                                    int64_t *out, struct hf_error *err);
+
+/* hf_lock_safe_ms - for how long the hold is certain to be ours, counted from
+ *   now: our clock began before the server's, and a margin for drift is taken
+ *   off. <= 0: do not touch what the lock protects. INT64_MIN: no such hold, or
+ *   it is lost. No I/O; the first thing to ask after a pause. */
+HF_API int64_t hf_lock_safe_ms(struct hf_lock *lock, int64_t owner);
+
+/* hf_lock_owner_text - the owner field of a hold, "uuid:number", as the server
+ *   knows it. dst has HF_OWNER_TEXT_MAX bytes; "" if there is no such hold. */
+#define HF_OWNER_TEXT_MAX 72
+HF_API char *hf_lock_owner_text(struct hf_lock *lock, int64_t owner,
+                                char dst[HF_OWNER_TEXT_MAX]);
+
+/* ---- without blocking ---------------------------------------------------- */
+
+/* As the call of the same name; `done` is called once, with the status that the
+ * blocking call would return, unless the function itself returns a failure
+ * (HF_E_INVAL, HF_E_NOMEM, HF_E_LIMIT, HF_E_FORKED). `err` is valid until it
+ * returns. `out` must live until then. */
+typedef void hf_done(void *ctx, hf_status status, const struct hf_error *err);
+
+HF_API hf_status hf_lock_acquire_async(struct hf_lock *lock,
+                                       const struct hf_acquire_options *options,
+                                       hf_done *done, void *ctx);
+HF_API hf_status hf_lock_release_async(struct hf_lock *lock, int64_t owner,
+                                       hf_done *done, void *ctx);
+HF_API hf_status hf_lock_force_release_async(struct hf_lock *lock,
+                                             const char *holder, size_t len,
+                                             hf_done *done, void *ctx);
+HF_API hf_status hf_lock_inspect_async(struct hf_lock *lock,
+                                       struct hf_lock_info *out, hf_done *done,
+                                       void *ctx);
+
+/* ---- scoped -------------------------------------------------------------- */
+
+/* hf_lock_with - takes the lock, calls `body`, releases on every path.
+ *   on_acquire  NULL, or called before `body`; false: do not, release
+ *   body        its answer goes to *result (NULL: nowhere)
+ *   on_exit     NULL, or called after the release with its status
+ * Returns as hf_lock_acquire if it was not acquired, else as hf_lock_release. */
+struct hf_scope {
+    bool (*on_acquire)(void *ctx, struct hf_lock *lock);
+    int (*body)(void *ctx, struct hf_lock *lock);
+    void (*on_exit)(void *ctx, struct hf_lock *lock, hf_status released);
+    void *ctx;
+};
+HF_API hf_status hf_lock_with(struct hf_lock *lock,
+                              const struct hf_acquire_options *options,
+                              const struct hf_scope *scope, int *result,
+                              struct hf_error *err);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

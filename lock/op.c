@@ -1,0 +1,153 @@
+/* Operations, whatever their kind: how they begin, ask and end. */
+#include <string.h>
+
+#include "lock/client.h"
+
+/* ---- begin ---- */
+
+hf_status hf_op_begin(struct hf_op *op)
+{
+    struct hf_client *client = op->client;
+
+    if (client->is_closing)
+        return hf_error_set(op->error, HF_E_CLOSED, "%s",
+                            hf_status_text(HF_E_CLOSED));
+    if (client->ops_count >= client->waiters_max)
+        return hf_error_set(op->error, HF_E_LIMIT,
+                            "more than %u calls are under way",
+                            (unsigned)client->waiters_max);
+    hf_list_push(&client->ops, &op->node);
+    hf_list_init(&op->line_node);
+    hf_list_init(&op->cancel_node);
+    client->ops_count++;
+    hf_lock_ref(op->lock);
+    if (op->done)
+        hf_loop_attend(client->loop);
+    return HF_OK;
+}
+
+/* ---- end ---- */
+
+static void free_op(struct hf_op *op)
+{
+    if (op->size > 0)
+        hf_mem_free(op->client->mem, op, op->size);
+}
+
+/* The caller's own callback, for a call that did not block. */
+static void run_done(struct hf_task *task)
+{
+    struct hf_op *op = HF_OWNER_OF(task, struct hf_op, task);
+    struct hf_loop *loop = op->client->loop;
+
+    hf_loop_unlock(loop);
+    op->done(op->done_ctx, op->status, op->error);
+    hf_loop_lock(loop);
+    free_op(op);
+}
+
+static const char *why(hf_status status)
+{
+    return hf_status_text(status);
+}
+
+/* Refusals that nobody has worded yet. */
+static void word(struct hf_op *op)
+{
+    char name[100];
+
+    if (op->status == HF_OK || !op->error || op->error->status == op->status)
+        return;
+    hf_error_set(op->error, op->status, "lock '%s': %s",
+                 hf_error_quote(name, sizeof name, op->lock->text,
+                                op->lock->name_len),
+                 why(op->status));
+}
+
+void hf_op_finish(struct hf_op *op, hf_status status)
+{
+    struct hf_client *client = op->client;
+
+    op->status = status;
+    word(op);
+    hf_list_remove(&op->node);
+    hf_list_remove(&op->line_node);
+    hf_list_remove(&op->cancel_node);
+    client->ops_count--;
+    hf_lock_unref(op->lock);
+    if (op->waiter) {
+        hf_waiter_wake(op->waiter);
+    } else if (op->done) {
+        hf_loop_unattend(client->loop);
+        hf_task_init(&op->task, run_done);
+        hf_loop_post(client->loop, &op->task);
+    } else {
+        free_op(op);
+    }
+}
+
+/* ---- ask ---- */
+
+void hf_op_fail_start(struct hf_op *op, hf_status status)
+{
+    hf_error_set(op->error, status, "%s: %s",
+                 hf_link_address(op->client->link), why(status));
+}
+
+void hf_op_call(struct hf_op *op, const struct hf_script *script, size_t argc,
+                int64_t deadline_ms,
+                void (*done)(struct hf_call *, hf_status, struct hf_resp_value))
+{
+    struct hf_call *call = &op->call;
+    struct hf_lock *lock = op->lock;
+    hf_status rc;
+
+    op->argv[CALL_HEAD] = (struct hf_resp_arg){lock->text, lock->name_len};
+    call->script = script;
+    call->argv = op->argv;
+    call->argc = CALL_HEAD + 1 + argc;
+    call->keys = 1;
+    call->echo = op->argv[CALL_HEAD + 1].ptr;
+    call->echo_len = op->argv[CALL_HEAD + 1].len;
+    call->subject = lock->text;
+    call->subject_len = lock->name_len;
+    call->is_single = false;
+    call->by_text = false;
+    call->error = op->error;
+    call->done = done;
+    rc = hf_call_start(call, op->client->loop, op->client->link, deadline_ms);
+    if (rc == HF_OK)
+        return;
+    hf_op_fail_start(op, rc);
+    done(call, rc, (struct hf_resp_value){0});
+}
+
+/* Decimal text, as a hash's field holds it. Strict, within 18 digits. */
+static bool from_text(const char *ptr, size_t len, int64_t *out)
+{
+    bool minus = len > 0 && *ptr == '-';
+    int64_t n = 0;
+
+    if (len - minus == 0 || len - minus > 18)
+        return false;
+    for (size_t i = minus; i < len; i++) {
+        if (ptr[i] < '0' || ptr[i] > '9')
+            return false;
+        n = n * 10 + (ptr[i] - '0');
+    }
+    *out = minus ? -n : n;
+    return true;
+}
+
+bool hf_reply_integer(struct hf_resp_value reply, size_t index, int64_t *out)
+{
+    struct hf_resp_value v;
+    const char *ptr;
+    size_t len;
+
+    if (hf_resp_element(reply, index, &v) < 0)
+        return false;
+    if (hf_resp_integer(v, out) == HF_OK)
+        return true;
+    return hf_resp_bytes(v, &ptr, &len) == HF_OK && from_text(ptr, len, out);
+}

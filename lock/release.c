@@ -1,0 +1,189 @@
+/* Releasing: what its owner gives up, and what nobody here holds though the
+ * server may think so. */
+#include <string.h>
+
+#include "lock/client.h"
+
+static const char publish[] = "PUBLISH";
+
+static void send_release(struct hf_op *op, const char *text, size_t len,
+                         int64_t lease_ms, int64_t deadline_ms,
+                         void (*done)(struct hf_call *, hf_status,
+                                      struct hf_resp_value))
+{
+    struct hf_resp_arg *argv = op->argv + CALL_HEAD + 1;
+
+    argv[0] = (struct hf_resp_arg){text, len};
+    argv[1] = (struct hf_resp_arg){
+        op->count_text, hf_resp_format_integer(op->count_text, op->count)};
+    argv[2] = (struct hf_resp_arg){
+        op->lease_text, hf_resp_format_integer(op->lease_text, lease_ms)};
+    argv[3] = (struct hf_resp_arg){publish, sizeof publish - 1};
+    argv[4] = (struct hf_resp_arg){hf_lock_channel(op->lock),
+                                   op->lock->channel_len};
+    hf_op_call(op, &hf_script_release, 5, deadline_ms, done);
+}
+
+/* ---- orphans ---- */
+
+static void on_orphan(struct hf_call *call, hf_status status,
+                      struct hf_resp_value reply)
+{
+    struct hf_op *op = HF_OWNER_OF(call, struct hf_op, call);
+
+    (void)reply; /* gone, or never there: as it should be */
+    if (status < 0)
+        hf_client_log(op->client, HF_LOG_WARNING,
+                      "a lock that nobody here holds may last until its lease "
+                      "ends: %s",
+                      hf_status_text(status));
+    hf_op_finish(op, status);
+}
+
+/* Behind the acquire on the same connection, or on the next one once the old one
+ * is dead on the server: either way after it (design 11). */
+void hf_release_orphan(struct hf_lock *lock, const char *text, size_t len,
+                       int64_t for_ms)
+{
+    struct hf_client *client = lock->client;
+    struct hf_op *op = client->is_closing
+                           ? NULL
+                           : hf_mem_new(client->mem, sizeof *op);
+
+    if (!op)
+        return; /* without memory it ends with its lease */
+    op->size = sizeof *op;
+    op->client = client;
+    op->lock = lock;
+    op->kind = OP_RELEASE;
+    if (hf_op_begin(op) < 0) {
+        hf_mem_free(client->mem, op, sizeof *op);
+        return;
+    }
+    memcpy(op->echo, text, len);
+    send_release(op, op->echo, len, for_ms,
+                 hf_loop_now(client->loop) + for_ms, on_orphan);
+}
+
+/* ---- release ---- */
+
+static void end(struct hf_op *op, bool is_gone, hf_status status)
+{
+    struct hf_hold *hold = op->hold;
+
+    op->hold = NULL;
+    if (hold)
+        hf_hold_leave(hold, is_gone);
+    hf_op_finish(op, status);
+}
+
+static void orphan(struct hf_hold *hold)
+{
+    hf_release_orphan(hold->lock, hold->text, hold->text_len,
+                      hold->core.lease_ms);
+}
+
+/* Its owner was told, or is told now; one acquisition less all the same. */
+static void release_lost(struct hf_op *op)
+{
+    struct hf_hold *hold = op->hold;
+    bool is_last = --hold->core.count <= 0;
+
+    if (is_last && hf_hold_may_remain(&hold->core))
+        orphan(hold);
+    end(op, is_last, HF_LOST);
+}
+
+/* Asked again after an unknown outcome and found gone: it was we who released
+ * it, if it was safe when we first asked (design 12). */
+static bool was_released_by_us(const struct hf_op *op)
+{
+    return op->call.is_repeated && op->count == 0 &&
+           op->call.first_sent_ms < op->hold->core.safe_until_ms;
+}
+
+static void found_gone(struct hf_op *op, struct hf_resp_value reply)
+{
+    struct hf_hold *hold = op->hold;
+    int64_t ttl_ms = -1;
+
+    if (was_released_by_us(op)) {
+        end(op, true, HF_OK);
+        return;
+    }
+    (void)hf_reply_integer(reply, 2, &ttl_ms);
+    hold->core.count = op->count;
+    if (hf_hold_lose(&hold->core,
+                     ttl_ms == -2 ? HF_LOST_DELETED : HF_LOST_TAKEN) &&
+        op->count > 0)
+        hf_hold_tell_lost(hold);
+    end(op, op->count == 0, HF_LOST);
+}
+
+static void done_down_to(struct hf_op *op, int64_t count)
+{
+    struct hf_hold *hold = op->hold;
+
+    if (count > 0) {
+        hf_hold_granted(&hold->core, count, op->call.sent_ms,
+                        hold->core.lease_ms, false, 0);
+        hf_hold_rearm(hold);
+    }
+    end(op, count == 0, HF_OK);
+}
+
+/* The count is ours to know, so one acquisition less it is, answered or not. */
+static void failed(struct hf_op *op, hf_status status)
+{
+    struct hf_hold *hold = op->hold;
+
+    hold->core.count = op->count;
+    if (op->count == 0)
+        orphan(hold);
+    end(op, op->count == 0, status);
+}
+
+static void on_released(struct hf_call *call, hf_status status,
+                        struct hf_resp_value reply)
+{
+    struct hf_op *op = HF_OWNER_OF(call, struct hf_op, call);
+    int64_t count;
+
+    if (status < 0)
+        failed(op, status);
+    else if (!hf_reply_integer(reply, 1, &count))
+        failed(op, HF_E_PROTOCOL);
+    else if (count < 0)
+        found_gone(op, reply);
+    else
+        done_down_to(op, op->count);
+}
+
+static void release(struct hf_op *op)
+{
+    struct hf_hold *hold = op->hold;
+
+    if (hold->core.state == HOLD_LOST) {
+        release_lost(op);
+        return;
+    }
+    op->count = hold->core.count - 1;
+    if (op->count == 0) {
+        hold->core.state = HOLD_RELEASING;
+        hf_watchdog_forget(hold); /* H3 */
+        hf_hold_rearm(hold);
+    }
+    send_release(op, hold->text, hold->text_len, hold->core.lease_ms,
+                 hf_loop_now(op->client->loop) + op->client->request_timeout_ms,
+                 on_released);
+}
+
+void hf_release_start(struct hf_op *op)
+{
+    struct hf_hold *hold = hf_hold_find(op->lock, op->owner);
+
+    if (!hold)
+        hf_op_finish(op, HF_NOT_OWNER);
+    else if (hf_hold_enter(hold, op))
+        release(op);
+}

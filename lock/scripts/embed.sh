@@ -1,0 +1,16 @@
+#!/bin/sh
+# Turns Lua files into a C table: embed.sh FILE.lua... > scripts.c
+# Comment lines and indentation are left out of what is sent.
+set -eu
+
+echo '/* Made from lock/scripts/ by embed.sh. */'
+echo '#include "lock/scripts.h"'
+for file; do
+    name=$(basename "$file" .lua)
+    text=$(sed -e '/^ *--/d' -e 's/^ *//' "$file")
+    sha=$(printf '%s\n' "$text" | sha1sum | cut -c1-40)
+    printf '\nconst struct hf_script hf_script_%s = {\n    "%s", "%s",\n' \
+        "$name" "$name" "$sha"
+    printf '%s\n' "$text" | sed -e 's/[\\"]/\\&/g' -e 's/.*/    "&\\n"/'
+    printf '    , %s\n};\n' "$(printf '%s\n' "$text" | wc -c)"
+done

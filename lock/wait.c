@@ -1,0 +1,85 @@
+/* Waiting for a lock. Rules and diagram in wait.h. */
+#include "lock/wait.h"
+
+/* A key is gone only in the millisecond after its TTL has come to 0. */
+#define EXPIRY_SLACK_MS 1
+
+void hf_wait_init(struct hf_wait *w, int64_t deadline_ms)
+{
+    w->state = WAIT_IS_QUEUED;
+    w->deadline_ms = deadline_ms;
+    w->due_ms = deadline_ms;
+    w->asked_generation = 0;
+    w->asked_live = false;
+}
+
+static enum hf_wait_todo ask(struct hf_wait *w, const struct hf_ear *ear)
+{
+    w->state = WAIT_IS_ASKING;
+    w->due_ms = w->deadline_ms;
+    w->asked_generation = ear->generation;
+    w->asked_live = ear->is_live;
+    return WAIT_ASK;
+}
+
+static int64_t earlier(int64_t a, int64_t b)
+{
+    return a < b ? a : b;
+}
+
+static void set_due(struct hf_wait *w, int64_t now_ms, int64_t pause_ms)
+{
+    w->due_ms = earlier(now_ms + pause_ms, w->deadline_ms);
+}
+
+static enum hf_wait_todo refused(struct hf_wait *w, int64_t now_ms,
+                                 const struct hf_ear *ear, int64_t ttl_ms,
+                                 int64_t cap_ms)
+{
+    int64_t pause = ttl_ms < 0 ? cap_ms : ttl_ms + EXPIRY_SLACK_MS;
+
+    set_due(w, now_ms, earlier(pause, cap_ms));
+    if (ear->is_refused) { /* W5 */
+        set_due(w, now_ms, earlier(pause, WAIT_POLL_MS));
+        w->state = WAIT_IS_SLEEPING;
+        return WAIT_SLEEP;
+    }
+    if (!ear->is_live) {
+        w->state = WAIT_IS_SUBSCRIBING;
+        return WAIT_SUBSCRIBE;
+    }
+    if (!w->asked_live || w->asked_generation != ear->generation)
+        return ask(w, ear); /* W2, W3 */
+    w->state = WAIT_IS_SLEEPING;
+    return WAIT_SLEEP;
+}
+
+static enum hf_wait_todo due(struct hf_wait *w, int64_t now_ms,
+                             const struct hf_ear *ear)
+{
+    if (now_ms >= w->deadline_ms) {
+        w->state = WAIT_IS_DONE;
+        return WAIT_GIVE_UP;
+    }
+    return w->state == WAIT_IS_ASKING || w->state == WAIT_IS_DONE
+               ? WAIT_NOTHING
+               : ask(w, ear);
+}
+
+enum hf_wait_todo hf_wait_step(struct hf_wait *w, enum hf_wait_event event,
+                               int64_t now_ms, const struct hf_ear *ear,
+                               int64_t ttl_ms, int64_t cap_ms)
+{
+    switch (event) {
+    case WAIT_REFUSED:
+        return refused(w, now_ms, ear, ttl_ms, cap_ms);
+    case WAIT_LIVE:
+    case WAIT_DEAF:
+        return w->state == WAIT_IS_SUBSCRIBING ? ask(w, ear) : WAIT_NOTHING;
+    case WAIT_WOKEN:
+        return w->state == WAIT_IS_SLEEPING ? ask(w, ear) : WAIT_NOTHING;
+    case WAIT_DUE:
+        return due(w, now_ms, ear);
+    }
+    return WAIT_NOTHING;
+}

@@ -1,0 +1,254 @@
+/* The watchdog: holds that fall due in one turn are renewed together, up to
+ * BATCH_MAX a script call, all calls in one write.
+ *
+ * B1  A batch is asked once. What it did not renew is gathered anew, so that a
+ *     hold released meanwhile is never renewed again.
+ * B2  A hold that is freed while its batch is under way takes itself out. */
+#include <string.h>
+
+#include "lock/client.h"
+
+#define BATCH_MAX 100           /* locks a call: WIRE 6, lockWatchdogBatchSize */
+
+struct batch {
+    struct hf_list node;
+    struct hf_client *client;
+    struct hf_call call;
+    struct hf_error error;
+    char echo[HF_OWNER_TEXT_MAX];
+    char lease_text[HF_RESP_INTEGER_MAX];
+    size_t count;
+    struct hf_hold *holds[BATCH_MAX];   /* NULL: freed meanwhile */
+    struct hf_resp_arg argv[CALL_HEAD + 2 * BATCH_MAX + 1];
+};
+
+/* ---- a batch ends ---- */
+
+static void batch_free(struct batch *batch)
+{
+    hf_list_remove(&batch->node);
+    hf_mem_free(batch->client->mem, batch, sizeof *batch);
+}
+
+static struct hf_hold *take_out(struct batch *batch, size_t i)
+{
+    struct hf_hold *hold = batch->holds[i];
+
+    if (hold)
+        hold->in_batch = NULL;
+    return hold;
+}
+
+static void answered_one(struct batch *batch, struct hf_hold *hold,
+                         int64_t answer)
+{
+    if (answer == 1) {
+        hf_hold_renewed(&hold->core, batch->call.sent_ms);
+        batch->client->renewals++;
+        hf_hold_tell_renewed(hold);
+        return;
+    }
+    hold->core.is_renewing = false;
+    if (hold->core.state == HOLD_HELD &&
+        hf_hold_lose(&hold->core,
+                     answer == 0 ? HF_LOST_DELETED : HF_LOST_TAKEN))
+        hf_hold_tell_lost(hold);
+}
+
+static void answered(struct batch *batch, struct hf_resp_value reply)
+{
+    for (size_t i = 0; i < batch->count; i++) {
+        struct hf_hold *hold = take_out(batch, i);
+        int64_t answer = -1;
+
+        if (!hold)
+            continue;
+        (void)hf_reply_integer(reply, i + 1, &answer);
+        answered_one(batch, hold, answer);
+        hf_hold_rearm(hold);
+    }
+    batch->client->renews_by_eval = false;
+}
+
+static void failed(struct batch *batch)
+{
+    int64_t now = hf_loop_now(batch->client->loop);
+
+    for (size_t i = 0; i < batch->count; i++) {
+        struct hf_hold *hold = take_out(batch, i);
+
+        if (!hold)
+            continue;
+        hf_hold_retry(&hold->core, now);
+        if (batch->client->renews_by_eval)
+            hold->core.renew_ms = now;
+        hf_hold_rearm(hold);
+    }
+}
+
+static void on_renewed(struct hf_call *call, hf_status status,
+                       struct hf_resp_value reply)
+{
+    struct batch *batch = HF_OWNER_OF(call, struct batch, call);
+    struct hf_client *client = batch->client;
+
+    if (status == HF_OK && hf_resp_count(reply) == batch->count + 1) {
+        answered(batch, reply);
+    } else {
+        client->renews_by_eval = status == HF_E_SERVER && reply.node &&
+                                 hf_resp_error_is(reply, "NOSCRIPT");
+        if (!client->renews_by_eval)
+            hf_client_log(client, HF_LOG_WARNING, "renewal failed: %s",
+                          batch->error.text);
+        failed(batch);
+    }
+    batch_free(batch);
+}
+
+/* ---- a batch begins ---- */
+
+static void fill(struct batch *batch)
+{
+    struct hf_client *client = batch->client;
+    struct hf_resp_arg *key = batch->argv + CALL_HEAD;
+    struct hf_resp_arg *owner;
+    size_t n = 0;
+
+    while (n < BATCH_MAX && !hf_list_is_empty(&client->due_holds)) {
+        struct hf_hold *hold =
+            HF_OWNER_OF(client->due_holds.next, struct hf_hold, due_node);
+
+        hf_list_remove(&hold->due_node);
+        batch->holds[n] = hold;
+        hold->in_batch = &batch->holds[n];
+        key[n++] =
+            (struct hf_resp_arg){hold->lock->text, hold->lock->name_len};
+    }
+    batch->count = n;
+    owner = key + n;
+    *owner++ = (struct hf_resp_arg){
+        batch->lease_text,
+        hf_resp_format_integer(batch->lease_text, client->watchdog_ms)};
+    for (size_t i = 0; i < n; i++)
+        *owner++ = (struct hf_resp_arg){batch->holds[i]->text,
+                                        batch->holds[i]->text_len};
+    batch->call.argc = (size_t)(owner - batch->argv);
+}
+
+static void describe(struct batch *batch)
+{
+    static const char subject[] = "what is held";
+    struct hf_hold *first = batch->holds[0];
+    struct hf_call *call = &batch->call;
+
+    memcpy(batch->echo, first->text, first->text_len);
+    call->script = &hf_script_renew;
+    call->argv = batch->argv;
+    call->keys = batch->count;
+    call->echo = batch->echo;
+    call->echo_len = first->text_len;
+    call->subject = subject;
+    call->subject_len = sizeof subject - 1;
+    call->is_single = true; /* B1 */
+    call->by_text = batch->client->renews_by_eval;
+    call->error = &batch->error;
+    call->done = on_renewed;
+}
+
+/* A third of the lease at most: by then the next renewal is due. */
+static int64_t deadline(struct hf_client *client)
+{
+    int64_t third = client->watchdog_ms / 3;
+
+    return hf_loop_now(client->loop) + (third < client->request_timeout_ms
+                                            ? third
+                                            : client->request_timeout_ms);
+}
+
+static void send(struct batch *batch)
+{
+    struct hf_client *client = batch->client;
+    hf_status rc;
+
+    fill(batch);
+    describe(batch);
+    client->renewal_requests++;
+    rc = hf_call_start(&batch->call, client->loop, client->link,
+                       deadline(client));
+    if (rc < 0) {
+        failed(batch);
+        batch_free(batch);
+    }
+}
+
+/* Without memory for a batch: all that is due tries again soon. */
+static void put_off(struct hf_client *client)
+{
+    int64_t now = hf_loop_now(client->loop);
+
+    while (!hf_list_is_empty(&client->due_holds)) {
+        struct hf_hold *hold =
+            HF_OWNER_OF(client->due_holds.next, struct hf_hold, due_node);
+
+        hf_list_remove(&hold->due_node);
+        hf_hold_retry(&hold->core, now);
+        hf_hold_rearm(hold);
+    }
+}
+
+static void on_turn_end(struct hf_turn *turn)
+{
+    struct hf_client *client = HF_OWNER_OF(turn, struct hf_client, turn);
+
+    while (!hf_list_is_empty(&client->due_holds)) {
+        struct batch *batch = hf_mem_new(client->mem, sizeof *batch);
+
+        if (!batch) {
+            put_off(client);
+            return;
+        }
+        batch->client = client;
+        hf_list_push(&client->batches, &batch->node);
+        send(batch);
+    }
+}
+
+/* ---- what others ask of it ---- */
+
+void hf_watchdog_init(struct hf_client *client)
+{
+    hf_list_init(&client->due_holds);
+    hf_list_init(&client->batches);
+    hf_turn_init(&client->turn, on_turn_end);
+}
+
+void hf_watchdog_fini(struct hf_client *client)
+{
+    while (!hf_list_is_empty(&client->batches)) {
+        struct batch *batch =
+            HF_OWNER_OF(client->batches.next, struct batch, node);
+
+        hf_call_cancel(&batch->call);
+        for (size_t i = 0; i < batch->count; i++)
+            (void)take_out(batch, i);
+        batch_free(batch);
+    }
+    hf_loop_forget_turn(client->loop, &client->turn);
+}
+
+void hf_watchdog_renew(struct hf_hold *hold)
+{
+    struct hf_client *client = hold->lock->client;
+
+    hf_list_push(&client->due_holds, &hold->due_node);
+    hf_loop_at_turn_end(client->loop, &client->turn);
+}
+
+void hf_watchdog_forget(struct hf_hold *hold)
+{
+    hf_list_remove(&hold->due_node);
+    if (hold->in_batch)
+        *hold->in_batch = NULL;
+    hold->in_batch = NULL;
+    hold->core.is_renewing = false;
+}
