@@ -1,0 +1,66 @@
+/* What every subcommand takes: which server, as whom, how much is said. */
+#ifndef CLI_COMMON_H
+#define CLI_COMMON_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "cli/options.h"
+#include "lock/lock.h"
+
+struct cli_common {
+    char *url;                  /* our copy, for cli_common_fini; NULL: none */
+    const char *user;
+    const char *password_file;
+    int64_t connect_timeout_ms;
+    bool is_json;
+    bool is_quiet;
+    bool is_verbose;
+};
+
+/* Their ids, apart from those of the subcommands. */
+enum {
+    CLI_OPT_COMMON = 1000,
+    CLI_OPT_URL = CLI_OPT_COMMON,
+    CLI_OPT_USER,
+    CLI_OPT_PASSWORD_FILE,
+    CLI_OPT_CONNECT_TIMEOUT,
+    CLI_OPT_JSON,
+    CLI_OPT_QUIET,
+    CLI_OPT_VERBOSE,
+    CLI_OPT_HELP
+};
+extern const struct cli_option cli_common_options[];
+
+/* The part of each help text that is about them. */
+#define CLI_COMMON_HELP                                                        \
+    "  -u, --url URL            redis://[[USER]:PASSWORD@]HOST[:PORT][/DB] or\n" \
+    "                           unix://PATH; else $HOLDFAST_URL, $REDIS_URL,\n" \
+    "                           redis://127.0.0.1:6379\n"                       \
+    "      --user NAME          user, instead of the URL's\n"                   \
+    "      --password-file FILE the password is FILE's first line\n"            \
+    "      --connect-timeout DUR  how long to try to connect; default 5s\n"     \
+    "      --json               output for programs: a JSON object a line\n"    \
+    "  -q, --quiet              say nothing but errors\n"                       \
+    "  -v, --verbose            say what is done, on standard error\n"          \
+    "  -h, --help               this text\n"
+
+/* cli_common_init - the defaults. cli_common_fini - wipes the URL.
+ * cli_common_take - one option; CLI_GO_ON or the exit code (0 after --help). */
+void cli_common_init(struct cli_common *common);
+void cli_common_fini(struct cli_common *common);
+int cli_common_take(struct cli_common *common, const struct cli_args *args,
+                    int id, char *value);
+
+/* cli_client_open - a client, connected. `defaults`: filled by
+ *   hf_client_options_init and then by the caller: loop, watchdog. CLI_GO_ON,
+ *   or CLI_TROUBLE and reported; *out is set in both cases, NULL or for
+ *   hf_client_free. */
+int cli_client_open(struct hf_client **out, const struct cli_common *common,
+                    struct hf_client_options *options);
+
+/* cli_lock_open - a handle on a name; likewise, for hf_lock_free. */
+int cli_lock_open(struct hf_lock **out, struct hf_client *client,
+                  const char *name);
+
+#endif

@@ -1,0 +1,77 @@
+/* The command `holdfast`: which subcommand is asked for. */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "cli/common.h"
+#include "cli/help.h"
+#include "cli/report.h"
+
+/* Were one of the first three closed, a socket of ours would get its number,
+ * and an error message would go to the server. Close-on-exec, so that a command
+ * finds them closed as they were. */
+static void occupy_standard_fds(void)
+{
+    int fd;
+
+    do
+        fd = open("/dev/null", O_RDWR | O_CLOEXEC);
+    while (fd >= 0 && fd <= STDERR_FILENO);
+    if (fd >= 0)
+        (void)close(fd);
+}
+
+static int take_version(struct cli_args *args, struct cli_common *common)
+{
+    args->command = &cli_version_command;
+    return cli_version_command.main(args, common);
+}
+
+/* Options may stand before the subcommand, too. CLI_GO_ON: it is in *args. */
+static int find_command(struct cli_args *args, struct cli_common *common)
+{
+    enum { VERSION = 1 };
+    static const struct cli_option own[] = {{VERSION, 'V', "version", NULL},
+                                            {0}};
+    static const struct cli_option *const tables[] = {cli_common_options, own,
+                                                      NULL};
+    char *value;
+    int id, rc;
+
+    while ((id = cli_args_next(args, tables, &value)) != CLI_WORD) {
+        if (id == CLI_END)
+            return cli_help_usage();
+        if (id == VERSION)
+            return take_version(args, common);
+        if ((rc = cli_common_take(common, args, id, value)) != CLI_GO_ON)
+            return rc;
+    }
+    args->command = cli_help_find(value);
+    args->has_only_words = false;
+    return args->command ? CLI_GO_ON : CLI_TROUBLE;
+}
+
+/* A full disk must not look like success. */
+static int close_output(int code)
+{
+    if (fflush(stdout) == 0 && !ferror(stdout))
+        return code;
+    return cli_fail("cannot write to standard output: %s", strerror(errno));
+}
+
+int main(int argc, char **argv)
+{
+    struct cli_args args = {.next = argv + (argc > 0)};
+    struct cli_common common;
+    int code;
+
+    occupy_standard_fds();
+    cli_common_init(&common);
+    code = find_command(&args, &common);
+    if (code == CLI_GO_ON)
+        code = args.command->main(&args, &common);
+    cli_common_fini(&common);
+    return close_output(code);
+}

@@ -1,0 +1,150 @@
+/* Lines for a person, on standard error. */
+#include "cli/report.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "cli/command.h"
+
+/* The one thing that the whole program shares: how much it says. */
+static bool is_quiet;
+static bool is_verbose;
+
+void cli_report_level(bool quiet, bool verbose)
+{
+    is_quiet = quiet;
+    is_verbose = verbose;
+}
+
+bool cli_report_is_quiet(void)
+{
+    return is_quiet;
+}
+
+/* ---- lines ---------------------------------------------------------------- */
+
+/* A terminal obeys control characters; a line for a person has none. */
+static void tame(char *text, size_t len)
+{
+    for (size_t i = 0; i < len; i++)
+        if ((unsigned char)text[i] < ' ' || text[i] == 127)
+            text[i] = ' ';
+}
+
+/* In one write, so that lines of processes that share a terminal or a log do
+ * not mix. */
+static void say(const char *format, va_list args)
+{
+    char line[CLI_LINE_MAX] = "holdfast: ";
+    size_t len = strlen(line);
+    size_t room = sizeof line - len - 1; /* one for the newline */
+    int wanted = vsnprintf(line + len, room, format, args);
+
+    if (wanted < 0)
+        return;
+    len += (size_t)wanted < room ? (size_t)wanted : room - 1;
+    tame(line, len);
+    line[len++] = '\n';
+    if (write(STDERR_FILENO, line, len) < 0)
+        return; /* there is nobody left to tell */
+}
+
+int cli_fail(const char *format, ...)
+{
+    va_list args;
+
+    va_start(args, format);
+    say(format, args);
+    va_end(args);
+    return CLI_TROUBLE;
+}
+
+void cli_note(const char *format, ...)
+{
+    va_list args;
+
+    if (is_quiet)
+        return;
+    va_start(args, format);
+    say(format, args);
+    va_end(args);
+}
+
+void cli_step(const char *format, ...)
+{
+    va_list args;
+
+    if (!is_verbose)
+        return;
+    va_start(args, format);
+    say(format, args);
+    va_end(args);
+}
+
+void cli_log(void *ctx, enum hf_log_level level, const char *line)
+{
+    (void)ctx;
+    (void)level;
+    cli_step("%s", line);
+}
+
+/* ---- what the library reports --------------------------------------------- */
+
+/* What a person can do about it; NULL: the text says all there is. */
+static const char *advice(hf_status status)
+{
+    switch (status) {
+    case HF_E_CONNECT:
+        return "check that the server runs and that -u or HOLDFAST_URL names "
+               "it";
+    case HF_E_AUTH:
+        return "check --user and --password-file, or those in the URL";
+    case HF_E_PROTOCOL:
+        return "check that this is the port of a Redis server";
+    case HF_E_NOREPLY:
+        return "the server is there but does not answer; look at its load and "
+               "its log";
+    default:
+        return NULL;
+    }
+}
+
+int cli_fail_status(hf_status status, const struct hf_error *err)
+{
+    const char *text = err->text[0] ? err->text : hf_status_text(status);
+    const char *todo = advice(status);
+
+    if (!todo)
+        return cli_fail("%s", text);
+    return cli_fail("%s; %s", text, todo);
+}
+
+/* ---- pieces of lines ------------------------------------------------------ */
+
+char *cli_quote(char dst[CLI_QUOTE_MAX], const void *ptr, size_t len)
+{
+    return hf_error_quote(dst, CLI_QUOTE_MAX, ptr, len);
+}
+
+char *cli_span(char dst[CLI_SPAN_MAX], int64_t ms)
+{
+    const int64_t second = 1000, minute = 60 * second, hour = 60 * minute;
+
+    if (ms < second)
+        (void)snprintf(dst, CLI_SPAN_MAX, "%lld ms", (long long)ms);
+    else if (ms < 2 * minute)
+        (void)snprintf(dst, CLI_SPAN_MAX, "%lld.%lld s",
+                       (long long)(ms / second),
+                       (long long)(ms % second / 100));
+    else if (ms < 2 * hour)
+        (void)snprintf(dst, CLI_SPAN_MAX, "%lld min %lld s",
+                       (long long)(ms / minute),
+                       (long long)(ms % minute / second));
+    else
+        (void)snprintf(dst, CLI_SPAN_MAX, "%lld h %lld min",
+                       (long long)(ms / hour),
+                       (long long)(ms % hour / minute));
+    return dst;
+}

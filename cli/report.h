@@ -1,0 +1,42 @@
+/* Lines for a person, on standard error, each beginning with "holdfast: ". */
+#ifndef CLI_REPORT_H
+#define CLI_REPORT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "lock/lock.h"
+
+/* How much is said from now on: errors always; notes, what a person should
+ * know though nothing failed, unless quiet; steps only if verbose. */
+void cli_report_level(bool is_quiet, bool is_verbose);
+bool cli_report_is_quiet(void);
+
+/* cli_fail  - an error; returns CLI_TROUBLE, so that `return cli_fail(...)`
+ *             reads well.
+ * cli_note  - a note.
+ * cli_step  - a step.
+ * cli_fail_status - an error that the library reports, with what to do about
+ *             it; returns CLI_TROUBLE.
+ * As printf. One line, written at once, cut to CLI_LINE_MAX, control characters
+ * as spaces; for bytes of a user or a server see hf_error_quote. */
+#define CLI_LINE_MAX 1024
+int cli_fail(const char *format, ...) __attribute__((format(printf, 1, 2)));
+void cli_note(const char *format, ...) __attribute__((format(printf, 1, 2)));
+void cli_step(const char *format, ...) __attribute__((format(printf, 1, 2)));
+int cli_fail_status(hf_status status, const struct hf_error *err);
+
+/* cli_log - for hf_client_options.log: what the library tells unasked, as
+ *           steps. */
+void cli_log(void *ctx, enum hf_log_level level, const char *line);
+
+/* A name or a holder as text for a line. Returns dst. */
+#define CLI_QUOTE_MAX 192
+char *cli_quote(char dst[CLI_QUOTE_MAX], const void *ptr, size_t len);
+
+/* A length of time as a person would write it: "250 ms", "27.3 s", "2 h 5 min".
+ * Returns dst. */
+#define CLI_SPAN_MAX 32
+char *cli_span(char dst[CLI_SPAN_MAX], int64_t ms);
+
+#endif

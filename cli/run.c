@@ -1,0 +1,499 @@
+/* `holdfast run`: carries out what run_state.c decides. One thread, one loop;
+ * what its callbacks note is handled after each turn. */
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "cli/child.h"
+#include "cli/environment.h"
+#include "cli/hold.h"
+#include "cli/kin.h"
+#include "cli/report.h"
+#include "cli/run_options.h"
+#include "cli/run_state.h"
+#include "cli/run_tell.h"
+#include "cli/signals.h"
+#include "cli/tty.h"
+
+/* How long we stay to take back what was asked for and not wanted any more: a
+ * lock that was granted while we cancelled. Without an answer it ends with its
+ * TTL. */
+#define LINGER_MS 1000
+
+struct run {
+    const struct cli_run_options *options;
+    struct cli_run state;
+    struct cli_teller teller;
+    struct hf_loop *loop;
+    struct hf_client *client;
+    struct hf_lock *lock;
+    struct cli_hold hold;
+    struct cli_child child;
+    struct cli_tty tty;
+    int notice_fd;              /* closed when the hold is lost: HOLDFAST_FD is
+                                   the other end; -1 */
+    int64_t asked_ms;           /* when we began to wait */
+
+    /* Noted in a turn of the loop. */
+    struct hf_io signal_io;
+    struct hf_timer timer;
+    bool has_signal;
+    bool is_due;
+    bool is_connecting;         /* in a call that signals cannot end */
+};
+
+static void feed(struct run *run, struct cli_run_event ev);
+
+static void feed_number(struct run *run, enum cli_run_kind kind, int number)
+{
+    feed(run, (struct cli_run_event){.kind = kind, .number = number});
+}
+
+/* ---- starting the command ------------------------------------------------- */
+
+static void close_notice(struct run *run)
+{
+    if (run->notice_fd >= 0)
+        (void)close(run->notice_fd);
+    run->notice_fd = -1;
+}
+
+static int start_with(struct run *run, char **env, int kept_fd)
+{
+    struct cli_child_plan plan = {.argv = run->options->argv,
+                                  .env = env,
+                                  .kept_fd = kept_fd,
+                                  .tty = &run->tty};
+
+    cli_signals_note_stop();
+    return cli_child_start(&run->child, &plan);
+}
+
+/* Tells the command of its lock. 0 or errno. */
+static int start_informed(struct run *run, int fd)
+{
+    static const char *const names[] = {CLI_ENV_NAME, CLI_ENV_OWNER,
+                                        CLI_ENV_FD};
+    enum { COUNT = sizeof names / sizeof *names };
+    char digits[12];
+    const char *values[COUNT] = {run->options->name, run->hold.owner, digits};
+    char **env;
+    int err;
+
+    (void)snprintf(digits, sizeof digits, "%d", fd);
+    env = cli_environment_new(names, values, COUNT);
+    if (!env)
+        return ENOMEM;
+    err = start_with(run, env, fd);
+    cli_environment_free(env, COUNT);
+    return err;
+}
+
+static int start_own(struct run *run)
+{
+    int fd[2];
+    int err;
+
+    if (pipe2(fd, O_CLOEXEC) < 0)
+        return errno;
+    run->notice_fd = fd[1];
+    err = start_informed(run, fd[0]);
+    (void)close(fd[0]);
+    return err;
+}
+
+/* What a nested command inherits tells of the outer run. */
+static void start(struct run *run)
+{
+    int err = cli_hold_is_nested(&run->hold) ? start_with(run, environ, -1)
+                                             : start_own(run);
+
+    if (err == 0)
+        return;
+    (void)cli_fail("cannot start a process: %s", strerror(err));
+    feed_number(run, CLI_EV_ENDED, CLI_TROUBLE);
+}
+
+/* ---- doing what is decided ------------------------------------------------ */
+
+static void forward(struct run *run, int signal)
+{
+    if (signal == SIGCONT && cli_tty_is_for_command(&run->tty))
+        (void)cli_tty_give(&run->tty, run->child.pid);
+    cli_child_signal(&run->child, signal);
+}
+
+/* Back again, the first thing is to look at the clock: feed does. */
+static void suspend(struct run *run)
+{
+    cli_tty_take(&run->tty);
+    cli_signals_suspend();
+    feed_number(run, CLI_EV_SIGNAL, SIGCONT);
+}
+
+static void release(struct run *run)
+{
+    hf_status rc;
+
+    cli_tty_take(&run->tty);
+    rc = cli_hold_release(&run->hold);
+    if (rc < 0)
+        run->hold.events->released(run, rc, NULL);
+}
+
+static void tell_lost(struct run *run)
+{
+    close_notice(run);
+    cli_tell_lost(&run->teller, run->state.reason,
+                  run->state.rules.on_lost);
+}
+
+static void tell_max_hold(struct run *run)
+{
+    close_notice(run);
+    cli_tell_max_hold(&run->teller, run->options->max_hold_ms);
+}
+
+static void carry_out(struct run *run, unsigned todo, int number)
+{
+    if (todo & CLI_DO_KILL)
+        cli_kin_kill(run->child.pid);
+    if (todo & CLI_DO_STOP && !(todo & CLI_DO_KILL))
+        cli_child_signal(&run->child, run->options->lost_signal);
+    if (todo & CLI_DO_FORWARD)
+        forward(run, number);
+    if (todo & CLI_DO_TELL_LOST)
+        tell_lost(run);
+    if (todo & CLI_DO_TELL_MAX_HOLD)
+        tell_max_hold(run);
+    if (todo & CLI_DO_SUSPEND)
+        suspend(run);
+    if (todo & CLI_DO_CANCEL)
+        cli_hold_cancel(&run->hold);
+    if (todo & CLI_DO_START)
+        start(run);
+    if (todo & CLI_DO_RELEASE)
+        release(run);
+}
+
+static void rearm(struct run *run)
+{
+    int64_t next_ms = cli_run_next_ms(&run->state);
+
+    hf_loop_lock(run->loop);
+    if (next_ms == HF_NEVER)
+        hf_loop_disarm(run->loop, &run->timer);
+    else
+        hf_loop_arm(run->loop, &run->timer, next_ms);
+    hf_loop_unlock(run->loop);
+}
+
+static void feed(struct run *run, struct cli_run_event ev)
+{
+    ev.now_ms = hf_clock_ms();
+    ev.safe_ms = cli_hold_safe_ms(&run->hold);
+    carry_out(run, cli_run_step(&run->state, &ev), ev.number);
+    rearm(run);
+}
+
+/* ---- news of the lock ----------------------------------------------------- */
+
+static void on_waiting(void *ctx, const struct hf_lock_info *info)
+{
+    struct run *run = ctx;
+
+    cli_tell_waiting(&run->teller, info);
+}
+
+static void on_acquired(void *ctx)
+{
+    struct run *run = ctx;
+
+    cli_tell_acquired(&run->teller, hf_clock_ms() - run->asked_ms,
+                      cli_hold_is_nested(&run->hold));
+    feed_number(run, CLI_EV_ACQUIRED, 0);
+}
+
+static void on_refused(void *ctx, hf_status status, const struct hf_error *err)
+{
+    struct run *run = ctx;
+
+    if (run->state.state == CLI_DONE)
+        return; /* a nested run's late answer */
+    cli_tell_refused(&run->teller, status, err);
+    feed_number(run, CLI_EV_REFUSED, status);
+}
+
+static void on_renewed(void *ctx)
+{
+    struct run *run = ctx;
+
+    cli_tell_renewed(&run->teller, cli_hold_safe_ms(&run->hold));
+    feed_number(run, CLI_EV_RENEWED, 0);
+}
+
+static void on_lost(void *ctx, enum hf_lost reason)
+{
+    feed_number(ctx, CLI_EV_LOST, (int)reason);
+}
+
+static void on_released(void *ctx, hf_status status, const struct hf_error *err)
+{
+    struct run *run = ctx;
+
+    cli_tell_released(&run->teller, status, err, run->state.is_lost);
+    feed_number(run, CLI_EV_RELEASED, status);
+}
+
+static const struct cli_hold_events hold_events = {.waiting = on_waiting,
+                                                   .acquired = on_acquired,
+                                                   .refused = on_refused,
+                                                   .renewed = on_renewed,
+                                                   .lost = on_lost,
+                                                   .released = on_released};
+
+/* ---- news of the command -------------------------------------------------- */
+
+/* It stopped because it wants the terminal, which we could give; or we stop
+ * with it, where there is a terminal to continue us from. */
+static void command_stopped(struct run *run, int signal)
+{
+    bool wants_tty = signal == SIGTTIN || signal == SIGTTOU;
+
+    if (wants_tty && cli_tty_give(&run->tty, run->child.pid))
+        cli_child_signal(&run->child, SIGCONT);
+    else if (run->tty.fd >= 0)
+        feed_number(run, CLI_EV_STOPPED, signal);
+}
+
+static void command_ended(struct run *run,
+                          const struct cli_child_report *report)
+{
+    int err = cli_child_exec_error(&run->child);
+
+    if (err != 0)
+        (void)cli_fail("cannot run %s: %s", run->options->argv[0],
+                       strerror(err));
+    else
+        cli_tell_exit(&run->teller, report->number, report->by_signal);
+    feed(run, (struct cli_run_event){.kind = CLI_EV_ENDED,
+                                     .number = report->number,
+                                     .by_signal = report->by_signal});
+    cli_child_reap(&run->child);
+}
+
+static void look_at_children(struct run *run)
+{
+    struct cli_child_report report = cli_child_look(&run->child);
+
+    if (report.news == CLI_CHILD_STOPPED)
+        command_stopped(run, report.number);
+    else if (report.news == CLI_CHILD_ENDED)
+        command_ended(run, &report);
+    if (run->state.state == CLI_DRAINING)
+        feed_number(run,
+                    cli_kin_remain(run->child.pid) ? CLI_EV_REMAIN
+                                                   : CLI_EV_EMPTY,
+                    0);
+}
+
+/* ---- turns ---------------------------------------------------------------- */
+
+/* Nothing has been asked for yet: we may just go. */
+static void leave_if_told(void)
+{
+    int signal;
+
+    while ((signal = cli_signals_take()) != 0)
+        if (signal == SIGTERM || signal == SIGINT || signal == SIGHUP ||
+            signal == SIGQUIT)
+            _exit(CLI_SIGNAL + signal);
+}
+
+static void on_signal(struct hf_io *io, int events)
+{
+    struct run *run = HF_OWNER_OF(io, struct run, signal_io);
+
+    (void)events;
+    if (run->is_connecting)
+        leave_if_told();
+    run->has_signal = true;
+    hf_loop_rewatch(run->loop, io, 0); /* until it is handled */
+}
+
+static void on_time(struct hf_timer *timer)
+{
+    HF_OWNER_OF(timer, struct run, timer)->is_due = true;
+}
+
+static void handle_signals(struct run *run)
+{
+    int signal;
+
+    run->has_signal = false;
+    while ((signal = cli_signals_take()) != 0) {
+        if (signal == SIGCHLD)
+            look_at_children(run);
+        else
+            feed_number(run, CLI_EV_SIGNAL, signal);
+    }
+    hf_loop_lock(run->loop);
+    hf_loop_rewatch(run->loop, &run->signal_io, HF_READ);
+    hf_loop_unlock(run->loop);
+}
+
+static void take_turn(struct run *run)
+{
+    hf_loop_dispatch(run->loop, -1);
+    if (run->has_signal)
+        handle_signals(run);
+    cli_hold_turn(&run->hold);
+    if (run->is_due) {
+        run->is_due = false;
+        feed_number(run, CLI_EV_TIME, 0);
+    }
+}
+
+static void linger(struct run *run)
+{
+    int64_t until_ms = hf_clock_ms() + LINGER_MS;
+    int64_t left_ms = LINGER_MS;
+
+    while (hf_client_stats(run->client).waiters > 0 && left_ms > 0) {
+        hf_loop_dispatch(run->loop, (int)left_ms);
+        left_ms = until_ms - hf_clock_ms();
+    }
+}
+
+/* ---- beginning and end ---------------------------------------------------- */
+
+static int open_loop(struct run *run)
+{
+    struct hf_loop_options options = {.thread = false};
+    hf_status rc = hf_loop_new(&run->loop, &options);
+
+    if (rc < 0)
+        return cli_fail("cannot make an event loop: %s", hf_status_text(rc));
+    return CLI_GO_ON;
+}
+
+static int open_signals(struct run *run)
+{
+    hf_status rc;
+
+    run->signal_io.fd = cli_signals_open();
+    if (run->signal_io.fd < 0)
+        return cli_fail("cannot watch for signals: %s", strerror(errno));
+    hf_loop_lock(run->loop);
+    rc = hf_loop_watch(run->loop, &run->signal_io);
+    hf_loop_unlock(run->loop);
+    if (rc < 0)
+        return cli_fail("cannot watch for signals: %s", hf_status_text(rc));
+    return CLI_GO_ON;
+}
+
+static int open_client(struct run *run, const struct cli_common *common)
+{
+    struct hf_client_options options;
+    int rc;
+
+    hf_client_options_init(&options);
+    options.loop = run->loop;
+    options.watchdog_ms = run->options->ttl_ms;
+    run->is_connecting = true;
+    rc = cli_client_open(&run->client, common, &options);
+    run->is_connecting = false;
+    if (rc != CLI_GO_ON)
+        return rc;
+    return cli_lock_open(&run->lock, run->client, run->options->name);
+}
+
+static int open_all(struct run *run, const struct cli_common *common)
+{
+    int rc = open_loop(run);
+
+    if (rc == CLI_GO_ON)
+        rc = open_signals(run);
+    if (rc == CLI_GO_ON)
+        rc = open_client(run, common);
+    if (rc != CLI_GO_ON)
+        return rc;
+    cli_hold_init(&run->hold, run->client, run->lock, &hold_events, run);
+    cli_tell_init(&run->teller, run->options->status_fd, run->options->name,
+                  run->hold.owner);
+    cli_tty_open(&run->tty);
+    cli_kin_adopt();
+    return CLI_GO_ON;
+}
+
+/* Takes one that was only half opened. */
+static void close_all(struct run *run)
+{
+    close_notice(run);
+    cli_tty_close(&run->tty);
+    cli_hold_fini(&run->hold);
+    hf_lock_free(run->lock);
+    hf_client_free(run->client);
+    if (run->loop) {
+        hf_loop_lock(run->loop);
+        hf_loop_disarm(run->loop, &run->timer);
+        if (run->signal_io.fd >= 0)
+            hf_loop_unwatch(run->loop, &run->signal_io);
+        hf_loop_unlock(run->loop);
+    }
+    hf_loop_free(run->loop);
+}
+
+static int run_opened(struct run *run)
+{
+    struct cli_hold_ask ask = {.wait_ms = run->options->wait_ms,
+                               .lease_ms = run->options->lease_ms};
+    hf_status rc;
+
+    run->asked_ms = hf_clock_ms();
+    rc = cli_hold_ask(&run->hold, &ask);
+    if (rc < 0)
+        return cli_fail("cannot ask for the lock: %s", hf_status_text(rc));
+    while (run->state.state != CLI_DONE)
+        take_turn(run);
+    linger(run);
+    return run->state.code;
+}
+
+static int main_run(struct cli_args *args, struct cli_common *common)
+{
+    struct cli_run_options options;
+    struct cli_run_rules rules;
+    struct run run = {.options = &options,
+                      .signal_io = {.fd = -1,
+                                    .events = HF_READ,
+                                    .ready = on_signal},
+                      .timer = {.fire = on_time},
+                      .child = {.error_fd = -1},
+                      .tty = {.fd = -1},
+                      .notice_fd = -1};
+    int rc = cli_run_options_parse(&options, args, common);
+
+    if (rc != CLI_GO_ON)
+        return rc;
+    cli_report_level(common->is_quiet, common->is_verbose);
+    if (common->is_json && options.status_fd < 0)
+        options.status_fd = STDERR_FILENO;
+    rules = cli_run_rules_of(&options);
+    cli_run_init(&run.state, &rules);
+    rc = open_all(&run, common);
+    if (rc == CLI_GO_ON)
+        rc = run_opened(&run);
+    close_all(&run);
+    return rc;
+}
+
+const struct cli_command cli_run_command = {
+    .name = "run",
+    .summary = "take a lock, run a command, release the lock",
+    .help = cli_run_help,
+    .main = main_run,
+};

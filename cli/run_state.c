@@ -1,0 +1,336 @@
+/* What `holdfast run` does next.
+ *
+ *   WAITING ----acquired----> RUNNING ------ended by itself-------+
+ *    |  |                      |   |                              |
+ *    |  +-refused-> DONE       |   +-ended, told or by signal-+   |
+ *    |                         |                              |   |
+ *    |         lost, short, max hold                          |   |
+ *    |                         v                              v   v
+ *    |                     STOPPING ---ended--> DRAINING --empty-> RELEASING
+ *    |                                                            ^   |
+ *  signal                                                         |   |
+ *    |                                                            |   v
+ *    +-> CANCELLING -------acquired all the same------------------+ released:
+ *         +-refused, signal again-> DONE                              DONE
+ *
+ * Rules:
+ * R1  The command is started after the lock is acquired, and the lock is
+ *     released after the command is gone: its first process always, and all
+ *     others too (DRAINING) if it was stopped and did not just end.
+ * R2  With on_lost = stop, all of it is killed no later than at the safe
+ *     moment, and no later than grace_ms after we learn that the hold is gone.
+ * R3  Before anything else is decided, the clock is compared with the safe
+ *     moment: we may have been stopped or suspended for long.
+ * R4  What ended by itself before the safe moment has passed keeps its code.
+ * R5  Short: the stop signal is sent grace_ms before the safe moment, if no
+ *     renewal has moved it by then. Who was told to stop stays told.
+ * R6  max_hold: stopped, but still renewed until it is gone (R1). */
+#include "cli/run_state.h"
+
+#include <assert.h>
+#include <signal.h>
+
+#include "cli/command.h"
+
+static bool has_command(const struct cli_run *r)
+{
+    return r->state == CLI_RUNNING || r->state == CLI_STOPPING ||
+           r->state == CLI_DRAINING;
+}
+
+static bool run_ok(const struct cli_run *r)
+{
+    return (has_command(r) || r->state >= CLI_RELEASING ||
+            r->kill_ms == HF_NEVER) &&
+           (!r->is_max_hold || r->state >= CLI_STOPPING) &&
+           r->rules.grace_ms <= r->rules.kill_after_ms;
+}
+
+void cli_run_init(struct cli_run *r, const struct cli_run_rules *rules)
+{
+    *r = (struct cli_run){.rules = *rules,
+                          .state = CLI_WAITING,
+                          .safe_until_ms = HF_NEVER,
+                          .hold_until_ms = HF_NEVER,
+                          .kill_ms = HF_NEVER};
+}
+
+static unsigned go(struct cli_run *r, enum cli_run_state state, unsigned todo)
+{
+    r->state = state;
+    return todo;
+}
+
+static unsigned finish(struct cli_run *r, int code)
+{
+    r->code = code;
+    return go(r, CLI_DONE, CLI_DO_FINISH);
+}
+
+static int64_t later(int64_t from_ms, int64_t span_ms)
+{
+    return span_ms < HF_NEVER - from_ms ? from_ms + span_ms : HF_NEVER;
+}
+
+static int64_t sooner(int64_t a_ms, int64_t b_ms)
+{
+    return a_ms < b_ms ? a_ms : b_ms;
+}
+
+/* ---- stopping the command ------------------------------------------------- */
+
+static unsigned kill_if_due(struct cli_run *r)
+{
+    if (r->now_ms < r->kill_ms)
+        return 0;
+    r->kill_ms = HF_NEVER;
+    r->is_killed = true;
+    return CLI_DO_KILL;
+}
+
+static unsigned stop(struct cli_run *r, int64_t kill_ms)
+{
+    unsigned todo = 0;
+
+    if (r->state == CLI_RUNNING)
+        todo = go(r, CLI_STOPPING, CLI_DO_STOP);
+    if (!r->is_killed)
+        r->kill_ms = sooner(r->kill_ms, kill_ms);
+    return todo | kill_if_due(r);
+}
+
+/* The first reason is the one that is told. */
+static unsigned lose(struct cli_run *r, enum hf_lost reason, int64_t kill_ms)
+{
+    unsigned todo = r->is_lost ? 0 : CLI_DO_TELL_LOST;
+
+    if (!r->is_lost)
+        r->reason = reason;
+    r->is_lost = true;
+    if (r->rules.on_lost != CLI_LOST_STOP)
+        return todo;
+    return todo | stop(r, kill_ms);
+}
+
+static enum hf_lost overdue_reason(const struct cli_run *r)
+{
+    return r->rules.has_lease ? HF_LOST_LEASE_ENDED : HF_LOST_UNREACHABLE;
+}
+
+/* Deleted or taken: it is too late already, so the command may tidy up, but not
+ * past the safe moment. In all other cases that is now (R2). */
+static unsigned was_lost(struct cli_run *r, enum hf_lost reason)
+{
+    int64_t kill_ms = r->now_ms;
+
+    if (reason == HF_LOST_DELETED || reason == HF_LOST_TAKEN)
+        kill_ms = sooner(later(r->now_ms, r->rules.grace_ms), r->safe_until_ms);
+    return lose(r, reason, kill_ms);
+}
+
+static unsigned reach_max_hold(struct cli_run *r)
+{
+    r->is_max_hold = true;
+    r->hold_until_ms = HF_NEVER;
+    return CLI_DO_TELL_MAX_HOLD |
+           stop(r, later(r->now_ms, r->rules.kill_after_ms));
+}
+
+/* ---- time ----------------------------------------------------------------- */
+
+/* When the stop signal is due because no renewal came (R5). */
+static int64_t short_ms(const struct cli_run *r)
+{
+    if (r->rules.on_lost != CLI_LOST_STOP || r->safe_until_ms == HF_NEVER)
+        return r->safe_until_ms;
+    return r->safe_until_ms - r->rules.grace_ms;
+}
+
+static unsigned check_running(struct cli_run *r)
+{
+    if (!r->is_lost && r->now_ms >= short_ms(r))
+        return lose(r, overdue_reason(r), r->safe_until_ms);
+    if (r->now_ms >= r->hold_until_ms)
+        return reach_max_hold(r);
+    return 0;
+}
+
+/* R3. An end that comes with the clock is an end by itself (R4), so that only
+ * the safe moment counts. */
+static unsigned check_time(struct cli_run *r, enum cli_run_kind kind)
+{
+    if (!has_command(r))
+        return 0;
+    if (!r->is_lost && r->now_ms >= r->safe_until_ms)
+        return lose(r, overdue_reason(r), r->now_ms);
+    if (r->state == CLI_RUNNING && kind != CLI_EV_ENDED &&
+        kind != CLI_EV_LOST)
+        return check_running(r);
+    return kill_if_due(r);
+}
+
+int64_t cli_run_next_ms(const struct cli_run *r)
+{
+    int64_t next = r->kill_ms;
+
+    if (!has_command(r))
+        return HF_NEVER;
+    if (r->state == CLI_RUNNING)
+        next = sooner(next, r->hold_until_ms);
+    if (r->is_lost)
+        return next;
+    return sooner(next,
+                  r->state == CLI_RUNNING ? short_ms(r) : r->safe_until_ms);
+}
+
+/* INT64_MIN: lost, and the LOST event is on its way; what we knew stands. */
+static void see_time(struct cli_run *r, const struct cli_run_event *ev)
+{
+    r->now_ms = ev->now_ms;
+    if (ev->safe_ms != INT64_MIN)
+        r->safe_until_ms = later(ev->now_ms, ev->safe_ms);
+}
+
+/* ---- events --------------------------------------------------------------- */
+
+/* Too late already (a tiny lease, a long pause): nothing is started. */
+static unsigned acquired(struct cli_run *r)
+{
+    if (r->now_ms >= r->safe_until_ms) {
+        r->code = CLI_LOST;
+        return lose(r, overdue_reason(r), HF_NEVER) |
+               go(r, CLI_RELEASING, CLI_DO_RELEASE);
+    }
+    r->has_run = true;
+    if (r->rules.max_hold_ms > 0)
+        r->hold_until_ms = later(r->now_ms, r->rules.max_hold_ms);
+    return go(r, CLI_RUNNING, CLI_DO_START);
+}
+
+/* HF_LOST: of a nested run, when the outer one has lost it. */
+static unsigned refused(struct cli_run *r, int status)
+{
+    if (status == HF_TIMEOUT)
+        return finish(r, r->rules.conflict_code);
+    return finish(r, status == HF_LOST ? CLI_LOST : CLI_TROUBLE);
+}
+
+static bool ends_programs(int signal)
+{
+    return signal == SIGTERM || signal == SIGINT || signal == SIGHUP ||
+           signal == SIGQUIT;
+}
+
+/* The others concern the command, which is not there yet. */
+static unsigned signal_while_waiting(struct cli_run *r, int signal)
+{
+    if (!ends_programs(signal))
+        return 0;
+    r->code = CLI_SIGNAL + signal;
+    return go(r, CLI_CANCELLING, CLI_DO_CANCEL);
+}
+
+static unsigned signal_again(struct cli_run *r, int signal)
+{
+    return ends_programs(signal) ? finish(r, r->code) : 0;
+}
+
+static unsigned forward(struct cli_run *r, int signal)
+{
+    r->is_told |= ends_programs(signal);
+    return CLI_DO_FORWARD;
+}
+
+static unsigned release(struct cli_run *r)
+{
+    r->kill_ms = HF_NEVER;
+    return go(r, CLI_RELEASING, CLI_DO_RELEASE);
+}
+
+static unsigned ended(struct cli_run *r, const struct cli_run_event *ev)
+{
+    bool by_itself = r->state == CLI_RUNNING && !r->is_told && !ev->by_signal;
+
+    r->code = ev->number;
+    r->was_safe = !r->is_lost && r->now_ms < r->safe_until_ms;
+    if (by_itself)
+        return release(r);
+    if (!r->is_killed)
+        r->kill_ms = sooner(r->kill_ms,
+                            later(r->now_ms, r->rules.kill_after_ms));
+    return go(r, CLI_DRAINING, 0);
+}
+
+/* KILL reaches those whose parent it has made us only at the next look. */
+static unsigned remain(const struct cli_run *r)
+{
+    return r->is_killed ? CLI_DO_KILL : 0;
+}
+
+static unsigned released(struct cli_run *r, int status)
+{
+    bool is_gone = r->is_lost || (status < 0 && !r->was_safe);
+
+    if (!r->has_run)
+        return finish(r, r->code);
+    if (is_gone && r->rules.on_lost != CLI_LOST_IGNORE)
+        return finish(r, CLI_LOST);
+    return finish(r, r->is_max_hold ? CLI_MAX_HOLD : r->code);
+}
+
+#define KINDS (CLI_EV_RELEASED + 1)
+#define EDGE(state, kind) ((int)(state) * KINDS + (int)(kind))
+
+static unsigned move(struct cli_run *r, const struct cli_run_event *ev)
+{
+    switch (EDGE(r->state, ev->kind)) {
+    case EDGE(CLI_WAITING, CLI_EV_ACQUIRED):
+        return acquired(r);
+    case EDGE(CLI_WAITING, CLI_EV_REFUSED):
+        return refused(r, ev->number);
+    case EDGE(CLI_WAITING, CLI_EV_SIGNAL):
+        return signal_while_waiting(r, ev->number);
+
+    case EDGE(CLI_CANCELLING, CLI_EV_ACQUIRED):
+        return go(r, CLI_RELEASING, CLI_DO_RELEASE);
+    case EDGE(CLI_CANCELLING, CLI_EV_REFUSED):
+        return finish(r, r->code);
+    case EDGE(CLI_CANCELLING, CLI_EV_SIGNAL):
+        return signal_again(r, ev->number);
+
+    case EDGE(CLI_RUNNING, CLI_EV_SIGNAL):
+    case EDGE(CLI_STOPPING, CLI_EV_SIGNAL):
+    case EDGE(CLI_DRAINING, CLI_EV_SIGNAL):
+        return forward(r, ev->number);
+    case EDGE(CLI_RUNNING, CLI_EV_STOPPED):
+        return CLI_DO_SUSPEND;
+    case EDGE(CLI_RUNNING, CLI_EV_LOST):
+    case EDGE(CLI_STOPPING, CLI_EV_LOST):
+    case EDGE(CLI_DRAINING, CLI_EV_LOST):
+        return was_lost(r, (enum hf_lost)ev->number);
+    case EDGE(CLI_RUNNING, CLI_EV_ENDED):
+    case EDGE(CLI_STOPPING, CLI_EV_ENDED):
+        return ended(r, ev);
+    case EDGE(CLI_DRAINING, CLI_EV_REMAIN):
+        return remain(r);
+    case EDGE(CLI_DRAINING, CLI_EV_EMPTY):
+        return release(r);
+
+    case EDGE(CLI_RELEASING, CLI_EV_RELEASED):
+        return released(r, ev->number);
+    default: /* late news, and time, which was looked at */
+        return 0;
+    }
+}
+
+unsigned cli_run_step(struct cli_run *r, const struct cli_run_event *ev)
+{
+    unsigned todo;
+
+    assert(run_ok(r));
+    see_time(r, ev);
+    todo = check_time(r, ev->kind);
+    todo |= move(r, ev);
+    assert(run_ok(r));
+    return todo;
+}

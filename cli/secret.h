@@ -1,0 +1,16 @@
+/* Passwords: where they come from, and where they must not be seen. */
+#ifndef CLI_SECRET_H
+#define CLI_SECRET_H
+
+#include "cli/command.h"
+
+/* As long as the library takes them (hf_url.password). */
+#define CLI_SECRET_MAX 512
+
+/* cli_secret_read - the first line of a file, without its end. CLI_GO_ON, or
+ *                   CLI_TROUBLE and reported; dst is for explicit_bzero.
+ * cli_secret_hide - a URL's password becomes asterisks, in place. */
+int cli_secret_read(char dst[CLI_SECRET_MAX], const char *path);
+void cli_secret_hide(char *url);
+
+#endif

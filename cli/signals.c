@@ -1,0 +1,147 @@
+/* Signals as events: handlers note them, and a pipe tells the loop. */
+#include "cli/signals.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stddef.h>
+#include <unistd.h>
+
+enum treatment { NOTE, IGNORE, NOTE_LATER };
+
+/* `before`: what a child gets back. */
+static struct watched {
+    int number;
+    enum treatment treatment;
+    volatile sig_atomic_t is_noted;
+    struct sigaction before;
+} watched[] = {{.number = SIGCHLD, .treatment = NOTE},
+               {.number = SIGTERM, .treatment = NOTE},
+               {.number = SIGINT, .treatment = NOTE},
+               {.number = SIGHUP, .treatment = NOTE},
+               {.number = SIGQUIT, .treatment = NOTE},
+               {.number = SIGUSR1, .treatment = NOTE},
+               {.number = SIGUSR2, .treatment = NOTE},
+               {.number = SIGCONT, .treatment = NOTE},
+               {.number = SIGTSTP, .treatment = NOTE_LATER},
+               {.number = SIGPIPE, .treatment = IGNORE},
+               {.number = SIGTTOU, .treatment = IGNORE}};
+
+#define WATCHED (sizeof watched / sizeof *watched)
+
+static int pipe_fd[2] = {-1, -1};
+static sigset_t mask_before;
+static sigset_t mask_ours;
+
+/* ---- noting --------------------------------------------------------------- */
+
+static void note(int number)
+{
+    int saved = errno;
+    ssize_t n;
+
+    for (size_t i = 0; i < WATCHED; i++)
+        if (watched[i].number == number)
+            watched[i].is_noted = 1;
+    n = write(pipe_fd[1], "", 1);
+    (void)n; /* full: it is readable already */
+    errno = saved;
+}
+
+static void treat(const struct watched *w)
+{
+    struct sigaction ours = {.sa_flags = SA_RESTART};
+
+    sigfillset(&ours.sa_mask);
+    ours.sa_handler = w->treatment == IGNORE ? SIG_IGN : note;
+    (void)sigaction(w->number, &ours, NULL); /* fails only for bad numbers */
+}
+
+/* Who ignores our CHLD would leave us without the command's exit code. */
+static bool stays_ignored(const struct watched *w)
+{
+    return w->before.sa_handler == SIG_IGN && w->number != SIGCHLD;
+}
+
+int cli_signals_open(void)
+{
+    sigset_t noted;
+
+    if (pipe2(pipe_fd, O_CLOEXEC | O_NONBLOCK) < 0)
+        return -1;
+    sigemptyset(&noted);
+    for (size_t i = 0; i < WATCHED; i++) {
+        (void)sigaction(watched[i].number, NULL, &watched[i].before);
+        (void)sigaddset(&noted, watched[i].number);
+        if (watched[i].treatment != NOTE_LATER && !stays_ignored(&watched[i]))
+            treat(&watched[i]);
+    }
+    (void)sigprocmask(SIG_UNBLOCK, &noted, &mask_before);
+    (void)sigprocmask(SIG_BLOCK, NULL, &mask_ours);
+    return pipe_fd[0];
+}
+
+static void note_later(bool now)
+{
+    for (size_t i = 0; i < WATCHED; i++) {
+        if (watched[i].treatment != NOTE_LATER || stays_ignored(&watched[i]))
+            continue;
+        if (now)
+            treat(&watched[i]);
+        else
+            (void)sigaction(watched[i].number, &watched[i].before, NULL);
+    }
+}
+
+void cli_signals_note_stop(void)
+{
+    note_later(true);
+}
+
+int cli_signals_take(void)
+{
+    char sink[64];
+
+    while (read(pipe_fd[0], sink, sizeof sink) > 0)
+        continue;
+    for (size_t i = 0; i < WATCHED; i++) {
+        if (!watched[i].is_noted)
+            continue;
+        watched[i].is_noted = 0;
+        return watched[i].number;
+    }
+    return 0;
+}
+
+/* ---- around a fork -------------------------------------------------------- */
+
+void cli_signals_hold(void)
+{
+    sigset_t all;
+
+    sigfillset(&all);
+    (void)sigprocmask(SIG_SETMASK, &all, NULL);
+}
+
+void cli_signals_resume(void)
+{
+    (void)sigprocmask(SIG_SETMASK, &mask_ours, NULL);
+}
+
+void cli_signals_inherit(void)
+{
+    for (size_t i = 0; i < WATCHED; i++)
+        (void)sigaction(watched[i].number, &watched[i].before, NULL);
+    (void)sigprocmask(SIG_SETMASK, &mask_before, NULL);
+}
+
+/* ---- stopping ourselves --------------------------------------------------- */
+
+/* The kernel lets TSTP's default stop nobody whose shell is gone, so that we
+ * cannot get stuck: hence not STOP. */
+void cli_signals_suspend(void)
+{
+    note_later(false);
+    (void)kill(0, SIGTSTP);
+    note_later(true);
+}

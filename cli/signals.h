@@ -1,0 +1,29 @@
+/* Signals as events: handlers note them, and a descriptor tells the loop. */
+#ifndef CLI_SIGNALS_H
+#define CLI_SIGNALS_H
+
+#include <stdbool.h>
+
+/* cli_signals_open - from now on TERM, INT, HUP, QUIT, USR1, USR2, CONT and
+ *   CHLD are noted, PIPE and TTOU ignored. Those that were ignored when we were
+ *   started (nohup, a shell's background) stay ignored. Returns a descriptor,
+ *   readable when one was noted; -1: errno says why. Once in a process.
+ * cli_signals_note - TSTP, too: once there is a command to stop with us.
+ * cli_signals_take - the next one noted, or 0. Each is reported once, however
+ *   often it came since. */
+int cli_signals_open(void);
+void cli_signals_note_stop(void);
+int cli_signals_take(void);
+
+/* cli_signals_hold   - none is delivered, so that a forked child does not run
+ *                      our handlers; cli_signals_resume - in the parent.
+ * cli_signals_inherit - in the child: as they were when we were started. */
+void cli_signals_hold(void);
+void cli_signals_resume(void);
+void cli_signals_inherit(void);
+
+/* Stops this process group as a terminal's Ctrl-Z would, unless no shell is
+ * there to continue it. Returns when it was continued. */
+void cli_signals_suspend(void);
+
+#endif

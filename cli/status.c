@@ -1,0 +1,136 @@
+/* `holdfast status`: how locks stand. */
+#include <stdio.h>
+#include <string.h>
+
+#include "cli/common.h"
+#include "cli/json.h"
+#include "cli/report.h"
+
+/* ---- one lock ------------------------------------------------------------- */
+
+static void print_text(const char *name, const struct hf_lock_info *info)
+{
+    char quoted[CLI_QUOTE_MAX], holder[CLI_QUOTE_MAX], ttl[CLI_SPAN_MAX];
+
+    (void)cli_quote(quoted, name, strlen(name));
+    if (!info->is_locked) {
+        (void)printf("%s: free\n", quoted);
+        return;
+    }
+    (void)printf("%s: held by %s, hold count %lld, ", quoted,
+                 cli_quote(holder, info->holder, strlen(info->holder)),
+                 (long long)info->hold_count);
+    if (info->ttl_ms >= 0)
+        (void)printf("TTL %s\n", cli_span(ttl, info->ttl_ms));
+    else
+        (void)puts("no TTL: it stays until it is released");
+}
+
+/* `name` first, so that a person finds the line, too. */
+static int print_json(const char *name, const struct hf_lock_info *info)
+{
+    struct cli_json j;
+    const char *line;
+
+    cli_json_init(&j);
+    cli_json_text(&j, "name", name);
+    cli_json_bool(&j, "held", info->is_locked);
+    if (info->is_locked) {
+        cli_json_text(&j, "owner", info->holder);
+        cli_json_integer(&j, "hold_count", info->hold_count);
+        cli_json_integer(&j, "ttl_ms", info->ttl_ms);
+    }
+    if ((line = cli_json_end(&j)))
+        (void)fputs(line, stdout);
+    cli_json_fini(&j);
+    return line ? CLI_GO_ON : cli_fail("out of memory");
+}
+
+static int print(const struct cli_common *common, const char *name,
+                 const struct hf_lock_info *info)
+{
+    if (common->is_json)
+        return print_json(name, info);
+    if (!common->is_quiet)
+        print_text(name, info);
+    return CLI_GO_ON;
+}
+
+static int show(const struct cli_common *common, struct hf_client *client,
+                const char *name)
+{
+    struct hf_lock_info info = {0};
+    struct hf_error err = {0};
+    struct hf_lock *lock;
+    hf_status status;
+    int rc = cli_lock_open(&lock, client, name);
+
+    if (rc != CLI_GO_ON)
+        return rc;
+    status = hf_lock_inspect(lock, &info, &err);
+    hf_lock_free(lock);
+    if (status < 0)
+        return cli_fail_status(status, &err);
+    if ((rc = print(common, name, &info)) != CLI_GO_ON)
+        return rc;
+    return info.is_locked ? CLI_OK : CLI_NO;
+}
+
+/* ---- all ------------------------------------------------------------------ */
+
+/* Trouble with one weighs more than a free one, that more than a held one. */
+static int worse(int a, int b)
+{
+    return a > b ? a : b;
+}
+
+static int show_all(const struct cli_common *common, char *const *names)
+{
+    struct hf_client_options options;
+    struct hf_client *client;
+    int code = CLI_OK;
+    int rc;
+
+    hf_client_options_init(&options);
+    options.thread = false;
+    rc = cli_client_open(&client, common, &options);
+    if (rc != CLI_GO_ON)
+        code = rc;
+    for (; rc == CLI_GO_ON && *names; names++)
+        code = worse(code, show(common, client, *names));
+    hf_client_free(client);
+    return code;
+}
+
+static int main_status(struct cli_args *args, struct cli_common *common)
+{
+    static const struct cli_option *const tables[] = {cli_common_options, NULL};
+    char **names = args->next; /* gathered where the arguments stood */
+    size_t count = 0;
+    char *value;
+    int id, rc;
+
+    while ((id = cli_args_next(args, tables, &value)) != CLI_END) {
+        if (id == CLI_WORD)
+            names[count++] = value;
+        else if ((rc = cli_common_take(common, args, id, value)) != CLI_GO_ON)
+            return rc;
+    }
+    if (count == 0)
+        return cli_usage(args, "which lock? NAME is missing");
+    names[count] = NULL; /* at the end of argv, at the latest */
+    cli_report_level(common->is_quiet, common->is_verbose);
+    return show_all(common, names);
+}
+
+const struct cli_command cli_status_command = {
+    .name = "status",
+    .summary = "who holds a lock, and for how long yet",
+    .help =
+        "usage: holdfast status [option]... NAME...\n"
+        "\n"
+        "Shows of each lock: its owner, its hold count, its TTL.\n"
+        "Exit code: 0 all are held, 1 at least one is free, 125 trouble.\n"
+        "\n" CLI_COMMON_HELP,
+    .main = main_status,
+};

@@ -1,0 +1,247 @@
+/* `holdfast unlock`: frees a lock that somebody else holds. */
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "cli/common.h"
+#include "cli/json.h"
+#include "cli/report.h"
+
+enum { OWNER = 1, FORCE, YES };
+
+static const struct cli_option own_options[] = {
+    {OWNER, 0, "owner", "OWNER"},
+    {FORCE, 0, "force", NULL},
+    {YES, 'y', "yes", NULL},
+    {0},
+};
+
+struct unlock {
+    const struct cli_common *common;
+    const char *name;
+    const char *owner;          /* NULL: --force */
+    bool is_forced;
+    bool is_confirmed;
+    struct hf_lock *lock;
+    char quoted[CLI_QUOTE_MAX]; /* the name, for messages */
+};
+
+/* ---- saying how it went --------------------------------------------------- */
+
+static int print_json(const struct unlock *u, bool is_released,
+                      const char *owner)
+{
+    struct cli_json j;
+    const char *line;
+
+    cli_json_init(&j);
+    cli_json_text(&j, "name", u->name);
+    cli_json_bool(&j, "released", is_released);
+    if (*owner)
+        cli_json_text(&j, "owner", owner);
+    if ((line = cli_json_end(&j)))
+        (void)fputs(line, stdout);
+    cli_json_fini(&j);
+    return line ? CLI_GO_ON : cli_fail("out of memory");
+}
+
+/* `owner`: who held or holds it; "": nobody. Returns the exit code. */
+static int tell(const struct unlock *u, bool is_released, const char *owner)
+{
+    char holder[CLI_QUOTE_MAX];
+    int code = is_released ? CLI_OK : CLI_NO;
+    int rc;
+
+    (void)cli_quote(holder, owner, strlen(owner));
+    if (u->common->is_json)
+        return (rc = print_json(u, is_released, owner)) == CLI_GO_ON ? code
+                                                                     : rc;
+    if (is_released && !u->common->is_quiet)
+        (void)printf("%s: released; it was held by %s\n", u->quoted, holder);
+    else if (!is_released && *owner)
+        cli_note("%s is not released: it is held by %s", u->quoted, holder);
+    else if (!is_released)
+        cli_note("%s is not released: it is free", u->quoted);
+    return code;
+}
+
+/* ---- releasing ------------------------------------------------------------ */
+
+static int inspect(const struct unlock *u, struct hf_lock_info *info)
+{
+    struct hf_error err = {0};
+    hf_status status = hf_lock_inspect(u->lock, info, &err);
+
+    return status < 0 ? cli_fail_status(status, &err) : CLI_GO_ON;
+}
+
+/* Not released: who holds it instead? */
+static int tell_refused(const struct unlock *u)
+{
+    struct hf_lock_info info = {0};
+    int rc = inspect(u, &info);
+
+    if (rc != CLI_GO_ON)
+        return rc;
+    return tell(u, false, info.is_locked ? info.holder : "");
+}
+
+/* Compares with `only` and deletes in one step, so that whoever took it
+ * meanwhile keeps it; NULL: whoever it is. `owner` is what was last seen. */
+static int release_of(const struct unlock *u, const char *only,
+                      const char *owner)
+{
+    struct hf_error err = {0};
+    hf_status status =
+        hf_lock_force_release(u->lock, only, only ? strlen(only) : 0, &err);
+
+    if (status == HF_NOT_OWNER)
+        return tell_refused(u);
+    if (status < 0)
+        return cli_fail_status(status, &err);
+    return tell(u, true, owner);
+}
+
+/* ---- by force ------------------------------------------------------------- */
+
+/* Both must be a terminal: one to show, one to answer. */
+static bool can_ask(void)
+{
+    return isatty(STDIN_FILENO) && isatty(STDERR_FILENO);
+}
+
+static bool ask(const struct unlock *u, const struct hf_lock_info *info)
+{
+    char holder[CLI_QUOTE_MAX], ttl[CLI_SPAN_MAX];
+    char answer[16];
+
+    (void)fprintf(stderr,
+                  "%s is held by %s, hold count %lld, TTL %s.\n"
+                  "Whoever works under it is not stopped. Release it? [y/N] ",
+                  u->quoted,
+                  cli_quote(holder, info->holder, strlen(info->holder)),
+                  (long long)info->hold_count,
+                  info->ttl_ms >= 0 ? cli_span(ttl, info->ttl_ms) : "none");
+    return fgets(answer, sizeof answer, stdin) &&
+           (answer[0] == 'y' || answer[0] == 'Y');
+}
+
+/* Only what was shown; but an owner too long for `info` cannot be compared. */
+static int release_by_force(const struct unlock *u)
+{
+    struct hf_lock_info info = {0};
+    int rc = inspect(u, &info);
+    bool is_cut = info.holder_len + 1 >= sizeof info.holder;
+
+    if (rc != CLI_GO_ON)
+        return rc;
+    if (!info.is_locked)
+        return tell(u, false, "");
+    if (!u->is_confirmed && !ask(u, &info))
+        return tell(u, false, info.holder);
+    return release_of(u, is_cut ? NULL : info.holder, info.holder);
+}
+
+/* ---- the subcommand ------------------------------------------------------- */
+
+static int unlock_connected(struct unlock *u, struct hf_client *client)
+{
+    int rc = cli_lock_open(&u->lock, client, u->name);
+
+    if (rc == CLI_GO_ON)
+        rc = u->owner ? release_of(u, u->owner, u->owner)
+                      : release_by_force(u);
+    hf_lock_free(u->lock);
+    return rc;
+}
+
+static int unlock(struct unlock *u)
+{
+    struct hf_client_options options;
+    struct hf_client *client;
+    int rc;
+
+    hf_client_options_init(&options);
+    options.thread = false;
+    rc = cli_client_open(&client, u->common, &options);
+    if (rc == CLI_GO_ON)
+        rc = unlock_connected(u, client);
+    hf_client_free(client);
+    return rc;
+}
+
+static int take(struct unlock *u, const struct cli_args *args, int id,
+                char *value)
+{
+    switch (id) {
+    case CLI_WORD:
+        if (u->name)
+            return cli_usage(args, "one NAME only; '%s' is too much", value);
+        u->name = value;
+        break;
+    case OWNER:
+        u->owner = value;
+        break;
+    case FORCE:
+        u->is_forced = true;
+        break;
+    case YES:
+        u->is_confirmed = true;
+        break;
+    }
+    return CLI_GO_ON;
+}
+
+static int check(const struct unlock *u, const struct cli_args *args)
+{
+    if (!u->name)
+        return cli_usage(args, "which lock? NAME is missing");
+    if (!u->owner == !u->is_forced)
+        return cli_usage(args, "give --owner OWNER as 'holdfast status' shows "
+                               "it, or --force, and not both");
+    if (u->is_forced && !u->is_confirmed && !can_ask())
+        return cli_usage(args, "--force asks on a terminal, and there is none; "
+                               "add -y to release it unasked");
+    return CLI_GO_ON;
+}
+
+static int main_unlock(struct cli_args *args, struct cli_common *common)
+{
+    static const struct cli_option *const tables[] = {cli_common_options,
+                                                      own_options, NULL};
+    struct unlock u = {.common = common};
+    char *value;
+    int id, rc;
+
+    while ((id = cli_args_next(args, tables, &value)) != CLI_END) {
+        bool is_own = id == CLI_WORD || (id > 0 && id < CLI_OPT_COMMON);
+
+        rc = is_own ? take(&u, args, id, value)
+                    : cli_common_take(common, args, id, value);
+        if (rc != CLI_GO_ON)
+            return rc;
+    }
+    if ((rc = check(&u, args)) != CLI_GO_ON)
+        return rc;
+    cli_report_level(common->is_quiet, common->is_verbose);
+    (void)cli_quote(u.quoted, u.name, strlen(u.name));
+    return unlock(&u);
+}
+
+const struct cli_command cli_unlock_command = {
+    .name = "unlock",
+    .summary = "free a lock that somebody else holds",
+    .help =
+        "usage: holdfast unlock [option]... NAME --owner OWNER\n"
+        "       holdfast unlock [option]... NAME --force [-y]\n"
+        "\n"
+        "Deletes the lock and wakes those who wait for it. Who worked under it\n"
+        "is not stopped, but learns of it with the next renewal.\n"
+        "Exit code: 0 released, 1 free or held by another, 125 trouble.\n"
+        "\n"
+        "      --owner OWNER        only if OWNER holds it, as 'status' shows it\n"
+        "      --force              whoever holds it; shows the owner and asks\n"
+        "  -y, --yes                do not ask\n" CLI_COMMON_HELP,
+    .main = main_unlock,
+};

@@ -1,0 +1,32 @@
+/* The values of options, as text: durations, numbers, signals. No locale has a
+ * say in them. */
+#ifndef CLI_VALUES_H
+#define CLI_VALUES_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/* Ten years: longer than any lock, and far from where milliseconds overflow. */
+#define CLI_DURATION_MAX_MS (INT64_C(10) * 365 * 24 * 3600 * 1000)
+
+/* What a value must look like, for messages. */
+#define CLI_DURATION_FORM "a number of seconds, or with ms, s, m or h behind it"
+#define CLI_SIGNAL_FORM "a name such as TERM or INT, or a number"
+
+/* cli_duration_parse - "1.5", "250ms", "30s", "5m", "2h" in milliseconds, from
+ *                      0 to CLI_DURATION_MAX_MS. Parts of a millisecond count
+ *                      as a whole one: what is not nothing stays so.
+ * cli_number_parse   - a decimal number from `least` to `most`.
+ * cli_signal_parse   - "TERM", "SIGTERM", "term" or "15": a signal that can end
+ *                      a process.
+ * false: it is none, *out is as before. */
+bool cli_duration_parse(const char *text, int64_t *out_ms);
+bool cli_number_parse(const char *text, int least, int most, int *out);
+bool cli_signal_parse(const char *text, int *out);
+
+/* cli_signal_name - "TERM", or "35" for one without a name here; static memory
+ *                   or `room`. */
+#define CLI_SIGNAL_NAME_MAX 12
+const char *cli_signal_name(int number, char room[CLI_SIGNAL_NAME_MAX]);
+
+#endif

@@ -1,0 +1,33 @@
+#!/bin/sh
+# Installs the Debian packages that a target needs, or says which are missing.
+set -eu
+
+case $1 in
+deps) want='gcc make pkg-config check libhiredis-dev redis-server redis-tools' ;;
+deps-fuzz) want='clang libclang-rt-14-dev' ;;
+deps-valgrind) want=valgrind ;;
+*) echo "usage: $0 deps|deps-fuzz|deps-valgrind" >&2; exit 2 ;;
+esac
+
+missing=
+for p in $want; do
+    dpkg-query -W -f '${Status}' "$p" 2>/dev/null | grep -q 'ok installed' ||
+        missing="$missing $p"
+done
+[ -n "$missing" ] || exit 0
+
+if ! command -v apt-get >/dev/null; then
+    echo "not Debian: install what these packages hold:$missing" >&2
+    exit 1
+fi
+as=
+[ "$(id -u)" = 0 ] || as='sudo -n'
+echo "installing:$missing"
+# A server installed for tests is not to be started as a service.
+export DEBIAN_FRONTEND=noninteractive RUNLEVEL=1
+if ! { $as apt-get update -qq &&
+       $as apt-get install -y -qq --no-install-recommends $missing; } \
+       >/dev/null; then
+    echo "could not install; do it by hand: apt-get install$missing" >&2
+    exit 1
+fi

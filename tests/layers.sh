@@ -1,0 +1,17 @@
+#!/bin/sh
+# Fails on an include that points upwards, or at another floor's private header.
+set -eu
+
+bad=0
+look() { # floor, what its includes may be
+    if grep -nE '^ *# *include +"' "$1"/*.c "$1"/*.h |
+        grep -vE "\"($2)\""; then
+        echo "$1/ must not include these" >&2
+        bad=1
+    fi
+}
+look resp 'resp/[a-z_]+\.h'
+look net 'net/[a-z_]+\.h|resp/(base|resp)\.h'
+look lock 'lock/[a-z_]+\.h|net/net\.h|resp/(base|resp)\.h'
+look cli 'cli/[a-z_]+\.h|lock/lock\.h|net/net\.h|resp/(base|resp)\.h|holdfast\.h'
+exit $bad
