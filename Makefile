@@ -142,7 +142,7 @@ BENCH   := $(basename $(notdir $(wildcard bench/bench_*.c)))
 bench_B := $(BENCH:%=$(BUILD)/bench/%)
 
 $(bench_B): %: %.o $(LIBS)
-	$(CC) $(LINK) $^ -lhiredis -lm -o $@
+	$(CC) $(LINK) $^ -lhiredis -luv -lm -o $@
 
 bench: deps
 	+@$(MAKE) --no-print-directory $(bench_B)

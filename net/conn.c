@@ -107,11 +107,12 @@ static void drop_unwritten(struct hf_conn *c)
     c->unwritten = 0;
 }
 
+/* Closed last: until then there are places in flight, and the owners that are
+ * told may submit again. */
 void hf_conn_close(struct hf_conn *c)
 {
     uint64_t until = c->unsent;
 
-    c->state = HF_CONN_CLOSED;
     hf_greet_wipe(&c->greeting);
     drop_unwritten(c);
     while (c->first < until) {
@@ -119,6 +120,8 @@ void hf_conn_close(struct hf_conn *c)
         if (c->first < until)
             end_request(c, take_first(c), HF_UNKNOWN, no_reply);
     }
+    c->is_condemned = false;
+    c->state = HF_CONN_CLOSED;
     assert(hf_conn_ok(c));
 }
 
@@ -127,6 +130,7 @@ void hf_conn_fail_queued(struct hf_conn *c)
     uint64_t until = c->last;
 
     assert(c->first == c->unsent);
+    c->ending = until;
     while (c->first < until) {
         struct hf_place *place = place_at(c, c->first);
 
@@ -186,10 +190,12 @@ hf_status hf_conn_submit(struct hf_conn *c, struct hf_request *request,
 }
 
 /* Withdrawn places at either end are given back, so that requests which time
- * out while there is no server do not fill the ring. */
+ * out while there is no server do not fill the ring. Not those that are being
+ * ended: who comes after them is not among them. */
 static void trim(struct hf_conn *c)
 {
-    while (c->last > c->unsent && place_at(c, c->last - 1)->size == 0)
+    while (c->last > c->unsent && c->last > c->ending &&
+           place_at(c, c->last - 1)->size == 0)
         c->last--;
     while (c->first == c->unsent && c->first < c->last &&
            place_at(c, c->first)->size == 0)
@@ -243,7 +249,7 @@ size_t hf_conn_output(struct hf_conn *c, int64_t now_ms, const char **ptr)
         *ptr = c->greeting.output;
         return c->greeting.output_len;
     }
-    if (c->state != HF_CONN_READY)
+    if (c->state != HF_CONN_READY || c->is_condemned)
         return 0;
     hand_out(c, now_ms);
     *ptr = c->out + c->out_start;
@@ -272,17 +278,12 @@ void hf_conn_wrote(struct hf_conn *c, size_t n)
 
 /* ---- receiving ---- */
 
+/* Doubles when full: memory follows the bytes received, not those promised. */
 size_t hf_conn_room(struct hf_conn *c, char **ptr)
 {
-    size_t want = c->state == HF_CONN_CLOSED
-                      ? READ_MIN
-                      : hf_resp_wanted(&c->parser, c->in_len);
-
-    if (want < READ_MIN)
-        want = READ_MIN;
     if (c->in_room - c->in_len < READ_MIN / 2 &&
-        !hf_mem_grow(c->options.mem, &c->in, &c->in_room, 1, c->in_len + want,
-                     IN_MAX))
+        !hf_mem_grow(c->options.mem, &c->in, &c->in_room, 1,
+                     c->in_len + READ_MIN, IN_MAX))
         return 0;
     *ptr = c->in + c->in_len;
     return c->in_room - c->in_len;
@@ -345,21 +346,25 @@ static bool is_push(const struct hf_conn *c, struct hf_resp_value v)
             hf_resp_type(v) == HF_RESP_ARRAY);
 }
 
-static hf_status deliver_reply(struct hf_conn *c, struct hf_resp_value v)
+static hf_status unasked(struct hf_conn *c, struct hf_resp_value v)
 {
     char words[200];
     const char *ptr = "";
     size_t len = 0;
 
-    skip_withdrawn(c);
-    if (c->first < c->unsent) {
-        end_request(c, take_first(c), HF_ANSWERED, v);
-        return HF_OK;
-    }
     (void)hf_resp_bytes(v, &ptr, &len);
     return hf_error_set(&c->error, HF_E_PROTOCOL,
                         "the server sent a reply that nobody asked for: %s",
                         hf_error_quote(words, sizeof words, ptr, len));
+}
+
+static hf_status deliver_reply(struct hf_conn *c, struct hf_resp_value v)
+{
+    skip_withdrawn(c);
+    if (c->first == c->unsent)
+        return unasked(c, v);
+    end_request(c, take_first(c), HF_ANSWERED, v);
+    return HF_OK;
 }
 
 static hf_status deliver_push(struct hf_conn *c, struct hf_resp_value v)
@@ -382,9 +387,9 @@ static hf_status deliver_greeting(struct hf_conn *c, struct hf_resp_value v)
 
     if (hf_resp_type(v) == HF_RESP_PUSH)
         return HF_OK;
-    if (c->greeting.next == c->greeting.expected_count)
-        return hf_error_set(&c->error, HF_E_PROTOCOL,
-                            "the server answered more than it was asked");
+    if (c->greeting.next == c->greeting.expected_count ||
+        c->greeting.output_len > 0) /* the question has not left yet */
+        return unasked(c, v);
     answer = hf_greet_reply(&c->greeting, v);
     hf_resp_set_protocol(&c->parser, c->greeting.protocol);
     if (answer == GREET_READY)
@@ -406,14 +411,13 @@ static hf_status deliver_all(struct hf_conn *c, uint32_t whole)
 {
     hf_status rc;
 
-    for (uint32_t i = 0; i < whole; i = hf_resp_next_index(&c->tape, i)) {
+    for (uint32_t i = 0; i < whole && !c->is_condemned;
+         i = hf_resp_next_index(&c->tape, i)) {
         rc = deliver(c, hf_resp_first(&c->tape, c->in, i));
         if (rc < 0)
             return rc;
-        if (c->is_condemned)
-            return c->error.status;
     }
-    return HF_OK;
+    return c->is_condemned ? c->error.status : HF_OK;
 }
 
 hf_status hf_conn_took(struct hf_conn *c, size_t n, int64_t now_ms)

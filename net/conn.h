@@ -45,7 +45,8 @@ struct hf_conn {
     struct hf_greeting greeting;
     struct hf_predecessor predecessor;
     struct hf_error error;        /* why hf_conn_took failed */
-    bool is_condemned;            /* the error is set: stop delivering */
+    bool is_condemned;            /* the error is set: nothing more is delivered
+                                     or handed out */
 
     /* Bytes received, and the values in them. */
     struct hf_resp_parser parser;
@@ -67,6 +68,7 @@ struct hf_conn {
     uint64_t first;
     uint64_t unsent;
     uint64_t last;
+    uint64_t ending;              /* places below it are being ended UNSENT */
     size_t unwritten;             /* bytes of [first, unsent) still in `out` */
 
     int64_t heard_ms;             /* when bytes last came */

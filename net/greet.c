@@ -14,6 +14,13 @@ enum command {
     KILL
 };
 
+static const char *const names[] = {
+    [HELLO] = "HELLO",           [AUTH] = "AUTH",
+    [SETNAME] = "CLIENT SETNAME", [ID] = "CLIENT ID",
+    [SETINFO] = "CLIENT SETINFO", [SELECT] = "SELECT",
+    [INFO] = "INFO",             [KILL] = "CLIENT KILL",
+};
+
 /* ---- what is sent ---- */
 
 static struct hf_resp_arg text(const char *s)
@@ -43,7 +50,7 @@ static const char *user_of(const struct hf_url *url)
 
 static void step_hello(struct hf_greeting *g)
 {
-    struct hf_resp_arg argv[7] = {text("HELLO"), text("3")};
+    struct hf_resp_arg argv[5] = {text("HELLO"), text("3")};
     size_t argc = 2;
 
     begin_step(g);
@@ -52,10 +59,6 @@ static void step_hello(struct hf_greeting *g)
         argv[argc++] = text("AUTH");
         argv[argc++] = text(user_of(g->url));
         argv[argc++] = text(g->url->password);
-    }
-    if (g->client_name) {
-        argv[argc++] = text("SETNAME");
-        argv[argc++] = text(g->client_name);
     }
     send(g, HELLO, argv, argc);
 }
@@ -90,8 +93,6 @@ static void step_resp2(struct hf_greeting *g)
     g->protocol = 2;
     if (g->url->has_password)
         send_auth(g);
-    if (g->client_name)
-        send_client(g, SETNAME, "SETNAME", g->client_name, NULL);
     send_client(g, ID, "ID", NULL, NULL);
 }
 
@@ -109,6 +110,8 @@ static void step_settle(struct hf_greeting *g)
     struct hf_resp_arg info[2] = {text("INFO"), text("server")};
 
     begin_step(g);
+    if (g->client_name) /* in HELLO, a name refused would be HELLO refused */
+        send_client(g, SETNAME, "SETNAME", g->client_name, NULL);
     send_client(g, SETINFO, "SETINFO", "LIB-NAME", "holdfast");
     send_client(g, SETINFO, "SETINFO", "LIB-VER", HF_VERSION);
     if (g->url->database != 0)
@@ -148,8 +151,36 @@ void hf_greet_wipe(struct hf_greeting *g)
 
 /* ---- what is answered ---- */
 
-/* The server's words. They never hold a password: a server echoes arguments
- * only of a command that it does not know, and that answer is not shown. */
+static bool starts_with(struct hf_resp_value reply, const char *prefix)
+{
+    const char *ptr;
+    size_t len, want = strlen(prefix);
+
+    return hf_resp_bytes(reply, &ptr, &len) == HF_OK && len >= want &&
+           memcmp(ptr, prefix, want) == 0;
+}
+
+static bool is_unknown_command(struct hf_resp_value reply)
+{
+    return starts_with(reply, "ERR unknown command") ||
+           starts_with(reply, "ERR unknown or unsupported command");
+}
+
+/* A server repeats the arguments of a command that it does not know, perhaps
+ * cut; others may repeat what they like. */
+static bool may_hold_password(const struct hf_greeting *g,
+                              struct hf_resp_value reply)
+{
+    const char *password = g->url->password;
+    const char *ptr = "";
+    size_t len = 0;
+
+    (void)hf_resp_bytes(reply, &ptr, &len);
+    return g->url->has_password &&
+           (is_unknown_command(reply) ||
+            (password[0] && memmem(ptr, len, password, strlen(password))));
+}
+
 static enum hf_greet_answer fail(struct hf_greeting *g, hf_status status,
                                  bool is_final, const char *what,
                                  struct hf_resp_value reply)
@@ -159,6 +190,10 @@ static enum hf_greet_answer fail(struct hf_greeting *g, hf_status status,
     char words[256];
 
     (void)hf_resp_bytes(reply, &ptr, &len);
+    if (may_hold_password(g, reply)) {
+        ptr = "(words that may hold the password)";
+        len = strlen(ptr);
+    }
     g->is_final = is_final;
     hf_error_set(&g->error, status, "%s: the server answered: %s", what,
                  hf_error_quote(words, sizeof words, ptr, len));
@@ -172,22 +207,20 @@ static bool refuses_us(struct hf_resp_value reply)
            hf_resp_error_is(reply, "NOPERM");
 }
 
-static bool starts_with(struct hf_resp_value reply, const char *prefix)
+/* The server asks for patience. Going on would mean to do without what it was
+ * asked for, and nothing else would be answered, either. */
+static bool passes(struct hf_resp_value reply)
 {
-    const char *ptr;
-    size_t len, want = strlen(prefix);
-
-    return hf_resp_bytes(reply, &ptr, &len) == HF_OK && len >= want &&
-           memcmp(ptr, prefix, want) == 0;
+    return hf_resp_error_is(reply, "BUSY") ||
+           hf_resp_error_is(reply, "LOADING") ||
+           hf_resp_error_is(reply, "MASTERDOWN");
 }
 
 /* A server before 6.0, one where HELLO was renamed, or an ACL without it. */
 static bool knows_no_hello(struct hf_resp_value reply)
 {
     return hf_resp_error_is(reply, "NOPROTO") ||
-           hf_resp_error_is(reply, "NOPERM") ||
-           starts_with(reply, "ERR unknown command") ||
-           starts_with(reply, "ERR unknown or unsupported command");
+           hf_resp_error_is(reply, "NOPERM") || is_unknown_command(reply);
 }
 
 static enum hf_greet_answer on_hello(struct hf_greeting *g,
@@ -196,10 +229,11 @@ static enum hf_greet_answer on_hello(struct hf_greeting *g,
     struct hf_resp_value v;
 
     if (!hf_resp_is_error(reply)) {
-        if (hf_resp_type(reply) != HF_RESP_MAP ||
-            hf_resp_map_get(reply, "id", 2, &v) < 0 ||
-            hf_resp_integer(v, &g->id) < 0)
+        if (hf_resp_type(reply) != HF_RESP_MAP)
             return fail(g, HF_E_PROTOCOL, true, "HELLO", reply);
+        if (hf_resp_map_get(reply, "id", 2, &v) < 0 ||
+            hf_resp_integer(v, &g->id) < 0)
+            g->id = 0; /* kvrocks tells none: we do without */
         step_settle(g);
         return GREET_MORE;
     }
@@ -283,7 +317,11 @@ static enum hf_greet_answer on_info(struct hf_greeting *g,
 enum hf_greet_answer hf_greet_reply(struct hf_greeting *g,
                                     struct hf_resp_value reply)
 {
-    switch ((enum command)g->expected[g->next++]) {
+    enum command what = (enum command)g->expected[g->next++];
+
+    if (passes(reply))
+        return fail(g, HF_E_SERVER, false, names[what], reply);
+    switch (what) {
     case HELLO:
         return on_hello(g, reply);
     case AUTH:

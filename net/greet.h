@@ -5,9 +5,10 @@
  *     |                                |           |                    ^
  *     +-no such command--> RESP2 -ok---+           +-predecessor-> KILL-+
  *
- * HELLO    HELLO 3 [AUTH user password] [SETNAME name]
- * RESP2    [AUTH [user] password], [CLIENT SETNAME name], CLIENT ID
- * SETTLE   CLIENT SETINFO (twice), [SELECT n], INFO server
+ * HELLO    HELLO 3 [AUTH user password]
+ * RESP2    [AUTH [user] password], CLIENT ID
+ * SETTLE   [CLIENT SETNAME name], CLIENT SETINFO (twice), [SELECT n],
+ *          INFO server
  * KILL     CLIENT KILL ID predecessor: bytes that a lost connection left in the
  *          server's socket buffer must not be executed after ours. Only if the
  *          server is the same process (its run_id), else the id is somebody's.

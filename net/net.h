@@ -109,7 +109,8 @@ struct hf_wheel {
  *                    first timer is due, HF_NEVER if there is none. May be too
  *                    early, by a re-armed timer's old bucket or a bucket's width.
  * hf_wheel_advance - moves to `now_ms` (earlier than before: does nothing) and
- *                    gathers what is due, ordered by bucket.
+ *                    gathers what is due, in the order of due_ms; what
+ *                    was armed for the past counts as due when it was armed.
  * hf_wheel_pop     - the next gathered timer, unarmed, for the caller to fire,
  *                    or NULL. A timer armed in between waits for the next
  *                    advance and cannot starve the loop.
@@ -140,11 +141,12 @@ struct hf_url {
 
 /* hf_url_parse - redis://[[user]:password@]host[:port][/database],
  * rediss:// likewise, unix://[[user]:password@]/path[?db=N] (redis+unix:// and
- * redis-socket:// are taken for it). Percent-decoded; host in brackets if IPv6;
- * default port 6379. `?db=N` is taken everywhere.
+ * redis-socket:// are taken for it, valkey:// and valkeys:// for the first
+ * two). Percent-decoded; host in brackets if IPv6; default port 6379, no default
+ * host. `?db=N` is taken everywhere, but once. `:@` is as if not there.
  * HF_E_INVAL with a text that points at the offending character (its position,
- * counted from 1) and never shows the password.
- * Source: IANA "redis" scheme registration. */
+ * counted from 1) and holds nothing of the URL, so never the password; *out is
+ * left alone. Source: IANA "redis" scheme registration. */
 hf_status hf_url_parse(struct hf_url *out, const char *text,
                        struct hf_error *err);
 

@@ -25,10 +25,6 @@
 
 #include "net/resolve.h"
 
-/* A link asks again while an abandoned lookup still hangs, every few seconds,
- * and a resolver may hang for minutes: enough for a dozen links at that. */
-#define THREADS_MAX 64
-
 #define HOST_ROOM sizeof((struct hf_url *)0)->host
 
 struct lookup {
@@ -61,7 +57,7 @@ struct hf_resolve {
  * threads, in one word: a forked child has none of its parent's threads, and
  * must not inherit their number. */
 #define COUNT_BITS 8
-static_assert(THREADS_MAX < 1 << COUNT_BITS, "the number of threads fits");
+static_assert(HF_RESOLVE_THREADS_MAX < 1 << COUNT_BITS, "their number fits");
 
 static _Atomic uint32_t threads;
 
@@ -84,7 +80,7 @@ static bool thread_may_start(void)
 
     do {
         count = threads_of_us(word);
-        if (count == THREADS_MAX)
+        if (count == HF_RESOLVE_THREADS_MAX)
             return false;
     } while (
         !atomic_compare_exchange_weak(&threads, &word, counted(count + 1)));

@@ -12,6 +12,11 @@
 /* More servers than anyone puts behind one name. */
 #define HF_ADDRESSES_MAX 16
 
+/* Lookups of one process, abandoned ones included. A link asks again every few
+ * seconds while the last lookup still hangs, which may take the system's
+ * resolver minutes: enough for a dozen links at that. */
+#define HF_RESOLVE_THREADS_MAX 64
+
 struct hf_address {
     struct sockaddr_storage storage;
     socklen_t len;
@@ -33,7 +38,7 @@ struct hf_resolve;
  *   loop, and never from here: with the addresses, at least one, or with NULL
  *   and a line that says why not; both are lent until it returns. The resolve
  *   is gone by then. HF_E_NOMEM, HF_E_SYSTEM, HF_E_INVAL (`host` is too long),
- *   HF_E_LIMIT (too many lookups hang). [locked]
+ *   HF_E_LIMIT (HF_RESOLVE_THREADS_MAX). [locked]
  *
  * hf_resolve_cancel - `done` will not be called. Returns at once; the thread
  *   ends when the system's resolver lets it, and touches nothing of ours but

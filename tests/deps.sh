@@ -3,7 +3,7 @@
 set -eu
 
 case $1 in
-deps) want='gcc make pkg-config check libhiredis-dev redis-server redis-tools' ;;
+deps) want='gcc make pkg-config check libhiredis-dev libuv1-dev redis-server redis-tools' ;;
 deps-fuzz) want='clang libclang-rt-14-dev' ;;
 deps-valgrind) want=valgrind ;;
 *) echo "usage: $0 deps|deps-fuzz|deps-valgrind" >&2; exit 2 ;;

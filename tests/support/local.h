@@ -1,0 +1,47 @@
+/* What the helpers share: the clock, loopback sockets, memory that is there.
+ * Threads: any, all of it. */
+#ifndef TEST_LOCAL_H
+#define TEST_LOCAL_H
+
+#include <pthread.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* local_now_ms - CLOCK_BOOTTIME in milliseconds: the clock of hf_clock_ms, so
+ * that what a helper saw can be compared with what the library claims. */
+int64_t local_now_ms(void);
+
+/* local_rest_us - lets that many microseconds pass. Only to space out what
+ * would else melt together or to poll what cannot be waited for. */
+void local_rest_us(int us);
+
+/* local_new  - zeroed memory, for free(). Never NULL: without memory there is
+ *              no test. local_copy - a text, likewise. */
+void *local_new(size_t size);
+char *local_copy(const char *text);
+
+/* local_listen     - a listening, non-blocking socket on a free port of
+ *                    127.0.0.1, which goes to *port; -1: errno says why.
+ * local_prepare    - makes a connection non-blocking and TCP_NODELAY.
+ * local_close      - closes so that the other side reads all we wrote and then
+ *                    the end (FIN): unread bytes, which would turn the end into
+ *                    a reset, are read and forgotten.
+ * local_reset      - closes so that the other side sees a reset (RST).
+ * Both take -1 and do nothing. */
+int local_listen(int *port);
+void local_prepare(int fd);
+void local_close(int fd);
+void local_reset(int fd);
+
+/* local_cond_init - a condition whose waits are not moved by a clock's step.
+ * local_cond_wait - as pthread_cond_wait; false once deadline_ms has passed. */
+void local_cond_init(pthread_cond_t *cond);
+bool local_cond_wait(pthread_cond_t *cond, pthread_mutex_t *mutex,
+                     int64_t deadline_ms);
+
+/* How long to rest between two small writes that are to arrive as two. Nothing
+ * can promise that; 100 us are enough for a reader that waits in poll(2). */
+#define LOCAL_SLICE_REST_US 100
+
+#endif

@@ -1,0 +1,23 @@
+/* The independent witness: questions to a server through hiredis, never
+ * through our own parser and sockets. */
+#ifndef TEST_WITNESS_H
+#define TEST_WITNESS_H
+
+struct redisContext;
+struct redisReply;
+
+/* How long a witness waits for an answer. */
+#define WITNESS_TIMEOUT_MS 5000
+
+/* witness_connect - a hiredis connection over a Unix socket, named "witness"
+ * in CLIENT LIST. `password` NULL: none. NULL if the server cannot be reached.
+ * For redisFree(). */
+struct redisContext *witness_connect(const char *unix_path,
+                                     const char *password);
+
+/* witness_text - a reply as one line for free(): strings as they are (NUL as
+ * \0), integers in decimal, null as "(nil)", an error as "(error) " and its
+ * text, arrays as their elements with one space between, however nested. */
+char *witness_text(const struct redisReply *reply);
+
+#endif
