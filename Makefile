@@ -75,6 +75,13 @@ $(BUILD)/libholdfast.so: $(lock_O) $(net_O) $(resp_O)
 $(BUILD)/holdfast: $(cli_O) $(LIBS)
 	$(CC) $(LINK) $^ -o $@
 
+# ---- programs a user would copy ----
+
+examples_B := $(BUILD)/examples/hold
+
+$(examples_B): %: %.o $(LIBS)
+	$(CC) $(LINK) $^ -o $@
+
 # ---- tests ----
 
 CHECK_CFLAGS = $(shell pkg-config --cflags check)
@@ -95,7 +102,7 @@ $(unit_T) $(live_T) $(redisson_T): %: %.o $(support_O) $(LIBS)
 check: deps
 	+@$(MAKE) --no-print-directory check-built
 
-check-built: all layers exports $(unit_T) $(live_T)
+check-built: all $(examples_B) layers exports $(unit_T) $(live_T)
 	@tests/run.sh $(unit_T) $(live_T)
 
 live: deps
@@ -144,7 +151,7 @@ bench_B := $(BENCH:%=$(BUILD)/bench/%)
 $(bench_B): %: %.o $(LIBS)
 	$(CC) $(LINK) $^ -lhiredis -luv -lm -o $@
 
-bench: deps
+bench: deps-bench
 	+@$(MAKE) --no-print-directory $(bench_B)
 	@bench/run.sh $(BUILD)
 
@@ -154,7 +161,7 @@ demo: deps
 	+@$(MAKE) --no-print-directory all
 	@examples/demo.sh $(BUILD)/holdfast
 
-deps deps-fuzz:
+deps deps-bench deps-fuzz:
 	@tests/deps.sh $@
 
 install: all
@@ -198,4 +205,4 @@ help:
 -include $(wildcard $(BUILD)/*/*.d $(BUILD)/*/*/*.d $(BUILD)/*/*/*/*.d)
 .SECONDARY:
 .PHONY: all check check-built live live-built layers exports valgrind redisson fuzz \
-        bench demo deps deps-fuzz install clean help
+        bench demo deps deps-bench deps-fuzz install clean help

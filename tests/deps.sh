@@ -3,10 +3,11 @@
 set -eu
 
 case $1 in
-deps) want='gcc make pkg-config check libhiredis-dev libuv1-dev redis-server redis-tools' ;;
+deps) want='gcc make pkg-config check libhiredis-dev redis-server redis-tools' ;;
+deps-bench) want='libhiredis-dev libuv1-dev redis-server' ;;
 deps-fuzz) want='clang libclang-rt-14-dev' ;;
 deps-valgrind) want=valgrind ;;
-*) echo "usage: $0 deps|deps-fuzz|deps-valgrind" >&2; exit 2 ;;
+*) echo "usage: $0 deps|deps-bench|deps-fuzz|deps-valgrind" >&2; exit 2 ;;
 esac
 
 missing=

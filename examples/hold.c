@@ -1,0 +1,24 @@
+/* Takes a lock, says so, gives it back: the README's example. */
+#include <holdfast.h>
+#include <stdio.h>
+
+int main(void)
+{
+    struct hf_client_options options;
+    struct hf_client *client;
+    struct hf_lock *lock;
+    struct hf_error error;
+
+    hf_client_options_init(&options);
+    options.url = "redis://127.0.0.1:6379";
+    if (hf_client_new(&client, &options, &error) < 0 ||
+        hf_lock_new(&lock, client, "order:42", 8, &error) < 0 ||
+        hf_lock_acquire(lock, NULL, &error) < 0) {
+        fprintf(stderr, "%s\n", error.text);
+        return 1;
+    }
+    puts("mine");
+    hf_lock_release(lock, hf_owner_thread(), &error);
+    hf_lock_free(lock);
+    hf_client_free(client);
+}
