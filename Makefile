@@ -5,6 +5,7 @@
 #
 # CC CFLAGS LDFLAGS PREFIX DESTDIR are the user's; ours are appended.
 #   SANITIZE=address,undefined or thread   EVENTS=epoll or poll   BUILD=folder
+#   V=1 shows the commands
 
 CFLAGS  ?= -O2 -g
 PREFIX  ?= /usr/local
@@ -21,6 +22,7 @@ SAN  := $(if $(SANITIZE),-fsanitize=$(SANITIZE) -fno-sanitize-recover=all \
         -fno-omit-frame-pointer)
 OURS := -std=c11 -D_GNU_SOURCE -I. -fvisibility=hidden -fPIC -pthread \
         -MMD -MP -DHF_VERSION='"$(VERSION)"' $(WARN) $(SAN)
+Q    := $(if $(V),,@)
 LINK := $(CFLAGS) $(LDFLAGS) -pthread $(SAN)
 
 # ---- what there is ----
@@ -33,11 +35,14 @@ LOCK := scripts names wait hold call table op holding acquire release query \
 CLI  := $(basename $(notdir $(wildcard cli/*.c)))
 
 SCRIPTS := acquire force_release inspect release renew
-SUPPORT := feed greeting keeper local memory peer proxy request server witness
+SUPPORT := feed greeting keeper local lua_client memory peer proxy request \
+           server witness
 
-UNIT := resp_parse resp_value resp_encode resp_vectors net_wheel net_url \
-        net_resolve support
-LIVE := run
+UNIT := resp_parse resp_value resp_encode resp_vectors resp_random \
+        net_mem net_wheel net_url net_loop net_resolve net_greet net_conn \
+        net_link lock_names lock_hold lock_wait \
+        cli_values cli_json cli_options cli_secret cli_run_state support
+LIVE := lock lock_wait lock_watchdog run run_loss run_signals
 
 # ---- libraries and the command ----
 
@@ -53,34 +58,39 @@ LIBS   := $(BUILD)/libhf_lock.a $(BUILD)/libhf_net.a $(BUILD)/libhf_resp.a
 
 $(BUILD)/%.o: %.c
 	@mkdir -p $(@D)
-	$(CC) $(CFLAGS) $(OURS) -c $< -o $@
+	$(if $(V),,@echo '  compile $<')
+	$(Q)$(CC) $(CFLAGS) $(OURS) -c $< -o $@
 
 $(BUILD)/lock/scripts.c: lock/scripts/embed.sh $(SCRIPTS:%=lock/scripts/%.lua)
 	@mkdir -p $(@D)
-	lock/scripts/embed.sh $(filter %.lua,$^) > $@.new && mv $@.new $@
+	$(Q)lock/scripts/embed.sh $(filter %.lua,$^) > $@.new && mv $@.new $@
 
 $(BUILD)/lock/scripts.o: $(BUILD)/lock/scripts.c
-	$(CC) $(CFLAGS) $(OURS) -c $< -o $@
+	$(if $(V),,@echo '  compile $<')
+	$(Q)$(CC) $(CFLAGS) $(OURS) -c $< -o $@
 
 $(BUILD)/libhf_resp.a: $(resp_O)
 $(BUILD)/libhf_net.a: $(net_O)
 $(BUILD)/libhf_lock.a: $(lock_O)
 $(BUILD)/libhf_%.a:
 	@rm -f $@
-	$(AR) rcs $@ $^
+	$(Q)$(AR) rcs $@ $^
 
 $(BUILD)/libholdfast.so: $(lock_O) $(net_O) $(resp_O)
-	$(CC) $(LINK) -shared -Wl,-soname,libholdfast.so.0 $^ -o $@
+	$(if $(V),,@echo '  link $@')
+	$(Q)$(CC) $(LINK) -shared -Wl,-soname,libholdfast.so.0 $^ -o $@
 
 $(BUILD)/holdfast: $(cli_O) $(LIBS)
-	$(CC) $(LINK) $^ -o $@
+	$(if $(V),,@echo '  link $@')
+	$(Q)$(CC) $(LINK) $^ -o $@
 
 # ---- programs a user would copy ----
 
 examples_B := $(BUILD)/examples/hold
 
 $(examples_B): %: %.o $(LIBS)
-	$(CC) $(LINK) $^ -o $@
+	$(if $(V),,@echo '  link $@')
+	$(Q)$(CC) $(LINK) $^ -o $@
 
 # ---- tests ----
 
@@ -96,8 +106,14 @@ $(BUILD)/tests/test_support: $(call objects,$(addprefix tests/support/self/,\
 $(BUILD)/tests/%.o: OURS += $(CHECK_CFLAGS) -DHF_BUILD='"$(BUILD)"'
 
 redisson_T := $(BUILD)/tests/redisson/test_redisson
+cli_T := $(filter $(BUILD)/tests/test_cli_%,$(unit_T))
+run_T := $(filter $(BUILD)/tests/live/test_run%,$(live_T))
+$(cli_T): $(filter-out $(BUILD)/cli/main.o,$(cli_O))
+$(run_T): $(BUILD)/tests/live/test_run_kit.o
+
 $(unit_T) $(live_T) $(redisson_T): %: %.o $(support_O) $(LIBS)
-	$(CC) $(LINK) $^ $(CHECK_LIBS) -o $@
+	$(if $(V),,@echo '  link $@')
+	$(Q)$(CC) $(LINK) $(filter %.o,$^) $(LIBS) $(CHECK_LIBS) -o $@
 
 check: deps
 	+@$(MAKE) --no-print-directory check-built
@@ -136,7 +152,8 @@ fuzz_B     := $(FUZZ:%=build-fuzz/%)
 
 build-fuzz/%: fuzz/%.c $(RESP:%=resp/%.c) net/url.c net/error.c
 	@mkdir -p $(@D)
-	$(FUZZ_CC) -g -O1 -std=c11 -D_GNU_SOURCE -I. -fno-sanitize-recover=all \
+	$(if $(V),,@echo '  fuzz harness $@')
+	$(Q)$(FUZZ_CC) -g -O1 -std=c11 -D_GNU_SOURCE -I. -fno-sanitize-recover=all \
 	    -fsanitize=fuzzer,address,undefined $^ -o $@
 
 fuzz: deps-fuzz
@@ -149,7 +166,8 @@ BENCH   := $(basename $(notdir $(wildcard bench/bench_*.c)))
 bench_B := $(BENCH:%=$(BUILD)/bench/%)
 
 $(bench_B): %: %.o $(LIBS)
-	$(CC) $(LINK) $^ -lhiredis -luv -lm -o $@
+	$(if $(V),,@echo '  link $@')
+	$(Q)$(CC) $(LINK) $^ -lhiredis -luv -lm -o $@
 
 bench: deps-bench
 	+@$(MAKE) --no-print-directory $(bench_B)

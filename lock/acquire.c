@@ -1,5 +1,6 @@
 /* Acquiring: the edge around wait.c. A first acquire waits in its lock's line;
  * a re-entry goes straight to the hold; one try asks beside the line. */
+#include <stdio.h>
 #include <string.h>
 
 #include "lock/client.h"
@@ -228,12 +229,34 @@ static void tell_wait(struct hf_op *op, struct hf_resp_value reply,
     hf_loop_post(op->client->loop, &notice->task);
 }
 
-static void refused(struct hf_op *op, struct hf_resp_value reply)
+static hf_status say_held(struct hf_op *op, struct hf_resp_value reply,
+                          int64_t ttl_ms)
 {
     struct hf_lock_info info;
-    char name[100], holder[100];
+    char name[100], holder[100], left[50] = "";
+
+    read_holder(&info, reply, 3);
+    if (ttl_ms >= 0)
+        (void)snprintf(left, sizeof left, " for another %lld ms",
+                       (long long)ttl_ms);
+    return hf_error_set(op->error, HF_TIMEOUT, "lock '%s' is held by %s%s",
+                        hf_error_quote(name, sizeof name, op->lock->text,
+                                       op->lock->name_len),
+                        hf_error_quote(holder, sizeof holder, info.holder,
+                                       info.holder_len),
+                        left);
+}
+
+static void ask(struct hf_op *op);
+
+static void refused(struct hf_op *op, struct hf_resp_value reply)
+{
     int64_t ttl_ms;
 
+    if (hf_hold_find(op->lock, op->owner)) {
+        ask(op); /* by another call of our own: now it is a re-entry */
+        return;
+    }
     if (!hf_reply_integer(reply, 2, &ttl_ms))
         ttl_ms = -1;
     if (op->options.wait_ms != 0) {
@@ -241,15 +264,8 @@ static void refused(struct hf_op *op, struct hf_resp_value reply)
         step(op, WAIT_REFUSED, ttl_ms);
         return;
     }
-    read_holder(&info, reply, 3);
     give_up_hold(op);
-    end(op, hf_error_set(op->error, HF_TIMEOUT,
-                         "lock '%s' is held by %s for another %lld ms",
-                         hf_error_quote(name, sizeof name, op->lock->text,
-                                        op->lock->name_len),
-                         hf_error_quote(holder, sizeof holder, info.holder,
-                                        info.holder_len),
-                         (long long)ttl_ms));
+    end(op, say_held(op, reply, ttl_ms));
 }
 
 /* ---- the answer ---- */
@@ -276,16 +292,20 @@ static void on_answer(struct hf_call *call, hf_status status,
     struct hf_op *op = HF_OWNER_OF(call, struct hf_op, call);
     int64_t count;
 
-    if (status < 0)
+    if (status < 0) {
         failed(op, status);
-    else if (!hf_reply_integer(reply, 1, &count))
+        return;
+    }
+    if (!hf_reply_integer(reply, 1, &count)) {
+        call->may_have_run = true;
         failed(op, hf_error_set(op->error, HF_E_PROTOCOL,
                                 "%s: an answer of another shape",
                                 hf_link_address(op->client->link)));
-    else if (count == 1)
+    } else if (count == 1) {
         granted(op);
-    else
+    } else {
         refused(op, reply);
+    }
 }
 
 static void enter_hold(struct hf_op *op, struct hf_hold *held);
@@ -372,6 +392,16 @@ static void end_reentry(struct hf_op *op, hf_status status)
     hf_op_finish(op, status);
 }
 
+/* Whether the server did it or will, nobody knows: the count does not matter,
+ * for the next call sends its own, but the lease may be cut. */
+static void doubt_reentry(struct hf_op *op)
+{
+    if (!op->call.may_have_run)
+        return;
+    hf_hold_doubt(&op->hold->core, op->call.first_sent_ms, op->lease_ms);
+    hf_hold_rearm(op->hold);
+}
+
 static void on_reentry(struct hf_call *call, hf_status status,
                        struct hf_resp_value reply)
 {
@@ -380,7 +410,13 @@ static void on_reentry(struct hf_call *call, hf_status status,
     int64_t count, ttl_ms = -1;
 
     if (status < 0 || !hf_reply_integer(reply, 1, &count)) {
+        call->may_have_run = call->may_have_run || status == HF_OK;
+        doubt_reentry(op);
         end_reentry(op, status < 0 ? status : HF_E_PROTOCOL);
+        return;
+    }
+    if (hold->core.state == HOLD_LOST) { /* while we asked: it was told */
+        end_reentry(op, HF_LOST);
         return;
     }
     if (count == op->count) {
@@ -399,6 +435,7 @@ static void on_reentry(struct hf_call *call, hf_status status,
 
 static void reenter(struct hf_op *op)
 {
+    hf_loop_disarm(op->client->loop, &op->timer);
     if (op->hold->core.state == HOLD_LOST) {
         end_reentry(op, HF_LOST);
         return;
@@ -407,10 +444,15 @@ static void reenter(struct hf_op *op)
     send_acquire(op, on_reentry);
 }
 
+/* Behind another call on the same hold it waits no longer than it may. */
 static void enter_hold(struct hf_op *op, struct hf_hold *held)
 {
-    if (hf_hold_enter(held, op))
+    if (hf_hold_enter(held, op)) {
         reenter(op);
+    } else if (op->options.wait_ms != 0) {
+        op->wait.due_ms = op->wait.deadline_ms;
+        arm_due(op);
+    }
 }
 
 /* ---- start, cancel ---- */
@@ -420,7 +462,9 @@ void hf_acquire_start(struct hf_op *op)
     struct hf_hold *held = hf_hold_find(op->lock, op->owner);
     bool was_alone = hf_list_is_empty(&op->lock->line);
 
-    op->timer = (struct hf_timer){.fire = on_due};
+    hf_loop_disarm(op->client->loop, &op->timer);
+    op->timer.fire = on_due;
+    hf_wait_init(&op->wait, op->wait.deadline_ms); /* it may start again */
     if (held) {
         enter_hold(op, held);
         return;
@@ -443,6 +487,7 @@ void hf_acquire_cancel(struct hf_op *op, hf_status status)
 
     hf_call_cancel(&op->call);
     if (held && held->op == op) {
+        doubt_reentry(op);
         end_reentry(op, status);
         return;
     }

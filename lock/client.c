@@ -109,14 +109,21 @@ static hf_status read_url(struct hf_url *url,
     return rc;
 }
 
+static bool is_span(int64_t ms, int64_t least_ms)
+{
+    return ms >= least_ms && ms <= SPAN_MAX_MS;
+}
+
 static hf_status check(const struct hf_client_options *o, struct hf_error *err)
 {
-    if (o->watchdog_ms < WATCHDOG_LEAST_MS)
+    if (!is_span(o->watchdog_ms, WATCHDOG_LEAST_MS))
         return hf_error_set(err, HF_E_INVAL,
-                            "the watchdog's timeout is at least %d ms",
-                            WATCHDOG_LEAST_MS);
-    if (o->connect_timeout_ms <= 0 || o->request_timeout_ms <= 0)
-        return hf_error_set(err, HF_E_INVAL, "a timeout is at least 1 ms");
+                            "the watchdog's timeout is %d to %lld ms",
+                            WATCHDOG_LEAST_MS, (long long)SPAN_MAX_MS);
+    if (!is_span(o->connect_timeout_ms, 1) ||
+        !is_span(o->request_timeout_ms, 1))
+        return hf_error_set(err, HF_E_INVAL, "a timeout is 1 to %lld ms",
+                            (long long)SPAN_MAX_MS);
     if (o->protocol != 2 && o->protocol != 3)
         return hf_error_set(err, HF_E_INVAL, "the protocol is 2 or 3");
     return HF_OK;

@@ -13,6 +13,9 @@
 #include "lock/wait.h"
 
 #define CLIENT_NAME_MAX 255
+/* A lease or timeout that no 64-bit arithmetic on it can overflow: some 30
+ * years. */
+#define SPAN_MAX_MS 1000000000000
 #define HOLDS_SPARE_MAX 64      /* kept for the next acquire: no malloc then */
 
 struct hf_client {

@@ -158,6 +158,14 @@ static void on_time(struct hf_timer *timer)
 
 /* ---- telling ---- */
 
+/* It has been held as long as allowed, and its owner knows. */
+static void let_go(const struct hf_hold *hold)
+{
+    if (hold->core.reason == HF_LOST_MAX_HOLD)
+        hf_release_orphan(hold->lock, hold->text, hold->text_len,
+                          hold->core.lease_ms);
+}
+
 /* Both: the hold may be released, and freed, while the callback runs. */
 static void run_lost(struct hf_task *task)
 {
@@ -169,6 +177,7 @@ static void run_lost(struct hf_task *task)
     hf_loop_unlock(loop);
     copy.on_lost(copy.ctx, copy.lock, copy.owner, copy.core.reason);
     hf_loop_lock(loop);
+    let_go(&copy);
     hf_lock_unref(copy.lock);
 }
 
@@ -196,6 +205,8 @@ void hf_hold_tell_lost(struct hf_hold *hold)
                   hf_lost_text(hold->core.reason));
     if (hold->on_lost)
         hf_loop_post(client->loop, &hold->lost_task);
+    else
+        let_go(hold);
     hf_hold_rearm(hold);
 }
 

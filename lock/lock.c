@@ -114,12 +114,15 @@ static hf_status wait_for(struct hf_op *op, void (*start)(struct hf_op *),
 struct async_op {
     struct hf_op op;
     struct hf_error error;
+    char holder[];              /* OP_FORCE: the caller's may soon be gone */
 };
 
-static struct hf_op *async_new(struct hf_lock *lock, enum hf_op_kind kind,
-                               int64_t owner, hf_done *done, void *ctx)
+static struct hf_op *async_new_with(struct hf_lock *lock, enum hf_op_kind kind,
+                                    int64_t owner, hf_done *done, void *ctx,
+                                    size_t extra)
 {
-    struct async_op *async = hf_mem_new(lock->client->mem, sizeof *async);
+    size_t size = sizeof(struct async_op) + extra;
+    struct async_op *async = hf_mem_new(lock->client->mem, size);
 
     if (!async)
         return NULL;
@@ -127,8 +130,14 @@ static struct hf_op *async_new(struct hf_lock *lock, enum hf_op_kind kind,
     async->op.error = &async->error;
     async->op.done = done;
     async->op.done_ctx = ctx;
-    async->op.size = sizeof *async;
+    async->op.size = size;
     return &async->op;
+}
+
+static struct hf_op *async_new(struct hf_lock *lock, enum hf_op_kind kind,
+                               int64_t owner, hf_done *done, void *ctx)
+{
+    return async_new_with(lock, kind, owner, done, ctx, 0);
 }
 
 static hf_status start_async(struct hf_op *op, void (*start)(struct hf_op *))
@@ -151,20 +160,17 @@ void hf_acquire_options_init(struct hf_acquire_options *options)
     options->wait_ms = HF_FOREVER;
 }
 
-/* A lease that no 64-bit arithmetic on it can overflow: some 30 years. */
-#define LEASE_MAX_MS 1000000000000
-
 static hf_status check(const struct hf_acquire_options *o, struct hf_error *err)
 {
-    if (o->wait_ms < HF_FOREVER || o->wait_ms > LEASE_MAX_MS)
+    if (o->wait_ms < HF_FOREVER || o->wait_ms > SPAN_MAX_MS)
         return hf_error_set(err, HF_E_INVAL,
                             "wait_ms is HF_FOREVER, or 0 to %lld",
-                            (long long)LEASE_MAX_MS);
-    if (o->lease_ms < 0 || o->lease_ms > LEASE_MAX_MS || o->max_hold_ms < 0 ||
-        o->max_hold_ms > LEASE_MAX_MS)
+                            (long long)SPAN_MAX_MS);
+    if (o->lease_ms < 0 || o->lease_ms > SPAN_MAX_MS || o->max_hold_ms < 0 ||
+        o->max_hold_ms > SPAN_MAX_MS)
         return hf_error_set(err, HF_E_INVAL,
                             "a lease or max_hold_ms is 0 to %lld ms",
-                            (long long)LEASE_MAX_MS);
+                            (long long)SPAN_MAX_MS);
     return HF_OK;
 }
 
@@ -279,15 +285,18 @@ hf_status hf_lock_release_async(struct hf_lock *lock, int64_t owner,
     return rc;
 }
 
-static hf_status set_holder(struct hf_op *op, const char *holder, size_t len,
-                            struct hf_error *err)
+static hf_status check_holder(size_t len, struct hf_error *err)
 {
     if (len > HF_LOCK_NAME_MAX)
         return hf_error_set(err, HF_E_INVAL, "an owner is at most %d bytes",
                             HF_LOCK_NAME_MAX);
+    return HF_OK;
+}
+
+static void set_holder(struct hf_op *op, const char *holder, size_t len)
+{
     op->holder = holder;
     op->holder_len = holder ? len : 0;
-    return HF_OK;
 }
 
 hf_status hf_lock_force_release(struct hf_lock *lock, const char *holder,
@@ -296,9 +305,10 @@ hf_status hf_lock_force_release(struct hf_lock *lock, const char *holder,
     struct hf_op op;
     hf_status rc;
 
-    op_init(&op, lock, OP_FORCE, 0);
-    if ((rc = set_holder(&op, holder, len, err)) < 0)
+    if ((rc = check_holder(len, err)) < 0)
         return rc;
+    op_init(&op, lock, OP_FORCE, 0);
+    set_holder(&op, holder, len);
     return wait_for(&op, hf_force_start, err);
 }
 
@@ -306,17 +316,23 @@ hf_status hf_lock_force_release_async(struct hf_lock *lock, const char *holder,
                                       size_t len, hf_done *done, void *ctx)
 {
     struct hf_loop *loop = lock->client->loop;
+    struct async_op *async;
     struct hf_op *op;
-    hf_status rc = HF_E_NOMEM;
+    hf_status rc;
 
     if (hf_loop_forked(loop))
         return HF_E_FORKED;
+    if ((rc = check_holder(len, NULL)) < 0)
+        return rc;
+    rc = HF_E_NOMEM;
     hf_loop_lock(loop);
-    if ((op = async_new(lock, OP_FORCE, 0, done, ctx)) &&
-        (rc = set_holder(op, holder, len, NULL)) == HF_OK)
+    if ((op = async_new_with(lock, OP_FORCE, 0, done, ctx, holder ? len : 0))) {
+        async = HF_OWNER_OF(op, struct async_op, op);
+        if (holder)
+            memcpy(async->holder, holder, len);
+        set_holder(op, async->holder, holder ? len : 0);
         rc = start_async(op, hf_force_start);
-    else if (op)
-        hf_mem_free(lock->client->mem, op, op->size);
+    }
     hf_loop_unlock(loop);
     return rc;
 }

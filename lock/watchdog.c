@@ -42,6 +42,8 @@ static struct hf_hold *take_out(struct batch *batch, size_t i)
 static void answered_one(struct batch *batch, struct hf_hold *hold,
                          int64_t answer)
 {
+    if (hold->core.state == HOLD_LOST)
+        return; /* H4: too late to tell of a renewal */
     if (answer == 1) {
         hf_hold_renewed(&hold->core, batch->call.sent_ms);
         batch->client->renewals++;

@@ -661,10 +661,11 @@ static inline bool take_ok(struct hf_resp_parser *p, const char *buf,
 {
     struct hf_resp_node *node;
 
-    if (len - p->pos < 5 || memcmp(buf + p->pos, "+OK\r\n", 5) != 0)
+    if (p->pos != p->start || p->state != VALUE || len - p->pos < 5 ||
+        memcmp(buf + p->pos, "+OK\r\n", 5) != 0)
         return false;
-    if (p->state != VALUE || p->pos != p->start || tape->count == tape->room ||
-        len > BUFFER_MAX || p->limits.line < 2 || p->limits.reply < 5)
+    if (tape->count == tape->room || len > BUFFER_MAX || p->limits.line < 2 ||
+        p->limits.reply < 5)
         return false;
     node = &tape->nodes[tape->count++];
     plain_node(node, HF_RESP_SIMPLE);

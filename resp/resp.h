@@ -75,7 +75,8 @@ struct hf_resp_tape {
 /* What a parser refuses. A header that promises more is refused at the header;
  * memory follows the bytes received, never the bytes promised. */
 struct hf_resp_limits {
-    uint32_t depth;        /* levels of nesting; a scalar on its own has 0 */
+    uint32_t depth;        /* levels of nesting, attributes and streamed strings
+                              included; a scalar on its own has 0 */
     uint32_t line;         /* bytes of a simple string, error, big number or
                               double, without type byte and CR LF */
     uint32_t bulk;         /* bytes of one bulk string, error, verbatim string,
@@ -84,12 +85,13 @@ struct hf_resp_limits {
     uint32_t reply;        /* bytes of one whole reply, headers included */
 };
 
-/* The server's own defaults: depth 512, line 64 KiB + room for the text of an
- * error, bulk 512 MiB, elements 2^31 - 1, reply 1 GiB. */
+/* Depth 512, line 68 KiB (64 and some words around them), bulk 512 MiB and
+ * elements 2^31 - 1 (as the server's own), reply 1 GiB. Whatever the limits, no
+ * value may end more than 4 GiB behind the start of the buffer. */
 HF_API extern const struct hf_resp_limits hf_resp_default_limits;
 
-/* A parser. The caller's memory; no field is for the caller but those of
- * `error`. */
+/* A parser. The caller's memory; of its fields, `pos`, `start` and `error` may
+ * be read: a stream that ends while pos != start was cut within a value. */
 struct hf_resp_parser {
     struct hf_resp_limits limits;
     uint32_t pos;          /* bytes of the buffer already looked at */
@@ -108,7 +110,7 @@ struct hf_resp_parser {
     int16_t broken;        /* 0, or the status that every call repeats */
     struct {
         uint32_t offset;       /* which byte, from the start of the buffer */
-        const char *expected;  /* static text: "CR LF behind the bulk string" */
+        const char *expected;  /* static text: "CR LF behind the string" */
         char found[40];        /* what stood there, escaped and cut */
     } error;
 };
@@ -127,7 +129,7 @@ HF_API void hf_resp_set_protocol(struct hf_resp_parser *p, int protocol);
  *             included; more may have come behind, and the caller may have
  *             moved them. They may end anywhere.
  *   tape      nodes are appended. A value that has attributes is preceded by
- *             them.
+ *             them. The nodes of an incomplete value are the parser's own.
  *
  * Returns HF_OK          one more value is complete; p->pos is the byte behind
  *                        it. Call again for the next.
@@ -135,15 +137,16 @@ HF_API void hf_resp_set_protocol(struct hf_resp_parser *p, int protocol);
  *         HF_RESP_ROOM   the tape is full: give it room and call again
  *         HF_E_PROTOCOL, HF_E_LIMIT   for good, until hf_resp_init; p->error
  *                        says where and why
- * Cost: each byte is looked at once, however the stream is cut. No allocation.
+ * Cost: each byte is looked at once or twice, however the stream is cut; those
+ * of a bulk string never. No allocation, no recursion.
  * Threads: one parser, one thread at a time. */
 HF_API hf_status hf_resp_parse(struct hf_resp_parser *p, const char *buf,
                                size_t len, struct hf_resp_tape *tape);
 
 /* hf_resp_drop - forgets everything before the value under way: the tape's
- * nodes of complete values, and `*bytes` bytes at the front of the buffer,
- * which the caller then moves down (or, if all are used, starts anew).
- * Cost: in the nodes of the incomplete value alone. */
+ * nodes of complete values, and `*bytes` bytes at the front of the buffer; the
+ * caller moves the rest of them down (or, if all are used, starts anew).
+ * Cost: in the nodes of the incomplete value alone; none if it is in front. */
 HF_API void hf_resp_drop(struct hf_resp_parser *p, struct hf_resp_tape *tape,
                          size_t *bytes);
 
@@ -204,7 +207,7 @@ static inline bool hf_resp_is_error(struct hf_resp_value v)
     return v.node->type == HF_RESP_ERROR || v.node->type == HF_RESP_BULK_ERROR;
 }
 
-/* hf_resp_is_text - is it bytes (as hf_resp_bytes gives them) equal to these? */
+/* hf_resp_is_text - is it text (as of hf_resp_bytes) equal to these bytes? */
 HF_API bool hf_resp_is_text(struct hf_resp_value v, const char *text,
                             size_t len);
 

@@ -1,4 +1,4 @@
-/* Private to parse.c: the grammar of what may stand in one line. Each take_
+/* Private to resp/: the grammar of what may stand in one line. Each take_
  * function steps over what it is named after, and says whether it was there;
  * if not, it stays in front of the byte that is wrong. */
 #ifndef HF_RESP_TEXT_H

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "resp/resp.h"
+#include "resp/text.h"
 
 /* Steps over the attributes at `node` to the value that they belong to. */
 static struct hf_resp_value value_at(const char *buf,
@@ -64,11 +65,6 @@ struct decimal {
     int64_t exponent;
     bool is_cut;           /* digits other than 0 did not fit */
 };
-
-static bool is_digit(char c)
-{
-    return c >= '0' && c <= '9';
-}
 
 /* A digit of the mantissa; zeros in front of the first other one are none. */
 static void decimal_add(struct decimal *d, char digit)

@@ -1,0 +1,595 @@
+/* The decisions of `holdfast run`: each arrow of the picture in run_state.c by
+ * itself, and its rules over random courses of events, with a judge that knows
+ * nothing of states. */
+#include <check.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli/command.h"
+#include "cli/run_state.h"
+
+static struct cli_run run;
+static int64_t now_ms;
+static int64_t safe_until_ms;
+
+#define TTL 30000
+#define GRACE 4000
+#define KILL_AFTER 5000
+
+static struct cli_run_rules rules = {.on_lost = CLI_LOST_STOP,
+                                     .kill_after_ms = KILL_AFTER,
+                                     .grace_ms = GRACE,
+                                     .conflict_code = 75};
+
+static void begin(void)
+{
+    now_ms = 1000000;
+    safe_until_ms = now_ms + TTL;
+    rules.on_lost = CLI_LOST_STOP;
+    rules.max_hold_ms = 0;
+    rules.has_lease = false;
+    cli_run_init(&run, &rules);
+}
+
+static void begin_with(enum cli_on_lost on_lost, int64_t max_hold_ms)
+{
+    begin();
+    rules.on_lost = on_lost;
+    rules.max_hold_ms = max_hold_ms;
+    cli_run_init(&run, &rules);
+}
+
+static unsigned step(struct cli_run_event ev)
+{
+    ev.now_ms = now_ms;
+    ev.safe_ms = safe_until_ms - now_ms;
+    return cli_run_step(&run, &ev);
+}
+
+static unsigned happens(enum cli_run_kind kind, int number)
+{
+    return step((struct cli_run_event){.kind = kind, .number = number});
+}
+
+static unsigned ends_by_signal(int signal)
+{
+    return step((struct cli_run_event){.kind = CLI_EV_ENDED,
+                                       .number = CLI_SIGNAL + signal,
+                                       .by_signal = true});
+}
+
+static void run_command(void)
+{
+    ck_assert_uint_eq(happens(CLI_EV_ACQUIRED, 0), CLI_DO_START);
+}
+
+static void leaves_with(int code)
+{
+    ck_assert_int_eq(run.state, CLI_DONE);
+    ck_assert_int_eq(run.code, code);
+}
+
+/* ---- waiting ---- */
+
+START_TEST(refusal_has_its_exit_code)
+{
+    static const struct {
+        int status, code;
+    } rows[] = {{HF_TIMEOUT, 75},       {HF_E_CONNECT, 125},
+                {HF_E_SERVER, 125},     {HF_E_AUTH, 125},
+                {HF_LOST, 122}};
+
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        begin();
+        ck_assert_uint_eq(happens(CLI_EV_REFUSED, rows[i].status),
+                          CLI_DO_FINISH);
+        leaves_with(rows[i].code);
+    }
+}
+END_TEST
+
+START_TEST(signal_while_waiting_cancels)
+{
+    static const int signals[] = {SIGTERM, SIGINT, SIGHUP, SIGQUIT};
+
+    begin();
+    ck_assert_uint_eq(happens(CLI_EV_SIGNAL, signals[_i]), CLI_DO_CANCEL);
+    ck_assert_uint_eq(happens(CLI_EV_REFUSED, HF_CANCELLED), CLI_DO_FINISH);
+    leaves_with(128 + signals[_i]);
+}
+END_TEST
+
+START_TEST(lock_that_comes_with_the_cancel_is_given_back)
+{
+    begin();
+    (void)happens(CLI_EV_SIGNAL, SIGTERM);
+    ck_assert_uint_eq(happens(CLI_EV_ACQUIRED, 0), CLI_DO_RELEASE);
+    ck_assert_uint_eq(happens(CLI_EV_RELEASED, HF_E_NOREPLY), CLI_DO_FINISH);
+    leaves_with(128 + SIGTERM);
+}
+END_TEST
+
+START_TEST(second_signal_while_cancelling_leaves_at_once)
+{
+    begin();
+    (void)happens(CLI_EV_SIGNAL, SIGINT);
+    ck_assert_uint_eq(happens(CLI_EV_SIGNAL, SIGTERM), CLI_DO_FINISH);
+    leaves_with(128 + SIGINT);
+}
+END_TEST
+
+START_TEST(signals_for_a_command_wait_for_nobody)
+{
+    begin();
+    ck_assert_uint_eq(happens(CLI_EV_SIGNAL, SIGUSR1), 0);
+    ck_assert_uint_eq(happens(CLI_EV_SIGNAL, SIGCONT), 0);
+    ck_assert_int_eq(run.state, CLI_WAITING);
+    ck_assert_int_eq(cli_run_next_ms(&run), HF_NEVER);
+}
+END_TEST
+
+START_TEST(lease_that_ended_before_the_start_starts_nothing)
+{
+    begin();
+    now_ms = safe_until_ms;
+    ck_assert_uint_eq(happens(CLI_EV_ACQUIRED, 0),
+                      CLI_DO_TELL_LOST | CLI_DO_RELEASE);
+    (void)happens(CLI_EV_RELEASED, HF_LOST);
+    leaves_with(122);
+}
+END_TEST
+
+/* ---- the command ends by itself ---- */
+
+/* R4. */
+START_TEST(own_end_keeps_its_code)
+{
+    static const struct {
+        int code;
+        int released;
+        int64_t late_ms;        /* the end, after the safe moment */
+        int expected;
+    } rows[] = {
+        {0, HF_OK, -1, 0},          {3, HF_OK, -1, 3},
+        {3, HF_LOST, -1, 3},        {3, HF_E_NOREPLY, -1, 3},
+        {3, HF_NOT_OWNER, -1, 3},   {0, HF_LOST, 0, 122},
+        {3, HF_OK, 0, 122},         {3, HF_E_NOREPLY, 9999, 122},
+        {126, HF_OK, -1, 126},      {127, HF_OK, -1, 127},
+    };
+
+    begin();
+    run_command();
+    now_ms = safe_until_ms + rows[_i].late_ms;
+    (void)happens(CLI_EV_ENDED, rows[_i].code);
+    if (run.state == CLI_DRAINING)
+        (void)happens(CLI_EV_EMPTY, 0);
+    ck_assert_int_eq(run.state, CLI_RELEASING);
+    ck_assert_uint_eq(happens(CLI_EV_RELEASED, rows[_i].released),
+                      CLI_DO_FINISH);
+    leaves_with(rows[_i].expected);
+}
+END_TEST
+
+START_TEST(signal_is_forwarded_and_its_death_reported)
+{
+    begin();
+    run_command();
+    ck_assert_uint_eq(happens(CLI_EV_SIGNAL, SIGTERM), CLI_DO_FORWARD);
+    ck_assert_uint_eq(ends_by_signal(SIGTERM), 0);
+    ck_assert_uint_eq(happens(CLI_EV_EMPTY, 0), CLI_DO_RELEASE);
+    (void)happens(CLI_EV_RELEASED, HF_OK);
+    leaves_with(128 + SIGTERM);
+}
+END_TEST
+
+/* R1: a pipeline's others may tidy up, for so long. */
+START_TEST(rest_of_a_stopped_command_is_awaited_then_killed)
+{
+    begin();
+    run_command();
+    (void)happens(CLI_EV_SIGNAL, SIGINT);
+    ck_assert_uint_eq(ends_by_signal(SIGINT), 0);
+    ck_assert_uint_eq(happens(CLI_EV_REMAIN, 0), 0);
+    ck_assert_int_eq(cli_run_next_ms(&run), now_ms + KILL_AFTER);
+    now_ms += KILL_AFTER;
+    ck_assert_uint_eq(happens(CLI_EV_TIME, 0), CLI_DO_KILL);
+    ck_assert_uint_eq(happens(CLI_EV_REMAIN, 0), CLI_DO_KILL);
+    ck_assert_uint_eq(happens(CLI_EV_EMPTY, 0), CLI_DO_RELEASE);
+    (void)happens(CLI_EV_RELEASED, HF_OK);
+    leaves_with(128 + SIGINT);
+}
+END_TEST
+
+START_TEST(what_is_left_in_the_background_is_left)
+{
+    begin();
+    run_command();
+    ck_assert_uint_eq(happens(CLI_EV_SIGNAL, SIGUSR1), CLI_DO_FORWARD);
+    ck_assert_uint_eq(happens(CLI_EV_ENDED, 0), CLI_DO_RELEASE);
+}
+END_TEST
+
+START_TEST(stopped_command_stops_us)
+{
+    begin();
+    run_command();
+    ck_assert_uint_eq(happens(CLI_EV_STOPPED, 0), CLI_DO_SUSPEND);
+    ck_assert_uint_eq(happens(CLI_EV_SIGNAL, SIGCONT), CLI_DO_FORWARD);
+}
+END_TEST
+
+/* ---- losing ---- */
+
+/* R5, R2: TERM so long before the safe moment, KILL at it. */
+START_TEST(without_renewals_it_is_dead_at_the_safe_moment)
+{
+    begin();
+    run_command();
+    ck_assert_int_eq(cli_run_next_ms(&run), safe_until_ms - GRACE);
+    now_ms = safe_until_ms - GRACE - 1;
+    ck_assert_uint_eq(happens(CLI_EV_TIME, 0), 0);
+    now_ms++;
+    ck_assert_uint_eq(happens(CLI_EV_TIME, 0),
+                      CLI_DO_STOP | CLI_DO_TELL_LOST);
+    ck_assert_int_eq(run.reason, HF_LOST_UNREACHABLE);
+    ck_assert_int_eq(cli_run_next_ms(&run), safe_until_ms);
+    now_ms = safe_until_ms;
+    ck_assert_uint_eq(happens(CLI_EV_TIME, 0), CLI_DO_KILL);
+    ck_assert_uint_eq(ends_by_signal(SIGKILL), 0);
+    ck_assert_uint_eq(happens(CLI_EV_EMPTY, 0), CLI_DO_RELEASE);
+    (void)happens(CLI_EV_RELEASED, HF_LOST);
+    leaves_with(122);
+}
+END_TEST
+
+START_TEST(renewal_moves_the_safe_moment)
+{
+    begin();
+    run_command();
+    safe_until_ms += TTL / 3;
+    ck_assert_uint_eq(happens(CLI_EV_RENEWED, 0), 0);
+    ck_assert_int_eq(cli_run_next_ms(&run), safe_until_ms - GRACE);
+}
+END_TEST
+
+START_TEST(lease_ends_for_its_own_reason)
+{
+    begin();
+    rules.has_lease = true;
+    cli_run_init(&run, &rules);
+    run_command();
+    now_ms = safe_until_ms - GRACE;
+    ck_assert_uint_eq(happens(CLI_EV_TIME, 0),
+                      CLI_DO_STOP | CLI_DO_TELL_LOST);
+    ck_assert_int_eq(run.reason, HF_LOST_LEASE_ENDED);
+}
+END_TEST
+
+/* The server has let go already: a moment to tidy up, and no more. */
+START_TEST(deleted_or_taken_is_term_then_kill)
+{
+    static const enum hf_lost reasons[] = {HF_LOST_DELETED, HF_LOST_TAKEN};
+
+    begin();
+    run_command();
+    ck_assert_uint_eq(happens(CLI_EV_LOST, (int)reasons[_i]),
+                      CLI_DO_STOP | CLI_DO_TELL_LOST);
+    ck_assert_int_eq(run.reason, reasons[_i]);
+    ck_assert_int_eq(cli_run_next_ms(&run), now_ms + GRACE);
+    now_ms += GRACE;
+    ck_assert_uint_eq(happens(CLI_EV_TIME, 0), CLI_DO_KILL);
+    (void)ends_by_signal(SIGKILL);
+    (void)happens(CLI_EV_EMPTY, 0);
+    (void)happens(CLI_EV_RELEASED, HF_LOST);
+    leaves_with(122);
+}
+END_TEST
+
+START_TEST(overdue_is_kill)
+{
+    static const enum hf_lost reasons[] = {
+        HF_LOST_UNREACHABLE, HF_LOST_SUSPENDED, HF_LOST_LEASE_ENDED};
+
+    begin();
+    run_command();
+    ck_assert_uint_eq(happens(CLI_EV_LOST, (int)reasons[_i]),
+                      CLI_DO_STOP | CLI_DO_KILL | CLI_DO_TELL_LOST);
+    ck_assert_uint_eq(happens(CLI_EV_LOST, (int)reasons[_i]), 0);
+}
+END_TEST
+
+/* R3: we slept over it. Whatever comes first, KILL comes before it. */
+START_TEST(after_a_pause_the_clock_comes_first)
+{
+    static const struct {
+        enum cli_run_kind kind;
+        int number;
+    } firsts[] = {{CLI_EV_SIGNAL, SIGCONT}, {CLI_EV_TIME, 0},
+                  {CLI_EV_RENEWED, 0},      {CLI_EV_STOPPED, SIGTSTP},
+                  {CLI_EV_SIGNAL, SIGUSR1}};
+
+    begin();
+    run_command();
+    now_ms = safe_until_ms;
+    ck_assert(happens(firsts[_i].kind, firsts[_i].number) & CLI_DO_KILL);
+}
+END_TEST
+
+/* The lock floor knows that it is lost, and its notice is not here yet. */
+START_TEST(unknown_safe_moment_is_the_last_known)
+{
+    struct cli_run_event ev = {.kind = CLI_EV_SIGNAL,
+                               .number = SIGCONT,
+                               .safe_ms = INT64_MIN};
+
+    begin();
+    run_command();
+    ev.now_ms = safe_until_ms - GRACE - 1;
+    ck_assert_uint_eq(cli_run_step(&run, &ev), CLI_DO_FORWARD);
+    ev.now_ms = safe_until_ms;
+    ck_assert(cli_run_step(&run, &ev) & CLI_DO_KILL);
+}
+END_TEST
+
+START_TEST(warned_command_goes_on_and_ends_with_122)
+{
+    begin_with(CLI_LOST_WARN, 0);
+    run_command();
+    ck_assert_uint_eq(happens(CLI_EV_LOST, HF_LOST_DELETED), CLI_DO_TELL_LOST);
+    ck_assert_int_eq(cli_run_next_ms(&run), HF_NEVER);
+    ck_assert_uint_eq(happens(CLI_EV_ENDED, 0), CLI_DO_RELEASE);
+    (void)happens(CLI_EV_RELEASED, HF_LOST);
+    leaves_with(122);
+}
+END_TEST
+
+START_TEST(ignored_loss_leaves_the_code_alone)
+{
+    begin_with(CLI_LOST_IGNORE, 0);
+    run_command();
+    now_ms = safe_until_ms;
+    ck_assert_uint_eq(happens(CLI_EV_TIME, 0), CLI_DO_TELL_LOST);
+    ck_assert_uint_eq(happens(CLI_EV_LOST, HF_LOST_UNREACHABLE), 0);
+    (void)happens(CLI_EV_ENDED, 3);
+    (void)happens(CLI_EV_RELEASED, HF_LOST);
+    leaves_with(3);
+}
+END_TEST
+
+/* ---- max_hold ---- */
+
+/* R6. */
+START_TEST(max_hold_stops_and_keeps_the_lock_until_it_is_gone)
+{
+    begin_with(CLI_LOST_STOP, 10000);
+    run_command();
+    ck_assert_int_eq(cli_run_next_ms(&run), now_ms + 10000);
+    now_ms += 10000;
+    ck_assert_uint_eq(happens(CLI_EV_TIME, 0),
+                      CLI_DO_STOP | CLI_DO_TELL_MAX_HOLD);
+    ck_assert_int_eq(cli_run_next_ms(&run), now_ms + KILL_AFTER);
+    ck_assert_uint_eq(happens(CLI_EV_ENDED, 0), 0);
+    ck_assert_uint_eq(happens(CLI_EV_EMPTY, 0), CLI_DO_RELEASE);
+    (void)happens(CLI_EV_RELEASED, HF_OK);
+    leaves_with(124);
+}
+END_TEST
+
+START_TEST(loss_weighs_more_than_max_hold)
+{
+    begin_with(CLI_LOST_STOP, 10000);
+    run_command();
+    now_ms += 10000;
+    (void)happens(CLI_EV_TIME, 0);
+    ck_assert(happens(CLI_EV_LOST, HF_LOST_DELETED) & CLI_DO_TELL_LOST);
+    ck_assert_int_eq(cli_run_next_ms(&run), now_ms + GRACE);
+    (void)happens(CLI_EV_ENDED, 0);
+    (void)happens(CLI_EV_EMPTY, 0);
+    (void)happens(CLI_EV_RELEASED, HF_LOST);
+    leaves_with(122);
+}
+END_TEST
+
+/* A nested run has no clock of its own. */
+START_TEST(safe_for_ever_is_never_short)
+{
+    struct cli_run_event ev = {.kind = CLI_EV_ACQUIRED,
+                               .now_ms = 1,
+                               .safe_ms = INT64_MAX};
+
+    begin();
+    (void)cli_run_step(&run, &ev);
+    ck_assert_int_eq(cli_run_next_ms(&run), HF_NEVER);
+}
+END_TEST
+
+/* ---- random courses ---- */
+
+static uint64_t seed;
+
+static int dice(int sides)
+{
+    seed ^= seed << 13;
+    seed ^= seed >> 7;
+    seed ^= seed << 17;
+    return (int)(seed % (uint64_t)sides);
+}
+
+/* What the judge saw. */
+static struct {
+    bool is_alive;              /* the first process */
+    bool has_rest;              /* others of the command */
+    bool is_killed;
+    bool is_released;
+    bool was_told;
+    bool is_finished;
+    int64_t gone_ms;            /* when we learned that the server let go */
+} world;
+
+static void must(bool holds, const char *rule)
+{
+    if (!holds)
+        ck_abort_msg("broken: %s", rule);
+}
+
+static void judge(unsigned todo)
+{
+    if (todo & CLI_DO_START)
+        world.is_alive = world.has_rest = true;
+    if (todo & (CLI_DO_KILL | CLI_DO_STOP))
+        must(!world.is_released, "R1: what was released runs no more");
+    world.is_killed |= (todo & CLI_DO_KILL) != 0;
+    world.was_told |= (todo & CLI_DO_STOP) != 0;
+    if (todo & CLI_DO_RELEASE) {
+        must(!world.is_released, "released once");
+        must(!world.is_alive, "R1: no first process at the release");
+        must(!world.has_rest || !world.was_told,
+             "R1: nobody of a stopped command at the release");
+        world.is_released = true;
+    }
+    world.is_finished |= (todo & CLI_DO_FINISH) != 0;
+    if (rules.on_lost != CLI_LOST_STOP || !world.is_alive)
+        return;
+    must(world.is_killed || now_ms < safe_until_ms, "R2: the safe moment");
+    must(world.is_killed || now_ms < world.gone_ms + GRACE, "R2: the grace");
+    must(world.is_killed || cli_run_next_ms(&run) <= safe_until_ms,
+         "R2: it asks to be called in time");
+}
+
+static void happen_by_chance(void)
+{
+    static const int signals[] = {SIGTERM, SIGINT, SIGUSR1, SIGCONT};
+    bool by_signal = dice(2);
+    int which = dice(9);
+
+    if (which == 0 && world.is_alive) {
+        world.is_alive = false;
+        world.has_rest = dice(2);
+        world.was_told |= by_signal;
+        judge(step((struct cli_run_event){.kind = CLI_EV_ENDED,
+                                          .number = by_signal ? 143 : 3,
+                                          .by_signal = by_signal}));
+    } else if (which == 1 && run.state == CLI_DRAINING) {
+        world.has_rest = world.has_rest && dice(2);
+        judge(happens(world.has_rest ? CLI_EV_REMAIN : CLI_EV_EMPTY, 0));
+    } else if (which == 2 && world.gone_ms == INT64_MAX / 2) {
+        safe_until_ms = now_ms < safe_until_ms ? now_ms + TTL : safe_until_ms;
+        judge(happens(CLI_EV_RENEWED, 0));
+    } else if (which == 3 && dice(8) == 0 && world.is_alive) {
+        if (world.gone_ms == INT64_MAX / 2)
+            world.gone_ms = now_ms;
+        judge(happens(CLI_EV_LOST, HF_LOST_TAKEN));
+    } else if (which == 4 && dice(4) == 0) {
+        int signal = signals[dice(4)];
+
+        world.was_told |= signal == SIGTERM || signal == SIGINT;
+        judge(happens(CLI_EV_SIGNAL, signal));
+    } else if (which == 5) {
+        judge(happens(CLI_EV_STOPPED, SIGTSTP));
+    } else if (which == 6 && world.is_released) {
+        judge(happens(CLI_EV_RELEASED, dice(2) ? HF_OK : HF_LOST));
+    } else {
+        judge(happens(CLI_EV_TIME, 0));
+    }
+}
+
+/* Mostly on time, now and then after a pause. */
+static void time_passes(void)
+{
+    int64_t next = cli_run_next_ms(&run);
+    int64_t to = now_ms + dice(6000);
+
+    if (next < to && dice(10) != 0)
+        to = next > now_ms ? next : now_ms;
+    now_ms = to;
+}
+
+START_TEST(rules_hold_over_random_courses)
+{
+    for (int round = 0; round < 4000; round++) {
+        seed = UINT64_C(88172645463325252) + (uint64_t)(_i * 4000 + round);
+        for (int i = 0; i < 8; i++)
+            (void)dice(2);
+        begin_with((enum cli_on_lost)dice(3), dice(3) ? 0 : 1 + dice(60000));
+        memset(&world, 0, sizeof world);
+        world.gone_ms = INT64_MAX / 2;
+        judge(happens(CLI_EV_ACQUIRED, 0));
+        for (int i = 0; i < 200 && !world.is_finished; i++) {
+            time_passes();
+            happen_by_chance();
+        }
+    }
+}
+END_TEST
+
+/* ---- */
+
+static TCase *case_waiting(void)
+{
+    TCase *c = tcase_create("waiting");
+
+    tcase_add_test(c, refusal_has_its_exit_code);
+    tcase_add_loop_test(c, signal_while_waiting_cancels, 0, 4);
+    tcase_add_test(c, lock_that_comes_with_the_cancel_is_given_back);
+    tcase_add_test(c, second_signal_while_cancelling_leaves_at_once);
+    tcase_add_test(c, signals_for_a_command_wait_for_nobody);
+    tcase_add_test(c, lease_that_ended_before_the_start_starts_nothing);
+    return c;
+}
+
+static TCase *case_end(void)
+{
+    TCase *c = tcase_create("the end");
+
+    tcase_add_loop_test(c, own_end_keeps_its_code, 0, 10);
+    tcase_add_test(c, signal_is_forwarded_and_its_death_reported);
+    tcase_add_test(c, rest_of_a_stopped_command_is_awaited_then_killed);
+    tcase_add_test(c, what_is_left_in_the_background_is_left);
+    tcase_add_test(c, stopped_command_stops_us);
+    return c;
+}
+
+static TCase *case_lost(void)
+{
+    TCase *c = tcase_create("lost");
+
+    tcase_add_test(c, without_renewals_it_is_dead_at_the_safe_moment);
+    tcase_add_test(c, renewal_moves_the_safe_moment);
+    tcase_add_test(c, lease_ends_for_its_own_reason);
+    tcase_add_loop_test(c, deleted_or_taken_is_term_then_kill, 0, 2);
+    tcase_add_loop_test(c, overdue_is_kill, 0, 3);
+    tcase_add_loop_test(c, after_a_pause_the_clock_comes_first, 0, 5);
+    tcase_add_test(c, unknown_safe_moment_is_the_last_known);
+    tcase_add_test(c, warned_command_goes_on_and_ends_with_122);
+    tcase_add_test(c, ignored_loss_leaves_the_code_alone);
+    tcase_add_test(c, max_hold_stops_and_keeps_the_lock_until_it_is_gone);
+    tcase_add_test(c, loss_weighs_more_than_max_hold);
+    tcase_add_test(c, safe_for_ever_is_never_short);
+    return c;
+}
+
+static TCase *case_random(void)
+{
+    TCase *c = tcase_create("random");
+
+    tcase_set_timeout(c, 60);
+    tcase_add_loop_test(c, rules_hold_over_random_courses, 0, 10);
+    return c;
+}
+
+int main(void)
+{
+    Suite *s = suite_create("cli/run_state");
+    SRunner *r = srunner_create(s);
+    int failed;
+
+    suite_add_tcase(s, case_waiting());
+    suite_add_tcase(s, case_end());
+    suite_add_tcase(s, case_lost());
+    suite_add_tcase(s, case_random());
+    srunner_run_all(r, CK_ENV);
+    failed = srunner_ntests_failed(r);
+    srunner_free(r);
+    return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+}

@@ -1,0 +1,157 @@
+/* Passwords: read from files, hidden on command lines. */
+#include <check.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "cli/secret.h"
+
+#define BYTES(literal) (literal), sizeof(literal) - 1
+
+static char path[] = "/tmp/holdfast-secret-XXXXXX";
+
+static void write_file(const char *bytes, size_t len)
+{
+    int fd = mkstemp(path);
+
+    ck_assert_int_ge(fd, 0);
+    ck_assert_int_eq(write(fd, bytes, len), (ssize_t)len);
+    (void)close(fd);
+}
+
+/* Complaints are for a person, not for the log of this test. */
+static void mute(void)
+{
+    int fd = open("/dev/null", O_WRONLY);
+
+    ck_assert_int_ge(dup2(fd, STDERR_FILENO), 0);
+    (void)close(fd);
+}
+
+static const struct {
+    const char *bytes;
+    size_t len;
+    const char *password;       /* NULL: refused */
+} files[] = {
+    {BYTES("secret\n"), "secret"},
+    {BYTES("secret"), "secret"},
+    {BYTES("secret\r\n"), "secret"},
+    {BYTES("first\nsecond\n"), "first"},
+    {BYTES(" spaces stay \n"), " spaces stay "},
+    {BYTES("\xff\x01\n"), "\xff\x01"},
+    {BYTES(""), NULL},
+    {BYTES("\n"), NULL},
+    {BYTES("\nsecond"), NULL},
+    {BYTES("nul\0l\n"), NULL},
+};
+
+START_TEST(first_line_is_the_password)
+{
+    char got[CLI_SECRET_MAX];
+    int rc;
+
+    mute();
+    write_file(files[_i].bytes, files[_i].len);
+    rc = cli_secret_read(got, path);
+    (void)unlink(path);
+    ck_assert_int_eq(rc, files[_i].password ? CLI_GO_ON : CLI_TROUBLE);
+    if (files[_i].password)
+        ck_assert_str_eq(got, files[_i].password);
+}
+END_TEST
+
+/* At, below and above the limit, with and without the end of the line. */
+START_TEST(line_has_a_longest_length)
+{
+    char text[CLI_SECRET_MAX + 2], got[CLI_SECRET_MAX];
+    size_t len = CLI_SECRET_MAX - 2 + (size_t)_i;
+    int rc;
+
+    mute();
+    memset(text, 'x', sizeof text);
+    write_file(text, len);
+    rc = cli_secret_read(got, path);
+    (void)unlink(path);
+    ck_assert_int_eq(rc, len < CLI_SECRET_MAX ? CLI_GO_ON : CLI_TROUBLE);
+    if (rc == CLI_GO_ON)
+        ck_assert_uint_eq(strlen(got), len);
+}
+END_TEST
+
+START_TEST(what_cannot_be_read_is_refused)
+{
+    char got[CLI_SECRET_MAX];
+
+    mute();
+    ck_assert_int_eq(cli_secret_read(got, "/nonexistent/file"), CLI_TROUBLE);
+    ck_assert_int_eq(cli_secret_read(got, "/"), CLI_TROUBLE);
+}
+END_TEST
+
+/* A pipe (of a shell's <(...)) gives it in pieces. */
+START_TEST(pipe_is_read_to_the_end_of_its_line)
+{
+    char name[64], got[CLI_SECRET_MAX];
+    int fd[2];
+
+    ck_assert_int_eq(pipe(fd), 0);
+    (void)snprintf(name, sizeof name, "/proc/self/fd/%d", fd[0]);
+    if (fork() == 0) {
+        for (const char *p = "secret\n"; *p; p++)
+            (void)!write(fd[1], p, 1);
+        _exit(0);
+    }
+    ck_assert_int_eq(cli_secret_read(got, name), CLI_GO_ON);
+    ck_assert_str_eq(got, "secret");
+}
+END_TEST
+
+static const struct {
+    const char *url;
+    const char *hidden;
+} urls[] = {
+    {"redis://user:secret@host:6379/0", "redis://user:******@host:6379/0"},
+    {"redis://:secret@host", "redis://:******@host"},
+    {"redis://host:6379", "redis://host:6379"},
+    {"redis://user@host", "redis://user@host"},
+    {"redis://u:p@ss@host:1", "redis://u:****@host:1"},
+    {"redis://u:p/a@host:1", "redis://u:***@host:1"},
+    {"unix://:secret@/run/redis.sock", "unix://:******@/run/redis.sock"},
+    {"redis://[::1]:6379", "redis://[::1]:6379"},
+    {"no url: at @all", "no url: at @all"},
+    {"", ""},
+};
+
+START_TEST(password_of_a_url_is_hidden)
+{
+    char url[128];
+
+    (void)strcpy(url, urls[_i].url);
+    cli_secret_hide(url);
+    ck_assert_str_eq(url, urls[_i].hidden);
+}
+END_TEST
+
+int main(void)
+{
+    Suite *s = suite_create("cli/secret");
+    TCase *c = tcase_create("passwords");
+    SRunner *r = srunner_create(s);
+    int failed;
+
+    tcase_add_loop_test(c, first_line_is_the_password, 0,
+                        sizeof files / sizeof *files);
+    tcase_add_loop_test(c, line_has_a_longest_length, 0, 4);
+    tcase_add_test(c, what_cannot_be_read_is_refused);
+    tcase_add_test(c, pipe_is_read_to_the_end_of_its_line);
+    tcase_add_loop_test(c, password_of_a_url_is_hidden, 0,
+                        sizeof urls / sizeof *urls);
+    suite_add_tcase(s, c);
+    srunner_run_all(r, CK_ENV);
+    failed = srunner_ntests_failed(r);
+    srunner_free(r);
+    return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+}

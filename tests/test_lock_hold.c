@@ -1,0 +1,627 @@
+/* A hold's rules H1 to H4, told answers and the time: no server, no clock. */
+#include <check.h>
+#include <stdlib.h>
+
+#include "lock/hold.h"
+
+#define COUNT(table) ((int)(sizeof(table) / sizeof *(table)))
+
+#define START INT64_C(1000000) /* no multiple of a third or a tick */
+#define WATCHDOG 30000
+#define THIRD 10000
+#define TICK (THIRD / 16)
+#define DRIFT 302
+#define SAFE (START + WATCHDOG - DRIFT)
+
+/* ck_assert leaves a note in a file at each call: too slow for what is asked
+ * millions of times. */
+static void must(bool holds, const char *promise)
+{
+    if (!holds)
+        ck_abort_msg("broken: %s", promise);
+}
+
+/* A hold of the watchdog, acquired at START. */
+static struct hf_hold_core renewed_hold(void)
+{
+    struct hf_hold_core h;
+
+    hf_hold_init(&h, WATCHDOG);
+    hf_hold_granted(&h, 1, START, WATCHDOG, true, 0);
+    return h;
+}
+
+static struct hf_hold_core leased_hold(int64_t lease_ms)
+{
+    struct hf_hold_core h;
+
+    hf_hold_init(&h, WATCHDOG);
+    hf_hold_granted(&h, 1, START, lease_ms, false, 0);
+    return h;
+}
+
+/* ---- the margin ---- */
+
+static const struct {
+    int64_t lease_ms, drift_ms;
+} margins[] = {
+    {1, 2}, {99, 2}, {100, 3}, {3000, 32}, {30000, 302},
+    {INT64_C(1000000000000), INT64_C(10000000002)},
+};
+
+START_TEST(the_margin_is_a_hundredth_and_two_milliseconds)
+{
+    ck_assert_int_eq(hf_hold_drift_ms(margins[_i].lease_ms),
+                     margins[_i].drift_ms);
+}
+END_TEST
+
+/* ---- H1 ---- */
+
+static const struct {
+    int64_t lease_ms, now_ms, safe_ms;
+} spans[] = {
+    {WATCHDOG, START, WATCHDOG - DRIFT},
+    {WATCHDOG, START + 5000, WATCHDOG - DRIFT - 5000},
+    {WATCHDOG, SAFE, 0},
+    {WATCHDOG, SAFE + 7, -7},
+    {100, START, 97},
+    {1, START, -1}, /* too short to be used at all */
+};
+
+START_TEST(h1_is_safe_from_sending_until_lease_less_margin)
+{
+    struct hf_hold_core h = leased_hold(spans[_i].lease_ms);
+
+    ck_assert_int_eq(hf_hold_safe_ms(&h, spans[_i].now_ms), spans[_i].safe_ms);
+}
+END_TEST
+
+START_TEST(h1_a_renewal_counts_from_when_it_was_sent)
+{
+    struct hf_hold_core h = renewed_hold();
+
+    ck_assert_int_eq(hf_hold_due(&h, START + THIRD), HOLD_RENEW);
+    hf_hold_renewed(&h, START + THIRD);
+    ck_assert_int_eq(h.safe_until_ms, SAFE + THIRD);
+}
+END_TEST
+
+START_TEST(h1_a_reentry_sets_the_lease_even_if_it_is_shorter)
+{
+    struct hf_hold_core h = leased_hold(60000);
+
+    hf_hold_granted(&h, 2, START + 10, 500, false, 0);
+    ck_assert_int_eq(h.count, 2);
+    ck_assert_int_eq(h.lease_ms, 500);
+    ck_assert_int_eq(h.safe_until_ms, START + 10 + 500 - 7);
+}
+END_TEST
+
+/* The server may count from a re-entry that nobody answered, or may not: the
+ * earlier end is the one to believe. */
+static const struct {
+    int64_t sent_ms, lease_ms, safe_until_ms;
+    bool is_renewed_soon;
+} doubts[] = {
+    {START + 10, 500, START + 10 + 500 - 7, true},
+    {START + 10, WATCHDOG, SAFE, false},
+    {START + 10, 90000, SAFE, false},
+    {START + 5000, WATCHDOG - 4999, START + 30001 - 252, false},
+    {HF_NEVER, 500, SAFE, false}, /* no byte of it was sent */
+};
+
+START_TEST(h1_an_unanswered_reentry_cuts_what_is_safe_and_never_adds)
+{
+    struct hf_hold_core h = renewed_hold();
+    int64_t due = h.renew_ms;
+
+    hf_hold_doubt(&h, doubts[_i].sent_ms, doubts[_i].lease_ms);
+    ck_assert_int_le(h.safe_until_ms, SAFE);
+    if (doubts[_i].is_renewed_soon) {
+        ck_assert_int_eq(h.safe_until_ms, doubts[_i].safe_until_ms);
+        ck_assert_int_lt(h.renew_ms, h.safe_until_ms);
+    } else if (doubts[_i].safe_until_ms >= SAFE) {
+        ck_assert_int_eq(h.safe_until_ms, SAFE);
+        ck_assert_int_eq(h.renew_ms, due);
+    }
+    ck_assert_int_eq(h.count, 1);
+}
+END_TEST
+
+/* ---- H2 ---- */
+
+/* Whatever the delays of the loop, the schedule neither drifts nor doubles. */
+START_TEST(h2_renewals_stay_on_one_absolute_schedule)
+{
+    struct hf_hold_core h = renewed_hold();
+    int64_t first = hf_hold_next_ms(&h);
+
+    for (int i = 0; i < 1000; i++) {
+        int64_t due = first + (int64_t)i * THIRD;
+        int64_t late = i * 37 % 5000;
+
+        ck_assert_int_eq(hf_hold_next_ms(&h), due);
+        ck_assert_int_eq(hf_hold_due(&h, due - 1), HOLD_NOTHING);
+        ck_assert_int_eq(hf_hold_due(&h, due + late), HOLD_RENEW);
+        ck_assert_int_eq(hf_hold_due(&h, due + late), HOLD_NOTHING);
+        hf_hold_renewed(&h, due + late);
+    }
+}
+END_TEST
+
+START_TEST(h2_renewals_that_were_slept_through_are_not_made_up_for)
+{
+    struct hf_hold_core h = renewed_hold();
+    int64_t first = h.renew_ms;
+
+    ck_assert_int_eq(hf_hold_due(&h, first + THIRD + 1), HOLD_RENEW);
+    hf_hold_renewed(&h, first + THIRD + 1);
+    ck_assert_int_eq(hf_hold_next_ms(&h), first + 2 * THIRD);
+}
+END_TEST
+
+START_TEST(h2_what_falls_due_within_a_tick_is_due_together)
+{
+    struct hf_hold_core a, b;
+    int64_t start = START - START % TICK;
+
+    hf_hold_init(&a, WATCHDOG);
+    hf_hold_init(&b, WATCHDOG);
+    hf_hold_granted(&a, 1, start, WATCHDOG, true, 0);
+    hf_hold_granted(&b, 1, start + TICK - 1, WATCHDOG, true, 0);
+    ck_assert_int_eq(a.renew_ms, b.renew_ms);
+    hf_hold_granted(&b, 1, start + TICK, WATCHDOG, true, 0);
+    ck_assert_int_eq(a.renew_ms, b.renew_ms); /* a re-entry moves nothing */
+}
+END_TEST
+
+static const int64_t watchdogs[] = {1, 2, 3, 47, 48, 100, 600, 30000,
+                                    INT64_C(1000000000000)};
+
+START_TEST(h2_the_first_renewal_is_within_the_first_third)
+{
+    int64_t watchdog = watchdogs[_i], third = watchdog / 3;
+    unsigned spreads[] = {0, 1, 2, 3, 4, 17, UINT32_MAX};
+
+    for (int i = 0; i < COUNT(spreads); i++)
+        for (int64_t sent = START; sent < START + 50; sent++) {
+            struct hf_hold_core h;
+
+            hf_hold_init(&h, watchdog);
+            hf_hold_granted(&h, 1, sent, watchdog, true, spreads[i]);
+            must(h.renew_ms <= sent + third, "within the first third");
+            must(h.renew_ms >= sent + third - third / 4 - 1,
+                 "in its last quarter");
+        }
+}
+END_TEST
+
+START_TEST(h2_first_renewals_are_spread_over_four_ticks)
+{
+    struct hf_hold_core h[8];
+
+    for (unsigned i = 0; i < 8; i++) {
+        hf_hold_init(&h[i], WATCHDOG);
+        hf_hold_granted(&h[i], 1, START, WATCHDOG, true, i);
+    }
+    for (unsigned i = 0; i < 8; i++)
+        ck_assert_int_eq(h[0].renew_ms - h[i].renew_ms,
+                         (int64_t)(i % 4) * TICK);
+}
+END_TEST
+
+START_TEST(h2_a_reentry_that_cuts_the_lease_brings_the_renewal_forward)
+{
+    struct hf_hold_core h = renewed_hold();
+
+    hf_hold_granted(&h, 2, START + 10, 600, false, 0);
+    ck_assert_int_eq(hf_hold_next_ms(&h), START + 10 + 200);
+    ck_assert_int_eq(hf_hold_due(&h, START + 210), HOLD_RENEW);
+    hf_hold_renewed(&h, START + 210);
+    ck_assert_int_eq(h.lease_ms, WATCHDOG); /* WIRE 6: exactly the watchdog's */
+}
+END_TEST
+
+START_TEST(h2_a_reentry_with_a_longer_lease_puts_nothing_off)
+{
+    struct hf_hold_core h = renewed_hold();
+    int64_t due = h.renew_ms;
+
+    hf_hold_granted(&h, 2, START + 10, 3600000, false, 0);
+    ck_assert_int_eq(hf_hold_next_ms(&h), due);
+}
+END_TEST
+
+START_TEST(h2_a_hold_with_a_lease_is_renewed_from_a_reentry_without_one)
+{
+    struct hf_hold_core h = leased_hold(5000);
+
+    ck_assert_int_eq(hf_hold_next_ms(&h), h.safe_until_ms);
+    hf_hold_granted(&h, 2, START + 100, WATCHDOG, true, 0);
+    ck_assert_int_le(hf_hold_next_ms(&h), START + 100 + THIRD);
+    ck_assert_int_eq(hf_hold_due(&h, START + 100 + THIRD), HOLD_RENEW);
+}
+END_TEST
+
+START_TEST(h2_a_failed_renewal_is_tried_again_a_tick_later_until_it_is_lost)
+{
+    struct hf_hold_core h = renewed_hold();
+    int64_t now = hf_hold_next_ms(&h);
+    int tries = 0;
+
+    for (; hf_hold_due(&h, now) == HOLD_RENEW; now = hf_hold_next_ms(&h)) {
+        tries++;
+        hf_hold_retry(&h, now);
+        ck_assert_int_gt(hf_hold_next_ms(&h), now);
+        ck_assert_int_le(hf_hold_next_ms(&h), now + TICK + 1);
+    }
+    ck_assert_int_ge(tries, (WATCHDOG - THIRD) / (TICK + 1));
+    ck_assert_int_eq(now, SAFE);
+    ck_assert_int_eq(h.reason, HF_LOST_UNREACHABLE);
+}
+END_TEST
+
+START_TEST(h2_a_renewal_that_failed_late_does_not_put_off_the_next)
+{
+    struct hf_hold_core h = renewed_hold();
+    int64_t first = h.renew_ms;
+
+    ck_assert_int_eq(hf_hold_due(&h, first), HOLD_RENEW);
+    hf_hold_retry(&h, first + THIRD - 1);
+    ck_assert_int_eq(hf_hold_next_ms(&h), first + THIRD);
+}
+END_TEST
+
+/* ---- H3 ---- */
+
+START_TEST(h3_while_releasing_nothing_is_renewed)
+{
+    struct hf_hold_core h = renewed_hold();
+
+    h.state = HOLD_RELEASING;
+    ck_assert_int_eq(hf_hold_next_ms(&h), SAFE);
+    for (int64_t now = START; now < SAFE; now += 100)
+        ck_assert_int_eq(hf_hold_due(&h, now), HOLD_NOTHING);
+}
+END_TEST
+
+START_TEST(h3_one_acquisition_less_leaves_it_held_and_renewed)
+{
+    struct hf_hold_core h = renewed_hold();
+    int64_t due = h.renew_ms;
+
+    h.state = HOLD_RELEASING;
+    hf_hold_granted(&h, 1, START + 50, WATCHDOG, false, 0);
+    ck_assert_int_eq(h.state, HOLD_HELD);
+    ck_assert_int_eq(h.safe_until_ms, SAFE + 50);
+    ck_assert_int_eq(hf_hold_next_ms(&h), due);
+    ck_assert_int_eq(hf_hold_due(&h, due), HOLD_RENEW);
+}
+END_TEST
+
+/* ---- being lost ---- */
+
+/* Seen within the margin and 50 ms, it was the server that was silent; later,
+ * it was we who did not run. */
+static const struct {
+    bool is_renewed;
+    int64_t late_ms;
+    enum hf_hold_todo todo;
+    enum hf_lost reason;
+} ends[] = {
+    {true, -1, HOLD_RENEW, 0},
+    {true, 0, HOLD_IS_LOST, HF_LOST_UNREACHABLE},
+    {true, DRIFT + 50, HOLD_IS_LOST, HF_LOST_UNREACHABLE},
+    {true, DRIFT + 51, HOLD_IS_LOST, HF_LOST_SUSPENDED},
+    {true, 86400000, HOLD_IS_LOST, HF_LOST_SUSPENDED},
+    {false, -1, HOLD_NOTHING, 0},
+    {false, 0, HOLD_IS_LOST, HF_LOST_LEASE_ENDED},
+    {false, DRIFT + 50, HOLD_IS_LOST, HF_LOST_LEASE_ENDED},
+    {false, DRIFT + 51, HOLD_IS_LOST, HF_LOST_SUSPENDED},
+};
+
+START_TEST(the_passed_safe_moment_is_lost_with_the_reason)
+{
+    struct hf_hold_core h = ends[_i].is_renewed ? renewed_hold()
+                                                : leased_hold(WATCHDOG);
+
+    ck_assert_int_eq(hf_hold_due(&h, SAFE + ends[_i].late_ms), ends[_i].todo);
+    if (ends[_i].todo == HOLD_IS_LOST)
+        ck_assert_int_eq(h.reason, ends[_i].reason);
+    else
+        ck_assert_int_eq(h.state, HOLD_HELD);
+}
+END_TEST
+
+START_TEST(a_renewal_under_way_does_not_hide_the_safe_moment)
+{
+    struct hf_hold_core h = renewed_hold();
+
+    ck_assert_int_eq(hf_hold_due(&h, SAFE - 1), HOLD_RENEW);
+    ck_assert_int_eq(hf_hold_next_ms(&h), SAFE);
+    ck_assert_int_eq(hf_hold_due(&h, SAFE), HOLD_IS_LOST);
+}
+END_TEST
+
+/* max_hold_ms ends a hold that is safe, once, and it is renewed until then. */
+START_TEST(max_hold_ends_a_hold_that_is_still_safe)
+{
+    struct hf_hold_core h = renewed_hold();
+
+    h.max_until_ms = START + 15000;
+    ck_assert_int_eq(hf_hold_due(&h, hf_hold_next_ms(&h)), HOLD_RENEW);
+    hf_hold_renewed(&h, START + THIRD);
+    ck_assert_int_eq(hf_hold_next_ms(&h), START + 15000);
+    ck_assert_int_eq(hf_hold_due(&h, START + 14999), HOLD_NOTHING);
+    ck_assert_int_eq(hf_hold_due(&h, START + 15000), HOLD_IS_LOST);
+    ck_assert_int_eq(h.reason, HF_LOST_MAX_HOLD);
+}
+END_TEST
+
+static const struct {
+    enum hf_lost reason;
+    bool may_remain;
+} losses[] = {
+    {HF_LOST_DELETED, false},   {HF_LOST_TAKEN, false},
+    {HF_LOST_UNREACHABLE, true}, {HF_LOST_SUSPENDED, true},
+    {HF_LOST_LEASE_ENDED, true}, {HF_LOST_MAX_HOLD, true},
+    {HF_LOST_CLOSED, true},
+};
+
+START_TEST(a_lost_hold_is_never_safe_whatever_the_reason)
+{
+    struct hf_hold_core h = renewed_hold();
+
+    ck_assert(hf_hold_lose(&h, losses[_i].reason));
+    ck_assert_int_eq(hf_hold_safe_ms(&h, START), INT64_MIN);
+    ck_assert_int_eq(hf_hold_safe_ms(&h, SAFE + 1), INT64_MIN);
+}
+END_TEST
+
+START_TEST(what_the_server_may_still_have_is_worth_a_release)
+{
+    struct hf_hold_core h = renewed_hold();
+
+    ck_assert(hf_hold_lose(&h, losses[_i].reason));
+    ck_assert_int_eq(hf_hold_may_remain(&h), losses[_i].may_remain);
+}
+END_TEST
+
+START_TEST(h4_lost_is_for_good_and_told_once)
+{
+    struct hf_hold_core h = renewed_hold();
+
+    ck_assert(hf_hold_lose(&h, losses[_i].reason));
+    ck_assert_int_eq(hf_hold_next_ms(&h), HF_NEVER);
+    for (int i = 0; i < COUNT(losses); i++)
+        ck_assert(!hf_hold_lose(&h, losses[i].reason));
+    hf_hold_granted(&h, 2, START + 10, WATCHDOG, true, 0);
+    hf_hold_renewed(&h, START + 20);
+    hf_hold_retry(&h, START + 30);
+    hf_hold_doubt(&h, START + 40, 100);
+    ck_assert_int_eq(hf_hold_due(&h, START + THIRD), HOLD_NOTHING);
+    ck_assert_int_eq(hf_hold_due(&h, 2 * SAFE), HOLD_NOTHING);
+    ck_assert_int_eq(h.state, HOLD_LOST);
+    ck_assert_int_eq(h.reason, losses[_i].reason);
+    ck_assert_int_eq(hf_hold_next_ms(&h), HF_NEVER);
+    ck_assert_int_eq(hf_hold_safe_ms(&h, START), INT64_MIN);
+}
+END_TEST
+
+/* ---- random events ---- */
+
+static uint64_t seed;
+
+static uint64_t dice(uint64_t sides)
+{
+    seed ^= seed << 13;
+    seed ^= seed >> 7;
+    seed ^= seed << 17;
+    return seed % sides;
+}
+
+struct life {
+    struct hf_hold_core h;
+    int64_t now;
+    int64_t sent;             /* the renewal under way */
+    int64_t server_until;     /* until when the server keeps it, at the least */
+    bool was_lost;
+    enum hf_lost reason;
+    int told;
+};
+
+static void check_life(struct life *l)
+{
+    int64_t next = hf_hold_next_ms(&l->h);
+
+    must(!l->was_lost || l->h.state == HOLD_LOST, "H4: lost stays lost");
+    must(!l->was_lost || l->h.reason == l->reason, "H4: so does the reason");
+    must(l->told <= 1, "H4: it is told once");
+    if (l->h.state == HOLD_LOST) {
+        must(next == HF_NEVER, "H4: a lost hold wants nothing");
+        return;
+    }
+    must(next <= l->h.safe_until_ms, "next_ms is never after the safe moment");
+    must(l->h.safe_until_ms < l->server_until,
+         "H1: safe ends before the server's count");
+}
+
+static void note_loss(struct life *l, bool is_new)
+{
+    l->was_lost = true;
+    if (!is_new)
+        return;
+    l->told++;
+    l->reason = l->h.reason;
+}
+
+/* The server's count begins when the bytes arrive: after they were sent. */
+static void server_counts(struct life *l, int64_t sent, int64_t lease)
+{
+    l->server_until = sent + lease;
+}
+
+static void come_due(struct life *l)
+{
+    switch (hf_hold_due(&l->h, l->now)) {
+    case HOLD_RENEW:
+        must(l->h.state == HOLD_HELD, "H3: only what is held is renewed");
+        l->sent = l->now;
+        break;
+    case HOLD_IS_LOST:
+        note_loss(l, true);
+        break;
+    case HOLD_NOTHING:
+        break;
+    }
+    must(hf_hold_next_ms(&l->h) > l->now, "what was due is done");
+}
+
+static void something_happens(struct life *l)
+{
+    int64_t lease = dice(2) ? WATCHDOG : 50 + (int64_t)dice(90000);
+
+    switch (dice(8)) {
+    case 0: /* a re-entry or a partial release */
+        if (l->was_lost || l->h.state == HOLD_RELEASING)
+            break;
+        server_counts(l, l->now, lease);
+        hf_hold_granted(&l->h, 1 + (int64_t)dice(5), l->now, lease,
+                        lease == WATCHDOG, (unsigned)dice(100));
+        break;
+    case 1:
+        if (l->h.is_renewing && l->h.state == HOLD_HELD) {
+            server_counts(l, l->sent, WATCHDOG);
+            hf_hold_renewed(&l->h, l->sent);
+        }
+        break;
+    case 2:
+        if (l->h.is_renewing)
+            hf_hold_retry(&l->h, l->now);
+        break;
+    case 3:
+        if (dice(40) == 0)
+            note_loss(l, hf_hold_lose(&l->h, HF_LOST_DELETED +
+                                                 (enum hf_lost)dice(7)));
+        break;
+    case 4:
+        if (dice(40) == 0 && l->h.state == HOLD_HELD)
+            l->h.state = HOLD_RELEASING;
+        break;
+    case 5: /* nobody answered: the server may have cut the lease */
+        if (l->h.state != HOLD_HELD)
+            break;
+        if (l->now + lease < l->server_until)
+            server_counts(l, l->now, lease);
+        hf_hold_doubt(&l->h, l->now, lease);
+        break;
+    default: /* time passes, mostly to where we asked for */
+        l->now += dice(3) ? (int64_t)dice(2000) : 0;
+        if (hf_hold_next_ms(&l->h) != HF_NEVER && dice(2))
+            l->now = l->now > hf_hold_next_ms(&l->h) ? l->now
+                                                     : hf_hold_next_ms(&l->h);
+        come_due(l);
+        break;
+    }
+}
+
+START_TEST(random_lives_keep_the_rules)
+{
+    seed = 88172645463325252u + (uint64_t)_i;
+    for (int life = 0; life < 2000; life++) {
+        struct life l = {.h = renewed_hold(), .now = START};
+
+        server_counts(&l, START, WATCHDOG);
+        if (dice(4) == 0)
+            l.h.max_until_ms = START + (int64_t)dice(200000);
+        for (int i = 0; i < 300; i++) {
+            something_happens(&l);
+            check_life(&l);
+        }
+    }
+}
+END_TEST
+
+/* ---- */
+
+static TCase *case_safe(void)
+{
+    TCase *c = tcase_create("safe");
+
+    tcase_add_loop_test(c, the_margin_is_a_hundredth_and_two_milliseconds, 0,
+                        COUNT(margins));
+    tcase_add_loop_test(c, h1_is_safe_from_sending_until_lease_less_margin, 0,
+                        COUNT(spans));
+    tcase_add_test(c, h1_a_renewal_counts_from_when_it_was_sent);
+    tcase_add_test(c, h1_a_reentry_sets_the_lease_even_if_it_is_shorter);
+    tcase_add_loop_test(
+        c, h1_an_unanswered_reentry_cuts_what_is_safe_and_never_adds, 0,
+        COUNT(doubts));
+    return c;
+}
+
+static TCase *case_renewals(void)
+{
+    TCase *c = tcase_create("renewals");
+
+    tcase_add_test(c, h2_renewals_stay_on_one_absolute_schedule);
+    tcase_add_test(c, h2_renewals_that_were_slept_through_are_not_made_up_for);
+    tcase_add_test(c, h2_what_falls_due_within_a_tick_is_due_together);
+    tcase_add_loop_test(c, h2_the_first_renewal_is_within_the_first_third, 0,
+                        COUNT(watchdogs));
+    tcase_add_test(c, h2_first_renewals_are_spread_over_four_ticks);
+    tcase_add_test(
+        c, h2_a_reentry_that_cuts_the_lease_brings_the_renewal_forward);
+    tcase_add_test(c, h2_a_reentry_with_a_longer_lease_puts_nothing_off);
+    tcase_add_test(
+        c, h2_a_hold_with_a_lease_is_renewed_from_a_reentry_without_one);
+    tcase_add_test(
+        c, h2_a_failed_renewal_is_tried_again_a_tick_later_until_it_is_lost);
+    tcase_add_test(c, h2_a_renewal_that_failed_late_does_not_put_off_the_next);
+    tcase_add_test(c, h3_while_releasing_nothing_is_renewed);
+    tcase_add_test(c, h3_one_acquisition_less_leaves_it_held_and_renewed);
+    return c;
+}
+
+static TCase *case_lost(void)
+{
+    TCase *c = tcase_create("lost");
+
+    tcase_add_loop_test(c, the_passed_safe_moment_is_lost_with_the_reason, 0,
+                        COUNT(ends));
+    tcase_add_test(c, a_renewal_under_way_does_not_hide_the_safe_moment);
+    tcase_add_test(c, max_hold_ends_a_hold_that_is_still_safe);
+    tcase_add_loop_test(c, a_lost_hold_is_never_safe_whatever_the_reason, 0,
+                        COUNT(losses));
+    tcase_add_loop_test(c, what_the_server_may_still_have_is_worth_a_release,
+                        0, COUNT(losses));
+    tcase_add_loop_test(c, h4_lost_is_for_good_and_told_once, 0,
+                        COUNT(losses));
+    return c;
+}
+
+static TCase *case_random(void)
+{
+    TCase *c = tcase_create("random");
+
+    tcase_set_timeout(c, 60);
+    tcase_add_loop_test(c, random_lives_keep_the_rules, 0, 4);
+    return c;
+}
+
+int main(void)
+{
+    Suite *s = suite_create("lock/hold");
+    SRunner *r = srunner_create(s);
+    int failed;
+
+    suite_add_tcase(s, case_safe());
+    suite_add_tcase(s, case_renewals());
+    suite_add_tcase(s, case_lost());
+    suite_add_tcase(s, case_random());
+    srunner_run_all(r, CK_ENV);
+    failed = srunner_ntests_failed(r);
+    srunner_free(r);
+    return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+}

@@ -1,0 +1,185 @@
+/* Names as Redisson spells them. */
+#include <check.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "lock/names.h"
+
+#define COUNT(table) ((int)(sizeof(table) / sizeof *(table)))
+#define UUID "6e3814a1-e847-452b-a982-45baf93a1df2"
+
+/* ---- channels: WIRE 2.2, 2.4 ---- */
+
+#define NAME(text) text, sizeof text - 1
+#define CHANNEL "redisson_lock__channel:"
+
+static const struct {
+    const char *name;
+    size_t len;
+    const char *channel;
+    size_t channel_len;
+} channels[] = {
+    {NAME("order:42"), NAME(CHANNEL "{order:42}")},
+    {NAME("shop{eu}lock"), NAME(CHANNEL "shop{eu}lock")},
+    {NAME("x"), NAME(CHANNEL "{x}")},
+    {NAME(" "), NAME(CHANNEL "{ }")},
+    {NAME("{"), NAME(CHANNEL "{")},
+    {NAME("}"), NAME(CHANNEL "{}}")},
+    {NAME("{}"), NAME(CHANNEL "{}")},
+    {NAME("}{"), NAME(CHANNEL "}{")},
+    {NAME("{}x"), NAME(CHANNEL "{}x")},
+    {NAME("a{b"), NAME(CHANNEL "a{b")},
+    {NAME("a}b"), NAME(CHANNEL "{a}b}")},
+    {NAME("ends in {"), NAME(CHANNEL "ends in {")},
+    {NAME("a\0b"), NAME(CHANNEL "{a\0b}")},
+    {NAME("a\0{b"), NAME(CHANNEL "a\0{b")},
+    {NAME("\r\n"), NAME(CHANNEL "{\r\n}")},
+    {NAME("\xff\x7b"), NAME(CHANNEL "\xff\x7b")},
+};
+
+START_TEST(a_channel_has_braces_unless_the_name_has_one)
+{
+    size_t len = hf_channel_size(channels[_i].name, channels[_i].len);
+    char *channel = calloc(1, len + 1);
+
+    ck_assert_uint_eq(len, channels[_i].channel_len);
+    channel[len] = '!'; /* not to be written */
+    hf_channel_put(channel, channels[_i].name, channels[_i].len);
+    ck_assert_mem_eq(channel, channels[_i].channel, len);
+    ck_assert_int_eq(channel[len], '!');
+    free(channel);
+}
+END_TEST
+
+START_TEST(a_channel_of_the_longest_name_fits)
+{
+    char *name = malloc(HF_LOCK_NAME_MAX);
+    char *channel;
+    size_t len;
+
+    memset(name, 'n', HF_LOCK_NAME_MAX);
+    len = hf_channel_size(name, HF_LOCK_NAME_MAX);
+    ck_assert_uint_eq(len, strlen(CHANNEL) + HF_LOCK_NAME_MAX + 2);
+    channel = malloc(len);
+    hf_channel_put(channel, name, HF_LOCK_NAME_MAX);
+    ck_assert_int_eq(channel[len - 1], '}');
+    ck_assert_int_eq(channel[strlen(CHANNEL)], '{');
+    free(channel);
+    free(name);
+}
+END_TEST
+
+/* ---- the UUID: WIRE 1 ---- */
+
+static bool is_uuid_v4(const char *text)
+{
+    static const char shape[] = "xxxxxxxx-xxxx-4xxx-vxxx-xxxxxxxxxxxx";
+
+    if (strlen(text) != UUID_LEN)
+        return false;
+    for (size_t i = 0; i < UUID_LEN; i++) {
+        const char *allowed = shape[i] == 'x'   ? "0123456789abcdef"
+                              : shape[i] == 'v' ? "89ab"
+                                                : (char[]){shape[i], 0};
+
+        if (!strchr(allowed, text[i]))
+            return false;
+    }
+    return true;
+}
+
+START_TEST(a_uuid_is_of_version_4_in_lower_case)
+{
+    char uuid[UUID_LEN + 1];
+
+    for (int i = 0; i < 1000; i++) {
+        hf_uuid_make(uuid);
+        if (!is_uuid_v4(uuid))
+            ck_abort_msg("%s", uuid);
+    }
+}
+END_TEST
+
+START_TEST(no_two_uuids_are_alike)
+{
+    char uuid[100][UUID_LEN + 1];
+
+    for (int i = 0; i < 100; i++) {
+        hf_uuid_make(uuid[i]);
+        for (int j = 0; j < i; j++)
+            ck_assert_str_ne(uuid[i], uuid[j]);
+    }
+}
+END_TEST
+
+/* ---- owners: WIRE 1; design 11 a ---- */
+
+static const struct {
+    int64_t owner;
+    uint64_t serial;
+    const char *text;
+} owners[] = {
+    {1, 1, UUID ":10000000001"},
+    {42, 7, UUID ":420000000007"},
+    {0, 1, UUID ":00000000001"},
+    {-1, 1, UUID ":-10000000001"},
+    {INT64_MAX, 1, UUID ":92233720368547758070000000001"},
+    {INT64_MIN, 1, UUID ":-92233720368547758080000000001"},
+    {5, 9999999999, UUID ":59999999999"},
+    {5, 10000000000, UUID ":50000000000"}, /* the serial number wraps */
+    {5, 10000000001, UUID ":50000000001"},
+    {5, UINT64_MAX, UUID ":53709551615"},
+};
+
+START_TEST(an_owner_field_is_uuid_owner_and_ten_digits)
+{
+    char text[HF_OWNER_TEXT_MAX];
+    size_t len = hf_owner_format(text, UUID, owners[_i].owner,
+                                 owners[_i].serial);
+
+    ck_assert_str_eq(text, owners[_i].text);
+    ck_assert_uint_eq(len, strlen(text));
+    ck_assert_uint_lt(len, HF_OWNER_TEXT_MAX);
+}
+END_TEST
+
+/* Digits of the one cannot be read as digits of the other. */
+START_TEST(no_two_owners_or_holds_share_a_field)
+{
+    static const int64_t numbers[] = {0, 1, 10, 100, -1, -10, 11, 110};
+    static const uint64_t serials[] = {1, 10, 100, 1000000000};
+    char text[COUNT(numbers) * COUNT(serials)][HF_OWNER_TEXT_MAX];
+    int n = 0;
+
+    for (int i = 0; i < COUNT(numbers); i++)
+        for (int j = 0; j < COUNT(serials); j++)
+            (void)hf_owner_format(text[n++], UUID, numbers[i], serials[j]);
+    for (int i = 0; i < n; i++)
+        for (int j = 0; j < i; j++)
+            ck_assert_str_ne(text[i], text[j]);
+}
+END_TEST
+
+/* ---- */
+
+int main(void)
+{
+    Suite *s = suite_create("lock/names");
+    TCase *c = tcase_create("names");
+    SRunner *r = srunner_create(s);
+    int failed;
+
+    tcase_add_loop_test(c, a_channel_has_braces_unless_the_name_has_one, 0,
+                        COUNT(channels));
+    tcase_add_test(c, a_channel_of_the_longest_name_fits);
+    tcase_add_test(c, a_uuid_is_of_version_4_in_lower_case);
+    tcase_add_test(c, no_two_uuids_are_alike);
+    tcase_add_loop_test(c, an_owner_field_is_uuid_owner_and_ten_digits, 0,
+                        COUNT(owners));
+    tcase_add_test(c, no_two_owners_or_holds_share_a_field);
+    suite_add_tcase(s, c);
+    srunner_run_all(r, CK_ENV);
+    failed = srunner_ntests_failed(r);
+    srunner_free(r);
+    return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+}

@@ -1,0 +1,399 @@
+/* The rules of waiting, W2 to W5, told events and the time. (W1, the line, is
+ * the edge's: tests/live/test_lock_wait.c.) */
+#include <check.h>
+#include <stdlib.h>
+
+#include "lock/wait.h"
+
+#define COUNT(table) ((int)(sizeof(table) / sizeof *(table)))
+
+#define NOW INT64_C(1000000)
+#define DEADLINE (NOW + 50000)
+#define TTL 7000
+#define CAP 30000
+
+/* ck_assert leaves a note in a file at each call: too slow for what is asked
+ * millions of times. */
+static void must(bool holds, const char *promise)
+{
+    if (!holds)
+        ck_abort_msg("broken: %s", promise);
+}
+
+/* ---- one event ---- */
+
+enum ear { DEAF, LIVE, LIVE_MOVED, MOVED, REFUSED };
+
+static struct hf_ear ear_of(enum ear e)
+{
+    return (struct hf_ear){.is_live = e == LIVE || e == LIVE_MOVED,
+                           .is_refused = e == REFUSED,
+                           .generation = e == LIVE_MOVED || e == MOVED ? 8 : 7};
+}
+
+/* Asked at generation 7. */
+static struct hf_wait wait_in(int state, bool asked_live)
+{
+    struct hf_wait w;
+
+    hf_wait_init(&w, DEADLINE);
+    w.state = state;
+    w.asked_generation = 7;
+    w.asked_live = asked_live;
+    return w;
+}
+
+#define QUEUED WAIT_IS_QUEUED
+#define ASKING WAIT_IS_ASKING
+#define SUBSCRIBING WAIT_IS_SUBSCRIBING
+#define SLEEPING WAIT_IS_SLEEPING
+#define DONE WAIT_IS_DONE
+
+static const struct {
+    const char *why;
+    int before;
+    bool asked_live;
+    enum hf_wait_event event;
+    enum ear ear;
+    int64_t now_ms;
+    enum hf_wait_todo todo;
+    int after;
+} arrows[] = {
+    {"its turn", QUEUED, 0, WAIT_DUE, DEAF, NOW, WAIT_ASK, ASKING},
+    {"W1: only the first is woken", QUEUED, 0, WAIT_WOKEN, LIVE, NOW,
+     WAIT_NOTHING, QUEUED},
+    {"W1", QUEUED, 0, WAIT_LIVE, LIVE, NOW, WAIT_NOTHING, QUEUED},
+    {"W1", QUEUED, 0, WAIT_DEAF, REFUSED, NOW, WAIT_NOTHING, QUEUED},
+    {"too late", QUEUED, 0, WAIT_DUE, DEAF, DEADLINE, WAIT_GIVE_UP, DONE},
+
+    {"W2: no ear yet", ASKING, 0, WAIT_REFUSED, DEAF, NOW, WAIT_SUBSCRIBE,
+     SUBSCRIBING},
+    {"W2: the ear was not live when it asked", ASKING, 0, WAIT_REFUSED, LIVE,
+     NOW, WAIT_ASK, ASKING},
+    {"W2: asked behind the subscription", ASKING, 1, WAIT_REFUSED, LIVE, NOW,
+     WAIT_SLEEP, SLEEPING},
+    {"W2: the ear was lost meanwhile", ASKING, 1, WAIT_REFUSED, DEAF, NOW,
+     WAIT_SUBSCRIBE, SUBSCRIBING},
+    {"W3: a message while asking", ASKING, 1, WAIT_REFUSED, LIVE_MOVED, NOW,
+     WAIT_ASK, ASKING},
+    {"W3: a loss while asking", ASKING, 1, WAIT_REFUSED, MOVED, NOW,
+     WAIT_SUBSCRIBE, SUBSCRIBING},
+    {"W5: no messages", ASKING, 0, WAIT_REFUSED, REFUSED, NOW, WAIT_SLEEP,
+     SLEEPING},
+    {"W3: the answer will show it", ASKING, 1, WAIT_WOKEN, LIVE_MOVED, NOW,
+     WAIT_NOTHING, ASKING},
+    {"", ASKING, 0, WAIT_LIVE, LIVE, NOW, WAIT_NOTHING, ASKING},
+    {"", ASKING, 0, WAIT_DEAF, REFUSED, NOW, WAIT_NOTHING, ASKING},
+    {"", ASKING, 1, WAIT_DUE, LIVE, NOW, WAIT_NOTHING, ASKING},
+    {"too late", ASKING, 1, WAIT_DUE, LIVE, DEADLINE, WAIT_GIVE_UP, DONE},
+
+    {"W2: confirmed", SUBSCRIBING, 0, WAIT_LIVE, LIVE, NOW, WAIT_ASK, ASKING},
+    {"W5: once more, then by the clock", SUBSCRIBING, 0, WAIT_DEAF, REFUSED,
+     NOW, WAIT_ASK, ASKING},
+    {"W4: the TTL has ended first", SUBSCRIBING, 0, WAIT_DUE, DEAF, NOW,
+     WAIT_ASK, ASKING},
+    {"W2: not asleep yet", SUBSCRIBING, 0, WAIT_WOKEN, DEAF, NOW, WAIT_NOTHING,
+     SUBSCRIBING},
+    {"too late", SUBSCRIBING, 0, WAIT_DUE, DEAF, DEADLINE, WAIT_GIVE_UP, DONE},
+
+    {"a message", SLEEPING, 1, WAIT_WOKEN, LIVE_MOVED, NOW, WAIT_ASK, ASKING},
+    {"the ear was lost", SLEEPING, 1, WAIT_WOKEN, MOVED, NOW, WAIT_ASK, ASKING},
+    {"W4: the TTL has ended", SLEEPING, 1, WAIT_DUE, LIVE, NOW, WAIT_ASK,
+     ASKING},
+    {"it has asked behind it", SLEEPING, 1, WAIT_LIVE, LIVE, NOW, WAIT_NOTHING,
+     SLEEPING},
+    {"it looks by the clock", SLEEPING, 1, WAIT_DEAF, REFUSED, NOW,
+     WAIT_NOTHING, SLEEPING},
+    {"too late", SLEEPING, 1, WAIT_DUE, LIVE, DEADLINE, WAIT_GIVE_UP, DONE},
+    {"too late", SLEEPING, 1, WAIT_DUE, LIVE, DEADLINE + 9, WAIT_GIVE_UP, DONE},
+
+    {"", DONE, 1, WAIT_WOKEN, LIVE_MOVED, NOW, WAIT_NOTHING, DONE},
+    {"", DONE, 1, WAIT_LIVE, LIVE, NOW, WAIT_NOTHING, DONE},
+    {"", DONE, 1, WAIT_DEAF, REFUSED, NOW, WAIT_NOTHING, DONE},
+    {"", DONE, 1, WAIT_DUE, LIVE, NOW, WAIT_NOTHING, DONE},
+};
+
+START_TEST(each_event_moves_a_wait_by_one_arrow)
+{
+    struct hf_wait w = wait_in(arrows[_i].before, arrows[_i].asked_live);
+    struct hf_ear ear = ear_of(arrows[_i].ear);
+
+    ck_assert_msg(hf_wait_step(&w, arrows[_i].event, arrows[_i].now_ms, &ear,
+                               TTL, CAP) == arrows[_i].todo,
+                  "row %d: %s: what to do", _i, arrows[_i].why);
+    ck_assert_msg((int)w.state == arrows[_i].after, "row %d: %s: where to", _i,
+                  arrows[_i].why);
+}
+END_TEST
+
+/* ---- how long to sleep: W4, W5 ---- */
+
+static const struct {
+    const char *why;
+    enum ear ear;
+    int64_t ttl_ms, deadline_ms, due_ms;
+} naps[] = {
+    {"the TTL and the moment after", LIVE, TTL, DEADLINE, NOW + TTL + 1},
+    {"gone already", LIVE, 0, DEADLINE, NOW + 1},
+    {"without a TTL: the cap", LIVE, -1, DEADLINE, NOW + CAP},
+    {"a longer TTL: the cap", LIVE, 3600000, DEADLINE, NOW + CAP},
+    {"the deadline is sooner", LIVE, TTL, NOW + 10, NOW + 10},
+    {"the deadline has passed", LIVE, TTL, NOW - 5, NOW - 5},
+    {"no deadline", LIVE, 3600000, INT64_MAX, NOW + CAP},
+    {"unheard: each second", REFUSED, TTL, DEADLINE, NOW + WAIT_POLL_MS},
+    {"unheard, but it ends sooner", REFUSED, 300, DEADLINE, NOW + 301},
+    {"unheard, no TTL", REFUSED, -1, DEADLINE, NOW + WAIT_POLL_MS},
+    {"unheard, deadline", REFUSED, TTL, NOW + 10, NOW + 10},
+    {"while subscribing too", DEAF, TTL, DEADLINE, NOW + TTL + 1},
+};
+
+START_TEST(w4_sleep_ends_with_the_ttl_the_cap_or_the_deadline)
+{
+    struct hf_wait w = wait_in(ASKING, true);
+    struct hf_ear ear = ear_of(naps[_i].ear);
+
+    w.deadline_ms = naps[_i].deadline_ms;
+    (void)hf_wait_step(&w, WAIT_REFUSED, NOW, &ear, naps[_i].ttl_ms, CAP);
+    ck_assert_msg(w.due_ms == naps[_i].due_ms, "%s: until %lld", naps[_i].why,
+                  (long long)(w.due_ms - NOW));
+}
+END_TEST
+
+START_TEST(a_wait_in_the_queue_is_due_at_its_deadline_only)
+{
+    struct hf_wait w;
+
+    hf_wait_init(&w, DEADLINE);
+    ck_assert_int_eq(w.state, QUEUED);
+    ck_assert_int_eq(w.due_ms, DEADLINE);
+    hf_wait_init(&w, INT64_MAX);
+    ck_assert_int_eq(w.due_ms, INT64_MAX);
+}
+END_TEST
+
+/* ---- random events ---- */
+
+static uint64_t seed;
+
+static uint64_t dice(uint64_t sides)
+{
+    seed ^= seed << 13;
+    seed ^= seed >> 7;
+    seed ^= seed << 17;
+    return seed % sides;
+}
+
+static void check_sleep(const struct hf_wait *w, const struct hf_ear *ear)
+{
+    if (w->state != SLEEPING)
+        return;
+    must(ear->is_refused ||
+             (ear->is_live && w->asked_live &&
+              w->asked_generation == ear->generation),
+         "W2, W3: nobody falls asleep unheard, or with news unread");
+    must(w->due_ms <= w->deadline_ms, "W4: no sleep beyond the deadline");
+}
+
+START_TEST(random_events_keep_the_rules)
+{
+    seed = 88172645463325252u + (uint64_t)_i;
+    for (int life = 0; life < 20000; life++) {
+        struct hf_ear ear = {0};
+        struct hf_wait w;
+        int64_t now = NOW;
+
+        hf_wait_init(&w, dice(3) ? NOW + (int64_t)dice(100000) : INT64_MAX);
+        for (int i = 0; i < 60; i++) {
+            enum hf_wait_event event = (enum hf_wait_event)dice(5);
+            enum hf_wait_todo todo;
+
+            if ((event == WAIT_REFUSED) != (w.state == ASKING))
+                continue; /* one answer to one question */
+            if (event == WAIT_DUE && w.due_ms != INT64_MAX && dice(2))
+                now = w.due_ms > now ? w.due_ms : now;
+            if (event == WAIT_LIVE || event == WAIT_DEAF) {
+                ear.is_live = event == WAIT_LIVE;
+                ear.is_refused = event == WAIT_DEAF;
+                ear.generation++;
+            }
+            if (event == WAIT_WOKEN)
+                ear.generation++;
+            todo = hf_wait_step(&w, event, now, &ear,
+                                (int64_t)dice(40000) - 1, CAP);
+            must(w.state != DONE || todo == WAIT_GIVE_UP || i > 0,
+                 "only the deadline ends it");
+            must((todo == WAIT_ASK) <= (w.state == ASKING), "asking is a state");
+            must(todo != WAIT_GIVE_UP || now >= w.deadline_ms,
+                 "nobody gives up early");
+            if (todo == WAIT_SLEEP)
+                check_sleep(&w, &ear);
+            now += (int64_t)dice(500);
+        }
+    }
+}
+END_TEST
+
+/* ---- no wake-up is lost ---- */
+
+/* A small world: a lock, which another releases at some moment; a server that
+ * tells its subscribers so; a wire each way, on which things take their time.
+ * Whatever the moment, the waiter asks again soon after the release, though the
+ * holder's TTL is an hour. */
+struct world {
+    struct hf_wait w;
+    struct hf_ear ear;
+    int64_t now;
+    int64_t released_ms;
+    int64_t dropped_ms;      /* the connection is lost at this moment */
+    bool is_subscribed;      /* as the server knows it */
+    /* On the wire; INT64_MAX: nothing. Each is one at a time. */
+    int64_t question_ms, answer_ms, subscribe_ms, confirm_ms, message_ms;
+    bool answer;             /* granted? */
+    bool has_told;
+};
+
+static int64_t delay(struct world *g)
+{
+    return g->now + 1 + (int64_t)dice(20);
+}
+
+static void obey(struct world *g, enum hf_wait_todo todo)
+{
+    if (todo == WAIT_ASK)
+        g->question_ms = delay(g);
+    if (todo == WAIT_SUBSCRIBE && g->subscribe_ms == INT64_MAX &&
+        g->confirm_ms == INT64_MAX && !g->ear.is_live)
+        g->subscribe_ms = delay(g);
+    if (todo == WAIT_SLEEP)
+        check_sleep(&g->w, &g->ear);
+}
+
+static void tell(struct world *g, enum hf_wait_event event)
+{
+    obey(g, hf_wait_step(&g->w, event, g->now, &g->ear, 3600000, 3600000));
+}
+
+static bool comes(struct world *g, int64_t *at_ms)
+{
+    if (*at_ms != g->now)
+        return false;
+    *at_ms = INT64_MAX;
+    return true;
+}
+
+static void server_acts(struct world *g)
+{
+    if (g->now == g->released_ms && g->is_subscribed)
+        g->message_ms = delay(g);
+    if (comes(g, &g->subscribe_ms)) {
+        g->is_subscribed = true;
+        g->confirm_ms = delay(g);
+    }
+    if (comes(g, &g->question_ms)) {
+        g->answer = g->now >= g->released_ms;
+        g->answer_ms = delay(g);
+    }
+}
+
+/* All that is on the wire is lost; questions are asked again by the call. */
+static void drop(struct world *g)
+{
+    bool was_live = g->ear.is_live;
+    bool was_asking = g->w.state == ASKING;
+
+    g->question_ms = g->answer_ms = g->subscribe_ms = INT64_MAX;
+    g->confirm_ms = g->message_ms = INT64_MAX;
+    g->is_subscribed = false;
+    g->subscribe_ms = delay(g); /* subscribed anew */
+    if (was_asking)
+        g->question_ms = delay(g);
+    if (!was_live)
+        return;
+    g->ear.is_live = false;
+    g->ear.generation++;
+    tell(g, WAIT_WOKEN);
+}
+
+static void client_hears(struct world *g)
+{
+    if (comes(g, &g->confirm_ms)) {
+        g->ear.is_live = true;
+        g->ear.generation++;
+        tell(g, WAIT_LIVE);
+    }
+    if (comes(g, &g->message_ms)) {
+        g->ear.generation++;
+        tell(g, WAIT_WOKEN);
+    }
+    if (comes(g, &g->answer_ms)) {
+        if (g->answer)
+            g->w.state = DONE;
+        else
+            tell(g, WAIT_REFUSED);
+    }
+}
+
+START_TEST(no_moment_of_a_release_loses_the_wakeup)
+{
+    seed = 88172645463325252u + (uint64_t)_i;
+    for (int round = 0; round < 30000; round++) {
+        struct world g = {.now = NOW,
+                          .question_ms = INT64_MAX,
+                          .answer_ms = INT64_MAX,
+                          .subscribe_ms = INT64_MAX,
+                          .confirm_ms = INT64_MAX,
+                          .message_ms = INT64_MAX};
+
+        g.released_ms = NOW + (int64_t)dice(200);
+        g.dropped_ms = dice(2) ? NOW + (int64_t)dice(200) : 0;
+        hf_wait_init(&g.w, INT64_MAX);
+        tell(&g, WAIT_DUE);
+        while (g.w.state != DONE) {
+            g.now++;
+            must(g.now < NOW + 500, "asked soon after the release");
+            if (g.now == g.dropped_ms)
+                drop(&g);
+            server_acts(&g);
+            client_hears(&g);
+        }
+    }
+}
+END_TEST
+
+/* ---- */
+
+static TCase *case_arrows(void)
+{
+    TCase *c = tcase_create("arrows");
+
+    tcase_add_loop_test(c, each_event_moves_a_wait_by_one_arrow, 0,
+                        COUNT(arrows));
+    tcase_add_loop_test(c, w4_sleep_ends_with_the_ttl_the_cap_or_the_deadline,
+                        0, COUNT(naps));
+    tcase_add_test(c, a_wait_in_the_queue_is_due_at_its_deadline_only);
+    return c;
+}
+
+static TCase *case_random(void)
+{
+    TCase *c = tcase_create("random");
+
+    tcase_set_timeout(c, 60);
+    tcase_add_loop_test(c, random_events_keep_the_rules, 0, 4);
+    tcase_add_loop_test(c, no_moment_of_a_release_loses_the_wakeup, 0, 4);
+    return c;
+}
+
+int main(void)
+{
+    Suite *s = suite_create("lock/wait");
+    SRunner *r = srunner_create(s);
+    int failed;
+
+    suite_add_tcase(s, case_arrows());
+    suite_add_tcase(s, case_random());
+    srunner_run_all(r, CK_ENV);
+    failed = srunner_ntests_failed(r);
+    srunner_free(r);
+    return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+}

@@ -1,0 +1,524 @@
+/* The handshake against servers of all kinds, as a table: what we send, step by
+ * step, what they answer, and what we make of it. No socket. */
+#include <check.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "net/greet.h"
+#include "tests/support/request.h"
+
+#define PASSWORD "open sesame, please"
+#define RUN_ID "0123456789abcdef0123456789abcdef01234567"
+#define OTHER_RUN_ID "fedcba9876543210fedcba9876543210fedcba98"
+
+/* ---- what servers say ---- */
+
+#define OK "+OK\r\n"
+#define HELLO_OK                                                            \
+    "%7\r\n$6\r\nserver\r\n$5\r\nredis\r\n$7\r\nversion\r\n$6\r\n7.0.15\r\n" \
+    "$5\r\nproto\r\n:3\r\n$2\r\nid\r\n:42\r\n$4\r\nmode\r\n$10\r\n"         \
+    "standalone\r\n$4\r\nrole\r\n$6\r\nmaster\r\n$7\r\nmodules\r\n*0\r\n"
+#define INFO_TEXT "# Server\r\nrun_id:" RUN_ID "\r\ntcp_port:6379\r\n"
+#define INFO3 "=78\r\ntxt:" INFO_TEXT "\r\n"
+#define INFO2 "$74\r\n" INFO_TEXT "\r\n"
+#define UNKNOWN(command, args) \
+    "-ERR unknown command '" command "', with args beginning with: " args "\r\n"
+#define NO_SETINFO                                                          \
+    "-ERR Unknown subcommand or wrong number of arguments for 'SETINFO'. " \
+    "Try CLIENT HELP.\r\n"
+#define BUSY "-BUSY Redis is busy running a script.\r\n"
+
+/* What we send. */
+#define SETINFO                               \
+    "CLIENT SETINFO LIB-NAME holdfast|"       \
+    "CLIENT SETINFO LIB-VER " HF_VERSION "|"
+#define SETTLE SETINFO "INFO server"
+#define KILL_41 "CLIENT KILL ID 41"
+
+#define STEPS 4
+
+struct row {
+    const char *what;
+    const char *user, *password, *client_name;
+    uint32_t database;
+    int protocol_wanted;              /* 0: 3 */
+    int64_t predecessor_id;
+    const char *predecessor_run_id;
+    struct {
+        const char *sends;            /* commands, with bars between */
+        const char *answers;
+    } steps[STEPS];
+    hf_status status;                 /* HF_OK: READY */
+    bool is_final;
+    int protocol;                     /* 0: 3 */
+    int64_t id;                       /* 0: 42; -1: none is known */
+    const char *run_id;               /* NULL: RUN_ID */
+    const char *says;                 /* part of the error */
+};
+
+static const struct row rows[] = {
+    /* ---- who we are ---- */
+    {"nothing special", .steps = {{"HELLO 3", HELLO_OK}, {SETTLE, OK OK INFO3}}},
+    {"a name", .client_name = "worker-7",
+     .steps = {{"HELLO 3", HELLO_OK},
+               {"CLIENT SETNAME worker-7|" SETTLE, OK OK OK INFO3}}},
+    {"a password", .password = PASSWORD,
+     .steps = {{"HELLO 3 AUTH default " PASSWORD, HELLO_OK},
+               {SETTLE, OK OK INFO3}}},
+    {"a user and a password", .user = "alice", .password = PASSWORD,
+     .steps = {{"HELLO 3 AUTH alice " PASSWORD, HELLO_OK},
+               {SETTLE, OK OK INFO3}}},
+    {"an empty password", .password = "",
+     .steps = {{"HELLO 3 AUTH default \"\"", HELLO_OK}, {SETTLE, OK OK INFO3}}},
+    {"a user without a password is not told", .user = "alice",
+     .steps = {{"HELLO 3", HELLO_OK}, {SETTLE, OK OK INFO3}}},
+    {"a database", .database = 3,
+     .steps = {{"HELLO 3", HELLO_OK},
+               {SETINFO "SELECT 3|INFO server", OK OK OK INFO3}}},
+    {"all of it", .user = "alice", .password = PASSWORD, .client_name = "n",
+     .database = 15,
+     .steps = {{"HELLO 3 AUTH alice " PASSWORD, HELLO_OK},
+               {"CLIENT SETNAME n|" SETINFO "SELECT 15|INFO server",
+                OK OK OK OK INFO3}}},
+    {"RESP2 wanted", .protocol_wanted = 2, .protocol = 2,
+     .steps = {{"CLIENT ID", ":42\r\n"}, {SETTLE, OK OK INFO2}}},
+    {"RESP2, a password", .protocol_wanted = 2, .protocol = 2,
+     .password = PASSWORD,
+     .steps = {{"AUTH " PASSWORD "|CLIENT ID", OK ":42\r\n"},
+               {SETTLE, OK OK INFO2}}},
+    {"RESP2, all of it", .protocol_wanted = 2, .protocol = 2, .user = "alice",
+     .password = PASSWORD, .client_name = "n", .database = 1,
+     .steps = {{"AUTH alice " PASSWORD "|CLIENT ID", OK ":42\r\n"},
+               {"CLIENT SETNAME n|" SETINFO "SELECT 1|INFO server",
+                OK OK OK OK INFO2}}},
+
+    /* ---- servers without RESP3 ---- */
+    {"Redis 5", .protocol = 2,
+     .steps = {{"HELLO 3",
+                "-ERR unknown command `HELLO`, with args beginning with: `3`, "
+                "\r\n"},
+               {"CLIENT ID", ":42\r\n"},
+               {SETTLE, NO_SETINFO NO_SETINFO INFO2}}},
+    {"Redis 5 and a password", .protocol = 2, .password = PASSWORD,
+     .steps = {{"HELLO 3 AUTH default " PASSWORD,
+                UNKNOWN("HELLO", "'3' 'AUTH' 'default' '" PASSWORD "'")},
+               {"AUTH " PASSWORD "|CLIENT ID", OK ":42\r\n"},
+               {SETTLE, NO_SETINFO NO_SETINFO INFO2}}},
+    {"a proxy", .protocol = 2,
+     .steps = {{"HELLO 3", "-ERR unknown or unsupported command 'HELLO'\r\n"},
+               {"CLIENT ID", ":42\r\n"},
+               {SETTLE, OK OK INFO2}}},
+    {"Redis 4 has no CLIENT ID", .protocol = 2, .id = -1,
+     .steps = {{"HELLO 3", "-ERR unknown command 'HELLO'\r\n"},
+               {"CLIENT ID", "-ERR Syntax error, try CLIENT (LIST | KILL)\r\n"},
+               {SETTLE, NO_SETINFO NO_SETINFO INFO2}}},
+    {"NOPROTO", .protocol = 2, .password = PASSWORD,
+     .steps = {{"HELLO 3 AUTH default " PASSWORD,
+                "-NOPROTO unsupported protocol version\r\n"},
+               {"AUTH " PASSWORD "|CLIENT ID", OK ":42\r\n"},
+               {SETTLE, OK OK INFO2}}},
+    {"an ACL without HELLO", .protocol = 2, .user = "alice",
+     .password = PASSWORD,
+     .steps = {{"HELLO 3 AUTH alice " PASSWORD,
+                "-NOPERM this user has no permissions to run the 'hello' "
+                "command\r\n"},
+               {"AUTH alice " PASSWORD "|CLIENT ID", OK ":42\r\n"},
+               {SETTLE, OK OK INFO2}}},
+
+    /* ---- wishes that are not granted ---- */
+    {"a name that servers refuse", .client_name = "my app",
+     .steps = {{"HELLO 3", HELLO_OK},
+               {"CLIENT SETNAME my app|" SETTLE,
+                "-ERR Client names cannot contain spaces, newlines or special "
+                "characters.\r\n" OK OK INFO3}}},
+    {"an ACL without CLIENT and INFO", .client_name = "n", .run_id = "",
+     .steps = {{"HELLO 3", HELLO_OK},
+               {"CLIENT SETNAME n|" SETTLE,
+                "-NOPERM no\r\n-NOPERM no\r\n-NOPERM no\r\n-NOPERM no\r\n"}}},
+    {"RESP2 and an ACL without CLIENT", .protocol_wanted = 2, .protocol = 2,
+     .id = -1,
+     .steps = {{"CLIENT ID", "-NOPERM no\r\n"},
+               {SETTLE, "-NOPERM no\r\n-NOPERM no\r\n" INFO2}}},
+
+    /* ---- refused ---- */
+    {"a wrong password", .password = PASSWORD, .status = HF_E_AUTH,
+     .is_final = true, .says = "WRONGPASS invalid username-password pair",
+     .steps = {{"HELLO 3 AUTH default " PASSWORD,
+                "-WRONGPASS invalid username-password pair or user is "
+                "disabled.\r\n"}}},
+    {"no password", .status = HF_E_AUTH, .is_final = true,
+     .says = "NOAUTH HELLO must be called",
+     .steps = {{"HELLO 3",
+                "-NOAUTH HELLO must be called with the client already "
+                "authenticated\r\n"}}},
+    {"RESP2, a wrong password", .protocol_wanted = 2, .protocol = 2,
+     .password = PASSWORD, .status = HF_E_AUTH, .is_final = true,
+     .says = "ERR invalid password",
+     .steps = {{"AUTH " PASSWORD "|CLIENT ID", "-ERR invalid password\r\n"}}},
+    {"RESP2, no password wanted", .protocol_wanted = 2, .protocol = 2,
+     .password = PASSWORD, .status = HF_E_AUTH, .is_final = true,
+     .says = "no password is set",
+     .steps = {{"AUTH " PASSWORD "|CLIENT ID",
+                "-ERR Client sent AUTH, but no password is set\r\n"}}},
+    {"RESP2, no password given", .protocol_wanted = 2, .protocol = 2,
+     .status = HF_E_AUTH, .is_final = true, .says = "NOAUTH Auth",
+     .steps = {{"CLIENT ID", "-NOAUTH Authentication required.\r\n"}}},
+    {"a database that is not there", .database = 99, .status = HF_E_SERVER,
+     .is_final = true, .says = "SELECT: the server answered: ERR DB index",
+     .steps = {{"HELLO 3", HELLO_OK},
+               {SETINFO "SELECT 99|INFO server",
+                OK OK "-ERR DB index is out of range\r\n"}}},
+
+    /* ---- words that hold the password ---- */
+    {"AUTH is not known, and repeated", .protocol_wanted = 2, .protocol = 2,
+     .password = PASSWORD, .status = HF_E_AUTH, .is_final = true,
+     .says = "AUTH",
+     .steps = {{"AUTH " PASSWORD "|CLIENT ID",
+                UNKNOWN("AUTH", "'" PASSWORD "'")}}},
+    {"AUTH is not known, and repeated in part", .protocol_wanted = 2,
+     .protocol = 2, .password = PASSWORD, .status = HF_E_AUTH, .is_final = true,
+     .says = "AUTH",
+     .steps = {{"AUTH " PASSWORD "|CLIENT ID",
+                UNKNOWN("AUTH", "'open sesame")}}},
+    {"HELLO is repeated in words of its own", .password = PASSWORD,
+     .status = HF_E_SERVER, .says = "HELLO",
+     .steps = {{"HELLO 3 AUTH default " PASSWORD,
+                "-ERR what is AUTH default " PASSWORD "?\r\n"}}},
+    {"an echo", .password = PASSWORD, .status = HF_E_PROTOCOL, .is_final = true,
+     .says = "HELLO",
+     .steps = {{"HELLO 3 AUTH default " PASSWORD,
+                "$24\r\nAUTH " PASSWORD "\r\n"}}},
+
+    /* ---- not now ---- */
+    {"LOADING", .status = HF_E_SERVER, .says = "LOADING",
+     .steps = {{"HELLO 3", "-LOADING Redis is loading the dataset in memory"
+                           "\r\n"}}},
+    {"too many clients", .status = HF_E_SERVER,
+     .says = "max number of clients reached",
+     .steps = {{"HELLO 3", "-ERR max number of clients reached\r\n"}}},
+    {"protected mode", .status = HF_E_SERVER, .says = "DENIED",
+     .steps = {{"HELLO 3", "-DENIED Redis is running in protected mode\r\n"}}},
+    {"a script runs: INFO is not answered, so nobody can be killed",
+     .status = HF_E_SERVER, .says = "INFO: the server answered: BUSY",
+     .predecessor_id = 41, .predecessor_run_id = RUN_ID,
+     .steps = {{"HELLO 3", HELLO_OK}, {SETTLE, OK OK BUSY}}},
+    {"a script runs: the predecessor lives on", .status = HF_E_SERVER,
+     .says = "CLIENT KILL", .predecessor_id = 41, .predecessor_run_id = RUN_ID,
+     .steps = {{"HELLO 3", HELLO_OK}, {SETTLE, OK OK INFO3}, {KILL_41, BUSY}}},
+    {"a script runs: SELECT", .database = 1, .status = HF_E_SERVER,
+     .says = "SELECT: the server answered: BUSY",
+     .steps = {{"HELLO 3", HELLO_OK},
+               {SETINFO "SELECT 1|INFO server", OK OK BUSY}}},
+    {"a script runs: CLIENT ID", .protocol_wanted = 2, .protocol = 2,
+     .status = HF_E_SERVER, .says = "CLIENT ID",
+     .steps = {{"CLIENT ID", BUSY}}},
+
+    /* ---- odd answers ---- */
+    {"HELLO in another order, with more in it",
+     .steps = {{"HELLO 3",
+                "%4\r\n+id\r\n:42\r\n*2\r\n+id\r\n:1\r\n:2\r\n+modules\r\n*1\r\n"
+                "%1\r\n+id\r\n:3\r\n+availability_zone\r\n$0\r\n\r\n"},
+               {SETTLE, OK OK INFO3}}},
+    {"HELLO streamed",
+     .steps = {{"HELLO 3", "%?\r\n+proto\r\n:3\r\n+id\r\n:42\r\n.\r\n"},
+               {SETTLE, OK OK INFO3}}},
+    {"HELLO with an attribute",
+     .steps = {{"HELLO 3", "|1\r\n+id\r\n:1\r\n%1\r\n+id\r\n:42\r\n"},
+               {SETTLE, OK OK INFO3}}},
+    {"HELLO without an id", .id = -1,
+     .steps = {{"HELLO 3", "%1\r\n+proto\r\n:3\r\n"}, {SETTLE, OK OK INFO3}}},
+    {"HELLO with an id that is none", .id = -1,
+     .steps = {{"HELLO 3", "%1\r\n+id\r\n+abc\r\n"}, {SETTLE, OK OK INFO3}}},
+    {"HELLO empty", .id = -1,
+     .steps = {{"HELLO 3", "%0\r\n"}, {SETTLE, OK OK INFO3}}},
+    {"HELLO answered in RESP2", .status = HF_E_PROTOCOL, .is_final = true,
+     .says = "HELLO", .steps = {{"HELLO 3", "*2\r\n+id\r\n:42\r\n"}}},
+    {"HELLO answered OK", .status = HF_E_PROTOCOL, .is_final = true,
+     .says = "HELLO: the server answered: OK", .steps = {{"HELLO 3", OK}}},
+    {"HELLO answered null", .status = HF_E_PROTOCOL, .is_final = true,
+     .says = "of another kind", .steps = {{"HELLO 3", "_\r\n"}}},
+    {"INFO of another kind", .run_id = "",
+     .steps = {{"HELLO 3", HELLO_OK}, {SETTLE, OK OK "*0\r\n"}}},
+    {"INFO without a run_id", .run_id = "",
+     .steps = {{"HELLO 3", HELLO_OK}, {SETTLE, OK OK "$8\r\n# Server\r\n"}}},
+    {"INFO that ends in the run_id", .run_id = "abc",
+     .steps = {{"HELLO 3", HELLO_OK}, {SETTLE, OK OK "$10\r\nrun_id:abc\r\n"}}},
+    {"INFO with an endless run_id", .run_id = RUN_ID "0123456789abcdef0123456",
+     .steps = {{"HELLO 3", HELLO_OK},
+               {SETTLE, OK OK "$87\r\nrun_id:" RUN_ID RUN_ID "\r\n"}},
+     .says = NULL},
+
+    /* ---- the predecessor: faults 0.13, design 11 ---- */
+    {"it is killed", .predecessor_id = 41, .predecessor_run_id = RUN_ID,
+     .steps = {{"HELLO 3", HELLO_OK},
+               {SETTLE, OK OK INFO3},
+               {KILL_41, ":1\r\n"}}},
+    {"it was gone", .predecessor_id = 41, .predecessor_run_id = RUN_ID,
+     .steps = {{"HELLO 3", HELLO_OK},
+               {SETTLE, OK OK INFO3},
+               {KILL_41, ":0\r\n"}}},
+    {"it may not be killed", .predecessor_id = 41, .predecessor_run_id = RUN_ID,
+     .steps = {{"HELLO 3", HELLO_OK},
+               {SETTLE, OK OK INFO3},
+               {KILL_41, "-NOPERM no\r\n"}}},
+    {"it is killed in RESP2", .protocol = 2, .protocol_wanted = 2,
+     .predecessor_id = 41, .predecessor_run_id = RUN_ID,
+     .steps = {{"CLIENT ID", ":42\r\n"},
+               {SETTLE, OK OK INFO2},
+               {KILL_41, ":1\r\n"}}},
+    {"the server was restarted: the id is another's", .predecessor_id = 41,
+     .predecessor_run_id = OTHER_RUN_ID,
+     .steps = {{"HELLO 3", HELLO_OK}, {SETTLE, OK OK INFO3}}},
+    {"it was never known", .predecessor_id = 0, .predecessor_run_id = RUN_ID,
+     .steps = {{"HELLO 3", HELLO_OK}, {SETTLE, OK OK INFO3}}},
+    {"its server was never known", .predecessor_id = 41,
+     .predecessor_run_id = "",
+     .steps = {{"HELLO 3", HELLO_OK}, {SETTLE, OK OK INFO3}}},
+    {"neither its server nor this one is known", .predecessor_id = 41,
+     .predecessor_run_id = "", .run_id = "",
+     .steps = {{"HELLO 3", HELLO_OK}, {SETTLE, OK OK "-NOPERM no\r\n"}}},
+    {"it outlives a refused attempt", .predecessor_id = 41,
+     .predecessor_run_id = RUN_ID, .status = HF_E_SERVER, .says = "LOADING",
+     .steps = {{"HELLO 3", "-LOADING later\r\n"}}},
+};
+
+/* ---- one handshake ---- */
+
+static struct {
+    struct hf_url url;
+    struct hf_predecessor predecessor;
+    struct hf_greeting greeting;
+} t;
+
+static void set(char *dst, const char *text)
+{
+    (void)strcpy(dst, text ? text : "");
+}
+
+static void setup(const struct row *row)
+{
+    memset(&t, 0, sizeof t);
+    set(t.url.user, row->user);
+    set(t.url.password, row->password);
+    t.url.has_password = row->password != NULL;
+    t.url.database = row->database;
+    t.predecessor.id = row->predecessor_id;
+    set(t.predecessor.run_id, row->predecessor_run_id);
+    t.greeting.url = &t.url;
+    t.greeting.client_name = row->client_name;
+    t.greeting.wanted_protocol = row->protocol_wanted ? row->protocol_wanted : 3;
+    t.greeting.predecessor = &t.predecessor;
+    hf_greet_start(&t.greeting);
+}
+
+/* Takes what is to be sent, as the connection does: nothing of it stays. */
+static const char *sent(void)
+{
+    static char text[2 * GREET_OUTPUT_MAX];
+    struct request *r = malloc(sizeof *r);
+    size_t at = 0, end = 0;
+
+    text[0] = '\0';
+    while (at < t.greeting.output_len) {
+        char *one;
+
+        ck_assert_int_eq(request_decode(r, t.greeting.output + at,
+                                        t.greeting.output_len - at),
+                         REQUEST_WHOLE);
+        one = request_text(r);
+        end += (size_t)sprintf(text + end, "%s%s", at ? "|" : "", one);
+        free(one);
+        at += r->len;
+    }
+    free(r);
+    hf_greet_wipe(&t.greeting);
+    ck_assert_uint_eq(t.greeting.output_len, 0);
+    return text;
+}
+
+/* Tells the answers, one value after another, until one decides. */
+static enum hf_greet_answer tell(const char *bytes)
+{
+    struct hf_resp_node nodes[64];
+    struct hf_resp_tape tape = {.nodes = nodes, .room = 64};
+    enum hf_greet_answer answer = GREET_MORE;
+    struct hf_resp_parser parser;
+    size_t len = strlen(bytes);
+    uint32_t at = 0;
+
+    hf_resp_init(&parser, NULL, 3);
+    while (parser.pos < len) {
+        ck_assert_int_eq(answer, GREET_MORE);
+        ck_assert_uint_lt(t.greeting.next, t.greeting.expected_count);
+        ck_assert_int_eq(hf_resp_parse(&parser, bytes, len, &tape), HF_OK);
+        answer = hf_greet_reply(&t.greeting, hf_resp_first(&tape, bytes, at));
+        at = hf_resp_next_index(&tape, at);
+    }
+    return answer;
+}
+
+static enum hf_greet_answer converse(const struct row *row)
+{
+    enum hf_greet_answer answer = GREET_MORE;
+
+    for (int i = 0; i < STEPS && row->steps[i].sends; i++) {
+        ck_assert_int_eq(answer, GREET_MORE);
+        ck_assert_str_eq(sent(), row->steps[i].sends);
+        answer = tell(row->steps[i].answers);
+    }
+    return answer;
+}
+
+/* ---- the tests ---- */
+
+START_TEST(each_server_is_greeted_as_it_understands)
+{
+    const struct row *row = &rows[_i];
+    enum hf_greet_answer answer;
+    int64_t id = row->id ? row->id : 42;
+
+    setup(row);
+    answer = converse(row);
+    ck_assert_msg(answer == (row->status < 0 ? GREET_FAILED : GREET_READY),
+                  "%s: ended in %d, %s", row->what, (int)answer,
+                  t.greeting.error.text);
+    ck_assert_uint_eq(t.greeting.output_len, 0);
+    ck_assert_int_eq(t.greeting.protocol, row->protocol ? row->protocol : 3);
+    ck_assert_int_eq(t.greeting.error.status, row->status);
+    ck_assert_int_eq(t.greeting.is_final, row->is_final);
+    if (row->status < 0) {
+        ck_assert_msg(strstr(t.greeting.error.text, row->says) != NULL,
+                      "it says: %s", t.greeting.error.text);
+        ck_assert_int_eq(t.predecessor.id, row->predecessor_id);
+        ck_assert_str_eq(t.predecessor.run_id, row->predecessor_run_id
+                                                   ? row->predecessor_run_id
+                                                   : "");
+    } else {
+        ck_assert_int_eq(t.predecessor.id, id < 0 ? 0 : id);
+        ck_assert_str_eq(t.predecessor.run_id,
+                         row->run_id ? row->run_id : RUN_ID);
+    }
+}
+END_TEST
+
+/* Neither in the error nor anywhere else: not even its first half. */
+START_TEST(password_is_told_to_the_server_alone)
+{
+    static const char half[] = "open sesame";
+
+    setup(&rows[_i]);
+    (void)converse(&rows[_i]);
+    hf_greet_wipe(&t.greeting);
+    ck_assert_ptr_null(
+        memmem(&t.greeting, sizeof t.greeting, half, sizeof half - 1));
+    ck_assert_ptr_null(
+        memmem(&t.predecessor, sizeof t.predecessor, half, sizeof half - 1));
+}
+END_TEST
+
+/* An attempt that failed leaves nothing to the next. */
+START_TEST(next_attempt_starts_anew)
+{
+    setup(&rows[_i]);
+    (void)converse(&rows[_i]);
+    t.predecessor = (struct hf_predecessor){.id = rows[_i].predecessor_id};
+    set(t.predecessor.run_id, rows[_i].predecessor_run_id);
+    hf_greet_start(&t.greeting);
+    ck_assert_int_eq(t.greeting.error.status, HF_OK);
+    ck_assert(!t.greeting.is_final);
+    ck_assert_int_eq(converse(&rows[_i]),
+                     rows[_i].status < 0 ? GREET_FAILED : GREET_READY);
+}
+END_TEST
+
+/* The longest of all that can be told fits. */
+START_TEST(longest_names_fit)
+{
+    static char user[256], password[HF_URL_TEXT_MAX], name[256];
+    struct row row = {.user = user, .password = password, .client_name = name,
+                      .database = UINT32_MAX, .predecessor_id = INT64_MAX,
+                      .predecessor_run_id = RUN_ID};
+
+    memset(user, 'u', sizeof user - 1);
+    memset(password, 'p', sizeof password - 1);
+    memset(name, 'n', sizeof name - 1);
+    for (row.protocol_wanted = 2; row.protocol_wanted <= 3;
+         row.protocol_wanted++) {
+        setup(&row);
+        ck_assert_ptr_nonnull(strstr(sent(), password));
+        if (row.protocol_wanted == 2)
+            (void)tell(OK ":42\r\n");
+        else
+            (void)tell(HELLO_OK);
+        ck_assert_ptr_nonnull(strstr(sent(), "SELECT 4294967295"));
+        ck_assert_int_eq(tell(OK OK OK OK INFO3), GREET_MORE);
+        ck_assert_str_eq(sent(), "CLIENT KILL ID 9223372036854775807");
+        ck_assert_int_eq(tell(":1\r\n"), GREET_READY);
+    }
+}
+END_TEST
+
+static const char *const any_answers[] = {
+    OK, HELLO_OK, INFO2, INFO3, BUSY, ":42\r\n", "_\r\n", "*0\r\n", "%0\r\n",
+    "-NOAUTH no\r\n", "-NOPERM no\r\n", "-NOPROTO no\r\n", "-ERR no\r\n",
+    "-WRONGPASS no\r\n", UNKNOWN("X", "'Y'"), "-\r\n", "+\r\n", "#t\r\n",
+};
+#define ANY_ANSWERS (sizeof any_answers / sizeof *any_answers)
+
+/* Whatever a server answers, a handshake ends after at most HELLO, three of
+ * RESP2, five of SETTLE and KILL. Every walk through the answers is taken that
+ * begins with these two. */
+START_TEST(any_answers_lead_to_an_end)
+{
+    struct row row = {.user = "u", .password = PASSWORD, .client_name = "n",
+                      .database = 1, .predecessor_id = 41,
+                      .predecessor_run_id = RUN_ID};
+    uint64_t seed = 1 + (uint64_t)_i;
+
+    for (int walk = 0; walk < 3000; walk++) {
+        enum hf_greet_answer answer = GREET_MORE;
+        int count = 0;
+
+        setup(&row);
+        while (answer == GREET_MORE) {
+            size_t choice = count == 0 ? (size_t)_i : seed % ANY_ANSWERS;
+
+            seed = seed * 6364136223846793005u + 1442695040888963407u;
+            if (t.greeting.output_len > 0)
+                hf_greet_wipe(&t.greeting);
+            answer = tell(any_answers[choice]);
+            if (++count > 10)
+                ck_abort_msg("no end");
+        }
+    }
+}
+END_TEST
+
+#define ROWS(table) (int)(sizeof(table) / sizeof *(table))
+
+static TCase *case_servers(void)
+{
+    TCase *c = tcase_create("servers");
+
+    tcase_add_loop_test(c, each_server_is_greeted_as_it_understands, 0,
+                        ROWS(rows));
+    tcase_add_loop_test(c, password_is_told_to_the_server_alone, 0, ROWS(rows));
+    tcase_add_loop_test(c, next_attempt_starts_anew, 0, ROWS(rows));
+    tcase_add_test(c, longest_names_fit);
+    tcase_add_loop_test(c, any_answers_lead_to_an_end, 0, ROWS(any_answers));
+    return c;
+}
+
+int main(void)
+{
+    Suite *s = suite_create("net/greet");
+    SRunner *r = srunner_create(s);
+    int failed;
+
+    suite_add_tcase(s, case_servers());
+    srunner_run_all(r, CK_ENV);
+    failed = srunner_ntests_failed(r);
+    srunner_free(r);
+    return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+}
