@@ -1,27 +1,27 @@
 #!/bin/sh
 # run.sh SECONDS HARNESS...: runs each harness so long, with its dictionary and
-# seeds; what it finds stays in build-fuzz/.
+# the vectors as seeds. What it finds stays in build-fuzz/.
 set -eu
 
 seconds=$1
 shift
+rm -f build-fuzz/crash-* build-fuzz/timeout-* build-fuzz/oom-* build-fuzz/leak-*
 for harness; do
     name=${harness##*/fuzz_}
     corpus=build-fuzz/corpus-$name
+    dict=fuzz/${name%%_*}.dict
+    log=build-fuzz/$name.log
     mkdir -p "$corpus"
-    seeds= dict=
-    [ ! -d "fuzz/seeds/$name" ] || seeds=fuzz/seeds/$name
-    [ ! -f "fuzz/${name%%_*}.dict" ] || dict=-dict=fuzz/${name%%_*}.dict
-    echo "fuzz: $name, $seconds s"
-    "$harness" -max_total_time="$seconds" -max_len=4096 -timeout=5 \
-        -verbosity=0 -print_final_stats=1 $dict \
-        -artifact_prefix=build-fuzz/ "$corpus" $seeds 2>&1 |
-        grep -E 'ERROR|SUMMARY|number_of_executed_units|Test unit written' ||
-        { echo "fuzz: $name failed" >&2; exit 1; }
-    # A finding leaves a file; the pipe above hides the exit code.
-    if ls build-fuzz/crash-* build-fuzz/timeout-* build-fuzz/oom-* \
-        >/dev/null 2>&1; then
-        echo "fuzz: findings in build-fuzz/" >&2
+    [ "$name" != resp_parse ] || fuzz/resp_seeds.sh "$corpus"
+    set --
+    [ ! -f "$dict" ] || set -- "-dict=$dict"
+    if ! "$harness" -max_total_time="$seconds" -max_len=4096 -timeout=5 \
+        -print_final_stats=1 -artifact_prefix=build-fuzz/ "$@" "$corpus" \
+        >"$log" 2>&1; then
+        tail -40 "$log"
+        echo "fuzz: $name found something, see build-fuzz/" >&2
         exit 1
     fi
+    echo "fuzz: $name, $(awk '/number_of_executed/ {print $2}' "$log")" \
+        "executions in $seconds s"
 done
