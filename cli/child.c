@@ -13,7 +13,7 @@
 #include "cli/kin.h"
 #include "cli/signals.h"
 
-/* ---- starting ------------------------------------------------------------- */
+/* ---- starting ---- */
 
 /* In the child: becomes the program; returns errno if there is none. Both sides
  * make the group: whichever comes first, neither goes on before it is there. */
@@ -86,18 +86,18 @@ int cli_child_exec_error(struct cli_child *child)
     return err;
 }
 
-/* ---- signalling ----------------------------------------------------------- */
+/* ---- signalling ---- */
 
 void cli_child_signal(const struct cli_child *child, int signal)
 {
-    if (child->pid == 0 || !cli_kin_has_group(child->pid))
+    if (!cli_kin_has_group(child->pid))
         return;
     (void)kill(-child->pid, signal); /* EPERM: it runs as another user */
     if (signal == SIGTERM)
         (void)kill(-child->pid, SIGCONT);
 }
 
-/* ---- reaping -------------------------------------------------------------- */
+/* ---- reaping ---- */
 
 static struct cli_child_report ended(const siginfo_t *info)
 {

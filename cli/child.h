@@ -16,7 +16,7 @@ struct cli_child {
 struct cli_child_plan {
     char *const *argv;
     char **env;
-    int kept_fd;                /* for the command, although close-on-exec; -1 */
+    int kept_fd;                /* -1, or given to the command all the same */
     struct cli_tty *tty;
 };
 

@@ -36,7 +36,7 @@ void cli_common_fini(struct cli_common *common)
     common->url = NULL;
 }
 
-/* ---- options -------------------------------------------------------------- */
+/* ---- options ---- */
 
 /* What stands on the command line can be read by everybody on the machine, so
  * it is copied and made unreadable there. */
@@ -91,7 +91,7 @@ int cli_common_take(struct cli_common *common, const struct cli_args *args,
     }
 }
 
-/* ---- the client ----------------------------------------------------------- */
+/* ---- the client ---- */
 
 static const char *from_environment(const char *name)
 {

@@ -33,17 +33,17 @@ enum {
 extern const struct cli_option cli_common_options[];
 
 /* The part of each help text that is about them. */
-#define CLI_COMMON_HELP                                                        \
-    "  -u, --url URL            redis://[[USER]:PASSWORD@]HOST[:PORT][/DB] or\n" \
-    "                           unix://PATH; else $HOLDFAST_URL, $REDIS_URL,\n" \
-    "                           redis://127.0.0.1:6379\n"                       \
-    "      --user NAME          user, instead of the URL's\n"                   \
-    "      --password-file FILE the password is FILE's first line\n"            \
-    "      --connect-timeout DUR  how long to try to connect; default 5s\n"     \
-    "      --json               output for programs: a JSON object a line\n"    \
-    "  -q, --quiet              say nothing but errors\n"                       \
-    "  -v, --verbose            say what is done, on standard error\n"          \
-    "  -h, --help               this text\n"
+#define CLI_COMMON_HELP                                                       \
+    "  -u, --url URL        redis://[[USER]:PASSWORD@]HOST[:PORT][/DB] or\n"  \
+    "                       unix://PATH; else $HOLDFAST_URL, $REDIS_URL,\n"   \
+    "                       redis://127.0.0.1:6379\n"                         \
+    "  --user NAME          user, instead of the URL's\n"                     \
+    "  --password-file F    the password is the first line of F\n"            \
+    "  --connect-timeout D  how long to try to connect; default 5s\n"         \
+    "  --json               output for programs: a JSON object a line\n"      \
+    "  -q, --quiet          say nothing but errors\n"                         \
+    "  -v, --verbose        say what is done, on standard error\n"            \
+    "  -h, --help           this text\n"
 
 /* cli_common_init - the defaults. cli_common_fini - wipes the URL.
  * cli_common_take - one option; CLI_GO_ON or the exit code (0 after --help). */

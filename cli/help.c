@@ -15,7 +15,7 @@ static const struct cli_command *const commands[] = {
 
 #define COMMANDS (sizeof commands / sizeof *commands)
 
-/* ---- finding -------------------------------------------------------------- */
+/* ---- finding ---- */
 
 static int complain(const char *name)
 {
@@ -37,7 +37,7 @@ const struct cli_command *cli_help_find(const char *name)
     return NULL;
 }
 
-/* ---- printing ------------------------------------------------------------- */
+/* ---- printing ---- */
 
 static void print_list(void)
 {
@@ -64,7 +64,7 @@ int cli_help_usage(void)
                     "in 'holdfast help'");
 }
 
-/* ---- the subcommand ------------------------------------------------------- */
+/* ---- the subcommand ---- */
 
 static int main_help(struct cli_args *args, struct cli_common *common)
 {

@@ -57,8 +57,8 @@ struct cli_hold {
     bool has_notice;                /* noted, and not yet told */
 };
 
-/* cli_hold_init - a nested run's hold is the outer one's, else our own. `client`
- *                 and `lock` are borrowed.
+/* cli_hold_init - a nested run's hold is the outer one's, else our own.
+ *                 `client` and `lock` are borrowed.
  * cli_hold_fini - before the client and the loop go.
  * cli_hold_is_nested - is it the outer one's?
  *
@@ -66,7 +66,7 @@ struct cli_hold {
  * cli_hold_cancel  - `refused` follows soon, or `acquired`, if that was first.
  * cli_hold_release - `released` follows, unless it fails here.
  * cli_hold_safe_ms - as hf_lock_safe_ms.
- * cli_hold_turn    - after each hf_loop_dispatch: tells what was noted there. */
+ * cli_hold_turn    - after each hf_loop_dispatch: tells what it noted. */
 void cli_hold_init(struct cli_hold *h, struct hf_client *client,
                    struct hf_lock *lock, const struct cli_hold_events *events,
                    void *ctx);

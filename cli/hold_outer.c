@@ -22,7 +22,7 @@ bool cli_hold_is_inside(const struct hf_lock *lock)
            strlen(name) == len && memcmp(name, ours, len) == 0;
 }
 
-/* ---- the notice ----------------------------------------------------------- */
+/* ---- the notice ---- */
 
 static void on_notice(struct hf_io *io, int events)
 {
@@ -62,7 +62,7 @@ static void listen(struct cli_hold *h)
     hf_loop_unlock(loop);
 }
 
-/* ---- the kind ------------------------------------------------------------- */
+/* ---- the kind ---- */
 
 static void on_inspected(void *ctx, hf_status status,
                          const struct hf_error *err)

@@ -1,7 +1,7 @@
 /* A lock that this run takes itself, and what both kinds share. */
 #include "cli/hold.h"
 
-/* ---- what both kinds share ------------------------------------------------ */
+/* ---- what both kinds share ---- */
 
 void cli_hold_init(struct cli_hold *h, struct hf_client *client,
                    struct hf_lock *lock, const struct cli_hold_events *events,
@@ -52,10 +52,11 @@ void cli_hold_turn(struct cli_hold *h)
     if (!h->has_notice)
         return;
     h->has_notice = false;
-    h->events->lost(h->ctx, HF_LOST_DELETED); /* why, only the outer one knows */
+    /* Why, only the outer one knows. */
+    h->events->lost(h->ctx, HF_LOST_DELETED);
 }
 
-/* ---- the library's callbacks ---------------------------------------------- */
+/* ---- the library's callbacks ---- */
 
 static void on_wait(void *ctx, struct hf_lock *lock,
                     const struct hf_lock_info *info)
@@ -107,7 +108,7 @@ static void on_released(void *ctx, hf_status status,
     h->events->released(h->ctx, status, err);
 }
 
-/* ---- the kind ------------------------------------------------------------- */
+/* ---- the kind ---- */
 
 static hf_status own_ask(struct cli_hold *h, const struct cli_hold_ask *ask)
 {

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- the line ------------------------------------------------------------- */
+/* ---- the line ---- */
 
 /* The first lines are shorter than this; most are. */
 #define ROOM_MIN 256
@@ -67,7 +67,7 @@ static void put_key(struct cli_json *j, const char *key)
     put(j, "\":", 2);
 }
 
-/* ---- text ----------------------------------------------------------------- */
+/* ---- text ---- */
 
 /* How a sequence of UTF-8 begins; the second byte's range keeps out overlong
  * forms, surrogates and what is above U+10FFFF. Source: RFC 3629, section 4. */
@@ -150,7 +150,7 @@ void cli_json_text(struct cli_json *j, const char *key, const char *text)
     cli_json_bytes(j, key, text, strlen(text));
 }
 
-/* ---- the rest ------------------------------------------------------------- */
+/* ---- the rest ---- */
 
 void cli_json_integer(struct cli_json *j, const char *key, int64_t n)
 {

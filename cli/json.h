@@ -14,8 +14,8 @@ struct cli_json {
 };
 
 /* cli_json_init - "{". cli_json_end - "}" and a newline; returns the line, its
- * length in j->len (a NUL follows), lent until cli_json_fini; NULL: there was no
- * memory. */
+ * length in j->len (a NUL follows), lent until cli_json_fini; NULL: there was
+ * no memory. */
 void cli_json_init(struct cli_json *j);
 const char *cli_json_end(struct cli_json *j);
 void cli_json_fini(struct cli_json *j);

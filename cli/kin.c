@@ -11,8 +11,9 @@ bool cli_kin_has_group(pid_t group)
 {
     siginfo_t info;
 
-    return waitid(P_PGID, (id_t)group, &info,
-                  WEXITED | WNOHANG | WNOWAIT) == 0;
+    /* 0 would be our own. */
+    return group > 0 && waitid(P_PGID, (id_t)group, &info,
+                               WEXITED | WNOHANG | WNOWAIT) == 0;
 }
 
 static void kill_group(pid_t group)

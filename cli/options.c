@@ -8,7 +8,7 @@
 #include "cli/report.h"
 #include "cli/values.h"
 
-/* ---- errors of usage ------------------------------------------------------ */
+/* ---- errors of usage ---- */
 
 int cli_usage(const struct cli_args *args, const char *format, ...)
 {
@@ -24,7 +24,7 @@ int cli_usage(const struct cli_args *args, const char *format, ...)
                     args->command->name);
 }
 
-/* ---- options -------------------------------------------------------------- */
+/* ---- options ---- */
 
 static const struct cli_option *
 by_letter(const struct cli_option *const *tables, char letter)
@@ -127,7 +127,7 @@ int cli_args_next(struct cli_args *args,
     return next_letter(args, tables, value);
 }
 
-/* ---- values --------------------------------------------------------------- */
+/* ---- values ---- */
 
 int cli_take_duration(const struct cli_args *args, const char *option,
                       const char *text, int64_t least_ms, int64_t *out_ms)

@@ -23,7 +23,7 @@ bool cli_report_is_quiet(void)
     return is_quiet;
 }
 
-/* ---- lines ---------------------------------------------------------------- */
+/* ---- lines ---- */
 
 /* A terminal obeys control characters; a line for a person has none. */
 static void tame(char *text, size_t len)
@@ -90,7 +90,7 @@ void cli_log(void *ctx, enum hf_log_level level, const char *line)
     cli_step("%s", line);
 }
 
-/* ---- what the library reports --------------------------------------------- */
+/* ---- what the library reports ---- */
 
 /* What a person can do about it; NULL: the text says all there is. */
 static const char *advice(hf_status status)
@@ -121,7 +121,7 @@ int cli_fail_status(hf_status status, const struct hf_error *err)
     return cli_fail("%s; %s", text, todo);
 }
 
-/* ---- pieces of lines ------------------------------------------------------ */
+/* ---- pieces of lines ---- */
 
 char *cli_quote(char dst[CLI_QUOTE_MAX], const void *ptr, size_t len)
 {

@@ -33,8 +33,9 @@ struct run {
     struct cli_hold hold;
     struct cli_child child;
     struct cli_tty tty;
-    int notice_fd;              /* closed when the hold is lost: HOLDFAST_FD is
-                                   the other end; -1 */
+    int notice[2];              /* a pipe: the command has its reading end, as
+                                   HOLDFAST_FD; when the hold is lost, we close
+                                   the other; -1: closed */
     int64_t asked_ms;           /* when we began to wait */
 
     /* Noted in a turn of the loop. */
@@ -52,14 +53,31 @@ static void feed_number(struct run *run, enum cli_run_kind kind, int number)
     feed(run, (struct cli_run_event){.kind = kind, .number = number});
 }
 
-/* ---- starting the command ------------------------------------------------- */
+/* ---- the notice ---- */
 
-static void close_notice(struct run *run)
+static void close_end(struct run *run, int which)
 {
-    if (run->notice_fd >= 0)
-        (void)close(run->notice_fd);
-    run->notice_fd = -1;
+    if (run->notice[which] >= 0)
+        (void)close(run->notice[which]);
+    run->notice[which] = -1;
 }
+
+static void give_notice(struct run *run)
+{
+    close_end(run, 1);
+}
+
+/* Before all else that opens descriptors: a shell such as dash can name only
+ * those below 10. */
+static int open_notice(struct run *run)
+{
+    if (pipe2(run->notice, O_CLOEXEC) == 0)
+        return CLI_GO_ON;
+    run->notice[0] = run->notice[1] = -1;
+    return cli_fail("cannot make a pipe: %s", strerror(errno));
+}
+
+/* ---- starting the command ---- */
 
 static int start_with(struct run *run, char **env, int kept_fd)
 {
@@ -73,7 +91,7 @@ static int start_with(struct run *run, char **env, int kept_fd)
 }
 
 /* Tells the command of its lock. 0 or errno. */
-static int start_informed(struct run *run, int fd)
+static int start_own(struct run *run)
 {
     static const char *const names[] = {CLI_ENV_NAME, CLI_ENV_OWNER,
                                         CLI_ENV_FD};
@@ -83,25 +101,13 @@ static int start_informed(struct run *run, int fd)
     char **env;
     int err;
 
-    (void)snprintf(digits, sizeof digits, "%d", fd);
+    (void)snprintf(digits, sizeof digits, "%d", run->notice[0]);
     env = cli_environment_new(names, values, COUNT);
     if (!env)
         return ENOMEM;
-    err = start_with(run, env, fd);
+    err = start_with(run, env, run->notice[0]);
     cli_environment_free(env, COUNT);
-    return err;
-}
-
-static int start_own(struct run *run)
-{
-    int fd[2];
-    int err;
-
-    if (pipe2(fd, O_CLOEXEC) < 0)
-        return errno;
-    run->notice_fd = fd[1];
-    err = start_informed(run, fd[0]);
-    (void)close(fd[0]);
+    close_end(run, 0);
     return err;
 }
 
@@ -117,7 +123,7 @@ static void start(struct run *run)
     feed_number(run, CLI_EV_ENDED, CLI_TROUBLE);
 }
 
-/* ---- doing what is decided ------------------------------------------------ */
+/* ---- doing what is decided ---- */
 
 static void forward(struct run *run, int signal)
 {
@@ -146,14 +152,14 @@ static void release(struct run *run)
 
 static void tell_lost(struct run *run)
 {
-    close_notice(run);
+    give_notice(run);
     cli_tell_lost(&run->teller, run->state.reason,
                   run->state.rules.on_lost);
 }
 
 static void tell_max_hold(struct run *run)
 {
-    close_notice(run);
+    give_notice(run);
     cli_tell_max_hold(&run->teller, run->options->max_hold_ms);
 }
 
@@ -199,7 +205,7 @@ static void feed(struct run *run, struct cli_run_event ev)
     rearm(run);
 }
 
-/* ---- news of the lock ----------------------------------------------------- */
+/* ---- news of the lock ---- */
 
 static void on_waiting(void *ctx, const struct hf_lock_info *info)
 {
@@ -255,7 +261,7 @@ static const struct cli_hold_events hold_events = {.waiting = on_waiting,
                                                    .lost = on_lost,
                                                    .released = on_released};
 
-/* ---- news of the command -------------------------------------------------- */
+/* ---- news of the command ---- */
 
 /* It stopped because it wants the terminal, which we could give; or we stop
  * with it, where there is a terminal to continue us from. */
@@ -285,14 +291,18 @@ static void command_ended(struct run *run,
     cli_child_reap(&run->child);
 }
 
+/* Until there is no news: behind the first process, others of the command may
+ * be waiting to be reaped, whose SIGCHLD has come together with its own. */
 static void look_at_children(struct run *run)
 {
-    struct cli_child_report report = cli_child_look(&run->child);
+    struct cli_child_report report;
 
-    if (report.news == CLI_CHILD_STOPPED)
-        command_stopped(run, report.number);
-    else if (report.news == CLI_CHILD_ENDED)
-        command_ended(run, &report);
+    while ((report = cli_child_look(&run->child)).news != CLI_CHILD_NONE) {
+        if (report.news == CLI_CHILD_STOPPED)
+            command_stopped(run, report.number);
+        else
+            command_ended(run, &report);
+    }
     if (run->state.state == CLI_DRAINING)
         feed_number(run,
                     cli_kin_remain(run->child.pid) ? CLI_EV_REMAIN
@@ -300,7 +310,7 @@ static void look_at_children(struct run *run)
                     0);
 }
 
-/* ---- turns ---------------------------------------------------------------- */
+/* ---- turns ---- */
 
 /* Nothing has been asked for yet: we may just go. */
 static void leave_if_told(void)
@@ -368,7 +378,7 @@ static void linger(struct run *run)
     }
 }
 
-/* ---- beginning and end ---------------------------------------------------- */
+/* ---- beginning and end ---- */
 
 static int open_loop(struct run *run)
 {
@@ -413,8 +423,10 @@ static int open_client(struct run *run, const struct cli_common *common)
 
 static int open_all(struct run *run, const struct cli_common *common)
 {
-    int rc = open_loop(run);
+    int rc = open_notice(run);
 
+    if (rc == CLI_GO_ON)
+        rc = open_loop(run);
     if (rc == CLI_GO_ON)
         rc = open_signals(run);
     if (rc == CLI_GO_ON)
@@ -432,7 +444,8 @@ static int open_all(struct run *run, const struct cli_common *common)
 /* Takes one that was only half opened. */
 static void close_all(struct run *run)
 {
-    close_notice(run);
+    close_end(run, 0);
+    close_end(run, 1);
     cli_tty_close(&run->tty);
     cli_hold_fini(&run->hold);
     hf_lock_free(run->lock);
@@ -474,7 +487,7 @@ static int main_run(struct cli_args *args, struct cli_common *common)
                       .timer = {.fire = on_time},
                       .child = {.error_fd = -1},
                       .tty = {.fd = -1},
-                      .notice_fd = -1};
+                      .notice = {-1, -1}};
     int rc = cli_run_options_parse(&options, args, common);
 
     if (rc != CLI_GO_ON)

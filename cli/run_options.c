@@ -20,25 +20,27 @@ const char cli_run_help[] =
     "\n"
     "Takes the lock NAME, runs COMMAND, releases the lock.\n"
     "\n"
-    "  -n, --nonblock           do not wait for the lock\n"
-    "  -w, --wait DUR           wait at most so long\n"
-    "  -E, --conflict-exit-code N  exit code if it was not acquired; default 75\n"
-    "  -c, --command STRING     run STRING by $SHELL, else by /bin/sh\n"
-    "      --ttl DUR            the lock ends so long after the last renewal;\n"
-    "                           renewed each third; default 30s\n"
-    "      --lease DUR          take it for so long and never renew it\n"
-    "      --max-hold DUR       stop the command after so long (code 124)\n"
-    "  -k, --kill-after DUR     from TERM to KILL; default 5s, never more than\n"
-    "                           half the TTL or lease when the lock is lost\n"
-    "      --on-lost WHAT       stop (default), warn or ignore\n"
-    "      --lost-signal SIG    what stops the command; default TERM\n"
-    "      --status-fd N        a JSON line on descriptor N for each event\n"
+    "  -n, --nonblock       do not wait for the lock\n"
+    "  -w, --wait D         wait at most so long\n"
+    "  -E, --conflict-exit-code N\n"
+    "                       exit code if it was not acquired; default 75\n"
+    "  -c, --command STRING run STRING by $SHELL, else by /bin/sh\n"
+    "  --ttl D              the lock ends so long after the last renewal;\n"
+    "                       renewed each third; default 30s\n"
+    "  --lease D            take it for so long and never renew it\n"
+    "  --max-hold D         stop the command after so long (code 124)\n"
+    "  -k, --kill-after D   from TERM to KILL; default 5s; at most half the\n"
+    "                       TTL or lease when the lock is lost\n"
+    "  --on-lost WHAT       stop (default), warn or ignore\n"
+    "  --lost-signal SIG    what stops the command; default TERM\n"
+    "  --status-fd N        a JSON line on descriptor N for each event\n"
     CLI_COMMON_HELP
     "\n"
-    "Durations: a number of seconds, or with ms, s, m or h behind it.\n"
+    "D: a number of seconds, or with ms, s, m or h behind it.\n"
     "Exit code: the command's own; 128 + N if signal N ended it; 75 not\n"
-    "acquired; 122 the lock was lost, and the command stopped; 124 --max-hold;\n"
-    "125 holdfast failed; 126 COMMAND cannot be executed; 127 it was not found.\n";
+    "acquired; 122 the lock was lost, and the command stopped;\n"
+    "124 --max-hold; 125 holdfast failed; 126 COMMAND cannot be executed;\n"
+    "127 COMMAND was not found.\n";
 
 enum {
     NONBLOCK = 1,
@@ -69,7 +71,7 @@ static const struct cli_option own_options[] = {
     {0},
 };
 
-/* ---- one option ----------------------------------------------------------- */
+/* ---- one option ---- */
 
 static int take_on_lost(struct cli_run_options *run,
                         const struct cli_args *args, const char *value)
@@ -147,7 +149,7 @@ static int take_own(struct cli_run_options *run, const struct cli_args *args,
     }
 }
 
-/* ---- NAME and COMMAND ----------------------------------------------------- */
+/* ---- NAME and COMMAND ---- */
 
 /* Options end at NAME. CLI_GO_ON: NAME is taken, or there is none. */
 static int take_options(struct cli_run_options *run, struct cli_args *args,
@@ -238,7 +240,7 @@ int cli_run_options_parse(struct cli_run_options *run, struct cli_args *args,
     return check(run, args, has_ttl);
 }
 
-/* ---- rules ---------------------------------------------------------------- */
+/* ---- rules ---- */
 
 /* A renewal is asked for after a third of the TTL, so that half of it leaves a
  * sixth for the answer before the command is told to stop. */

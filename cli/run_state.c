@@ -77,7 +77,7 @@ static int64_t sooner(int64_t a_ms, int64_t b_ms)
     return a_ms < b_ms ? a_ms : b_ms;
 }
 
-/* ---- stopping the command ------------------------------------------------- */
+/* ---- stopping the command ---- */
 
 static unsigned kill_if_due(struct cli_run *r)
 {
@@ -136,7 +136,7 @@ static unsigned reach_max_hold(struct cli_run *r)
            stop(r, later(r->now_ms, r->rules.kill_after_ms));
 }
 
-/* ---- time ----------------------------------------------------------------- */
+/* ---- time ---- */
 
 /* When the stop signal is due because no renewal came (R5). */
 static int64_t short_ms(const struct cli_run *r)
@@ -191,7 +191,7 @@ static void see_time(struct cli_run *r, const struct cli_run_event *ev)
         r->safe_until_ms = later(ev->now_ms, ev->safe_ms);
 }
 
-/* ---- events --------------------------------------------------------------- */
+/* ---- events ---- */
 
 /* Too late already (a tiny lease, a long pause): nothing is started. */
 static unsigned acquired(struct cli_run *r)

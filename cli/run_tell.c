@@ -12,10 +12,14 @@
 #include "cli/json.h"
 #include "cli/values.h"
 
-/* A name is cut to this, so that a line, in which each byte may take six,
- * fits into PIPE_BUF: then a pipe takes all of it at once or nothing. */
+/* A name is cut to this, so that a line fits into PIPE_BUF: then a pipe takes
+ * all of it at once or nothing. Each byte may take six; beside the name there is
+ * a holder (waiting) or our owner, and the rest is short. */
 #define NAME_MAX_TOLD 384
-static_assert(6 * (NAME_MAX_TOLD + HF_OWNER_TEXT_MAX) + 512 < PIPE_BUF,
+static_assert(6 * (NAME_MAX_TOLD + sizeof(((struct hf_lock_info *)0)->holder)) +
+                      512 < PIPE_BUF &&
+                  sizeof(((struct hf_lock_info *)0)->holder) >
+                      HF_OWNER_TEXT_MAX,
               "a line must fit into PIPE_BUF");
 
 void cli_tell_init(struct cli_teller *t, int status_fd, const char *name,
@@ -26,13 +30,13 @@ void cli_tell_init(struct cli_teller *t, int status_fd, const char *name,
     (void)cli_quote(t->quoted, name, strlen(name));
 }
 
-/* ---- lines for a program -------------------------------------------------- */
+/* ---- lines for a program ---- */
 
 static int64_t wall_clock_ms(void)
 {
     struct timespec t;
 
-    (void)clock_gettime(CLOCK_REALTIME, &t); /* for people; we use hf_clock_ms */
+    (void)clock_gettime(CLOCK_REALTIME, &t); /* for people only */
     return (int64_t)t.tv_sec * 1000 + t.tv_nsec / 1000000;
 }
 
@@ -69,7 +73,7 @@ static void end(struct cli_json *j, const struct cli_teller *t)
     cli_json_fini(j);
 }
 
-/* ---- waiting, acquired, refused ------------------------------------------- */
+/* ---- waiting, acquired, refused ---- */
 
 void cli_tell_waiting(const struct cli_teller *t,
                       const struct hf_lock_info *info)
@@ -115,7 +119,7 @@ void cli_tell_refused(const struct cli_teller *t, hf_status status,
         (void)cli_fail_status(status, err);
 }
 
-/* ---- held, lost ----------------------------------------------------------- */
+/* ---- held, lost ---- */
 
 void cli_tell_renewed(const struct cli_teller *t, int64_t safe_ms)
 {
@@ -175,7 +179,7 @@ void cli_tell_max_hold(const struct cli_teller *t, int64_t max_hold_ms)
                    "stopped", t->quoted, cli_span(span, max_hold_ms));
 }
 
-/* ---- the end -------------------------------------------------------------- */
+/* ---- the end ---- */
 
 void cli_tell_exit(const struct cli_teller *t, int code, bool by_signal)
 {

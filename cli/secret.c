@@ -9,7 +9,7 @@
 
 #include "cli/report.h"
 
-/* ---- a file --------------------------------------------------------------- */
+/* ---- a file ---- */
 
 /* Reads until the buffer is full, the file ends or a line does; -1: errno. A
  * pipe may give it in pieces. No stdio, whose buffers nobody wipes. */
@@ -69,7 +69,7 @@ int cli_secret_read(char dst[CLI_SECRET_MAX], const char *path)
     return cut_line(dst, (size_t)len, path);
 }
 
-/* ---- a URL ---------------------------------------------------------------- */
+/* ---- a URL ---- */
 
 /* The library decides what is a URL; here anything between a colon and the
  * last @ is a password. */

@@ -33,7 +33,7 @@ static int pipe_fd[2] = {-1, -1};
 static sigset_t mask_before;
 static sigset_t mask_ours;
 
-/* ---- noting --------------------------------------------------------------- */
+/* ---- noting ---- */
 
 static void note(int number)
 {
@@ -113,7 +113,7 @@ int cli_signals_take(void)
     return 0;
 }
 
-/* ---- around a fork -------------------------------------------------------- */
+/* ---- around a fork ---- */
 
 void cli_signals_hold(void)
 {
@@ -135,7 +135,7 @@ void cli_signals_inherit(void)
     (void)sigprocmask(SIG_SETMASK, &mask_before, NULL);
 }
 
-/* ---- stopping ourselves --------------------------------------------------- */
+/* ---- stopping ourselves ---- */
 
 /* The kernel lets TSTP's default stop nobody whose shell is gone, so that we
  * cannot get stuck: hence not STOP. */

@@ -6,7 +6,7 @@
 #include "cli/json.h"
 #include "cli/report.h"
 
-/* ---- one lock ------------------------------------------------------------- */
+/* ---- one lock ---- */
 
 static void print_text(const char *name, const struct hf_lock_info *info)
 {
@@ -76,7 +76,7 @@ static int show(const struct cli_common *common, struct hf_client *client,
     return info.is_locked ? CLI_OK : CLI_NO;
 }
 
-/* ---- all ------------------------------------------------------------------ */
+/* ---- all ---- */
 
 /* Trouble with one weighs more than a free one, that more than a held one. */
 static int worse(int a, int b)

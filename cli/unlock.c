@@ -27,7 +27,7 @@ struct unlock {
     char quoted[CLI_QUOTE_MAX]; /* the name, for messages */
 };
 
-/* ---- saying how it went --------------------------------------------------- */
+/* ---- saying how it went ---- */
 
 static int print_json(const struct unlock *u, bool is_released,
                       const char *owner)
@@ -66,7 +66,7 @@ static int tell(const struct unlock *u, bool is_released, const char *owner)
     return code;
 }
 
-/* ---- releasing ------------------------------------------------------------ */
+/* ---- releasing ---- */
 
 static int inspect(const struct unlock *u, struct hf_lock_info *info)
 {
@@ -103,7 +103,7 @@ static int release_of(const struct unlock *u, const char *only,
     return tell(u, true, owner);
 }
 
-/* ---- by force ------------------------------------------------------------- */
+/* ---- by force ---- */
 
 /* Both must be a terminal: one to show, one to answer. */
 static bool can_ask(void)
@@ -143,7 +143,7 @@ static int release_by_force(const struct unlock *u)
     return release_of(u, is_cut ? NULL : info.holder, info.holder);
 }
 
-/* ---- the subcommand ------------------------------------------------------- */
+/* ---- the subcommand ---- */
 
 static int unlock_connected(struct unlock *u, struct hf_client *client)
 {
@@ -236,12 +236,12 @@ const struct cli_command cli_unlock_command = {
         "usage: holdfast unlock [option]... NAME --owner OWNER\n"
         "       holdfast unlock [option]... NAME --force [-y]\n"
         "\n"
-        "Deletes the lock and wakes those who wait for it. Who worked under it\n"
-        "is not stopped, but learns of it with the next renewal.\n"
+        "Deletes the lock and wakes those who wait for it. Who worked under\n"
+        "it is not stopped, but learns of it with the next renewal.\n"
         "Exit code: 0 released, 1 free or held by another, 125 trouble.\n"
         "\n"
-        "      --owner OWNER        only if OWNER holds it, as 'status' shows it\n"
-        "      --force              whoever holds it; shows the owner and asks\n"
-        "  -y, --yes                do not ask\n" CLI_COMMON_HELP,
+        "  --owner OWNER        only if OWNER holds it, as 'status' shows it\n"
+        "  --force              whoever holds it; shows the owner and asks\n"
+        "  -y, --yes            do not ask\n" CLI_COMMON_HELP,
     .main = main_unlock,
 };

@@ -12,7 +12,7 @@ static bool is_digit(char c)
     return c >= '0' && c <= '9';
 }
 
-/* ---- durations ------------------------------------------------------------ */
+/* ---- durations ---- */
 
 /* A billionth of an hour is 3.6 us: digits behind the ninth only round up. */
 #define FRACTION_MAX 1000000000
@@ -82,7 +82,7 @@ bool cli_duration_parse(const char *text, int64_t *out_ms)
     return true;
 }
 
-/* ---- numbers -------------------------------------------------------------- */
+/* ---- numbers ---- */
 
 bool cli_number_parse(const char *text, int least, int most, int *out)
 {
@@ -95,7 +95,7 @@ bool cli_number_parse(const char *text, int least, int most, int *out)
     return true;
 }
 
-/* ---- signals -------------------------------------------------------------- */
+/* ---- signals ---- */
 
 /* Those that one would stop a program with, or report that it died of. */
 static const struct {

@@ -93,6 +93,12 @@ static void end_with_error_reply(struct hf_call *call,
     end(call, HF_E_SERVER, reply);
 }
 
+/* That an earlier request had no reply does not make this one a sent one. */
+static hf_status status_of(const struct hf_error *why)
+{
+    return why->status == HF_E_NOREPLY ? HF_E_CONNECT : why->status;
+}
+
 static void end_unanswered(struct hf_call *call)
 {
     const struct hf_error *why = hf_link_error(call->link);
@@ -101,7 +107,7 @@ static void end_unanswered(struct hf_call *call)
         end_with(call, HF_E_NOREPLY, hf_link_address(call->link),
                  "no answer in time; the server may have done it");
     else if (why->status != HF_OK)
-        end_with(call, why->status, why->text, NULL);
+        end_with(call, status_of(why), why->text, NULL);
     else
         end_with(call, HF_E_CONNECT, hf_link_address(call->link),
                  "not connected in time");

@@ -6,7 +6,8 @@
  * D2  A blocked caller takes the seat if it is free, else it sleeps until it is
  *     woken with its answer or asked to take the seat.
  * D3  Whoever leaves the seat passes it to the caller that has slept longest,
- *     else to the background thread if someone relies on it.
+ *     else to one who dispatches, else to the background thread if someone
+ *     relies on it.
  * D4  The background thread leaves the seat alone for REST_MS after a blocked
  *     caller, unless the loop is attended or a timer is due: a lone caller then
  *     pays for a write and a read, and for no switch of threads.
@@ -80,17 +81,55 @@ static void pass_seat(struct hf_loop *loop)
         next = HF_OWNER_OF(loop->sleepers.next, struct hf_waiter, node);
         next->is_offered_seat = true;
         rouse(next);
+    } else if (loop->dispatchers > 0) {
+        pthread_cond_signal(&loop->seat_is_offered);
     } else if (loop->has_thread && needs_background(loop)) {
         pthread_cond_signal(&loop->background);
     }
 }
 
+/* The seat is passed on before the tasks are run, which may take their time; and
+ * to those who quiesce, because the next thing that a caller does is sleep. */
 static void drive_once(struct hf_loop *loop, int64_t until_ms)
 {
     loop->is_driven = true;
     hf_turn_take(loop, until_ms);
     loop->is_driven = false;
+    if (loop->quiescers > 0 ||
+        (!loop->is_running_tasks && !hf_list_is_empty(&loop->tasks)))
+        pass_seat(loop);
     hf_tasks_run(loop);
+}
+
+static struct timespec monotonic_in(int64_t ms)
+{
+    struct timespec t;
+
+    (void)clock_gettime(CLOCK_MONOTONIC, &t);
+    t.tv_sec += (time_t)(ms / 1000);
+    t.tv_nsec += (long)(ms % 1000) * 1000000;
+    if (t.tv_nsec >= 1000000000) {
+        t.tv_sec++;
+        t.tv_nsec -= 1000000000;
+    }
+    return t;
+}
+
+/* Sleeps until the seat is offered or the time is over. */
+static void await_seat(struct hf_loop *loop, int64_t until_ms)
+{
+    struct timespec until;
+
+    post_all(&loop->roused);
+    loop->dispatchers++;
+    if (until_ms == HF_NEVER) {
+        pthread_cond_wait(&loop->seat_is_offered, &loop->mutex);
+    } else {
+        until = monotonic_in(until_ms - hf_clock_ms());
+        (void)pthread_cond_timedwait(&loop->seat_is_offered, &loop->mutex,
+                                     &until);
+    }
+    loop->dispatchers--;
 }
 
 void hf_loop_dispatch(struct hf_loop *loop, int timeout_ms)
@@ -99,6 +138,8 @@ void hf_loop_dispatch(struct hf_loop *loop, int timeout_ms)
         timeout_ms < 0 ? HF_NEVER : hf_clock_ms() + (int64_t)timeout_ms;
 
     hf_loop_lock(loop);
+    while ((loop->is_driven || loop->quiescers > 0) && hf_clock_ms() < until)
+        await_seat(loop, until);
     if (!loop->is_driven && loop->quiescers == 0)
         drive_once(loop, until);
     pass_seat(loop);
@@ -157,6 +198,7 @@ void hf_loop_wait(struct hf_waiter *w)
         else if (!sleep_until_posted(w))
             return; /* D5 */
     }
+    loop->caller_ms = hf_clock_ms();
     pass_seat(loop);
     hf_loop_unlock(loop);
 }
@@ -191,20 +233,6 @@ void hf_loop_attend(struct hf_loop *loop)
 void hf_loop_unattend(struct hf_loop *loop)
 {
     loop->attended--;
-}
-
-static struct timespec monotonic_in(int64_t ms)
-{
-    struct timespec t;
-
-    (void)clock_gettime(CLOCK_MONOTONIC, &t);
-    t.tv_sec += (time_t)(ms / 1000);
-    t.tv_nsec += (long)(ms % 1000) * 1000000;
-    if (t.tv_nsec >= 1000000000) {
-        t.tv_sec++;
-        t.tv_nsec -= 1000000000;
-    }
-    return t;
 }
 
 static void rest(struct hf_loop *loop, int64_t ms)
@@ -272,6 +300,7 @@ hf_status hf_drive_init(struct hf_loop *loop)
     (void)pthread_mutex_init(&loop->mutex, NULL);
     (void)pthread_cond_init(&loop->tasks_are_done, NULL);
     (void)pthread_cond_init(&loop->seat_is_free, NULL);
+    (void)pthread_cond_init(&loop->seat_is_offered, &monotonic);
     (void)pthread_cond_init(&loop->background, &monotonic);
     (void)pthread_condattr_destroy(&monotonic);
     return HF_OK;
@@ -309,6 +338,7 @@ void hf_drive_stop(struct hf_loop *loop)
 void hf_drive_fini(struct hf_loop *loop)
 {
     (void)pthread_cond_destroy(&loop->background);
+    (void)pthread_cond_destroy(&loop->seat_is_offered);
     (void)pthread_cond_destroy(&loop->seat_is_free);
     (void)pthread_cond_destroy(&loop->tasks_are_done);
     (void)pthread_mutex_destroy(&loop->mutex);

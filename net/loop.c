@@ -324,14 +324,13 @@ void hf_turn_take(struct hf_loop *loop, int64_t until_ms)
 {
     struct hf_poller_event events[POLLER_BATCH];
     int64_t due;
-    int n = 0;
+    int n;
 
     hf_turn_flush(loop);
     due = next_due(loop);
     if (due < until_ms)
         until_ms = due;
-    if (hf_poller_prepare(&loop->poller) < 0)
-        return; /* no memory just now: the next turn tries again */
+    hf_poller_prepare(&loop->poller);
     loop->sleeps_until_ms = until_ms;
     hf_unlock_and_post(loop);
     n = hf_poller_wait(&loop->poller, events, timeout_until(until_ms));

@@ -45,10 +45,12 @@ struct hf_loop {
     bool does_background_doze;
     uint32_t attended;
     uint32_t quiescers;
+    uint32_t dispatchers;         /* waiting in hf_loop_dispatch for the seat */
     int64_t caller_ms;            /* when a blocked caller last came or went */
     struct hf_list sleepers;      /* blocked callers, longest waiting first */
     struct hf_list roused;        /* to be posted when the lock is given up */
     pthread_cond_t seat_is_free;  /* for those who quiesce */
+    pthread_cond_t seat_is_offered; /* for those who dispatch */
     pthread_cond_t background;    /* for the background thread */
 };
 

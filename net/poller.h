@@ -25,6 +25,7 @@ struct hf_poller {
         uint32_t slots_room;
         uint32_t keys_room;
     } watched, waiting;          /* what is; a copy, while it waits */
+    bool is_cut;                 /* the copy: there was no memory for all */
 };
 
 hf_status hf_poller_init(struct hf_poller *p, const struct hf_mem *mem);
@@ -35,7 +36,7 @@ void hf_poller_remove(struct hf_poller *p, int fd);
 
 /* hf_poller_prepare - under the loop's lock, before hf_poller_wait, which is
  * called without it and answers how many of `events` it filled. */
-hf_status hf_poller_prepare(struct hf_poller *p);
+void hf_poller_prepare(struct hf_poller *p);
 int hf_poller_wait(struct hf_poller *p, struct hf_poller_event *events,
                    int timeout_ms);
 

@@ -62,10 +62,9 @@ void hf_poller_remove(struct hf_poller *p, int fd)
     (void)control(p, EPOLL_CTL_DEL, fd, 0, 0);
 }
 
-hf_status hf_poller_prepare(struct hf_poller *p)
+void hf_poller_prepare(struct hf_poller *p)
 {
     (void)p; /* the kernel keeps the list */
-    return HF_OK;
 }
 
 int hf_poller_wait(struct hf_poller *p, struct hf_poller_event *events,

@@ -4,6 +4,8 @@
 
 #include "net/poller.h"
 
+/* When to look again for memory to watch all descriptors. */
+#define SOON_MS 10
 #define SLOTS_MAX (1u << 20) /* more descriptors than any process has */
 
 static short to_poll(int events)
@@ -89,18 +91,25 @@ void hf_poller_remove(struct hf_poller *p, int fd)
     l->keys[i] = l->keys[l->count];
 }
 
-/* The list may change while we wait, so poll(2) is given a copy of it. */
-hf_status hf_poller_prepare(struct hf_poller *p)
+static uint32_t smaller(uint32_t a, uint32_t b)
 {
-    uint32_t n = p->watched.count;
+    return a < b ? a : b;
+}
 
-    p->waiting.count = 0;
-    if (!list_grow(p->mem, &p->waiting, n))
-        return HF_E_NOMEM;
-    memcpy(p->waiting.slots, p->watched.slots, n * sizeof *p->waiting.slots);
-    memcpy(p->waiting.keys, p->watched.keys, n * sizeof *p->waiting.keys);
-    p->waiting.count = n;
-    return HF_OK;
+/* The list may change while we wait, so poll(2) is given a copy of it. Without
+ * memory for all of it, of its first part. */
+void hf_poller_prepare(struct hf_poller *p)
+{
+    struct hf_poller_list *l = &p->waiting;
+
+    (void)list_grow(p->mem, l, p->watched.count);
+    l->count =
+        smaller(p->watched.count, smaller(l->slots_room, l->keys_room));
+    p->is_cut = l->count < p->watched.count;
+    if (l->count == 0)
+        return;
+    memcpy(l->slots, p->watched.slots, l->count * sizeof *l->slots);
+    memcpy(l->keys, p->watched.keys, l->count * sizeof *l->keys);
 }
 
 int hf_poller_wait(struct hf_poller *p, struct hf_poller_event *events,
@@ -109,6 +118,8 @@ int hf_poller_wait(struct hf_poller *p, struct hf_poller_event *events,
     const struct hf_poller_list *l = &p->waiting;
     int filled = 0;
 
+    if (p->is_cut && (timeout_ms < 0 || timeout_ms > SOON_MS))
+        timeout_ms = SOON_MS;
     if (poll(l->slots, l->count, timeout_ms) <= 0)
         return 0; /* EINTR too: the loop looks at the time and comes back */
     for (uint32_t i = 0; i < l->count && filled < POLLER_BATCH; i++) {

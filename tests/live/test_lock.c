@@ -1,0 +1,1050 @@
+/* What each function of lock.h does to a real server, as Redisson would see it
+ * (WIRE 8), in RESP3 and RESP2, with the background thread and without. */
+#include <limits.h>
+#include <poll.h>
+
+#include "tests/live/test_lock.h"
+#include "tests/support/feed.h"
+#include "tests/support/lua_client.h"
+
+static struct server *server;
+
+static void start(void)
+{
+    server = server_start(NULL);
+    ck_assert_ptr_nonnull(server);
+}
+
+static void stop(void)
+{
+    server_stop(server);
+}
+
+/* ---- ways to use it ---- */
+
+static const struct way {
+    int protocol;
+    bool thread;
+} ways[] = {{3, true}, {2, true}, {3, false}, {2, false}};
+
+static struct hf_client *client;
+static struct hf_lock *lock;
+
+static void open_client(const struct way *way)
+{
+    struct hf_client_options o;
+    char url[SERVER_URL_MAX];
+
+    client_options(&o, url, server_port(server));
+    o.protocol = way->protocol;
+    o.thread = way->thread;
+    client = client_with(&o);
+    lock = lock_of(client, NAME);
+}
+
+static void close_client(void)
+{
+    struct hf_client_stats stats = hf_client_stats(client);
+
+    ck_assert_uint_eq(stats.waiters, 0);
+    hf_lock_free(lock);
+    hf_client_free(client);
+}
+
+static long long pttl(void)
+{
+    return server_ask_int(server, "PTTL " NAME);
+}
+
+/* ---- acquire, release ---- */
+
+START_TEST(what_is_acquired_stands_as_redisson_writes_it)
+{
+    char text[HF_OWNER_TEXT_MAX], expected[HF_OWNER_TEXT_MAX];
+
+    open_client(&ways[_i]);
+    ck_assert_ok(hf_lock_acquire(lock, NULL, NULL));
+    ck_assert_str_eq(server_ask(server, "TYPE " NAME), "hash");
+    ck_assert_holder(server, lock, hf_owner_thread(), 1);
+    ck_assert_int_le(pttl(), 30000);
+    ck_assert_int_gt(pttl(), 30000 - LONG_MS);
+    ck_assert_str_eq(server_ask(server, "KEYS *"), NAME); /* and nothing else */
+    (void)hf_lock_owner_text(lock, hf_owner_thread(), text);
+    (void)snprintf(expected, sizeof expected, "%s:%lld",
+                   hf_client_uuid(client), (long long)hf_owner_thread());
+    ck_assert_int_eq(strncmp(text, expected, strlen(expected)), 0);
+    ck_assert_uint_eq(strlen(text), strlen(expected) + 10);
+    ck_assert_ok(hf_lock_release(lock, hf_owner_thread(), NULL));
+    ck_assert_str_eq(server_ask(server, "KEYS *"), "");
+    close_client();
+}
+END_TEST
+
+START_TEST(a_release_tells_the_channel_0_once)
+{
+    struct feed *feed = feed_open(server, "PSUBSCRIBE *");
+
+    open_client(&ways[_i]);
+    acquire(lock, 1);
+    acquire(lock, 1);
+    release(lock, 1);
+    release(lock, 1);
+    ck_assert_str_eq(feed_next(feed, LONG_MS)->text,
+                     "pmessage * " CHANNEL " 0");
+    ck_assert_ptr_null(feed_next(feed, 0));
+    feed_close(feed);
+    close_client();
+}
+END_TEST
+
+START_TEST(an_owner_may_acquire_again_and_releases_as_often)
+{
+    char first[HF_OWNER_TEXT_MAX], text[HF_OWNER_TEXT_MAX];
+    int64_t count;
+
+    open_client(&ways[_i]);
+    for (int n = 1; n <= 5; n++) {
+        acquire(lock, 7);
+        ck_assert_holder(server, lock, 7, n);
+        (void)hf_lock_owner_text(lock, 7, n == 1 ? first : text);
+    }
+    ck_assert_str_eq(first, text); /* one hold keeps one number */
+    for (int n = 4; n >= 1; n--) {
+        release(lock, 7);
+        ck_assert_holder(server, lock, 7, n);
+        ck_assert_ok(hf_lock_hold_count(lock, 7, &count, NULL));
+        ck_assert_int_eq(count, n);
+    }
+    release(lock, 7);
+    ck_assert_str_eq(hash_of(server, NAME), "");
+    close_client();
+}
+END_TEST
+
+/* Design 11 a: a late request of one hold cannot touch the next one. */
+START_TEST(each_hold_of_an_owner_has_a_number_of_its_own)
+{
+    char first[HF_OWNER_TEXT_MAX], second[HF_OWNER_TEXT_MAX];
+
+    open_client(&ways[_i]);
+    acquire(lock, 7);
+    (void)hf_lock_owner_text(lock, 7, first);
+    release(lock, 7);
+    acquire(lock, 7);
+    (void)hf_lock_owner_text(lock, 7, second);
+    release(lock, 7);
+    ck_assert_str_ne(first, second);
+    ck_assert_str_eq(hf_lock_owner_text(lock, 7, first), "");
+    close_client();
+}
+END_TEST
+
+static const int64_t owners[] = {0, 1, -1, 1234567890123, INT64_MAX, INT64_MIN};
+
+static void *release_elsewhere(void *owner)
+{
+    release(lock, *(const int64_t *)owner);
+    return NULL;
+}
+
+START_TEST(any_number_is_an_owner_and_may_release_in_another_thread)
+{
+    int64_t owner = owners[_i];
+    pthread_t thread;
+
+    open_client(&ways[0]);
+    acquire(lock, owner);
+    ck_assert_holder(server, lock, owner, 1);
+    ck_assert_status(try_acquire(lock, owner ^ 1, NULL), HF_TIMEOUT);
+    ck_assert_int_eq(
+        pthread_create(&thread, NULL, release_elsewhere, &owner), 0);
+    (void)pthread_join(thread, NULL);
+    ck_assert_str_eq(hash_of(server, NAME), "");
+    close_client();
+}
+END_TEST
+
+START_TEST(a_lease_is_the_ttl_and_a_reentry_or_partial_release_sets_it)
+{
+    open_client(&ways[_i]);
+    acquire_for(lock, 1, 60000);
+    ck_assert_int_gt(pttl(), 60000 - LONG_MS);
+    acquire_for(lock, 1, 20000);
+    ck_assert_int_le(pttl(), 20000);
+    ck_assert_int_gt(pttl(), 20000 - LONG_MS);
+    (void)server_ask(server, "PEXPIRE " NAME " 5");
+    (void)server_ask(server, "PERSIST " NAME);
+    release(lock, 1);
+    ck_assert_int_le(pttl(), 20000);
+    ck_assert_int_gt(pttl(), 20000 - LONG_MS);
+    release(lock, 1);
+    close_client();
+}
+END_TEST
+
+START_TEST(who_has_no_hold_cannot_release)
+{
+    struct hf_error err;
+
+    open_client(&ways[_i]);
+    ck_assert_status(hf_lock_release(lock, 1, &err), HF_NOT_OWNER);
+    ck_assert_ptr_nonnull(strstr(err.text, NAME));
+    acquire(lock, 1);
+    ck_assert_status(hf_lock_release(lock, 2, &err), HF_NOT_OWNER);
+    ck_assert_int_eq(err.status, HF_NOT_OWNER);
+    ck_assert_holder(server, lock, 1, 1);
+    release(lock, 1);
+    ck_assert_status(hf_lock_release(lock, 1, &err), HF_NOT_OWNER);
+    close_client();
+}
+END_TEST
+
+START_TEST(one_try_on_a_lock_that_is_held_names_the_holder_and_asks_once)
+{
+    struct hf_error err;
+    long long calls;
+
+    open_client(&ways[_i]);
+    (void)lua_acquire(server, NAME, strlen(NAME), LUA_HOLDER, 60000);
+    ck_assert_status(try_acquire(lock, 1, &err), HF_TIMEOUT); /* by text now */
+    calls = script_calls(server);
+    ck_assert_status(try_acquire(lock, 1, &err), HF_TIMEOUT);
+    ck_assert_int_eq(script_calls(server), calls + 1);
+    ck_assert_int_eq(err.status, HF_TIMEOUT);
+    ck_assert_ptr_nonnull(strstr(err.text, LUA_HOLDER));
+    ck_assert_ptr_nonnull(strstr(err.text, NAME));
+    ck_assert_str_eq(server_ask(server, "PUBSUB CHANNELS"), "");
+    ck_assert_str_eq(hash_of(server, NAME), LUA_HOLDER " 1");
+    close_client();
+}
+END_TEST
+
+START_TEST(an_uncontended_pair_is_two_commands)
+{
+    uint64_t before;
+
+    open_client(&ways[_i]);
+    acquire(lock, 1);
+    release(lock, 1); /* the scripts are known now */
+    before = hf_client_stats(client).link.requests;
+    acquire(lock, 1);
+    release(lock, 1);
+    ck_assert_uint_eq(hf_client_stats(client).link.requests, before + 2);
+    close_client();
+}
+END_TEST
+
+/* ---- asking ---- */
+
+START_TEST(a_lock_is_seen_as_it_stands)
+{
+    struct hf_lock_info info;
+    char text[HF_OWNER_TEXT_MAX];
+    int64_t ms, count;
+    bool yes;
+
+    open_client(&ways[_i]);
+    acquire(lock, 5);
+    acquire(lock, 5);
+    ck_assert_ok(hf_lock_inspect(lock, &info, NULL));
+    ck_assert(info.is_locked);
+    ck_assert_str_eq(info.holder, hf_lock_owner_text(lock, 5, text));
+    ck_assert_uint_eq(info.holder_len, strlen(text));
+    ck_assert_int_eq(info.hold_count, 2);
+    ck_assert_int_le(info.ttl_ms, 30000);
+    ck_assert_int_gt(info.ttl_ms, 30000 - LONG_MS);
+    ck_assert_ok(hf_lock_is_locked(lock, &yes, NULL));
+    ck_assert(yes);
+    ck_assert_ok(hf_lock_remaining_ms(lock, &ms, NULL));
+    ck_assert_int_gt(ms, 30000 - LONG_MS);
+    ck_assert_ok(hf_lock_is_held_by(lock, 5, &yes, NULL));
+    ck_assert(yes);
+    ck_assert_ok(hf_lock_hold_count(lock, 5, &count, NULL));
+    ck_assert_int_eq(count, 2);
+    ck_assert_ok(hf_lock_is_held_by(lock, 6, &yes, NULL));
+    ck_assert(!yes);
+    ck_assert_int_gt(hf_lock_safe_ms(lock, 5), 30000 - LONG_MS);
+    ck_assert_int_eq(hf_lock_safe_ms(lock, 6), INT64_MIN);
+    release(lock, 5);
+    release(lock, 5);
+    close_client();
+}
+END_TEST
+
+START_TEST(a_free_lock_is_seen_as_free)
+{
+    struct hf_lock_info info;
+    int64_t ms, count;
+    bool yes;
+
+    open_client(&ways[_i]);
+    ck_assert_ok(hf_lock_inspect(lock, &info, NULL));
+    ck_assert(!info.is_locked);
+    ck_assert_int_eq(info.ttl_ms, -2);
+    ck_assert_int_eq(info.hold_count, 0);
+    ck_assert_str_eq(info.holder, "");
+    ck_assert_ok(hf_lock_is_locked(lock, &yes, NULL));
+    ck_assert(!yes);
+    ck_assert_ok(hf_lock_remaining_ms(lock, &ms, NULL));
+    ck_assert_int_eq(ms, -2);
+    ck_assert_ok(hf_lock_is_held_by(lock, 5, &yes, NULL));
+    ck_assert(!yes);
+    ck_assert_ok(hf_lock_hold_count(lock, 5, &count, NULL));
+    ck_assert_int_eq(count, 0);
+    close_client();
+}
+END_TEST
+
+/* Locks that others made: what they look like. */
+static const struct {
+    const char *question;       /* that makes it */
+    const char *holder;
+    int64_t count, ttl_ms;
+} strangers[] = {
+    {"HSET " NAME " " LUA_HOLDER " 3", LUA_HOLDER, 3, -1},
+    {"HSET " NAME " mode write " LUA_HOLDER ":write 2", LUA_HOLDER ":write", 2,
+     -1},
+    {"HSET " NAME " mode read", "", 0, -1},
+    {"HSET " NAME " \"\" 1", "\"\"", 1, -1},
+};
+
+START_TEST(a_lock_of_another_is_seen_as_it_stands)
+{
+    struct hf_lock_info info;
+    struct hf_error err = {0};
+
+    open_client(&ways[0]);
+    (void)server_ask(server, strangers[_i].question);
+    ck_assert_msg(hf_lock_inspect(lock, &info, &err) == HF_OK, "%s", err.text);
+    ck_assert(info.is_locked);
+    ck_assert_str_eq(info.holder, strangers[_i].holder);
+    ck_assert_int_eq(info.hold_count, strangers[_i].count);
+    ck_assert_int_eq(info.ttl_ms, strangers[_i].ttl_ms);
+    ck_assert_status(try_acquire(lock, 1, &err), HF_TIMEOUT);
+    close_client();
+}
+END_TEST
+
+START_TEST(a_holder_of_any_length_is_cut_to_fit)
+{
+    struct hf_lock_info info;
+    char holder[500];
+
+    open_client(&ways[0]);
+    memset(holder, 'h', sizeof holder);
+    (void)server_ask(server, "HSET " NAME " %b 1", holder, sizeof holder);
+    ck_assert_ok(hf_lock_inspect(lock, &info, NULL));
+    ck_assert_uint_eq(info.holder_len, sizeof info.holder - 1);
+    ck_assert_int_eq(info.holder[sizeof info.holder - 1], '\0');
+    ck_assert_mem_eq(info.holder, holder, sizeof info.holder - 1);
+    close_client();
+}
+END_TEST
+
+/* ---- force ---- */
+
+START_TEST(force_frees_whoever_holds_it_and_tells_the_channel)
+{
+    struct feed *feed = feed_open(server, "SUBSCRIBE " CHANNEL);
+
+    open_client(&ways[_i]);
+    (void)lua_acquire(server, NAME, strlen(NAME), LUA_HOLDER, 60000);
+    ck_assert_ok(hf_lock_force_release(lock, NULL, 0, NULL));
+    ck_assert_str_eq(hash_of(server, NAME), "");
+    ck_assert_str_eq(feed_next(feed, LONG_MS)->text, "message " CHANNEL " 0");
+    ck_assert_status(hf_lock_force_release(lock, NULL, 0, NULL), HF_NOT_OWNER);
+    ck_assert_ptr_null(feed_next(feed, 0));
+    feed_close(feed);
+    close_client();
+}
+END_TEST
+
+START_TEST(force_with_a_holder_frees_only_from_that_one)
+{
+    struct hf_error err;
+
+    open_client(&ways[_i]);
+    (void)lua_acquire(server, NAME, strlen(NAME), LUA_HOLDER, 60000);
+    ck_assert_status(hf_lock_force_release(lock, LUA_HOLDER_2,
+                                           strlen(LUA_HOLDER_2), &err),
+                     HF_NOT_OWNER);
+    ck_assert_ptr_nonnull(strstr(err.text, NAME));
+    ck_assert_str_eq(hash_of(server, NAME), LUA_HOLDER " 1");
+    ck_assert_ok(
+        hf_lock_force_release(lock, LUA_HOLDER, strlen(LUA_HOLDER), NULL));
+    ck_assert_str_eq(hash_of(server, NAME), "");
+    close_client();
+}
+END_TEST
+
+/* The server does not know the scripts, so the question goes out twice: the
+ * second time long after the call has returned. */
+START_TEST(force_without_blocking_does_not_need_the_holders_text_any_more)
+{
+    char holder[] = LUA_HOLDER;
+    struct call call;
+
+    open_client(&ways[_i]);
+    (void)lua_acquire(server, NAME, strlen(NAME), LUA_HOLDER, 60000);
+    call_init(&call);
+    ck_assert_ok(hf_lock_force_release_async(lock, holder, strlen(holder),
+                                             call_done, &call));
+    memset(holder, 'x', sizeof holder);
+    ck_assert_status(call_drive(&call, client), HF_OK);
+    ck_assert_str_eq(hash_of(server, NAME), "");
+    close_client();
+}
+END_TEST
+
+START_TEST(a_forced_holder_learns_of_it_when_it_releases)
+{
+    open_client(&ways[_i]);
+    acquire(lock, 1);
+    ck_assert_ok(hf_lock_force_release(lock, NULL, 0, NULL));
+    ck_assert_status(hf_lock_release(lock, 1, NULL), HF_LOST);
+    ck_assert_status(hf_lock_release(lock, 1, NULL), HF_NOT_OWNER);
+    close_client();
+}
+END_TEST
+
+START_TEST(a_reentry_does_not_take_back_what_was_lost)
+{
+    struct hf_acquire_options o;
+    struct diary diary;
+
+    open_client(&ways[0]);
+    o = diary_options(&diary, 1);
+    ck_assert_ok(hf_lock_acquire(lock, &o, NULL));
+    (void)server_ask(server, "DEL " NAME);
+    if (_i == 1)
+        (void)lua_acquire(server, NAME, strlen(NAME), LUA_HOLDER, 60000);
+    ck_assert_status(hf_lock_acquire(lock, &o, NULL), HF_LOST);
+    ck_assert_int_eq(diary_await_loss(&diary),
+                     _i == 1 ? HF_LOST_TAKEN : HF_LOST_DELETED);
+    ck_assert_str_eq(hash_of(server, NAME), _i == 1 ? LUA_HOLDER " 1" : "");
+    ck_assert_status(hf_lock_acquire(lock, &o, NULL), HF_LOST);
+    ck_assert_int_eq(hf_lock_safe_ms(lock, 1), INT64_MIN);
+    ck_assert_status(hf_lock_release(lock, 1, NULL), HF_LOST);
+    ck_assert_status(hf_lock_release(lock, 1, NULL), HF_NOT_OWNER);
+    ck_assert_int_eq(diary.losses, 1);
+    close_client();
+}
+END_TEST
+
+/* ---- names ---- */
+
+#define BYTES(text) text, sizeof text - 1
+
+static char long_name[HF_LOCK_NAME_MAX + 1];
+
+static const struct {
+    const char *name;
+    size_t len;
+} names[] = {
+    {BYTES("x")},
+    {BYTES("a name with spaces, 100 % of them")},
+    {BYTES("shop{eu}lock")},
+    {BYTES("{")},
+    {BYTES("}")},
+    {BYTES("a{b")},
+    {BYTES("a}b{")},
+    {BYTES("{}x")},
+    {BYTES("a\0b")},
+    {BYTES("\0")},
+    {BYTES("\r\n*1\r\n$8\r\nFLUSHALL\r\n")},
+    {BYTES("\xff\xfe\x80")},
+    {BYTES("schl\xc3\xbcssel")},
+    {BYTES("mode")},
+    {long_name, HF_LOCK_NAME_MAX},
+};
+
+static const char *exists(const char *name, size_t len)
+{
+    return server_ask(server, "EXISTS %b", name, len);
+}
+
+/* Taken, contended, passed on by a message, released: to us and to Redisson. */
+START_TEST(any_bytes_are_a_name)
+{
+    const char *name = names[_i].name;
+    size_t len = names[_i].len, given_len;
+    struct hf_acquire_options o = acquire_options(2);
+    struct hf_lock *named;
+    struct call waiter;
+
+    memset(long_name, 'n', sizeof long_name);
+    open_client(&ways[0]);
+    named = lock_named(client, name, len);
+    ck_assert_mem_eq(hf_lock_name(named, &given_len), name, len);
+    ck_assert_uint_eq(given_len, len);
+    acquire(named, 1);
+    ck_assert_str_eq(exists(name, len), "1");
+    ck_assert_str_ne(lua_acquire(server, name, len, LUA_HOLDER, 9000), "(nil)");
+    release(named, 1);
+    ck_assert_str_eq(exists(name, len), "0");
+
+    ck_assert_str_eq(lua_acquire(server, name, len, LUA_HOLDER, 60000),
+                     "(nil)");
+    call_acquire(&waiter, named, &o);
+    while (strcmp(server_ask(server, "PUBSUB CHANNELS"), "") == 0)
+        local_rest_us(500);
+    ck_assert_str_eq(lua_release(server, name, len, LUA_HOLDER, 30000), "1");
+    ck_assert_status(call_await(&waiter), HF_OK);
+    release(named, 2);
+    ck_assert_str_eq(exists(name, len), "0");
+    hf_lock_free(named);
+    close_client();
+}
+END_TEST
+
+START_TEST(a_name_has_one_byte_at_least_and_64_kib_at_most)
+{
+    struct hf_lock *none = NULL;
+    struct hf_error err = {0};
+
+    open_client(&ways[0]);
+    ck_assert_status(hf_lock_new(&none, client, "", 0, &err), HF_E_INVAL);
+    ck_assert_str_ne(err.text, "");
+    ck_assert_status(hf_lock_new(&none, client, long_name,
+                                 HF_LOCK_NAME_MAX + 1, &err),
+                     HF_E_INVAL);
+    ck_assert_ptr_nonnull(strstr(err.text, "65536"));
+    ck_assert_ptr_null(none);
+    close_client();
+}
+END_TEST
+
+START_TEST(handles_on_one_name_share_everything)
+{
+    struct hf_lock *twin;
+
+    open_client(&ways[0]);
+    twin = lock_of(client, NAME);
+    acquire(lock, 1);
+    acquire(twin, 1);
+    ck_assert_holder(server, twin, 1, 2);
+    release(lock, 1);
+    hf_lock_free(lock); /* holds go on */
+    lock = lock_of(client, NAME);
+    ck_assert_holder(server, lock, 1, 1);
+    release(lock, 1);
+    hf_lock_free(twin);
+    close_client();
+}
+END_TEST
+
+START_TEST(thousands_of_names_are_kept_apart)
+{
+    struct hf_lock *many[3000];
+    char name[20];
+
+    open_client(&ways[0]);
+    for (int i = 0; i < COUNT(many); i++) {
+        (void)snprintf(name, sizeof name, "n%d", i);
+        many[i] = lock_of(client, name);
+    }
+    for (int i = 0; i < COUNT(many); i += 100)
+        acquire(many[i], i);
+    ck_assert_int_eq(server_ask_int(server, "DBSIZE"), COUNT(many) / 100);
+    ck_assert_uint_eq(hf_client_stats(client).holds, COUNT(many) / 100);
+    for (int i = 0; i < COUNT(many); i += 100)
+        release(many[i], i);
+    for (int i = 0; i < COUNT(many); i++)
+        hf_lock_free(many[i]);
+    ck_assert_int_eq(server_ask_int(server, "DBSIZE"), 0);
+    close_client();
+}
+END_TEST
+
+/* ---- without blocking ---- */
+
+/* Nobody but this thread drives: each call does all that its twin does. */
+START_TEST(every_call_has_a_twin_that_does_not_block)
+{
+    struct hf_acquire_options o = acquire_options(3);
+    struct hf_lock_info info;
+    struct call call;
+
+    open_client(&ways[_i]);
+    call_acquire(&call, lock, &o);
+    ck_assert_status(call_drive(&call, client), HF_OK);
+    ck_assert_holder(server, lock, 3, 1);
+
+    call_init(&call);
+    ck_assert_ok(hf_lock_inspect_async(lock, &info, call_done, &call));
+    ck_assert_status(call_drive(&call, client), HF_OK);
+    ck_assert_int_eq(info.hold_count, 1);
+
+    o.owner = 4;
+    o.wait_ms = 0;
+    call_acquire(&call, lock, &o);
+    ck_assert_status(call_drive(&call, client), HF_TIMEOUT);
+    ck_assert_int_eq(call.error.status, HF_TIMEOUT);
+
+    call_release(&call, lock, 3);
+    ck_assert_status(call_drive(&call, client), HF_OK);
+    call_release(&call, lock, 3);
+    ck_assert_status(call_drive(&call, client), HF_NOT_OWNER);
+    ck_assert_ptr_nonnull(strstr(call.error.text, NAME));
+
+    call_init(&call);
+    ck_assert_ok(
+        hf_lock_force_release_async(lock, NULL, 0, call_done, &call));
+    ck_assert_status(call_drive(&call, client), HF_NOT_OWNER);
+    close_client();
+}
+END_TEST
+
+/* As another event loop would: its poll(2) on our descriptor, our timeout. */
+START_TEST(another_event_loop_can_drive)
+{
+    struct hf_acquire_options o = acquire_options(3);
+    struct hf_loop *loop;
+    struct call call;
+    int turns = 0;
+
+    open_client(&ways[2]);
+    loop = hf_client_loop(client);
+    (void)lua_acquire(server, NAME, strlen(NAME), LUA_HOLDER, 100);
+    call_acquire(&call, lock, &o); /* ends with that lease */
+    while (!call_is_done(&call)) {
+        struct pollfd p = {.fd = hf_loop_fd(loop), .events = POLLIN};
+
+        ck_assert_int_lt(turns++, 1000); /* it sleeps in between */
+        ck_assert_int_ge(poll(&p, 1, hf_loop_timeout(loop)), 0);
+        hf_loop_dispatch(loop, 0);
+    }
+    ck_assert_status(call_await(&call), HF_OK);
+    release(lock, 3);
+    close_client();
+}
+END_TEST
+
+/* A thousand calls at once share a few writes, and each ends once. */
+START_TEST(many_calls_may_be_under_way)
+{
+    static struct call calls[1000];
+    struct hf_lock *locks[COUNT(calls)];
+    struct hf_acquire_options o = acquire_options(1);
+    char name[20];
+    uint64_t writes;
+
+    open_client(&ways[_i]);
+    ck_assert_ok(hf_client_connect(client, NULL));
+    writes = hf_client_stats(client).link.writes;
+    for (int i = 0; i < COUNT(calls); i++) {
+        (void)snprintf(name, sizeof name, "n%d", i);
+        locks[i] = lock_of(client, name);
+        call_acquire(&calls[i], locks[i], &o);
+    }
+    for (int i = 0; i < COUNT(calls); i++)
+        ck_assert_status(call_drive(&calls[i], client), HF_OK);
+    ck_assert_int_eq(server_ask_int(server, "DBSIZE"), COUNT(calls));
+    ck_assert_uint_lt(hf_client_stats(client).link.writes - writes,
+                      COUNT(calls));
+    for (int i = 0; i < COUNT(calls); i++)
+        call_release(&calls[i], locks[i], 1);
+    for (int i = 0; i < COUNT(calls); i++)
+        ck_assert_status(call_drive(&calls[i], client), HF_OK);
+    ck_assert_int_eq(server_ask_int(server, "DBSIZE"), 0);
+    for (int i = 0; i < COUNT(calls); i++)
+        hf_lock_free(locks[i]);
+    close_client();
+}
+END_TEST
+
+/* Two calls of one owner at once are two acquisitions of one hold. */
+START_TEST(calls_of_one_owner_at_once_all_count)
+{
+    struct hf_acquire_options o = acquire_options(1);
+    struct call calls[8];
+
+    open_client(&ways[_i]);
+    for (int i = 0; i < COUNT(calls); i++) {
+        o.wait_ms = i % 2 ? 0 : HF_FOREVER;
+        call_acquire(&calls[i], lock, &o);
+    }
+    for (int i = 0; i < COUNT(calls); i++)
+        ck_assert_status(call_drive(&calls[i], client), HF_OK);
+    ck_assert_holder(server, lock, 1, COUNT(calls));
+    for (int i = 0; i < COUNT(calls); i++)
+        call_release(&calls[i], lock, 1);
+    for (int i = 0; i < COUNT(calls); i++)
+        ck_assert_status(call_drive(&calls[i], client), HF_OK);
+    ck_assert_str_eq(hash_of(server, NAME), "");
+    close_client();
+}
+END_TEST
+
+/* A callback may use the library, also what blocks. */
+struct relay {
+    struct hf_lock *next;
+    struct call call;
+};
+
+static void use_the_library(void *ctx, hf_status status,
+                            const struct hf_error *err)
+{
+    struct relay *relay = ctx;
+
+    acquire(relay->next, 1);
+    release(relay->next, 1);
+    call_done(&relay->call, status, err);
+}
+
+START_TEST(a_callback_may_call_what_blocks)
+{
+    struct hf_acquire_options o = acquire_options(1);
+    struct relay relay;
+
+    open_client(&ways[_i]);
+    call_init(&relay.call);
+    relay.next = lock_of(client, "next");
+    ck_assert_ok(hf_lock_acquire_async(lock, &o, use_the_library, &relay));
+    ck_assert_status(call_drive(&relay.call, client), HF_OK);
+    release(lock, 1);
+    hf_lock_free(relay.next);
+    close_client();
+}
+END_TEST
+
+/* ---- scoped ---- */
+
+struct scene {
+    bool admits;
+    bool releases;      /* the body does, so that the scope cannot */
+    hf_status exit;
+    int bodies, exits;
+};
+
+static bool on_acquire(void *ctx, struct hf_lock *held)
+{
+    struct scene *scene = ctx;
+
+    ck_assert_holder(server, held, hf_owner_thread(), 1);
+    return scene->admits;
+}
+
+static int body(void *ctx, struct hf_lock *held)
+{
+    struct scene *scene = ctx;
+
+    ck_assert_holder(server, held, hf_owner_thread(), 1);
+    if (scene->releases)
+        release(held, hf_owner_thread());
+    scene->bodies++;
+    return 42;
+}
+
+static void on_exit_of(void *ctx, struct hf_lock *held, hf_status released)
+{
+    struct scene *scene = ctx;
+
+    (void)held;
+    scene->exit = released;
+    scene->exits++;
+}
+
+static const struct {
+    bool admits, releases;
+    hf_status status;
+    int bodies, result;
+} scenes[] = {
+    {true, false, HF_OK, 1, 42},
+    {false, false, HF_OK, 0, 0},
+    {true, true, HF_NOT_OWNER, 1, 42},
+};
+
+START_TEST(a_scope_releases_on_every_path)
+{
+    struct scene scene = {.admits = scenes[_i].admits,
+                          .releases = scenes[_i].releases};
+    struct hf_scope scope = {on_acquire, body, on_exit_of, &scene};
+    int result = -1;
+
+    open_client(&ways[0]);
+    ck_assert_status(hf_lock_with(lock, NULL, &scope, &result, NULL),
+                     scenes[_i].status);
+    ck_assert_int_eq(result, scenes[_i].result);
+    ck_assert_int_eq(scene.bodies, scenes[_i].bodies);
+    ck_assert_int_eq(scene.exits, 1);
+    ck_assert_int_eq(scene.exit, scenes[_i].status);
+    ck_assert_str_eq(hash_of(server, NAME), "");
+    close_client();
+}
+END_TEST
+
+START_TEST(a_scope_that_is_refused_runs_nothing)
+{
+    struct hf_acquire_options o = acquire_options(9);
+    struct scene scene = {.admits = true};
+    struct hf_scope scope = {NULL, body, NULL, &scene};
+    int result = -1;
+
+    open_client(&ways[0]);
+    acquire(lock, 1);
+    o.wait_ms = 0;
+    ck_assert_status(hf_lock_with(lock, &o, &scope, &result, NULL),
+                     HF_TIMEOUT);
+    ck_assert_int_eq(scene.bodies, 0);
+    ck_assert_int_eq(result, -1);
+    release(lock, 1);
+    close_client();
+}
+END_TEST
+
+/* ---- limits, arguments ---- */
+
+START_TEST(locks_and_calls_have_their_limits)
+{
+    struct hf_acquire_options o = acquire_options(2);
+    struct hf_client_options options;
+    struct hf_lock *second, *third = NULL;
+    struct hf_error err;
+    struct call call;
+    char url[SERVER_URL_MAX];
+
+    client_options(&options, url, server_port(server));
+    options.locks_max = 2;
+    options.waiters_max = 1;
+    client = client_with(&options);
+    lock = lock_of(client, NAME);
+    second = lock_of(client, "second");
+    ck_assert_status(hf_lock_new(&third, client, "third", 5, &err),
+                     HF_E_LIMIT);
+    hf_lock_free(second);
+    third = lock_of(client, "third");
+    acquire(lock, 1);
+    call_acquire(&call, lock, &o);
+    ck_assert_status(hf_lock_release(lock, 1, &err), HF_E_LIMIT);
+    ck_assert_str_ne(err.text, "");
+    ck_assert_status(hf_lock_release_async(lock, 1, call_done, &call),
+                     HF_E_LIMIT);
+    (void)server_ask(server, "DEL " NAME);
+    (void)server_ask(server, "PUBLISH " CHANNEL " 0");
+    ck_assert_status(call_await(&call), HF_OK);
+    ck_assert_status(hf_lock_release(lock, 1, NULL), HF_LOST);
+    release(lock, 2);
+    hf_lock_free(third);
+    close_client();
+}
+END_TEST
+
+static const struct {
+    int64_t wait_ms, lease_ms, max_hold_ms;
+} senseless[] = {
+    {-2, 0, 0},        {INT64_MIN, 0, 0}, {INT64_MAX, 0, 0}, {0, -1, 0},
+    {0, INT64_MAX, 0}, {0, INT64_MIN, 0}, {0, 0, -1},        {0, 0, INT64_MAX},
+};
+
+START_TEST(senseless_times_are_refused)
+{
+    struct hf_acquire_options o = acquire_options(1);
+    struct hf_error err = {0};
+    struct call call;
+
+    o.wait_ms = senseless[_i].wait_ms;
+    o.lease_ms = senseless[_i].lease_ms;
+    o.max_hold_ms = senseless[_i].max_hold_ms;
+    open_client(&ways[0]);
+    call_init(&call);
+    ck_assert_status(hf_lock_acquire(lock, &o, &err), HF_E_INVAL);
+    ck_assert_int_eq(err.status, HF_E_INVAL);
+    ck_assert_status(hf_lock_acquire_async(lock, &o, call_done, &call),
+                     HF_E_INVAL);
+    ck_assert_str_eq(hash_of(server, NAME), "");
+    close_client();
+}
+END_TEST
+
+#define LONGER_THAN_255                                                       \
+    "0123456789012345678901234567890123456789012345678901234567890123"        \
+    "0123456789012345678901234567890123456789012345678901234567890123"        \
+    "0123456789012345678901234567890123456789012345678901234567890123"        \
+    "0123456789012345678901234567890123456789012345678901234567890123"
+
+static void bad_url(struct hf_client_options *o) { o->url = "http://x"; }
+static void bad_watchdog(struct hf_client_options *o) { o->watchdog_ms = 99; }
+static void huge_watchdog(struct hf_client_options *o)
+{
+    o->watchdog_ms = INT64_MAX;
+}
+static void no_request_time(struct hf_client_options *o)
+{
+    o->request_timeout_ms = 0;
+}
+static void huge_request_time(struct hf_client_options *o)
+{
+    o->request_timeout_ms = INT64_MAX;
+}
+static void no_connect_time(struct hf_client_options *o)
+{
+    o->connect_timeout_ms = -1;
+}
+static void huge_connect_time(struct hf_client_options *o)
+{
+    o->connect_timeout_ms = INT64_MAX;
+}
+static void bad_protocol(struct hf_client_options *o) { o->protocol = 4; }
+static void long_user(struct hf_client_options *o)
+{
+    o->user = LONGER_THAN_255;
+}
+static void long_password(struct hf_client_options *o)
+{
+    o->password = LONGER_THAN_255 LONGER_THAN_255;
+}
+static void long_client_name(struct hf_client_options *o)
+{
+    o->name = LONGER_THAN_255;
+}
+
+static const struct {
+    const char *what;
+    void (*spoil)(struct hf_client_options *o);
+} spoilers[] = {
+    {"url", bad_url},
+    {"watchdog 99", bad_watchdog},
+    {"watchdog of ages", huge_watchdog},
+    {"request timeout 0", no_request_time},
+    {"request timeout of ages", huge_request_time},
+    {"connect timeout -1", no_connect_time},
+    {"connect timeout of ages", huge_connect_time},
+    {"protocol 4", bad_protocol},
+    {"user of 256 bytes", long_user},
+    {"password of 512 bytes", long_password},
+    {"name of 256 bytes", long_client_name},
+};
+
+START_TEST(senseless_options_make_no_client)
+{
+    struct hf_client *none = NULL;
+    struct hf_client_options o;
+    struct hf_error err = {0};
+
+    hf_client_options_init(&o);
+    spoilers[_i].spoil(&o);
+    ck_assert_msg(hf_client_new(&none, &o, &err) == HF_E_INVAL, "%s",
+                  spoilers[_i].what);
+    ck_assert_int_eq(err.status, HF_E_INVAL);
+    ck_assert_ptr_null(strstr(err.text, "0123456789"));
+    ck_assert_ptr_null(none);
+}
+END_TEST
+
+START_TEST(the_least_watchdog_is_100_ms)
+{
+    struct hf_client *least = client_timed(server_port(server), 100, 5000);
+
+    hf_client_free(least);
+}
+END_TEST
+
+START_TEST(errors_need_nobody_to_read_them)
+{
+    open_client(&ways[_i]);
+    acquire(lock, 1);
+    ck_assert_status(try_acquire(lock, 2, NULL), HF_TIMEOUT);
+    ck_assert_status(hf_lock_release(lock, 2, NULL), HF_NOT_OWNER);
+    (void)server_ask(server, "SET " NAME " x");
+    ck_assert_status(hf_lock_inspect(lock, &(struct hf_lock_info){0}, NULL),
+                     HF_E_SERVER);
+    ck_assert_status(hf_lock_release(lock, 1, NULL), HF_E_SERVER);
+    hf_client_free(client); /* which still tries to release it */
+}
+END_TEST
+
+START_TEST(each_loss_has_a_text)
+{
+    for (int reason = HF_LOST_DELETED; reason <= HF_LOST_CLOSED; reason++)
+        for (int other = -1; other < reason; other++)
+            ck_assert_str_ne(hf_lost_text((enum hf_lost)reason),
+                             hf_lost_text((enum hf_lost)other));
+    ck_assert_ptr_nonnull(hf_lost_text((enum hf_lost)99));
+}
+END_TEST
+
+START_TEST(clients_differ_and_know_their_server)
+{
+    struct hf_client *a = client_to(server_port(server));
+    struct hf_client *b = client_to(server_port(server));
+    char address[40];
+
+    (void)snprintf(address, sizeof address, "127.0.0.1:%d",
+                   server_port(server));
+    ck_assert_str_ne(hf_client_uuid(a), hf_client_uuid(b));
+    ck_assert_uint_eq(strlen(hf_client_uuid(a)), 36);
+    ck_assert_str_eq(hf_client_address(a), address);
+    ck_assert_ok(hf_client_connect(a, NULL));
+    ck_assert_ptr_nonnull(
+        strstr(server_ask(server, "CLIENT LIST"), "name=holdfast"));
+    hf_client_free(a);
+    hf_client_free(b);
+}
+END_TEST
+
+/* ---- */
+
+/* Once for each of `ways`. */
+#define add_in_all_ways(c, test) tcase_add_loop_test(c, test, 0, COUNT(ways))
+
+static void add_cases(Suite *s)
+{
+    TCase *c = live_case(s, "acquire and release", start, stop);
+
+    add_in_all_ways(c, what_is_acquired_stands_as_redisson_writes_it);
+    add_in_all_ways(c, a_release_tells_the_channel_0_once);
+    add_in_all_ways(c, an_owner_may_acquire_again_and_releases_as_often);
+    add_in_all_ways(c, each_hold_of_an_owner_has_a_number_of_its_own);
+    tcase_add_loop_test(
+        c, any_number_is_an_owner_and_may_release_in_another_thread, 0,
+        COUNT(owners));
+    add_in_all_ways(c, a_lease_is_the_ttl_and_a_reentry_or_partial_release_sets_it);
+    add_in_all_ways(c, who_has_no_hold_cannot_release);
+    add_in_all_ways(c, one_try_on_a_lock_that_is_held_names_the_holder_and_asks_once);
+    add_in_all_ways(c, an_uncontended_pair_is_two_commands);
+
+    c = live_case(s, "asking and force", start, stop);
+    add_in_all_ways(c, a_lock_is_seen_as_it_stands);
+    add_in_all_ways(c, a_free_lock_is_seen_as_free);
+    tcase_add_loop_test(c, a_lock_of_another_is_seen_as_it_stands, 0,
+                        COUNT(strangers));
+    tcase_add_test(c, a_holder_of_any_length_is_cut_to_fit);
+    add_in_all_ways(c, force_frees_whoever_holds_it_and_tells_the_channel);
+    add_in_all_ways(c, force_with_a_holder_frees_only_from_that_one);
+    add_in_all_ways(c, force_without_blocking_does_not_need_the_holders_text_any_more);
+    add_in_all_ways(c, a_forced_holder_learns_of_it_when_it_releases);
+    tcase_add_loop_test(c, a_reentry_does_not_take_back_what_was_lost, 0, 2);
+
+    c = live_case(s, "names", start, stop);
+    tcase_add_loop_test(c, any_bytes_are_a_name, 0, COUNT(names));
+    tcase_add_test(c, a_name_has_one_byte_at_least_and_64_kib_at_most);
+    tcase_add_test(c, handles_on_one_name_share_everything);
+    tcase_add_test(c, thousands_of_names_are_kept_apart);
+
+    c = live_case(s, "without blocking", start, stop);
+    add_in_all_ways(c, every_call_has_a_twin_that_does_not_block);
+    tcase_add_test(c, another_event_loop_can_drive);
+    add_in_all_ways(c, many_calls_may_be_under_way);
+    add_in_all_ways(c, calls_of_one_owner_at_once_all_count);
+    add_in_all_ways(c, a_callback_may_call_what_blocks);
+
+    c = live_case(s, "scope", start, stop);
+    tcase_add_loop_test(c, a_scope_releases_on_every_path, 0, COUNT(scenes));
+    tcase_add_test(c, a_scope_that_is_refused_runs_nothing);
+
+    c = live_case(s, "limits", start, stop);
+    tcase_add_test(c, locks_and_calls_have_their_limits);
+    tcase_add_loop_test(c, senseless_times_are_refused, 0, COUNT(senseless));
+    tcase_add_loop_test(c, senseless_options_make_no_client, 0,
+                        COUNT(spoilers));
+    tcase_add_test(c, the_least_watchdog_is_100_ms);
+    add_in_all_ways(c, errors_need_nobody_to_read_them);
+    tcase_add_test(c, each_loss_has_a_text);
+    tcase_add_test(c, clients_differ_and_know_their_server);
+}
+
+int main(void)
+{
+    return live_main("lock", add_cases);
+}

@@ -1,0 +1,410 @@
+/* What the live tests of lock/ share: clients, calls that do not block, and
+ * notes of what callbacks said. */
+#ifndef TEST_LIVE_LOCK_H
+#define TEST_LIVE_LOCK_H
+
+#include <check.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "lock/lock.h"
+#include "tests/support/local.h"
+#include "tests/support/server.h"
+
+#define COUNT(table) ((int)(sizeof(table) / sizeof *(table)))
+
+/* Long enough for a busy machine; only a failing test waits so long. */
+#define LONG_MS 10000
+/* Long enough for what should not happen to happen. */
+#define A_MOMENT_MS 100
+
+#define NAME "order:42"
+#define CHANNEL "redisson_lock__channel:{order:42}"
+
+/* ck_assert leaves a note in a file at each call: not for many threads. */
+static inline void must(bool holds, const char *promise)
+{
+    if (!holds)
+        ck_abort_msg("broken: %s", promise);
+}
+
+/* ---- clients ---- */
+
+static inline void client_options(struct hf_client_options *o, char *url,
+                                  int port)
+{
+    hf_client_options_init(o);
+    (void)snprintf(url, SERVER_URL_MAX, "redis://127.0.0.1:%d", port);
+    o->url = url;
+}
+
+static inline struct hf_client *client_with(const struct hf_client_options *o)
+{
+    struct hf_client *client = NULL;
+    struct hf_error err = {0};
+
+    ck_assert_msg(hf_client_new(&client, o, &err) == HF_OK, "%s", err.text);
+    return client;
+}
+
+/* A client with all defaults. */
+static inline struct hf_client *client_to(int port)
+{
+    struct hf_client_options o;
+    char url[SERVER_URL_MAX];
+
+    client_options(&o, url, port);
+    return client_with(&o);
+}
+
+/* One whose watchdog and requests have so long. */
+static inline struct hf_client *client_timed(int port, int64_t watchdog_ms,
+                                             int64_t request_timeout_ms)
+{
+    struct hf_client_options o;
+    char url[SERVER_URL_MAX];
+
+    client_options(&o, url, port);
+    o.watchdog_ms = watchdog_ms;
+    o.request_timeout_ms = request_timeout_ms;
+    return client_with(&o);
+}
+
+static inline struct hf_lock *lock_named(struct hf_client *client,
+                                         const void *name, size_t len)
+{
+    struct hf_lock *lock = NULL;
+    struct hf_error err = {0};
+
+    ck_assert_msg(hf_lock_new(&lock, client, name, len, &err) == HF_OK, "%s",
+                  err.text);
+    return lock;
+}
+
+static inline struct hf_lock *lock_of(struct hf_client *client,
+                                      const char *name)
+{
+    return lock_named(client, name, strlen(name));
+}
+
+/* ---- calls that succeed ---- */
+
+static inline struct hf_acquire_options acquire_options(int64_t owner)
+{
+    struct hf_acquire_options o;
+
+    hf_acquire_options_init(&o);
+    o.owner = owner;
+    return o;
+}
+
+#define ck_assert_ok(call)                                                    \
+    do {                                                                      \
+        hf_status ok_status = (call);                                         \
+        ck_assert_msg(ok_status == HF_OK, #call ": %s",                       \
+                      hf_status_name(ok_status));                             \
+    } while (0)
+
+#define ck_assert_status(call, expected)                                      \
+    do {                                                                      \
+        hf_status real_status = (call);                                       \
+        ck_assert_msg(real_status == (expected), #call ": %s, not %s",        \
+                      hf_status_name(real_status),                            \
+                      hf_status_name(expected));                              \
+    } while (0)
+
+static inline void acquire(struct hf_lock *lock, int64_t owner)
+{
+    struct hf_acquire_options o = acquire_options(owner);
+    struct hf_error err = {0};
+    hf_status rc = hf_lock_acquire(lock, &o, &err);
+
+    ck_assert_msg(rc == HF_OK, "acquire: %s: %s", hf_status_name(rc),
+                  err.text);
+}
+
+static inline void acquire_for(struct hf_lock *lock, int64_t owner,
+                               int64_t lease_ms)
+{
+    struct hf_acquire_options o = acquire_options(owner);
+    struct hf_error err = {0};
+    hf_status rc;
+
+    o.lease_ms = lease_ms;
+    rc = hf_lock_acquire(lock, &o, &err);
+    ck_assert_msg(rc == HF_OK, "acquire: %s: %s", hf_status_name(rc),
+                  err.text);
+}
+
+static inline hf_status try_acquire(struct hf_lock *lock, int64_t owner,
+                                    struct hf_error *err)
+{
+    struct hf_acquire_options o = acquire_options(owner);
+
+    o.wait_ms = 0;
+    return hf_lock_acquire(lock, &o, err);
+}
+
+static inline void release(struct hf_lock *lock, int64_t owner)
+{
+    struct hf_error err = {0};
+    hf_status rc = hf_lock_release(lock, owner, &err);
+
+    ck_assert_msg(rc == HF_OK, "release: %s: %s", hf_status_name(rc),
+                  err.text);
+}
+
+/* ---- what another thread does, awaited ---- */
+
+struct note {
+    pthread_mutex_t mutex;
+    pthread_cond_t changed;
+};
+
+static inline void note_init(struct note *n)
+{
+    (void)pthread_mutex_init(&n->mutex, NULL);
+    local_cond_init(&n->changed);
+}
+
+static inline void note_add(struct note *n, int *counter)
+{
+    (void)pthread_mutex_lock(&n->mutex);
+    ++*counter;
+    (void)pthread_cond_broadcast(&n->changed);
+    (void)pthread_mutex_unlock(&n->mutex);
+}
+
+static inline int note_read(struct note *n, const int *counter)
+{
+    int value;
+
+    (void)pthread_mutex_lock(&n->mutex);
+    value = *counter;
+    (void)pthread_mutex_unlock(&n->mutex);
+    return value;
+}
+
+/* Until the counter is at least `count`; fails the test after LONG_MS. */
+static inline void note_await(struct note *n, const int *counter, int count,
+                              const char *what)
+{
+    int64_t deadline_ms = local_now_ms() + LONG_MS;
+    bool in_time = true;
+
+    (void)pthread_mutex_lock(&n->mutex);
+    while (*counter < count && in_time)
+        in_time = local_cond_wait(&n->changed, &n->mutex, deadline_ms);
+    (void)pthread_mutex_unlock(&n->mutex);
+    ck_assert_msg(in_time, "%s did not come in time", what);
+}
+
+/* ---- a call that does not block ---- */
+
+struct call {
+    struct note note;
+    int done;                   /* how often `done` was called */
+    hf_status status;
+    struct hf_error error;
+};
+
+static inline void call_init(struct call *c)
+{
+    memset(c, 0, sizeof *c);
+    note_init(&c->note);
+}
+
+static inline void call_done(void *ctx, hf_status status,
+                             const struct hf_error *err)
+{
+    struct call *c = ctx;
+
+    c->status = status;
+    if (err)
+        c->error = *err;
+    note_add(&c->note, &c->done);
+}
+
+static inline bool call_is_done(struct call *c)
+{
+    return note_read(&c->note, &c->done) > 0;
+}
+
+/* Its status; fails the test if it does not end, or ends twice. */
+static inline hf_status call_await(struct call *c)
+{
+    note_await(&c->note, &c->done, 1, "the end of a call");
+    ck_assert_int_eq(note_read(&c->note, &c->done), 1);
+    return c->status;
+}
+
+static inline void call_acquire(struct call *c, struct hf_lock *lock,
+                                const struct hf_acquire_options *o)
+{
+    call_init(c);
+    ck_assert_ok(hf_lock_acquire_async(lock, o, call_done, c));
+}
+
+static inline void call_release(struct call *c, struct hf_lock *lock,
+                                int64_t owner)
+{
+    call_init(c);
+    ck_assert_ok(hf_lock_release_async(lock, owner, call_done, c));
+}
+
+/* The same, where nobody but the test drives the loop. */
+static inline hf_status call_drive(struct call *c, struct hf_client *client)
+{
+    int64_t deadline_ms = local_now_ms() + LONG_MS;
+
+    while (!call_is_done(c)) {
+        ck_assert_msg(local_now_ms() < deadline_ms, "a call does not end");
+        hf_loop_dispatch(hf_client_loop(client), 100);
+    }
+    return call_await(c);
+}
+
+/* ---- what a hold's callbacks say ---- */
+
+struct diary {
+    struct note note;
+    int waits, renewals, losses;
+    struct hf_lock_info info;   /* of the last wait */
+    enum hf_lost reason;        /* of the last loss */
+    int64_t owner;
+    int64_t lost_ms;            /* when on_lost was called */
+    int64_t pttl_ms;            /* what the server kept then; -2: nothing */
+    struct server *server;      /* to be asked in on_lost; NULL: do not */
+};
+
+static inline void diary_wait(void *ctx, struct hf_lock *lock,
+                              const struct hf_lock_info *info)
+{
+    struct diary *d = ctx;
+
+    (void)lock;
+    d->info = *info;
+    note_add(&d->note, &d->waits);
+}
+
+static inline void diary_renewed(void *ctx, struct hf_lock *lock,
+                                 int64_t owner)
+{
+    struct diary *d = ctx;
+
+    (void)lock;
+    d->owner = owner;
+    note_add(&d->note, &d->renewals);
+}
+
+static inline void diary_lost(void *ctx, struct hf_lock *lock, int64_t owner,
+                              enum hf_lost reason)
+{
+    struct diary *d = ctx;
+    size_t len;
+    const char *name = hf_lock_name(lock, &len);
+
+    d->lost_ms = local_now_ms();
+    d->reason = reason;
+    d->owner = owner;
+    if (d->server)
+        d->pttl_ms = server_ask_int(d->server, "PTTL %b", name, len);
+    note_add(&d->note, &d->losses);
+}
+
+static inline struct hf_acquire_options diary_options(struct diary *d,
+                                                      int64_t owner)
+{
+    struct hf_acquire_options o = acquire_options(owner);
+
+    memset(d, 0, sizeof *d);
+    note_init(&d->note);
+    o.on_wait = diary_wait;
+    o.on_renewed = diary_renewed;
+    o.on_lost = diary_lost;
+    o.ctx = d;
+    return o;
+}
+
+static inline enum hf_lost diary_await_loss(struct diary *d)
+{
+    note_await(&d->note, &d->losses, 1, "on_lost");
+    return d->reason;
+}
+
+/* ---- the server's view ---- */
+
+/* "" if the lock is free. */
+static inline const char *hash_of(struct server *s, const char *name)
+{
+    return server_ask(s, "HGETALL %s", name);
+}
+
+static inline void ck_assert_holder(struct server *s, struct hf_lock *lock,
+                                    int64_t owner, int64_t count)
+{
+    char text[HF_OWNER_TEXT_MAX], expected[HF_OWNER_TEXT_MAX + 24];
+    size_t len;
+    const char *name = hf_lock_name(lock, &len);
+
+    (void)hf_lock_owner_text(lock, owner, text);
+    ck_assert_str_ne(text, "");
+    (void)snprintf(expected, sizeof expected, "%s %lld", text,
+                   (long long)count);
+    ck_assert_str_eq(server_ask(s, "HGETALL %b", name, len), expected);
+}
+
+/* How many calls of scripts there were, ours and the witness's. */
+static inline long long script_calls(struct server *s)
+{
+    const char *stats = server_ask(s, "INFO commandstats");
+    const char *eval = strstr(stats, "cmdstat_eval:calls=");
+    const char *evalsha = strstr(stats, "cmdstat_evalsha:calls=");
+
+    return (eval ? atoll(strchr(eval, '=') + 1) : 0) +
+           (evalsha ? atoll(strchr(evalsha, '=') + 1) : 0);
+}
+
+static inline void await_subscribers(struct server *s, const char *channel,
+                                     int count)
+{
+    char expected[200];
+
+    (void)snprintf(expected, sizeof expected, "%s %d", channel, count);
+    server_await(s, LONG_MS, expected, "PUBSUB NUMSUB %s", channel);
+}
+
+/* ---- a suite's main ---- */
+
+static inline TCase *live_case(Suite *suite, const char *name, void (*setup)(void),
+                               void (*teardown)(void))
+{
+    TCase *c = tcase_create(name);
+
+    tcase_set_timeout(c, 60);
+    tcase_add_checked_fixture(c, setup, teardown);
+    suite_add_tcase(suite, c);
+    return c;
+}
+
+static inline int live_main(const char *name, void (*add)(Suite *suite))
+{
+    Suite *suite = suite_create(name);
+    SRunner *runner = srunner_create(suite);
+    int failed;
+
+    if (!server_is_installed()) {
+        (void)printf("skipped: %s (no server installed)\n", name);
+        srunner_free(runner);
+        return 77;
+    }
+    add(suite);
+    srunner_run_all(runner, CK_ENV);
+    failed = srunner_ntests_failed(runner);
+    srunner_free(runner);
+    return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+}
+
+#endif

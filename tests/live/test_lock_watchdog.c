@@ -1,0 +1,738 @@
+/* The watchdog and the end of a hold: what is renewed, when, and who is told of
+ * a loss, once, with which reason (H1 to H4, faults G1, G2). */
+#include <signal.h>
+#include <stdatomic.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "lock/scripts.h"
+#include "tests/live/test_lock.h"
+#include "tests/support/feed.h"
+#include "tests/support/lua_client.h"
+#include "tests/support/proxy.h"
+
+/* Short, so that renewals come; long enough for a busy machine to be in time. */
+#define WATCHDOG 900
+#define THIRD (WATCHDOG / 3)
+
+static struct server *server;
+static struct hf_client *client;
+static struct hf_lock *lock;
+static struct diary diary;
+
+static void start(void)
+{
+    server = server_start(NULL);
+    ck_assert_ptr_nonnull(server);
+    client = client_timed(server_port(server), WATCHDOG, 5000);
+    lock = lock_of(client, NAME);
+}
+
+static void stop(void)
+{
+    hf_client_free(client);
+    server_stop(server);
+}
+
+static void hold(void)
+{
+    struct hf_acquire_options o = diary_options(&diary, 1);
+
+    ck_assert_ok(hf_lock_acquire(lock, &o, NULL));
+}
+
+static void await_renewals(int count)
+{
+    note_await(&diary.note, &diary.renewals, count, "a renewal");
+}
+
+static int renewals(void)
+{
+    return note_read(&diary.note, &diary.renewals);
+}
+
+static int losses(void)
+{
+    return note_read(&diary.note, &diary.losses);
+}
+
+/* Any that come are too many: whatever could come has had its time. */
+static void ck_assert_told_once(enum hf_lost reason)
+{
+    ck_assert_int_eq(diary_await_loss(&diary), reason);
+    ck_assert_int_eq(diary.owner, 1);
+    ck_assert_int_eq(hf_lock_safe_ms(lock, 1), INT64_MIN);
+    local_rest_us(2 * THIRD * 1000);
+    ck_assert_int_eq(losses(), 1);
+}
+
+/* ---- renewals ---- */
+
+START_TEST(while_it_is_held_its_ttl_is_kept_up)
+{
+    long long most = 0;
+    char expected[80];
+
+    hold();
+    (void)snprintf(expected, sizeof expected, "%s",
+                   hash_of(server, NAME));
+    while (renewals() < 6) {
+        long long ttl = server_ask_int(server, "PTTL " NAME);
+
+        ck_assert_int_gt(ttl, WATCHDOG / 3); /* 2/3, had nobody else the CPU */
+        ck_assert_int_le(ttl, WATCHDOG);
+        most = ttl > most ? ttl : most;
+    }
+    ck_assert_int_gt(most, WATCHDOG - THIRD);
+    ck_assert_str_eq(hash_of(server, NAME), expected);
+    ck_assert_uint_ge(hf_client_stats(client).renewals, 6);
+    ck_assert_int_eq(losses(), 0);
+    release(lock, 1);
+}
+END_TEST
+
+START_TEST(without_a_thread_whoever_dispatches_renews)
+{
+    struct hf_client_options o;
+    struct hf_client *driven;
+    char url[SERVER_URL_MAX];
+    struct hf_lock *l;
+
+    client_options(&o, url, server_port(server));
+    o.thread = false;
+    o.watchdog_ms = WATCHDOG;
+    driven = client_with(&o);
+    l = lock_of(driven, NAME);
+    acquire(l, 1);
+    while (hf_client_stats(driven).renewals < 4)
+        hf_loop_dispatch(hf_client_loop(driven), 1000);
+    ck_assert_holder(server, l, 1, 1);
+    ck_assert_ok(hf_lock_release(l, 1, NULL));
+    hf_client_free(driven);
+}
+END_TEST
+
+/* H1, against the server's own count: our certainty ends before its TTL. */
+START_TEST(h1_the_safe_moment_comes_before_the_server_lets_go)
+{
+    hold();
+    for (int round = 1; round <= 4; round++) {
+        int64_t safe_until, ttl_until;
+
+        safe_until = hf_lock_safe_ms(lock, 1) + local_now_ms();
+        ttl_until = local_now_ms() + server_ask_int(server, "PTTL " NAME);
+        ck_assert_int_le(safe_until, ttl_until);
+        await_renewals(round);
+    }
+    release(lock, 1);
+}
+END_TEST
+
+START_TEST(a_lease_is_not_renewed_and_its_end_is_told_before)
+{
+    struct hf_acquire_options o = diary_options(&diary, 1);
+
+    o.lease_ms = 2000; /* 22 ms of margin */
+    diary.server = server;
+    ck_assert_ok(hf_lock_acquire(lock, &o, NULL));
+    ck_assert_told_once(HF_LOST_LEASE_ENDED);
+    ck_assert_int_ge(diary.pttl_ms, 0); /* the server still had it */
+    ck_assert_int_eq(renewals(), 0);
+    ck_assert_status(hf_lock_release(lock, 1, NULL), HF_LOST);
+    ck_assert_status(hf_lock_release(lock, 1, NULL), HF_NOT_OWNER);
+}
+END_TEST
+
+/* What may be done to the key or the server without the hold being lost. */
+static const char *const harmless[] = {
+    "PERSIST " NAME,
+    "PEXPIRE " NAME " 60000",
+    "HSET " NAME " stranger 1",
+    "SCRIPT FLUSH",
+    "CLIENT KILL TYPE normal",
+    "CONFIG SET maxmemory 1",
+    "CLIENT PAUSE 200",
+    "PUBLISH " CHANNEL " 0",
+    "DEBUG SLEEP 0.2",
+};
+
+START_TEST(what_leaves_the_field_leaves_the_hold)
+{
+    hold();
+    await_renewals(1);
+    for (int round = 0; round < 3; round++) {
+        (void)server_ask(server, harmless[_i]);
+        await_renewals(renewals() + 2);
+        ck_assert_int_le(server_ask_int(server, "PTTL " NAME), WATCHDOG);
+        ck_assert_int_gt(server_ask_int(server, "PTTL " NAME), 0);
+    }
+    ck_assert_int_eq(losses(), 0);
+    release(lock, 1);
+}
+END_TEST
+
+static const struct {
+    const char *what;
+    enum hf_lost reason;
+} fates[] = {
+    {"DEL " NAME, HF_LOST_DELETED},
+    {"UNLINK " NAME, HF_LOST_DELETED},
+    {"FLUSHALL", HF_LOST_DELETED},
+    {"PEXPIRE " NAME " 1", HF_LOST_DELETED},
+    {"RENAME " NAME " other", HF_LOST_DELETED},
+    {"SWAPDB 0 1", HF_LOST_DELETED},
+    {"SET " NAME " x", HF_LOST_TAKEN},
+    {"COPY stranger " NAME " REPLACE", HF_LOST_TAKEN},
+};
+
+START_TEST(a_lock_that_is_gone_is_told_once_with_the_reason)
+{
+    (void)server_ask(server, "HSET stranger " LUA_HOLDER " 1");
+    hold();
+    await_renewals(1);
+    (void)server_ask(server, fates[_i].what);
+    ck_assert_told_once(fates[_i].reason);
+    ck_assert_status(hf_lock_release(lock, 1, NULL), HF_LOST);
+    ck_assert_status(hf_lock_release(lock, 1, NULL), HF_NOT_OWNER);
+    ck_assert_int_eq(losses(), 1);
+    ck_assert_uint_eq(hf_client_stats(client).holds, 0);
+}
+END_TEST
+
+START_TEST(a_server_that_forgot_everything_is_noticed)
+{
+    hold();
+    await_renewals(1);
+    server_restart(server);
+    ck_assert_told_once(HF_LOST_DELETED);
+    ck_assert_status(hf_lock_release(lock, 1, NULL), HF_LOST);
+    acquire(lock, 1);
+    release(lock, 1);
+}
+END_TEST
+
+START_TEST(a_silent_server_is_told_when_the_safe_moment_has_come)
+{
+    hold();
+    await_renewals(1);
+    server_pause(server);
+    ck_assert_told_once(HF_LOST_UNREACHABLE);
+    server_resume(server);
+    ck_assert_status(hf_lock_release(lock, 1, NULL), HF_LOST);
+    server_await(server, LONG_MS, "0", "EXISTS " NAME);
+    acquire(lock, 1);
+    release(lock, 1);
+}
+END_TEST
+
+/* Each renewal is refused, and the server says why in the log. */
+static atomic_int refusals;
+
+static void note_refusal(void *ctx, enum hf_log_level level, const char *line)
+{
+    (void)ctx;
+    if (level == HF_LOG_WARNING && strstr(line, "READONLY"))
+        atomic_fetch_add(&refusals, 1);
+}
+
+START_TEST(a_refused_renewal_is_logged_and_tried_until_the_safe_moment)
+{
+    struct hf_client_options o;
+    char url[SERVER_URL_MAX];
+
+    hf_client_free(client);
+    client_options(&o, url, server_port(server));
+    o.watchdog_ms = WATCHDOG;
+    o.log = note_refusal;
+    client = client_with(&o);
+    lock = lock_of(client, NAME);
+    hold();
+    await_renewals(1);
+    (void)server_ask(server, "REPLICAOF 127.0.0.1 1");
+    ck_assert_told_once(HF_LOST_UNREACHABLE);
+    ck_assert_int_gt(atomic_load(&refusals), 3);
+}
+END_TEST
+
+/* Nobody releases, and its TTL has a minute to go. */
+START_TEST(max_hold_ends_it_and_frees_it_for_others)
+{
+    struct hf_client *slow = client_timed(server_port(server), 60000, 5000);
+    struct hf_acquire_options o = diary_options(&diary, 1);
+    struct hf_acquire_options next = acquire_options(2);
+
+    hf_client_free(client);
+    client = slow;
+    lock = lock_of(client, NAME);
+    if (_i == 1) /* nobody listens, either */
+        o.on_lost = NULL;
+    o.max_hold_ms = 300;
+    ck_assert_ok(hf_lock_acquire(lock, &o, NULL));
+    ck_assert_ok(hf_lock_acquire(lock, &next, NULL));
+    if (_i == 0)
+        ck_assert_told_once(HF_LOST_MAX_HOLD);
+    ck_assert_holder(server, lock, 2, 1);
+    ck_assert_status(hf_lock_release(lock, 1, NULL), HF_LOST);
+    ck_assert_status(hf_lock_release(lock, 1, NULL), HF_NOT_OWNER);
+    ck_assert_holder(server, lock, 2, 1);
+    release(lock, 2);
+}
+END_TEST
+
+/* The notice comes before the server lets go. */
+START_TEST(max_hold_is_told_while_the_server_still_has_it)
+{
+    struct hf_acquire_options o = diary_options(&diary, 1);
+
+    o.max_hold_ms = 300;
+    diary.server = server;
+    ck_assert_ok(hf_lock_acquire(lock, &o, NULL));
+    ck_assert_told_once(HF_LOST_MAX_HOLD);
+    ck_assert_int_gt(diary.pttl_ms, 0);
+    server_await(server, LONG_MS, "0", "EXISTS " NAME);
+}
+END_TEST
+
+START_TEST(closing_the_client_tells_each_hold_and_releases_none)
+{
+    struct hf_lock *second = lock_of(client, "second");
+    struct hf_acquire_options o;
+    struct diary other;
+
+    hold();
+    o = diary_options(&other, 2);
+    ck_assert_ok(hf_lock_acquire(second, &o, NULL));
+    hf_client_free(client);
+    client = NULL;
+    ck_assert_int_eq(diary.losses, 1);
+    ck_assert_int_eq(diary.reason, HF_LOST_CLOSED);
+    ck_assert_int_eq(other.losses, 1);
+    ck_assert_int_eq(other.reason, HF_LOST_CLOSED);
+    ck_assert_int_eq(server_ask_int(server, "DBSIZE"), 2);
+    server_await(server, LONG_MS, "0", "DBSIZE"); /* by their TTLs */
+}
+END_TEST
+
+/* ---- a process that does not run ---- */
+
+/* In a process of its own: holds, and whenever it is asked says what it knows,
+ * without asking the server. */
+static _Noreturn void be_a_holder(int in, int out)
+{
+    char byte;
+
+    client = client_timed(server_port(server), WATCHDOG, 5000);
+    lock = lock_of(client, NAME);
+    hold();
+    for (;;) {
+        (void)dprintf(out, "%s", hf_lock_safe_ms(lock, 1) > 0 ? "safe" : "not!");
+        if (read(in, &byte, 1) != 1)
+            _exit(0);
+        if (byte == 'w')
+            (void)dprintf(out, "%-4d", (int)diary_await_loss(&diary));
+    }
+}
+
+static const char *heard(int fd)
+{
+    static char word[5];
+    ssize_t got = 0;
+
+    while (got < 4) {
+        ssize_t n = read(fd, word + got, (size_t)(4 - got));
+
+        ck_assert_int_gt(n, 0);
+        got += n;
+    }
+    return word;
+}
+
+START_TEST(after_a_stop_the_first_look_says_unsafe_and_the_loss_is_told)
+{
+    int to[2], from[2], status;
+    pid_t child;
+
+    hf_client_free(client); /* the child has its own */
+    client = NULL;
+    ck_assert_int_eq(pipe(to), 0);
+    ck_assert_int_eq(pipe(from), 0);
+    child = fork();
+    if (child == 0)
+        be_a_holder(to[0], from[1]);
+    ck_assert_str_eq(heard(from[0]), "safe");
+    ck_assert_int_eq(kill(child, SIGSTOP), 0);
+    ck_assert_int_eq(waitpid(child, &status, WUNTRACED), child);
+    ck_assert_int_eq(write(to[1], "?", 1), 1);
+    server_await(server, LONG_MS, "0", "EXISTS " NAME);
+    (void)lua_acquire(server, NAME, strlen(NAME), LUA_HOLDER, 200);
+    server_await(server, LONG_MS, "0", "EXISTS " NAME);
+    ck_assert_int_eq(kill(child, SIGCONT), 0);
+    ck_assert_str_eq(heard(from[0]), "not!");
+    ck_assert_int_eq(write(to[1], "w", 1), 1);
+    ck_assert_int_eq(atoi(heard(from[0])), HF_LOST_SUSPENDED);
+    (void)kill(child, SIGKILL);
+    (void)waitpid(child, &status, 0);
+}
+END_TEST
+
+/* A callback that does not return keeps the loop: time alone tells. */
+static atomic_int is_stuck, may_go;
+
+static void get_stuck(void *ctx, struct hf_lock *stuck, int64_t owner)
+{
+    diary_renewed(ctx, stuck, owner);
+    atomic_store(&is_stuck, 1);
+    while (!atomic_load(&may_go))
+        local_rest_us(1000);
+}
+
+START_TEST(a_stuck_callback_makes_the_hold_unsafe_by_time_alone)
+{
+    struct hf_acquire_options o = diary_options(&diary, 1);
+    int64_t deadline_ms = local_now_ms() + LONG_MS;
+
+    o.on_renewed = get_stuck;
+    ck_assert_ok(hf_lock_acquire(lock, &o, NULL));
+    await_renewals(1);
+    while (hf_lock_safe_ms(lock, 1) > -200 && local_now_ms() < deadline_ms)
+        local_rest_us(1000);
+    atomic_store(&may_go, 1);
+    ck_assert_told_once(HF_LOST_SUSPENDED);
+    ck_assert_status(hf_lock_release(lock, 1, NULL), HF_LOST);
+}
+END_TEST
+
+/* ---- re-entry ---- */
+
+START_TEST(a_short_lease_of_a_reentry_does_not_lose_a_renewed_hold)
+{
+    hold();
+    acquire_for(lock, 1, 300);
+    ck_assert_int_le(server_ask_int(server, "PTTL " NAME), 300);
+    await_renewals(3);
+    ck_assert_int_eq(losses(), 0);
+    ck_assert_holder(server, lock, 1, 2);
+    release(lock, 1);
+    await_renewals(renewals() + 2);
+    release(lock, 1);
+}
+END_TEST
+
+START_TEST(a_reentry_without_a_lease_has_the_hold_renewed)
+{
+    struct hf_acquire_options o = diary_options(&diary, 1);
+
+    o.lease_ms = 60000;
+    ck_assert_ok(hf_lock_acquire(lock, &o, NULL));
+    o.lease_ms = 0;
+    ck_assert_ok(hf_lock_acquire(lock, &o, NULL));
+    await_renewals(2);
+    ck_assert_holder(server, lock, 1, 2);
+    release(lock, 1);
+    release(lock, 1);
+}
+END_TEST
+
+/* The server may have cut the lease, though it did not say so. */
+START_TEST(an_unanswered_reentry_with_a_short_lease_is_believed_to_be_done)
+{
+    struct hf_acquire_options o = diary_options(&diary, 1);
+
+    o.lease_ms = 60000;
+    ck_assert_ok(hf_lock_acquire(lock, &o, NULL));
+    server_pause(server);
+    o.lease_ms = 500;
+    o.wait_ms = 50;
+    ck_assert_status(hf_lock_acquire(lock, &o, NULL), HF_E_NOREPLY);
+    ck_assert_int_le(hf_lock_safe_ms(lock, 1), 500);
+    server_resume(server);
+    ck_assert_told_once(HF_LOST_LEASE_ENDED);
+    server_await(server, LONG_MS, "0", "EXISTS " NAME);
+}
+END_TEST
+
+/* The answer is kept back until the hold has been lost: then it is no hold any
+ * more, whatever the server says. */
+START_TEST(a_reentry_that_is_answered_after_the_loss_is_lost)
+{
+    struct proxy *proxy = proxy_start(server_port(server));
+    struct hf_client *far = client_to(proxy_port(proxy));
+    struct hf_lock *l = lock_of(far, NAME);
+    struct hf_acquire_options o = diary_options(&diary, 1);
+    struct call call;
+
+    o.lease_ms = 400;
+    ck_assert_ok(hf_lock_acquire(l, &o, NULL));
+    proxy_hold(proxy, PROXY_TO_CLIENT, true);
+    o.lease_ms = 60000;
+    call_acquire(&call, l, &o);
+    ck_assert_int_eq(diary_await_loss(&diary), HF_LOST_LEASE_ENDED);
+    ck_assert_int_gt(server_ask_int(server, "PTTL " NAME), 1000);
+    proxy_hold(proxy, PROXY_TO_CLIENT, false);
+    ck_assert_status(call_await(&call), HF_LOST);
+    ck_assert_status(hf_lock_release(l, 1, NULL), HF_LOST);
+    ck_assert_status(hf_lock_release(l, 1, NULL), HF_NOT_OWNER);
+    server_await(server, LONG_MS, "0", "EXISTS " NAME);
+    hf_client_free(far);
+    proxy_stop(proxy);
+}
+END_TEST
+
+/* H4: a renewal's good answer that comes after the loss changes nothing. */
+START_TEST(h4_nothing_is_renewed_after_it_was_lost)
+{
+    struct proxy *proxy = proxy_start(server_port(server));
+    struct hf_client *far = client_timed(proxy_port(proxy), 3000, 5000);
+    struct hf_lock *l = lock_of(far, NAME);
+    struct hf_acquire_options o = diary_options(&diary, 1);
+    struct hf_lock_info info;
+
+    (void)server_ask(server, "SCRIPT LOAD %s", hf_script_renew.text);
+    o.max_hold_ms = 1300;
+    ck_assert_ok(hf_lock_acquire(l, &o, NULL));
+    ck_assert_ok(hf_lock_inspect(l, &info, NULL));
+    proxy_hold(proxy, PROXY_TO_CLIENT, true);
+    ck_assert(proxy_await(proxy, PROXY_TO_CLIENT, PROXY_KEPT, 1, LONG_MS));
+    ck_assert_int_eq(diary_await_loss(&diary), HF_LOST_MAX_HOLD);
+    proxy_hold(proxy, PROXY_TO_CLIENT, false);
+    ck_assert_ok(hf_lock_inspect(l, &info, NULL));
+    ck_assert_uint_eq(hf_client_stats(far).renewals, 0);
+    hf_client_free(far);
+    ck_assert_int_eq(renewals(), 0);
+    ck_assert_int_eq(losses(), 1);
+    proxy_stop(proxy);
+}
+END_TEST
+
+/* ---- release and renewal ---- */
+
+/* H3, as the server saw it: behind the release of a hold no renewal of it. */
+START_TEST(h3_after_its_release_a_hold_is_never_renewed)
+{
+    struct hf_client *quick = client_timed(server_port(server), 150, 5000);
+    struct hf_lock *l = lock_of(quick, NAME);
+    struct feed *feed = feed_open(server, "MONITOR");
+    const struct feed_event *event;
+    bool was_renewed = false, is_over = false;
+
+    for (int round = 0; round < 40; round++) {
+        struct hf_acquire_options o = diary_options(&diary, 1);
+        char owner[HF_OWNER_TEXT_MAX];
+
+        ck_assert_ok(hf_lock_acquire(l, &o, NULL));
+        (void)hf_lock_owner_text(l, 1, owner);
+        await_renewals(1 + round % 2);
+        if (hf_lock_release(l, 1, NULL) == HF_LOST)
+            continue; /* a busy machine */
+        (void)server_ask(server, "ECHO end-of-round");
+        for (is_over = false; (event = feed_next(feed, LONG_MS));) {
+            if (strstr(event->text, "end-of-round"))
+                break;
+            if (!strstr(event->text, owner))
+                continue;
+            is_over |= strstr(event->text, hf_script_release.sha) != NULL;
+            if (!strstr(event->text, hf_script_renew.sha))
+                continue;
+            was_renewed = true;
+            ck_assert_msg(!is_over, "after the release: %s", event->text);
+        }
+    }
+    ck_assert(was_renewed);
+    hf_client_free(quick);
+    feed_close(feed);
+}
+END_TEST
+
+/* Many threads release while their holds are being renewed. */
+static struct hf_client *racing;
+
+static void *race(void *number)
+{
+    struct hf_lock *l;
+    char name[20];
+
+    (void)snprintf(name, sizeof name, "race-%d", *(const int *)number);
+    l = lock_of(racing, name);
+    for (int i = 0; i < 40; i++) {
+        struct hf_error err = {0};
+        uint64_t seen = hf_client_stats(racing).renewals;
+
+        if (hf_lock_acquire(l, NULL, &err) < 0)
+            ck_abort_msg("acquire: %s", err.text);
+        if (i % 10 == 0) /* until something is renewed, perhaps this */
+            for (int n = 0; n < 1000; n++) {
+                local_rest_us(500);
+                if (hf_client_stats(racing).renewals > seen)
+                    break;
+            }
+        if (hf_lock_release(l, hf_owner_thread(), &err) < 0)
+            ck_abort_msg("release: %s", err.text);
+    }
+    hf_lock_free(l);
+    return NULL;
+}
+
+START_TEST(releases_may_race_with_renewals)
+{
+    pthread_t threads[8];
+    int numbers[8];
+
+    racing = client_timed(server_port(server), 1000, 5000);
+    for (int i = 0; i < COUNT(threads); i++) {
+        numbers[i] = i;
+        ck_assert_int_eq(pthread_create(&threads[i], NULL, race, &numbers[i]),
+                         0);
+    }
+    for (int i = 0; i < COUNT(threads); i++)
+        (void)pthread_join(threads[i], NULL);
+    ck_assert_int_eq(server_ask_int(server, "DBSIZE"), 0);
+    ck_assert_uint_gt(hf_client_stats(racing).renewals, 0);
+    ck_assert_uint_eq(hf_client_stats(racing).holds, 0);
+    hf_client_free(racing);
+}
+END_TEST
+
+/* ---- many holds ---- */
+
+START_TEST(a_thousand_holds_are_renewed_with_a_handful_of_writes)
+{
+    static struct call calls[1000];
+    struct hf_client *many = client_timed(server_port(server), 3000, 5000);
+    struct hf_acquire_options o = acquire_options(1);
+    struct hf_client_stats before, after;
+    char name[20];
+
+    for (int i = 0; i < COUNT(calls); i++) {
+        (void)snprintf(name, sizeof name, "n%d", i);
+        call_acquire(&calls[i], lock_of(many, name), &o);
+    }
+    for (int i = 0; i < COUNT(calls); i++)
+        ck_assert_status(call_await(&calls[i]), HF_OK);
+    before = hf_client_stats(many);
+    ck_assert_uint_eq(before.holds, COUNT(calls));
+    while (hf_client_stats(many).renewals < 3 * COUNT(calls))
+        local_rest_us(5000);
+    after = hf_client_stats(many);
+    ck_assert_uint_le((after.link.writes - before.link.writes) * 20,
+                      after.renewals - before.renewals);
+    ck_assert_uint_le((after.renewal_requests - before.renewal_requests) * 20,
+                      after.renewals - before.renewals);
+    ck_assert_int_eq(server_ask_int(server, "DBSIZE"), COUNT(calls));
+    hf_client_free(many);
+}
+END_TEST
+
+/* Ten batches, and the server has forgotten the script before each round. */
+START_TEST(forgotten_scripts_cost_no_hold)
+{
+    static struct call calls[1000];
+    struct hf_client *many = client_timed(server_port(server), 3000, 5000);
+    struct hf_acquire_options o = diary_options(&diary, 1);
+    uint64_t target;
+    char name[20];
+
+    for (int i = 0; i < COUNT(calls); i++) {
+        (void)snprintf(name, sizeof name, "n%d", i);
+        call_acquire(&calls[i], lock_of(many, name), &o);
+    }
+    for (int i = 0; i < COUNT(calls); i++)
+        ck_assert_status(call_await(&calls[i]), HF_OK);
+    for (int round = 0; round < 3; round++) {
+        (void)server_ask(server, "SCRIPT FLUSH");
+        target = hf_client_stats(many).renewals + COUNT(calls);
+        while (hf_client_stats(many).renewals < target)
+            local_rest_us(5000);
+    }
+    ck_assert_int_eq(losses(), 0);
+    ck_assert_int_eq(server_ask_int(server, "DBSIZE"), COUNT(calls));
+    hf_client_free(many);
+}
+END_TEST
+
+/* One of many is lost; its neighbours in the batch are not. */
+START_TEST(a_loss_concerns_one_hold_of_a_batch)
+{
+    static struct diary others;
+    struct hf_acquire_options o = diary_options(&others, 5);
+    char name[20];
+
+    hold();
+    for (int i = 0; i < 20; i++) {
+        (void)snprintf(name, sizeof name, "n%d", i);
+        ck_assert_ok(hf_lock_acquire(lock_of(client, name), &o, NULL));
+    }
+    (void)server_ask(server, "SET " NAME " x");
+    ck_assert_told_once(HF_LOST_TAKEN);
+    note_await(&others.note, &others.renewals, 60, "the others' renewals");
+    ck_assert_int_eq(note_read(&others.note, &others.losses), 0);
+}
+END_TEST
+
+static void release_in_callback(void *ctx, struct hf_lock *lost, int64_t owner,
+                                enum hf_lost reason)
+{
+    must(hf_lock_release(lost, owner, NULL) == HF_LOST,
+         "a lost hold is forgotten by releasing it");
+    diary_lost(ctx, lost, owner, reason);
+}
+
+START_TEST(on_lost_may_release_what_was_lost)
+{
+    struct hf_acquire_options o = diary_options(&diary, 1);
+
+    o.on_lost = release_in_callback;
+    ck_assert_ok(hf_lock_acquire(lock, &o, NULL));
+    (void)server_ask(server, "DEL " NAME);
+    ck_assert_told_once(HF_LOST_DELETED);
+    ck_assert_status(hf_lock_release(lock, 1, NULL), HF_NOT_OWNER);
+    acquire(lock, 1);
+    release(lock, 1);
+}
+END_TEST
+
+/* ---- */
+
+static void add_cases(Suite *s)
+{
+    TCase *c = live_case(s, "renewals", start, stop);
+
+    tcase_add_test(c, while_it_is_held_its_ttl_is_kept_up);
+    tcase_add_test(c, without_a_thread_whoever_dispatches_renews);
+    tcase_add_test(c, h1_the_safe_moment_comes_before_the_server_lets_go);
+    tcase_add_loop_test(c, what_leaves_the_field_leaves_the_hold, 0,
+                        COUNT(harmless));
+    tcase_add_test(c, h3_after_its_release_a_hold_is_never_renewed);
+    tcase_add_test(c, releases_may_race_with_renewals);
+    tcase_add_test(c, a_thousand_holds_are_renewed_with_a_handful_of_writes);
+    tcase_add_test(c, forgotten_scripts_cost_no_hold);
+
+    c = live_case(s, "losses", start, stop);
+    tcase_add_test(c, a_lease_is_not_renewed_and_its_end_is_told_before);
+    tcase_add_loop_test(c, a_lock_that_is_gone_is_told_once_with_the_reason, 0,
+                        COUNT(fates));
+    tcase_add_test(c, a_server_that_forgot_everything_is_noticed);
+    tcase_add_test(c, a_silent_server_is_told_when_the_safe_moment_has_come);
+    tcase_add_test(c,
+                   a_refused_renewal_is_logged_and_tried_until_the_safe_moment);
+    tcase_add_loop_test(c, max_hold_ends_it_and_frees_it_for_others, 0, 2);
+    tcase_add_test(c, max_hold_is_told_while_the_server_still_has_it);
+    tcase_add_test(c, closing_the_client_tells_each_hold_and_releases_none);
+    tcase_add_test(
+        c, after_a_stop_the_first_look_says_unsafe_and_the_loss_is_told);
+    tcase_add_test(c, a_stuck_callback_makes_the_hold_unsafe_by_time_alone);
+    tcase_add_test(c, a_loss_concerns_one_hold_of_a_batch);
+    tcase_add_test(c, on_lost_may_release_what_was_lost);
+    tcase_add_test(c, h4_nothing_is_renewed_after_it_was_lost);
+
+    c = live_case(s, "re-entry", start, stop);
+    tcase_add_test(c, a_short_lease_of_a_reentry_does_not_lose_a_renewed_hold);
+    tcase_add_test(c, a_reentry_without_a_lease_has_the_hold_renewed);
+    tcase_add_test(
+        c, an_unanswered_reentry_with_a_short_lease_is_believed_to_be_done);
+    tcase_add_test(c, a_reentry_that_is_answered_after_the_loss_is_lost);
+}
+
+int main(void)
+{
+    return live_main("lock, watchdog", add_cases);
+}

@@ -1,0 +1,598 @@
+/* `holdfast run` against a real server: exit codes, waiting, what the command
+ * sees, what programs are told, and what is said when something is wrong. */
+#include "tests/live/test_run_kit.h"
+
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "tests/support/feed.h"
+#include "tests/support/local.h"
+#include "tests/support/peer.h"
+
+#define SH "sh", "-c"
+
+/* ---- exit codes ---- */
+
+static const struct {
+    const char *script;
+    int code;
+} ends[] = {
+    {"true", 0},          {"exit 1", 1},         {"exit 75", 75},
+    {"exit 122", 122},    {"exit 255", 255},     {"kill -TERM $$", 128 + 15},
+    {"kill -KILL $$", 137}, {"exec /nonexistent", 127},
+};
+
+START_TEST(code_of_the_command_is_ours)
+{
+    struct process *p =
+        holdfast(server, "run", "x", SH, ends[_i].script, NULL);
+
+    ck_assert_int_eq(finish(p), ends[_i].code);
+    ck_assert_str_eq(server_ask(server, "EXISTS x"), "0");
+}
+END_TEST
+
+static const struct {
+    const char *program;
+    int code;
+    const char *said;
+} missing[] = {
+    {"/nonexistent", 127, "cannot run /nonexistent: No such file"},
+    {"no-such-program-anywhere", 127, "No such file"},
+    {"/etc/passwd", 126, "cannot run /etc/passwd: Permission denied"},
+    {"/", 126, "Permission denied"},
+    {"/etc/passwd/x", 127, "Not a directory"},
+};
+
+/* And the lock is free again at once. */
+START_TEST(what_cannot_be_executed_is_126_or_127)
+{
+    struct process *p =
+        holdfast(server, "run", "x", missing[_i].program, NULL);
+
+    ck_assert_int_eq(finish(p), missing[_i].code);
+    ck_assert_ptr_nonnull(strstr(await_end(p, ERR), missing[_i].said));
+    ck_assert_str_eq(server_ask(server, "EXISTS x"), "0");
+}
+END_TEST
+
+START_TEST(dash_c_runs_a_shell_line)
+{
+    struct process *p =
+        holdfast(server, "run", "x", "-c", "echo a b | tr a-z A-Z", NULL);
+
+    ck_assert_int_eq(finish(p), 0);
+    ck_assert_str_eq(await_end(p, OUT), "A B\n");
+}
+END_TEST
+
+/* ---- waiting ---- */
+
+static const struct {
+    const char *option, *value;
+    int code;
+} refusals[] = {
+    {"-n", "-q", 75},      {"-w", "0", 75}, {"-w", "50ms", 75},
+    {"-E1", "-n", 1},      {"-nE", "0", 0},
+};
+
+START_TEST(not_acquired_has_a_code_and_no_words)
+{
+    struct process *p;
+
+    hold_by_other("x", 60000);
+    p = holdfast(server, "run", refusals[_i].option, refusals[_i].value, "x",
+                 "echo", "ran", NULL);
+    ck_assert_int_eq(finish(p), refusals[_i].code);
+    ck_assert_str_eq(await_end(p, OUT), "");
+    ck_assert_str_eq(await_end(p, ERR), "");
+    ck_assert_str_eq(server_ask(server, "HGET x somebody-else:1"), "1");
+}
+END_TEST
+
+START_TEST(verbose_tells_for_whom_we_wait)
+{
+    struct process *p;
+
+    hold_by_other("x", 60000);
+    p = holdfast(server, "run", "-v", "-w", "50ms", "x", "true", NULL);
+    (void)await_line(p, ERR, "waiting for x: held by somebody-else:1, TTL ");
+    ck_assert_int_eq(finish(p), 75);
+}
+END_TEST
+
+/* A process whose renewals are our clock: one each 100 ms. */
+static struct process *start_clock(void)
+{
+    struct process *p = holdfast(server, "run", "--ttl", "300ms",
+                                 "--status-fd", "3", "clock", "cat", NULL);
+
+    (void)await_line(p, STATUS, "\"acquired\"");
+    return p;
+}
+
+/* Questions about lock x among what MONITOR has shown. */
+static int count_questions(struct feed *feed)
+{
+    const struct feed_event *event;
+    int count = 0;
+
+    while ((event = feed_next(feed, 0)))
+        count += strstr(event->text, "\"EVALSHA\"") &&
+                 strstr(event->text, " \"x\" ");
+    return count;
+}
+
+/* While it waits it asks nothing at all, and one question after the release
+ * gets it the lock: nobody looks now and then. */
+START_TEST(second_run_starts_by_message)
+{
+    struct process *clock = start_clock();
+    struct process *first, *second;
+    struct feed *feed;
+    const struct feed_event *event;
+    int64_t released_ms;
+
+    first = holdfast(server, "run", "x", SH, "echo up; read go", NULL);
+    (void)await_line(first, OUT, "up");
+    second = holdfast(server, "run", "--status-fd", "3", "x", "cat", NULL);
+    (void)await_line(second, STATUS, "\"waiting\"");
+    server_await(server, PATIENCE_MS, "redisson_lock__channel:{x} 1",
+                 "PUBSUB NUMSUB redisson_lock__channel:{x}");
+    (void)await_line(clock, STATUS, "\"renewed\""); /* asked behind that, too */
+    feed = feed_open(server, "MONITOR");
+    for (int i = 0; i < 5; i++)
+        (void)await_line(clock, STATUS, "\"renewed\"");
+    ck_assert_int_eq(count_questions(feed), 0);
+
+    say(first, "go\n");
+    event = feed_await(feed, PATIENCE_MS, "\"PUBLISH\"");
+    released_ms = event->at_ms;
+    event = feed_await(feed, PATIENCE_MS, "\"EVALSHA\"");
+    ck_assert_ptr_nonnull(strstr(event->text, " \"x\" "));
+    (void)await_line(second, STATUS, "\"acquired\"");
+    printf("  the next run had the lock %d ms after the release\n",
+           (int)(local_now_ms() - released_ms));
+    shut(second);
+    ck_assert_int_eq(finish(second), 0);
+    event = feed_await(feed, PATIENCE_MS, "\"EVALSHA\"");
+    ck_assert_ptr_nonnull(strstr(event->text, "\"PUBLISH\"")); /* released */
+    feed_close(feed);
+}
+END_TEST
+
+/* Each writes two lines; were two inside, theirs would mix. */
+START_TEST(twenty_runs_never_overlap)
+{
+    enum { RUNS = 20 };
+    static const char script[] =
+        "echo begin $$ >> \"$FILE\"; read none; echo end $$ >> \"$FILE\"";
+    struct process *runs[RUNS];
+    char path[128], verb[8], line[64];
+    int pid = 0, last = 0, pairs = 0;
+    FILE *file;
+
+    (void)snprintf(path, sizeof path, "%s/overlap", server_folder(server));
+    (void)setenv("FILE", path, 1);
+    for (int i = 0; i < RUNS; i++) {
+        runs[i] = holdfast(server, "run", "x", SH, script, NULL);
+        shut(runs[i]);
+    }
+    for (int i = 0; i < RUNS; i++)
+        ck_assert_int_eq(finish(runs[i]), 0);
+    file = fopen(path, "r");
+    ck_assert_ptr_nonnull(file);
+    while (fgets(line, sizeof line, file)) {
+        ck_assert_int_eq(sscanf(line, "%7s %d", verb, &pid), 2);
+        ck_assert_str_eq(verb, last ? "end" : "begin");
+        ck_assert_int_eq(last ? last : pid, pid);
+        pairs += last != 0;
+        last = last ? 0 : pid;
+    }
+    (void)fclose(file);
+    ck_assert_int_eq(pairs, RUNS);
+}
+END_TEST
+
+/* ---- what the command sees ---- */
+
+START_TEST(command_is_told_of_its_lock)
+{
+    struct process *p = holdfast(
+        server, "run", "a b", SH,
+        "echo name $HOLDFAST_NAME; echo owner $HOLDFAST_OWNER;"
+        "test -p /proc/self/fd/$HOLDFAST_FD && echo pipe; read go", NULL);
+    char owner[128];
+
+    (void)await_line(p, OUT, "name a b");
+    (void)snprintf(owner, sizeof owner, "%s",
+                   await_line(p, OUT, "owner ") + strlen("owner "));
+    (void)await_line(p, OUT, "pipe");
+    ck_assert_str_eq(server_ask(server, "HGET %s %s", "a b", owner), "1");
+    shut(p);
+    ck_assert_int_eq(finish(p), 1);
+}
+END_TEST
+
+/* Nothing of ours but the notice; everything of our caller's. */
+START_TEST(descriptors_are_inherited_untouched)
+{
+    static const char list[] =
+        "for f in /proc/self/fd/*; do n=${f##*/};"
+        "[ -e $f ] && [ $n != ${HOLDFAST_FD-none} ] && printf '%s ' $n; done";
+    char *argv[] = {(char *)"sh", (char *)"-c", (char *)list, NULL};
+    struct process *with, *without;
+
+    ck_assert_int_eq(dup2(STDERR_FILENO, 9), 9);
+    without = start(server, argv);
+    with = holdfast(server, "run", "x", SH, list, NULL);
+    ck_assert_str_eq(await_end(with, OUT), await_end(without, OUT));
+    ck_assert_ptr_nonnull(strstr(await_end(with, OUT), " 9 "));
+    ck_assert_int_eq(finish(with), 0);
+}
+END_TEST
+
+START_TEST(standard_input_is_the_commands)
+{
+    struct process *p = holdfast(server, "run", "x", "cat", NULL);
+
+    say(p, "some\nlines\n");
+    shut(p);
+    ck_assert_str_eq(await_end(p, OUT), "some\nlines\n");
+    ck_assert_int_eq(finish(p), 0);
+}
+END_TEST
+
+/* What a caller closed stays closed, and no socket of ours takes its place. */
+START_TEST(closed_descriptors_stay_closed)
+{
+    char *argv[] = {(char *)"sh", (char *)"-c",
+                    (char *)"exec 0<&- 2>&-; exec " HF_BUILD
+                    "/holdfast run x sh -c '"
+                    "[ -e /proc/self/fd/0 ] || echo no 0;"
+                    "[ -e /proc/self/fd/2 ] || echo no 2'", NULL};
+    struct process *p = start(server, argv);
+
+    ck_assert_str_eq(await_end(p, OUT), "no 0\nno 2\n");
+    ck_assert_int_eq(finish(p), 0);
+}
+END_TEST
+
+/* Blocked and ignored signals as without holdfast, also with nohup. */
+START_TEST(signals_are_inherited_untouched)
+{
+    static const char *const wraps[] = {
+        "", "trap '' HUP;", "trap '' HUP INT QUIT PIPE TERM USR1 TTOU TSTP;"};
+    static const char grep[] = "grep -E '^Sig(Blk|Ign)' /proc/self/status";
+    char script[512];
+    char *argv[] = {(char *)"sh", (char *)"-c", script, NULL};
+    struct process *with, *without;
+
+    (void)snprintf(script, sizeof script, "%s exec %s", wraps[_i], grep);
+    without = start(server, argv);
+    (void)snprintf(script, sizeof script,
+                   "%s exec " HF_BUILD "/holdfast run x %s", wraps[_i], grep);
+    with = start(server, argv);
+    ck_assert_str_eq(await_end(with, OUT), await_end(without, OUT));
+    ck_assert_int_eq(finish(with), 0);
+    ck_assert_int_eq(finish(without), 0);
+}
+END_TEST
+
+/* ---- what programs are told ---- */
+
+START_TEST(events_come_in_their_order)
+{
+    struct process *p = holdfast(server, "run", "--ttl", "300ms",
+                                 "--status-fd", "3", "x \"y\"\\", SH,
+                                 "read go; exit 7", NULL);
+    const char *line = await_line(p, STATUS, "");
+    char owner[128];
+
+    ck_assert_str_eq(member(line, "event"), "acquired");
+    ck_assert_ptr_nonnull(strstr(line, "\"name\":\"x \\\"y\\\"\\\\\""));
+    (void)snprintf(owner, sizeof owner, "%s", member(line, "owner"));
+    ck_assert_str_eq(server_ask(server, "HGET %s %s", "x \"y\"\\", owner), "1");
+    line = await_line(p, STATUS, "");
+    ck_assert_str_eq(member(line, "event"), "renewed");
+    shut(p);
+    line = await_line(p, STATUS, "\"exit\"");
+    ck_assert_str_eq(member(line, "code"), "7");
+    line = await_line(p, STATUS, "");
+    ck_assert_str_eq(member(line, "event"), "released");
+    ck_assert_str_eq(member(line, "status"), "HF_OK");
+    ck_assert_str_eq(member(line, "owner"), owner);
+    ck_assert_str_eq(await_end(p, STATUS), "");
+    ck_assert_int_eq(finish(p), 7);
+}
+END_TEST
+
+START_TEST(json_is_the_same_on_standard_error)
+{
+    struct process *p = holdfast(server, "run", "--json", "x", "true", NULL);
+
+    (void)await_line(p, ERR, "{\"event\":\"acquired\"");
+    (void)await_line(p, ERR, "{\"event\":\"exit\"");
+    (void)await_line(p, ERR, "{\"event\":\"released\"");
+    ck_assert_int_eq(finish(p), 0);
+}
+END_TEST
+
+START_TEST(nobody_listening_changes_nothing)
+{
+    struct process *p = holdfast(server, "run", "--status-fd", "3", "x", SH,
+                                 "read go; exit 3", NULL);
+
+    (void)await_line(p, STATUS, "\"acquired\"");
+    deafen(p, STATUS);
+    shut(p);
+    ck_assert_int_eq(finish(p), 3);
+}
+END_TEST
+
+/* The pipe is full before the first event. */
+START_TEST(full_pipe_holds_nobody_up)
+{
+    static const char script[] =
+        "timeout 0.2 cat /dev/zero >&3;" /* until it blocks */
+        "exec " HF_BUILD "/holdfast run --status-fd 3 x sh -c 'exit 3'";
+    char *argv[] = {(char *)"sh", (char *)"-c", (char *)script, NULL};
+    struct process *p = start(server, argv);
+
+    ck_assert_int_eq(finish(p), 3);
+}
+END_TEST
+
+/* ---- what goes wrong ---- */
+
+static void fails(struct process *p, const char *said)
+{
+    const char *all;
+
+    ck_assert_int_eq(finish(p), 125);
+    all = await_end(p, ERR);
+    ck_assert_msg(strstr(all, said), "\"%s\" is not in: %s", said, all);
+    ck_assert_msg(strncmp(all, "holdfast: ", 10) == 0, "%s", all);
+    ck_assert_msg(strchr(all, '\n') == all + strlen(all) - 1, "%s", all);
+    ck_assert_str_eq(await_end(p, OUT), "");
+}
+
+START_TEST(unreachable_server_is_named)
+{
+    char url[64], said[64];
+    int port;
+    int fd = local_listen(&port);
+
+    local_close(fd);
+    (void)snprintf(url, sizeof url, "redis://127.0.0.1:%d", port);
+    (void)snprintf(said, sizeof said, "127.0.0.1:%d: cannot connect", port);
+    fails(holdfast(NULL, "run", "--connect-timeout", "100ms", "-u", url, "x",
+                   "echo", "ran", NULL),
+          said);
+}
+END_TEST
+
+START_TEST(key_of_another_type_is_named)
+{
+    (void)server_ask(server, "SET x value");
+    fails(holdfast(server, "run", "x", "echo", "ran", NULL), "WRONGTYPE");
+    fails(holdfast(server, "status", "x", NULL), "WRONGTYPE");
+    fails(holdfast(server, "unlock", "x", "--owner", "y", NULL), "WRONGTYPE");
+    ck_assert_str_eq(server_ask(server, "GET x"), "value");
+}
+END_TEST
+
+START_TEST(what_is_no_redis_server_is_named)
+{
+    static const struct peer_step script[] = {
+        PEER_ACCEPT, PEER_SEND("HTTP/1.1 400 Bad Request\r\n\r\n"), PEER_GONE,
+        PEER_END};
+    struct peer *peer = peer_start(script);
+    char url[64];
+
+    (void)snprintf(url, sizeof url, "redis://127.0.0.1:%d", peer_port(peer));
+    fails(holdfast(NULL, "run", "-u", url, "x", "echo", "ran", NULL),
+          "this is the port of a Redis server");
+    peer_free(peer);
+}
+END_TEST
+
+START_TEST(tls_is_not_there_yet)
+{
+    fails(holdfast(NULL, "run", "-u", "rediss://127.0.0.1", "x", "echo", "ran",
+                   NULL),
+          "rediss:// needs TLS");
+}
+END_TEST
+
+START_TEST(bad_url_is_refused_without_its_password)
+{
+    struct process *p = holdfast(NULL, "run", "-u", "redis://u:hush@h:port",
+                                 "x", "true", NULL);
+
+    ck_assert_int_eq(finish(p), 125);
+    ck_assert_ptr_null(strstr(await_end(p, ERR), "hush"));
+}
+END_TEST
+
+/* ---- passwords ---- */
+
+static struct server *start_with_password(void)
+{
+    static const char *const args[] = {"--requirepass", "hush-hush", NULL};
+
+    return server_start(args);
+}
+
+static void write_file(const char *path, const char *text)
+{
+    FILE *file = fopen(path, "w");
+
+    ck_assert_ptr_nonnull(file);
+    (void)fputs(text, file);
+    (void)fclose(file);
+}
+
+START_TEST(wrong_password_is_told_and_not_shown)
+{
+    struct server *closed = start_with_password();
+    char url[64];
+
+    (void)snprintf(url, sizeof url, "redis://:guess@127.0.0.1:%d",
+                   server_port(closed));
+    fails(holdfast(closed, "run", "x", "true", NULL), "--password-file");
+    fails(holdfast(NULL, "run", "-u", url, "x", "true", NULL), "WRONGPASS");
+    server_stop(closed);
+}
+END_TEST
+
+START_TEST(password_comes_from_a_file)
+{
+    struct server *closed = start_with_password();
+    char path[128];
+    struct process *p;
+
+    (void)snprintf(path, sizeof path, "%s/password", server_folder(closed));
+    write_file(path, "hush-hush\n");
+    p = holdfast(closed, "run", "--password-file", path, "x", "echo", "in",
+                 NULL);
+    ck_assert_int_eq(finish(p), 0);
+    ck_assert_str_eq(await_end(p, OUT), "in\n");
+    write_file(path, "guess\n");
+    fails(holdfast(closed, "run", "--password-file", path, "x", "true", NULL),
+          "WRONGPASS");
+    (void)unlink(path);
+    fails(holdfast(closed, "run", "--password-file", path, "x", "true", NULL),
+          "No such file");
+    server_stop(closed);
+}
+END_TEST
+
+/* Neither of ours nor of the command's arguments can it be read. */
+START_TEST(password_is_not_in_any_command_line)
+{
+    struct server *closed = start_with_password();
+    struct process *p;
+    char url[64];
+
+    (void)snprintf(url, sizeof url, "redis://:hush-hush@127.0.0.1:%d",
+                   server_port(closed));
+    p = holdfast(NULL, "run", "-v", "-u", url, "x", SH,
+                 "tr '\\0' ' ' < /proc/$PPID/cmdline; echo;"
+                 "tr '\\0' ' ' < /proc/$$/cmdline; env", NULL);
+    ck_assert_int_eq(finish(p), 0);
+    ck_assert_ptr_null(strstr(await_end(p, OUT), "hush-hush"));
+    ck_assert_ptr_nonnull(strstr(await_end(p, OUT), "redis://:*********@"));
+    ck_assert_ptr_null(strstr(await_end(p, ERR), "hush-hush"));
+    server_stop(closed);
+}
+END_TEST
+
+/* ---- the other subcommands' words ---- */
+
+START_TEST(help_and_version_are_on_standard_output)
+{
+    static const char *const words[][3] = {{"help", NULL, "usage:"},
+                                           {"--help", NULL, "usage:"},
+                                           {"help", "run", "--max-hold"},
+                                           {"run", "--help", "--max-hold"},
+                                           {"status", "-h", "usage:"},
+                                           {"unlock", "--help", "usage:"},
+                                           {"version", NULL, "holdfast "},
+                                           {"--version", NULL, "holdfast "},
+                                           {"version", "--json", "\"tls\":"}};
+    struct process *p =
+        holdfast(NULL, words[_i][0], words[_i][1], NULL);
+
+    ck_assert_int_eq(finish(p), 0);
+    ck_assert_ptr_nonnull(strstr(await_end(p, OUT), words[_i][2]));
+    ck_assert_str_eq(await_end(p, ERR), "");
+}
+END_TEST
+
+START_TEST(no_or_unknown_command_is_an_error)
+{
+    fails(holdfast(NULL, NULL), "usage: holdfast run NAME");
+    fails(holdfast(NULL, "frobnicate", NULL),
+          "unknown command 'frobnicate'; there are: run, status, ");
+    fails(holdfast(NULL, "-u", "redis://h", NULL), "usage:");
+    fails(holdfast(NULL, "status", NULL), "NAME is missing");
+    fails(holdfast(NULL, "version", "x", NULL), "too much");
+}
+END_TEST
+
+START_TEST(full_disk_is_not_success)
+{
+    char *argv[] = {(char *)"sh", (char *)"-c",
+                    (char *)"exec " HF_BUILD "/holdfast version >/dev/full",
+                    NULL};
+    struct process *p = start(NULL, argv);
+
+    ck_assert_int_eq(finish(p), 125);
+    ck_assert_ptr_nonnull(strstr(await_end(p, ERR), "standard output"));
+}
+END_TEST
+
+#define ROWS(table) ((int)(sizeof(table) / sizeof *(table)))
+
+static void add_course(Suite *s)
+{
+    TCase *c = run_case(s, "exit codes and waiting");
+
+    tcase_add_loop_test(c, code_of_the_command_is_ours, 0, ROWS(ends));
+    tcase_add_loop_test(c, what_cannot_be_executed_is_126_or_127, 0,
+                        ROWS(missing));
+    tcase_add_test(c, dash_c_runs_a_shell_line);
+    tcase_add_loop_test(c, not_acquired_has_a_code_and_no_words, 0,
+                        ROWS(refusals));
+    tcase_add_test(c, verbose_tells_for_whom_we_wait);
+    tcase_add_test(c, second_run_starts_by_message);
+    tcase_add_test(c, twenty_runs_never_overlap);
+}
+
+static void add_command(Suite *s)
+{
+    TCase *c = run_case(s, "what the command sees, what programs are told");
+
+    tcase_add_test(c, command_is_told_of_its_lock);
+    tcase_add_test(c, descriptors_are_inherited_untouched);
+    tcase_add_test(c, standard_input_is_the_commands);
+    tcase_add_test(c, closed_descriptors_stay_closed);
+    tcase_add_loop_test(c, signals_are_inherited_untouched, 0, 3);
+    tcase_add_test(c, events_come_in_their_order);
+    tcase_add_test(c, json_is_the_same_on_standard_error);
+    tcase_add_test(c, nobody_listening_changes_nothing);
+    tcase_add_test(c, full_pipe_holds_nobody_up);
+}
+
+static void add_trouble(Suite *s)
+{
+    TCase *c = run_case(s, "trouble");
+
+    tcase_add_test(c, unreachable_server_is_named);
+    tcase_add_test(c, key_of_another_type_is_named);
+    tcase_add_test(c, what_is_no_redis_server_is_named);
+    tcase_add_test(c, tls_is_not_there_yet);
+    tcase_add_test(c, bad_url_is_refused_without_its_password);
+    tcase_add_test(c, wrong_password_is_told_and_not_shown);
+    tcase_add_test(c, password_comes_from_a_file);
+    tcase_add_test(c, password_is_not_in_any_command_line);
+    tcase_add_loop_test(c, help_and_version_are_on_standard_output, 0, 9);
+    tcase_add_test(c, no_or_unknown_command_is_an_error);
+    tcase_add_test(c, full_disk_is_not_success);
+}
+
+int main(void)
+{
+    Suite *s = suite_create("holdfast run");
+
+    add_course(s);
+    add_command(s);
+    add_trouble(s);
+    return run_suite(s);
+}

@@ -1,0 +1,71 @@
+/* What the tests of the command share: `holdfast` as a process whose words are
+ * awaited, never slept for.
+ *
+ *     struct process *p = holdfast(server, "run", "--status-fd", "3", "x",
+ *                                  "sh", "-c", "echo ready; read go", NULL);
+ *     await_line(p, OUT, "ready");
+ *     say(p, "go\n");
+ *     ck_assert_int_eq(finish(p), 0);
+ *
+ * Everything awaited fails the test after PATIENCE_MS. */
+#ifndef TEST_RUN_KIT_H
+#define TEST_RUN_KIT_H
+
+#include <check.h>
+#include <stdbool.h>
+#include <sys/types.h>
+
+#include "tests/support/server.h"
+
+#define PATIENCE_MS 10000
+
+struct process;
+
+/* Its pipes: 1 and 2, and descriptor 3, for --status-fd 3. */
+enum stream { OUT = 1, ERR = 2, STATUS = 3 };
+
+/* holdfast - starts it with HOLDFAST_URL of the server (NULL: of none) and the
+ *            arguments up to NULL. 0 is a pipe that `say` writes to.
+ * start    - any program, argv[0] first.
+ * start_on_terminal - on the slave of a pseudo terminal whose other end is
+ *            OUT, and what `say` writes to; as the leader of a session. */
+struct process *holdfast(struct server *s, ...);
+struct process *start(struct server *s, char *const *argv);
+struct process *start_on_terminal(struct server *s, char *const *argv);
+
+pid_t pid_of(const struct process *p);
+
+/* say        - writes to its standard input. shut - closes that.
+ * await_line - reads lines until one contains `part`, which is returned
+ *              without its newline, lent until the next call for this process.
+ * await_end  - until nobody can write to that stream any more; returns what
+ *              had not been read, lent likewise.
+ * deafen     - closes our end of it. */
+void say(struct process *p, const char *text);
+void shut(struct process *p);
+const char *await_line(struct process *p, enum stream stream,
+                       const char *part);
+const char *await_end(struct process *p, enum stream stream);
+void deafen(struct process *p, enum stream stream);
+
+/* finish - waits until it has ended; its exit code, or 1000 + signal. */
+int finish(struct process *p);
+
+/* The value of a member of a JSON line, as text, lent until the next call. */
+const char *member(const char *line, const char *key);
+
+/* Until /proc/PID/stat says that state ('T' stopped, ..). */
+void await_state(pid_t pid, char state);
+
+/* The server that all tests of a program share.
+ * run_suite - for main: runs it, frees it; 77 where there is no server.
+ * run_case  - a case of it: the server is empty at each test's start, and no
+ *             process is left at its end. */
+extern struct server *server;
+int run_suite(Suite *suite);
+TCase *run_case(Suite *suite, const char *name);
+
+/* Somebody else's lock, as Redisson would write it. */
+void hold_by_other(const char *name, int ttl_ms);
+
+#endif

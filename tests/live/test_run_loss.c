@@ -1,0 +1,449 @@
+/* `holdfast run` when its lock is lost, or has been held long enough, and runs
+ * inside a run. Nothing works on without its lock: the ends of commands are
+ * seen by the end of a pipe that they hold. */
+#include "tests/live/test_run_kit.h"
+
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "tests/support/feed.h"
+#include "tests/support/local.h"
+
+#define SH "sh", "-c"
+#define HOLDFAST HF_BUILD "/holdfast"
+
+/* Renewed each 200 ms, so that a loss is found soon. */
+#define TTL "--ttl", "600ms"
+
+/* A command that ends with its input, or with TERM. */
+#define OBEDIENT SH, "echo up; read go"
+/* One that has to be killed. */
+#define STUBBORN SH, "trap 'echo got TERM' TERM; echo up;" \
+                     "while :; do read go || sleep 0.01; done"
+
+static void steal(const char *name)
+{
+    (void)server_ask(server, "EVAL %s 1 %s",
+                     "redis.call('del', KEYS[1])"
+                     "redis.call('hset', KEYS[1], 'thief:1', 1)"
+                     "return redis.call('pexpire', KEYS[1], 60000)",
+                     name);
+}
+
+/* ---- deleted, taken ---- */
+
+START_TEST(deleted_lock_stops_the_command)
+{
+    struct process *p = holdfast(server, "run", TTL, "--status-fd", "3", "x",
+                                 OBEDIENT, NULL);
+
+    (void)await_line(p, OUT, "up");
+    (void)server_ask(server, "DEL x");
+    ck_assert_str_eq(member(await_line(p, STATUS, "\"lost\""), "reason"),
+                     "deleted");
+    (void)await_end(p, OUT);
+    ck_assert_int_eq(finish(p), 122);
+    ck_assert_ptr_nonnull(strstr(await_end(p, ERR), "lost the lock x"));
+}
+END_TEST
+
+/* And the thief keeps it. */
+START_TEST(taken_lock_stops_the_command)
+{
+    struct process *p = holdfast(server, "run", TTL, "--status-fd", "3", "x",
+                                 OBEDIENT, NULL);
+
+    (void)await_line(p, OUT, "up");
+    steal("x");
+    ck_assert_str_eq(member(await_line(p, STATUS, "\"lost\""), "reason"),
+                     "taken");
+    ck_assert_int_eq(finish(p), 122);
+    ck_assert_str_eq(server_ask(server, "HGET x thief:1"), "1");
+}
+END_TEST
+
+START_TEST(stubborn_command_is_killed_with_its_group)
+{
+    struct process *p = holdfast(server, "run", TTL, "-k", "100ms", "x", SH,
+                                 "trap 'echo got TERM' TERM; trap '' INT;"
+                                 "(trap '' TERM; sleep 100) & echo up;"
+                                 "while :; do wait; done", NULL);
+
+    (void)await_line(p, OUT, "up");
+    (void)server_ask(server, "DEL x");
+    (void)await_line(p, OUT, "got TERM");
+    (void)await_end(p, OUT);
+    ck_assert_int_eq(finish(p), 122);
+}
+END_TEST
+
+START_TEST(lost_signal_is_the_one_that_was_chosen)
+{
+    struct process *p =
+        holdfast(server, "run", TTL, "--lost-signal", "USR1", "x", SH,
+                 "trap 'echo got USR1; exit' USR1; echo up;"
+                 "while :; do sleep 0.01; done", NULL);
+
+    (void)await_line(p, OUT, "up");
+    (void)server_ask(server, "DEL x");
+    (void)await_line(p, OUT, "got USR1");
+    ck_assert_int_eq(finish(p), 122);
+}
+END_TEST
+
+/* Who reads the notice needs no signal. */
+START_TEST(notice_becomes_readable)
+{
+    struct process *p =
+        holdfast(server, "run", TTL, "--on-lost", "warn", "x", SH,
+                 "echo up; eval \"cat <&$HOLDFAST_FD\"; echo noticed; exit 5",
+                 NULL);
+
+    (void)await_line(p, OUT, "up");
+    (void)server_ask(server, "DEL x");
+    (void)await_line(p, OUT, "noticed");
+    ck_assert_int_eq(finish(p), 122);
+    ck_assert_ptr_nonnull(strstr(await_end(p, ERR), "goes on without it"));
+}
+END_TEST
+
+START_TEST(ignored_loss_is_told_to_nobody_but_programs)
+{
+    struct process *p = holdfast(server, "run", TTL, "--on-lost", "ignore",
+                                 "--status-fd", "3", "x", SH,
+                                 "echo up; read go; exit 5", NULL);
+
+    (void)await_line(p, OUT, "up");
+    (void)server_ask(server, "DEL x");
+    (void)await_line(p, STATUS, "\"lost\"");
+    shut(p);
+    ck_assert_int_eq(finish(p), 5);
+    ck_assert_str_eq(await_end(p, ERR), "");
+}
+END_TEST
+
+/* It ended while the hold was safe for all that we knew. */
+START_TEST(lock_found_gone_at_the_release_leaves_the_code)
+{
+    struct process *p =
+        holdfast(server, "run", "x", SH, "echo up; read go; exit 5", NULL);
+
+    (void)await_line(p, OUT, "up");
+    (void)server_ask(server, "DEL x");
+    shut(p);
+    ck_assert_int_eq(finish(p), 5);
+    ck_assert_ptr_nonnull(strstr(await_end(p, ERR), "was gone"));
+}
+END_TEST
+
+/* ---- unreachable ---- */
+
+static int witness_fd;
+
+static void make_witness(void)
+{
+    char path[128];
+
+    (void)snprintf(path, sizeof path, "%s/fifo", server_folder(server));
+    (void)unlink(path);
+    ck_assert_int_eq(mkfifo(path, 0600), 0);
+    (void)setenv("FIFO", path, 1);
+    witness_fd = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+    ck_assert_int_ge(witness_fd, 0);
+}
+
+/* A FIFO hangs up when its last writer is gone. */
+static void await_death(void)
+{
+    struct pollfd hangup = {.fd = witness_fd, .events = POLLIN};
+
+    ck_assert_int_eq(poll(&hangup, 1, PATIENCE_MS), 1);
+    ck_assert_int_eq(hangup.revents, POLLHUP);
+}
+
+static int64_t wall_clock_ms(void)
+{
+    struct timespec t;
+
+    (void)clock_gettime(CLOCK_REALTIME, &t);
+    return (int64_t)t.tv_sec * 1000 + t.tv_nsec / 1000000;
+}
+
+/* When the server last prolonged the lock before `until_ms`, by its own clock,
+ * which MONITOR shows; what it had in its buffers when it was paused comes
+ * late. */
+static int64_t last_prolonged_ms(struct feed *feed, int64_t until_ms)
+{
+    const struct feed_event *event;
+    int64_t last_ms = 0;
+
+    while ((event = feed_next(feed, 100))) {
+        int64_t at_ms = (int64_t)(strtod(event->text, NULL) * 1000);
+
+        if (strstr(event->text, "\"pexpire\" \"x\"") && at_ms < until_ms)
+            last_ms = at_ms;
+    }
+    ck_assert_int_ne(last_ms, 0);
+    return last_ms;
+}
+
+/* holdfast has the command's descriptors, too, so that the end of the command
+ * and of all that it started is seen at a FIFO that the command itself
+ * opens. */
+static void dies_before_the_ttl(const char *ttl, const char *kill_after,
+                                const char *script, int ttl_ms)
+{
+    struct feed *feed = feed_open(server, "MONITOR");
+    int64_t dead_ms, last_ms;
+    struct process *p;
+
+    make_witness();
+    p = holdfast(server, "run", "--ttl", ttl, "-k", kill_after, "--status-fd",
+                 "3", "x", SH, script, NULL);
+    (void)await_line(p, OUT, "up");
+    (void)await_line(p, STATUS, "\"renewed\"");
+    server_pause(server);
+    await_death();
+    dead_ms = wall_clock_ms();
+    server_resume(server);
+    ck_assert_int_eq(finish(p), 122);
+    last_ms = last_prolonged_ms(feed, dead_ms);
+    printf("  dead %d ms before its TTL of %d ms had passed\n",
+           (int)(last_ms + ttl_ms - dead_ms), ttl_ms);
+    ck_assert_int_lt(dead_ms, last_ms + ttl_ms);
+    feed_close(feed);
+}
+
+START_TEST(command_is_told_before_the_safe_moment)
+{
+    dies_before_the_ttl("1500ms", "300ms",
+                        "exec 8>$FIFO; sleep 100 | sleep 100 & echo up; wait",
+                        1500);
+}
+END_TEST
+
+START_TEST(stubborn_command_is_dead_at_the_safe_moment)
+{
+    dies_before_the_ttl("3", "500ms",
+                        "exec 8>$FIFO; trap '' TERM; sleep 100 | sleep 100 &"
+                        "echo up; while :; do wait; done",
+                        3000);
+}
+END_TEST
+
+START_TEST(server_that_comes_back_in_time_is_forgiven)
+{
+    struct process *p = holdfast(server, "run", TTL, "-k", "100ms",
+                                 "--status-fd", "3", "x", OBEDIENT, NULL);
+
+    (void)await_line(p, OUT, "up");
+    for (int i = 0; i < 3; i++) {
+        server_pause(server);
+        local_rest_us(100000); /* a part of what is allowed */
+        server_resume(server);
+        (void)await_line(p, STATUS, "\"renewed\"");
+    }
+    shut(p);
+    ck_assert_int_eq(finish(p), 1);
+}
+END_TEST
+
+/* ---- leases and limits ---- */
+
+START_TEST(lease_is_not_renewed_and_ends_the_command)
+{
+    struct feed *feed = feed_open(server, "MONITOR");
+    struct process *p = holdfast(server, "run", "--lease", "600ms", "-k",
+                                 "100ms", "--status-fd", "3", "x", OBEDIENT,
+                                 NULL);
+    int prolonged = 0;
+    const struct feed_event *event;
+
+    ck_assert_str_eq(member(await_line(p, STATUS, "\"lost\""), "reason"),
+                     "lease_ended");
+    ck_assert_int_eq(finish(p), 122);
+    (void)server_ask(server, "PING");
+    while ((event = feed_next(feed, 100)))
+        prolonged += strstr(event->text, "\"pexpire\" \"x\"") != NULL;
+    ck_assert_int_eq(prolonged, 1);
+    feed_close(feed);
+}
+END_TEST
+
+START_TEST(lease_that_suffices_is_like_any_lock)
+{
+    struct process *p =
+        holdfast(server, "run", "--lease", "1m", "x", SH, "exit 3", NULL);
+
+    ck_assert_int_eq(finish(p), 3);
+    ck_assert_str_eq(server_ask(server, "EXISTS x"), "0");
+}
+END_TEST
+
+/* The lock is kept until the command is gone. */
+START_TEST(max_hold_is_124)
+{
+    struct process *p = holdfast(
+        server, "run", TTL, "--max-hold", "300ms", "x", SH,
+        "trap 'echo got TERM; read go <&4; exit 0' TERM; exec 4<&0;"
+        "echo up; while :; do sleep 0.01; done", NULL);
+
+    (void)await_line(p, OUT, "got TERM");
+    ck_assert_str_eq(server_ask(server, "HLEN x"), "1");
+    shut(p);
+    ck_assert_int_eq(finish(p), 124);
+    ck_assert_str_eq(server_ask(server, "EXISTS x"), "0");
+    ck_assert_ptr_nonnull(strstr(await_end(p, ERR), "--max-hold"));
+}
+END_TEST
+
+START_TEST(max_hold_kills_who_does_not_obey)
+{
+    struct process *p = holdfast(server, "run", "--max-hold", "100ms", "-k",
+                                 "100ms", "x", STUBBORN, NULL);
+
+    (void)await_line(p, OUT, "got TERM");
+    (void)await_end(p, OUT);
+    ck_assert_int_eq(finish(p), 124);
+}
+END_TEST
+
+/* ---- a run inside a run ---- */
+
+START_TEST(nested_run_uses_the_outer_lock)
+{
+    struct feed *feed = feed_open(server, "MONITOR");
+    struct process *p = holdfast(
+        server, "run", "x", SH,
+        HOLDFAST " run --status-fd 3 x sh -c 'echo inner $HOLDFAST_OWNER;"
+                 "exit 6'; echo code $?; echo outer $HOLDFAST_OWNER;"
+                 "read go", NULL);
+    const struct feed_event *event;
+    char inner[128];
+    int prolonged = 0;
+
+    ck_assert_str_eq(member(await_line(p, STATUS, "\"acquired\""), "nested"),
+                     "true");
+    (void)snprintf(inner, sizeof inner, "%s",
+                   await_line(p, OUT, "inner ") + strlen("inner "));
+    (void)await_line(p, OUT, "code 6");
+    ck_assert_str_eq(await_line(p, OUT, "outer ") + strlen("outer "), inner);
+    ck_assert_str_eq(server_ask(server, "HGET x %s", inner), "1");
+    shut(p);
+    ck_assert_int_eq(finish(p), 1);
+    while ((event = feed_next(feed, 100)))
+        prolonged += strstr(event->text, "\"pexpire\" \"x\"") != NULL;
+    ck_assert_int_eq(prolonged, 1); /* the outer one took it, nobody else */
+    feed_close(feed);
+}
+END_TEST
+
+START_TEST(nested_run_on_another_name_is_a_run_of_its_own)
+{
+    struct process *p =
+        holdfast(server, "run", "x", SH,
+                 HOLDFAST " run y sh -c 'echo up; read go'", NULL);
+
+    (void)await_line(p, OUT, "up");
+    ck_assert_str_eq(server_ask(server, "EXISTS x y"), "2");
+    shut(p);
+    ck_assert_int_eq(finish(p), 1);
+    ck_assert_str_eq(server_ask(server, "EXISTS x y"), "0");
+}
+END_TEST
+
+START_TEST(nested_run_is_refused_when_the_outer_hold_is_gone)
+{
+    struct process *p = holdfast(server, "run", "x", SH,
+                                 "echo up; read go; exec " HOLDFAST
+                                 " run x echo ran", NULL);
+
+    (void)await_line(p, OUT, "up");
+    steal("x");
+    say(p, "go\n");
+    ck_assert_int_eq(finish(p), 122);
+    ck_assert_str_eq(await_end(p, OUT), "");
+    ck_assert_ptr_nonnull(strstr(await_end(p, ERR), "outer run"));
+}
+END_TEST
+
+/* The outer one only warns; the inner one stops by itself, on notice. */
+START_TEST(nested_run_listens_to_the_notice)
+{
+    struct process *p =
+        holdfast(server, "run", TTL, "--on-lost", "warn", "x", SH,
+                 HOLDFAST " run x sh -c 'echo up; read go; echo went on';"
+                          "echo inner $?", NULL);
+
+    (void)await_line(p, OUT, "up");
+    (void)server_ask(server, "DEL x");
+    (void)await_line(p, OUT, "inner 122");
+    ck_assert_int_eq(finish(p), 122);
+}
+END_TEST
+
+/* Nobody of either is left: the inner command has a group of its own. */
+START_TEST(lost_outer_run_takes_the_inner_one_along)
+{
+    struct process *p = holdfast(
+        server, "run", TTL, "-k", "0", "x", SH,
+        HOLDFAST " run x sh -c '(trap \"\" TERM; echo up; sleep 100) & wait';"
+                 "read go", NULL);
+
+    (void)await_line(p, OUT, "up");
+    (void)server_ask(server, "DEL x");
+    (void)await_end(p, OUT);
+    ck_assert_int_eq(finish(p), 122);
+}
+END_TEST
+
+/* ---- */
+
+static void add_losses(Suite *s)
+{
+    TCase *gone = run_case(s, "deleted, taken");
+    TCase *away = run_case(s, "unreachable");
+
+    tcase_add_test(gone, deleted_lock_stops_the_command);
+    tcase_add_test(gone, taken_lock_stops_the_command);
+    tcase_add_test(gone, stubborn_command_is_killed_with_its_group);
+    tcase_add_test(gone, lost_signal_is_the_one_that_was_chosen);
+    tcase_add_test(gone, notice_becomes_readable);
+    tcase_add_test(gone, ignored_loss_is_told_to_nobody_but_programs);
+    tcase_add_test(gone, lock_found_gone_at_the_release_leaves_the_code);
+    tcase_add_test(away, command_is_told_before_the_safe_moment);
+    tcase_add_test(away, stubborn_command_is_dead_at_the_safe_moment);
+    tcase_add_test(away, server_that_comes_back_in_time_is_forgiven);
+}
+
+static void add_limits(Suite *s)
+{
+    TCase *limits = run_case(s, "leases and limits");
+    TCase *nested = run_case(s, "a run inside a run");
+
+    tcase_add_test(limits, lease_is_not_renewed_and_ends_the_command);
+    tcase_add_test(limits, lease_that_suffices_is_like_any_lock);
+    tcase_add_test(limits, max_hold_is_124);
+    tcase_add_test(limits, max_hold_kills_who_does_not_obey);
+    tcase_add_test(nested, nested_run_uses_the_outer_lock);
+    tcase_add_test(nested, nested_run_on_another_name_is_a_run_of_its_own);
+    tcase_add_test(nested, nested_run_is_refused_when_the_outer_hold_is_gone);
+    tcase_add_test(nested, nested_run_listens_to_the_notice);
+    tcase_add_test(nested, lost_outer_run_takes_the_inner_one_along);
+}
+
+int main(void)
+{
+    Suite *s = suite_create("holdfast run: loss");
+
+    add_losses(s);
+    add_limits(s);
+    return run_suite(s);
+}

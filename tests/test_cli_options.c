@@ -1,0 +1,286 @@
+/* Command lines: what is taken, and what is said about the rest. */
+#include <check.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "cli/common.h"
+#include "cli/run_options.h"
+
+#define WORDS_MAX 32
+
+static struct cli_run_options run;
+static struct cli_common common;
+static struct cli_args args;
+static char line[512];          /* what was said on standard error */
+
+/* Splits at single spaces; "_" is an empty word. In memory that the parser may
+ * write to, as argv is. */
+static char **words(const char *text)
+{
+    static char copy[512];
+    static char *list[WORDS_MAX + 1];
+    size_t n = 0;
+
+    (void)snprintf(copy, sizeof copy, "%s", text);
+    for (char *w = strtok(copy, " "); w; w = strtok(NULL, " ")) {
+        ck_assert_uint_lt(n, WORDS_MAX);
+        if (strcmp(w, "_") == 0)
+            *w = '\0';
+        list[n++] = w;
+    }
+    list[n] = NULL;
+    return list;
+}
+
+static int parse(const char *text)
+{
+    FILE *said = tmpfile();
+    int rc;
+
+    ck_assert_ptr_nonnull(said);
+    ck_assert_int_ge(dup2(fileno(said), STDERR_FILENO), 0);
+    cli_common_init(&common);
+    args = (struct cli_args){.next = words(text), .command = &cli_run_command};
+    rc = cli_run_options_parse(&run, &args, &common);
+    rewind(said);
+    line[fread(line, 1, sizeof line - 1, said)] = '\0';
+    (void)fclose(said);
+    return rc;
+}
+
+/* ---- what is taken ---- */
+
+START_TEST(plain_call_has_defaults)
+{
+    ck_assert_int_eq(parse("name cmd arg"), CLI_GO_ON);
+    ck_assert_str_eq(run.name, "name");
+    ck_assert_str_eq(run.argv[0], "cmd");
+    ck_assert_str_eq(run.argv[1], "arg");
+    ck_assert_ptr_null(run.argv[2]);
+    ck_assert_int_eq(run.wait_ms, HF_FOREVER);
+    ck_assert_int_eq(run.conflict_code, CLI_NOT_ACQUIRED);
+    ck_assert_int_eq(run.ttl_ms, 30000);
+    ck_assert_int_eq(run.lease_ms, 0);
+    ck_assert_int_eq(run.max_hold_ms, 0);
+    ck_assert_int_eq(run.kill_after_ms, 5000);
+    ck_assert_int_eq(run.lost_signal, SIGTERM);
+    ck_assert_int_eq(run.status_fd, -1);
+    ck_assert_ptr_null(common.url);
+    ck_assert_str_eq(line, "");
+}
+END_TEST
+
+START_TEST(every_option_has_its_place)
+{
+    ck_assert_int_eq(parse("-w 5 -E1 --ttl=2m --max-hold 1h -k250ms --on-lost "
+                           "warn --lost-signal INT --status-fd 1 -vq --json "
+                           "name cmd"),
+                     CLI_GO_ON);
+    ck_assert_int_eq(run.wait_ms, 5000);
+    ck_assert_int_eq(run.conflict_code, 1);
+    ck_assert_int_eq(run.ttl_ms, 120000);
+    ck_assert_int_eq(run.max_hold_ms, 3600000);
+    ck_assert_int_eq(run.kill_after_ms, 250);
+    ck_assert_int_eq(run.on_lost, CLI_LOST_WARN);
+    ck_assert_int_eq(run.lost_signal, SIGINT);
+    ck_assert_int_eq(run.status_fd, 1);
+    ck_assert(common.is_verbose && common.is_quiet && common.is_json);
+}
+END_TEST
+
+START_TEST(options_end_at_the_name)
+{
+    ck_assert_int_eq(parse("-n name cmd -n -w 5 --help -- -x"), CLI_GO_ON);
+    ck_assert_int_eq(run.wait_ms, 0);
+    ck_assert_str_eq(run.argv[1], "-n");
+    ck_assert_str_eq(run.argv[6], "-x");
+}
+END_TEST
+
+static const struct {
+    const char *text;
+    const char *name;
+    const char *command;
+    const char *last;           /* its last argument */
+} commands[] = {
+    {"name -- cmd -n", "name", "cmd", "-n"},
+    {"-- name cmd", "name", "cmd", "cmd"},
+    {"-- -name -- -cmd", "-name", "-cmd", "-cmd"},
+    {"name -- -- x", "name", "--", "x"},
+    {"- cmd", "-", "cmd", "cmd"},
+};
+
+START_TEST(dashes_part_options_name_and_command)
+{
+    char **last;
+
+    ck_assert_int_eq(parse(commands[_i].text), CLI_GO_ON);
+    ck_assert_str_eq(run.name, commands[_i].name);
+    ck_assert_str_eq(run.argv[0], commands[_i].command);
+    for (last = run.argv; last[1]; last++)
+        continue;
+    ck_assert_str_eq(*last, commands[_i].last);
+}
+END_TEST
+
+/* As flock(1): before or behind the name. */
+START_TEST(dash_c_is_a_shells)
+{
+    static const char *const texts[] = {"-c a|b name", "name -c a|b",
+                                        "--command=a|b name",
+                                        "name --command a|b"};
+
+    (void)setenv("SHELL", "/bin/fancysh", 1);
+    ck_assert_int_eq(parse(texts[_i]), CLI_GO_ON);
+    ck_assert_str_eq(run.name, "name");
+    ck_assert_str_eq(run.argv[0], "/bin/fancysh");
+    ck_assert_str_eq(run.argv[1], "-c");
+    ck_assert_str_eq(run.argv[2], "a|b");
+    ck_assert_ptr_null(run.argv[3]);
+}
+END_TEST
+
+START_TEST(without_shell_it_is_bin_sh)
+{
+    (void)setenv("SHELL", "", 1);
+    ck_assert_int_eq(parse("-c x name"), CLI_GO_ON);
+    ck_assert_str_eq(run.argv[0], "/bin/sh");
+}
+END_TEST
+
+START_TEST(password_is_unreadable_in_argv)
+{
+    char **argv = words("-u redis://u:secret@host name cmd");
+
+    args = (struct cli_args){.next = argv, .command = &cli_run_command};
+    cli_common_init(&common);
+    ck_assert_int_eq(cli_run_options_parse(&run, &args, &common), CLI_GO_ON);
+    ck_assert_str_eq(common.url, "redis://u:secret@host");
+    ck_assert_str_eq(argv[1], "redis://u:******@host");
+    cli_common_fini(&common);
+}
+END_TEST
+
+START_TEST(grace_is_at_most_half_the_lease)
+{
+    ck_assert_int_eq(parse("-k 5 --ttl 30 n c"), CLI_GO_ON);
+    ck_assert_int_eq(cli_run_rules_of(&run).grace_ms, 5000);
+    ck_assert_int_eq(parse("-k 20 --ttl 30 n c"), CLI_GO_ON);
+    ck_assert_int_eq(cli_run_rules_of(&run).grace_ms, 15000);
+    ck_assert_int_eq(cli_run_rules_of(&run).kill_after_ms, 20000);
+    ck_assert_int_eq(parse("-k 20 --lease 2 n c"), CLI_GO_ON);
+    ck_assert_int_eq(cli_run_rules_of(&run).grace_ms, 1000);
+    ck_assert(cli_run_rules_of(&run).has_lease);
+    ck_assert_int_eq(parse("-k 0 n c"), CLI_GO_ON);
+    ck_assert_int_eq(cli_run_rules_of(&run).grace_ms, 0);
+}
+END_TEST
+
+/* ---- what is refused ---- */
+
+static const struct {
+    const char *text;
+    const char *said;           /* a part of the line */
+} refused[] = {
+    {"", "NAME and COMMAND are missing"},
+    {"name", "COMMAND is missing"},
+    {"name --", "COMMAND is missing"},
+    {"_ cmd", "NAME is empty"},
+    {"name _", "COMMAND is empty"},
+    {"-Z name cmd", "unknown option '-Z'"},
+    {"--frob name cmd", "unknown option '--frob'"},
+    {"--frob=1 name cmd", "unknown option '--frob'"},
+    {"--wai 5 name cmd", "unknown option '--wai'"},
+    {"-nZ name cmd", "unknown option '-Z'"},
+    {"--nonblock=1 name cmd", "--nonblock takes no value"},
+    {"-w", "-w needs a value: DURATION"},
+    {"--wait", "--wait needs a value: DURATION"},
+    {"-w soon name cmd", "--wait 'soon'"},
+    {"-w 1d name cmd", "--wait '1d'"},
+    {"-w -1 name cmd", "--wait '-1'"},
+    {"-w 87601h name cmd", "ten years"},
+    {"--ttl 99ms name cmd", "at least 100 ms"},
+    {"--lease 0 name cmd", "at least 1 ms"},
+    {"--max-hold 0 name cmd", "at least 1 ms"},
+    {"--connect-timeout 0 name cmd", "at least 1 ms"},
+    {"-E 256 name cmd", "from 0 to 255"},
+    {"-E x name cmd", "from 0 to 255"},
+    {"--on-lost panic name cmd", "stop, warn or ignore"},
+    {"--lost-signal CHLD name cmd", "--lost-signal 'CHLD'"},
+    {"--status-fd 999 name cmd", "--status-fd 999: Bad file descriptor"},
+    {"--status-fd x name cmd", "--status-fd 'x'"},
+    {"--ttl 5 --lease 5 name cmd", "choose one"},
+    {"name -n cmd", "options go before NAME"},
+    {"name -c", "one word"},
+    {"name -c a b", "one word"},
+    {"-c x name cmd", "'cmd' is too much"},
+    {"-u redis://a -u redis://b name cmd", "-u is given twice"},
+    {"--tls-ca x name cmd", "unknown option '--tls-ca'"},
+};
+
+START_TEST(mistake_is_told_in_one_line)
+{
+    ck_assert_int_eq(parse(refused[_i].text), CLI_TROUBLE);
+    ck_assert_msg(strstr(line, refused[_i].said), "%s: %s", refused[_i].text,
+                  line);
+    ck_assert_msg(strncmp(line, "holdfast: run: ", 15) == 0, "%s", line);
+    ck_assert_ptr_eq(strchr(line, '\n'), line + strlen(line) - 1);
+    ck_assert_ptr_nonnull(strstr(line, "holdfast help run"));
+    cli_common_fini(&common);
+}
+END_TEST
+
+/* Whoever reads the error must not be obeyed by its terminal. */
+START_TEST(line_holds_no_control_characters)
+{
+    ck_assert_int_eq(parse("-w \033[2J\a name cmd"), CLI_TROUBLE);
+    for (const char *p = line; p[1]; p++)
+        ck_assert_int_ge(*p, ' ');
+}
+END_TEST
+
+/* ---- */
+
+static TCase *case_taken(void)
+{
+    TCase *c = tcase_create("taken");
+
+    tcase_add_test(c, plain_call_has_defaults);
+    tcase_add_test(c, every_option_has_its_place);
+    tcase_add_test(c, options_end_at_the_name);
+    tcase_add_loop_test(c, dashes_part_options_name_and_command, 0,
+                        sizeof commands / sizeof *commands);
+    tcase_add_loop_test(c, dash_c_is_a_shells, 0, 4);
+    tcase_add_test(c, without_shell_it_is_bin_sh);
+    tcase_add_test(c, password_is_unreadable_in_argv);
+    tcase_add_test(c, grace_is_at_most_half_the_lease);
+    return c;
+}
+
+static TCase *case_refused(void)
+{
+    TCase *c = tcase_create("refused");
+
+    tcase_add_loop_test(c, mistake_is_told_in_one_line, 0,
+                        sizeof refused / sizeof *refused);
+    tcase_add_test(c, line_holds_no_control_characters);
+    return c;
+}
+
+int main(void)
+{
+    Suite *s = suite_create("cli/options");
+    SRunner *r = srunner_create(s);
+    int failed;
+
+    suite_add_tcase(s, case_taken());
+    suite_add_tcase(s, case_refused());
+    srunner_run_all(r, CK_ENV);
+    failed = srunner_ntests_failed(r);
+    srunner_free(r);
+    return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+}
