@@ -5,6 +5,10 @@
  *       |                  +-CR LF of a length-> DATA
  *       +-----------all bytes and CR LF-----------+
  *
+ * SPECIAL is VALUE where more must be asked: in a stream, or behind an
+ * attribute. Any state goes to BROKEN, and stays. In VALUE, plain.h is tried
+ * first; it takes what is whole and usual, and leaves all else untouched.
+ *
  * 1. What is answered depends on the bytes alone, not on how they were cut.
  * 2. A line is scanned for its CR LF once and read once when it has come;
  *    the bytes of a bulk string are never looked at.
@@ -33,7 +37,7 @@
 
 enum state {
     VALUE,                 /* at the first byte of a value */
-    SPECIAL,               /* the same, in a stream or behind an attribute */
+    SPECIAL,               /* the same, see above */
     LINE,
     DATA,
     BROKEN                 /* for good; every call repeats why */
@@ -626,7 +630,8 @@ static hf_status step(struct feed *f)
     return (hf_status)f->p->broken;
 }
 
-/* Any one value or header, to its end or to the end of the bytes. */
+/* The slow way: any values or headers until a plain one may follow, or until
+ * the bytes end. */
 static RARE hf_status any_value(struct feed f)
 {
     hf_status status;
