@@ -18,11 +18,6 @@ void cli_report_level(bool quiet, bool verbose)
     is_verbose = verbose;
 }
 
-bool cli_report_is_quiet(void)
-{
-    return is_quiet;
-}
-
 /* ---- lines ---- */
 
 /* A terminal obeys control characters; a line for a person has none. */

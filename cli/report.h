@@ -10,7 +10,6 @@
 /* How much is said from now on: errors always; notes, what a person should
  * know though nothing failed, unless quiet; steps only if verbose. */
 void cli_report_level(bool is_quiet, bool is_verbose);
-bool cli_report_is_quiet(void);
 
 /* cli_fail  - an error; returns CLI_TROUBLE, so that `return cli_fail(...)`
  *             reads well.

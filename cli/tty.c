@@ -18,14 +18,15 @@ void cli_tty_close(struct cli_tty *tty)
     tty->fd = -1;
 }
 
-bool cli_tty_is_ours(const struct cli_tty *tty)
+/* Are we the foreground? */
+static bool is_ours(const struct cli_tty *tty)
 {
     return tty->fd >= 0 && tcgetpgrp(tty->fd) == getpgrp();
 }
 
 bool cli_tty_is_for_command(const struct cli_tty *tty)
 {
-    return cli_tty_is_ours(tty) && isatty(STDIN_FILENO) &&
+    return is_ours(tty) && isatty(STDIN_FILENO) &&
            isatty(STDOUT_FILENO);
 }
 
@@ -36,7 +37,7 @@ void cli_tty_enter(const struct cli_tty *tty)
 
 bool cli_tty_give(struct cli_tty *tty, pid_t group)
 {
-    if (!cli_tty_is_ours(tty))
+    if (!is_ours(tty))
         return false;
     tty->is_given = tcsetpgrp(tty->fd, group) == 0;
     return tty->is_given;

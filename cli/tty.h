@@ -11,7 +11,6 @@ struct cli_tty {
 };
 
 /* cli_tty_open  - close-on-exec. cli_tty_close - takes one that is not open.
- * cli_tty_is_ours - are we the foreground?
  * cli_tty_is_for_command - is it to be the foreground from its start: it would
  *     read and write the terminal. With its output in a pipe it waits until it
  *     asks (SIGTTIN, SIGTTOU): the pager behind it needs the keys, too.
@@ -20,7 +19,6 @@ struct cli_tty {
  * cli_tty_take  - makes us the foreground again, if it was given. */
 void cli_tty_open(struct cli_tty *tty);
 void cli_tty_close(struct cli_tty *tty);
-bool cli_tty_is_ours(const struct cli_tty *tty);
 bool cli_tty_is_for_command(const struct cli_tty *tty);
 void cli_tty_enter(const struct cli_tty *tty);
 bool cli_tty_give(struct cli_tty *tty, pid_t group);

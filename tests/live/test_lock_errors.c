@@ -1,0 +1,637 @@
+/* A server that refuses, is busy, is loading, does not know us or is not there:
+ * each gives its documented status in time and one clear line, and leaves no
+ * lock behind (faults 4, row 26; X10). */
+#include <hiredis/hiredis.h>
+
+#include "tests/live/test_lock.h"
+#include "tests/support/lua_client.h"
+#include "tests/support/peer.h"
+
+static struct server *server;
+static struct hf_client *client;
+static struct hf_lock *lock;
+
+static void open_client(int64_t request_timeout_ms)
+{
+    client = client_timed(server_port(server), 900, request_timeout_ms);
+    lock = lock_of(client, NAME);
+    ck_assert_ok(hf_client_connect(client, NULL));
+}
+
+static void start(void)
+{
+    /* Some rows below need what only a command line can give. */
+    static const char *const extra[] = {
+        "--enable-protected-configs", "yes",
+        "--loading-process-events-interval-bytes", "1024",
+        "--busy-reply-threshold", "5",
+        "--save", "3600 10000", NULL};
+
+    server = server_start(extra);
+    ck_assert_ptr_nonnull(server);
+}
+
+static void stop(void)
+{
+    hf_client_free(client);
+    client = NULL;
+    server_stop(server);
+}
+
+/* One line, with the address, the lock and the server's words; nothing more. */
+static void ck_assert_clear(const struct hf_error *err, const char *words)
+{
+    char address[40];
+
+    (void)snprintf(address, sizeof address, "127.0.0.1:%d",
+                   server_port(server));
+    ck_assert_msg(strstr(err->text, address), "no address: %s", err->text);
+    ck_assert_msg(strstr(err->text, NAME), "no lock: %s", err->text);
+    ck_assert_msg(strstr(err->text, words), "not %s: %s", words, err->text);
+    ck_assert_ptr_null(strchr(err->text, '\n'));
+    ck_assert_ptr_null(strstr(err->text, "secret"));
+}
+
+/* Questions, each a line; all are asked. */
+static void ask_all(const char *questions)
+{
+    char *copy = local_copy(questions), *rest = copy, *line;
+
+    while ((line = strsep(&rest, "\n")))
+        (void)server_ask(server, line);
+    free(copy);
+}
+
+/* ---- refusals ---- */
+
+static const struct {
+    const char *word;
+    const char *spoil, *repair;
+    const char *left;           /* what the key is while it is spoilt */
+    hf_status released;         /* what becomes of a release meanwhile */
+} refusals[] = {
+    {"WRONGTYPE", "SET " NAME " x", "DEL " NAME, "string", HF_E_SERVER},
+    {"OOM", "CONFIG SET maxmemory 1", "CONFIG SET maxmemory 0", "none", HF_OK},
+    {"READONLY", "REPLICAOF 127.0.0.1 1", "REPLICAOF NO ONE", "none",
+     HF_E_SERVER},
+    {"NOREPLICAS", "CONFIG SET min-replicas-to-write 1",
+     "CONFIG SET min-replicas-to-write 0", "none", HF_E_SERVER},
+    {"MASTERDOWN",
+     "CONFIG SET replica-serve-stale-data no\nREPLICAOF 127.0.0.1 1",
+     "REPLICAOF NO ONE", "none", HF_E_SERVER},
+    {"MISCONF", "CONFIG SET dir /proc\nBGSAVE",
+     "CONFIG SET stop-writes-on-bgsave-error no", "none", HF_E_SERVER},
+};
+
+static void await_failed_save(void)
+{
+    while (!strstr(server_ask(server, "INFO persistence"),
+                   "rdb_last_bgsave_status:err"))
+        local_rest_us(1000);
+}
+
+static void spoil(int i)
+{
+    ask_all(refusals[i].spoil);
+    if (strcmp(refusals[i].word, "MISCONF") == 0)
+        await_failed_save();
+}
+
+START_TEST(a_refused_acquire_says_why_and_leaves_no_lock)
+{
+    struct hf_error err;
+
+    open_client(300);
+    spoil(_i);
+    ck_assert_status(hf_lock_acquire(lock, NULL, &err), HF_E_SERVER);
+    ck_assert_int_eq(err.status, HF_E_SERVER);
+    ck_assert_clear(&err, refusals[_i].word);
+    ck_assert_status(try_acquire(lock, 1, &err), HF_E_SERVER);
+    ck_assert_status(hf_lock_release(lock, 1, NULL), HF_NOT_OWNER);
+    ask_all(refusals[_i].repair);
+    server_await(server, LONG_MS, "none", "TYPE " NAME);
+    acquire(lock, 1);
+    ck_assert_holder(server, lock, 1, 1);
+    release(lock, 1);
+}
+END_TEST
+
+/* The hold is forgotten, and its TTL (or the release in the background) ends it
+ * soon after the server can. */
+START_TEST(a_refused_release_forgets_the_hold_and_its_ttl_ends_it)
+{
+    struct hf_error err;
+    hf_status rc;
+
+    open_client(300);
+    acquire(lock, 1);
+    spoil(_i);
+    rc = hf_lock_release(lock, 1, &err);
+    ck_assert_msg(rc == refusals[_i].released, "%s: %s", hf_status_name(rc),
+                  err.text);
+    if (rc < 0)
+        ck_assert_clear(&err, refusals[_i].word);
+    ck_assert_status(hf_lock_release(lock, 1, NULL), HF_NOT_OWNER);
+    ck_assert_uint_eq(hf_client_stats(client).holds, 0);
+    ask_all(refusals[_i].repair);
+    server_await(server, LONG_MS, "0", "EXISTS " NAME);
+}
+END_TEST
+
+START_TEST(a_key_of_another_type_is_left_alone)
+{
+    struct hf_lock_info info;
+    struct hf_error err;
+
+    open_client(300);
+    (void)server_ask(server, "SET " NAME " x");
+    ck_assert_status(hf_lock_inspect(lock, &info, &err), HF_E_SERVER);
+    ck_assert_clear(&err, "WRONGTYPE");
+    ck_assert_status(hf_lock_force_release(lock, NULL, 0, &err), HF_E_SERVER);
+    ck_assert_clear(&err, "WRONGTYPE");
+    ck_assert_str_eq(server_ask(server, "GET " NAME), "x");
+}
+END_TEST
+
+START_TEST(a_hash_that_is_no_lock_is_said_to_be_none)
+{
+    struct hf_lock_info info;
+    struct hf_error err;
+
+    open_client(300);
+    (void)server_ask(server, "HSET " NAME " colour red");
+    ck_assert_status(hf_lock_inspect(lock, &info, &err), HF_E_PROTOCOL);
+    ck_assert_str_ne(err.text, "");
+    ck_assert_status(try_acquire(lock, 1, &err), HF_TIMEOUT);
+    ck_assert_str_eq(hash_of(server, NAME), "colour red");
+}
+END_TEST
+
+/* ---- patience ---- */
+
+/* A question whose answer nobody awaits. */
+static redisContext *ask_unheard(const char *format, const char *arg)
+{
+    redisContext *c = server_connect(server);
+    int is_written = 0;
+
+    ck_assert_ptr_nonnull(c);
+    ck_assert_int_eq(redisAppendCommand(c, format, arg), REDIS_OK);
+    while (!is_written)
+        ck_assert_int_eq(redisBufferWrite(c, &is_written), REDIS_OK);
+    return c;
+}
+
+static void keep_busy(redisContext **c)
+{
+    *c = ask_unheard("EVAL %s 0", "while true do end");
+    while (!strstr(server_ask(server, "PING"), "BUSY"))
+        local_rest_us(1000);
+}
+
+/* 1,000 keys with a delay each: a second or so, with the events in between. */
+static void keep_loading(redisContext **c)
+{
+    (void)server_ask(server, "DEBUG POPULATE 1000 filler 100");
+    (void)server_ask(server, "CONFIG SET key-load-delay 1500");
+    *c = ask_unheard("DEBUG %s", "RELOAD");
+    while (!strstr(server_ask(server, "PING"), "LOADING"))
+        local_rest_us(1000);
+}
+
+static void kill_script(void)
+{
+    (void)server_ask(server, "SCRIPT KILL");
+}
+
+static void let_it_load(void)
+{
+    (void)server_ask(server, "CONFIG SET key-load-delay 0");
+}
+
+static const struct {
+    const char *word;
+    void (*keep)(redisContext **c);
+    void (*end)(void);
+} pauses[] = {
+    {"BUSY", keep_busy, kill_script},
+    {"LOADING", keep_loading, let_it_load},
+};
+
+START_TEST(what_passes_is_waited_for_until_the_request_timeout)
+{
+    struct hf_error err;
+    redisContext *c;
+
+    open_client(200);
+    pauses[_i].keep(&c);
+    ck_assert_status(hf_lock_acquire(lock, NULL, &err), HF_E_SERVER);
+    ck_assert_clear(&err, pauses[_i].word);
+    pauses[_i].end();
+    server_await(server, LONG_MS, "PONG", "PING");
+    server_await(server, LONG_MS, "0", "EXISTS " NAME);
+    redisFree(c);
+}
+END_TEST
+
+START_TEST(what_passes_in_time_is_not_noticed)
+{
+    struct hf_acquire_options o = acquire_options(1);
+    struct call call;
+    redisContext *c;
+
+    open_client(LONG_MS);
+    pauses[_i].keep(&c);
+    call_acquire(&call, lock, &o);
+    ck_assert(!call_is_done(&call));
+    pauses[_i].end();
+    ck_assert_status(call_await(&call), HF_OK);
+    ck_assert_holder(server, lock, 1, 1);
+    release(lock, 1);
+    redisFree(c);
+}
+END_TEST
+
+START_TEST(a_cluster_without_slots_is_said_to_be_down)
+{
+    static const char *const extra[] = {"--cluster-enabled", "yes", NULL};
+    struct hf_error err;
+
+    server_stop(server);
+    server = server_start(extra);
+    open_client(200);
+    ck_assert_status(hf_lock_acquire(lock, NULL, &err), HF_E_SERVER);
+    ck_assert_clear(&err, "CLUSTERDOWN");
+}
+END_TEST
+
+/* ---- who we are ---- */
+
+static hf_status connect_as(const char *user, const char *password,
+                            struct hf_error *err)
+{
+    struct hf_client_options o;
+    char url[SERVER_URL_MAX];
+
+    client_options(&o, url, server_port(server));
+    o.user = user;
+    o.password = password;
+    o.request_timeout_ms = 60000; /* a refusal does not wait for it */
+    client = client_with(&o);
+    lock = lock_of(client, NAME);
+    return hf_client_connect(client, err);
+}
+
+static const struct {
+    const char *user, *password, *words;
+} strangers[] = {
+    {NULL, NULL, "NOAUTH"},
+    {NULL, "secret guess", "WRONGPASS"},
+    {"nobody", "secret guess", "WRONGPASS"},
+};
+
+START_TEST(who_is_not_known_is_told_so_at_once)
+{
+    struct hf_error err;
+
+    (void)server_ask(server, "ACL SETUSER witness on nopass ~* &* +@all");
+    (void)server_ask(server, "CONFIG SET requirepass %s", "secret word");
+    ck_assert_status(
+        connect_as(strangers[_i].user, strangers[_i].password, &err),
+        HF_E_AUTH);
+    ck_assert_ptr_nonnull(strstr(err.text, strangers[_i].words));
+    ck_assert_ptr_null(strstr(err.text, "secret"));
+    ck_assert_status(hf_lock_acquire(lock, NULL, &err), HF_E_AUTH);
+    ck_assert_int_eq(err.status, HF_E_AUTH);
+    ck_assert_clear(&err, strangers[_i].words);
+}
+END_TEST
+
+START_TEST(the_right_password_opens)
+{
+    struct hf_error err = {0};
+
+    (void)server_ask(server, "ACL SETUSER eve on >%s ~* &* +@all",
+                     "secret word");
+    ck_assert_msg(connect_as("eve", "secret word", &err) == HF_OK, "%s",
+                  err.text);
+    acquire(lock, 1);
+    ck_assert_ptr_nonnull(
+        strstr(server_ask(server, "CLIENT LIST"), "user=eve"));
+    release(lock, 1);
+}
+END_TEST
+
+static const struct {
+    const char *rules, *words;
+} lacks[] = {
+    {"~* &* +@all -eval -evalsha", "NOPERM"},
+    {"~* &* +@all -@scripting", "NOPERM"},
+    {"~other* &* +@all", "NOPERM"},
+    {"~* &* +@all -hset", "can't run this command"},
+};
+
+START_TEST(who_may_not_is_told_what_the_server_says)
+{
+    struct hf_error err;
+    char rule[100];
+
+    (void)snprintf(rule, sizeof rule, "ACL SETUSER eve on nopass %s",
+                   lacks[_i].rules);
+    (void)server_ask(server, rule);
+    ck_assert_ok(connect_as("eve", "secret", &err));
+    ck_assert_status(hf_lock_acquire(lock, NULL, &err), HF_E_SERVER);
+    ck_assert_clear(&err, lacks[_i].words);
+    ck_assert_str_eq(server_ask(server, "EXISTS " NAME), "0");
+}
+END_TEST
+
+/* Without a channel to publish on the lock is free all the same; its owner is
+ * told that nobody heard of it. */
+START_TEST(who_may_not_publish_frees_it_and_is_told)
+{
+    struct hf_error err;
+
+    (void)server_ask(server,
+                     "ACL SETUSER eve on nopass ~* resetchannels +@all");
+    ck_assert_ok(connect_as("eve", "secret", &err));
+    acquire(lock, 1);
+    ck_assert_status(hf_lock_release(lock, 1, &err), HF_E_SERVER);
+    ck_assert_clear(&err, "can't publish");
+    ck_assert_status(hf_lock_release(lock, 1, &err), HF_NOT_OWNER);
+    server_await(server, LONG_MS, "0", "EXISTS " NAME);
+}
+END_TEST
+
+/* W5: it looks each second. */
+static const char *const deafs[] = {
+    "~* &* +@all -subscribe",
+    "~* resetchannels &other +@all",
+};
+
+START_TEST(w5_who_may_not_listen_looks_from_time_to_time)
+{
+    struct hf_acquire_options o = acquire_options(1);
+    struct hf_error err;
+    struct call call;
+    char rule[100];
+
+    (void)snprintf(rule, sizeof rule, "ACL SETUSER eve on nopass %s",
+                   deafs[_i]);
+    (void)server_ask(server, rule);
+    ck_assert_ok(connect_as("eve", "secret", &err));
+    (void)lua_acquire(server, NAME, strlen(NAME), LUA_HOLDER, 60000);
+    call_acquire(&call, lock, &o);
+    while (script_calls(server) < 5) /* theirs, two for one, once more, later */
+        local_rest_us(1000);
+    ck_assert(!call_is_done(&call));
+    (void)server_ask(server, "DEL " NAME);
+    ck_assert_status(call_await(&call), HF_OK);
+    ck_assert_holder(server, lock, 1, 1);
+}
+END_TEST
+
+/* ---- scripts ---- */
+
+START_TEST(scripts_may_be_forgotten_at_any_moment)
+{
+    struct hf_lock_info info;
+
+    open_client(5000);
+    for (int round = 0; round < 5; round++) {
+        (void)server_ask(server, "SCRIPT FLUSH");
+        acquire(lock, 1);
+        (void)server_ask(server, "SCRIPT FLUSH");
+        acquire(lock, 1);
+        ck_assert_holder(server, lock, 1, 2);
+        (void)server_ask(server, "SCRIPT FLUSH");
+        ck_assert_ok(hf_lock_inspect(lock, &info, NULL));
+        (void)server_ask(server, "SCRIPT FLUSH");
+        release(lock, 1);
+        (void)server_ask(server, "SCRIPT FLUSH");
+        release(lock, 1);
+        acquire(lock, 1);
+        (void)server_ask(server, "SCRIPT FLUSH");
+        ck_assert_ok(hf_lock_force_release(lock, NULL, 0, NULL));
+        ck_assert_status(hf_lock_release(lock, 1, NULL), HF_LOST);
+    }
+}
+END_TEST
+
+static void *forget_scripts(void *stop_flag)
+{
+    while (!*(volatile bool *)stop_flag) {
+        (void)server_ask(server, "SCRIPT FLUSH");
+        local_rest_us(200);
+    }
+    return NULL;
+}
+
+START_TEST(scripts_may_be_forgotten_all_the_time)
+{
+    volatile bool stops = false;
+    pthread_t thread;
+
+    open_client(5000);
+    ck_assert_int_eq(pthread_create(&thread, NULL, forget_scripts,
+                                    (void *)&stops),
+                     0);
+    for (int i = 0; i < 300; i++) {
+        acquire(lock, 1);
+        acquire(lock, 1);
+        release(lock, 1);
+        release(lock, 1);
+    }
+    __atomic_store_n(&stops, true, __ATOMIC_SEQ_CST);
+    (void)pthread_join(thread, NULL);
+    ck_assert_str_eq(hash_of(server, NAME), "");
+}
+END_TEST
+
+/* ---- nobody there ---- */
+
+START_TEST(a_server_that_is_not_there_is_named_in_time)
+{
+    struct hf_lock_info info;
+    struct hf_error err;
+
+    client = client_timed(server_port(server), 900, 300);
+    lock = lock_of(client, NAME);
+    server_kill(server);
+    ck_assert_status(hf_lock_acquire(lock, NULL, &err), HF_E_CONNECT);
+    ck_assert_int_eq(err.status, HF_E_CONNECT);
+    ck_assert_clear(&err, "refused");
+    ck_assert_status(try_acquire(lock, 1, &err), HF_E_CONNECT);
+    ck_assert_status(hf_lock_inspect(lock, &info, &err), HF_E_CONNECT);
+    ck_assert_clear(&err, "refused");
+    ck_assert_status(hf_lock_force_release(lock, NULL, 0, &err),
+                     HF_E_CONNECT);
+}
+END_TEST
+
+START_TEST(a_server_that_is_not_there_fails_a_connect)
+{
+    struct hf_client_options o;
+    struct hf_error err;
+    char url[SERVER_URL_MAX];
+
+    client_options(&o, url, server_port(server));
+    o.connect_timeout_ms = 200;
+    client = client_with(&o);
+    if (_i == 0)
+        server_kill(server);
+    else
+        server_pause(server);
+    ck_assert_status(hf_client_connect(client, &err), HF_E_CONNECT);
+    ck_assert_ptr_nonnull(strstr(err.text, hf_client_address(client)));
+}
+END_TEST
+
+START_TEST(a_server_that_comes_in_time_is_not_missed)
+{
+    struct hf_acquire_options o = acquire_options(1);
+    struct call call;
+
+    client = client_timed(server_port(server), 900, LONG_MS);
+    lock = lock_of(client, NAME);
+    server_kill(server);
+    call_acquire(&call, lock, &o);
+    server_restart(server);
+    ck_assert_status(call_await(&call), HF_OK);
+    ck_assert_holder(server, lock, 1, 1);
+    release(lock, 1);
+}
+END_TEST
+
+/* The second one is never sent: nothing that the server may still do. */
+START_TEST(a_silent_server_gives_no_reply_in_time)
+{
+    struct hf_error err;
+
+    open_client(300);
+    acquire(lock, 1);
+    server_pause(server);
+    local_rest_us(2000); /* so that what was heard is older than what is sent */
+    ck_assert_status(hf_lock_acquire(lock, NULL, &err), HF_E_NOREPLY);
+    ck_assert_clear(&err, "the server may have done it");
+    ck_assert_status(hf_lock_release(lock, 1, &err), HF_E_CONNECT);
+    ck_assert_clear(&err, "does not answer");
+    ck_assert_status(hf_lock_release(lock, 1, &err), HF_NOT_OWNER);
+    server_resume(server);
+    server_await(server, LONG_MS, "0", "EXISTS " NAME);
+}
+END_TEST
+
+/* The server is killed while it waits, and comes back, empty. */
+START_TEST(a_waiter_outlives_its_server)
+{
+    struct hf_acquire_options o = acquire_options(1);
+    struct call call;
+
+    open_client(LONG_MS);
+    (void)lua_acquire(server, NAME, strlen(NAME), LUA_HOLDER, 60000);
+    call_acquire(&call, lock, &o);
+    await_subscribers(server, CHANNEL, 1);
+    server_restart(server);
+    ck_assert_status(call_await(&call), HF_OK);
+    ck_assert_holder(server, lock, 1, 1);
+    release(lock, 1);
+}
+END_TEST
+
+START_TEST(a_waiter_whose_server_stays_away_is_told)
+{
+    struct hf_acquire_options o = acquire_options(1);
+    struct call call;
+
+    open_client(300);
+    (void)lua_acquire(server, NAME, strlen(NAME), LUA_HOLDER, 60000);
+    call_acquire(&call, lock, &o);
+    await_subscribers(server, CHANNEL, 1);
+    server_kill(server);
+    ck_assert_status(call_await(&call), HF_E_CONNECT);
+    ck_assert_clear(&call.error, "refused");
+}
+END_TEST
+
+START_TEST(a_full_server_says_so)
+{
+    struct hf_error err;
+
+    client = client_timed(server_port(server), 900, 300);
+    lock = lock_of(client, NAME);
+    (void)server_ask(server, "CONFIG SET maxclients 1");
+    ck_assert_int_lt(hf_lock_acquire(lock, NULL, &err), 0);
+    ck_assert_clear(&err, "max number of clients");
+}
+END_TEST
+
+/* A cluster's node sends us elsewhere: not a thing that this client can do. */
+static const struct peer_step moved[] = {
+    PEER_ACCEPT, PEER_GREET, PEER_EXPECT("EVALSHA ..."),
+    PEER_SEND("-MOVED 3999 127.0.0.1:6381\r\n"), PEER_END};
+
+START_TEST(a_redirection_is_shown_with_advice)
+{
+    struct peer *peer = peer_start(moved);
+    struct hf_error err;
+
+    client = client_to(peer_port(peer));
+    lock = lock_of(client, NAME);
+    ck_assert_status(hf_lock_acquire(lock, NULL, &err), HF_E_SERVER);
+    ck_assert_ptr_nonnull(strstr(err.text, "MOVED 3999 127.0.0.1:6381"));
+    ck_assert_ptr_nonnull(strstr(err.text, "cluster"));
+    ck_assert_pstr_eq(peer_finish(peer), NULL);
+    peer_free(peer);
+}
+END_TEST
+
+/* ---- */
+
+static void add_cases(Suite *s)
+{
+    TCase *c = live_case(s, "refusals", start, stop);
+
+    tcase_add_loop_test(c, a_refused_acquire_says_why_and_leaves_no_lock, 0,
+                        COUNT(refusals));
+    tcase_add_loop_test(c, a_refused_release_forgets_the_hold_and_its_ttl_ends_it,
+                        0, COUNT(refusals));
+    tcase_add_test(c, a_key_of_another_type_is_left_alone);
+    tcase_add_test(c, a_hash_that_is_no_lock_is_said_to_be_none);
+
+    c = live_case(s, "patience", start, stop);
+    tcase_add_loop_test(c, what_passes_is_waited_for_until_the_request_timeout,
+                        0, COUNT(pauses));
+    tcase_add_loop_test(c, what_passes_in_time_is_not_noticed, 0,
+                        COUNT(pauses));
+    tcase_add_test(c, a_cluster_without_slots_is_said_to_be_down);
+
+    c = live_case(s, "who we are", start, stop);
+    tcase_add_loop_test(c, who_is_not_known_is_told_so_at_once, 0,
+                        COUNT(strangers));
+    tcase_add_test(c, the_right_password_opens);
+    tcase_add_loop_test(c, who_may_not_is_told_what_the_server_says, 0,
+                        COUNT(lacks));
+    tcase_add_test(c, who_may_not_publish_frees_it_and_is_told);
+    tcase_add_loop_test(c, w5_who_may_not_listen_looks_from_time_to_time, 0,
+                        COUNT(deafs));
+
+    c = live_case(s, "scripts", start, stop);
+    tcase_add_test(c, scripts_may_be_forgotten_at_any_moment);
+    tcase_add_test(c, scripts_may_be_forgotten_all_the_time);
+
+    c = live_case(s, "nobody there", start, stop);
+    tcase_add_test(c, a_server_that_is_not_there_is_named_in_time);
+    tcase_add_loop_test(c, a_server_that_is_not_there_fails_a_connect, 0, 2);
+    tcase_add_test(c, a_server_that_comes_in_time_is_not_missed);
+    tcase_add_test(c, a_silent_server_gives_no_reply_in_time);
+    tcase_add_test(c, a_waiter_outlives_its_server);
+    tcase_add_test(c, a_waiter_whose_server_stays_away_is_told);
+    tcase_add_test(c, a_full_server_says_so);
+    tcase_add_test(c, a_redirection_is_shown_with_advice);
+}
+
+int main(void)
+{
+    return live_main("lock, errors", add_cases);
+}
