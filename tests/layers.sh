@@ -10,8 +10,8 @@ look() { # floor, what its includes may be
         bad=1
     fi
 }
-look resp 'resp/[a-z_]+\.h'
-look net 'net/[a-z_]+\.h|resp/(base|resp)\.h'
-look lock 'lock/[a-z_]+\.h|net/net\.h|resp/(base|resp)\.h'
-look cli 'cli/[a-z_]+\.h|lock/lock\.h|net/net\.h|resp/(base|resp)\.h|holdfast\.h'
+look resp 'resp/[a-z0-9_]+\.h'
+look net 'net/[a-z0-9_]+\.h|resp/(base|resp)\.h'
+look lock 'lock/[a-z0-9_]+\.h|net/net\.h|resp/(base|resp)\.h'
+look cli 'cli/[a-z0-9_]+\.h|lock/lock\.h|net/net\.h|resp/(base|resp)\.h|holdfast\.h'
 exit $bad
