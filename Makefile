@@ -40,10 +40,10 @@ SUPPORT := feed greeting keeper local lua_client memory peer proxy request \
 
 UNIT := resp_parse resp_value resp_encode resp_vectors resp_random \
         net_mem net_wheel net_url net_loop net_resolve net_greet net_conn \
-        lock_names lock_hold lock_wait \
+        net_link lock_names lock_hold lock_wait \
         cli_values cli_json cli_options cli_secret cli_run_state support
-LIVE := lock lock_wait lock_watchdog lock_errors lock_late run run_loss run_signals \
-        run_status
+LIVE := lock lock_wait lock_watchdog lock_errors lock_late run run_loss \
+        run_signals run_status
 
 # ---- libraries and the command ----
 
