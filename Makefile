@@ -161,6 +161,19 @@ fuzz: deps-fuzz
 	+@$(MAKE) --no-print-directory $(fuzz_B)
 	@fuzz/run.sh $(FUZZ_TIME) $(fuzz_B)
 
+# ---- resp/ in other programs, on other machines ----
+
+# The pair hf_resp.h and hf_resp.c; that it is what docs/embedding-resp.md says.
+amalgamation:
+	@resp/amalgamate.sh $(BUILD)/amalgamation
+
+embed: deps-embed
+	@tests/embed/run.sh $(BUILD)
+
+# Each machine brings its packages, or is skipped.
+cross:
+	@tests/cross/run.sh $(BUILD)
+
 # ---- benches ----
 
 BENCH   := $(basename $(notdir $(wildcard bench/bench_*.c)))
@@ -180,7 +193,7 @@ demo: deps
 	+@$(MAKE) --no-print-directory all
 	@examples/demo.sh $(BUILD)/holdfast
 
-deps deps-bench deps-fuzz:
+deps deps-bench deps-embed deps-fuzz:
 	@tests/deps.sh $@
 
 install: all
@@ -215,6 +228,9 @@ help:
 	@echo 'make fuzz       each harness for FUZZ_TIME=$(FUZZ_TIME) seconds'
 	@echo 'make redisson   the same locks as a real Redisson (needs a JDK, Maven)'
 	@echo 'make valgrind   a client that loses its server, under valgrind'
+	@echo 'make amalgamation  resp/ as one pair of files, to be copied'
+	@echo 'make embed      is that pair what docs/embedding-resp.md says?'
+	@echo 'make cross      the tests of resp/ on i386, armhf, s390x and musl'
 	@echo 'make layers     do all includes point downwards?'
 	@echo 'make exports    does the library export what it should?'
 	@echo 'make deps       installs Debian packages, or says which'
@@ -224,4 +240,4 @@ help:
 -include $(wildcard $(BUILD)/*/*.d $(BUILD)/*/*/*.d $(BUILD)/*/*/*/*.d)
 .SECONDARY:
 .PHONY: all check check-built live live-built layers exports valgrind redisson fuzz \
-        bench demo deps deps-bench deps-fuzz install clean help
+        bench demo amalgamation embed cross deps deps-bench deps-embed deps-fuzz install clean help

@@ -18,7 +18,6 @@
  *    is its parent's index + 1, and `open` counts the children still to come.
  *    Depth therefore costs no memory but the nodes.
  * 5. Nothing is under way exactly if pos == start. */
-#include <limits.h>
 #include <string.h>
 
 #include "resp/plain.h"
@@ -44,11 +43,11 @@ enum state {
 };
 
 const struct hf_resp_limits hf_resp_default_limits = {
-    .depth = 512,
-    .line = 68 * 1024,
-    .bulk = 512 * 1024 * 1024,
-    .elements = INT32_MAX,
-    .reply = 1024 * 1024 * 1024,
+    512,                   /* depth */
+    68 * 1024,             /* line */
+    512 * 1024 * 1024,     /* bulk */
+    INT32_MAX,             /* elements */
+    1024 * 1024 * 1024,    /* reply */
 };
 
 /* What one call of hf_resp_parse works on. */
@@ -142,7 +141,9 @@ static struct hf_resp_node *append(struct feed *f, unsigned type)
     if (tape->count == tape->room)
         return NULL;
     node = &tape->nodes[tape->count++];
-    *node = (struct hf_resp_node){.type = (uint8_t)type, .skip = 1};
+    memset(node, 0, sizeof *node);
+    node->type = (uint8_t)type;
+    node->skip = 1;
     f->p->attributed = false;
     return node;
 }
@@ -204,18 +205,48 @@ static APART void close_aggregate(struct hf_resp_parser *p,
     finish(p, tape, node);
 }
 
-/* The types, by their first byte; 0 is none. */
-static const uint8_t type_of[UCHAR_MAX + 1] = {
-    ['+'] = HF_RESP_SIMPLE,     ['-'] = HF_RESP_ERROR,
-    [':'] = HF_RESP_INTEGER,    ['$'] = HF_RESP_BULK,
-    [';'] = HF_RESP_CHUNK,      ['_'] = HF_RESP_NULL,
-    ['#'] = HF_RESP_BOOLEAN,    [','] = HF_RESP_DOUBLE,
-    ['('] = HF_RESP_BIG,        ['!'] = HF_RESP_BULK_ERROR,
-    ['='] = HF_RESP_VERBATIM,   ['*'] = HF_RESP_ARRAY,
-    ['~'] = HF_RESP_SET,        ['%'] = HF_RESP_MAP,
-    ['>'] = HF_RESP_PUSH,       ['|'] = HF_RESP_ATTRIBUTE,
-    ['.'] = END,
-};
+/* The types, by their first byte; 0 is none. Compilers make a table of it; C++
+ * cannot write one like this. */
+static unsigned type_of(char first)
+{
+    switch (first) {
+    case '+':
+        return HF_RESP_SIMPLE;
+    case '-':
+        return HF_RESP_ERROR;
+    case ':':
+        return HF_RESP_INTEGER;
+    case '$':
+        return HF_RESP_BULK;
+    case ';':
+        return HF_RESP_CHUNK;
+    case '_':
+        return HF_RESP_NULL;
+    case '#':
+        return HF_RESP_BOOLEAN;
+    case ',':
+        return HF_RESP_DOUBLE;
+    case '(':
+        return HF_RESP_BIG;
+    case '!':
+        return HF_RESP_BULK_ERROR;
+    case '=':
+        return HF_RESP_VERBATIM;
+    case '*':
+        return HF_RESP_ARRAY;
+    case '~':
+        return HF_RESP_SET;
+    case '%':
+        return HF_RESP_MAP;
+    case '>':
+        return HF_RESP_PUSH;
+    case '|':
+        return HF_RESP_ATTRIBUTE;
+    case '.':
+        return END;
+    }
+    return 0;
+}
 
 #define BIT(type) (UINT32_C(1) << (type))
 #define RESP2_TYPES                                                           \
@@ -233,6 +264,13 @@ struct choice {
     const char *name;
 };
 
+static struct choice one_of(uint32_t types, const char *name)
+{
+    const struct choice c = {types, name};
+
+    return c;
+}
+
 /* Source: RESP3 "Streamed strings", "Streamed aggregated data types"; rules
  * K3, M2, M4. */
 static struct choice choice_in_stream(struct feed *f)
@@ -240,12 +278,12 @@ static struct choice choice_in_stream(struct feed *f)
     const struct hf_resp_node *stream = innermost(f->p, f->tape);
 
     if (stream->type == HF_RESP_STREAM)
-        return (struct choice){BIT(HF_RESP_CHUNK), "a chunk"};
+        return one_of(BIT(HF_RESP_CHUNK), "a chunk");
     if (f->p->attributed)
-        return (struct choice){RESP3_TYPES, "the value of an attribute"};
+        return one_of(RESP3_TYPES, "the value of an attribute");
     if (stream->type == HF_RESP_MAP && stream->as.children.count % 2)
-        return (struct choice){RESP3_TYPES, "the value of a map's key"};
-    return (struct choice){RESP3_TYPES | BIT(END), "a value or the end"};
+        return one_of(RESP3_TYPES, "the value of a map's key");
+    return one_of(RESP3_TYPES | BIT(END), "a value or the end");
 }
 
 static struct choice choice_here(struct feed *f)
@@ -253,8 +291,8 @@ static struct choice choice_here(struct feed *f)
     if (f->p->streamed)
         return choice_in_stream(f);
     if (f->p->protocol == 2)
-        return (struct choice){RESP2_TYPES, "one of + - : $ *"};
-    return (struct choice){RESP3_TYPES, "a type byte of RESP3"};
+        return one_of(RESP2_TYPES, "one of + - : $ *");
+    return one_of(RESP3_TYPES, "a type byte of RESP3");
 }
 
 /* A streamed aggregate has no header to refuse, so its children are counted.
@@ -275,7 +313,7 @@ static hf_status begin_line(struct feed *f)
 
     if (p->pos == f->end)
         return more(f);
-    type = type_of[(unsigned char)f->buf[p->pos]];
+    type = type_of(f->buf[p->pos]);
     choice = choice_here(f);
     if (!(choice.types & BIT(type)))
         return refuse(f, HF_E_PROTOCOL, p->pos, choice.name);
@@ -356,6 +394,13 @@ static hf_status read_null(struct feed *f, struct text t)
     return scalar_done(f, t, node);
 }
 
+/* -1 in place of a length or count. */
+static hf_status read_minus_one(struct feed *f, struct text t)
+{
+    t.at = t.end;
+    return read_null(f, t);
+}
+
 static hf_status read_boolean(struct feed *f, struct text t)
 {
     bool is_true = t.at < t.end && *t.at == 't';
@@ -392,11 +437,12 @@ static hf_status open_aggregate(struct feed *f, struct text t, unsigned type,
 
 static hf_status open_stream(struct feed *f, struct text t)
 {
-    bool is_string = f->p->type == HF_RESP_BULK;
+    unsigned type = f->p->type;
 
+    if (type == HF_RESP_BULK)
+        type = HF_RESP_STREAM;
     f->p->total = 0;
-    return open_aggregate(f, t, is_string ? HF_RESP_STREAM : f->p->type, 0,
-                          true);
+    return open_aggregate(f, t, type, 0, true);
 }
 
 /* "." or ";0": the stream is a whole value now. */
@@ -430,7 +476,7 @@ static hf_status read_count(struct feed *f, struct text t)
     uint64_t count;
 
     if (can_be_null(p) && is_text(t, "-1", 2))
-        return read_null(f, (struct text){t.end, t.end});
+        return read_minus_one(f, t);
     if (can_be_streamed(p) && is_text(t, "?", 1))
         return open_stream(f, t);
     if (!take_size(&t, &count))
@@ -474,7 +520,7 @@ static hf_status read_length(struct feed *f, struct text t)
     uint64_t size;
 
     if (can_be_null(p) && is_text(t, "-1", 2))
-        return read_null(f, (struct text){t.end, t.end});
+        return read_minus_one(f, t);
     if (can_be_streamed(p) && is_text(t, "?", 1))
         return open_stream(f, t);
     if (!take_size(&t, &size))
@@ -540,8 +586,10 @@ static hf_status go_on_line(struct feed *f)
     struct hf_resp_parser *p = f->p;
     const char *at = f->buf + p->pos;
     size_t len = line_window(f) - p->pos;
-    const char *cr = memchr(at, '\r', len);
-    const char *lf = memchr(at, '\n', cr ? (size_t)(cr - at) : len);
+    const char *cr = (const char *)memchr(at, '\r', len);
+    size_t until = cr ? (size_t)(cr - at) : len;
+    const char *lf = (const char *)memchr(at, '\n', until);
+    const struct text content = {f->buf + p->line + 1, cr};
 
     if (lf)
         return refuse(f, HF_E_PROTOCOL, (size_t)(lf - f->buf),
@@ -553,7 +601,7 @@ static hf_status go_on_line(struct feed *f)
         return more(f);
     if (cr[1] != '\n')
         return refuse(f, HF_E_PROTOCOL, p->pos + 1, "LF behind CR");
-    return read_line(f, (struct text){f->buf + p->line + 1, cr});
+    return read_line(f, content);
 }
 
 /* Source: RESP "Bulk strings"; rules D3, D4, I2. */
@@ -632,13 +680,16 @@ static hf_status step(struct feed *f)
 
 /* The slow way: any values or headers until a plain one may follow, or until
  * the bytes end. */
-static RARE hf_status any_value(struct feed f)
+static RARE hf_status any_value(struct hf_resp_parser *p, const char *buf,
+                                size_t len, struct hf_resp_tape *tape,
+                                uint32_t end)
 {
+    struct feed f = {p, tape, buf, len, end};
     hf_status status;
 
     do {
         status = step(&f);
-    } while (status == HF_OK && f.p->state != VALUE);
+    } while (status == HF_OK && p->state != VALUE);
     return status;
 }
 
@@ -655,7 +706,7 @@ static APART hf_status parse_on(struct hf_resp_parser *p, const char *buf,
         if (p->state == VALUE && p->pos < end && tape->count < tape->room &&
             plain_values(p, buf, end, tape))
             return HF_OK;
-        status = any_value((struct feed){p, tape, buf, len, end});
+        status = any_value(p, buf, len, tape, end);
     } while (status == HF_OK && p->pos != p->start);
     return status;
 }

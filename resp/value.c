@@ -134,7 +134,7 @@ static double decimal_convert(struct decimal *d)
 /* The text is of the grammar: the parser saw to that. */
 static double text_to_double(const char *at, const char *end)
 {
-    struct decimal d = {.count = 0};
+    struct decimal d = {{0}, 0, 0, false};
     bool negative = *at == '-';
     double number;
 
@@ -367,6 +367,8 @@ hf_status hf_resp_attributes(struct hf_resp_value v, size_t index,
         node += node->skip;
     if (node == v.node)
         return HF_E_TYPE;
-    *out = (struct hf_resp_value){v.buf, node, NULL};
+    out->buf = v.buf;
+    out->node = node;
+    out->attribute = NULL;
     return HF_OK;
 }

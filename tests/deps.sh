@@ -5,9 +5,15 @@ set -eu
 case $1 in
 deps) want='gcc make pkg-config check libhiredis-dev redis-server redis-tools' ;;
 deps-bench) want='libhiredis-dev libuv1-dev redis-server' ;;
+deps-embed) want='gcc g++ clang' ;;
+deps-i386) want='gcc-i686-linux-gnu libc6-dev-i386-cross' ;;
+deps-armhf)
+    want='gcc-arm-linux-gnueabihf libc6-dev-armhf-cross qemu-user' ;;
+deps-s390x) want='gcc-s390x-linux-gnu libc6-dev-s390x-cross qemu-user' ;;
+deps-musl) want='gcc musl-tools' ;;
 deps-fuzz) want='clang libclang-rt-14-dev' ;;
 deps-valgrind) want=valgrind ;;
-*) echo "usage: $0 deps|deps-bench|deps-fuzz|deps-valgrind" >&2; exit 2 ;;
+*) echo "usage: $0 deps|deps-WHAT" >&2; exit 2 ;;
 esac
 
 missing=
