@@ -382,6 +382,7 @@ void hf_client_free(struct hf_client *client)
     each_lock(client, end_lock);
     hf_loop_resume(loop);
     hf_loop_finish_tasks(loop);
+    client->log = NULL; /* a line from here on would find the client gone */
     hf_loop_quiesce(loop);
     each_lock(client, free_holds);
     free_parts(client);
@@ -409,8 +410,10 @@ const char *hf_client_address(const struct hf_client *client)
 
 struct hf_client_stats hf_client_stats(struct hf_client *client)
 {
-    struct hf_client_stats stats;
+    struct hf_client_stats stats = {0};
 
+    if (hf_loop_forked(client->loop))
+        return stats; /* the lock may be held by a thread that is not here */
     hf_loop_lock(client->loop);
     stats = (struct hf_client_stats){
         .holds = client->holds,

@@ -88,11 +88,11 @@ void hf_conn_fini(struct hf_conn *c)
     hf_mem_free(mem, c->places, c->places_room * sizeof *c->places);
 }
 
-void hf_conn_open(struct hf_conn *c, int64_t now_ms)
+void hf_conn_open(struct hf_conn *c)
 {
     assert(c->state == HF_CONN_CLOSED);
     c->state = HF_CONN_GREETING;
-    c->heard_ms = now_ms;
+    c->heard = c->unsent;
     c->in_len = 0;
     c->tape.count = 0;
     c->is_condemned = false;
@@ -420,14 +420,14 @@ static hf_status deliver_all(struct hf_conn *c, uint32_t whole)
     return c->is_condemned ? c->error.status : HF_OK;
 }
 
-hf_status hf_conn_took(struct hf_conn *c, size_t n, int64_t now_ms)
+hf_status hf_conn_took(struct hf_conn *c, size_t n)
 {
     uint32_t whole;
     size_t used;
     hf_status rc;
 
     c->in_len += n;
-    c->heard_ms = now_ms;
+    c->heard = c->unsent;
     if ((rc = parse_all(c, &whole)) < 0 || (rc = deliver_all(c, whole)) < 0)
         return rc;
     hf_resp_drop(&c->parser, &c->tape, &used);

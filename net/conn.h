@@ -71,7 +71,8 @@ struct hf_conn {
     uint64_t ending;              /* places below it are being ended UNSENT */
     size_t unwritten;             /* bytes of [first, unsent) still in `out` */
 
-    int64_t heard_ms;             /* when bytes last came */
+    uint64_t heard;               /* places below it were handed out before
+                                     bytes last came */
 };
 
 /* hf_conn_init - CLOSED. hf_conn_fini - nothing may be queued. */
@@ -81,7 +82,7 @@ void hf_conn_fini(struct hf_conn *c);
 /* hf_conn_open  - the socket is connected: greet.
  * hf_conn_close - the socket is gone: what was in flight ends UNKNOWN, `done`
  *                 is called; what is queued stays. */
-void hf_conn_open(struct hf_conn *c, int64_t now_ms);
+void hf_conn_open(struct hf_conn *c);
 void hf_conn_close(struct hf_conn *c);
 
 /* hf_conn_fail_queued - what is queued ends UNSENT. */
@@ -99,6 +100,12 @@ static inline uint64_t hf_conn_in_flight(const struct hf_conn *c)
     return c->unsent - c->first;
 }
 
+/* hf_conn_has_heard - has anything come since this place was handed out? */
+static inline bool hf_conn_has_heard(const struct hf_conn *c, uint64_t place)
+{
+    return place < c->heard;
+}
+
 static inline uint64_t hf_conn_queued(const struct hf_conn *c)
 {
     return c->last - c->unsent;
@@ -114,7 +121,7 @@ void hf_conn_wrote(struct hf_conn *c, size_t n);
  * hf_conn_took - so many bytes were read. Calls `done` and on_push. HF_OK, or a
  *                failure for good with c->error set: close. */
 size_t hf_conn_room(struct hf_conn *c, char **ptr);
-hf_status hf_conn_took(struct hf_conn *c, size_t n, int64_t now_ms);
+hf_status hf_conn_took(struct hf_conn *c, size_t n);
 
 /* hf_conn_ok - the rules above, for assert and tests. */
 bool hf_conn_ok(const struct hf_conn *c);

@@ -7,7 +7,8 @@
  *     that under load two batches alternate and alone nothing waits
  *     (performance.md, 6). After each read the rule is looked at again.
  * L3  A request that ends unanswered, with nothing heard since it was sent,
- *     ends the connection: the peer is silent.
+ *     ends the connection: the peer is silent. So does one that waited its turn
+ *     (L2) behind others that were unanswered for the time of a connect.
  * L4  A failed attempt is tried again with backoff while requests wait or the
  *     link is wanted; a refusal that trying again cannot mend fails all that is
  *     queued at once. */
@@ -46,6 +47,8 @@ struct hf_link {
     unsigned next_address;
     unsigned failures;              /* attempts, and short lives, in a row */
     int64_t up_since_ms;
+    int64_t flushed_ms;             /* when bytes were last handed out */
+    int protocol;                   /* of the last time READY; 0: never was */
     unsigned mutes;                 /* of them, hung up on while greeting */
     int connect_errno;              /* why the last address did not work */
     bool is_wanted;
@@ -171,6 +174,7 @@ static void is_up(struct hf_link *link)
 {
     link->state = READY;
     link->up_since_ms = hf_loop_now(link->loop);
+    link->protocol = link->conn.greeting.protocol;
     link->mutes = 0;
     link->stats.connects++;
     link->error.status = HF_OK;
@@ -187,13 +191,14 @@ static void watch_for(struct hf_link *link, int events)
 
 static void flush(struct hf_link *link)
 {
+    int64_t now = hf_loop_now(link->loop);
     const char *ptr;
-    size_t len =
-        hf_conn_output(&link->conn, hf_loop_now(link->loop), &ptr);
+    size_t len = hf_conn_output(&link->conn, now, &ptr);
     long n;
 
     if (len == 0)
         return;
+    link->flushed_ms = now;
     n = hf_socket_write(link->io.fd, ptr, len);
     link->stats.writes++;
     if (n > 0) {
@@ -207,7 +212,7 @@ static void flush(struct hf_link *link)
 static void greet(struct hf_link *link)
 {
     link->state = GREETING;
-    hf_conn_open(&link->conn, hf_loop_now(link->loop));
+    hf_conn_open(&link->conn);
     flush(link);
 }
 
@@ -365,7 +370,8 @@ static void refused(struct hf_link *link, hf_status status)
 {
     struct hf_error why = link->conn.error;
     bool is_final = link->state == GREETING &&
-                    (status == HF_E_PROTOCOL || link->conn.greeting.is_final);
+                    (status == HF_E_PROTOCOL || status == HF_E_LIMIT ||
+                     link->conn.greeting.is_final);
 
     say(link, status, why.text, "");
     lost(link, is_final);
@@ -397,7 +403,7 @@ static void read_all(struct hf_link *link)
         if (n == 0)
             break;
         link->stats.bytes_in += (uint64_t)n;
-        rc = hf_conn_took(&link->conn, (size_t)n, hf_loop_now(link->loop));
+        rc = hf_conn_took(&link->conn, (size_t)n);
         if (rc < 0) {
             refused(link, rc);
             return;
@@ -475,20 +481,33 @@ static void on_turn_end(struct hf_turn *turn)
 
 static const struct hf_resp_value no_reply;
 
+/* See L3. `place` is the one of the request that timed out. */
+static bool is_silent(const struct hf_link *link, enum hf_outcome outcome,
+                      uint64_t place)
+{
+    const struct hf_conn *conn = &link->conn;
+
+    if (outcome == HF_UNKNOWN)
+        return !hf_conn_has_heard(conn, place);
+    return link->state == READY && hf_conn_in_flight(conn) > 0 &&
+           !hf_conn_has_heard(conn, conn->unsent - 1) &&
+           hf_loop_now(link->loop) - link->flushed_ms >=
+               link->options.connect_timeout_ms;
+}
+
 static void on_deadline(struct hf_timer *timer)
 {
     struct hf_request *request =
         HF_OWNER_OF(timer, struct hf_request, timer);
     struct hf_link *link = request->link;
-    int64_t sent_ms = request->sent_ms;
+    uint64_t place = request->place;
     enum hf_outcome outcome = hf_conn_forget(&link->conn, request);
+    bool gives_up = is_silent(link, outcome, place);
 
-    bool is_silent = outcome == HF_UNKNOWN && link->conn.heard_ms < sent_ms;
-
-    if (is_silent)
+    if (gives_up)
         say(link, HF_E_NOREPLY, "the server does not answer", "");
     request->done(request, outcome, no_reply);
-    if (is_silent && link->state == READY)
+    if (gives_up && link->state == READY)
         lost(link, false); /* L3 */
 }
 
@@ -544,7 +563,7 @@ bool hf_link_is_up(const struct hf_link *link)
 
 int hf_link_protocol(const struct hf_link *link)
 {
-    return link->conn.greeting.protocol;
+    return link->protocol;
 }
 
 const struct hf_error *hf_link_error(const struct hf_link *link)

@@ -3,7 +3,8 @@
  *   WANTED -link up-> ASKED -confirmed-> LIVE -link down-> WANTED
  *
  * P1  In RESP3 they ride on the main link, in RESP2 on a link of their own that
- *     is wanted as long as there is a subscription.
+ *     is wanted as long as there is a subscription. Which it is, is known when
+ *     the main link was first up, and may change whenever it is up again.
  * P2  A confirmation belongs to the oldest unanswered SUBSCRIBE. One for a
  *     channel that was dropped meanwhile finds nobody. */
 #include <string.h>
@@ -66,9 +67,17 @@ static struct hf_subscription *find(struct hf_pubsub *ps, const char *ptr,
 
 /* ---- the link in use (P1) ---- */
 
+static bool is_resp2(const struct hf_pubsub *ps)
+{
+    return hf_link_protocol(ps->main) == 2;
+}
+
+/* NULL: not known yet, or there was no memory for one. */
 static struct hf_link *link_of(const struct hf_pubsub *ps)
 {
-    return hf_link_protocol(ps->main) == 3 ? ps->main : ps->own;
+    return hf_link_protocol(ps->main) == 3 ? ps->main
+           : is_resp2(ps)                  ? ps->own
+                                           : NULL;
 }
 
 static void on_own_push(void *ctx, struct hf_resp_value push)
@@ -81,6 +90,7 @@ static void on_own_change(void *ctx, bool is_up);
 static hf_status open_own(struct hf_pubsub *ps)
 {
     struct hf_link_options options = ps->options;
+    hf_status rc;
 
     if (ps->own)
         return HF_OK;
@@ -89,7 +99,9 @@ static hf_status open_own(struct hf_pubsub *ps)
     options.on_push = on_own_push;
     options.on_change = on_own_change;
     options.ctx = ps;
-    return hf_link_new(&ps->own, ps->loop, &options);
+    rc = hf_link_new(&ps->own, ps->loop, &options);
+    explicit_bzero(&options.url, sizeof options.url);
+    return rc;
 }
 
 static void want_link(struct hf_pubsub *ps)
@@ -239,26 +251,46 @@ static void went_down(struct hf_pubsub *ps, struct hf_subscription *s)
 }
 
 /* Without memory it is told, and looks at the lock from time to time. */
-static void came_up(struct hf_pubsub *ps, struct hf_subscription *s)
+static void ask_for(struct hf_pubsub *ps, struct hf_subscription *s)
 {
     if (s->order && s->order->request.link != link_of(ps))
-        (void)withdraw(s->order); /* another server, another protocol */
-    if (!s->order && !s->is_live && subscribe(ps, s) < 0)
+        (void)withdraw(s->order); /* another protocol than it was */
+    if (!s->order && !s->is_live && (!link_of(ps) || subscribe(ps, s) < 0))
         s->on_change(s, false);
+}
+
+/* A new connection has no subscriptions, whatever an old one may have. */
+static void came_up(struct hf_pubsub *ps, struct hf_subscription *s)
+{
+    s->is_live = false;
+    ask_for(ps, s);
 }
 
 static void on_own_change(void *ctx, bool is_up)
 {
     struct hf_pubsub *ps = ctx;
 
-    each_subscription(ps, is_up ? came_up : went_down);
+    if (link_of(ps) == ps->own)
+        each_subscription(ps, is_up ? came_up : went_down);
+}
+
+/* What it still hears would be heard twice. */
+static void close_own(struct hf_pubsub *ps)
+{
+    hf_link_free(ps->own);
+    ps->own = NULL;
 }
 
 void hf_pubsub_change(struct hf_pubsub *ps, bool is_up)
 {
-    if (link_of(ps) == ps->main)
+    if (link_of(ps) == ps->main) {
         each_subscription(ps, is_up ? came_up : went_down);
-    else if (is_up && ps->count > 0 && open_own(ps) == HF_OK)
+        close_own(ps);
+    } else if (is_up && ps->count > 0) {
+        (void)open_own(ps); /* without memory, each is told */
+        each_subscription(ps, ask_for);
+    }
+    if (is_up)
         want_link(ps);
 }
 
@@ -268,12 +300,12 @@ hf_status hf_pubsub_add(struct hf_pubsub *ps, struct hf_subscription *s)
 {
     hf_status rc;
 
-    if (hf_link_protocol(ps->main) != 3 && (rc = open_own(ps)) < 0)
+    if (is_resp2(ps) && (rc = open_own(ps)) < 0)
         return rc;
     s->pubsub = ps;
     s->order = NULL;
     s->is_live = false;
-    if ((rc = subscribe(ps, s)) < 0)
+    if (link_of(ps) && (rc = subscribe(ps, s)) < 0)
         return rc;
     hf_list_push(bucket_of(ps, s->channel, s->channel_len), &s->node);
     ps->count++;
@@ -284,6 +316,7 @@ hf_status hf_pubsub_add(struct hf_pubsub *ps, struct hf_subscription *s)
 void hf_pubsub_drop(struct hf_subscription *s)
 {
     struct hf_pubsub *ps = s->pubsub;
+    struct hf_link *link = link_of(ps);
 
     hf_list_remove(&s->node);
     ps->count--;
@@ -291,6 +324,6 @@ void hf_pubsub_drop(struct hf_subscription *s)
     if (s->order && withdraw(s->order))
         return;
     /* Without memory the server goes on telling us: heard by nobody. */
-    if (hf_link_is_up(link_of(ps)))
+    if (link && hf_link_is_up(link))
         (void)give_order(ps, "UNSUBSCRIBE", s->channel, s->channel_len, NULL);
 }

@@ -189,7 +189,7 @@ static hf_status take_in(const char *bytes, size_t len)
         if (room == 0)
             return HF_E_NOMEM;
         memcpy(ptr, bytes, n);
-        rc = hf_conn_took(&t.conn, n, NOW_MS);
+        rc = hf_conn_took(&t.conn, n);
         check();
         bytes += n;
         len -= n;
@@ -259,7 +259,7 @@ static hf_status open_slowly(void)
     size_t at = 0;
 
     t.wire_len = 0;
-    hf_conn_open(&t.conn, NOW_MS);
+    hf_conn_open(&t.conn);
     while (rc == HF_OK && t.conn.state == HF_CONN_GREETING) {
         if (at == t.wire_len)
             put_out_all();
@@ -354,6 +354,26 @@ START_TEST(request_knows_when_it_was_sent)
     ck_assert_int_eq(t.requests['a'].sent_ms, 5);
     ck_assert_int_eq(t.requests['b'].sent_ms, 5);
     ck_assert_int_eq(t.requests['c'].sent_ms, 9);
+    teardown();
+}
+END_TEST
+
+START_TEST(request_knows_if_anything_was_heard_since)
+{
+    start();
+    ask_all("a");
+    put_out_all();
+    ck_assert(!hf_conn_has_heard(&t.conn, t.requests['a'].place));
+    ask_all("b");
+    ck_assert_int_eq(take(">"), HF_OK); /* the first byte of a push will do */
+    put_out_all();
+    ck_assert(hf_conn_has_heard(&t.conn, t.requests['a'].place));
+    ck_assert(!hf_conn_has_heard(&t.conn, t.requests['b'].place));
+    close_it();
+    ask_all("c");
+    open_it();
+    put_out_all();
+    ck_assert(!hf_conn_has_heard(&t.conn, t.requests['c'].place));
     teardown();
 }
 END_TEST
@@ -748,7 +768,7 @@ START_TEST(queued_requests_wait_for_the_greeting_and_survive_its_failure)
 {
     setup();
     ask_all("a");
-    hf_conn_open(&t.conn, NOW_MS);
+    hf_conn_open(&t.conn);
     put_out_all();
     ask_all("b");
     put_out_all();
@@ -1063,7 +1083,7 @@ START_TEST(password_is_gone_once_it_is_sent)
     for (size_t a = 0; a < len; a++) {
         t.url = (struct hf_url){.has_password = true, .password = PASSWORD};
         setup();
-        hf_conn_open(&t.conn, NOW_MS);
+        hf_conn_open(&t.conn);
         len = hf_conn_output(&t.conn, NOW_MS, &ptr);
         ck_assert_ptr_nonnull(memmem(ptr, len, PASSWORD, strlen(PASSWORD)));
         hf_conn_wrote(&t.conn, a);
@@ -1084,14 +1104,14 @@ END_TEST
 START_TEST(greeting_hears_no_pushes_and_no_answer_too_many)
 {
     setup_with(defaults(), 2);
-    hf_conn_open(&t.conn, NOW_MS);
+    hf_conn_open(&t.conn);
     put_out_all();
     ck_assert_str_eq(wire(), "CLIENT ID");
     ck_assert_int_eq(take(":7\r\n+OK\r\n"), HF_E_PROTOCOL);
     teardown();
 
     setup();
-    hf_conn_open(&t.conn, NOW_MS);
+    hf_conn_open(&t.conn);
     put_out_all();
     ck_assert_int_eq(take(MESSAGE), HF_OK);
     ck_assert_str_eq(story(), "");
@@ -1460,6 +1480,7 @@ static TCase *case_correlation(void)
 
     tcase_add_test(c, replies_match_requests_in_order);
     tcase_add_test(c, request_knows_when_it_was_sent);
+    tcase_add_test(c, request_knows_if_anything_was_heard_since);
     tcase_add_loop_test(c, late_reply_goes_to_nobody, 0, ROWS(late_replies));
     tcase_add_loop_test(c, withdrawn_request_sends_no_byte, 0, 1 << 5);
     tcase_add_test(c, withdrawn_requests_do_not_fill_the_connection);
