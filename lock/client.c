@@ -154,6 +154,7 @@ static hf_status connect_parts(struct hf_client *client,
     link.client_name = client->name;
     link.protocol = o->protocol;
     link.connect_timeout_ms = o->connect_timeout_ms;
+    link.silence_ms = o->request_timeout_ms;
     link.on_push = on_push;
     link.on_change = on_change;
     link.ctx = client;

@@ -92,7 +92,6 @@ void hf_conn_open(struct hf_conn *c)
 {
     assert(c->state == HF_CONN_CLOSED);
     c->state = HF_CONN_GREETING;
-    c->heard = c->unsent;
     c->in_len = 0;
     c->tape.count = 0;
     c->is_condemned = false;
@@ -427,7 +426,6 @@ hf_status hf_conn_took(struct hf_conn *c, size_t n)
     hf_status rc;
 
     c->in_len += n;
-    c->heard = c->unsent;
     if ((rc = parse_all(c, &whole)) < 0 || (rc = deliver_all(c, whole)) < 0)
         return rc;
     hf_resp_drop(&c->parser, &c->tape, &used);

@@ -70,9 +70,6 @@ struct hf_conn {
     uint64_t last;
     uint64_t ending;              /* places below it are being ended UNSENT */
     size_t unwritten;             /* bytes of [first, unsent) still in `out` */
-
-    uint64_t heard;               /* places below it were handed out before
-                                     bytes last came */
 };
 
 /* hf_conn_init - CLOSED. hf_conn_fini - nothing may be queued. */
@@ -98,12 +95,6 @@ enum hf_outcome hf_conn_forget(struct hf_conn *c, struct hf_request *request);
 static inline uint64_t hf_conn_in_flight(const struct hf_conn *c)
 {
     return c->unsent - c->first;
-}
-
-/* hf_conn_has_heard - has anything come since this place was handed out? */
-static inline bool hf_conn_has_heard(const struct hf_conn *c, uint64_t place)
-{
-    return place < c->heard;
 }
 
 static inline uint64_t hf_conn_queued(const struct hf_conn *c)

@@ -203,8 +203,7 @@ static enum hf_greet_answer fail(struct hf_greeting *g, hf_status status,
 static bool refuses_us(struct hf_resp_value reply)
 {
     return hf_resp_error_is(reply, "WRONGPASS") ||
-           hf_resp_error_is(reply, "NOAUTH") ||
-           hf_resp_error_is(reply, "NOPERM");
+           hf_resp_error_is(reply, "NOAUTH");
 }
 
 /* The server asks for patience. Going on would mean to do without what it was

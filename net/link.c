@@ -6,9 +6,9 @@
  * L2  What is queued is written when no less is queued than is in flight, so
  *     that under load two batches alternate and alone nothing waits
  *     (performance.md, 6). After each read the rule is looked at again.
- * L3  A request that ends unanswered, with nothing heard since it was sent,
- *     ends the connection: the peer is silent. So does one that waited its turn
- *     (L2) behind others that were unanswered for the time of a connect.
+ * L3  While anything is in flight, silence of silence_ms ends the connection:
+ *     there is no one at the other end. A caller's own deadline ends nothing but
+ *     its request.
  * L4  A failed attempt is tried again with backoff while requests wait or the
  *     link is wanted; a refusal that trying again cannot mend fails all that is
  *     queued at once. */
@@ -23,8 +23,9 @@
 #include "net/socket.h"
 
 #define CLIENT_NAME_MAX 255
-/* How often a peer may hang up on our greeting before we believe that it does
- * not want to speak RESP with us. */
+/* How often a peer that never answered may hang up on our greeting before we
+ * believe that it does not want to speak RESP with us. One that did may be
+ * starting again behind a proxy. */
 #define MUTE_MAX 3
 
 enum state { IDLE, RESOLVING, CONNECTING, GREETING, READY, BACKOFF };
@@ -44,10 +45,11 @@ struct hf_link {
     struct hf_turn turn;
     struct hf_resolve *resolve;
     struct hf_addresses addresses;
-    unsigned next_address;
+    unsigned first_address;         /* tried first: the last one may drop all */
+    unsigned tried;                 /* addresses in this attempt */
     unsigned failures;              /* attempts, and short lives, in a row */
     int64_t up_since_ms;
-    int64_t flushed_ms;             /* when bytes were last handed out */
+    int64_t quiet_since_ms;         /* bytes last came, or were first awaited */
     int protocol;                   /* of the last time READY; 0: never was */
     unsigned mutes;                 /* of them, hung up on while greeting */
     int connect_errno;              /* why the last address did not work */
@@ -67,6 +69,7 @@ void hf_link_options_init(struct hf_link_options *options)
     memset(options, 0, sizeof *options);
     options->protocol = 3;
     options->connect_timeout_ms = 5000;
+    options->silence_ms = 5000;
     options->backoff_min_ms = 10;
     options->backoff_max_ms = 1000;
     options->output_max = 64u << 20;
@@ -191,6 +194,7 @@ static void watch_for(struct hf_link *link, int events)
 
 static void flush(struct hf_link *link)
 {
+    bool was_idle = hf_conn_in_flight(&link->conn) == 0;
     int64_t now = hf_loop_now(link->loop);
     const char *ptr;
     size_t len = hf_conn_output(&link->conn, now, &ptr);
@@ -198,7 +202,11 @@ static void flush(struct hf_link *link)
 
     if (len == 0)
         return;
-    link->flushed_ms = now;
+    if (was_idle)
+        link->quiet_since_ms = now;
+    if (link->state == READY)
+        hf_loop_arm(link->loop, &link->timer,
+                    link->quiet_since_ms + link->options.silence_ms);
     n = hf_socket_write(link->io.fd, ptr, len);
     link->stats.writes++;
     if (n > 0) {
@@ -239,9 +247,13 @@ static bool connect_to(struct hf_link *link, const struct hf_address *a)
 static void connect_next(struct hf_link *link)
 {
     link->state = CONNECTING;
-    while (link->next_address < link->addresses.count)
-        if (connect_to(link, &link->addresses.list[link->next_address++]))
+    while (link->tried < link->addresses.count) {
+        unsigned i = (link->first_address + link->tried++) %
+                     link->addresses.count;
+
+        if (connect_to(link, &link->addresses.list[i]))
             return;
+    }
     say(link, HF_E_CONNECT, "cannot connect", strerror(link->connect_errno));
     lost(link, false);
 }
@@ -289,7 +301,7 @@ static void resolve(struct hf_link *link)
 
 static void attempt(struct hf_link *link)
 {
-    link->next_address = 0;
+    link->tried = 0;
     link->is_refused = false;
     hf_loop_arm(link->loop, &link->timer,
                 hf_loop_now(link->loop) + link->options.connect_timeout_ms);
@@ -363,7 +375,7 @@ static void hung_up_on(struct hf_link *link, long code)
     say(link, HF_E_CONNECT, why,
         "before it answered HELLO; is this a TLS port (rediss://), or not a "
         "Redis server?");
-    lost(link, ++link->mutes >= MUTE_MAX);
+    lost(link, ++link->mutes >= MUTE_MAX && link->stats.connects == 0);
 }
 
 static void refused(struct hf_link *link, hf_status status)
@@ -403,6 +415,7 @@ static void read_all(struct hf_link *link)
         if (n == 0)
             break;
         link->stats.bytes_in += (uint64_t)n;
+        link->quiet_since_ms = hf_loop_now(link->loop);
         rc = hf_conn_took(&link->conn, (size_t)n);
         if (rc < 0) {
             refused(link, rc);
@@ -445,17 +458,35 @@ static void on_ready(struct hf_io *io, int events)
         read_all(link);
 }
 
+/* L3, or condemned from outside of a read (L1). */
+static void listen_for_silence(struct hf_link *link)
+{
+    int64_t until = link->quiet_since_ms + link->options.silence_ms;
+
+    if (link->conn.is_condemned) {
+        lost(link, false);
+    } else if (hf_conn_in_flight(&link->conn) > 0 &&
+               hf_loop_now(link->loop) < until) {
+        hf_loop_arm(link->loop, &link->timer, until);
+    } else if (hf_conn_in_flight(&link->conn) > 0) {
+        say(link, HF_E_NOREPLY, "the server does not answer", "");
+        lost(link, false);
+    }
+}
+
 static void on_timer(struct hf_timer *timer)
 {
     struct hf_link *link = HF_OWNER_OF(timer, struct hf_link, timer);
 
-    if (link->state == BACKOFF && is_needed(link)) {
+    if (link->state == READY) {
+        listen_for_silence(link);
+    } else if (link->state == BACKOFF && is_needed(link)) {
         attempt(link);
     } else if (link->state == BACKOFF) {
         link->state = IDLE;
-    } else if (link->conn.is_condemned) {
-        lost(link, false);
     } else {
+        if (link->state == CONNECTING) /* an address that drops all */
+            link->first_address += link->tried;
         say(link, HF_E_CONNECT,
             link->state == GREETING
                 ? "connected, but the server did not answer HELLO in time"
@@ -481,34 +512,13 @@ static void on_turn_end(struct hf_turn *turn)
 
 static const struct hf_resp_value no_reply;
 
-/* See L3. `place` is the one of the request that timed out. */
-static bool is_silent(const struct hf_link *link, enum hf_outcome outcome,
-                      uint64_t place)
-{
-    const struct hf_conn *conn = &link->conn;
-
-    if (outcome == HF_UNKNOWN)
-        return !hf_conn_has_heard(conn, place);
-    return link->state == READY && hf_conn_in_flight(conn) > 0 &&
-           !hf_conn_has_heard(conn, conn->unsent - 1) &&
-           hf_loop_now(link->loop) - link->flushed_ms >=
-               link->options.connect_timeout_ms;
-}
-
 static void on_deadline(struct hf_timer *timer)
 {
     struct hf_request *request =
         HF_OWNER_OF(timer, struct hf_request, timer);
-    struct hf_link *link = request->link;
-    uint64_t place = request->place;
-    enum hf_outcome outcome = hf_conn_forget(&link->conn, request);
-    bool gives_up = is_silent(link, outcome, place);
 
-    if (gives_up)
-        say(link, HF_E_NOREPLY, "the server does not answer", "");
-    request->done(request, outcome, no_reply);
-    if (gives_up && link->state == READY)
-        lost(link, false); /* L3 */
+    request->done(request, hf_conn_forget(&request->link->conn, request),
+                  no_reply);
 }
 
 hf_status hf_link_submit(struct hf_link *link, struct hf_request *request,

@@ -58,7 +58,7 @@ bool hf_mem_grow(const struct hf_mem *mem, void *ptr, uint32_t *room,
 
 /* hf_clock_ms - milliseconds that go on while the machine is suspended
  * (CLOCK_BOOTTIME where there is one) and that no one sets. Any thread. */
-int64_t hf_clock_ms(void);
+HF_API int64_t hf_clock_ms(void);
 
 #define HF_NEVER INT64_MAX
 
@@ -198,8 +198,9 @@ bool hf_loop_forked(const struct hf_loop *loop);
 /* hf_loop_now - the clock, read anew. [locked]
  * hf_loop_arm, hf_loop_disarm - a timer of this loop; fires [locked]. */
 int64_t hf_loop_now(struct hf_loop *loop);
-void hf_loop_arm(struct hf_loop *loop, struct hf_timer *timer, int64_t due_ms);
-void hf_loop_disarm(struct hf_loop *loop, struct hf_timer *timer);
+HF_API void hf_loop_arm(struct hf_loop *loop, struct hf_timer *timer,
+                        int64_t due_ms);
+HF_API void hf_loop_disarm(struct hf_loop *loop, struct hf_timer *timer);
 
 /* A descriptor that is watched. `ready` is called [locked] with what of
  * HF_READ and HF_WRITE applies; an error or hang-up counts as both. */
@@ -319,6 +320,8 @@ struct hf_link_options {
     int protocol;               /* 3: HELLO 3, RESP2 if refused; 2: RESP2 */
     bool is_subscriber;         /* RESP2: a connection for pub/sub alone */
     int64_t connect_timeout_ms; /* resolve + connect + greeting; default 5000 */
+    int64_t silence_ms;         /* unanswered for so long, with nothing heard:
+                                   the connection is ended; default 5000 */
     int64_t backoff_min_ms;     /* default 10; doubles, with jitter, up to */
     int64_t backoff_max_ms;     /* default 1000 */
     size_t output_max;          /* bytes queued and not yet taken by the kernel;
@@ -367,8 +370,8 @@ void hf_link_condemn(struct hf_link *link, const char *why);
  * a Redis server): what is submitted now will be tried once more.
  * hf_link_is_up, hf_link_protocol (2, 3; 0: not known yet), and the last error,
  * for a message; its status HF_OK: none since READY. [locked] */
-bool hf_link_is_up(const struct hf_link *link);
 bool hf_link_is_refused(const struct hf_link *link);
+bool hf_link_is_up(const struct hf_link *link);
 int hf_link_protocol(const struct hf_link *link);
 const struct hf_error *hf_link_error(const struct hf_link *link);
 const char *hf_link_address(const struct hf_link *link);

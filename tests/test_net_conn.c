@@ -358,26 +358,6 @@ START_TEST(request_knows_when_it_was_sent)
 }
 END_TEST
 
-START_TEST(request_knows_if_anything_was_heard_since)
-{
-    start();
-    ask_all("a");
-    put_out_all();
-    ck_assert(!hf_conn_has_heard(&t.conn, t.requests['a'].place));
-    ask_all("b");
-    ck_assert_int_eq(take(">"), HF_OK); /* the first byte of a push will do */
-    put_out_all();
-    ck_assert(hf_conn_has_heard(&t.conn, t.requests['a'].place));
-    ck_assert(!hf_conn_has_heard(&t.conn, t.requests['b'].place));
-    close_it();
-    ask_all("c");
-    open_it();
-    put_out_all();
-    ck_assert(!hf_conn_has_heard(&t.conn, t.requests['c'].place));
-    teardown();
-}
-END_TEST
-
 /* Every type that a late reply may be of (Redisson 7304 did not know `#`). */
 static const struct {
     int protocol;
@@ -1480,7 +1460,6 @@ static TCase *case_correlation(void)
 
     tcase_add_test(c, replies_match_requests_in_order);
     tcase_add_test(c, request_knows_when_it_was_sent);
-    tcase_add_test(c, request_knows_if_anything_was_heard_since);
     tcase_add_loop_test(c, late_reply_goes_to_nobody, 0, ROWS(late_replies));
     tcase_add_loop_test(c, withdrawn_request_sends_no_byte, 0, 1 << 5);
     tcase_add_test(c, withdrawn_requests_do_not_fill_the_connection);
