@@ -280,6 +280,8 @@ static bool is_wait_over(const struct hf_op *op, hf_status status)
 
 static void failed(struct hf_op *op, hf_status status)
 {
+    if (status == HF_E_SERVER) /* a script may fail halfway: an ACL can do it */
+        op->call.may_have_run = true;
     give_up_hold(op);
     if (is_wait_over(op, status))
         status = HF_TIMEOUT;
@@ -449,8 +451,10 @@ static void enter_hold(struct hf_op *op, struct hf_hold *held)
 {
     if (hf_hold_enter(held, op)) {
         reenter(op);
-    } else if (op->options.wait_ms != 0) {
-        op->wait.due_ms = op->wait.deadline_ms;
+    } else {
+        op->wait.due_ms = call_deadline(op);
+        if (op->options.wait_ms != 0)
+            op->wait.due_ms = op->wait.deadline_ms;
         arm_due(op);
     }
 }

@@ -17,6 +17,8 @@ void hf_hold_init(struct hf_hold_core *h, int64_t watchdog_ms)
 {
     *h = (struct hf_hold_core){.state = HOLD_HELD,
                                .watchdog_ms = watchdog_ms,
+                               .doubt_sent_ms = INT64_MIN,
+                               .doubt_until_ms = HF_NEVER,
                                .renew_ms = HF_NEVER,
                                .max_until_ms = HF_NEVER};
 }
@@ -39,10 +41,18 @@ static int64_t safe_until(int64_t sent_ms, int64_t lease_ms)
     return sent_ms + lease_ms - hf_hold_drift_ms(lease_ms);
 }
 
+static int64_t earlier(int64_t a, int64_t b)
+{
+    return a < b ? a : b;
+}
+
 static void set_lease(struct hf_hold_core *h, int64_t sent_ms, int64_t lease_ms)
 {
+    if (sent_ms > h->doubt_sent_ms)
+        h->doubt_until_ms = HF_NEVER;
     h->lease_ms = lease_ms;
-    h->safe_until_ms = safe_until(sent_ms, lease_ms);
+    h->safe_until_ms =
+        earlier(safe_until(sent_ms, lease_ms), h->doubt_until_ms);
 }
 
 /* A shorter lease of a re-entry cuts the TTL that the watchdog keeps. */
@@ -74,7 +84,9 @@ void hf_hold_doubt(struct hf_hold_core *h, int64_t sent_ms, int64_t lease_ms)
     if (h->state == HOLD_LOST || sent_ms == HF_NEVER ||
         safe_until(sent_ms, lease_ms) >= h->safe_until_ms)
         return;
-    h->safe_until_ms = safe_until(sent_ms, lease_ms);
+    h->doubt_sent_ms = sent_ms;
+    h->doubt_until_ms = safe_until(sent_ms, lease_ms);
+    h->safe_until_ms = h->doubt_until_ms;
     renew_by(h, sent_ms + lease_ms / 3);
 }
 
@@ -127,11 +139,6 @@ bool hf_hold_lose(struct hf_hold_core *h, enum hf_lost reason)
     h->state = HOLD_LOST;
     h->reason = reason;
     return true;
-}
-
-static int64_t earlier(int64_t a, int64_t b)
-{
-    return a < b ? a : b;
 }
 
 int64_t hf_hold_next_ms(const struct hf_hold_core *h)

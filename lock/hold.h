@@ -31,6 +31,8 @@ struct hf_hold_core {
     int64_t watchdog_ms;
     int64_t lease_ms;           /* as last set on the server */
     int64_t safe_until_ms;
+    int64_t doubt_sent_ms;      /* of the last call whose outcome is unknown */
+    int64_t doubt_until_ms;     /* how long it left us; INT64_MAX: no doubt */
     int64_t renew_ms;           /* when the next renewal is due */
     int64_t max_until_ms;       /* INT64_MAX: no such limit */
 };
@@ -44,7 +46,8 @@ int64_t hf_hold_drift_ms(int64_t lease_ms);
  *                    `lease_ms`, has set the count. `spread` (any number) moves
  *                    the first renewal, so that many do not beat at once.
  * hf_hold_doubt    - nobody knows whether a re-entry sent at `sent_ms` (HF_NEVER:
- *                    it was not) has set `lease_ms`: the earlier end counts.
+ *                    it was not) has set `lease_ms`: the earlier end counts, until an
+ *                    answer to what was sent later.
  * hf_hold_due      - the time has come (hf_hold_next_ms): RENEW, lost, or
  *                    nothing yet.
  * hf_hold_renewed  - a renewal sent at `sent_ms` was good.

@@ -90,8 +90,10 @@ bool hf_hold_enter(struct hf_hold *hold, struct hf_op *op)
     return true;
 }
 
-static void start_again(struct hf_op *op)
+static void start_again(struct hf_timer *timer)
 {
+    struct hf_op *op = HF_OWNER_OF(timer, struct hf_op, timer);
+
     op->hold = NULL;
     if (op->kind == OP_ACQUIRE)
         hf_acquire_start(op);
@@ -99,30 +101,32 @@ static void start_again(struct hf_op *op)
         hf_release_start(op);
 }
 
-static struct hf_op *pop(struct hf_list *list)
+/* By its timer: were it started here, thousands that all fail at once would
+ * stand on one stack. */
+static void wake_one(struct hf_list *pending, struct hf_loop *loop)
 {
-    struct hf_op *op = HF_OWNER_OF(list->next, struct hf_op, line_node);
+    struct hf_op *op = HF_OWNER_OF(pending->next, struct hf_op, line_node);
 
     hf_list_remove(&op->line_node);
-    return op;
+    hf_loop_disarm(loop, &op->timer);
+    op->timer.fire = start_again;
+    hf_loop_arm(loop, &op->timer, 0);
 }
 
 void hf_hold_leave(struct hf_hold *hold, bool is_gone)
 {
-    struct hf_list rest;
+    struct hf_client *client = hold->lock->client;
 
     hold->op = NULL;
     if (!is_gone) {
         if (!hf_list_is_empty(&hold->pending))
-            start_again(pop(&hold->pending));
+            wake_one(&hold->pending, client->loop);
         return;
     }
-    hf_list_init(&rest);
-    hf_list_join(&rest, &hold->pending);
-    hold->lock->client->holds--;
+    while (!hf_list_is_empty(&hold->pending))
+        wake_one(&hold->pending, client->loop);
+    client->holds--;
     hf_hold_free(hold);
-    while (!hf_list_is_empty(&rest))
-        start_again(pop(&rest));
 }
 
 /* ---- time ---- */

@@ -22,7 +22,8 @@
  * otherwise. Callbacks come from the thread that drives the loop (the library's
  * own by default), never with a lock of ours held: they may call anything here
  * but the functions that free. They should return soon: while one runs, no
- * other is called.
+ * other is called, and without a blocked caller nothing is renewed, so one that
+ * takes longer than a third of the watchdog's timeout may cost holds.
  *
  * Errors: `err` may be NULL. It is filled whenever the status is negative.
  *
@@ -82,7 +83,8 @@ HF_API void hf_client_options_init(struct hf_client_options *options);
  *                     HF_E_NOMEM, HF_E_SYSTEM.
  * hf_client_connect - waits until the server is ready, at most the connect
  *                     timeout. For an error before the first lock needs it.
- *                     HF_E_CONNECT, HF_E_AUTH, HF_E_PROTOCOL, HF_E_SERVER.
+ *                     HF_E_CONNECT, HF_E_AUTH, HF_E_PROTOCOL, HF_E_SERVER,
+ *                     HF_E_NOREPLY, HF_E_LIMIT, HF_E_NOMEM, HF_E_FORKED.
  * hf_client_free    - calls under way end with HF_E_CLOSED; each hold's on_lost
  *                     is called with HF_LOST_CLOSED. Nothing is released on the
  *                     server: what is held ends with its TTL. Takes NULL. No
@@ -181,7 +183,9 @@ struct hf_acquire_options {
     struct hf_cancel *cancel;   /* NULL: none. Must outlive the call */
 
     /* Callbacks of the hold that this call makes; re-entries keep those of the
-     * first. All may be NULL. `ctx` is handed to each.
+     * first. All may be NULL. `ctx` is handed to each; one that has begun may
+     * still run when another thread's release returns, so what it points at
+     * lives until then or, to be sure, until hf_client_free.
      * on_wait     another holds it: we begin to wait
      * on_renewed  the watchdog renewed it
      * on_lost     once, before the server can let go of it, unless it already
@@ -209,8 +213,9 @@ HF_API void hf_acquire_options_init(struct hf_acquire_options *options);
  *                        server have taken the lock for us after all, it is
  *                        released in the background, or ends with its lease
  *         HF_E_LIMIT, HF_E_NOMEM, HF_E_INVAL, HF_E_FORKED, HF_E_CLOSED
- * A call whose wait_ms is 0 asks once; the request timeout bounds it. Every
- * other ends by wait_ms, whatever the server does.
+ * A call whose wait_ms is 0 asks once; the request timeout bounds it (twice, if
+ * another call of the same owner on the same lock is under way). Every other
+ * ends by wait_ms, whatever the server does.
  * Cost: one command when uncontended.
  * Source: WIRE 6, 7, 8.1. */
 HF_API hf_status hf_lock_acquire(struct hf_lock *lock,

@@ -72,10 +72,17 @@ static void on_forced(struct hf_call *call, hf_status status,
         hf_op_finish(op, status);
     else if (!hf_reply_integer(reply, 1, &answer))
         hf_op_finish(op, HF_E_PROTOCOL);
-    else if (answer != 1 && !call->is_repeated) /* the first may have done it */
-        hf_op_finish(op, HF_NOT_OWNER);
-    else
+    else if (answer == 1)
         hf_op_finish(op, HF_OK);
+    else if (!call->is_repeated)
+        hf_op_finish(op, HF_NOT_OWNER);
+    else if (op->holder_len == 0) /* it is free: the first try, or another */
+        hf_op_finish(op, HF_OK);
+    else
+        hf_op_finish(op, hf_error_set(op->error, HF_E_NOREPLY,
+                                      "asked twice, and that owner does not "
+                                      "hold it: it may have been released by "
+                                      "the first"));
 }
 
 void hf_force_start(struct hf_op *op)

@@ -7,7 +7,7 @@
 static const char publish[] = "PUBLISH";
 
 static void send_release(struct hf_op *op, const char *text, size_t len,
-                         int64_t lease_ms, int64_t deadline_ms,
+                         int64_t deadline_ms,
                          void (*done)(struct hf_call *, hf_status,
                                       struct hf_resp_value))
 {
@@ -17,7 +17,7 @@ static void send_release(struct hf_op *op, const char *text, size_t len,
     argv[1] = (struct hf_resp_arg){
         op->count_text, hf_resp_format_integer(op->count_text, op->count)};
     argv[2] = (struct hf_resp_arg){
-        op->lease_text, hf_resp_format_integer(op->lease_text, lease_ms)};
+        op->lease_text, hf_resp_format_integer(op->lease_text, op->lease_ms)};
     argv[3] = (struct hf_resp_arg){publish, sizeof publish - 1};
     argv[4] = (struct hf_resp_arg){hf_lock_channel(op->lock),
                                    op->lock->channel_len};
@@ -61,8 +61,9 @@ void hf_release_orphan(struct hf_lock *lock, const char *text, size_t len,
         return;
     }
     memcpy(op->echo, text, len);
-    send_release(op, op->echo, len, for_ms,
-                 hf_loop_now(client->loop) + for_ms, on_orphan);
+    op->lease_ms = for_ms;
+    send_release(op, op->echo, len, hf_loop_now(client->loop) + for_ms,
+                 on_orphan);
 }
 
 /* ---- release ---- */
@@ -125,8 +126,8 @@ static void done_down_to(struct hf_op *op, int64_t count)
     struct hf_hold *hold = op->hold;
 
     if (count > 0) {
-        hf_hold_granted(&hold->core, count, op->call.sent_ms,
-                        hold->core.lease_ms, false, 0);
+        hf_hold_granted(&hold->core, count, op->call.sent_ms, op->lease_ms,
+                        false, 0);
         hf_hold_rearm(hold);
     }
     end(op, count == 0, HF_OK);
@@ -140,6 +141,9 @@ static void failed(struct hf_op *op, hf_status status)
     hold->core.count = op->count;
     if (op->count == 0)
         orphan(hold);
+    else if (op->call.may_have_run)
+        hf_hold_doubt(&hold->core, op->call.first_sent_ms, op->lease_ms);
+    hf_hold_rearm(hold);
     end(op, op->count == 0, status);
 }
 
@@ -173,7 +177,8 @@ static void release(struct hf_op *op)
         hf_watchdog_forget(hold); /* H3 */
         hf_hold_rearm(hold);
     }
-    send_release(op, hold->text, hold->text_len, hold->core.lease_ms,
+    op->lease_ms = hold->core.lease_ms; /* a renewal may change it meanwhile */
+    send_release(op, hold->text, hold->text_len,
                  hf_loop_now(op->client->loop) + op->client->request_timeout_ms,
                  on_released);
 }

@@ -61,12 +61,14 @@ static void answered(struct batch *batch, struct hf_resp_value reply)
 {
     for (size_t i = 0; i < batch->count; i++) {
         struct hf_hold *hold = take_out(batch, i);
-        int64_t answer = -1;
+        int64_t answer;
 
         if (!hold)
             continue;
-        (void)hf_reply_integer(reply, i + 1, &answer);
-        answered_one(batch, hold, answer);
+        if (hf_reply_integer(reply, i + 1, &answer))
+            answered_one(batch, hold, answer);
+        else /* not an answer of ours: it proves nothing */
+            hf_hold_retry(&hold->core, hf_loop_now(batch->client->loop));
         hf_hold_rearm(hold);
     }
     batch->client->renews_by_eval = false;
@@ -101,7 +103,8 @@ static void on_renewed(struct hf_call *call, hf_status status,
                                  hf_resp_error_is(reply, "NOSCRIPT");
         if (!client->renews_by_eval)
             hf_client_log(client, HF_LOG_WARNING, "renewal failed: %s",
-                          batch->error.text);
+                          status < 0 ? batch->error.text
+                                     : "an answer of another shape");
         failed(batch);
     }
     batch_free(batch);

@@ -543,6 +543,22 @@ START_TEST(random_lives_keep_the_rules)
 }
 END_TEST
 
+/* The renewal's answer is older than the doubt: the re-entry may run behind it.
+ * What was sent after the doubt and answered settles it. */
+START_TEST(an_answer_older_than_a_doubt_does_not_end_it)
+{
+    struct hf_hold_core h;
+
+    hf_hold_init(&h, 30000);
+    hf_hold_granted(&h, 1, 1000, 30000, true, 0);
+    hf_hold_doubt(&h, 11500, 2000);
+    hf_hold_renewed(&h, 11000);
+    ck_assert_int_eq(h.safe_until_ms, 11500 + 2000 - hf_hold_drift_ms(2000));
+    hf_hold_renewed(&h, 12000);
+    ck_assert_int_eq(h.safe_until_ms, 12000 + 30000 - hf_hold_drift_ms(30000));
+}
+END_TEST
+
 /* ---- */
 
 static TCase *case_safe(void)
@@ -596,6 +612,7 @@ static TCase *case_lost(void)
                         COUNT(losses));
     tcase_add_loop_test(c, what_the_server_may_still_have_is_worth_a_release,
                         0, COUNT(losses));
+    tcase_add_test(c, an_answer_older_than_a_doubt_does_not_end_it);
     tcase_add_loop_test(c, h4_lost_is_for_good_and_told_once, 0,
                         COUNT(losses));
     return c;
