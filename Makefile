@@ -41,9 +41,10 @@ SUPPORT := feed greeting keeper local lua_client memory peer proxy request \
 UNIT := resp_parse resp_value resp_encode resp_vectors resp_random \
         net_mem net_wheel net_url net_loop net_resolve net_greet net_conn \
         net_link lock_names lock_hold lock_wait \
-        cli_values cli_json cli_options cli_secret cli_run_state support
+        cli_values cli_json cli_options cli_secret cli_run_state cli_resp \
+        cli_resp_check support
 LIVE := lock lock_wait lock_watchdog lock_errors lock_late run run_loss \
-        run_signals run_status
+        run_signals run_status resp_check
 
 # ---- libraries and the command ----
 
@@ -108,7 +109,8 @@ $(BUILD)/tests/%.o: OURS += $(CHECK_CFLAGS) -DHF_BUILD='"$(BUILD)"'
 
 redisson_T := $(BUILD)/tests/redisson/test_redisson
 cli_T := $(filter $(BUILD)/tests/test_cli_%,$(unit_T))
-run_T := $(filter $(BUILD)/tests/live/test_run%,$(live_T))
+run_T := $(filter $(BUILD)/tests/live/test_run% \
+                  $(BUILD)/tests/live/test_resp%,$(live_T))
 $(cli_T): $(filter-out $(BUILD)/cli/main.o,$(cli_O))
 $(run_T): $(BUILD)/tests/live/test_run_kit.o
 
@@ -150,6 +152,9 @@ FUZZ       := $(basename $(notdir $(wildcard fuzz/fuzz_*.c)))
 FUZZ_CC    ?= clang
 FUZZ_TIME  ?= 30
 fuzz_B     := $(FUZZ:%=build-fuzz/%)
+
+build-fuzz/fuzz_cli_resp: cli/resp_decode.c cli/resp_walk.c cli/resp_text.c \
+                          cli/resp_json.c cli/resp_utf8.c net/mem.c
 
 build-fuzz/%: fuzz/%.c $(RESP:%=resp/%.c) net/url.c net/error.c
 	@mkdir -p $(@D)

@@ -10,6 +10,7 @@ for harness; do
     name=${harness##*/fuzz_}
     corpus=build-fuzz/corpus-$name
     dict=fuzz/${name%%_*}.dict
+    [ "$name" != cli_resp ] || dict=fuzz/resp.dict
     log=build-fuzz/$name.log
     mkdir -p "$corpus"
     [ "$name" != resp_parse ] || fuzz/resp_seeds.sh "$corpus"
