@@ -43,7 +43,8 @@ UNIT := resp_parse resp_value resp_encode resp_vectors resp_random \
         net_link lock_names lock_hold lock_wait \
         cli_values cli_json cli_options cli_secret cli_run_state cli_resp \
         cli_resp_check support
-LIVE := lock lock_wait lock_watchdog lock_errors lock_late run run_loss \
+LIVE := lock lock_wait lock_watchdog lock_errors lock_late \
+        lock_forged lock_memory lock_end lock_soak lifecycle run run_loss \
         run_signals run_status resp_check
 
 # ---- libraries and the command ----

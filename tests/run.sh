@@ -1,13 +1,21 @@
 #!/bin/sh
-# Runs test programs one after another; 0 if all passed. Each starts and ends
-# its own servers.
+# Runs test programs, TEST_JOBS (2) at a time, each with servers of its own; 0 if
+# all passed. A program that answers 77 was skipped.
 set -u
 
-passed=0 failed=0 skipped=0
+logs=$(mktemp -d)
+trap 'rm -rf "$logs"' EXIT
 trap 'exit 130' INT TERM
+
+printf '%s\n' "$@" | xargs -P "${TEST_JOBS:-2}" -I '{}' sh -c '
+    log=$2/$(basename "$1")
+    "$1" >"$log" 2>&1
+    echo $? >"$log.code"
+    cat "$log"' - '{}' "$logs"
+
+passed=0 failed=0 skipped=0
 for t; do
-    "$t"
-    case $? in
+    case $(cat "$logs/$(basename "$t").code" 2>/dev/null) in
     0) passed=$((passed + 1)) ;;
     77) skipped=$((skipped + 1)); echo "skipped: $t" ;;
     *) failed=$((failed + 1)); echo "FAILED: $t" ;;

@@ -1,0 +1,263 @@
+/* Every allocation fails once, in turn: through a client's whole life nothing
+ * crashes, hangs, leaks or stays locked, and each call says what became of it
+ * (faults 2: rows 2 and 16; 4: row 28). */
+#include "tests/live/test_lock.h"
+#include "tests/support/lua_client.h"
+#include "tests/support/memory.h"
+
+#define WATCHDOG 300
+#define PLENTY 2000             /* more than any scene allocates */
+
+static struct server *server;
+static struct memory memory;
+
+static void start(void)
+{
+    server = server_start(NULL);
+    ck_assert_ptr_nonnull(server);
+}
+
+static void stop(void)
+{
+    server_stop(server);
+}
+
+static const struct way {
+    int protocol;
+    bool thread;
+} ways[] = {{3, true}, {2, true}, {3, false}, {2, false}};
+
+static hf_status open_client(struct hf_client **client, const struct way *way)
+{
+    struct hf_client_options o;
+    char url[SERVER_URL_MAX];
+
+    client_options(&o, url, server_port(server));
+    o.protocol = way->protocol;
+    o.thread = way->thread;
+    o.mem = &memory.hook;
+    o.watchdog_ms = WATCHDOG;
+    o.request_timeout_ms = 3000;
+    return hf_client_new(client, &o, NULL);
+}
+
+/* What is out of memory may say so, or that it could not reach the server;
+ * never that another holds what nobody holds. */
+static void ck_assert_honest(hf_status rc)
+{
+    ck_assert_msg(rc == HF_OK || rc == HF_E_NOMEM || rc == HF_E_NOREPLY ||
+                      rc == HF_E_CONNECT,
+                  "%s", hf_status_name(rc));
+}
+
+/* ---- scenes: each is a piece of a client's life ---- */
+
+static void take_and_give_back(struct hf_client *client, struct hf_lock *lock)
+{
+    hf_status first, second;
+
+    (void)client;
+    first = hf_lock_acquire(lock, NULL, NULL);
+    ck_assert_honest(first);
+    if (first < 0)
+        return;
+    ck_assert_holder(server, lock, hf_owner_thread(), 1);
+    second = hf_lock_acquire(lock, NULL, NULL);
+    ck_assert_honest(second);
+    if (second == HF_OK) {
+        ck_assert_holder(server, lock, hf_owner_thread(), 2);
+        second = hf_lock_release(lock, hf_owner_thread(), NULL);
+        ck_assert_honest(second);
+    }
+    ck_assert_honest(hf_lock_release(lock, hf_owner_thread(), NULL));
+    ck_assert_status(hf_lock_release(lock, hf_owner_thread(), NULL),
+                     HF_NOT_OWNER);
+}
+
+static void look_and_force(struct hf_client *client, struct hf_lock *lock)
+{
+    struct hf_lock_info info;
+    struct call call;
+    hf_status rc;
+
+    (void)lua_acquire(server, NAME, strlen(NAME), LUA_HOLDER, 60000);
+    rc = hf_lock_inspect(lock, &info, NULL);
+    ck_assert_honest(rc);
+    if (rc == HF_OK)
+        ck_assert_str_eq(info.holder, LUA_HOLDER);
+    call_init(&call);
+    rc = hf_lock_force_release_async(lock, LUA_HOLDER, strlen(LUA_HOLDER),
+                                     call_done, &call);
+    if (rc == HF_OK)
+        rc = call_drive(&call, client);
+    ck_assert_honest(rc);
+    (void)lua_force_release(server, NAME, strlen(NAME));
+}
+
+/* Two calls that wait for Redisson, one behind the other, and both have it in
+ * the end, unless they could not even ask. */
+static void wait_in_line(struct hf_client *client, struct hf_lock *lock)
+{
+    struct hf_acquire_options o = acquire_options(1);
+    struct call calls[2];
+    hf_status rc[2];
+
+    (void)lua_acquire(server, NAME, strlen(NAME), LUA_HOLDER, 400);
+    for (int i = 0; i < 2; i++) {
+        o.owner = i;
+        call_init(&calls[i]);
+        rc[i] = hf_lock_acquire_async(lock, &o, call_done, &calls[i]);
+    }
+    for (int i = 0; i < 2; i++) {
+        if (rc[i] == HF_OK)
+            rc[i] = call_drive(&calls[i], client);
+        ck_assert_honest(rc[i]);
+        if (rc[i] == HF_OK)
+            ck_assert_honest(hf_lock_release(lock, i, NULL));
+    }
+}
+
+/* Held until it was renewed twice, or is lost and told so: never neither. */
+static void be_renewed(struct hf_client *client, struct hf_lock *lock)
+{
+    static struct diary diary;
+    struct hf_acquire_options o = diary_options(&diary, 1);
+    int64_t deadline_ms = local_now_ms() + LONG_MS;
+    hf_status rc = hf_lock_acquire(lock, &o, NULL);
+
+    ck_assert_honest(rc);
+    if (rc < 0)
+        return;
+    while (note_read(&diary.note, &diary.renewals) < 2 &&
+           note_read(&diary.note, &diary.losses) == 0) {
+        ck_assert_msg(local_now_ms() < deadline_ms, "neither renewed nor lost");
+        hf_loop_dispatch(hf_client_loop(client), 20);
+    }
+    rc = hf_lock_release(lock, 1, NULL);
+    if (rc != HF_LOST)
+        ck_assert_honest(rc);
+}
+
+static const struct scene {
+    const char *name;
+    void (*play)(struct hf_client *client, struct hf_lock *lock);
+} scenes[] = {
+    {"take and give back", take_and_give_back},
+    {"look and force", look_and_force},
+    {"wait in line", wait_in_line},
+    {"be renewed", be_renewed},
+};
+
+/* ---- */
+
+static void play(const struct scene *scene, const struct way *way)
+{
+    struct hf_client *client;
+    struct hf_lock *lock;
+    hf_status rc = open_client(&client, way);
+
+    ck_assert_honest(rc);
+    if (rc < 0)
+        return;
+    rc = hf_lock_new(&lock, client, NAME, strlen(NAME), NULL);
+    ck_assert_honest(rc);
+    if (rc == HF_OK) {
+        scene->play(client, lock);
+        hf_lock_free(lock);
+    }
+    hf_client_free(client);
+}
+
+#define GAMES (COUNT(scenes) * COUNT(ways))
+
+START_TEST(each_allocation_may_fail)
+{
+    const struct scene *scene = &scenes[_i % COUNT(scenes)];
+    const struct way *way = &ways[_i / COUNT(scenes)];
+    bool has_failed = true;
+    const char *complaint;
+    int n;
+
+    for (n = 1; has_failed && n < PLENTY; n++) {
+        memory_init(&memory);
+        memory_fail_at(&memory, (uint64_t)n);
+        play(scene, way);
+        has_failed = memory_has_failed(&memory);
+        complaint = memory_fini(&memory);
+        ck_assert_msg(!complaint, "%s, %d: %s", scene->name, n, complaint);
+        server_await(server, LONG_MS, "0", "EXISTS " NAME);
+    }
+    ck_assert_int_gt(n, 10);
+    ck_assert_int_lt(n, PLENTY);
+}
+END_TEST
+
+/* On the steady path nothing is allocated at all. */
+START_TEST(a_pair_that_was_made_before_allocates_nothing)
+{
+    struct hf_client *client;
+    struct hf_lock *lock;
+    uint64_t before;
+
+    memory_init(&memory);
+    ck_assert_ok(open_client(&client, &ways[_i]));
+    lock = lock_of(client, NAME);
+    for (int i = 0; i < 3; i++) {
+        acquire(lock, 1);
+        release(lock, 1);
+    }
+    before = memory_counts(&memory).asked;
+    for (int i = 0; i < 100; i++) {
+        acquire(lock, 1);
+        release(lock, 1);
+    }
+    ck_assert_uint_eq(memory_counts(&memory).asked, before);
+    hf_lock_free(lock);
+    hf_client_free(client);
+    ck_assert_pstr_eq(memory_fini(&memory), NULL);
+}
+END_TEST
+
+/* Names come and go: what was used for them is given back. */
+START_TEST(what_was_used_is_given_back)
+{
+    struct hf_client *client;
+    size_t before;
+    char name[20];
+
+    memory_init(&memory);
+    ck_assert_ok(open_client(&client, &ways[_i]));
+    for (int round = 0; round < 3; round++) {
+        for (int i = 0; i < 200; i++) {
+            struct hf_lock *lock;
+
+            (void)snprintf(name, sizeof name, "n%d", i);
+            lock = lock_of(client, name);
+            acquire(lock, 1);
+            release(lock, 1);
+            hf_lock_free(lock);
+        }
+        if (round == 1)
+            before = memory_counts(&memory).live_bytes;
+    }
+    ck_assert_uint_eq(memory_counts(&memory).live_bytes, before);
+    hf_client_free(client);
+    ck_assert_pstr_eq(memory_fini(&memory), NULL);
+}
+END_TEST
+
+static void add_cases(Suite *s)
+{
+    TCase *c = live_case(s, "memory", start, stop);
+
+    tcase_set_timeout(c, 300);
+    tcase_add_loop_test(c, each_allocation_may_fail, 0, GAMES);
+    tcase_add_loop_test(c, a_pair_that_was_made_before_allocates_nothing, 0,
+                        COUNT(ways));
+    tcase_add_loop_test(c, what_was_used_is_given_back, 0, COUNT(ways));
+}
+
+int main(void)
+{
+    return live_main("lock, memory", add_cases);
+}
