@@ -140,6 +140,14 @@ layers:
 exports: $(BUILD)/libholdfast.so $(LIBS)
 	@tests/exports.sh $^
 
+# Servers of eight Debian suites, unpacked and not installed; then the live tests
+# against each that is there.
+servers:
+	@tests/servers/fetch.sh
+
+live-each: deps all $(live_T)
+	@tests/servers/each.sh $(BUILD)
+
 # Beside a real Redisson; skipped where there is no JDK or Maven.
 redisson: deps all $(redisson_T)
 	@tests/redisson/run.sh $(BUILD)
@@ -232,6 +240,8 @@ help:
 	@echo 'make demo       what it does, shown'
 	@echo 'make bench      beside hiredis, with ratios'
 	@echo 'make fuzz       each harness for FUZZ_TIME=$(FUZZ_TIME) seconds'
+	@echo 'make servers    unpacks servers of other Debian suites, for live-each'
+	@echo 'make live-each  the live tests against each of them'
 	@echo 'make redisson   the same locks as a real Redisson (needs a JDK, Maven)'
 	@echo 'make valgrind   a client that loses its server, under valgrind'
 	@echo 'make amalgamation  resp/ as one pair of files, to be copied'
@@ -245,5 +255,6 @@ help:
 
 -include $(wildcard $(BUILD)/*/*.d $(BUILD)/*/*/*.d $(BUILD)/*/*/*/*.d)
 .SECONDARY:
-.PHONY: all check check-built live live-built layers exports valgrind redisson fuzz \
-        bench demo amalgamation embed cross deps deps-bench deps-embed deps-fuzz install clean help
+.PHONY: all check check-built live live-built layers exports servers live-each \
+        redisson valgrind fuzz bench demo amalgamation embed cross deps \
+        deps-bench deps-embed deps-fuzz install clean help
