@@ -112,8 +112,13 @@ static unsigned lose(struct cli_run *r, enum hf_lost reason, int64_t kill_ms)
     return todo | stop(r, kill_ms);
 }
 
+/* A moment that we see only well after it came was slept through. */
+#define SLEPT_MS 200
+
 static enum hf_lost overdue_reason(const struct cli_run *r)
 {
+    if (r->safe_until_ms != HF_NEVER && r->now_ms - r->safe_until_ms > SLEPT_MS)
+        return HF_LOST_SUSPENDED;
     return r->rules.has_lease ? HF_LOST_LEASE_ENDED : HF_LOST_UNREACHABLE;
 }
 

@@ -103,8 +103,12 @@ static void end_unanswered(struct hf_call *call)
 {
     const struct hf_error *why = hf_link_error(call->link);
 
-    if (call->may_have_run)
-        end_with(call, HF_E_NOREPLY, hf_link_address(call->link),
+    if (call->put_off[0]) /* the reason it gave all along */
+        end_with(call, HF_E_SERVER, hf_link_address(call->link),
+                 call->put_off);
+    else if (call->may_have_run)
+        end_with(call, HF_E_NOREPLY,
+                 why->status != HF_OK ? why->text : hf_link_address(call->link),
                  "no answer in time; the server may have done it");
     else if (why->status != HF_OK)
         end_with(call, status_of(why), why->text, NULL);
@@ -148,6 +152,7 @@ hf_status hf_call_start(struct hf_call *call, struct hf_loop *loop,
     call->first_sent_ms = call->sent_ms = HF_NEVER;
     call->may_have_run = call->is_repeated = false;
     call->forgeries = 0;
+    call->put_off[0] = '\0';
     call->request.is_acknowledged_by_push = false;
     call->timer = (struct hf_timer){.fire = on_retry};
     call->argv[2] = (struct hf_resp_arg){
@@ -192,8 +197,13 @@ static void on_retry(struct hf_timer *timer)
 static void try_later(struct hf_call *call, struct hf_resp_value reply)
 {
     int64_t now = hf_loop_now(call->loop);
+    const char *ptr = "";
     uint32_t random;
+    size_t len = 0;
     int64_t when;
+
+    (void)hf_resp_bytes(reply, &ptr, &len);
+    (void)hf_error_quote(call->put_off, sizeof call->put_off, ptr, len);
 
     hf_random(&random, sizeof random);
     when = now + RETRY_MIN_MS + random % RETRY_SPREAD_MS;

@@ -46,6 +46,7 @@ struct hf_call {
     struct hf_timer timer;        /* before the next try */
     int64_t deadline_ms;
     int forgeries;
+    char put_off[100];            /* why the server last asked for patience */
     bool is_under_way;
     char keys_text[HF_RESP_INTEGER_MAX];
 };

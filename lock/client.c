@@ -285,6 +285,9 @@ static hf_status probed(struct hf_client *client, const struct probe *probe,
         return HF_OK;
     if (why->status != HF_OK)
         return hf_error_set(err, why->status, "%s", why->text);
+    if (probe->outcome == HF_UNSENT)
+        return hf_error_set(err, HF_E_CONNECT, "%s: not connected in time",
+                            hf_link_address(client->link));
     return hf_error_set(err, HF_E_NOREPLY, "%s: no answer in time",
                         hf_link_address(client->link));
 }

@@ -48,7 +48,7 @@ struct hf_link {
     unsigned first_address;         /* tried first: the last one may drop all */
     unsigned tried;                 /* addresses in this attempt */
     unsigned failures;              /* attempts, and short lives, in a row */
-    int64_t up_since_ms;
+    bool has_answered;              /* anything but the greeting, since READY */
     int64_t quiet_since_ms;         /* bytes last came, or were first awaited */
     int protocol;                   /* of the last time READY; 0: never was */
     unsigned mutes;                 /* of them, hung up on while greeting */
@@ -94,6 +94,7 @@ static void on_end(void *ctx, struct hf_request *request,
     struct hf_link *link = ctx;
 
     hf_loop_disarm(link->loop, &request->timer);
+    link->has_answered = link->has_answered || outcome == HF_ANSWERED;
     request->done(request, outcome, reply);
 }
 
@@ -176,7 +177,7 @@ static hf_status say(struct hf_link *link, hf_status status, const char *what,
 static void is_up(struct hf_link *link)
 {
     link->state = READY;
-    link->up_since_ms = hf_loop_now(link->loop);
+    link->has_answered = false;
     link->protocol = link->conn.greeting.protocol;
     link->mutes = 0;
     link->stats.connects++;
@@ -345,9 +346,8 @@ static void lost(struct hf_link *link, bool is_final)
 {
     bool was_up = link->state == READY;
 
-    /* A peer that takes us in only to hang up is not asked faster and faster. */
-    if (was_up && hf_loop_now(link->loop) - link->up_since_ms >
-                      link->options.backoff_max_ms)
+    /* A peer that takes us in only to hang up is asked less and less often. */
+    if (was_up && link->has_answered)
         link->failures = 0;
     hang_up(link);
     link->state = IDLE;

@@ -1075,6 +1075,11 @@ START_TEST(slow_task_does_not_keep_the_seat)
 }
 END_TEST
 
+static bool dispatcher_waits(void)
+{
+    return loop->dispatchers == 1;
+}
+
 /* "Waits until there is something": not in circles while another drives. */
 START_TEST(dispatch_next_to_a_driver_waits)
 {
@@ -1090,6 +1095,7 @@ START_TEST(dispatch_next_to_a_driver_waits)
     ck_assert_int_ge(local_now_ms(), start_ms + 30);
     /* When the driver leaves, it takes over. */
     (void)pthread_create(&other, NULL, dispatch_once, NULL);
+    await(dispatcher_waits);
     lock();
     hf_waiter_wake(&sleeper);
     unlock();

@@ -420,7 +420,7 @@ END_TEST
 
 static void *forget_scripts(void *stop_flag)
 {
-    while (!*(volatile bool *)stop_flag) {
+    while (!atomic_load((atomic_bool *)stop_flag)) {
         (void)server_ask(server, "SCRIPT FLUSH");
         local_rest_us(200);
     }
@@ -429,20 +429,18 @@ static void *forget_scripts(void *stop_flag)
 
 START_TEST(scripts_may_be_forgotten_all_the_time)
 {
-    volatile bool stops = false;
+    atomic_bool stops = false;
     pthread_t thread;
 
     open_client(5000);
-    ck_assert_int_eq(pthread_create(&thread, NULL, forget_scripts,
-                                    (void *)&stops),
-                     0);
+    ck_assert_int_eq(pthread_create(&thread, NULL, forget_scripts, &stops), 0);
     for (int i = 0; i < 300; i++) {
         acquire(lock, 1);
         acquire(lock, 1);
         release(lock, 1);
         release(lock, 1);
     }
-    __atomic_store_n(&stops, true, __ATOMIC_SEQ_CST);
+    atomic_store(&stops, true);
     (void)pthread_join(thread, NULL);
     ck_assert_str_eq(hash_of(server, NAME), "");
 }
@@ -543,13 +541,15 @@ START_TEST(a_waiter_whose_server_stays_away_is_told)
 {
     struct hf_acquire_options o = acquire_options(1);
     struct call call;
+    hf_status rc;
 
     open_client(300);
     (void)lua_acquire(server, NAME, strlen(NAME), LUA_HOLDER, 60000);
     call_acquire(&call, lock, &o);
     await_subscribers(server, CHANNEL, 1);
     server_kill(server);
-    ck_assert_status(call_await(&call), HF_E_CONNECT);
+    rc = call_await(&call); /* by whether it was asking again just then */
+    ck_assert(rc == HF_E_CONNECT || rc == HF_E_NOREPLY);
     ck_assert_clear(&call.error, "refused");
 }
 END_TEST

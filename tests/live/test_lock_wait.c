@@ -585,6 +585,26 @@ START_TEST(a_cancelled_reentry_leaves_the_hold_as_it_was)
 }
 END_TEST
 
+/* Both that were before it are cancelled at once: its turn has come. */
+START_TEST(a_call_behind_two_cancelled_ones_goes_on)
+{
+    struct call first, second, third;
+
+    hf_cancel_init(&cancel, client);
+    acquire(lock, 1);
+    server_pause(server);
+    call_cancellable(&first, 1);
+    call_cancellable(&second, 1);
+    call_release(&third, lock, 1);
+    fire_elsewhere();
+    server_resume(server);
+    ck_assert_status(call_await(&first), HF_CANCELLED);
+    ck_assert_status(call_await(&second), HF_CANCELLED);
+    ck_assert_status(call_await(&third), HF_OK);
+    ck_assert_str_eq(hash_of(server, NAME), "");
+}
+END_TEST
+
 static void *acquire_blocked(void *ctx)
 {
     struct call *call = ctx;
@@ -869,6 +889,7 @@ static void add_giving_up(TCase *c)
     tcase_add_test(c, a_cancel_ends_all_its_waits_asleep_and_in_the_line);
     tcase_add_loop_test(c, a_cancel_while_asking_leaves_no_lock, 0, 2);
     tcase_add_test(c, a_cancelled_reentry_leaves_the_hold_as_it_was);
+    tcase_add_test(c, a_call_behind_two_cancelled_ones_goes_on);
     tcase_add_test(c, a_cancel_ends_a_blocked_caller);
     tcase_add_test(c, who_gives_up_passes_the_turn_on);
     tcase_add_test(c, local_waiters_have_it_in_the_order_in_which_they_came);
