@@ -2,6 +2,7 @@
  * each gives its documented status in time and one clear line, and leaves no
  * lock behind (faults 4, row 26; X10). */
 #include <hiredis/hiredis.h>
+#include <stdatomic.h>
 
 #include "tests/live/test_lock.h"
 #include "tests/support/lua_client.h"
