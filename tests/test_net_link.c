@@ -3,6 +3,7 @@
  *     ask("ECHO a") -> "a", "(error) ERR ..", "(unsent)", "(unknown)"
  * Sources: faults.md 0, 2 and 3.4; RESP-CONFORMANCE, rules V. */
 #include <check.h>
+#include <dirent.h>
 #include <errno.h>
 #include <netinet/in.h>
 #include <pthread.h>
@@ -1691,6 +1692,17 @@ static void live_a_life(void)
     ask_patiently("ECHO three", "three");
 }
 
+static int count_descriptors(void)
+{
+    DIR *dir = opendir("/proc/self/fd");
+    int count = 0;
+
+    while (readdir(dir))
+        count++;
+    (void)closedir(dir);
+    return count;
+}
+
 /* True: the allocation failed. */
 static bool live_with_failure_at(uint64_t n)
 {
@@ -1721,6 +1733,7 @@ static bool live_with_failure_at(uint64_t n)
 
 START_TEST(any_allocation_may_fail)
 {
+    int descriptors;
     uint64_t n = 1;
 
     server = server_start(worlds[_i].args);
@@ -1728,8 +1741,11 @@ START_TEST(any_allocation_may_fail)
         (void)server_ask(server, "RPUSH list a b c d e f g h i j");
     prepare(server_port(server));
     options.protocol = worlds[_i].protocol;
-    while (live_with_failure_at(n))
+    descriptors = count_descriptors();
+    while (live_with_failure_at(n)) {
         n++;
+        ck_assert_int_eq(count_descriptors(), descriptors);
+    }
     ck_assert_uint_gt(n, 12);
     server_stop(server);
 }
