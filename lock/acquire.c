@@ -490,6 +490,7 @@ void hf_acquire_cancel(struct hf_op *op, hf_status status)
     struct hf_hold *held = hf_hold_find(op->lock, op->owner);
 
     hf_call_cancel(&op->call);
+    hf_loop_disarm(op->client->loop, &op->timer);
     if (held && held->op == op) {
         doubt_reentry(op);
         end_reentry(op, status);

@@ -94,6 +94,8 @@ static void start_again(struct hf_timer *timer)
 {
     struct hf_op *op = HF_OWNER_OF(timer, struct hf_op, timer);
 
+    if (op->hold)
+        op->hold->op = NULL; /* was kept for it */
     op->hold = NULL;
     if (op->kind == OP_ACQUIRE)
         hf_acquire_start(op);
@@ -103,7 +105,7 @@ static void start_again(struct hf_timer *timer)
 
 /* By its timer: were it started here, thousands that all fail at once would
  * stand on one stack. */
-static void wake_one(struct hf_list *pending, struct hf_loop *loop)
+static struct hf_op *wake_one(struct hf_list *pending, struct hf_loop *loop)
 {
     struct hf_op *op = HF_OWNER_OF(pending->next, struct hf_op, line_node);
 
@@ -111,6 +113,7 @@ static void wake_one(struct hf_list *pending, struct hf_loop *loop)
     hf_loop_disarm(loop, &op->timer);
     op->timer.fire = start_again;
     hf_loop_arm(loop, &op->timer, 0);
+    return op;
 }
 
 void hf_hold_leave(struct hf_hold *hold, bool is_gone)
@@ -119,12 +122,16 @@ void hf_hold_leave(struct hf_hold *hold, bool is_gone)
 
     hold->op = NULL;
     if (!is_gone) {
-        if (!hf_list_is_empty(&hold->pending))
-            wake_one(&hold->pending, client->loop);
+        if (hf_list_is_empty(&hold->pending))
+            return;
+        /* The hold is its own from here on: should it be cancelled before it
+         * starts, it leaves, and the one behind it is woken. */
+        hold->op = wake_one(&hold->pending, client->loop);
+        hold->op->hold = hold;
         return;
     }
     while (!hf_list_is_empty(&hold->pending))
-        wake_one(&hold->pending, client->loop);
+        (void)wake_one(&hold->pending, client->loop);
     client->holds--;
     hf_hold_free(hold);
 }
