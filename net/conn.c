@@ -251,7 +251,8 @@ size_t hf_conn_output(struct hf_conn *c, int64_t now_ms, const char **ptr)
     if (c->state != HF_CONN_READY || c->is_condemned)
         return 0;
     hand_out(c, now_ms);
-    *ptr = c->out + c->out_start;
+    if (c->unwritten > 0) /* else there may be no buffer yet */
+        *ptr = c->out + c->out_start;
     return c->unwritten;
 }
 
