@@ -595,7 +595,8 @@ START_TEST(every_call_has_a_twin_that_does_not_block)
 }
 END_TEST
 
-/* As another event loop would: its poll(2) on our descriptor, our timeout. */
+/* As another event loop would: its poll(2) on our descriptor, our timeout. A
+ * build with poll(2) has no descriptor to give, and says so. */
 START_TEST(another_event_loop_can_drive)
 {
     struct hf_acquire_options o = acquire_options(3);
@@ -607,6 +608,8 @@ START_TEST(another_event_loop_can_drive)
     loop = hf_client_loop(client);
     (void)lua_acquire(server, NAME, strlen(NAME), LUA_HOLDER, 100);
     call_acquire(&call, lock, &o); /* ends with that lease */
+    if (hf_loop_fd(loop) < 0)
+        (void)call_drive(&call, client);
     while (!call_is_done(&call)) {
         struct pollfd p = {.fd = hf_loop_fd(loop), .events = POLLIN};
 
