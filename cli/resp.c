@@ -142,13 +142,15 @@ static cli_print *print_for(const struct cli_common *common)
     return common->is_quiet ? print_nothing : cli_print_text;
 }
 
-static int decode(const struct cli_common *common, int protocol)
+static int decode(const struct cli_common *common, int protocol,
+                  bool is_strict)
 {
     struct cli_decode_error error;
     struct cli_decoder d;
     int code;
 
     cli_decoder_init(&d, protocol, print_for(common), stdout);
+    hf_resp_set_strict(&d.parser, is_strict);
     code = pump(&d);
     if (code == CLI_GO_ON && ferror(stdout))
         code = CLI_TROUBLE; /* main says so */
@@ -162,15 +164,18 @@ static int decode(const struct cli_common *common, int protocol)
 
 /* ---- the subcommand ---- */
 
-enum { RESP2 = 2, RESP3 = 3 };
+enum { RESP2 = 2, RESP3 = 3, STRICT };
 
 static int main_resp(struct cli_args *args, struct cli_common *common)
 {
     static const struct cli_option own[] = {
-        {RESP2, '2', NULL, NULL}, {RESP3, '3', NULL, NULL}, {0}};
+        {RESP2, '2', NULL, NULL},
+        {RESP3, '3', NULL, NULL},
+        {STRICT, 's', "strict", NULL},
+        {0}};
     static const struct cli_option *const tables[] = {cli_common_options, own,
                                                       NULL};
-    bool is_check = false;
+    bool is_check = false, is_strict = false;
     int protocol = 0;
     char *value;
     int id, rc;
@@ -178,6 +183,8 @@ static int main_resp(struct cli_args *args, struct cli_common *common)
     while ((id = cli_args_next(args, tables, &value)) != CLI_END) {
         if (id == RESP2 || id == RESP3)
             protocol = id;
+        else if (id == STRICT)
+            is_strict = true;
         else if (id == CLI_WORD && !is_check && strcmp(value, "check") == 0)
             is_check = true;
         else if (id == CLI_WORD)
@@ -188,23 +195,25 @@ static int main_resp(struct cli_args *args, struct cli_common *common)
     cli_report_level(common->is_quiet, common->is_verbose);
     if (is_check)
         return cli_resp_check(common, protocol);
-    return decode(common, protocol == RESP2 ? RESP2 : RESP3);
+    return decode(common, protocol == RESP2 ? RESP2 : RESP3, is_strict);
 }
 
 const struct cli_command cli_resp_command = {
     .name = "resp",
     .summary = "decode RESP from standard input; check a server's RESP",
     .help =
-        "usage: holdfast resp [--json] [-2 | -3]\n"
+        "usage: holdfast resp [--json] [-2 | -3] [--strict]\n"
         "       holdfast resp check [option]... [-2 | -3]\n"
         "\n"
         "Decodes standard input, RESP as a server sends it: a line for each\n"
         "value, with the offset of its first byte. With --json a line for\n"
         "each reply, an object that holds its children; with -q nothing.\n"
-        "Strict: ends at the first byte that is not RESP.\n"
+        "Ends at the first byte that is not RESP.\n"
         "\n"
         "  -2                   only the types of RESP2\n"
         "  -3                   all types; default\n"
+        "  -s, --strict         nothing that only servers do: -nan, a push\n"
+        "                       inside a value or without a kind\n"
         "\n"
         "Exit code: 0 all was decoded, 1 not RESP, or cut short, 125 trouble.\n"
         "\n"

@@ -74,20 +74,60 @@ size_t hf_resp_format_integer(char dst[HF_RESP_INTEGER_MAX], int64_t n)
     return (size_t)(put_digits(end, size, digit_count(size)) - dst);
 }
 
-size_t hf_resp_command_size(const struct hf_resp_arg *argv, size_t argc)
+size_t hf_resp_integer_size(int64_t n)
 {
-    size_t size = hf_resp_header_size(argc);
+    char text[HF_RESP_INTEGER_MAX];
+
+    return hf_resp_bulk_size(hf_resp_format_integer(text, n));
+}
+
+size_t hf_resp_double_size(double n)
+{
+    char text[HF_RESP_DOUBLE_MAX];
+
+    return hf_resp_bulk_size(hf_resp_format_double(text, n));
+}
+
+char *hf_resp_put_integer(char *dst, int64_t n)
+{
+    char text[HF_RESP_INTEGER_MAX];
+
+    return hf_resp_put_bulk(dst, text, hf_resp_format_integer(text, n));
+}
+
+char *hf_resp_put_double(char *dst, double n)
+{
+    char text[HF_RESP_DOUBLE_MAX];
+
+    return hf_resp_put_bulk(dst, text, hf_resp_format_double(text, n));
+}
+
+size_t hf_resp_prefix_size(size_t total, const struct hf_resp_arg *argv,
+                           size_t argc)
+{
+    size_t size = hf_resp_header_size(total);
 
     for (size_t i = 0; i < argc; i++)
         size = hf_resp_add_size(size, hf_resp_bulk_size(argv[i].len));
     return size;
 }
 
-char *hf_resp_put_command(char *dst, const struct hf_resp_arg *argv,
-                          size_t argc)
+char *hf_resp_put_prefix(char *dst, size_t total,
+                         const struct hf_resp_arg *argv, size_t argc)
 {
-    dst = hf_resp_put_header(dst, argc);
+    dst = hf_resp_put_header(dst, total);
     for (size_t i = 0; i < argc; i++)
         dst = hf_resp_put_bulk(dst, argv[i].ptr, argv[i].len);
     return dst;
+}
+
+size_t hf_resp_command_size(const struct hf_resp_arg *argv, size_t argc)
+{
+    return hf_resp_prefix_size(argc, argv, argc);
+}
+
+char *hf_resp_put_command(char *dst, const struct hf_resp_arg *argv,
+                          size_t argc)
+{
+    return hf_resp_put_prefix(dst, argc, argv, argc);
 }

@@ -20,6 +20,8 @@
  * 5. Nothing is under way exactly if pos == start. */
 #include <string.h>
 
+#include "resp/hints.h"
+#include "resp/node.h"
 #include "resp/plain.h"
 #include "resp/resp.h"
 #include "resp/text.h"
@@ -71,6 +73,11 @@ void hf_resp_init(struct hf_resp_parser *p,
 void hf_resp_set_protocol(struct hf_resp_parser *p, int protocol)
 {
     p->protocol = protocol == 2 ? 2 : 3;
+}
+
+void hf_resp_set_strict(struct hf_resp_parser *p, bool strict)
+{
+    p->strict = strict;
 }
 
 /* Writes one byte as C would spell it; returns how long that is, at most 4. */
@@ -144,6 +151,9 @@ static struct hf_resp_node *append(struct feed *f, unsigned type)
     memset(node, 0, sizeof *node);
     node->type = (uint8_t)type;
     node->skip = 1;
+    if (f->p->attributed)        /* begin_line has seen that it fits */
+        node->before = (tape->count - 1 - f->p->attributes) &
+                       HF_RESP_ATTRIBUTES_MAX;
     f->p->attributed = false;
     return node;
 }
@@ -190,6 +200,7 @@ static void finish(struct hf_resp_parser *p, const struct hf_resp_tape *tape,
         node = parent;
     }
     p->attributed = node->type == HF_RESP_ATTRIBUTE;
+    p->attributes = (uint32_t)(node - tape->nodes) - node->before;
     p->state = next_state(p);
     if (!p->parent && !p->attributed)
         p->start = p->pos;
@@ -248,7 +259,6 @@ static unsigned type_of(char first)
     return 0;
 }
 
-#define BIT(type) (UINT32_C(1) << (type))
 #define RESP2_TYPES                                                           \
     (BIT(HF_RESP_SIMPLE) | BIT(HF_RESP_ERROR) | BIT(HF_RESP_INTEGER) |        \
      BIT(HF_RESP_BULK) | BIT(HF_RESP_ARRAY))
@@ -273,31 +283,35 @@ static struct choice one_of(uint32_t types, const char *name)
 
 /* Source: RESP3 "Streamed strings", "Streamed aggregated data types"; rules
  * K3, M2, M4. */
-static struct choice choice_in_stream(struct feed *f)
+static struct choice choice_in_stream(const struct feed *f, uint32_t values)
 {
     const struct hf_resp_node *stream = innermost(f->p, f->tape);
 
     if (stream->type == HF_RESP_STREAM)
         return one_of(BIT(HF_RESP_CHUNK), "a chunk");
     if (f->p->attributed)
-        return one_of(RESP3_TYPES, "the value of an attribute");
+        return one_of(values, "the value of an attribute");
     if (stream->type == HF_RESP_MAP && stream->as.children.count % 2)
-        return one_of(RESP3_TYPES, "the value of a map's key");
-    return one_of(RESP3_TYPES | BIT(END), "a value or the end");
+        return one_of(values, "the value of a map's key");
+    return one_of(values | BIT(END), "a value or the end");
 }
 
-static struct choice choice_here(struct feed *f)
+static struct choice choice_here(const struct feed *f)
 {
-    if (f->p->streamed)
-        return choice_in_stream(f);
+    bool is_child = f->p->strict && f->p->parent;
+    uint32_t values = is_child ? RESP3_TYPES & ~BIT(HF_RESP_PUSH) : RESP3_TYPES;
+
     if (f->p->protocol == 2)
         return one_of(RESP2_TYPES, "one of + - : $ *");
-    return one_of(RESP3_TYPES, "a type byte of RESP3");
+    if (f->p->streamed)
+        return choice_in_stream(f, values);
+    return one_of(values, is_child ? "a type byte of RESP3 but >"
+                                   : "a type byte of RESP3");
 }
 
 /* A streamed aggregate has no header to refuse, so its children are counted.
  * Chunks need not be: each has a byte of the string, which is limited. */
-static bool is_one_too_many(struct feed *f, unsigned type)
+static bool is_one_too_many(const struct feed *f, unsigned type)
 {
     if (!f->p->streamed || type > HF_RESP_PUSH || type == HF_RESP_CHUNK)
         return false;
@@ -319,6 +333,9 @@ static hf_status begin_line(struct feed *f)
         return refuse(f, HF_E_PROTOCOL, p->pos, choice.name);
     if (is_one_too_many(f, type))
         return refuse(f, HF_E_LIMIT, p->pos, "the end of a stream that long");
+    if (p->attributed &&
+        f->tape->count - p->attributes > HF_RESP_ATTRIBUTES_MAX)
+        return refuse(f, HF_E_LIMIT, p->pos, "fewer attributes before it");
     p->type = (uint8_t)type;
     p->line = p->pos++;
     p->state = LINE;
@@ -366,7 +383,7 @@ static hf_status read_double(struct feed *f, struct text t)
 {
     struct text rest = t;
 
-    if (!take_double(&rest))
+    if (!take_double(&rest, f->p->strict))
         return refuse_text(f, rest, "more of a double");
     return read_text(f, t);
 }
@@ -483,6 +500,8 @@ static hf_status read_count(struct feed *f, struct text t)
         return refuse_text(f, t, "a digit of a count");
     if (count > p->limits.elements / per)
         return refuse(f, HF_E_LIMIT, p->line, "fewer elements");
+    if (p->strict && p->type == HF_RESP_PUSH && count == 0)
+        return refuse(f, HF_E_PROTOCOL, p->line + 1, "the kind of a push");
     status = open_aggregate(f, t, p->type, (uint32_t)count * per, false);
     if (status == HF_OK && !count)
         close_aggregate(f->p, f->tape);
@@ -625,6 +644,16 @@ static hf_status go_on_data(struct feed *f)
     return HF_OK;
 }
 
+/* As enter, where VALUE is before and after. */
+static inline void enter_plain(struct hf_resp_parser *p,
+                               struct hf_resp_node *nodes,
+                               struct hf_resp_node *node)
+{
+    node->skip = p->parent;
+    p->parent = (uint32_t)(node - nodes) + 1;
+    p->depth++;
+}
+
 /* Takes one plain value after another: true if the one under way is whole by
  * it, false if the next is not plain. What changes with every value is kept in
  * registers until then. */
@@ -633,14 +662,14 @@ static bool plain_values(struct hf_resp_parser *p, const char *buf,
 {
     const struct plain in = {p, buf, buf + visible};
     const char *at = buf + p->pos, *next;
-    struct hf_resp_node *node = tape->nodes + tape->count;
-    const struct hf_resp_node *const full = tape->nodes + tape->room;
+    struct hf_resp_node *const nodes = tape->nodes, *node = nodes + tape->count;
+    const struct hf_resp_node *const full = nodes + tape->room;
     uint32_t open;
 
     while (node < full && (next = plain_value(&in, at, node, &open))) {
         at = next;
         if (open) {
-            enter(p, tape, node++);
+            enter_plain(p, nodes, node++);
             continue;
         }
         node++;
@@ -664,7 +693,7 @@ static bool plain_values(struct hf_resp_parser *p, const char *buf,
 
 static hf_status step(struct feed *f)
 {
-    switch ((enum state)f->p->state) {
+    switch (f->p->state) {
     case VALUE:
     case SPECIAL:
         return begin_line(f);
@@ -672,8 +701,6 @@ static hf_status step(struct feed *f)
         return go_on_line(f);
     case DATA:
         return go_on_data(f);
-    case BROKEN:
-        break;
     }
     return (hf_status)f->p->broken;
 }
@@ -734,23 +761,8 @@ static inline bool take_ok(struct hf_resp_parser *p, const char *buf,
 hf_status hf_resp_parse(struct hf_resp_parser *p, const char *buf, size_t len,
                         struct hf_resp_tape *tape)
 {
-    return take_ok(p, buf, len, tape) ? HF_OK : parse_on(p, buf, len, tape);
-}
-
-static bool has_bytes(const struct hf_resp_node *node)
-{
-    switch (node->type) {
-    case HF_RESP_SIMPLE:
-    case HF_RESP_ERROR:
-    case HF_RESP_BULK:
-    case HF_RESP_CHUNK:
-    case HF_RESP_DOUBLE:
-    case HF_RESP_BIG:
-    case HF_RESP_BULK_ERROR:
-    case HF_RESP_VERBATIM:
-        return true;
-    }
-    return false;
+    return take_ok(p, buf, len, tape) ? HF_OK
+                                         : parse_on(p, buf, len, tape);
 }
 
 /* Moves the nodes of the value under way to the front, and what they say about
@@ -768,6 +780,7 @@ static void move_nodes(struct hf_resp_parser *p, struct hf_resp_tape *tape)
     }
     for (uint32_t *up = &p->parent; *up; up = &nodes[*up - 1].skip)
         *up -= p->first;
+    p->attributes -= p->first;
 }
 
 void hf_resp_drop(struct hf_resp_parser *p, struct hf_resp_tape *tape,

@@ -45,9 +45,9 @@ enum hf_resp_type {
 
 /* One value. Read it through the accessors; the layout may grow new types. */
 struct hf_resp_node {
-    uint8_t type;         /* enum hf_resp_type */
-    uint8_t flag;         /* boolean: 1 true; aggregate: 1 streamed */
-    uint16_t reserved;
+    uint32_t type : 8;    /* enum hf_resp_type */
+    uint32_t flag : 1;    /* boolean: 1 true; aggregate: 1 streamed */
+    uint32_t before : 23; /* nodes of the attributes that stand before it */
     uint32_t skip;        /* nodes from this one to the next sibling, >= 1;
                              the parser's own until the value is whole */
     union {
@@ -85,6 +85,9 @@ struct hf_resp_limits {
     uint32_t reply;        /* bytes of one whole reply, headers included */
 };
 
+/* Nodes of the attributes before one value; more are refused. */
+#define HF_RESP_ATTRIBUTES_MAX ((1 << 23) - 1)
+
 /* Depth 512, line 68 KiB (64 and some words around them), bulk 512 MiB and
  * elements 2^31 - 1 (as the server's own), reply 1 GiB. Whatever the limits, no
  * value may end more than 4 GiB behind the start of the buffer. */
@@ -99,6 +102,7 @@ struct hf_resp_parser {
     uint32_t first;        /* its first node's index on the tape */
     uint32_t line;         /* where the line under way began: its type byte */
     uint32_t parent;       /* index of the innermost open aggregate + 1, or 0 */
+    uint32_t attributes;   /* if `attributed`: index of the first one */
     uint32_t depth;
     uint32_t need;         /* bulk bytes behind pos, CR LF included */
     uint32_t total;        /* bytes of the chunks of a streamed string so far */
@@ -107,6 +111,7 @@ struct hf_resp_parser {
     uint8_t protocol;      /* 2 or 3: the types that are taken */
     bool streamed;         /* the innermost open aggregate has no count */
     bool attributed;       /* an attribute is whole, its value must follow */
+    bool strict;
     int16_t broken;        /* 0, or the status that every call repeats */
     struct {
         uint32_t offset;       /* which byte, from the start of the buffer */
@@ -122,6 +127,24 @@ struct hf_resp_parser {
 HF_API void hf_resp_init(struct hf_resp_parser *p,
                          const struct hf_resp_limits *limits, int protocol);
 HF_API void hf_resp_set_protocol(struct hf_resp_parser *p, int protocol);
+
+/* hf_resp_set_strict - takes what the texts of RESP and RESP3 allow, and no
+ * more; for checking a server. Without it, what servers send is taken. Set it
+ * between two values.
+ *
+ *                           as servers send       strict
+ *     ,-nan ,NAN ,nan(1)    nan (1)               HF_E_PROTOCOL
+ *     > inside a value      a child of it (2)     HF_E_PROTOCOL
+ *     >0                    an empty push         HF_E_PROTOCOL: it has no kind
+ *     $05 *01 :007 :+5      5, 1, 7, 5            the same: the grammar has them
+ *     ,1e400  ,1e-400       inf, 0                the same
+ *     $-1 *-1 in RESP3      null                  the same
+ *     _ # , ( ! = % ~ > |
+ *       in RESP2            HF_E_PROTOCOL         the same
+ *
+ * (1) Before 7.2, Redis prints what its libc prints. (2) EXEC with SUBSCRIBE
+ * inside; it is a counted element and no push between replies. */
+HF_API void hf_resp_set_strict(struct hf_resp_parser *p, bool strict);
 
 /* hf_resp_parse - goes on until one whole value stands on the tape.
  *
@@ -160,7 +183,6 @@ struct hf_resp_value {
     const char *buf;
     const struct hf_resp_node *node;   /* an attribute only if it comes from
                                           hf_resp_attributes */
-    const struct hf_resp_node *attribute;   /* the first before it, or NULL */
 };
 
 /* hf_resp_first - the value that begins at tape index `index` (0 for the
@@ -252,25 +274,25 @@ HF_API hf_status hf_resp_attribute(struct hf_resp_value v, const char *key,
 HF_API hf_status hf_resp_attributes(struct hf_resp_value v, size_t index,
                                     struct hf_resp_value *out);
 
+/* Deep copies: a value, with its attributes, that needs neither the buffer nor
+ * the tape any more. One block of memory, the caller's.
+ *
+ * hf_resp_copy_size - bytes that a copy of v takes
+ * hf_resp_copy      - writes it to `mem`, which is aligned as malloc's and has
+ *                     `room` bytes; *out is the copy, valid as long as `mem`
+ *                     stands still. HF_RESP_ROOM if it does not fit; nothing
+ *                     is written then.
+ * Cost: in the nodes and bytes of v. */
+HF_API size_t hf_resp_copy_size(struct hf_resp_value v);
+HF_API hf_status hf_resp_copy(struct hf_resp_value v, void *mem, size_t room,
+                              struct hf_resp_value *out);
+
 /* Commands: `*argc` and then each argument as a bulk string, into memory that
- * the caller sized with the two functions first.
+ * the caller sized first.
  *   dst    room for at least the size announced
- *   each returns the byte behind what it wrote. Nothing can fail.
+ *   each put_ function returns the byte behind what it wrote. Nothing can fail.
+ * A size beyond SIZE_MAX is SIZE_MAX.
  * Source: RESP "Sending commands to a Redis server". */
-
-/* hf_resp_header_size - bytes of "*argc\r\n".
- * hf_resp_bulk_size   - bytes of "$len\r\n...\r\n"; SIZE_MAX if that overflows.
- * hf_resp_add_size    - a + b, or SIZE_MAX; SIZE_MAX stays SIZE_MAX. */
-HF_API size_t hf_resp_header_size(size_t argc);
-HF_API size_t hf_resp_bulk_size(size_t len);
-HF_API size_t hf_resp_add_size(size_t a, size_t b);
-
-HF_API char *hf_resp_put_header(char *dst, size_t argc);
-HF_API char *hf_resp_put_bulk(char *dst, const void *ptr, size_t len);
-
-/* hf_resp_format_integer - decimal text of `n`, no NUL; the length, <= 20. */
-#define HF_RESP_INTEGER_MAX 20
-HF_API size_t hf_resp_format_integer(char dst[HF_RESP_INTEGER_MAX], int64_t n);
 
 /* One argument of a command. */
 struct hf_resp_arg {
@@ -278,11 +300,42 @@ struct hf_resp_arg {
     size_t len;
 };
 
-/* hf_resp_command_size - exact bytes of a whole command; SIZE_MAX if that
- * overflows. hf_resp_put_command - writes it. argc >= 1. */
+/* A whole command; argc >= 1. */
 HF_API size_t hf_resp_command_size(const struct hf_resp_arg *argv, size_t argc);
 HF_API char *hf_resp_put_command(char *dst, const struct hf_resp_arg *argv,
                                  size_t argc);
+
+/* Argument after argument: first the header, with the count of all that will
+ * follow, then each.
+ *   integer  in decimal digits
+ *   double   the shortest text that reads back as the same double; inf, -inf,
+ *            nan */
+HF_API size_t hf_resp_header_size(size_t argc);
+HF_API size_t hf_resp_bulk_size(size_t len);
+HF_API size_t hf_resp_integer_size(int64_t n);
+HF_API size_t hf_resp_double_size(double n);
+HF_API size_t hf_resp_add_size(size_t a, size_t b);
+
+HF_API char *hf_resp_put_header(char *dst, size_t argc);
+HF_API char *hf_resp_put_bulk(char *dst, const void *ptr, size_t len);
+HF_API char *hf_resp_put_integer(char *dst, int64_t n);
+HF_API char *hf_resp_put_double(char *dst, double n);
+
+/* The front of a command that is sent again and again, made once: the header
+ * for `total` arguments and the first `argc` of them. In front of
+ * the other arguments it is copied with memcpy. So EVALSHA, its digest and its
+ * count of keys are 70 bytes that nobody formats twice. */
+HF_API size_t hf_resp_prefix_size(size_t total, const struct hf_resp_arg *argv,
+                                  size_t argc);
+HF_API char *hf_resp_put_prefix(char *dst, size_t total,
+                                const struct hf_resp_arg *argv, size_t argc);
+
+/* hf_resp_format_integer - decimal text of `n`, no NUL; the length.
+ * hf_resp_format_double  - as hf_resp_put_double says; the length. */
+#define HF_RESP_INTEGER_MAX 20
+#define HF_RESP_DOUBLE_MAX 24
+HF_API size_t hf_resp_format_integer(char dst[HF_RESP_INTEGER_MAX], int64_t n);
+HF_API size_t hf_resp_format_double(char dst[HF_RESP_DOUBLE_MAX], double n);
 
 #ifdef __cplusplus
 }

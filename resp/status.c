@@ -1,26 +1,44 @@
 /* Status codes as names and as sentences, both from the one list in base.h. */
+#include <string.h>
+
 #include "resp/base.h"
+
+/* Strings one behind the other are half the size of an array of pointers. */
+static const short values[] = {
+#define VALUE(name, value, text) value,
+    HF_STATUS_MAP(VALUE)
+#undef VALUE
+};
+
+static const char names[] =
+#define NAME(name, value, text) #name "\0"
+    HF_STATUS_MAP(NAME)
+#undef NAME
+    "HF_?";
+
+static const char texts[] =
+#define TEXT(name, value, text) text "\0"
+    HF_STATUS_MAP(TEXT)
+#undef TEXT
+    "a status that this version does not know";
+
+/* The string of this status among `strings`, or the one behind all. */
+static const char *find(const char *strings, hf_status status)
+{
+    for (size_t i = 0; i < sizeof values / sizeof *values; i++) {
+        if (values[i] == (int)status)
+            break;
+        strings += strlen(strings) + 1;
+    }
+    return strings;
+}
 
 const char *hf_status_text(hf_status status)
 {
-    switch (status) {
-#define TEXT(name, value, text)                                               \
-    case name:                                                                \
-        return text;
-        HF_STATUS_MAP(TEXT)
-#undef TEXT
-    }
-    return "a status that this version does not know";
+    return find(texts, status);
 }
 
 const char *hf_status_name(hf_status status)
 {
-    switch (status) {
-#define NAME(name, value, text)                                               \
-    case name:                                                                \
-        return #name;
-        HF_STATUS_MAP(NAME)
-#undef NAME
-    }
-    return "HF_?";
+    return find(names, status);
 }

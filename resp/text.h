@@ -85,15 +85,16 @@ static inline bool take_nan(struct text *t)
 }
 
 /* Source: RESP "Doubles"; rules G1 to G3. */
-static inline bool take_double(struct text *t)
+static inline bool take_double(struct text *t, bool strict)
 {
     bool plus = take(t, '+', '+');
+    bool minus = !plus && take(t, '-', '-');
     bool ok;
 
-    if (!plus)
-        take(t, '-', '-');
     if (plus || (t->at < t->end && is_digit(*t->at)))
         ok = take_decimal(t);
+    else if (strict)
+        ok = take_word(t, "inf", 3) || (!minus && take_word(t, "nan", 3));
     else
         ok = take_word(t, "inf", 3) || take_nan(t);
     return ok && t->at == t->end;

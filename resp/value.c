@@ -1,22 +1,19 @@
 /* Reads values from a tape. Nothing here can leave the buffer: every offset
  * and length on the tape was checked by the parser. */
-#include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
+#include "resp/double.h"
+#include "resp/node.h"
 #include "resp/resp.h"
-#include "resp/text.h"
 
 /* Steps over the attributes at `node` to the value that they belong to. */
 static struct hf_resp_value value_at(const char *buf,
                                      const struct hf_resp_node *node)
 {
-    struct hf_resp_value v = {buf, node, NULL};
+    struct hf_resp_value v = {buf, node};
 
     while (v.node->type == HF_RESP_ATTRIBUTE)
         v.node += v.node->skip;
-    if (v.node != node)
-        v.attribute = node;
     return v;
 }
 
@@ -47,110 +44,6 @@ hf_status hf_resp_integer(struct hf_resp_value v, int64_t *out)
     return HF_OK;
 }
 
-/* So many significant digits decide how any double is rounded (767 do); one
- * more says whether anything but zeros stood behind them. */
-#define DIGITS_KEPT 800
-
-/* Far outside the exponents of doubles, and of five digits for sure. */
-#define EXPONENT_MAX 99999
-
-/* Larger than the digits of any line: what is beyond it stays beyond, however
- * far the point is moved. */
-#define EXPONENT_HUGE (INT64_C(1) << 40)
-
-/* A decimal number as an integer of few digits and a power of ten. */
-struct decimal {
-    char digits[DIGITS_KEPT + 1];
-    size_t count;
-    int64_t exponent;
-    bool is_cut;           /* digits other than 0 did not fit */
-};
-
-/* A digit of the mantissa; zeros in front of the first other one are none. */
-static void decimal_add(struct decimal *d, char digit)
-{
-    if (d->count == 0 && digit == '0')
-        return;
-    if (d->count < DIGITS_KEPT) {
-        d->digits[d->count++] = digit;
-        return;
-    }
-    d->exponent++;
-    d->is_cut |= digit != '0';
-}
-
-static const char *decimal_mantissa(struct decimal *d, const char *at,
-                                    const char *end)
-{
-    for (; at < end && is_digit(*at); at++)
-        decimal_add(d, *at);
-    if (at == end || *at != '.')
-        return at;
-    for (at++; at < end && is_digit(*at); at++) {
-        decimal_add(d, *at);
-        d->exponent--;
-    }
-    return at;
-}
-
-static void decimal_exponent(struct decimal *d, const char *at,
-                             const char *end)
-{
-    bool negative = *at == '-';
-    int64_t n = 0;
-
-    if (!is_digit(*at))
-        at++;
-    for (; at < end; at++)
-        n = n < EXPONENT_HUGE ? n * 10 + (*at - '0') : n;
-    d->exponent += negative ? -n : n;
-}
-
-/* Written without a decimal point, so that no locale has a say in it. */
-static double decimal_convert(struct decimal *d)
-{
-    char text[sizeof d->digits + HF_RESP_INTEGER_MAX + sizeof "e"];
-    char *end = text;
-    int64_t exponent = d->exponent;
-
-    if (d->count == 0)
-        return 0.0;
-    if (d->is_cut) {
-        d->digits[d->count++] = '1';
-        exponent--;
-    }
-    if (exponent > EXPONENT_MAX)
-        exponent = EXPONENT_MAX;
-    if (exponent < -EXPONENT_MAX)
-        exponent = -EXPONENT_MAX;
-    memcpy(end, d->digits, d->count);
-    end += d->count;
-    *end++ = 'e';
-    end += hf_resp_format_integer(end, exponent);
-    *end = '\0';
-    return strtod(text, NULL);
-}
-
-/* The text is of the grammar: the parser saw to that. */
-static double text_to_double(const char *at, const char *end)
-{
-    struct decimal d = {{0}, 0, 0, false};
-    bool negative = *at == '-';
-    double number;
-
-    if (*at == '-' || *at == '+')
-        at++;
-    if (*at == 'i')
-        return negative ? -HUGE_VAL : HUGE_VAL;
-    if (*at == 'n' || *at == 'N')
-        return (double)NAN;
-    at = decimal_mantissa(&d, at, end);
-    if (at < end)
-        decimal_exponent(&d, at + 1, end);
-    number = decimal_convert(&d);
-    return negative ? -number : number;
-}
-
 hf_status hf_resp_double(struct hf_resp_value v, double *out)
 {
     const char *text;
@@ -163,7 +56,7 @@ hf_status hf_resp_double(struct hf_resp_value v, double *out)
     if (v.node->type != HF_RESP_DOUBLE)
         return HF_E_TYPE;
     (void)hf_resp_bytes(v, &text, &len);   /* a double has bytes */
-    *out = text_to_double(text, text + len);
+    *out = hf_resp_read_double(text, text + len);
     return HF_OK;
 }
 
@@ -179,20 +72,10 @@ hf_status hf_resp_bytes(struct hf_resp_value v, const char **ptr, size_t *len)
 {
     size_t skip = 0;
 
-    switch (v.node->type) {
-    case HF_RESP_VERBATIM:
-        skip = HF_RESP_FORMAT_LEN + 1;   /* and the colon */
-        break;
-    case HF_RESP_SIMPLE:
-    case HF_RESP_ERROR:
-    case HF_RESP_BULK:
-    case HF_RESP_DOUBLE:
-    case HF_RESP_BIG:
-    case HF_RESP_BULK_ERROR:
-        break;
-    default:
+    if (!has_bytes(v.node))
         return HF_E_TYPE;
-    }
+    if (v.node->type == HF_RESP_VERBATIM)
+        skip = HF_RESP_FORMAT_LEN + 1;   /* and the colon */
     *ptr = v.buf + v.node->as.bytes.offset + skip;
     *len = v.node->as.bytes.length - skip;
     return HF_OK;
@@ -262,17 +145,13 @@ bool hf_resp_error_is(struct hf_resp_value v, const char *code)
     const char *ptr;
     size_t len;
 
-    if (!hf_resp_is_error(v) || hf_resp_bytes(v, &ptr, &len) != HF_OK)
+    if (!hf_resp_is_error(v))
         return false;
+    (void)hf_resp_bytes(v, &ptr, &len);   /* an error has bytes */
     /* Length first: the text may be shorter than the code (B4). */
     if (len < want || memcmp(ptr, code, want) != 0)
         return false;
     return len == want || ptr[want] == ' ';
-}
-
-static bool has_children(const struct hf_resp_node *node)
-{
-    return node->type >= HF_RESP_ARRAY && node->type <= HF_RESP_ATTRIBUTE;
 }
 
 size_t hf_resp_count(struct hf_resp_value v)
@@ -338,7 +217,8 @@ static bool attribute_get(struct hf_resp_value map, const char *key,
     struct hf_resp_value k, value;
     bool found = false;
 
-    while (hf_resp_next(&it, &k) && hf_resp_next(&it, &value)) {
+    while (hf_resp_next(&it, &k)) {
+        (void)hf_resp_next(&it, &value);   /* pairs, always */
         if (!hf_resp_is_text(k, key, len))
             continue;
         *out = value;
@@ -361,7 +241,7 @@ hf_status hf_resp_attribute(struct hf_resp_value v, const char *key,
 hf_status hf_resp_attributes(struct hf_resp_value v, size_t index,
                              struct hf_resp_value *out)
 {
-    const struct hf_resp_node *node = v.attribute ? v.attribute : v.node;
+    const struct hf_resp_node *node = first_node(v);
 
     for (; node != v.node && index > 0; index--)
         node += node->skip;
@@ -369,6 +249,5 @@ hf_status hf_resp_attributes(struct hf_resp_value v, size_t index,
         return HF_E_TYPE;
     out->buf = v.buf;
     out->node = node;
-    out->attribute = NULL;
     return HF_OK;
 }

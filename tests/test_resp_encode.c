@@ -56,6 +56,56 @@ START_TEST(command_is_an_array_of_bulk_strings)
 }
 END_TEST
 
+/* ---- argument after argument ---- */
+
+START_TEST(appended_arguments_make_the_command_that_was_opened)
+{
+    static const char want[] = "*5\r\n$4\r\nZADD\r\n$1\r\nk\r\n$3\r\n0.1\r\n"
+                               "$20\r\n-9223372036854775808\r\n$1\r\n0\r\n";
+    size_t size = hf_resp_header_size(5);
+    char *bytes, *end;
+
+    size = hf_resp_add_size(size, hf_resp_bulk_size(4));
+    size = hf_resp_add_size(size, hf_resp_bulk_size(1));
+    size = hf_resp_add_size(size, hf_resp_double_size(0.1));
+    size = hf_resp_add_size(size, hf_resp_integer_size(INT64_MIN));
+    size = hf_resp_add_size(size, hf_resp_integer_size(0));
+    ck_assert_uint_eq(size, sizeof want - 1);
+    bytes = malloc(size);
+    ck_assert_ptr_nonnull(bytes);
+    end = hf_resp_put_header(bytes, 5);
+    end = hf_resp_put_bulk(end, "ZADD", 4);
+    end = hf_resp_put_bulk(end, "k", 1);
+    end = hf_resp_put_double(end, 0.1);
+    end = hf_resp_put_integer(end, INT64_MIN);
+    end = hf_resp_put_integer(end, 0);
+    ck_assert_ptr_eq(end, bytes + size);
+    ck_assert_mem_eq(bytes, want, size);
+    free(bytes);
+}
+END_TEST
+
+/* Whatever part of it is made beforehand, the command is the same. */
+START_TEST(prefix_and_the_rest_are_the_command)
+{
+    const struct hf_resp_arg argv[] = {ARG("EVALSHA"), ARG("5f3a"), ARG("1"),
+                                       ARG("key"), ARG("")};
+    size_t ready = (size_t)_i, len, size;
+    char *whole = encode(argv, COUNT(argv), &len), *parts = malloc(len), *end;
+
+    ck_assert_ptr_nonnull(parts);
+    size = hf_resp_prefix_size(COUNT(argv), argv, ready);
+    end = hf_resp_put_prefix(parts, COUNT(argv), argv, ready);
+    ck_assert_ptr_eq(end, parts + size);
+    for (size_t i = ready; i < COUNT(argv); i++)
+        end = hf_resp_put_bulk(end, argv[i].ptr, argv[i].len);
+    ck_assert_ptr_eq(end, parts + len);
+    ck_assert_mem_eq(parts, whole, len);
+    free(parts);
+    free(whole);
+}
+END_TEST
+
 /* ---- W4 ---- */
 
 static const struct {
@@ -215,6 +265,8 @@ static Suite *suite(void)
 
     tcase_add_loop_test(command, command_is_an_array_of_bulk_strings, 0,
                         COUNT(command_rows));
+    tcase_add_test(command, appended_arguments_make_the_command_that_was_opened);
+    tcase_add_loop_test(command, prefix_and_the_rest_are_the_command, 0, 6);
     tcase_add_loop_test(command, decoded_command_is_the_command, 0, 100);
     tcase_add_loop_test(command, integer_is_written_in_decimal, 0,
                         COUNT(integer_rows));

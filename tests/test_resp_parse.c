@@ -74,6 +74,12 @@ static const struct error_row {
     {3, "#x\r\n", 1, "t or f", "x\\r\\n"},
     {3, "#tt\r\n", 2, "CR LF behind a boolean", "t\\r\\n"},
     {3, ",1.\r\n", 3, "more of a double", "\\r\\n"},
+    {3, ",nx\r\n", 2, "more of a double", "x\\r\\n"},
+    {3, ",na\r\n", 3, "more of a double", "\\r\\n"},
+    {3, ",nan(z{)\r\n", 6, "more of a double", "{)\\r\\n"},
+    {3, ",nan(Z[)\r\n", 6, "more of a double", "[)\\r\\n"},
+    {3, ",nan(@)\r\n", 5, "more of a double", "@)\\r\\n"},
+    {3, ",nan(_\r\n", 6, "more of a double", "\\r\\n"},
     {3, "(1.\r\n", 2, "a digit of a big number", ".\\r\\n"},
     {3, "=3\r\ntxt\r\n", 1, "a length of 4 or more", "3\\r\\ntxt\\r\\n"},
     {3, "=5\r\ntxt\\a\r\n", 7, "a colon behind the format", "\\\\a\\r\\n"},
@@ -99,6 +105,53 @@ START_TEST(error_says_where_what_and_instead_of_what)
 }
 END_TEST
 
+/* What servers send and the texts do not have. The lines that are the same in
+ * both modes are in the vectors. */
+static const struct error_row strict_rows[] = {
+    {3, ",-nan\r\n", 2, "more of a double", "nan\\r\\n"},
+    {3, ",NAN\r\n", 1, "more of a double", "NAN\\r\\n"},
+    {3, ",nan(1)\r\n", 4, "more of a double", "(1)\\r\\n"},
+    {3, "*2\r\n>1\r\n+a\r\n_\r\n", 4, "a type byte of RESP3 but >",
+     ">1\\r\\n+a\\r\\n_\\r\\n"},
+    {3, "*?\r\n>1\r\n+a\r\n.\r\n", 4, "a value or the end",
+     ">1\\r\\n+a\\r\\n.\\r\\n"},
+    {3, ">0\r\n", 1, "the kind of a push", "0\\r\\n"},
+};
+
+START_TEST(strict_parser_takes_only_what_the_texts_have)
+{
+    const struct error_row *row = &strict_rows[_i];
+    size_t len = strlen(row->bytes);
+
+    renew(NULL, row->protocol);
+    ck_assert_int_eq(parse_whole(row->bytes, len), HF_RESP_MORE);
+    ck_assert_uint_eq(parser.start, len);
+    renew(NULL, row->protocol);
+    hf_resp_set_strict(&parser, true);
+    ck_assert_int_eq(parse_whole(row->bytes, len), HF_E_PROTOCOL);
+    ck_assert_uint_eq(parser.error.offset, row->offset);
+    ck_assert_str_eq(parser.error.expected, row->expected);
+    ck_assert_str_eq(parser.error.found, row->found);
+}
+END_TEST
+
+START_TEST(strict_parser_takes_all_that_the_texts_have)
+{
+    static const char bytes[] =
+        ",nan\r\n,inf\r\n,-inf\r\n,-0\r\n,+1.5e3\r\n>1\r\n+a\r\n$005\r\nhello\r\n"
+        "|1\r\n+a\r\n:1\r\n>2\r\n+a\r\n:+5\r\n$-1\r\n*0\r\n%?\r\n.\r\n";
+
+    renew(NULL, 3);
+    hf_resp_set_strict(&parser, true);
+    ck_assert_int_eq(parse_whole(bytes, sizeof bytes - 1), HF_RESP_MORE);
+    ck_assert_uint_eq(parser.start, sizeof bytes - 1);
+    renew(NULL, 3);
+    hf_resp_set_strict(&parser, true);
+    ck_assert_int_eq(parse_bytewise(bytes, sizeof bytes - 1), HF_RESP_MORE);
+    ck_assert_uint_eq(parser.start, sizeof bytes - 1);
+}
+END_TEST
+
 START_TEST(error_is_repeated_until_the_next_init)
 {
     renew(NULL, 3);
@@ -107,6 +160,59 @@ START_TEST(error_is_repeated_until_the_next_init)
     ck_assert_uint_eq(tape.count, 0);
     hf_resp_init(&parser, NULL, 3);
     ck_assert_int_eq(parse("+OK\r\n", 5), HF_OK);
+}
+END_TEST
+
+/* ---- integers ---- */
+
+#define INTEGER_SIGNS 3
+#define INTEGER_DIGITS 19
+
+/* Zeros, as many as may be, in front of every count of other digits; with bytes
+ * enough behind for what reads fast, and without. */
+START_TEST(integer_is_the_same_however_many_digits_it_has)
+{
+    static const char digits[] = "1234567890123456789";
+    const char sign = "-+"[_i % INTEGER_SIGNS];
+    const char *tail = &digits[_i / INTEGER_SIGNS];
+    int64_t want = sign == '-' ? -strtoll(tail, NULL, 10)
+                               : strtoll(tail, NULL, 10);
+    char bytes[100];
+
+    for (int zeros = !*tail; zeros < 40; zeros++) {
+        int len = snprintf(bytes, sizeof bytes, ":%.1s%.*d%s\r\n", &sign,
+                           zeros, 0, tail);
+
+        memset(bytes + len, '+', sizeof bytes - (size_t)len);
+        for (size_t behind = 0; behind <= 32; behind += 32) {
+            renew(NULL, 3);
+            ck_assert_int_eq(parse(bytes, (size_t)len + behind), HF_OK);
+            ck_assert_uint_eq(parser.pos, len);
+            ck_assert_int_eq(nodes[0].type, HF_RESP_INTEGER);
+            ck_assert_int_eq(nodes[0].as.integer, want);
+        }
+    }
+}
+END_TEST
+
+static const char *const beyond_rows[] = {
+    "9223372036854775808",   "-9223372036854775809", "18446744073709551615",
+    "18446744073709551616",  "18446744073709551617", "-18446744073709551617",
+    "36893488147419103233",  "99999999999999999999", "100000000000000000000",
+    "0018446744073709551617", "340282366920938463463374607431768211457",
+};
+
+START_TEST(integer_beyond_64_bits_is_refused)
+{
+    char bytes[100];
+    int len = snprintf(bytes, sizeof bytes, ":%s\r\n%032d", beyond_rows[_i],
+                       0);
+
+    ck_assert_int_lt(len, sizeof bytes);
+    for (int behind = 0; behind <= 32; behind += 32) {
+        renew(NULL, 3);
+        ck_assert_int_eq(parse(bytes, (size_t)(len - behind)), HF_E_PROTOCOL);
+    }
 }
 END_TEST
 
@@ -144,6 +250,7 @@ static const struct limit_row {
     {{NO, NO, 3, NO, NO}, "$2\r\nab\r\n", HF_RESP_MORE, 0},
     {{NO, NO, 3, NO, NO}, "$3\r\nabc\r\n", HF_RESP_MORE, 0},
     {{NO, NO, 3, NO, NO}, "$4\r\n", HF_E_LIMIT, 0},
+    {{NO, NO, 3, NO, NO}, "$4\r\nabcd\r\n", HF_E_LIMIT, 0},
     {{NO, NO, 3, NO, NO}, "!4\r\n", HF_E_LIMIT, 0},
     {{NO, NO, 3, NO, NO}, "=4\r\n", HF_E_LIMIT, 0},
     {{NO, NO, 3, NO, NO}, "$?\r\n;2\r\nab\r\n;1\r\nc\r\n;0\r\n", HF_RESP_MORE,
@@ -188,6 +295,23 @@ START_TEST(limit_is_kept_to_the_byte)
 }
 END_TEST
 
+/* What reads fast looks at bytes behind a value; it must not miss a limit. */
+START_TEST(limit_is_kept_whatever_stands_behind)
+{
+    const struct limit_row *row = &limit_rows[_i];
+    char bytes[100];
+    int len = snprintf(bytes, sizeof bytes, "%s%s", row->bytes,
+                       "+OK\r\n+OK\r\n+OK\r\n+OK\r\n+OK\r\n+OK\r\n");
+
+    ck_assert_int_lt(len, sizeof bytes);
+    if (row->status != HF_E_LIMIT)
+        return;
+    renew(&row->limits, 3);
+    ck_assert_int_eq(parse_whole(bytes, (size_t)len), HF_E_LIMIT);
+    ck_assert_uint_eq(parser.error.offset, row->offset);
+}
+END_TEST
+
 /* Limits set to the type's maximum must not overflow (S5). */
 static const struct {
     const char *bytes;
@@ -212,6 +336,54 @@ START_TEST(limits_without_bound_do_not_overflow)
     renew(&boundless, 3);
     ck_assert_int_eq(parse_whole(bytes, strlen(bytes)),
                      boundless_rows[_i].status);
+}
+END_TEST
+
+/* An attribute of as many nodes as may stand before a value, then `rest`. */
+static char *many_attributes(const char *rest, size_t *len)
+{
+    const size_t children = HF_RESP_ATTRIBUTES_MAX - 1;
+    char *bytes = malloc(children * 4 + 40), *end = bytes;
+
+    ck_assert_ptr_nonnull(bytes);
+    end += sprintf(end, "|%u\r\n", (unsigned)children / 2);
+    for (size_t i = 0; i < children; i++, end += 4)
+        memcpy(end, ":1\r\n", 4);
+    end += sprintf(end, "%s", rest);
+    *len = (size_t)(end - bytes);
+    return bytes;
+}
+
+static const struct {
+    const char *rest;
+    hf_status status;
+    uint32_t left;         /* bytes from the refused value on */
+} attributes_rows[] = {
+    {"+a\r\n", HF_OK, 0},
+    {"|0\r\n+a\r\n", HF_E_LIMIT, 4},
+};
+
+START_TEST(attributes_are_as_many_as_a_value_can_count)
+{
+    size_t len;
+    char *bytes = many_attributes(attributes_rows[_i].rest, &len);
+    struct hf_resp_value v, attribute;
+
+    renew(NULL, 3);
+    tape.room = HF_RESP_ATTRIBUTES_MAX + 2;
+    tape.nodes = malloc(tape.room * sizeof *tape.nodes);
+    ck_assert_ptr_nonnull(tape.nodes);
+    ck_assert_int_eq(parse(bytes, len), attributes_rows[_i].status);
+    if (parser.broken) {
+        ck_assert_uint_eq(parser.error.offset, len - attributes_rows[_i].left);
+    } else {
+        v = hf_resp_first(&tape, bytes, 0);
+        ck_assert(hf_resp_is_text(v, "a", 1));
+        ck_assert_int_eq(hf_resp_attributes(v, 0, &attribute), HF_OK);
+        ck_assert_uint_eq(hf_resp_count(attribute), HF_RESP_ATTRIBUTES_MAX - 1);
+    }
+    free(tape.nodes);
+    free(bytes);
 }
 END_TEST
 
@@ -345,6 +517,31 @@ START_TEST(drop_behind_an_error_moves_its_offset)
 }
 END_TEST
 
+/* They are of no use to the connection that begins, wherever they come from. */
+START_TEST(drop_forgets_nodes_of_the_connection_before)
+{
+    static const char bytes[] = "*2\r\n:1\r\n:2\r\n";
+    struct hf_resp_value child;
+    size_t dropped;
+    int64_t n;
+
+    renew(NULL, 3);
+    ck_assert_int_eq(parse("*2\r\n+a\r\n+b\r\n", 12), HF_OK);
+    hf_resp_init(&parser, NULL, 3);
+    ck_assert_int_eq(parse(bytes, 8), HF_RESP_MORE);
+    ck_assert_uint_eq(tape.count, 5);
+    hf_resp_drop(&parser, &tape, &dropped);
+    ck_assert_uint_eq(dropped, 0);
+    ck_assert_uint_eq(tape.count, 2);
+    ck_assert_int_eq(parse(bytes, sizeof bytes - 1), HF_OK);
+    ck_assert_uint_eq(tape.count, 3);
+    ck_assert_int_eq(hf_resp_element(hf_resp_first(&tape, bytes, 0), 1, &child),
+                     HF_OK);
+    ck_assert_int_eq(hf_resp_integer(child, &n), HF_OK);
+    ck_assert_int_eq(n, 2);
+}
+END_TEST
+
 /* Between two values a caller may empty the tape on its own. */
 START_TEST(tape_may_be_emptied_between_values)
 {
@@ -398,6 +595,18 @@ START_TEST(wanted_counts_a_string_to_its_end)
 }
 END_TEST
 
+START_TEST(bytes_that_came_since_are_not_wanted)
+{
+    renew(NULL, 3);
+    ck_assert_int_eq(parse("$5\r\nab", 6), HF_RESP_MORE);
+    ck_assert_uint_eq(hf_resp_wanted(&parser, 6), 5);
+    ck_assert_uint_eq(hf_resp_wanted(&parser, 9), 2);
+    ck_assert_uint_eq(hf_resp_wanted(&parser, 10), 1);
+    ck_assert_uint_eq(hf_resp_wanted(&parser, 11), 1);
+    ck_assert_uint_eq(hf_resp_wanted(&parser, 99), 1);
+}
+END_TEST
+
 /* Offsets have 32 bits: what does not end before 4 GiB is refused, unless what
  * stands before it was dropped. The memory is never touched but in places. */
 START_TEST(buffer_beyond_4_gib_is_refused_not_wrapped)
@@ -429,6 +638,42 @@ START_TEST(buffer_beyond_4_gib_is_refused_not_wrapped)
 }
 END_TEST
 
+/* "+OK" behind a string that ends `before` bytes before the last offset. */
+static const struct {
+    uint32_t before;
+    hf_status status;
+} last_rows[] = {
+    {6, HF_OK},
+    {5, HF_OK},
+    {4, HF_E_LIMIT},
+    {1, HF_E_LIMIT},
+    {0, HF_E_LIMIT},
+};
+
+START_TEST(value_may_end_at_the_last_offset_and_not_behind)
+{
+    uint32_t begin = UINT32_MAX - last_rows[_i].before;
+    size_t room = (size_t)UINT32_MAX + 4096;
+    char *buf;
+    int head;
+
+    if (sizeof(size_t) < 8)
+        return;
+    buf = mmap(NULL, room, PROT_READ | PROT_WRITE,
+               MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    ck_assert_ptr_ne(buf, MAP_FAILED);
+    head = sprintf(buf, "$%u\r\n", (unsigned)begin - 15);
+    ck_assert_int_eq(head, 13);
+    memcpy(buf + begin - 2, "\r\n+OK\r\n", 7);
+    renew(&boundless, 3);
+    ck_assert_int_eq(parse(buf, room), HF_OK);
+    ck_assert_uint_eq(parser.pos, begin);
+    ck_assert_int_eq(parse(buf, room), last_rows[_i].status);
+    ck_assert_uint_eq(tape.count, last_rows[_i].status == HF_OK ? 2 : 1);
+    munmap(buf, room);
+}
+END_TEST
+
 static Suite *suite(void)
 {
     Suite *s = suite_create("resp parse");
@@ -437,20 +682,36 @@ static Suite *suite(void)
 
     tcase_add_loop_test(errors, error_says_where_what_and_instead_of_what, 0,
                         COUNT(error_rows));
+    tcase_add_loop_test(errors, strict_parser_takes_only_what_the_texts_have, 0,
+                        COUNT(strict_rows));
+    tcase_add_test(errors, strict_parser_takes_all_that_the_texts_have);
     tcase_add_test(errors, error_is_repeated_until_the_next_init);
     tcase_add_loop_test(limits, limit_is_kept_to_the_byte, 0,
                         COUNT(limit_rows));
+    tcase_add_loop_test(limits, limit_is_kept_whatever_stands_behind, 0,
+                        COUNT(limit_rows));
     tcase_add_loop_test(limits, limits_without_bound_do_not_overflow, 0,
                         COUNT(boundless_rows));
+    tcase_set_timeout(limits, 60);
+    tcase_add_loop_test(limits, attributes_are_as_many_as_a_value_can_count, 0,
+                        COUNT(attributes_rows));
     tcase_add_test(limits, memory_follows_bytes_not_promises);
     tcase_add_test(limits, buffer_beyond_4_gib_is_refused_not_wrapped);
+    tcase_add_loop_test(limits, value_may_end_at_the_last_offset_and_not_behind,
+                        0, COUNT(last_rows));
     tcase_add_test(bytes, byte_of_a_long_string_is_looked_at_once);
     tcase_add_test(bytes, no_bytes_and_no_tape_are_no_error);
     tcase_add_test(bytes, value_ends_where_pos_says);
     tcase_add_loop_test(bytes, wanted_counts_a_string_to_its_end, 0,
                         COUNT(wanted_rows));
+    tcase_add_loop_test(bytes, integer_is_the_same_however_many_digits_it_has,
+                        0, INTEGER_SIGNS * (INTEGER_DIGITS + 1));
+    tcase_add_loop_test(bytes, integer_beyond_64_bits_is_refused, 0,
+                        COUNT(beyond_rows));
+    tcase_add_test(bytes, bytes_that_came_since_are_not_wanted);
     tcase_add_test(drop, drop_keeps_only_the_value_under_way);
     tcase_add_test(drop, drop_after_a_whole_value_leaves_nothing);
+    tcase_add_test(drop, drop_forgets_nodes_of_the_connection_before);
     tcase_add_test(drop, drop_behind_an_error_moves_its_offset);
     tcase_add_test(drop, tape_may_be_emptied_between_values);
     tcase_add_test(drop, protocol_changes_between_values);

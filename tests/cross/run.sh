@@ -9,6 +9,9 @@ build=$1/cross
 shift
 [ $# -gt 0 ] || set -- i386 armhf s390x musl
 tests=$(ls tests/test_resp_*.c)
+# What some of them are linked with, of nothing but libc and resp/.
+kit="$(ls tests/support/resp_*.c) tests/vectors/vectors.c tests/vectors/ways.c
+    tests/vectors/holdfast.c"
 
 have() { command -v "$1" >/dev/null; }
 
@@ -45,7 +48,7 @@ run_all() {
     for source in tests/embed/embed.c $tests; do
         program=$out/$(basename "$source" .c)
         "$cc" -std=c11 -D_GNU_SOURCE -Wall -Wextra -Werror -O1 -static \
-            -Itests/cross -I"$build" -I. "$source" "$out/pair.o" -lm \
+            -Itests/cross -I"$build" -I. "$source" $kit "$out/pair.o" -lm \
             -o "$program" && $emulator "$program" >"$program.out" 2>&1
         status=$?
         [ $status = 0 ] && continue

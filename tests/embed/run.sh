@@ -9,7 +9,9 @@ here=tests/embed
 out=$1/embed
 failed=0
 
-# Bytes of machine code at -O2 on x86-64; `size` adds constants and unwind tables.
+# Bytes at -O2 on x86-64: all objects of libhf_resp.a, constants included; and
+# machine code of the pair, where a user's flags add unwind tables.
+objects_max=16384
 code_max=16384
 # What it may need: <string.h>, strtod, and what compilers put in its place.
 # clang writes bcmp for a memcmp that only asks for equality.
@@ -92,6 +94,16 @@ size_is_small() {
     [ "$code" -le $code_max ] || no "code is at most $code_max bytes: $code"
 }
 
+# As the Makefile builds them.
+objects_are_small() {
+    [ "$(uname -m)" = x86_64 ] || return 0
+    ${MAKE:-make} -s BUILD="$out/objects" CC=gcc CFLAGS=-O2 \
+        "$out/objects/libhf_resp.a"
+    all=$(size -t "$out/objects/libhf_resp.a" | awk 'END {print $4}')
+    echo "embed: size: $all bytes in the objects of libhf_resp.a"
+    [ "$all" -le $objects_max ] || no "objects: at most $objects_max bytes: $all"
+}
+
 # gcc says `dynamic,bounded` where arguments pushed for a call move the stack
 # pointer: the number is an upper bound. `dynamic` alone would be an array of
 # variable length or alloca.
@@ -149,6 +161,7 @@ program clang++ "$out/cpp.o" $here/embed.cpp $as_cpp
 page_program
 exports_nothing
 size_is_small
+objects_are_small
 stack_is_bounded
 calls_end
 exit $failed

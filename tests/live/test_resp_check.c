@@ -70,6 +70,8 @@ static const struct {
      "byte 7"},
     {"*2147483648\r\n", "--json", 1, "{\"error\":\"limit\",\"offset\":0,",
      "expected fewer elements"},
+    {"*1\r\n,-nan\r\n", "-q", 0, "", ""},
+    {"*1\r\n,-nan\r\n", "--strict", 1, "", "byte 6"},
     {"", "more", 125, "", "'more' is too much"},
 };
 
@@ -498,6 +500,8 @@ static const struct {
     {"unix:///nowhere/at/all", "cannot connect to unix:/nowhere/at/all: "},
     {"rediss://127.0.0.1:1", "needs TLS"},
     {"http://127.0.0.1:1", "the URL is wrong at character 1"},
+    {"unix:@holdfast-nobody",
+     "cannot connect to unix:@holdfast-nobody: Connection refused"},
 };
 
 START_TEST(no_server_is_trouble)

@@ -1,0 +1,75 @@
+/* Values that outlive their buffer. A value, its attributes and its children
+ * stand together on the tape, and their bytes together in the buffer, in the
+ * same order: a copy is both pieces, one behind the other.
+ *
+ *     mem   [node][node][node] bytes of the first node ... of the last */
+#include <string.h>
+
+#include "resp/node.h"
+#include "resp/resp.h"
+
+/* What a copy takes over. */
+struct extent {
+    const struct hf_resp_node *first, *end;
+    uint32_t from, to;     /* offsets into the buffer; headers in between */
+};
+
+static inline struct extent extent_of(struct hf_resp_value v)
+{
+    struct extent e = {first_node(v), v.node + v.node->skip, 0, 0};
+    const struct hf_resp_node *low = e.first, *high = e.end;
+
+    while (low < e.end && !has_bytes(low))
+        low++;
+    if (low == e.end)
+        return e;
+    do
+        high--;
+    while (!has_bytes(high));
+    e.from = low->as.bytes.offset;
+    e.to = high->as.bytes.offset + high->as.bytes.length;
+    return e;
+}
+
+/* Both parts are in memory already, so their sum is a size. */
+static size_t copy_size(const struct extent *e)
+{
+    return (size_t)(e->end - e->first) * sizeof *e->first +
+           (e->to - e->from);
+}
+
+size_t hf_resp_copy_size(struct hf_resp_value v)
+{
+    const struct extent e = extent_of(v);
+
+    return copy_size(&e);
+}
+
+/* Both halves of `as` one by one, whatever they mean: as the parser has just
+ * written them, a processor reads them at once. */
+static void copy_node(struct hf_resp_node *dst, const struct hf_resp_node *src,
+                      uint32_t from)
+{
+    memcpy(dst, src, offsetof(struct hf_resp_node, as));
+    dst->as.bytes.offset = src->as.bytes.offset - (has_bytes(src) ? from : 0);
+    dst->as.bytes.length = src->as.bytes.length;
+}
+
+hf_status hf_resp_copy(struct hf_resp_value v, void *mem, size_t room,
+                       struct hf_resp_value *out)
+{
+    const struct extent e = extent_of(v);
+    struct hf_resp_node *nodes = (struct hf_resp_node *)mem;
+    size_t count = (size_t)(e.end - e.first);
+    char *bytes = (char *)(nodes + count);
+
+    if (copy_size(&e) > room)
+        return HF_RESP_ROOM;
+    for (size_t i = 0; i < count; i++)
+        copy_node(&nodes[i], &e.first[i], e.from);
+    if (e.to > e.from)
+        memcpy(bytes, v.buf + e.from, e.to - e.from);
+    out->buf = bytes;
+    out->node = nodes + (v.node - e.first);
+    return HF_OK;
+}

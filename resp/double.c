@@ -1,0 +1,343 @@
+/* Doubles from text and to text, without printf and whatever the locale. They
+ * are IEEE 754, 64 bits. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "resp/double.h"
+#include "resp/hints.h"
+#include "resp/resp.h"
+#include "resp/text.h"
+
+#define FRACTION_BITS 52
+#define FRACTION_MASK ((UINT64_C(1) << FRACTION_BITS) - 1)
+#define EXPONENT_MASK 0x7ff
+#define SIGN (UINT64_C(1) << 63)
+#define INFINITE ((uint64_t)EXPONENT_MASK << FRACTION_BITS)
+#define NOT_A_NUMBER (INFINITE | UINT64_C(1) << (FRACTION_BITS - 1))
+
+static uint64_t bits_of(double n)
+{
+    uint64_t bits;
+
+    memcpy(&bits, &n, sizeof bits);
+    return bits;
+}
+
+static double double_of(uint64_t bits)
+{
+    double n;
+
+    memcpy(&n, &bits, sizeof n);
+    return n;
+}
+
+/* ---- from text ---- */
+
+/* So many significant digits decide how any double is rounded (767 do); one
+ * more says whether anything but zeros stood behind them. */
+#define DIGITS_KEPT 800
+
+/* Far outside the exponents of doubles, and of five digits for sure. */
+#define EXPONENT_MAX 99999
+
+/* Larger than the digits of any line: what is beyond it stays beyond, however
+ * far the point is moved. */
+#define EXPONENT_HUGE (INT64_C(1) << 40)
+
+/* A decimal number as an integer of few digits and a power of ten. */
+struct decimal {
+    size_t count;
+    int64_t exponent;
+    bool is_cut;           /* digits other than 0 did not fit */
+    char digits[DIGITS_KEPT + 1];
+};
+
+/* A digit of the mantissa; zeros in front of the first other one are none. */
+static void decimal_add(struct decimal *d, char digit)
+{
+    if (d->count == 0 && digit == '0')
+        return;
+    if (d->count < DIGITS_KEPT) {
+        d->digits[d->count++] = digit;
+        return;
+    }
+    d->exponent++;
+    d->is_cut |= digit != '0';
+}
+
+static const char *decimal_mantissa(struct decimal *d, const char *at,
+                                    const char *end)
+{
+    for (; at < end && is_digit(*at); at++)
+        decimal_add(d, *at);
+    if (at == end || *at != '.')
+        return at;
+    for (at++; at < end && is_digit(*at); at++) {
+        decimal_add(d, *at);
+        d->exponent--;
+    }
+    return at;
+}
+
+static void decimal_exponent(struct decimal *d, const char *at,
+                             const char *end)
+{
+    bool negative = *at == '-';
+    int64_t n = 0;
+
+    if (!is_digit(*at))
+        at++;
+    for (; at < end; at++)
+        n = n < EXPONENT_HUGE ? n * 10 + (*at - '0') : n;
+    d->exponent += negative ? -n : n;
+}
+
+/* Written without a decimal point, so that no locale has a say in it. */
+static double decimal_convert(struct decimal *d)
+{
+    char text[sizeof d->digits + HF_RESP_INTEGER_MAX + sizeof "e"];
+    char *end = text;
+    int64_t exponent = d->exponent;
+
+    if (d->count == 0)
+        return 0.0;
+    if (d->is_cut) {
+        d->digits[d->count++] = '1';
+        exponent--;
+    }
+    if (exponent > EXPONENT_MAX)
+        exponent = EXPONENT_MAX;
+    if (exponent < -EXPONENT_MAX)
+        exponent = -EXPONENT_MAX;
+    memcpy(end, d->digits, d->count);
+    end += d->count;
+    *end++ = 'e';
+    end += hf_resp_format_integer(end, exponent);
+    *end = '\0';
+    return strtod(text, NULL);
+}
+
+RARE double hf_resp_read_double(const char *at, const char *end)
+{
+    struct decimal d;
+    bool negative = *at == '-';
+    double n;
+
+    if (*at == '-' || *at == '+')
+        at++;
+    if (*at == 'i')
+        return double_of(negative ? INFINITE | SIGN : INFINITE);
+    if (*at == 'n' || *at == 'N')
+        return double_of(NOT_A_NUMBER);
+    d.count = 0;
+    d.exponent = 0;
+    d.is_cut = false;
+    at = decimal_mantissa(&d, at, end);
+    if (at < end)
+        decimal_exponent(&d, at + 1, end);
+    n = decimal_convert(&d);
+    return negative ? -n : n;
+}
+
+/* ---- to text: the shortest that reads back as the same double ----
+ *
+ * Source: Burger and Dybvig, "Printing Floating-Point Numbers Quickly and
+ * Accurately", 1996. The number is r / s. Texts less than `below` / s under it
+ * and `above` / s over it are read as the same number; digits of r / s are
+ * written until what they leave out is less than that. */
+
+/* A natural number, lowest word first; 1,100 bits are needed. */
+#define WORDS 36
+struct natural {
+    uint32_t word[WORDS];
+};
+
+static void set(struct natural *n, uint64_t value)
+{
+    memset(n, 0, sizeof *n);
+    n->word[0] = (uint32_t)value;
+    n->word[1] = (uint32_t)(value >> 32);
+}
+
+static RARE void multiply(struct natural *n, uint32_t by)
+{
+    uint64_t carry = 0;
+
+    for (int i = 0; i < WORDS; i++) {
+        carry += (uint64_t)n->word[i] * by;
+        n->word[i] = (uint32_t)carry;
+        carry >>= 32;
+    }
+}
+
+/* n times base^exponent. */
+static RARE void scale(struct natural *n, uint32_t base, int exponent)
+{
+    for (; exponent > 0; exponent--)
+        multiply(n, base);
+}
+
+/* a + b, or a - b with a `sign` of -1: two's complement, a >= b then. */
+static RARE void add(struct natural *a, const struct natural *b, int sign)
+{
+    uint64_t carry = sign < 0;
+
+    for (int i = 0; i < WORDS; i++) {
+        carry += (uint64_t)a->word[i] +
+                 (sign < 0 ? ~b->word[i] : b->word[i]);
+        a->word[i] = (uint32_t)carry;
+        carry >>= 32;
+    }
+}
+
+/* Negative, 0 or positive as a is less than, equal to or more than b. */
+static RARE int compare(const struct natural *a, const struct natural *b)
+{
+    int i = WORDS - 1;
+
+    while (i > 0 && a->word[i] == b->word[i])
+        i--;
+    return (a->word[i] > b->word[i]) - (a->word[i] < b->word[i]);
+}
+
+struct fraction {
+    struct natural r, s, below, above;
+    bool is_even;          /* its neighbours' halves are read as it, too */
+};
+
+/* Sets up a finite number that is not 0. Below a power of two the next double
+ * is half as far away as above it. */
+static void fraction_of(struct fraction *f, uint64_t bits, int *exponent)
+{
+    int raised = (int)(bits >> FRACTION_BITS & EXPONENT_MASK);
+    uint64_t m = bits & FRACTION_MASK;
+    bool is_power = m == 0 && raised > 1;
+    int e = (raised ? raised : 1) - 1075;   /* bias and bits of the fraction */
+
+    if (raised)
+        m |= UINT64_C(1) << FRACTION_BITS;
+    f->is_even = m % 2 == 0;
+    set(&f->r, m * 4);
+    set(&f->s, 4);
+    set(&f->below, is_power ? 1 : 2);
+    set(&f->above, 2);
+    scale(&f->r, 2, e);
+    scale(&f->below, 2, e);
+    scale(&f->above, 2, e);
+    scale(&f->s, 2, -e);
+    for (*exponent = e - 1; m; m >>= 1)
+        ++*exponent;
+}
+
+static bool reaches_next(const struct fraction *f, const struct natural *limit)
+{
+    struct natural sum = f->r;
+
+    add(&sum, &f->above, 1);
+    return compare(&sum, limit) > -f->is_even;
+}
+
+/* Makes it a number of one digit before the point; returns the power of ten
+ * that this takes away. `exponent` is that of the highest bit: times log10(2)
+ * it is right, or one too low. */
+static int normalise(struct fraction *f, int exponent)
+{
+    int ten = (int)((int64_t)exponent * 78913 >> 18);
+    struct natural limit;
+
+    scale(&f->s, 10, ten);
+    scale(&f->r, 10, -ten);
+    scale(&f->below, 10, -ten);
+    scale(&f->above, 10, -ten);
+    limit = f->s;
+    multiply(&limit, 10);
+    if (!reaches_next(f, &limit))
+        return ten;
+    f->s = limit;
+    return ten + 1;
+}
+
+/* Is what is left nearer to the next digit? A tie goes to the even one. */
+static bool is_over_half(struct fraction *f, char digit)
+{
+    multiply(&f->r, 2);
+    return compare(&f->r, &f->s) > -(digit & 1);
+}
+
+/* Writes the digits; returns how many. */
+static int generate(struct fraction *f, char *digits)
+{
+    for (int count = 0;; count++) {
+        bool is_low, is_high;
+
+        digits[count] = '0';
+        for (; compare(&f->r, &f->s) >= 0; add(&f->r, &f->s, -1))
+            digits[count]++;
+        is_low = compare(&f->r, &f->below) < f->is_even;
+        is_high = reaches_next(f, &f->s);
+        if (is_low || is_high) {
+            if (is_high && (!is_low || is_over_half(f, digits[count])))
+                digits[count]++;
+            return count + 1;
+        }
+        multiply(&f->r, 10);
+        multiply(&f->below, 10);
+        multiply(&f->above, 10);
+    }
+}
+
+/* 17 digits tell any two doubles apart. */
+#define SHORTEST_MAX 17
+
+/* Digits and a power of ten as a person writes them: 1200, 0.0012, 1.2e-7. */
+static char *lay_out(char *dst, const char *digits, int count, int ten)
+{
+    bool is_plain = ten >= -4 && ten < SHORTEST_MAX;
+    int point = is_plain ? ten + 1 : 1;
+
+    for (int i = point < 1 ? point - 1 : 0; i < count || i < point; i++) {
+        if (i == point)
+            *dst++ = '.';
+        *dst++ = i >= 0 && i < count ? digits[i] : '0';
+    }
+    if (is_plain)
+        return dst;
+    *dst++ = 'e';
+    return dst + hf_resp_format_integer(dst, ten);
+}
+
+static char *put_word(char *dst, const char word[3])
+{
+    memcpy(dst, word, 3);
+    return dst + 3;
+}
+
+static RARE char *put_finite(char *dst, uint64_t bits)
+{
+    struct fraction f;
+    char digits[SHORTEST_MAX];
+    int exponent, ten;
+
+    fraction_of(&f, bits, &exponent);
+    ten = normalise(&f, exponent);
+    return lay_out(dst, digits, generate(&f, digits), ten);
+}
+
+size_t hf_resp_format_double(char dst[HF_RESP_DOUBLE_MAX], double n)
+{
+    uint64_t bits = bits_of(n);
+    char *end = dst;
+
+    if ((bits & ~SIGN) > INFINITE)
+        return (size_t)(put_word(dst, "nan") - dst);
+    if (bits & SIGN)
+        *end++ = '-';
+    bits &= ~SIGN;
+    if (bits == INFINITE)
+        end = put_word(end, "inf");
+    else if (bits == 0)
+        *end++ = '0';
+    else
+        end = put_finite(end, bits);
+    return (size_t)(end - dst);
+}
