@@ -1,0 +1,155 @@
+/* What must hold of a URL that is taken, and of one that is refused. */
+#ifndef FUZZ_URL_PROMISES_H
+#define FUZZ_URL_PROMISES_H
+
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+
+#include "net/net.h"
+#include "tests/support/must.h"
+
+/* %XX for every byte, and the names of options. */
+#define TEXT_MAX (3 * sizeof(struct hf_url) + 1024)
+
+/* ---- the URL as text again, every byte escaped ---- */
+
+static inline char *escape(char *to, const char *bytes)
+{
+    for (; *bytes; bytes++)
+        to += sprintf(to, "%%%02x", (unsigned)(unsigned char)*bytes);
+    *to = '\0';
+    return to;
+}
+
+static inline char *write_option(char *to, const char *name, const char *text)
+{
+    return *text ? escape(to + sprintf(to, "&%s=", name), text) : to;
+}
+
+static inline char *write_tls(char *to, const struct hf_tls_options *tls)
+{
+    to = write_option(to, "tls_ca", tls->ca_file);
+    to = write_option(to, "tls_ca_dir", tls->ca_dir);
+    to = write_option(to, "tls_crl", tls->crl_file);
+    to = write_option(to, "tls_cert", tls->cert_file);
+    to = write_option(to, "tls_key", tls->key_file);
+    to = write_option(to, "tls_key_password", tls->key_password);
+    to = write_option(to, "tls_sni", tls->server_name);
+    to = write_option(to, "tls_ciphers", tls->ciphers);
+    to = write_option(to, "tls_ciphersuites", tls->ciphersuites);
+    to = write_option(to, "tls_alpn", tls->alpn);
+    return to + sprintf(to, "%s", tls->is_unverified ? "&tls_verify=no" : "");
+}
+
+static inline void write_options(char *to, const struct hf_url *u)
+{
+    to += sprintf(to, "?db=%u", (unsigned)u->database);
+    to = write_option(to, "client_name", u->client_name);
+    if (u->protocol)
+        to += sprintf(to, "&protocol=%d", u->protocol);
+    if (u->connect_timeout_ms)
+        to += sprintf(to, "&connect_timeout=%lldms",
+                      (long long)u->connect_timeout_ms);
+    if (u->timeout_ms)
+        to += sprintf(to, "&timeout=%lldms", (long long)u->timeout_ms);
+    (void)write_tls(to, &u->tls);
+}
+
+static inline char *write_host(char *to, const struct hf_url *u)
+{
+    bool is_ipv6 = strchr(u->host, ':') != NULL;
+
+    to = escape(to + sprintf(to, is_ipv6 ? "[" : ""), u->host);
+    return to + sprintf(to, is_ipv6 ? "]:%u/" : ":%u/", (unsigned)u->port);
+}
+
+static inline void write_out(const struct hf_url *u, char *to)
+{
+    static const char *const schemes[] = {"redis", "rediss", "unix"};
+
+    if (u->path[0] == '@') {
+        to = escape(to + sprintf(to, "unix:@"), u->path + 1);
+    } else {
+        to = escape(to + sprintf(to, "%s://", schemes[u->kind]), u->user);
+        to = escape(to + sprintf(to, ":"), u->password);
+        to += sprintf(to, "@");
+        to = u->kind == HF_URL_UNIX ? escape(to + sprintf(to, "/"), u->path + 1)
+                                    : write_host(to, u);
+    }
+    write_options(to, u);
+}
+
+/* ---- promises ---- */
+
+static inline void must_have_address(const struct hf_url *u)
+{
+    struct sockaddr_un socket;
+    size_t len;
+    char address[400];
+
+    must(strlen(hf_url_address(u, address, sizeof address)) >= 3);
+    if (u->kind != HF_URL_UNIX)
+        return;
+    len = hf_url_sockaddr(u, &socket);
+    must(len <= sizeof socket && socket.sun_family == AF_UNIX);
+    must(strcmp(socket.sun_path + (u->path[0] == '@'),
+                u->path + (u->path[0] == '@')) == 0);
+}
+
+static inline void must_be_whole(const struct hf_url *u)
+{
+    must(u->kind == HF_URL_UNIX ? u->path[0] && !u->host[0]
+                                : u->port > 0 && u->host[0] && !u->path[0]);
+    must(u->has_password == (u->user[0] || u->password[0]));
+    must(u->protocol == 0 || u->protocol == 2 || u->protocol == 3);
+}
+
+static inline void must_come_back(const struct hf_url *u)
+{
+    struct hf_url again;
+    char text[TEXT_MAX];
+
+    write_out(u, text);
+    must(hf_url_parse(&again, text, NULL) == HF_OK);
+    must(memcmp(u, &again, sizeof again) == 0);
+}
+
+/* The same mistake behind it, with these passwords and with others. */
+static inline void must_hide_passwords(const struct hf_url *u)
+{
+    struct hf_url other = *u, ignored;
+    struct hf_error with, without;
+    char text[TEXT_MAX];
+
+    memset(other.password, 'x', strlen(other.password));
+    memset(other.tls.key_password, 'x', strlen(other.tls.key_password));
+    write_out(u, text);
+    must(hf_url_parse(&ignored, strcat(text, "#"), &with) == HF_E_INVAL);
+    write_out(&other, text);
+    must(hf_url_parse(&ignored, strcat(text, "#"), &without) == HF_E_INVAL);
+    must(strcmp(with.text, without.text) == 0);
+}
+
+static inline void must_be_taken(const struct hf_url *u)
+{
+    must_be_whole(u);
+    must_have_address(u);
+    must_come_back(u);
+    must_hide_passwords(u);
+}
+
+static inline void must_be_refused(const struct hf_url *u, const char *text,
+                                   const struct hf_error *e)
+{
+    static const struct hf_url untouched;
+    size_t position = 0;
+
+    must(e->status == HF_E_INVAL);
+    must(sscanf(e->text, "the URL is wrong at character %zu: ", &position) ==
+         1);
+    must(position >= 1 && position <= strlen(text) + 1);
+    must(memcmp(u, &untouched, sizeof *u) == 0);
+}
+
+#endif
