@@ -1,17 +1,19 @@
-/* Parsing, ours against hiredis, on the streams a to g of docs/performance.md:
- * about 1 MiB each, fed from memory in pieces of 16 KiB, rounds interleaved,
- * CPU time of the thread, medians. hiredis builds its reply objects and frees
- * them; we leave a tape and drop it: this is what each gives its caller.
+/* Parsing, ours against hiredis, on streams of about 1 MiB (resp_streams.h) fed
+ * from memory in pieces of 16 KiB and as a whole: rounds interleaved, CPU time
+ * of the thread, medians. hiredis builds its reply objects and frees them; we
+ * leave a tape and drop it: this is what each gives its caller. Where the
+ * caller needs replies of its own (P4), we copy them.
  *
- * hiredis before 1.0 knows no RESP3, so f and g are sent as RESP2 to both; f3
- * is f in RESP3, ours alone, against hiredis' f. */
+ * hiredis before 1.0 knows no RESP3: it gets f as RESP2, in the same nodes. */
 #include <hiredis/hiredis.h>
 #include <stdarg.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
+#include "bench/resp_streams.h"
 #include "resp/resp.h"
 
 #define STREAM_BYTES (1 << 20)
@@ -19,23 +21,6 @@
 #define PIECE 16384
 #define ROUNDS 15
 #define ROUND_NS 20e6
-
-struct stream {
-    const char *name;
-    char *bytes;
-    size_t len;
-    size_t replies;
-};
-
-static uint64_t random_state = 88172645463325252u;
-
-static uint64_t random_next(void)
-{
-    random_state ^= random_state << 13;
-    random_state ^= random_state >> 7;
-    random_state ^= random_state << 17;
-    return random_state;
-}
 
 static double now_ns(void)
 {
@@ -45,122 +30,33 @@ static double now_ns(void)
     return (double)t.tv_sec * 1e9 + (double)t.tv_nsec;
 }
 
-/* ---- the streams ---- */
+/* ---- what is allocated: by everything in this program ---- */
 
-static void put_ok(FILE *out)
+static size_t allocated;
+
+void *__real_malloc(size_t size);
+void *__real_calloc(size_t count, size_t size);
+void *__real_realloc(void *ptr, size_t size);
+void *__wrap_malloc(size_t size);
+void *__wrap_calloc(size_t count, size_t size);
+void *__wrap_realloc(void *ptr, size_t size);
+
+void *__wrap_malloc(size_t size)
 {
-    fputs("+OK\r\n", out);
+    allocated += size;
+    return __real_malloc(size);
 }
 
-/* 1 to 19 digits, each length as often, half of them negative. */
-static void put_integer(FILE *out)
+void *__wrap_calloc(size_t count, size_t size)
 {
-    int digits = 1 + (int)(random_next() % 19);
-    uint64_t low = 1;
-
-    for (int i = 1; i < digits; i++)
-        low *= 10;
-    fprintf(out, ":%s%llu\r\n", random_next() & 1 ? "-" : "",
-            (unsigned long long)(low + random_next() % (8 * low)));
+    allocated += count * size;
+    return __real_calloc(count, size);
 }
 
-static void put_bulk(FILE *out, int len)
+void *__wrap_realloc(void *ptr, size_t size)
 {
-    fprintf(out, "$%d\r\n", len);
-    for (int i = 0; i < len; i++)
-        fputc('a' + i % 26, out);
-    fputs("\r\n", out);
-}
-
-static void put_16(FILE *out)
-{
-    put_bulk(out, 16);
-}
-
-static void put_1k(FILE *out)
-{
-    put_bulk(out, 1024);
-}
-
-static void put_64k(FILE *out)
-{
-    put_bulk(out, 65536);
-}
-
-/* 36 nodes: a map of 5 with two inner maps, a set, booleans, null, double,
- * verbatim string, big number, empty array, nested array. */
-static void put_nested(FILE *out)
-{
-    fputs("%5\r\n"
-          "$4\r\nname\r\n$10\r\nholdfast-1\r\n"
-          "$5\r\nstats\r\n%3\r\n$4\r\nhits\r\n:12345\r\n$6\r\nmisses\r\n:7\r\n"
-          "$5\r\nratio\r\n,0.9994\r\n"
-          "$5\r\nflags\r\n~3\r\n#t\r\n#f\r\n_\r\n"
-          "$4\r\ninfo\r\n%3\r\n$4\r\ntext\r\n=15\r\ntxt:Some string\r\n"
-          "$3\r\nbig\r\n(3492890328409238509324850943850943825024385\r\n"
-          "$5\r\nempty\r\n*0\r\n"
-          "$4\r\nlist\r\n*4\r\n:1\r\n+two\r\n*3\r\n:3\r\n:4\r\n:5\r\n"
-          "*2\r\n$5\r\nhello\r\n$-1\r\n",
-          out);
-}
-
-static void put_nested_in_2(FILE *out)
-{
-    fputs("*10\r\n"
-          "$4\r\nname\r\n$10\r\nholdfast-1\r\n"
-          "$5\r\nstats\r\n*6\r\n$4\r\nhits\r\n:12345\r\n$6\r\nmisses\r\n:7\r\n"
-          "$5\r\nratio\r\n$6\r\n0.9994\r\n"
-          "$5\r\nflags\r\n*3\r\n:1\r\n:0\r\n$-1\r\n"
-          "$4\r\ninfo\r\n*6\r\n$4\r\ntext\r\n$11\r\nSome string\r\n"
-          "$3\r\nbig\r\n$43\r\n3492890328409238509324850943850943825024385\r\n"
-          "$5\r\nempty\r\n*0\r\n"
-          "$4\r\nlist\r\n*4\r\n:1\r\n+two\r\n*3\r\n:3\r\n:4\r\n:5\r\n"
-          "*2\r\n$5\r\nhello\r\n$-1\r\n",
-          out);
-}
-
-/* What a lock client sees. */
-static void put_mix(FILE *out)
-{
-    switch (random_next() % 8) {
-    case 0:
-        fputs("$-1\r\n", out);
-        return;
-    case 1:
-        fputs("*-1\r\n", out);
-        return;
-    case 2:
-        fputs(":1\r\n", out);
-        return;
-    case 3:
-        fprintf(out, ":%d\r\n", (int)(random_next() % 30000));
-        return;
-    case 4:
-        fputs("+OK\r\n", out);
-        return;
-    case 5:
-        put_bulk(out, 36);
-        return;
-    case 6:
-        fputs("*3\r\n$7\r\nmessage\r\n$32\r\nredisson_lock__channel:{myLock1}"
-              "\r\n$1\r\n0\r\n", out);
-        return;
-    }
-    fputs("*2\r\n:1\r\n$38\r\n01234567-89ab-cdef-0123-456789abcdef:1\r\n", out);
-}
-
-static struct stream stream_make(const char *name, void (*put)(FILE *),
-                                 long bytes)
-{
-    struct stream s = {.name = name};
-    FILE *out = open_memstream(&s.bytes, &s.len);
-
-    do {
-        put(out);
-        s.replies++;
-    } while (ftell(out) < bytes);
-    fclose(out);
-    return s;
+    allocated += size;
+    return __real_realloc(ptr, size);
 }
 
 /* ---- ours ---- */
@@ -191,6 +87,12 @@ static struct ours ours_make(void)
     return o;
 }
 
+static void ours_free(struct ours *o)
+{
+    free(o->buf);
+    free(o->tape.nodes);
+}
+
 /* As read(2) would put them there. */
 static void ours_receive(struct ours *o, const char *bytes, size_t len)
 {
@@ -202,23 +104,83 @@ static void ours_receive(struct ours *o, const char *bytes, size_t len)
     o->len += len;
 }
 
-static size_t ours_parse(struct ours *o)
+static void ours_drop(struct ours *o)
 {
-    size_t replies = 0, dropped;
+    size_t dropped;
 
-    while (hf_resp_parse(&o->parser, o->buf, o->len, &o->tape) == HF_OK)
-        replies++;
     hf_resp_drop(&o->parser, &o->tape, &dropped);
     o->len -= dropped;
     if (dropped && o->len)
         memmove(o->buf, o->buf + dropped, o->len);
-    return replies;
+}
+
+/* One more reply, whatever room it takes. */
+static bool ours_next(struct ours *o)
+{
+    hf_status status;
+
+    while ((status = hf_resp_parse(&o->parser, o->buf, o->len, &o->tape)) ==
+           HF_RESP_ROOM) {
+        o->tape.room *= 2;
+        o->tape.nodes = grown(o->tape.nodes,
+                              o->tape.room * sizeof *o->tape.nodes);
+    }
+    return status == HF_OK;
 }
 
 static size_t ours_run(void *ctx, const char *bytes, size_t len)
 {
-    ours_receive(ctx, bytes, len);
-    return ours_parse(ctx);
+    struct ours *o = ctx;
+    size_t replies = 0;
+
+    ours_receive(o, bytes, len);
+    while (ours_next(o))
+        replies++;
+    ours_drop(o);
+    return replies;
+}
+
+/* Copies one reply into `mem`, or into a block of its own. */
+static size_t own(struct ours *o, uint32_t index, char *mem)
+{
+    struct hf_resp_value v = hf_resp_first(&o->tape, o->buf, index);
+    size_t size = hf_resp_copy_size(v);
+    char *block = mem ? mem : grown(NULL, size);
+
+    (void)hf_resp_copy(v, block, size, &v);   /* it fits */
+    if (!mem)
+        free(block);
+    return (size + 15) / 16 * 16;
+}
+
+static size_t ours_run_owned(void *ctx, const char *bytes, size_t len,
+                             char *arena)
+{
+    struct ours *o = ctx;
+    size_t replies = 0, used = 0;
+
+    ours_receive(o, bytes, len);
+    for (uint32_t index = 0; ours_next(o); index = o->tape.count) {
+        used += own(o, index, arena ? arena + used : NULL);
+        replies++;
+    }
+    ours_drop(o);
+    return replies;
+}
+
+static size_t ours_run_blocks(void *ctx, const char *bytes, size_t len)
+{
+    return ours_run_owned(ctx, bytes, len, NULL);
+}
+
+/* As a client that keeps what one read brought in one block. */
+static size_t ours_run_arena(void *ctx, const char *bytes, size_t len)
+{
+    char *arena = grown(NULL, 8 * PIECE);   /* 5 bytes come to 32 at most */
+    size_t replies = ours_run_owned(ctx, bytes, len, arena);
+
+    free(arena);
+    return replies;
 }
 
 /* ---- hiredis ---- */
@@ -248,7 +210,10 @@ static size_t run_stream(run_piece *run, void *ctx, const struct stream *s,
     for (size_t at = 0; at < s->len; at += piece)
         replies += run(ctx, s->bytes + at,
                        s->len - at < piece ? s->len - at : piece);
-    return replies;
+    if (replies == s->replies)
+        return replies;
+    fprintf(stderr, "%s: %zu of %zu replies\n", s->name, replies, s->replies);
+    exit(1);
 }
 
 /* Nanoseconds per reply, over at least ROUND_NS. */
@@ -259,17 +224,20 @@ static double round_ns(run_piece *run, void *ctx, const struct stream *s,
     size_t replies = 0;
 
     do {
-        size_t got = run_stream(run, ctx, s, piece);
-
-        if (got != s->replies) {
-            fprintf(stderr, "%s: %zu of %zu replies\n", s->name, got,
-                    s->replies);
-            exit(1);
-        }
-        replies += got;
+        replies += run_stream(run, ctx, s, piece);
         end = now_ns();
     } while (end - start < ROUND_NS);
     return (end - start) / (double)replies;
+}
+
+/* In the steady state: the second time. */
+static double bytes_allocated(run_piece *run, void *ctx,
+                              const struct stream *s, size_t piece)
+{
+    (void)run_stream(run, ctx, s, piece);
+    allocated = 0;
+    return (double)(run_stream(run, ctx, s, piece), allocated) /
+           (double)s->replies;
 }
 
 static int by_size(const void *a, const void *b)
@@ -285,67 +253,130 @@ static double median(double *n)
     return n[ROUNDS / 2];
 }
 
-static void compare(const struct stream *ours, const struct stream *theirs,
-                    double goal)
+/* ---- tables ---- */
+
+static void print_goal(double is, double goal)
+{
+    if (goal > 0)
+        printf(" %6.2f%s", goal, is >= goal ? "" : " MISSED");
+    putchar('\n');
+}
+
+static void compare(run_piece *run, const struct stream *ours,
+                    const struct stream *theirs, size_t piece, double goal)
 {
     struct ours o = ours_make();
     redisReader *h = redisReaderCreate();
-    double a[ROUNDS], b[ROUNDS];
+    double bytes = (double)ours->len / (double)ours->replies;
+    double a[ROUNDS], b[ROUNDS], ns, peer_ns, peer_bytes;
 
     for (int i = 0; i < ROUNDS; i++) {
-        a[i] = round_ns(ours_run, &o, ours, PIECE);
-        b[i] = round_ns(hiredis_run, h, theirs, PIECE);
+        a[i] = round_ns(run, &o, ours, piece);
+        b[i] = round_ns(hiredis_run, h, theirs, piece);
     }
-    printf("%-3s %10.1f %10.1f %8.2f %8.1f\n", ours->name, median(a),
-           median(b), median(b) / median(a), goal);
+    ns = median(a);
+    peer_ns = median(b);
+    peer_bytes = bytes_allocated(hiredis_run, h, theirs, piece);
+    printf("%-3s %9.1f %9.1f %7.2f %7.2f %7.0f %7.0f %7.2f", ours->name, ns,
+           peer_ns, 1e3 / ns, bytes / ns,
+           bytes_allocated(run, &o, ours, piece), peer_bytes, peer_ns / ns);
+    print_goal(peer_ns / ns, goal);
     redisReaderFree(h);
-    free(o.buf);
-    free(o.tape.nodes);
+    ours_free(&o);
 }
 
-/* The same replies in one large piece may cost hardly more (P3). */
-static void compare_pieces(const struct stream *s)
+static void print_head(const char *title)
+{
+    printf("\n%s\n%-3s %9s %9s %7s %7s %7s %7s %7s %6s\n", title, "",
+           "ns ours", "hiredis", "M/s", "GB/s", "B ours", "hiredis", "times",
+           "goal");
+}
+
+/* Two ways of the same: `large` may cost `goal` times `small` (P3, P5). */
+static void compare_ways(const char *what, const struct stream *s,
+                         size_t small, size_t large, double per, double goal)
 {
     struct ours o = ours_make();
-    double small[ROUNDS], large[ROUNDS];
+    double a[ROUNDS], b[ROUNDS], x, y;
 
-    /* All replies of the large piece stand on the tape together. */
-    o.tape.room = 1 << 20;
-    o.tape.nodes = grown(o.tape.nodes, o.tape.room * sizeof *o.tape.nodes);
     for (int i = 0; i < ROUNDS; i++) {
-        small[i] = round_ns(ours_run, &o, s, PIECE);
-        large[i] = round_ns(ours_run, &o, s, s->len);
+        a[i] = round_ns(ours_run, &o, s, small);
+        b[i] = round_ns(ours_run, &o, s, large);
     }
-    printf("\n+OK in pieces of 16 KiB %.1f ns, in one of %zu KiB %.1f ns: "
-           "%.2f (goal 1.2)\n", median(small), s->len >> 10, median(large),
-           median(large) / median(small));
-    free(o.buf);
-    free(o.tape.nodes);
+    x = median(a) / per;
+    y = median(b) / per;
+    printf("%s: %.2f and %.2f ns, %.2f times", what, x, y, y / x);
+    if (goal > 0)
+        printf(" (goal %.1f%s)", goal, y / x <= goal ? "" : ", MISSED");
+    putchar('\n');
+    ours_free(&o);
+}
+
+/* A long string in small pieces is read again by nobody: twice the string in
+ * the same pieces is twice the time. */
+static void put_1m(FILE *out)
+{
+    put_bulk(out, 1 << 20);
+}
+
+static void compare_long(void)
+{
+    struct stream once = stream_make("1 MiB", put_1m, 1);
+    struct stream four = {.name = "4 MiB", .replies = 1};
+    FILE *out = open_memstream(&four.bytes, &four.len);
+    struct ours o = ours_make();
+    double a[ROUNDS], b[ROUNDS];
+
+    put_bulk(out, 4 << 20);
+    fclose(out);
+    for (int i = 0; i < ROUNDS; i++) {
+        a[i] = round_ns(ours_run, &o, &once, 64);
+        b[i] = round_ns(ours_run, &o, &four, 64);
+    }
+    printf("P5 a bulk string in pieces of 64 bytes, 4 MiB over 1 MiB: %.2f "
+           "times (linear: 4)\n", median(b) / median(a));
+    ours_free(&o);
+    free(once.bytes);
+    free(four.bytes);
 }
 
 int main(void)
 {
-    struct stream a = stream_make("a", put_ok, STREAM_BYTES);
-    struct stream b = stream_make("b", put_integer, STREAM_BYTES);
-    struct stream c = stream_make("c", put_16, STREAM_BYTES);
-    struct stream d = stream_make("d", put_1k, STREAM_BYTES);
-    struct stream e = stream_make("e", put_64k, STREAM_BYTES);
-    struct stream f = stream_make("f", put_nested_in_2, STREAM_BYTES);
-    struct stream f3 = stream_make("f3", put_nested, STREAM_BYTES);
-    struct stream g = stream_make("g", put_mix, STREAM_BYTES);
-    struct stream a_long = stream_make("a", put_ok, LONG_BYTES);
+    static const double goals[] = {6, 2.5, 4, 3.5, 1.6, 6, 2.2};
+    const bool is_3 = HIREDIS_MAJOR >= 1;
+    struct stream s[] = {
+        stream_make("a", put_ok, STREAM_BYTES),
+        stream_make("b", put_integer, STREAM_BYTES),
+        stream_make("c", put_16, STREAM_BYTES),
+        stream_make("d", put_1k, STREAM_BYTES),
+        stream_make("e", put_64k, STREAM_BYTES),
+        stream_make("f", put_nested, STREAM_BYTES),
+        stream_make("g", put_mix, STREAM_BYTES),
+    };
+    struct stream f2 = stream_make("f", put_nested_in_2, STREAM_BYTES);
+    struct stream long_ok = stream_make("a", put_ok, LONG_BYTES);
+    const struct stream *f = is_3 ? &s[5] : &f2;
 
-    printf("hiredis %d.%d.%d; ns per reply, 16 KiB pieces\n\n", HIREDIS_MAJOR,
-           HIREDIS_MINOR, HIREDIS_PATCH);
-    printf("%-3s %10s %10s %8s %8s\n", "", "ours", "hiredis", "times", "goal");
-    compare(&a, &a, 6);
-    compare(&b, &b, 2.5);
-    compare(&c, &c, 4);
-    compare(&d, &d, 3.5);
-    compare(&e, &e, 1.6);
-    compare(&f, &f, 6);
-    compare(&f3, &f, 6);
-    compare(&g, &g, 2.2);
-    compare_pieces(&a_long);
+    printf("hiredis %d.%d.%d%s\nns: per reply; B: bytes allocated per reply; "
+           "M/s, GB/s: ours\n", HIREDIS_MAJOR, HIREDIS_MINOR, HIREDIS_PATCH,
+           is_3 ? "" : " (f as RESP2)");
+    print_head("P1, pieces of 16 KiB");
+    for (int i = 0; i < 7; i++)
+        compare(ours_run, &s[i], i == 5 ? f : &s[i], PIECE, goals[i]);
+    print_head("in one piece");
+    for (int i = 0; i < 7; i++)
+        compare(ours_run, &s[i], i == 5 ? f : &s[i], s[i].len, 0);
+    print_head("P4, replies copied into one block for each piece");
+    compare(ours_run_arena, &s[2], &s[2], PIECE, 2);
+    compare(ours_run_arena, &s[5], f, PIECE, 4);
+    print_head("each reply copied into a block of its own");
+    compare(ours_run_blocks, &s[2], &s[2], PIECE, 0);
+    compare(ours_run_blocks, &s[5], f, PIECE, 0);
+    putchar('\n');
+    compare_ways("P3 +OK, pieces of 16 KiB and one of 4 MiB", &long_ok, PIECE,
+                 long_ok.len, 1, 1.2);
+    compare_ways("P5 g by byte, pieces of 16 KiB and of 1 byte", &s[6], PIECE,
+                 1, (double)s[6].len / (double)s[6].replies, 0);
+    compare_long();
     return 0;
 }

@@ -1,5 +1,5 @@
 #!/bin/sh
-# run.sh BUILD: every bench, beside its peers, on a private server.
+# run.sh BUILD [NAME]: every bench, or one, beside its peers, on a private server.
 set -eu
 
 folder=$(mktemp -d)
@@ -19,7 +19,7 @@ while :; do
     port=$((port + 1))
 done
 
-for b in "$1"/bench/bench_*; do
+for b in "$1"/bench/bench_${2:-*}; do
     case $b in
     *.o | *.d) continue ;;
     *bench_lock) echo "== lock"; "$b" $port ;;
