@@ -7,15 +7,17 @@
 
 #include "cli/help.h"
 #include "cli/report.h"
-#include "cli/secret.h"
-
-#define CONNECT_TIMEOUT_MS 5000
 
 const struct cli_option cli_common_options[] = {
     {CLI_OPT_URL, 'u', "url", "URL"},
     {CLI_OPT_USER, 0, "user", "NAME"},
     {CLI_OPT_PASSWORD_FILE, 0, "password-file", "FILE"},
     {CLI_OPT_CONNECT_TIMEOUT, 0, "connect-timeout", "DURATION"},
+    {CLI_OPT_TLS_CA, 0, "tls-ca", "FILE"},
+    {CLI_OPT_TLS_CERT, 0, "tls-cert", "FILE"},
+    {CLI_OPT_TLS_KEY, 0, "tls-key", "FILE"},
+    {CLI_OPT_TLS_KEY_PASSWORD_FILE, 0, "tls-key-password-file", "FILE"},
+    {CLI_OPT_TLS_SNI, 0, "tls-sni", "NAME"},
     {CLI_OPT_JSON, 0, "json", NULL},
     {CLI_OPT_QUIET, 'q', "quiet", NULL},
     {CLI_OPT_VERBOSE, 'v', "verbose", NULL},
@@ -25,7 +27,7 @@ const struct cli_option cli_common_options[] = {
 
 void cli_common_init(struct cli_common *common)
 {
-    *common = (struct cli_common){.connect_timeout_ms = CONNECT_TIMEOUT_MS};
+    *common = (struct cli_common){0};
 }
 
 void cli_common_fini(struct cli_common *common)
@@ -33,7 +35,7 @@ void cli_common_fini(struct cli_common *common)
     if (common->url)
         explicit_bzero(common->url, strlen(common->url));
     free(common->url);
-    common->url = NULL;
+    explicit_bzero(common, sizeof *common);
 }
 
 /* ---- options ---- */
@@ -65,19 +67,45 @@ static int set_text(const char **text, const char *value)
     return CLI_GO_ON;
 }
 
+/* What the library has no room for, or takes for not given. */
+static int take_tls(const struct cli_args *args, const char *option,
+                    const char *value, char *dst, size_t room)
+{
+    if (!*value || strlen(value) >= room)
+        return cli_usage(args, "%s has 1 to %zu bytes", option, room - 1);
+    (void)strcpy(dst, value);
+    return CLI_GO_ON;
+}
+
 int cli_common_take(struct cli_common *common, const struct cli_args *args,
                     int id, char *value)
 {
+    struct hf_tls_options *tls = &common->tls;
+
     switch (id) {
     case CLI_OPT_URL:
         return take_url(common, args, value);
     case CLI_OPT_USER:
         return set_text(&common->user, value);
     case CLI_OPT_PASSWORD_FILE:
-        return set_text(&common->password_file, value);
+        return cli_secret_read(common->password, value);
     case CLI_OPT_CONNECT_TIMEOUT:
         return cli_take_duration(args, "--connect-timeout", value, 1,
                                  &common->connect_timeout_ms);
+    case CLI_OPT_TLS_CA:
+        return take_tls(args, "--tls-ca", value, tls->ca_file,
+                        sizeof tls->ca_file);
+    case CLI_OPT_TLS_CERT:
+        return take_tls(args, "--tls-cert", value, tls->cert_file,
+                        sizeof tls->cert_file);
+    case CLI_OPT_TLS_KEY:
+        return take_tls(args, "--tls-key", value, tls->key_file,
+                        sizeof tls->key_file);
+    case CLI_OPT_TLS_KEY_PASSWORD_FILE:
+        return cli_secret_read(tls->key_password, value);
+    case CLI_OPT_TLS_SNI:
+        return take_tls(args, "--tls-sni", value, tls->server_name,
+                        sizeof tls->server_name);
     case CLI_OPT_JSON:
         return set(&common->is_json);
     case CLI_OPT_QUIET:
@@ -91,7 +119,7 @@ int cli_common_take(struct cli_common *common, const struct cli_args *args,
     }
 }
 
-/* ---- the client ---- */
+/* ---- the server ---- */
 
 static const char *from_environment(const char *name)
 {
@@ -100,14 +128,18 @@ static const char *from_environment(const char *name)
     return value && *value ? value : NULL;
 }
 
-static const char *url_of(const struct cli_common *common)
+const char *cli_common_url(const struct cli_common *common)
 {
     const char *url = common->url;
 
     if (!url)
         url = from_environment("HOLDFAST_URL");
-    return url ? url : from_environment("REDIS_URL");
+    if (!url)
+        url = from_environment("REDIS_URL");
+    return url ? url : "redis://127.0.0.1:6379";
 }
+
+/* ---- the client ---- */
 
 static int connect_client(struct hf_client **out,
                           const struct hf_client_options *options)
@@ -123,24 +155,14 @@ static int connect_client(struct hf_client **out,
 int cli_client_open(struct hf_client **out, const struct cli_common *common,
                     struct hf_client_options *options)
 {
-    char password[CLI_SECRET_MAX];
-    int rc;
-
     *out = NULL;
-    if (common->password_file) {
-        rc = cli_secret_read(password, common->password_file);
-        if (rc != CLI_GO_ON)
-            return rc;
-        options->password = password;
-    }
-    options->url = url_of(common);
+    options->url = cli_common_url(common);
     options->user = common->user;
+    options->password = common->password[0] ? common->password : NULL;
+    options->tls = &common->tls;
     options->connect_timeout_ms = common->connect_timeout_ms;
     options->log = cli_log;
-    rc = connect_client(out, options);
-    options->password = NULL;
-    explicit_bzero(password, sizeof password);
-    return rc;
+    return connect_client(out, options);
 }
 
 int cli_lock_open(struct hf_lock **out, struct hf_client *client,

@@ -6,13 +6,15 @@
 #include <stdint.h>
 
 #include "cli/options.h"
+#include "cli/secret.h"
 #include "lock/lock.h"
 
 struct cli_common {
     char *url;                  /* our copy, for cli_common_fini; NULL: none */
     const char *user;
-    const char *password_file;
-    int64_t connect_timeout_ms;
+    char password[CLI_SECRET_MAX];      /* of a file; "": none is given */
+    struct hf_tls_options tls;
+    int64_t connect_timeout_ms;         /* 0: not given */
     bool is_json;
     bool is_quiet;
     bool is_verbose;
@@ -25,6 +27,11 @@ enum {
     CLI_OPT_USER,
     CLI_OPT_PASSWORD_FILE,
     CLI_OPT_CONNECT_TIMEOUT,
+    CLI_OPT_TLS_CA,
+    CLI_OPT_TLS_CERT,
+    CLI_OPT_TLS_KEY,
+    CLI_OPT_TLS_KEY_PASSWORD_FILE,
+    CLI_OPT_TLS_SNI,
     CLI_OPT_JSON,
     CLI_OPT_QUIET,
     CLI_OPT_VERBOSE,
@@ -34,23 +41,33 @@ extern const struct cli_option cli_common_options[];
 
 /* The part of each help text that is about them. */
 #define CLI_COMMON_HELP                                                       \
-    "  -u, --url URL        redis://[[USER]:PASSWORD@]HOST[:PORT][/DB] or\n"  \
-    "                       unix://PATH; else $HOLDFAST_URL, $REDIS_URL,\n"   \
-    "                       redis://127.0.0.1:6379\n"                         \
+    "  -u, --url URL        redis://[[USER]:PASSWORD@]HOST[:PORT][/DB],\n"    \
+    "                       rediss:// (TLS) likewise, or unix://PATH; more\n" \
+    "                       in holdfast(1), URLS. Else $HOLDFAST_URL,\n"      \
+    "                       $REDIS_URL, redis://127.0.0.1:6379\n"             \
     "  --user NAME          user, instead of the URL's\n"                     \
     "  --password-file F    the password is the first line of F\n"            \
     "  --connect-timeout D  how long to try to connect; default 5s\n"         \
+    "  --tls-ca FILE        trust these certificates (PEM) and no others\n"   \
+    "  --tls-cert FILE      our certificate (PEM)\n"                          \
+    "  --tls-key FILE       its key, if not in the same file\n"               \
+    "  --tls-key-password-file F\n"                                           \
+    "                       the key's password is the first line of F\n"      \
+    "  --tls-sni NAME       check this name instead of the host's\n"          \
     "  --json               output for programs: a JSON object a line\n"      \
     "  -q, --quiet          say nothing but errors\n"                         \
     "  -v, --verbose        say what is done, on standard error\n"            \
     "  -h, --help           this text\n"
 
-/* cli_common_init - the defaults. cli_common_fini - wipes the URL.
+/* cli_common_init - the defaults. cli_common_fini - wipes what is secret.
  * cli_common_take - one option; CLI_GO_ON or the exit code (0 after --help). */
 void cli_common_init(struct cli_common *common);
 void cli_common_fini(struct cli_common *common);
 int cli_common_take(struct cli_common *common, const struct cli_args *args,
                     int id, char *value);
+
+/* cli_common_url - the server's URL: -u, the environment's, or the default. */
+const char *cli_common_url(const struct cli_common *common);
 
 /* cli_client_open - a client, connected. `defaults`: filled by
  *   hf_client_options_init and then by the caller: loop, watchdog. CLI_GO_ON,

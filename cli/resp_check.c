@@ -10,7 +10,6 @@
 #include "cli/report.h"
 #include "cli/resp_row.h"
 #include "cli/resp_try.h"
-#include "cli/secret.h"
 #include "cli/signals.h"
 
 /* In a cluster a key may be at home elsewhere: so many random ones are tried.
@@ -23,6 +22,8 @@
 /* Of a server's name, or its version. */
 #define NAME_ROOM 64
 
+#define CONNECT_TIMEOUT_MS 5000
+
 struct check {
     struct cli_try try;
     char server[NAME_ROOM];
@@ -31,38 +32,27 @@ struct check {
 
 /* ---- which server ---- */
 
-static const char *url_text(const struct cli_common *common)
-{
-    const char *const names[] = {"HOLDFAST_URL", "REDIS_URL"};
-
-    if (common->url)
-        return common->url;
-    for (size_t i = 0; i < 2; i++) {
-        const char *value = getenv(names[i]);
-
-        if (value && *value)
-            return value;
-    }
-    return "redis://127.0.0.1:6379";
-}
-
 static int read_url(struct hf_url *url, const struct cli_common *common)
 {
     struct hf_error err = {0};
-    hf_status status = hf_url_parse(url, url_text(common), &err);
-    int rc;
+    hf_status status = hf_url_parse(url, cli_common_url(common), &err);
 
+    if (status == HF_OK)
+        status = hf_url_set_tls(url, &common->tls, &err);
     if (status != HF_OK)
         return cli_fail_status(status, &err);
     if (common->user && strlen(common->user) >= sizeof url->user)
         return cli_fail("--user is too long");
     if (common->user)
-        memcpy(url->user, common->user, strlen(common->user) + 1);
-    if (!common->password_file)
-        return CLI_GO_ON;
-    rc = cli_secret_read(url->password, common->password_file);
-    url->has_password = rc == CLI_GO_ON;
-    return rc;
+        (void)strcpy(url->user, common->user);
+    if (common->password[0])
+        (void)strcpy(url->password, common->password);
+    url->has_password = url->has_password || common->password[0];
+    if (common->connect_timeout_ms > 0)
+        url->connect_timeout_ms = common->connect_timeout_ms;
+    if (url->connect_timeout_ms == 0)
+        url->connect_timeout_ms = CONNECT_TIMEOUT_MS;
+    return CLI_GO_ON;
 }
 
 /* ---- who is there ---- */

@@ -167,10 +167,10 @@ static int try_address(const struct sockaddr *address, socklen_t len,
 static hf_status dial_unix(int *fd, const struct hf_url *url,
                            int64_t deadline_ms, struct hf_error *err)
 {
-    struct sockaddr_un address = {.sun_family = AF_UNIX};
+    struct sockaddr_un address;
+    size_t len = hf_url_sockaddr(url, &address);
 
-    memcpy(address.sun_path, url->path, sizeof url->path);
-    *fd = try_address((const struct sockaddr *)&address, sizeof address,
+    *fd = try_address((const struct sockaddr *)&address, (socklen_t)len,
                       deadline_ms);
     return *fd < 0 ? refuse(err, url, strerror(-*fd)) : HF_OK;
 }
@@ -209,8 +209,8 @@ hf_status cli_dial(int *fd, const struct hf_url *url, int64_t deadline_ms,
 {
     if (url->kind == HF_URL_TLS)
         return hf_error_set(err, HF_E_INVAL,
-                            "rediss:// needs TLS, and this holdfast was built "
-                            "without it");
+                            "'resp check' speaks no TLS: give a redis:// or "
+                            "unix:// URL of the same server");
     if (url->kind == HF_URL_UNIX)
         return dial_unix(fd, url, deadline_ms, err);
     return dial_tcp(fd, url, deadline_ms, err);

@@ -143,12 +143,17 @@ void cli_talk_ask(struct cli_talk *t, const char *bytes, size_t len,
 
 /* ---- opening ---- */
 
+static int64_t patience_with(const struct hf_url *url)
+{
+    return url->timeout_ms > 0 ? url->timeout_ms : CLI_ANSWER_MS;
+}
+
 hf_status cli_talk_open_bare(struct cli_talk *t, const struct hf_url *url,
                              int64_t timeout_ms, struct hf_error *err)
 {
     hf_status rc;
 
-    *t = (struct cli_talk){.protocol = 2, .patience_ms = CLI_ANSWER_MS};
+    *t = (struct cli_talk){.protocol = 2, .patience_ms = patience_with(url)};
     rc = cli_wire_open(&t->wire, url, hf_clock_ms() + timeout_ms, err);
     t->is_open = rc == HF_OK;
     return rc;
@@ -308,7 +313,7 @@ hf_status cli_talk_open(struct cli_talk *t, const struct hf_url *url,
     t->patience_ms = timeout_ms;
     if (rc == HF_OK)
         rc = greet(t, url, protocol, err);
-    t->patience_ms = CLI_ANSWER_MS;
+    t->patience_ms = patience_with(url);
     if (rc != HF_OK)
         cli_talk_close(t);
     return rc;

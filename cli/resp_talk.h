@@ -5,7 +5,7 @@
 #include "cli/resp_judge.h"
 #include "cli/resp_wire.h"
 
-/* How long a server may take to answer a question. */
+/* How long a server may take to answer a question, if its URL does not say. */
 #define CLI_ANSWER_MS 10000
 
 struct cli_talk {

@@ -77,7 +77,7 @@ int cli_try_open(struct cli_try *c, int protocol, char **refused)
     if (c->talk.is_open)
         return CLI_GO_ON;
     status = cli_talk_open(&c->talk, &c->url, protocol,
-                           c->common->connect_timeout_ms, &err);
+                           c->url.connect_timeout_ms, &err);
     if (status == HF_OK)
         return CLI_GO_ON;
     if (status == HF_E_SERVER && refused && (*refused = strdup(err.text)))
@@ -181,7 +181,7 @@ static const char *ask_second(struct cli_try *c, const char *text, FILE *came)
 
     if (!is_open)
         is_open = cli_talk_open(&c->second, &c->url, c->talk.protocol,
-                                c->common->connect_timeout_ms, NULL) == HF_OK;
+                                c->url.connect_timeout_ms, NULL) == HF_OK;
     if (is_open)
         ask_as_second(c, line, len, came);
     return line + len + (line[len] == '\n');
@@ -259,7 +259,7 @@ static int open_for(struct cli_try *c, const struct cli_probe *p, int protocol)
         return cli_try_open(c, protocol, NULL);
     cli_talk_close(&c->talk);
     status = cli_talk_open_bare(&c->talk, &c->url,
-                                c->common->connect_timeout_ms, &err);
+                                c->url.connect_timeout_ms, &err);
     return status == HF_OK ? CLI_GO_ON : cli_fail_status(status, &err);
 }
 

@@ -73,7 +73,7 @@ int cli_secret_read(char dst[CLI_SECRET_MAX], const char *path)
 
 /* The library decides what is a URL; here anything between a colon and the
  * last @ is a password. */
-void cli_secret_hide(char *url)
+static void hide_password(char *url)
 {
     char *begin = strstr(url, "://");
     char *end = strrchr(url, '@');
@@ -83,4 +83,21 @@ void cli_secret_hide(char *url)
     begin = strchr(begin + 3, ':');
     if (begin && begin < end)
         memset(begin + 1, '*', (size_t)(end - begin - 1));
+}
+
+static void hide_key_password(char *url)
+{
+    static const char option[] = "tls_key_password=";
+    char *at = url;
+
+    while ((at = strstr(at, option))) {
+        at += strlen(option);
+        memset(at, '*', strcspn(at, "&"));
+    }
+}
+
+void cli_secret_hide(char *url)
+{
+    hide_key_password(url);
+    hide_password(url);
 }

@@ -4,12 +4,13 @@
 
 #include "cli/command.h"
 
-/* As long as the library takes them (hf_url.password). */
+/* As long as the library takes them (hf_url.password, tls.key_password). */
 #define CLI_SECRET_MAX 512
 
 /* cli_secret_read - the first line of a file, without its end. CLI_GO_ON, or
  *                   CLI_TROUBLE and reported; dst is for explicit_bzero.
- * cli_secret_hide - a URL's password becomes asterisks, in place. */
+ * cli_secret_hide - passwords in a URL, the server's and that of a key, become
+ *                   asterisks, in place. */
 int cli_secret_read(char dst[CLI_SECRET_MAX], const char *path);
 void cli_secret_hide(char *url);
 

@@ -31,7 +31,9 @@ static int print_json(void)
     cli_json_init(&j);
     cli_json_text(&j, "version", HF_VERSION);
     cli_json_text(&j, "events", event_backend());
-    cli_json_bool(&j, "tls", false);
+    cli_json_bool(&j, "tls", hf_tls_library() != NULL);
+    if (hf_tls_library())
+        cli_json_text(&j, "tls_library", hf_tls_library());
     if ((line = cli_json_end(&j)))
         (void)fputs(line, stdout);
     cli_json_fini(&j);
@@ -40,8 +42,10 @@ static int print_json(void)
 
 static int print_text(void)
 {
-    (void)printf("holdfast %s (events: %s; TLS: no)\n", HF_VERSION,
-                 event_backend());
+    const char *tls = hf_tls_library();
+
+    (void)printf("holdfast %s (events: %s; TLS: %s)\n", HF_VERSION,
+                 event_backend(), tls ? tls : "no");
     return CLI_OK;
 }
 

@@ -6,14 +6,12 @@
 #include "lock/client.h"
 
 #define WATCHDOG_LEAST_MS 100
+#define TIMEOUT_MS 5000        /* to connect; of a request */
 
 void hf_client_options_init(struct hf_client_options *options)
 {
     memset(options, 0, sizeof *options);
-    options->protocol = 3;
     options->thread = true;
-    options->connect_timeout_ms = 5000;
-    options->request_timeout_ms = 5000;
     options->watchdog_ms = 30000;
     options->locks_max = 1u << 20;
     options->waiters_max = 1u << 20;
@@ -88,8 +86,27 @@ static hf_status copy_text(char *dst, size_t room, const char *src,
     return HF_OK;
 }
 
-static hf_status read_url(struct hf_url *url,
-                          const struct hf_client_options *o,
+static int64_t first_given(int64_t option, int64_t of_url, int64_t otherwise)
+{
+    if (option != 0)
+        return option;
+    return of_url != 0 ? of_url : otherwise;
+}
+
+/* What the caller did not say, the URL does, or else we. *o borrows from it. */
+static void complete(struct hf_client_options *o, const struct hf_url *url)
+{
+    if (!o->name)
+        o->name = url->client_name[0] ? url->client_name : "holdfast";
+    o->protocol = (int)first_given(o->protocol, url->protocol, 3);
+    o->connect_timeout_ms = first_given(o->connect_timeout_ms,
+                                        url->connect_timeout_ms, TIMEOUT_MS);
+    o->request_timeout_ms =
+        first_given(o->request_timeout_ms, url->timeout_ms, TIMEOUT_MS);
+}
+
+/* Puts into each what the other says. */
+static hf_status read_url(struct hf_url *url, struct hf_client_options *o,
                           struct hf_error *err)
 {
     hf_status rc =
@@ -102,10 +119,10 @@ static hf_status read_url(struct hf_url *url,
         rc = copy_text(url->password, sizeof url->password, o->password,
                        "the password", err);
     }
-    if (rc == HF_OK && url->kind == HF_URL_TLS)
-        rc = hf_error_set(err, HF_E_INVAL,
-                          "rediss:// needs TLS, and this holdfast was built "
-                          "without it");
+    if (rc == HF_OK && o->tls)
+        rc = hf_url_set_tls(url, o->tls, err);
+    if (rc == HF_OK)
+        complete(o, url);
     return rc;
 }
 
@@ -151,6 +168,7 @@ static hf_status connect_parts(struct hf_client *client,
 
     hf_link_options_init(&link);
     link.url = *url;
+    link.tls = client->tls;
     link.client_name = client->name;
     link.protocol = o->protocol;
     link.connect_timeout_ms = o->connect_timeout_ms;
@@ -185,6 +203,7 @@ static void free_parts(struct hf_client *client)
 {
     hf_pubsub_free(client->pubsub);
     hf_link_free(client->link);
+    hf_tls_context_free(client->tls);
     while (!hf_list_is_empty(&client->spare_holds)) {
         struct hf_hold *hold =
             HF_OWNER_OF(client->spare_holds.next, struct hf_hold, node);
@@ -225,12 +244,13 @@ static hf_status make(struct hf_client **out, struct hf_loop *loop,
     hf_list_init(&client->ops);
     hf_list_init(&client->spare_holds);
     hf_watchdog_init(client);
+    rc = copy_text(client->name, sizeof client->name, o->name,
+                   "the client's name", err);
+    if (rc == HF_OK && url->kind == HF_URL_TLS)
+        rc = hf_tls_context_new(&client->tls, mem, &url->tls, url->host, err);
     hf_loop_lock(loop);
-    if ((rc = copy_text(client->name, sizeof client->name,
-                        o->name ? o->name : "holdfast", "the client's name",
-                        err)) == HF_OK &&
-        ((rc = hf_table_init(client)) < 0 ||
-         (rc = connect_parts(client, o, url)) < 0))
+    if (rc == HF_OK && ((rc = hf_table_init(client)) < 0 ||
+                        (rc = connect_parts(client, o, url)) < 0))
         (void)hf_error_set(err, rc, "%s", hf_status_text(rc));
     if (rc < 0)
         free_parts(client);
@@ -246,14 +266,15 @@ hf_status hf_client_new(struct hf_client **out,
                         const struct hf_client_options *options,
                         struct hf_error *err)
 {
+    struct hf_client_options o = *options;
     struct hf_loop *loop;
     struct hf_url url;
     hf_status rc;
 
-    if ((rc = check(options, err)) == HF_OK &&
-        (rc = read_url(&url, options, err)) == HF_OK &&
-        (rc = make_loop(&loop, options, err)) == HF_OK)
-        rc = make(out, loop, options, &url, err);
+    if ((rc = read_url(&url, &o, err)) == HF_OK &&
+        (rc = check(&o, err)) == HF_OK &&
+        (rc = make_loop(&loop, &o, err)) == HF_OK)
+        rc = make(out, loop, &o, &url, err);
     explicit_bzero(&url, sizeof url);
     return rc;
 }

@@ -35,6 +35,7 @@ struct hf_client {
 
     struct hf_link *link;
     struct hf_pubsub *pubsub;
+    struct hf_tls_context *tls;   /* of both their links; NULL: plain */
     bool is_closing;
     uint64_t serial;            /* of the last hold or question */
 

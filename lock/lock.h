@@ -47,12 +47,17 @@ struct hf_client;
 
 enum hf_log_level { HF_LOG_ERROR, HF_LOG_WARNING, HF_LOG_INFO };
 
+/* What a URL can say, too (user, password, name, protocol, TLS, timeouts), is
+ * taken from here if it is given here, that is, not NULL and not 0; else from
+ * the URL; else it is the default. */
 struct hf_client_options {
     const char *url;            /* NULL: redis://127.0.0.1:6379. See hf_url_parse */
-    const char *user;           /* NULL: the URL's */
-    const char *password;       /* NULL: the URL's */
-    const char *name;           /* CLIENT SETNAME; NULL: "holdfast" */
+    const char *user;
+    const char *password;
+    const char *name;           /* CLIENT SETNAME; default "holdfast" */
     int protocol;               /* 3 (falls back to RESP2) or 2. Default 3 */
+    const struct hf_tls_options *tls;   /* each piece for itself; only for a URL
+                                           of TLS */
 
     struct hf_loop *loop;       /* NULL: one of its own. Borrowed until
                                    hf_client_free */
@@ -64,7 +69,8 @@ struct hf_client_options {
 
     int64_t connect_timeout_ms; /* default 5000 */
     int64_t request_timeout_ms; /* how long one step may go unanswered, its
-                                   repetitions included. Default 5000 */
+                                   repetitions included. Of a URL: timeout.
+                                   Default 5000 */
     int64_t watchdog_ms;        /* TTL of a hold taken without a lease; renewed
                                    each third. Default 30000, least 100 */
     uint32_t locks_max;         /* different names in use. Default 1 Mi */

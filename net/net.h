@@ -125,34 +125,107 @@ struct hf_timer *hf_wheel_pop(struct hf_wheel *w);
 /* ---- addresses ----------------------------------------------------------- */
 
 #define HF_URL_TEXT_MAX 512
+#define HF_URL_FILE_MAX 256
 
-/* Where a server is and who we are there. All text in one block, each piece
- * NUL-terminated, "" if not given; a password may hold any byte but NUL. */
+/* How to speak TLS. Text is "" if not given. */
+struct hf_tls_options {
+    char ca_file[HF_URL_FILE_MAX];     /* PEM. Neither this nor ca_dir: the
+                                          system's */
+    char ca_dir[HF_URL_FILE_MAX];      /* as c_rehash(1) makes it */
+    char crl_file[HF_URL_FILE_MAX];    /* PEM: what is revoked is refused */
+    char cert_file[HF_URL_FILE_MAX];   /* ours, PEM, its chain behind it */
+    char key_file[HF_URL_FILE_MAX];    /* "": it is in cert_file */
+    char key_password[HF_URL_TEXT_MAX];/* of an encrypted key */
+    char server_name[256];             /* checked and sent in place of the host */
+    char ciphers[HF_URL_FILE_MAX];     /* TLS 1.2: OpenSSL's cipher list */
+    char ciphersuites[HF_URL_FILE_MAX];/* TLS 1.3 */
+    char alpn[64];                     /* the one protocol to ask for */
+    bool is_unverified;                /* any certificate will do: whoever sits in
+                                          between can read and change all */
+};
+
+/* Where a server is, who we are there, and how to speak to it. All text in one
+ * block, each piece NUL-terminated, "" if not given; a password may hold any
+ * byte but NUL. A number that is not given is 0.
+ *
+ * Client name, protocol and timeouts are wishes, for whoever fills a struct
+ * hf_link_options to take over: the link heeds those that stand there. */
 struct hf_url {
     enum { HF_URL_TCP, HF_URL_TLS, HF_URL_UNIX } kind;
-    char host[256];           /* TCP: name or literal, without brackets */
-    char path[108];           /* UNIX: the socket's file */
+    char host[256];           /* TCP, TLS: name or literal, without brackets */
+    char path[108];           /* UNIX: the socket's file; with '@' in front, an
+                                 abstract name */
     uint16_t port;
     uint32_t database;
     char user[256];
     char password[HF_URL_TEXT_MAX];
     bool has_password;
+    char client_name[64];
+    int protocol;             /* 2 or 3 */
+    int64_t connect_timeout_ms;
+    int64_t timeout_ms;       /* of one request */
+    struct hf_tls_options tls;
 };
 
-/* hf_url_parse - redis://[[user]:password@]host[:port][/database],
- * rediss:// likewise, unix://[[user]:password@]/path[?db=N] (redis+unix:// and
- * redis-socket:// are taken for it, valkey:// and valkeys:// for the first
- * two). Percent-decoded; host in brackets if IPv6; default port 6379, no default
- * host. `?db=N` is taken everywhere, but once. `:@` is as if not there.
+/* hf_url_parse - redis://[[user]:password@]host[:port][/database][?option],
+ * rediss:// (TLS) likewise, unix://[[user]:password@]/path[?option]
+ * (redis+unix:// and redis-socket:// are taken for it, valkey:// and valkeys://
+ * for the first two). unix:@name is an abstract socket (unix:///path is a file
+ * always). Percent-decoded, path and options' text too; host in brackets if IPv6,
+ * its zone behind "%25"; default port 6379, no default host. `:@` is as if not
+ * there. Options are joined by '&', each once, none empty:
+ *
+ *     db=N  protocol=2|3  client_name=NAME
+ *     connect_timeout=TIME  timeout=TIME      500ms, 5s, 2m; a bare number is s;
+ *                                             from 1ms to a day
+ *     with rediss:// alone:
+ *     tls_ca=FILE  tls_ca_dir=DIR  tls_crl=FILE  tls_cert=FILE  tls_key=FILE
+ *     tls_key_password=TEXT  tls_sni=NAME  tls_ciphers=LIST
+ *     tls_ciphersuites=LIST  tls_alpn=NAME  tls_verify=yes|no
+ *
+ * FILE, TEXT, LIST: any bytes but NUL; NAME: printable ASCII without spaces (a
+ * server takes no other). All as long as their fields. An '@' in an option is
+ * written %40 (but with unix:).
+ *
  * HF_E_INVAL with a text that points at the offending character (its position,
  * counted from 1) and holds nothing of the URL, so never the password; *out is
- * left alone. Source: IANA "redis" scheme registration. */
+ * left alone. Source: IANA "redis" scheme registration; RFC 3986; RFC 6874. */
 hf_status hf_url_parse(struct hf_url *out, const char *text,
                        struct hf_error *err);
 
-/* hf_url_address - "127.0.0.1:6379", "[::1]:6379" or "unix:/run/redis.sock",
- * for messages. Returns dst. */
+/* hf_url_set_tls - what is given in *tls wins over what stands in the URL, piece
+ * by piece. HF_E_INVAL: something is, and the URL is not one of TLS. */
+hf_status hf_url_set_tls(struct hf_url *url, const struct hf_tls_options *tls,
+                         struct hf_error *err);
+
+/* hf_url_address - "127.0.0.1:6379", "[::1]:6379", "unix:/run/redis.sock" or
+ * "unix:@name", for messages. Returns dst.
+ * hf_url_sockaddr - of a URL of kind UNIX, as connect(2) wants it. Returns its
+ * length. */
+struct sockaddr_un;
 char *hf_url_address(const struct hf_url *url, char *dst, size_t room);
+size_t hf_url_sockaddr(const struct hf_url *url, struct sockaddr_un *out);
+
+/* ---- TLS ----------------------------------------------------------------- */
+
+/* hf_tls_library - what TLS is built in with ("OpenSSL 3.0.17"); NULL: it is
+ *   not, and rediss:// is an error. */
+HF_API const char *hf_tls_library(void);
+
+/* A context is what the connections to one server share: settings read from
+ * files, and the session to be resumed. It serves one server name, so that a
+ * session is never offered to another.
+ *
+ * hf_tls_context_new - reads the files. `host` is whom the certificate must
+ *   name (a name or an IP literal), unless options->server_name does. See
+ *   net/tls.h for what is checked, and for the errors.
+ * hf_tls_context_free - its links are gone. Takes NULL. */
+struct hf_tls_context;
+hf_status hf_tls_context_new(struct hf_tls_context **out,
+                             const struct hf_mem *mem,
+                             const struct hf_tls_options *options,
+                             const char *host, struct hf_error *err);
+void hf_tls_context_free(struct hf_tls_context *context);
 
 /* ---- the loop ------------------------------------------------------------ */
 
@@ -174,13 +247,23 @@ HF_API hf_status hf_loop_new(struct hf_loop **out,
                              const struct hf_loop_options *options);
 HF_API void hf_loop_free(struct hf_loop *loop);
 
-/* To drive a loop from another event loop, on one thread:
+/* To drive a loop from one other event loop (examples/loop_epoll.c, loop_uv.c,
+ * loop_event.c):
+ *
  * hf_loop_fd       - a descriptor that is readable when there is something to
- *                    do; -1 in a build with poll(2): then dispatch from a thread
- * hf_loop_timeout  - ms until hf_loop_dispatch must be called even so; -1: never
+ *                    do; the same as long as the loop lives. To be watched
+ *                    level-triggered, for a dispatch may leave some of it to the
+ *                    next; not to be read or closed; to be forgotten before the
+ *                    loop is freed. -1 in a build with poll(2), which has none
+ *                    to give: let a thread drive.
+ * hf_loop_timeout  - ms until hf_loop_dispatch must be called even so; 0: now;
+ *                    -1: never. May be too early. To be asked before each wait;
+ *                    or once at first and after each dispatch. A call, of any
+ *                    thread, that brings the time forward in between makes
+ *                    hf_loop_fd readable.
  * hf_loop_dispatch - waits up to `timeout_ms` (0: not; -1: until there is
- *                    something) and handles all that is ready, callbacks
- *                    included. Any thread, not from a callback. */
+ *                    something) and handles what is ready and due, callbacks
+ *                    included: one turn. Any thread, not from a callback. */
 HF_API int hf_loop_fd(const struct hf_loop *loop);
 HF_API int hf_loop_timeout(struct hf_loop *loop);
 HF_API void hf_loop_dispatch(struct hf_loop *loop, int timeout_ms);
@@ -281,11 +364,13 @@ void hf_loop_resume(struct hf_loop *loop);
 /* A link is one pipelined connection that keeps itself connected while anyone
  * wants it to be:
  *
- *   IDLE -wanted-> RESOLVING -> CONNECTING -> GREETING -> READY
- *    ^                 |            |            |          |
- *    |                 +------------+-- failed --+----------+
- *    |                                  v
- *    +--------nobody wants it------- BACKOFF -time is up-> RESOLVING
+ *   IDLE -wanted-> DIALING -> SECURING -> GREETING -> READY
+ *    ^                |           |           |         |
+ *    |                +- failed --+-----------+---------+
+ *    |                      v
+ *    +-nobody wants it- BACKOFF -time is up-> DIALING
+ *
+ * SECURING is the handshake of TLS; without it, over at once.
  *
  * Requests are queued in any state and written when READY. */
 struct hf_link;
@@ -316,6 +401,7 @@ struct hf_request {
 
 struct hf_link_options {
     struct hf_url url;
+    struct hf_tls_context *tls; /* with rediss://; borrowed until hf_link_free */
     const char *client_name;    /* CLIENT SETNAME; NULL: none. Borrowed */
     int protocol;               /* 3: HELLO 3, RESP2 if refused; 2: RESP2 */
     bool is_subscriber;         /* RESP2: a connection for pub/sub alone */

@@ -70,6 +70,9 @@ START_TEST(plain_call_has_defaults)
     ck_assert_int_eq(run.lost_signal, SIGTERM);
     ck_assert_int_eq(run.status_fd, -1);
     ck_assert_ptr_null(common.url);
+    ck_assert_str_eq(common.password, "");
+    ck_assert_str_eq(common.tls.ca_file, "");
+    ck_assert_int_eq(common.connect_timeout_ms, 0);
     ck_assert_str_eq(line, "");
 }
 END_TEST
@@ -89,6 +92,66 @@ START_TEST(every_option_has_its_place)
     ck_assert_int_eq(run.lost_signal, SIGINT);
     ck_assert_int_eq(run.status_fd, 1);
     ck_assert(common.is_verbose && common.is_quiet && common.is_json);
+}
+END_TEST
+
+START_TEST(tls_options_have_their_places)
+{
+    ck_assert_int_eq(parse("--tls-ca ca --tls-cert=cert --tls-key key "
+                           "--tls-sni sni --connect-timeout 2 name cmd"),
+                     CLI_GO_ON);
+    ck_assert_str_eq(common.tls.ca_file, "ca");
+    ck_assert_str_eq(common.tls.cert_file, "cert");
+    ck_assert_str_eq(common.tls.key_file, "key");
+    ck_assert_str_eq(common.tls.server_name, "sni");
+    ck_assert_str_eq(common.tls.key_password, "");
+    ck_assert_int_eq(common.connect_timeout_ms, 2000);
+}
+END_TEST
+
+/* And are gone with the rest. */
+START_TEST(passwords_are_read_from_files)
+{
+    char path[] = "/tmp/holdfast-options-XXXXXX";
+    char text[128];
+    int fd = mkstemp(path);
+
+    ck_assert_int_eq(write(fd, "hush\n", 5), 5);
+    (void)close(fd);
+    (void)snprintf(text, sizeof text, "--password-file %s name cmd", path);
+    ck_assert_int_eq(parse(text), CLI_GO_ON);
+    ck_assert_str_eq(common.password, "hush");
+    ck_assert_str_eq(common.tls.key_password, "");
+    (void)snprintf(text, sizeof text, "--tls-key-password-file %s name cmd",
+                   path);
+    ck_assert_int_eq(parse(text), CLI_GO_ON);
+    (void)unlink(path);
+    ck_assert_str_eq(common.password, "");
+    ck_assert_str_eq(common.tls.key_password, "hush");
+    cli_common_fini(&common);
+    ck_assert_str_eq(common.tls.key_password, "");
+    ck_assert_int_eq(parse("--tls-key-password-file /nonexistent name cmd"),
+                     CLI_TROUBLE);
+    ck_assert_ptr_nonnull(strstr(line, "password file /nonexistent: No such"));
+}
+END_TEST
+
+/* At its limit, which is the library's, and one byte above it. */
+START_TEST(name_of_a_file_has_a_longest_length)
+{
+    static const char *const options[] = {"--tls-ca", "--tls-cert", "--tls-key",
+                                          "--tls-sni"};
+    char text[512];
+    int rc;
+
+    for (int len = 255; len <= 256; len++) {
+        (void)snprintf(text, sizeof text, "%s %0*d name cmd", options[_i], len,
+                       0);
+        rc = parse(text);
+        ck_assert_int_eq(rc, len == 255 ? CLI_GO_ON : CLI_TROUBLE);
+    }
+    ck_assert_ptr_nonnull(strstr(line, options[_i]));
+    ck_assert_ptr_nonnull(strstr(line, "1 to 255 bytes"));
 }
 END_TEST
 
@@ -154,13 +217,13 @@ END_TEST
 
 START_TEST(password_is_unreadable_in_argv)
 {
-    char **argv = words("-u redis://u:secret@host name cmd");
+    char **argv = words("-u rediss://u:secret@h?tls_key_password=pw name cmd");
 
     args = (struct cli_args){.next = argv, .command = &cli_run_command};
     cli_common_init(&common);
     ck_assert_int_eq(cli_run_options_parse(&run, &args, &common), CLI_GO_ON);
-    ck_assert_str_eq(common.url, "redis://u:secret@host");
-    ck_assert_str_eq(argv[1], "redis://u:******@host");
+    ck_assert_str_eq(common.url, "rediss://u:secret@h?tls_key_password=pw");
+    ck_assert_str_eq(argv[1], "rediss://u:******@h?tls_key_password=**");
     cli_common_fini(&common);
 }
 END_TEST
@@ -219,7 +282,10 @@ static const struct {
     {"name -c a b", "one word"},
     {"-c x name cmd", "'cmd' is too much"},
     {"-u redis://a -u redis://b name cmd", "-u is given twice"},
-    {"--tls-ca x name cmd", "unknown option '--tls-ca'"},
+    {"--tls-ca _ name cmd", "--tls-ca has 1 to 255 bytes"},
+    {"--tls-sni _ name cmd", "--tls-sni has 1 to 255 bytes"},
+    {"--tls-key", "--tls-key needs a value: FILE"},
+    {"--tls-verify no name cmd", "unknown option '--tls-verify'"},
 };
 
 START_TEST(mistake_is_told_in_one_line)
@@ -251,6 +317,9 @@ static TCase *case_taken(void)
 
     tcase_add_test(c, plain_call_has_defaults);
     tcase_add_test(c, every_option_has_its_place);
+    tcase_add_test(c, tls_options_have_their_places);
+    tcase_add_test(c, passwords_are_read_from_files);
+    tcase_add_loop_test(c, name_of_a_file_has_a_longest_length, 0, 4);
     tcase_add_test(c, options_end_at_the_name);
     tcase_add_loop_test(c, dashes_part_options_name_and_command, 0,
                         sizeof commands / sizeof *commands);

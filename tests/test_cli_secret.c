@@ -122,10 +122,16 @@ static const struct {
     {"unix://:secret@/run/redis.sock", "unix://:******@/run/redis.sock"},
     {"redis://[::1]:6379", "redis://[::1]:6379"},
     {"no url: at @all", "no url: at @all"},
+    {"rediss://h?tls_key_password=secret", "rediss://h?tls_key_password=******"},
+    {"rediss://u:pw@h?tls_key_password=a%26b&db=1",
+     "rediss://u:**@h?tls_key_password=*****&db=1"},
+    {"rediss://h?tls_key_password=&tls_key_password=x",
+     "rediss://h?tls_key_password=&tls_key_password=*"},
+    {"rediss://h?tls_key=file", "rediss://h?tls_key=file"},
     {"", ""},
 };
 
-START_TEST(password_of_a_url_is_hidden)
+START_TEST(passwords_of_a_url_are_hidden)
 {
     char url[128];
 
@@ -147,7 +153,7 @@ int main(void)
     tcase_add_loop_test(c, line_has_a_longest_length, 0, 4);
     tcase_add_test(c, what_cannot_be_read_is_refused);
     tcase_add_test(c, pipe_is_read_to_the_end_of_its_line);
-    tcase_add_loop_test(c, password_of_a_url_is_hidden, 0,
+    tcase_add_loop_test(c, passwords_of_a_url_are_hidden, 0,
                         sizeof urls / sizeof *urls);
     suite_add_tcase(s, c);
     srunner_run_all(r, CK_ENV);

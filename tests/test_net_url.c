@@ -1,11 +1,15 @@
 /* Server URLs: what is taken, what is refused and where. */
 #include <check.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
+#include <sys/un.h>
 
 #include "net/net.h"
 
+#define COUNT(table) ((int)(sizeof(table) / sizeof *(table)))
 #define IPV6_ZONE "fe80::1%eth0"
 
 /* ---- what is taken ---- */
@@ -39,6 +43,8 @@ static const struct taken {
     {"redis://[::ffff:10.0.0.7]", HF_URL_TCP, "::ffff:10.0.0.7", 6379, 0, "",
      NULL},
     {"redis://[fe80::1%25eth0]:7000", HF_URL_TCP, IPV6_ZONE, 7000, 0, "", NULL},
+    {"rediss://[fe80::1%25e%74h0]", HF_URL_TLS, IPV6_ZONE, 6379, 0, "", NULL},
+    {"redis://[fe80::1%257]", HF_URL_TCP, "fe80::1%7", 6379, 0, "", NULL},
 
     {"redis://h/", HF_URL_TCP, "h", 6379, 0, "", NULL},
     {"redis://h/0", HF_URL_TCP, "h", 6379, 0, "", NULL},
@@ -66,6 +72,10 @@ static const struct taken {
     {"unix://me:pw@/s?db=0", HF_URL_UNIX, "/s", 0, 0, "me", "pw"},
     {"unix:///run/a@b%20c%3F.sock", HF_URL_UNIX, "/run/a@b c?.sock", 0, 0, "",
      NULL},
+    {"unix:///@s", HF_URL_UNIX, "/@s", 0, 0, "", NULL},
+    {"unix:@s", HF_URL_UNIX, "@s", 0, 0, "", NULL},
+    {"UNIX:@a/b:c@d%20?db=2", HF_URL_UNIX, "@a/b:c@d ", 0, 2, "", NULL},
+    {"unix:@@", HF_URL_UNIX, "@@", 0, 0, "", NULL},
 };
 
 static void check_taken(const struct hf_url *u, const struct taken *t)
@@ -91,6 +101,94 @@ START_TEST(url_is_taken_apart_into_its_parts)
     ck_assert_int_eq(hf_url_parse(&u, taken[_i].text, &e), HF_OK);
     check_taken(&u, &taken[_i]);
     ck_assert_int_eq(e.status, HF_OK);
+}
+END_TEST
+
+/* ---- options ---- */
+
+#define DAY_MS (24 * 60 * 60 * 1000)
+
+static const struct asked {
+    const char *text;
+    struct hf_url url;         /* what of it the options say */
+} asked[] = {
+    {"redis://h?protocol=2", {.protocol = 2}},
+    {"redis://h?protocol=3", {.protocol = 3}},
+    {"redis://h?client_name=a", {.client_name = "a"}},
+    {"redis://h?client_name=%21b%26%3d=%7e", {.client_name = "!b&==~"}},
+    {"unix:///s?client_name=me@here", {.client_name = "me@here"}},
+    {"unix:@s?client_name=me@here", {.client_name = "me@here"}},
+
+    {"redis://h?timeout=1ms", {.timeout_ms = 1}},
+    {"redis://h?timeout=1", {.timeout_ms = 1000}},
+    {"redis://h?timeout=2s", {.timeout_ms = 2000}},
+    {"redis://h?timeout=3m", {.timeout_ms = 180000}},
+    {"redis://h?timeout=86400000ms", {.timeout_ms = DAY_MS}},
+    {"redis://h?timeout=86400s", {.timeout_ms = DAY_MS}},
+    {"redis://h?timeout=86400", {.timeout_ms = DAY_MS}},
+    {"redis://h?timeout=1440m", {.timeout_ms = DAY_MS}},
+    {"redis://h?connect_timeout=250ms", {.connect_timeout_ms = 250}},
+
+    {"rediss://h?tls_ca=/a%20b", {.tls.ca_file = "/a b"}},
+    {"rediss://h?tls_ca_dir=/d?", {.tls.ca_dir = "/d?"}},
+    {"rediss://h?tls_crl=crl", {.tls.crl_file = "crl"}},
+    {"rediss://h?tls_cert=c.pem", {.tls.cert_file = "c.pem"}},
+    {"rediss://h?tls_key=caf\xc3\xa9", {.tls.key_file = "caf\xc3\xa9"}},
+    {"rediss://h?tls_key_password=%01p%40+w%ff",
+     {.tls.key_password = "\x01p@+w\xff"}},
+    {"rediss://h?tls_sni=other", {.tls.server_name = "other"}},
+    {"rediss://h?tls_ciphers=ALL:!x%20y", {.tls.ciphers = "ALL:!x y"}},
+    {"rediss://h?tls_ciphersuites=T_A:T_B", {.tls.ciphersuites = "T_A:T_B"}},
+    {"rediss://h?tls_alpn=redis", {.tls.alpn = "redis"}},
+    {"rediss://h?tls_verify=no", {.tls.is_unverified = true}},
+    {"rediss://h?tls_verify=yes", {.tls.is_unverified = false}},
+
+    {"redis://h/7?timeout=5&client_name=n&protocol=2&connect_timeout=6",
+     {.database = 7, .protocol = 2, .client_name = "n", .timeout_ms = 5000,
+      .connect_timeout_ms = 6000}},
+    {"valkeys://h/?tls_verify=no&tls_ca=a&tls_ca_dir=b&tls_crl=c&tls_cert=d&"
+     "tls_key=e&tls_key_password=f&tls_sni=g&tls_ciphers=h&tls_ciphersuites=i&"
+     "tls_alpn=j&db=1&protocol=3&client_name=k&connect_timeout=1&timeout=2",
+     {.database = 1, .protocol = 3, .client_name = "k",
+      .connect_timeout_ms = 1000, .timeout_ms = 2000,
+      .tls = {"a", "b", "c", "d", "e", "f", "g", "h", "i", "j", true}}},
+};
+
+static void check_tls(const struct hf_tls_options *t,
+                      const struct hf_tls_options *expected)
+{
+    ck_assert_str_eq(t->ca_file, expected->ca_file);
+    ck_assert_str_eq(t->ca_dir, expected->ca_dir);
+    ck_assert_str_eq(t->crl_file, expected->crl_file);
+    ck_assert_str_eq(t->cert_file, expected->cert_file);
+    ck_assert_str_eq(t->key_file, expected->key_file);
+    ck_assert_str_eq(t->key_password, expected->key_password);
+    ck_assert_str_eq(t->server_name, expected->server_name);
+    ck_assert_str_eq(t->ciphers, expected->ciphers);
+    ck_assert_str_eq(t->ciphersuites, expected->ciphersuites);
+    ck_assert_str_eq(t->alpn, expected->alpn);
+    ck_assert_int_eq(t->is_unverified, expected->is_unverified);
+}
+
+static void check_options(const struct hf_url *u, const struct hf_url *expected)
+{
+    ck_assert_uint_eq(u->database, expected->database);
+    ck_assert_str_eq(u->client_name, expected->client_name);
+    ck_assert_int_eq(u->protocol, expected->protocol);
+    ck_assert_int_eq(u->connect_timeout_ms, expected->connect_timeout_ms);
+    ck_assert_int_eq(u->timeout_ms, expected->timeout_ms);
+    check_tls(&u->tls, &expected->tls);
+}
+
+/* And nothing but what they say. */
+START_TEST(options_go_where_they_belong)
+{
+    struct hf_url u;
+    struct hf_error e = {HF_OK, ""};
+
+    memset(&u, 0x5a, sizeof u);
+    ck_assert_msg(hf_url_parse(&u, asked[_i].text, &e) == HF_OK, "%s", e.text);
+    check_options(&u, &asked[_i].url);
 }
 END_TEST
 
@@ -140,6 +238,8 @@ static const struct refused {
     {"redis://[::1%25]", 10, "IPv6"},
     {"redis://[1:2:3:4:5:6:7:8:9]", 10, "IPv6"},
     {"redis://[::1%eth0]", 13, "hexadecimal"},
+    {"redis://[fe80::1%ee]", 10, "zone behind %25"},
+    {"redis://[fe80::1%2", 9, "no ]"},
     {"redis://[::1]7000", 14, "after the host"},
 
     {"redis://h:", 11, "port"},
@@ -159,15 +259,78 @@ static const struct refused {
     {"redis://h/01", 12, "database"},
     {"redis://h/1/", 12, "database"},
     {"redis://h/2147483648", 20, "database"},
-    {"redis://h?db=", 14, "database"},
     {"redis://h?db=1x", 15, "database"},
+    {"redis://h?db=-1", 14, "database"},
+    {"redis://h?db=%31", 14, "database"},
+    {"redis://h?db=2147483648", 23, "database"},
     {"redis://h/1?db=1", 13, "twice"},
     {"redis://h?db=1&db=1", 16, "twice"},
-    {"redis://h?", 11, "db=N"},
-    {"redis://h?db=1&", 16, "db=N"},
-    {"redis://h?db", 11, "db=N"},
-    {"redis://h?DB=1", 11, "db=N"},
-    {"redis://h?password=" SECRET, 11, "db=N"},
+
+    {"redis://h?", 11, "options here are"},
+    {"redis://h?db=1&", 16, "options here are"},
+    {"redis://h?&db=1", 11, "options here are"},
+    {"redis://h?d", 11, "options here are"},
+    {"redis://h?dbx=1", 11, "options here are"},
+    {"redis://h?DB=1", 11, "options here are"},
+    {"redis://h?%64b=1", 11, "options here are"},
+    {"redis://h?=" SECRET, 11, "options here are"},
+    {"redis://h?password=" SECRET, 11, "options here are"},
+    {"rediss://h?tls=" SECRET, 12, "options here are"},
+    {"redis://h?db", 13, "value is missing"},
+    {"redis://h?db=", 14, "value is missing"},
+    {"redis://h?db&timeout=1", 13, "value is missing"},
+    {"redis://h?db=&timeout=1", 14, "value is missing"},
+    {"redis://h?client_name=", 23, "value is missing"},
+    {"rediss://h?tls_ca=&tls_key=x", 19, "value is missing"},
+    {"rediss://h?tls_key_password=", 29, "value is missing"},
+
+    {"redis://h?protocol=1", 20, "2 or 3"},
+    {"redis://h?protocol=4", 20, "2 or 3"},
+    {"redis://h?protocol=22", 21, "2 or 3"},
+    {"redis://h?protocol=x", 20, "2 or 3"},
+    {"redis://h?protocol=2&protocol=3", 22, "twice"},
+
+    {"redis://h?client_name=a%20b", 24, "not allowed here"},
+    {"redis://h?client_name=a%7f", 24, "not allowed here"},
+    {"redis://h?client_name=\xc3\xa9", 23, "not allowed here"},
+    {"redis://h?client_name=%00", 23, "not allowed here"},
+    {"redis://h?client_name=%4", 23, "hexadecimal"},
+    {"redis://h?client_name=a%&db=1", 24, "hexadecimal"},
+    {"redis://h?client_name=a#" SECRET, 24, "%23"},
+    {"redis://h?client_name=a@b", 10, "@ is %40"},
+
+    {"redis://h?timeout=0", 19, "a time is"},
+    {"redis://h?timeout=0ms", 19, "a time is"},
+    {"redis://h?timeout=01", 20, "a time is"},
+    {"redis://h?timeout=-1", 19, "a time is"},
+    {"redis://h?timeout=1.5s", 20, "a time is"},
+    {"redis://h?timeout=ms", 19, "a time is"},
+    {"redis://h?timeout=1h", 20, "a time is"},
+    {"redis://h?timeout=1sec", 20, "a time is"},
+    {"redis://h?timeout=1S", 20, "a time is"},
+    {"redis://h?timeout=1%73", 20, "a time is"},
+    {"redis://h?timeout=86400001ms", 26, "a time is"},
+    {"redis://h?timeout=86401s", 23, "a time is"},
+    {"redis://h?timeout=86401", 23, "a time is"},
+    {"redis://h?timeout=1441m", 22, "a time is"},
+    {"redis://h?connect_timeout=99999999999999999999", 31, "a time is"},
+
+    {"redis://h?tls_ca=x", 11, "rediss://"},
+    {"redis://h?db=1&tls_verify=no", 16, "rediss://"},
+    {"unix:///s?tls_key_password=" SECRET, 11, "rediss://"},
+    {"unix:@s?tls_sni=x", 9, "rediss://"},
+    {"rediss://h?tls_verify=", 23, "value is missing"},
+    {"rediss://h?tls_verify=maybe", 23, "yes or no"},
+    {"rediss://h?tls_verify=No", 23, "yes or no"},
+    {"rediss://h?tls_ca=x&tls_ca=x", 21, "twice"},
+    {"rediss://h?tls_ca=%00", 19, "not allowed here"},
+    {"rediss://h?tls_key_password=" SECRET "%00", 35, "not allowed here"},
+    {"rediss://h?tls_key_password=" SECRET "%", 35, "hexadecimal"},
+    {"rediss://h?tls_key_password=" SECRET "&tls_key_password=" SECRET, 36,
+     "twice"},
+    {"rediss://h?tls_sni=a%0Ab", 21, "not allowed here"},
+    {"rediss://h?tls_alpn=a%20b", 22, "not allowed here"},
+
     {"redis://h#" SECRET, 10, "%23"},
     {"redis://h?db=1#x", 15, "%23"},
 
@@ -191,8 +354,16 @@ static const struct refused {
     {"unix://:" SECRET "@host/s", 16, "no host"},
     {"unix:///s%00", 10, "not allowed here"},
     {"unix:///s?db=x", 14, "database"},
-    {"unix:///s?dbs=1", 11, "db=N"},
+    {"unix:///s?dbs=1", 11, "options here are"},
     {"unix:///s#x", 10, "%23"},
+    {"unix:", 1, "begins with"},
+    {"unix:/run/redis.sock", 1, "begins with"},
+    {"unix:u:" SECRET "@s", 1, "begins with"},
+    {"redis+unix:@s", 1, "begins with"},
+    {"unix:@", 6, "path"},
+    {"unix:@?db=1", 6, "path"},
+    {"unix:@s%00", 8, "not allowed here"},
+    {"unix:@s#x", 8, "%23"},
 };
 
 static void check_refused(const char *text, unsigned position, const char *why)
@@ -223,18 +394,52 @@ START_TEST(error_points_at_the_character_and_hides_the_password)
 }
 END_TEST
 
+START_TEST(unknown_option_is_answered_with_those_there_are)
+{
+    static const char some[] = " options here are db, protocol, client_name, "
+                               "connect_timeout, timeout";
+    static const char tls[] = ", tls_ca, tls_ca_dir, tls_crl, tls_cert, "
+                              "tls_key, tls_key_password, tls_sni, "
+                              "tls_ciphers, tls_ciphersuites, tls_alpn, "
+                              "tls_verify";
+    char all[sizeof some + sizeof tls];
+    struct hf_error e;
+    struct hf_url u;
+
+    (void)hf_url_parse(&u, "redis://h?x=1", &e);
+    ck_assert_str_eq(strstr(e.text, " options"), some);
+    (void)hf_url_parse(&u, "rediss://h?x=1", &e);
+    ck_assert_str_eq(strstr(e.text, " options"),
+                     strcat(strcpy(all, some), tls));
+}
+END_TEST
+
 /* ---- limits ---- */
 
 /* Each part at its limit, and one above it. */
+#define MAX(field) (sizeof((struct hf_url *)0)->field - 1)
+
 static const struct limit {
     const char *before;
     size_t max;
     const char *after;
 } limits[] = {
-    {"redis://", sizeof((struct hf_url *)0)->host - 1, ":7000/3"},
-    {"redis://", sizeof((struct hf_url *)0)->user - 1, ":pw@h"},
-    {"redis://:", sizeof((struct hf_url *)0)->password - 1, "@h"},
-    {"unix:///", sizeof((struct hf_url *)0)->path - 2, "?db=3"},
+    {"redis://", MAX(host), ":7000/3"},
+    {"redis://", MAX(user), ":pw@h"},
+    {"redis://:", MAX(password), "@h"},
+    {"unix:///", MAX(path) - 1, "?db=3"},
+    {"unix:@", MAX(path) - 1, "?db=3"},
+    {"redis://h?client_name=", MAX(client_name), "&db=3"},
+    {"rediss://h?tls_ca=", MAX(tls.ca_file), "&db=3"},
+    {"rediss://h?tls_ca_dir=", MAX(tls.ca_dir), "&db=3"},
+    {"rediss://h?tls_crl=", MAX(tls.crl_file), "&db=3"},
+    {"rediss://h?tls_cert=", MAX(tls.cert_file), "&db=3"},
+    {"rediss://h?tls_key=", MAX(tls.key_file), "&db=3"},
+    {"rediss://h?tls_key_password=", MAX(tls.key_password), "&db=3"},
+    {"rediss://h?tls_sni=", MAX(tls.server_name), "&db=3"},
+    {"rediss://h?tls_ciphers=", MAX(tls.ciphers), "&db=3"},
+    {"rediss://h?tls_ciphersuites=", MAX(tls.ciphersuites), "&db=3"},
+    {"rediss://h?tls_alpn=", MAX(tls.alpn), "&db=3"},
 };
 
 static char *with_a_part_of(const struct limit *l, size_t len)
@@ -264,20 +469,74 @@ START_TEST(part_at_its_limit_is_taken_and_one_byte_more_is_not)
 }
 END_TEST
 
-/* Every beginning of every row, in a block that ends where the text does, so
- * that the sanitizer sees who reads on. */
+/* Every beginning of a row, in a block that ends where the text does, so that
+ * the sanitizer sees who reads on. */
+static void break_off(const char *row)
+{
+    for (size_t len = 0; len <= strlen(row); len++) {
+        char *text = strndup(row, len);
+        struct hf_url u;
+
+        ck_assert_ptr_nonnull(text);
+        (void)hf_url_parse(&u, text, NULL); /* either is right */
+        free(text);
+    }
+}
+
 START_TEST(text_that_breaks_off_anywhere_is_read_no_further)
 {
-    for (size_t i = 0; i < sizeof refused / sizeof *refused; i++) {
-        for (size_t len = 0; len <= strlen(refused[i].text); len++) {
-            char *text = strndup(refused[i].text, len);
-            struct hf_url u;
+    for (int i = 0; i < COUNT(refused); i++)
+        break_off(refused[i].text);
+    for (int i = 0; i < COUNT(asked); i++)
+        break_off(asked[i].text);
+}
+END_TEST
 
-            ck_assert_ptr_nonnull(text);
-            (void)hf_url_parse(&u, text, NULL); /* either is right */
-            free(text);
-        }
-    }
+/* ---- TLS from elsewhere ---- */
+
+static const struct hf_tls_options all_tls = {"A", "B", "C", "D", "E", "F",
+                                              "G", "H", "I", "J", true};
+
+START_TEST(tls_that_is_given_wins_over_the_urls)
+{
+    struct hf_url u;
+
+    ck_assert_int_eq(hf_url_parse(&u, "rediss://h?tls_ca=a&tls_sni=g", NULL),
+                     HF_OK);
+    ck_assert_int_eq(hf_url_set_tls(&u, &all_tls, NULL), HF_OK);
+    check_options(&u, &(struct hf_url){.tls = all_tls});
+}
+END_TEST
+
+START_TEST(tls_that_is_not_given_stays_the_urls)
+{
+    const struct hf_tls_options key = {.key_file = "key"};
+    struct hf_url u;
+
+    ck_assert_int_eq(
+        hf_url_parse(&u, "rediss://h?tls_ca=a&tls_key=b&tls_verify=no", NULL),
+        HF_OK);
+    ck_assert_int_eq(hf_url_set_tls(&u, &key, NULL), HF_OK);
+    check_tls(&u.tls, &(struct hf_tls_options){.ca_file = "a",
+                                               .key_file = "key",
+                                               .is_unverified = true});
+}
+END_TEST
+
+START_TEST(tls_is_only_for_urls_of_tls)
+{
+    static const char *const urls[] = {"redis://h", "unix:///s", "unix:@s"};
+    const struct hf_tls_options none = {.alpn = ""};
+    const struct hf_tls_options last = {.is_unverified = true};
+    struct hf_error e;
+    struct hf_url u, before;
+
+    ck_assert_int_eq(hf_url_parse(&u, urls[_i], NULL), HF_OK);
+    before = u;
+    ck_assert_int_eq(hf_url_set_tls(&u, &none, &e), HF_OK);
+    ck_assert_int_eq(hf_url_set_tls(&u, &last, &e), HF_E_INVAL);
+    ck_assert_ptr_nonnull(strstr(e.text, "tls_verify"));
+    check_options(&u, &before);
 }
 END_TEST
 
@@ -292,6 +551,7 @@ static const struct {
     {"redis://[::1]", "[::1]:6379"},
     {"redis://[fe80::1%25eth0]:1", "[" IPV6_ZONE "]:1"},
     {"unix://me:" SECRET "@/run/redis.sock?db=1", "unix:/run/redis.sock"},
+    {"unix:@redis?client_name=x", "unix:@redis"},
 };
 
 START_TEST(address_is_what_a_person_would_write)
@@ -306,6 +566,32 @@ START_TEST(address_is_what_a_person_would_write)
 }
 END_TEST
 
+static const struct {
+    const char *url;
+    const char *path;
+    size_t len;                /* that count */
+} sockets[] = {
+    {"unix:///run/s", "/run/s", sizeof(struct sockaddr_un)},
+    {"unix:///@s", "/@s", sizeof(struct sockaddr_un)},
+    {"unix:@ab", "\0ab", offsetof(struct sockaddr_un, sun_path) + 3},
+    {"unix:@@", "\0@", offsetof(struct sockaddr_un, sun_path) + 2},
+};
+
+START_TEST(socket_is_a_file_or_an_abstract_name)
+{
+    char path[sizeof((struct sockaddr_un *)0)->sun_path] = "";
+    struct sockaddr_un un;
+    struct hf_url u;
+
+    memset(&un, 0x5a, sizeof un);
+    memcpy(path, sockets[_i].path, strlen(sockets[_i].path + 1) + 1);
+    ck_assert_int_eq(hf_url_parse(&u, sockets[_i].url, NULL), HF_OK);
+    ck_assert_uint_eq(hf_url_sockaddr(&u, &un), sockets[_i].len);
+    ck_assert_int_eq(un.sun_family, AF_UNIX);
+    ck_assert_mem_eq(un.sun_path, path, sizeof path);
+}
+END_TEST
+
 int main(void)
 {
     Suite *s = suite_create("net/url");
@@ -313,15 +599,21 @@ int main(void)
     SRunner *r = srunner_create(s);
     int failed;
 
-    tcase_add_loop_test(c, url_is_taken_apart_into_its_parts, 0,
-                        (int)(sizeof taken / sizeof *taken));
+    tcase_add_loop_test(c, url_is_taken_apart_into_its_parts, 0, COUNT(taken));
+    tcase_add_loop_test(c, options_go_where_they_belong, 0, COUNT(asked));
     tcase_add_loop_test(c, error_points_at_the_character_and_hides_the_password,
-                        0, (int)(sizeof refused / sizeof *refused));
+                        0, COUNT(refused));
+    tcase_add_test(c, unknown_option_is_answered_with_those_there_are);
     tcase_add_loop_test(c, part_at_its_limit_is_taken_and_one_byte_more_is_not,
-                        0, (int)(sizeof limits / sizeof *limits));
+                        0, COUNT(limits));
     tcase_add_test(c, text_that_breaks_off_anywhere_is_read_no_further);
-    tcase_add_loop_test(c, address_is_what_a_person_would_write, 0,
-                        (int)(sizeof addresses / sizeof *addresses));
+    tcase_add_test(c, tls_that_is_given_wins_over_the_urls);
+    tcase_add_test(c, tls_that_is_not_given_stays_the_urls);
+    tcase_add_loop_test(c, tls_is_only_for_urls_of_tls, 0, 3);
+    tcase_add_loop_test(c, address_is_what_a_person_would_write,
+                        0, COUNT(addresses));
+    tcase_add_loop_test(c, socket_is_a_file_or_an_abstract_name, 0,
+                        COUNT(sockets));
     suite_add_tcase(s, c);
     srunner_run_all(r, CK_ENV);
     failed = srunner_ntests_failed(r);

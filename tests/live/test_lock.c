@@ -872,15 +872,15 @@ static void huge_watchdog(struct hf_client_options *o)
 {
     o->watchdog_ms = INT64_MAX;
 }
-static void no_request_time(struct hf_client_options *o)
+static void negative_request_time(struct hf_client_options *o)
 {
-    o->request_timeout_ms = 0;
+    o->request_timeout_ms = -1;
 }
 static void huge_request_time(struct hf_client_options *o)
 {
     o->request_timeout_ms = INT64_MAX;
 }
-static void no_connect_time(struct hf_client_options *o)
+static void negative_connect_time(struct hf_client_options *o)
 {
     o->connect_timeout_ms = -1;
 }
@@ -909,9 +909,9 @@ static const struct {
     {"url", bad_url},
     {"watchdog 99", bad_watchdog},
     {"watchdog of ages", huge_watchdog},
-    {"request timeout 0", no_request_time},
+    {"request timeout -1", negative_request_time},
     {"request timeout of ages", huge_request_time},
-    {"connect timeout -1", no_connect_time},
+    {"connect timeout -1", negative_connect_time},
     {"connect timeout of ages", huge_connect_time},
     {"protocol 4", bad_protocol},
     {"user of 256 bytes", long_user},

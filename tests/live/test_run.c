@@ -410,6 +410,34 @@ START_TEST(tls_is_not_there_yet)
 }
 END_TEST
 
+START_TEST(tls_options_are_for_a_url_of_tls)
+{
+    static const char said[] = "the URL is not rediss://";
+
+    fails(holdfast(server, "run", "--tls-ca", "ca.pem", "x", "echo", "ran",
+                   NULL),
+          said);
+    fails(holdfast(server, "resp", "check", "--tls-sni", "h", NULL), said);
+}
+END_TEST
+
+START_TEST(options_of_the_url_reach_the_server)
+{
+    char url[SERVER_URL_MAX + 64];
+    struct process *p;
+
+    (void)snprintf(url, sizeof url, "redis://127.0.0.1:%d?client_name=nightly",
+                   server_port(server));
+    p = holdfast(NULL, "run", "-u", url, "x", "sh", "-c", "echo in; read end",
+                 NULL);
+    (void)await_line(p, OUT, "in");
+    ck_assert_ptr_nonnull(
+        strstr(server_ask(server, "CLIENT LIST"), " name=nightly "));
+    say(p, "end\n");
+    ck_assert_int_eq(finish(p), 0);
+}
+END_TEST
+
 START_TEST(bad_url_is_refused_without_its_password)
 {
     struct process *p = holdfast(NULL, "run", "-u", "redis://u:hush@h:port",
@@ -578,6 +606,8 @@ static void add_trouble(Suite *s)
     tcase_add_test(c, key_of_another_type_is_named);
     tcase_add_test(c, what_is_no_redis_server_is_named);
     tcase_add_test(c, tls_is_not_there_yet);
+    tcase_add_test(c, tls_options_are_for_a_url_of_tls);
+    tcase_add_test(c, options_of_the_url_reach_the_server);
     tcase_add_test(c, bad_url_is_refused_without_its_password);
     tcase_add_test(c, wrong_password_is_told_and_not_shown);
     tcase_add_test(c, password_comes_from_a_file);

@@ -1,0 +1,42 @@
+/* A URL's text, read strictly: pieces of it, what they decode to, and where one
+ * is wrong. What url.c and url_query.c share; private to them. */
+#ifndef HF_URL_SCAN_H
+#define HF_URL_SCAN_H
+
+#include "net/net.h"
+
+struct hf_span {
+    const char *from;
+    const char *to;              /* behind the last character */
+};
+
+/* Where reading stands. */
+struct hf_scan {
+    const char *text;
+    const char *at;
+    struct hf_error *err;
+};
+
+/* hf_scan_refuse - HF_E_INVAL: the text is wrong at `at`, and why: constants of
+ *   ours, nothing of the text (U1).
+ * hf_scan_decode - `part`, percent-decoded, with a NUL behind it; no byte of it
+ *   is NUL, each `may_be` (NULL: anything), and all fit into `room`.
+ * hf_scan_number - `part` is digits and nothing else, no sign, no leading zero:
+ *   a number from `least` to `most`, or else `why`.
+ * hf_scan_database - likewise; a database's number. */
+hf_status hf_scan_refuse(const struct hf_scan *s, const char *at,
+                         const char *why);
+hf_status hf_scan_decode(const struct hf_scan *s, struct hf_span part,
+                         char *dst, size_t room, bool (*may_be)(unsigned char));
+hf_status hf_scan_number(const struct hf_scan *s, struct hf_span part,
+                         uint32_t least, uint32_t most, const char *why,
+                         uint32_t *out);
+hf_status hf_scan_database(const struct hf_scan *s, struct hf_span part,
+                           uint32_t *out);
+
+/* hf_scan_query - all options, from the '?' that s->at is at, if any, to the
+ *   end of the text. `has_database`: that was given in front of them. */
+hf_status hf_scan_query(struct hf_url *u, struct hf_scan *s,
+                        bool has_database);
+
+#endif
