@@ -15,6 +15,8 @@
  *     does not take it again: it would only queue for it behind the driver.
  * D6  While another sits in the seat for longer than that, it dozes, and is
  *     called when the seat is left.
+ * D7  An outer event loop sleeps for what hf_loop_timeout said. Whoever leaves the
+ *     seat to nobody wakes it if it would sleep too long.
  *
  * Source: performance.md, 6 ("adaptive"). */
 #include <errno.h>
@@ -85,6 +87,8 @@ static void pass_seat(struct hf_loop *loop)
         pthread_cond_signal(&loop->seat_is_offered);
     } else if (loop->has_thread && needs_background(loop)) {
         pthread_cond_signal(&loop->background);
+    } else {
+        hf_wake_outer(loop);
     }
 }
 
@@ -138,6 +142,7 @@ void hf_loop_dispatch(struct hf_loop *loop, int timeout_ms)
         timeout_ms < 0 ? HF_NEVER : hf_clock_ms() + (int64_t)timeout_ms;
 
     hf_loop_lock(loop);
+    loop->outer_until_ms = NOBODY_SLEEPS; /* it will ask again */
     while ((loop->is_driven || loop->quiescers > 0) && hf_clock_ms() < until)
         await_seat(loop, until);
     if (!loop->is_driven && loop->quiescers == 0)

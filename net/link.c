@@ -13,14 +13,12 @@
  *     link is wanted; a refusal that trying again cannot mend fails all that is
  *     queued at once. */
 #include <assert.h>
-#include <errno.h>
 #include <string.h>
-#include <sys/un.h>
 #include <unistd.h>
 
 #include "net/conn.h"
-#include "net/resolve.h"
-#include "net/socket.h"
+#include "net/dial.h"
+#include "net/stream.h"
 
 #define CLIENT_NAME_MAX 255
 /* How often a peer that never answered may hang up on our greeting before we
@@ -28,7 +26,7 @@
  * starting again behind a proxy. */
 #define MUTE_MAX 3
 
-enum state { IDLE, RESOLVING, CONNECTING, GREETING, READY, BACKOFF };
+enum state { IDLE, DIALING, SECURING, GREETING, READY, BACKOFF };
 
 struct hf_link {
     /* Set once. */
@@ -40,27 +38,24 @@ struct hf_link {
     /* Under the loop's lock. */
     enum state state;
     struct hf_conn conn;
-    struct hf_io io;                /* io.fd < 0: no socket */
+    struct hf_stream stream;
+    struct hf_io io;                /* of its socket */
     struct hf_timer timer;          /* this attempt's end, or BACKOFF's */
     struct hf_turn turn;
-    struct hf_resolve *resolve;
-    struct hf_addresses addresses;
-    unsigned first_address;         /* tried first: the last one may drop all */
-    unsigned tried;                 /* addresses in this attempt */
+    struct hf_dial dial;
     unsigned failures;              /* attempts, and short lives, in a row */
     bool has_answered;              /* anything but the greeting, since READY */
     int64_t quiet_since_ms;         /* bytes last came, or were first awaited */
     int protocol;                   /* of the last time READY; 0: never was */
     unsigned mutes;                 /* of them, hung up on while greeting */
-    int connect_errno;              /* why the last address did not work */
     bool is_wanted;
     bool is_refused;                /* trying again will not help */
     struct hf_error error;
     struct hf_link_stats stats;
 };
 
-static void attempt(struct hf_link *link);
 static void lost(struct hf_link *link, bool is_final);
+static void read_all(struct hf_link *link);
 
 /* ---- options, new, free ---- */
 
@@ -77,6 +72,7 @@ void hf_link_options_init(struct hf_link_options *options)
 }
 
 static void on_turn_end(struct hf_turn *turn);
+static void on_dialed(struct hf_dial *dial, int fd);
 static void on_ready(struct hf_io *io, int events);
 static void on_timer(struct hf_timer *timer);
 
@@ -126,8 +122,9 @@ hf_status hf_link_new(struct hf_link **out, struct hf_loop *loop,
         return HF_E_NOMEM;
     link->loop = loop;
     link->options = *options;
-    link->io.fd = -1;
+    link->stream.fd = -1;
     link->timer.fire = on_timer;
+    hf_dial_init(&link->dial, loop, &link->options.url, on_dialed);
     if (options->client_name)
         strncpy(link->client_name, options->client_name, CLIENT_NAME_MAX);
     hf_turn_init(&link->turn, on_turn_end);
@@ -140,14 +137,10 @@ hf_status hf_link_new(struct hf_link **out, struct hf_loop *loop,
 
 static void hang_up(struct hf_link *link)
 {
-    if (link->resolve)
-        hf_resolve_cancel(link->resolve);
-    link->resolve = NULL;
-    if (link->io.fd >= 0) {
+    hf_dial_stop(&link->dial);
+    if (link->stream.fd >= 0)
         hf_loop_unwatch(link->loop, &link->io);
-        (void)close(link->io.fd);
-    }
-    link->io.fd = -1;
+    hf_stream_close(&link->stream, !hf_loop_forked(link->loop));
     hf_loop_disarm(link->loop, &link->timer);
 }
 
@@ -182,15 +175,17 @@ static void is_up(struct hf_link *link)
     link->mutes = 0;
     link->stats.connects++;
     link->error.status = HF_OK;
+    hf_dial_worked(&link->dial);
     hf_loop_disarm(link->loop, &link->timer);
     hf_loop_at_turn_end(link->loop, &link->turn);
     if (link->options.on_change)
         link->options.on_change(link->options.ctx, true);
 }
 
-static void watch_for(struct hf_link *link, int events)
+static void watch(struct hf_link *link, bool has_output)
 {
-    hf_loop_rewatch(link->loop, &link->io, events);
+    hf_loop_rewatch(link->loop, &link->io,
+                    hf_stream_wants(&link->stream, has_output));
 }
 
 static void flush(struct hf_link *link)
@@ -208,14 +203,14 @@ static void flush(struct hf_link *link)
     if (link->state == READY)
         hf_loop_arm(link->loop, &link->timer,
                     link->quiet_since_ms + link->options.silence_ms);
-    n = hf_socket_write(link->io.fd, ptr, len);
+    n = hf_stream_write(&link->stream, ptr, len);
     link->stats.writes++;
     if (n > 0) {
         link->stats.bytes_out += (uint64_t)n;
         hf_conn_wrote(&link->conn, (size_t)n);
     }
     /* A failed write is found again by reading (L1). */
-    watch_for(link, n == (long)len ? HF_READ : HF_READ | HF_WRITE);
+    watch(link, n < (long)len);
 }
 
 static void greet(struct hf_link *link)
@@ -225,91 +220,59 @@ static void greet(struct hf_link *link)
     flush(link);
 }
 
-static bool connect_to(struct hf_link *link, const struct hf_address *a)
+/* The handshake of TLS: nothing of ours is sent before it has shown whom we
+ * speak to. Plain text needs none. */
+static void secure(struct hf_link *link)
 {
-    int fd;
+    hf_status rc = hf_stream_start(&link->stream);
 
-    if (hf_socket_connect(&fd, (const struct sockaddr *)&a->storage, a->len) <
-        0) {
-        link->connect_errno = errno;
-        return false;
+    if (rc == HF_OK) {
+        greet(link);
+        if (link->options.tls) /* what came with it shows on no descriptor */
+            read_all(link);
+    } else if (rc == HF_RESP_MORE) {
+        watch(link, false);
+    } else {
+        say(link, rc, link->stream.error.text, "");
+        lost(link, rc == HF_E_TLS);
     }
-    link->io = (struct hf_io){.fd = fd, .events = HF_WRITE, .ready = on_ready};
-    if (hf_loop_watch(link->loop, &link->io) == HF_OK)
-        return true;
-    (void)close(fd);
-    link->io.fd = -1;
-    link->connect_errno = ENOMEM;
-    return false;
 }
 
-/* Tries the addresses in turn, each once an attempt; all of them together have
- * the one deadline. */
-static void connect_next(struct hf_link *link)
+static void not_dialed(struct hf_link *link)
 {
-    link->state = CONNECTING;
-    while (link->tried < link->addresses.count) {
-        unsigned i = (link->first_address + link->tried++) %
-                     link->addresses.count;
+    char why[HF_ERROR_TEXT_MAX];
 
-        if (connect_to(link, &link->addresses.list[i]))
-            return;
-    }
-    say(link, HF_E_CONNECT, "cannot connect", strerror(link->connect_errno));
+    say(link, HF_E_CONNECT, hf_dial_error(&link->dial, why, sizeof why), "");
     lost(link, false);
 }
 
-static void connect_unix(struct hf_link *link)
+static void on_dialed(struct hf_dial *dial, int fd)
 {
-    struct sockaddr_un un = {.sun_family = AF_UNIX};
-    struct hf_address *a = &link->addresses.list[0];
+    struct hf_link *link = HF_OWNER_OF(dial, struct hf_link, dial);
 
-    memcpy(un.sun_path, link->options.url.path, sizeof un.sun_path);
-    memcpy(&a->storage, &un, sizeof un);
-    a->len = sizeof un;
-    link->addresses.count = 1;
-    connect_next(link);
-}
-
-static void on_resolved(void *ctx, const struct hf_addresses *found,
-                        const char *why_not)
-{
-    struct hf_link *link = ctx;
-
-    link->resolve = NULL;
-    if (!found) {
-        say(link, HF_E_CONNECT, "cannot resolve the name", why_not);
-        lost(link, false);
+    if (fd < 0) {
+        not_dialed(link);
         return;
     }
-    link->addresses = *found;
-    connect_next(link);
-}
-
-static void resolve(struct hf_link *link)
-{
-    const struct hf_url *url = &link->options.url;
-
-    link->state = RESOLVING;
-    if (hf_resolve_literal(url->host, url->port, &link->addresses)) {
-        connect_next(link);
-    } else if (hf_resolve_start(&link->resolve, link->loop, url->host,
-                                url->port, on_resolved, link) < 0) {
-        say(link, HF_E_CONNECT, "cannot start to resolve the name", "");
-        lost(link, false);
+    link->io = (struct hf_io){.fd = fd, .events = HF_READ, .ready = on_ready};
+    if (hf_stream_open(&link->stream, fd, link->options.tls) == HF_OK &&
+        hf_loop_watch(link->loop, &link->io) == HF_OK) {
+        link->state = SECURING;
+        secure(link);
+        return;
     }
+    hf_stream_close(&link->stream, false);
+    say(link, HF_E_NOMEM, "out of memory while connecting", "");
+    lost(link, false);
 }
 
 static void attempt(struct hf_link *link)
 {
-    link->tried = 0;
+    link->state = DIALING;
     link->is_refused = false;
     hf_loop_arm(link->loop, &link->timer,
                 hf_loop_now(link->loop) + link->options.connect_timeout_ms);
-    if (link->options.url.kind == HF_URL_UNIX)
-        connect_unix(link);
-    else
-        resolve(link);
+    hf_dial_start(&link->dial);
 }
 
 /* ---- going down ---- */
@@ -361,21 +324,21 @@ static void lost(struct hf_link *link, bool is_final)
         link->options.on_change(link->options.ctx, false);
 }
 
-static void hung_up_on(struct hf_link *link, long code)
+static void hung_up_on(struct hf_link *link)
 {
-    const char *why = code == HF_SOCKET_EOF
-                          ? "the server closed the connection"
-                          : strerror((int)-code);
+    const struct hf_error *why = &link->stream.error;
 
     if (link->state != GREETING) {
-        say(link, HF_E_CONNECT, why, "");
+        say(link, why->status, why->text, "");
         lost(link, false);
         return;
     }
-    say(link, HF_E_CONNECT, why,
-        "before it answered HELLO; is this a TLS port (rediss://), or not a "
-        "Redis server?");
-    lost(link, ++link->mutes >= MUTE_MAX && link->stats.connects == 0);
+    say(link, why->status, why->text,
+        link->options.tls ? "before it answered HELLO"
+                          : "before it answered HELLO; is this a TLS port "
+                            "(rediss://), or not a Redis server?");
+    lost(link, why->status == HF_E_TLS ||
+                   (++link->mutes >= MUTE_MAX && link->stats.connects == 0));
 }
 
 static void refused(struct hf_link *link, hf_status status)
@@ -390,6 +353,13 @@ static void refused(struct hf_link *link, hf_status status)
 }
 
 /* ---- events ---- */
+
+static bool has_output(const struct hf_link *link)
+{
+    return link->conn.state == HF_CONN_GREETING
+               ? link->conn.greeting.output_len > 0
+               : link->conn.unwritten > 0;
+}
 
 /* Reads all that has come, so that one write can answer it. */
 static void read_all(struct hf_link *link)
@@ -406,10 +376,10 @@ static void read_all(struct hf_link *link)
             lost(link, false);
             return;
         }
-        n = hf_socket_read(link->io.fd, ptr, room);
+        n = hf_stream_read(&link->stream, ptr, room);
         link->stats.reads++;
         if (n < 0) {
-            hung_up_on(link, n);
+            hung_up_on(link);
             return;
         }
         if (n == 0)
@@ -426,35 +396,24 @@ static void read_all(struct hf_link *link)
         is_up(link);
     if (link->state == GREETING)
         flush(link);
+    if (link->options.tls) /* this read may wait for room to write */
+        watch(link, has_output(link));
     hf_loop_at_turn_end(link->loop, &link->turn);
 }
 
-static void connected(struct hf_link *link)
-{
-    int error = hf_socket_error(link->io.fd);
-
-    if (error == 0) {
-        greet(link);
-        return;
-    }
-    hf_loop_unwatch(link->loop, &link->io);
-    (void)close(link->io.fd);
-    link->io.fd = -1;
-    link->connect_errno = error;
-    connect_next(link);
-}
-
+/* Through TLS a read may wait for room to write and a write for something to
+ * read: both are tried, whatever has come. */
 static void on_ready(struct hf_io *io, int events)
 {
     struct hf_link *link = HF_OWNER_OF(io, struct hf_link, io);
 
-    if (link->state == CONNECTING) {
-        connected(link);
+    if (link->state == SECURING) {
+        secure(link);
         return;
     }
-    if (events & HF_WRITE)
+    if (events & HF_WRITE || (link->options.tls && has_output(link)))
         flush(link);
-    if (events & HF_READ)
+    if (events & HF_READ || link->options.tls)
         read_all(link);
 }
 
@@ -484,14 +443,16 @@ static void on_timer(struct hf_timer *timer)
         attempt(link);
     } else if (link->state == BACKOFF) {
         link->state = IDLE;
-    } else {
-        if (link->state == CONNECTING) /* an address that drops all */
-            link->first_address += link->tried;
+    } else if (link->state == DIALING) {
+        not_dialed(link);
+    } else if (link->state == SECURING) {
         say(link, HF_E_CONNECT,
-            link->state == GREETING
-                ? "connected, but the server did not answer HELLO in time"
-                : "cannot connect in time",
-            "");
+            "connected, but the server did not finish the TLS handshake in "
+            "time; is this a plain port (redis://)?", "");
+        lost(link, false);
+    } else {
+        say(link, HF_E_CONNECT,
+            "connected, but the server did not answer HELLO in time", "");
         lost(link, false);
     }
 }

@@ -91,6 +91,7 @@ hf_status hf_loop_new(struct hf_loop **out,
     loop->poller.fd = -1;
     loop->poller.mem = mem;
     loop->sleeps_until_ms = NOBODY_SLEEPS;
+    loop->outer_until_ms = NOBODY_SLEEPS;
     if ((rc = hf_drive_init(loop)) < 0) {
         hf_mem_free(mem, loop, sizeof *loop);
         return rc;
@@ -335,7 +336,7 @@ void hf_turn_take(struct hf_loop *loop, int64_t until_ms)
     hf_unlock_and_post(loop);
     n = hf_poller_wait(&loop->poller, events, timeout_until(until_ms));
     pthread_mutex_lock(&loop->mutex);
-    loop->sleeps_until_ms = NOBODY_SLEEPS;
+    loop->sleeps_until_ms = loop->outer_until_ms;
 
     loop->is_in_turn = true;
     for (int i = 0; i < n; i++)
@@ -357,9 +358,18 @@ int hf_loop_timeout(struct hf_loop *loop)
     hf_loop_lock(loop);
     hf_turn_flush(loop);
     due = next_due(loop);
-    loop->sleeps_until_ms = due; /* an earlier timer makes hf_loop_fd readable */
+    /* An earlier timer makes hf_loop_fd readable. */
+    loop->sleeps_until_ms = loop->outer_until_ms = due;
     hf_loop_unlock(loop);
     return timeout_until(due);
+}
+
+/* What came up while a blocked caller drove. */
+void hf_wake_outer(struct hf_loop *loop)
+{
+    if (loop->outer_until_ms != NOBODY_SLEEPS &&
+        next_due(loop) < loop->outer_until_ms)
+        hf_wake_driver(loop);
 }
 
 void hf_loop_lock(struct hf_loop *loop)

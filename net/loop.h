@@ -38,6 +38,8 @@ struct hf_loop {
     struct hf_io wake_io;
     bool is_wake_sent;
     int64_t sleeps_until_ms;      /* NOBODY_SLEEPS, or when it wakes by itself */
+    int64_t outer_until_ms;       /* what hf_loop_timeout said, until the next
+                                     hf_loop_dispatch; else NOBODY_SLEEPS */
 
     /* Under `mutex`: who drives (drive.c). */
     bool is_driven;
@@ -64,8 +66,11 @@ void hf_turn_flush(struct hf_loop *loop);
 /* hf_tasks_run - the callers' callbacks. [locked] */
 void hf_tasks_run(struct hf_loop *loop);
 
-/* hf_wake_driver - the thread that sleeps in the poller looks again. [locked] */
+/* hf_wake_driver - the thread that sleeps in the poller looks again.
+ * hf_wake_outer  - so does another event loop, if it would sleep past what is
+ *                  due now. Both [locked] */
 void hf_wake_driver(struct hf_loop *loop);
+void hf_wake_outer(struct hf_loop *loop);
 
 /* hf_unlock_and_post - gives the lock up, then wakes those roused meanwhile.
  * hf_wait_on         - waits on a condition of the loop's mutex. [locked] */

@@ -213,6 +213,7 @@ static hf_status lookup_start(struct lookup *l)
         return HF_OK;
     lookup_drop(l);
     thread_is_over();
+    errno = error;
     return error == EAGAIN ? HF_E_NOMEM : HF_E_SYSTEM;
 }
 

@@ -37,8 +37,8 @@ struct hf_resolve;
  *   thread of its own. `done` is called [locked], once, by whoever drives the
  *   loop, and never from here: with the addresses, at least one, or with NULL
  *   and a line that says why not; both are lent until it returns. The resolve
- *   is gone by then. HF_E_NOMEM, HF_E_SYSTEM, HF_E_INVAL (`host` is too long),
- *   HF_E_LIMIT (HF_RESOLVE_THREADS_MAX). [locked]
+ *   is gone by then. HF_E_NOMEM, HF_E_SYSTEM (errno), HF_E_INVAL (`host` is too
+ *   long), HF_E_LIMIT (HF_RESOLVE_THREADS_MAX). [locked]
  *
  * hf_resolve_cancel - `done` will not be called. Returns at once; the thread
  *   ends when the system's resolver lets it, and touches nothing of ours but

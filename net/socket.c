@@ -3,12 +3,16 @@
 #include <fcntl.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "net/socket.h"
 
 /* Wishes: a socket without them works too. A peer that has vanished is noticed
- * by the kernel after about half a minute, with or without requests under way. */
+ * by the kernel after half a minute, whether bytes wait for it or it is asked
+ * for a sign of life: after 15 s of silence, and every 5 s. TCP_USER_TIMEOUT is
+ * for both: less than 30 s would end a connection at the first sign that was
+ * lost, whatever TCP_KEEPCNT says (tcp(7)). */
 static const struct {
     int level;
     int name;
@@ -19,6 +23,7 @@ static const struct {
 #ifdef TCP_KEEPIDLE
     {IPPROTO_TCP, TCP_KEEPIDLE, 15},    /* seconds */
     {IPPROTO_TCP, TCP_KEEPINTVL, 5},    /* seconds */
+    {IPPROTO_TCP, TCP_KEEPCNT, 3},
 #endif
 #ifdef TCP_USER_TIMEOUT
     {IPPROTO_TCP, TCP_USER_TIMEOUT, 30000},    /* ms */
@@ -53,13 +58,29 @@ hf_status hf_socket_connect(int *out, const struct sockaddr *address,
     return HF_E_CONNECT;
 }
 
+static bool is_own(const struct sockaddr_storage *peer, socklen_t len, int fd)
+{
+    struct sockaddr_storage own;
+    socklen_t own_len = sizeof own;
+
+    return getsockname(fd, (struct sockaddr *)&own, &own_len) == 0 &&
+           own_len == len && memcmp(peer, &own, len) == 0;
+}
+
 int hf_socket_error(int fd)
 {
+    struct sockaddr_storage peer;
+    socklen_t len = sizeof(int);
     int error = 0;
-    socklen_t len = sizeof error;
 
-    return getsockopt(fd, SOL_SOCKET, SO_ERROR, &error, &len) < 0 ? errno
-                                                                  : error;
+    if (getsockopt(fd, SOL_SOCKET, SO_ERROR, &error, &len) < 0)
+        return errno;
+    if (error != 0)
+        return error;
+    len = sizeof peer;
+    if (getpeername(fd, (struct sockaddr *)&peer, &len) < 0)
+        return errno;
+    return is_own(&peer, len, fd) ? ECONNREFUSED : 0;
 }
 
 static long outcome(ssize_t n)

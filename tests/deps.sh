@@ -3,15 +3,18 @@
 set -eu
 
 case $1 in
-deps) want='gcc make pkg-config check libhiredis-dev redis-server redis-tools' ;;
+deps)
+    want='gcc make pkg-config check libhiredis-dev libevent-dev libssl-dev
+        libuv1-dev redis-server redis-tools locales' ;;
 deps-bench) want='libhiredis-dev libuv1-dev redis-server' ;;
+deps-coverage) want='clang-19 libclang-rt-19-dev llvm-19 jq' ;;
 deps-embed) want='gcc g++ clang' ;;
 deps-i386) want='gcc-i686-linux-gnu libc6-dev-i386-cross' ;;
 deps-armhf)
     want='gcc-arm-linux-gnueabihf libc6-dev-armhf-cross qemu-user' ;;
 deps-s390x) want='gcc-s390x-linux-gnu libc6-dev-s390x-cross qemu-user' ;;
 deps-musl) want='gcc musl-tools' ;;
-deps-fuzz) want='clang libclang-rt-14-dev' ;;
+deps-fuzz) want='clang libclang-rt-14-dev afl++ zip' ;;
 deps-valgrind) want=valgrind ;;
 *) echo "usage: $0 deps|deps-WHAT" >&2; exit 2 ;;
 esac

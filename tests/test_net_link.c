@@ -17,6 +17,7 @@
 #include "net/net.h"
 #include "tests/support/local.h"
 #include "tests/support/memory.h"
+#include "tests/support/names.h"
 #include "tests/support/peer.h"
 #include "tests/support/proxy.h"
 #include "tests/support/server.h"
@@ -304,6 +305,17 @@ static void end_with_peer(struct peer *peer)
 
 /* ---- connecting ---- */
 
+static int count_descriptors(void)
+{
+    DIR *dir = opendir("/proc/self/fd");
+    int count = 0;
+
+    while (readdir(dir))
+        count++;
+    (void)closedir(dir);
+    return count;
+}
+
 START_TEST(link_connects_when_first_asked)
 {
     static const struct peer_step script[] = {
@@ -561,6 +573,26 @@ START_TEST(connecting_has_a_deadline)
 }
 END_TEST
 
+START_TEST(link_may_be_freed_while_it_dials)
+{
+    int before, fds[4];
+
+    open_link(full_port(fds));
+    before = count_descriptors();
+    want(true);
+    hf_loop_dispatch(loop, 50);
+    ck_assert_int_eq(count_descriptors(), before + 1);
+    lock();
+    hf_link_free(link_);
+    link_ = NULL;
+    unlock();
+    ck_assert_int_eq(count_descriptors(), before);
+    close_link();
+    for (int i = 0; i < 4; i++)
+        (void)close(fds[i]);
+}
+END_TEST
+
 START_TEST(process_without_free_descriptors_says_so_and_recovers)
 {
     static const struct peer_step script[] = {
@@ -597,6 +629,51 @@ START_TEST(name_is_resolved)
     open_with(&memory.hook, false);
     ck_assert_str_eq(ask("ECHO a"), "a");
     end_with_peer(peer);
+}
+END_TEST
+
+static const struct name hosts[] = {
+    {"two.test", .addresses = "127.0.0.2 127.0.0.1"}};
+
+/* At 127.0.0.2: it is connected by the kernel, and says nothing, ever. */
+static int silent_neighbour(int port)
+{
+    struct sockaddr_in a = {.sin_family = AF_INET,
+                            .sin_port = htons((uint16_t)port)};
+    int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+
+    a.sin_addr.s_addr = htonl(INADDR_LOOPBACK + 1);
+    ck_assert_int_eq(bind(fd, (struct sockaddr *)&a, sizeof a), 0);
+    ck_assert_int_eq(listen(fd, 16), 0);
+    return fd;
+}
+
+/* X2: a stopped server is connected first, and passed over after that. The one
+ * that answered is first when the connection is lost. */
+START_TEST(address_that_is_connected_and_silent_is_passed_over)
+{
+    static const struct peer_step script[] = {
+        PEER_ACCEPT, PEER_GREET, PEER_EXPECT("ECHO a"), PEER_SEND("+a\r\n"),
+        PEER_CLOSE,
+        PEER_ACCEPT, PEER_GREET, PEER_EXPECT("ECHO b"), PEER_SEND("+b\r\n"),
+        PEER_END};
+    struct peer *peer = peer_start(script);
+    int fd = silent_neighbour(peer_port(peer));
+    int64_t start_ms = local_now_ms();
+
+    prepare(peer_port(peer));
+    (void)strcpy(options.url.host, "two.test");
+    options.connect_timeout_ms = 500;
+    memory_init(&memory);
+    open_with(&memory.hook, false);
+    ck_assert_str_eq(ask("ECHO a"), "a");
+    ck_assert_int_ge(local_now_ms() - start_ms, 500);
+    drive_until(is_down);
+    start_ms = local_now_ms();
+    ck_assert_str_eq(ask("ECHO b"), "b");
+    ck_assert_int_lt(local_now_ms() - start_ms, 500);
+    end_with_peer(peer);
+    (void)close(fd);
 }
 END_TEST
 
@@ -1736,17 +1813,6 @@ static void live_a_life(void)
     ask_patiently("ECHO three", "three");
 }
 
-static int count_descriptors(void)
-{
-    DIR *dir = opendir("/proc/self/fd");
-    int count = 0;
-
-    while (readdir(dir))
-        count++;
-    (void)closedir(dir);
-    return count;
-}
-
 /* True: the allocation failed. */
 static bool live_with_failure_at(uint64_t n)
 {
@@ -2037,8 +2103,10 @@ static TCase *case_connecting(void)
     tcase_add_test(c, nobody_listens);
     tcase_add_test(c, port_that_accepts_and_is_silent_has_a_deadline);
     tcase_add_test(c, connecting_has_a_deadline);
+    tcase_add_test(c, link_may_be_freed_while_it_dials);
     tcase_add_test(c, process_without_free_descriptors_says_so_and_recovers);
     tcase_add_test(c, name_is_resolved);
+    tcase_add_test(c, address_that_is_connected_and_silent_is_passed_over);
     tcase_add_loop_test(c, attempts_are_spaced, 0, ROWS(backoffs));
     return c;
 }
@@ -2121,6 +2189,7 @@ int main(void)
     SRunner *r = srunner_create(s);
     int failed;
 
+    names_are(hosts, sizeof hosts / sizeof *hosts);
     suite_add_tcase(s, case_connecting());
     suite_add_tcase(s, case_requests());
     if (server_is_installed()) {

@@ -1,4 +1,4 @@
-/* The loop: what a turn does, and which thread takes it. Rules D1 to D6 of
+/* The loop: what a turn does, and which thread takes it. Rules D1 to D7 of
  * drive.c. Threads meet at events, not after so many milliseconds; where one
  * must be asleep first, the test looks at the loop until it is. */
 #include <check.h>
@@ -723,6 +723,48 @@ START_TEST(foreign_loop_is_woken_by_other_threads)
         unlock();
         (void)pthread_join(thread, NULL);
         ck_assert_str_eq(story, _i ? "p" : "t");
+    }
+    teardown();
+}
+END_TEST
+
+static struct alarm left_behind;
+
+static void leave_a_timer(struct hf_timer *timer)
+{
+    (void)timer;
+    set(&left_behind, LONG_MS);
+}
+
+/* It was told to sleep for ever, and then a caller drove: what that left behind,
+ * or what comes after it, is heard; and if there is nothing, it sleeps. */
+START_TEST(foreign_loop_is_woken_after_a_blocked_caller)
+{
+    enum { TIMER, TASK, NOTHING } what = _i;
+    struct hf_timer t = {.fire = leave_a_timer};
+    struct job j = {0};
+    struct pollfd ours = {.events = POLLIN};
+
+    setup();
+    if ((ours.fd = hf_loop_fd(loop)) >= 0) {
+        ck_assert_int_eq(hf_loop_timeout(loop), -1);
+        lock();
+        if (what == TIMER)
+            hf_loop_arm(loop, &t, 0);
+        unlock();
+        wait_ms(3);
+        ck_assert_int_eq(poll(&ours, 1, 0), what == TIMER);
+        lock();
+        if (what == TASK)
+            post(&j, 'p');
+        unlock();
+        ck_assert_int_eq(poll(&ours, 1, 0), what != NOTHING);
+        hf_loop_dispatch(loop, 0);
+        ck_assert_str_eq(story, what == TASK ? "p" : "");
+        ck_assert_int_eq(poll(&ours, 1, 0), 0);
+        lock();
+        hf_loop_disarm(loop, &left_behind.timer);
+        unlock();
     }
     teardown();
 }
@@ -1517,6 +1559,7 @@ static TCase *case_foreign(void)
     tcase_add_test(c, timeout_says_when_to_come_again);
     tcase_add_test(c, foreign_loop_hears_of_everything);
     tcase_add_loop_test(c, foreign_loop_is_woken_by_other_threads, 0, 2);
+    tcase_add_loop_test(c, foreign_loop_is_woken_after_a_blocked_caller, 0, 3);
     tcase_add_test(c, dispatch_waits_as_long_as_it_was_told);
     tcase_add_test(c, dispatch_next_to_a_driver_waits);
     return c;

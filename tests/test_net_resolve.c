@@ -1,8 +1,6 @@
-/* Names to addresses. The names of *.test are answered by a getaddrinfo of our
- * own, which hangs and fails when it is told to; all others by the system's. */
+/* Names to addresses. */
 #include <arpa/inet.h>
 #include <check.h>
-#include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <netdb.h>
@@ -17,152 +15,24 @@
 #include "net/loop.h"
 #include "net/resolve.h"
 #include "tests/support/memory.h"
+#include "tests/support/names.h"
 
 #define PORT 7000
 #define PATIENCE_MS 20000
 #define FDS_MAX 256
 #define THREADS_MAX HF_RESOLVE_THREADS_MAX
 
-/* ---- a resolver that does as it is told ---- */
+#define TWO(n) "10.0.0." #n " 10.0.1." #n " "
+#define EIGHT(n) TWO(n##1) TWO(n##2) TWO(n##3) TWO(n##4)
 
-static struct {
-    pthread_mutex_t mutex;
-    pthread_cond_t changed;
-    int asked;                /* for a name of *.test */
-    int hanging;              /* for slow.test, now */
-    bool is_open;             /* slow.test may be answered */
-    bool is_signal_free;      /* no signal would have reached the thread */
-} fake = {PTHREAD_MUTEX_INITIALIZER, PTHREAD_COND_INITIALIZER, 0, 0, false,
-          true};
-
-static char fake_mark[] = "fake";
-
-static void note_signals(void)
-{
-    sigset_t blocked;
-
-    pthread_sigmask(SIG_SETMASK, NULL, &blocked);
-    if (!sigismember(&blocked, SIGTERM) || !sigismember(&blocked, SIGPIPE) ||
-        !sigismember(&blocked, SIGCHLD))
-        fake.is_signal_free = false;
-}
-
-static void hang(void)
-{
-    fake.hanging++;
-    pthread_cond_broadcast(&fake.changed);
-    while (!fake.is_open)
-        pthread_cond_wait(&fake.changed, &fake.mutex);
-    fake.hanging--;
-    pthread_cond_broadcast(&fake.changed);
-}
-
-static void open_gate(void)
-{
-    pthread_mutex_lock(&fake.mutex);
-    fake.is_open = true;
-    pthread_cond_broadcast(&fake.changed);
-    pthread_mutex_unlock(&fake.mutex);
-}
-
-static void await_hanging(int count)
-{
-    pthread_mutex_lock(&fake.mutex);
-    while (fake.hanging != count)
-        pthread_cond_wait(&fake.changed, &fake.mutex);
-    pthread_mutex_unlock(&fake.mutex);
-}
-
-/* One address, in front of `next`; which one is told by its last byte. */
-static struct addrinfo *fake_address(int family, unsigned last,
-                                     struct addrinfo *next)
-{
-    struct addrinfo *info = calloc(1, sizeof *info);
-    struct sockaddr_storage *a = calloc(1, sizeof *a);
-
-    if (!info || !a)
-        abort();
-    a->ss_family = (sa_family_t)family;
-    info->ai_family = family;
-    info->ai_addr = (struct sockaddr *)a;
-    info->ai_addrlen = sizeof *a;
-    info->ai_canonname = fake_mark;
-    info->ai_next = next;
-    if (family == AF_INET) {
-        info->ai_addrlen = sizeof(struct sockaddr_in);
-        ((struct sockaddr_in *)a)->sin_addr.s_addr = htonl(0x0a000000u | last);
-    } else if (family == AF_INET6) {
-        info->ai_addrlen = sizeof(struct sockaddr_in6);
-        ((struct sockaddr_in6 *)a)->sin6_addr.s6_addr[15] = (uint8_t)last;
-    }
-    return info;
-}
-
-static int fake_answer(const char *host, struct addrinfo **out)
-{
-    *out = NULL;
-    if (strcmp(host, "slow.test") == 0)
-        hang();
-    if (strcmp(host, "nobody.test") == 0)
-        return EAI_NONAME;
-    if (strcmp(host, "broken.test") == 0) {
-        errno = EMFILE;
-        return EAI_SYSTEM;
-    }
-    if (strcmp(host, "many.test") == 0)
-        for (unsigned i = 3 * HF_ADDRESSES_MAX; i > 0; i--)
-            *out = fake_address(AF_INET, i, *out);
-    else if (strcmp(host, "alien.test") == 0)
-        *out = fake_address(AF_UNIX, 0, NULL);
-    else
-        *out = fake_address(
-            AF_INET6, 1,
-            fake_address(AF_UNIX, 0, fake_address(AF_INET, 2, NULL)));
-    return 0;
-}
-
-static bool is_fake(const char *host)
-{
-    size_t len = strlen(host);
-
-    return len > 5 && strcmp(host + len - 5, ".test") == 0;
-}
-
-int getaddrinfo(const char *host, const char *service,
-                const struct addrinfo *hints, struct addrinfo **out)
-{
-    int (*system_call)(const char *, const char *, const struct addrinfo *,
-                       struct addrinfo **);
-    int error;
-
-    if (host && is_fake(host) && !(hints->ai_flags & AI_NUMERICHOST)) {
-        pthread_mutex_lock(&fake.mutex);
-        fake.asked++;
-        note_signals();
-        error = fake_answer(host, out);
-        pthread_mutex_unlock(&fake.mutex);
-        return error;
-    }
-    *(void **)&system_call = dlsym(RTLD_NEXT, "getaddrinfo");
-    return system_call(host, service, hints, out);
-}
-
-void freeaddrinfo(struct addrinfo *info)
-{
-    void (*system_call)(struct addrinfo *);
-    struct addrinfo *next;
-
-    if (info->ai_canonname != fake_mark) {
-        *(void **)&system_call = dlsym(RTLD_NEXT, "freeaddrinfo");
-        system_call(info);
-        return;
-    }
-    for (; info; info = next) {
-        next = info->ai_next;
-        free(info->ai_addr);
-        free(info);
-    }
-}
+static const struct name names[] = {
+    {"mixed.test", .addresses = "::1 unix 10.0.0.2"},
+    {"slow.test", .addresses = "::1 unix 10.0.0.2", .is_slow = true},
+    {"many.test", .addresses = EIGHT(1) EIGHT(2) EIGHT(3)},
+    {"alien.test", .addresses = "unix"},
+    {"nobody.test", .error = EAI_NONAME},
+    {"broken.test", .error = EAI_SYSTEM, .system_error = EMFILE},
+};
 
 /* ---- one who asks ---- */
 
@@ -298,7 +168,7 @@ START_TEST(literal_is_answered_at_once_and_a_name_is_not)
                       family == AF_INET ? sizeof(struct sockaddr_in)
                                         : sizeof(struct sockaddr_in6));
     ck_assert_str_eq(text_of(&found.list[0], text), literals[_i].address);
-    ck_assert_int_eq(fake.asked, 0);
+    ck_assert_int_eq(names_asked(), 0);
 }
 END_TEST
 
@@ -370,8 +240,8 @@ START_TEST(more_addresses_than_fit_are_cut)
     ck_assert_int_eq(ask(&a, "many.test"), HF_OK);
     await_answer(&a);
     ck_assert_uint_eq(a.found.count, HF_ADDRESSES_MAX);
-    ck_assert_str_eq(text_of(&a.found.list[0], text), "10.0.0.1");
-    ck_assert_str_eq(text_of(&a.found.list[15], text), "10.0.0.16");
+    ck_assert_str_eq(text_of(&a.found.list[0], text), "10.0.0.11");
+    ck_assert_str_eq(text_of(&a.found.list[15], text), "10.0.1.24");
     loop_close();
 }
 END_TEST
@@ -410,7 +280,7 @@ START_TEST(many_lookups_at_once_are_all_answered)
     for (int i = 0; i < 32; i++)
         ck_assert_int_eq(ask(&askers[i], i % 2 ? "slow.test" : "mixed.test"),
                          HF_OK);
-    open_gate();
+    names_open();
     for (int i = 0; i < 32; i++) {
         await_answer(&askers[i]);
         ck_assert_uint_eq(askers[i].found.count, 2);
@@ -429,8 +299,8 @@ START_TEST(cancelled_lookup_is_never_answered)
     ck_assert_int_eq(ask(&a, "slow.test"), HF_OK);
     cancel_locked(&a);
     cancel_locked(&a); /* takes NULL */
-    open_gate();
-    await_hanging(0);
+    names_open();
+    names_await_hanging(0);
     hf_loop_dispatch(loop, 50);
     ck_assert_int_eq(a.answers, 0);
     loop_close();
@@ -474,11 +344,11 @@ START_TEST(abandoned_thread_outlives_its_loop_and_cleans_up)
 
     loop_open();
     ck_assert_int_eq(ask(&a, "slow.test"), HF_OK);
-    await_hanging(1);
+    names_await_hanging(1);
     cancel_locked(&a);
     loop_close();
     ck_assert_int_eq(count_fds(), before + 2);
-    open_gate();
+    names_open();
     while (count_fds() > before && hf_clock_ms() < until)
         (void)usleep(1000);
     ck_assert_int_eq(count_fds(), before);
@@ -510,7 +380,7 @@ static void hang_all(struct asker *askers)
     memset(askers, 0, THREADS_MAX * sizeof *askers);
     for (int i = 0; i < THREADS_MAX; i++)
         ck_assert_int_eq(ask(&askers[i], "slow.test"), HF_OK);
-    await_hanging(THREADS_MAX);
+    names_await_hanging(THREADS_MAX);
 }
 
 START_TEST(lookups_that_hang_are_limited_also_when_cancelled)
@@ -525,7 +395,7 @@ START_TEST(lookups_that_hang_are_limited_also_when_cancelled)
     for (int i = 0; i < THREADS_MAX; i++)
         cancel_locked(&askers[i]);
     ck_assert_int_eq(ask(&a, "mixed.test"), HF_E_LIMIT);
-    open_gate();
+    names_open();
     while ((rc = ask(&a, "mixed.test")) == HF_E_LIMIT && hf_clock_ms() < until)
         (void)usleep(1000);
     ck_assert_int_eq(rc, HF_OK);
@@ -559,7 +429,7 @@ START_TEST(forked_child_may_ask_though_all_of_the_parent_hangs)
               ask(&a, "localhost") == HF_OK ? 0 : 1);
     ck_assert_int_eq(waitpid(child, &status, 0), child);
     ck_assert_int_eq(status, 0);
-    open_gate();
+    names_open();
     for (int i = 0; i < THREADS_MAX; i++)
         await_answer(&askers[i]);
     loop_close();
@@ -596,7 +466,7 @@ START_TEST(without_descriptors_it_fails_and_leaves_nothing_behind)
     rc = ask(&a, "mixed.test");
     ck_assert_int_eq(setrlimit(RLIMIT_NOFILE, &limit), 0);
     ck_assert_int_eq(rc, HF_E_SYSTEM);
-    ck_assert_int_eq(fake.asked, 0);
+    ck_assert_int_eq(names_asked(), 0);
     loop_close();
 }
 END_TEST
@@ -622,7 +492,7 @@ START_TEST(thread_takes_no_signals_and_leaves_ours_alone)
     loop_open();
     ck_assert_int_eq(ask(&a, "mixed.test"), HF_OK);
     await_answer(&a);
-    ck_assert(fake.is_signal_free);
+    ck_assert(names_were_signal_free());
     pthread_sigmask(SIG_SETMASK, NULL, &mask);
     ck_assert(!sigismember(&mask, SIGTERM));
     loop_close();
@@ -641,7 +511,7 @@ START_TEST(descriptors_are_closed_on_exec)
     for (int fd = 0; fd < FDS_MAX; fd++)
         if (!was_open[fd] && fcntl(fd, F_GETFD) >= 0)
             ck_assert_int_eq(fcntl(fd, F_GETFD) & FD_CLOEXEC, FD_CLOEXEC);
-    open_gate();
+    names_open();
     await_answer(&a);
     loop_close();
 }
@@ -699,6 +569,7 @@ int main(void)
     SRunner *r = srunner_create(s);
     int failed;
 
+    names_are(names, sizeof names / sizeof *names);
     suite_add_tcase(s, case_answers());
     suite_add_tcase(s, case_cancelling());
     suite_add_tcase(s, case_limits());

@@ -1,0 +1,80 @@
+/* TLS over a connected socket: by OpenSSL (tls_openssl*.c), or not built in
+ * (tls_none.c). Private to net/. Under the loop's lock.
+ *
+ * A context is what the connections of one link share: settings read from
+ * files, and the session to be resumed. It serves one server name, so that a
+ * session is never offered to another. */
+#ifndef HF_TLS_H
+#define HF_TLS_H
+
+#include "net/net.h"
+
+/* hf_tls_library - TLS by what ("OpenSSL 3.0.17 1 Jul 2025"); NULL: not built
+ * in, and hf_tls_context_new fails. Static memory. Any thread. */
+const char *hf_tls_library(void);
+
+struct hf_tls_context;
+struct hf_tls;
+
+/* hf_tls_context_new - reads the files. `host` is whom the certificate must
+ *   name (a name or an IP literal, a zone is left out), unless
+ *   options->server_name does; both are copied, the password of the key is not
+ *   kept. A name counts in any case, "*.a.test" for one label; the subject's CN
+ *   only where the certificate holds no DNS name at all. *out is set only on
+ *   HF_OK; *err, which may be NULL, only on failure:
+ *   HF_E_INVAL  no name to check, or none that a certificate could hold; a key
+ *               without a certificate
+ *   HF_E_TLS    with a line that names the file and says what is wrong with
+ *               it; or TLS is not built in
+ *   HF_E_NOMEM
+ * hf_tls_context_free - its connections are gone. Takes NULL. */
+hf_status hf_tls_context_new(struct hf_tls_context **out,
+                             const struct hf_mem *mem,
+                             const struct hf_tls_options *options,
+                             const char *host, struct hf_error *err);
+void hf_tls_context_free(struct hf_tls_context *context);
+
+/* hf_tls_new  - over `fd`, non-blocking, which stays the caller's. HF_E_NOMEM.
+ * hf_tls_free - says goodbye (close_notify) if `is_polite`: not in a forked
+ *               child. Never waits. Takes NULL. Before `fd` is closed. */
+hf_status hf_tls_new(struct hf_tls **out, struct hf_tls_context *context,
+                     int fd);
+void hf_tls_free(struct hf_tls *tls, bool is_polite);
+
+/* hf_tls_handshake - goes on with it:
+ *   HF_OK         it is done, and the peer is who it should be
+ *   HF_RESP_MORE  call again when the descriptor is ready for hf_tls_wants()
+ *   HF_E_CONNECT  the connection ended: trying again may help
+ *   HF_E_TLS      the peer is not who it should be, does not speak TLS, or does
+ *                 not want us: trying again will not help
+ *   HF_E_NOMEM
+ * hf_tls_read, hf_tls_write - as hf_socket_read and hf_socket_write, and
+ *   HF_TLS_FAILED: hf_tls_error says why. Before the handshake is HF_OK that is
+ *   their only answer. HF_SOCKET_EOF is the peer's goodbye; an end without one
+ *   is HF_TLS_FAILED. Fewer bytes than could be moved mean that more would have
+ *   blocked. A write that is tried again must come with the same bytes, perhaps
+ *   at another address, perhaps with more of them behind. A write that failed
+ *   may have its reason in what the next read finds.
+ * hf_tls_wants - HF_READ, HF_WRITE or both: when the descriptor is ready for
+ *   one of them, try again *both* to read and to write what is left: a read may
+ *   wait for room to write.
+ * hf_tls_has_more - read again, whatever the descriptor says: bytes have left
+ *   the socket that nobody has read, or the end is known (a write may have found
+ *   it). To be asked after the handshake, after a read, and after a write that
+ *   was HF_TLS_FAILED. */
+#define HF_TLS_FAILED (-100001)
+hf_status hf_tls_handshake(struct hf_tls *tls);
+long hf_tls_read(struct hf_tls *tls, void *ptr, size_t room);
+long hf_tls_write(struct hf_tls *tls, const void *ptr, size_t len);
+int hf_tls_wants(const struct hf_tls *tls);
+bool hf_tls_has_more(const struct hf_tls *tls);
+
+/* hf_tls_error - why the handshake failed, or a read or write was
+ *   HF_TLS_FAILED: the statuses of hf_tls_handshake, and a line as "the server's
+ *   certificate has expired (subject CN=..., issuer CN=..., valid ...)". Lent
+ *   until hf_tls_free.
+ * hf_tls_is_resumed - did the handshake resume an earlier session? */
+const struct hf_error *hf_tls_error(const struct hf_tls *tls);
+bool hf_tls_is_resumed(const struct hf_tls *tls);
+
+#endif
