@@ -270,7 +270,7 @@ coverage-built: $(resp_T) $(bytewise_T)
 # Bugs put into resp/ on purpose, one by one: which test notices? The slowest
 # is asked last.
 mutants: deps
-	+@tests/mutants/run.sh $(BUILD) \
+	@tests/mutants/run.sh $(BUILD) \
 	    '$(patsubst $(BUILD)/%,%,$(filter-out %_vectors,$(resp_T)) \
 	                             $(filter %_vectors,$(resp_T)))' \
 	    '$(filter fuzz/fuzz_resp_%,$(FUZZ:%=fuzz/fuzz_%))'

@@ -7,6 +7,7 @@
 set -eu
 cd "$(dirname "$0")/.."
 
+[ $# = 1 ] || { echo "usage: $0 GOAL|total" >&2; exit 2; }
 log=build-fuzz/long.log
 mkdir -p build-fuzz
 touch "$log"
@@ -54,8 +55,8 @@ trap '[ -z "$job" ] || kill "$job"; exit 130' INT TERM
 while [ "$(done_so_far)" -lt "$1" ]; do
     ! has_finding || { echo "fuzz: see build-fuzz/findings" >&2; exit 1; }
     set -- "$1" $(next)
-    nice -n 19 fuzz/run.sh "$3" "$2" -max_total_time="${JOB:-120}" -max_len="$4" \
-        >>"$log" &
+    nice -n 19 fuzz/run.sh "$3" "$2" -max_len="$4" \
+        -max_total_time="${JOB:-120}" >>"$log" &
     job=$!
     wait "$job" || exit 1
     job=

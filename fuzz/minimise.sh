@@ -1,6 +1,6 @@
 #!/bin/sh
-# minimise.sh [OPTION...]: merges what the fuzzers found into fuzz/corpus/, as few
-# inputs as reach the same places in the code about as often; with
+# minimise.sh [OPTION...]: merges what the fuzzers found into fuzz/corpus/, as
+# few inputs as reach the same places in the code about as often; with
 # -use_counters=0, the same places.
 set -eu
 cd "$(dirname "$0")/.."
@@ -16,5 +16,6 @@ for corpus in fuzz/corpus/*; do
         >"build-fuzz/minimise-$name.log" 2>&1
     rm -rf "$corpus"
     mv "$new" "$corpus"
-    echo "$name: $(ls "$corpus" | wc -l) inputs, $(cat "$corpus"/* | wc -c) bytes"
+    echo "$name: $(ls "$corpus" | wc -l) inputs," \
+        "$(cat "$corpus"/* | wc -c) bytes"
 done

@@ -17,8 +17,8 @@ mkdir -p "$mine" build-fuzz/findings build-fuzz/seeds
 export ASAN_OPTIONS=malloc_context_size=0:quarantine_size_mb=1:\
 thread_local_quarantine_size_kb=16
 "$program" -dict="$program.dict" -artifact_prefix="build-fuzz/findings/$name-" \
-    -timeout=60 -rss_limit_mb=1024 -print_final_stats=1 -entropic=0 -reload=30 "$@" \
-    "$mine" "fuzz/corpus/$name" build-fuzz/seeds >"$log" 2>&1 &
+    -timeout=60 -rss_limit_mb=1024 -print_final_stats=1 -entropic=0 \
+    -reload=30 "$@" "$mine" "fuzz/corpus/$name" build-fuzz/seeds >"$log" 2>&1 &
 fuzzer=$!
 trap 'kill $fuzzer; exit 130' INT TERM
 if ! wait $fuzzer; then

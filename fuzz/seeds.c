@@ -1,7 +1,7 @@
-/* seeds VECTORS FOLDER: each vector as seeds for the harnesses that take a stream
- * of replies, under all their limits: once, in short pieces, and twice at once,
- * so that something stands behind it. Long ones are left out: a fuzzer learns
- * nothing from the length of a run. */
+/* seeds VECTORS FOLDER: each vector as seeds for the harnesses that take a
+ * stream of replies, under all their limits: once, in short pieces, and twice
+ * at once, so that something stands behind it. Long ones are left out: a fuzzer
+ * learns nothing from the length of a run. */
 #include <stdio.h>
 
 #include "fuzz/choices.h"

@@ -209,8 +209,11 @@ static void flush(struct hf_link *link)
         link->stats.bytes_out += (uint64_t)n;
         hf_conn_wrote(&link->conn, (size_t)n);
     }
-    /* A failed write is found again by reading (L1). */
+    /* A failed write is found again by reading (L1), at once where no descriptor
+     * will say so. */
     watch(link, n < (long)len);
+    if (n < 0 && hf_stream_has_more(&link->stream))
+        hf_loop_arm(link->loop, &link->timer, now);
 }
 
 static void greet(struct hf_link *link)
@@ -328,17 +331,16 @@ static void hung_up_on(struct hf_link *link)
 {
     const struct hf_error *why = &link->stream.error;
 
-    if (link->state != GREETING) {
+    if (link->state != GREETING || why->status == HF_E_TLS) {
         say(link, why->status, why->text, "");
-        lost(link, false);
+        lost(link, link->state == GREETING);
         return;
     }
     say(link, why->status, why->text,
         link->options.tls ? "before it answered HELLO"
                           : "before it answered HELLO; is this a TLS port "
                             "(rediss://), or not a Redis server?");
-    lost(link, why->status == HF_E_TLS ||
-                   (++link->mutes >= MUTE_MAX && link->stats.connects == 0));
+    lost(link, ++link->mutes >= MUTE_MAX && link->stats.connects == 0);
 }
 
 static void refused(struct hf_link *link, hf_status status)
@@ -391,7 +393,7 @@ static void read_all(struct hf_link *link)
             refused(link, rc);
             return;
         }
-    } while ((size_t)n == room);
+    } while ((size_t)n == room || hf_stream_has_more(&link->stream));
     if (link->state == GREETING && link->conn.state == HF_CONN_READY)
         is_up(link);
     if (link->state == GREETING)
@@ -437,7 +439,9 @@ static void on_timer(struct hf_timer *timer)
 {
     struct hf_link *link = HF_OWNER_OF(timer, struct hf_link, timer);
 
-    if (link->state == READY) {
+    if (hf_stream_has_more(&link->stream)) {
+        read_all(link);
+    } else if (link->state == READY) {
         listen_for_silence(link);
     } else if (link->state == BACKOFF && is_needed(link)) {
         attempt(link);

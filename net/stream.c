@@ -68,7 +68,12 @@ long hf_stream_write(struct hf_stream *stream, const void *ptr, size_t len)
 
 int hf_stream_wants(const struct hf_stream *stream, bool has_output)
 {
-    int events = HF_READ | (has_output ? HF_WRITE : 0);
+    if (stream->tls)
+        return hf_tls_wants(stream->tls);
+    return HF_READ | (has_output ? HF_WRITE : 0);
+}
 
-    return stream->tls ? HF_READ | hf_tls_wants(stream->tls) : events;
+bool hf_stream_has_more(const struct hf_stream *stream)
+{
+    return stream->tls && hf_tls_has_more(stream->tls);
 }

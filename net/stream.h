@@ -26,9 +26,12 @@ void hf_stream_close(struct hf_stream *stream, bool is_polite);
 /* hf_stream_read, hf_stream_write - > 0 bytes moved; fewer than there could be:
  *   more would block; 0: it would block; < 0: stream->error says why.
  * hf_stream_wants - the events on which to try again both ways; `has_output`:
- *   there are bytes to be written. */
+ *   there are bytes to be written.
+ * hf_stream_has_more - the next read will not wait, whatever the descriptor
+ *   says. */
 long hf_stream_read(struct hf_stream *stream, void *ptr, size_t room);
 long hf_stream_write(struct hf_stream *stream, const void *ptr, size_t len);
 int hf_stream_wants(const struct hf_stream *stream, bool has_output);
+bool hf_stream_has_more(const struct hf_stream *stream);
 
 #endif

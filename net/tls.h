@@ -1,38 +1,22 @@
 /* TLS over a connected socket: by OpenSSL (tls_openssl*.c), or not built in
  * (tls_none.c). Private to net/. Under the loop's lock.
  *
- * A context is what the connections of one link share: settings read from
- * files, and the session to be resumed. It serves one server name, so that a
- * session is never offered to another. */
+ * Of hf_tls_context_new (net.h): the name may be an IP literal, whose zone is
+ * left out. A name counts in any case, "*.a.test" for one label; the subject's
+ * CN only where the certificate holds no DNS name at all. The password of the
+ * key is not kept. *out is set only on HF_OK; *err, which may be NULL, only on
+ * failure:
+ *   HF_E_INVAL  no name to check, or none that a certificate could hold; a key
+ *               without a certificate
+ *   HF_E_TLS    with a line that names the file and says what is wrong with
+ *               it; or TLS is not built in
+ *   HF_E_NOMEM */
 #ifndef HF_TLS_H
 #define HF_TLS_H
 
 #include "net/net.h"
 
-/* hf_tls_library - TLS by what ("OpenSSL 3.0.17 1 Jul 2025"); NULL: not built
- * in, and hf_tls_context_new fails. Static memory. Any thread. */
-const char *hf_tls_library(void);
-
-struct hf_tls_context;
 struct hf_tls;
-
-/* hf_tls_context_new - reads the files. `host` is whom the certificate must
- *   name (a name or an IP literal, a zone is left out), unless
- *   options->server_name does; both are copied, the password of the key is not
- *   kept. A name counts in any case, "*.a.test" for one label; the subject's CN
- *   only where the certificate holds no DNS name at all. *out is set only on
- *   HF_OK; *err, which may be NULL, only on failure:
- *   HF_E_INVAL  no name to check, or none that a certificate could hold; a key
- *               without a certificate
- *   HF_E_TLS    with a line that names the file and says what is wrong with
- *               it; or TLS is not built in
- *   HF_E_NOMEM
- * hf_tls_context_free - its connections are gone. Takes NULL. */
-hf_status hf_tls_context_new(struct hf_tls_context **out,
-                             const struct hf_mem *mem,
-                             const struct hf_tls_options *options,
-                             const char *host, struct hf_error *err);
-void hf_tls_context_free(struct hf_tls_context *context);
 
 /* hf_tls_new  - over `fd`, non-blocking, which stays the caller's. HF_E_NOMEM.
  * hf_tls_free - says goodbye (close_notify) if `is_polite`: not in a forked

@@ -1,11 +1,11 @@
 /* TLS connections, by OpenSSL over our own sockets.
  *
- * T1  OpenSSL judges by the first error of the thread's queue: it is emptied
+ * O1  OpenSSL judges by the first error of the thread's queue: it is emptied
  *     before each call, whoever filled it, and left empty.
- * T2  Nothing is read or written before the handshake is done and we have
+ * O2  Nothing is read or written before the handshake is done and we have
  *     judged the certificate ourselves: `end` says so until then.
- * T3  A session that came by a handshake which failed is forgotten.
- * T4  Reads and writes go on until they are done or would block, so that the
+ * O3  A session that came by a handshake which failed is forgotten.
+ * O4  Reads and writes go on until they are done or would block, so that the
  *     caller may rest; bytes inside of OpenSSL wake nobody. */
 #include <string.h>
 
@@ -31,7 +31,7 @@ struct hf_tls {
     struct hf_tls_context *context;
     SSL *ssl;
     int fd;
-    bool is_greeting;             /* the handshake is not done (T2) */
+    bool is_greeting;             /* the handshake is not done (O2) */
     bool is_certificate_missing;  /* the server asked for one of ours */
     bool has_heard;               /* a byte, since the handshake */
     bool is_drained;              /* the socket gave less than it was asked for */
@@ -435,7 +435,7 @@ hf_status hf_tls_handshake(struct hf_tls *tls)
     if (code == BROKEN)
         say_broken(tls);
     if (tls->error.status < 0)
-        forget_session(tls->context);    /* T3 */
+        forget_session(tls->context);    /* O3 */
     return tls->error.status;
 }
 

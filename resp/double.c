@@ -170,9 +170,14 @@ static RARE void multiply(struct natural *n, uint32_t by)
     }
 }
 
-/* n times base^exponent. */
+/* n times base^exponent, by as much at once as fits in a word. */
 static RARE void scale(struct natural *n, uint32_t base, int exponent)
 {
+    const int step = base == 2 ? 31 : 9;
+    const uint32_t power = base == 2 ? UINT32_C(1) << 31 : 1000000000;
+
+    for (; exponent >= step; exponent -= step)
+        multiply(n, power);
     for (; exponent > 0; exponent--)
         multiply(n, base);
 }

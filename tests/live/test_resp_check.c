@@ -498,7 +498,7 @@ static const struct {
 } nowhere[] = {
     {"redis://127.0.0.1:1", "cannot connect to 127.0.0.1:1: "},
     {"unix:///nowhere/at/all", "cannot connect to unix:/nowhere/at/all: "},
-    {"rediss://127.0.0.1:1", "needs TLS"},
+    {"rediss://127.0.0.1:1", "speaks no TLS"},
     {"http://127.0.0.1:1", "the URL is wrong at character 1"},
     {"unix:@holdfast-nobody",
      "cannot connect to unix:@holdfast-nobody: Connection refused"},

@@ -402,14 +402,6 @@ START_TEST(what_is_no_redis_server_is_named)
 }
 END_TEST
 
-START_TEST(tls_is_not_there_yet)
-{
-    fails(holdfast(NULL, "run", "-u", "rediss://127.0.0.1", "x", "echo", "ran",
-                   NULL),
-          "rediss:// needs TLS");
-}
-END_TEST
-
 START_TEST(tls_options_are_for_a_url_of_tls)
 {
     static const char said[] = "the URL is not rediss://";
@@ -605,7 +597,6 @@ static void add_trouble(Suite *s)
     tcase_add_test(c, unreachable_server_is_named);
     tcase_add_test(c, key_of_another_type_is_named);
     tcase_add_test(c, what_is_no_redis_server_is_named);
-    tcase_add_test(c, tls_is_not_there_yet);
     tcase_add_test(c, tls_options_are_for_a_url_of_tls);
     tcase_add_test(c, options_of_the_url_reach_the_server);
     tcase_add_test(c, bad_url_is_refused_without_its_password);

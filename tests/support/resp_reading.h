@@ -27,8 +27,8 @@ struct cuts {
 #define ANY_PLACE SIZE_MAX
 
 struct reading {
-    struct hf_resp_node *nodes; /* offsets are from the stream's first byte; what
-                                   a type does not use is 0 */
+    struct hf_resp_node *nodes; /* offsets are from the stream's first byte;
+                                   what a type does not use is 0 */
     uint32_t count;
     size_t end;                 /* bytes of whole replies */
     hf_status status;           /* HF_RESP_MORE, or the error */
