@@ -8,7 +8,7 @@ set -euo pipefail
 
 here=$PWD/tests/mutants
 out=$1/mutants
-tests=$2 harnesses=$3   # programs, by their names in BUILD
+tests=${2:?} harnesses=${3:?}   # programs, by their names in BUILD
 seconds_max=60          # for one of them; with sanitizers, too
 
 build() {
