@@ -28,6 +28,7 @@ SAN  := $(if $(SANITIZE),-fsanitize=$(SANITIZE) -fno-sanitize-recover=all \
 OURS := -std=c11 -D_GNU_SOURCE -I. -fvisibility=hidden -fPIC -pthread \
         -MMD -MP -DHF_VERSION='"$(VERSION)"' $(WARN) $(SAN)
 Q    := $(if $(V),,@)
+say   = $(if $(V),,@echo '  $(1)')
 LINK := $(CFLAGS) $(LDFLAGS) -pthread $(SAN)
 
 # ---- what there is ----
@@ -52,6 +53,7 @@ SUPPORT := feed greeting keeper local lua_client memory peer proxy request \
 
 tls_tests_yes := net_tls net_tls_memory
 tls_tests_no  := net_tls_none
+tls_live_yes  := tls tls_refused
 UNIT := resp_base resp_parse resp_value resp_copy resp_double resp_encode \
         resp_vectors resp_random \
         net_mem net_wheel net_url net_loop net_resolve net_race net_dial \
@@ -60,7 +62,7 @@ UNIT := resp_base resp_parse resp_value resp_copy resp_double resp_encode \
         cli_resp_check support $(tls_tests_$(TLS))
 LIVE := url lock lock_wait lock_watchdog lock_errors lock_late \
         lock_forged lock_memory lock_end lock_soak lifecycle run run_loss \
-        run_signals run_status resp_check examples
+        run_signals run_status resp_check examples $(tls_live_$(TLS))
 FUZZ := resp_parse resp_twin resp_encode cli_resp url
 
 # ---- libraries and the command ----
@@ -77,7 +79,7 @@ LIBS   := $(BUILD)/libhf_lock.a $(BUILD)/libhf_net.a $(BUILD)/libhf_resp.a
 
 $(BUILD)/%.o: %.c
 	@mkdir -p $(@D)
-	$(if $(V),,@echo '  compile $<')
+	$(call say,compile $<)
 	$(Q)$(CC) $(CFLAGS) $(OURS) -c $< -o $@
 
 $(BUILD)/lock/scripts.c: lock/scripts/embed.sh $(SCRIPTS:%=lock/scripts/%.lua)
@@ -85,7 +87,7 @@ $(BUILD)/lock/scripts.c: lock/scripts/embed.sh $(SCRIPTS:%=lock/scripts/%.lua)
 	$(Q)lock/scripts/embed.sh $(filter %.lua,$^) > $@.new && mv $@.new $@
 
 $(BUILD)/lock/scripts.o: $(BUILD)/lock/scripts.c
-	$(if $(V),,@echo '  compile $<')
+	$(call say,compile $<)
 	$(Q)$(CC) $(CFLAGS) $(OURS) -c $< -o $@
 
 # Nothing unwinds through resp/: it calls nobody back. 2.6 KB less.
@@ -99,11 +101,11 @@ $(BUILD)/libhf_%.a:
 	$(Q)$(AR) rcs $@ $^
 
 $(BUILD)/libholdfast.so: $(lock_O) $(net_O) $(resp_O)
-	$(if $(V),,@echo '  link $@')
+	$(call say,link $@)
 	$(Q)$(CC) $(LINK) -shared -Wl,-soname,libholdfast.so.0 $^ $(TLS_LIBS) -o $@
 
 $(BUILD)/holdfast: $(cli_O) $(LIBS)
-	$(if $(V),,@echo '  link $@')
+	$(call say,link $@)
 	$(Q)$(CC) $(LINK) $^ $(TLS_LIBS) -o $@
 
 # ---- programs a user would copy ----
@@ -116,7 +118,7 @@ $(BUILD)/examples/loop_event: LOOP_LIBS := -levent_core
 $(BUILD)/examples/loop_uv: LOOP_LIBS := -luv
 
 $(examples_B): %: %.o $(LIBS)
-	$(if $(V),,@echo '  link $@')
+	$(call say,link $@)
 	$(Q)$(CC) $(LINK) $(filter %.o,$^) $(LIBS) $(TLS_LIBS) $(LOOP_LIBS) -o $@
 
 # ---- tests ----
@@ -130,6 +132,7 @@ support_O := $(call objects,$(SUPPORT:%=tests/support/%))
 
 $(patsubst %,$(BUILD)/tests/test_%,$(tls_tests_yes)): \
     $(call objects,$(addprefix tests/support/,certs tls_peer))
+$(tls_live_yes:%=$(BUILD)/tests/live/test_%): $(call objects,tests/support/certs)
 
 $(BUILD)/tests/test_support: $(call objects,$(addprefix tests/support/self/,\
     memory peer plain proxy server))
@@ -149,13 +152,14 @@ redisson_T := $(BUILD)/tests/redisson/test_redisson
 cli_T := $(filter $(BUILD)/tests/test_cli_%,$(unit_T))
 run_T := $(filter $(BUILD)/tests/live/test_run% \
                   $(BUILD)/tests/live/test_resp% \
+                  $(BUILD)/tests/live/test_tls_refused \
                   $(BUILD)/tests/live/test_examples,$(live_T))
 $(cli_T): $(filter-out $(BUILD)/cli/main.o,$(cli_O))
 $(run_T): $(BUILD)/tests/live/test_run_kit.o
 $(BUILD)/tests/live/test_examples: | $(examples_B)
 
 $(unit_T) $(live_T) $(redisson_T): %: %.o $(support_O) $(LIBS)
-	$(if $(V),,@echo '  link $@')
+	$(call say,link $@)
 	$(Q)$(CC) $(LINK) $(filter %.o,$^) $(LIBS) $(TLS_LIBS) $(CHECK_LIBS) -o $@
 
 # The parser's twin that reads digits one by one.
@@ -163,18 +167,18 @@ bytewise_T := $(patsubst %,$(BUILD)/tests/test_resp_%_bytewise,parse random)
 
 $(BUILD)/bytewise/%.o: %.c
 	@mkdir -p $(@D)
-	$(if $(V),,@echo '  compile $< bytewise')
+	$(call say,compile $< bytewise)
 	$(Q)$(CC) $(CFLAGS) $(OURS) -DHF_RESP_BYTEWISE -c $< -o $@
 
 $(bytewise_T): $(BUILD)/tests/test_resp_%_bytewise: $(BUILD)/tests/test_resp_%.o \
                $(call objects,$(RESP:%=bytewise/resp/%)) $(support_O) $(LIBS)
-	$(if $(V),,@echo '  link $@')
+	$(call say,link $@)
 	$(Q)$(CC) $(LINK) $(filter %.o,$^) $(LIBS) $(TLS_LIBS) $(CHECK_LIBS) -o $@
 
 check: deps
 	+@$(MAKE) --no-print-directory check-built
 
-check-built: all $(examples_B) layers exports rules-hold \
+check-built: all $(examples_B) layers exports rules-check \
              $(BUILD)/tests/locale/comma $(unit_T) $(bytewise_T) $(fuzz_T) \
              $(live_T)
 	@tests/run.sh $(unit_T) $(bytewise_T) $(fuzz_T) $(live_T)
@@ -205,7 +209,7 @@ $(BUILD)/tests/locale/comma:
 rules:
 	@tests/vectors/rules.sh
 
-rules-hold:
+rules-check:
 	@tests/vectors/rules.sh -q
 
 # What the vectors say of holdfast and of hiredis: the installed one, and the
@@ -235,7 +239,7 @@ $(BUILD)/tests/vectors/hiredis_newest.o: tests/vectors/hiredis.c
 
 $(BUILD)/tests/vectors/score_%: $(BUILD)/tests/vectors/%.o $(score_O) \
                                 $(BUILD)/tests/vectors/main.o $(BUILD)/libhf_resp.a
-	$(if $(V),,@echo '  link $@')
+	$(call say,link $@)
 	$(Q)$(CC) $(LINK) $^ $(if $(findstring newest,$@),$(wildcard \
 	    build-peers/usr/lib/*/libhiredis.a),-l:libhiredis.a) -lm -o $@
 
@@ -297,7 +301,7 @@ $(BUILD)/fuzz/fuzz_cli_resp: $(call objects,$(addprefix cli/,\
     resp_decode resp_walk resp_text resp_json resp_utf8))
 
 $(fuzz_T): %: %.o $(LIBS) $(filter %.o,$(FUZZ_MAIN))
-	$(if $(V),,@echo '  link $@')
+	$(call say,link $@)
 	$(Q)$(FUZZ_LD) $(LINK) $(filter %.o,$^) $(LIBS) \
 	    $(TLS_LIBS) $(filter-out %.o,$(FUZZ_MAIN)) -o $@
 
@@ -306,18 +310,18 @@ $(BUILD)/fuzz/seeds: $(call objects,fuzz/seeds tests/vectors/vectors)
 
 fuzz-built: $(fuzz_T)
 
-build-fuzz/seeds: $(BUILD)/fuzz/seeds tests/vectors/resp.txt
-	@mkdir -p $@
-	@$^ $@ && touch $@
+build-fuzz/seeds/made: $(BUILD)/fuzz/seeds tests/vectors/resp.txt
+	@mkdir -p $(@D)
+	@$^ $(@D) && touch $@
 
-fuzz: deps-fuzz build-fuzz/seeds
+fuzz: deps-fuzz build-fuzz/seeds/made
 	@fuzz/build.sh guided
 	@for name in $(FUZZ); do \
 	    fuzz/run.sh guided $$name -max_total_time=$(FUZZ_TIME) || exit; done
 
 # So many executions, on one core, for an hour or more; on a second core run
 # fuzz/long.sh beside it.
-fuzz-long: deps-fuzz build-fuzz/seeds
+fuzz-long: deps-fuzz build-fuzz/seeds/made
 	@fuzz/build.sh guided
 	@fuzz/build.sh fast
 	@fuzz/long.sh $(FUZZ_GOAL)
@@ -350,7 +354,7 @@ $(BUILD)/bench/bench_resp: LINK += -Wl,--wrap=malloc,--wrap=calloc \
                                    -Wl,--wrap=realloc
 
 $(bench_B): %: %.o $(LIBS)
-	$(if $(V),,@echo '  link $@')
+	$(call say,link $@)
 	$(Q)$(CC) $(LINK) $^ $(TLS_LIBS) $(or $(PEER),-l:libhiredis.a) -luv \
 	    -lm -o $@
 
@@ -427,7 +431,7 @@ help:
 
 -include $(wildcard $(BUILD)/*/*.d $(BUILD)/*/*/*.d $(BUILD)/*/*/*/*.d)
 .SECONDARY:
-.PHONY: all check check-built live live-built layers exports rules rules-hold \
+.PHONY: all check check-built live live-built layers exports rules rules-check \
         vectors vectors-built servers live-each redisson valgrind coverage \
         coverage-built mutants instructions fuzz fuzz-built fuzz-long fuzz-afl bench demo \
         amalgamation embed cross deps deps-bench deps-coverage deps-embed \

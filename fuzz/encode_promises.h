@@ -77,7 +77,7 @@ static inline void must_parse_back(const char *bytes, size_t size,
     struct hf_resp_node nodes[ARGUMENTS_MAX + 1];
     struct hf_resp_tape tape = {nodes, 0, (uint32_t)list->count + 1};
     struct hf_resp_value v = parse_all(bytes, size, 2, &tape), child;
-    struct hf_resp_iter it = hf_resp_iter(v);
+    struct hf_resp_iter it = hf_resp_children(v);
     const struct hf_resp_arg *arg = list->argv;
 
     must(hf_resp_type(v) == HF_RESP_ARRAY);

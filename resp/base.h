@@ -1,8 +1,9 @@
 /* What all floors share: status codes, the allocation hook, the intrusive
- * list. Includes nothing of ours; needs no libc beyond the two headers. */
+ * list. Includes nothing of ours; needs no libc beyond three headers. */
 #ifndef HF_BASE_H
 #define HF_BASE_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -21,11 +22,12 @@ extern "C" {
  * it asked for is negative, so that `rc < 0` and `rc != 0` both find it; the
  * two positive codes mean "not an error, call again".
  *
- * -1 .. -99 are ordinary refusals, -100 and below failures of the world. */
+ * -1 .. -99 are ordinary refusals, -100 and below failures: of the world, or of
+ * the caller (HF_E_INVAL, HF_E_TYPE). */
 #define HF_STATUS_MAP(X)                                                      \
     X(HF_OK, 0, "ok")                                                         \
     X(HF_RESP_MORE, 1, "more bytes are needed")                               \
-    X(HF_RESP_ROOM, 2, "the tape needs more room")                            \
+    X(HF_RESP_ROOM, 2, "more room is needed")                                 \
     X(HF_TIMEOUT, -1, "the lock was not to be had in the time allowed")       \
     X(HF_NOT_OWNER, -2, "this owner does not hold the lock")                  \
     X(HF_LOST, -3, "the lock was lost while it was held")                     \
@@ -39,7 +41,7 @@ extern "C" {
     X(HF_E_NOMEM, -106, "out of memory")                                      \
     X(HF_E_INVAL, -107, "an argument is not valid")                           \
     X(HF_E_NOREPLY, -108, "no answer in time; the server may still do it")    \
-    X(HF_E_TYPE, -109, "the value is of another type")                        \
+    X(HF_E_TYPE, -109, "the value is of another type, or there is none")      \
     X(HF_E_FORKED, -110, "the client belongs to the parent process")          \
     X(HF_E_CLOSED, -111, "the client was closed")                             \
     X(HF_E_SYSTEM, -112, "the operating system refused")
@@ -81,7 +83,7 @@ static inline void hf_list_init(struct hf_list *l)
     l->next = l->prev = l;
 }
 
-static inline int hf_list_is_empty(const struct hf_list *l)
+static inline bool hf_list_is_empty(const struct hf_list *l)
 {
     return l->next == l;
 }

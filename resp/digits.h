@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "resp/hints.h"
+#include "resp/text.h"
 
 static inline bool is_crlf(const char *at)
 {
@@ -28,8 +29,7 @@ static APART const char *plain_digits(const char *at, uint64_t *n)
 {
     const char *first = at;
 
-    for (*n = 0; at - first < DIGITS_MAX && (unsigned char)(*at - '0') <= 9;
-         at++)
+    for (*n = 0; at - first < DIGITS_MAX && is_digit(*at); at++)
         *n = *n * 10 + (unsigned char)(*at - '0');
     return at > first && is_crlf(at) ? at + 2 : NULL;
 }
@@ -75,31 +75,30 @@ static inline uint64_t number_of_8(uint64_t bytes, unsigned count)
             (n >> 16 & 0xff000000ff) * (1 + (UINT64_C(10000) << 32))) >> 32;
 }
 
-/* An integer's digits and CR LF, without a branch that depends on how many
- * there are: a number's length cannot be predicted, a wrong guess costs more
- * than all this. */
+/* An integer's digits and CR LF, without a branch that depends on how many of
+ * the first 16 there are: a number's length cannot be predicted, a wrong guess
+ * costs more than all this. Longer ones are rare. */
 static APART const char *plain_digits(const char *at, uint64_t *n)
 {
-    static const uint64_t power[17] = {
-        1,           10,           100,           1000,           10000,
-        100000,      1000000,      10000000,      100000000,      1000000000,
-        10000000000, 100000000000, 1000000000000, 10000000000000,
-        100000000000000,           1000000000000000,
-        10000000000000000,
+    static const uint64_t power[9] = {
+        1, 10, 100, 1000, 10000, 100000, 1000000, 10000000, 100000000,
     };
     uint64_t a = load_8(at) ^ EACH_BYTE('0');
     uint64_t b = load_8(at + 8) ^ EACH_BYTE('0');
-    uint64_t c = load_8(at + 16) ^ EACH_BYTE('0');
     unsigned a_count = digits_of_8(a);
     unsigned b_count = a_count / 8 * digits_of_8(b);
-    unsigned c_count = b_count / 8 * digits_of_8(c);
-    unsigned count = a_count + b_count + c_count;
+    unsigned count = a_count + b_count;
 
-    if (count - 1 >= DIGITS_MAX || !is_crlf(at + count))
-        return NULL;
-    *n = number_of_8(a, a_count) * power[b_count + c_count] +
-         number_of_8(b, b_count) * power[c_count] + number_of_8(c, c_count);
-    return at + count + 2;
+    *n = number_of_8(a, a_count) * power[b_count] + number_of_8(b, b_count);
+    if (count == 16) {
+        uint64_t c = load_8(at + 16) ^ EACH_BYTE('0');
+        unsigned c_count = digits_of_8(c);
+
+        count += c_count;
+        *n = *n * power[c_count] + number_of_8(c, c_count);
+    }
+    return count - 1 < DIGITS_MAX && is_crlf(at + count) ? at + count + 2
+                                                         : NULL;
 }
 
 #endif

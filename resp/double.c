@@ -33,8 +33,8 @@ static double double_of(uint64_t bits)
 
 /* ---- from text ---- */
 
-/* So many significant digits decide how any double is rounded (767 do); one
- * more says whether anything but zeros stood behind them. */
+/* The 767 first significant digits decide how any double is rounded; these are
+ * more. One behind them says whether anything but zeros stood there. */
 #define DIGITS_KEPT 800
 
 /* Far outside the exponents of doubles, and of five digits for sure. */
@@ -207,7 +207,8 @@ static RARE int compare(const struct natural *a, const struct natural *b)
 
 struct fraction {
     struct natural r, s, below, above;
-    bool is_even;          /* its neighbours' halves are read as it, too */
+    int ties;              /* 1: a text halfway to a neighbour is read as this
+                              number, because it is even; else 0 */
 };
 
 /* Sets up a finite number that is not 0. Below a power of two the next double
@@ -221,7 +222,7 @@ static void fraction_of(struct fraction *f, uint64_t bits, int *exponent)
 
     if (raised)
         m |= UINT64_C(1) << FRACTION_BITS;
-    f->is_even = m % 2 == 0;
+    f->ties = m % 2 == 0;
     set(&f->r, m * 4);
     set(&f->s, 4);
     set(&f->below, is_power ? 1 : 2);
@@ -234,12 +235,13 @@ static void fraction_of(struct fraction *f, uint64_t bits, int *exponent)
         ++*exponent;
 }
 
-static bool reaches_next(const struct fraction *f, const struct natural *limit)
+/* Is r + above over the limit, or a tie that counts? */
+static bool reaches(const struct fraction *f, const struct natural *limit)
 {
     struct natural sum = f->r;
 
     add(&sum, &f->above, 1);
-    return compare(&sum, limit) > -f->is_even;
+    return compare(&sum, limit) + f->ties > 0;
 }
 
 /* Makes it a number of one digit before the point; returns the power of ten
@@ -256,7 +258,7 @@ static int normalise(struct fraction *f, int exponent)
     scale(&f->above, 10, -ten);
     limit = f->s;
     multiply(&limit, 10);
-    if (!reaches_next(f, &limit))
+    if (!reaches(f, &limit))
         return ten;
     f->s = limit;
     return ten + 1;
@@ -266,7 +268,7 @@ static int normalise(struct fraction *f, int exponent)
 static bool is_over_half(struct fraction *f, char digit)
 {
     multiply(&f->r, 2);
-    return compare(&f->r, &f->s) > -(digit & 1);
+    return compare(&f->r, &f->s) + (digit & 1) > 0;
 }
 
 /* Writes the digits; returns how many. */
@@ -278,8 +280,8 @@ static int generate(struct fraction *f, char *digits)
         digits[count] = '0';
         for (; compare(&f->r, &f->s) >= 0; add(&f->r, &f->s, -1))
             digits[count]++;
-        is_low = compare(&f->r, &f->below) < f->is_even;
-        is_high = reaches_next(f, &f->s);
+        is_low = compare(&f->r, &f->below) - f->ties < 0;
+        is_high = reaches(f, &f->s);
         if (is_low || is_high) {
             if (is_high && (!is_low || is_over_half(f, digits[count])))
                 digits[count]++;

@@ -35,14 +35,19 @@ static char *put_line(char *dst, char type, uint64_t n)
     return put_crlf(put_digits(dst + 1, n, digit_count(n)));
 }
 
+static size_t line_size(size_t n)
+{
+    return 1 + digit_count(n) + 2;
+}
+
 size_t hf_resp_header_size(size_t argc)
 {
-    return 1 + digit_count(argc) + 2;
+    return line_size(argc);
 }
 
 size_t hf_resp_bulk_size(size_t len)
 {
-    return hf_resp_add_size(hf_resp_header_size(len) + 2, len);
+    return hf_resp_add_size(line_size(len) + 2, len);
 }
 
 size_t hf_resp_add_size(size_t a, size_t b)

@@ -10,8 +10,8 @@
  * first; it takes what is whole and usual, and leaves all else untouched.
  *
  * 1. What is answered depends on the bytes alone, not on how they were cut.
- * 2. A line is scanned for its CR LF once and read once when it has come;
- *    the bytes of a bulk string are never looked at.
+ * 2. A line is scanned for its CR LF as it comes and read when it is whole; the
+ *    bytes of a bulk string are never looked at.
  * 3. A node goes onto the tape before anything else changes: if there is no
  *    room, the same call can be made again.
  * 4. Open aggregates are a list through their nodes: while one is open, `skip`
@@ -25,10 +25,6 @@
 #include "resp/plain.h"
 #include "resp/resp.h"
 #include "resp/text.h"
-
-/* Content of a line that is a number, a boolean or a null. The longest number
- * has 20 bytes; the rest is for zeros in front. */
-#define HEADER_LINE_MAX 64
 
 /* A buffer's offsets are 32 bits wide. */
 #define BUFFER_MAX UINT32_MAX
@@ -298,14 +294,14 @@ static struct choice choice_in_stream(const struct feed *f, uint32_t values)
 
 static struct choice choice_here(const struct feed *f)
 {
-    bool is_child = f->p->strict && f->p->parent;
-    uint32_t values = is_child ? RESP3_TYPES & ~BIT(HF_RESP_PUSH) : RESP3_TYPES;
+    bool refuses_push = f->p->strict && f->p->parent;
+    uint32_t values = refuses_push ? RESP3_TYPES & ~BIT(HF_RESP_PUSH) : RESP3_TYPES;
 
     if (f->p->protocol == 2)
         return one_of(RESP2_TYPES, "one of + - : $ *");
     if (f->p->streamed)
         return choice_in_stream(f, values);
-    return one_of(values, is_child ? "a type byte of RESP3 but >"
+    return one_of(values, refuses_push ? "a type byte of RESP3 but >"
                                    : "a type byte of RESP3");
 }
 
@@ -513,11 +509,11 @@ static hf_status read_count(struct feed *f, struct text t)
 static hf_status open_data(struct feed *f, struct text t, uint64_t size)
 {
     struct hf_resp_parser *p = f->p;
-    uint32_t before = p->type == HF_RESP_CHUNK ? p->total : 0;
+    uint32_t earlier = p->type == HF_RESP_CHUNK ? p->total : 0;
     uint64_t begin = (uint64_t)(t.end - f->buf) + 2;
     struct hf_resp_node *node;
 
-    if (size > p->limits.bulk - before)
+    if (size > p->limits.bulk - earlier)
         return refuse(f, HF_E_LIMIT, p->line, "fewer bytes of a string");
     if (begin + size + 2 > last_end(p))
         return refuse(f, HF_E_LIMIT, p->line, "the end of a reply that long");
@@ -526,7 +522,7 @@ static hf_status open_data(struct feed *f, struct text t, uint64_t size)
         return HF_RESP_ROOM;
     node->as.bytes.offset = (uint32_t)begin;
     node->as.bytes.length = (uint32_t)size;
-    p->total = before + (uint32_t)size;
+    p->total = earlier + (uint32_t)size;
     p->pos = (uint32_t)begin;
     p->need = (uint32_t)size + 2;
     p->state = DATA;
@@ -587,7 +583,7 @@ static uint32_t line_limit(const struct hf_resp_parser *p)
     case HF_RESP_BIG:
         return p->limits.line;
     }
-    return HEADER_LINE_MAX;
+    return HF_RESP_LINE_MAX;
 }
 
 /* Where the CR of the line under way may stand, from pos on: it ends with the
@@ -636,7 +632,7 @@ static hf_status go_on_data(struct feed *f)
     if (p->type == HF_RESP_VERBATIM && data[HF_RESP_FORMAT_LEN] != ':')
         return refuse(f, HF_E_PROTOCOL, p->pos + HF_RESP_FORMAT_LEN,
                       "a colon behind the format");
-    if (end[0] != '\r' || end[1] != '\n')
+    if (!is_crlf(end))
         return refuse(f, HF_E_PROTOCOL, (size_t)(end - f->buf),
                       "CR LF behind the string");
     p->pos += p->need;
@@ -738,31 +734,36 @@ static APART hf_status parse_on(struct hf_resp_parser *p, const char *buf,
     return status;
 }
 
-/* "+OK" on its own, the shortest way: half of what many clients ever read. */
-static inline bool take_ok(struct hf_resp_parser *p, const char *buf,
-                           size_t len, struct hf_resp_tape *tape)
+/* "+OK", or a bulk string, on its own, the shortest way: half of what many
+ * clients ever read. */
+static inline const char *plain_alone(const struct hf_resp_parser *p,
+                                      const char *buf, size_t len,
+                                      struct hf_resp_node *node)
 {
-    struct hf_resp_node *node;
+    const struct plain in = {p, buf, buf + len};
+    const char *at = buf + p->pos;
 
-    if (p->pos != p->start || p->state != VALUE || len - p->pos < 5 ||
-        memcmp(buf + p->pos, "+OK\r\n", 5) != 0)
-        return false;
-    if (tape->count == tape->room || len > BUFFER_MAX || p->limits.line < 2 ||
-        p->limits.reply < 5)
-        return false;
-    node = &tape->nodes[tape->count++];
-    plain_node(node, HF_RESP_SIMPLE);
-    node->as.bytes.offset = p->pos + 1;
-    node->as.bytes.length = 2;
-    p->start = p->pos += 5;
-    return true;
+    if (memcmp(at, "+OK\r\n", 5) == 0 && p->limits.line >= 2) {
+        plain_bytes(&in, HF_RESP_SIMPLE, at + 1, 2, node);
+        return at + 5;
+    }
+    return *at == '$' ? plain_bulk(&in, HF_RESP_BULK, at + 1, node) : NULL;
 }
 
 hf_status hf_resp_parse(struct hf_resp_parser *p, const char *buf, size_t len,
                         struct hf_resp_tape *tape)
 {
-    return take_ok(p, buf, len, tape) ? HF_OK
-                                         : parse_on(p, buf, len, tape);
+    const char *end;
+
+    if (p->pos == p->start && p->state == VALUE && len - p->pos >= 5 &&
+        len <= BUFFER_MAX && tape->count < tape->room &&
+        (end = plain_alone(p, buf, len, tape->nodes + tape->count)) &&
+        (size_t)(end - buf) - p->pos <= p->limits.reply) {
+        tape->count++;
+        p->start = p->pos = (uint32_t)(end - buf);
+        return HF_OK;
+    }
+    return parse_on(p, buf, len, tape);
 }
 
 /* Moves the nodes of the value under way to the front, and what they say about

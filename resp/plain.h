@@ -26,7 +26,7 @@ static inline const char *plain_size(const char *at, const char *end,
     if (end - at < SIZE_DIGITS + 2)
         return NULL;
     last = at + SIZE_DIGITS;
-    for (; at < last && (unsigned char)(*at - '0') <= 9; at++)
+    for (; at < last && is_digit(*at); at++)
         n = n * 10 + (unsigned char)(*at - '0');
     *size = n;
     return at > first && is_crlf(at) ? at + 2 : NULL;
@@ -54,7 +54,7 @@ static inline const char *plain_integer(const struct plain *in, const char *at,
     bool negative = *at == '-';
     uint64_t n;
 
-    if (is_crlf(at + 1) && (unsigned char)(*at - '0') <= 9) {
+    if (is_crlf(at + 1) && is_digit(*at)) {
         plain_node(node, HF_RESP_INTEGER);
         node->as.integer = *at - '0';
         return at + 3;
@@ -158,7 +158,7 @@ static inline const char *skip_digits(const struct plain *in, const char *at)
 {
     const char *first = at;
 
-    while (at < in->end && (unsigned char)(*at - '0') <= 9)
+    while (at < in->end && is_digit(*at))
         at++;
     return at > first ? at : NULL;
 }

@@ -27,8 +27,9 @@ enum hf_resp_type {
     HF_RESP_ERROR,        /* -  */
     HF_RESP_INTEGER,      /* :  */
     HF_RESP_BULK,         /* $  */
-    HF_RESP_STREAM,       /* $? a bulk string in chunks (its children) */
-    HF_RESP_CHUNK,        /* ;  a child of HF_RESP_STREAM, nowhere else */
+    HF_RESP_STREAM,       /* $? a bulk string in chunks: hf_resp_copy_bytes */
+    HF_RESP_CHUNK,        /* ;  stands behind its HF_RESP_STREAM on the tape; no
+                                accessor gives it */
     HF_RESP_NULL,         /* _, and $-1 and *-1 in both protocols */
     HF_RESP_BOOLEAN,      /* #  */
     HF_RESP_DOUBLE,       /* ,  kept as text, converted when asked for */
@@ -43,7 +44,7 @@ enum hf_resp_type {
                                 counts as no element */
 };
 
-/* One value. Read it through the accessors; the layout may grow new types. */
+/* One value. The accessors say the same, and more safely. */
 struct hf_resp_node {
     uint32_t type : 8;    /* enum hf_resp_type */
     uint32_t flag : 1;    /* boolean: 1 true; aggregate: 1 streamed */
@@ -57,15 +58,17 @@ struct hf_resp_node {
             uint32_t length;
         } bytes;
         struct {
-            uint32_t count;    /* children, attributes not counted; a map of n
-                                  pairs has 2n */
+            uint32_t count;    /* children, attributes not counted; a map or
+                                  attribute of n pairs has 2n */
             uint32_t open;     /* the parser's own until the value is whole */
         } children;
     } as;
 };
 
 /* Nodes are appended; the caller lends `nodes` and may move and grow the array
- * between calls (then it sets `nodes` and `room` anew). */
+ * between calls (then it sets `nodes` and `room` anew). Between two values it
+ * may set `count` to 0. A value has at least three bytes: N bytes make at most
+ * N / 3 nodes. */
 struct hf_resp_tape {
     struct hf_resp_node *nodes;
     uint32_t count;
@@ -78,12 +81,18 @@ struct hf_resp_limits {
     uint32_t depth;        /* levels of nesting, attributes and streamed strings
                               included; a scalar on its own has 0 */
     uint32_t line;         /* bytes of a simple string, error, big number or
-                              double, without type byte and CR LF */
+                              double, without type byte and CR LF. The other
+                              lines have HF_RESP_LINE_MAX */
     uint32_t bulk;         /* bytes of one bulk string, error, verbatim string,
                               and of all chunks of a streamed one together */
-    uint32_t elements;     /* children of one aggregate; of a map, 2 a pair */
+    uint32_t elements;     /* children of one aggregate; of a map or attribute,
+                              2 a pair */
     uint32_t reply;        /* bytes of one whole reply, headers included */
 };
+
+/* Bytes of an integer, length, count, boolean or null. The longest number has 20;
+ * the rest is for zeros in front. */
+#define HF_RESP_LINE_MAX 64
 
 /* Nodes of the attributes before one value; more are refused. */
 #define HF_RESP_ATTRIBUTES_MAX ((1 << 23) - 1)
@@ -122,15 +131,15 @@ struct hf_resp_parser {
 
 /* hf_resp_init - makes a parser ready for the first byte of a connection.
  *   limits    copied; NULL: hf_resp_default_limits
- *   protocol  2: only the five types of RESP2 are taken; 3: all
- * hf_resp_set_protocol - changes it between two values. */
+ *   protocol  2: only the five types of RESP2 are taken; otherwise all
+ * hf_resp_set_protocol - from the next value on; as is hf_resp_set_strict, to be
+ *   called while none is under way (pos == start). */
 HF_API void hf_resp_init(struct hf_resp_parser *p,
                          const struct hf_resp_limits *limits, int protocol);
 HF_API void hf_resp_set_protocol(struct hf_resp_parser *p, int protocol);
 
 /* hf_resp_set_strict - takes what the texts of RESP and RESP3 allow, and no
- * more; for checking a server. Without it, what servers send is taken. Set it
- * between two values.
+ * more; for checking a server. Without it, what servers send is taken.
  *
  *                           as servers send       strict
  *     ,-nan ,NAN ,nan(1)    nan (1)               HF_E_PROTOCOL
@@ -160,8 +169,8 @@ HF_API void hf_resp_set_strict(struct hf_resp_parser *p, bool strict);
  *         HF_RESP_ROOM   the tape is full: give it room and call again
  *         HF_E_PROTOCOL, HF_E_LIMIT   for good, until hf_resp_init; p->error
  *                        says where and why
- * Cost: each byte is looked at once or twice, however the stream is cut; those
- * of a bulk string never. No allocation, no recursion.
+ * Cost: each byte is looked at a few times, however the stream is cut; those of
+ * a bulk string never. No allocation, no recursion.
  * Threads: one parser, one thread at a time. */
 HF_API hf_status hf_resp_parse(struct hf_resp_parser *p, const char *buf,
                                size_t len, struct hf_resp_tape *tape);
@@ -208,9 +217,9 @@ HF_API hf_status hf_resp_boolean(struct hf_resp_value v, bool *out);
 HF_API hf_status hf_resp_bytes(struct hf_resp_value v, const char **ptr,
                                size_t *len);
 
-/* hf_resp_verbatim_format - the three bytes before a verbatim string's colon.
- * Source: RESP "Verbatim strings". */
 #define HF_RESP_FORMAT_LEN 3
+/* hf_resp_verbatim_format - the HF_RESP_FORMAT_LEN bytes before a verbatim string's colon.
+ * Source: RESP "Verbatim strings". */
 HF_API hf_status hf_resp_verbatim_format(struct hf_resp_value v,
                                          const char **ptr);
 
@@ -229,7 +238,8 @@ static inline bool hf_resp_is_error(struct hf_resp_value v)
     return v.node->type == HF_RESP_ERROR || v.node->type == HF_RESP_BULK_ERROR;
 }
 
-/* hf_resp_is_text - is it text (as of hf_resp_bytes) equal to these bytes? */
+/* hf_resp_is_text - is it text (as of hf_resp_bytes) equal to these bytes? Never
+ * a streamed string; nor is one found as a key below. */
 HF_API bool hf_resp_is_text(struct hf_resp_value v, const char *text,
                             size_t len);
 
@@ -240,7 +250,7 @@ HF_API bool hf_resp_error_is(struct hf_resp_value v, const char *code);
 /* Children of an array, set, map or push. For a map they are key, value, key,
  * value; the count of pairs is half of hf_resp_count.
  *
- *     struct hf_resp_iter it = hf_resp_iter(v);
+ *     struct hf_resp_iter it = hf_resp_children(v);
  *     while (hf_resp_next(&it, &child)) ...
  *
  * hf_resp_count is 0 for a value without children. */
@@ -250,7 +260,7 @@ struct hf_resp_iter {
     const struct hf_resp_node *end;
 };
 HF_API size_t hf_resp_count(struct hf_resp_value v);
-HF_API struct hf_resp_iter hf_resp_iter(struct hf_resp_value v);
+HF_API struct hf_resp_iter hf_resp_children(struct hf_resp_value v);
 HF_API bool hf_resp_next(struct hf_resp_iter *it, struct hf_resp_value *out);
 
 /* hf_resp_element - child number `index`, from 0. HF_E_TYPE if there is none.
@@ -314,7 +324,7 @@ HF_API size_t hf_resp_header_size(size_t argc);
 HF_API size_t hf_resp_bulk_size(size_t len);
 HF_API size_t hf_resp_integer_size(int64_t n);
 HF_API size_t hf_resp_double_size(double n);
-HF_API size_t hf_resp_add_size(size_t a, size_t b);
+HF_API size_t hf_resp_add_size(size_t a, size_t b);   /* a + b */
 
 HF_API char *hf_resp_put_header(char *dst, size_t argc);
 HF_API char *hf_resp_put_bulk(char *dst, const void *ptr, size_t len);
@@ -322,16 +332,17 @@ HF_API char *hf_resp_put_integer(char *dst, int64_t n);
 HF_API char *hf_resp_put_double(char *dst, double n);
 
 /* The front of a command that is sent again and again, made once: the header
- * for `total` arguments and the first `argc` of them. In front of
- * the other arguments it is copied with memcpy. So EVALSHA, its digest and its
- * count of keys are 70 bytes that nobody formats twice. */
+ * for `total` arguments and the first `argc` of them. It is copied in front of the
+ * others. EVALSHA, its digest and its count of keys, say, are 70 bytes that need
+ * not be formatted again. */
 HF_API size_t hf_resp_prefix_size(size_t total, const struct hf_resp_arg *argv,
                                   size_t argc);
 HF_API char *hf_resp_put_prefix(char *dst, size_t total,
                                 const struct hf_resp_arg *argv, size_t argc);
 
-/* hf_resp_format_integer - decimal text of `n`, no NUL; the length.
- * hf_resp_format_double  - as hf_resp_put_double says; the length. */
+/* hf_resp_format_integer - decimal text of `n`, without NUL; its length, which is
+ *   at most HF_RESP_INTEGER_MAX.
+ * hf_resp_format_double  - likewise, as hf_resp_put_double says. */
 #define HF_RESP_INTEGER_MAX 20
 #define HF_RESP_DOUBLE_MAX 24
 HF_API size_t hf_resp_format_integer(char dst[HF_RESP_INTEGER_MAX], int64_t n);

@@ -159,7 +159,7 @@ size_t hf_resp_count(struct hf_resp_value v)
     return has_children(v.node) ? v.node->as.children.count : 0;
 }
 
-struct hf_resp_iter hf_resp_iter(struct hf_resp_value v)
+struct hf_resp_iter hf_resp_children(struct hf_resp_value v)
 {
     struct hf_resp_iter it = {v.buf, v.node + 1, v.node + 1};
 
@@ -180,7 +180,7 @@ bool hf_resp_next(struct hf_resp_iter *it, struct hf_resp_value *out)
 hf_status hf_resp_element(struct hf_resp_value v, size_t index,
                           struct hf_resp_value *out)
 {
-    struct hf_resp_iter it = hf_resp_iter(v);
+    struct hf_resp_iter it = hf_resp_children(v);
     struct hf_resp_value child;
 
     if (index >= hf_resp_count(v))
@@ -194,7 +194,7 @@ hf_status hf_resp_element(struct hf_resp_value v, size_t index,
 hf_status hf_resp_map_get(struct hf_resp_value v, const char *key, size_t len,
                           struct hf_resp_value *out)
 {
-    struct hf_resp_iter it = hf_resp_iter(v);
+    struct hf_resp_iter it = hf_resp_children(v);
     struct hf_resp_value k, value;
 
     if (v.node->type != HF_RESP_MAP && v.node->type != HF_RESP_ARRAY &&
@@ -213,7 +213,7 @@ hf_status hf_resp_map_get(struct hf_resp_value v, const char *key, size_t len,
 static bool attribute_get(struct hf_resp_value map, const char *key,
                           size_t len, struct hf_resp_value *out)
 {
-    struct hf_resp_iter it = hf_resp_iter(map);
+    struct hf_resp_iter it = hf_resp_children(map);
     struct hf_resp_value k, value;
     bool found = false;
 

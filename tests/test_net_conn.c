@@ -49,7 +49,7 @@ static void must(bool holds, const char *promise)
 static void tell_value(struct hf_resp_value v)
 {
     static const char marks[] = "?+-:$$;_#,(!=*~%>|";
-    struct hf_resp_iter it = hf_resp_iter(v);
+    struct hf_resp_iter it = hf_resp_children(v);
     struct hf_resp_value child;
     const char *sep = "", *ptr;
     size_t len;

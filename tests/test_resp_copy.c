@@ -77,7 +77,7 @@ static void check_same(struct hf_resp_value a, struct hf_resp_value b);
 
 static void check_same_children(struct hf_resp_value a, struct hf_resp_value b)
 {
-    struct hf_resp_iter i = hf_resp_iter(a), j = hf_resp_iter(b);
+    struct hf_resp_iter i = hf_resp_children(a), j = hf_resp_children(b);
     struct hf_resp_value x, y;
 
     ck_assert_uint_eq(hf_resp_count(a), hf_resp_count(b));

@@ -205,7 +205,7 @@ static void check_decoded(const char *bytes, size_t len,
     v = hf_resp_first(&tape, bytes, 0);
     ck_assert_int_eq(hf_resp_type(v), HF_RESP_ARRAY);
     ck_assert_uint_eq(hf_resp_count(v), argc);
-    it = hf_resp_iter(v);
+    it = hf_resp_children(v);
     for (size_t i = 0; i < argc; i++) {
         ck_assert(hf_resp_next(&it, &arg));
         ck_assert_int_eq(hf_resp_type(arg), HF_RESP_BULK);

@@ -360,7 +360,7 @@ START_TEST(children_are_reached_over_what_lies_between)
                                       "|1\r\n+a\r\n*1\r\n:3\r\n:4\r\n"
                                       "$?\r\n;1\r\nx\r\n;0\r\n:5\r\n");
     struct hf_resp_value child = v;
-    struct hf_resp_iter it = hf_resp_iter(v);
+    struct hf_resp_iter it = hf_resp_children(v);
     size_t count = 0;
 
     ck_assert_uint_eq(hf_resp_count(v), 4);
@@ -378,11 +378,11 @@ END_TEST
 START_TEST(what_has_no_children_has_none_to_walk)
 {
     struct hf_resp_value child, v = value_of("$?\r\n;1\r\nx\r\n;0\r\n");
-    struct hf_resp_iter it = hf_resp_iter(v);
+    struct hf_resp_iter it = hf_resp_children(v);
 
     ck_assert_uint_eq(hf_resp_count(v), 0);
     ck_assert(!hf_resp_next(&it, &child));
-    it = hf_resp_iter(value_of(":1\r\n"));
+    it = hf_resp_children(value_of(":1\r\n"));
     ck_assert(!hf_resp_next(&it, &child));
 }
 END_TEST

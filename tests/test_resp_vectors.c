@@ -285,7 +285,7 @@ static void encode(FILE *out, struct hf_resp_value v, int protocol);
 
 static void encode_children(FILE *out, struct hf_resp_value v, int protocol)
 {
-    struct hf_resp_iter it = hf_resp_iter(v);
+    struct hf_resp_iter it = hf_resp_children(v);
     struct hf_resp_value child;
 
     while (hf_resp_next(&it, &child))

@@ -104,7 +104,7 @@ void read_byte_by_byte()
         expect(hf_resp_type(reader.value()) == HF_RESP_PUSH, "a push");
 
         std::string joined;
-        auto it = hf_resp_iter(reader.value());
+        auto it = hf_resp_children(reader.value());
         for (hf_resp_value child; hf_resp_next(&it, &child);)
             joined += std::string(text(child)) + "|";
         expect(joined == "message|c|a\r\n|", "its elements");

@@ -18,10 +18,8 @@ code_max=16384
 allowed='memchr memcmp memcpy memmove memset strlen strtod bcmp
     __stack_chk_fail _GLOBAL_OFFSET_TABLE_'
 
-warn='-Wall -Wextra -Wpedantic -Wconversion -Wvla -Walloca -Werror'
-as_c="-std=c11 -Wshadow -Wstrict-prototypes -Wmissing-prototypes $warn"
-# Without -Wshadow: g++ has it that a function and a struct of one name, as in
-# hf_resp_iter, are one shadow.
+warn='-Wall -Wextra -Wshadow -Wpedantic -Wconversion -Wvla -Walloca -Werror'
+as_c="-std=c11 -Wstrict-prototypes -Wmissing-prototypes $warn"
 as_cpp="-x c++ -std=c++17 $warn"
 
 have() { command -v "$1" >/dev/null; }

@@ -149,7 +149,7 @@ static void ask_scalar(struct hf_resp_value v, const struct hf_resp_limits *max)
 /* What the first text key leads to is the child behind it. */
 static void ask_map(struct hf_resp_value map)
 {
-    struct hf_resp_iter it = hf_resp_iter(map);
+    struct hf_resp_iter it = hf_resp_children(map);
     struct hf_resp_value key, value, found;
     const char *ptr;
     size_t len;
@@ -174,7 +174,7 @@ static void ask_attributes(struct hf_resp_value v)
     size_t len, last_len = 0;
 
     for (size_t i = 0; hf_resp_attributes(v, i, &map) == HF_OK; i++) {
-        struct hf_resp_iter it = hf_resp_iter(map);
+        struct hf_resp_iter it = hf_resp_children(map);
 
         while (hf_resp_next(&it, &key) && hf_resp_next(&it, &value)) {
             if (hf_resp_bytes(key, &ptr, &len) != HF_OK)
@@ -202,7 +202,7 @@ static void ask_tree(struct hf_resp_value v, const struct hf_resp_limits *max,
 static void ask_children(struct hf_resp_value v,
                          const struct hf_resp_limits *max, uint32_t depth)
 {
-    struct hf_resp_iter it = hf_resp_iter(v);
+    struct hf_resp_iter it = hf_resp_children(v);
     struct hf_resp_value child = v, last;
     size_t count = 0;
 
@@ -256,7 +256,7 @@ static void must_be_same(struct hf_resp_value a, struct hf_resp_value b);
 static void must_be_same_children(struct hf_resp_value a,
                                   struct hf_resp_value b)
 {
-    struct hf_resp_iter in_a = hf_resp_iter(a), in_b = hf_resp_iter(b);
+    struct hf_resp_iter in_a = hf_resp_children(a), in_b = hf_resp_children(b);
 
     must(hf_resp_count(a) == hf_resp_count(b));
     while (hf_resp_next(&in_a, &a) && hf_resp_next(&in_b, &b))

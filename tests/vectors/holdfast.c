@@ -62,7 +62,7 @@ static void put_double(FILE *out, struct hf_resp_value v)
 
 static void put_children(FILE *out, struct hf_resp_value v)
 {
-    struct hf_resp_iter it = hf_resp_iter(v);
+    struct hf_resp_iter it = hf_resp_children(v);
     struct hf_resp_value child;
     size_t i = 0;
 
@@ -76,7 +76,7 @@ static void put_children(FILE *out, struct hf_resp_value v)
 /* `before` pairs of other attributes stand in front; returns how many now. */
 static size_t put_pairs(FILE *out, struct hf_resp_value v, size_t before)
 {
-    struct hf_resp_iter it = hf_resp_iter(v);
+    struct hf_resp_iter it = hf_resp_children(v);
     struct hf_resp_value key, value;
     size_t after = before;
 

@@ -316,6 +316,35 @@ START_TEST(double_is_written_as_short_as_it_can_be)
 }
 END_TEST
 
+static const char *const no_vectors[] = {
+    "name | accept | 3 | +OK\\r\\n",
+    "name | acept | 3 | +OK\\r\\n | simple:\"OK\"",
+    "name | accept | 9 | +OK\\r\\n | simple:\"OK\"",
+    "name | accept |  | +OK\\r\\n | simple:\"OK\"",
+    "name | accept | 3 | +\\q\\r\\n | simple:\"q\"",
+    "name | accept | 3 | +\\x4\\r\\n | simple:\"4\"",
+    "name | accept | 3 | +OK\\r\\ | simple:\"OK\"",
+    "name | accept | 3 | +@{5*a\\r\\n | simple:\"aaaaa\"",
+    "name | accept | 3 | +@{*a}\\r\\n | simple:\"\"",
+    "name | reject | 3 | +OK\\n | limits",
+    "name | incomplete | 3 | +OK | nothing",
+};
+
+/* check(3) wants the exit code 2 of it. */
+START_TEST(what_is_no_vector_ends_the_program)
+{
+    char path[] = "/tmp/holdfast-vector-XXXXXX";
+    int fd = mkstemp(path);
+    char open_path[40];
+
+    ck_assert_int_ge(fd, 0);
+    (void)unlink(path);
+    dprintf(fd, "%s\n", no_vectors[_i]);
+    (void)snprintf(open_path, sizeof open_path, "/dev/fd/%d", fd);
+    (void)vec_read(open_path);
+}
+END_TEST
+
 START_TEST(bytes_are_escaped)
 {
     char text[64];
@@ -343,6 +372,8 @@ int main(void)
     tcase_add_loop_test(notation, double_is_written_as_short_as_it_can_be, 0,
                         COUNT(doubles));
     tcase_add_test(notation, bytes_are_escaped);
+    tcase_add_loop_exit_test(notation, what_is_no_vector_ends_the_program, 2,
+                             0, COUNT(no_vectors));
     suite_add_tcase(s, found);
     suite_add_tcase(s, notation);
     srunner_run_all(runner, CK_NORMAL);

@@ -119,19 +119,72 @@ static void add_vector(struct vec_file *f, char **field, int protocol)
     f->vectors[f->count++] = v;
 }
 
+/* Up to `end`: no escape but those that take_byte knows. */
+static bool is_spelled(const char *at, const char *end)
+{
+    static const char hex[] = "0123456789abcdefABCDEF";
+
+    while ((at = memchr(at, '\\', (size_t)(end - at)))) {
+        size_t len = at[1] == 'x' ? 4 : 2;
+
+        if ((size_t)(end - at) < len || !strchr("rnsp\\x", at[1]) ||
+            (len == 4 && strspn(at + 2, hex) < 2))
+            return false;
+        at += len;
+    }
+    return true;
+}
+
+/* Each repetition has a number and an end; and, if a backslash is more than
+ * itself, the rest is spelled as it should be. */
+static bool is_text(const char *at, bool is_escaped)
+{
+    const char *brace;
+
+    while ((brace = strstr(at, "@{"))) {
+        size_t digits = strspn(brace + 2, "0123456789");
+        const char *end = strchr(brace, '}');
+
+        if (!digits || brace[2 + digits] != '*' || !end)
+            return false;
+        if (is_escaped && !(is_spelled(at, brace) && is_spelled(brace, end)))
+            return false;
+        at = end + 1;
+    }
+    return !is_escaped || is_spelled(at, at + strlen(at));
+}
+
+static bool is_one_of(const char *text, const char *a, const char *b)
+{
+    return strcmp(text, a) == 0 || strcmp(text, b) == 0;
+}
+
+static bool is_vector(char *const field[5])
+{
+    const char *verdict = field[1], *expected = field[4];
+
+    if (!*field[2] || field[2][strspn(field[2], "23")] ||
+        !is_text(field[3], true))
+        return false;
+    if (strcmp(verdict, "reject") == 0)
+        return is_one_of(expected, "protocol", "limit");
+    if (strcmp(verdict, "incomplete") == 0)
+        return strcmp(expected, "more") == 0;
+    return strcmp(verdict, "accept") == 0 && is_text(expected, false);
+}
+
 static void read_vector(struct vec_file *f, const char *path, char *line)
 {
     char *field[5] = {line};
+    int count = 1;
 
-    for (int i = 1; i < 5; i++) {
-        char *bar = strstr(field[i - 1], " | ");
-
-        if (!bar) {
-            fprintf(stderr, "%s: not a vector: %s\n", path, line);
-            exit(2);
-        }
+    for (char *bar; count < 5 && (bar = strstr(field[count - 1], " | "));) {
         *bar = '\0';
-        field[i] = bar + 3;
+        field[count++] = bar + 3;
+    }
+    if (count < 5 || !is_vector(field)) {
+        fprintf(stderr, "%s: not a vector: %s\n", path, line);
+        exit(2);
     }
     for (const char *protocol = field[2]; *protocol; protocol++)
         add_vector(f, field, *protocol - '0');

@@ -1,0 +1,382 @@
+/* Locks over TLS and mutual TLS, in RESP3 and RESP2: what works in plain works
+ * here, also when connections, servers and certificates come and go. */
+#include "tests/live/test_tls.h"
+#include "tests/support/lua_client.h"
+
+#define WATCHDOG 600
+#define KILLS 10
+#define THREADS 8
+
+static const struct way {
+    int protocol;
+    bool is_mutual;
+    bool is_older;              /* TLS 1.2 alone */
+} ways[] = {
+    {3, false, false}, {2, false, false}, {3, true, false}, {2, true, false},
+    {3, false, true},  {2, true, true},
+};
+
+static struct server *server;
+
+static void start_server(const struct way *way)
+{
+    static const char *const older[] = {"--tls-protocols", "TLSv1.2", NULL};
+
+    server = tls_server(certs.server, way->is_mutual,
+                        way->is_older ? older : NULL);
+}
+
+static void stop(void)
+{
+    server_stop(server);
+}
+
+static void none(void)
+{
+}
+
+static struct hf_client *open_client(const struct way *way,
+                                     int64_t watchdog_ms)
+{
+    struct hf_tls_options tls = tls_options(way->is_mutual);
+    struct hf_client_options o;
+    char url[TLS_URL_MAX];
+
+    tls_client_options(&o, url, server_port(server), &tls);
+    o.protocol = way->protocol;
+    o.watchdog_ms = watchdog_ms;
+    return client_with(&o);
+}
+
+static struct hf_link_stats link_stats(struct hf_client *client)
+{
+    return hf_client_stats(client).link;
+}
+
+/* All but who asks: the client's own connections. */
+static void kill_connections(void)
+{
+    (void)server_ask(server, "CLIENT KILL TYPE normal SKIPME yes");
+    (void)server_ask(server, "CLIENT KILL TYPE pubsub SKIPME yes");
+}
+
+/* ---- holding ---- */
+
+START_TEST(lock_is_taken_held_and_given_back)
+{
+    const struct way *way = &ways[_i];
+    struct hf_client *client;
+    struct hf_lock *lock;
+
+    start_server(way);
+    client = open_client(way, WATCHDOG);
+    lock = lock_of(client, NAME);
+    acquire(lock, 1);
+    acquire(lock, 1);
+    ck_assert_holder(server, lock, 1, 2);
+    release(lock, 1);
+    release(lock, 1);
+    ck_assert_str_eq(hash_of(server, NAME), "");
+    ck_assert_uint_eq(link_stats(client).connects, 1);
+    ck_assert_uint_eq(link_stats(client).resumed, 0);
+    hf_client_free(client);
+}
+END_TEST
+
+/* By the message, for the holder's TTL is longer than we would wait. In RESP2
+ * that comes by a second connection, with the same context. */
+START_TEST(waiter_is_woken_by_the_release)
+{
+    const struct way *way = &ways[_i];
+    struct hf_client *holder, *waiter;
+    struct hf_acquire_options o = acquire_options(2);
+    struct hf_lock *held, *wanted;
+    struct call call;
+
+    start_server(way);
+    holder = open_client(way, 6 * LONG_MS);
+    waiter = open_client(way, 6 * LONG_MS);
+    held = lock_of(holder, NAME);
+    wanted = lock_of(waiter, NAME);
+    acquire(held, 1);
+    call_acquire(&call, wanted, &o);
+    await_subscribers(server, CHANNEL, 1);
+    ck_assert(!call_is_done(&call));
+    release(held, 1);
+    ck_assert_ok(call_await(&call));
+    ck_assert_holder(server, wanted, 2, 1);
+    release(wanted, 2);
+    hf_client_free(holder);
+    hf_client_free(waiter);
+}
+END_TEST
+
+START_TEST(hold_is_renewed_until_it_is_released)
+{
+    const struct way *way = &ways[_i];
+    static struct diary diary;
+    struct hf_acquire_options o = diary_options(&diary, 1);
+    struct hf_client *client;
+    struct hf_lock *lock;
+
+    start_server(way);
+    client = open_client(way, WATCHDOG);
+    lock = lock_of(client, NAME);
+    ck_assert_ok(hf_lock_acquire(lock, &o, NULL));
+    note_await(&diary.note, &diary.renewals, 4, "the fourth renewal");
+    ck_assert_holder(server, lock, 1, 1);
+    ck_assert_int_eq(note_read(&diary.note, &diary.losses), 0);
+    release(lock, 1);
+    hf_client_free(client);
+}
+END_TEST
+
+START_TEST(hold_is_lost_in_time_when_the_server_stops)
+{
+    const struct way *way = &ways[_i];
+    static struct diary diary;
+    struct hf_acquire_options o = diary_options(&diary, 1);
+    struct hf_client *client;
+    struct hf_lock *lock;
+    int64_t safe_until_ms;
+
+    start_server(way);
+    client = open_client(way, WATCHDOG);
+    lock = lock_of(client, NAME);
+    ck_assert_ok(hf_lock_acquire(lock, &o, NULL));
+    note_await(&diary.note, &diary.renewals, 1, "a renewal");
+    server_pause(server);
+    safe_until_ms = local_now_ms() + hf_lock_safe_ms(lock, 1);
+    ck_assert_int_eq(diary_await_loss(&diary), HF_LOST_UNREACHABLE);
+    ck_assert_int_lt(diary.lost_ms, safe_until_ms + A_MOMENT_MS);
+    server_resume(server);
+    ck_assert_status(hf_lock_release(lock, 1, NULL), HF_LOST);
+    hf_client_free(client);
+}
+END_TEST
+
+/* ---- connections that end ---- */
+
+START_TEST(killed_connection_comes_back_and_resumes_its_session)
+{
+    const struct way *way = &ways[_i];
+    struct hf_client *client;
+    struct hf_link_stats stats;
+    struct hf_lock *lock;
+
+    start_server(way);
+    client = open_client(way, 30000);
+    lock = lock_of(client, NAME);
+    for (int i = 0; i < KILLS; i++) {
+        acquire(lock, 1);
+        kill_connections();
+        release(lock, 1); /* by the next one */
+    }
+    stats = link_stats(client);
+    ck_assert_uint_eq(stats.connects, KILLS + 1);
+    ck_assert_uint_eq(stats.resumed, KILLS);
+    hf_client_free(client);
+}
+END_TEST
+
+/* ---- certificates that change ---- */
+
+static void copy_file(const char *from, const char *to)
+{
+    char text[16384];
+    FILE *f = fopen(from, "r");
+    size_t len;
+
+    ck_assert_ptr_nonnull(f);
+    len = fread(text, 1, sizeof text, f);
+    (void)fclose(f);
+    ck_assert_uint_lt(len, sizeof text);
+    f = fopen(to, "w");
+    ck_assert_ptr_nonnull(f);
+    ck_assert_uint_eq(fwrite(text, 1, len, f), len);
+    ck_assert_int_eq(fclose(f), 0);
+}
+
+/* As an operator does: other content at the same place, and "read it again". */
+static void rotate(const char *path, const char *cert)
+{
+    copy_file(cert, path);
+    ck_assert_str_eq(server_ask(server, "CONFIG SET tls-cert-file %s", path),
+                     "OK");
+}
+
+struct load {
+    struct hf_client *client;
+    const bool *stops;
+    pthread_t thread;
+    int number;
+    int pairs;
+};
+
+static void *lock_and_unlock(void *ctx)
+{
+    struct load *load = ctx;
+    struct hf_lock *lock = lock_of(load->client, NAME);
+
+    while (!__atomic_load_n(load->stops, __ATOMIC_SEQ_CST)) {
+        struct hf_acquire_options o = acquire_options(load->number);
+
+        must(hf_lock_acquire(lock, &o, NULL) == HF_OK, "it is acquired");
+        must(hf_lock_release(lock, load->number, NULL) == HF_OK,
+             "it is released");
+        __atomic_add_fetch(&load->pairs, 1, __ATOMIC_SEQ_CST);
+    }
+    return NULL;
+}
+
+static void await_pairs(struct load *load, int more)
+{
+    int until = __atomic_load_n(&load->pairs, __ATOMIC_SEQ_CST) + more;
+    int64_t end_ms = local_now_ms() + LONG_MS;
+
+    while (__atomic_load_n(&load->pairs, __ATOMIC_SEQ_CST) < until) {
+        must(local_now_ms() < end_ms, "locks are taken and given back");
+        local_rest_us(1000);
+    }
+}
+
+/* Connections are killed, so that the new certificate is shown at once. The last
+ * one is not for us: who is connected stays so, who comes is refused. */
+START_TEST(certificate_is_rotated_under_load)
+{
+    const char *const turns[] = {certs.chained, certs.server, certs.brief};
+    const struct way *way = &ways[_i];
+    struct load loads[THREADS];
+    struct hf_client *client, *late;
+    char path[CERTS_PATH_MAX + 16];
+    struct hf_error err;
+    bool stops = false;
+
+    start_server(way);
+    (void)snprintf(path, sizeof path, "%s/live", server_folder(server));
+    copy_file(certs.server, path);
+    (void)server_ask(server, "CONFIG SET tls-cert-file %s tls-key-file %s",
+                     path, path);
+    client = open_client(way, 30000);
+    for (int i = 0; i < THREADS; i++) {
+        loads[i] = (struct load){.client = client, .stops = &stops};
+        loads[i].number = i;
+        (void)pthread_create(&loads[i].thread, NULL, lock_and_unlock,
+                             &loads[i]);
+    }
+    for (int i = 0; i < COUNT(turns); i++) {
+        await_pairs(&loads[i], 10);
+        rotate(path, turns[i]);
+        await_pairs(&loads[i], 10);
+        kill_connections();
+    }
+    await_pairs(&loads[0], 10);
+    rotate(path, certs.stranger);
+    await_pairs(&loads[1], 10);
+    late = open_client(way, 30000);
+    ck_assert_status(hf_client_connect(late, &err), HF_E_TLS);
+    hf_client_free(late);
+    await_pairs(&loads[2], 10);
+    __atomic_store_n(&stops, true, __ATOMIC_SEQ_CST);
+    for (int i = 0; i < THREADS; i++)
+        (void)pthread_join(loads[i].thread, NULL);
+    ck_assert_uint_eq(link_stats(client).connects, COUNT(turns) + 1);
+    hf_client_free(client);
+}
+END_TEST
+
+/* ---- any certificate will do ---- */
+
+static struct note warned;
+static int warnings;
+static char warning[400];
+
+static void note_line(void *ctx, enum hf_log_level level, const char *line)
+{
+    (void)ctx;
+    if (level != HF_LOG_WARNING)
+        return;
+    (void)snprintf(warning, sizeof warning, "%s", line);
+    note_add(&warned, &warnings);
+}
+
+/* T8: it works, and is not silent about it. */
+START_TEST(unverified_client_says_so_once)
+{
+    struct hf_tls_options tls = {.is_unverified = _i == 0};
+    struct hf_client_options o;
+    struct hf_client *client;
+    struct hf_lock *lock;
+    char url[TLS_URL_MAX];
+
+    note_init(&warned);
+    server = tls_server(_i == 0 ? certs.stranger : certs.server, false, NULL);
+    if (_i > 0)
+        tls = tls_options(false);
+    tls_client_options(&o, url, server_port(server), &tls);
+    o.log = note_line;
+    client = client_with(&o);
+    ck_assert_ok(hf_client_connect(client, NULL));
+    lock = lock_of(client, NAME);
+    acquire(lock, 1);
+    release(lock, 1);
+    hf_client_free(client); /* tells what is to be told */
+    ck_assert_int_eq(note_read(&warned, &warnings), _i == 0);
+    if (_i == 0)
+        ck_assert_ptr_nonnull(strstr(warning, "tls_verify=no"));
+}
+END_TEST
+
+/* ---- a key of its own ---- */
+
+START_TEST(encrypted_key_is_opened_by_its_password)
+{
+    struct hf_tls_options tls = tls_options(false);
+    struct hf_client_options o;
+    struct hf_client *client;
+    char url[TLS_URL_MAX];
+
+    server = tls_server(certs.server, true, NULL);
+    (void)snprintf(tls.cert_file, sizeof tls.cert_file, "%s",
+                   certs.client_locked);
+    (void)snprintf(tls.key_password, sizeof tls.key_password, "%s",
+                   CERTS_PASSWORD);
+    tls_client_options(&o, url, server_port(server), &tls);
+    client = client_with(&o);
+    acquire(lock_of(client, NAME), 1);
+    hf_client_free(client);
+}
+END_TEST
+
+/* ---- */
+
+static void add_cases(Suite *s)
+{
+    TCase *c = live_case(s, "holding", none, stop);
+
+    tcase_add_loop_test(c, lock_is_taken_held_and_given_back, 0, COUNT(ways));
+    tcase_add_loop_test(c, waiter_is_woken_by_the_release, 0, COUNT(ways));
+    tcase_add_loop_test(c, hold_is_renewed_until_it_is_released, 0,
+                        COUNT(ways));
+    tcase_add_loop_test(c, hold_is_lost_in_time_when_the_server_stops, 0,
+                        COUNT(ways));
+
+    c = live_case(s, "connections that end", none, stop);
+    tcase_add_loop_test(c, killed_connection_comes_back_and_resumes_its_session,
+                        0, COUNT(ways));
+
+    c = live_case(s, "certificates", none, stop);
+    tcase_add_loop_test(c, certificate_is_rotated_under_load, 0, COUNT(ways));
+    tcase_add_loop_test(c, unverified_client_says_so_once, 0, 2);
+    tcase_add_test(c, encrypted_key_is_opened_by_its_password);
+}
+
+static int run(void)
+{
+    return live_main("TLS", add_cases);
+}
+
+int main(void)
+{
+    return tls_main("TLS", run);
+}
