@@ -230,10 +230,10 @@ static bool attribute_get(struct hf_resp_value map, const char *key,
 hf_status hf_resp_attribute(struct hf_resp_value v, const char *key,
                             size_t len, struct hf_resp_value *out)
 {
-    struct hf_resp_value map;
+    struct hf_resp_value map = {v.buf, first_node(v)};
     bool found = false;
 
-    for (size_t i = 0; hf_resp_attributes(v, i, &map) == HF_OK; i++)
+    for (; map.node != v.node; map.node += map.node->skip)
         found |= attribute_get(map, key, len, out);
     return found ? HF_OK : HF_E_TYPE;
 }

@@ -10,8 +10,8 @@ BEGIN {
 }
 
 # Streams are named in the first 33 columns, in these tables.
-function read_expected(    line, cell, name, i, n) {
-    while ((getline line < expected) > 0) {
+function read_expected(    line, cell, name, i, n, rc) {
+    while ((rc = getline line < expected) > 0) {
         if (line ~ /^# instructions/) {
             is_same = line == head
             is_comparable = !update && line ~ ", " machine "$"
@@ -21,6 +21,8 @@ function read_expected(    line, cell, name, i, n) {
         for (i = 1; i <= n; i++)
             was[name, i] = cell[i]
     }
+    if (rc < 0 && !update)
+        wrong("no " expected ": make it with --update")
 }
 
 function instructions(n,    path, line, total) {
@@ -43,9 +45,9 @@ function wrong(text) {
 function compare(cell, now, old) {
     if (old == "")
         wrong(cell ": not in " expected)
-    else if (now > 1.1 * old)
+    else if (now + 0 > 1.1 * old)
         wrong(cell ": " now " instructions per byte, expected " old)
-    else if (now < 0.9 * old && is_same)
+    else if (now + 0 < 0.9 * old && is_same)
         hints = hints cell ": " now ", no longer " old ": run.sh --update\n"
 }
 

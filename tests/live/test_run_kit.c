@@ -64,9 +64,11 @@ static void name_server(struct server *s)
     (void)unsetenv("REDIS_URL");
 }
 
-/* In the background of a shell, INT and QUIT are ignored: not our matter. */
+/* In the background of a shell, INT and QUIT are ignored, and HUP behind
+ * nohup(1): not our matter. */
 static void prepare(struct server *s)
 {
+    (void)signal(SIGHUP, SIG_DFL);
     (void)signal(SIGINT, SIG_DFL);
     (void)signal(SIGQUIT, SIG_DFL);
     (void)prctl(PR_SET_PDEATHSIG, SIGKILL); /* gone with a test that fails */
