@@ -214,6 +214,17 @@ static void free_parts(struct hf_client *client)
     hf_table_fini(client);
 }
 
+/* Of an option that is to be forgotten by nobody. */
+static void warn(struct hf_client *client, const struct hf_url *url)
+{
+    if (url->tls.is_unverified)
+        hf_client_log(client, HF_LOG_WARNING,
+                      "%s: the server's certificate is not checked "
+                      "(tls_verify=no): whoever sits in between can read and "
+                      "change everything",
+                      hf_link_address(client->link));
+}
+
 static void free_client(struct hf_client *client)
 {
     struct hf_loop *loop = client->loop;
@@ -254,6 +265,8 @@ static hf_status make(struct hf_client **out, struct hf_loop *loop,
         (void)hf_error_set(err, rc, "%s", hf_status_text(rc));
     if (rc < 0)
         free_parts(client);
+    else
+        warn(client, url);
     hf_loop_unlock(loop);
     if (rc < 0)
         free_client(client);

@@ -230,6 +230,7 @@ static void secure(struct hf_link *link)
     hf_status rc = hf_stream_start(&link->stream);
 
     if (rc == HF_OK) {
+        link->stats.resumed += hf_stream_is_resumed(&link->stream);
         greet(link);
         if (link->options.tls) /* what came with it shows on no descriptor */
             read_all(link);
@@ -241,12 +242,25 @@ static void secure(struct hf_link *link)
     }
 }
 
-static void not_dialed(struct hf_link *link)
+static void say_not_dialed(struct hf_link *link)
 {
     char why[HF_ERROR_TEXT_MAX];
 
     say(link, HF_E_CONNECT, hf_dial_error(&link->dial, why, sizeof why), "");
-    lost(link, false);
+}
+
+/* What there was no more time for. */
+static void say_late(struct hf_link *link)
+{
+    if (link->state == DIALING)
+        say_not_dialed(link);
+    else if (link->state == SECURING)
+        say(link, HF_E_CONNECT,
+            "connected, but the server did not finish the TLS handshake in "
+            "time; is this a plain port (redis://)?", "");
+    else if (link->state == GREETING)
+        say(link, HF_E_CONNECT,
+            "connected, but the server did not answer HELLO in time", "");
 }
 
 static void on_dialed(struct hf_dial *dial, int fd)
@@ -254,7 +268,8 @@ static void on_dialed(struct hf_dial *dial, int fd)
     struct hf_link *link = HF_OWNER_OF(dial, struct hf_link, dial);
 
     if (fd < 0) {
-        not_dialed(link);
+        say_not_dialed(link);
+        lost(link, false);
         return;
     }
     link->io = (struct hf_io){.fd = fd, .events = HF_READ, .ready = on_ready};
@@ -438,8 +453,9 @@ static void listen_for_silence(struct hf_link *link)
 static void on_timer(struct hf_timer *timer)
 {
     struct hf_link *link = HF_OWNER_OF(timer, struct hf_link, timer);
+    bool is_open = link->state == GREETING || link->state == READY;
 
-    if (hf_stream_has_more(&link->stream)) {
+    if (is_open && hf_stream_has_more(&link->stream)) {
         read_all(link);
     } else if (link->state == READY) {
         listen_for_silence(link);
@@ -447,16 +463,8 @@ static void on_timer(struct hf_timer *timer)
         attempt(link);
     } else if (link->state == BACKOFF) {
         link->state = IDLE;
-    } else if (link->state == DIALING) {
-        not_dialed(link);
-    } else if (link->state == SECURING) {
-        say(link, HF_E_CONNECT,
-            "connected, but the server did not finish the TLS handshake in "
-            "time; is this a plain port (redis://)?", "");
-        lost(link, false);
     } else {
-        say(link, HF_E_CONNECT,
-            "connected, but the server did not answer HELLO in time", "");
+        say_late(link);
         lost(link, false);
     }
 }
@@ -481,9 +489,12 @@ static void on_deadline(struct hf_timer *timer)
 {
     struct hf_request *request =
         HF_OWNER_OF(timer, struct hf_request, timer);
+    struct hf_link *link = request->link;
 
-    request->done(request, hf_conn_forget(&request->link->conn, request),
-                  no_reply);
+    /* The first attempt may be under way yet: it has no error of its own. */
+    if (link->error.status == HF_OK)
+        say_late(link);
+    request->done(request, hf_conn_forget(&link->conn, request), no_reply);
 }
 
 hf_status hf_link_submit(struct hf_link *link, struct hf_request *request,

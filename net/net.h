@@ -470,6 +470,7 @@ struct hf_link_stats {
     uint64_t reads;
     uint64_t bytes_out;
     uint64_t bytes_in;
+    uint64_t resumed;           /* handshakes of TLS that resumed a session */
 };
 struct hf_link_stats hf_link_stats(const struct hf_link *link);
 

@@ -33,6 +33,11 @@ hf_status hf_stream_start(struct hf_stream *stream)
     return rc < 0 ? tls_failed(stream) : rc;
 }
 
+bool hf_stream_is_resumed(const struct hf_stream *stream)
+{
+    return stream->tls && hf_tls_is_resumed(stream->tls);
+}
+
 void hf_stream_close(struct hf_stream *stream, bool is_polite)
 {
     hf_tls_free(stream->tls, is_polite);

@@ -17,10 +17,12 @@ struct hf_stream {
  *                   fails (it is closed then). `context`: NULL for plain.
  *                   HF_E_NOMEM.
  * hf_stream_start - the handshake, if there is one: as hf_tls_handshake.
+ * hf_stream_is_resumed - did it resume an earlier session of TLS?
  * hf_stream_close - a closed one may be closed. `is_polite`: as hf_tls_free. */
 hf_status hf_stream_open(struct hf_stream *stream, int fd,
                          struct hf_tls_context *context);
 hf_status hf_stream_start(struct hf_stream *stream);
+bool hf_stream_is_resumed(const struct hf_stream *stream);
 void hf_stream_close(struct hf_stream *stream, bool is_polite);
 
 /* hf_stream_read, hf_stream_write - > 0 bytes moved; fewer than there could be:

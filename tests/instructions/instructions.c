@@ -51,7 +51,7 @@ static const struct load loads[] = {
      {"$?\r\n", ";1\r\nx\r\n", ";0\r\n", ""}},
     {"one map", NULL, {"%@\r\n", "+key\r\n:1\r\n", "", ""}},
     {"arrays in arrays", NULL, {"", "*1\r\n", ":1\r\n", ""}},
-    {"streamed arrays in such", NULL, {"", "*?\r\n", "", ".\r\n"}},
+    {"streamed arrays in streamed", NULL, {"", "*?\r\n", "", ".\r\n"}},
     {"empty arrays in one", NULL, {"*@\r\n", "*0\r\n", "", ""}},
     {"empty arrays in a streamed one", NULL,
      {"*?\r\n", "*0\r\n", ".\r\n", ""}},

@@ -122,7 +122,8 @@ static void make_argv(struct server *s, const char *const *extra,
     s->extra_at = ours_count;
     memcpy(s->argv, ours, ours_count * sizeof *ours);
     for (size_t i = 0; i < extra_count; i++) {
-        s->argv[ours_count + i] = local_copy(extra[i]);
+        s->argv[ours_count + i] = local_copy(
+            strcmp(extra[i], SERVER_PORT) == 0 ? s->port_text : extra[i]);
         if (i > 0 && strcmp(extra[i - 1], "--requirepass") == 0)
             s->password = s->argv[ours_count + i];
     }

@@ -22,7 +22,8 @@ struct server;
  * or else redis-server, and waits until it is ready.
  *   extra_args  more of its command line, ending in NULL, behind ours, so that
  *               they win; NULL: none. Copied. A "--requirepass" among them is
- *               what the witness uses.
+ *               what the witness uses; SERVER_PORT is its port ("--port", "0",
+ *               "--tls-port", SERVER_PORT).
  * NULL if the program is not installed: then the test must say "skipped".
  * The command line asks for DEBUG, too, unless the server is too old to have
  * to be asked (before Redis 7).
@@ -32,6 +33,7 @@ struct server;
  * server_is_installed - is there such a program? For a suite's main, which says
  * "skipped" and leaves the cases out that need a server: a libcheck test that
  * merely returns would count as passed. Cost: a start and a stop. */
+#define SERVER_PORT "PORT"
 struct server *server_start(const char *const *extra_args);
 bool server_is_installed(void);
 void server_stop(struct server *s);

@@ -1,0 +1,523 @@
+/* The bytes of TLS against a real server: replies of many records, output that
+ * finds no room, a wire that is slow or cut at any byte, memory that fails, a
+ * child of a fork. */
+#include <dirent.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "tests/live/test_tls.h"
+#include "tests/support/memory.h"
+#include "tests/support/proxy.h"
+
+static const struct way {
+    bool is_mutual;
+    const char *versions;
+} ways[] = {{true, "TLSv1.3"}, {false, "TLSv1.2"}, {false, "TLSv1.3"},
+            {true, "TLSv1.2"}};
+
+static struct server *server;
+static struct proxy *proxy;
+
+static void start(const struct way *way)
+{
+    const char *const args[] = {"--tls-protocols", way->versions, NULL};
+
+    server = tls_server(certs.server, way->is_mutual, args);
+    proxy = proxy_start(server_port(server));
+}
+
+static void none(void)
+{
+}
+
+static void stop(void)
+{
+    proxy_stop(proxy);
+    server_stop(server);
+}
+
+/* ---- a link ---- */
+
+static struct hf_tls_context *context;
+static struct hf_loop *loop;
+static struct hf_link *link_;
+
+static void open_link(const struct way *way, int port, bool thread)
+{
+    struct hf_tls_options tls = tls_options(way->is_mutual);
+    struct hf_loop_options of_loop = {.thread = thread};
+    struct hf_link_options o;
+    struct hf_error err;
+
+    ck_assert_msg(hf_tls_context_new(&context, &hf_mem_libc, &tls, "127.0.0.1",
+                                     &err) == HF_OK,
+                  "%s", err.text);
+    hf_link_options_init(&o);
+    o.url = (struct hf_url){.kind = HF_URL_TLS, .host = "127.0.0.1"};
+    o.url.port = (uint16_t)port;
+    o.tls = context;
+    ck_assert_ok(hf_loop_new(&loop, &of_loop));
+    hf_loop_lock(loop);
+    ck_assert_ok(hf_link_new(&link_, loop, &o));
+    hf_loop_unlock(loop);
+}
+
+static void close_link(void)
+{
+    hf_loop_lock(loop);
+    hf_loop_quiesce(loop);
+    hf_link_free(link_);
+    hf_loop_resume(loop);
+    hf_loop_unlock(loop);
+    hf_loop_free(loop);
+    hf_tls_context_free(context);
+}
+
+static struct hf_link_stats stats(void)
+{
+    struct hf_link_stats s;
+
+    hf_loop_lock(loop);
+    s = hf_link_stats(link_);
+    hf_loop_unlock(loop);
+    return s;
+}
+
+/* ---- questions ---- */
+
+struct ask {
+    struct hf_request request;
+    struct hf_waiter waiter;
+    const char *expected;
+    size_t len;
+    bool is_as_expected;
+};
+
+static void on_done(struct hf_request *request, enum hf_outcome outcome,
+                    struct hf_resp_value reply)
+{
+    struct ask *a = HF_OWNER_OF(request, struct ask, request);
+    const char *ptr;
+    size_t len;
+
+    a->is_as_expected = outcome == HF_ANSWERED &&
+                        hf_resp_bytes(reply, &ptr, &len) == HF_OK &&
+                        len == a->len && memcmp(ptr, a->expected, len) == 0;
+    hf_waiter_wake(&a->waiter);
+}
+
+static void ask(struct ask *a, const struct hf_resp_arg *argv, size_t argc,
+                const char *expected, size_t len)
+{
+    hf_status rc;
+
+    *a = (struct ask){.expected = expected, .len = len};
+    hf_loop_lock(loop);
+    hf_waiter_init(&a->waiter, loop);
+    a->request.done = on_done;
+    rc = hf_link_submit(link_, &a->request, argv, argc,
+                        hf_loop_now(loop) + 2 * LONG_MS);
+    hf_loop_unlock(loop);
+    must(rc == HF_OK, "a question is taken");
+}
+
+static void answered(struct ask *a)
+{
+    hf_loop_lock(loop);
+    hf_loop_wait(&a->waiter); /* the lock is free after */
+    must(a->is_as_expected, "it is answered as it should be");
+}
+
+static void ask_get(struct ask *a, const char *key, const char *value,
+                    size_t len)
+{
+    const struct hf_resp_arg argv[] = {{"GET", 3}, {key, strlen(key)}};
+
+    ask(a, argv, 2, value, len);
+}
+
+static void ask_set(struct ask *a, const char *key, const char *value,
+                    size_t len)
+{
+    const struct hf_resp_arg argv[] = {
+        {"SET", 3}, {key, strlen(key)}, {value, len}};
+
+    ask(a, argv, 3, "OK", 2);
+}
+
+static void ping(void)
+{
+    static const struct hf_resp_arg argv[] = {{"PING", 4}};
+    struct ask a;
+
+    ask(&a, argv, 1, "PONG", 4);
+    answered(&a);
+}
+
+/* No two stretches of it are the same, nor those of another seed. */
+static char *value_new(size_t len, uint32_t seed)
+{
+    char *value = local_new(len);
+
+    for (size_t i = 0; i < len; i++) {
+        seed = seed * 1664525u + 1013904223u;
+        value[i] = (char)(seed >> 24);
+    }
+    return value;
+}
+
+/* ---- replies of many records ---- */
+
+#define PIPELINED 20
+
+static const size_t lengths[] = {
+    1, 16383, 16384, 16385, 200 * 1024, 1 << 20, 9 << 20};
+
+/* T13: what lies inside OpenSSL wakes nobody. One at a time, so that no later
+ * reply pushes it out; then many at once. */
+START_TEST(reply_of_any_length_arrives_whole)
+{
+    const struct way *way = &ways[_i / COUNT(lengths)];
+    size_t len = lengths[_i % COUNT(lengths)];
+    char *value = value_new(len, (uint32_t)_i + 1);
+    struct ask asks[PIPELINED];
+
+    start(way);
+    (void)server_ask(server, "SET v %b", value, len);
+    open_link(way, server_port(server), false);
+    for (int i = 0; i < 3; i++) {
+        ask_get(&asks[0], "v", value, len);
+        answered(&asks[0]);
+    }
+    for (int i = 0; i < PIPELINED; i++)
+        ask_get(&asks[i], "v", value, len);
+    for (int i = 0; i < PIPELINED; i++)
+        answered(&asks[i]);
+    ck_assert_uint_eq(stats().connects, 1);
+    close_link();
+    free(value);
+}
+END_TEST
+
+/* ---- output that finds no room ---- */
+
+#define THREADS 8
+#define SETS 8
+#define SET_LEN (256 * 1024)
+
+struct writer {
+    pthread_t thread;
+    int number;
+    struct ask asks[SETS];
+    char keys[SETS][16];
+    char *values[SETS];
+};
+
+static void *write_much(void *ctx)
+{
+    struct writer *w = ctx;
+
+    for (int i = 0; i < SETS; i++)
+        ask_set(&w->asks[i], w->keys[i], w->values[i], SET_LEN);
+    for (int i = 0; i < SETS; i++)
+        answered(&w->asks[i]);
+    for (int i = 0; i < SETS; i++)
+        ask_get(&w->asks[i], w->keys[i], w->values[i], SET_LEN);
+    for (int i = 0; i < SETS; i++)
+        answered(&w->asks[i]);
+    return NULL;
+}
+
+static struct writer *writers_start(void)
+{
+    struct writer *writers = local_new(THREADS * sizeof *writers);
+
+    for (int i = 0; i < THREADS; i++) {
+        writers[i].number = i;
+        for (int k = 0; k < SETS; k++) {
+            writers[i].values[k] =
+                value_new(SET_LEN, (uint32_t)(i * SETS + k));
+            (void)snprintf(writers[i].keys[k], sizeof writers[i].keys[k],
+                           "%d/%d", i, k);
+        }
+    }
+    for (int i = 0; i < THREADS; i++)
+        ck_assert_int_eq(pthread_create(&writers[i].thread, NULL, write_much,
+                                        &writers[i]),
+                         0);
+    return writers;
+}
+
+static void writers_join(struct writer *writers)
+{
+    for (int i = 0; i < THREADS; i++) {
+        (void)pthread_join(writers[i].thread, NULL);
+        for (int k = 0; k < SETS; k++)
+            free(writers[i].values[k]);
+    }
+    free(writers);
+}
+
+/* All is queued, and the kernel has taken what it could. */
+static void await_standstill(void)
+{
+    uint64_t before, now = 0;
+
+    do {
+        before = now;
+        local_rest_us(A_MOMENT_MS * 1000);
+        now = stats().bytes_out;
+    } while (now != before || stats().requests < THREADS * SETS);
+}
+
+/* T15: writes are tried again from a buffer that grows and moves meanwhile. */
+START_TEST(output_waits_for_a_stopped_server_and_is_not_spoilt)
+{
+    const struct way *way = &ways[_i];
+    struct writer *writers;
+
+    start(way);
+    open_link(way, server_port(server), true);
+    ping();
+    server_pause(server);
+    writers = writers_start();
+    await_standstill();
+    ck_assert_uint_gt(stats().bytes_out, SET_LEN);
+    ck_assert_uint_lt(stats().bytes_out, THREADS * SETS * SET_LEN);
+    server_resume(server);
+    writers_join(writers);
+    ck_assert_uint_eq(stats().connects, 1);
+    close_link();
+}
+END_TEST
+
+/* ---- a slow wire ---- */
+
+static const size_t slices[] = {1, 5, 97};
+
+/* T20: a byte a segment, parts of records, several of them at once. */
+START_TEST(pieces_of_any_size_will_do)
+{
+    const struct way *way = &ways[_i / COUNT(slices)];
+    char *value = value_new(500, 1);
+    struct ask a;
+
+    start(way);
+    proxy_slice(proxy, PROXY_TO_CLIENT, slices[_i % COUNT(slices)]);
+    proxy_slice(proxy, PROXY_TO_SERVER, slices[_i % COUNT(slices)]);
+    open_link(way, proxy_port(proxy), false);
+    ask_set(&a, "v", value, 500);
+    answered(&a);
+    ask_get(&a, "v", value, 500);
+    answered(&a);
+    ck_assert_uint_eq(stats().connects, 1);
+    close_link();
+    free(value);
+}
+END_TEST
+
+/* ---- a wire that is cut ---- */
+
+/* Each byte would take two minutes; a prime, and each case begins elsewhere. */
+#define STEP 23
+#define CUT_WAYS 2              /* the first ones */
+
+static const struct {
+    enum proxy_way way;
+    enum proxy_end end;
+} cuts[] = {
+    {PROXY_TO_SERVER, PROXY_CLOSE},
+    {PROXY_TO_SERVER, PROXY_RESET},
+    {PROXY_TO_CLIENT, PROXY_CLOSE},
+    {PROXY_TO_CLIENT, PROXY_RESET},
+};
+
+static struct hf_client *open_client(const struct way *way, int port,
+                                     const struct hf_mem *mem)
+{
+    struct hf_tls_options tls = tls_options(way->is_mutual);
+    struct hf_client_options o;
+    struct hf_client *client = NULL;
+    char url[TLS_URL_MAX];
+    hf_status rc;
+
+    tls_client_options(&o, url, port, &tls);
+    o.mem = mem;
+    o.thread = !mem;
+    rc = hf_client_new(&client, &o, NULL);
+    if (rc < 0)
+        ck_assert(mem && rc == HF_E_NOMEM);
+    return client;
+}
+
+/* Whether it fell into the handshake, the greeting, a request or its reply: the
+ * lock is taken once, and given back. */
+START_TEST(lock_is_had_wherever_the_connection_is_cut)
+{
+    const struct way *way = &ways[_i / COUNT(cuts)];
+    int cut = _i % COUNT(cuts);
+    bool has_cut = true;
+    uint64_t at;
+
+    start(way);
+    for (at = (uint64_t)_i; has_cut; at += STEP) {
+        struct hf_client *client = open_client(way, proxy_port(proxy), NULL);
+        struct hf_lock *lock = lock_of(client, NAME);
+
+        proxy_cut_after(proxy, cuts[cut].way, at, cuts[cut].end);
+        acquire(lock, 1);
+        ck_assert_holder(server, lock, 1, 1);
+        release(lock, 1);
+        ck_assert_str_eq(hash_of(server, NAME), "");
+        has_cut = proxy_has_cut(proxy);
+        ck_assert_uint_ge(hf_client_stats(client).link.connects, 1);
+        hf_client_free(client);
+    }
+    ck_assert_uint_gt(at, 1000); /* all of a handshake was met */
+}
+END_TEST
+
+/* ---- memory that fails ---- */
+
+#define PLENTY 500
+
+static int count_descriptors(void)
+{
+    DIR *dir = opendir("/proc/self/fd");
+    int count = 0;
+
+    while (readdir(dir))
+        count++;
+    (void)closedir(dir);
+    return count;
+}
+
+static void ck_assert_honest(hf_status rc)
+{
+    ck_assert_msg(rc == HF_OK || rc == HF_E_NOMEM || rc == HF_E_NOREPLY ||
+                      rc == HF_E_CONNECT,
+                  "%s", hf_status_name(rc));
+}
+
+static void live_a_life(const struct way *way, const struct hf_mem *mem)
+{
+    struct hf_client *client = open_client(way, server_port(server), mem);
+    struct hf_lock *lock = NULL;
+    hf_status rc = HF_E_NOMEM;
+
+    if (!client)
+        return;
+    ck_assert_honest(hf_client_connect(client, NULL));
+    ck_assert_honest(hf_lock_new(&lock, client, NAME, strlen(NAME), NULL));
+    if (lock)
+        rc = hf_lock_acquire(lock, NULL, NULL);
+    ck_assert_honest(rc);
+    if (rc == HF_OK) {
+        ck_assert_holder(server, lock, hf_owner_thread(), 1);
+        ck_assert_honest(hf_lock_release(lock, hf_owner_thread(), NULL));
+    }
+    hf_lock_free(lock);
+    hf_client_free(client);
+}
+
+START_TEST(each_allocation_may_fail)
+{
+    const struct way *way = &ways[_i];
+    struct memory memory;
+    bool has_failed = true;
+    int n, descriptors;
+
+    start(way);
+    live_a_life(way, NULL); /* OpenSSL has read what it reads once */
+    descriptors = count_descriptors();
+    for (n = 1; has_failed && n < PLENTY; n++) {
+        memory_init(&memory);
+        memory_fail_at(&memory, (uint64_t)n);
+        live_a_life(way, &memory.hook);
+        has_failed = memory_has_failed(&memory);
+        ck_assert_pstr_eq(memory_fini(&memory), NULL);
+        ck_assert_int_eq(count_descriptors(), descriptors);
+        server_await(server, LONG_MS, "0", "EXISTS " NAME);
+    }
+    ck_assert_int_gt(n, 10);
+    ck_assert_int_lt(n, PLENTY);
+}
+END_TEST
+
+/* ---- a child ---- */
+
+static void await_child(pid_t child)
+{
+    int status;
+
+    ck_assert_int_eq(waitpid(child, &status, 0), child);
+    ck_assert(WIFEXITED(status));
+    ck_assert_int_eq(WEXITSTATUS(status), 0);
+}
+
+/* Not even a goodbye: a record more, or one of another state, and the server
+ * would end the parent's connection. */
+START_TEST(child_of_a_fork_sends_nothing)
+{
+    const struct way *way = &ways[_i];
+    struct hf_client *client;
+    struct hf_lock *lock;
+    uint64_t passed;
+    pid_t child;
+
+    start(way);
+    client = open_client(way, proxy_port(proxy), NULL);
+    lock = lock_of(client, NAME);
+    acquire(lock, 1);
+    passed = proxy_count(proxy, PROXY_TO_SERVER, PROXY_PASSED);
+    child = fork();
+    if (child == 0) {
+        if (hf_lock_release(lock, 1, NULL) != HF_E_FORKED ||
+            hf_client_connect(client, NULL) != HF_E_FORKED)
+            _exit(1);
+        hf_lock_free(lock);
+        hf_client_free(client);
+        _exit(0);
+    }
+    await_child(child);
+    ck_assert(!proxy_await(proxy, PROXY_TO_SERVER, PROXY_PASSED, passed + 1,
+                           A_MOMENT_MS));
+    release(lock, 1);
+    ck_assert_uint_eq(hf_client_stats(client).link.connects, 1);
+    hf_client_free(client);
+}
+END_TEST
+
+/* ---- */
+
+static void add_cases(Suite *s)
+{
+    TCase *c = live_case(s, "many bytes", none, stop);
+
+    tcase_add_loop_test(c, reply_of_any_length_arrives_whole, 0,
+                        COUNT(ways) * COUNT(lengths));
+    tcase_add_loop_test(c, output_waits_for_a_stopped_server_and_is_not_spoilt,
+                        0, COUNT(ways));
+
+    c = live_case(s, "a bad wire", none, stop);
+    tcase_add_loop_test(c, pieces_of_any_size_will_do, 0,
+                        COUNT(ways) * COUNT(slices));
+    tcase_add_loop_test(c, lock_is_had_wherever_the_connection_is_cut, 0,
+                        CUT_WAYS * COUNT(cuts));
+
+    c = live_case(s, "memory", none, stop);
+    tcase_add_loop_test(c, each_allocation_may_fail, 0, COUNT(ways));
+
+    c = live_case(s, "fork", none, stop);
+    tcase_add_loop_test(c, child_of_a_fork_sends_nothing, 0, COUNT(ways));
+}
+
+static int run(void)
+{
+    return live_main("TLS, on the wire", add_cases);
+}
+
+int main(void)
+{
+    return tls_main("TLS, on the wire", run);
+}
