@@ -189,6 +189,13 @@ live: deps
 live-built: all $(live_T)
 	@tests/run.sh $(live_T)
 
+# The same locks over mutual TLS; but for what talks to scripted peers, too.
+lock_T := $(filter-out %_errors %_forged, \
+              $(filter $(BUILD)/tests/live/test_lock%,$(live_T)))
+
+live-tls: deps $(lock_T)
+	@tests/live/over_tls.sh $(lock_T)
+
 # Arrows only downwards: a floor includes its own headers and the public ones of
 # the floors below.
 layers:
@@ -406,6 +413,7 @@ help:
 	@echo 'make            the libraries and the command, in $(BUILD)/'
 	@echo 'make check      every test, against servers that it starts itself'
 	@echo 'make live       those against real servers alone'
+	@echo 'make live-tls   those of locks again, over mutual TLS'
 	@echo 'make demo       what it does, shown'
 	@echo 'make bench      beside hiredis, with ratios; bench-resp: one of them'
 	@echo 'make fuzz       each harness for FUZZ_TIME=$(FUZZ_TIME) seconds'
@@ -432,7 +440,7 @@ help:
 -include $(wildcard $(BUILD)/*/*.d $(BUILD)/*/*/*.d $(BUILD)/*/*/*/*.d)
 .SECONDARY:
 .PHONY: all check check-built live live-built layers exports rules rules-check \
-        vectors vectors-built servers live-each redisson valgrind coverage \
+        vectors vectors-built servers live-each live-tls redisson valgrind coverage \
         coverage-built mutants instructions fuzz fuzz-built fuzz-long fuzz-afl bench demo \
         amalgamation embed cross deps deps-bench deps-coverage deps-embed \
         deps-fuzz install clean help

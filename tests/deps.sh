@@ -5,7 +5,7 @@ set -eu
 case $1 in
 deps)
     want='gcc make pkg-config check libhiredis-dev libevent-dev libssl-dev
-        libuv1-dev redis-server redis-tools locales' ;;
+        libuv1-dev openssl redis-server redis-tools locales' ;;
 deps-bench) want='libhiredis-dev libuv1-dev redis-server' ;;
 deps-coverage) want='clang-19 libclang-rt-19-dev llvm-19 jq' ;;
 deps-embed) want='gcc g++ clang' ;;

@@ -32,11 +32,26 @@ static inline void must(bool holds, const char *promise)
 
 /* ---- clients ---- */
 
+/* NULL, or how to speak TLS: over_tls.sh names a folder for it. */
+static inline const struct hf_tls_options *tls_wanted(void)
+{
+    static struct hf_tls_options tls;
+    const char *folder = getenv("HF_TEST_TLS");
+
+    if (!folder)
+        return NULL;
+    (void)snprintf(tls.ca_file, sizeof tls.ca_file, "%s/ca", folder);
+    (void)snprintf(tls.cert_file, sizeof tls.cert_file, "%s/client", folder);
+    return &tls;
+}
+
 static inline void client_options(struct hf_client_options *o, char *url,
                                   int port)
 {
     hf_client_options_init(o);
-    (void)snprintf(url, SERVER_URL_MAX, "redis://127.0.0.1:%d", port);
+    o->tls = tls_wanted();
+    (void)snprintf(url, SERVER_URL_MAX, "%s://127.0.0.1:%d",
+                   o->tls ? "rediss" : "redis", port);
     o->url = url;
 }
 
