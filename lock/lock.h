@@ -86,11 +86,12 @@ HF_API void hf_client_options_init(struct hf_client_options *options);
 
 /* hf_client_new     - does no I/O: the connection is made when it is needed.
  *                     options: copied, text included. HF_E_INVAL (the URL),
- *                     HF_E_NOMEM, HF_E_SYSTEM.
+ *                     HF_E_TLS (its files), HF_E_NOMEM, HF_E_SYSTEM.
  * hf_client_connect - waits until the server is ready, at most the connect
  *                     timeout. For an error before the first lock needs it.
- *                     HF_E_CONNECT, HF_E_AUTH, HF_E_PROTOCOL, HF_E_SERVER,
- *                     HF_E_NOREPLY, HF_E_LIMIT, HF_E_NOMEM, HF_E_FORKED.
+ *                     HF_E_CONNECT, HF_E_TLS, HF_E_AUTH, HF_E_PROTOCOL,
+ *                     HF_E_SERVER, HF_E_NOREPLY, HF_E_LIMIT, HF_E_NOMEM,
+ *                     HF_E_FORKED.
  * hf_client_free    - calls under way end with HF_E_CLOSED; each hold's on_lost
  *                     is called with HF_LOST_CLOSED. Nothing is released on the
  *                     server: what is held ends with its TTL. Takes NULL. No
@@ -214,7 +215,7 @@ HF_API void hf_acquire_options_init(struct hf_acquire_options *options);
  *         HF_CANCELLED   cancel was fired
  *         HF_LOST        re-entry into a hold that is lost: release it first
  *         HF_E_SERVER    the server refused (WRONGTYPE, OOM, READONLY, ...)
- *         HF_E_CONNECT, HF_E_AUTH, HF_E_PROTOCOL, HF_E_NOREPLY
+ *         HF_E_CONNECT, HF_E_TLS, HF_E_AUTH, HF_E_PROTOCOL, HF_E_NOREPLY
  *                        no answer within the request timeout. Should the
  *                        server have taken the lock for us after all, it is
  *                        released in the background, or ends with its lease

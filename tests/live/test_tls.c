@@ -1,7 +1,6 @@
 /* Locks over TLS and mutual TLS, in RESP3 and RESP2: what works in plain works
  * here, also when connections, servers and certificates come and go. */
 #include "tests/live/test_tls.h"
-#include "tests/support/lua_client.h"
 
 #define WATCHDOG 600
 #define KILLS 10
@@ -240,8 +239,8 @@ static void await_pairs(struct load *load, int more)
     }
 }
 
-/* Connections are killed, so that the new certificate is shown at once. The last
- * one is not for us: who is connected stays so, who comes is refused. */
+/* Connections are killed, so that the new certificate is shown at once. The
+ * last one is not for us: who is connected stays so, who comes is refused. */
 START_TEST(certificate_is_rotated_under_load)
 {
     const char *const turns[] = {certs.chained, certs.server, certs.brief};

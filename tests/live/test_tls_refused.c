@@ -23,8 +23,8 @@
 enum habit { SILENT, DRIPPING, ALIEN };
 
 /* It says nothing; or the beginning of a server's handshake, in a record of 16
- * KiB, a byte at a time; or at once something of another protocol. What it hears
- * is kept. */
+ * KiB, a byte at a time; or at once something of another protocol. What it
+ * hears is kept. */
 struct dawdler {
     enum habit habit;
     int listener;
@@ -130,7 +130,7 @@ enum peer_kind { TLS, MUTUAL, PLAIN, STOPPED, DAWDLER };
 static const struct reason {
     enum peer_kind kind;
     enum habit habit;           /* of a dawdler */
-    size_t cert;                /* the server's, in struct certs; 0: the usual */
+    size_t cert;                /* the server's, in struct certs; 0: `server` */
     const char *server_args[5];
     const char *host;           /* NULL: localhost */
     bool is_plain;              /* we speak redis:// */
@@ -334,8 +334,8 @@ static hf_status connect_client(struct hf_error *err)
     return rc;
 }
 
-/* It waits for ever, for another holder; not for a server that is none. Its limit
- * is that of a request, in which there is time to connect twice. */
+/* It waits for ever, for another holder; not for a server that is none. Its
+ * limit is that of a request, in which there is time to connect twice. */
 static hf_status acquire_lock(struct hf_error *err)
 {
     struct hf_client_options o;

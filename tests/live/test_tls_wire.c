@@ -2,6 +2,9 @@
  * finds no room, a wire that is slow or cut at any byte, memory that fails, a
  * child of a fork. */
 #include <dirent.h>
+#include <openssl/ssl.h>
+#include <poll.h>
+#include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -291,6 +294,106 @@ START_TEST(output_waits_for_a_stopped_server_and_is_not_spoilt)
 }
 END_TEST
 
+/* ---- a goodbye ---- */
+
+/* A peer that says goodbye in the middle of its first reply, in one piece with
+ * it, and keeps the socket open. */
+#define PARTINGS_MAX 16
+
+struct parting {
+    int listener, port;
+    int fds[PARTINGS_MAX];
+    int count;
+    SSL_CTX *ctx;
+    pthread_t thread;
+};
+
+static void part(SSL_CTX *ctx, int fd)
+{
+    SSL *ssl = SSL_new(ctx);
+    BIO *buffer = BIO_new(BIO_f_buffer());
+    char greeting[1000];
+
+    must(ssl && buffer && SSL_set_fd(ssl, fd), "there is a server's end");
+    must(SSL_accept(ssl) == 1, "the handshake is done");
+    must(SSL_read(ssl, greeting, sizeof greeting) > 0, "it is greeted");
+    SSL_set0_wbio(ssl, BIO_push(buffer, BIO_new_socket(fd, BIO_NOCLOSE)));
+    (void)SSL_write(ssl, "%7\r\n", 4);
+    (void)SSL_shutdown(ssl);
+    (void)BIO_flush(buffer);
+    SSL_free(ssl);
+}
+
+static void *part_from_all(void *ctx)
+{
+    struct parting *p = ctx;
+    struct pollfd poll_fd = {.fd = p->listener, .events = POLLIN};
+    int fd;
+
+    while (p->count < PARTINGS_MAX && poll(&poll_fd, 1, -1) == 1) {
+        fd = accept4(p->listener, NULL, NULL, SOCK_CLOEXEC);
+        if (fd < 0)
+            break;
+        p->fds[p->count++] = fd;
+        part(p->ctx, fd);
+    }
+    return NULL;
+}
+
+static void parting_start(struct parting *p, const struct way *way)
+{
+    bool is_older = strcmp(way->versions, "TLSv1.2") == 0;
+
+    *p = (struct parting){.ctx = SSL_CTX_new(TLS_server_method())};
+    p->listener = local_listen(&p->port);
+    must(p->ctx && p->listener >= 0 &&
+             SSL_CTX_set_max_proto_version(p->ctx, is_older ? TLS1_2_VERSION
+                                                            : 0) &&
+             SSL_CTX_use_certificate_file(p->ctx, certs.server,
+                                          SSL_FILETYPE_PEM) == 1 &&
+             SSL_CTX_use_PrivateKey_file(p->ctx, certs.server,
+                                         SSL_FILETYPE_PEM) == 1,
+         "there is a server");
+    ck_assert_int_eq(pthread_create(&p->thread, NULL, part_from_all, p), 0);
+}
+
+static void parting_end(struct parting *p)
+{
+    (void)shutdown(p->listener, SHUT_RDWR); /* ends its poll */
+    (void)pthread_join(p->thread, NULL);
+    (void)close(p->listener);
+    for (int i = 0; i < p->count; i++)
+        (void)close(p->fds[i]);
+    SSL_CTX_free(p->ctx);
+}
+
+/* The end lies inside OpenSSL, behind the last bytes; nothing more will come on
+ * the descriptor. */
+START_TEST(goodbye_behind_a_reply_is_heard_at_once)
+{
+    static const struct hf_resp_arg argv[] = {{"PING", 4}};
+    const struct way *way = &ways[_i];
+    int64_t since_ms = local_now_ms();
+    struct parting parting;
+    struct hf_error err;
+    struct ask a;
+
+    parting_start(&parting, way);
+    open_link(way, parting.port, false);
+    ask(&a, argv, 1, "", 0);
+    hf_loop_lock(loop);
+    hf_loop_wait(&a.waiter);
+    ck_assert_int_lt(local_now_ms() - since_ms, LONG_MS / 4);
+    hf_loop_lock(loop);
+    err = *hf_link_error(link_);
+    hf_loop_unlock(loop);
+    ck_assert_int_eq(err.status, HF_E_CONNECT);
+    ck_assert_msg(strstr(err.text, "closed the connection"), "%s", err.text);
+    close_link();
+    parting_end(&parting);
+}
+END_TEST
+
 /* ---- a slow wire ---- */
 
 static const size_t slices[] = {1, 5, 97};
@@ -498,6 +601,8 @@ static void add_cases(Suite *s)
                         COUNT(ways) * COUNT(lengths));
     tcase_add_loop_test(c, output_waits_for_a_stopped_server_and_is_not_spoilt,
                         0, COUNT(ways));
+    tcase_add_loop_test(c, goodbye_behind_a_reply_is_heard_at_once, 0,
+                        COUNT(ways));
 
     c = live_case(s, "a bad wire", none, stop);
     tcase_add_loop_test(c, pieces_of_any_size_will_do, 0,
