@@ -355,15 +355,17 @@ BENCH   := $(basename $(notdir $(wildcard bench/bench_*.c)))
 bench_B := $(BENCH:%=$(BUILD)/bench/%)
 # The newest hiredis that Debian has, or the installed one (bench/peers.sh).
 PEER    := $(wildcard build-peers/usr/lib/*/libhiredis.a)
+PEER_TLS := $(wildcard build-peers/usr/lib/*/libhiredis_ssl.a)
 
 $(bench_B:%=%.o): OURS += $(if $(PEER),-Ibuild-peers/usr/include)
-$(BUILD)/bench/bench_resp: LINK += -Wl,--wrap=malloc,--wrap=calloc \
-                                   -Wl,--wrap=realloc
+$(addprefix $(BUILD)/bench/bench_,resp net): LINK += \
+    -Wl,--wrap=malloc,--wrap=calloc,--wrap=realloc
+$(BUILD)/bench/bench_net: BENCH_LIBS := $(PEER_TLS) -lev
 
 $(bench_B): %: %.o $(LIBS)
 	$(call say,link $@)
-	$(Q)$(CC) $(LINK) $^ $(TLS_LIBS) $(or $(PEER),-l:libhiredis.a) -luv \
-	    -lm -o $@
+	$(Q)$(CC) $(LINK) $^ $(BENCH_LIBS) $(or $(PEER),-l:libhiredis.a) \
+	    $(TLS_LIBS) -luv -lm -o $@
 
 bench: deps-bench
 	@bench/peers.sh

@@ -1,28 +1,37 @@
 #!/bin/sh
-# run.sh BUILD [NAME]: every bench, or one, beside its peers, on a private server.
+# run.sh BUILD [NAME]: every bench, or one, beside its peers, on a private
+# server that listens on TCP, on a Unix socket and on TLS.
 set -eu
 
 folder=$(mktemp -d)
 trap 'kill "$server" 2>/dev/null || :; wait 2>/dev/null || :; rm -rf "$folder"' EXIT
 trap 'exit 130' INT TERM
 
-# A free port: the first that a server can bind.
+openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes \
+    -subj /CN=localhost -addext subjectAltName=IP:127.0.0.1 -days 2 \
+    -keyout "$folder/key" -out "$folder/cert" 2>/dev/null
+
+# Free ports: the first two that a server can bind.
 port=17000
 while :; do
     redis-server --port $port --bind 127.0.0.1 --save '' --appendonly no \
+        --unixsocket "$folder/socket" --tls-port $((port + 1)) \
+        --tls-cert-file "$folder/cert" --tls-key-file "$folder/key" \
+        --tls-ca-cert-file "$folder/cert" --tls-auth-clients no \
         --dir "$folder" >"$folder/log" 2>&1 &
     server=$!
     until grep -q 'Ready to accept' "$folder/log"; do
         kill -0 $server 2>/dev/null || break
     done
     kill -0 $server 2>/dev/null && break
-    port=$((port + 1))
+    port=$((port + 2))
 done
+export BENCH_PID=$server BENCH_PORT=$port BENCH_SOCKET="$folder/socket" \
+    BENCH_TLS_PORT=$((port + 1)) BENCH_CA="$folder/cert"
 
 for b in "$1"/bench/bench_${2:-*}; do
     case $b in
     *.o | *.d) continue ;;
-    *bench_lock) echo "== lock"; "$b" $port ;;
-    *) echo "== ${b##*/bench_}"; "$b" ;;
+    *) echo "== ${b##*/bench_}"; "$b" ${BENCH_ARGS:-} ;;
     esac
 done

@@ -6,7 +6,7 @@ case $1 in
 deps)
     want='gcc make pkg-config check libhiredis-dev libevent-dev libssl-dev
         libuv1-dev openssl redis-server redis-tools locales' ;;
-deps-bench) want='libhiredis-dev libuv1-dev redis-server' ;;
+deps-bench) want='libev-dev libhiredis-dev libuv1-dev openssl redis-server' ;;
 deps-coverage) want='clang-19 libclang-rt-19-dev llvm-19 jq' ;;
 deps-embed) want='gcc g++ clang' ;;
 deps-i386) want='gcc-i686-linux-gnu libc6-dev-i386-cross' ;;
