@@ -25,7 +25,7 @@ WARN := -Wall -Wextra -Wpedantic -Wshadow -Wstrict-prototypes \
         -Werror
 SAN  := $(if $(SANITIZE),-fsanitize=$(SANITIZE) -fno-sanitize-recover=all \
         -fno-omit-frame-pointer)
-OURS := -std=c11 -D_GNU_SOURCE -I. -fvisibility=hidden -fPIC -pthread \
+OURS := -std=c11 -D_GNU_SOURCE -I. -fvisibility=hidden -fPIC -fno-semantic-interposition -pthread \
         -MMD -MP -DHF_VERSION='"$(VERSION)"' $(WARN) $(SAN)
 Q    := $(if $(V),,@)
 say   = $(if $(V),,@echo '  $(1)')
@@ -91,7 +91,7 @@ $(BUILD)/lock/scripts.o: $(BUILD)/lock/scripts.c
 	$(Q)$(CC) $(CFLAGS) $(OURS) -c $< -o $@
 
 # Nothing unwinds through resp/: it calls nobody back. 2.6 KB less.
-$(resp_O): OURS += -fno-asynchronous-unwind-tables
+$(resp_O): OURS += -fno-asynchronous-unwind-tables -fno-inline-functions
 
 $(BUILD)/libhf_resp.a: $(resp_O)
 $(BUILD)/libhf_net.a: $(net_O)

@@ -166,25 +166,51 @@ static hf_status output_room(struct hf_conn *c, size_t size)
                : HF_E_NOMEM;
 }
 
+/* Is there room for the command whatever digits its lengths have? Mostly so,
+ * and then they are not counted before they are written. */
+static bool fits_surely(const struct hf_conn *c, const struct hf_resp_arg *argv,
+                        size_t argc)
+{
+    size_t left = c->out_room - c->out_end;
+    size_t used = c->out_end - c->out_start;
+
+    if (left > c->options.output_max - used)
+        left = c->options.output_max - used;
+    for (size_t i = 0; i < argc; i++) {
+        if (left < HF_RESP_ARG_EXTRA || argv[i].len > left - HF_RESP_ARG_EXTRA)
+            return false;
+        left -= argv[i].len + HF_RESP_ARG_EXTRA;
+    }
+    return left >= HF_RESP_ARG_EXTRA;
+}
+
+static hf_status exact_room(struct hf_conn *c, const struct hf_resp_arg *argv,
+                            size_t argc)
+{
+    size_t size = hf_resp_command_size(argv, argc);
+
+    return size > UINT32_MAX ? HF_E_LIMIT : output_room(c, size);
+}
+
 hf_status hf_conn_submit(struct hf_conn *c, struct hf_request *request,
                          const struct hf_resp_arg *argv, size_t argc)
 {
-    size_t size = hf_resp_command_size(argv, argc);
     hf_status rc;
+    char *begin;
 
-    if (c->last - c->first >= c->options.requests_max || size > UINT32_MAX)
+    if (c->last - c->first >= c->options.requests_max)
         return HF_E_LIMIT;
-    if ((rc = output_room(c, size)) < 0)
+    if (!fits_surely(c, argv, argc) && (rc = exact_room(c, argv, argc)) < 0)
         return rc;
     if (!places_grow(c))
         return HF_E_NOMEM;
-    (void)hf_resp_put_command(c->out + c->out_end, argv, argc);
-    c->out_end += size;
+    begin = c->out + c->out_end;
+    c->out_end = (size_t)(hf_resp_put_command(begin, argv, argc) - c->out);
     request->place = c->last;
     request->sent_ms = HF_NEVER;
     *place_at(c, c->last++) = (struct hf_place){
-        request, (uint32_t)size, request->is_acknowledged_by_push};
-    assert(hf_conn_ok(c));
+        request, (uint32_t)(c->out + c->out_end - begin),
+        request->is_acknowledged_by_push};
     return HF_OK;
 }
 

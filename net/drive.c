@@ -69,6 +69,7 @@ void hf_wait_on(struct hf_loop *loop, pthread_cond_t *condition)
 {
     post_all(&loop->roused);
     pthread_cond_wait(condition, &loop->mutex);
+    hf_locked_anew(loop);
 }
 
 static void pass_seat(struct hf_loop *loop)
@@ -129,10 +130,11 @@ static void await_seat(struct hf_loop *loop, int64_t until_ms)
     if (until_ms == HF_NEVER) {
         pthread_cond_wait(&loop->seat_is_offered, &loop->mutex);
     } else {
-        until = monotonic_in(until_ms - hf_clock_ms());
+        until = monotonic_in(until_ms - hf_loop_now(loop));
         (void)pthread_cond_timedwait(&loop->seat_is_offered, &loop->mutex,
                                      &until);
     }
+    hf_locked_anew(loop);
     loop->dispatchers--;
 }
 
@@ -143,7 +145,8 @@ void hf_loop_dispatch(struct hf_loop *loop, int timeout_ms)
 
     hf_loop_lock(loop);
     loop->outer_until_ms = NOBODY_SLEEPS; /* it will ask again */
-    while ((loop->is_driven || loop->quiescers > 0) && hf_clock_ms() < until)
+    while ((loop->is_driven || loop->quiescers > 0) &&
+           hf_loop_now(loop) < until)
         await_seat(loop, until);
     if (!loop->is_driven && loop->quiescers == 0)
         drive_once(loop, until);
@@ -197,13 +200,13 @@ void hf_loop_wait(struct hf_waiter *w)
 
     hf_turn_flush(loop);
     while (!w->is_woken) {
-        loop->caller_ms = hf_clock_ms();
+        loop->caller_ms = hf_loop_now(loop);
         if (!loop->is_driven && loop->quiescers == 0)
             drive_once(loop, HF_NEVER);
         else if (!sleep_until_posted(w))
             return; /* D5 */
     }
-    loop->caller_ms = hf_clock_ms();
+    loop->caller_ms = hf_loop_now(loop);
     pass_seat(loop);
     hf_loop_unlock(loop);
 }
@@ -246,6 +249,7 @@ static void rest(struct hf_loop *loop, int64_t ms)
 
     post_all(&loop->roused);
     (void)pthread_cond_timedwait(&loop->background, &loop->mutex, &until);
+    hf_locked_anew(loop);
 }
 
 static void doze(struct hf_loop *loop)
@@ -256,9 +260,9 @@ static void doze(struct hf_loop *loop)
 }
 
 /* How long the thread still leaves the seat to callers; 0: it is ours (D4). */
-static int64_t rest_left(const struct hf_loop *loop)
+static int64_t rest_left(struct hf_loop *loop)
 {
-    int64_t now = hf_clock_ms();
+    int64_t now = hf_loop_now(loop);
     int64_t left = loop->caller_ms + REST_MS - now;
     int64_t due = hf_wheel_next_ms(&loop->wheel);
 

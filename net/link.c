@@ -11,7 +11,9 @@
  *     its request.
  * L4  A failed attempt is tried again with backoff while requests wait or the
  *     link is wanted; a refusal that trying again cannot mend fails all that is
- *     queued at once. */
+ *     queued at once.
+ * L5  Deadlines mostly come in order, for most requests have the same timeout:
+ *     those stand in one line with one timer. One out of order has its own. */
 #include <assert.h>
 #include <string.h>
 #include <unistd.h>
@@ -41,6 +43,8 @@ struct hf_link {
     struct hf_stream stream;
     struct hf_io io;                /* of its socket */
     struct hf_timer timer;          /* this attempt's end, or BACKOFF's */
+    struct hf_list due;             /* requests in the order of deadlines (L5) */
+    struct hf_timer due_timer;      /* no later than the first of them is due */
     struct hf_turn turn;
     struct hf_dial dial;
     unsigned failures;              /* attempts, and short lives, in a row */
@@ -75,6 +79,7 @@ static void on_turn_end(struct hf_turn *turn);
 static void on_dialed(struct hf_dial *dial, int fd);
 static void on_ready(struct hf_io *io, int events);
 static void on_timer(struct hf_timer *timer);
+static void on_due(struct hf_timer *timer);
 
 static void on_push(void *ctx, struct hf_resp_value push)
 {
@@ -84,12 +89,18 @@ static void on_push(void *ctx, struct hf_resp_value push)
         link->options.on_push(link->options.ctx, push);
 }
 
+static void forget_deadline(struct hf_link *link, struct hf_request *request)
+{
+    hf_list_remove(&request->due_node);
+    hf_loop_disarm(link->loop, &request->timer);
+}
+
 static void on_end(void *ctx, struct hf_request *request,
                    enum hf_outcome outcome, struct hf_resp_value reply)
 {
     struct hf_link *link = ctx;
 
-    hf_loop_disarm(link->loop, &request->timer);
+    forget_deadline(link, request);
     link->has_answered = link->has_answered || outcome == HF_ANSWERED;
     request->done(request, outcome, reply);
 }
@@ -124,6 +135,8 @@ hf_status hf_link_new(struct hf_link **out, struct hf_loop *loop,
     link->options = *options;
     link->stream.fd = -1;
     link->timer.fire = on_timer;
+    link->due_timer.fire = on_due;
+    hf_list_init(&link->due);
     hf_dial_init(&link->dial, loop, &link->options.url, on_dialed);
     if (options->client_name)
         strncpy(link->client_name, options->client_name, CLIENT_NAME_MAX);
@@ -153,6 +166,7 @@ void hf_link_free(struct hf_link *link)
     hf_conn_close(&link->conn);
     hf_conn_fail_queued(&link->conn);
     hf_loop_forget_turn(link->loop, &link->turn);
+    hf_loop_disarm(link->loop, &link->due_timer);
     hf_conn_fini(&link->conn);
     explicit_bzero(&link->options.url, sizeof link->options.url);
     hf_mem_free(hf_loop_mem(link->loop), link, sizeof *link);
@@ -485,16 +499,60 @@ static void on_turn_end(struct hf_turn *turn)
 
 static const struct hf_resp_value no_reply;
 
-static void on_deadline(struct hf_timer *timer)
+static void end_late(struct hf_request *request)
 {
-    struct hf_request *request =
-        HF_OWNER_OF(timer, struct hf_request, timer);
     struct hf_link *link = request->link;
 
+    forget_deadline(link, request);
     /* The first attempt may be under way yet: it has no error of its own. */
     if (link->error.status == HF_OK)
         say_late(link);
     request->done(request, hf_conn_forget(&link->conn, request), no_reply);
+}
+
+static void on_deadline(struct hf_timer *timer)
+{
+    end_late(HF_OWNER_OF(timer, struct hf_request, timer));
+}
+
+static struct hf_request *request_of(struct hf_list *node)
+{
+    return HF_OWNER_OF(node, struct hf_request, due_node);
+}
+
+/* Those whose time has come, and whom their ends bring into the line meanwhile:
+ * none of those is due yet, or it has a timer of its own. */
+static void on_due(struct hf_timer *timer)
+{
+    struct hf_link *link = HF_OWNER_OF(timer, struct hf_link, due_timer);
+    int64_t now = hf_loop_now(link->loop);
+
+    while (!hf_list_is_empty(&link->due) &&
+           request_of(link->due.next)->deadline_ms <= now)
+        end_late(request_of(link->due.next));
+    if (!hf_list_is_empty(&link->due))
+        hf_loop_arm(link->loop, timer, request_of(link->due.next)->deadline_ms);
+}
+
+static void note_deadline(struct hf_link *link, struct hf_request *request,
+                          int64_t deadline_ms)
+{
+    bool is_in_order =
+        hf_list_is_empty(&link->due) ||
+        request_of(link->due.prev)->deadline_ms <= deadline_ms;
+
+    request->deadline_ms = deadline_ms;
+    request->timer = (struct hf_timer){.fire = on_deadline};
+    hf_list_init(&request->due_node);
+    if (deadline_ms == HF_NEVER)
+        return;
+    if (!is_in_order || deadline_ms <= hf_loop_now(link->loop)) {
+        hf_loop_arm(link->loop, &request->timer, deadline_ms);
+        return;
+    }
+    hf_list_push(&link->due, &request->due_node);
+    if (!link->due_timer.link || deadline_ms < link->due_timer.due_ms)
+        hf_loop_arm(link->loop, &link->due_timer, deadline_ms);
 }
 
 hf_status hf_link_submit(struct hf_link *link, struct hf_request *request,
@@ -506,9 +564,7 @@ hf_status hf_link_submit(struct hf_link *link, struct hf_request *request,
     if (rc < 0)
         return rc;
     request->link = link;
-    request->timer = (struct hf_timer){.fire = on_deadline};
-    if (deadline_ms != HF_NEVER)
-        hf_loop_arm(link->loop, &request->timer, deadline_ms);
+    note_deadline(link, request, deadline_ms);
     link->stats.requests++;
     hf_loop_at_turn_end(link->loop, &link->turn);
     return HF_OK;
@@ -516,7 +572,7 @@ hf_status hf_link_submit(struct hf_link *link, struct hf_request *request,
 
 enum hf_outcome hf_link_cancel(struct hf_request *request)
 {
-    hf_loop_disarm(request->link->loop, &request->timer);
+    forget_deadline(request->link, request);
     return hf_conn_forget(&request->link->conn, request);
 }
 

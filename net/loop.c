@@ -192,8 +192,10 @@ static void handle(struct hf_loop *loop, const struct hf_poller_event *event)
 
 int64_t hf_loop_now(struct hf_loop *loop)
 {
-    (void)loop;
-    return hf_clock_ms();
+    if (!loop->is_now_known)
+        loop->now_ms = hf_clock_ms();
+    loop->is_now_known = true;
+    return loop->now_ms;
 }
 
 void hf_loop_arm(struct hf_loop *loop, struct hf_timer *timer, int64_t due_ms)
@@ -212,7 +214,7 @@ static void fire_due(struct hf_loop *loop)
 {
     struct hf_timer *timer;
 
-    hf_wheel_advance(&loop->wheel, hf_clock_ms());
+    hf_wheel_advance(&loop->wheel, hf_loop_now(loop));
     while ((timer = hf_wheel_pop(&loop->wheel)))
         timer->fire(timer);
 }
@@ -309,13 +311,13 @@ static int64_t next_due(struct hf_loop *loop)
 }
 
 /* A point in time as a poller's timeout. */
-static int timeout_until(int64_t until_ms)
+static int timeout_until(struct hf_loop *loop, int64_t until_ms)
 {
     int64_t left;
 
     if (until_ms == HF_NEVER)
         return -1;
-    left = until_ms - hf_clock_ms();
+    left = until_ms - hf_loop_now(loop);
     if (left <= 0)
         return 0;
     return left < INT_MAX ? (int)left : INT_MAX;
@@ -325,17 +327,18 @@ void hf_turn_take(struct hf_loop *loop, int64_t until_ms)
 {
     struct hf_poller_event events[POLLER_BATCH];
     int64_t due;
-    int n;
+    int n, timeout_ms;
 
     hf_turn_flush(loop);
     due = next_due(loop);
     if (due < until_ms)
         until_ms = due;
+    timeout_ms = timeout_until(loop, until_ms);
     hf_poller_prepare(&loop->poller);
     loop->sleeps_until_ms = until_ms;
     hf_unlock_and_post(loop);
-    n = hf_poller_wait(&loop->poller, events, timeout_until(until_ms));
-    pthread_mutex_lock(&loop->mutex);
+    n = hf_poller_wait(&loop->poller, events, timeout_ms);
+    hf_loop_lock(loop);
     loop->sleeps_until_ms = loop->outer_until_ms;
 
     loop->is_in_turn = true;
@@ -354,14 +357,16 @@ int hf_loop_fd(const struct hf_loop *loop)
 int hf_loop_timeout(struct hf_loop *loop)
 {
     int64_t due;
+    int timeout_ms;
 
     hf_loop_lock(loop);
     hf_turn_flush(loop);
     due = next_due(loop);
+    timeout_ms = timeout_until(loop, due);
     /* An earlier timer makes hf_loop_fd readable. */
     loop->sleeps_until_ms = loop->outer_until_ms = due;
     hf_loop_unlock(loop);
-    return timeout_until(due);
+    return timeout_ms;
 }
 
 /* What came up while a blocked caller drove. */
@@ -375,6 +380,7 @@ void hf_wake_outer(struct hf_loop *loop)
 void hf_loop_lock(struct hf_loop *loop)
 {
     pthread_mutex_lock(&loop->mutex);
+    hf_locked_anew(loop);
 }
 
 void hf_loop_unlock(struct hf_loop *loop)

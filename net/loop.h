@@ -19,6 +19,10 @@ struct hf_loop {
     bool has_thread;
     pthread_t thread;
 
+    /* Under `mutex`: the time, if it was read since the lock was taken. */
+    int64_t now_ms;
+    bool is_now_known;
+
     /* Under `mutex`: what is watched and what is due. */
     struct hf_poller poller;
     struct hf_wheel wheel;
@@ -71,6 +75,12 @@ void hf_tasks_run(struct hf_loop *loop);
  *                  due now. Both [locked] */
 void hf_wake_driver(struct hf_loop *loop);
 void hf_wake_outer(struct hf_loop *loop);
+
+/* The lock is ours again: time has passed. [locked] */
+static inline void hf_locked_anew(struct hf_loop *loop)
+{
+    loop->is_now_known = false;
+}
 
 /* hf_unlock_and_post - gives the lock up, then wakes those roused meanwhile.
  * hf_wait_on         - waits on a condition of the loop's mutex. [locked] */

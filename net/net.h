@@ -278,7 +278,8 @@ const struct hf_mem *hf_loop_mem(const struct hf_loop *loop);
  * nothing but hf_loop_free and its kind may be called. No lock needed. */
 bool hf_loop_forked(const struct hf_loop *loop);
 
-/* hf_loop_now - the clock, read anew. [locked]
+/* hf_loop_now - the clock, as it was when this was first called under the
+ *               lock that is held: one reading serves a whole turn. [locked]
  * hf_loop_arm, hf_loop_disarm - a timer of this loop; fires [locked]. */
 int64_t hf_loop_now(struct hf_loop *loop);
 HF_API void hf_loop_arm(struct hf_loop *loop, struct hf_timer *timer,
@@ -394,7 +395,9 @@ struct hf_request {
     int64_t sent_ms;            /* when its first byte was about to be written;
                                    HF_NEVER: not yet */
     /* The link's own. */
-    struct hf_timer timer;
+    struct hf_list due_node;    /* in the line of deadlines, or */
+    struct hf_timer timer;      /* of a deadline out of line */
+    int64_t deadline_ms;
     struct hf_link *link;
     uint64_t place;             /* in the order of all requests of the link */
 };

@@ -3,6 +3,7 @@
  * to a Redis server". */
 #include <string.h>
 
+#include "resp/hints.h"
 #include "resp/resp.h"
 
 static size_t digit_count(uint64_t n)
@@ -29,15 +30,26 @@ static char *put_crlf(char *dst)
     return dst + 2;
 }
 
-static char *put_line(char *dst, char type, uint64_t n)
+static RARE char *put_long_number(char *dst, uint64_t n)
 {
-    *dst = type;
-    return put_crlf(put_digits(dst + 1, n, digit_count(n)));
+    return put_digits(dst, n, digit_count(n));
+}
+
+/* Nearly all arguments are shorter than 100 bytes: those take no loop. */
+static inline char *put_line(char *dst, char type, uint64_t n)
+{
+    *dst++ = type;
+    if (n >= 100)
+        return put_crlf(put_long_number(dst, n));
+    if (n >= 10)
+        *dst++ = (char)('0' + n / 10);
+    *dst++ = (char)('0' + n % 10);
+    return put_crlf(dst);
 }
 
 static size_t line_size(size_t n)
 {
-    return 1 + digit_count(n) + 2;
+    return 1 + (n < 10 ? 1 : n < 100 ? 2 : digit_count(n)) + 2;
 }
 
 size_t hf_resp_header_size(size_t argc)

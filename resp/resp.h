@@ -310,7 +310,9 @@ struct hf_resp_arg {
     size_t len;
 };
 
-/* A whole command; argc >= 1. */
+/* A whole command; argc >= 1. Its size is at most that of the arguments and
+ * HF_RESP_ARG_EXTRA for each of them and for the header. */
+#define HF_RESP_ARG_EXTRA 25
 HF_API size_t hf_resp_command_size(const struct hf_resp_arg *argv, size_t argc);
 HF_API char *hf_resp_put_command(char *dst, const struct hf_resp_arg *argv,
                                  size_t argc);
