@@ -95,10 +95,11 @@ static void pass_seat(struct hf_loop *loop)
 
 /* The seat is passed on before the tasks are run, which may take their time; and
  * to those who quiesce, because the next thing that a caller does is sleep. */
-static void drive_once(struct hf_loop *loop, int64_t until_ms)
+static void drive_once(struct hf_loop *loop, int64_t until_ms,
+                       bool is_lone_caller)
 {
     loop->is_driven = true;
-    hf_turn_take(loop, until_ms);
+    hf_turn_take(loop, until_ms, is_lone_caller);
     loop->is_driven = false;
     if (loop->quiescers > 0 ||
         (!loop->is_running_tasks && !hf_list_is_empty(&loop->tasks)))
@@ -149,7 +150,7 @@ void hf_loop_dispatch(struct hf_loop *loop, int timeout_ms)
            hf_loop_now(loop) < until)
         await_seat(loop, until);
     if (!loop->is_driven && loop->quiescers == 0)
-        drive_once(loop, until);
+        drive_once(loop, until, false);
     pass_seat(loop);
     hf_loop_unlock(loop);
 }
@@ -202,7 +203,7 @@ void hf_loop_wait(struct hf_waiter *w)
     while (!w->is_woken) {
         loop->caller_ms = hf_loop_now(loop);
         if (!loop->is_driven && loop->quiescers == 0)
-            drive_once(loop, HF_NEVER);
+            drive_once(loop, HF_NEVER, hf_list_is_empty(&loop->sleepers));
         else if (!sleep_until_posted(w))
             return; /* D5 */
     }
@@ -280,7 +281,7 @@ static void background_step(struct hf_loop *loop)
     } else if (loop->is_driven || loop->quiescers > 0) {
         doze(loop);
     } else {
-        drive_once(loop, HF_NEVER);
+        drive_once(loop, HF_NEVER, false);
         pass_seat(loop);
     }
 }

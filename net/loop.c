@@ -70,6 +70,7 @@ static hf_status loop_init(struct hf_loop *loop, bool wants_thread)
     hf_list_init(&loop->tasks);
     hf_list_init(&loop->turns);
     hf_wheel_init(&loop->wheel, hf_clock_ms());
+    hf_spin_init(&loop->spin, sysconf(_SC_NPROCESSORS_ONLN));
     if ((rc = hf_poller_init(&loop->poller, loop->mem)) < 0 ||
         (rc = wake_open(loop)) < 0)
         return rc;
@@ -323,9 +324,40 @@ static int timeout_until(struct hf_loop *loop, int64_t until_ms)
     return left < INT_MAX ? (int)left : INT_MAX;
 }
 
-void hf_turn_take(struct hf_loop *loop, int64_t until_ms)
+/* Looks for events for so long, without sleeping. */
+static int look(struct hf_loop *loop, struct hf_poller_event *events,
+                int64_t until_us)
+{
+    int n;
+
+    do
+        n = hf_poller_wait(&loop->poller, events, 0);
+    while (n == 0 && hf_clock_us() < until_us);
+    return n;
+}
+
+/* As planned. The spin is of whoever sits in the seat. */
+static int await(struct hf_loop *loop, struct hf_poller_event *events,
+                 int timeout_ms, struct hf_spin_plan plan)
+{
+    int64_t began = plan.is_measured ? hf_clock_us() : 0;
+    bool is_found;
+    int n = 0;
+
+    if (plan.look_us > 0)
+        n = look(loop, events, began + plan.look_us);
+    is_found = n > 0;
+    if (!is_found)
+        n = hf_poller_wait(&loop->poller, events, timeout_ms);
+    if (plan.is_measured)
+        hf_spin_note(&loop->spin, plan, is_found, hf_clock_us() - began);
+    return n;
+}
+
+void hf_turn_take(struct hf_loop *loop, int64_t until_ms, bool is_lone_caller)
 {
     struct hf_poller_event events[POLLER_BATCH];
+    struct hf_spin_plan plan = {0, false};
     int64_t due;
     int n, timeout_ms;
 
@@ -334,10 +366,12 @@ void hf_turn_take(struct hf_loop *loop, int64_t until_ms)
     if (due < until_ms)
         until_ms = due;
     timeout_ms = timeout_until(loop, until_ms);
+    if (is_lone_caller && timeout_ms != 0)
+        plan = hf_spin_plan(&loop->spin);
     hf_poller_prepare(&loop->poller);
     loop->sleeps_until_ms = until_ms;
     hf_unlock_and_post(loop);
-    n = hf_poller_wait(&loop->poller, events, timeout_ms);
+    n = await(loop, events, timeout_ms, plan);
     hf_loop_lock(loop);
     loop->sleeps_until_ms = loop->outer_until_ms;
 

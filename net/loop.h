@@ -8,6 +8,7 @@
 
 #include "net/net.h"
 #include "net/poller.h"
+#include "net/spin.h"
 
 #define NOBODY_SLEEPS INT64_MIN
 
@@ -52,6 +53,7 @@ struct hf_loop {
     uint32_t attended;
     uint32_t quiescers;
     uint32_t dispatchers;         /* waiting in hf_loop_dispatch for the seat */
+    struct hf_spin spin;
     int64_t caller_ms;            /* when a blocked caller last came or went */
     struct hf_list sleepers;      /* blocked callers, longest waiting first */
     struct hf_list roused;        /* to be posted when the lock is given up */
@@ -61,8 +63,9 @@ struct hf_loop {
 };
 
 /* hf_turn_take - one turn: flush, wait until `until_ms` at most, handle what is
- * ready and due, flush. By the thread in the seat. [locked] */
-void hf_turn_take(struct hf_loop *loop, int64_t until_ms);
+ * ready and due, flush. By the thread in the seat; `is_lone_caller`: it waits for
+ * a reply and nobody else does, so it may look before it sleeps. [locked] */
+void hf_turn_take(struct hf_loop *loop, int64_t until_ms, bool is_lone_caller);
 
 /* hf_turn_flush - does what was put off to the end of the turn. [locked] */
 void hf_turn_flush(struct hf_loop *loop);

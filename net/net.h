@@ -60,6 +60,9 @@ bool hf_mem_grow(const struct hf_mem *mem, void *ptr, uint32_t *room,
  * (CLOCK_BOOTTIME where there is one) and that no one sets. Any thread. */
 HF_API int64_t hf_clock_ms(void);
 
+/* hf_clock_us - microseconds, to measure how long something took. Any thread. */
+int64_t hf_clock_us(void);
+
 #define HF_NEVER INT64_MAX
 
 /* hf_random - fills `ptr` with bytes that nobody can guess. Any thread. */
