@@ -1,75 +1,89 @@
-/* Acquire+release pairs beside hiredis, on one server and in one run.
+/* Acquire+release pairs beside hiredis and beside bare sockets, on one server and
+ * in one run, on one processor and on two.
  *
- * bench_lock PORT [SECONDS]
+ *     bench_lock [ms a measurement [rounds]]      (started by bench/run.sh)
  *
- * hiredis sends the very scripts that we send, by EVALSHA on a blocking
- * connection: one for one thread, and one each for 64. Rounds are interleaved
- * and medians taken, because machines are noisy; what counts are the ratios.
- * Then: what one held lock costs in memory, and how 1,000 are renewed. */
+ * The peers send the very scripts that we send, by EVALSHA, on a blocking
+ * connection for each thread. `bare` knows the bytes beforehand and hardly looks
+ * at the answers: nobody can be quicker alone. Rounds are interleaved and medians
+ * taken, because machines are noisy; what counts are the ratios. Then: what one
+ * held lock costs in memory, and how 1,000 are renewed. Goals: performance.md,
+ * L1 to L6. */
+#include <arpa/inet.h>
+#include <errno.h>
 #include <hiredis/hiredis.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
 #include <pthread.h>
 #include <stdatomic.h>
-#include <stdio.h>
-#include <stdlib.h>
+#include <stddef.h>
 #include <string.h>
-#include <sys/resource.h>
-#include <time.h>
+#include <sys/socket.h>
 
+#include "bench/measure.h"
 #include "holdfast.h"
 #include "lock/scripts.h"
 
-#define ROUNDS 5
 #define THREADS_MAX 64
+#define LATENCIES_MAX 400000
 #define HELD 1000
+#define UUID "6e3814a1-e847-452b-a982-45baf93a1df2"
 
 static int port;
 static char url[64];
 static atomic_bool stop;
+static double measure_us = 400e3;
+static int rounds = 7;
 
 /* ---- measuring ---- */
 
 struct result {
     double pairs_s;
     double cpu_us;        /* of this process, a pair */
+    double server_us;     /* CPU of the server, a pair */
+    double p50_us;        /* of the first thread's pairs */
 };
-
-static double seconds(void)
-{
-    struct timespec t;
-
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec + (double)t.tv_nsec / 1e9;
-}
-
-static double cpu_seconds(void)
-{
-    struct rusage u;
-
-    getrusage(RUSAGE_SELF, &u);
-    return (double)(u.ru_utime.tv_sec + u.ru_stime.tv_sec) +
-           (double)(u.ru_utime.tv_usec + u.ru_stime.tv_usec) / 1e6;
-}
 
 struct worker {
     pthread_t thread;
     int number;
     long pairs;
     struct hf_client *client;
+    redisContext *peer;
+    int fd;
 };
 
-static void die(const char *what, const char *why)
+static float latencies[LATENCIES_MAX];
+
+static void note_latency(const struct worker *w, double began)
 {
-    fprintf(stderr, "bench_lock: %s: %s\n", what, why);
-    exit(1);
+    if (w->number == 0 && w->pairs < LATENCIES_MAX)
+        latencies[w->pairs] = (float)(clock_us(CLOCK_MONOTONIC) - began);
 }
 
-static struct result run(struct worker *workers, int threads, double for_s,
+static int by_float(const void *a, const void *b)
+{
+    float x = *(const float *)a, y = *(const float *)b;
+
+    return (x > y) - (x < y);
+}
+
+static double p50_of(const struct worker *first)
+{
+    long count = first->pairs < LATENCIES_MAX ? first->pairs : LATENCIES_MAX;
+
+    qsort(latencies, (size_t)count, sizeof *latencies, by_float);
+    return count ? (double)latencies[count / 2] : 0;
+}
+
+static struct result run(struct worker *workers, int threads,
                          void *(*work)(void *))
 {
-    double began = seconds(), cpu = cpu_seconds(), took;
-    struct timespec pause = {(time_t)for_s,
-                             (long)((for_s - (double)(time_t)for_s) * 1e9)};
-    long pairs = 0;
+    double began = clock_us(CLOCK_MONOTONIC), cpu = own_cpu_us(), took;
+    double server = cpu_us_of(server_pid());
+    struct timespec pause = {(time_t)(measure_us / 1e6),
+                             (long)measure_us % 1000000 * 1000};
+    double pairs = 0;
 
     stop = false;
     for (int i = 0; i < threads; i++)
@@ -79,11 +93,12 @@ static struct result run(struct worker *workers, int threads, double for_s,
     stop = true;
     for (int i = 0; i < threads; i++) {
         pthread_join(workers[i].thread, NULL);
-        pairs += workers[i].pairs;
+        pairs += (double)workers[i].pairs;
     }
-    took = seconds() - began;
-    cpu = cpu_seconds() - cpu;
-    return (struct result){(double)pairs / took, cpu * 1e6 / (double)pairs};
+    took = clock_us(CLOCK_MONOTONIC) - began;
+    return (struct result){pairs * 1e6 / took, (own_cpu_us() - cpu) / pairs,
+                           (cpu_us_of(server_pid()) - server) / pairs,
+                           p50_of(&workers[0])};
 }
 
 /* ---- ours ---- */
@@ -98,10 +113,14 @@ static void *work_ours(void *arg)
 
     if (hf_lock_new(&lock, w->client, name, (size_t)len, &err) < 0)
         die("hf_lock_new", err.text);
-    for (w->pairs = 0; !stop; w->pairs++)
+    for (w->pairs = 0; !stop; w->pairs++) {
+        double began = clock_us(CLOCK_MONOTONIC);
+
         if (hf_lock_acquire(lock, NULL, &err) < 0 ||
             hf_lock_release(lock, hf_owner_thread(), &err) < 0)
             die("pair", err.text);
+        note_latency(w, began);
+    }
     hf_lock_free(lock);
     return NULL;
 }
@@ -122,19 +141,29 @@ static struct hf_client *client_new(const struct hf_mem *mem, int64_t watchdog)
     return client;
 }
 
-static struct result bench_ours(int threads, double for_s)
-{
-    struct worker workers[THREADS_MAX] = {0};
-    struct hf_client *client = client_new(NULL, 30000);
-    struct result r;
+/* ---- what the peers send ---- */
 
-    for (int i = 0; i < threads; i++) {
-        workers[i].number = i;
-        workers[i].client = client;
-    }
-    r = run(workers, threads, for_s, work_ours);
-    hf_client_free(client);
-    return r;
+struct scripts {
+    char name[32], channel[64], owner[72];
+    const char *acquire[7], *release[9];
+    size_t acquire_len[7], release_len[9];
+};
+
+static void scripts_init(struct scripts *s, int number)
+{
+    const char *acquire[] = {"EVALSHA", hf_script_acquire.sha, "1", s->name,
+                             s->owner, "1", "30000"};
+    const char *release[] = {"EVALSHA", hf_script_release.sha, "1", s->name,
+                             s->owner, "0", "30000", "PUBLISH", s->channel};
+
+    snprintf(s->name, sizeof s->name, "bench-peer-%d", number);
+    snprintf(s->owner, sizeof s->owner, UUID ":%d", number);
+    snprintf(s->channel, sizeof s->channel, "redisson_lock__channel:{%s}",
+             s->name);
+    for (int i = 0; i < 7; i++)
+        s->acquire_len[i] = strlen(s->acquire[i] = acquire[i]);
+    for (int i = 0; i < 9; i++)
+        s->release_len[i] = strlen(s->release[i] = release[i]);
 }
 
 /* ---- hiredis ---- */
@@ -148,93 +177,157 @@ static void ask(redisContext *c, const char **argv, const size_t *lens, int n)
     freeReplyObject(reply);
 }
 
-static void load(redisContext *c, const struct hf_script *script)
-{
-    redisReply *reply =
-        redisCommand(c, "SCRIPT LOAD %b", script->text, script->len);
-
-    if (!reply)
-        die("SCRIPT LOAD", c->errstr);
-    freeReplyObject(reply);
-}
-
 static void *work_hiredis(void *arg)
 {
     struct worker *w = arg;
-    redisContext *c = redisConnect("127.0.0.1", port);
-    char name[32], channel[64], owner[72];
-    const char *acquire[] = {"EVALSHA", hf_script_acquire.sha, "1", name,
-                             owner,     "1",                   "30000"};
-    const char *release[] = {"EVALSHA", hf_script_release.sha,
-                             "1",       name,
-                             owner,     "0",
-                             "30000",   "PUBLISH",
-                             channel};
-    size_t acquire_len[7], release_len[9];
+    struct scripts s;
 
-    if (!c || c->err)
-        die("redisConnect", c ? c->errstr : "no memory");
-    snprintf(name, sizeof name, "bench-peer-%d", w->number);
-    snprintf(owner, sizeof owner, "6e3814a1-e847-452b-a982-45baf93a1df2:%d",
-             w->number);
-    snprintf(channel, sizeof channel, "redisson_lock__channel:{%s}", name);
-    for (int i = 0; i < 7; i++)
-        acquire_len[i] = strlen(acquire[i]);
-    for (int i = 0; i < 9; i++)
-        release_len[i] = strlen(release[i]);
-    load(c, &hf_script_acquire);
-    load(c, &hf_script_release);
+    scripts_init(&s, w->number);
     for (w->pairs = 0; !stop; w->pairs++) {
-        ask(c, acquire, acquire_len, 7);
-        ask(c, release, release_len, 9);
+        double began = clock_us(CLOCK_MONOTONIC);
+
+        ask(w->peer, s.acquire, s.acquire_len, 7);
+        ask(w->peer, s.release, s.release_len, 9);
+        note_latency(w, began);
     }
-    redisFree(c);
     return NULL;
 }
 
-static struct result bench_hiredis(int threads, double for_s)
-{
-    struct worker workers[THREADS_MAX] = {0};
+/* ---- bare sockets ---- */
 
-    for (int i = 0; i < threads; i++)
-        workers[i].number = i;
-    return run(workers, threads, for_s, work_hiredis);
+static int bare_connect(void)
+{
+    struct sockaddr_in to = {.sin_family = AF_INET,
+                             .sin_port = htons((uint16_t)port),
+                             .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+    int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    int on = 1;
+
+    if (fd < 0 || connect(fd, (struct sockaddr *)&to, sizeof to) < 0)
+        die("connect", strerror(errno));
+    setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
+    return fd;
 }
 
-/* ---- medians ---- */
-
-static int by_value(const void *a, const void *b)
+static size_t bytes_of(char *dst, size_t room, const char *const *argv,
+                       const size_t *lens, size_t n)
 {
-    double x = *(const double *)a, y = *(const double *)b;
+    struct hf_resp_arg args[9];
 
-    return (x > y) - (x < y);
+    for (size_t i = 0; i < n; i++)
+        args[i] = (struct hf_resp_arg){argv[i], lens[i]};
+    if (hf_resp_command_size(args, n) > room)
+        die("bare", "no room");
+    return (size_t)(hf_resp_put_command(dst, args, n) - dst);
 }
 
-static double median(double *values)
+/* The replies of these scripts come in one piece. */
+static void bare_ask(int fd, const char *bytes, size_t len)
 {
-    qsort(values, ROUNDS, sizeof *values, by_value);
-    return values[ROUNDS / 2];
+    char reply[512];
+
+    if (write(fd, bytes, len) != (ssize_t)len ||
+        read(fd, reply, sizeof reply) <= 0 || reply[0] != '*')
+        die("bare", "no good answer");
 }
 
-static void compare(int threads, double for_s)
+static void *work_bare(void *arg)
 {
-    double ours[ROUNDS], theirs[ROUNDS], our_cpu[ROUNDS], their_cpu[ROUNDS];
-    double rate[ROUNDS], cpu[ROUNDS];
+    struct worker *w = arg;
+    char acquire[512], release[512];
+    size_t acquire_len, release_len;
+    struct scripts s;
 
-    for (int i = 0; i < ROUNDS; i++) {
-        struct result a = bench_ours(threads, for_s);
-        struct result b = bench_hiredis(threads, for_s);
+    scripts_init(&s, w->number);
+    acquire_len = bytes_of(acquire, sizeof acquire, s.acquire, s.acquire_len, 7);
+    release_len = bytes_of(release, sizeof release, s.release, s.release_len, 9);
+    for (w->pairs = 0; !stop; w->pairs++) {
+        double began = clock_us(CLOCK_MONOTONIC);
 
-        ours[i] = a.pairs_s;
-        our_cpu[i] = a.cpu_us;
-        theirs[i] = b.pairs_s;
-        their_cpu[i] = b.cpu_us;
-        rate[i] = a.pairs_s / b.pairs_s;
-        cpu[i] = a.cpu_us / b.cpu_us;
+        bare_ask(w->fd, acquire, acquire_len);
+        bare_ask(w->fd, release, release_len);
+        note_latency(w, began);
     }
-    printf("%7d  %9.0f %9.0f  %5.2f   %8.1f %8.1f  %5.2f\n", threads,
-           median(ours), median(theirs), median(rate), median(our_cpu),
-           median(their_cpu), median(cpu));
+    return NULL;
+}
+
+/* ---- side by side ---- */
+
+enum { OURS, HIREDIS, BARE, CONTESTANTS };
+
+static double median_of(const struct result results[], size_t field)
+{
+    double values[ROUNDS_MAX];
+
+    for (int i = 0; i < rounds; i++)
+        values[i] = *(const double *)((const char *)&results[i] + field);
+    return median(values, rounds);
+}
+
+/* The median of ours over theirs, round by round. */
+static double ratio(struct result results[][ROUNDS_MAX], int whom, size_t field)
+{
+    double values[ROUNDS_MAX];
+
+    for (int i = 0; i < rounds; i++)
+        values[i] = *(double *)((char *)&results[OURS][i] + field) /
+                    *(double *)((char *)&results[whom][i] + field);
+    return median(values, rounds);
+}
+
+static void print_field(struct result results[][ROUNDS_MAX], size_t field,
+                        double unit)
+{
+    for (int c = 0; c < CONTESTANTS; c++)
+        printf("%7.1f", median_of(results[c], field) / unit);
+    printf("%6.2f%5.2f  ", ratio(results, HIREDIS, field),
+           ratio(results, BARE, field));
+}
+
+static void compare(int threads)
+{
+    static void *(*const works[CONTESTANTS])(void *) = {work_ours, work_hiredis,
+                                                        work_bare};
+    static struct result results[CONTESTANTS][ROUNDS_MAX];
+    struct worker workers[THREADS_MAX] = {0};
+    struct hf_client *client = client_new(NULL, 30000);
+
+    for (int i = 0; i < threads; i++) {
+        workers[i].number = i;
+        workers[i].client = client;
+        workers[i].peer = redisConnect("127.0.0.1", port);
+        workers[i].fd = bare_connect();
+        if (!workers[i].peer || workers[i].peer->err)
+            die("hiredis", "cannot connect");
+    }
+    for (int i = 0; i < rounds; i++)
+        for (int c = 0; c < CONTESTANTS; c++)
+            results[c][i] = run(workers, threads, works[c]);
+    for (int i = 0; i < threads; i++) {
+        redisFree(workers[i].peer);
+        close(workers[i].fd);
+    }
+    hf_client_free(client);
+    printf("%7d", threads);
+    print_field(results, offsetof(struct result, pairs_s), 1e3);
+    print_field(results, offsetof(struct result, cpu_us), 1);
+    print_field(results, offsetof(struct result, server_us), 1);
+    print_field(results, offsetof(struct result, p50_us), 1);
+    putchar('\n');
+}
+
+static void compare_in(const struct layout *layout)
+{
+    static const int threads[] = {1, 4, 16, 64};
+
+    arrange(layout, server_pid());
+    printf("\n-- %s: acquire+release pairs of ours, hiredis, bare sockets; ours "
+           "over either\n"
+           "threads           thousand pairs/s            client CPU, us a pair"
+           "            server CPU, us a pair            p50 of a pair, us\n",
+           layout->name);
+    for (size_t i = 0; i < sizeof threads / sizeof *threads; i++)
+        compare(threads[i]);
 }
 
 /* ---- memory and renewals ---- */
@@ -302,22 +395,38 @@ static void hold_many(void)
         die("memory", "not all of it was freed");
 }
 
+/* The peers know the digests only. */
+static void load(const struct hf_script *script)
+{
+    redisContext *c = redisConnect("127.0.0.1", port);
+    redisReply *reply =
+        redisCommand(c, "SCRIPT LOAD %b", script->text, script->len);
+
+    if (!reply)
+        die("SCRIPT LOAD", c->errstr);
+    freeReplyObject(reply);
+    redisFree(c);
+}
+
 int main(int argc, char **argv)
 {
-    double for_s = argc > 2 ? atof(argv[2]) : 1;
-
-    if (argc < 2 || for_s <= 0) {
-        fprintf(stderr, "usage: bench_lock PORT [SECONDS a round]\n");
+    if (argc > 1)
+        measure_us = atof(argv[1]) * 1e3;
+    if (argc > 2)
+        rounds = atoi(argv[2]);
+    if (measure_us <= 0 || rounds < 1 || rounds > ROUNDS_MAX) {
+        fprintf(stderr, "usage: bench_lock [MS [ROUNDS, to %d]]\n", ROUNDS_MAX);
         return 2;
     }
-    port = atoi(argv[1]);
+    port = atoi(given("BENCH_PORT"));
     snprintf(url, sizeof url, "redis://127.0.0.1:%d", port);
-    printf("acquire+release pairs, medians of %d interleaved rounds of %g s\n"
-           "            pairs/s              client CPU, us a pair\n"
-           "threads       ours   hiredis  ratio      ours  hiredis  ratio\n",
-           ROUNDS, for_s);
-    compare(1, for_s);
-    compare(THREADS_MAX, for_s);
+    load(&hf_script_acquire);
+    load(&hf_script_release);
+    printf("medians of %d interleaved rounds of %g ms\n", rounds,
+           measure_us / 1e3);
+    for (size_t i = 0; i < 2; i++)
+        compare_in(&layouts[i]);
+    putchar('\n');
     hold_many();
     return 0;
 }
