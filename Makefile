@@ -40,7 +40,7 @@ TLS_LIBS := $(if $(filter yes,$(TLS)),-Wl$(comma)--as-needed \
             $(or $(shell pkg-config --libs openssl 2>/dev/null),-lssl -lcrypto))
 
 RESP := status parse value copy double encode
-NET  := mem error random clock wheel spin poller_$(EVENTS) loop drive url_scan \
+NET  := mem error random clock wheel spin fork_mark poller_$(EVENTS) loop drive url_scan \
         url_query url resolve race socket dial stream greet conn link pubsub \
         $(tls_$(TLS))
 LOCK := scripts names wait hold call table op holding acquire release query \

@@ -144,7 +144,8 @@ HF_API const char *hf_lock_name(const struct hf_lock *lock, size_t *len);
 
 /* An owner is any 64-bit number that the caller gives: a task, a request. The
  * same owner may acquire again (re-entry) and release from any thread.
- * hf_owner_thread - the number of the calling thread, the default. */
+ * hf_owner_thread - the number of the calling thread, the default. A forked child
+ *   keeps the number of the thread that forked. */
 HF_API int64_t hf_owner_thread(void);
 
 /* Why a hold was lost. */

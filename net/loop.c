@@ -58,6 +58,7 @@ static void loop_free(struct hf_loop *loop)
     hf_poller_fini(&loop->poller);
     close_fd(loop->wake_fd[0]);
     close_fd(loop->wake_fd[1]);
+    hf_fork_mark_fini(&loop->fork_mark);
     hf_mem_free(loop->mem, loop->watched,
                 loop->watched_room * sizeof *loop->watched);
     hf_mem_free(loop->mem, loop, sizeof *loop);
@@ -87,13 +88,14 @@ hf_status hf_loop_new(struct hf_loop **out,
     if (!loop)
         return HF_E_NOMEM;
     loop->mem = mem;
-    loop->pid = getpid();
+    hf_fork_mark_init(&loop->fork_mark);
     loop->wake_fd[0] = loop->wake_fd[1] = -1;
     loop->poller.fd = -1;
     loop->poller.mem = mem;
     loop->sleeps_until_ms = NOBODY_SLEEPS;
     loop->outer_until_ms = NOBODY_SLEEPS;
     if ((rc = hf_drive_init(loop)) < 0) {
+        hf_fork_mark_fini(&loop->fork_mark);
         hf_mem_free(mem, loop, sizeof *loop);
         return rc;
     }
@@ -121,7 +123,7 @@ const struct hf_mem *hf_loop_mem(const struct hf_loop *loop)
 
 bool hf_loop_forked(const struct hf_loop *loop)
 {
-    return getpid() != loop->pid;
+    return hf_fork_mark_is_child(&loop->fork_mark);
 }
 
 /* ---- what is watched ---- */
