@@ -1,8 +1,8 @@
 /* Sockets, time and pipelined connections: everything between a command's
  * bytes and its reply. Knows nothing of locks.
  *
- * In reading order: errors, memory, time (clock, timers, wheel), the loop,
- * addresses, links, subscriptions.
+ * In reading order: errors, memory, time (clock, timers, wheel), histograms,
+ * addresses, TLS, the loop, links, subscriptions.
  *
  * Threads: one loop has one lock (hf_loop_lock). Functions marked [locked]
  * are called with it held, and so are the callbacks that this floor makes. */
@@ -121,6 +121,31 @@ void hf_wheel_cancel(struct hf_wheel *w, struct hf_timer *timer);
 int64_t hf_wheel_next_ms(const struct hf_wheel *w);
 void hf_wheel_advance(struct hf_wheel *w, int64_t now_ms);
 struct hf_timer *hf_wheel_pop(struct hf_wheel *w);
+
+/* ---- histograms ---------------------------------------------------------- */
+
+/* How numbers are spread: microseconds, requests of a write. Of a fixed size,
+ * log-linear: below 8 each number has a bucket of its own, from there on each
+ * power of two has four. What is over 2^32 - 1 (71 minutes, in microseconds)
+ * counts as that. All zeros is an empty one. */
+#define HF_HISTOGRAM_BUCKETS 124
+struct hf_histogram {
+    uint64_t count;             /* of numbers; `sum` and `max` are theirs */
+    uint64_t sum;
+    uint64_t max;
+    uint64_t buckets[HF_HISTOGRAM_BUCKETS];
+};
+
+/* hf_histogram_add      - one number more. A few ns, without a branch.
+ * hf_histogram_merge    - what `from` holds is in `to`, too.
+ * hf_histogram_quantile - that many of them (0.99: of 100, 99) are not above
+ *   what is returned: the greatest number of a bucket, never over `max`. So it
+ *   is never too small, and too great by less than a quarter. 0: there are
+ *   none. `q` is taken for 0 or 1 if it lies outside. Any thread, all pure. */
+HF_API void hf_histogram_add(struct hf_histogram *h, uint64_t number);
+HF_API void hf_histogram_merge(struct hf_histogram *to,
+                               const struct hf_histogram *from);
+HF_API uint64_t hf_histogram_quantile(const struct hf_histogram *h, double q);
 
 /* ---- addresses ----------------------------------------------------------- */
 
