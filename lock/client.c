@@ -446,20 +446,17 @@ const char *hf_client_address(const struct hf_client *client)
     return hf_link_address(client->link);
 }
 
-struct hf_client_stats hf_client_stats(struct hf_client *client)
+void hf_client_stats(struct hf_client *client, struct hf_client_stats *out)
 {
-    struct hf_client_stats stats = {0};
-
+    memset(out, 0, sizeof *out);
     if (hf_loop_forked(client->loop))
-        return stats; /* the lock may be held by a thread that is not here */
+        return; /* the lock may be held by a thread that is not here */
     hf_loop_lock(client->loop);
-    stats = (struct hf_client_stats){
-        .holds = client->holds,
-        .waiters = client->ops_count,
-        .renewals = client->renewals,
-        .renewal_requests = client->renewal_requests,
-        .link = hf_link_stats(client->link),
-    };
+    out->holds = client->holds;
+    out->waiters = client->ops_count;
+    out->renewals = client->renewals;
+    out->renewal_requests = client->renewal_requests;
+    hf_link_stats(client->link, &out->link);
     hf_loop_unlock(client->loop);
-    return stats;
+    hf_loop_stats(client->loop, &out->loop);
 }

@@ -119,9 +119,14 @@ struct hf_client_stats {
     uint64_t waiters;           /* calls under way now */
     uint64_t renewals;          /* holds renewed, since the start */
     uint64_t renewal_requests;  /* commands that took */
-    struct hf_link_stats link;
+    struct hf_link_stats link;  /* of commands; in RESP2, messages come over
+                                   another one */
+    struct hf_loop_stats loop;  /* also of others that share it */
 };
-HF_API struct hf_client_stats hf_client_stats(struct hf_client *client);
+
+/* hf_client_stats - a copy (2 KB); all 0 in a forked child. Any thread. */
+HF_API void hf_client_stats(struct hf_client *client,
+                            struct hf_client_stats *out);
 
 /* ---- locks --------------------------------------------------------------- */
 

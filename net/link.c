@@ -51,7 +51,6 @@ struct hf_link {
     bool is_wanted;
     bool is_refused;                /* trying again will not help */
     struct hf_error error;
-    struct hf_link_stats stats;
 };
 
 static void lost(struct hf_link *link, bool is_final);
@@ -173,7 +172,7 @@ static void is_up(struct hf_link *link)
     link->has_answered = false;
     link->protocol = link->conn.greeting.protocol;
     link->mutes = 0;
-    link->stats.connects++;
+    link->conn.stats.connects++;
     link->error.status = HF_OK;
     hf_dial_worked(&link->dial);
     hf_loop_disarm(link->loop, &link->timer);
@@ -191,9 +190,10 @@ static void watch(struct hf_link *link, bool has_output)
 static void flush(struct hf_link *link)
 {
     bool was_idle = hf_conn_in_flight(&link->conn) == 0;
-    int64_t now = hf_loop_now(link->loop);
+    int64_t now_us = hf_clock_us();
+    int64_t now = now_us / 1000;
     const char *ptr;
-    size_t len = hf_conn_output(&link->conn, now, &ptr);
+    size_t len = hf_conn_output(&link->conn, now_us, &ptr);
     long n;
 
     if (len == 0)
@@ -204,9 +204,9 @@ static void flush(struct hf_link *link)
         hf_loop_arm(link->loop, &link->timer,
                     link->quiet_since_ms + link->options.silence_ms);
     n = hf_stream_write(&link->stream, ptr, len);
-    link->stats.writes++;
+    link->conn.stats.writes++;
     if (n > 0) {
-        link->stats.bytes_out += (uint64_t)n;
+        link->conn.stats.bytes_out += (uint64_t)n;
         hf_conn_wrote(&link->conn, (size_t)n);
     }
     /* A failed write is found again by reading (L1), at once where no descriptor
@@ -230,7 +230,7 @@ static void secure(struct hf_link *link)
     hf_status rc = hf_stream_start(&link->stream);
 
     if (rc == HF_OK) {
-        link->stats.resumed += hf_stream_is_resumed(&link->stream);
+        link->conn.stats.resumed += hf_stream_is_resumed(&link->stream);
         greet(link);
         if (link->options.tls) /* what came with it shows on no descriptor */
             read_all(link);
@@ -330,6 +330,10 @@ static void lost(struct hf_link *link, bool is_final)
     /* A peer that takes us in only to hang up is asked less and less often. */
     if (was_up && link->has_answered)
         link->failures = 0;
+    if (was_up)
+        link->conn.stats.losses++;
+    else
+        link->conn.stats.failures++;
     hang_up(link);
     link->state = IDLE;
     hf_conn_close(&link->conn);
@@ -355,7 +359,7 @@ static void hung_up_on(struct hf_link *link)
         link->options.tls ? "before it answered HELLO"
                           : "before it answered HELLO; is this a TLS port "
                             "(rediss://), or not a Redis server?");
-    lost(link, ++link->mutes >= MUTE_MAX && link->stats.connects == 0);
+    lost(link, ++link->mutes >= MUTE_MAX && link->conn.stats.connects == 0);
 }
 
 static void refused(struct hf_link *link, hf_status status)
@@ -381,6 +385,7 @@ static bool has_output(const struct hf_link *link)
 /* Reads all that has come, so that one write can answer it. */
 static void read_all(struct hf_link *link)
 {
+    int64_t now_us;
     hf_status rc;
     size_t room;
     char *ptr;
@@ -394,16 +399,17 @@ static void read_all(struct hf_link *link)
             return;
         }
         n = hf_stream_read(&link->stream, ptr, room);
-        link->stats.reads++;
+        link->conn.stats.reads++;
         if (n < 0) {
             hung_up_on(link);
             return;
         }
         if (n == 0)
             break;
-        link->stats.bytes_in += (uint64_t)n;
-        link->quiet_since_ms = hf_loop_now(link->loop);
-        rc = hf_conn_took(&link->conn, (size_t)n);
+        link->conn.stats.bytes_in += (uint64_t)n;
+        now_us = hf_clock_us();
+        link->quiet_since_ms = now_us / 1000;
+        rc = hf_conn_took(&link->conn, (size_t)n, now_us);
         if (rc < 0) {
             refused(link, rc);
             return;
@@ -509,7 +515,6 @@ hf_status hf_link_submit(struct hf_link *link, struct hf_request *request,
     request->timer = (struct hf_timer){.fire = on_deadline};
     if (deadline_ms != HF_NEVER)
         hf_loop_arm(link->loop, &request->timer, deadline_ms);
-    link->stats.requests++;
     hf_loop_at_turn_end(link->loop, &link->turn);
     return HF_OK;
 }
@@ -562,7 +567,7 @@ const char *hf_link_address(const struct hf_link *link)
     return link->address;
 }
 
-struct hf_link_stats hf_link_stats(const struct hf_link *link)
+void hf_link_stats(const struct hf_link *link, struct hf_link_stats *out)
 {
-    return link->stats;
+    hf_conn_stats(&link->conn, out);
 }

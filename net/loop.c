@@ -21,6 +21,7 @@ static void drain_wake(struct hf_io *io, int events)
     while (read(io->fd, sink, sizeof sink) > 0)
         continue;
     loop->is_wake_sent = false;
+    loop->stats.wakeups++;
 }
 
 void hf_wake_driver(struct hf_loop *loop)
@@ -325,16 +326,19 @@ void hf_turn_take(struct hf_loop *loop, int64_t until_ms)
 {
     struct hf_poller_event events[POLLER_BATCH];
     int64_t due;
-    int n;
+    int timeout_ms, n;
 
     hf_turn_flush(loop);
     due = next_due(loop);
     if (due < until_ms)
         until_ms = due;
+    timeout_ms = timeout_until(until_ms);
+    loop->stats.turns++;
+    loop->stats.waits += timeout_ms != 0;
     hf_poller_prepare(&loop->poller);
     loop->sleeps_until_ms = until_ms;
     hf_unlock_and_post(loop);
-    n = hf_poller_wait(&loop->poller, events, timeout_until(until_ms));
+    n = hf_poller_wait(&loop->poller, events, timeout_ms);
     pthread_mutex_lock(&loop->mutex);
     loop->sleeps_until_ms = loop->outer_until_ms;
 
@@ -382,4 +386,14 @@ void hf_loop_unlock(struct hf_loop *loop)
     if (!loop->is_in_turn)
         hf_turn_flush(loop);
     hf_unlock_and_post(loop);
+}
+
+void hf_loop_stats(struct hf_loop *loop, struct hf_loop_stats *out)
+{
+    memset(out, 0, sizeof *out);
+    if (hf_loop_forked(loop))
+        return; /* the lock may be held by a thread that is not here */
+    hf_loop_lock(loop);
+    *out = loop->stats;
+    hf_loop_unlock(loop);
 }

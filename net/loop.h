@@ -54,6 +54,8 @@ struct hf_loop {
     pthread_cond_t seat_is_free;  /* for those who quiesce */
     pthread_cond_t seat_is_offered; /* for those who dispatch */
     pthread_cond_t background;    /* for the background thread */
+
+    struct hf_loop_stats stats;
 };
 
 /* hf_turn_take - one turn: flush, wait until `until_ms` at most, handle what is

@@ -60,6 +60,9 @@ bool hf_mem_grow(const struct hf_mem *mem, void *ptr, uint32_t *room,
  * (CLOCK_BOOTTIME where there is one) and that no one sets. Any thread. */
 HF_API int64_t hf_clock_ms(void);
 
+/* hf_clock_us - the same clock in microseconds. */
+int64_t hf_clock_us(void);
+
 #define HF_NEVER INT64_MAX
 
 /* hf_random - fills `ptr` with bytes that nobody can guess. Any thread. */
@@ -293,6 +296,18 @@ HF_API int hf_loop_fd(const struct hf_loop *loop);
 HF_API int hf_loop_timeout(struct hf_loop *loop);
 HF_API void hf_loop_dispatch(struct hf_loop *loop, int timeout_ms);
 
+/* hf_loop_stats - what its threads did since it was made; all 0 in a forked
+ *   child. Any thread, not [locked]. */
+struct hf_loop_stats {
+    uint64_t turns;
+    uint64_t waits;             /* of these, in the poller, for what was not
+                                   there yet */
+    uint64_t wakeups;           /* out of such a wait, by another thread */
+    uint64_t seats_passed;      /* from who drove to another thread */
+    uint64_t sleeps;            /* of blocked callers, while another drove */
+};
+HF_API void hf_loop_stats(struct hf_loop *loop, struct hf_loop_stats *out);
+
 /* The lock. Unlocking first does what was put off to the end of the turn. */
 HF_API void hf_loop_lock(struct hf_loop *loop);
 HF_API void hf_loop_unlock(struct hf_loop *loop);
@@ -487,17 +502,46 @@ int hf_link_protocol(const struct hf_link *link);
 const struct hf_error *hf_link_error(const struct hf_link *link);
 const char *hf_link_address(const struct hf_link *link);
 
-/* hf_link_stats - counters since the link was made. [locked] */
+/* What a link has done since it was made, and how it stands. At any time
+ *     requests = answered + unsent + unknown + those whose end is to come. */
 struct hf_link_stats {
+    /* Connections. */
     uint64_t connects;          /* times READY */
-    uint64_t requests;
+    uint64_t failures;          /* attempts that did not get there */
+    uint64_t losses;            /* READY ones that ended */
+    uint64_t resumed;           /* handshakes of TLS that resumed a session */
+
+    /* On the wire; the greeting's included. */
     uint64_t writes;            /* system calls */
     uint64_t reads;
     uint64_t bytes_out;
     uint64_t bytes_in;
-    uint64_t resumed;           /* handshakes of TLS that resumed a session */
+
+    /* Requests, by outcome. */
+    uint64_t requests;          /* that were taken */
+    uint64_t answered;
+    uint64_t error_replies;     /* of these */
+    uint64_t unsent;
+    uint64_t unknown;
+    uint64_t given_up;          /* of unsent and unknown: at their deadline, or
+                                   cancelled */
+    uint64_t late_replies;      /* to those: dropped */
+    uint64_t pushes;
+
+    /* Now, and at most so far. */
+    uint64_t in_flight;         /* written, not answered */
+    uint64_t in_flight_max;
+    uint64_t queued;            /* not written yet */
+    uint64_t queued_bytes;      /* of them, and of what the kernel did not take */
+
+    /* From the write that carried a request to the read that brought its reply,
+     * late ones included; and how many requests a write carried. */
+    struct hf_histogram latency_us;
+    struct hf_histogram batch;
 };
-struct hf_link_stats hf_link_stats(const struct hf_link *link);
+
+/* hf_link_stats - a copy (2 KB). [locked] */
+void hf_link_stats(const struct hf_link *link, struct hf_link_stats *out);
 
 /* ---- subscriptions ------------------------------------------------------- */
 

@@ -155,7 +155,7 @@ static void renewing(void)
 {
     acquire(lock, 1);
     server_pause(server);
-    while (hf_client_stats(client).renewal_requests == 0)
+    while (stats_of(client).renewal_requests == 0)
         hf_loop_dispatch(hf_client_loop(client), 10);
 }
 
@@ -372,7 +372,7 @@ static int try_everything(void)
         return 10;
     hf_cancel_init(&cancel, client);
     hf_cancel_fire(&cancel);
-    (void)hf_client_stats(client);
+    (void)stats_of(client);
     (void)hf_client_uuid(client);
     (void)hf_client_address(client);
     hf_lock_free(lock);
@@ -422,7 +422,7 @@ START_TEST(a_child_can_do_nothing_and_hangs_nowhere)
     __atomic_store_n(&stops, true, __ATOMIC_SEQ_CST);
     (void)pthread_join(thread, NULL);
     ck_assert_holder(server, lock, 1, 1);
-    ck_assert_uint_eq(hf_client_stats(client).link.connects, 1);
+    ck_assert_uint_eq(stats_of(client).link.connects, 1);
     release(lock, 1);
     close_client();
 }
