@@ -1,4 +1,5 @@
 /* The client: options, the link and what it reports, the end of everything. */
+#include <assert.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
@@ -7,6 +8,12 @@
 
 #define WATCHDOG_LEAST_MS 100
 #define TIMEOUT_MS 5000        /* to connect; of a request */
+/* The greatest command: a release by its script's text (2 KiB), with the name
+ * and the channel of the longest name. */
+#define OUTPUT_LEAST (192u << 10)
+
+static_assert(OUTPUT_LEAST >= 2 * HF_LOCK_NAME_MAX + 16384,
+              "name, channel, script");
 
 void hf_client_options_init(struct hf_client_options *options)
 {
@@ -15,6 +22,7 @@ void hf_client_options_init(struct hf_client_options *options)
     options->watchdog_ms = 30000;
     options->locks_max = 1u << 20;
     options->waiters_max = 1u << 20;
+    options->output_max = 64u << 20;
 }
 
 /* ---- log ---- */
@@ -141,6 +149,9 @@ static hf_status check(const struct hf_client_options *o, struct hf_error *err)
         !is_span(o->request_timeout_ms, 1))
         return hf_error_set(err, HF_E_INVAL, "a timeout is 1 to %lld ms",
                             (long long)SPAN_MAX_MS);
+    if (o->output_max < OUTPUT_LEAST)
+        return hf_error_set(err, HF_E_INVAL, "output_max is at least %u",
+                            OUTPUT_LEAST);
     if (o->protocol != 2 && o->protocol != 3)
         return hf_error_set(err, HF_E_INVAL, "the protocol is 2 or 3");
     return HF_OK;
@@ -173,6 +184,7 @@ static hf_status connect_parts(struct hf_client *client,
     link.protocol = o->protocol;
     link.connect_timeout_ms = o->connect_timeout_ms;
     link.silence_ms = o->request_timeout_ms;
+    link.output_max = o->output_max;
     link.on_push = on_push;
     link.on_change = on_change;
     link.ctx = client;

@@ -75,6 +75,10 @@ struct hf_client_options {
                                    each third. Default 30000, least 100 */
     uint32_t locks_max;         /* different names in use. Default 1 Mi */
     uint32_t waiters_max;       /* calls under way. Default 1 Mi */
+    size_t output_max;          /* bytes that wait to be sent. While there is no
+                                   room, calls wait for it, first come first
+                                   served. Default 64 MiB, least 192 KiB: the
+                                   longest name fits */
 
     /* A line about what no call reports (a lost connection, a renewal refused).
      * As any callback; NULL: silence. */
@@ -228,6 +232,8 @@ HF_API void hf_acquire_options_init(struct hf_acquire_options *options);
  * A call whose wait_ms is 0 asks once; the request timeout bounds it (twice, if
  * another call of the same owner on the same lock is under way). Every other
  * ends by wait_ms, whatever the server does.
+ * Where output_max is reached, it waits for room within the same bounds, and was
+ * then not sent: HF_E_CONNECT. HF_E_LIMIT is waiters_max.
  * Cost: one command when uncontended.
  * Source: WIRE 6, 7, 8.1. */
 HF_API hf_status hf_lock_acquire(struct hf_lock *lock,

@@ -162,8 +162,6 @@ static hf_status output_room(struct hf_conn *c, size_t size)
 {
     size_t used = c->out_end - c->out_start;
 
-    if (size > c->options.output_max || used > c->options.output_max - size)
-        return HF_E_LIMIT;
     if (size <= c->out_room - c->out_end)
         return HF_OK;
     if (c->out_start > 0) {
@@ -185,8 +183,7 @@ hf_status hf_conn_submit(struct hf_conn *c, struct hf_request *request,
     size_t size = hf_resp_command_size(argv, argc);
     hf_status rc;
 
-    if (c->last - c->first >= c->options.requests_max ||
-        size > HF_PLACE_SIZE_MAX)
+    if (!hf_conn_has_room(c, size) || size > HF_PLACE_SIZE_MAX)
         return HF_E_LIMIT;
     if ((rc = output_room(c, size)) < 0)
         return rc;

@@ -95,6 +95,16 @@ void hf_conn_close(struct hf_conn *c);
 /* hf_conn_fail_queued - what is queued ends UNSENT. */
 void hf_conn_fail_queued(struct hf_conn *c);
 
+/* hf_conn_has_room - would a command of `size` bytes be taken now? */
+static inline bool hf_conn_has_room(const struct hf_conn *c, size_t size)
+{
+    size_t used = c->out_end - c->out_start;
+
+    return c->last - c->first < c->options.requests_max &&
+           size <= c->options.output_max &&
+           used <= c->options.output_max - size;
+}
+
 /* hf_conn_submit - queues a command. HF_E_LIMIT, HF_E_NOMEM, HF_E_INVAL.
  * hf_conn_forget - its owner gives it up: HF_UNSENT (withdrawn, its bytes will
  *                  not be sent) or HF_UNKNOWN. `done` is not called. */

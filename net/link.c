@@ -11,13 +11,16 @@
  *     its request.
  * L4  A failed attempt is tried again with backoff while requests wait or the
  *     link is wanted; a refusal that trying again cannot mend fails all that is
- *     queued at once. */
+ *     queued at once.
+ * L5  Who waits for room is served at the end of each turn in which there may be
+ *     some, before anything is written. */
 #include <assert.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "net/conn.h"
 #include "net/dial.h"
+#include "net/room.h"
 #include "net/stream.h"
 
 #define CLIENT_NAME_MAX 255
@@ -43,6 +46,7 @@ struct hf_link {
     struct hf_timer timer;          /* this attempt's end, or BACKOFF's */
     struct hf_turn turn;
     struct hf_dial dial;
+    struct hf_rooms rooms;          /* who waits for room */
     unsigned failures;              /* attempts, and short lives, in a row */
     bool has_answered;              /* anything but the greeting, since READY */
     int64_t quiet_since_ms;         /* bytes last came, or were first awaited */
@@ -127,6 +131,7 @@ hf_status hf_link_new(struct hf_link **out, struct hf_loop *loop,
     if (options->client_name)
         strncpy(link->client_name, options->client_name, CLIENT_NAME_MAX);
     hf_turn_init(&link->turn, on_turn_end);
+    hf_rooms_init(&link->rooms);
     (void)hf_url_address(&link->options.url, link->address,
                          sizeof link->address);
     conn_setup(link);
@@ -151,6 +156,7 @@ void hf_link_free(struct hf_link *link)
     link->is_wanted = false;
     hf_conn_close(&link->conn);
     hf_conn_fail_queued(&link->conn);
+    hf_rooms_tell_all(&link->rooms, HF_E_CLOSED);
     hf_loop_forget_turn(link->loop, &link->turn);
     hf_conn_fini(&link->conn);
     explicit_bzero(&link->options.url, sizeof link->options.url);
@@ -181,6 +187,13 @@ static void is_up(struct hf_link *link)
         link->options.on_change(link->options.ctx, true);
 }
 
+/* There is room, perhaps: L5 at the end of the turn. */
+static void serve_later(struct hf_link *link)
+{
+    if (!hf_rooms_is_empty(&link->rooms))
+        hf_loop_at_turn_end(link->loop, &link->turn);
+}
+
 static void watch(struct hf_link *link, bool has_output)
 {
     hf_loop_rewatch(link->loop, &link->io,
@@ -208,6 +221,7 @@ static void flush(struct hf_link *link)
     if (n > 0) {
         link->conn.stats.bytes_out += (uint64_t)n;
         hf_conn_wrote(&link->conn, (size_t)n);
+        serve_later(link);
     }
     /* A failed write is found again by reading (L1), at once where no descriptor
      * will say so. */
@@ -338,8 +352,11 @@ static void lost(struct hf_link *link, bool is_final)
     link->state = IDLE;
     hf_conn_close(&link->conn);
     link->is_refused = is_final;
-    if (is_final)
+    if (is_final) {
         hf_conn_fail_queued(&link->conn);
+        hf_rooms_tell_all(&link->rooms, link->error.status);
+    }
+    serve_later(link);
     if (link->state == IDLE && is_needed(link))
         back_off(link);
     if (link->options.on_change && was_up)
@@ -475,11 +492,14 @@ static void on_timer(struct hf_timer *timer)
     }
 }
 
-/* L2, at the end of a turn. Bytes that the kernel did not take wait for it. */
+/* L5 and L2, at the end of a turn. Bytes that the kernel did not take wait for
+ * it. */
 static void on_turn_end(struct hf_turn *turn)
 {
     struct hf_link *link = HF_OWNER_OF(turn, struct hf_link, turn);
 
+    if (!hf_rooms_is_empty(&link->rooms))
+        hf_rooms_serve(&link->rooms, &link->conn);
     if (link->state == IDLE && is_needed(link))
         attempt(link);
     if (link->state == READY && link->conn.unwritten == 0 &&
@@ -500,6 +520,7 @@ static void on_deadline(struct hf_timer *timer)
     /* The first attempt may be under way yet: it has no error of its own. */
     if (link->error.status == HF_OK)
         say_late(link);
+    serve_later(link);
     request->done(request, hf_conn_forget(&link->conn, request), no_reply);
 }
 
@@ -522,7 +543,34 @@ hf_status hf_link_submit(struct hf_link *link, struct hf_request *request,
 enum hf_outcome hf_link_cancel(struct hf_request *request)
 {
     hf_loop_disarm(request->link->loop, &request->timer);
+    serve_later(request->link);
     return hf_conn_forget(&request->link->conn, request);
+}
+
+hf_status hf_link_await_room(struct hf_link *link, struct hf_room *room,
+                             size_t bytes)
+{
+    if (bytes > link->options.output_max || bytes > HF_PLACE_SIZE_MAX)
+        return HF_E_LIMIT;
+    room->link = link;
+    room->bytes = bytes;
+    hf_rooms_add(&link->rooms, room);
+    hf_loop_at_turn_end(link->loop, &link->turn);
+    return HF_OK;
+}
+
+/* The next one may need less. */
+void hf_link_forget_room(struct hf_room *room)
+{
+    if (hf_list_is_empty(&room->node))
+        return;
+    hf_list_remove(&room->node);
+    serve_later(room->link);
+}
+
+bool hf_link_is_awaited(const struct hf_link *link)
+{
+    return !hf_rooms_is_empty(&link->rooms);
 }
 
 void hf_link_want(struct hf_link *link, bool is_wanted)

@@ -475,13 +475,41 @@ void hf_link_free(struct hf_link *link);
  *   is when to give up on it (HF_NEVER: at no time): done(UNSENT) if it was not
  *   written by then, else done(UNKNOWN); the late reply finds its place taken
  *   by nobody. HF_E_NOMEM, HF_E_LIMIT (full: nothing was queued, done will not
- *   be called). Never calls `done` itself. [locked]
+ *   be called; hf_link_await_room). Never calls `done` itself. [locked]
  * hf_link_cancel - ends it now as at its deadline, without calling `done`;
  *   says how it ended. HF_UNSENT: no byte will ever leave. [locked] */
 hf_status hf_link_submit(struct hf_link *link, struct hf_request *request,
                          const struct hf_resp_arg *argv, size_t argc,
                          int64_t deadline_ms);
 enum hf_outcome hf_link_cancel(struct hf_request *request);
+
+/* Who waits until a full link takes more: a field of it.
+ *
+ * [locked] `ready` is called once. HF_OK: there is room for so many bytes, for
+ * you, until you return: submit now. HF_E_CLOSED: the link is being freed. Else
+ * it was refused, see hf_link_error. It may wait again, or be freed. */
+struct hf_room {
+    /* Set by the owner. */
+    void (*ready)(struct hf_room *room, hf_status status);
+    bool is_urgent;             /* goes before all that are not */
+    /* The link's own. */
+    struct hf_list node;
+    struct hf_link *link;
+    size_t bytes;
+};
+
+/* hf_link_await_room  - for a command of `bytes` (hf_resp_command_size); `ready`
+ *   follows, and not from here. First come, first served, so a great one waits
+ *   for its turn and is not passed by small ones. HF_E_LIMIT: the link takes
+ *   none so great, ever.
+ * hf_link_forget_room - waits no more; `ready` is not called. One that does not
+ *   wait (its node initialised) is left alone.
+ * hf_link_is_awaited  - does anybody wait? hf_link_submit does not look: who
+ *   submits before them takes what they wait for. All [locked] */
+hf_status hf_link_await_room(struct hf_link *link, struct hf_room *room,
+                             size_t bytes);
+void hf_link_forget_room(struct hf_room *room);
+bool hf_link_is_awaited(const struct hf_link *link);
 
 /* hf_link_want - while wanted, a lost link comes back of itself, also with no
  * request in its queue. [locked] */
