@@ -44,7 +44,7 @@ NET  := mem error random clock wheel histogram poller_$(EVENTS) loop drive \
         url_scan url_query url resolve race socket dial stream greet conn room \
         link pubsub $(tls_$(TLS))
 LOCK := scripts names wait hold call table op holding acquire release query \
-        watchdog client lock
+        watchdog close client lock
 CLI  := $(basename $(notdir $(wildcard cli/*.c)))
 
 SCRIPTS := acquire force_release inspect release renew
@@ -61,8 +61,9 @@ UNIT := resp_base resp_parse resp_value resp_copy resp_double resp_encode \
         cli_values cli_json cli_options cli_secret cli_run_state cli_resp \
         cli_resp_check support $(tls_tests_$(TLS))
 LIVE := url lock lock_wait lock_watchdog lock_errors lock_late \
-        lock_forged lock_full lock_memory lock_end lock_soak lifecycle run run_loss \
-        run_signals run_status resp_check examples $(tls_live_$(TLS))
+        lock_forged lock_full lock_memory lock_end lock_close lock_soak \
+        lifecycle run run_loss run_signals run_status resp_check examples \
+        $(tls_live_$(TLS))
 FUZZ := resp_parse resp_twin resp_encode cli_resp url
 
 # ---- libraries and the command ----

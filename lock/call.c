@@ -213,6 +213,12 @@ hf_status hf_call_start(struct hf_call *call, struct hf_loop *loop,
     return rc;
 }
 
+bool hf_call_is_sent(const struct hf_call *call)
+{
+    return call->is_under_way && !call->timer.link && !is_awaiting_room(call) &&
+           call->request.sent_ms != HF_NEVER;
+}
+
 static void note_sent(struct hf_call *call)
 {
     call->sent_ms = call->request.sent_ms;

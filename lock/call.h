@@ -63,4 +63,7 @@ hf_status hf_call_start(struct hf_call *call, struct hf_loop *loop,
                         struct hf_link *link, int64_t deadline_ms);
 void hf_call_cancel(struct hf_call *call);
 
+/* hf_call_is_sent - bytes of it have left, and the answer is still to come. */
+bool hf_call_is_sent(const struct hf_call *call);
+
 #endif

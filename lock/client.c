@@ -349,8 +349,11 @@ hf_status hf_client_connect(struct hf_client *client, struct hf_error *err)
                             hf_status_text(HF_E_FORKED));
     hf_loop_lock(client->loop);
     hf_waiter_init(&probe.waiter, client->loop);
-    rc = hf_link_submit(client->link, &probe.request, &ping, 1,
-                        hf_loop_now(client->loop) + client->connect_timeout_ms);
+    rc = client->is_closing
+             ? HF_E_CLOSED
+             : hf_link_submit(client->link, &probe.request, &ping, 1,
+                              hf_loop_now(client->loop) +
+                                  client->connect_timeout_ms);
     if (rc < 0) {
         hf_loop_unlock(client->loop);
         return hf_error_set(err, rc, "%s", hf_status_text(rc));
@@ -425,7 +428,7 @@ void hf_client_free(struct hf_client *client)
         return; /* in a child it is the parent's: not to be touched */
     loop = client->loop;
     hf_loop_lock(loop);
-    client->is_closing = true;
+    client->is_closing = client->is_over = true;
     hf_loop_quiesce(loop);
     end_ops(client);
     hf_watchdog_fini(client);

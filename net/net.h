@@ -597,7 +597,10 @@ struct hf_subscription {
  *                  told: call hf_pubsub_push and hf_pubsub_change from them.
  * hf_pubsub_add  - subscribes; on_change(true) follows when confirmed.
  *                  HF_E_NOMEM, HF_E_LIMIT.
- * hf_pubsub_drop - unsubscribes, at once for the caller. All [locked]. */
+ * hf_pubsub_drop - unsubscribes, at once for the caller.
+ * hf_pubsub_is_idle - is no SUBSCRIBE or UNSUBSCRIBE under way?
+ * hf_pubsub_on_idle - `idle` is called, [locked], whenever the last one has
+ *                  ended. All [locked]. */
 hf_status hf_pubsub_new(struct hf_pubsub **out, struct hf_loop *loop,
                         struct hf_link *main,
                         const struct hf_link_options *options);
@@ -606,6 +609,9 @@ void hf_pubsub_push(struct hf_pubsub *ps, struct hf_resp_value push);
 void hf_pubsub_change(struct hf_pubsub *ps, bool is_up);
 hf_status hf_pubsub_add(struct hf_pubsub *ps, struct hf_subscription *s);
 void hf_pubsub_drop(struct hf_subscription *s);
+bool hf_pubsub_is_idle(const struct hf_pubsub *ps);
+void hf_pubsub_on_idle(struct hf_pubsub *ps, void (*idle)(void *ctx),
+                       void *ctx);
 
 #ifdef __cplusplus
 }
