@@ -354,11 +354,12 @@ static void *count_resize(void *ctx, void *ptr, size_t old, size_t size)
 static void watch_renewals(struct hf_client *client)
 {
     struct timespec pause = {0, 20000000};
-    struct hf_client_stats a = hf_client_stats(client), b;
+    struct hf_client_stats a, b;
 
+    hf_client_stats(client, &a);
     do {
         nanosleep(&pause, NULL);
-        b = hf_client_stats(client);
+        hf_client_stats(client, &b);
     } while (b.renewals < a.renewals + HELD);
     printf("%d held locks: %llu renewals took %llu commands in %llu writes\n",
            HELD, (unsigned long long)(b.renewals - a.renewals),

@@ -367,12 +367,20 @@ static void take_turn(struct run *run)
     }
 }
 
+static bool has_calls_under_way(const struct run *run)
+{
+    struct hf_client_stats stats;
+
+    hf_client_stats(run->client, &stats);
+    return stats.waiters > 0;
+}
+
 static void linger(struct run *run)
 {
     int64_t until_ms = hf_clock_ms() + LINGER_MS;
     int64_t left_ms = LINGER_MS;
 
-    while (hf_client_stats(run->client).waiters > 0 && left_ms > 0) {
+    while (has_calls_under_way(run) && left_ms > 0) {
         hf_loop_dispatch(run->loop, (int)left_ms);
         left_ms = until_ms - hf_clock_ms();
     }

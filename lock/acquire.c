@@ -141,20 +141,31 @@ static void send_acquire(struct hf_op *op,
     hf_op_call(op, &hf_script_acquire, 3, call_deadline(op), done);
 }
 
+/* What the server has just granted. */
+static void give_back(struct hf_op *op, hf_status status)
+{
+    op->call.may_have_run = true;
+    give_up_hold(op);
+    end(op, status);
+}
+
 static void granted(struct hf_op *op)
 {
     struct hf_hold *hold = op->hold;
     struct hf_client *client = op->client;
     int64_t now = hf_loop_now(client->loop);
 
+    if (client->is_closing) { /* its caller could not release it */
+        give_back(op, HF_E_CLOSED);
+        return;
+    }
     hf_hold_granted(&hold->core, 1, op->call.sent_ms, op->lease_ms,
                     op->options.lease_ms == 0, (unsigned)client->serial);
     if (hf_hold_safe_ms(&hold->core, now) <= 0) {
-        op->call.may_have_run = true;
-        give_up_hold(op);
-        end(op, hf_error_set(op->error, HF_E_NOREPLY,
-                             "%s: the answer came after the lease had ended",
-                             hf_link_address(client->link)));
+        give_back(op,
+                  hf_error_set(op->error, HF_E_NOREPLY,
+                               "%s: the answer came after the lease had ended",
+                               hf_link_address(client->link)));
         return;
     }
     if (op->options.max_hold_ms > 0)
@@ -253,6 +264,11 @@ static void refused(struct hf_op *op, struct hf_resp_value reply)
 {
     int64_t ttl_ms;
 
+    if (op->client->is_closing) {
+        give_up_hold(op);
+        end(op, HF_E_CLOSED);
+        return;
+    }
     if (hf_hold_find(op->lock, op->owner)) {
         ask(op); /* by another call of our own: now it is a re-entry */
         return;

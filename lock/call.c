@@ -11,7 +11,8 @@
 
 static void on_reply(struct hf_request *request, enum hf_outcome outcome,
                      struct hf_resp_value reply);
-static void on_retry(struct hf_timer *timer);
+static void on_time(struct hf_timer *timer);
+static void on_room(struct hf_room *room, hf_status status);
 
 /* Errors that pass: the server asks for patience, nothing was done. */
 static const char *const passing[] = {"LOADING", "BUSY", "TRYAGAIN",
@@ -117,21 +118,62 @@ static void end_unanswered(struct hf_call *call)
                  "not connected in time");
 }
 
+/* While another request waits for an answer that does not come, say. */
+static void end_without_room(struct hf_call *call)
+{
+    const struct hf_error *why = hf_link_error(call->link);
+
+    if (call->put_off[0] || call->may_have_run)
+        end_unanswered(call);
+    else
+        end_with(call, HF_E_CONNECT,
+                 why->status != HF_OK ? why->text
+                                      : hf_link_address(call->link),
+                 "not sent in time, the queue was full");
+}
+
 /* ---- trying ---- */
 
-static hf_status send(struct hf_call *call)
+static hf_status submit(struct hf_call *call)
 {
-    call->request.done = on_reply;
     return hf_link_submit(call->link, &call->request, call->argv, call->argc,
                           call->deadline_ms);
 }
 
+static hf_status await_room(struct hf_call *call)
+{
+    size_t bytes = hf_resp_command_size(call->argv, call->argc);
+    hf_status rc = hf_link_await_room(call->link, &call->room, bytes);
+
+    if (rc == HF_OK && call->deadline_ms != HF_NEVER)
+        hf_loop_arm(call->loop, &call->timer, call->deadline_ms);
+    return rc;
+}
+
+static bool is_awaiting_room(const struct hf_call *call)
+{
+    return !hf_list_is_empty(&call->room.node);
+}
+
+/* Not before those who wait already, unless it is urgent. */
+static hf_status send(struct hf_call *call)
+{
+    bool is_its_turn =
+        call->room.is_urgent || !hf_link_is_awaited(call->link);
+    hf_status rc = is_its_turn ? submit(call) : HF_E_LIMIT;
+
+    return rc == HF_E_LIMIT ? await_room(call) : rc;
+}
+
+static void end_unless(struct hf_call *call, hf_status rc)
+{
+    if (rc < 0)
+        end_with(call, rc, "cannot ask", hf_status_text(rc));
+}
+
 static void send_again(struct hf_call *call)
 {
-    hf_status rc = send(call);
-
-    if (rc < 0)
-        end_with(call, rc, "cannot ask again", hf_status_text(rc));
+    end_unless(call, send(call));
 }
 
 static void use_verb(struct hf_call *call, const char *verb, const char *script,
@@ -153,8 +195,12 @@ hf_status hf_call_start(struct hf_call *call, struct hf_loop *loop,
     call->may_have_run = call->is_repeated = false;
     call->forgeries = 0;
     call->put_off[0] = '\0';
+    call->request.done = on_reply;
     call->request.is_acknowledged_by_push = false;
-    call->timer = (struct hf_timer){.fire = on_retry};
+    call->timer = (struct hf_timer){.fire = on_time};
+    call->room.ready = on_room;
+    call->room.is_urgent = call->is_single;
+    hf_list_init(&call->room.node);
     call->argv[2] = (struct hf_resp_arg){
         call->keys_text,
         hf_resp_format_integer(call->keys_text, (int64_t)call->keys)};
@@ -165,6 +211,12 @@ hf_status hf_call_start(struct hf_call *call, struct hf_loop *loop,
     rc = send(call);
     call->is_under_way = rc == HF_OK;
     return rc;
+}
+
+bool hf_call_is_sent(const struct hf_call *call)
+{
+    return call->is_under_way && !call->timer.link && !is_awaiting_room(call) &&
+           call->request.sent_ms != HF_NEVER;
 }
 
 static void note_sent(struct hf_call *call)
@@ -179,8 +231,9 @@ void hf_call_cancel(struct hf_call *call)
     if (!call->is_under_way)
         return;
     call->is_under_way = false;
-    if (call->timer.link) {
+    if (call->timer.link || is_awaiting_room(call)) {
         hf_loop_disarm(call->loop, &call->timer);
+        hf_link_forget_room(&call->room);
         return;
     }
     note_sent(call);
@@ -188,9 +241,29 @@ void hf_call_cancel(struct hf_call *call)
         call->may_have_run = true;
 }
 
-static void on_retry(struct hf_timer *timer)
+static void on_time(struct hf_timer *timer)
 {
-    send_again(HF_OWNER_OF(timer, struct hf_call, timer));
+    struct hf_call *call = HF_OWNER_OF(timer, struct hf_call, timer);
+
+    if (!is_awaiting_room(call)) {
+        send_again(call);
+        return;
+    }
+    hf_link_forget_room(&call->room);
+    end_without_room(call);
+}
+
+static void on_room(struct hf_room *room, hf_status status)
+{
+    struct hf_call *call = HF_OWNER_OF(room, struct hf_call, room);
+
+    hf_loop_disarm(call->loop, &call->timer);
+    if (status == HF_OK)
+        end_unless(call, submit(call));
+    else if (status == HF_E_CLOSED)
+        end_unless(call, status);
+    else /* the link was refused, and says why */
+        end_unanswered(call);
 }
 
 /* Patience, but not past the deadline. */

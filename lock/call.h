@@ -1,5 +1,6 @@
 /* One script called on the server: EVALSHA, EVAL where it is not known, again
- * where that is safe, until the deadline. Private to lock/.
+ * where that is safe, until the deadline. Where the link's queue is full it waits
+ * for room as long. Private to lock/.
  *
  * Every script of ours may run any number of times, so an unknown outcome is
  * made known by asking again (design 4). */
@@ -24,7 +25,9 @@ struct hf_call {
     size_t echo_len;
     const char *subject;          /* the lock's name, for messages */
     size_t subject_len;
-    bool is_single;               /* ask once: neither again nor by text */
+    bool is_single;               /* ask once: neither again nor by text. Has
+                                     room before the others, for it cannot come
+                                     later */
     bool by_text;                 /* send the script's text at once */
     struct hf_error *error;       /* filled on failure; NULL: nobody reads it */
     /* [locked] Once. HF_OK: `reply` is an array that begins with the echo.
@@ -43,7 +46,9 @@ struct hf_call {
     struct hf_loop *loop;
     struct hf_link *link;
     struct hf_request request;
-    struct hf_timer timer;        /* before the next try */
+    struct hf_timer timer;        /* before the next try, or while waiting for
+                                     room */
+    struct hf_room room;
     int64_t deadline_ms;
     int forgeries;
     char put_off[100];            /* why the server last asked for patience */
@@ -51,10 +56,14 @@ struct hf_call {
     char keys_text[HF_RESP_INTEGER_MAX];
 };
 
-/* hf_call_start  - HF_OK: `done` follows. HF_E_NOMEM, HF_E_LIMIT: it does not.
+/* hf_call_start  - HF_OK: `done` follows. HF_E_NOMEM, HF_E_LIMIT (too great for
+ *                  the link, ever): it does not.
  * hf_call_cancel - ends it without `done`; call->may_have_run is set. [locked] */
 hf_status hf_call_start(struct hf_call *call, struct hf_loop *loop,
                         struct hf_link *link, int64_t deadline_ms);
 void hf_call_cancel(struct hf_call *call);
+
+/* hf_call_is_sent - bytes of it have left, and the answer is still to come. */
+bool hf_call_is_sent(const struct hf_call *call);
 
 #endif

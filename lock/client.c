@@ -1,4 +1,5 @@
 /* The client: options, the link and what it reports, the end of everything. */
+#include <assert.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
@@ -7,6 +8,12 @@
 
 #define WATCHDOG_LEAST_MS 100
 #define TIMEOUT_MS 5000        /* to connect; of a request */
+/* The greatest command: a release by its script's text (2 KiB), with the name
+ * and the channel of the longest name. */
+#define OUTPUT_LEAST (192u << 10)
+
+static_assert(OUTPUT_LEAST >= 2 * HF_LOCK_NAME_MAX + 16384,
+              "name, channel, script");
 
 void hf_client_options_init(struct hf_client_options *options)
 {
@@ -15,6 +22,7 @@ void hf_client_options_init(struct hf_client_options *options)
     options->watchdog_ms = 30000;
     options->locks_max = 1u << 20;
     options->waiters_max = 1u << 20;
+    options->output_max = 64u << 20;
 }
 
 /* ---- log ---- */
@@ -141,6 +149,9 @@ static hf_status check(const struct hf_client_options *o, struct hf_error *err)
         !is_span(o->request_timeout_ms, 1))
         return hf_error_set(err, HF_E_INVAL, "a timeout is 1 to %lld ms",
                             (long long)SPAN_MAX_MS);
+    if (o->output_max < OUTPUT_LEAST)
+        return hf_error_set(err, HF_E_INVAL, "output_max is at least %u",
+                            OUTPUT_LEAST);
     if (o->protocol != 2 && o->protocol != 3)
         return hf_error_set(err, HF_E_INVAL, "the protocol is 2 or 3");
     return HF_OK;
@@ -173,6 +184,7 @@ static hf_status connect_parts(struct hf_client *client,
     link.protocol = o->protocol;
     link.connect_timeout_ms = o->connect_timeout_ms;
     link.silence_ms = o->request_timeout_ms;
+    link.output_max = o->output_max;
     link.on_push = on_push;
     link.on_change = on_change;
     link.ctx = client;
@@ -337,8 +349,11 @@ hf_status hf_client_connect(struct hf_client *client, struct hf_error *err)
                             hf_status_text(HF_E_FORKED));
     hf_loop_lock(client->loop);
     hf_waiter_init(&probe.waiter, client->loop);
-    rc = hf_link_submit(client->link, &probe.request, &ping, 1,
-                        hf_loop_now(client->loop) + client->connect_timeout_ms);
+    rc = client->is_closing
+             ? HF_E_CLOSED
+             : hf_link_submit(client->link, &probe.request, &ping, 1,
+                              hf_loop_now(client->loop) +
+                                  client->connect_timeout_ms);
     if (rc < 0) {
         hf_loop_unlock(client->loop);
         return hf_error_set(err, rc, "%s", hf_status_text(rc));
@@ -413,7 +428,7 @@ void hf_client_free(struct hf_client *client)
         return; /* in a child it is the parent's: not to be touched */
     loop = client->loop;
     hf_loop_lock(loop);
-    client->is_closing = true;
+    client->is_closing = client->is_over = true;
     hf_loop_quiesce(loop);
     end_ops(client);
     hf_watchdog_fini(client);
@@ -446,20 +461,17 @@ const char *hf_client_address(const struct hf_client *client)
     return hf_link_address(client->link);
 }
 
-struct hf_client_stats hf_client_stats(struct hf_client *client)
+void hf_client_stats(struct hf_client *client, struct hf_client_stats *out)
 {
-    struct hf_client_stats stats = {0};
-
+    memset(out, 0, sizeof *out);
     if (hf_loop_forked(client->loop))
-        return stats; /* the lock may be held by a thread that is not here */
+        return; /* the lock may be held by a thread that is not here */
     hf_loop_lock(client->loop);
-    stats = (struct hf_client_stats){
-        .holds = client->holds,
-        .waiters = client->ops_count,
-        .renewals = client->renewals,
-        .renewal_requests = client->renewal_requests,
-        .link = hf_link_stats(client->link),
-    };
+    out->holds = client->holds;
+    out->waiters = client->ops_count;
+    out->renewals = client->renewals;
+    out->renewal_requests = client->renewal_requests;
+    hf_link_stats(client->link, &out->link);
     hf_loop_unlock(client->loop);
-    return stats;
+    hf_loop_stats(client->loop, &out->loop);
 }

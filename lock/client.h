@@ -36,7 +36,10 @@ struct hf_client {
     struct hf_link *link;
     struct hf_pubsub *pubsub;
     struct hf_tls_context *tls;   /* of both their links; NULL: plain */
-    bool is_closing;
+    bool is_closing;            /* no new calls */
+    bool is_over;               /* and nothing of ours is asked any more */
+    struct hf_waiter *closer;   /* until all is quiet; NULL: nobody waits */
+    uint64_t finished;          /* operations, since it is closing */
     uint64_t serial;            /* of the last hold or question */
 
     struct hf_list *buckets;    /* locks by name */
@@ -174,6 +177,10 @@ void hf_op_call(struct hf_op *op, const struct hf_script *script, size_t argc,
                 void (*done)(struct hf_call *, hf_status, struct hf_resp_value));
 void hf_op_fail_start(struct hf_op *op, hf_status status);
 
+/* hf_op_cancel - ends it with `status`, wherever it stands. True: the server may
+ * have done what was asked. */
+bool hf_op_cancel(struct hf_op *op, hf_status status);
+
 /* The reply's element `index` as an integer (also from decimal text). */
 bool hf_reply_integer(struct hf_resp_value reply, size_t index, int64_t *out);
 
@@ -182,6 +189,7 @@ bool hf_reply_integer(struct hf_resp_value reply, size_t index, int64_t *out);
 void hf_acquire_start(struct hf_op *op);
 void hf_acquire_cancel(struct hf_op *op, hf_status status);
 void hf_release_start(struct hf_op *op);
+void hf_release_cancel(struct hf_op *op, hf_status status);
 void hf_force_start(struct hf_op *op);
 void hf_inspect_start(struct hf_op *op);
 
@@ -204,6 +212,12 @@ void hf_hold_tell_renewed(struct hf_hold *hold);
  * hf_hold_leave - the next one. May free the hold if nothing is left of it. */
 bool hf_hold_enter(struct hf_hold *hold, struct hf_op *op);
 void hf_hold_leave(struct hf_hold *hold, bool is_gone);
+
+/* ---- close.c ---- */
+
+/* hf_client_note_quiet - something has ended: is that all that the closer waits
+ * for? */
+void hf_client_note_quiet(struct hf_client *client);
 
 /* ---- watchdog.c ---- */
 

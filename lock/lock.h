@@ -75,6 +75,10 @@ struct hf_client_options {
                                    each third. Default 30000, least 100 */
     uint32_t locks_max;         /* different names in use. Default 1 Mi */
     uint32_t waiters_max;       /* calls under way. Default 1 Mi */
+    size_t output_max;          /* bytes that wait to be sent. While there is no
+                                   room, calls wait for it, first come first
+                                   served. Default 64 MiB, least 192 KiB: the
+                                   longest name fits */
 
     /* A line about what no call reports (a lost connection, a renewal refused).
      * As any callback; NULL: silence. */
@@ -91,7 +95,8 @@ HF_API void hf_client_options_init(struct hf_client_options *options);
  *                     timeout. For an error before the first lock needs it.
  *                     HF_E_CONNECT, HF_E_TLS, HF_E_AUTH, HF_E_PROTOCOL,
  *                     HF_E_SERVER, HF_E_NOREPLY, HF_E_LIMIT, HF_E_NOMEM,
- *                     HF_E_FORKED.
+ *                     HF_E_FORKED, HF_E_CLOSED.
+ * hf_client_close   - see below: gives what is under way time to end.
  * hf_client_free    - calls under way end with HF_E_CLOSED; each hold's on_lost
  *                     is called with HF_LOST_CLOSED. Nothing is released on the
  *                     server: what is held ends with its TTL. Takes NULL. No
@@ -104,6 +109,34 @@ HF_API hf_status hf_client_new(struct hf_client **out,
 HF_API hf_status hf_client_connect(struct hf_client *client,
                                    struct hf_error *err);
 HF_API void hf_client_free(struct hf_client *client);
+
+/* hf_client_close - lets a client run dry: to be called before hf_client_free
+ *   where what is under way should not be cut off. From now on new calls end
+ *   with HF_E_CLOSED, those of waiting for a lock that another holds, too, at
+ *   once. What has been asked, and what is to be released, also in the
+ *   background, has `timeout_ms` (0: none) to be answered; then it is cancelled
+ *   with HF_E_CLOSED. A lock that is granted meanwhile, to a caller who could
+ *   not release it any more, is given back. What is held stays held, and is
+ *   renewed, until hf_client_free. Before it returns, `done` and the other
+ *   callbacks of what has ended have been called.
+ *   out         NULL, or filled in with what became of it all
+ * Returns HF_OK         nothing was left at the deadline
+ *         HF_E_NOREPLY  something was, and the server may have done it
+ *         HF_E_CONNECT  something was, and none of it had been sent
+ *         HF_E_CLOSED   it was called before
+ *         HF_E_INVAL, HF_E_FORKED
+ * Any thread, but not from a callback. */
+struct hf_client_closed {
+    uint64_t finished;          /* calls, and releases in the background, that
+                                   were answered */
+    uint64_t cancelled;         /* of which the server has done nothing: not
+                                   sent, or waiting for another's lock */
+    uint64_t unknown;           /* that it may have done */
+    uint64_t holds;             /* still held: they end with their TTL */
+};
+HF_API hf_status hf_client_close(struct hf_client *client, int64_t timeout_ms,
+                                 struct hf_client_closed *out,
+                                 struct hf_error *err);
 
 /* The UUID (36 characters) that begins each owner field of this client. */
 HF_API const char *hf_client_uuid(const struct hf_client *client);
@@ -119,9 +152,14 @@ struct hf_client_stats {
     uint64_t waiters;           /* calls under way now */
     uint64_t renewals;          /* holds renewed, since the start */
     uint64_t renewal_requests;  /* commands that took */
-    struct hf_link_stats link;
+    struct hf_link_stats link;  /* of commands; in RESP2, messages come over
+                                   another one */
+    struct hf_loop_stats loop;  /* also of others that share it */
 };
-HF_API struct hf_client_stats hf_client_stats(struct hf_client *client);
+
+/* hf_client_stats - a copy (2 KB); all 0 in a forked child. Any thread. */
+HF_API void hf_client_stats(struct hf_client *client,
+                            struct hf_client_stats *out);
 
 /* ---- locks --------------------------------------------------------------- */
 
@@ -224,6 +262,8 @@ HF_API void hf_acquire_options_init(struct hf_acquire_options *options);
  * A call whose wait_ms is 0 asks once; the request timeout bounds it (twice, if
  * another call of the same owner on the same lock is under way). Every other
  * ends by wait_ms, whatever the server does.
+ * Where output_max is reached, it waits for room within the same bounds, and was
+ * then not sent: HF_E_CONNECT. HF_E_LIMIT is waiters_max.
  * Cost: one command when uncontended.
  * Source: WIRE 6, 7, 8.1. */
 HF_API hf_status hf_lock_acquire(struct hf_lock *lock,

@@ -9,7 +9,7 @@ hf_status hf_op_begin(struct hf_op *op)
 {
     struct hf_client *client = op->client;
 
-    if (client->is_closing)
+    if (client->is_closing && (op->waiter || op->done)) /* not our own ones */
         return hf_error_set(op->error, HF_E_CLOSED, "%s",
                             hf_status_text(HF_E_CLOSED));
     if (client->ops_count >= client->waiters_max)
@@ -74,6 +74,8 @@ void hf_op_finish(struct hf_op *op, hf_status status)
     hf_list_remove(&op->line_node);
     hf_list_remove(&op->cancel_node);
     client->ops_count--;
+    client->finished += client->is_closing;
+    hf_client_note_quiet(client);
     hf_lock_unref(op->lock);
     if (op->waiter) {
         hf_waiter_wake(op->waiter);
@@ -84,6 +86,21 @@ void hf_op_finish(struct hf_op *op, hf_status status)
     } else {
         free_op(op);
     }
+}
+
+bool hf_op_cancel(struct hf_op *op, hf_status status)
+{
+    bool may_have_run;
+
+    hf_call_cancel(&op->call);
+    may_have_run = op->call.may_have_run;
+    if (op->kind == OP_ACQUIRE)
+        hf_acquire_cancel(op, status);
+    else if (op->kind == OP_RELEASE)
+        hf_release_cancel(op, status);
+    else
+        hf_op_finish(op, status);
+    return may_have_run;
 }
 
 /* ---- ask ---- */

@@ -46,7 +46,7 @@ void hf_release_orphan(struct hf_lock *lock, const char *text, size_t len,
                        int64_t for_ms)
 {
     struct hf_client *client = lock->client;
-    struct hf_op *op = client->is_closing
+    struct hf_op *op = client->is_over
                            ? NULL
                            : hf_mem_new(client->mem, sizeof *op);
 
@@ -181,6 +181,21 @@ static void release(struct hf_op *op)
     send_release(op, hold->text, hold->text_len,
                  hf_loop_now(op->client->loop) + op->client->request_timeout_ms,
                  on_released);
+}
+
+/* As at its deadline. One that stood behind another call on the hold, and whose
+ * turn had just come, was not asked yet. */
+void hf_release_cancel(struct hf_op *op, hf_status status)
+{
+    hf_call_cancel(&op->call);
+    hf_loop_disarm(op->client->loop, &op->timer);
+    if (!op->hold) {
+        hf_op_finish(op, status);
+        return;
+    }
+    if (!op->call.script)
+        op->count = op->hold->core.count - 1;
+    failed(op, status);
 }
 
 void hf_release_start(struct hf_op *op)

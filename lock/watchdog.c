@@ -9,6 +9,9 @@
 #include "lock/client.h"
 
 #define BATCH_MAX 100           /* locks a call: WIRE 6, lockWatchdogBatchSize */
+/* Names in bytes: a batch is never too great for the link, nor the server kept
+ * busy by long ones. One may be as long as it is. */
+#define BATCH_NAMES_MAX (16u << 10)
 
 struct batch {
     struct hf_list node;
@@ -117,15 +120,17 @@ static void fill(struct batch *batch)
     struct hf_client *client = batch->client;
     struct hf_resp_arg *key = batch->argv + CALL_HEAD;
     struct hf_resp_arg *owner;
-    size_t n = 0;
+    size_t n = 0, names = 0;
 
-    while (n < BATCH_MAX && !hf_list_is_empty(&client->due_holds)) {
+    while (n < BATCH_MAX && names < BATCH_NAMES_MAX &&
+           !hf_list_is_empty(&client->due_holds)) {
         struct hf_hold *hold =
             HF_OWNER_OF(client->due_holds.next, struct hf_hold, due_node);
 
         hf_list_remove(&hold->due_node);
         batch->holds[n] = hold;
         hold->in_batch = &batch->holds[n];
+        names += hold->lock->name_len;
         key[n++] =
             (struct hf_resp_arg){hold->lock->text, hold->lock->name_len};
     }

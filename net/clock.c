@@ -10,18 +10,15 @@
 #define LEASE_CLOCK CLOCK_MONOTONIC
 #endif
 
-int64_t hf_clock_ms(void)
-{
-    struct timespec t;
-
-    (void)clock_gettime(LEASE_CLOCK, &t); /* fails only for a bad clock id */
-    return (int64_t)t.tv_sec * 1000 + t.tv_nsec / 1000000;
-}
-
 int64_t hf_clock_us(void)
 {
     struct timespec t;
 
-    (void)clock_gettime(CLOCK_MONOTONIC, &t);
+    (void)clock_gettime(LEASE_CLOCK, &t); /* fails only for a bad clock id */
     return (int64_t)t.tv_sec * 1000000 + t.tv_nsec / 1000;
+}
+
+int64_t hf_clock_ms(void)
+{
+    return hf_clock_us() / 1000;
 }

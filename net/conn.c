@@ -11,6 +11,8 @@
 #define PLACES_FIRST 64
 #define OUT_FIRST 4096
 
+static_assert(sizeof(struct hf_place) <= 16, "four to a cache line");
+
 /* ---- places ---- */
 
 static struct hf_place *place_at(const struct hf_conn *c, uint64_t number)
@@ -45,12 +47,23 @@ static bool places_grow(struct hf_conn *c)
     return true;
 }
 
+static void count_unanswered(struct hf_conn *c, enum hf_outcome outcome)
+{
+    if (outcome == HF_UNSENT)
+        c->stats.unsent++;
+    else
+        c->stats.unknown++;
+}
+
 /* The place is free before its owner hears of it, who may submit again. */
 static void end_request(struct hf_conn *c, struct hf_request *request,
                         enum hf_outcome outcome, struct hf_resp_value reply)
 {
-    if (request)
-        c->options.on_end(c->options.ctx, request, outcome, reply);
+    if (!request)
+        return;
+    if (outcome != HF_ANSWERED)
+        count_unanswered(c, outcome);
+    c->options.on_end(c->options.ctx, request, outcome, reply);
 }
 
 static const struct hf_resp_value no_reply;
@@ -149,8 +162,6 @@ static hf_status output_room(struct hf_conn *c, size_t size)
 {
     size_t used = c->out_end - c->out_start;
 
-    if (size > c->options.output_max || used > c->options.output_max - size)
-        return HF_E_LIMIT;
     if (size <= c->out_room - c->out_end)
         return HF_OK;
     if (c->out_start > 0) {
@@ -176,6 +187,8 @@ static bool fits_surely(const struct hf_conn *c, const struct hf_resp_arg *argv,
 
     if (left > c->options.output_max - used)
         left = c->options.output_max - used;
+    if (left > HF_PLACE_SIZE_MAX)
+        left = HF_PLACE_SIZE_MAX;
     for (size_t i = 0; i < argc; i++) {
         if (left < HF_RESP_ARG_EXTRA || argv[i].len > left - HF_RESP_ARG_EXTRA)
             return false;
@@ -189,7 +202,9 @@ static hf_status exact_room(struct hf_conn *c, const struct hf_resp_arg *argv,
 {
     size_t size = hf_resp_command_size(argv, argc);
 
-    return size > UINT32_MAX ? HF_E_LIMIT : output_room(c, size);
+    if (!hf_conn_has_room(c, size) || size > HF_PLACE_SIZE_MAX)
+        return HF_E_LIMIT;
+    return output_room(c, size);
 }
 
 hf_status hf_conn_submit(struct hf_conn *c, struct hf_request *request,
@@ -209,8 +224,10 @@ hf_status hf_conn_submit(struct hf_conn *c, struct hf_request *request,
     request->place = c->last;
     request->sent_ms = HF_NEVER;
     *place_at(c, c->last++) = (struct hf_place){
-        request, (uint32_t)(c->out + c->out_end - begin),
-        request->is_acknowledged_by_push};
+        .request = request,
+        .size = (uint32_t)(c->out + c->out_end - begin) & HF_PLACE_SIZE_MAX,
+        .is_acknowledged_by_push = request->is_acknowledged_by_push};
+    c->stats.requests++;
     return HF_OK;
 }
 
@@ -249,26 +266,46 @@ enum hf_outcome hf_conn_forget(struct hf_conn *c, struct hf_request *request)
 
     assert(place->request == request);
     place->request = NULL;
-    if (request->place < c->unsent)
+    c->stats.given_up++;
+    if (request->place < c->unsent) {
+        count_unanswered(c, HF_UNKNOWN);
         return HF_UNKNOWN;
+    }
+    count_unanswered(c, HF_UNSENT);
     withdraw(c, request->place);
     return HF_UNSENT;
 }
 
 /* ---- sending ---- */
 
-static void hand_out(struct hf_conn *c, int64_t now_ms)
+static void count_batch(struct hf_conn *c, uint64_t requests)
 {
+    uint64_t in_flight = hf_conn_in_flight(c);
+
+    hf_histogram_add(&c->stats.batch, requests);
+    if (in_flight > c->stats.in_flight_max)
+        c->stats.in_flight_max = in_flight;
+}
+
+static void hand_out(struct hf_conn *c, int64_t now_us)
+{
+    int64_t now_ms = now_us / 1000;
+    uint64_t requests = 0;
+
     for (; c->unsent < c->last; c->unsent++) {
         struct hf_place *place = place_at(c, c->unsent);
 
         if (place->request)
             place->request->sent_ms = now_ms;
+        place->sent_us = (uint32_t)now_us;
         c->unwritten += place->size;
+        requests += place->size > 0;
     }
+    if (requests > 0)
+        count_batch(c, requests);
 }
 
-size_t hf_conn_output(struct hf_conn *c, int64_t now_ms, const char **ptr)
+size_t hf_conn_output(struct hf_conn *c, int64_t now_us, const char **ptr)
 {
     if (c->state == HF_CONN_GREETING) {
         *ptr = c->greeting.output;
@@ -276,7 +313,7 @@ size_t hf_conn_output(struct hf_conn *c, int64_t now_ms, const char **ptr)
     }
     if (c->state != HF_CONN_READY || c->is_condemned)
         return 0;
-    hand_out(c, now_ms);
+    hand_out(c, now_us);
     if (c->unwritten > 0) /* else there may be no buffer yet */
         *ptr = c->out + c->out_start;
     return c->unwritten;
@@ -384,11 +421,26 @@ static hf_status unasked(struct hf_conn *c, struct hf_resp_value v)
                         hf_error_quote(words, sizeof words, ptr, len));
 }
 
+static void count_reply(struct hf_conn *c, struct hf_resp_value v)
+{
+    const struct hf_place *place = place_at(c, c->first);
+
+    c->latency_us = c->read_us - place->sent_us;
+    hf_histogram_add(&c->stats.latency_us, c->latency_us);
+    if (place->request) {
+        c->stats.answered++;
+        c->stats.error_replies += hf_resp_is_error(v);
+    } else {
+        c->stats.late_replies++;
+    }
+}
+
 static hf_status deliver_reply(struct hf_conn *c, struct hf_resp_value v)
 {
     skip_withdrawn(c);
     if (c->first == c->unsent)
         return unasked(c, v);
+    count_reply(c, v);
     end_request(c, take_first(c), HF_ANSWERED, v);
     return HF_OK;
 }
@@ -403,6 +455,7 @@ static hf_status deliver_push(struct hf_conn *c, struct hf_resp_value v)
     if (c->first < c->unsent && is_acknowledgement(kind) &&
         place_at(c, c->first)->is_acknowledged_by_push)
         return deliver_reply(c, v);
+    c->stats.pushes++;
     c->options.on_push(c->options.ctx, v);
     return HF_OK;
 }
@@ -446,12 +499,13 @@ static hf_status deliver_all(struct hf_conn *c, uint32_t whole)
     return c->is_condemned ? c->error.status : HF_OK;
 }
 
-hf_status hf_conn_took(struct hf_conn *c, size_t n)
+hf_status hf_conn_took(struct hf_conn *c, size_t n, int64_t now_us)
 {
     uint32_t whole;
     size_t used;
     hf_status rc;
 
+    c->read_us = (uint32_t)now_us;
     c->in_len += n;
     if ((rc = parse_all(c, &whole)) < 0 || (rc = deliver_all(c, whole)) < 0)
         return rc;
@@ -460,4 +514,14 @@ hf_status hf_conn_took(struct hf_conn *c, size_t n)
     c->in_len -= used;
     assert(hf_conn_ok(c));
     return HF_OK;
+}
+
+/* ---- counters ---- */
+
+void hf_conn_stats(const struct hf_conn *c, struct hf_link_stats *out)
+{
+    *out = c->stats;
+    out->in_flight = hf_conn_in_flight(c);
+    out->queued = hf_conn_queued(c);
+    out->queued_bytes = c->out_end - c->out_start;
 }

@@ -19,13 +19,17 @@
 #include "net/greet.h"
 #include "net/net.h"
 
-/* Where a request waits for its reply. */
+/* Where a request waits for its reply. Four of them to a cache line. */
 struct hf_place {
     struct hf_request *request;   /* NULL: given up */
-    uint32_t size;                /* bytes in the output; 0: withdrawn, no reply
+    uint32_t size : 31;           /* bytes in the output; 0: withdrawn, no reply
                                      will come */
-    bool is_acknowledged_by_push;
+    uint32_t is_acknowledged_by_push : 1;
+    uint32_t sent_us;             /* the clock's low 32 bits: they go round in 71
+                                     minutes, and a reply that takes longer is
+                                     only counted among the quicker ones */
 };
+#define HF_PLACE_SIZE_MAX INT32_MAX
 
 struct hf_conn_options {
     const struct hf_mem *mem;
@@ -70,6 +74,12 @@ struct hf_conn {
     uint64_t last;
     uint64_t ending;              /* places below it are being ended UNSENT */
     size_t unwritten;             /* bytes of [first, unsent) still in `out` */
+
+    /* Counted here and by the link; what is of now is filled in by
+     * hf_conn_stats. */
+    struct hf_link_stats stats;
+    uint32_t read_us;             /* when what is being delivered came */
+    uint32_t latency_us;          /* of the reply that is being delivered */
 };
 
 /* hf_conn_init - CLOSED. hf_conn_fini - nothing may be queued. */
@@ -84,6 +94,16 @@ void hf_conn_close(struct hf_conn *c);
 
 /* hf_conn_fail_queued - what is queued ends UNSENT. */
 void hf_conn_fail_queued(struct hf_conn *c);
+
+/* hf_conn_has_room - would a command of `size` bytes be taken now? */
+static inline bool hf_conn_has_room(const struct hf_conn *c, size_t size)
+{
+    size_t used = c->out_end - c->out_start;
+
+    return c->last - c->first < c->options.requests_max &&
+           size <= c->options.output_max &&
+           used <= c->options.output_max - size;
+}
 
 /* hf_conn_submit - queues a command. HF_E_LIMIT, HF_E_NOMEM, HF_E_INVAL.
  * hf_conn_forget - its owner gives it up: HF_UNSENT (withdrawn, its bytes will
@@ -103,16 +123,19 @@ static inline uint64_t hf_conn_queued(const struct hf_conn *c)
 }
 
 /* hf_conn_output - the bytes to write now; 0: none. All that was queued counts
- *                  as in flight from here on, sent at `now_ms`.
+ *                  as in flight from here on, sent at `now_us`.
  * hf_conn_wrote  - so many of them were taken. */
-size_t hf_conn_output(struct hf_conn *c, int64_t now_ms, const char **ptr);
+size_t hf_conn_output(struct hf_conn *c, int64_t now_us, const char **ptr);
 void hf_conn_wrote(struct hf_conn *c, size_t n);
 
 /* hf_conn_room - where to read to, and how much; 0: no memory.
- * hf_conn_took - so many bytes were read. Calls `done` and on_push. HF_OK, or a
- *                failure for good with c->error set: close. */
+ * hf_conn_took - so many bytes were read, at `now_us`. Calls `done` and on_push.
+ *                HF_OK, or a failure for good with c->error set: close. */
 size_t hf_conn_room(struct hf_conn *c, char **ptr);
-hf_status hf_conn_took(struct hf_conn *c, size_t n);
+hf_status hf_conn_took(struct hf_conn *c, size_t n, int64_t now_us);
+
+/* hf_conn_stats - a copy of the counters, with how it stands. */
+void hf_conn_stats(const struct hf_conn *c, struct hf_link_stats *out);
 
 /* hf_conn_ok - the rules above, for assert and tests. */
 bool hf_conn_ok(const struct hf_conn *c);

@@ -81,12 +81,15 @@ static void pass_seat(struct hf_loop *loop)
     if (loop->quiescers > 0) {
         pthread_cond_broadcast(&loop->seat_is_free);
     } else if (!hf_list_is_empty(&loop->sleepers)) {
+        loop->stats.seats_passed++;
         next = HF_OWNER_OF(loop->sleepers.next, struct hf_waiter, node);
         next->is_offered_seat = true;
         rouse(next);
     } else if (loop->dispatchers > 0) {
+        loop->stats.seats_passed++;
         pthread_cond_signal(&loop->seat_is_offered);
     } else if (loop->has_thread && needs_background(loop)) {
+        loop->stats.seats_passed++;
         pthread_cond_signal(&loop->background);
     } else {
         hf_wake_outer(loop);
@@ -184,6 +187,7 @@ static bool sleep_until_posted(struct hf_waiter *w)
     (void)sem_init(&w->post, 0, 0); /* fails only for a value out of range */
     w->is_asleep = true;
     w->is_offered_seat = false;
+    loop->stats.sleeps++;
     hf_list_push(&loop->sleepers, &w->node);
     hf_unlock_and_post(loop);
     while (sem_wait(&w->post) < 0)

@@ -12,7 +12,9 @@
  * L4  A failed attempt is tried again with backoff while requests wait or the
  *     link is wanted; a refusal that trying again cannot mend fails all that is
  *     queued at once.
- * L5  Deadlines mostly come in order, for most requests have the same timeout:
+ * L5  Who waits for room is served at the end of each turn in which there may be
+ *     some, before anything is written.
+ * L6  Deadlines mostly come in order, for most requests have the same timeout:
  *     those stand in one line with one timer. One out of order has its own. */
 #include <assert.h>
 #include <string.h>
@@ -20,6 +22,7 @@
 
 #include "net/conn.h"
 #include "net/dial.h"
+#include "net/room.h"
 #include "net/stream.h"
 
 #define CLIENT_NAME_MAX 255
@@ -43,10 +46,11 @@ struct hf_link {
     struct hf_stream stream;
     struct hf_io io;                /* of its socket */
     struct hf_timer timer;          /* this attempt's end, or BACKOFF's */
-    struct hf_list due;             /* requests in the order of deadlines (L5) */
+    struct hf_list due;             /* requests in the order of deadlines (L6) */
     struct hf_timer due_timer;      /* no later than the first of them is due */
     struct hf_turn turn;
     struct hf_dial dial;
+    struct hf_rooms rooms;          /* who waits for room */
     unsigned failures;              /* attempts, and short lives, in a row */
     bool has_answered;              /* anything but the greeting, since READY */
     int64_t quiet_since_ms;         /* bytes last came, or were first awaited */
@@ -55,7 +59,6 @@ struct hf_link {
     bool is_wanted;
     bool is_refused;                /* trying again will not help */
     struct hf_error error;
-    struct hf_link_stats stats;
 };
 
 static void lost(struct hf_link *link, bool is_final);
@@ -141,6 +144,7 @@ hf_status hf_link_new(struct hf_link **out, struct hf_loop *loop,
     if (options->client_name)
         strncpy(link->client_name, options->client_name, CLIENT_NAME_MAX);
     hf_turn_init(&link->turn, on_turn_end);
+    hf_rooms_init(&link->rooms);
     (void)hf_url_address(&link->options.url, link->address,
                          sizeof link->address);
     conn_setup(link);
@@ -165,6 +169,7 @@ void hf_link_free(struct hf_link *link)
     link->is_wanted = false;
     hf_conn_close(&link->conn);
     hf_conn_fail_queued(&link->conn);
+    hf_rooms_tell_all(&link->rooms, HF_E_CLOSED);
     hf_loop_forget_turn(link->loop, &link->turn);
     hf_loop_disarm(link->loop, &link->due_timer);
     hf_conn_fini(&link->conn);
@@ -187,13 +192,20 @@ static void is_up(struct hf_link *link)
     link->has_answered = false;
     link->protocol = link->conn.greeting.protocol;
     link->mutes = 0;
-    link->stats.connects++;
+    link->conn.stats.connects++;
     link->error.status = HF_OK;
     hf_dial_worked(&link->dial);
     hf_loop_disarm(link->loop, &link->timer);
     hf_loop_at_turn_end(link->loop, &link->turn);
     if (link->options.on_change)
         link->options.on_change(link->options.ctx, true);
+}
+
+/* There is room, perhaps: L5 at the end of the turn. */
+static void serve_later(struct hf_link *link)
+{
+    if (!hf_rooms_is_empty(&link->rooms))
+        hf_loop_at_turn_end(link->loop, &link->turn);
 }
 
 static void watch(struct hf_link *link, bool has_output)
@@ -207,7 +219,7 @@ static void flush(struct hf_link *link)
     bool was_idle = hf_conn_in_flight(&link->conn) == 0;
     int64_t now = hf_loop_now(link->loop);
     const char *ptr;
-    size_t len = hf_conn_output(&link->conn, now, &ptr);
+    size_t len = hf_conn_output(&link->conn, hf_loop_now_us(link->loop), &ptr);
     long n;
 
     if (len == 0)
@@ -218,10 +230,11 @@ static void flush(struct hf_link *link)
         hf_loop_arm(link->loop, &link->timer,
                     link->quiet_since_ms + link->options.silence_ms);
     n = hf_stream_write(&link->stream, ptr, len);
-    link->stats.writes++;
+    link->conn.stats.writes++;
     if (n > 0) {
-        link->stats.bytes_out += (uint64_t)n;
+        link->conn.stats.bytes_out += (uint64_t)n;
         hf_conn_wrote(&link->conn, (size_t)n);
+        serve_later(link);
     }
     /* A failed write is found again by reading (L1), at once where no descriptor
      * will say so. */
@@ -244,7 +257,7 @@ static void secure(struct hf_link *link)
     hf_status rc = hf_stream_start(&link->stream);
 
     if (rc == HF_OK) {
-        link->stats.resumed += hf_stream_is_resumed(&link->stream);
+        link->conn.stats.resumed += hf_stream_is_resumed(&link->stream);
         greet(link);
         if (link->options.tls) /* what came with it shows on no descriptor */
             read_all(link);
@@ -344,12 +357,19 @@ static void lost(struct hf_link *link, bool is_final)
     /* A peer that takes us in only to hang up is asked less and less often. */
     if (was_up && link->has_answered)
         link->failures = 0;
+    if (was_up)
+        link->conn.stats.losses++;
+    else
+        link->conn.stats.failures++;
     hang_up(link);
     link->state = IDLE;
     hf_conn_close(&link->conn);
     link->is_refused = is_final;
-    if (is_final)
+    if (is_final) {
         hf_conn_fail_queued(&link->conn);
+        hf_rooms_tell_all(&link->rooms, link->error.status);
+    }
+    serve_later(link);
     if (link->state == IDLE && is_needed(link))
         back_off(link);
     if (link->options.on_change && was_up)
@@ -369,7 +389,7 @@ static void hung_up_on(struct hf_link *link)
         link->options.tls ? "before it answered HELLO"
                           : "before it answered HELLO; is this a TLS port "
                             "(rediss://), or not a Redis server?");
-    lost(link, ++link->mutes >= MUTE_MAX && link->stats.connects == 0);
+    lost(link, ++link->mutes >= MUTE_MAX && link->conn.stats.connects == 0);
 }
 
 static void refused(struct hf_link *link, hf_status status)
@@ -408,16 +428,16 @@ static void read_all(struct hf_link *link)
             return;
         }
         n = hf_stream_read(&link->stream, ptr, room);
-        link->stats.reads++;
+        link->conn.stats.reads++;
         if (n < 0) {
             hung_up_on(link);
             return;
         }
         if (n == 0)
             break;
-        link->stats.bytes_in += (uint64_t)n;
+        link->conn.stats.bytes_in += (uint64_t)n;
         link->quiet_since_ms = hf_loop_now(link->loop);
-        rc = hf_conn_took(&link->conn, (size_t)n);
+        rc = hf_conn_took(&link->conn, (size_t)n, hf_loop_now_us(link->loop));
         if (rc < 0) {
             refused(link, rc);
             return;
@@ -483,11 +503,14 @@ static void on_timer(struct hf_timer *timer)
     }
 }
 
-/* L2, at the end of a turn. Bytes that the kernel did not take wait for it. */
+/* L5 and L2, at the end of a turn. Bytes that the kernel did not take wait for
+ * it. */
 static void on_turn_end(struct hf_turn *turn)
 {
     struct hf_link *link = HF_OWNER_OF(turn, struct hf_link, turn);
 
+    if (!hf_rooms_is_empty(&link->rooms))
+        hf_rooms_serve(&link->rooms, &link->conn);
     if (link->state == IDLE && is_needed(link))
         attempt(link);
     if (link->state == READY && link->conn.unwritten == 0 &&
@@ -504,9 +527,11 @@ static void end_late(struct hf_request *request)
     struct hf_link *link = request->link;
 
     forget_deadline(link, request);
+    serve_later(link);
     /* The first attempt may be under way yet: it has no error of its own. */
     if (link->error.status == HF_OK)
         say_late(link);
+    serve_later(link);
     request->done(request, hf_conn_forget(&link->conn, request), no_reply);
 }
 
@@ -565,7 +590,6 @@ hf_status hf_link_submit(struct hf_link *link, struct hf_request *request,
         return rc;
     request->link = link;
     note_deadline(link, request, deadline_ms);
-    link->stats.requests++;
     hf_loop_at_turn_end(link->loop, &link->turn);
     return HF_OK;
 }
@@ -573,7 +597,34 @@ hf_status hf_link_submit(struct hf_link *link, struct hf_request *request,
 enum hf_outcome hf_link_cancel(struct hf_request *request)
 {
     forget_deadline(request->link, request);
+    serve_later(request->link);
     return hf_conn_forget(&request->link->conn, request);
+}
+
+hf_status hf_link_await_room(struct hf_link *link, struct hf_room *room,
+                             size_t bytes)
+{
+    if (bytes > link->options.output_max || bytes > HF_PLACE_SIZE_MAX)
+        return HF_E_LIMIT;
+    room->link = link;
+    room->bytes = bytes;
+    hf_rooms_add(&link->rooms, room);
+    hf_loop_at_turn_end(link->loop, &link->turn);
+    return HF_OK;
+}
+
+/* The next one may need less. */
+void hf_link_forget_room(struct hf_room *room)
+{
+    if (hf_list_is_empty(&room->node))
+        return;
+    hf_list_remove(&room->node);
+    serve_later(room->link);
+}
+
+bool hf_link_is_awaited(const struct hf_link *link)
+{
+    return !hf_rooms_is_empty(&link->rooms);
 }
 
 void hf_link_want(struct hf_link *link, bool is_wanted)
@@ -618,7 +669,7 @@ const char *hf_link_address(const struct hf_link *link)
     return link->address;
 }
 
-struct hf_link_stats hf_link_stats(const struct hf_link *link)
+void hf_link_stats(const struct hf_link *link, struct hf_link_stats *out)
 {
-    return link->stats;
+    hf_conn_stats(&link->conn, out);
 }

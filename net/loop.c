@@ -21,6 +21,7 @@ static void drain_wake(struct hf_io *io, int events)
     while (read(io->fd, sink, sizeof sink) > 0)
         continue;
     loop->is_wake_sent = false;
+    loop->stats.wakeups++;
 }
 
 void hf_wake_driver(struct hf_loop *loop)
@@ -193,12 +194,17 @@ static void handle(struct hf_loop *loop, const struct hf_poller_event *event)
 
 /* ---- time ---- */
 
-int64_t hf_loop_now(struct hf_loop *loop)
+int64_t hf_loop_now_us(struct hf_loop *loop)
 {
     if (!loop->is_now_known)
-        loop->now_ms = hf_clock_ms();
+        loop->now_us = hf_clock_us();
     loop->is_now_known = true;
-    return loop->now_ms;
+    return loop->now_us;
+}
+
+int64_t hf_loop_now(struct hf_loop *loop)
+{
+    return hf_loop_now_us(loop) / 1000;
 }
 
 void hf_loop_arm(struct hf_loop *loop, struct hf_timer *timer, int64_t due_ms)
@@ -368,6 +374,8 @@ void hf_turn_take(struct hf_loop *loop, int64_t until_ms, bool is_lone_caller)
     if (due < until_ms)
         until_ms = due;
     timeout_ms = timeout_until(loop, until_ms);
+    loop->stats.turns++;
+    loop->stats.waits += timeout_ms != 0;
     if (is_lone_caller && timeout_ms != 0)
         plan = hf_spin_plan(&loop->spin);
     hf_poller_prepare(&loop->poller);
@@ -424,4 +432,14 @@ void hf_loop_unlock(struct hf_loop *loop)
     if (!loop->is_in_turn)
         hf_turn_flush(loop);
     hf_unlock_and_post(loop);
+}
+
+void hf_loop_stats(struct hf_loop *loop, struct hf_loop_stats *out)
+{
+    memset(out, 0, sizeof *out);
+    if (hf_loop_forked(loop))
+        return; /* the lock may be held by a thread that is not here */
+    hf_loop_lock(loop);
+    *out = loop->stats;
+    hf_loop_unlock(loop);
 }

@@ -21,7 +21,7 @@ struct hf_loop {
     pthread_t thread;
 
     /* Under `mutex`: the time, if it was read since the lock was taken. */
-    int64_t now_ms;
+    int64_t now_us;
     bool is_now_known;
 
     /* Under `mutex`: what is watched and what is due. */
@@ -60,6 +60,8 @@ struct hf_loop {
     pthread_cond_t seat_is_free;  /* for those who quiesce */
     pthread_cond_t seat_is_offered; /* for those who dispatch */
     pthread_cond_t background;    /* for the background thread */
+
+    struct hf_loop_stats stats;
 };
 
 /* hf_turn_take - one turn: flush, wait until `until_ms` at most, handle what is

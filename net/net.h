@@ -1,8 +1,8 @@
 /* Sockets, time and pipelined connections: everything between a command's
  * bytes and its reply. Knows nothing of locks.
  *
- * In reading order: errors, memory, time (clock, timers, wheel), the loop,
- * addresses, links, subscriptions.
+ * In reading order: errors, memory, time (clock, timers, wheel), histograms,
+ * addresses, TLS, the loop, links, subscriptions.
  *
  * Threads: one loop has one lock (hf_loop_lock). Functions marked [locked]
  * are called with it held, and so are the callbacks that this floor makes. */
@@ -60,7 +60,7 @@ bool hf_mem_grow(const struct hf_mem *mem, void *ptr, uint32_t *room,
  * (CLOCK_BOOTTIME where there is one) and that no one sets. Any thread. */
 HF_API int64_t hf_clock_ms(void);
 
-/* hf_clock_us - microseconds, to measure how long something took. Any thread. */
+/* hf_clock_us - the same clock in microseconds. */
 int64_t hf_clock_us(void);
 
 #define HF_NEVER INT64_MAX
@@ -124,6 +124,31 @@ void hf_wheel_cancel(struct hf_wheel *w, struct hf_timer *timer);
 int64_t hf_wheel_next_ms(const struct hf_wheel *w);
 void hf_wheel_advance(struct hf_wheel *w, int64_t now_ms);
 struct hf_timer *hf_wheel_pop(struct hf_wheel *w);
+
+/* ---- histograms ---------------------------------------------------------- */
+
+/* How numbers are spread: microseconds, requests of a write. Of a fixed size,
+ * log-linear: below 8 each number has a bucket of its own, from there on each
+ * power of two has four. What is over 2^32 - 1 (71 minutes, in microseconds)
+ * counts as that. All zeros is an empty one. */
+#define HF_HISTOGRAM_BUCKETS 124
+struct hf_histogram {
+    uint64_t count;             /* of numbers; `sum` and `max` are theirs */
+    uint64_t sum;
+    uint64_t max;
+    uint64_t buckets[HF_HISTOGRAM_BUCKETS];
+};
+
+/* hf_histogram_add      - one number more. A few ns, without a branch.
+ * hf_histogram_merge    - what `from` holds is in `to`, too.
+ * hf_histogram_quantile - that many of them (0.99: of 100, 99) are not above
+ *   what is returned: the greatest number of a bucket, never over `max`. So it
+ *   is never too small, and too great by less than a quarter. 0: there are
+ *   none. `q` is taken for 0 or 1 if it lies outside. Any thread, all pure. */
+HF_API void hf_histogram_add(struct hf_histogram *h, uint64_t number);
+HF_API void hf_histogram_merge(struct hf_histogram *to,
+                               const struct hf_histogram *from);
+HF_API uint64_t hf_histogram_quantile(const struct hf_histogram *h, double q);
 
 /* ---- addresses ----------------------------------------------------------- */
 
@@ -271,6 +296,18 @@ HF_API int hf_loop_fd(const struct hf_loop *loop);
 HF_API int hf_loop_timeout(struct hf_loop *loop);
 HF_API void hf_loop_dispatch(struct hf_loop *loop, int timeout_ms);
 
+/* hf_loop_stats - what its threads did since it was made; all 0 in a forked
+ *   child. Any thread, not [locked]. */
+struct hf_loop_stats {
+    uint64_t turns;
+    uint64_t waits;             /* of these, in the poller, for what was not
+                                   there yet */
+    uint64_t wakeups;           /* out of such a wait, by another thread */
+    uint64_t seats_passed;      /* from who drove to another thread */
+    uint64_t sleeps;            /* of blocked callers, while another drove */
+};
+HF_API void hf_loop_stats(struct hf_loop *loop, struct hf_loop_stats *out);
+
 /* The lock. Unlocking first does what was put off to the end of the turn. */
 HF_API void hf_loop_lock(struct hf_loop *loop);
 HF_API void hf_loop_unlock(struct hf_loop *loop);
@@ -281,10 +318,11 @@ const struct hf_mem *hf_loop_mem(const struct hf_loop *loop);
  * nothing but hf_loop_free and its kind may be called. No lock needed. */
 bool hf_loop_forked(const struct hf_loop *loop);
 
-/* hf_loop_now - the clock, as it was when this was first called under the
- *               lock that is held: one reading serves a whole turn. [locked]
+/* hf_loop_now, hf_loop_now_us - the clock, as it was when either was first called
+ *   under the lock that is held: one reading serves a whole turn. [locked]
  * hf_loop_arm, hf_loop_disarm - a timer of this loop; fires [locked]. */
 int64_t hf_loop_now(struct hf_loop *loop);
+int64_t hf_loop_now_us(struct hf_loop *loop);
 HF_API void hf_loop_arm(struct hf_loop *loop, struct hf_timer *timer,
                         int64_t due_ms);
 HF_API void hf_loop_disarm(struct hf_loop *loop, struct hf_timer *timer);
@@ -441,13 +479,41 @@ void hf_link_free(struct hf_link *link);
  *   is when to give up on it (HF_NEVER: at no time): done(UNSENT) if it was not
  *   written by then, else done(UNKNOWN); the late reply finds its place taken
  *   by nobody. HF_E_NOMEM, HF_E_LIMIT (full: nothing was queued, done will not
- *   be called). Never calls `done` itself. [locked]
+ *   be called; hf_link_await_room). Never calls `done` itself. [locked]
  * hf_link_cancel - ends it now as at its deadline, without calling `done`;
  *   says how it ended. HF_UNSENT: no byte will ever leave. [locked] */
 hf_status hf_link_submit(struct hf_link *link, struct hf_request *request,
                          const struct hf_resp_arg *argv, size_t argc,
                          int64_t deadline_ms);
 enum hf_outcome hf_link_cancel(struct hf_request *request);
+
+/* Who waits until a full link takes more: a field of it.
+ *
+ * [locked] `ready` is called once. HF_OK: there is room for so many bytes, for
+ * you, until you return: submit now. HF_E_CLOSED: the link is being freed. Else
+ * it was refused, see hf_link_error. It may wait again, or be freed. */
+struct hf_room {
+    /* Set by the owner. */
+    void (*ready)(struct hf_room *room, hf_status status);
+    bool is_urgent;             /* goes before all that are not */
+    /* The link's own. */
+    struct hf_list node;
+    struct hf_link *link;
+    size_t bytes;
+};
+
+/* hf_link_await_room  - for a command of `bytes` (hf_resp_command_size); `ready`
+ *   follows, and not from here. First come, first served, so a great one waits
+ *   for its turn and is not passed by small ones. HF_E_LIMIT: the link takes
+ *   none so great, ever.
+ * hf_link_forget_room - waits no more; `ready` is not called. One that does not
+ *   wait (its node initialised) is left alone.
+ * hf_link_is_awaited  - does anybody wait? hf_link_submit does not look: who
+ *   submits before them takes what they wait for. All [locked] */
+hf_status hf_link_await_room(struct hf_link *link, struct hf_room *room,
+                             size_t bytes);
+void hf_link_forget_room(struct hf_room *room);
+bool hf_link_is_awaited(const struct hf_link *link);
 
 /* hf_link_want - while wanted, a lost link comes back of itself, also with no
  * request in its queue. [locked] */
@@ -468,17 +534,46 @@ int hf_link_protocol(const struct hf_link *link);
 const struct hf_error *hf_link_error(const struct hf_link *link);
 const char *hf_link_address(const struct hf_link *link);
 
-/* hf_link_stats - counters since the link was made. [locked] */
+/* What a link has done since it was made, and how it stands. At any time
+ *     requests = answered + unsent + unknown + those whose end is to come. */
 struct hf_link_stats {
+    /* Connections. */
     uint64_t connects;          /* times READY */
-    uint64_t requests;
+    uint64_t failures;          /* attempts that did not get there */
+    uint64_t losses;            /* READY ones that ended */
+    uint64_t resumed;           /* handshakes of TLS that resumed a session */
+
+    /* On the wire; the greeting's included. */
     uint64_t writes;            /* system calls */
     uint64_t reads;
     uint64_t bytes_out;
     uint64_t bytes_in;
-    uint64_t resumed;           /* handshakes of TLS that resumed a session */
+
+    /* Requests, by outcome. */
+    uint64_t requests;          /* that were taken */
+    uint64_t answered;
+    uint64_t error_replies;     /* of these */
+    uint64_t unsent;
+    uint64_t unknown;
+    uint64_t given_up;          /* of unsent and unknown: at their deadline, or
+                                   cancelled */
+    uint64_t late_replies;      /* to those: dropped */
+    uint64_t pushes;
+
+    /* Now, and at most so far. */
+    uint64_t in_flight;         /* written, not answered */
+    uint64_t in_flight_max;
+    uint64_t queued;            /* not written yet */
+    uint64_t queued_bytes;      /* of them, and of what the kernel did not take */
+
+    /* From the write that carried a request to the read that brought its reply,
+     * late ones included; and how many requests a write carried. */
+    struct hf_histogram latency_us;
+    struct hf_histogram batch;
 };
-struct hf_link_stats hf_link_stats(const struct hf_link *link);
+
+/* hf_link_stats - a copy (2 KB). [locked] */
+void hf_link_stats(const struct hf_link *link, struct hf_link_stats *out);
 
 /* ---- subscriptions ------------------------------------------------------- */
 
@@ -506,7 +601,10 @@ struct hf_subscription {
  *                  told: call hf_pubsub_push and hf_pubsub_change from them.
  * hf_pubsub_add  - subscribes; on_change(true) follows when confirmed.
  *                  HF_E_NOMEM, HF_E_LIMIT.
- * hf_pubsub_drop - unsubscribes, at once for the caller. All [locked]. */
+ * hf_pubsub_drop - unsubscribes, at once for the caller.
+ * hf_pubsub_is_idle - is no SUBSCRIBE or UNSUBSCRIBE under way?
+ * hf_pubsub_on_idle - `idle` is called, [locked], whenever the last one has
+ *                  ended. All [locked]. */
 hf_status hf_pubsub_new(struct hf_pubsub **out, struct hf_loop *loop,
                         struct hf_link *main,
                         const struct hf_link_options *options);
@@ -515,6 +613,9 @@ void hf_pubsub_push(struct hf_pubsub *ps, struct hf_resp_value push);
 void hf_pubsub_change(struct hf_pubsub *ps, bool is_up);
 hf_status hf_pubsub_add(struct hf_pubsub *ps, struct hf_subscription *s);
 void hf_pubsub_drop(struct hf_subscription *s);
+bool hf_pubsub_is_idle(const struct hf_pubsub *ps);
+void hf_pubsub_on_idle(struct hf_pubsub *ps, void (*idle)(void *ctx),
+                       void *ctx);
 
 #ifdef __cplusplus
 }

@@ -29,6 +29,8 @@ struct hf_pubsub {
     struct hf_link_options options; /* for `own` */
     uint32_t count;
     struct hf_list orders;
+    void (*idle)(void *ctx);        /* NULL: nobody asks */
+    void *idle_ctx;
     struct hf_list buckets[BUCKETS];
 };
 
@@ -115,10 +117,25 @@ static void want_link(struct hf_pubsub *ps)
 
 static void order_free(struct hf_pubsub_order *order)
 {
+    struct hf_pubsub *ps = order->pubsub;
+
     if (order->subscription)
         order->subscription->order = NULL;
     hf_list_remove(&order->node);
-    hf_mem_free(order->pubsub->mem, order, sizeof *order);
+    hf_mem_free(ps->mem, order, sizeof *order);
+    if (ps->idle && hf_pubsub_is_idle(ps))
+        ps->idle(ps->idle_ctx);
+}
+
+bool hf_pubsub_is_idle(const struct hf_pubsub *ps)
+{
+    return hf_list_is_empty(&ps->orders);
+}
+
+void hf_pubsub_on_idle(struct hf_pubsub *ps, void (*idle)(void *ctx), void *ctx)
+{
+    ps->idle = idle;
+    ps->idle_ctx = ctx;
 }
 
 static void order_done(struct hf_request *request, enum hf_outcome outcome,

@@ -17,7 +17,7 @@
 #include "tests/support/memory.h"
 #include "tests/support/request.h"
 
-#define NOW_MS 1000
+#define NOW_US 1000000
 #define NAMES 4096                    /* requests of a test; letters are names */
 #define WIRE_MAX (1 << 20)
 #define PASSWORD "open sesame, please"
@@ -28,6 +28,7 @@ static struct {
     struct hf_conn conn;
     struct hf_request requests[NAMES];
     int protocol;
+    int64_t now_us;
     void (*on_done)(int name);        /* what an owner does when told */
     char wire[WIRE_MAX];              /* what this connection wrote */
     size_t wire_len;
@@ -128,10 +129,27 @@ static void check_output(void)
          "every byte of the output belongs to a request that will send it");
 }
 
+/* Each request that was taken has ended in one way, or waits for its end. */
+static void check_counters(void)
+{
+    const struct hf_conn *c = &t.conn;
+    const struct hf_link_stats *n = &c->stats;
+    uint64_t waiting = 0;
+
+    for (uint64_t at = c->first; at < c->last; at++)
+        waiting += c->places[at & (c->places_room - 1)].request != NULL;
+    must(n->requests == n->answered + n->unsent + n->unknown + waiting,
+         "every request is counted, by its outcome");
+    must(n->latency_us.count == n->answered + n->late_replies,
+         "every reply has its latency");
+    must(n->given_up <= n->unsent + n->unknown, "who is given up has ended");
+}
+
 static void check(void)
 {
     must(hf_conn_ok(&t.conn), "the rules of conn.h");
     check_output();
+    check_counters();
 }
 
 /* ---- the link's part ---- */
@@ -150,6 +168,7 @@ static struct hf_conn_options defaults(void)
 static void setup_with(struct hf_conn_options options, int protocol)
 {
     t.protocol = protocol;
+    t.now_us = NOW_US;
     t.story = open_memstream(&t.story_text, &t.story_len);
     memory_init(&t.memory);
     hf_conn_init(&t.conn, &options);
@@ -189,7 +208,7 @@ static hf_status take_in(const char *bytes, size_t len)
         if (room == 0)
             return HF_E_NOMEM;
         memcpy(ptr, bytes, n);
-        rc = hf_conn_took(&t.conn, n);
+        rc = hf_conn_took(&t.conn, n, t.now_us);
         check();
         bytes += n;
         len -= n;
@@ -207,7 +226,7 @@ static hf_status take(const char *text)
 static size_t put_out(size_t n)
 {
     const char *ptr;
-    size_t len = hf_conn_output(&t.conn, NOW_MS, &ptr);
+    size_t len = hf_conn_output(&t.conn, t.now_us, &ptr);
 
     check();
     if (n > len)
@@ -347,13 +366,107 @@ START_TEST(request_knows_when_it_was_sent)
     start();
     ask_all("ab");
     ck_assert_int_eq(t.requests['a'].sent_ms, HF_NEVER);
-    (void)hf_conn_output(&t.conn, 5, &ptr);
+    (void)hf_conn_output(&t.conn, 5999, &ptr);
     hf_conn_wrote(&t.conn, 1);
     ask_all("c");
-    (void)hf_conn_output(&t.conn, 9, &ptr);
+    (void)hf_conn_output(&t.conn, 9000, &ptr);
     ck_assert_int_eq(t.requests['a'].sent_ms, 5);
     ck_assert_int_eq(t.requests['b'].sent_ms, 5);
     ck_assert_int_eq(t.requests['c'].sent_ms, 9);
+    teardown();
+}
+END_TEST
+
+/* ---- counters ---- */
+
+static struct hf_link_stats counters(void)
+{
+    struct hf_link_stats n;
+
+    hf_conn_stats(&t.conn, &n);
+    return n;
+}
+
+START_TEST(requests_are_counted_by_outcome)
+{
+    struct hf_link_stats n;
+
+    start();
+    ask_all("abcd");
+    ck_assert_int_eq(give_up('d'), HF_UNSENT);
+    put_out_all();
+    ask_all("ef");
+    ck_assert_int_eq(give_up('b'), HF_UNKNOWN);
+    ck_assert_int_eq(take("+1\r\n-ERR late\r\n>2\r\n+news\r\n:1\r\n"), HF_OK);
+    n = counters();
+    ck_assert_uint_eq(n.answered, 1);
+    ck_assert_uint_eq(n.error_replies, 0);
+    ck_assert_uint_eq(n.late_replies, 1);
+    ck_assert_uint_eq(n.pushes, 1);
+    ck_assert_uint_eq(n.given_up, 2);
+    ck_assert_uint_eq(n.in_flight, 1);
+    ck_assert_uint_eq(n.in_flight_max, 3);
+    ck_assert_uint_eq(n.queued, 2);
+    ck_assert_uint_eq(n.queued_bytes, t.conn.out_end - t.conn.out_start);
+    ck_assert_uint_gt(n.queued_bytes, 0);
+    ck_assert_int_eq(take("-ERR c\r\n"), HF_OK);
+    put_out_all();
+    close_it();
+    n = counters();
+    ck_assert_uint_eq(n.requests, 6);
+    ck_assert_uint_eq(n.answered, 2);
+    ck_assert_uint_eq(n.error_replies, 1);
+    ck_assert_uint_eq(n.unsent, 1);
+    ck_assert_uint_eq(n.unknown, 3);
+    ck_assert_uint_eq(n.in_flight + n.queued + n.queued_bytes, 0);
+    teardown();
+}
+END_TEST
+
+/* The clock's low 32 bits go round between some of them. */
+START_TEST(latency_is_from_the_write_to_the_read)
+{
+    static const int64_t starts[] = {0, 1, UINT32_MAX - 30,
+                                     ((int64_t)7 << 32) - 1};
+
+    for (size_t i = 0; i < sizeof starts / sizeof *starts; i++) {
+        struct hf_histogram h;
+
+        start();
+        t.now_us = starts[i];
+        ask_all("ab");
+        put_out_all();
+        t.now_us += 10;
+        ask_all("c");
+        put_out_all();
+        t.now_us += 30;
+        ck_assert_int_eq(take("+a\r\n+b\r\n+"), HF_OK);
+        t.now_us += 5000;
+        ck_assert_int_eq(take("c\r\n"), HF_OK);
+        h = counters().latency_us;
+        ck_assert_uint_eq(h.count, 3);
+        ck_assert_uint_eq(h.sum, 40 + 40 + 5030);
+        ck_assert_uint_eq(h.max, 5030);
+        teardown();
+    }
+}
+END_TEST
+
+START_TEST(batch_is_what_one_write_carries)
+{
+    struct hf_histogram h;
+
+    start();
+    ask_all("abc");
+    ck_assert_int_eq(give_up('b'), HF_UNSENT);
+    (void)put_out(1); /* the rest of it is no batch of its own */
+    put_out_all();
+    ask_all("d");
+    put_out_all();
+    h = counters().batch;
+    ck_assert_uint_eq(h.count, 2);
+    ck_assert_uint_eq(h.sum, 3);
+    ck_assert_uint_eq(h.max, 2);
     teardown();
 }
 END_TEST
@@ -1064,7 +1177,7 @@ START_TEST(password_is_gone_once_it_is_sent)
         t.url = (struct hf_url){.has_password = true, .password = PASSWORD};
         setup();
         hf_conn_open(&t.conn);
-        len = hf_conn_output(&t.conn, NOW_MS, &ptr);
+        len = hf_conn_output(&t.conn, t.now_us, &ptr);
         ck_assert_ptr_nonnull(memmem(ptr, len, PASSWORD, strlen(PASSWORD)));
         hf_conn_wrote(&t.conn, a);
         if (a % 2)
@@ -1470,6 +1583,16 @@ static TCase *case_correlation(void)
     return c;
 }
 
+static TCase *case_counters(void)
+{
+    TCase *c = tcase_create("counters");
+
+    tcase_add_test(c, requests_are_counted_by_outcome);
+    tcase_add_test(c, latency_is_from_the_write_to_the_read);
+    tcase_add_test(c, batch_is_what_one_write_carries);
+    return c;
+}
+
 static TCase *case_forgeries(void)
 {
     TCase *c = tcase_create("forgeries");
@@ -1533,6 +1656,7 @@ int main(void)
     int failed;
 
     suite_add_tcase(s, case_correlation());
+    suite_add_tcase(s, case_counters());
     suite_add_tcase(s, case_forgeries());
     suite_add_tcase(s, case_ends());
     suite_add_tcase(s, case_limits());

@@ -191,6 +191,15 @@ static void drive_until(bool (*is_so)(void))
     }
 }
 
+/* [locked], or while nobody else drives. */
+static struct hf_link_stats stats_now(void)
+{
+    struct hf_link_stats stats;
+
+    hf_link_stats(link_, &stats);
+    return stats;
+}
+
 static bool is_down(void)
 {
     return !is_up();
@@ -333,7 +342,7 @@ START_TEST(link_connects_when_first_asked)
     ck_assert_int_eq(hf_link_protocol(link_), 3);
     ck_assert_int_eq(error_now().status, HF_OK);
     ck_assert_str_eq(changes, "+");
-    stats = hf_link_stats(link_);
+    stats = stats_now();
     ck_assert_uint_eq(stats.connects, 1);
     ck_assert_uint_eq(stats.requests, 2);
     end_with_peer(peer);
@@ -840,16 +849,42 @@ START_TEST(queued_requests_go_when_no_more_is_in_flight)
 
     open_link(peer_port(peer));
     ck_assert_str_eq(ask("PING"), "PONG");
-    writes = hf_link_stats(link_).writes;
+    writes = stats_now().writes;
     for (int i = 0; i < COUNT; i++) {
         start(&asks[i], turns[i].words, LONG_MS);
-        ck_assert_uint_eq(hf_link_stats(link_).writes - writes,
+        ck_assert_uint_eq(stats_now().writes - writes,
                           turns[i].writes);
     }
     peer_go(peer);
     for (int i = 0; i < COUNT; i++)
         ck_assert_str_eq(answer(&asks[i]), turns[i].words + 5);
-    ck_assert_uint_eq(hf_link_stats(link_).writes - writes, 4);
+    ck_assert_uint_eq(stats_now().writes - writes, 4);
+    end_with_peer(peer);
+}
+END_TEST
+
+/* What an operator reads: connections that came and went, and why they did not
+ * come. */
+START_TEST(connections_are_counted)
+{
+    static const struct peer_step script[] = {
+        PEER_ACCEPT, PEER_GREET, PEER_EXPECT("ECHO a"), PEER_SEND("+a\r\n"),
+        PEER_CLOSE, PEER_ACCEPT, PEER_CLOSE, PEER_ACCEPT, PEER_GREET,
+        PEER_EXPECT("ECHO b"), PEER_SEND("+b\r\n"), PEER_END};
+    struct peer *peer = peer_start(script);
+    struct hf_link_stats stats;
+
+    open_link(peer_port(peer));
+    ck_assert_str_eq(ask("ECHO a"), "a");
+    drive_until(is_down);
+    ck_assert_str_eq(ask("ECHO b"), "b");
+    stats = stats_now();
+    ck_assert_uint_eq(stats.connects, 2);
+    ck_assert_uint_eq(stats.losses, 1);
+    ck_assert_uint_eq(stats.failures, 1);
+    ck_assert_uint_eq(stats.answered, 2);
+    ck_assert_uint_eq(stats.latency_us.count, 2);
+    ck_assert_uint_eq(stats.batch.count, 2);
     end_with_peer(peer);
 }
 END_TEST
@@ -1270,7 +1305,7 @@ START_TEST(killed_client_comes_back)
         drive_until(is_down);
         drive_until(is_up);
     }
-    ck_assert_uint_eq(hf_link_stats(link_).connects, 11);
+    ck_assert_uint_eq(stats_now().connects, 11);
     /* None is left behind: the witness and we. */
     ck_assert_str_eq(ask("PING"), "PONG");
     ck_assert_str_eq(server_ask(server, "CLIENT KILL TYPE normal SKIPME yes"),
@@ -1338,7 +1373,7 @@ static bool has_written(void)
     bool has;
 
     lock();
-    has = hf_link_stats(link_).bytes_out > bytes_out_before;
+    has = stats_now().bytes_out > bytes_out_before;
     unlock();
     return has;
 }
@@ -1358,7 +1393,7 @@ START_TEST(request_left_in_a_stopped_server_is_not_done_later)
         (void)server_ask(server, "DEL k");
         server_pause(server);
         ck_assert_str_eq(ask("SET k late"), "(unknown)");
-        bytes_out_before = hf_link_stats(link_).bytes_out;
+        bytes_out_before = stats_now().bytes_out;
         start(&a, "GET k", LONG_MS);
         drive_until(has_written); /* HELLO is behind SET now */
         server_resume(server);
@@ -2036,11 +2071,11 @@ START_TEST(every_answer_equals_its_question)
     (void)printf("answered %u, unknown %u, unsent %u, cancelled %u, "
                  "connections %llu\n",
                  sum.answered, sum.unknown, sum.unsent, sum.cancelled,
-                 (unsigned long long)hf_link_stats(link_).connects);
+                 (unsigned long long)stats_now().connects);
     ck_assert_uint_gt(sum.answered, 500);
     ck_assert_uint_gt(sum.unknown, 50);
     ck_assert_uint_gt(sum.cancelled, 50);
-    ck_assert_uint_gt(hf_link_stats(link_).connects, 5);
+    ck_assert_uint_gt(stats_now().connects, 5);
     close_link();
     proxy_stop(proxy);
 }
@@ -2072,16 +2107,16 @@ START_TEST(callers_share_writes)
     memory_init(&memory);
     open_with(&memory.hook, _i);
     ck_assert_str_eq(ask("PING"), "PONG");
-    before = hf_link_stats(link_);
+    before = stats_now();
     (void)ask_hard((void *)1000);
-    after = hf_link_stats(link_);
+    after = stats_now();
     ck_assert_uint_eq(after.writes - before.writes, 100);
     before = after;
     for (uintptr_t i = 0; i < ASKERS; i++)
         (void)pthread_create(&threads[i], NULL, ask_hard, (void *)i);
     for (int i = 0; i < ASKERS; i++)
         (void)pthread_join(threads[i], NULL);
-    after = hf_link_stats(link_);
+    after = stats_now();
     ck_assert_uint_eq(after.requests - before.requests, ASKERS * 100);
     ck_assert_uint_lt(after.writes - before.writes, ASKERS * 90);
     close_link();
@@ -2119,6 +2154,7 @@ static TCase *case_requests(void)
     tcase_add_test(c, silent_peer_loses_the_connection);
     tcase_add_test(c, late_reply_of_a_talking_peer_goes_to_nobody);
     tcase_add_test(c, silent_peer_is_left_by_those_who_only_wait_their_turn);
+    tcase_add_test(c, connections_are_counted);
     tcase_add_test(c, queued_requests_go_when_no_more_is_in_flight);
     tcase_add_test(c, idle_link_is_not_taken_for_silent);
     tcase_add_test(c, slow_peer_that_talks_is_not_left);

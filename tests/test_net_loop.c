@@ -1055,6 +1055,53 @@ START_TEST(lone_caller_drives_for_itself)
 }
 END_TEST
 
+/* A caller that drives waits in the poller, and is woken out of it; one that
+ * finds it driving sleeps, and has the seat when the first one leaves. */
+START_TEST(what_threads_do_is_counted)
+{
+    struct hf_loop_stats before, after;
+    pthread_t thread;
+
+    setup();
+    hf_loop_stats(loop, &before);
+    hf_loop_dispatch(loop, 0);
+    hf_loop_stats(loop, &after);
+    ck_assert_uint_eq(after.turns - before.turns, 1);
+    ck_assert_uint_eq(after.waits, before.waits);
+    ck_assert_uint_eq(after.sleeps + after.seats_passed, 0);
+    (void)pthread_create(&thread, NULL, sleep_well, NULL);
+    await(one_waits);
+    lock();
+    wake_sleeper();
+    unlock();
+    (void)pthread_join(thread, NULL);
+    hf_loop_stats(loop, &after);
+    ck_assert_uint_ge(after.waits - before.waits, 1);
+    ck_assert_uint_ge(after.wakeups - before.wakeups, 1);
+    teardown();
+}
+END_TEST
+
+START_TEST(seats_and_sleeps_are_counted)
+{
+    pthread_t threads[CALLERS];
+    struct hf_loop_stats stats;
+
+    setup();
+    token = 0;
+    laps = 300;
+    for (int i = 0; i < CALLERS; i++)
+        hf_waiter_init(&ring_of_waiters[i], loop);
+    start_callers(threads, pass_token);
+    join_callers(threads);
+    hf_loop_stats(loop, &stats);
+    ck_assert_uint_gt(stats.sleeps, 0);
+    ck_assert_uint_gt(stats.seats_passed, 0);
+    ck_assert_uint_ge(stats.turns, stats.waits);
+    teardown();
+}
+END_TEST
+
 /* ---- dispatching next to callers ---- */
 
 static sem_t is_running, may_end;
@@ -1574,6 +1621,8 @@ static TCase *case_callers(void)
     tcase_add_test(c, waiter_woken_before_it_waits_does_not_wait);
     tcase_add_loop_test(c, callers_drive_for_each_other, 0, 4);
     tcase_add_loop_test(c, nobody_is_left_asleep, 0, 2);
+    tcase_add_test(c, what_threads_do_is_counted);
+    tcase_add_test(c, seats_and_sleeps_are_counted);
     tcase_add_loop_test(c, lone_caller_drives_for_itself, 0,
                         ROWS(lone_calls));
     tcase_add_loop_test(c, slow_task_does_not_keep_the_seat, 0, 2);

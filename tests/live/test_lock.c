@@ -44,7 +44,7 @@ static void open_client(const struct way *way)
 
 static void close_client(void)
 {
-    struct hf_client_stats stats = hf_client_stats(client);
+    struct hf_client_stats stats = stats_of(client);
 
     ck_assert_uint_eq(stats.waiters, 0);
     hf_lock_free(lock);
@@ -226,10 +226,10 @@ START_TEST(an_uncontended_pair_is_two_commands)
     open_client(&ways[_i]);
     acquire(lock, 1);
     release(lock, 1); /* the scripts are known now */
-    before = hf_client_stats(client).link.requests;
+    before = stats_of(client).link.requests;
     acquire(lock, 1);
     release(lock, 1);
-    ck_assert_uint_eq(hf_client_stats(client).link.requests, before + 2);
+    ck_assert_uint_eq(stats_of(client).link.requests, before + 2);
     close_client();
 }
 END_TEST
@@ -546,7 +546,7 @@ START_TEST(thousands_of_names_are_kept_apart)
     for (int i = 0; i < COUNT(many); i += 100)
         acquire(many[i], i);
     ck_assert_int_eq(server_ask_int(server, "DBSIZE"), COUNT(many) / 100);
-    ck_assert_uint_eq(hf_client_stats(client).holds, COUNT(many) / 100);
+    ck_assert_uint_eq(stats_of(client).holds, COUNT(many) / 100);
     for (int i = 0; i < COUNT(many); i += 100)
         release(many[i], i);
     for (int i = 0; i < COUNT(many); i++)
@@ -634,7 +634,7 @@ START_TEST(many_calls_may_be_under_way)
 
     open_client(&ways[_i]);
     ck_assert_ok(hf_client_connect(client, NULL));
-    writes = hf_client_stats(client).link.writes;
+    writes = stats_of(client).link.writes;
     for (int i = 0; i < COUNT(calls); i++) {
         (void)snprintf(name, sizeof name, "n%d", i);
         locks[i] = lock_of(client, name);
@@ -643,7 +643,7 @@ START_TEST(many_calls_may_be_under_way)
     for (int i = 0; i < COUNT(calls); i++)
         ck_assert_status(call_drive(&calls[i], client), HF_OK);
     ck_assert_int_eq(server_ask_int(server, "DBSIZE"), COUNT(calls));
-    ck_assert_uint_lt(hf_client_stats(client).link.writes - writes,
+    ck_assert_uint_lt(stats_of(client).link.writes - writes,
                       COUNT(calls));
     for (int i = 0; i < COUNT(calls); i++)
         call_release(&calls[i], locks[i], 1);

@@ -87,6 +87,14 @@ static inline struct hf_client *client_timed(int port, int64_t watchdog_ms,
     return client_with(&o);
 }
 
+static inline struct hf_client_stats stats_of(struct hf_client *client)
+{
+    struct hf_client_stats stats;
+
+    hf_client_stats(client, &stats);
+    return stats;
+}
+
 static inline struct hf_lock *lock_named(struct hf_client *client,
                                          const void *name, size_t len)
 {

@@ -155,7 +155,7 @@ static void renewing(void)
 {
     acquire(lock, 1);
     server_pause(server);
-    while (hf_client_stats(client).renewal_requests == 0)
+    while (stats_of(client).renewal_requests == 0)
         hf_loop_dispatch(hf_client_loop(client), 10);
 }
 
@@ -185,15 +185,18 @@ static const struct {
 
 #define CLOSINGS (COUNT(states) * COUNT(ways))
 
-START_TEST(closing_ends_every_call_once)
+static void begin_state(int index)
 {
-    int state = _i % COUNT(states);
-
     for (int i = 0; i < CALLS; i++)
         calls[i].done = -1; /* not begun */
-    open_client(&ways[_i / COUNT(states)]);
-    states[state].prepare();
-    close_client();
+    open_client(&ways[index / COUNT(states)]);
+    states[index % COUNT(states)].prepare();
+}
+
+static void ck_assert_each_ended_once(int index)
+{
+    int state = index % COUNT(states);
+
     for (int i = 0; i < CALLS; i++) {
         if (calls[i].done < 0)
             continue;
@@ -202,6 +205,30 @@ START_TEST(closing_ends_every_call_once)
                           calls[i].status == states[state].first,
                       "%s, call %d: %s", states[state].name, i,
                       hf_status_name(calls[i].status));
+    }
+}
+
+START_TEST(closing_ends_every_call_once)
+{
+    begin_state(_i);
+    close_client();
+    ck_assert_each_ended_once(_i);
+}
+END_TEST
+
+/* Before it returns: freeing the client then has none left to end. */
+START_TEST(closing_in_time_ends_every_call_once)
+{
+    struct hf_client_closed closed;
+
+    for (int timeout_ms = 0; timeout_ms <= 30; timeout_ms += 30) {
+        begin_state(_i);
+        (void)hf_client_close(client, timeout_ms, &closed, NULL);
+        ck_assert_each_ended_once(_i);
+        ck_assert_uint_eq(stats_of(client).waiters, 0);
+        close_client();
+        ck_assert_each_ended_once(_i);
+        server_restart(server);
     }
 }
 END_TEST
@@ -372,7 +399,7 @@ static int try_everything(void)
         return 10;
     hf_cancel_init(&cancel, client);
     hf_cancel_fire(&cancel);
-    (void)hf_client_stats(client);
+    (void)stats_of(client);
     (void)hf_client_uuid(client);
     (void)hf_client_address(client);
     hf_lock_free(lock);
@@ -422,7 +449,7 @@ START_TEST(a_child_can_do_nothing_and_hangs_nowhere)
     __atomic_store_n(&stops, true, __ATOMIC_SEQ_CST);
     (void)pthread_join(thread, NULL);
     ck_assert_holder(server, lock, 1, 1);
-    ck_assert_uint_eq(hf_client_stats(client).link.connects, 1);
+    ck_assert_uint_eq(stats_of(client).link.connects, 1);
     release(lock, 1);
     close_client();
 }
@@ -502,6 +529,7 @@ static void add_cases(Suite *s)
     TCase *c = live_case(s, "closing", start, stop);
 
     tcase_add_loop_test(c, closing_ends_every_call_once, 0, CLOSINGS);
+    tcase_add_loop_test(c, closing_in_time_ends_every_call_once, 0, CLOSINGS);
     tcase_add_test(c, nothing_is_no_client_and_no_lock);
     tcase_add_loop_test(c, a_callback_of_the_closing_may_call_us, 0,
                         COUNT(ways));

@@ -133,7 +133,7 @@ START_TEST(a_refused_release_forgets_the_hold_and_its_ttl_ends_it)
     if (rc < 0)
         ck_assert_clear(&err, refusals[_i].word);
     ck_assert_status(hf_lock_release(lock, 1, NULL), HF_NOT_OWNER);
-    ck_assert_uint_eq(hf_client_stats(client).holds, 0);
+    ck_assert_uint_eq(stats_of(client).holds, 0);
     ask_all(refusals[_i].repair);
     server_await(server, LONG_MS, "0", "EXISTS " NAME);
 }

@@ -36,7 +36,7 @@ static void ck_assert_no_hold(int64_t owner)
 
     ck_assert_str_eq(hf_lock_owner_text(lock, owner, text), "");
     ck_assert_int_eq(hf_lock_safe_ms(lock, owner), INT64_MIN);
-    ck_assert_uint_eq(hf_client_stats(client).holds, 0);
+    ck_assert_uint_eq(stats_of(client).holds, 0);
 }
 
 /* The owner field of the client's first hold, which owner 1 asks for. */
@@ -171,7 +171,7 @@ START_TEST(after_a_lie_it_asks_again_on_another_connection)
     ck_assert(peer_await(peer, 2));
     tell_truth("*2\r\n$%d\r\n%s\r\n:1\r\n", first_owner(text));
     ck_assert_status(call_await(&call), HF_OK);
-    ck_assert_uint_eq(hf_client_stats(client).holds, 1);
+    ck_assert_uint_eq(stats_of(client).holds, 1);
     peer_go(peer);
     ck_assert_played();
     close_client();
@@ -299,7 +299,7 @@ START_TEST(no_lie_becomes_a_renewal)
     peer_go(peer);
     ck_assert_status(call_await(&call), HF_OK);
     ck_assert_int_eq(diary_await_loss(&diary), HF_LOST_UNREACHABLE);
-    ck_assert_uint_eq(hf_client_stats(client).renewals, 0);
+    ck_assert_uint_eq(stats_of(client).renewals, 0);
     ck_assert_int_eq(diary.renewals, 0);
     close_client();
     ck_assert_int_eq(diary.losses, 1);

@@ -108,7 +108,7 @@ START_TEST(a_late_acquire_leaves_no_lock_that_nobody_holds)
         release(lock, 2);
         server_await(server, LONG_MS, "0", "EXISTS " NAME);
     }
-    ck_assert_uint_eq(hf_client_stats(client).holds, 0);
+    ck_assert_uint_eq(stats_of(client).holds, 0);
 }
 END_TEST
 
@@ -185,7 +185,7 @@ START_TEST(a_late_renewal_prolongs_nothing)
         ck_assert_ok(hf_lock_acquire(lock, &o, NULL));
         server_pause(server);
         ck_assert_int_eq(diary_await_loss(&diary), HF_LOST_UNREACHABLE);
-        ck_assert_uint_gt(hf_client_stats(client).renewal_requests, 0);
+        ck_assert_uint_gt(stats_of(client).renewal_requests, 0);
         ck_assert_status(hf_lock_release(lock, 1, NULL), HF_LOST);
         server_resume(server);
         server_await(server, LONG_MS, "(nil)", "EVAL %s 1 " NAME " 2000 "
@@ -393,7 +393,7 @@ START_TEST(late_answers_go_to_nobody)
         ck_assert_holder(server, lock, 1, 2);
     }
     server_await(server, LONG_MS, "0", "EXISTS other");
-    ck_assert_uint_eq(hf_client_stats(client).link.connects, 1);
+    ck_assert_uint_eq(stats_of(client).link.connects, 1);
     release(lock, 1);
     release(lock, 1);
     server_await(server, LONG_MS, "0", "EXISTS " NAME);
@@ -467,8 +467,8 @@ START_TEST(a_cut_behind_any_byte_is_not_noticed)
         proxy_cut_after(proxy, cuts[_i].way, n, cuts[_i].end);
         pass_through();
         ck_assert(proxy_has_cut(proxy));
-        ck_assert_uint_eq(hf_client_stats(client).link.connects, 2);
-        ck_assert_uint_eq(hf_client_stats(client).holds, 0);
+        ck_assert_uint_eq(stats_of(client).link.connects, 2);
+        ck_assert_uint_eq(stats_of(client).holds, 0);
     }
 }
 END_TEST

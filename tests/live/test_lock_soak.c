@@ -204,7 +204,7 @@ START_TEST(whatever_goes_wrong_there_are_never_two_inside)
         (void)pthread_join(workers[i].thread, NULL);
     ck_assert_int_gt(atomic_load(&grants), THREADS);
     for (int i = 0; i < CLIENTS; i++)
-        ck_assert_uint_eq(hf_client_stats(clients[i]).holds, 0);
+        ck_assert_uint_eq(stats_of(clients[i]).holds, 0);
     proxy_delay(proxy, PROXY_TO_CLIENT, 0);
     for (int i = 0; i < LOCKS; i++) { /* G4 */
         struct hf_lock *lock = lock_of(clients[0], name_of(i));

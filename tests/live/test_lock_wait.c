@@ -402,7 +402,7 @@ START_TEST(a_wait_ends_when_its_time_is_up_and_leaves_nothing)
     ck_assert_ptr_nonnull(strstr(err.text, NAME));
     ck_assert_str_eq(hash_of(server, NAME), LUA_HOLDER " 1");
     server_await(server, LONG_MS, "", "PUBSUB CHANNELS");
-    ck_assert_uint_eq(hf_client_stats(client).waiters, 0);
+    ck_assert_uint_eq(stats_of(client).waiters, 0);
     redisson_releases("1");
     acquire(lock, 1);
     release(lock, 1);
@@ -501,14 +501,14 @@ START_TEST(a_cancel_before_the_call_counts_and_asks_nothing)
     uint64_t requests;
 
     ck_assert_ok(hf_client_connect(client, NULL));
-    requests = hf_client_stats(client).link.requests;
+    requests = stats_of(client).link.requests;
     hf_cancel_init(&cancel, client);
     hf_cancel_fire(&cancel);
     o.cancel = &cancel;
     ck_assert_status(hf_lock_acquire(lock, &o, NULL), HF_CANCELLED);
     o.wait_ms = 0;
     ck_assert_status(hf_lock_acquire(lock, &o, NULL), HF_CANCELLED);
-    ck_assert_uint_eq(hf_client_stats(client).link.requests, requests);
+    ck_assert_uint_eq(stats_of(client).link.requests, requests);
     hf_cancel_init(&cancel, client); /* as new */
     ck_assert_ok(hf_lock_acquire(lock, &o, NULL));
     hf_cancel_fire(&cancel); /* too late to matter */
@@ -560,7 +560,7 @@ START_TEST(a_cancel_while_asking_leaves_no_lock)
     ck_assert_holder(server, lock, 2, 1);
     release(lock, 2);
     server_await(server, LONG_MS, "0", "EXISTS " NAME);
-    ck_assert_uint_eq(hf_client_stats(client).holds, 0);
+    ck_assert_uint_eq(stats_of(client).holds, 0);
 }
 END_TEST
 
@@ -778,7 +778,7 @@ START_TEST(sixty_four_threads_are_never_two_inside)
     count_with(THREADS, &lock, 1);
     ck_assert_int_eq(count, THREADS * ROUNDS);
     ck_assert_str_eq(hash_of(server, NAME), "");
-    stats = hf_client_stats(client);
+    stats = stats_of(client);
     ck_assert_uint_eq(stats.waiters, 0);
     ck_assert_uint_eq(stats.holds, 0);
     ck_assert_uint_eq(stats.link.connects, 1);

@@ -85,7 +85,7 @@ START_TEST(while_it_is_held_its_ttl_is_kept_up)
     }
     ck_assert_int_gt(most, WATCHDOG - THIRD);
     ck_assert_str_eq(hash_of(server, NAME), expected);
-    ck_assert_uint_ge(hf_client_stats(client).renewals, 6);
+    ck_assert_uint_ge(stats_of(client).renewals, 6);
     ck_assert_int_eq(losses(), 0);
     release(lock, 1);
 }
@@ -104,7 +104,7 @@ START_TEST(without_a_thread_whoever_dispatches_renews)
     driven = client_with(&o);
     l = lock_of(driven, NAME);
     acquire(l, 1);
-    while (hf_client_stats(driven).renewals < 4)
+    while (stats_of(driven).renewals < 4)
         hf_loop_dispatch(hf_client_loop(driven), 1000);
     ck_assert_holder(server, l, 1, 1);
     ck_assert_ok(hf_lock_release(l, 1, NULL));
@@ -195,7 +195,7 @@ START_TEST(a_lock_that_is_gone_is_told_once_with_the_reason)
     ck_assert_status(hf_lock_release(lock, 1, NULL), HF_LOST);
     ck_assert_status(hf_lock_release(lock, 1, NULL), HF_NOT_OWNER);
     ck_assert_int_eq(losses(), 1);
-    ck_assert_uint_eq(hf_client_stats(client).holds, 0);
+    ck_assert_uint_eq(stats_of(client).holds, 0);
 }
 END_TEST
 
@@ -496,7 +496,7 @@ START_TEST(h4_nothing_is_renewed_after_it_was_lost)
     ck_assert_int_eq(diary_await_loss(&diary), HF_LOST_MAX_HOLD);
     proxy_hold(proxy, PROXY_TO_CLIENT, false);
     ck_assert_ok(hf_lock_inspect(l, &info, NULL));
-    ck_assert_uint_eq(hf_client_stats(far).renewals, 0);
+    ck_assert_uint_eq(stats_of(far).renewals, 0);
     hf_client_free(far);
     ck_assert_int_eq(renewals(), 0);
     ck_assert_int_eq(losses(), 1);
@@ -555,14 +555,14 @@ static void *race(void *number)
     l = lock_of(racing, name);
     for (int i = 0; i < 40; i++) {
         struct hf_error err = {0};
-        uint64_t seen = hf_client_stats(racing).renewals;
+        uint64_t seen = stats_of(racing).renewals;
 
         if (hf_lock_acquire(l, NULL, &err) < 0)
             ck_abort_msg("acquire: %s", err.text);
         if (i % 10 == 0) /* until something is renewed, perhaps this */
             for (int n = 0; n < 1000; n++) {
                 local_rest_us(500);
-                if (hf_client_stats(racing).renewals > seen)
+                if (stats_of(racing).renewals > seen)
                     break;
             }
         if (hf_lock_release(l, hf_owner_thread(), &err) < 0)
@@ -586,8 +586,8 @@ START_TEST(releases_may_race_with_renewals)
     for (int i = 0; i < COUNT(threads); i++)
         (void)pthread_join(threads[i], NULL);
     ck_assert_int_eq(server_ask_int(server, "DBSIZE"), 0);
-    ck_assert_uint_gt(hf_client_stats(racing).renewals, 0);
-    ck_assert_uint_eq(hf_client_stats(racing).holds, 0);
+    ck_assert_uint_gt(stats_of(racing).renewals, 0);
+    ck_assert_uint_eq(stats_of(racing).holds, 0);
     hf_client_free(racing);
 }
 END_TEST
@@ -608,11 +608,11 @@ START_TEST(a_thousand_holds_are_renewed_with_a_handful_of_writes)
     }
     for (int i = 0; i < COUNT(calls); i++)
         ck_assert_status(call_await(&calls[i]), HF_OK);
-    before = hf_client_stats(many);
+    before = stats_of(many);
     ck_assert_uint_eq(before.holds, COUNT(calls));
-    while (hf_client_stats(many).renewals < 3 * COUNT(calls))
+    while (stats_of(many).renewals < 3 * COUNT(calls))
         local_rest_us(5000);
-    after = hf_client_stats(many);
+    after = stats_of(many);
     ck_assert_uint_le((after.link.writes - before.link.writes) * 20,
                       after.renewals - before.renewals);
     ck_assert_uint_le((after.renewal_requests - before.renewal_requests) * 20,
@@ -639,8 +639,8 @@ START_TEST(forgotten_scripts_cost_no_hold)
         ck_assert_status(call_await(&calls[i]), HF_OK);
     for (int round = 0; round < 3; round++) {
         (void)server_ask(server, "SCRIPT FLUSH");
-        target = hf_client_stats(many).renewals + COUNT(calls);
-        while (hf_client_stats(many).renewals < target)
+        target = stats_of(many).renewals + COUNT(calls);
+        while (stats_of(many).renewals < target)
             local_rest_us(5000);
     }
     ck_assert_int_eq(losses(), 0);

@@ -49,7 +49,7 @@ static struct hf_client *open_client(const struct way *way,
 
 static struct hf_link_stats link_stats(struct hf_client *client)
 {
-    return hf_client_stats(client).link;
+    return stats_of(client).link;
 }
 
 /* All but who asks: the client's own connections. */

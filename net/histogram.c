@@ -1,0 +1,83 @@
+/* Histograms: log-linear, of a fixed size (net.h). A number's leading one says
+ * which power of two it belongs to, the two bits behind it which quarter. */
+#include <assert.h>
+
+#include "net/net.h"
+
+#define QUARTERS_BITS 2
+#define QUARTERS (1u << QUARTERS_BITS)
+
+static_assert(HF_HISTOGRAM_BUCKETS == (32 - QUARTERS_BITS) * QUARTERS + QUARTERS,
+              "32 bits, the lowest three of which have a bucket a number");
+
+/* How many low bits do not count. None below 8: there `| QUARTERS` stands in
+ * for a leading one. */
+static unsigned dropped_bits(uint32_t number)
+{
+    return 31u - (unsigned)__builtin_clz(number | QUARTERS) - QUARTERS_BITS;
+}
+
+static unsigned bucket_of(uint32_t number)
+{
+    unsigned dropped = dropped_bits(number);
+
+    return dropped * QUARTERS + (number >> dropped);
+}
+
+/* The greatest number that it holds. */
+static uint64_t bucket_end(unsigned bucket)
+{
+    unsigned dropped;
+
+    if (bucket < 2 * QUARTERS)
+        return bucket;
+    dropped = bucket / QUARTERS - 1;
+    return ((uint64_t)(bucket - dropped * QUARTERS + 1) << dropped) - 1;
+}
+
+void hf_histogram_add(struct hf_histogram *h, uint64_t number)
+{
+    number = number < UINT32_MAX ? number : UINT32_MAX;
+    h->count++;
+    h->sum += number;
+    h->max = h->max > number ? h->max : number;
+    h->buckets[bucket_of((uint32_t)number)]++;
+}
+
+void hf_histogram_merge(struct hf_histogram *to,
+                        const struct hf_histogram *from)
+{
+    to->count += from->count;
+    to->sum += from->sum;
+    to->max = to->max > from->max ? to->max : from->max;
+    for (unsigned i = 0; i < HF_HISTOGRAM_BUCKETS; i++)
+        to->buckets[i] += from->buckets[i];
+}
+
+/* How many of them that is, at least one. */
+static uint64_t rank_of(const struct hf_histogram *h, double q)
+{
+    double exact = q * (double)h->count;
+    uint64_t rank;
+
+    if (!(exact > 1)) /* not a number, too */
+        return 1;
+    if (exact >= (double)h->count)
+        return h->count;
+    rank = (uint64_t)exact;
+    return rank + ((double)rank < exact);
+}
+
+uint64_t hf_histogram_quantile(const struct hf_histogram *h, double q)
+{
+    uint64_t rank, seen = 0, end;
+    unsigned i = 0;
+
+    if (h->count == 0)
+        return 0;
+    rank = rank_of(h, q);
+    while ((seen += h->buckets[i]) < rank)
+        i++;
+    end = bucket_end(i);
+    return end < h->max ? end : h->max;
+}

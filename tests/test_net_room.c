@@ -1,0 +1,421 @@
+/* Waiting for room on a full link, against scripted peers: who waits is served
+ * in the order in which he came, and is told if he never will be. */
+#include <check.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "net/net.h"
+#include "tests/support/local.h"
+#include "tests/support/memory.h"
+#include "tests/support/peer.h"
+
+#define LONG_MS 10000
+#define WAITERS 8
+#define SMALL 40              /* bytes of a command; more than its frame */
+#define OUTPUT_MAX 200
+
+static struct memory memory;
+static struct hf_loop *loop;
+static struct hf_link *link_;
+static struct hf_link_options options;
+
+static char story[200];       /* under the lock: who was told what */
+
+/* Somebody who asks "ECHO x ---...", with his letter, of so many bytes. */
+struct asker {
+    char letter;
+    size_t bytes;             /* of the whole command */
+    struct hf_room room;
+    struct hf_request request;
+    int deadline_ms;          /* of the request, from when it is taken; 0: none */
+    struct asker *drops;      /* whom he makes give up when he is told */
+};
+
+static struct asker askers[WAITERS];
+
+static void tell(const char *format, char letter)
+{
+    size_t len = strlen(story);
+
+    (void)snprintf(story + len, sizeof story - len, format, letter);
+}
+
+static void on_done(struct hf_request *request, enum hf_outcome outcome,
+                    struct hf_resp_value reply)
+{
+    struct asker *a = HF_OWNER_OF(request, struct asker, request);
+
+    (void)reply;
+    tell(outcome == HF_ANSWERED ? " %c=" : outcome == HF_UNSENT ? " %c!"
+                                                                : " %c?",
+         a->letter);
+}
+
+static hf_status submit(struct asker *a)
+{
+    char padding[OUTPUT_MAX];
+    struct hf_resp_arg argv[3] = {{"ECHO", 4}, {&a->letter, 1}, {padding, 0}};
+
+    (void)memset(padding, '-', sizeof padding);
+    while (hf_resp_command_size(argv, 3) < a->bytes)
+        argv[2].len++;
+    a->request.done = on_done;
+    return hf_link_submit(link_, &a->request, argv, 3,
+                          a->deadline_ms ? hf_loop_now(loop) + a->deadline_ms
+                                         : HF_NEVER);
+}
+
+static void on_room(struct hf_room *room, hf_status status)
+{
+    struct asker *a = HF_OWNER_OF(room, struct asker, room);
+
+    if (status < 0) {
+        tell(status == HF_E_CLOSED ? " %c closed" : " %c refused", a->letter);
+        return;
+    }
+    tell(" %c", a->letter);
+    if (a->drops)
+        hf_link_forget_room(&a->drops->room);
+    ck_assert_int_eq(submit(a), HF_OK);
+}
+
+static struct asker *asker(int i, size_t bytes)
+{
+    struct asker *a = &askers[i];
+
+    memset(a, 0, sizeof *a);
+    a->letter = (char)('a' + i);
+    a->bytes = bytes;
+    a->room.ready = on_room;
+    hf_list_init(&a->room.node);
+    return a;
+}
+
+static struct asker *taken(int i, size_t bytes)
+{
+    struct asker *a = asker(i, bytes);
+
+    ck_assert_int_eq(submit(a), HF_OK);
+    return a;
+}
+
+static struct asker *waiting(int i, size_t bytes)
+{
+    struct asker *a = asker(i, bytes);
+
+    ck_assert_int_eq(hf_link_await_room(link_, &a->room, bytes), HF_OK);
+    return a;
+}
+
+/* The lock is held until it is driven. */
+static void open_link(int port)
+{
+    struct hf_loop_options of_loop = {.mem = &memory.hook};
+
+    memory_init(&memory);
+    story[0] = '\0';
+    hf_link_options_init(&options);
+    options.url = (struct hf_url){
+        .kind = HF_URL_TCP, .host = "127.0.0.1", .port = (uint16_t)port};
+    options.backoff_min_ms = 1;
+    options.backoff_max_ms = 20;
+    options.output_max = OUTPUT_MAX;
+    ck_assert_int_eq(hf_loop_new(&loop, &of_loop), HF_OK);
+    hf_loop_lock(loop);
+    ck_assert_int_eq(hf_link_new(&link_, loop, &options), HF_OK);
+}
+
+static void free_link(void)
+{
+    hf_loop_quiesce(loop);
+    hf_link_free(link_);
+    hf_loop_resume(loop);
+    hf_loop_unlock(loop);
+    hf_loop_free(loop);
+    ck_assert_pstr_eq(memory_fini(&memory), NULL);
+}
+
+/* Until the story is as expected; locked before and after. */
+static void drive_until_story(const char *expected)
+{
+    int64_t end_ms = local_now_ms() + LONG_MS;
+
+    while (strcmp(story, expected) != 0 && local_now_ms() < end_ms) {
+        hf_loop_unlock(loop);
+        hf_loop_dispatch(loop, 5);
+        hf_loop_lock(loop);
+    }
+    ck_assert_str_eq(story, expected);
+}
+
+static void end_with_peer(struct peer *peer)
+{
+    ck_assert_pstr_eq(peer_finish(peer), NULL);
+    free_link();
+    peer_free(peer);
+}
+
+/* A port where nobody listens. */
+static int dead_port(void)
+{
+    int port, fd = local_listen(&port);
+
+    local_close(fd);
+    return port;
+}
+
+/* ---- order ---- */
+
+#define ANSWER(letters) \
+    PEER_EXPECT("ECHO " letters " ..."), PEER_SEND("+ok\r\n")
+
+/* Both answers in one write, so that they come in one read. */
+#define ANSWER_BOTH(one, other)                                    \
+    PEER_EXPECT("ECHO " one " ..."), PEER_EXPECT("ECHO " other " ..."), \
+        PEER_SEND("+ok\r\n+ok\r\n")
+
+static const struct peer_step in_order[] = {
+    PEER_ACCEPT, PEER_GREET, ANSWER_BOTH("a", "b"), ANSWER_BOTH("c", "d"),
+    ANSWER_BOTH("e", "f"), PEER_END};
+
+/* The same link, bounded by a number of requests. */
+static void bound_requests(int max)
+{
+    hf_loop_quiesce(loop);
+    hf_link_free(link_);
+    options.output_max = 64u << 20;
+    options.requests_max = (uint32_t)max;
+    ck_assert_int_eq(hf_link_new(&link_, loop, &options), HF_OK);
+    hf_loop_resume(loop);
+}
+
+/* By number, as many at a time as may be; told before the one in front of them
+ * has his next. */
+START_TEST(places_are_given_in_order)
+{
+    struct peer *peer = peer_start(in_order);
+
+    open_link(peer_port(peer));
+    bound_requests(2);
+    (void)taken(0, SMALL);
+    (void)taken(1, SMALL);
+    ck_assert(!hf_link_is_awaited(link_));
+    for (int i = 2; i < 6; i++)
+        (void)waiting(i, SMALL);
+    ck_assert(hf_link_is_awaited(link_));
+    ck_assert_int_eq(submit(asker(7, SMALL)), HF_E_LIMIT);
+    drive_until_story(" a= b= c d c= d= e f e= f=");
+    ck_assert(!hf_link_is_awaited(link_));
+    end_with_peer(peer);
+}
+END_TEST
+
+/* In bytes. The small ones would fit at once, but one who needs much would then
+ * wait for ever. */
+START_TEST(great_one_is_not_passed_by_small_ones)
+{
+    static const struct peer_step script[] = {
+        PEER_ACCEPT, PEER_WAIT, PEER_GREET, ANSWER("a"), ANSWER("b"),
+        ANSWER("c"), ANSWER("d"), PEER_END};
+    struct peer *peer = peer_start(script);
+    struct hf_link_stats stats;
+
+    open_link(peer_port(peer));
+    (void)taken(0, OUTPUT_MAX - SMALL);
+    (void)waiting(1, OUTPUT_MAX);
+    (void)waiting(2, SMALL);
+    (void)waiting(3, SMALL);
+    hf_loop_unlock(loop);
+    hf_loop_dispatch(loop, 5);
+    hf_loop_lock(loop);
+    ck_assert_str_eq(story, "");
+    hf_link_stats(link_, &stats);
+    ck_assert_uint_eq(stats.queued, 1);
+    peer_go(peer);
+    drive_until_story(" b c d a= b= c= d=");
+    end_with_peer(peer);
+}
+END_TEST
+
+START_TEST(urgent_ones_go_first_and_in_their_order)
+{
+    struct peer *peer;
+    static const struct peer_step script[] = {
+        PEER_ACCEPT, PEER_GREET, ANSWER("a"), ANSWER("d"), ANSWER("e"),
+        ANSWER("b"), ANSWER("c"), PEER_END};
+
+    peer = peer_start(script);
+    open_link(peer_port(peer));
+    bound_requests(1);
+    (void)taken(0, SMALL);
+    (void)waiting(1, SMALL);
+    (void)waiting(2, SMALL);
+    for (int i = 3; i < 5; i++) {
+        struct asker *a = asker(i, SMALL);
+
+        a->room.is_urgent = true;
+        ck_assert_int_eq(hf_link_await_room(link_, &a->room, a->bytes), HF_OK);
+    }
+    drive_until_story(" a= d d= e e= b b= c c=");
+    end_with_peer(peer);
+}
+END_TEST
+
+/* ---- giving up ---- */
+
+START_TEST(who_gives_up_is_not_told_and_holds_nobody_up)
+{
+    static const struct peer_step script[] = {
+        PEER_ACCEPT, PEER_WAIT, PEER_GREET, ANSWER("a"), ANSWER("c"),
+        PEER_END};
+    struct peer *peer = peer_start(script);
+    struct asker *great;
+
+    open_link(peer_port(peer));
+    (void)taken(0, OUTPUT_MAX - SMALL);
+    great = waiting(1, OUTPUT_MAX);
+    (void)waiting(2, SMALL);
+    hf_link_forget_room(&great->room);
+    hf_link_forget_room(&great->room); /* once more does nothing */
+    drive_until_story(" c");
+    peer_go(peer);
+    drive_until_story(" c a= c=");
+    end_with_peer(peer);
+}
+END_TEST
+
+/* One who is told may take another's wish back: the next one's, or the last's. */
+START_TEST(who_is_told_may_make_others_give_up)
+{
+    open_link(dead_port());
+    bound_requests(4);
+    taken(0, SMALL)->deadline_ms = 0;
+    (void)waiting(1, SMALL);
+    (void)waiting(2, SMALL);
+    (void)waiting(3, SMALL);
+    askers[1].drops = &askers[2];
+    drive_until_story(" b d");
+    story[0] = '\0';
+    free_link();
+    ck_assert_str_eq(story, " a! b! d!");
+}
+END_TEST
+
+/* ---- room comes by itself ---- */
+
+/* Nobody listens: the requests in the queue are given up at their deadline. */
+START_TEST(deadline_of_another_makes_room)
+{
+    struct asker *a;
+
+    open_link(dead_port());
+    a = asker(0, OUTPUT_MAX);
+    a->deadline_ms = 20;
+    ck_assert_int_eq(submit(a), HF_OK);
+    waiting(1, SMALL)->deadline_ms = 20;
+    drive_until_story(" a! b b!");
+    free_link();
+}
+END_TEST
+
+START_TEST(cancelled_request_makes_room)
+{
+    struct asker *a;
+
+    open_link(dead_port());
+    a = taken(0, OUTPUT_MAX);
+    (void)waiting(1, SMALL);
+    ck_assert_int_eq(hf_link_cancel(&a->request), HF_UNSENT);
+    drive_until_story(" b");
+    free_link();
+}
+END_TEST
+
+START_TEST(lost_connection_makes_room)
+{
+    static const struct peer_step script[] = {
+        PEER_ACCEPT, PEER_GREET, PEER_EXPECT("ECHO a ..."), PEER_CLOSE,
+        PEER_ACCEPT, PEER_GREET, ANSWER("b"), PEER_END};
+    struct peer *peer = peer_start(script);
+
+    open_link(peer_port(peer));
+    bound_requests(1);
+    (void)taken(0, SMALL);
+    (void)waiting(1, SMALL);
+    drive_until_story(" a? b b=");
+    end_with_peer(peer);
+}
+END_TEST
+
+/* ---- never ---- */
+
+START_TEST(too_great_for_the_link_is_refused_at_once)
+{
+    struct asker *a;
+
+    open_link(dead_port());
+    a = asker(0, OUTPUT_MAX + 1);
+    ck_assert_int_eq(hf_link_await_room(link_, &a->room, OUTPUT_MAX + 1),
+                     HF_E_LIMIT);
+    ck_assert(!hf_link_is_awaited(link_));
+    (void)waiting(1, OUTPUT_MAX);
+    drive_until_story(" b");
+    free_link();
+}
+END_TEST
+
+START_TEST(freed_link_tells_all_who_wait)
+{
+    open_link(dead_port());
+    (void)taken(0, OUTPUT_MAX);
+    (void)waiting(1, SMALL);
+    (void)waiting(2, SMALL);
+    free_link();
+    ck_assert_str_eq(story, " a! b closed c closed");
+}
+END_TEST
+
+START_TEST(refused_link_tells_all_who_wait)
+{
+    static const struct peer_step script[] = {
+        PEER_ACCEPT, PEER_SEND("HTTP/1.1 400 Bad Request\r\n"), PEER_END};
+    struct peer *peer = peer_start(script);
+
+    open_link(peer_port(peer));
+    (void)taken(0, OUTPUT_MAX);
+    (void)waiting(1, SMALL);
+    (void)waiting(2, SMALL);
+    drive_until_story(" a! b refused c refused");
+    ck_assert(hf_link_is_refused(link_));
+    end_with_peer(peer);
+}
+END_TEST
+
+/* ---- */
+
+int main(void)
+{
+    Suite *s = suite_create("net, room");
+    TCase *c = tcase_create("room");
+    SRunner *runner = srunner_create(s);
+    int failed;
+
+    tcase_set_timeout(c, 60);
+    tcase_add_test(c, places_are_given_in_order);
+    tcase_add_test(c, great_one_is_not_passed_by_small_ones);
+    tcase_add_test(c, urgent_ones_go_first_and_in_their_order);
+    tcase_add_test(c, who_gives_up_is_not_told_and_holds_nobody_up);
+    tcase_add_test(c, who_is_told_may_make_others_give_up);
+    tcase_add_test(c, deadline_of_another_makes_room);
+    tcase_add_test(c, cancelled_request_makes_room);
+    tcase_add_test(c, lost_connection_makes_room);
+    tcase_add_test(c, too_great_for_the_link_is_refused_at_once);
+    tcase_add_test(c, freed_link_tells_all_who_wait);
+    tcase_add_test(c, refused_link_tells_all_who_wait);
+    suite_add_tcase(s, c);
+    srunner_run_all(runner, CK_ENV);
+    failed = srunner_ntests_failed(runner);
+    srunner_free(runner);
+    return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+}
