@@ -42,7 +42,7 @@ TLS_LIBS := $(if $(filter yes,$(TLS)),-Wl$(comma)--as-needed \
 RESP := status parse value copy double encode
 NET  := mem error random clock wheel poller_$(EVENTS) loop drive url_scan \
         url_query url resolve race socket dial stream greet conn link pubsub \
-        endpoint slot redirect \
+        endpoint slot slot_map slot_map_read cluster_info redirect \
         $(tls_$(TLS))
 LOCK := scripts names wait hold call table op holding acquire release query \
         watchdog client lock
@@ -50,7 +50,7 @@ CLI  := $(basename $(notdir $(wildcard cli/*.c)))
 
 SCRIPTS := acquire force_release inspect release renew
 SUPPORT := feed greeting keeper local lua_client memory peer proxy request \
-           resp_ask resp_reading resp_twin server witness
+           reply resp_ask resp_reading resp_twin server witness
 
 tls_tests_yes := net_tls net_tls_memory
 tls_tests_no  := net_tls_none
@@ -58,7 +58,7 @@ tls_live_yes  := tls tls_refused tls_wire
 UNIT := resp_base resp_parse resp_value resp_copy resp_double resp_encode \
         resp_vectors resp_random \
         net_mem net_wheel net_url net_loop net_resolve net_race net_dial \
-        net_greet net_conn net_link net_slot net_redirect \
+        net_greet net_conn net_link net_slot net_slot_map net_redirect \
         lock_names lock_hold lock_wait \
         cli_values cli_json cli_options cli_secret cli_run_state cli_resp \
         cli_resp_check support $(tls_tests_$(TLS))

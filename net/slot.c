@@ -11,7 +11,7 @@
 
 #include "net/net.h"
 
-/* x^16 + x^12 + x^5 + 1, without its x^16: what x^16 is modulo it ("XMODEM"). */
+/* x^16 + x^12 + x^5 + 1, without x^16: what x^16 is modulo it ("XMODEM"). */
 #define POLYNOMIAL 0x1021
 #define TIMES_X(p) (((p) << 1 & 0xffff) ^ ((p) & 0x8000 ? POLYNOMIAL : 0))
 
