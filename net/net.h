@@ -2,7 +2,7 @@
  * bytes and its reply. Knows nothing of locks.
  *
  * In reading order: errors, memory, time (clock, timers, wheel), histograms,
- * addresses, TLS, the loop, links, subscriptions.
+ * addresses, TLS, the loop, slots, links, subscriptions.
  *
  * Threads: one loop has one lock (hf_loop_lock). Functions marked [locked]
  * are called with it held, and so are the callbacks that this floor makes. */
@@ -400,6 +400,18 @@ void hf_loop_unattend(struct hf_loop *loop);
  * hf_loop_resume gives it back. For taking things apart. [locked] */
 void hf_loop_quiesce(struct hf_loop *loop);
 void hf_loop_resume(struct hf_loop *loop);
+
+/* ---- cluster: slots ------------------------------------------------------- */
+
+/* A cluster's keys are in slots, and each slot is some node's. */
+#define HF_SLOTS 16384
+
+/* hf_slot_of - the slot of a key, any bytes: 0 to HF_SLOTS - 1. Where the key
+ * has a '{' and behind it a '}', with something between, what stands between
+ * the first '{' and the first '}' behind it (the hash tag) alone decides.
+ * Cost: 8 bytes a step. To be kept where the key is, not asked for again.
+ * Source: CLUSTER "Key distribution model", "Hash tags". */
+uint16_t hf_slot_of(const void *key, size_t len);
 
 /* ---- links --------------------------------------------------------------- */
 

@@ -10,11 +10,12 @@
  *
  * Sources: IANA "redis"; RFC 3986 "Authority", "Percent-Encoding"; RFC 6874
  * (zones of IPv6 addresses). */
-#include <arpa/inet.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/socket.h>
 #include <sys/un.h>
 
+#include "net/endpoint.h"
 #include "net/url_scan.h"
 
 #define DEFAULT_PORT 6379
@@ -133,19 +134,6 @@ static hf_status scan_user(struct hf_url *u, struct hf_scan *s, const char *end)
 
 /* ---- host and port ---- */
 
-static bool is_ipv6(const char *host)
-{
-    size_t len = strcspn(host, "%");
-    char address[INET6_ADDRSTRLEN];
-    struct in6_addr ignored;
-
-    if (len >= sizeof address || (host[len] == '%' && !host[len + 1]))
-        return false;
-    memcpy(address, host, len);
-    address[len] = '\0';
-    return inet_pton(AF_INET6, address, &ignored) == 1;
-}
-
 static hf_status scan_literal(struct hf_url *u, struct hf_scan *s,
                               const char *end)
 {
@@ -157,7 +145,7 @@ static hf_status scan_literal(struct hf_url *u, struct hf_scan *s,
     rc = hf_scan_decode(s, part, u->host, sizeof u->host, is_of_literal);
     if (rc < 0)
         return rc;
-    if (!is_ipv6(u->host))
+    if (!hf_host_is_ipv6(u->host))
         return hf_scan_refuse(s, part.from,
                               "in brackets stands an IPv6 address, its zone"
                               " behind %25");

@@ -69,6 +69,113 @@ START_TEST(a_channel_of_the_longest_name_fits)
 }
 END_TEST
 
+/* ---- slots: WIRE 2.5 ---- */
+
+/* In a cluster a lock and its channel are in one slot, or not: by Redisson's
+ * rule of braces, which is not the server's of hash tags. docs/cluster.md says
+ * what follows. */
+static const struct {
+    const char *name;
+    size_t len;
+    uint16_t slot;
+    uint16_t channel_slot;
+} slots[] = {
+    {NAME("plain"), 7143, 7143},
+    {NAME("order:42"), 8691, 8691},
+    {NAME("a{b}c"), 3300, 3300},
+    {NAME("{a}{b}"), 15495, 15495},
+    {NAME("x}y{z}"), 8157, 8157},
+    {NAME("a{b"), 13340, 3200},   /* a { that nothing closes */
+    {NAME("{"), 4092, 7490},
+    {NAME("}{"), 12793, 11266},
+    {NAME("{}x"), 10595, 4607},   /* nothing between the first pair */
+    {NAME("{}{a}"), 13650, 15195},
+    {NAME("a}b"), 7866, 15495},   /* a } and no { */
+    {NAME("}"), 12090, 346},
+};
+
+static char *make_channel(const char *name, size_t len, size_t *channel_len)
+{
+    char *channel = malloc(*channel_len = hf_channel_size(name, len));
+
+    hf_channel_put(channel, name, len);
+    return channel;
+}
+
+static uint16_t channel_slot(const char *name, size_t len)
+{
+    size_t channel_len;
+    char *channel = make_channel(name, len, &channel_len);
+    uint16_t slot = hf_slot_of(channel, channel_len);
+
+    free(channel);
+    return slot;
+}
+
+START_TEST(a_known_name_and_its_channel_have_their_slots)
+{
+    ck_assert_uint_eq(hf_slot_of(slots[_i].name, slots[_i].len),
+                      slots[_i].slot);
+    ck_assert_uint_eq(channel_slot(slots[_i].name, slots[_i].len),
+                      slots[_i].channel_slot);
+}
+END_TEST
+
+/* Names whose channel has a slot of its own are those that have a brace and no
+ * hash tag: the first { is followed by } or by none, or there is only }. */
+static bool is_odd(const char *name, size_t len)
+{
+    const char *open = memchr(name, '{', len);
+    const char *close;
+
+    if (!open)
+        return memchr(name, '}', len) != NULL;
+    close = memchr(open, '}', (size_t)(name + len - open));
+    return !close || close == open + 1;
+}
+
+#define RANDOM_NAMES 100000
+#define RANDOM_NAME_MAX 12
+
+/* Each letter from a few, so that braces stand everywhere. */
+static size_t random_name(char name[RANDOM_NAME_MAX], uint64_t *seed)
+{
+    static const char letters[] = "{}ab:\xff";
+    size_t len = 1 + *seed % RANDOM_NAME_MAX;
+
+    for (size_t i = 0; i < len; i++) {
+        *seed = *seed * 6364136223846793005u + 1442695040888963407u;
+        name[i] = letters[(*seed >> 33) % (sizeof letters - 1)];
+    }
+    *seed = *seed * 6364136223846793005u + 1442695040888963407u;
+    *seed ^= *seed >> 33;
+    return len;
+}
+
+/* Two slots are the same by chance once in 16384 times: a few of a hundred
+ * thousand, and among the odd names alone. */
+START_TEST(a_channel_has_a_slot_of_its_own_if_the_name_is_odd)
+{
+    char name[RANDOM_NAME_MAX];
+    uint64_t seed = 20261121;
+    int odd = 0, by_chance = 0;
+
+    for (int i = 0; i < RANDOM_NAMES; i++) {
+        size_t len = random_name(name, &seed);
+        bool is_same = hf_slot_of(name, len) == channel_slot(name, len);
+
+        odd += is_odd(name, len);
+        if (!is_odd(name, len))
+            ck_assert_msg(is_same, "%.*s", (int)len, name);
+        else
+            by_chance += is_same;
+    }
+    ck_assert_int_gt(odd, RANDOM_NAMES / 10);
+    ck_assert_int_lt(odd, RANDOM_NAMES * 9 / 10);
+    ck_assert_int_lt(by_chance, 30);
+}
+END_TEST
+
 /* ---- the UUID: WIRE 1 ---- */
 
 static bool is_uuid_v4(const char *text)
@@ -172,6 +279,9 @@ int main(void)
     tcase_add_loop_test(c, a_channel_has_braces_unless_the_name_has_one, 0,
                         COUNT(channels));
     tcase_add_test(c, a_channel_of_the_longest_name_fits);
+    tcase_add_loop_test(c, a_known_name_and_its_channel_have_their_slots, 0,
+                        COUNT(slots));
+    tcase_add_test(c, a_channel_has_a_slot_of_its_own_if_the_name_is_odd);
     tcase_add_test(c, a_uuid_is_of_version_4_in_lower_case);
     tcase_add_test(c, no_two_uuids_are_alike);
     tcase_add_loop_test(c, an_owner_field_is_uuid_owner_and_ten_digits, 0,
