@@ -45,6 +45,7 @@ NET  := mem error random clock wheel histogram spin fork_mark \
         url_scan url_query url resolve race socket dial stream greet conn \
         room link pubsub \
         endpoint slot slot_map slot_map_read cluster_info redirect \
+        server router discover discover_cluster discover_sentinel \
         $(tls_$(TLS))
 LOCK := scripts names wait hold call table op holding acquire release query \
         watchdog close client lock

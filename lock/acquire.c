@@ -38,14 +38,15 @@ static void listen(struct hf_lock *lock)
     s->channel_len = lock->channel_len;
     s->on_message = on_message;
     s->on_change = on_change;
-    lock->is_listening = hf_pubsub_add(lock->client->pubsub, s) == HF_OK;
+    lock->is_listening =
+        hf_router_listen(lock->client->router, s, lock->slot) == HF_OK;
     lock->ear.is_refused = !lock->is_listening;
 }
 
 static void stop_listening(struct hf_lock *lock)
 {
     if (lock->is_listening)
-        hf_pubsub_drop(&lock->subscription);
+        hf_router_unlisten(&lock->subscription);
     lock->is_listening = false;
     lock->ear.is_live = false;
     lock->ear.is_refused = false;
@@ -165,7 +166,7 @@ static void granted(struct hf_op *op)
         give_back(op,
                   hf_error_set(op->error, HF_E_NOREPLY,
                                "%s: the answer came after the lease had ended",
-                               hf_link_address(client->link)));
+                               hf_router_address(client->router)));
         return;
     }
     if (op->options.max_hold_ms > 0)
@@ -318,7 +319,7 @@ static void on_answer(struct hf_call *call, hf_status status,
         call->may_have_run = true;
         failed(op, hf_error_set(op->error, HF_E_PROTOCOL,
                                 "%s: an answer of another shape",
-                                hf_link_address(op->client->link)));
+                                hf_router_address(op->client->router)));
     } else if (count == 1) {
         granted(op);
     } else {

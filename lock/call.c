@@ -9,10 +9,9 @@
 /* Answers that are not ours: a peer that forges more is not worth asking. */
 #define FORGERIES_MAX 3
 
-static void on_reply(struct hf_request *request, enum hf_outcome outcome,
+static void on_reply(struct hf_command *command, enum hf_outcome outcome,
                      struct hf_resp_value reply);
-static void on_time(struct hf_timer *timer);
-static void on_room(struct hf_room *room, hf_status status);
+static void on_retry(struct hf_timer *timer);
 
 /* Errors that pass: the server asks for patience, nothing was done. */
 static const char *const passing[] = {"LOADING", "BUSY", "TRYAGAIN",
@@ -88,7 +87,7 @@ static void end_with_error_reply(struct hf_call *call,
                  call->script->name,
                  hf_error_quote(name, sizeof name, call->subject,
                                 call->subject_len),
-                 hf_link_address(call->link),
+                 hf_command_address(&call->command),
                  hf_error_quote(words, sizeof words, ptr, len),
                  advice ? " (" : "", advice ? advice : "", advice ? ")" : "");
     end(call, HF_E_SERVER, reply);
@@ -102,78 +101,54 @@ static hf_status status_of(const struct hf_error *why)
 
 static void end_unanswered(struct hf_call *call)
 {
-    const struct hf_error *why = hf_link_error(call->link);
+    const struct hf_error *why = hf_command_error(&call->command);
 
     if (call->put_off[0]) /* the reason it gave all along */
-        end_with(call, HF_E_SERVER, hf_link_address(call->link),
+        end_with(call, HF_E_SERVER, hf_command_address(&call->command),
                  call->put_off);
     else if (call->may_have_run)
         end_with(call, HF_E_NOREPLY,
-                 why->status != HF_OK ? why->text : hf_link_address(call->link),
+                 why->status != HF_OK ? why->text : hf_command_address(&call->command),
                  "no answer in time; the server may have done it");
     else if (why->status != HF_OK)
         end_with(call, status_of(why), why->text, NULL);
     else
-        end_with(call, HF_E_CONNECT, hf_link_address(call->link),
+        end_with(call, HF_E_CONNECT, hf_command_address(&call->command),
                  "not connected in time");
 }
 
 /* While another request waits for an answer that does not come, say. */
 static void end_without_room(struct hf_call *call)
 {
-    const struct hf_error *why = hf_link_error(call->link);
+    const struct hf_error *why = hf_command_error(&call->command);
 
-    if (call->put_off[0] || call->may_have_run)
-        end_unanswered(call);
+    end_with(call, HF_E_CONNECT,
+             why->status != HF_OK ? why->text
+                                  : hf_command_address(&call->command),
+             "not sent in time, the queue was full");
+}
+
+static void end_unsent(struct hf_call *call)
+{
+    if (call->command.had_no_room && !call->put_off[0] && !call->may_have_run)
+        end_without_room(call);
     else
-        end_with(call, HF_E_CONNECT,
-                 why->status != HF_OK ? why->text
-                                      : hf_link_address(call->link),
-                 "not sent in time, the queue was full");
+        end_unanswered(call);
 }
 
 /* ---- trying ---- */
 
-static hf_status submit(struct hf_call *call)
-{
-    return hf_link_submit(call->link, &call->request, call->argv, call->argc,
-                          call->deadline_ms);
-}
-
-static hf_status await_room(struct hf_call *call)
-{
-    size_t bytes = hf_resp_command_size(call->argv, call->argc);
-    hf_status rc = hf_link_await_room(call->link, &call->room, bytes);
-
-    if (rc == HF_OK && call->deadline_ms != HF_NEVER)
-        hf_loop_arm(call->loop, &call->timer, call->deadline_ms);
-    return rc;
-}
-
-static bool is_awaiting_room(const struct hf_call *call)
-{
-    return !hf_list_is_empty(&call->room.node);
-}
-
-/* Not before those who wait already, unless it is urgent. */
 static hf_status send(struct hf_call *call)
 {
-    bool is_its_turn =
-        call->room.is_urgent || !hf_link_is_awaited(call->link);
-    hf_status rc = is_its_turn ? submit(call) : HF_E_LIMIT;
-
-    return rc == HF_E_LIMIT ? await_room(call) : rc;
-}
-
-static void end_unless(struct hf_call *call, hf_status rc)
-{
-    if (rc < 0)
-        end_with(call, rc, "cannot ask", hf_status_text(rc));
+    return hf_router_send(call->router, &call->command);
 }
 
 static void send_again(struct hf_call *call)
 {
-    end_unless(call, send(call));
+    hf_status rc = send(call);
+
+    if (rc < 0)
+        end_with(call, rc, "cannot ask again", hf_status_text(rc));
 }
 
 static void use_verb(struct hf_call *call, const char *verb, const char *script,
@@ -183,24 +158,29 @@ static void use_verb(struct hf_call *call, const char *verb, const char *script,
     call->argv[1] = (struct hf_resp_arg){script, len};
 }
 
+static void command_init(struct hf_call *call)
+{
+    call->command.argv = call->argv;
+    call->command.argc = call->argc;
+    call->command.slot = call->slot;
+    call->command.is_urgent = call->is_single;
+    call->command.deadline_ms = call->deadline_ms;
+    call->command.done = on_reply;
+}
+
 hf_status hf_call_start(struct hf_call *call, struct hf_loop *loop,
-                        struct hf_link *link, int64_t deadline_ms)
+                        struct hf_router *router, int64_t deadline_ms)
 {
     hf_status rc;
 
     call->loop = loop;
-    call->link = link;
+    call->router = router;
     call->deadline_ms = deadline_ms;
     call->first_sent_ms = call->sent_ms = HF_NEVER;
     call->may_have_run = call->is_repeated = false;
     call->forgeries = 0;
     call->put_off[0] = '\0';
-    call->request.done = on_reply;
-    call->request.is_acknowledged_by_push = false;
-    call->timer = (struct hf_timer){.fire = on_time};
-    call->room.ready = on_room;
-    call->room.is_urgent = call->is_single;
-    hf_list_init(&call->room.node);
+    call->timer = (struct hf_timer){.fire = on_retry};
     call->argv[2] = (struct hf_resp_arg){
         call->keys_text,
         hf_resp_format_integer(call->keys_text, (int64_t)call->keys)};
@@ -208,6 +188,7 @@ hf_status hf_call_start(struct hf_call *call, struct hf_loop *loop,
         use_verb(call, "EVAL", call->script->text, call->script->len);
     else
         use_verb(call, "EVALSHA", call->script->sha, 40);
+    command_init(call);
     rc = send(call);
     call->is_under_way = rc == HF_OK;
     return rc;
@@ -215,55 +196,37 @@ hf_status hf_call_start(struct hf_call *call, struct hf_loop *loop,
 
 bool hf_call_is_sent(const struct hf_call *call)
 {
-    return call->is_under_way && !call->timer.link && !is_awaiting_room(call) &&
-           call->request.sent_ms != HF_NEVER;
+    return call->is_under_way && !call->timer.link &&
+           hf_command_is_sent(&call->command);
 }
 
 static void note_sent(struct hf_call *call)
 {
-    call->sent_ms = call->request.sent_ms;
+    call->sent_ms = call->command.sent_ms;
     if (call->first_sent_ms == HF_NEVER)
         call->first_sent_ms = call->sent_ms;
 }
 
 void hf_call_cancel(struct hf_call *call)
 {
+    enum hf_outcome outcome;
+
     if (!call->is_under_way)
         return;
     call->is_under_way = false;
-    if (call->timer.link || is_awaiting_room(call)) {
+    if (call->timer.link) {
         hf_loop_disarm(call->loop, &call->timer);
-        hf_link_forget_room(&call->room);
         return;
     }
+    outcome = hf_router_cancel(&call->command);
     note_sent(call);
-    if (hf_link_cancel(&call->request) == HF_UNKNOWN)
+    if (outcome == HF_UNKNOWN)
         call->may_have_run = true;
 }
 
-static void on_time(struct hf_timer *timer)
+static void on_retry(struct hf_timer *timer)
 {
-    struct hf_call *call = HF_OWNER_OF(timer, struct hf_call, timer);
-
-    if (!is_awaiting_room(call)) {
-        send_again(call);
-        return;
-    }
-    hf_link_forget_room(&call->room);
-    end_without_room(call);
-}
-
-static void on_room(struct hf_room *room, hf_status status)
-{
-    struct hf_call *call = HF_OWNER_OF(room, struct hf_call, room);
-
-    hf_loop_disarm(call->loop, &call->timer);
-    if (status == HF_OK)
-        end_unless(call, submit(call));
-    else if (status == HF_E_CLOSED)
-        end_unless(call, status);
-    else /* the link was refused, and says why */
-        end_unanswered(call);
+    send_again(HF_OWNER_OF(timer, struct hf_call, timer));
 }
 
 /* Patience, but not past the deadline. */
@@ -303,13 +266,14 @@ static void unknown(struct hf_call *call)
  * (faults 0.3). Nothing on this connection can be believed any more. */
 static void forged(struct hf_call *call)
 {
-    hf_link_condemn(call->link, "the server answered what it was not asked");
+    hf_command_condemn(&call->command,
+                       "the server answered what it was not asked");
     if (++call->forgeries < FORGERIES_MAX) {
         unknown(call);
         return;
     }
     call->may_have_run = true;
-    end_with(call, HF_E_PROTOCOL, hf_link_address(call->link),
+    end_with(call, HF_E_PROTOCOL, hf_command_address(&call->command),
              "the server answers what it was not asked");
 }
 
@@ -334,14 +298,14 @@ static void answered_error(struct hf_call *call, struct hf_resp_value reply)
     }
 }
 
-static void on_reply(struct hf_request *request, enum hf_outcome outcome,
+static void on_reply(struct hf_command *command, enum hf_outcome outcome,
                      struct hf_resp_value reply)
 {
-    struct hf_call *call = HF_OWNER_OF(request, struct hf_call, request);
+    struct hf_call *call = HF_OWNER_OF(command, struct hf_call, command);
 
     note_sent(call);
     if (outcome == HF_UNSENT)
-        end_unanswered(call);
+        end_unsent(call);
     else if (outcome == HF_UNKNOWN)
         unknown(call);
     else if (hf_resp_is_error(reply))

@@ -1,6 +1,5 @@
 /* One script called on the server: EVALSHA, EVAL where it is not known, again
- * where that is safe, until the deadline. Where the link's queue is full it waits
- * for room as long. Private to lock/.
+ * where that is safe, until the deadline. Private to lock/.
  *
  * Every script of ours may run any number of times, so an unknown outcome is
  * made known by asking again (design 4). */
@@ -21,6 +20,7 @@ struct hf_call {
                                      of it stays until `done` */
     size_t argc;
     size_t keys;
+    uint16_t slot;                /* of all of them */
     const char *echo;             /* what the reply's first element must be */
     size_t echo_len;
     const char *subject;          /* the lock's name, for messages */
@@ -44,11 +44,9 @@ struct hf_call {
 
     /* The call's own. */
     struct hf_loop *loop;
-    struct hf_link *link;
-    struct hf_request request;
-    struct hf_timer timer;        /* before the next try, or while waiting for
-                                     room */
-    struct hf_room room;
+    struct hf_router *router;
+    struct hf_command command;
+    struct hf_timer timer;        /* before the next try */
     int64_t deadline_ms;
     int forgeries;
     char put_off[100];            /* why the server last asked for patience */
@@ -60,7 +58,7 @@ struct hf_call {
  *                  the link, ever): it does not.
  * hf_call_cancel - ends it without `done`; call->may_have_run is set. [locked] */
 hf_status hf_call_start(struct hf_call *call, struct hf_loop *loop,
-                        struct hf_link *link, int64_t deadline_ms);
+                        struct hf_router *router, int64_t deadline_ms);
 void hf_call_cancel(struct hf_call *call);
 
 /* hf_call_is_sent - bytes of it have left, and the answer is still to come. */

@@ -63,23 +63,9 @@ void hf_client_log(struct hf_client *client, enum hf_log_level level,
     hf_loop_post(client->loop, &line->task);
 }
 
-/* ---- what the link reports ---- */
-
-static void on_push(void *ctx, struct hf_resp_value push)
+static void on_trouble(void *ctx, const struct hf_error *why)
 {
-    struct hf_client *client = ctx;
-
-    hf_pubsub_push(client->pubsub, push);
-}
-
-static void on_change(void *ctx, bool is_up)
-{
-    struct hf_client *client = ctx;
-
-    hf_pubsub_change(client->pubsub, is_up);
-    if (!is_up)
-        hf_client_log(client, HF_LOG_WARNING, "connection lost: %s",
-                      hf_link_error(client->link)->text);
+    hf_client_log(ctx, HF_LOG_WARNING, "connection lost: %s", why->text);
 }
 
 /* ---- new ---- */
@@ -172,25 +158,23 @@ static void set_once(struct hf_client *client,
 
 static hf_status connect_parts(struct hf_client *client,
                                const struct hf_client_options *o,
-                               const struct hf_url *url)
+                               const struct hf_url *url, struct hf_error *err)
 {
-    struct hf_link_options link;
+    struct hf_router_options options = {
+        .on_trouble = on_trouble,
+        .ctx = client,
+    };
     hf_status rc;
 
-    hf_link_options_init(&link);
-    link.url = *url;
-    link.tls = client->tls;
-    link.client_name = client->name;
-    link.protocol = o->protocol;
-    link.connect_timeout_ms = o->connect_timeout_ms;
-    link.silence_ms = o->request_timeout_ms;
-    link.output_max = o->output_max;
-    link.on_push = on_push;
-    link.on_change = on_change;
-    link.ctx = client;
-    if ((rc = hf_link_new(&client->link, client->loop, &link)) == HF_OK)
-        rc = hf_pubsub_new(&client->pubsub, client->loop, client->link, &link);
-    explicit_bzero(&link.url, sizeof link.url);
+    hf_link_options_init(&options.link);
+    options.link.url = *url;
+    options.link.client_name = client->name;
+    options.link.protocol = o->protocol;
+    options.link.connect_timeout_ms = o->connect_timeout_ms;
+    options.link.silence_ms = o->request_timeout_ms;
+    options.link.output_max = o->output_max;
+    rc = hf_router_new(&client->router, client->loop, &options, err);
+    explicit_bzero(&options.link.url, sizeof options.link.url);
     return rc;
 }
 
@@ -213,9 +197,7 @@ static hf_status make_loop(struct hf_loop **loop,
 /* Takes a half-made client. Locked, with nothing under way any more. */
 static void free_parts(struct hf_client *client)
 {
-    hf_pubsub_free(client->pubsub);
-    hf_link_free(client->link);
-    hf_tls_context_free(client->tls);
+    hf_router_free(client->router);
     while (!hf_list_is_empty(&client->spare_holds)) {
         struct hf_hold *hold =
             HF_OWNER_OF(client->spare_holds.next, struct hf_hold, node);
@@ -234,7 +216,7 @@ static void warn(struct hf_client *client, const struct hf_url *url)
                       "%s: the server's certificate is not checked "
                       "(tls_verify=no): whoever sits in between can read and "
                       "change everything",
-                      hf_link_address(client->link));
+                      hf_router_address(client->router));
 }
 
 static void free_client(struct hf_client *client)
@@ -269,11 +251,10 @@ static hf_status make(struct hf_client **out, struct hf_loop *loop,
     hf_watchdog_init(client);
     rc = copy_text(client->name, sizeof client->name, o->name,
                    "the client's name", err);
-    if (rc == HF_OK && url->kind == HF_URL_TLS)
-        rc = hf_tls_context_new(&client->tls, mem, &url->tls, url->host, err);
+    if (rc == HF_OK)
+        rc = connect_parts(client, o, url, err);
     hf_loop_lock(loop);
-    if (rc == HF_OK && ((rc = hf_table_init(client)) < 0 ||
-                        (rc = connect_parts(client, o, url)) < 0))
+    if (rc == HF_OK && (rc = hf_table_init(client)) < 0)
         (void)hf_error_set(err, rc, "%s", hf_status_text(rc));
     if (rc < 0)
         free_parts(client);
@@ -307,25 +288,24 @@ hf_status hf_client_new(struct hf_client **out,
 /* ---- connect ---- */
 
 struct probe {
-    struct hf_request request;
+    struct hf_command command;
     struct hf_waiter waiter;
     enum hf_outcome outcome;
 };
 
-static void on_probed(struct hf_request *request, enum hf_outcome outcome,
+static void on_probed(struct hf_command *command, enum hf_outcome outcome,
                       struct hf_resp_value reply)
 {
-    struct probe *probe = HF_OWNER_OF(request, struct probe, request);
+    struct probe *probe = HF_OWNER_OF(command, struct probe, command);
 
     (void)reply; /* even LOADING or NOPERM is an answer */
     probe->outcome = outcome;
     hf_waiter_wake(&probe->waiter);
 }
 
-static hf_status probed(struct hf_client *client, const struct probe *probe,
-                        struct hf_error *err)
+static hf_status probed(const struct probe *probe, struct hf_error *err)
 {
-    const struct hf_error *why = hf_link_error(client->link);
+    const struct hf_error *why = hf_command_error(&probe->command);
 
     if (probe->outcome == HF_ANSWERED)
         return HF_OK;
@@ -333,15 +313,16 @@ static hf_status probed(struct hf_client *client, const struct probe *probe,
         return hf_error_set(err, why->status, "%s", why->text);
     if (probe->outcome == HF_UNSENT)
         return hf_error_set(err, HF_E_CONNECT, "%s: not connected in time",
-                            hf_link_address(client->link));
+                            hf_command_address(&probe->command));
     return hf_error_set(err, HF_E_NOREPLY, "%s: no answer in time",
-                        hf_link_address(client->link));
+                        hf_command_address(&probe->command));
 }
 
 hf_status hf_client_connect(struct hf_client *client, struct hf_error *err)
 {
     static const struct hf_resp_arg ping = {"PING", 4};
-    struct probe probe = {.request.done = on_probed};
+    struct probe probe = {
+        .command = {.argv = &ping, .argc = 1, .done = on_probed}};
     hf_status rc;
 
     if (hf_loop_forked(client->loop))
@@ -349,18 +330,17 @@ hf_status hf_client_connect(struct hf_client *client, struct hf_error *err)
                             hf_status_text(HF_E_FORKED));
     hf_loop_lock(client->loop);
     hf_waiter_init(&probe.waiter, client->loop);
-    rc = client->is_closing
-             ? HF_E_CLOSED
-             : hf_link_submit(client->link, &probe.request, &ping, 1,
-                              hf_loop_now(client->loop) +
-                                  client->connect_timeout_ms);
+    probe.command.deadline_ms =
+        hf_loop_now(client->loop) + client->connect_timeout_ms;
+    rc = client->is_closing ? HF_E_CLOSED
+                            : hf_router_send(client->router, &probe.command);
     if (rc < 0) {
         hf_loop_unlock(client->loop);
         return hf_error_set(err, rc, "%s", hf_status_text(rc));
     }
     hf_loop_wait(&probe.waiter);
     hf_loop_lock(client->loop);
-    rc = probed(client, &probe, err);
+    rc = probed(&probe, err);
     hf_loop_unlock(client->loop);
     return rc;
 }
@@ -390,7 +370,7 @@ static void end_ops(struct hf_client *client)
 static void end_lock(struct hf_lock *lock)
 {
     if (lock->is_listening)
-        hf_pubsub_drop(&lock->subscription);
+        hf_router_unlisten(&lock->subscription);
     lock->is_listening = false;
     for (struct hf_list *l = lock->holds.next; l != &lock->holds; l = l->next) {
         struct hf_hold *hold = HF_OWNER_OF(l, struct hf_hold, node);
@@ -458,7 +438,7 @@ struct hf_loop *hf_client_loop(struct hf_client *client)
 
 const char *hf_client_address(const struct hf_client *client)
 {
-    return hf_link_address(client->link);
+    return hf_router_address(client->router);
 }
 
 void hf_client_stats(struct hf_client *client, struct hf_client_stats *out)
@@ -471,7 +451,7 @@ void hf_client_stats(struct hf_client *client, struct hf_client_stats *out)
     out->waiters = client->ops_count;
     out->renewals = client->renewals;
     out->renewal_requests = client->renewal_requests;
-    hf_link_stats(client->link, &out->link);
+    hf_router_stats(client->router, &out->link);
     hf_loop_unlock(client->loop);
     hf_loop_stats(client->loop, &out->loop);
 }

@@ -33,9 +33,7 @@ struct hf_client {
     char uuid[UUID_LEN + 1];
     char name[CLIENT_NAME_MAX + 1];
 
-    struct hf_link *link;
-    struct hf_pubsub *pubsub;
-    struct hf_tls_context *tls;   /* of both their links; NULL: plain */
+    struct hf_router *router;
     bool is_closing;            /* no new calls */
     bool is_over;               /* and nothing of ours is asked any more */
     struct hf_waiter *closer;   /* until all is quiet; NULL: nobody waits */
@@ -68,6 +66,7 @@ struct hf_lock {
     struct hf_client *client;
     uint32_t refs;              /* handles, holds, operations */
     uint32_t hash;
+    uint16_t slot;              /* of its name, in a cluster */
     uint32_t name_len;
     uint32_t channel_len;
     struct hf_list holds;

@@ -15,7 +15,7 @@ struct closing {
 
 static bool is_quiet(const struct hf_client *client)
 {
-    return client->ops_count == 0 && hf_pubsub_is_idle(client->pubsub);
+    return client->ops_count == 0 && hf_router_is_idle(client->router);
 }
 
 void hf_client_note_quiet(struct hf_client *client)
@@ -82,12 +82,12 @@ static void await_quiet(struct hf_client *client, int64_t timeout_ms)
 
     hf_waiter_init(&closing.waiter, loop);
     hf_loop_arm(loop, &closing.timer, hf_loop_now(loop) + timeout_ms);
-    hf_pubsub_on_idle(client->pubsub, on_pubsub_idle, client);
+    hf_router_on_idle(client->router, on_pubsub_idle, client);
     client->closer = &closing.waiter;
     hf_loop_wait(&closing.waiter);
     hf_loop_lock(loop);
     client->closer = NULL;
-    hf_pubsub_on_idle(client->pubsub, NULL, NULL);
+    hf_router_on_idle(client->router, NULL, NULL);
     hf_loop_disarm(loop, &closing.timer);
 }
 
@@ -121,12 +121,12 @@ static hf_status say_left(struct hf_client *client,
         return hf_error_set(err, HF_E_NOREPLY,
                             "%s: closed with %llu calls unanswered; the server "
                             "may have done them",
-                            hf_link_address(client->link),
+                            hf_router_address(client->router),
                             (unsigned long long)left->unknown);
     if (left->cancelled > 0)
         return hf_error_set(err, HF_E_CONNECT,
                             "%s: closed with %llu calls not sent",
-                            hf_link_address(client->link),
+                            hf_router_address(client->router),
                             (unsigned long long)left->cancelled);
     return HF_OK;
 }

@@ -108,7 +108,7 @@ bool hf_op_cancel(struct hf_op *op, hf_status status)
 void hf_op_fail_start(struct hf_op *op, hf_status status)
 {
     hf_error_set(op->error, status, "%s: %s",
-                 hf_link_address(op->client->link), why(status));
+                 hf_router_address(op->client->router), why(status));
 }
 
 void hf_op_call(struct hf_op *op, const struct hf_script *script, size_t argc,
@@ -124,6 +124,7 @@ void hf_op_call(struct hf_op *op, const struct hf_script *script, size_t argc,
     call->argv = op->argv;
     call->argc = CALL_HEAD + 1 + argc;
     call->keys = 1;
+    call->slot = op->lock->slot;
     call->echo = op->argv[CALL_HEAD + 1].ptr;
     call->echo_len = op->argv[CALL_HEAD + 1].len;
     call->subject = lock->text;
@@ -132,7 +133,8 @@ void hf_op_call(struct hf_op *op, const struct hf_script *script, size_t argc,
     call->by_text = false;
     call->error = op->error;
     call->done = done;
-    rc = hf_call_start(call, op->client->loop, op->client->link, deadline_ms);
+    rc = hf_call_start(call, op->client->loop, op->client->router,
+                       deadline_ms);
     if (rc == HF_OK)
         return;
     hf_op_fail_start(op, rc);

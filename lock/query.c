@@ -47,7 +47,7 @@ static void on_inspected(struct hf_call *call, hf_status status,
         status = hf_error_set(op->error, HF_E_PROTOCOL,
                               "%s: this is no lock, or an answer of another "
                               "shape",
-                              hf_link_address(op->client->link));
+                              hf_router_address(op->client->router));
     hf_op_finish(op, status);
 }
 

@@ -113,6 +113,7 @@ hf_status hf_lock_find_or_add(struct hf_lock **out, struct hf_client *client,
         client->buckets_room < BUCKETS_MAX) /* without memory: longer lists */
         (void)table_grow(client, (size_t)client->buckets_room * 2);
     lock->hash = hash;
+    lock->slot = hf_router_slot(client->router, name, len);
     lock->refs = 1;
     client->locks++;
     hf_list_push(&client->handles, &lock->node);

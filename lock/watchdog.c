@@ -1,6 +1,8 @@
 /* The watchdog: holds that fall due in one turn are renewed together, up to
  * BATCH_MAX a script call, all calls in one write.
  *
+ * In a cluster, a script call is for one slot.
+ *
  * B1  A batch is asked once. What it did not renew is gathered anew, so that a
  *     hold released meanwhile is never renewed again.
  * B2  A hold that is freed while its batch is under way takes itself out. */
@@ -127,6 +129,8 @@ static void fill(struct batch *batch)
         struct hf_hold *hold =
             HF_OWNER_OF(client->due_holds.next, struct hf_hold, due_node);
 
+        if (n > 0 && hold->lock->slot != batch->holds[0]->lock->slot)
+            break;
         hf_list_remove(&hold->due_node);
         batch->holds[n] = hold;
         hold->in_batch = &batch->holds[n];
@@ -155,6 +159,7 @@ static void describe(struct batch *batch)
     call->script = &hf_script_renew;
     call->argv = batch->argv;
     call->keys = batch->count;
+    call->slot = first->lock->slot;
     call->echo = batch->echo;
     call->echo_len = first->text_len;
     call->subject = subject;
@@ -183,7 +188,7 @@ static void send(struct batch *batch)
     fill(batch);
     describe(batch);
     client->renewal_requests++;
-    rc = hf_call_start(&batch->call, client->loop, client->link,
+    rc = hf_call_start(&batch->call, client->loop, client->router,
                        deadline(client));
     if (rc < 0) {
         failed(batch);

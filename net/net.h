@@ -2,7 +2,7 @@
  * bytes and its reply. Knows nothing of locks.
  *
  * In reading order: errors, memory, time (clock, timers, wheel), histograms,
- * addresses, TLS, the loop, slots, links, subscriptions.
+ * addresses, TLS, the loop, slots, links, subscriptions, routing.
  *
  * Threads: one loop has one lock (hf_loop_lock). Functions marked [locked]
  * are called with it held, and so are the callbacks that this floor makes. */
@@ -584,8 +584,11 @@ struct hf_link_stats {
     struct hf_histogram batch;
 };
 
-/* hf_link_stats - a copy (2 KB). [locked] */
+/* hf_link_stats     - a copy (2 KB). [locked]
+ * hf_link_stats_add - those of another link on top; what is greatest stays so. */
 void hf_link_stats(const struct hf_link *link, struct hf_link_stats *out);
+void hf_link_stats_add(struct hf_link_stats *to,
+                       const struct hf_link_stats *from);
 
 /* ---- subscriptions ------------------------------------------------------- */
 
@@ -602,9 +605,14 @@ struct hf_subscription {
     void (*on_message)(struct hf_subscription *s, const char *ptr, size_t len);
     /* [locked] The server confirmed it (true), or it was lost (false). */
     void (*on_change)(struct hf_subscription *s, bool is_live);
+    bool is_sharded;            /* SSUBSCRIBE: of one slot's node */
+    /* The router's own. */
+    struct hf_list route_node;
+    struct hf_router *router;
+    uint16_t slot;
     /* hf_pubsub's own. */
     struct hf_list node;
-    struct hf_pubsub *pubsub;
+    struct hf_pubsub *pubsub;   /* NULL: nowhere yet */
     struct hf_pubsub_order *order;   /* SUBSCRIBE under way */
     bool is_live;
 };
@@ -616,7 +624,11 @@ struct hf_subscription {
  * hf_pubsub_drop - unsubscribes, at once for the caller.
  * hf_pubsub_is_idle - is no SUBSCRIBE or UNSUBSCRIBE under way?
  * hf_pubsub_on_idle - `idle` is called, [locked], whenever the last one has
- *                  ended. All [locked]. */
+ *                  ended.
+ * hf_pubsub_on_astray - `astray` is called, [locked], when the server does not
+ *                  serve a channel (any more).
+ * hf_pubsub_retry - subscribes once more, if it is neither live nor under way.
+ * All [locked]. */
 hf_status hf_pubsub_new(struct hf_pubsub **out, struct hf_loop *loop,
                         struct hf_link *main,
                         const struct hf_link_options *options);
@@ -627,6 +639,143 @@ hf_status hf_pubsub_add(struct hf_pubsub *ps, struct hf_subscription *s);
 void hf_pubsub_drop(struct hf_subscription *s);
 bool hf_pubsub_is_idle(const struct hf_pubsub *ps);
 void hf_pubsub_on_idle(struct hf_pubsub *ps, void (*idle)(void *ctx),
+                       void *ctx);
+void hf_pubsub_on_astray(struct hf_pubsub *ps, void (*astray)(void *ctx),
+                         void *ctx);
+void hf_pubsub_retry(struct hf_subscription *s);
+
+/* ---- routing ------------------------------------------------------------- */
+
+/* A router knows which server a command is for, and takes it there: through
+ * redirections, moved slots and failovers. There are three kinds, which differ
+ * only in how it learns who serves what:
+ *
+ *   standalone  one server, given
+ *   cluster     its nodes say (CLUSTER SLOTS); the URL's hosts are asked first
+ *   sentinel    the URL's hosts are sentinels; they name the one master
+ *
+ * Each server has one link (and one of its own for messages in RESP2), made when
+ * it is first needed. Source: CLUSTER; SENTINEL "Guidelines for clients". */
+struct hf_router;
+
+/* Where to begin. */
+#define HF_SEEDS_MAX 16
+#define HF_MASTER_NAME_MAX 128
+struct hf_seeds {
+    enum { HF_STANDALONE, HF_CLUSTER, HF_SENTINEL } topology;
+    uint32_t count;             /* of hosts; standalone: the URL's is the one */
+    struct {
+        char host[256];
+        uint16_t port;
+    } list[HF_SEEDS_MAX];
+    char master[HF_MASTER_NAME_MAX];    /* what the sentinels call it */
+    char sentinel_user[256];            /* who we are to the sentinels */
+    char sentinel_password[HF_URL_TEXT_MAX];
+};
+
+/* A command, wherever the server is that it is for. The caller's memory, ours
+ * from send until `done`. */
+struct hf_command {
+    /* Set by the owner; argv and what it points at stay until `done`. */
+    const struct hf_resp_arg *argv;
+    size_t argc;
+    uint16_t slot;              /* hf_router_slot of its keys */
+    bool is_urgent;             /* has room before those that are not */
+    int64_t deadline_ms;
+    /* [locked] Once; as that of a request. An error reply that says where to ask
+     * is followed and not seen, HOPS_MAX (5) times. */
+    void (*done)(struct hf_command *command, enum hf_outcome outcome,
+                 struct hf_resp_value reply);
+
+    /* For the owner to read in `done` and after hf_router_cancel. */
+    int64_t sent_ms;            /* when what was answered, or may have been done,
+                                   was sent; HF_NEVER: nothing was */
+
+    /* The router's own. */
+    struct hf_router *router;
+    struct hf_server *server;   /* whom it is, or was last, for; NULL: nobody */
+    struct hf_list node;
+    struct hf_request request;
+    struct hf_request asking;   /* in front of it, where it was sent by ASK */
+    struct hf_room room;
+    struct hf_timer timer;      /* its deadline, while no link has it */
+    uint8_t state;
+    uint8_t hops;
+    bool is_by_ask;
+    bool had_no_room;           /* it ended while it waited for room */
+};
+
+struct hf_router_options {
+    const struct hf_seeds *seeds;       /* copied; NULL: standalone */
+    struct hf_link_options link;        /* of every server: its url's user, TLS,
+                                           database; the host of a standalone
+                                           server. Copied. tls, on_change,
+                                           on_push and ctx are not looked at */
+    /* [locked] A server was lost, or could not be asked for the way: for a log. */
+    void (*on_trouble)(void *ctx, const struct hf_error *why);
+    void *ctx;
+};
+
+/* hf_router_new  - does no I/O. HF_E_NOMEM, HF_E_TLS, HF_E_INVAL (TLS files, see
+ *                  hf_tls_context_new). Not [locked].
+ * hf_router_free - commands end UNSENT or UNKNOWN; `done` is called. The loop is
+ *                  quiesced (or free of threads). Takes NULL. [locked] */
+hf_status hf_router_new(struct hf_router **out, struct hf_loop *loop,
+                        const struct hf_router_options *options,
+                        struct hf_error *err);
+void hf_router_free(struct hf_router *router);
+
+/* hf_router_slot - of a key: to be kept where the key is. 0 but in a cluster,
+ *   where nothing is computed. Any thread.
+ * hf_router_send - `done` follows. HF_E_NOMEM, HF_E_LIMIT (greater than any link
+ *   takes, ever): it does not. While the way is not known, or the link is full,
+ *   it waits, first come first served. Never calls `done` itself. [locked]
+ * hf_router_cancel - ends it without `done`; UNSENT: no byte will ever leave.
+ *   [locked] */
+uint16_t hf_router_slot(const struct hf_router *router, const void *key,
+                        size_t len);
+hf_status hf_router_send(struct hf_router *router, struct hf_command *command);
+enum hf_outcome hf_router_cancel(struct hf_command *command);
+
+/* hf_command_is_sent - bytes of it have left, its answer is to come.
+ * hf_command_condemn - what answered it cannot be believed: hf_link_condemn.
+ * hf_command_address - of the server it was last for; the router's if none.
+ * hf_command_error   - why it was not answered; status HF_OK: not known. All
+ *                      [locked] */
+bool hf_command_is_sent(const struct hf_command *command);
+void hf_command_condemn(struct hf_command *command, const char *why);
+const char *hf_command_address(const struct hf_command *command);
+const struct hf_error *hf_command_error(const struct hf_command *command);
+
+/* hf_router_address - "127.0.0.1:6379", "cluster at a:7000,b:7000", "master
+ *   'main' of sentinels at s:26379", for messages.
+ * hf_router_stats   - of all its links, summed; greatest depths are the greatest.
+ * hf_router_counts  - how often it was sent elsewhere. [locked] */
+const char *hf_router_address(const struct hf_router *router);
+void hf_router_stats(const struct hf_router *router, struct hf_link_stats *out);
+
+struct hf_router_counts {
+    uint64_t moved;             /* redirections followed */
+    uint64_t asked;
+    uint64_t refreshes;         /* times the way was asked for */
+    uint64_t maps;              /* times it changed */
+    uint64_t resent;            /* commands that changed servers unsent */
+    uint32_t servers;           /* with a link, now */
+};
+void hf_router_counts(const struct hf_router *router,
+                      struct hf_router_counts *out);
+
+/* hf_router_listen  - a subscription (channel and callbacks set) at the server
+ *   of `slot`, kept live wherever that goes: on_change tells of each move.
+ *   HF_E_NOMEM, HF_E_LIMIT.
+ * hf_router_unlisten - at once for the caller.
+ * hf_router_is_idle - is no SUBSCRIBE or UNSUBSCRIBE under way?
+ * hf_router_on_idle - as hf_pubsub_on_idle. All [locked] */
+hf_status hf_router_listen(struct hf_router *router, struct hf_subscription *s,
+                           uint16_t slot);
+void hf_router_unlisten(struct hf_subscription *s);
+bool hf_router_is_idle(const struct hf_router *router);
+void hf_router_on_idle(struct hf_router *router, void (*idle)(void *ctx),
                        void *ctx);
 
 #ifdef __cplusplus

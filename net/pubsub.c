@@ -31,6 +31,8 @@ struct hf_pubsub {
     struct hf_list orders;
     void (*idle)(void *ctx);        /* NULL: nobody asks */
     void *idle_ctx;
+    void (*astray)(void *ctx);      /* likewise */
+    void *astray_ctx;
     struct hf_list buckets[BUCKETS];
 };
 
@@ -138,6 +140,19 @@ void hf_pubsub_on_idle(struct hf_pubsub *ps, void (*idle)(void *ctx), void *ctx)
     ps->idle_ctx = ctx;
 }
 
+void hf_pubsub_on_astray(struct hf_pubsub *ps, void (*astray)(void *ctx),
+                         void *ctx)
+{
+    ps->astray = astray;
+    ps->astray_ctx = ctx;
+}
+
+static void gone_astray(struct hf_pubsub *ps)
+{
+    if (ps->astray)
+        ps->astray(ps->astray_ctx);
+}
+
 static void order_done(struct hf_request *request, enum hf_outcome outcome,
                        struct hf_resp_value reply)
 {
@@ -146,6 +161,8 @@ static void order_done(struct hf_request *request, enum hf_outcome outcome,
     struct hf_subscription *s = order->subscription;
 
     order_free(order);
+    if (s && outcome == HF_ANSWERED && hf_resp_error_is(reply, "MOVED"))
+        gone_astray(s->pubsub);
     if (!s || outcome != HF_ANSWERED)
         return; /* a lost link subscribes anew when it is back */
     s->is_live = !hf_resp_is_error(reply);
@@ -179,7 +196,8 @@ static hf_status give_order(struct hf_pubsub *ps, const char *verb,
 
 static hf_status subscribe(struct hf_pubsub *ps, struct hf_subscription *s)
 {
-    return give_order(ps, "SUBSCRIBE", s->channel, s->channel_len, s);
+    return give_order(ps, s->is_sharded ? "SSUBSCRIBE" : "SUBSCRIBE",
+                      s->channel, s->channel_len, s);
 }
 
 /* True if no byte of it left, so that nothing needs undoing. */
@@ -226,6 +244,16 @@ void hf_pubsub_free(struct hf_pubsub *ps)
 
 /* ---- what the links say ---- */
 
+/* The slot has moved: the server has ended a subscription by itself. */
+static void ended(struct hf_pubsub *ps, struct hf_subscription *s)
+{
+    if (!s->is_sharded || !s->is_live)
+        return;
+    s->is_live = false;
+    s->on_change(s, false);
+    gone_astray(ps);
+}
+
 void hf_pubsub_push(struct hf_pubsub *ps, struct hf_resp_value push)
 {
     struct hf_resp_value kind, channel, payload;
@@ -234,13 +262,18 @@ void hf_pubsub_push(struct hf_pubsub *ps, struct hf_resp_value push)
     size_t len;
 
     if (hf_resp_count(push) != 3 || hf_resp_element(push, 0, &kind) < 0 ||
-        !hf_resp_is_text(kind, "message", 7) ||
         hf_resp_element(push, 1, &channel) < 0 ||
         hf_resp_element(push, 2, &payload) < 0 ||
         hf_resp_bytes(channel, &ptr, &len) < 0)
         return; /* a kind that is not for us */
     s = find(ps, ptr, len);
-    if (s && hf_resp_bytes(payload, &ptr, &len) == HF_OK)
+    if (!s)
+        return;
+    if (hf_resp_is_text(kind, "sunsubscribe", 12))
+        ended(ps, s);
+    else if (hf_resp_is_text(kind, s->is_sharded ? "smessage" : "message",
+                             s->is_sharded ? 8 : 7) &&
+             hf_resp_bytes(payload, &ptr, &len) == HF_OK)
         s->on_message(s, ptr, len);
 }
 
@@ -330,6 +363,14 @@ hf_status hf_pubsub_add(struct hf_pubsub *ps, struct hf_subscription *s)
     return HF_OK;
 }
 
+void hf_pubsub_retry(struct hf_subscription *s)
+{
+    struct hf_pubsub *ps = s->pubsub;
+
+    if (link_of(ps) && hf_link_is_up(link_of(ps)))
+        ask_for(ps, s);
+}
+
 void hf_pubsub_drop(struct hf_subscription *s)
 {
     struct hf_pubsub *ps = s->pubsub;
@@ -342,5 +383,6 @@ void hf_pubsub_drop(struct hf_subscription *s)
         return;
     /* Without memory the server goes on telling us: heard by nobody. */
     if (link && hf_link_is_up(link))
-        (void)give_order(ps, "UNSUBSCRIBE", s->channel, s->channel_len, NULL);
+        (void)give_order(ps, s->is_sharded ? "SUNSUBSCRIBE" : "UNSUBSCRIBE",
+                         s->channel, s->channel_len, NULL);
 }

@@ -1,0 +1,327 @@
+/* Asking for the way: whom, how often, and which of the answers to believe. What
+ * is asked is the topology's business (discover_cluster.c, discover_sentinel.c).
+ *
+ *   quiet -wanted-> round: ask one, STAGGER_MS later the next, .. -> quiet
+ *
+ * D1  One round at a time. What is wanted meanwhile is the next, REFRESH_MIN_MS
+ *     behind this one at the earliest: a storm of redirections asks twice.
+ * D2  A silent one holds nobody up: the next is asked soon, the first good answer
+ *     ends the round. Who helped last is asked first the next time.
+ * D3  Of servers first those we know, then the seeds.
+ * D4  A map that is worse than ours is kept in case nobody has a better one
+ *     (slot_map.h, M2, M3).
+ * D5  While somebody waits for a server that is not there, rounds go on, less and
+ *     less often. */
+#include <string.h>
+
+#include "net/router.h"
+
+#define STAGGER_MS 100
+#define REFRESH_MIN_MS 100
+#define AGAIN_MIN_MS 100       /* after a round in vain; doubles, up to */
+#define AGAIN_MAX_MS 1000
+
+static void on_timer(struct hf_timer *timer);
+
+static struct hf_router *router_of(struct hf_discovery *d)
+{
+    return HF_OWNER_OF(d, struct hf_router, discovery);
+}
+
+void hf_discover_init(struct hf_router *router)
+{
+    router->discovery.timer.fire = on_timer;
+}
+
+/* ---- probes ---- */
+
+hf_status hf_probe_send(struct hf_server *server, unsigned index,
+                        struct hf_link *link, const struct hf_resp_arg *argv,
+                        size_t argc, int64_t deadline_ms,
+                        void (*done)(struct hf_request *, enum hf_outcome,
+                                     struct hf_resp_value))
+{
+    struct hf_probe *probe = &server->probe;
+    struct hf_request *request = &probe->requests[index];
+    hf_status rc;
+
+    request->done = done;
+    request->is_acknowledged_by_push = false;
+    rc = hf_link_submit(link, request, argv, argc, deadline_ms);
+    probe->is_sent[index] = rc == HF_OK;
+    return rc;
+}
+
+void hf_probe_cancel(struct hf_server *server)
+{
+    struct hf_probe *probe = &server->probe;
+
+    for (unsigned i = 0; i < PROBE_REQUESTS; i++) {
+        if (probe->is_sent[i])
+            (void)hf_link_cancel(&probe->requests[i]);
+        probe->is_sent[i] = false;
+    }
+    if (probe->is_under_way)
+        server->router->discovery.under_way--;
+    probe->is_under_way = false;
+}
+
+static void cancel_all(struct hf_router *router)
+{
+    for (struct hf_list *l = router->servers.next; l != &router->servers;
+         l = l->next)
+        hf_probe_cancel(HF_OWNER_OF(l, struct hf_server, node));
+}
+
+void hf_discover_fini(struct hf_router *router)
+{
+    cancel_all(router);
+    hf_loop_disarm(router->loop, &router->discovery.timer);
+    hf_slot_map_free(router->discovery.best);
+    router->discovery.best = NULL;
+}
+
+/* ---- whom to ask next (D3) ---- */
+
+static bool is_candidate(const struct hf_server *server, bool is_up)
+{
+    const struct hf_router *router = server->router;
+
+    return server->is_sentinel == (router->seeds.topology == HF_SENTINEL) &&
+           server->probe.round != router->discovery.round &&
+           hf_link_is_up(server->link) == is_up;
+}
+
+static struct hf_server *known_one(struct hf_router *router, bool is_up)
+{
+    for (struct hf_list *l = router->servers.next; l != &router->servers;
+         l = l->next) {
+        struct hf_server *server = HF_OWNER_OF(l, struct hf_server, node);
+
+        if (is_candidate(server, is_up))
+            return server;
+    }
+    return NULL;
+}
+
+static struct hf_server *next_seed(struct hf_router *router)
+{
+    struct hf_discovery *d = &router->discovery;
+    struct hf_server *server;
+
+    while (d->next_seed < router->seeds.count) {
+        uint32_t i = d->next_seed++;
+
+        if (hf_server_get(&server, router, router->seeds.list[i].host,
+                          router->seeds.list[i].port,
+                          router->seeds.topology == HF_SENTINEL) == HF_OK &&
+            server->probe.round != d->round)
+            return server;
+    }
+    return NULL;
+}
+
+/* Those that are not up may be there again. */
+static struct hf_server *next_candidate(struct hf_router *router)
+{
+    struct hf_server *server = router->discovery.hint;
+
+    router->discovery.hint = NULL;
+    if (server && server->probe.round != router->discovery.round &&
+        server->is_sentinel == (router->seeds.topology == HF_SENTINEL))
+        return server;
+    if ((server = known_one(router, true)) || (server = next_seed(router)))
+        return server;
+    return known_one(router, false);
+}
+
+/* ---- rounds ---- */
+
+static void arm(struct hf_router *router, int64_t in_ms)
+{
+    hf_loop_arm(router->loop, &router->discovery.timer,
+                hf_loop_now(router->loop) + in_ms);
+}
+
+static bool has_waiters(const struct hf_server *server)
+{
+    return server->is_target && !hf_link_is_up(server->link) &&
+           !hf_list_is_empty(&server->commands);
+}
+
+/* D5 */
+static bool is_waited_for(const struct hf_router *router)
+{
+    bool is = !hf_list_is_empty(&router->pending) ||
+              (!router->map && !hf_list_is_empty(&router->subscriptions));
+
+    for (struct hf_list *l = router->servers.next;
+         !is && l != &router->servers; l = l->next)
+        is = has_waiters(HF_OWNER_OF(l, struct hf_server, node));
+    return is;
+}
+
+static int64_t pause_ms(const struct hf_discovery *d)
+{
+    int64_t ms = (int64_t)AGAIN_MIN_MS << (d->failures < 8 ? d->failures : 8);
+
+    return ms < AGAIN_MAX_MS ? ms : AGAIN_MAX_MS;
+}
+
+static void end_round(struct hf_router *router)
+{
+    struct hf_discovery *d = &router->discovery;
+
+    cancel_all(router);
+    hf_loop_disarm(router->loop, &d->timer);
+    hf_slot_map_free(d->best);
+    d->best = NULL;
+    d->is_running = false;
+    d->ended_ms = hf_loop_now(router->loop);
+    d->failures++;
+    if (d->is_wanted_again || is_waited_for(router))
+        arm(router, pause_ms(d));
+    d->is_wanted_again = false;
+}
+
+static void succeed(struct hf_router *router)
+{
+    router->error.status = HF_OK;
+    router->discovery.failures = 0;
+    end_round(router);
+    hf_router_resume(router);
+}
+
+/* D4. What nobody can answer now, nobody will, if all say so for good. */
+static void fail(struct hf_router *router)
+{
+    struct hf_discovery *d = &router->discovery;
+    struct hf_slot_map *best = d->best;
+    bool is_final = d->is_final && !router->map && !best;
+
+    d->best = NULL;
+    if (best && hf_slot_map_is_better(best, NULL))
+        hf_router_adopt(router, best);
+    else
+        hf_slot_map_free(best);
+    end_round(router);
+    if (router->options.on_trouble && router->error.status != HF_OK)
+        router->options.on_trouble(router->options.ctx, &router->error);
+    if (is_final)
+        hf_router_fail_pending(router);
+}
+
+static hf_status ask(struct hf_server *server)
+{
+    struct hf_router *router = server->router;
+    int64_t deadline = hf_loop_now(router->loop) +
+                       router->options.link.connect_timeout_ms;
+    hf_status rc;
+
+    server->probe.round = router->discovery.round;
+    rc = server->is_sentinel ? hf_sentinel_ask(server, deadline)
+                             : hf_cluster_ask(server, deadline);
+    if (rc < 0)
+        return rc;
+    server->probe.is_under_way = true;
+    router->discovery.under_way++;
+    return HF_OK;
+}
+
+static void ask_next(struct hf_router *router)
+{
+    struct hf_discovery *d = &router->discovery;
+    struct hf_server *server = next_candidate(router);
+
+    while (server && ask(server) < 0)
+        server = next_candidate(router);
+    if (server)
+        arm(router, STAGGER_MS);
+    else if (d->under_way == 0)
+        fail(router);
+}
+
+static void on_timer(struct hf_timer *timer)
+{
+    struct hf_discovery *d = HF_OWNER_OF(timer, struct hf_discovery, timer);
+    struct hf_router *router = router_of(d);
+
+    if (!d->is_running) {
+        d->is_running = true;
+        d->is_final = true;
+        d->round++;
+        d->next_seed = 0;
+        router->counts.refreshes++;
+    }
+    ask_next(router);
+}
+
+void hf_discover_want(struct hf_router *router, struct hf_server *hint)
+{
+    struct hf_discovery *d = &router->discovery;
+    int64_t earliest = d->ended_ms + REFRESH_MIN_MS;
+
+    if (router->seeds.topology == HF_STANDALONE || router->is_closing)
+        return;
+    if (hint)
+        d->hint = hint;
+    if (d->is_running)
+        d->is_wanted_again = true;
+    else if (!d->timer.link || d->timer.due_ms > earliest)
+        hf_loop_arm(router->loop, &d->timer, earliest);
+}
+
+/* ---- answers ---- */
+
+static void is_over(struct hf_server *server)
+{
+    if (server->probe.is_under_way)
+        server->router->discovery.under_way--;
+    server->probe.is_under_way = false;
+}
+
+static void to_front(struct hf_server *server)
+{
+    hf_list_remove(&server->node);
+    hf_list_push(server->router->servers.next, &server->node);
+}
+
+void hf_discover_found(struct hf_server *server, struct hf_slot_map *map)
+{
+    struct hf_router *router = server->router;
+    struct hf_discovery *d = &router->discovery;
+
+    is_over(server);
+    to_front(server);
+    if (router->map && hf_slot_map_is_equal(map, router->map)) {
+        if (hf_slot_map_is_better(map, router->map))
+            router->map->info = map->info;
+        hf_slot_map_free(map);
+        succeed(router);
+    } else if (hf_slot_map_is_better(map, router->map)) {
+        hf_router_adopt(router, map);
+        succeed(router);
+    } else {
+        if (hf_slot_map_is_better(map, d->best)) {
+            hf_slot_map_free(d->best);
+            d->best = map;
+        } else {
+            hf_slot_map_free(map);
+        }
+        d->is_final = false;
+        arm(router, 0);
+    }
+}
+
+void hf_discover_failed(struct hf_server *server, bool is_final,
+                        const struct hf_error *why)
+{
+    struct hf_router *router = server->router;
+    char text[HF_ERROR_TEXT_MAX];
+
+    is_over(server);
+    router->discovery.is_final = router->discovery.is_final && is_final;
+    memcpy(text, why->text, sizeof text);
+    hf_error_set(&router->error, why->status, "%s", text);
+    arm(router, 0);
+}

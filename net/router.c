@@ -1,0 +1,804 @@
+/* Commands and subscriptions on their way to the server that they are for. Rules
+ * in router.h.
+ *
+ *   IDLE -send-> PENDING <-> ROOM -> SENT -done-> IDLE
+ *
+ * SENT is where a command mostly is from the start: the way is known and there
+ * is room. */
+#include <stdio.h>
+#include <string.h>
+
+#include "net/redirect.h"
+#include "net/router.h"
+
+enum state { IDLE, PENDING, ROOM, SENT };
+
+static const struct hf_resp_value no_reply;
+
+static void on_reply(struct hf_request *request, enum hf_outcome outcome,
+                     struct hf_resp_value reply);
+static void on_asking(struct hf_request *request, enum hf_outcome outcome,
+                      struct hf_resp_value reply);
+static void on_room(struct hf_room *room, hf_status status);
+static void on_deadline(struct hf_timer *timer);
+
+/* ---- who serves a slot ---- */
+
+static bool is_standalone(const struct hf_router *router)
+{
+    return router->seeds.topology == HF_STANDALONE;
+}
+
+/* *out is NULL if that is not known. */
+static hf_status target_of(struct hf_server **out, struct hf_router *router,
+                           uint16_t slot)
+{
+    const struct hf_node *node;
+    struct hf_server **known;
+    hf_status rc;
+
+    *out = router->only;
+    if (*out || !router->map || !hf_slot_map_target(router->map, slot))
+        return HF_OK;
+    known = &router->by_node[router->map->owner[slot]];
+    if (!*known) {
+        node = hf_slot_map_target(router->map, slot);
+        rc = hf_server_get(known, router, node->host, node->port, false);
+        if (rc < 0)
+            return rc;
+        (*known)->is_target = true;
+    }
+    *out = *known;
+    return HF_OK;
+}
+
+/* For each node of the map. */
+static bool by_node_room(struct hf_router *router, const struct hf_slot_map *map)
+{
+    uint32_t old = router->by_node_room;
+
+    if (!hf_mem_grow(router->mem, &router->by_node, &router->by_node_room,
+                     sizeof *router->by_node, map->count, HF_NODES_MAX))
+        return false;
+    memset(router->by_node + old, 0,
+           (router->by_node_room - old) * sizeof *router->by_node);
+    return true;
+}
+
+/* ---- where a command is ---- */
+
+static struct hf_command *command_of(struct hf_list *node)
+{
+    return HF_OWNER_OF(node, struct hf_command, node);
+}
+
+static void note_sent(struct hf_command *c)
+{
+    if (c->request.sent_ms != HF_NEVER)
+        c->sent_ms = c->request.sent_ms;
+}
+
+/* Out of wherever it is. Says whether bytes of it have left. */
+static enum hf_outcome take_out(struct hf_command *c)
+{
+    enum hf_outcome outcome = HF_UNSENT;
+
+    hf_list_remove(&c->node);
+    hf_loop_disarm(c->router->loop, &c->timer);
+    if (c->state == ROOM)
+        hf_link_forget_room(&c->room);
+    if (c->state == SENT) {
+        note_sent(c);
+        outcome = hf_link_cancel(&c->request);
+    }
+    if (c->asking.done) /* R4 */
+        (void)hf_link_cancel(&c->asking);
+    c->asking.done = NULL;
+    c->state = IDLE;
+    return outcome;
+}
+
+static void finish(struct hf_command *c, enum hf_outcome outcome,
+                   struct hf_resp_value reply)
+{
+    c->done(c, outcome, reply);
+}
+
+/* For a reason of our own, while no call of the owner's is on the stack. */
+static void fail(struct hf_command *c, hf_status status)
+{
+    c->server = NULL;
+    if (c->router->error.status != status)
+        hf_error_set(&c->router->error, status, "%s: %s", c->router->address,
+                     hf_status_text(status));
+    finish(c, HF_UNSENT, no_reply);
+}
+
+static void pend(struct hf_command *c)
+{
+    c->server = NULL;
+    c->state = PENDING;
+    hf_list_push(&c->router->pending, &c->node);
+    if (c->deadline_ms != HF_NEVER)
+        hf_loop_arm(c->router->loop, &c->timer, c->deadline_ms);
+}
+
+/* ---- handing over ---- */
+
+static hf_status submit_asking(struct hf_command *c)
+{
+    static const struct hf_resp_arg asking = {"ASKING", 6};
+    hf_status rc;
+
+    c->asking.done = on_asking;
+    c->asking.is_acknowledged_by_push = false;
+    rc = hf_link_submit(c->server->link, &c->asking, &asking, 1,
+                        c->deadline_ms);
+    if (rc < 0)
+        c->asking.done = NULL;
+    return rc;
+}
+
+/* R4: nothing is written in between. */
+static hf_status submit(struct hf_command *c)
+{
+    hf_status rc = c->is_by_ask ? submit_asking(c) : HF_OK;
+
+    if (rc == HF_OK)
+        rc = hf_link_submit(c->server->link, &c->request, c->argv, c->argc,
+                            c->deadline_ms);
+    if (rc < 0 && c->asking.done) {
+        (void)hf_link_cancel(&c->asking);
+        c->asking.done = NULL;
+    }
+    if (rc == HF_OK)
+        c->state = SENT;
+    return rc;
+}
+
+#define ASKING_SIZE 16 /* *1 $6 ASKING, with its line ends */
+
+static hf_status await_room(struct hf_command *c)
+{
+    size_t bytes = hf_resp_command_size(c->argv, c->argc) +
+                   (c->is_by_ask ? ASKING_SIZE : 0);
+    hf_status rc = hf_link_await_room(c->server->link, &c->room, bytes);
+
+    if (rc < 0)
+        return rc;
+    c->state = ROOM;
+    c->had_no_room = true;
+    if (c->deadline_ms != HF_NEVER)
+        hf_loop_arm(c->router->loop, &c->timer, c->deadline_ms);
+    return HF_OK;
+}
+
+/* Not before those who wait already, unless it is urgent. */
+static hf_status hand_over(struct hf_command *c, struct hf_server *server)
+{
+    bool is_its_turn =
+        c->is_urgent || !hf_link_is_awaited(server->link);
+    hf_status rc;
+
+    c->server = server;
+    rc = is_its_turn ? submit(c) : HF_E_LIMIT;
+    if (rc == HF_E_LIMIT)
+        rc = await_room(c);
+    if (rc == HF_OK)
+        hf_list_push(&server->commands, &c->node);
+    return rc;
+}
+
+static hf_status place(struct hf_command *c)
+{
+    struct hf_server *server;
+    hf_status rc = target_of(&server, c->router, c->slot);
+
+    if (rc < 0)
+        return rc;
+    c->is_by_ask = false;
+    if (server)
+        return hand_over(c, server);
+    pend(c);
+    hf_discover_want(c->router, NULL);
+    return HF_OK;
+}
+
+static void place_again(struct hf_command *c)
+{
+    hf_status rc = place(c);
+
+    if (rc < 0)
+        fail(c, rc);
+}
+
+hf_status hf_router_send(struct hf_router *router, struct hf_command *c)
+{
+    c->router = router;
+    c->server = NULL;
+    c->state = IDLE;
+    c->hops = 0;
+    c->had_no_room = false;
+    c->sent_ms = HF_NEVER;
+    hf_list_init(&c->node);
+    hf_list_init(&c->room.node);
+    c->room.ready = on_room;
+    c->room.is_urgent = c->is_urgent;
+    c->timer = (struct hf_timer){.fire = on_deadline};
+    c->request.done = on_reply;
+    c->request.is_acknowledged_by_push = false;
+    c->request.sent_ms = HF_NEVER;
+    c->asking.done = NULL;
+    return place(c);
+}
+
+enum hf_outcome hf_router_cancel(struct hf_command *c)
+{
+    return take_out(c);
+}
+
+/* ---- events ---- */
+
+static void on_room(struct hf_room *room, hf_status status)
+{
+    struct hf_command *c = HF_OWNER_OF(room, struct hf_command, room);
+    hf_status rc = HF_OK;
+
+    c->state = IDLE;
+    hf_loop_disarm(c->router->loop, &c->timer);
+    if (status == HF_OK)
+        rc = submit(c);
+    if (rc == HF_E_LIMIT)
+        rc = await_room(c);
+    if (status == HF_OK && rc == HF_OK)
+        return;
+    hf_list_remove(&c->node);
+    c->had_no_room = false;
+    if (rc < 0)
+        fail(c, rc);
+    else /* the link was refused, and says why */
+        finish(c, HF_UNSENT, no_reply);
+}
+
+static void on_deadline(struct hf_timer *timer)
+{
+    struct hf_command *c = HF_OWNER_OF(timer, struct hf_command, timer);
+
+    finish(c, take_out(c), no_reply);
+}
+
+static void on_asking(struct hf_request *request, enum hf_outcome outcome,
+                      struct hf_resp_value reply)
+{
+    struct hf_command *c = HF_OWNER_OF(request, struct hf_command, asking);
+
+    (void)outcome; /* whatever it is, the command's own tells */
+    (void)reply;
+    c->asking.done = NULL;
+}
+
+/* ---- redirections ---- */
+
+/* At this server, whatever the map says of the slot. */
+static void go_to(struct hf_command *c, const struct hf_redirection *r,
+                  bool is_by_ask)
+{
+    const char *host = r->host_kind == HF_HOST_SAME ? c->server->host : r->host;
+    struct hf_server *server;
+    hf_status rc =
+        hf_server_get(&server, c->router, host, r->port, false);
+
+    c->is_by_ask = is_by_ask;
+    if (rc == HF_OK)
+        rc = hand_over(c, server);
+    if (rc < 0)
+        fail(c, rc);
+}
+
+/* M4: at once, and then all of it is asked for. Without memory to learn it,
+ * asking must do. */
+static void learn(struct hf_router *router, const struct hf_redirection *r,
+                  const char *host)
+{
+    struct hf_server *server = NULL;
+    uint16_t node;
+
+    if (router->map &&
+        hf_slot_map_set(&router->map, r->slot, host, r->port) == HF_OK) {
+        node = router->map->owner[r->slot];
+        if (!by_node_room(router, router->map))
+            router->map->owner[r->slot] = HF_NO_NODE;
+        else if (!router->by_node[node] &&
+                 hf_server_get(&server, router, host, r->port, false) == HF_OK)
+            router->by_node[node] = server;
+        if (server)
+            server->is_target = true;
+    }
+    hf_discover_want(router, hf_server_find(router, host, r->port, false));
+}
+
+static void follow(struct hf_command *c, const struct hf_redirection *r)
+{
+    struct hf_router *router = c->router;
+    struct hf_server *from = c->server;
+
+    if (r->kind == HF_ASK && r->host_kind != HF_HOST_UNKNOWN) {
+        router->counts.asked++;
+        go_to(c, r, true);
+        return;
+    }
+    router->counts.moved++;
+    if (r->host_kind == HF_HOST_UNKNOWN) {
+        pend(c);
+        hf_discover_want(router, NULL);
+        return;
+    }
+    learn(router, r, r->host_kind == HF_HOST_SAME ? from->host : r->host);
+    go_to(c, r, false);
+}
+
+/* A master that has become a replica: whom the sentinels name now? */
+static bool is_demoted(const struct hf_router *router,
+                       struct hf_resp_value reply)
+{
+    return router->seeds.topology == HF_SENTINEL &&
+           hf_resp_error_is(reply, "READONLY");
+}
+
+/* Is it sent elsewhere? Then its owner does not see this reply. */
+static bool is_followed(struct hf_command *c, struct hf_resp_value reply)
+{
+    struct hf_redirection r;
+
+    if (is_standalone(c->router) || !hf_resp_is_error(reply) ||
+        c->hops >= HOPS_MAX)
+        return false;
+    if (is_demoted(c->router, reply)) {
+        c->hops++;
+        hf_router_forget(c->router);
+        pend(c);
+        return true;
+    }
+    if (c->router->seeds.topology == HF_CLUSTER &&
+        hf_redirection_read(&r, reply)) {
+        c->hops++;
+        follow(c, &r);
+        return true;
+    }
+    return false;
+}
+
+static void on_reply(struct hf_request *request, enum hf_outcome outcome,
+                     struct hf_resp_value reply)
+{
+    struct hf_command *c = HF_OWNER_OF(request, struct hf_command, request);
+
+    hf_list_remove(&c->node);
+    c->state = IDLE;
+    note_sent(c);
+    (void)take_out(c); /* an ASKING that is still on its way */
+    if (outcome == HF_ANSWERED && is_followed(c, reply))
+        return;
+    if (outcome == HF_ANSWERED && !is_standalone(c->router) &&
+        hf_resp_error_is(reply, "CLUSTERDOWN"))
+        hf_discover_want(c->router, NULL);
+    finish(c, outcome, reply);
+}
+
+/* ---- the way changes ---- */
+
+/* R2, R3. */
+static void reconsider(struct hf_server *server, struct hf_command *c)
+{
+    struct hf_router *router = c->router;
+    struct hf_server *target = NULL;
+
+    (void)target_of(&target, router, c->slot); /* no memory: it stays */
+    if (!target || target == server ||
+        (server->is_target && hf_link_is_up(server->link))) {
+        hf_list_push(&server->commands, &c->node);
+        return;
+    }
+    if (take_out(c) == HF_UNKNOWN) {
+        finish(c, HF_UNKNOWN, no_reply);
+        return;
+    }
+    router->counts.resent++;
+    place_again(c);
+}
+
+/* Those that come meanwhile are not looked at. */
+static void reconsider_all(struct hf_server *server)
+{
+    struct hf_list list;
+
+    hf_list_init(&list);
+    hf_list_join(&list, &server->commands);
+    while (!hf_list_is_empty(&list)) {
+        struct hf_command *c = command_of(list.next);
+
+        hf_list_remove(&c->node);
+        reconsider(server, c);
+    }
+}
+
+static void each_server(struct hf_router *router,
+                        void (*act)(struct hf_server *))
+{
+    for (struct hf_list *l = router->servers.next; l != &router->servers;
+         l = l->next)
+        act(HF_OWNER_OF(l, struct hf_server, node));
+}
+
+static void is_no_target(struct hf_server *server)
+{
+    server->is_target = false;
+}
+
+/* Of nodes that we have a link to already; others are targets when they get
+ * one. */
+static void mark_targets(struct hf_router *router)
+{
+    each_server(router, is_no_target);
+    memset(router->by_node, 0, router->by_node_room * sizeof *router->by_node);
+    for (uint32_t i = 0; i < router->map->count; i++) {
+        const struct hf_node *node = &router->map->nodes[i];
+        struct hf_server *server =
+            hf_node_is_target(router->map, (uint16_t)i)
+                ? hf_server_find(router, node->host, node->port, false)
+                : NULL;
+
+        router->by_node[i] = server;
+        if (server)
+            server->is_target = true;
+    }
+}
+
+static void relisten_all(struct hf_router *router);
+
+void hf_router_adopt(struct hf_router *router, struct hf_slot_map *map)
+{
+    if (!by_node_room(router, map)) {
+        hf_slot_map_free(map); /* the old one must do */
+        return;
+    }
+    hf_slot_map_free(router->map);
+    router->map = map;
+    router->counts.maps++;
+    mark_targets(router);
+    each_server(router, reconsider_all);
+    hf_router_resume(router);
+}
+
+void hf_router_resume(struct hf_router *router)
+{
+    struct hf_list list;
+
+    hf_list_init(&list);
+    hf_list_join(&list, &router->pending);
+    while (!hf_list_is_empty(&list)) {
+        struct hf_command *c = command_of(list.next);
+
+        (void)take_out(c);
+        place_again(c);
+    }
+    relisten_all(router);
+}
+
+void hf_router_fail_pending(struct hf_router *router)
+{
+    struct hf_list list;
+
+    hf_list_init(&list);
+    hf_list_join(&list, &router->pending);
+    while (!hf_list_is_empty(&list)) {
+        struct hf_command *c = command_of(list.next);
+
+        (void)take_out(c);
+        finish(c, HF_UNSENT, no_reply);
+    }
+}
+
+/* What has not left waits for the new way; what has, for its reply or the end of
+ * its connection. */
+static void bring_back(struct hf_server *server)
+{
+    struct hf_list list;
+
+    hf_list_init(&list);
+    hf_list_join(&list, &server->commands);
+    while (!hf_list_is_empty(&list)) {
+        struct hf_command *c = command_of(list.next);
+
+        hf_list_remove(&c->node);
+        if (c->state == SENT && c->request.sent_ms != HF_NEVER) {
+            hf_list_push(&server->commands, &c->node);
+            continue;
+        }
+        (void)take_out(c);
+        server->router->counts.resent++;
+        pend(c);
+    }
+}
+
+void hf_router_forget(struct hf_router *router)
+{
+    hf_slot_map_free(router->map);
+    router->map = NULL;
+    each_server(router, is_no_target);
+    each_server(router, bring_back);
+    hf_discover_want(router, NULL);
+}
+
+/* A sentinel's master is asked for anew with each connection; a cluster's map
+ * may be out of date. */
+void hf_router_lost_touch(struct hf_router *router, struct hf_server *server)
+{
+    if (is_standalone(router) || router->is_closing || server->is_sentinel)
+        return;
+    if (router->seeds.topology == HF_SENTINEL && server->is_target)
+        hf_router_forget(router);
+    else
+        hf_discover_want(router, NULL);
+}
+
+/* ---- subscriptions ---- */
+
+static struct hf_subscription *subscription_of(struct hf_list *node)
+{
+    return HF_OWNER_OF(node, struct hf_subscription, route_node);
+}
+
+static void leave_server(struct hf_subscription *s)
+{
+    bool was_live = s->is_live;
+
+    if (!s->pubsub)
+        return;
+    hf_pubsub_drop(s);
+    s->pubsub = NULL;
+    s->is_live = false;
+    if (was_live)
+        s->on_change(s, false);
+}
+
+/* The owner may have dropped it from its callback: `s` is then in no list. */
+static void relisten(struct hf_router *router, struct hf_subscription *s)
+{
+    struct hf_server *target = NULL;
+
+    (void)target_of(&target, router, s->slot);
+    if (!target || s->pubsub == target->pubsub) {
+        if (target)
+            hf_pubsub_retry(s);
+        return;
+    }
+    leave_server(s);
+    if (hf_list_is_empty(&s->route_node))
+        return;
+    if (hf_pubsub_add(target->pubsub, s) < 0)
+        s->on_change(s, false);
+}
+
+/* One that is dropped meanwhile leaves either list. */
+static void relisten_all(struct hf_router *router)
+{
+    struct hf_list list;
+
+    hf_list_init(&list);
+    hf_list_join(&list, &router->subscriptions);
+    while (!hf_list_is_empty(&list)) {
+        struct hf_subscription *s = subscription_of(list.next);
+
+        hf_list_remove(&s->route_node);
+        hf_list_push(&router->subscriptions, &s->route_node);
+        relisten(router, s);
+    }
+}
+
+hf_status hf_router_listen(struct hf_router *router, struct hf_subscription *s,
+                           uint16_t slot)
+{
+    struct hf_server *target;
+    hf_status rc = target_of(&target, router, slot);
+
+    if (rc < 0)
+        return rc;
+    s->router = router;
+    s->slot = slot;
+    s->pubsub = NULL;
+    s->order = NULL;
+    s->is_live = false;
+    hf_list_init(&s->route_node);
+    if (target && (rc = hf_pubsub_add(target->pubsub, s)) < 0) {
+        s->pubsub = NULL;
+        return rc;
+    }
+    hf_list_push(&router->subscriptions, &s->route_node);
+    if (!target)
+        hf_discover_want(router, NULL);
+    return HF_OK;
+}
+
+void hf_router_unlisten(struct hf_subscription *s)
+{
+    hf_list_remove(&s->route_node);
+    if (s->pubsub)
+        hf_pubsub_drop(s);
+    s->pubsub = NULL;
+}
+
+bool hf_router_is_idle(const struct hf_router *router)
+{
+    for (struct hf_list *l = router->servers.next; l != &router->servers;
+         l = l->next)
+        if (!hf_pubsub_is_idle(
+                HF_OWNER_OF(l, struct hf_server, node)->pubsub))
+            return false;
+    return true;
+}
+
+void hf_router_on_idle(struct hf_router *router, void (*idle)(void *ctx),
+                       void *ctx)
+{
+    router->on_idle = idle;
+    router->on_idle_ctx = ctx;
+}
+
+/* ---- new, free ---- */
+
+static void describe(struct hf_router *router)
+{
+    const struct hf_seeds *seeds = &router->seeds;
+    size_t len = 0;
+
+    if (seeds->topology == HF_STANDALONE) {
+        (void)hf_url_address(&router->options.link.url, router->address,
+                             sizeof router->address);
+        return;
+    }
+    len = (size_t)(seeds->topology == HF_CLUSTER
+                       ? snprintf(router->address, sizeof router->address,
+                                  "cluster at")
+                       : snprintf(router->address, sizeof router->address,
+                                  "master '%.100s' of sentinels at",
+                                  seeds->master));
+    for (uint32_t i = 0; i < seeds->count && len < sizeof router->address; i++)
+        len += (size_t)snprintf(router->address + len,
+                                sizeof router->address - len, "%s%s:%u",
+                                i ? "," : " ", seeds->list[i].host,
+                                seeds->list[i].port);
+}
+
+static hf_status make_only(struct hf_router *router, struct hf_error *err)
+{
+    hf_status rc = hf_server_get(&router->only, router,
+                                 router->options.link.url.host,
+                                 router->options.link.url.port, false);
+
+    if (rc < 0 && router->error.status == rc)
+        return hf_error_set(err, rc, "%s", router->error.text);
+    return rc < 0 ? hf_error_set(err, rc, "%s", hf_status_text(rc)) : HF_OK;
+}
+
+/* Files that cannot be read are found before anything is asked. */
+static hf_status check_tls(const struct hf_router *router, struct hf_error *err)
+{
+    struct hf_tls_context *context;
+    hf_status rc;
+
+    if (router->options.link.url.kind != HF_URL_TLS)
+        return HF_OK;
+    rc = hf_tls_context_new(&context, router->mem,
+                            &router->options.link.url.tls,
+                            router->seeds.list[0].host, err);
+    if (rc == HF_OK)
+        hf_tls_context_free(context);
+    return rc;
+}
+
+hf_status hf_router_new(struct hf_router **out, struct hf_loop *loop,
+                        const struct hf_router_options *options,
+                        struct hf_error *err)
+{
+    struct hf_router *router = hf_mem_new(hf_loop_mem(loop), sizeof *router);
+    hf_status rc;
+
+    if (!router)
+        return hf_error_set(err, HF_E_NOMEM, "out of memory");
+    router->loop = loop;
+    router->mem = hf_loop_mem(loop);
+    router->options = *options;
+    if (options->seeds)
+        router->seeds = *options->seeds;
+    if (options->link.client_name)
+        (void)snprintf(router->client_name, sizeof router->client_name, "%s",
+                       options->link.client_name);
+    hf_list_init(&router->servers);
+    hf_list_init(&router->pending);
+    hf_list_init(&router->subscriptions);
+    hf_discover_init(router);
+    describe(router);
+    hf_loop_lock(loop);
+    rc = is_standalone(router) ? make_only(router, err)
+                               : check_tls(router, err);
+    if (rc < 0)
+        hf_router_free(router);
+    hf_loop_unlock(loop);
+    if (rc == HF_OK)
+        *out = router;
+    return rc;
+}
+
+void hf_router_free(struct hf_router *router)
+{
+    if (!router)
+        return;
+    router->is_closing = true;
+    hf_discover_fini(router);
+    while (!hf_list_is_empty(&router->subscriptions))
+        hf_router_unlisten(subscription_of(router->subscriptions.next));
+    hf_router_fail_pending(router);
+    while (!hf_list_is_empty(&router->servers))
+        hf_server_free(
+            HF_OWNER_OF(router->servers.next, struct hf_server, node));
+    hf_slot_map_free(router->map);
+    hf_mem_free(router->mem, router->by_node,
+                router->by_node_room * sizeof *router->by_node);
+    explicit_bzero(&router->options.link.url, sizeof router->options.link.url);
+    explicit_bzero(&router->seeds, sizeof router->seeds);
+    hf_mem_free(router->mem, router, sizeof *router);
+}
+
+/* ---- asking ---- */
+
+uint16_t hf_router_slot(const struct hf_router *router, const void *key,
+                        size_t len)
+{
+    return router->seeds.topology == HF_CLUSTER ? hf_slot_of(key, len) : 0;
+}
+
+bool hf_command_is_sent(const struct hf_command *c)
+{
+    return c->state == SENT && c->request.sent_ms != HF_NEVER;
+}
+
+void hf_command_condemn(struct hf_command *c, const char *why)
+{
+    if (c->server)
+        hf_link_condemn(c->server->link, why);
+}
+
+const char *hf_command_address(const struct hf_command *c)
+{
+    return c->server ? hf_link_address(c->server->link) : c->router->address;
+}
+
+const struct hf_error *hf_command_error(const struct hf_command *c)
+{
+    return c->server ? hf_link_error(c->server->link) : &c->router->error;
+}
+
+const char *hf_router_address(const struct hf_router *router)
+{
+    return router->address;
+}
+
+void hf_router_stats(const struct hf_router *router, struct hf_link_stats *out)
+{
+    memset(out, 0, sizeof *out);
+    for (struct hf_list *l = router->servers.next; l != &router->servers;
+         l = l->next) {
+        struct hf_link_stats one;
+
+        hf_link_stats(HF_OWNER_OF(l, struct hf_server, node)->link, &one);
+        hf_link_stats_add(out, &one);
+    }
+}
+
+void hf_router_counts(const struct hf_router *router,
+                      struct hf_router_counts *out)
+{
+    *out = router->counts;
+    out->servers = router->server_count;
+}

@@ -1,0 +1,146 @@
+/* What the files of routing share: servers (server.c), commands and
+ * subscriptions on their way (router.c), and asking for the way (discover.c).
+ * Private to net/. All of it is [locked].
+ *
+ *   router -> map: slot -> server -> link
+ *      ^
+ *      +-- discovery: asks servers for a map
+ *
+ * R1  A command is in one place: in `pending` (the way is not known), or with
+ *     one server: waiting for room at its link, or in the link's hands.
+ * R2  A map is swapped whole. Then everything looks where it belongs now; what
+ *     is with a server that serves other slots and answers stays there: it will
+ *     be answered, or redirected.
+ * R3  What has left for a server that is gone or demoted ends UNKNOWN when the
+ *     map says so: the silence need not be waited for.
+ * R4  ASKING and its command stand side by side in the output, and leave, or do
+ *     not leave, together. */
+#ifndef HF_ROUTER_H
+#define HF_ROUTER_H
+
+#include "net/net.h"
+#include "net/slot_map.h"
+
+#define HOPS_MAX 5
+#define SERVERS_MAX (HF_NODES_MAX + 2 * HF_SEEDS_MAX)
+
+/* One who can be asked for the way: requests under way to it for that. */
+#define PROBE_REQUESTS 3
+struct hf_probe {
+    struct hf_request requests[PROBE_REQUESTS];
+    bool is_sent[PROBE_REQUESTS];
+    bool is_under_way;
+    uint32_t round;               /* it was last asked in */
+    struct hf_cluster_info info;
+    bool has_info;
+    struct hf_server *master;     /* whose ROLE is asked for, for a sentinel */
+};
+
+struct hf_server {
+    struct hf_list node;          /* in router->servers, the latest helpful first */
+    struct hf_router *router;
+    char host[256];
+    uint16_t port;
+    bool is_sentinel;
+    bool is_target;               /* of the map in force */
+    struct hf_link *link;
+    struct hf_pubsub *pubsub;
+    struct hf_tls_context *tls;
+    struct hf_list commands;
+    struct hf_probe probe;
+};
+
+struct hf_discovery {
+    struct hf_timer timer;        /* the next round, or the next to be asked */
+    bool is_running;
+    bool is_wanted_again;
+    bool is_final;                /* all who failed would fail again */
+    uint32_t round;
+    uint32_t under_way;           /* probes */
+    uint32_t next_seed;
+    uint32_t failures;            /* rounds in a row */
+    int64_t ended_ms;             /* the last round */
+    struct hf_server *hint;       /* whom to ask first */
+    struct hf_slot_map *best;     /* of maps that were worse than ours */
+    struct hf_subscription news;  /* of a sentinel: +switch-master */
+};
+
+struct hf_router {
+    struct hf_loop *loop;
+    const struct hf_mem *mem;
+    struct hf_router_options options;
+    struct hf_seeds seeds;
+    char address[300];
+    char client_name[256];
+    struct hf_list servers;
+    uint32_t server_count;
+    struct hf_server *only;       /* standalone */
+    struct hf_slot_map *map;      /* NULL: the way is not known */
+    struct hf_server **by_node;   /* of the map's nodes; NULL: not looked up yet */
+    uint32_t by_node_room;
+    struct hf_list pending;
+    struct hf_list subscriptions;
+    struct hf_discovery discovery;
+    struct hf_error error;        /* why the way is not known */
+    struct hf_router_counts counts;
+    void (*on_idle)(void *ctx);
+    void *on_idle_ctx;
+    bool is_closing;
+};
+
+/* ---- server.c ---- */
+
+/* hf_server_get  - the one at that place, made if there was none. HF_E_NOMEM,
+ *                  HF_E_LIMIT, HF_E_TLS.
+ * hf_server_find - or NULL.
+ * hf_server_free - commands end; as hf_link_free. */
+hf_status hf_server_get(struct hf_server **out, struct hf_router *router,
+                        const char *host, uint16_t port, bool is_sentinel);
+struct hf_server *hf_server_find(struct hf_router *router, const char *host,
+                                 uint16_t port, bool is_sentinel);
+void hf_server_free(struct hf_server *server);
+
+/* ---- router.c ---- */
+
+/* hf_router_adopt  - the map is in force from now on; it is the router's.
+ * hf_router_forget - the way is not known any more.
+ * hf_router_resume - what is pending tries again.
+ * hf_router_fail_pending - it ends UNSENT, for the reason in router->error. */
+void hf_router_adopt(struct hf_router *router, struct hf_slot_map *map);
+void hf_router_forget(struct hf_router *router);
+void hf_router_resume(struct hf_router *router);
+void hf_router_fail_pending(struct hf_router *router);
+
+/* hf_router_relisten - of a subscription that a server ended by itself. */
+void hf_router_lost_touch(struct hf_router *router, struct hf_server *server);
+
+/* ---- discover.c ---- */
+
+/* hf_discover_init, _fini
+ * hf_discover_want   - the way is to be asked for, soon; of `hint` first (NULL:
+ *                      nobody). Coalesced, and not too often.
+ * hf_discover_found  - an answer: a map, which is taken.
+ * hf_discover_failed - no answer, or one of no use: `why`; `is_final`: it would
+ *                      be the same again. */
+void hf_discover_init(struct hf_router *router);
+void hf_discover_fini(struct hf_router *router);
+void hf_discover_want(struct hf_router *router, struct hf_server *hint);
+void hf_discover_found(struct hf_server *server, struct hf_slot_map *map);
+void hf_discover_failed(struct hf_server *server, bool is_final,
+                        const struct hf_error *why);
+
+/* What a kind of topology asks its servers. Answers go to hf_discover_found or
+ * _failed, once for each ask. HF_E_NOMEM, HF_E_LIMIT: neither follows. */
+hf_status hf_cluster_ask(struct hf_server *server, int64_t deadline_ms);
+hf_status hf_sentinel_ask(struct hf_server *server, int64_t deadline_ms);
+
+/* hf_probe_send   - request `index` of a probe.
+ * hf_probe_cancel - none of it is under way any more. */
+hf_status hf_probe_send(struct hf_server *server, unsigned index,
+                        struct hf_link *link, const struct hf_resp_arg *argv,
+                        size_t argc, int64_t deadline_ms,
+                        void (*done)(struct hf_request *, enum hf_outcome,
+                                     struct hf_resp_value));
+void hf_probe_cancel(struct hf_server *server);
+
+#endif

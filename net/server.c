@@ -1,0 +1,156 @@
+/* Servers: a link to each, made when it is first needed. */
+#include <stdio.h>
+#include <string.h>
+
+#include "net/router.h"
+
+/* ---- what the link reports ---- */
+
+static void on_push(void *ctx, struct hf_resp_value push)
+{
+    struct hf_server *server = ctx;
+
+    hf_pubsub_push(server->pubsub, push);
+}
+
+static void on_change(void *ctx, bool is_up)
+{
+    struct hf_server *server = ctx;
+    struct hf_router *router = server->router;
+
+    hf_pubsub_change(server->pubsub, is_up);
+    if (is_up)
+        return;
+    if (router->options.on_trouble)
+        router->options.on_trouble(router->options.ctx,
+                                   hf_link_error(server->link));
+    hf_router_lost_touch(router, server);
+}
+
+static void on_idle(void *ctx)
+{
+    struct hf_router *router = ((struct hf_server *)ctx)->router;
+
+    if (router->on_idle && hf_router_is_idle(router))
+        router->on_idle(router->on_idle_ctx);
+}
+
+/* A sunsubscribe that nobody asked for, or a refused SSUBSCRIBE: the slot has
+ * moved. */
+static void on_astray(void *ctx)
+{
+    struct hf_server *server = ctx;
+
+    hf_discover_want(server->router, NULL);
+}
+
+/* ---- making ---- */
+
+static void url_of(struct hf_url *url, const struct hf_server *server)
+{
+    const struct hf_router *router = server->router;
+
+    *url = router->options.link.url;
+    if (router->seeds.topology == HF_STANDALONE)
+        return;
+    memcpy(url->host, server->host, sizeof url->host);
+    url->port = server->port;
+    if (!server->is_sentinel)
+        return;
+    memcpy(url->user, router->seeds.sentinel_user, sizeof url->user);
+    memcpy(url->password, router->seeds.sentinel_password,
+           sizeof url->password);
+    url->has_password = url->password[0] != '\0';
+    url->database = 0;
+}
+
+static hf_status connect_parts(struct hf_server *server)
+{
+    struct hf_router *router = server->router;
+    struct hf_link_options link = router->options.link;
+    hf_status rc = HF_OK;
+
+    url_of(&link.url, server);
+    if (link.url.kind == HF_URL_TLS)
+        rc = hf_tls_context_new(&server->tls, router->mem, &link.url.tls,
+                                link.url.host, &router->error);
+    link.tls = server->tls;
+    link.client_name = link.client_name ? router->client_name : NULL;
+    link.on_push = on_push;
+    link.on_change = on_change;
+    link.ctx = server;
+    if (rc == HF_OK)
+        rc = hf_link_new(&server->link, router->loop, &link);
+    if (rc == HF_OK)
+        rc = hf_pubsub_new(&server->pubsub, router->loop, server->link, &link);
+    explicit_bzero(&link.url, sizeof link.url);
+    return rc;
+}
+
+void hf_server_free(struct hf_server *server)
+{
+    if (server->pubsub)
+        hf_pubsub_on_idle(server->pubsub, NULL, NULL);
+    hf_probe_cancel(server);
+    hf_pubsub_free(server->pubsub);
+    hf_link_free(server->link);
+    hf_tls_context_free(server->tls);
+    hf_list_remove(&server->node);
+    server->router->server_count--;
+    hf_mem_free(server->router->mem, server, sizeof *server);
+}
+
+static hf_status make(struct hf_server **out, struct hf_router *router,
+                      const char *host, uint16_t port, bool is_sentinel)
+{
+    struct hf_server *server;
+    hf_status rc;
+
+    if (router->server_count >= SERVERS_MAX)
+        return HF_E_LIMIT;
+    server = hf_mem_new(router->mem, sizeof *server);
+    if (!server)
+        return HF_E_NOMEM;
+    server->router = router;
+    (void)snprintf(server->host, sizeof server->host, "%s", host);
+    server->port = port;
+    server->is_sentinel = is_sentinel;
+    hf_list_init(&server->commands);
+    hf_list_init(&server->node);
+    router->server_count++;
+    if ((rc = connect_parts(server)) < 0) {
+        hf_server_free(server);
+        return rc;
+    }
+    hf_pubsub_on_idle(server->pubsub, on_idle, server);
+    hf_pubsub_on_astray(server->pubsub, on_astray, server);
+    hf_list_push(&router->servers, &server->node);
+    *out = server;
+    return HF_OK;
+}
+
+struct hf_server *hf_server_find(struct hf_router *router, const char *host,
+                                 uint16_t port, bool is_sentinel)
+{
+    for (struct hf_list *l = router->servers.next; l != &router->servers;
+         l = l->next) {
+        struct hf_server *server = HF_OWNER_OF(l, struct hf_server, node);
+
+        if (server->port == port && server->is_sentinel == is_sentinel &&
+            strcmp(server->host, host) == 0)
+            return server;
+    }
+    return NULL;
+}
+
+hf_status hf_server_get(struct hf_server **out, struct hf_router *router,
+                        const char *host, uint16_t port, bool is_sentinel)
+{
+    struct hf_server *server =
+        hf_server_find(router, host, port, is_sentinel);
+
+    if (!server)
+        return make(out, router, host, port, is_sentinel);
+    *out = server;
+    return HF_OK;
+}
