@@ -38,6 +38,7 @@ static void listen(struct hf_lock *lock)
     s->channel_len = lock->channel_len;
     s->on_message = on_message;
     s->on_change = on_change;
+    s->is_sharded = hf_lock_is_sharded(lock);
     lock->is_listening =
         hf_router_listen(lock->client->router, s, lock->slot) == HF_OK;
     lock->ear.is_refused = !lock->is_listening;

@@ -100,11 +100,11 @@ static void complete(struct hf_client_options *o, const struct hf_url *url)
 }
 
 /* Puts into each what the other says. */
-static hf_status read_url(struct hf_url *url, struct hf_client_options *o,
-                          struct hf_error *err)
+static hf_status read_url(struct hf_url *url, struct hf_seeds *seeds,
+                          struct hf_client_options *o, struct hf_error *err)
 {
-    hf_status rc =
-        hf_url_parse(url, o->url ? o->url : "redis://127.0.0.1:6379", err);
+    hf_status rc = hf_url_parse_seeds(
+        url, seeds, o->url ? o->url : "redis://127.0.0.1:6379", err);
 
     if (rc == HF_OK && o->user)
         rc = copy_text(url->user, sizeof url->user, o->user, "the user", err);
@@ -158,9 +158,12 @@ static void set_once(struct hf_client *client,
 
 static hf_status connect_parts(struct hf_client *client,
                                const struct hf_client_options *o,
-                               const struct hf_url *url, struct hf_error *err)
+                               const struct hf_url *url,
+                               const struct hf_seeds *seeds,
+                               struct hf_error *err)
 {
     struct hf_router_options options = {
+        .seeds = seeds,
         .on_trouble = on_trouble,
         .ctx = client,
     };
@@ -231,7 +234,8 @@ static void free_client(struct hf_client *client)
 
 static hf_status make(struct hf_client **out, struct hf_loop *loop,
                       const struct hf_client_options *o,
-                      const struct hf_url *url, struct hf_error *err)
+                      const struct hf_url *url, const struct hf_seeds *seeds,
+                      struct hf_error *err)
 {
     const struct hf_mem *mem = hf_loop_mem(loop);
     struct hf_client *client = hf_mem_new(mem, sizeof *client);
@@ -252,7 +256,7 @@ static hf_status make(struct hf_client **out, struct hf_loop *loop,
     rc = copy_text(client->name, sizeof client->name, o->name,
                    "the client's name", err);
     if (rc == HF_OK)
-        rc = connect_parts(client, o, url, err);
+        rc = connect_parts(client, o, url, seeds, err);
     hf_loop_lock(loop);
     if (rc == HF_OK && (rc = hf_table_init(client)) < 0)
         (void)hf_error_set(err, rc, "%s", hf_status_text(rc));
@@ -273,15 +277,17 @@ hf_status hf_client_new(struct hf_client **out,
                         struct hf_error *err)
 {
     struct hf_client_options o = *options;
+    struct hf_seeds seeds;
     struct hf_loop *loop;
     struct hf_url url;
     hf_status rc;
 
-    if ((rc = read_url(&url, &o, err)) == HF_OK &&
+    if ((rc = read_url(&url, &seeds, &o, err)) == HF_OK &&
         (rc = check(&o, err)) == HF_OK &&
         (rc = make_loop(&loop, &o, err)) == HF_OK)
-        rc = make(out, loop, &o, &url, err);
+        rc = make(out, loop, &o, &url, &seeds, err);
     explicit_bzero(&url, sizeof url);
+    explicit_bzero(&seeds, sizeof seeds);
     return rc;
 }
 

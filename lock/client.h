@@ -67,6 +67,7 @@ struct hf_lock {
     uint32_t refs;              /* handles, holds, operations */
     uint32_t hash;
     uint16_t slot;              /* of its name, in a cluster */
+    bool is_odd;                /* its channel has another slot: WIRE 2.5 */
     uint32_t name_len;
     uint32_t channel_len;
     struct hf_list holds;
@@ -156,6 +157,11 @@ hf_status hf_lock_find_or_add(struct hf_lock **out, struct hf_client *client,
                               const char *name, size_t len);
 void hf_lock_ref(struct hf_lock *lock);
 void hf_lock_unref(struct hf_lock *lock);
+
+/* hf_lock_publish    - by which command its waiters are woken: WIRE 5.1.
+ * hf_lock_is_sharded - do they listen so? */
+struct hf_resp_arg hf_lock_publish(const struct hf_lock *lock);
+bool hf_lock_is_sharded(const struct hf_lock *lock);
 
 static inline const char *hf_lock_channel(const struct hf_lock *lock)
 {

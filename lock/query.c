@@ -85,15 +85,40 @@ static void on_forced(struct hf_call *call, hf_status status,
                                       "the first"));
 }
 
-void hf_force_start(struct hf_op *op)
+static void force(struct hf_op *op)
 {
-    static const char publish[] = "PUBLISH";
     struct hf_resp_arg *argv = op->argv + CALL_HEAD + 1;
 
     argv[0] = question(op);
     argv[1] = (struct hf_resp_arg){op->holder, op->holder_len};
-    argv[2] = (struct hf_resp_arg){publish, sizeof publish - 1};
+    argv[2] = hf_lock_publish(op->lock);
     argv[3] = (struct hf_resp_arg){hf_lock_channel(op->lock),
                                    op->lock->channel_len};
     hf_op_call(op, &hf_script_force_release, 4, deadline(op), on_forced);
+}
+
+static void on_acquainted(struct hf_call *call, hf_status status,
+                          struct hf_resp_value reply)
+{
+    struct hf_op *op = HF_OWNER_OF(call, struct hf_op, call);
+
+    (void)reply;
+    if (status < 0)
+        hf_op_finish(op, status);
+    else
+        force(op);
+}
+
+/* Which way waiters are woken is known once a cluster has answered. */
+void hf_force_start(struct hf_op *op)
+{
+    struct hf_resp_arg *argv = op->argv + CALL_HEAD + 1;
+
+    if (hf_router_is_known(op->client->router)) {
+        force(op);
+        return;
+    }
+    argv[0] = question(op);
+    argv[1] = (struct hf_resp_arg){op->holder, op->holder_len};
+    hf_op_call(op, &hf_script_inspect, 2, deadline(op), on_acquainted);
 }

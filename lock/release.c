@@ -4,8 +4,6 @@
 
 #include "lock/client.h"
 
-static const char publish[] = "PUBLISH";
-
 static void send_release(struct hf_op *op, const char *text, size_t len,
                          int64_t deadline_ms,
                          void (*done)(struct hf_call *, hf_status,
@@ -18,7 +16,7 @@ static void send_release(struct hf_op *op, const char *text, size_t len,
         op->count_text, hf_resp_format_integer(op->count_text, op->count)};
     argv[2] = (struct hf_resp_arg){
         op->lease_text, hf_resp_format_integer(op->lease_text, op->lease_ms)};
-    argv[3] = (struct hf_resp_arg){publish, sizeof publish - 1};
+    argv[3] = hf_lock_publish(op->lock);
     argv[4] = (struct hf_resp_arg){hf_lock_channel(op->lock),
                                    op->lock->channel_len};
     hf_op_call(op, &hf_script_release, 5, deadline_ms, done);

@@ -114,12 +114,31 @@ hf_status hf_lock_find_or_add(struct hf_lock **out, struct hf_client *client,
         (void)table_grow(client, (size_t)client->buckets_room * 2);
     lock->hash = hash;
     lock->slot = hf_router_slot(client->router, name, len);
+    lock->is_odd = hf_router_slot(client->router, hf_lock_channel(lock),
+                                  lock->channel_len) != lock->slot;
     lock->refs = 1;
     client->locks++;
     hf_list_push(&client->handles, &lock->node);
     hf_list_push(bucket_of(client, hash), &lock->by_name);
     *out = lock;
     return HF_OK;
+}
+
+/* With sharded messages a script may only speak to its own slot's channels. So
+ * the waiters of an odd name are woken in the plain way, over any node. */
+bool hf_lock_is_sharded(const struct hf_lock *lock)
+{
+    return !lock->is_odd && hf_router_is_sharded(lock->client->router);
+}
+
+struct hf_resp_arg hf_lock_publish(const struct hf_lock *lock)
+{
+    static const char sharded[] = "SPUBLISH";
+    static const char plain[] = "PUBLISH";
+
+    return hf_lock_is_sharded(lock)
+               ? (struct hf_resp_arg){sharded, sizeof sharded - 1}
+               : (struct hf_resp_arg){plain, sizeof plain - 1};
 }
 
 void hf_lock_ref(struct hf_lock *lock)

@@ -1,10 +1,11 @@
-/* What a cluster's node is asked: CLUSTER INFO, then CLUSTER SLOTS, in one
- * write, so that the map is at least as new as the epoch (slot_map.h). */
+/* What a cluster's node is asked, in one write: CLUSTER INFO, before the map, so
+ * that the map is at least as new as the epoch (slot_map.h); once, whether it
+ * knows sharded messages, as Redisson does (WIRE 5.1); CLUSTER SLOTS. */
 #include <string.h>
 
 #include "net/router.h"
 
-enum { INFO, SLOTS, SHARDS };
+enum { INFO, SHARDED, SLOTS, SHARDS };
 
 static struct hf_server *server_of(struct hf_request *request, int index)
 {
@@ -61,6 +62,30 @@ static void on_info(struct hf_request *request, enum hf_outcome outcome,
         hf_cluster_info_read(&server->probe.info, reply);
 }
 
+static void on_sharded(struct hf_request *request, enum hf_outcome outcome,
+                       struct hf_resp_value reply)
+{
+    struct hf_server *server = server_of(request, SHARDED);
+
+    if (outcome == HF_ANSWERED && !server->router->is_known)
+        server->router->is_sharded = !hf_resp_is_error(reply);
+}
+
+static hf_status ask_sharded(struct hf_server *server, int64_t deadline_ms)
+{
+    static const struct hf_resp_arg argv[] = {
+        {"PUBSUB", 6}, {"SHARDNUMSUB", 11}, {"0", 1}};
+    struct hf_router *router = server->router;
+
+    if (router->is_known || router->seeds.sharded == HF_SHARDED_OFF)
+        return HF_OK;
+    if (router->seeds.sharded == HF_SHARDED_AUTO)
+        return hf_probe_send(server, SHARDED, server->link, argv, 3,
+                             deadline_ms, on_sharded);
+    router->is_sharded = true;
+    return HF_OK;
+}
+
 static struct hf_slot_map_source source_of(const struct hf_server *server)
 {
     return (struct hf_slot_map_source){
@@ -70,11 +95,20 @@ static struct hf_slot_map_source source_of(const struct hf_server *server)
     };
 }
 
-static void use(struct hf_server *server, hf_status rc, struct hf_slot_map *map,
-                const struct hf_error *err)
+typedef hf_status read_map(struct hf_slot_map **out,
+                           const struct hf_slot_map_source *from,
+                           struct hf_resp_value reply, struct hf_error *err);
+
+static void use(struct hf_server *server, read_map *read,
+                struct hf_resp_value reply)
 {
+    struct hf_slot_map_source source = source_of(server);
+    struct hf_slot_map *map;
+    struct hf_error err;
+    hf_status rc = read(&map, &source, reply, &err);
+
     if (rc < 0) {
-        failed(server, false, rc, err->text);
+        failed(server, false, rc, err.text);
         return;
     }
     if (server->probe.has_info)
@@ -87,17 +121,13 @@ static void on_shards(struct hf_request *request, enum hf_outcome outcome,
                       struct hf_resp_value reply)
 {
     struct hf_server *server = server_of(request, SHARDS);
-    struct hf_slot_map_source source = source_of(server);
-    struct hf_slot_map *map = NULL;
-    struct hf_error err;
 
     if (outcome != HF_ANSWERED)
         unanswered(server);
     else if (hf_resp_is_error(reply))
         refused(server, reply);
     else
-        use(server, hf_slot_map_from_shards(&map, &source, reply, &err), map,
-            &err);
+        use(server, hf_slot_map_from_shards, reply);
 }
 
 static hf_status ask(struct hf_server *server, unsigned index, const char *what,
@@ -127,9 +157,6 @@ static void on_slots(struct hf_request *request, enum hf_outcome outcome,
                      struct hf_resp_value reply)
 {
     struct hf_server *server = server_of(request, SLOTS);
-    struct hf_slot_map_source source = source_of(server);
-    struct hf_slot_map *map = NULL;
-    struct hf_error err;
 
     if (outcome != HF_ANSWERED)
         unanswered(server);
@@ -140,8 +167,7 @@ static void on_slots(struct hf_request *request, enum hf_outcome outcome,
     else if (hf_resp_is_error(reply))
         refused(server, reply);
     else
-        use(server, hf_slot_map_from_slots(&map, &source, reply, &err), map,
-            &err);
+        use(server, hf_slot_map_from_slots, reply);
 }
 
 hf_status hf_cluster_ask(struct hf_server *server, int64_t deadline_ms)
@@ -149,7 +175,8 @@ hf_status hf_cluster_ask(struct hf_server *server, int64_t deadline_ms)
     hf_status rc;
 
     server->probe.has_info = false;
-    if ((rc = ask(server, INFO, "INFO", deadline_ms, on_info)) == HF_OK)
+    if ((rc = ask(server, INFO, "INFO", deadline_ms, on_info)) == HF_OK &&
+        (rc = ask_sharded(server, deadline_ms)) == HF_OK)
         rc = ask(server, SLOTS, "SLOTS", deadline_ms, on_slots);
     if (rc < 0)
         hf_probe_cancel(server);

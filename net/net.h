@@ -195,6 +195,22 @@ struct hf_url {
     struct hf_tls_options tls;
 };
 
+/* Where to begin, where there is more than one server (see routing). */
+#define HF_SEEDS_MAX 16
+#define HF_MASTER_NAME_MAX 128
+struct hf_seeds {
+    enum { HF_STANDALONE, HF_CLUSTER, HF_SENTINEL } topology;
+    uint32_t count;             /* of hosts; standalone: none, it is the URL's */
+    struct {
+        char host[256];
+        uint16_t port;
+    } list[HF_SEEDS_MAX];
+    char master[HF_MASTER_NAME_MAX];    /* what the sentinels call it */
+    char sentinel_user[256];            /* who we are to the sentinels */
+    char sentinel_password[HF_URL_TEXT_MAX];
+    enum { HF_SHARDED_AUTO, HF_SHARDED_ON, HF_SHARDED_OFF } sharded;
+};
+
 /* hf_url_parse - redis://[[user]:password@]host[:port][/database][?option],
  * rediss:// (TLS) likewise, unix://[[user]:password@]/path[?option]
  * (redis+unix:// and redis-socket:// are taken for it, valkey:// and valkeys://
@@ -220,6 +236,20 @@ struct hf_url {
  * left alone. Source: IANA "redis" scheme registration; RFC 3986; RFC 6874. */
 hf_status hf_url_parse(struct hf_url *out, const char *text,
                        struct hf_error *err);
+
+/* hf_url_parse_seeds - of these, too (or rediss+..., valkey+..., valkeys+...);
+ *   HF_SEEDS_MAX hosts at most, with ports or the default, 6379 and 26379:
+ *
+ *     redis+cluster://[[user]:password@]host[:port],host[:port]...[/][?option]
+ *         sharded=auto|on|off      messages by SPUBLISH: WIRE 5.1. Default auto
+ *     redis+sentinel://[[user]:password@]host[:port],.../master[/database][?..]
+ *         sentinel_user=NAME  sentinel_password=TEXT
+ *
+ *   User and password are those of the servers; a sentinel has its own, or none.
+ *   The URL's host is the first one. A cluster has database 0 alone. As
+ *   hf_url_parse otherwise. */
+hf_status hf_url_parse_seeds(struct hf_url *out, struct hf_seeds *seeds,
+                             const char *text, struct hf_error *err);
 
 /* hf_url_set_tls - what is given in *tls wins over what stands in the URL, piece
  * by piece. HF_E_INVAL: something is, and the URL is not one of TLS. */
@@ -658,21 +688,6 @@ void hf_pubsub_retry(struct hf_subscription *s);
  * it is first needed. Source: CLUSTER; SENTINEL "Guidelines for clients". */
 struct hf_router;
 
-/* Where to begin. */
-#define HF_SEEDS_MAX 16
-#define HF_MASTER_NAME_MAX 128
-struct hf_seeds {
-    enum { HF_STANDALONE, HF_CLUSTER, HF_SENTINEL } topology;
-    uint32_t count;             /* of hosts; standalone: the URL's is the one */
-    struct {
-        char host[256];
-        uint16_t port;
-    } list[HF_SEEDS_MAX];
-    char master[HF_MASTER_NAME_MAX];    /* what the sentinels call it */
-    char sentinel_user[256];            /* who we are to the sentinels */
-    char sentinel_password[HF_URL_TEXT_MAX];
-};
-
 /* A command, wherever the server is that it is for. The caller's memory, ours
  * from send until `done`. */
 struct hf_command {
@@ -727,6 +742,9 @@ void hf_router_free(struct hf_router *router);
 
 /* hf_router_slot - of a key: to be kept where the key is. 0 but in a cluster,
  *   where nothing is computed. Any thread.
+ * hf_router_is_known   - has it learned who serves what, at least once?
+ * hf_router_is_sharded - is that a cluster with sharded messages that are to be
+ *   used? False while it is not known. [locked]
  * hf_router_send - `done` follows. HF_E_NOMEM, HF_E_LIMIT (greater than any link
  *   takes, ever): it does not. While the way is not known, or the link is full,
  *   it waits, first come first served. Never calls `done` itself. [locked]
@@ -734,6 +752,8 @@ void hf_router_free(struct hf_router *router);
  *   [locked] */
 uint16_t hf_router_slot(const struct hf_router *router, const void *key,
                         size_t len);
+bool hf_router_is_known(const struct hf_router *router);
+bool hf_router_is_sharded(const struct hf_router *router);
 hf_status hf_router_send(struct hf_router *router, struct hf_command *command);
 enum hf_outcome hf_router_cancel(struct hf_command *command);
 

@@ -464,6 +464,7 @@ void hf_router_adopt(struct hf_router *router, struct hf_slot_map *map)
     }
     hf_slot_map_free(router->map);
     router->map = map;
+    router->is_known = true;
     router->counts.maps++;
     mark_targets(router);
     each_server(router, reconsider_all);
@@ -756,6 +757,16 @@ uint16_t hf_router_slot(const struct hf_router *router, const void *key,
                         size_t len)
 {
     return router->seeds.topology == HF_CLUSTER ? hf_slot_of(key, len) : 0;
+}
+
+bool hf_router_is_known(const struct hf_router *router)
+{
+    return router->is_known || is_standalone(router);
+}
+
+bool hf_router_is_sharded(const struct hf_router *router)
+{
+    return router->is_sharded;
 }
 
 bool hf_command_is_sent(const struct hf_command *c)

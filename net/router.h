@@ -25,7 +25,7 @@
 #define SERVERS_MAX (HF_NODES_MAX + 2 * HF_SEEDS_MAX)
 
 /* One who can be asked for the way: requests under way to it for that. */
-#define PROBE_REQUESTS 3
+#define PROBE_REQUESTS 4
 struct hf_probe {
     struct hf_request requests[PROBE_REQUESTS];
     bool is_sent[PROBE_REQUESTS];
@@ -78,6 +78,8 @@ struct hf_router {
     struct hf_slot_map *map;      /* NULL: the way is not known */
     struct hf_server **by_node;   /* of the map's nodes; NULL: not looked up yet */
     uint32_t by_node_room;
+    bool is_known;                /* there was a map */
+    bool is_sharded;              /* then: its nodes know SPUBLISH */
     struct hf_list pending;
     struct hf_list subscriptions;
     struct hf_discovery discovery;

@@ -18,7 +18,8 @@
 #include "net/endpoint.h"
 #include "net/url_scan.h"
 
-#define DEFAULT_PORT 6379
+#define SERVER_PORT 6379
+#define SENTINEL_PORT 26379
 
 static const char *find(struct hf_span in, char c)
 {
@@ -58,11 +59,23 @@ static bool is_of_literal(unsigned char c)
 static const struct {
     const char *name;
     int kind;
+    int topology;
 } schemes[] = {
-    {"redis://", HF_URL_TCP},         {"rediss://", HF_URL_TLS},
-    {"valkey://", HF_URL_TCP},        {"valkeys://", HF_URL_TLS},
-    {"unix://", HF_URL_UNIX},         {"redis+unix://", HF_URL_UNIX},
-    {"redis-socket://", HF_URL_UNIX},
+    {"redis://", HF_URL_TCP, HF_STANDALONE},
+    {"rediss://", HF_URL_TLS, HF_STANDALONE},
+    {"valkey://", HF_URL_TCP, HF_STANDALONE},
+    {"valkeys://", HF_URL_TLS, HF_STANDALONE},
+    {"unix://", HF_URL_UNIX, HF_STANDALONE},
+    {"redis+unix://", HF_URL_UNIX, HF_STANDALONE},
+    {"redis-socket://", HF_URL_UNIX, HF_STANDALONE},
+    {"redis+cluster://", HF_URL_TCP, HF_CLUSTER},
+    {"rediss+cluster://", HF_URL_TLS, HF_CLUSTER},
+    {"valkey+cluster://", HF_URL_TCP, HF_CLUSTER},
+    {"valkeys+cluster://", HF_URL_TLS, HF_CLUSTER},
+    {"redis+sentinel://", HF_URL_TCP, HF_SENTINEL},
+    {"rediss+sentinel://", HF_URL_TLS, HF_SENTINEL},
+    {"valkey+sentinel://", HF_URL_TCP, HF_SENTINEL},
+    {"valkeys+sentinel://", HF_URL_TLS, HF_SENTINEL},
 };
 
 /* Schemes have no case (RFC 3986, 3.1); `name` is in lower case. */
@@ -85,6 +98,7 @@ static hf_status scan_scheme(struct hf_url *u, struct hf_scan *s)
         if (!begins_with(s->at, schemes[i].name))
             continue;
         u->kind = schemes[i].kind;
+        s->seeds->topology = schemes[i].topology;
         s->at += strlen(schemes[i].name);
         return HF_OK;
     }
@@ -168,7 +182,8 @@ static hf_status scan_name(struct hf_url *u, struct hf_scan *s, const char *end)
 
 static hf_status scan_port(struct hf_url *u, struct hf_scan *s, const char *end)
 {
-    uint32_t port = DEFAULT_PORT;
+    uint32_t port = s->seeds->topology == HF_SENTINEL ? SENTINEL_PORT
+                                                      : SERVER_PORT;
     hf_status rc = HF_OK;
 
     if (s->at < end && *s->at != ':')
@@ -187,6 +202,30 @@ static hf_status scan_host(struct hf_url *u, struct hf_scan *s, const char *end)
         *s->at == '[' ? scan_literal(u, s, end) : scan_name(u, s, end);
 
     return rc < 0 ? rc : scan_port(u, s, end);
+}
+
+/* Of a cluster or of sentinels: several, the first of them the URL's. */
+static hf_status scan_hosts(struct hf_url *u, struct hf_scan *s,
+                            const char *end)
+{
+    struct hf_seeds *seeds = s->seeds;
+    hf_status rc = HF_OK;
+
+    do {
+        const char *comma = find((struct hf_span){s->at, end}, ',');
+
+        if (seeds->count == HF_SEEDS_MAX)
+            return hf_scan_refuse(s, s->at, "more than 16 hosts");
+        rc = scan_host(u, s, comma ? comma : end);
+        memcpy(seeds->list[seeds->count].host, u->host, sizeof u->host);
+        seeds->list[seeds->count++].port = u->port;
+        s->at += comma != NULL;
+        if (!comma)
+            break;
+    } while (rc == HF_OK);
+    memcpy(u->host, seeds->list[0].host, sizeof u->host);
+    u->port = seeds->list[0].port;
+    return rc;
 }
 
 /* ---- path ---- */
@@ -221,20 +260,54 @@ static hf_status scan_database(struct hf_url *u, struct hf_scan *s,
     return *is_given ? hf_scan_database(s, part, &u->database) : HF_OK;
 }
 
+static hf_status scan_master(struct hf_scan *s)
+{
+    struct hf_span part = {s->at + (*s->at == '/'), NULL};
+
+    part.to = part.from + strcspn(part.from, "/?#");
+    if (part.from == part.to)
+        return hf_scan_refuse(s, part.from,
+                              "the master's name is missing: ...host/name");
+    s->at = part.to;
+    return hf_scan_decode(s, part, s->seeds->master, sizeof s->seeds->master,
+                          NULL);
+}
+
 /* ---- the whole ---- */
+
+static hf_status only_database_0(const struct hf_url *u,
+                                 const struct hf_scan *s, const char *at)
+{
+    if (s->seeds->topology == HF_CLUSTER && u->database != 0)
+        return hf_scan_refuse(s, at, "a cluster has database 0 alone");
+    return HF_OK;
+}
+
+/* Up to the options. */
+static hf_status scan_place(struct hf_url *u, struct hf_scan *s,
+                            const char *end, bool *has_database)
+{
+    hf_status rc;
+
+    if (u->kind == HF_URL_UNIX)
+        return scan_socket(u, s, end);
+    rc = s->seeds->topology == HF_STANDALONE ? scan_host(u, s, end)
+                                             : scan_hosts(u, s, end);
+    if (rc == HF_OK && s->seeds->topology == HF_SENTINEL)
+        rc = scan_master(s);
+    return rc < 0 ? rc : scan_database(u, s, has_database);
+}
 
 static hf_status scan_rest(struct hf_url *u, struct hf_scan *s, const char *end)
 {
     bool has_database = false;
     hf_status rc;
 
-    if ((rc = scan_user(u, s, end)) < 0)
+    if ((rc = scan_user(u, s, end)) < 0 ||
+        (rc = scan_place(u, s, end, &has_database)) < 0 ||
+        (rc = hf_scan_query(u, s, has_database)) < 0)
         return rc;
-    if (u->kind == HF_URL_UNIX)
-        rc = scan_socket(u, s, end);
-    else if ((rc = scan_host(u, s, end)) == HF_OK)
-        rc = scan_database(u, s, &has_database);
-    return rc < 0 ? rc : hf_scan_query(u, s, has_database);
+    return only_database_0(u, s, end);
 }
 
 /* No server's user or password can stand in it: the @ is the name's. */
@@ -259,18 +332,41 @@ static hf_status scan_url(struct hf_url *u, struct hf_scan *s)
     return scan_rest(u, s, s->at + strcspn(s->at, "/?#"));
 }
 
-hf_status hf_url_parse(struct hf_url *out, const char *text,
-                       struct hf_error *err)
+hf_status hf_url_parse_seeds(struct hf_url *out, struct hf_seeds *seeds,
+                             const char *text, struct hf_error *err)
 {
-    struct hf_scan s = {.text = text, .at = text, .err = err};
+    struct hf_seeds found;
+    struct hf_scan s = {.text = text, .at = text, .err = err, .seeds = &found};
     struct hf_url u;
     hf_status rc;
 
     memset(&u, 0, sizeof u); /* padding too: what is equal compares equal */
+    memset(&found, 0, sizeof found);
     rc = scan_url(&u, &s);
-    if (rc == HF_OK)
-        memcpy(out, &u, sizeof u); /* last: a failure leaves *out alone */
+    if (rc == HF_OK) { /* last: a failure leaves both alone */
+        memcpy(out, &u, sizeof u);
+        memcpy(seeds, &found, sizeof found);
+    }
     explicit_bzero(&u, sizeof u);
+    explicit_bzero(&found, sizeof found);
+    return rc;
+}
+
+hf_status hf_url_parse(struct hf_url *out, const char *text,
+                       struct hf_error *err)
+{
+    struct hf_scan whole = {.text = text, .at = text, .err = err};
+    struct hf_seeds seeds;
+    struct hf_url u;
+    hf_status rc = hf_url_parse_seeds(&u, &seeds, text, err);
+
+    if (rc == HF_OK && seeds.topology != HF_STANDALONE)
+        rc = hf_scan_refuse(&whole, text,
+                            "here, one server is meant: redis://, rediss://");
+    if (rc == HF_OK)
+        memcpy(out, &u, sizeof u);
+    explicit_bzero(&u, sizeof u);
+    explicit_bzero(&seeds, sizeof seeds);
     return rc;
 }
 

@@ -1,5 +1,6 @@
 /* The options of a server URL, behind its '?': a table of what each is called,
  * how it is read and where in struct hf_url it goes. */
+#include <assert.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -92,10 +93,27 @@ static hf_status take_verify(const struct hf_scan *s, struct hf_span value,
                : hf_scan_refuse(s, value.from, "write yes or no");
 }
 
+static hf_status take_sharded(const struct hf_scan *s, struct hf_span value,
+                              struct field to)
+{
+    static const char *const names[] = {
+        [HF_SHARDED_AUTO] = "auto", [HF_SHARDED_ON] = "on",
+        [HF_SHARDED_OFF] = "off"};
+
+    for (int i = 0; i < 3; i++)
+        if (span_is(value, names[i])) {
+            memcpy(to.ptr, &i, sizeof i);
+            return HF_OK;
+        }
+    return hf_scan_refuse(s, value.from, "write auto, on or off");
+}
+
 /* ---- the table ---- */
 
 #define FIELD(name)                                                            \
     offsetof(struct hf_url, name), sizeof((struct hf_url *)0)->name
+#define SEEDS_FIELD(name)                                                      \
+    offsetof(struct hf_seeds, name), sizeof((struct hf_seeds *)0)->name
 
 enum { DB }; /* the one that has another way to be given */
 
@@ -105,6 +123,7 @@ static const struct option {
                       struct field to);
     size_t offset;
     size_t size;
+    int topology;                /* whose option it is; 0: of all, in the URL */
 } options[] = {
     [DB] = {"db", take_database, FIELD(database)},
     {"protocol", take_protocol, FIELD(protocol)},
@@ -122,24 +141,40 @@ static const struct option {
     {"tls_ciphersuites", take_text, FIELD(tls.ciphersuites)},
     {"tls_alpn", take_word, FIELD(tls.alpn)},
     {"tls_verify", take_verify, FIELD(tls.is_unverified)},
+    {"sharded", take_sharded, SEEDS_FIELD(sharded), HF_CLUSTER},
+    {"sentinel_user", take_text, SEEDS_FIELD(sentinel_user), HF_SENTINEL},
+    {"sentinel_password", take_text, SEEDS_FIELD(sentinel_password),
+     HF_SENTINEL},
 };
+
+static_assert(HF_STANDALONE == 0, "what is of no topology is of the URL");
 #define OPTIONS (sizeof options / sizeof *options)
 
 /* They are the last field. */
 static bool is_of_tls(const struct option *o)
 {
-    return o->offset >= offsetof(struct hf_url, tls);
+    return o->topology == 0 && o->offset >= offsetof(struct hf_url, tls);
 }
 
-static struct field field_of(struct hf_url *u, const struct option *o)
+static struct field field_of(struct hf_url *u, const struct hf_scan *s,
+                             const struct option *o)
 {
-    return (struct field){(char *)u + o->offset, o->size};
+    char *base = o->topology ? (char *)s->seeds : (char *)u;
+
+    return (struct field){base + o->offset, o->size};
 }
 
-static const struct option *option_named(struct hf_span name)
+/* Not of a kind of URL that this is not. */
+static bool is_meant(const struct hf_scan *s, const struct option *o)
+{
+    return o->topology == 0 || o->topology == (int)s->seeds->topology;
+}
+
+static const struct option *option_named(const struct hf_scan *s,
+                                         struct hf_span name)
 {
     for (size_t i = 0; i < OPTIONS; i++)
-        if (span_is(name, options[i].name))
+        if (is_meant(s, &options[i]) && span_is(name, options[i].name))
             return &options[i];
     return NULL;
 }
@@ -149,11 +184,11 @@ static const struct option *option_named(struct hf_span name)
 static hf_status refuse_name(const struct hf_scan *s, const char *at,
                              bool is_tls)
 {
-    char why[320] = "the options here are";
+    char why[400] = "the options here are";
     size_t len = strlen(why);
 
     for (size_t i = 0; i < OPTIONS && len < sizeof why; i++)
-        if (is_tls || !is_of_tls(&options[i]))
+        if (is_meant(s, &options[i]) && (is_tls || !is_of_tls(&options[i])))
             len += (size_t)snprintf(why + len, sizeof why - len, "%s %s",
                                     i ? "," : "", options[i].name);
     return hf_scan_refuse(s, at, why);
@@ -165,7 +200,7 @@ static hf_status scan_option(struct hf_url *u, struct hf_scan *s,
     struct hf_span name = {s->at + 1, s->at + 1 + strcspn(s->at + 1, "=&#")};
     struct hf_span value = {name.to + (*name.to == '='),
                             name.to + strcspn(name.to, "&#")};
-    const struct option *o = option_named(name);
+    const struct option *o = option_named(s, name);
     unsigned bit;
 
     if (!o)
@@ -179,7 +214,7 @@ static hf_status scan_option(struct hf_url *u, struct hf_scan *s,
         return hf_scan_refuse(s, value.from, "a value is missing: name=value");
     *given |= bit;
     s->at = value.to;
-    return o->take(s, value, field_of(u, o));
+    return o->take(s, value, field_of(u, s, o));
 }
 
 hf_status hf_scan_query(struct hf_url *u, struct hf_scan *s, bool has_database)
@@ -200,7 +235,7 @@ hf_status hf_scan_query(struct hf_url *u, struct hf_scan *s, bool has_database)
 static hf_status set(struct hf_url *url, const struct option *o,
                      const void *from, struct hf_error *err)
 {
-    struct field to = field_of(url, o);
+    struct field to = {(char *)url + o->offset, o->size};
 
     if (url->kind != HF_URL_TLS)
         return hf_error_set(err, HF_E_INVAL,

@@ -15,6 +15,7 @@ struct hf_scan {
     const char *text;
     const char *at;
     struct hf_error *err;
+    struct hf_seeds *seeds;
 };
 
 /* hf_scan_refuse - HF_E_INVAL: the text is wrong at `at`, and why: constants of
