@@ -43,6 +43,7 @@ RESP := status parse value copy double encode
 NET  := mem error random clock wheel poller_$(EVENTS) loop drive url_scan \
         url_query url resolve race socket dial stream greet conn link pubsub \
         endpoint slot slot_map slot_map_read cluster_info redirect \
+        sentinel_words \
         $(tls_$(TLS))
 LOCK := scripts names wait hold call table op holding acquire release query \
         watchdog client lock
@@ -59,13 +60,14 @@ UNIT := resp_base resp_parse resp_value resp_copy resp_double resp_encode \
         resp_vectors resp_random \
         net_mem net_wheel net_url net_loop net_resolve net_race net_dial \
         net_greet net_conn net_link net_slot net_slot_map net_redirect \
+        net_sentinel_words \
         lock_names lock_hold lock_wait \
         cli_values cli_json cli_options cli_secret cli_run_state cli_resp \
         cli_resp_check support $(tls_tests_$(TLS))
 LIVE := url slot cluster_map lock lock_wait lock_watchdog lock_errors lock_late \
         lock_forged lock_memory lock_end lock_soak lifecycle run run_loss \
         run_signals run_status resp_check examples $(tls_live_$(TLS))
-FUZZ := resp_parse resp_twin resp_encode cli_resp url
+FUZZ := resp_parse resp_twin resp_encode cli_resp url topology
 
 # ---- libraries and the command ----
 
