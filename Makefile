@@ -45,6 +45,7 @@ NET  := mem error random clock wheel histogram spin fork_mark \
         url_scan url_query url resolve race socket dial stream greet conn \
         room link pubsub \
         endpoint slot slot_map slot_map_read cluster_info redirect \
+        sentinel_words \
         server router discover discover_cluster discover_sentinel \
         $(tls_$(TLS))
 LOCK := scripts names wait hold call table op holding acquire release query \
@@ -52,8 +53,8 @@ LOCK := scripts names wait hold call table op holding acquire release query \
 CLI  := $(basename $(notdir $(wildcard cli/*.c)))
 
 SCRIPTS := acquire force_release inspect release renew
-SUPPORT := feed greeting keeper local lua_client memory peer proxy request \
-           reply resp_ask resp_reading resp_twin server witness
+SUPPORT := cluster feed greeting keeper local lua_client memory peer proxy \
+           reply request resp_ask resp_reading resp_twin server witness
 
 tls_tests_yes := net_tls net_tls_memory
 tls_tests_no  := net_tls_none
@@ -62,15 +63,15 @@ UNIT := resp_base resp_parse resp_value resp_copy resp_double resp_encode \
         resp_vectors resp_random \
         net_mem net_wheel net_histogram net_spin net_url net_loop net_resolve \
         net_race net_dial net_greet net_conn net_room net_link \
-        net_slot net_slot_map net_redirect \
+        net_slot net_slot_map net_redirect net_sentinel_words \
         lock_names lock_hold lock_wait \
         cli_values cli_json cli_options cli_secret cli_run_state cli_resp \
         cli_resp_check support $(tls_tests_$(TLS))
-LIVE := url slot lock lock_wait lock_watchdog lock_errors lock_late \
+LIVE := url slot cluster_map lock lock_wait lock_watchdog lock_errors lock_late \
         lock_forged lock_full lock_memory lock_end lock_close lock_soak \
         lifecycle run run_loss run_signals run_status resp_check examples \
         $(tls_live_$(TLS))
-FUZZ := resp_parse resp_twin resp_encode cli_resp url
+FUZZ := resp_parse resp_twin resp_encode cli_resp url topology
 
 # ---- libraries and the command ----
 

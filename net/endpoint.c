@@ -100,3 +100,24 @@ bool hf_host_read(char dst[HF_HOST_MAX + 1], enum hf_host_kind *kind,
                            : HF_HOST_SAME;
     return true;
 }
+
+bool hf_address_read(struct hf_address *out, struct hf_text host,
+                     struct hf_text port)
+{
+    struct hf_address a = {0};
+    enum hf_host_kind kind;
+    uint32_t number;
+
+    if (!hf_host_read(a.host, &kind, host) || kind != HF_HOST_KNOWN ||
+        !hf_number_read(&number, port, UINT16_MAX) || number == 0)
+        return false;
+    a.port = (uint16_t)number;
+    *out = a; /* last: a failure leaves *out alone */
+    return true;
+}
+
+bool hf_address_is_equal(const struct hf_address *a,
+                         const struct hf_address *b)
+{
+    return a->port == b->port && strcmp(a->host, b->host) == 0;
+}

@@ -21,6 +21,12 @@ enum hf_host_kind {
     HF_HOST_UNKNOWN             /* said as "?": the server does not know it */
 };
 
+/* Where a server is, as another one says. */
+struct hf_address {
+    char host[HF_HOST_MAX + 1];
+    uint16_t port;
+};
+
 /* hf_host_read - a host as announced. `dst` is "" if it is not KNOWN.
  *   false: it is none. A host is an IPv6 address without brackets (its zone
  *   behind '%'), or letters, digits, '.', '-' and '_', HF_HOST_MAX at most.
@@ -32,6 +38,13 @@ bool hf_host_read(char dst[HF_HOST_MAX + 1], enum hf_host_kind *kind,
                   struct hf_text text);
 bool hf_host_is_ipv6(const char *host);
 bool hf_number_read(uint32_t *out, struct hf_text text, uint32_t most);
+
+/* hf_address_read - a host that is KNOWN, and a port from 1. *out is left alone if
+ *   not. hf_address_is_equal - is it the same, letter by letter? */
+bool hf_address_read(struct hf_address *out, struct hf_text host,
+                     struct hf_text port);
+bool hf_address_is_equal(const struct hf_address *a,
+                         const struct hf_address *b);
 
 /* hf_text_word - takes the first word off *text, and the one space behind it.
  *   A word may be empty. */

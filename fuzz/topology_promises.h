@@ -1,0 +1,237 @@
+/* What must hold of what clusters and sentinels say, taken or refused. */
+#ifndef FUZZ_TOPOLOGY_PROMISES_H
+#define FUZZ_TOPOLOGY_PROMISES_H
+
+#include <string.h>
+
+#include "net/redirect.h"
+#include "net/sentinel_words.h"
+#include "net/slot_map.h"
+#include "tests/support/must.h"
+
+#define ASKED "asked"
+
+/* ---- texts: written again, they are what they were ---- */
+
+static inline void must_be_redirection_or_none(const char *text, size_t len)
+{
+    char again[HF_HOST_MAX + 32];
+    struct hf_redirection r;
+    size_t n;
+
+    if (!hf_redirection_parse(&r, text, len))
+        return;
+    n = (size_t)sprintf(again, "%s %u %s:%u",
+                        r.kind == HF_MOVED ? "MOVED" : "ASK", (unsigned)r.slot,
+                        r.host_kind == HF_HOST_UNKNOWN ? "?" : r.host,
+                        (unsigned)r.port);
+    must(r.slot < HF_SLOTS && r.port > 0);
+    must((r.host_kind == HF_HOST_KNOWN) == (r.host[0] != '\0'));
+    must(n <= len && memcmp(text, again, n) == 0);
+    must(n == len || text[n] == ' ');
+}
+
+static inline void must_be_switch_or_none(const char *text, size_t len)
+{
+    char again[2 * (HF_HOST_MAX + 16)];
+    struct hf_switch_master s;
+    size_t n;
+
+    if (!hf_switch_master_read(&s, (struct hf_text){text, len}))
+        return;
+    n = (size_t)sprintf(again, " %s %u %s %u", s.from.host,
+                        (unsigned)s.from.port, s.to.host, (unsigned)s.to.port);
+    must(s.name.ptr == text && s.name.len > 0 && s.name.len + n == len);
+    must(memcmp(text + s.name.len, again, n) == 0);
+    must(s.from.port > 0 && s.to.port > 0);
+}
+
+/* ---- maps ---- */
+
+static inline bool is_host(const char *host)
+{
+    struct hf_text text = {host, strlen(host)};
+    char again[HF_HOST_MAX + 1];
+    enum hf_host_kind kind;
+
+    return hf_host_read(again, &kind, text) && kind == HF_HOST_KNOWN;
+}
+
+static inline void must_be_node(const struct hf_slot_map *map, uint16_t index)
+{
+    const struct hf_node *node = &map->nodes[index];
+
+    must(memchr(node->id, '\0', sizeof node->id) && node->id[0]);
+    must(memchr(node->host, '\0', sizeof node->host) != NULL);
+    must(!node->host[0] || is_host(node->host));
+    must(node->master == HF_NO_NODE ||
+         (node->master < map->count &&
+          map->nodes[node->master].master == node->master));
+    for (uint16_t i = 0; i < index; i++)
+        must(strcmp(map->nodes[i].id, node->id) != 0);
+}
+
+static inline void must_be_whole(const struct hf_slot_map *map)
+{
+    must(map->count <= map->room && map->room <= HF_NODES_MAX);
+    for (uint16_t i = 0; i < map->count; i++)
+        must_be_node(map, i);
+    for (unsigned slot = 0; slot < HF_SLOTS; slot++)
+        must(map->owner[slot] == HF_NO_NODE || map->owner[slot] < map->count);
+    must(hf_slot_map_is_equal(map, map));
+    must(hf_slot_map_is_better(map, NULL) == (hf_slot_map_covered(map) > 0));
+}
+
+static inline struct hf_resp_value element(struct hf_resp_value v, size_t index)
+{
+    struct hf_resp_value out;
+
+    must(hf_resp_element(v, index, &out) == HF_OK);
+    return out;
+}
+
+static inline int64_t integer(struct hf_resp_value v)
+{
+    int64_t n;
+
+    must(hf_resp_integer(v, &n) == HF_OK);
+    return n;
+}
+
+/* Whose a slot is, looked for in the reply from its first entry on. */
+static inline bool is_owner(struct hf_resp_value reply, unsigned slot,
+                            const char *id)
+{
+    for (size_t i = 0; i < hf_resp_count(reply); i++) {
+        struct hf_resp_value entry = element(reply, i);
+
+        if (integer(element(entry, 0)) <= slot &&
+            slot <= integer(element(entry, 1)))
+            return id && hf_resp_is_text(element(element(entry, 2), 2), id,
+                                         strlen(id));
+    }
+    return !id;
+}
+
+/* The slots where something begins or ends, more or less. */
+static inline void must_say_so(const struct hf_slot_map *map,
+                               struct hf_resp_value reply)
+{
+    for (unsigned slot = 0; slot < HF_SLOTS; slot++) {
+        uint16_t owner = map->owner[slot];
+
+        if (slot == 0 || slot == HF_SLOTS - 1 || owner != map->owner[slot - 1])
+            must(is_owner(reply, slot,
+                          owner == HF_NO_NODE ? NULL : map->nodes[owner].id));
+    }
+}
+
+/* One MOVED is learned; all else stays. */
+static inline void must_learn(struct hf_slot_map **map)
+{
+    uint32_t count = (*map)->count;
+    uint16_t next = (*map)->owner[8];
+    hf_status rc = hf_slot_map_set(map, 7, "learned.example", 7);
+
+    must(rc == HF_OK || (rc == HF_E_LIMIT && count == HF_NODES_MAX));
+    if (rc < 0)
+        return;
+    must((*map)->count <= count + 1 && (*map)->owner[8] == next);
+    must(strcmp(hf_slot_map_target(*map, 7)->host, "learned.example") == 0);
+}
+
+static inline void must_be_error(hf_status rc, const struct hf_error *err)
+{
+    must(rc < 0 && err->status == rc && err->text[0]);
+    for (const char *p = err->text; *p; p++)
+        must((unsigned char)*p >= ' ' && *p != 127);
+}
+
+static inline void must_be_map_or_none(
+    hf_status (*read)(struct hf_slot_map **, const struct hf_slot_map_source *,
+                      struct hf_resp_value, struct hf_error *),
+    struct hf_resp_value reply, bool is_tls, bool is_slots)
+{
+    const struct hf_slot_map_source from = {&hf_mem_libc, ASKED, is_tls};
+    struct hf_slot_map *map = NULL;
+    struct hf_error err = {0};
+    hf_status rc = read(&map, &from, reply, &err);
+
+    must((rc == HF_OK) == (map != NULL));
+    if (rc < 0) {
+        must_be_error(rc, &err);
+        return;
+    }
+    must_be_whole(map);
+    if (is_slots)
+        must_say_so(map, reply);
+    must_learn(&map);
+    hf_slot_map_free(map);
+}
+
+/* ---- the other replies ---- */
+
+static inline void must_be_address(const struct hf_address *a)
+{
+    must(a->port > 0 && is_host(a->host));
+}
+
+static inline void must_be_master_or_none(struct hf_resp_value reply)
+{
+    struct hf_error err = {0};
+    struct hf_address a;
+    hf_status rc = hf_sentinel_master_read(&a, reply, &err);
+
+    if (rc == HF_OK)
+        must_be_address(&a);
+    else
+        must_be_error(rc, &err);
+}
+
+static inline void must_be_list_or_none(struct hf_resp_value reply)
+{
+    struct hf_sentinel_list list;
+    struct hf_error err = {0};
+    hf_status rc = hf_sentinel_list_read(&list, reply, &err);
+
+    if (rc < 0) {
+        must_be_error(rc, &err);
+        return;
+    }
+    must(list.count <= HF_SENTINELS_MAX);
+    for (uint32_t i = 0; i < list.count; i++) {
+        must_be_address(&list.each[i]);
+        for (uint32_t j = 0; j < i; j++)
+            must(!hf_address_is_equal(&list.each[i], &list.each[j]));
+    }
+}
+
+static inline void must_be_role_or_none(struct hf_resp_value reply)
+{
+    struct hf_error err = {0};
+    struct hf_role role;
+    hf_status rc = hf_role_read(&role, reply, &err);
+
+    if (rc < 0)
+        must_be_error(rc, &err);
+    else if (role.kind == HF_ROLE_REPLICA)
+        must_be_address(&role.master);
+    else
+        must(!role.is_linked && !role.master.host[0]);
+}
+
+static inline void must_be_words_or_none(struct hf_resp_value reply)
+{
+    struct hf_cluster_info info;
+    struct hf_redirection r;
+
+    must_be_master_or_none(reply);
+    must_be_list_or_none(reply);
+    must_be_role_or_none(reply);
+    if (hf_redirection_read(&r, reply))
+        must(hf_resp_is_error(reply));
+    if (hf_cluster_info_read(&info, reply))
+        must(!hf_resp_is_error(reply));
+}
+
+#endif
