@@ -722,13 +722,13 @@ static struct caller *new_unix_caller(const char *path)
     return c;
 }
 
-/* Lengths of a file's name, at the limit of 108 and with room for a NUL; then
+/* Lengths of a file's name, up to the longest that a URL can hold; then
  * of abstract names, which are other names if a byte is added or missing. */
 static const struct {
     const char *name;             /* NULL: a path of so many bytes */
     size_t len;
 } sockets[] = {
-    {NULL, 30}, {NULL, 107}, {NULL, 108},
+    {NULL, 30}, {NULL, 107},
     {"@holdfast-dial", 0},
     {"@holdfast-dial, as long as a name in a URL can be with its sign in front "
      "and a NUL behind it: 106 bytes....", 0},
