@@ -255,9 +255,7 @@ static void say_late(struct hf_link *link)
     if (link->state == DIALING)
         say_not_dialed(link);
     else if (link->state == SECURING)
-        say(link, HF_E_CONNECT,
-            "connected, but the server did not finish the TLS handshake in "
-            "time; is this a plain port (redis://)?", "");
+        say(link, HF_E_CONNECT, HF_STREAM_IS_LATE, "");
     else if (link->state == GREETING)
         say(link, HF_E_CONNECT,
             "connected, but the server did not answer HELLO in time", "");
