@@ -250,10 +250,12 @@ static hf_status say_ended(const struct cli_talk *t, const char *address,
 {
     const struct hf_error *why = hf_wire_error(t->wire);
 
-    return hf_error_set(err, why->status, "%s: %s%s", address, why->text,
-                        is_tls ? ""
-                               : "; is this a TLS port (rediss://), or not a "
-                                 "Redis server?");
+    if (is_tls)
+        return hf_error_set(err, why->status, "%s: %s", address, why->text);
+    return hf_error_set(err, why->status,
+                        "%s: %s before it answered; is this a TLS port "
+                        "(rediss://), or not a Redis server?",
+                        address, why->text);
 }
 
 static hf_status look_at(const struct cli_talk *t, const struct hf_url *url,

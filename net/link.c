@@ -13,6 +13,7 @@
  *     link is wanted; a refusal that trying again cannot mend fails all that is
  *     queued at once. */
 #include <assert.h>
+#include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -343,16 +344,19 @@ static void lost(struct hf_link *link, bool is_final)
 static void hung_up_on(struct hf_link *link)
 {
     const struct hf_error *why = &link->stream.error;
+    char text[2 * HF_ERROR_TEXT_MAX];
 
     if (link->state != GREETING || why->status == HF_E_TLS) {
         say(link, why->status, why->text, "");
         lost(link, link->state == GREETING);
         return;
     }
-    say(link, why->status, why->text,
-        link->options.tls ? "before it answered HELLO"
-                          : "before it answered HELLO; is this a TLS port "
-                            "(rediss://), or not a Redis server?");
+    (void)snprintf(text, sizeof text, "%s before it answered HELLO%s",
+                   why->text,
+                   link->options.tls ? ""
+                                     : "; is this a TLS port (rediss://), or "
+                                       "not a Redis server?");
+    say(link, why->status, text, "");
     lost(link, ++link->mutes >= MUTE_MAX && link->stats.connects == 0);
 }
 

@@ -381,7 +381,7 @@ static const struct {
      "the server's certificate is self-signed and not trusted here (tls_ca) "
      "(subject CN=its own; issuer CN=its own;*"},
     {AT(for_clients), "localhost",
-     "the server's certificate is not meant for that (key usage)*"},
+     "the server's certificate is not meant for servers (key usage)*"},
     {AT(weak), "localhost", "*has too short a key" BEHIND("weak")},
     {AT(sha1), "localhost", "*is signed with too weak a hash" BEHIND("sha1")},
     /* Its own words cannot break the line, nor pretend to be ours. */
