@@ -48,7 +48,7 @@ LOCK := scripts names wait hold call table op holding acquire release query \
 CLI  := $(basename $(notdir $(wildcard cli/*.c)))
 
 SCRIPTS := acquire force_release inspect release renew
-SUPPORT := feed greeting keeper local lua_client memory peer proxy request \
+SUPPORT := fds feed greeting keeper local lua_client memory peer proxy request \
            resp_ask resp_reading resp_twin server witness
 
 tls_tests_yes := net_tls net_tls_memory

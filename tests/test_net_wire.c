@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "net/net.h"
+#include "tests/support/fds.h"
 #include "tests/support/local.h"
 #include "tests/support/memory.h"
 #include "tests/support/must.h"
@@ -19,7 +20,6 @@
 #define SHORT_MS 50           /* for what does not come */
 #define IN_MAX (1u << 20)
 #define MANY (32u << 20)      /* more than sockets hold, and half of it too */
-#define FDS_MAX 256
 
 static struct hf_url url;
 static struct hf_wire_options options;
@@ -246,30 +246,6 @@ END_TEST
 
 /* ---- what it holds ---- */
 
-static bool is_others[FDS_MAX];   /* open before there was a wire */
-
-static void note_fds(void)
-{
-    for (int fd = 0; fd < FDS_MAX; fd++)
-        is_others[fd] = fcntl(fd, F_GETFD) >= 0;
-}
-
-/* How many are new; each ends with an exec. */
-static int count_fds(void)
-{
-    int count = 0;
-
-    for (int fd = 0; fd < FDS_MAX; fd++) {
-        int flags = fcntl(fd, F_GETFD);
-
-        if (flags < 0 || is_others[fd] || fd == peer)
-            continue;
-        count++;
-        ck_assert_msg(flags & FD_CLOEXEC, "%d outlives an exec", fd);
-    }
-    return count;
-}
-
 /* Was an allocation made to fail? */
 static bool has_failed_without_memory(unsigned n)
 {
@@ -283,9 +259,10 @@ static bool has_failed_without_memory(unsigned n)
     rc = hf_wire_open(&wire, &options, in(LONG_MS), &error);
     if (rc == HF_OK) {
         take_peer();
+        (void)fcntl(peer, F_SETFD, FD_CLOEXEC);
         ck_assert_int_eq(send(peer, "a", 1, 0), 1);
         rc = hf_wire_read(wire, in(LONG_MS));
-        ck_assert_int_ge(count_fds(), 2); /* the socket, what wakes the loop */
+        ck_assert_int_ge(fds_count(), 2); /* the socket, what wakes the loop */
     }
     has_failed = memory_has_failed(&memory);
     ck_assert_int_eq(rc == HF_OK, !has_failed);
@@ -301,13 +278,13 @@ START_TEST(each_allocation_may_fail_and_nothing_is_left)
 {
     unsigned n = 1;
 
-    note_fds();
+    fds_note();
     while (has_failed_without_memory(n)) {
         n++;
-        ck_assert_int_eq(count_fds(), 0);
+        ck_assert_int_eq(fds_count(), 0);
     }
     ck_assert_uint_gt(n, 3);
-    ck_assert_int_eq(count_fds(), 0);
+    ck_assert_int_eq(fds_count(), 0);
 }
 END_TEST
 

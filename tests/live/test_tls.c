@@ -1,6 +1,7 @@
 /* Locks over TLS and mutual TLS, in RESP3 and RESP2: what works in plain works
  * here, also when connections, servers and certificates come and go. */
 #include "tests/live/test_tls.h"
+#include "tests/support/fds.h"
 
 #define WATCHDOG 600
 #define KILLS 10
@@ -164,6 +165,8 @@ START_TEST(killed_connection_comes_back_and_resumes_its_session)
     struct hf_lock *lock;
 
     start_server(way);
+    (void)server_ask(server, "PING"); /* by a connection that stays */
+    fds_note();
     client = open_client(way, 30000);
     lock = lock_of(client, NAME);
     for (int i = 0; i < KILLS; i++) {
@@ -174,7 +177,9 @@ START_TEST(killed_connection_comes_back_and_resumes_its_session)
     stats = link_stats(client);
     ck_assert_uint_eq(stats.connects, KILLS + 1);
     ck_assert_uint_eq(stats.resumed, KILLS);
+    ck_assert_int_ge(fds_count(), 2);
     hf_client_free(client);
+    ck_assert_int_eq(fds_count(), 0);
 }
 END_TEST
 

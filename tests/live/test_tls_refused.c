@@ -3,6 +3,7 @@
  * stands in no line, and has not left us. */
 #include "tests/live/test_run_kit.h"
 #include "tests/live/test_tls.h"
+#include "tests/support/fds.h"
 
 #include <fcntl.h>
 #include <poll.h>
@@ -330,6 +331,7 @@ static hf_status connect_client(struct hf_error *err)
     rc = hf_client_new(&client, &o, err);
     if (rc == HF_OK)
         rc = hf_client_connect(client, err);
+    (void)fds_count(); /* they end with an exec */
     hf_client_free(client);
     return rc;
 }
@@ -347,6 +349,7 @@ static hf_status acquire_lock(struct hf_error *err)
     rc = hf_client_new(&client, &o, err);
     if (rc == HF_OK)
         rc = hf_lock_acquire(lock_of(client, NAME), NULL, err);
+    (void)fds_count();
     hf_client_free(client);
     return rc;
 }
@@ -364,8 +367,10 @@ START_TEST(library_says_why)
 
     set_up(r);
     for (int i = 0; i < COUNT(calls); i++) {
+        fds_note();
         since_ms = local_now_ms();
         ck_assert_status(calls[i].make(&err), r->status);
+        ck_assert_int_eq(fds_count(), 0);
         ck_assert_in_time(r, since_ms, calls[i].limit_ms);
         ck_assert_int_eq(err.status, r->status);
         ck_assert_clear(r, err.text);
