@@ -351,7 +351,8 @@ cross:
 
 # ---- benches ----
 
-BENCH   := $(basename $(notdir $(wildcard bench/bench_*.c)))
+BENCH   := $(filter-out $(if $(filter no,$(TLS)),bench_tls), \
+             $(basename $(notdir $(wildcard bench/bench_*.c))))
 bench_B := $(BENCH:%=$(BUILD)/bench/%)
 # The newest hiredis that Debian has, or the installed one (bench/peers.sh).
 PEER    := $(wildcard build-peers/usr/lib/*/libhiredis.a)
@@ -359,6 +360,9 @@ PEER    := $(wildcard build-peers/usr/lib/*/libhiredis.a)
 $(bench_B:%=%.o): OURS += $(if $(PEER),-Ibuild-peers/usr/include)
 $(BUILD)/bench/bench_resp: LINK += -Wl,--wrap=malloc,--wrap=calloc \
                                    -Wl,--wrap=realloc
+
+$(BUILD)/bench/bench_tls: $(call objects,$(addprefix tests/support/,\
+    certs tls_peer))
 
 $(bench_B): %: %.o $(LIBS)
 	$(call say,link $@)
