@@ -57,9 +57,9 @@ tls_live_yes  := tls tls_refused tls_wire
 UNIT := resp_base resp_parse resp_value resp_copy resp_double resp_encode \
         resp_vectors resp_random \
         net_mem net_wheel net_url net_loop net_resolve net_race net_dial \
-        net_greet net_conn net_link net_wire lock_names lock_hold lock_wait \
-        cli_values cli_json cli_options cli_secret cli_run_state cli_resp \
-        cli_resp_check support $(tls_tests_$(TLS))
+        net_socket net_greet net_conn net_link net_wire lock_names lock_hold \
+        lock_wait cli_values cli_json cli_options cli_secret cli_run_state \
+        cli_resp cli_resp_check support $(tls_tests_$(TLS))
 LIVE := url lock lock_wait lock_watchdog lock_errors lock_late \
         lock_forged lock_memory lock_end lock_soak lifecycle run run_loss \
         run_signals run_status resp_check examples $(tls_live_$(TLS))
