@@ -53,7 +53,7 @@ SUPPORT := fds feed greeting keeper local lua_client memory peer proxy request \
 
 tls_tests_yes := net_tls net_tls_memory
 tls_tests_no  := net_tls_none
-tls_live_yes  := tls tls_refused tls_wire
+tls_live_yes  := tls tls_memory tls_refused tls_wire
 UNIT := resp_base resp_parse resp_value resp_copy resp_double resp_encode \
         resp_vectors resp_random \
         net_mem net_wheel net_url net_loop net_resolve net_race net_dial \

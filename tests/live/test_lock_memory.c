@@ -203,7 +203,7 @@ START_TEST(each_allocation_may_fail)
         has_failed = memory_has_failed(&memory);
         complaint = memory_fini(&memory);
         ck_assert_msg(!complaint, "%s, %d: %s", scene->name, n, complaint);
-        ck_assert_int_eq(fds_count(), 0);
+        fds_await_none();
         server_await(server, LONG_MS, "0", "EXISTS " NAME);
     }
     ck_assert_int_gt(n, 10);

@@ -370,7 +370,7 @@ START_TEST(library_says_why)
         fds_note();
         since_ms = local_now_ms();
         ck_assert_status(calls[i].make(&err), r->status);
-        ck_assert_int_eq(fds_count(), 0);
+        fds_await_none();
         ck_assert_in_time(r, since_ms, calls[i].limit_ms);
         ck_assert_int_eq(err.status, r->status);
         ck_assert_clear(r, err.text);

@@ -1,6 +1,5 @@
 /* The bytes of TLS against a real server: replies of many records, output that
- * finds no room, a wire that is slow or cut at any byte, memory that fails, a
- * child of a fork. */
+ * finds no room, a wire that is slow or cut at any byte, a child of a fork. */
 #include <openssl/ssl.h>
 #include <poll.h>
 #include <sys/socket.h>
@@ -8,8 +7,6 @@
 #include <unistd.h>
 
 #include "tests/live/test_tls.h"
-#include "tests/support/fds.h"
-#include "tests/support/memory.h"
 #include "tests/support/proxy.h"
 
 static const struct way {
@@ -493,22 +490,14 @@ static const struct {
     {PROXY_TO_CLIENT, PROXY_RESET},
 };
 
-static struct hf_client *open_client(const struct way *way, int port,
-                                     const struct hf_mem *mem)
+static struct hf_client *open_client(const struct way *way, int port)
 {
     struct hf_tls_options tls = tls_options(way->is_mutual);
     struct hf_client_options o;
-    struct hf_client *client = NULL;
     char url[TLS_URL_MAX];
-    hf_status rc;
 
     tls_client_options(&o, url, port, &tls);
-    o.mem = mem;
-    o.thread = !mem;
-    rc = hf_client_new(&client, &o, NULL);
-    if (rc < 0)
-        ck_assert(mem && rc == HF_E_NOMEM);
-    return client;
+    return client_with(&o);
 }
 
 /* Whether it fell into the handshake, the greeting, a request or its reply: the
@@ -522,7 +511,7 @@ START_TEST(lock_is_had_wherever_the_connection_is_cut)
 
     start(way);
     for (at = (uint64_t)_i; has_cut; at += STEP) {
-        struct hf_client *client = open_client(way, proxy_port(proxy), NULL);
+        struct hf_client *client = open_client(way, proxy_port(proxy));
         struct hf_lock *lock = lock_of(client, NAME);
 
         proxy_cut_after(proxy, cuts[cut].way, at, cuts[cut].end);
@@ -535,67 +524,6 @@ START_TEST(lock_is_had_wherever_the_connection_is_cut)
         hf_client_free(client);
     }
     ck_assert_uint_gt(at, 1000); /* all of a handshake was met */
-}
-END_TEST
-
-/* ---- memory that fails ---- */
-
-#define PLENTY 500
-
-static void ck_assert_honest(hf_status rc)
-{
-    ck_assert_msg(rc == HF_OK || rc == HF_E_NOMEM || rc == HF_E_NOREPLY ||
-                      rc == HF_E_CONNECT,
-                  "%s", hf_status_name(rc));
-}
-
-/* Connects, comes back with its session, and ends. */
-static void live_a_life(const struct way *way, const struct hf_mem *mem)
-{
-    struct hf_client *client = open_client(way, server_port(server), mem);
-    struct hf_lock *lock = NULL;
-    hf_status rc = HF_E_NOMEM;
-
-    if (!client)
-        return;
-    ck_assert_honest(hf_client_connect(client, NULL));
-    ck_assert_honest(hf_lock_new(&lock, client, NAME, strlen(NAME), NULL));
-    if (lock)
-        rc = hf_lock_acquire(lock, NULL, NULL);
-    ck_assert_honest(rc);
-    (void)fds_count(); /* they end with an exec */
-    if (rc == HF_OK) {
-        ck_assert_holder(server, lock, hf_owner_thread(), 1);
-        (void)server_ask(server, "CLIENT KILL TYPE normal SKIPME yes");
-        ck_assert_honest(hf_lock_release(lock, hf_owner_thread(), NULL));
-    }
-    hf_lock_free(lock);
-    hf_client_free(client);
-}
-
-START_TEST(each_allocation_may_fail)
-{
-    const struct way *way = &ways[_i];
-    struct memory memory;
-    bool has_failed = true;
-    int n;
-
-    start(way);
-    (void)server_ask(server, "PING"); /* by a connection that stays */
-    fds_note();
-    live_a_life(way, NULL); /* OpenSSL has read what it reads once */
-    fds_note();
-    for (n = 1; has_failed && n < PLENTY; n++) {
-        memory_init(&memory);
-        memory_fail_at(&memory, (uint64_t)n);
-        live_a_life(way, &memory.hook);
-        has_failed = memory_has_failed(&memory);
-        ck_assert_pstr_eq(memory_fini(&memory), NULL);
-        ck_assert_int_eq(fds_count(), 0);
-        server_await(server, LONG_MS, "0", "EXISTS " NAME);
-    }
-    ck_assert_int_gt(n, 10);
-    ck_assert_int_lt(n, PLENTY);
 }
 END_TEST
 
@@ -621,7 +549,7 @@ START_TEST(child_of_a_fork_sends_nothing)
     pid_t child;
 
     start(way);
-    client = open_client(way, proxy_port(proxy), NULL);
+    client = open_client(way, proxy_port(proxy));
     lock = lock_of(client, NAME);
     acquire(lock, 1);
     passed = proxy_count(proxy, PROXY_TO_SERVER, PROXY_PASSED);
@@ -663,9 +591,6 @@ static void add_cases(Suite *s)
                         COUNT(ways) * COUNT(slices));
     tcase_add_loop_test(c, lock_is_had_wherever_the_connection_is_cut, 0,
                         CUT_WAYS * COUNT(cuts));
-
-    c = live_case(s, "memory", none, stop);
-    tcase_add_loop_test(c, each_allocation_may_fail, 0, COUNT(ways));
 
     c = live_case(s, "fork", none, stop);
     tcase_add_loop_test(c, child_of_a_fork_sends_nothing, 0, COUNT(ways));

@@ -8,7 +8,10 @@
 #include <sys/types.h>
 #include <unistd.h>
 
+#include "tests/support/local.h"
+
 #define FDS_MAX 1024
+#define LONG_MS 20000         /* longer than any lookup here takes */
 
 static bool is_noted[FDS_MAX];
 
@@ -45,4 +48,13 @@ int fds_count(void)
                       name_of(fd));
     }
     return count;
+}
+
+void fds_await_none(void)
+{
+    int64_t end_ms = local_now_ms() + LONG_MS;
+
+    while (fds_count() > 0 && local_now_ms() < end_ms)
+        local_rest_us(1000);
+    ck_assert_int_eq(fds_count(), 0);
 }
