@@ -8,6 +8,7 @@
 #include <sys/resource.h>
 
 #include "net/loop.h"
+#include "tests/support/fds.h"
 #include "tests/support/names.h"
 #include "tests/test_net_dial.h"
 
@@ -399,12 +400,14 @@ START_TEST(lookup_that_hangs_stops_nobody)
     int before;
 
     open_places();
+    fds_note();
     open_loop(false);
     before = count_fds();
     c = new_caller("slow.test");
     other = new_caller("good.test");
     start(c);
     names_await_hanging(1);
+    ck_assert_int_ge(fds_count(), 4); /* two pipes: each ends with an exec */
     start(other);
     drive_until_done(other);
     close_socket(other);
