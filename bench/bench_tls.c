@@ -1,6 +1,5 @@
 /* What a connection over TLS costs a client: CPU for a handshake, full and
- * resumed, and for a command; OpenSSL's memory for a connection that has nothing
- * to do.
+ * resumed, and for a command; OpenSSL's memory for a connection that is idle.
  *
  *     bench_tls [rounds]          (with the certificates of the tests)
  *

@@ -26,10 +26,10 @@ enum cli_how {
     CLI_ASK_LAST                /* until the server closes the connection */
 };
 
-/* cli_talk_open - connects to `server`, which is borrowed until it is closed,
- *   then HELLO 3 (or AUTH, for RESP2), SELECT. `timeout_ms` is for each of these.
- *   HF_OK; as hf_wire_open; HF_E_AUTH, HF_E_NOREPLY, HF_E_PROTOCOL; HF_E_SERVER:
- *   it knows no RESP3.
+/* cli_talk_open - connects to `server`, borrowed until it is closed; then HELLO 3
+ *   (or AUTH, for RESP2), SELECT. `timeout_ms` is for each of these. HF_OK; as
+ *   hf_wire_open; HF_E_AUTH, HF_E_NOREPLY, HF_E_PROTOCOL; HF_E_SERVER: it knows
+ *   no RESP3.
  * cli_talk_open_bare - connects only.
  * cli_talk_close - may be closed already; once opened, or all zeros.
  *

@@ -258,9 +258,9 @@ static hf_status identify(SSL_CTX *ctx, const struct hf_tls_options *options,
 
 /* The system's own settings (openssl.cnf) may ask for more, but not for TLS in
  * the kernel: that is for descriptors, and reads and writes go by ours. Buffers
- * are kept: to release and allocate them for each record (SSL_MODE_RELEASE_BUFFERS)
- * would save 17 to 33 KB of a connection, of which a client has one or two, and
- * cost each command a tenth more (bench_tls). */
+ * are kept: to release them after each record (SSL_MODE_RELEASE_BUFFERS) would
+ * save 17 to 33 KB of a connection, of which a client has one or two, and cost
+ * each command a tenth more (bench_tls). */
 static hf_status secure(SSL_CTX *ctx, struct hf_error *err)
 {
     SSL_CTX_clear_options(ctx, SSL_OP_ENABLE_KTLS);

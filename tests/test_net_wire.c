@@ -265,7 +265,7 @@ static bool has_failed_without_memory(unsigned n)
         ck_assert_int_ge(fds_count(), 2); /* the socket, what wakes the loop */
     }
     has_failed = memory_has_failed(&memory);
-    ck_assert_int_eq(rc == HF_OK, !has_failed);
+    ck_assert(rc == HF_OK || has_failed); /* poll(2) may have tried again */
     hf_wire_close(wire);
     wire = NULL;
     local_close(peer);

@@ -1,8 +1,8 @@
-/* A client over TLS that connects, holds a lock, loses its connection, comes back
- * with its session, releases and ends, while memory fails: each allocation of
- * ours once, in turn; and of OpenSSL's, some thousands, every few (all with
- * HF_EVERY=1). Always an error or none, never a crash, a leak or a hang. What
- * OpenSSL then takes for true is in tests/test_net_tls_memory.c.
+/* A client over TLS that connects, holds a lock, loses its connection, comes
+ * back with its session, releases and ends, while memory fails: each allocation
+ * of ours once, in turn; and of OpenSSL's, some thousands, every few (all with
+ * HF_EVERY=1). Always an error or none, never a crash, a leak or a hang. Whom
+ * OpenSSL lets in then: tests/test_net_tls_memory.c.
  * Source: faults.md T23. */
 #include <stdlib.h>
 

@@ -477,7 +477,8 @@ static const struct {
 
 /* The rows up to the verdict: what behind it may name a key or a number that
  * is new each time. */
-static char *check_at(struct server *s, const char *where, const char *const *tls)
+static char *check_at(struct server *s, const char *where,
+                      const char *const *tls)
 {
     struct process *p =
         holdfast(s, "resp", "check", "--json", "-u", where, tls[0], tls[1],
