@@ -43,7 +43,7 @@ RESP := status parse value copy double encode
 NET  := mem error random clock wheel histogram spin fork_mark \
         poller_$(EVENTS) loop drive \
         url_scan url_query url resolve race socket dial stream greet conn \
-        room link pubsub \
+        room link wire pubsub \
         endpoint slot slot_map slot_map_read cluster_info redirect \
         sentinel_words \
         server router discover discover_cluster discover_sentinel \
@@ -53,21 +53,23 @@ LOCK := scripts names wait hold call table op holding acquire release query \
 CLI  := $(basename $(notdir $(wildcard cli/*.c)))
 
 SCRIPTS := acquire force_release inspect release renew
-SUPPORT := cluster feed greeting keeper local lua_client memory peer proxy \
-           reply request resp_ask resp_reading resp_twin server witness
+SUPPORT := cluster fds feed greeting keeper local lua_client memory peer \
+           proxy reply request resp_ask resp_reading resp_twin server witness
 
 tls_tests_yes := net_tls net_tls_memory
 tls_tests_no  := net_tls_none
-tls_live_yes  := tls tls_refused tls_wire
+tls_live_yes  := tls tls_memory tls_refused tls_wire
 UNIT := resp_base resp_parse resp_value resp_copy resp_double resp_encode \
         resp_vectors resp_random \
         net_mem net_wheel net_histogram net_spin net_url net_loop net_resolve \
-        net_race net_dial net_greet net_conn net_room net_link \
+        net_race net_dial net_socket net_greet net_conn net_room net_link \
+        net_wire \
         net_slot net_slot_map net_redirect net_sentinel_words \
         lock_names lock_hold lock_wait \
         cli_values cli_json cli_options cli_secret cli_run_state cli_resp \
         cli_resp_check support $(tls_tests_$(TLS))
-LIVE := url slot cluster_map lock lock_wait lock_watchdog lock_errors lock_late \
+LIVE := url slot cluster_map \
+        lock lock_wait lock_watchdog lock_errors lock_late \
         lock_forged lock_full lock_memory lock_end lock_close lock_soak \
         lifecycle run run_loss run_signals run_status resp_check examples \
         $(tls_live_$(TLS))
@@ -359,7 +361,8 @@ cross:
 
 # ---- benches ----
 
-BENCH   := $(basename $(notdir $(wildcard bench/bench_*.c)))
+BENCH   := $(filter-out $(if $(filter no,$(TLS)),bench_tls), \
+             $(basename $(notdir $(wildcard bench/bench_*.c))))
 bench_B := $(BENCH:%=$(BUILD)/bench/%)
 # The newest hiredis that Debian has, or the installed one (bench/peers.sh).
 PEER    := $(wildcard build-peers/usr/lib/*/libhiredis.a)
@@ -369,6 +372,9 @@ $(bench_B:%=%.o): OURS += $(if $(PEER),-Ibuild-peers/usr/include)
 $(addprefix $(BUILD)/bench/bench_,resp net): LINK += \
     -Wl,--wrap=malloc,--wrap=calloc,--wrap=realloc
 $(BUILD)/bench/bench_net: BENCH_LIBS := $(PEER_TLS) -lev
+
+$(BUILD)/bench/bench_tls: $(call objects,$(addprefix tests/support/,\
+    certs tls_peer))
 
 $(bench_B): %: %.o $(LIBS)
 	$(call say,link $@)

@@ -111,7 +111,8 @@ int cli_fail_status(hf_status status, const struct hf_error *err)
     const char *text = err->text[0] ? err->text : hf_status_text(status);
     const char *todo = advice(status);
 
-    if (!todo)
+    /* A line that ends with a question has said what to look at. */
+    if (!todo || text[strlen(text) - 1] == '?')
         return cli_fail("%s", text);
     return cli_fail("%s; %s", text, todo);
 }

@@ -55,6 +55,23 @@ static int read_url(struct hf_url *url, const struct cli_common *common)
     return CLI_GO_ON;
 }
 
+/* One context for all connections: only the first has a full handshake. */
+static int set_server(struct cli_try *t)
+{
+    struct hf_error err = {0};
+    hf_status status = HF_OK;
+
+    t->server = (struct hf_wire_options){.url = &t->url,
+                                         .in_max = CLI_WIRE_MAX};
+    if (t->url.kind == HF_URL_TLS)
+        status = hf_tls_context_new(&t->server.tls, &hf_mem_libc, &t->url.tls,
+                                    t->url.host, &err);
+    if (t->url.tls.is_unverified)
+        cli_step("the server's certificate is not checked (tls_verify=no): "
+                 "whoever sits in between can read and change everything");
+    return status == HF_OK ? CLI_GO_ON : cli_fail_status(status, &err);
+}
+
 /* ---- who is there ---- */
 
 static void take_text(char dst[NAME_ROOM], struct hf_resp_value map,
@@ -233,12 +250,15 @@ int cli_resp_check(const struct cli_common *common, int protocol)
     struct check c = {.try = {.common = common}};
     int rc = read_url(&c.try.url, common);
 
+    if (rc == CLI_GO_ON)
+        rc = set_server(&c.try);
     if (rc == CLI_GO_ON && cli_signals_open() < 0)
         rc = cli_fail("cannot listen to signals");
     if (rc == CLI_GO_ON)
         rc = check_all(&c, protocol);
     cli_talk_close(&c.try.talk);
     cli_talk_close(&c.try.second);
+    hf_tls_context_free(c.try.server.tls);
     explicit_bzero(&c.try.url, sizeof c.try.url);
     return rc;
 }

@@ -44,9 +44,9 @@ static const char subscribed[] = "*2\r\n$4\r\npong\r\n";
 static bool find_marker(const struct cli_talk *t, const struct marker *m,
                         size_t *before, size_t *behind)
 {
-    const char *in = t->wire.in;
-    const char *at =
-        in ? memmem(in, t->wire.len, m->reply, m->reply_len) : NULL;
+    size_t len;
+    const char *in = hf_wire_bytes(t->wire, &len);
+    const char *at = in ? memmem(in, len, m->reply, m->reply_len) : NULL;
 
     if (!at)
         return false;
@@ -62,8 +62,8 @@ static bool find_marker(const struct cli_talk *t, const struct marker *m,
 static bool needs_auth(const struct cli_talk *t)
 {
     static const char code[] = "-NOAUTH ";
-    const char *in = t->wire.in;
-    size_t len = t->wire.len;
+    size_t len;
+    const char *in = hf_wire_bytes(t->wire, &len);
     const char *line;
 
     if (len < sizeof code || in[len - 1] != '\n')
@@ -75,14 +75,26 @@ static bool needs_auth(const struct cli_talk *t)
 
 /* ---- asking ---- */
 
+static bool is_end(hf_status rc)
+{
+    return rc == HF_E_CONNECT || rc == HF_E_TLS;
+}
+
+/* All that is there is the answer. */
+static void hand_out_all(struct cli_talk *t, struct cli_answer *out)
+{
+    (void)hf_wire_bytes(t->wire, &out->len);
+    t->handed_out = out->len;
+}
+
 static hf_status send_cut(struct cli_talk *t, const char *bytes, size_t len,
                           size_t piece, int64_t deadline_ms)
 {
     hf_status rc = HF_OK;
 
     for (size_t i = 0; i < len && rc == HF_OK; i += piece)
-        rc = cli_wire_send(&t->wire, bytes + i,
-                           len - i < piece ? len - i : piece, deadline_ms);
+        rc = hf_wire_send(t->wire, bytes + i,
+                          len - i < piece ? len - i : piece, deadline_ms);
     return rc;
 }
 
@@ -93,10 +105,10 @@ static void gather_to_end(struct cli_talk *t, int64_t deadline_ms,
     hf_status rc;
 
     do
-        rc = cli_wire_read(&t->wire, deadline_ms);
+        rc = hf_wire_read(t->wire, deadline_ms);
     while (rc == HF_OK);
-    out->end = rc == HF_E_CONNECT ? CLI_ENDED : CLI_SILENT;
-    out->len = t->handed_out = t->wire.len;
+    out->end = is_end(rc) ? CLI_ENDED : CLI_SILENT;
+    hand_out_all(t, out);
 }
 
 static void gather_to_marker(struct cli_talk *t, const struct marker *m,
@@ -109,15 +121,15 @@ static void gather_to_marker(struct cli_talk *t, const struct marker *m,
         if (find_marker(t, m, &before, &behind)) {
             out->end = CLI_WHOLE;
             out->len = before;
-            t->handed_out = (uint32_t)behind;
+            t->handed_out = behind;
             return;
         }
-        rc = cli_wire_read(&t->wire, deadline_ms);
+        rc = hf_wire_read(t->wire, deadline_ms);
     }
-    out->end = rc == HF_E_CONNECT ? CLI_ENDED : CLI_SILENT;
+    out->end = is_end(rc) ? CLI_ENDED : CLI_SILENT;
     if (rc == HF_OK)
         out->end = CLI_WHOLE; /* the error is the answer */
-    out->len = t->handed_out = t->wire.len;
+    hand_out_all(t, out);
 }
 
 void cli_talk_ask(struct cli_talk *t, const char *bytes, size_t len,
@@ -125,20 +137,21 @@ void cli_talk_ask(struct cli_talk *t, const char *bytes, size_t len,
 {
     int64_t deadline_ms = hf_clock_ms() + t->patience_ms;
     struct marker m = next_marker(t);
+    size_t ignored;
     hf_status rc;
 
     if (t->handed_out > 0)
-        cli_wire_drop(&t->wire, t->handed_out);
+        hf_wire_drop(t->wire, t->handed_out);
     t->handed_out = 0;
     rc = send_cut(t, bytes, len, how == CLI_ASK_CUT || !len ? 1 : len,
                   deadline_ms);
     if (rc == HF_OK && how != CLI_ASK_LAST)
-        rc = cli_wire_send(&t->wire, m.request, strlen(m.request), deadline_ms);
+        rc = hf_wire_send(t->wire, m.request, strlen(m.request), deadline_ms);
     if (rc != HF_OK || how == CLI_ASK_LAST)
         gather_to_end(t, deadline_ms, out);
     else
         gather_to_marker(t, &m, deadline_ms, out);
-    out->bytes = t->wire.in;
+    out->bytes = hf_wire_bytes(t->wire, &ignored);
 }
 
 /* ---- opening ---- */
@@ -148,22 +161,19 @@ static int64_t patience_with(const struct hf_url *url)
     return url->timeout_ms > 0 ? url->timeout_ms : CLI_ANSWER_MS;
 }
 
-hf_status cli_talk_open_bare(struct cli_talk *t, const struct hf_url *url,
+hf_status cli_talk_open_bare(struct cli_talk *t,
+                             const struct hf_wire_options *server,
                              int64_t timeout_ms, struct hf_error *err)
 {
-    hf_status rc;
-
-    *t = (struct cli_talk){.protocol = 2, .patience_ms = patience_with(url)};
-    rc = cli_wire_open(&t->wire, url, hf_clock_ms() + timeout_ms, err);
-    t->is_open = rc == HF_OK;
-    return rc;
+    *t = (struct cli_talk){.protocol = 2,
+                           .patience_ms = patience_with(server->url)};
+    return hf_wire_open(&t->wire, server, hf_clock_ms() + timeout_ms, err);
 }
 
 void cli_talk_close(struct cli_talk *t)
 {
-    if (t->is_open)
-        cli_wire_close(&t->wire);
-    t->is_open = false;
+    hf_wire_close(t->wire);
+    t->wire = NULL;
 }
 
 /* One command of the greeting. */
@@ -234,7 +244,21 @@ static hf_status refuse(const char *address, const struct cli_answer *answer,
                         hf_error_quote(quoted, sizeof quoted, line, len));
 }
 
-static hf_status look_at(const struct hf_url *url,
+/* TLS knows why it ended, but for one reason: it is not spoken. */
+static hf_status say_ended(const struct cli_talk *t, const char *address,
+                           bool is_tls, struct hf_error *err)
+{
+    const struct hf_error *why = hf_wire_error(t->wire);
+
+    if (is_tls)
+        return hf_error_set(err, why->status, "%s: %s", address, why->text);
+    return hf_error_set(err, why->status,
+                        "%s: %s before it answered; is this a TLS port "
+                        "(rediss://), or not a Redis server?",
+                        address, why->text);
+}
+
+static hf_status look_at(const struct cli_talk *t, const struct hf_url *url,
                          const struct cli_answer *answer, struct hf_error *err)
 {
     char address[HF_ERROR_TEXT_MAX / 4], quoted[HF_ERROR_TEXT_MAX / 8];
@@ -249,8 +273,7 @@ static hf_status look_at(const struct hf_url *url,
             err, HF_E_PROTOCOL, "%s answers %s", address,
             hf_error_quote(quoted, sizeof quoted, answer->bytes, answer->len));
     if (answer->end == CLI_ENDED)
-        return hf_error_set(err, HF_E_CONNECT, "%s closes the connection",
-                            address);
+        return say_ended(t, address, url->kind == HF_URL_TLS, err);
     return hf_error_set(err, HF_E_NOREPLY, "%s does not answer", address);
 }
 
@@ -270,7 +293,7 @@ static hf_status ask_step(struct cli_talk *t, const struct hf_url *url,
     (void)hf_resp_put_command(bytes, argv, step->argc);
     cli_talk_ask(t, bytes, size, CLI_ASK, answer);
     explicit_bzero(bytes, sizeof bytes);
-    return look_at(url, answer, err);
+    return look_at(t, url, answer, err);
 }
 
 /* Of no use to a check but one, so it may be refused. */
@@ -305,15 +328,16 @@ static hf_status greet(struct cli_talk *t, const struct hf_url *url,
     return rc;
 }
 
-hf_status cli_talk_open(struct cli_talk *t, const struct hf_url *url,
-                        int protocol, int64_t timeout_ms, struct hf_error *err)
+hf_status cli_talk_open(struct cli_talk *t,
+                        const struct hf_wire_options *server, int protocol,
+                        int64_t timeout_ms, struct hf_error *err)
 {
-    hf_status rc = cli_talk_open_bare(t, url, timeout_ms, err);
+    hf_status rc = cli_talk_open_bare(t, server, timeout_ms, err);
 
     t->patience_ms = timeout_ms;
     if (rc == HF_OK)
-        rc = greet(t, url, protocol, err);
-    t->patience_ms = patience_with(url);
+        rc = greet(t, server->url, protocol, err);
+    t->patience_ms = patience_with(server->url);
     if (rc != HF_OK)
         cli_talk_close(t);
     return rc;

@@ -74,9 +74,9 @@ int cli_try_open(struct cli_try *c, int protocol, char **refused)
     struct hf_error err = {0};
     hf_status status;
 
-    if (c->talk.is_open)
+    if (c->talk.wire)
         return CLI_GO_ON;
-    status = cli_talk_open(&c->talk, &c->url, protocol,
+    status = cli_talk_open(&c->talk, &c->server, protocol,
                            c->url.connect_timeout_ms, &err);
     if (status == HF_OK)
         return CLI_GO_ON;
@@ -177,10 +177,10 @@ static const char *ask_second(struct cli_try *c, const char *text, FILE *came)
 {
     const char *line = text + strlen("& ");
     size_t len = strcspn(line, "\n");
-    bool is_open = c->second.is_open;
+    bool is_open = c->second.wire != NULL;
 
     if (!is_open)
-        is_open = cli_talk_open(&c->second, &c->url, c->talk.protocol,
+        is_open = cli_talk_open(&c->second, &c->server, c->talk.protocol,
                                 c->url.connect_timeout_ms, NULL) == HF_OK;
     if (is_open)
         ask_as_second(c, line, len, came);
@@ -258,7 +258,7 @@ static int open_for(struct cli_try *c, const struct cli_probe *p, int protocol)
     if (!(p->flags & CLI_PROBE_FRESH))
         return cli_try_open(c, protocol, NULL);
     cli_talk_close(&c->talk);
-    status = cli_talk_open_bare(&c->talk, &c->url,
+    status = cli_talk_open_bare(&c->talk, &c->server,
                                 c->url.connect_timeout_ms, &err);
     return status == HF_OK ? CLI_GO_ON : cli_fail_status(status, &err);
 }

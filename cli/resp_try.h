@@ -12,6 +12,7 @@
 struct cli_try {
     const struct cli_common *common;
     struct hf_url url;
+    struct hf_wire_options server;  /* at this URL */
     char key[CLI_KEY_ROOM];     /* of every check; deleted behind each */
     struct cli_talk talk;       /* the connection that is tried */
     struct cli_talk second;     /* open within a check at most */

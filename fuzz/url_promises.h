@@ -131,12 +131,49 @@ static inline void must_hide_passwords(const struct hf_url *u)
     must(strcmp(with.text, without.text) == 0);
 }
 
+/* What is given at once wins over what stands in the URL, and what is not given
+ * leaves it alone: piece by piece the URL's TLS options move into another URL,
+ * over whatever that had. Only rediss:// takes any. */
+static inline void must_take_tls(const struct hf_url *u)
+{
+    static const struct hf_tls_options none;
+    struct hf_url to = *u;
+    struct hf_error e;
+
+    must(hf_url_set_tls(&to, &none, &e) == HF_OK);
+    must(memcmp(&to, u, sizeof to) == 0);
+    to.tls = none;
+    must(hf_url_set_tls(&to, &u->tls, &e) == HF_OK);
+    must(memcmp(&to, u, sizeof to) == 0);
+    (void)strcpy(to.tls.ca_file, "/an/older/one");
+    (void)strcpy(to.tls.alpn, "older");
+    must(hf_url_set_tls(&to, &u->tls, &e) == HF_OK);
+    must(strcmp(to.tls.ca_file, u->tls.ca_file[0] ? u->tls.ca_file
+                                                  : "/an/older/one") == 0);
+    must(strcmp(to.tls.alpn, u->tls.alpn[0] ? u->tls.alpn : "older") == 0);
+}
+
+static inline void must_take_tls_only_for_tls(const struct hf_url *u)
+{
+    const struct hf_tls_options given = {.ca_file = "/a", .server_name = "b"};
+    struct hf_url to = *u;
+    struct hf_error e = {0};
+    hf_status rc = hf_url_set_tls(&to, &given, &e);
+
+    must(rc == (u->kind == HF_URL_TLS ? HF_OK : HF_E_INVAL));
+    must(e.status == rc);
+    must(rc == HF_OK ? strcmp(to.tls.server_name, "b") == 0
+                     : memcmp(&to, u, sizeof to) == 0);
+}
+
 static inline void must_be_taken(const struct hf_url *u)
 {
     must_be_whole(u);
     must_have_address(u);
     must_come_back(u);
     must_hide_passwords(u);
+    must_take_tls(u);
+    must_take_tls_only_for_tls(u);
 }
 
 static inline void must_be_refused(const struct hf_url *u, const char *text,

@@ -157,20 +157,13 @@ static void on_ready(struct hf_io *io, int events)
 
 /* ---- addresses ---- */
 
-/* Without the NUL behind it: a file's name may fill the array, and of an
- * abstract one it would be a part. Source: unix(7), "Address format". */
-static void unix_address(struct hf_addresses *out, const char *path)
+static void unix_address(struct hf_addresses *out, const struct hf_url *url)
 {
-    struct sockaddr_un un = {.sun_family = AF_UNIX};
-    size_t len = strnlen(path, sizeof un.sun_path);
+    struct sockaddr_un un;
 
-    memcpy(un.sun_path, path, len);
-    if (path[0] == '@')
-        un.sun_path[0] = '\0';
-    memset(out->list, 0, sizeof *out->list);
+    out->list[0].len = (socklen_t)hf_url_sockaddr(url, &un);
+    memset(&out->list[0].storage, 0, sizeof out->list[0].storage);
     memcpy(&out->list[0].storage, &un, sizeof un);
-    out->list[0].len =
-        (socklen_t)(offsetof(struct sockaddr_un, sun_path) + len);
     out->count = 1;
 }
 
@@ -178,7 +171,7 @@ static bool is_address(const struct hf_url *url, struct hf_addresses *out)
 {
     if (url->kind != HF_URL_UNIX)
         return hf_resolve_literal(url->host, url->port, out);
-    unix_address(out, url->path);
+    unix_address(out, url);
     return true;
 }
 

@@ -17,6 +17,7 @@
  * L6  Deadlines mostly come in order, for most requests have the same timeout:
  *     those stand in one line with one timer. One out of order has its own. */
 #include <assert.h>
+#include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -282,9 +283,7 @@ static void say_late(struct hf_link *link)
     if (link->state == DIALING)
         say_not_dialed(link);
     else if (link->state == SECURING)
-        say(link, HF_E_CONNECT,
-            "connected, but the server did not finish the TLS handshake in "
-            "time; is this a plain port (redis://)?", "");
+        say(link, HF_E_CONNECT, HF_STREAM_IS_LATE, "");
     else if (link->state == GREETING)
         say(link, HF_E_CONNECT,
             "connected, but the server did not answer HELLO in time", "");
@@ -379,16 +378,19 @@ static void lost(struct hf_link *link, bool is_final)
 static void hung_up_on(struct hf_link *link)
 {
     const struct hf_error *why = &link->stream.error;
+    char text[2 * HF_ERROR_TEXT_MAX];
 
     if (link->state != GREETING || why->status == HF_E_TLS) {
         say(link, why->status, why->text, "");
         lost(link, link->state == GREETING);
         return;
     }
-    say(link, why->status, why->text,
-        link->options.tls ? "before it answered HELLO"
-                          : "before it answered HELLO; is this a TLS port "
-                            "(rediss://), or not a Redis server?");
+    (void)snprintf(text, sizeof text, "%s before it answered HELLO%s",
+                   why->text,
+                   link->options.tls ? ""
+                                     : "; is this a TLS port (rediss://), or "
+                                       "not a Redis server?");
+    say(link, why->status, text, "");
     lost(link, ++link->mutes >= MUTE_MAX && link->conn.stats.connects == 0);
 }
 

@@ -25,6 +25,11 @@ hf_status hf_stream_start(struct hf_stream *stream);
 bool hf_stream_is_resumed(const struct hf_stream *stream);
 void hf_stream_close(struct hf_stream *stream, bool is_polite);
 
+/* Says who gives up on a handshake. */
+#define HF_STREAM_IS_LATE                                                      \
+    "connected, but the server did not finish the TLS handshake in time; is "  \
+    "this a plain port (redis://)?"
+
 /* hf_stream_read, hf_stream_write - > 0 bytes moved; fewer than there could be:
  *   more would block; 0: it would block; < 0: stream->error says why.
  * hf_stream_wants - the events on which to try again both ways; `has_output`:

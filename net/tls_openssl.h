@@ -13,6 +13,11 @@
 #error "TLS needs OpenSSL 1.1.1 or newer; build with TLS=no"
 #endif
 
+/* OpenSSL 1.1.1 has none. */
+#ifndef SSL_OP_ENABLE_KTLS
+#define SSL_OP_ENABLE_KTLS 0
+#endif
+
 /* RFC 6125 6.4.3 permits "db*.a.test"; nobody needs it. */
 #define HF_TLS_HOST_FLAGS X509_CHECK_FLAG_NO_PARTIAL_WILDCARDS
 

@@ -170,7 +170,7 @@ static const struct {
     {X509_V_ERR_DEPTH_ZERO_SELF_SIGNED_CERT,
      "is self-signed and not trusted here (tls_ca)"},
     {X509_V_ERR_SELF_SIGNED_CERT_IN_CHAIN, "is not trusted here (tls_ca)"},
-    {X509_V_ERR_INVALID_PURPOSE, "is not meant for that (key usage)"},
+    {X509_V_ERR_INVALID_PURPOSE, "is not meant for servers (key usage)"},
     {X509_V_ERR_INVALID_CA, "is not that of a CA"},
     {X509_V_ERR_CERT_REVOKED, "was revoked"},
     {X509_V_ERR_UNABLE_TO_GET_CRL, "has an issuer without a list in tls_crl"},

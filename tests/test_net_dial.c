@@ -1,30 +1,18 @@
 /* From a URL to a connected socket, over loopback: its many IPv4 addresses are
  * as many hosts, which share a port. Sources: RFC 8305; faults.md X1, X5, X12;
  * performance.md, 16. */
-#include <check.h>
-#include <errno.h>
-#include <fcntl.h>
 #include <netdb.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/resource.h>
-#include <sys/un.h>
-#include <unistd.h>
 
-#include "net/dial.h"
 #include "net/loop.h"
-#include "net/socket.h"
-#include "tests/support/local.h"
-#include "tests/support/memory.h"
+#include "tests/support/fds.h"
 #include "tests/support/names.h"
+#include "tests/test_net_dial.h"
 
-#define LONG_MS 20000         /* longer than anything here takes */
 #define QUICK_MS 2000         /* "at once", on a machine with much to do */
-#define FDS_MAX 256
-#define PLACES_MAX 8
 #define BACKLOG 64            /* nobody accepts */
 
 /* Where nobody listens; where what comes is dropped; where it is taken. */
@@ -52,20 +40,6 @@ static const struct name names[] = {
 };
 
 /* ---- hosts ---- */
-
-/* A descriptor for each; a hole has one more for what fills it. */
-static struct {
-    int fds[PLACES_MAX];
-    int count;
-    uint16_t port;
-} places;
-
-static void keep(int fd)
-{
-    ck_assert_int_ge(fd, 0);
-    ck_assert_int_lt(places.count, PLACES_MAX);
-    places.fds[places.count++] = fd;
-}
 
 static struct hf_address address_of(const char *host)
 {
@@ -135,91 +109,7 @@ static bool has_ipv6(void)
     return fd >= 0;
 }
 
-static int count_fds(void)
-{
-    int count = 0;
-
-    for (int fd = 0; fd < FDS_MAX; fd++)
-        count += fcntl(fd, F_GETFD) >= 0;
-    return count;
-}
-
-/* A lookup's pipe may be closed by its thread, a moment later. */
-static void await_fds(int count)
-{
-    int64_t until = hf_clock_ms() + LONG_MS;
-
-    while (count_fds() != count && hf_clock_ms() < until)
-        local_rest_us(1000);
-    ck_assert_int_eq(count_fds(), count);
-}
-
-/* ---- one who dials ---- */
-
-struct caller {
-    struct hf_dial dial;
-    struct hf_url url;
-    struct hf_waiter waiter;
-    int calls;
-    int fd;
-    int64_t done_ms;
-    bool redials;                 /* in `done`, once */
-    char error[HF_ERROR_TEXT_MAX];
-};
-
-static struct memory memory;
-static struct hf_loop *loop;
-
-static void on_done(struct hf_dial *dial, int fd)
-{
-    struct caller *c = HF_OWNER_OF(dial, struct caller, dial);
-
-    c->calls++;
-    c->fd = fd;
-    c->done_ms = hf_clock_ms();
-    if (fd < 0)
-        (void)hf_dial_error(dial, c->error, sizeof c->error);
-    if (c->redials)
-        hf_dial_start(dial);
-    c->redials = false;
-    hf_waiter_wake(&c->waiter);
-}
-
-static void open_loop(bool thread)
-{
-    struct hf_loop_options options = {.mem = &memory.hook, .thread = thread};
-
-    memory_init(&memory);
-    ck_assert_int_eq(hf_loop_new(&loop, &options), HF_OK);
-}
-
-static void close_loop(void)
-{
-    hf_loop_free(loop);
-    ck_assert_pstr_eq(memory_fini(&memory), NULL);
-}
-
-/* Of the heap: who looks at one that is gone, is seen by the sanitizer. */
-static struct caller *new_caller(const char *host)
-{
-    struct caller *c = local_new(sizeof *c);
-
-    c->url = (struct hf_url){.kind = HF_URL_TCP, .port = places.port};
-    (void)strcpy(c->url.host, host);
-    c->fd = -1;
-    hf_waiter_init(&c->waiter, loop);
-    hf_dial_init(&c->dial, loop, &c->url, on_done);
-    return c;
-}
-
-static void start(struct caller *c)
-{
-    c->calls = 0;
-    hf_loop_lock(loop);
-    hf_dial_start(&c->dial);
-    ck_assert_int_eq(c->calls, 0);
-    hf_loop_unlock(loop);
-}
+/* ---- more of one who dials ---- */
 
 static void stop(struct caller *c)
 {
@@ -237,15 +127,6 @@ static void drive_for(int ms)
         hf_loop_dispatch(loop, (int)(until - now));
 }
 
-static void drive_until_done(struct caller *c)
-{
-    int64_t until = hf_clock_ms() + LONG_MS;
-
-    while (c->calls == 0 && hf_clock_ms() < until)
-        hf_loop_dispatch(loop, 100);
-    ck_assert_int_eq(c->calls, 1);
-}
-
 /* Until so many have started, of which so many have not failed. */
 static void drive_until_racing(struct caller *c, unsigned started,
                                unsigned running)
@@ -258,13 +139,6 @@ static void drive_until_racing(struct caller *c, unsigned started,
         hf_loop_dispatch(loop, 20);
     ck_assert_uint_eq(race->started, started);
     ck_assert_uint_eq(race->running, running);
-}
-
-static void close_socket(struct caller *c)
-{
-    if (c->fd >= 0)
-        (void)close(c->fd);
-    c->fd = -1;
 }
 
 static const char *peer_of(int fd)
@@ -526,12 +400,14 @@ START_TEST(lookup_that_hangs_stops_nobody)
     int before;
 
     open_places();
+    fds_note();
     open_loop(false);
     before = count_fds();
     c = new_caller("slow.test");
     other = new_caller("good.test");
     start(c);
     names_await_hanging(1);
+    ck_assert_int_ge(fds_count(), 4); /* two pipes: each ends with an exec */
     start(other);
     drive_until_done(other);
     close_socket(other);
@@ -679,176 +555,6 @@ START_TEST(any_allocation_may_fail)
 }
 END_TEST
 
-/* ---- unix ---- */
-
-static char directory[] = "/tmp/hf-dial-XXXXXX";
-static char long_name[FDS_MAX];
-
-/* So many bytes of a path in `directory`. */
-static const char *path_of(size_t len)
-{
-    size_t used = (size_t)snprintf(long_name, sizeof long_name, "%s/",
-                                   directory);
-
-    memset(long_name + used, 's', len - used);
-    long_name[len] = '\0';
-    return long_name;
-}
-
-/* As the kernel takes it: with or without its NUL. */
-static int listen_unix(const char *path, int backlog)
-{
-    struct sockaddr_un un = {.sun_family = AF_UNIX};
-    size_t len = strlen(path);
-    int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
-
-    memcpy(un.sun_path, path, len);
-    if (path[0] == '@')
-        un.sun_path[0] = '\0';
-    keep(fd);
-    ck_assert_int_eq(
-        bind(fd, (struct sockaddr *)&un,
-             (socklen_t)(offsetof(struct sockaddr_un, sun_path) + len)), 0);
-    ck_assert_int_eq(listen(fd, backlog), 0);
-    return fd;
-}
-
-static struct caller *new_unix_caller(const char *path)
-{
-    struct caller *c = new_caller("");
-
-    c->url.kind = HF_URL_UNIX;
-    memcpy(c->url.path, path, strnlen(path, sizeof c->url.path));
-    return c;
-}
-
-/* Lengths of a file's name, at the limit of 108 and with room for a NUL; then
- * of abstract names, which are other names if a byte is added or missing. */
-static const struct {
-    const char *name;             /* NULL: a path of so many bytes */
-    size_t len;
-} sockets[] = {
-    {NULL, 30}, {NULL, 107}, {NULL, 108},
-    {"@holdfast-dial", 0},
-    {"@holdfast-dial, as long as a name in a URL can be with its sign in front "
-     "and a NUL behind it: 106 bytes....", 0},
-};
-
-START_TEST(unix_socket_is_reached_by_its_exact_name)
-{
-    const char *name = sockets[_i].name;
-    struct caller *c;
-    int before;
-
-    ck_assert_ptr_nonnull(mkdtemp(directory));
-    if (!name)
-        name = path_of(sockets[_i].len);
-    (void)listen_unix(name, 16);
-    open_loop(false);
-    before = count_fds();
-    c = new_unix_caller(name);
-    start(c);
-    drive_until_done(c);
-    ck_assert_int_ge(c->fd, 0);
-    ck_assert(fcntl(c->fd, F_GETFL) & O_NONBLOCK);
-    ck_assert(fcntl(c->fd, F_GETFD) & FD_CLOEXEC);
-    close_socket(c);
-    await_fds(before);
-    free(c);
-    close_loop();
-    if (name[0] != '@')
-        (void)unlink(name);
-    (void)rmdir(directory);
-}
-END_TEST
-
-static const struct {
-    const char *listens;          /* "": nobody */
-    const char *asked;
-    const char *error;
-} strangers[] = {
-    {"", "/tmp/no/such/file", "cannot connect: No such file or directory"},
-    {"", "/dev/null", "cannot connect: Connection refused"},
-    {"", "@holdfast-nobody", "cannot connect: Connection refused"},
-    {"@holdfast-a", "@holdfast-ab", "cannot connect: Connection refused"},
-    {"@holdfast-ab", "@holdfast-a", "cannot connect: Connection refused"},
-};
-
-START_TEST(unix_socket_that_is_not_there_is_said_so)
-{
-    struct caller *c;
-
-    if (strangers[_i].listens[0])
-        (void)listen_unix(strangers[_i].listens, 16);
-    open_loop(false);
-    c = new_unix_caller(strangers[_i].asked);
-    start(c);
-    drive_until_done(c);
-    ck_assert_str_eq(c->error, strangers[_i].error);
-    free(c);
-    close_loop();
-}
-END_TEST
-
-/* Does not wait, unlike TCP. */
-START_TEST(unix_socket_that_is_full_is_to_be_asked_again)
-{
-    struct caller *a, *b;
-    int fd = listen_unix("@holdfast-full", 0);
-
-    open_loop(false);
-    a = new_unix_caller("@holdfast-full");
-    b = new_unix_caller("@holdfast-full");
-    start(a);
-    drive_until_done(a);
-    ck_assert_int_ge(a->fd, 0);
-    start(b);
-    drive_until_done(b);
-    ck_assert_str_eq(b->error,
-                     "cannot connect: Resource temporarily unavailable");
-    (void)close(accept(fd, NULL, NULL));
-    start(b);
-    drive_until_done(b);
-    ck_assert_int_ge(b->fd, 0);
-    close_socket(a);
-    close_socket(b);
-    free(a);
-    free(b);
-    close_loop();
-}
-END_TEST
-
-/* ---- sockets ---- */
-
-/* Where nobody listens on a port from which connections are made, TCP may
- * connect one to itself. It would answer each of our commands with itself. */
-START_TEST(who_is_connected_to_himself_is_refused)
-{
-    struct sockaddr_in a = {.sin_family = AF_INET};
-    socklen_t len = sizeof a;
-    int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-
-    keep(fd);
-    a.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-    ck_assert_int_eq(bind(fd, (struct sockaddr *)&a, len), 0);
-    ck_assert_int_eq(getsockname(fd, (struct sockaddr *)&a, &len), 0);
-    ck_assert_int_eq(connect(fd, (struct sockaddr *)&a, len), 0);
-    ck_assert_int_eq(hf_socket_error(fd), ECONNREFUSED);
-}
-END_TEST
-
-START_TEST(write_to_one_who_is_gone_is_an_error_and_no_signal)
-{
-    int pair[2];
-
-    ck_assert_int_eq(socketpair(AF_UNIX, SOCK_STREAM, 0, pair), 0);
-    (void)close(pair[1]);
-    ck_assert_int_eq(hf_socket_write(pair[0], "a", 1), -EPIPE);
-    ck_assert_int_eq(hf_socket_read(pair[0], &(char){0}, 1), HF_SOCKET_EOF);
-    (void)close(pair[0]);
-}
-END_TEST
-
 /* ---- threads ---- */
 
 #define CALLERS 24
@@ -886,8 +592,6 @@ START_TEST(many_dial_at_once)
 }
 END_TEST
 
-#define ROWS(table) (int)(sizeof(table) / sizeof *(table))
-
 static TCase *case_tcp(void)
 {
     TCase *c = tcase_create("TCP");
@@ -923,33 +627,12 @@ static TCase *case_ends(void)
     return c;
 }
 
-static TCase *case_unix(void)
-{
-    TCase *c = tcase_create("Unix");
-
-    tcase_set_timeout(c, 60);
-    tcase_add_loop_test(c, unix_socket_is_reached_by_its_exact_name, 0,
-                        ROWS(sockets));
-    tcase_add_loop_test(c, unix_socket_that_is_not_there_is_said_so, 0,
-                        ROWS(strangers));
-    tcase_add_test(c, unix_socket_that_is_full_is_to_be_asked_again);
-    tcase_add_test(c, who_is_connected_to_himself_is_refused);
-    tcase_add_test(c, write_to_one_who_is_gone_is_an_error_and_no_signal);
-    return c;
-}
-
 int main(void)
 {
-    Suite *s = suite_create("net/dial, net/socket");
-    SRunner *r = srunner_create(s);
-    int failed;
+    Suite *s = suite_create("net/dial");
 
     names_are(names, sizeof names / sizeof *names);
     suite_add_tcase(s, case_tcp());
     suite_add_tcase(s, case_ends());
-    suite_add_tcase(s, case_unix());
-    srunner_run_all(r, CK_ENV);
-    failed = srunner_ntests_failed(r);
-    srunner_free(r);
-    return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+    return run_cases(s);
 }

@@ -18,7 +18,7 @@
 #include <openssl/err.h>
 
 #include "net/socket.h"
-#include "net/tls.h"
+#include "net/tls_openssl.h"
 #include "tests/support/certs.h"
 #include "tests/support/local.h"
 #include "tests/support/memory.h"
@@ -381,7 +381,7 @@ static const struct {
      "the server's certificate is self-signed and not trusted here (tls_ca) "
      "(subject CN=its own; issuer CN=its own;*"},
     {AT(for_clients), "localhost",
-     "the server's certificate is not meant for that (key usage)*"},
+     "the server's certificate is not meant for servers (key usage)*"},
     {AT(weak), "localhost", "*has too short a key" BEHIND("weak")},
     {AT(sha1), "localhost", "*is signed with too weak a hash" BEHIND("sha1")},
     /* Its own words cannot break the line, nor pretend to be ours. */
@@ -593,6 +593,21 @@ END_TEST
 START_TEST(library_is_told)
 {
     ck_assert_int_eq(strncmp(hf_tls_library(), "OpenSSL ", 8), 0);
+}
+END_TEST
+
+/* Though openssl.cnf ask for it ("Options = KTLS"). Source: T22. */
+START_TEST(kernel_is_kept_out_of_it)
+{
+    struct hf_tls_name name = {.text = "localhost"};
+    SSL_CTX *ctx = SSL_CTX_new(TLS_client_method());
+
+    SSL_CTX_set_options(ctx, SSL_OP_ENABLE_KTLS);
+    (void)strcpy(options.ca_file, certs.ca);
+    ck_assert_int_eq(hf_tls_settings_apply(ctx, &options, &name, &error),
+                     HF_OK);
+    ck_assert_uint_eq(SSL_CTX_get_options(ctx) & SSL_OP_ENABLE_KTLS, 0);
+    SSL_CTX_free(ctx);
 }
 END_TEST
 
@@ -1500,6 +1515,7 @@ static void add_settings(Suite *s)
     tcase_add_test(c, who_must_can_lower_the_level);
     tcase_add_test(c, library_is_told);
     tcase_add_test(c, older_tls_is_refused);
+    tcase_add_test(c, kernel_is_kept_out_of_it);
     tcase_add_loop_test(c, cipher_is_one_of_those_that_are_given, 0,
                         ROWS(ciphers));
     tcase_add_loop_test(c, protocol_that_is_asked_for_must_be_agreed, 0,

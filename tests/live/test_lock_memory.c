@@ -2,6 +2,7 @@
  * crashes, hangs, leaks or stays locked, and each call says what became of it
  * (faults 2: rows 2 and 16; 4: row 28). */
 #include "tests/live/test_lock.h"
+#include "tests/support/fds.h"
 #include "tests/support/lua_client.h"
 #include "tests/support/memory.h"
 
@@ -138,6 +139,20 @@ static void be_renewed(struct hf_client *client, struct hf_lock *lock)
         ck_assert_honest(rc);
 }
 
+/* The hold outlives its connection, and ends by the next one. */
+static void come_back(struct hf_client *client, struct hf_lock *lock)
+{
+    hf_status rc = hf_lock_acquire(lock, NULL, NULL);
+
+    (void)client;
+    ck_assert_honest(rc);
+    (void)fds_count(); /* they end with an exec */
+    if (rc < 0)
+        return;
+    (void)server_ask(server, "CLIENT KILL TYPE normal SKIPME yes");
+    ck_assert_honest(hf_lock_release(lock, hf_owner_thread(), NULL));
+}
+
 static const struct scene {
     const char *name;
     void (*play)(struct hf_client *client, struct hf_lock *lock);
@@ -146,6 +161,7 @@ static const struct scene {
     {"look and force", look_and_force},
     {"wait in line", wait_in_line},
     {"be renewed", be_renewed},
+    {"come back", come_back},
 };
 
 /* ---- */
@@ -178,6 +194,8 @@ START_TEST(each_allocation_may_fail)
     const char *complaint;
     int n;
 
+    (void)server_ask(server, "PING"); /* by a connection that stays */
+    fds_note();
     for (n = 1; has_failed && n < PLENTY; n++) {
         memory_init(&memory);
         memory_fail_at(&memory, (uint64_t)n);
@@ -185,6 +203,7 @@ START_TEST(each_allocation_may_fail)
         has_failed = memory_has_failed(&memory);
         complaint = memory_fini(&memory);
         ck_assert_msg(!complaint, "%s, %d: %s", scene->name, n, complaint);
+        fds_await_none();
         server_await(server, LONG_MS, "0", "EXISTS " NAME);
     }
     ck_assert_int_gt(n, 10);

@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <sys/un.h>
 #include <unistd.h>
 
 #include "tests/support/local.h"
@@ -249,7 +250,6 @@ typedef void answerer(FILE *out, const struct request *request);
 
 struct fake {
     int fd;
-    int port;
     answerer *answer;
     pthread_t thread;
 };
@@ -351,18 +351,24 @@ static void *serve(void *arg)
     return NULL;
 }
 
-static struct process *check_fake(answerer *answer)
+static struct process *check_fake_at(const char *url, int fd, answerer *answer)
 {
     static struct fake f;
-    char url[64];
 
-    f.answer = answer;
-    f.fd = local_listen(&f.port);
+    f = (struct fake){.fd = fd, .answer = answer};
     ck_assert_int_ge(f.fd, 0);
     ck_assert_int_eq(pthread_create(&f.thread, NULL, serve, &f), 0);
-    (void)snprintf(url, sizeof url, "redis://127.0.0.1:%d", f.port);
     return holdfast(NULL, "resp", "check", "-u", url, "--connect-timeout",
                     "500ms", NULL);
+}
+
+static struct process *check_fake(answerer *answer)
+{
+    char url[64];
+    int port, fd = local_listen(&port);
+
+    (void)snprintf(url, sizeof url, "redis://127.0.0.1:%d", port);
+    return check_fake_at(url, fd, answer);
 }
 
 static void know_nothing(FILE *out, const struct request *request)
@@ -455,6 +461,28 @@ START_TEST(what_deviates_is_shown)
 }
 END_TEST
 
+/* A name that is no file's, of this process. */
+START_TEST(abstract_socket_is_reached)
+{
+    struct sockaddr_un un = {.sun_family = AF_UNIX};
+    int len = snprintf(un.sun_path + 1, sizeof un.sun_path - 1,
+                       "holdfast-%d", getpid());
+    int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    struct process *p;
+    char url[sizeof un + 8];
+
+    ck_assert_int_eq(
+        bind(fd, (struct sockaddr *)&un,
+             (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1) +
+                 (socklen_t)len), 0);
+    ck_assert_int_eq(listen(fd, 8), 0);
+    (void)snprintf(url, sizeof url, "unix:@%s", un.sun_path + 1);
+    p = check_fake_at(url, fd, know_nothing);
+    ck_assert_ptr_nonnull(strstr(await_line(p, OUT, "0 deviate, "), url));
+    ck_assert_int_eq(finish(p), 0);
+}
+END_TEST
+
 START_TEST(other_server_is_trouble)
 {
     struct process *p = check_fake(be_http);
@@ -496,12 +524,14 @@ static const struct {
     const char *url;
     const char *complaint;
 } nowhere[] = {
-    {"redis://127.0.0.1:1", "cannot connect to 127.0.0.1:1: "},
-    {"unix:///nowhere/at/all", "cannot connect to unix:/nowhere/at/all: "},
-    {"rediss://127.0.0.1:1", "speaks no TLS"},
-    {"http://127.0.0.1:1", "the URL is wrong at character 1"},
+    {"redis://127.0.0.1:1",
+     "127.0.0.1:1: cannot connect: Connection refused"},
+    {"redis://nobody.invalid", "nobody.invalid:6379: cannot resolve the name"},
+    {"unix:///nowhere/at/all",
+     "unix:/nowhere/at/all: cannot connect: No such file or directory"},
     {"unix:@holdfast-nobody",
-     "cannot connect to unix:@holdfast-nobody: Connection refused"},
+     "unix:@holdfast-nobody: cannot connect: Connection refused"},
+    {"http://127.0.0.1:1", "the URL is wrong at character 1"},
 };
 
 START_TEST(no_server_is_trouble)
@@ -532,6 +562,7 @@ int main(void)
     tcase_add_test(c, password_is_asked_for_and_given);
     c = run_case(s, "no Redis");
     tcase_add_loop_test(c, what_deviates_is_shown, 0, COUNT(fakes));
+    tcase_add_test(c, abstract_socket_is_reached);
     tcase_add_test(c, other_server_is_trouble);
     tcase_add_test(c, nothing_is_written_that_could_not_be_deleted);
     tcase_add_test(c, silent_server_is_trouble_in_time);

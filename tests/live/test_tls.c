@@ -1,10 +1,11 @@
 /* Locks over TLS and mutual TLS, in RESP3 and RESP2: what works in plain works
  * here, also when connections, servers and certificates come and go. */
 #include "tests/live/test_tls.h"
+#include "tests/support/fds.h"
 
 #define WATCHDOG 600
 #define KILLS 10
-#define THREADS 8
+#define THREADS 16
 
 static const struct way {
     int protocol;
@@ -164,6 +165,8 @@ START_TEST(killed_connection_comes_back_and_resumes_its_session)
     struct hf_lock *lock;
 
     start_server(way);
+    (void)server_ask(server, "PING"); /* by a connection that stays */
+    fds_note();
     client = open_client(way, 30000);
     lock = lock_of(client, NAME);
     for (int i = 0; i < KILLS; i++) {
@@ -174,7 +177,9 @@ START_TEST(killed_connection_comes_back_and_resumes_its_session)
     stats = link_stats(client);
     ck_assert_uint_eq(stats.connects, KILLS + 1);
     ck_assert_uint_eq(stats.resumed, KILLS);
+    ck_assert_int_ge(fds_count(), 2);
     hf_client_free(client);
+    fds_await_none();
 }
 END_TEST
 
@@ -239,47 +244,125 @@ static void await_pairs(struct load *load, int more)
     }
 }
 
-/* Connections are killed, so that the new certificate is shown at once. The
- * last one is not for us: who is connected stays so, who comes is refused. */
+/* What a new connection comes to; `name` is whom we take the server for. */
+static hf_status visit(const struct way *way, const char *name,
+                       struct hf_error *err)
+{
+    struct hf_tls_options tls = tls_options(way->is_mutual);
+    struct hf_client_options o;
+    struct hf_client *client;
+    char url[TLS_URL_MAX];
+    hf_status rc;
+
+    (void)snprintf(tls.server_name, sizeof tls.server_name, "%s", name);
+    tls_client_options(&o, url, server_port(server), &tls);
+    client = client_with(&o);
+    rc = hf_client_connect(client, err);
+    hf_client_free(client);
+    return rc;
+}
+
+/* Of the certificates that come in turn, one alone holds that name. */
+static void ck_assert_shown(const struct way *way, const char *cert)
+{
+    ck_assert_status(visit(way, "localhost", NULL), HF_OK);
+    ck_assert_status(visit(way, "db.example.test", NULL),
+                     cert == certs.server ? HF_OK : HF_E_TLS);
+}
+
+static void start_with_copy(const struct way *way, char *path, size_t room)
+{
+    start_server(way);
+    (void)snprintf(path, room, "%s/live", server_folder(server));
+    copy_file(certs.server, path);
+    (void)server_ask(server, "CONFIG SET tls-cert-file %s tls-key-file %s",
+                     path, path);
+}
+
+static void start_loads(struct load loads[THREADS], struct hf_client *client,
+                        const bool *stops)
+{
+    for (int i = 0; i < THREADS; i++) {
+        loads[i] = (struct load){.client = client, .stops = stops};
+        loads[i].number = i;
+        (void)pthread_create(&loads[i].thread, NULL, lock_and_unlock,
+                             &loads[i]);
+    }
+}
+
+static void stop_loads(struct load loads[THREADS], bool *stops)
+{
+    __atomic_store_n(stops, true, __ATOMIC_SEQ_CST);
+    for (int i = 0; i < THREADS; i++)
+        (void)pthread_join(loads[i].thread, NULL);
+}
+
+/* Who is connected notices nothing, and who comes is shown the new one; killed
+ * connections come back with it, and no caller sees that, either. */
 START_TEST(certificate_is_rotated_under_load)
 {
     const char *const turns[] = {certs.chained, certs.server, certs.brief};
     const struct way *way = &ways[_i];
     struct load loads[THREADS];
-    struct hf_client *client, *late;
+    struct hf_client *client;
     char path[CERTS_PATH_MAX + 16];
-    struct hf_error err;
     bool stops = false;
 
-    start_server(way);
-    (void)snprintf(path, sizeof path, "%s/live", server_folder(server));
-    copy_file(certs.server, path);
-    (void)server_ask(server, "CONFIG SET tls-cert-file %s tls-key-file %s",
-                     path, path);
+    start_with_copy(way, path, sizeof path);
     client = open_client(way, 30000);
-    for (int i = 0; i < THREADS; i++) {
-        loads[i] = (struct load){.client = client, .stops = &stops};
-        loads[i].number = i;
-        (void)pthread_create(&loads[i].thread, NULL, lock_and_unlock,
-                             &loads[i]);
-    }
+    start_loads(loads, client, &stops);
     for (int i = 0; i < COUNT(turns); i++) {
         await_pairs(&loads[i], 10);
         rotate(path, turns[i]);
         await_pairs(&loads[i], 10);
+        ck_assert_shown(way, turns[i]);
         kill_connections();
     }
     await_pairs(&loads[0], 10);
+    stop_loads(loads, &stops);
+    ck_assert_uint_eq(link_stats(client).connects, COUNT(turns) + 1);
+    hf_client_free(client);
+}
+END_TEST
+
+/* The callers go on over the connection that they have. When that is killed they
+ * are told why: the first, perhaps, that its request may have been executed, for
+ * it left by the connection that ended; all others that there is none. When the
+ * certificate is good again, so is the client. */
+START_TEST(certificate_is_rotated_to_one_that_is_not_trusted)
+{
+    static const char untrusted[] =
+        "the server's certificate is signed by a CA that is not trusted here";
+    const struct way *way = &ways[_i];
+    struct load loads[THREADS];
+    struct hf_client *client;
+    struct hf_lock *lock;
+    char path[CERTS_PATH_MAX + 16];
+    struct hf_error err;
+    bool stops = false;
+
+    start_with_copy(way, path, sizeof path);
+    client = open_client(way, 30000);
+    start_loads(loads, client, &stops);
+    await_pairs(&loads[0], 10);
     rotate(path, certs.stranger);
     await_pairs(&loads[1], 10);
-    late = open_client(way, 30000);
-    ck_assert_status(hf_client_connect(late, &err), HF_E_TLS);
-    hf_client_free(late);
+    ck_assert_status(visit(way, "localhost", &err), HF_E_TLS);
+    ck_assert_ptr_nonnull(strstr(err.text, untrusted));
     await_pairs(&loads[2], 10);
-    __atomic_store_n(&stops, true, __ATOMIC_SEQ_CST);
-    for (int i = 0; i < THREADS; i++)
-        (void)pthread_join(loads[i].thread, NULL);
-    ck_assert_uint_eq(link_stats(client).connects, COUNT(turns) + 1);
+    stop_loads(loads, &stops);
+    ck_assert_uint_eq(link_stats(client).connects, 1);
+
+    kill_connections();
+    lock = lock_of(client, NAME);
+    for (int i = 0; i < 2; i++) {
+        ck_assert_int_lt(hf_lock_acquire(lock, NULL, &err), 0);
+        ck_assert_ptr_nonnull(strstr(err.text, untrusted));
+    }
+    ck_assert_status(err.status, HF_E_TLS);
+    rotate(path, certs.server);
+    acquire(lock, 1);
+    release(lock, 1);
     hf_client_free(client);
 }
 END_TEST
@@ -366,6 +449,8 @@ static void add_cases(Suite *s)
 
     c = live_case(s, "certificates", none, stop);
     tcase_add_loop_test(c, certificate_is_rotated_under_load, 0, COUNT(ways));
+    tcase_add_loop_test(c, certificate_is_rotated_to_one_that_is_not_trusted, 0,
+                        COUNT(ways));
     tcase_add_loop_test(c, unverified_client_says_so_once, 0, 2);
     tcase_add_test(c, encrypted_key_is_opened_by_its_password);
 }

@@ -3,6 +3,7 @@
  * stands in no line, and has not left us. */
 #include "tests/live/test_run_kit.h"
 #include "tests/live/test_tls.h"
+#include "tests/support/fds.h"
 
 #include <fcntl.h>
 #include <poll.h>
@@ -330,6 +331,7 @@ static hf_status connect_client(struct hf_error *err)
     rc = hf_client_new(&client, &o, err);
     if (rc == HF_OK)
         rc = hf_client_connect(client, err);
+    (void)fds_count(); /* they end with an exec */
     hf_client_free(client);
     return rc;
 }
@@ -347,6 +349,7 @@ static hf_status acquire_lock(struct hf_error *err)
     rc = hf_client_new(&client, &o, err);
     if (rc == HF_OK)
         rc = hf_lock_acquire(lock_of(client, NAME), NULL, err);
+    (void)fds_count();
     hf_client_free(client);
     return rc;
 }
@@ -364,8 +367,10 @@ START_TEST(library_says_why)
 
     set_up(r);
     for (int i = 0; i < COUNT(calls); i++) {
+        fds_note();
         since_ms = local_now_ms();
         ck_assert_status(calls[i].make(&err), r->status);
+        fds_await_none();
         ck_assert_in_time(r, since_ms, calls[i].limit_ms);
         ck_assert_int_eq(err.status, r->status);
         ck_assert_clear(r, err.text);
@@ -412,6 +417,9 @@ START_TEST(command_says_why_with_code_125)
     since_ms = local_now_ms();
     ck_assert_fails(r, holdfast(NULL, "status", "-u", url, "x", NULL));
     ck_assert_in_time(r, since_ms, LIMIT_MS);
+    since_ms = local_now_ms();
+    ck_assert_fails(r, holdfast(NULL, "resp", "check", "-u", url, NULL));
+    ck_assert_in_time(r, since_ms, LIMIT_MS);
     tear_down(r);
 }
 END_TEST
@@ -449,6 +457,65 @@ START_TEST(command_warns_of_an_unverified_server)
     ck_assert_int_eq(finish(p), 1);
     ck_assert_str_eq(await_end(p, OUT), "x: free\n");
     (void)await_line(p, ERR, "is not checked (tls_verify=no)");
+    p = holdfast(s, "resp", "check", "-v", "-u", url, NULL);
+    ck_assert_int_le(finish(p), 1);
+    (void)await_line(p, ERR, "is not checked (tls_verify=no)");
+    server_stop(s);
+}
+END_TEST
+
+/* ---- the checks of a server ---- */
+
+static const struct {
+    bool is_mutual;
+    const char *args[3];
+} checked[] = {
+    {false, {NULL}},
+    {true, {NULL}},
+    {true, {"--tls-protocols", "TLSv1.2"}},
+};
+
+/* The rows up to the verdict: what behind it may name a key or a number that
+ * is new each time. */
+static char *check_at(struct server *s, const char *where,
+                      const char *const *tls)
+{
+    struct process *p =
+        holdfast(s, "resp", "check", "--json", "-u", where, tls[0], tls[1],
+                 tls[2], tls[3], NULL);
+    char *text = local_copy(await_end(p, OUT)), *to = text;
+
+    ck_assert_int_le(finish(p), 1);
+    ck_assert_str_eq(await_end(p, ERR), "");
+    for (char *row = strtok(text, "\n"); row; row = strtok(NULL, "\n")) {
+        char *end = strstr(row, ",\"expected\"");
+        size_t len = end ? (size_t)(end - row) : 0;
+
+        memmove(to, row, len);
+        to += len;
+    }
+    *to = '\0';
+    return text;
+}
+
+/* Connections that come and go, on which a server is asked all there is. */
+START_TEST(checks_are_the_same_over_tls)
+{
+    static const char *const none[] = {NULL, NULL, NULL, NULL};
+    const char *const own[] = {"--tls-ca", certs.ca, "--tls-cert",
+                               certs.client};
+    struct server *s = tls_server(certs.server, checked[_i].is_mutual,
+                                  checked[_i].args);
+    char *plain, *tls;
+
+    (void)snprintf(url, sizeof url, "unix://%s", server_unix_path(s));
+    plain = check_at(s, url, none);
+    (void)snprintf(url, sizeof url, "rediss://localhost:%d", server_port(s));
+    tls = check_at(s, url, own);
+    ck_assert_uint_gt(strlen(plain), 10000);
+    ck_assert_str_eq(plain, tls);
+    free(plain);
+    free(tls);
     server_stop(s);
 }
 END_TEST
@@ -466,6 +533,7 @@ static int run(void)
     c = run_case(suite, "the command");
     tcase_add_test(c, command_runs_over_mutual_tls);
     tcase_add_test(c, command_warns_of_an_unverified_server);
+    tcase_add_loop_test(c, checks_are_the_same_over_tls, 0, COUNT(checked));
     return run_suite(suite);
 }
 
