@@ -42,7 +42,7 @@ TLS_LIBS := $(if $(filter yes,$(TLS)),-Wl$(comma)--as-needed \
 RESP := status parse value copy double encode
 NET  := mem error random clock wheel histogram poller_$(EVENTS) loop drive \
         url_scan url_query url resolve race socket dial stream greet conn room \
-        link pubsub $(tls_$(TLS))
+        trace link pubsub $(tls_$(TLS))
 LOCK := scripts names wait hold call table op holding acquire release query \
         watchdog close client lock
 CLI  := $(basename $(notdir $(wildcard cli/*.c)))
@@ -57,7 +57,7 @@ tls_live_yes  := tls tls_refused tls_wire
 UNIT := resp_base resp_parse resp_value resp_copy resp_double resp_encode \
         resp_vectors resp_random \
         net_mem net_wheel net_histogram net_url net_loop net_resolve net_race net_dial \
-        net_greet net_conn net_room net_link lock_names lock_hold lock_wait \
+        net_greet net_conn net_room net_trace net_link lock_names lock_hold lock_wait \
         cli_values cli_json cli_options cli_secret cli_run_state cli_resp \
         cli_resp_check support $(tls_tests_$(TLS))
 LIVE := url lock lock_wait lock_watchdog lock_errors lock_late \

@@ -188,6 +188,8 @@ static hf_status connect_parts(struct hf_client *client,
     link.on_push = on_push;
     link.on_change = on_change;
     link.ctx = client;
+    link.on_trace = o->trace;
+    link.trace_ctx = o->trace_ctx;
     if ((rc = hf_link_new(&client->link, client->loop, &link)) == HF_OK)
         rc = hf_pubsub_new(&client->pubsub, client->loop, client->link, &link);
     explicit_bzero(&link.url, sizeof link.url);

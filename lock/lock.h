@@ -84,6 +84,13 @@ struct hf_client_options {
      * As any callback; NULL: silence. */
     void (*log)(void *ctx, enum hf_log_level level, const char *line);
     void *log_ctx;
+
+    /* Every command and what became of it, of both connections, without
+     * passwords; hf_trace_text makes a line of it. Called with the loop's lock
+     * held: it may call that and hf_resp_*, and nothing else of ours. NULL:
+     * nobody looks. */
+    void (*trace)(void *ctx, const struct hf_trace *trace);
+    void *trace_ctx;
 };
 
 HF_API void hf_client_options_init(struct hf_client_options *options);

@@ -439,6 +439,41 @@ struct hf_request {
     uint64_t place;             /* in the order of all requests of the link */
 };
 
+/* What a link tells, as it happens, to who wants to look. All that it points at
+ * is valid until the callback returns. */
+struct hf_trace {
+    enum hf_trace_kind {
+        HF_TRACE_CONNECTED,     /* READY */
+        HF_TRACE_LOST,          /* not any more, or the attempt failed: `why` */
+        HF_TRACE_GREETING,      /* a command of the handshake: argv */
+        HF_TRACE_GREETED,       /* its reply, or `why` that is not told */
+        HF_TRACE_QUEUED,        /* a request: number, argv */
+        HF_TRACE_ENDED,         /* number, outcome; if answered, reply, latency */
+        HF_TRACE_LATE,          /* a reply to one that was given up: number */
+        HF_TRACE_PUSH           /* reply */
+    } kind;
+    const char *address;
+    uint64_t number;            /* in the order of all requests of the link, from
+                                   1; one that was never sent may have lent its
+                                   number to the next */
+    const struct hf_resp_arg *argv; /* whole, a script's text, too; but for the
+                                   passwords of AUTH and HELLO: "(secret)" */
+    size_t argc;
+    enum hf_outcome outcome;
+    struct hf_resp_value reply;
+    uint32_t latency_us;        /* from the write to the read */
+    int protocol;
+    const char *why;
+};
+
+/* hf_trace_text - a trace as one line for a person, without a newline and at
+ *   most HF_TRACE_TEXT_MAX - 1 long: "127.0.0.1:6379 #12 > EVALSHA 5f2.. 1 name".
+ *   Quoted like hf_error_quote; arguments are cut, and so is the line, with
+ *   "..." to show it. Returns dst. Pure. */
+#define HF_TRACE_TEXT_MAX 512
+HF_API char *hf_trace_text(char dst[HF_TRACE_TEXT_MAX],
+                           const struct hf_trace *trace);
+
 struct hf_link_options {
     struct hf_url url;
     struct hf_tls_context *tls; /* with rediss://; borrowed until hf_link_free */
@@ -459,6 +494,11 @@ struct hf_link_options {
     /* [locked] A push, or in RESP2 a pub/sub message. */
     void (*on_push)(void *ctx, struct hf_resp_value push);
     void *ctx;
+
+    /* [locked] Looks, and calls nothing of ours but hf_trace_text and hf_resp_*.
+     * NULL (default): costs one branch a request. */
+    void (*on_trace)(void *ctx, const struct hf_trace *trace);
+    void *trace_ctx;
 };
 
 /* hf_link_options_init - the defaults. */
