@@ -181,21 +181,29 @@ static struct hf_link_options options;
 static struct server *server;
 static char told[8192];           /* all lines, the address cut off */
 
+static void ck_assert_clean(const char *ptr, size_t len)
+{
+    ck_assert_ptr_null(memmem(ptr, len, PASSWORD, strlen(PASSWORD)));
+}
+
 /* Latencies are of no interest: "(.. us)". */
 static void note(void *ctx, const struct hf_trace *trace)
 {
     char text[HF_TRACE_TEXT_MAX];
     size_t len = strlen(told), skip = strlen(trace->address) + 1;
+    const char *ptr;
+    size_t size;
     char *us = strstr(hf_trace_text(text, trace), " us)");
 
     ck_assert_ptr_eq(ctx, &told);
     if (us)
         strcpy(strrchr(text, '(') + 1, "us)");
     (void)snprintf(told + len, sizeof told - len, "%s\n", text + skip);
-    /* The parts as such, too. */
+    /* The parts as such, too, which a line cuts. */
     for (size_t i = 0; i < trace->argc; i++)
-        ck_assert_ptr_null(memmem(trace->argv[i].ptr, trace->argv[i].len,
-                                  PASSWORD, strlen(PASSWORD)));
+        ck_assert_clean(trace->argv[i].ptr, trace->argv[i].len);
+    if (trace->reply.node && hf_resp_bytes(trace->reply, &ptr, &size) == HF_OK)
+        ck_assert_clean(ptr, size);
 }
 
 static void prepare(int port)
