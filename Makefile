@@ -40,9 +40,9 @@ TLS_LIBS := $(if $(filter yes,$(TLS)),-Wl$(comma)--as-needed \
             $(or $(shell pkg-config --libs openssl 2>/dev/null),-lssl -lcrypto))
 
 RESP := status parse value copy double encode
-NET  := mem error random clock wheel histogram poller_$(EVENTS) loop drive \
-        url_scan url_query url resolve race socket dial stream greet conn room \
-        trace link pubsub $(tls_$(TLS))
+NET  := mem error random clock wheel histogram fork poller_$(EVENTS) loop \
+        drive url_scan url_query url resolve race socket dial stream greet conn \
+        room trace link pubsub $(tls_$(TLS))
 LOCK := scripts names wait hold call table op holding acquire release query \
         watchdog close client lock
 CLI  := $(basename $(notdir $(wildcard cli/*.c)))

@@ -204,6 +204,9 @@ static hf_status make_loop(struct hf_loop **loop,
     hf_status rc;
 
     *loop = o->loop;
+    if (*loop && hf_loop_forked(*loop))
+        return hf_error_set(err, HF_E_FORKED, "%s",
+                            hf_status_text(HF_E_FORKED));
     if (*loop)
         return HF_OK;
     rc = hf_loop_new(loop, &options);

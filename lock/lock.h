@@ -97,7 +97,8 @@ HF_API void hf_client_options_init(struct hf_client_options *options);
 
 /* hf_client_new     - does no I/O: the connection is made when it is needed.
  *                     options: copied, text included. HF_E_INVAL (the URL),
- *                     HF_E_TLS (its files), HF_E_NOMEM, HF_E_SYSTEM.
+ *                     HF_E_TLS (its files), HF_E_NOMEM, HF_E_SYSTEM,
+ *                     HF_E_FORKED (the loop is the parent's).
  * hf_client_connect - waits until the server is ready, at most the connect
  *                     timeout. For an error before the first lock needs it.
  *                     HF_E_CONNECT, HF_E_TLS, HF_E_AUTH, HF_E_PROTOCOL,

@@ -188,8 +188,11 @@ static void conn_setup(struct hf_link *link)
 hf_status hf_link_new(struct hf_link **out, struct hf_loop *loop,
                       const struct hf_link_options *options)
 {
-    struct hf_link *link = hf_mem_new(hf_loop_mem(loop), sizeof *link);
+    struct hf_link *link;
 
+    if (hf_loop_forked(loop))
+        return HF_E_FORKED;
+    link = hf_mem_new(hf_loop_mem(loop), sizeof *link);
     if (!link)
         return HF_E_NOMEM;
     link->loop = loop;
@@ -615,9 +618,11 @@ hf_status hf_link_submit(struct hf_link *link, struct hf_request *request,
                          const struct hf_resp_arg *argv, size_t argc,
                          int64_t deadline_ms)
 {
-    hf_status rc = hf_conn_submit(&link->conn, request, argv, argc);
+    hf_status rc;
 
-    if (rc < 0)
+    if (hf_loop_forked(link->loop))
+        return HF_E_FORKED;
+    if ((rc = hf_conn_submit(&link->conn, request, argv, argc)) < 0)
         return rc;
     request->link = link;
     request->timer = (struct hf_timer){.fire = on_deadline};
@@ -638,6 +643,8 @@ enum hf_outcome hf_link_cancel(struct hf_request *request)
 hf_status hf_link_await_room(struct hf_link *link, struct hf_room *room,
                              size_t bytes)
 {
+    if (hf_loop_forked(link->loop))
+        return HF_E_FORKED;
     if (bytes > link->options.output_max || bytes > HF_PLACE_SIZE_MAX)
         return HF_E_LIMIT;
     room->link = link;

@@ -27,7 +27,7 @@ static void drain_wake(struct hf_io *io, int events)
 void hf_wake_driver(struct hf_loop *loop)
 {
     if (loop->is_in_turn || loop->is_wake_sent ||
-        loop->sleeps_until_ms == NOBODY_SLEEPS)
+        loop->sleeps_until_ms == NOBODY_SLEEPS || hf_loop_forked(loop))
         return;
     /* A full pipe is as good as a byte more in it. */
     loop->is_wake_sent = write(loop->wake_fd[1], "", 1) >= 0 || errno == EAGAIN;
@@ -59,6 +59,7 @@ static void loop_free(struct hf_loop *loop)
     hf_poller_fini(&loop->poller);
     close_fd(loop->wake_fd[0]);
     close_fd(loop->wake_fd[1]);
+    hf_fork_mark_fini(&loop->fork_mark);
     hf_mem_free(loop->mem, loop->watched,
                 loop->watched_room * sizeof *loop->watched);
     hf_mem_free(loop->mem, loop, sizeof *loop);
@@ -87,13 +88,14 @@ hf_status hf_loop_new(struct hf_loop **out,
     if (!loop)
         return HF_E_NOMEM;
     loop->mem = mem;
-    loop->pid = getpid();
+    hf_fork_mark_init(&loop->fork_mark);
     loop->wake_fd[0] = loop->wake_fd[1] = -1;
     loop->poller.fd = -1;
     loop->poller.mem = mem;
     loop->sleeps_until_ms = NOBODY_SLEEPS;
     loop->outer_until_ms = NOBODY_SLEEPS;
     if ((rc = hf_drive_init(loop)) < 0) {
+        hf_fork_mark_fini(&loop->fork_mark);
         hf_mem_free(mem, loop, sizeof *loop);
         return rc;
     }
@@ -121,7 +123,7 @@ const struct hf_mem *hf_loop_mem(const struct hf_loop *loop)
 
 bool hf_loop_forked(const struct hf_loop *loop)
 {
-    return getpid() != loop->pid;
+    return hf_fork_mark_is_child(&loop->fork_mark);
 }
 
 /* ---- what is watched ---- */
@@ -146,6 +148,8 @@ hf_status hf_loop_watch(struct hf_loop *loop, struct hf_io *io)
     uint32_t index = free_slot(loop);
     hf_status rc;
 
+    if (hf_loop_forked(loop))
+        return HF_E_FORKED; /* the poller's set is the parent's, too */
     if (!hf_mem_grow(loop->mem, &loop->watched, &loop->watched_room,
                      sizeof *loop->watched, (size_t)index + 1, WATCHED_MAX))
         return HF_E_NOMEM;
@@ -162,7 +166,7 @@ hf_status hf_loop_watch(struct hf_loop *loop, struct hf_io *io)
 
 void hf_loop_rewatch(struct hf_loop *loop, struct hf_io *io, int events)
 {
-    if (io->events == events)
+    if (io->events == events || hf_loop_forked(loop))
         return;
     io->events = events;
     hf_poller_change(&loop->poller, io->fd, events, key_of(loop, io->index));
@@ -174,6 +178,8 @@ void hf_loop_unwatch(struct hf_loop *loop, struct hf_io *io)
 {
     struct hf_watched *slot = &loop->watched[io->index];
 
+    if (hf_loop_forked(loop))
+        return;
     hf_poller_remove(&loop->poller, io->fd);
     slot->io = NULL;
     slot->generation = (slot->generation + 1) & 0xffff;
@@ -262,6 +268,8 @@ void hf_tasks_run(struct hf_loop *loop)
 
 void hf_loop_finish_tasks(struct hf_loop *loop)
 {
+    if (hf_loop_forked(loop))
+        return;
     while (loop->is_running_tasks || !hf_list_is_empty(&loop->tasks)) {
         if (loop->is_running_tasks)
             hf_wait_on(loop, &loop->tasks_are_done);
@@ -359,6 +367,8 @@ int hf_loop_timeout(struct hf_loop *loop)
 {
     int64_t due;
 
+    if (hf_loop_forked(loop))
+        return -1;
     hf_loop_lock(loop);
     hf_turn_flush(loop);
     due = next_due(loop);
@@ -376,13 +386,17 @@ void hf_wake_outer(struct hf_loop *loop)
         hf_wake_driver(loop);
 }
 
+/* In a child a thread that is not there may hold it for ever. */
 void hf_loop_lock(struct hf_loop *loop)
 {
-    pthread_mutex_lock(&loop->mutex);
+    if (!hf_loop_forked(loop))
+        pthread_mutex_lock(&loop->mutex);
 }
 
 void hf_loop_unlock(struct hf_loop *loop)
 {
+    if (hf_loop_forked(loop))
+        return;
     if (!loop->is_in_turn)
         hf_turn_flush(loop);
     hf_unlock_and_post(loop);

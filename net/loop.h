@@ -4,8 +4,8 @@
 #define HF_LOOP_H
 
 #include <pthread.h>
-#include <sys/types.h>
 
+#include "net/fork.h"
 #include "net/net.h"
 #include "net/poller.h"
 
@@ -14,7 +14,7 @@
 struct hf_loop {
     /* Set once. */
     const struct hf_mem *mem;
-    pid_t pid;
+    struct hf_fork_mark fork_mark;
     pthread_mutex_t mutex;
     bool has_thread;
     pthread_t thread;

@@ -314,8 +314,12 @@ HF_API void hf_loop_unlock(struct hf_loop *loop);
 
 const struct hf_mem *hf_loop_mem(const struct hf_loop *loop);
 
-/* hf_loop_forked - are we in a child of the process that made the loop? Then
- * nothing but hf_loop_free and its kind may be called. No lock needed. */
+/* hf_loop_forked - are we in a child of the process that made the loop? Then all
+ * of it is the parent's. Functions that would do something return HF_E_FORKED, or
+ * do nothing; hf_loop_timeout is -1, and hf_loop_wait returns at once. Nothing is
+ * written to the parent's sockets, its poller is not touched. What is left to do
+ * is to free, which gives the child's copy of memory and descriptors back. No
+ * lock needed. Costs a look into memory (Linux 4.14; else getpid). */
 bool hf_loop_forked(const struct hf_loop *loop);
 
 /* hf_loop_now - the clock, read anew. [locked]
