@@ -1315,6 +1315,22 @@ START_TEST(killed_client_comes_back)
 }
 END_TEST
 
+/* A command and its reply, once the buffers are there. */
+START_TEST(steady_path_allocates_nothing)
+{
+    uint64_t before;
+
+    open_link(server_port(server));
+    for (int i = 0; i < 100; i++)
+        ck_assert_str_eq(ask("ECHO a"), "a");
+    before = memory_counts(&memory).asked;
+    for (int i = 0; i < 1000; i++)
+        must(strcmp(ask("ECHO a"), "a") == 0, "it answers");
+    ck_assert_uint_eq(memory_counts(&memory).asked, before);
+    close_link();
+}
+END_TEST
+
 /* In the child; the number of the first broken promise. */
 static int use_the_parents_link(void)
 {
@@ -2234,6 +2250,7 @@ static TCase *case_server(void)
                         ROWS(cuts));
     tcase_add_test(c, link_comes_back_after_its_server);
     tcase_add_test(c, killed_client_comes_back);
+    tcase_add_test(c, steady_path_allocates_nothing);
     tcase_add_test(c, child_process_harms_no_link);
     tcase_add_test(c, too_many_clients_is_an_answer_for_now);
     tcase_add_test(c, stopped_server_costs_bounded_memory_and_no_answer);
