@@ -126,7 +126,8 @@ HF_API void hf_client_free(struct hf_client *client);
  *   with HF_E_CLOSED. A lock that is granted meanwhile, to a caller who could
  *   not release it any more, is given back. What is held stays held, and is
  *   renewed, until hf_client_free. Before it returns, `done` and the other
- *   callbacks of what has ended have been called.
+ *   callbacks of what has ended have been called. (hf_client_connect in
+ *   another thread ends by its own timeout.)
  *   out         NULL, or filled in with what became of it all
  * Returns HF_OK         nothing was left at the deadline
  *         HF_E_NOREPLY  something was, and the server may have done it
@@ -333,8 +334,8 @@ HF_API char *hf_lock_owner_text(struct hf_lock *lock, int64_t owner,
 
 /* As the call of the same name; `done` is called once, with the status that the
  * blocking call would return, unless the function itself returns a failure
- * (HF_E_INVAL, HF_E_NOMEM, HF_E_LIMIT, HF_E_FORKED). `err` is valid until it
- * returns. `out` must live until then. */
+ * (HF_E_INVAL, HF_E_NOMEM, HF_E_LIMIT, HF_E_FORKED, HF_E_CLOSED). `err` is valid
+ * until it returns. `out` must live until then. */
 typedef void hf_done(void *ctx, hf_status status, const struct hf_error *err);
 
 HF_API hf_status hf_lock_acquire_async(struct hf_lock *lock,

@@ -796,6 +796,42 @@ START_TEST(a_scope_that_is_refused_runs_nothing)
 }
 END_TEST
 
+/* ---- counters ---- */
+
+/* 20 pairs of one thread: a command and a turn each, and nothing else. */
+START_TEST(counters_say_what_the_client_did)
+{
+    struct hf_client_stats before, after;
+    uint64_t median, tail;
+
+    open_client(&ways[_i]);
+    acquire(lock, 1);
+    release(lock, 1);
+    before = stats_of(client);
+    for (int i = 0; i < 20; i++) {
+        acquire(lock, 1);
+        release(lock, 1);
+    }
+    after = stats_of(client);
+    ck_assert_uint_eq(after.link.requests - before.link.requests, 40);
+    ck_assert_uint_eq(after.link.answered - before.link.answered, 40);
+    ck_assert_uint_eq(after.link.latency_us.count -
+                          before.link.latency_us.count, 40);
+    ck_assert_uint_eq(after.link.batch.sum - before.link.batch.sum, 40);
+    ck_assert_uint_eq(after.link.unsent + after.link.unknown, 0);
+    ck_assert_uint_eq(after.link.in_flight + after.link.queued, 0);
+    ck_assert_uint_eq(after.link.connects, 1);
+    ck_assert_uint_gt(after.loop.turns, before.loop.turns);
+    median = hf_histogram_quantile(&after.link.latency_us, 0.5);
+    tail = hf_histogram_quantile(&after.link.latency_us, 0.99);
+    ck_assert_uint_gt(median, 0);
+    ck_assert_uint_le(median, tail);
+    ck_assert_uint_le(tail, after.link.latency_us.max);
+    ck_assert_uint_lt(after.link.latency_us.max, LONG_MS * 1000);
+    close_client();
+}
+END_TEST
+
 /* ---- who looks on ---- */
 
 #define PASSWORD "open-sesame"
@@ -1097,7 +1133,8 @@ static void add_cases(Suite *s)
     tcase_add_loop_test(c, a_scope_releases_on_every_path, 0, COUNT(scenes));
     tcase_add_test(c, a_scope_that_is_refused_runs_nothing);
 
-    c = live_case(s, "trace", start, stop);
+    c = live_case(s, "seeing", start, stop);
+    add_in_all_ways(c, counters_say_what_the_client_did);
     tcase_add_loop_test(c, trace_tells_all_but_the_password, 0, 4);
 
     c = live_case(s, "limits", start, stop);
