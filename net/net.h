@@ -443,19 +443,21 @@ struct hf_request {
     uint64_t place;             /* in the order of all requests of the link */
 };
 
-/* What a link tells, as it happens, to who wants to look. All that it points at
- * is valid until the callback returns. */
+/* What a link tells, as it happens, to who wants to look; with each, the fields
+ * that hold more. All that they point at is valid until the callback returns. */
+enum hf_trace_kind {
+    HF_TRACE_CONNECTED,         /* READY: protocol */
+    HF_TRACE_LOST,              /* not any more, or the attempt failed: why */
+    HF_TRACE_GREETING,          /* a command of the handshake: argv */
+    HF_TRACE_GREETED,           /* its reply, or why that is not told */
+    HF_TRACE_QUEUED,            /* a request: number, argv */
+    HF_TRACE_ENDED,             /* number, outcome; if answered, reply, latency */
+    HF_TRACE_LATE,              /* to one that was given up: number, reply */
+    HF_TRACE_PUSH               /* reply */
+};
+
 struct hf_trace {
-    enum hf_trace_kind {
-        HF_TRACE_CONNECTED,     /* READY */
-        HF_TRACE_LOST,          /* not any more, or the attempt failed: `why` */
-        HF_TRACE_GREETING,      /* a command of the handshake: argv */
-        HF_TRACE_GREETED,       /* its reply, or `why` that is not told */
-        HF_TRACE_QUEUED,        /* a request: number, argv */
-        HF_TRACE_ENDED,         /* number, outcome; if answered, reply, latency */
-        HF_TRACE_LATE,          /* a reply to one that was given up: number */
-        HF_TRACE_PUSH           /* reply */
-    } kind;
+    enum hf_trace_kind kind;
     const char *address;
     uint64_t number;            /* in the order of all requests of the link, from
                                    1; one that was never sent may have lent its
