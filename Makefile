@@ -40,10 +40,10 @@ TLS_LIBS := $(if $(filter yes,$(TLS)),-Wl$(comma)--as-needed \
             $(or $(shell pkg-config --libs openssl 2>/dev/null),-lssl -lcrypto))
 
 RESP := status parse value copy double encode
-NET  := mem error random clock wheel histogram spin fork_mark \
+NET  := mem error random clock wheel histogram spin fork \
         poller_$(EVENTS) loop drive \
         url_scan url_query url resolve race socket dial stream greet conn \
-        room link wire pubsub \
+        room trace link wire pubsub \
         endpoint slot slot_map slot_map_read cluster_info redirect \
         sentinel_words \
         server router discover discover_cluster discover_sentinel \
@@ -62,8 +62,8 @@ tls_live_yes  := tls tls_memory tls_refused tls_wire
 UNIT := resp_base resp_parse resp_value resp_copy resp_double resp_encode \
         resp_vectors resp_random \
         net_mem net_wheel net_histogram net_spin net_url net_loop net_resolve \
-        net_race net_dial net_socket net_greet net_conn net_room net_link \
-        net_wire \
+        net_race net_dial net_socket net_greet net_conn net_room net_trace \
+        net_link net_wire \
         net_slot net_slot_map net_redirect net_sentinel_words \
         lock_names lock_hold lock_wait \
         cli_values cli_json cli_options cli_secret cli_run_state cli_resp \

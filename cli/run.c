@@ -367,25 +367,6 @@ static void take_turn(struct run *run)
     }
 }
 
-static bool has_calls_under_way(const struct run *run)
-{
-    struct hf_client_stats stats;
-
-    hf_client_stats(run->client, &stats);
-    return stats.waiters > 0;
-}
-
-static void linger(struct run *run)
-{
-    int64_t until_ms = hf_clock_ms() + LINGER_MS;
-    int64_t left_ms = LINGER_MS;
-
-    while (has_calls_under_way(run) && left_ms > 0) {
-        hf_loop_dispatch(run->loop, (int)left_ms);
-        left_ms = until_ms - hf_clock_ms();
-    }
-}
-
 /* ---- beginning and end ---- */
 
 static int open_loop(struct run *run)
@@ -480,7 +461,7 @@ static int run_opened(struct run *run)
         return cli_fail("cannot ask for the lock: %s", hf_status_text(rc));
     while (run->state.state != CLI_DONE)
         take_turn(run);
-    linger(run);
+    (void)hf_client_close(run->client, LINGER_MS, NULL, NULL);
     return run->state.code;
 }
 

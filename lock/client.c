@@ -176,6 +176,8 @@ static hf_status connect_parts(struct hf_client *client,
     options.link.connect_timeout_ms = o->connect_timeout_ms;
     options.link.silence_ms = o->request_timeout_ms;
     options.link.output_max = o->output_max;
+    options.link.on_trace = o->trace;
+    options.link.trace_ctx = o->trace_ctx;
     rc = hf_router_new(&client->router, client->loop, &options, err);
     explicit_bzero(&options.link.url, sizeof options.link.url);
     return rc;
@@ -189,6 +191,9 @@ static hf_status make_loop(struct hf_loop **loop,
     hf_status rc;
 
     *loop = o->loop;
+    if (*loop && hf_loop_forked(*loop))
+        return hf_error_set(err, HF_E_FORKED, "%s",
+                            hf_status_text(HF_E_FORKED));
     if (*loop)
         return HF_OK;
     rc = hf_loop_new(loop, &options);

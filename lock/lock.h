@@ -84,13 +84,21 @@ struct hf_client_options {
      * As any callback; NULL: silence. */
     void (*log)(void *ctx, enum hf_log_level level, const char *line);
     void *log_ctx;
+
+    /* Every command and what became of it, of both connections, without
+     * passwords; hf_trace_text makes a line of it. Called with the loop's lock
+     * held: it may call that and hf_resp_*, and nothing else of ours. NULL:
+     * nobody looks. */
+    void (*trace)(void *ctx, const struct hf_trace *trace);
+    void *trace_ctx;
 };
 
 HF_API void hf_client_options_init(struct hf_client_options *options);
 
 /* hf_client_new     - does no I/O: the connection is made when it is needed.
  *                     options: copied, text included. HF_E_INVAL (the URL),
- *                     HF_E_TLS (its files), HF_E_NOMEM, HF_E_SYSTEM.
+ *                     HF_E_TLS (its files), HF_E_NOMEM, HF_E_SYSTEM,
+ *                     HF_E_FORKED (the loop is the parent's).
  * hf_client_connect - waits until the server is ready, at most the connect
  *                     timeout. For an error before the first lock needs it.
  *                     HF_E_CONNECT, HF_E_TLS, HF_E_AUTH, HF_E_PROTOCOL,
@@ -118,7 +126,8 @@ HF_API void hf_client_free(struct hf_client *client);
  *   with HF_E_CLOSED. A lock that is granted meanwhile, to a caller who could
  *   not release it any more, is given back. What is held stays held, and is
  *   renewed, until hf_client_free. Before it returns, `done` and the other
- *   callbacks of what has ended have been called.
+ *   callbacks of what has ended have been called. (hf_client_connect in
+ *   another thread ends by its own timeout.)
  *   out         NULL, or filled in with what became of it all
  * Returns HF_OK         nothing was left at the deadline
  *         HF_E_NOREPLY  something was, and the server may have done it
@@ -326,8 +335,8 @@ HF_API char *hf_lock_owner_text(struct hf_lock *lock, int64_t owner,
 
 /* As the call of the same name; `done` is called once, with the status that the
  * blocking call would return, unless the function itself returns a failure
- * (HF_E_INVAL, HF_E_NOMEM, HF_E_LIMIT, HF_E_FORKED). `err` is valid until it
- * returns. `out` must live until then. */
+ * (HF_E_INVAL, HF_E_NOMEM, HF_E_LIMIT, HF_E_FORKED, HF_E_CLOSED). `err` is valid
+ * until it returns. `out` must live until then. */
 typedef void hf_done(void *ctx, hf_status status, const struct hf_error *err);
 
 HF_API hf_status hf_lock_acquire_async(struct hf_lock *lock,

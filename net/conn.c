@@ -432,6 +432,8 @@ static void count_reply(struct hf_conn *c, struct hf_resp_value v)
         c->stats.error_replies += hf_resp_is_error(v);
     } else {
         c->stats.late_replies++;
+        if (c->options.on_late)
+            c->options.on_late(c->options.ctx, c->first, v);
     }
 }
 

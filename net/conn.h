@@ -37,6 +37,8 @@ struct hf_conn_options {
     uint32_t requests_max;
     bool is_subscriber;
     void (*on_push)(void *ctx, struct hf_resp_value push);
+    /* A reply to a request that was given up; NULL: nobody looks. */
+    void (*on_late)(void *ctx, uint64_t place, struct hf_resp_value reply);
     /* A request has ended and its place is free; calls its `done`. */
     void (*on_end)(void *ctx, struct hf_request *request,
                    enum hf_outcome outcome, struct hf_resp_value reply);

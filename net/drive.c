@@ -147,6 +147,8 @@ void hf_loop_dispatch(struct hf_loop *loop, int timeout_ms)
     int64_t until =
         timeout_ms < 0 ? HF_NEVER : hf_clock_ms() + (int64_t)timeout_ms;
 
+    if (hf_loop_forked(loop))
+        return;
     hf_loop_lock(loop);
     loop->outer_until_ms = NOBODY_SLEEPS; /* it will ask again */
     while ((loop->is_driven || loop->quiescers > 0) &&
@@ -203,6 +205,8 @@ void hf_loop_wait(struct hf_waiter *w)
 {
     struct hf_loop *loop = w->loop;
 
+    if (hf_loop_forked(loop))
+        return; /* nothing will come */
     hf_turn_flush(loop);
     while (!w->is_woken) {
         loop->caller_ms = hf_loop_now(loop);
@@ -220,6 +224,8 @@ void hf_loop_wait(struct hf_waiter *w)
 
 void hf_loop_quiesce(struct hf_loop *loop)
 {
+    if (hf_loop_forked(loop))
+        return; /* its driver is not here */
     loop->quiescers++;
     while (loop->is_driven) {
         hf_wake_driver(loop);
@@ -231,6 +237,8 @@ void hf_loop_quiesce(struct hf_loop *loop)
 
 void hf_loop_resume(struct hf_loop *loop)
 {
+    if (hf_loop_forked(loop))
+        return;
     loop->is_driven = false;
     pass_seat(loop);
 }
@@ -239,7 +247,8 @@ void hf_loop_resume(struct hf_loop *loop)
 
 void hf_loop_attend(struct hf_loop *loop)
 {
-    if (loop->attended++ == 0 && loop->has_thread && !loop->is_driven)
+    if (loop->attended++ == 0 && loop->has_thread && !loop->is_driven &&
+        !hf_loop_forked(loop))
         pthread_cond_signal(&loop->background);
 }
 

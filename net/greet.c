@@ -33,6 +33,8 @@ static void send(struct hf_greeting *g, enum command what,
 {
     char *end = hf_resp_put_command(g->output + g->output_len, argv, argc);
 
+    if (g->on_command)
+        g->on_command(g->ctx, argv, argc);
     g->output_len = (size_t)(end - g->output);
     g->expected[g->expected_count++] = (uint8_t)what;
 }
@@ -318,6 +320,8 @@ enum hf_greet_answer hf_greet_reply(struct hf_greeting *g,
 {
     enum command what = (enum command)g->expected[g->next++];
 
+    if (g->on_reply)
+        g->on_reply(g->ctx, reply, may_hold_password(g, reply));
     if (passes(reply))
         return fail(g, HF_E_SERVER, false, names[what], reply);
     switch (what) {

@@ -25,6 +25,7 @@
 #include "net/dial.h"
 #include "net/room.h"
 #include "net/stream.h"
+#include "net/trace.h"
 
 #define CLIENT_NAME_MAX 255
 /* How often a peer that never answered may hang up on our greeting before we
@@ -85,10 +86,69 @@ static void on_ready(struct hf_io *io, int events);
 static void on_timer(struct hf_timer *timer);
 static void on_due(struct hf_timer *timer);
 
+/* ---- who looks on ---- */
+
+static void tell(struct hf_link *link, struct hf_trace trace)
+{
+    trace.address = link->address;
+    link->options.on_trace(link->options.trace_ctx, &trace);
+}
+
+static void tell_command(struct hf_link *link, enum hf_trace_kind kind,
+                         uint64_t number, const struct hf_resp_arg *argv,
+                         size_t argc)
+{
+    struct hf_resp_arg masked[TRACE_MASKED_MAX];
+    size_t count = hf_trace_mask(masked, argv, argc);
+
+    tell(link, (struct hf_trace){.kind = kind,
+                                 .number = number,
+                                 .argv = count > 0 ? masked : argv,
+                                 .argc = count > 0 ? count : argc});
+}
+
+static void tell_end(const struct hf_request *request, enum hf_outcome outcome,
+                     struct hf_resp_value reply)
+{
+    struct hf_link *link = request->link;
+
+    tell(link, (struct hf_trace){.kind = HF_TRACE_ENDED,
+                                 .number = request->place + 1,
+                                 .outcome = outcome,
+                                 .reply = reply,
+                                 .latency_us = link->conn.latency_us});
+}
+
+static void on_late(void *ctx, uint64_t place, struct hf_resp_value reply)
+{
+    tell(ctx, (struct hf_trace){
+                  .kind = HF_TRACE_LATE, .number = place + 1, .reply = reply});
+}
+
+static void on_greeting(void *ctx, const struct hf_resp_arg *argv, size_t argc)
+{
+    tell_command(ctx, HF_TRACE_GREETING, 0, argv, argc);
+}
+
+static void on_greeted(void *ctx, struct hf_resp_value reply, bool is_secret)
+{
+    struct hf_trace trace = {.kind = HF_TRACE_GREETED};
+
+    if (is_secret)
+        trace.why = "(words that may hold the password)";
+    else
+        trace.reply = reply;
+    tell(ctx, trace);
+}
+
+/* ---- what the connection says ---- */
+
 static void on_push(void *ctx, struct hf_resp_value push)
 {
     struct hf_link *link = ctx;
 
+    if (link->options.on_trace)
+        tell(link, (struct hf_trace){.kind = HF_TRACE_PUSH, .reply = push});
     if (link->options.on_push)
         link->options.on_push(link->options.ctx, push);
 }
@@ -106,6 +166,8 @@ static void on_end(void *ctx, struct hf_request *request,
 
     forget_deadline(link, request);
     link->has_answered = link->has_answered || outcome == HF_ANSWERED;
+    if (link->options.on_trace)
+        tell_end(request, outcome, reply);
     request->done(request, outcome, reply);
 }
 
@@ -121,7 +183,14 @@ static void conn_setup(struct hf_link *link)
         .ctx = link,
     };
 
+    if (link->options.on_trace)
+        options.on_late = on_late;
     hf_conn_init(&link->conn, &options);
+    if (link->options.on_trace) {
+        link->conn.greeting.on_command = on_greeting;
+        link->conn.greeting.on_reply = on_greeted;
+        link->conn.greeting.ctx = link;
+    }
     link->conn.greeting.url = &link->options.url;
     link->conn.greeting.wanted_protocol = link->options.protocol;
     link->conn.greeting.client_name =
@@ -131,8 +200,11 @@ static void conn_setup(struct hf_link *link)
 hf_status hf_link_new(struct hf_link **out, struct hf_loop *loop,
                       const struct hf_link_options *options)
 {
-    struct hf_link *link = hf_mem_new(hf_loop_mem(loop), sizeof *link);
+    struct hf_link *link;
 
+    if (hf_loop_forked(loop))
+        return HF_E_FORKED;
+    link = hf_mem_new(hf_loop_mem(loop), sizeof *link);
     if (!link)
         return HF_E_NOMEM;
     link->loop = loop;
@@ -198,6 +270,9 @@ static void is_up(struct hf_link *link)
     hf_dial_worked(&link->dial);
     hf_loop_disarm(link->loop, &link->timer);
     hf_loop_at_turn_end(link->loop, &link->turn);
+    if (link->options.on_trace)
+        tell(link, (struct hf_trace){.kind = HF_TRACE_CONNECTED,
+                                     .protocol = link->protocol});
     if (link->options.on_change)
         link->options.on_change(link->options.ctx, true);
 }
@@ -360,6 +435,9 @@ static void lost(struct hf_link *link, bool is_final)
         link->conn.stats.losses++;
     else
         link->conn.stats.failures++;
+    if (link->options.on_trace)
+        tell(link, (struct hf_trace){.kind = HF_TRACE_LOST,
+                                     .why = link->error.text});
     hang_up(link);
     link->state = IDLE;
     hf_conn_close(&link->conn);
@@ -524,17 +602,28 @@ static void on_turn_end(struct hf_turn *turn)
 
 static const struct hf_resp_value no_reply;
 
-static void end_late(struct hf_request *request)
+static enum hf_outcome give_up(struct hf_request *request)
 {
     struct hf_link *link = request->link;
+    enum hf_outcome outcome = hf_conn_forget(&link->conn, request);
 
     forget_deadline(link, request);
     serve_later(link);
+    if (link->options.on_trace)
+        tell_end(request, outcome, no_reply);
+    return outcome;
+}
+
+static void end_late(struct hf_request *request)
+{
+    struct hf_link *link = request->link;
+    enum hf_outcome outcome;
+
     /* The first attempt may be under way yet: it has no error of its own. */
     if (link->error.status == HF_OK)
         say_late(link);
-    serve_later(link);
-    request->done(request, hf_conn_forget(&link->conn, request), no_reply);
+    outcome = give_up(request);
+    request->done(request, outcome, no_reply);
 }
 
 static void on_deadline(struct hf_timer *timer)
@@ -586,26 +675,30 @@ hf_status hf_link_submit(struct hf_link *link, struct hf_request *request,
                          const struct hf_resp_arg *argv, size_t argc,
                          int64_t deadline_ms)
 {
-    hf_status rc = hf_conn_submit(&link->conn, request, argv, argc);
+    hf_status rc;
 
-    if (rc < 0)
+    if (hf_loop_forked(link->loop))
+        return HF_E_FORKED;
+    if ((rc = hf_conn_submit(&link->conn, request, argv, argc)) < 0)
         return rc;
     request->link = link;
     note_deadline(link, request, deadline_ms);
+    if (link->options.on_trace)
+        tell_command(link, HF_TRACE_QUEUED, request->place + 1, argv, argc);
     hf_loop_at_turn_end(link->loop, &link->turn);
     return HF_OK;
 }
 
 enum hf_outcome hf_link_cancel(struct hf_request *request)
 {
-    forget_deadline(request->link, request);
-    serve_later(request->link);
-    return hf_conn_forget(&request->link->conn, request);
+    return give_up(request);
 }
 
 hf_status hf_link_await_room(struct hf_link *link, struct hf_room *room,
                              size_t bytes)
 {
+    if (hf_loop_forked(link->loop))
+        return HF_E_FORKED;
     if (bytes > link->options.output_max || bytes > HF_PLACE_SIZE_MAX)
         return HF_E_LIMIT;
     room->link = link;

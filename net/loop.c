@@ -27,7 +27,7 @@ static void drain_wake(struct hf_io *io, int events)
 void hf_wake_driver(struct hf_loop *loop)
 {
     if (loop->is_in_turn || loop->is_wake_sent ||
-        loop->sleeps_until_ms == NOBODY_SLEEPS)
+        loop->sleeps_until_ms == NOBODY_SLEEPS || hf_loop_forked(loop))
         return;
     /* A full pipe is as good as a byte more in it. */
     loop->is_wake_sent = write(loop->wake_fd[1], "", 1) >= 0 || errno == EAGAIN;
@@ -149,6 +149,8 @@ hf_status hf_loop_watch(struct hf_loop *loop, struct hf_io *io)
     uint32_t index = free_slot(loop);
     hf_status rc;
 
+    if (hf_loop_forked(loop))
+        return HF_E_FORKED; /* the poller's set is the parent's, too */
     if (!hf_mem_grow(loop->mem, &loop->watched, &loop->watched_room,
                      sizeof *loop->watched, (size_t)index + 1, WATCHED_MAX))
         return HF_E_NOMEM;
@@ -165,7 +167,7 @@ hf_status hf_loop_watch(struct hf_loop *loop, struct hf_io *io)
 
 void hf_loop_rewatch(struct hf_loop *loop, struct hf_io *io, int events)
 {
-    if (io->events == events)
+    if (io->events == events || hf_loop_forked(loop))
         return;
     io->events = events;
     hf_poller_change(&loop->poller, io->fd, events, key_of(loop, io->index));
@@ -177,6 +179,8 @@ void hf_loop_unwatch(struct hf_loop *loop, struct hf_io *io)
 {
     struct hf_watched *slot = &loop->watched[io->index];
 
+    if (hf_loop_forked(loop))
+        return;
     hf_poller_remove(&loop->poller, io->fd);
     slot->io = NULL;
     slot->generation = (slot->generation + 1) & 0xffff;
@@ -272,6 +276,8 @@ void hf_tasks_run(struct hf_loop *loop)
 
 void hf_loop_finish_tasks(struct hf_loop *loop)
 {
+    if (hf_loop_forked(loop))
+        return;
     while (loop->is_running_tasks || !hf_list_is_empty(&loop->tasks)) {
         if (loop->is_running_tasks)
             hf_wait_on(loop, &loop->tasks_are_done);
@@ -403,6 +409,8 @@ int hf_loop_timeout(struct hf_loop *loop)
     int64_t due;
     int timeout_ms;
 
+    if (hf_loop_forked(loop))
+        return -1;
     hf_loop_lock(loop);
     hf_turn_flush(loop);
     due = next_due(loop);
@@ -421,14 +429,18 @@ void hf_wake_outer(struct hf_loop *loop)
         hf_wake_driver(loop);
 }
 
+/* In a child a thread that is not there may hold it for ever. */
 void hf_loop_lock(struct hf_loop *loop)
 {
-    pthread_mutex_lock(&loop->mutex);
+    if (!hf_loop_forked(loop))
+        pthread_mutex_lock(&loop->mutex);
     hf_locked_anew(loop);
 }
 
 void hf_loop_unlock(struct hf_loop *loop)
 {
+    if (hf_loop_forked(loop))
+        return;
     if (!loop->is_in_turn)
         hf_turn_flush(loop);
     hf_unlock_and_post(loop);

@@ -5,7 +5,7 @@
 
 #include <pthread.h>
 
-#include "net/fork_mark.h"
+#include "net/fork.h"
 #include "net/net.h"
 #include "net/poller.h"
 #include "net/spin.h"

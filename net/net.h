@@ -344,8 +344,12 @@ HF_API void hf_loop_unlock(struct hf_loop *loop);
 
 const struct hf_mem *hf_loop_mem(const struct hf_loop *loop);
 
-/* hf_loop_forked - are we in a child of the process that made the loop? Then
- * nothing but hf_loop_free and its kind may be called. No lock needed. */
+/* hf_loop_forked - are we in a child of the process that made the loop? Then all
+ * of it is the parent's. Functions that would do something return HF_E_FORKED, or
+ * do nothing; hf_loop_timeout is -1, and hf_loop_wait returns at once. Nothing is
+ * written to the parent's sockets, its poller is not touched. What is left to do
+ * is to free, which gives the child's copy of memory and descriptors back. No
+ * lock needed. Costs a look into memory (Linux 4.14; else getpid). */
 bool hf_loop_forked(const struct hf_loop *loop);
 
 /* hf_loop_now, hf_loop_now_us - the clock, as it was when either was first called
@@ -485,6 +489,43 @@ struct hf_request {
     uint64_t place;             /* in the order of all requests of the link */
 };
 
+/* What a link tells, as it happens, to who wants to look; with each, the fields
+ * that hold more. All that they point at is valid until the callback returns. */
+enum hf_trace_kind {
+    HF_TRACE_CONNECTED,         /* READY: protocol */
+    HF_TRACE_LOST,              /* not any more, or the attempt failed: why */
+    HF_TRACE_GREETING,          /* a command of the handshake: argv */
+    HF_TRACE_GREETED,           /* its reply, or why that is not told */
+    HF_TRACE_QUEUED,            /* a request: number, argv */
+    HF_TRACE_ENDED,             /* number, outcome; if answered, reply, latency */
+    HF_TRACE_LATE,              /* to one that was given up: number, reply */
+    HF_TRACE_PUSH               /* reply */
+};
+
+struct hf_trace {
+    enum hf_trace_kind kind;
+    const char *address;
+    uint64_t number;            /* in the order of all requests of the link, from
+                                   1; one that was never sent may have lent its
+                                   number to the next */
+    const struct hf_resp_arg *argv; /* whole, a script's text, too; but for the
+                                   passwords of AUTH and HELLO: "(secret)" */
+    size_t argc;
+    enum hf_outcome outcome;
+    struct hf_resp_value reply;
+    uint32_t latency_us;        /* from the write to the read */
+    int protocol;
+    const char *why;
+};
+
+/* hf_trace_text - a trace as one line for a person, without a newline and at
+ *   most HF_TRACE_TEXT_MAX - 1 long: "127.0.0.1:6379 #12 > EVALSHA 5f2.. 1 name".
+ *   Quoted like hf_error_quote; arguments are cut, and so is the line, with
+ *   "..." to show it. Returns dst. Pure. */
+#define HF_TRACE_TEXT_MAX 512
+HF_API char *hf_trace_text(char dst[HF_TRACE_TEXT_MAX],
+                           const struct hf_trace *trace);
+
 struct hf_link_options {
     struct hf_url url;
     struct hf_tls_context *tls; /* with rediss://; borrowed until hf_link_free */
@@ -505,6 +546,11 @@ struct hf_link_options {
     /* [locked] A push, or in RESP2 a pub/sub message. */
     void (*on_push)(void *ctx, struct hf_resp_value push);
     void *ctx;
+
+    /* [locked] Looks, and calls nothing of ours but hf_trace_text and hf_resp_*.
+     * NULL (default): costs one branch a request. */
+    void (*on_trace)(void *ctx, const struct hf_trace *trace);
+    void *trace_ctx;
 };
 
 /* hf_link_options_init - the defaults. */

@@ -215,8 +215,11 @@ hf_status hf_pubsub_new(struct hf_pubsub **out, struct hf_loop *loop,
                         struct hf_link *main,
                         const struct hf_link_options *options)
 {
-    struct hf_pubsub *ps = hf_mem_new(hf_loop_mem(loop), sizeof *ps);
+    struct hf_pubsub *ps;
 
+    if (hf_loop_forked(loop))
+        return HF_E_FORKED;
+    ps = hf_mem_new(hf_loop_mem(loop), sizeof *ps);
     if (!ps)
         return HF_E_NOMEM;
     ps->loop = loop;
@@ -350,6 +353,8 @@ hf_status hf_pubsub_add(struct hf_pubsub *ps, struct hf_subscription *s)
 {
     hf_status rc;
 
+    if (hf_loop_forked(ps->loop))
+        return HF_E_FORKED;
     if (is_resp2(ps) && (rc = open_own(ps)) < 0)
         return rc;
     s->pubsub = ps;

@@ -12,6 +12,7 @@
 #include <string.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "net/net.h"
@@ -1314,6 +1315,74 @@ START_TEST(killed_client_comes_back)
 }
 END_TEST
 
+/* A command and its reply, once the buffers are there. */
+START_TEST(steady_path_allocates_nothing)
+{
+    uint64_t before;
+
+    open_link(server_port(server));
+    for (int i = 0; i < 100; i++)
+        ck_assert_str_eq(ask("ECHO a"), "a");
+    before = memory_counts(&memory).asked;
+    for (int i = 0; i < 1000; i++)
+        must(strcmp(ask("ECHO a"), "a") == 0, "it answers");
+    ck_assert_uint_eq(memory_counts(&memory).asked, before);
+    close_link();
+}
+END_TEST
+
+/* In the child; the number of the first broken promise. */
+static int use_the_parents_link(void)
+{
+    struct hf_room room = {.ready = NULL};
+    struct hf_pubsub *none = NULL;
+    struct hf_link *other = NULL;
+    struct ask a;
+
+    alarm(20);
+    lock();
+    if (submit(&a, "ECHO child", -1) != HF_E_FORKED)
+        return 1;
+    if (hf_link_await_room(link_, &room, 10) != HF_E_FORKED)
+        return 2;
+    if (hf_link_new(&other, loop, &options) != HF_E_FORKED || other)
+        return 3;
+    if (hf_pubsub_new(&none, loop, link_, &options) != HF_E_FORKED || none)
+        return 4;
+    hf_link_want(link_, false);
+    hf_link_condemn(link_, "the child says so");
+    unlock();
+    free_link();
+    return 0;
+}
+
+/* A request is in flight, and a second one is queued: the child's end of the
+ * link ends its copy of both, and the parent gets its answers. */
+START_TEST(child_process_harms_no_link)
+{
+    struct ask a, b;
+    int status;
+    pid_t child;
+
+    open_link(server_port(server));
+    ck_assert_str_eq(ask("PING"), "PONG");
+    server_pause(server);
+    start(&a, "ECHO a", LONG_MS);
+    start(&b, "ECHO b", LONG_MS);
+    child = fork();
+    if (child == 0)
+        _exit(use_the_parents_link());
+    ck_assert_int_eq(waitpid(child, &status, 0), child);
+    ck_assert_int_eq(status, 0);
+    server_resume(server);
+    ck_assert_str_eq(answer(&a), "a");
+    ck_assert_str_eq(answer(&b), "b");
+    ck_assert_str_eq(ask("ECHO c"), "c");
+    ck_assert_str_eq(changes, "+");
+    close_link();
+}
+END_TEST
+
 START_TEST(too_many_clients_is_an_answer_for_now)
 {
     (void)server_ask(server, "CONFIG SET maxclients 1"); /* the witness */
@@ -2181,6 +2250,8 @@ static TCase *case_server(void)
                         ROWS(cuts));
     tcase_add_test(c, link_comes_back_after_its_server);
     tcase_add_test(c, killed_client_comes_back);
+    tcase_add_test(c, steady_path_allocates_nothing);
+    tcase_add_test(c, child_process_harms_no_link);
     tcase_add_test(c, too_many_clients_is_an_answer_for_now);
     tcase_add_test(c, stopped_server_costs_bounded_memory_and_no_answer);
     tcase_add_test(c, request_left_in_a_stopped_server_is_not_done_later);

@@ -1545,6 +1545,106 @@ START_TEST(loop_goes_on_without_any_memory)
 END_TEST
 
 /* Its mutex may be held by a thread that the child does not have. */
+/* Where the kernel wipes a page, and where it does not. */
+START_TEST(mark_is_missing_in_children_and_theirs)
+{
+    struct hf_fork_mark mark;
+    int status;
+    pid_t child;
+
+    hf_fork_mark_init(&mark);
+    if (_i == 1)
+        hf_fork_mark_fini(&mark);
+    ck_assert(!hf_fork_mark_is_child(&mark));
+    child = fork();
+    if (child == 0) {
+        bool is_noticed = hf_fork_mark_is_child(&mark);
+
+        child = fork();
+        if (child == 0)
+            _exit(!hf_fork_mark_is_child(&mark));
+        (void)waitpid(child, &status, 0);
+        _exit(status != 0 || !is_noticed);
+    }
+    ck_assert_int_eq(waitpid(child, &status, 0), child);
+    ck_assert_int_eq(status, 0);
+    ck_assert(!hf_fork_mark_is_child(&mark));
+    hf_fork_mark_fini(&mark);
+}
+END_TEST
+
+static void never(struct hf_io *io, int events)
+{
+    (void)io;
+    (void)events;
+    _exit(100);
+}
+
+/* In the child; returns the number of the first broken promise. A descriptor of
+ * the parent's is ready, a timer due. */
+static int use_the_parents_loop(struct pair *pair)
+{
+    struct hf_loop_stats stats;
+    struct hf_timer timer = {.fire = NULL};
+    struct hf_io io = {.fd = pair->other, .events = HF_READ, .ready = never};
+    struct hf_waiter w;
+
+    alarm(20);
+    pair->io.ready = never;
+    if (hf_loop_timeout(loop) != -1)
+        return 1;
+    hf_loop_dispatch(loop, 0);
+    hf_loop_dispatch(loop, -1);
+    hf_loop_lock(loop); /* it is held by a thread that is not here */
+    if (hf_loop_watch(loop, &io) != HF_E_FORKED)
+        return 2;
+    hf_loop_rewatch(loop, &pair->io, 0);
+    hf_loop_unwatch(loop, &pair->io);
+    hf_loop_arm(loop, &timer, 0);
+    hf_loop_disarm(loop, &timer);
+    hf_waiter_init(&w, loop);
+    hf_loop_attend(loop);
+    hf_loop_unattend(loop);
+    hf_loop_quiesce(loop);
+    hf_loop_resume(loop);
+    hf_loop_finish_tasks(loop);
+    hf_loop_wait(&w);
+    hf_waiter_wake(&w);
+    hf_loop_unlock(loop);
+    hf_loop_stats(loop, &stats);
+    if (stats.turns != 0)
+        return 3;
+    (void)hf_loop_fd(loop);
+    hf_loop_free(loop);
+    return 0;
+}
+
+/* And the parent's descriptors are watched as before: what is in epoll's set is
+ * shared with the child. */
+START_TEST(child_process_changes_nothing_of_the_parents)
+{
+    struct pair *pair = &pairs[0];
+    int status;
+    pid_t child;
+
+    setup();
+    lock();
+    pair_open(pair, HF_READ);
+    child = fork();
+    if (child == 0)
+        _exit(use_the_parents_loop(pair));
+    ck_assert_int_eq(waitpid(child, &status, 0), child);
+    ck_assert_int_eq(status, 0);
+    unlock();
+    ck_assert_int_eq(write(pair->other, "x", 1), 1);
+    ck_assert_int_eq(look(pair), HF_READ);
+    lock();
+    pair_close(pair);
+    unlock();
+    teardown();
+}
+END_TEST
+
 START_TEST(child_process_may_only_free_the_loop)
 {
     int status;
@@ -1653,6 +1753,8 @@ static TCase *case_trouble(void)
     tcase_add_loop_test(c, loop_without_memory_is_an_error, 0, 2);
     tcase_add_test(c, descriptor_without_memory_is_not_watched);
     tcase_add_test(c, loop_goes_on_without_any_memory);
+    tcase_add_loop_test(c, mark_is_missing_in_children_and_theirs, 0, 2);
+    tcase_add_test(c, child_process_changes_nothing_of_the_parents);
     tcase_add_test(c, child_process_may_only_free_the_loop);
     return c;
 }

@@ -171,8 +171,8 @@ static int dead_port(void)
     PEER_EXPECT("ECHO " letters " ..."), PEER_SEND("+ok\r\n")
 
 /* Both answers in one write, so that they come in one read. */
-#define ANSWER_BOTH(one, other)                                    \
-    PEER_EXPECT("ECHO " one " ..."), PEER_EXPECT("ECHO " other " ..."), \
+#define ANSWER_BOTH(a, b)                                                     \
+    PEER_EXPECT("ECHO " a " ..."), PEER_EXPECT("ECHO " b " ..."),             \
         PEER_SEND("+ok\r\n+ok\r\n")
 
 static const struct peer_step in_order[] = {
@@ -190,8 +190,7 @@ static void bound_requests(int max)
     hf_loop_resume(loop);
 }
 
-/* By number, as many at a time as may be; told before the one in front of them
- * has his next. */
+/* By number, two at a time. */
 START_TEST(places_are_given_in_order)
 {
     struct peer *peer = peer_start(in_order);

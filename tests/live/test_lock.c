@@ -796,6 +796,103 @@ START_TEST(a_scope_that_is_refused_runs_nothing)
 }
 END_TEST
 
+/* ---- counters ---- */
+
+/* 20 pairs of one thread: a command and a turn each, and nothing else. */
+START_TEST(counters_say_what_the_client_did)
+{
+    struct hf_client_stats before, after;
+    uint64_t median, tail;
+
+    open_client(&ways[_i]);
+    acquire(lock, 1);
+    release(lock, 1);
+    before = stats_of(client);
+    for (int i = 0; i < 20; i++) {
+        acquire(lock, 1);
+        release(lock, 1);
+    }
+    after = stats_of(client);
+    ck_assert_uint_eq(after.link.requests - before.link.requests, 40);
+    ck_assert_uint_eq(after.link.answered - before.link.answered, 40);
+    ck_assert_uint_eq(after.link.latency_us.count -
+                          before.link.latency_us.count, 40);
+    ck_assert_uint_eq(after.link.batch.sum - before.link.batch.sum, 40);
+    ck_assert_uint_eq(after.link.unsent + after.link.unknown, 0);
+    ck_assert_uint_eq(after.link.in_flight + after.link.queued, 0);
+    ck_assert_uint_eq(after.link.connects, 1);
+    ck_assert_uint_gt(after.loop.turns, before.loop.turns);
+    median = hf_histogram_quantile(&after.link.latency_us, 0.5);
+    tail = hf_histogram_quantile(&after.link.latency_us, 0.99);
+    ck_assert_uint_gt(median, 0);
+    ck_assert_uint_le(median, tail);
+    ck_assert_uint_le(tail, after.link.latency_us.max);
+    ck_assert_uint_lt(after.link.latency_us.max, LONG_MS * 1000);
+    close_client();
+}
+END_TEST
+
+/* ---- who looks on ---- */
+
+#define PASSWORD "open-sesame"
+
+struct lines {
+    int commands, answers, secrets, leaks;    /* under the loop's lock */
+};
+
+static void note_line(void *ctx, const struct hf_trace *trace)
+{
+    char text[HF_TRACE_TEXT_MAX];
+    struct lines *lines = ctx;
+
+    (void)hf_trace_text(text, trace);
+    lines->commands += strstr(text, " > EVALSHA ") != NULL;
+    lines->answers += strstr(text, " < [ ") != NULL;
+    lines->secrets += strstr(text, "(secret)") != NULL;
+    lines->leaks += strstr(text, PASSWORD) != NULL;
+}
+
+/* In the URL or beside it, by HELLO or by AUTH, on one connection or on two. */
+START_TEST(trace_tells_all_but_the_password)
+{
+    const char *const args[] = {"--requirepass", PASSWORD, NULL};
+    struct server *locked = server_start(args);
+    bool is_in_url = _i & 1;
+    struct hf_client_options o;
+    struct lines lines = {0};
+    struct hf_client *traced;
+    struct call waiter;
+    struct hf_lock *l;
+    struct hf_acquire_options ao = acquire_options(2);
+    char url[SERVER_URL_MAX], with[100];
+
+    client_options(&o, url, server_port(locked));
+    (void)snprintf(with, sizeof with, "%s://:" PASSWORD "@%s",
+                   o.tls ? "rediss" : "redis", strstr(url, "://") + 3);
+    o.protocol = _i & 2 ? 3 : 2;
+    if (is_in_url)
+        o.url = with;
+    else
+        o.password = PASSWORD;
+    o.trace = note_line;
+    o.trace_ctx = &lines;
+    traced = client_with(&o);
+    l = lock_of(traced, NAME);
+    acquire(l, 1);
+    call_acquire(&waiter, l, &ao);
+    await_subscribers(locked, CHANNEL, 1);
+    release(l, 1);
+    ck_assert_status(call_await(&waiter), HF_OK);
+    release(l, 2);
+    hf_client_free(traced);
+    ck_assert_int_ge(lines.commands, 4);
+    ck_assert_int_ge(lines.answers, 4);
+    ck_assert_int_eq(lines.secrets, o.protocol == 3 ? 1 : 2);
+    ck_assert_int_eq(lines.leaks, 0);
+    server_stop(locked);
+}
+END_TEST
+
 /* ---- limits, arguments ---- */
 
 START_TEST(locks_and_calls_have_their_limits)
@@ -1035,6 +1132,10 @@ static void add_cases(Suite *s)
     c = live_case(s, "scope", start, stop);
     tcase_add_loop_test(c, a_scope_releases_on_every_path, 0, COUNT(scenes));
     tcase_add_test(c, a_scope_that_is_refused_runs_nothing);
+
+    c = live_case(s, "seeing", start, stop);
+    add_in_all_ways(c, counters_say_what_the_client_did);
+    tcase_add_loop_test(c, trace_tells_all_but_the_password, 0, 4);
 
     c = live_case(s, "limits", start, stop);
     tcase_add_test(c, locks_and_calls_have_their_limits);

@@ -9,6 +9,7 @@
 #include "tests/support/feed.h"
 #include "tests/support/lua_client.h"
 #include "tests/support/memory.h"
+#include "tests/support/proxy.h"
 
 static struct server *server;
 static struct memory memory;
@@ -31,19 +32,24 @@ static const struct way {
     bool thread;
 } ways[] = {{3, true}, {2, true}, {3, false}, {2, false}};
 
-static void open_client(const struct way *way)
+static void open_client_to(int port, const struct way *way)
 {
     struct hf_client_options o;
     char url[SERVER_URL_MAX];
 
     memory_init(&memory);
-    client_options(&o, url, server_port(server));
+    client_options(&o, url, port);
     o.protocol = way->protocol;
     o.thread = way->thread;
     o.mem = &memory.hook;
     o.watchdog_ms = 3000;
     client = client_with(&o);
     lock = lock_of(client, NAME);
+}
+
+static void open_client(const struct way *way)
+{
+    open_client_to(server_port(server), way);
 }
 
 static void close_client(void)
@@ -362,6 +368,10 @@ static int try_everything(void)
     struct hf_error err = {0};
     struct hf_lock_info seen;
     struct hf_lock *none = NULL;
+    struct hf_client_closed closed;
+    struct hf_scope scope = {0};
+    struct hf_client_options co;
+    struct hf_client *second = NULL;
     struct hf_cancel cancel;
     struct call call;
     char text[HF_OWNER_TEXT_MAX];
@@ -397,6 +407,17 @@ static int try_everything(void)
         return 9;
     if (hf_client_connect(client, &err) != HF_E_FORKED)
         return 10;
+    if (hf_client_close(client, 100, &closed, &err) != HF_E_FORKED)
+        return 11;
+    if (hf_lock_with(lock, &o, &scope, NULL, &err) != HF_E_FORKED)
+        return 12;
+    hf_client_options_init(&co);
+    co.loop = hf_client_loop(client);
+    if (hf_client_new(&second, &co, &err) != HF_E_FORKED || second)
+        return 13;
+    if (hf_loop_timeout(co.loop) != -1)
+        return 14;
+    hf_loop_dispatch(co.loop, -1);
     hf_cancel_init(&cancel, client);
     hf_cancel_fire(&cancel);
     (void)stats_of(client);
@@ -490,6 +511,121 @@ START_TEST(a_child_writes_nothing_and_the_parent_goes_on)
 }
 END_TEST
 
+/* ---- forked in each state ---- */
+
+static struct proxy *proxy;
+
+/* The parent drives only by hand, so that nothing but the child could write. */
+static void drive_until_sent(uint64_t count)
+{
+    int64_t end_ms = local_now_ms() + LONG_MS;
+
+    while (proxy_count(proxy, PROXY_TO_SERVER, PROXY_PASSED) < count) {
+        must(local_now_ms() < end_ms, "bytes are sent");
+        hf_loop_dispatch(hf_client_loop(client), 1);
+    }
+}
+
+static uint64_t sent(void)
+{
+    return proxy_count(proxy, PROXY_TO_SERVER, PROXY_PASSED) +
+           proxy_count(proxy, PROXY_TO_SERVER, PROXY_KEPT);
+}
+
+static void at_rest(void)
+{
+    acquire(lock, 2);
+    release(lock, 2);
+}
+
+static void greeting(void)
+{
+    proxy_hold(proxy, PROXY_TO_CLIENT, true);
+    begin_acquire(0, 1);
+    drive_until_sent(1);
+}
+
+static void ask_without_answer(void)
+{
+    uint64_t before = sent();
+
+    proxy_hold(proxy, PROXY_TO_CLIENT, true);
+    begin_acquire(0, 1);
+    drive_until_sent(before + 1);
+}
+
+static void in_flight(void)
+{
+    at_rest();
+    ask_without_answer();
+    begin_acquire(1, 2); /* in the line */
+}
+
+static void waiting(void)
+{
+    asleep();
+    while (stats_of(client).link.in_flight > 0)
+        hf_loop_dispatch(hf_client_loop(client), 1);
+    (void)server_ask(server, "DEL " NAME);
+}
+
+static void holding(void)
+{
+    acquire(lock, 1);
+    ask_without_answer(); /* a re-entry */
+}
+
+static void (*const forkings[])(void) = {
+    never_connected, at_rest, at_any_moment, greeting,
+    in_flight,       waiting, holding,
+};
+
+static void wake_waiters(void)
+{
+    (void)server_ask(server, "PUBLISH " CHANNEL " 0");
+}
+
+/* It has done what it could, its copies are closed; and every byte that went to
+ * the server, the parent wrote. */
+START_TEST(a_child_forked_in_any_state_harms_nothing)
+{
+    void (*prepare)(void) = forkings[_i % COUNT(forkings)];
+    struct way way = {.protocol = _i < COUNT(forkings) ? 3 : 2};
+    uint64_t before;
+    size_t accepted;
+    pid_t child;
+
+    proxy = proxy_start(server_port(server));
+    for (int i = 0; i < CALLS; i++)
+        calls[i].done = -1; /* not begun */
+    open_client_to(proxy_port(proxy), &way);
+    prepare();
+    before = sent();
+    accepted = proxy_accepted(proxy);
+    child = fork();
+    if (child == 0) {
+        alarm(20);
+        _exit(try_everything());
+    }
+    ck_assert_int_eq(exit_code_of(child), 0);
+    ck_assert_uint_eq(sent(), before);
+    if (prepare != at_any_moment) /* its connect may be under way */
+        ck_assert_uint_eq(proxy_accepted(proxy), accepted);
+    proxy_hold(proxy, PROXY_TO_CLIENT, false);
+    if (prepare == waiting)
+        wake_waiters();
+    for (int i = 0; i < CALLS; i++) {
+        if (calls[i].done < 0)
+            continue;
+        ck_assert_status(call_drive(&calls[i], client), HF_OK);
+        release(lock, prepare == holding ? 1 : i + 1);
+    }
+    ck_assert_uint_eq(stats_of(client).link.losses, 0);
+    close_client();
+    proxy_stop(proxy);
+}
+END_TEST
+
 START_TEST(a_child_may_have_a_client_of_its_own)
 {
     pid_t child;
@@ -542,6 +678,8 @@ static void add_cases(Suite *s)
     tcase_add_loop_test(c, a_child_can_do_nothing_and_hangs_nowhere, 0,
                         COUNT(ways));
     tcase_add_test(c, a_child_writes_nothing_and_the_parent_goes_on);
+    tcase_add_loop_test(c, a_child_forked_in_any_state_harms_nothing, 0,
+                        2 * COUNT(forkings));
     tcase_add_test(c, a_child_may_have_a_client_of_its_own);
 }
 

@@ -226,13 +226,45 @@ START_TEST(a_pair_that_was_made_before_allocates_nothing)
         release(lock, 1);
     }
     before = memory_counts(&memory).asked;
-    for (int i = 0; i < 100; i++) {
+    for (int i = 0; i < 1000; i++) {
         acquire(lock, 1);
         release(lock, 1);
     }
     ck_assert_uint_eq(memory_counts(&memory).asked, before);
     hf_lock_free(lock);
     hf_client_free(client);
+    ck_assert_pstr_eq(memory_fini(&memory), NULL);
+}
+END_TEST
+
+/* What README says of a client that is connected and has nothing to do: its own
+ * part, and the loop, most of which is the wheel that no page is touched of.
+ * OpenSSL's memory is its own. */
+#define LOOP_BYTES_MAX (144u << 10)
+#define CLIENT_BYTES_MAX (72u << 10)
+
+START_TEST(an_idle_client_takes_so_much_and_no_more)
+{
+    struct hf_loop_options lo = {.mem = &memory.hook};
+    struct hf_client_options o;
+    struct hf_client *client;
+    struct hf_loop *loop;
+    size_t of_loop, of_client;
+    char url[SERVER_URL_MAX];
+
+    memory_init(&memory);
+    ck_assert_ok(hf_loop_new(&loop, &lo));
+    of_loop = memory_counts(&memory).live_bytes;
+    client_options(&o, url, server_port(server));
+    o.loop = loop;
+    client = client_with(&o);
+    ck_assert_ok(hf_client_connect(client, NULL));
+    of_client = memory_counts(&memory).live_bytes - of_loop;
+    (void)printf("loop %zu bytes, idle client %zu\n", of_loop, of_client);
+    ck_assert_uint_le(of_loop, LOOP_BYTES_MAX);
+    ck_assert_uint_le(of_client, CLIENT_BYTES_MAX);
+    hf_client_free(client);
+    hf_loop_free(loop);
     ck_assert_pstr_eq(memory_fini(&memory), NULL);
 }
 END_TEST
@@ -273,6 +305,7 @@ static void add_cases(Suite *s)
     tcase_add_loop_test(c, each_allocation_may_fail, 0, GAMES);
     tcase_add_loop_test(c, a_pair_that_was_made_before_allocates_nothing, 0,
                         COUNT(ways));
+    tcase_add_test(c, an_idle_client_takes_so_much_and_no_more);
     tcase_add_loop_test(c, what_was_used_is_given_back, 0, COUNT(ways));
 }
 
