@@ -75,10 +75,15 @@ static void cancel_all(struct hf_router *router)
 
 void hf_discover_fini(struct hf_router *router)
 {
+    struct hf_discovery *d = &router->discovery;
+
     cancel_all(router);
-    hf_loop_disarm(router->loop, &router->discovery.timer);
-    hf_slot_map_free(router->discovery.best);
-    router->discovery.best = NULL;
+    if (d->news.pubsub)
+        hf_pubsub_drop(&d->news);
+    d->news.pubsub = NULL;
+    hf_loop_disarm(router->loop, &d->timer);
+    hf_slot_map_free(d->best);
+    d->best = NULL;
 }
 
 /* ---- whom to ask next (D3) ---- */
@@ -269,6 +274,14 @@ void hf_discover_want(struct hf_router *router, struct hf_server *hint)
         d->is_wanted_again = true;
     else if (!d->timer.link || d->timer.due_ms > earliest)
         hf_loop_arm(router->loop, &d->timer, earliest);
+}
+
+void hf_discover_restart(struct hf_router *router)
+{
+    cancel_all(router);
+    router->discovery.is_running = false;
+    router->discovery.failures = 0;
+    arm(router, 0);
 }
 
 /* ---- answers ---- */

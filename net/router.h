@@ -121,12 +121,14 @@ void hf_router_lost_touch(struct hf_router *router, struct hf_server *server);
 /* hf_discover_init, _fini
  * hf_discover_want   - the way is to be asked for, soon; of `hint` first (NULL:
  *                      nobody). Coalesced, and not too often.
+ * hf_discover_restart - at once, whatever is under way: it has just changed.
  * hf_discover_found  - an answer: a map, which is taken.
  * hf_discover_failed - no answer, or one of no use: `why`; `is_final`: it would
  *                      be the same again. */
 void hf_discover_init(struct hf_router *router);
 void hf_discover_fini(struct hf_router *router);
 void hf_discover_want(struct hf_router *router, struct hf_server *hint);
+void hf_discover_restart(struct hf_router *router);
 void hf_discover_found(struct hf_server *server, struct hf_slot_map *map);
 void hf_discover_failed(struct hf_server *server, bool is_final,
                         const struct hf_error *why);
