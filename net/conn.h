@@ -131,8 +131,8 @@ size_t hf_conn_output(struct hf_conn *c, int64_t now_us, const char **ptr);
 void hf_conn_wrote(struct hf_conn *c, size_t n);
 
 /* hf_conn_room - where to read to, and how much; 0: no memory.
- * hf_conn_took - so many bytes were read, at `now_us`. Calls `done` and on_push. HF_OK, or a
- *                failure for good with c->error set: close. */
+ * hf_conn_took - so many bytes were read, at `now_us`. Calls `done` and on_push.
+ *                HF_OK, or a failure for good with c->error set: close. */
 size_t hf_conn_room(struct hf_conn *c, char **ptr);
 hf_status hf_conn_took(struct hf_conn *c, size_t n, int64_t now_us);
 
