@@ -345,8 +345,8 @@ HF_API void hf_loop_unlock(struct hf_loop *loop);
 const struct hf_mem *hf_loop_mem(const struct hf_loop *loop);
 
 /* hf_loop_forked - are we in a child of the process that made the loop? Then all
- * of it is the parent's. Functions that would do something return HF_E_FORKED, or
- * do nothing; hf_loop_timeout is -1, and hf_loop_wait returns at once. Nothing is
+ * of it is the parent's. What would do something returns HF_E_FORKED, or does
+ * nothing; hf_loop_timeout is -1, and hf_loop_wait returns at once. Nothing is
  * written to the parent's sockets, its poller is not touched. What is left to do
  * is to free, which gives the child's copy of memory and descriptors back. No
  * lock needed. Costs a look into memory (Linux 4.14; else getpid). */
@@ -519,7 +519,7 @@ struct hf_trace {
 };
 
 /* hf_trace_text - a trace as one line for a person, without a newline and at
- *   most HF_TRACE_TEXT_MAX - 1 long: "127.0.0.1:6379 #12 > EVALSHA 5f2.. 1 name".
+ *   most HF_TRACE_TEXT_MAX - 1 long: "127.0.0.1:6379 #12 > EVALSHA 5f.. 1 name".
  *   Quoted like hf_error_quote; arguments are cut, and so is the line, with
  *   "..." to show it. Returns dst. Pure. */
 #define HF_TRACE_TEXT_MAX 512

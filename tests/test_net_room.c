@@ -9,6 +9,8 @@
 #include "tests/support/local.h"
 #include "tests/support/memory.h"
 #include "tests/support/peer.h"
+#include "tests/support/proxy.h"
+#include "tests/support/server.h"
 
 #define LONG_MS 10000
 #define WAITERS 8
@@ -391,6 +393,162 @@ START_TEST(refused_link_tells_all_who_wait)
 }
 END_TEST
 
+/* ---- any life ---- */
+
+#define CROWD 100
+#define STEPS 60000
+#define CHAOS_SEED 20261121u
+
+/* Each asks again and again: at once if he can, else when he is told; some are
+ * cancelled, some have deadlines, and the connection is cut now and then. */
+struct person {
+    struct hf_room room;
+    struct hf_request request;
+    enum { RESTS, WAITS, ASKS } state;
+    bool is_urgent;
+    size_t len;
+    uint64_t ticket;          /* of those that wait: who came first */
+};
+
+static struct person crowd[CROWD];
+static uint64_t seed, tickets, served, told;
+
+static unsigned dice(unsigned sides)
+{
+    seed = seed * 6364136223846793005u + 1442695040888963407u;
+    return (unsigned)(seed >> 33) % sides;
+}
+
+static void must(bool holds, const char *promise)
+{
+    if (!holds)
+        ck_abort_msg("broken: %s", promise);
+}
+
+static void person_done(struct hf_request *request, enum hf_outcome outcome,
+                        struct hf_resp_value reply)
+{
+    struct person *p = HF_OWNER_OF(request, struct person, request);
+
+    (void)reply;
+    must(p->state == ASKS, "who is answered has asked");
+    p->state = RESTS;
+    told += outcome == HF_ANSWERED;
+}
+
+static size_t person_command(const struct person *p,
+                             struct hf_resp_arg argv[2])
+{
+    static const char padding[OUTPUT_MAX];
+
+    argv[0] = (struct hf_resp_arg){"ECHO", 4};
+    argv[1] = (struct hf_resp_arg){padding, p->len};
+    return hf_resp_command_size(argv, 2);
+}
+
+static hf_status person_submit(struct person *p)
+{
+    struct hf_resp_arg argv[2];
+    hf_status rc;
+
+    (void)person_command(p, argv);
+    p->request.done = person_done;
+    rc = hf_link_submit(link_, &p->request, argv, 2,
+                        dice(4) ? HF_NEVER : hf_loop_now(loop) + dice(20));
+    if (rc == HF_OK)
+        p->state = ASKS;
+    return rc;
+}
+
+static void person_ready(struct hf_room *room, hf_status status)
+{
+    struct person *p = HF_OWNER_OF(room, struct person, room);
+
+    must(p->state == WAITS, "who is told has waited");
+    p->state = RESTS;
+    if (status == HF_E_CLOSED)
+        return;
+    must(status == HF_OK, "this link is not refused");
+    must(p->is_urgent || p->ticket >= served, "first come, first served");
+    if (!p->is_urgent)
+        served = p->ticket;
+    if (dice(10)) /* some do not want it any more */
+        must(person_submit(p) == HF_OK, "there is room for who is told so");
+}
+
+static void person_acts(struct person *p)
+{
+    struct hf_resp_arg argv[2];
+
+    if (p->state == WAITS && dice(10) == 0) {
+        hf_link_forget_room(&p->room);
+        p->state = RESTS;
+    } else if (p->state == ASKS && dice(10) == 0) {
+        (void)hf_link_cancel(&p->request);
+        p->state = RESTS;
+    } else if (p->state == RESTS) {
+        p->len = dice(OUTPUT_MAX / 2);
+        p->is_urgent = dice(10) == 0;
+        if (!hf_link_is_awaited(link_) && person_submit(p) == HF_OK)
+            return;
+        p->room.ready = person_ready;
+        p->room.is_urgent = p->is_urgent;
+        p->ticket = ++tickets;
+        p->state = WAITS;
+        must(hf_link_await_room(link_, &p->room, person_command(p, argv)) ==
+                 HF_OK,
+             "each may wait");
+    }
+}
+
+static bool all_rest(void)
+{
+    for (int i = 0; i < CROWD; i++)
+        if (crowd[i].state != RESTS)
+            return false;
+    return true;
+}
+
+/* In the end each has had his turn: nobody is forgotten in the line. */
+START_TEST(nobody_is_left_waiting_whatever_happens)
+{
+    struct server *server = server_start(NULL);
+    struct proxy *proxy = proxy_start(server_port(server));
+    int64_t end_ms;
+
+    seed = CHAOS_SEED + (unsigned)_i;
+    open_link(proxy_port(proxy));
+    if (_i)
+        bound_requests(4);
+    for (int i = 0; i < CROWD; i++)
+        hf_list_init(&crowd[i].room.node);
+    for (int i = 0; i < STEPS; i++) {
+        person_acts(&crowd[dice(CROWD)]);
+        if (dice(10) == 0) {
+            hf_loop_unlock(loop);
+            hf_loop_dispatch(loop, dice(4) ? 0 : 1);
+            if (dice(300) == 0)
+                proxy_cut(proxy, dice(2) ? PROXY_RESET : PROXY_CLOSE);
+            hf_loop_lock(loop);
+        }
+    }
+    end_ms = local_now_ms() + LONG_MS;
+    while (!all_rest()) {
+        must(local_now_ms() < end_ms, "everybody has his turn");
+        hf_loop_unlock(loop);
+        hf_loop_dispatch(loop, 5);
+        hf_loop_lock(loop);
+    }
+    (void)printf("%llu waited, %llu answers\n", (unsigned long long)tickets,
+                 (unsigned long long)told);
+    ck_assert_uint_gt(tickets, 1000);
+    ck_assert_uint_gt(told, 200);
+    free_link();
+    proxy_stop(proxy);
+    server_stop(server);
+}
+END_TEST
+
 /* ---- */
 
 int main(void)
@@ -412,6 +570,10 @@ int main(void)
     tcase_add_test(c, too_great_for_the_link_is_refused_at_once);
     tcase_add_test(c, freed_link_tells_all_who_wait);
     tcase_add_test(c, refused_link_tells_all_who_wait);
+    if (server_is_installed())
+        tcase_add_loop_test(c, nobody_is_left_waiting_whatever_happens, 0, 2);
+    else
+        (void)printf("skipped: nobody_is_left_waiting.. (no server)\n");
     suite_add_tcase(s, c);
     srunner_run_all(runner, CK_ENV);
     failed = srunner_ntests_failed(runner);
