@@ -67,8 +67,8 @@ UNIT := resp_base resp_parse resp_value resp_copy resp_double resp_encode \
         cli_resp_check support $(tls_tests_$(TLS))
 LIVE := url slot cluster_map sentinel_words lock lock_wait lock_watchdog \
         lock_errors lock_late lock_forged lock_memory lock_end lock_soak \
-        lifecycle run run_loss run_signals run_status resp_check examples \
-        $(tls_live_$(TLS))
+        lifecycle run run_loss run_signals run_status run_slot resp_check \
+        examples $(tls_live_$(TLS))
 FUZZ := resp_parse resp_twin resp_encode cli_resp url topology
 
 # ---- libraries and the command ----
