@@ -54,7 +54,8 @@ CLI  := $(basename $(notdir $(wildcard cli/*.c)))
 
 SCRIPTS := acquire force_release inspect release renew
 SUPPORT := cluster fds feed greeting keeper local lua_client memory peer \
-           proxy reply request resp_ask resp_reading resp_twin server witness
+           proxy reply request resp_ask resp_reading resp_twin sentinels \
+           server witness
 
 tls_tests_yes := net_tls net_tls_memory
 tls_tests_no  := net_tls_none
@@ -68,11 +69,11 @@ UNIT := resp_base resp_parse resp_value resp_copy resp_double resp_encode \
         lock_names lock_hold lock_wait \
         cli_values cli_json cli_options cli_secret cli_run_state cli_resp \
         cli_resp_check support $(tls_tests_$(TLS))
-LIVE := url slot cluster_map \
+LIVE := url slot cluster_map sentinel_words \
         lock lock_wait lock_watchdog lock_errors lock_late \
         lock_forged lock_full lock_memory lock_end lock_close lock_soak \
-        lifecycle run run_loss run_signals run_status resp_check examples \
-        $(tls_live_$(TLS))
+        lifecycle run run_loss run_signals run_status run_slot \
+        resp_check examples $(tls_live_$(TLS))
 FUZZ := resp_parse resp_twin resp_encode cli_resp url topology
 
 # ---- libraries and the command ----

@@ -33,6 +33,7 @@ extern const struct cli_command cli_run_command;
 extern const struct cli_command cli_status_command;
 extern const struct cli_command cli_unlock_command;
 extern const struct cli_command cli_resp_command;
+extern const struct cli_command cli_slot_command;
 extern const struct cli_command cli_version_command;
 
 #endif

@@ -171,7 +171,7 @@ static inline void must_be_map_or_none(
 
 /* ---- the other replies ---- */
 
-static inline void must_be_address(const struct hf_address *a)
+static inline void must_be_address(const struct hf_endpoint *a)
 {
     must(a->port > 0 && is_host(a->host));
 }
@@ -179,7 +179,7 @@ static inline void must_be_address(const struct hf_address *a)
 static inline void must_be_master_or_none(struct hf_resp_value reply)
 {
     struct hf_error err = {0};
-    struct hf_address a;
+    struct hf_endpoint a;
     hf_status rc = hf_sentinel_master_read(&a, reply, &err);
 
     if (rc == HF_OK)
@@ -202,7 +202,7 @@ static inline void must_be_list_or_none(struct hf_resp_value reply)
     for (uint32_t i = 0; i < list.count; i++) {
         must_be_address(&list.each[i]);
         for (uint32_t j = 0; j < i; j++)
-            must(!hf_address_is_equal(&list.each[i], &list.each[j]));
+            must(!hf_endpoint_is_equal(&list.each[i], &list.each[j]));
     }
 }
 

@@ -50,7 +50,7 @@ static void unanswered(struct hf_server *server, struct hf_server *where)
 
 /* ---- the others ---- */
 
-static bool is_seed(const struct hf_seeds *seeds, const struct hf_address *one)
+static bool is_seed(const struct hf_seeds *seeds, const struct hf_endpoint *one)
 {
     for (uint32_t i = 0; i < seeds->count; i++)
         if (seeds->list[i].port == one->port &&
@@ -59,7 +59,7 @@ static bool is_seed(const struct hf_seeds *seeds, const struct hf_address *one)
     return false;
 }
 
-static void add_seed(struct hf_seeds *seeds, const struct hf_address *one)
+static void add_seed(struct hf_seeds *seeds, const struct hf_endpoint *one)
 {
     if (seeds->count == HF_SEEDS_MAX || is_seed(seeds, one))
         return;
@@ -181,7 +181,7 @@ static void on_role(struct hf_request *request, enum hf_outcome outcome,
     failed(server, false, server->probe.master, &why);
 }
 
-static void ask_role(struct hf_server *server, const struct hf_address *where)
+static void ask_role(struct hf_server *server, const struct hf_endpoint *where)
 {
     static const struct hf_resp_arg role = {"ROLE", 4};
     struct hf_router *router = server->router;
@@ -202,7 +202,7 @@ static void on_master(struct hf_request *request, enum hf_outcome outcome,
                       struct hf_resp_value reply)
 {
     struct hf_server *server = server_of(request, MASTER);
-    struct hf_address where;
+    struct hf_endpoint where;
     struct hf_error why;
     hf_status rc;
 

@@ -101,10 +101,10 @@ bool hf_host_read(char dst[HF_HOST_MAX + 1], enum hf_host_kind *kind,
     return true;
 }
 
-bool hf_address_read(struct hf_address *out, struct hf_text host,
+bool hf_endpoint_read(struct hf_endpoint *out, struct hf_text host,
                      struct hf_text port)
 {
-    struct hf_address a = {0};
+    struct hf_endpoint a = {0};
     enum hf_host_kind kind;
     uint32_t number;
 
@@ -116,8 +116,8 @@ bool hf_address_read(struct hf_address *out, struct hf_text host,
     return true;
 }
 
-bool hf_address_is_equal(const struct hf_address *a,
-                         const struct hf_address *b)
+bool hf_endpoint_is_equal(const struct hf_endpoint *a,
+                         const struct hf_endpoint *b)
 {
     return a->port == b->port && strcmp(a->host, b->host) == 0;
 }

@@ -22,7 +22,7 @@ enum hf_host_kind {
 };
 
 /* Where a server is, as another one says. */
-struct hf_address {
+struct hf_endpoint {
     char host[HF_HOST_MAX + 1];
     uint16_t port;
 };
@@ -39,12 +39,12 @@ bool hf_host_read(char dst[HF_HOST_MAX + 1], enum hf_host_kind *kind,
 bool hf_host_is_ipv6(const char *host);
 bool hf_number_read(uint32_t *out, struct hf_text text, uint32_t most);
 
-/* hf_address_read - a host that is KNOWN, and a port from 1. *out is left alone if
- *   not. hf_address_is_equal - is it the same, letter by letter? */
-bool hf_address_read(struct hf_address *out, struct hf_text host,
+/* hf_endpoint_read - a host that is KNOWN, and a port from 1. *out is left alone if
+ *   not. hf_endpoint_is_equal - is it the same, letter by letter? */
+bool hf_endpoint_read(struct hf_endpoint *out, struct hf_text host,
                      struct hf_text port);
-bool hf_address_is_equal(const struct hf_address *a,
-                         const struct hf_address *b);
+bool hf_endpoint_is_equal(const struct hf_endpoint *a,
+                         const struct hf_endpoint *b);
 
 /* hf_text_word - takes the first word off *text, and the one space behind it.
  *   A word may be empty. */

@@ -55,7 +55,7 @@ static bool get_member(struct hf_resp_value v, const char *key,
 
 /* ---- the master ---- */
 
-hf_status hf_sentinel_master_read(struct hf_address *out,
+hf_status hf_sentinel_master_read(struct hf_endpoint *out,
                                   struct hf_resp_value reply,
                                   struct hf_error *err)
 {
@@ -68,7 +68,7 @@ hf_status hf_sentinel_master_read(struct hf_address *out,
     if (hf_resp_type(reply) != HF_RESP_ARRAY)
         return refuse_reply(err, reply, command);
     if (hf_resp_count(reply) != 2 || !get_element(reply, 0, &host) ||
-        !get_element(reply, 1, &port) || !hf_address_read(out, host, port))
+        !get_element(reply, 1, &port) || !hf_endpoint_read(out, host, port))
         return refuse(err, "SENTINEL GET-MASTER-ADDR-BY-NAME: the reply is no"
                            " address");
     return HF_OK;
@@ -76,10 +76,10 @@ hf_status hf_sentinel_master_read(struct hf_address *out,
 
 /* ---- the others ---- */
 
-static void list_add(struct hf_sentinel_list *list, const struct hf_address *a)
+static void list_add(struct hf_sentinel_list *list, const struct hf_endpoint *a)
 {
     for (uint32_t i = 0; i < list->count; i++)
-        if (hf_address_is_equal(&list->each[i], a))
+        if (hf_endpoint_is_equal(&list->each[i], a))
             return;
     list->each[list->count++] = *a;
 }
@@ -96,11 +96,11 @@ hf_status hf_sentinel_list_read(struct hf_sentinel_list *out,
         return refuse_reply(err, reply, "SENTINEL SENTINELS");
     while (list.count < HF_SENTINELS_MAX && hf_resp_next(&it, &entry)) {
         struct hf_text host, port;
-        struct hf_address a;
+        struct hf_endpoint a;
 
         if (!get_member(entry, "ip", &host) ||
             !get_member(entry, "port", &port) ||
-            !hf_address_read(&a, host, port))
+            !hf_endpoint_read(&a, host, port))
             return refuse(err, "SENTINEL SENTINELS: a sentinel has no address");
         list_add(&list, &a);
     }
@@ -139,7 +139,7 @@ static bool read_replica(struct hf_role *role, struct hf_resp_value reply)
         return false;
     len = hf_resp_format_integer(digits, number);
     role->is_linked = hf_text_is(state, "connected");
-    return hf_address_read(&role->master, host, (struct hf_text){digits, len});
+    return hf_endpoint_read(&role->master, host, (struct hf_text){digits, len});
 }
 
 hf_status hf_role_read(struct hf_role *out, struct hf_resp_value reply,
@@ -179,8 +179,8 @@ bool hf_switch_master_read(struct hf_switch_master *out, struct hf_text message)
         words[i] = hf_text_word(&rest);
     s.name = words[0];
     if (rest.len > 0 || s.name.len == 0 ||
-        !hf_address_read(&s.from, words[1], words[2]) ||
-        !hf_address_read(&s.to, words[3], words[4]))
+        !hf_endpoint_read(&s.from, words[1], words[2]) ||
+        !hf_endpoint_read(&s.to, words[3], words[4]))
         return false;
     *out = s; /* last: a failure leaves *out alone */
     return true;

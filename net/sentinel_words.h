@@ -14,7 +14,7 @@
 
 /* hf_sentinel_master_read - the reply to SENTINEL GET-MASTER-ADDR-BY-NAME.
  *   HF_E_INVAL: this sentinel does not know the name (null) (S2). */
-hf_status hf_sentinel_master_read(struct hf_address *out,
+hf_status hf_sentinel_master_read(struct hf_endpoint *out,
                                   struct hf_resp_value reply,
                                   struct hf_error *err);
 
@@ -23,7 +23,7 @@ hf_status hf_sentinel_master_read(struct hf_address *out,
 
 struct hf_sentinel_list {
     uint32_t count;
-    struct hf_address each[HF_SENTINELS_MAX];
+    struct hf_endpoint each[HF_SENTINELS_MAX];
 };
 
 /* hf_sentinel_list_read - the reply to SENTINEL SENTINELS name: all that this
@@ -37,7 +37,7 @@ hf_status hf_sentinel_list_read(struct hf_sentinel_list *out,
 struct hf_role {
     enum { HF_ROLE_MASTER, HF_ROLE_REPLICA, HF_ROLE_SENTINEL } kind;
     uint32_t replicas;          /* of a master: connected ones */
-    struct hf_address master;   /* of a replica */
+    struct hf_endpoint master;   /* of a replica */
     bool is_linked;             /* a replica that has its master's data */
 };
 
@@ -47,8 +47,8 @@ hf_status hf_role_read(struct hf_role *out, struct hf_resp_value reply,
 
 struct hf_switch_master {
     struct hf_text name;        /* borrowed: part of the message */
-    struct hf_address from;
-    struct hf_address to;
+    struct hf_endpoint from;
+    struct hf_endpoint to;
 };
 
 /* hf_switch_master_read - the message of channel +switch-master: "name old-host

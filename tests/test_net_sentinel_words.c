@@ -43,7 +43,7 @@ static const struct {
     {"[!'h' '1']", HF_E_PROTOCOL, "no address"},
 };
 
-static void must_be_text(const struct hf_address *a, const char *text)
+static void must_be_text(const struct hf_endpoint *a, const char *text)
 {
     char got[HF_HOST_MAX + 10];
 
@@ -64,7 +64,7 @@ START_TEST(a_master_has_an_address)
 {
     for (int protocol = 2; protocol <= 3; protocol++) {
         struct reply reply = reply_of(masters[_i].notation, protocol);
-        struct hf_address out;
+        struct hf_endpoint out;
 
         memset(&out, 0x5a, sizeof out);
         ck_assert_int_eq(hf_sentinel_master_read(&out, reply.value, &error),

@@ -47,22 +47,9 @@ static void rest(int64_t deadline_ms, const char *what, int node)
     local_rest_us(ASK_AGAIN_US);
 }
 
-/* Neither killed nor stopped. */
 static bool is_running(const struct cluster *c, int node)
 {
-    char path[32], state = 'T';
-    pid_t pid = server_pid(c->nodes[node]);
-    FILE *in;
-
-    if (!pid)
-        return false;
-    (void)snprintf(path, sizeof path, "/proc/%d/stat", (int)pid);
-    in = fopen(path, "r");
-    if (in) {
-        (void)fscanf(in, "%*d (%*[^)]) %c", &state);
-        (void)fclose(in);
-    }
-    return state != 'T';
+    return server_is_running(c->nodes[node]);
 }
 
 static void must_be_ok(int node, const char *answer, const char *asked)

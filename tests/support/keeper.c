@@ -21,6 +21,7 @@
 /* What every server since Redis 2 says once its sockets listen and its data is
  * loaded; newer ones add " tcp". */
 #define READY_TEXT "Ready to accept connections"
+#define SENTINEL_READY_TEXT "Sentinel ID is"
 
 /* As a shell has it: the program is not there. */
 #define EXIT_MISSING 127
@@ -49,7 +50,8 @@ static void take_line_byte(struct kept *k, char byte)
 {
     if (byte == '\n') {
         k->line[k->line_len] = '\0';
-        k->is_ready |= strstr(k->line, READY_TEXT) != NULL;
+        k->is_ready |= strstr(k->line, READY_TEXT) != NULL ||
+                       strstr(k->line, SENTINEL_READY_TEXT) != NULL;
         k->line_len = 0;
     } else if (k->line_len < sizeof k->line - 1) {
         k->line[k->line_len++] = byte;

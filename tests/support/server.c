@@ -34,6 +34,7 @@ struct server {
     char folder[PATH_ROOM / 2];
     char unix_path[PATH_ROOM];
     char log_path[PATH_ROOM];
+    char config_path[PATH_ROOM]; /* a sentinel's */
     char port_text[16];
     int port;
     char **argv;                /* mostly the texts above; extra ones from */
@@ -80,6 +81,26 @@ static void make_paths(struct server *s)
     (void)snprintf(s->unix_path, sizeof s->unix_path, "%s/redis.sock",
                    s->folder);
     (void)snprintf(s->log_path, sizeof s->log_path, "%s/log", s->folder);
+    (void)snprintf(s->config_path, sizeof s->config_path, "%s/sentinel.conf",
+                   s->folder);
+}
+
+/* A sentinel keeps what it knows in its configuration file, and wants one. */
+static bool is_sentinel(const char *const *extra)
+{
+    for (; extra && *extra; extra++)
+        if (strcmp(*extra, "--sentinel") == 0)
+            return true;
+    return false;
+}
+
+static void make_config(const struct server *s)
+{
+    int fd = open(s->config_path, O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
+
+    if (fd < 0)
+        ck_abort_msg("no file %s: %s", s->config_path, strerror(errno));
+    (void)close(fd);
 }
 
 static void choose_port(struct server *s)
@@ -107,20 +128,23 @@ static void make_argv(struct server *s, const char *const *extra,
                       bool with_debug)
 {
     const char *const ours[] = {
-        program(), "--port", s->port_text, "--bind", "127.0.0.1",
+        program(), s->config_path, "--port", s->port_text, "--bind",
+        "127.0.0.1",
         "--unixsocket", s->unix_path, "--dir", s->folder, "--logfile", "",
         "--daemonize", "no", "--save", "", "--appendonly", "no",
         /* Last, so that it can be left out. */
         "--enable-debug-command", "yes",
     };
     size_t ours_count = sizeof ours / sizeof *ours - (with_debug ? 0 : 2);
-    size_t extra_count = 0;
+    size_t extra_count = 0, skipped = is_sentinel(extra) ? 0 : 1;
 
     while (extra && extra[extra_count])
         extra_count++;
     s->argv = local_new((ours_count + extra_count + 1) * sizeof *s->argv);
+    ours_count -= skipped;
     s->extra_at = ours_count;
-    memcpy(s->argv, ours, ours_count * sizeof *ours);
+    memcpy(s->argv, ours + skipped, ours_count * sizeof *ours);
+    s->argv[0] = program();
     for (size_t i = 0; i < extra_count; i++) {
         s->argv[ours_count + i] = local_copy(
             strcmp(extra[i], SERVER_PORT) == 0 ? s->port_text : extra[i]);
@@ -137,6 +161,8 @@ static struct server *server_new(const char *const *extra, bool with_debug)
     make_paths(s);
     choose_port(s);
     make_argv(s, extra, with_debug);
+    if (is_sentinel(extra))
+        make_config(s);
     if (!keeper_open(&s->keeper, s->folder, s->log_path, s->argv))
         ck_abort_msg("no keeper: %s", strerror(errno));
     return s;
@@ -242,6 +268,24 @@ void server_restart(struct server *s)
 pid_t server_pid(struct server *s)
 {
     return order(s, KEEPER_WHO).pid;
+}
+
+bool server_is_running(struct server *s)
+{
+    char path[32], state = 'T';
+    pid_t pid = server_pid(s);
+    FILE *in;
+
+    if (!pid)
+        return false;
+    (void)snprintf(path, sizeof path, "/proc/%d/stat", (int)pid);
+    in = fopen(path, "r");
+    if (!in)
+        return false;
+    if (fscanf(in, "%*d (%*[^)]) %c", &state) != 1)
+        state = 'T';
+    (void)fclose(in);
+    return state != 'T';
 }
 
 int server_port(const struct server *s)

@@ -24,6 +24,8 @@ struct server;
  *               they win; NULL: none. Copied. A "--requirepass" among them is
  *               what the witness uses; SERVER_PORT is its port ("--port", "0",
  *               "--tls-port", SERVER_PORT).
+ *   A "--sentinel" among them makes it a sentinel (see sentinels.h), with a
+ *   configuration file in its folder.
  * NULL if the program is not installed: then the test must say "skipped".
  * The command line asks for DEBUG, too, unless the server is too old to have
  * to be asked (before Redis 7).
@@ -51,8 +53,10 @@ void server_resume(struct server *s);
 void server_kill(struct server *s);
 void server_restart(struct server *s);
 
-/* server_pid is 0 while no server runs. Texts are lent until server_stop. */
+/* server_pid is 0 while no server runs. server_is_running: neither killed nor
+ * paused. Texts are lent until server_stop. */
 pid_t server_pid(struct server *s);
+bool server_is_running(struct server *s);
 int server_port(const struct server *s);
 const char *server_unix_path(const struct server *s);
 const char *server_folder(const struct server *s);
