@@ -10,6 +10,7 @@
 #define TAPE_MAX (1u << 28)
 #define PLACES_FIRST 64
 #define OUT_FIRST 4096
+#define KEEP_MAX (1u << 20)       /* bytes of an empty buffer that are kept */
 
 static_assert(sizeof(struct hf_place) <= 16, "four to a cache line");
 
@@ -64,6 +65,19 @@ static void end_request(struct hf_conn *c, struct hf_request *request,
     if (outcome != HF_ANSWERED)
         count_unanswered(c, outcome);
     c->options.on_end(c->options.ctx, request, outcome, reply);
+}
+
+/* What a rare great value needed is given back once it has gone. */
+static void give_back(struct hf_conn *c, void *array, uint32_t *room,
+                      size_t size)
+{
+    void **ptr = array;
+
+    if (*room * size <= KEEP_MAX)
+        return;
+    hf_mem_free(c->options.mem, *ptr, *room * size);
+    *ptr = NULL;
+    *room = 0;
 }
 
 static const struct hf_resp_value no_reply;
@@ -335,8 +349,10 @@ void hf_conn_wrote(struct hf_conn *c, size_t n)
     }
     c->out_start += n;
     c->unwritten -= n;
-    if (c->out_start == c->out_end)
+    if (c->out_start == c->out_end) {
         c->out_start = c->out_end = 0;
+        give_back(c, &c->out, &c->out_room, 1);
+    }
 }
 
 /* ---- receiving ---- */
@@ -501,6 +517,20 @@ static hf_status deliver_all(struct hf_conn *c, uint32_t whole)
     return c->is_condemned ? c->error.status : HF_OK;
 }
 
+/* Nothing moves while a great value comes in. */
+static void drop_input(struct hf_conn *c, size_t used)
+{
+    c->in_len -= used;
+    if (used > 0 && c->in_len > 0)
+        memmove(c->in, c->in + used, c->in_len);
+    if (c->in_len > 0)
+        return;
+    give_back(c, &c->in, &c->in_room, 1);
+    give_back(c, &c->tape.nodes, &c->tape.room, sizeof *c->tape.nodes);
+    if (c->first == c->last)
+        give_back(c, &c->places, &c->places_room, sizeof *c->places);
+}
+
 hf_status hf_conn_took(struct hf_conn *c, size_t n, int64_t now_us)
 {
     uint32_t whole;
@@ -512,8 +542,7 @@ hf_status hf_conn_took(struct hf_conn *c, size_t n, int64_t now_us)
     if ((rc = parse_all(c, &whole)) < 0 || (rc = deliver_all(c, whole)) < 0)
         return rc;
     hf_resp_drop(&c->parser, &c->tape, &used);
-    memmove(c->in, c->in + used, c->in_len - used);
-    c->in_len -= used;
+    drop_input(c, used);
     assert(hf_conn_ok(c));
     return HF_OK;
 }

@@ -28,6 +28,7 @@
 #include "net/trace.h"
 
 #define CLIENT_NAME_MAX 255
+#define READS_MAX 64            /* a turn: of 16 KiB and more */
 /* How often a peer that never answered may hang up on our greeting before we
  * believe that it does not want to speak RESP with us. One that did may be
  * starting again behind a proxy. */
@@ -492,9 +493,18 @@ static bool has_output(const struct hf_link *link)
                : link->conn.unwritten > 0;
 }
 
+/* The rest is read in the next turn: a peer that never stops keeps nobody else
+ * waiting, and no timer. */
+static void read_later(struct hf_link *link)
+{
+    if (hf_stream_has_more(&link->stream)) /* no descriptor will say so */
+        hf_loop_arm(link->loop, &link->timer, hf_loop_now(link->loop));
+}
+
 /* Reads all that has come, so that one write can answer it. */
 static void read_all(struct hf_link *link)
 {
+    unsigned reads = 0;
     hf_status rc;
     size_t room;
     char *ptr;
@@ -522,7 +532,10 @@ static void read_all(struct hf_link *link)
             refused(link, rc);
             return;
         }
-    } while ((size_t)n == room || hf_stream_has_more(&link->stream));
+    } while (++reads < READS_MAX &&
+             ((size_t)n == room || hf_stream_has_more(&link->stream)));
+    if (reads == READS_MAX)
+        read_later(link);
     if (link->state == GREETING && link->conn.state == HF_CONN_READY)
         is_up(link);
     if (link->state == GREETING)

@@ -1150,6 +1150,40 @@ START_TEST(memory_follows_what_came_not_what_was_promised)
 }
 END_TEST
 
+/* A reply of 8 MiB, and a reply of a million nodes: once they are delivered,
+ * what they took is free again, and the connection goes on. */
+START_TEST(what_a_great_value_took_is_given_back)
+{
+    static char piece[64 * 1024];
+    size_t before;
+
+    start();
+    ask_all("a");
+    put_out_all();
+    ck_assert_int_eq(take("+a\r\n"), HF_OK);
+    before = memory_counts(&t.memory).live_bytes;
+    ask_all("bc");
+    put_out_all();
+    memset(piece, 'x', sizeof piece - 1);
+    ck_assert_int_eq(take("$8388480\r\n"), HF_OK);
+    for (int i = 0; i < 128; i++)
+        ck_assert_int_eq(take(piece), HF_OK);
+    ck_assert_uint_gt(memory_counts(&t.memory).live_bytes, before + (4u << 20));
+    ck_assert_int_eq(take("\r\n"), HF_OK);
+    ck_assert_uint_le(memory_counts(&t.memory).live_bytes, before + (1u << 20));
+    ck_assert_int_eq(take("*1048560\r\n"), HF_OK);
+    for (size_t i = 0; i + 5 < sizeof piece; i += 5)
+        memcpy(piece + i, "+no\r\n", 6);
+    for (int i = 0; i < 79; i++)
+        ck_assert_int_eq(take(piece), HF_OK);
+    ck_assert_uint_gt(memory_counts(&t.memory).live_bytes, before + (4u << 20));
+    ck_assert_int_eq(take(piece), HF_OK);
+    ck_assert_uint_le(memory_counts(&t.memory).live_bytes, before + (1u << 20));
+    close_it();
+    teardown();
+}
+END_TEST
+
 START_TEST(promise_over_the_limit_is_refused_at_once)
 {
     static const char *const headers[] = {"$536870913\r\n", "*4294967295\r\n",
@@ -1634,6 +1668,7 @@ static TCase *case_limits(void)
     tcase_add_test(c, argument_that_no_memory_holds_is_refused);
     tcase_add_loop_test(c, memory_follows_what_came_not_what_was_promised, 0,
                         ROWS(promises));
+    tcase_add_test(c, what_a_great_value_took_is_given_back);
     tcase_add_test(c, promise_over_the_limit_is_refused_at_once);
     tcase_add_test(c, password_is_gone_once_it_is_sent);
     return c;
