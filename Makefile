@@ -71,7 +71,7 @@ UNIT := resp_base resp_parse resp_value resp_copy resp_double resp_encode \
         cli_resp_check support $(tls_tests_$(TLS))
 LIVE := url slot cluster_map sentinel_words \
         lock lock_wait lock_watchdog lock_errors lock_late \
-        lock_forged lock_full lock_memory lock_end lock_close lock_soak \
+        lock_forged lock_full lock_replicas lock_memory lock_end lock_close lock_soak \
         lifecycle run run_loss run_signals run_status run_slot \
         resp_check examples $(tls_live_$(TLS))
 FUZZ := resp_parse resp_twin resp_encode cli_resp url topology

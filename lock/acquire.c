@@ -140,6 +140,7 @@ static void send_acquire(struct hf_op *op,
         op->count_text, hf_resp_format_integer(op->count_text, op->count)};
     argv[2] = (struct hf_resp_arg){
         op->lease_text, hf_resp_format_integer(op->lease_text, op->lease_ms)};
+    op->call.is_slow = op->client->replicas != 0;
     hf_op_call(op, &hf_script_acquire, 3, call_deadline(op), done);
 }
 
@@ -151,7 +152,8 @@ static void give_back(struct hf_op *op, hf_status status)
     end(op, status);
 }
 
-static void granted(struct hf_op *op)
+/* HF_OK, or HF_UNREPLICATED and to be kept. */
+static void granted(struct hf_op *op, hf_status status)
 {
     struct hf_hold *hold = op->hold;
     struct hf_client *client = op->client;
@@ -175,7 +177,26 @@ static void granted(struct hf_op *op)
     hf_list_push(&op->lock->holds, &hold->node);
     client->holds++;
     hf_hold_rearm(hold);
-    end(op, HF_OK);
+    end(op, status);
+}
+
+static bool is_granted(struct hf_call *call, struct hf_resp_value reply)
+{
+    int64_t count;
+
+    (void)call;
+    return hf_reply_integer(reply, 1, &count) && count == 1;
+}
+
+static void on_acknowledged(struct hf_call *call, hf_status status)
+{
+    struct hf_op *op = HF_OWNER_OF(call, struct hf_op, call);
+
+    if (status == HF_OK ||
+        (status == HF_UNREPLICATED && op->options.keep_unreplicated))
+        granted(op, status);
+    else
+        give_back(op, status);
 }
 
 /* ---- being refused ---- */
@@ -322,7 +343,7 @@ static void on_answer(struct hf_call *call, hf_status status,
                                 "%s: an answer of another shape",
                                 hf_router_address(op->client->router)));
     } else if (count == 1) {
-        granted(op);
+        granted(op, HF_OK);
     } else {
         refused(op, reply);
     }
@@ -349,6 +370,10 @@ static void ask(struct hf_op *op)
         return;
     }
     op->count = 1;
+    op->call.replicas = op->client->replicas;
+    op->call.replicas_timeout_ms = op->client->replicas_timeout_ms;
+    op->call.is_for_replicas = is_granted;
+    op->call.acknowledged = on_acknowledged;
     send_acquire(op, on_answer);
 }
 
@@ -461,6 +486,7 @@ static void reenter(struct hf_op *op)
         return;
     }
     op->count = op->hold->core.count + 1;
+    op->call.replicas = 0;
     send_acquire(op, on_reentry);
 }
 

@@ -11,6 +11,8 @@
 
 static void on_reply(struct hf_command *command, enum hf_outcome outcome,
                      struct hf_resp_value reply);
+static void on_acknowledged(struct hf_command *command, enum hf_outcome outcome,
+                            struct hf_resp_value reply, uint32_t wanted);
 static void on_retry(struct hf_timer *timer);
 
 /* Errors that pass: the server asks for patience, nothing was done. */
@@ -164,6 +166,10 @@ static void command_init(struct hf_call *call)
     call->command.argc = call->argc;
     call->command.slot = call->slot;
     call->command.is_urgent = call->is_single;
+    call->command.is_slow = call->is_slow;
+    call->command.replicas = call->replicas;
+    call->command.replicas_timeout_ms = call->replicas_timeout_ms;
+    call->command.acknowledged = on_acknowledged;
     call->command.deadline_ms = call->deadline_ms;
     call->command.done = on_reply;
 }
@@ -266,6 +272,8 @@ static void unknown(struct hf_call *call)
  * (faults 0.3). Nothing on this connection can be believed any more. */
 static void forged(struct hf_call *call)
 {
+    if (call->replicas)
+        (void)hf_router_cancel(&call->command);
     hf_command_condemn(&call->command,
                        "the server answered what it was not asked");
     if (++call->forgeries < FORGERIES_MAX) {
@@ -298,6 +306,15 @@ static void answered_error(struct hf_call *call, struct hf_resp_value reply)
     }
 }
 
+static void answered(struct hf_call *call, struct hf_resp_value reply)
+{
+    if (call->replicas && call->is_for_replicas(call, reply))
+        return; /* on_acknowledged follows */
+    if (call->replicas)
+        (void)hf_router_cancel(&call->command);
+    end(call, HF_OK, reply);
+}
+
 static void on_reply(struct hf_command *command, enum hf_outcome outcome,
                      struct hf_resp_value reply)
 {
@@ -313,5 +330,55 @@ static void on_reply(struct hf_command *command, enum hf_outcome outcome,
     else if (!is_ours(call, reply))
         forged(call);
     else
-        end(call, HF_OK, reply);
+        answered(call, reply);
+}
+
+/* ---- replicas ---- */
+
+static void acknowledge(struct hf_call *call, hf_status status)
+{
+    call->is_under_way = false;
+    call->acknowledged(call, status);
+}
+
+static void too_few(struct hf_call *call, int64_t count, uint32_t wanted)
+{
+    char name[100];
+
+    hf_error_set(call->error, HF_UNREPLICATED,
+                 "%s of '%s' on %s: %lld of %u replicas have it",
+                 call->script->name,
+                 hf_error_quote(name, sizeof name, call->subject,
+                                call->subject_len),
+                 hf_command_address(&call->command), (long long)count,
+                 (unsigned)wanted);
+    acknowledge(call, HF_UNREPLICATED);
+}
+
+static void wait_refused(struct hf_call *call, struct hf_resp_value reply)
+{
+    char words[200];
+    const char *ptr = "";
+    size_t len = 0;
+
+    (void)hf_resp_bytes(reply, &ptr, &len);
+    hf_error_set(call->error, HF_E_SERVER, "WAIT on %s: %s",
+                 hf_command_address(&call->command),
+                 hf_error_quote(words, sizeof words, ptr, len));
+    acknowledge(call, HF_E_SERVER);
+}
+
+static void on_acknowledged(struct hf_command *command, enum hf_outcome outcome,
+                            struct hf_resp_value reply, uint32_t wanted)
+{
+    struct hf_call *call = HF_OWNER_OF(command, struct hf_call, command);
+    int64_t count = 0;
+
+    if (outcome == HF_ANSWERED && hf_resp_is_error(reply))
+        wait_refused(call, reply);
+    else if (outcome == HF_ANSWERED &&
+             hf_resp_integer(reply, &count) == HF_OK && count >= wanted)
+        acknowledge(call, HF_OK);
+    else
+        too_few(call, count, wanted);
 }

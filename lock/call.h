@@ -30,6 +30,15 @@ struct hf_call {
                                      later */
     bool by_text;                 /* send the script's text at once */
     struct hf_error *error;       /* filled on failure; NULL: nobody reads it */
+    bool is_slow;                 /* as hf_command's; must not overtake those */
+    int replicas;                 /* as hf_command's; 0: none. With it: */
+    int64_t replicas_timeout_ms;
+    /* [locked] Is this answer one that replicas are to have? If so, `acknowledged`
+     * follows in place of `done`. HF_OK: they have. HF_UNREPLICATED: not enough of
+     * them, or nobody can say. HF_E_SERVER: WAIT is refused. The error is filled
+     * then. */
+    bool (*is_for_replicas)(struct hf_call *call, struct hf_resp_value reply);
+    void (*acknowledged)(struct hf_call *call, hf_status status);
     /* [locked] Once. HF_OK: `reply` is an array that begins with the echo.
      * Else HF_E_*, and `may_have_run` says whether the server may have done it
      * or may do it yet. */
@@ -50,7 +59,7 @@ struct hf_call {
     int64_t deadline_ms;
     int forgeries;
     char put_off[100];            /* why the server last asked for patience */
-    bool is_under_way;
+    bool is_under_way;            /* until `done` or `acknowledged` */
     char keys_text[HF_RESP_INTEGER_MAX];
 };
 

@@ -8,6 +8,8 @@
 
 #define WATCHDOG_LEAST_MS 100
 #define TIMEOUT_MS 5000        /* to connect; of a request */
+#define REPLICAS_TIMEOUT_MS 1000
+#define REPLICAS_MAX 1024
 /* The greatest command: a release by its script's text (2 KiB), with the name
  * and the channel of the longest name. */
 #define OUTPUT_LEAST (192u << 10)
@@ -97,6 +99,13 @@ static void complete(struct hf_client_options *o, const struct hf_url *url)
                                         url->connect_timeout_ms, TIMEOUT_MS);
     o->request_timeout_ms =
         first_given(o->request_timeout_ms, url->timeout_ms, TIMEOUT_MS);
+    o->replicas = (int)first_given(o->replicas, url->replicas, 0);
+    o->replicas_timeout_ms = first_given(o->replicas_timeout_ms,
+                                         url->replicas_timeout_ms, 0);
+    if (o->replicas_timeout_ms == 0)
+        o->replicas_timeout_ms = REPLICAS_TIMEOUT_MS < o->watchdog_ms / 6
+                                     ? REPLICAS_TIMEOUT_MS
+                                     : o->watchdog_ms / 6;
 }
 
 /* Puts into each what the other says. */
@@ -125,6 +134,30 @@ static bool is_span(int64_t ms, int64_t least_ms)
     return ms >= least_ms && ms <= SPAN_MAX_MS;
 }
 
+static hf_status check_replicas(const struct hf_client_options *o,
+                                const struct hf_seeds *seeds,
+                                struct hf_error *err)
+{
+    if (o->replicas < HF_REPLICAS_MAJORITY || o->replicas > REPLICAS_MAX)
+        return hf_error_set(err, HF_E_INVAL,
+                            "replicas are 0 to %d, all or a majority",
+                            REPLICAS_MAX);
+    if (o->replicas < 0 && seeds->topology == HF_STANDALONE)
+        return hf_error_set(err, HF_E_INVAL,
+                            "replicas=all and =majority need a cluster or "
+                            "sentinels, which know how many there are; give a "
+                            "number");
+    if (o->replicas && !is_span(o->replicas_timeout_ms, 1))
+        return hf_error_set(err, HF_E_INVAL, "a timeout is 1 to %lld ms",
+                            (long long)SPAN_MAX_MS);
+    if (o->replicas && o->replicas_timeout_ms > o->watchdog_ms / 6)
+        return hf_error_set(err, HF_E_INVAL,
+                            "the replicas' timeout is at most a sixth of the "
+                            "watchdog's, %lld ms here",
+                            (long long)o->watchdog_ms / 6);
+    return HF_OK;
+}
+
 static hf_status check(const struct hf_client_options *o, struct hf_error *err)
 {
     if (!is_span(o->watchdog_ms, WATCHDOG_LEAST_MS))
@@ -149,6 +182,8 @@ static void set_once(struct hf_client *client,
     client->connect_timeout_ms = o->connect_timeout_ms;
     client->request_timeout_ms = o->request_timeout_ms;
     client->watchdog_ms = o->watchdog_ms;
+    client->replicas = o->replicas;
+    client->replicas_timeout_ms = o->replicas_timeout_ms;
     client->locks_max = o->locks_max;
     client->waiters_max = o->waiters_max;
     client->log = o->log;
@@ -289,6 +324,7 @@ hf_status hf_client_new(struct hf_client **out,
 
     if ((rc = read_url(&url, &seeds, &o, err)) == HF_OK &&
         (rc = check(&o, err)) == HF_OK &&
+        (rc = check_replicas(&o, &seeds, err)) == HF_OK &&
         (rc = make_loop(&loop, &o, err)) == HF_OK)
         rc = make(out, loop, &o, &url, &seeds, err);
     explicit_bzero(&url, sizeof url);
@@ -302,15 +338,20 @@ struct probe {
     struct hf_command command;
     struct hf_waiter waiter;
     enum hf_outcome outcome;
+    char refusal[200];          /* "": none */
 };
 
 static void on_probed(struct hf_command *command, enum hf_outcome outcome,
                       struct hf_resp_value reply)
 {
     struct probe *probe = HF_OWNER_OF(command, struct probe, command);
+    const char *ptr = "";
+    size_t len = 0;
 
-    (void)reply; /* even LOADING or NOPERM is an answer */
     probe->outcome = outcome;
+    if (outcome == HF_ANSWERED && hf_resp_is_error(reply) &&
+        hf_resp_bytes(reply, &ptr, &len) == HF_OK)
+        (void)hf_error_quote(probe->refusal, sizeof probe->refusal, ptr, len);
     hf_waiter_wake(&probe->waiter);
 }
 
@@ -329,29 +370,58 @@ static hf_status probed(const struct probe *probe, struct hf_error *err)
                         hf_command_address(&probe->command));
 }
 
+/* Sends one command and waits for its reply. [locked] */
+static hf_status ask(struct hf_client *client, struct probe *probe,
+                     struct hf_error *err)
+{
+    hf_status rc;
+
+    probe->command.done = on_probed;
+    hf_waiter_init(&probe->waiter, client->loop);
+    rc = client->is_closing ? HF_E_CLOSED
+                            : hf_router_send(client->router, &probe->command);
+    if (rc < 0)
+        return hf_error_set(err, rc, "%s", hf_status_text(rc));
+    hf_loop_wait(&probe->waiter);
+    hf_loop_lock(client->loop);
+    return probed(probe, err);
+}
+
+/* Any answer will do, even LOADING or NOPERM; but for WAIT, where it is needed. */
+static hf_status connect_within(struct hf_client *client, int64_t deadline_ms,
+                                struct hf_error *err)
+{
+    static const struct hf_resp_arg ping[] = {{"PING", 4}};
+    static const struct hf_resp_arg wait[] = {{"WAIT", 4}, {"0", 1}, {"1", 1}};
+    struct probe probe = {
+        .command = {.argv = ping, .argc = 1, .deadline_ms = deadline_ms}};
+    hf_status rc = ask(client, &probe, err);
+
+    if (rc < 0 || !client->replicas)
+        return rc;
+    probe = (struct probe){.command = {.argv = wait,
+                                       .argc = 3,
+                                       .is_slow = true,
+                                       .deadline_ms = deadline_ms}};
+    rc = ask(client, &probe, err);
+    if (rc == HF_OK && probe.refusal[0])
+        rc = hf_error_set(err, HF_E_SERVER,
+                          "%s: WAIT, which replicas=... needs: %s",
+                          hf_command_address(&probe.command), probe.refusal);
+    return rc;
+}
+
 hf_status hf_client_connect(struct hf_client *client, struct hf_error *err)
 {
-    static const struct hf_resp_arg ping = {"PING", 4};
-    struct probe probe = {
-        .command = {.argv = &ping, .argc = 1, .done = on_probed}};
     hf_status rc;
 
     if (hf_loop_forked(client->loop))
         return hf_error_set(err, HF_E_FORKED, "%s",
                             hf_status_text(HF_E_FORKED));
     hf_loop_lock(client->loop);
-    hf_waiter_init(&probe.waiter, client->loop);
-    probe.command.deadline_ms =
-        hf_loop_now(client->loop) + client->connect_timeout_ms;
-    rc = client->is_closing ? HF_E_CLOSED
-                            : hf_router_send(client->router, &probe.command);
-    if (rc < 0) {
-        hf_loop_unlock(client->loop);
-        return hf_error_set(err, rc, "%s", hf_status_text(rc));
-    }
-    hf_loop_wait(&probe.waiter);
-    hf_loop_lock(client->loop);
-    rc = probed(&probe, err);
+    rc = connect_within(client,
+                        hf_loop_now(client->loop) + client->connect_timeout_ms,
+                        err);
     hf_loop_unlock(client->loop);
     return rc;
 }

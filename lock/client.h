@@ -26,6 +26,8 @@ struct hf_client {
     int64_t request_timeout_ms;
     int64_t connect_timeout_ms;
     int64_t watchdog_ms;
+    int replicas;
+    int64_t replicas_timeout_ms;
     uint32_t locks_max;
     uint32_t waiters_max;
     void (*log)(void *ctx, enum hf_log_level level, const char *line);

@@ -73,6 +73,13 @@ struct hf_client_options {
                                    Default 5000 */
     int64_t watchdog_ms;        /* TTL of a hold taken without a lease; renewed
                                    each third. Default 30000, least 100 */
+    int replicas;               /* how many replicas must have a lock before it
+                                   counts as acquired: a number, or, in a cluster
+                                   or with sentinels, HF_REPLICAS_ALL or
+                                   _MAJORITY. Of a URL: replicas. Default 0 */
+    int64_t replicas_timeout_ms;/* how long they have. Of a URL: replicas_timeout.
+                                   Default 1000; at most a sixth of the
+                                   watchdog's time */
     uint32_t locks_max;         /* different names in use. Default 1 Mi */
     uint32_t waiters_max;       /* calls under way. Default 1 Mi */
     size_t output_max;          /* bytes that wait to be sent. While there is no
@@ -100,7 +107,8 @@ HF_API void hf_client_options_init(struct hf_client_options *options);
  *                     HF_E_TLS (its files), HF_E_NOMEM, HF_E_SYSTEM,
  *                     HF_E_FORKED (the loop is the parent's).
  * hf_client_connect - waits until the server is ready, at most the connect
- *                     timeout. For an error before the first lock needs it.
+ *                     timeout. For an error before the first lock needs it; with
+ *                     replicas, also if WAIT is not allowed.
  *                     HF_E_CONNECT, HF_E_TLS, HF_E_AUTH, HF_E_PROTOCOL,
  *                     HF_E_SERVER, HF_E_NOREPLY, HF_E_LIMIT, HF_E_NOMEM,
  *                     HF_E_FORKED, HF_E_CLOSED.
@@ -236,6 +244,8 @@ struct hf_acquire_options {
                                    watchdog's, renewed while held */
     int64_t max_hold_ms;        /* > 0: renewed at most so long, then lost */
     struct hf_cancel *cancel;   /* NULL: none. Must outlive the call */
+    bool keep_unreplicated;     /* HF_UNREPLICATED leaves it held: to be released.
+                                   Default: it is given back */
 
     /* Callbacks of the hold that this call makes; re-entries keep those of the
      * first. All may be NULL. `ctx` is handed to each; one that has begun may
@@ -262,12 +272,17 @@ HF_API void hf_acquire_options_init(struct hf_acquire_options *options);
  *         HF_TIMEOUT     another held it all the time allowed
  *         HF_CANCELLED   cancel was fired
  *         HF_LOST        re-entry into a hold that is lost: release it first
+ *         HF_UNREPLICATED  the server granted it, and too few replicas (options
+ *                        of the client) have it in time: a failover might lose
+ *                        it. Given back, unless keep_unreplicated
  *         HF_E_SERVER    the server refused (WRONGTYPE, OOM, READONLY, ...)
  *         HF_E_CONNECT, HF_E_TLS, HF_E_AUTH, HF_E_PROTOCOL, HF_E_NOREPLY
  *                        no answer within the request timeout. Should the
  *                        server have taken the lock for us after all, it is
  *                        released in the background, or ends with its lease
  *         HF_E_LIMIT, HF_E_NOMEM, HF_E_INVAL, HF_E_FORKED, HF_E_CLOSED
+ * With replicas, it may take replicas_timeout_ms longer; a re-entry does not wait
+ * for them, nor does a renewal.
  * A call whose wait_ms is 0 asks once; the request timeout bounds it (twice, if
  * another call of the same owner on the same lock is under way). Every other
  * ends by wait_ms, whatever the server does.

@@ -19,6 +19,7 @@ static void send_release(struct hf_op *op, const char *text, size_t len,
     argv[3] = hf_lock_publish(op->lock);
     argv[4] = (struct hf_resp_arg){hf_lock_channel(op->lock),
                                    op->lock->channel_len};
+    op->call.is_slow = op->client->replicas != 0; /* behind the acquire */
     hf_op_call(op, &hf_script_release, 5, deadline_ms, done);
 }
 

@@ -172,6 +172,7 @@ static void on_role(struct hf_request *request, enum hf_outcome outcome,
     }
     if (hf_role_read(&role, reply, &why) == HF_OK) {
         if (role.kind == HF_ROLE_MASTER) {
+            server->probe.master->replicas = role.replicas;
             is_master(server);
             return;
         }

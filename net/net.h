@@ -172,6 +172,11 @@ struct hf_tls_options {
                                           between can read and change all */
 };
 
+/* How many replicas: all that its server is known to have; as many as make a
+ * majority together with the server itself. A cluster and sentinels tell. */
+#define HF_REPLICAS_ALL (-1)
+#define HF_REPLICAS_MAJORITY (-2)
+
 /* Where a server is, who we are there, and how to speak to it. All text in one
  * block, each piece NUL-terminated, "" if not given; a password may hold any
  * byte but NUL. A number that is not given is 0.
@@ -192,6 +197,8 @@ struct hf_url {
     int protocol;             /* 2 or 3 */
     int64_t connect_timeout_ms;
     int64_t timeout_ms;       /* of one request */
+    int replicas;             /* that must have a lock; HF_REPLICAS_* */
+    int64_t replicas_timeout_ms;
     struct hf_tls_options tls;
 };
 
@@ -222,6 +229,7 @@ struct hf_seeds {
  *     db=N  protocol=2|3  client_name=NAME
  *     connect_timeout=TIME  timeout=TIME      500ms, 5s, 2m; a bare number is s;
  *                                             from 1ms to a day
+ *     replicas=N|majority|all  replicas_timeout=TIME
  *     with rediss:// alone:
  *     tls_ca=FILE  tls_ca_dir=DIR  tls_crl=FILE  tls_cert=FILE  tls_key=FILE
  *     tls_key_password=TEXT  tls_sni=NAME  tls_ciphers=LIST
@@ -786,11 +794,22 @@ struct hf_command {
     size_t argc;
     uint16_t slot;              /* hf_router_slot of its keys */
     bool is_urgent;             /* has room before those that are not */
+    bool is_slow;               /* over the link of those who wait for replicas:
+                                   a WAIT holds up all that comes behind it.
+                                   What must not overtake them goes there, too */
+    int replicas;               /* that must have it, too: HF_REPLICAS_ALL,
+                                   _MAJORITY, or so many; 0: none */
+    int64_t replicas_timeout_ms;/* how long the server waits for them */
     int64_t deadline_ms;
     /* [locked] Once; as that of a request. An error reply that says where to ask
      * is followed and not seen, HOPS_MAX (5) times. */
     void (*done)(struct hf_command *command, enum hf_outcome outcome,
                  struct hf_resp_value reply);
+    /* [locked] With `replicas`, after a `done` whose reply was no error: the reply
+     * to WAIT, which was sent in the same write. `wanted`: how many replicas that
+     * came to, of the server that it was. The command is ours until then. */
+    void (*acknowledged)(struct hf_command *command, enum hf_outcome outcome,
+                         struct hf_resp_value reply, uint32_t wanted);
 
     /* For the owner to read in `done` and after hf_router_cancel. */
     int64_t sent_ms;            /* when what was answered, or may have been done,
@@ -802,6 +821,8 @@ struct hf_command {
     struct hf_list node;
     struct hf_request request;
     struct hf_request asking;   /* in front of it, where it was sent by ASK */
+    struct hf_request wait;     /* behind it, with `replicas` */
+    uint32_t wanted;
     struct hf_room room;
     struct hf_timer timer;      /* its deadline, while no link has it */
     uint8_t state;

@@ -2,16 +2,18 @@
  * in router.h.
  *
  *   IDLE -send-> PENDING <-> ROOM -> SENT -done-> IDLE
+ *                                     |             ^
+ *                                     +-> DONE -acknowledged
  *
  * SENT is where a command mostly is from the start: the way is known and there
- * is room. */
+ * is room. DONE: its replicas are waited for. */
 #include <stdio.h>
 #include <string.h>
 
 #include "net/redirect.h"
 #include "net/router.h"
 
-enum state { IDLE, PENDING, ROOM, SENT };
+enum state { IDLE, PENDING, ROOM, SENT, DONE };
 
 static const struct hf_resp_value no_reply;
 
@@ -19,6 +21,8 @@ static void on_reply(struct hf_request *request, enum hf_outcome outcome,
                      struct hf_resp_value reply);
 static void on_asking(struct hf_request *request, enum hf_outcome outcome,
                       struct hf_resp_value reply);
+static void on_wait(struct hf_request *request, enum hf_outcome outcome,
+                    struct hf_resp_value reply);
 static void on_room(struct hf_room *room, hf_status status);
 static void on_deadline(struct hf_timer *timer);
 
@@ -27,6 +31,19 @@ static void on_deadline(struct hf_timer *timer);
 static bool is_standalone(const struct hf_router *router)
 {
     return router->seeds.topology == HF_STANDALONE;
+}
+
+/* As node `index` of the map: in a cluster that tells of its replicas, too. */
+static void is_target(struct hf_server *server, uint16_t index)
+{
+    const struct hf_slot_map *map = server->router->map;
+
+    server->is_target = true;
+    if (server->router->seeds.topology != HF_CLUSTER)
+        return;
+    server->replicas = 0;
+    for (uint32_t i = 0; i < map->count; i++)
+        server->replicas += i != index && map->nodes[i].master == index;
 }
 
 /* *out is NULL if that is not known. */
@@ -46,7 +63,7 @@ static hf_status target_of(struct hf_server **out, struct hf_router *router,
         rc = hf_server_get(known, router, node->host, node->port, false);
         if (rc < 0)
             return rc;
-        (*known)->is_target = true;
+        is_target(*known, router->map->owner[slot]);
     }
     *out = *known;
     return HF_OK;
@@ -78,6 +95,14 @@ static void note_sent(struct hf_command *c)
         c->sent_ms = c->request.sent_ms;
 }
 
+/* One that goes with it, if it is under way. */
+static void cancel_companion(struct hf_request *request)
+{
+    if (request->done)
+        (void)hf_link_cancel(request);
+    request->done = NULL;
+}
+
 /* Out of wherever it is. Says whether bytes of it have left. */
 static enum hf_outcome take_out(struct hf_command *c)
 {
@@ -91,9 +116,10 @@ static enum hf_outcome take_out(struct hf_command *c)
         note_sent(c);
         outcome = hf_link_cancel(&c->request);
     }
-    if (c->asking.done) /* R4 */
-        (void)hf_link_cancel(&c->asking);
-    c->asking.done = NULL;
+    if (c->state == DONE)
+        outcome = HF_UNKNOWN;
+    cancel_companion(&c->asking); /* R4 */
+    cancel_companion(&c->wait);
     c->state = IDLE;
     return outcome;
 }
@@ -125,44 +151,91 @@ static void pend(struct hf_command *c)
 
 /* ---- handing over ---- */
 
-static hf_status submit_asking(struct hf_command *c)
+static hf_status submit_asking(struct hf_command *c, struct hf_link *link)
 {
     static const struct hf_resp_arg asking = {"ASKING", 6};
-    hf_status rc;
 
     c->asking.done = on_asking;
     c->asking.is_acknowledged_by_push = false;
-    rc = hf_link_submit(c->server->link, &c->asking, &asking, 1,
-                        c->deadline_ms);
-    if (rc < 0)
+    return hf_link_submit(link, &c->asking, &asking, 1, c->deadline_ms);
+}
+
+static uint32_t wanted_of(const struct hf_command *c)
+{
+    uint32_t known = c->server->replicas;
+
+    if (c->replicas == HF_REPLICAS_ALL)
+        return known;
+    return c->replicas == HF_REPLICAS_MAJORITY ? (known + 1) / 2
+                                               : (uint32_t)c->replicas;
+}
+
+/* It may take its time behind the command's deadline. */
+static hf_status submit_wait(struct hf_command *c, struct hf_link *link)
+{
+    char wanted[HF_RESP_INTEGER_MAX], timeout[HF_RESP_INTEGER_MAX];
+    struct hf_resp_arg argv[3] = {{"WAIT", 4}, {wanted, 0}, {timeout, 0}};
+
+    c->wanted = wanted_of(c);
+    argv[1].len = hf_resp_format_integer(wanted, c->wanted);
+    argv[2].len = hf_resp_format_integer(timeout, c->replicas_timeout_ms);
+    c->wait.done = on_wait;
+    c->wait.is_acknowledged_by_push = false;
+    return hf_link_submit(link, &c->wait, argv, 3,
+                          c->deadline_ms + c->replicas_timeout_ms);
+}
+
+static hf_status link_of(struct hf_link **out, const struct hf_command *c)
+{
+    if (c->is_slow || c->replicas)
+        return hf_server_slow(out, c->server);
+    *out = c->server->link;
+    return HF_OK;
+}
+
+/* R4: nothing is written in between. One that was not taken has no `done`. */
+static hf_status submit_all(struct hf_command *c, struct hf_link *link)
+{
+    hf_status rc = HF_OK;
+
+    if (c->is_by_ask && (rc = submit_asking(c, link)) < 0) {
         c->asking.done = NULL;
+        return rc;
+    }
+    rc = hf_link_submit(link, &c->request, c->argv, c->argc, c->deadline_ms);
+    if (rc < 0)
+        return rc;
+    if (c->replicas && (rc = submit_wait(c, link)) < 0) {
+        c->wait.done = NULL;
+        (void)hf_link_cancel(&c->request);
+    }
     return rc;
 }
 
-/* R4: nothing is written in between. */
 static hf_status submit(struct hf_command *c)
 {
-    hf_status rc = c->is_by_ask ? submit_asking(c) : HF_OK;
+    struct hf_link *link;
+    hf_status rc = link_of(&link, c);
 
     if (rc == HF_OK)
-        rc = hf_link_submit(c->server->link, &c->request, c->argv, c->argc,
-                            c->deadline_ms);
-    if (rc < 0 && c->asking.done) {
-        (void)hf_link_cancel(&c->asking);
-        c->asking.done = NULL;
-    }
+        rc = submit_all(c, link);
     if (rc == HF_OK)
         c->state = SENT;
+    else
+        cancel_companion(&c->asking);
     return rc;
 }
 
-#define ASKING_SIZE 16 /* *1 $6 ASKING, with its line ends */
+/* ASKING, and WAIT with two numbers, as they stand in the output, at most. */
+#define ASKING_SIZE 16
+#define WAIT_SIZE 80
 
-static hf_status await_room(struct hf_command *c)
+static hf_status await_room(struct hf_command *c, struct hf_link *link)
 {
     size_t bytes = hf_resp_command_size(c->argv, c->argc) +
-                   (c->is_by_ask ? ASKING_SIZE : 0);
-    hf_status rc = hf_link_await_room(c->server->link, &c->room, bytes);
+                   (c->is_by_ask ? ASKING_SIZE : 0) +
+                   (c->replicas ? WAIT_SIZE : 0);
+    hf_status rc = hf_link_await_room(link, &c->room, bytes);
 
     if (rc < 0)
         return rc;
@@ -176,14 +249,15 @@ static hf_status await_room(struct hf_command *c)
 /* Not before those who wait already, unless it is urgent. */
 static hf_status hand_over(struct hf_command *c, struct hf_server *server)
 {
-    bool is_its_turn =
-        c->is_urgent || !hf_link_is_awaited(server->link);
+    struct hf_link *link;
     hf_status rc;
 
     c->server = server;
-    rc = is_its_turn ? submit(c) : HF_E_LIMIT;
+    if ((rc = link_of(&link, c)) < 0)
+        return rc;
+    rc = c->is_urgent || !hf_link_is_awaited(link) ? submit(c) : HF_E_LIMIT;
     if (rc == HF_E_LIMIT)
-        rc = await_room(c);
+        rc = await_room(c, link);
     if (rc == HF_OK)
         hf_list_push(&server->commands, &c->node);
     return rc;
@@ -228,7 +302,7 @@ hf_status hf_router_send(struct hf_router *router, struct hf_command *c)
     c->request.done = on_reply;
     c->request.is_acknowledged_by_push = false;
     c->request.sent_ms = HF_NEVER;
-    c->asking.done = NULL;
+    c->asking.done = c->wait.done = NULL;
     return place(c);
 }
 
@@ -249,7 +323,7 @@ static void on_room(struct hf_room *room, hf_status status)
     if (status == HF_OK)
         rc = submit(c);
     if (rc == HF_E_LIMIT)
-        rc = await_room(c);
+        rc = await_room(c, room->link);
     if (status == HF_OK && rc == HF_OK)
         return;
     hf_list_remove(&c->node);
@@ -312,7 +386,7 @@ static void learn(struct hf_router *router, const struct hf_redirection *r,
                  hf_server_get(&server, router, host, r->port, false) == HF_OK)
             router->by_node[node] = server;
         if (server)
-            server->is_target = true;
+            is_target(server, node);
     }
     hf_discover_want(router, hf_server_find(router, host, r->port, false));
 }
@@ -372,11 +446,16 @@ static void on_reply(struct hf_request *request, enum hf_outcome outcome,
                      struct hf_resp_value reply)
 {
     struct hf_command *c = HF_OWNER_OF(request, struct hf_command, request);
+    bool is_good = outcome == HF_ANSWERED && !hf_resp_is_error(reply);
 
-    hf_list_remove(&c->node);
-    c->state = IDLE;
     note_sent(c);
-    (void)take_out(c); /* an ASKING that is still on its way */
+    if (c->wait.done && is_good) {
+        c->state = DONE;
+        c->done(c, outcome, reply);
+        return;
+    }
+    c->state = IDLE;
+    (void)take_out(c); /* with an ASKING or a WAIT that is still on its way */
     if (outcome == HF_ANSWERED && is_followed(c, reply))
         return;
     if (outcome == HF_ANSWERED && !is_standalone(c->router) &&
@@ -385,7 +464,29 @@ static void on_reply(struct hf_request *request, enum hf_outcome outcome,
     finish(c, outcome, reply);
 }
 
+static void on_wait(struct hf_request *request, enum hf_outcome outcome,
+                    struct hf_resp_value reply)
+{
+    struct hf_command *c = HF_OWNER_OF(request, struct hf_command, wait);
+
+    c->wait.done = NULL;
+    if (c->state != DONE) /* an error, or no answer: its own reply tells */
+        return;
+    hf_list_remove(&c->node);
+    c->state = IDLE;
+    c->acknowledged(c, outcome, reply, c->wanted);
+}
+
 /* ---- the way changes ---- */
+
+/* At the server that it is with. */
+static bool is_answering(const struct hf_command *c)
+{
+    struct hf_link *link;
+
+    return c->server->is_target && link_of(&link, c) == HF_OK &&
+           hf_link_is_up(link);
+}
 
 /* R2, R3. */
 static void reconsider(struct hf_server *server, struct hf_command *c)
@@ -394,8 +495,7 @@ static void reconsider(struct hf_server *server, struct hf_command *c)
     struct hf_server *target = NULL;
 
     (void)target_of(&target, router, c->slot); /* no memory: it stays */
-    if (!target || target == server ||
-        (server->is_target && hf_link_is_up(server->link))) {
+    if (!target || target == server || c->state == DONE || is_answering(c)) {
         hf_list_push(&server->commands, &c->node);
         return;
     }
@@ -450,7 +550,7 @@ static void mark_targets(struct hf_router *router)
 
         router->by_node[i] = server;
         if (server)
-            server->is_target = true;
+            is_target(server, (uint16_t)i);
     }
 }
 
@@ -512,7 +612,8 @@ static void bring_back(struct hf_server *server)
         struct hf_command *c = command_of(list.next);
 
         hf_list_remove(&c->node);
-        if (c->state == SENT && c->request.sent_ms != HF_NEVER) {
+        if (c->state == DONE ||
+            (c->state == SENT && c->request.sent_ms != HF_NEVER)) {
             hf_list_push(&server->commands, &c->node);
             continue;
         }
@@ -771,13 +872,16 @@ bool hf_router_is_sharded(const struct hf_router *router)
 
 bool hf_command_is_sent(const struct hf_command *c)
 {
-    return c->state == SENT && c->request.sent_ms != HF_NEVER;
+    return c->state == DONE ||
+           (c->state == SENT && c->request.sent_ms != HF_NEVER);
 }
 
 void hf_command_condemn(struct hf_command *c, const char *why)
 {
-    if (c->server)
-        hf_link_condemn(c->server->link, why);
+    struct hf_link *link;
+
+    if (c->server && link_of(&link, c) == HF_OK)
+        hf_link_condemn(link, why);
 }
 
 const char *hf_command_address(const struct hf_command *c)
@@ -787,7 +891,10 @@ const char *hf_command_address(const struct hf_command *c)
 
 const struct hf_error *hf_command_error(const struct hf_command *c)
 {
-    return c->server ? hf_link_error(c->server->link) : &c->router->error;
+    struct hf_link *link;
+
+    return c->server && link_of(&link, c) == HF_OK ? hf_link_error(link)
+                                                   : &c->router->error;
 }
 
 const char *hf_router_address(const struct hf_router *router)
@@ -800,9 +907,15 @@ void hf_router_stats(const struct hf_router *router, struct hf_link_stats *out)
     memset(out, 0, sizeof *out);
     for (struct hf_list *l = router->servers.next; l != &router->servers;
          l = l->next) {
+        const struct hf_server *server =
+            HF_OWNER_OF(l, struct hf_server, node);
         struct hf_link_stats one;
 
-        hf_link_stats(HF_OWNER_OF(l, struct hf_server, node)->link, &one);
+        hf_link_stats(server->link, &one);
+        hf_link_stats_add(out, &one);
+        if (!server->slow)
+            continue;
+        hf_link_stats(server->slow, &one);
         hf_link_stats_add(out, &one);
     }
 }

@@ -13,8 +13,8 @@
  *     be answered, or redirected.
  * R3  What has left for a server that is gone or demoted ends UNKNOWN when the
  *     map says so: the silence need not be waited for.
- * R4  ASKING and its command stand side by side in the output, and leave, or do
- *     not leave, together. */
+ * R4  ASKING and its command, and WAIT behind it, stand side by side in the
+ *     output, and leave, or do not leave, together. */
 #ifndef HF_ROUTER_H
 #define HF_ROUTER_H
 
@@ -44,8 +44,10 @@ struct hf_server {
     bool is_sentinel;
     bool is_target;               /* of the map in force */
     struct hf_link *link;
+    struct hf_link *slow;         /* made when first needed */
     struct hf_pubsub *pubsub;
     struct hf_tls_context *tls;
+    uint32_t replicas;            /* that it has, as far as known */
     struct hf_list commands;
     struct hf_probe probe;
 };
@@ -101,6 +103,9 @@ hf_status hf_server_get(struct hf_server **out, struct hf_router *router,
 struct hf_server *hf_server_find(struct hf_router *router, const char *host,
                                  uint16_t port, bool is_sentinel);
 void hf_server_free(struct hf_server *server);
+
+/* hf_server_slow - the link of those who wait for replicas. HF_E_NOMEM. */
+hf_status hf_server_slow(struct hf_link **out, struct hf_server *server);
 
 /* ---- router.c ---- */
 

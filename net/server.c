@@ -13,18 +13,30 @@ static void on_push(void *ctx, struct hf_resp_value push)
     hf_pubsub_push(server->pubsub, push);
 }
 
+static void was_lost(struct hf_server *server, const struct hf_link *link)
+{
+    struct hf_router *router = server->router;
+
+    if (router->options.on_trouble)
+        router->options.on_trouble(router->options.ctx, hf_link_error(link));
+    hf_router_lost_touch(router, server);
+}
+
 static void on_change(void *ctx, bool is_up)
 {
     struct hf_server *server = ctx;
-    struct hf_router *router = server->router;
 
     hf_pubsub_change(server->pubsub, is_up);
-    if (is_up)
-        return;
-    if (router->options.on_trouble)
-        router->options.on_trouble(router->options.ctx,
-                                   hf_link_error(server->link));
-    hf_router_lost_touch(router, server);
+    if (!is_up)
+        was_lost(server, server->link);
+}
+
+static void on_slow_change(void *ctx, bool is_up)
+{
+    struct hf_server *server = ctx;
+
+    if (!is_up)
+        was_lost(server, server->slow);
 }
 
 static void on_idle(void *ctx)
@@ -64,26 +76,62 @@ static void url_of(struct hf_url *url, const struct hf_server *server)
     url->database = 0;
 }
 
+static void link_options(struct hf_link_options *link, struct hf_server *server)
+{
+    struct hf_router *router = server->router;
+
+    *link = router->options.link;
+    url_of(&link->url, server);
+    link->tls = server->tls;
+    link->client_name = link->client_name ? router->client_name : NULL;
+    link->on_push = on_push;
+    link->on_change = on_change;
+    link->ctx = server;
+}
+
+static hf_status make_tls(struct hf_server *server)
+{
+    struct hf_router *router = server->router;
+    struct hf_url url;
+    hf_status rc;
+
+    if (router->options.link.url.kind != HF_URL_TLS)
+        return HF_OK;
+    url_of(&url, server);
+    rc = hf_tls_context_new(&server->tls, router->mem, &url.tls, url.host,
+                            &router->error);
+    explicit_bzero(&url, sizeof url);
+    return rc;
+}
+
 static hf_status connect_parts(struct hf_server *server)
 {
     struct hf_router *router = server->router;
-    struct hf_link_options link = router->options.link;
-    hf_status rc = HF_OK;
+    struct hf_link_options link;
+    hf_status rc;
 
-    url_of(&link.url, server);
-    if (link.url.kind == HF_URL_TLS)
-        rc = hf_tls_context_new(&server->tls, router->mem, &link.url.tls,
-                                link.url.host, &router->error);
-    link.tls = server->tls;
-    link.client_name = link.client_name ? router->client_name : NULL;
-    link.on_push = on_push;
-    link.on_change = on_change;
-    link.ctx = server;
-    if (rc == HF_OK)
-        rc = hf_link_new(&server->link, router->loop, &link);
-    if (rc == HF_OK)
+    if ((rc = make_tls(server)) < 0)
+        return rc;
+    link_options(&link, server);
+    if ((rc = hf_link_new(&server->link, router->loop, &link)) == HF_OK)
         rc = hf_pubsub_new(&server->pubsub, router->loop, server->link, &link);
     explicit_bzero(&link.url, sizeof link.url);
+    return rc;
+}
+
+hf_status hf_server_slow(struct hf_link **out, struct hf_server *server)
+{
+    struct hf_link_options link;
+    hf_status rc = HF_OK;
+
+    if (!server->slow) {
+        link_options(&link, server);
+        link.on_push = NULL;
+        link.on_change = on_slow_change;
+        rc = hf_link_new(&server->slow, server->router->loop, &link);
+        explicit_bzero(&link.url, sizeof link.url);
+    }
+    *out = server->slow;
     return rc;
 }
 
@@ -94,6 +142,7 @@ void hf_server_free(struct hf_server *server)
     hf_probe_cancel(server);
     hf_pubsub_free(server->pubsub);
     hf_link_free(server->link);
+    hf_link_free(server->slow);
     hf_tls_context_free(server->tls);
     hf_list_remove(&server->node);
     server->router->server_count--;

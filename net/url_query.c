@@ -108,6 +108,26 @@ static hf_status take_sharded(const struct hf_scan *s, struct hf_span value,
     return hf_scan_refuse(s, value.from, "write auto, on or off");
 }
 
+static hf_status take_replicas(const struct hf_scan *s, struct hf_span value,
+                               struct field to)
+{
+    static const char why[] = "write a number from 1 to 1024, majority or all";
+    uint32_t n = 0;
+    hf_status rc = HF_OK;
+    int replicas;
+
+    if (span_is(value, "all")) {
+        replicas = HF_REPLICAS_ALL;
+    } else if (span_is(value, "majority")) {
+        replicas = HF_REPLICAS_MAJORITY;
+    } else {
+        rc = hf_scan_number(s, value, 1, 1024, why, &n);
+        replicas = (int)n;
+    }
+    memcpy(to.ptr, &replicas, sizeof replicas);
+    return rc;
+}
+
 /* ---- the table ---- */
 
 #define FIELD(name)                                                            \
@@ -130,6 +150,8 @@ static const struct option {
     {"client_name", take_word, FIELD(client_name)},
     {"connect_timeout", take_time, FIELD(connect_timeout_ms)},
     {"timeout", take_time, FIELD(timeout_ms)},
+    {"replicas", take_replicas, FIELD(replicas)},
+    {"replicas_timeout", take_time, FIELD(replicas_timeout_ms)},
     {"tls_ca", take_text, FIELD(tls.ca_file)},
     {"tls_ca_dir", take_text, FIELD(tls.ca_dir)},
     {"tls_crl", take_text, FIELD(tls.crl_file)},

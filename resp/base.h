@@ -32,6 +32,7 @@ extern "C" {
     X(HF_NOT_OWNER, -2, "this owner does not hold the lock")                  \
     X(HF_LOST, -3, "the lock was lost while it was held")                     \
     X(HF_CANCELLED, -4, "the wait was cancelled")                             \
+    X(HF_UNREPLICATED, -5, "too few replicas have the lock")                  \
     X(HF_E_CONNECT, -100, "the server cannot be reached")                     \
     X(HF_E_TLS, -101, "TLS failed")                                           \
     X(HF_E_AUTH, -102, "the server refused the user or the password")         \

@@ -1,0 +1,346 @@
+/* Locks that replicas must have, too: a real master and two real replicas, which
+ * are paused, and a master that refuses WAIT (WIRE 4.4; faults 4: row 8). */
+#include "tests/live/test_lock.h"
+#include "tests/support/memory.h"
+
+#define WAIT_MS 300            /* that replicas have, where they will not do it */
+#define PLENTY 3000            /* more allocations than the scene makes */
+
+static struct server *master, *replicas[2];
+static struct hf_client *client;
+static struct hf_lock *lock_;
+
+/* Replicates at once, not five seconds after it was asked to. */
+static const char *const at_once[] = {"--repl-diskless-sync-delay", "0",
+                                      "--repl-timeout", "60", NULL};
+
+static struct server *replica_of(int port)
+{
+    char text[16];
+    const char *args[] = {"--replicaof", "127.0.0.1", text, NULL};
+
+    (void)snprintf(text, sizeof text, "%d", port);
+    return server_start(args);
+}
+
+/* Outside of the tests: one set for all of them. */
+static void start(void)
+{
+    master = server_start(at_once);
+    ck_assert_ptr_nonnull(master);
+    for (int i = 0; i < 2; i++)
+        replicas[i] = replica_of(server_port(master));
+    server_await(master, LONG_MS, "2", "WAIT 2 100");
+}
+
+static void stop(void)
+{
+    for (int i = 0; i < 2; i++)
+        server_stop(replicas[i]);
+    server_stop(master);
+}
+
+static void options_with(struct hf_client_options *o, char *url, int count)
+{
+    client_options(o, url, server_port(master));
+    o->replicas = count;
+    o->replicas_timeout_ms = count > 0 ? WAIT_MS : 0;
+}
+
+static void open_with(int count, int protocol)
+{
+    struct hf_client_options o;
+    char url[SERVER_URL_MAX];
+
+    (void)server_ask(master, "FLUSHALL");
+    options_with(&o, url, count);
+    o.protocol = protocol;
+    client = client_with(&o);
+    ck_assert_ok(hf_client_connect(client, NULL));
+    lock_ = lock_of(client, NAME);
+}
+
+static void close_client(void)
+{
+    hf_lock_free(lock_);
+    hf_client_free(client);
+}
+
+/* Bytes that it does not read cannot be acknowledged. */
+static void pause_replicas(int count)
+{
+    for (int i = 0; i < count; i++)
+        server_pause(replicas[i]);
+}
+
+static void resume_replicas(void)
+{
+    for (int i = 0; i < 2; i++)
+        server_resume(replicas[i]);
+    server_await(master, LONG_MS, "2", "WAIT 2 100");
+}
+
+/* ---- granted ---- */
+
+START_TEST(what_is_acquired_is_at_the_replicas)
+{
+    open_with(2, _i);
+    for (int i = 0; i < 50; i++) {
+        acquire(lock_, 1);
+        ck_assert_holder(replicas[0], lock_, 1, 1);
+        ck_assert_holder(replicas[1], lock_, 1, 1);
+        release(lock_, 1);
+    }
+    close_client();
+}
+END_TEST
+
+START_TEST(as_many_as_were_asked_for_are_enough)
+{
+    open_with(1, 3);
+    pause_replicas(1);
+    acquire(lock_, 1);
+    ck_assert_holder(replicas[1], lock_, 1, 1);
+    release(lock_, 1);
+    resume_replicas();
+    close_client();
+}
+END_TEST
+
+/* WAIT goes with the first acquire alone. */
+START_TEST(reentry_renewal_and_release_do_not_wait)
+{
+    open_with(2, 3);
+    acquire(lock_, 1);
+    pause_replicas(2);
+    acquire(lock_, 1);
+    ck_assert_holder(master, lock_, 1, 2);
+    release(lock_, 1);
+    release(lock_, 1);
+    ck_assert_str_eq(hash_of(master, NAME), "");
+    resume_replicas();
+    close_client();
+}
+END_TEST
+
+/* ---- too few ---- */
+
+START_TEST(too_few_replicas_and_it_is_given_back)
+{
+    struct hf_error err = {0};
+
+    open_with(2, _i);
+    pause_replicas(1);
+    ck_assert_status(try_acquire(lock_, 1, &err), HF_UNREPLICATED);
+    ck_assert_ptr_nonnull(strstr(err.text, "1 of 2 replicas have it"));
+    ck_assert_ptr_nonnull(strstr(err.text, NAME));
+    server_await(master, LONG_MS, "", "HGETALL %s", NAME);
+    ck_assert_status(hf_lock_release(lock_, 1, NULL), HF_NOT_OWNER);
+    resume_replicas();
+    acquire(lock_, 1);
+    release(lock_, 1);
+    close_client();
+}
+END_TEST
+
+START_TEST(too_few_replicas_and_it_is_kept)
+{
+    struct hf_acquire_options o = acquire_options(1);
+
+    open_with(2, 3);
+    pause_replicas(2);
+    o.keep_unreplicated = true;
+    ck_assert_status(hf_lock_acquire(lock_, &o, NULL), HF_UNREPLICATED);
+    ck_assert_holder(master, lock_, 1, 1);
+    ck_assert_int_gt(hf_lock_safe_ms(lock_, 1), 0);
+    release(lock_, 1);
+    ck_assert_str_eq(hash_of(master, NAME), "");
+    resume_replicas();
+    close_client();
+}
+END_TEST
+
+/* A WAIT blocks its connection on the server: others have one of their own. */
+START_TEST(nobody_else_waits_for_replicas)
+{
+    struct hf_acquire_options o = acquire_options(1);
+    struct hf_lock_info info;
+    struct call slow;
+
+    open_with(2, 3);
+    pause_replicas(2);
+    call_acquire(&slow, lock_, &o);
+    server_await(master, LONG_MS, "1", "EXISTS %s", NAME);
+    for (int i = 0; i < 20; i++)
+        ck_assert_ok(hf_lock_inspect(lock_, &info, NULL));
+    ck_assert(!call_is_done(&slow));
+    ck_assert_int_eq(call_await(&slow), HF_UNREPLICATED);
+    resume_replicas();
+    close_client();
+}
+END_TEST
+
+START_TEST(connection_lost_while_replicas_are_awaited)
+{
+    struct hf_acquire_options o = acquire_options(1);
+    struct call call;
+
+    open_with(2, 3);
+    pause_replicas(2);
+    call_acquire(&call, lock_, &o);
+    server_await(master, LONG_MS, "1", "EXISTS %s", NAME);
+    (void)server_ask(master, "CLIENT KILL TYPE normal SKIPME yes");
+    ck_assert_int_eq(call_await(&call), HF_UNREPLICATED);
+    server_await(master, LONG_MS, "", "HGETALL %s", NAME);
+    resume_replicas();
+    close_client();
+}
+END_TEST
+
+START_TEST(cancel_while_replicas_are_awaited)
+{
+    struct hf_acquire_options o = acquire_options(1);
+    struct hf_cancel cancel;
+    struct call call;
+
+    open_with(2, 3);
+    hf_cancel_init(&cancel, client);
+    o.cancel = &cancel;
+    pause_replicas(2);
+    call_acquire(&call, lock_, &o);
+    server_await(master, LONG_MS, "1", "EXISTS %s", NAME);
+    hf_cancel_fire(&cancel);
+    ck_assert_int_eq(call_await(&call), HF_CANCELLED);
+    server_await(master, LONG_MS, "", "HGETALL %s", NAME);
+    resume_replicas();
+    close_client();
+}
+END_TEST
+
+START_TEST(client_is_freed_while_replicas_are_awaited)
+{
+    struct hf_acquire_options o = acquire_options(1);
+    struct call call;
+
+    open_with(2, 3);
+    pause_replicas(2);
+    call_acquire(&call, lock_, &o);
+    server_await(master, LONG_MS, "1", "EXISTS %s", NAME);
+    hf_client_free(client);
+    ck_assert_int_eq(call_await(&call), HF_E_CLOSED);
+    resume_replicas();
+}
+END_TEST
+
+/* ---- refused ---- */
+
+START_TEST(acl_without_wait_is_found_at_connect)
+{
+    struct hf_error err = {0};
+
+    open_with(1, 3);
+    (void)server_ask(master, "ACL SETUSER default -wait");
+    ck_assert_status(hf_client_connect(client, &err), HF_E_SERVER);
+    ck_assert_ptr_nonnull(strstr(err.text, "WAIT"));
+    ck_assert_ptr_nonnull(strstr(err.text, "NOPERM"));
+    ck_assert_status(try_acquire(lock_, 1, &err), HF_E_SERVER);
+    ck_assert_ptr_nonnull(strstr(err.text, "NOPERM"));
+    server_await(master, LONG_MS, "", "HGETALL %s", NAME);
+    (void)server_ask(master, "ACL SETUSER default +wait");
+    acquire(lock_, 1);
+    release(lock_, 1);
+    close_client();
+}
+END_TEST
+
+static const struct {
+    int count;
+    int64_t timeout_ms, watchdog_ms;
+} wrong[] = {
+    {HF_REPLICAS_ALL, 0, 30000},  {HF_REPLICAS_MAJORITY, 0, 30000},
+    {-3, 0, 30000},               {1025, 0, 30000},
+    {1, -1, 30000},               {1, 5001, 30000},
+};
+
+START_TEST(what_cannot_be_is_refused_before_anything_is_asked)
+{
+    struct hf_client *made = NULL;
+    struct hf_client_options o;
+    struct hf_error err = {0};
+    char url[SERVER_URL_MAX];
+
+    options_with(&o, url, wrong[_i].count);
+    o.replicas_timeout_ms = wrong[_i].timeout_ms;
+    o.watchdog_ms = wrong[_i].watchdog_ms;
+    ck_assert_status(hf_client_new(&made, &o, &err), HF_E_INVAL);
+    ck_assert_ptr_null(made);
+    ck_assert_ptr_nonnull(strstr(err.text, _i < 4 ? "replicas" : "timeout"));
+}
+END_TEST
+
+/* ---- memory ---- */
+
+static hf_status live_once(const struct hf_client_options *o)
+{
+    struct hf_client *one;
+    struct hf_lock *lock;
+    hf_status rc;
+
+    if ((rc = hf_client_new(&one, o, NULL)) < 0)
+        return rc;
+    rc = hf_lock_new(&lock, one, NAME, strlen(NAME), NULL);
+    if (rc == HF_OK)
+        rc = try_acquire(lock, 1, NULL);
+    if (rc == HF_OK)
+        rc = hf_lock_release(lock, 1, NULL);
+    hf_client_free(one);
+    return rc;
+}
+
+START_TEST(any_allocation_may_fail)
+{
+    struct hf_client_options o;
+    char url[SERVER_URL_MAX];
+    struct memory memory;
+    hf_status rc = HF_E_NOMEM;
+    unsigned n;
+
+    options_with(&o, url, 2);
+    for (n = 1; rc != HF_OK && n < PLENTY; n++) {
+        (void)server_ask(master, "DEL %s", NAME);
+        memory_init(&memory);
+        memory_fail_at(&memory, n);
+        o.mem = &memory.hook;
+        rc = live_once(&o);
+        ck_assert_pstr_eq(memory_fini(&memory), NULL);
+    }
+    ck_assert_int_eq(rc, HF_OK);
+}
+END_TEST
+
+static void add(Suite *suite)
+{
+    TCase *c = tcase_create("replicas");
+
+    tcase_set_timeout(c, 60);
+    tcase_add_unchecked_fixture(c, start, stop);
+    tcase_add_loop_test(c, what_is_acquired_is_at_the_replicas, 2, 4);
+    tcase_add_test(c, as_many_as_were_asked_for_are_enough);
+    tcase_add_test(c, reentry_renewal_and_release_do_not_wait);
+    tcase_add_loop_test(c, too_few_replicas_and_it_is_given_back, 2, 4);
+    tcase_add_test(c, too_few_replicas_and_it_is_kept);
+    tcase_add_test(c, nobody_else_waits_for_replicas);
+    tcase_add_test(c, connection_lost_while_replicas_are_awaited);
+    tcase_add_test(c, cancel_while_replicas_are_awaited);
+    tcase_add_test(c, client_is_freed_while_replicas_are_awaited);
+    tcase_add_test(c, acl_without_wait_is_found_at_connect);
+    tcase_add_loop_test(c, what_cannot_be_is_refused_before_anything_is_asked,
+                        0, COUNT(wrong));
+    tcase_add_test(c, any_allocation_may_fail);
+    suite_add_tcase(suite, c);
+}
+
+int main(void)
+{
+    return live_main("lock, replicas", add);
+}
