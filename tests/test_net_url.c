@@ -397,7 +397,8 @@ END_TEST
 START_TEST(unknown_option_is_answered_with_those_there_are)
 {
     static const char some[] = " options here are db, protocol, client_name, "
-                               "connect_timeout, timeout";
+                               "connect_timeout, timeout, replicas, "
+                               "replicas_timeout";
     static const char tls[] = ", tls_ca, tls_ca_dir, tls_crl, tls_cert, "
                               "tls_key, tls_key_password, tls_sni, "
                               "tls_ciphers, tls_ciphersuites, tls_alpn, "
