@@ -48,7 +48,7 @@ LOCK := scripts names wait hold call table op holding acquire release query \
 CLI  := $(basename $(notdir $(wildcard cli/*.c)))
 
 SCRIPTS := acquire force_release inspect release renew
-SUPPORT := feed greeting keeper local lua_client memory peer proxy request \
+SUPPORT := executor feed greeting keeper local lua_client memory peer proxy request \
            resp_ask resp_reading resp_twin server witness
 
 tls_tests_yes := net_tls net_tls_memory
@@ -57,7 +57,8 @@ tls_live_yes  := tls tls_refused tls_wire
 UNIT := resp_base resp_parse resp_value resp_copy resp_double resp_encode \
         resp_vectors resp_random \
         net_mem net_wheel net_url net_loop net_resolve net_race net_dial \
-        net_greet net_conn net_link lock_names lock_hold lock_wait \
+        net_greet net_conn net_link net_cuts \
+        lock_names lock_hold lock_wait \
         cli_values cli_json cli_options cli_secret cli_run_state cli_resp \
         cli_resp_check support $(tls_tests_$(TLS))
 LIVE := url lock lock_wait lock_watchdog lock_errors lock_late \
