@@ -57,7 +57,7 @@ tls_live_yes  := tls tls_refused tls_wire
 UNIT := resp_base resp_parse resp_value resp_copy resp_double resp_encode \
         resp_vectors resp_random \
         net_mem net_wheel net_url net_loop net_resolve net_race net_dial \
-        net_greet net_conn net_link net_cuts \
+        net_greet net_conn net_link net_cuts net_faults \
         lock_names lock_hold lock_wait \
         cli_values cli_json cli_options cli_secret cli_run_state cli_resp \
         cli_resp_check support $(tls_tests_$(TLS))
@@ -139,6 +139,12 @@ $(BUILD)/tests/test_support: $(call objects,$(addprefix tests/support/self/,\
     memory peer plain proxy server))
 $(patsubst %,$(BUILD)/tests/test_net_%,resolve dial link): \
     $(call objects,tests/support/names)
+
+# System calls that fail where a test says so.
+wrapped = $(patsubst %,-Wl$(comma)--wrap=%,$(1))
+$(BUILD)/tests/test_net_faults: LINK += $(call wrapped,socket connect \
+    setsockopt getsockopt getsockname getpeername recv send close read write \
+    pipe2 epoll_create1 epoll_ctl epoll_wait poll pthread_create)
 
 # The vectors of tests/vectors/: the ways of running them, and a score.
 ways_O  := $(call objects,$(addprefix tests/vectors/,vectors ways))
