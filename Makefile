@@ -48,8 +48,8 @@ LOCK := scripts names wait hold call table op holding acquire release query \
 CLI  := $(basename $(notdir $(wildcard cli/*.c)))
 
 SCRIPTS := acquire force_release inspect release renew
-SUPPORT := executor feed greeting keeper local lua_client memory peer proxy request \
-           resp_ask resp_reading resp_twin server witness
+SUPPORT := executor feed greeting keeper local lua_client memory \
+           peer proxy request resp_ask resp_reading resp_twin server witness
 
 tls_tests_yes := net_tls net_tls_memory
 tls_tests_no  := net_tls_none

@@ -49,6 +49,7 @@ static struct hf_loop *loop;
 static struct hf_link *link_;
 static struct executor executor;
 static unsigned pushes;
+static int64_t connect_timeout_ms;
 static bool was_up;           /* before it broke */
 
 /* ---- replies as text ---- */
@@ -205,6 +206,8 @@ static void open_link(void)
     o.url = (struct hf_url){.kind = HF_URL_TCP, .host = "127.0.0.1"};
     o.url.port = (uint16_t)executor.port;
     o.client_name = "cut";
+    o.connect_timeout_ms = connect_timeout_ms;
+    o.silence_ms = 20 * connect_timeout_ms;
     o.backoff_min_ms = o.backoff_max_ms = 0;
     o.on_change = on_change;
     o.on_push = on_push;
@@ -283,6 +286,7 @@ static void open_all(void)
     ck_assert_int_eq(hf_loop_new(&loop, &o), HF_OK);
     ck_assert(executor_open(&executor, replies, COUNT));
     memset(outcomes, 0, sizeof outcomes);
+    connect_timeout_ms = LONG_MS;
 }
 
 static void close_all(void)
@@ -298,7 +302,7 @@ enum way { TAKEN, GIVEN };
 
 static const struct {
     enum way way;
-    bool is_reset, is_silent, refuses;
+    bool is_reset, is_half, is_silent, refuses;
     size_t slice, step;
 } ways[] = {
     {TAKEN, .step = 1},
@@ -307,6 +311,9 @@ static const struct {
     {TAKEN, .step = 1, .is_silent = true, .is_reset = true},
     {GIVEN, .step = 1},
     {GIVEN, .step = 1, .is_reset = true},
+    {TAKEN, .step = 1, .is_half = true},
+    {TAKEN, .step = 1, .is_half = true, .is_silent = true},
+    {GIVEN, .step = 1, .is_half = true},
     {TAKEN, .step = 1, .refuses = true},
     {GIVEN, .step = 1, .refuses = true},
     {TAKEN, .step = 7, .slice = 1},
@@ -321,6 +328,7 @@ static struct executor_plan plan_of(int i, size_t at)
 
     *(ways[i].way == TAKEN ? &plan.in_max : &plan.out_max) = at;
     plan.is_reset = ways[i].is_reset;
+    plan.is_half = ways[i].is_half;
     plan.is_silent = ways[i].is_silent;
     plan.slice = ways[i].slice;
     return plan;
@@ -345,6 +353,27 @@ START_TEST(outcome_is_true_wherever_the_server_breaks)
     ck_assert_uint_gt(outcomes[HF_ANSWERED], 100);
     ck_assert_uint_gt(outcomes[HF_UNKNOWN], 10);
     ck_assert_int_eq(outcomes[HF_UNSENT] > 10, ways[_i].refuses);
+    close_all();
+}
+END_TEST
+
+/* ---- greetings that stop ---- */
+
+/* In the midst of any answer: at its deadline the connection is given up, and
+ * what it may say later is nobody's (go-redis CVE-2025-29923). */
+START_TEST(greeting_that_stops_at_any_byte_has_a_deadline)
+{
+    struct executor_plan plan = executor_plan_none();
+
+    plan.is_stuck = true;
+    open_all();
+    connect_timeout_ms = 10; /* the next one may need more than one try */
+    plan.out_max = 0;
+    for (was_up = false; !was_up; plan.out_max += 3) {
+        live(plan, executor_plan_none());
+        ck_assert_uint_ge(executor.connections, 2);
+    }
+    ck_assert_uint_gt(plan.out_max, 100);
     close_all();
 }
 END_TEST
@@ -415,6 +444,7 @@ int main(void)
     tcase_set_timeout(c, 120);
     tcase_add_loop_test(c, outcome_is_true_wherever_the_server_breaks, 0,
                         ROWS(ways));
+    tcase_add_test(c, greeting_that_stops_at_any_byte_has_a_deadline);
     tcase_add_test(c, reply_is_the_same_in_drops_of_any_size);
     tcase_add_loop_test(c, rubbish_in_place_of_any_reply_is_no_answer, 0,
                         ROWS(rubbish));

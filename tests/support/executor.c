@@ -54,13 +54,20 @@ static void accept_one(struct executor *x)
 
 static void end(struct executor *x)
 {
+    x->part_len = x->in_len;
+    x->has_broken = true;
+    if (x->plan.is_stuck)
+        return;
+    if (x->plan.is_half) {
+        (void)shutdown(x->fd, SHUT_WR);
+        x->plan = executor_plan_none();
+        return;
+    }
     if (x->plan.is_reset)
         local_reset(x->fd);
     else
         local_close(x->fd);
     x->fd = -1;
-    x->part_len = x->in_len;
-    x->has_broken = true;
 }
 
 /* How much may be moved now: by the plan, and by the room there is. */

@@ -38,6 +38,8 @@ struct executor_row {
 struct executor_plan {
     size_t in_max, out_max;
     bool is_reset;              /* RST; else FIN */
+    bool is_stuck;              /* neither: it says nothing more, for ever */
+    bool is_half;               /* FIN, but what comes is taken and executed */
     bool is_silent;             /* what was executed is not answered any more
                                    once in_max is reached */
     size_t slice;               /* bytes a turn, each way; 0: all there are */
