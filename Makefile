@@ -62,7 +62,7 @@ UNIT := resp_base resp_parse resp_value resp_copy resp_double resp_encode \
         cli_values cli_json cli_options cli_secret cli_run_state cli_resp \
         cli_resp_check support $(tls_tests_$(TLS))
 LIVE := url lock lock_wait lock_watchdog lock_errors lock_late \
-        lock_cuts \
+        lock_cuts lock_clock \
         lock_forged lock_memory lock_end lock_soak lifecycle run run_loss \
         run_signals run_status resp_check examples $(tls_live_$(TLS))
 FUZZ := resp_parse resp_twin resp_encode cli_resp url
@@ -141,11 +141,13 @@ $(BUILD)/tests/test_support: $(call objects,$(addprefix tests/support/self/,\
 $(patsubst %,$(BUILD)/tests/test_net_%,resolve dial link): \
     $(call objects,tests/support/names)
 
-# System calls that fail where a test says so.
+# System calls that fail, clocks that jump, where a test says so.
 wrapped = $(patsubst %,-Wl$(comma)--wrap=%,$(1))
 $(BUILD)/tests/test_net_faults: LINK += $(call wrapped,socket connect \
     setsockopt getsockopt getsockname getpeername recv send close read write \
     pipe2 epoll_create1 epoll_ctl epoll_wait poll pthread_create)
+$(BUILD)/tests/live/test_lock_clock: LINK += $(call wrapped,clock_gettime \
+    gettimeofday time)
 
 # The vectors of tests/vectors/: the ways of running them, and a score.
 ways_O  := $(call objects,$(addprefix tests/vectors/,vectors ways))
