@@ -62,7 +62,7 @@ UNIT := resp_base resp_parse resp_value resp_copy resp_double resp_encode \
         cli_values cli_json cli_options cli_secret cli_run_state cli_resp \
         cli_resp_check support $(tls_tests_$(TLS))
 LIVE := url lock lock_wait lock_watchdog lock_errors lock_late \
-        lock_cuts lock_clock \
+        lock_cuts lock_faults lock_clock \
         lock_forged lock_memory lock_end lock_soak lifecycle run run_loss \
         run_signals run_status resp_check examples $(tls_live_$(TLS))
 FUZZ := resp_parse resp_twin resp_encode cli_resp url
