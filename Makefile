@@ -48,7 +48,7 @@ LOCK := scripts names wait hold call table op holding acquire release query \
 CLI  := $(basename $(notdir $(wildcard cli/*.c)))
 
 SCRIPTS := acquire force_release inspect release renew
-SUPPORT := executor feed greeting keeper local lua_client memory \
+SUPPORT := executor feed greeting keeper local lua_client memory network \
            peer proxy request resp_ask resp_reading resp_twin server witness
 
 tls_tests_yes := net_tls net_tls_memory
@@ -62,7 +62,7 @@ UNIT := resp_base resp_parse resp_value resp_copy resp_double resp_encode \
         cli_values cli_json cli_options cli_secret cli_run_state cli_resp \
         cli_resp_check support $(tls_tests_$(TLS))
 LIVE := url lock lock_wait lock_watchdog lock_errors lock_late \
-        lock_cuts lock_faults lock_clock \
+        lock_cuts lock_faults lock_clock lock_network \
         lock_forged lock_memory lock_end lock_soak lifecycle run run_loss \
         run_signals run_status resp_check examples $(tls_live_$(TLS))
 FUZZ := resp_parse resp_twin resp_encode cli_resp url
