@@ -129,6 +129,8 @@ CHECK_CFLAGS = $(shell pkg-config --cflags check)
 CHECK_LIBS   = $(shell pkg-config --libs check) -lhiredis
 unit_T := $(UNIT:%=$(BUILD)/tests/test_%) $(BUILD)/tests/vectors/test_score
 live_T := $(LIVE:%=$(BUILD)/tests/live/test_%)
+# Only where there is such a server (make servers).
+each_T := $(BUILD)/tests/live/test_lock_injected
 fuzz_T := $(FUZZ:%=$(BUILD)/fuzz/fuzz_%)
 support_O := $(call objects,$(SUPPORT:%=tests/support/%))
 
@@ -168,7 +170,7 @@ $(cli_T): $(filter-out $(BUILD)/cli/main.o,$(cli_O))
 $(run_T): $(BUILD)/tests/live/test_run_kit.o
 $(BUILD)/tests/live/test_examples: | $(examples_B)
 
-$(unit_T) $(live_T) $(redisson_T): %: %.o $(support_O) $(LIBS)
+$(unit_T) $(live_T) $(each_T) $(redisson_T): %: %.o $(support_O) $(LIBS)
 	$(call say,link $@)
 	$(Q)$(CC) $(LINK) $(filter %.o,$^) $(LIBS) $(TLS_LIBS) $(CHECK_LIBS) -o $@
 
@@ -265,7 +267,7 @@ $(BUILD)/tests/vectors/score_%: $(BUILD)/tests/vectors/%.o $(score_O) \
 servers:
 	@tests/servers/fetch.sh
 
-live-each: deps all $(live_T)
+live-each: deps all $(live_T) $(each_T)
 	@tests/servers/each.sh $(BUILD)
 
 # Beside a real Redisson; skipped where there is no JDK or Maven.
