@@ -190,7 +190,7 @@ $(bytewise_T): $(BUILD)/tests/test_resp_%_bytewise: $(BUILD)/tests/test_resp_%.o
 check: deps
 	+@$(MAKE) --no-print-directory check-built
 
-check-built: all $(examples_B) layers exports rules-check \
+check-built: all $(examples_B) layers exports rules-check faults-check \
              $(BUILD)/tests/locale/comma $(unit_T) $(bytewise_T) $(fuzz_T) \
              $(live_T)
 	@tests/run.sh $(unit_T) $(bytewise_T) $(fuzz_T) $(live_T)
@@ -230,6 +230,10 @@ rules:
 
 rules-check:
 	@tests/vectors/rules.sh -q
+
+# Each fault and what tests it (docs/faults.md); fails on a name that dangles.
+faults-check:
+	@tests/faults.sh
 
 # What the vectors say of holdfast and of hiredis: the installed one, and the
 # newest of Debian (bench/peers.sh).
@@ -451,7 +455,7 @@ help:
 
 -include $(wildcard $(BUILD)/*/*.d $(BUILD)/*/*/*.d $(BUILD)/*/*/*/*.d)
 .SECONDARY:
-.PHONY: all check check-built live live-built layers exports rules rules-check \
+.PHONY: all check check-built live live-built layers exports rules rules-check faults-check \
         vectors vectors-built servers live-each live-tls redisson valgrind coverage \
         coverage-built mutants instructions fuzz fuzz-built fuzz-long fuzz-afl bench demo \
         amalgamation embed cross deps deps-bench deps-coverage deps-embed \
