@@ -201,8 +201,9 @@ live: deps
 live-built: all $(live_T)
 	@tests/run.sh $(live_T)
 
-# The same locks over mutual TLS; but for what talks to scripted peers, too.
-lock_T := $(filter-out %_errors %_forged, \
+# The same locks over mutual TLS; but for what talks to scripted peers, too, and
+# what finds its server at another address than the certificate's.
+lock_T := $(filter-out %_errors %_forged %_network, \
               $(filter $(BUILD)/tests/live/test_lock%,$(live_T)))
 
 live-tls: deps $(lock_T)
