@@ -120,19 +120,22 @@ static void *work(void *arg)
 {
     struct worker *w = arg;
     struct hf_lock *l = lock_of(w->client, NAME);
+    struct hf_error err;
     hf_status rc;
 
     while (!atomic_load(&is_over)) {
         struct hf_acquire_options o = acquire_options(1);
 
-        rc = hf_lock_acquire(l, &o, NULL);
-        must(rc == HF_OK, "it is acquired in the end");
+        rc = hf_lock_acquire(l, &o, &err);
+        if (rc != HF_OK)
+            ck_abort_msg("not acquired: %s: %s", hf_status_name(rc), err.text);
         must(atomic_fetch_add(&inside, 1) == 0, "never two inside");
         must(hf_lock_safe_ms(l, 1) > 0, "who is inside is safe");
         must(atomic_fetch_sub(&inside, 1) == 1, "never two inside");
         rc = hf_lock_release(l, 1, NULL);
         must(rc == HF_OK, "and given back");
         w->grants++;
+        local_rest_us(2000); /* its news would fill a slow wire else */
     }
     return NULL;
 }
