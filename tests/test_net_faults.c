@@ -5,8 +5,8 @@
  * and no byte of memory is left.
  *
  * The linker puts the wrappers below in place of what the library calls
- * (Makefile: --wrap). They fail where the test says so, and only while it is the
- * library that calls. Sources: faults.md 3.4: X5; 4: row 29. */
+ * (Makefile: --wrap). They fail where the test says so, and only while it is
+ * the library that calls. Sources: faults.md 3.4: X5; 4: row 29. */
 #include <check.h>
 #include <dirent.h>
 #include <errno.h>
@@ -47,7 +47,7 @@ static struct {
 } fault;
 
 static size_t one_byte;               /* 1: reads and writes move one byte */
-static bool is_stormy;                /* recv and send block two times of three */
+static bool is_stormy;                /* recv and send block 2 times of 3 */
 static uint32_t storm;                /* the dice */
 
 static bool fails(enum call call)
@@ -130,7 +130,8 @@ ssize_t __wrap_send(int fd, const void *ptr, size_t len, int flags)
                                    : __real_send(fd, ptr, piece(len), flags);
 }
 
-/* The descriptor is gone all the same: close(2), "Dealing with error returns". */
+/* The descriptor is gone all the same: close(2), "Dealing with error
+ * returns". */
 int __real_close(int fd);
 int __wrap_close(int fd);
 int __wrap_close(int fd)
@@ -248,7 +249,8 @@ static hf_status open_link(const char *host)
     hf_status rc;
 
     hf_link_options_init(&o);
-    o.url = (struct hf_url){.kind = HF_URL_TCP, .port = (uint16_t)executor.port};
+    o.url = (struct hf_url){.kind = HF_URL_TCP};
+    o.url.port = (uint16_t)executor.port;
     (void)strcpy(o.url.host, host);
     o.backoff_min_ms = o.backoff_max_ms = 0;
     is_library = true;

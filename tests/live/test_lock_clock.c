@@ -1,10 +1,10 @@
-/* Clocks that jump. Wall clock: no effect at all. Suspend: the clock that goes on
- * while a machine sleeps (CLOCK_BOOTTIME) is ahead of the one that does not
+/* Clocks that jump. Wall clock: no effect at all. Suspend: the clock that goes
+ * on while a machine sleeps (CLOCK_BOOTTIME) is ahead of the one that does not
  * (CLOCK_MONOTONIC), and the first look says that the hold is not safe.
  *
- * The linker puts the wrapper below in place of what the library calls (Makefile:
- * --wrap); waiting in the kernel goes by the true clocks, as after a suspend.
- * Source: faults 3.4: X8, X9; 4: rows 13, 14; G2. */
+ * The linker puts the wrapper below in place of what the library calls
+ * (Makefile: --wrap); waiting in the kernel goes by the true clocks, as after a
+ * suspend. Source: faults 3.4: X8, X9; 4: rows 13, 14; G2. */
 #include <stdatomic.h>
 #include <sys/time.h>
 #include <time.h>

@@ -1,8 +1,9 @@
-/* The connection ends behind each byte of what a waiter and the watchdog say and
- * hear: of the try, the subscription, the message and the second try; of the
- * renewal. Nobody notices: the waiter has the lock, the holder keeps it, and the
- * count on the server is exact. (Of acquire, re-entry and release: lock_late.)
- * Sources: faults 2: rows 17, 19; 4: rows 21, 22; design 4, 7, 11. */
+/* The connection ends behind each byte of what a waiter and the watchdog say
+ * and hear: of the try, the subscription, the message and the second try; of
+ * the renewal. Nobody notices: the waiter has the lock, the holder keeps it,
+ * and the count on the server is exact. (Of acquire, re-entry and release:
+ * lock_late.) Sources: faults 2: rows 17, 19; 4: rows 21, 22; design 4, 7,
+ * 11. */
 #include "tests/live/test_lock.h"
 #include "tests/support/lua_client.h"
 #include "tests/support/proxy.h"
@@ -98,8 +99,8 @@ static void begin_to_wait(struct one *one, int i)
     call_acquire(&one->call, one->lock, &o);
 }
 
-/* The other gives it up. Its TTL would be a minute: what wakes the waiter is the
- * message, or its own looking again. */
+/* The other gives it up. Its TTL would be a minute: what wakes the waiter is
+ * the message, or its own looking again. */
 static void stop_waiting(struct one *one, int i)
 {
     ck_assert_status(call_await(&one->call), HF_OK);

@@ -1,8 +1,8 @@
 /* What happens to a server and to a process: pauses, evictions, rights and
- * passwords that change, a shutdown, another port; a client that is stopped; very
- * many holds, waiters and clients. Each has its outcome and its words, and it
- * all goes on afterwards. Source: faults 3.4: X7, X10, X11 (lock_errors has the
- * refusals of X10). */
+ * passwords that change, a shutdown, another port; a client that is stopped;
+ * very many holds, waiters and clients. Each has its outcome and its words, and
+ * it all goes on afterwards. Source: faults 3.4: X7, X10, X11 (lock_errors has
+ * the refusals of X10). */
 #include <dirent.h>
 #include <hiredis/hiredis.h>
 #include <signal.h>
@@ -417,9 +417,9 @@ static void finish_stopped(struct stopped *s)
     ck_assert_int_eq(status, 0);
 }
 
-/* For half, once (and a little: a safe moment that has just passed was not slept
- * through) and twice its lease. A hold is lost if and only if it had to be, and
- * the first look says so, before anything was read or written. */
+/* For half, once (and a little: a safe moment that has just passed was not
+ * slept through) and twice its lease. A hold is lost if and only if it had to
+ * be, and the first look says so, before anything was read or written. */
 START_TEST(a_client_that_was_stopped_knows_what_it_has_lost)
 {
     struct stopped stopped[STOPPED] = {

@@ -1,6 +1,6 @@
 /* A server that really sends forged lines: Valkey 8.0.1 (CVE-2025-67733) puts a
- * line of a script's choice into the stream of replies. For `make live-each`: any
- * other server has nothing to show, and it is skipped, saying so.
+ * line of a script's choice into the stream of replies. For `make live-each`:
+ * any other server has nothing to show, and it is skipped, saying so.
  *
  * Between client and server stands another user of the same connection: a relay
  * that, when told, sends such a script in front of what the client sends next,
@@ -282,7 +282,7 @@ static void add_cases(Suite *s)
 int main(void)
 {
     if (!server_is_installed() || !is_forger()) {
-        (void)printf("skipped: lock, injected (a server that forges nothing)\n");
+        (void)printf("skipped: lock, injected (the server forges nothing)\n");
         return 77;
     }
     return live_main("lock, injected", add_cases);

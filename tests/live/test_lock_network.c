@@ -1,7 +1,8 @@
-/* Locks on a bad network: packets that are lost, late, doubled, overtaken, or that
- * come one way only; connections that the kernel destroys; no route, no port.
- * In a network namespace of its own; where there can be none, skipped, saying so.
- * Source: faults 3.4: X1, X3, X4, X5; 4: rows 15, 16; G1, G2, G6, G7. */
+/* Locks on a bad network: packets that are lost, late, doubled, overtaken, or
+ * that come one way only; connections that the kernel destroys; no route, no
+ * port. In a network namespace of its own; where there can be none, skipped,
+ * saying so. Source: faults 3.4: X1, X3, X4, X5; 4: rows 15, 16; G1, G2, G6,
+ * G7. */
 #include <stdatomic.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
@@ -141,8 +142,9 @@ static void *work(void *arg)
 }
 
 /* Two clients over the bad network and one beside it want the same lock; the
- * latter not where the news of what it does would fill a narrow wire. (A delay of
- * half a second, X4's longest, is a matter of the timeout that was asked for.) */
+ * latter not where the news of what it does would fill a narrow wire. (A delay
+ * of half a second, X4's longest, is a matter of the timeout that was asked
+ * for.) */
 START_TEST(locks_are_exact_on_a_bad_network)
 {
     struct worker workers[3] = {{.grants = 0}};

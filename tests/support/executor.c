@@ -81,7 +81,8 @@ static size_t allowed(const struct executor *x, size_t max, size_t total,
 
 static void take_in(struct executor *x)
 {
-    size_t n = allowed(x, x->plan.in_max, x->in_total, sizeof x->in - x->in_len);
+    size_t n =
+        allowed(x, x->plan.in_max, x->in_total, sizeof x->in - x->in_len);
     ssize_t got = n > 0 ? recv(x->fd, x->in + x->in_len, n, 0) : 0;
 
     if (got > 0) {

@@ -70,8 +70,8 @@ struct executor {
 
 /* executor_open  - false: no port, errno says why.
  * executor_turn  - accepts, reads, executes, writes, breaks: as far as it goes
- *                  without waiting. False: the client sent what is no request of
- *                  the table.
+ *                  without waiting. False: the client sent what is no
+ *                  request of the table.
  * executor_close - all sockets. */
 bool executor_open(struct executor *x, const struct executor_row *rows,
                    size_t count);

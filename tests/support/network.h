@@ -1,6 +1,6 @@
 /* A bad network: packets that are lost, late, out of order, slow, or that come
- * one way only. The kernel's own TCP at both ends, in a network namespace of the
- * test's, and a thread in between that plays the wire: what is sent to
+ * one way only. The kernel's own TCP at both ends, in a network namespace of
+ * the test's, and a thread in between that plays the wire: what is sent to
  * NETWORK_FAR leaves through a tun device, has its two addresses exchanged, and
  * comes in again as if from there. So a server at NETWORK_NEAR is found at
  * NETWORK_FAR, and no tool and no rule of a firewall is needed.
@@ -31,10 +31,10 @@ struct network_fault {
 
 /* network_enter - for a suite's main, before anything else: a namespace of our
  *                 own. NULL, or why this machine cannot.
- * network_start - the wire of one test, to the server at that port. Fails the
- *                 test if it cannot.
+ * network_start - the wire of one test. Fails the test if it cannot.
  * network_stop  - what is under way is lost. Takes NULL.
- * network_spoil - from now on. The dice are the same in every run. */
+ * network_spoil - from now on; the server's port tells the ways apart. The dice
+ *                 are the same in every run. */
 const char *network_enter(void);
 struct network *network_start(void);
 void network_stop(struct network *n);
