@@ -53,9 +53,9 @@ LOCK := scripts names wait hold call table op holding acquire release query \
 CLI  := $(basename $(notdir $(wildcard cli/*.c)))
 
 SCRIPTS := acquire force_release inspect release renew
-SUPPORT := cluster fds feed greeting keeper local lua_client memory peer \
-           proxy reply request resp_ask resp_reading resp_twin sentinels \
-           server witness
+SUPPORT := cluster executor fds feed greeting keeper local lua_client memory \
+           network peer proxy reply request resp_ask resp_reading resp_twin \
+           sentinels server witness
 
 tls_tests_yes := net_tls net_tls_memory
 tls_tests_no  := net_tls_none
@@ -64,15 +64,16 @@ UNIT := resp_base resp_parse resp_value resp_copy resp_double resp_encode \
         resp_vectors resp_random \
         net_mem net_wheel net_histogram net_spin net_url net_loop net_resolve \
         net_race net_dial net_socket net_greet net_conn net_room net_trace \
-        net_link net_wire \
+        net_link net_wire net_cuts net_faults \
         net_slot net_slot_map net_redirect net_sentinel_words \
         lock_names lock_hold lock_wait \
         cli_values cli_json cli_options cli_secret cli_run_state cli_resp \
         cli_resp_check support $(tls_tests_$(TLS))
 LIVE := url slot cluster_map sentinel_words \
         lock lock_wait lock_watchdog lock_errors lock_late \
-        lock_forged lock_full lock_replicas lock_memory lock_end lock_close lock_soak \
-        lifecycle run run_loss run_signals run_status run_slot \
+        lock_cuts lock_faults lock_clock lock_network \
+        lock_forged lock_full lock_replicas lock_memory lock_end lock_close \
+        lock_soak lifecycle run run_loss run_signals run_status run_slot \
         resp_check examples $(tls_live_$(TLS))
 FUZZ := resp_parse resp_twin resp_encode cli_resp url topology
 
@@ -138,6 +139,8 @@ CHECK_CFLAGS = $(shell pkg-config --cflags check)
 CHECK_LIBS   = $(shell pkg-config --libs check) -lhiredis
 unit_T := $(UNIT:%=$(BUILD)/tests/test_%) $(BUILD)/tests/vectors/test_score
 live_T := $(LIVE:%=$(BUILD)/tests/live/test_%)
+# Only where there is such a server (make servers).
+each_T := $(BUILD)/tests/live/test_lock_injected
 fuzz_T := $(FUZZ:%=$(BUILD)/fuzz/fuzz_%)
 support_O := $(call objects,$(SUPPORT:%=tests/support/%))
 
@@ -149,6 +152,14 @@ $(BUILD)/tests/test_support: $(call objects,$(addprefix tests/support/self/,\
     memory peer plain proxy server))
 $(patsubst %,$(BUILD)/tests/test_net_%,resolve dial link): \
     $(call objects,tests/support/names)
+
+# System calls that fail, clocks that jump, where a test says so.
+wrapped = $(patsubst %,-Wl$(comma)--wrap=%,$(1))
+$(BUILD)/tests/test_net_faults: LINK += $(call wrapped,socket connect \
+    setsockopt getsockopt getsockname getpeername recv send close read write \
+    pipe2 epoll_create1 epoll_ctl epoll_wait poll pthread_create)
+$(BUILD)/tests/live/test_lock_clock: LINK += $(call wrapped,clock_gettime \
+    gettimeofday time)
 
 # The vectors of tests/vectors/: the ways of running them, and a score.
 ways_O  := $(call objects,$(addprefix tests/vectors/,vectors ways))
@@ -169,7 +180,7 @@ $(cli_T): $(filter-out $(BUILD)/cli/main.o,$(cli_O))
 $(run_T): $(BUILD)/tests/live/test_run_kit.o
 $(BUILD)/tests/live/test_examples: | $(examples_B)
 
-$(unit_T) $(live_T) $(redisson_T): %: %.o $(support_O) $(LIBS)
+$(unit_T) $(live_T) $(each_T) $(redisson_T): %: %.o $(support_O) $(LIBS)
 	$(call say,link $@)
 	$(Q)$(CC) $(LINK) $(filter %.o,$^) $(LIBS) $(TLS_LIBS) $(CHECK_LIBS) -o $@
 
@@ -189,7 +200,7 @@ $(bytewise_T): $(BUILD)/tests/test_resp_%_bytewise: $(BUILD)/tests/test_resp_%.o
 check: deps
 	+@$(MAKE) --no-print-directory check-built
 
-check-built: all $(examples_B) layers exports rules-check \
+check-built: all $(examples_B) layers exports rules-check faults-check \
              $(BUILD)/tests/locale/comma $(unit_T) $(bytewise_T) $(fuzz_T) \
              $(live_T)
 	@tests/run.sh $(unit_T) $(bytewise_T) $(fuzz_T) $(live_T)
@@ -200,8 +211,9 @@ live: deps
 live-built: all $(live_T)
 	@tests/run.sh $(live_T)
 
-# The same locks over mutual TLS; but for what talks to scripted peers, too.
-lock_T := $(filter-out %_errors %_forged, \
+# The same locks over mutual TLS; but for what talks to scripted peers, too, and
+# what finds its server at another address than the certificate's.
+lock_T := $(filter-out %_errors %_forged %_network, \
               $(filter $(BUILD)/tests/live/test_lock%,$(live_T)))
 
 live-tls: deps $(lock_T)
@@ -229,6 +241,10 @@ rules:
 
 rules-check:
 	@tests/vectors/rules.sh -q
+
+# Each fault and what tests it (docs/faults.md); fails on a name that dangles.
+faults-check:
+	@tests/faults.sh
 
 # What the vectors say of holdfast and of hiredis: the installed one, and the
 # newest of Debian (bench/peers.sh).
@@ -266,7 +282,7 @@ $(BUILD)/tests/vectors/score_%: $(BUILD)/tests/vectors/%.o $(score_O) \
 servers:
 	@tests/servers/fetch.sh
 
-live-each: deps all $(live_T)
+live-each: deps all $(live_T) $(each_T)
 	@tests/servers/each.sh $(BUILD)
 
 # Beside a real Redisson; skipped where there is no JDK or Maven.
@@ -456,7 +472,7 @@ help:
 
 -include $(wildcard $(BUILD)/*/*.d $(BUILD)/*/*/*.d $(BUILD)/*/*/*/*.d)
 .SECONDARY:
-.PHONY: all check check-built live live-built layers exports rules rules-check \
+.PHONY: all check check-built live live-built layers exports rules rules-check faults-check \
         vectors vectors-built servers live-each live-tls redisson valgrind coverage \
         coverage-built mutants instructions fuzz fuzz-built fuzz-long fuzz-afl bench demo \
         amalgamation embed cross deps deps-bench deps-coverage deps-embed \

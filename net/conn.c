@@ -484,8 +484,7 @@ static hf_status deliver_greeting(struct hf_conn *c, struct hf_resp_value v)
 
     if (hf_resp_type(v) == HF_RESP_PUSH)
         return HF_OK;
-    if (c->greeting.next == c->greeting.expected_count ||
-        c->greeting.output_len > 0) /* the question has not left yet */
+    if (!hf_greet_is_asked(&c->greeting))
         return unasked(c, v);
     answer = hf_greet_reply(&c->greeting, v);
     hf_resp_set_protocol(&c->parser, c->greeting.protocol);

@@ -31,11 +31,15 @@ static struct hf_resp_arg text(const char *s)
 static void send(struct hf_greeting *g, enum command what,
                  const struct hf_resp_arg *argv, size_t argc)
 {
-    char *end = hf_resp_put_command(g->output + g->output_len, argv, argc);
+    char *start = g->output + g->output_len;
+    char *end = hf_resp_put_command(start, argv, argc);
 
     if (g->on_command)
         g->on_command(g->ctx, argv, argc);
+    for (int i = 0; i < g->expected_count; i++)
+        g->behind[i] += (uint16_t)(end - start);
     g->output_len = (size_t)(end - g->output);
+    g->behind[g->expected_count] = 0;
     g->expected[g->expected_count++] = (uint8_t)what;
 }
 
@@ -313,6 +317,11 @@ static enum hf_greet_answer on_info(struct hf_greeting *g,
         return ready(g);
     step_kill(g);
     return GREET_MORE;
+}
+
+bool hf_greet_is_asked(const struct hf_greeting *g)
+{
+    return g->next < g->expected_count && g->output_len <= g->behind[g->next];
 }
 
 enum hf_greet_answer hf_greet_reply(struct hf_greeting *g,

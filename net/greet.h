@@ -51,6 +51,7 @@ struct hf_greeting {
     int64_t id;
     char run_id[RUN_ID_MAX];
     uint8_t expected[8];          /* what the replies to come answer */
+    uint16_t behind[8];           /* bytes of the step behind each of these */
     uint8_t expected_count;
     uint8_t next;
     char output[GREET_OUTPUT_MAX];
@@ -60,6 +61,10 @@ struct hf_greeting {
 void hf_greet_start(struct hf_greeting *g);
 enum hf_greet_answer hf_greet_reply(struct hf_greeting *g,
                                     struct hf_resp_value reply);
+
+/* hf_greet_is_asked - has the question left to which the next reply belongs? A
+ * step may leave in pieces, and be answered in pieces. */
+bool hf_greet_is_asked(const struct hf_greeting *g);
 
 /* hf_greet_wipe - no secret stays in memory. */
 void hf_greet_wipe(struct hf_greeting *g);

@@ -1228,6 +1228,36 @@ END_TEST
 
 /* ---- the greeting ---- */
 
+/* The kernel takes a part of a step, as far as its first `n` commands or a byte
+ * less, and the server answers what it has: each answer may come as soon as its
+ * question has left, and not before. */
+START_TEST(greeting_may_leave_and_be_answered_in_pieces)
+{
+    static const char *const commands[] = {
+        "*3\r\n$6\r\nCLIENT\r\n$7\r\nSETNAME\r\n$4\r\ntest\r\n",
+        "*4\r\n$6\r\nCLIENT\r\n$7\r\nSETINFO\r\n$8\r\nLIB-NAME\r\n"
+        "$8\r\nholdfast\r\n"};
+    size_t len = 0;
+
+    for (int n = 0; n < (int)(sizeof commands / sizeof *commands); n++) {
+        len += strlen(commands[n]);
+        for (int lacks = 0; lacks <= 1; lacks++) {
+            setup();
+            hf_conn_open(&t.conn);
+            put_out_all();
+            ck_assert_int_eq(take("%1\r\n+proto\r\n:3\r\n"), HF_OK);
+            ck_assert_uint_eq(put_out(len - (size_t)lacks),
+                              len - (size_t)lacks);
+            for (int i = 0; i < n; i++)
+                ck_assert_int_eq(take("+OK\r\n"), HF_OK);
+            ck_assert_int_eq(take("+OK\r\n"), lacks ? HF_E_PROTOCOL : HF_OK);
+            close_it();
+            teardown();
+        }
+    }
+}
+END_TEST
+
 START_TEST(greeting_hears_no_pushes_and_no_answer_too_many)
 {
     setup_with(defaults(), 2);
@@ -1638,6 +1668,7 @@ static TCase *case_forgeries(void)
                         ROWS(unasked));
     tcase_add_test(c, nothing_more_is_delivered_once_condemned);
     tcase_add_test(c, condemned_connection_neither_hears_nor_speaks);
+    tcase_add_test(c, greeting_may_leave_and_be_answered_in_pieces);
     tcase_add_test(c, greeting_hears_no_pushes_and_no_answer_too_many);
     return c;
 }

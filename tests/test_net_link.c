@@ -1435,6 +1435,39 @@ START_TEST(stopped_server_costs_bounded_memory_and_no_answer)
 }
 END_TEST
 
+/* X1: the kernel's buffers are full, and nobody takes anything. Whether a byte of
+ * it was written or not, a request ends at its deadline. */
+START_TEST(write_that_nobody_takes_has_a_deadline)
+{
+    enum { COUNT = 3000, SIZE = 10000, TIMEOUT_MS = 100 };
+    static struct ask asks[COUNT];
+    static char words[SIZE + 1];
+    int64_t start_ms;
+    int unsent = 0;
+
+    open_link(server_port(server));
+    (void)memset(words, 'x', SIZE);
+    (void)memcpy(words, "ECHO ", 5);
+    ck_assert_str_eq(ask("PING"), "PONG");
+    server_pause(server);
+    start_ms = local_now_ms();
+    for (int i = 0; i < COUNT; i++)
+        start(&asks[i], words, TIMEOUT_MS);
+    for (int i = 0; i < COUNT; i++) {
+        const char *text = answer(&asks[i]);
+
+        must(strcmp(text, "(unknown)") == 0 || strcmp(text, "(unsent)") == 0,
+             "nothing is answered");
+        unsent += strcmp(text, "(unsent)") == 0;
+    }
+    ck_assert_int_gt(unsent, 0);
+    ck_assert_int_lt(local_now_ms() - start_ms, LONG_MS / 4);
+    server_resume(server);
+    ck_assert_str_eq(ask("PING"), "PONG");
+    close_link();
+}
+END_TEST
+
 static uint64_t bytes_out_before;
 
 static bool has_written(void)
@@ -2254,6 +2287,7 @@ static TCase *case_server(void)
     tcase_add_test(c, child_process_harms_no_link);
     tcase_add_test(c, too_many_clients_is_an_answer_for_now);
     tcase_add_test(c, stopped_server_costs_bounded_memory_and_no_answer);
+    tcase_add_test(c, write_that_nobody_takes_has_a_deadline);
     tcase_add_test(c, request_left_in_a_stopped_server_is_not_done_later);
     tcase_add_test(c, request_that_arrives_after_its_successor_is_not_done);
     tcase_add_loop_test(c, callers_share_writes, 0, 2);
