@@ -2,6 +2,7 @@
 #ifndef FUZZ_TOPOLOGY_PROMISES_H
 #define FUZZ_TOPOLOGY_PROMISES_H
 
+#include <arpa/inet.h>
 #include <string.h>
 
 #include "net/redirect.h"
@@ -10,6 +11,27 @@
 #include "tests/support/must.h"
 
 #define ASKED "asked"
+
+/* ---- hosts: as the grammar has them, looked at without our own reader ---- */
+
+static inline bool is_ipv6(const char *host)
+{
+    char address[HF_HOST_MAX + 1];
+    struct in6_addr ignored;
+
+    (void)strcpy(address, host);
+    address[strcspn(address, "%")] = '\0';
+    return inet_pton(AF_INET6, address, &ignored) == 1;
+}
+
+static inline bool is_host(const char *host)
+{
+    static const char letters[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
+                                  "abcdefghijklmnopqrstuvwxyz0123456789.-_";
+    size_t len = strspn(host, letters);
+
+    return host[0] && (!host[len] || is_ipv6(host));
+}
 
 /* ---- texts: written again, they are what they were ---- */
 
@@ -26,7 +48,7 @@ static inline void must_be_redirection_or_none(const char *text, size_t len)
                         r.host_kind == HF_HOST_UNKNOWN ? "?" : r.host,
                         (unsigned)r.port);
     must(r.slot < HF_SLOTS && r.port > 0);
-    must((r.host_kind == HF_HOST_KNOWN) == (r.host[0] != '\0'));
+    must(r.host_kind == HF_HOST_KNOWN ? is_host(r.host) : !r.host[0]);
     must(n <= len && memcmp(text, again, n) == 0);
     must(n == len || text[n] == ' ');
 }
@@ -44,18 +66,10 @@ static inline void must_be_switch_or_none(const char *text, size_t len)
     must(s.name.ptr == text && s.name.len > 0 && s.name.len + n == len);
     must(memcmp(text + s.name.len, again, n) == 0);
     must(s.from.port > 0 && s.to.port > 0);
+    must(is_host(s.from.host) && is_host(s.to.host));
 }
 
 /* ---- maps ---- */
-
-static inline bool is_host(const char *host)
-{
-    struct hf_text text = {host, strlen(host)};
-    char again[HF_HOST_MAX + 1];
-    enum hf_host_kind kind;
-
-    return hf_host_read(again, &kind, text) && kind == HF_HOST_KNOWN;
-}
 
 static inline void must_be_node(const struct hf_slot_map *map, uint16_t index)
 {
@@ -98,32 +112,68 @@ static inline int64_t integer(struct hf_resp_value v)
     return n;
 }
 
-/* Whose a slot is, looked for in the reply from its first entry on. */
-static inline bool is_owner(struct hf_resp_value reply, unsigned slot,
-                            const char *id)
+/* A node as an entry has it, beside the map's. */
+static inline void must_be_node_of(const struct hf_slot_map *map,
+                                   struct hf_resp_value v, bool is_first)
 {
-    for (size_t i = 0; i < hf_resp_count(reply); i++) {
-        struct hf_resp_value entry = element(reply, i);
+    struct hf_resp_value endpoint = element(v, 0), id = element(v, 2);
+    const struct hf_node *node = map->nodes;
+    const char *text;
+    size_t len;
 
-        if (integer(element(entry, 0)) <= slot &&
-            slot <= integer(element(entry, 1)))
-            return id && hf_resp_is_text(element(element(entry, 2), 2), id,
-                                         strlen(id));
+    while (!hf_resp_is_text(id, node->id, strlen(node->id))) {
+        node++;
+        must(node < map->nodes + map->count);
     }
-    return !id;
+    must(node->port == integer(element(v, 1)));
+    must(is_first == (node->master == node - map->nodes));
+    if (hf_resp_bytes(endpoint, &text, &len) == HF_OK && len > 0 &&
+        !hf_resp_is_text(endpoint, "?", 1))
+        must(hf_resp_is_text(endpoint, node->host, strlen(node->host)));
 }
 
-/* The slots where something begins or ends, more or less. */
+static inline void must_be_nodes_of(const struct hf_slot_map *map,
+                                    struct hf_resp_value entry)
+{
+    size_t count = hf_resp_count(entry);
+
+    must(count > 2);
+    for (size_t i = 2; i < count; i++) {
+        const char *id;
+        size_t len;
+
+        must_be_node_of(map, element(entry, i), i == 2);
+        must(hf_resp_bytes(element(element(entry, i), 2), &id, &len) == HF_OK);
+        for (size_t j = 2; j < i; j++)
+            must(!hf_resp_is_text(element(element(entry, j), 2), id, len));
+    }
+}
+
+/* The reply to CLUSTER SLOTS, read once more and slowly: every slot of every
+ * entry is its first node's, and no other's. */
 static inline void must_say_so(const struct hf_slot_map *map,
                                struct hf_resp_value reply)
 {
-    for (unsigned slot = 0; slot < HF_SLOTS; slot++) {
-        uint16_t owner = map->owner[slot];
+    bool is_said[HF_SLOTS] = {false};
 
-        if (slot == 0 || slot == HF_SLOTS - 1 || owner != map->owner[slot - 1])
-            must(is_owner(reply, slot,
-                          owner == HF_NO_NODE ? NULL : map->nodes[owner].id));
+    for (size_t i = 0; i < hf_resp_count(reply); i++) {
+        struct hf_resp_value entry = element(reply, i);
+        int64_t first = integer(element(entry, 0));
+        int64_t last = integer(element(entry, 1));
+        struct hf_resp_value id = element(element(entry, 2), 2);
+
+        must(0 <= first && first <= last && last < HF_SLOTS);
+        must_be_nodes_of(map, entry);
+        for (; first <= last; first++) {
+            const char *owner = map->nodes[map->owner[first]].id;
+
+            must(!is_said[first]);
+            is_said[first] = true;
+            must(hf_resp_is_text(id, owner, strlen(owner)));
+        }
     }
+    for (unsigned slot = 0; slot < HF_SLOTS; slot++)
+        must(is_said[slot] == (map->owner[slot] != HF_NO_NODE));
 }
 
 /* One MOVED is learned; all else stays. */
