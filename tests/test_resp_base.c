@@ -29,7 +29,7 @@ START_TEST(status_has_name_and_text)
 END_TEST
 
 /* Beside those that there are, and 2^16 away from one. */
-static const int unknown_rows[] = {3, -5, -99, -113, 65536, -104 - 65536};
+static const int unknown_rows[] = {3, -6, -99, -113, 65536, -104 - 65536};
 
 START_TEST(unknown_status_has_a_name_and_a_text_too)
 {

@@ -75,8 +75,8 @@ static void open_all(int protocol)
 static void close_all(void)
 {
     for (int i = 0; i < MANY; i++) {
-        ck_assert_uint_eq(hf_client_stats(ones[i].client).holds, 0);
-        ck_assert_uint_eq(hf_client_stats(ones[i].client).waiters, 0);
+        ck_assert_uint_eq(stats_of(ones[i].client).holds, 0);
+        ck_assert_uint_eq(stats_of(ones[i].client).waiters, 0);
         hf_client_free(ones[i].client);
         proxy_stop(ones[i].proxy);
     }

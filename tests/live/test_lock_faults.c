@@ -288,7 +288,7 @@ START_TEST(rights_may_change_under_load)
     for (int i = 0; i < 8; i++)
         (void)pthread_join(threads[i], NULL);
     server_await(server, LONG_MS, "0", "DBSIZE"); /* by release, or its TTL */
-    ck_assert_uint_eq(hf_client_stats(client).holds, 0);
+    ck_assert_uint_eq(stats_of(client).holds, 0);
 }
 END_TEST
 
@@ -534,13 +534,13 @@ START_TEST(a_hundred_thousand_holds_leave_nothing)
              "a call is taken");
     }
     crowd_await(&crowd, count);
-    ck_assert_uint_eq(hf_client_stats(client).holds, (uint64_t)count);
+    ck_assert_uint_eq(stats_of(client).holds, (uint64_t)count);
     ck_assert_int_eq(server_ask_int(server, "DBSIZE"), count);
     for (int i = 0; i < count; i++)
         must(hf_lock_release_async(locks[i], 1, crowd_done, &crowd) == HF_OK,
              "a call is taken");
     crowd_await(&crowd, count);
-    ck_assert_uint_eq(hf_client_stats(client).holds, 0);
+    ck_assert_uint_eq(stats_of(client).holds, 0);
     server_await(server, LONG_MS, "0", "DBSIZE");
     (void)printf("%d holds: %zu KB at most\n", count,
                  memory_counts(&memory).peak_bytes / 1024);
@@ -569,7 +569,7 @@ START_TEST(ten_thousand_waiters_leave_nothing)
         must(hf_lock_acquire_async(lock, &o, crowd_done, &crowd) == HF_OK,
              "a call is taken");
     }
-    ck_assert_uint_eq(hf_client_stats(client).waiters, (uint64_t)count);
+    ck_assert_uint_eq(stats_of(client).waiters, (uint64_t)count);
     release(lock, -1);
     for (int i = 0; i < count; i++) {
         while (note_read(&crowd.note, &crowd.done) <= i)
@@ -579,7 +579,7 @@ START_TEST(ten_thousand_waiters_leave_nothing)
     }
     crowd_await(&gone, count);
     crowd_await(&crowd, count);
-    ck_assert_uint_eq(hf_client_stats(client).waiters, 0);
+    ck_assert_uint_eq(stats_of(client).waiters, 0);
     ck_assert_str_eq(hash_of(server, NAME), "");
     hf_client_free(client);
     client = NULL;

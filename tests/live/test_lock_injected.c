@@ -183,12 +183,12 @@ static void forge(const char *line)
 static void ck_assert_given_up(uint64_t connects, const char *line)
 {
     ck_assert_int_eq(atomic_load(&relay.injections), 1);
-    ck_assert_msg(hf_client_stats(client).link.connects > connects, "%s", line);
+    ck_assert_msg(stats_of(client).link.connects > connects, "%s", line);
 }
 
 static uint64_t connects(void)
 {
-    return hf_client_stats(client).link.connects;
+    return stats_of(client).link.connects;
 }
 
 /* ---- what is forged ---- */

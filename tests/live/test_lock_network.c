@@ -270,7 +270,7 @@ START_TEST(a_destroyed_connection_is_not_noticed)
         ck_assert_int_eq(system(command), 0);
     }
     release(lock, 1);
-    ck_assert_uint_gt(hf_client_stats(client).link.connects, 5);
+    ck_assert_uint_gt(stats_of(client).link.connects, 5);
     ck_assert_str_eq(hash_of(server, NAME), "");
 }
 END_TEST
