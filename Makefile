@@ -46,7 +46,7 @@ NET  := mem error random clock wheel histogram spin fork \
         room trace link wire pubsub \
         endpoint slot slot_map slot_map_read cluster_info redirect \
         sentinel_words \
-        server router discover discover_cluster discover_sentinel \
+        server router listening discover discover_cluster discover_sentinel \
         $(tls_$(TLS))
 LOCK := scripts names wait hold call table op holding acquire release query \
         watchdog close client lock

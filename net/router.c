@@ -1,5 +1,4 @@
-/* Commands and subscriptions on their way to the server that they are for. Rules
- * in router.h.
+/* Commands on their way to the server that they are for. Rules in router.h.
  *
  *   IDLE -send-> PENDING <-> ROOM -> SENT -done-> IDLE
  *
@@ -29,8 +28,7 @@ static bool is_standalone(const struct hf_router *router)
     return router->seeds.topology == HF_STANDALONE;
 }
 
-/* *out is NULL if that is not known. */
-static hf_status target_of(struct hf_server **out, struct hf_router *router,
+hf_status hf_router_target(struct hf_server **out, struct hf_router *router,
                            uint16_t slot)
 {
     const struct hf_node *node;
@@ -151,8 +149,10 @@ static hf_status submit(struct hf_command *c)
         (void)hf_link_cancel(&c->asking);
         c->asking.done = NULL;
     }
-    if (rc == HF_OK)
+    if (rc == HF_OK) {
         c->state = SENT;
+        c->had_no_room = false;
+    }
     return rc;
 }
 
@@ -184,15 +184,17 @@ static hf_status hand_over(struct hf_command *c, struct hf_server *server)
     rc = is_its_turn ? submit(c) : HF_E_LIMIT;
     if (rc == HF_E_LIMIT)
         rc = await_room(c);
-    if (rc == HF_OK)
+    if (rc == HF_OK) {
         hf_list_push(&server->commands, &c->node);
+        hf_discover_watch(c->router);
+    }
     return rc;
 }
 
 static hf_status place(struct hf_command *c)
 {
     struct hf_server *server;
-    hf_status rc = target_of(&server, c->router, c->slot);
+    hf_status rc = hf_router_target(&server, c->router, c->slot);
 
     if (rc < 0)
         return rc;
@@ -229,7 +231,7 @@ hf_status hf_router_send(struct hf_router *router, struct hf_command *c)
     c->request.is_acknowledged_by_push = false;
     c->request.sent_ms = HF_NEVER;
     c->asking.done = NULL;
-    return place(c);
+    return router->is_closing ? HF_E_CLOSED : place(c);
 }
 
 enum hf_outcome hf_router_cancel(struct hf_command *c)
@@ -260,10 +262,26 @@ static void on_room(struct hf_room *room, hf_status status)
         finish(c, HF_UNSENT, no_reply);
 }
 
+/* Why it never had a server. */
+static void say_pending(struct hf_command *c)
+{
+    struct hf_router *router = c->router;
+
+    if (router->map)
+        hf_error_set(&router->error, HF_E_SERVER,
+                     "%s: no node that is up serves slot %u", router->address,
+                     (unsigned)c->slot);
+    else if (router->error.status == HF_OK)
+        hf_error_set(&router->error, HF_E_CONNECT,
+                     "%s: nobody there has answered in time", router->address);
+}
+
 static void on_deadline(struct hf_timer *timer)
 {
     struct hf_command *c = HF_OWNER_OF(timer, struct hf_command, timer);
 
+    if (c->state == PENDING)
+        say_pending(c);
     finish(c, take_out(c), no_reply);
 }
 
@@ -306,6 +324,7 @@ static void learn(struct hf_router *router, const struct hf_redirection *r,
     if (router->map &&
         hf_slot_map_set(&router->map, r->slot, host, r->port) == HF_OK) {
         node = router->map->owner[r->slot];
+        hf_discover_learned(router, r->slot);
         if (!by_node_room(router, router->map))
             router->map->owner[r->slot] = HF_NO_NODE;
         else if (!router->by_node[node] &&
@@ -387,15 +406,22 @@ static void on_reply(struct hf_request *request, enum hf_outcome outcome,
 
 /* ---- the way changes ---- */
 
+/* A node that takes in its first slot is in no map yet: what ASK has sent there
+ * is well there. */
+static bool will_answer(const struct hf_server *server,
+                        const struct hf_command *c)
+{
+    return (server->is_target || c->is_by_ask) && hf_link_is_up(server->link);
+}
+
 /* R2, R3. */
 static void reconsider(struct hf_server *server, struct hf_command *c)
 {
     struct hf_router *router = c->router;
     struct hf_server *target = NULL;
 
-    (void)target_of(&target, router, c->slot); /* no memory: it stays */
-    if (!target || target == server ||
-        (server->is_target && hf_link_is_up(server->link))) {
+    (void)hf_router_target(&target, router, c->slot); /* no memory: it stays */
+    if (!target || target == server || will_answer(server, c)) {
         hf_list_push(&server->commands, &c->node);
         return;
     }
@@ -454,8 +480,6 @@ static void mark_targets(struct hf_router *router)
     }
 }
 
-static void relisten_all(struct hf_router *router);
-
 void hf_router_adopt(struct hf_router *router, struct hf_slot_map *map)
 {
     if (!by_node_room(router, map)) {
@@ -469,6 +493,7 @@ void hf_router_adopt(struct hf_router *router, struct hf_slot_map *map)
     mark_targets(router);
     each_server(router, reconsider_all);
     hf_router_resume(router);
+    hf_servers_sweep_soon(router);
 }
 
 void hf_router_resume(struct hf_router *router)
@@ -483,7 +508,7 @@ void hf_router_resume(struct hf_router *router)
         (void)take_out(c);
         place_again(c);
     }
-    relisten_all(router);
+    hf_router_relisten(router);
 }
 
 void hf_router_fail_pending(struct hf_router *router)
@@ -541,109 +566,6 @@ void hf_router_lost_touch(struct hf_router *router, struct hf_server *server)
         hf_router_forget(router);
     else
         hf_discover_want(router, NULL);
-}
-
-/* ---- subscriptions ---- */
-
-static struct hf_subscription *subscription_of(struct hf_list *node)
-{
-    return HF_OWNER_OF(node, struct hf_subscription, route_node);
-}
-
-static void leave_server(struct hf_subscription *s)
-{
-    bool was_live = s->is_live;
-
-    if (!s->pubsub)
-        return;
-    hf_pubsub_drop(s);
-    s->pubsub = NULL;
-    s->is_live = false;
-    if (was_live)
-        s->on_change(s, false);
-}
-
-/* The owner may have dropped it from its callback: `s` is then in no list. */
-static void relisten(struct hf_router *router, struct hf_subscription *s)
-{
-    struct hf_server *target = NULL;
-
-    (void)target_of(&target, router, s->slot);
-    if (!target || s->pubsub == target->pubsub) {
-        if (target)
-            hf_pubsub_retry(s);
-        return;
-    }
-    leave_server(s);
-    if (hf_list_is_empty(&s->route_node))
-        return;
-    if (hf_pubsub_add(target->pubsub, s) < 0)
-        s->on_change(s, false);
-}
-
-/* One that is dropped meanwhile leaves either list. */
-static void relisten_all(struct hf_router *router)
-{
-    struct hf_list list;
-
-    hf_list_init(&list);
-    hf_list_join(&list, &router->subscriptions);
-    while (!hf_list_is_empty(&list)) {
-        struct hf_subscription *s = subscription_of(list.next);
-
-        hf_list_remove(&s->route_node);
-        hf_list_push(&router->subscriptions, &s->route_node);
-        relisten(router, s);
-    }
-}
-
-hf_status hf_router_listen(struct hf_router *router, struct hf_subscription *s,
-                           uint16_t slot)
-{
-    struct hf_server *target;
-    hf_status rc = target_of(&target, router, slot);
-
-    if (rc < 0)
-        return rc;
-    s->router = router;
-    s->slot = slot;
-    s->pubsub = NULL;
-    s->order = NULL;
-    s->is_live = false;
-    hf_list_init(&s->route_node);
-    if (target && (rc = hf_pubsub_add(target->pubsub, s)) < 0) {
-        s->pubsub = NULL;
-        return rc;
-    }
-    hf_list_push(&router->subscriptions, &s->route_node);
-    if (!target)
-        hf_discover_want(router, NULL);
-    return HF_OK;
-}
-
-void hf_router_unlisten(struct hf_subscription *s)
-{
-    hf_list_remove(&s->route_node);
-    if (s->pubsub)
-        hf_pubsub_drop(s);
-    s->pubsub = NULL;
-}
-
-bool hf_router_is_idle(const struct hf_router *router)
-{
-    for (struct hf_list *l = router->servers.next; l != &router->servers;
-         l = l->next)
-        if (!hf_pubsub_is_idle(
-                HF_OWNER_OF(l, struct hf_server, node)->pubsub))
-            return false;
-    return true;
-}
-
-void hf_router_on_idle(struct hf_router *router, void (*idle)(void *ctx),
-                       void *ctx)
-{
-    router->on_idle = idle;
-    router->on_idle_ctx = ctx;
 }
 
 /* ---- new, free ---- */
@@ -719,6 +641,7 @@ hf_status hf_router_new(struct hf_router **out, struct hf_loop *loop,
     hf_list_init(&router->pending);
     hf_list_init(&router->subscriptions);
     hf_discover_init(router);
+    hf_servers_init(router);
     describe(router);
     hf_loop_lock(loop);
     rc = is_standalone(router) ? make_only(router, err)
@@ -737,8 +660,8 @@ void hf_router_free(struct hf_router *router)
         return;
     router->is_closing = true;
     hf_discover_fini(router);
-    while (!hf_list_is_empty(&router->subscriptions))
-        hf_router_unlisten(subscription_of(router->subscriptions.next));
+    hf_loop_disarm(router->loop, &router->sweep);
+    hf_router_unlisten_all(router);
     hf_router_fail_pending(router);
     while (!hf_list_is_empty(&router->servers))
         hf_server_free(
