@@ -46,7 +46,7 @@ NET  := mem error random clock wheel histogram spin fork \
         room trace link wire pubsub \
         endpoint slot slot_map slot_map_read cluster_info redirect \
         sentinel_words \
-        server router discover discover_cluster discover_sentinel \
+        server router listening discover discover_cluster discover_sentinel \
         $(tls_$(TLS))
 LOCK := scripts names wait hold call table op holding acquire release query \
         watchdog close client lock
@@ -69,7 +69,7 @@ UNIT := resp_base resp_parse resp_value resp_copy resp_double resp_encode \
         lock_names lock_hold lock_wait \
         cli_values cli_json cli_options cli_secret cli_run_state cli_resp \
         cli_resp_check support $(tls_tests_$(TLS))
-LIVE := url slot cluster_map sentinel_words \
+LIVE := url slot cluster_map cluster_wait cluster_moves sentinel_words \
         lock lock_wait lock_watchdog lock_errors lock_late \
         lock_cuts lock_faults lock_clock lock_network \
         lock_forged lock_full lock_replicas lock_memory lock_end lock_close \

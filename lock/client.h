@@ -58,6 +58,8 @@ struct hf_client {
     struct hf_list batches;
     struct hf_turn turn;
     bool renews_by_eval;        /* the script was not known: send its text */
+    bool renews_singly;         /* a slot is on the move: what is due now, one by
+                                   one */
     uint64_t renewals;
     uint64_t renewal_requests;
 };

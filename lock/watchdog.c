@@ -1,7 +1,9 @@
 /* The watchdog: holds that fall due in one turn are renewed together, up to
  * BATCH_MAX a script call, all calls in one write.
  *
- * In a cluster, a script call is for one slot.
+ * In a cluster, a script call is for one slot. While that is on the move, a call
+ * for several locks is refused (TRYAGAIN) as long as the node has some of them
+ * and not the others; one for a single lock is not.
  *
  * B1  A batch is asked once. What it did not renew is gathered anew, so that a
  *     hold released meanwhile is never renewed again.
@@ -79,7 +81,7 @@ static void answered(struct batch *batch, struct hf_resp_value reply)
     batch->client->renews_by_eval = false;
 }
 
-static void failed(struct batch *batch)
+static void failed(struct batch *batch, bool is_at_once)
 {
     int64_t now = hf_loop_now(batch->client->loop);
 
@@ -89,10 +91,21 @@ static void failed(struct batch *batch)
         if (!hold)
             continue;
         hf_hold_retry(&hold->core, now);
-        if (batch->client->renews_by_eval)
+        if (is_at_once)
             hold->core.renew_ms = now;
         hf_hold_rearm(hold);
     }
+}
+
+/* Asked in another way, it may succeed: by the script's text, or one by one. */
+static bool changes_way(struct batch *batch, struct hf_resp_value reply)
+{
+    struct hf_client *client = batch->client;
+    bool is_parted = batch->count > 1 && hf_resp_error_is(reply, "TRYAGAIN");
+
+    client->renews_by_eval = hf_resp_error_is(reply, "NOSCRIPT");
+    client->renews_singly = client->renews_singly || is_parted;
+    return client->renews_by_eval || is_parted;
 }
 
 static void on_renewed(struct hf_call *call, hf_status status,
@@ -103,14 +116,15 @@ static void on_renewed(struct hf_call *call, hf_status status,
 
     if (status == HF_OK && hf_resp_count(reply) == batch->count + 1) {
         answered(batch, reply);
+    } else if (status == HF_E_SERVER && reply.node &&
+               changes_way(batch, reply)) {
+        failed(batch, true);
     } else {
-        client->renews_by_eval = status == HF_E_SERVER && reply.node &&
-                                 hf_resp_error_is(reply, "NOSCRIPT");
-        if (!client->renews_by_eval)
-            hf_client_log(client, HF_LOG_WARNING, "renewal failed: %s",
-                          status < 0 ? batch->error.text
-                                     : "an answer of another shape");
-        failed(batch);
+        client->renews_by_eval = false;
+        hf_client_log(client, HF_LOG_WARNING, "renewal failed: %s",
+                      status < 0 ? batch->error.text
+                                 : "an answer of another shape");
+        failed(batch, false);
     }
     batch_free(batch);
 }
@@ -122,9 +136,9 @@ static void fill(struct batch *batch)
     struct hf_client *client = batch->client;
     struct hf_resp_arg *key = batch->argv + CALL_HEAD;
     struct hf_resp_arg *owner;
-    size_t n = 0, names = 0;
+    size_t n = 0, names = 0, max = client->renews_singly ? 1 : BATCH_MAX;
 
-    while (n < BATCH_MAX && names < BATCH_NAMES_MAX &&
+    while (n < max && names < BATCH_NAMES_MAX &&
            !hf_list_is_empty(&client->due_holds)) {
         struct hf_hold *hold =
             HF_OWNER_OF(client->due_holds.next, struct hf_hold, due_node);
@@ -191,7 +205,7 @@ static void send(struct batch *batch)
     rc = hf_call_start(&batch->call, client->loop, client->router,
                        deadline(client));
     if (rc < 0) {
-        failed(batch);
+        failed(batch, false);
         batch_free(batch);
     }
 }
@@ -226,6 +240,7 @@ static void on_turn_end(struct hf_turn *turn)
         hf_list_push(&client->batches, &batch->node);
         send(batch);
     }
+    client->renews_singly = false;
 }
 
 /* ---- what others ask of it ---- */

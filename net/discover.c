@@ -7,11 +7,16 @@
  *     behind this one at the earliest: a storm of redirections asks twice.
  * D2  A silent one holds nobody up: the next is asked soon, the first good answer
  *     ends the round. Who helped last is asked first the next time.
- * D3  Of servers first those we know, then the seeds.
+ * D3  Of servers first those that are up, then the seeds, then the others of the
+ *     map: whoever is left of a cluster can say where it is.
  * D4  A map that is worse than ours is kept in case nobody has a better one
  *     (slot_map.h, M2, M3).
  * D5  While somebody waits for a server that is not there, rounds go on, less and
- *     less often. */
+ *     less often.
+ * D6  A server that falls silent says nothing, not even that. So while commands
+ *     are under way we look every LOOK_MS whether one has waited for so long; and
+ *     while somebody listens, which goes on in silence anyway, the way is asked
+ *     for every LISTEN_MS. */
 #include <string.h>
 
 #include "net/router.h"
@@ -20,8 +25,11 @@
 #define REFRESH_MIN_MS 100
 #define AGAIN_MIN_MS 100       /* after a round in vain; doubles, up to */
 #define AGAIN_MAX_MS 1000
+#define LOOK_MS 250            /* a script takes some microseconds */
+#define LISTEN_MS 5000
 
 static void on_timer(struct hf_timer *timer);
+static void on_watch(struct hf_timer *timer);
 
 static struct hf_router *router_of(struct hf_discovery *d)
 {
@@ -31,6 +39,7 @@ static struct hf_router *router_of(struct hf_discovery *d)
 void hf_discover_init(struct hf_router *router)
 {
     router->discovery.timer.fire = on_timer;
+    router->discovery.watch.fire = on_watch;
 }
 
 /* ---- probes ---- */
@@ -82,6 +91,7 @@ void hf_discover_fini(struct hf_router *router)
         hf_pubsub_drop(&d->news);
     d->news.pubsub = NULL;
     hf_loop_disarm(router->loop, &d->timer);
+    hf_loop_disarm(router->loop, &d->watch);
     hf_slot_map_free(d->best);
     d->best = NULL;
 }
@@ -109,21 +119,52 @@ static struct hf_server *known_one(struct hf_router *router, bool is_up)
     return NULL;
 }
 
-static struct hf_server *next_seed(struct hf_router *router)
+/* NULL: it was asked in this round, or there is no memory for it. */
+static struct hf_server *one_at(struct hf_router *router, const char *host,
+                                uint16_t port)
 {
     struct hf_discovery *d = &router->discovery;
     struct hf_server *server;
+    hf_status rc =
+        hf_server_get(&server, router, host, port,
+                      router->seeds.topology == HF_SENTINEL);
 
-    while (d->next_seed < router->seeds.count) {
+    if (rc == HF_OK)
+        return server->probe.round != d->round ? server : NULL;
+    d->is_final = d->is_final && rc == HF_E_TLS; /* which has said why */
+    return NULL;
+}
+
+static struct hf_server *next_seed(struct hf_router *router)
+{
+    struct hf_discovery *d = &router->discovery;
+    struct hf_server *server = NULL;
+
+    while (!server && d->next_seed < router->seeds.count) {
         uint32_t i = d->next_seed++;
 
-        if (hf_server_get(&server, router, router->seeds.list[i].host,
-                          router->seeds.list[i].port,
-                          router->seeds.topology == HF_SENTINEL) == HF_OK &&
-            server->probe.round != d->round)
-            return server;
+        server = one_at(router, router->seeds.list[i].host,
+                        router->seeds.list[i].port);
     }
-    return NULL;
+    return server;
+}
+
+/* A cluster's: replicas, too. */
+static struct hf_server *next_node(struct hf_router *router)
+{
+    struct hf_discovery *d = &router->discovery;
+    const struct hf_slot_map *map = router->map;
+    struct hf_server *server = NULL;
+
+    if (!map || router->seeds.topology != HF_CLUSTER)
+        return NULL;
+    while (!server && d->next_node < map->count) {
+        const struct hf_node *node = &map->nodes[d->next_node++];
+
+        if (node->host[0] && node->port)
+            server = one_at(router, node->host, node->port);
+    }
+    return server;
 }
 
 /* Those that are not up may be there again. */
@@ -135,7 +176,8 @@ static struct hf_server *next_candidate(struct hf_router *router)
     if (server && server->probe.round != router->discovery.round &&
         server->is_sentinel == (router->seeds.topology == HF_SENTINEL))
         return server;
-    if ((server = known_one(router, true)) || (server = next_seed(router)))
+    if ((server = known_one(router, true)) || (server = next_seed(router)) ||
+        (server = next_node(router)))
         return server;
     return known_one(router, false);
 }
@@ -150,15 +192,14 @@ static void arm(struct hf_router *router, int64_t in_ms)
 
 static bool has_waiters(const struct hf_server *server)
 {
-    return server->is_target && !hf_link_is_up(server->link) &&
+    return !hf_link_is_up(server->link) &&
            !hf_list_is_empty(&server->commands);
 }
 
 /* D5 */
-static bool is_waited_for(const struct hf_router *router)
+static bool is_waited_for(struct hf_router *router)
 {
-    bool is = !hf_list_is_empty(&router->pending) ||
-              (!router->map && !hf_list_is_empty(&router->subscriptions));
+    bool is = !hf_list_is_empty(&router->pending) || hf_router_is_deaf(router);
 
     for (struct hf_list *l = router->servers.next;
          !is && l != &router->servers; l = l->next)
@@ -187,6 +228,7 @@ static void end_round(struct hf_router *router)
     if (d->is_wanted_again || is_waited_for(router))
         arm(router, pause_ms(d));
     d->is_wanted_again = false;
+    hf_servers_sweep_soon(router);
 }
 
 static void succeed(struct hf_router *router)
@@ -238,8 +280,10 @@ static void ask_next(struct hf_router *router)
     struct hf_discovery *d = &router->discovery;
     struct hf_server *server = next_candidate(router);
 
-    while (server && ask(server) < 0)
+    while (server && ask(server) < 0) {
+        d->is_final = false; /* there was no memory */
         server = next_candidate(router);
+    }
     if (server)
         arm(router, STAGGER_MS);
     else if (d->under_way == 0)
@@ -255,7 +299,8 @@ static void on_timer(struct hf_timer *timer)
         d->is_running = true;
         d->is_final = true;
         d->round++;
-        d->next_seed = 0;
+        d->next_seed = d->next_node = 0;
+        memset(d->learned, 0, sizeof d->learned);
         router->counts.refreshes++;
     }
     ask_next(router);
@@ -274,6 +319,87 @@ void hf_discover_want(struct hf_router *router, struct hf_server *hint)
         d->is_wanted_again = true;
     else if (!d->timer.link || d->timer.due_ms > earliest)
         hf_loop_arm(router->loop, &d->timer, earliest);
+}
+
+/* ---- who is silent (D6) ---- */
+
+/* Commands stand in the order in which they came. */
+static bool is_silent(const struct hf_server *server, int64_t now)
+{
+    const struct hf_command *first;
+
+    if (hf_list_is_empty(&server->commands))
+        return false;
+    first = HF_OWNER_OF(server->commands.next, struct hf_command, node);
+    return !hf_link_is_up(server->link) ||
+           (hf_command_is_sent(first) &&
+            now - first->request.sent_ms >= LOOK_MS);
+}
+
+static void look(struct hf_router *router, bool *is_anybody_busy)
+{
+    struct hf_discovery *d = &router->discovery;
+    int64_t now = hf_loop_now(router->loop);
+    bool is_one_silent = false;
+
+    for (struct hf_list *l = router->servers.next; l != &router->servers;
+         l = l->next) {
+        struct hf_server *server = HF_OWNER_OF(l, struct hf_server, node);
+
+        *is_anybody_busy |= !hf_list_is_empty(&server->commands);
+        is_one_silent |= is_silent(server, now);
+    }
+    if (is_one_silent || (!hf_list_is_empty(&router->subscriptions) &&
+                          now - d->ended_ms >= LISTEN_MS))
+        hf_discover_want(router, NULL);
+}
+
+static void on_watch(struct hf_timer *timer)
+{
+    struct hf_discovery *d = HF_OWNER_OF(timer, struct hf_discovery, watch);
+    struct hf_router *router = router_of(d);
+    bool is_anybody_busy = false;
+
+    look(router, &is_anybody_busy);
+    if (is_anybody_busy || !hf_list_is_empty(&router->subscriptions))
+        hf_loop_arm(router->loop, timer,
+                    hf_loop_now(router->loop) +
+                        (is_anybody_busy ? LOOK_MS : LISTEN_MS));
+}
+
+void hf_discover_watch(struct hf_router *router)
+{
+    struct hf_timer *timer = &router->discovery.watch;
+    int64_t due_ms;
+
+    if (router->seeds.topology == HF_STANDALONE)
+        return;
+    due_ms = hf_loop_now(router->loop) + LOOK_MS;
+    if (!timer->link || timer->due_ms > due_ms)
+        hf_loop_arm(router->loop, timer, due_ms);
+}
+
+/* ---- what MOVED says meanwhile ---- */
+
+void hf_discover_learned(struct hf_router *router, uint16_t slot)
+{
+    router->discovery.learned[slot / 64] |= 1ull << slot % 64;
+}
+
+/* M4: who was asked may have answered before the slot moved. Should that be
+ * wrong, the next round's answer is taken as it is. Without memory, so is this
+ * one. */
+static void learn_again(struct hf_router *router, struct hf_slot_map **map)
+{
+    for (unsigned slot = 0; slot < HF_SLOTS; slot++) {
+        const struct hf_node *node;
+
+        if (!(router->discovery.learned[slot / 64] >> slot % 64 & 1))
+            continue;
+        node = hf_slot_map_target(router->map, (uint16_t)slot);
+        if (node)
+            (void)hf_slot_map_set(map, (uint16_t)slot, node->host, node->port);
+    }
 }
 
 void hf_discover_restart(struct hf_router *router)
@@ -306,6 +432,8 @@ void hf_discover_found(struct hf_server *server, struct hf_slot_map *map)
 
     is_over(server);
     to_front(server);
+    if (router->map && hf_slot_map_is_better(map, NULL))
+        learn_again(router, &map);
     if (router->map && hf_slot_map_is_equal(map, router->map)) {
         if (hf_slot_map_is_better(map, router->map))
             router->map->info = map->info;

@@ -1,5 +1,4 @@
-/* Commands and subscriptions on their way to the server that they are for. Rules
- * in router.h.
+/* Commands on their way to the server that they are for. Rules in router.h.
  *
  *   IDLE -send-> PENDING <-> ROOM -> SENT -done-> IDLE
  *                                     |             ^
@@ -46,8 +45,7 @@ static void is_target(struct hf_server *server, uint16_t index)
         server->replicas += i != index && map->nodes[i].master == index;
 }
 
-/* *out is NULL if that is not known. */
-static hf_status target_of(struct hf_server **out, struct hf_router *router,
+hf_status hf_router_target(struct hf_server **out, struct hf_router *router,
                            uint16_t slot)
 {
     const struct hf_node *node;
@@ -219,10 +217,12 @@ static hf_status submit(struct hf_command *c)
 
     if (rc == HF_OK)
         rc = submit_all(c, link);
-    if (rc == HF_OK)
+    if (rc == HF_OK) {
         c->state = SENT;
-    else
+        c->had_no_room = false;
+    } else {
         cancel_companion(&c->asking);
+    }
     return rc;
 }
 
@@ -258,15 +258,17 @@ static hf_status hand_over(struct hf_command *c, struct hf_server *server)
     rc = c->is_urgent || !hf_link_is_awaited(link) ? submit(c) : HF_E_LIMIT;
     if (rc == HF_E_LIMIT)
         rc = await_room(c, link);
-    if (rc == HF_OK)
+    if (rc == HF_OK) {
         hf_list_push(&server->commands, &c->node);
+        hf_discover_watch(c->router);
+    }
     return rc;
 }
 
 static hf_status place(struct hf_command *c)
 {
     struct hf_server *server;
-    hf_status rc = target_of(&server, c->router, c->slot);
+    hf_status rc = hf_router_target(&server, c->router, c->slot);
 
     if (rc < 0)
         return rc;
@@ -303,7 +305,7 @@ hf_status hf_router_send(struct hf_router *router, struct hf_command *c)
     c->request.is_acknowledged_by_push = false;
     c->request.sent_ms = HF_NEVER;
     c->asking.done = c->wait.done = NULL;
-    return place(c);
+    return router->is_closing ? HF_E_CLOSED : place(c);
 }
 
 enum hf_outcome hf_router_cancel(struct hf_command *c)
@@ -334,10 +336,26 @@ static void on_room(struct hf_room *room, hf_status status)
         finish(c, HF_UNSENT, no_reply);
 }
 
+/* Why it never had a server. */
+static void say_pending(struct hf_command *c)
+{
+    struct hf_router *router = c->router;
+
+    if (router->map)
+        hf_error_set(&router->error, HF_E_SERVER,
+                     "%s: no node that is up serves slot %u", router->address,
+                     (unsigned)c->slot);
+    else if (router->error.status == HF_OK)
+        hf_error_set(&router->error, HF_E_CONNECT,
+                     "%s: nobody there has answered in time", router->address);
+}
+
 static void on_deadline(struct hf_timer *timer)
 {
     struct hf_command *c = HF_OWNER_OF(timer, struct hf_command, timer);
 
+    if (c->state == PENDING)
+        say_pending(c);
     finish(c, take_out(c), no_reply);
 }
 
@@ -380,6 +398,7 @@ static void learn(struct hf_router *router, const struct hf_redirection *r,
     if (router->map &&
         hf_slot_map_set(&router->map, r->slot, host, r->port) == HF_OK) {
         node = router->map->owner[r->slot];
+        hf_discover_learned(router, r->slot);
         if (!by_node_room(router, router->map))
             router->map->owner[r->slot] = HF_NO_NODE;
         else if (!router->by_node[node] &&
@@ -479,13 +498,14 @@ static void on_wait(struct hf_request *request, enum hf_outcome outcome,
 
 /* ---- the way changes ---- */
 
-/* At the server that it is with. */
-static bool is_answering(const struct hf_command *c)
+/* A node that takes in its first slot is in no map yet: what ASK has sent there
+ * is well there. */
+static bool will_answer(const struct hf_command *c)
 {
     struct hf_link *link;
 
-    return c->server->is_target && link_of(&link, c) == HF_OK &&
-           hf_link_is_up(link);
+    return (c->server->is_target || c->is_by_ask) &&
+           link_of(&link, c) == HF_OK && hf_link_is_up(link);
 }
 
 /* R2, R3. */
@@ -494,8 +514,8 @@ static void reconsider(struct hf_server *server, struct hf_command *c)
     struct hf_router *router = c->router;
     struct hf_server *target = NULL;
 
-    (void)target_of(&target, router, c->slot); /* no memory: it stays */
-    if (!target || target == server || c->state == DONE || is_answering(c)) {
+    (void)hf_router_target(&target, router, c->slot); /* no memory: it stays */
+    if (!target || target == server || c->state == DONE || will_answer(c)) {
         hf_list_push(&server->commands, &c->node);
         return;
     }
@@ -554,8 +574,6 @@ static void mark_targets(struct hf_router *router)
     }
 }
 
-static void relisten_all(struct hf_router *router);
-
 void hf_router_adopt(struct hf_router *router, struct hf_slot_map *map)
 {
     if (!by_node_room(router, map)) {
@@ -569,6 +587,7 @@ void hf_router_adopt(struct hf_router *router, struct hf_slot_map *map)
     mark_targets(router);
     each_server(router, reconsider_all);
     hf_router_resume(router);
+    hf_servers_sweep_soon(router);
 }
 
 void hf_router_resume(struct hf_router *router)
@@ -583,7 +602,7 @@ void hf_router_resume(struct hf_router *router)
         (void)take_out(c);
         place_again(c);
     }
-    relisten_all(router);
+    hf_router_relisten(router);
 }
 
 void hf_router_fail_pending(struct hf_router *router)
@@ -642,109 +661,6 @@ void hf_router_lost_touch(struct hf_router *router, struct hf_server *server)
         hf_router_forget(router);
     else
         hf_discover_want(router, NULL);
-}
-
-/* ---- subscriptions ---- */
-
-static struct hf_subscription *subscription_of(struct hf_list *node)
-{
-    return HF_OWNER_OF(node, struct hf_subscription, route_node);
-}
-
-static void leave_server(struct hf_subscription *s)
-{
-    bool was_live = s->is_live;
-
-    if (!s->pubsub)
-        return;
-    hf_pubsub_drop(s);
-    s->pubsub = NULL;
-    s->is_live = false;
-    if (was_live)
-        s->on_change(s, false);
-}
-
-/* The owner may have dropped it from its callback: `s` is then in no list. */
-static void relisten(struct hf_router *router, struct hf_subscription *s)
-{
-    struct hf_server *target = NULL;
-
-    (void)target_of(&target, router, s->slot);
-    if (!target || s->pubsub == target->pubsub) {
-        if (target)
-            hf_pubsub_retry(s);
-        return;
-    }
-    leave_server(s);
-    if (hf_list_is_empty(&s->route_node))
-        return;
-    if (hf_pubsub_add(target->pubsub, s) < 0)
-        s->on_change(s, false);
-}
-
-/* One that is dropped meanwhile leaves either list. */
-static void relisten_all(struct hf_router *router)
-{
-    struct hf_list list;
-
-    hf_list_init(&list);
-    hf_list_join(&list, &router->subscriptions);
-    while (!hf_list_is_empty(&list)) {
-        struct hf_subscription *s = subscription_of(list.next);
-
-        hf_list_remove(&s->route_node);
-        hf_list_push(&router->subscriptions, &s->route_node);
-        relisten(router, s);
-    }
-}
-
-hf_status hf_router_listen(struct hf_router *router, struct hf_subscription *s,
-                           uint16_t slot)
-{
-    struct hf_server *target;
-    hf_status rc = target_of(&target, router, slot);
-
-    if (rc < 0)
-        return rc;
-    s->router = router;
-    s->slot = slot;
-    s->pubsub = NULL;
-    s->order = NULL;
-    s->is_live = false;
-    hf_list_init(&s->route_node);
-    if (target && (rc = hf_pubsub_add(target->pubsub, s)) < 0) {
-        s->pubsub = NULL;
-        return rc;
-    }
-    hf_list_push(&router->subscriptions, &s->route_node);
-    if (!target)
-        hf_discover_want(router, NULL);
-    return HF_OK;
-}
-
-void hf_router_unlisten(struct hf_subscription *s)
-{
-    hf_list_remove(&s->route_node);
-    if (s->pubsub)
-        hf_pubsub_drop(s);
-    s->pubsub = NULL;
-}
-
-bool hf_router_is_idle(const struct hf_router *router)
-{
-    for (struct hf_list *l = router->servers.next; l != &router->servers;
-         l = l->next)
-        if (!hf_pubsub_is_idle(
-                HF_OWNER_OF(l, struct hf_server, node)->pubsub))
-            return false;
-    return true;
-}
-
-void hf_router_on_idle(struct hf_router *router, void (*idle)(void *ctx),
-                       void *ctx)
-{
-    router->on_idle = idle;
-    router->on_idle_ctx = ctx;
 }
 
 /* ---- new, free ---- */
@@ -820,6 +736,7 @@ hf_status hf_router_new(struct hf_router **out, struct hf_loop *loop,
     hf_list_init(&router->pending);
     hf_list_init(&router->subscriptions);
     hf_discover_init(router);
+    hf_servers_init(router);
     describe(router);
     hf_loop_lock(loop);
     rc = is_standalone(router) ? make_only(router, err)
@@ -838,8 +755,8 @@ void hf_router_free(struct hf_router *router)
         return;
     router->is_closing = true;
     hf_discover_fini(router);
-    while (!hf_list_is_empty(&router->subscriptions))
-        hf_router_unlisten(subscription_of(router->subscriptions.next));
+    hf_loop_disarm(router->loop, &router->sweep);
+    hf_router_unlisten_all(router);
     hf_router_fail_pending(router);
     while (!hf_list_is_empty(&router->servers))
         hf_server_free(

@@ -1,6 +1,6 @@
-/* What the files of routing share: servers (server.c), commands and
- * subscriptions on their way (router.c), and asking for the way (discover.c).
- * Private to net/. All of it is [locked].
+/* What the files of routing share: servers (server.c), commands (router.c)
+ * and subscriptions (listening.c) on their way, and asking for the way
+ * (discover.c). Private to net/. All of it is [locked].
  *
  *   router -> map: slot -> server -> link
  *      ^
@@ -54,16 +54,19 @@ struct hf_server {
 
 struct hf_discovery {
     struct hf_timer timer;        /* the next round, or the next to be asked */
+    struct hf_timer watch;        /* the next look at who is silent */
     bool is_running;
     bool is_wanted_again;
     bool is_final;                /* all who failed would fail again */
     uint32_t round;
     uint32_t under_way;           /* probes */
     uint32_t next_seed;
+    uint32_t next_node;           /* of the map */
     uint32_t failures;            /* rounds in a row */
     int64_t ended_ms;             /* the last round */
     struct hf_server *hint;       /* whom to ask first */
     struct hf_slot_map *best;     /* of maps that were worse than ours */
+    uint64_t learned[HF_SLOTS / 64]; /* slots of MOVED since the round began */
     struct hf_subscription news;  /* of a sentinel: +switch-master */
 };
 
@@ -85,6 +88,7 @@ struct hf_router {
     struct hf_list pending;
     struct hf_list subscriptions;
     struct hf_discovery discovery;
+    struct hf_timer sweep;        /* when to free servers that nobody needs */
     struct hf_error error;        /* why the way is not known */
     struct hf_router_counts counts;
     void (*on_idle)(void *ctx);
@@ -97,35 +101,57 @@ struct hf_router {
 /* hf_server_get  - the one at that place, made if there was none. HF_E_NOMEM,
  *                  HF_E_LIMIT, HF_E_TLS.
  * hf_server_find - or NULL.
- * hf_server_free - commands end; as hf_link_free. */
+ * hf_server_free - commands end; as hf_link_free.
+ *
+ * hf_servers_init
+ * hf_servers_sweep_soon - those that are no targets any more, and have nothing
+ *                  under way, are freed by and by. */
 hf_status hf_server_get(struct hf_server **out, struct hf_router *router,
                         const char *host, uint16_t port, bool is_sentinel);
 struct hf_server *hf_server_find(struct hf_router *router, const char *host,
                                  uint16_t port, bool is_sentinel);
 void hf_server_free(struct hf_server *server);
+void hf_servers_init(struct hf_router *router);
+void hf_servers_sweep_soon(struct hf_router *router);
 
 /* hf_server_slow - the link of those who wait for replicas. HF_E_NOMEM. */
 hf_status hf_server_slow(struct hf_link **out, struct hf_server *server);
 
 /* ---- router.c ---- */
 
-/* hf_router_adopt  - the map is in force from now on; it is the router's.
+/* hf_router_target - who serves a slot; *out is NULL if that is not known.
+ *                  HF_E_NOMEM, HF_E_LIMIT, HF_E_TLS.
+ * hf_router_adopt  - the map is in force from now on; it is the router's.
  * hf_router_forget - the way is not known any more.
  * hf_router_resume - what is pending tries again.
  * hf_router_fail_pending - it ends UNSENT, for the reason in router->error. */
+hf_status hf_router_target(struct hf_server **out, struct hf_router *router,
+                           uint16_t slot);
 void hf_router_adopt(struct hf_router *router, struct hf_slot_map *map);
 void hf_router_forget(struct hf_router *router);
 void hf_router_resume(struct hf_router *router);
 void hf_router_fail_pending(struct hf_router *router);
 
-/* hf_router_relisten - of a subscription that a server ended by itself. */
+/* hf_router_lost_touch - a server's link has ended. */
 void hf_router_lost_touch(struct hf_router *router, struct hf_server *server);
+
+/* ---- listening.c ---- */
+
+/* hf_router_relisten - the way has changed, or a server ended a subscription.
+ * hf_router_is_deaf  - does one wait for a server that is not there?
+ * hf_router_unlisten_all */
+void hf_router_relisten(struct hf_router *router);
+bool hf_router_is_deaf(struct hf_router *router);
+void hf_router_unlisten_all(struct hf_router *router);
 
 /* ---- discover.c ---- */
 
 /* hf_discover_init, _fini
  * hf_discover_want   - the way is to be asked for, soon; of `hint` first (NULL:
  *                      nobody). Coalesced, and not too often.
+ * hf_discover_watch  - somebody waits for an answer, or listens: a server that
+ *                      falls silent is a reason to ask others.
+ * hf_discover_learned - by MOVED, whose slot this is.
  * hf_discover_restart - at once, whatever is under way: it has just changed.
  * hf_discover_found  - an answer: a map, which is taken.
  * hf_discover_failed - no answer, or one of no use: `why`; `is_final`: it would
@@ -133,6 +159,8 @@ void hf_router_lost_touch(struct hf_router *router, struct hf_server *server);
 void hf_discover_init(struct hf_router *router);
 void hf_discover_fini(struct hf_router *router);
 void hf_discover_want(struct hf_router *router, struct hf_server *hint);
+void hf_discover_watch(struct hf_router *router);
+void hf_discover_learned(struct hf_router *router, uint16_t slot);
 void hf_discover_restart(struct hf_router *router);
 void hf_discover_found(struct hf_server *server, struct hf_slot_map *map);
 void hf_discover_failed(struct hf_server *server, bool is_final,

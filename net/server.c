@@ -145,6 +145,8 @@ void hf_server_free(struct hf_server *server)
     hf_link_free(server->slow);
     hf_tls_context_free(server->tls);
     hf_list_remove(&server->node);
+    if (server->router->discovery.hint == server)
+        server->router->discovery.hint = NULL;
     server->router->server_count--;
     hf_mem_free(server->router->mem, server, sizeof *server);
 }
@@ -202,4 +204,71 @@ hf_status hf_server_get(struct hf_server **out, struct hf_router *router,
         return make(out, router, host, port, is_sentinel);
     *out = server;
     return HF_OK;
+}
+
+/* ---- sweeping ---- */
+
+#define SWEEP_MS 1000         /* time for UNSUBSCRIBE, and for a slot's return */
+
+/* A sentinel's probe has gone on to its master. */
+static bool is_probed(const struct hf_server *server)
+{
+    const struct hf_router *router = server->router;
+
+    if (server->probe.is_under_way)
+        return true;
+    for (struct hf_list *l = router->servers.next; l != &router->servers;
+         l = l->next) {
+        const struct hf_probe *probe =
+            &HF_OWNER_OF(l, struct hf_server, node)->probe;
+
+        if (probe->is_under_way && probe->master == server)
+            return true;
+    }
+    return false;
+}
+
+static bool is_listened_to(const struct hf_server *server)
+{
+    const struct hf_list *all = &server->router->subscriptions;
+
+    for (struct hf_list *l = all->next; l != all; l = l->next)
+        if (HF_OWNER_OF(l, struct hf_subscription, route_node)->pubsub ==
+            server->pubsub)
+            return true;
+    return false;
+}
+
+static bool is_needed(const struct hf_server *server)
+{
+    return server->is_target || server->is_sentinel || is_probed(server) ||
+           !hf_list_is_empty(&server->commands) || is_listened_to(server) ||
+           !hf_pubsub_is_idle(server->pubsub);
+}
+
+/* In a timer, so that the seat is ours and no link is on the stack. */
+static void on_sweep(struct hf_timer *timer)
+{
+    struct hf_router *router = HF_OWNER_OF(timer, struct hf_router, sweep);
+    struct hf_list *next;
+
+    for (struct hf_list *l = router->servers.next; l != &router->servers;
+         l = next) {
+        struct hf_server *server = HF_OWNER_OF(l, struct hf_server, node);
+
+        next = l->next;
+        if (!is_needed(server))
+            hf_server_free(server);
+    }
+}
+
+void hf_servers_init(struct hf_router *router)
+{
+    router->sweep.fire = on_sweep;
+}
+
+void hf_servers_sweep_soon(struct hf_router *router)
+{
+    hf_loop_arm(router->loop, &router->sweep,
+                hf_loop_now(router->loop) + SWEEP_MS);
 }

@@ -1,0 +1,293 @@
+/* Waiters in a cluster: woken by message, in the sharded way and in the plain one,
+ * wherever their slot goes meanwhile (C10, C15; WIRE 2.5, 5.1). */
+#include "tests/live/test_cluster.h"
+
+#include "tests/support/lua_client.h"
+
+/* Who waits without a message looks again when the holder's TTL ends: 30 s. */
+#define SOON_MS 1000
+
+/* How its clients are woken, and what a server calls that. */
+static const struct way {
+    const char *options;
+    const char *count;          /* subscribers of a channel */
+    bool is_sharded;
+} ways[] = {
+    {"sharded=on", "PUBSUB SHARDNUMSUB %b", true},
+    {"sharded=auto", "PUBSUB SHARDNUMSUB %b", true},
+    {"sharded=off", "PUBSUB NUMSUB %b", false},
+};
+
+struct pair {
+    struct hf_client *clients[2];
+    struct hf_lock *holder;
+    struct hf_lock *waiter;
+    struct call call;
+};
+
+static void await_listener(struct server *s, const struct way *way,
+                           const void *name, size_t len)
+{
+    size_t channel_len;
+    char *channel = lua_channel(name, len, &channel_len);
+    int64_t end_ms = local_now_ms() + LONG_MS;
+    const char *answer;
+
+    do {
+        answer = server_ask(s, way->count, channel, channel_len);
+        ck_assert_msg(local_now_ms() < end_ms, "nobody listens: %s", answer);
+    } while (answer[strlen(answer) - 1] != '1');
+    free(channel);
+}
+
+/* One holds the lock, and another waits for it, and hears. */
+static void pair_begin(struct pair *p, const struct way *way, const void *name,
+                       size_t len, int node)
+{
+    struct hf_acquire_options o = acquire_options(2);
+
+    for (int i = 0; i < 2; i++)
+        p->clients[i] = cluster_client(way->options);
+    p->holder = lock_named(p->clients[0], name, len);
+    p->waiter = lock_named(p->clients[1], name, len);
+    acquire(p->holder, 1);
+    call_acquire(&p->call, p->waiter, &o);
+    await_listener(cluster_node(cluster, node), way, name, len);
+    ck_assert(!call_is_done(&p->call));
+}
+
+/* Returns in what time. */
+static int64_t pair_wake(struct pair *p)
+{
+    int64_t released_ms;
+
+    release(p->holder, 1);
+    released_ms = local_now_ms();
+    ck_assert_int_eq(call_await(&p->call), HF_OK);
+    return local_now_ms() - released_ms;
+}
+
+static void pair_end(struct pair *p)
+{
+    release(p->waiter, 2);
+    for (int i = 0; i < 2; i++) {
+        hf_lock_free(i ? p->waiter : p->holder);
+        hf_client_free(p->clients[i]);
+    }
+}
+
+static bool is_there(const struct way *way)
+{
+    return !way->is_sharded || has_sharded();
+}
+
+START_TEST(a_release_wakes_a_waiter_by_message)
+{
+    const struct way *way = &ways[_i];
+    struct pair p;
+    char name[32];
+    int n = 0;
+
+    for (int node = 0; node < MASTERS && is_there(way); node++) {
+        (void)name_at(node, &n, name);
+        pair_begin(&p, way, name, strlen(name), node);
+        ck_assert_int_lt(pair_wake(&p), SOON_MS);
+        pair_end(&p);
+    }
+}
+END_TEST
+
+START_TEST(a_waiter_is_woken_after_its_slot_has_moved)
+{
+    const struct way *way = &ways[_i];
+    struct pair p;
+    char name[32];
+    int n = 0;
+
+    if (!is_there(way))
+        return;
+    (void)name_at(0, &n, name);
+    pair_begin(&p, way, name, strlen(name), 0);
+    cluster_move(cluster, slot_of(name), 1);
+    if (way->is_sharded)
+        await_listener(cluster_node(cluster, 1), way, name, strlen(name));
+    ck_assert_int_lt(pair_wake(&p), SOON_MS);
+    pair_end(&p);
+    cluster_move(cluster, slot_of(name), 0);
+}
+END_TEST
+
+/* The server ends a sharded subscription when the slot goes: nobody need move
+ * anything else for us to hear of it. */
+START_TEST(a_waiter_is_woken_while_its_slot_is_on_the_move)
+{
+    const struct way *way = &ways[_i];
+    struct pair p;
+    char name[32];
+    int n = 0;
+
+    if (!is_there(way))
+        return;
+    (void)name_at(0, &n, name);
+    pair_begin(&p, way, name, strlen(name), 0);
+    cluster_move_begin(cluster, slot_of(name), 2);
+    ck_assert_int_lt(pair_wake(&p), SOON_MS);
+    (void)cluster_move_keys(cluster, slot_of(name), 2, 1);
+    pair_end(&p); /* the key is there, and the slot not yet */
+    cluster_move_end(cluster, slot_of(name), 2);
+    cluster_move(cluster, slot_of(name), 0);
+}
+END_TEST
+
+START_TEST(a_waiter_is_woken_after_a_failover)
+{
+    const struct way *way = &ways[_i];
+    int replica = cluster_replica(cluster, 0, 0);
+    struct pair p;
+    char name[32];
+    int n = 0;
+
+    if (!is_there(way))
+        return;
+    (void)name_at(0, &n, name);
+    pair_begin(&p, way, name, strlen(name), 0);
+    cluster_failover(cluster, replica, "");
+    await_listener(cluster_node(cluster, replica), way, name, strlen(name));
+    ck_assert_int_lt(pair_wake(&p), SOON_MS);
+    pair_end(&p);
+    cluster_failover(cluster, 0, "");
+}
+END_TEST
+
+/* Nobody has a command under way, and the silent server does not say that it has
+ * been replaced. */
+START_TEST(a_waiter_alone_learns_that_its_master_was_paused_and_replaced)
+{
+    const struct way *way = &ways[0];
+    int replica = cluster_replica(cluster, 0, 0);
+    struct pair p;
+    char name[32];
+    int n = 0;
+
+    if (!is_there(way))
+        return;
+    (void)name_at(0, &n, name);
+    pair_begin(&p, way, name, strlen(name), 0);
+    server_pause(cluster_node(cluster, 0));
+    cluster_await_owner(cluster, slot_of(name), replica);
+    await_listener(cluster_node(cluster, replica), way, name, strlen(name));
+    ck_assert_int_lt(pair_wake(&p), SOON_MS);
+    pair_end(&p);
+    cluster_restore();
+}
+END_TEST
+
+/* ---- odd names: WIRE 2.5 ---- */
+
+static const struct {
+    const char *name;
+    size_t len;
+} odd[] = {
+    {"a{b", 3}, {"a}b", 3}, {"{}x", 3}, {"}{", 2}, {"{", 1}, {"}", 1},
+    {"{}{a}", 5}, {"x}y{z}", 6}, {"{a}{b}", 6}, {"a{b}c", 5},
+    {"\0\r\n\xff", 4}, {" ", 1},
+};
+
+static void must_wake_a_waiter(const void *name, size_t len)
+{
+    int node = cluster_owner(cluster, hf_slot_of(name, len));
+    struct hf_acquire_options o = acquire_options(2);
+    struct diary d;
+    struct pair p;
+
+    o = diary_options(&d, 2);
+    for (int i = 0; i < 2; i++)
+        p.clients[i] = cluster_client("");
+    p.holder = lock_named(p.clients[0], name, len);
+    p.waiter = lock_named(p.clients[1], name, len);
+    acquire(p.holder, 1);
+    ck_assert_holder(cluster_node(cluster, node), p.holder, 1, 1);
+    call_acquire(&p.call, p.waiter, &o);
+    note_await(&d.note, &d.waits, 1, "on_wait");
+    ck_assert_int_lt(pair_wake(&p), SOON_MS);
+    ck_assert_holder(cluster_node(cluster, node), p.waiter, 2, 1);
+    pair_end(&p);
+    ck_assert_int_eq(server_ask_int(cluster_node(cluster, node), "EXISTS %b",
+                                    name, len),
+                     0);
+}
+
+START_TEST(a_lock_of_any_name_is_acquired_awaited_and_released)
+{
+    must_wake_a_waiter(odd[_i].name, odd[_i].len);
+}
+END_TEST
+
+START_TEST(so_is_a_lock_of_the_longest_name)
+{
+    char *name = local_new(HF_LOCK_NAME_MAX);
+
+    memset(name, '{', HF_LOCK_NAME_MAX);
+    must_wake_a_waiter(name, HF_LOCK_NAME_MAX);
+    free(name);
+}
+END_TEST
+
+/* The first thing that the client asks: how waiters are woken, it has yet to
+ * learn. */
+START_TEST(a_force_release_wakes_waiters_of_a_cluster)
+{
+    const struct way *way = &ways[_i];
+    struct hf_client *stranger;
+    struct hf_lock *lock;
+    struct pair p;
+    char name[32];
+    int n = 0;
+
+    if (!is_there(way))
+        return;
+    (void)name_at(1, &n, name);
+    pair_begin(&p, way, name, strlen(name), 1);
+    stranger = cluster_client(way->options);
+    lock = lock_of(stranger, name);
+    ck_assert_ok(hf_lock_force_release(lock, NULL, 0, NULL));
+    ck_assert_int_eq(call_await(&p.call), HF_OK);
+    hf_lock_free(lock);
+    hf_client_free(stranger);
+    ck_assert_status(hf_lock_release(p.holder, 1, NULL), HF_LOST);
+    pair_end(&p);
+}
+END_TEST
+
+static void add_case(Suite *s, const char *name, bool is_resp2)
+{
+    TCase *c = cluster_case(s, name, is_resp2);
+
+    tcase_add_loop_test(c, a_release_wakes_a_waiter_by_message, 0,
+                        COUNT(ways));
+    tcase_add_loop_test(c, a_waiter_is_woken_after_its_slot_has_moved, 0,
+                        COUNT(ways));
+    tcase_add_loop_test(c, a_waiter_is_woken_while_its_slot_is_on_the_move, 0,
+                        COUNT(ways));
+    tcase_add_loop_test(c, a_lock_of_any_name_is_acquired_awaited_and_released,
+                        0, COUNT(odd));
+    tcase_add_test(c, so_is_a_lock_of_the_longest_name);
+    tcase_add_loop_test(c, a_force_release_wakes_waiters_of_a_cluster, 0,
+                        COUNT(ways));
+    tcase_add_loop_test(c, a_waiter_is_woken_after_a_failover, 0, 1);
+    if (!is_resp2)
+        tcase_add_test(
+            c,
+            a_waiter_alone_learns_that_its_master_was_paused_and_replaced);
+}
+
+static void add_cases(Suite *s)
+{
+    add_case(s, "waiting", false);
+    add_case(s, "waiting, RESP2", true);
+}
+
+int main(void)
+{
+    return cluster_main("cluster, waiting", add_cases);
+}
