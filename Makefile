@@ -180,7 +180,10 @@ $(cli_T): $(filter-out $(BUILD)/cli/main.o,$(cli_O))
 $(run_T): $(BUILD)/tests/live/test_run_kit.o
 $(BUILD)/tests/live/test_examples: | $(examples_B)
 
-$(unit_T) $(live_T) $(each_T) $(redisson_T): %: %.o $(support_O) $(LIBS)
+soak_T := $(addprefix $(BUILD)/tests/soak/,failover)
+
+$(unit_T) $(live_T) $(each_T) $(redisson_T) $(soak_T): \
+    %: %.o $(support_O) $(LIBS)
 	$(call say,link $@)
 	$(Q)$(CC) $(LINK) $(filter %.o,$^) $(LIBS) $(TLS_LIBS) $(CHECK_LIBS) -o $@
 
@@ -210,6 +213,11 @@ live: deps
 
 live-built: all $(live_T)
 	@tests/run.sh $(live_T)
+
+# What takes minutes. soak-failover: ROUNDS masters are killed (50).
+soak-%: deps
+	+@$(MAKE) --no-print-directory $(BUILD)/tests/soak/$*
+	@HF_ROUNDS=$(or $(ROUNDS),50) $(BUILD)/tests/soak/$*
 
 # The same locks over mutual TLS; but for what talks to scripted peers, too, and
 # what finds its server at another address than the certificate's.
