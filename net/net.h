@@ -172,8 +172,9 @@ struct hf_tls_options {
                                           between can read and change all */
 };
 
-/* How many replicas: all that its server is known to have; as many as make a
- * majority together with the server itself. A cluster and sentinels tell. */
+/* How many replicas: all that its server is known to have, as a cluster or
+ * sentinels tell; as many as make a majority together with the server itself. One
+ * at least: a server that has none left grants nothing. */
 #define HF_REPLICAS_ALL (-1)
 #define HF_REPLICAS_MAJORITY (-2)
 

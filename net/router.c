@@ -158,9 +158,10 @@ static hf_status submit_asking(struct hf_command *c, struct hf_link *link)
     return hf_link_submit(link, &c->asking, &asking, 1, c->deadline_ms);
 }
 
+/* A server that has lost its last replica has one too few, not none to ask. */
 static uint32_t wanted_of(const struct hf_command *c)
 {
-    uint32_t known = c->server->replicas;
+    uint32_t known = c->server->replicas > 1 ? c->server->replicas : 1;
 
     if (c->replicas == HF_REPLICAS_ALL)
         return known;

@@ -172,15 +172,14 @@ hf_status hf_role_read(struct hf_role *out, struct hf_resp_value reply,
 bool hf_switch_master_read(struct hf_switch_master *out, struct hf_text message)
 {
     struct hf_text rest = message;
-    struct hf_text words[5];
+    struct hf_text words[4];
     struct hf_switch_master s;
 
-    for (int i = 0; i < 5; i++)
+    for (int i = 0; i < 4; i++)
         words[i] = hf_text_word(&rest);
     s.name = words[0];
-    if (rest.len > 0 || s.name.len == 0 ||
-        !hf_endpoint_read(&s.from, words[1], words[2]) ||
-        !hf_endpoint_read(&s.to, words[3], words[4]))
+    if (s.name.len == 0 || !hf_endpoint_read(&s.from, words[1], words[2]) ||
+        !hf_endpoint_read(&s.to, words[3], rest)) /* nothing is behind it */
         return false;
     *out = s; /* last: a failure leaves *out alone */
     return true;

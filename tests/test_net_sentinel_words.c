@@ -266,7 +266,7 @@ END_TEST
 START_TEST(what_is_no_switch_is_refused)
 {
     static const char *const none[] = {
-        "", " ", "    ", "m", "m h 1 i", "m h 1 i 2 3 4",
+        "", " ", "    ", "m", "m h 1 i", "m h 1 i 2 ", "m h 1 i 2 3",
         " h 1 i 2", "m  1 i 2", "m h  i 2", "m h 1  2", "m h 0 i 2",
         "m h 1 i 0", "m h 1 i 65536", "m h 1 i 2x", "m h 1 i +2",
         "m h 1 i/ 2", "m ? 1 i 2", "m h 1 ? 2", "m h 1  i 2",
