@@ -104,7 +104,7 @@ struct hf_hold {
 
 enum hf_op_kind { OP_ACQUIRE, OP_RELEASE, OP_FORCE, OP_INSPECT, OP_PING };
 
-#define OP_ARGS_MAX (CALL_HEAD + 6)
+#define OP_ARGS_MAX (CALL_HEAD + 7)
 
 /* One call of the API under way, blocking (on its caller's stack) or not. */
 struct hf_op {
@@ -162,9 +162,11 @@ hf_status hf_lock_find_or_add(struct hf_lock **out, struct hf_client *client,
 void hf_lock_ref(struct hf_lock *lock);
 void hf_lock_unref(struct hf_lock *lock);
 
-/* hf_lock_publish    - by which command its waiters are woken: WIRE 5.1.
- * hf_lock_is_sharded - do they listen so? */
-struct hf_resp_arg hf_lock_publish(const struct hf_lock *lock);
+/* hf_lock_put_publish - how its waiters are woken (WIRE 5.1), as the last
+ *   arguments of a script: a command, the channel, perhaps another command.
+ *   Returns how many.
+ * hf_lock_is_sharded  - do they listen by SSUBSCRIBE? */
+size_t hf_lock_put_publish(struct hf_resp_arg *argv, const struct hf_lock *lock);
 bool hf_lock_is_sharded(const struct hf_lock *lock);
 
 static inline const char *hf_lock_channel(const struct hf_lock *lock)

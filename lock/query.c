@@ -88,13 +88,12 @@ static void on_forced(struct hf_call *call, hf_status status,
 static void force(struct hf_op *op)
 {
     struct hf_resp_arg *argv = op->argv + CALL_HEAD + 1;
+    size_t count = 2;
 
     argv[0] = question(op);
     argv[1] = (struct hf_resp_arg){op->holder, op->holder_len};
-    argv[2] = hf_lock_publish(op->lock);
-    argv[3] = (struct hf_resp_arg){hf_lock_channel(op->lock),
-                                   op->lock->channel_len};
-    hf_op_call(op, &hf_script_force_release, 4, deadline(op), on_forced);
+    count += hf_lock_put_publish(argv + count, op->lock);
+    hf_op_call(op, &hf_script_force_release, count, deadline(op), on_forced);
 }
 
 static void on_acquainted(struct hf_call *call, hf_status status,

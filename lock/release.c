@@ -10,17 +10,16 @@ static void send_release(struct hf_op *op, const char *text, size_t len,
                                       struct hf_resp_value))
 {
     struct hf_resp_arg *argv = op->argv + CALL_HEAD + 1;
+    size_t count = 3;
 
     argv[0] = (struct hf_resp_arg){text, len};
     argv[1] = (struct hf_resp_arg){
         op->count_text, hf_resp_format_integer(op->count_text, op->count)};
     argv[2] = (struct hf_resp_arg){
         op->lease_text, hf_resp_format_integer(op->lease_text, op->lease_ms)};
-    argv[3] = hf_lock_publish(op->lock);
-    argv[4] = (struct hf_resp_arg){hf_lock_channel(op->lock),
-                                   op->lock->channel_len};
+    count += hf_lock_put_publish(argv + count, op->lock);
     op->call.is_slow = op->client->replicas != 0; /* behind the acquire */
-    hf_op_call(op, &hf_script_release, 5, deadline_ms, done);
+    hf_op_call(op, &hf_script_release, count, deadline_ms, done);
 }
 
 /* ---- orphans ---- */

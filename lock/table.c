@@ -131,14 +131,19 @@ bool hf_lock_is_sharded(const struct hf_lock *lock)
     return !lock->is_odd && hf_router_is_sharded(lock->client->router);
 }
 
-struct hf_resp_arg hf_lock_publish(const struct hf_lock *lock)
+size_t hf_lock_put_publish(struct hf_resp_arg *argv, const struct hf_lock *lock)
 {
-    static const char sharded[] = "SPUBLISH";
-    static const char plain[] = "PUBLISH";
+    static const struct hf_resp_arg plain = {"PUBLISH", 7};
+    static const struct hf_resp_arg sharded = {"SPUBLISH", 8};
+    bool is_sharded = hf_lock_is_sharded(lock);
 
-    return hf_lock_is_sharded(lock)
-               ? (struct hf_resp_arg){sharded, sizeof sharded - 1}
-               : (struct hf_resp_arg){plain, sizeof plain - 1};
+    argv[0] = is_sharded ? sharded : plain;
+    argv[1] =
+        (struct hf_resp_arg){hf_lock_channel(lock), lock->channel_len};
+    if (!is_sharded || !hf_router_wakes_both(lock->client->router))
+        return 2;
+    argv[2] = plain;
+    return 3;
 }
 
 void hf_lock_ref(struct hf_lock *lock)

@@ -79,7 +79,7 @@ static hf_status ask_sharded(struct hf_server *server, int64_t deadline_ms)
 
     if (router->is_known || router->seeds.sharded == HF_SHARDED_OFF)
         return HF_OK;
-    if (router->seeds.sharded == HF_SHARDED_AUTO)
+    if (router->seeds.sharded != HF_SHARDED_ON)
         return hf_probe_send(server, SHARDED, server->link, argv, 3,
                              deadline_ms, on_sharded);
     router->is_sharded = true;

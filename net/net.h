@@ -216,7 +216,12 @@ struct hf_seeds {
     char master[HF_MASTER_NAME_MAX];    /* what the sentinels call it */
     char sentinel_user[256];            /* who we are to the sentinels */
     char sentinel_password[HF_URL_TEXT_MAX];
-    enum { HF_SHARDED_AUTO, HF_SHARDED_ON, HF_SHARDED_OFF } sharded;
+    enum {
+        HF_SHARDED_AUTO,
+        HF_SHARDED_ON,
+        HF_SHARDED_OFF,
+        HF_SHARDED_BOTH
+    } sharded;
 };
 
 /* hf_url_parse - redis://[[user]:password@]host[:port][/database][?option],
@@ -250,7 +255,8 @@ hf_status hf_url_parse(struct hf_url *out, const char *text,
  *   HF_SEEDS_MAX hosts at most, with ports or the default, 6379 and 26379:
  *
  *     redis+cluster://[[user]:password@]host[:port],host[:port]...[/][?option]
- *         sharded=auto|on|off      messages by SPUBLISH: WIRE 5.1. Default auto
+ *         sharded=auto|on|off|both  messages by SPUBLISH: WIRE 5.1. Default auto.
+ *                                  both: we listen so, and wake the others, too
  *     redis+sentinel://[[user]:password@]host[:port],.../master[/database][?..]
  *         sentinel_user=NAME  sentinel_password=TEXT
  *
@@ -857,6 +863,7 @@ void hf_router_free(struct hf_router *router);
  * hf_router_is_known   - has it learned who serves what, at least once?
  * hf_router_is_sharded - is that a cluster with sharded messages that are to be
  *   used? False while it is not known. [locked]
+ * hf_router_wakes_both - and those, too, who listen in the plain way. [locked]
  * hf_router_send - `done` follows. HF_E_NOMEM, HF_E_LIMIT (greater than any link
  *   takes, ever): it does not. While the way is not known, or the link is full,
  *   it waits, first come first served. Never calls `done` itself. [locked]
@@ -866,6 +873,7 @@ uint16_t hf_router_slot(const struct hf_router *router, const void *key,
                         size_t len);
 bool hf_router_is_known(const struct hf_router *router);
 bool hf_router_is_sharded(const struct hf_router *router);
+bool hf_router_wakes_both(const struct hf_router *router);
 hf_status hf_router_send(struct hf_router *router, struct hf_command *command);
 enum hf_outcome hf_router_cancel(struct hf_command *command);
 

@@ -788,6 +788,11 @@ bool hf_router_is_sharded(const struct hf_router *router)
     return router->is_sharded;
 }
 
+bool hf_router_wakes_both(const struct hf_router *router)
+{
+    return router->is_sharded && router->seeds.sharded == HF_SHARDED_BOTH;
+}
+
 bool hf_command_is_sent(const struct hf_command *c)
 {
     return c->state == DONE ||

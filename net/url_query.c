@@ -98,14 +98,14 @@ static hf_status take_sharded(const struct hf_scan *s, struct hf_span value,
 {
     static const char *const names[] = {
         [HF_SHARDED_AUTO] = "auto", [HF_SHARDED_ON] = "on",
-        [HF_SHARDED_OFF] = "off"};
+        [HF_SHARDED_OFF] = "off",   [HF_SHARDED_BOTH] = "both"};
 
-    for (int i = 0; i < 3; i++)
+    for (int i = 0; i < (int)(sizeof names / sizeof *names); i++)
         if (span_is(value, names[i])) {
             memcpy(to.ptr, &i, sizeof i);
             return HF_OK;
         }
-    return hf_scan_refuse(s, value.from, "write auto, on or off");
+    return hf_scan_refuse(s, value.from, "write auto, on, off or both");
 }
 
 static hf_status take_replicas(const struct hf_scan *s, struct hf_span value,
