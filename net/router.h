@@ -47,6 +47,8 @@ struct hf_server {
     struct hf_pubsub *pubsub;
     struct hf_tls_context *tls;
     struct hf_list commands;
+    const struct hf_command *seen;/* the first of them, unsent, at the last look;
+                                   only compared */
     struct hf_probe probe;
 };
 
