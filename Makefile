@@ -54,8 +54,8 @@ CLI  := $(basename $(notdir $(wildcard cli/*.c)))
 
 SCRIPTS := acquire force_release inspect release renew
 SUPPORT := cluster executor fds feed greeting keeper local lua_client memory \
-           network peer proxy reply request resp_ask resp_reading resp_twin \
-           sentinels server witness
+           network nodes peer proxy reply request resp_ask resp_reading \
+           resp_twin sentinels server witness
 
 tls_tests_yes := net_tls net_tls_memory
 tls_tests_no  := net_tls_none
@@ -65,11 +65,12 @@ UNIT := resp_base resp_parse resp_value resp_copy resp_double resp_encode \
         net_mem net_wheel net_histogram net_spin net_url net_loop net_resolve \
         net_race net_dial net_socket net_greet net_conn net_room net_trace \
         net_link net_wire net_cuts net_faults \
-        net_slot net_slot_map net_redirect net_sentinel_words \
+        net_slot net_slot_map net_router net_redirect net_sentinel_words \
         lock_names lock_hold lock_wait \
         cli_values cli_json cli_options cli_secret cli_run_state cli_resp \
         cli_resp_check support $(tls_tests_$(TLS))
-LIVE := url slot cluster_map cluster_wait cluster_moves sentinel_words \
+LIVE := url slot cluster_map cluster_wait cluster_moves cluster_failover \
+        sentinel_words \
         lock lock_wait lock_watchdog lock_errors lock_late \
         lock_cuts lock_faults lock_clock lock_network \
         lock_forged lock_full lock_replicas lock_memory lock_end lock_close \

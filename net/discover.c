@@ -323,17 +323,20 @@ void hf_discover_want(struct hf_router *router, struct hf_server *hint)
 
 /* ---- who is silent (D6) ---- */
 
-/* Commands stand in the order in which they came. */
-static bool is_silent(const struct hf_server *server, int64_t now)
+/* Commands stand in the order in which they came. One that is not sent may wait
+ * behind others that have no answer: twice the same one does so for LOOK_MS. */
+static bool is_silent(struct hf_server *server, int64_t now)
 {
-    const struct hf_command *first;
+    const struct hf_command *first, *seen = server->seen;
 
+    server->seen = NULL;
     if (hf_list_is_empty(&server->commands))
         return false;
     first = HF_OWNER_OF(server->commands.next, struct hf_command, node);
-    return !hf_link_is_up(server->link) ||
-           (hf_command_is_sent(first) &&
-            now - first->request.sent_ms >= LOOK_MS);
+    if (hf_command_is_sent(first))
+        return now - first->request.sent_ms >= LOOK_MS;
+    server->seen = first;
+    return first == seen || !hf_link_is_up(server->link);
 }
 
 static void look(struct hf_router *router, bool *is_anybody_busy)

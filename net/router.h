@@ -49,6 +49,8 @@ struct hf_server {
     struct hf_tls_context *tls;
     uint32_t replicas;            /* that it has, as far as known */
     struct hf_list commands;
+    const struct hf_command *seen;/* the first of them, unsent, at the last look;
+                                   only compared */
     struct hf_probe probe;
 };
 

@@ -73,11 +73,13 @@ static inline struct hf_client *cluster_client_at_home(const char *options);
 /* "lock:N", the first from *n on that lies with this node; *n is the next. */
 static inline char *name_at(int node, int *n, char name[32])
 {
-    for (;;) {
+    for (int tries = 0; tries < 1000; tries++) {
         (void)sprintf(name, "lock:%d", (*n)++);
         if (cluster_owner(cluster, hf_slot_of(name, strlen(name))) == node)
             return name;
     }
+    ck_abort_msg("node %d has no slots", node);
+    return NULL;
 }
 
 static inline int slot_of(const char *name)
@@ -113,10 +115,19 @@ static inline struct hf_client *cluster_client_at_home(const char *options)
 
 /* ---- the cluster ---- */
 
+/* Each of the first MASTERS nodes is a master again. */
+static inline void cluster_restore(void)
+{
+    cluster_mend(cluster);
+    for (int i = 0; i < MASTERS; i++)
+        if (cluster_owner(cluster, HF_SLOTS * i / MASTERS + 1) != i)
+            cluster_failover(cluster, i, "");
+}
+
 /* Nothing that an earlier test has failed to remove. */
 static inline void cluster_clean(void)
 {
-    cluster_mend(cluster);
+    cluster_restore();
     for (int i = 0; i < NODES; i++)
         (void)server_ask(cluster_node(cluster, i), "FLUSHALL");
 }
@@ -131,15 +142,6 @@ static inline void cluster_setup_test_resp2(void)
 {
     protocol = 2;
     cluster_clean();
-}
-
-/* Each of the first MASTERS nodes is a master again. */
-static inline void cluster_restore(void)
-{
-    cluster_mend(cluster);
-    for (int i = 0; i < MASTERS; i++)
-        if (cluster_owner(cluster, HF_SLOTS * i / MASTERS + 1) != i)
-            cluster_failover(cluster, i, "");
 }
 
 /* In the process that forks the tests, once. */

@@ -155,7 +155,6 @@ START_TEST(a_waiter_is_woken_after_a_failover)
     await_listener(cluster_node(cluster, replica), way, name, strlen(name));
     ck_assert_int_lt(pair_wake(&p), SOON_MS);
     pair_end(&p);
-    cluster_failover(cluster, 0, "");
 }
 END_TEST
 
@@ -178,7 +177,6 @@ START_TEST(a_waiter_alone_learns_that_its_master_was_paused_and_replaced)
     await_listener(cluster_node(cluster, replica), way, name, strlen(name));
     ck_assert_int_lt(pair_wake(&p), SOON_MS);
     pair_end(&p);
-    cluster_restore();
 }
 END_TEST
 

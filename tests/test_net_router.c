@@ -1,0 +1,839 @@
+/* The router in a cluster, against scripted nodes: redirections, maps that change,
+ * seeds of all kinds. Each node answers every command with its name, so that the
+ * reply says where it went.
+ * Sources: CLUSTER; RESP-CONFORMANCE 5; faults.md 3.1. */
+#include <check.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "net/net.h"
+#include "tests/support/local.h"
+#include "tests/support/memory.h"
+#include "tests/support/nodes.h"
+
+#define LONG_MS 10000
+#define SHORT_MS 300            /* a deadline that is meant to pass */
+#define QUICK_MS 2000           /* "at once", on a machine with much to do */
+#define MANY 1000
+#define HOPS 5
+
+static struct memory memory;
+static struct hf_loop *loop;
+static struct hf_router *router;
+static struct hf_seeds seeds;
+static struct hf_router_options options;
+static struct nodes *nodes;
+
+static const struct nodes_range all_of_0[] = {{0, 16383, 0}};
+static const struct nodes_range all_of_1[] = {{0, 16383, 1}};
+static const struct nodes_range halves[] = {{0, 8191, 0}, {8192, 16383, 1}};
+
+static void must(bool holds, const char *promise)
+{
+    if (!holds)
+        ck_abort_msg("broken: %s", promise);
+}
+
+/* ---- a router ---- */
+
+static void add_seed(int port)
+{
+    (void)strcpy(seeds.list[seeds.count].host, "127.0.0.1");
+    seeds.list[seeds.count++].port = (uint16_t)port;
+}
+
+static void prepare(nodes_answer *answer)
+{
+    nodes = nodes_start(4, answer, NULL);
+    memset(&seeds, 0, sizeof seeds);
+    seeds.topology = HF_CLUSTER;
+    options = (struct hf_router_options){.seeds = &seeds};
+    hf_link_options_init(&options.link);
+    options.link.connect_timeout_ms = 1000;
+    options.link.backoff_min_ms = 1;
+    options.link.backoff_max_ms = 20;
+    memory_init(&memory);
+}
+
+static hf_status open_router(struct hf_error *err)
+{
+    struct hf_loop_options of_loop = {.mem = &memory.hook};
+
+    ck_assert_int_eq(hf_loop_new(&loop, &of_loop), HF_OK);
+    return hf_router_new(&router, loop, &options, err);
+}
+
+/* To nodes that say `ranges`; the first is the seed. */
+static void begin(nodes_answer *answer, const struct nodes_range *ranges,
+                  int count)
+{
+    struct hf_error err;
+
+    prepare(answer);
+    nodes_map(nodes, ranges, count);
+    add_seed(nodes_port(nodes, 0));
+    ck_assert_int_eq(open_router(&err), HF_OK);
+}
+
+static void free_router(void)
+{
+    hf_loop_lock(loop);
+    hf_loop_quiesce(loop);
+    hf_router_free(router);
+    hf_loop_resume(loop);
+    hf_loop_unlock(loop);
+    hf_loop_free(loop);
+}
+
+static void end(void)
+{
+    free_router();
+    ck_assert_pstr_eq(memory_fini(&memory), NULL);
+    nodes_stop(nodes);
+}
+
+static struct hf_router_counts counts(void)
+{
+    struct hf_router_counts now;
+
+    hf_loop_lock(loop);
+    hf_router_counts(router, &now);
+    hf_loop_unlock(loop);
+    return now;
+}
+
+/* ---- commands ---- */
+
+struct ask {
+    struct hf_command command;
+    struct hf_resp_arg argv[2];
+    struct hf_waiter waiter;
+    int ended;
+    char text[HF_ERROR_TEXT_MAX + 16];
+    char address[64];
+};
+
+static void on_done(struct hf_command *c, enum hf_outcome outcome,
+                    struct hf_resp_value reply)
+{
+    static const char *const outcomes[] = {
+        [HF_UNSENT] = "(unsent)", [HF_UNKNOWN] = "(unknown)"};
+    struct ask *a = HF_OWNER_OF(c, struct ask, command);
+    const char *ptr = "";
+    size_t len = 0;
+
+    must(a->ended++ == 0, "a command ends once");
+    (void)snprintf(a->address, sizeof a->address, "%s",
+                   hf_command_address(c));
+    if (outcome == HF_ANSWERED) {
+        (void)hf_resp_bytes(reply, &ptr, &len);
+        (void)snprintf(a->text, sizeof a->text, "%.*s", (int)len, ptr);
+    } else {
+        (void)snprintf(a->text, sizeof a->text, "%s %s", outcomes[outcome],
+                       hf_command_error(c)->text);
+    }
+    hf_waiter_wake(&a->waiter);
+}
+
+static hf_status start(struct ask *a, int slot, int timeout_ms)
+{
+    hf_status rc;
+
+    memset(a, 0, sizeof *a);
+    a->argv[0] = (struct hf_resp_arg){"GET", 3};
+    a->argv[1] = (struct hf_resp_arg){"a", 1};
+    a->command.argv = a->argv;
+    a->command.argc = 2;
+    a->command.slot = (uint16_t)slot;
+    a->command.done = on_done;
+    hf_loop_lock(loop);
+    hf_waiter_init(&a->waiter, loop);
+    a->command.deadline_ms = hf_loop_now(loop) + timeout_ms;
+    rc = hf_router_send(router, &a->command);
+    hf_loop_unlock(loop);
+    return rc;
+}
+
+static const char *answer_of(struct ask *a)
+{
+    hf_loop_lock(loop);
+    hf_loop_wait(&a->waiter);
+    return a->text;
+}
+
+static const char *ask_for(int slot, int timeout_ms)
+{
+    static struct ask a;
+
+    must(start(&a, slot, timeout_ms) == HF_OK, "a command is taken");
+    return answer_of(&a);
+}
+
+static const char *ask(int slot)
+{
+    return ask_for(slot, LONG_MS);
+}
+
+/* What had left when its node went is asked again. */
+static const char *ask_again(int slot)
+{
+    const char *text = ask(slot);
+
+    return strncmp(text, "(unknown)", 9) == 0 ? ask(slot) : text;
+}
+
+static enum hf_outcome cancel(struct ask *a)
+{
+    enum hf_outcome outcome;
+
+    hf_loop_lock(loop);
+    outcome = hf_router_cancel(&a->command);
+    hf_loop_unlock(loop);
+    return outcome;
+}
+
+static void drive(int ms)
+{
+    int64_t end_ms = local_now_ms() + ms;
+
+    while (local_now_ms() < end_ms)
+        hf_loop_dispatch(loop, 5);
+}
+
+static void drive_until_received(int node, const char *text)
+{
+    int64_t end_ms = local_now_ms() + LONG_MS;
+
+    while (nodes_count(nodes, node, text) == 0) {
+        must(local_now_ms() < end_ms, "what is awaited comes");
+        hf_loop_dispatch(loop, 5);
+    }
+}
+
+/* ---- where a command goes ---- */
+
+START_TEST(a_command_goes_to_the_node_of_its_slot)
+{
+    begin(NULL, halves, 2);
+    ck_assert_str_eq(ask(0), "node 0");
+    ck_assert_str_eq(ask(8191), "node 0");
+    ck_assert_str_eq(ask(8192), "node 1");
+    ck_assert_str_eq(ask(16383), "node 1");
+    ck_assert_int_eq((int)counts().refreshes, 1);
+    ck_assert_int_eq((int)counts().moved, 0);
+    end();
+}
+END_TEST
+
+/* ---- MOVED ---- */
+
+static bool is_get(const struct nodes_ask *a)
+{
+    return request_matches(a->request, "GET ...");
+}
+
+/* What nodes answer to a GET; "%d" is node 1's port. */
+static const char *said_by[4];
+
+static bool says(void *ctx, const struct nodes_ask *a, char *reply)
+{
+    (void)ctx;
+    if (!is_get(a) || !said_by[a->node] || a->is_asking)
+        return false;
+    (void)sprintf(reply, said_by[a->node], nodes_port(nodes, 1));
+    return true;
+}
+
+static void say(const char *of_0, const char *of_1)
+{
+    memset(said_by, 0, sizeof said_by);
+    said_by[0] = of_0;
+    said_by[1] = of_1;
+}
+
+START_TEST(moved_is_followed_and_learned)
+{
+    say("-MOVED 5 127.0.0.1:%d\r\n", NULL);
+    begin(says, all_of_0, 1);
+    ck_assert_str_eq(ask(5), "node 1");
+    ck_assert_str_eq(ask(5), "node 1");
+    ck_assert_int_eq(nodes_count(nodes, 0, "GET a"), 1);
+    ck_assert_int_eq((int)counts().moved, 1);
+    end();
+}
+END_TEST
+
+/* C6. */
+START_TEST(a_thousand_moved_ask_for_the_way_twice_at_most)
+{
+    static struct ask many[MANY];
+
+    say("-MOVED 5 127.0.0.1:%d\r\n", NULL);
+    begin(says, all_of_0, 1);
+    ck_assert_str_eq(ask(5), "node 1");
+    drive(500); /* the way has been asked for again */
+    nodes_map(nodes, all_of_0, 1);
+    for (int i = 0; i < MANY; i++)
+        ck_assert_int_eq(start(&many[i], 1 + i, LONG_MS), HF_OK);
+    for (int i = 0; i < MANY; i++)
+        ck_assert_str_eq(answer_of(&many[i]), "node 1");
+    drive(500);
+    ck_assert_int_ge((int)counts().moved, MANY);
+    ck_assert_int_le((int)counts().refreshes, 4);
+    end();
+}
+END_TEST
+
+static bool circle(void *ctx, const struct nodes_ask *a, char *reply)
+{
+    (void)ctx;
+    if (!is_get(a))
+        return false;
+    (void)sprintf(reply, "-MOVED 5 127.0.0.1:%d\r\n",
+                  nodes_port(nodes, 1 - a->node));
+    return true;
+}
+
+/* C7: the reply is the caller's; with the address that it came from, it names
+ * both. */
+START_TEST(a_circle_of_moved_ends_after_five_hops)
+{
+    static struct ask a;
+    char expected[64];
+
+    begin(circle, all_of_0, 1);
+    ck_assert_int_eq(start(&a, 5, LONG_MS), HF_OK);
+    (void)sprintf(expected, "MOVED 5 127.0.0.1:%d", nodes_port(nodes, 0));
+    ck_assert_str_eq(answer_of(&a), expected);
+    (void)sprintf(expected, "127.0.0.1:%d", nodes_port(nodes, 1));
+    ck_assert_str_eq(a.address, expected);
+    ck_assert_int_eq(nodes_count(nodes, -1, "GET a"), HOPS + 1);
+    end();
+}
+END_TEST
+
+/* RESP-CONFORMANCE 5: an empty host is the one that was asked. */
+START_TEST(moved_without_a_host_is_to_the_same_host)
+{
+    say("-MOVED 5 :%d\r\n", NULL);
+    begin(says, all_of_0, 1);
+    ck_assert_str_eq(ask(5), "node 1");
+    end();
+}
+END_TEST
+
+static bool says_question_mark(void *ctx, const struct nodes_ask *a,
+                               char *reply)
+{
+    if (!is_get(a) || a->node != 0)
+        return false;
+    (void)ctx;
+    (void)sprintf(reply, "-MOVED 5 ?:%d\r\n", nodes_port(nodes, 1));
+    return true;
+}
+
+/* The map is asked for instead; by then it is another. */
+START_TEST(moved_to_a_host_that_is_not_known_asks_for_the_way)
+{
+    static struct ask a;
+
+    begin(says_question_mark, all_of_0, 1);
+    ck_assert_int_eq(start(&a, 5, LONG_MS), HF_OK);
+    drive_until_received(0, "GET a");
+    nodes_map(nodes, all_of_1, 1);
+    nodes_epoch(nodes, 2);
+    ck_assert_str_eq(answer_of(&a), "node 1");
+    end();
+}
+END_TEST
+
+START_TEST(moved_to_an_ipv6_host_is_followed_there)
+{
+    const char *text;
+
+    say("-MOVED 5 ::1:%d\r\n", NULL);
+    begin(says, all_of_0, 1);
+    text = ask_for(5, SHORT_MS); /* nobody listens there */
+    ck_assert_msg(strncmp(text, "(unsent)", 8) == 0 && strstr(text, "[::1]"),
+                  "%s", text);
+    end();
+}
+END_TEST
+
+static const char *const no_redirections[] = {
+    "-MOVED 16384 127.0.0.1:%d\r\n", "-MOVED 5 127.0.0.1:0\r\n",
+    "-MOVED 5 [::1]:%d\r\n", "-MOVED 5\r\n", "-ASKING 5 127.0.0.1:%d\r\n",
+    "-TRYAGAIN it is on the move\r\n", "-CLUSTERDOWN Hash slot not served\r\n",
+};
+
+START_TEST(other_errors_are_the_callers)
+{
+    say(no_redirections[_i], NULL);
+    begin(says, all_of_0, 1);
+    ck_assert_int_eq(strncmp(ask(5), no_redirections[_i] + 1, 4), 0);
+    ck_assert_int_eq(nodes_count(nodes, -1, "GET a"), 1);
+    end();
+}
+END_TEST
+
+/* ---- ASK ---- */
+
+/* Node 1 has the key, but not the slot. */
+static bool importing(void *ctx, const struct nodes_ask *a, char *reply)
+{
+    (void)ctx;
+    if (!is_get(a) || (a->node == 1 && a->is_asking))
+        return false;
+    (void)sprintf(reply,
+                  a->node == 0 ? "-ASK 5 127.0.0.1:%d\r\n"
+                               : "-ERR a command without ASKING\r\n",
+                  nodes_port(nodes, 1));
+    return true;
+}
+
+/* C8. */
+START_TEST(ask_is_followed_behind_asking_and_not_learned)
+{
+    begin(importing, all_of_0, 1);
+    for (int i = 0; i < 3; i++)
+        ck_assert_str_eq(ask(5), "node 1");
+    ck_assert_int_eq(nodes_count(nodes, 0, "GET a"), 3);
+    ck_assert_int_eq((int)counts().asked, 3);
+    ck_assert_int_eq((int)counts().moved, 0);
+    end();
+}
+END_TEST
+
+START_TEST(asking_and_its_command_stand_side_by_side_for_any_number)
+{
+    static struct ask many[64];
+
+    begin(importing, all_of_0, 1);
+    for (int i = 0; i < 64; i++)
+        ck_assert_int_eq(start(&many[i], 5, LONG_MS), HF_OK);
+    for (int i = 0; i < 64; i++)
+        ck_assert_str_eq(answer_of(&many[i]), "node 1");
+    ck_assert_int_eq(nodes_count(nodes, 1, "ASKING"), 64);
+    ck_assert_int_eq(nodes_count(nodes, 1, "GET a"), 64);
+    end();
+}
+END_TEST
+
+static bool has_been_asked(void)
+{
+    return counts().asked > 0;
+}
+
+/* While node 1 is not there the pair waits in its link. What was given up leaves
+ * nothing behind, which would make of the next command an asking one. */
+static void must_leave_no_asking(bool is_cancelled)
+{
+    static struct ask a;
+
+    begin(importing, all_of_0, 1);
+    nodes_down(nodes, 1, true);
+    ck_assert_int_eq(start(&a, 5, is_cancelled ? LONG_MS : SHORT_MS), HF_OK);
+    while (!has_been_asked())
+        hf_loop_dispatch(loop, 5);
+    if (is_cancelled)
+        ck_assert_int_eq(cancel(&a), HF_UNSENT);
+    else
+        ck_assert_int_eq(strncmp(answer_of(&a), "(unsent)", 8), 0);
+    nodes_down(nodes, 1, false);
+    nodes_map(nodes, all_of_1, 1);
+    nodes_epoch(nodes, 2);
+    said_by[0] = NULL;
+    drive(100);
+    ck_assert_int_eq(nodes_count(nodes, 1, "ASKING"), 0);
+    ck_assert_int_eq(nodes_count(nodes, 1, "GET a"), 0);
+    end();
+}
+
+START_TEST(a_cancelled_command_leaves_no_asking_behind)
+{
+    must_leave_no_asking(true);
+}
+END_TEST
+
+START_TEST(a_command_at_its_deadline_leaves_no_asking_behind)
+{
+    must_leave_no_asking(false);
+}
+END_TEST
+
+/* ---- maps ---- */
+
+/* The others know better than node 0, which is behind the times. */
+static bool late(void *ctx, const struct nodes_ask *a, char *reply)
+{
+    (void)ctx;
+    if (a->node != 0 || !request_matches(a->request, "CLUSTER ..."))
+        return false;
+    if (request_matches(a->request, "CLUSTER INFO"))
+        (void)strcpy(reply, "$65\r\ncluster_state:ok\r\n"
+                            "cluster_current_epoch:1\r\ncluster_my_epoch:1\r\n"
+                            "\r\n");
+    else
+        (void)sprintf(reply,
+                      "*1\r\n*3\r\n:0\r\n:16383\r\n*3\r\n$9\r\n127.0.0.1\r\n"
+                      ":%d\r\n$6\r\nnode-0\r\n",
+                      nodes_port(nodes, 0));
+    return true;
+}
+
+/* M2: node 0, asked again when node 1 is lost, does not undo what node 1 said. */
+START_TEST(a_map_that_is_older_than_ours_is_not_taken)
+{
+    prepare(late);
+    nodes_map(nodes, all_of_1, 1);
+    nodes_epoch(nodes, 7);
+    add_seed(nodes_port(nodes, 1));
+    add_seed(nodes_port(nodes, 0));
+    ck_assert_int_eq(open_router(NULL), HF_OK);
+    ck_assert_str_eq(ask(5), "node 1");
+    nodes_down(nodes, 1, true);
+    ck_assert_int_eq(strncmp(ask_for(5, SHORT_MS), "(un", 3), 0);
+    nodes_down(nodes, 1, false);
+    ck_assert_str_eq(ask(5), "node 1");
+    ck_assert_int_eq(nodes_count(nodes, 0, "GET a"), 0);
+    end();
+}
+END_TEST
+
+START_TEST(a_server_that_has_left_the_map_is_freed)
+{
+    begin(NULL, halves, 2);
+    ck_assert_str_eq(ask(0), "node 0");
+    ck_assert_str_eq(ask(9000), "node 1");
+    ck_assert_int_eq((int)counts().servers, 2);
+    nodes_map(nodes, all_of_1, 1);
+    nodes_epoch(nodes, 2);
+    nodes_down(nodes, 0, true);
+    ck_assert_str_eq(ask_again(0), "node 1");
+    drive(1500);
+    ck_assert_int_eq((int)counts().servers, 1);
+    nodes_down(nodes, 0, false);
+    nodes_map(nodes, all_of_0, 1); /* and is made again */
+    nodes_epoch(nodes, 3);
+    nodes_down(nodes, 1, true);
+    ck_assert_str_eq(ask_again(0), "node 0");
+    end();
+}
+END_TEST
+
+/* The only seed is gone, and the only one that we ever spoke to: the rest of its
+ * map is asked, too. */
+START_TEST(whoever_is_left_of_a_map_is_asked_for_the_way)
+{
+    begin(NULL, halves, 2);
+    ck_assert_str_eq(ask(0), "node 0");
+    nodes_map(nodes, all_of_1, 1);
+    nodes_epoch(nodes, 2);
+    nodes_down(nodes, 0, true);
+    ck_assert_str_eq(ask_again(0), "node 1");
+    end();
+}
+END_TEST
+
+static bool silent_0(void *ctx, const struct nodes_ask *a, char *reply)
+{
+    (void)ctx;
+    reply[0] = '\0';
+    return a->node == 0 && is_get(a);
+}
+
+/* D6: it is up, and says nothing. R3: nor is its answer awaited any more. */
+START_TEST(a_silent_server_is_a_reason_to_ask_others)
+{
+    static struct ask a;
+    int64_t began_ms;
+
+    begin(silent_0, (struct nodes_range[]){{0, 99, 0}, {100, 199, 1}}, 2);
+    ck_assert_int_eq(start(&a, 0, LONG_MS), HF_OK);
+    drive_until_received(0, "GET a");
+    began_ms = local_now_ms();
+    nodes_map(nodes, all_of_1, 1);
+    nodes_epoch(nodes, 2);
+    ck_assert_int_eq(strncmp(answer_of(&a), "(unknown)", 9), 0);
+    ck_assert_int_lt(local_now_ms() - began_ms, QUICK_MS);
+    ck_assert_str_eq(ask(0), "node 1");
+    end();
+}
+END_TEST
+
+START_TEST(a_slot_that_nobody_serves_is_an_error_that_says_so)
+{
+    static const struct nodes_range part[] = {{0, 99, 0}};
+    const char *text;
+
+    begin(NULL, part, 1);
+    text = ask_for(100, SHORT_MS);
+    ck_assert_msg(strstr(text, "(unsent)") && strstr(text, "slot 100"), "%s",
+                  text);
+    ck_assert_str_eq(ask(99), "node 0");
+    nodes_map(nodes, all_of_1, 1);
+    nodes_epoch(nodes, 2);
+    ck_assert_str_eq(ask(100), "node 1"); /* found without a MOVED */
+    end();
+}
+END_TEST
+
+/* ---- seeds (C2) ---- */
+
+static bool bad_node_3(void *ctx, const struct nodes_ask *a, char *reply)
+{
+    const char *text = ctx;
+
+    if (a->node != 3 || !request_matches(a->request, "CLUSTER ..."))
+        return false;
+    (void)strcpy(reply, text);
+    return true;
+}
+
+#define NO_CLUSTER "-ERR This instance has cluster support disabled\r\n"
+static const char *const bad_answers[] = {
+    "", NO_CLUSTER, "*0\r\n", ":1\r\n", "$-1\r\n", "+OK\r\n",
+    "-LOADING Redis is loading the dataset in memory\r\n",
+    "*1\r\n*3\r\n:5\r\n:4\r\n*0\r\n", "HTTP/1.1 400 Bad Request\r\n\r\n",
+};
+#define BAD (int)(sizeof bad_answers / sizeof *bad_answers)
+
+/* `bad` is what a seed answers to CLUSTER. */
+static void begin_bad(const char *bad)
+{
+    prepare(NULL);
+    nodes_stop(nodes);
+    nodes = nodes_start(4, bad_node_3, (void *)bad);
+    nodes_map(nodes, all_of_0, 1);
+    add_seed(nodes_port(nodes, 3));
+}
+
+START_TEST(a_good_seed_behind_a_bad_one_is_found)
+{
+    begin_bad(bad_answers[_i]);
+    nodes_down(nodes, 2, true);
+    add_seed(nodes_port(nodes, 2));
+    add_seed(nodes_port(nodes, 0));
+    ck_assert_int_eq(open_router(NULL), HF_OK);
+    ck_assert_str_eq(ask_for(5, QUICK_MS), "node 0");
+    end();
+}
+END_TEST
+
+START_TEST(a_bad_seed_alone_is_an_error_by_the_deadline)
+{
+    int64_t began_ms = local_now_ms();
+    const char *text;
+
+    begin_bad(bad_answers[_i]);
+    ck_assert_int_eq(open_router(NULL), HF_OK);
+    text = ask_for(5, SHORT_MS);
+    ck_assert_msg(strncmp(text, "(unsent) ", 9) == 0 &&
+                      strstr(text, "127.0.0.1:") && strlen(text) > 28,
+                  "%s", text);
+    ck_assert_int_lt(local_now_ms() - began_ms, SHORT_MS + QUICK_MS);
+    end();
+}
+END_TEST
+
+/* What nobody can mend by waiting is not waited for. */
+START_TEST(no_cluster_is_said_at_once)
+{
+    int64_t began_ms = local_now_ms();
+    const char *text;
+
+    begin_bad(NO_CLUSTER);
+    add_seed(nodes_port(nodes, 3));
+    ck_assert_int_eq(open_router(NULL), HF_OK);
+    text = ask(5);
+    ck_assert_msg(strstr(text, "cluster support disabled"), "%s", text);
+    ck_assert_int_lt(local_now_ms() - began_ms, QUICK_MS);
+    end();
+}
+END_TEST
+
+START_TEST(a_cluster_that_is_not_there_yet_is_waited_for)
+{
+    static struct ask a;
+
+    begin(NULL, all_of_0, 1);
+    nodes_down(nodes, 0, true);
+    ck_assert_int_eq(start(&a, 5, LONG_MS), HF_OK);
+    drive(SHORT_MS);
+    nodes_down(nodes, 0, false);
+    ck_assert_str_eq(answer_of(&a), "node 0");
+    end();
+}
+END_TEST
+
+/* ---- ends ---- */
+
+/* Where a command can be: the way is not known, a slot has nobody, a link is not
+ * up, it is full, the answer is to come, ASKING stands in front. */
+enum place { LOST, NOBODY, DIALING, FULL, SENT, ASKED, PLACES };
+
+static bool silent(void *ctx, const struct nodes_ask *a, char *reply)
+{
+    (void)ctx;
+    reply[0] = '\0';
+    if (a->node == 0 && is_get(a) && said_by[0])
+        (void)sprintf(reply, said_by[0], nodes_port(nodes, 1));
+    return is_get(a);
+}
+
+static void put(struct ask *a, enum place place)
+{
+    static const struct nodes_range none[] = {{1, 1, 0}};
+
+    say(place == ASKED ? "-ASK 5 127.0.0.1:%d\r\n" : NULL, NULL);
+    prepare(silent);
+    nodes_map(nodes, place == NOBODY ? none : halves, place == NOBODY ? 1 : 2);
+    add_seed(nodes_port(nodes, 0));
+    if (place == FULL)
+        options.link.requests_max = 3;
+    nodes_down(nodes, 0, place == LOST);
+    nodes_down(nodes, 1, place == DIALING);
+    ck_assert_int_eq(open_router(NULL), HF_OK);
+    for (int i = 0; i < 5; i++)
+        ck_assert_int_eq(start(&a[i], place == DIALING ? 9000 : 5, LONG_MS),
+                         HF_OK);
+    if (place == SENT || place == FULL)
+        drive_until_received(0, "GET a");
+    else if (place == ASKED)
+        drive_until_received(1, "GET a");
+    else
+        drive(50);
+}
+
+START_TEST(a_command_can_be_cancelled_wherever_it_is)
+{
+    static struct ask a[5];
+
+    put(a, (enum place)_i);
+    for (int i = 0; i < 5; i++)
+        ck_assert_int_eq(cancel(&a[i]), _i == SENT || _i == ASKED ||
+                                                (_i == FULL && i < 3)
+                                            ? HF_UNKNOWN
+                                            : HF_UNSENT);
+    end();
+    for (int i = 0; i < 5; i++)
+        ck_assert_int_eq(a[i].ended, 0);
+}
+END_TEST
+
+START_TEST(a_router_that_is_freed_ends_its_commands)
+{
+    static struct ask a[5];
+
+    put(a, (enum place)_i);
+    free_router();
+    for (int i = 0; i < 5; i++) {
+        ck_assert_int_eq(a[i].ended, 1);
+        ck_assert_int_eq(strncmp(a[i].text, "(un", 3), 0);
+    }
+    ck_assert_pstr_eq(memory_fini(&memory), NULL);
+    nodes_stop(nodes);
+}
+END_TEST
+
+/* ---- memory ---- */
+
+static int received_by(struct ask *a)
+{
+    hf_status rc = start(a, 5, QUICK_MS);
+
+    return rc == HF_OK ? (answer_of(a), HF_OK) : rc;
+}
+
+/* Without memory a command fails, or is late; afterwards all is well. */
+START_TEST(any_allocation_may_fail)
+{
+    static struct ask a;
+    bool has_failed = true;
+
+    for (uint64_t n = 1; has_failed; n++) {
+        hf_status rc;
+
+        say("-MOVED 5 127.0.0.1:%d\r\n", "-ASK 5 127.0.0.1:%d\r\n");
+        begin(importing, all_of_0, 1);
+        memory_fail_at(&memory, n);
+        rc = received_by(&a);
+        ck_assert_msg(rc == HF_OK || rc == HF_E_NOMEM, "%d", rc);
+        has_failed = memory_has_failed(&memory);
+        memory_fail_at(&memory, 0);
+        ck_assert_int_eq(received_by(&a), HF_OK);
+        ck_assert_str_eq(a.text, "node 1");
+        end();
+    }
+}
+END_TEST
+
+static TCase *new_case(Suite *s, const char *name)
+{
+    TCase *c = tcase_create(name);
+
+    tcase_set_timeout(c, 60);
+    suite_add_tcase(s, c);
+    return c;
+}
+
+static Suite *suite(void)
+{
+    Suite *s = suite_create("router");
+    TCase *c = new_case(s, "ways");
+
+    tcase_add_test(c, a_command_goes_to_the_node_of_its_slot);
+
+    c = new_case(s, "MOVED");
+    tcase_add_test(c, moved_is_followed_and_learned);
+    tcase_add_test(c, a_thousand_moved_ask_for_the_way_twice_at_most);
+    tcase_add_test(c, a_circle_of_moved_ends_after_five_hops);
+    tcase_add_test(c, moved_without_a_host_is_to_the_same_host);
+    tcase_add_test(c, moved_to_a_host_that_is_not_known_asks_for_the_way);
+    tcase_add_test(c, moved_to_an_ipv6_host_is_followed_there);
+    tcase_add_loop_test(c, other_errors_are_the_callers, 0,
+                        (int)(sizeof no_redirections /
+                              sizeof *no_redirections));
+
+    c = new_case(s, "ASK");
+    tcase_add_test(c, ask_is_followed_behind_asking_and_not_learned);
+    tcase_add_test(c, asking_and_its_command_stand_side_by_side_for_any_number);
+    tcase_add_test(c, a_cancelled_command_leaves_no_asking_behind);
+    tcase_add_test(c, a_command_at_its_deadline_leaves_no_asking_behind);
+
+    c = new_case(s, "maps");
+    tcase_add_test(c, a_map_that_is_older_than_ours_is_not_taken);
+    tcase_add_test(c, a_server_that_has_left_the_map_is_freed);
+    tcase_add_test(c, whoever_is_left_of_a_map_is_asked_for_the_way);
+    tcase_add_test(c, a_silent_server_is_a_reason_to_ask_others);
+    tcase_add_test(c, a_slot_that_nobody_serves_is_an_error_that_says_so);
+
+    c = new_case(s, "seeds");
+    tcase_add_loop_test(c, a_good_seed_behind_a_bad_one_is_found, 0, BAD);
+    tcase_add_loop_test(c, a_bad_seed_alone_is_an_error_by_the_deadline, 0,
+                        BAD);
+    tcase_add_test(c, no_cluster_is_said_at_once);
+    tcase_add_test(c, a_cluster_that_is_not_there_yet_is_waited_for);
+
+    c = new_case(s, "ends");
+    tcase_add_loop_test(c, a_command_can_be_cancelled_wherever_it_is, 0,
+                        PLACES);
+    tcase_add_loop_test(c, a_router_that_is_freed_ends_its_commands, 0,
+                        PLACES);
+
+    c = new_case(s, "memory");
+    tcase_add_test(c, any_allocation_may_fail);
+    return s;
+}
+
+int main(void)
+{
+    SRunner *r = srunner_create(suite());
+    int failed;
+
+    srunner_run_all(r, CK_ENV);
+    failed = srunner_ntests_failed(r);
+    srunner_free(r);
+    return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+}
