@@ -264,6 +264,8 @@ static void on_deadline(struct hf_timer *timer)
 {
     struct hf_command *c = HF_OWNER_OF(timer, struct hf_command, timer);
 
+    if (c->state == PENDING)
+        hf_discover_explain(c->router);
     finish(c, take_out(c), no_reply);
 }
 
@@ -712,6 +714,7 @@ hf_status hf_router_new(struct hf_router **out, struct hf_loop *loop,
     router->options = *options;
     if (options->seeds)
         router->seeds = *options->seeds;
+    router->seeds_given = router->seeds.count;
     if (options->link.client_name)
         (void)snprintf(router->client_name, sizeof router->client_name, "%s",
                        options->link.client_name);
