@@ -125,7 +125,19 @@ static struct hf_server *teller_of(struct hf_subscription *news)
                        struct hf_server, probe);
 }
 
-/* He who tells is asked first: others may not have heard of it. */
+static bool is_in_force(const struct hf_router *router,
+                        const struct hf_endpoint *master)
+{
+    const struct hf_node *node =
+        router->map ? hf_slot_map_target(router->map, 0) : NULL;
+
+    return node && node->port == master->port &&
+           strcmp(node->host, master->host) == 0;
+}
+
+/* From now on nothing goes to the old master, which may be one for 10 s yet if
+ * it has not died; what comes waits. He who tells is asked first, for others may
+ * not have heard of it; they tell of it, too, when we are there already. */
 static void on_news(struct hf_subscription *s, const char *ptr, size_t len)
 {
     struct hf_server *server = teller_of(s);
@@ -133,8 +145,10 @@ static void on_news(struct hf_subscription *s, const char *ptr, size_t len)
     struct hf_switch_master news;
 
     if (!hf_switch_master_read(&news, (struct hf_text){ptr, len}) ||
-        !hf_text_is(news.name, router->seeds.master))
+        !hf_text_is(news.name, router->seeds.master) ||
+        is_in_force(router, &news.to))
         return;
+    hf_router_forget(router);
     router->discovery.hint = server;
     hf_discover_restart(router);
 }
