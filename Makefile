@@ -66,6 +66,7 @@ UNIT := resp_base resp_parse resp_value resp_copy resp_double resp_encode \
         net_race net_dial net_socket net_greet net_conn net_room net_trace \
         net_link net_wire \
         net_slot net_slot_map net_redirect net_sentinel_words \
+        net_sentinel \
         lock_names lock_hold lock_wait \
         cli_values cli_json cli_options cli_secret cli_run_state cli_resp \
         cli_resp_check support $(tls_tests_$(TLS))
