@@ -59,18 +59,19 @@ SUPPORT := cluster executor fds feed greeting keeper local lua_client memory \
 
 tls_tests_yes := net_tls net_tls_memory
 tls_tests_no  := net_tls_none
-tls_live_yes  := tls tls_memory tls_refused tls_wire
+tls_live_yes  := tls tls_memory tls_refused tls_wire sentinel_tls
 UNIT := resp_base resp_parse resp_value resp_copy resp_double resp_encode \
         resp_vectors resp_random \
         net_mem net_wheel net_histogram net_spin net_url net_loop net_resolve \
         net_race net_dial net_socket net_greet net_conn net_room net_trace \
         net_link net_wire net_cuts net_faults \
         net_slot net_slot_map net_router net_redirect net_sentinel_words \
+        net_sentinel \
         lock_names lock_hold lock_wait \
         cli_values cli_json cli_options cli_secret cli_run_state cli_resp \
         cli_resp_check support $(tls_tests_$(TLS))
 LIVE := url slot cluster_map cluster_wait cluster_moves cluster_failover \
-        sentinel_words \
+        sentinel_words sentinel sentinel_failover \
         lock lock_wait lock_watchdog lock_errors lock_late \
         lock_cuts lock_faults lock_clock lock_network \
         lock_forged lock_full lock_replicas lock_memory lock_end lock_close \
@@ -178,7 +179,8 @@ run_T := $(filter $(BUILD)/tests/live/test_run% \
                   $(BUILD)/tests/live/test_tls_refused \
                   $(BUILD)/tests/live/test_examples,$(live_T))
 $(cli_T): $(filter-out $(BUILD)/cli/main.o,$(cli_O))
-$(run_T): $(BUILD)/tests/live/test_run_kit.o
+$(run_T) $(addprefix $(BUILD)/tests/live/,test_sentinel test_sentinel_failover): \
+    $(BUILD)/tests/live/test_run_kit.o
 $(BUILD)/tests/live/test_examples: | $(examples_B)
 
 soak_T := $(addprefix $(BUILD)/tests/soak/,failover)

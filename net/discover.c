@@ -11,9 +11,13 @@
  *     map: whoever is left of a cluster can say where it is.
  * D4  A map that is worse than ours is kept in case nobody has a better one
  *     (slot_map.h, M2, M3).
- * D5  While somebody waits for a server that is not there, rounds go on, less and
+ * D5  What one says who is there tells more than that another is not there: of a
+ *     round's errors, the first kind is kept.
+ *     And when none of those is left to be heard, the round is over: they may say
+ *     something else the next time, while one is not there who holds nobody up.
+ * D6  While somebody waits for a server that is not there, rounds go on, less and
  *     less often.
- * D6  A server that falls silent says nothing, not even that. So while commands
+ * D7  A server that falls silent says nothing, not even that. So while commands
  *     are under way we look every LOOK_MS whether one has waited for so long; and
  *     while somebody listens, which goes on in silence anyway, the way is asked
  *     for every LISTEN_MS. */
@@ -82,14 +86,25 @@ static void cancel_all(struct hf_router *router)
         hf_probe_cancel(HF_OWNER_OF(l, struct hf_server, node));
 }
 
+static void drop_news(struct hf_router *router)
+{
+    for (struct hf_list *l = router->servers.next; l != &router->servers;
+         l = l->next) {
+        struct hf_subscription *news =
+            &HF_OWNER_OF(l, struct hf_server, node)->probe.news;
+
+        if (news->pubsub)
+            hf_pubsub_drop(news);
+        news->pubsub = NULL;
+    }
+}
+
 void hf_discover_fini(struct hf_router *router)
 {
     struct hf_discovery *d = &router->discovery;
 
     cancel_all(router);
-    if (d->news.pubsub)
-        hf_pubsub_drop(&d->news);
-    d->news.pubsub = NULL;
+    drop_news(router);
     hf_loop_disarm(router->loop, &d->timer);
     hf_loop_disarm(router->loop, &d->watch);
     hf_slot_map_free(d->best);
@@ -196,7 +211,7 @@ static bool has_waiters(const struct hf_server *server)
            !hf_list_is_empty(&server->commands);
 }
 
-/* D5 */
+/* D6 */
 static bool is_waited_for(struct hf_router *router)
 {
     bool is = !hf_list_is_empty(&router->pending) || hf_router_is_deaf(router);
@@ -224,7 +239,6 @@ static void end_round(struct hf_router *router)
     d->best = NULL;
     d->is_running = false;
     d->ended_ms = hf_loop_now(router->loop);
-    d->failures++;
     if (d->is_wanted_again || is_waited_for(router))
         arm(router, pause_ms(d));
     d->is_wanted_again = false;
@@ -239,20 +253,24 @@ static void succeed(struct hf_router *router)
     hf_router_resume(router);
 }
 
-/* D4. What nobody can answer now, nobody will, if all say so for good. */
+/* D4. What nobody can answer now, nobody will, if all say so for good. It is told
+ * once, however often we have to ask. */
 static void fail(struct hf_router *router)
 {
     struct hf_discovery *d = &router->discovery;
     struct hf_slot_map *best = d->best;
-    bool is_final = d->is_final && !router->map && !best;
+    bool is_final =
+        d->is_final && d->under_way == 0 && !router->map && !best;
 
     d->best = NULL;
+    d->failures++;
     if (best && hf_slot_map_is_better(best, NULL))
         hf_router_adopt(router, best);
     else
         hf_slot_map_free(best);
     end_round(router);
-    if (router->options.on_trouble && router->error.status != HF_OK)
+    if (router->options.on_trouble && router->error.status != HF_OK &&
+        d->failures == 1)
         router->options.on_trouble(router->options.ctx, &router->error);
     if (is_final)
         hf_router_fail_pending(router);
@@ -275,6 +293,21 @@ static hf_status ask(struct hf_server *server)
     return HF_OK;
 }
 
+/* D5: has somebody answered, and is nobody left who could? */
+static bool is_over_but_for_absent(const struct hf_router *router)
+{
+    const struct hf_discovery *d = &router->discovery;
+    bool is_over = d->is_told && !d->best;
+
+    for (struct hf_list *l = router->servers.next;
+         is_over && l != &router->servers; l = l->next) {
+        struct hf_server *server = HF_OWNER_OF(l, struct hf_server, node);
+
+        is_over = !server->probe.is_under_way || !hf_link_is_up(server->link);
+    }
+    return is_over;
+}
+
 static void ask_next(struct hf_router *router)
 {
     struct hf_discovery *d = &router->discovery;
@@ -286,7 +319,7 @@ static void ask_next(struct hf_router *router)
     }
     if (server)
         arm(router, STAGGER_MS);
-    else if (d->under_way == 0)
+    else if (d->under_way == 0 || is_over_but_for_absent(router))
         fail(router);
 }
 
@@ -298,6 +331,7 @@ static void on_timer(struct hf_timer *timer)
     if (!d->is_running) {
         d->is_running = true;
         d->is_final = true;
+        d->is_told = false;
         d->round++;
         d->next_seed = d->next_node = 0;
         memset(d->learned, 0, sizeof d->learned);
@@ -321,7 +355,7 @@ void hf_discover_want(struct hf_router *router, struct hf_server *hint)
         hf_loop_arm(router->loop, &d->timer, earliest);
 }
 
-/* ---- who is silent (D6) ---- */
+/* ---- who is silent (D7) ---- */
 
 /* Commands stand in the order in which they came. One that is not sent may wait
  * behind others that have no answer: twice the same one does so for LOOK_MS. */
@@ -415,7 +449,7 @@ void hf_discover_restart(struct hf_router *router)
 
 /* ---- answers ---- */
 
-static void is_over(struct hf_server *server)
+static void has_ended(struct hf_server *server)
 {
     if (server->probe.is_under_way)
         server->router->discovery.under_way--;
@@ -433,7 +467,7 @@ void hf_discover_found(struct hf_server *server, struct hf_slot_map *map)
     struct hf_router *router = server->router;
     struct hf_discovery *d = &router->discovery;
 
-    is_over(server);
+    has_ended(server);
     to_front(server);
     if (router->map && hf_slot_map_is_better(map, NULL))
         learn_again(router, &map);
@@ -461,11 +495,44 @@ void hf_discover_failed(struct hf_server *server, bool is_final,
                         const struct hf_error *why)
 {
     struct hf_router *router = server->router;
-    char text[HF_ERROR_TEXT_MAX];
+    struct hf_discovery *d = &router->discovery;
+    bool is_there = hf_link_is_up(server->link);
 
-    is_over(server);
-    router->discovery.is_final = router->discovery.is_final && is_final;
-    memcpy(text, why->text, sizeof text);
-    hf_error_set(&router->error, why->status, "%s", text);
+    has_ended(server);
+    d->is_final = d->is_final && is_final;
+    if (is_there || !d->is_told) /* D5 */
+        router->error = *why;
+    d->is_told = d->is_told || is_there;
     arm(router, 0);
+}
+
+/* ---- why it takes so long ---- */
+
+/* One who is there, if there is one (D5). */
+static struct hf_server *one_under_way(struct hf_router *router)
+{
+    struct hf_server *found = NULL;
+
+    for (struct hf_list *l = router->servers.next; l != &router->servers;
+         l = l->next) {
+        struct hf_server *server = HF_OWNER_OF(l, struct hf_server, node);
+
+        if (server->probe.is_under_way &&
+            (!found || (!hf_link_is_up(found->link) &&
+                        hf_link_is_up(server->link))))
+            found = server;
+    }
+    return found;
+}
+
+void hf_discover_explain(struct hf_router *router)
+{
+    struct hf_server *server = one_under_way(router);
+
+    if (router->error.status != HF_OK || !server)
+        return;
+    if (server->is_sentinel)
+        hf_sentinel_explain(server, &router->error);
+    else
+        router->error = *hf_link_error(server->link);
 }

@@ -2,10 +2,12 @@
  * that server, whether it is one. Sentinels may be behind the times, and an old
  * master back from the dead does not know yet that it is none.
  *
- * One of them also tells us of a new master (+switch-master): a hint to ask at
- * once, without which asking from time to time finds it a little later.
+ * Each of them also tells us of a new master (+switch-master): a hint to ask him
+ * at once, without which the end of a connection makes us ask a little later. All,
+ * for the one that we ask may have died with the master, on one machine.
  * Source: SENTINEL "Guidelines for Redis clients with support for Redis
  * Sentinel". */
+#include <stdio.h>
 #include <string.h>
 
 #include "net/router.h"
@@ -25,27 +27,45 @@ static struct hf_server *server_of(struct hf_request *request, int index)
     return HF_OWNER_OF(probe, struct hf_server, probe);
 }
 
+/* What `server` says, or that it says nothing, is of no use. */
 static void failed(struct hf_server *server, bool is_final,
-                   const struct hf_server *where, const struct hf_error *why)
+                   const struct hf_error *why)
 {
-    struct hf_error whole;
-
-    hf_error_set(&whole, why->status, "%s: %s", hf_link_address(where->link),
-                 why->text);
     hf_probe_cancel(server);
-    hf_discover_failed(server, is_final, &whole);
+    hf_discover_failed(server, is_final, why);
 }
 
-static void unanswered(struct hf_server *server, struct hf_server *where)
+/* Of the master that this sentinel names; `what` begins with its address. */
+static void say_of_master(const struct hf_server *server, struct hf_error *out,
+                          hf_status status, const char *what)
 {
-    struct hf_error why = *hf_link_error(where->link);
-    bool is_final = where == server && hf_link_is_refused(where->link);
+    hf_error_set(out, status, "sentinel %s names the master %s",
+                 hf_link_address(server->link), what);
+}
 
-    if (why.status == HF_OK)
-        hf_error_set(&why, HF_E_CONNECT, "%s: no answer in time",
+static void say_silent(const struct hf_server *where, struct hf_error *out)
+{
+    *out = *hf_link_error(where->link);
+    if (out->status == HF_OK)
+        hf_error_set(out, HF_E_CONNECT, "%s: no answer in time",
                      hf_link_address(where->link));
-    hf_probe_cancel(server);
-    hf_discover_failed(server, is_final, &why);
+}
+
+static void say_master_silent(const struct hf_server *server,
+                              struct hf_error *out)
+{
+    struct hf_error why;
+
+    say_silent(server->probe.master, &why);
+    say_of_master(server, out, why.status, why.text);
+}
+
+void hf_sentinel_explain(const struct hf_server *server, struct hf_error *out)
+{
+    if (server->probe.is_sent[ROLE])
+        say_master_silent(server, out);
+    else
+        say_silent(server, out);
 }
 
 /* ---- the others ---- */
@@ -67,6 +87,22 @@ static void add_seed(struct hf_seeds *seeds, const struct hf_endpoint *one)
     seeds->list[seeds->count++].port = one->port;
 }
 
+/* Those of the URL stay; the others are those that are known now, so that what
+ * has moved away does not take their place for ever. */
+static void learn(struct hf_server *server, const struct hf_sentinel_list *list)
+{
+    struct hf_router *router = server->router;
+    struct hf_endpoint itself = {.port = server->port};
+
+    memcpy(itself.host, server->host, sizeof itself.host);
+    router->seeds.count = router->seeds_given;
+    add_seed(&router->seeds, &itself);
+    for (uint32_t i = 0; i < list->count; i++)
+        add_seed(&router->seeds, &list->each[i]);
+    if (router->discovery.next_seed > router->seeds_given)
+        router->discovery.next_seed = router->seeds_given;
+}
+
 /* Whoever does not tell is asked for the master all the same. */
 static void on_sentinels(struct hf_request *request, enum hf_outcome outcome,
                          struct hf_resp_value reply)
@@ -78,51 +114,78 @@ static void on_sentinels(struct hf_request *request, enum hf_outcome outcome,
     if (outcome != HF_ANSWERED ||
         hf_sentinel_list_read(&list, reply, &ignored) < 0)
         return;
-    for (uint32_t i = 0; i < list.count; i++)
-        add_seed(&server->router->seeds, &list.each[i]);
+    learn(server, &list);
 }
 
 /* ---- news ---- */
 
-static struct hf_router *router_of(struct hf_subscription *news)
+static struct hf_server *teller_of(struct hf_subscription *news)
 {
-    struct hf_discovery *d =
-        HF_OWNER_OF(news, struct hf_discovery, news);
-
-    return HF_OWNER_OF(d, struct hf_router, discovery);
+    return HF_OWNER_OF(HF_OWNER_OF(news, struct hf_probe, news),
+                       struct hf_server, probe);
 }
 
+static bool is_in_force(const struct hf_router *router,
+                        const struct hf_endpoint *master)
+{
+    const struct hf_node *node =
+        router->map ? hf_slot_map_target(router->map, 0) : NULL;
+
+    return node && node->port == master->port &&
+           strcmp(node->host, master->host) == 0;
+}
+
+/* From now on nothing goes to the old master, which may be one for 10 s yet if
+ * it has not died; what comes waits. He who tells is asked first, for others may
+ * not have heard of it; they tell of it, too, when we are there already. */
 static void on_news(struct hf_subscription *s, const char *ptr, size_t len)
 {
-    struct hf_router *router = router_of(s);
+    struct hf_server *server = teller_of(s);
+    struct hf_router *router = server->router;
     struct hf_switch_master news;
 
-    if (hf_switch_master_read(&news, (struct hf_text){ptr, len}) &&
-        hf_text_is(news.name, router->seeds.master))
-        hf_discover_restart(router);
+    if (!hf_switch_master_read(&news, (struct hf_text){ptr, len}) ||
+        !hf_text_is(news.name, router->seeds.master) ||
+        is_in_force(router, &news.to))
+        return;
+    hf_router_forget(router);
+    router->discovery.hint = server;
+    hf_discover_restart(router);
 }
 
 static void on_news_change(struct hf_subscription *s, bool is_live)
 {
-    (void)s; /* it is wanted from whoever answers next */
-    (void)is_live;
+    struct hf_server *server = teller_of(s);
+
+    if (is_live && server->probe.has_missed_news)
+        hf_discover_want(server->router, server);
+    server->probe.has_missed_news = !is_live;
 }
 
-/* Without memory for it, asking from time to time must do. */
+/* Without memory for it, the end of the connection must do. */
 static void listen(struct hf_server *server)
 {
-    struct hf_subscription *news = &server->router->discovery.news;
+    static const char channel[] = "+switch-master";
+    struct hf_subscription *news = &server->probe.news;
 
-    if (news->pubsub && (news->is_live || news->pubsub == server->pubsub))
-        return;
     if (news->pubsub)
-        hf_pubsub_drop(news);
-    news->channel = "+switch-master";
-    news->channel_len = strlen(news->channel);
+        return;
+    news->channel = channel;
+    news->channel_len = sizeof channel - 1;
     news->on_message = on_news;
     news->on_change = on_news_change;
     if (hf_pubsub_add(server->pubsub, news) < 0)
         news->pubsub = NULL;
+}
+
+static void listen_to_all(struct hf_router *router)
+{
+    struct hf_server *server;
+
+    for (uint32_t i = 0; i < router->seeds.count; i++)
+        if (hf_server_get(&server, router, router->seeds.list[i].host,
+                          router->seeds.list[i].port, true) == HF_OK)
+            listen(server);
 }
 
 /* ---- the master ---- */
@@ -145,48 +208,64 @@ static struct hf_slot_map *map_of(const struct hf_server *master)
     return map;
 }
 
+/* For a reason of our own: memory, mostly. */
+static void cannot_go_on(struct hf_server *server, hf_status status)
+{
+    struct hf_error why;
+
+    hf_error_set(&why, status, "%s: %s", server->router->address,
+                 hf_status_text(status));
+    failed(server, false, &why);
+}
+
 static void is_master(struct hf_server *server)
 {
     struct hf_slot_map *map = map_of(server->probe.master);
-    struct hf_error why = {HF_E_NOMEM, "out of memory"};
 
     if (!map) {
-        failed(server, false, server, &why);
+        cannot_go_on(server, HF_E_NOMEM);
         return;
     }
     hf_probe_cancel(server);
-    listen(server);
+    listen_to_all(server->router);
     hf_discover_found(server, map);
+}
+
+static void is_no_master(struct hf_server *server, const char *what)
+{
+    struct hf_error why;
+    char line[HF_ERROR_TEXT_MAX];
+
+    (void)snprintf(line, sizeof line, "%s: %s",
+                   hf_link_address(server->probe.master->link), what);
+    say_of_master(server, &why, HF_E_CONNECT, line);
+    failed(server, false, &why);
 }
 
 static void on_role(struct hf_request *request, enum hf_outcome outcome,
                     struct hf_resp_value reply)
 {
     struct hf_server *server = server_of(request, ROLE);
-    struct hf_role role;
     struct hf_error why;
+    struct hf_role role;
 
     if (outcome != HF_ANSWERED) {
-        unanswered(server, server->probe.master);
-        return;
+        say_master_silent(server, &why);
+        failed(server, hf_link_is_refused(server->probe.master->link), &why);
+    } else if (hf_role_read(&role, reply, &why) < 0) {
+        is_no_master(server, why.text);
+    } else if (role.kind != HF_ROLE_MASTER) {
+        is_no_master(server, "it says that it is none");
+    } else {
+        server->probe.master->replicas = role.replicas;
+        is_master(server);
     }
-    if (hf_role_read(&role, reply, &why) == HF_OK) {
-        if (role.kind == HF_ROLE_MASTER) {
-            server->probe.master->replicas = role.replicas;
-            is_master(server);
-            return;
-        }
-        hf_error_set(&why, HF_E_CONNECT,
-                     "the sentinels name it the master, and it is none (yet)");
-    }
-    failed(server, false, server->probe.master, &why);
 }
 
 static void ask_role(struct hf_server *server, const struct hf_endpoint *where)
 {
     static const struct hf_resp_arg role = {"ROLE", 4};
     struct hf_router *router = server->router;
-    struct hf_error why = {HF_E_NOMEM, "out of memory"};
     hf_status rc = hf_server_get(&server->probe.master, router, where->host,
                                  where->port, false);
 
@@ -194,9 +273,27 @@ static void ask_role(struct hf_server *server, const struct hf_endpoint *where)
         rc = hf_probe_send(server, ROLE, server->probe.master->link, &role, 1,
                            hf_loop_now(router->loop) + ROLE_TIMEOUT_MS,
                            on_role);
-    if (rc < 0)
-        failed(server, false, server,
-               rc == HF_E_TLS ? &router->error : &why);
+    if (rc == HF_E_TLS) /* it is there, then, what was wrong */
+        failed(server, false, &router->error);
+    else if (rc < 0)
+        cannot_go_on(server, rc);
+}
+
+/* Its own words, or that it does not know the name (S2). */
+static void named_nobody(struct hf_server *server, const struct hf_error *why)
+{
+    const char *name = server->router->seeds.master;
+    struct hf_error whole;
+    char quoted[2 * HF_MASTER_NAME_MAX];
+
+    if (why->status == HF_E_INVAL)
+        hf_error_set(&whole, HF_E_INVAL, "the sentinels do not know '%s': %s",
+                     hf_error_quote(quoted, sizeof quoted, name, strlen(name)),
+                     hf_link_address(server->link));
+    else
+        hf_error_set(&whole, why->status, "sentinel %s: %s",
+                     hf_link_address(server->link), why->text);
+    failed(server, true, &whole);
 }
 
 static void on_master(struct hf_request *request, enum hf_outcome outcome,
@@ -205,17 +302,15 @@ static void on_master(struct hf_request *request, enum hf_outcome outcome,
     struct hf_server *server = server_of(request, MASTER);
     struct hf_endpoint where;
     struct hf_error why;
-    hf_status rc;
 
     if (outcome != HF_ANSWERED) {
-        unanswered(server, server);
-        return;
-    }
-    rc = hf_sentinel_master_read(&where, reply, &why);
-    if (rc == HF_OK)
+        say_silent(server, &why);
+        failed(server, hf_link_is_refused(server->link), &why);
+    } else if (hf_sentinel_master_read(&where, reply, &why) < 0) {
+        named_nobody(server, &why);
+    } else {
         ask_role(server, &where);
-    else
-        failed(server, true, server, &why);
+    }
 }
 
 hf_status hf_sentinel_ask(struct hf_server *server, int64_t deadline_ms)

@@ -342,6 +342,7 @@ static void say_pending(struct hf_command *c)
 {
     struct hf_router *router = c->router;
 
+    hf_discover_explain(router);
     if (router->map)
         hf_error_set(&router->error, HF_E_SERVER,
                      "%s: no node that is up serves slot %u", router->address,
@@ -730,6 +731,7 @@ hf_status hf_router_new(struct hf_router **out, struct hf_loop *loop,
     router->options = *options;
     if (options->seeds)
         router->seeds = *options->seeds;
+    router->seeds_given = router->seeds.count;
     if (options->link.client_name)
         (void)snprintf(router->client_name, sizeof router->client_name, "%s",
                        options->link.client_name);

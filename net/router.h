@@ -33,7 +33,10 @@ struct hf_probe {
     uint32_t round;               /* it was last asked in */
     struct hf_cluster_info info;
     bool has_info;
-    struct hf_server *master;     /* whose ROLE is asked for, for a sentinel */
+    /* Of a sentinel: */
+    struct hf_server *master;     /* whose ROLE is asked for */
+    struct hf_subscription news;  /* +switch-master */
+    bool has_missed_news;         /* perhaps: it was away */
 };
 
 struct hf_server {
@@ -69,7 +72,7 @@ struct hf_discovery {
     struct hf_server *hint;       /* whom to ask first */
     struct hf_slot_map *best;     /* of maps that were worse than ours */
     uint64_t learned[HF_SLOTS / 64]; /* slots of MOVED since the round began */
-    struct hf_subscription news;  /* of a sentinel: +switch-master */
+    bool is_told;                 /* router->error: by one who is there */
 };
 
 struct hf_router {
@@ -77,6 +80,7 @@ struct hf_router {
     const struct hf_mem *mem;
     struct hf_router_options options;
     struct hf_seeds seeds;
+    uint32_t seeds_given;         /* of them, by the URL: the first */
     char address[300];
     char client_name[256];
     struct hf_list servers;
@@ -172,6 +176,11 @@ void hf_discover_failed(struct hf_server *server, bool is_final,
  * _failed, once for each ask. HF_E_NOMEM, HF_E_LIMIT: neither follows. */
 hf_status hf_cluster_ask(struct hf_server *server, int64_t deadline_ms);
 hf_status hf_sentinel_ask(struct hf_server *server, int64_t deadline_ms);
+
+/* hf_discover_explain - router->error says what keeps us, if it says nothing yet.
+ * hf_sentinel_explain - what keeps this one's answer. */
+void hf_discover_explain(struct hf_router *router);
+void hf_sentinel_explain(const struct hf_server *server, struct hf_error *out);
 
 /* hf_probe_send   - request `index` of a probe.
  * hf_probe_cancel - none of it is under way any more. */
