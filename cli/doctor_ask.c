@@ -10,6 +10,7 @@
  *     (seeds, those that they name, what sentinels say behind these). */
 #include "cli/doctor_ask.h"
 
+#include <assert.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -187,6 +188,7 @@ static hf_status add_target(struct asker *a, struct doctor_server *s,
     struct hf_url url;
     hf_status rc;
 
+    assert(doctor_question_count <= QUESTIONS_MAX);
     if (!t)
         return HF_E_NOMEM;
     t->asker = a;

@@ -19,6 +19,7 @@ enum doctor_fact {
     FACT_ROLE,
     FACT_MASTER_LINK,
     FACT_REPLICAS,              /* connected ones */
+    FACT_LAG,                   /* seconds, of the worst of them */
     FACT_USED_MEMORY,
     FACT_MAXMEMORY,
     FACT_POLICY,

@@ -82,6 +82,32 @@ static const struct {
     {"cluster_current_epoch", FACT_EPOCH},
 };
 
+/* "slave0:ip=..,port=..,state=online,offset=..,lag=1": the worst is kept. */
+static void read_replica(struct doctor_server *s, struct text line)
+{
+    int64_t lag, worst = -1;
+    char digits[12];
+
+    while (line.len > 0) {
+        struct text field = cut(&line, ',');
+
+        if (!is(cut(&field, '='), "lag") || !copy(digits, sizeof digits, field))
+            continue;
+        lag = strtoll(digits, NULL, 10);
+        if (doctor_number(s, FACT_LAG, &worst) && worst >= lag)
+            continue;
+        free((char *)s->fact[FACT_LAG]);
+        s->fact[FACT_LAG] = NULL;
+        set(s, FACT_LAG, field);
+    }
+}
+
+static bool names_replica(struct text key)
+{
+    return key.len > 5 && memcmp(key.ptr, "slave", 5) == 0 &&
+           key.ptr[5] >= '0' && key.ptr[5] <= '9';
+}
+
 static void read_line(struct doctor_server *s, struct text line)
 {
     struct text key;
@@ -89,6 +115,8 @@ static void read_line(struct doctor_server *s, struct text line)
     if (line.len && line.ptr[line.len - 1] == '\r')
         line.len--;
     key = cut(&line, ':');
+    if (names_replica(key))
+        read_replica(s, line);
     for (size_t i = 0; i < sizeof lines / sizeof *lines; i++)
         if (is(key, lines[i].key))
             set(s, lines[i].fact, line);

@@ -111,28 +111,37 @@ static struct doctor_finding *add(struct doctor_findings *out,
     return f;
 }
 
-/* A list of what could not be seen; what does not fit is cut. */
-static void note_unseen(struct doctor_found *unseen, const char *what)
-{
-    size_t len = strlen(unseen->text);
+/* What could not be seen of a server, and the worst that it might have been. */
+struct unseen {
+    struct doctor_found list;
+    enum doctor_severity worst;
+};
 
-    if (strstr(unseen->text, what))
-        return;
-    (void)snprintf(unseen->text + len, sizeof unseen->text - len, "%s%s",
-                   len ? ", " : "", what);
+/* What does not fit is cut. */
+static void note_unseen(struct unseen *unseen, const char *what,
+                        enum doctor_severity severity)
+{
+    char *text = unseen->list.text;
+    size_t len = strlen(text);
+
+    if (severity > unseen->worst)
+        unseen->worst = severity;
+    if (!strstr(text, what))
+        (void)snprintf(text + len, sizeof unseen->list.text - len, "%s%s",
+                       len ? ", " : "", what);
 }
 
 static void apply(const struct doctor_rule *rule,
                   const struct doctor_facts *facts,
                   const struct doctor_server *s, struct doctor_findings *out,
-                  struct doctor_found *unseen)
+                  struct unseen *unseen)
 {
     struct doctor_found found = {""};
     enum doctor_verdict verdict = rule->judge(facts, s, &found);
     struct doctor_finding *f;
 
     if (verdict == VERDICT_UNSEEN)
-        note_unseen(unseen, found.text);
+        note_unseen(unseen, found.text, rule->severity);
     if (verdict != VERDICT_FOUND && verdict != VERDICT_FINE)
         return;
     f = add(out, verdict == VERDICT_FOUND ? rule->severity : DOCTOR_FINE,
@@ -166,18 +175,22 @@ static bool applies(enum doctor_scope scope, const struct doctor_server *s)
 
 static void add_unseen(struct doctor_findings *out,
                        const struct doctor_server *s,
-                       const struct doctor_found *unseen)
+                       const struct unseen *unseen)
 {
+    bool may_be_unsafe = unseen->worst == DOCTOR_UNSAFE;
     struct doctor_finding *f;
 
-    if (!unseen->text[0] || !(f = add(out, DOCTOR_WARNING, s ? s->address : "")))
+    if (unseen->worst == DOCTOR_FINE ||
+        !(f = add(out, may_be_unsafe ? DOCTOR_WARNING : DOCTOR_NOTE,
+                  s ? s->address : "")))
         return;
     f->rule = "unseen";
-    f->meaning = "what it hides may be as unsafe as anything in this list";
+    f->meaning = may_be_unsafe ? "it may be unsafe, and nobody can tell"
+                               : "it may be better, and nobody can tell";
     f->advice = "run the doctor as a user who may INFO, CONFIG GET, TIME and "
                 "CLUSTER, if there is one";
     (void)snprintf(f->text, sizeof f->text, "could not see: %.480s",
-                   unseen->text);
+                   unseen->list.text);
 }
 
 static void judge_server(const struct doctor_facts *facts,
@@ -186,7 +199,7 @@ static void judge_server(const struct doctor_facts *facts,
 {
     static const struct doctor_rule *const tables[] = {doctor_rules_server,
                                                        doctor_rules_topology};
-    struct doctor_found unseen = {""};
+    struct unseen unseen = {{""}, DOCTOR_FINE};
 
     for (size_t i = 0; i < sizeof tables / sizeof *tables; i++)
         for (const struct doctor_rule *rule = tables[i]; rule->id; rule++)

@@ -226,7 +226,9 @@ static enum doctor_verdict judge_persistence(const struct doctor_facts *facts,
     if (doctor_is(s, FACT_SAVE, ""))
         return doctor_found(found, "it keeps nothing on disk (appendonly no, "
                                    "save \"\")");
-    return doctor_found(found, "it keeps snapshots only (appendonly no)");
+    return doctor_found(found, "it keeps %s (appendonly no)",
+                        s->fact[FACT_SAVE] ? "snapshots only"
+                                           : "snapshots at most");
 }
 
 static enum doctor_verdict judge_fsync(const struct doctor_facts *facts,
@@ -350,8 +352,7 @@ static enum doctor_verdict judge_hello(const struct doctor_facts *facts,
         return VERDICT_NONE;
     if (s->protocol == 3)
         return doctor_fine(found, "it speaks RESP3");
-    return doctor_found(found, "it speaks RESP2 (HELLO is not there, or not "
-                               "permitted)");
+    return doctor_found(found, "it speaks RESP2 (HELLO is not there)");
 }
 
 static enum doctor_verdict judge_ping(const struct doctor_facts *facts,
@@ -566,7 +567,7 @@ const struct doctor_rule doctor_rules_server[] = {
      "since 5.0)"},
     {"hello-denied", DOCTOR_NOTE, OF_NODE, judge_hello,
      "each client needs a second connection, for messages",
-     "permit it: +hello; it is there since 6.0"},
+     "do not rename HELLO; it is there since 6.0"},
     {"ping-denied", DOCTOR_WARNING, OF_NODE, judge_ping,
      "holdfast cannot make sure that the server is there, and refuses "
      "to start",

@@ -44,10 +44,28 @@ static enum doctor_verdict judge_few(const struct doctor_facts *facts,
     if (!doctor_number(s, FACT_REPLICAS, &connected))
         return doctor_unseen(found, "how many replicas are connected");
     if (connected < wanted)
-        return doctor_found(found, "%" PRId64 " replicas must have a lock, %"
-                            PRId64 " are connected", wanted, connected);
-    return doctor_fine(found, "%" PRId64 " replicas must have a lock, %" PRId64
-                       " are connected", wanted, connected);
+        return doctor_found(found, "%" PRId64 " replicas are connected, %" PRId64 " must have a "
+                            "lock", connected, wanted);
+    return doctor_fine(found, "%" PRId64 " replicas are connected, %" PRId64
+                       " must have a lock", connected, wanted);
+}
+
+/* Replicas acknowledge once a second. */
+#define LAG_MAX_S 2
+
+static enum doctor_verdict judge_lag(const struct doctor_facts *facts,
+                                     const struct doctor_server *s,
+                                     struct doctor_found *found)
+{
+    int64_t lag_s;
+
+    (void)facts;
+    if (!doctor_number(s, FACT_LAG, &lag_s))
+        return VERDICT_NONE;
+    if (lag_s <= LAG_MAX_S)
+        return doctor_fine(found, "its replicas keep up");
+    return doctor_found(found, "a replica was not heard of for %" PRId64 " s",
+                        lag_s);
 }
 
 static enum doctor_verdict judge_wait(const struct doctor_facts *facts,
@@ -151,6 +169,13 @@ static bool is_cluster(const struct doctor_facts *facts)
     return facts->topology == HF_CLUSTER;
 }
 
+/* One that is no node of a cluster is told so by another rule. */
+static bool is_node(const struct doctor_facts *facts,
+                    const struct doctor_server *s)
+{
+    return is_cluster(facts) && !doctor_is(s, FACT_CLUSTER_ENABLED, "0");
+}
+
 static bool has_slots(const struct doctor_server *s)
 {
     for (size_t i = 0; i < sizeof s->view.own; i++)
@@ -163,7 +188,7 @@ static enum doctor_verdict judge_map(const struct doctor_facts *facts,
                                      const struct doctor_server *s,
                                      struct doctor_found *found)
 {
-    if (!is_cluster(facts))
+    if (!is_node(facts, s))
         return VERDICT_NONE;
     return doctor_may(s, MAY_CLUSTER_SLOTS, "CLUSTER SLOTS", found);
 }
@@ -172,7 +197,7 @@ static enum doctor_verdict judge_cluster_state(const struct doctor_facts *facts,
                                                const struct doctor_server *s,
                                                struct doctor_found *found)
 {
-    if (!is_cluster(facts))
+    if (!is_node(facts, s))
         return VERDICT_NONE;
     if (!s->fact[FACT_CLUSTER_STATE])
         return doctor_unseen(found, "cluster_state");
@@ -282,7 +307,7 @@ static enum doctor_verdict judge_failed(const struct doctor_facts *facts,
                                         const struct doctor_server *s,
                                         struct doctor_found *found)
 {
-    if (!is_cluster(facts) || !s->fact[FACT_FAILED_NODES])
+    if (!is_node(facts, s) || !s->fact[FACT_FAILED_NODES])
         return VERDICT_NONE;
     if (s->fact[FACT_FAILED_NODES][0])
         return doctor_found(found, "it takes these for failed: %s",
@@ -294,7 +319,7 @@ static enum doctor_verdict judge_alone(const struct doctor_facts *facts,
                                        const struct doctor_server *s,
                                        struct doctor_found *found)
 {
-    if (!is_cluster(facts) || !has_slots(s))
+    if (!is_node(facts, s) || !has_slots(s))
         return VERDICT_NONE;
     if (doctor_replica_count(facts, s) == 0)
         return doctor_found(found, "no replica");
@@ -324,7 +349,7 @@ static enum doctor_verdict judge_coverage(const struct doctor_facts *facts,
                                           const struct doctor_server *s,
                                           struct doctor_found *found)
 {
-    if (!is_cluster(facts))
+    if (!is_node(facts, s))
         return VERDICT_NONE;
     if (!s->fact[FACT_FULL_COVERAGE])
         return doctor_unseen(found, "cluster-require-full-coverage");
@@ -340,7 +365,7 @@ static enum doctor_verdict judge_node_timeout(const struct doctor_facts *facts,
 {
     int64_t ms;
 
-    if (!is_cluster(facts))
+    if (!is_node(facts, s))
         return VERDICT_NONE;
     if (!doctor_number(s, FACT_NODE_TIMEOUT, &ms))
         return doctor_unseen(found, "cluster-node-timeout");
@@ -577,6 +602,9 @@ const struct doctor_rule doctor_rules_topology[] = {
     {"replicas-few", DOCTOR_UNSAFE, OF_MASTER, judge_few,
      "every lock is given back again: too few replicas have it",
      "start the replicas, or ask for fewer"},
+    {"replica-lag", DOCTOR_WARNING, OF_MASTER, judge_lag,
+     "a failover to it forgets locks; with replicas= they are given back",
+     "see to that replica's machine and the network"},
     {"wait-denied", DOCTOR_UNSAFE, OF_MASTER, judge_wait,
      "no lock can be taken with replicas=",
      "permit it: +wait"},
