@@ -178,11 +178,11 @@ const struct cli_command cli_doctor_command = {
         "\n"
         "Looks at the server, at every node of a cluster, or at the sentinels\n"
         "and what they watch: versions, ACL, memory, persistence, replicas,\n"
-        "clocks, topology, messages. Says what endangers locks there, and what\n"
-        "to do about it. Changes nothing.\n"
+        "clocks, topology, messages. Says what endangers locks there, and\n"
+        "what to do about it. Changes nothing.\n"
         "Exit code: 0 nothing does, 1 warnings, 2 unsafe, 125 trouble.\n"
         "\n"
-        "  --name NAME          may this user take the lock NAME? Else any name\n"
+        "  --name NAME          may this user take this lock? Else: any lock\n"
         "  --ttl DURATION       of the locks, as with 'run'; default 30s\n"
         "\n" CLI_COMMON_HELP,
     .main = main_doctor,

@@ -340,8 +340,8 @@ static void ask_round(struct asker *a, uint32_t first)
 
 /* ---- who is there ---- */
 
-/* A cluster's map, or a sentinel, may call one that was asked already by another
- * address. */
+/* A cluster's map, or a sentinel, may call one that was asked already by
+ * another address. */
 static bool is_known_otherwise(const struct asker *a,
                                const struct doctor_server *s)
 {

@@ -5,7 +5,7 @@
 #include "cli/doctor_facts.h"
 
 struct doctor_plan {
-    const struct hf_url *url;           /* user, TLS, the host of a lone server */
+    const struct hf_url *url;           /* user, TLS, a lone host */
     const struct hf_seeds *seeds;
     int64_t connect_timeout_ms;
     int64_t timeout_ms;                 /* of an answer */

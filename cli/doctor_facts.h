@@ -5,7 +5,8 @@
 
 #include "net/net.h"
 
-/* Servers that are looked at: a hundred masters with a replica each, and some. */
+/* Servers that are looked at: a hundred masters with a replica each, some
+ * more. */
 #define DOCTOR_SERVERS_MAX 256
 
 /* What a server says of itself: text, as it said it. Where each comes from
@@ -109,14 +110,15 @@ struct doctor_view {
     uint32_t covered;           /* slots that have an owner */
     uint32_t nowhere;           /* nodes without an address, or a port of the
                                    kind that we speak */
-    uint8_t own[HF_SLOTS / 8];  /* slots that it takes for its own; bit 0 first */
+    uint8_t own[HF_SLOTS / 8];  /* slots that it takes for its own, the
+                                   lowest bit first */
 };
 
 struct doctor_server {
     bool is_sentinel;
     bool is_seed;               /* the URL names it */
     enum { SAID_NOTHING, SAID_MASTER, SAID_REPLICA } said; /* by others */
-    int master;                 /* index of its master; -1: none that is known */
+    int master;                 /* index of its master; -1: not known */
     char id[72];                /* in a cluster; "": not known */
     char master_id[72];
     char host[256];

@@ -413,7 +413,8 @@ static bool has(struct text text, const char *part)
     return memmem(text.ptr, text.len, part, strlen(part)) != NULL;
 }
 
-/* Servers word it differently; a user's name stands only where a command does. */
+/* Servers word it differently. A user's name stands only where a command
+ * does. */
 static int denied(struct text words)
 {
     if (has(words, " run the "))
@@ -552,9 +553,12 @@ static struct hf_resp_arg argument(const char *word, size_t len,
     const struct {
         const char *name, *value;
     } table[] = {
-        {"KEY", names->key},         {"CHANNEL", names->channel},
-        {"SCRATCH", names->scratch}, {"SCRATCH-CHANNEL", names->scratch_channel},
-        {"USER", names->user},       {"MASTER", names->master},
+        {"KEY", names->key},
+        {"CHANNEL", names->channel},
+        {"SCRATCH", names->scratch},
+        {"SCRATCH-CHANNEL", names->scratch_channel},
+        {"USER", names->user},
+        {"MASTER", names->master},
     };
 
     for (size_t i = 0; i < sizeof table / sizeof *table; i++)

@@ -1,10 +1,10 @@
 /* What `holdfast doctor` asks, and what the answers say. Pure: no server is
  * asked here.
  *
- * Nothing that is asked changes anything. What holdfast itself does is tried in a
- * form that the server refuses once it has looked at the ACL and at its own
- * state: HSET with a value too many, PEXPIRE to a time that is no number. DEL,
- * EXISTS and PUBLISH are of names that nobody has. */
+ * Nothing that is asked changes anything. What holdfast itself does is tried in
+ * a form that the server refuses once it has looked at the ACL and at its own
+ * state: HSET with a word too many, PEXPIRE to a time that is no number. DEL
+ * and PUBLISH are of names that nobody has. */
 #ifndef CLI_DOCTOR_QUESTIONS_H
 #define CLI_DOCTOR_QUESTIONS_H
 
@@ -24,7 +24,7 @@ struct doctor_question {
     unsigned who;               /* a sum of ASK_* */
     int deed;                   /* that it tries; -1: none */
     int fact;                   /* that it asks for; -1: none, or several */
-    /* The reply, no error; or, with a deed, NULL: that is all there is to it. */
+    /* The reply, no error; or, NULL: with a deed, that is all. */
     void (*read)(struct doctor_facts *facts, struct doctor_server *s, int fact,
                  struct hf_resp_value reply);
     const char *words;          /* parted by spaces */

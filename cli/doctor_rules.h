@@ -1,14 +1,14 @@
 /* What endangers locks, judged from facts. Pure.
  *
- * A rule has a name that stays, a severity, a sentence on what its finding means
- * for locks, and what to do about it. doctor_rules_server.c has those that look
- * at one server, doctor_rules_topology.c those that look at how several stand
- * together.
+ * A rule has a name that stays, a severity, a sentence on what its finding
+ * means for locks, and what to do about it. doctor_rules_server.c has those
+ * that look at one server, doctor_rules_topology.c those that look at how several
+ * stand together.
  *
  * Severities
  *   unsafe   two may hold one lock, or no lock can be used
- *   warning  that may come of a failure; or locks are had later, or lost sooner,
- *            than they need be
+ *   warning  that may come of a failure; or locks are had later, or lost
+ *            sooner, than they need be
  *   note     to be known; changes no exit code */
 #ifndef CLI_DOCTOR_RULES_H
 #define CLI_DOCTOR_RULES_H

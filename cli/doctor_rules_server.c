@@ -133,7 +133,8 @@ static enum doctor_verdict judge_loading(const struct doctor_facts *facts,
                                          struct doctor_found *found)
 {
     (void)facts;
-    if (doctor_is(s, FACT_LOADING, "1") || doctor_is(s, FACT_ASYNC_LOADING, "1"))
+    if (doctor_is(s, FACT_LOADING, "1") ||
+        doctor_is(s, FACT_ASYNC_LOADING, "1"))
         return doctor_found(found, "it is loading its data");
     return s->fact[FACT_LOADING] ? doctor_fine(found, "its data is loaded")
                                  : VERDICT_NONE;
@@ -178,9 +179,9 @@ static enum doctor_verdict judge_eviction(const struct doctor_facts *facts,
     return doctor_found(found, "maxmemory-policy is %s", policy);
 }
 
-static enum doctor_verdict judge_eviction_later(const struct doctor_facts *facts,
-                                                const struct doctor_server *s,
-                                                struct doctor_found *found)
+static enum doctor_verdict
+judge_eviction_later(const struct doctor_facts *facts,
+                     const struct doctor_server *s, struct doctor_found *found)
 {
     const char *policy = s->fact[FACT_POLICY];
     int64_t maxmemory = 1;
@@ -189,9 +190,12 @@ static enum doctor_verdict judge_eviction_later(const struct doctor_facts *facts
     if (!policy || strcmp(policy, "noeviction") == 0 ||
         !get_maxmemory(s, &maxmemory) || maxmemory != 0)
         return VERDICT_NONE;
-    return doctor_found(found, "maxmemory-policy is %s, with maxmemory 0 as yet",
+    return doctor_found(found,
+                        "maxmemory-policy is %s, with maxmemory 0 as yet",
                         policy);
 }
+
+#define MEMORY "%" PRId64 " of %" PRId64 " MiB of maxmemory are used"
 
 static enum doctor_verdict judge_memory(const struct doctor_facts *facts,
                                         const struct doctor_server *s,
@@ -206,10 +210,8 @@ static enum doctor_verdict judge_memory(const struct doctor_facts *facts,
     if (maxmemory == 0)
         return doctor_fine(found, "maxmemory is 0: no limit");
     if (used / 9 >= maxmemory / 10)
-        return doctor_found(found, "%" PRId64 " of %" PRId64 " MiB of maxmemory "
-                            "are used", used >> 20, maxmemory >> 20);
-    return doctor_fine(found, "%" PRId64 " of %" PRId64 " MiB of maxmemory are "
-                       "used", used >> 20, maxmemory >> 20);
+        return doctor_found(found, MEMORY, used >> 20, maxmemory >> 20);
+    return doctor_fine(found, MEMORY, used >> 20, maxmemory >> 20);
 }
 
 /* ---- what a restart leaves ---- */
@@ -440,6 +442,8 @@ static enum doctor_verdict judge_keepalive(const struct doctor_facts *facts,
     return doctor_found(found, "tcp-keepalive is 0");
 }
 
+#define CLIENTS "%" PRId64 " of %" PRId64 " clients are connected"
+
 static enum doctor_verdict judge_clients(const struct doctor_facts *facts,
                                          const struct doctor_server *s,
                                          struct doctor_found *found)
@@ -451,10 +455,8 @@ static enum doctor_verdict judge_clients(const struct doctor_facts *facts,
         !doctor_number(s, FACT_MAXCLIENTS, &maxclients))
         return doctor_unseen(found, "maxclients");
     if (clients >= maxclients / 10 * 9)
-        return doctor_found(found, "%" PRId64 " of %" PRId64 " clients are "
-                            "connected", clients, maxclients);
-    return doctor_fine(found, "%" PRId64 " of %" PRId64 " clients are connected",
-                       clients, maxclients);
+        return doctor_found(found, CLIENTS, clients, maxclients);
+    return doctor_fine(found, CLIENTS, clients, maxclients);
 }
 
 static enum doctor_verdict judge_busy(const struct doctor_facts *facts,

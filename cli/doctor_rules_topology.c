@@ -33,6 +33,9 @@ static int64_t wanted_replicas(const struct doctor_facts *facts,
                                                    : facts->replicas;
 }
 
+#define CONNECTED                                                             \
+    "%" PRId64 " replicas are connected, %" PRId64 " must have a lock"
+
 static enum doctor_verdict judge_few(const struct doctor_facts *facts,
                                      const struct doctor_server *s,
                                      struct doctor_found *found)
@@ -44,10 +47,8 @@ static enum doctor_verdict judge_few(const struct doctor_facts *facts,
     if (!doctor_number(s, FACT_REPLICAS, &connected))
         return doctor_unseen(found, "how many replicas are connected");
     if (connected < wanted)
-        return doctor_found(found, "%" PRId64 " replicas are connected, %" PRId64 " must have a "
-                            "lock", connected, wanted);
-    return doctor_fine(found, "%" PRId64 " replicas are connected, %" PRId64
-                       " must have a lock", connected, wanted);
+        return doctor_found(found, CONNECTED, connected, wanted);
+    return doctor_fine(found, CONNECTED, connected, wanted);
 }
 
 /* Replicas acknowledge once a second. */
@@ -118,7 +119,8 @@ static enum doctor_verdict judge_min_replicas(const struct doctor_facts *facts,
     return doctor_found(found, "min-replicas-to-write is 0");
 }
 
-/* How far a replica's clock is from its master's, for certain. -1: not known. */
+/* How far a replica's clock is from its master's, for certain. -1: not
+ * known. */
 static int64_t apart_us(const struct doctor_facts *facts,
                         const struct doctor_server *replica)
 {
@@ -405,11 +407,10 @@ static enum doctor_verdict judge_sharded(const struct doctor_facts *facts,
     if (do_know > 0 && do_not > 0 && facts->sharded == HF_SHARDED_AUTO)
         return doctor_found(found, "%u nodes know sharded messages, %u do not",
                             do_know, do_not);
-    return do_know + do_not > 0
-               ? doctor_fine(found, "messages go by %s", doctor_is_sharded(facts)
-                                                            ? "SPUBLISH"
-                                                            : "PUBLISH")
-               : VERDICT_NONE;
+    if (do_know + do_not == 0)
+        return VERDICT_NONE;
+    return doctor_fine(found, "messages go by %s",
+                       doctor_is_sharded(facts) ? "SPUBLISH" : "PUBLISH");
 }
 
 static enum doctor_verdict judge_sharded_off(const struct doctor_facts *facts,
@@ -588,8 +589,10 @@ static enum doctor_verdict judge_size(const struct doctor_facts *facts,
     (void)s;
     if (!facts->is_cut)
         return VERDICT_NONE;
-    return doctor_found(found, "there are more than %d servers; the others were "
-                               "not looked at", DOCTOR_SERVERS_MAX);
+    return doctor_found(found,
+                        "there are more than %d servers; the others were not "
+                        "looked at",
+                        DOCTOR_SERVERS_MAX);
 }
 
 /* ---- the table ---- */

@@ -1,5 +1,5 @@
-/* The judgements of `holdfast doctor`: scenes of facts, each a good one with one
- * thing wrong, and the rule that must find it; and how answers are read. No
+/* The judgements of `holdfast doctor`: scenes of facts, each a good one with
+ * one thing wrong, and the rule that must find it; and how answers are read. No
  * server is asked. */
 #include <check.h>
 #include <stdio.h>
@@ -83,7 +83,7 @@ static struct doctor_server *add_replica(uint16_t port, int master)
 /* Masters 0 to 2, their replicas 3 to 5. */
 static void cluster(void)
 {
-    char id[8];
+    char id[16];
 
     facts.topology = HF_CLUSTER;
     facts.replicas = 1;
@@ -161,7 +161,10 @@ static void channels_are_few(void)
 {
     at(0)->may[MAY_SUBSCRIBE].is = MAY_NO_CHANNEL;
 }
-static void ping_is_denied(void) { at(0)->may[MAY_PING].is = MAY_NO_COMMAND; }
+static void ping_is_denied(void)
+{
+    at(0)->may[MAY_PING].is = MAY_NO_COMMAND;
+}
 static void resp2(void) { at(0)->protocol = 2; }
 static void clock_is_off(void) { at(0)->clock.ahead_us = -2000000; }
 static void no_acknowledgement(void) { facts.replicas = 0; }
@@ -293,32 +296,41 @@ static const struct {
     {cluster, DOCTOR_UNSAFE, "replicas-few", DONE(majority_is_asked_for)},
     {cluster, DOCTOR_WARNING, "replica-lag", FACT(0, FACT_LAG, "3")},
     {sentinels, DOCTOR_UNSAFE, "wait-denied", DONE(wait_is_denied)},
-    {sentinels, DOCTOR_WARNING, "replica-link", FACT(1, FACT_MASTER_LINK, "down")},
-    {sentinels, DOCTOR_WARNING, "replica-writable", FACT(1, FACT_READ_ONLY, "no")},
+    {sentinels, DOCTOR_WARNING, "replica-link",
+     FACT(1, FACT_MASTER_LINK, "down")},
+    {sentinels, DOCTOR_WARNING, "replica-writable",
+     FACT(1, FACT_READ_ONLY, "no")},
     {sentinels, DOCTOR_NOTE, "min-replicas", FACT(0, FACT_MIN_REPLICAS, "0")},
     {cluster, DOCTOR_WARNING, "clock-replica", DONE(replica_clock_is_off)},
-    {cluster, DOCTOR_UNSAFE, "clock-replica-far", DONE(replica_clock_is_far_off)},
+    {cluster, DOCTOR_UNSAFE, "clock-replica-far",
+     DONE(replica_clock_is_far_off)},
     {cluster, DOCTOR_UNSAFE, "map-denied", DENIED(MAY_CLUSTER_SLOTS)},
-    {cluster, DOCTOR_UNSAFE, "cluster-state", FACT(1, FACT_CLUSTER_STATE, "fail")},
+    {cluster, DOCTOR_UNSAFE, "cluster-state",
+     FACT(1, FACT_CLUSTER_STATE, "fail")},
     {cluster, DOCTOR_UNSAFE, "uncovered", DONE(slots_are_free)},
     {cluster, DOCTOR_UNSAFE, "no-address", DONE(node_is_nowhere)},
     {cluster, DOCTOR_UNSAFE, "two-owners", DONE(other_owner)},
     {cluster, DOCTOR_WARNING, "views", DONE(other_view)},
     {cluster, DOCTOR_WARNING, "views", DONE(other_epoch)},
-    {cluster, DOCTOR_WARNING, "failed-nodes", FACT(1, FACT_FAILED_NODES, "10.0.0.1:9")},
+    {cluster, DOCTOR_WARNING, "failed-nodes",
+     FACT(1, FACT_FAILED_NODES, "10.0.0.1:9")},
     {cluster, DOCTOR_WARNING, "no-replica", DONE(master_is_alone)},
     {cluster, DOCTOR_WARNING, "few-masters", DONE(masters_are_two)},
     {cluster, DOCTOR_NOTE, "full-coverage", FACT(1, FACT_FULL_COVERAGE, "no")},
-    {cluster, DOCTOR_WARNING, "node-timeout", FACT(1, FACT_NODE_TIMEOUT, "15000")},
+    {cluster, DOCTOR_WARNING, "node-timeout",
+     FACT(1, FACT_NODE_TIMEOUT, "15000")},
     {cluster, DOCTOR_UNSAFE, "sharded", DONE(one_knows_no_shards)},
     {cluster, DOCTOR_UNSAFE, "sharded", DONE(sharded_is_forced)},
     {cluster, DOCTOR_WARNING, "sharded-off", DONE(sharded_is_off)},
     {sentinels, DOCTOR_UNSAFE, "sentinel-name", DONE(name_is_unknown)},
-    {sentinels, DOCTOR_UNSAFE, "sentinels-disagree", FACT(3, FACT_MASTER, "10.0.0.1:2")},
+    {sentinels, DOCTOR_UNSAFE, "sentinels-disagree",
+     FACT(3, FACT_MASTER, "10.0.0.1:2")},
     {sentinels, DOCTOR_WARNING, "few-sentinels", DONE(sentinels_are_two)},
     {sentinels, DOCTOR_WARNING, "quorum", FACT(2, FACT_QUORUM, "1")},
-    {sentinels, DOCTOR_WARNING, "quorum", FACT(2, FACT_CKQUORUM, "NOQUORUM 1 usable")},
-    {sentinels, DOCTOR_WARNING, "down-after", FACT(4, FACT_DOWN_AFTER, "30000")},
+    {sentinels, DOCTOR_WARNING, "quorum",
+     FACT(2, FACT_CKQUORUM, "NOQUORUM 1 usable")},
+    {sentinels, DOCTOR_WARNING, "down-after",
+     FACT(4, FACT_DOWN_AFTER, "30000")},
     {sentinels, DOCTOR_UNSAFE, "loopback", FACT(2, FACT_MASTER, "127.0.0.1:1")},
     {sentinels, DOCTOR_UNSAFE, "not-master", DONE(role_is_denied)},
     {sentinels, DOCTOR_UNSAFE, "not-master", DONE(master_is_none)},
@@ -597,7 +609,7 @@ START_TEST(info_is_read)
 }
 END_TEST
 
-START_TEST(config_users_and_sentinels_are_read_in_both_protocols)
+START_TEST(settings_users_and_sentinels_are_read_in_both_protocols)
 {
     struct doctor_server *s = doctor_server_new(&facts, "h", 1);
 
@@ -730,8 +742,8 @@ int main(void)
     tcase_add_loop_test(c, answers_are_understood, 0,
                         sizeof answers / sizeof *answers);
     tcase_add_test(c, info_is_read);
-    tcase_add_loop_test(c, config_users_and_sentinels_are_read_in_both_protocols,
-                        2, 4);
+    tcase_add_loop_test(
+        c, settings_users_and_sentinels_are_read_in_both_protocols, 2, 4);
     tcase_add_test(c, failed_nodes_are_read);
     tcase_add_loop_test(c, odd_answers_are_nothing, 0, 2);
     tcase_add_test(c, names_go_into_questions);
