@@ -95,7 +95,9 @@ static enum doctor_verdict judge_forger(const struct doctor_facts *facts,
     if (!read_version(s->fact[FACT_VALKEY], &v))
         return VERDICT_NONE;
     if (is_forger(v))
-        return doctor_found(found, "Valkey %s has CVE-2025-67733",
+        return doctor_found(found,
+                            "Valkey %s has CVE-2025-67733, unless whoever "
+                            "packaged it mended that",
                             s->fact[FACT_VALKEY]);
     return doctor_fine(found, "Valkey %s forges no replies",
                        s->fact[FACT_VALKEY]);
