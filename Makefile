@@ -44,7 +44,8 @@ NET  := mem error random clock wheel histogram spin fork \
         poller_$(EVENTS) loop drive \
         url_scan url_query url resolve race socket dial stream greet conn \
         room trace link wire pubsub \
-        endpoint slot slot_map slot_map_read cluster_info redirect \
+        endpoint slot slot_map slot_map_read cluster_info cluster_view \
+        redirect \
         sentinel_words \
         server router listening discover discover_cluster discover_sentinel \
         $(tls_$(TLS))
@@ -69,14 +70,14 @@ UNIT := resp_base resp_parse resp_value resp_copy resp_double resp_encode \
         net_sentinel \
         lock_names lock_hold lock_wait \
         cli_values cli_json cli_options cli_secret cli_run_state cli_resp \
-        cli_resp_check support $(tls_tests_$(TLS))
+        cli_resp_check cli_doctor support $(tls_tests_$(TLS))
 LIVE := url slot cluster_map cluster_wait cluster_moves cluster_failover \
         sentinel_words sentinel sentinel_failover \
         lock lock_wait lock_watchdog lock_errors lock_late \
         lock_cuts lock_faults lock_clock lock_network \
         lock_forged lock_full lock_replicas lock_memory lock_end lock_close \
         lock_soak lifecycle run run_loss run_signals run_status run_slot \
-        resp_check examples $(tls_live_$(TLS))
+        resp_check doctor examples $(tls_live_$(TLS))
 FUZZ := resp_parse resp_twin resp_encode cli_resp url topology
 
 # ---- libraries and the command ----
@@ -176,6 +177,7 @@ redisson_T := $(BUILD)/tests/redisson/test_redisson
 cli_T := $(filter $(BUILD)/tests/test_cli_%,$(unit_T))
 run_T := $(filter $(BUILD)/tests/live/test_run% \
                   $(BUILD)/tests/live/test_resp% \
+                  $(BUILD)/tests/live/test_doctor \
                   $(BUILD)/tests/live/test_tls_refused \
                   $(BUILD)/tests/live/test_examples,$(live_T))
 $(cli_T): $(filter-out $(BUILD)/cli/main.o,$(cli_O))

@@ -32,6 +32,7 @@ struct cli_command {
 extern const struct cli_command cli_run_command;
 extern const struct cli_command cli_status_command;
 extern const struct cli_command cli_unlock_command;
+extern const struct cli_command cli_doctor_command;
 extern const struct cli_command cli_resp_command;
 extern const struct cli_command cli_slot_command;
 extern const struct cli_command cli_version_command;

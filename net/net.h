@@ -462,6 +462,34 @@ void hf_loop_resume(struct hf_loop *loop);
  * Source: CLUSTER "Key distribution model", "Hash tags". */
 uint16_t hf_slot_of(const void *key, size_t len);
 
+/* Who serves what, as one node of a cluster says: what routing goes by, for who
+ * wants to see it, or to compare what several nodes say. */
+struct hf_cluster_view;
+
+struct hf_cluster_node {
+    const char *id;           /* lent, as the rest, until the view is freed */
+    const char *host;         /* "": not known, so nobody can go there */
+    uint16_t port;            /* of the kind asked for; 0: it has none */
+    const char *master;       /* whose replica it is: that one's id; NULL: none's */
+};
+
+/* hf_cluster_view_read - the reply to CLUSTER SLOTS.
+ *   host    what was asked: nodes may say "the same as you have"
+ *   is_tls  what was asked over
+ *   HF_E_SERVER, HF_E_PROTOCOL, HF_E_LIMIT, HF_E_NOMEM; *out is set only on
+ *   HF_OK, for hf_cluster_view_free (which takes NULL). Pure.
+ * hf_cluster_view_count, _node - masters and replicas. index < count.
+ * hf_cluster_view_owner - the index of the node that serves a slot; -1: none. */
+hf_status hf_cluster_view_read(struct hf_cluster_view **out,
+                               const struct hf_mem *mem, const char *host,
+                               bool is_tls, struct hf_resp_value reply,
+                               struct hf_error *err);
+void hf_cluster_view_free(struct hf_cluster_view *view);
+uint32_t hf_cluster_view_count(const struct hf_cluster_view *view);
+struct hf_cluster_node hf_cluster_view_node(const struct hf_cluster_view *view,
+                                            uint32_t index);
+int hf_cluster_view_owner(const struct hf_cluster_view *view, uint16_t slot);
+
 /* ---- links --------------------------------------------------------------- */
 
 /* A link is one pipelined connection that keeps itself connected while anyone
@@ -556,14 +584,15 @@ struct hf_link_options {
                                    default 64 MiB */
     uint32_t requests_max;      /* unanswered ones; default 1 Mi */
 
-    /* [locked] up: READY now; or not any more (or the attempt failed). */
+    /* [locked] up: READY now; or not any more. Of an attempt that failed, only
+     * on_trace tells. */
     void (*on_change)(void *ctx, bool is_up);
     /* [locked] A push, or in RESP2 a pub/sub message. */
     void (*on_push)(void *ctx, struct hf_resp_value push);
     void *ctx;
 
-    /* [locked] Looks, and calls nothing of ours but hf_trace_text and hf_resp_*.
-     * NULL (default): costs one branch a request. */
+    /* [locked] Looks, and calls nothing of ours but hf_trace_text, hf_resp_* and
+     * hf_waiter_wake. NULL (default): costs one branch a request. */
     void (*on_trace)(void *ctx, const struct hf_trace *trace);
     void *trace_ctx;
 };

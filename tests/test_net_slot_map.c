@@ -146,6 +146,39 @@ START_TEST(a_map_is_the_same_from_every_reply_that_tells_it)
 }
 END_TEST
 
+/* What others are shown of a map; without memory, nothing is left behind. */
+START_TEST(a_view_shows_who_serves_what)
+{
+    struct reply reply = reply_of("[[0 99 ['h' 1 'idA'] ['h' 2 'idB']]"
+                                  " [200 300 ['?' 3 'idC']]]", 2);
+    struct hf_cluster_view *view = NULL;
+    struct hf_cluster_node node;
+
+    for (unsigned n = 1; n <= 2; n++) {
+        memory_fail_at(&memory, n);
+        ck_assert_int_eq(hf_cluster_view_read(&view, &memory.hook, "asked",
+                                              false, reply.value, &error),
+                         HF_E_NOMEM);
+    }
+    memory_fail_at(&memory, 0);
+    ck_assert_int_eq(hf_cluster_view_read(&view, &memory.hook, "asked", false,
+                                          reply.value, &error), HF_OK);
+    reply_fini(&reply);
+    ck_assert_uint_eq(hf_cluster_view_count(view), 3);
+    node = hf_cluster_view_node(view, (uint32_t)hf_cluster_view_owner(view, 99));
+    ck_assert_str_eq(node.id, "idA");
+    ck_assert_ptr_null(node.master);
+    ck_assert_int_eq(hf_cluster_view_owner(view, 100), -1);
+    node = hf_cluster_view_node(view, 1);
+    ck_assert_str_eq(node.master, "idA");
+    ck_assert_uint_eq(node.port, 2);
+    node = hf_cluster_view_node(view, 2);
+    ck_assert_str_eq(node.host, "");
+    hf_cluster_view_free(view);
+    hf_cluster_view_free(NULL);
+}
+END_TEST
+
 START_TEST(a_gap_is_no_error_and_has_no_target)
 {
     struct hf_slot_map *map =
@@ -901,6 +934,7 @@ static Suite *suite(void)
     tcase_add_checked_fixture(c, setup, teardown);
     tcase_add_loop_test(c, a_map_is_the_same_from_every_reply_that_tells_it, 0,
                         COUNT(whole));
+    tcase_add_test(c, a_view_shows_who_serves_what);
     tcase_add_test(c, a_gap_is_no_error_and_has_no_target);
     tcase_add_test(c, a_cluster_without_slots_has_an_empty_map);
     tcase_add_loop_test(c, a_host_is_what_the_server_means, 0, COUNT(hosts));

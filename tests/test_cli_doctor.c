@@ -1,0 +1,758 @@
+/* The judgements of `holdfast doctor`: scenes of facts, each a good one with
+ * one thing wrong, and the rule that must find it; and how answers are read. No
+ * server is asked. */
+#include <check.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli/doctor_questions.h"
+#include "cli/doctor_rules.h"
+#include "tests/support/reply.h"
+
+static struct doctor_facts facts;
+static struct doctor_findings findings;
+
+/* ---- a good server, a good cluster, good sentinels ---- */
+
+static void set(struct doctor_server *s, enum doctor_fact fact,
+                const char *text)
+{
+    free((char *)s->fact[fact]);
+    s->fact[fact] = NULL;
+    if (text)
+        doctor_fact_set(s, fact, text, strlen(text));
+}
+
+static const struct {
+    enum doctor_fact fact;
+    const char *text;
+} good[] = {
+    {FACT_VERSION, "7.4.2"},      {FACT_CLUSTER_ENABLED, "0"},
+    {FACT_LOADING, "0"},          {FACT_ROLE, "master"},
+    {FACT_MASTER_LINK, "up"},     {FACT_REPLICAS, "0"},
+    {FACT_USED_MEMORY, "1000000"},{FACT_MAXMEMORY, "100000000"},
+    {FACT_POLICY, "noeviction"},  {FACT_AOF, "1"},
+    {FACT_AOF_WRITE, "ok"},       {FACT_CLIENTS, "10"},
+    {FACT_SAVE, ""},              {FACT_FSYNC, "always"},
+    {FACT_MIN_REPLICAS, "1"},     {FACT_READ_ONLY, "yes"},
+    {FACT_IDLE_TIMEOUT, "0"},     {FACT_KEEPALIVE, "300"},
+    {FACT_BUSY_MS, "5000"},       {FACT_MAXCLIENTS, "10000"},
+    {FACT_FULL_COVERAGE, "yes"},  {FACT_NODE_TIMEOUT, "5000"},
+    {FACT_CLUSTER_STATE, "ok"},   {FACT_EPOCH, "7"},
+    {FACT_FAILED_NODES, ""},
+};
+
+static struct doctor_server *add(uint16_t port)
+{
+    struct doctor_server *s = doctor_server_new(&facts, "10.0.0.1", port);
+
+    s->is_reached = true;
+    s->protocol = 3;
+    for (size_t i = 0; i < sizeof good / sizeof *good; i++)
+        set(s, good[i].fact, good[i].text);
+    for (int i = 0; i < DOCTOR_DEEDS; i++)
+        s->may[i].is = MAY_DO;
+    s->clock = (struct doctor_clock){true, 1000, 500};
+    return s;
+}
+
+static void lone(void)
+{
+    add(1)->is_seed = true;
+}
+
+/* Slots from the first to before the second. */
+static void own(struct doctor_server *s, int from, int to)
+{
+    for (int i = from; i < to; i++)
+        s->view.own[i / 8] |= (uint8_t)(1 << i % 8);
+}
+
+static struct doctor_server *add_replica(uint16_t port, int master)
+{
+    struct doctor_server *s = add(port);
+
+    s->said = SAID_REPLICA;
+    s->master = master;
+    set(s, FACT_ROLE, "slave");
+    set(facts.servers[master], FACT_REPLICAS, "1");
+    return s;
+}
+
+/* Masters 0 to 2, their replicas 3 to 5. */
+static void cluster(void)
+{
+    char id[16];
+
+    facts.topology = HF_CLUSTER;
+    facts.replicas = 1;
+    for (int i = 0; i < 3; i++) {
+        struct doctor_server *s = add((uint16_t)(i + 1));
+
+        s->said = SAID_MASTER;
+        own(s, i * 5000, i == 2 ? HF_SLOTS : (i + 1) * 5000);
+    }
+    for (int i = 0; i < 3; i++)
+        (void)add_replica((uint16_t)(i + 4), i);
+    for (int i = 0; i < 6; i++) {
+        (void)snprintf(id, sizeof id, "id%d", i);
+        set(facts.servers[i], FACT_ID, id);
+        set(facts.servers[i], FACT_CLUSTER_ENABLED, "1");
+        facts.servers[i]->view.is_known = true;
+        facts.servers[i]->view.digest = 42;
+        facts.servers[i]->view.covered = HF_SLOTS;
+    }
+}
+
+/* Master 0, its replica 1, sentinels 2 to 4. */
+static void sentinels(void)
+{
+    facts.topology = HF_SENTINEL;
+    facts.replicas = HF_REPLICAS_ALL;
+    add(1)->said = SAID_MASTER;
+    (void)add_replica(2, 0);
+    for (uint16_t i = 3; i < 6; i++) {
+        struct doctor_server *s = add(i);
+
+        s->is_sentinel = true;
+        set(s, FACT_MASTER, "10.0.0.1:1");
+        set(s, FACT_QUORUM, "2");
+        set(s, FACT_OTHER_SENTINELS, "2");
+        set(s, FACT_DOWN_AFTER, "5000");
+        set(s, FACT_CKQUORUM, "OK 3 usable Sentinels");
+    }
+}
+
+static void begin(void)
+{
+    facts = (struct doctor_facts){.protocol = 3, .ttl_ms = 30000};
+}
+
+static void end(void)
+{
+    doctor_findings_fini(&findings);
+    doctor_facts_fini(&facts);
+}
+
+/* ---- one thing wrong ---- */
+
+static struct doctor_server *at(int i)
+{
+    return facts.servers[i];
+}
+
+static void gone(struct doctor_server *s)
+{
+    s->is_reached = false;
+    (void)snprintf(s->trouble, sizeof s->trouble, "it is gone");
+}
+
+static void master_is_gone(void) { gone(at(0)); }
+static void replica_is_gone(void) { gone(at(3)); }
+static void sentinel_is_gone(void) { gone(at(4)); }
+static void writes_are_refused(void)
+{
+    at(0)->may[MAY_HSET].is = MAY_REFUSED;
+    (void)strcpy(at(0)->may[MAY_HSET].words, "OOM command not allowed");
+}
+static void keys_are_few(void) { at(0)->may[MAY_EXISTS].is = MAY_NO_KEY; }
+static void channels_are_few(void)
+{
+    at(0)->may[MAY_SUBSCRIBE].is = MAY_NO_CHANNEL;
+}
+static void ping_is_denied(void)
+{
+    at(0)->may[MAY_PING].is = MAY_NO_COMMAND;
+}
+static void resp2(void) { at(0)->protocol = 2; }
+static void clock_is_off(void) { at(0)->clock.ahead_us = -2000000; }
+static void no_acknowledgement(void) { facts.replicas = 0; }
+static void two_are_asked_for(void) { facts.replicas = 2; }
+static void all_are_asked_for(void)
+{
+    facts.replicas = HF_REPLICAS_ALL;
+    set(at(1), FACT_REPLICAS, "0");
+}
+static void majority_is_asked_for(void)
+{
+    facts.replicas = HF_REPLICAS_MAJORITY;
+    set(at(1), FACT_REPLICAS, "0");
+}
+static void wait_is_denied(void) { at(0)->may[MAY_WAIT].is = MAY_NO_COMMAND; }
+static void replica_clock_is_off(void)
+{
+    at(3)->clock.ahead_us = 5000000;
+    at(0)->clock.ahead_us = 900000;
+}
+static void replica_clock_is_far_off(void)
+{
+    at(3)->clock.ahead_us = -10400000;
+}
+static void other_owner(void) { own(at(1), 4999, 5000); }
+static void other_view(void) { at(4)->view.digest = 43; }
+static void other_epoch(void) { set(at(5), FACT_EPOCH, "8"); }
+static void slots_are_free(void) { at(2)->view.covered = HF_SLOTS - 1; }
+static void node_is_nowhere(void) { at(2)->view.nowhere = 1; }
+static void master_is_alone(void)
+{
+    at(5)->master = -1;
+    set(at(2), FACT_REPLICAS, "0");
+}
+static void masters_are_two(void) { at(2)->said = SAID_NOTHING; }
+static void one_knows_no_shards(void)
+{
+    at(2)->may[MAY_SHARDNUMSUB].is = MAY_REFUSED;
+}
+static void sharded_is_forced(void)
+{
+    facts.sharded = HF_SHARDED_ON;
+    for (int i = 0; i < 6; i++)
+        at(i)->may[MAY_SHARDNUMSUB].is = MAY_UNKNOWN;
+}
+static void sharded_is_off(void) { facts.sharded = HF_SHARDED_OFF; }
+static void name_is_unknown(void)
+{
+    at(2)->may[MAY_SENTINEL_MASTER].is = MAY_REFUSED;
+}
+static void sentinels_are_two(void)
+{
+    for (int i = 2; i < 5; i++)
+        set(at(i), FACT_OTHER_SENTINELS, "1");
+}
+static void role_is_denied(void) { at(0)->may[MAY_ROLE].is = MAY_NO_COMMAND; }
+static void master_is_none(void) { set(at(0), FACT_ROLE, "slave"); }
+static void replica_is_master(void) { set(at(1), FACT_ROLE, "master"); }
+static void anybody_is_believed(void)
+{
+    facts.is_tls = facts.is_unverified = true;
+}
+static void list_is_cut(void) { facts.is_cut = true; }
+static void plain_url_to_cluster(void)
+{
+    set(at(0), FACT_CLUSTER_ENABLED, "1");
+}
+
+/* A fact that is otherwise, of server `index`; or a deed that is denied; or
+ * something else. */
+#define FACT(i, f, t) .index = i, .fact = f, .text = t
+#define DENIED(d) .denied = d
+#define DONE(f) .change = f
+static const struct {
+    void (*scene)(void);
+    enum doctor_severity severity;
+    const char *rule;
+    int index, fact;
+    const char *text;
+    int denied;
+    void (*change)(void);
+} wrongs[] = {
+    {lone, DOCTOR_UNSAFE, "unreachable-master", DONE(master_is_gone)},
+    {cluster, DOCTOR_UNSAFE, "unreachable-master", DONE(master_is_gone)},
+    {cluster, DOCTOR_WARNING, "unreachable", DONE(replica_is_gone)},
+    {sentinels, DOCTOR_WARNING, "unreachable", DONE(sentinel_is_gone)},
+    {lone, DOCTOR_UNSAFE, "version-old", FACT(0, FACT_VERSION, "2.6.17")},
+    {lone, DOCTOR_WARNING, "forged-replies", FACT(0, FACT_VALKEY, "8.0.1")},
+    {lone, DOCTOR_WARNING, "forged-replies", FACT(0, FACT_VALKEY, "7.2.11")},
+    {lone, DOCTOR_WARNING, "forged-replies", FACT(0, FACT_VALKEY, "9.0.2")},
+    {lone, DOCTOR_UNSAFE, "role", FACT(0, FACT_ROLE, "slave")},
+    {lone, DOCTOR_UNSAFE, "kind", DONE(plain_url_to_cluster)},
+    {cluster, DOCTOR_UNSAFE, "kind", FACT(2, FACT_CLUSTER_ENABLED, "0")},
+    {lone, DOCTOR_WARNING, "loading", FACT(0, FACT_LOADING, "1")},
+    {lone, DOCTOR_WARNING, "loading", FACT(0, FACT_ASYNC_LOADING, "1")},
+    {lone, DOCTOR_UNSAFE, "refuses", DONE(writes_are_refused)},
+    {lone, DOCTOR_UNSAFE, "eviction", FACT(0, FACT_POLICY, "volatile-lru")},
+    {lone, DOCTOR_UNSAFE, "eviction", FACT(0, FACT_POLICY, "allkeys-lfu")},
+    {cluster, DOCTOR_UNSAFE, "eviction", FACT(4, FACT_POLICY, "allkeys-lru")},
+    {lone, DOCTOR_WARNING, "memory", FACT(0, FACT_USED_MEMORY, "90000000")},
+    {lone, DOCTOR_WARNING, "persistence", FACT(0, FACT_AOF, "0")},
+    {lone, DOCTOR_NOTE, "fsync", FACT(0, FACT_FSYNC, "everysec")},
+    {lone, DOCTOR_WARNING, "aof-write", FACT(0, FACT_AOF_WRITE, "err")},
+    {lone, DOCTOR_UNSAFE, "evalsha-denied", DENIED(MAY_EVALSHA)},
+    {lone, DOCTOR_UNSAFE, "eval-denied", DENIED(MAY_EVAL)},
+    {lone, DOCTOR_UNSAFE, "calls-denied", DENIED(MAY_EXISTS)},
+    {lone, DOCTOR_UNSAFE, "calls-denied", DENIED(MAY_DEL)},
+    {lone, DOCTOR_UNSAFE, "calls-denied", DENIED(MAY_HLEN)},
+    {lone, DOCTOR_UNSAFE, "publish-denied", DENIED(MAY_PUBLISH)},
+    {cluster, DOCTOR_UNSAFE, "publish-denied", DENIED(MAY_SPUBLISH)},
+    {lone, DOCTOR_WARNING, "subscribe-denied", DENIED(MAY_SUBSCRIBE)},
+    {cluster, DOCTOR_WARNING, "subscribe-denied", DENIED(MAY_SSUBSCRIBE)},
+    {lone, DOCTOR_WARNING, "kill-denied", DENIED(MAY_KILL)},
+    {lone, DOCTOR_WARNING, "kill-denied", DENIED(MAY_CLIENT_ID)},
+    {lone, DOCTOR_NOTE, "hello-denied", DONE(resp2)},
+    {lone, DOCTOR_WARNING, "ping-denied", DONE(ping_is_denied)},
+    {lone, DOCTOR_UNSAFE, "keys", DONE(keys_are_few)},
+    {lone, DOCTOR_UNSAFE, "channels", DONE(channels_are_few)},
+    {lone, DOCTOR_WARNING, "idle-timeout", FACT(0, FACT_IDLE_TIMEOUT, "10")},
+    {lone, DOCTOR_NOTE, "keepalive", FACT(0, FACT_KEEPALIVE, "0")},
+    {lone, DOCTOR_WARNING, "clients", FACT(0, FACT_CLIENTS, "9000")},
+    {lone, DOCTOR_NOTE, "busy", FACT(0, FACT_BUSY_MS, "10001")},
+    {lone, DOCTOR_NOTE, "busy", FACT(0, FACT_BUSY_MS, "0")},
+    {lone, DOCTOR_WARNING, "clock", DONE(clock_is_off)},
+    {lone, DOCTOR_WARNING, "unacknowledged", FACT(0, FACT_REPLICAS, "2")},
+    {cluster, DOCTOR_WARNING, "unacknowledged", DONE(no_acknowledgement)},
+    {cluster, DOCTOR_UNSAFE, "replicas-few", DONE(two_are_asked_for)},
+    {cluster, DOCTOR_UNSAFE, "replicas-few", DONE(all_are_asked_for)},
+    {cluster, DOCTOR_UNSAFE, "replicas-few", DONE(majority_is_asked_for)},
+    {cluster, DOCTOR_WARNING, "replica-lag", FACT(0, FACT_LAG, "3")},
+    {sentinels, DOCTOR_UNSAFE, "wait-denied", DONE(wait_is_denied)},
+    {sentinels, DOCTOR_WARNING, "replica-link",
+     FACT(1, FACT_MASTER_LINK, "down")},
+    {sentinels, DOCTOR_WARNING, "replica-writable",
+     FACT(1, FACT_READ_ONLY, "no")},
+    {sentinels, DOCTOR_NOTE, "min-replicas", FACT(0, FACT_MIN_REPLICAS, "0")},
+    {cluster, DOCTOR_WARNING, "clock-replica", DONE(replica_clock_is_off)},
+    {cluster, DOCTOR_UNSAFE, "clock-replica-far",
+     DONE(replica_clock_is_far_off)},
+    {cluster, DOCTOR_UNSAFE, "map-denied", DENIED(MAY_CLUSTER_SLOTS)},
+    {cluster, DOCTOR_UNSAFE, "cluster-state",
+     FACT(1, FACT_CLUSTER_STATE, "fail")},
+    {cluster, DOCTOR_UNSAFE, "uncovered", DONE(slots_are_free)},
+    {cluster, DOCTOR_UNSAFE, "no-address", DONE(node_is_nowhere)},
+    {cluster, DOCTOR_UNSAFE, "two-owners", DONE(other_owner)},
+    {cluster, DOCTOR_WARNING, "views", DONE(other_view)},
+    {cluster, DOCTOR_WARNING, "views", DONE(other_epoch)},
+    {cluster, DOCTOR_WARNING, "failed-nodes",
+     FACT(1, FACT_FAILED_NODES, "10.0.0.1:9")},
+    {cluster, DOCTOR_WARNING, "no-replica", DONE(master_is_alone)},
+    {cluster, DOCTOR_WARNING, "few-masters", DONE(masters_are_two)},
+    {cluster, DOCTOR_NOTE, "full-coverage", FACT(1, FACT_FULL_COVERAGE, "no")},
+    {cluster, DOCTOR_WARNING, "node-timeout",
+     FACT(1, FACT_NODE_TIMEOUT, "15000")},
+    {cluster, DOCTOR_UNSAFE, "sharded", DONE(one_knows_no_shards)},
+    {cluster, DOCTOR_UNSAFE, "sharded", DONE(sharded_is_forced)},
+    {cluster, DOCTOR_WARNING, "sharded-off", DONE(sharded_is_off)},
+    {sentinels, DOCTOR_UNSAFE, "sentinel-name", DONE(name_is_unknown)},
+    {sentinels, DOCTOR_UNSAFE, "sentinels-disagree",
+     FACT(3, FACT_MASTER, "10.0.0.1:2")},
+    {sentinels, DOCTOR_WARNING, "few-sentinels", DONE(sentinels_are_two)},
+    {sentinels, DOCTOR_WARNING, "quorum", FACT(2, FACT_QUORUM, "1")},
+    {sentinels, DOCTOR_WARNING, "quorum",
+     FACT(2, FACT_CKQUORUM, "NOQUORUM 1 usable")},
+    {sentinels, DOCTOR_WARNING, "down-after",
+     FACT(4, FACT_DOWN_AFTER, "30000")},
+    {sentinels, DOCTOR_UNSAFE, "loopback", FACT(2, FACT_MASTER, "127.0.0.1:1")},
+    {sentinels, DOCTOR_UNSAFE, "not-master", DONE(role_is_denied)},
+    {sentinels, DOCTOR_UNSAFE, "not-master", DONE(master_is_none)},
+    {sentinels, DOCTOR_UNSAFE, "two-masters", DONE(replica_is_master)},
+    {lone, DOCTOR_WARNING, "certificate", DONE(anybody_is_believed)},
+    {cluster, DOCTOR_WARNING, "many", DONE(list_is_cut)},
+    {lone, DOCTOR_WARNING, "unseen", FACT(0, FACT_POLICY, NULL)},
+    {lone, DOCTOR_NOTE, "unseen", FACT(0, FACT_IDLE_TIMEOUT, NULL)},
+};
+#define WRONGS (sizeof wrongs / sizeof *wrongs)
+
+static void go_wrong(int i)
+{
+    wrongs[i].scene();
+    if (wrongs[i].change)
+        wrongs[i].change();
+    else if (wrongs[i].denied)
+        at(0)->may[wrongs[i].denied].is = MAY_NO_COMMAND;
+    else
+        set(at(wrongs[i].index), (enum doctor_fact)wrongs[i].fact,
+            wrongs[i].text);
+}
+
+static const struct doctor_finding *find(const char *rule)
+{
+    for (uint32_t i = 0; i < findings.count; i++)
+        if (findings.list[i].severity != DOCTOR_FINE &&
+            strcmp(findings.list[i].rule, rule) == 0)
+            return &findings.list[i];
+    return NULL;
+}
+
+START_TEST(what_is_wrong_is_found)
+{
+    const struct doctor_finding *f;
+
+    go_wrong(_i);
+    doctor_judge(&facts, &findings);
+    f = find(wrongs[_i].rule);
+    ck_assert_msg(f != NULL, "%s", wrongs[_i].rule);
+    ck_assert_int_eq(f->severity, wrongs[_i].severity);
+    ck_assert(f->text[0] && f->meaning[0] && f->advice[0]);
+}
+END_TEST
+
+static void (*const scenes[])(void) = {lone, cluster, sentinels};
+
+START_TEST(what_is_good_is_fine)
+{
+    scenes[_i]();
+    doctor_judge(&facts, &findings);
+    ck_assert_uint_gt(findings.by[DOCTOR_FINE], 15);
+    ck_assert_msg(findings.by[DOCTOR_FINE] == findings.count, "%s: %s",
+                  findings.list[0].rule, findings.list[0].text);
+}
+END_TEST
+
+/* A rule that no scene breaks is one that may never find anything. */
+START_TEST(every_rule_has_a_scene_and_a_name_of_its_own)
+{
+    static const struct doctor_rule *const tables[] = {doctor_rules_server,
+                                                       doctor_rules_topology};
+    const char *seen[128];
+    size_t count = 0;
+
+    for (size_t t = 0; t < 2; t++)
+        for (const struct doctor_rule *r = tables[t]; r->id; r++) {
+            size_t scene = 0;
+
+            if (strcmp(r->id, "eviction-later") == 0)
+                continue; /* two facts: a test of its own */
+            while (scene < WRONGS && strcmp(wrongs[scene].rule, r->id) != 0)
+                scene++;
+            ck_assert_msg(scene < WRONGS, "%s has no scene", r->id);
+            for (size_t i = 0; i < count; i++)
+                ck_assert_str_ne(seen[i], r->id);
+            seen[count++] = r->id;
+        }
+    ck_assert_uint_gt(count, 50);
+}
+END_TEST
+
+/* ---- borders ---- */
+
+static bool finds(const char *rule)
+{
+    bool is_found;
+
+    doctor_judge(&facts, &findings);
+    is_found = find(rule) != NULL;
+    doctor_findings_fini(&findings);
+    return is_found;
+}
+
+START_TEST(eviction_needs_a_limit)
+{
+    lone();
+    set(at(0), FACT_POLICY, "allkeys-lru");
+    ck_assert(finds("eviction") && !finds("eviction-later"));
+    set(at(0), FACT_MAXMEMORY, "0");
+    ck_assert(!finds("eviction") && finds("eviction-later"));
+    set(at(0), FACT_MAXMEMORY, NULL);
+    ck_assert(finds("eviction"));
+}
+END_TEST
+
+START_TEST(fixed_versions_forge_nothing)
+{
+    static const char *const fixed[] = {"7.2.12", "8.0.7",  "8.1.6",
+                                        "9.0.3",  "9.1.0", "10.0.0"};
+
+    lone();
+    for (size_t i = 0; i < sizeof fixed / sizeof *fixed; i++) {
+        set(at(0), FACT_VALKEY, fixed[i]);
+        ck_assert_msg(!finds("forged-replies"), "%s", fixed[i]);
+    }
+}
+END_TEST
+
+/* What the way there and back may account for is not the clock's. */
+START_TEST(slow_network_is_no_wrong_clock)
+{
+    lone();
+    at(0)->clock = (struct doctor_clock){true, 1400000, 1000000};
+    ck_assert(!finds("clock"));
+    at(0)->clock.ahead_us = 1600000;
+    ck_assert(finds("clock"));
+}
+END_TEST
+
+START_TEST(ttl_decides_how_long_is_too_long)
+{
+    cluster();
+    replica_clock_is_far_off();
+    set(at(1), FACT_NODE_TIMEOUT, "15000");
+    ck_assert(finds("clock-replica-far") && finds("node-timeout"));
+    facts.ttl_ms = 60000;
+    ck_assert(!finds("clock-replica-far") && !finds("node-timeout"));
+    ck_assert(finds("clock-replica"));
+}
+END_TEST
+
+START_TEST(same_node_twice_is_not_two_owners)
+{
+    cluster();
+    own(add(9), 0, 5000);
+    set(at(6), FACT_ID, "id0");
+    at(6)->view.is_known = true;
+    ck_assert(!finds("two-owners"));
+}
+END_TEST
+
+START_TEST(worst_comes_first)
+{
+    cluster();
+    other_owner();
+    set(at(0), FACT_FULL_COVERAGE, "no");
+    set(at(5), FACT_READ_ONLY, "no");
+    doctor_judge(&facts, &findings);
+    ck_assert_uint_eq(findings.by[DOCTOR_UNSAFE], 2);
+    for (uint32_t i = 1; i < findings.count; i++)
+        ck_assert_int_le(findings.list[i].severity,
+                         findings.list[i - 1].severity);
+}
+END_TEST
+
+START_TEST(nothing_seen_is_no_crash)
+{
+    for (int topology = HF_STANDALONE; topology <= HF_SENTINEL; topology++) {
+        struct doctor_server *s;
+
+        begin();
+        facts.topology = topology;
+        s = doctor_server_new(&facts, "::1", 1);
+        s->is_reached = true;
+        ck_assert_str_eq(s->address, "[::1]:1");
+        ck_assert(finds("unseen"));
+        s->is_sentinel = true;
+        (void)finds("unseen");
+        doctor_facts_fini(&facts);
+    }
+}
+END_TEST
+
+/* ---- answers ---- */
+
+/* As servers word it: Redis 6.0, 7.0, 7.4, and Valkey. */
+static const struct {
+    const char *error;
+    int is;
+} answers[] = {
+    {"!'NOPERM this user has no permissions to run the 'eval' command or its "
+     "subcommand'", MAY_NO_COMMAND},
+    {"!'NOPERM User keychannel has no permissions to run the 'client|kill' "
+     "command'", MAY_NO_COMMAND},
+    {"!'NOPERM this user has no permissions to access one of the keys used as "
+     "arguments'", MAY_NO_KEY},
+    {"!'NOPERM No permissions to access a key'", MAY_NO_KEY},
+    {"!'NOPERM No permissions to access a channel'", MAY_NO_CHANNEL},
+    {"!'ERR unknown command `EVAL`, with args beginning with: '", MAY_UNKNOWN},
+    {"!'ERR Unknown PUBSUB subcommand or wrong number of arguments for "
+     "SHARDNUMSUB'", MAY_UNKNOWN},
+    {"!'ERR unknown subcommand 'SHARDNUMSUB'. Try PUBSUB HELP.'", MAY_UNKNOWN},
+    {"!'NOSCRIPT No matching script. Please use EVAL.'", MAY_DO},
+    {"!'MOVED 1 127.0.0.1:1'", MAY_DO},
+    {"!'ERR wrong number of arguments for 'hset' command'", MAY_DO},
+    {"!'ERR value is not an integer or out of range'", MAY_DO},
+    {"!'OOM command not allowed when used memory > maxmemory.'", MAY_REFUSED},
+    {"!'MISCONF Errors writing to the AOF file'", MAY_REFUSED},
+    {"+OK", MAY_DO},
+    {"nil", MAY_DO},
+};
+
+/* An apostrophe ends a text of the notation: errors are written as RESP. */
+static struct reply reply_to(const char *notation)
+{
+    char bytes[256];
+    struct reply reply;
+    size_t len = strlen(notation);
+
+    if (notation[0] != '!')
+        return reply_of(notation, 3);
+    (void)snprintf(bytes, sizeof bytes, "-%.*s\r\n", (int)len - 3,
+                   notation + 2);
+    ck_assert(reply_of_bytes(&reply, bytes, strlen(bytes), 3));
+    return reply;
+}
+
+START_TEST(answers_are_understood)
+{
+    struct reply reply = reply_to(answers[_i].error);
+
+    ck_assert_int_eq(doctor_answer_read(reply.value).is, answers[_i].is);
+    reply_fini(&reply);
+}
+END_TEST
+
+static const struct doctor_question *question(const char *words)
+{
+    for (size_t i = 0; i < doctor_question_count; i++)
+        if (strcmp(doctor_questions[i].words, words) == 0)
+            return &doctor_questions[i];
+    ck_abort_msg("no question %s", words);
+    return NULL;
+}
+
+static void answer(struct doctor_server *s, const char *words,
+                   const char *notation, int protocol)
+{
+    struct reply reply = reply_of(notation, protocol);
+
+    doctor_question_read(question(words), &facts, s, reply.value);
+    reply_fini(&reply);
+}
+
+START_TEST(info_is_read)
+{
+    struct doctor_server *s = doctor_server_new(&facts, "h", 1);
+    struct reply reply;
+    static const char info[] =
+        "# Server\r\nredis_version:7.0.15\r\nrun_id:x\r\n\r\n"
+        "maxmemory_policy:allkeys-lru\r\nconnected_slaves:2\r\n"
+        "slave0:ip=h,port=2,state=online,offset=5,lag=1\r\n"
+        "slave1:ip=h,port=3,state=online,offset=5,lag=17\r\n"
+        "slave2:ip=h,port=4,lag=\r\nrole:master";
+    char bytes[512];
+
+    (void)snprintf(bytes, sizeof bytes, "$%zu\r\n%s\r\n", strlen(info), info);
+    ck_assert(reply_of_bytes(&reply, bytes, strlen(bytes), 2));
+    doctor_question_read(question("INFO"), &facts, s, reply.value);
+    reply_fini(&reply);
+    ck_assert_str_eq(s->fact[FACT_VERSION], "7.0.15");
+    ck_assert_str_eq(s->fact[FACT_POLICY], "allkeys-lru");
+    ck_assert_str_eq(s->fact[FACT_LAG], "17");
+    ck_assert(doctor_is_master(s));
+}
+END_TEST
+
+START_TEST(settings_users_and_sentinels_are_read_in_both_protocols)
+{
+    struct doctor_server *s = doctor_server_new(&facts, "h", 1);
+
+    s->is_sentinel = _i == 3;
+    answer(s, "CONFIG GET timeout", "{'timeout' '7'}", _i);
+    ck_assert_str_eq(s->fact[FACT_IDLE_TIMEOUT], "7");
+    answer(s, "CONFIG GET tcp-keepalive", "{}", _i);
+    ck_assert_ptr_null(s->fact[FACT_KEEPALIVE]);
+    answer(s, "ACL GETUSER USER",
+           _i == 2 ? "{'keys' ['a*' 'b*'] 'channels' ['*']}"
+                   : "{'keys' 'a* b*' 'channels' '*'}", _i);
+    ck_assert_str_eq(s->fact[FACT_ACL_KEYS], "a* b*");
+    answer(s, "SENTINEL MASTER MASTER",
+           "{'ip' '10.0.0.9' 'port' '7' 'quorum' '2'}", _i);
+    ck_assert_str_eq(s->fact[FACT_MASTER], "10.0.0.9:7");
+    ck_assert_str_eq(s->fact[FACT_QUORUM], "2");
+    ck_assert_int_eq(facts.servers[1]->said, SAID_MASTER);
+    answer(s, "SENTINEL REPLICAS MASTER",
+           "[{'ip' '10.0.0.9' 'port' '8'} {'ip' '10.0.0.9' 'port' '99999'} 7]",
+           _i);
+    ck_assert_uint_eq(facts.count, 3);
+    ck_assert_int_eq(facts.servers[2]->said, SAID_REPLICA);
+}
+END_TEST
+
+START_TEST(failed_nodes_are_read)
+{
+    struct doctor_server *s = doctor_server_new(&facts, "h", 1);
+
+    answer(s, "CLUSTER NODES",
+           "'a 10.0.0.1:1@2 myself,master - 0 0 1 connected 0-5\n"
+           "b 10.0.0.2:1@2,name slave,fail a 0 0 1 connected\n"
+           "c 10.0.0.3:1@2 master,fail? - 0 0 1 connected\n"
+           "d 10.0.0.4:1@2 failed - 0 0 1\n'", 3);
+    ck_assert_str_eq(s->fact[FACT_FAILED_NODES], "10.0.0.2:1, 10.0.0.3:1");
+}
+END_TEST
+
+/* What cannot be an answer leaves no trace, and no crash. */
+START_TEST(odd_answers_are_nothing)
+{
+    static const char *const odd[] = {
+        "nil", "7", "[]", "{}", "'x'", "[[[]]]", "['ip' 'h' 'port']",
+        "[{'ip' '' 'port' '1'} {'ip' 7 'port' 8}]", "{'keys' [7 nil]}"};
+    struct doctor_server *s = doctor_server_new(&facts, "h", 1);
+
+    for (size_t q = 0; q < doctor_question_count; q++)
+        for (size_t i = 0; i < sizeof odd / sizeof *odd; i++) {
+            struct reply reply = reply_of(odd[i], 2 + _i);
+
+            doctor_question_read(&doctor_questions[q], &facts, s, reply.value);
+            reply_fini(&reply);
+        }
+    ck_assert_uint_eq(facts.count, 1);
+    ck_assert_ptr_null(s->fact[FACT_VERSION]);
+}
+END_TEST
+
+START_TEST(names_go_into_questions)
+{
+    const struct doctor_names names = {.key = "k y", .channel = "c",
+                                       .scratch = "s", .scratch_channel = "sc",
+                                       .user = "KEY", .master = "m"};
+    struct hf_resp_arg argv[DOCTOR_WORDS_MAX];
+
+    ck_assert_uint_eq(doctor_question_words(question("EXISTS KEY"), &names,
+                                            argv), 2);
+    ck_assert_uint_eq(argv[1].len, 3);
+    ck_assert_uint_eq(doctor_question_words(question("SENTINEL MASTER MASTER"),
+                                            &names, argv), 3);
+    ck_assert_int_eq(memcmp(argv[1].ptr, "MASTER", 6), 0);
+    ck_assert_uint_eq(argv[2].len, 1);
+    for (size_t i = 0; i < doctor_question_count; i++)
+        ck_assert_uint_le(doctor_question_words(&doctor_questions[i], &names,
+                                                argv), DOCTOR_WORDS_MAX);
+}
+END_TEST
+
+START_TEST(channels_are_redissons)
+{
+    char *plain = doctor_channel("order:42"), *tagged = doctor_channel("a{b}c");
+
+    ck_assert_str_eq(plain, "redisson_lock__channel:{order:42}");
+    ck_assert_str_eq(tagged, "redisson_lock__channel:a{b}c");
+    free(plain);
+    free(tagged);
+}
+END_TEST
+
+START_TEST(there_is_an_end_of_servers)
+{
+    for (int i = 0; i <= DOCTOR_SERVERS_MAX; i++)
+        (void)doctor_server_new(&facts, "h", (uint16_t)(i + 1));
+    ck_assert_uint_eq(facts.count, DOCTOR_SERVERS_MAX);
+    ck_assert(facts.is_cut);
+}
+END_TEST
+
+/* ---- all of it ---- */
+
+static TCase *case_of(Suite *s, const char *name)
+{
+    TCase *c = tcase_create(name);
+
+    tcase_add_checked_fixture(c, begin, end);
+    suite_add_tcase(s, c);
+    return c;
+}
+
+int main(void)
+{
+    Suite *s = suite_create("cli_doctor");
+    TCase *c = case_of(s, "rules");
+    SRunner *r;
+    int failed;
+
+    tcase_add_loop_test(c, what_is_wrong_is_found, 0, WRONGS);
+    tcase_add_loop_test(c, what_is_good_is_fine, 0,
+                        sizeof scenes / sizeof *scenes);
+    tcase_add_test(c, every_rule_has_a_scene_and_a_name_of_its_own);
+    tcase_add_test(c, eviction_needs_a_limit);
+    tcase_add_test(c, fixed_versions_forge_nothing);
+    tcase_add_test(c, slow_network_is_no_wrong_clock);
+    tcase_add_test(c, ttl_decides_how_long_is_too_long);
+    tcase_add_test(c, same_node_twice_is_not_two_owners);
+    tcase_add_test(c, worst_comes_first);
+    tcase_add_test(c, nothing_seen_is_no_crash);
+
+    c = case_of(s, "answers");
+    tcase_add_loop_test(c, answers_are_understood, 0,
+                        sizeof answers / sizeof *answers);
+    tcase_add_test(c, info_is_read);
+    tcase_add_loop_test(
+        c, settings_users_and_sentinels_are_read_in_both_protocols, 2, 4);
+    tcase_add_test(c, failed_nodes_are_read);
+    tcase_add_loop_test(c, odd_answers_are_nothing, 0, 2);
+    tcase_add_test(c, names_go_into_questions);
+    tcase_add_test(c, channels_are_redissons);
+    tcase_add_test(c, there_is_an_end_of_servers);
+
+    r = srunner_create(s);
+    srunner_run_all(r, CK_ENV);
+    failed = srunner_ntests_failed(r);
+    srunner_free(r);
+    return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+}
