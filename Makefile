@@ -68,7 +68,7 @@ UNIT := resp_base resp_parse resp_value resp_copy resp_double resp_encode \
         lock_names lock_hold lock_wait \
         cli_values cli_json cli_options cli_secret cli_run_state cli_resp \
         cli_resp_check support $(tls_tests_$(TLS))
-LIVE := url slot cluster_map cluster_wait cluster_moves cluster_failover \
+LIVE := url slot cluster_map cluster cluster_wait cluster_moves cluster_failover \
         lock lock_wait lock_watchdog lock_errors lock_late \
         lock_forged lock_full lock_memory lock_end lock_close lock_soak \
         lifecycle run run_loss run_signals run_status resp_check examples \
