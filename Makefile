@@ -268,6 +268,17 @@ servers:
 live-each: deps all $(live_T)
 	@tests/servers/each.sh $(BUILD)
 
+# Slots that move in a circle under a thousand locks, for so many seconds.
+SOAK_TIME ?= 300
+
+soak-cluster: deps $(BUILD)/tests/live/test_cluster_moves
+	@HF_SOAK_S=$(SOAK_TIME) CK_RUN_CASE=moves \
+	    $(BUILD)/tests/live/test_cluster_moves
+
+# The tests of clusters once more, by the servers that fetch.sh has unpacked.
+live-each-cluster: deps all $(filter $(BUILD)/tests/live/test_cluster%,$(live_T))
+	@HF_TEST_PROGRAMS='cluster*' tests/servers/each.sh $(BUILD)
+
 # Beside a real Redisson; skipped where there is no JDK or Maven.
 redisson: deps all $(redisson_T)
 	@tests/redisson/run.sh $(BUILD)
@@ -437,6 +448,8 @@ help:
 	@echo 'make fuzz-long  until FUZZ_GOAL=$(FUZZ_GOAL) executions are done'
 	@echo 'make servers    unpacks servers of other Debian suites, for live-each'
 	@echo 'make live-each  the live tests against each of them'
+	@echo 'make live-each-cluster  those of clusters alone'
+	@echo 'make soak-cluster  locks while slots move, for SOAK_TIME=$(SOAK_TIME) s'
 	@echo 'make redisson   the same locks as a real Redisson (needs a JDK, Maven)'
 	@echo 'make valgrind   a client that loses its server, under valgrind'
 	@echo 'make coverage   lines, branches and MC/DC of resp/ (needs clang 19)'
@@ -456,7 +469,8 @@ help:
 -include $(wildcard $(BUILD)/*/*.d $(BUILD)/*/*/*.d $(BUILD)/*/*/*/*.d)
 .SECONDARY:
 .PHONY: all check check-built live live-built layers exports rules rules-check \
-        vectors vectors-built servers live-each live-tls redisson valgrind coverage \
+        vectors vectors-built servers live-each live-each-cluster live-tls \
+        soak-cluster redisson valgrind coverage \
         coverage-built mutants instructions fuzz fuzz-built fuzz-long fuzz-afl bench demo \
         amalgamation embed cross deps deps-bench deps-coverage deps-embed \
         deps-fuzz install clean help
