@@ -71,7 +71,7 @@ UNIT := resp_base resp_parse resp_value resp_copy resp_double resp_encode \
         lock_names lock_hold lock_wait \
         cli_values cli_json cli_options cli_secret cli_run_state cli_resp \
         cli_resp_check cli_doctor support $(tls_tests_$(TLS))
-LIVE := url slot cluster_map cluster_wait cluster_moves cluster_failover \
+LIVE := url slot cluster_map cluster cluster_wait cluster_moves cluster_failover \
         sentinel_words sentinel sentinel_failover \
         lock lock_wait lock_watchdog lock_errors lock_late \
         lock_cuts lock_faults lock_clock lock_network \
@@ -219,11 +219,6 @@ live: deps
 live-built: all $(live_T)
 	@tests/run.sh $(live_T)
 
-# What takes minutes. soak-failover: ROUNDS masters are killed (50).
-soak-%: deps
-	+@$(MAKE) --no-print-directory $(BUILD)/tests/soak/$*
-	@HF_ROUNDS=$(or $(ROUNDS),50) $(BUILD)/tests/soak/$*
-
 # The same locks over mutual TLS; but for what talks to scripted peers, too, and
 # what finds its server at another address than the certificate's.
 lock_T := $(filter-out %_errors %_forged %_network, \
@@ -297,6 +292,23 @@ servers:
 
 live-each: deps all $(live_T) $(each_T)
 	@tests/servers/each.sh $(BUILD)
+
+# Slots that move in a circle under a thousand locks, for so many seconds.
+SOAK_TIME ?= 300
+
+soak-cluster: deps $(BUILD)/tests/live/test_cluster_moves
+	@HF_SOAK_S=$(SOAK_TIME) CK_RUN_CASE=moves \
+	    $(BUILD)/tests/live/test_cluster_moves
+
+# ROUNDS masters are killed, with acknowledgement by replicas and without.
+ROUNDS ?= 50
+
+soak-failover: deps $(soak_T)
+	@HF_ROUNDS=$(ROUNDS) $(soak_T)
+
+# The tests of clusters once more, by the servers that fetch.sh has unpacked.
+live-each-cluster: deps all $(filter $(BUILD)/tests/live/test_cluster%,$(live_T))
+	@HF_TEST_PROGRAMS='cluster*' tests/servers/each.sh $(BUILD)
 
 # Beside a real Redisson; skipped where there is no JDK or Maven.
 redisson: deps all $(redisson_T)
@@ -467,6 +479,8 @@ help:
 	@echo 'make fuzz-long  until FUZZ_GOAL=$(FUZZ_GOAL) executions are done'
 	@echo 'make servers    unpacks servers of other Debian suites, for live-each'
 	@echo 'make live-each  the live tests against each of them'
+	@echo 'make live-each-cluster  those of clusters alone'
+	@echo 'make soak-cluster  locks while slots move, for SOAK_TIME=$(SOAK_TIME) s'
 	@echo 'make redisson   the same locks as a real Redisson (needs a JDK, Maven)'
 	@echo 'make valgrind   a client that loses its server, under valgrind'
 	@echo 'make coverage   lines, branches and MC/DC of resp/ (needs clang 19)'
@@ -486,7 +500,8 @@ help:
 -include $(wildcard $(BUILD)/*/*.d $(BUILD)/*/*/*.d $(BUILD)/*/*/*/*.d)
 .SECONDARY:
 .PHONY: all check check-built live live-built layers exports rules rules-check faults-check \
-        vectors vectors-built servers live-each live-tls redisson valgrind coverage \
+        vectors vectors-built servers live-each live-each-cluster live-tls \
+        soak-cluster soak-failover redisson valgrind coverage \
         coverage-built mutants instructions fuzz fuzz-built fuzz-long fuzz-afl bench demo \
         amalgamation embed cross deps deps-bench deps-coverage deps-embed \
         deps-fuzz install clean help

@@ -8,12 +8,18 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     char *text = strndup((const char *)data, size);
+    struct hf_seeds seeds;
     struct hf_url u;
     struct hf_error e;
 
     memset(&u, 0, sizeof u);
     if (hf_url_parse(&u, text, &e) == HF_OK)
         must_be_taken(&u);
+    else
+        must_be_refused(&u, text, &e);
+    memset(&u, 0, sizeof u);
+    if (hf_url_parse_seeds(&u, &seeds, text, &e) == HF_OK)
+        must_be_taken_seeds(&u, &seeds, text);
     else
         must_be_refused(&u, text, &e);
     free(text);

@@ -176,6 +176,74 @@ static inline void must_be_taken(const struct hf_url *u)
     must_take_tls_only_for_tls(u);
 }
 
+/* ---- more than one server ---- */
+
+#define SEEDS_TEXT_MAX (TEXT_MAX + 3 * sizeof(struct hf_seeds))
+
+static inline char *write_seeds(char *to, const struct hf_url *u,
+                                const struct hf_seeds *seeds)
+{
+    for (uint32_t i = 0; i < seeds->count; i++) {
+        struct hf_url one = *u;
+
+        memcpy(one.host, seeds->list[i].host, sizeof one.host);
+        one.port = seeds->list[i].port;
+        to = write_host(to + sprintf(to, i ? "," : ""), &one) - 1;
+    }
+    return to + sprintf(to, "/");
+}
+
+static inline void write_out_seeds(const struct hf_url *u,
+                                   const struct hf_seeds *seeds, char *to)
+{
+    static const char *const sharded[] = {"auto", "on", "off"};
+    bool is_cluster = seeds->topology == HF_CLUSTER;
+
+    to += sprintf(to, "redis%s+%s://", u->kind == HF_URL_TLS ? "s" : "",
+                  is_cluster ? "cluster" : "sentinel");
+    to = escape(to, u->user);
+    to = escape(to + sprintf(to, ":"), u->password);
+    to = write_seeds(to + sprintf(to, "@"), u, seeds);
+    to = escape(to, seeds->master);
+    write_options(to, u);
+    to += strlen(to);
+    if (is_cluster)
+        (void)sprintf(to, "&sharded=%s", sharded[seeds->sharded]);
+    to = write_option(to, "sentinel_user", seeds->sentinel_user);
+    (void)write_option(to, "sentinel_password", seeds->sentinel_password);
+}
+
+/* Of one server: as hf_url_parse has it. Of more: the first is the URL's, each
+ * is whole, and all of it comes back. */
+static inline void must_be_taken_seeds(const struct hf_url *u,
+                                       const struct hf_seeds *seeds,
+                                       const char *text)
+{
+    struct hf_seeds seeds_again;
+    char again[SEEDS_TEXT_MAX];
+    struct hf_url one;
+
+    memset(&one, 0, sizeof one);
+    must((hf_url_parse(&one, text, NULL) == HF_OK) == (seeds->count == 0));
+    must((seeds->count == 0) == (seeds->topology == HF_STANDALONE));
+    if (seeds->count == 0) {
+        must(memcmp(&one, u, sizeof one) == 0);
+        return;
+    }
+    must(seeds->count <= HF_SEEDS_MAX && u->kind != HF_URL_UNIX);
+    must(strcmp(u->host, seeds->list[0].host) == 0);
+    must(u->port == seeds->list[0].port);
+    must(!seeds->master[0] == (seeds->topology == HF_CLUSTER));
+    for (uint32_t i = 0; i < seeds->count; i++)
+        must(seeds->list[i].host[0] && seeds->list[i].port);
+    write_out_seeds(u, seeds, again);
+    must(hf_url_parse_seeds(&one, &seeds_again, again, NULL) == HF_OK);
+    must(memcmp(u, &one, sizeof one) == 0);
+    must(memcmp(seeds, &seeds_again, sizeof seeds_again) == 0);
+}
+
+/* ---- what is refused ---- */
+
 static inline void must_be_refused(const struct hf_url *u, const char *text,
                                    const struct hf_error *e)
 {

@@ -34,7 +34,8 @@ static const struct {
     {"BUSY", "a script is running on the server (SCRIPT KILL ends it)"},
     {"LOADING", "the server is loading its data"},
     {"CLUSTERDOWN", "the cluster is down"},
-    {"MOVED", "this is a cluster, which needs another kind of URL"},
+    {"MOVED", "the nodes of the cluster do not agree on who serves it; or, if "
+              "the URL is not redis+cluster://, it has to be"},
 };
 
 static bool passes(struct hf_resp_value reply)

@@ -300,7 +300,7 @@ static hf_status take_shards_node(struct reader *r, struct hf_resp_value v,
 {
     struct hf_node node = {.master = HF_NO_NODE};
     uint32_t known = r->map->count;
-    bool is_master;
+    bool is_master = false; /* for compilers that do not see that it is set */
     uint16_t index;
     hf_status rc;
 

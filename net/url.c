@@ -216,6 +216,7 @@ static hf_status scan_hosts(struct hf_url *u, struct hf_scan *s,
 
         if (seeds->count == HF_SEEDS_MAX)
             return hf_scan_refuse(s, s->at, "more than 16 hosts");
+        memset(u->host, 0, sizeof u->host); /* of what was longer */
         rc = scan_host(u, s, comma ? comma : end);
         memcpy(seeds->list[seeds->count].host, u->host, sizeof u->host);
         seeds->list[seeds->count++].port = u->port;

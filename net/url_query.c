@@ -131,7 +131,8 @@ static hf_status take_replicas(const struct hf_scan *s, struct hf_span value,
 /* ---- the table ---- */
 
 #define FIELD(name)                                                            \
-    offsetof(struct hf_url, name), sizeof((struct hf_url *)0)->name
+    offsetof(struct hf_url, name), sizeof((struct hf_url *)0)->name,           \
+        HF_STANDALONE
 #define SEEDS_FIELD(name)                                                      \
     offsetof(struct hf_seeds, name), sizeof((struct hf_seeds *)0)->name
 

@@ -493,6 +493,115 @@ START_TEST(text_that_breaks_off_anywhere_is_read_no_further)
 }
 END_TEST
 
+/* ---- more than one server ---- */
+
+static const struct seeded {
+    const char *text;
+    struct hf_seeds seeds;
+    int kind;                  /* of the URL */
+} seeded[] = {
+    {"redis://h", {.topology = HF_STANDALONE}, HF_URL_TCP},
+    {"redis+cluster://h",
+     {.topology = HF_CLUSTER, .count = 1, .list = {{"h", 6379}}}, HF_URL_TCP},
+    {"redis+cluster://me:pw@h:7000,[::1]:7001,a.b,[::2]/?sharded=off",
+     {.topology = HF_CLUSTER, .count = 4,
+      .list = {{"h", 7000}, {"::1", 7001}, {"a.b", 6379}, {"::2", 6379}},
+      .sharded = HF_SHARDED_OFF},
+     HF_URL_TCP},
+    {"rediss+cluster://longer,h?sharded=on&tls_ca=x",
+     {.topology = HF_CLUSTER, .count = 2,
+      .list = {{"longer", 6379}, {"h", 6379}}, .sharded = HF_SHARDED_ON},
+     HF_URL_TLS},
+    {"valkeys+cluster://h/0?sharded=auto",
+     {.topology = HF_CLUSTER, .count = 1, .list = {{"h", 6379}}}, HF_URL_TLS},
+    {"redis+cluster://1,2,3,4,5,6,7,8,9,10,11,12,13,14,15,16",
+     {.topology = HF_CLUSTER, .count = HF_SEEDS_MAX,
+      .list = {{"1", 6379}, {"2", 6379}, {"3", 6379}, {"4", 6379},
+               {"5", 6379}, {"6", 6379}, {"7", 6379}, {"8", 6379},
+               {"9", 6379}, {"10", 6379}, {"11", 6379}, {"12", 6379},
+               {"13", 6379}, {"14", 6379}, {"15", 6379}, {"16", 6379}}},
+     HF_URL_TCP},
+    {"redis+sentinel://s,[::1]:1/my%20master/3?sentinel_user=a&"
+     "sentinel_password=%40",
+     {.topology = HF_SENTINEL, .count = 2, .list = {{"s", 26379}, {"::1", 1}},
+      .master = "my master", .sentinel_user = "a", .sentinel_password = "@"},
+     HF_URL_TCP},
+};
+
+START_TEST(seeds_are_taken_apart_into_hosts)
+{
+    const struct seeded *t = &seeded[_i];
+    struct hf_seeds seeds;
+    struct hf_url u;
+
+    memset(&seeds, 0x5a, sizeof seeds);
+    ck_assert_int_eq(hf_url_parse_seeds(&u, &seeds, t->text, NULL), HF_OK);
+    ck_assert_int_eq((int)seeds.topology, (int)t->seeds.topology);
+    ck_assert_int_eq((int)seeds.sharded, (int)t->seeds.sharded);
+    ck_assert_uint_eq(seeds.count, t->seeds.count);
+    ck_assert_mem_eq(seeds.list, t->seeds.list, sizeof seeds.list);
+    ck_assert_str_eq(seeds.master, t->seeds.master);
+    ck_assert_str_eq(seeds.sentinel_user, t->seeds.sentinel_user);
+    ck_assert_str_eq(seeds.sentinel_password, t->seeds.sentinel_password);
+    ck_assert_int_eq((int)u.kind, t->kind);
+    if (seeds.count == 0)
+        return;
+    ck_assert_str_eq(u.host, seeds.list[0].host);
+    ck_assert_int_eq(u.port, seeds.list[0].port);
+    ck_assert_int_eq(hf_url_parse(&u, t->text, NULL), HF_E_INVAL);
+}
+END_TEST
+
+static const struct {
+    const char *text;
+    const char *mark;          /* where the error points: at this, first */
+} no_seeds[] = {
+    {"redis+cluster://", ""},
+    {"redis+cluster://,h", ",h"},
+    {"redis+cluster://h,", ""},
+    {"redis+cluster://h,,i", ",i"},
+    {"redis+cluster://h, i", " i"},
+    {"redis+cluster://h:0,i", "0,i"},
+    {"redis+cluster://h,i:65536", ""},
+    {"redis+cluster://h,::1", "::1"},
+    {"redis+cluster://h,[::1,i", "[::1"},
+    {"redis+cluster://h/1", ""},
+    {"redis+cluster://h?db=1", ""},
+    {"redis+cluster://h?sharded=yes", "yes"},
+    {"redis+cluster://h?sharded=", ""},
+    {"redis+cluster://h?sentinel_user=a", "sentinel_user"},
+    {"redis+cluster://1,2,3,4,5,6,7,8,9,10,11,12,13,14,15,16,17", "17"},
+    {"redis://h?sharded=on", "sharded"},
+    {"unix+cluster:///s", ""},
+    {"redis+cluster+cluster://h", ""},
+    {"redis+sentinel://h", ""},
+    {"redis+sentinel://h/", ""},
+    {"redis+sentinel://h/m?sharded=on", "sharded"},
+};
+
+/* "" as a mark: anywhere. */
+START_TEST(wrong_seeds_are_refused_and_leave_no_trace)
+{
+    const char *text = no_seeds[_i].text;
+    struct hf_seeds seeds, before;
+    struct hf_url u;
+    struct hf_error e;
+    size_t position;
+
+    memset(&seeds, 0x5a, sizeof seeds);
+    before = seeds;
+    ck_assert_int_eq(hf_url_parse_seeds(&u, &seeds, text, &e), HF_E_INVAL);
+    ck_assert_mem_eq(&seeds, &before, sizeof seeds);
+    ck_assert_int_eq(sscanf(e.text, "the URL is wrong at character %zu",
+                            &position),
+                     1);
+    ck_assert_uint_le(position, strlen(text) + 1);
+    if (no_seeds[_i].mark[0])
+        ck_assert_msg(strstr(text, no_seeds[_i].mark) == text + position - 1,
+                      "%s", e.text);
+}
+END_TEST
+
 /* ---- TLS from elsewhere ---- */
 
 static const struct hf_tls_options all_tls = {"A", "B", "C", "D", "E", "F",
@@ -608,6 +717,9 @@ int main(void)
     tcase_add_loop_test(c, part_at_its_limit_is_taken_and_one_byte_more_is_not,
                         0, COUNT(limits));
     tcase_add_test(c, text_that_breaks_off_anywhere_is_read_no_further);
+    tcase_add_loop_test(c, seeds_are_taken_apart_into_hosts, 0, COUNT(seeded));
+    tcase_add_loop_test(c, wrong_seeds_are_refused_and_leave_no_trace, 0,
+                        COUNT(no_seeds));
     tcase_add_test(c, tls_that_is_given_wins_over_the_urls);
     tcase_add_test(c, tls_that_is_not_given_stays_the_urls);
     tcase_add_loop_test(c, tls_is_only_for_urls_of_tls, 0, 3);

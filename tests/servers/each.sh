@@ -1,7 +1,8 @@
 #!/bin/sh
 # each.sh BUILD [NAME...]: the live test programs of BUILD against each server
 # that fetch.sh has unpacked (or those named); a row for each, and 1 if a program
-# failed. What a program said is in BUILD/servers/NAME/.
+# failed. What a program said is in BUILD/servers/NAME/. HF_TEST_PROGRAMS in the
+# environment ('cluster*') names fewer programs.
 set -eu
 
 [ $# -gt 0 ] || { echo "usage: $0 BUILD [NAME...]" >&2; exit 2; }
@@ -18,7 +19,7 @@ fi
 [ $# -gt 0 ] || { echo "skipped: no server is unpacked"; exit 0; }
 
 programs=
-for program in "$build"/tests/live/test_*; do
+for program in "$build"/tests/live/test_${HF_TEST_PROGRAMS:-*}; do
     [ ! -f "$program" ] || [ ! -x "$program" ] || programs="$programs $program"
 done
 [ -n "$programs" ] || { echo "$0: no live tests in $build" >&2; exit 1; }

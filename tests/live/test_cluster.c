@@ -1,0 +1,317 @@
+/* Locks in a cluster: each at the master of its slot, and no other server asked;
+ * what a client says when a part of the cluster is missing or is none; how it is
+ * closed and forked (C2, C12, C18). */
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "tests/live/test_cluster.h"
+#include "tests/support/nodes.h"
+
+#define EACH 20                 /* locks at each master */
+
+/* ---- locks ---- */
+
+START_TEST(a_lock_is_held_at_the_master_of_its_slot)
+{
+    struct hf_client *client = cluster_client("");
+    char name[32];
+    int n = 0;
+
+    for (int i = 0; i < MASTERS * EACH; i++) {
+        int node = i % MASTERS;
+        struct hf_lock *lock = lock_of(client, name_at(node, &n, name));
+
+        acquire(lock, 1);
+        acquire(lock, 1);
+        ck_assert_holder(cluster_node(cluster, node), lock, 1, 2);
+        release(lock, 1);
+        release(lock, 1);
+        ck_assert_str_eq(hash_of(cluster_node(cluster, node), name), "");
+        hf_lock_free(lock);
+    }
+    hf_client_free(client);
+}
+END_TEST
+
+/* C18: not even one that is a seed. */
+START_TEST(a_replica_is_never_asked_for_a_lock)
+{
+    struct hf_client *client = cluster_client_at_home("");
+
+    for (int i = MASTERS; i < NODES; i++)
+        ck_assert_int_eq(script_calls(cluster_node(cluster, i)), 0);
+    hf_client_free(client);
+}
+END_TEST
+
+START_TEST(a_client_connects_before_it_needs_a_lock)
+{
+    struct hf_client *client = cluster_client("");
+    struct hf_error err = {0};
+
+    ck_assert_msg(hf_client_connect(client, &err) == HF_OK, "%s", err.text);
+    hf_client_free(client);
+}
+END_TEST
+
+START_TEST(the_command_takes_the_url)
+{
+    char url[CLUSTER_URL_MAX], command[2 * CLUSTER_URL_MAX];
+
+    (void)snprintf(command, sizeof command,
+                   HF_BUILD "/holdfast run -u '%s' job -- true",
+                   cluster_url(url, ""));
+    ck_assert_int_eq(system(command), 0);
+}
+END_TEST
+
+/* ---- a part is missing ---- */
+
+/* Slots of node 1 that it, and so everybody, forgets. */
+#define GONE "5462"
+
+static void everywhere(const char *format, const char *word)
+{
+    for (int i = 0; i < NODES; i++)
+        (void)server_ask(cluster_node(cluster, i), format, word);
+}
+
+static char *name_in(int slot, char name[32])
+{
+    for (int i = 0;; i++) {
+        (void)sprintf(name, "gone:%d", i);
+        if (slot_of(name) == slot)
+            return name;
+    }
+}
+
+static void must_be_refused(struct hf_client *client, const char *name,
+                            const char *word)
+{
+    struct hf_acquire_options o = acquire_options(1);
+    struct hf_lock *lock = lock_of(client, name);
+    struct hf_error err = {0};
+    int64_t began_ms = local_now_ms();
+    hf_status rc;
+
+    o.wait_ms = 500;
+    rc = hf_lock_acquire(lock, &o, &err);
+    ck_assert_msg(rc == HF_E_SERVER && strstr(err.text, word), "%s: %s",
+                  hf_status_name(rc), err.text);
+    ck_assert_int_lt(local_now_ms() - began_ms, 2000);
+    hf_lock_free(lock);
+}
+
+/* "no" as an operator's choice: the others' slots work on. */
+START_TEST(a_slot_that_nobody_serves_is_refused_and_others_are_not)
+{
+    bool is_full = _i == 1;
+    struct hf_client *client = cluster_client("");
+    struct hf_lock *lock;
+    char name[32];
+    int n = 0;
+
+    everywhere("CONFIG SET cluster-require-full-coverage %s",
+               is_full ? "yes" : "no");
+    everywhere("CLUSTER DELSLOTS %s", GONE);
+    cluster_await_state(cluster, 0, is_full ? "fail" : "ok");
+    must_be_refused(client, name_in(atoi(GONE), name),
+                    "slot " GONE);
+    lock = lock_of(client, name_at(0, &n, name));
+    if (is_full) {
+        must_be_refused(client, name, "CLUSTERDOWN");
+    } else {
+        acquire(lock, 1);
+        release(lock, 1);
+    }
+    (void)server_ask(cluster_node(cluster, 1), "CLUSTER ADDSLOTS %s", GONE);
+    cluster_await_owner(cluster, atoi(GONE), 1);
+    cluster_await_ok(cluster);
+    acquire(lock, 1);
+    release(lock, 1);
+    hf_lock_free(lock);
+    hf_client_free(client);
+    everywhere("CONFIG SET cluster-require-full-coverage %s", "yes");
+}
+END_TEST
+
+/* ---- no cluster ---- */
+
+static struct hf_client *client_at(int port)
+{
+    char url[CLUSTER_URL_MAX];
+    struct hf_client_options o;
+
+    hf_client_options_init(&o);
+    (void)sprintf(url, "redis+cluster://127.0.0.1:%d", port);
+    o.url = url;
+    return client_with(&o);
+}
+
+START_TEST(a_server_that_is_no_cluster_is_said_to_be_none)
+{
+    struct server *alone = server_start(NULL);
+    struct hf_client *client = client_at(server_port(alone));
+    struct hf_lock *lock = lock_of(client, NAME);
+    int64_t began_ms = local_now_ms();
+    struct hf_error err;
+
+    ck_assert_status(hf_lock_acquire(lock, NULL, &err), HF_E_SERVER);
+    ck_assert_msg(strstr(err.text, "cluster support disabled"), "%s",
+                  err.text);
+    ck_assert_int_lt(local_now_ms() - began_ms, 2000);
+    hf_lock_free(lock);
+    hf_client_free(client);
+    server_stop(alone);
+}
+END_TEST
+
+/* Nodes that send a command in a circle, answer what nobody asked, or nothing. */
+static const struct {
+    const char *reply;          /* to a script; "%d" is a node's port */
+    hf_status status;
+    const char *word;
+} nonsense[] = {
+    {"-MOVED 5 127.0.0.1:%d\r\n", HF_E_SERVER, "do not agree"},
+    {":1\r\n", HF_E_PROTOCOL, "not asked"},
+    {"*1\r\n$-1\r\n", HF_E_PROTOCOL, "not asked"},
+    {"?\r\n", HF_E_NOREPLY, "not RESP"},
+    {"", HF_E_NOREPLY, "no answer in time"},
+};
+
+static struct nodes *nodes;
+
+static bool talk(void *ctx, const struct nodes_ask *ask, char *reply)
+{
+    const char *format = ctx;
+
+    if (!request_matches(ask->request, "EVALSHA ...") &&
+        !request_matches(ask->request, "EVAL ..."))
+        return false;
+    (void)sprintf(reply, format, nodes_port(nodes, 1 - ask->node));
+    return true;
+}
+
+START_TEST(nonsense_is_an_error_by_the_deadline)
+{
+    const struct nodes_range all[] = {{0, 16383, 0}};
+    struct hf_acquire_options o = acquire_options(1);
+    int64_t began_ms = local_now_ms();
+    struct hf_client *client;
+    struct hf_error err = {0};
+    struct hf_lock *lock;
+    hf_status rc;
+
+    nodes = nodes_start(2, talk, (void *)nonsense[_i].reply);
+    nodes_map(nodes, all, 1);
+    client = client_at(nodes_port(nodes, 0));
+    lock = lock_of(client, NAME);
+    o.wait_ms = 500;
+    rc = hf_lock_acquire(lock, &o, &err);
+    ck_assert_msg(rc == nonsense[_i].status &&
+                      strstr(err.text, nonsense[_i].word),
+                  "%s: %s", hf_status_name(rc), err.text);
+    ck_assert_int_lt(local_now_ms() - began_ms, 2000);
+    hf_lock_free(lock);
+    hf_client_free(client);
+    nodes_stop(nodes);
+}
+END_TEST
+
+/* ---- the end of a client ---- */
+
+/* One lock at each master: two held, and one that another holds waited for. */
+START_TEST(a_client_of_several_servers_is_closed_in_time)
+{
+    struct hf_client *client = cluster_client_at_home("");
+    struct hf_client *other = cluster_client("");
+    struct hf_acquire_options o = acquire_options(1);
+    struct hf_client_closed closed;
+    struct hf_lock *locks[MASTERS], *taken;
+    int64_t began_ms;
+    struct call call;
+    char name[32];
+    int n = 0;
+
+    for (int i = 0; i < MASTERS; i++)
+        locks[i] = lock_of(client, name_at(i, &n, name));
+    taken = lock_of(other, name);
+    acquire(taken, 1);
+    acquire(locks[0], 1);
+    acquire(locks[1], 1);
+    call_acquire(&call, locks[2], &o);
+    if (_i == 1)
+        server_pause(cluster_node(cluster, 2));
+    began_ms = local_now_ms();
+    (void)hf_client_close(client, 500, &closed, NULL);
+    ck_assert_int_lt(local_now_ms() - began_ms, 1500);
+    ck_assert_int_eq(call_await(&call), HF_E_CLOSED);
+    ck_assert_int_eq((int)closed.holds, 2);
+    hf_client_free(client);
+    server_resume(cluster_node(cluster, 2));
+    hf_client_free(other);
+}
+END_TEST
+
+static void in_the_child(struct hf_client *client, struct hf_lock *lock)
+{
+    struct hf_client_stats stats;
+
+    if (hf_lock_acquire(lock, NULL, NULL) != HF_E_FORKED ||
+        hf_lock_release(lock, 1, NULL) != HF_E_FORKED ||
+        hf_client_connect(client, NULL) != HF_E_FORKED)
+        _exit(1);
+    hf_client_stats(client, &stats);
+    hf_client_free(client);
+    _exit(0);
+}
+
+START_TEST(a_forked_child_leaves_its_parents_cluster_alone)
+{
+    struct hf_client *client = cluster_client_at_home("");
+    struct hf_lock *lock = lock_of(client, NAME);
+    int status;
+    pid_t child;
+
+    acquire(lock, 1);
+    child = fork();
+    if (child == 0)
+        in_the_child(client, lock);
+    ck_assert_int_eq(waitpid(child, &status, 0), child);
+    ck_assert_int_eq(status, 0);
+    ck_assert_holder(server_of(NAME), lock, 1, 1);
+    release(lock, 1);
+    hf_lock_free(lock);
+    hf_client_free(client);
+}
+END_TEST
+
+static void add_case(Suite *s, const char *name, bool is_resp2)
+{
+    TCase *c = cluster_case(s, name, is_resp2);
+
+    tcase_add_test(c, a_lock_is_held_at_the_master_of_its_slot);
+    tcase_add_test(c, a_replica_is_never_asked_for_a_lock);
+    tcase_add_test(c, a_client_connects_before_it_needs_a_lock);
+    tcase_add_loop_test(c, a_client_of_several_servers_is_closed_in_time, 0, 2);
+    tcase_add_test(c, a_forked_child_leaves_its_parents_cluster_alone);
+    if (is_resp2)
+        return;
+    tcase_add_test(c, the_command_takes_the_url);
+    tcase_add_loop_test(
+        c, a_slot_that_nobody_serves_is_refused_and_others_are_not, 0, 2);
+    tcase_add_test(c, a_server_that_is_no_cluster_is_said_to_be_none);
+    tcase_add_loop_test(c, nonsense_is_an_error_by_the_deadline, 0,
+                        COUNT(nonsense));
+}
+
+static void add_cases(Suite *s)
+{
+    add_case(s, "cluster", false);
+    add_case(s, "cluster, RESP2", true);
+}
+
+int main(void)
+{
+    return cluster_main("cluster", add_cases);
+}
