@@ -67,7 +67,7 @@ void hf_client_log(struct hf_client *client, enum hf_log_level level,
 
 static void on_trouble(void *ctx, const struct hf_error *why)
 {
-    hf_client_log(ctx, HF_LOG_WARNING, "connection lost: %s", why->text);
+    hf_client_log(ctx, HF_LOG_WARNING, "%s", why->text);
 }
 
 /* ---- new ---- */

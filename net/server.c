@@ -16,9 +16,12 @@ static void on_push(void *ctx, struct hf_resp_value push)
 static void was_lost(struct hf_server *server, const struct hf_link *link)
 {
     struct hf_router *router = server->router;
+    struct hf_error why;
 
+    hf_error_set(&why, hf_link_error(link)->status, "connection lost: %s",
+                 hf_link_error(link)->text);
     if (router->options.on_trouble)
-        router->options.on_trouble(router->options.ctx, hf_link_error(link));
+        router->options.on_trouble(router->options.ctx, &why);
     hf_router_lost_touch(router, server);
 }
 
