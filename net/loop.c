@@ -91,7 +91,7 @@ hf_status hf_loop_new(struct hf_loop **out,
     loop->mem = mem;
     hf_fork_mark_init(&loop->fork_mark);
     loop->wake_fd[0] = loop->wake_fd[1] = -1;
-    loop->poller.fd = -1;
+    loop->poller.fd = loop->poller.timer_fd = -1;
     loop->poller.mem = mem;
     loop->sleeps_until_ms = NOBODY_SLEEPS;
     loop->outer_until_ms = NOBODY_SLEEPS;
@@ -345,14 +345,14 @@ static int look(struct hf_loop *loop, struct hf_poller_event *events,
     int n;
 
     do
-        n = hf_poller_wait(&loop->poller, events, 0);
+        n = hf_poller_wait(&loop->poller, events, 0, 0);
     while (n == 0 && hf_clock_us() < until_us);
     return n;
 }
 
 /* As planned. The spin is of whoever sits in the seat. */
 static int await(struct hf_loop *loop, struct hf_poller_event *events,
-                 int timeout_ms, struct hf_spin_plan plan)
+                 int timeout_ms, int64_t now_ms, struct hf_spin_plan plan)
 {
     int64_t began = plan.is_measured ? hf_clock_us() : 0;
     bool is_found;
@@ -362,7 +362,7 @@ static int await(struct hf_loop *loop, struct hf_poller_event *events,
         n = look(loop, events, began + plan.look_us);
     is_found = n > 0;
     if (!is_found)
-        n = hf_poller_wait(&loop->poller, events, timeout_ms);
+        n = hf_poller_wait(&loop->poller, events, timeout_ms, now_ms);
     if (plan.is_measured)
         hf_spin_note(&loop->spin, plan, is_found, hf_clock_us() - began);
     return n;
@@ -372,7 +372,7 @@ void hf_turn_take(struct hf_loop *loop, int64_t until_ms, bool is_lone_caller)
 {
     struct hf_poller_event events[POLLER_BATCH];
     struct hf_spin_plan plan = {0, false};
-    int64_t due;
+    int64_t due, now_ms;
     int n, timeout_ms;
 
     hf_turn_flush(loop);
@@ -380,6 +380,7 @@ void hf_turn_take(struct hf_loop *loop, int64_t until_ms, bool is_lone_caller)
     if (due < until_ms)
         until_ms = due;
     timeout_ms = timeout_until(loop, until_ms);
+    now_ms = hf_loop_now(loop);
     loop->stats.turns++;
     loop->stats.waits += timeout_ms != 0;
     if (is_lone_caller && timeout_ms != 0)
@@ -387,7 +388,7 @@ void hf_turn_take(struct hf_loop *loop, int64_t until_ms, bool is_lone_caller)
     hf_poller_prepare(&loop->poller);
     loop->sleeps_until_ms = until_ms;
     hf_unlock_and_post(loop);
-    n = await(loop, events, timeout_ms, plan);
+    n = await(loop, events, timeout_ms, now_ms, plan);
     hf_loop_lock(loop);
     loop->sleeps_until_ms = loop->outer_until_ms;
 

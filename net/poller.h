@@ -18,6 +18,8 @@ struct hf_poller_event {
 struct hf_poller {
     const struct hf_mem *mem;
     int fd;                      /* epoll; -1 with poll(2) */
+    int timer_fd;                /* epoll: of long waits; -1: there is none */
+    int64_t armed_ms;            /* when it goes off, or went */
     struct hf_poller_list {      /* poll(2): descriptors and their keys */
         struct pollfd *slots;
         uint32_t *keys;
@@ -35,9 +37,10 @@ void hf_poller_change(struct hf_poller *p, int fd, int events, uint32_t key);
 void hf_poller_remove(struct hf_poller *p, int fd);
 
 /* hf_poller_prepare - under the loop's lock, before hf_poller_wait, which is
- * called without it and answers how many of `events` it filled. */
+ * called without it and answers how many of `events` it filled. It may come back
+ * early, with none. */
 void hf_poller_prepare(struct hf_poller *p);
 int hf_poller_wait(struct hf_poller *p, struct hf_poller_event *events,
-                   int timeout_ms);
+                   int timeout_ms, int64_t now_ms);
 
 #endif

@@ -113,11 +113,12 @@ void hf_poller_prepare(struct hf_poller *p)
 }
 
 int hf_poller_wait(struct hf_poller *p, struct hf_poller_event *events,
-                   int timeout_ms)
+                   int timeout_ms, int64_t now_ms)
 {
     const struct hf_poller_list *l = &p->waiting;
     int filled = 0;
 
+    (void)now_ms;
     if (p->is_cut && (timeout_ms < 0 || timeout_ms > SOON_MS))
         timeout_ms = SOON_MS;
     if (poll(l->slots, l->count, timeout_ms) <= 0)
