@@ -461,7 +461,7 @@ static bool choose_names(struct asker *a, struct scratch *scratch)
     const struct doctor_plan *plan = a->plan;
     uint64_t random;
 
-    hf_random(&random, sizeof random);
+    (void)hf_random(&random, sizeof random);
     (void)snprintf(scratch->name, sizeof scratch->name,
                    "holdfast:doctor:%016" PRIx64, random);
     scratch->scratch_channel = doctor_channel(scratch->name);

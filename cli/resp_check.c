@@ -138,7 +138,7 @@ static void make_key(struct check *c)
 {
     uint64_t random;
 
-    hf_random(&random, sizeof random);
+    (void)hf_random(&random, sizeof random);
     (void)snprintf(c->try.key, sizeof c->try.key,
                    "holdfast:resp-check:%016" PRIx64, random);
 }

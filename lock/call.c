@@ -248,7 +248,7 @@ static void try_later(struct hf_call *call, struct hf_resp_value reply)
     (void)hf_resp_bytes(reply, &ptr, &len);
     (void)hf_error_quote(call->put_off, sizeof call->put_off, ptr, len);
 
-    hf_random(&random, sizeof random);
+    (void)hf_random(&random, sizeof random);
     when = now + RETRY_MIN_MS + random % RETRY_SPREAD_MS;
     if (when >= call->deadline_ms || call->is_single)
         end_with_error_reply(call, reply);

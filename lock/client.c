@@ -188,7 +188,6 @@ static void set_once(struct hf_client *client,
     client->waiters_max = o->waiters_max;
     client->log = o->log;
     client->log_ctx = o->log_ctx;
-    hf_uuid_make(client->uuid);
 }
 
 static hf_status connect_parts(struct hf_client *client,
@@ -295,6 +294,9 @@ static hf_status make(struct hf_client **out, struct hf_loop *loop,
     hf_watchdog_init(client);
     rc = copy_text(client->name, sizeof client->name, o->name,
                    "the client's name", err);
+    if (rc == HF_OK && !hf_uuid_make(client->uuid))
+        rc = hf_error_set(err, HF_E_SYSTEM,
+                          "the kernel gives no random bytes (getrandom)");
     if (rc == HF_OK)
         rc = connect_parts(client, o, url, seeds, err);
     hf_loop_lock(loop);

@@ -9,13 +9,14 @@
 static const char channel_prefix[] = "redisson_lock__channel:";
 #define PREFIX_LEN (sizeof channel_prefix - 1)
 
-void hf_uuid_make(char dst[UUID_LEN + 1])
+bool hf_uuid_make(char dst[UUID_LEN + 1])
 {
     static const char hex[] = "0123456789abcdef";
     unsigned char bytes[16];
     char *d = dst;
 
-    hf_random(bytes, sizeof bytes);
+    if (!hf_random(bytes, sizeof bytes))
+        return false;
     bytes[6] = (unsigned char)((bytes[6] & 0x0f) | 0x40); /* version 4 */
     bytes[8] = (unsigned char)((bytes[8] & 0x3f) | 0x80); /* variant 1 */
     for (int i = 0; i < 16; i++) {
@@ -25,6 +26,7 @@ void hf_uuid_make(char dst[UUID_LEN + 1])
         *d++ = hex[bytes[i] & 15];
     }
     *d = '\0';
+    return true;
 }
 
 size_t hf_owner_format(char dst[HF_OWNER_TEXT_MAX], const char *uuid,

@@ -6,8 +6,9 @@
 
 #define UUID_LEN 36
 
-/* hf_uuid_make - a random version-4 UUID, lower case. Source: WIRE 1. */
-void hf_uuid_make(char dst[UUID_LEN + 1]);
+/* hf_uuid_make - a random version-4 UUID, lower case; false: nothing random is to
+ * be had. Source: WIRE 1. */
+bool hf_uuid_make(char dst[UUID_LEN + 1]);
 
 /* hf_owner_format - the owner field of one hold: "uuid:" and a decimal number
  * whose last ten digits are the hold's serial number and whose others are the

@@ -412,7 +412,7 @@ static int64_t backoff_ms(struct hf_link *link)
 
     if (ms > link->options.backoff_max_ms)
         ms = link->options.backoff_max_ms;
-    hf_random(&random, sizeof random);
+    (void)hf_random(&random, sizeof random);
     return ms - (int64_t)(random % (uint64_t)(ms / 2 + 1));
 }
 

@@ -65,8 +65,9 @@ int64_t hf_clock_us(void);
 
 #define HF_NEVER INT64_MAX
 
-/* hf_random - fills `ptr` with bytes that nobody can guess. Any thread. */
-void hf_random(void *ptr, size_t len);
+/* hf_random - fills `ptr` with bytes that nobody can guess. false: the kernel
+ * gives none (a filter of system calls), and they are zeros. Any thread. */
+bool hf_random(void *ptr, size_t len);
 
 /* A timer is a field of what it belongs to: arming one cannot fail. 32 bytes
  * or less. */

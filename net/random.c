@@ -1,18 +1,24 @@
 /* Bytes that nobody can guess, from the kernel. */
+#include <errno.h>
+#include <string.h>
 #include <sys/random.h>
 
 #include "net/net.h"
 
-void hf_random(void *ptr, size_t len)
+bool hf_random(void *ptr, size_t len)
 {
     char *p = ptr;
 
+    memset(ptr, 0, len);
     while (len > 0) {
         size_t piece = len < 256 ? len : 256; /* never cut short, by contract */
 
-        if (getentropy(p, piece) < 0)
-            continue; /* only before the kernel's pool is ready: it will be */
-        p += piece;
-        len -= piece;
+        if (getentropy(p, piece) == 0) {
+            p += piece;
+            len -= piece;
+        } else if (errno != EINTR) {
+            return false;
+        }
     }
+    return true;
 }

@@ -200,7 +200,7 @@ START_TEST(a_uuid_is_of_version_4_in_lower_case)
     char uuid[UUID_LEN + 1];
 
     for (int i = 0; i < 1000; i++) {
-        hf_uuid_make(uuid);
+        ck_assert(hf_uuid_make(uuid));
         if (!is_uuid_v4(uuid))
             ck_abort_msg("%s", uuid);
     }
@@ -212,7 +212,7 @@ START_TEST(no_two_uuids_are_alike)
     char uuid[100][UUID_LEN + 1];
 
     for (int i = 0; i < 100; i++) {
-        hf_uuid_make(uuid[i]);
+        ck_assert(hf_uuid_make(uuid[i]));
         for (int j = 0; j < i; j++)
             ck_assert_str_ne(uuid[i], uuid[j]);
     }
