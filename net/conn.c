@@ -26,7 +26,7 @@ bool hf_conn_ok(const struct hf_conn *c)
     return c->first <= c->unsent && c->unsent <= c->last &&
            c->last - c->first <= c->places_room &&
            c->out_start <= c->out_end && c->out_end <= c->out_room &&
-           c->unwritten <= c->out_end - c->out_start &&
+           c->unwritten + c->garbage <= c->out_end - c->out_start &&
            c->in_len <= c->in_room &&
            (c->state == HF_CONN_READY || c->first == c->unsent);
 }
@@ -84,7 +84,7 @@ static const struct hf_resp_value no_reply;
 
 static void skip_withdrawn(struct hf_conn *c)
 {
-    while (c->first < c->unsent && place_at(c, c->first)->size == 0)
+    while (c->first < c->unsent && place_at(c, c->first)->is_withdrawn)
         c->first++;
 }
 
@@ -162,8 +162,10 @@ void hf_conn_fail_queued(struct hf_conn *c)
 
         c->out_start += place->size;
         c->unsent = c->first + 1;
-        if (place->size == 0)
+        if (place->is_withdrawn) {
+            c->garbage -= place->size;
             c->first++;
+        }
         else
             end_request(c, take_first(c), HF_UNSENT, no_reply);
     }
@@ -171,10 +173,37 @@ void hf_conn_fail_queued(struct hf_conn *c)
 
 /* ---- submitting ---- */
 
+/* Cuts out what was withdrawn: bytes that were never handed out. */
+static void compact(struct hf_conn *c)
+{
+    char *from = c->out + c->out_start + c->unwritten;
+    char *to = from;
+
+    for (uint64_t n = c->unsent; c->garbage > 0 && n < c->last; n++) {
+        struct hf_place *place = place_at(c, n);
+        uint32_t size = place->size;
+
+        if (place->is_withdrawn) {
+            c->garbage -= size;
+            place->size = 0;
+        } else {
+            memmove(to, from, size);
+            to += size;
+        }
+        from += size;
+    }
+    memmove(to, from, (size_t)(c->out + c->out_end - from));
+    c->out_end -= (size_t)(from - to);
+}
+
 /* Room for `size` more bytes: at the end, or by moving what is left down. */
 static hf_status output_room(struct hf_conn *c, size_t size)
 {
-    size_t used = c->out_end - c->out_start;
+    size_t used;
+
+    if (c->garbage > 0)
+        compact(c);
+    used = c->out_end - c->out_start;
 
     if (size <= c->out_room - c->out_end)
         return HF_OK;
@@ -245,32 +274,41 @@ hf_status hf_conn_submit(struct hf_conn *c, struct hf_request *request,
     return HF_OK;
 }
 
+static bool is_withdrawn_at(const struct hf_conn *c, uint64_t number)
+{
+    return place_at(c, number)->is_withdrawn;
+}
+
 /* Withdrawn places at either end are given back, so that requests which time
  * out while there is no server do not fill the ring. Not those that are being
  * ended: who comes after them is not among them. */
 static void trim(struct hf_conn *c)
 {
     while (c->last > c->unsent && c->last > c->ending &&
-           place_at(c, c->last - 1)->size == 0)
-        c->last--;
-    while (c->first == c->unsent && c->first < c->last &&
-           place_at(c, c->first)->size == 0)
+           is_withdrawn_at(c, c->last - 1)) {
+        uint32_t size = place_at(c, --c->last)->size;
+
+        c->out_end -= size;
+        c->garbage -= size;
+    }
+    while (c->first == c->unsent && c->first < c->last && c->unwritten == 0 &&
+           is_withdrawn_at(c, c->first)) {
+        uint32_t size = place_at(c, c->first)->size;
+
+        c->out_start += size;
+        c->garbage -= size;
         c->unsent = ++c->first;
+    }
 }
 
-/* Bytes that were never handed out are cut out of the output. Rare, so it may
- * cost a walk over what is queued. */
+/* Its bytes stay until they are in the way: thousands that time out together
+ * cost one walk, and not one each. */
 static void withdraw(struct hf_conn *c, uint64_t number)
 {
-    size_t at = c->out_start + c->unwritten;
     struct hf_place *place = place_at(c, number);
 
-    for (uint64_t n = c->unsent; n < number; n++)
-        at += place_at(c, n)->size;
-    memmove(c->out + at, c->out + at + place->size,
-            c->out_end - at - place->size);
-    c->out_end -= place->size;
-    place->size = 0;
+    place->is_withdrawn = true;
+    c->garbage += place->size;
     trim(c);
 }
 
@@ -306,6 +344,8 @@ static void hand_out(struct hf_conn *c, int64_t now_us)
     int64_t now_ms = now_us / 1000;
     uint64_t requests = 0;
 
+    if (c->garbage > 0)
+        compact(c);
     for (; c->unsent < c->last; c->unsent++) {
         struct hf_place *place = place_at(c, c->unsent);
 
@@ -313,7 +353,7 @@ static void hand_out(struct hf_conn *c, int64_t now_us)
             place->request->sent_ms = now_ms;
         place->sent_us = (uint32_t)now_us;
         c->unwritten += place->size;
-        requests += place->size > 0;
+        requests += !place->is_withdrawn;
     }
     if (requests > 0)
         count_batch(c, requests);
@@ -553,5 +593,5 @@ void hf_conn_stats(const struct hf_conn *c, struct hf_link_stats *out)
     *out = c->stats;
     out->in_flight = hf_conn_in_flight(c);
     out->queued = hf_conn_queued(c);
-    out->queued_bytes = c->out_end - c->out_start;
+    out->queued_bytes = c->out_end - c->out_start - c->garbage;
 }

