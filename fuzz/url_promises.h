@@ -196,7 +196,7 @@ static inline char *write_seeds(char *to, const struct hf_url *u,
 static inline void write_out_seeds(const struct hf_url *u,
                                    const struct hf_seeds *seeds, char *to)
 {
-    static const char *const sharded[] = {"auto", "on", "off"};
+    static const char *const sharded[] = {"auto", "on", "off", "both"};
     bool is_cluster = seeds->topology == HF_CLUSTER;
 
     to += sprintf(to, "redis%s+%s://", u->kind == HF_URL_TLS ? "s" : "",

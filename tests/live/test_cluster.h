@@ -124,10 +124,24 @@ static inline void cluster_restore(void)
             cluster_failover(cluster, i, "");
 }
 
+/* One that is not in step with its master takes nobody's place. */
+static inline void await_replica(struct server *s)
+{
+    int64_t end_ms = local_now_ms() + CLUSTER_PATIENCE_MS;
+
+    while (!strstr(server_ask(s, "INFO replication"),
+                   "master_link_status:up")) {
+        ck_assert_msg(local_now_ms() < end_ms, "a replica is not in step");
+        local_rest_us(1000);
+    }
+}
+
 /* Nothing that an earlier test has failed to remove. */
 static inline void cluster_clean(void)
 {
     cluster_restore();
+    for (int i = MASTERS; i < NODES; i++)
+        await_replica(cluster_node(cluster, i));
     for (int i = 0; i < NODES; i++)
         (void)server_ask(cluster_node(cluster, i), "FLUSHALL");
 }

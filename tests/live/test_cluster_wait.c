@@ -261,6 +261,13 @@ static void add_case(Suite *s, const char *name, bool is_resp2)
 {
     TCase *c = cluster_case(s, name, is_resp2);
 
+    /* First: a replica that was elected less than two timeouts ago takes the old
+     * votes for new ones, under the old epoch, and then nobody follows it (seen
+     * in Redis 7.0.15). */
+    if (!is_resp2)
+        tcase_add_test(
+            c,
+            a_waiter_alone_learns_that_its_master_was_paused_and_replaced);
     tcase_add_loop_test(c, a_release_wakes_a_waiter_by_message, 0,
                         COUNT(ways));
     tcase_add_loop_test(c, a_waiter_is_woken_after_its_slot_has_moved, 0,
@@ -273,10 +280,6 @@ static void add_case(Suite *s, const char *name, bool is_resp2)
     tcase_add_loop_test(c, a_force_release_wakes_waiters_of_a_cluster, 0,
                         COUNT(ways));
     tcase_add_loop_test(c, a_waiter_is_woken_after_a_failover, 0, 1);
-    if (!is_resp2)
-        tcase_add_test(
-            c,
-            a_waiter_alone_learns_that_its_master_was_paused_and_replaced);
 }
 
 static void add_cases(Suite *s)
