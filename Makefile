@@ -481,6 +481,7 @@ help:
 	@echo 'make live-each  the live tests against each of them'
 	@echo 'make live-each-cluster  those of clusters alone'
 	@echo 'make soak-cluster  locks while slots move, for SOAK_TIME=$(SOAK_TIME) s'
+	@echo 'make soak-failover  locks while ROUNDS=$(ROUNDS) masters are killed'
 	@echo 'make redisson   the same locks as a real Redisson (needs a JDK, Maven)'
 	@echo 'make valgrind   a client that loses its server, under valgrind'
 	@echo 'make coverage   lines, branches and MC/DC of resp/ (needs clang 19)'

@@ -53,6 +53,14 @@ static inline void write_options(char *to, const struct hf_url *u)
                       (long long)u->connect_timeout_ms);
     if (u->timeout_ms)
         to += sprintf(to, "&timeout=%lldms", (long long)u->timeout_ms);
+    if (u->replicas > 0)
+        to += sprintf(to, "&replicas=%d", u->replicas);
+    if (u->replicas < 0)
+        to += sprintf(to, "&replicas=%s",
+                      u->replicas == HF_REPLICAS_ALL ? "all" : "majority");
+    if (u->replicas_timeout_ms)
+        to += sprintf(to, "&replicas_timeout=%lldms",
+                      (long long)u->replicas_timeout_ms);
     (void)write_tls(to, &u->tls);
 }
 

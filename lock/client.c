@@ -210,6 +210,7 @@ static hf_status connect_parts(struct hf_client *client,
     options.link.connect_timeout_ms = o->connect_timeout_ms;
     options.link.silence_ms = o->request_timeout_ms;
     options.link.output_max = o->output_max;
+    options.replicas_timeout_ms = o->replicas ? o->replicas_timeout_ms : 0;
     options.link.on_trace = o->trace;
     options.link.trace_ctx = o->trace_ctx;
     rc = hf_router_new(&client->router, client->loop, &options, err);
@@ -341,6 +342,8 @@ struct probe {
     struct hf_waiter waiter;
     enum hf_outcome outcome;
     char refusal[200];          /* "": none */
+    char address[300];          /* of whom it was for, while that was there */
+    struct hf_error error;
 };
 
 static void on_probed(struct hf_command *command, enum hf_outcome outcome,
@@ -351,6 +354,9 @@ static void on_probed(struct hf_command *command, enum hf_outcome outcome,
     size_t len = 0;
 
     probe->outcome = outcome;
+    probe->error = *hf_command_error(command);
+    (void)snprintf(probe->address, sizeof probe->address, "%s",
+                   hf_command_address(command));
     if (outcome == HF_ANSWERED && hf_resp_is_error(reply) &&
         hf_resp_bytes(reply, &ptr, &len) == HF_OK)
         (void)hf_error_quote(probe->refusal, sizeof probe->refusal, ptr, len);
@@ -359,17 +365,15 @@ static void on_probed(struct hf_command *command, enum hf_outcome outcome,
 
 static hf_status probed(const struct probe *probe, struct hf_error *err)
 {
-    const struct hf_error *why = hf_command_error(&probe->command);
-
     if (probe->outcome == HF_ANSWERED)
         return HF_OK;
-    if (why->status != HF_OK)
-        return hf_error_set(err, why->status, "%s", why->text);
+    if (probe->error.status != HF_OK)
+        return hf_error_set(err, probe->error.status, "%s", probe->error.text);
     if (probe->outcome == HF_UNSENT)
         return hf_error_set(err, HF_E_CONNECT, "%s: not connected in time",
-                            hf_command_address(&probe->command));
+                            probe->address);
     return hf_error_set(err, HF_E_NOREPLY, "%s: no answer in time",
-                        hf_command_address(&probe->command));
+                        probe->address);
 }
 
 /* Sends one command and waits for its reply. [locked] */
@@ -409,7 +413,7 @@ static hf_status connect_within(struct hf_client *client, int64_t deadline_ms,
     if (rc == HF_OK && probe.refusal[0])
         rc = hf_error_set(err, HF_E_SERVER,
                           "%s: WAIT, which replicas=... needs: %s",
-                          hf_command_address(&probe.command), probe.refusal);
+                          probe.address, probe.refusal);
     return rc;
 }
 

@@ -467,10 +467,14 @@ hf_status hf_lock_with(struct hf_lock *lock,
                        struct hf_error *err)
 {
     int64_t owner = options ? options->owner : hf_owner_thread();
-    hf_status rc = hf_lock_acquire(lock, options, err);
+    hf_status rc;
     int answer = 0;
 
-    if (rc < 0)
+    if (options && options->keep_unreplicated)
+        return hf_error_set(err, HF_E_INVAL,
+                            "keep_unreplicated would leave the scope with a "
+                            "lock that nobody releases");
+    if ((rc = hf_lock_acquire(lock, options, err)) < 0)
         return rc;
     if (!scope->on_acquire || scope->on_acquire(scope->ctx, lock))
         answer = scope->body(scope->ctx, lock);

@@ -41,8 +41,9 @@ extern "C" {
 
 /* ---- the client ---------------------------------------------------------- */
 
-/* One client is one Redisson "instance": one UUID, one connection (two in
- * RESP2), one watchdog. Threads share it. */
+/* One client is one Redisson "instance": one UUID, one watchdog, and to each
+ * server one connection (two in RESP2, one more with replicas). Threads share
+ * it. */
 struct hf_client;
 
 enum hf_log_level { HF_LOG_ERROR, HF_LOG_WARNING, HF_LOG_INFO };
@@ -51,7 +52,8 @@ enum hf_log_level { HF_LOG_ERROR, HF_LOG_WARNING, HF_LOG_INFO };
  * taken from here if it is given here, that is, not NULL and not 0; else from
  * the URL; else it is the default. */
 struct hf_client_options {
-    const char *url;            /* NULL: redis://127.0.0.1:6379. See hf_url_parse */
+    const char *url;            /* NULL: redis://127.0.0.1:6379. See
+                                   hf_url_parse_seeds */
     const char *user;
     const char *password;
     const char *name;           /* CLIENT SETNAME; default "holdfast" */
@@ -282,7 +284,9 @@ HF_API void hf_acquire_options_init(struct hf_acquire_options *options);
  *                        released in the background, or ends with its lease
  *         HF_E_LIMIT, HF_E_NOMEM, HF_E_INVAL, HF_E_FORKED, HF_E_CLOSED
  * With replicas, it may take replicas_timeout_ms longer; a re-entry does not wait
- * for them, nor does a renewal.
+ * for them, nor does a renewal. Acquires and releases share the connection on
+ * which the server waits: while replicas do not answer, each such acquire holds up
+ * those behind it for that long, and some end with HF_E_NOREPLY.
  * A call whose wait_ms is 0 asks once; the request timeout bounds it (twice, if
  * another call of the same owner on the same lock is under way). Every other
  * ends by wait_ms, whatever the server does.
@@ -372,7 +376,8 @@ HF_API hf_status hf_lock_inspect_async(struct hf_lock *lock,
  *   on_acquire  NULL, or called before `body`; false: do not, release
  *   body        its answer goes to *result (NULL: nowhere)
  *   on_exit     NULL, or called after the release with its status
- * Returns as hf_lock_acquire if it was not acquired, else as hf_lock_release. */
+ * Returns as hf_lock_acquire if it was not acquired, else as hf_lock_release.
+ * HF_E_INVAL: keep_unreplicated, which would leave it held. */
 struct hf_scope {
     bool (*on_acquire)(void *ctx, struct hf_lock *lock);
     int (*body)(void *ctx, struct hf_lock *lock);

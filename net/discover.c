@@ -86,17 +86,20 @@ static void cancel_all(struct hf_router *router)
         hf_probe_cancel(HF_OWNER_OF(l, struct hf_server, node));
 }
 
+void hf_probe_drop_news(struct hf_server *server)
+{
+    struct hf_subscription *news = &server->probe.news;
+
+    if (news->pubsub)
+        hf_pubsub_drop(news);
+    news->pubsub = NULL;
+}
+
 static void drop_news(struct hf_router *router)
 {
     for (struct hf_list *l = router->servers.next; l != &router->servers;
-         l = l->next) {
-        struct hf_subscription *news =
-            &HF_OWNER_OF(l, struct hf_server, node)->probe.news;
-
-        if (news->pubsub)
-            hf_pubsub_drop(news);
-        news->pubsub = NULL;
-    }
+         l = l->next)
+        hf_probe_drop_news(HF_OWNER_OF(l, struct hf_server, node));
 }
 
 void hf_discover_fini(struct hf_router *router)
@@ -343,7 +346,7 @@ static void on_timer(struct hf_timer *timer)
 void hf_discover_want(struct hf_router *router, struct hf_server *hint)
 {
     struct hf_discovery *d = &router->discovery;
-    int64_t earliest = d->ended_ms + REFRESH_MIN_MS;
+    int64_t earliest = d->ended_ms + (hint ? REFRESH_MIN_MS : pause_ms(d));
 
     if (router->seeds.topology == HF_STANDALONE || router->is_closing)
         return;
@@ -367,6 +370,8 @@ static bool is_silent(struct hf_server *server, int64_t now)
     if (hf_list_is_empty(&server->commands))
         return false;
     first = HF_OWNER_OF(server->commands.next, struct hf_command, node);
+    if (hf_command_awaits_replicas(first))
+        return false; /* it was answered */
     if (hf_command_is_sent(first))
         return now - first->request.sent_ms >= LOOK_MS;
     server->seen = first;

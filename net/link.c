@@ -59,6 +59,7 @@ struct hf_link {
     int64_t quiet_since_ms;         /* bytes last came, or were first awaited */
     int protocol;                   /* of the last time READY; 0: never was */
     unsigned mutes;                 /* of them, hung up on while greeting */
+    bool has_unread;                /* inside TLS: the timer is due for it */
     bool is_wanted;
     bool is_refused;                /* trying again will not help */
     struct hf_error error;
@@ -303,7 +304,7 @@ static void flush(struct hf_link *link)
         return;
     if (was_idle)
         link->quiet_since_ms = now;
-    if (link->state == READY)
+    if (link->state == READY && !link->has_unread)
         hf_loop_arm(link->loop, &link->timer,
                     link->quiet_since_ms + link->options.silence_ms);
     n = hf_stream_write(&link->stream, ptr, len);
@@ -497,7 +498,8 @@ static bool has_output(const struct hf_link *link)
  * waiting, and no timer. */
 static void read_later(struct hf_link *link)
 {
-    if (hf_stream_has_more(&link->stream)) /* no descriptor will say so */
+    link->has_unread = hf_stream_has_more(&link->stream);
+    if (link->has_unread) /* no descriptor will say so */
         hf_loop_arm(link->loop, &link->timer, hf_loop_now(link->loop));
 }
 
@@ -510,6 +512,7 @@ static void read_all(struct hf_link *link)
     char *ptr;
     long n;
 
+    link->has_unread = false;
     do {
         room = hf_conn_room(&link->conn, &ptr);
         if (room == 0) {

@@ -874,6 +874,8 @@ struct hf_router_options {
                                            database; the host of a standalone
                                            server. Copied. tls, on_change,
                                            on_push and ctx are not looked at */
+    int64_t replicas_timeout_ms;        /* the greatest of any command: as long, and
+                                           no longer, WAIT may keep a server silent */
     /* [locked] A server was lost, or could not be asked for the way: for a log. */
     void (*on_trouble)(void *ctx, const struct hf_error *why);
     void *ctx;

@@ -9,15 +9,17 @@ static struct hf_room *room_of(struct hf_list *node)
 void hf_rooms_init(struct hf_rooms *rooms)
 {
     hf_list_init(&rooms->waiting);
+    hf_list_init(&rooms->stop.node);
     rooms->stop.is_urgent = false;
 }
 
 void hf_rooms_add(struct hf_rooms *rooms, struct hf_room *room)
 {
+    bool is_serving = !hf_list_is_empty(&rooms->stop.node);
     struct hf_list *next = &rooms->waiting;
 
     if (room->is_urgent)
-        for (next = next->next;
+        for (next = is_serving ? rooms->stop.node.next : next->next;
              next != &rooms->waiting && room_of(next)->is_urgent;
              next = next->next)
             continue;

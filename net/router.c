@@ -181,7 +181,9 @@ static hf_status submit_wait(struct hf_command *c, struct hf_link *link)
     c->wait.done = on_wait;
     c->wait.is_acknowledged_by_push = false;
     return hf_link_submit(link, &c->wait, argv, 3,
-                          c->deadline_ms + c->replicas_timeout_ms);
+                          c->deadline_ms == HF_NEVER
+                              ? HF_NEVER
+                              : c->deadline_ms + c->replicas_timeout_ms);
 }
 
 static hf_status link_of(struct hf_link **out, const struct hf_command *c)
@@ -801,6 +803,11 @@ bool hf_command_is_sent(const struct hf_command *c)
            (c->state == SENT && c->request.sent_ms != HF_NEVER);
 }
 
+bool hf_command_awaits_replicas(const struct hf_command *c)
+{
+    return c->state == DONE;
+}
+
 void hf_command_condemn(struct hf_command *c, const char *why)
 {
     struct hf_link *link;
@@ -829,7 +836,7 @@ const char *hf_router_address(const struct hf_router *router)
 
 void hf_router_stats(const struct hf_router *router, struct hf_link_stats *out)
 {
-    memset(out, 0, sizeof *out);
+    *out = router->gone;
     for (struct hf_list *l = router->servers.next; l != &router->servers;
          l = l->next) {
         const struct hf_server *server =

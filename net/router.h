@@ -97,6 +97,7 @@ struct hf_router {
     struct hf_timer sweep;        /* when to free servers that nobody needs */
     struct hf_error error;        /* why the way is not known */
     struct hf_router_counts counts;
+    struct hf_link_stats gone;    /* of links that were freed */
     void (*on_idle)(void *ctx);
     void *on_idle_ctx;
     bool is_closing;
@@ -124,6 +125,9 @@ void hf_servers_sweep_soon(struct hf_router *router);
 hf_status hf_server_slow(struct hf_link **out, struct hf_server *server);
 
 /* ---- router.c ---- */
+
+/* hf_command_awaits_replicas - it was answered, and its WAIT is not yet. */
+bool hf_command_awaits_replicas(const struct hf_command *c);
 
 /* hf_router_target - who serves a slot; *out is NULL if that is not known.
  *                  HF_E_NOMEM, HF_E_LIMIT, HF_E_TLS.
@@ -190,5 +194,8 @@ hf_status hf_probe_send(struct hf_server *server, unsigned index,
                         void (*done)(struct hf_request *, enum hf_outcome,
                                      struct hf_resp_value));
 void hf_probe_cancel(struct hf_server *server);
+
+/* hf_probe_drop_news - a sentinel is not listened to any more. */
+void hf_probe_drop_news(struct hf_server *server);
 
 #endif

@@ -131,6 +131,7 @@ hf_status hf_server_slow(struct hf_link **out, struct hf_server *server)
         link_options(&link, server);
         link.on_push = NULL;
         link.on_change = on_slow_change;
+        link.silence_ms += server->router->options.replicas_timeout_ms;
         rc = hf_link_new(&server->slow, server->router->loop, &link);
         explicit_bzero(&link.url, sizeof link.url);
     }
@@ -140,12 +141,24 @@ hf_status hf_server_slow(struct hf_link **out, struct hf_server *server)
 
 void hf_server_free(struct hf_server *server)
 {
+    struct hf_link_stats last;
+
     if (server->pubsub)
         hf_pubsub_on_idle(server->pubsub, NULL, NULL);
     hf_probe_cancel(server);
+    if (server->pubsub)
+        hf_probe_drop_news(server);
     hf_pubsub_free(server->pubsub);
+    if (server->slow) {
+        hf_link_stats(server->slow, &last);
+        hf_link_stats_add(&server->router->gone, &last);
+    }
+    hf_link_free(server->slow); /* its commands may still ask for the other */
+    if (server->link) {
+        hf_link_stats(server->link, &last);
+        hf_link_stats_add(&server->router->gone, &last);
+    }
     hf_link_free(server->link);
-    hf_link_free(server->slow);
     hf_tls_context_free(server->tls);
     hf_list_remove(&server->node);
     if (server->router->discovery.hint == server)
@@ -242,9 +255,23 @@ static bool is_listened_to(const struct hf_server *server)
     return false;
 }
 
+static bool is_seed(const struct hf_server *server)
+{
+    const struct hf_seeds *seeds = &server->router->seeds;
+
+    for (uint32_t i = 0; i < seeds->count; i++)
+        if (seeds->list[i].port == server->port &&
+            strcmp(seeds->list[i].host, server->host) == 0)
+            return true;
+    return false;
+}
+
+/* A sentinel that is in no list any more is not listened to. */
 static bool is_needed(const struct hf_server *server)
 {
-    return server->is_target || server->is_sentinel || is_probed(server) ||
+    if (server->is_sentinel)
+        return is_seed(server) || is_probed(server);
+    return server->is_target || is_probed(server) ||
            !hf_list_is_empty(&server->commands) || is_listened_to(server) ||
            !hf_pubsub_is_idle(server->pubsub);
 }

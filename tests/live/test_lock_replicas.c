@@ -289,6 +289,29 @@ START_TEST(what_cannot_be_is_refused_before_anything_is_asked)
 }
 END_TEST
 
+static int no_body(void *ctx, struct hf_lock *lock)
+{
+    (void)lock;
+    *(bool *)ctx = true;
+    return 0;
+}
+
+/* A scope releases on every path: it cannot keep what it did not get. */
+START_TEST(scope_keeps_nothing_that_it_would_not_release)
+{
+    struct hf_acquire_options o = acquire_options(1);
+    bool is_called = false;
+    struct hf_scope scope = {.body = no_body, .ctx = &is_called};
+
+    open_with(2, 3);
+    o.keep_unreplicated = true;
+    ck_assert_status(hf_lock_with(lock_, &o, &scope, NULL, NULL), HF_E_INVAL);
+    ck_assert(!is_called);
+    ck_assert_str_eq(hash_of(master, NAME), "");
+    close_client();
+}
+END_TEST
+
 /* ---- memory ---- */
 
 static hf_status live_once(const struct hf_client_options *o)
@@ -344,6 +367,7 @@ static void add(Suite *suite)
     tcase_add_loop_test(enough,
                         what_cannot_be_is_refused_before_anything_is_asked, 0,
                         COUNT(wrong));
+    tcase_add_test(enough, scope_keeps_nothing_that_it_would_not_release);
     tcase_add_test(enough, any_allocation_may_fail);
     suite_add_tcase(suite, enough);
 
