@@ -47,7 +47,7 @@ NET  := mem error random clock wheel histogram spin fork \
         endpoint slot slot_map slot_map_read cluster_info cluster_view \
         redirect \
         sentinel_words \
-        server router listening discover discover_cluster discover_sentinel \
+        server router command listening discover discover_cluster discover_sentinel \
         $(tls_$(TLS))
 LOCK := scripts names wait hold call table op holding acquire release query \
         watchdog close client lock

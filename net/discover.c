@@ -276,7 +276,7 @@ static void fail(struct hf_router *router)
         d->failures == 1)
         router->options.on_trouble(router->options.ctx, &router->error);
     if (is_final)
-        hf_router_fail_pending(router);
+        hf_commands_fail_pending(router);
 }
 
 static hf_status ask(struct hf_server *server)

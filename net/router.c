@@ -1,29 +1,9 @@
-/* Commands on their way to the server that they are for. Rules in router.h.
- *
- *   IDLE -send-> PENDING <-> ROOM -> SENT -done-> IDLE
- *                                     |             ^
- *                                     +-> DONE -acknowledged
- *
- * SENT is where a command mostly is from the start: the way is known and there
- * is room. DONE: its replicas are waited for. */
+/* The way: which server serves a slot, by the map in force; and the router that
+ * has it. Rules in router.h. */
 #include <stdio.h>
 #include <string.h>
 
-#include "net/redirect.h"
 #include "net/router.h"
-
-enum state { IDLE, PENDING, ROOM, SENT, DONE };
-
-static const struct hf_resp_value no_reply;
-
-static void on_reply(struct hf_request *request, enum hf_outcome outcome,
-                     struct hf_resp_value reply);
-static void on_asking(struct hf_request *request, enum hf_outcome outcome,
-                      struct hf_resp_value reply);
-static void on_wait(struct hf_request *request, enum hf_outcome outcome,
-                    struct hf_resp_value reply);
-static void on_room(struct hf_room *room, hf_status status);
-static void on_deadline(struct hf_timer *timer);
 
 /* ---- who serves a slot ---- */
 
@@ -33,7 +13,7 @@ static bool is_standalone(const struct hf_router *router)
 }
 
 /* As node `index` of the map: in a cluster that tells of its replicas, too. */
-static void is_target(struct hf_server *server, uint16_t index)
+static void mark_target(struct hf_server *server, uint16_t index)
 {
     const struct hf_slot_map *map = server->router->map;
 
@@ -61,7 +41,7 @@ hf_status hf_router_target(struct hf_server **out, struct hf_router *router,
         rc = hf_server_get(known, router, node->host, node->port, false);
         if (rc < 0)
             return rc;
-        is_target(*known, router->map->owner[slot]);
+        mark_target(*known, router->map->owner[slot]);
     }
     *out = *known;
     return HF_OK;
@@ -80,321 +60,12 @@ static bool by_node_room(struct hf_router *router, const struct hf_slot_map *map
     return true;
 }
 
-/* ---- where a command is ---- */
-
-static struct hf_command *command_of(struct hf_list *node)
-{
-    return HF_OWNER_OF(node, struct hf_command, node);
-}
-
-static void note_sent(struct hf_command *c)
-{
-    if (c->request.sent_ms != HF_NEVER)
-        c->sent_ms = c->request.sent_ms;
-}
-
-/* One that goes with it, if it is under way. */
-static void cancel_companion(struct hf_request *request)
-{
-    if (request->done)
-        (void)hf_link_cancel(request);
-    request->done = NULL;
-}
-
-/* Out of wherever it is. Says whether bytes of it have left. */
-static enum hf_outcome take_out(struct hf_command *c)
-{
-    enum hf_outcome outcome = HF_UNSENT;
-
-    hf_list_remove(&c->node);
-    hf_loop_disarm(c->router->loop, &c->timer);
-    if (c->state == ROOM)
-        hf_link_forget_room(&c->room);
-    if (c->state == SENT) {
-        note_sent(c);
-        outcome = hf_link_cancel(&c->request);
-    }
-    if (c->state == DONE)
-        outcome = HF_UNKNOWN;
-    cancel_companion(&c->asking); /* R4 */
-    cancel_companion(&c->wait);
-    c->state = IDLE;
-    return outcome;
-}
-
-static void finish(struct hf_command *c, enum hf_outcome outcome,
-                   struct hf_resp_value reply)
-{
-    c->done(c, outcome, reply);
-}
-
-/* For a reason of our own, while no call of the owner's is on the stack. */
-static void fail(struct hf_command *c, hf_status status)
-{
-    c->server = NULL;
-    if (c->router->error.status != status)
-        hf_error_set(&c->router->error, status, "%s: %s", c->router->address,
-                     hf_status_text(status));
-    finish(c, HF_UNSENT, no_reply);
-}
-
-static void pend(struct hf_command *c)
-{
-    c->server = NULL;
-    c->state = PENDING;
-    hf_list_push(&c->router->pending, &c->node);
-    if (c->deadline_ms != HF_NEVER)
-        hf_loop_arm(c->router->loop, &c->timer, c->deadline_ms);
-}
-
-/* ---- handing over ---- */
-
-static hf_status submit_asking(struct hf_command *c, struct hf_link *link)
-{
-    static const struct hf_resp_arg asking = {"ASKING", 6};
-
-    c->asking.done = on_asking;
-    c->asking.is_acknowledged_by_push = false;
-    return hf_link_submit(link, &c->asking, &asking, 1, c->deadline_ms);
-}
-
-/* A server that has lost its last replica has one too few, not none to ask. */
-static uint32_t wanted_of(const struct hf_command *c)
-{
-    uint32_t known = c->server->replicas > 1 ? c->server->replicas : 1;
-
-    if (c->replicas == HF_REPLICAS_ALL)
-        return known;
-    return c->replicas == HF_REPLICAS_MAJORITY ? (known + 1) / 2
-                                               : (uint32_t)c->replicas;
-}
-
-/* It may take its time behind the command's deadline. */
-static hf_status submit_wait(struct hf_command *c, struct hf_link *link)
-{
-    char wanted[HF_RESP_INTEGER_MAX], timeout[HF_RESP_INTEGER_MAX];
-    struct hf_resp_arg argv[3] = {{"WAIT", 4}, {wanted, 0}, {timeout, 0}};
-
-    c->wanted = wanted_of(c);
-    argv[1].len = hf_resp_format_integer(wanted, c->wanted);
-    argv[2].len = hf_resp_format_integer(timeout, c->replicas_timeout_ms);
-    c->wait.done = on_wait;
-    c->wait.is_acknowledged_by_push = false;
-    return hf_link_submit(link, &c->wait, argv, 3,
-                          c->deadline_ms == HF_NEVER
-                              ? HF_NEVER
-                              : c->deadline_ms + c->replicas_timeout_ms);
-}
-
-static hf_status link_of(struct hf_link **out, const struct hf_command *c)
-{
-    if (c->is_slow || c->replicas)
-        return hf_server_slow(out, c->server);
-    *out = c->server->link;
-    return HF_OK;
-}
-
-/* R4: nothing is written in between. One that was not taken has no `done`. */
-static hf_status submit_all(struct hf_command *c, struct hf_link *link)
-{
-    hf_status rc = HF_OK;
-
-    if (c->is_by_ask && (rc = submit_asking(c, link)) < 0) {
-        c->asking.done = NULL;
-        return rc;
-    }
-    rc = hf_link_submit(link, &c->request, c->argv, c->argc, c->deadline_ms);
-    if (rc < 0)
-        return rc;
-    if (c->replicas && (rc = submit_wait(c, link)) < 0) {
-        c->wait.done = NULL;
-        (void)hf_link_cancel(&c->request);
-    }
-    return rc;
-}
-
-static hf_status submit(struct hf_command *c)
-{
-    struct hf_link *link;
-    hf_status rc = link_of(&link, c);
-
-    if (rc == HF_OK)
-        rc = submit_all(c, link);
-    if (rc == HF_OK) {
-        c->state = SENT;
-        c->had_no_room = false;
-    } else {
-        cancel_companion(&c->asking);
-    }
-    return rc;
-}
-
-/* ASKING, and WAIT with two numbers, as they stand in the output, at most. */
-#define ASKING_SIZE 16
-#define WAIT_SIZE 80
-
-static hf_status await_room(struct hf_command *c, struct hf_link *link)
-{
-    size_t bytes = hf_resp_command_size(c->argv, c->argc) +
-                   (c->is_by_ask ? ASKING_SIZE : 0) +
-                   (c->replicas ? WAIT_SIZE : 0);
-    hf_status rc = hf_link_await_room(link, &c->room, bytes);
-
-    if (rc < 0)
-        return rc;
-    c->state = ROOM;
-    c->had_no_room = true;
-    if (c->deadline_ms != HF_NEVER)
-        hf_loop_arm(c->router->loop, &c->timer, c->deadline_ms);
-    return HF_OK;
-}
-
-/* Not before those who wait already, unless it is urgent. */
-static hf_status hand_over(struct hf_command *c, struct hf_server *server)
-{
-    struct hf_link *link;
-    hf_status rc;
-
-    c->server = server;
-    if ((rc = link_of(&link, c)) < 0)
-        return rc;
-    rc = c->is_urgent || !hf_link_is_awaited(link) ? submit(c) : HF_E_LIMIT;
-    if (rc == HF_E_LIMIT)
-        rc = await_room(c, link);
-    if (rc == HF_OK) {
-        hf_list_push(&server->commands, &c->node);
-        hf_discover_watch(c->router);
-    }
-    return rc;
-}
-
-static hf_status place(struct hf_command *c)
-{
-    struct hf_server *server;
-    hf_status rc = hf_router_target(&server, c->router, c->slot);
-
-    if (rc < 0)
-        return rc;
-    c->is_by_ask = false;
-    if (server)
-        return hand_over(c, server);
-    pend(c);
-    hf_discover_want(c->router, NULL);
-    return HF_OK;
-}
-
-static void place_again(struct hf_command *c)
-{
-    hf_status rc = place(c);
-
-    if (rc < 0)
-        fail(c, rc);
-}
-
-hf_status hf_router_send(struct hf_router *router, struct hf_command *c)
-{
-    c->router = router;
-    c->server = NULL;
-    c->state = IDLE;
-    c->hops = 0;
-    c->had_no_room = false;
-    c->sent_ms = HF_NEVER;
-    hf_list_init(&c->node);
-    hf_list_init(&c->room.node);
-    c->room.ready = on_room;
-    c->room.is_urgent = c->is_urgent;
-    c->timer = (struct hf_timer){.fire = on_deadline};
-    c->request.done = on_reply;
-    c->request.is_acknowledged_by_push = false;
-    c->request.sent_ms = HF_NEVER;
-    c->asking.done = c->wait.done = NULL;
-    return router->is_closing ? HF_E_CLOSED : place(c);
-}
-
-enum hf_outcome hf_router_cancel(struct hf_command *c)
-{
-    return take_out(c);
-}
-
-/* ---- events ---- */
-
-static void on_room(struct hf_room *room, hf_status status)
-{
-    struct hf_command *c = HF_OWNER_OF(room, struct hf_command, room);
-    hf_status rc = HF_OK;
-
-    c->state = IDLE;
-    hf_loop_disarm(c->router->loop, &c->timer);
-    if (status == HF_OK)
-        rc = submit(c);
-    if (rc == HF_E_LIMIT)
-        rc = await_room(c, room->link);
-    if (status == HF_OK && rc == HF_OK)
-        return;
-    hf_list_remove(&c->node);
-    c->had_no_room = false;
-    if (rc < 0)
-        fail(c, rc);
-    else /* the link was refused, and says why */
-        finish(c, HF_UNSENT, no_reply);
-}
-
-/* Why it never had a server. */
-static void say_pending(struct hf_command *c)
-{
-    struct hf_router *router = c->router;
-
-    hf_discover_explain(router);
-    if (router->map)
-        hf_error_set(&router->error, HF_E_SERVER,
-                     "%s: no node that is up serves slot %u", router->address,
-                     (unsigned)c->slot);
-    else if (router->error.status == HF_OK)
-        hf_error_set(&router->error, HF_E_CONNECT,
-                     "%s: nobody there has answered in time", router->address);
-}
-
-static void on_deadline(struct hf_timer *timer)
-{
-    struct hf_command *c = HF_OWNER_OF(timer, struct hf_command, timer);
-
-    if (c->state == PENDING)
-        say_pending(c);
-    finish(c, take_out(c), no_reply);
-}
-
-static void on_asking(struct hf_request *request, enum hf_outcome outcome,
-                      struct hf_resp_value reply)
-{
-    struct hf_command *c = HF_OWNER_OF(request, struct hf_command, asking);
-
-    (void)outcome; /* whatever it is, the command's own tells */
-    (void)reply;
-    c->asking.done = NULL;
-}
-
-/* ---- redirections ---- */
-
-/* At this server, whatever the map says of the slot. */
-static void go_to(struct hf_command *c, const struct hf_redirection *r,
-                  bool is_by_ask)
-{
-    const char *host = r->host_kind == HF_HOST_SAME ? c->server->host : r->host;
-    struct hf_server *server;
-    hf_status rc =
-        hf_server_get(&server, c->router, host, r->port, false);
-
-    c->is_by_ask = is_by_ask;
-    if (rc == HF_OK)
-        rc = hand_over(c, server);
-    if (rc < 0)
-        fail(c, rc);
-}
+/* ---- the way changes ---- */
 
 /* M4: at once, and then all of it is asked for. Without memory to learn it,
  * asking must do. */
-static void learn(struct hf_router *router, const struct hf_redirection *r,
-                  const char *host)
+void hf_router_learn(struct hf_router *router, const struct hf_redirection *r,
+                     const char *host)
 {
     struct hf_server *server = NULL;
     uint16_t node;
@@ -409,141 +80,9 @@ static void learn(struct hf_router *router, const struct hf_redirection *r,
                  hf_server_get(&server, router, host, r->port, false) == HF_OK)
             router->by_node[node] = server;
         if (server)
-            is_target(server, node);
+            mark_target(server, node);
     }
     hf_discover_want(router, hf_server_find(router, host, r->port, false));
-}
-
-static void follow(struct hf_command *c, const struct hf_redirection *r)
-{
-    struct hf_router *router = c->router;
-    struct hf_server *from = c->server;
-
-    if (r->kind == HF_ASK && r->host_kind != HF_HOST_UNKNOWN) {
-        router->counts.asked++;
-        go_to(c, r, true);
-        return;
-    }
-    router->counts.moved++;
-    if (r->host_kind == HF_HOST_UNKNOWN) {
-        pend(c);
-        hf_discover_want(router, NULL);
-        return;
-    }
-    learn(router, r, r->host_kind == HF_HOST_SAME ? from->host : r->host);
-    go_to(c, r, false);
-}
-
-/* A master that has become a replica: whom the sentinels name now? */
-static bool is_demoted(const struct hf_router *router,
-                       struct hf_resp_value reply)
-{
-    return router->seeds.topology == HF_SENTINEL &&
-           hf_resp_error_is(reply, "READONLY");
-}
-
-/* Is it sent elsewhere? Then its owner does not see this reply. */
-static bool is_followed(struct hf_command *c, struct hf_resp_value reply)
-{
-    struct hf_redirection r;
-
-    if (is_standalone(c->router) || !hf_resp_is_error(reply) ||
-        c->hops >= HOPS_MAX)
-        return false;
-    if (is_demoted(c->router, reply)) {
-        c->hops++;
-        hf_router_forget(c->router);
-        pend(c);
-        return true;
-    }
-    if (c->router->seeds.topology == HF_CLUSTER &&
-        hf_redirection_read(&r, reply)) {
-        c->hops++;
-        follow(c, &r);
-        return true;
-    }
-    return false;
-}
-
-static void on_reply(struct hf_request *request, enum hf_outcome outcome,
-                     struct hf_resp_value reply)
-{
-    struct hf_command *c = HF_OWNER_OF(request, struct hf_command, request);
-    bool is_good = outcome == HF_ANSWERED && !hf_resp_is_error(reply);
-
-    note_sent(c);
-    if (c->wait.done && is_good) {
-        c->state = DONE;
-        c->done(c, outcome, reply);
-        return;
-    }
-    c->state = IDLE;
-    (void)take_out(c); /* with an ASKING or a WAIT that is still on its way */
-    if (outcome == HF_ANSWERED && is_followed(c, reply))
-        return;
-    if (outcome == HF_ANSWERED && !is_standalone(c->router) &&
-        hf_resp_error_is(reply, "CLUSTERDOWN"))
-        hf_discover_want(c->router, NULL);
-    finish(c, outcome, reply);
-}
-
-static void on_wait(struct hf_request *request, enum hf_outcome outcome,
-                    struct hf_resp_value reply)
-{
-    struct hf_command *c = HF_OWNER_OF(request, struct hf_command, wait);
-
-    c->wait.done = NULL;
-    if (c->state != DONE) /* an error, or no answer: its own reply tells */
-        return;
-    hf_list_remove(&c->node);
-    c->state = IDLE;
-    c->acknowledged(c, outcome, reply, c->wanted);
-}
-
-/* ---- the way changes ---- */
-
-/* A node that takes in its first slot is in no map yet: what ASK has sent there
- * is well there. */
-static bool will_answer(const struct hf_command *c)
-{
-    struct hf_link *link;
-
-    return (c->server->is_target || c->is_by_ask) &&
-           link_of(&link, c) == HF_OK && hf_link_is_up(link);
-}
-
-/* R2, R3. */
-static void reconsider(struct hf_server *server, struct hf_command *c)
-{
-    struct hf_router *router = c->router;
-    struct hf_server *target = NULL;
-
-    (void)hf_router_target(&target, router, c->slot); /* no memory: it stays */
-    if (!target || target == server || c->state == DONE || will_answer(c)) {
-        hf_list_push(&server->commands, &c->node);
-        return;
-    }
-    if (take_out(c) == HF_UNKNOWN) {
-        finish(c, HF_UNKNOWN, no_reply);
-        return;
-    }
-    router->counts.resent++;
-    place_again(c);
-}
-
-/* Those that come meanwhile are not looked at. */
-static void reconsider_all(struct hf_server *server)
-{
-    struct hf_list list;
-
-    hf_list_init(&list);
-    hf_list_join(&list, &server->commands);
-    while (!hf_list_is_empty(&list)) {
-        struct hf_command *c = command_of(list.next);
-
-        hf_list_remove(&c->node);
-        reconsider(server, c);
-    }
 }
 
 static void each_server(struct hf_router *router,
@@ -554,7 +93,7 @@ static void each_server(struct hf_router *router,
         act(HF_OWNER_OF(l, struct hf_server, node));
 }
 
-static void is_no_target(struct hf_server *server)
+static void unmark_target(struct hf_server *server)
 {
     server->is_target = false;
 }
@@ -563,7 +102,7 @@ static void is_no_target(struct hf_server *server)
  * one. */
 static void mark_targets(struct hf_router *router)
 {
-    each_server(router, is_no_target);
+    each_server(router, unmark_target);
     memset(router->by_node, 0, router->by_node_room * sizeof *router->by_node);
     for (uint32_t i = 0; i < router->map->count; i++) {
         const struct hf_node *node = &router->map->nodes[i];
@@ -574,7 +113,7 @@ static void mark_targets(struct hf_router *router)
 
         router->by_node[i] = server;
         if (server)
-            is_target(server, (uint16_t)i);
+            mark_target(server, (uint16_t)i);
     }
 }
 
@@ -589,69 +128,23 @@ void hf_router_adopt(struct hf_router *router, struct hf_slot_map *map)
     router->is_known = true;
     router->counts.maps++;
     mark_targets(router);
-    each_server(router, reconsider_all);
+    each_server(router, hf_commands_reconsider);
     hf_router_resume(router);
     hf_servers_sweep_soon(router);
 }
 
 void hf_router_resume(struct hf_router *router)
 {
-    struct hf_list list;
-
-    hf_list_init(&list);
-    hf_list_join(&list, &router->pending);
-    while (!hf_list_is_empty(&list)) {
-        struct hf_command *c = command_of(list.next);
-
-        (void)take_out(c);
-        place_again(c);
-    }
+    hf_commands_resume(router);
     hf_router_relisten(router);
-}
-
-void hf_router_fail_pending(struct hf_router *router)
-{
-    struct hf_list list;
-
-    hf_list_init(&list);
-    hf_list_join(&list, &router->pending);
-    while (!hf_list_is_empty(&list)) {
-        struct hf_command *c = command_of(list.next);
-
-        (void)take_out(c);
-        finish(c, HF_UNSENT, no_reply);
-    }
-}
-
-/* What has not left waits for the new way; what has, for its reply or the end of
- * its connection. */
-static void bring_back(struct hf_server *server)
-{
-    struct hf_list list;
-
-    hf_list_init(&list);
-    hf_list_join(&list, &server->commands);
-    while (!hf_list_is_empty(&list)) {
-        struct hf_command *c = command_of(list.next);
-
-        hf_list_remove(&c->node);
-        if (c->state == DONE ||
-            (c->state == SENT && c->request.sent_ms != HF_NEVER)) {
-            hf_list_push(&server->commands, &c->node);
-            continue;
-        }
-        (void)take_out(c);
-        server->router->counts.resent++;
-        pend(c);
-    }
 }
 
 void hf_router_forget(struct hf_router *router)
 {
     hf_slot_map_free(router->map);
     router->map = NULL;
-    each_server(router, is_no_target);
-    each_server(router, bring_back);
+    each_server(router, unmark_target);
+    each_server(router, hf_commands_bring_back);
     hf_discover_want(router, NULL);
 }
 
@@ -762,7 +255,7 @@ void hf_router_free(struct hf_router *router)
     hf_discover_fini(router);
     hf_loop_disarm(router->loop, &router->sweep);
     hf_router_unlisten_all(router);
-    hf_router_fail_pending(router);
+    hf_commands_fail_pending(router);
     while (!hf_list_is_empty(&router->servers))
         hf_server_free(
             HF_OWNER_OF(router->servers.next, struct hf_server, node));
@@ -795,38 +288,6 @@ bool hf_router_is_sharded(const struct hf_router *router)
 bool hf_router_wakes_both(const struct hf_router *router)
 {
     return router->is_sharded && router->seeds.sharded == HF_SHARDED_BOTH;
-}
-
-bool hf_command_is_sent(const struct hf_command *c)
-{
-    return c->state == DONE ||
-           (c->state == SENT && c->request.sent_ms != HF_NEVER);
-}
-
-bool hf_command_awaits_replicas(const struct hf_command *c)
-{
-    return c->state == DONE;
-}
-
-void hf_command_condemn(struct hf_command *c, const char *why)
-{
-    struct hf_link *link;
-
-    if (c->server && link_of(&link, c) == HF_OK)
-        hf_link_condemn(link, why);
-}
-
-const char *hf_command_address(const struct hf_command *c)
-{
-    return c->server ? hf_link_address(c->server->link) : c->router->address;
-}
-
-const struct hf_error *hf_command_error(const struct hf_command *c)
-{
-    struct hf_link *link;
-
-    return c->server && link_of(&link, c) == HF_OK ? hf_link_error(link)
-                                                   : &c->router->error;
 }
 
 const char *hf_router_address(const struct hf_router *router)

@@ -1,6 +1,6 @@
-/* What the files of routing share: servers (server.c), commands (router.c)
- * and subscriptions (listening.c) on their way, and asking for the way
- * (discover.c). Private to net/. All of it is [locked].
+/* What the files of routing share: the way (router.c), servers (server.c),
+ * commands (command.c) and subscriptions (listening.c) on their way, and asking
+ * for it (discover.c). Private to net/. All of it is [locked].
  *
  *   router -> map: slot -> server -> link
  *      ^
@@ -19,6 +19,7 @@
 #define HF_ROUTER_H
 
 #include "net/net.h"
+#include "net/redirect.h"
 #include "net/slot_map.h"
 
 #define HOPS_MAX 5
@@ -124,23 +125,36 @@ void hf_servers_sweep_soon(struct hf_router *router);
 /* hf_server_slow - the link of those who wait for replicas. HF_E_NOMEM. */
 hf_status hf_server_slow(struct hf_link **out, struct hf_server *server);
 
-/* ---- router.c ---- */
+/* ---- command.c ---- */
 
-/* hf_command_awaits_replicas - it was answered, and its WAIT is not yet. */
+/* hf_commands_reconsider   - of a server, after the way has changed (R2, R3).
+ * hf_commands_bring_back   - what has not left waits for the way; what has, for
+ *                            its reply or the end of its connection.
+ * hf_commands_resume       - what is pending tries again.
+ * hf_commands_fail_pending - it ends UNSENT, for the reason in router->error.
+ * hf_command_awaits_replicas - it was answered, and its WAIT is not yet. */
+void hf_commands_reconsider(struct hf_server *server);
+void hf_commands_bring_back(struct hf_server *server);
+void hf_commands_resume(struct hf_router *router);
+void hf_commands_fail_pending(struct hf_router *router);
 bool hf_command_awaits_replicas(const struct hf_command *c);
+
+/* ---- router.c ---- */
 
 /* hf_router_target - who serves a slot; *out is NULL if that is not known.
  *                  HF_E_NOMEM, HF_E_LIMIT, HF_E_TLS.
  * hf_router_adopt  - the map is in force from now on; it is the router's.
+ * hf_router_learn  - what a MOVED says of one slot, whose host is given (M4): at
+ *                  once, and then all of it is asked for.
  * hf_router_forget - the way is not known any more.
- * hf_router_resume - what is pending tries again.
- * hf_router_fail_pending - it ends UNSENT, for the reason in router->error. */
+ * hf_router_resume - what waits for the way tries again. */
 hf_status hf_router_target(struct hf_server **out, struct hf_router *router,
                            uint16_t slot);
 void hf_router_adopt(struct hf_router *router, struct hf_slot_map *map);
 void hf_router_forget(struct hf_router *router);
+void hf_router_learn(struct hf_router *router, const struct hf_redirection *r,
+                     const char *host);
 void hf_router_resume(struct hf_router *router);
-void hf_router_fail_pending(struct hf_router *router);
 
 /* hf_router_lost_touch - a server's link has ended. */
 void hf_router_lost_touch(struct hf_router *router, struct hf_server *server);
