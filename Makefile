@@ -40,7 +40,7 @@ TLS_LIBS := $(if $(filter yes,$(TLS)),-Wl$(comma)--as-needed \
             $(or $(shell pkg-config --libs openssl 2>/dev/null),-lssl -lcrypto))
 
 RESP := status parse value copy double encode
-NET  := mem error random clock wheel histogram spin fork \
+NET  := mem hash error random clock wheel histogram spin fork \
         poller_$(EVENTS) loop drive \
         url_scan url_query url resolve race socket dial stream greet conn \
         room trace link wire pubsub \

@@ -539,6 +539,7 @@ void hf_client_stats(struct hf_client *client, struct hf_client_stats *out)
     out->renewals = client->renewals;
     out->renewal_requests = client->renewal_requests;
     hf_router_stats(client->router, &out->link);
+    hf_router_counts(client->router, &out->route);
     hf_loop_unlock(client->loop);
     hf_loop_stats(client->loop, &out->loop);
 }

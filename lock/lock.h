@@ -171,9 +171,10 @@ struct hf_client_stats {
     uint64_t waiters;           /* calls under way now */
     uint64_t renewals;          /* holds renewed, since the start */
     uint64_t renewal_requests;  /* commands that took */
-    struct hf_link_stats link;  /* of commands; in RESP2, messages come over
-                                   another one */
+    struct hf_link_stats link;  /* of all servers, and of those that are gone; in
+                                   RESP2, messages come over other links */
     struct hf_loop_stats loop;  /* also of others that share it */
+    struct hf_router_counts route;  /* how often commands went elsewhere */
 };
 
 /* hf_client_stats - a copy (2 KB); all 0 in a forked child. Any thread. */

@@ -6,16 +6,6 @@
 #define BUCKETS_FIRST 64
 #define BUCKETS_MAX (1u << 20)
 
-/* FNV-1a. */
-static uint32_t hash_of(const char *ptr, size_t len)
-{
-    uint32_t h = 2166136261u;
-
-    for (size_t i = 0; i < len; i++)
-        h = (h ^ (unsigned char)ptr[i]) * 16777619u;
-    return h;
-}
-
 static struct hf_list *bucket_of(struct hf_client *client, uint32_t hash)
 {
     return &client->buckets[hash & (client->buckets_room - 1)];
@@ -97,7 +87,7 @@ static struct hf_lock *lock_new(struct hf_client *client, const char *name,
 hf_status hf_lock_find_or_add(struct hf_lock **out, struct hf_client *client,
                               const char *name, size_t len)
 {
-    uint32_t hash = hash_of(name, len);
+    uint32_t hash = hf_hash(name, len);
     struct hf_lock *lock = find(client, hash, name, len);
 
     if (lock) {

@@ -75,7 +75,6 @@ hf_status hf_router_listen(struct hf_router *router, struct hf_subscription *s,
 
     if (rc < 0)
         return rc;
-    s->router = router;
     s->slot = slot;
     s->pubsub = NULL;
     s->order = NULL;

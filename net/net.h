@@ -54,6 +54,10 @@ void hf_mem_free(const struct hf_mem *mem, void *ptr, size_t size);
 bool hf_mem_grow(const struct hf_mem *mem, void *ptr, uint32_t *room,
                  size_t size, size_t want, size_t max);
 
+/* hf_hash - of any bytes, for tables. Not against those who choose the bytes to
+ * make it slow. Any thread. */
+uint32_t hf_hash(const void *ptr, size_t len);
+
 /* ---- time ---------------------------------------------------------------- */
 
 /* hf_clock_ms - milliseconds that go on while the machine is suspended
@@ -773,7 +777,6 @@ struct hf_subscription {
     bool is_sharded;            /* SSUBSCRIBE: of one slot's node */
     /* The router's own. */
     struct hf_list route_node;
-    struct hf_router *router;
     uint16_t slot;
     /* hf_pubsub's own. */
     struct hf_list node;

@@ -38,20 +38,10 @@ struct hf_pubsub {
 
 /* ---- looking up ---- */
 
-/* FNV-1a. */
-static uint32_t hash_of(const char *ptr, size_t len)
-{
-    uint32_t h = 2166136261u;
-
-    for (size_t i = 0; i < len; i++)
-        h = (h ^ (unsigned char)ptr[i]) * 16777619u;
-    return h;
-}
-
 static struct hf_list *bucket_of(struct hf_pubsub *ps, const char *ptr,
                                  size_t len)
 {
-    return &ps->buckets[hash_of(ptr, len) % BUCKETS];
+    return &ps->buckets[hf_hash(ptr, len) % BUCKETS];
 }
 
 static struct hf_subscription *find(struct hf_pubsub *ps, const char *ptr,
