@@ -43,7 +43,7 @@ RESP := status parse value copy double encode
 NET  := mem hash error random clock wheel histogram spin fork \
         poller_$(EVENTS) loop drive \
         url_scan url_query url resolve race socket dial stream greet conn \
-        room trace link wire pubsub \
+        due room trace link wire pubsub \
         endpoint slot slot_map slot_map_read cluster_info cluster_view \
         redirect \
         sentinel_words \

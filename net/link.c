@@ -13,9 +13,7 @@
  *     link is wanted; a refusal that trying again cannot mend fails all that is
  *     queued at once.
  * L5  Who waits for room is served at the end of each turn in which there may be
- *     some, before anything is written.
- * L6  Deadlines mostly come in order, for most requests have the same timeout:
- *     those stand in one line with one timer. One out of order has its own. */
+ *     some, before anything is written. */
 #include <assert.h>
 #include <stdio.h>
 #include <string.h>
@@ -23,6 +21,7 @@
 
 #include "net/conn.h"
 #include "net/dial.h"
+#include "net/due.h"
 #include "net/room.h"
 #include "net/stream.h"
 #include "net/trace.h"
@@ -49,8 +48,7 @@ struct hf_link {
     struct hf_stream stream;
     struct hf_io io;                /* of its socket */
     struct hf_timer timer;          /* this attempt's end, or BACKOFF's */
-    struct hf_list due;             /* requests in the order of deadlines (L6) */
-    struct hf_timer due_timer;      /* no later than the first of them is due */
+    struct hf_due due;              /* the requests' deadlines */
     struct hf_turn turn;
     struct hf_dial dial;
     struct hf_rooms rooms;          /* who waits for room */
@@ -86,7 +84,7 @@ static void on_turn_end(struct hf_turn *turn);
 static void on_dialed(struct hf_dial *dial, int fd);
 static void on_ready(struct hf_io *io, int events);
 static void on_timer(struct hf_timer *timer);
-static void on_due(struct hf_timer *timer);
+static void on_overdue(struct hf_request *request);
 
 /* ---- who looks on ---- */
 
@@ -155,18 +153,12 @@ static void on_push(void *ctx, struct hf_resp_value push)
         link->options.on_push(link->options.ctx, push);
 }
 
-static void forget_deadline(struct hf_link *link, struct hf_request *request)
-{
-    hf_list_remove(&request->due_node);
-    hf_loop_disarm(link->loop, &request->timer);
-}
-
 static void on_end(void *ctx, struct hf_request *request,
                    enum hf_outcome outcome, struct hf_resp_value reply)
 {
     struct hf_link *link = ctx;
 
-    forget_deadline(link, request);
+    hf_due_forget(&link->due, request);
     link->has_answered = link->has_answered || outcome == HF_ANSWERED;
     if (link->options.on_trace)
         tell_end(request, outcome, reply);
@@ -213,8 +205,7 @@ hf_status hf_link_new(struct hf_link **out, struct hf_loop *loop,
     link->options = *options;
     link->stream.fd = -1;
     link->timer.fire = on_timer;
-    link->due_timer.fire = on_due;
-    hf_list_init(&link->due);
+    hf_due_init(&link->due, loop, on_overdue);
     hf_dial_init(&link->dial, loop, &link->options.url, on_dialed);
     if (options->client_name)
         strncpy(link->client_name, options->client_name, CLIENT_NAME_MAX);
@@ -246,7 +237,7 @@ void hf_link_free(struct hf_link *link)
     hf_conn_fail_queued(&link->conn);
     hf_rooms_tell_all(&link->rooms, HF_E_CLOSED);
     hf_loop_forget_turn(link->loop, &link->turn);
-    hf_loop_disarm(link->loop, &link->due_timer);
+    hf_due_fini(&link->due);
     hf_conn_fini(&link->conn);
     explicit_bzero(&link->options.url, sizeof link->options.url);
     hf_mem_free(hf_loop_mem(link->loop), link, sizeof *link);
@@ -623,14 +614,14 @@ static enum hf_outcome give_up(struct hf_request *request)
     struct hf_link *link = request->link;
     enum hf_outcome outcome = hf_conn_forget(&link->conn, request);
 
-    forget_deadline(link, request);
+    hf_due_forget(&link->due, request);
     serve_later(link);
     if (link->options.on_trace)
         tell_end(request, outcome, no_reply);
     return outcome;
 }
 
-static void end_late(struct hf_request *request)
+static void on_overdue(struct hf_request *request)
 {
     struct hf_link *link = request->link;
     enum hf_outcome outcome;
@@ -640,51 +631,6 @@ static void end_late(struct hf_request *request)
         say_late(link);
     outcome = give_up(request);
     request->done(request, outcome, no_reply);
-}
-
-static void on_deadline(struct hf_timer *timer)
-{
-    end_late(HF_OWNER_OF(timer, struct hf_request, timer));
-}
-
-static struct hf_request *request_of(struct hf_list *node)
-{
-    return HF_OWNER_OF(node, struct hf_request, due_node);
-}
-
-/* Those whose time has come, and whom their ends bring into the line meanwhile:
- * none of those is due yet, or it has a timer of its own. */
-static void on_due(struct hf_timer *timer)
-{
-    struct hf_link *link = HF_OWNER_OF(timer, struct hf_link, due_timer);
-    int64_t now = hf_loop_now(link->loop);
-
-    while (!hf_list_is_empty(&link->due) &&
-           request_of(link->due.next)->deadline_ms <= now)
-        end_late(request_of(link->due.next));
-    if (!hf_list_is_empty(&link->due))
-        hf_loop_arm(link->loop, timer, request_of(link->due.next)->deadline_ms);
-}
-
-static void note_deadline(struct hf_link *link, struct hf_request *request,
-                          int64_t deadline_ms)
-{
-    bool is_in_order =
-        hf_list_is_empty(&link->due) ||
-        request_of(link->due.prev)->deadline_ms <= deadline_ms;
-
-    request->deadline_ms = deadline_ms;
-    request->timer = (struct hf_timer){.fire = on_deadline};
-    hf_list_init(&request->due_node);
-    if (deadline_ms == HF_NEVER)
-        return;
-    if (!is_in_order || deadline_ms <= hf_loop_now(link->loop)) {
-        hf_loop_arm(link->loop, &request->timer, deadline_ms);
-        return;
-    }
-    hf_list_push(&link->due, &request->due_node);
-    if (!link->due_timer.link || deadline_ms < link->due_timer.due_ms)
-        hf_loop_arm(link->loop, &link->due_timer, deadline_ms);
 }
 
 hf_status hf_link_submit(struct hf_link *link, struct hf_request *request,
@@ -698,7 +644,7 @@ hf_status hf_link_submit(struct hf_link *link, struct hf_request *request,
     if ((rc = hf_conn_submit(&link->conn, request, argv, argc)) < 0)
         return rc;
     request->link = link;
-    note_deadline(link, request, deadline_ms);
+    hf_due_add(&link->due, request, deadline_ms);
     if (link->options.on_trace)
         tell_command(link, HF_TRACE_QUEUED, request->place + 1, argv, argc);
     hf_loop_at_turn_end(link->loop, &link->turn);

@@ -530,8 +530,9 @@ struct hf_request {
     int64_t sent_ms;            /* when its first byte was about to be written;
                                    HF_NEVER: not yet */
     /* The link's own. */
-    struct hf_list due_node;    /* in the line of deadlines, or */
-    struct hf_timer timer;      /* of a deadline out of line */
+    struct hf_due *due;         /* where its deadline is: */
+    struct hf_list due_node;    /* in a line, or */
+    struct hf_timer timer;      /* by itself */
     int64_t deadline_ms;
     struct hf_link *link;
     uint64_t place;             /* in the order of all requests of the link */
