@@ -10,6 +10,9 @@
 #define TIMEOUT_MS 5000        /* to connect; of a request */
 #define REPLICAS_TIMEOUT_MS 1000
 #define REPLICAS_MAX 1024
+/* The greatest reply: of CLUSTER SLOTS, a range for each slot. Those of scripts
+ * hold a name at most. */
+#define REPLY_MAX (16u << 20)
 /* The greatest command: a release by its script's text (2 KiB), with the name
  * and the channel of the longest name. */
 #define OUTPUT_LEAST (192u << 10)
@@ -115,8 +118,10 @@ static hf_status read_url(struct hf_url *url, struct hf_seeds *seeds,
     hf_status rc = hf_url_parse_seeds(
         url, seeds, o->url ? o->url : "redis://127.0.0.1:6379", err);
 
-    if (rc == HF_OK && o->user)
+    if (rc == HF_OK && o->user) {
+        url->has_password = true; /* perhaps one that has none */
         rc = copy_text(url->user, sizeof url->user, o->user, "the user", err);
+    }
     if (rc == HF_OK && o->password) {
         url->has_password = true;
         rc = copy_text(url->password, sizeof url->password, o->password,
@@ -135,18 +140,12 @@ static bool is_span(int64_t ms, int64_t least_ms)
 }
 
 static hf_status check_replicas(const struct hf_client_options *o,
-                                const struct hf_seeds *seeds,
                                 struct hf_error *err)
 {
     if (o->replicas < HF_REPLICAS_MAJORITY || o->replicas > REPLICAS_MAX)
         return hf_error_set(err, HF_E_INVAL,
                             "replicas are 0 to %d, all or a majority",
                             REPLICAS_MAX);
-    if (o->replicas < 0 && seeds->topology == HF_STANDALONE)
-        return hf_error_set(err, HF_E_INVAL,
-                            "replicas=all and =majority need a cluster or "
-                            "sentinels, which know how many there are; give a "
-                            "number");
     if (o->replicas && !is_span(o->replicas_timeout_ms, 1))
         return hf_error_set(err, HF_E_INVAL, "a timeout is 1 to %lld ms",
                             (long long)SPAN_MAX_MS);
@@ -210,6 +209,7 @@ static hf_status connect_parts(struct hf_client *client,
     options.link.connect_timeout_ms = o->connect_timeout_ms;
     options.link.silence_ms = o->request_timeout_ms;
     options.link.output_max = o->output_max;
+    options.link.reply_max = REPLY_MAX;
     options.replicas_timeout_ms = o->replicas ? o->replicas_timeout_ms : 0;
     options.link.on_trace = o->trace;
     options.link.trace_ctx = o->trace_ctx;
@@ -327,7 +327,7 @@ hf_status hf_client_new(struct hf_client **out,
 
     if ((rc = read_url(&url, &seeds, &o, err)) == HF_OK &&
         (rc = check(&o, err)) == HF_OK &&
-        (rc = check_replicas(&o, &seeds, err)) == HF_OK &&
+        (rc = check_replicas(&o, err)) == HF_OK &&
         (rc = make_loop(&loop, &o, err)) == HF_OK)
         rc = make(out, loop, &o, &url, &seeds, err);
     explicit_bzero(&url, sizeof url);

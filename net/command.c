@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "net/router.h"
+#include "net/sentinel_words.h"
 
 enum state { IDLE, PENDING, ROOM, SENT, DONE };
 
@@ -18,6 +19,8 @@ static void on_reply(struct hf_request *request, enum hf_outcome outcome,
                      struct hf_resp_value reply);
 static void on_asking(struct hf_request *request, enum hf_outcome outcome,
                       struct hf_resp_value reply);
+static void on_role(struct hf_request *request, enum hf_outcome outcome,
+                    struct hf_resp_value reply);
 static void on_wait(struct hf_request *request, enum hf_outcome outcome,
                     struct hf_resp_value reply);
 static void on_room(struct hf_room *room, hf_status status);
@@ -65,6 +68,7 @@ static enum hf_outcome take_out(struct hf_command *c)
     if (c->state == DONE)
         outcome = HF_UNKNOWN;
     cancel_companion(&c->asking); /* R4 */
+    cancel_companion(&c->role);
     cancel_companion(&c->wait);
     c->state = IDLE;
     return outcome;
@@ -106,15 +110,29 @@ static hf_status submit_asking(struct hf_command *c, struct hf_link *link)
     return hf_link_submit(link, &c->asking, &asking, 1, c->deadline_ms);
 }
 
-/* A server that has lost its last replica has one too few, not none to ask. */
+/* By the map or by ROLE, whichever has more. A server that has lost its last
+ * replica has one too few, not none to ask. */
 static uint32_t wanted_of(const struct hf_command *c)
 {
-    uint32_t known = c->server->replicas > 1 ? c->server->replicas : 1;
+    uint32_t known = c->server->replicas > c->attached ? c->server->replicas
+                                                       : c->attached;
 
+    known = known > 1 ? known : 1;
     if (c->replicas == HF_REPLICAS_ALL)
         return known;
     return c->replicas == HF_REPLICAS_MAJORITY ? (known + 1) / 2
                                                : (uint32_t)c->replicas;
+}
+
+static hf_status submit_role(struct hf_command *c, struct hf_link *link)
+{
+    static const struct hf_resp_arg role = {"ROLE", 4};
+
+    if (c->replicas > 0)
+        return HF_OK;
+    c->role.done = on_role;
+    c->role.is_acknowledged_by_push = false;
+    return hf_link_submit(link, &c->role, &role, 1, c->deadline_ms);
 }
 
 /* It may take its time behind the command's deadline. */
@@ -154,7 +172,10 @@ static hf_status submit_all(struct hf_command *c, struct hf_link *link)
     rc = hf_link_submit(link, &c->request, c->argv, c->argc, c->deadline_ms);
     if (rc < 0)
         return rc;
-    if (c->replicas && (rc = submit_wait(c, link)) < 0) {
+    if (c->replicas && (rc = submit_role(c, link)) < 0) {
+        c->role.done = NULL;
+        (void)hf_link_cancel(&c->request);
+    } else if (c->replicas && (rc = submit_wait(c, link)) < 0) {
         c->wait.done = NULL;
         (void)hf_link_cancel(&c->request);
     }
@@ -173,13 +194,14 @@ static hf_status submit(struct hf_command *c)
         c->had_no_room = false;
     } else {
         cancel_companion(&c->asking);
+        cancel_companion(&c->role);
     }
     return rc;
 }
 
-/* ASKING, and WAIT with two numbers, as they stand in the output, at most. */
+/* ASKING; ROLE, and WAIT with two numbers; as they stand in the output, at most. */
 #define ASKING_SIZE 16
-#define WAIT_SIZE 80
+#define WAIT_SIZE 96
 
 static hf_status await_room(struct hf_command *c, struct hf_link *link)
 {
@@ -255,7 +277,8 @@ hf_status hf_router_send(struct hf_router *router, struct hf_command *c)
     c->request.done = on_reply;
     c->request.is_acknowledged_by_push = false;
     c->request.sent_ms = HF_NEVER;
-    c->asking.done = c->wait.done = NULL;
+    c->asking.done = c->role.done = c->wait.done = NULL;
+    c->attached = 0;
     return router->is_closing ? HF_E_CLOSED : place(c);
 }
 
@@ -413,6 +436,42 @@ static void on_reply(struct hf_request *request, enum hf_outcome outcome,
     finish(c, outcome, reply);
 }
 
+#define NOBODY_KNOWS UINT32_MAX /* how many are attached */
+
+static void on_role(struct hf_request *request, enum hf_outcome outcome,
+                    struct hf_resp_value reply)
+{
+    struct hf_command *c = HF_OWNER_OF(request, struct hf_command, role);
+    struct hf_role role;
+
+    c->role.done = NULL;
+    if (outcome == HF_ANSWERED && hf_role_read(&role, reply, NULL) == HF_OK &&
+        role.kind == HF_ROLE_MASTER)
+        c->attached = role.replicas;
+    else
+        c->attached = NOBODY_KNOWS;
+}
+
+/* As many have it as were asked for, and more are attached than were known. */
+static bool is_short(const struct hf_command *c, struct hf_resp_value reply)
+{
+    int64_t count;
+
+    return c->replicas < 0 && c->attached != NOBODY_KNOWS &&
+           hf_resp_integer(reply, &count) == HF_OK &&
+           count >= (int64_t)c->wanted && count < (int64_t)wanted_of(c);
+}
+
+static bool waits_again(struct hf_command *c)
+{
+    struct hf_link *link;
+
+    if (link_of(&link, c) == HF_OK && submit_wait(c, link) == HF_OK)
+        return true;
+    c->wait.done = NULL;
+    return false;
+}
+
 static void on_wait(struct hf_request *request, enum hf_outcome outcome,
                     struct hf_resp_value reply)
 {
@@ -421,9 +480,12 @@ static void on_wait(struct hf_request *request, enum hf_outcome outcome,
     c->wait.done = NULL;
     if (c->state != DONE) /* an error, or no answer: its own reply tells */
         return;
-    hf_list_remove(&c->node);
-    c->state = IDLE;
-    c->acknowledged(c, outcome, reply, c->wanted);
+    if (outcome == HF_ANSWERED && is_short(c, reply) && waits_again(c))
+        return;
+    (void)take_out(c);
+    hf_discover_want(c->router, NULL); /* replicas may have come or gone */
+    c->acknowledged(c, outcome, reply, c->replicas < 0 ? wanted_of(c)
+                                                       : c->wanted);
 }
 
 /* ---- the way changes ---- */

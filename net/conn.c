@@ -583,6 +583,10 @@ hf_status hf_conn_took(struct hf_conn *c, size_t n, int64_t now_us)
     hf_resp_drop(&c->parser, &c->tape, &used);
     drop_input(c, used);
     assert(hf_conn_ok(c));
+    if (c->in_len > c->options.reply_max)
+        return hf_error_set(&c->error, HF_E_LIMIT,
+                            "a reply of more than %zu bytes",
+                            c->options.reply_max);
     return HF_OK;
 }
 
@@ -592,6 +596,8 @@ void hf_conn_stats(const struct hf_conn *c, struct hf_link_stats *out)
 {
     *out = c->stats;
     out->in_flight = hf_conn_in_flight(c);
-    out->queued = hf_conn_queued(c);
+    out->queued = 0;
+    for (uint64_t n = c->unsent; n < c->last; n++)
+        out->queued += !place_at(c, n)->is_withdrawn;
     out->queued_bytes = c->out_end - c->out_start - c->garbage;
 }

@@ -36,6 +36,7 @@ struct hf_conn_options {
     const struct hf_mem *mem;
     size_t output_max;
     uint32_t requests_max;
+    size_t reply_max;
     bool is_subscriber;
     void (*on_push)(void *ctx, struct hf_resp_value push);
     /* A reply to a request that was given up; NULL: nobody looks. */

@@ -467,6 +467,18 @@ static void to_front(struct hf_server *server)
     hf_list_push(server->router->servers.next, &server->node);
 }
 
+/* Alone, or reset, or not yet met. */
+static void say_empty(struct hf_server *server)
+{
+    struct hf_router *router = server->router;
+
+    router->discovery.is_told = true;
+    hf_error_set(&router->error, HF_E_SERVER,
+                 "%s: it knows of no node that serves slots; is its cluster "
+                 "formed?",
+                 hf_link_address(server->link));
+}
+
 void hf_discover_found(struct hf_server *server, struct hf_slot_map *map)
 {
     struct hf_router *router = server->router;
@@ -485,6 +497,8 @@ void hf_discover_found(struct hf_server *server, struct hf_slot_map *map)
         hf_router_adopt(router, map);
         succeed(router);
     } else {
+        if (hf_slot_map_covered(map) == 0)
+            say_empty(server);
         if (hf_slot_map_is_better(map, d->best)) {
             hf_slot_map_free(d->best);
             d->best = map;

@@ -62,13 +62,30 @@ static void on_info(struct hf_request *request, enum hf_outcome outcome,
         hf_cluster_info_read(&server->probe.info, reply);
 }
 
+/* As Redisson does; but it may be otherwise. */
+static void warn(struct hf_server *server)
+{
+    const struct hf_router *router = server->router;
+    struct hf_error why;
+
+    hf_error_set(&why, HF_E_SERVER,
+                 "%s: PUBSUB SHARDNUMSUB is not allowed, so messages are taken to "
+                 "be plain; say sharded=on or =off",
+                 hf_link_address(server->link));
+    if (router->options.on_trouble)
+        router->options.on_trouble(router->options.ctx, &why);
+}
+
 static void on_sharded(struct hf_request *request, enum hf_outcome outcome,
                        struct hf_resp_value reply)
 {
     struct hf_server *server = server_of(request, SHARDED);
 
-    if (outcome == HF_ANSWERED && !server->router->is_known)
-        server->router->is_sharded = !hf_resp_is_error(reply);
+    if (outcome != HF_ANSWERED || server->router->is_known)
+        return;
+    server->router->is_sharded = !hf_resp_is_error(reply);
+    if (hf_resp_error_is(reply, "NOPERM"))
+        warn(server);
 }
 
 static hf_status ask_sharded(struct hf_server *server, int64_t deadline_ms)

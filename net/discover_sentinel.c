@@ -257,7 +257,6 @@ static void on_role(struct hf_request *request, enum hf_outcome outcome,
     } else if (role.kind != HF_ROLE_MASTER) {
         is_no_master(server, "it says that it is none");
     } else {
-        server->probe.master->replicas = role.replicas;
         is_master(server);
     }
 }

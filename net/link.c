@@ -78,6 +78,7 @@ void hf_link_options_init(struct hf_link_options *options)
     options->backoff_max_ms = 1000;
     options->output_max = 64u << 20;
     options->requests_max = 1u << 20;
+    options->reply_max = 1u << 30;
 }
 
 static void on_turn_end(struct hf_turn *turn);
@@ -171,6 +172,7 @@ static void conn_setup(struct hf_link *link)
         .mem = hf_loop_mem(link->loop),
         .output_max = link->options.output_max,
         .requests_max = link->options.requests_max,
+        .reply_max = link->options.reply_max,
         .is_subscriber = link->options.is_subscriber,
         .on_push = on_push,
         .on_end = on_end,

@@ -177,9 +177,11 @@ struct hf_tls_options {
                                           between can read and change all */
 };
 
-/* How many replicas: all that its server is known to have, as a cluster or
- * sentinels tell; as many as make a majority together with the server itself. One
- * at least: a server that has none left grants nothing. */
+/* How many replicas: all that its server has at that moment (ROLE, asked in the
+ * same write), and in a cluster no fewer than the map has; as many as make a
+ * majority together with the server itself. One at least: a server that has none
+ * left grants nothing. One that is away is not counted, but by a map that does not
+ * know it yet: who has to be sure of it gives a number. */
 #define HF_REPLICAS_ALL (-1)
 #define HF_REPLICAS_MAJORITY (-2)
 
@@ -515,8 +517,8 @@ struct hf_link;
 enum hf_outcome {
     HF_ANSWERED,     /* the reply is here; it may be an error reply */
     HF_UNSENT,       /* no byte left this process: safe to send again */
-    HF_UNKNOWN       /* bytes left, no answer came: the server may have done it,
-                        or may do it yet */
+    HF_UNKNOWN       /* bytes left, or were about to, and no answer came: the
+                        server may have done it, or may do it yet */
 };
 
 /* A request: a field of what asked. Ours from submit until `done` is called,
@@ -589,6 +591,9 @@ struct hf_link_options {
     size_t output_max;          /* bytes queued and not yet taken by the kernel;
                                    default 64 MiB */
     uint32_t requests_max;      /* unanswered ones; default 1 Mi */
+    size_t reply_max;           /* bytes of one reply or push: a peer that sends a
+                                   greater one is left. Default 1 GiB. Its nodes
+                                   take some ten times as much at most */
 
     /* [locked] up: READY now; or not any more. Of an attempt that failed, only
      * on_trace tells. */
@@ -862,7 +867,9 @@ struct hf_command {
     struct hf_list node;
     struct hf_request request;
     struct hf_request asking;   /* in front of it, where it was sent by ASK */
+    struct hf_request role;     /* behind it, where replicas are to be counted */
     struct hf_request wait;     /* behind it, with `replicas` */
+    uint32_t attached;          /* replicas, by ROLE */
     uint32_t wanted;
     struct hf_room room;
     struct hf_timer timer;      /* its deadline, while no link has it */

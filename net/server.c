@@ -75,7 +75,7 @@ static void url_of(struct hf_url *url, const struct hf_server *server)
     memcpy(url->user, router->seeds.sentinel_user, sizeof url->user);
     memcpy(url->password, router->seeds.sentinel_password,
            sizeof url->password);
-    url->has_password = url->password[0] != '\0';
+    url->has_password = url->user[0] || url->password[0];
     url->database = 0;
 }
 

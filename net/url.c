@@ -103,7 +103,8 @@ static hf_status scan_scheme(struct hf_url *u, struct hf_scan *s)
         return HF_OK;
     }
     return hf_scan_refuse(
-        s, s->at, "it begins with redis://, rediss://, unix:// or unix:@");
+        s, s->at, "it begins with redis://, rediss://, redis+cluster://, "
+        "redis+sentinel://, unix:// or unix:@");
 }
 
 /* ---- user and password ---- */

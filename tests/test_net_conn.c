@@ -160,6 +160,7 @@ static struct hf_conn_options defaults(void)
         .mem = &t.memory.hook,
         .output_max = 1 << 20,
         .requests_max = NAMES,
+        .reply_max = 64u << 20,
         .on_push = on_push,
         .on_end = on_end,
     };
@@ -1184,6 +1185,36 @@ START_TEST(what_a_great_value_took_is_given_back)
 }
 END_TEST
 
+/* What is promised is not kept in memory for ever: neither one long string, nor
+ * ever more small values. */
+static const char *const endless[] = {"$5000\r\n", "*5000\r\n", "$?\r\n"};
+static const char *const fillings[] = {"xxxxxxxxxx", ":1\r\n", ";1\r\nx\r\n"};
+
+START_TEST(reply_that_is_too_great_ends_the_connection)
+{
+    struct hf_conn_options options = defaults();
+    hf_status rc = HF_OK;
+    size_t came;
+
+    options.reply_max = 1000;
+    setup_with(options, 3);
+    open_it();
+    ask_all("a");
+    put_out_all();
+    ck_assert_int_eq(take(endless[_i]), HF_OK);
+    for (came = strlen(endless[_i]); rc == HF_OK && came < 4000;
+         came += strlen(fillings[_i]))
+        rc = take(fillings[_i]);
+    ck_assert_int_eq(rc, HF_E_LIMIT);
+    ck_assert_uint_gt(came, 1000);
+    ck_assert_uint_lt(came, 1100);
+    ck_assert_ptr_nonnull(strstr(t.conn.error.text, "more than 1000 bytes"));
+    close_it();
+    ck_assert_str_eq(story(), "a?");
+    teardown();
+}
+END_TEST
+
 START_TEST(promise_over_the_limit_is_refused_at_once)
 {
     static const char *const headers[] = {"$536870913\r\n", "*4294967295\r\n",
@@ -1700,6 +1731,7 @@ static TCase *case_limits(void)
     tcase_add_loop_test(c, memory_follows_what_came_not_what_was_promised, 0,
                         ROWS(promises));
     tcase_add_test(c, what_a_great_value_took_is_given_back);
+    tcase_add_loop_test(c, reply_that_is_too_great_ends_the_connection, 0, 3);
     tcase_add_test(c, promise_over_the_limit_is_refused_at_once);
     tcase_add_test(c, password_is_gone_once_it_is_sent);
     return c;

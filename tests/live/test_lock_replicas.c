@@ -57,7 +57,7 @@ static void options_with(struct hf_client_options *o, char *url, int count)
 {
     client_options(o, url, server_port(master));
     o->replicas = count;
-    o->replicas_timeout_ms = count > 0 ? wait_ms : 0;
+    o->replicas_timeout_ms = count ? wait_ms : 0;
 }
 
 static void open_with(int count, int protocol)
@@ -121,6 +121,33 @@ START_TEST(as_many_as_were_asked_for_are_enough)
 END_TEST
 
 /* WAIT goes with the first acquire alone. */
+START_TEST(majority_counts_the_master)
+{
+    open_with(HF_REPLICAS_MAJORITY, _i);
+    pause_replicas(1);
+    acquire(lock_, 1); /* two of three have it */
+    ck_assert_holder(replicas[1], lock_, 1, 1);
+    release(lock_, 1);
+    pause_replicas(2);
+    ck_assert_status(try_acquire(lock_, 1, NULL), HF_UNREPLICATED);
+    resume_replicas();
+    close_client();
+}
+END_TEST
+
+START_TEST(all_have_it)
+{
+    open_with(HF_REPLICAS_ALL, _i);
+    for (int i = 0; i < 20; i++) {
+        acquire(lock_, 1);
+        ck_assert_holder(replicas[0], lock_, 1, 1);
+        ck_assert_holder(replicas[1], lock_, 1, 1);
+        release(lock_, 1);
+    }
+    close_client();
+}
+END_TEST
+
 START_TEST(reentry_renewal_and_release_do_not_wait)
 {
     open_with(2, 3);
@@ -151,6 +178,41 @@ START_TEST(too_few_replicas_and_it_is_given_back)
     ck_assert_status(hf_lock_release(lock_, 1, NULL), HF_NOT_OWNER);
     resume_replicas();
     close_client();
+}
+END_TEST
+
+/* Nobody said how many there are: the master does, at each grant. */
+START_TEST(all_are_those_that_are_attached)
+{
+    struct hf_error err = {0};
+
+    open_with(HF_REPLICAS_ALL, _i);
+    pause_replicas(1);
+    ck_assert_status(try_acquire(lock_, 1, &err), HF_UNREPLICATED);
+    ck_assert_ptr_nonnull(strstr(err.text, "of 2 replicas have it"));
+    server_await(master, LONG_MS, "", "HGETALL %s", NAME);
+    resume_replicas();
+    close_client();
+}
+END_TEST
+
+START_TEST(master_without_replicas_grants_nothing)
+{
+    static const int counts[] = {HF_REPLICAS_ALL, HF_REPLICAS_MAJORITY, 1};
+    struct server *alone = server_start(NULL);
+    struct hf_client_options o;
+    char url[SERVER_URL_MAX];
+    struct hf_error err = {0};
+
+    client_options(&o, url, server_port(alone));
+    o.replicas = counts[_i];
+    o.replicas_timeout_ms = 50;
+    client = client_with(&o);
+    lock_ = lock_of(client, NAME);
+    ck_assert_status(try_acquire(lock_, 1, &err), HF_UNREPLICATED);
+    ck_assert_ptr_nonnull(strstr(err.text, "0 of 1 replicas have it"));
+    close_client();
+    server_stop(alone);
 }
 END_TEST
 
@@ -268,9 +330,7 @@ static const struct {
     int count;
     int64_t timeout_ms, watchdog_ms;
 } wrong[] = {
-    {HF_REPLICAS_ALL, 0, 30000},  {HF_REPLICAS_MAJORITY, 0, 30000},
-    {-3, 0, 30000},               {1025, 0, 30000},
-    {1, -1, 30000},               {1, 5001, 30000},
+    {-3, 0, 30000}, {1025, 0, 30000}, {1, -1, 30000}, {1, 5001, 30000},
 };
 
 START_TEST(what_cannot_be_is_refused_before_anything_is_asked)
@@ -285,7 +345,7 @@ START_TEST(what_cannot_be_is_refused_before_anything_is_asked)
     o.watchdog_ms = wrong[_i].watchdog_ms;
     ck_assert_status(hf_client_new(&made, &o, &err), HF_E_INVAL);
     ck_assert_ptr_null(made);
-    ck_assert_ptr_nonnull(strstr(err.text, _i < 4 ? "replicas" : "timeout"));
+    ck_assert_ptr_nonnull(strstr(err.text, _i < 2 ? "replicas" : "timeout"));
 }
 END_TEST
 
@@ -362,6 +422,7 @@ static void add(Suite *suite)
     tcase_set_timeout(enough, 60);
     tcase_add_loop_test(enough, what_is_acquired_is_at_the_replicas, 2, 4);
     tcase_add_test(enough, as_many_as_were_asked_for_are_enough);
+    tcase_add_loop_test(enough, all_have_it, 2, 4);
     tcase_add_test(enough, reentry_renewal_and_release_do_not_wait);
     tcase_add_test(enough, acl_without_wait_is_found_at_connect);
     tcase_add_loop_test(enough,
@@ -375,6 +436,9 @@ static void add(Suite *suite)
     tcase_add_checked_fixture(few, set_short, NULL);
     tcase_set_timeout(few, 60);
     tcase_add_loop_test(few, too_few_replicas_and_it_is_given_back, 2, 4);
+    tcase_add_loop_test(few, all_are_those_that_are_attached, 2, 4);
+    tcase_add_loop_test(few, majority_counts_the_master, 2, 4);
+    tcase_add_loop_test(few, master_without_replicas_grants_nothing, 0, 3);
     tcase_add_test(few, too_few_replicas_and_it_is_kept);
     tcase_add_test(few, nobody_else_waits_for_replicas);
     tcase_add_test(few, connection_lost_while_replicas_are_awaited);
