@@ -308,6 +308,20 @@ START_TEST(who_is_not_known_is_told_so_at_once)
 }
 END_TEST
 
+/* Not as `default`, who may more. */
+START_TEST(user_without_a_password_is_that_user)
+{
+    struct hf_error err = {0};
+
+    (void)server_ask(server, "ACL SETUSER eve on nopass ~* &* +@all");
+    ck_assert_msg(connect_as("eve", NULL, &err) == HF_OK, "%s", err.text);
+    acquire(lock, 1);
+    ck_assert_ptr_nonnull(
+        strstr(server_ask(server, "CLIENT LIST"), "user=eve"));
+    release(lock, 1);
+}
+END_TEST
+
 START_TEST(the_right_password_opens)
 {
     struct hf_error err = {0};
@@ -610,6 +624,7 @@ static void add_cases(Suite *s)
     c = live_case(s, "who we are", start, stop);
     tcase_add_loop_test(c, who_is_not_known_is_told_so_at_once, 0,
                         COUNT(strangers));
+    tcase_add_test(c, user_without_a_password_is_that_user);
     tcase_add_test(c, the_right_password_opens);
     tcase_add_loop_test(c, who_may_not_is_told_what_the_server_says, 0,
                         COUNT(lacks));
