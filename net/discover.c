@@ -65,6 +65,15 @@ hf_status hf_probe_send(struct hf_server *server, unsigned index,
     return rc;
 }
 
+struct hf_server *hf_probe_ended(struct hf_request *request, unsigned index)
+{
+    struct hf_probe *probe =
+        HF_OWNER_OF(request - index, struct hf_probe, requests[0]);
+
+    probe->is_sent[index] = false;
+    return HF_OWNER_OF(probe, struct hf_server, probe);
+}
+
 void hf_probe_cancel(struct hf_server *server)
 {
     struct hf_probe *probe = &server->probe;
@@ -454,13 +463,6 @@ void hf_discover_restart(struct hf_router *router)
 
 /* ---- answers ---- */
 
-static void has_ended(struct hf_server *server)
-{
-    if (server->probe.is_under_way)
-        server->router->discovery.under_way--;
-    server->probe.is_under_way = false;
-}
-
 static void to_front(struct hf_server *server)
 {
     hf_list_remove(&server->node);
@@ -484,7 +486,7 @@ void hf_discover_found(struct hf_server *server, struct hf_slot_map *map)
     struct hf_router *router = server->router;
     struct hf_discovery *d = &router->discovery;
 
-    has_ended(server);
+    hf_probe_cancel(server);
     to_front(server);
     if (router->map && hf_slot_map_is_better(map, NULL))
         learn_again(router, &map);
@@ -517,7 +519,7 @@ void hf_discover_failed(struct hf_server *server, bool is_final,
     struct hf_discovery *d = &router->discovery;
     bool is_there = hf_link_is_up(server->link);
 
-    has_ended(server);
+    hf_probe_cancel(server);
     d->is_final = d->is_final && is_final;
     if (is_there || !d->is_told) /* D5 */
         router->error = *why;

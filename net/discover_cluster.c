@@ -7,22 +7,12 @@
 
 enum { INFO, SHARDED, SLOTS, SHARDS };
 
-static struct hf_server *server_of(struct hf_request *request, int index)
-{
-    struct hf_probe *probe =
-        HF_OWNER_OF(request - index, struct hf_probe, requests[0]);
-
-    probe->is_sent[index] = false;
-    return HF_OWNER_OF(probe, struct hf_server, probe);
-}
-
 static void failed(struct hf_server *server, bool is_final, hf_status status,
                    const char *what)
 {
     struct hf_error why;
 
     hf_error_set(&why, status, "%s: %s", hf_link_address(server->link), what);
-    hf_probe_cancel(server);
     hf_discover_failed(server, is_final, &why);
 }
 
@@ -45,7 +35,6 @@ static void unanswered(struct hf_server *server)
     const struct hf_error *why = hf_link_error(server->link);
     struct hf_error copy = *why;
 
-    hf_probe_cancel(server);
     if (why->status == HF_OK)
         hf_error_set(&copy, HF_E_CONNECT, "%s: no answer in time",
                      hf_link_address(server->link));
@@ -55,7 +44,7 @@ static void unanswered(struct hf_server *server)
 static void on_info(struct hf_request *request, enum hf_outcome outcome,
                     struct hf_resp_value reply)
 {
-    struct hf_server *server = server_of(request, INFO);
+    struct hf_server *server = hf_probe_ended(request, INFO);
 
     server->probe.has_info =
         outcome == HF_ANSWERED &&
@@ -79,7 +68,7 @@ static void warn(struct hf_server *server)
 static void on_sharded(struct hf_request *request, enum hf_outcome outcome,
                        struct hf_resp_value reply)
 {
-    struct hf_server *server = server_of(request, SHARDED);
+    struct hf_server *server = hf_probe_ended(request, SHARDED);
 
     if (outcome != HF_ANSWERED || server->router->is_known)
         return;
@@ -130,14 +119,13 @@ static void use(struct hf_server *server, read_map *read,
     }
     if (server->probe.has_info)
         map->info = server->probe.info;
-    hf_probe_cancel(server);
     hf_discover_found(server, map);
 }
 
 static void on_shards(struct hf_request *request, enum hf_outcome outcome,
                       struct hf_resp_value reply)
 {
-    struct hf_server *server = server_of(request, SHARDS);
+    struct hf_server *server = hf_probe_ended(request, SHARDS);
 
     if (outcome != HF_ANSWERED)
         unanswered(server);
@@ -173,7 +161,7 @@ static bool lacks_slots(struct hf_resp_value reply)
 static void on_slots(struct hf_request *request, enum hf_outcome outcome,
                      struct hf_resp_value reply)
 {
-    struct hf_server *server = server_of(request, SLOTS);
+    struct hf_server *server = hf_probe_ended(request, SLOTS);
 
     if (outcome != HF_ANSWERED)
         unanswered(server);

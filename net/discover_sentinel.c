@@ -18,20 +18,10 @@ enum { SENTINELS, MASTER, ROLE };
 /* Of a server that is there: one that is not is asked again, or another. */
 #define ROLE_TIMEOUT_MS 1000
 
-static struct hf_server *server_of(struct hf_request *request, int index)
-{
-    struct hf_probe *probe =
-        HF_OWNER_OF(request - index, struct hf_probe, requests[0]);
-
-    probe->is_sent[index] = false;
-    return HF_OWNER_OF(probe, struct hf_server, probe);
-}
-
 /* What `server` says, or that it says nothing, is of no use. */
 static void failed(struct hf_server *server, bool is_final,
                    const struct hf_error *why)
 {
-    hf_probe_cancel(server);
     hf_discover_failed(server, is_final, why);
 }
 
@@ -107,7 +97,7 @@ static void learn(struct hf_server *server, const struct hf_sentinel_list *list)
 static void on_sentinels(struct hf_request *request, enum hf_outcome outcome,
                          struct hf_resp_value reply)
 {
-    struct hf_server *server = server_of(request, SENTINELS);
+    struct hf_server *server = hf_probe_ended(request, SENTINELS);
     struct hf_sentinel_list list;
     struct hf_error ignored;
 
@@ -226,7 +216,6 @@ static void is_master(struct hf_server *server)
         cannot_go_on(server, HF_E_NOMEM);
         return;
     }
-    hf_probe_cancel(server);
     listen_to_all(server->router);
     hf_discover_found(server, map);
 }
@@ -245,7 +234,7 @@ static void is_no_master(struct hf_server *server, const char *what)
 static void on_role(struct hf_request *request, enum hf_outcome outcome,
                     struct hf_resp_value reply)
 {
-    struct hf_server *server = server_of(request, ROLE);
+    struct hf_server *server = hf_probe_ended(request, ROLE);
     struct hf_error why;
     struct hf_role role;
 
@@ -298,7 +287,7 @@ static void named_nobody(struct hf_server *server, const struct hf_error *why)
 static void on_master(struct hf_request *request, enum hf_outcome outcome,
                       struct hf_resp_value reply)
 {
-    struct hf_server *server = server_of(request, MASTER);
+    struct hf_server *server = hf_probe_ended(request, MASTER);
     struct hf_endpoint where;
     struct hf_error why;
 

@@ -177,7 +177,7 @@ void hf_router_unlisten_all(struct hf_router *router);
  *                      falls silent is a reason to ask others.
  * hf_discover_learned - by MOVED, whose slot this is.
  * hf_discover_restart - at once, whatever is under way: it has just changed.
- * hf_discover_found  - an answer: a map, which is taken.
+ * hf_discover_found  - an answer: a map, which is taken. The probe is over.
  * hf_discover_failed - no answer, or one of no use: `why`; `is_final`: it would
  *                      be the same again. */
 void hf_discover_init(struct hf_router *router);
@@ -201,12 +201,14 @@ void hf_discover_explain(struct hf_router *router);
 void hf_sentinel_explain(const struct hf_server *server, struct hf_error *out);
 
 /* hf_probe_send   - request `index` of a probe.
+ * hf_probe_ended  - the same in its `done`: it is under way no more. Of whom?
  * hf_probe_cancel - none of it is under way any more. */
 hf_status hf_probe_send(struct hf_server *server, unsigned index,
                         struct hf_link *link, const struct hf_resp_arg *argv,
                         size_t argc, int64_t deadline_ms,
                         void (*done)(struct hf_request *, enum hf_outcome,
                                      struct hf_resp_value));
+struct hf_server *hf_probe_ended(struct hf_request *request, unsigned index);
 void hf_probe_cancel(struct hf_server *server);
 
 /* hf_probe_drop_news - a sentinel is not listened to any more. */
