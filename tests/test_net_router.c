@@ -272,7 +272,8 @@ START_TEST(a_thousand_moved_ask_for_the_way_twice_at_most)
     say("-MOVED 5 127.0.0.1:%d\r\n", NULL);
     begin(says, all_of_0, 1);
     ck_assert_str_eq(ask(5), "node 1");
-    drive(500); /* the way has been asked for again */
+    drive(500);
+    ck_assert_int_eq((int)counts().refreshes, 2); /* asked for again */
     nodes_map(nodes, all_of_0, 1);
     for (int i = 0; i < MANY; i++)
         ck_assert_int_eq(start(&many[i], 1 + i, LONG_MS), HF_OK);
