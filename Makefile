@@ -210,7 +210,7 @@ check: deps
 
 check-built: all $(examples_B) layers exports rules-check faults-check \
              $(BUILD)/tests/locale/comma $(unit_T) $(bytewise_T) $(fuzz_T) \
-             $(live_T)
+             $(live_T) $(soak_T)
 	@tests/run.sh $(live_T) $(unit_T) $(bytewise_T) $(fuzz_T)
 
 live: deps

@@ -188,8 +188,8 @@ static void run_round(int round)
     end(&plain);
 }
 
-/* It takes part again: what is written now gets there. */
-static void await_replica(struct server *master)
+/* The replica takes part again: what is written now gets there. */
+static void await_acknowledgement(struct server *master)
 {
     (void)server_ask(master, "SET %s 1", "{06S}");
     server_await(master, LONG_MS, "1", "WAIT 1 100");
@@ -204,7 +204,7 @@ START_TEST(acknowledged_holds_survive)
     for (int i = 0; i < rounds; i++) {
         run_round(i);
         cluster_mend(cluster);
-        await_replica(cluster_node(
+        await_acknowledgement(cluster_node(
             cluster, cluster_owner(cluster, slot_of("{06S}"))));
     }
     (void)printf("%d failovers: of %d acknowledged holds %d were lost; of %d "
