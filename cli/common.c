@@ -139,6 +139,18 @@ const char *cli_common_url(const struct cli_common *common)
     return url ? url : "redis://127.0.0.1:6379";
 }
 
+int cli_common_login(struct hf_url *url, const struct cli_common *common)
+{
+    if (common->user && strlen(common->user) >= sizeof url->user)
+        return cli_fail("--user is too long");
+    if (common->user)
+        (void)strcpy(url->user, common->user);
+    if (common->password[0])
+        (void)strcpy(url->password, common->password);
+    url->has_password = url->has_password || common->password[0];
+    return CLI_GO_ON;
+}
+
 /* ---- the client ---- */
 
 static int connect_client(struct hf_client **out,

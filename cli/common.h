@@ -69,6 +69,10 @@ int cli_common_take(struct cli_common *common, const struct cli_args *args,
 /* cli_common_url - the server's URL: -u, the environment's, or the default. */
 const char *cli_common_url(const struct cli_common *common);
 
+/* cli_common_login - --user and --password-file in place of the URL's. CLI_GO_ON,
+ *   or CLI_TROUBLE and reported. */
+int cli_common_login(struct hf_url *url, const struct cli_common *common);
+
 /* cli_client_open - a client, connected. `defaults`: filled by
  *   hf_client_options_init and then by the caller: loop, watchdog. CLI_GO_ON,
  *   or CLI_TROUBLE and reported; *out is set in both cases, NULL or for

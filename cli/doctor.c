@@ -16,18 +16,6 @@ enum { EXIT_WARNINGS = 1, EXIT_UNSAFE = 2 };
 
 /* ---- which servers ---- */
 
-static int take_login(struct hf_url *url, const struct cli_common *common)
-{
-    if (common->user && strlen(common->user) >= sizeof url->user)
-        return cli_fail("--user is too long");
-    if (common->user)
-        (void)strcpy(url->user, common->user);
-    if (common->password[0])
-        (void)strcpy(url->password, common->password);
-    url->has_password = url->has_password || common->password[0];
-    return CLI_GO_ON;
-}
-
 static int read_url(struct hf_url *url, struct hf_seeds *seeds,
                     const struct cli_common *common)
 {
@@ -39,7 +27,7 @@ static int read_url(struct hf_url *url, struct hf_seeds *seeds,
         status = hf_url_set_tls(url, &common->tls, &err);
     if (status != HF_OK)
         return cli_fail_status(status, &err);
-    return take_login(url, common);
+    return cli_common_login(url, common);
 }
 
 static int64_t first_given(int64_t option, int64_t of_url)

@@ -41,13 +41,8 @@ static int read_url(struct hf_url *url, const struct cli_common *common)
         status = hf_url_set_tls(url, &common->tls, &err);
     if (status != HF_OK)
         return cli_fail_status(status, &err);
-    if (common->user && strlen(common->user) >= sizeof url->user)
-        return cli_fail("--user is too long");
-    if (common->user)
-        (void)strcpy(url->user, common->user);
-    if (common->password[0])
-        (void)strcpy(url->password, common->password);
-    url->has_password = url->has_password || common->password[0];
+    if (cli_common_login(url, common) != CLI_GO_ON)
+        return CLI_TROUBLE;
     if (common->connect_timeout_ms > 0)
         url->connect_timeout_ms = common->connect_timeout_ms;
     if (url->connect_timeout_ms == 0)
