@@ -26,11 +26,6 @@ static void on_wait(struct hf_request *request, enum hf_outcome outcome,
 static void on_room(struct hf_room *room, hf_status status);
 static void on_deadline(struct hf_timer *timer);
 
-static bool is_standalone(const struct hf_router *router)
-{
-    return router->seeds.topology == HF_STANDALONE;
-}
-
 /* ---- where a command is ---- */
 
 static struct hf_command *command_of(struct hf_list *node)
@@ -396,7 +391,7 @@ static bool is_followed(struct hf_command *c, struct hf_resp_value reply)
 {
     struct hf_redirection r;
 
-    if (is_standalone(c->router) || !hf_resp_is_error(reply) ||
+    if (hf_router_is_standalone(c->router) || !hf_resp_is_error(reply) ||
         c->hops >= HOPS_MAX)
         return false;
     if (is_demoted(c->router, reply)) {
@@ -430,7 +425,7 @@ static void on_reply(struct hf_request *request, enum hf_outcome outcome,
     (void)take_out(c); /* with an ASKING or a WAIT that is still on its way */
     if (outcome == HF_ANSWERED && is_followed(c, reply))
         return;
-    if (outcome == HF_ANSWERED && !is_standalone(c->router) &&
+    if (outcome == HF_ANSWERED && !hf_router_is_standalone(c->router) &&
         hf_resp_error_is(reply, "CLUSTERDOWN"))
         hf_discover_want(c->router, NULL);
     finish(c, outcome, reply);
@@ -574,8 +569,7 @@ void hf_commands_bring_back(struct hf_server *server)
         struct hf_command *c = command_of(list.next);
 
         hf_list_remove(&c->node);
-        if (c->state == DONE ||
-            (c->state == SENT && c->request.sent_ms != HF_NEVER)) {
+        if (hf_command_is_sent(c)) {
             hf_list_push(&server->commands, &c->node);
             continue;
         }

@@ -90,9 +90,8 @@ void hf_probe_cancel(struct hf_server *server)
 
 static void cancel_all(struct hf_router *router)
 {
-    for (struct hf_list *l = router->servers.next; l != &router->servers;
-         l = l->next)
-        hf_probe_cancel(HF_OWNER_OF(l, struct hf_server, node));
+    for (struct hf_server *s = NULL; (s = hf_server_next(router, s));)
+        hf_probe_cancel(s);
 }
 
 void hf_probe_drop_news(struct hf_server *server)
@@ -106,9 +105,8 @@ void hf_probe_drop_news(struct hf_server *server)
 
 static void drop_news(struct hf_router *router)
 {
-    for (struct hf_list *l = router->servers.next; l != &router->servers;
-         l = l->next)
-        hf_probe_drop_news(HF_OWNER_OF(l, struct hf_server, node));
+    for (struct hf_server *s = NULL; (s = hf_server_next(router, s));)
+        hf_probe_drop_news(s);
 }
 
 void hf_discover_fini(struct hf_router *router)
@@ -136,13 +134,10 @@ static bool is_candidate(const struct hf_server *server, bool is_up)
 
 static struct hf_server *known_one(struct hf_router *router, bool is_up)
 {
-    for (struct hf_list *l = router->servers.next; l != &router->servers;
-         l = l->next) {
-        struct hf_server *server = HF_OWNER_OF(l, struct hf_server, node);
-
+    for (struct hf_server *server = NULL;
+         (server = hf_server_next(router, server));)
         if (is_candidate(server, is_up))
             return server;
-    }
     return NULL;
 }
 
@@ -228,9 +223,9 @@ static bool is_waited_for(struct hf_router *router)
 {
     bool is = !hf_list_is_empty(&router->pending) || hf_router_is_deaf(router);
 
-    for (struct hf_list *l = router->servers.next;
-         !is && l != &router->servers; l = l->next)
-        is = has_waiters(HF_OWNER_OF(l, struct hf_server, node));
+    for (struct hf_server *s = NULL;
+         !is && (s = hf_server_next(router, s));)
+        is = has_waiters(s);
     return is;
 }
 
@@ -311,12 +306,9 @@ static bool is_over_but_for_absent(const struct hf_router *router)
     const struct hf_discovery *d = &router->discovery;
     bool is_over = d->is_told && !d->best;
 
-    for (struct hf_list *l = router->servers.next;
-         is_over && l != &router->servers; l = l->next) {
-        struct hf_server *server = HF_OWNER_OF(l, struct hf_server, node);
-
-        is_over = !server->probe.is_under_way || !hf_link_is_up(server->link);
-    }
+    for (struct hf_server *s = NULL;
+         is_over && (s = hf_server_next(router, s));)
+        is_over = !s->probe.is_under_way || !hf_link_is_up(s->link);
     return is_over;
 }
 
@@ -357,7 +349,7 @@ void hf_discover_want(struct hf_router *router, struct hf_server *hint)
     struct hf_discovery *d = &router->discovery;
     int64_t earliest = d->ended_ms + (hint ? REFRESH_MIN_MS : pause_ms(d));
 
-    if (router->seeds.topology == HF_STANDALONE || router->is_closing)
+    if (hf_router_is_standalone(router) || router->is_closing)
         return;
     if (hint)
         d->hint = hint;
@@ -393,10 +385,8 @@ static void look(struct hf_router *router, bool *is_anybody_busy)
     int64_t now = hf_loop_now(router->loop);
     bool is_one_silent = false;
 
-    for (struct hf_list *l = router->servers.next; l != &router->servers;
-         l = l->next) {
-        struct hf_server *server = HF_OWNER_OF(l, struct hf_server, node);
-
+    for (struct hf_server *server = NULL;
+         (server = hf_server_next(router, server));) {
         *is_anybody_busy |= !hf_list_is_empty(&server->commands);
         is_one_silent |= is_silent(server, now);
     }
@@ -423,7 +413,7 @@ void hf_discover_watch(struct hf_router *router)
     struct hf_timer *timer = &router->discovery.watch;
     int64_t due_ms;
 
-    if (router->seeds.topology == HF_STANDALONE)
+    if (hf_router_is_standalone(router))
         return;
     due_ms = hf_loop_now(router->loop) + LOOK_MS;
     if (!timer->link || timer->due_ms > due_ms)
@@ -534,15 +524,12 @@ static struct hf_server *one_under_way(struct hf_router *router)
 {
     struct hf_server *found = NULL;
 
-    for (struct hf_list *l = router->servers.next; l != &router->servers;
-         l = l->next) {
-        struct hf_server *server = HF_OWNER_OF(l, struct hf_server, node);
-
+    for (struct hf_server *server = NULL;
+         (server = hf_server_next(router, server));)
         if (server->probe.is_under_way &&
             (!found || (!hf_link_is_up(found->link) &&
                         hf_link_is_up(server->link))))
             found = server;
-    }
     return found;
 }
 

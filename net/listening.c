@@ -108,10 +108,8 @@ void hf_router_unlisten_all(struct hf_router *router)
 
 bool hf_router_is_idle(const struct hf_router *router)
 {
-    for (struct hf_list *l = router->servers.next; l != &router->servers;
-         l = l->next)
-        if (!hf_pubsub_is_idle(
-                HF_OWNER_OF(l, struct hf_server, node)->pubsub))
+    for (struct hf_server *s = NULL; (s = hf_server_next(router, s));)
+        if (!hf_pubsub_is_idle(s->pubsub))
             return false;
     return true;
 }

@@ -7,11 +7,6 @@
 
 /* ---- who serves a slot ---- */
 
-static bool is_standalone(const struct hf_router *router)
-{
-    return router->seeds.topology == HF_STANDALONE;
-}
-
 /* As node `index` of the map: in a cluster that tells of its replicas, too. */
 static void mark_target(struct hf_server *server, uint16_t index)
 {
@@ -88,9 +83,8 @@ void hf_router_learn(struct hf_router *router, const struct hf_redirection *r,
 static void each_server(struct hf_router *router,
                         void (*act)(struct hf_server *))
 {
-    for (struct hf_list *l = router->servers.next; l != &router->servers;
-         l = l->next)
-        act(HF_OWNER_OF(l, struct hf_server, node));
+    for (struct hf_server *s = NULL; (s = hf_server_next(router, s));)
+        act(s);
 }
 
 static void unmark_target(struct hf_server *server)
@@ -152,7 +146,8 @@ void hf_router_forget(struct hf_router *router)
  * may be out of date. */
 void hf_router_lost_touch(struct hf_router *router, struct hf_server *server)
 {
-    if (is_standalone(router) || router->is_closing || server->is_sentinel)
+    if (hf_router_is_standalone(router) || router->is_closing ||
+        server->is_sentinel)
         return;
     if (router->seeds.topology == HF_SENTINEL && server->is_target)
         hf_router_forget(router);
@@ -237,8 +232,8 @@ hf_status hf_router_new(struct hf_router **out, struct hf_loop *loop,
     hf_servers_init(router);
     describe(router);
     hf_loop_lock(loop);
-    rc = is_standalone(router) ? make_only(router, err)
-                               : check_tls(router, err);
+    rc = hf_router_is_standalone(router) ? make_only(router, err)
+                                         : check_tls(router, err);
     if (rc < 0)
         hf_router_free(router);
     hf_loop_unlock(loop);
@@ -277,7 +272,7 @@ uint16_t hf_router_slot(const struct hf_router *router, const void *key,
 
 bool hf_router_is_known(const struct hf_router *router)
 {
-    return router->is_known || is_standalone(router);
+    return router->is_known || hf_router_is_standalone(router);
 }
 
 bool hf_router_is_sharded(const struct hf_router *router)
@@ -298,10 +293,8 @@ const char *hf_router_address(const struct hf_router *router)
 void hf_router_stats(const struct hf_router *router, struct hf_link_stats *out)
 {
     *out = router->gone;
-    for (struct hf_list *l = router->servers.next; l != &router->servers;
-         l = l->next) {
-        const struct hf_server *server =
-            HF_OWNER_OF(l, struct hf_server, node);
+    for (struct hf_server *server = NULL;
+         (server = hf_server_next(router, server));) {
         struct hf_link_stats one;
 
         hf_link_stats(server->link, &one);

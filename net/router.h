@@ -104,6 +104,11 @@ struct hf_router {
     bool is_closing;
 };
 
+static inline bool hf_router_is_standalone(const struct hf_router *router)
+{
+    return router->seeds.topology == HF_STANDALONE;
+}
+
 /* ---- server.c ---- */
 
 /* hf_server_get  - the one at that place, made if there was none. HF_E_NOMEM,
@@ -121,6 +126,16 @@ struct hf_server *hf_server_find(struct hf_router *router, const char *host,
 void hf_server_free(struct hf_server *server);
 void hf_servers_init(struct hf_router *router);
 void hf_servers_sweep_soon(struct hf_router *router);
+
+/* The one behind it in router->servers; of NULL the first; NULL at the end. */
+static inline struct hf_server *hf_server_next(const struct hf_router *router,
+                                               const struct hf_server *server)
+{
+    struct hf_list *l = server ? server->node.next : router->servers.next;
+
+    return l == &router->servers ? NULL
+                                 : HF_OWNER_OF(l, struct hf_server, node);
+}
 
 /* hf_server_slow - the link of those who wait for replicas. HF_E_NOMEM. */
 hf_status hf_server_slow(struct hf_link **out, struct hf_server *server);

@@ -66,7 +66,7 @@ static void url_of(struct hf_url *url, const struct hf_server *server)
     const struct hf_router *router = server->router;
 
     *url = router->options.link.url;
-    if (router->seeds.topology == HF_STANDALONE)
+    if (hf_router_is_standalone(router))
         return;
     memcpy(url->host, server->host, sizeof url->host);
     url->port = server->port;
@@ -199,14 +199,11 @@ static hf_status make(struct hf_server **out, struct hf_router *router,
 struct hf_server *hf_server_find(struct hf_router *router, const char *host,
                                  uint16_t port, bool is_sentinel)
 {
-    for (struct hf_list *l = router->servers.next; l != &router->servers;
-         l = l->next) {
-        struct hf_server *server = HF_OWNER_OF(l, struct hf_server, node);
-
+    for (struct hf_server *server = NULL;
+         (server = hf_server_next(router, server));)
         if (server->port == port && server->is_sentinel == is_sentinel &&
             strcmp(server->host, host) == 0)
             return server;
-    }
     return NULL;
 }
 
@@ -233,14 +230,9 @@ static bool is_probed(const struct hf_server *server)
 
     if (server->probe.is_under_way)
         return true;
-    for (struct hf_list *l = router->servers.next; l != &router->servers;
-         l = l->next) {
-        const struct hf_probe *probe =
-            &HF_OWNER_OF(l, struct hf_server, node)->probe;
-
-        if (probe->is_under_way && probe->master == server)
+    for (struct hf_server *s = NULL; (s = hf_server_next(router, s));)
+        if (s->probe.is_under_way && s->probe.master == server)
             return true;
-    }
     return false;
 }
 
