@@ -77,6 +77,11 @@ static void on_change(struct hf_subscription *s, bool is_live)
         tell_first(lock, was_live ? WAIT_WOKEN : WAIT_DEAF);
 }
 
+void hf_acquire_next(struct hf_lock *lock)
+{
+    tell_first(lock, WAIT_DUE);
+}
+
 /* The next one's turn comes by its timer: were it told here, ten thousand that
  * all fail at once would stand on one stack. */
 static void leave_line(struct hf_op *op)

@@ -38,9 +38,10 @@ static enum hf_wait_todo refused(struct hf_wait *w, int64_t now_ms,
 {
     int64_t pause = ttl_ms < 0 ? cap_ms : ttl_ms + EXPIRY_SLACK_MS;
 
+    if (!ear->is_live) /* W5 */
+        cap_ms = earlier(cap_ms, WAIT_POLL_MS);
     set_due(w, now_ms, earlier(pause, cap_ms));
-    if (ear->is_refused) { /* W5 */
-        set_due(w, now_ms, earlier(pause, WAIT_POLL_MS));
+    if (ear->is_refused) {
         w->state = WAIT_IS_SLEEPING;
         return WAIT_SLEEP;
     }
@@ -57,13 +58,13 @@ static enum hf_wait_todo refused(struct hf_wait *w, int64_t now_ms,
 static enum hf_wait_todo due(struct hf_wait *w, int64_t now_ms,
                              const struct hf_ear *ear)
 {
+    if (w->state == WAIT_IS_ASKING || w->state == WAIT_IS_DONE)
+        return WAIT_NOTHING; /* the question has a deadline of its own */
     if (now_ms >= w->deadline_ms) {
         w->state = WAIT_IS_DONE;
         return WAIT_GIVE_UP;
     }
-    return w->state == WAIT_IS_ASKING || w->state == WAIT_IS_DONE
-               ? WAIT_NOTHING
-               : ask(w, ear);
+    return ask(w, ear);
 }
 
 enum hf_wait_todo hf_wait_step(struct hf_wait *w, enum hf_wait_event event,

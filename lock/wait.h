@@ -19,7 +19,10 @@
  *     generation has moved, so the question is asked again.
  * W4  Sleep ends with the holder's TTL at the latest (expiry is silent), and
  *     with the deadline.
- * W5  Without messages (the server refuses SUBSCRIBE) it looks every POLL_MS.
+ * W5  Without messages (the server refuses SUBSCRIBE, or it has not confirmed
+ *     it yet) it looks every POLL_MS.
+ * W6  A release by this client is told to the first in the line as its turn,
+ *     whether its message comes or not.
  *
  * Source: WIRE 7. */
 #ifndef HF_WAIT_H
@@ -35,7 +38,7 @@ enum hf_wait_event {
     WAIT_LIVE,          /* the subscription is confirmed */
     WAIT_DEAF,          /* the server refused it */
     WAIT_WOKEN,         /* a message, or the subscription was lost */
-    WAIT_DUE            /* due_ms has come; for one in the queue: its turn */
+    WAIT_DUE            /* due_ms has come; its turn (W1, W6) */
 };
 
 enum hf_wait_todo {

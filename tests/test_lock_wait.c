@@ -85,7 +85,8 @@ static const struct {
     {"", ASKING, 0, WAIT_LIVE, LIVE, NOW, WAIT_NOTHING, ASKING},
     {"", ASKING, 0, WAIT_DEAF, REFUSED, NOW, WAIT_NOTHING, ASKING},
     {"", ASKING, 1, WAIT_DUE, LIVE, NOW, WAIT_NOTHING, ASKING},
-    {"too late", ASKING, 1, WAIT_DUE, LIVE, DEADLINE, WAIT_GIVE_UP, DONE},
+    {"the answer decides", ASKING, 1, WAIT_DUE, LIVE, DEADLINE, WAIT_NOTHING,
+     ASKING},
 
     {"W2: confirmed", SUBSCRIBING, 0, WAIT_LIVE, LIVE, NOW, WAIT_ASK, ASKING},
     {"W5: once more, then by the clock", SUBSCRIBING, 0, WAIT_DEAF, REFUSED,
@@ -144,7 +145,7 @@ static const struct {
     {"unheard, but it ends sooner", REFUSED, 300, DEADLINE, NOW + 301},
     {"unheard, no TTL", REFUSED, -1, DEADLINE, NOW + WAIT_POLL_MS},
     {"unheard, deadline", REFUSED, TTL, NOW + 10, NOW + 10},
-    {"while subscribing too", DEAF, TTL, DEADLINE, NOW + TTL + 1},
+    {"while subscribing too", DEAF, TTL, DEADLINE, NOW + WAIT_POLL_MS},
 };
 
 START_TEST(w4_sleep_ends_with_the_ttl_the_cap_or_the_deadline)

@@ -1654,13 +1654,6 @@ static void await_story(struct ear *ear, const char *expected)
     }
 }
 
-/* All connections but the witness's. */
-static void kill_clients(void)
-{
-    (void)server_ask(server, "CLIENT KILL TYPE normal SKIPME yes");
-    (void)server_ask(server, "CLIENT KILL TYPE pubsub SKIPME yes");
-}
-
 /* Servers with RESP3, with RESP2 asked for, and with no HELLO at all. */
 static const char *const no_hello[] = {"--rename-command", "HELLO", "", NULL};
 static const struct {
@@ -1697,7 +1690,7 @@ START_TEST(subscription_lives_again_after_each_loss)
         await_story(ear, "+");
         ck_assert_str_eq(server_ask(server, "PUBLISH ch hello"), "1");
         await_story(ear, "+hello");
-        kill_clients();
+        server_kill_connections(server);
         await_story(ear, "+hello-");
         ear->story[0] = '\0';
     }
@@ -1724,7 +1717,7 @@ START_TEST(each_channel_has_its_own_listeners)
     }
     for (int i = 0; i < COUNT; i++)
         await_story(&ears[i], "+");
-    kill_clients();
+    server_kill_connections(server);
     for (int i = 0; i < COUNT; i++)
         await_story(&ears[i], "+-+");
     for (int i = 0; i < COUNT; i++)
@@ -1841,7 +1834,7 @@ START_TEST(subscription_begun_while_greeting_finds_its_own_link)
     want(true);
     proxy_hold(proxy, PROXY_TO_CLIENT, true);
     passed = proxy_count(proxy, PROXY_TO_SERVER, PROXY_PASSED);
-    kill_clients();
+    server_kill_connections(server);
     if (_i) {
         proxy_cut(proxy, PROXY_CLOSE);
         drive_until(is_down);
@@ -1937,7 +1930,7 @@ static void live_a_life(void)
     ck_assert(rc == HF_OK || rc == HF_E_NOMEM);
     ask_patiently("ECHO one", "one");
     ask_patiently("LRANGE list 0 -1", "(3000 elements)");
-    kill_clients();
+    server_kill_connections(server);
     ask_patiently("ECHO two", "two");
     ask_patiently("LRANGE list 0 -1", "(3000 elements)");
     lock();

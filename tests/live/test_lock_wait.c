@@ -27,6 +27,14 @@ static void start_with(int protocol)
     release(lock, 1);
 }
 
+/* Room for the witness and the client's first connection: the one that should
+ * listen is turned away, and comes again. */
+static void start_deaf(void)
+{
+    start_with(2);
+    ck_assert_str_eq(server_ask(server, "CONFIG SET maxclients 2"), "OK");
+}
+
 static void start(void)
 {
     start_with(3);
@@ -234,6 +242,51 @@ START_TEST(a_lock_without_a_ttl_is_looked_at_again_though_nobody_speaks)
 }
 END_TEST
 
+static void await_tries(long long calls)
+{
+    while (script_calls(server) < calls)
+        local_rest_us(500);
+}
+
+/* W5, W6: whose connection for messages is turned away again and again does not
+ * sleep until the lease ends. */
+START_TEST(who_cannot_subscribe_yet_looks_from_time_to_time)
+{
+    struct hf_acquire_options o = acquire_options(1);
+    long long calls;
+    struct call call;
+
+    redisson_holds(60000);
+    calls = script_calls(server);
+    call_acquire(&call, lock, &o);
+    await_tries(calls + 1);
+    redisson_releases("1");
+    ck_assert_status(call_await(&call), HF_OK);
+    release(lock, 1);
+}
+END_TEST
+
+START_TEST(a_release_here_needs_no_message_to_reach_the_next)
+{
+    struct hf_acquire_options o = acquire_options(0);
+    int64_t end_ms = local_now_ms() + LONG_MS;
+    struct call call;
+
+    acquire(lock, 0);
+    for (int i = 1; i <= 50; i++) {
+        long long tries = script_calls(server);
+
+        o.owner = i;
+        call_acquire(&call, lock, &o);
+        await_tries(tries + 1);
+        release(lock, i - 1);
+        ck_assert_status(call_await(&call), HF_OK);
+        ck_assert_int_lt(local_now_ms(), end_ms);
+    }
+    release(lock, 50);
+}
+END_TEST
+
 /* The lock goes without a word, and then the waiter's connection: both may have
  * been one fault. */
 START_TEST(a_lost_subscription_wakes_the_waiter)
@@ -257,8 +310,7 @@ START_TEST(a_waiter_hears_again_after_its_connection_was_lost)
     redisson_holds(60000);
     fall_asleep(&call, 1);
     calls = script_calls(server);
-    (void)server_ask(server, "CLIENT KILL TYPE normal");
-    (void)server_ask(server, "CLIENT KILL TYPE pubsub");
+    server_kill_connections(server);
     await_subscribers(server, CHANNEL, 1);
     while (script_calls(server) < calls + 2)
         local_rest_us(500);
@@ -908,6 +960,10 @@ static void add_cases(Suite *s)
     tcase_add_test(c, a_release_between_try_and_subscription_is_not_missed);
     tcase_add_test(c, who_gives_up_awake_passes_the_wakeup_on);
     tcase_add_test(c, a_waiter_that_meets_its_owners_release_waits_on);
+
+    c = live_case(s, "waking, without messages", start_deaf, stop);
+    tcase_add_test(c, who_cannot_subscribe_yet_looks_from_time_to_time);
+    tcase_add_test(c, a_release_here_needs_no_message_to_reach_the_next);
 
     add_giving_up(live_case(s, "giving up", start, stop));
     add_giving_up(live_case(s, "giving up, RESP2", start_resp2, stop));

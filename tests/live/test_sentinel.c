@@ -185,14 +185,8 @@ END_TEST
 
 /* ---- asked again (S4, S10) ---- */
 
-/* As sentinels do to those who are connected to a master that is none any
+/* Killed as sentinels do to those who are connected to a master that is none any
  * more. */
-static void kill_connections(void)
-{
-    (void)server_ask(master_now(), "CLIENT KILL TYPE normal SKIPME yes");
-    (void)server_ask(master_now(), "CLIENT KILL TYPE pubsub");
-}
-
 START_TEST(each_new_connection_asks_the_sentinels)
 {
     char url[URL_ROOM];
@@ -207,7 +201,7 @@ START_TEST(each_new_connection_asks_the_sentinels)
     for (int i = 0; i < 3; i++) {
         int asked = note_read(&watch.note, &watch.asked);
 
-        kill_connections();
+        server_kill_connections(master_now());
         note_await(&watch.note, &watch.asked, asked + 1, "a question");
         take_and_give_back(client, master_now());
     }
@@ -293,7 +287,7 @@ START_TEST(sentinels_that_others_name_are_asked_too)
 
     take_and_give_back(client, master_now());
     server_kill(sentinels_sentinel(sentinels, 0));
-    kill_connections();
+    server_kill_connections(master_now());
     take_and_give_back(client, master_now());
     hf_client_free(client);
     revive_sentinels();

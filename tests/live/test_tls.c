@@ -53,13 +53,6 @@ static struct hf_link_stats link_stats(struct hf_client *client)
     return stats_of(client).link;
 }
 
-/* All but who asks: the client's own connections. */
-static void kill_connections(void)
-{
-    (void)server_ask(server, "CLIENT KILL TYPE normal SKIPME yes");
-    (void)server_ask(server, "CLIENT KILL TYPE pubsub SKIPME yes");
-}
-
 /* ---- holding ---- */
 
 START_TEST(lock_is_taken_held_and_given_back)
@@ -171,7 +164,7 @@ START_TEST(killed_connection_comes_back_and_resumes_its_session)
     lock = lock_of(client, NAME);
     for (int i = 0; i < KILLS; i++) {
         acquire(lock, 1);
-        kill_connections();
+        server_kill_connections(server);
         release(lock, 1); /* by the next one */
     }
     stats = link_stats(client);
@@ -316,7 +309,7 @@ START_TEST(certificate_is_rotated_under_load)
         rotate(path, turns[i]);
         await_pairs(&loads[i], 10);
         ck_assert_shown(way, turns[i]);
-        kill_connections();
+        server_kill_connections(server);
     }
     await_pairs(&loads[0], 10);
     stop_loads(loads, &stops);
@@ -353,7 +346,7 @@ START_TEST(certificate_is_rotated_to_one_that_is_not_trusted)
     stop_loads(loads, &stops);
     ck_assert_uint_eq(link_stats(client).connects, 1);
 
-    kill_connections();
+    server_kill_connections(server);
     lock = lock_of(client, NAME);
     for (int i = 0; i < 2; i++) {
         ck_assert_int_lt(hf_lock_acquire(lock, NULL, &err), 0);

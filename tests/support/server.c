@@ -384,6 +384,14 @@ const char *server_ask(struct server *s, const char *format, ...)
     return text;
 }
 
+void server_kill_connections(struct server *s)
+{
+    (void)server_ask(s, "MULTI");
+    (void)server_ask(s, "CLIENT KILL TYPE normal SKIPME yes");
+    (void)server_ask(s, "CLIENT KILL TYPE pubsub SKIPME yes");
+    (void)server_ask(s, "EXEC");
+}
+
 long long server_ask_int(struct server *s, const char *format, ...)
 {
     const char *text;

@@ -82,6 +82,11 @@ long long server_ask_int(struct server *s, const char *format, ...);
 void server_await(struct server *s, int timeout_ms, const char *expected,
                   const char *format, ...);
 
+/* server_kill_connections - the ordinary and the subscribed ones, but for the
+ * witness's and those of replicas; in one turn of the server, so that none that
+ * comes back is hit again. */
+void server_kill_connections(struct server *s);
+
 /* server_connect - one more hiredis connection like the witness's, for the
  * caller's redisFree(); NULL if it cannot be made. */
 struct redisContext *server_connect(struct server *s);
