@@ -219,13 +219,15 @@ live: deps
 live-built: all $(live_T)
 	@tests/run.sh $(live_T)
 
-# The same locks over mutual TLS; but for what talks to scripted peers, too, and
-# what finds its server at another address than the certificate's.
-lock_T := $(filter-out %_errors %_forged %_network, \
-              $(filter $(BUILD)/tests/live/test_lock%,$(live_T)))
+# The same locks, and clusters, over mutual TLS; but for what talks to scripted
+# peers or by sockets of its own, and what finds its server at another address
+# than the certificate's.
+over_tls_T := $(filter-out %_errors %_forged %_network %_map, \
+                  $(filter $(BUILD)/tests/live/test_lock% \
+                           $(BUILD)/tests/live/test_cluster%,$(live_T)))
 
-live-tls: deps $(lock_T)
-	@tests/live/over_tls.sh $(lock_T)
+live-tls: deps all $(over_tls_T)
+	@tests/live/over_tls.sh $(over_tls_T)
 
 # Arrows only downwards: a floor includes its own headers and the public ones of
 # the floors below.
@@ -471,7 +473,7 @@ help:
 	@echo 'make            the libraries and the command, in $(BUILD)/'
 	@echo 'make check      every test, against servers that it starts itself'
 	@echo 'make live       those against real servers alone'
-	@echo 'make live-tls   those of locks again, over mutual TLS'
+	@echo 'make live-tls   those of locks and clusters again, over mutual TLS'
 	@echo 'make demo       what it does, shown'
 	@echo 'make bench      beside hiredis, with ratios; bench-resp: one of them'
 	@echo 'make fuzz       each harness for FUZZ_TIME=$(FUZZ_TIME) seconds'

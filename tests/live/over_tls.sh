@@ -1,6 +1,7 @@
 #!/bin/sh
-# over_tls.sh PROGRAM...: live tests of locks over mutual TLS. It runs itself as
-# their server (HF_TEST_SERVER): a redis-server whose port speaks that.
+# over_tls.sh PROGRAM...: live tests of locks and clusters over mutual TLS. It
+# runs itself as their server (HF_TEST_SERVER): a redis-server whose port speaks
+# that, and whose cluster bus does.
 set -eu
 
 if [ -n "${HF_TEST_TLS-}" ]; then
@@ -10,7 +11,8 @@ if [ -n "${HF_TEST_TLS-}" ]; then
     exec redis-server --port 0 --tls-port "$port" "$@" \
         --tls-ca-cert-file "$HF_TEST_TLS/ca" \
         --tls-cert-file "$HF_TEST_TLS/server" \
-        --tls-key-file "$HF_TEST_TLS/server" --tls-auth-clients yes
+        --tls-key-file "$HF_TEST_TLS/server" --tls-auth-clients yes \
+        --tls-cluster yes --tls-replication yes
 fi
 
 [ $# -gt 0 ] || { echo "usage: $0 PROGRAM..." >&2; exit 2; }

@@ -56,10 +56,14 @@ END_TEST
 
 START_TEST(the_command_takes_the_url)
 {
-    char url[CLUSTER_URL_MAX], command[2 * CLUSTER_URL_MAX];
+    const struct hf_tls_options *tls = tls_wanted();
+    char url[CLUSTER_URL_MAX], command[4 * CLUSTER_URL_MAX], files[600] = "";
 
+    if (tls)
+        (void)snprintf(files, sizeof files, "--tls-ca %s --tls-cert %s",
+                       tls->ca_file, tls->cert_file);
     (void)snprintf(command, sizeof command,
-                   HF_BUILD "/holdfast run -u '%s' job -- true",
+                   HF_BUILD "/holdfast run %s -u '%s' job -- true", files,
                    cluster_url(url, ""));
     ck_assert_int_eq(system(command), 0);
 }
@@ -137,21 +141,23 @@ END_TEST
 
 /* ---- no cluster ---- */
 
-static struct hf_client *client_at(int port)
+static struct hf_client *client_at(const char *url,
+                                   const struct hf_tls_options *tls)
 {
-    char url[CLUSTER_URL_MAX];
     struct hf_client_options o;
 
     hf_client_options_init(&o);
-    (void)sprintf(url, "redis+cluster://127.0.0.1:%d", port);
     o.url = url;
+    o.tls = tls;
     return client_with(&o);
 }
 
 START_TEST(a_server_that_is_no_cluster_is_said_to_be_none)
 {
     struct server *alone = server_start(NULL);
-    struct hf_client *client = client_at(server_port(alone));
+    char url[CLUSTER_URL_MAX];
+    struct hf_client *client =
+        client_at(cluster_seed(url, server_port(alone)), tls_wanted());
     struct hf_lock *lock = lock_of(client, NAME);
     int64_t began_ms = local_now_ms();
     struct hf_error err;
@@ -199,12 +205,14 @@ START_TEST(nonsense_is_an_error_by_the_deadline)
     int64_t began_ms = local_now_ms();
     struct hf_client *client;
     struct hf_error err = {0};
+    char url[CLUSTER_URL_MAX];
     struct hf_lock *lock;
     hf_status rc;
 
     nodes = nodes_start(2, talk, (void *)nonsense[_i].reply);
     nodes_map(nodes, all, 1);
-    client = client_at(nodes_port(nodes, 0));
+    (void)sprintf(url, "redis+cluster://127.0.0.1:%d", nodes_port(nodes, 0));
+    client = client_at(url, NULL);
     lock = lock_of(client, NAME);
     o.wait_ms = 500;
     rc = hf_lock_acquire(lock, &o, &err);

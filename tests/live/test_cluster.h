@@ -24,10 +24,19 @@ static inline bool has_sharded(void)
 
 /* ---- clients ---- */
 
+/* By one node alone. */
+static inline char *cluster_seed(char url[CLUSTER_URL_MAX], int port)
+{
+    (void)sprintf(url, "%s+cluster://127.0.0.1:%d",
+                  tls_wanted() ? "rediss" : "redis", port);
+    return url;
+}
+
 /* `options`: "sharded=off", or "". */
 static inline char *cluster_url(char url[CLUSTER_URL_MAX], const char *options)
 {
-    char *to = url + sprintf(url, "redis+cluster://");
+    char *to = url + sprintf(url, "%s+cluster://",
+                             tls_wanted() ? "rediss" : "redis");
 
     for (int i = 0; i < NODES; i++)
         to += sprintf(to, "%s127.0.0.1:%d", i ? "," : "",
@@ -52,6 +61,7 @@ static inline void cluster_options(struct hf_client_options *o,
 {
     hf_client_options_init(o);
     o->url = cluster_url(url, "");
+    o->tls = tls_wanted();
     o->log = cluster_log;
 }
 

@@ -41,8 +41,7 @@ static struct hf_client *client_of(int64_t watchdog_ms, bool is_single_seed)
 
     cluster_options(&o, url);
     if (is_single_seed)
-        (void)sprintf(url, "redis+cluster://127.0.0.1:%d",
-                      server_port(cluster_node(cluster, 0)));
+        (void)cluster_seed(url, server_port(cluster_node(cluster, 0)));
     o.watchdog_ms = watchdog_ms;
     o.request_timeout_ms = REQUEST_MS;
     return client_with(&o);

@@ -80,12 +80,17 @@ static int hold_count_at_any(const char *name, struct hf_lock *lock,
 /* As an operator does it. */
 static void reshard(int from, int to)
 {
-    char command[400];
+    const struct hf_tls_options *tls = tls_wanted();
+    char command[2000], files[1000] = "";
 
+    if (tls)
+        (void)snprintf(files, sizeof files, "--tls --cacert %s --cert %s "
+                       "--key %s", tls->ca_file, tls->cert_file,
+                       tls->cert_file);
     (void)snprintf(command, sizeof command,
-                   "redis-cli --cluster reshard 127.0.0.1:%d --cluster-from %s "
-                   "--cluster-to %s --cluster-slots " RESHARD
-                   " --cluster-yes >/dev/null 2>&1",
+                   "redis-cli %s --cluster reshard 127.0.0.1:%d "
+                   "--cluster-from %s --cluster-to %s --cluster-slots " RESHARD
+                   " --cluster-yes >/dev/null 2>&1", files,
                    server_port(cluster_node(cluster, from)),
                    cluster_id(cluster, from), cluster_id(cluster, to));
     ck_assert_int_eq(system(command), 0);
