@@ -429,6 +429,17 @@ static enum doctor_verdict judge_sharded_off(const struct doctor_facts *facts,
                                "messages");
 }
 
+static enum doctor_verdict judge_sharded_unseen(const struct doctor_facts *facts,
+                                                const struct doctor_server *s,
+                                                struct doctor_found *found)
+{
+    const struct doctor_answer *may = &s->may[MAY_SHARDNUMSUB];
+
+    if (facts->sharded != HF_SHARDED_AUTO || may->is != MAY_NO_COMMAND)
+        return VERDICT_NONE;
+    return doctor_found(found, "PUBSUB SHARDNUMSUB is refused: %s", may->words);
+}
+
 /* ---- sentinels ---- */
 
 static enum doctor_verdict judge_name(const struct doctor_facts *facts,
@@ -677,6 +688,10 @@ const struct doctor_rule doctor_rules_topology[] = {
      "waits end with a TTL",
      "use sharded=auto, or set Redisson's shardedSubscriptionMode to "
      "OFF"},
+    {"sharded-unseen", DOCTOR_WARNING, OF_MASTER, judge_sharded_unseen,
+     "messages are taken to be plain; where others' are sharded, neither wakes "
+     "the other, and waits end with a TTL",
+     "give this user +pubsub|shardnumsub, or say sharded=on"},
     {"sentinel-name", DOCTOR_UNSAFE, OF_SENTINEL, judge_name,
      "holdfast does not find the master by it",
      "see to the name in the URL, and to the sentinel's ACL"},

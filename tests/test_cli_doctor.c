@@ -210,6 +210,11 @@ static void sharded_is_forced(void)
     for (int i = 0; i < 6; i++)
         at(i)->may[MAY_SHARDNUMSUB].is = MAY_UNKNOWN;
 }
+static void shards_may_not_be_asked_for(void)
+{
+    for (int i = 0; i < 6; i++)
+        at(i)->may[MAY_SHARDNUMSUB].is = MAY_NO_COMMAND;
+}
 static void sharded_is_off(void) { facts.sharded = HF_SHARDED_OFF; }
 static void name_is_unknown(void)
 {
@@ -322,6 +327,8 @@ static const struct {
     {cluster, DOCTOR_UNSAFE, "sharded", DONE(one_knows_no_shards)},
     {cluster, DOCTOR_UNSAFE, "sharded", DONE(sharded_is_forced)},
     {cluster, DOCTOR_WARNING, "sharded-off", DONE(sharded_is_off)},
+    {cluster, DOCTOR_WARNING, "sharded-unseen",
+     DONE(shards_may_not_be_asked_for)},
     {sentinels, DOCTOR_UNSAFE, "sentinel-name", DONE(name_is_unknown)},
     {sentinels, DOCTOR_UNSAFE, "sentinels-disagree",
      FACT(3, FACT_MASTER, "10.0.0.1:2")},
