@@ -116,7 +116,7 @@ static void give_up_hold(struct hf_op *op)
     op->hold = NULL;
     if (!hold)
         return;
-    if (op->call.may_have_run)
+    if (op->call.may_have_run || op->may_be_held)
         hf_release_orphan(op->lock, hold->text, hold->text_len,
                           op->lease_ms);
     hf_hold_free(hold);
@@ -251,9 +251,9 @@ static void tell_wait(struct hf_op *op, struct hf_resp_value reply,
 {
     struct notice *notice;
 
-    if (op->has_told_wait)
+    if (op->is_waiting)
         return;
-    op->has_told_wait = true;
+    op->is_waiting = true;
     if (!op->options.on_wait || op->options.wait_ms == 0 ||
         !(notice = hf_mem_new(op->client->mem, sizeof *notice)))
         return;
@@ -314,21 +314,40 @@ static void refused(struct hf_op *op, struct hf_resp_value reply)
 
 /* ---- the answer ---- */
 
-/* The deadline of the wait passed while the question was under way: what we
- * last heard is that another held it. */
-static bool is_wait_over(const struct hf_op *op, hf_status status)
+/* The server is away, silent, or asks for patience. Whoever waits for a lock
+ * waits for that, too. */
+static bool is_passing(const struct hf_op *op, hf_status status)
 {
-    return op->has_told_wait && status <= HF_E_CONNECT &&
-           hf_loop_now(op->client->loop) >= op->wait.deadline_ms;
+    return status == HF_E_CONNECT || status == HF_E_NOREPLY ||
+           (status == HF_E_SERVER && op->call.put_off[0]);
+}
+
+/* A question that the end of the wait cut short is none. */
+static void note_trouble(struct hf_op *op, hf_status status)
+{
+    op->may_be_held = op->may_be_held || op->call.may_have_run;
+    if (op->trouble < 0 ||
+        hf_loop_now(op->client->loop) < op->wait.deadline_ms)
+        op->trouble = status;
+}
+
+static void forget_trouble(struct hf_op *op)
+{
+    op->trouble = HF_OK;
+    if (op->error)
+        op->error->status = HF_OK;
 }
 
 static void failed(struct hf_op *op, hf_status status)
 {
+    if (op->is_waiting && is_passing(op, status) && !op->client->is_closing) {
+        note_trouble(op, status);
+        step(op, WAIT_UNANSWERED, 0);
+        return;
+    }
     if (status == HF_E_SERVER) /* a script may fail halfway: an ACL can do it */
         op->call.may_have_run = true;
     give_up_hold(op);
-    if (is_wait_over(op, status))
-        status = HF_TIMEOUT;
     end(op, status);
 }
 
@@ -347,11 +366,13 @@ static void on_answer(struct hf_call *call, hf_status status,
         failed(op, hf_error_set(op->error, HF_E_PROTOCOL,
                                 "%s: an answer of another shape",
                                 hf_router_address(op->client->router)));
-    } else if (count == 1) {
-        granted(op, HF_OK);
-    } else {
-        refused(op, reply);
+        return;
     }
+    forget_trouble(op);
+    if (count == 1)
+        granted(op, HF_OK);
+    else
+        refused(op, reply);
 }
 
 static void enter_hold(struct hf_op *op, struct hf_hold *held);
@@ -387,7 +408,7 @@ static void ask(struct hf_op *op)
 static void give_up(struct hf_op *op)
 {
     give_up_hold(op);
-    end(op, HF_TIMEOUT);
+    end(op, op->trouble < 0 ? op->trouble : HF_TIMEOUT);
 }
 
 static void arm_due(struct hf_op *op)

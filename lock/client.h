@@ -129,7 +129,9 @@ struct hf_op {
     int64_t lease_ms;
     struct hf_wait wait;
     struct hf_timer timer;
-    bool has_told_wait;
+    bool is_waiting;            /* another held it when we asked */
+    bool may_be_held;           /* one of its questions had no answer */
+    hf_status trouble;          /* that kept the last one from having one */
 
     /* OP_INSPECT: where the answer goes. OP_FORCE: who may hold it. */
     struct hf_lock_info *info;

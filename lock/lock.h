@@ -282,6 +282,9 @@ HF_API void hf_acquire_options_init(struct hf_acquire_options *options);
  *                        no answer within the request timeout. Should the
  *                        server have taken the lock for us after all, it is
  *                        released in the background, or ends with its lease
+ * Once another is known to hold the lock, the call outlives a server that is away,
+ * silent, loading or without its cluster: HF_E_CONNECT, HF_E_NOREPLY and, of what
+ * passes, HF_E_SERVER are returned only if it still is so when wait_ms is over.
  *         HF_E_LIMIT, HF_E_NOMEM, HF_E_INVAL, HF_E_FORKED, HF_E_CLOSED
  * With replicas, it may take replicas_timeout_ms longer; a re-entry does not wait
  * for them, nor does a renewal. Acquires and releases share the connection on

@@ -93,7 +93,7 @@ bool hf_op_cancel(struct hf_op *op, hf_status status)
     bool may_have_run;
 
     hf_call_cancel(&op->call);
-    may_have_run = op->call.may_have_run;
+    may_have_run = op->call.may_have_run || op->may_be_held;
     if (op->kind == OP_ACQUIRE)
         hf_acquire_cancel(op, status);
     else if (op->kind == OP_RELEASE)

@@ -55,6 +55,20 @@ static enum hf_wait_todo refused(struct hf_wait *w, int64_t now_ms,
     return WAIT_SLEEP;
 }
 
+/* W7 */
+static enum hf_wait_todo unanswered(struct hf_wait *w, int64_t now_ms,
+                                    const struct hf_ear *ear)
+{
+    if (now_ms >= w->deadline_ms) {
+        w->state = WAIT_IS_DONE;
+        return WAIT_GIVE_UP;
+    }
+    set_due(w, now_ms, WAIT_POLL_MS);
+    w->state = ear->is_live || ear->is_refused ? WAIT_IS_SLEEPING
+                                               : WAIT_IS_SUBSCRIBING;
+    return WAIT_SLEEP;
+}
+
 static enum hf_wait_todo due(struct hf_wait *w, int64_t now_ms,
                              const struct hf_ear *ear)
 {
@@ -74,6 +88,8 @@ enum hf_wait_todo hf_wait_step(struct hf_wait *w, enum hf_wait_event event,
     switch (event) {
     case WAIT_REFUSED:
         return refused(w, now_ms, ear, ttl_ms, cap_ms);
+    case WAIT_UNANSWERED:
+        return unanswered(w, now_ms, ear);
     case WAIT_LIVE:
     case WAIT_DEAF:
         return w->state == WAIT_IS_SUBSCRIBING ? ask(w, ear) : WAIT_NOTHING;

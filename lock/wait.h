@@ -10,6 +10,8 @@
  *                  |  v
  *                  SLEEPING
  *
+ * Unanswered leads where refused does.
+ *
  * W1  Only the first in the line of one lock asks, and only it sleeps on
  *     messages: one message wakes one. When it goes, the next one asks, so a
  *     wake-up is never lost with a waiter that gives up.
@@ -23,6 +25,8 @@
  *     it yet) it looks every POLL_MS.
  * W6  A release by this client is told to the first in the line as its turn,
  *     whether its message comes or not.
+ * W7  Whoever has been refused once goes on when the server is away: it asks
+ *     again after POLL_MS, or as soon as the subscription is there again.
  *
  * Source: WIRE 7. */
 #ifndef HF_WAIT_H
@@ -35,6 +39,7 @@
 
 enum hf_wait_event {
     WAIT_REFUSED,       /* held by another */
+    WAIT_UNANSWERED,    /* the server is away, and may come back */
     WAIT_LIVE,          /* the subscription is confirmed */
     WAIT_DEAF,          /* the server refused it */
     WAIT_WOKEN,         /* a message, or the subscription was lost */
@@ -69,7 +74,7 @@ struct hf_wait {
  * hf_wait_step - one event. `ttl_ms` counts for WAIT_REFUSED: what is left of
  *                the holder's lease, < 0 if it has none; `cap_ms` is how long to
  *                sleep then. After WAIT_ASK the owner asks and reports
- *                WAIT_REFUSED, or is done. */
+ *                WAIT_REFUSED or WAIT_UNANSWERED, or is done. */
 void hf_wait_init(struct hf_wait *w, int64_t deadline_ms);
 enum hf_wait_todo hf_wait_step(struct hf_wait *w, enum hf_wait_event event,
                                int64_t now_ms, const struct hf_ear *ear,

@@ -80,6 +80,13 @@ static const struct {
      WAIT_SUBSCRIBE, SUBSCRIBING},
     {"W5: no messages", ASKING, 0, WAIT_REFUSED, REFUSED, NOW, WAIT_SLEEP,
      SLEEPING},
+    {"W7: until it is heard again", ASKING, 1, WAIT_UNANSWERED, DEAF, NOW,
+     WAIT_SLEEP, SUBSCRIBING},
+    {"W7: silent, and still connected", ASKING, 1, WAIT_UNANSWERED, LIVE, NOW,
+     WAIT_SLEEP, SLEEPING},
+    {"W7: by the clock as ever", ASKING, 1, WAIT_UNANSWERED, REFUSED, NOW,
+     WAIT_SLEEP, SLEEPING},
+    {"too late", ASKING, 1, WAIT_UNANSWERED, LIVE, DEADLINE, WAIT_GIVE_UP, DONE},
     {"W3: the answer will show it", ASKING, 1, WAIT_WOKEN, LIVE_MOVED, NOW,
      WAIT_NOTHING, ASKING},
     {"", ASKING, 0, WAIT_LIVE, LIVE, NOW, WAIT_NOTHING, ASKING},
@@ -205,10 +212,11 @@ START_TEST(random_events_keep_the_rules)
 
         hf_wait_init(&w, dice(3) ? NOW + (int64_t)dice(100000) : INT64_MAX);
         for (int i = 0; i < 60; i++) {
-            enum hf_wait_event event = (enum hf_wait_event)dice(5);
+            enum hf_wait_event event = (enum hf_wait_event)dice(6);
             enum hf_wait_todo todo;
 
-            if ((event == WAIT_REFUSED) != (w.state == ASKING))
+            if ((event == WAIT_REFUSED || event == WAIT_UNANSWERED) !=
+                (w.state == ASKING))
                 continue; /* one answer to one question */
             if (event == WAIT_DUE && w.due_ms != INT64_MAX && dice(2))
                 now = w.due_ms > now ? w.due_ms : now;

@@ -341,6 +341,51 @@ START_TEST(a_cluster_without_a_majority_says_so_and_works_again)
 }
 END_TEST
 
+static void await_error_replies(struct hf_client *client, uint64_t count)
+{
+    int64_t end_ms = local_now_ms() + LONG_MS;
+
+    while (stats_of(client).link.error_replies < count) {
+        ck_assert_int_lt(local_now_ms(), end_ms);
+        local_rest_us(1000);
+    }
+}
+
+/* More refusals than one question can have before its request timeout. */
+START_TEST(a_waiter_outlives_a_cluster_without_a_majority)
+{
+    struct hf_client_options options;
+    struct hf_acquire_options o;
+    char url[CLUSTER_URL_MAX];
+    struct hf_client *client, *holder;
+    struct hf_lock *lock, *held;
+    struct diary diary;
+    struct call call;
+
+    o = diary_options(&diary, 1);
+    set_names();
+    cluster_options(&options, url);
+    options.request_timeout_ms = 100;
+    client = client_with(&options);
+    lock = lock_of(client, name_a);
+    holder = client_of(60000, false);
+    held = lock_of(holder, name_a);
+    acquire(held, 1);
+    call_acquire(&call, lock, &o);
+    note_await(&diary.note, &diary.waits, 1, "on_wait");
+    pause_all_but(0);
+    server_kill_connections(cluster_node(cluster, 0)); /* makes it look again */
+    await_error_replies(client, 100 / 20 * 3);
+    ck_assert(!call_is_done(&call));
+    cluster_mend(cluster);
+    release(held, 1);
+    ck_assert_status(call_await(&call), HF_OK);
+    release(lock, 1);
+    hf_client_free(client);
+    hf_client_free(holder);
+}
+END_TEST
+
 static void add_cases(Suite *s)
 {
     TCase *c = cluster_case(s, "failover", false);
@@ -351,6 +396,7 @@ static void add_cases(Suite *s)
         c,
         a_hold_of_a_master_that_is_gone_is_lost_in_time_and_others_are_not);
     tcase_add_test(c, a_cluster_without_a_majority_says_so_and_works_again);
+    tcase_add_test(c, a_waiter_outlives_a_cluster_without_a_majority);
 
     c = cluster_case(s, "failover, RESP2", true);
     tcase_add_test(c,

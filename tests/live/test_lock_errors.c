@@ -552,20 +552,85 @@ START_TEST(a_waiter_outlives_its_server)
 }
 END_TEST
 
-START_TEST(a_waiter_whose_server_stays_away_is_told)
+/* Questions that ended at their deadline. */
+static void await_given_up(uint64_t count)
+{
+    int64_t end_ms = local_now_ms() + LONG_MS;
+
+    while (stats_of(client).link.given_up < count) {
+        ck_assert_int_lt(local_now_ms(), end_ms);
+        local_rest_us(1000);
+    }
+}
+
+static void kill_server(void)
+{
+    server_kill(server);
+}
+
+static void pause_server(void)
+{
+    server_pause(server);
+}
+
+/* Who has begun to wait does so for ever, if it was told to: past any number of
+ * request timeouts. */
+static const struct {
+    void (*away)(void);
+    void (*back)(struct server *);
+} absences[] = {{kill_server, server_restart}, {pause_server, server_resume}};
+
+START_TEST(a_waiter_waits_for_its_server_too)
 {
     struct hf_acquire_options o = acquire_options(1);
     struct call call;
-    hf_status rc;
 
-    open_client(300);
+    open_client(200);
+    (void)lua_acquire(server, NAME, strlen(NAME), LUA_HOLDER, 1500);
+    call_acquire(&call, lock, &o);
+    await_subscribers(server, CHANNEL, 1);
+    absences[_i].away();
+    await_given_up(2);
+    ck_assert(!call_is_done(&call));
+    absences[_i].back(server);
+    ck_assert_status(call_await(&call), HF_OK);
+    ck_assert_int_eq(call.error.status, HF_OK);
+    ck_assert_holder(server, lock, 1, 1);
+    release(lock, 1);
+    ck_assert_str_eq(hash_of(server, NAME), "");
+}
+END_TEST
+
+START_TEST(a_waiter_whose_server_stays_away_is_told_when_its_time_is_up)
+{
+    struct hf_acquire_options o = acquire_options(1);
+    struct call call;
+
+    open_client(100);
     (void)lua_acquire(server, NAME, strlen(NAME), LUA_HOLDER, 60000);
+    o.wait_ms = 1000;
     call_acquire(&call, lock, &o);
     await_subscribers(server, CHANNEL, 1);
     server_kill(server);
-    rc = call_await(&call); /* by whether it was asking again just then */
-    ck_assert(rc == HF_E_CONNECT || rc == HF_E_NOREPLY);
+    ck_assert_status(call_await(&call), HF_E_CONNECT);
+    ck_assert_int_eq(call.error.status, HF_E_CONNECT);
     ck_assert_clear(&call.error, "refused");
+}
+END_TEST
+
+/* That it does not let us in any more will not pass. */
+START_TEST(a_waiter_who_is_locked_out_is_told)
+{
+    struct hf_acquire_options o = acquire_options(1);
+    struct call call;
+
+    open_client(LONG_MS);
+    (void)lua_acquire(server, NAME, strlen(NAME), LUA_HOLDER, 60000);
+    call_acquire(&call, lock, &o);
+    await_subscribers(server, CHANNEL, 1);
+    (void)server_ask(server, "CONFIG SET requirepass x");
+    server_kill_connections(server);
+    ck_assert_status(call_await(&call), HF_E_AUTH);
 }
 END_TEST
 
@@ -642,7 +707,11 @@ static void add_cases(Suite *s)
     tcase_add_test(c, a_server_that_comes_in_time_is_not_missed);
     tcase_add_test(c, a_silent_server_gives_no_reply_in_time);
     tcase_add_test(c, a_waiter_outlives_its_server);
-    tcase_add_test(c, a_waiter_whose_server_stays_away_is_told);
+    tcase_add_loop_test(c, a_waiter_waits_for_its_server_too, 0,
+                        COUNT(absences));
+    tcase_add_test(
+        c, a_waiter_whose_server_stays_away_is_told_when_its_time_is_up);
+    tcase_add_test(c, a_waiter_who_is_locked_out_is_told);
     tcase_add_test(c, a_full_server_says_so);
     tcase_add_test(c, a_redirection_is_shown_with_advice);
 }
