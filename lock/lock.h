@@ -109,7 +109,8 @@ HF_API void hf_client_options_init(struct hf_client_options *options);
  *                     HF_E_FORKED (the loop is the parent's).
  * hf_client_connect - waits until the server is ready, at most the connect
  *                     timeout. For an error before the first lock needs it; with
- *                     replicas, also if WAIT is not allowed.
+ *                     replicas, also if WAIT is not allowed. In a cluster that
+ *                     is its map, and the master of slot 0.
  *                     HF_E_CONNECT, HF_E_TLS, HF_E_AUTH, HF_E_PROTOCOL,
  *                     HF_E_SERVER, HF_E_NOREPLY, HF_E_LIMIT, HF_E_NOMEM,
  *                     HF_E_FORKED, HF_E_CLOSED.
