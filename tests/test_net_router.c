@@ -588,6 +588,142 @@ START_TEST(a_slot_that_nobody_serves_is_an_error_that_says_so)
 }
 END_TEST
 
+/* ---- subscriptions on their way ---- */
+
+#define CHANGES_MAX 16
+
+/* What the owner of a subscription is told: '+' is live, '-' is not. */
+struct listener {
+    struct hf_subscription subscription;
+    char changes[CHANGES_MAX];
+    int count;
+};
+
+static void on_change(struct hf_subscription *s, bool is_live)
+{
+    struct listener *l = HF_OWNER_OF(s, struct listener, subscription);
+
+    must(l->count < CHANGES_MAX - 1, "changes come to an end");
+    l->changes[l->count++] = is_live ? '+' : '-';
+}
+
+static void on_message(struct hf_subscription *s, const char *ptr, size_t len)
+{
+    (void)s;
+    (void)ptr;
+    (void)len;
+}
+
+static void listen_at(struct listener *l, int slot, bool is_sharded)
+{
+    hf_status rc;
+
+    memset(l, 0, sizeof *l);
+    l->subscription = (struct hf_subscription){.channel = "c",
+                                               .channel_len = 1,
+                                               .on_message = on_message,
+                                               .on_change = on_change,
+                                               .is_sharded = is_sharded};
+    hf_loop_lock(loop);
+    rc = hf_router_listen(router, &l->subscription, (uint16_t)slot);
+    hf_loop_unlock(loop);
+    ck_assert_int_eq(rc, HF_OK);
+}
+
+/* Until it is live for the n-th time. */
+static void drive_until_live(const struct listener *l, int n)
+{
+    int64_t end_ms = local_now_ms() + LONG_MS;
+    int lives = 0;
+
+    while (lives < n) {
+        must(local_now_ms() < end_ms, "a subscription becomes live");
+        hf_loop_dispatch(loop, 5);
+        lives = 0;
+        for (int i = 0; i < l->count; i++)
+            lives += l->changes[i] == '+';
+    }
+}
+
+static void unlisten(struct listener *l)
+{
+    hf_loop_lock(loop);
+    hf_router_unlisten(&l->subscription);
+    hf_loop_unlock(loop);
+}
+
+/* A push that names the channel, for each of the four commands. */
+static bool confirms(void *ctx, const struct nodes_ask *a, char *reply)
+{
+    static const char *const kinds[][2] = {{"SUBSCRIBE c", "subscribe"},
+                                           {"SSUBSCRIBE c", "ssubscribe"},
+                                           {"UNSUBSCRIBE c", "unsubscribe"},
+                                           {"SUNSUBSCRIBE c", "sunsubscribe"}};
+
+    for (int i = 0; i < 4; i++)
+        if (request_matches(a->request, kinds[i][0])) {
+            (void)sprintf(reply, ">3\r\n$%zu\r\n%s\r\n$1\r\nc\r\n:1\r\n",
+                          strlen(kinds[i][1]), kinds[i][1]);
+            return true;
+        }
+    return says(ctx, a, reply);
+}
+
+static const char *const subscribes[] = {"SUBSCRIBE c", "SSUBSCRIBE c"};
+
+/* Both servers are there all the time: nobody but the map says that what comes
+ * in between is heard by nobody. */
+START_TEST(the_owner_of_a_subscription_is_told_that_it_has_moved)
+{
+    static struct listener l;
+
+    say("-MOVED 5 127.0.0.1:%d\r\n", NULL);
+    begin(confirms, all_of_0, 1);
+    listen_at(&l, 5, _i == 1);
+    drive_until_live(&l, 1);
+    ck_assert_int_eq(nodes_count(nodes, 0, subscribes[_i]), 1);
+    nodes_map(nodes, all_of_1, 1);
+    nodes_epoch(nodes, 2);
+    ck_assert_str_eq(ask(5), "node 1"); /* and so the map is asked for */
+    drive_until_live(&l, 2);
+    ck_assert_int_eq(nodes_count(nodes, 1, subscribes[_i]), 1);
+    ck_assert_str_eq(l.changes, "+-+");
+    unlisten(&l);
+    end();
+}
+END_TEST
+
+/* By the first node, once, though the map goes on to name it. */
+static bool refuses_once(void *ctx, const struct nodes_ask *a, char *reply)
+{
+    static int refusals;
+
+    if (request_matches(a->request, "SSUBSCRIBE c") && refusals == 0) {
+        (void)sprintf(reply, "-MOVED 5 127.0.0.1:%d\r\n",
+                      nodes_port(nodes, 1));
+        refusals++;
+        return true;
+    }
+    return confirms(ctx, a, reply);
+}
+
+/* The slot came back before the map was asked for. */
+START_TEST(a_subscription_that_was_refused_is_tried_again_at_the_same_node)
+{
+    static struct listener l;
+
+    say(NULL, NULL);
+    begin(refuses_once, all_of_0, 1);
+    listen_at(&l, 5, true);
+    drive_until_live(&l, 1);
+    ck_assert_str_eq(l.changes, "-+");
+    ck_assert_int_eq(nodes_count(nodes, 0, "SSUBSCRIBE c"), 2);
+    ck_assert_int_eq(nodes_count(nodes, 1, "SSUBSCRIBE c"), 0);
+    unlisten(&l);
+    end();
+}
+END_TEST
+
 /* ---- seeds (C2) ---- */
 
 static bool bad_node_3(void *ctx, const struct nodes_ask *a, char *reply)
@@ -817,6 +953,12 @@ static Suite *suite(void)
     tcase_add_test(c, whoever_is_left_of_a_map_is_asked_for_the_way);
     tcase_add_test(c, a_silent_server_is_a_reason_to_ask_others);
     tcase_add_test(c, a_slot_that_nobody_serves_is_an_error_that_says_so);
+
+    c = new_case(s, "subscriptions");
+    tcase_add_loop_test(
+        c, the_owner_of_a_subscription_is_told_that_it_has_moved, 0, 2);
+    tcase_add_test(
+        c, a_subscription_that_was_refused_is_tried_again_at_the_same_node);
 
     c = new_case(s, "seeds");
     tcase_add_loop_test(c, a_good_seed_behind_a_bad_one_is_found, 0, BAD);
