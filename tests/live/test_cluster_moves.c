@@ -34,13 +34,13 @@ static void on_trace(void *ctx, const struct hf_trace *trace)
     tried_again += hf_resp_error_is(trace->reply, "TRYAGAIN");
 }
 
-static struct hf_client *client_driven_by(bool a_thread)
+static struct hf_client *client_driven_by(bool a_thread, int64_t watchdog_ms)
 {
     struct hf_client_options o;
     char url[CLUSTER_URL_MAX];
 
     cluster_options(&o, url);
-    o.watchdog_ms = WATCHDOG_MS;
+    o.watchdog_ms = watchdog_ms;
     o.trace = on_trace;
     o.thread = a_thread;
     return client_with(&o);
@@ -48,7 +48,7 @@ static struct hf_client *client_driven_by(bool a_thread)
 
 static struct hf_client *traced_client(void)
 {
-    return client_driven_by(true);
+    return client_driven_by(true, WATCHDOG_MS);
 }
 
 /* ---- what is held ---- */
@@ -322,11 +322,12 @@ static int stick(struct hf_client *client, int *slot)
 }
 
 /* All three fall due while nobody drives: they are renewed in one turn. */
-static void await_renewals(struct hf_client *client, int count)
+static void await_renewals(struct hf_client *client, int count,
+                           int64_t lease_ms)
 {
     int64_t end_ms = local_now_ms() + LONG_MS;
 
-    local_rest_us(WATCHDOG_MS / 3 * 1100);
+    local_rest_us(lease_ms / 3 * 1100);
     for (int i = 0; i < 3; i++)
         while (stuck_diaries[i].renewals < count) {
             ck_assert_int_eq(stuck_diaries[i].losses, 0);
@@ -337,13 +338,13 @@ static void await_renewals(struct hf_client *client, int count)
 
 START_TEST(locks_of_a_slot_that_is_stuck_halfway_are_renewed_and_released)
 {
-    struct hf_client *client = client_driven_by(false);
+    struct hf_client *client = client_driven_by(false, WATCHDOG_MS);
     struct hf_lock *fresh;
     char name[32];
     int slot, tag = stick(client, &slot);
 
     for (int i = 1; i <= 4; i++) /* longer than the TTL */
-        await_renewals(client, i);
+        await_renewals(client, i, WATCHDOG_MS);
     ck_assert_int_gt(tried_again, 0);
     (void)sprintf(name, STUCK, tag, 4);
     fresh = lock_of(client, name);
@@ -355,6 +356,51 @@ START_TEST(locks_of_a_slot_that_is_stuck_halfway_are_renewed_and_released)
         ck_assert_int_eq(stuck_diaries[i].losses, 0);
         release(stuck[i], 1);
     }
+    cluster_move_stop(cluster, slot, 1);
+    must_be_empty();
+    hf_client_free(client);
+}
+END_TEST
+
+/* Refused together, they are tried one by one at once. The watchdog's next
+ * beat, 12 s away, would come after the end of the re-entry's lease. */
+START_TEST(locks_that_are_refused_together_are_tried_alone_at_once)
+{
+    struct hf_client *client = client_driven_by(false, 600000);
+    const int64_t lease_ms = 6000;
+    int slot;
+
+    (void)stick(client, &slot);
+    for (int i = 0; i < 3; i++)
+        acquire_for(stuck[i], 1, lease_ms);
+    await_renewals(client, 1, lease_ms);
+    ck_assert_int_gt(tried_again, 0);
+    for (int i = 0; i < 6; i++)
+        release(stuck[i / 2], 1);
+    cluster_move_stop(cluster, slot, 1);
+    must_be_empty();
+    hf_client_free(client);
+}
+END_TEST
+
+/* Once the slot's keys are all at one node again. */
+START_TEST(locks_that_were_tried_alone_are_renewed_together_again)
+{
+    struct hf_client *client = client_driven_by(false, WATCHDOG_MS);
+    struct hf_client_stats before, after;
+    int slot;
+
+    (void)stick(client, &slot);
+    await_renewals(client, 1, WATCHDOG_MS);
+    ck_assert_int_gt(tried_again, 0);
+    ck_assert_int_eq(cluster_move_keys(cluster, slot, 1, 3), 2);
+    before = stats_of(client);
+    await_renewals(client, 2, WATCHDOG_MS);
+    after = stats_of(client);
+    ck_assert_uint_eq(after.renewals - before.renewals,
+                      3 * (after.renewal_requests - before.renewal_requests));
+    for (int i = 0; i < 3; i++)
+        release(stuck[i], 1);
     cluster_move_stop(cluster, slot, 1);
     must_be_empty();
     hf_client_free(client);
@@ -421,6 +467,8 @@ static void add_case(Suite *s, const char *name, bool is_resp2)
         return;
     tcase_add_test(c,
                    locks_of_a_slot_that_is_stuck_halfway_are_renewed_and_released);
+    tcase_add_test(c, locks_that_are_refused_together_are_tried_alone_at_once);
+    tcase_add_test(c, locks_that_were_tried_alone_are_renewed_together_again);
     tcase_add_test(c, a_thousand_locks_do_not_notice_that_slots_move);
     tcase_set_timeout(c, soak_s() + 120);
 }
