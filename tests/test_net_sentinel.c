@@ -270,7 +270,8 @@ static void on_done(struct hf_command *command, enum hf_outcome outcome,
     q->is_done = true;
 }
 
-static void ask(struct question *q, const char *word, int64_t timeout_ms)
+static void ask_over(struct question *q, const char *word, int64_t timeout_ms,
+                     bool is_slow)
 {
     memset(q, 0, sizeof *q);
     q->argv[0] = (struct hf_resp_arg){"ECHO", 4};
@@ -279,9 +280,15 @@ static void ask(struct question *q, const char *word, int64_t timeout_ms)
     q->command.argc = 2;
     q->command.deadline_ms = hf_clock_ms() + timeout_ms;
     q->command.done = on_done;
+    q->command.is_slow = is_slow;
     hf_loop_lock(loop);
     ck_assert_int_eq(hf_router_send(router, &q->command), HF_OK);
     hf_loop_unlock(loop);
+}
+
+static void ask(struct question *q, const char *word, int64_t timeout_ms)
+{
+    ask_over(q, word, timeout_ms, false);
 }
 
 static void drive_until(const bool *is_so, const char *what)
@@ -933,6 +940,48 @@ START_TEST(a_command_goes_to_the_master_so_often_and_no_more)
 }
 END_TEST
 
+/* ---- a second connection to it ---- */
+
+/* That of commands which wait for replicas. Who comes back to a master over it
+ * asks first who that is, and whether it is one, as over any other; though the
+ * first connection is still there, and nobody else is silent. */
+START_TEST(a_slow_connection_that_is_lost_makes_us_ask_who_is_the_master)
+{
+    struct question q;
+    char lost[60];
+
+    take_in(&one);
+    have_role(&one, MASTER);
+    take_in(&one);
+    serve(&one, "ECHO a", "+a\r\n");
+    add(&one, PEER_DO_WAIT, "");
+    add(&one, PEER_DO_CLOSE, "");
+    go_on_stage(&one);
+    take_in(&other);
+    have_role(&other, MASTER);
+    take_in(&other);
+    serve(&other, "ECHO b", "+b\r\n");
+    go_on_stage(&other);
+    take_in(&first);
+    name_when_asked(&first, port_of(&one));
+    be_subscribed(&first);
+    name_when_asked(&first, port_of(&other));
+    go_on_stage(&first);
+    open_router();
+    ask_over(&q, "a", LONG_MS, true);
+    must_answer(&q, "a");
+    peer_go(one.peer);
+    (void)snprintf(lost, sizeof lost, "connection lost: 127.0.0.1:%d: ",
+                   port_of(&one));
+    must_tell(HF_E_CONNECT, lost);
+    drive_until_received(&first, 5);
+    ask_over(&q, "b", LONG_MS, true);
+    must_answer(&q, "b");
+    ck_assert_uint_eq(counts().maps, 2);
+    close_router();
+}
+END_TEST
+
 /* ---- its end ---- */
 
 /* While sentinels, or the master, are being asked: nothing is left. */
@@ -1008,6 +1057,8 @@ static Suite *suite(void)
     tcase_add_test(c, a_sentinel_that_comes_back_is_asked);
     tcase_add_test(c, a_command_that_meets_a_replica_goes_to_the_master);
     tcase_add_test(c, a_command_goes_to_the_master_so_often_and_no_more);
+    tcase_add_test(
+        c, a_slow_connection_that_is_lost_makes_us_ask_who_is_the_master);
     tcase_add_loop_test(c, it_can_be_freed_at_any_time, 0, 3);
     suite_add_tcase(s, c);
     return s;
