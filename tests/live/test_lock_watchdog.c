@@ -267,6 +267,7 @@ START_TEST(max_hold_ends_it_and_frees_it_for_others)
     if (_i == 1) /* nobody listens, either */
         o.on_lost = NULL;
     o.max_hold_ms = 300;
+    next.wait_ms = LONG_MS;
     ck_assert_ok(hf_lock_acquire(lock, &o, NULL));
     ck_assert_ok(hf_lock_acquire(lock, &next, NULL));
     if (_i == 0)
