@@ -3,7 +3,7 @@
 #include <limits.h>
 #include <poll.h>
 
-#include "tests/live/test_lock.h"
+#include "tests/live/test_lock_ways.h"
 #include "tests/support/feed.h"
 #include "tests/support/lua_client.h"
 
@@ -20,12 +20,7 @@ static void stop(void)
     server_stop(server);
 }
 
-/* ---- ways to use it ---- */
-
-static const struct way {
-    int protocol;
-    bool thread;
-} ways[] = {{3, true}, {2, true}, {3, false}, {2, false}};
+/* ---- a client ---- */
 
 static struct hf_client *client;
 static struct hf_lock *lock;
@@ -35,9 +30,7 @@ static void open_client(const struct way *way)
     struct hf_client_options o;
     char url[SERVER_URL_MAX];
 
-    client_options(&o, url, server_port(server));
-    o.protocol = way->protocol;
-    o.thread = way->thread;
+    way_options(&o, url, server_port(server), way);
     client = client_with(&o);
     lock = lock_of(client, NAME);
 }

@@ -1,6 +1,6 @@
 /* hf_client_close: what is under way may end, what only waits does not begin,
  * and the deadline holds (lock.h; close.c, K1 to K3). */
-#include "tests/live/test_lock.h"
+#include "tests/live/test_lock_ways.h"
 #include "tests/support/lua_client.h"
 #include "tests/support/memory.h"
 #include "tests/support/proxy.h"
@@ -27,21 +27,13 @@ static void stop(void)
     server_stop(server);
 }
 
-/* With a thread of its own, or in a loop that only the test drives. */
-static const struct way {
-    int protocol;
-    bool thread;
-} ways[] = {{3, true}, {2, true}, {3, false}, {2, false}};
-
 static void open_to(int port, const struct way *way)
 {
     struct hf_client_options o;
     char url[SERVER_URL_MAX];
 
     memory_init(&memory);
-    client_options(&o, url, port);
-    o.protocol = way->protocol;
-    o.thread = way->thread;
+    way_options(&o, url, port, way);
     o.mem = &memory.hook;
     o.watchdog_ms = 600;
     o.request_timeout_ms = LONG_MS;

@@ -5,7 +5,7 @@
 #include <unistd.h>
 
 #include "lock/scripts.h"
-#include "tests/live/test_lock.h"
+#include "tests/live/test_lock_ways.h"
 #include "tests/support/feed.h"
 #include "tests/support/lua_client.h"
 #include "tests/support/memory.h"
@@ -27,20 +27,13 @@ static void stop(void)
     server_stop(server);
 }
 
-static const struct way {
-    int protocol;
-    bool thread;
-} ways[] = {{3, true}, {2, true}, {3, false}, {2, false}};
-
 static void open_client_to(int port, const struct way *way)
 {
     struct hf_client_options o;
     char url[SERVER_URL_MAX];
 
     memory_init(&memory);
-    client_options(&o, url, port);
-    o.protocol = way->protocol;
-    o.thread = way->thread;
+    way_options(&o, url, port, way);
     o.mem = &memory.hook;
     o.watchdog_ms = 3000;
     client = client_with(&o);

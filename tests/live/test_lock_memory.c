@@ -1,7 +1,7 @@
 /* Every allocation fails once, in turn: through a client's whole life nothing
  * crashes, hangs, leaks or stays locked, and each call says what became of it
  * (faults 2: rows 2 and 16; 4: row 28). */
-#include "tests/live/test_lock.h"
+#include "tests/live/test_lock_ways.h"
 #include "tests/support/fds.h"
 #include "tests/support/lua_client.h"
 #include "tests/support/memory.h"
@@ -23,19 +23,12 @@ static void stop(void)
     server_stop(server);
 }
 
-static const struct way {
-    int protocol;
-    bool thread;
-} ways[] = {{3, true}, {2, true}, {3, false}, {2, false}};
-
 static hf_status open_client(struct hf_client **client, const struct way *way)
 {
     struct hf_client_options o;
     char url[SERVER_URL_MAX];
 
-    client_options(&o, url, server_port(server));
-    o.protocol = way->protocol;
-    o.thread = way->thread;
+    way_options(&o, url, server_port(server), way);
     o.mem = &memory.hook;
     o.watchdog_ms = WATCHDOG;
     o.request_timeout_ms = 3000;
