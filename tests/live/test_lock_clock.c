@@ -9,10 +9,8 @@
 #include <sys/time.h>
 #include <time.h>
 
-#include "tests/live/test_lock.h"
+#include "tests/live/test_lock_held.h"
 #include "tests/support/lua_client.h"
-
-#define WATCHDOG_MS 900
 
 static atomic_int_fast64_t wall_step_ms, sleep_ms;
 static atomic_int wall_looks;
@@ -65,32 +63,6 @@ time_t __wrap_time(time_t *out)
     if (out)
         *out = t;
     return t;
-}
-
-static struct server *server;
-static struct hf_client *client;
-static struct hf_lock *lock;
-static struct diary diary;
-
-static void start(void)
-{
-    server = server_start(NULL);
-    ck_assert_ptr_nonnull(server);
-    client = client_timed(server_port(server), WATCHDOG_MS, 2000);
-    lock = lock_of(client, NAME);
-}
-
-static void stop(void)
-{
-    hf_client_free(client);
-    server_stop(server);
-}
-
-static void hold(void)
-{
-    struct hf_acquire_options o = diary_options(&diary, 1);
-
-    ck_assert_ok(hf_lock_acquire(lock, &o, NULL));
 }
 
 /* ---- the wall clock ---- */

@@ -6,40 +6,13 @@
 #include <unistd.h>
 
 #include "lock/scripts.h"
-#include "tests/live/test_lock.h"
+#include "tests/live/test_lock_held.h"
 #include "tests/support/feed.h"
 #include "tests/support/lua_client.h"
 #include "tests/support/proxy.h"
 
-/* Short, so that renewals come; long enough for a busy machine to be in time. */
-#define WATCHDOG 900
-#define THIRD (WATCHDOG / 3)
-
-static struct server *server;
-static struct hf_client *client;
-static struct hf_lock *lock;
-static struct diary diary;
-
-static void start(void)
-{
-    server = server_start(NULL);
-    ck_assert_ptr_nonnull(server);
-    client = client_timed(server_port(server), WATCHDOG, 5000);
-    lock = lock_of(client, NAME);
-}
-
-static void stop(void)
-{
-    hf_client_free(client);
-    server_stop(server);
-}
-
-static void hold(void)
-{
-    struct hf_acquire_options o = diary_options(&diary, 1);
-
-    ck_assert_ok(hf_lock_acquire(lock, &o, NULL));
-}
+/* Renewals are so far apart. */
+#define THIRD (WATCHDOG_MS / 3)
 
 static void await_renewals(int count)
 {
@@ -79,11 +52,11 @@ START_TEST(while_it_is_held_its_ttl_is_kept_up)
     while (renewals() < 6) {
         long long ttl = server_ask_int(server, "PTTL " NAME);
 
-        ck_assert_int_gt(ttl, WATCHDOG / 3); /* 2/3, had nobody else the CPU */
-        ck_assert_int_le(ttl, WATCHDOG);
+        ck_assert_int_gt(ttl, THIRD); /* 2/3, had nobody else the CPU */
+        ck_assert_int_le(ttl, WATCHDOG_MS);
         most = ttl > most ? ttl : most;
     }
-    ck_assert_int_gt(most, WATCHDOG - THIRD);
+    ck_assert_int_gt(most, WATCHDOG_MS - THIRD);
     ck_assert_str_eq(hash_of(server, NAME), expected);
     ck_assert_uint_ge(stats_of(client).renewals, 6);
     ck_assert_int_eq(losses(), 0);
@@ -100,7 +73,7 @@ START_TEST(without_a_thread_whoever_dispatches_renews)
 
     client_options(&o, url, server_port(server));
     o.thread = false;
-    o.watchdog_ms = WATCHDOG;
+    o.watchdog_ms = WATCHDOG_MS;
     driven = client_with(&o);
     l = lock_of(driven, NAME);
     acquire(l, 1);
@@ -163,7 +136,7 @@ START_TEST(what_leaves_the_field_leaves_the_hold)
     for (int round = 0; round < 3; round++) {
         (void)server_ask(server, harmless[_i]);
         await_renewals(renewals() + 2);
-        ck_assert_int_le(server_ask_int(server, "PTTL " NAME), WATCHDOG);
+        ck_assert_int_le(server_ask_int(server, "PTTL " NAME), WATCHDOG_MS);
         ck_assert_int_gt(server_ask_int(server, "PTTL " NAME), 0);
     }
     ck_assert_int_eq(losses(), 0);
@@ -242,7 +215,7 @@ START_TEST(a_refused_renewal_is_logged_and_tried_until_the_safe_moment)
 
     hf_client_free(client);
     client_options(&o, url, server_port(server));
-    o.watchdog_ms = WATCHDOG;
+    o.watchdog_ms = WATCHDOG_MS;
     o.log = note_refusal;
     client = client_with(&o);
     lock = lock_of(client, NAME);
@@ -322,8 +295,7 @@ static _Noreturn void be_a_holder(int in, int out)
 {
     char byte;
 
-    client = client_timed(server_port(server), WATCHDOG, 5000);
-    lock = lock_of(client, NAME);
+    open_client();
     hold();
     for (;;) {
         (void)dprintf(out, "%s", hf_lock_safe_ms(lock, 1) > 0 ? "safe" : "not!");
