@@ -12,6 +12,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "bench/dice.h"
 #include "net/net.h"
 
 #define KEYS 64
@@ -52,16 +53,6 @@ static uint16_t slot_by_table(const void *key, size_t len)
 
 static char keys[KEYS][1024];
 static unsigned sink; /* what is computed is used */
-
-static uint64_t dice(uint64_t sides)
-{
-    static uint64_t seed = 88172645463325252u;
-
-    seed ^= seed << 13;
-    seed ^= seed >> 7;
-    seed ^= seed << 17;
-    return seed % sides;
-}
 
 static void deal(void)
 {

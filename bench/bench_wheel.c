@@ -11,6 +11,7 @@
 #include <time.h>
 #include <uv.h>
 
+#include "bench/dice.h"
 #include "net/net.h"
 
 #define SPAN_MS 60000
@@ -41,16 +42,6 @@ static void *array(size_t size)
 
     stop_if(!ptr, "out of memory");
     return ptr;
-}
-
-static uint64_t dice(uint64_t sides)
-{
-    static uint64_t seed = 88172645463325252u;
-
-    seed ^= seed << 13;
-    seed ^= seed >> 7;
-    seed ^= seed << 17;
-    return seed % sides;
 }
 
 static void deal(void)

@@ -6,22 +6,14 @@
 #include <stdint.h>
 #include <stdio.h>
 
+#include "bench/dice.h"
+
 struct stream {
     const char *name;
     char *bytes;
     size_t len;
     size_t replies;
 };
-
-static uint64_t random_state = 88172645463325252u;
-
-static uint64_t random_next(void)
-{
-    random_state ^= random_state << 13;
-    random_state ^= random_state >> 7;
-    random_state ^= random_state << 17;
-    return random_state;
-}
 
 static void put_ok(FILE *out)
 {
@@ -31,13 +23,13 @@ static void put_ok(FILE *out)
 /* 1 to 19 digits, each length as often, half of them negative. */
 static void put_integer(FILE *out)
 {
-    int digits = 1 + (int)(random_next() % 19);
+    int digits = 1 + (int)dice(19);
     uint64_t low = 1;
 
     for (int i = 1; i < digits; i++)
         low *= 10;
-    fprintf(out, ":%s%llu\r\n", random_next() & 1 ? "-" : "",
-            (unsigned long long)(low + random_next() % (8 * low)));
+    fprintf(out, ":%s%llu\r\n", dice(2) ? "-" : "",
+            (unsigned long long)(low + dice(8 * low)));
 }
 
 static void put_bulk(FILE *out, int len)
@@ -98,7 +90,7 @@ static void put_nested_in_2(FILE *out)
 /* What a lock client sees. */
 static void put_mix(FILE *out)
 {
-    switch (random_next() % 8) {
+    switch (dice(8)) {
     case 0:
         fputs("$-1\r\n", out);
         return;
@@ -109,7 +101,7 @@ static void put_mix(FILE *out)
         fputs(":1\r\n", out);
         return;
     case 3:
-        fprintf(out, ":%d\r\n", (int)(random_next() % 30000));
+        fprintf(out, ":%d\r\n", (int)dice(30000));
         return;
     case 4:
         fputs("+OK\r\n", out);
