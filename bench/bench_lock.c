@@ -11,16 +11,13 @@
  * L1 to L6. */
 #include <arpa/inet.h>
 #include <errno.h>
-#include <hiredis/hiredis.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
-#include <pthread.h>
 #include <stdatomic.h>
-#include <stddef.h>
 #include <string.h>
 #include <sys/socket.h>
 
-#include "bench/measure.h"
+#include "bench/rounds.h"
 #include "holdfast.h"
 #include "lock/scripts.h"
 
@@ -29,25 +26,12 @@
 #define HELD 1000
 #define UUID "6e3814a1-e847-452b-a982-45baf93a1df2"
 
-static int port;
 static char url[64];
-static atomic_bool stop;
-static double measure_us = 400e3;
-static int rounds = 7;
 
 /* ---- measuring ---- */
 
-struct result {
-    double pairs_s;
-    double cpu_us;        /* of this process, a pair */
-    double server_us;     /* CPU of the server, a pair */
-    double p50_us;        /* of the first thread's pairs */
-};
-
-struct worker {
-    pthread_t thread;
-    int number;
-    long pairs;
+/* Of one thread, for each contestant. */
+struct doors {
     struct hf_client *client;
     redisContext *peer;
     int fd;
@@ -57,8 +41,8 @@ static float latencies[LATENCIES_MAX];
 
 static void note_latency(const struct worker *w, double began)
 {
-    if (w->number == 0 && w->pairs < LATENCIES_MAX)
-        latencies[w->pairs] = (float)(clock_us(CLOCK_MONOTONIC) - began);
+    if (w->number == 0 && w->count < LATENCIES_MAX)
+        latencies[w->count] = (float)(clock_us(CLOCK_MONOTONIC) - began);
 }
 
 static int by_float(const void *a, const void *b)
@@ -70,35 +54,20 @@ static int by_float(const void *a, const void *b)
 
 static double p50_of(const struct worker *first)
 {
-    long count = first->pairs < LATENCIES_MAX ? first->pairs : LATENCIES_MAX;
+    long count = first->count < LATENCIES_MAX ? first->count : LATENCIES_MAX;
 
     qsort(latencies, (size_t)count, sizeof *latencies, by_float);
     return count ? (double)latencies[count / 2] : 0;
 }
 
+/* A pair is one. */
 static struct result run(struct worker *workers, int threads,
                          void *(*work)(void *))
 {
-    double began = clock_us(CLOCK_MONOTONIC), cpu = own_cpu_us(), took;
-    double server = cpu_us_of(server_pid());
-    struct timespec pause = {(time_t)(measure_us / 1e6),
-                             (long)measure_us % 1000000 * 1000};
-    double pairs = 0;
+    struct result r = threads_round(workers, threads, work);
 
-    stop = false;
-    for (int i = 0; i < threads; i++)
-        if (pthread_create(&workers[i].thread, NULL, work, &workers[i]) != 0)
-            die("pthread_create", "failed");
-    nanosleep(&pause, NULL);
-    stop = true;
-    for (int i = 0; i < threads; i++) {
-        pthread_join(workers[i].thread, NULL);
-        pairs += (double)workers[i].pairs;
-    }
-    took = clock_us(CLOCK_MONOTONIC) - began;
-    return (struct result){pairs * 1e6 / took, (own_cpu_us() - cpu) / pairs,
-                           (cpu_us_of(server_pid()) - server) / pairs,
-                           p50_of(&workers[0])};
+    r.p50_us = p50_of(&workers[0]);
+    return r;
 }
 
 /* ---- ours ---- */
@@ -106,14 +75,15 @@ static struct result run(struct worker *workers, int threads,
 static void *work_ours(void *arg)
 {
     struct worker *w = arg;
+    const struct doors *doors = w->ctx;
     struct hf_error err;
     struct hf_lock *lock;
     char name[32];
     int len = snprintf(name, sizeof name, "bench-ours-%d", w->number);
 
-    if (hf_lock_new(&lock, w->client, name, (size_t)len, &err) < 0)
+    if (hf_lock_new(&lock, doors->client, name, (size_t)len, &err) < 0)
         die("hf_lock_new", err.text);
-    for (w->pairs = 0; !stop; w->pairs++) {
+    for (w->count = 0; !stop; w->count++) {
         double began = clock_us(CLOCK_MONOTONIC);
 
         if (hf_lock_acquire(lock, NULL, &err) < 0 ||
@@ -180,14 +150,15 @@ static void ask(redisContext *c, const char **argv, const size_t *lens, int n)
 static void *work_hiredis(void *arg)
 {
     struct worker *w = arg;
+    const struct doors *doors = w->ctx;
     struct scripts s;
 
     scripts_init(&s, w->number);
-    for (w->pairs = 0; !stop; w->pairs++) {
+    for (w->count = 0; !stop; w->count++) {
         double began = clock_us(CLOCK_MONOTONIC);
 
-        ask(w->peer, s.acquire, s.acquire_len, 7);
-        ask(w->peer, s.release, s.release_len, 9);
+        ask(doors->peer, s.acquire, s.acquire_len, 7);
+        ask(doors->peer, s.release, s.release_len, 9);
         note_latency(w, began);
     }
     return NULL;
@@ -198,7 +169,7 @@ static void *work_hiredis(void *arg)
 static int bare_connect(void)
 {
     struct sockaddr_in to = {.sin_family = AF_INET,
-                             .sin_port = htons((uint16_t)port),
+                             .sin_port = htons((uint16_t)server_port()),
                              .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
     int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
     int on = 1;
@@ -234,6 +205,7 @@ static void bare_ask(int fd, const char *bytes, size_t len)
 static void *work_bare(void *arg)
 {
     struct worker *w = arg;
+    const struct doors *doors = w->ctx;
     char acquire[512], release[512];
     size_t acquire_len, release_len;
     struct scripts s;
@@ -241,11 +213,11 @@ static void *work_bare(void *arg)
     scripts_init(&s, w->number);
     acquire_len = bytes_of(acquire, sizeof acquire, s.acquire, s.acquire_len, 7);
     release_len = bytes_of(release, sizeof release, s.release, s.release_len, 9);
-    for (w->pairs = 0; !stop; w->pairs++) {
+    for (w->count = 0; !stop; w->count++) {
         double began = clock_us(CLOCK_MONOTONIC);
 
-        bare_ask(w->fd, acquire, acquire_len);
-        bare_ask(w->fd, release, release_len);
+        bare_ask(doors->fd, acquire, acquire_len);
+        bare_ask(doors->fd, release, release_len);
         note_latency(w, began);
     }
     return NULL;
@@ -255,33 +227,13 @@ static void *work_bare(void *arg)
 
 enum { OURS, HIREDIS, BARE, CONTESTANTS };
 
-static double median_of(const struct result results[], size_t field)
-{
-    double values[ROUNDS_MAX];
-
-    for (int i = 0; i < rounds; i++)
-        values[i] = *(const double *)((const char *)&results[i] + field);
-    return median(values, rounds);
-}
-
-/* The median of ours over theirs, round by round. */
-static double ratio(struct result results[][ROUNDS_MAX], int whom, size_t field)
-{
-    double values[ROUNDS_MAX];
-
-    for (int i = 0; i < rounds; i++)
-        values[i] = *(double *)((char *)&results[OURS][i] + field) /
-                    *(double *)((char *)&results[whom][i] + field);
-    return median(values, rounds);
-}
-
 static void print_field(struct result results[][ROUNDS_MAX], size_t field,
                         double unit)
 {
     for (int c = 0; c < CONTESTANTS; c++)
         printf("%7.1f", median_of(results[c], field) / unit);
-    printf("%6.2f%5.2f  ", ratio(results, HIREDIS, field),
-           ratio(results, BARE, field));
+    printf("%6.2f%5.2f  ", ratio(results[OURS], results[HIREDIS], field),
+           ratio(results[OURS], results[BARE], field));
 }
 
 static void compare(int threads)
@@ -290,26 +242,28 @@ static void compare(int threads)
                                                         work_bare};
     static struct result results[CONTESTANTS][ROUNDS_MAX];
     struct worker workers[THREADS_MAX] = {0};
+    struct doors doors[THREADS_MAX];
     struct hf_client *client = client_new(NULL, 30000);
 
     for (int i = 0; i < threads; i++) {
         workers[i].number = i;
-        workers[i].client = client;
-        workers[i].peer = redisConnect("127.0.0.1", port);
-        workers[i].fd = bare_connect();
-        if (!workers[i].peer || workers[i].peer->err)
+        workers[i].ctx = &doors[i];
+        doors[i].client = client;
+        doors[i].peer = redisConnect("127.0.0.1", server_port());
+        doors[i].fd = bare_connect();
+        if (!doors[i].peer || doors[i].peer->err)
             die("hiredis", "cannot connect");
     }
     for (int i = 0; i < rounds; i++)
         for (int c = 0; c < CONTESTANTS; c++)
             results[c][i] = run(workers, threads, works[c]);
     for (int i = 0; i < threads; i++) {
-        redisFree(workers[i].peer);
-        close(workers[i].fd);
+        redisFree(doors[i].peer);
+        close(doors[i].fd);
     }
     hf_client_free(client);
     printf("%7d", threads);
-    print_field(results, offsetof(struct result, pairs_s), 1e3);
+    print_field(results, offsetof(struct result, per_s), 1e3);
     print_field(results, offsetof(struct result, cpu_us), 1);
     print_field(results, offsetof(struct result, server_us), 1);
     print_field(results, offsetof(struct result, p50_us), 1);
@@ -396,33 +350,12 @@ static void hold_many(void)
         die("memory", "not all of it was freed");
 }
 
-/* The peers know the digests only. */
-static void load(const struct hf_script *script)
-{
-    redisContext *c = redisConnect("127.0.0.1", port);
-    redisReply *reply =
-        redisCommand(c, "SCRIPT LOAD %b", script->text, script->len);
-
-    if (!reply)
-        die("SCRIPT LOAD", c->errstr);
-    freeReplyObject(reply);
-    redisFree(c);
-}
-
 int main(int argc, char **argv)
 {
-    if (argc > 1)
-        measure_us = atof(argv[1]) * 1e3;
-    if (argc > 2)
-        rounds = atoi(argv[2]);
-    if (measure_us <= 0 || rounds < 1 || rounds > ROUNDS_MAX) {
-        fprintf(stderr, "usage: bench_lock [MS [ROUNDS, to %d]]\n", ROUNDS_MAX);
-        return 2;
-    }
-    port = atoi(given("BENCH_PORT"));
-    snprintf(url, sizeof url, "redis://127.0.0.1:%d", port);
-    load(&hf_script_acquire);
-    load(&hf_script_release);
+    rounds_init(argc, argv, 400, 7);
+    snprintf(url, sizeof url, "redis://127.0.0.1:%d", server_port());
+    load_script(&hf_script_acquire);
+    load_script(&hf_script_release);
     printf("medians of %d interleaved rounds of %g ms\n", rounds,
            measure_us / 1e3);
     for (size_t i = 0; i < 2; i++)

@@ -9,11 +9,8 @@
  * Each contestant has its connections open all the time and sends the same
  * bytes' worth of arguments: SET of 16 bytes, or the script of an acquire. */
 #include <hiredis/async.h>
-#include <hiredis/hiredis.h>
-#include <pthread.h>
 #include <stdatomic.h>
 #include <stdbool.h>
-#include <stddef.h>
 #include <string.h>
 
 #include <ev.h>
@@ -25,8 +22,7 @@
 #define HAS_PEER_TLS false
 #endif
 
-#include "bench/measure.h"
-#include "lock/scripts.h"
+#include "bench/rounds.h"
 
 #define DEPTH_MAX 128
 #define THREADS_MAX 64
@@ -110,7 +106,7 @@ static enum transport transport;
 
 static int port_of(enum transport t)
 {
-    return atoi(given(t == TLS ? "BENCH_TLS_PORT" : "BENCH_PORT"));
+    return t == TLS ? atoi(given("BENCH_TLS_PORT")) : server_port();
 }
 
 /* ---- ours: one link ---- */
@@ -401,53 +397,19 @@ static const struct contestant contestants[CONTESTANTS] = {
     {"printf", NULL, peer_printf_batch, NULL}, /* on the connection of argv */
 };
 
-struct result {
-    double cpu_us;          /* of this process, a command */
-    double per_s;
-    double server_us;       /* CPU of the server, a command */
-    double mallocs;
-};
-
-static double measure_us = 150e3;
-static int rounds = 7;
-
 static struct result one_round(const struct contestant *who, int depth)
 {
-    double began = clock_us(CLOCK_MONOTONIC), cpu = own_cpu_us(), now;
-    double server = cpu_us_of(server_pid());
+    struct meter meter = meter_look();
     long before = mallocs, count = 0;
+    struct result r;
 
     do {
         who->batch(depth);
         count += depth;
-        now = clock_us(CLOCK_MONOTONIC);
-    } while (now - began < measure_us);
-    return (struct result){
-        (own_cpu_us() - cpu) / (double)count,
-        (double)count * 1e6 / (now - began),
-        (cpu_us_of(server_pid()) - server) / (double)count,
-        (double)(mallocs - before) / (double)count,
-    };
-}
-
-static double median_of(struct result results[], size_t field)
-{
-    double values[ROUNDS_MAX];
-
-    for (int i = 0; i < rounds; i++)
-        values[i] = *(double *)((char *)&results[i] + field);
-    return median(values, rounds);
-}
-
-/* The median of `who` over `whom`, round by round. */
-static double ratio(struct result who[], struct result whom[], size_t field)
-{
-    double values[ROUNDS_MAX];
-
-    for (int i = 0; i < rounds; i++)
-        values[i] = *(double *)((char *)&who[i] + field) /
-                    *(double *)((char *)&whom[i] + field);
-    return median(values, rounds);
+    } while (clock_us(CLOCK_MONOTONIC) - meter.clock_us < measure_us);
+    r = meter_since(&meter, count);
+    r.mallocs = (double)(mallocs - before) / (double)count;
+    return r;
 }
 
 #define MEDIAN(results, field) \
@@ -502,14 +464,6 @@ static void compare_depths(void)
 
 /* ---- threads that block ---- */
 
-struct worker {
-    pthread_t thread;
-    redisContext *peer;       /* NULL: ours */
-    long count;
-};
-
-static atomic_bool stop;
-
 static void *work_ours(void *arg)
 {
     struct worker *w = arg;
@@ -528,38 +482,14 @@ static void *work_ours(void *arg)
 static void *work_peer(void *arg)
 {
     struct worker *w = arg;
+    redisContext *c = w->ctx;
 
     for (w->count = 0; !stop; w->count++) {
-        redisAppendCommandArgv(w->peer, command->argc,
-                               (const char **)command->argv, command->lens);
-        peer_take(w->peer);
+        redisAppendCommandArgv(c, command->argc, (const char **)command->argv,
+                               command->lens);
+        peer_take(c);
     }
     return NULL;
-}
-
-static struct result threads_round(struct worker *workers, int threads,
-                                   void *(*work)(void *))
-{
-    double began = clock_us(CLOCK_MONOTONIC), cpu = own_cpu_us(), took;
-    double server = cpu_us_of(server_pid());
-    struct timespec pause = {0, (long)(measure_us * 1e3)};
-    long count = 0;
-
-    stop = false;
-    for (int i = 0; i < threads; i++)
-        if (pthread_create(&workers[i].thread, NULL, work, &workers[i]) != 0)
-            die("pthread_create", "failed");
-    nanosleep(&pause, NULL);
-    stop = true;
-    for (int i = 0; i < threads; i++) {
-        pthread_join(workers[i].thread, NULL);
-        count += workers[i].count;
-    }
-    took = clock_us(CLOCK_MONOTONIC) - began;
-    return (struct result){(own_cpu_us() - cpu) / (double)count,
-                           (double)count * 1e6 / took,
-                           (cpu_us_of(server_pid()) - server) / (double)count,
-                           0};
 }
 
 static void compare_threads_of(int threads)
@@ -569,13 +499,13 @@ static void compare_threads_of(int threads)
     struct worker their_workers[THREADS_MAX] = {0};
 
     for (int i = 0; i < threads; i++)
-        their_workers[i].peer = peer_connect();
+        their_workers[i].ctx = peer_connect();
     for (int i = 0; i < rounds; i++) {
         ours[i] = threads_round(our_workers, threads, work_ours);
         theirs[i] = threads_round(their_workers, threads, work_peer);
     }
     for (int i = 0; i < threads; i++)
-        redisFree(their_workers[i].peer);
+        redisFree(their_workers[i].ctx);
     printf("%-5s %4d  %7.2f%7.2f%6.2f    %6.1f%7.1f%6.2f    %7.2f%7.2f%6.2f\n",
            command->name, threads, MEDIAN(ours, cpu_us),
            MEDIAN(theirs, cpu_us), RATIO(ours, theirs, cpu_us),
@@ -603,33 +533,11 @@ static void compare_threads(void)
 
 /* ---- all of it ---- */
 
-static void load_script(void)
-{
-    redisContext *c = redisConnect("127.0.0.1", port_of(TCP));
-    redisReply *reply = redisCommand(c, "SCRIPT LOAD %b",
-                                     hf_script_acquire.text,
-                                     hf_script_acquire.len);
-
-    if (!reply)
-        die("SCRIPT LOAD", c->errstr);
-    freeReplyObject(reply);
-    redisFree(c);
-}
-
 int main(int argc, char **argv)
 {
-    if (argc > 1)
-        measure_us = atof(argv[1]) * 1e3;
-    if (argc > 2)
-        rounds = atoi(argv[2]);
-    if (measure_us <= 0 || measure_us >= 1e6 || rounds < 1 ||
-        rounds > ROUNDS_MAX) {
-        fprintf(stderr, "usage: bench_net [MS, to 999 [ROUNDS, to %d]]\n",
-                ROUNDS_MAX);
-        return 2;
-    }
+    rounds_init(argc, argv, 150, 7);
     commands_init();
-    load_script();
+    load_script(&hf_script_acquire);
     for (size_t l = 0; l < 2; l++)
         for (transport = TCP; transport < TRANSPORTS; transport++) {
             if (transport == TLS && (!HAS_PEER_TLS || !hf_tls_library()))

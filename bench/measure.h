@@ -1,9 +1,10 @@
-/* What the benches that talk to a server share: clocks, processors, medians.
- * Header only: a bench is one program and one file. */
+/* What the benches that talk to a server share: clocks, processors, medians,
+ * that server. Header only: a bench is one program and one file. */
 #ifndef BENCH_MEASURE_H
 #define BENCH_MEASURE_H
 
 #include <fcntl.h>
+#include <hiredis/hiredis.h>
 #include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -11,6 +12,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "lock/scripts.h"
 #include "net/net.h"
 
 #define ROUNDS_MAX 31
@@ -113,6 +115,24 @@ static inline const char *given(const char *name)
 static inline pid_t server_pid(void)
 {
     return (pid_t)atoi(given("BENCH_PID"));
+}
+
+static inline int server_port(void)
+{
+    return atoi(given("BENCH_PORT"));
+}
+
+/* For who knows the digest only. */
+static inline void load_script(const struct hf_script *script)
+{
+    redisContext *c = redisConnect("127.0.0.1", server_port());
+    redisReply *reply =
+        redisCommand(c, "SCRIPT LOAD %b", script->text, script->len);
+
+    if (!reply)
+        die("SCRIPT LOAD", c->errstr);
+    freeReplyObject(reply);
+    redisFree(c);
 }
 
 #endif
