@@ -5,6 +5,7 @@
 #include <fcntl.h>
 #include <netdb.h>
 #include <pthread.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
@@ -318,7 +319,7 @@ START_TEST(lookup_may_be_cancelled_when_its_answer_is_there)
     b.other = &a;
     ck_assert_int_eq(ask(&a, "mixed.test"), HF_OK);
     ck_assert_int_eq(ask(&b, "mixed.test"), HF_OK);
-    (void)usleep(100000);
+    names_await_ended(2);
     for (int i = 0; i < 5; i++)
         hf_loop_dispatch(loop, 20);
     ck_assert_int_eq(a.answers + b.answers, 1);
@@ -339,7 +340,6 @@ static int count_fds(void)
 START_TEST(abandoned_thread_outlives_its_loop_and_cleans_up)
 {
     struct asker a = {0};
-    int64_t until = hf_clock_ms() + PATIENCE_MS;
     int before = count_fds();
 
     loop_open();
@@ -349,14 +349,14 @@ START_TEST(abandoned_thread_outlives_its_loop_and_cleans_up)
     loop_close();
     ck_assert_int_eq(count_fds(), before + 2);
     names_open();
-    while (count_fds() > before && hf_clock_ms() < until)
-        (void)usleep(1000);
+    names_await_ended(1);
     ck_assert_int_eq(count_fds(), before);
     ck_assert_int_eq(a.answers, 0);
 }
 END_TEST
 
-/* Cancelled at every moment: before, while and after the thread answers. */
+/* Cancelled at every moment: before the thread answers or while it does, for it
+ * is given so many turns; in every second round after it has. */
 START_TEST(cancel_may_meet_the_answer_at_any_moment)
 {
     loop_open();
@@ -364,7 +364,10 @@ START_TEST(cancel_may_meet_the_answer_at_any_moment)
         struct asker a = {0};
 
         ck_assert_int_eq(ask(&a, "mixed.test"), HF_OK);
-        (void)usleep((useconds_t)(i % 100));
+        for (int turns = 0; turns < i % 32; turns++)
+            (void)sched_yield();
+        if (i % 2)
+            names_await_ended(i + 1);
         if (i % 3 == 0)
             hf_loop_dispatch(loop, 0);
         cancel_locked(&a);
@@ -386,8 +389,6 @@ static void hang_all(struct asker *askers)
 START_TEST(lookups_that_hang_are_limited_also_when_cancelled)
 {
     struct asker askers[THREADS_MAX], a = {0};
-    int64_t until = hf_clock_ms() + PATIENCE_MS;
-    hf_status rc;
 
     loop_open();
     hang_all(askers);
@@ -396,9 +397,8 @@ START_TEST(lookups_that_hang_are_limited_also_when_cancelled)
         cancel_locked(&askers[i]);
     ck_assert_int_eq(ask(&a, "mixed.test"), HF_E_LIMIT);
     names_open();
-    while ((rc = ask(&a, "mixed.test")) == HF_E_LIMIT && hf_clock_ms() < until)
-        (void)usleep(1000);
-    ck_assert_int_eq(rc, HF_OK);
+    names_await_ended(THREADS_MAX);
+    ck_assert_int_eq(ask(&a, "mixed.test"), HF_OK);
     await_answer(&a);
     loop_close();
 }

@@ -19,11 +19,13 @@ static struct {
     pthread_cond_t changed;
     int asked;
     int hanging;
+    int ended;
     bool is_open;
     bool saw_signals;
 } now = {.mutex = PTHREAD_MUTEX_INITIALIZER,
          .changed = PTHREAD_COND_INITIALIZER};
 
+static pthread_key_t asker;            /* of each thread that asks: not NULL */
 static char our_mark[] = "ours";       /* addrinfo's we have to free */
 
 /* ---- one address ---- */
@@ -84,6 +86,16 @@ static void note_signals(void)
         now.saw_signals = true;
 }
 
+/* The last that a thread which asked does. */
+static void note_end(void *unused)
+{
+    (void)unused;
+    (void)pthread_mutex_lock(&now.mutex);
+    now.ended++;
+    (void)pthread_cond_broadcast(&now.changed);
+    (void)pthread_mutex_unlock(&now.mutex);
+}
+
 static void hang(void)
 {
     now.hanging++;
@@ -96,6 +108,7 @@ static void hang(void)
 
 static int answer(const struct name *name, struct addrinfo **out)
 {
+    (void)pthread_setspecific(asker, &now);
     (void)pthread_mutex_lock(&now.mutex);
     now.asked++;
     note_signals();
@@ -154,6 +167,8 @@ void names_are(const struct name *names, size_t count)
 {
     table = names;
     table_count = count;
+    if (pthread_key_create(&asker, note_end) != 0)
+        abort();
 }
 
 void names_open(void)
@@ -168,6 +183,14 @@ void names_await_hanging(int count)
 {
     (void)pthread_mutex_lock(&now.mutex);
     while (now.hanging != count)
+        (void)pthread_cond_wait(&now.changed, &now.mutex);
+    (void)pthread_mutex_unlock(&now.mutex);
+}
+
+void names_await_ended(int count)
+{
+    (void)pthread_mutex_lock(&now.mutex);
+    while (now.ended < count)
         (void)pthread_cond_wait(&now.changed, &now.mutex);
     (void)pthread_mutex_unlock(&now.mutex);
 }

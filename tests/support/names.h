@@ -25,15 +25,18 @@ struct name {
     bool is_slow;              /* hangs until names_open */
 };
 
-/* names_are           - the table is borrowed. None is, until then.
+/* names_are           - the table is borrowed. None is, until then. Once.
  * names_open          - what is slow is answered, now and later.
  * names_await_hanging - until so many calls hang.
+ * names_await_ended   - until so many threads that asked are over, and have
+ *                       done all they do.
  * names_asked         - how often one of the names was.
  * names_were_signal_free - no thread that asked would have been sent SIGTERM,
  *                       SIGPIPE or SIGCHLD. */
 void names_are(const struct name *names, size_t count);
 void names_open(void);
 void names_await_hanging(int count);
+void names_await_ended(int count);
 int names_asked(void);
 bool names_were_signal_free(void);
 
