@@ -9,6 +9,7 @@
 #include "cli/doctor_questions.h"
 #include "cli/doctor_rules.h"
 #include "tests/support/reply.h"
+#include "tests/support/suite.h"
 
 static struct doctor_facts facts;
 static struct doctor_findings findings;
@@ -730,8 +731,6 @@ int main(void)
 {
     Suite *s = suite_create("cli_doctor");
     TCase *c = case_of(s, "rules");
-    SRunner *r;
-    int failed;
 
     tcase_add_loop_test(c, what_is_wrong_is_found, 0, WRONGS);
     tcase_add_loop_test(c, what_is_good_is_fine, 0,
@@ -757,9 +756,5 @@ int main(void)
     tcase_add_test(c, channels_are_redissons);
     tcase_add_test(c, there_is_an_end_of_servers);
 
-    r = srunner_create(s);
-    srunner_run_all(r, CK_ENV);
-    failed = srunner_ntests_failed(r);
-    srunner_free(r);
-    return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+    return suite_run(s);
 }

@@ -1,10 +1,10 @@
 /* JSON lines for programs. Source: RFC 8259, sections 7 and 8.1. */
 #include <check.h>
 #include <stdint.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "cli/json.h"
+#include "tests/support/suite.h"
 
 /* Tables may hold NULs. */
 #define BYTES(literal) (literal), sizeof(literal) - 1
@@ -92,8 +92,6 @@ int main(void)
 {
     Suite *s = suite_create("cli/json");
     TCase *c = tcase_create("lines");
-    SRunner *r = srunner_create(s);
-    int failed;
 
     tcase_add_loop_test(c, any_bytes_become_a_string, 0,
                         sizeof texts / sizeof *texts);
@@ -101,8 +99,5 @@ int main(void)
     tcase_add_test(c, nothing_is_an_object_too);
     tcase_add_test(c, long_text_is_kept_whole);
     suite_add_tcase(s, c);
-    srunner_run_all(r, CK_ENV);
-    failed = srunner_ntests_failed(r);
-    srunner_free(r);
-    return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+    return suite_run(s);
 }

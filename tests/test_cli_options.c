@@ -9,6 +9,7 @@
 
 #include "cli/common.h"
 #include "cli/run_options.h"
+#include "tests/support/suite.h"
 
 #define WORDS_MAX 32
 
@@ -343,13 +344,8 @@ static TCase *case_refused(void)
 int main(void)
 {
     Suite *s = suite_create("cli/options");
-    SRunner *r = srunner_create(s);
-    int failed;
 
     suite_add_tcase(s, case_taken());
     suite_add_tcase(s, case_refused());
-    srunner_run_all(r, CK_ENV);
-    failed = srunner_ntests_failed(r);
-    srunner_free(r);
-    return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+    return suite_run(s);
 }

@@ -6,6 +6,7 @@
 
 #include "cli/resp_decode.h"
 #include "cli/resp_line.h"
+#include "tests/support/suite.h"
 #include "tests/test_cli_resp_json.h"
 
 /* Tables may hold NULs. */
@@ -559,14 +560,9 @@ static void add_limits(Suite *s)
 int main(void)
 {
     Suite *s = suite_create("cli/resp");
-    SRunner *r = srunner_create(s);
-    int failed;
 
     add_values(s);
     add_errors(s);
     add_limits(s);
-    srunner_run_all(r, CK_ENV);
-    failed = srunner_ntests_failed(r);
-    srunner_free(r);
-    return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+    return suite_run(s);
 }

@@ -8,6 +8,7 @@
 #include "cli/resp_request.h"
 #include "cli/resp_try.h"
 #include "tests/support/request.h"
+#include "tests/support/suite.h"
 
 #define BYTES(literal) (literal), sizeof(literal) - 1
 #define COUNT(table) (int)(sizeof(table) / sizeof *(table))
@@ -211,8 +212,6 @@ int main(void)
 {
     Suite *s = suite_create("cli/resp check");
     TCase *c = tcase_create("judge");
-    SRunner *r = srunner_create(s);
-    int failed;
 
     tcase_add_loop_test(c, dots_stand_for_anything, 0, COUNT(patterns));
     tcase_add_loop_test(c, verdict_is_about_all_that_came, 0, COUNT(answers));
@@ -224,8 +223,5 @@ int main(void)
     tcase_add_test(c, nothing_is_asked_that_ends_a_server);
     tcase_add_test(c, each_check_has_a_name_of_its_own_and_an_expectation);
     suite_add_tcase(s, c);
-    srunner_run_all(r, CK_ENV);
-    failed = srunner_ntests_failed(r);
-    srunner_free(r);
-    return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+    return suite_run(s);
 }

@@ -3,11 +3,11 @@
  * nothing of states. */
 #include <check.h>
 #include <signal.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "cli/command.h"
 #include "cli/run_state.h"
+#include "tests/support/suite.h"
 
 static struct cli_run run;
 static int64_t now_ms;
@@ -581,15 +581,10 @@ static TCase *case_random(void)
 int main(void)
 {
     Suite *s = suite_create("cli/run_state");
-    SRunner *r = srunner_create(s);
-    int failed;
 
     suite_add_tcase(s, case_waiting());
     suite_add_tcase(s, case_end());
     suite_add_tcase(s, case_lost());
     suite_add_tcase(s, case_random());
-    srunner_run_all(r, CK_ENV);
-    failed = srunner_ntests_failed(r);
-    srunner_free(r);
-    return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+    return suite_run(s);
 }

@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "cli/secret.h"
+#include "tests/support/suite.h"
 
 #define BYTES(literal) (literal), sizeof(literal) - 1
 
@@ -145,8 +146,6 @@ int main(void)
 {
     Suite *s = suite_create("cli/secret");
     TCase *c = tcase_create("passwords");
-    SRunner *r = srunner_create(s);
-    int failed;
 
     tcase_add_loop_test(c, first_line_is_the_password, 0,
                         sizeof files / sizeof *files);
@@ -156,8 +155,5 @@ int main(void)
     tcase_add_loop_test(c, passwords_of_a_url_are_hidden, 0,
                         sizeof urls / sizeof *urls);
     suite_add_tcase(s, c);
-    srunner_run_all(r, CK_ENV);
-    failed = srunner_ntests_failed(r);
-    srunner_free(r);
-    return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+    return suite_run(s);
 }

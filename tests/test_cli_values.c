@@ -2,9 +2,9 @@
 #include <check.h>
 #include <locale.h>
 #include <signal.h>
-#include <stdlib.h>
 
 #include "cli/values.h"
+#include "tests/support/suite.h"
 
 #define YEARS_MS CLI_DURATION_MAX_MS
 
@@ -122,8 +122,6 @@ int main(void)
     Suite *s = suite_create("cli/values");
     TCase *durations = tcase_create("durations");
     TCase *rest = tcase_create("numbers and signals");
-    SRunner *r = srunner_create(s);
-    int failed;
 
     tcase_add_loop_test(durations, duration_is_milliseconds, 0,
                         sizeof good / sizeof *good);
@@ -134,8 +132,5 @@ int main(void)
     tcase_add_test(rest, signal_has_a_name_or_a_number);
     suite_add_tcase(s, durations);
     suite_add_tcase(s, rest);
-    srunner_run_all(r, CK_ENV);
-    failed = srunner_ntests_failed(r);
-    srunner_free(r);
-    return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+    return suite_run(s);
 }

@@ -1,8 +1,8 @@
 /* A hold's rules H1 to H4, told answers and the time: no server, no clock. */
 #include <check.h>
-#include <stdlib.h>
 
 #include "lock/hold.h"
+#include "tests/support/suite.h"
 
 #define COUNT(table) ((int)(sizeof(table) / sizeof *(table)))
 
@@ -630,15 +630,10 @@ static TCase *case_random(void)
 int main(void)
 {
     Suite *s = suite_create("lock/hold");
-    SRunner *r = srunner_create(s);
-    int failed;
 
     suite_add_tcase(s, case_safe());
     suite_add_tcase(s, case_renewals());
     suite_add_tcase(s, case_lost());
     suite_add_tcase(s, case_random());
-    srunner_run_all(r, CK_ENV);
-    failed = srunner_ntests_failed(r);
-    srunner_free(r);
-    return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+    return suite_run(s);
 }

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "lock/names.h"
+#include "tests/support/suite.h"
 
 #define COUNT(table) ((int)(sizeof(table) / sizeof *(table)))
 #define UUID "6e3814a1-e847-452b-a982-45baf93a1df2"
@@ -273,8 +274,6 @@ int main(void)
 {
     Suite *s = suite_create("lock/names");
     TCase *c = tcase_create("names");
-    SRunner *r = srunner_create(s);
-    int failed;
 
     tcase_add_loop_test(c, a_channel_has_braces_unless_the_name_has_one, 0,
                         COUNT(channels));
@@ -288,8 +287,5 @@ int main(void)
                         COUNT(owners));
     tcase_add_test(c, no_two_owners_or_holds_share_a_field);
     suite_add_tcase(s, c);
-    srunner_run_all(r, CK_ENV);
-    failed = srunner_ntests_failed(r);
-    srunner_free(r);
-    return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+    return suite_run(s);
 }

@@ -1,9 +1,9 @@
 /* The rules of waiting, W2 to W5, told events and the time. (W1, the line, is
  * the edge's: tests/live/test_lock_wait.c.) */
 #include <check.h>
-#include <stdlib.h>
 
 #include "lock/wait.h"
+#include "tests/support/suite.h"
 
 #define COUNT(table) ((int)(sizeof(table) / sizeof *(table)))
 
@@ -396,13 +396,8 @@ static TCase *case_random(void)
 int main(void)
 {
     Suite *s = suite_create("lock/wait");
-    SRunner *r = srunner_create(s);
-    int failed;
 
     suite_add_tcase(s, case_arrows());
     suite_add_tcase(s, case_random());
-    srunner_run_all(r, CK_ENV);
-    failed = srunner_ntests_failed(r);
-    srunner_free(r);
-    return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+    return suite_run(s);
 }

@@ -16,6 +16,7 @@
 #include "tests/support/greeting.h"
 #include "tests/support/memory.h"
 #include "tests/support/request.h"
+#include "tests/support/suite.h"
 
 #define NOW_US 1000000
 #define NAMES 4096                    /* requests of a test; letters are names */
@@ -1750,8 +1751,6 @@ static TCase *case_any_life(void)
 int main(void)
 {
     Suite *s = suite_create("net/conn");
-    SRunner *r = srunner_create(s);
-    int failed;
 
     suite_add_tcase(s, case_correlation());
     suite_add_tcase(s, case_counters());
@@ -1759,8 +1758,5 @@ int main(void)
     suite_add_tcase(s, case_ends());
     suite_add_tcase(s, case_limits());
     suite_add_tcase(s, case_any_life());
-    srunner_run_all(r, CK_ENV);
-    failed = srunner_ntests_failed(r);
-    srunner_free(r);
-    return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+    return suite_run(s);
 }

@@ -11,13 +11,13 @@
  * Sources: net.h "links"; faults.md 2: rows 3, 4, 17, 24; 3.4: X3, X5. */
 #include <check.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "net/net.h"
 #include "tests/support/executor.h"
 #include "tests/support/local.h"
 #include "tests/support/memory.h"
+#include "tests/support/suite.h"
 
 #define LONG_MS 10000         /* longer than anything here takes */
 #define PUSH ">2\r\n+news\r\n$5\r\nhello\r\n"
@@ -438,8 +438,6 @@ int main(void)
 {
     Suite *suite = suite_create("net, cuts");
     TCase *c = tcase_create("cuts");
-    SRunner *runner = srunner_create(suite);
-    int failed;
 
     tcase_set_timeout(c, 120);
     tcase_add_loop_test(c, outcome_is_true_wherever_the_server_breaks, 0,
@@ -449,8 +447,5 @@ int main(void)
     tcase_add_loop_test(c, rubbish_in_place_of_any_reply_is_no_answer, 0,
                         ROWS(rubbish));
     suite_add_tcase(suite, c);
-    srunner_run_all(runner, CK_ENV);
-    failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+    return suite_run(suite);
 }

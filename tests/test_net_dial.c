@@ -10,6 +10,7 @@
 #include "net/loop.h"
 #include "tests/support/fds.h"
 #include "tests/support/names.h"
+#include "tests/support/suite.h"
 #include "tests/test_net_dial.h"
 
 #define QUICK_MS 2000         /* "at once", on a machine with much to do */
@@ -634,5 +635,5 @@ int main(void)
     names_are(names, sizeof names / sizeof *names);
     suite_add_tcase(s, case_tcp());
     suite_add_tcase(s, case_ends());
-    return run_cases(s);
+    return suite_run(s);
 }

@@ -138,17 +138,4 @@ static inline void close_socket(struct caller *c)
     c->fd = -1;
 }
 
-/* ---- a suite's end ---- */
-
-static inline int run_cases(Suite *s)
-{
-    SRunner *r = srunner_create(s);
-    int failed;
-
-    srunner_run_all(r, CK_ENV);
-    failed = srunner_ntests_failed(r);
-    srunner_free(r);
-    return failed ? EXIT_FAILURE : EXIT_SUCCESS;
-}
-
 #endif

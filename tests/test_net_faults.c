@@ -23,6 +23,7 @@
 #include "tests/support/executor.h"
 #include "tests/support/local.h"
 #include "tests/support/memory.h"
+#include "tests/support/suite.h"
 
 #define LONG_MS 10000         /* longer than anything here takes */
 #define ROWS(table) (int)(sizeof(table) / sizeof *(table))
@@ -464,8 +465,6 @@ int main(void)
 {
     Suite *suite = suite_create("net, faults");
     TCase *c = tcase_create("system calls");
-    SRunner *runner = srunner_create(suite);
-    int failed;
 
     tcase_set_timeout(c, 120);
     tcase_add_loop_test(c, call_may_fail_once_at_any_moment, 0, ROWS(faults));
@@ -473,8 +472,5 @@ int main(void)
                         ROWS(habits));
     tcase_add_loop_test(c, what_fails_for_ever_is_said, 0, ROWS(curses));
     suite_add_tcase(suite, c);
-    srunner_run_all(runner, CK_ENV);
-    failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+    return suite_run(suite);
 }

@@ -7,6 +7,7 @@
 
 #include "net/greet.h"
 #include "tests/support/request.h"
+#include "tests/support/suite.h"
 
 #define PASSWORD "open sesame, please"
 #define RUN_ID "0123456789abcdef0123456789abcdef01234567"
@@ -513,12 +514,7 @@ static TCase *case_servers(void)
 int main(void)
 {
     Suite *s = suite_create("net/greet");
-    SRunner *r = srunner_create(s);
-    int failed;
 
     suite_add_tcase(s, case_servers());
-    srunner_run_all(r, CK_ENV);
-    failed = srunner_ntests_failed(r);
-    srunner_free(r);
-    return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+    return suite_run(s);
 }

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "net/net.h"
+#include "tests/support/suite.h"
 
 #define NUMBERS 3000
 #define ROUNDS 200
@@ -178,8 +179,6 @@ int main(void)
 {
     Suite *s = suite_create("net, histogram");
     TCase *c = tcase_create("histogram");
-    SRunner *runner = srunner_create(s);
-    int failed;
 
     tcase_add_test(c, quantile_is_never_below_and_less_than_a_quarter_above);
     tcase_add_test(c, each_edge_of_a_power_is_in_its_bucket);
@@ -189,8 +188,5 @@ int main(void)
     tcase_add_test(c, quantile_outside_is_the_least_or_the_greatest);
     tcase_add_test(c, two_that_are_merged_are_as_one);
     suite_add_tcase(s, c);
-    srunner_run_all(runner, CK_ENV);
-    failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+    return suite_run(s);
 }

@@ -22,6 +22,7 @@
 #include "tests/support/peer.h"
 #include "tests/support/proxy.h"
 #include "tests/support/server.h"
+#include "tests/support/suite.h"
 
 #define LONG_MS 10000         /* longer than anything here takes */
 #define QUICK_MS 2000         /* "at once", on a machine with much to do */
@@ -2317,8 +2318,6 @@ static TCase *case_subscriptions(void)
 int main(void)
 {
     Suite *s = suite_create("net/link, net/pubsub");
-    SRunner *r = srunner_create(s);
-    int failed;
 
     names_are(hosts, sizeof hosts / sizeof *hosts);
     suite_add_tcase(s, case_connecting());
@@ -2330,8 +2329,5 @@ int main(void)
     } else {
         (void)puts("skipped: all tests with a real server (none installed)");
     }
-    srunner_run_all(r, CK_ENV);
-    failed = srunner_ntests_failed(r);
-    srunner_free(r);
-    return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+    return suite_run(s);
 }

@@ -16,6 +16,7 @@
 #include "net/loop.h"
 #include "tests/support/local.h"
 #include "tests/support/memory.h"
+#include "tests/support/suite.h"
 
 #define LONG_MS 10000     /* longer than anything here takes */
 #define CALLERS 8
@@ -1762,8 +1763,6 @@ static TCase *case_trouble(void)
 int main(void)
 {
     Suite *s = suite_create("net/loop");
-    SRunner *r = srunner_create(s);
-    int failed;
 
     suite_add_tcase(s, case_turns());
     suite_add_tcase(s, case_descriptors());
@@ -1771,8 +1770,5 @@ int main(void)
     suite_add_tcase(s, case_callers());
     suite_add_tcase(s, case_background());
     suite_add_tcase(s, case_trouble());
-    srunner_run_all(r, CK_ENV);
-    failed = srunner_ntests_failed(r);
-    srunner_free(r);
-    return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+    return suite_run(s);
 }

@@ -1,10 +1,10 @@
 /* Memory that grows, and errors as one line for a person. */
 #include <check.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "net/net.h"
 #include "tests/support/memory.h"
+#include "tests/support/suite.h"
 
 /* ---- growing ---- */
 
@@ -239,13 +239,8 @@ static TCase *case_errors(void)
 int main(void)
 {
     Suite *s = suite_create("net/mem, net/error");
-    SRunner *r = srunner_create(s);
-    int failed;
 
     suite_add_tcase(s, case_memory());
     suite_add_tcase(s, case_errors());
-    srunner_run_all(r, CK_ENV);
-    failed = srunner_ntests_failed(r);
-    srunner_free(r);
-    return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+    return suite_run(s);
 }

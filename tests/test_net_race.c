@@ -16,6 +16,7 @@
 #include <string.h>
 
 #include "net/race.h"
+#include "tests/support/suite.h"
 
 #define START_MS 1000000      /* races do not begin when time does */
 #define LONG_MS 60000
@@ -363,9 +364,7 @@ END_TEST
 int main(void)
 {
     Suite *s = suite_create("net/race");
-    SRunner *r = srunner_create(s);
     TCase *c = tcase_create("race");
-    int failed;
 
     tcase_set_timeout(c, 60);
     tcase_add_loop_test(c, race_goes_by_the_rules, 0,
@@ -374,8 +373,5 @@ int main(void)
                         (int)(sizeof careers / sizeof *careers));
     tcase_add_test(c, any_race_keeps_the_rules);
     suite_add_tcase(s, c);
-    srunner_run_all(r, CK_ENV);
-    failed = srunner_ntests_failed(r);
-    srunner_free(r);
-    return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+    return suite_run(s);
 }

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "net/redirect.h"
+#include "tests/support/suite.h"
 
 #define COUNT(table) ((int)(sizeof(table) / sizeof *(table)))
 #define TEXT(text) text, sizeof text - 1
@@ -258,8 +259,6 @@ int main(void)
 {
     Suite *s = suite_create("net/redirect");
     TCase *c = tcase_create("redirections");
-    SRunner *r = srunner_create(s);
-    int failed;
 
     tcase_add_loop_test(c, a_redirection_is_read, 0, COUNT(good));
     tcase_add_loop_test(c,
@@ -270,8 +269,5 @@ int main(void)
     tcase_add_test(c, every_changed_byte_is_read_as_what_it_is);
     tcase_add_test(c, only_an_error_at_top_level_is_one);
     suite_add_tcase(s, c);
-    srunner_run_all(r, CK_ENV);
-    failed = srunner_ntests_failed(r);
-    srunner_free(r);
-    return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+    return suite_run(s);
 }

@@ -17,6 +17,7 @@
 #include "net/resolve.h"
 #include "tests/support/memory.h"
 #include "tests/support/names.h"
+#include "tests/support/suite.h"
 
 #define PORT 7000
 #define PATIENCE_MS 20000
@@ -566,15 +567,10 @@ static TCase *case_limits(void)
 int main(void)
 {
     Suite *s = suite_create("net/resolve");
-    SRunner *r = srunner_create(s);
-    int failed;
 
     names_are(names, sizeof names / sizeof *names);
     suite_add_tcase(s, case_answers());
     suite_add_tcase(s, case_cancelling());
     suite_add_tcase(s, case_limits());
-    srunner_run_all(r, CK_ENV);
-    failed = srunner_ntests_failed(r);
-    srunner_free(r);
-    return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+    return suite_run(s);
 }

@@ -2,7 +2,6 @@
  * in the order in which he came, and is told if he never will be. */
 #include <check.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "net/net.h"
@@ -11,6 +10,7 @@
 #include "tests/support/peer.h"
 #include "tests/support/proxy.h"
 #include "tests/support/server.h"
+#include "tests/support/suite.h"
 
 #define LONG_MS 10000
 #define WAITERS 8
@@ -555,8 +555,6 @@ int main(void)
 {
     Suite *s = suite_create("net, room");
     TCase *c = tcase_create("room");
-    SRunner *runner = srunner_create(s);
-    int failed;
 
     tcase_set_timeout(c, 60);
     tcase_add_test(c, places_are_given_in_order);
@@ -575,8 +573,5 @@ int main(void)
     else
         (void)printf("skipped: nobody_is_left_waiting.. (no server)\n");
     suite_add_tcase(s, c);
-    srunner_run_all(runner, CK_ENV);
-    failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+    return suite_run(s);
 }

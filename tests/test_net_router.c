@@ -4,13 +4,13 @@
  * Sources: CLUSTER; RESP-CONFORMANCE 5; faults.md 3.1. */
 #include <check.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "net/net.h"
 #include "tests/support/local.h"
 #include "tests/support/memory.h"
 #include "tests/support/nodes.h"
+#include "tests/support/suite.h"
 
 #define LONG_MS 10000
 #define SHORT_MS 300            /* a deadline that is meant to pass */
@@ -980,11 +980,5 @@ static Suite *suite(void)
 
 int main(void)
 {
-    SRunner *r = srunner_create(suite());
-    int failed;
-
-    srunner_run_all(r, CK_ENV);
-    failed = srunner_ntests_failed(r);
-    srunner_free(r);
-    return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+    return suite_run(suite());
 }

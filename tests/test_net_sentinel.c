@@ -10,6 +10,7 @@
 #include "tests/support/local.h"
 #include "tests/support/memory.h"
 #include "tests/support/peer.h"
+#include "tests/support/suite.h"
 
 #define LONG_MS 10000           /* longer than anything here takes */
 #define A_MOMENT_MS 100         /* for what should not happen */
@@ -1066,11 +1067,5 @@ static Suite *suite(void)
 
 int main(void)
 {
-    SRunner *r = srunner_create(suite());
-    int failed;
-
-    srunner_run_all(r, CK_ENV);
-    failed = srunner_ntests_failed(r);
-    srunner_free(r);
-    return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+    return suite_run(suite());
 }

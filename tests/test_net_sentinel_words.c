@@ -6,6 +6,7 @@
 
 #include "net/sentinel_words.h"
 #include "tests/support/reply.h"
+#include "tests/support/suite.h"
 
 #define COUNT(table) ((int)(sizeof(table) / sizeof *(table)))
 
@@ -287,8 +288,6 @@ int main(void)
 {
     Suite *s = suite_create("net/sentinel_words");
     TCase *c = tcase_create("words");
-    SRunner *r = srunner_create(s);
-    int failed;
 
     tcase_add_loop_test(c, a_master_has_an_address, 0, COUNT(masters));
     tcase_add_loop_test(c, sentinels_have_addresses, 0, COUNT(lists));
@@ -297,8 +296,5 @@ int main(void)
     tcase_add_test(c, a_switch_has_a_name_and_two_addresses);
     tcase_add_test(c, what_is_no_switch_is_refused);
     suite_add_tcase(s, c);
-    srunner_run_all(r, CK_ENV);
-    failed = srunner_ntests_failed(r);
-    srunner_free(r);
-    return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+    return suite_run(s);
 }

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "net/net.h"
+#include "tests/support/suite.h"
 
 #define COUNT(table) ((int)(sizeof(table) / sizeof *(table)))
 #define KEY(text) text, sizeof text - 1
@@ -175,8 +176,6 @@ int main(void)
 {
     Suite *s = suite_create("net/slot");
     TCase *c = tcase_create("slots");
-    SRunner *r = srunner_create(s);
-    int failed;
 
     tcase_add_loop_test(c, a_known_key_has_its_slot, 0, COUNT(fixed));
     tcase_add_test(c, a_long_hash_tag_has_its_slot);
@@ -185,8 +184,5 @@ int main(void)
     tcase_add_test(c, random_bytes_have_the_slot_that_their_bits_say);
     tcase_add_test(c, random_hash_tags_are_found);
     suite_add_tcase(s, c);
-    srunner_run_all(r, CK_ENV);
-    failed = srunner_ntests_failed(r);
-    srunner_free(r);
-    return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+    return suite_run(s);
 }

@@ -7,6 +7,7 @@
 #include <sys/un.h>
 
 #include "net/socket.h"
+#include "tests/support/suite.h"
 #include "tests/test_net_dial.h"
 
 /* ---- unix ---- */
@@ -207,5 +208,5 @@ int main(void)
 
     suite_add_tcase(s, case_unix());
     suite_add_tcase(s, case_sockets());
-    return run_cases(s);
+    return suite_run(s);
 }

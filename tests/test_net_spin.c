@@ -1,10 +1,10 @@
 /* Looking or sleeping, in worlds where either takes a known time. Rules S1 to
  * S3 of net/spin.h. */
 #include <check.h>
-#include <stdlib.h>
 
 #include "net/spin.h"
 #include "tests/support/must.h"
+#include "tests/support/suite.h"
 
 #define WAITS 100000
 
@@ -130,10 +130,8 @@ END_TEST
 int main(void)
 {
     Suite *s = suite_create("net/spin");
-    SRunner *r = srunner_create(s);
     TCase *c = tcase_create("spin");
     int rows = (int)(sizeof worlds / sizeof *worlds);
-    int failed;
 
     tcase_set_timeout(c, 60);
     tcase_add_loop_test(c, quicker_way_is_used, 0, rows);
@@ -141,8 +139,5 @@ int main(void)
     tcase_add_test(c, one_processor_never_looks);
     tcase_add_test(c, rare_long_wait_changes_nothing);
     suite_add_tcase(s, c);
-    srunner_run_all(r, CK_ENV);
-    failed = srunner_ntests_failed(r);
-    srunner_free(r);
-    return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+    return suite_run(s);
 }

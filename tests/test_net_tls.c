@@ -22,6 +22,7 @@
 #include "tests/support/certs.h"
 #include "tests/support/local.h"
 #include "tests/support/memory.h"
+#include "tests/support/suite.h"
 #include "tests/support/tls_peer.h"
 
 #define ROWS(table) ((int)(sizeof(table) / sizeof *(table)))
@@ -1592,8 +1593,7 @@ static void add_sessions(Suite *s)
 int main(void)
 {
     Suite *s = suite_create("net/tls");
-    SRunner *r = srunner_create(s);
-    int failed;
+    int rc;
 
     certs_make(&certs, NULL);
     add_identity(s);
@@ -1602,9 +1602,7 @@ int main(void)
     add_bytes(s);
     add_ends(s);
     add_sessions(s);
-    srunner_run_all(r, CK_ENV);
-    failed = srunner_ntests_failed(r);
-    srunner_free(r);
+    rc = suite_run(s);
     certs_remove(&certs);
-    return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+    return rc;
 }

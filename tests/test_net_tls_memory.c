@@ -18,6 +18,7 @@
 #include "net/tls.h"
 #include "tests/support/certs.h"
 #include "tests/support/must.h"
+#include "tests/support/suite.h"
 #include "tests/support/tls_peer.h"
 
 #define ROWS(table) ((int)(sizeof(table) / sizeof *(table)))
@@ -320,8 +321,7 @@ int main(void)
 {
     Suite *s = suite_create("net/tls without memory");
     TCase *c = tcase_create("memory");
-    SRunner *r = srunner_create(s);
-    int failed;
+    int rc;
 
     must(CRYPTO_set_mem_functions(take, resize, give_back));
     certs_make(&certs, NULL);
@@ -333,9 +333,7 @@ int main(void)
     tcase_add_loop_test(c, nobody_is_let_in_for_want_of_memory, 0,
                         ROWS(strangers));
     suite_add_tcase(s, c);
-    srunner_run_all(r, CK_ENV);
-    failed = srunner_ntests_failed(r);
-    srunner_free(r);
+    rc = suite_run(s);
     certs_remove(&certs);
-    return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+    return rc;
 }

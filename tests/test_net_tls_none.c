@@ -1,8 +1,8 @@
 /* A build without TLS says so. */
 #include <check.h>
-#include <stdlib.h>
 
 #include "net/tls.h"
+#include "tests/support/suite.h"
 
 START_TEST(tls_that_is_not_built_in_is_refused_in_words)
 {
@@ -26,13 +26,8 @@ int main(void)
 {
     Suite *s = suite_create("net/tls, none");
     TCase *c = tcase_create("none");
-    SRunner *r = srunner_create(s);
-    int failed;
 
     tcase_add_test(c, tls_that_is_not_built_in_is_refused_in_words);
     suite_add_tcase(s, c);
-    srunner_run_all(r, CK_ENV);
-    failed = srunner_ntests_failed(r);
-    srunner_free(r);
-    return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+    return suite_run(s);
 }

@@ -2,7 +2,6 @@
  * is in any. */
 #include <check.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "net/net.h"
@@ -11,6 +10,7 @@
 #include "tests/support/memory.h"
 #include "tests/support/peer.h"
 #include "tests/support/server.h"
+#include "tests/support/suite.h"
 
 #define LONG_MS 10000
 #define ADDRESS "[::1]:1"
@@ -411,8 +411,6 @@ int main(void)
 {
     Suite *s = suite_create("net, trace");
     TCase *c = add_case(s, "text");
-    SRunner *runner;
-    int failed;
 
     tcase_add_loop_test(c, line_is_for_a_person, 0, ROWS(lines));
     tcase_add_test(c, line_is_cut_where_it_is_full);
@@ -424,9 +422,5 @@ int main(void)
         tcase_add_loop_test(c, no_line_holds_the_password, 0, ROWS(doors));
     else
         (void)printf("skipped: no_line_holds_the_password (no server)\n");
-    runner = srunner_create(s);
-    srunner_run_all(runner, CK_ENV);
-    failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+    return suite_run(s);
 }

@@ -8,6 +8,7 @@
 #include <sys/un.h>
 
 #include "net/net.h"
+#include "tests/support/suite.h"
 
 #define COUNT(table) ((int)(sizeof(table) / sizeof *(table)))
 #define IPV6_ZONE "fe80::1%eth0"
@@ -706,8 +707,6 @@ int main(void)
 {
     Suite *s = suite_create("net/url");
     TCase *c = tcase_create("url");
-    SRunner *r = srunner_create(s);
-    int failed;
 
     tcase_add_loop_test(c, url_is_taken_apart_into_its_parts, 0, COUNT(taken));
     tcase_add_loop_test(c, options_go_where_they_belong, 0, COUNT(asked));
@@ -728,8 +727,5 @@ int main(void)
     tcase_add_loop_test(c, socket_is_a_file_or_an_abstract_name, 0,
                         COUNT(sockets));
     suite_add_tcase(s, c);
-    srunner_run_all(r, CK_ENV);
-    failed = srunner_ntests_failed(r);
-    srunner_free(r);
-    return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+    return suite_run(s);
 }

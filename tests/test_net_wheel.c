@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "net/net.h"
+#include "tests/support/suite.h"
 
 #define LOW (INT64_C(1) << HF_WHEEL_LOW_BITS)
 #define MIDDLE (LOW << HF_WHEEL_UP_BITS)
@@ -609,14 +610,9 @@ static TCase *case_random(void)
 int main(void)
 {
     Suite *s = suite_create("net/wheel");
-    SRunner *r = srunner_create(s);
-    int failed;
 
     suite_add_tcase(s, case_contract());
     suite_add_tcase(s, case_borders());
     suite_add_tcase(s, case_random());
-    srunner_run_all(r, CK_ENV);
-    failed = srunner_ntests_failed(r);
-    srunner_free(r);
-    return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+    return suite_run(s);
 }

@@ -15,6 +15,7 @@
 #include "tests/support/local.h"
 #include "tests/support/memory.h"
 #include "tests/support/must.h"
+#include "tests/support/suite.h"
 
 #define LONG_MS 20000         /* longer than anything here takes */
 #define SHORT_MS 50           /* for what does not come */
@@ -294,8 +295,6 @@ int main(void)
 {
     Suite *s = suite_create("net/wire");
     TCase *c = tcase_create("wire");
-    SRunner *r = srunner_create(s);
-    int failed;
 
     tcase_add_checked_fixture(c, set_up, tear_down);
     tcase_set_timeout(c, 60);
@@ -310,8 +309,5 @@ int main(void)
         tcase_add_test(c, handshake_ends_at_the_deadline);
     tcase_add_test(c, each_allocation_may_fail_and_nothing_is_left);
     suite_add_tcase(s, c);
-    srunner_run_all(r, CK_ENV);
-    failed = srunner_ntests_failed(r);
-    srunner_free(r);
-    return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+    return suite_run(s);
 }

@@ -1,9 +1,9 @@
 /* What all floors share: the names and texts of status codes, and the list. */
 #include <check.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "resp/base.h"
+#include "tests/support/suite.h"
 
 #define COUNT(array) (sizeof(array) / sizeof *(array))
 
@@ -148,11 +148,5 @@ static Suite *suite(void)
 
 int main(void)
 {
-    SRunner *runner = srunner_create(suite());
-    int failed;
-
-    srunner_run_all(runner, CK_NORMAL);
-    failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed != 0;
+    return suite_run(suite());
 }

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "resp/resp.h"
+#include "tests/support/suite.h"
 
 #define COUNT(array) (sizeof(array) / sizeof *(array))
 #define NODES 64
@@ -187,16 +188,11 @@ int main(void)
 {
     Suite *s = suite_create("resp copy");
     TCase *c = tcase_create("copy");
-    SRunner *runner = srunner_create(s);
-    int failed;
 
     tcase_add_loop_test(c, copy_needs_neither_buffer_nor_tape, 0, COUNT(rows));
     tcase_add_loop_test(c, copy_that_does_not_fit_is_not_begun, 0,
                         COUNT(rows));
     tcase_add_test(c, part_of_a_value_can_be_copied_alone);
     suite_add_tcase(s, c);
-    srunner_run_all(runner, CK_NORMAL);
-    failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed != 0;
+    return suite_run(s);
 }

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "resp/resp.h"
+#include "tests/support/suite.h"
 
 #define COUNT(array) (sizeof(array) / sizeof *(array))
 #define RANDOM_EACH 20000
@@ -203,8 +204,6 @@ int main(void)
 {
     Suite *s = suite_create("resp double");
     TCase *c = tcase_create("text");
-    SRunner *runner = srunner_create(s);
-    int failed;
 
     tcase_set_timeout(c, 60);
     tcase_add_loop_test(c, double_is_written_as_a_person_would, 0,
@@ -214,8 +213,5 @@ int main(void)
     tcase_add_test(c, powers_of_two_and_their_neighbours_are_too);
     tcase_add_test(c, decimals_of_few_digits_come_back_as_they_were);
     suite_add_tcase(s, c);
-    srunner_run_all(runner, CK_NORMAL);
-    failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed != 0;
+    return suite_run(s);
 }

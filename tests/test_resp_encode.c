@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "resp/resp.h"
+#include "tests/support/suite.h"
 
 #define COUNT(array) (sizeof(array) / sizeof *(array))
 #define ARGS_MAX 12
@@ -282,11 +283,5 @@ static Suite *suite(void)
 
 int main(void)
 {
-    SRunner *runner = srunner_create(suite());
-    int failed;
-
-    srunner_run_all(runner, CK_NORMAL);
-    failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed != 0;
+    return suite_run(suite());
 }

@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "resp/resp.h"
+#include "tests/support/suite.h"
 
 #define COUNT(array) (sizeof(array) / sizeof *(array))
 #define NODES 64
@@ -728,11 +729,5 @@ static Suite *suite(void)
 
 int main(void)
 {
-    SRunner *runner = srunner_create(suite());
-    int failed;
-
-    srunner_run_all(runner, CK_NORMAL);
-    failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed != 0;
+    return suite_run(suite());
 }

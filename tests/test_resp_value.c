@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "resp/resp.h"
+#include "tests/support/suite.h"
 
 #define COUNT(array) (sizeof(array) / sizeof *(array))
 #define NODES 64
@@ -466,11 +467,5 @@ static Suite *suite(void)
 
 int main(void)
 {
-    SRunner *runner = srunner_create(suite());
-    int failed;
-
-    srunner_run_all(runner, CK_NORMAL);
-    failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed != 0;
+    return suite_run(suite());
 }

@@ -1,16 +1,14 @@
 /* Can the test support be believed? The tests are in tests/support/self. */
 #include <check.h>
 #include <stdio.h>
-#include <stdlib.h>
 
 #include "tests/support/self/self.h"
 #include "tests/support/server.h"
+#include "tests/support/suite.h"
 
 int main(void)
 {
     Suite *suite = suite_create("support");
-    SRunner *runner = srunner_create(suite);
-    int failed;
 
     add_memory_tests(suite);
     add_peer_tests(suite);
@@ -20,8 +18,5 @@ int main(void)
     } else {
         (void)puts("skipped: all tests with a real server (none installed)");
     }
-    srunner_run_all(runner, CK_ENV);
-    failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+    return suite_run(suite);
 }

@@ -20,7 +20,7 @@ typedef struct TTest {
 /* Nothing of a suite, a case or a runner is kept but its name. */
 typedef const char Suite, TCase, SRunner;
 
-enum { CK_NORMAL, CK_NOFORK };
+enum { CK_NORMAL, CK_ENV, CK_NOFORK };
 
 static struct {
     const char *test;

@@ -3,13 +3,13 @@
  * tests; each finds it whole. */
 #include <check.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "net/redirect.h"
 #include "net/slot_map.h"
 #include "tests/support/cluster.h"
 #include "tests/support/reply.h"
+#include "tests/support/suite.h"
 
 #define MASTERS 3
 #define NODES (2 * MASTERS)
@@ -414,16 +414,9 @@ static Suite *suite(void)
 
 int main(void)
 {
-    SRunner *r;
-    int failed;
-
     if (!server_is_installed()) {
         (void)puts("skipped: no server is installed");
         return 77;
     }
-    r = srunner_create(suite());
-    srunner_run_all(r, CK_ENV);
-    failed = srunner_ntests_failed(r);
-    srunner_free(r);
-    return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+    return suite_run(suite());
 }

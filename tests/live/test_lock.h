@@ -12,6 +12,7 @@
 #include "lock/lock.h"
 #include "tests/support/local.h"
 #include "tests/support/server.h"
+#include "tests/support/suite.h"
 
 #define COUNT(table) ((int)(sizeof(table) / sizeof *(table)))
 
@@ -414,20 +415,15 @@ static inline TCase *live_case(Suite *suite, const char *name, void (*setup)(voi
 
 static inline int live_main(const char *name, void (*add)(Suite *suite))
 {
-    Suite *suite = suite_create(name);
-    SRunner *runner = srunner_create(suite);
-    int failed;
+    Suite *suite;
 
     if (!server_is_installed()) {
         (void)printf("skipped: %s (no server installed)\n", name);
-        srunner_free(runner);
         return 77;
     }
+    suite = suite_create(name);
     add(suite);
-    srunner_run_all(runner, CK_ENV);
-    failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+    return suite_run(suite);
 }
 
 #endif

@@ -2,7 +2,6 @@
  * three sentinels serve all tests. */
 #include <check.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "net/sentinel_words.h"
@@ -10,6 +9,7 @@
 #include "tests/support/local.h"
 #include "tests/support/reply.h"
 #include "tests/support/sentinels.h"
+#include "tests/support/suite.h"
 
 #define REPLICAS 2
 #define SENTINELS 3
@@ -229,16 +229,9 @@ static Suite *suite(void)
 
 int main(void)
 {
-    SRunner *r;
-    int failed;
-
     if (!server_is_installed()) {
         (void)puts("skipped: no server is installed");
         return 77;
     }
-    r = srunner_create(suite());
-    srunner_run_all(r, CK_ENV);
-    failed = srunner_ntests_failed(r);
-    srunner_free(r);
-    return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+    return suite_run(suite());
 }

@@ -2,11 +2,11 @@
 #include <check.h>
 #include <hiredis/hiredis.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "net/net.h"
 #include "tests/support/server.h"
+#include "tests/support/suite.h"
 
 #define KEYS 100000
 #define KEY_MAX 80
@@ -79,19 +79,13 @@ int main(void)
 {
     Suite *s = suite_create("slot");
     TCase *c = tcase_create("slots");
-    SRunner *r;
-    int failed;
 
     if (!server_is_installed()) {
         (void)puts("skipped: no server is installed");
         return 77;
     }
-    r = srunner_create(s);
     tcase_set_timeout(c, 60);
     tcase_add_test(c, random_keys_have_the_slot_that_the_server_says);
     suite_add_tcase(s, c);
-    srunner_run_all(r, CK_ENV);
-    failed = srunner_ntests_failed(r);
-    srunner_free(r);
-    return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+    return suite_run(s);
 }

@@ -7,6 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "tests/support/suite.h"
 #include "tests/vectors/holdfast.h"
 
 #define COUNT(array) (sizeof(array) / sizeof *(array))
@@ -360,8 +361,7 @@ int main(void)
 {
     Suite *s = suite_create("vectors");
     TCase *found = tcase_create("score"), *notation = tcase_create("notation");
-    SRunner *runner = srunner_create(s);
-    int failed;
+    int rc;
 
     all = vec_read("tests/vectors/resp.txt");
     tcase_set_timeout(found, 60);
@@ -376,9 +376,7 @@ int main(void)
                              0, COUNT(no_vectors));
     suite_add_tcase(s, found);
     suite_add_tcase(s, notation);
-    srunner_run_all(runner, CK_NORMAL);
-    failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
+    rc = suite_run(s);
     vec_free(&all);
-    return failed != 0;
+    return rc;
 }
