@@ -286,6 +286,28 @@ START_TEST(who_gives_up_is_not_told_and_holds_nobody_up)
 }
 END_TEST
 
+/* Nothing else happens that could make the link look who is next: the lock is
+ * given up and taken again. */
+START_TEST(who_gives_up_makes_the_next_one_the_first)
+{
+    struct asker *great;
+
+    open_link(dead_port());
+    (void)taken(0, OUTPUT_MAX - SMALL);
+    great = waiting(1, OUTPUT_MAX);
+    (void)waiting(2, SMALL);
+    hf_loop_unlock(loop);
+    hf_loop_lock(loop);
+    ck_assert_str_eq(story, "");
+    hf_link_forget_room(&great->room);
+    ck_assert_str_eq(story, ""); /* not from within the call */
+    hf_loop_unlock(loop);
+    hf_loop_lock(loop);
+    ck_assert_str_eq(story, " c");
+    free_link();
+}
+END_TEST
+
 /* One who is told may take another's wish back: the next one's, or the last's. */
 START_TEST(who_is_told_may_make_others_give_up)
 {
@@ -561,6 +583,7 @@ int main(void)
     tcase_add_test(c, great_one_is_not_passed_by_small_ones);
     tcase_add_test(c, urgent_ones_go_first_and_in_their_order);
     tcase_add_test(c, who_gives_up_is_not_told_and_holds_nobody_up);
+    tcase_add_test(c, who_gives_up_makes_the_next_one_the_first);
     tcase_add_test(c, who_is_told_may_make_others_give_up);
     tcase_add_test(c, deadline_of_another_makes_room);
     tcase_add_test(c, cancelled_request_makes_room);
