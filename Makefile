@@ -161,6 +161,8 @@ wrapped = $(patsubst %,-Wl$(comma)--wrap=%,$(1))
 $(BUILD)/tests/test_net_faults: LINK += $(call wrapped,socket connect \
     setsockopt getsockopt getsockname getpeername recv send close read write \
     pipe2 epoll_create1 epoll_ctl epoll_wait poll pthread_create)
+$(BUILD)/tests/test_net_spin: LINK += $(call wrapped,clock_gettime epoll_wait \
+    poll sysconf)
 $(BUILD)/tests/live/test_lock_clock: LINK += $(call wrapped,clock_gettime \
     gettimeofday time)
 
