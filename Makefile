@@ -65,7 +65,7 @@ UNIT := resp_base resp_parse resp_value resp_copy resp_double resp_encode \
         resp_vectors resp_random \
         net_mem net_wheel net_histogram net_spin net_url net_loop net_resolve \
         net_race net_dial net_socket net_greet net_conn net_room net_trace \
-        net_link net_wire net_cuts net_faults \
+        net_link net_wire net_cuts net_faults net_pace \
         net_slot net_slot_map net_router net_redirect net_sentinel_words \
         net_sentinel \
         lock_names lock_hold lock_wait \
@@ -163,6 +163,7 @@ $(BUILD)/tests/test_net_faults: LINK += $(call wrapped,socket connect \
     pipe2 epoll_create1 epoll_ctl epoll_wait poll pthread_create)
 $(BUILD)/tests/test_net_spin: LINK += $(call wrapped,clock_gettime epoll_wait \
     poll sysconf)
+$(BUILD)/tests/test_net_pace: LINK += $(call wrapped,clock_gettime connect recv)
 $(BUILD)/tests/live/test_lock_clock: LINK += $(call wrapped,clock_gettime \
     gettimeofday time)
 

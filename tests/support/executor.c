@@ -52,7 +52,7 @@ static void accept_one(struct executor *x)
     x->in_total = x->in_len = x->out_total = x->out_len = 0;
 }
 
-static void end(struct executor *x)
+void executor_end(struct executor *x)
 {
     x->part_len = x->in_len;
     x->has_broken = true;
@@ -180,6 +180,6 @@ bool executor_turn(struct executor *x)
         give_out(x);
     if (x->fd >= 0 && (x->out_total >= x->plan.out_max ||
                        (x->in_total >= x->plan.in_max && x->out_len == 0)))
-        end(x);
+        executor_end(x);
     return is_understood;
 }

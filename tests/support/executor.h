@@ -72,10 +72,12 @@ struct executor {
  * executor_turn  - accepts, reads, executes, writes, breaks: as far as it goes
  *                  without waiting. False: the client sent what is no
  *                  request of the table.
+ * executor_end   - ends the connection now, in the way of its plan.
  * executor_close - all sockets. */
 bool executor_open(struct executor *x, const struct executor_row *rows,
                    size_t count);
 bool executor_turn(struct executor *x);
+void executor_end(struct executor *x);
 void executor_close(struct executor *x);
 
 /* executor_plan_none - nothing goes wrong. */
