@@ -58,7 +58,7 @@ SUPPORT := cluster executor fds feed greeting keeper local lua_client memory \
            network nodes peer proxy reply request resp_ask resp_reading \
            resp_twin sentinels server witness
 
-tls_tests_yes := net_tls net_tls_memory
+tls_tests_yes := $(addprefix net_tls_,certs handshake stream memory)
 tls_tests_no  := net_tls_none
 tls_live_yes  := tls tls_memory tls_refused tls_wire sentinel_tls
 UNIT := resp_base resp_parse resp_value resp_copy resp_double resp_encode \
