@@ -1,7 +1,7 @@
 /* A link does not wear anybody out: how soon it asks a server again that only
- * hangs up, and how much it reads in one turn of one that never stops. The clock
- * stands still unless the test moves it, the server is moved by the test, and a
- * connection that never ends to speak is made up.
+ * hangs up, and how much it reads in one turn of one that never stops. The
+ * clock stands still unless the test moves it, servers are moved by the test,
+ * and a peer that never stops is made up.
  *
  * The linker puts the wrappers below in place of what the library calls
  * (Makefile: --wrap). Rule L4 of net/link.c. */
@@ -125,6 +125,7 @@ static void close_pair(struct pair *p)
     hf_loop_lock(loop);
     hf_link_free(p->link);
     hf_loop_unlock(loop);
+    p->link = NULL;
     executor_close(&p->server);
 }
 

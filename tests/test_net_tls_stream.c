@@ -1,6 +1,6 @@
 /* TLS: the stream, once there is one. Bytes in all sorts of pieces, reads that
- * wait for room to write and the reverse, keys and peers that would change on the
- * way, and ends of all kinds.
+ * wait for room to write and the reverse, keys and peers that would change on
+ * the way, and ends of all kinds.
  * Source: faults.md 3.3, rows T. */
 #include <errno.h>
 #include <poll.h>
