@@ -6,7 +6,6 @@
  * The linker puts the wrappers below in place of what the library calls
  * (Makefile: --wrap). Rule L4 of net/link.c. */
 #include <check.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <time.h>
@@ -14,6 +13,7 @@
 #include "net/net.h"
 #include "tests/support/executor.h"
 #include "tests/support/memory.h"
+#include "tests/support/suite.h"
 
 #define ROWS(table) (int)(sizeof(table) / sizeof *(table))
 
@@ -376,8 +376,6 @@ int main(void)
 {
     Suite *suite = suite_create("net, pace");
     TCase *c = tcase_create("pace");
-    SRunner *runner = srunner_create(suite);
-    int failed;
 
     tcase_set_timeout(c, 60);
     tcase_add_loop_test(c, server_that_only_hangs_up_is_asked_less_and_less, 0,
@@ -385,8 +383,5 @@ int main(void)
     tcase_add_test(c, server_that_has_answered_is_asked_soon);
     tcase_add_test(c, flood_over_one_connection_keeps_nobody_waiting);
     suite_add_tcase(suite, c);
-    srunner_run_all(runner, CK_ENV);
-    failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+    return suite_run(suite);
 }

@@ -7,13 +7,13 @@
 #include <check.h>
 #include <fnmatch.h>
 #include <stddef.h>
-#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "net/tls_openssl.h"
 #include "tests/support/certs.h"
 #include "tests/support/memory.h"
+#include "tests/support/suite.h"
 #include "tests/support/tls_peer.h"
 
 #define ROWS(table) ((int)(sizeof(table) / sizeof *(table)))
@@ -196,15 +196,12 @@ static inline TCase *tcase(Suite *s, const char *name)
 
 static inline int run_cases(Suite *s)
 {
-    SRunner *r = srunner_create(s);
-    int failed;
+    int rc;
 
     certs_make(&certs, NULL);
-    srunner_run_all(r, CK_ENV);
-    failed = srunner_ntests_failed(r);
-    srunner_free(r);
+    rc = suite_run(s);
     certs_remove(&certs);
-    return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+    return rc;
 }
 
 #endif
