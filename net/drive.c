@@ -15,7 +15,11 @@
  *     does not take it again: it would only queue for it behind the driver.
  * D6  While another sits in the seat for longer than that, it dozes, and is
  *     called when the seat is left.
- * D7  An outer event loop sleeps for what hf_loop_timeout said. Whoever leaves the
+ * D7  A caller is alone if none sleeps beside it, and no other has come for
+ *     ALONE_MS. It alone may look for its reply before it sleeps (spin.h): where
+ *     threads outnumber processors, who looks keeps from running those whose
+ *     commands could share a write with its own.
+ * D8  An outer event loop sleeps for what hf_loop_timeout said. Whoever leaves the
  *     seat to nobody wakes it if it would sleep too long.
  *
  * Source: performance.md, 6 ("adaptive"). */
@@ -27,6 +31,7 @@
 #include "net/loop.h"
 
 #define REST_MS 20
+#define ALONE_MS 100
 
 /* ---- the seat ---- */
 
@@ -201,6 +206,23 @@ static bool sleep_until_posted(struct hf_waiter *w)
     return is_offered;
 }
 
+static void note_caller(struct hf_loop *loop)
+{
+    pthread_t self = pthread_self();
+
+    loop->caller_ms = hf_loop_now(loop);
+    if (pthread_equal(loop->caller, self))
+        return;
+    loop->caller = self;
+    loop->alone_since_ms = loop->caller_ms;
+}
+
+static bool is_alone(const struct hf_loop *loop)
+{
+    return hf_list_is_empty(&loop->sleepers) &&
+           loop->caller_ms - loop->alone_since_ms >= ALONE_MS;
+}
+
 void hf_loop_wait(struct hf_waiter *w)
 {
     struct hf_loop *loop = w->loop;
@@ -209,9 +231,9 @@ void hf_loop_wait(struct hf_waiter *w)
         return; /* nothing will come */
     hf_turn_flush(loop);
     while (!w->is_woken) {
-        loop->caller_ms = hf_loop_now(loop);
+        note_caller(loop);
         if (!loop->is_driven && loop->quiescers == 0)
-            drive_once(loop, HF_NEVER, hf_list_is_empty(&loop->sleepers));
+            drive_once(loop, HF_NEVER, is_alone(loop));
         else if (!sleep_until_posted(w))
             return; /* D5 */
     }

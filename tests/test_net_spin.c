@@ -6,6 +6,7 @@
  * never finds anything. */
 #include <check.h>
 #include <poll.h>
+#include <pthread.h>
 #include <sys/epoll.h>
 #include <time.h>
 #include <unistd.h>
@@ -243,6 +244,37 @@ START_TEST(loop_looks_for_so_long_and_then_sleeps)
 }
 END_TEST
 
+static void *wait_once_more(void *loop)
+{
+    wait_once(loop);
+    return NULL;
+}
+
+/* Another comes now and then: neither is alone (rule D7 of net/drive.c). */
+START_TEST(callers_that_take_turns_do_not_look)
+{
+    struct hf_loop_options options = {.thread = false};
+    struct hf_loop *loop;
+
+    sham.now_us = 1000000;
+    sham.step_us = 1;
+    sham.is_on = true;
+    must(hf_loop_new(&loop, &options) == HF_OK);
+    for (int i = 0; i < 100; i++) {
+        pthread_t other;
+
+        for (int j = 0; j < 10; j++) /* for 50 ms */
+            wait_once(loop);
+        must(pthread_create(&other, NULL, wait_once_more, loop) == 0);
+        must(pthread_join(other, NULL) == 0);
+    }
+    hf_loop_free(loop);
+    sham.is_on = false;
+    ck_assert_int_ge(sham.sleeps, 1000);
+    ck_assert_int_eq(sham.looks_max, 0);
+}
+END_TEST
+
 int main(void)
 {
     Suite *s = suite_create("net/spin");
@@ -256,6 +288,7 @@ int main(void)
     tcase_add_test(c, rare_long_wait_changes_nothing);
     tcase_add_loop_test(c, loop_looks_for_so_long_and_then_sleeps, 0,
                         (int)(sizeof steps_us / sizeof *steps_us));
+    tcase_add_test(c, callers_that_take_turns_do_not_look);
     suite_add_tcase(s, c);
     return suite_run(s);
 }
