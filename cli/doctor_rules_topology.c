@@ -435,7 +435,8 @@ static enum doctor_verdict judge_sharded_unseen(const struct doctor_facts *facts
 {
     const struct doctor_answer *may = &s->may[MAY_SHARDNUMSUB];
 
-    if (facts->sharded != HF_SHARDED_AUTO || may->is != MAY_NO_COMMAND)
+    if (facts->sharded == HF_SHARDED_ON || facts->sharded == HF_SHARDED_OFF ||
+        may->is != MAY_NO_COMMAND)
         return VERDICT_NONE;
     return doctor_found(found, "PUBSUB SHARDNUMSUB is refused: %s", may->words);
 }

@@ -119,6 +119,7 @@ static void give_up_hold(struct hf_op *op)
     if (op->call.may_have_run || op->may_be_held)
         hf_release_orphan(op->lock, hold->text, hold->text_len,
                           op->lease_ms);
+    op->call.may_have_run = op->may_be_held = false;
     hf_hold_free(hold);
 }
 
@@ -251,9 +252,9 @@ static void tell_wait(struct hf_op *op, struct hf_resp_value reply,
 {
     struct notice *notice;
 
-    if (op->is_waiting)
+    if (op->has_told_wait)
         return;
-    op->is_waiting = true;
+    op->has_told_wait = true;
     if (!op->options.on_wait || op->options.wait_ms == 0 ||
         !(notice = hf_mem_new(op->client->mem, sizeof *notice)))
         return;
@@ -314,34 +315,27 @@ static void refused(struct hf_op *op, struct hf_resp_value reply)
 
 /* ---- the answer ---- */
 
-/* The server is away, silent, or asks for patience. Whoever waits for a lock
- * waits for that, too. */
-static bool is_passing(const struct hf_op *op, hf_status status)
+/* Whoever waits for a lock waits for its server, too (W7). */
+static bool waits_on(const struct hf_op *op)
 {
-    return status == HF_E_CONNECT || status == HF_E_NOREPLY ||
-           (status == HF_E_SERVER && op->call.put_off[0]);
+    return op->options.wait_ms != 0 && op->lock->was_heard &&
+           op->call.is_passing && !op->client->is_closing;
 }
 
-/* A question that the end of the wait cut short is none. */
-static void note_trouble(struct hf_op *op, hf_status status)
+/* A question that the end of the wait cuts short, before it could well be
+ * answered, is no trouble of the server's. */
+static bool was_cut_short(const struct hf_op *op)
 {
-    op->may_be_held = op->may_be_held || op->call.may_have_run;
-    if (op->trouble < 0 ||
-        hf_loop_now(op->client->loop) < op->wait.deadline_ms)
-        op->trouble = status;
-}
+    int64_t now = hf_loop_now(op->client->loop);
 
-static void forget_trouble(struct hf_op *op)
-{
-    op->trouble = HF_OK;
-    if (op->error)
-        op->error->status = HF_OK;
+    return now >= op->wait.deadline_ms && now - op->asked_ms < WAIT_POLL_MS;
 }
 
 static void failed(struct hf_op *op, hf_status status)
 {
-    if (op->is_waiting && is_passing(op, status) && !op->client->is_closing) {
-        note_trouble(op, status);
+    if (waits_on(op)) {
+        if (op->lock->trouble < 0 || !was_cut_short(op))
+            op->lock->trouble = status;
         step(op, WAIT_UNANSWERED, 0);
         return;
     }
@@ -368,7 +362,8 @@ static void on_answer(struct hf_call *call, hf_status status,
                                 hf_router_address(op->client->router)));
         return;
     }
-    forget_trouble(op);
+    op->lock->trouble = HF_OK;
+    op->lock->was_heard = true;
     if (count == 1)
         granted(op, HF_OK);
     else
@@ -396,6 +391,8 @@ static void ask(struct hf_op *op)
         return;
     }
     op->count = 1;
+    op->asked_ms = hf_loop_now(op->client->loop);
+    op->may_be_held = op->may_be_held || op->call.may_have_run;
     op->call.replicas = op->client->replicas;
     op->call.replicas_timeout_ms = op->client->replicas_timeout_ms;
     op->call.is_for_replicas = is_granted;
@@ -408,7 +405,7 @@ static void ask(struct hf_op *op)
 static void give_up(struct hf_op *op)
 {
     give_up_hold(op);
-    end(op, op->trouble < 0 ? op->trouble : HF_TIMEOUT);
+    end(op, op->lock->trouble < 0 ? op->lock->trouble : HF_TIMEOUT);
 }
 
 static void arm_due(struct hf_op *op)
@@ -519,6 +516,7 @@ static void reenter(struct hf_op *op)
 /* Behind another call on the same hold it waits no longer than it may. */
 static void enter_hold(struct hf_op *op, struct hf_hold *held)
 {
+    hf_wait_init(&op->wait, op->wait.deadline_ms); /* it asks nothing of its own */
     if (hf_hold_enter(held, op)) {
         reenter(op);
     } else {
@@ -538,7 +536,6 @@ void hf_acquire_start(struct hf_op *op)
 
     hf_loop_disarm(op->client->loop, &op->timer);
     op->timer.fire = on_due;
-    hf_wait_init(&op->wait, op->wait.deadline_ms); /* it may start again */
     if (held) {
         enter_hold(op, held);
         return;
@@ -548,10 +545,13 @@ void hf_acquire_start(struct hf_op *op)
         return;
     }
     hf_list_push(&op->lock->line, &op->line_node);
-    if (was_alone)
+    if (was_alone) {
+        op->lock->was_heard = false;
+        op->lock->trouble = HF_OK;
         step(op, WAIT_DUE, 0);
-    else
+    } else {
         arm_due(op);
+    }
 }
 
 /* Wherever it stands: in a line, in a hold's queue, or with a question asked. */

@@ -106,6 +106,9 @@ static void end_unanswered(struct hf_call *call)
 {
     const struct hf_error *why = hf_command_error(&call->command);
 
+    call->is_passing = call->put_off[0] || call->may_have_run ||
+                       status_of(why) == HF_E_CONNECT || why->status == HF_OK ||
+                       hf_loop_now(call->loop) >= call->deadline_ms;
     if (call->put_off[0]) /* the reason it gave all along */
         end_with(call, HF_E_SERVER, hf_command_address(&call->command),
                  call->put_off);
@@ -125,6 +128,7 @@ static void end_without_room(struct hf_call *call)
 {
     const struct hf_error *why = hf_command_error(&call->command);
 
+    call->is_passing = true;
     end_with(call, HF_E_CONNECT,
              why->status != HF_OK ? why->text
                                   : hf_command_address(&call->command),
@@ -184,7 +188,7 @@ hf_status hf_call_start(struct hf_call *call, struct hf_loop *loop,
     call->router = router;
     call->deadline_ms = deadline_ms;
     call->first_sent_ms = call->sent_ms = HF_NEVER;
-    call->may_have_run = call->is_repeated = false;
+    call->may_have_run = call->is_repeated = call->is_passing = false;
     call->forgeries = 0;
     call->put_off[0] = '\0';
     call->timer = (struct hf_timer){.fire = on_retry};
@@ -250,10 +254,12 @@ static void try_later(struct hf_call *call, struct hf_resp_value reply)
 
     (void)hf_random(&random, sizeof random);
     when = now + RETRY_MIN_MS + random % RETRY_SPREAD_MS;
-    if (when >= call->deadline_ms || call->is_single)
-        end_with_error_reply(call, reply);
-    else
+    if (when < call->deadline_ms && !call->is_single) {
         hf_loop_arm(call->loop, &call->timer, when);
+        return;
+    }
+    call->is_passing = true;
+    end_with_error_reply(call, reply);
 }
 
 /* ---- answers ---- */
@@ -302,7 +308,8 @@ static void answered_error(struct hf_call *call, struct hf_resp_value reply)
         send_again(call);
     } else if (passes(reply)) {
         try_later(call, reply);
-    } else {
+    } else { /* a new master has no replicas at first */
+        call->is_passing = hf_resp_error_is(reply, "NOREPLICAS");
         end_with_error_reply(call, reply);
     }
 }

@@ -50,6 +50,9 @@ struct hf_call {
     int64_t first_sent_ms;        /* when the first try was; HF_NEVER: none */
     bool may_have_run;
     bool is_repeated;             /* asked again after an unknown outcome */
+    bool is_passing;              /* it failed, and might not later: the server is
+                                     away, silent, without replicas, or asks for
+                                     patience */
 
     /* The call's own. */
     struct hf_loop *loop;

@@ -76,6 +76,9 @@ struct hf_lock {
     uint32_t channel_len;
     struct hf_list holds;
     struct hf_list line;        /* operations that wait, first come first */
+    bool was_heard;             /* the server was, since the line began (W7) */
+    hf_status trouble;          /* why the line's last question had no answer;
+                                   HF_OK: it had */
     struct hf_ear ear;
     bool is_listening;          /* subscription is added */
     struct hf_subscription subscription;
@@ -129,9 +132,9 @@ struct hf_op {
     int64_t lease_ms;
     struct hf_wait wait;
     struct hf_timer timer;
-    bool is_waiting;            /* another held it when we asked */
-    bool may_be_held;           /* one of its questions had no answer */
-    hf_status trouble;          /* that kept the last one from having one */
+    bool has_told_wait;
+    bool may_be_held;           /* a question before op->call had no answer */
+    int64_t asked_ms;           /* when it last asked */
 
     /* OP_INSPECT: where the answer goes. OP_FORCE: who may hold it. */
     struct hf_lock_info *info;
@@ -199,7 +202,8 @@ bool hf_reply_integer(struct hf_resp_value reply, size_t index, int64_t *out);
 
 /* ---- acquire.c, release.c, query.c: what they do ---- */
 
-/* hf_acquire_next - the lock was released here: the first in its line asks. */
+/* hf_acquire_next - the lock may have been released here: the first in its line
+ *                   asks (W6). */
 void hf_acquire_start(struct hf_op *op);
 void hf_acquire_next(struct hf_lock *lock);
 void hf_acquire_cancel(struct hf_op *op, hf_status status);

@@ -272,7 +272,7 @@ HF_API void hf_acquire_options_init(struct hf_acquire_options *options);
 /* hf_lock_acquire - takes the lock, or takes it once more.
  *   options   NULL: this thread, wait for ever, watchdog
  * Returns HF_OK          held; release as often as acquired
- *         HF_TIMEOUT     another held it all the time allowed
+ *         HF_TIMEOUT     another held it when last heard of, and wait_ms is over
  *         HF_CANCELLED   cancel was fired
  *         HF_LOST        re-entry into a hold that is lost: release it first
  *         HF_UNREPLICATED  the server granted it, and too few replicas (options
@@ -283,10 +283,12 @@ HF_API void hf_acquire_options_init(struct hf_acquire_options *options);
  *                        no answer within the request timeout. Should the
  *                        server have taken the lock for us after all, it is
  *                        released in the background, or ends with its lease
- * Once another is known to hold the lock, the call outlives a server that is away,
- * silent, loading or without its cluster: HF_E_CONNECT, HF_E_NOREPLY and, of what
- * passes, HF_E_SERVER are returned only if it still is so when wait_ms is over.
  *         HF_E_LIMIT, HF_E_NOMEM, HF_E_INVAL, HF_E_FORKED, HF_E_CLOSED
+ * Who waits for the lock waits for its server, too: once the server has answered
+ * the call, or one here in whose line it stood, a server that is away, silent,
+ * busy, loading or without its cluster ends it only if it still is so when wait_ms
+ * is over; then that is the error. (A grant that takes longer to come than its
+ * lease lasts is HF_E_NOREPLY at once: the lease is too short.)
  * With replicas, it may take replicas_timeout_ms longer; a re-entry does not wait
  * for them, nor does a renewal. Acquires and releases share the connection on
  * which the server waits: while replicas do not answer, each such acquire holds up

@@ -8,11 +8,12 @@
 hf_status hf_op_begin(struct hf_op *op)
 {
     struct hf_client *client = op->client;
+    bool is_callers = op->waiter || op->done; /* not a release in the background */
 
-    if (client->is_closing && (op->waiter || op->done)) /* not our own ones */
+    if (client->is_closing && is_callers)
         return hf_error_set(op->error, HF_E_CLOSED, "%s",
                             hf_status_text(HF_E_CLOSED));
-    if (client->ops_count >= client->waiters_max)
+    if (client->ops_count >= client->waiters_max && is_callers)
         return hf_error_set(op->error, HF_E_LIMIT,
                             "more than %u calls are under way",
                             (unsigned)client->waiters_max);
@@ -46,22 +47,21 @@ static void run_done(struct hf_task *task)
     free_op(op);
 }
 
-static const char *why(hf_status status)
-{
-    return hf_status_text(status);
-}
-
-/* Refusals that nobody has worded yet. */
+/* Refusals that nobody has worded yet; and no trouble that has passed. */
 static void word(struct hf_op *op)
 {
     char name[100];
 
-    if (op->status == HF_OK || !op->error || op->error->status == op->status)
+    if (!op->error || op->error->status == op->status)
         return;
+    if (op->status == HF_OK) { /* in the end */
+        op->error->status = HF_OK;
+        return;
+    }
     hf_error_set(op->error, op->status, "lock '%s': %s",
                  hf_error_quote(name, sizeof name, op->lock->text,
                                 op->lock->name_len),
-                 why(op->status));
+                 hf_status_text(op->status));
 }
 
 void hf_op_finish(struct hf_op *op, hf_status status)
@@ -108,7 +108,7 @@ bool hf_op_cancel(struct hf_op *op, hf_status status)
 void hf_op_fail_start(struct hf_op *op, hf_status status)
 {
     hf_error_set(op->error, status, "%s: %s",
-                 hf_router_address(op->client->router), why(status));
+                 hf_router_address(op->client->router), hf_status_text(status));
 }
 
 void hf_op_call(struct hf_op *op, const struct hf_script *script, size_t argc,

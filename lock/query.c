@@ -68,6 +68,8 @@ static void on_forced(struct hf_call *call, hf_status status,
     struct hf_op *op = HF_OWNER_OF(call, struct hf_op, call);
     int64_t answer;
 
+    if (status == HF_OK)
+        hf_acquire_next(op->lock);
     if (status < 0)
         hf_op_finish(op, status);
     else if (!hf_reply_integer(reply, 1, &answer))

@@ -35,6 +35,8 @@ static void on_orphan(struct hf_call *call, hf_status status,
                       "a lock that nobody here holds may last until its lease "
                       "ends: %s",
                       hf_status_text(status));
+    else
+        hf_acquire_next(op->lock);
     hf_op_finish(op, status);
 }
 

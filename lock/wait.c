@@ -32,15 +32,23 @@ static void set_due(struct hf_wait *w, int64_t now_ms, int64_t pause_ms)
     w->due_ms = earlier(now_ms + pause_ms, w->deadline_ms);
 }
 
+static bool is_over(struct hf_wait *w, int64_t now_ms)
+{
+    if (now_ms < w->deadline_ms)
+        return false;
+    w->state = WAIT_IS_DONE;
+    return true;
+}
+
 static enum hf_wait_todo refused(struct hf_wait *w, int64_t now_ms,
                                  const struct hf_ear *ear, int64_t ttl_ms,
                                  int64_t cap_ms)
 {
-    int64_t pause = ttl_ms < 0 ? cap_ms : ttl_ms + EXPIRY_SLACK_MS;
-
     if (!ear->is_live) /* W5 */
         cap_ms = earlier(cap_ms, WAIT_POLL_MS);
-    set_due(w, now_ms, earlier(pause, cap_ms));
+    set_due(w, now_ms,
+            ttl_ms < 0 || ttl_ms >= cap_ms ? cap_ms
+                                           : ttl_ms + EXPIRY_SLACK_MS);
     if (ear->is_refused) {
         w->state = WAIT_IS_SLEEPING;
         return WAIT_SLEEP;
@@ -55,30 +63,20 @@ static enum hf_wait_todo refused(struct hf_wait *w, int64_t now_ms,
     return WAIT_SLEEP;
 }
 
-/* W7 */
+/* As if it were held, for so long. */
 static enum hf_wait_todo unanswered(struct hf_wait *w, int64_t now_ms,
                                     const struct hf_ear *ear)
 {
-    if (now_ms >= w->deadline_ms) {
-        w->state = WAIT_IS_DONE;
-        return WAIT_GIVE_UP;
-    }
-    set_due(w, now_ms, WAIT_POLL_MS);
-    w->state = ear->is_live || ear->is_refused ? WAIT_IS_SLEEPING
-                                               : WAIT_IS_SUBSCRIBING;
-    return WAIT_SLEEP;
+    return is_over(w, now_ms) ? WAIT_GIVE_UP
+                              : refused(w, now_ms, ear, -1, WAIT_POLL_MS);
 }
 
 static enum hf_wait_todo due(struct hf_wait *w, int64_t now_ms,
                              const struct hf_ear *ear)
 {
     if (w->state == WAIT_IS_ASKING || w->state == WAIT_IS_DONE)
-        return WAIT_NOTHING; /* the question has a deadline of its own */
-    if (now_ms >= w->deadline_ms) {
-        w->state = WAIT_IS_DONE;
-        return WAIT_GIVE_UP;
-    }
-    return ask(w, ear);
+        return WAIT_NOTHING; /* W6; the answer decides */
+    return is_over(w, now_ms) ? WAIT_GIVE_UP : ask(w, ear);
 }
 
 enum hf_wait_todo hf_wait_step(struct hf_wait *w, enum hf_wait_event event,

@@ -1,16 +1,16 @@
 /* How a caller waits for a lock, as a pure machine: it is told events and the
  * time, and says what to do next. Private to lock/.
  *
- *   QUEUED -due--> ASKING -granted-> DONE
+ *   QUEUED -due--> ASKING -granted-> DONE <-due, and too late- any but ASKING
  *                  ^  | ^
- *                  |  | +----live, due----- SUBSCRIBING
+ *                  |  | +-live, deaf, due-- SUBSCRIBING
  *        woken, due|  | refused, no ear        ^
  *                  |  +------------------------+
  *                  |  | refused
  *                  |  v
  *                  SLEEPING
  *
- * Unanswered leads where refused does.
+ * Unanswered leads where refused does; or, if it is too late, to DONE.
  *
  * W1  Only the first in the line of one lock asks, and only it sleeps on
  *     messages: one message wakes one. When it goes, the next one asks, so a
@@ -25,8 +25,8 @@
  *     it yet) it looks every POLL_MS.
  * W6  A release by this client is told to the first in the line as its turn,
  *     whether its message comes or not.
- * W7  Whoever has been refused once goes on when the server is away: it asks
- *     again after POLL_MS, or as soon as the subscription is there again.
+ * W7  A line that the server has answered once goes on when it is away: its
+ *     first asks again after POLL_MS, or when the subscription has come back.
  *
  * Source: WIRE 7. */
 #ifndef HF_WAIT_H
@@ -43,7 +43,8 @@ enum hf_wait_event {
     WAIT_LIVE,          /* the subscription is confirmed */
     WAIT_DEAF,          /* the server refused it */
     WAIT_WOKEN,         /* a message, or the subscription was lost */
-    WAIT_DUE            /* due_ms has come; its turn (W1, W6) */
+    WAIT_DUE            /* due_ms has come; its turn (W1, W6). Of these only W6
+                           may come while it asks, and then means nothing */
 };
 
 enum hf_wait_todo {

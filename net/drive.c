@@ -15,8 +15,8 @@
  *     does not take it again: it would only queue for it behind the driver.
  * D6  While another sits in the seat for longer than that, it dozes, and is
  *     called when the seat is left.
- * D7  A caller is alone if none sleeps beside it, and no other has come for
- *     ALONE_MS. It alone may look for its reply before it sleeps (spin.h): where
+ * D7  A caller is alone if none sleeps beside it, and it has been the only one to
+ *     come for ALONE_MS. It alone may look for its reply before it sleeps (spin.h): where
  *     threads outnumber processors, who looks keeps from running those whose
  *     commands could share a write with its own.
  * D8  An outer event loop sleeps for what hf_loop_timeout said. Whoever leaves the

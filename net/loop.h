@@ -56,7 +56,7 @@ struct hf_loop {
     struct hf_spin spin;
     int64_t caller_ms;            /* when a blocked caller last came or went */
     pthread_t caller;             /* the last that came */
-    int64_t alone_since_ms;       /* none but it has come since */
+    int64_t alone_since_ms;       /* when it came; none but it has since */
     struct hf_list sleepers;      /* blocked callers, longest waiting first */
     struct hf_list roused;        /* to be posted when the lock is given up */
     pthread_cond_t seat_is_free;  /* for those who quiesce */

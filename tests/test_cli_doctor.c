@@ -216,6 +216,11 @@ static void shards_may_not_be_asked_for(void)
     for (int i = 0; i < 6; i++)
         at(i)->may[MAY_SHARDNUMSUB].is = MAY_NO_COMMAND;
 }
+static void both_and_may_not_be_asked_for(void)
+{
+    shards_may_not_be_asked_for();
+    facts.sharded = HF_SHARDED_BOTH;
+}
 static void sharded_is_off(void) { facts.sharded = HF_SHARDED_OFF; }
 static void name_is_unknown(void)
 {
@@ -330,6 +335,8 @@ static const struct {
     {cluster, DOCTOR_WARNING, "sharded-off", DONE(sharded_is_off)},
     {cluster, DOCTOR_WARNING, "sharded-unseen",
      DONE(shards_may_not_be_asked_for)},
+    {cluster, DOCTOR_WARNING, "sharded-unseen",
+     DONE(both_and_may_not_be_asked_for)},
     {sentinels, DOCTOR_UNSAFE, "sentinel-name", DONE(name_is_unknown)},
     {sentinels, DOCTOR_UNSAFE, "sentinels-disagree",
      FACT(3, FACT_MASTER, "10.0.0.1:2")},

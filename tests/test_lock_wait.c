@@ -1,4 +1,4 @@
-/* The rules of waiting, W2 to W5, told events and the time. (W1, the line, is
+/* The rules of waiting, W1 to W7, told events and the time. (W1, the line, is
  * the edge's: tests/live/test_lock_wait.c.) */
 #include <check.h>
 
@@ -81,7 +81,9 @@ static const struct {
     {"W5: no messages", ASKING, 0, WAIT_REFUSED, REFUSED, NOW, WAIT_SLEEP,
      SLEEPING},
     {"W7: until it is heard again", ASKING, 1, WAIT_UNANSWERED, DEAF, NOW,
-     WAIT_SLEEP, SUBSCRIBING},
+     WAIT_SUBSCRIBE, SUBSCRIBING},
+    {"W7: and there was news meanwhile", ASKING, 1, WAIT_UNANSWERED, LIVE_MOVED,
+     NOW, WAIT_ASK, ASKING},
     {"W7: silent, and still connected", ASKING, 1, WAIT_UNANSWERED, LIVE, NOW,
      WAIT_SLEEP, SLEEPING},
     {"W7: by the clock as ever", ASKING, 1, WAIT_UNANSWERED, REFUSED, NOW,

@@ -1,4 +1,4 @@
-/* The loop: what a turn does, and which thread takes it. Rules D1 to D7 of
+/* The loop: what a turn does, and which thread takes it. Rules D1 to D6 and D8 of
  * drive.c. Threads meet at events, not after so many milliseconds; where one
  * must be asleep first, the test looks at the loop until it is. */
 #include <check.h>

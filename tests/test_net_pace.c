@@ -225,7 +225,7 @@ static void plan(enum when when, bool is_reset)
     *next = executor_plan_none();
     next->is_reset = is_reset;
     if (when == ACCEPTED || when == SPOKEN_TO)
-        next->in_max = when == SPOKEN_TO;
+        next->in_max = when == SPOKEN_TO ? 1 : 0; /* of its bytes */
 }
 
 static uint64_t count_ends(void)

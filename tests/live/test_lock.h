@@ -261,6 +261,7 @@ static inline hf_status call_await(struct call *c)
 {
     note_await(&c->note, &c->done, 1, "the end of a call");
     ck_assert_int_eq(note_read(&c->note, &c->done), 1);
+    ck_assert(c->status != HF_OK || c->error.status == HF_OK);
     return c->status;
 }
 

@@ -239,6 +239,28 @@ START_TEST(nothing_is_no_client_and_no_lock)
 }
 END_TEST
 
+/* Its handle was freed, so the last of the lock goes with the wait. */
+START_TEST(a_wait_without_a_handle_ends_with_the_client)
+{
+    struct hf_client *waiting = client_to(server_port(server));
+    struct hf_lock *wanted = lock_of(waiting, "wanted");
+    struct hf_acquire_options o = acquire_options(2);
+    struct hf_lock *held;
+    struct call call;
+
+    open_client(&ways[_i]);
+    held = lock_of(client, "wanted");
+    acquire(held, 1);
+    call_acquire(&call, wanted, &o);
+    hf_lock_free(wanted);
+    await_subscribers(server, "redisson_lock__channel:{wanted}", 1);
+    hf_client_free(waiting);
+    ck_assert_status(call_await(&call), HF_E_CLOSED);
+    release(held, 1);
+    close_client();
+}
+END_TEST
+
 /* From a callback of the closing: it may call us, and is told that it is over. */
 static void call_us(void *ctx, struct hf_lock *lost, int64_t owner,
                     enum hf_lost reason)
@@ -660,6 +682,8 @@ static void add_cases(Suite *s)
     tcase_add_loop_test(c, closing_ends_every_call_once, 0, CLOSINGS);
     tcase_add_loop_test(c, closing_in_time_ends_every_call_once, 0, CLOSINGS);
     tcase_add_test(c, nothing_is_no_client_and_no_lock);
+    tcase_add_loop_test(c, a_wait_without_a_handle_ends_with_the_client, 0,
+                        COUNT(ways));
     tcase_add_loop_test(c, a_callback_of_the_closing_may_call_us, 0,
                         COUNT(ways));
     tcase_add_test(c, clients_leave_no_file_and_no_thread);

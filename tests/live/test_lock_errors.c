@@ -7,6 +7,7 @@
 #include "tests/live/test_lock.h"
 #include "tests/support/lua_client.h"
 #include "tests/support/peer.h"
+#include "tests/support/proxy.h"
 
 static struct server *server;
 static struct hf_client *client;
@@ -608,13 +609,132 @@ START_TEST(a_waiter_whose_server_stays_away_is_told_when_its_time_is_up)
 
     open_client(100);
     (void)lua_acquire(server, NAME, strlen(NAME), LUA_HOLDER, 60000);
-    o.wait_ms = 1000;
+    o.wait_ms = 4000; /* to ask more than once when the server is gone */
     call_acquire(&call, lock, &o);
     await_subscribers(server, CHANNEL, 1);
     server_kill(server);
     ck_assert_status(call_await(&call), HF_E_CONNECT);
     ck_assert_int_eq(call.error.status, HF_E_CONNECT);
     ck_assert_clear(&call.error, "refused");
+}
+END_TEST
+
+/* Also where no question had the time to fail before the wait was over; and one
+ * who stood behind, and asked nothing at all, is told the same. */
+START_TEST(a_wait_that_ends_while_the_server_is_away_says_so)
+{
+    struct hf_acquire_options o = acquire_options(1);
+    struct call calls[2];
+
+    open_client(LONG_MS);
+    (void)lua_acquire(server, NAME, strlen(NAME), LUA_HOLDER, 60000);
+    o.wait_ms = 2000;
+    call_acquire(&calls[0], lock, &o);
+    await_subscribers(server, CHANNEL, 1);
+    o.owner = 2;
+    call_acquire(&calls[1], lock, &o);
+    server_kill(server);
+    for (int i = 0; i < 2; i++) {
+        hf_status rc = call_await(&calls[i]);
+
+        ck_assert(rc == HF_E_CONNECT || rc == HF_E_NOREPLY);
+        ck_assert_int_eq(calls[i].error.status, rc);
+    }
+}
+END_TEST
+
+/* With its replicas gone a master refuses, until one is back. */
+START_TEST(a_waiter_waits_for_replicas_too)
+{
+    struct hf_acquire_options o = acquire_options(1);
+    struct call call;
+    uint64_t refused;
+
+    open_client(LONG_MS);
+    (void)lua_acquire(server, NAME, strlen(NAME), LUA_HOLDER, 500);
+    call_acquire(&call, lock, &o);
+    await_subscribers(server, CHANNEL, 1);
+    refused = stats_of(client).link.error_replies;
+    (void)server_ask(server, "CONFIG SET min-replicas-to-write 1");
+    while (stats_of(client).link.error_replies < refused + 2)
+        local_rest_us(1000);
+    ck_assert(!call_is_done(&call));
+    (void)server_ask(server, "CONFIG SET min-replicas-to-write 0");
+    ck_assert_status(call_await(&call), HF_OK);
+    release(lock, 1);
+}
+END_TEST
+
+/* What it said before somebody began to wait does not count. */
+START_TEST(who_begins_to_wait_when_the_server_is_gone_is_told_at_once)
+{
+    struct hf_error err;
+
+    open_client(100);
+    ck_assert_status(try_acquire(lock, 1, NULL), HF_OK);
+    ck_assert_status(try_acquire(lock, 2, NULL), HF_TIMEOUT);
+    release(lock, 1);
+    acquire(lock, 1);
+    release(lock, 1);
+    server_kill(server);
+    ck_assert_int_le(hf_lock_acquire(lock, NULL, &err), HF_E_CONNECT);
+    ck_assert_clear(&err, "refused");
+}
+END_TEST
+
+/* Though nobody has refused these two themselves, who stood behind another. */
+START_TEST(who_stood_in_line_waits_for_its_server_too)
+{
+    struct hf_acquire_options first = acquire_options(1);
+    struct hf_acquire_options o = acquire_options(2);
+    struct call calls[3];
+
+    open_client(200);
+    (void)lua_acquire(server, NAME, strlen(NAME), LUA_HOLDER, 60000);
+    first.wait_ms = 1500;
+    call_acquire(&calls[0], lock, &first);
+    await_subscribers(server, CHANNEL, 1);
+    call_acquire(&calls[1], lock, &o);
+    o.owner = 3;
+    call_acquire(&calls[2], lock, &o);
+    server_kill(server);
+    ck_assert_int_lt(call_await(calls), 0);
+    await_given_up(4); /* two of the next one's questions at least */
+    ck_assert(!call_is_done(calls + 1));
+    ck_assert(!call_is_done(calls + 2));
+    server_restart(server);
+    ck_assert_status(call_await(calls + 1), HF_OK);
+    release(lock, 2);
+    ck_assert_status(call_await(calls + 2), HF_OK);
+    release(lock, 3);
+    ck_assert_str_eq(hash_of(server, NAME), "");
+}
+END_TEST
+
+/* A script that does not end, and a connection that does: BUSY is the answer to
+ * the greeting of the next one. */
+START_TEST(a_waiter_waits_for_a_busy_server_too)
+{
+    struct proxy *proxy = proxy_start(server_port(server));
+    struct hf_acquire_options o = acquire_options(1);
+    redisContext *script;
+    struct call call;
+
+    client = client_timed(proxy_port(proxy), 900, 200);
+    lock = lock_of(client, NAME);
+    (void)lua_acquire(server, NAME, strlen(NAME), LUA_HOLDER, 60000);
+    call_acquire(&call, lock, &o);
+    await_subscribers(server, CHANNEL, 1);
+    keep_busy(&script);
+    proxy_cut(proxy, PROXY_CLOSE);
+    await_given_up(2);
+    ck_assert(!call_is_done(&call));
+    kill_script();
+    redisFree(script);
+    (void)lua_force_release(server, NAME, strlen(NAME));
+    ck_assert_status(call_await(&call), HF_OK);
+    release(lock, 1);
+    proxy_stop(proxy);
 }
 END_TEST
 
@@ -711,6 +831,12 @@ static void add_cases(Suite *s)
                         COUNT(absences));
     tcase_add_test(
         c, a_waiter_whose_server_stays_away_is_told_when_its_time_is_up);
+    tcase_add_test(c, a_wait_that_ends_while_the_server_is_away_says_so);
+    tcase_add_test(c, a_waiter_waits_for_replicas_too);
+    tcase_add_test(
+        c, who_begins_to_wait_when_the_server_is_gone_is_told_at_once);
+    tcase_add_test(c, who_stood_in_line_waits_for_its_server_too);
+    tcase_add_test(c, a_waiter_waits_for_a_busy_server_too);
     tcase_add_test(c, a_waiter_who_is_locked_out_is_told);
     tcase_add_test(c, a_full_server_says_so);
     tcase_add_test(c, a_redirection_is_shown_with_advice);

@@ -1,5 +1,5 @@
 /* A server, a client whose watchdog comes often, its lock, and a diary of what
- * the hold's callbacks say; all of it new for each test. */
+ * the hold's callbacks say. */
 #ifndef TEST_LIVE_LOCK_HELD_H
 #define TEST_LIVE_LOCK_HELD_H
 

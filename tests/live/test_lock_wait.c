@@ -390,6 +390,44 @@ START_TEST(a_waiter_that_meets_its_owners_release_waits_on)
 }
 END_TEST
 
+/* Three calls of one owner. The first one is granted the lock, the second one
+ * enters it again, and the server stops; the third one stands behind. */
+START_TEST(a_wait_that_became_a_reentry_still_ends_in_time)
+{
+    struct hf_acquire_options o = acquire_options(1);
+    struct call first, second, third;
+    struct hf_client_options options;
+    long long calls = script_calls(server);
+    struct hf_client *driven;
+    struct hf_lock *l;
+    char url[SERVER_URL_MAX];
+
+    client_options(&options, url, server_port(server));
+    options.thread = false;
+    driven = client_with(&options);
+    l = lock_of(driven, NAME);
+    redisson_holds(60000);
+    call_acquire(&first, l, &o);
+    call_acquire(&second, l, &o);
+    o.wait_ms = 1500;
+    call_acquire(&third, l, &o);
+    while (script_calls(server) < calls + 3) /* theirs and two of the first's */
+        hf_loop_dispatch(hf_client_loop(driven), 1);
+    hf_loop_dispatch(hf_client_loop(driven), A_MOMENT_MS);
+    redisson_releases("1");
+    while (script_calls(server) < calls + 5)
+        hf_loop_dispatch(hf_client_loop(driven), 1);
+    server_pause(server);
+    ck_assert_status(call_drive(&third, driven), HF_TIMEOUT);
+    ck_assert(call_is_done(&first));
+    ck_assert(!call_is_done(&second));
+    server_resume(server);
+    ck_assert_status(call_drive(&second, driven), HF_OK);
+    ck_assert_holder(server, l, 1, 2);
+    hf_client_free(driven);
+}
+END_TEST
+
 START_TEST(on_wait_says_once_who_holds_it)
 {
     struct hf_acquire_options o;
@@ -960,6 +998,7 @@ static void add_cases(Suite *s)
     tcase_add_test(c, a_release_between_try_and_subscription_is_not_missed);
     tcase_add_test(c, who_gives_up_awake_passes_the_wakeup_on);
     tcase_add_test(c, a_waiter_that_meets_its_owners_release_waits_on);
+    tcase_add_test(c, a_wait_that_became_a_reentry_still_ends_in_time);
 
     c = live_case(s, "waking, without messages", start_deaf, stop);
     tcase_add_test(c, who_cannot_subscribe_yet_looks_from_time_to_time);
