@@ -328,7 +328,25 @@ static bool was_cut_short(const struct hf_op *op)
 {
     int64_t now = hf_loop_now(op->client->loop);
 
-    return now >= op->wait.deadline_ms && now - op->asked_ms < WAIT_POLL_MS;
+    return now >= op->wait.deadline_ms &&
+           now - op->asked_ms < WAIT_POLL_MS / 2;
+}
+
+/* Those behind it would be refused likewise, an attempt to connect after the
+ * other, and less and less often. */
+static void refuse_line(struct hf_op *op, hf_status status)
+{
+    struct hf_lock *lock = op->lock;
+
+    while (first_in_line(lock) == op && op->line_node.next != &lock->line) {
+        struct hf_op *behind =
+            HF_OWNER_OF(op->line_node.next, struct hf_op, line_node);
+
+        if (op->error)
+            hf_error_set(behind->error, status, "%s", op->error->text);
+        give_up_hold(behind);
+        end(behind, status);
+    }
 }
 
 static void failed(struct hf_op *op, hf_status status)
@@ -341,6 +359,8 @@ static void failed(struct hf_op *op, hf_status status)
     }
     if (status == HF_E_SERVER) /* a script may fail halfway: an ACL can do it */
         op->call.may_have_run = true;
+    if (status == HF_E_AUTH || status == HF_E_TLS)
+        refuse_line(op, status);
     give_up_hold(op);
     end(op, status);
 }

@@ -632,6 +632,7 @@ START_TEST(a_wait_that_ends_while_the_server_is_away_says_so)
     call_acquire(&calls[0], lock, &o);
     await_subscribers(server, CHANNEL, 1);
     o.owner = 2;
+    o.wait_ms = 2500;
     call_acquire(&calls[1], lock, &o);
     server_kill(server);
     for (int i = 0; i < 2; i++) {
@@ -731,26 +732,32 @@ START_TEST(a_waiter_waits_for_a_busy_server_too)
     ck_assert(!call_is_done(&call));
     kill_script();
     redisFree(script);
-    (void)lua_force_release(server, NAME, strlen(NAME));
+    server_await(server, LONG_MS, "PONG", "PING");
+    ck_assert_str_eq(lua_force_release(server, NAME, strlen(NAME)), "1");
     ck_assert_status(call_await(&call), HF_OK);
     release(lock, 1);
     proxy_stop(proxy);
 }
 END_TEST
 
-/* That it does not let us in any more will not pass. */
-START_TEST(a_waiter_who_is_locked_out_is_told)
+/* That it does not let us in any more will not pass; nor for those behind. */
+START_TEST(a_line_that_is_locked_out_is_told_at_once)
 {
     struct hf_acquire_options o = acquire_options(1);
-    struct call call;
+    struct call calls[100];
 
     open_client(LONG_MS);
     (void)lua_acquire(server, NAME, strlen(NAME), LUA_HOLDER, 60000);
-    call_acquire(&call, lock, &o);
+    for (int i = 0; i < COUNT(calls); i++, o.owner++)
+        call_acquire(&calls[i], lock, &o);
     await_subscribers(server, CHANNEL, 1);
     (void)server_ask(server, "CONFIG SET requirepass x");
     server_kill_connections(server);
-    ck_assert_status(call_await(&call), HF_E_AUTH);
+    for (int i = 0; i < COUNT(calls); i++) {
+        ck_assert_status(call_await(&calls[i]), HF_E_AUTH);
+        ck_assert_clear(&calls[i].error, "NOAUTH");
+    }
+    ck_assert_uint_lt(stats_of(client).link.failures, COUNT(calls) / 2);
 }
 END_TEST
 
@@ -837,7 +844,7 @@ static void add_cases(Suite *s)
         c, who_begins_to_wait_when_the_server_is_gone_is_told_at_once);
     tcase_add_test(c, who_stood_in_line_waits_for_its_server_too);
     tcase_add_test(c, a_waiter_waits_for_a_busy_server_too);
-    tcase_add_test(c, a_waiter_who_is_locked_out_is_told);
+    tcase_add_test(c, a_line_that_is_locked_out_is_told_at_once);
     tcase_add_test(c, a_full_server_says_so);
     tcase_add_test(c, a_redirection_is_shown_with_advice);
 }
