@@ -628,11 +628,11 @@ START_TEST(a_wait_that_ends_while_the_server_is_away_says_so)
 
     open_client(LONG_MS);
     (void)lua_acquire(server, NAME, strlen(NAME), LUA_HOLDER, 60000);
-    o.wait_ms = 2000;
+    o.wait_ms = 4000;
     call_acquire(&calls[0], lock, &o);
     await_subscribers(server, CHANNEL, 1);
     o.owner = 2;
-    o.wait_ms = 2500;
+    o.wait_ms = 6000;
     call_acquire(&calls[1], lock, &o);
     server_kill(server);
     for (int i = 0; i < 2; i++) {
@@ -652,7 +652,7 @@ START_TEST(a_waiter_waits_for_replicas_too)
     uint64_t refused;
 
     open_client(LONG_MS);
-    (void)lua_acquire(server, NAME, strlen(NAME), LUA_HOLDER, 500);
+    (void)lua_acquire(server, NAME, strlen(NAME), LUA_HOLDER, 3000);
     call_acquire(&call, lock, &o);
     await_subscribers(server, CHANNEL, 1);
     refused = stats_of(client).link.error_replies;
