@@ -44,7 +44,7 @@ static void listen(struct hf_lock *lock)
     lock->ear.is_refused = !lock->is_listening;
 }
 
-static void stop_listening(struct hf_lock *lock)
+void hf_acquire_stop_listening(struct hf_lock *lock)
 {
     if (lock->is_listening)
         hf_router_unlisten(&lock->subscription);
@@ -91,22 +91,12 @@ static void leave_line(struct hf_op *op)
 
     hf_list_remove(&op->line_node);
     if (hf_list_is_empty(&lock->line))
-        stop_listening(lock);
+        hf_acquire_stop_listening(lock);
     else if (was_first)
         hf_loop_arm(lock->client->loop, &first_in_line(lock)->timer, 0);
 }
 
 /* ---- ending ---- */
-
-/* The line goes on before our own end is told. The lock outlives both, for the
- * operation still counts as its user. */
-static void end(struct hf_op *op, hf_status status)
-{
-    hf_loop_disarm(op->client->loop, &op->timer);
-    op->wait.state = WAIT_IS_DONE;
-    leave_line(op);
-    hf_op_finish(op, status);
-}
 
 /* Nobody here holds it, but the server may think so. */
 static void give_up_hold(struct hf_op *op)
@@ -121,6 +111,17 @@ static void give_up_hold(struct hf_op *op)
                           op->lease_ms);
     op->call.may_have_run = op->may_be_held = false;
     hf_hold_free(hold);
+}
+
+/* The line goes on before our own end is told. The lock outlives both, for the
+ * operation still counts as its user. */
+static void end(struct hf_op *op, hf_status status)
+{
+    give_up_hold(op);
+    hf_loop_disarm(op->client->loop, &op->timer);
+    op->wait.state = WAIT_IS_DONE;
+    leave_line(op);
+    hf_op_finish(op, status);
 }
 
 /* ---- asking ---- */
@@ -154,7 +155,6 @@ static void send_acquire(struct hf_op *op,
 static void give_back(struct hf_op *op, hf_status status)
 {
     op->call.may_have_run = true;
-    give_up_hold(op);
     end(op, status);
 }
 
@@ -181,6 +181,7 @@ static void granted(struct hf_op *op, hf_status status)
     if (op->options.max_hold_ms > 0)
         hold->core.max_until_ms = now + op->options.max_hold_ms;
     hf_list_push(&op->lock->holds, &hold->node);
+    op->hold = NULL; /* it is the lock's */
     client->holds++;
     hf_hold_rearm(hold);
     end(op, status);
@@ -294,7 +295,6 @@ static void refused(struct hf_op *op, struct hf_resp_value reply)
     int64_t ttl_ms;
 
     if (op->client->is_closing) {
-        give_up_hold(op);
         end(op, HF_E_CLOSED);
         return;
     }
@@ -309,7 +309,6 @@ static void refused(struct hf_op *op, struct hf_resp_value reply)
         step(op, WAIT_REFUSED, ttl_ms);
         return;
     }
-    give_up_hold(op);
     end(op, say_held(op, reply, ttl_ms));
 }
 
@@ -344,7 +343,6 @@ static void refuse_line(struct hf_op *op, hf_status status)
 
         if (op->error)
             hf_error_set(behind->error, status, "%s", op->error->text);
-        give_up_hold(behind);
         end(behind, status);
     }
 }
@@ -361,7 +359,6 @@ static void failed(struct hf_op *op, hf_status status)
         op->call.may_have_run = true;
     if (status == HF_E_AUTH || status == HF_E_TLS)
         refuse_line(op, status);
-    give_up_hold(op);
     end(op, status);
 }
 
@@ -424,7 +421,6 @@ static void ask(struct hf_op *op)
 
 static void give_up(struct hf_op *op)
 {
-    give_up_hold(op);
     end(op, op->lock->trouble < 0 ? op->lock->trouble : HF_TIMEOUT);
 }
 
@@ -586,6 +582,5 @@ void hf_acquire_cancel(struct hf_op *op, hf_status status)
         end_reentry(op, status);
         return;
     }
-    give_up_hold(op);
     end(op, status);
 }

@@ -453,14 +453,6 @@ static void end_ops(struct hf_client *client)
         end_op(HF_OWNER_OF(client->ops.next, struct hf_op, node));
 }
 
-/* Before its waiters are ended: with the last of them it may be freed. */
-static void stop_listening(struct hf_lock *lock)
-{
-    if (lock->is_listening)
-        hf_router_unlisten(&lock->subscription);
-    lock->is_listening = false;
-}
-
 static void end_holds(struct hf_lock *lock)
 {
     for (struct hf_list *l = lock->holds.next; l != &lock->holds; l = l->next) {
@@ -501,8 +493,8 @@ void hf_client_free(struct hf_client *client)
     hf_loop_lock(loop);
     client->is_closing = client->is_over = true;
     hf_loop_quiesce(loop);
-    each_lock(client, stop_listening);
-    end_ops(client);
+    each_lock(client, hf_acquire_stop_listening);
+    end_ops(client); /* the last waiter may take its lock along */
     hf_watchdog_fini(client);
     each_lock(client, end_holds);
     hf_loop_resume(loop);

@@ -203,9 +203,11 @@ bool hf_reply_integer(struct hf_resp_value reply, size_t index, int64_t *out);
 /* ---- acquire.c, release.c, query.c: what they do ---- */
 
 /* hf_acquire_next - the lock may have been released here: the first in its line
- *                   asks (W6). */
+ *                   asks (W6).
+ * hf_acquire_stop_listening - nobody waits for its messages any more. */
 void hf_acquire_start(struct hf_op *op);
 void hf_acquire_next(struct hf_lock *lock);
+void hf_acquire_stop_listening(struct hf_lock *lock);
 void hf_acquire_cancel(struct hf_op *op, hf_status status);
 void hf_release_start(struct hf_op *op);
 void hf_release_cancel(struct hf_op *op, hf_status status);
