@@ -138,16 +138,8 @@ static void url_of(struct hf_url *url, const struct asker *a,
     const struct hf_seeds *seeds = a->plan->seeds;
 
     *url = *a->plan->url;
-    if (seeds->topology == HF_STANDALONE)
-        return;
-    memcpy(url->host, s->host, sizeof url->host);
-    url->port = s->port;
-    if (!s->is_sentinel)
-        return;
-    memcpy(url->user, seeds->sentinel_user, sizeof url->user);
-    memcpy(url->password, seeds->sentinel_password, sizeof url->password);
-    url->has_password = url->user[0] || url->password[0];
-    url->database = 0;
+    if (seeds->topology != HF_STANDALONE)
+        hf_url_move(url, s->host, s->port, s->is_sentinel ? seeds : NULL);
 }
 
 static hf_status open_link(struct target *t, const struct hf_url *url,

@@ -495,15 +495,30 @@ static bool will_answer(const struct hf_command *c)
            link_of(&link, c) == HF_OK && hf_link_is_up(link);
 }
 
+/* Each is out of the list then. Those that come meanwhile are not looked at. */
+static void for_each(struct hf_list *commands, void (*act)(struct hf_command *c))
+{
+    struct hf_list list;
+
+    hf_list_init(&list);
+    hf_list_join(&list, commands);
+    while (!hf_list_is_empty(&list)) {
+        struct hf_command *c = command_of(list.next);
+
+        hf_list_remove(&c->node);
+        act(c);
+    }
+}
+
 /* R2, R3. */
-static void reconsider(struct hf_server *server, struct hf_command *c)
+static void reconsider(struct hf_command *c)
 {
     struct hf_router *router = c->router;
     struct hf_server *target = NULL;
 
     (void)hf_router_target(&target, router, c->slot); /* no memory: it stays */
-    if (!target || target == server || c->state == DONE || will_answer(c)) {
-        hf_list_push(&server->commands, &c->node);
+    if (!target || target == c->server || c->state == DONE || will_answer(c)) {
+        hf_list_push(&c->server->commands, &c->node);
         return;
     }
     if (take_out(c) == HF_UNKNOWN) {
@@ -514,69 +529,49 @@ static void reconsider(struct hf_server *server, struct hf_command *c)
     place_again(c);
 }
 
-/* Those that come meanwhile are not looked at. */
 void hf_commands_reconsider(struct hf_server *server)
 {
-    struct hf_list list;
+    for_each(&server->commands, reconsider);
+}
 
-    hf_list_init(&list);
-    hf_list_join(&list, &server->commands);
-    while (!hf_list_is_empty(&list)) {
-        struct hf_command *c = command_of(list.next);
-
-        hf_list_remove(&c->node);
-        reconsider(server, c);
-    }
+static void resume(struct hf_command *c)
+{
+    (void)take_out(c);
+    place_again(c);
 }
 
 void hf_commands_resume(struct hf_router *router)
 {
-    struct hf_list list;
+    for_each(&router->pending, resume);
+}
 
-    hf_list_init(&list);
-    hf_list_join(&list, &router->pending);
-    while (!hf_list_is_empty(&list)) {
-        struct hf_command *c = command_of(list.next);
-
-        (void)take_out(c);
-        place_again(c);
-    }
+static void fail_pending(struct hf_command *c)
+{
+    (void)take_out(c);
+    finish(c, HF_UNSENT, no_reply);
 }
 
 void hf_commands_fail_pending(struct hf_router *router)
 {
-    struct hf_list list;
-
-    hf_list_init(&list);
-    hf_list_join(&list, &router->pending);
-    while (!hf_list_is_empty(&list)) {
-        struct hf_command *c = command_of(list.next);
-
-        (void)take_out(c);
-        finish(c, HF_UNSENT, no_reply);
-    }
+    for_each(&router->pending, fail_pending);
 }
 
 /* What has not left waits for the new way; what has, for its reply or the end of
  * its connection. */
+static void bring_back(struct hf_command *c)
+{
+    if (hf_command_is_sent(c)) {
+        hf_list_push(&c->server->commands, &c->node);
+        return;
+    }
+    (void)take_out(c);
+    c->router->counts.resent++;
+    pend(c);
+}
+
 void hf_commands_bring_back(struct hf_server *server)
 {
-    struct hf_list list;
-
-    hf_list_init(&list);
-    hf_list_join(&list, &server->commands);
-    while (!hf_list_is_empty(&list)) {
-        struct hf_command *c = command_of(list.next);
-
-        hf_list_remove(&c->node);
-        if (hf_command_is_sent(c)) {
-            hf_list_push(&server->commands, &c->node);
-            continue;
-        }
-        (void)take_out(c);
-        server->router->counts.resent++;
-        pend(c);
-    }
+    for_each(&server->commands, bring_back);
 }
 
 /* ---- asking ---- */

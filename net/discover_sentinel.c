@@ -18,13 +18,6 @@ enum { SENTINELS, MASTER, ROLE };
 /* Of a server that is there: one that is not is asked again, or another. */
 #define ROLE_TIMEOUT_MS 1000
 
-/* What `server` says, or that it says nothing, is of no use. */
-static void failed(struct hf_server *server, bool is_final,
-                   const struct hf_error *why)
-{
-    hf_discover_failed(server, is_final, why);
-}
-
 /* Of the master that this sentinel names; `what` begins with its address. */
 static void say_of_master(const struct hf_server *server, struct hf_error *out,
                           hf_status status, const char *what)
@@ -205,7 +198,7 @@ static void cannot_go_on(struct hf_server *server, hf_status status)
 
     hf_error_set(&why, status, "%s: %s", server->router->address,
                  hf_status_text(status));
-    failed(server, false, &why);
+    hf_discover_failed(server, false, &why);
 }
 
 static void is_master(struct hf_server *server)
@@ -228,7 +221,7 @@ static void is_no_master(struct hf_server *server, const char *what)
     (void)snprintf(line, sizeof line, "%s: %s",
                    hf_link_address(server->probe.master->link), what);
     say_of_master(server, &why, HF_E_CONNECT, line);
-    failed(server, false, &why);
+    hf_discover_failed(server, false, &why);
 }
 
 static void on_role(struct hf_request *request, enum hf_outcome outcome,
@@ -240,7 +233,8 @@ static void on_role(struct hf_request *request, enum hf_outcome outcome,
 
     if (outcome != HF_ANSWERED) {
         say_master_silent(server, &why);
-        failed(server, hf_link_is_refused(server->probe.master->link), &why);
+        hf_discover_failed(
+            server, hf_link_is_refused(server->probe.master->link), &why);
     } else if (hf_role_read(&role, reply, &why) < 0) {
         is_no_master(server, why.text);
     } else if (role.kind != HF_ROLE_MASTER) {
@@ -262,7 +256,7 @@ static void ask_role(struct hf_server *server, const struct hf_endpoint *where)
                            hf_loop_now(router->loop) + ROLE_TIMEOUT_MS,
                            on_role);
     if (rc == HF_E_TLS) /* it is there, then, what was wrong */
-        failed(server, false, &router->error);
+        hf_discover_failed(server, false, &router->error);
     else if (rc < 0)
         cannot_go_on(server, rc);
 }
@@ -281,7 +275,7 @@ static void named_nobody(struct hf_server *server, const struct hf_error *why)
     else
         hf_error_set(&whole, why->status, "sentinel %s: %s",
                      hf_link_address(server->link), why->text);
-    failed(server, true, &whole);
+    hf_discover_failed(server, true, &whole);
 }
 
 static void on_master(struct hf_request *request, enum hf_outcome outcome,
@@ -293,7 +287,7 @@ static void on_master(struct hf_request *request, enum hf_outcome outcome,
 
     if (outcome != HF_ANSWERED) {
         say_silent(server, &why);
-        failed(server, hf_link_is_refused(server->link), &why);
+        hf_discover_failed(server, hf_link_is_refused(server->link), &why);
     } else if (hf_sentinel_master_read(&where, reply, &why) < 0) {
         named_nobody(server, &why);
     } else {

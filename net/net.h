@@ -278,6 +278,11 @@ hf_status hf_url_parse_seeds(struct hf_url *out, struct hf_seeds *seeds,
 hf_status hf_url_set_tls(struct hf_url *url, const struct hf_tls_options *tls,
                          struct hf_error *err);
 
+/* hf_url_move - the same for another server: at that host, and, if it is one of
+ * the sentinels of *seeds (else NULL), with their login and without a database. */
+void hf_url_move(struct hf_url *url, const char *host, uint16_t port,
+                 const struct hf_seeds *seeds);
+
 /* hf_url_address - "127.0.0.1:6379", "[::1]:6379", "unix:/run/redis.sock" or
  * "unix:@name", for messages. Returns dst.
  * hf_url_sockaddr - of a URL of kind UNIX, as connect(2) wants it. Returns its

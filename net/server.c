@@ -66,17 +66,9 @@ static void url_of(struct hf_url *url, const struct hf_server *server)
     const struct hf_router *router = server->router;
 
     *url = router->options.link.url;
-    if (hf_router_is_standalone(router))
-        return;
-    memcpy(url->host, server->host, sizeof url->host);
-    url->port = server->port;
-    if (!server->is_sentinel)
-        return;
-    memcpy(url->user, router->seeds.sentinel_user, sizeof url->user);
-    memcpy(url->password, router->seeds.sentinel_password,
-           sizeof url->password);
-    url->has_password = url->user[0] || url->password[0];
-    url->database = 0;
+    if (!hf_router_is_standalone(router))
+        hf_url_move(url, server->host, server->port,
+                    server->is_sentinel ? &router->seeds : NULL);
 }
 
 static void link_options(struct hf_link_options *link, struct hf_server *server)

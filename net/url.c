@@ -372,6 +372,19 @@ hf_status hf_url_parse(struct hf_url *out, const char *text,
     return rc;
 }
 
+void hf_url_move(struct hf_url *url, const char *host, uint16_t port,
+                 const struct hf_seeds *seeds)
+{
+    (void)snprintf(url->host, sizeof url->host, "%s", host);
+    url->port = port;
+    if (!seeds)
+        return;
+    memcpy(url->user, seeds->sentinel_user, sizeof url->user);
+    memcpy(url->password, seeds->sentinel_password, sizeof url->password);
+    url->has_password = url->user[0] || url->password[0];
+    url->database = 0;
+}
+
 char *hf_url_address(const struct hf_url *url, char *dst, size_t room)
 {
     bool is_ipv6_literal = strchr(url->host, ':') != NULL;
