@@ -208,16 +208,29 @@ $(bytewise_T): $(BUILD)/tests/test_resp_%_bytewise: $(BUILD)/tests/test_resp_%.o
 	$(call say,link $@)
 	$(Q)$(CC) $(LINK) $(filter %.o,$^) $(LIBS) $(TLS_LIBS) $(CHECK_LIBS) -o $@
 
+# As many jobs as processors, unless the user says how many.
+jobs = $(if $(findstring -j,$(MAKEFLAGS)),,-j$(shell nproc))
+
 check: deps
-	+@$(MAKE) --no-print-directory check-built
+	+@$(MAKE) --no-print-directory $(jobs) check-built
+
+# The slowest first, so that nobody waits for one of them alone at the end.
+SLOW    := lock_watchdog cluster_failover lock_errors lock_late lock_memory \
+           tls_wire tls_refused net_tls_memory net_link lock_forged sentinel \
+           lock_end tls cluster_moves sentinel_failover cluster_wait lock_faults
+check_T  = $(live_T) $(unit_T) $(bytewise_T) $(fuzz_T)
+slow_T   = $(foreach name,$(SLOW),$(filter %/test_$(name),$(check_T)))
+
+# libcheck ends a test after 4 s: too soon for a machine with much else to do.
+export CK_DEFAULT_TIMEOUT ?= 60
 
 check-built: all $(examples_B) layers exports rules-check faults-check \
              $(BUILD)/tests/locale/comma $(unit_T) $(bytewise_T) $(fuzz_T) \
              $(live_T) $(soak_T)
-	@tests/run.sh $(live_T) $(unit_T) $(bytewise_T) $(fuzz_T)
+	@tests/run.sh $(slow_T) $(filter-out $(slow_T),$(check_T))
 
 live: deps
-	+@$(MAKE) --no-print-directory live-built
+	+@$(MAKE) --no-print-directory $(jobs) live-built
 
 live-built: all $(live_T)
 	@tests/run.sh $(live_T)
@@ -442,7 +455,7 @@ bench-%: deps-bench
 # ---- the rest ----
 
 demo: deps
-	+@$(MAKE) --no-print-directory all
+	+@$(MAKE) --no-print-directory $(jobs) all
 	@examples/demo.sh $(BUILD)/holdfast
 
 deps deps-bench deps-coverage deps-embed deps-fuzz:
