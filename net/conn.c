@@ -1,6 +1,7 @@
 /* A pipelined connection's state: places, buffers, delivery. Rules in conn.h. */
 #include <assert.h>
 #include <string.h>
+#include <strings.h>
 
 #include "net/conn.h"
 
@@ -88,10 +89,64 @@ static void skip_withdrawn(struct hf_conn *c)
         c->first++;
 }
 
+/* ---- confirmations (C7) ---- */
+
+static size_t confirmation_size(size_t kind_len, size_t channel_len)
+{
+    return sizeof(struct hf_confirmation) + kind_len + channel_len;
+}
+
+/* A confirmation's kind is the command's name. */
+static struct hf_confirmation *
+confirmation_new(struct hf_conn *c, struct hf_request *request,
+                 const struct hf_resp_arg *argv, size_t argc)
+{
+    struct hf_resp_arg channel =
+        argc > 1 ? argv[1] : (struct hf_resp_arg){"", 0};
+    struct hf_confirmation *x = hf_mem_new(
+        c->options.mem, confirmation_size(argv[0].len, channel.len));
+
+    if (!x)
+        return NULL;
+    x->request = request;
+    x->kind_len = (uint32_t)argv[0].len;
+    x->channel_len = (uint32_t)channel.len;
+    memcpy(x->text, argv[0].ptr, argv[0].len);
+    memcpy(x->text + x->kind_len, channel.ptr, channel.len);
+    return x;
+}
+
+static void confirmation_free(struct hf_conn *c, struct hf_confirmation *x)
+{
+    hf_mem_free(c->options.mem, x,
+                confirmation_size(x->kind_len, x->channel_len));
+}
+
+static bool is_confirmation_of(const struct hf_place *place,
+                               struct hf_resp_value push)
+{
+    const struct hf_confirmation *x = place->confirmation;
+    struct hf_resp_value kind, channel;
+    const char *ptr;
+    size_t len;
+
+    return place->is_acknowledged_by_push &&
+           hf_resp_element(push, 0, &kind) == HF_OK &&
+           hf_resp_element(push, 1, &channel) == HF_OK &&
+           hf_resp_bytes(kind, &ptr, &len) == HF_OK && len == x->kind_len &&
+           strncasecmp(ptr, x->text, len) == 0 &&
+           hf_resp_is_text(channel, x->text + x->kind_len, x->channel_len);
+}
+
+/* ---- the first place ---- */
+
 static struct hf_request *take_first(struct hf_conn *c)
 {
-    struct hf_request *request = place_at(c, c->first)->request;
+    struct hf_place *place = place_at(c, c->first);
+    struct hf_request *request = hf_place_request(place);
 
+    if (place->is_acknowledged_by_push)
+        confirmation_free(c, place->confirmation);
     c->first++;
     return request;
 }
@@ -253,6 +308,7 @@ static hf_status exact_room(struct hf_conn *c, const struct hf_resp_arg *argv,
 hf_status hf_conn_submit(struct hf_conn *c, struct hf_request *request,
                          const struct hf_resp_arg *argv, size_t argc)
 {
+    struct hf_place place;
     hf_status rc;
     char *begin;
 
@@ -262,14 +318,19 @@ hf_status hf_conn_submit(struct hf_conn *c, struct hf_request *request,
         return rc;
     if (!places_grow(c))
         return HF_E_NOMEM;
+    place = (struct hf_place){.request = request};
+    if (request->is_acknowledged_by_push) {
+        place.is_acknowledged_by_push = true;
+        place.confirmation = confirmation_new(c, request, argv, argc);
+        if (!place.confirmation)
+            return HF_E_NOMEM;
+    }
     begin = c->out + c->out_end;
     c->out_end = (size_t)(hf_resp_put_command(begin, argv, argc) - c->out);
+    place.size = (uint32_t)(c->out + c->out_end - begin) & HF_PLACE_SIZE_MAX;
     request->place = c->last;
     request->sent_ms = HF_NEVER;
-    *place_at(c, c->last++) = (struct hf_place){
-        .request = request,
-        .size = (uint32_t)(c->out + c->out_end - begin) & HF_PLACE_SIZE_MAX,
-        .is_acknowledged_by_push = request->is_acknowledged_by_push};
+    *place_at(c, c->last++) = place;
     c->stats.requests++;
     return HF_OK;
 }
@@ -307,6 +368,10 @@ static void withdraw(struct hf_conn *c, uint64_t number)
 {
     struct hf_place *place = place_at(c, number);
 
+    if (place->is_acknowledged_by_push)
+        confirmation_free(c, place->confirmation);
+    place->is_acknowledged_by_push = false;
+    place->request = NULL;
     place->is_withdrawn = true;
     c->garbage += place->size;
     trim(c);
@@ -316,8 +381,11 @@ enum hf_outcome hf_conn_forget(struct hf_conn *c, struct hf_request *request)
 {
     struct hf_place *place = place_at(c, request->place);
 
-    assert(place->request == request);
-    place->request = NULL;
+    assert(hf_place_request(place) == request);
+    if (place->is_acknowledged_by_push)
+        place->confirmation->request = NULL;
+    else
+        place->request = NULL;
     c->stats.given_up++;
     if (request->place < c->unsent) {
         count_unanswered(c, HF_UNKNOWN);
@@ -348,9 +416,10 @@ static void hand_out(struct hf_conn *c, int64_t now_us)
         compact(c);
     for (; c->unsent < c->last; c->unsent++) {
         struct hf_place *place = place_at(c, c->unsent);
+        struct hf_request *request = hf_place_request(place);
 
-        if (place->request)
-            place->request->sent_ms = now_ms;
+        if (request)
+            request->sent_ms = now_ms;
         place->sent_us = (uint32_t)now_us;
         c->unwritten += place->size;
         requests += !place->is_withdrawn;
@@ -445,18 +514,6 @@ static hf_status parse_all(struct hf_conn *c, uint32_t *whole)
     return HF_OK;
 }
 
-static bool kind_is(struct hf_resp_value v, const char *kind)
-{
-    return hf_resp_is_text(v, kind, strlen(kind));
-}
-
-/* A push confirms (un)subscriptions; every other kind is news. */
-static bool is_acknowledgement(struct hf_resp_value kind)
-{
-    return kind_is(kind, "subscribe") || kind_is(kind, "unsubscribe") ||
-           kind_is(kind, "ssubscribe") || kind_is(kind, "sunsubscribe");
-}
-
 /* In RESP2 a subscribed connection's pushes look like arrays. */
 static bool is_push(const struct hf_conn *c, struct hf_resp_value v)
 {
@@ -483,7 +540,7 @@ static void count_reply(struct hf_conn *c, struct hf_resp_value v)
 
     c->latency_us = c->read_us - place->sent_us;
     hf_histogram_add(&c->stats.latency_us, c->latency_us);
-    if (place->request) {
+    if (hf_place_request(place)) {
         c->stats.answered++;
         c->stats.error_replies += hf_resp_is_error(v);
     } else {
@@ -510,8 +567,7 @@ static hf_status deliver_push(struct hf_conn *c, struct hf_resp_value v)
     if (hf_resp_element(v, 0, &kind) < 0)
         return HF_OK; /* no kind: dropped (RESP-CONFORMANCE pol-push-empty) */
     skip_withdrawn(c);
-    if (c->first < c->unsent && is_acknowledgement(kind) &&
-        place_at(c, c->first)->is_acknowledged_by_push)
+    if (c->first < c->unsent && is_confirmation_of(place_at(c, c->first), v))
         return deliver_reply(c, v);
     c->stats.pushes++;
     c->options.on_push(c->options.ctx, v);

@@ -12,16 +12,31 @@
  * C5  Buffers, parser and places in flight die with the connection (V5). What
  *     was not written at all waits for the next one.
  * C6  A place whose first byte was handed out is in flight; its request ends
- *     ANSWERED or UNKNOWN. One before that ends UNSENT. */
+ *     ANSWERED or UNKNOWN. One before that ends UNSENT.
+ * C7  A push confirms the first place in flight if that awaits one of its kind
+ *     for its channel. Any other push is news: a server ends a sharded
+ *     subscription unasked when the slot leaves. */
 #ifndef HF_CONN_H
 #define HF_CONN_H
 
 #include "net/greet.h"
 #include "net/net.h"
 
+/* The push that answers SUBSCRIBE or one of its kin (C7). The place's own: the
+ * request may be given up before the push comes. */
+struct hf_confirmation {
+    struct hf_request *request;   /* NULL: given up */
+    uint32_t kind_len;
+    uint32_t channel_len;
+    char text[];                  /* kind, channel */
+};
+
 /* Where a request waits for its reply. Four of them to a cache line. */
 struct hf_place {
-    struct hf_request *request;   /* NULL: given up */
+    union {
+        struct hf_request *request;           /* NULL: given up */
+        struct hf_confirmation *confirmation; /* is_acknowledged_by_push */
+    };
     uint32_t size : 30;           /* bytes in the output */
     uint32_t is_withdrawn : 1;    /* before it was handed out: its bytes are not
                                      sent, no reply will come */
@@ -31,6 +46,13 @@ struct hf_place {
                                      only counted among the quicker ones */
 };
 #define HF_PLACE_SIZE_MAX ((1 << 30) - 1)
+
+/* NULL: given up. */
+static inline struct hf_request *hf_place_request(const struct hf_place *place)
+{
+    return place->is_acknowledged_by_push ? place->confirmation->request
+                                          : place->request;
+}
 
 struct hf_conn_options {
     const struct hf_mem *mem;

@@ -2,12 +2,12 @@
  * play the link above it and the server behind it; no socket, no clock.
  *
  * Requests have one-letter names, `ECHO a` on the wire; a capital one awaits a
- * push as its answer, as SUBSCRIBE does. What happens is written down as text:
+ * push as its answer: S and T are `SUBSCRIBE ch`, U is `UNSUBSCRIBE ch`, V
+ * `SSUBSCRIBE ch`, W `SUNSUBSCRIBE ch`. What happens is written down as text:
  *     a=1     `a` was answered with 1        a?   ended UNKNOWN
  *     >[x,y]  a push came                    a!   ended UNSENT
  * Sources: RESP-CONFORMANCE, rules V; conn.h, rules C. */
 #include <check.h>
-#include <ctype.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -138,7 +138,8 @@ static void check_counters(void)
     uint64_t waiting = 0;
 
     for (uint64_t at = c->first; at < c->last; at++)
-        waiting += c->places[at & (c->places_room - 1)].request != NULL;
+        waiting += hf_place_request(
+                       &c->places[at & (c->places_room - 1)]) != NULL;
     must(n->requests == n->answered + n->unsent + n->unknown + waiting,
          "every request is counted, by its outcome");
     must(n->latency_us.count == n->answered + n->late_replies,
@@ -312,13 +313,28 @@ static void close_it(void)
     check();
 }
 
+/* "": it is answered by a reply. */
+static const char *subscribing_verb(int name)
+{
+    return name == 'S' || name == 'T' ? "SUBSCRIBE"
+           : name == 'U'              ? "UNSUBSCRIBE"
+           : name == 'V'              ? "SSUBSCRIBE"
+           : name == 'W'              ? "SUNSUBSCRIBE"
+                                      : "";
+}
+
 static hf_status ask_for(int name, const char *ptr, size_t len)
 {
     struct hf_resp_arg argv[2] = {{"ECHO", 4}, {ptr, len}};
+    const char *verb = subscribing_verb(name);
     struct hf_request *request = &t.requests[name];
     hf_status rc;
 
-    request->is_acknowledged_by_push = name < 128 && isupper(name);
+    request->is_acknowledged_by_push = verb[0] != '\0';
+    if (verb[0]) {
+        argv[0] = (struct hf_resp_arg){verb, strlen(verb)};
+        argv[1] = (struct hf_resp_arg){"ch", 2};
+    }
     rc = hf_conn_submit(&t.conn, request, argv, 2);
     check();
     return rc;
@@ -624,6 +640,7 @@ END_TEST
 #define MESSAGE ">3\r\n$7\r\nmessage\r\n$2\r\nch\r\n$2\r\nhi\r\n"
 #define MESSAGE2 "*3\r\n$7\r\nmessage\r\n$2\r\nch\r\n$2\r\nhi\r\n"
 #define CONFIRM(verb) ">3\r\n" verb "\r\n$2\r\nch\r\n:1\r\n"
+#define CONFIRM_OTHER(verb) ">3\r\n" verb "\r\n$3\r\ncho\r\n:1\r\n"
 #define CONFIRM2(verb) "*3\r\n" verb "\r\n$2\r\nch\r\n:1\r\n"
 
 static const struct {
@@ -638,9 +655,23 @@ static const struct {
      ">[message,ch,hi] a=1 >[message,ch,hi] b=2 >[message,ch,hi]"},
     {3, false, "aSb", "+1\r\n" CONFIRM("+subscribe") "+2\r\n",
      "a=1 S=[subscribe,ch,1] b=2"},
-    {3, false, "ST", CONFIRM("$11\r\nunsubscribe") CONFIRM("+ssubscribe"),
-     "S=[unsubscribe,ch,1] T=[ssubscribe,ch,1]"},
-    {3, false, "S", CONFIRM("+sunsubscribe"), "S=[sunsubscribe,ch,1]"},
+    {3, false, "UV", CONFIRM("$11\r\nunsubscribe") CONFIRM("+ssubscribe"),
+     "U=[unsubscribe,ch,1] V=[ssubscribe,ch,1]"},
+    {3, false, "W", CONFIRM("+sunsubscribe"), "W=[sunsubscribe,ch,1]"},
+    /* A confirmation is that of its kind and channel, and of no other. */
+    {3, false, "V", CONFIRM_OTHER("+sunsubscribe") CONFIRM("+ssubscribe"),
+     ">[sunsubscribe,cho,1] V=[ssubscribe,ch,1]"},
+    {3, false, "V", CONFIRM("+sunsubscribe") CONFIRM("+ssubscribe"),
+     ">[sunsubscribe,ch,1] V=[ssubscribe,ch,1]"},
+    {3, false, "W", CONFIRM_OTHER("+sunsubscribe") CONFIRM("+sunsubscribe"),
+     ">[sunsubscribe,cho,1] W=[sunsubscribe,ch,1]"},
+    {3, false, "UaS",
+     CONFIRM("+subscribe") CONFIRM("+unsubscribe") "+1\r\n"
+         CONFIRM("+ssubscribe") CONFIRM("+subscribe"),
+     ">[subscribe,ch,1] U=[unsubscribe,ch,1] a=1 >[ssubscribe,ch,1] "
+     "S=[subscribe,ch,1]"},
+    {3, false, "S", ">1\r\n+subscribe\r\n" CONFIRM("+subscribe"),
+     ">[subscribe] S=[subscribe,ch,1]"},
     /* An error is an answer to SUBSCRIBE, too. */
     {3, false, "Sb", "-NOPERM no\r\n+2\r\n", "S=NOPERM no b=2"},
     /* News may come before the confirmation. */
@@ -671,8 +702,9 @@ static const struct {
     {2, true, "ST", CONFIRM2("$9\r\nsubscribe") MESSAGE2 CONFIRM2("+subscribe"),
      "S=[subscribe,ch,1] >[message,ch,hi] T=[subscribe,ch,1]"},
     {2, true, "S", "-ERR no\r\n", "S=ERR no"},
-    {2, true, "S", MESSAGE2 "*3\r\n+unsubscribe\r\n$-1\r\n:0\r\n",
-     ">[message,ch,hi] S=[unsubscribe,_,0]"},
+    {2, true, "S",
+     MESSAGE2 "*3\r\n+unsubscribe\r\n$-1\r\n:0\r\n" CONFIRM2("+subscribe"),
+     ">[message,ch,hi] >[unsubscribe,_,0] S=[subscribe,ch,1]"},
     {3, true, "aS", "*1\r\n+x\r\n" CONFIRM("+subscribe"),
      "a=[x] S=[subscribe,ch,1]"},
 };
@@ -712,6 +744,26 @@ START_TEST(confirmation_of_a_given_up_subscribe_goes_to_nobody)
     ck_assert_int_eq(take(CONFIRM("+subscribe") "+1\r\n" CONFIRM("+subscribe")),
                      HF_OK);
     ck_assert_str_eq(story(), "a=1 T=[subscribe,ch,1]");
+    teardown();
+}
+END_TEST
+
+/* Given up before and after it was sent, it still knows what confirms it. */
+START_TEST(given_up_subscribe_is_confirmed_by_its_own_push_alone)
+{
+    start();
+    ask_all("SU");
+    put_out_all();
+    (void)give_up('S');
+    ask_all("V");
+    (void)give_up('V');
+    ask_all("T");
+    put_out_all();
+    ck_assert_int_eq(take(CONFIRM("+unsubscribe") CONFIRM("+subscribe")
+                              CONFIRM("+unsubscribe") CONFIRM("+subscribe")),
+                     HF_OK);
+    ck_assert_str_eq(story(), ">[unsubscribe,ch,1] U=[unsubscribe,ch,1] "
+                              "T=[subscribe,ch,1]");
     teardown();
 }
 END_TEST
@@ -1442,6 +1494,8 @@ static void world_ask(void)
         return;
     argv[1].len = (size_t)sprintf(text, "%d", ++w.last_number);
     request->is_acknowledged_by_push = dice(8) == 0;
+    if (request->is_acknowledged_by_push)
+        argv[0] = (struct hf_resp_arg){"SUBSCRIBE", 9};
     rc = hf_conn_submit(&t.conn, request, argv, dice(9) ? 2 : 3);
     if (rc == HF_OK) {
         w.is_asking[name] = true;
@@ -1525,7 +1579,7 @@ static void world_serve_one(const struct twin *twin)
     char *end = w.inbound + w.inbound_len;
 
     if (twin->awaits_push)
-        format = ">3\r\n+subscribe\r\n:%d\r\n:1\r\n";
+        format = ">3\r\n+subscribe\r\n+%d\r\n:1\r\n";
     else if (dice(50) == 0)
         format = "*1000\r\n:%d\r\n"; /* for the tape to grow */
     end += sprintf(end, format, twin->number);
@@ -1534,15 +1588,18 @@ static void world_serve_one(const struct twin *twin)
     w.inbound_len = (size_t)(end - w.inbound);
 }
 
-/* Pushes stand between replies. */
+/* Pushes stand between replies; some look like the confirmation of another. */
 static void world_serve(void)
 {
+    static const char *const kinds[] = {"message", "sunsubscribe",
+                                        "unsubscribe", "ssubscribe"};
+
     world_read();
     for (size_t n = dice(8); n > 0 && w.inbound_len < INBOUND_MAX / 2; n--) {
         if (dice(20) == 0)
             w.inbound_len += (size_t)sprintf(
                 w.inbound + w.inbound_len,
-                ">3\r\n+message\r\n:%d\r\n+hi\r\n", ++w.pushed);
+                ">3\r\n+%s\r\n+%d\r\n+hi\r\n", kinds[dice(4)], ++w.pushed);
         else if (w.served < w.read)
             world_serve_one(&w.sent[w.served++]);
     }
@@ -1676,6 +1733,7 @@ static TCase *case_correlation(void)
     tcase_add_loop_test(c, push_answers_nobody_but_who_awaits_it, 0,
                         ROWS(deliveries));
     tcase_add_test(c, confirmation_of_a_given_up_subscribe_goes_to_nobody);
+    tcase_add_test(c, given_up_subscribe_is_confirmed_by_its_own_push_alone);
     return c;
 }
 
