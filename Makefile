@@ -47,7 +47,7 @@ NET  := mem hash error random clock wheel histogram spin fork \
         endpoint slot slot_map slot_map_read cluster_info cluster_view \
         redirect \
         sentinel_words \
-        server router command listening discover discover_cluster discover_sentinel \
+        server router command listening round discover discover_cluster discover_sentinel \
         $(tls_$(TLS))
 LOCK := scripts names wait hold call table op holding acquire release query \
         watchdog close client lock
@@ -66,7 +66,7 @@ UNIT := resp_base resp_parse resp_value resp_copy resp_double resp_encode \
         net_mem net_wheel net_histogram net_spin net_url net_loop net_resolve \
         net_race net_dial net_socket net_greet net_conn net_room net_trace \
         net_link net_wire net_cuts net_faults net_pace \
-        net_slot net_slot_map net_router net_redirect net_sentinel_words \
+        net_slot net_slot_map net_round net_router net_redirect net_sentinel_words \
         net_sentinel \
         lock_names lock_hold lock_wait \
         cli_values cli_json cli_options cli_secret cli_run_state cli_resp \
@@ -188,7 +188,7 @@ $(run_T) $(addprefix $(BUILD)/tests/live/,test_sentinel test_sentinel_failover):
     $(BUILD)/tests/live/test_run_kit.o
 $(BUILD)/tests/live/test_examples: | $(examples_B)
 
-soak_T := $(addprefix $(BUILD)/tests/soak/,failover)
+soak_T := $(addprefix $(BUILD)/tests/soak/,failover silence)
 
 $(unit_T) $(live_T) $(each_T) $(redisson_T) $(soak_T): \
     %: %.o $(support_O) $(LIBS)
@@ -321,8 +321,15 @@ soak-cluster: deps $(BUILD)/tests/live/test_cluster_moves
 # ROUNDS masters are killed, with acknowledgement by replicas and without.
 ROUNDS ?= 50
 
-soak-failover: deps $(soak_T)
-	@HF_ROUNDS=$(ROUNDS) $(soak_T)
+soak-failover: deps $(BUILD)/tests/soak/failover
+	@HF_ROUNDS=$(ROUNDS) $(BUILD)/tests/soak/failover
+
+# TRIALS masters are stopped in each of three ways, and continued after the
+# failover.
+TRIALS ?= 24
+
+soak-silence: deps $(BUILD)/tests/soak/silence
+	@HF_TRIALS=$(TRIALS) $(BUILD)/tests/soak/silence
 
 # The tests of clusters once more, by the servers that fetch.sh has unpacked.
 live-each-cluster: deps all $(filter $(BUILD)/tests/live/test_cluster%,$(live_T))
@@ -500,6 +507,7 @@ help:
 	@echo 'make live-each-cluster  those of clusters alone'
 	@echo 'make soak-cluster  locks while slots move, for SOAK_TIME=$(SOAK_TIME) s'
 	@echo 'make soak-failover  locks while ROUNDS=$(ROUNDS) masters are killed'
+	@echo 'make soak-silence  locks while TRIALS=$(TRIALS) masters are stopped'
 	@echo 'make redisson   the same locks as a real Redisson (needs a JDK, Maven)'
 	@echo 'make valgrind   a client that loses its server, under valgrind'
 	@echo 'make coverage   lines, branches and MC/DC of resp/ (needs clang 19)'
@@ -520,7 +528,7 @@ help:
 .SECONDARY:
 .PHONY: all check check-built live live-built layers exports rules rules-check faults-check \
         vectors vectors-built servers live-each live-each-cluster live-tls \
-        soak-cluster soak-failover redisson valgrind coverage \
+        soak-cluster soak-failover soak-silence redisson valgrind coverage \
         coverage-built mutants instructions fuzz fuzz-built fuzz-long fuzz-afl bench demo \
         amalgamation embed cross deps deps-bench deps-coverage deps-embed \
         deps-fuzz install clean help

@@ -1,20 +1,17 @@
 /* Asking for the way: whom, how often, and which of the answers to believe. What
  * is asked is the topology's business (discover_cluster.c, discover_sentinel.c).
  *
- *   quiet -wanted-> round: ask one, STAGGER_MS later the next, .. -> quiet
+ * The order of a round, and its end, are round.h's.
  *
  * D1  One round at a time. What is wanted meanwhile is the next, REFRESH_MIN_MS
  *     behind this one at the earliest: a storm of redirections asks twice.
- * D2  A silent one holds nobody up: the next is asked soon, the first good answer
- *     ends the round. Who helped last is asked first the next time.
+ * D2  Who helped last is asked first the next time.
  * D3  Of servers first those that are up, then the seeds, then the others of the
  *     map: whoever is left of a cluster can say where it is.
  * D4  A map that is worse than ours is kept in case nobody has a better one
  *     (slot_map.h, M2, M3).
  * D5  What one says who is there tells more than that another is not there: of a
  *     round's errors, the first kind is kept.
- *     And when none of those is left to be heard, the round is over: they may say
- *     something else the next time, while one is not there who holds nobody up.
  * D6  While somebody waits for a server that is not there, rounds go on, less and
  *     less often.
  * D7  A server that falls silent says nothing, not even that. So while commands
@@ -25,7 +22,6 @@
 
 #include "net/router.h"
 
-#define STAGGER_MS 100
 #define REFRESH_MIN_MS 100
 #define AGAIN_MIN_MS 100       /* after a round in vain; doubles, up to */
 #define AGAIN_MAX_MS 1000
@@ -44,6 +40,8 @@ void hf_discover_init(struct hf_router *router)
 {
     router->discovery.timer.fire = on_timer;
     router->discovery.watch.fire = on_watch;
+    hf_round_init(&router->discovery.round,
+                  router->options.link.connect_timeout_ms);
 }
 
 /* ---- probes ---- */
@@ -84,7 +82,7 @@ void hf_probe_cancel(struct hf_server *server)
         probe->is_sent[i] = false;
     }
     if (probe->is_under_way)
-        server->router->discovery.under_way--;
+        hf_round_probe_ended(&server->router->discovery.round);
     probe->is_under_way = false;
 }
 
@@ -123,25 +121,27 @@ void hf_discover_fini(struct hf_router *router)
 
 /* ---- whom to ask next (D3) ---- */
 
-static bool is_candidate(const struct hf_server *server, bool is_up)
+/* Not yet in this round, and no probe of an earlier one is still under way
+ * (ROUND-4). */
+static bool is_to_be_asked(const struct hf_server *server)
 {
     const struct hf_router *router = server->router;
 
     return server->is_sentinel == (router->seeds.topology == HF_SENTINEL) &&
-           server->probe.round != router->discovery.round &&
-           hf_link_is_up(server->link) == is_up;
+           server->probe.round != router->discovery.round_number &&
+           !server->probe.is_under_way;
 }
 
 static struct hf_server *known_one(struct hf_router *router, bool is_up)
 {
     for (struct hf_server *server = NULL;
          (server = hf_server_next(router, server));)
-        if (is_candidate(server, is_up))
+        if (hf_link_is_up(server->link) == is_up && is_to_be_asked(server))
             return server;
     return NULL;
 }
 
-/* NULL: it was asked in this round, or there is no memory for it. */
+/* NULL: it was asked, or there is no memory for it. */
 static struct hf_server *one_at(struct hf_router *router, const char *host,
                                 uint16_t port)
 {
@@ -152,7 +152,7 @@ static struct hf_server *one_at(struct hf_router *router, const char *host,
                       router->seeds.topology == HF_SENTINEL);
 
     if (rc == HF_OK)
-        return server->probe.round != d->round ? server : NULL;
+        return is_to_be_asked(server) ? server : NULL;
     d->is_final = d->is_final && rc == HF_E_TLS; /* which has said why */
     return NULL;
 }
@@ -195,8 +195,7 @@ static struct hf_server *next_candidate(struct hf_router *router)
     struct hf_server *server = router->discovery.hint;
 
     router->discovery.hint = NULL;
-    if (server && server->probe.round != router->discovery.round &&
-        server->is_sentinel == (router->seeds.topology == HF_SENTINEL))
+    if (server && is_to_be_asked(server))
         return server;
     if ((server = known_one(router, true)) || (server = next_seed(router)) ||
         (server = next_node(router)))
@@ -236,15 +235,18 @@ static int64_t pause_ms(const struct hf_discovery *d)
     return ms < AGAIN_MAX_MS ? ms : AGAIN_MAX_MS;
 }
 
+static void drop_best(struct hf_discovery *d)
+{
+    hf_slot_map_free(d->best);
+    d->best = NULL;
+}
+
 static void end_round(struct hf_router *router)
 {
     struct hf_discovery *d = &router->discovery;
 
-    cancel_all(router);
     hf_loop_disarm(router->loop, &d->timer);
-    hf_slot_map_free(d->best);
-    d->best = NULL;
-    d->is_running = false;
+    drop_best(d);
     d->ended_ms = hf_loop_now(router->loop);
     if (d->is_wanted_again || is_waited_for(router))
         arm(router, pause_ms(d));
@@ -256,18 +258,19 @@ static void succeed(struct hf_router *router)
 {
     router->error.status = HF_OK;
     router->discovery.failures = 0;
+    cancel_all(router);
     end_round(router);
     hf_router_resume(router);
 }
 
 /* D4. What nobody can answer now, nobody will, if all say so for good. It is told
  * once, however often we have to ask. */
-static void fail(struct hf_router *router)
+static void give_up(struct hf_router *router)
 {
     struct hf_discovery *d = &router->discovery;
     struct hf_slot_map *best = d->best;
     bool is_final =
-        d->is_final && d->under_way == 0 && !router->map && !best;
+        d->is_final && d->round.under_way == 0 && !router->map && !best;
 
     d->best = NULL;
     d->failures++;
@@ -283,33 +286,43 @@ static void fail(struct hf_router *router)
         hf_commands_fail_pending(router);
 }
 
+/* ROUND-5 */
+static void ask_again(struct hf_router *router)
+{
+    struct hf_discovery *d = &router->discovery;
+
+    end_round(router);
+    hf_loop_arm(router->loop, &d->timer, d->round.due_ms);
+}
+
 static hf_status ask(struct hf_server *server)
 {
     struct hf_router *router = server->router;
-    int64_t deadline = hf_loop_now(router->loop) +
-                       router->options.link.connect_timeout_ms;
+    struct hf_discovery *d = &router->discovery;
+    int64_t now = hf_loop_now(router->loop);
+    int64_t deadline = now + router->options.link.connect_timeout_ms;
     hf_status rc;
 
-    server->probe.round = router->discovery.round;
+    server->probe.round = d->round_number;
+    server->probe.learned_count = d->learned_count;
     rc = server->is_sentinel ? hf_sentinel_ask(server, deadline)
                              : hf_cluster_ask(server, deadline);
     if (rc < 0)
         return rc;
     server->probe.is_under_way = true;
-    router->discovery.under_way++;
+    hf_round_asked(&d->round, now);
     return HF_OK;
 }
 
-/* D5: has somebody answered, and is nobody left who could? */
-static bool is_over_but_for_absent(const struct hf_router *router)
+/* When the round wants it. */
+static void arm_for_round(struct hf_router *router)
 {
-    const struct hf_discovery *d = &router->discovery;
-    bool is_over = d->is_told && !d->best;
+    struct hf_discovery *d = &router->discovery;
 
-    for (struct hf_server *s = NULL;
-         is_over && (s = hf_server_next(router, s));)
-        is_over = !s->probe.is_under_way || !hf_link_is_up(s->link);
-    return is_over;
+    if (d->round.due_ms != HF_NEVER)
+        hf_loop_arm(router->loop, &d->timer, d->round.due_ms);
+    else
+        hf_loop_disarm(router->loop, &d->timer);
 }
 
 static void ask_next(struct hf_router *router)
@@ -321,10 +334,21 @@ static void ask_next(struct hf_router *router)
         d->is_final = false; /* there was no memory */
         server = next_candidate(router);
     }
-    if (server)
-        arm(router, STAGGER_MS);
-    else if (d->under_way == 0 || is_over_but_for_absent(router))
-        fail(router);
+    if (!server)
+        hf_round_nobody_left(&d->round, hf_loop_now(router->loop));
+    arm_for_round(router);
+}
+
+static void begin_round(struct hf_router *router)
+{
+    struct hf_discovery *d = &router->discovery;
+
+    d->round_number++;
+    d->is_final = true;
+    d->is_told = false;
+    d->next_seed = d->next_node = 0;
+    memset(d->learned, 0, sizeof d->learned);
+    router->counts.refreshes++;
 }
 
 static void on_timer(struct hf_timer *timer)
@@ -332,16 +356,15 @@ static void on_timer(struct hf_timer *timer)
     struct hf_discovery *d = HF_OWNER_OF(timer, struct hf_discovery, timer);
     struct hf_router *router = router_of(d);
 
-    if (!d->is_running) {
-        d->is_running = true;
-        d->is_final = true;
-        d->is_told = false;
-        d->round++;
-        d->next_seed = d->next_node = 0;
-        memset(d->learned, 0, sizeof d->learned);
-        router->counts.refreshes++;
+    if (!d->round.is_running)
+        begin_round(router);
+    switch (hf_round_due(&d->round, hf_loop_now(router->loop))) {
+    case HF_ROUND_ASK: ask_next(router); break;
+    case HF_ROUND_AGAIN: ask_again(router); break;
+    case HF_ROUND_GIVE_UP: give_up(router); break;
+    case HF_ROUND_WAIT: arm_for_round(router); break;
+    case HF_ROUND_TAKE: break; /* for answers */
     }
-    ask_next(router);
 }
 
 void hf_discover_want(struct hf_router *router, struct hf_server *hint)
@@ -353,7 +376,7 @@ void hf_discover_want(struct hf_router *router, struct hf_server *hint)
         return;
     if (hint)
         d->hint = hint;
-    if (d->is_running)
+    if (d->round.is_running)
         d->is_wanted_again = true;
     else if (!d->timer.link || d->timer.due_ms > earliest)
         hf_loop_arm(router->loop, &d->timer, earliest);
@@ -425,6 +448,7 @@ void hf_discover_watch(struct hf_router *router)
 void hf_discover_learned(struct hf_router *router, uint16_t slot)
 {
     router->discovery.learned[slot / 64] |= 1ull << slot % 64;
+    router->discovery.learned_count++;
 }
 
 /* M4: who was asked may have answered before the slot moved. Should that be
@@ -446,7 +470,7 @@ static void learn_again(struct hf_router *router, struct hf_slot_map **map)
 void hf_discover_restart(struct hf_router *router)
 {
     cancel_all(router);
-    router->discovery.is_running = false;
+    hf_round_reset(&router->discovery.round);
     router->discovery.failures = 0;
     arm(router, 0);
 }
@@ -471,35 +495,84 @@ static void say_empty(struct hf_server *server)
                  hf_link_address(server->link));
 }
 
-void hf_discover_found(struct hf_server *server, struct hf_slot_map *map)
+/* Takes the map. */
+static void keep_if_best(struct hf_discovery *d, struct hf_slot_map *map)
 {
-    struct hf_router *router = server->router;
-    struct hf_discovery *d = &router->discovery;
+    if (d->round.is_running && hf_slot_map_is_better(map, d->best)) {
+        hf_slot_map_free(d->best);
+        d->best = map;
+    } else {
+        hf_slot_map_free(map);
+    }
+}
 
-    hf_probe_cancel(server);
-    to_front(server);
-    if (router->map && hf_slot_map_is_better(map, NULL))
-        learn_again(router, &map);
+/* M2. The map is taken, unless it is HF_ROUND_WORSE. */
+static enum hf_round_answer weigh(struct hf_router *router,
+                                  struct hf_slot_map *map)
+{
     if (router->map && hf_slot_map_is_equal(map, router->map)) {
         if (hf_slot_map_is_better(map, router->map))
             router->map->info = map->info;
         hf_slot_map_free(map);
-        succeed(router);
-    } else if (hf_slot_map_is_better(map, router->map)) {
-        hf_router_adopt(router, map);
-        succeed(router);
-    } else {
+        return HF_ROUND_SAME;
+    }
+    if (!hf_slot_map_is_better(map, router->map))
+        return HF_ROUND_WORSE;
+    hf_router_adopt(router, map);
+    return HF_ROUND_BETTER;
+}
+
+/* M4: it was asked in an earlier round, and a MOVED came since. */
+static bool is_outdated(const struct hf_server *server)
+{
+    const struct hf_discovery *d = &server->router->discovery;
+
+    return server->probe.round != d->round_number &&
+           server->probe.learned_count != d->learned_count;
+}
+
+static void use(struct hf_server *server, struct hf_slot_map *map)
+{
+    struct hf_router *router = server->router;
+    struct hf_discovery *d = &router->discovery;
+    enum hf_round_answer answer;
+
+    if (router->map && hf_slot_map_is_better(map, NULL))
+        learn_again(router, &map);
+    answer = weigh(router, map);
+    if (answer == HF_ROUND_WORSE) {
         if (hf_slot_map_covered(map) == 0)
             say_empty(server);
-        if (hf_slot_map_is_better(map, d->best)) {
-            hf_slot_map_free(d->best);
-            d->best = map;
-        } else {
-            hf_slot_map_free(map);
-        }
+        keep_if_best(d, map);
         d->is_final = false;
-        arm(router, 0);
     }
+    if (hf_round_answered(&d->round, hf_loop_now(router->loop), answer) ==
+        HF_ROUND_TAKE)
+        succeed(router);
+    else if (d->round.is_running)
+        arm_for_round(router);
+}
+
+static void failed(struct hf_router *router)
+{
+    struct hf_discovery *d = &router->discovery;
+
+    hf_round_failed(&d->round, hf_loop_now(router->loop));
+    if (d->round.is_running)
+        arm_for_round(router);
+}
+
+void hf_discover_found(struct hf_server *server, struct hf_slot_map *map)
+{
+    hf_probe_cancel(server);
+    to_front(server);
+    if (!is_outdated(server)) {
+        use(server, map);
+        return;
+    }
+    hf_slot_map_free(map);
+    failed(server->router);
+    hf_discover_want(server->router, server);
 }
 
 void hf_discover_failed(struct hf_server *server, bool is_final,
@@ -514,7 +587,7 @@ void hf_discover_failed(struct hf_server *server, bool is_final,
     if (is_there || !d->is_told) /* D5 */
         router->error = *why;
     d->is_told = d->is_told || is_there;
-    arm(router, 0);
+    failed(router);
 }
 
 /* ---- why it takes so long ---- */

@@ -20,6 +20,7 @@
 
 #include "net/net.h"
 #include "net/redirect.h"
+#include "net/round.h"
 #include "net/slot_map.h"
 
 #define HOPS_MAX 5
@@ -32,6 +33,7 @@ struct hf_probe {
     bool is_sent[PROBE_REQUESTS];
     bool is_under_way;
     uint32_t round;               /* it was last asked in */
+    uint32_t learned_count;       /* of the discovery, when it was asked */
     struct hf_cluster_info info;
     bool has_info;
     /* Of a sentinel: */
@@ -61,11 +63,10 @@ struct hf_server {
 struct hf_discovery {
     struct hf_timer timer;        /* the next round, or the next to be asked */
     struct hf_timer watch;        /* the next look at who is silent */
-    bool is_running;
+    struct hf_round round;
+    uint32_t round_number;
     bool is_wanted_again;
     bool is_final;                /* all who failed would fail again */
-    uint32_t round;
-    uint32_t under_way;           /* probes */
     uint32_t next_seed;
     uint32_t next_node;           /* of the map */
     uint32_t failures;            /* rounds in a row */
@@ -73,6 +74,7 @@ struct hf_discovery {
     struct hf_server *hint;       /* whom to ask first */
     struct hf_slot_map *best;     /* of maps that were worse than ours */
     uint64_t learned[HF_SLOTS / 64]; /* slots of MOVED since the round began */
+    uint32_t learned_count;       /* MOVED, ever */
     bool is_told;                 /* router->error: by one who is there */
 };
 

@@ -31,9 +31,10 @@
  *     minority's view replaces no whole one; then the greater epoch; then the
  *     more slots covered; and if all is equal, the later one.
  * M3  Epochs end with their cluster: one that was reset, or another one at the
- *     same addresses, begins at 0. When every node that is known and every seed
- *     has been asked, and none has a map as good as the one in force, the best
- *     of theirs replaces it (hf_slot_map_is_better with NULL as `held`).
+ *     same addresses, begins at 0. When every known node and every seed has
+ *     answered or failed, or has been silent for long (round.h, ROUND-3), and
+ *     none has a map as good as the one in force, the best of their maps
+ *     replaces it (hf_slot_map_is_better with NULL as `held`).
  * M4  A MOVED comes from a node that knows better than the map: it is learned
  *     at once, and the refresh that follows asks the node that it named first.
  *     One that came while a refresh was under way is learned again afterwards.

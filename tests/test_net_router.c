@@ -3,6 +3,7 @@
  * reply says where it went.
  * Sources: CLUSTER; RESP-CONFORMANCE 5; faults.md 3.1. */
 #include <check.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -571,6 +572,71 @@ START_TEST(a_silent_server_is_a_reason_to_ask_others)
 }
 END_TEST
 
+static atomic_bool is_stopped;
+
+/* As by SIGSTOP: connections stay, and nothing is answered. */
+static bool stopped_0(void *ctx, const struct nodes_ask *a, char *reply)
+{
+    (void)ctx;
+    reply[0] = '\0';
+    return a->node == 0 && is_stopped;
+}
+
+static void drive_until_received_times(int node, const char *text, int times)
+{
+    int64_t end_ms = local_now_ms() + LONG_MS;
+
+    while (nodes_count(nodes, node, text) < times) {
+        must(local_now_ms() < end_ms, "what is awaited comes");
+        hf_loop_dispatch(loop, 5);
+    }
+}
+
+/* Node 0 stops, and the others tell an older map, which may not be adopted while
+ * node 0 may have a better one. */
+static void begin_stopped(struct ask *a, int connect_timeout_ms)
+{
+    is_stopped = false;
+    prepare(stopped_0);
+    options.link.connect_timeout_ms = connect_timeout_ms;
+    nodes_map(nodes, halves, 2);
+    nodes_epoch(nodes, 5);
+    add_seed(nodes_port(nodes, 0));
+    ck_assert_int_eq(open_router(NULL), HF_OK);
+    ck_assert_str_eq(ask(0), "node 0");
+    is_stopped = true;
+    nodes_map(nodes, all_of_1, 1);
+    nodes_epoch(nodes, 4);
+    ck_assert_int_eq(start(a, 0, 3 * LONG_MS), HF_OK);
+}
+
+/* ROUND-5. The silent server's own deadline is far away. */
+START_TEST(others_are_asked_again_while_a_server_is_silent)
+{
+    static struct ask a;
+
+    begin_stopped(&a, 3 * LONG_MS);
+    drive_until_received_times(1, "CLUSTER SLOTS", 3);
+    ck_assert_int_eq(nodes_count(nodes, 1, "GET a"), 0);
+    nodes_epoch(nodes, 6);
+    ck_assert_int_eq(strncmp(answer_of(&a), "(unknown)", 9), 0); /* R3 */
+    ck_assert_str_eq(ask(0), "node 1");
+    end();
+}
+END_TEST
+
+/* ROUND-3. */
+START_TEST(a_worse_map_is_adopted_when_a_server_is_silent_for_long)
+{
+    static struct ask a;
+
+    begin_stopped(&a, SHORT_MS);
+    ck_assert_int_eq(strncmp(answer_of(&a), "(unknown)", 9), 0);
+    ck_assert_str_eq(ask(0), "node 1");
+    end();
+}
+END_TEST
+
 START_TEST(a_slot_that_nobody_serves_is_an_error_that_says_so)
 {
     static const struct nodes_range part[] = {{0, 99, 0}};
@@ -952,6 +1018,9 @@ static Suite *suite(void)
     tcase_add_test(c, a_server_that_has_left_the_map_is_freed);
     tcase_add_test(c, whoever_is_left_of_a_map_is_asked_for_the_way);
     tcase_add_test(c, a_silent_server_is_a_reason_to_ask_others);
+    tcase_add_test(c, others_are_asked_again_while_a_server_is_silent);
+    tcase_add_test(c,
+                   a_worse_map_is_adopted_when_a_server_is_silent_for_long);
     tcase_add_test(c, a_slot_that_nobody_serves_is_an_error_that_says_so);
 
     c = new_case(s, "subscriptions");

@@ -1,0 +1,346 @@
+/* The machine of a round, in every order of events: three servers, each of which
+ * answers, fails or says nothing, with a map that changes at any moment. All
+ * states that can be reached are visited, in steps of STEP_MS. From each of them
+ * any set of servers may be the one that knows better, while the others have
+ * fallen silent for ever.
+ * Rules: round.h. */
+#include <check.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "net/net.h"
+#include "net/round.h"
+#include "tests/support/suite.h"
+
+#define SERVERS 3
+#define EVERYBODY ((1u << SERVERS) - 1)
+#define STEP_MS 50
+#define PATIENCE_MS 1000
+#define NOW_MS 100000
+/* Silence ends one round; the next begins after a pause, and asks two servers in
+ * vain before it asks the one that knows. */
+#define FOLLOWED_MS                                                           \
+    (HF_ROUND_SILENCE_MS + HF_ROUND_PAUSE_MS + SERVERS +                      \
+     (SERVERS - 1) * HF_ROUND_STAGGER_MS + 2 * STEP_MS)
+
+/* Sets of servers are bits. Time stands still: what is due moves. */
+struct world {
+    struct hf_round round;
+    int64_t next_ms;            /* while no round runs: when one begins */
+    unsigned asked;             /* in this round */
+    unsigned under_way;
+    unsigned heard;             /* in this round */
+    int64_t heard_ms;           /* the last answer or failure */
+};
+
+/* ---- the caller's part ---- */
+
+static void must(bool holds, const char *rule)
+{
+    if (!holds)
+        ck_abort_msg("broken: %s", rule);
+}
+
+static unsigned count_of(unsigned set)
+{
+    unsigned count = 0;
+
+    for (; set; set &= set - 1)
+        count++;
+    return count;
+}
+
+static void ask_next(struct world *w)
+{
+    unsigned left = EVERYBODY & ~w->asked & ~w->under_way;
+    unsigned next = left & -left;
+
+    if (!next) {
+        hf_round_nobody_left(&w->round, NOW_MS);
+        return;
+    }
+    w->asked |= next;
+    w->under_way |= next;
+    hf_round_asked(&w->round, NOW_MS);
+}
+
+static void check_again(const struct world *w)
+{
+    int64_t pause_ms = w->round.due_ms - NOW_MS;
+
+    must(w->under_way && w->round.has_worse, "ROUND-5: others are silent");
+    must(NOW_MS - w->heard_ms >= HF_ROUND_SILENCE_MS, "ROUND-4");
+    must(pause_ms >= HF_ROUND_PAUSE_MS &&
+             pause_ms <= HF_ROUND_PAUSE_MS + SERVERS,
+         "ROUND-5: it goes on soon, and not at once");
+}
+
+/* `since_ms`: of the silence, before the end of the round cleared it. */
+static void check_end(const struct world *w, int64_t since_ms)
+{
+    bool is_patience_over =
+        since_ms != HF_NEVER && NOW_MS - since_ms >= PATIENCE_MS;
+
+    if (w->round.has_worse)
+        must(!w->under_way || is_patience_over, "ROUND-3");
+    must(!w->under_way || w->heard, "ROUND-6: silence alone ends no round");
+    must(!w->under_way || NOW_MS - w->heard_ms >= HF_ROUND_SILENCE_MS,
+         "ROUND-4");
+}
+
+static void act_when_due(struct world *w)
+{
+    int64_t since_ms = w->round.silent_since_ms;
+
+    if (!w->round.is_running)
+        w->asked = w->heard = 0;
+    switch (hf_round_due(&w->round, NOW_MS)) {
+    case HF_ROUND_ASK:
+        ask_next(w);
+        break;
+    case HF_ROUND_AGAIN:
+        check_again(w);
+        w->next_ms = w->round.due_ms;
+        break;
+    case HF_ROUND_GIVE_UP:
+        check_end(w, since_ms);
+        w->next_ms = NOW_MS + HF_ROUND_PAUSE_MS;
+        break;
+    case HF_ROUND_WAIT:
+        break;
+    case HF_ROUND_TAKE:
+        must(false, "ROUND-2: time alone takes no map");
+    }
+}
+
+static int64_t due_ms(const struct world *w)
+{
+    return w->round.is_running ? w->round.due_ms : w->next_ms;
+}
+
+static void act(struct world *w)
+{
+    while (due_ms(w) <= NOW_MS)
+        act_when_due(w);
+}
+
+/* The same, `ms` later. */
+static void pass(struct world *w, int64_t ms)
+{
+    struct hf_round *r = &w->round;
+
+    if (r->due_ms != HF_NEVER)
+        r->due_ms -= ms;
+    if (r->silent_since_ms != HF_NEVER)
+        r->silent_since_ms -= ms;
+    w->next_ms -= ms;
+    w->heard_ms -= ms;
+    act(w);
+}
+
+static bool answer(struct world *w, unsigned server, enum hf_round_answer what)
+{
+    enum hf_round_action action;
+
+    w->under_way &= ~server;
+    w->heard |= server;
+    w->heard_ms = NOW_MS;
+    hf_round_probe_ended(&w->round);
+    action = hf_round_answered(&w->round, NOW_MS, what);
+    must((action == HF_ROUND_TAKE) == (what != HF_ROUND_WORSE), "ROUND-2");
+    if (action == HF_ROUND_TAKE) { /* as discover.c does */
+        for (; w->under_way; w->under_way &= w->under_way - 1)
+            hf_round_probe_ended(&w->round);
+        w->next_ms = NOW_MS + HF_ROUND_PAUSE_MS;
+    }
+    act(w);
+    return action == HF_ROUND_TAKE;
+}
+
+static void fail_probe(struct world *w, unsigned server)
+{
+    w->under_way &= ~server;
+    w->heard |= server;
+    w->heard_ms = NOW_MS;
+    hf_round_probe_ended(&w->round);
+    hf_round_failed(&w->round, NOW_MS);
+    act(w);
+}
+
+/* ---- what holds in every state ---- */
+
+static void check(const struct world *w)
+{
+    const struct hf_round *r = &w->round;
+
+    must(r->under_way == count_of(w->under_way), "probes are counted");
+    if (r->is_running && r->due_ms == HF_NEVER)
+        must(!w->heard && w->under_way && r->is_exhausted, "ROUND-6");
+    if (r->is_running && r->due_ms != HF_NEVER)
+        must(r->due_ms - NOW_MS <= HF_ROUND_STAGGER_MS ||
+                 r->due_ms - NOW_MS <= HF_ROUND_SILENCE_MS,
+             "ROUND-1, ROUND-4: the next step is soon");
+}
+
+/* These know better from now on, and answer at the next step; the others never
+ * do. */
+static void check_followed(struct world w, unsigned knowing)
+{
+    int64_t ms = 0;
+
+    for (; ms <= FOLLOWED_MS; ms += STEP_MS) {
+        unsigned next = w.under_way & knowing;
+
+        if (next && answer(&w, next & -next, HF_ROUND_BETTER))
+            return;
+        pass(&w, STEP_MS);
+    }
+    ck_abort_msg("servers %x know better, and are not heard", knowing);
+}
+
+/* ---- all states ---- */
+
+#define STATES_MAX (1u << 20)
+
+static struct world *states;
+static uint64_t *keys;          /* a hash table: 0 is free */
+static unsigned state_count;
+
+/* What tells one state from another: all times are in reach of NOW_MS. */
+static uint64_t key_of(const struct world *w)
+{
+    const struct hf_round *r = &w->round;
+    uint64_t due = r->due_ms == HF_NEVER ? 255 : (uint64_t)(r->due_ms - NOW_MS);
+    uint64_t since = 511, flags;
+
+    if (r->silent_since_ms != HF_NEVER)
+        since = (uint64_t)(NOW_MS - r->silent_since_ms) / STEP_MS;
+    if (!r->is_running)
+        due = (uint64_t)(w->next_ms - NOW_MS);
+    flags = r->is_running | r->is_exhausted << 1 | r->is_heard << 2 |
+            r->has_worse << 3;
+    return 1 | flags << 1 | (uint64_t)w->asked << 5 |
+           (uint64_t)w->under_way << 8 | (uint64_t)w->heard << 11 |
+           (since < 511 ? since : 511) << 14 | due << 24 |
+           (uint64_t)(NOW_MS - w->heard_ms) << 40;
+}
+
+static void visit(const struct world *w)
+{
+    uint64_t key = key_of(w), at = key * 0x9E3779B97F4A7C15u >> 43;
+
+    for (; keys[at]; at = (at + 1) % (2 * STATES_MAX))
+        if (keys[at] == key)
+            return;
+    must(state_count < STATES_MAX, "the states are finite");
+    keys[at] = key;
+    states[state_count++] = *w;
+}
+
+/* Past the end of patience nothing is new. */
+static void clip(struct world *w)
+{
+    struct hf_round *r = &w->round;
+
+    if (r->silent_since_ms != HF_NEVER &&
+        NOW_MS - r->silent_since_ms > PATIENCE_MS)
+        r->silent_since_ms = NOW_MS - PATIENCE_MS;
+    if (NOW_MS - w->heard_ms > HF_ROUND_SILENCE_MS)
+        w->heard_ms = NOW_MS - HF_ROUND_SILENCE_MS;
+}
+
+static void visit_next(struct world w)
+{
+    check(&w);
+    clip(&w);
+    visit(&w);
+}
+
+static void visit_answers(const struct world *from, unsigned server)
+{
+    struct world w;
+
+    for (int what = HF_ROUND_SAME; what <= HF_ROUND_WORSE; what++) {
+        w = *from;
+        (void)answer(&w, server, (enum hf_round_answer)what);
+        visit_next(w);
+    }
+    w = *from;
+    fail_probe(&w, server);
+    visit_next(w);
+}
+
+static void expand(const struct world *from)
+{
+    struct world later = *from;
+
+    for (unsigned server = 1; server < EVERYBODY; server <<= 1)
+        if (from->under_way & server)
+            visit_answers(from, server);
+    pass(&later, STEP_MS);
+    visit_next(later);
+    for (unsigned knowing = 1; knowing <= EVERYBODY; knowing++)
+        check_followed(*from, knowing);
+}
+
+START_TEST(a_server_that_knows_better_is_heard_soon_in_every_order_of_events)
+{
+    struct world first = {.next_ms = NOW_MS};
+
+    states = calloc(STATES_MAX, sizeof *states);
+    keys = calloc(2 * STATES_MAX, sizeof *keys);
+    ck_assert(states && keys);
+    hf_round_init(&first.round, PATIENCE_MS);
+    act(&first);
+    visit_next(first);
+    for (unsigned i = 0; i < state_count; i++)
+        expand(&states[i]);
+    ck_assert_uint_gt(state_count, 1000); /* or nothing was tried */
+    free(states);
+    free(keys);
+}
+END_TEST
+
+/* ROUND-3: one server of three says nothing for ever, and the others know of
+ * nothing as good as the map in force: a cluster that was made anew. */
+START_TEST(a_worse_map_is_adopted_when_patience_is_over)
+{
+    struct world w = {.next_ms = NOW_MS};
+    int64_t ms = 0;
+
+    hf_round_init(&w.round, PATIENCE_MS);
+    act(&w);
+    for (;;) {
+        unsigned next = w.under_way & ~1u;
+
+        if (next)
+            (void)answer(&w, next & -next, HF_ROUND_WORSE);
+        else
+            ms += STEP_MS;
+        if (!w.round.is_running && w.round.due_ms == HF_NEVER)
+            break; /* GIVE_UP: all else goes on */
+        if (!next)
+            pass(&w, STEP_MS);
+        must(ms < 2 * PATIENCE_MS, "patience ends");
+    }
+    ck_assert_int_ge(ms, PATIENCE_MS);
+}
+END_TEST
+
+static Suite *suite(void)
+{
+    Suite *s = suite_create("net_round");
+    TCase *c = tcase_create("rounds");
+
+    tcase_set_timeout(c, 60);
+    tcase_add_test(
+        c, a_server_that_knows_better_is_heard_soon_in_every_order_of_events);
+    tcase_add_test(c, a_worse_map_is_adopted_when_patience_is_over);
+    suite_add_tcase(s, c);
+    return s;
+}
+
+int main(void)
+{
+    return suite_run(suite());
+}
