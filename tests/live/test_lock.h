@@ -21,6 +21,9 @@
 /* Long enough for what should not happen to happen. */
 #define A_MOMENT_MS 100
 
+/* Of a hold that must not be lost: longer than the pauses of a busy machine. */
+#define STEADY_WATCHDOG_MS 3000
+
 #define NAME "order:42"
 #define CHANNEL "redisson_lock__channel:{order:42}"
 
@@ -379,6 +382,23 @@ static inline void ck_assert_holder(struct server *s, struct hf_lock *lock,
     (void)snprintf(expected, sizeof expected, "%s %lld", text,
                    (long long)count);
     ck_assert_str_eq(server_ask(s, "HGETALL %b", name, len), expected);
+}
+
+/* The safe moment, as early as it can have been, is not behind the end of the
+ * TTL, as late as that can have been: a pause between the two questions, and a
+ * renewal, only widen the gap. Returns what the owner believes to be left. */
+static inline int64_t ck_assert_safe_before_ttl(struct server *s,
+                                                struct hf_lock *lock,
+                                                int64_t owner)
+{
+    size_t len;
+    const char *name = hf_lock_name(lock, &len);
+    int64_t asked_ms = local_now_ms();
+    int64_t safe_ms = hf_lock_safe_ms(lock, owner);
+    int64_t ttl_ms = server_ask_int(s, "PTTL %b", name, len);
+
+    ck_assert_int_le(asked_ms + safe_ms, local_now_ms() + ttl_ms + 1);
+    return safe_ms;
 }
 
 /* How many calls of scripts there were, ours and the witness's. */

@@ -17,7 +17,7 @@
 
 #include "tests/support/server.h"
 
-#define PATIENCE_MS 10000
+#define PATIENCE_MS 30000
 
 struct process;
 

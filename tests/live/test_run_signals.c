@@ -71,6 +71,7 @@ START_TEST(signals_for_a_command_do_not_end_the_wait)
 
     ck_assert_int_eq(kill(pid_of(p), SIGUSR1), 0);
     ck_assert_int_eq(kill(pid_of(p), SIGUSR2), 0);
+    await_state(pid_of(p), 'S'); /* both are dealt with: none is the command's */
     (void)server_ask(server, "DEL x");
     (void)server_ask(server, "PUBLISH redisson_lock__channel:{x} 0");
     ck_assert_int_eq(finish(p), 0);
