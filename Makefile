@@ -49,7 +49,7 @@ NET  := mem hash error random clock wheel histogram spin fork \
         sentinel_words \
         server router command listening round discover discover_cluster discover_sentinel \
         $(tls_$(TLS))
-LOCK := scripts names wait hold call table op holding acquire release query \
+LOCK := scripts names wait hold call table op holding acquire release orphan query \
         watchdog close client lock
 CLI  := $(basename $(notdir $(wildcard cli/*.c)))
 
@@ -75,7 +75,7 @@ LIVE := url slot cluster_map cluster cluster_wait cluster_moves cluster_failover
         sentinel_words sentinel sentinel_failover \
         lock lock_wait lock_watchdog lock_errors lock_late \
         lock_cuts lock_faults lock_clock lock_network \
-        lock_forged lock_full lock_replicas lock_memory lock_end lock_close \
+        lock_forged lock_ghosts lock_full lock_replicas lock_memory lock_end lock_close \
         lock_soak lifecycle run run_loss run_signals run_status run_slot \
         resp_check doctor examples $(tls_live_$(TLS))
 FUZZ := resp_parse resp_twin resp_encode cli_resp url topology
@@ -238,7 +238,7 @@ live-built: all $(live_T)
 # The same locks, and clusters, over mutual TLS; but for what talks to scripted
 # peers or by sockets of its own, and what finds its server at another address
 # than the certificate's.
-over_tls_T := $(filter-out %_errors %_forged %_network %_map, \
+over_tls_T := $(filter-out %_errors %_forged %_ghosts %_network %_map, \
                   $(filter $(BUILD)/tests/live/test_lock% \
                            $(BUILD)/tests/live/test_cluster%,$(live_T)))
 

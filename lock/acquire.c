@@ -288,6 +288,18 @@ static hf_status say_held(struct hf_op *op, struct hf_resp_value reply,
                         left);
 }
 
+static void look_for_ghost(struct hf_lock *lock, struct hf_resp_value reply,
+                           int64_t ttl_ms)
+{
+    struct hf_resp_value v;
+    const char *ptr;
+    size_t len;
+
+    if (hf_resp_element(reply, 3, &v) == HF_OK &&
+        hf_resp_bytes(v, &ptr, &len) == HF_OK)
+        hf_release_ghost(lock, ptr, len, ttl_ms);
+}
+
 static void ask(struct hf_op *op);
 
 static void refused(struct hf_op *op, struct hf_resp_value reply)
@@ -304,6 +316,7 @@ static void refused(struct hf_op *op, struct hf_resp_value reply)
     }
     if (!hf_reply_integer(reply, 2, &ttl_ms))
         ttl_ms = -1;
+    look_for_ghost(op->lock, reply, ttl_ms);
     if (op->options.wait_ms != 0) {
         tell_wait(op, reply, ttl_ms);
         step(op, WAIT_REFUSED, ttl_ms);

@@ -240,6 +240,15 @@ static void on_retry(struct hf_timer *timer)
     send_again(HF_OWNER_OF(timer, struct hf_call, timer));
 }
 
+/* A server that asks for patience runs: from here on, time counts. */
+static void begin_deadline(struct hf_call *call)
+{
+    if (call->deadline_ms != HF_NEVER)
+        return;
+    call->deadline_ms = hf_loop_now(call->loop) + call->patience_ms;
+    call->command.deadline_ms = call->deadline_ms;
+}
+
 /* Patience, but not past the deadline. */
 static void try_later(struct hf_call *call, struct hf_resp_value reply)
 {
@@ -249,6 +258,7 @@ static void try_later(struct hf_call *call, struct hf_resp_value reply)
     size_t len = 0;
     int64_t when;
 
+    begin_deadline(call);
     (void)hf_resp_bytes(reply, &ptr, &len);
     (void)hf_error_quote(call->put_off, sizeof call->put_off, ptr, len);
 

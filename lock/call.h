@@ -28,6 +28,9 @@ struct hf_call {
     bool is_single;               /* ask once: neither again nor by text. Has
                                      room before the others, for it cannot come
                                      later */
+    int64_t patience_ms;          /* of a call without a deadline: for how long
+                                     it is asked again from the first time on
+                                     that the server asks for patience */
     bool by_text;                 /* send the script's text at once */
     struct hf_error *error;       /* filled on failure; NULL: nobody reads it */
     bool is_slow;                 /* as hf_command's; must not overtake those */

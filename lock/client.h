@@ -49,6 +49,8 @@ struct hf_client {
 
     struct hf_list ops;         /* all under way */
     uint32_t ops_count;
+    uint32_t orphans;           /* of them (orphan.c) */
+    bool has_told_orphans;      /* that there are too many */
     uint64_t holds;
     struct hf_list spare_holds;
     uint32_t spare_holds_count;
@@ -117,6 +119,7 @@ struct hf_op {
     struct hf_client *client;
     struct hf_lock *lock;
     enum hf_op_kind kind;
+    bool is_orphan;             /* OP_RELEASE, in the background, of `echo` */
     int64_t owner;
     int64_t count;              /* the hold count to reach */
     struct hf_hold *hold;
@@ -124,6 +127,7 @@ struct hf_op {
     struct hf_call call;
     struct hf_resp_arg argv[OP_ARGS_MAX];
     char echo[HF_OWNER_TEXT_MAX];
+    size_t echo_len;
     char count_text[HF_RESP_INTEGER_MAX];
     char lease_text[HF_RESP_INTEGER_MAX];
 
@@ -214,10 +218,23 @@ void hf_release_cancel(struct hf_op *op, hf_status status);
 void hf_force_start(struct hf_op *op);
 void hf_inspect_start(struct hf_op *op);
 
-/* hf_release_orphan - the server may hold `text` on `lock` for us though nobody
- * here does: release it in the background, trying for `for_ms`. */
+/* hf_release_send - asks for the release of `text`, down to op->count. */
+void hf_release_send(struct hf_op *op, const char *text, size_t len,
+                     int64_t deadline_ms,
+                     void (*done)(struct hf_call *, hf_status,
+                                  struct hf_resp_value));
+
+/* ---- orphan.c: what nobody here holds though the server may think so ---- */
+
+/* hf_release_orphan - releases `text` on `lock` in the background; its lease was
+ *                     `lease_ms`.
+ * hf_release_ghost  - an acquire was refused because of `holder`, with `ttl_ms`
+ *                     left: releases it if it is ours and nobody here knows it
+ *                     (ORPHAN-3). */
 void hf_release_orphan(struct hf_lock *lock, const char *text, size_t len,
-                       int64_t for_ms);
+                       int64_t lease_ms);
+void hf_release_ghost(struct hf_lock *lock, const char *holder, size_t len,
+                      int64_t ttl_ms);
 
 /* ---- holding.c: our record of what we hold ---- */
 

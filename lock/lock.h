@@ -169,6 +169,8 @@ HF_API const char *hf_client_address(const struct hf_client *client);
 struct hf_client_stats {
     uint64_t holds;             /* now */
     uint64_t waiters;           /* calls under way now */
+    uint64_t orphans;           /* releases in the background under way now: see
+                                   hf_lock_acquire */
     uint64_t renewals;          /* holds renewed, since the start */
     uint64_t renewal_requests;  /* commands that took */
     struct hf_link_stats link;  /* of all servers, and of those that are gone; in
@@ -281,8 +283,8 @@ HF_API void hf_acquire_options_init(struct hf_acquire_options *options);
  *         HF_E_SERVER    the server refused (WRONGTYPE, OOM, READONLY, ...)
  *         HF_E_CONNECT, HF_E_TLS, HF_E_AUTH, HF_E_PROTOCOL, HF_E_NOREPLY
  *                        no answer within the request timeout. Should the
- *                        server have taken the lock for us after all, it is
- *                        released in the background, or ends with its lease
+ *                        server grant the lock after all, it is released in
+ *                        the background
  *         HF_E_LIMIT, HF_E_NOMEM, HF_E_INVAL, HF_E_FORKED, HF_E_CLOSED
  * Who waits for the lock waits for its server, too: once the server has answered
  * the call, or one here in whose line it stood, a server that is away, silent,
@@ -296,6 +298,11 @@ HF_API void hf_acquire_options_init(struct hf_acquire_options *options);
  * A call whose wait_ms is 0 asks once; the request timeout bounds it (twice, if
  * another call of the same owner on the same lock is under way). Every other
  * ends by wait_ms, whatever the server does.
+ * A release in the background is asked until the server has answered it, however
+ * long the server stands still, or the client is closed. There are 16384 at most;
+ * what is given up beyond them, and what the server executes behind its release,
+ * is released when an acquire of this client is refused because of it, or ends
+ * with its lease.
  * Where output_max is reached, it waits for room within the same bounds, and was
  * then not sent: HF_E_CONNECT. HF_E_LIMIT is waiters_max.
  * Cost: one command when uncontended.

@@ -8,12 +8,12 @@
 hf_status hf_op_begin(struct hf_op *op)
 {
     struct hf_client *client = op->client;
-    bool is_callers = op->waiter || op->done; /* not a release in the background */
 
-    if (client->is_closing && is_callers)
+    if (client->is_closing && !op->is_orphan)
         return hf_error_set(op->error, HF_E_CLOSED, "%s",
                             hf_status_text(HF_E_CLOSED));
-    if (client->ops_count >= client->waiters_max && is_callers)
+    if (client->ops_count - client->orphans >= client->waiters_max &&
+        !op->is_orphan)
         return hf_error_set(op->error, HF_E_LIMIT,
                             "more than %u calls are under way",
                             (unsigned)client->waiters_max);
@@ -21,6 +21,7 @@ hf_status hf_op_begin(struct hf_op *op)
     hf_list_init(&op->line_node);
     hf_list_init(&op->cancel_node);
     client->ops_count++;
+    client->orphans += op->is_orphan;
     hf_lock_ref(op->lock);
     if (op->done)
         hf_loop_attend(client->loop);
@@ -74,6 +75,8 @@ void hf_op_finish(struct hf_op *op, hf_status status)
     hf_list_remove(&op->line_node);
     hf_list_remove(&op->cancel_node);
     client->ops_count--;
+    client->orphans -= op->is_orphan;
+    client->has_told_orphans = client->has_told_orphans && client->orphans > 0;
     client->finished += client->is_closing;
     hf_client_note_quiet(client);
     hf_lock_unref(op->lock);

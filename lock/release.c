@@ -1,13 +1,10 @@
-/* Releasing: what its owner gives up, and what nobody here holds though the
- * server may think so. */
-#include <string.h>
-
+/* Releasing what its owner gives up. */
 #include "lock/client.h"
 
-static void send_release(struct hf_op *op, const char *text, size_t len,
-                         int64_t deadline_ms,
-                         void (*done)(struct hf_call *, hf_status,
-                                      struct hf_resp_value))
+void hf_release_send(struct hf_op *op, const char *text, size_t len,
+                     int64_t deadline_ms,
+                     void (*done)(struct hf_call *, hf_status,
+                                  struct hf_resp_value))
 {
     struct hf_resp_arg *argv = op->argv + CALL_HEAD + 1;
     size_t count = 3;
@@ -20,50 +17,6 @@ static void send_release(struct hf_op *op, const char *text, size_t len,
     count += hf_lock_put_publish(argv + count, op->lock);
     op->call.is_slow = op->client->replicas != 0; /* behind the acquire */
     hf_op_call(op, &hf_script_release, count, deadline_ms, done);
-}
-
-/* ---- orphans ---- */
-
-static void on_orphan(struct hf_call *call, hf_status status,
-                      struct hf_resp_value reply)
-{
-    struct hf_op *op = HF_OWNER_OF(call, struct hf_op, call);
-
-    (void)reply; /* gone, or never there: as it should be */
-    if (status < 0)
-        hf_client_log(op->client, HF_LOG_WARNING,
-                      "a lock that nobody here holds may last until its lease "
-                      "ends: %s",
-                      hf_status_text(status));
-    else
-        hf_acquire_next(op->lock);
-    hf_op_finish(op, status);
-}
-
-/* Behind the acquire on the same connection, or on the next one once the old one
- * is dead on the server: either way after it (design 11). */
-void hf_release_orphan(struct hf_lock *lock, const char *text, size_t len,
-                       int64_t for_ms)
-{
-    struct hf_client *client = lock->client;
-    struct hf_op *op = client->is_over
-                           ? NULL
-                           : hf_mem_new(client->mem, sizeof *op);
-
-    if (!op)
-        return; /* without memory it ends with its lease */
-    op->size = sizeof *op;
-    op->client = client;
-    op->lock = lock;
-    op->kind = OP_RELEASE;
-    if (hf_op_begin(op) < 0) {
-        hf_mem_free(client->mem, op, sizeof *op);
-        return;
-    }
-    memcpy(op->echo, text, len);
-    op->lease_ms = for_ms;
-    send_release(op, op->echo, len, hf_loop_now(client->loop) + for_ms,
-                 on_orphan);
 }
 
 /* ---- release ---- */
@@ -180,9 +133,10 @@ static void release(struct hf_op *op)
         hf_hold_rearm(hold);
     }
     op->lease_ms = hold->core.lease_ms; /* a renewal may change it meanwhile */
-    send_release(op, hold->text, hold->text_len,
-                 hf_loop_now(op->client->loop) + op->client->request_timeout_ms,
-                 on_released);
+    hf_release_send(op, hold->text, hold->text_len,
+                    hf_loop_now(op->client->loop) +
+                        op->client->request_timeout_ms,
+                    on_released);
 }
 
 /* As at its deadline. One that stood behind another call on the hold, and whose

@@ -1,0 +1,153 @@
+/* Orphans: what the server may hold for this client though nobody here holds it.
+ * Each is released in the background.
+ *
+ * ORPHAN-1  It is asked until the server has answered it, over as many
+ *           connections as that takes. While the server does not answer, our
+ *           time does not count: a server that stood still executes what lies in
+ *           its buffers when it goes on, and the lease begins only then.
+ * ORPHAN-2  A server that answers, but asks for patience (LOADING), has as long
+ *           as the lease from its first answer on: what it had executed by then
+ *           has ended.
+ * ORPHAN-3  A ghost: an acquire is refused because of a holder that bears our
+ *           UUID and stands in no record of ours. It may have been executed late,
+ *           behind its release. It is released likewise. An acquire that is under
+ *           way has a record: it may be executed already, and its answer be on
+ *           its way on another connection.
+ * ORPHAN-4  There are ORPHANS_MAX at most. What is given up beyond them is a
+ *           ghost when somebody asks for its lock, or ends with its lease. */
+#include <string.h>
+
+#include "lock/client.h"
+
+/* 25 MiB of operations. A client that gives up so many acquires has waited long
+ * for its server. */
+#define ORPHANS_MAX 16384
+
+/* ---- releasing ---- */
+
+static void on_answer(struct hf_call *call, hf_status status,
+                      struct hf_resp_value reply)
+{
+    struct hf_op *op = HF_OWNER_OF(call, struct hf_op, call);
+
+    (void)reply; /* gone, or never there: as it should be */
+    if (status < 0)
+        hf_client_log(op->client, HF_LOG_WARNING,
+                      "a lock that nobody here holds may last until its lease "
+                      "ends: %s",
+                      hf_status_text(status));
+    else
+        hf_acquire_next(op->lock);
+    hf_op_finish(op, status);
+}
+
+/* Said once, until there is room again. */
+static bool has_room(struct hf_client *client)
+{
+    if (client->orphans < ORPHANS_MAX)
+        return true;
+    if (!client->has_told_orphans)
+        hf_client_log(client, HF_LOG_WARNING,
+                      "too many releases in the background (%d): locks that "
+                      "nobody here holds may last until somebody here asks for "
+                      "them, or their leases end",
+                      ORPHANS_MAX);
+    client->has_told_orphans = true;
+    return false;
+}
+
+static struct hf_op *orphan_new(struct hf_lock *lock)
+{
+    struct hf_client *client = lock->client;
+    struct hf_op *op = hf_mem_new(client->mem, sizeof *op);
+
+    if (!op)
+        return NULL;
+    op->size = sizeof *op;
+    op->client = client;
+    op->lock = lock;
+    op->kind = OP_RELEASE;
+    op->is_orphan = true;
+    if (hf_op_begin(op) == HF_OK)
+        return op;
+    hf_mem_free(client->mem, op, sizeof *op);
+    return NULL;
+}
+
+/* Behind the acquire on the same connection, or on the next one once the old one
+ * is dead on the server: either way after it (design 11). Without memory it ends
+ * as those beyond the limit. */
+void hf_release_orphan(struct hf_lock *lock, const char *text, size_t len,
+                       int64_t lease_ms)
+{
+    struct hf_op *op;
+
+    if (lock->client->is_over || !has_room(lock->client) ||
+        !(op = orphan_new(lock)))
+        return;
+    memcpy(op->echo, text, len);
+    op->echo_len = len;
+    op->lease_ms = lease_ms;
+    op->call.patience_ms = lease_ms; /* ORPHAN-2 */
+    hf_release_send(op, op->echo, len, HF_NEVER, on_answer);
+}
+
+/* ---- ghosts ---- */
+
+struct text {
+    const char *ptr;
+    size_t len;
+};
+
+static bool is_hold(const struct hf_hold *hold, struct text holder)
+{
+    return hold && hold->text_len == holder.len &&
+           memcmp(hold->text, holder.ptr, holder.len) == 0;
+}
+
+static bool is_held_here(const struct hf_lock *lock, struct text holder)
+{
+    for (struct hf_list *l = lock->holds.next; l != &lock->holds; l = l->next)
+        if (is_hold(HF_OWNER_OF(l, struct hf_hold, node), holder))
+            return true;
+    return false;
+}
+
+static bool is_of(const struct hf_op *op, struct text holder)
+{
+    return op->is_orphan ? op->echo_len == holder.len &&
+                               memcmp(op->echo, holder.ptr, holder.len) == 0
+                         : is_hold(op->hold, holder);
+}
+
+/* All that is under way is looked at: holders that no hold has are rare. */
+static bool is_under_way(const struct hf_lock *lock, struct text holder)
+{
+    const struct hf_list *ops = &lock->client->ops;
+
+    for (struct hf_list *l = ops->next; l != ops; l = l->next) {
+        const struct hf_op *op = HF_OWNER_OF(l, struct hf_op, node);
+
+        if (op->lock == lock && is_of(op, holder))
+            return true;
+    }
+    return false;
+}
+
+static bool is_ours(const struct hf_client *client, struct text holder)
+{
+    return holder.len > UUID_LEN && holder.len < HF_OWNER_TEXT_MAX &&
+           memcmp(holder.ptr, client->uuid, UUID_LEN) == 0 &&
+           holder.ptr[UUID_LEN] == ':';
+}
+
+void hf_release_ghost(struct hf_lock *lock, const char *holder, size_t len,
+                      int64_t ttl_ms)
+{
+    struct text text = {holder, len};
+
+    if (is_ours(lock->client, text) && !is_held_here(lock, text) &&
+        !is_under_way(lock, text))
+        hf_release_orphan(lock, holder, len,
+                          ttl_ms > 0 ? ttl_ms : lock->client->watchdog_ms);
+}
