@@ -307,6 +307,14 @@ static void drive_until_received(struct peer *peer, size_t count)
     }
 }
 
+static void drive_for(int ms)
+{
+    int64_t end_ms = local_now_ms() + ms;
+
+    while (local_now_ms() < end_ms)
+        hf_loop_dispatch(loop, 10);
+}
+
 static void end_with_peer(struct peer *peer)
 {
     ck_assert_pstr_eq(peer_finish(peer), NULL);
@@ -534,11 +542,11 @@ START_TEST(port_that_accepts_and_is_silent_has_a_deadline)
     struct hf_error e;
 
     prepare(peer_port(peer));
-    options.connect_timeout_ms = 400; /* enough for one that answers */
-    options.backoff_min_ms = options.backoff_max_ms = 1000;
+    options.connect_timeout_ms = 1000; /* enough for one that answers */
+    options.backoff_min_ms = options.backoff_max_ms = 3000;
     memory_init(&memory);
     open_with(&memory.hook, false);
-    ck_assert_str_eq(ask_for(600, "ECHO a"), "(unsent)");
+    ck_assert_str_eq(ask_for(1500, "ECHO a"), "(unsent)");
     e = error_now();
     ck_assert_int_eq(e.status, HF_E_CONNECT);
     ck_assert_ptr_nonnull(strstr(e.text, "did not answer HELLO in time"));
@@ -744,7 +752,7 @@ START_TEST(silent_peer_loses_the_connection)
     struct ask a, b;
 
     prepare(peer_port(peer));
-    options.silence_ms = 80;
+    options.silence_ms = 500;
     memory_init(&memory);
     open_with(&memory.hook, false);
     start(&a, "ECHO a", -1);
@@ -773,7 +781,7 @@ START_TEST(late_reply_of_a_talking_peer_goes_to_nobody)
     struct ask a, b;
 
     open_link(peer_port(peer));
-    start(&a, "ECHO a", 80);
+    start(&a, "ECHO a", 1000);
     drive_until_received(peer, 1);
     peer_go(peer);
     while (pushed[0] == '\0')
@@ -800,7 +808,7 @@ START_TEST(silent_peer_is_left_by_those_who_only_wait_their_turn)
     struct ask a, b;
 
     prepare(peer_port(peer));
-    options.silence_ms = 150;
+    options.silence_ms = 1000;
     memory_init(&memory);
     open_with(&memory.hook, false);
     start(&a, "ECHO a", -1);
@@ -824,11 +832,11 @@ START_TEST(idle_link_is_not_taken_for_silent)
     struct ask b;
 
     prepare(peer_port(peer));
-    options.silence_ms = 200;
+    options.silence_ms = 1000;
     memory_init(&memory);
     open_with(&memory.hook, false);
     ck_assert_str_eq(ask("ECHO a"), "a");
-    local_rest_us(250000);
+    local_rest_us(1100000);
     start(&b, "ECHO b", LONG_MS);
     drive_until_received(peer, 2);
     hf_loop_dispatch(loop, 1);
@@ -922,10 +930,7 @@ START_TEST(slow_peer_that_talks_is_not_left)
     start(&a, "ECHO a", LONG_MS);
     drive_until_received(peer, 1);
     for (int i = 0; i < 4; i++) {
-        int64_t end_ms = local_now_ms() + 600;
-
-        while (local_now_ms() < end_ms)
-            hf_loop_dispatch(loop, 10);
+        drive_for(600);
         peer_go(peer);
     }
     ck_assert_str_eq(answer(&a), "a");
@@ -945,8 +950,8 @@ START_TEST(cancelled_request_is_over)
 
     open_link(peer_port(peer));
     lock();
-    ck_assert_int_eq(submit(&a, "ECHO a", 50), HF_OK);
-    ck_assert_int_eq(submit(&b, "ECHO b", 50), HF_OK);
+    ck_assert_int_eq(submit(&a, "ECHO a", 1000), HF_OK);
+    ck_assert_int_eq(submit(&b, "ECHO b", 1000), HF_OK);
     ck_assert_int_eq(submit(&c, "ECHO c", LONG_MS), HF_OK);
     ck_assert_int_eq(hf_link_cancel(&a.request), HF_UNSENT);
     unlock();
@@ -957,7 +962,7 @@ START_TEST(cancelled_request_is_over)
     peer_go(peer);
     ck_assert_str_eq(answer(&c), "c");
     ck_assert_str_eq(ask("ECHO d"), "d");
-    hf_loop_dispatch(loop, 60); /* past the deadlines of the cancelled */
+    drive_for(1000); /* past the deadlines of the cancelled */
     ck_assert_str_eq(a.text, "");
     ck_assert_str_eq(b.text, "");
     end_with_peer(peer);
@@ -1588,7 +1593,7 @@ START_TEST(request_that_arrives_after_its_successor_is_not_done)
 {
     relay.listener = local_listen(&relay.port);
     prepare(relay.port);
-    options.silence_ms = 300;
+    options.silence_ms = 1000;
     memory_init(&memory);
     open_with(&memory.hook, false);
     ck_assert_str_eq(ask_by_relay("PING"), "PONG");
