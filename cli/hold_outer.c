@@ -18,7 +18,7 @@ bool cli_hold_is_inside(const struct hf_lock *lock)
     size_t len;
     const char *ours = hf_lock_name(lock, &len);
 
-    return name && owner && strlen(owner) < HF_OWNER_TEXT_MAX &&
+    return name && owner && *owner && strlen(owner) < HF_OWNER_TEXT_MAX &&
            strlen(name) == len && memcmp(name, ours, len) == 0;
 }
 

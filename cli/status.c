@@ -11,19 +11,39 @@
 static void print_text(const char *name, const struct hf_lock_info *info)
 {
     char quoted[CLI_QUOTE_MAX], holder[CLI_QUOTE_MAX], ttl[CLI_SPAN_MAX];
+    bool is_plain = info->kind == HF_KIND_PLAIN;
 
     (void)cli_quote(quoted, name, strlen(name));
     if (!info->is_locked) {
         (void)printf("%s: free\n", quoted);
         return;
     }
-    (void)printf("%s: held by %s, hold count %lld, ", quoted,
-                 cli_quote(holder, info->holder, strlen(info->holder)),
-                 (long long)info->hold_count);
+    (void)printf("%s: %s%sheld by %s", quoted,
+                 is_plain ? "" : hf_lock_kind_text(info->kind),
+                 is_plain ? "" : " ",
+                 cli_quote(holder, info->holder, info->holder_len));
+    if (info->holders > 1)
+        (void)printf(" and %lld more", (long long)info->holders - 1);
+    if (info->kind != HF_KIND_MULTI) /* there it counts each value apart */
+        (void)printf(", hold count %lld", (long long)info->hold_count);
+    (void)fputs(", ", stdout);
     if (info->ttl_ms >= 0)
         (void)printf("TTL %s\n", cli_span(ttl, info->ttl_ms));
     else
         (void)puts("no TTL: it stays until it is released");
+}
+
+/* For a program: one word that stays as it is. */
+static const char *kind_word(enum hf_lock_kind kind)
+{
+    static const char *const words[] = {[HF_KIND_NONE] = "none",
+                                        [HF_KIND_PLAIN] = "plain",
+                                        [HF_KIND_FAIR] = "fair",
+                                        [HF_KIND_READ] = "read",
+                                        [HF_KIND_WRITE] = "write",
+                                        [HF_KIND_MULTI] = "multi"};
+
+    return words[kind];
 }
 
 /* `name` first, so that a person finds the line, too. */
@@ -36,7 +56,9 @@ static int print_json(const char *name, const struct hf_lock_info *info)
     cli_json_text(&j, "name", name);
     cli_json_bool(&j, "held", info->is_locked);
     if (info->is_locked) {
+        cli_json_text(&j, "kind", kind_word(info->kind));
         cli_json_text(&j, "owner", info->holder);
+        cli_json_integer(&j, "holders", info->holders);
         cli_json_integer(&j, "hold_count", info->hold_count);
         cli_json_integer(&j, "ttl_ms", info->ttl_ms);
     }
@@ -129,7 +151,8 @@ const struct cli_command cli_status_command = {
     .help =
         "usage: holdfast status [option]... NAME...\n"
         "\n"
-        "Shows of each lock: its owner, its hold count, its TTL.\n"
+        "Shows of each lock: its owner, its hold count, its TTL; and its kind, if\n"
+        "it is one of Redisson's others: fair, read, write, multi.\n"
         "Exit code: 0 all are held, 1 at least one is free, 125 trouble.\n"
         "\n" CLI_COMMON_HELP,
     .main = main_status,

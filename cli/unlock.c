@@ -87,14 +87,13 @@ static int tell_refused(const struct unlock *u)
     return tell(u, false, info.is_locked ? info.holder : "");
 }
 
-/* Compares with `only` and deletes in one step, so that whoever took it
- * meanwhile keeps it; NULL: whoever it is. `owner` is what was last seen. */
-static int release_of(const struct unlock *u, const char *only,
-                      const char *owner)
+/* Compares and deletes in one step, so that whoever took it meanwhile keeps
+ * it. */
+static int release_of(const struct unlock *u, const char *owner)
 {
     struct hf_error err = {0};
     hf_status status =
-        hf_lock_force_release(u->lock, only, only ? strlen(only) : 0, &err);
+        hf_lock_force_release(u->lock, owner, strlen(owner), &err);
 
     if (status == HF_NOT_OWNER)
         return tell_refused(u);
@@ -104,6 +103,27 @@ static int release_of(const struct unlock *u, const char *only,
 }
 
 /* ---- by force ---- */
+
+/* The library refuses the rest, too, but who is asked should not be asked in
+ * vain. */
+static bool can_release(const struct hf_lock_info *info)
+{
+    return info->kind == HF_KIND_PLAIN && info->holders == 1;
+}
+
+static int refuse(const struct unlock *u, const struct hf_lock_info *info)
+{
+    bool is_side = info->kind == HF_KIND_READ || info->kind == HF_KIND_WRITE;
+
+    if (info->kind == HF_KIND_PLAIN)
+        return cli_fail("%s has %lld holders, so it is not a plain lock; "
+                        "nothing is changed", u->quoted,
+                        (long long)info->holders);
+    return cli_fail("%s is a %s, which only its own kind can release; nothing "
+                    "is changed", u->quoted,
+                    is_side ? "read-write lock"
+                            : hf_lock_kind_text(info->kind));
+}
 
 /* Both must be a terminal: one to show, one to answer. */
 static bool can_ask(void)
@@ -127,20 +147,21 @@ static bool ask(const struct unlock *u, const struct hf_lock_info *info)
            (answer[0] == 'y' || answer[0] == 'Y');
 }
 
-/* Only what was shown; but an owner too long for `info` cannot be compared. */
+/* Only what was shown. */
 static int release_by_force(const struct unlock *u)
 {
     struct hf_lock_info info = {0};
     int rc = inspect(u, &info);
-    bool is_cut = info.holder_len + 1 >= sizeof info.holder;
 
     if (rc != CLI_GO_ON)
         return rc;
     if (!info.is_locked)
         return tell(u, false, "");
+    if (!can_release(&info))
+        return refuse(u, &info);
     if (!u->is_confirmed && !ask(u, &info))
         return tell(u, false, info.holder);
-    return release_of(u, is_cut ? NULL : info.holder, info.holder);
+    return release_of(u, info.holder);
 }
 
 /* ---- the subcommand ---- */
@@ -150,8 +171,7 @@ static int unlock_connected(struct unlock *u, struct hf_client *client)
     int rc = cli_lock_open(&u->lock, client, u->name);
 
     if (rc == CLI_GO_ON)
-        rc = u->owner ? release_of(u, u->owner, u->owner)
-                      : release_by_force(u);
+        rc = u->owner ? release_of(u, u->owner) : release_by_force(u);
     hf_lock_free(u->lock);
     return rc;
 }
@@ -236,8 +256,10 @@ const struct cli_command cli_unlock_command = {
         "usage: holdfast unlock [option]... NAME --owner OWNER\n"
         "       holdfast unlock [option]... NAME --force [-y]\n"
         "\n"
-        "Deletes the lock and wakes those who wait for it. Who worked under\n"
+        "Deletes a plain lock and wakes those who wait for it. Who worked under\n"
         "it is not stopped, but learns of it with the next renewal.\n"
+        "What is no lock, or a read-write lock, a fair lock that somebody waits\n"
+        "for or a multi-lock, is left alone.\n"
         "Exit code: 0 released, 1 free or held by another, 125 trouble.\n"
         "\n"
         "  --owner OWNER        only if OWNER holds it, as 'status' shows it\n"

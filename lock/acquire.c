@@ -230,26 +230,8 @@ static void run_notice(struct hf_task *task)
     hf_mem_free(client->mem, notice, sizeof *notice);
 }
 
-static void read_holder(struct hf_lock_info *info, struct hf_resp_value reply,
-                        size_t at)
-{
-    struct hf_resp_value v;
-    const char *ptr = "";
-    size_t len = 0;
-
-    if (hf_resp_element(reply, at, &v) == HF_OK)
-        (void)hf_resp_bytes(v, &ptr, &len);
-    info->holder_len = len < sizeof info->holder ? len
-                                                 : sizeof info->holder - 1;
-    memcpy(info->holder, ptr, info->holder_len);
-    info->holder[info->holder_len] = '\0';
-    if (!hf_reply_integer(reply, at + 1, &info->hold_count))
-        info->hold_count = 0;
-}
-
 /* A courtesy: without memory nobody is told. */
-static void tell_wait(struct hf_op *op, struct hf_resp_value reply,
-                      int64_t ttl_ms)
+static void tell_wait(struct hf_op *op, const struct hf_lock_info *info)
 {
     struct notice *notice;
 
@@ -262,29 +244,24 @@ static void tell_wait(struct hf_op *op, struct hf_resp_value reply,
     notice->lock = op->lock;
     notice->on_wait = op->options.on_wait;
     notice->ctx = op->options.ctx;
-    notice->info.is_locked = true;
-    notice->info.ttl_ms = ttl_ms;
-    read_holder(&notice->info, reply, 3);
+    notice->info = *info;
     hf_lock_ref(op->lock);
     hf_task_init(&notice->task, run_notice);
     hf_loop_post(op->client->loop, &notice->task);
 }
 
-static hf_status say_held(struct hf_op *op, struct hf_resp_value reply,
-                          int64_t ttl_ms)
+static hf_status say_held(struct hf_op *op, const struct hf_lock_info *info)
 {
-    struct hf_lock_info info;
     char name[100], holder[100], left[50] = "";
 
-    read_holder(&info, reply, 3);
-    if (ttl_ms >= 0)
+    if (info->ttl_ms >= 0)
         (void)snprintf(left, sizeof left, " for another %lld ms",
-                       (long long)ttl_ms);
+                       (long long)info->ttl_ms);
     return hf_error_set(op->error, HF_TIMEOUT, "lock '%s' is held by %s%s",
                         hf_error_quote(name, sizeof name, op->lock->text,
                                        op->lock->name_len),
-                        hf_error_quote(holder, sizeof holder, info.holder,
-                                       info.holder_len),
+                        hf_error_quote(holder, sizeof holder, info->holder,
+                                       info->holder_len),
                         left);
 }
 
@@ -302,9 +279,17 @@ static void look_for_ghost(struct hf_lock *lock, struct hf_resp_value reply,
 
 static void ask(struct hf_op *op);
 
+/* A hash that no lock looks like would be waited for in vain. Nothing at all is
+ * what the server found of a large hash in one look: that says nothing. */
+static bool is_other_data(const struct hf_lock_info *info)
+{
+    return info->kind == HF_KIND_NONE &&
+           (info->holder_len > 0 || info->hold_count != 0);
+}
+
 static void refused(struct hf_op *op, struct hf_resp_value reply)
 {
-    int64_t ttl_ms;
+    struct hf_lock_info info = {.is_locked = true, .ttl_ms = -1, .holders = 1};
 
     if (op->client->is_closing) {
         end(op, HF_E_CLOSED);
@@ -314,15 +299,18 @@ static void refused(struct hf_op *op, struct hf_resp_value reply)
         ask(op); /* by another call of our own: now it is a re-entry */
         return;
     }
-    if (!hf_reply_integer(reply, 2, &ttl_ms))
-        ttl_ms = -1;
-    look_for_ghost(op->lock, reply, ttl_ms);
-    if (op->options.wait_ms != 0) {
-        tell_wait(op, reply, ttl_ms);
-        step(op, WAIT_REFUSED, ttl_ms);
+    (void)hf_reply_integer(reply, 2, &info.ttl_ms);
+    if (hf_info_read_field(&info, reply, 3) && is_other_data(&info)) {
+        end(op, hf_info_refuse(op->error, op->lock, &info));
         return;
     }
-    end(op, say_held(op, reply, ttl_ms));
+    look_for_ghost(op->lock, reply, info.ttl_ms);
+    if (op->options.wait_ms != 0) {
+        tell_wait(op, &info);
+        step(op, WAIT_REFUSED, info.ttl_ms);
+        return;
+    }
+    end(op, say_held(op, &info));
 }
 
 /* ---- the answer ---- */

@@ -218,6 +218,15 @@ void hf_release_cancel(struct hf_op *op, hf_status status);
 void hf_force_start(struct hf_op *op);
 void hf_inspect_start(struct hf_op *op);
 
+/* hf_info_read_field - the holder, its count and the kind, as far as the reply's
+ *   elements `at` and behind it tell, a field of the hash and its value; without
+ *   any of a lock's, HF_KIND_NONE. False: an answer of another shape.
+ * hf_info_refuse - HF_E_SERVER: that field is no lock's. */
+bool hf_info_read_field(struct hf_lock_info *info, struct hf_resp_value reply,
+                        size_t at);
+hf_status hf_info_refuse(struct hf_error *err, const struct hf_lock *lock,
+                         const struct hf_lock_info *info);
+
 /* hf_release_send - asks for the release of `text`, down to op->count. */
 void hf_release_send(struct hf_op *op, const char *text, size_t len,
                      int64_t deadline_ms,

@@ -32,6 +32,25 @@ const char *hf_lost_text(enum hf_lost reason)
     return texts[reason];
 }
 
+const char *hf_lock_kind_text(enum hf_lock_kind kind)
+{
+    switch (kind) {
+    case HF_KIND_NONE:
+        return "no lock";
+    case HF_KIND_PLAIN:
+        return "plain lock";
+    case HF_KIND_FAIR:
+        return "fair lock";
+    case HF_KIND_READ:
+        return "read lock";
+    case HF_KIND_WRITE:
+        return "write lock";
+    case HF_KIND_MULTI:
+        return "multi-lock";
+    }
+    return "unknown kind of lock";
+}
+
 static hf_status forked(struct hf_error *err)
 {
     return hf_error_set(err, HF_E_FORKED, "%s", hf_status_text(HF_E_FORKED));
@@ -290,12 +309,17 @@ hf_status hf_lock_release_async(struct hf_lock *lock, int64_t owner,
     return rc;
 }
 
-static hf_status check_holder(size_t len, struct hf_error *err)
+/* "Nobody" must not come to mean "whoever". */
+static hf_status check_holder(const char *holder, size_t len,
+                              struct hf_error *err)
 {
-    if (len > HF_LOCK_NAME_MAX)
-        return hf_error_set(err, HF_E_INVAL, "an owner is at most %d bytes",
-                            HF_LOCK_NAME_MAX);
-    return HF_OK;
+    char quoted[100];
+
+    if (!holder || hf_owner_ok(holder, len))
+        return HF_OK;
+    return hf_error_set(err, HF_E_INVAL,
+                        "'%s' is no owner: those are written \"uuid:number\"",
+                        hf_error_quote(quoted, sizeof quoted, holder, len));
 }
 
 static void set_holder(struct hf_op *op, const char *holder, size_t len)
@@ -310,7 +334,7 @@ hf_status hf_lock_force_release(struct hf_lock *lock, const char *holder,
     struct hf_op op;
     hf_status rc;
 
-    if ((rc = check_holder(len, err)) < 0)
+    if ((rc = check_holder(holder, len, err)) < 0)
         return rc;
     op_init(&op, lock, OP_FORCE, 0);
     set_holder(&op, holder, len);
@@ -327,7 +351,7 @@ hf_status hf_lock_force_release_async(struct hf_lock *lock, const char *holder,
 
     if (hf_loop_forked(loop))
         return HF_E_FORKED;
-    if ((rc = check_holder(len, NULL)) < 0)
+    if ((rc = check_holder(holder, len, NULL)) < 0)
         return rc;
     rc = HF_E_NOMEM;
     hf_loop_lock(loop);

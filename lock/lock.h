@@ -220,13 +220,30 @@ enum hf_lost {
 };
 HF_API const char *hf_lost_text(enum hf_lost reason);
 
+/* What holds a name, told by what stands under it. Only the plain lock is ours to
+ * take and to free; the others are Redisson's, and are left alone. A fair lock
+ * that nobody waits for looks like a plain one, and may be treated as one. */
+enum hf_lock_kind {
+    HF_KIND_NONE,               /* not locked */
+    HF_KIND_PLAIN,
+    HF_KIND_FAIR,               /* somebody waits in its queue */
+    HF_KIND_READ,               /* a read-write lock: its readers hold it */
+    HF_KIND_WRITE,              /* its writer does */
+    HF_KIND_MULTI               /* many values, locked as one */
+};
+HF_API const char *hf_lock_kind_text(enum hf_lock_kind kind);
+
 /* How a lock stands. */
 struct hf_lock_info {
     bool is_locked;
     int64_t ttl_ms;             /* -1: no TTL; -2: not locked */
     int64_t hold_count;         /* the holder's */
     size_t holder_len;
-    char holder[192];           /* who holds: "uuid:number"; cut, ends in NUL */
+    char holder[192];           /* who holds: "uuid:number"; of several, one.
+                                   Ends in NUL */
+    enum hf_lock_kind kind;
+    int64_t holders;            /* how many hold it; a reader that died counts
+                                   until the lock is released */
 };
 
 /* Ends waits from elsewhere. The caller's memory; fired once, it stays fired
@@ -280,7 +297,8 @@ HF_API void hf_acquire_options_init(struct hf_acquire_options *options);
  *         HF_UNREPLICATED  the server granted it, and too few replicas (options
  *                        of the client) have it in time: a failover might lose
  *                        it. Given back, unless keep_unreplicated
- *         HF_E_SERVER    the server refused (WRONGTYPE, OOM, READONLY, ...)
+ *         HF_E_SERVER    the server refused (WRONGTYPE, OOM, READONLY, ...), or a
+ *                        hash that is no lock has the name: it is left alone
  *         HF_E_CONNECT, HF_E_TLS, HF_E_AUTH, HF_E_PROTOCOL, HF_E_NOREPLY
  *                        no answer within the request timeout. Should the
  *                        server grant the lock after all, it is released in
@@ -328,13 +346,18 @@ HF_API hf_status hf_lock_release(struct hf_lock *lock, int64_t owner,
 
 /* hf_lock_force_release - frees the lock, whoever holds it, and wakes waiters.
  *   holder, len   NULL: whoever; else only if it is held by this "uuid:number"
- * Returns HF_OK, HF_NOT_OWNER (not locked, or by another), HF_E_*.
+ * Returns HF_OK, HF_NOT_OWNER (not locked, or by another), HF_E_*:
+ *         HF_E_INVAL     `holder` is not of that form: empty, too long, ...
+ *         HF_E_SERVER    it is not a plain lock with one holder, but another kind
+ *                        of Redisson's (the error says which), or no lock at all:
+ *                        nothing is changed
  * The holder learns of it when it renews or releases.
  * Source: WIRE 8.3. */
 HF_API hf_status hf_lock_force_release(struct hf_lock *lock, const char *holder,
                                        size_t len, struct hf_error *err);
 
-/* hf_lock_inspect - asks the server how the lock stands.
+/* hf_lock_inspect - asks the server how the lock stands. HF_E_SERVER: something
+ *   else is kept under its name, which is no lock.
  * hf_lock_is_locked, hf_lock_remaining_ms (TTL; -1 none, -2 not locked): a part
  *   of it.
  * hf_lock_is_held_by, hf_lock_hold_count - an owner of this client: what the

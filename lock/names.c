@@ -46,6 +46,139 @@ size_t hf_owner_format(char dst[HF_OWNER_TEXT_MAX], const char *uuid,
     return (size_t)(d - dst);
 }
 
+/* ---- what stands in a lock's hash ---- */
+
+static bool is_hex(char c)
+{
+    return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f') ||
+           (c >= 'A' && c <= 'F');
+}
+
+static bool is_digit(char c)
+{
+    return c >= '0' && c <= '9';
+}
+
+static bool uuid_ok(const char *text, size_t len)
+{
+    if (len < UUID_LEN)
+        return false;
+    for (int i = 0; i < UUID_LEN; i++) {
+        bool is_dash = i == 8 || i == 13 || i == 18 || i == 23;
+
+        if (is_dash ? text[i] != '-' : !is_hex(text[i]))
+            return false;
+    }
+    return true;
+}
+
+/* The length of "-12" at the start of `text`; 0: there is no number. Ours has a
+ * 64-bit number's 20 characters and ten digits more. */
+#define NUMBER_MAX 30
+
+static size_t number_len(const char *text, size_t len)
+{
+    size_t sign = len > 0 && text[0] == '-', n = sign;
+
+    while (n < len && is_digit(text[n]))
+        n++;
+    return n == sign || n > NUMBER_MAX ? 0 : n;
+}
+
+static bool ends_with(const char *text, size_t len, const char *end)
+{
+    size_t end_len = strlen(end);
+
+    return len >= end_len && memcmp(text + len - end_len, end, end_len) == 0;
+}
+
+static bool transaction_ok(const char *text, size_t len)
+{
+    if (len != 33 || *text != ':')
+        return false;
+    for (size_t i = 1; i < len; i++)
+        if (!is_hex(text[i]))
+            return false;
+    return true;
+}
+
+bool hf_owner_ok(const char *text, size_t len)
+{
+    static const char write_side[] = ":write";
+    size_t n;
+
+    if (!uuid_ok(text, len) || len == UUID_LEN || text[UUID_LEN] != ':')
+        return false;
+    text += UUID_LEN + 1;
+    len -= UUID_LEN + 1;
+    n = number_len(text, len);
+    if (n == 0)
+        return false;
+    text += n;
+    len -= n;
+    if (len >= strlen(write_side) &&
+        memcmp(text, write_side, strlen(write_side)) == 0) {
+        text += strlen(write_side);
+        len -= strlen(write_side);
+    }
+    return len == 0 || transaction_ok(text, len);
+}
+
+static bool value_hash_ok(const char *text, size_t len)
+{
+    if (len < HF_VALUE_HASH_LEN)
+        return false;
+    for (int i = 0; i < HF_VALUE_HASH_LEN; i++) {
+        char c = text[i];
+
+        if (!is_digit(c) && !(c >= 'a' && c <= 'z') &&
+            !(c >= 'A' && c <= 'Z') && c != '+' && c != '/')
+            return false;
+    }
+    return true;
+}
+
+/* A field of many values locked as one: a value's hash, with its owner; or with
+ * the owner and what is counted behind it. */
+static bool is_multi(const char *field, size_t len, const char *value,
+                     size_t value_len)
+{
+    static const char *const ends[] = {":lock_count", ":expire_time"};
+
+    if (!value_hash_ok(field, len))
+        return false;
+    if (len == HF_VALUE_HASH_LEN)
+        return hf_owner_ok(value, value_len);
+    field += HF_VALUE_HASH_LEN;
+    len -= HF_VALUE_HASH_LEN;
+    for (int i = 0; i < 2; i++)
+        if (*field == ':' && ends_with(field, len, ends[i]))
+            return hf_owner_ok(field + 1, len - 1 - strlen(ends[i]));
+    return false;
+}
+
+static bool is_text(const char *ptr, size_t len, const char *text)
+{
+    return len == strlen(text) && memcmp(ptr, text, len) == 0;
+}
+
+enum hf_lock_kind hf_field_kind(const char *field, size_t field_len,
+                                const char *value, size_t value_len)
+{
+    if (hf_owner_ok(field, field_len))
+        return value_len > 0 && number_len(value, value_len) == value_len
+                   ? HF_KIND_PLAIN
+                   : HF_KIND_NONE;
+    if (is_text(field, field_len, "mode") && is_text(value, value_len, "read"))
+        return HF_KIND_READ;
+    if (is_text(field, field_len, "mode") && is_text(value, value_len, "write"))
+        return HF_KIND_WRITE;
+    return is_multi(field, field_len, value, value_len) ? HF_KIND_MULTI
+                                                        : HF_KIND_NONE;
+}
+
+/* ---- channels ---- */
+
 static bool has_brace(const char *name, size_t len)
 {
     return memchr(name, '{', len) != NULL;

@@ -17,6 +17,22 @@ bool hf_uuid_make(char dst[UUID_LEN + 1]);
 size_t hf_owner_format(char dst[HF_OWNER_TEXT_MAX], const char *uuid,
                        int64_t owner, uint64_t serial);
 
+/* hf_owner_ok - is it what Redisson or we write for an owner: "uuid:number", behind
+ * it perhaps ":write" (a write lock's) and ":" with 32 hexadecimal digits (a
+ * transaction's)? Source: WIRE 1, 12, 18. */
+bool hf_owner_ok(const char *text, size_t len);
+
+/* A multi-lock's value stands in its hash as the base64 of 16 bytes, without
+ * padding: a field with the owner, and fields VALUE ":" owner ":lock_count" or
+ * ":expire_time". Source: WIRE 14. */
+#define HF_VALUE_HASH_LEN 22
+
+/* hf_field_kind - of which kind of lock a hash is that has this field with this
+ * value; HF_KIND_NONE: of none, for no lock has it. `mode` is a read-write lock's
+ * own field, so its value says which side. Source: WIRE 2.3, 12, 14. */
+enum hf_lock_kind hf_field_kind(const char *field, size_t field_len,
+                                const char *value, size_t value_len);
+
 /* hf_channel_size, hf_channel_put - "redisson_lock__channel:{name}", or without
  * braces if the name has a '{' anywhere. Source: WIRE 2.2, 2.4. */
 size_t hf_channel_size(const char *name, size_t len);

@@ -1,4 +1,5 @@
 /* Asking how a lock stands, and freeing it whoever holds it. */
+#include <stdio.h>
 #include <string.h>
 
 #include "lock/client.h"
@@ -19,22 +20,108 @@ static struct hf_resp_arg question(struct hf_op *op)
 
 /* ---- inspect ---- */
 
+struct bytes {
+    const char *ptr;
+    size_t len;
+};
+
+static bool read_bytes(struct hf_resp_value reply, size_t index,
+                       struct bytes *out)
+{
+    struct hf_resp_value v;
+
+    return hf_resp_element(reply, index, &v) == HF_OK &&
+           hf_resp_bytes(v, &out->ptr, &out->len) == HF_OK;
+}
+
+/* Of a read-write lock whose `mode` is all that is left, nobody. A multi-lock's
+ * is a value, or stands in the middle of a field. */
+static struct bytes holder_in(enum hf_lock_kind kind, struct bytes field,
+                              struct bytes value)
+{
+    if (kind == HF_KIND_READ || kind == HF_KIND_WRITE)
+        return (struct bytes){"", 0};
+    if (kind != HF_KIND_MULTI)
+        return field;
+    if (hf_owner_ok(value.ptr, value.len))
+        return value;
+    field.ptr += HF_VALUE_HASH_LEN + 1;
+    field.len -= HF_VALUE_HASH_LEN + 1;
+    while (field.len > 0 && field.ptr[field.len - 1] != ':')
+        field.len--;
+    field.len -= field.len > 0;
+    return field;
+}
+
+bool hf_info_read_field(struct hf_lock_info *info, struct hf_resp_value reply,
+                        size_t at)
+{
+    struct bytes field, value, holder;
+
+    if (!read_bytes(reply, at, &field) || !read_bytes(reply, at + 1, &value))
+        return false;
+    info->kind = hf_field_kind(field.ptr, field.len, value.ptr, value.len);
+    holder = holder_in(info->kind, field, value);
+    info->holder_len = holder.len < sizeof info->holder
+                           ? holder.len
+                           : sizeof info->holder - 1;
+    memcpy(info->holder, holder.ptr, info->holder_len);
+    info->holder[info->holder_len] = '\0';
+    if (!hf_reply_integer(reply, at + 1, &info->hold_count))
+        info->hold_count = 0;
+    return true;
+}
+
+hf_status hf_info_refuse(struct hf_error *err, const struct hf_lock *lock,
+                         const struct hf_lock_info *info)
+{
+    char name[100], field[100];
+
+    return hf_error_set(err, HF_E_SERVER,
+                        "%s: '%s' is no lock: it is a hash with the field "
+                        "'%s', which no lock has; is it another program's?",
+                        hf_router_address(lock->client->router),
+                        hf_error_quote(name, sizeof name, lock->text,
+                                       lock->name_len),
+                        hf_error_quote(field, sizeof field, info->holder,
+                                       info->holder_len));
+}
+
+/* What the single field cannot say. */
+static void complete(struct hf_lock_info *info, const struct bytes *mode,
+                     int64_t fields, bool has_queue)
+{
+    enum hf_lock_kind side = hf_field_kind("mode", 4, mode->ptr, mode->len);
+
+    info->holders = fields;
+    if (info->kind == HF_KIND_MULTI)
+        info->holders = 1; /* a field is no holder there */
+    else if (info->kind == HF_KIND_PLAIN && side != HF_KIND_NONE)
+        info->kind = side;
+    else if (info->kind == HF_KIND_PLAIN && has_queue)
+        info->kind = HF_KIND_FAIR;
+    if (info->kind == HF_KIND_READ)
+        info->holders = fields - 1;
+    else if (info->kind == HF_KIND_WRITE)
+        info->holders = 1; /* a writer may read, too */
+}
+
 static bool read_info(struct hf_op *op, struct hf_resp_value reply)
 {
     struct hf_lock_info *info = op->info;
-    struct hf_resp_value v;
-    const char *ptr;
-    size_t len;
+    int64_t fields, has_queue;
+    struct bytes mode;
 
+    *info = (struct hf_lock_info){0};
     if (!hf_reply_integer(reply, 1, &info->ttl_ms) ||
-        !hf_reply_integer(reply, 3, &info->hold_count) ||
+        !hf_info_read_field(info, reply, 2) ||
         !hf_reply_integer(reply, 4, &op->count) ||
-        hf_resp_element(reply, 2, &v) < 0 || hf_resp_bytes(v, &ptr, &len) < 0)
+        !read_bytes(reply, 5, &mode) || !hf_reply_integer(reply, 6, &fields) ||
+        !hf_reply_integer(reply, 7, &has_queue))
         return false;
     info->is_locked = info->ttl_ms != -2;
-    info->holder_len = len < sizeof info->holder ? len : sizeof info->holder - 1;
-    memcpy(info->holder, ptr, info->holder_len);
-    info->holder[info->holder_len] = '\0';
+    if (info->is_locked)
+        complete(info, &mode, fields, has_queue != 0);
     return true;
 }
 
@@ -45,9 +132,11 @@ static void on_inspected(struct hf_call *call, hf_status status,
 
     if (status == HF_OK && !read_info(op, reply))
         status = hf_error_set(op->error, HF_E_PROTOCOL,
-                              "%s: this is no lock, or an answer of another "
-                              "shape",
+                              "%s: an answer of another shape",
                               hf_router_address(op->client->router));
+    else if (status == HF_OK && op->info->is_locked &&
+             op->info->kind == HF_KIND_NONE)
+        status = hf_info_refuse(op->error, op->lock, op->info);
     hf_op_finish(op, status);
 }
 
@@ -61,6 +150,36 @@ void hf_inspect_start(struct hf_op *op)
 }
 
 /* ---- force ---- */
+
+/* Why nothing was done, where that is not for another holder. */
+static hf_status refuse(struct hf_op *op, struct hf_resp_value reply,
+                        int64_t answer)
+{
+    static const char *const kinds[] = {[2] = "no lock of Redisson's form",
+                                        [3] = "a read-write lock",
+                                        [4] = "a fair lock with a queue",
+                                        [6] = "a multi-lock"};
+    char name[100], holders[40];
+    const char *kind = holders;
+    int64_t count = 0;
+
+    if (answer < -6)
+        return HF_E_PROTOCOL;
+    (void)hf_reply_integer(reply, 2, &count);
+    (void)snprintf(holders, sizeof holders, "a lock with %lld holders",
+                   (long long)count);
+    if (answer != -5)
+        kind = kinds[-answer];
+    (void)hf_error_quote(name, sizeof name, op->lock->text, op->lock->name_len);
+    if (answer == -2)
+        return hf_error_set(op->error, HF_E_SERVER,
+                            "%s: '%s' is no lock, and is left alone: it is a "
+                            "hash that another program uses",
+                            hf_router_address(op->client->router), name);
+    return hf_error_set(op->error, HF_E_SERVER,
+                        "'%s' is %s, which only its own kind can release; "
+                        "nothing is changed", name, kind);
+}
 
 static void on_forced(struct hf_call *call, hf_status status,
                       struct hf_resp_value reply)
@@ -76,6 +195,8 @@ static void on_forced(struct hf_call *call, hf_status status,
         hf_op_finish(op, HF_E_PROTOCOL);
     else if (answer == 1)
         hf_op_finish(op, HF_OK);
+    else if (answer < -1)
+        hf_op_finish(op, refuse(op, reply, answer));
     else if (!call->is_repeated)
         hf_op_finish(op, HF_NOT_OWNER);
     else if (op->holder_len == 0) /* it is free: the first try, or another */

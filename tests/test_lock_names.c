@@ -268,6 +268,62 @@ START_TEST(no_two_owners_or_holds_share_a_field)
 }
 END_TEST
 
+/* ---- what stands in a lock's hash: WIRE 1, 12, 14, 18 ---- */
+
+#define TX "0123456789abcdef0123456789ABCDEF"
+#define HASH "abcdefghijABCDEFGHI09+"
+
+static const struct {
+    const char *field;
+    size_t field_len;
+    const char *value;
+    enum hf_lock_kind kind;
+} fields[] = {
+    {NAME(UUID ":1"), "1", HF_KIND_PLAIN},
+    {NAME(UUID ":-9223372036854775808"), "12", HF_KIND_PLAIN},
+    {NAME(UUID ":1:write"), "1", HF_KIND_PLAIN},
+    {NAME(UUID ":1:" TX), "1", HF_KIND_PLAIN},
+    {NAME(UUID ":1:write:" TX), "1", HF_KIND_PLAIN},
+    {NAME(UUID ":123456789012345678901234567890"), "1", HF_KIND_PLAIN},
+    {NAME("6E3814A1-E847-452B-A982-45BAF93A1DF2:1"), "-1", HF_KIND_PLAIN},
+    {NAME("mode"), "read", HF_KIND_READ},
+    {NAME("mode"), "write", HF_KIND_WRITE},
+    {NAME(HASH), UUID ":1", HF_KIND_MULTI},
+    {NAME(HASH ":" UUID ":1:lock_count"), "1", HF_KIND_MULTI},
+    {NAME(HASH ":" UUID ":1:expire_time"), "1795214330870", HF_KIND_MULTI},
+    {NAME(""), "0", HF_KIND_NONE},
+    {NAME("visits"), "12", HF_KIND_NONE},
+    {NAME("page:12"), "5", HF_KIND_NONE},
+    {NAME("mode"), "dark", HF_KIND_NONE},
+    {NAME("mode"), "1", HF_KIND_NONE},
+    {NAME(UUID), "1", HF_KIND_NONE},
+    {NAME(UUID ":"), "1", HF_KIND_NONE},
+    {NAME(UUID ":-"), "1", HF_KIND_NONE},
+    {NAME(UUID ":1x"), "1", HF_KIND_NONE},
+    {NAME(UUID ":1\0"), "1", HF_KIND_NONE},
+    {NAME(UUID ":1:"), "1", HF_KIND_NONE},
+    {NAME(UUID ":1:reader"), "1", HF_KIND_NONE},
+    {NAME(UUID ":1:" TX "0"), "1", HF_KIND_NONE},
+    {NAME(UUID ":1234567890123456789012345678901"), "1", HF_KIND_NONE},
+    {NAME(UUID ":1"), "", HF_KIND_NONE},
+    {NAME(UUID ":1"), "red", HF_KIND_NONE},
+    {NAME("6e3814a1-e847-452b-a982_45baf93a1df2:1"), "1", HF_KIND_NONE},
+    {NAME("6e3814g1-e847-452b-a982-45baf93a1df2:1"), "1", HF_KIND_NONE},
+    {NAME(HASH), "1", HF_KIND_NONE},
+    {NAME(HASH ":" UUID ":1:other"), "1", HF_KIND_NONE},
+    {NAME(HASH "x:lock_count"), "1", HF_KIND_NONE},
+};
+
+START_TEST(a_hash_is_a_lock_only_with_a_locks_fields)
+{
+    const char *value = fields[_i].value;
+
+    ck_assert_int_eq(hf_field_kind(fields[_i].field, fields[_i].field_len,
+                                   value, strlen(value)),
+                     fields[_i].kind);
+}
+END_TEST
+
 /* ---- */
 
 int main(void)
@@ -286,6 +342,8 @@ int main(void)
     tcase_add_loop_test(c, an_owner_field_is_uuid_owner_and_ten_digits, 0,
                         COUNT(owners));
     tcase_add_test(c, no_two_owners_or_holds_share_a_field);
+    tcase_add_loop_test(c, a_hash_is_a_lock_only_with_a_locks_fields, 0,
+                        COUNT(fields));
     suite_add_tcase(s, c);
     return suite_run(s);
 }

@@ -2,8 +2,8 @@
 -- KEYS  lock
 -- ARGV  owner, hold count to reach, lease in ms
 -- Reply {owner, hold count}                        held
---       {owner, 0, TTL in ms, holder, its count}   not: held by another (TTL -1:
---                                                  none), or gone (TTL -2)
+--       {owner, 0, TTL in ms, field, its value}    not: this is what keeps it
+--                                                  (TTL -1: none), or gone (TTL -2)
 -- A first acquire (to reach: 1) takes a free lock; a re-entry does not, because
 -- then the hold was lost. May be sent any number of times. Source: WIRE 8.1.
 local lock, owner, count, lease = KEYS[1], ARGV[1], ARGV[2], ARGV[3]
@@ -14,5 +14,5 @@ if (count == '1' and redis.call('exists', lock) == 0)
     return {owner, tonumber(count)}
 end
 local fields = redis.call('hscan', lock, 0, 'count', 2)[2]
-local i = fields[1] == 'mode' and 3 or 1
+local i = fields[1] == 'mode' and fields[3] and 3 or 1
 return {owner, 0, redis.call('pttl', lock), fields[i] or '', fields[i + 1] or '0'}

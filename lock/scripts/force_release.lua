@@ -1,15 +1,49 @@
--- Frees the lock, whoever holds it, and wakes waiters.
+-- Frees a plain lock that one owner holds, whoever that is, and wakes waiters.
 -- KEYS  lock
 -- ARGV  request, holder ('' for whoever), PUBLISH or SPUBLISH, channel
 --       [, the other of them]
--- Reply {request, 1} freed, {request, 0} not locked, {request, -1} by another
--- Nothing but a hash is ever deleted (hlen refuses). Source: WIRE 8.3.
+-- Reply {request, 1} freed, {request, 0} not locked, {request, -1} by another;
+--       nothing is done, for it is {request, -2} no lock, {request, -3} a
+--       read-write lock, {request, -4} a fair lock that somebody waits for,
+--       {request, -5, holders} held by several, {request, -6} a multi-lock
+-- Nothing but a hash is ever deleted (hlen refuses), and only one whose single
+-- field is an owner's. A queue in another slot is nobody's: such a name cannot
+-- be a fair lock's (WIRE 2.5). Source: WIRE 1, 2.2, 8.3, 18.
 local lock, holder = KEYS[1], ARGV[2]
-if redis.call('hlen', lock) == 0 then
+local count = redis.call('hlen', lock)
+if count == 0 then
     return {ARGV[1], 0}
 end
-if holder ~= '' and redis.call('hexists', lock, holder) == 0 then
+local x = '%x%x%x%x'
+local owner = x .. x .. ('%-' .. x):rep(4) .. x .. x .. ':%-?%d+'
+local fields = redis.call('hscan', lock, 0, 'count', 100)[2]
+local field, value = fields[1] or '', fields[2] or ''
+local mode = redis.call('hget', lock, 'mode')
+if mode == 'read' or mode == 'write' then
+    return {ARGV[1], -3}
+end
+if field:find('^[%w+/]+$') and value:find('^' .. owner)
+        or field:find('^[%w+/]+:' .. owner .. '.*:[le][ox][%l_]+$') then
+    return {ARGV[1], -6}
+end
+if #field > 110 or not value:find('^%-?%d+$')
+        or not field:find('^' .. owner .. '$')
+        and not field:find('^' .. owner .. ':' .. x:rep(8) .. '$') then
+    return {ARGV[1], -2}
+end
+if count > 1 then
+    return {ARGV[1], -5, count}
+end
+if holder ~= '' and field ~= holder then
     return {ARGV[1], -1}
+end
+local queue = redis.pcall('exists', 'redisson_lock_queue:' ..
+    (lock:find('{', 1, true) and lock or '{' .. lock .. '}'))
+if type(queue) == 'table' and not queue.err:find('non local key', 1, true) then
+    return queue
+end
+if queue == 1 then
+    return {ARGV[1], -4}
 end
 redis.call('del', lock)
 redis.call(ARGV[3], ARGV[4], '0')

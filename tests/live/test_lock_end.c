@@ -133,7 +133,7 @@ static void inspecting(void)
     call_init(&calls[0]);
     ck_assert_ok(hf_lock_inspect_async(lock, &info, call_done, &calls[0]));
     call_init(&calls[1]);
-    ck_assert_ok(hf_lock_force_release_async(lock, "x", 1, call_done,
+    ck_assert_ok(hf_lock_force_release_async(lock, NULL, 0, call_done,
                                              &calls[1]));
 }
 

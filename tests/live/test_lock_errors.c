@@ -162,9 +162,13 @@ START_TEST(a_hash_that_is_no_lock_is_said_to_be_none)
 
     open_client(300);
     (void)server_ask(server, "HSET " NAME " colour red");
-    ck_assert_status(hf_lock_inspect(lock, &info, &err), HF_E_PROTOCOL);
-    ck_assert_str_ne(err.text, "");
-    ck_assert_status(try_acquire(lock, 1, &err), HF_TIMEOUT);
+    ck_assert_status(hf_lock_inspect(lock, &info, &err), HF_E_SERVER);
+    ck_assert_clear(&err, "'colour', which no lock has");
+    ck_assert_status(try_acquire(lock, 1, &err), HF_E_SERVER);
+    ck_assert_clear(&err, "'colour', which no lock has");
+    ck_assert_status(hf_lock_acquire(lock, NULL, &err), HF_E_SERVER);
+    ck_assert_status(hf_lock_force_release(lock, NULL, 0, &err), HF_E_SERVER);
+    ck_assert_clear(&err, "is no lock");
     ck_assert_str_eq(hash_of(server, NAME), "colour red");
 }
 END_TEST

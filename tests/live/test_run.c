@@ -91,7 +91,7 @@ START_TEST(not_acquired_has_a_code_and_no_words)
     ck_assert_int_eq(finish(p), refusals[_i].code);
     ck_assert_str_eq(await_end(p, OUT), "");
     ck_assert_str_eq(await_end(p, ERR), "");
-    ck_assert_str_eq(server_ask(server, "HGET x somebody-else:1"), "1");
+    ck_assert_str_eq(server_ask(server, "HGET x " STRANGER), "1");
 }
 END_TEST
 
@@ -101,7 +101,7 @@ START_TEST(verbose_tells_for_whom_we_wait)
 
     hold_by_other("x", 60000);
     p = holdfast(server, "run", "-v", "-w", "50ms", "x", "true", NULL);
-    (void)await_line(p, ERR, "waiting for x: held by somebody-else:1, TTL ");
+    (void)await_line(p, ERR, "waiting for x: held by " STRANGER ", TTL ");
     ck_assert_int_eq(finish(p), 75);
 }
 END_TEST
@@ -363,6 +363,20 @@ START_TEST(full_pipe_holds_nobody_up)
 }
 END_TEST
 
+/* An empty variable is one that is not set. */
+START_TEST(empty_owner_is_no_outer_run)
+{
+    char *argv[] = {(char *)"env", (char *)"HOLDFAST_NAME=x",
+                    (char *)"HOLDFAST_OWNER=", (char *)HF_BUILD "/holdfast",
+                    (char *)"run", (char *)"-v", (char *)"x", (char *)"true",
+                    NULL};
+    struct process *p = start(server, argv);
+
+    (void)await_line(p, ERR, "acquired x");
+    ck_assert_int_eq(finish(p), 0);
+}
+END_TEST
+
 /* ---- what goes wrong ---- */
 
 static void fails(struct process *p, const char *said)
@@ -397,7 +411,7 @@ START_TEST(key_of_another_type_is_named)
     (void)server_ask(server, "SET x value");
     fails(holdfast(server, "run", "x", "echo", "ran", NULL), "WRONGTYPE");
     fails(holdfast(server, "status", "x", NULL), "WRONGTYPE");
-    fails(holdfast(server, "unlock", "x", "--owner", "y", NULL), "WRONGTYPE");
+    fails(holdfast(server, "unlock", "x", "--owner", STRANGER, NULL), "WRONGTYPE");
     ck_assert_str_eq(server_ask(server, "GET x"), "value");
 }
 END_TEST
@@ -610,6 +624,7 @@ static void add_trouble(Suite *s)
     TCase *c = run_case(s, "trouble");
 
     tcase_add_test(c, unreachable_server_is_named);
+    tcase_add_test(c, empty_owner_is_no_outer_run);
     tcase_add_test(c, key_of_another_type_is_named);
     tcase_add_test(c, what_is_no_redis_server_is_named);
     tcase_add_test(c, tls_options_are_for_a_url_of_tls);

@@ -312,7 +312,7 @@ void await_state(pid_t pid, char state)
 
 void hold_by_other(const char *name, int ttl_ms)
 {
-    (void)server_ask(server, "HSET %s somebody-else:1 1", name);
+    (void)server_ask(server, "HSET %s " STRANGER " 1", name);
     (void)server_ask(server, "PEXPIRE %s %d", name, ttl_ms);
 }
 

@@ -66,6 +66,7 @@ int run_suite(Suite *suite);
 TCase *run_case(Suite *suite, const char *name);
 
 /* Somebody else's lock, as Redisson would write it. */
+#define STRANGER "6e3814a1-e847-452b-a982-45baf93a1df2:1"
 void hold_by_other(const char *name, int ttl_ms);
 
 #endif

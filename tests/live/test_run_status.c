@@ -7,7 +7,8 @@
 
 #define SH "sh", "-c"
 #define HOLDFAST HF_BUILD "/holdfast"
-#define OTHER "somebody-else:1"
+#define OTHER STRANGER
+#define ANOTHER "0e3814a1-e847-452b-a982-45baf93a1df2:2"
 
 /* ---- status ---- */
 
@@ -89,15 +90,104 @@ START_TEST(lock_without_ttl_is_said_to_stay)
 }
 END_TEST
 
-/* A holder's name may hold anything; a terminal must not obey it. */
-START_TEST(holder_is_shown_tamed)
+/* What others keep in a hash is no lock, whatever it looks like. */
+static const char *const no_locks[] = {
+    "visits 12",
+    "mode dark",
+    "mode dark visits 12",
+    "page:12 5",
+    "\"\" 1",
+    "6e3814a1-e847-452b-a982-45baf93a1df2 1",
+    OTHER "x 1",
+    OTHER " red",
+};
+
+START_TEST(hash_of_an_application_is_no_lock_for_any_command)
+{
+    static const char *const lines[][6] = {
+        {"status", "x"},
+        {"run", "x", "echo", "ran"},
+        {"run", "-n", "x", "echo", "ran"},
+        {"unlock", "x", "--owner", OTHER},
+        {"unlock", "x", "--force", "-y"},
+    };
+    char question[200], before[400];
+
+    (void)snprintf(question, sizeof question, "HSET x %s", no_locks[_i]);
+    (void)server_ask(server, question);
+    (void)snprintf(before, sizeof before, "%s", server_ask(server, "DUMP x"));
+    for (size_t i = 0; i < sizeof lines / sizeof *lines; i++) {
+        struct process *p =
+            holdfast(server, lines[i][0], lines[i][1], lines[i][2],
+                     lines[i][3], lines[i][4], lines[i][5], NULL);
+
+        ck_assert_int_eq(finish(p), 125);
+        ck_assert_str_eq(await_end(p, OUT), "");
+        ck_assert_ptr_nonnull(strstr(await_end(p, ERR), "is no lock"));
+        ck_assert_str_eq(server_ask(server, "DUMP x"), before);
+    }
+}
+END_TEST
+
+/* A terminal must not obey what a server says. */
+START_TEST(no_lock_is_said_to_be_none_tamed)
 {
     struct process *p;
 
     (void)server_ask(server, "HSET x %b 1", "\033[2J\n", (size_t)5);
     p = holdfast(server, "status", "x", NULL);
-    (void)await_line(p, OUT, "held by \\x1b[2J\\x0a,");
+    (void)await_line(p, ERR, "\\x1b[2J\\x0a");
+    ck_assert_int_eq(finish(p), 125);
+}
+END_TEST
+
+/* The other kinds of Redisson: what they look like, and what is said. */
+static const struct {
+    const char *made[3];
+    const char *shown, *kind, *refusal;
+} kinds[] = {
+    {{"HSET x mode read " OTHER " 1 " ANOTHER " 1"},
+     "x: read lock held by " OTHER " and 1 more, hold count 1", "read",
+     "read-write lock"},
+    {{"HSET x mode write " OTHER ":write 2"},
+     "x: write lock held by " OTHER ":write, hold count 2", "write",
+     "read-write lock"},
+    {{"HSET x mode write " OTHER ":write 1 " OTHER " 1"},
+     "x: write lock held by " OTHER ":write, hold count 1", "write",
+     "read-write lock"},
+    {{"HSET x " OTHER " 1", "RPUSH redisson_lock_queue:{x} " ANOTHER},
+     "x: fair lock held by " OTHER ", hold count 1", "fair", "fair lock"},
+    {{"HSET x AAAAAAAAAAAAAAAAAAAAAA " OTHER " AAAAAAAAAAAAAAAAAAAAAA:" OTHER
+      ":lock_count 1"},
+     "x: multi-lock held by " OTHER ", no TTL", "multi", "multi-lock"},
+    {{"HSET x " OTHER " 1 " ANOTHER " 1"},
+     "x: held by " OTHER " and 1 more, hold count 1", "plain", "2 holders"},
+};
+
+START_TEST(other_kinds_are_shown_and_never_deleted)
+{
+    static const char *const ways[][2] = {{"--force", "-y"},
+                                          {"--owner", OTHER}};
+    char before[600];
+    struct process *p;
+
+    for (int i = 0; i < 3 && kinds[_i].made[i]; i++)
+        (void)server_ask(server, kinds[_i].made[i]);
+    (void)snprintf(before, sizeof before, "%s", server_ask(server, "DUMP x"));
+    p = holdfast(server, "status", "x", NULL);
+    (void)await_line(p, OUT, kinds[_i].shown);
     ck_assert_int_eq(finish(p), 0);
+    p = holdfast(server, "status", "--json", "x", NULL);
+    ck_assert_str_eq(member(await_line(p, OUT, ""), "kind"), kinds[_i].kind);
+    ck_assert_int_eq(finish(p), 0);
+    for (int i = 0; i < 2; i++) {
+        p = holdfast(server, "unlock", "x", ways[i][0], ways[i][1], NULL);
+        ck_assert_int_eq(finish(p), 125);
+        ck_assert_ptr_nonnull(strstr(await_end(p, ERR), kinds[_i].refusal));
+        ck_assert_str_eq(server_ask(server, "DUMP x"), before);
+    }
+    p = holdfast(server, "run", "-w", "50ms", "x", "true", NULL);
+    ck_assert_int_eq(finish(p), 75); /* a lock it is */
 }
 END_TEST
 
@@ -125,7 +215,7 @@ START_TEST(owner_is_compared)
     struct process *p;
 
     hold_by_other("x", 60000);
-    p = holdfast(server, "unlock", "x", "--owner", "me:1", NULL);
+    p = holdfast(server, "unlock", "x", "--owner", ANOTHER, NULL);
     ck_assert_int_eq(finish(p), 1);
     ck_assert_ptr_nonnull(strstr(await_end(p, ERR), "held by " OTHER));
     ck_assert_str_eq(server_ask(server, "EXISTS x"), "1");
@@ -193,16 +283,58 @@ START_TEST(force_asks_on_a_terminal)
 }
 END_TEST
 
-/* Longer than what we can show, and so than what we can compare. */
-START_TEST(owner_too_long_to_show_is_released_all_the_same)
-{
-    char owner[400];
+/* A script's "$UNSET", a holder that no Redisson writes. */
+static const char *const no_owners[] = {"", "me", "me:1", ":1",
+                                        OTHER "0123456789012345678901234567890",
+                                        OTHER ":reader"};
 
-    memset(owner, 'o', sizeof owner);
-    (void)server_ask(server, "HSET x %b 1", owner, sizeof owner);
-    ck_assert_int_eq(
-        finish(holdfast(server, "unlock", "x", "--force", "-y", NULL)), 0);
+START_TEST(what_is_no_owner_releases_nobody)
+{
+    struct process *p;
+
+    hold_by_other("x", 60000);
+    p = holdfast(server, "unlock", "x", "--owner", no_owners[_i], NULL);
+    ck_assert_int_eq(finish(p), 125);
+    ck_assert_ptr_nonnull(strstr(await_end(p, ERR), "is no owner"));
+    ck_assert_str_eq(server_ask(server, "EXISTS x"), "1");
+}
+END_TEST
+
+/* Its transactions and negative thread numbers are Redisson's, too. */
+static const char *const owners[] = {
+    OTHER, "6E3814A1-E847-452B-A982-45BAF93A1DF2:-9223372036854775808",
+    OTHER ":0123456789abcdef0123456789abcdef"};
+
+START_TEST(every_owner_of_a_plain_lock_can_be_named)
+{
+    struct process *p;
+
+    (void)server_ask(server, "HSET x %s 1", owners[_i]);
+    p = holdfast(server, "unlock", "x", "--owner", owners[_i], NULL);
+    ck_assert_int_eq(finish(p), 0);
+    (void)server_ask(server, "HSET x %s 1", owners[_i]);
+    p = holdfast(server, "unlock", "x", "--force", "-y", NULL);
+    ck_assert_int_eq(finish(p), 0);
     ck_assert_str_eq(server_ask(server, "EXISTS x"), "0");
+}
+END_TEST
+
+/* Longer than what can be shown, or with a NUL: no Redisson writes it. */
+START_TEST(holder_that_nobody_could_name_is_left_alone)
+{
+    char holder[400];
+    size_t len = _i ? strlen(OTHER) + 2 : sizeof holder;
+
+    memset(holder, '1', sizeof holder);
+    memcpy(holder, OTHER, strlen(OTHER));
+    if (_i)
+        holder[strlen(OTHER)] = '\0';
+    (void)server_ask(server, "HSET x %b 1", holder, len);
+    ck_assert_int_eq(
+        finish(holdfast(server, "unlock", "x", "--force", "-y", NULL)), 125);
+    ck_assert_int_eq(
+        finish(holdfast(server, "unlock", "x", "--owner", OTHER, NULL)), 125);
+    ck_assert_str_eq(server_ask(server, "HLEN x"), "1");
 }
 END_TEST
 
@@ -224,6 +356,8 @@ START_TEST(mistakes_of_usage_are_told)
 }
 END_TEST
 
+#define ROWS(table) ((int)(sizeof(table) / sizeof *(table)))
+
 int main(void)
 {
     Suite *s = suite_create("holdfast status, unlock");
@@ -236,13 +370,22 @@ int main(void)
     tcase_add_test(status, of_several_locks_the_worst_counts);
     tcase_add_test(status, json_has_a_line_for_each);
     tcase_add_test(status, lock_without_ttl_is_said_to_stay);
-    tcase_add_test(status, holder_is_shown_tamed);
+    tcase_add_loop_test(status, hash_of_an_application_is_no_lock_for_any_command,
+                        0, ROWS(no_locks));
+    tcase_add_test(status, no_lock_is_said_to_be_none_tamed);
+    tcase_add_loop_test(status, other_kinds_are_shown_and_never_deleted, 0,
+                        ROWS(kinds));
     tcase_add_test(status, environment_names_the_server);
     tcase_add_test(unlock, owner_is_compared);
     tcase_add_test(unlock, waiters_wake);
     tcase_add_test(unlock, force_needs_a_terminal_or_yes);
     tcase_add_loop_test(unlock, force_asks_on_a_terminal, 0, 5);
-    tcase_add_test(unlock, owner_too_long_to_show_is_released_all_the_same);
+    tcase_add_loop_test(unlock, what_is_no_owner_releases_nobody, 0,
+                        ROWS(no_owners));
+    tcase_add_loop_test(unlock, every_owner_of_a_plain_lock_can_be_named, 0,
+                        ROWS(owners));
+    tcase_add_loop_test(unlock, holder_that_nobody_could_name_is_left_alone, 0,
+                        2);
     tcase_add_loop_test(unlock, mistakes_of_usage_are_told, 0, 5);
     return run_suite(s);
 }
