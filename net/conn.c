@@ -514,12 +514,18 @@ static hf_status parse_all(struct hf_conn *c, uint32_t *whole)
     return HF_OK;
 }
 
-/* In RESP2 a subscribed connection's pushes look like arrays. */
+/* In RESP2 a subscribed connection's pushes look like arrays, and so does the
+ * reply to PING. */
 static bool is_push(const struct hf_conn *c, struct hf_resp_value v)
 {
-    return hf_resp_type(v) == HF_RESP_PUSH ||
-           (c->options.is_subscriber && c->greeting.protocol == 2 &&
-            hf_resp_type(v) == HF_RESP_ARRAY);
+    struct hf_resp_value kind;
+
+    if (hf_resp_type(v) == HF_RESP_PUSH)
+        return true;
+    return c->options.is_subscriber && c->greeting.protocol == 2 &&
+           hf_resp_type(v) == HF_RESP_ARRAY &&
+           !(hf_resp_element(v, 0, &kind) == HF_OK &&
+             hf_resp_is_text(kind, "pong", 4));
 }
 
 static hf_status unasked(struct hf_conn *c, struct hf_resp_value v)

@@ -74,6 +74,7 @@ void hf_link_options_init(struct hf_link_options *options)
     options->protocol = 3;
     options->connect_timeout_ms = 5000;
     options->silence_ms = 5000;
+    options->listen_ms = 3000;
     options->backoff_min_ms = 10;
     options->backoff_max_ms = 1000;
     options->output_max = 64u << 20;
@@ -701,6 +702,11 @@ void hf_link_condemn(struct hf_link *link, const char *why)
     hf_error_set(&link->conn.error, HF_E_PROTOCOL, "%s", why);
     say(link, HF_E_PROTOCOL, why, "");
     hf_loop_arm(link->loop, &link->timer, 0);
+}
+
+int64_t hf_link_heard_ms(const struct hf_link *link)
+{
+    return link->quiet_since_ms;
 }
 
 bool hf_link_is_refused(const struct hf_link *link)

@@ -11,15 +11,12 @@ static struct hf_subscription *subscription_of(struct hf_list *node)
 static void move(struct hf_subscription *s, struct hf_server *target)
 {
     bool was_live = s->pubsub && s->is_live;
-    bool is_added;
 
     if (s->pubsub)
         hf_pubsub_drop(s);
-    s->is_live = false;
-    is_added = hf_pubsub_add(target->pubsub, s) == HF_OK;
-    if (!is_added)
-        s->pubsub = NULL; /* tried again with the next map */
-    if (was_live || !is_added)
+    if (hf_pubsub_add(target->pubsub, s) < 0)
+        s->pubsub = NULL;
+    if (was_live)
         s->on_change(s, false);
 }
 
@@ -70,20 +67,18 @@ bool hf_router_is_deaf(struct hf_router *router)
 hf_status hf_router_listen(struct hf_router *router, struct hf_subscription *s,
                            uint16_t slot)
 {
-    struct hf_server *target;
-    hf_status rc = hf_router_target(&target, router, slot);
+    struct hf_server *target = NULL;
 
-    if (rc < 0)
-        return rc;
+    if (hf_loop_forked(router->loop))
+        return HF_E_FORKED;
     s->slot = slot;
     s->pubsub = NULL;
     s->order = NULL;
     s->is_live = false;
-    hf_list_init(&s->route_node);
-    if (target && (rc = hf_pubsub_add(target->pubsub, s)) < 0) {
-        s->pubsub = NULL;
-        return rc;
-    }
+    /* Without memory for the server: with the next map. */
+    (void)hf_router_target(&target, router, slot);
+    if (target)
+        (void)hf_pubsub_add(target->pubsub, s);
     hf_list_push(&router->subscriptions, &s->route_node);
     if (target)
         hf_discover_watch(router);

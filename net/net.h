@@ -591,6 +591,10 @@ struct hf_link_options {
     int64_t connect_timeout_ms; /* resolve + connect + greeting; default 5000 */
     int64_t silence_ms;         /* unanswered for so long, with nothing heard:
                                    the connection is ended; default 5000 */
+    int64_t listen_ms;          /* a connection that carries subscriptions, and on
+                                   which nothing was heard for so long, is asked
+                                   PING, so that silence_ms applies to it, too.
+                                   Default 3000; 0: never */
     int64_t backoff_min_ms;     /* default 10; doubles, with jitter, up to */
     int64_t backoff_max_ms;     /* default 1000 */
     size_t output_max;          /* bytes queued and not yet taken by the kernel;
@@ -672,11 +676,13 @@ void hf_link_want(struct hf_link *link, bool is_wanted);
  * Takes effect when the bytes under way are handled. */
 void hf_link_condemn(struct hf_link *link, const char *why);
 
-/* hf_link_is_refused - the last attempt failed for good (a wrong password, not
+/* hf_link_heard_ms - when bytes last came, or were first awaited. [locked]
+ * hf_link_is_refused - the last attempt failed for good (a wrong password, not
  * a Redis server): what is submitted now will be tried once more.
  * hf_link_is_up, hf_link_protocol (2, 3; 0: not known yet), and the last error,
  * for a message; its status HF_OK: none since READY. [locked] */
 bool hf_link_is_refused(const struct hf_link *link);
+int64_t hf_link_heard_ms(const struct hf_link *link);
 bool hf_link_is_up(const struct hf_link *link);
 int hf_link_protocol(const struct hf_link *link);
 const struct hf_error *hf_link_error(const struct hf_link *link);
@@ -798,8 +804,9 @@ struct hf_subscription {
 
 /* hf_pubsub_new  - on top of `main`, whose on_push and on_change it wants to be
  *                  told: call hf_pubsub_push and hf_pubsub_change from them.
- * hf_pubsub_add  - subscribes; on_change(true) follows when confirmed.
- *                  HF_E_NOMEM, HF_E_LIMIT.
+ * hf_pubsub_add  - subscribes; on_change(true) follows when confirmed. What
+ *                  fails for want of memory or room, or is refused
+ *                  (on_change(false)), is tried again. HF_E_FORKED.
  * hf_pubsub_drop - unsubscribes, at once for the caller.
  * hf_pubsub_is_idle - is no SUBSCRIBE or UNSUBSCRIBE under way?
  * hf_pubsub_on_idle - `idle` is called, [locked], whenever the last one has
@@ -954,8 +961,8 @@ void hf_router_counts(const struct hf_router *router,
                       struct hf_router_counts *out);
 
 /* hf_router_listen  - a subscription (channel and callbacks set) at the server
- *   of `slot`, kept live wherever that goes: on_change tells of each move.
- *   HF_E_NOMEM, HF_E_LIMIT.
+ *   of `slot`, kept live wherever that goes: on_change tells of each move. What
+ *   there is no memory or room for now is tried again. HF_E_FORKED.
  * hf_router_unlisten - at once for the caller.
  * hf_router_is_idle - is no SUBSCRIBE or UNSUBSCRIBE under way?
  * hf_router_on_idle - as hf_pubsub_on_idle. All [locked] */

@@ -6,12 +6,20 @@
  *     is wanted as long as there is a subscription. Which it is, is known when
  *     the main link was first up, and may change whenever it is up again.
  * P2  A confirmation belongs to the oldest unanswered SUBSCRIBE. One for a
- *     channel that was dropped meanwhile finds nobody. */
+ *     channel that was dropped meanwhile finds nobody.
+ * P3  A subscription that is WANTED while its link is up is never left so: a full
+ *     queue is waited for, and what fails in any other way (no memory, an error
+ *     reply) is tried again every RETRY_MS.
+ * P4  A connection that carries subscriptions and has been silent for listen_ms
+ *     is asked PING. Silence after that ends it (L3), and the owners are told.
+ *     Nothing else would notice a peer that is gone behind a proxy. */
 #include <string.h>
 
 #include "net/net.h"
 
 #define BUCKETS 1024u             /* ten thousand channels: ten a bucket */
+#define RETRY_MS 1000             /* as often as a waiter without a subscription
+                                     looks at its lock */
 
 /* SUBSCRIBE or UNSUBSCRIBE under way. */
 struct hf_pubsub_order {
@@ -29,6 +37,11 @@ struct hf_pubsub {
     struct hf_link_options options; /* for `own` */
     uint32_t count;
     struct hf_list orders;
+    struct hf_room room;            /* P3 */
+    struct hf_timer retry;
+    struct hf_timer watch;          /* P4 */
+    struct hf_request ping;
+    bool is_pinging;
     void (*idle)(void *ctx);        /* NULL: nobody asks */
     void *idle_ctx;
     void (*astray)(void *ctx);      /* likewise */
@@ -44,8 +57,9 @@ static struct hf_list *bucket_of(struct hf_pubsub *ps, const char *ptr,
     return &ps->buckets[hf_hash(ptr, len) % BUCKETS];
 }
 
+/* A plain and a sharded channel of one name are two channels. */
 static struct hf_subscription *find(struct hf_pubsub *ps, const char *ptr,
-                                    size_t len)
+                                    size_t len, bool is_sharded)
 {
     struct hf_list *bucket = bucket_of(ps, ptr, len);
 
@@ -53,7 +67,8 @@ static struct hf_subscription *find(struct hf_pubsub *ps, const char *ptr,
         struct hf_subscription *s =
             HF_OWNER_OF(l, struct hf_subscription, node);
 
-        if (s->channel_len == len && memcmp(s->channel, ptr, len) == 0)
+        if (s->is_sharded == is_sharded && s->channel_len == len &&
+            memcmp(s->channel, ptr, len) == 0)
             return s;
     }
     return NULL;
@@ -143,6 +158,12 @@ static void gone_astray(struct hf_pubsub *ps)
         ps->astray(ps->astray_ctx);
 }
 
+static void retry_soon(struct hf_pubsub *ps)
+{
+    if (!ps->retry.link)
+        hf_loop_arm(ps->loop, &ps->retry, hf_loop_now(ps->loop) + RETRY_MS);
+}
+
 static void order_done(struct hf_request *request, enum hf_outcome outcome,
                        struct hf_resp_value reply)
 {
@@ -156,6 +177,8 @@ static void order_done(struct hf_request *request, enum hf_outcome outcome,
     if (!s || outcome != HF_ANSWERED)
         return; /* a lost link subscribes anew when it is back */
     s->is_live = !hf_resp_is_error(reply);
+    if (!s->is_live)
+        retry_soon(s->pubsub);
     s->on_change(s, s->is_live);
 }
 
@@ -184,10 +207,35 @@ static hf_status give_order(struct hf_pubsub *ps, const char *verb,
     return HF_OK;
 }
 
-static hf_status subscribe(struct hf_pubsub *ps, struct hf_subscription *s)
+static const char *subscribing_verb(const struct hf_subscription *s)
 {
-    return give_order(ps, s->is_sharded ? "SSUBSCRIBE" : "SUBSCRIBE",
-                      s->channel, s->channel_len, s);
+    return s->is_sharded ? "SSUBSCRIBE" : "SUBSCRIBE";
+}
+
+/* P3. An order of which no byte left waits for its turn like any other. */
+static void await_room(struct hf_pubsub *ps, const struct hf_subscription *s)
+{
+    struct hf_resp_arg argv[2] = {
+        {subscribing_verb(s), strlen(subscribing_verb(s))},
+        {s->channel, s->channel_len}};
+
+    if (hf_list_is_empty(&ps->room.node) &&
+        hf_link_await_room(link_of(ps), &ps->room,
+                           hf_resp_command_size(argv, 2)) < 0)
+        retry_soon(ps);
+}
+
+/* Until there is memory or room, its owner looks at the lock from time to
+ * time. */
+static void subscribe(struct hf_pubsub *ps, struct hf_subscription *s)
+{
+    hf_status rc =
+        give_order(ps, subscribing_verb(s), s->channel, s->channel_len, s);
+
+    if (rc == HF_E_LIMIT)
+        await_room(ps, s);
+    else if (rc < 0)
+        retry_soon(ps);
 }
 
 /* True if no byte of it left, so that nothing needs undoing. */
@@ -199,7 +247,58 @@ static bool withdraw(struct hf_pubsub_order *order)
     return outcome == HF_UNSENT;
 }
 
+/* ---- a silent peer (P4) ---- */
+
+static void on_pong(struct hf_request *request, enum hf_outcome outcome,
+                    struct hf_resp_value reply)
+{
+    (void)outcome; /* any answer will do; and if there is none, the link knows */
+    (void)reply;
+    HF_OWNER_OF(request, struct hf_pubsub, ping)->is_pinging = false;
+}
+
+/* Without room for it the link is not idle, and without memory there is a next
+ * time. */
+static void send_ping(struct hf_pubsub *ps, struct hf_link *link)
+{
+    static const struct hf_resp_arg ping = {"PING", 4};
+
+    ps->ping.done = on_pong;
+    ps->is_pinging =
+        hf_link_submit(link, &ps->ping, &ping, 1, HF_NEVER) == HF_OK;
+}
+
+static void on_watch(struct hf_timer *timer)
+{
+    struct hf_pubsub *ps = HF_OWNER_OF(timer, struct hf_pubsub, watch);
+    struct hf_link *link = link_of(ps);
+    int64_t now = hf_loop_now(ps->loop), next = now + ps->options.listen_ms;
+
+    if (link && hf_link_is_up(link) && !ps->is_pinging) {
+        int64_t due = hf_link_heard_ms(link) + ps->options.listen_ms;
+
+        if (due <= now)
+            send_ping(ps, link);
+        else
+            next = due;
+    }
+    hf_loop_arm(ps->loop, timer, next);
+}
+
+/* Whoever has no subscription asks nothing. */
+static void watch(struct hf_pubsub *ps)
+{
+    if (ps->count == 0)
+        hf_loop_disarm(ps->loop, &ps->watch);
+    else if (!ps->watch.link && ps->options.listen_ms > 0)
+        hf_loop_arm(ps->loop, &ps->watch,
+                    hf_loop_now(ps->loop) + ps->options.listen_ms);
+}
+
 /* ---- new, free ---- */
+
+static void on_room(struct hf_room *room, hf_status status);
+static void on_retry(struct hf_timer *timer);
 
 hf_status hf_pubsub_new(struct hf_pubsub **out, struct hf_loop *loop,
                         struct hf_link *main,
@@ -216,6 +315,10 @@ hf_status hf_pubsub_new(struct hf_pubsub **out, struct hf_loop *loop,
     ps->mem = hf_loop_mem(loop);
     ps->main = main;
     ps->options = *options;
+    ps->room.ready = on_room;
+    ps->retry.fire = on_retry;
+    ps->watch.fire = on_watch;
+    hf_list_init(&ps->room.node);
     hf_list_init(&ps->orders);
     for (size_t i = 0; i < BUCKETS; i++)
         hf_list_init(&ps->buckets[i]);
@@ -230,6 +333,11 @@ void hf_pubsub_free(struct hf_pubsub *ps)
     while (!hf_list_is_empty(&ps->orders))
         (void)withdraw(HF_OWNER_OF(ps->orders.next, struct hf_pubsub_order,
                                    node));
+    hf_link_forget_room(&ps->room);
+    hf_loop_disarm(ps->loop, &ps->retry);
+    hf_loop_disarm(ps->loop, &ps->watch);
+    if (ps->is_pinging)
+        (void)hf_link_cancel(&ps->ping);
     hf_link_free(ps->own);
     explicit_bzero(&ps->options.url, sizeof ps->options.url);
     hf_mem_free(ps->mem, ps, sizeof *ps);
@@ -237,14 +345,33 @@ void hf_pubsub_free(struct hf_pubsub *ps)
 
 /* ---- what the links say ---- */
 
-/* The slot has moved: the server has ended a subscription by itself. */
+/* The server has ended a subscription by itself: a sharded one, because the slot
+ * has moved. */
 static void ended(struct hf_pubsub *ps, struct hf_subscription *s)
 {
-    if (!s->is_sharded || !s->is_live)
+    bool is_sharded = s->is_sharded;
+
+    if (!s->is_live)
         return;
     s->is_live = false;
     s->on_change(s, false);
-    gone_astray(ps);
+    retry_soon(ps);
+    if (is_sharded)
+        gone_astray(ps);
+}
+
+/* The subscription that a push is about, if it is of that kind: "message" or
+ * "smessage", say. */
+static struct hf_subscription *subject(struct hf_pubsub *ps,
+                                       struct hf_resp_value kind,
+                                       const char *sharded,
+                                       const char *channel, size_t len)
+{
+    if (hf_resp_is_text(kind, sharded, strlen(sharded)))
+        return find(ps, channel, len, true);
+    if (hf_resp_is_text(kind, sharded + 1, strlen(sharded) - 1))
+        return find(ps, channel, len, false);
+    return NULL;
 }
 
 void hf_pubsub_push(struct hf_pubsub *ps, struct hf_resp_value push)
@@ -259,13 +386,9 @@ void hf_pubsub_push(struct hf_pubsub *ps, struct hf_resp_value push)
         hf_resp_element(push, 2, &payload) < 0 ||
         hf_resp_bytes(channel, &ptr, &len) < 0)
         return; /* a kind that is not for us */
-    s = find(ps, ptr, len);
-    if (!s)
-        return;
-    if (hf_resp_is_text(kind, "sunsubscribe", 12))
+    if ((s = subject(ps, kind, "sunsubscribe", ptr, len)) != NULL)
         ended(ps, s);
-    else if (hf_resp_is_text(kind, s->is_sharded ? "smessage" : "message",
-                             s->is_sharded ? 8 : 7) &&
+    else if ((s = subject(ps, kind, "smessage", ptr, len)) != NULL &&
              hf_resp_bytes(payload, &ptr, &len) == HF_OK)
         s->on_message(s, ptr, len);
 }
@@ -293,13 +416,32 @@ static void went_down(struct hf_pubsub *ps, struct hf_subscription *s)
     s->on_change(s, false);
 }
 
-/* Without memory it is told, and looks at the lock from time to time. */
 static void ask_for(struct hf_pubsub *ps, struct hf_subscription *s)
 {
     if (s->order && s->order->request.link != link_of(ps))
         (void)withdraw(s->order); /* another protocol than it was */
-    if (!s->order && !s->is_live && (!link_of(ps) || subscribe(ps, s) < 0))
-        s->on_change(s, false);
+    if (!s->order && !s->is_live && link_of(ps))
+        subscribe(ps, s);
+}
+
+static void on_room(struct hf_room *room, hf_status status)
+{
+    struct hf_pubsub *ps = HF_OWNER_OF(room, struct hf_pubsub, room);
+
+    if (status == HF_OK) /* else each is asked for with the next connection */
+        each_subscription(ps, ask_for);
+}
+
+static void on_retry(struct hf_timer *timer)
+{
+    struct hf_pubsub *ps = HF_OWNER_OF(timer, struct hf_pubsub, retry);
+
+    if (ps->count == 0)
+        return;
+    if (is_resp2(ps) && open_own(ps) < 0)
+        retry_soon(ps);
+    want_link(ps);
+    each_subscription(ps, ask_for);
 }
 
 /* A new connection has no subscriptions, whatever an old one may have. */
@@ -320,7 +462,7 @@ static void on_own_change(void *ctx, bool is_up)
 /* What it still hears would be heard twice. */
 static void close_own(struct hf_pubsub *ps)
 {
-    hf_link_free(ps->own);
+    hf_link_free(ps->own); /* whoever waits for its room waits no more */
     ps->own = NULL;
 }
 
@@ -330,7 +472,8 @@ void hf_pubsub_change(struct hf_pubsub *ps, bool is_up)
         each_subscription(ps, is_up ? came_up : went_down);
         close_own(ps);
     } else if (is_up && ps->count > 0) {
-        (void)open_own(ps); /* without memory, each is told */
+        if (open_own(ps) < 0)
+            retry_soon(ps);
         each_subscription(ps, ask_for);
     }
     if (is_up)
@@ -341,20 +484,18 @@ void hf_pubsub_change(struct hf_pubsub *ps, bool is_up)
 
 hf_status hf_pubsub_add(struct hf_pubsub *ps, struct hf_subscription *s)
 {
-    hf_status rc;
-
     if (hf_loop_forked(ps->loop))
         return HF_E_FORKED;
-    if (is_resp2(ps) && (rc = open_own(ps)) < 0)
-        return rc;
+    if (is_resp2(ps) && open_own(ps) < 0)
+        retry_soon(ps);
     s->pubsub = ps;
     s->order = NULL;
     s->is_live = false;
-    if (link_of(ps) && (rc = subscribe(ps, s)) < 0)
-        return rc;
     hf_list_push(bucket_of(ps, s->channel, s->channel_len), &s->node);
     ps->count++;
     want_link(ps);
+    watch(ps);
+    ask_for(ps, s);
     return HF_OK;
 }
 
@@ -374,6 +515,7 @@ void hf_pubsub_drop(struct hf_subscription *s)
     hf_list_remove(&s->node);
     ps->count--;
     want_link(ps);
+    watch(ps);
     if (s->order && withdraw(s->order))
         return;
     /* Without memory the server goes on telling us: heard by nobody. */

@@ -705,6 +705,11 @@ static const struct {
     {2, true, "S",
      MESSAGE2 "*3\r\n+unsubscribe\r\n$-1\r\n:0\r\n" CONFIRM2("+subscribe"),
      ">[message,ch,hi] >[unsubscribe,_,0] S=[subscribe,ch,1]"},
+    /* PING is answered by an array there, too. */
+    {2, true, "Sa", CONFIRM2("+subscribe") "*2\r\n$4\r\npong\r\n+x\r\n",
+     "S=[subscribe,ch,1] a=[pong,x]"},
+    {2, true, "a", MESSAGE2 "*2\r\n$4\r\npong\r\n$0\r\n\r\n" MESSAGE2,
+     ">[message,ch,hi] a=[pong,] >[message,ch,hi]"},
     {3, true, "aS", "*1\r\n+x\r\n" CONFIRM("+subscribe"),
      "a=[x] S=[subscribe,ch,1]"},
 };

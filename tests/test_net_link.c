@@ -1899,6 +1899,159 @@ START_TEST(subscription_dropped_while_greeting_is_gone)
 }
 END_TEST
 
+#define CONFIRMED ">3\r\n+subscribe\r\n+ch\r\n:1\r\n"
+#define CONFIRMED2 "*3\r\n$9\r\nsubscribe\r\n$2\r\nch\r\n:1\r\n"
+
+/* P3. No room for it on a connection that is up, and behind what was queued
+ * while there was none. */
+START_TEST(subscription_waits_for_room)
+{
+    static const struct peer_step script[] = {
+        PEER_ACCEPT, PEER_GREET, PEER_EXPECT("ECHO a"), PEER_EXPECT("ECHO b"),
+        PEER_WAIT, PEER_SEND("+a\r\n+b\r\n"), PEER_EXPECT("SUBSCRIBE ch"),
+        PEER_SEND(CONFIRMED), PEER_WAIT, PEER_CLOSE,
+        PEER_ACCEPT, PEER_GREET, PEER_EXPECT("ECHO c"), PEER_EXPECT("ECHO d"),
+        PEER_SEND("+c\r\n+d\r\n"), PEER_EXPECT("SUBSCRIBE ch"),
+        PEER_SEND(CONFIRMED), PEER_END};
+    struct peer *peer = peer_start(script);
+    struct ask a, b, c, d;
+
+    prepare(peer_port(peer));
+    options.requests_max = 2;
+    memory_init(&memory);
+    open_with(&memory.hook, false);
+    open_pubsub();
+    start(&a, "ECHO a", LONG_MS);
+    start(&b, "ECHO b", LONG_MS);
+    drive_until_received(peer, 2);
+    start_listening(&ears[0], "ch");
+    peer_go(peer);
+    await_story(&ears[0], "+");
+    peer_go(peer);
+    drive_until(is_down);
+    start(&c, "ECHO c", LONG_MS);
+    start(&d, "ECHO d", LONG_MS);
+    await_story(&ears[0], "+-+");
+    stop_listening(&ears[0]);
+    end_with_peer(peer);
+}
+END_TEST
+
+/* P3. A server that runs a script refuses SUBSCRIBE, too; and one may end what
+ * it has confirmed. */
+START_TEST(subscription_that_is_refused_or_ended_is_asked_for_again)
+{
+    static const struct peer_step script[] = {
+        PEER_ACCEPT, PEER_GREET, PEER_EXPECT("SUBSCRIBE ch"),
+        PEER_SEND("-BUSY a script is running\r\n"),
+        PEER_EXPECT("SUBSCRIBE ch"), PEER_SEND(CONFIRMED),
+        PEER_SEND(">3\r\n+sunsubscribe\r\n+ch\r\n:0\r\n"),
+        PEER_SEND(">3\r\n+unsubscribe\r\n+ch\r\n:0\r\n"),
+        PEER_EXPECT("SUBSCRIBE ch"), PEER_SEND(CONFIRMED), PEER_END};
+    struct peer *peer = peer_start(script);
+
+    open_link(peer_port(peer));
+    open_pubsub();
+    start_listening(&ears[0], "ch");
+    await_story(&ears[0], "-+-+");
+    stop_listening(&ears[0]);
+    end_with_peer(peer);
+}
+END_TEST
+
+/* P3. Whatever there was no memory for when it began. */
+START_TEST(subscription_lives_though_an_allocation_failed)
+{
+    open_world(_i % 3);
+    ck_assert_str_eq(ask("PING"), "PONG");
+    memory_fail_at(&memory, (uint64_t)(1 + _i / 3));
+    start_listening(&ears[0], "ch");
+    await_story(&ears[0], "+");
+    ck_assert_str_eq(server_ask(server, "PUBLISH ch hello"), "1");
+    await_story(&ears[0], "+hello");
+    memory_fail_at(&memory, 0);
+    stop_listening(&ears[0]);
+    close_world();
+}
+END_TEST
+
+/* P4: nothing is in flight, and the peer is gone, as a proxy hides it. */
+START_TEST(silent_peer_loses_its_subscriber)
+{
+    static const struct peer_step resp3[] = {
+        PEER_ACCEPT, PEER_GREET, PEER_EXPECT("SUBSCRIBE ch"),
+        PEER_SEND(CONFIRMED), PEER_EXPECT("PING"), PEER_SEND("+PONG\r\n"),
+        PEER_EXPECT("PING"), PEER_GONE,
+        PEER_ACCEPT, PEER_GREET, PEER_EXPECT("SUBSCRIBE ch"),
+        PEER_SEND(CONFIRMED), PEER_END};
+    static const struct peer_step resp2[] = {
+        PEER_ACCEPT, PEER_GREET, PEER_EXPECT("ECHO a"), PEER_SEND("+a\r\n"),
+        PEER_ACCEPT, PEER_GREET, PEER_EXPECT("SUBSCRIBE ch"),
+        PEER_SEND(CONFIRMED2), PEER_EXPECT("PING"),
+        PEER_SEND("*2\r\n$4\r\npong\r\n$0\r\n\r\n"), PEER_EXPECT("PING"),
+        PEER_GONE,
+        PEER_ACCEPT, PEER_GREET, PEER_EXPECT("SUBSCRIBE ch"),
+        PEER_SEND(CONFIRMED2), PEER_END};
+    struct peer *peer = peer_start(_i ? resp2 : resp3);
+
+    prepare(peer_port(peer));
+    options.protocol = _i ? 2 : 3;
+    options.listen_ms = 20;
+    options.silence_ms = 1000;
+    memory_init(&memory);
+    open_with(&memory.hook, false);
+    open_pubsub();
+    if (_i)
+        ck_assert_str_eq(ask("ECHO a"), "a");
+    start_listening(&ears[0], "ch");
+    await_story(&ears[0], "+-+");
+    stop_listening(&ears[0]);
+    end_with_peer(peer);
+}
+END_TEST
+
+/* How often the server has been asked PING. */
+static int pings(void)
+{
+    const char *stats = server_ask(server, "INFO commandstats");
+    const char *at = strstr(stats, "cmdstat_ping:calls=");
+
+    return at ? atoi(at + strlen("cmdstat_ping:calls=")) : 0;
+}
+
+/* P4, as servers answer it; and no more once nobody listens. */
+START_TEST(subscriber_is_asked_while_it_is_idle)
+{
+    int64_t end_ms = local_now_ms() + LONG_MS;
+    int so_far;
+
+    server = server_start(worlds[_i].args);
+    prepare(server_port(server));
+    options.protocol = worlds[_i].protocol;
+    options.listen_ms = 20;
+    memory_init(&memory);
+    open_with(&memory.hook, false);
+    open_pubsub();
+    ck_assert_str_eq(ask("ECHO a"), "a");
+    start_listening(&ears[0], "ch");
+    while (pings() < 3) {
+        must(local_now_ms() < end_ms, "an idle subscriber is asked");
+        hf_loop_dispatch(loop, 5);
+    }
+    ck_assert_str_eq(server_ask(server, "PUBLISH ch hello"), "1");
+    await_story(&ears[0], "+hello");
+    stop_listening(&ears[0]);
+    while (strcmp(server_ask(server, "PUBLISH ch x"), "0") != 0)
+        hf_loop_dispatch(loop, 1);
+    ck_assert_str_eq(ask("ECHO b"), "b");
+    so_far = pings();
+    for (int i = 0; i < 10; i++)
+        hf_loop_dispatch(loop, 10);
+    ck_assert_int_eq(pings(), so_far);
+    close_world();
+}
+END_TEST
+
 START_TEST(subscription_that_is_refused_is_told_so)
 {
     open_world(_i);
@@ -2329,6 +2482,13 @@ static TCase *case_subscriptions(void)
     tcase_add_loop_test(c, subscription_begun_while_greeting_finds_its_own_link,
                         0, 2);
     tcase_add_loop_test(c, subscription_that_is_refused_is_told_so, 0,
+                        ROWS(worlds));
+    tcase_add_test(c, subscription_waits_for_room);
+    tcase_add_test(c, subscription_that_is_refused_or_ended_is_asked_for_again);
+    tcase_add_loop_test(c, subscription_lives_though_an_allocation_failed, 0,
+                        12);
+    tcase_add_loop_test(c, silent_peer_loses_its_subscriber, 0, 2);
+    tcase_add_loop_test(c, subscriber_is_asked_while_it_is_idle, 0,
                         ROWS(worlds));
     tcase_add_loop_test(c, any_allocation_may_fail, 0, ROWS(worlds));
     return c;

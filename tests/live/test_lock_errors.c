@@ -411,6 +411,31 @@ START_TEST(w5_who_may_not_listen_looks_from_time_to_time)
 }
 END_TEST
 
+/* It goes on asking for its subscription, and hears once it may. */
+START_TEST(w5_who_was_refused_listens_as_soon_as_it_may)
+{
+    struct hf_acquire_options o = acquire_options(1);
+    struct hf_error err;
+    struct call call;
+    char rule[100];
+
+    (void)snprintf(rule, sizeof rule, "ACL SETUSER eve on nopass %s",
+                   deafs[_i]);
+    (void)server_ask(server, rule);
+    ck_assert_ok(connect_as("eve", "secret", &err));
+    (void)lua_acquire(server, NAME, strlen(NAME), LUA_HOLDER, 60000);
+    call_acquire(&call, lock, &o);
+    while (script_calls(server) < 5)
+        local_rest_us(1000);
+    (void)server_ask(server, "ACL SETUSER eve allchannels +@all");
+    server_await(server, LONG_MS, "redisson_lock__channel:{" NAME "} 1",
+                 "PUBSUB NUMSUB redisson_lock__channel:{" NAME "}");
+    (void)server_ask(server, "DEL " NAME);
+    (void)server_ask(server, "PUBLISH redisson_lock__channel:{" NAME "} 0");
+    ck_assert_status(call_await(&call), HF_OK);
+}
+END_TEST
+
 /* ---- scripts ---- */
 
 START_TEST(scripts_may_be_forgotten_at_any_moment)
@@ -826,6 +851,8 @@ static void add_cases(Suite *s)
                         COUNT(lacks));
     tcase_add_test(c, who_may_not_publish_frees_it_and_is_told);
     tcase_add_loop_test(c, w5_who_may_not_listen_looks_from_time_to_time, 0,
+                        COUNT(deafs));
+    tcase_add_loop_test(c, w5_who_was_refused_listens_as_soon_as_it_may, 0,
                         COUNT(deafs));
 
     c = live_case(s, "scripts", start, stop);
