@@ -356,8 +356,6 @@ static void failed(struct hf_op *op, hf_status status)
         step(op, WAIT_UNANSWERED, 0);
         return;
     }
-    if (status == HF_E_SERVER) /* a script may fail halfway: an ACL can do it */
-        op->call.may_have_run = true;
     if (status == HF_E_AUTH || status == HF_E_TLS)
         refuse_line(op, status);
     end(op, status);

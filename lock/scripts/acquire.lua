@@ -5,13 +5,21 @@
 --       {owner, 0, TTL in ms, field, its value}    not: this is what keeps it
 --                                                  (TTL -1: none), or gone (TTL -2)
 -- A first acquire (to reach: 1) takes a free lock; a re-entry does not, because
--- then the hold was lost. May be sent any number of times. Source: WIRE 8.1.
+-- then the hold was lost. May be sent any number of times. An error means that
+-- nothing was acquired: a lock that cannot get its TTL is taken back.
+-- Source: WIRE 8.1.
 local lock, owner, count, lease = KEYS[1], ARGV[1], ARGV[2], ARGV[3]
-if (count == '1' and redis.call('exists', lock) == 0)
-        or redis.call('hexists', lock, owner) == 1 then
+local is_free = count == '1' and redis.call('exists', lock) == 0
+if is_free or redis.call('hexists', lock, owner) == 1 then
     redis.call('hset', lock, owner, count)
-    redis.call('pexpire', lock, lease)
-    return {owner, tonumber(count)}
+    local set = redis.pcall('pexpire', lock, lease)
+    if set == 1 then
+        return {owner, tonumber(count)}
+    end
+    if is_free then
+        redis.pcall('del', lock)
+    end
+    return set
 end
 local fields = redis.call('hscan', lock, 0, 'count', 2)[2]
 local i = fields[1] == 'mode' and fields[3] and 3 or 1

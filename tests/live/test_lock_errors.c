@@ -20,6 +20,31 @@ static void open_client(int64_t request_timeout_ms)
     ck_assert_ok(hf_client_connect(client, NULL));
 }
 
+static struct note log_note;
+static int alarms;              /* "a lock that nobody here holds may last" */
+
+static void take_line(void *ctx, enum hf_log_level level, const char *line)
+{
+    (void)ctx;
+    (void)level;
+    if (strstr(line, "may last"))
+        note_add(&log_note, &alarms);
+}
+
+static void listen_for_alarms(struct hf_client_options *o)
+{
+    note_init(&log_note);
+    alarms = 0;
+    o->log = take_line;
+}
+
+/* All that was asked in the background is answered, and all lines are said. */
+static void ck_assert_no_alarm(void)
+{
+    ck_assert_ok(hf_client_close(client, LONG_MS, NULL, NULL));
+    ck_assert_int_eq(note_read(&log_note, &alarms), 0);
+}
+
 static void start(void)
 {
     /* Some rows below need what only a command line can give. */
@@ -115,6 +140,32 @@ START_TEST(a_refused_acquire_says_why_and_leaves_no_lock)
     acquire(lock, 1);
     ck_assert_holder(server, lock, 1, 1);
     release(lock, 1);
+}
+END_TEST
+
+/* It is answered, and the server did nothing: nothing is to be released. Of
+ * those that ask for patience, each try is such an answer. */
+START_TEST(a_refused_acquire_releases_nothing)
+{
+    struct hf_client_options o;
+    char url[SERVER_URL_MAX];
+    long long calls;
+
+    client_options(&o, url, server_port(server));
+    o.request_timeout_ms = 300;
+    listen_for_alarms(&o);
+    client = client_with(&o);
+    lock = lock_of(client, NAME);
+    acquire(lock, 1); /* the scripts are known */
+    release(lock, 1);
+    spoil(_i);
+    calls = script_calls(server);
+    ck_assert_status(try_acquire(lock, 1, NULL), HF_E_SERVER);
+    ck_assert_uint_eq(stats_of(client).orphans, 0);
+    ck_assert_no_alarm();
+    if (strcmp(refusals[_i].word, "MASTERDOWN") != 0)
+        ck_assert_int_le(script_calls(server) - calls, 1);
+    ask_all(refusals[_i].repair);
 }
 END_TEST
 
@@ -363,6 +414,30 @@ START_TEST(who_may_not_is_told_what_the_server_says)
     ck_assert_status(hf_lock_acquire(lock, NULL, &err), HF_E_SERVER);
     ck_assert_clear(&err, lacks[_i].words);
     ck_assert_str_eq(server_ask(server, "EXISTS " NAME), "0");
+}
+END_TEST
+
+/* The rights of each command are checked when the script comes to it. */
+static const char *const needs[] = {"exists", "hset", "pexpire"};
+
+START_TEST(an_acquire_that_is_refused_halfway_leaves_nothing)
+{
+    struct hf_client_options o;
+    char url[SERVER_URL_MAX], rule[100];
+    struct hf_error err;
+
+    (void)snprintf(rule, sizeof rule,
+                   "ACL SETUSER eve on nopass ~* &* +@all -%s", needs[_i]);
+    (void)server_ask(server, rule);
+    client_options(&o, url, server_port(server));
+    o.user = "eve";
+    listen_for_alarms(&o);
+    client = client_with(&o);
+    lock = lock_of(client, NAME);
+    ck_assert_status(try_acquire(lock, 1, &err), HF_E_SERVER);
+    ck_assert_clear(&err, " run th");
+    ck_assert_str_eq(server_ask(server, "EXISTS " NAME), "0");
+    ck_assert_no_alarm();
 }
 END_TEST
 
@@ -830,6 +905,8 @@ static void add_cases(Suite *s)
 
     tcase_add_loop_test(c, a_refused_acquire_says_why_and_leaves_no_lock, 0,
                         COUNT(refusals));
+    tcase_add_loop_test(c, a_refused_acquire_releases_nothing, 0,
+                        COUNT(refusals));
     tcase_add_loop_test(c, a_refused_release_forgets_the_hold_and_its_ttl_ends_it,
                         0, COUNT(refusals));
     tcase_add_test(c, a_key_of_another_type_is_left_alone);
@@ -849,6 +926,8 @@ static void add_cases(Suite *s)
     tcase_add_test(c, the_right_password_opens);
     tcase_add_loop_test(c, who_may_not_is_told_what_the_server_says, 0,
                         COUNT(lacks));
+    tcase_add_loop_test(c, an_acquire_that_is_refused_halfway_leaves_nothing,
+                        0, COUNT(needs));
     tcase_add_test(c, who_may_not_publish_frees_it_and_is_told);
     tcase_add_loop_test(c, w5_who_may_not_listen_looks_from_time_to_time, 0,
                         COUNT(deafs));
