@@ -214,6 +214,15 @@ static hf_status await_room(struct hf_command *c, struct hf_link *link)
     return HF_OK;
 }
 
+/* Of its slot, by the map in force; NULL: not known. */
+static const struct hf_server *master_of(const struct hf_command *c)
+{
+    struct hf_server *master = NULL;
+
+    (void)hf_router_target(&master, c->router, c->slot); /* no memory: as NULL */
+    return master;
+}
+
 /* Not before those who wait already, unless it is urgent. */
 static hf_status hand_over(struct hf_command *c, struct hf_server *server)
 {
@@ -221,6 +230,7 @@ static hf_status hand_over(struct hf_command *c, struct hf_server *server)
     hf_status rc;
 
     c->server = server;
+    c->master = master_of(c);
     if ((rc = link_of(&link, c)) < 0)
         return rc;
     rc = c->is_urgent || !hf_link_is_awaited(link) ? submit(c) : HF_E_LIMIT;
@@ -409,6 +419,15 @@ static bool is_followed(struct hf_command *c, struct hf_resp_value reply)
     return false;
 }
 
+/* R5. A redirection may be ahead of the map, which then still names the server
+ * that it named when this one was chosen. */
+static bool is_from_former_master(const struct hf_command *c)
+{
+    const struct hf_server *master = master_of(c);
+
+    return master != c->server && master != c->master;
+}
+
 static void on_reply(struct hf_request *request, enum hf_outcome outcome,
                      struct hf_resp_value reply)
 {
@@ -416,6 +435,11 @@ static void on_reply(struct hf_request *request, enum hf_outcome outcome,
     bool is_good = outcome == HF_ANSWERED && !hf_resp_is_error(reply);
 
     note_sent(c);
+    if (is_good && is_from_former_master(c)) {
+        outcome = HF_UNKNOWN;
+        reply = no_reply;
+        is_good = false;
+    }
     if (c->wait.done && is_good) {
         c->state = DONE;
         c->done(c, outcome, reply);
@@ -477,6 +501,8 @@ static void on_wait(struct hf_request *request, enum hf_outcome outcome,
         return;
     if (outcome == HF_ANSWERED && is_short(c, reply) && waits_again(c))
         return;
+    if (is_from_former_master(c))
+        outcome = HF_UNKNOWN;
     (void)take_out(c);
     hf_discover_want(c->router, NULL); /* replicas may have come or gone */
     c->acknowledged(c, outcome, reply, c->replicas < 0 ? wanted_of(c)

@@ -876,6 +876,8 @@ struct hf_command {
     /* The router's own. */
     struct hf_router *router;
     struct hf_server *server;   /* whom it is, or was last, for; NULL: nobody */
+    const struct hf_server *master; /* of the slot, by the map when `server` was
+                                   chosen: ASK and MOVED name others. Compared */
     struct hf_list node;
     struct hf_request request;
     struct hf_request asking;   /* in front of it, where it was sent by ASK */

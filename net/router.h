@@ -14,7 +14,11 @@
  * R3  What has left for a server that is gone or demoted ends UNKNOWN when the
  *     map says so: the silence need not be waited for.
  * R4  ASKING and its command, and WAIT behind it, stand side by side in the
- *     output, and leave, or do not leave, together. */
+ *     output, and leave, or do not leave, together.
+ * R5  An answer counts only while its server serves the slot. If a newer map, or
+ *     a sentinel, names another server now, the outcome is UNKNOWN: a master that
+ *     was stopped and replaced executes what it was sent when it continues, and
+ *     then loses it. */
 #ifndef HF_ROUTER_H
 #define HF_ROUTER_H
 

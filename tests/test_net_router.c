@@ -3,7 +3,6 @@
  * reply says where it went.
  * Sources: CLUSTER; RESP-CONFORMANCE 5; faults.md 3.1. */
 #include <check.h>
-#include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -572,16 +571,6 @@ START_TEST(a_silent_server_is_a_reason_to_ask_others)
 }
 END_TEST
 
-static atomic_bool is_stopped;
-
-/* As by SIGSTOP: connections stay, and nothing is answered. */
-static bool stopped_0(void *ctx, const struct nodes_ask *a, char *reply)
-{
-    (void)ctx;
-    reply[0] = '\0';
-    return a->node == 0 && is_stopped;
-}
-
 static void drive_until_received_times(int node, const char *text, int times)
 {
     int64_t end_ms = local_now_ms() + LONG_MS;
@@ -596,15 +585,14 @@ static void drive_until_received_times(int node, const char *text, int times)
  * node 0 may have a better one. */
 static void begin_stopped(struct ask *a, int connect_timeout_ms)
 {
-    is_stopped = false;
-    prepare(stopped_0);
+    prepare(NULL);
     options.link.connect_timeout_ms = connect_timeout_ms;
     nodes_map(nodes, halves, 2);
     nodes_epoch(nodes, 5);
     add_seed(nodes_port(nodes, 0));
     ck_assert_int_eq(open_router(NULL), HF_OK);
     ck_assert_str_eq(ask(0), "node 0");
-    is_stopped = true;
+    nodes_pause(nodes, 0, true);
     nodes_map(nodes, all_of_1, 1);
     nodes_epoch(nodes, 4);
     ck_assert_int_eq(start(a, 0, 3 * LONG_MS), HF_OK);
@@ -633,6 +621,76 @@ START_TEST(a_worse_map_is_adopted_when_a_server_is_silent_for_long)
     begin_stopped(&a, SHORT_MS);
     ck_assert_int_eq(strncmp(answer_of(&a), "(unknown)", 9), 0);
     ck_assert_str_eq(ask(0), "node 1");
+    end();
+}
+END_TEST
+
+static void drive_until_sent(const struct ask *a)
+{
+    int64_t end_ms = local_now_ms() + LONG_MS;
+    bool is_sent = false;
+
+    while (!is_sent) {
+        must(local_now_ms() < end_ms, "a command is sent");
+        hf_loop_dispatch(loop, 5);
+        hf_loop_lock(loop);
+        is_sent = hf_command_is_sent(&a->command);
+        hf_loop_unlock(loop);
+    }
+}
+
+static void drive_until_maps(uint64_t count)
+{
+    int64_t end_ms = local_now_ms() + LONG_MS;
+
+    while (counts().maps < count) {
+        must(local_now_ms() < end_ms, "a map is adopted");
+        hf_loop_dispatch(loop, 5);
+    }
+}
+
+static const struct nodes_range most_of_0[] = {{0, 99, 0}, {100, 16383, 1}};
+static const struct nodes_range least_of_0[] = {{0, 9, 0}, {10, 16383, 1}};
+
+/* R5. The silent server is still the master of other slots, so that its answer is
+ * waited for. */
+START_TEST(an_answer_of_a_former_master_is_an_unknown_outcome)
+{
+    static struct ask a, of_its_own;
+
+    begin(NULL, most_of_0, 2);
+    ck_assert_str_eq(ask(50), "node 0");
+    nodes_pause(nodes, 0, true);
+    ck_assert_int_eq(start(&a, 50, LONG_MS), HF_OK);
+    ck_assert_int_eq(start(&of_its_own, 5, LONG_MS), HF_OK);
+    drive_until_sent(&of_its_own);
+    nodes_map(nodes, least_of_0, 2);
+    nodes_epoch(nodes, 2);
+    drive_until_maps(2);
+    nodes_pause(nodes, 0, false);
+    ck_assert_str_eq(answer_of(&of_its_own), "node 0");
+    ck_assert_int_eq(strncmp(answer_of(&a), "(unknown)", 9), 0);
+    ck_assert_int_eq(nodes_count(nodes, 0, "GET a"), 3);
+    ck_assert_str_eq(ask(50), "node 1");
+    end();
+}
+END_TEST
+
+/* R5. The map names the source of a slot that is on the move: not the node that
+ * was named by ASK. */
+START_TEST(an_answer_behind_asking_counts_whatever_the_map_says)
+{
+    static struct ask a;
+
+    begin(importing, (struct nodes_range[]){{0, 9, 0}, {10, 99, 2}}, 2);
+    nodes_pause(nodes, 1, true);
+    ck_assert_int_eq(start(&a, 5, LONG_MS), HF_OK);
+    drive_until_received(0, "GET a");
+    nodes_map(nodes, (struct nodes_range[]){{0, 9, 0}, {10, 199, 2}}, 2);
+    nodes_epoch(nodes, 2);
+    drive_until_maps(2);
+    nodes_pause(nodes, 1, false);
+    ck_assert_str_eq(answer_of(&a), "node 1");
     end();
 }
 END_TEST
@@ -1021,6 +1079,8 @@ static Suite *suite(void)
     tcase_add_test(c, others_are_asked_again_while_a_server_is_silent);
     tcase_add_test(c,
                    a_worse_map_is_adopted_when_a_server_is_silent_for_long);
+    tcase_add_test(c, an_answer_of_a_former_master_is_an_unknown_outcome);
+    tcase_add_test(c, an_answer_behind_asking_counts_whatever_the_map_says);
     tcase_add_test(c, a_slot_that_nobody_serves_is_an_error_that_says_so);
 
     c = new_case(s, "subscriptions");

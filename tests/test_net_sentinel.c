@@ -271,8 +271,8 @@ static void on_done(struct hf_command *command, enum hf_outcome outcome,
     q->is_done = true;
 }
 
-static void ask_over(struct question *q, const char *word, int64_t timeout_ms,
-                     bool is_slow)
+static void prepare_question(struct question *q, const char *word,
+                             int64_t timeout_ms)
 {
     memset(q, 0, sizeof *q);
     q->argv[0] = (struct hf_resp_arg){"ECHO", 4};
@@ -281,10 +281,21 @@ static void ask_over(struct question *q, const char *word, int64_t timeout_ms,
     q->command.argc = 2;
     q->command.deadline_ms = hf_clock_ms() + timeout_ms;
     q->command.done = on_done;
-    q->command.is_slow = is_slow;
+}
+
+static void send_question(struct question *q)
+{
     hf_loop_lock(loop);
     ck_assert_int_eq(hf_router_send(router, &q->command), HF_OK);
     hf_loop_unlock(loop);
+}
+
+static void ask_over(struct question *q, const char *word, int64_t timeout_ms,
+                     bool is_slow)
+{
+    prepare_question(q, word, timeout_ms);
+    q->command.is_slow = is_slow;
+    send_question(q);
 }
 
 static void ask(struct question *q, const char *word, int64_t timeout_ms)
@@ -815,6 +826,7 @@ START_TEST(nothing_is_sent_behind_the_news)
     take_in(&first);
     name_when_asked(&first, port_of(&one));
     be_subscribed(&first);
+    add(&first, PEER_DO_WAIT, "");
     tell_switch(&first, NAME, port_of(&one), port_of(&other));
     be_asked(&first, "*0\r\n");
     add(&first, PEER_DO_WAIT, "");
@@ -822,6 +834,7 @@ START_TEST(nothing_is_sent_behind_the_news)
     go_on_stage(&first);
     open_router();
     ask_and_get("a");
+    peer_go(first.peer);
     drive_until_received(&first, 5);
     ask(&q, "b", LONG_MS);
     drive_for(20);
@@ -859,6 +872,104 @@ START_TEST(what_an_old_master_has_not_answered_is_unknown)
     drive_until(&q.is_done, "an end");
     ck_assert_int_eq(q.outcome, HF_UNKNOWN);
     ask_and_get("b");
+    close_router();
+}
+END_TEST
+
+/* R5: a master that was stopped and replaced continues, and answers what it was
+ * sent. Nobody has confirmed the new one yet. */
+START_TEST(what_an_old_master_answers_behind_the_news_is_unknown)
+{
+    struct question q;
+
+    take_in(&one);
+    have_role(&one, MASTER);
+    expect(&one, "ECHO a");
+    add(&one, PEER_DO_WAIT, "");
+    say(&one, "+a\r\n");
+    go_on_stage(&one);
+    take_in(&other);
+    expect(&other, "ROLE");
+    add(&other, PEER_DO_WAIT, "");
+    say(&other, MASTER);
+    serve(&other, "ECHO b", "+b\r\n");
+    go_on_stage(&other);
+    take_in(&first);
+    name_when_asked(&first, port_of(&one));
+    be_subscribed(&first);
+    add(&first, PEER_DO_WAIT, "");
+    tell_switch(&first, NAME, port_of(&one), port_of(&other));
+    name_when_asked(&first, port_of(&other));
+    go_on_stage(&first);
+    open_router();
+    ask(&q, "a", 2 * LONG_MS);
+    drive_until_received(&one, 2);
+    peer_go(first.peer);
+    drive_until_received(&other, 1);
+    peer_go(one.peer);
+    drive_until(&q.is_done, "an end");
+    ck_assert_int_eq(q.outcome, HF_UNKNOWN);
+    peer_go(other.peer);
+    ask_and_get("b");
+    close_router();
+}
+END_TEST
+
+static bool is_acknowledged;
+static enum hf_outcome of_wait;
+
+static void on_acknowledged(struct hf_command *command, enum hf_outcome outcome,
+                            struct hf_resp_value reply, uint32_t wanted)
+{
+    (void)command;
+    (void)reply;
+    (void)wanted;
+    of_wait = outcome;
+    is_acknowledged = true;
+}
+
+/* R5: the same of WAIT. The replicas that an old master counts follow the new one
+ * soon, and lose what they have. */
+START_TEST(what_an_old_master_says_of_its_replicas_is_unknown)
+{
+    struct question q;
+
+    take_in(&one);
+    have_role(&one, MASTER);
+    serve(&one, "ECHO a", "+a\r\n");
+    take_in(&one); /* the slow connection */
+    expect(&one, "ECHO b");
+    expect(&one, "WAIT 1 100");
+    say(&one, "+b\r\n");
+    add(&one, PEER_DO_WAIT, "");
+    say(&one, ":1\r\n");
+    go_on_stage(&one);
+    take_in(&other);
+    have_role(&other, MASTER);
+    serve(&other, "ECHO c", "+c\r\n");
+    go_on_stage(&other);
+    take_in(&first);
+    name_when_asked(&first, port_of(&one));
+    be_subscribed(&first);
+    add(&first, PEER_DO_WAIT, "");
+    tell_switch(&first, NAME, port_of(&one), port_of(&other));
+    name_when_asked(&first, port_of(&other));
+    go_on_stage(&first);
+    open_router();
+    ask_and_get("a");
+    prepare_question(&q, "b", LONG_MS);
+    q.command.replicas = 1;
+    q.command.replicas_timeout_ms = 100;
+    q.command.acknowledged = on_acknowledged;
+    is_acknowledged = false;
+    send_question(&q);
+    must_answer(&q, "b");
+    peer_go(first.peer);
+    drive_until_received(&other, 1);
+    ask_and_get("c");
+    peer_go(one.peer);
+    drive_until(&is_acknowledged, "an end");
+    ck_assert_int_eq(of_wait, HF_UNKNOWN);
     close_router();
 }
 END_TEST
@@ -1055,6 +1166,8 @@ static Suite *suite(void)
     tcase_add_test(c, what_is_no_news_is_not_followed);
     tcase_add_test(c, nothing_is_sent_behind_the_news);
     tcase_add_test(c, what_an_old_master_has_not_answered_is_unknown);
+    tcase_add_test(c, what_an_old_master_answers_behind_the_news_is_unknown);
+    tcase_add_test(c, what_an_old_master_says_of_its_replicas_is_unknown);
     tcase_add_test(c, a_sentinel_that_comes_back_is_asked);
     tcase_add_test(c, a_command_that_meets_a_replica_goes_to_the_master);
     tcase_add_test(c, a_command_goes_to_the_master_so_often_and_no_more);

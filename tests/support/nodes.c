@@ -54,6 +54,7 @@ struct nodes {
     unsigned wanted, applied;   /* changes */
     bool is_over;
     bool is_down[NODES_MAX];
+    bool is_paused[NODES_MAX];
     int epoch;
     struct nodes_range ranges[RANGES_MAX];
     int range_count;
@@ -226,6 +227,17 @@ static void apply_down(struct nodes *n)
             close_connection(&n->connections[i]);
 }
 
+/* Whom to read from: -1 for what is free, or paused. */
+static int fd_of(struct nodes *n, const struct connection *c)
+{
+    int fd;
+
+    (void)pthread_mutex_lock(&n->mutex);
+    fd = c->fd >= 0 && n->is_paused[c->node] ? -1 : c->fd;
+    (void)pthread_mutex_unlock(&n->mutex);
+    return fd;
+}
+
 static void turn(struct nodes *n)
 {
     struct pollfd all[1 + NODES_MAX + CONNECTIONS_MAX];
@@ -237,14 +249,16 @@ static void turn(struct nodes *n)
             .fd = i < n->count ? n->listeners[i] : -1, .events = POLLIN};
     for (int i = 0; i < CONNECTIONS_MAX; i++)
         all[1 + NODES_MAX + i] =
-            (struct pollfd){.fd = n->connections[i].fd, .events = POLLIN};
+            (struct pollfd){.fd = fd_of(n, &n->connections[i]),
+                            .events = POLLIN};
     (void)poll(all, 1 + NODES_MAX + CONNECTIONS_MAX, -1);
     (void)pthread_mutex_lock(&n->mutex);
     if (all[0].revents)
         (void)!read(n->ends[0], byte, sizeof byte);
     apply_down(n);
     for (int i = 0; i < CONNECTIONS_MAX; i++)
-        if (all[1 + NODES_MAX + i].revents && n->connections[i].fd >= 0)
+        if (all[1 + NODES_MAX + i].revents && n->connections[i].fd >= 0 &&
+            !n->is_paused[n->connections[i].node])
             hear(n, &n->connections[i]);
     for (int i = 0; i < n->count; i++)
         if (all[1 + i].revents && n->listeners[i] >= 0)
@@ -341,15 +355,25 @@ void nodes_epoch(struct nodes *n, int epoch)
     (void)pthread_mutex_unlock(&n->mutex);
 }
 
-void nodes_down(struct nodes *n, int node, bool is_down)
+static void change(struct nodes *n, bool *what, bool is)
 {
     (void)pthread_mutex_lock(&n->mutex);
-    n->is_down[node] = is_down;
+    *what = is;
     n->wanted++;
     look_again(n);
     while (n->applied != n->wanted)
         (void)pthread_cond_wait(&n->changed, &n->mutex);
     (void)pthread_mutex_unlock(&n->mutex);
+}
+
+void nodes_down(struct nodes *n, int node, bool is_down)
+{
+    change(n, &n->is_down[node], is_down);
+}
+
+void nodes_pause(struct nodes *n, int node, bool is_paused)
+{
+    change(n, &n->is_paused[node], is_paused);
 }
 
 /* Patterns are of whole words, and the text of what came is in words, too. */

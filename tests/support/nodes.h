@@ -47,6 +47,8 @@ struct nodes_range {
  * nodes_epoch - and how new that is; 1 at first.
  * nodes_down  - refuses connections, and ends those it has; or no more. Is so on
  *               return.
+ * nodes_pause - reads nothing any more, as a stopped process; or goes on, with
+ *               what has come meanwhile. Is so on return.
  * nodes_count - commands that came to a node (-1: any), of a text, or of what
  *               begins with it ("GET ..."); greetings are not among them. */
 struct nodes *nodes_start(int count, nodes_answer *answer, void *ctx);
@@ -55,6 +57,7 @@ int nodes_port(const struct nodes *n, int node);
 void nodes_map(struct nodes *n, const struct nodes_range *ranges, int count);
 void nodes_epoch(struct nodes *n, int epoch);
 void nodes_down(struct nodes *n, int node, bool is_down);
+void nodes_pause(struct nodes *n, int node, bool is_paused);
 int nodes_count(struct nodes *n, int node, const char *pattern);
 
 #endif
