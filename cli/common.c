@@ -159,8 +159,10 @@ static int connect_client(struct hf_client **out,
     struct hf_error err = {0};
     hf_status rc = hf_client_new(out, options, &err);
 
-    if (rc == HF_OK)
+    if (rc == HF_OK) {
         rc = hf_client_connect(*out, &err);
+        hf_loop_dispatch(hf_client_loop(*out), 0); /* log lines come first */
+    }
     return rc < 0 ? cli_fail_status(rc, &err) : CLI_GO_ON;
 }
 

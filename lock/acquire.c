@@ -208,9 +208,11 @@ static void on_acknowledged(struct hf_call *call, hf_status status)
 
 /* ---- being refused ---- */
 
-/* What on_wait is told, kept until it can be called. */
-struct notice {
+/* What on_wait is told, kept until it can be called. The operation outlives it
+ * or withdraws it. */
+struct hf_wait_notice {
     struct hf_task task;
+    struct hf_op *op;
     struct hf_lock *lock;
     struct hf_lock_info info;
     void (*on_wait)(void *ctx, struct hf_lock *lock,
@@ -218,22 +220,40 @@ struct notice {
     void *ctx;
 };
 
-static void run_notice(struct hf_task *task)
+static void free_notice(struct hf_wait_notice *notice)
 {
-    struct notice *notice = HF_OWNER_OF(task, struct notice, task);
     struct hf_client *client = notice->lock->client;
 
+    hf_lock_unref(notice->lock);
+    hf_mem_free(client->mem, notice, sizeof *notice);
+}
+
+static void run_notice(struct hf_task *task)
+{
+    struct hf_wait_notice *notice =
+        HF_OWNER_OF(task, struct hf_wait_notice, task);
+    struct hf_client *client = notice->lock->client;
+
+    notice->op->notice = NULL;
     hf_loop_unlock(client->loop);
     notice->on_wait(notice->ctx, notice->lock, &notice->info);
     hf_loop_lock(client->loop);
-    hf_lock_unref(notice->lock);
-    hf_mem_free(client->mem, notice, sizeof *notice);
+    free_notice(notice);
+}
+
+void hf_acquire_forget_notice(struct hf_op *op)
+{
+    if (!op->notice)
+        return;
+    hf_loop_unpost(op->client->loop, &op->notice->task);
+    free_notice(op->notice);
+    op->notice = NULL;
 }
 
 /* A courtesy: without memory nobody is told. */
 static void tell_wait(struct hf_op *op, const struct hf_lock_info *info)
 {
-    struct notice *notice;
+    struct hf_wait_notice *notice;
 
     if (op->has_told_wait)
         return;
@@ -241,6 +261,8 @@ static void tell_wait(struct hf_op *op, const struct hf_lock_info *info)
     if (!op->options.on_wait || op->options.wait_ms == 0 ||
         !(notice = hf_mem_new(op->client->mem, sizeof *notice)))
         return;
+    op->notice = notice;
+    notice->op = op;
     notice->lock = op->lock;
     notice->on_wait = op->options.on_wait;
     notice->ctx = op->options.ctx;

@@ -40,6 +40,9 @@ struct hf_client {
     bool is_over;               /* and nothing of ours is asked any more */
     struct hf_waiter *closer;   /* until all is quiet; NULL: nobody waits */
     uint64_t finished;          /* operations, since it is closing */
+    uint32_t log_lines;         /* that wait to be told */
+    uint64_t lines_left_out;    /* since the queue of lines was last empty */
+    enum hf_log_level worst_left_out;
     uint64_t serial;            /* of the last hold or question */
 
     struct hf_list *buckets;    /* locks by name */
@@ -51,6 +54,7 @@ struct hf_client {
     uint32_t ops_count;
     uint32_t orphans;           /* of them (orphan.c) */
     bool has_told_orphans;      /* that there are too many */
+    uint32_t untold;            /* that have ended; `done` is still to be called */
     uint64_t holds;
     struct hf_list spare_holds;
     uint32_t spare_holds_count;
@@ -137,6 +141,7 @@ struct hf_op {
     struct hf_wait wait;
     struct hf_timer timer;
     bool has_told_wait;
+    struct hf_wait_notice *notice;  /* on_wait, not called yet */
     bool may_be_held;           /* a question before op->call had no answer */
     int64_t asked_ms;           /* when it last asked */
 
@@ -208,8 +213,10 @@ bool hf_reply_integer(struct hf_resp_value reply, size_t index, int64_t *out);
 
 /* hf_acquire_next - the lock may have been released here: the first in its line
  *                   asks (W6).
+ * hf_acquire_forget_notice - on_wait is not called any more, unless it has begun.
  * hf_acquire_stop_listening - nobody waits for its messages any more. */
 void hf_acquire_start(struct hf_op *op);
+void hf_acquire_forget_notice(struct hf_op *op);
 void hf_acquire_next(struct hf_lock *lock);
 void hf_acquire_stop_listening(struct hf_lock *lock);
 void hf_acquire_cancel(struct hf_op *op, hf_status status);

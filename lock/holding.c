@@ -210,14 +210,14 @@ void hf_hold_tell_lost(struct hf_hold *hold)
     struct hf_client *client = hold->lock->client;
     char name[100];
 
+    if (hold->on_lost) /* its owner must hear before the server lets go */
+        hf_loop_post_first(client->loop, &hold->lost_task);
+    else
+        let_go(hold);
     hf_client_log(client, HF_LOG_WARNING, "lock '%s' is lost: %s",
                   hf_error_quote(name, sizeof name, hold->lock->text,
                                  hold->lock->name_len),
                   hf_lost_text(hold->core.reason));
-    if (hold->on_lost)
-        hf_loop_post(client->loop, &hold->lost_task);
-    else
-        let_go(hold);
     hf_hold_rearm(hold);
 }
 

@@ -19,11 +19,22 @@
  * What a lock promises, and on which assumptions: README, "What is promised".
  *
  * Threads: every function may be called from any thread, unless it says
- * otherwise. Callbacks come from the thread that drives the loop (the library's
- * own by default), never with a lock of ours held: they may call anything here
- * but the functions that free. They should return soon: while one runs, no
- * other is called, and without a blocked caller nothing is renewed, so one that
- * takes longer than a third of the watchdog's timeout may cost holds.
+ * otherwise.
+ *
+ * Callbacks (on_lost, on_renewed, on_wait, done, log) run on the loop's
+ * background thread, and in hf_loop_dispatch, on the thread that calls it. No
+ * other function runs them, not even one that waits for its own answer: a mutex
+ * that is held across a blocking call may be taken in a callback, and a slow
+ * callback delays no call. On a loop without a background thread they therefore
+ * wait until hf_loop_dispatch is called; a blocking call leaves them alone, and
+ * wakes the thread that dispatches or the event loop that watches hf_loop_fd.
+ * hf_client_close and hf_client_free wait until all have been called, or call
+ * them themselves if there is no background thread.
+ *     They run one at a time, losses before all others. No lock of ours is held:
+ * a callback may call anything here, also what blocks, but not what frees or
+ * closes. It should return soon: while it runs, no other is called, and nothing
+ * is renewed unless a blocked caller or another thread drives the loop, so one
+ * that takes longer than a third of the watchdog's timeout may cost holds.
  *
  * Errors: `err` may be NULL. It is filled whenever the status is negative.
  *
@@ -64,8 +75,9 @@ struct hf_client_options {
     struct hf_loop *loop;       /* NULL: one of its own. Borrowed until
                                    hf_client_free */
     bool thread;                /* its own loop is driven by a background thread
-                                   too. Default true. Without, watchdog and
-                                   callbacks need hf_loop_dispatch */
+                                   too. Default true. Without, the callbacks
+                                   need hf_loop_dispatch, and so does the
+                                   watchdog while no call blocks */
     const struct hf_mem *mem;   /* NULL: libc. Borrowed until hf_client_free;
                                    not used if `loop` is given (its own is) */
 
@@ -82,14 +94,16 @@ struct hf_client_options {
                                    Default 1000; at most a sixth of the
                                    watchdog's time */
     uint32_t locks_max;         /* different names in use. Default 1 Mi */
-    uint32_t waiters_max;       /* calls under way. Default 1 Mi */
+    uint32_t waiters_max;       /* calls under way, `done` included. Default
+                                   1 Mi */
     size_t output_max;          /* bytes that wait to be sent. While there is no
                                    room, calls wait for it, first come first
                                    served. Default 64 MiB, least 192 KiB: the
                                    longest name fits */
 
     /* A line about what no call reports (a lost connection, a renewal refused).
-     * As any callback; NULL: silence. */
+     * As any callback. No more than 256 lines wait for it; the last of them is
+     * followed by one that counts those that were left out. NULL: silence. */
     void (*log)(void *ctx, enum hf_log_level level, const char *line);
     void *log_ctx;
 
@@ -273,7 +287,8 @@ struct hf_acquire_options {
      * first. All may be NULL. `ctx` is handed to each; one that has begun may
      * still run when another thread's release returns, so what it points at
      * lives until then or, to be sure, until hf_client_free.
-     * on_wait     another holds it: we begin to wait
+     * on_wait     another holds it: we begin to wait. Not called any more once
+     *             the call has ended
      * on_renewed  the watchdog renewed it
      * on_lost     once, before the server can let go of it, unless it already
      *             has; the hold must then be released (HF_LOST) or is forgotten

@@ -12,7 +12,8 @@ hf_status hf_op_begin(struct hf_op *op)
     if (client->is_closing && !op->is_orphan)
         return hf_error_set(op->error, HF_E_CLOSED, "%s",
                             hf_status_text(HF_E_CLOSED));
-    if (client->ops_count - client->orphans >= client->waiters_max &&
+    if (client->ops_count - client->orphans + client->untold >=
+            client->waiters_max &&
         !op->is_orphan)
         return hf_error_set(op->error, HF_E_LIMIT,
                             "more than %u calls are under way",
@@ -42,6 +43,7 @@ static void run_done(struct hf_task *task)
     struct hf_op *op = HF_OWNER_OF(task, struct hf_op, task);
     struct hf_loop *loop = op->client->loop;
 
+    op->client->untold--;
     hf_loop_unlock(loop);
     op->done(op->done_ctx, op->status, op->error);
     hf_loop_lock(loop);
@@ -81,8 +83,10 @@ void hf_op_finish(struct hf_op *op, hf_status status)
     hf_client_note_quiet(client);
     hf_lock_unref(op->lock);
     if (op->waiter) {
+        hf_acquire_forget_notice(op); /* its caller goes, and what ctx points at */
         hf_waiter_wake(op->waiter);
     } else if (op->done) {
+        client->untold++;
         hf_loop_unattend(client->loop);
         hf_task_init(&op->task, run_done);
         hf_loop_post(client->loop, &op->task);

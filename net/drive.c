@@ -3,6 +3,7 @@
  * D1  At most one thread sits in the seat (is_driven), and only it waits in the
  *     poller. The lock is free while it waits and while it runs tasks; it
  *     leaves the seat for the tasks, so that a callback may block on us.
+ *     (Which threads run tasks: D9.)
  * D2  A blocked caller takes the seat if it is free, else it sleeps until it is
  *     woken with its answer or asked to take the seat.
  * D3  Whoever leaves the seat passes it to the caller that has slept longest,
@@ -21,6 +22,10 @@
  *     commands could share a write with its own.
  * D8  An outer event loop sleeps for what hf_loop_timeout said. Whoever leaves the
  *     seat to nobody wakes it if it would sleep too long.
+ * D9  Tasks are the users' callbacks. The background thread runs them, and who
+ *     dispatches, in the seat or beside it; a blocked caller never does: it may
+ *     hold a mutex that the callback wants, and has a deadline. While it drives,
+ *     each post calls the one that runs them.
  *
  * Source: performance.md, 6 ("adaptive"). */
 #include <errno.h>
@@ -38,7 +43,23 @@
 static bool needs_background(const struct hf_loop *loop)
 {
     return loop->attended > 0 || loop->does_background_doze ||
-           !hf_list_is_empty(&loop->tasks);
+           hf_tasks_are_due(loop);
+}
+
+/* An outer event loop by a descriptor of its own: the blocked caller that drives
+ * would swallow what is written to the driver. */
+void hf_call_task_runner(struct hf_loop *loop)
+{
+    if (hf_loop_forked(loop))
+        return;
+    if (loop->is_driven && loop->does_driver_run_tasks)
+        hf_wake_driver(loop);
+    else if (loop->has_thread)
+        pthread_cond_signal(&loop->background);
+    else if (loop->dispatchers > 0)
+        pthread_cond_signal(&loop->seat_is_offered);
+    else if (loop->outer_until_ms != NOBODY_SLEEPS)
+        hf_poller_call(&loop->poller);
 }
 
 /* Takes it from among the sleepers; the post follows with the next unlock. */
@@ -101,18 +122,38 @@ static void pass_seat(struct hf_loop *loop)
     }
 }
 
-/* The seat is passed on before the tasks are run, which may take their time; and
- * to those who quiesce, because the next thing that a caller does is sleep. */
-static void drive_once(struct hf_loop *loop, int64_t until_ms,
-                       bool is_lone_caller)
+static void sit_down(struct hf_loop *loop, bool runs_tasks)
 {
     loop->is_driven = true;
-    hf_turn_take(loop, until_ms, is_lone_caller);
+    loop->does_driver_run_tasks = runs_tasks;
+}
+
+/* A blocked caller takes one turn. The seat is passed to those who quiesce,
+ * because the next thing that a caller does is sleep. */
+static void drive_for_reply(struct hf_loop *loop, bool is_lone_caller)
+{
+    sit_down(loop, false);
+    hf_turn_take(loop, HF_NEVER, is_lone_caller);
     loop->is_driven = false;
-    if (loop->quiescers > 0 ||
-        (!loop->is_running_tasks && !hf_list_is_empty(&loop->tasks)))
+    if (loop->quiescers > 0)
+        pass_seat(loop);
+}
+
+/* All others. The seat is passed on before the tasks are run, which may take
+ * their time. */
+static void drive_and_run_tasks(struct hf_loop *loop, int64_t until_ms)
+{
+    sit_down(loop, true);
+    hf_turn_take(loop, until_ms, false);
+    loop->is_driven = false;
+    if (loop->quiescers > 0 || hf_tasks_are_due(loop))
         pass_seat(loop);
     hf_tasks_run(loop);
+}
+
+static bool is_seat_free(const struct hf_loop *loop)
+{
+    return !loop->is_driven && loop->quiescers == 0;
 }
 
 static struct timespec monotonic_in(int64_t ms)
@@ -129,7 +170,7 @@ static struct timespec monotonic_in(int64_t ms)
     return t;
 }
 
-/* Sleeps until the seat is offered or the time is over. */
+/* Sleeps until the seat is offered, there are tasks, or the time is over. */
 static void await_seat(struct hf_loop *loop, int64_t until_ms)
 {
     struct timespec until;
@@ -156,11 +197,14 @@ void hf_loop_dispatch(struct hf_loop *loop, int timeout_ms)
         return;
     hf_loop_lock(loop);
     loop->outer_until_ms = NOBODY_SLEEPS; /* it will ask again */
-    while ((loop->is_driven || loop->quiescers > 0) &&
+    hf_poller_uncall(&loop->poller);
+    while (!is_seat_free(loop) && !hf_tasks_are_due(loop) &&
            hf_loop_now(loop) < until)
         await_seat(loop, until);
-    if (!loop->is_driven && loop->quiescers == 0)
-        drive_once(loop, until, false);
+    if (is_seat_free(loop))
+        drive_and_run_tasks(loop, until);
+    else
+        hf_tasks_run(loop);
     pass_seat(loop);
     hf_loop_unlock(loop);
 }
@@ -232,8 +276,8 @@ void hf_loop_wait(struct hf_waiter *w)
     hf_turn_flush(loop);
     while (!w->is_woken) {
         note_caller(loop);
-        if (!loop->is_driven && loop->quiescers == 0)
-            drive_once(loop, HF_NEVER, is_alone(loop));
+        if (is_seat_free(loop))
+            drive_for_reply(loop, is_alone(loop));
         else if (!sleep_until_posted(w))
             return; /* D5 */
     }
@@ -254,7 +298,7 @@ void hf_loop_quiesce(struct hf_loop *loop)
         hf_wait_on(loop, &loop->seat_is_free);
     }
     loop->quiescers--;
-    loop->is_driven = true;
+    sit_down(loop, false);
 }
 
 void hf_loop_resume(struct hf_loop *loop)
@@ -309,14 +353,16 @@ static int64_t rest_left(struct hf_loop *loop)
 
 static void background_step(struct hf_loop *loop)
 {
-    int64_t left = rest_left(loop);
+    int64_t left;
 
-    if (left > 0) {
+    if (hf_tasks_are_due(loop)) {
+        hf_tasks_run(loop); /* beside a caller in the seat, if there is one */
+    } else if ((left = rest_left(loop)) > 0) {
         rest(loop, left);
-    } else if (loop->is_driven || loop->quiescers > 0) {
+    } else if (!is_seat_free(loop)) {
         doze(loop);
     } else {
-        drive_once(loop, HF_NEVER, false);
+        drive_and_run_tasks(loop, HF_NEVER);
         pass_seat(loop);
     }
 }

@@ -70,11 +70,14 @@ static hf_status loop_init(struct hf_loop *loop, bool wants_thread)
     hf_status rc;
 
     hf_list_init(&loop->tasks);
+    hf_list_init(&loop->first_tasks);
     hf_list_init(&loop->turns);
     hf_wheel_init(&loop->wheel, hf_clock_ms());
     hf_spin_init(&loop->spin, sysconf(_SC_NPROCESSORS_ONLN));
     if ((rc = hf_poller_init(&loop->poller, loop->mem)) < 0 ||
         (rc = wake_open(loop)) < 0)
+        return rc;
+    if (!wants_thread && (rc = hf_poller_open_outer(&loop->poller)) < 0)
         return rc;
     return wants_thread ? hf_drive_start(loop) : HF_OK;
 }
@@ -92,6 +95,7 @@ hf_status hf_loop_new(struct hf_loop **out,
     hf_fork_mark_init(&loop->fork_mark);
     loop->wake_fd[0] = loop->wake_fd[1] = -1;
     loop->poller.fd = loop->poller.timer_fd = -1;
+    loop->poller.outer_fd = loop->poller.call_fd = -1;
     loop->poller.mem = mem;
     loop->sleeps_until_ms = NOBODY_SLEEPS;
     loop->outer_until_ms = NOBODY_SLEEPS;
@@ -240,12 +244,24 @@ void hf_task_init(struct hf_task *task, void (*run)(struct hf_task *task))
     task->run = run;
 }
 
-void hf_loop_post(struct hf_loop *loop, struct hf_task *task)
+static void post(struct hf_loop *loop, struct hf_list *tasks,
+                 struct hf_task *task)
 {
     if (!hf_list_is_empty(&task->node))
         return;
-    hf_list_push(&loop->tasks, &task->node);
-    hf_wake_driver(loop);
+    hf_list_push(tasks, &task->node);
+    if (!loop->is_running_tasks) /* who runs some looks again behind them */
+        hf_call_task_runner(loop);
+}
+
+void hf_loop_post(struct hf_loop *loop, struct hf_task *task)
+{
+    post(loop, &loop->tasks, task);
+}
+
+void hf_loop_post_first(struct hf_loop *loop, struct hf_task *task)
+{
+    post(loop, &loop->first_tasks, task);
 }
 
 void hf_loop_unpost(struct hf_loop *loop, struct hf_task *task)
@@ -254,32 +270,44 @@ void hf_loop_unpost(struct hf_loop *loop, struct hf_task *task)
     hf_list_remove(&task->node);
 }
 
+static struct hf_task *take_task(struct hf_loop *loop, struct hf_list *due)
+{
+    struct hf_list *from =
+        hf_list_is_empty(&loop->first_tasks) ? due : &loop->first_tasks;
+    struct hf_task *task;
+
+    if (hf_list_is_empty(from))
+        return NULL;
+    task = HF_OWNER_OF(from->next, struct hf_task, node);
+    hf_list_remove(&task->node);
+    return task;
+}
+
 /* Gathers first: a task that posts itself again waits for the next turn. */
 void hf_tasks_run(struct hf_loop *loop)
 {
     struct hf_list due;
     struct hf_task *task;
 
-    if (loop->is_running_tasks || hf_list_is_empty(&loop->tasks))
+    if (!hf_tasks_are_due(loop))
         return;
     loop->is_running_tasks = true;
     hf_list_init(&due);
     hf_list_join(&due, &loop->tasks);
-    while (!hf_list_is_empty(&due)) {
-        task = HF_OWNER_OF(due.next, struct hf_task, node);
-        hf_list_remove(&task->node);
+    while ((task = take_task(loop, &due)))
         task->run(task);
-    }
     loop->is_running_tasks = false;
     pthread_cond_broadcast(&loop->tasks_are_done);
+    if (hf_tasks_are_due(loop))
+        hf_call_task_runner(loop);
 }
 
 void hf_loop_finish_tasks(struct hf_loop *loop)
 {
     if (hf_loop_forked(loop))
         return;
-    while (loop->is_running_tasks || !hf_list_is_empty(&loop->tasks)) {
-        if (loop->is_running_tasks)
+    while (loop->is_running_tasks || hf_tasks_are_due(loop)) {
+        if (loop->is_running_tasks || loop->has_thread)
             hf_wait_on(loop, &loop->tasks_are_done);
         else
             hf_tasks_run(loop);
@@ -318,11 +346,10 @@ void hf_turn_flush(struct hf_loop *loop)
 
 /* ---- a turn ---- */
 
+/* For one who runs tasks, too. */
 static int64_t next_due(struct hf_loop *loop)
 {
-    if (!hf_list_is_empty(&loop->tasks) && !loop->is_running_tasks)
-        return 0;
-    return hf_wheel_next_ms(&loop->wheel);
+    return hf_tasks_are_due(loop) ? 0 : hf_wheel_next_ms(&loop->wheel);
 }
 
 /* A point in time as a poller's timeout. */
@@ -376,7 +403,8 @@ void hf_turn_take(struct hf_loop *loop, int64_t until_ms, bool is_lone_caller)
     int n, timeout_ms;
 
     hf_turn_flush(loop);
-    due = next_due(loop);
+    due = loop->does_driver_run_tasks ? next_due(loop)
+                                      : hf_wheel_next_ms(&loop->wheel);
     if (due < until_ms)
         until_ms = due;
     timeout_ms = timeout_until(loop, until_ms);
@@ -402,7 +430,7 @@ void hf_turn_take(struct hf_loop *loop, int64_t until_ms, bool is_lone_caller)
 
 int hf_loop_fd(const struct hf_loop *loop)
 {
-    return loop->poller.fd;
+    return loop->poller.outer_fd;
 }
 
 int hf_loop_timeout(struct hf_loop *loop)

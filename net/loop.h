@@ -33,6 +33,7 @@ struct hf_loop {
     } *watched;
     uint32_t watched_room;
     struct hf_list tasks;
+    struct hf_list first_tasks;   /* before all others */
     struct hf_list turns;
     bool is_in_turn;
     bool is_running_tasks;
@@ -48,6 +49,7 @@ struct hf_loop {
 
     /* Under `mutex`: who drives (drive.c). */
     bool is_driven;
+    bool does_driver_run_tasks;   /* it is no blocked caller */
     bool is_closing;
     bool does_background_doze;
     uint32_t attended;
@@ -74,8 +76,18 @@ void hf_turn_take(struct hf_loop *loop, int64_t until_ms, bool is_lone_caller);
 /* hf_turn_flush - does what was put off to the end of the turn. [locked] */
 void hf_turn_flush(struct hf_loop *loop);
 
-/* hf_tasks_run - the callers' callbacks. [locked] */
+/* hf_tasks_run     - the users' callbacks, by the background thread or by whoever
+ *                    dispatches (D9). Does nothing while another thread runs some.
+ * hf_tasks_are_due - is there something for hf_tasks_run to do? Both [locked] */
 void hf_tasks_run(struct hf_loop *loop);
+static inline bool hf_tasks_are_due(const struct hf_loop *loop)
+{
+    return !loop->is_running_tasks && (!hf_list_is_empty(&loop->tasks) ||
+                                       !hf_list_is_empty(&loop->first_tasks));
+}
+
+/* hf_call_task_runner - drive.c: there are tasks; who runs them looks. [locked] */
+void hf_call_task_runner(struct hf_loop *loop);
 
 /* hf_wake_driver - the thread that sleeps in the poller looks again.
  * hf_wake_outer  - so does another event loop, if it would sleep past what is

@@ -406,21 +406,23 @@ HF_API hf_status hf_loop_watch(struct hf_loop *loop, struct hf_io *io);
 HF_API void hf_loop_rewatch(struct hf_loop *loop, struct hf_io *io, int events);
 HF_API void hf_loop_unwatch(struct hf_loop *loop, struct hf_io *io);
 
-/* Work that is put off until this turn is handled and the seat is free: how the
- * caller's own callbacks are made. In order, one at a time, each once; one that
- * is posted again before it ran runs once. `run` is called [locked], and gives
- * the lock up around the callback, having copied what it needs: the task's
- * memory may be freed meanwhile. */
+/* A callback of the user's that is to be made once this turn is handled: by the
+ * background thread, or by a thread in hf_loop_dispatch, never by a blocked
+ * caller. In order, one at a time, each once; one that is posted again before it
+ * ran runs once. `run` is called [locked], and gives the lock up around the
+ * callback, having copied what it needs: the task's memory may be freed
+ * meanwhile. hf_loop_post_first: before all that are not posted so. */
 struct hf_task {
     struct hf_list node;
     void (*run)(struct hf_task *task);
 };
 void hf_task_init(struct hf_task *task, void (*run)(struct hf_task *task));
 void hf_loop_post(struct hf_loop *loop, struct hf_task *task);   /* [locked] */
+void hf_loop_post_first(struct hf_loop *loop, struct hf_task *task); /* [locked] */
 void hf_loop_unpost(struct hf_loop *loop, struct hf_task *task); /* [locked] */
 
-/* hf_loop_finish_tasks - runs what is posted, and waits for one that another
- * thread is running. Not from a task. [locked] */
+/* hf_loop_finish_tasks - waits until all that is posted has been run: by the
+ * background thread; without one it does so itself. Not from a task. [locked] */
 void hf_loop_finish_tasks(struct hf_loop *loop);
 
 /* A turn hook is called [locked] at the end of each turn in which it was

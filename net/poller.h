@@ -18,6 +18,10 @@ struct hf_poller_event {
 struct hf_poller {
     const struct hf_mem *mem;
     int fd;                      /* epoll; -1 with poll(2) */
+    int outer_fd;                /* what another event loop watches: `fd`, or a
+                                    set of it and `call_fd`; -1 with poll(2) */
+    int call_fd;                 /* -1: nobody is to be called */
+    bool is_called;
     int timer_fd;                /* epoll: of long waits; -1: there is none */
     int64_t armed_ms;            /* when it goes off, or went */
     struct hf_poller_list {      /* poll(2): descriptors and their keys */
@@ -35,6 +39,15 @@ void hf_poller_fini(struct hf_poller *p);
 hf_status hf_poller_add(struct hf_poller *p, int fd, int events, uint32_t key);
 void hf_poller_change(struct hf_poller *p, int fd, int events, uint32_t key);
 void hf_poller_remove(struct hf_poller *p, int fd);
+
+/* hf_poller_open_outer - before the first event: outer_fd can be made readable
+ *                        without waking whoever waits in hf_poller_wait. Does
+ *                        nothing with poll(2). HF_E_SYSTEM
+ * hf_poller_call       - does so; hf_poller_uncall takes it back. Both under the
+ *                        loop's lock. */
+hf_status hf_poller_open_outer(struct hf_poller *p);
+void hf_poller_call(struct hf_poller *p);
+void hf_poller_uncall(struct hf_poller *p);
 
 /* hf_poller_prepare - under the loop's lock, before hf_poller_wait, which is
  * called without it and answers how many of `events` it filled. It may come back

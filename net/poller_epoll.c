@@ -7,6 +7,7 @@
 #include <errno.h>
 #include <string.h>
 #include <sys/epoll.h>
+#include <sys/eventfd.h>
 #include <sys/timerfd.h>
 #include <time.h>
 #include <unistd.h>
@@ -54,23 +55,72 @@ hf_status hf_poller_init(struct hf_poller *p, const struct hf_mem *mem)
 {
     memset(p, 0, sizeof *p);
     p->mem = mem;
-    p->timer_fd = -1;
+    p->timer_fd = p->call_fd = p->outer_fd = -1;
     p->fd = epoll_create1(EPOLL_CLOEXEC);
     if (p->fd < 0)
         return HF_E_SYSTEM;
+    p->outer_fd = p->fd;
     timer_open(p);
     p->armed_ms = INT64_MIN;
     return HF_OK;
 }
 
+static void close_fd(int fd)
+{
+    if (fd >= 0)
+        (void)close(fd);
+}
+
 void hf_poller_fini(struct hf_poller *p)
 {
-    if (p->timer_fd >= 0)
-        (void)close(p->timer_fd);
-    if (p->fd >= 0)
-        (void)close(p->fd);
-    p->timer_fd = p->fd = -1;
+    if (p->outer_fd != p->fd)
+        close_fd(p->outer_fd);
+    close_fd(p->call_fd);
+    close_fd(p->timer_fd);
+    close_fd(p->fd);
+    p->outer_fd = p->call_fd = p->timer_fd = p->fd = -1;
 }
+
+/* ---- the other event loop ---- */
+
+static bool outer_add(struct hf_poller *p, int fd)
+{
+    struct epoll_event e = {.events = EPOLLIN};
+
+    return epoll_ctl(p->outer_fd, EPOLL_CTL_ADD, fd, &e) == 0;
+}
+
+/* A set around ours: a byte in a pipe of our own set would be read by a blocked
+ * caller that waits there, and the other event loop would sleep on. */
+hf_status hf_poller_open_outer(struct hf_poller *p)
+{
+    p->call_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+    p->outer_fd = epoll_create1(EPOLL_CLOEXEC);
+    if (p->call_fd < 0 || p->outer_fd < 0 || !outer_add(p, p->fd) ||
+        !outer_add(p, p->call_fd))
+        return HF_E_SYSTEM;
+    return HF_OK;
+}
+
+void hf_poller_call(struct hf_poller *p)
+{
+    uint64_t once = 1;
+
+    if (p->is_called || p->call_fd < 0)
+        return;
+    p->is_called = write(p->call_fd, &once, sizeof once) == sizeof once;
+}
+
+void hf_poller_uncall(struct hf_poller *p)
+{
+    uint64_t times;
+
+    if (p->is_called)
+        (void)!read(p->call_fd, &times, sizeof times);
+    p->is_called = false;
+}
+
+/* ---- what is watched ---- */
 
 hf_status hf_poller_add(struct hf_poller *p, int fd, int events, uint32_t key)
 {

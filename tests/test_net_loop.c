@@ -1,5 +1,5 @@
-/* The loop: what a turn does, and which thread takes it. Rules D1 to D6 and D8 of
- * drive.c. Threads meet at events, not after so many milliseconds; where one
+/* The loop: what a turn does, and which thread takes it. Rules D1 to D6, D8 and D9
+ * of drive.c. Threads meet at events, not after so many milliseconds; where one
  * must be asleep first, the test looks at the loop until it is. */
 #include <check.h>
 #include <errno.h>
@@ -787,7 +787,6 @@ END_TEST
 
 static struct hf_waiter sleeper;
 static struct alarm alarm_of_sleeper = {.waiter = &sleeper};
-static struct hf_task task_of_sleeper;
 
 static void *sleep_well(void *arg)
 {
@@ -804,19 +803,8 @@ static bool one_waits(void)
     return waits == 1 && driver_sleeps();
 }
 
-static bool two_wait(void)
-{
-    return waits == 2 && driver_sleeps();
-}
-
 static void wake_sleeper(void)
 {
-    hf_waiter_wake(&sleeper);
-}
-
-static void run_wake(struct hf_task *task)
-{
-    (void)task;
     hf_waiter_wake(&sleeper);
 }
 
@@ -837,12 +825,6 @@ static void by_earlier_timer(void)
     set(&victim, 1);
     hf_loop_disarm(loop, &victim.timer);
     set(&alarm_of_sleeper, 2);
-}
-
-static void by_task(void)
-{
-    hf_task_init(&task_of_sleeper, run_wake);
-    hf_loop_post(loop, &task_of_sleeper);
 }
 
 static void by_new_descriptor(void)
@@ -872,8 +854,9 @@ static void after_quiesce(void)
 }
 
 static void (*const wakings[])(void) = {
-    wake_sleeper,      by_timer,                by_earlier_timer, by_task,
-    by_new_descriptor, by_rewatched_descriptor, by_descriptor,    after_quiesce,
+    wake_sleeper,      by_timer,                by_earlier_timer,
+    by_new_descriptor, by_rewatched_descriptor, by_descriptor,
+    after_quiesce,
 };
 
 START_TEST(sleeping_driver_hears_of_it)
@@ -1124,51 +1107,263 @@ static void *dispatch_once(void *arg)
     return arg;
 }
 
+static void *dispatch_until_told(void *arg)
+{
+    bool is_told = false;
+
+    while (!is_told) {
+        hf_loop_dispatch(loop, -1);
+        lock();
+        is_told = something_happened();
+        unlock();
+    }
+    return arg;
+}
+
 static void *wait_a_little(void *arg)
 {
     wait_ms(20);
     return arg;
 }
 
-/* D1, D3: a callback that takes its time keeps nobody from his answer. Here the
- * one in the seat gets it to do while another caller is already asleep. */
-START_TEST(slow_task_does_not_keep_the_seat)
+static void post_slow(struct hf_task *slow)
 {
-    struct hf_task slow;
-    pthread_t driver, caller;
-
-    setup_with(_i);
     (void)sem_init(&is_running, 0, 0);
     (void)sem_init(&may_end, 0, 0);
-    (void)pthread_create(&driver, NULL, sleep_well, NULL);
-    await(one_waits);
-    (void)pthread_create(&caller, NULL, wait_a_little, NULL);
-    await(two_wait);
-    hf_task_init(&slow, run_slowly);
+    hf_task_init(slow, run_slowly);
     lock();
-    hf_loop_post(loop, &slow);
+    hf_loop_post(loop, slow);
     unlock();
+}
+
+static void await_slow(void)
+{
     while (sem_wait(&is_running) < 0)
         continue;
-    (void)pthread_join(caller, NULL);
-    ck_assert_str_eq(story, "");
-    (void)sem_post(&may_end);
-    lock();
-    hf_waiter_wake(&sleeper);
-    unlock();
-    (void)pthread_join(driver, NULL);
-    lock();
-    hf_loop_finish_tasks(loop);
-    unlock();
-    ck_assert_str_eq(story, "s");
-    teardown();
 }
-END_TEST
 
 static bool dispatcher_waits(void)
 {
     return loop->dispatchers == 1;
 }
+
+static void start_sleeper(pthread_t *caller)
+{
+    (void)pthread_create(caller, NULL, sleep_well, NULL);
+    await(one_waits);
+}
+
+static void end_sleeper(pthread_t caller)
+{
+    lock();
+    hf_waiter_wake(&sleeper);
+    unlock();
+    (void)pthread_join(caller, NULL);
+}
+
+/* D1, D3: a callback that takes its time does not delay a caller. Here the
+ * thread in the seat runs it while a caller is already asleep. */
+START_TEST(slow_task_does_not_keep_the_seat)
+{
+    struct hf_task slow;
+    pthread_t dispatcher, caller;
+
+    setup_with(_i);
+    if (_i) {
+        lock();
+        hf_loop_attend(loop);
+        unlock();
+    } else {
+        (void)pthread_create(&dispatcher, NULL, dispatch_until_told, NULL);
+    }
+    await(driver_sleeps);
+    (void)pthread_create(&caller, NULL, wait_a_little, NULL);
+    await(one_waits);
+    post_slow(&slow);
+    await_slow();
+    (void)pthread_join(caller, NULL);
+    ck_assert_str_eq(story, "");
+    (void)sem_post(&may_end);
+    if (_i) {
+        lock();
+        hf_loop_unattend(loop);
+        hf_loop_finish_tasks(loop);
+        unlock();
+    } else {
+        (void)pthread_join(dispatcher, NULL);
+    }
+    ck_assert_str_eq(story, "s");
+    teardown();
+}
+END_TEST
+
+/* ---- D9: tasks while a caller drives ---- */
+
+struct whose_job {
+    struct hf_task task;
+    pthread_t thread;
+};
+
+static void note_runner(struct hf_task *task)
+{
+    HF_OWNER_OF(task, struct whose_job, task)->thread = pthread_self();
+    tell('w');
+}
+
+static void post_whose(struct whose_job *job)
+{
+    hf_task_init(&job->task, note_runner);
+    hf_loop_post(loop, &job->task);
+}
+
+static struct whose_job job;
+
+static void post_in_a_turn(struct hf_timer *timer)
+{
+    (void)timer;
+    post_whose(&job);
+}
+
+static bool caller_drives(void)
+{
+    if (loop->does_driver_run_tasks)
+        hf_wake_driver(loop); /* the background thread came first: it leaves */
+    return waits == 1 && driver_sleeps() && !loop->does_driver_run_tasks;
+}
+
+static bool background_dozes(void)
+{
+    return loop->does_background_doze;
+}
+
+/* Posted from outside, or in the turn of the caller that drives; the background
+ * thread rests or dozes. */
+START_TEST(blocked_caller_runs_no_task)
+{
+    struct hf_timer in_a_turn = {.fire = post_in_a_turn};
+    pthread_t caller;
+
+    setup_thread();
+    (void)pthread_create(&caller, NULL, sleep_well, NULL);
+    await(caller_drives);
+    if (_i & 2)
+        await(background_dozes);
+    lock();
+    if (_i & 1)
+        hf_loop_arm(loop, &in_a_turn, 0);
+    else
+        post_whose(&job);
+    unlock();
+    await(something_happened);
+    ck_assert(pthread_equal(job.thread, loop->thread));
+    end_sleeper(caller);
+    teardown();
+}
+END_TEST
+
+/* A thread that dispatches runs it beside the caller that keeps the seat. */
+START_TEST(dispatcher_runs_tasks_beside_a_caller)
+{
+    pthread_t caller, dispatcher;
+
+    setup();
+    start_sleeper(&caller);
+    (void)pthread_create(&dispatcher, NULL, dispatch_once, NULL);
+    await(dispatcher_waits);
+    lock();
+    post_whose(&job);
+    unlock();
+    (void)pthread_join(dispatcher, NULL);
+    ck_assert_str_eq(story, "w");
+    ck_assert(pthread_equal(job.thread, dispatcher));
+    end_sleeper(caller);
+    teardown();
+}
+END_TEST
+
+/* Another event loop that sleeps on hf_loop_fd is woken, each time, though the
+ * caller in the seat sleeps on the same descriptors. */
+START_TEST(foreign_loop_runs_tasks_beside_a_caller)
+{
+    struct pollfd ours = {.events = POLLIN};
+    pthread_t caller;
+
+    setup();
+    start_sleeper(&caller);
+    ours.fd = hf_loop_fd(loop);
+    for (int i = 0; i < 20 && ours.fd >= 0; i++) {
+        (void)hf_loop_timeout(loop);
+        ck_assert_int_eq(poll(&ours, 1, 0), 0);
+        lock();
+        post_whose(&job);
+        unlock();
+        await(driver_sleeps); /* the caller has had its chance to swallow it */
+        ck_assert_int_eq(poll(&ours, 1, LONG_MS), 1);
+        ck_assert_int_eq(hf_loop_timeout(loop), 0);
+        hf_loop_dispatch(loop, 0);
+        ck_assert_uint_eq(strlen(story), (size_t)i + 1);
+        ck_assert(pthread_equal(job.thread, pthread_self()));
+    }
+    end_sleeper(caller);
+    teardown();
+}
+END_TEST
+
+/* Posted while another task runs: before all that wait. */
+START_TEST(first_tasks_run_before_all_others)
+{
+    struct job a = {.letter = 'a'}, b = {0}, c = {0};
+    struct hf_task slow;
+    pthread_t dispatcher;
+
+    setup();
+    post_slow(&slow);
+    lock();
+    post(&b, 'b');
+    unlock();
+    (void)pthread_create(&dispatcher, NULL, dispatch_once, NULL);
+    await_slow();
+    hf_task_init(&a.task, run_job);
+    lock();
+    post(&c, 'c');
+    hf_loop_post_first(loop, &a.task);
+    hf_loop_post_first(loop, &a.task);
+    unlock();
+    (void)sem_post(&may_end);
+    (void)pthread_join(dispatcher, NULL);
+    hf_loop_dispatch(loop, 0);
+    ck_assert_str_eq(story, "sabc");
+    teardown();
+}
+END_TEST
+
+static void post_another(struct hf_task *task)
+{
+    (void)task;
+    unlock();
+    await(driver_sleeps);
+    lock();
+    post_whose(&job);
+}
+
+/* The background thread sleeps while another thread runs tasks, and hears of
+ * what those leave behind. */
+START_TEST(task_posted_while_another_thread_runs_tasks_is_run)
+{
+    struct hf_task task;
+
+    setup_thread();
+    hf_task_init(&task, post_another);
+    lock();
+    hf_loop_post(loop, &task);
+    hf_tasks_run(loop); /* as hf_loop_dispatch does */
+    unlock();
+    await(something_happened);
+    ck_assert(pthread_equal(job.thread, loop->thread));
+    teardown();
+}
+END_TEST
+
 
 /* "Waits until there is something": not in circles while another drives. */
 START_TEST(dispatch_next_to_a_driver_waits)
@@ -1742,6 +1937,11 @@ static TCase *case_callers(void)
     tcase_add_loop_test(c, lone_caller_drives_for_itself, 0,
                         ROWS(lone_calls));
     tcase_add_loop_test(c, slow_task_does_not_keep_the_seat, 0, 2);
+    tcase_add_loop_test(c, blocked_caller_runs_no_task, 0, 4);
+    tcase_add_test(c, dispatcher_runs_tasks_beside_a_caller);
+    tcase_add_test(c, foreign_loop_runs_tasks_beside_a_caller);
+    tcase_add_test(c, first_tasks_run_before_all_others);
+    tcase_add_test(c, task_posted_while_another_thread_runs_tasks_is_run);
     tcase_add_test(c, finishing_waits_for_the_task_of_another_thread);
     tcase_add_test(c, finishing_runs_what_is_posted);
     tcase_add_loop_test(c, nothing_happens_while_quiesced, 0, 3);
