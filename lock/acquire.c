@@ -346,11 +346,12 @@ static bool waits_on(const struct hf_op *op)
 
 /* A question that the end of the wait cuts short, before it could well be
  * answered, is no trouble of the server's. */
-static bool was_cut_short(const struct hf_op *op)
+static bool was_cut_short(const struct hf_op *op, hf_status status)
 {
     int64_t now = hf_loop_now(op->client->loop);
 
-    return now >= op->wait.deadline_ms &&
+    return status != HF_E_SERVER && /* which is an answer */
+           now >= op->wait.deadline_ms &&
            now - op->asked_ms < WAIT_POLL_MS / 2;
 }
 
@@ -373,7 +374,7 @@ static void refuse_line(struct hf_op *op, hf_status status)
 static void failed(struct hf_op *op, hf_status status)
 {
     if (waits_on(op)) {
-        if (op->lock->trouble < 0 || !was_cut_short(op))
+        if (op->lock->trouble < 0 || !was_cut_short(op, status))
             op->lock->trouble = status;
         step(op, WAIT_UNANSWERED, 0);
         return;

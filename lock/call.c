@@ -77,23 +77,31 @@ static void end_with(struct hf_call *call, hf_status status, const char *what,
     end(call, status, no_reply);
 }
 
-static void end_with_error_reply(struct hf_call *call,
-                                 struct hf_resp_value reply)
+/* The server's words, and what to do about them. */
+static void end_with_words(struct hf_call *call, const char *words,
+                           const char *advice, struct hf_resp_value reply)
 {
-    const char *advice = advice_on(reply);
-    const char *ptr = "";
-    char name[100], words[220];
-    size_t len = 0;
+    char name[100];
 
-    (void)hf_resp_bytes(reply, &ptr, &len);
     hf_error_set(call->error, HF_E_SERVER, "%s of '%s' on %s: %s%s%s%s",
                  call->script->name,
                  hf_error_quote(name, sizeof name, call->subject,
                                 call->subject_len),
-                 hf_command_address(&call->command),
-                 hf_error_quote(words, sizeof words, ptr, len),
+                 hf_command_address(&call->command), words,
                  advice ? " (" : "", advice ? advice : "", advice ? ")" : "");
     end(call, HF_E_SERVER, reply);
+}
+
+static void end_with_error_reply(struct hf_call *call,
+                                 struct hf_resp_value reply)
+{
+    const char *ptr = "";
+    char words[220];
+    size_t len = 0;
+
+    (void)hf_resp_bytes(reply, &ptr, &len);
+    end_with_words(call, hf_error_quote(words, sizeof words, ptr, len),
+                   advice_on(reply), reply);
 }
 
 /* That an earlier request had no reply does not make this one a sent one. */
@@ -110,8 +118,7 @@ static void end_unanswered(struct hf_call *call)
                        status_of(why) == HF_E_CONNECT || why->status == HF_OK ||
                        hf_loop_now(call->loop) >= call->deadline_ms;
     if (call->put_off[0]) /* the reason it gave all along */
-        end_with(call, HF_E_SERVER, hf_command_address(&call->command),
-                 call->put_off);
+        end_with_words(call, call->put_off, call->advice, no_reply);
     else if (call->may_have_run)
         end_with(call, HF_E_NOREPLY,
                  why->status != HF_OK ? why->text : hf_command_address(&call->command),
@@ -235,9 +242,15 @@ void hf_call_cancel(struct hf_call *call)
         call->may_have_run = true;
 }
 
+/* A question at the deadline could not be answered any more. */
 static void on_retry(struct hf_timer *timer)
 {
-    send_again(HF_OWNER_OF(timer, struct hf_call, timer));
+    struct hf_call *call = HF_OWNER_OF(timer, struct hf_call, timer);
+
+    if (hf_loop_now(call->loop) < call->deadline_ms)
+        send_again(call);
+    else
+        end_unanswered(call);
 }
 
 /* A server that asks for patience runs: from here on, time counts. */
@@ -249,27 +262,33 @@ static void begin_deadline(struct hf_call *call)
     call->command.deadline_ms = call->deadline_ms;
 }
 
-/* Patience, but not past the deadline. */
-static void try_later(struct hf_call *call, struct hf_resp_value reply)
+static void note_put_off(struct hf_call *call, struct hf_resp_value reply)
 {
-    int64_t now = hf_loop_now(call->loop);
     const char *ptr = "";
-    uint32_t random;
     size_t len = 0;
-    int64_t when;
 
-    begin_deadline(call);
     (void)hf_resp_bytes(reply, &ptr, &len);
     (void)hf_error_quote(call->put_off, sizeof call->put_off, ptr, len);
+    call->advice = advice_on(reply);
+}
 
-    (void)hf_random(&random, sizeof random);
-    when = now + RETRY_MIN_MS + random % RETRY_SPREAD_MS;
-    if (when < call->deadline_ms && !call->is_single) {
-        hf_loop_arm(call->loop, &call->timer, when);
+/* Patience, until the deadline and not past it. */
+static void try_later(struct hf_call *call, struct hf_resp_value reply)
+{
+    int64_t when = hf_loop_now(call->loop);
+    uint32_t random;
+
+    begin_deadline(call);
+    note_put_off(call, reply);
+    if (call->is_single || when >= call->deadline_ms) {
+        call->is_passing = true;
+        end_with_error_reply(call, reply);
         return;
     }
-    call->is_passing = true;
-    end_with_error_reply(call, reply);
+    (void)hf_random(&random, sizeof random);
+    when += RETRY_MIN_MS + random % RETRY_SPREAD_MS;
+    hf_loop_arm(call->loop, &call->timer,
+                when < call->deadline_ms ? when : call->deadline_ms);
 }
 
 /* ---- answers ---- */

@@ -65,6 +65,7 @@ struct hf_call {
     int64_t deadline_ms;
     int forgeries;
     char put_off[100];            /* why the server last asked for patience */
+    const char *advice;           /* on that; NULL: none */
     bool is_under_way;            /* until `done` or `acknowledged` */
     char keys_text[HF_RESP_INTEGER_MAX];
 };

@@ -268,11 +268,12 @@ static void let_it_load(void)
 
 static const struct {
     const char *word;
+    const char *advice;
     void (*keep)(redisContext **c);
     void (*end)(void);
 } pauses[] = {
-    {"BUSY", keep_busy, kill_script},
-    {"LOADING", keep_loading, let_it_load},
+    {"BUSY", "SCRIPT KILL", keep_busy, kill_script},
+    {"LOADING", "is loading its data", keep_loading, let_it_load},
 };
 
 START_TEST(what_passes_is_waited_for_until_the_request_timeout)
@@ -284,6 +285,30 @@ START_TEST(what_passes_is_waited_for_until_the_request_timeout)
     pauses[_i].keep(&c);
     ck_assert_status(hf_lock_acquire(lock, NULL, &err), HF_E_SERVER);
     ck_assert_clear(&err, pauses[_i].word);
+    pauses[_i].end();
+    server_await(server, LONG_MS, "PONG", "PING");
+    server_await(server, LONG_MS, "0", "EXISTS " NAME);
+    redisFree(c);
+}
+END_TEST
+
+/* Not a try early: the call is over when its wait is. */
+START_TEST(what_passes_is_waited_for_until_the_end_of_the_wait)
+{
+    struct hf_acquire_options o = acquire_options(1);
+    int64_t began_ms, took_ms;
+    struct hf_error err;
+    redisContext *c;
+
+    o.wait_ms = 300;
+    open_client(LONG_MS);
+    pauses[_i].keep(&c);
+    began_ms = local_now_ms();
+    ck_assert_status(hf_lock_acquire(lock, &o, &err), HF_E_SERVER);
+    took_ms = local_now_ms() - began_ms;
+    ck_assert_int_ge(took_ms, o.wait_ms);
+    ck_assert_clear(&err, pauses[_i].word);
+    ck_assert_clear(&err, pauses[_i].advice);
     pauses[_i].end();
     server_await(server, LONG_MS, "PONG", "PING");
     server_await(server, LONG_MS, "0", "EXISTS " NAME);
@@ -914,6 +939,8 @@ static void add_cases(Suite *s)
 
     c = live_case(s, "patience", start, stop);
     tcase_add_loop_test(c, what_passes_is_waited_for_until_the_request_timeout,
+                        0, COUNT(pauses));
+    tcase_add_loop_test(c, what_passes_is_waited_for_until_the_end_of_the_wait,
                         0, COUNT(pauses));
     tcase_add_loop_test(c, what_passes_in_time_is_not_noticed, 0,
                         COUNT(pauses));
