@@ -212,13 +212,22 @@ static bool refuses_us(struct hf_resp_value reply)
            hf_resp_error_is(reply, "NOAUTH");
 }
 
-/* The server asks for patience. Going on would mean to do without what it was
- * asked for, and nothing else would be answered, either. */
+/* The server turns away every connection, whatever that has to say. It tells so
+ * before it reads, in place of its first answer. */
+static bool turns_away(struct hf_resp_value reply)
+{
+    return starts_with(reply, "ERR max number of clients") ||
+           hf_resp_error_is(reply, "DENIED"); /* protected mode */
+}
+
+/* The server asks for patience, or takes nobody in. Going on would mean to do
+ * without what it was asked for, and nothing else would be answered, either. */
 static bool passes(struct hf_resp_value reply)
 {
     return hf_resp_error_is(reply, "BUSY") ||
            hf_resp_error_is(reply, "LOADING") ||
-           hf_resp_error_is(reply, "MASTERDOWN");
+           hf_resp_error_is(reply, "MASTERDOWN") ||
+           (hf_resp_is_error(reply) && turns_away(reply));
 }
 
 /* A server before 6.0, one where HELLO was renamed, or an ACL without it. */

@@ -187,6 +187,9 @@ static void let_eve_in(void)
     (void)server_ask(server, "ACL SETUSER eve &*");
 }
 
+/* What a renewal needs. A refusal says nothing of who holds the lock. */
+static const char *const rights[] = {"evalsha", "hexists", "pexpire"};
+
 START_TEST(a_right_that_is_taken_away_loses_the_hold_at_its_safe_moment)
 {
     struct hf_error err;
@@ -194,14 +197,16 @@ START_TEST(a_right_that_is_taken_away_loses_the_hold_at_its_safe_moment)
     let_eve_in();
     open_client("eve", 400);
     hold_watched(1, server);
-    (void)server_ask(server, "ACL SETUSER eve -eval -evalsha");
-    ck_assert_status(try_acquire(lock_of(client, "another"), 1, &err),
-                     HF_E_SERVER);
-    ck_assert_says(&err, "NOPERM");
+    (void)server_ask(server, "ACL SETUSER eve -%s", rights[_i]);
+    if (_i == 0) {
+        ck_assert_status(try_acquire(lock_of(client, "another"), 1, &err),
+                         HF_E_SERVER);
+        ck_assert_says(&err, "NOPERM");
+    }
     ck_assert_int_eq(diary_await_loss(&diary), HF_LOST_UNREACHABLE);
     ck_assert_int_ge(diary.pttl_ms, 0); /* before the server let go: G2 */
     (void)hf_lock_release(lock, 1, NULL);
-    (void)server_ask(server, "ACL SETUSER eve +eval +evalsha");
+    (void)server_ask(server, "ACL SETUSER eve +%s", rights[_i]);
     acquire_soon(1);
 }
 END_TEST
@@ -623,8 +628,9 @@ static void add_cases(Suite *s)
     tcase_add_loop_test(c, a_long_pause_is_no_reply_and_over_when_it_is_over, 0,
                         COUNT(pauses));
     tcase_add_test(c, a_lock_that_was_evicted_is_lost);
-    tcase_add_test(
-        c, a_right_that_is_taken_away_loses_the_hold_at_its_safe_moment);
+    tcase_add_loop_test(
+        c, a_right_that_is_taken_away_loses_the_hold_at_its_safe_moment, 0,
+        COUNT(rights));
     tcase_add_test(c, a_user_that_is_removed_is_told_and_may_come_back);
     tcase_add_test(
         c, a_password_that_was_changed_is_said_at_the_next_connection);
