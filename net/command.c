@@ -35,8 +35,10 @@ static struct hf_command *command_of(struct hf_list *node)
 
 static void note_sent(struct hf_command *c)
 {
-    if (c->request.sent_ms != HF_NEVER)
-        c->sent_ms = c->request.sent_ms;
+    if (c->request.sent_ms == HF_NEVER)
+        return;
+    c->sent_ms = c->request.sent_ms;
+    c->stream = c->request.stream;
 }
 
 /* One that goes with it, if it is under way. */

@@ -418,8 +418,10 @@ static void hand_out(struct hf_conn *c, int64_t now_us)
         struct hf_place *place = place_at(c, c->unsent);
         struct hf_request *request = hf_place_request(place);
 
-        if (request)
+        if (request) {
             request->sent_ms = now_ms;
+            request->stream = c->stream;
+        }
         place->sent_us = (uint32_t)now_us;
         c->unwritten += place->size;
         requests += !place->is_withdrawn;

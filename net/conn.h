@@ -74,6 +74,7 @@ struct hf_conn {
     enum { HF_CONN_CLOSED, HF_CONN_GREETING, HF_CONN_READY } state;
     struct hf_greeting greeting;
     struct hf_predecessor predecessor;
+    uint64_t stream;              /* of requests handed out: set by the owner */
     struct hf_error error;        /* why hf_conn_took failed */
     bool is_condemned;            /* the error is set: nothing more is delivered
                                      or handed out */

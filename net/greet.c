@@ -139,6 +139,7 @@ static void step_kill(struct hf_greeting *g)
 void hf_greet_start(struct hf_greeting *g)
 {
     g->is_final = false;
+    g->has_killed = false;
     g->error.status = HF_OK;
     g->id = 0;
     g->run_id[0] = '\0';
@@ -357,6 +358,7 @@ enum hf_greet_answer hf_greet_reply(struct hf_greeting *g,
     case SETINFO:
         return GREET_MORE;
     case KILL: /* gone already, killed now, or not permitted (design 11 c) */
+        g->has_killed = !hf_resp_is_error(reply);
         return ready(g);
     }
     return fail(g, HF_E_PROTOCOL, true, "handshake", reply);

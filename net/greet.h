@@ -44,6 +44,8 @@ struct hf_greeting {
 
     /* Results. */
     int protocol;
+    bool has_killed;              /* the server confirmed that the predecessor is
+                                     gone */
     bool is_final;                /* FAILED: trying again will not help */
     struct hf_error error;
 

@@ -258,6 +258,8 @@ static hf_status say(struct hf_link *link, hf_status status, const char *what,
 static void is_up(struct hf_link *link)
 {
     link->state = READY;
+    if (!link->conn.greeting.has_killed)
+        link->conn.stream = hf_loop_serial(link->loop);
     link->has_answered = false;
     link->protocol = link->conn.greeting.protocol;
     link->mutes = 0;

@@ -215,6 +215,11 @@ int64_t hf_loop_now(struct hf_loop *loop)
     return hf_loop_now_us(loop) / 1000;
 }
 
+uint64_t hf_loop_serial(struct hf_loop *loop)
+{
+    return ++loop->serial;
+}
+
 void hf_loop_arm(struct hf_loop *loop, struct hf_timer *timer, int64_t due_ms)
 {
     hf_wheel_arm(&loop->wheel, timer, due_ms);

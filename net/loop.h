@@ -23,6 +23,7 @@ struct hf_loop {
     /* Under `mutex`: the time, if it was read since the lock was taken. */
     int64_t now_us;
     bool is_now_known;
+    uint64_t serial;              /* the last that was given */
 
     /* Under `mutex`: what is watched and what is due. */
     struct hf_poller poller;

@@ -381,9 +381,11 @@ bool hf_loop_forked(const struct hf_loop *loop);
 
 /* hf_loop_now, hf_loop_now_us - the clock, as it was when either was first called
  *   under the lock that is held: one reading serves a whole turn. [locked]
+ * hf_loop_serial - a number that it has not given before; from 1. [locked]
  * hf_loop_arm, hf_loop_disarm - a timer of this loop; fires [locked]. */
 int64_t hf_loop_now(struct hf_loop *loop);
 int64_t hf_loop_now_us(struct hf_loop *loop);
+uint64_t hf_loop_serial(struct hf_loop *loop);
 HF_API void hf_loop_arm(struct hf_loop *loop, struct hf_timer *timer,
                         int64_t due_ms);
 HF_API void hf_loop_disarm(struct hf_loop *loop, struct hf_timer *timer);
@@ -538,6 +540,11 @@ struct hf_request {
     bool is_acknowledged_by_push;   /* SUBSCRIBE and its kin (RESP3 "Push") */
     int64_t sent_ms;            /* when its first byte was about to be written;
                                    HF_NEVER: not yet */
+    uint64_t stream;            /* where: of two requests with the same number,
+                                   the one that was sent first is executed first,
+                                   or never. It is the connection's, and that of
+                                   the next one if the server confirmed that its
+                                   predecessor is gone. Never 0 */
     /* The link's own. */
     struct hf_due *due;         /* where its deadline is: */
     struct hf_list due_node;    /* in a line, or */
@@ -874,6 +881,7 @@ struct hf_command {
     /* For the owner to read in `done` and after hf_router_cancel. */
     int64_t sent_ms;            /* when what was answered, or may have been done,
                                    was sent; HF_NEVER: nothing was */
+    uint64_t stream;            /* as hf_request's, of the same sending */
 
     /* The router's own. */
     struct hf_router *router;
