@@ -49,7 +49,7 @@ NET  := mem hash error random clock wheel histogram spin fork \
         sentinel_words \
         server router command listening round discover discover_cluster discover_sentinel \
         $(tls_$(TLS))
-LOCK := scripts names wait hold call table op holding acquire release orphan query \
+LOCK := scripts names wait lease hold call table op holding acquire release orphan query \
         watchdog close client lock
 CLI  := $(basename $(notdir $(wildcard cli/*.c)))
 
@@ -68,13 +68,13 @@ UNIT := resp_base resp_parse resp_value resp_copy resp_double resp_encode \
         net_link net_wire net_cuts net_faults net_pace \
         net_slot net_slot_map net_round net_router net_redirect net_sentinel_words \
         net_sentinel \
-        lock_names lock_hold lock_wait \
+        lock_names lock_lease lock_hold lock_wait \
         cli_values cli_json cli_options cli_secret cli_run_state cli_resp \
         cli_resp_check cli_doctor support $(tls_tests_$(TLS))
 LIVE := url slot cluster_map cluster cluster_wait cluster_moves cluster_failover \
         sentinel_words sentinel sentinel_failover \
         lock lock_callbacks lock_wait lock_watchdog lock_errors lock_late \
-        lock_cuts lock_faults lock_clock lock_network \
+        lock_shorter lock_cuts lock_faults lock_clock lock_network \
         lock_forged lock_ghosts lock_full lock_replicas lock_memory lock_end lock_close \
         lock_soak lifecycle run run_loss run_signals run_status run_slot \
         resp_check doctor examples $(tls_live_$(TLS))

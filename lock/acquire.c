@@ -5,6 +5,10 @@
 
 #include "lock/client.h"
 
+/* In one call: a server that is slower each time than half of the lease is too
+ * slow for it. */
+#define LATE_GRANTS_MAX 3
+
 static void on_message(struct hf_subscription *s, const char *ptr, size_t len);
 static void on_change(struct hf_subscription *s, bool is_live);
 static void on_due(struct hf_timer *timer);
@@ -158,33 +162,64 @@ static void give_back(struct hf_op *op, hf_status status)
     end(op, status);
 }
 
+static void ask(struct hf_op *op);
+
+/* More than half of its lease has gone by: what is left may be too little to be
+ * of use, or even to be renewed in. */
+static bool is_late(const struct hf_op *op, int64_t safe_ms)
+{
+    return safe_ms < op->lease_ms / 2;
+}
+
+/* The same question has the server begin to count anew, if the lock is still
+ * ours or free. Within the wait; one try is repeated once. */
+static bool asks_anew(struct hf_op *op, int64_t now)
+{
+    if (op->options.wait_ms == 0)
+        return op->late_grants++ == 0;
+    return op->late_grants++ < LATE_GRANTS_MAX && now < op->wait.deadline_ms;
+}
+
+static void keep(struct hf_op *op)
+{
+    struct hf_hold *hold = op->hold;
+
+    if (op->options.max_hold_ms > 0)
+        hold->core.max_until_ms =
+            hf_loop_now(op->client->loop) + op->options.max_hold_ms;
+    hf_list_push(&op->lock->holds, &hold->node);
+    op->hold = NULL; /* it is the lock's */
+    op->client->holds++;
+    hf_hold_rearm(hold);
+}
+
 /* HF_OK, or HF_UNREPLICATED and to be kept. */
 static void granted(struct hf_op *op, hf_status status)
 {
     struct hf_hold *hold = op->hold;
     struct hf_client *client = op->client;
     int64_t now = hf_loop_now(client->loop);
+    int64_t safe_ms;
 
     if (client->is_closing) { /* its caller could not release it */
         give_back(op, HF_E_CLOSED);
         return;
     }
-    hf_hold_granted(&hold->core, 1, op->call.sent_ms, op->lease_ms,
+    hf_hold_granted(&hold->core, 1, &op->call.sending,
                     op->options.lease_ms == 0, (unsigned)client->serial);
-    if (hf_hold_safe_ms(&hold->core, now) <= 0) {
+    safe_ms = hf_hold_safe_ms(&hold->core, now);
+    if (is_late(op, safe_ms) && asks_anew(op, now)) {
+        op->may_be_held = true;
+        ask(op);
+    } else if (safe_ms <= 0) {
         give_back(op,
                   hf_error_set(op->error, HF_E_NOREPLY,
                                "%s: the answer came after the lease had ended",
                                hf_router_address(client->router)));
-        return;
+    } else {
+        keep(op);
+        end(op, status);
     }
-    if (op->options.max_hold_ms > 0)
-        hold->core.max_until_ms = now + op->options.max_hold_ms;
-    hf_list_push(&op->lock->holds, &hold->node);
-    op->hold = NULL; /* it is the lock's */
-    client->holds++;
-    hf_hold_rearm(hold);
-    end(op, status);
 }
 
 static bool is_granted(struct hf_call *call, struct hf_resp_value reply)
@@ -299,8 +334,6 @@ static void look_for_ghost(struct hf_lock *lock, struct hf_resp_value reply,
         hf_release_ghost(lock, ptr, len, ttl_ms);
 }
 
-static void ask(struct hf_op *op);
-
 /* A hash that no lock looks like would be waited for in vain. Nothing at all is
  * what the server found of a large hash in one look: that says nothing. */
 static bool is_other_data(const struct hf_lock_info *info)
@@ -409,6 +442,17 @@ static void on_answer(struct hf_call *call, hf_status status,
         refused(op, reply);
 }
 
+/* What became of the last question of this wait, so that the next one may be
+ * asked. */
+static void settle_question(struct hf_op *op)
+{
+    op->may_be_held = op->may_be_held || op->call.may_have_run;
+    if (op->call.may_have_run)
+        hf_hold_unknown(&op->hold->core, &op->call.sending);
+    else
+        hf_hold_refused(&op->hold->core);
+}
+
 static void enter_hold(struct hf_op *op, struct hf_hold *held);
 
 /* The record is made before we ask, so that a grant cannot find no memory; one
@@ -431,7 +475,8 @@ static void ask(struct hf_op *op)
     }
     op->count = 1;
     op->asked_ms = hf_loop_now(op->client->loop);
-    op->may_be_held = op->may_be_held || op->call.may_have_run;
+    settle_question(op);
+    hf_hold_ask(&op->hold->core, op->asked_ms, op->lease_ms);
     op->call.replicas = op->client->replicas;
     op->call.replicas_timeout_ms = op->client->replicas_timeout_ms;
     op->call.is_for_replicas = is_granted;
@@ -459,7 +504,7 @@ static void step(struct hf_op *op, enum hf_wait_event event, int64_t ttl_ms)
     int64_t now = hf_loop_now(op->client->loop);
 
     switch (hf_wait_step(&op->wait, event, now, &op->lock->ear, ttl_ms,
-                         op->client->watchdog_ms)) {
+                         op->client->watchdog_ms / 3)) {
     case WAIT_ASK:
         ask(op);
         break;
@@ -498,13 +543,14 @@ static void end_reentry(struct hf_op *op, hf_status status)
     hf_op_finish(op, status);
 }
 
-/* Whether the server did it or will, nobody knows: the count does not matter,
- * for the next call sends its own, but the lease may be cut. */
-static void doubt_reentry(struct hf_op *op)
+/* It has no answer. Whether the server did it, or will, does not matter for the
+ * count, for the next call sends its own; but the lease may be cut. */
+static void settle_reentry(struct hf_op *op)
 {
-    if (!op->call.may_have_run)
-        return;
-    hf_hold_doubt(&op->hold->core, op->call.first_sent_ms, op->lease_ms);
+    if (op->call.may_have_run)
+        hf_hold_unknown(&op->hold->core, &op->call.sending);
+    else
+        hf_hold_refused(&op->hold->core);
     hf_hold_rearm(op->hold);
 }
 
@@ -516,8 +562,9 @@ static void on_reentry(struct hf_call *call, hf_status status,
     int64_t count, ttl_ms = -1;
 
     if (status < 0 || !hf_reply_integer(reply, 1, &count)) {
-        call->may_have_run = call->may_have_run || status == HF_OK;
-        doubt_reentry(op);
+        call->may_have_run = call->may_have_run || status == HF_OK ||
+                             status == HF_E_SERVER; /* half of the script */
+        settle_reentry(op);
         end_reentry(op, status < 0 ? status : HF_E_PROTOCOL);
         return;
     }
@@ -526,7 +573,7 @@ static void on_reentry(struct hf_call *call, hf_status status,
         return;
     }
     if (count == op->count) {
-        hf_hold_granted(&hold->core, count, call->sent_ms, op->lease_ms,
+        hf_hold_granted(&hold->core, count, &call->sending,
                         op->options.lease_ms == 0, 0);
         hf_hold_rearm(hold);
         end_reentry(op, HF_OK);
@@ -548,6 +595,8 @@ static void reenter(struct hf_op *op)
     }
     op->count = op->hold->core.count + 1;
     op->call.replicas = 0;
+    hf_hold_ask(&op->hold->core, hf_loop_now(op->client->loop), op->lease_ms);
+    hf_hold_rearm(op->hold);
     send_acquire(op, on_reentry);
 }
 
@@ -600,7 +649,7 @@ void hf_acquire_cancel(struct hf_op *op, hf_status status)
     hf_call_cancel(&op->call);
     hf_loop_disarm(op->client->loop, &op->timer);
     if (held && held->op == op) {
-        doubt_reentry(op);
+        settle_reentry(op);
         end_reentry(op, status);
         return;
     }

@@ -194,7 +194,8 @@ hf_status hf_call_start(struct hf_call *call, struct hf_loop *loop,
     call->loop = loop;
     call->router = router;
     call->deadline_ms = deadline_ms;
-    call->first_sent_ms = call->sent_ms = HF_NEVER;
+    call->first_sent_ms = HF_NEVER;
+    call->sending = (struct hf_sending){.sent_ms = HF_NEVER};
     call->may_have_run = call->is_repeated = call->is_passing = false;
     call->forgeries = 0;
     call->put_off[0] = '\0';
@@ -220,9 +221,12 @@ bool hf_call_is_sent(const struct hf_call *call)
 
 static void note_sent(struct hf_call *call)
 {
-    call->sent_ms = call->command.sent_ms;
+    if (call->command.sent_ms == HF_NEVER)
+        return;
+    call->sending.sent_ms = call->command.sent_ms;
+    call->sending.stream = call->command.stream;
     if (call->first_sent_ms == HF_NEVER)
-        call->first_sent_ms = call->sent_ms;
+        call->first_sent_ms = call->sending.sent_ms;
 }
 
 void hf_call_cancel(struct hf_call *call)
@@ -293,9 +297,17 @@ static void try_later(struct hf_call *call, struct hf_resp_value reply)
 
 /* ---- answers ---- */
 
+static void note_stray(struct hf_sending *sending)
+{
+    bool is_first = sending->stray == 0 || sending->stray == sending->stream;
+
+    sending->stray = is_first ? sending->stream : HF_STREAM_MANY;
+}
+
 static void unknown(struct hf_call *call)
 {
     call->may_have_run = true;
+    note_stray(&call->sending);
     if (call->is_single || hf_loop_now(call->loop) >= call->deadline_ms) {
         end_unanswered(call);
         return;

@@ -6,6 +6,7 @@
 #ifndef HF_CALL_H
 #define HF_CALL_H
 
+#include "lock/lease.h"
 #include "lock/lock.h"
 #include "lock/scripts.h"
 
@@ -49,7 +50,7 @@ struct hf_call {
                  struct hf_resp_value reply);
 
     /* For the owner to read in `done`. */
-    int64_t sent_ms;              /* when what was answered was sent */
+    struct hf_sending sending;    /* sent_ms HF_NEVER: it never was */
     int64_t first_sent_ms;        /* when the first try was; HF_NEVER: none */
     bool may_have_run;
     bool is_repeated;             /* asked again after an unknown outcome */

@@ -98,7 +98,8 @@ struct hf_hold {
     struct hf_hold_core core;
     struct hf_timer timer;
     struct hf_list due_node;    /* in client->due_holds */
-    struct hf_hold **in_batch;  /* where a renewal under way points at us */
+    struct hf_batch *batch;     /* the renewal under way that it is in */
+    bool is_free;               /* its memory lasts until that renewal ends */
     struct hf_op *op;           /* that acts on it now */
     struct hf_list pending;     /* operations that wait for that one */
     struct hf_task lost_task;
@@ -142,6 +143,7 @@ struct hf_op {
     struct hf_timer timer;
     bool has_told_wait;
     struct hf_wait_notice *notice;  /* on_wait, not called yet */
+    int late_grants;            /* that came too late to be of use */
     bool may_be_held;           /* a question before op->call had no answer */
     int64_t asked_ms;           /* when it last asked */
 
@@ -263,9 +265,11 @@ void hf_hold_tell_renewed(struct hf_hold *hold);
 
 /* hf_hold_enter - is `op` the one that may act on the hold now? If not, it is
  *                 started again when the others have left.
- * hf_hold_leave - the next one. May free the hold if nothing is left of it. */
+ * hf_hold_leave - the next one. May free the hold if nothing is left of it.
+ * hf_hold_drop  - its memory, once no renewal points at it. */
 bool hf_hold_enter(struct hf_hold *hold, struct hf_op *op);
 void hf_hold_leave(struct hf_hold *hold, bool is_gone);
+void hf_hold_drop(struct hf_hold *hold);
 
 /* ---- close.c ---- */
 
@@ -277,7 +281,10 @@ void hf_client_note_quiet(struct hf_client *client);
 
 void hf_watchdog_init(struct hf_client *client);
 void hf_watchdog_fini(struct hf_client *client);
-void hf_watchdog_renew(struct hf_hold *hold);   /* at the end of this turn */
+/* hf_watchdog_renew  - at the end of this turn.
+ * hf_watchdog_forget - it is given up: no renewal of it will be sent, and an
+ *                      answer to one that was tells nothing. */
+void hf_watchdog_renew(struct hf_hold *hold);
 void hf_watchdog_forget(struct hf_hold *hold);
 
 #endif

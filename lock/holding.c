@@ -68,6 +68,16 @@ void hf_hold_free(struct hf_hold *hold)
     hf_loop_unpost(client->loop, &hold->renewed_task);
     hf_watchdog_forget(hold);
     hf_list_remove(&hold->node);
+    if (hold->batch)
+        hold->is_free = true;
+    else
+        hf_hold_drop(hold);
+}
+
+void hf_hold_drop(struct hf_hold *hold)
+{
+    struct hf_client *client = hold->lock->client;
+
     hf_lock_unref(hold->lock);
     if (client->spare_holds_count < HOLDS_SPARE_MAX && !client->is_closing) {
         hf_list_push(&client->spare_holds, &hold->node);
@@ -174,7 +184,7 @@ static void let_go(const struct hf_hold *hold)
 {
     if (hold->core.reason == HF_LOST_MAX_HOLD)
         hf_release_orphan(hold->lock, hold->text, hold->text_len,
-                          hold->core.lease_ms);
+                          hold->core.lease.answered_ms);
 }
 
 /* Both: the hold may be released, and freed, while the callback runs. */
@@ -210,6 +220,7 @@ void hf_hold_tell_lost(struct hf_hold *hold)
     struct hf_client *client = hold->lock->client;
     char name[100];
 
+    hf_watchdog_forget(hold);
     if (hold->on_lost) /* its owner must hear before the server lets go */
         hf_loop_post_first(client->loop, &hold->lost_task);
     else

@@ -228,7 +228,9 @@ enum hf_lost {
     HF_LOST_TAKEN,              /* another holds it */
     HF_LOST_UNREACHABLE,        /* no good answer before the safe moment */
     HF_LOST_SUSPENDED,          /* we did not run when the safe moment passed */
-    HF_LOST_LEASE_ENDED,        /* a hold with a lease was not released in time */
+    HF_LOST_LEASE_ENDED,        /* a hold with a lease was not released in time; or
+                                   the shorter lease of a re-entry has ended
+                                   before a renewal was answered */
     HF_LOST_MAX_HOLD,           /* max_hold_ms is over; released */
     HF_LOST_CLOSED              /* hf_client_free */
 };
@@ -322,14 +324,17 @@ HF_API void hf_acquire_options_init(struct hf_acquire_options *options);
  * Who waits for the lock waits for its server, too: once the server has answered
  * the call, or one here in whose line it stood, a server that is away, silent,
  * busy, loading or without its cluster ends it only if it still is so when wait_ms
- * is over; then that is the error. (A grant that takes longer to come than its
- * lease lasts is HF_E_NOREPLY at once: the lease is too short.)
+ * is over; then that is the error.
+ * A grant that comes after more than half of its lease has gone by is asked for
+ * again, within wait_ms: three times at most, with wait_ms 0 once. A grant whose
+ * lease has ended is none: if no better one comes, that is HF_E_NOREPLY.
  * With replicas, it may take replicas_timeout_ms longer; a re-entry does not wait
  * for them, nor does a renewal. Acquires and releases share the connection on
  * which the server waits: while replicas do not answer, each such acquire holds up
  * those behind it for that long, and some end with HF_E_NOREPLY.
  * A call whose wait_ms is 0 asks once; the request timeout bounds it (twice, if
- * another call of the same owner on the same lock is under way). Every other
+ * the grant came late, or if another call of the same owner on the same lock is
+ * under way). Every other
  * ends by wait_ms, whatever the server does.
  * A release in the background is asked until the server has answered it, however
  * long the server stands still, or the client is closed. There are 16384 at most;
@@ -391,8 +396,10 @@ HF_API hf_status hf_lock_hold_count(struct hf_lock *lock, int64_t owner,
 
 /* hf_lock_safe_ms - for how long the hold is certain to be ours, counted from
  *   now: our clock began before the server's, and a margin for drift is taken
- *   off. <= 0: do not touch what the lock protects. INT64_MIN: no such hold, or
- *   it is lost. No I/O; the first thing to ask after a pause. */
+ *   off. <= 0: do not touch what the lock protects. INT64_MIN: no such hold, it
+ *   is lost, or its last release has begun. A re-entry, partial release or
+ *   renewal whose lease is shorter than what is left counts from the moment it
+ *   is handed out. No I/O; the first thing to ask after a pause. */
 HF_API int64_t hf_lock_safe_ms(struct hf_lock *lock, int64_t owner);
 
 /* hf_lock_owner_text - the owner field of a hold, "uuid:number", as the server

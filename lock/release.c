@@ -36,7 +36,7 @@ static void end(struct hf_op *op, bool is_gone, hf_status status)
 static void orphan(struct hf_hold *hold)
 {
     hf_release_orphan(hold->lock, hold->text, hold->text_len,
-                      hold->core.lease_ms);
+                      hold->core.lease.answered_ms);
 }
 
 /* Its owner was told, or is told now; one acquisition less all the same. */
@@ -55,7 +55,7 @@ static void release_lost(struct hf_op *op)
 static bool was_released_by_us(const struct hf_op *op)
 {
     return op->call.is_repeated && op->count == 0 &&
-           op->call.first_sent_ms < op->hold->core.safe_until_ms;
+           op->call.first_sent_ms < op->hold->core.lease.end_ms;
 }
 
 static void found_gone(struct hf_op *op, struct hf_resp_value reply)
@@ -81,8 +81,7 @@ static void done_down_to(struct hf_op *op, int64_t count)
     struct hf_hold *hold = op->hold;
 
     if (count > 0) {
-        hf_hold_granted(&hold->core, count, op->call.sent_ms, op->lease_ms,
-                        false, 0);
+        hf_hold_granted(&hold->core, count, &op->call.sending, false, 0);
         hf_hold_rearm(hold);
     }
     end(op, count == 0, HF_OK);
@@ -96,8 +95,10 @@ static void failed(struct hf_op *op, hf_status status)
     hold->core.count = op->count;
     if (op->count == 0)
         orphan(hold);
-    else if (op->call.may_have_run)
-        hf_hold_doubt(&hold->core, op->call.first_sent_ms, op->lease_ms);
+    else if (op->call.may_have_run || status == HF_E_SERVER)
+        hf_hold_unknown(&hold->core, &op->call.sending);
+    else
+        hf_hold_refused(&hold->core);
     hf_hold_rearm(hold);
     end(op, op->count == 0, status);
 }
@@ -127,12 +128,14 @@ static void release(struct hf_op *op)
         return;
     }
     op->count = hold->core.count - 1;
+    op->lease_ms = hold->core.lease.answered_ms;
     if (op->count == 0) {
-        hold->core.state = HOLD_RELEASING;
+        hf_hold_release(&hold->core);
         hf_watchdog_forget(hold); /* H3 */
-        hf_hold_rearm(hold);
+    } else {
+        hf_hold_ask(&hold->core, hf_loop_now(op->client->loop), op->lease_ms);
     }
-    op->lease_ms = hold->core.lease_ms; /* a renewal may change it meanwhile */
+    hf_hold_rearm(hold);
     hf_release_send(op, hold->text, hold->text_len,
                     hf_loop_now(op->client->loop) +
                         op->client->request_timeout_ms,

@@ -19,8 +19,8 @@
  *     asked once more behind it.
  * W3  A message that comes while the question is under way counts: the
  *     generation has moved, so the question is asked again.
- * W4  Sleep ends with the holder's TTL at the latest (expiry is silent), and
- *     with the deadline.
+ * W4  Sleep ends with the holder's TTL at the latest (expiry is silent), with
+ *     the deadline, and after cap_ms: a TTL may be shortened silently, too.
  * W5  Without messages (the server refuses SUBSCRIBE, or it has not confirmed
  *     it yet) it looks every POLL_MS.
  * W6  A release by this client is told to the first in the line as its turn,

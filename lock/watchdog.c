@@ -7,7 +7,12 @@
  *
  * B1  A batch is asked once. What it did not renew is gathered anew, so that a
  *     hold released meanwhile is never renewed again.
- * B2  A hold that is freed while its batch is under way takes itself out. */
+ * B2  A hold that is given up leaves its batch. One that was not sent yet is
+ *     given up with it, and the others are gathered anew. One that was sent is
+ *     let be: its answer means nothing to the hold.
+ * B3  A batch may be encoded late, and again (no connection, no room, MOVED,
+ *     ASK): what its arguments point at lasts until it ends, also that of a hold
+ *     that was freed. */
 #include <string.h>
 
 #include "lock/client.h"
@@ -17,7 +22,7 @@
  * busy by long ones. One may be as long as it is. */
 #define BATCH_NAMES_MAX (16u << 10)
 
-struct batch {
+struct hf_batch {
     struct hf_list node;
     struct hf_client *client;
     struct hf_call call;
@@ -25,72 +30,72 @@ struct batch {
     char echo[HF_OWNER_TEXT_MAX];
     char lease_text[HF_RESP_INTEGER_MAX];
     size_t count;
-    struct hf_hold *holds[BATCH_MAX];   /* NULL: freed meanwhile */
+    struct hf_hold *holds[BATCH_MAX];
+    bool has_left[BATCH_MAX];           /* it was given up meanwhile (B2) */
     struct hf_resp_arg argv[CALL_HEAD + 2 * BATCH_MAX + 1];
 };
 
 /* ---- a batch ends ---- */
 
-static void batch_free(struct batch *batch)
+static void batch_free(struct hf_batch *batch)
 {
+    for (size_t i = 0; i < batch->count; i++) {
+        struct hf_hold *hold = batch->holds[i];
+
+        hold->batch = NULL;
+        if (hold->is_free)
+            hf_hold_drop(hold); /* B3 */
+    }
     hf_list_remove(&batch->node);
     hf_mem_free(batch->client->mem, batch, sizeof *batch);
 }
 
-static struct hf_hold *take_out(struct batch *batch, size_t i)
-{
-    struct hf_hold *hold = batch->holds[i];
-
-    if (hold)
-        hold->in_batch = NULL;
-    return hold;
-}
-
-static void answered_one(struct batch *batch, struct hf_hold *hold,
+static void answered_one(struct hf_batch *batch, struct hf_hold *hold,
                          int64_t answer)
 {
     if (hold->core.state == HOLD_LOST)
         return; /* H4: too late to tell of a renewal */
     if (answer == 1) {
-        hf_hold_renewed(&hold->core, batch->call.sent_ms);
+        hf_hold_renewed(&hold->core, &batch->call.sending);
         batch->client->renewals++;
         hf_hold_tell_renewed(hold);
         return;
     }
-    hold->core.is_renewing = false;
-    if (hold->core.state == HOLD_HELD &&
-        hf_hold_lose(&hold->core,
+    hf_hold_retry(&hold->core, hf_loop_now(batch->client->loop), NULL);
+    if (hf_hold_lose(&hold->core,
                      answer == 0 ? HF_LOST_DELETED : HF_LOST_TAKEN))
         hf_hold_tell_lost(hold);
 }
 
-static void answered(struct batch *batch, struct hf_resp_value reply)
+static void answered(struct hf_batch *batch, struct hf_resp_value reply)
 {
     for (size_t i = 0; i < batch->count; i++) {
-        struct hf_hold *hold = take_out(batch, i);
+        struct hf_hold *hold = batch->holds[i];
         int64_t answer;
 
-        if (!hold)
+        if (batch->has_left[i])
             continue;
         if (hf_reply_integer(reply, i + 1, &answer))
             answered_one(batch, hold, answer);
         else /* not an answer of ours: it proves nothing */
-            hf_hold_retry(&hold->core, hf_loop_now(batch->client->loop));
+            hf_hold_retry(&hold->core, hf_loop_now(batch->client->loop),
+                          &batch->call.sending);
         hf_hold_rearm(hold);
     }
     batch->client->renews_by_eval = false;
 }
 
-static void failed(struct batch *batch, bool is_at_once)
+static void failed(struct hf_batch *batch, bool may_have_run, bool is_at_once)
 {
     int64_t now = hf_loop_now(batch->client->loop);
 
     for (size_t i = 0; i < batch->count; i++) {
-        struct hf_hold *hold = take_out(batch, i);
+        struct hf_hold *hold = batch->holds[i];
 
-        if (!hold)
+        if (batch->has_left[i])
             continue;
-        hf_hold_retry(&hold->core, now);
+        hf_hold_retry(&hold->core, now,
+                      may_have_run ? &batch->call.sending : NULL);
         if (is_at_once)
             hold->core.renew_ms = now;
         hf_hold_rearm(hold);
@@ -98,7 +103,7 @@ static void failed(struct batch *batch, bool is_at_once)
 }
 
 /* Asked in another way, it may succeed: by the script's text, or one by one. */
-static bool changes_way(struct batch *batch, struct hf_resp_value reply)
+static bool changes_way(struct hf_batch *batch, struct hf_resp_value reply)
 {
     struct hf_client *client = batch->client;
     bool is_parted = batch->count > 1 && hf_resp_error_is(reply, "TRYAGAIN");
@@ -111,27 +116,29 @@ static bool changes_way(struct batch *batch, struct hf_resp_value reply)
 static void on_renewed(struct hf_call *call, hf_status status,
                        struct hf_resp_value reply)
 {
-    struct batch *batch = HF_OWNER_OF(call, struct batch, call);
+    struct hf_batch *batch = HF_OWNER_OF(call, struct hf_batch, call);
     struct hf_client *client = batch->client;
 
     if (status == HF_OK && hf_resp_count(reply) == batch->count + 1) {
         answered(batch, reply);
     } else if (status == HF_E_SERVER && reply.node &&
                changes_way(batch, reply)) {
-        failed(batch, true);
+        failed(batch, false, true);
     } else {
         client->renews_by_eval = false;
         hf_client_log(client, HF_LOG_WARNING, "renewal failed: %s",
                       status < 0 ? batch->error.text
                                  : "an answer of another shape");
-        failed(batch, false);
+        failed(batch, call->may_have_run || status >= HF_OK ||
+                          status == HF_E_SERVER, /* half of the script */
+               false);
     }
     batch_free(batch);
 }
 
 /* ---- a batch begins ---- */
 
-static void fill(struct batch *batch)
+static void fill(struct hf_batch *batch)
 {
     struct hf_client *client = batch->client;
     struct hf_resp_arg *key = batch->argv + CALL_HEAD;
@@ -147,7 +154,7 @@ static void fill(struct batch *batch)
             break;
         hf_list_remove(&hold->due_node);
         batch->holds[n] = hold;
-        hold->in_batch = &batch->holds[n];
+        hold->batch = batch;
         names += hold->lock->name_len;
         key[n++] =
             (struct hf_resp_arg){hold->lock->text, hold->lock->name_len};
@@ -163,7 +170,7 @@ static void fill(struct batch *batch)
     batch->call.argc = (size_t)(owner - batch->argv);
 }
 
-static void describe(struct batch *batch)
+static void describe(struct hf_batch *batch)
 {
     static const char subject[] = "what is held";
     struct hf_hold *first = batch->holds[0];
@@ -194,7 +201,7 @@ static int64_t deadline(struct hf_client *client)
                                             : client->request_timeout_ms);
 }
 
-static void send(struct batch *batch)
+static void send(struct hf_batch *batch)
 {
     struct hf_client *client = batch->client;
     hf_status rc;
@@ -205,7 +212,7 @@ static void send(struct batch *batch)
     rc = hf_call_start(&batch->call, client->loop, client->router,
                        deadline(client));
     if (rc < 0) {
-        failed(batch, false);
+        failed(batch, false, false);
         batch_free(batch);
     }
 }
@@ -220,7 +227,7 @@ static void put_off(struct hf_client *client)
             HF_OWNER_OF(client->due_holds.next, struct hf_hold, due_node);
 
         hf_list_remove(&hold->due_node);
-        hf_hold_retry(&hold->core, now);
+        hf_hold_retry(&hold->core, now, NULL);
         hf_hold_rearm(hold);
     }
 }
@@ -230,7 +237,7 @@ static void on_turn_end(struct hf_turn *turn)
     struct hf_client *client = HF_OWNER_OF(turn, struct hf_client, turn);
 
     while (!hf_list_is_empty(&client->due_holds)) {
-        struct batch *batch = hf_mem_new(client->mem, sizeof *batch);
+        struct hf_batch *batch = hf_mem_new(client->mem, sizeof *batch);
 
         if (!batch) {
             put_off(client);
@@ -255,12 +262,10 @@ void hf_watchdog_init(struct hf_client *client)
 void hf_watchdog_fini(struct hf_client *client)
 {
     while (!hf_list_is_empty(&client->batches)) {
-        struct batch *batch =
-            HF_OWNER_OF(client->batches.next, struct batch, node);
+        struct hf_batch *batch =
+            HF_OWNER_OF(client->batches.next, struct hf_batch, node);
 
         hf_call_cancel(&batch->call);
-        for (size_t i = 0; i < batch->count; i++)
-            (void)take_out(batch, i);
         batch_free(batch);
     }
     hf_loop_forget_turn(client->loop, &client->turn);
@@ -274,11 +279,32 @@ void hf_watchdog_renew(struct hf_hold *hold)
     hf_loop_at_turn_end(client->loop, &client->turn);
 }
 
+/* B2. No byte of it has left, and none will. */
+static void gather_anew(struct hf_batch *batch)
+{
+    struct hf_client *client = batch->client;
+
+    hf_call_cancel(&batch->call);
+    for (size_t i = 0; i < batch->count; i++)
+        if (!batch->has_left[i])
+            hf_list_push(&client->due_holds, &batch->holds[i]->due_node);
+    batch_free(batch);
+    hf_loop_at_turn_end(client->loop, &client->turn);
+}
+
+static void leave(struct hf_batch *batch, const struct hf_hold *hold)
+{
+    for (size_t i = 0; i < batch->count; i++)
+        if (batch->holds[i] == hold)
+            batch->has_left[i] = true;
+    if (batch->call.is_under_way && !hf_call_is_sent(&batch->call))
+        gather_anew(batch);
+}
+
 void hf_watchdog_forget(struct hf_hold *hold)
 {
     hf_list_remove(&hold->due_node);
-    if (hold->in_batch)
-        *hold->in_batch = NULL;
-    hold->in_batch = NULL;
+    if (hold->batch)
+        leave(hold->batch, hold);
     hold->core.is_renewing = false;
 }

@@ -1,0 +1,94 @@
+/* Until when a hold is certain to be ours, as a pure machine: it is told which
+ * commands that may set the key's TTL were handed out, and what became of them.
+ * Private to lock/.
+ *
+ * The server keeps the TTL of the command that it executed last. Which one that
+ * is, is known only in part: answers come late, or not at all, and a command may
+ * be executed long after its call has ended. So each command that may be the
+ * last one is a claim, and the earliest end of all claims counts.
+ *
+ * LEASE-1  A command is a claim from the moment it is handed out, until it is
+ *          known that it was not executed, or that another was executed later.
+ * LEASE-2  A claim ends at its sending + its lease - drift: the server begins to
+ *          count after we sent, so our clock runs out first.
+ * LEASE-3  What is executed last is executed after every command that was
+ *          answered: a claim counts from the latest sending that was answered,
+ *          if that is later than its own.
+ * LEASE-4  The answer to a command ends the claim of another one that ended
+ *          before this one was handed out, if that one was answered, too, or was
+ *          sent on the same stream (hf_request.stream): there it was executed
+ *          before, or never will be. On one stream, of two answers the later one
+ *          tells what was executed later.
+ *
+ * At most two commands of a hold are under way: a call of its owner, and a
+ * renewal.
+ *
+ * Sources: LEASE; REDLOCK "Safety arguments"; design 6, 11; faults 6. */
+#ifndef HF_LEASE_H
+#define HF_LEASE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+enum hf_lease_by { LEASE_BY_CALL, LEASE_BY_RENEWAL, LEASE_BYS };
+
+/* How a command was sent. A stream is one connection, or several of which each
+ * is known to have ended on the server before the next one was used; 0: none. */
+struct hf_sending {
+    int64_t sent_ms;            /* the sending that was answered */
+    uint64_t stream;            /* of the last sending */
+    uint64_t stray;             /* of an earlier one that had no answer;
+                                   HF_STREAM_MANY: of several; 0: there is none */
+};
+#define HF_STREAM_MANY UINT64_MAX
+
+struct hf_lease_asked {
+    int64_t since_ms;
+    int64_t lease_ms;           /* 0: nothing is under way */
+    uint32_t step;              /* when it was handed out */
+};
+
+struct hf_lease_unknown {
+    int64_t since_ms;
+    int64_t lease_ms;           /* 0: no claim */
+    uint64_t stream;            /* where it was sent; HF_STREAM_MANY */
+    uint32_t step;              /* when its call ended */
+};
+
+/* One for each stream that a client usually has to a server; more are merged. */
+#define LEASE_UNKNOWNS 2
+
+struct hf_lease {
+    int64_t end_ms;             /* INT64_MIN: never granted */
+    int64_t shortest_ms;        /* the lease of the claim that ends first */
+    int64_t proved_ms;          /* the latest sending that was answered */
+    int64_t answered_ms;        /* the lease of what was answered last */
+    uint64_t answered_stream;
+    uint32_t answered_step;
+    uint32_t step;              /* handings out and ends, counted */
+    struct hf_lease_asked asked[LEASE_BYS];
+    struct hf_lease_unknown unknown[LEASE_UNKNOWNS];
+};
+
+/* hf_lease_drift_ms - the margin for clocks that run at different rates: a
+ * hundredth of the lease and 2 ms. Source: REDLOCK "Safety arguments". */
+int64_t hf_lease_drift_ms(int64_t lease_ms);
+
+/* hf_lease_init     - nothing asked.
+ * hf_lease_ask      - a command is handed out that may set `lease_ms`. One of the
+ *                     same kind must have ended.
+ * hf_lease_answered - it was executed.
+ * hf_lease_unknown  - it ended without an answer, and may have been executed, or
+ *                     may be yet; unless it was on no stream.
+ * hf_lease_refused  - it was not executed, and never will be.
+ *   The three mean nothing if none is under way. */
+void hf_lease_init(struct hf_lease *l);
+void hf_lease_ask(struct hf_lease *l, enum hf_lease_by by, int64_t now_ms,
+                  int64_t lease_ms);
+void hf_lease_answered(struct hf_lease *l, enum hf_lease_by by,
+                       const struct hf_sending *how);
+void hf_lease_unknown(struct hf_lease *l, enum hf_lease_by by,
+                      const struct hf_sending *how);
+void hf_lease_refused(struct hf_lease *l, enum hf_lease_by by);
+
+#endif
