@@ -4,6 +4,8 @@
 
 #include "tests/live/test_lock.h"
 
+#define ANOTHER "00000000-0000-4000-8000-000000000000:1"
+
 #define WATCHDOG_MS 300         /* a renewal each 100 ms */
 #define RENEWALS 20
 
@@ -305,7 +307,7 @@ START_TEST(loss_is_told_beside_a_blocked_caller)
     open_client(false);
     held = lock_of(client, "held");
     busy = lock_of(client, "busy");
-    (void)server_ask(server, "HSET busy another 1");
+    (void)server_ask(server, "HSET busy " ANOTHER " 1");
     o.lease_ms = 400;
     d.server = server;
     ck_assert_ok(hf_lock_acquire(held, &o, NULL));
@@ -329,7 +331,7 @@ START_TEST(on_wait_does_not_come_after_its_call)
     note_init(&t.note);
     open_client(false);
     busy = lock_of(client, "busy");
-    (void)server_ask(server, "HSET busy another 1");
+    (void)server_ask(server, "HSET busy " ANOTHER " 1");
     o.wait_ms = A_MOMENT_MS; /* enough to hear that another holds it */
     for (int i = 0; i < 3; i++)
         ck_assert_status(hf_lock_acquire(busy, &o, NULL), HF_TIMEOUT);
@@ -435,7 +437,7 @@ START_TEST(losses_are_told_before_log_lines)
         ck_assert_ok(hf_lock_acquire(lock_of(client, name), &a, NULL));
     }
     lock = lock_of(client, "busy"); /* a caller drives meanwhile */
-    (void)server_ask(server, "HSET busy another 1");
+    (void)server_ask(server, "HSET busy " ANOTHER " 1");
     a = acquire_options(1);
     a.wait_ms = 3000;
     ck_assert_status(hf_lock_acquire(lock, &a, NULL), HF_TIMEOUT);
