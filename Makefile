@@ -6,30 +6,42 @@
 # CC CFLAGS LDFLAGS PREFIX DESTDIR are the user's; ours are appended.
 #   SANITIZE=address,undefined or thread   EVENTS=epoll or poll   BUILD=folder
 #   TLS=yes (by OpenSSL; the default where that is installed) or no
+#   WERROR=-Werror makes warnings errors, as make check does
 #   V=1 shows the commands
 
 CFLAGS  ?= -O2 -g
 PREFIX  ?= /usr/local
 EVENTS  ?= epoll
-HAS_TLS := $(shell pkg-config --exists 'openssl >= 1.1.1' 2>/dev/null && \
-           echo yes || echo no)
-TLS     ?= $(HAS_TLS)
 comma   := ,
+hash    := \#
+
+# OpenSSL 1.1.1 or later, if the compiler finds its headers. pkg-config knows of
+# those in a place of their own; without it, they are where all others are.
+openssl     = $(shell pkg-config $(1) openssl 2>/dev/null)
+TLS_CFLAGS := $(call openssl,--cflags)
+HAS_TLS    := $(shell printf '%s\n' '$(hash)include <openssl/opensslv.h>' \
+              '$(hash)if OPENSSL_VERSION_NUMBER < 0x10101000L' \
+              '$(hash)error' '$(hash)endif' | $(CC) $(CFLAGS) $(TLS_CFLAGS) \
+              -E - >/dev/null 2>&1 && echo yes || echo no)
+TLS        ?= $(HAS_TLS)
 BUILD   ?= build$(if $(SANITIZE),-$(subst $(comma),-,$(SANITIZE)))$(if \
            $(filter poll,$(EVENTS)),-poll)$(if \
            $(filter no-yes,$(TLS)-$(HAS_TLS)),-notls)
 VERSION := 0.1.0
 
 WARN := -Wall -Wextra -Wpedantic -Wshadow -Wstrict-prototypes \
-        -Wmissing-prototypes -Wpointer-arith -Wwrite-strings -Wundef -Wvla \
-        -Werror
+        -Wmissing-prototypes -Wpointer-arith -Wwrite-strings -Wundef -Wvla
 SAN  := $(if $(SANITIZE),-fsanitize=$(SANITIZE) -fno-sanitize-recover=all \
         -fno-omit-frame-pointer)
 OURS := -std=c11 -D_GNU_SOURCE -I. -fvisibility=hidden -fPIC -fno-semantic-interposition -pthread \
-        -MMD -MP -DHF_VERSION='"$(VERSION)"' $(WARN) $(SAN)
+        -MMD -MP -DHF_VERSION='"$(VERSION)"' $(SAN)
+# Warnings stand in front of the user's flags, so that -Wno-error and the like
+# count.
+COMPILE = $(CC) $(WARN) $(WERROR) $(CFLAGS) $(OURS)
 Q    := $(if $(V),,@)
 say   = $(if $(V),,@echo '  $(1)')
 LINK := $(CFLAGS) $(LDFLAGS) -pthread $(SAN)
+STATIC := $(filter -static -static-pie,$(CFLAGS) $(LDFLAGS))
 
 # ---- what there is ----
 
@@ -37,7 +49,7 @@ LINK := $(CFLAGS) $(LDFLAGS) -pthread $(SAN)
 tls_yes  := tls_openssl tls_openssl_settings tls_openssl_words
 tls_no   := tls_none
 TLS_LIBS := $(if $(filter yes,$(TLS)),-Wl$(comma)--as-needed \
-            $(or $(shell pkg-config --libs openssl 2>/dev/null),-lssl -lcrypto))
+            $(or $(call openssl,--libs $(if $(STATIC),--static)),-lssl -lcrypto))
 
 RESP := status parse value copy double encode
 NET  := mem hash error random clock wheel histogram spin fork \
@@ -83,7 +95,7 @@ FUZZ := resp_parse resp_twin resp_encode cli_resp url topology
 # ---- libraries and the command ----
 
 all: $(BUILD)/libhf_lock.a $(BUILD)/libhf_net.a $(BUILD)/libhf_resp.a \
-     $(BUILD)/libholdfast.so $(BUILD)/holdfast
+     $(BUILD)/libholdfast.a $(BUILD)/libholdfast.so $(BUILD)/holdfast
 
 objects = $(patsubst %,$(BUILD)/%.o,$(1))
 resp_O := $(call objects,$(RESP:%=resp/%))
@@ -95,7 +107,7 @@ LIBS   := $(BUILD)/libhf_lock.a $(BUILD)/libhf_net.a $(BUILD)/libhf_resp.a
 $(BUILD)/%.o: %.c
 	@mkdir -p $(@D)
 	$(call say,compile $<)
-	$(Q)$(CC) $(CFLAGS) $(OURS) -c $< -o $@
+	$(Q)$(COMPILE) -c $< -o $@
 
 $(BUILD)/lock/scripts.c: lock/scripts/embed.sh $(SCRIPTS:%=lock/scripts/%.lua)
 	@mkdir -p $(@D)
@@ -103,7 +115,7 @@ $(BUILD)/lock/scripts.c: lock/scripts/embed.sh $(SCRIPTS:%=lock/scripts/%.lua)
 
 $(BUILD)/lock/scripts.o: $(BUILD)/lock/scripts.c
 	$(call say,compile $<)
-	$(Q)$(CC) $(CFLAGS) $(OURS) -c $< -o $@
+	$(Q)$(COMPILE) -c $< -o $@
 
 # Nothing unwinds through resp/: it calls nobody back. 2.6 KB less.
 $(resp_O): OURS += -fno-asynchronous-unwind-tables -fno-inline-functions
@@ -111,13 +123,25 @@ $(resp_O): OURS += -fno-asynchronous-unwind-tables -fno-inline-functions
 $(BUILD)/libhf_resp.a: $(resp_O)
 $(BUILD)/libhf_net.a: $(net_O)
 $(BUILD)/libhf_lock.a: $(lock_O)
-$(BUILD)/libhf_%.a:
+$(BUILD)/libholdfast.a: $(lock_O) $(net_O) $(resp_O)
+$(BUILD)/libh%.a:
 	@rm -f $@
-	$(Q)$(AR) rcs $@ $^
+	$(Q)$(AR) rcs $@ $(filter %.o,$^)
 
+# A shared library is never static, whatever else is to be.
 $(BUILD)/libholdfast.so: $(lock_O) $(net_O) $(resp_O)
 	$(call say,link $@)
-	$(Q)$(CC) $(LINK) -shared -Wl,-soname,libholdfast.so.0 $^ $(TLS_LIBS) -o $@
+	$(Q)$(CC) $(filter-out $(STATIC),$(LINK)) -shared \
+	    -Wl,-soname,libholdfast.so.0 $(filter %.o,$^) $(TLS_LIBS) -o $@
+
+# OpenSSL's headers may come or go between two builds in the same folder: what
+# was made in the other way is out of date.
+$(BUILD)/libhf_net.a $(BUILD)/libholdfast.a $(BUILD)/libholdfast.so: \
+    $(BUILD)/tls-$(TLS)
+$(BUILD)/tls-$(TLS):
+	@mkdir -p $(@D) && rm -f $(@D)/tls-yes $(@D)/tls-no && touch $@
+	$(if $(filter no-no,$(TLS)-$(HAS_TLS)),@echo \
+	    '  without TLS: no headers of OpenSSL 1.1.1 or later (libssl-dev)')
 
 $(BUILD)/holdfast: $(cli_O) $(LIBS)
 	$(call say,link $@)
@@ -201,7 +225,7 @@ bytewise_T := $(patsubst %,$(BUILD)/tests/test_resp_%_bytewise,parse random)
 $(BUILD)/bytewise/%.o: %.c
 	@mkdir -p $(@D)
 	$(call say,compile $< bytewise)
-	$(Q)$(CC) $(CFLAGS) $(OURS) -DHF_RESP_BYTEWISE -c $< -o $@
+	$(Q)$(COMPILE) -DHF_RESP_BYTEWISE -c $< -o $@
 
 $(bytewise_T): $(BUILD)/tests/test_resp_%_bytewise: $(BUILD)/tests/test_resp_%.o \
                $(call objects,$(RESP:%=bytewise/resp/%)) $(support_O) $(LIBS)
@@ -212,7 +236,7 @@ $(bytewise_T): $(BUILD)/tests/test_resp_%_bytewise: $(BUILD)/tests/test_resp_%.o
 jobs = $(if $(findstring -j,$(MAKEFLAGS)),,-j$(shell nproc))
 
 check: deps
-	+@$(MAKE) --no-print-directory $(jobs) check-built
+	+@$(MAKE) --no-print-directory $(jobs) WERROR=-Werror check-built
 
 # The slowest first, so that nobody waits for one of them alone at the end.
 SLOW    := lock_watchdog cluster_failover lock_errors lock_late lock_memory \
@@ -230,7 +254,7 @@ check-built: all $(examples_B) layers exports rules-check faults-check \
 	@tests/run.sh $(slow_T) $(filter-out $(slow_T),$(check_T))
 
 live: deps
-	+@$(MAKE) --no-print-directory $(jobs) live-built
+	+@$(MAKE) --no-print-directory $(jobs) WERROR=-Werror live-built
 
 live-built: all $(live_T)
 	@tests/run.sh $(live_T)
@@ -287,7 +311,7 @@ $(BUILD)/tests/vectors/example.c: docs/resp-vectors.md
 	@awk '/^```c$$/ {on = 1; next} /^```$$/ {on = 0} on' $< >$@
 
 $(BUILD)/tests/vectors/example.o: $(BUILD)/tests/vectors/example.c
-	$(Q)$(CC) $(CFLAGS) $(OURS) -c $< -o $@
+	$(Q)$(COMPILE) -c $< -o $@
 
 vectors-built: $(score_B) $(BUILD)/tests/vectors/score_example \
                $(BUILD)/tests/locale/comma
@@ -295,7 +319,7 @@ vectors-built: $(score_B) $(BUILD)/tests/vectors/score_example \
 
 $(BUILD)/tests/vectors/hiredis_newest.o: tests/vectors/hiredis.c
 	@mkdir -p $(@D)
-	$(Q)$(CC) $(CFLAGS) $(OURS) -Ibuild-peers/usr/include -c $< -o $@
+	$(Q)$(COMPILE) -Ibuild-peers/usr/include -c $< -o $@
 
 $(BUILD)/tests/vectors/score_%: $(BUILD)/tests/vectors/%.o $(score_O) \
                                 $(BUILD)/tests/vectors/main.o $(BUILD)/libhf_resp.a
@@ -475,7 +499,8 @@ install: all
 	    $(DESTDIR)$(PREFIX)/include/holdfast/lock \
 	    $(DESTDIR)$(PREFIX)/share/man/man1
 	install -m 755 $(BUILD)/holdfast $(DESTDIR)$(PREFIX)/bin
-	install -m 644 $(LIBS) $(DESTDIR)$(PREFIX)/lib
+	install -m 644 $(BUILD)/libholdfast.a $(BUILD)/libhf_resp.a \
+	    $(DESTDIR)$(PREFIX)/lib
 	install -m 755 $(BUILD)/libholdfast.so \
 	    $(DESTDIR)$(PREFIX)/lib/libholdfast.so.0
 	ln -sf libholdfast.so.0 $(DESTDIR)$(PREFIX)/lib/libholdfast.so
@@ -486,8 +511,11 @@ install: all
 	install -m 644 lock/lock.h $(DESTDIR)$(PREFIX)/include/holdfast/lock
 	install -m 644 docs/holdfast.1 $(DESTDIR)$(PREFIX)/share/man/man1
 	sed -e 's|@PREFIX@|$(PREFIX)|' -e 's|@VERSION@|$(VERSION)|' \
-	    -e 's|@TLS@|$(if $(filter yes,$(TLS)),openssl)|' \
+	    -e 's|@TLS@|$(if $(filter yes,$(TLS)),$(or \
+	        $(call openssl,--static --libs),-lssl -lcrypto))|' \
 	    holdfast.pc.in > $(DESTDIR)$(PREFIX)/lib/pkgconfig/holdfast.pc
+	@[ -n '$(DESTDIR)' ] || [ "$$(id -u)" != 0 ] || \
+	    PATH="$$PATH:/sbin" ldconfig 2>/dev/null || :
 
 clean:
 	rm -rf build build-*
@@ -525,7 +553,6 @@ help:
 	@echo 'make clean'
 
 -include $(wildcard $(BUILD)/*/*.d $(BUILD)/*/*/*.d $(BUILD)/*/*/*/*.d)
-.SECONDARY:
 .PHONY: all check check-built live live-built layers exports rules rules-check faults-check \
         vectors vectors-built servers live-each live-each-cluster live-tls \
         soak-cluster soak-failover soak-silence redisson valgrind coverage \

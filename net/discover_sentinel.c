@@ -216,11 +216,10 @@ static void is_master(struct hf_server *server)
 static void is_no_master(struct hf_server *server, const char *what)
 {
     struct hf_error why;
-    char line[HF_ERROR_TEXT_MAX];
 
-    (void)snprintf(line, sizeof line, "%s: %s",
-                   hf_link_address(server->probe.master->link), what);
-    say_of_master(server, &why, HF_E_CONNECT, line);
+    hf_error_set(&why, HF_E_CONNECT, "sentinel %s names the master %s: %s",
+                 hf_link_address(server->link),
+                 hf_link_address(server->probe.master->link), what);
     hf_discover_failed(server, false, &why);
 }
 

@@ -1,7 +1,7 @@
 /* Bytes that nobody can guess, from the kernel. */
 #include <errno.h>
 #include <string.h>
-#include <sys/random.h>
+#include <unistd.h>
 
 #include "net/net.h"
 

@@ -1,0 +1,64 @@
+#!/bin/sh
+# build.sh: what a user may do to the build: OpenSSL comes after the first build,
+# and goes again; CFLAGS and LDFLAGS of his own, another libc; an installation
+# that is compiled against, shared and static.
+set -eu
+
+root=$(pwd)
+out=$root/build-tried
+rm -rf "$out"
+mkdir -p "$out"
+log=$out/log
+
+fail() { echo "build: $*" >&2; tail -n 20 "$log" >&2; exit 1; }
+try() { "$@" >"$log" 2>&1 || fail "$*"; }
+build() { try make BUILD="$out/$1" "$2" "$3" "$4" all; }
+
+# FOLDER WORD: the command in it says that.
+says() {
+    "$out/$1/holdfast" version >"$log" 2>&1 && grep -q "$2" "$log" ||
+        fail "$1: holdfast version does not say $2"
+}
+
+# The same folder, whatever was built in it before.
+for tls in no yes no; do
+    build kind "HAS_TLS=$tls" WERROR=-Werror CFLAGS=-O0
+    [ $tls = no ] && says kind 'TLS: no' || says kind 'TLS: OpenSSL'
+done
+rm "$out"/kind/net/url.o "$out"/kind/net/link.o
+sleep 0.01 && build kind HAS_TLS=no WERROR=-Werror CFLAGS=-O0
+[ -e "$out/kind/net/url.o" ] || fail 'an object that is missing is not made'
+
+build O3 WERROR=-Werror CFLAGS=-O3 TLS=yes
+build static WERROR=-Werror LDFLAGS=-static TLS=yes
+says static 'TLS: OpenSSL'
+if command -v musl-gcc >/dev/null; then
+    build musl CC=musl-gcc WERROR=-Werror LDFLAGS=-static
+    says musl 'TLS: no'
+fi
+
+# The user's flags are behind ours: what they say of a warning counts.
+printf 'int f(int n);\nint f(int n) { return 0; }\n' >"$out/warns.c"
+try make "$out/warns.o" WERROR=-Werror CFLAGS=-Wno-unused-parameter \
+    --eval "$out/warns.o: $out/warns.c; \$(COMPILE) -c \$< -o \$@"
+
+# What the README says, with the README's program. No server listens there.
+prefix=$out/usr
+try make BUILD="$out/installed" PREFIX="$prefix" install
+awk '/^```c$/ {on = 1; next} /^```$/ {on = 0} on' README.md |
+    sed 's|127.0.0.1:6379|127.0.0.1:1/?connect_timeout=10ms|' >"$out/example.c"
+PKG_CONFIG_PATH=$prefix/lib/pkgconfig
+export PKG_CONFIG_PATH
+# compile: what stands behind it, if anything, links it statically.
+# shellcheck disable=SC2046,SC2086 # words
+compile() {
+    try cc $* "$out/example.c" \
+        $(pkg-config --cflags --libs ${1:+--static} holdfast) -o "$out/example"
+    LD_LIBRARY_PATH=$prefix/lib "$out/example" >"$log" 2>&1 &&
+        fail "the example takes a lock from nobody"
+    grep -q '127.0.0.1:1' "$log" || fail "the example, $*: no word of the server"
+}
+compile
+compile -static
+rm -rf "$out"
+echo "build: OpenSSL that comes and goes, -O3, static, installed: as it should be"
