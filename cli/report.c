@@ -1,12 +1,14 @@
 /* Lines for a person, on standard error. */
 #include "cli/report.h"
 
+#include <poll.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "cli/command.h"
+#include "cli/sink.h"
 
 /* The one thing that the whole program shares: how much it says. */
 static bool is_quiet;
@@ -16,6 +18,59 @@ void cli_report_level(bool quiet, bool verbose)
 {
     is_quiet = quiet;
     is_verbose = verbose;
+}
+
+/* ---- without waiting ---- */
+
+/* Lines that nobody took yet; what does not fit is lost. No more than a pipe
+ * takes at once (PIPE_BUF, 4,096 on Linux). */
+#define WAITING_MAX 4096
+
+static struct {
+    bool is_on;
+    struct cli_sink sink;
+    char lines[WAITING_MAX];
+    size_t len;
+} waiting;
+
+void cli_report_never_wait(void)
+{
+    waiting.is_on = true;
+    cli_sink_open(&waiting.sink, STDERR_FILENO);
+}
+
+void cli_report_flush(void)
+{
+    ssize_t n;
+
+    if (waiting.len == 0)
+        return;
+    n = cli_sink_write(&waiting.sink, waiting.lines, waiting.len);
+    if (n < 0)
+        n = (ssize_t)waiting.len; /* there is nobody left to tell */
+    waiting.len -= (size_t)n;
+    memmove(waiting.lines, waiting.lines + n, waiting.len);
+}
+
+void cli_report_end(int patience_ms)
+{
+    struct pollfd p = {.fd = STDERR_FILENO, .events = POLLOUT};
+
+    cli_report_flush();
+    if (waiting.len > 0 && poll(&p, 1, patience_ms) == 1)
+        cli_report_flush();
+    cli_sink_close(&waiting.sink);
+    waiting.is_on = false;
+}
+
+static void put_waiting(const char *line, size_t len)
+{
+    cli_report_flush();
+    if (len > WAITING_MAX - waiting.len)
+        return;
+    memcpy(waiting.lines + waiting.len, line, len);
+    waiting.len += len;
+    cli_report_flush();
 }
 
 /* ---- lines ---- */
@@ -42,7 +97,9 @@ static void say(const char *format, va_list args)
     len += (size_t)wanted < room ? (size_t)wanted : room - 1;
     tame(line, len);
     line[len++] = '\n';
-    if (write(STDERR_FILENO, line, len) < 0)
+    if (waiting.is_on)
+        put_waiting(line, len);
+    else if (write(STDERR_FILENO, line, len) < 0)
         return; /* there is nobody left to tell */
 }
 

@@ -20,7 +20,7 @@
 
 /* How long we stay to take back what was asked for and not wanted any more: a
  * lock that was granted while we cancelled. Without an answer it ends with its
- * TTL. */
+ * TTL. And, after all that, for a reader of our last lines. */
 #define LINGER_MS 1000
 
 struct run {
@@ -199,10 +199,14 @@ static void rearm(struct run *run)
 
 static void feed(struct run *run, struct cli_run_event ev)
 {
+    unsigned todo;
+
     ev.now_ms = hf_clock_ms();
     ev.safe_ms = cli_hold_safe_ms(&run->hold);
-    carry_out(run, cli_run_step(&run->state, &ev), ev.number);
-    rearm(run);
+    todo = cli_run_step(&run->state, &ev);
+    rearm(run); /* whatever is told must not keep KILL from coming */
+    carry_out(run, todo, ev.number);
+    cli_report_flush();
 }
 
 /* ---- news of the lock ---- */
@@ -437,6 +441,7 @@ static void close_all(struct run *run)
     close_end(run, 1);
     cli_tty_close(&run->tty);
     cli_hold_fini(&run->hold);
+    cli_tell_fini(&run->teller);
     hf_lock_free(run->lock);
     hf_client_free(run->client);
     if (run->loop) {
@@ -476,12 +481,14 @@ static int main_run(struct cli_args *args, struct cli_common *common)
                       .timer = {.fire = on_time},
                       .child = {.error_fd = -1},
                       .tty = {.fd = -1},
+                      .teller = {.status = {.fd = -1, .own_fd = -1}},
                       .notice = {-1, -1}};
     int rc = cli_run_options_parse(&options, args, common);
 
     if (rc != CLI_GO_ON)
         return rc;
     cli_report_level(common->is_quiet, common->is_verbose);
+    cli_report_never_wait();
     if (common->is_json && options.status_fd < 0)
         options.status_fd = STDERR_FILENO;
     rules = cli_run_rules_of(&options);
@@ -490,6 +497,7 @@ static int main_run(struct cli_args *args, struct cli_common *common)
     if (rc == CLI_GO_ON)
         rc = run_opened(&run);
     close_all(&run);
+    cli_report_end(LINGER_MS);
     return rc;
 }
 

@@ -3,10 +3,8 @@
 
 #include <assert.h>
 #include <limits.h>
-#include <poll.h>
 #include <string.h>
 #include <time.h>
-#include <unistd.h>
 
 #include "cli/command.h"
 #include "cli/json.h"
@@ -25,9 +23,14 @@ static_assert(6 * (NAME_MAX_TOLD + sizeof(((struct hf_lock_info *)0)->holder)) +
 void cli_tell_init(struct cli_teller *t, int status_fd, const char *name,
                    const char *owner)
 {
-    *t = (struct cli_teller){
-        .status_fd = status_fd, .name = name, .owner = owner};
+    *t = (struct cli_teller){.name = name, .owner = owner};
+    cli_sink_open(&t->status, status_fd);
     (void)cli_quote(t->quoted, name, strlen(name));
+}
+
+void cli_tell_fini(struct cli_teller *t)
+{
+    cli_sink_close(&t->status);
 }
 
 /* ---- lines for a program ---- */
@@ -54,22 +57,12 @@ static void begin(struct cli_json *j, const struct cli_teller *t,
         cli_json_text(j, "owner", t->owner);
 }
 
-/* The descriptor may be shared with anybody, so it is not ours to make
- * non-blocking; but a pipe that is writable takes PIPE_BUF bytes at once. */
-static bool is_writable(int fd)
-{
-    struct pollfd p = {.fd = fd, .events = POLLOUT};
-
-    return poll(&p, 1, 0) == 1 && (p.revents & POLLOUT);
-}
-
 static void end(struct cli_json *j, const struct cli_teller *t)
 {
     const char *line = cli_json_end(j);
 
-    if (line && t->status_fd >= 0 && is_writable(t->status_fd) &&
-        write(t->status_fd, line, j->len) < 0)
-        j->is_broken = true; /* gone: the next event finds out again */
+    if (line)
+        (void)cli_sink_write(&t->status, line, j->len); /* or it is missed */
     cli_json_fini(j);
 }
 

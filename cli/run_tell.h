@@ -9,18 +9,21 @@
 
 #include "cli/report.h"
 #include "cli/run_state.h"
+#include "cli/sink.h"
 
 struct cli_teller {
-    int status_fd;              /* -1: none */
+    struct cli_sink status;
     const char *name;
     const char *owner;          /* ours, "" before there is one. Borrowed */
     bool is_nested;             /* the outer run's; known when acquired */
     char quoted[CLI_QUOTE_MAX]; /* the name, for a person */
 };
 
-/* cli_tell_init - `name` and `owner` are borrowed for as long as it is used. */
+/* cli_tell_init - `name` and `owner` are borrowed for as long as it is used.
+ * cli_tell_fini - takes one that is all zero but for its status.fd, -1. */
 void cli_tell_init(struct cli_teller *t, int status_fd, const char *name,
                    const char *owner);
+void cli_tell_fini(struct cli_teller *t);
 
 void cli_tell_waiting(const struct cli_teller *t,
                       const struct hf_lock_info *info);

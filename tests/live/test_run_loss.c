@@ -30,6 +30,11 @@
 #define STUBBORN SH, "trap 'echo got TERM' TERM; echo up;" \
                      "while :; do read go || sleep 0.01; done"
 
+#define STUBBORN_ARGV                                                         \
+    (char *)"sh", (char *)"-c",                                               \
+        (char *)"trap 'echo got TERM' TERM; echo up;"                         \
+                "while :; do read go || sleep 0.01; done"
+
 static void steal(const char *name)
 {
     (void)server_ask(server, "EVAL %s 1 %s",
@@ -362,6 +367,62 @@ START_TEST(nested_run_on_another_name_is_a_run_of_its_own)
 }
 END_TEST
 
+/* ---- nobody reads what we say ---- */
+
+/* Standard error is full before the first line. */
+START_TEST(full_standard_error_keeps_nobody_from_being_killed)
+{
+    static const char *const fill = "timeout 0.2 cat /dev/zero >&2;"
+                                    "exec \"$0\" \"$@\"";
+    char *argv[] = {(char *)"sh", (char *)"-c", (char *)fill,
+                    (char *)HOLDFAST, (char *)"run", (char *)"-v",
+                    (char *)"--ttl", (char *)"3s", (char *)"-k",
+                    (char *)"100ms", (char *)"x", STUBBORN_ARGV, NULL};
+    struct process *p = start(server, argv);
+
+    (void)await_line(p, OUT, "up");
+    steal("x");
+    (void)await_line(p, OUT, "got TERM");
+    ck_assert_str_eq(await_end(p, OUT), "");
+    ck_assert_int_eq(finish(p), 122);
+}
+END_TEST
+
+/* And signals are still heard. */
+START_TEST(full_standard_error_keeps_no_signal_from_the_command)
+{
+    static const char *const fill = "timeout 0.2 cat /dev/zero >&2;"
+                                    "exec \"$0\" \"$@\"";
+    char *argv[] = {(char *)"sh", (char *)"-c", (char *)fill,
+                    (char *)HOLDFAST, (char *)"run", (char *)"-v", (char *)"x",
+                    (char *)"sh", (char *)"-c", (char *)"echo up; read go",
+                    NULL};
+    struct process *p = start(server, argv);
+
+    (void)await_line(p, OUT, "up");
+    (void)server_ask(server, "CLIENT KILL TYPE normal SKIPME yes");
+    ck_assert_int_eq(kill(pid_of(p), SIGTERM), 0);
+    (void)await_end(p, OUT);
+    ck_assert_int_ne(finish(p), 0);
+    ck_assert_str_eq(server_ask(server, "EXISTS x"), "0");
+}
+END_TEST
+
+/* Ctrl-S: the terminal takes nothing any more. */
+START_TEST(stopped_terminal_keeps_nobody_from_being_killed)
+{
+    char *argv[] = {(char *)HOLDFAST, (char *)"run", (char *)"-v",
+                    (char *)"--ttl", (char *)"3s", (char *)"-k",
+                    (char *)"100ms", (char *)"x", STUBBORN_ARGV, NULL};
+    struct process *p = start_on_terminal(server, argv);
+
+    (void)await_line(p, OUT, "up");
+    say(p, "\023");
+    steal("x");
+    ck_assert_int_eq(finish(p), 122);
+}
+END_TEST
+
 START_TEST(nested_run_is_refused_when_the_outer_hold_is_gone)
 {
     struct process *p = holdfast(server, "run", "x", SH,
@@ -430,11 +491,15 @@ static void add_limits(Suite *s)
 {
     TCase *limits = run_case(s, "leases and limits");
     TCase *nested = run_case(s, "a run inside a run");
+    TCase *unread = run_case(s, "nobody reads what we say");
 
     tcase_add_test(limits, lease_is_not_renewed_and_ends_the_command);
     tcase_add_test(limits, lease_that_suffices_is_like_any_lock);
     tcase_add_test(limits, max_hold_is_124);
     tcase_add_test(limits, max_hold_kills_who_does_not_obey);
+    tcase_add_test(unread, full_standard_error_keeps_nobody_from_being_killed);
+    tcase_add_test(unread, full_standard_error_keeps_no_signal_from_the_command);
+    tcase_add_test(unread, stopped_terminal_keeps_nobody_from_being_killed);
     tcase_add_test(nested, nested_run_uses_the_outer_lock);
     tcase_add_test(nested, nested_run_on_another_name_is_a_run_of_its_own);
     tcase_add_test(nested, nested_run_is_refused_when_the_outer_hold_is_gone);
