@@ -291,7 +291,8 @@ static void command_ended(struct run *run,
         cli_tell_exit(&run->teller, report->number, report->by_signal);
     feed(run, (struct cli_run_event){.kind = CLI_EV_ENDED,
                                      .number = report->number,
-                                     .by_signal = report->by_signal});
+                                     .by_signal = report->by_signal,
+                                     .had_tty = run->tty.is_given});
     cli_child_reap(&run->child);
 }
 
@@ -324,7 +325,7 @@ static void leave_if_told(void)
     while ((signal = cli_signals_take()) != 0)
         if (signal == SIGTERM || signal == SIGINT || signal == SIGHUP ||
             signal == SIGQUIT)
-            _exit(CLI_SIGNAL + signal);
+            cli_signals_die(signal, false);
 }
 
 static void on_signal(struct hf_io *io, int events)
@@ -498,6 +499,8 @@ static int main_run(struct cli_args *args, struct cli_common *common)
         rc = run_opened(&run);
     close_all(&run);
     cli_report_end(LINGER_MS);
+    if (run.state.die_of != 0)
+        cli_signals_die(run.state.die_of, run.state.is_for_all);
     return rc;
 }
 

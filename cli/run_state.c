@@ -4,7 +4,7 @@
  *    |  |                      |   |                              |
  *    |  +-refused-> DONE       |   +-ended, told or by signal-+   |
  *    |                         |                              |   |
- *    |         lost, short, max hold                          |   |
+ *    |      lost, short, max hold, TERM                       |   |
  *    |                         v                              v   v
  *    |                     STOPPING ---ended--> DRAINING --empty-> RELEASING
  *    |                                                            ^   |
@@ -24,7 +24,11 @@
  * R4  What ended by itself before the safe moment has passed keeps its code.
  * R5  Short: the stop signal is sent grace_ms before the safe moment, if no
  *     renewal has moved it by then. Who was told to stop stays told.
- * R6  max_hold: stopped, but still renewed until it is gone (R1). */
+ * R6  max_hold: stopped, but still renewed until it is gone (R1). So is what was
+ *     told by TERM; it is killed kill_after_ms later.
+ * R7  If a signal ended the wait, or the command after it was forwarded, it ends
+ *     us, too: a shell's loop ends with its Ctrl-C. What of the terminal reached
+ *     the command alone is passed on to our own group. */
 #include "cli/run_state.h"
 
 #include <assert.h>
@@ -64,6 +68,8 @@ static unsigned go(struct cli_run *r, enum cli_run_state state, unsigned todo)
 static unsigned finish(struct cli_run *r, int code)
 {
     r->code = code;
+    if (code != CLI_SIGNAL + r->die_of)
+        r->die_of = 0;
     return go(r, CLI_DONE, CLI_DO_FINISH);
 }
 
@@ -232,6 +238,7 @@ static unsigned signal_while_waiting(struct cli_run *r, int signal)
     if (!ends_programs(signal))
         return 0;
     r->code = CLI_SIGNAL + signal;
+    r->die_of = signal;
     return go(r, CLI_CANCELLING, CLI_DO_CANCEL);
 }
 
@@ -240,10 +247,29 @@ static unsigned signal_again(struct cli_run *r, int signal)
     return ends_programs(signal) ? finish(r, r->code) : 0;
 }
 
+/* Only TERM asks any program to end: HUP may mean "read your files again", and
+ * who gets INT or QUIT may ask its user first (R6). */
 static unsigned forward(struct cli_run *r, int signal)
 {
     r->is_told |= ends_programs(signal);
-    return CLI_DO_FORWARD;
+    if (ends_programs(signal))
+        r->told |= UINT64_C(1) << signal;
+    if (signal != SIGTERM || r->state == CLI_DRAINING)
+        return CLI_DO_FORWARD;
+    r->state = CLI_STOPPING;
+    return CLI_DO_FORWARD | stop(r, later(r->now_ms, r->rules.kill_after_ms));
+}
+
+/* R7 */
+static void note_death(struct cli_run *r, const struct cli_run_event *ev)
+{
+    int signal = ev->number - CLI_SIGNAL;
+
+    if (!ev->by_signal)
+        return;
+    r->is_for_all = ev->had_tty && (signal == SIGINT || signal == SIGQUIT);
+    if (r->is_for_all || (r->told & UINT64_C(1) << signal))
+        r->die_of = signal;
 }
 
 static unsigned release(struct cli_run *r)
@@ -257,6 +283,7 @@ static unsigned ended(struct cli_run *r, const struct cli_run_event *ev)
     bool by_itself = r->state == CLI_RUNNING && !r->is_told && !ev->by_signal;
 
     r->code = ev->number;
+    note_death(r, ev);
     r->was_safe = !r->is_lost && r->now_ms < r->safe_until_ms;
     if (by_itself)
         return release(r);

@@ -50,6 +50,8 @@ struct cli_run_event {
     enum cli_run_kind kind;
     int number;
     bool by_signal;             /* ENDED: a signal did it */
+    bool had_tty;               /* ENDED: it was the terminal's foreground, so
+                                   that Ctrl-C reached it alone */
     int64_t now_ms;
     int64_t safe_ms;            /* hf_lock_safe_ms, read together with now_ms */
 };
@@ -82,6 +84,10 @@ struct cli_run {
     bool is_lost;
     bool is_max_hold;           /* max_hold ended it */
     bool is_told;               /* a signal that ends programs was forwarded */
+    uint64_t told;              /* which: a bit each */
+    int die_of;                 /* DONE: not 0: end by this signal, which ended
+                                   us, instead of with `code` */
+    bool is_for_all;            /* and so shall all whom the terminal meant */
     bool is_killed;
     bool was_safe;              /* the hold was, when the command ended */
 };

@@ -5,6 +5,7 @@
 #include <fcntl.h>
 #include <signal.h>
 #include <stddef.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 enum treatment { NOTE, IGNORE, NOTE_LATER };
@@ -144,4 +145,30 @@ void cli_signals_suspend(void)
     note_later(false);
     (void)kill(0, SIGTSTP);
     note_later(true);
+}
+
+/* ---- dying ---- */
+
+static bool was_ignored(int signal)
+{
+    for (size_t i = 0; i < WATCHED; i++)
+        if (watched[i].number == signal)
+            return watched[i].before.sa_handler == SIG_IGN;
+    return false;
+}
+
+void cli_signals_die(int signal, bool for_all)
+{
+    const struct rlimit none = {0, 0};
+    struct sigaction dying = {.sa_handler = SIG_DFL};
+    sigset_t only;
+
+    if (was_ignored(signal))
+        return;
+    (void)setrlimit(RLIMIT_CORE, &none);
+    (void)sigaction(signal, &dying, NULL);
+    sigemptyset(&only);
+    (void)sigaddset(&only, signal);
+    (void)sigprocmask(SIG_UNBLOCK, &only, NULL);
+    (void)kill(for_all ? 0 : getpid(), signal);
 }

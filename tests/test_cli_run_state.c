@@ -97,6 +97,8 @@ START_TEST(signal_while_waiting_cancels)
     ck_assert_uint_eq(happens(CLI_EV_SIGNAL, signals[_i]), CLI_DO_CANCEL);
     ck_assert_uint_eq(happens(CLI_EV_REFUSED, HF_CANCELLED), CLI_DO_FINISH);
     leaves_with(128 + signals[_i]);
+    ck_assert_int_eq(run.die_of, signals[_i]);
+    ck_assert(!run.is_for_all);
 }
 END_TEST
 
@@ -180,6 +182,83 @@ START_TEST(signal_is_forwarded_and_its_death_reported)
     ck_assert_uint_eq(happens(CLI_EV_EMPTY, 0), CLI_DO_RELEASE);
     (void)happens(CLI_EV_RELEASED, HF_OK);
     leaves_with(128 + SIGTERM);
+    ck_assert_int_eq(run.die_of, SIGTERM);
+}
+END_TEST
+
+/* R6: the time from TERM to KILL, whoever sent it; but not from INT. */
+START_TEST(who_ignores_term_is_killed_and_who_ignores_int_is_not)
+{
+    begin();
+    run_command();
+    ck_assert_uint_eq(happens(CLI_EV_SIGNAL, SIGINT), CLI_DO_FORWARD);
+    ck_assert_int_eq(cli_run_next_ms(&run), safe_until_ms - GRACE);
+    now_ms += 10;
+    ck_assert_uint_eq(happens(CLI_EV_SIGNAL, SIGTERM), CLI_DO_FORWARD);
+    ck_assert_int_eq(cli_run_next_ms(&run), now_ms + KILL_AFTER);
+    ck_assert_uint_eq(happens(CLI_EV_SIGNAL, SIGTERM), CLI_DO_FORWARD);
+    now_ms += KILL_AFTER - 1;
+    ck_assert_uint_eq(happens(CLI_EV_TIME, 0), 0);
+    ck_assert_uint_eq(happens(CLI_EV_SIGNAL, SIGTERM), CLI_DO_FORWARD);
+    now_ms++;
+    ck_assert_uint_eq(happens(CLI_EV_TIME, 0), CLI_DO_KILL);
+    ck_assert_uint_eq(ends_by_signal(SIGKILL), 0);
+    ck_assert_uint_eq(happens(CLI_EV_EMPTY, 0), CLI_DO_RELEASE);
+    (void)happens(CLI_EV_RELEASED, HF_OK);
+    leaves_with(128 + SIGKILL);
+    ck_assert_int_eq(run.die_of, 0);
+}
+END_TEST
+
+/* R7 */
+static const struct {
+    int told, died;             /* 0: not */
+    bool had_tty;
+    int die_of;
+    bool is_for_all;
+} deaths[] = {
+    {SIGTERM, SIGTERM, false, SIGTERM, false},
+    {SIGINT, SIGINT, false, SIGINT, false},
+    {SIGTERM, SIGSEGV, false, 0, false},
+    {0, SIGTERM, true, 0, false},
+    {0, SIGINT, false, 0, false},
+    {0, SIGINT, true, SIGINT, true},
+    {0, SIGQUIT, true, SIGQUIT, true},
+    {SIGTERM, SIGINT, true, SIGINT, true},
+    {SIGINT, 0, true, 0, false},
+};
+
+START_TEST(signal_that_ended_the_command_ends_us_if_it_was_meant_for_us)
+{
+    int died = deaths[_i].died;
+
+    begin();
+    run_command();
+    if (deaths[_i].told != 0)
+        (void)happens(CLI_EV_SIGNAL, deaths[_i].told);
+    (void)step((struct cli_run_event){.kind = CLI_EV_ENDED,
+                                      .number = died ? CLI_SIGNAL + died : 3,
+                                      .by_signal = died != 0,
+                                      .had_tty = deaths[_i].had_tty});
+    (void)happens(CLI_EV_EMPTY, 0);
+    (void)happens(CLI_EV_RELEASED, HF_OK);
+    leaves_with(died ? CLI_SIGNAL + died : 3);
+    ck_assert_int_eq(run.die_of, deaths[_i].die_of);
+    ck_assert_int_eq(run.die_of != 0 && run.is_for_all, deaths[_i].is_for_all);
+}
+END_TEST
+
+START_TEST(loss_is_told_by_its_code_even_if_a_signal_came_too)
+{
+    begin();
+    run_command();
+    (void)happens(CLI_EV_SIGNAL, SIGTERM);
+    (void)happens(CLI_EV_LOST, HF_LOST_TAKEN);
+    (void)ends_by_signal(SIGTERM);
+    (void)happens(CLI_EV_EMPTY, 0);
+    (void)happens(CLI_EV_RELEASED, HF_LOST);
+    leaves_with(122);
+    ck_assert_int_eq(run.die_of, 0);
 }
 END_TEST
 
@@ -544,6 +623,11 @@ static TCase *case_end(void)
 
     tcase_add_loop_test(c, own_end_keeps_its_code, 0, 10);
     tcase_add_test(c, signal_is_forwarded_and_its_death_reported);
+    tcase_add_test(c, who_ignores_term_is_killed_and_who_ignores_int_is_not);
+    tcase_add_loop_test(c,
+                        signal_that_ended_the_command_ends_us_if_it_was_meant_for_us,
+                        0, (int)(sizeof deaths / sizeof *deaths));
+    tcase_add_test(c, loss_is_told_by_its_code_even_if_a_signal_came_too);
     tcase_add_test(c, rest_of_a_stopped_command_is_awaited_then_killed);
     tcase_add_test(c, what_is_left_in_the_background_is_left);
     tcase_add_test(c, stopped_command_stops_us);

@@ -56,7 +56,7 @@ START_TEST(signal_ends_the_wait_at_once)
     struct process *p = start_waiting();
 
     ck_assert_int_eq(kill(pid_of(p), signals[_i]), 0);
-    ck_assert_int_eq(finish(p), 128 + signals[_i]);
+    ck_assert_int_eq(finish(p), 1000 + signals[_i]);
     ck_assert_str_eq(await_end(p, OUT), "");
     ck_assert_str_eq(await_end(p, ERR), "");
     server_await(server, PATIENCE_MS, "redisson_lock__channel:{x} 0",
@@ -91,7 +91,7 @@ START_TEST(ignored_signals_stay_ignored_while_waiting)
     (void)await_line(p, STATUS, "\"waiting\"");
     ck_assert_int_eq(kill(pid_of(p), SIGHUP), 0);
     ck_assert_int_eq(kill(pid_of(p), SIGTERM), 0);
-    ck_assert_int_eq(finish(p), 128 + SIGTERM);
+    ck_assert_int_eq(finish(p), 1000 + SIGTERM);
 }
 END_TEST
 
@@ -107,7 +107,7 @@ START_TEST(lock_that_is_granted_while_we_cancel_is_given_back)
     p = holdfast(NULL, "run", "-u", url, "x", "echo", "ran", NULL);
     server_await(server, PATIENCE_MS, "1", "EXISTS x");
     ck_assert_int_eq(kill(pid_of(p), SIGTERM), 0);
-    ck_assert_int_eq(finish(p), 128 + SIGTERM);
+    ck_assert_int_eq(finish(p), 1000 + SIGTERM);
     ck_assert_str_eq(server_ask(server, "EXISTS x"), "0");
     ck_assert_str_eq(await_end(p, OUT), "");
     proxy_stop(proxy);
@@ -126,8 +126,7 @@ START_TEST(signal_ends_connecting)
     p = holdfast(NULL, "run", "-u", url, "x", "true", NULL);
     await_state(pid_of(p), 'S');
     ck_assert_int_eq(kill(pid_of(p), SIGTERM), 0);
-    /* Before its handlers are there, TERM ends it by itself. */
-    ck_assert(finish(p) == 128 + SIGTERM || finish(p) == 1000 + SIGTERM);
+    ck_assert_int_eq(finish(p), 1000 + SIGTERM);
     local_close(fd);
 }
 END_TEST
@@ -179,14 +178,29 @@ START_TEST(signal_reaches_the_command_and_the_lock_stays)
 }
 END_TEST
 
-START_TEST(death_by_a_signal_is_told_as_a_shell_does)
+START_TEST(signal_that_ends_the_command_ends_us)
 {
     struct process *p =
         holdfast(server, "run", "x", SH, "echo up; read go", NULL);
 
     (void)await_line(p, OUT, "up");
     ck_assert_int_eq(kill(pid_of(p), SIGTERM), 0);
-    ck_assert_int_eq(finish(p), 128 + SIGTERM);
+    ck_assert_int_eq(finish(p), 1000 + SIGTERM);
+    ck_assert_str_eq(server_ask(server, "EXISTS x"), "0");
+}
+END_TEST
+
+/* As with timeout(1). */
+START_TEST(who_ignores_a_forwarded_term_is_killed)
+{
+    struct process *p =
+        holdfast(server, "run", "-k", "100ms", "x", SH,
+                 "trap '' TERM; echo up; while :; do sleep 100; done", NULL);
+
+    (void)await_line(p, OUT, "up");
+    ck_assert_int_eq(kill(pid_of(p), SIGTERM), 0);
+    (void)await_end(p, OUT);
+    ck_assert_int_eq(finish(p), 128 + SIGKILL);
     ck_assert_str_eq(server_ask(server, "EXISTS x"), "0");
 }
 END_TEST
@@ -201,7 +215,7 @@ START_TEST(stopped_command_can_be_ended)
     ck_assert_int_eq(kill(command, SIGSTOP), 0);
     await_state(command, 'T');
     ck_assert_int_eq(kill(pid_of(p), SIGTERM), 0);
-    ck_assert_int_eq(finish(p), 128 + SIGTERM);
+    ck_assert_int_eq(finish(p), 1000 + SIGTERM);
 }
 END_TEST
 
@@ -216,7 +230,7 @@ START_TEST(pipeline_leaves_nobody_behind)
     (void)await_line(p, OUT, "up");
     ck_assert_int_eq(kill(pid_of(p), SIGTERM), 0);
     (void)await_end(p, OUT);
-    ck_assert_int_eq(finish(p), 128 + SIGTERM);
+    ck_assert_int_eq(finish(p), 1000 + SIGTERM);
 }
 END_TEST
 
@@ -233,7 +247,7 @@ START_TEST(lock_is_kept_while_others_of_the_group_tidy_up)
     (void)await_line(p, OUT, "tidying");
     ck_assert_str_eq(server_ask(server, "HLEN x"), "1");
     shut(p);
-    ck_assert_int_eq(finish(p), 128 + SIGTERM);
+    ck_assert_int_eq(finish(p), 1000 + SIGTERM);
     ck_assert_str_eq(server_ask(server, "EXISTS x"), "0");
 }
 END_TEST
@@ -248,7 +262,7 @@ START_TEST(stubborn_rest_is_killed_after_a_while)
     (void)await_line(p, OUT, "up");
     ck_assert_int_eq(kill(pid_of(p), SIGTERM), 0);
     (void)await_end(p, OUT);
-    ck_assert_int_eq(finish(p), 128 + SIGTERM);
+    ck_assert_int_eq(finish(p), 1000 + SIGTERM);
 }
 END_TEST
 
@@ -263,7 +277,7 @@ START_TEST(rest_in_other_groups_is_killed_too)
     (void)await_line(p, OUT, "up");
     ck_assert_int_eq(kill(pid_of(p), SIGTERM), 0);
     (void)await_end(p, OUT);
-    ck_assert_int_eq(finish(p), 128 + SIGTERM);
+    ck_assert_int_eq(finish(p), 1000 + SIGTERM);
 }
 END_TEST
 
@@ -277,7 +291,7 @@ START_TEST(daemon_is_left_alone)
 
     (void)await_line(p, OUT, "up");
     ck_assert_int_eq(kill(pid_of(p), SIGTERM), 0);
-    ck_assert_int_eq(finish(p), 128 + SIGTERM);
+    ck_assert_int_eq(finish(p), 1000 + SIGTERM);
     shut(p);
     ck_assert_str_eq(await_end(p, OUT), "alive\n");
 }
@@ -380,8 +394,37 @@ START_TEST(control_c_ends_an_ordinary_command)
 
     (void)await_line(p, OUT, "up");
     say(p, "\003");
-    ck_assert_int_eq(finish(p), 128 + SIGINT);
+    ck_assert_int_eq(finish(p), 1000 + SIGINT);
     ck_assert_str_eq(server_ask(server, "EXISTS x"), "0");
+}
+END_TEST
+
+/* ---- Ctrl-C in a script ---- */
+
+static const char *const shells[] = {"sh", "bash"};
+static const char *const loops[] = {
+    "while :; do " HOLDFAST " run x sh -c 'echo up; exec sleep 100';"
+    "echo went on; done",
+    "while :; do " HOLDFAST " run x sh -c 'echo up; exec sleep 100' | cat;"
+    "echo went on; done",
+    "while :; do " HOLDFAST " run --status-fd 1 held echo ran; echo went on;"
+    "done",
+};
+
+/* As with flock(1): the loop ends, and the lock is released before. */
+START_TEST(control_c_ends_a_scripts_loop)
+{
+    char *argv[] = {(char *)shells[_i % 2], (char *)"-c",
+                    (char *)loops[_i / 2], NULL};
+    struct process *p;
+
+    hold_by_other("held", 60000);
+    p = start_on_terminal(server, argv);
+    (void)await_line(p, OUT, _i / 2 == 2 ? "\"waiting\"" : "up");
+    say(p, "\003");
+    ck_assert_int_eq(finish(p), 1000 + SIGINT);
+    ck_assert_ptr_null(strstr(await_end(p, OUT), "went on"));
+    server_await(server, PATIENCE_MS, "0", "EXISTS x");
 }
 END_TEST
 
@@ -526,7 +569,8 @@ static void add_forwarding(Suite *s)
     tcase_add_test(waiting, signal_ends_connecting);
     tcase_add_loop_test(command, signal_reaches_the_command_and_the_lock_stays,
                         0, ROWS(forwarded));
-    tcase_add_test(command, death_by_a_signal_is_told_as_a_shell_does);
+    tcase_add_test(command, signal_that_ends_the_command_ends_us);
+    tcase_add_test(command, who_ignores_a_forwarded_term_is_killed);
     tcase_add_test(command, stopped_command_can_be_ended);
 }
 
@@ -551,6 +595,7 @@ static void add_terminal(Suite *s)
     tcase_add_test(c, command_is_the_foreground);
     tcase_add_test(c, control_c_arrives_once);
     tcase_add_test(c, control_c_ends_an_ordinary_command);
+    tcase_add_loop_test(c, control_c_ends_a_scripts_loop, 0, 6);
     tcase_add_test(c, terminal_is_given_when_it_is_asked_for);
     tcase_add_test(c, control_z_stops_both_and_the_shell_continues_both);
     tcase_add_test(c, control_z_without_a_shell_stops_nobody);
