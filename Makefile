@@ -485,7 +485,10 @@ bench-%: deps-bench
 
 # ---- the rest ----
 
-demo: deps
+# It needs a server, and nothing else: the user's, or one of its own.
+demo:
+	@[ -n "$$HOLDFAST_URL" ] || command -v redis-server >/dev/null || \
+	    tests/deps.sh deps-demo
 	+@$(MAKE) --no-print-directory $(jobs) all
 	@examples/demo.sh $(BUILD)/holdfast
 

@@ -6,6 +6,7 @@ case $1 in
 deps)
     want='gcc make pkg-config check libhiredis-dev libevent-dev libssl-dev
         libuv1-dev openssl redis-server redis-tools locales' ;;
+deps-demo) want=redis-server ;;
 deps-bench) want='libev-dev libhiredis-dev libuv1-dev openssl redis-server' ;;
 deps-coverage) want='clang-19 libclang-rt-19-dev llvm-19 jq' ;;
 deps-embed) want='gcc g++ clang' ;;
@@ -33,7 +34,8 @@ fi
 as=
 [ "$(id -u)" = 0 ] || as='sudo -n'
 echo "installing:$missing"
-# A server installed for tests is not to be started as a service.
+# A server installed for tests is no service: it is neither started now
+# (RUNLEVEL=1), nor at boot (below).
 export DEBIAN_FRONTEND=noninteractive RUNLEVEL=1
 if ! { $as apt-get update -qq &&
        $as apt-get install -y -qq --no-install-recommends $missing; } \
@@ -41,3 +43,6 @@ if ! { $as apt-get update -qq &&
     echo "could not install; do it by hand: apt-get install$missing" >&2
     exit 1
 fi
+case $missing in
+*' redis-server'*) $as update-rc.d redis-server disable >/dev/null ;;
+esac
