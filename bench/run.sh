@@ -27,7 +27,8 @@ while :; do
     port=$((port + 2))
 done
 export BENCH_PID=$server BENCH_PORT=$port BENCH_SOCKET="$folder/socket" \
-    BENCH_TLS_PORT=$((port + 1)) BENCH_CA="$folder/cert"
+    BENCH_TLS_PORT=$((port + 1)) BENCH_CA="$folder/cert" \
+    BENCH_REDISSON="${BENCH_REDISSON:-$1/redisson}"
 
 for b in "$1"/bench/bench_${2:-*}; do
     case $b in

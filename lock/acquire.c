@@ -43,6 +43,8 @@ static void listen(struct hf_lock *lock)
     s->on_message = on_message;
     s->on_change = on_change;
     s->is_sharded = hf_lock_is_sharded(lock);
+    if (!hf_random(&lock->ear.dice, sizeof lock->ear.dice) || !lock->ear.dice)
+        lock->ear.dice = 1;
     lock->is_listening =
         hf_router_listen(lock->client->router, s, lock->slot) == HF_OK;
     lock->ear.is_refused = !lock->is_listening;
@@ -55,16 +57,15 @@ void hf_acquire_stop_listening(struct hf_lock *lock)
     lock->is_listening = false;
     lock->ear.is_live = false;
     lock->ear.is_refused = false;
+    hf_ear_lost(&lock->ear);
 }
 
 static void on_message(struct hf_subscription *s, const char *ptr, size_t len)
 {
     struct hf_lock *lock = HF_OWNER_OF(s, struct hf_lock, subscription);
 
-    (void)ptr; /* whatever it says, looking again is never wrong */
-    (void)len;
-    lock->ear.generation++;
-    tell_first(lock, WAIT_WOKEN);
+    if (hf_ear_heard(&lock->ear, hf_loop_now(lock->client->loop), ptr, len))
+        tell_first(lock, WAIT_WOKEN);
 }
 
 static void on_change(struct hf_subscription *s, bool is_live)
@@ -75,6 +76,7 @@ static void on_change(struct hf_subscription *s, bool is_live)
     lock->ear.is_live = is_live;
     lock->ear.is_refused = !is_live && !was_live;
     lock->ear.generation++; /* what was said meanwhile, nobody heard */
+    hf_ear_lost(&lock->ear);
     if (is_live)
         tell_first(lock, WAIT_LIVE);
     else
@@ -84,6 +86,23 @@ static void on_change(struct hf_subscription *s, bool is_live)
 void hf_acquire_next(struct hf_lock *lock)
 {
     tell_first(lock, WAIT_DUE);
+}
+
+void hf_acquire_freeing(struct hf_op *op)
+{
+    op->is_freeing = true;
+    op->was_listening = op->lock->is_listening;
+    hf_ear_releases(&op->lock->ear);
+}
+
+/* A subscription that began or ended meanwhile is taken for one that heard it:
+ * better no start for another than one for ourselves. */
+void hf_acquire_freed(struct hf_op *op, int64_t heard)
+{
+    if (op->is_freeing)
+        hf_ear_released(&op->lock->ear, hf_loop_now(op->client->loop), heard,
+                        op->was_listening || op->lock->is_listening);
+    op->is_freeing = false;
 }
 
 /* The next one's turn comes by its timer: were it told here, ten thousand that

@@ -127,6 +127,8 @@ struct hf_op {
     bool is_orphan;             /* OP_RELEASE, in the background, of `echo` */
     int64_t owner;
     int64_t count;              /* the hold count to reach */
+    bool is_freeing;            /* a last release is under way (W8) */
+    bool was_listening;         /* when it began */
     struct hf_hold *hold;
 
     struct hf_call call;
@@ -215,11 +217,16 @@ bool hf_reply_integer(struct hf_resp_value reply, size_t index, int64_t *out);
 
 /* hf_acquire_next - the lock may have been released here: the first in its line
  *                   asks (W6).
+ * hf_acquire_freeing - a call that may free the lock is about to be sent.
+ * hf_acquire_freed   - it has ended. `heard`: how many subscribers its message
+ *                   had; < 0: nobody knows. The second time it does nothing.
  * hf_acquire_forget_notice - on_wait is not called any more, unless it has begun.
  * hf_acquire_stop_listening - nobody waits for its messages any more. */
 void hf_acquire_start(struct hf_op *op);
 void hf_acquire_forget_notice(struct hf_op *op);
 void hf_acquire_next(struct hf_lock *lock);
+void hf_acquire_freeing(struct hf_op *op);
+void hf_acquire_freed(struct hf_op *op, int64_t heard);
 void hf_acquire_stop_listening(struct hf_lock *lock);
 void hf_acquire_cancel(struct hf_op *op, hf_status status);
 void hf_release_start(struct hf_op *op);

@@ -101,6 +101,7 @@ bool hf_op_cancel(struct hf_op *op, hf_status status)
 
     hf_call_cancel(&op->call);
     may_have_run = op->call.may_have_run || op->may_be_held;
+    hf_acquire_freed(op, -1);
     if (op->kind == OP_ACQUIRE)
         hf_acquire_cancel(op, status);
     else if (op->kind == OP_RELEASE)

@@ -185,13 +185,17 @@ static void on_forced(struct hf_call *call, hf_status status,
                       struct hf_resp_value reply)
 {
     struct hf_op *op = HF_OWNER_OF(call, struct hf_op, call);
-    int64_t answer;
+    int64_t answer, heard = -1;
+    bool is_read = status == HF_OK && hf_reply_integer(reply, 1, &answer);
 
+    if (is_read && answer == 1)
+        is_read = hf_reply_integer(reply, 2, &heard) && heard >= 0;
+    hf_acquire_freed(op, heard);
     if (status == HF_OK)
         hf_acquire_next(op->lock);
     if (status < 0)
         hf_op_finish(op, status);
-    else if (!hf_reply_integer(reply, 1, &answer))
+    else if (!is_read)
         hf_op_finish(op, HF_E_PROTOCOL);
     else if (answer == 1)
         hf_op_finish(op, HF_OK);
@@ -216,6 +220,7 @@ static void force(struct hf_op *op)
     argv[0] = question(op);
     argv[1] = (struct hf_resp_arg){op->holder, op->holder_len};
     count += hf_lock_put_publish(argv + count, op->lock);
+    hf_acquire_freeing(op);
     hf_op_call(op, &hf_script_force_release, count, deadline(op), on_forced);
 }
 

@@ -19,6 +19,19 @@ void hf_release_send(struct hf_op *op, const char *text, size_t len,
     hf_op_call(op, &hf_script_release, count, deadline_ms, done);
 }
 
+/* The count; and how many heard of it, or -1 where it was not held. */
+static bool read_release(struct hf_resp_value reply, int64_t *count,
+                         int64_t *heard)
+{
+    int64_t third;
+
+    if (!hf_reply_integer(reply, 1, count) ||
+        !hf_reply_integer(reply, 2, &third))
+        return false;
+    *heard = *count < 0 ? -1 : third;
+    return *count < 0 || third >= 0;
+}
+
 /* ---- release ---- */
 
 static void end(struct hf_op *op, bool is_gone, hf_status status)
@@ -107,11 +120,13 @@ static void on_released(struct hf_call *call, hf_status status,
                         struct hf_resp_value reply)
 {
     struct hf_op *op = HF_OWNER_OF(call, struct hf_op, call);
-    int64_t count;
+    int64_t count = 0, heard = -1;
+    bool is_read = status == HF_OK && read_release(reply, &count, &heard);
 
+    hf_acquire_freed(op, heard);
     if (status < 0)
         failed(op, status);
-    else if (!hf_reply_integer(reply, 1, &count))
+    else if (!is_read)
         failed(op, HF_E_PROTOCOL);
     else if (count < 0)
         found_gone(op, reply);
@@ -132,6 +147,7 @@ static void release(struct hf_op *op)
     if (op->count == 0) {
         hf_hold_release(&hold->core);
         hf_watchdog_forget(hold); /* H3 */
+        hf_acquire_freeing(op);
     } else {
         hf_hold_ask(&hold->core, hf_loop_now(op->client->loop), op->lease_ms);
     }

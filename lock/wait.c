@@ -3,12 +3,18 @@
 
 /* A key is gone only in the millisecond after its TTL has come to 0. */
 #define EXPIRY_SLACK_MS 1
+/* Our clock cuts milliseconds off, so a start of one needs two. Redisson asks
+ * 0.7 ms after a release. */
+#define START_SLACK_MS 1
+/* One release in so many gives a start that has long been of no use. */
+#define UNUSED_BEAT 16
 
 void hf_wait_init(struct hf_wait *w, int64_t deadline_ms)
 {
     w->state = WAIT_IS_QUEUED;
     w->deadline_ms = deadline_ms;
     w->due_ms = deadline_ms;
+    w->gives_way = false;
     w->asked_generation = 0;
     w->asked_live = false;
 }
@@ -17,6 +23,7 @@ static enum hf_wait_todo ask(struct hf_wait *w, const struct hf_ear *ear)
 {
     w->state = WAIT_IS_ASKING;
     w->due_ms = w->deadline_ms;
+    w->gives_way = false;
     w->asked_generation = ear->generation;
     w->asked_live = ear->is_live;
     return WAIT_ASK;
@@ -25,6 +32,11 @@ static enum hf_wait_todo ask(struct hf_wait *w, const struct hf_ear *ear)
 static int64_t earlier(int64_t a, int64_t b)
 {
     return a < b ? a : b;
+}
+
+static int64_t later(int64_t a, int64_t b)
+{
+    return a > b ? a : b;
 }
 
 static void set_due(struct hf_wait *w, int64_t now_ms, int64_t pause_ms)
@@ -40,8 +52,80 @@ static bool is_over(struct hf_wait *w, int64_t now_ms)
     return true;
 }
 
+/* ---- whose turn it is ---- */
+
+/* W8. What a release under way will say is what the last one said. */
+static int64_t turn_of_ours(const struct hf_ear *ear, int64_t now_ms)
+{
+    int64_t turn_ms = now_ms;
+
+    if (ear->owed > 0)
+        turn_ms = ear->turn_ms + ear->owed + START_SLACK_MS;
+    if (ear->releases > 0 && ear->others > 0)
+        turn_ms = later(turn_ms, now_ms + 1 + START_SLACK_MS);
+    return turn_ms;
+}
+
+/* W9. xorshift: nobody has to be kept from guessing it. */
+static int64_t moment_in_crowd(struct hf_ear *ear, int64_t now_ms)
+{
+    ear->dice ^= ear->dice << 13;
+    ear->dice ^= ear->dice >> 17;
+    ear->dice ^= ear->dice << 5;
+    return now_ms + ear->dice % earlier(ear->crowd, WAIT_SPREAD_MS);
+}
+
+/* What was decided before is only brought forward (W10). */
+static enum hf_wait_todo give_way(struct hf_wait *w, const struct hf_ear *ear,
+                                  int64_t until_ms)
+{
+    w->gives_way = true;
+    w->due_ms = earlier(w->due_ms, until_ms);
+    if (ear->is_live || ear->is_refused) {
+        w->state = WAIT_IS_SLEEPING;
+        return WAIT_SLEEP;
+    }
+    w->state = WAIT_IS_SUBSCRIBING;
+    return WAIT_SUBSCRIBE;
+}
+
+static enum hf_wait_todo ask_in_turn(struct hf_wait *w, int64_t now_ms,
+                                     const struct hf_ear *ear, int64_t turn_ms)
+{
+    if (turn_ms <= now_ms || turn_ms >= w->deadline_ms)
+        return ask(w, ear);
+    return give_way(w, ear, turn_ms);
+}
+
+/* A release was heard of: one's moment in a crowd is chosen once for it. */
+static enum hf_wait_todo woken(struct hf_wait *w, int64_t now_ms,
+                               struct hf_ear *ear)
+{
+    int64_t turn_ms = turn_of_ours(ear, now_ms);
+
+    if (w->gives_way && ear->crowd > 0)
+        return WAIT_NOTHING;
+    if (ear->crowd > 0)
+        turn_ms = later(turn_ms, moment_in_crowd(ear, now_ms));
+    return ask_in_turn(w, now_ms, ear, turn_ms);
+}
+
+/* The first question of a line that begins, or whose first has gone. What is owed
+ * to those of long ago nobody waits for. */
+static enum hf_wait_todo begin(struct hf_wait *w, int64_t now_ms,
+                               struct hf_ear *ear)
+{
+    int64_t turn_ms = turn_of_ours(ear, now_ms);
+
+    if (turn_ms <= now_ms)
+        ear->owed = 0;
+    return ask_in_turn(w, now_ms, ear, turn_ms);
+}
+
+/* ---- events ---- */
+
 static enum hf_wait_todo refused(struct hf_wait *w, int64_t now_ms,
-                                 const struct hf_ear *ear, int64_t ttl_ms,
+                                 struct hf_ear *ear, int64_t ttl_ms,
                                  int64_t cap_ms)
 {
     if (!ear->is_live) /* W5 */
@@ -57,30 +141,45 @@ static enum hf_wait_todo refused(struct hf_wait *w, int64_t now_ms,
         w->state = WAIT_IS_SUBSCRIBING;
         return WAIT_SUBSCRIBE;
     }
-    if (!w->asked_live || w->asked_generation != ear->generation)
-        return ask(w, ear); /* W2, W3 */
+    if (!w->asked_live)
+        return ask(w, ear); /* W2 */
+    if (w->asked_generation != ear->generation)
+        return woken(w, now_ms, ear); /* W3 */
     w->state = WAIT_IS_SLEEPING;
     return WAIT_SLEEP;
 }
 
 /* As if it were held, for so long. */
 static enum hf_wait_todo unanswered(struct hf_wait *w, int64_t now_ms,
-                                    const struct hf_ear *ear)
+                                    struct hf_ear *ear)
 {
     return is_over(w, now_ms) ? WAIT_GIVE_UP
                               : refused(w, now_ms, ear, -1, WAIT_POLL_MS);
 }
 
+/* The server knows now whether we listen. */
+static enum hf_wait_todo settled(struct hf_wait *w, const struct hf_ear *ear)
+{
+    if (w->state != WAIT_IS_SUBSCRIBING)
+        return WAIT_NOTHING;
+    return w->gives_way ? give_way(w, ear, w->due_ms) : ask(w, ear);
+}
+
 static enum hf_wait_todo due(struct hf_wait *w, int64_t now_ms,
-                             const struct hf_ear *ear)
+                             struct hf_ear *ear)
 {
     if (w->state == WAIT_IS_ASKING || w->state == WAIT_IS_DONE)
         return WAIT_NOTHING; /* W6; the answer decides */
-    return is_over(w, now_ms) ? WAIT_GIVE_UP : ask(w, ear);
+    if (is_over(w, now_ms))
+        return WAIT_GIVE_UP;
+    if (now_ms >= w->due_ms)
+        return ask(w, ear);
+    return w->state == WAIT_IS_QUEUED ? begin(w, now_ms, ear)
+                                      : woken(w, now_ms, ear); /* W6 */
 }
 
 enum hf_wait_todo hf_wait_step(struct hf_wait *w, enum hf_wait_event event,
-                               int64_t now_ms, const struct hf_ear *ear,
+                               int64_t now_ms, struct hf_ear *ear,
                                int64_t ttl_ms, int64_t cap_ms)
 {
     switch (event) {
@@ -90,11 +189,120 @@ enum hf_wait_todo hf_wait_step(struct hf_wait *w, enum hf_wait_event event,
         return unanswered(w, now_ms, ear);
     case WAIT_LIVE:
     case WAIT_DEAF:
-        return w->state == WAIT_IS_SUBSCRIBING ? ask(w, ear) : WAIT_NOTHING;
+        return settled(w, ear);
     case WAIT_WOKEN:
-        return w->state == WAIT_IS_SLEEPING ? ask(w, ear) : WAIT_NOTHING;
+        return w->state == WAIT_IS_SLEEPING ? woken(w, now_ms, ear)
+                                            : WAIT_NOTHING;
     case WAIT_DUE:
         return due(w, now_ms, ear);
     }
     return WAIT_NOTHING;
+}
+
+/* ---- what the channel and our releases say ---- */
+
+/* 0: it says no such thing. */
+static uint32_t crowd_in(const char *ptr, size_t len)
+{
+    uint32_t count = 0;
+
+    if (len == 0 || len > 9) /* more cannot overflow */
+        return 0;
+    for (size_t i = 0; i < len; i++) {
+        if (ptr[i] < '0' || ptr[i] > '9')
+            return 0;
+        count = count * 10 + (uint32_t)(ptr[i] - '0');
+    }
+    return count > WAIT_FEW ? count : 0;
+}
+
+/* Redisson's releases do not count: what was counted before fades. */
+static void fade(struct hf_ear *ear)
+{
+    if (!ear->is_counted)
+        ear->crowd = ear->crowd / 2 > WAIT_FEW ? ear->crowd / 2 : 0;
+    ear->is_counted = false;
+}
+
+/* Who takes more turns than we owed gives us credit, for it does not give way:
+ * Redisson, when a thread releases and acquires again at once. */
+static void turn_passed(struct hf_ear *ear, int64_t now_ms)
+{
+    ear->turn_ms = now_ms;
+    ear->turns++;
+    if (ear->owed > 0)
+        ear->owed--;
+    else if (ear->others > 0 && ear->credit < WAIT_FEW)
+        ear->credit++;
+}
+
+bool hf_ear_heard(struct hf_ear *ear, int64_t now_ms, const char *ptr,
+                  size_t len)
+{
+    uint32_t crowd = crowd_in(ptr, len);
+
+    if (crowd > 0) {
+        ear->crowd = crowd;
+        ear->is_counted = true;
+        return false;
+    }
+    ear->generation++;
+    fade(ear);
+    if (ear->echoes > 0) {
+        ear->echoes--;
+    } else if (ear->releases > 0) {
+        ear->early++;
+    } else {
+        turn_passed(ear, now_ms);
+    }
+    return true;
+}
+
+void hf_ear_lost(struct hf_ear *ear)
+{
+    ear->early = ear->echoes = 0;
+}
+
+void hf_ear_releases(struct hf_ear *ear)
+{
+    ear->releases++;
+}
+
+/* A message of ours comes before the answer to its release, or behind. */
+static void expect_echo(struct hf_ear *ear, bool is_heard_by_us)
+{
+    if (is_heard_by_us && ear->early > 0)
+        ear->early--;
+    else if (is_heard_by_us)
+        ear->echoes++;
+    if (ear->releases == 0)
+        ear->early = 0; /* of others, in no known order to our release */
+}
+
+static void owe(struct hf_ear *ear, uint32_t others)
+{
+    uint32_t spent;
+
+    ear->unused = ear->turns > 0 ? 0 : ear->unused + (others > 0);
+    ear->turns = 0;
+    ear->others = others;
+    ear->owed = (uint32_t)earlier(others, WAIT_FEW);
+    spent = (uint32_t)earlier(ear->owed, ear->credit);
+    ear->owed -= spent;
+    ear->credit -= spent;
+    if (ear->unused > WAIT_UNUSED_MAX && ear->unused % UNUSED_BEAT != 0)
+        ear->owed = 0;
+}
+
+void hf_ear_released(struct hf_ear *ear, int64_t now_ms, int64_t heard,
+                     bool is_heard_by_us)
+{
+    ear->releases--;
+    expect_echo(ear, heard > 0 && is_heard_by_us);
+    if (heard < 0)
+        return;
+    ear->turn_ms = now_ms;
+    ear->crowd = heard > WAIT_FEW ? (uint32_t)heard : 0;
+    ear->is_counted = true;
+    owe(ear, (uint32_t)later(heard - is_heard_by_us, 0));
 }

@@ -1,6 +1,7 @@
-/* The rules of waiting, W1 to W7, told events and the time. (W1, the line, is
+/* The rules of waiting, W1 to W10, told events and the time. (W1, the line, is
  * the edge's: tests/live/test_lock_wait.c.) */
 #include <check.h>
+#include <string.h>
 
 #include "lock/wait.h"
 #include "tests/support/suite.h"
@@ -197,7 +198,7 @@ static void check_sleep(const struct hf_wait *w, const struct hf_ear *ear)
 {
     if (w->state != SLEEPING)
         return;
-    must(ear->is_refused ||
+    must(ear->is_refused || w->gives_way ||
              (ear->is_live && w->asked_live &&
               w->asked_generation == ear->generation),
          "W2, W3: nobody falls asleep unheard, or with news unread");
@@ -241,6 +242,251 @@ START_TEST(random_events_keep_the_rules)
             now += (int64_t)dice(500);
         }
     }
+}
+END_TEST
+
+/* ---- turns: W8 ---- */
+
+/* What a client hears of its own release: how many listen, whether it is one of
+ * them, and whether its own message comes before the answer or behind. */
+static void release_ours(struct hf_ear *ear, int64_t now_ms, int heard,
+                         bool is_own, bool is_message_first)
+{
+    hf_ear_releases(ear);
+    if (is_own && is_message_first)
+        (void)hf_ear_heard(ear, now_ms, "0", 1);
+    hf_ear_released(ear, now_ms, heard, is_own);
+    if (is_own && !is_message_first)
+        (void)hf_ear_heard(ear, now_ms, "0", 1);
+}
+
+static void release_theirs(struct hf_ear *ear, int64_t now_ms)
+{
+    (void)hf_ear_heard(ear, now_ms, "0", 1);
+}
+
+static const struct {
+    const char *why;
+    int heard;
+    bool is_own;
+    int turns;          /* of others, before it wants to ask */
+    int64_t start_ms;   /* after the last of these releases; 0: it asks */
+} starts[] = {
+    {"nobody listens", 0, false, 0, 0},
+    {"we alone listen", 1, true, 0, 0},
+    {"another listens", 1, false, 0, 2},
+    {"we and another", 2, true, 0, 2},
+    {"we and another, who had its turn", 2, true, 1, 0},
+    {"we and three others", 4, true, 0, 4},
+    {"one of three had its turn", 4, true, 1, 3},
+    {"all three had theirs", 4, true, 3, 0},
+    {"a crowd", 5000, true, 0, WAIT_FEW + 1},
+    {"nobody knows", -1, false, 0, 0},
+};
+
+START_TEST(w8_who_releases_gives_each_that_listens_a_start)
+{
+    for (int way = 0; way < 2; way++) {
+        struct hf_wait w;
+        struct hf_ear ear = {.is_live = true, .dice = 1};
+        enum hf_wait_todo todo;
+
+        release_ours(&ear, NOW, starts[_i].heard, starts[_i].is_own, way);
+        for (int i = 0; i < starts[_i].turns; i++)
+            release_theirs(&ear, NOW);
+        ear.crowd = 0;
+        hf_wait_init(&w, DEADLINE);
+        todo = hf_wait_step(&w, WAIT_DUE, NOW, &ear, 0, 0);
+        ck_assert_msg(todo == (starts[_i].start_ms ? WAIT_SLEEP : WAIT_ASK),
+                      "%s", starts[_i].why);
+        if (starts[_i].start_ms)
+            ck_assert_msg(w.due_ms == NOW + starts[_i].start_ms, "%s: %lld",
+                          starts[_i].why, (long long)(w.due_ms - NOW));
+    }
+}
+END_TEST
+
+/* A client whose release another heard, and a waiter of its own. */
+static struct hf_ear ear_that_owes(int turns)
+{
+    struct hf_ear ear = {.is_live = true, .dice = 1};
+
+    release_ours(&ear, NOW, turns + 1, true, true);
+    return ear;
+}
+
+START_TEST(w8_a_local_waiter_gives_way_too)
+{
+    struct hf_wait w = wait_in(SLEEPING, true);
+    struct hf_ear ear = ear_that_owes(1);
+
+    w.due_ms = NOW + TTL;
+    ck_assert_int_eq(hf_wait_step(&w, WAIT_DUE, NOW, &ear, 0, 0), WAIT_SLEEP);
+    ck_assert_int_eq(w.due_ms, NOW + 2);
+    release_theirs(&ear, NOW + 1);
+    ck_assert_int_eq(hf_wait_step(&w, WAIT_WOKEN, NOW + 1, &ear, 0, 0),
+                     WAIT_ASK);
+}
+END_TEST
+
+START_TEST(w8_who_gives_way_subscribes_first)
+{
+    struct hf_ear ear = ear_that_owes(1);
+    struct hf_wait w;
+
+    ear.is_live = false;
+    hf_wait_init(&w, DEADLINE);
+    ck_assert_int_eq(hf_wait_step(&w, WAIT_DUE, NOW, &ear, 0, 0),
+                     WAIT_SUBSCRIBE);
+    ck_assert_int_eq(w.due_ms, NOW + 2);
+    ear.is_live = true;
+    ck_assert_int_eq(hf_wait_step(&w, WAIT_LIVE, NOW + 1, &ear, 0, 0),
+                     WAIT_SLEEP);
+    ck_assert_int_eq(w.due_ms, NOW + 2);
+    ck_assert_int_eq(hf_wait_step(&w, WAIT_DUE, NOW + 2, &ear, 0, 0), WAIT_ASK);
+}
+END_TEST
+
+START_TEST(w8_a_message_during_our_release_does_not_overtake_its_answer)
+{
+    struct hf_ear ear = ear_that_owes(1);
+    struct hf_wait w = wait_in(SLEEPING, true);
+
+    release_theirs(&ear, NOW);
+    hf_ear_releases(&ear);
+    w.due_ms = NOW + TTL;
+    ck_assert(hf_ear_heard(&ear, NOW, "0", 1));
+    ck_assert_int_eq(hf_wait_step(&w, WAIT_WOKEN, NOW, &ear, 0, 0), WAIT_SLEEP);
+    hf_ear_released(&ear, NOW, 1, true); /* the other has gone */
+    ck_assert_int_eq(hf_wait_step(&w, WAIT_DUE, NOW, &ear, 0, 0), WAIT_ASK);
+}
+END_TEST
+
+START_TEST(w8_turns_taken_beyond_are_credit)
+{
+    struct hf_ear ear = ear_that_owes(1);
+
+    release_theirs(&ear, NOW);
+    release_theirs(&ear, NOW); /* not owed */
+    ck_assert_uint_eq(ear.owed, 0);
+    release_ours(&ear, NOW, 2, true, true);
+    ck_assert_uint_eq(ear.owed, 0);
+    release_ours(&ear, NOW, 2, true, true);
+    ck_assert_uint_eq(ear.owed, 1);
+}
+END_TEST
+
+/* A debt of which nobody made use for long must not hold up whoever comes. */
+START_TEST(w8_a_line_that_begins_late_asks_at_once)
+{
+    struct hf_ear ear = ear_that_owes(5);
+    struct hf_wait w;
+
+    hf_wait_init(&w, DEADLINE);
+    ck_assert_int_eq(hf_wait_step(&w, WAIT_DUE, NOW + 100, &ear, 0, 0),
+                     WAIT_ASK);
+    ck_assert_uint_eq(ear.owed, 0);
+}
+END_TEST
+
+START_TEST(w8_starts_that_nobody_uses_become_rare)
+{
+    struct hf_ear ear = {.is_live = true, .dice = 1};
+    int given = 0;
+
+    for (int i = 0; i < WAIT_UNUSED_MAX + 1600; i++) {
+        release_ours(&ear, NOW + i, 2, true, i % 2);
+        given += ear.owed > 0;
+    }
+    ck_assert_int_eq(given, WAIT_UNUSED_MAX + 100);
+    release_theirs(&ear, NOW);
+    release_ours(&ear, NOW, 2, true, true);
+    release_ours(&ear, NOW, 2, true, true);
+    ck_assert_uint_eq(ear.owed, 1);
+}
+END_TEST
+
+START_TEST(w10_giving_way_ends_no_later_than_a_sleep_would)
+{
+    struct hf_ear ear = ear_that_owes(8);
+    struct hf_wait w = wait_in(SLEEPING, true);
+
+    w.due_ms = NOW + 3;
+    (void)hf_wait_step(&w, WAIT_DUE, NOW, &ear, 0, 0);
+    ck_assert_int_eq(w.due_ms, NOW + 3);
+    hf_wait_init(&w, NOW + 5); /* too short a wait to give way */
+    ck_assert_int_eq(hf_wait_step(&w, WAIT_DUE, NOW, &ear, 0, 0), WAIT_ASK);
+}
+END_TEST
+
+/* ---- a crowd: W9 ---- */
+
+START_TEST(w9_a_crowd_is_told_how_many_it_is)
+{
+    static const struct {
+        const char *text;
+        bool wakes;
+        uint32_t crowd;
+    } said[] = {{"0", true, 0},          {"1", true, 0},
+                {"16", true, 0},         {"17", false, 17},
+                {"1000", false, 1000},   {"", true, 0},
+                {"-17", true, 0},        {"1e3", true, 0},
+                {"999999999", false, 999999999}, {"1000000000", true, 0}};
+
+    for (int i = 0; i < COUNT(said); i++) {
+        struct hf_ear ear = {0};
+
+        ck_assert_msg(hf_ear_heard(&ear, NOW, said[i].text,
+                                   strlen(said[i].text)) == said[i].wakes &&
+                          ear.crowd == said[i].crowd,
+                      "\"%s\"", said[i].text);
+    }
+}
+END_TEST
+
+START_TEST(w9_a_crowd_that_nobody_counts_fades)
+{
+    struct hf_ear ear = {0};
+
+    (void)hf_ear_heard(&ear, NOW, "100", 3);
+    release_theirs(&ear, NOW); /* the count stands behind its message: fresh */
+    ck_assert_uint_eq(ear.crowd, 100);
+    release_theirs(&ear, NOW);
+    ck_assert_uint_eq(ear.crowd, 50);
+    release_theirs(&ear, NOW);
+    release_theirs(&ear, NOW);
+    ck_assert_uint_eq(ear.crowd, 0);
+}
+END_TEST
+
+START_TEST(w9_each_of_a_crowd_chooses_a_moment_once)
+{
+    int64_t least = INT64_MAX, most = 0;
+
+    for (uint32_t seed_of_it = 1; seed_of_it <= 1000; seed_of_it++) {
+        struct hf_ear ear = {.is_live = true, .dice = seed_of_it * 2654435761u,
+                             .crowd = 200, .is_counted = true};
+        struct hf_wait w = wait_in(SLEEPING, true);
+        enum hf_wait_todo todo;
+        int64_t due_ms;
+
+        w.due_ms = NOW + TTL;
+        release_theirs(&ear, NOW);
+        todo = hf_wait_step(&w, WAIT_WOKEN, NOW, &ear, 0, 0);
+        due_ms = todo == WAIT_ASK ? NOW : w.due_ms;
+        least = due_ms < least ? due_ms : least;
+        most = due_ms > most ? due_ms : most;
+        if (todo == WAIT_ASK)
+            continue;
+        ear.is_counted = true;
+        release_theirs(&ear, NOW);
+        ck_assert_int_eq(hf_wait_step(&w, WAIT_WOKEN, NOW, &ear, 0, 0),
+                         WAIT_NOTHING);
+        ck_assert_int_eq(w.due_ms, due_ms);
+    }
+    ck_assert_int_eq(least, NOW);
+    ck_assert_int_le(most, NOW + 199);
+    ck_assert_int_ge(most, NOW + 190);
 }
 END_TEST
 
@@ -385,6 +631,26 @@ static TCase *case_arrows(void)
     return c;
 }
 
+static TCase *case_turns(void)
+{
+    TCase *c = tcase_create("turns");
+
+    tcase_add_loop_test(c, w8_who_releases_gives_each_that_listens_a_start, 0,
+                        COUNT(starts));
+    tcase_add_test(c, w8_a_local_waiter_gives_way_too);
+    tcase_add_test(c, w8_who_gives_way_subscribes_first);
+    tcase_add_test(c,
+                   w8_a_message_during_our_release_does_not_overtake_its_answer);
+    tcase_add_test(c, w8_turns_taken_beyond_are_credit);
+    tcase_add_test(c, w8_a_line_that_begins_late_asks_at_once);
+    tcase_add_test(c, w8_starts_that_nobody_uses_become_rare);
+    tcase_add_test(c, w10_giving_way_ends_no_later_than_a_sleep_would);
+    tcase_add_test(c, w9_a_crowd_is_told_how_many_it_is);
+    tcase_add_test(c, w9_a_crowd_that_nobody_counts_fades);
+    tcase_add_test(c, w9_each_of_a_crowd_chooses_a_moment_once);
+    return c;
+}
+
 static TCase *case_random(void)
 {
     TCase *c = tcase_create("random");
@@ -400,6 +666,7 @@ int main(void)
     Suite *s = suite_create("lock/wait");
 
     suite_add_tcase(s, case_arrows());
+    suite_add_tcase(s, case_turns());
     suite_add_tcase(s, case_random());
     return suite_run(s);
 }

@@ -2,13 +2,15 @@
 -- KEYS  lock
 -- ARGV  request, holder ('' for whoever), PUBLISH or SPUBLISH, channel
 --       [, the other of them]
--- Reply {request, 1} freed, {request, 0} not locked, {request, -1} by another;
+-- Reply {request, 1, listeners} freed, {request, 0} not locked, {request, -1} by
+--       another;
 --       nothing is done, for it is {request, -2} no lock, {request, -3} a
 --       read-write lock, {request, -4} a fair lock that somebody waits for,
 --       {request, -5, holders} held by several, {request, -6} a multi-lock
 -- Nothing but a hash is ever deleted (hlen refuses), and only one whose single
 -- field is an owner's. A queue in another slot is nobody's: such a name cannot
--- be a fair lock's (WIRE 2.5). Source: WIRE 1, 2.2, 8.3, 18.
+-- be a fair lock's (WIRE 2.5). More than 16 listeners are told how many they are
+-- (wait.h, W9). Source: WIRE 1, 2.2, 5.3, 8.3, 18.
 local lock, holder = KEYS[1], ARGV[2]
 local count = redis.call('hlen', lock)
 if count == 0 then
@@ -46,8 +48,11 @@ if queue == 1 then
     return {ARGV[1], -4}
 end
 redis.call('del', lock)
-redis.call(ARGV[3], ARGV[4], '0')
-if ARGV[5] then
-    redis.call(ARGV[5], ARGV[4], '0')
+local heard = redis.call(ARGV[3], ARGV[4], '0')
+if heard > 16 then
+    redis.call(ARGV[3], ARGV[4], heard)
 end
-return {ARGV[1], 1}
+if ARGV[5] then
+    heard = heard + redis.call(ARGV[5], ARGV[4], '0')
+end
+return {ARGV[1], 1, heard}

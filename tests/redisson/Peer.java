@@ -1,6 +1,12 @@
 import java.io.BufferedReader;
 import java.io.InputStreamReader;
+import java.util.ArrayList;
+import java.util.Collections;
+import java.util.List;
+import java.util.Queue;
+import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.locks.LockSupport;
 import org.redisson.Redisson;
 import org.redisson.api.RBucket;
 import org.redisson.api.RLock;
@@ -21,6 +27,8 @@ import org.redisson.config.Config;
  *   count NAME             the hold count of this thread
  *   ttl NAME               ms
  *   add NAME KEY TIMES     ok, after so many locked read-add-writes of KEY
+ *   contend NAME THREADS HOLD MS   for so long, by so many threads, holding for
+ *                          HOLD us: grants, the median wait and the longest, us
  * </pre>
  */
 public final class Peer {
@@ -35,6 +43,35 @@ public final class Peer {
                 lock.unlock();
             }
         }
+    }
+
+    private static void takeTurns(RLock lock, long holdUs, long endNs, Queue<Long> waits) {
+        while (System.nanoTime() < endNs) {
+            long began = System.nanoTime();
+            lock.lock();
+            waits.add(System.nanoTime() - began);
+            LockSupport.parkNanos(holdUs * 1000);
+            lock.unlock();
+        }
+    }
+
+    private static String contend(RLock lock, int threads, long holdUs, long ms)
+            throws InterruptedException {
+        Queue<Long> waits = new ConcurrentLinkedQueue<>();
+        long endNs = System.nanoTime() + ms * 1000000;
+        List<Thread> all = new ArrayList<>();
+        for (int i = 0; i < threads; i++) {
+            all.add(new Thread(() -> takeTurns(lock, holdUs, endNs, waits)));
+            all.get(i).start();
+        }
+        for (Thread thread : all) {
+            thread.join();
+        }
+        List<Long> sorted = new ArrayList<>(waits);
+        Collections.sort(sorted);
+        int n = sorted.size();
+        return n == 0 ? "0 0 0"
+                : n + " " + sorted.get(n / 2) / 1000 + " " + sorted.get(n - 1) / 1000;
     }
 
     private static String answer(RedissonClient client, String[] words) throws Exception {
@@ -64,6 +101,9 @@ public final class Peer {
         case "add":
             add(client, lock, words[2], Integer.parseInt(words[3]));
             return "ok";
+        case "contend":
+            return contend(lock, Integer.parseInt(words[2]), Long.parseLong(words[3]),
+                    Long.parseLong(words[4]));
         default:
             return "what?";
         }
