@@ -11,7 +11,7 @@ void cli_hold_init(struct cli_hold *h, struct hf_client *client,
                            .ctx = ctx,
                            .client = client,
                            .lock = lock,
-                           .number = hf_owner_thread(),
+                           .number = hf_owner_new(),
                            .notice = {.fd = -1}};
     h->kind = cli_hold_is_inside(lock) ? &cli_hold_outer : &cli_hold_own;
 }

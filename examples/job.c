@@ -4,8 +4,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#define OWNER 1                 /* any number; one for each task that locks */
-
 static void end(struct job *job, const char *why_not)
 {
     if (why_not)
@@ -32,7 +30,7 @@ static void release(struct job *job)
     if (!job->is_held)
         return;
     job->is_held = false;
-    rc = hf_lock_release_async(job->lock, OWNER, on_released, job);
+    rc = hf_lock_release_async(job->lock, job->owner, on_released, job);
     if (rc < 0)
         end(job, hf_status_text(rc));
 }
@@ -87,7 +85,7 @@ static hf_status ask(struct job *job)
 
     hf_cancel_init(&job->cancel, job->client);
     hf_acquire_options_init(&wish);
-    wish.owner = OWNER;
+    wish.owner = job->owner = hf_owner_new(); /* one for each task */
     wish.cancel = &job->cancel;
     wish.on_wait = on_wait;
     wish.on_renewed = on_renewed;

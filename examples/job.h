@@ -12,6 +12,7 @@ struct job {
     struct hf_loop *loop;       /* the client's, to be driven */
     struct hf_lock *lock;
     struct hf_cancel cancel;
+    int64_t owner;              /* who holds it, and gives it back */
     int renewals;               /* to come before the release */
     unsigned ticks;             /* the work that was done */
     bool is_held;

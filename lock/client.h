@@ -16,6 +16,10 @@
 /* A lease or timeout that no 64-bit arithmetic on it can overflow: some 30
  * years. */
 #define SPAN_MAX_MS 1000000000000
+/* Of hf_owner_thread and hf_owner_new; as great as they are by themselves, so that
+ * the text stays short: a hash with a field of more than 64 bytes costs the server
+ * more. */
+#define OWNER_LEAST_GIVEN (-(INT64_C(1) << 48))
 #define HOLDS_SPARE_MAX 64      /* kept for the next acquire: no malloc then */
 
 struct hf_client {

@@ -1,18 +1,59 @@
 /* The public calls on a lock: each is an operation, waited for or not. */
+#include <stdatomic.h>
 #include <string.h>
-#include <sys/syscall.h>
-#include <unistd.h>
 
 #include "lock/client.h"
 
+/* ---- owners ----
+ *
+ * Threads' numbers are odd, the others even. Each is given once in the life of the
+ * process. The kernel's thread id would not do: it is given again, and a new
+ * thread would re-enter what a dead one holds. */
+
+static _Atomic int64_t threads_given, others_given;
+
 int64_t hf_owner_thread(void)
 {
-    static _Thread_local int64_t number; /* to ask each time cost 160 ns of an
-                                            acquire's 3,500 */
+    static _Thread_local int64_t number;
 
     if (number == 0)
-        number = (int64_t)syscall(SYS_gettid);
+        number = -1 - 2 * atomic_fetch_add(&threads_given, 1);
     return number;
+}
+
+int64_t hf_owner_new(void)
+{
+    return -2 - 2 * atomic_fetch_add(&others_given, 1);
+}
+
+static bool is_ours(int64_t owner)
+{
+    return owner >= OWNER_LEAST_GIVEN && owner < 0;
+}
+
+static bool is_threads(int64_t owner)
+{
+    return is_ours(owner) && owner % 2 != 0;
+}
+
+static bool was_given(int64_t owner)
+{
+    return owner >= -2 * atomic_load(owner % 2 != 0 ? &threads_given
+                                                    : &others_given);
+}
+
+static hf_status check_owner(int64_t owner, struct hf_error *err)
+{
+    if (owner == 0)
+        return hf_error_set(err, HF_E_INVAL,
+                            "owner 0 is nobody: begin with "
+                            "hf_acquire_options_init, or name the owner");
+    if (is_ours(owner) && !was_given(owner))
+        return hf_error_set(err, HF_E_INVAL,
+                            "owner %lld: hf_owner_thread and hf_owner_new give "
+                            "the numbers from -2^48 to -1, and not this one yet",
+                            (long long)owner);
+    return HF_OK;
 }
 
 const char *hf_lost_text(enum hf_lost reason)
@@ -186,6 +227,10 @@ void hf_acquire_options_init(struct hf_acquire_options *options)
 
 static hf_status check(const struct hf_acquire_options *o, struct hf_error *err)
 {
+    hf_status rc = check_owner(o->owner, err);
+
+    if (rc < 0)
+        return rc;
     if (o->wait_ms < HF_FOREVER || o->wait_ms > SPAN_MAX_MS)
         return hf_error_set(err, HF_E_INVAL,
                             "wait_ms is HF_FOREVER, or 0 to %lld",
@@ -238,23 +283,19 @@ hf_status hf_lock_acquire_async(struct hf_lock *lock,
 {
     struct hf_loop *loop = lock->client->loop;
     struct hf_op *op;
-    hf_status rc = HF_E_NOMEM;
+    hf_status rc;
 
     if (hf_loop_forked(loop))
         return HF_E_FORKED;
-    if (options && (rc = check(options, NULL)) < 0)
+    if (!options || is_threads(options->owner))
+        return HF_E_INVAL; /* two tasks of one thread would be one owner */
+    if ((rc = check(options, NULL)) < 0)
         return rc;
+    rc = HF_E_NOMEM;
     hf_loop_lock(loop);
-    op = async_new(lock, OP_ACQUIRE, 0, done, ctx);
-    if (op) {
-        if (options)
-            op->options = *options;
-        else
-            hf_acquire_options_init(&op->options);
-        op->owner = op->options.owner;
+    if ((op = async_new(lock, OP_ACQUIRE, options->owner, done, ctx))) {
+        op->options = *options;
         rc = start_async(op, start_acquire);
-    } else {
-        rc = HF_E_NOMEM;
     }
     hf_loop_unlock(loop);
     return rc;

@@ -216,11 +216,18 @@ HF_API void hf_lock_free(struct hf_lock *lock);
 /* The name as given; *len may be NULL. Valid as long as the handle. */
 HF_API const char *hf_lock_name(const struct hf_lock *lock, size_t *len);
 
-/* An owner is any 64-bit number that the caller gives: a task, a request. The
- * same owner may acquire again (re-entry) and release from any thread.
- * hf_owner_thread - the number of the calling thread, the default. A forked child
- *   keeps the number of the thread that forked. */
+/* An owner is a 64-bit number: of a thread, a task, a request. The same owner may
+ * acquire again (re-entry), and release from any thread, by the same number. So
+ * two tasks that are to exclude each other need two numbers.
+ *     0 is nobody: options that were only zeroed are refused (HF_E_INVAL).
+ * -2^48 to -1 are given by the library. All others are for you to choose.
+ * hf_owner_thread - the number of the calling thread, the default of calls that
+ *   block. A forked child keeps that of the thread that forked.
+ * hf_owner_new    - another number with each call, for a task. Keep it: releasing
+ *   takes it.
+ * Neither gives a number twice in the life of the process. */
 HF_API int64_t hf_owner_thread(void);
+HF_API int64_t hf_owner_new(void);
 
 /* Why a hold was lost. */
 enum hf_lost {
@@ -276,7 +283,7 @@ HF_API void hf_cancel_fire(struct hf_cancel *cancel);
 #define HF_FOREVER (-1)
 
 struct hf_acquire_options {
-    int64_t owner;              /* default: hf_owner_thread() */
+    int64_t owner;              /* default: hf_owner_thread(). 0: HF_E_INVAL */
     int64_t wait_ms;            /* HF_FOREVER (default); 0: one try */
     int64_t lease_ms;           /* > 0: TTL, never renewed; 0 (default): the
                                    watchdog's, renewed while held */
@@ -416,6 +423,10 @@ HF_API char *hf_lock_owner_text(struct hf_lock *lock, int64_t owner,
  * until it returns. `out` must live until then. */
 typedef void hf_done(void *ctx, hf_status status, const struct hf_error *err);
 
+/* An asynchronous acquire belongs to no thread, so `options` must name its owner:
+ * a number of your own, or hf_owner_new(). HF_E_INVAL if they are NULL, or if the
+ * owner is a thread's, which hf_acquire_options_init has set: all tasks of one
+ * event loop would be one owner. The other calls take that owner again. */
 HF_API hf_status hf_lock_acquire_async(struct hf_lock *lock,
                                        const struct hf_acquire_options *options,
                                        hf_done *done, void *ctx);

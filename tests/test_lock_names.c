@@ -1,5 +1,6 @@
 /* Names as Redisson spells them. */
 #include <check.h>
+#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -268,6 +269,75 @@ START_TEST(no_two_owners_or_holds_share_a_field)
 }
 END_TEST
 
+static void *give_number(void *out)
+{
+    *(int64_t *)out = hf_owner_thread();
+    return NULL;
+}
+
+/* The kernel gives a thread's number again; hf_owner_thread never does. Threads
+ * that follow one another, and numbers for tasks in between. */
+START_TEST(owner_is_given_once)
+{
+    int64_t last_thread = hf_owner_thread(), last_task = hf_owner_new();
+    int64_t number, of_this_thread = last_thread;
+
+    ck_assert_int_lt(last_thread, 0);
+    ck_assert_int_lt(last_task, 0);
+    for (int i = 0; i < 500; i++) {
+        pthread_t thread;
+
+        ck_assert_int_eq(pthread_create(&thread, NULL, give_number, &number), 0);
+        (void)pthread_join(thread, NULL);
+        ck_assert_int_lt(number, last_thread);
+        ck_assert_int_ne(number % 2, 0);
+        last_thread = number;
+        number = hf_owner_new();
+        ck_assert_int_lt(number, last_task);
+        ck_assert_int_eq(number % 2, 0);
+        last_task = number;
+    }
+    ck_assert_int_eq(hf_owner_thread(), of_this_thread);
+}
+END_TEST
+
+/* By threads that run at the same time, too. */
+#define AT_ONCE 8
+#define EACH 2000
+
+static void *give_many(void *out)
+{
+    int64_t *numbers = out;
+
+    for (int i = 0; i < EACH; i++)
+        numbers[i] = hf_owner_new();
+    return NULL;
+}
+
+static int by_value(const void *a, const void *b)
+{
+    int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
+
+    return (x > y) - (x < y);
+}
+
+START_TEST(owners_given_at_once_are_different)
+{
+    static int64_t numbers[AT_ONCE * EACH];
+    pthread_t threads[AT_ONCE];
+
+    for (int i = 0; i < AT_ONCE; i++)
+        ck_assert_int_eq(pthread_create(&threads[i], NULL, give_many,
+                                        numbers + (size_t)i * EACH),
+                         0);
+    for (int i = 0; i < AT_ONCE; i++)
+        (void)pthread_join(threads[i], NULL);
+    qsort(numbers, COUNT(numbers), sizeof *numbers, by_value);
+    for (int i = 1; i < COUNT(numbers); i++)
+        ck_assert_int_ne(numbers[i - 1], numbers[i]);
+}
+END_TEST
+
 /* ---- what stands in a lock's hash: WIRE 1, 12, 14, 18 ---- */
 
 #define TX "0123456789abcdef0123456789ABCDEF"
@@ -342,6 +412,8 @@ int main(void)
     tcase_add_loop_test(c, an_owner_field_is_uuid_owner_and_ten_digits, 0,
                         COUNT(owners));
     tcase_add_test(c, no_two_owners_or_holds_share_a_field);
+    tcase_add_test(c, owner_is_given_once);
+    tcase_add_test(c, owners_given_at_once_are_different);
     tcase_add_loop_test(c, a_hash_is_a_lock_only_with_a_locks_fields, 0,
                         COUNT(fields));
     suite_add_tcase(s, c);

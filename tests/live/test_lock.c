@@ -132,7 +132,10 @@ START_TEST(each_hold_of_an_owner_has_a_number_of_its_own)
 }
 END_TEST
 
-static const int64_t owners[] = {0, 1, -1, 1234567890123, INT64_MAX, INT64_MIN};
+static const int64_t owners[] = {
+    1,         1234567890123, INT64_MAX,
+    INT64_MIN, -(INT64_C(1) << 48) - 1, -(INT64_C(1) << 48) - 2,
+};
 
 static void *release_elsewhere(void *owner)
 {
@@ -140,7 +143,7 @@ static void *release_elsewhere(void *owner)
     return NULL;
 }
 
-START_TEST(any_number_is_an_owner_and_may_release_in_another_thread)
+START_TEST(any_number_but_the_given_ones_is_an_owner)
 {
     int64_t owner = owners[_i];
     pthread_t thread;
@@ -148,10 +151,93 @@ START_TEST(any_number_is_an_owner_and_may_release_in_another_thread)
     open_client(&ways[0]);
     acquire(lock, owner);
     ck_assert_holder(server, lock, owner, 1);
-    ck_assert_status(try_acquire(lock, owner ^ 1, NULL), HF_TIMEOUT);
+    ck_assert_status(try_acquire(lock, owner ^ 2, NULL), HF_TIMEOUT);
     ck_assert_int_eq(
         pthread_create(&thread, NULL, release_elsewhere, &owner), 0);
     (void)pthread_join(thread, NULL);
+    ck_assert_str_eq(hash_of(server, NAME), "");
+    close_client();
+}
+END_TEST
+
+static void *new_thread_number(void *out)
+{
+    *(int64_t *)out = hf_owner_thread();
+    return NULL;
+}
+
+START_TEST(given_numbers_are_owners_that_exclude_each_other)
+{
+    int64_t given[4] = {hf_owner_thread(), hf_owner_new(), hf_owner_new()};
+    pthread_t thread;
+
+    (void)pthread_create(&thread, NULL, new_thread_number, &given[3]);
+    (void)pthread_join(thread, NULL);
+    open_client(&ways[0]);
+    for (int i = 0; i < 4; i++) {
+        acquire(lock, given[i]);
+        for (int j = 0; j < 4; j++)
+            ck_assert_status(try_acquire(lock, given[j], NULL),
+                             i == j ? HF_OK : HF_TIMEOUT);
+        release(lock, given[i]);
+        release(lock, given[i]);
+    }
+    close_client();
+}
+END_TEST
+
+/* Zeroed options, and numbers that only the library gives. */
+START_TEST(who_names_no_owner_is_refused)
+{
+    struct hf_acquire_options zeroed = {.wait_ms = 3000};
+    struct hf_acquire_options o;
+    struct hf_error err;
+    struct call call;
+
+    open_client(&ways[0]);
+    call_init(&call);
+    ck_assert_status(hf_lock_acquire(lock, &zeroed, &err), HF_E_INVAL);
+    ck_assert_ptr_nonnull(strstr(err.text, "owner 0"));
+    ck_assert_status(hf_lock_acquire_async(lock, &zeroed, call_done, &call),
+                     HF_E_INVAL);
+    ck_assert_status(hf_lock_with(lock, &zeroed, &(struct hf_scope){.ctx = NULL},
+                                  NULL, &err),
+                     HF_E_INVAL);
+    ck_assert_status(try_acquire(lock, hf_owner_new() - 2, &err), HF_E_INVAL);
+    ck_assert_status(try_acquire(lock, -999999999, &err), HF_E_INVAL);
+    ck_assert_ptr_nonnull(strstr(err.text, "hf_owner_new"));
+    ck_assert_status(hf_lock_acquire_async(lock, NULL, call_done, &call),
+                     HF_E_INVAL);
+    hf_acquire_options_init(&o);
+    ck_assert_int_eq(o.owner, hf_owner_thread());
+    ck_assert_status(hf_lock_acquire_async(lock, &o, call_done, &call),
+                     HF_E_INVAL);
+    ck_assert_str_eq(server_ask(server, "KEYS *"), "");
+    close_client();
+}
+END_TEST
+
+/* Two tasks in one thread: the number of each is its own, and releases it. */
+START_TEST(two_tasks_of_one_thread_exclude_each_other)
+{
+    struct hf_acquire_options o;
+    struct call first, second;
+    int64_t owner = hf_owner_new();
+
+    open_client(&ways[_i]);
+    hf_acquire_options_init(&o);
+    o.wait_ms = 0;
+    o.owner = owner;
+    call_acquire(&first, lock, &o);
+    ck_assert_status(call_drive(&first, client), HF_OK);
+    o.owner = hf_owner_new();
+    call_acquire(&second, lock, &o);
+    ck_assert_status(call_drive(&second, client), HF_TIMEOUT);
+    ck_assert_holder(server, lock, owner, 1);
+    call_release(&second, lock, o.owner);
+    ck_assert_status(call_drive(&second, client), HF_NOT_OWNER);
+    call_release(&first, lock, owner);
+    ck_assert_status(call_drive(&first, client), HF_OK);
     ck_assert_str_eq(hash_of(server, NAME), "");
     close_client();
 }
@@ -569,11 +655,11 @@ START_TEST(thousands_of_names_are_kept_apart)
         many[i] = lock_of(client, name);
     }
     for (int i = 0; i < COUNT(many); i += 100)
-        acquire(many[i], i);
+        acquire(many[i], i + 1);
     ck_assert_int_eq(server_ask_int(server, "DBSIZE"), COUNT(many) / 100);
     ck_assert_uint_eq(stats_of(client).holds, COUNT(many) / 100);
     for (int i = 0; i < COUNT(many); i += 100)
-        release(many[i], i);
+        release(many[i], i + 1);
     for (int i = 0; i < COUNT(many); i++)
         hf_lock_free(many[i]);
     ck_assert_int_eq(server_ask_int(server, "DBSIZE"), 0);
@@ -1121,9 +1207,11 @@ static void add_cases(Suite *s)
     add_in_all_ways(c, a_release_tells_the_channel_0_once);
     add_in_all_ways(c, an_owner_may_acquire_again_and_releases_as_often);
     add_in_all_ways(c, each_hold_of_an_owner_has_a_number_of_its_own);
-    tcase_add_loop_test(
-        c, any_number_is_an_owner_and_may_release_in_another_thread, 0,
-        COUNT(owners));
+    tcase_add_loop_test(c, any_number_but_the_given_ones_is_an_owner, 0,
+                        COUNT(owners));
+    tcase_add_test(c, given_numbers_are_owners_that_exclude_each_other);
+    tcase_add_test(c, who_names_no_owner_is_refused);
+    add_in_all_ways(c, two_tasks_of_one_thread_exclude_each_other);
     add_in_all_ways(c, a_lease_is_the_ttl_and_a_reentry_or_partial_release_sets_it);
     add_in_all_ways(c, who_has_no_hold_cannot_release);
     add_in_all_ways(c, one_try_on_a_lock_that_is_held_names_the_holder_and_asks_once);

@@ -151,7 +151,7 @@ START_TEST(who_waits_for_anothers_lock_is_sent_away_at_once)
     open_client(_i);
     (void)lua_acquire(server, NAME, strlen(NAME), LUA_HOLDER, 60000);
     for (int i = 0; i < CALLS; i++) {
-        o = acquire_options(i);
+        o = acquire_options(i + 1);
         call_acquire(&calls[i], lock, &o);
     }
     while (strcmp(server_ask(server, "PUBSUB CHANNELS"), CHANNEL) != 0)
@@ -182,7 +182,7 @@ START_TEST(blocked_callers_are_sent_away)
     open_client(_i);
     (void)lua_acquire(server, NAME, strlen(NAME), LUA_HOLDER, 60000);
     for (intptr_t i = 0; i < CALLS; i++)
-        (void)pthread_create(&threads[i], NULL, block, (void *)i);
+        (void)pthread_create(&threads[i], NULL, block, (void *)(i + 1));
     await_subscribers(server, CHANNEL, 1);
     while (stats_of(client).waiters < CALLS)
         local_rest_us(1000);

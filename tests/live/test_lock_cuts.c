@@ -89,9 +89,9 @@ static uint64_t passed(const struct one *one, enum proxy_way way)
 
 /* ---- waiting ---- */
 
-static void begin_to_wait(struct one *one, int i)
+static void begin_to_wait(struct one *one)
 {
-    struct hf_acquire_options o = acquire_options(i);
+    struct hf_acquire_options o = acquire_options(1);
 
     ck_assert_str_eq(lua_acquire(server, one->name, strlen(one->name),
                                  LUA_HOLDER, 60000),
@@ -101,18 +101,18 @@ static void begin_to_wait(struct one *one, int i)
 
 /* The other gives it up. Its TTL would be a minute: what wakes the waiter is
  * the message, or its own looking again. */
-static void stop_waiting(struct one *one, int i)
+static void stop_waiting(struct one *one)
 {
     ck_assert_status(call_await(&one->call), HF_OK);
-    ck_assert_holder(server, one->lock, i, 1);
-    release(one->lock, i);
+    ck_assert_holder(server, one->lock, 1, 1);
+    release(one->lock, 1);
     ck_assert_str_eq(hash_of(server, one->name), "");
 }
 
 static void wait_all(int count)
 {
     for (int i = 0; i < count; i++)
-        begin_to_wait(&ones[i], i);
+        begin_to_wait(&ones[i]);
     for (int i = 0; i < count; i++) {
         await_subscribers(server, ones[i].channel, 1);
         ck_assert_str_eq(lua_release(server, ones[i].name,
@@ -120,7 +120,7 @@ static void wait_all(int count)
                          "1");
     }
     for (int i = 0; i < count; i++)
-        stop_waiting(&ones[i], i);
+        stop_waiting(&ones[i]);
 }
 
 /* How many bytes go that way in one wait. */
@@ -167,18 +167,18 @@ END_TEST
 
 /* The safe moment never lies behind what the server keeps (G1); whatever was
  * cut, the next tick renews. */
-static void ck_assert_kept(struct one *one, int i, int renewals)
+static void ck_assert_kept(struct one *one, int renewals)
 {
     note_await(&one->diary.note, &one->diary.renewals, renewals, "a renewal");
-    ck_assert_int_gt(ck_assert_safe_before_ttl(server, one->lock, i), 0);
-    ck_assert_holder(server, one->lock, i, 1);
+    ck_assert_int_gt(ck_assert_safe_before_ttl(server, one->lock, 1), 0);
+    ck_assert_holder(server, one->lock, 1, 1);
     ck_assert_int_eq(note_read(&one->diary.note, &one->diary.losses), 0);
 }
 
 static void hold_all(void)
 {
     for (int i = 0; i < MANY; i++) {
-        struct hf_acquire_options o = diary_options(&ones[i].diary, i);
+        struct hf_acquire_options o = diary_options(&ones[i].diary, 1);
 
         ck_assert_ok(hf_lock_acquire(ones[i].lock, &o, NULL));
     }
@@ -195,7 +195,7 @@ static int cut_all(const struct way *way, uint64_t first)
                         way->end);
     }
     for (int i = 0; i < MANY; i++) {
-        ck_assert_kept(&ones[i], i, before[i] + 2);
+        ck_assert_kept(&ones[i], before[i] + 2);
         struck += proxy_has_cut(ones[i].proxy);
     }
     return struck;
@@ -216,7 +216,7 @@ START_TEST(a_renewal_does_not_notice_a_cut_behind_any_byte)
         struck += cut_all(way, n);
     ck_assert_int_gt(struck, (int)(bytes / way->step) / 2);
     for (int i = 0; i < MANY; i++) {
-        release(ones[i].lock, i);
+        release(ones[i].lock, 1);
         ck_assert_str_eq(hash_of(server, ones[i].name), "");
     }
     close_all();

@@ -324,9 +324,9 @@ START_TEST(clients_leave_no_file_and_no_thread)
     for (int round = 0; round < 3; round++) {
         for (int i = 0; i < COUNT(clients); i++) {
             clients[i] = client_to(server_port(server));
-            acquire(lock_of(clients[i], NAME), i);
+            acquire(lock_of(clients[i], NAME), 1);
             ck_assert_ok(
-                hf_lock_release(lock_of(clients[i], NAME), i, NULL));
+                hf_lock_release(lock_of(clients[i], NAME), 1, NULL));
         }
         for (int i = 0; i < COUNT(clients); i++)
             hf_client_free(clients[i]);

@@ -262,9 +262,9 @@ static void *work(void *arg)
     (void)snprintf(name, sizeof name, "load:%d", i);
     l = lock_of(client, name);
     for (int n = 0; n < 200; n++) {
-        rc = try_acquire(l, i, &err);
+        rc = try_acquire(l, i + 1, &err);
         if (rc == HF_OK)
-            rc = hf_lock_release(l, i, &err);
+            rc = hf_lock_release(l, i + 1, &err);
         /* What was not given back stays locked for a while. */
         must(rc == HF_OK || rc == HF_TIMEOUT ||
                  (rc == HF_E_SERVER && strstr(err.text, "NOPERM")),
@@ -567,19 +567,19 @@ START_TEST(ten_thousand_waiters_leave_nothing)
     note_init(&gone.note);
     open_counted(&memory);
     lock = lock_of(client, NAME);
-    acquire(lock, -1);
+    acquire(lock, INT64_MAX);
     for (int i = 0; i < count; i++) {
-        struct hf_acquire_options o = acquire_options(i);
+        struct hf_acquire_options o = acquire_options(i + 1);
 
         must(hf_lock_acquire_async(lock, &o, crowd_done, &crowd) == HF_OK,
              "a call is taken");
     }
     ck_assert_uint_eq(stats_of(client).waiters, (uint64_t)count);
-    release(lock, -1);
+    release(lock, INT64_MAX);
     for (int i = 0; i < count; i++) {
         while (note_read(&crowd.note, &crowd.done) <= i)
             local_rest_us(20);
-        must(hf_lock_release_async(lock, i, crowd_done, &gone) == HF_OK,
+        must(hf_lock_release_async(lock, i + 1, crowd_done, &gone) == HF_OK,
              "they have it in the order in which they came");
     }
     crowd_await(&gone, count);
@@ -605,8 +605,8 @@ START_TEST(a_thousand_clients_leave_nothing)
     for (int i = 0; i < count; i++) {
         clients[i] = client_timed(server_port(server), 30000, 30000);
         lock = lock_of(clients[i], NAME);
-        acquire(lock, i);
-        release(lock, i);
+        acquire(lock, 1);
+        release(lock, 1);
     }
     ck_assert_int_ge(entries_of("/proc/self/fd"), descriptors + count);
     for (int i = 0; i < count; i++)

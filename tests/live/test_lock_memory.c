@@ -98,7 +98,7 @@ static void wait_in_line(struct hf_client *client, struct hf_lock *lock)
 
     (void)lua_acquire(server, NAME, strlen(NAME), LUA_HOLDER, 400);
     for (int i = 0; i < 2; i++) {
-        o.owner = i;
+        o.owner = i + 1;
         call_init(&calls[i]);
         rc[i] = hf_lock_acquire_async(lock, &o, call_done, &calls[i]);
     }
@@ -107,7 +107,7 @@ static void wait_in_line(struct hf_client *client, struct hf_lock *lock)
             rc[i] = call_drive(&calls[i], client);
         ck_assert_honest(rc[i]);
         if (rc[i] == HF_OK)
-            ck_assert_honest(hf_lock_release(lock, i, NULL));
+            ck_assert_honest(hf_lock_release(lock, i + 1, NULL));
     }
 }
 

@@ -104,7 +104,7 @@ static void one_round(struct worker *w)
 {
     int which = (int)dice(w, LOCKS);
     struct hf_lock *lock = lock_of(w->client, name_of(which));
-    struct hf_acquire_options o = acquire_options(w->number);
+    struct hf_acquire_options o = acquire_options(w->number + 1);
     struct hf_error err = {0};
     hf_status rc;
 
@@ -114,15 +114,15 @@ static void one_round(struct worker *w)
     rc = hf_lock_acquire(lock, &o, &err);
     if (rc == HF_OK) {
         atomic_fetch_add(&grants, 1);
-        be_inside(w, lock, which, w->number);
-        rc = hf_lock_release(lock, w->number, &err);
+        be_inside(w, lock, which, w->number + 1);
+        rc = hf_lock_release(lock, w->number + 1, &err);
         must(rc == HF_OK || rc <= HF_E_CONNECT, "what is inside is not lost");
     } else if (rc == HF_TIMEOUT || rc == HF_CANCELLED) {
         atomic_fetch_add(&refusals, 1);
     }
     if (rc <= HF_E_CONNECT)
         atomic_fetch_add(&unknowns, 1);
-    must(hf_lock_release(lock, w->number, NULL) == HF_NOT_OWNER,
+    must(hf_lock_release(lock, w->number + 1, NULL) == HF_NOT_OWNER,
          "nothing is left to release");
     hf_lock_free(lock);
 }

@@ -268,12 +268,12 @@ END_TEST
 
 START_TEST(a_release_here_needs_no_message_to_reach_the_next)
 {
-    struct hf_acquire_options o = acquire_options(0);
+    struct hf_acquire_options o = acquire_options(1);
     int64_t end_ms = local_now_ms() + LONG_MS;
     struct call call;
 
-    acquire(lock, 0);
-    for (int i = 1; i <= 50; i++) {
+    acquire(lock, 1);
+    for (int i = 2; i <= 50; i++) {
         long long tries = script_calls(server);
 
         o.owner = i;
@@ -784,12 +784,12 @@ END_TEST
 
 START_TEST(local_waiters_have_it_in_the_order_in_which_they_came)
 {
-    struct hf_acquire_options o = acquire_options(0);
+    struct hf_acquire_options o = acquire_options(1);
     struct call calls[10];
 
     redisson_holds(60000);
     for (int i = 0; i < COUNT(calls); i++) {
-        o.owner = i;
+        o.owner = i + 1;
         call_acquire(&calls[i], lock, &o);
     }
     await_subscribers(server, CHANNEL, 1);
@@ -798,7 +798,7 @@ START_TEST(local_waiters_have_it_in_the_order_in_which_they_came)
         ck_assert_status(call_await(&calls[i]), HF_OK);
         if (i + 1 < COUNT(calls))
             ck_assert(!call_is_done(&calls[i + 1]));
-        release(lock, i);
+        release(lock, i + 1);
     }
     ck_assert_str_eq(hash_of(server, NAME), "");
 }
@@ -812,7 +812,7 @@ START_TEST(a_thousand_waiters_may_end_at_once)
     hf_cancel_init(&cancel, client);
     redisson_holds(60000);
     for (int i = 0; i < COUNT(calls); i++)
-        call_cancellable(&calls[i], i);
+        call_cancellable(&calls[i], i + 1);
     await_subscribers(server, CHANNEL, 1);
     hf_cancel_fire(&cancel);
     for (int i = 0; i < COUNT(calls); i++)
@@ -886,7 +886,7 @@ START_TEST(sixty_four_waiters_share_one_subscription)
     redisson_holds(60000);
     feed = feed_open(server, "MONITOR");
     for (int i = 0; i < THREADS; i++)
-        call_cancellable(&calls[i], i);
+        call_cancellable(&calls[i], i + 1);
     await_subscribers(server, CHANNEL, 1);
     (void)server_ask(server, "ECHO that-is-all");
     for (int subscribes = 0;;) {

@@ -274,7 +274,7 @@ static void start_loads(struct load loads[THREADS], struct hf_client *client,
 {
     for (int i = 0; i < THREADS; i++) {
         loads[i] = (struct load){.client = client, .stops = stops};
-        loads[i].number = i;
+        loads[i].number = i + 1;
         (void)pthread_create(&loads[i].thread, NULL, lock_and_unlock,
                              &loads[i]);
     }
