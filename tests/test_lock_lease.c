@@ -164,6 +164,18 @@ START_TEST(lease_4_an_answer_on_the_same_stream_ends_an_unknown_claim)
 }
 END_TEST
 
+START_TEST(lease_4_on_one_stream_the_later_answer_counts)
+{
+    struct hf_lease l = granted(WATCHDOG);
+
+    ask(&l, 100, 500);
+    renewal(&l, 150);
+    answer(&l, 100, MAIN);
+    renewed(&l, 150, MAIN);
+    ck_assert_int_eq(l.end_ms, end_of(START + 150, WATCHDOG));
+}
+END_TEST
+
 /* The renewal was handed out while the call was under way: it may stand before
  * it in the stream. */
 START_TEST(lease_4_not_if_it_was_handed_out_before_the_other_had_ended)
@@ -253,10 +265,21 @@ struct world {
  * one end after the earlier long one. */
 static const int64_t leases[] = {WATCHDOG, 1000, 4000};
 #define PAUSE_MS 2500
-#define PAUSES 2
-#define CUTS 1
 
-static int commands_max;
+/* How far to go: everything with few commands, more of them with less. */
+static const struct scope {
+    int commands;
+    int pauses;
+    int cuts;
+    bool is_split;              /* calls on one link, renewals on the other, as
+                                   with replicas; else both on either */
+} scopes[] = {
+    {2, 2, 1, false},
+    {3, 1, 1, false},
+    {4, 1, 0, true},
+};
+
+static struct scope scope;
 
 static int64_t clock_of(uint8_t time)
 {
@@ -366,7 +389,7 @@ static void cut(struct world *w, uint8_t link, bool is_killed, bool is_repeated)
 
 /* ---- states that were seen ---- */
 
-#define SEEN_ROOM (1u << 24)
+static uint32_t seen_room;
 static uint64_t *seen;
 static uint32_t seen_count;
 
@@ -432,12 +455,12 @@ static uint64_t hash_of(const struct world *w)
 static bool is_new(const struct world *w)
 {
     uint64_t h = hash_of(w);
-    uint32_t at = (uint32_t)(h >> 20) & (SEEN_ROOM - 1);
+    uint32_t at = (uint32_t)(h >> 12) & (seen_room - 1);
 
-    for (; seen[at]; at = (at + 1) & (SEEN_ROOM - 1))
+    for (; seen[at]; at = (at + 1) & (seen_room - 1))
         if (seen[at] == h)
             return false;
-    must(++seen_count < SEEN_ROOM / 4 * 3, "(the table of states is full)");
+    must(++seen_count < seen_room / 4 * 3, "(the table of states is full)");
     seen[at] = h;
     return true;
 }
@@ -459,13 +482,13 @@ static void hand_out_all(const struct world *from)
 {
     struct world w = *from;
 
-    if (w.count == commands_max)
+    if (w.count == scope.commands)
         return;
     for (uint8_t link = 0; link < LINKS; link++) {
-        if (!under_way(&w, LEASE_BY_RENEWAL))
+        if (!under_way(&w, LEASE_BY_RENEWAL) && (link == 0 || !scope.is_split))
             hand_out(from, LEASE_BY_RENEWAL, 0, link);
         for (uint8_t lease = 0; lease < COUNT(leases); lease++)
-            if (!under_way(&w, LEASE_BY_CALL))
+            if (!under_way(&w, LEASE_BY_CALL) && (link == 1 || !scope.is_split))
                 hand_out(from, LEASE_BY_CALL, lease, link);
     }
 }
@@ -485,7 +508,7 @@ static void on_links(const struct world *from)
             deliver(&w, s);
             go_on(&w);
         }
-        for (int how = 0; how < 4 && from->cuts < CUTS; how++) {
+        for (int how = 0; how < 4 && from->cuts < scope.cuts; how++) {
             w = *from;
             cut(&w, link, how & 1, how & 2);
             go_on(&w);
@@ -522,7 +545,7 @@ static void pass_time(const struct world *from)
 {
     struct world w = *from;
 
-    if (w.now == PAUSES)
+    if (w.now == scope.pauses)
         return;
     w.now++;
     go_on(&w);
@@ -541,24 +564,30 @@ static void go_on(const struct world *w)
     pass_time(w);
 }
 
-/* An acquire, granted at START with each of the leases, and up to so many
- * commands behind it. LEASE_COMMANDS=6 in the environment tries longer orders. */
+/* An acquire, granted at START with each of the leases, and commands behind it.
+ * LEASE_COMMANDS=N in the environment tries N in each scope, and says how many
+ * states that were; LEASE_SCOPE=I tries one scope alone. */
 START_TEST(in_no_order_is_a_hold_believed_longer_than_the_server_keeps_it)
 {
-    const char *wish = getenv("LEASE_COMMANDS");
+    const char *wish = getenv("LEASE_COMMANDS"), *only = getenv("LEASE_SCOPE");
     struct world w;
 
-    commands_max = wish ? atoi(wish) : 3;
-    must(commands_max >= 1 && commands_max <= COMMANDS_MAX,
+    if (only && atoi(only) != _i / COUNT(leases))
+        return;
+    scope = scopes[_i / COUNT(leases)];
+    if (wish)
+        scope.commands = atoi(wish);
+    must(scope.commands >= 1 && scope.commands <= COMMANDS_MAX,
          "LEASE_COMMANDS is 1 to 6");
     memset(&w, 0, sizeof w);
-    w.lease = granted(leases[_i]);
-    w.server_until_ms = START + leases[_i];
+    w.lease = granted(leases[_i % COUNT(leases)]);
+    w.server_until_ms = START + leases[_i % COUNT(leases)];
     w.stream[0] = MAIN;
     w.stream[1] = OTHER;
     w.streams = OTHER;
     seen_count = 0;
-    seen = calloc(SEEN_ROOM, sizeof *seen);
+    seen_room = wish ? 1u << 29 : 1u << 23;
+    seen = calloc(seen_room, sizeof *seen);
     must(seen != NULL, "(no memory for the table of states)");
     go_on(&w);
     must(seen_count > 10000, "many states were seen");
@@ -589,6 +618,7 @@ int main(void)
                    lease_3_what_comes_later_counts_from_what_was_answered);
     tcase_add_test(rules,
                    lease_4_an_answer_on_the_same_stream_ends_an_unknown_claim);
+    tcase_add_test(rules, lease_4_on_one_stream_the_later_answer_counts);
     tcase_add_test(
         rules, lease_4_not_if_it_was_handed_out_before_the_other_had_ended);
     tcase_add_test(
@@ -599,7 +629,7 @@ int main(void)
     tcase_set_timeout(orders, 3600);
     tcase_add_loop_test(
         orders, in_no_order_is_a_hold_believed_longer_than_the_server_keeps_it,
-        0, COUNT(leases));
+        0, COUNT(scopes) * COUNT(leases));
     suite_add_tcase(s, orders);
     return suite_run(s);
 }
