@@ -169,7 +169,7 @@ static void join(int i)
     forget_on_replicas(c->forgotten);
 }
 
-static void gather(void)
+static void listen_to_sentinels(void)
 {
     for (int i = 0; i < SENTINELS; i++) {
         (void)server_ask(sentinels_sentinel(sentinels, i),
@@ -178,16 +178,26 @@ static void gather(void)
                              "SUBSCRIBE +switch-master");
     }
     old_master = sentinels_master(sentinels);
+}
+
+static void gather(void)
+{
+    listen_to_sentinels();
     for (int i = 0; i < CLIENTS; i++)
         join(i);
+}
+
+static void listen_no_more(void)
+{
+    for (int i = 0; i < SENTINELS; i++)
+        feed_close(feeds[i]);
 }
 
 static void part(void)
 {
     for (int i = 0; i < CLIENTS; i++)
         hf_client_free(crowd[i].client);
-    for (int i = 0; i < SENTINELS; i++)
-        feed_close(feeds[i]);
+    listen_no_more();
 }
 
 /* ---- after a failover ---- */
@@ -416,8 +426,6 @@ START_TEST(a_silent_master_is_followed_and_left_alone)
 }
 END_TEST
 
-/* ---- a master that is demoted (S10) ---- */
-
 /* For 8 s sentinels let a master that lives be one. */
 static void demote(void)
 {
@@ -425,6 +433,85 @@ static void demote(void)
                                 server_port(server_at(new_master))),
                      "OK");
 }
+
+/* What the old master has becomes what the new one has. */
+static void must_be_replaced(const struct hf_lock *lock)
+{
+    char expected[200];
+
+    (void)snprintf(expected, sizeof expected, "%s",
+                   hash_of(server_at(new_master), name_of(lock)));
+    server_await(server_at(old_master), LONG_MS, expected, "HGETALL %s",
+                 name_of(lock));
+}
+
+static void await_scripts(struct server *s, long long count)
+{
+    int64_t end_ms = local_now_ms() + LONG_MS;
+
+    while (script_calls(s) < count) {
+        ck_assert_msg(local_now_ms() < end_ms, "no script is executed");
+        local_rest_us(1000);
+    }
+}
+
+/* While the master is stopped, a call asks for a free lock, gives up, and has it
+ * released in the background; another one asks for another lock; and a held lock
+ * is released. The master finds these four in its sockets when it continues.
+ * Meanwhile the new master has answered them, and another owner holds what was
+ * released. */
+START_TEST(what_a_stopped_master_finds_in_its_sockets_does_no_harm)
+{
+    struct one *c = &crowd[RESP3];
+    struct hf_lock *dropped, *given_up, *of_other;
+    struct hf_acquire_options o;
+    struct call releasing, giving_up;
+    long long scripts;
+
+    listen_to_sentinels();
+    open_client(RESP3);
+    dropped = lock_of(c->client, "dropped");
+    of_other = lock_of(c->client, "dropped");
+    given_up = lock_of(c->client, "given up");
+    o = diary_options(&c->of_kept, 1);
+    ck_assert_ok(hf_lock_acquire(c->kept, &o, NULL));
+    acquire(dropped, 1);
+    await_on_replicas(c->kept);
+    await_on_replicas(dropped);
+    scripts = script_calls(server_at(old_master));
+    server_pause(server_at(old_master));
+    o = acquire_options(1);
+    o.wait_ms = A_MOMENT_MS;
+    call_acquire(&giving_up, given_up, &o);
+    ck_assert_status(call_await(&giving_up), HF_E_NOREPLY);
+    begin(&c->asking, c->fresh);
+    call_release(&releasing, dropped, 1);
+    await_switch();
+    await_ok(&c->asking);
+    ck_assert_status(call_await(&releasing), HF_OK);
+    acquire(of_other, 2);
+    server_resume(server_at(old_master));
+    await_scripts(server_at(old_master), scripts + 4);
+    ck_assert_holder(server_at(new_master), c->kept, 1, 1);
+    ck_assert_holder(server_at(new_master), c->fresh, 1, 1);
+    ck_assert_holder(server_at(new_master), of_other, 2, 1);
+    server_await(server_at(new_master), LONG_MS, "", "HGETALL %s",
+                 "given up");
+    demote();
+    must_be_replaced(c->kept);
+    must_be_replaced(c->fresh);
+    must_be_replaced(of_other);
+    must_be_replaced(given_up);
+    ck_assert_int_eq(note_read(&c->of_kept.note, &c->of_kept.losses), 0);
+    release(c->kept, 1);
+    release(c->fresh, 1);
+    release(of_other, 2);
+    hf_client_free(c->client);
+    listen_no_more();
+}
+END_TEST
+
+/* ---- a master that is demoted (S10) ---- */
 
 /* Those who were told have left before; who was not meets -READONLY. */
 START_TEST(a_demoted_master_is_left_alone)
@@ -475,6 +562,7 @@ static void add(Suite *suite)
 
     tcase_add_test(c, a_dead_master_is_followed);
     tcase_add_test(c, a_silent_master_is_followed_and_left_alone);
+    tcase_add_test(c, what_a_stopped_master_finds_in_its_sockets_does_no_harm);
     tcase_add_test(c, a_demoted_master_is_left_alone);
 }
 
