@@ -241,7 +241,8 @@ check: deps
 # The slowest first, so that nobody waits for one of them alone at the end.
 SLOW    := lock_watchdog cluster_failover lock_errors lock_late lock_memory \
            tls_wire tls_refused net_tls_memory net_link lock_forged sentinel \
-           lock_end tls cluster_moves sentinel_failover cluster_wait lock_faults
+           lock_end tls lock_network cluster_moves sentinel_failover \
+           cluster_wait lock_faults
 check_T  = $(live_T) $(unit_T) $(bytewise_T) $(fuzz_T)
 slow_T   = $(foreach name,$(SLOW),$(filter %/test_$(name),$(check_T)))
 

@@ -24,6 +24,10 @@
 /* Of a hold that must not be lost: longer than the pauses of a busy machine. */
 #define STEADY_WATCHDOG_MS 3000
 
+/* Of a hold whose end is to be told while the server still has it: a busy machine
+ * has a hundredth of it to run us. */
+#define TOLD_WATCHDOG_MS 6000
+
 #define NAME "order:42"
 #define CHANNEL "redisson_lock__channel:{order:42}"
 

@@ -16,6 +16,8 @@
 
 #define WATCHDOG_MS 900
 
+static int64_t watchdog_ms = WATCHDOG_MS; /* of the next client */
+
 static struct server *server;
 static struct hf_client *client;
 static struct hf_lock *lock;
@@ -42,7 +44,7 @@ static void open_client(const char *user, int64_t request_timeout_ms)
     client_options(&o, url, server_port(server));
     o.user = user;
     o.password = user ? "old secret" : NULL;
-    o.watchdog_ms = WATCHDOG_MS;
+    o.watchdog_ms = watchdog_ms;
     o.request_timeout_ms = request_timeout_ms;
     client = client_with(&o);
     lock = lock_of(client, NAME);
@@ -194,6 +196,7 @@ START_TEST(a_right_that_is_taken_away_loses_the_hold_at_its_safe_moment)
 {
     struct hf_error err;
 
+    watchdog_ms = TOLD_WATCHDOG_MS;
     let_eve_in();
     open_client("eve", 400);
     hold_watched(1, server);

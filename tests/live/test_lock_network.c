@@ -14,6 +14,8 @@
 
 #define WATCHDOG_MS 900
 
+static int64_t watchdog_ms = WATCHDOG_MS; /* of the next client */
+
 static struct server *server;
 static struct network *network;
 static struct hf_client *client;
@@ -47,7 +49,7 @@ static struct hf_client *client_at(const char *host, int64_t timeout_ms)
     (void)snprintf(url, sizeof url, "redis://%s:%d", host,
                    server_port(server));
     o.url = url;
-    o.watchdog_ms = WATCHDOG_MS;
+    o.watchdog_ms = watchdog_ms;
     o.request_timeout_ms = timeout_ms;
     o.connect_timeout_ms = timeout_ms < 300 ? timeout_ms : 300;
     return client_with(&o);
@@ -195,6 +197,7 @@ START_TEST(a_partition_loses_the_hold_before_the_server_lets_go)
 {
     struct hf_error err;
 
+    watchdog_ms = TOLD_WATCHDOG_MS;
     open_client(400);
     hold();
     part(_i);

@@ -29,6 +29,17 @@ static int losses(void)
     return note_read(&diary.note, &diary.losses);
 }
 
+/* A watchdog that comes very often loses the hold on a busy machine. */
+static void await_renewals_or_loss(int count)
+{
+    int64_t end_ms = local_now_ms() + LONG_MS;
+
+    while (renewals() < count && losses() == 0) {
+        must(local_now_ms() < end_ms, "a hold is renewed or lost");
+        local_rest_us(500);
+    }
+}
+
 /* Any that come are too many: whatever could come has had its time. */
 static void ck_assert_told_once(enum hf_lost reason)
 {
@@ -101,7 +112,7 @@ START_TEST(a_lease_is_not_renewed_and_its_end_is_told_before)
 {
     struct hf_acquire_options o = diary_options(&diary, 1);
 
-    o.lease_ms = 2000; /* 22 ms of margin */
+    o.lease_ms = TOLD_WATCHDOG_MS;
     diary.server = server;
     ck_assert_ok(hf_lock_acquire(lock, &o, NULL));
     ck_assert_told_once(HF_LOST_LEASE_ENDED);
@@ -490,7 +501,7 @@ START_TEST(h3_after_its_release_a_hold_is_never_renewed)
 
         ck_assert_ok(hf_lock_acquire(l, &o, NULL));
         (void)hf_lock_owner_text(l, 1, owner);
-        await_renewals(1 + round % 2);
+        await_renewals_or_loss(1 + round % 2);
         if (hf_lock_release(l, 1, NULL) == HF_LOST)
             continue; /* a busy machine */
         (void)server_ask(server, "ECHO end-of-round");
