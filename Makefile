@@ -61,7 +61,7 @@ NET  := mem hash error random clock wheel histogram spin fork \
         sentinel_words \
         server router command listening round discover discover_cluster discover_sentinel \
         $(tls_$(TLS))
-LOCK := scripts names wait lease hold call table op holding acquire release orphan query \
+LOCK := scripts names wait lease hold call table op holding acquire release wake orphan query \
         watchdog close client lock
 CLI  := $(basename $(notdir $(wildcard cli/*.c)))
 

@@ -72,6 +72,11 @@ bool doctor_is_sharded(const struct doctor_facts *facts)
     return false;
 }
 
+bool doctor_is_plain(const struct doctor_facts *facts)
+{
+    return !doctor_is_sharded(facts) || facts->sharded == HF_SHARDED_BOTH;
+}
+
 int64_t doctor_replica_count(const struct doctor_facts *facts,
                              const struct doctor_server *master)
 {

@@ -74,6 +74,7 @@ enum doctor_verdict doctor_unseen(struct doctor_found *found, const char *what);
  * doctor_may        - a deed that was tried: FINE, FOUND (with the server's
  *                     words), UNSEEN. `what` for the text.
  * doctor_is_sharded - will holdfast send messages by SPUBLISH?
+ * doctor_is_plain   - by PUBLISH? With sharded=both, by both.
  * doctor_replica_count - replicas that a master is known to have, connected or
  *                     not.
  * doctor_beat_ms    - from one renewal to the next. */
@@ -81,6 +82,7 @@ enum doctor_verdict doctor_may(const struct doctor_server *s,
                                enum doctor_deed deed, const char *what,
                                struct doctor_found *found);
 bool doctor_is_sharded(const struct doctor_facts *facts);
+bool doctor_is_plain(const struct doctor_facts *facts);
 int64_t doctor_replica_count(const struct doctor_facts *facts,
                              const struct doctor_server *master);
 int64_t doctor_beat_ms(const struct doctor_facts *facts);

@@ -312,18 +312,26 @@ static enum doctor_verdict judge_publish(const struct doctor_facts *facts,
                                          const struct doctor_server *s,
                                          struct doctor_found *found)
 {
+    enum doctor_verdict verdict = VERDICT_FINE;
+
     if (doctor_is_sharded(facts))
-        return doctor_may(s, MAY_SPUBLISH, "SPUBLISH", found);
-    return doctor_may(s, MAY_PUBLISH, "PUBLISH", found);
+        verdict = doctor_may(s, MAY_SPUBLISH, "SPUBLISH", found);
+    if (verdict == VERDICT_FINE && doctor_is_plain(facts))
+        verdict = doctor_may(s, MAY_PUBLISH, "PUBLISH", found);
+    return verdict;
 }
 
 static enum doctor_verdict judge_subscribe(const struct doctor_facts *facts,
                                            const struct doctor_server *s,
                                            struct doctor_found *found)
 {
+    enum doctor_verdict verdict = VERDICT_FINE;
+
     if (doctor_is_sharded(facts))
-        return doctor_may(s, MAY_SSUBSCRIBE, "SSUBSCRIBE", found);
-    return doctor_may(s, MAY_SUBSCRIBE, "SUBSCRIBE", found);
+        verdict = doctor_may(s, MAY_SSUBSCRIBE, "SSUBSCRIBE", found);
+    if (verdict == VERDICT_FINE && doctor_is_plain(facts))
+        verdict = doctor_may(s, MAY_SUBSCRIBE, "SUBSCRIBE", found);
+    return verdict;
 }
 
 static enum doctor_verdict judge_kill(const struct doctor_facts *facts,

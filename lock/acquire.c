@@ -8,9 +8,15 @@
 /* In one call: a server that is slower each time than half of the lease is too
  * slow for it. */
 #define LATE_GRANTS_MAX 3
+/* How late a waiter that listens in the sharded way may notice that the key has
+ * left its node: far less than a lease, and few commands. */
+#define SLOT_LOOK_MS 3000
 
 static void on_message(struct hf_subscription *s, const char *ptr, size_t len);
 static void on_change(struct hf_subscription *s, bool is_live);
+static void on_plain_message(struct hf_subscription *s, const char *ptr,
+                             size_t len);
+static void on_plain_change(struct hf_subscription *s, bool is_live);
 static void on_due(struct hf_timer *timer);
 static void step(struct hf_op *op, enum hf_wait_event event, int64_t ttl_ms);
 
@@ -31,56 +37,135 @@ static void tell_first(struct hf_lock *lock, enum hf_wait_event event)
         step(op, event, 0);
 }
 
-/* Without memory to subscribe, looking from time to time must do. */
-static void listen(struct hf_lock *lock)
+static hf_status subscribe(struct hf_lock *lock, struct hf_subscription *s,
+                           bool is_sharded)
 {
-    struct hf_subscription *s = &lock->subscription;
-
-    if (lock->is_listening)
-        return;
     s->channel = hf_lock_channel(lock);
     s->channel_len = lock->channel_len;
-    s->on_message = on_message;
-    s->on_change = on_change;
-    s->is_sharded = hf_lock_is_sharded(lock);
-    if (!hf_random(&lock->ear.dice, sizeof lock->ear.dice) || !lock->ear.dice)
-        lock->ear.dice = 1;
-    lock->is_listening =
-        hf_router_listen(lock->client->router, s, lock->slot) == HF_OK;
-    lock->ear.is_refused = !lock->is_listening;
+    s->is_sharded = is_sharded;
+    return hf_router_listen(lock->client->router, s, lock->slot);
+}
+
+static bool wants_plain(const struct hf_lock *lock)
+{
+    return lock->subscription.is_sharded &&
+           hf_router_wakes_both(lock->client->router);
+}
+
+/* Without memory for it now, it is tried again when the lock is next looked
+ * at. */
+static void listen_plainly(struct hf_lock *lock)
+{
+    struct hf_plain_subscription *plain =
+        hf_mem_new(lock->client->mem, sizeof *plain);
+
+    if (!plain)
+        return;
+    plain->lock = lock;
+    plain->subscription.on_message = on_plain_message;
+    plain->subscription.on_change = on_plain_change;
+    if (subscribe(lock, &plain->subscription, false) == HF_OK)
+        lock->plain = plain;
+    else
+        hf_mem_free(lock->client->mem, plain, sizeof *plain);
+}
+
+static void listen(struct hf_lock *lock)
+{
+    if (!lock->is_listening) {
+        lock->subscription.on_message = on_message;
+        lock->subscription.on_change = on_change;
+        if (!hf_random(&lock->ear.dice, sizeof lock->ear.dice) ||
+            !lock->ear.dice)
+            lock->ear.dice = 1;
+        lock->is_listening = subscribe(lock, &lock->subscription,
+                                       hf_lock_is_sharded(lock)) == HF_OK;
+        lock->ear.is_refused = !lock->is_listening;
+    }
+    if (lock->is_listening && !lock->plain && wants_plain(lock))
+        listen_plainly(lock);
 }
 
 void hf_acquire_stop_listening(struct hf_lock *lock)
 {
     if (lock->is_listening)
         hf_router_unlisten(&lock->subscription);
+    if (lock->plain) {
+        hf_router_unlisten(&lock->plain->subscription);
+        hf_mem_free(lock->client->mem, lock->plain, sizeof *lock->plain);
+        lock->plain = NULL;
+    }
     lock->is_listening = false;
     lock->ear.is_live = false;
     lock->ear.is_refused = false;
     hf_ear_lost(&lock->ear);
 }
 
-static void on_message(struct hf_subscription *s, const char *ptr, size_t len)
+static void heard(struct hf_lock *lock, const char *ptr, size_t len)
 {
-    struct hf_lock *lock = HF_OWNER_OF(s, struct hf_lock, subscription);
-
     if (hf_ear_heard(&lock->ear, hf_loop_now(lock->client->loop), ptr, len))
         tell_first(lock, WAIT_WOKEN);
 }
 
-static void on_change(struct hf_subscription *s, bool is_live)
+static void on_message(struct hf_subscription *s, const char *ptr, size_t len)
 {
     struct hf_lock *lock = HF_OWNER_OF(s, struct hf_lock, subscription);
+
+    if (lock->plain)
+        lock->plain->may_be_double = true;
+    heard(lock, ptr, len);
+}
+
+/* One that follows a sharded message is mostly of the same release, whose turn
+ * has been counted. But it may be another's: looking again is never wrong. */
+static void on_plain_message(struct hf_subscription *s, const char *ptr,
+                             size_t len)
+{
+    struct hf_plain_subscription *plain =
+        HF_OWNER_OF(s, struct hf_plain_subscription, subscription);
+
+    if (!plain->may_be_double) {
+        heard(plain->lock, ptr, len);
+        return;
+    }
+    plain->may_be_double = false;
+    plain->lock->ear.generation++;
+    tell_first(plain->lock, WAIT_WOKEN);
+}
+
+static bool hears_all(const struct hf_lock *lock)
+{
+    return lock->subscription.is_live &&
+           (!wants_plain(lock) ||
+            (lock->plain && lock->plain->subscription.is_live));
+}
+
+/* One of its subscriptions has come to life, or is not live. */
+static void changed(struct hf_lock *lock, bool is_one_live)
+{
     bool was_live = lock->ear.is_live;
 
-    lock->ear.is_live = is_live;
-    lock->ear.is_refused = !is_live && !was_live;
+    lock->ear.is_live = hears_all(lock);
+    lock->ear.is_refused = !is_one_live && !was_live;
     lock->ear.generation++; /* what was said meanwhile, nobody heard */
     hf_ear_lost(&lock->ear);
-    if (is_live)
+    if (lock->ear.is_live)
         tell_first(lock, WAIT_LIVE);
-    else
-        tell_first(lock, was_live ? WAIT_WOKEN : WAIT_DEAF);
+    else if (was_live)
+        tell_first(lock, WAIT_WOKEN);
+    else if (!is_one_live)
+        tell_first(lock, WAIT_DEAF);
+}
+
+static void on_change(struct hf_subscription *s, bool is_live)
+{
+    changed(HF_OWNER_OF(s, struct hf_lock, subscription), is_live);
+}
+
+static void on_plain_change(struct hf_subscription *s, bool is_live)
+{
+    changed(HF_OWNER_OF(s, struct hf_plain_subscription, subscription)->lock,
+            is_live);
 }
 
 void hf_acquire_next(struct hf_lock *lock)
@@ -518,12 +603,25 @@ static void arm_due(struct hf_op *op)
         hf_loop_arm(op->client->loop, &op->timer, op->wait.due_ms);
 }
 
+/* While a slot is on the move, and the key is at the target already, whoever
+ * releases it speaks there, and a sharded subscription at the source hears
+ * nothing. Our own question tells that it is so; but the key may leave while we
+ * sleep. */
+static int64_t longest_sleep(const struct hf_op *op)
+{
+    int64_t ms = op->client->watchdog_ms / 3;
+    int64_t cap_ms = hf_command_is_by_ask(&op->call.command) ? WAIT_POLL_MS
+                                                             : SLOT_LOOK_MS;
+
+    return op->lock->subscription.is_sharded && cap_ms < ms ? cap_ms : ms;
+}
+
 static void step(struct hf_op *op, enum hf_wait_event event, int64_t ttl_ms)
 {
     int64_t now = hf_loop_now(op->client->loop);
 
     switch (hf_wait_step(&op->wait, event, now, &op->lock->ear, ttl_ms,
-                         op->client->watchdog_ms / 3)) {
+                         longest_sleep(op))) {
     case WAIT_ASK:
         ask(op);
         break;

@@ -213,6 +213,28 @@ hf_status hf_call_start(struct hf_call *call, struct hf_loop *loop,
     return rc;
 }
 
+static void on_told(struct hf_command *command, enum hf_outcome outcome,
+                    struct hf_resp_value reply)
+{
+    end(HF_OWNER_OF(command, struct hf_call, command),
+        outcome == HF_ANSWERED ? HF_OK : HF_E_NOREPLY, reply);
+}
+
+hf_status hf_call_tell(struct hf_call *call, struct hf_loop *loop,
+                       struct hf_router *router, int64_t deadline_ms)
+{
+    hf_status rc;
+
+    call->loop = loop;
+    call->router = router;
+    call->deadline_ms = deadline_ms;
+    command_init(call);
+    call->command.done = on_told;
+    rc = send(call);
+    call->is_under_way = rc == HF_OK;
+    return rc;
+}
+
 bool hf_call_is_sent(const struct hf_call *call)
 {
     return call->is_under_way && !call->timer.link &&

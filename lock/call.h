@@ -73,9 +73,14 @@ struct hf_call {
 
 /* hf_call_start  - HF_OK: `done` follows. HF_E_NOMEM, HF_E_LIMIT (too great for
  *                  the link, ever): it does not.
+ * hf_call_tell   - likewise, of a command that is no script: argv, argc, slot and
+ *                  done are set. `done` is told HF_OK, whatever the answer was,
+ *                  or HF_E_NOREPLY.
  * hf_call_cancel - ends it without `done`; call->may_have_run is set. [locked] */
 hf_status hf_call_start(struct hf_call *call, struct hf_loop *loop,
                         struct hf_router *router, int64_t deadline_ms);
+hf_status hf_call_tell(struct hf_call *call, struct hf_loop *loop,
+                       struct hf_router *router, int64_t deadline_ms);
 void hf_call_cancel(struct hf_call *call);
 
 /* hf_call_is_sent - bytes of it have left, and the answer is still to come. */

@@ -74,6 +74,14 @@ struct hf_client {
     uint64_t renewal_requests;
 };
 
+/* Beside the sharded one: sharded=both. */
+struct hf_plain_subscription {
+    struct hf_subscription subscription;
+    struct hf_lock *lock;
+    bool may_be_double;         /* the next message: of a release heard of by a
+                                   sharded one */
+};
+
 struct hf_lock {
     struct hf_list by_name;     /* in a bucket */
     struct hf_list node;        /* in client->handles */
@@ -91,7 +99,9 @@ struct hf_lock {
                                    HF_OK: it had */
     struct hf_ear ear;
     bool is_listening;          /* subscription is added */
+    bool is_waking;             /* a message is on its way (wake.c) */
     struct hf_subscription subscription;
+    struct hf_plain_subscription *plain; /* or NULL */
     char text[];                /* name, channel */
 };
 
@@ -116,7 +126,7 @@ struct hf_hold {
     char text[HF_OWNER_TEXT_MAX];
 };
 
-enum hf_op_kind { OP_ACQUIRE, OP_RELEASE, OP_FORCE, OP_INSPECT, OP_PING };
+enum hf_op_kind { OP_ACQUIRE, OP_RELEASE, OP_FORCE, OP_INSPECT, OP_WAKE };
 
 #define OP_ARGS_MAX (CALL_HEAD + 7)
 
@@ -252,6 +262,12 @@ void hf_release_send(struct hf_op *op, const char *text, size_t len,
                      int64_t deadline_ms,
                      void (*done)(struct hf_call *, hf_status,
                                   struct hf_resp_value));
+
+/* ---- wake.c ---- */
+
+/* hf_wake_source - `op` may have freed its lock: should it have followed ASK, the
+ *                  waiters at the slot's owner are woken, too. */
+void hf_wake_source(const struct hf_op *op);
 
 /* ---- orphan.c: what nobody here holds though the server may think so ---- */
 

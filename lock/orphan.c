@@ -38,6 +38,7 @@ static void on_answer(struct hf_call *call, hf_status status,
                       hf_status_text(status));
     else
         hf_acquire_next(op->lock);
+    hf_wake_source(op);
     hf_op_finish(op, status);
 }
 

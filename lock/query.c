@@ -193,6 +193,7 @@ static void on_forced(struct hf_call *call, hf_status status,
     hf_acquire_freed(op, heard);
     if (status == HF_OK)
         hf_acquire_next(op->lock);
+    hf_wake_source(op);
     if (status < 0)
         hf_op_finish(op, status);
     else if (!is_read)

@@ -41,8 +41,10 @@ static void end(struct hf_op *op, bool is_gone, hf_status status)
     op->hold = NULL;
     if (hold)
         hf_hold_leave(hold, is_gone);
-    if (is_gone)
+    if (is_gone) {
         hf_acquire_next(op->lock);
+        hf_wake_source(op);
+    }
     hf_op_finish(op, status);
 }
 

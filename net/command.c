@@ -615,6 +615,11 @@ bool hf_command_awaits_replicas(const struct hf_command *c)
     return c->state == DONE;
 }
 
+bool hf_command_is_by_ask(const struct hf_command *c)
+{
+    return c->is_by_ask;
+}
+
 void hf_command_condemn(struct hf_command *c, const char *why)
 {
     struct hf_link *link;

@@ -263,7 +263,7 @@ hf_status hf_url_parse(struct hf_url *out, const char *text,
  *
  *     redis+cluster://[[user]:password@]host[:port],host[:port]...[/][?option]
  *         sharded=auto|on|off|both  messages by SPUBLISH: WIRE 5.1. Default auto.
- *                                  both: we listen so, and wake the others, too
+ *                                  both: published and listened to both ways
  *     redis+sentinel://[[user]:password@]host[:port],.../master[/database][?..]
  *         sentinel_user=NAME  sentinel_password=TEXT
  *
@@ -930,7 +930,7 @@ void hf_router_free(struct hf_router *router);
  * hf_router_is_known   - has it learned who serves what, at least once?
  * hf_router_is_sharded - is that a cluster with sharded messages that are to be
  *   used? False while it is not known. [locked]
- * hf_router_wakes_both - and those, too, who listen in the plain way. [locked]
+ * hf_router_wakes_both - and plain ones, too: sharded=both. [locked]
  * hf_router_send - `done` follows. HF_E_NOMEM, HF_E_LIMIT (greater than any link
  *   takes, ever): it does not. While the way is not known, or the link is full,
  *   it waits, first come first served. Never calls `done` itself. [locked]
@@ -945,11 +945,13 @@ hf_status hf_router_send(struct hf_router *router, struct hf_command *command);
 enum hf_outcome hf_router_cancel(struct hf_command *command);
 
 /* hf_command_is_sent - bytes of it have left, its answer is to come.
+ * hf_command_is_by_ask - it was last sent by ASK: its slot is on the move.
  * hf_command_condemn - what answered it cannot be believed: hf_link_condemn.
  * hf_command_address - of the server it was last for; the router's if none.
  * hf_command_error   - why it was not answered; status HF_OK: not known. All
  *                      [locked] */
 bool hf_command_is_sent(const struct hf_command *command);
+bool hf_command_is_by_ask(const struct hf_command *command);
 void hf_command_condemn(struct hf_command *command, const char *why);
 const char *hf_command_address(const struct hf_command *command);
 const struct hf_error *hf_command_error(const struct hf_command *command);

@@ -221,6 +221,16 @@ static void both_and_may_not_be_asked_for(void)
     shards_may_not_be_asked_for();
     facts.sharded = HF_SHARDED_BOTH;
 }
+static void both_and_may_not_publish_plainly(void)
+{
+    facts.sharded = HF_SHARDED_BOTH;
+    at(1)->may[MAY_PUBLISH].is = MAY_NO_COMMAND;
+}
+static void both_and_may_not_listen_plainly(void)
+{
+    facts.sharded = HF_SHARDED_BOTH;
+    at(1)->may[MAY_SUBSCRIBE].is = MAY_NO_COMMAND;
+}
 static void sharded_is_off(void) { facts.sharded = HF_SHARDED_OFF; }
 static void name_is_unknown(void)
 {
@@ -332,6 +342,10 @@ static const struct {
      FACT(1, FACT_NODE_TIMEOUT, "15000")},
     {cluster, DOCTOR_UNSAFE, "sharded", DONE(one_knows_no_shards)},
     {cluster, DOCTOR_UNSAFE, "sharded", DONE(sharded_is_forced)},
+    {cluster, DOCTOR_UNSAFE, "publish-denied",
+     DONE(both_and_may_not_publish_plainly)},
+    {cluster, DOCTOR_WARNING, "subscribe-denied",
+     DONE(both_and_may_not_listen_plainly)},
     {cluster, DOCTOR_WARNING, "sharded-off", DONE(sharded_is_off)},
     {cluster, DOCTOR_WARNING, "sharded-unseen",
      DONE(shards_may_not_be_asked_for)},

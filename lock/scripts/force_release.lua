@@ -53,6 +53,6 @@ if heard > 16 then
     redis.call(ARGV[3], ARGV[4], heard)
 end
 if ARGV[5] then
-    heard = heard + redis.call(ARGV[5], ARGV[4], '0')
+    heard = math.max(heard, redis.call(ARGV[5], ARGV[4], '0'))
 end
 return {ARGV[1], 1, heard}

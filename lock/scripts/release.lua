@@ -8,8 +8,9 @@
 --                                       nobody does
 -- May be sent any number of times. On a lock that nobody holds, waiters are
 -- woken all the same: they may be asleep on a TTL that has ended early.
--- More than 16 listeners are told how many they are (wait.h, W9): Redisson
--- ignores numbers other than 0 and 1. Source: WIRE 5.3, 8.2.
+-- Whoever listens in both ways is counted once. More than 16 listeners are told
+-- how many they are (wait.h, W9): Redisson ignores numbers other than 0 and 1.
+-- Source: WIRE 5.3, 8.2.
 local lock, owner, count = KEYS[1], ARGV[1], ARGV[2]
 local reply, is_free, heard = {owner, tonumber(count), 0}, count == '0', 0
 if redis.call('hexists', lock, owner) == 0 then
@@ -28,7 +29,7 @@ if is_free then
     end
 end
 if is_free and ARGV[6] then
-    heard = heard + redis.call(ARGV[6], ARGV[5], '0')
+    heard = math.max(heard, redis.call(ARGV[6], ARGV[5], '0'))
 end
 if reply[2] == 0 then
     reply[3] = heard

@@ -16,7 +16,9 @@ static const struct way {
     {"sharded=on", "PUBSUB SHARDNUMSUB %b", true},
     {"sharded=auto", "PUBSUB SHARDNUMSUB %b", true},
     {"sharded=off", "PUBSUB NUMSUB %b", false},
+    {"sharded=both", "PUBSUB SHARDNUMSUB %b", true},
 };
+enum { ON, AUTO, OFF, BOTH };
 
 struct pair {
     struct hf_client *clients[2];
@@ -41,19 +43,33 @@ static void await_listener(struct server *s, const struct way *way,
 }
 
 /* One holds the lock, and another waits for it, and hears. */
-static void pair_begin(struct pair *p, const struct way *way, const void *name,
-                       size_t len, int node)
+static void pair_hold(struct pair *p, const struct way *holders,
+                      const struct way *waiters, const void *name, size_t len)
 {
-    struct hf_acquire_options o = acquire_options(2);
-
-    for (int i = 0; i < 2; i++)
-        p->clients[i] = cluster_client(way->options);
+    p->clients[0] = cluster_client(holders->options);
+    p->clients[1] = cluster_client(waiters->options);
     p->holder = lock_named(p->clients[0], name, len);
     p->waiter = lock_named(p->clients[1], name, len);
     acquire(p->holder, 1);
+}
+
+static void pair_wait(struct pair *p, const struct way *waiters,
+                      const void *name, size_t len, int node)
+{
+    struct hf_acquire_options o = acquire_options(2);
+
     call_acquire(&p->call, p->waiter, &o);
-    await_listener(cluster_node(cluster, node), way, name, len);
+    await_listener(cluster_node(cluster, node), waiters, name, len);
+    if (waiters == &ways[BOTH])
+        await_listener(cluster_node(cluster, node), &ways[OFF], name, len);
     ck_assert(!call_is_done(&p->call));
+}
+
+static void pair_begin(struct pair *p, const struct way *way, const void *name,
+                       size_t len, int node)
+{
+    pair_hold(p, way, way, name, len);
+    pair_wait(p, way, name, len, node);
 }
 
 /* Returns in what time. */
@@ -91,6 +107,32 @@ START_TEST(a_release_wakes_a_waiter_by_message)
     for (int node = 0; node < MASTERS && is_there(way); node++) {
         (void)name_at(node, &n, name);
         pair_begin(&p, way, name, strlen(name), node);
+        ck_assert_int_lt(pair_wake(&p), SOON_MS);
+        pair_end(&p);
+    }
+}
+END_TEST
+
+/* Of clients that do not agree, those with sharded=both wake all, and are woken
+ * by all. */
+static const struct {
+    int holder, waiter;
+} mixed[] = {{ON, BOTH}, {OFF, BOTH}, {BOTH, ON}, {BOTH, OFF}};
+
+START_TEST(sharded_both_wakes_and_hears_either_kind)
+{
+    struct pair p;
+    char name[32];
+    int n = 0;
+
+    if (!has_sharded())
+        return;
+    (void)name_at(2, &n, name);
+    for (int i = 0; i < 3; i++) {
+        const struct way *waiter = &ways[mixed[_i].waiter];
+
+        pair_hold(&p, &ways[mixed[_i].holder], waiter, name, strlen(name));
+        pair_wait(&p, waiter, name, strlen(name), 2);
         ck_assert_int_lt(pair_wake(&p), SOON_MS);
         pair_end(&p);
     }
@@ -136,6 +178,82 @@ START_TEST(a_waiter_is_woken_while_its_slot_is_on_the_move)
     pair_end(&p); /* the key is there, and the slot not yet */
     cluster_move_end(cluster, slot_of(name), 2);
     cluster_move(cluster, slot_of(name), 0);
+}
+END_TEST
+
+/* ---- the key at the target, its slot not yet ---- */
+
+/* The slot of the waiter's lock is on its way from 0 to 2, the key is there. */
+static void move_halfway(const char *name)
+{
+    cluster_move_begin(cluster, slot_of(name), 2);
+    ck_assert_int_eq(cluster_move_keys(cluster, slot_of(name), 2, 1), 1);
+}
+
+static void move_back(const char *name)
+{
+    cluster_move_end(cluster, slot_of(name), 2);
+    cluster_move(cluster, slot_of(name), 0);
+}
+
+/* The release follows ASK, and speaks where nobody listens. */
+START_TEST(a_release_by_ask_wakes_a_waiter_at_the_source)
+{
+    const struct way *way = &ways[_i];
+    struct pair p;
+    char name[32];
+    int n = 0;
+
+    if (!is_there(way))
+        return;
+    (void)name_at(0, &n, name);
+    pair_begin(&p, way, name, strlen(name), 0);
+    move_halfway(name);
+    ck_assert_int_lt(pair_wake(&p), SOON_MS);
+    pair_end(&p);
+    move_back(name);
+}
+END_TEST
+
+/* As Redisson does: at the target, and nowhere else. */
+static void redisson_releases_by_ask(const char *name)
+{
+    struct server *target = cluster_node(cluster, 2);
+    size_t len;
+    char *channel = lua_channel(name, strlen(name), &len);
+
+    (void)server_ask(target, "ASKING");
+    ck_assert_str_eq(server_ask(target, "DEL %s", name), "1");
+    (void)server_ask(target, "ASKING");
+    (void)server_ask(target, "SPUBLISH %b 0", channel, len);
+    free(channel);
+}
+
+/* The key leaves while the waiter sleeps, or before it comes. No message reaches
+ * the waiter: it looks by itself, long before the TTL of 30 s ends. */
+START_TEST(a_waiter_looks_by_itself_while_its_slot_is_on_the_move)
+{
+    const struct way *way = &ways[ON];
+    int64_t began_ms;
+    struct pair p;
+    char name[32];
+    int n = 0;
+
+    if (!is_there(way))
+        return;
+    (void)name_at(0, &n, name);
+    pair_hold(&p, way, way, name, strlen(name));
+    if (_i == 1)
+        move_halfway(name);
+    pair_wait(&p, way, name, strlen(name), 0);
+    if (_i == 0)
+        move_halfway(name);
+    began_ms = local_now_ms();
+    redisson_releases_by_ask(name);
+    ck_assert_int_eq(call_await(&p.call), HF_OK);
+    ck_assert_int_lt(local_now_ms() - began_ms, LONG_MS);
+    pair_end(&p);
+    move_back(name);
 }
 END_TEST
 
@@ -274,6 +392,12 @@ static void add_case(Suite *s, const char *name, bool is_resp2)
                         COUNT(ways));
     tcase_add_loop_test(c, a_waiter_is_woken_while_its_slot_is_on_the_move, 0,
                         COUNT(ways));
+    tcase_add_loop_test(c, sharded_both_wakes_and_hears_either_kind, 0,
+                        COUNT(mixed));
+    tcase_add_loop_test(c, a_release_by_ask_wakes_a_waiter_at_the_source, 0,
+                        COUNT(ways));
+    tcase_add_loop_test(
+        c, a_waiter_looks_by_itself_while_its_slot_is_on_the_move, 0, 2);
     tcase_add_loop_test(c, a_lock_of_any_name_is_acquired_awaited_and_released,
                         0, COUNT(odd));
     tcase_add_test(c, so_is_a_lock_of_the_longest_name);

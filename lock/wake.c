@@ -1,0 +1,68 @@
+/* Waking waiters that a release did not reach.
+ *
+ * While a slot is on the move, a release may be sent by ASK to the node that
+ * takes the slot in. Its script speaks there, and a sharded message stays with
+ * that node; waiters listen at the slot's owner until the slot is handed over. So
+ * the message is sent to the owner, too.
+ *
+ * WAKE-1  It follows the release, is asked once, and nobody waits for it: a
+ *         waiter that it does not reach looks by itself (longest_sleep in
+ *         acquire.c), as one does that a Redisson's release does not reach.
+ * WAKE-2  One for each lock is under way at most. */
+#include "lock/client.h"
+
+static void on_spoken(struct hf_call *call, hf_status status,
+                      struct hf_resp_value reply)
+{
+    struct hf_op *op = HF_OWNER_OF(call, struct hf_op, call);
+
+    (void)reply; /* WAKE-1 */
+    op->lock->is_waking = false;
+    hf_op_finish(op, status);
+}
+
+static void speak(struct hf_op *op)
+{
+    struct hf_client *client = op->client;
+    hf_status rc;
+
+    op->argv[0] = (struct hf_resp_arg){"SPUBLISH", 8};
+    op->argv[1] = (struct hf_resp_arg){hf_lock_channel(op->lock),
+                                       op->lock->channel_len};
+    op->argv[2] = (struct hf_resp_arg){"0", 1};
+    op->call.argv = op->argv;
+    op->call.argc = 3;
+    op->call.slot = op->lock->slot;
+    op->call.done = on_spoken;
+    rc = hf_call_tell(&op->call, client->loop, client->router,
+                      hf_loop_now(client->loop) + client->request_timeout_ms);
+    if (rc < 0)
+        on_spoken(&op->call, rc, (struct hf_resp_value){0});
+}
+
+static bool is_heard_elsewhere(const struct hf_op *released)
+{
+    return hf_command_is_by_ask(&released->call.command) &&
+           hf_lock_is_sharded(released->lock);
+}
+
+void hf_wake_source(const struct hf_op *released)
+{
+    struct hf_lock *lock = released->lock;
+    struct hf_client *client = lock->client;
+    struct hf_op *op;
+
+    if (!is_heard_elsewhere(released) || lock->is_waking || client->is_over ||
+        !(op = hf_mem_new(client->mem, sizeof *op)))
+        return;
+    op->size = sizeof *op;
+    op->client = client;
+    op->lock = lock;
+    op->kind = OP_WAKE;
+    if (hf_op_begin(op) < 0) {
+        hf_mem_free(client->mem, op, sizeof *op);
+        return;
+    }
+    lock->is_waking = true;
+    speak(op);
+}
