@@ -531,11 +531,8 @@ static void on_answer(struct hf_call *call, hf_status status,
         failed(op, status);
         return;
     }
-    if (!hf_reply_integer(reply, 1, &count)) {
-        call->may_have_run = true;
-        failed(op, hf_error_set(op->error, HF_E_PROTOCOL,
-                                "%s: an answer of another shape",
-                                hf_router_address(op->client->router)));
+    if (!hf_reply_integer(reply, 1, &count) || count < 0 || count > 1) {
+        failed(op, hf_op_odd_reply(op));
         return;
     }
     op->lock->trouble = HF_OK;
@@ -678,11 +675,14 @@ static void on_reentry(struct hf_call *call, hf_status status,
     struct hf_hold *hold = op->hold;
     int64_t count, ttl_ms = -1;
 
-    if (status < 0 || !hf_reply_integer(reply, 1, &count)) {
-        call->may_have_run = call->may_have_run || status == HF_OK ||
+    if (status == HF_OK && (!hf_reply_integer(reply, 1, &count) ||
+                            (count != op->count && count != 0)))
+        status = hf_op_odd_reply(op);
+    if (status < 0) {
+        call->may_have_run = call->may_have_run ||
                              status == HF_E_SERVER; /* half of the script */
         settle_reentry(op);
-        end_reentry(op, status < 0 ? status : HF_E_PROTOCOL);
+        end_reentry(op, status);
         return;
     }
     if (hold->core.state == HOLD_LOST) { /* while we asked: it was told */

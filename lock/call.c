@@ -30,6 +30,8 @@ static const struct {
     {"MISCONF", "the server cannot save to disk and refuses writes"},
     {"NOREPLICAS", "too few replicas are connected (min-replicas-to-write)"},
     {"NOPERM", "the ACL of this user lacks a command, key or channel"},
+    {"NOSCRIPT", "it was sent the script itself: this is no server that runs "
+                 "scripts"},
     {"NOAUTH", "the server wants a password"},
     {"BUSY", "a script is running on the server (SCRIPT KILL ends it)"},
     {"LOADING", "the server is loading its data"},
@@ -366,7 +368,9 @@ static bool is_ours(const struct hf_call *call, struct hf_resp_value reply)
 
 static void answered_error(struct hf_call *call, struct hf_resp_value reply)
 {
-    if (hf_resp_error_is(reply, "NOSCRIPT") && !call->is_single) {
+    if (hf_resp_error_is(reply, "NOSCRIPT") && !call->is_single &&
+        !call->by_text) {
+        call->by_text = true; /* once: behind it, that answer is an error */
         use_verb(call, "EVAL", call->script->text, call->script->len);
         send_again(call);
     } else if (passes(reply)) {

@@ -32,7 +32,8 @@ struct hf_call {
     int64_t patience_ms;          /* of a call without a deadline: for how long
                                      it is asked again from the first time on
                                      that the server asks for patience */
-    bool by_text;                 /* send the script's text at once */
+    bool by_text;                 /* send the script's text at once; set when it
+                                     was sent because the server asked for it */
     struct hf_error *error;       /* filled on failure; NULL: nobody reads it */
     bool is_slow;                 /* as hf_command's; must not overtake those */
     int replicas;                 /* as hf_command's; 0: none. With it: */

@@ -224,6 +224,10 @@ void hf_op_fail_start(struct hf_op *op, hf_status status);
  * have done what was asked. */
 bool hf_op_cancel(struct hf_op *op, hf_status status);
 
+/* hf_op_odd_reply - the reply begins with our echo and is none that the script can
+ * give: fills the error, returns HF_E_PROTOCOL. What it has done is not known. */
+hf_status hf_op_odd_reply(struct hf_op *op);
+
 /* The reply's element `index` as an integer (also from decimal text). */
 bool hf_reply_integer(struct hf_resp_value reply, size_t index, int64_t *out);
 
@@ -257,11 +261,19 @@ bool hf_info_read_field(struct hf_lock_info *info, struct hf_resp_value reply,
 hf_status hf_info_refuse(struct hf_error *err, const struct hf_lock *lock,
                          const struct hf_lock_info *info);
 
-/* hf_release_send - asks for the release of `text`, down to op->count. */
+/* hf_release_send - asks for the release of `text`, down to op->count.
+ * hf_release_read - what the server says to that. DONE: *third is how many heard
+ *                   of it. GONE: this owner does not hold the lock; *third is
+ *                   what the lock has left in ms, -2: it is free. ODD: none that
+ *                   the script can give. */
+enum hf_release_answer { RELEASE_DONE, RELEASE_GONE, RELEASE_ODD };
 void hf_release_send(struct hf_op *op, const char *text, size_t len,
                      int64_t deadline_ms,
                      void (*done)(struct hf_call *, hf_status,
                                   struct hf_resp_value));
+enum hf_release_answer hf_release_read(const struct hf_op *op,
+                                       struct hf_resp_value reply,
+                                       int64_t *third);
 
 /* ---- wake.c ---- */
 

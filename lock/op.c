@@ -149,6 +149,14 @@ void hf_op_call(struct hf_op *op, const struct hf_script *script, size_t argc,
     done(call, rc, (struct hf_resp_value){0});
 }
 
+hf_status hf_op_odd_reply(struct hf_op *op)
+{
+    op->call.may_have_run = true;
+    return hf_error_set(op->error, HF_E_PROTOCOL,
+                        "%s: an answer of another shape",
+                        hf_router_address(op->client->router));
+}
+
 /* Decimal text, as a hash's field holds it. Strict, within 18 digits. */
 static bool from_text(const char *ptr, size_t len, int64_t *out)
 {

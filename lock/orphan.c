@@ -29,14 +29,16 @@ static void on_answer(struct hf_call *call, hf_status status,
                       struct hf_resp_value reply)
 {
     struct hf_op *op = HF_OWNER_OF(call, struct hf_op, call);
+    int64_t third = -1;
 
-    (void)reply; /* gone, or never there: as it should be */
+    if (status == HF_OK && hf_release_read(op, reply, &third) == RELEASE_ODD)
+        status = hf_op_odd_reply(op);
     if (status < 0)
         hf_client_log(op->client, HF_LOG_WARNING,
                       "a lock that nobody here holds may last until its lease "
                       "ends: %s",
                       hf_status_text(status));
-    else
+    else /* gone, or never there: as it should be */
         hf_acquire_next(op->lock);
     hf_wake_source(op);
     hf_op_finish(op, status);

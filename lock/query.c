@@ -196,8 +196,8 @@ static void on_forced(struct hf_call *call, hf_status status,
     hf_wake_source(op);
     if (status < 0)
         hf_op_finish(op, status);
-    else if (!is_read)
-        hf_op_finish(op, HF_E_PROTOCOL);
+    else if (!is_read || answer > 1)
+        hf_op_finish(op, hf_op_odd_reply(op));
     else if (answer == 1)
         hf_op_finish(op, HF_OK);
     else if (answer < -1)

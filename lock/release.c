@@ -19,17 +19,18 @@ void hf_release_send(struct hf_op *op, const char *text, size_t len,
     hf_op_call(op, &hf_script_release, count, deadline_ms, done);
 }
 
-/* The count; and how many heard of it, or -1 where it was not held. */
-static bool read_release(struct hf_resp_value reply, int64_t *count,
-                         int64_t *heard)
+enum hf_release_answer hf_release_read(const struct hf_op *op,
+                                       struct hf_resp_value reply,
+                                       int64_t *third)
 {
-    int64_t third;
+    int64_t count;
 
-    if (!hf_reply_integer(reply, 1, count) ||
-        !hf_reply_integer(reply, 2, &third))
-        return false;
-    *heard = *count < 0 ? -1 : third;
-    return *count < 0 || third >= 0;
+    if (!hf_reply_integer(reply, 1, &count) ||
+        !hf_reply_integer(reply, 2, third))
+        return RELEASE_ODD;
+    if (count == op->count && *third >= 0)
+        return RELEASE_DONE;
+    return count == -1 && *third >= -2 ? RELEASE_GONE : RELEASE_ODD;
 }
 
 /* ---- release ---- */
@@ -73,16 +74,14 @@ static bool was_released_by_us(const struct hf_op *op)
            op->call.first_sent_ms < op->hold->core.lease.end_ms;
 }
 
-static void found_gone(struct hf_op *op, struct hf_resp_value reply)
+static void found_gone(struct hf_op *op, int64_t ttl_ms)
 {
     struct hf_hold *hold = op->hold;
-    int64_t ttl_ms = -1;
 
     if (was_released_by_us(op)) {
         end(op, true, HF_OK);
         return;
     }
-    (void)hf_reply_integer(reply, 2, &ttl_ms);
     hold->core.count = op->count;
     if (hf_hold_lose(&hold->core,
                      ttl_ms == -2 ? HF_LOST_DELETED : HF_LOST_TAKEN) &&
@@ -122,18 +121,27 @@ static void on_released(struct hf_call *call, hf_status status,
                         struct hf_resp_value reply)
 {
     struct hf_op *op = HF_OWNER_OF(call, struct hf_op, call);
-    int64_t count = 0, heard = -1;
-    bool is_read = status == HF_OK && read_release(reply, &count, &heard);
+    enum hf_release_answer answer = RELEASE_ODD;
+    int64_t third = -1;
 
-    hf_acquire_freed(op, heard);
-    if (status < 0)
+    if (status == HF_OK)
+        answer = hf_release_read(op, reply, &third);
+    hf_acquire_freed(op, answer == RELEASE_DONE ? third : -1);
+    if (status < 0) {
         failed(op, status);
-    else if (!is_read)
-        failed(op, HF_E_PROTOCOL);
-    else if (count < 0)
-        found_gone(op, reply);
-    else
+        return;
+    }
+    switch (answer) {
+    case RELEASE_DONE:
         done_down_to(op, op->count);
+        break;
+    case RELEASE_GONE:
+        found_gone(op, third);
+        break;
+    case RELEASE_ODD:
+        failed(op, hf_op_odd_reply(op));
+        break;
+    }
 }
 
 static void release(struct hf_op *op)

@@ -75,7 +75,8 @@ static void answered(struct hf_batch *batch, struct hf_resp_value reply)
 
         if (batch->has_left[i])
             continue;
-        if (hf_reply_integer(reply, i + 1, &answer))
+        if (hf_reply_integer(reply, i + 1, &answer) && answer >= -1 &&
+            answer <= 1)
             answered_one(batch, hold, answer);
         else /* not an answer of ours: it proves nothing */
             hf_hold_retry(&hold->core, hf_loop_now(batch->client->loop),
@@ -108,7 +109,8 @@ static bool changes_way(struct hf_batch *batch, struct hf_resp_value reply)
     struct hf_client *client = batch->client;
     bool is_parted = batch->count > 1 && hf_resp_error_is(reply, "TRYAGAIN");
 
-    client->renews_by_eval = hf_resp_error_is(reply, "NOSCRIPT");
+    client->renews_by_eval =
+        !batch->call.by_text && hf_resp_error_is(reply, "NOSCRIPT");
     client->renews_singly = client->renews_singly || is_parted;
     return client->renews_by_eval || is_parted;
 }

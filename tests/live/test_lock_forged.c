@@ -191,8 +191,8 @@ static const struct {
     {"*0\r\n", 2, HF_E_PROTOCOL},
     {"$20\r\n99999999999999999999\r\n", 2, HF_E_PROTOCOL},
     {":0\r\n", 2, HF_TIMEOUT},
-    {":2\r\n", 2, HF_TIMEOUT},
-    {":-1\r\n", 2, HF_TIMEOUT},
+    {":2\r\n", 2, HF_E_PROTOCOL},
+    {":-1\r\n", 2, HF_E_PROTOCOL},
     {":0\r\n:-1\r\n_\r\n_\r\n", 5, HF_TIMEOUT},
     {":0\r\n$1\r\nx\r\n*0\r\n*0\r\n", 5, HF_TIMEOUT},
 };
@@ -346,6 +346,193 @@ START_TEST(no_lie_becomes_a_release)
 }
 END_TEST
 
+/* What a release is answered, behind our name. Only what the script can say counts
+ * as released, or as not ours any more. */
+static const struct {
+    const char *bytes;
+    int count;
+    hf_status status;
+} releases[] = {
+    {":0\r\n:0\r\n", 3, HF_OK},
+    {":0\r\n:7\r\n:9\r\n", 4, HF_OK},    /* more may follow */
+    {":-1\r\n:-2\r\n", 3, HF_LOST},
+    {":-1\r\n:500\r\n", 3, HF_LOST},
+    {"", 1, HF_E_PROTOCOL},
+    {":0\r\n", 2, HF_E_PROTOCOL},
+    {":0\r\n:-1\r\n", 3, HF_E_PROTOCOL},
+    {":5\r\n:0\r\n", 3, HF_E_PROTOCOL},
+    {":1\r\n:0\r\n", 3, HF_E_PROTOCOL},
+    {":-2\r\n:-2\r\n", 3, HF_E_PROTOCOL},
+    {":-1\r\n", 2, HF_E_PROTOCOL},
+    {":-1\r\n+OK\r\n", 3, HF_E_PROTOCOL},
+    {":-1\r\n:-3\r\n", 3, HF_E_PROTOCOL},
+    {"+OK\r\n", 2, HF_E_PROTOCOL},
+};
+
+static char released[2][200];
+
+static struct peer_step granted_and_released[] = {
+    PEER_ACCEPT, PEER_GREET, PEER_EXPECT("EVALSHA * 1 order:42 * 1 30000"),
+    PEER_WAIT, {.verb = PEER_DO_SEND},
+    PEER_EXPECT("EVALSHA * 1 order:42 * 0 ..."), {.verb = PEER_DO_SEND},
+    PEER_WAIT, PEER_END,
+};
+
+/* What begins with our name. */
+static void say(struct peer_step *step, char room[200], const char *name,
+                int count, const char *rest)
+{
+    step->number = (size_t)snprintf(room, 200, "*%d\r\n$%zu\r\n%s\r\n%s", count,
+                                    strlen(name), name, rest);
+    step->text = room;
+}
+
+START_TEST(release_is_what_its_script_says)
+{
+    struct hf_acquire_options o = acquire_options(1);
+    char text[HF_OWNER_TEXT_MAX];
+    struct hf_error err;
+    struct call call;
+
+    open_client(granted_and_released);
+    call_acquire(&call, lock, &o);
+    ck_assert(peer_await(peer, 1));
+    say(&granted_and_released[4], released[0], first_owner(text), 2, ":1\r\n");
+    say(&granted_and_released[6], released[1], text, releases[_i].count,
+        releases[_i].bytes);
+    peer_go(peer);
+    ck_assert_status(call_await(&call), HF_OK);
+    ck_assert_status(hf_lock_release(lock, 1, &err), releases[_i].status);
+    ck_assert_int_eq(err.status, releases[_i].status);
+    ck_assert_no_hold(1);
+    peer_go(peer);
+    close_client();
+}
+END_TEST
+
+/* ---- a server that never knows the script ---- */
+
+static struct peer_step knows_no_script[] = {
+    PEER_ACCEPT, PEER_GREET, PEER_EXPECT("EVALSHA * 1 order:42 * 1 30000"),
+    PEER_SEND("-NOSCRIPT No matching script. Please use EVAL.\r\n"),
+    PEER_EXPECT("EVAL * 1 order:42 * 1 30000"),
+    PEER_SEND("-NOSCRIPT No matching script. Please use EVAL.\r\n"),
+    PEER_EXPECT("EVALSHA * 1 other * 1 30000"), PEER_WAIT, PEER_END,
+};
+
+/* Nothing but the next call is asked. */
+START_TEST(a_script_is_sent_once_to_who_never_knows_it)
+{
+    struct hf_acquire_options o = acquire_options(1);
+    struct hf_error err;
+    struct call call;
+
+    open_client(knows_no_script);
+    ck_assert_status(hf_lock_acquire(lock, &o, &err), HF_E_SERVER);
+    ck_assert_ptr_nonnull(strstr(err.text, "NOSCRIPT"));
+    ck_assert_ptr_nonnull(strstr(err.text, NAME));
+    call_acquire(&call, lock_of(client, "other"), &o);
+    ck_assert(peer_await(peer, 3));
+    peer_go(peer);
+    ck_assert_played();
+    close_client();
+    ck_assert_status(call_await(&call), HF_E_CLOSED);
+}
+END_TEST
+
+/* A renewal is sent as text at once, and after that as any other: with a rest. */
+static struct peer_step renews_no_script[] = {
+    PEER_ACCEPT, PEER_GREET, PEER_EXPECT("EVALSHA * 1 order:42 * 1 600"),
+    PEER_WAIT, {.verb = PEER_DO_SEND},
+    PEER_EXPECT("EVALSHA * 1 order:42 600 *"), PEER_SEND("-NOSCRIPT No.\r\n"),
+    PEER_EXPECT("EVAL * 1 order:42 600 *"), PEER_SEND("-NOSCRIPT No.\r\n"),
+    PEER_EXPECT("EVALSHA * 1 order:42 600 *"), PEER_WAIT, PEER_END,
+};
+
+START_TEST(a_renewal_is_sent_as_text_once)
+{
+    struct hf_acquire_options o = acquire_options(1);
+    char text[HF_OWNER_TEXT_MAX];
+    struct call call;
+
+    peer = peer_start(renews_no_script);
+    client = client_timed(peer_port(peer), 600, 5000);
+    lock = lock_of(client, NAME);
+    call_acquire(&call, lock, &o);
+    ck_assert(peer_await(peer, 1));
+    say(&renews_no_script[4], released[0], first_owner(text), 2, ":1\r\n");
+    peer_go(peer);
+    ck_assert_status(call_await(&call), HF_OK);
+    ck_assert(peer_await(peer, 4));
+    peer_go(peer);
+    ck_assert_played();
+    close_client();
+}
+END_TEST
+
+/* ---- answers of another shape to a holder ---- */
+
+static struct peer_step renewed_by_nobody[] = {
+    PEER_ACCEPT, PEER_GREET, PEER_EXPECT("EVALSHA * 1 order:42 * 1 600"),
+    PEER_WAIT, {.verb = PEER_DO_SEND},
+    PEER_EXPECT("EVALSHA * 1 order:42 600 *"), {.verb = PEER_DO_SEND},
+    PEER_EXPECT("EVALSHA * 1 order:42 600 *"), PEER_WAIT, PEER_END,
+};
+
+/* It proves neither that the lock is kept nor that it is gone. */
+START_TEST(an_odd_answer_to_a_renewal_proves_nothing)
+{
+    struct hf_acquire_options o;
+    char text[HF_OWNER_TEXT_MAX];
+    struct diary diary;
+    struct call call;
+
+    peer = peer_start(renewed_by_nobody);
+    client = client_timed(peer_port(peer), 600, 5000);
+    lock = lock_of(client, NAME);
+    o = diary_options(&diary, 1);
+    call_acquire(&call, lock, &o);
+    ck_assert(peer_await(peer, 1));
+    say(&renewed_by_nobody[4], released[0], first_owner(text), 2, ":1\r\n");
+    say(&renewed_by_nobody[6], released[1], text, 2, ":5\r\n");
+    peer_go(peer);
+    ck_assert_status(call_await(&call), HF_OK);
+    ck_assert_int_eq(diary_await_loss(&diary), HF_LOST_UNREACHABLE);
+    ck_assert_int_eq(note_read(&diary.note, &diary.renewals), 0);
+    peer_go(peer);
+    ck_assert_played();
+    close_client();
+}
+END_TEST
+
+static struct peer_step reentered_oddly[] = {
+    PEER_ACCEPT, PEER_GREET, PEER_EXPECT("EVALSHA * 1 order:42 * 1 30000"),
+    PEER_WAIT, {.verb = PEER_DO_SEND},
+    PEER_EXPECT("EVALSHA * 1 order:42 * 2 30000"), {.verb = PEER_DO_SEND},
+    PEER_WAIT, PEER_END,
+};
+
+START_TEST(an_odd_answer_to_a_reentry_loses_nothing)
+{
+    struct hf_acquire_options o = acquire_options(1);
+    char text[HF_OWNER_TEXT_MAX];
+    struct call call;
+
+    open_client(reentered_oddly);
+    call_acquire(&call, lock, &o);
+    ck_assert(peer_await(peer, 1));
+    say(&reentered_oddly[4], released[0], first_owner(text), 2, ":1\r\n");
+    say(&reentered_oddly[6], released[1], text, 2, ":5\r\n");
+    peer_go(peer);
+    ck_assert_status(call_await(&call), HF_OK);
+    ck_assert_status(hf_lock_acquire(lock, &o, NULL), HF_E_PROTOCOL);
+    ck_assert_int_gt(hf_lock_safe_ms(lock, 1), 0);
+    peer_go(peer);
+    ck_assert_played();
+    close_client();
+}
+END_TEST
+
 /* ---- */
 
 /* The lies that are whole RESP values of one piece. */
@@ -366,6 +553,14 @@ static void add_cases(Suite *s)
     c = live_case(s, "a holder", nothing, nothing);
     tcase_add_loop_test(c, no_lie_becomes_a_renewal, 0, WHOLE_LIES);
     tcase_add_loop_test(c, no_lie_becomes_a_release, 0, WHOLE_LIES);
+    tcase_add_loop_test(c, release_is_what_its_script_says, 0,
+                        COUNT(releases));
+    tcase_add_test(c, an_odd_answer_to_a_renewal_proves_nothing);
+    tcase_add_test(c, an_odd_answer_to_a_reentry_loses_nothing);
+
+    c = live_case(s, "scripts", nothing, nothing);
+    tcase_add_test(c, a_script_is_sent_once_to_who_never_knows_it);
+    tcase_add_test(c, a_renewal_is_sent_as_text_once);
 }
 
 int main(void)
