@@ -1,60 +1,57 @@
-/* Kinship between holdfast and the command. */
+/* Kinship: whoever descends from a command. */
 #include "cli/kin.h"
 
-#include <signal.h>
-#include <stdio.h>
+#include <fcntl.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
-bool cli_kin_has_group(pid_t group)
+/* ---- the group ---- */
+
+static bool has_group(const struct cli_kin *kin)
 {
     siginfo_t info;
 
     /* 0 would be our own. */
-    return group > 0 && waitid(P_PGID, (id_t)group, &info,
-                               WEXITED | WNOHANG | WNOWAIT) == 0;
+    return kin->first > 0 && waitid(P_PGID, (id_t)kin->first, &info,
+                                    WEXITED | WNOHANG | WNOWAIT) == 0;
 }
 
-static void kill_group(pid_t group)
+void cli_kin_signal(const struct cli_kin *kin, int signal)
 {
-    if (cli_kin_has_group(group))
-        (void)kill(-group, SIGKILL);
+    if (!has_group(kin))
+        return;
+    (void)kill(-kin->first, signal); /* EPERM: it runs as another user */
+    if (signal == SIGTERM)
+        (void)kill(-kin->first, SIGCONT);
+}
+
+/* ---- reaping ---- */
+
+bool cli_kin_reap(struct cli_kin *kin, siginfo_t *info)
+{
+    siginfo_t other;
+
+    for (;;) {
+        memset(&other, 0, sizeof other);
+        if (waitid(P_ALL, 0, &other, WEXITED | WNOHANG) < 0 ||
+            other.si_pid == 0)
+            return false;
+        if (other.si_pid == kin->first && !kin->has_ended)
+            break;
+    }
+    *info = other;
+    kin->has_ended = true;
+    return true;
 }
 
 #ifdef __linux__
 
 #include <sys/prctl.h>
 
-/* Children that we had before the command: a shell that executed us may leave
- * us its own. Then we cannot tell whose an adopted process is, and only the
- * group counts. */
-static bool has_others;
-
-/* Calls `visit` with each child of ours until it says false. The kernel needs
- * CONFIG_PROC_CHILDREN, which distributions have; without, there are none. */
-static void each_child(bool (*visit)(void *ctx, pid_t pid), void *ctx)
-{
-    FILE *file = fopen("/proc/thread-self/children", "re");
-    int pid;
-
-    if (!file)
-        return;
-    while (fscanf(file, "%d", &pid) == 1 && visit(ctx, (pid_t)pid))
-        continue;
-    (void)fclose(file);
-}
-
-static bool is_found(void *ctx, pid_t pid)
-{
-    (void)pid;
-    *(bool *)ctx = true;
-    return false;
-}
-
 void cli_kin_adopt(void)
 {
-    each_child(is_found, &has_others);
     (void)prctl(PR_SET_CHILD_SUBREAPER, 1); /* before Linux 3.4: no such luck */
 }
 
@@ -65,40 +62,92 @@ void cli_kin_die_with(pid_t parent)
         _exit(EXIT_FAILURE); /* it died before we asked */
 }
 
-static bool is_in_our_session(pid_t pid)
+/* ---- children ---- */
+
+typedef bool visitor(const struct cli_kin *kin, pid_t pid);
+
+/* Calls `visit` for each number in what has been read, up to the last space;
+ * false: it wants no more. Returns by *left what is behind that. */
+static bool visit_numbers(const struct cli_kin *kin, visitor *visit,
+                          const char *text, size_t len, size_t *left)
 {
-    return !has_others && getsid(pid) == getsid(0);
+    pid_t pid = 0;
+    size_t used = 0;
+
+    for (size_t i = 0; i < len; i++) {
+        if (text[i] >= '0' && text[i] <= '9') {
+            pid = pid * 10 + (text[i] - '0');
+            continue;
+        }
+        used = i + 1;
+        if (pid > 0 && !visit(kin, pid))
+            return false;
+        pid = 0;
+    }
+    *left = len - used;
+    return true;
 }
 
-static bool is_kin(void *ctx, pid_t pid)
+/* Each child of ours. The kernel needs CONFIG_PROC_CHILDREN, which distributions
+ * have; without, there are none. One that is missed because the list changes
+ * meanwhile is found at the next look, for a change is a SIGCHLD. */
+static void each_child(const struct cli_kin *kin, visitor *visit)
 {
-    if (!is_in_our_session(pid))
-        return true;
-    *(bool *)ctx = true;
-    return false;
+    int fd = open("/proc/thread-self/children", O_RDONLY | O_CLOEXEC);
+    char text[2048];
+    size_t len = 0;
+    ssize_t n;
+
+    if (fd < 0)
+        return;
+    while ((n = read(fd, text + len, sizeof text - len)) > 0) {
+        size_t left;
+
+        len += (size_t)n;
+        if (!visit_numbers(kin, visit, text, len, &left))
+            break;
+        memmove(text, text + len - left, left);
+        len = left;
+    }
+    (void)close(fd);
 }
 
-bool cli_kin_remain(pid_t group)
+static bool is_meant(const struct cli_kin *kin, pid_t pid)
 {
-    bool is_any = cli_kin_has_group(group); /* we adopted all of it */
-
-    if (!is_any)
-        each_child(is_kin, &is_any);
-    return is_any;
+    return !kin->has_strangers && (kin->is_all || getsid(pid) == getsid(0));
 }
 
-static bool kill_kin(void *ctx, pid_t pid)
+static bool kill_one(const struct cli_kin *kin, pid_t pid)
 {
-    (void)ctx;
-    if (is_in_our_session(pid))
+    if (is_meant(kin, pid))
         (void)kill(pid, SIGKILL);
     return true;
 }
 
-void cli_kin_kill(pid_t group)
+static void kill_children(const struct cli_kin *kin)
 {
-    kill_group(group);
-    each_child(kill_kin, NULL);
+    each_child(kin, kill_one);
+}
+
+/* The visitor has no other way to tell. */
+static bool is_found;
+
+static bool find_one(const struct cli_kin *kin, pid_t pid)
+{
+    is_found = is_meant(kin, pid);
+    return !is_found;
+}
+
+static bool has_children(const struct cli_kin *kin)
+{
+    is_found = false;
+    each_child(kin, find_one);
+    return is_found;
+}
+
+bool cli_kin_has_strangers(void)
+{
+    return has_children(&(struct cli_kin){.is_all = true});
 }
 
 #else
@@ -112,15 +161,33 @@ void cli_kin_die_with(pid_t parent)
     (void)parent;
 }
 
-bool cli_kin_remain(pid_t group)
+static void kill_children(const struct cli_kin *kin)
 {
-    (void)group;
+    (void)kin;
+}
+
+static bool has_children(const struct cli_kin *kin)
+{
+    (void)kin;
     return false;
 }
 
-void cli_kin_kill(pid_t group)
+bool cli_kin_has_strangers(void)
 {
-    kill_group(group);
+    return false;
 }
 
 #endif
+
+void cli_kin_kill(const struct cli_kin *kin)
+{
+    if (!kin->is_killed)
+        return;
+    cli_kin_signal(kin, SIGKILL);
+    kill_children(kin);
+}
+
+bool cli_kin_remain(const struct cli_kin *kin)
+{
+    return has_group(kin) || has_children(kin); /* we adopted all of it */
+}

@@ -1,8 +1,12 @@
-/* Kinship between holdfast and the command: nobody works on alone. Where the
- * system has no means for it, the process group alone must do. */
+/* Kinship: whoever descends from a command. Used by the guardian (guard.c), whose
+ * child the command is, and by holdfast itself when the guardian was killed.
+ * Where the system has no means to adopt orphans, the process group must do.
+ *
+ * Only what is safe after the fork of a threaded process is called here. */
 #ifndef CLI_KIN_H
 #define CLI_KIN_H
 
+#include <signal.h>
 #include <stdbool.h>
 #include <sys/types.h>
 
@@ -12,17 +16,31 @@
 void cli_kin_adopt(void);
 void cli_kin_die_with(pid_t parent);
 
-/* What is left of a command whose first process is gone: everybody in its
- * group, and everybody whom we adopted in our session (a timeout(1), a job of
- * an interactive shell, a nested run: they have groups of their own). Who made
- * a session of its own (a daemon) has left the command.
- * cli_kin_has_group - is a child of ours in that group? Then the group's number
+/* Who is meant beside the command's own group: everybody whom we adopted in our
+ * session (a timeout(1), a job of an interactive shell, a nested run: they have
+ * groups of their own); or, as `all`, those with a session of their own, too.
+ * Without `all`, such a one counts as a daemon, which has left the command. */
+struct cli_kin {
+    pid_t first;                /* also the group */
+    bool has_ended;             /* the first process has, and is reaped */
+    bool is_killed;             /* KILL to whoever turns up */
+    bool is_all;                /* meant are all */
+    bool has_strangers;         /* among our children are others': then only the
+                                   group is meant */
+};
+
+/* cli_kin_has_strangers - have we children already?
+ * cli_kin_reap   - reaps whoever has ended; true: the first process was among
+ *                  them, and *info is how.
+ * cli_kin_kill   - KILL, if is_killed. Those whose parent it makes us are found
+ *                  by the next call: again after each cli_kin_reap.
+ * cli_kin_signal - to the group, if a child of ours is in it: then its number
  *                  cannot be another's.
- * cli_kin_remain - is there anybody?
- * cli_kin_kill   - KILL. Those whose parent it makes us are found by the next
- *                  call: repeat with each SIGCHLD until none remain. */
-bool cli_kin_has_group(pid_t group);
-bool cli_kin_remain(pid_t group);
-void cli_kin_kill(pid_t group);
+ * cli_kin_remain - is there anybody? */
+bool cli_kin_has_strangers(void);
+bool cli_kin_reap(struct cli_kin *kin, siginfo_t *info);
+void cli_kin_kill(const struct cli_kin *kin);
+void cli_kin_signal(const struct cli_kin *kin, int signal);
+bool cli_kin_remain(const struct cli_kin *kin);
 
 #endif

@@ -40,8 +40,10 @@ struct run {
 
     /* Noted in a turn of the loop. */
     struct hf_io signal_io;
+    struct hf_io guard_io;
     struct hf_timer timer;
     bool has_signal;
+    bool has_guard_news;
     bool is_due;
     bool is_connecting;         /* in a call that signals cannot end */
 };
@@ -77,6 +79,48 @@ static int open_notice(struct run *run)
     return cli_fail("cannot make a pipe: %s", strerror(errno));
 }
 
+/* ---- the guardian ---- */
+
+static void on_guard(struct hf_io *io, int events)
+{
+    struct run *run = HF_OWNER_OF(io, struct run, guard_io);
+
+    (void)events;
+    run->has_guard_news = true;
+    hf_loop_rewatch(run->loop, io, 0); /* until it is handled */
+}
+
+/* Without memory for it, it is looked at with each signal and renewal. */
+static void watch_guard(struct run *run)
+{
+    run->guard_io = (struct hf_io){
+        .fd = run->child.fd, .events = HF_READ, .ready = on_guard};
+    hf_loop_lock(run->loop);
+    if (hf_loop_watch(run->loop, &run->guard_io) < 0)
+        run->guard_io.fd = -1;
+    hf_loop_unlock(run->loop);
+}
+
+static void listen_to_guard(struct run *run)
+{
+    hf_loop_lock(run->loop);
+    if (run->guard_io.fd >= 0)
+        hf_loop_rewatch(run->loop, &run->guard_io, HF_READ);
+    hf_loop_unlock(run->loop);
+}
+
+static void unwatch_guard(struct run *run)
+{
+    hf_loop_lock(run->loop);
+    if (run->guard_io.fd >= 0)
+        hf_loop_unwatch(run->loop, &run->guard_io);
+    hf_loop_unlock(run->loop);
+    run->guard_io.fd = -1;
+    if (run->child.fd >= 0)
+        (void)close(run->child.fd);
+    run->child.fd = -1;
+}
+
 /* ---- starting the command ---- */
 
 static int start_with(struct run *run, char **env, int kept_fd)
@@ -86,8 +130,13 @@ static int start_with(struct run *run, char **env, int kept_fd)
                                   .kept_fd = kept_fd,
                                   .tty = &run->tty};
 
+    int err;
+
     cli_signals_note_stop();
-    return cli_child_start(&run->child, &plan);
+    err = cli_child_start(&run->child, &plan);
+    if (err == 0)
+        watch_guard(run);
+    return err;
 }
 
 /* Tells the command of its lock. 0 or errno. */
@@ -145,6 +194,7 @@ static void release(struct run *run)
     hf_status rc;
 
     cli_tty_take(&run->tty);
+    cli_child_leave(&run->child);
     rc = cli_hold_release(&run->hold);
     if (rc < 0)
         run->hold.events->released(run, rc, NULL);
@@ -165,8 +215,10 @@ static void tell_max_hold(struct run *run)
 
 static void carry_out(struct run *run, unsigned todo, int number)
 {
+    if (todo & CLI_DO_DRAIN)
+        cli_child_drain(&run->child, run->state.is_all);
     if (todo & CLI_DO_KILL)
-        cli_kin_kill(run->child.pid);
+        cli_child_kill(&run->child, run->state.is_all);
     if (todo & CLI_DO_STOP && !(todo & CLI_DO_KILL))
         cli_child_signal(&run->child, run->options->lost_signal);
     if (todo & CLI_DO_FORWARD)
@@ -282,37 +334,39 @@ static void command_stopped(struct run *run, int signal)
 static void command_ended(struct run *run,
                           const struct cli_child_report *report)
 {
-    int err = cli_child_exec_error(&run->child);
-
-    if (err != 0)
+    if (report->exec_error != 0)
         (void)cli_fail("cannot run %s: %s", run->options->argv[0],
-                       strerror(err));
+                       strerror(report->exec_error));
     else
         cli_tell_exit(&run->teller, report->number, report->by_signal);
     feed(run, (struct cli_run_event){.kind = CLI_EV_ENDED,
                                      .number = report->number,
                                      .by_signal = report->by_signal,
                                      .had_tty = run->tty.is_given});
-    cli_child_reap(&run->child);
 }
 
-/* Until there is no news: behind the first process, others of the command may
- * be waiting to be reaped, whose SIGCHLD has come together with its own. */
-static void look_at_children(struct run *run)
+/* Somebody has killed the guardian, and the system the command with it. */
+static void command_is_unguarded(struct run *run)
+{
+    unwatch_guard(run);
+    (void)cli_fail("the command's guardian was killed; so is the command");
+    feed_number(run, CLI_EV_UNGUARDED, 0);
+}
+
+static void look_at_command(struct run *run)
 {
     struct cli_child_report report;
 
     while ((report = cli_child_look(&run->child)).news != CLI_CHILD_NONE) {
         if (report.news == CLI_CHILD_STOPPED)
             command_stopped(run, report.number);
-        else
+        else if (report.news == CLI_CHILD_ENDED)
             command_ended(run, &report);
+        else if (report.news == CLI_CHILD_UNGUARDED)
+            command_is_unguarded(run);
+        else
+            feed_number(run, CLI_EV_EMPTY, 0);
     }
-    if (run->state.state == CLI_DRAINING)
-        feed_number(run,
-                    cli_kin_remain(run->child.pid) ? CLI_EV_REMAIN
-                                                   : CLI_EV_EMPTY,
-                    0);
 }
 
 /* ---- turns ---- */
@@ -351,7 +405,7 @@ static void handle_signals(struct run *run)
     run->has_signal = false;
     while ((signal = cli_signals_take()) != 0) {
         if (signal == SIGCHLD)
-            look_at_children(run);
+            look_at_command(run);
         else
             feed_number(run, CLI_EV_SIGNAL, signal);
     }
@@ -365,6 +419,11 @@ static void take_turn(struct run *run)
     hf_loop_dispatch(run->loop, -1);
     if (run->has_signal)
         handle_signals(run);
+    if (run->has_guard_news) {
+        run->has_guard_news = false;
+        look_at_command(run);
+        listen_to_guard(run);
+    }
     cli_hold_turn(&run->hold);
     if (run->is_due) {
         run->is_due = false;
@@ -431,7 +490,8 @@ static int open_all(struct run *run, const struct cli_common *common)
     cli_tell_init(&run->teller, run->options->status_fd, run->options->name,
                   run->hold.owner);
     cli_tty_open(&run->tty);
-    cli_kin_adopt();
+    run->child.kin.has_strangers = cli_kin_has_strangers();
+    cli_kin_adopt(); /* should the guardian die */
     return CLI_GO_ON;
 }
 
@@ -446,6 +506,7 @@ static void close_all(struct run *run)
     hf_lock_free(run->lock);
     hf_client_free(run->client);
     if (run->loop) {
+        unwatch_guard(run);
         hf_loop_lock(run->loop);
         hf_loop_disarm(run->loop, &run->timer);
         if (run->signal_io.fd >= 0)
@@ -480,7 +541,8 @@ static int main_run(struct cli_args *args, struct cli_common *common)
                                     .events = HF_READ,
                                     .ready = on_signal},
                       .timer = {.fire = on_time},
-                      .child = {.error_fd = -1},
+                      .child = {.fd = -1},
+                      .guard_io = {.fd = -1},
                       .tty = {.fd = -1},
                       .teller = {.status = {.fd = -1, .own_fd = -1}},
                       .notice = {-1, -1}};

@@ -26,6 +26,9 @@
  *     renewal has moved it by then. Who was told to stop stays told.
  * R6  max_hold: stopped, but still renewed until it is gone (R1). So is what was
  *     told by TERM; it is killed kill_after_ms later.
+ * R8  Who has a session of its own is left alone (a daemon), unless the lock is
+ *     lost, the guardian is dead, or the command died a death that nobody asked
+ *     for: then all it ever started ends with it.
  * R7  If a signal ended the wait, or the command after it was forwarded, it ends
  *     us, too: a shell's loop ends with its Ctrl-C. What of the terminal reached
  *     the command alone is passed on to our own group. */
@@ -115,6 +118,7 @@ static unsigned lose(struct cli_run *r, enum hf_lost reason, int64_t kill_ms)
     r->is_lost = true;
     if (r->rules.on_lost != CLI_LOST_STOP)
         return todo;
+    r->is_all = true;
     return todo | stop(r, kill_ms);
 }
 
@@ -287,16 +291,24 @@ static unsigned ended(struct cli_run *r, const struct cli_run_event *ev)
     r->was_safe = !r->is_lost && r->now_ms < r->safe_until_ms;
     if (by_itself)
         return release(r);
+    r->is_all |= r->state == CLI_RUNNING && !r->is_told;
     if (!r->is_killed)
         r->kill_ms = sooner(r->kill_ms,
                             later(r->now_ms, r->rules.kill_after_ms));
-    return go(r, CLI_DRAINING, 0);
+    return go(r, CLI_DRAINING, CLI_DO_DRAIN);
 }
 
-/* KILL reaches those whose parent it has made us only at the next look. */
-static unsigned remain(const struct cli_run *r)
+/* The command died with its guardian; those whom it had started must not go on
+ * (R8). */
+static unsigned unguarded(struct cli_run *r)
 {
-    return r->is_killed ? CLI_DO_KILL : 0;
+    r->is_killed = r->is_all = true;
+    r->kill_ms = HF_NEVER;
+    if (r->state == CLI_DRAINING)
+        return CLI_DO_DRAIN | CLI_DO_KILL;
+    r->code = CLI_SIGNAL + SIGKILL;
+    r->was_safe = !r->is_lost && r->now_ms < r->safe_until_ms;
+    return go(r, CLI_DRAINING, CLI_DO_DRAIN | CLI_DO_KILL);
 }
 
 static unsigned released(struct cli_run *r, int status)
@@ -343,8 +355,10 @@ static unsigned move(struct cli_run *r, const struct cli_run_event *ev)
     case EDGE(CLI_RUNNING, CLI_EV_ENDED):
     case EDGE(CLI_STOPPING, CLI_EV_ENDED):
         return ended(r, ev);
-    case EDGE(CLI_DRAINING, CLI_EV_REMAIN):
-        return remain(r);
+    case EDGE(CLI_RUNNING, CLI_EV_UNGUARDED):
+    case EDGE(CLI_STOPPING, CLI_EV_UNGUARDED):
+    case EDGE(CLI_DRAINING, CLI_EV_UNGUARDED):
+        return unguarded(r);
     case EDGE(CLI_DRAINING, CLI_EV_EMPTY):
         return release(r);
 

@@ -38,8 +38,8 @@ enum cli_run_kind {
     CLI_EV_SIGNAL,              /* number: of the signal that we got */
     CLI_EV_STOPPED,             /* the first process was stopped (SIGTSTP..) */
     CLI_EV_ENDED,               /* number: its exit code, or 128 + signal */
-    CLI_EV_REMAIN,              /* others of the command are still there */
-    CLI_EV_EMPTY,               /* none is */
+    CLI_EV_EMPTY,               /* and nobody of the command is left */
+    CLI_EV_UNGUARDED,           /* what kills the command when we die is dead */
     CLI_EV_RENEWED,
     CLI_EV_LOST,                /* number: enum hf_lost */
     CLI_EV_TIME,                /* cli_run_next_ms has come */
@@ -58,16 +58,18 @@ struct cli_run_event {
 
 /* What to do, as a set, in this order. */
 enum cli_run_todo {
-    CLI_DO_KILL = 1 << 0,       /* all that is left of the command */
-    CLI_DO_STOP = 1 << 1,       /* its group, with the stop signal */
-    CLI_DO_FORWARD = 1 << 2,    /* the signal of this event, to its group */
-    CLI_DO_TELL_LOST = 1 << 3,
-    CLI_DO_TELL_MAX_HOLD = 1 << 4,
-    CLI_DO_SUSPEND = 1 << 5,    /* stop ourselves, if a shell can continue us */
-    CLI_DO_CANCEL = 1 << 6,     /* the acquire */
-    CLI_DO_START = 1 << 7,      /* the command */
-    CLI_DO_RELEASE = 1 << 8,
-    CLI_DO_FINISH = 1 << 9      /* leave with `code` */
+    CLI_DO_DRAIN = 1 << 0,      /* say EMPTY when nobody of it is left */
+    CLI_DO_KILL = 1 << 1,       /* all that is left of the command, and whoever
+                                   turns up of it */
+    CLI_DO_STOP = 1 << 2,       /* its group, with the stop signal */
+    CLI_DO_FORWARD = 1 << 3,    /* the signal of this event, to its group */
+    CLI_DO_TELL_LOST = 1 << 4,
+    CLI_DO_TELL_MAX_HOLD = 1 << 5,
+    CLI_DO_SUSPEND = 1 << 6,    /* stop ourselves, if a shell can continue us */
+    CLI_DO_CANCEL = 1 << 7,     /* the acquire */
+    CLI_DO_START = 1 << 8,      /* the command */
+    CLI_DO_RELEASE = 1 << 9,
+    CLI_DO_FINISH = 1 << 10     /* leave with `code` */
 };
 
 struct cli_run {
@@ -89,6 +91,8 @@ struct cli_run {
                                    us, instead of with `code` */
     bool is_for_all;            /* and so shall all whom the terminal meant */
     bool is_killed;
+    bool is_all;                /* meant are those, too, who have a session of
+                                   their own (kin.h) */
     bool was_safe;              /* the hold was, when the command ended */
 };
 

@@ -178,7 +178,7 @@ START_TEST(signal_is_forwarded_and_its_death_reported)
     begin();
     run_command();
     ck_assert_uint_eq(happens(CLI_EV_SIGNAL, SIGTERM), CLI_DO_FORWARD);
-    ck_assert_uint_eq(ends_by_signal(SIGTERM), 0);
+    ck_assert_uint_eq(ends_by_signal(SIGTERM), CLI_DO_DRAIN);
     ck_assert_uint_eq(happens(CLI_EV_EMPTY, 0), CLI_DO_RELEASE);
     (void)happens(CLI_EV_RELEASED, HF_OK);
     leaves_with(128 + SIGTERM);
@@ -202,7 +202,7 @@ START_TEST(who_ignores_term_is_killed_and_who_ignores_int_is_not)
     ck_assert_uint_eq(happens(CLI_EV_SIGNAL, SIGTERM), CLI_DO_FORWARD);
     now_ms++;
     ck_assert_uint_eq(happens(CLI_EV_TIME, 0), CLI_DO_KILL);
-    ck_assert_uint_eq(ends_by_signal(SIGKILL), 0);
+    ck_assert_uint_eq(ends_by_signal(SIGKILL), CLI_DO_DRAIN);
     ck_assert_uint_eq(happens(CLI_EV_EMPTY, 0), CLI_DO_RELEASE);
     (void)happens(CLI_EV_RELEASED, HF_OK);
     leaves_with(128 + SIGKILL);
@@ -268,15 +268,47 @@ START_TEST(rest_of_a_stopped_command_is_awaited_then_killed)
     begin();
     run_command();
     (void)happens(CLI_EV_SIGNAL, SIGINT);
-    ck_assert_uint_eq(ends_by_signal(SIGINT), 0);
-    ck_assert_uint_eq(happens(CLI_EV_REMAIN, 0), 0);
+    ck_assert_uint_eq(ends_by_signal(SIGINT), CLI_DO_DRAIN);
     ck_assert_int_eq(cli_run_next_ms(&run), now_ms + KILL_AFTER);
     now_ms += KILL_AFTER;
     ck_assert_uint_eq(happens(CLI_EV_TIME, 0), CLI_DO_KILL);
-    ck_assert_uint_eq(happens(CLI_EV_REMAIN, 0), CLI_DO_KILL);
     ck_assert_uint_eq(happens(CLI_EV_EMPTY, 0), CLI_DO_RELEASE);
     (void)happens(CLI_EV_RELEASED, HF_OK);
     leaves_with(128 + SIGINT);
+}
+END_TEST
+
+/* R8: whatever the command was doing. */
+START_TEST(death_of_the_guardian_is_that_of_all_the_command_started)
+{
+    begin();
+    run_command();
+    if (_i > 0)
+        (void)happens(CLI_EV_SIGNAL, SIGTERM);
+    if (_i > 1)
+        (void)ends_by_signal(SIGTERM);
+    ck_assert(!run.is_all);
+    ck_assert_uint_eq(happens(CLI_EV_UNGUARDED, 0),
+                      CLI_DO_DRAIN | CLI_DO_KILL);
+    ck_assert(run.is_all);
+    ck_assert_int_eq(cli_run_next_ms(&run), safe_until_ms);
+    ck_assert_uint_eq(happens(CLI_EV_EMPTY, 0), CLI_DO_RELEASE);
+    (void)happens(CLI_EV_RELEASED, HF_OK);
+    leaves_with(128 + (_i > 1 ? SIGTERM : SIGKILL));
+}
+END_TEST
+
+/* R8: a death that nobody asked for, and a loss; not a TERM. */
+START_TEST(daemons_are_spared_by_an_end_in_order_alone)
+{
+    begin();
+    run_command();
+    if (_i == 0)
+        (void)happens(CLI_EV_SIGNAL, SIGTERM);
+    if (_i == 2)
+        (void)happens(CLI_EV_LOST, HF_LOST_TAKEN);
+    (void)ends_by_signal(_i == 1 ? SIGKILL : SIGTERM);
+    ck_assert_int_eq(run.is_all, _i > 0);
 }
 END_TEST
 
@@ -315,7 +347,7 @@ START_TEST(without_renewals_it_is_dead_at_the_safe_moment)
     ck_assert_int_eq(cli_run_next_ms(&run), safe_until_ms);
     now_ms = safe_until_ms;
     ck_assert_uint_eq(happens(CLI_EV_TIME, 0), CLI_DO_KILL);
-    ck_assert_uint_eq(ends_by_signal(SIGKILL), 0);
+    ck_assert_uint_eq(ends_by_signal(SIGKILL), CLI_DO_DRAIN);
     ck_assert_uint_eq(happens(CLI_EV_EMPTY, 0), CLI_DO_RELEASE);
     (void)happens(CLI_EV_RELEASED, HF_LOST);
     leaves_with(122);
@@ -448,7 +480,7 @@ START_TEST(max_hold_stops_and_keeps_the_lock_until_it_is_gone)
     ck_assert_uint_eq(happens(CLI_EV_TIME, 0),
                       CLI_DO_STOP | CLI_DO_TELL_MAX_HOLD);
     ck_assert_int_eq(cli_run_next_ms(&run), now_ms + KILL_AFTER);
-    ck_assert_uint_eq(happens(CLI_EV_ENDED, 0), 0);
+    ck_assert_uint_eq(happens(CLI_EV_ENDED, 0), CLI_DO_DRAIN);
     ck_assert_uint_eq(happens(CLI_EV_EMPTY, 0), CLI_DO_RELEASE);
     (void)happens(CLI_EV_RELEASED, HF_OK);
     leaves_with(124);
@@ -551,7 +583,8 @@ static void happen_by_chance(void)
                                           .by_signal = by_signal}));
     } else if (which == 1 && run.state == CLI_DRAINING) {
         world.has_rest = world.has_rest && dice(2);
-        judge(happens(world.has_rest ? CLI_EV_REMAIN : CLI_EV_EMPTY, 0));
+        if (!world.has_rest)
+            judge(happens(CLI_EV_EMPTY, 0));
     } else if (which == 2 && world.gone_ms == INT64_MAX / 2) {
         safe_until_ms = now_ms < safe_until_ms ? now_ms + TTL : safe_until_ms;
         judge(happens(CLI_EV_RENEWED, 0));
@@ -629,6 +662,9 @@ static TCase *case_end(void)
                         0, (int)(sizeof deaths / sizeof *deaths));
     tcase_add_test(c, loss_is_told_by_its_code_even_if_a_signal_came_too);
     tcase_add_test(c, rest_of_a_stopped_command_is_awaited_then_killed);
+    tcase_add_loop_test(
+        c, death_of_the_guardian_is_that_of_all_the_command_started, 0, 3);
+    tcase_add_loop_test(c, daemons_are_spared_by_an_end_in_order_alone, 0, 3);
     tcase_add_test(c, what_is_left_in_the_background_is_left);
     tcase_add_test(c, stopped_command_stops_us);
     return c;

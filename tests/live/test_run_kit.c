@@ -228,6 +228,16 @@ const char *await_end(struct process *p, enum stream stream)
     return p->text[stream];
 }
 
+bool is_ended(struct process *p, enum stream stream)
+{
+    struct pollfd poll_fd = {.fd = p->fd[stream], .events = POLLIN};
+
+    while (poll(&poll_fd, 1, 0) > 0)
+        if (!read_more(p, stream, 0))
+            return true;
+    return false;
+}
+
 /* ---- ending ---- */
 
 int finish(struct process *p)

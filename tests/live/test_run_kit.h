@@ -40,12 +40,14 @@ pid_t pid_of(const struct process *p);
  *              without its newline, lent until the next call for this process.
  * await_end  - until nobody can write to that stream any more; returns what
  *              had not been read, lent likewise.
+ * is_ended   - can nobody write to it any more, now?
  * deafen     - closes our end of it. */
 void say(struct process *p, const char *text);
 void shut(struct process *p);
 const char *await_line(struct process *p, enum stream stream,
                        const char *part);
 const char *await_end(struct process *p, enum stream stream);
+bool is_ended(struct process *p, enum stream stream);
 void deafen(struct process *p, enum stream stream);
 
 /* finish - waits until it has ended; its exit code, or 1000 + signal. */

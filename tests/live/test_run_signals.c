@@ -345,6 +345,74 @@ START_TEST(killed_holdfast_takes_the_command_along)
 }
 END_TEST
 
+/* The only child of a process. */
+static pid_t child_of(pid_t pid)
+{
+    char path[64];
+    FILE *file;
+    int child = 0;
+
+    (void)snprintf(path, sizeof path, "/proc/%d/task/%d/children", (int)pid,
+                   (int)pid);
+    file = fopen(path, "r");
+    ck_assert_ptr_nonnull(file);
+    ck_assert_int_eq(fscanf(file, "%d", &child), 1);
+    (void)fclose(file);
+    return child;
+}
+
+/* Whatever a command may be: one that ignores signals, forks all the time, has
+ * groups and sessions of its own, a parent in between that has ended. All of them
+ * hold our standard output. */
+static const char *const wild[] = {
+    "trap '' TERM INT HUP; while :; do sleep 0.003 & sleep 0.002; done",
+    "setsid sh -c 'trap \"\" TERM; sleep 1000; :' & wait",
+    "timeout 1000 sh -c 'sleep 1000; :' & sleep 1000",
+    "(setsid sh -c 'sleep 1000 & sleep 1000; :' &) ; sleep 1000; :",
+    "sh -c 'sleep 1000 & sleep 1000' | sh -c 'trap \"\" TERM; sleep 1000; :'",
+    "setsid sh -c 'while :; do (sleep 0.01 &); sleep 0.01; done' & sleep 1000",
+};
+
+#define VICTIMS 3               /* holdfast, the guardian, the command */
+
+/* HF_ROUNDS: how often each. */
+static int rounds(void)
+{
+    const char *text = getenv("HF_ROUNDS");
+
+    return text ? atoi(text) : 1;
+}
+
+static void kill_one_of_three(const char *script, int victim)
+{
+    char line[400];
+    struct process *p, *next;
+    pid_t pids[VICTIMS];
+
+    (void)snprintf(line, sizeof line, "echo up; %s", script);
+    p = holdfast(server, "run", "--ttl", "2s", "-k", "50ms", "x", SH, line,
+                 NULL);
+    (void)await_line(p, OUT, "up");
+    pids[0] = pid_of(p);
+    pids[1] = child_of(pids[0]);
+    pids[2] = child_of(pids[1]);
+    local_rest_us((unsigned)rand() % 20000); /* anywhere in its work */
+    ck_assert_int_eq(kill(pids[victim], SIGKILL), 0);
+    next = holdfast(server, "run", "x", "echo", "held", NULL);
+    (void)await_line(next, OUT, "held");
+    ck_assert_msg(is_ended(p, OUT), "at work while another holds: %s", script);
+    ck_assert_int_eq(finish(next), 0);
+    ck_assert_int_eq(finish(p), victim == 0 ? 1000 + SIGKILL : 128 + SIGKILL);
+}
+
+/* One single KILL, and nobody is left who works. */
+START_TEST(no_single_death_leaves_anybody_at_work)
+{
+    for (int i = 0; i < rounds(); i++)
+        kill_one_of_three(wild[_i / VICTIMS], _i % VICTIMS);
+}
+END_TEST
+
 /* ---- on a terminal ---- */
 
 /* "pgrp tpgid" of the command: equal, if it is the foreground. */
@@ -586,6 +654,8 @@ static void add_group(Suite *s)
     tcase_add_test(c, background_of_an_ended_command_is_left_alone);
     tcase_add_test(c, children_that_we_had_before_are_left_alone);
     tcase_add_test(c, killed_holdfast_takes_the_command_along);
+    tcase_add_loop_test(c, no_single_death_leaves_anybody_at_work, 0,
+                        VICTIMS * ROWS(wild));
 }
 
 static void add_terminal(Suite *s)

@@ -1,0 +1,41 @@
+/* The guardian: a process between holdfast and the command, whose parent it is.
+ * It adopts whoever the command leaves, tells holdfast what becomes of them, and
+ * does to them what holdfast says. When holdfast dies, however that comes, it
+ * kills them all; when the guardian dies, holdfast does. So no single death leaves
+ * anybody at work. */
+#ifndef CLI_GUARD_H
+#define CLI_GUARD_H
+
+#include <stdbool.h>
+#include <sys/types.h>
+
+/* What goes over their socket, each as a message of its own. */
+enum cli_guard_word {
+    /* holdfast says */
+    GUARD_SIGNAL,               /* number: to the command's group */
+    GUARD_DRAIN,                /* number: 1 for all (kin.h). Say EMPTY */
+    GUARD_KILL,                 /* number: 1 for all. Whoever turns up, too */
+    GUARD_LEAVE,                /* the rest may live on; go */
+    /* the guardian says */
+    GUARD_STARTED,              /* number: the command's pid and group */
+    GUARD_FAILED,               /* number: errno of fork */
+    GUARD_STOPPED,              /* number: the signal */
+    GUARD_ENDED,                /* number: si_status; code: si_code; error:
+                                   exec's errno or 0 */
+    GUARD_EMPTY                 /* once after each DRAIN */
+};
+struct cli_guard_message {
+    enum cli_guard_word word;
+    int number;
+    int code;
+    int error;
+};
+
+/* The guardian's life, in a new process, with all signals blocked.
+ *   fd     of the socket to holdfast
+ *   start  forks the command; its pid, or -1 and errno. *error_fd: where exec's
+ *          errno comes from */
+_Noreturn void cli_guard(int fd, pid_t (*start)(const void *ctx, int *error_fd),
+                         const void *ctx);
+
+#endif
