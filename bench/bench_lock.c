@@ -272,7 +272,7 @@ static void compare(int threads)
 
 static void compare_in(const struct layout *layout)
 {
-    static const int threads[] = {1, 4, 16, 64};
+    static const int threads[] = {1, 4, 8, 16, 64};
 
     arrange(layout, server_pid());
     printf("\n-- %s: acquire+release pairs of ours, hiredis, bare sockets; ours "

@@ -22,3 +22,11 @@ int64_t hf_clock_ms(void)
 {
     return hf_clock_us() / 1000;
 }
+
+int64_t hf_clock_thread_us(void)
+{
+    struct timespec t;
+
+    (void)clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t); /* never fails: POSIX */
+    return (int64_t)t.tv_sec * 1000000 + t.tv_nsec / 1000;
+}

@@ -16,10 +16,9 @@
  *     does not take it again: it would only queue for it behind the driver.
  * D6  While another sits in the seat for longer than that, it dozes, and is
  *     called when the seat is left.
- * D7  A caller is alone if none sleeps beside it, and it has been the only one to
- *     come for ALONE_MS. It alone may look for its reply before it sleeps (spin.h): where
- *     threads outnumber processors, who looks keeps from running those whose
- *     commands could share a write with its own.
+ * D7  A blocked caller that drives may look for replies before it sleeps, where
+ *     that is cheaper (spin.h). The background thread never does: an idle client
+ *     burns nothing.
  * D8  An outer event loop sleeps for what hf_loop_timeout said. Whoever leaves the
  *     seat to nobody wakes it if it would sleep too long.
  * D9  Tasks are the users' callbacks. The background thread runs them, and who
@@ -36,7 +35,6 @@
 #include "net/loop.h"
 
 #define REST_MS 20
-#define ALONE_MS 100
 
 /* ---- the seat ---- */
 
@@ -130,10 +128,10 @@ static void sit_down(struct hf_loop *loop, bool runs_tasks)
 
 /* A blocked caller takes one turn. The seat is passed to those who quiesce,
  * because the next thing that a caller does is sleep. */
-static void drive_for_reply(struct hf_loop *loop, bool is_lone_caller)
+static void drive_for_reply(struct hf_loop *loop)
 {
     sit_down(loop, false);
-    hf_turn_take(loop, HF_NEVER, is_lone_caller);
+    hf_turn_take(loop, HF_NEVER);
     loop->is_driven = false;
     if (loop->quiescers > 0)
         pass_seat(loop);
@@ -144,7 +142,7 @@ static void drive_for_reply(struct hf_loop *loop, bool is_lone_caller)
 static void drive_and_run_tasks(struct hf_loop *loop, int64_t until_ms)
 {
     sit_down(loop, true);
-    hf_turn_take(loop, until_ms, false);
+    hf_turn_take(loop, until_ms);
     loop->is_driven = false;
     if (loop->quiescers > 0 || hf_tasks_are_due(loop))
         pass_seat(loop);
@@ -222,6 +220,7 @@ void hf_waiter_init(struct hf_waiter *w, struct hf_loop *loop)
 
 void hf_waiter_wake(struct hf_waiter *w)
 {
+    w->loop->answered += !w->is_woken;
     w->is_woken = true;
     if (w->is_asleep)
         rouse(w);
@@ -250,23 +249,6 @@ static bool sleep_until_posted(struct hf_waiter *w)
     return is_offered;
 }
 
-static void note_caller(struct hf_loop *loop)
-{
-    pthread_t self = pthread_self();
-
-    loop->caller_ms = hf_loop_now(loop);
-    if (pthread_equal(loop->caller, self))
-        return;
-    loop->caller = self;
-    loop->alone_since_ms = loop->caller_ms;
-}
-
-static bool is_alone(const struct hf_loop *loop)
-{
-    return hf_list_is_empty(&loop->sleepers) &&
-           loop->caller_ms - loop->alone_since_ms >= ALONE_MS;
-}
-
 void hf_loop_wait(struct hf_waiter *w)
 {
     struct hf_loop *loop = w->loop;
@@ -275,9 +257,9 @@ void hf_loop_wait(struct hf_waiter *w)
         return; /* nothing will come */
     hf_turn_flush(loop);
     while (!w->is_woken) {
-        note_caller(loop);
+        loop->caller_ms = hf_loop_now(loop);
         if (is_seat_free(loop))
-            drive_for_reply(loop, is_alone(loop));
+            drive_for_reply(loop);
         else if (!sleep_until_posted(w))
             return; /* D5 */
     }

@@ -2,6 +2,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <sched.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -370,40 +371,61 @@ static int timeout_until(struct hf_loop *loop, int64_t until_ms)
     return left < INT_MAX ? (int)left : INT_MAX;
 }
 
-/* Looks for events for so long, without sleeping. */
+/* Looks for events for so long, without sleeping. A thread that waits for this
+ * very processor goes first: it may be the server, or have a command that can
+ * share a write with ours. */
 static int look(struct hf_loop *loop, struct hf_poller_event *events,
                 int64_t until_us)
 {
-    int n;
+    int n = hf_poller_wait(&loop->poller, events, 0, 0);
 
-    do
+    while (n == 0 && hf_clock_us() < until_us) {
+        (void)sched_yield();
         n = hf_poller_wait(&loop->poller, events, 0, 0);
-    while (n == 0 && hf_clock_us() < until_us);
+    }
     return n;
 }
 
-/* As planned. The spin is of whoever sits in the seat. */
+/* As planned; fills `wait` but for what it brought. */
 static int await(struct hf_loop *loop, struct hf_poller_event *events,
-                 int timeout_ms, int64_t now_ms, struct hf_spin_plan plan)
+                 int timeout_ms, int64_t now_ms, struct hf_spin_plan plan,
+                 struct hf_spin_wait *wait)
 {
-    int64_t began = plan.is_measured ? hf_clock_us() : 0;
-    bool is_found;
+    bool is_timed = plan.is_measured || plan.look_us > 0;
+    int64_t cpu_us = plan.is_measured ? hf_clock_thread_us() : 0;
+    int64_t began_us = is_timed ? hf_clock_us() : 0;
     int n = 0;
 
     if (plan.look_us > 0)
-        n = look(loop, events, began + plan.look_us);
-    is_found = n > 0;
-    if (!is_found)
+        n = look(loop, events, began_us + plan.look_us);
+    wait->is_found = n > 0;
+    if (n == 0)
         n = hf_poller_wait(&loop->poller, events, timeout_ms, now_ms);
     if (plan.is_measured)
-        hf_spin_note(&loop->spin, plan, is_found, hf_clock_us() - began);
+        wait->cpu_us = hf_clock_thread_us() - cpu_us;
+    if (plan.is_measured || (plan.look_us > 0 && !wait->is_found))
+        wait->us = hf_clock_us() - began_us;
     return n;
 }
 
-void hf_turn_take(struct hf_loop *loop, int64_t until_ms, bool is_lone_caller)
+/* What came, what is due, and what either put off. */
+static void handle_all(struct hf_loop *loop,
+                       const struct hf_poller_event *events, int count)
+{
+    loop->is_in_turn = true;
+    for (int i = 0; i < count; i++)
+        handle(loop, &events[i]);
+    fire_due(loop);
+    hf_turn_flush(loop);
+    loop->is_in_turn = false;
+}
+
+void hf_turn_take(struct hf_loop *loop, int64_t until_ms)
 {
     struct hf_poller_event events[POLLER_BATCH];
     struct hf_spin_plan plan = {0, false};
+    struct hf_spin_wait wait = {0};
+    uint32_t answered;
     int64_t due, now_ms;
     int n, timeout_ms;
 
@@ -416,21 +438,19 @@ void hf_turn_take(struct hf_loop *loop, int64_t until_ms, bool is_lone_caller)
     now_ms = hf_loop_now(loop);
     loop->stats.turns++;
     loop->stats.waits += timeout_ms != 0;
-    if (is_lone_caller && timeout_ms != 0)
+    if (!loop->does_driver_run_tasks && timeout_ms != 0)
         plan = hf_spin_plan(&loop->spin);
     hf_poller_prepare(&loop->poller);
     loop->sleeps_until_ms = until_ms;
     hf_unlock_and_post(loop);
-    n = await(loop, events, timeout_ms, now_ms, plan);
+    n = await(loop, events, timeout_ms, now_ms, plan, &wait);
     hf_loop_lock(loop);
     loop->sleeps_until_ms = loop->outer_until_ms;
-
-    loop->is_in_turn = true;
-    for (int i = 0; i < n; i++)
-        handle(loop, &events[i]);
-    fire_due(loop);
-    hf_turn_flush(loop);
-    loop->is_in_turn = false;
+    answered = loop->answered;
+    handle_all(loop, events, n);
+    wait.answered = loop->answered - answered;
+    if (plan.look_us > 0 || plan.is_measured)
+        hf_spin_note(&loop->spin, plan, &wait);
 }
 
 int hf_loop_fd(const struct hf_loop *loop)

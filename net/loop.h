@@ -57,9 +57,8 @@ struct hf_loop {
     uint32_t quiescers;
     uint32_t dispatchers;         /* waiting in hf_loop_dispatch for the seat */
     struct hf_spin spin;
+    uint32_t answered;            /* blocked callers that were woken; it wraps */
     int64_t caller_ms;            /* when a blocked caller last came or went */
-    pthread_t caller;             /* the last that came */
-    int64_t alone_since_ms;       /* when it came; none but it has since */
     struct hf_list sleepers;      /* blocked callers, longest waiting first */
     struct hf_list roused;        /* to be posted when the lock is given up */
     pthread_cond_t seat_is_free;  /* for those who quiesce */
@@ -70,9 +69,9 @@ struct hf_loop {
 };
 
 /* hf_turn_take - one turn: flush, wait until `until_ms` at most, handle what is
- * ready and due, flush. By the thread in the seat; `is_lone_caller`: it waits for
- * a reply and nobody else does, so it may look before it sleeps. [locked] */
-void hf_turn_take(struct hf_loop *loop, int64_t until_ms, bool is_lone_caller);
+ * ready and due, flush. By the thread in the seat; a blocked caller may look
+ * before it sleeps (spin.h): a timer is late by SPIN_MAX_US at most. [locked] */
+void hf_turn_take(struct hf_loop *loop, int64_t until_ms);
 
 /* hf_turn_flush - does what was put off to the end of the turn. [locked] */
 void hf_turn_flush(struct hf_loop *loop);

@@ -67,6 +67,9 @@ HF_API int64_t hf_clock_ms(void);
 /* hf_clock_us - the same clock in microseconds. */
 int64_t hf_clock_us(void);
 
+/* hf_clock_thread_us - the calling thread's processor time. A system call. */
+int64_t hf_clock_thread_us(void);
+
 #define HF_NEVER INT64_MAX
 
 /* hf_random - fills `ptr` with bytes that nobody can guess. false: the kernel

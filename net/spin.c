@@ -1,48 +1,67 @@
 /* Looking before sleeping: when, and for how long. Rules in spin.h. */
-#include <assert.h>
+#include <string.h>
 
 #include "net/spin.h"
 
-#define EIGHTHS 8u
-#define WEIGHT 8u            /* of the past in an average */
-#define TOOK_MAX_US 200      /* what took longer was no matter of waking up */
-#define LEARN 16u            /* both ways by turns, to begin with */
-#define SLEEP_EVERY 1024u    /* while looking is quicker */
-#define LOOK_EVERY 4096u     /* while sleeping is */
-#define MEASURE_EVERY 64u    /* of the sleeps: to look at the clock costs, too */
-
-static_assert(LOOK_EVERY % MEASURE_EVERY == 0, "every look is measured");
+#define BURST 64u            /* waits that are measured of a regime */
+#define SETTLE 16u           /* waits before that do not count: the server is hot
+                                or cold from the other regime */
+#define ENOUGH 8u            /* waits, to see that a trial is hopeless */
+#define CLEARLY 95u          /* percent of the cost of the regime in use */
+#define FOUND_MIN 4u         /* one in so many looks must find something */
+#define WINS 2u              /* in a row, until the regime changes: machines are
+                                noisy */
+#define WINS_MAX 8u
+#define STEADY_MIN 512u      /* waits between comparisons */
+#define STEADY_MAX 4096u
+#define MISS 64u             /* waits by which a look in vain brings the next
+                                comparison nearer */
+#define TOOK_MAX_US 400      /* what took longer was no matter of waking up */
 
 void hf_spin_init(struct hf_spin *spin, long processors)
 {
     *spin = (struct hf_spin){
         .is_possible = processors > 1,
-        .looked = EIGHTHS * SPIN_MAX_US / 2,
-        .slept = EIGHTHS * SPIN_MAX_US / 2,
+        .regime = SPIN_SLEEP,
+        .phase = SPIN_OWN,
+        .left = BURST,
+        .steady = STEADY_MIN,
+        .wins_to_sleep = WINS,
     };
 }
 
-static bool prefers_looking(const struct hf_spin *spin)
+/* ---- the plan ---- */
+
+static enum hf_spin_regime other_of(enum hf_spin_regime regime)
 {
-    return spin->looked < spin->slept;
+    return regime == SPIN_SLEEP ? SPIN_LOOK : SPIN_SLEEP;
 }
 
-static bool shall_look(const struct hf_spin *spin)
+/* The regime of this wait. */
+static enum hf_spin_regime current(const struct hf_spin *spin)
 {
-    if (spin->turn < LEARN)
-        return spin->turn % 2 == 0;
-    if (prefers_looking(spin))
-        return spin->turn % SLEEP_EVERY != 0;
-    return spin->turn % LOOK_EVERY == 0;
+    return spin->phase == SPIN_SETTLE || spin->phase == SPIN_OTHER
+               ? other_of(spin->regime)
+               : spin->regime;
 }
 
 static uint32_t budget_us(const struct hf_spin *spin)
 {
-    uint32_t us = 2 * spin->looked / EIGHTHS;
-
-    if (us < SPIN_MIN_US)
+    if (spin->slept_us < SPIN_MIN_US)
         return SPIN_MIN_US;
-    return us < SPIN_MAX_US ? us : SPIN_MAX_US;
+    return spin->slept_us < SPIN_MAX_US ? spin->slept_us : SPIN_MAX_US;
+}
+
+static void enter(struct hf_spin *spin, enum hf_spin_phase phase, uint32_t waits)
+{
+    spin->phase = phase;
+    spin->left = waits;
+}
+
+static void compare(struct hf_spin *spin)
+{
+    memset(spin->tally, 0, sizeof spin->tally);
+    enter(spin, SPIN_OWN, BURST);
 }
 
 struct hf_spin_plan hf_spin_plan(struct hf_spin *spin)
@@ -51,35 +70,141 @@ struct hf_spin_plan hf_spin_plan(struct hf_spin *spin)
 
     if (!spin->is_possible)
         return plan;
-    spin->turn++;
-    if (shall_look(spin))
+    if (spin->phase == SPIN_STEADY && spin->left == 0)
+        compare(spin);
+    if (current(spin) == SPIN_LOOK)
         plan.look_us = budget_us(spin);
-    plan.is_measured = plan.look_us > 0 || spin->turn < LEARN ||
-                       spin->turn % MEASURE_EVERY == 0;
+    plan.is_measured = spin->phase != SPIN_STEADY;
+    spin->left--;
     return plan;
 }
 
-static void average(uint32_t *eighths, uint32_t us)
+/* ---- the comparison ---- */
+
+/* The caller waits for all of the time, and it counts twice. */
+static uint64_t cost(const struct hf_spin_tally *tally)
 {
-    *eighths = (*eighths * (WEIGHT - 1) + us * EIGHTHS) / WEIGHT;
+    return 2 * tally->us + tally->cpu_us;
 }
 
-/* A look that was tried and was quicker is tried again at once, until looking
- * is preferred or slower. */
-static void looked(struct hf_spin *spin, uint32_t us)
+/* A command of `a` costs less than `percent` of one of `b`. */
+static bool is_cheaper(const struct hf_spin_tally *a,
+                       const struct hf_spin_tally *b, uint32_t percent)
 {
-    average(&spin->looked, us);
-    if (!prefers_looking(spin) && us * EIGHTHS < spin->slept)
-        spin->turn--;
+    return 100 * cost(a) * b->answered < percent * cost(b) * a->answered;
 }
 
-void hf_spin_note(struct hf_spin *spin, struct hf_spin_plan plan, bool is_found,
-                  int64_t took_us)
+/* A look in vain is a sleep that costs more. */
+static bool finds_little(const struct hf_spin_tally *looked)
 {
-    uint32_t us = took_us < TOOK_MAX_US ? (uint32_t)took_us : TOOK_MAX_US;
+    return FOUND_MIN * looked->found < looked->waits;
+}
 
-    if (plan.look_us == 0)
-        average(&spin->slept, us);
+static bool is_hopeless(const struct hf_spin *spin)
+{
+    const struct hf_spin_tally *own = &spin->tally[spin->regime];
+    const struct hf_spin_tally *other = &spin->tally[other_of(spin->regime)];
+
+    if (spin->phase == SPIN_OWN || other->waits < ENOUGH)
+        return false;
+    return is_cheaper(own, other, 50) ||
+           (spin->regime == SPIN_SLEEP && finds_little(other));
+}
+
+/* Where sleeping goes on well for long, it is believed again to be cheaper. */
+static void stay(struct hf_spin *spin)
+{
+    spin->wins = 0;
+    enter(spin, SPIN_STEADY, spin->steady);
+    if (spin->steady < STEADY_MAX)
+        spin->steady *= 2;
+    else if (spin->regime == SPIN_SLEEP)
+        spin->wins_to_sleep = WINS;
+}
+
+static void change(struct hf_spin *spin)
+{
+    spin->regime = other_of(spin->regime);
+    if (spin->regime == SPIN_LOOK && spin->wins_to_sleep < WINS_MAX)
+        spin->wins_to_sleep *= 2;
+    spin->steady = STEADY_MIN;
+    stay(spin);
+}
+
+static void judge(struct hf_spin *spin)
+{
+    const struct hf_spin_tally *own = &spin->tally[spin->regime];
+    const struct hf_spin_tally *other = &spin->tally[other_of(spin->regime)];
+    uint32_t wins = spin->regime == SPIN_SLEEP ? WINS : spin->wins_to_sleep;
+
+    if (!is_cheaper(other, own, CLEARLY))
+        stay(spin);
+    else if (++spin->wins < wins)
+        compare(spin);
     else
-        looked(spin, is_found ? us : us + plan.look_us);
+        change(spin);
+}
+
+static void own_is_measured(struct hf_spin *spin)
+{
+    if (spin->regime == SPIN_LOOK && finds_little(&spin->tally[SPIN_LOOK]))
+        change(spin);
+    else
+        enter(spin, SPIN_SETTLE, SETTLE);
+}
+
+static void phase_is_over(struct hf_spin *spin)
+{
+    switch (spin->phase) {
+    case SPIN_STEADY: /* its end is seen by the next plan */
+        return;
+    case SPIN_OWN:
+        own_is_measured(spin);
+        return;
+    case SPIN_SETTLE:
+        memset(&spin->tally[other_of(spin->regime)], 0, sizeof *spin->tally);
+        enter(spin, SPIN_OTHER, BURST);
+        return;
+    case SPIN_OTHER:
+        judge(spin);
+    }
+}
+
+/* ---- what is learnt ---- */
+
+static uint32_t capped(int64_t us)
+{
+    return us < TOOK_MAX_US ? (uint32_t)us : TOOK_MAX_US;
+}
+
+static void tally_add(struct hf_spin_tally *tally,
+                      const struct hf_spin_wait *wait)
+{
+    tally->waits++;
+    tally->found += wait->is_found;
+    tally->answered += wait->answered;
+    tally->us += capped(wait->us);
+    tally->cpu_us += capped(wait->cpu_us);
+}
+
+/* A look in vain, and the sleep behind it; or a sleep that was measured. */
+static void slept(struct hf_spin *spin, int64_t us)
+{
+    spin->slept_us = (spin->slept_us * 3 + capped(us)) / 4;
+}
+
+void hf_spin_note(struct hf_spin *spin, struct hf_spin_plan plan,
+                  const struct hf_spin_wait *wait)
+{
+    if (!wait->is_found)
+        slept(spin, wait->us);
+    if (spin->phase == SPIN_STEADY && !wait->is_found)
+        spin->left = spin->left > MISS ? spin->left - MISS : 0;
+    if (!plan.is_measured)
+        return;
+    tally_add(&spin->tally[current(spin)], wait);
+    if (is_hopeless(spin))
+        stay(spin);
+    else if (spin->left == 0)
+        phase_is_over(spin);
 }

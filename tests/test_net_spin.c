@@ -1,12 +1,12 @@
-/* Looking or sleeping, in worlds where either takes a known time: what is
- * planned, and that the loop does as planned. Rules S1 to S3 of net/spin.h.
+/* Looking or sleeping, on simulated machines: what either costs there, and what
+ * the plan makes of it. And that the loop does as planned. Rules of net/spin.h.
  *
  * The linker puts the wrappers below in place of what the library calls
  * (Makefile: --wrap): a clock that goes on by being read, and a poller that
  * never finds anything. */
 #include <check.h>
 #include <poll.h>
-#include <pthread.h>
+#include <string.h>
 #include <sys/epoll.h>
 #include <time.h>
 #include <unistd.h>
@@ -16,127 +16,329 @@
 #include "tests/support/must.h"
 #include "tests/support/suite.h"
 
-#define WAITS 100000
+#define WAITS 50000
+#define LEARN 10000          /* waits until what is right is known */
+#define PAUSE_EVERY 61       /* commands: a caller thinks longer, and all cool */
+#define PAUSE_US 300
+#define BATCHES 64           /* under way at once; more than callers */
 
-/* S3, in numbers: so long may a processor be burnt for one wait. */
-#define BURNT_MAX_US 50
+/* ---- a machine, a server and callers that share a connection ---- */
 
-/* A world: how long a reply takes to one who looks, and to one who sleeps. */
-struct world {
+/* The client has a processor of its own, and so has the server. */
+struct machine {
     const char *what;
-    int64_t looked_us;
-    int64_t slept_us;
-    bool looks;              /* what is right there */
+    int64_t wake_us;         /* to wake a processor that was idle for long */
+    int64_t long_us;         /* what is long */
+    int64_t nap_us;          /* to wake one that was not */
+    int64_t far_us;          /* one way over the network */
+    int64_t serve_us;        /* a command, by the server */
+    int64_t think_us;        /* between two commands of a caller */
 };
 
-static const struct world worlds[] = {
-    {"a server nearby, on another processor", 15, 60, true},
-    {"a server on our own processor", 40, 6, false},
-    {"a server on our own, that runs only when our time is over", 3000, 6,
-     false},
-    {"a server far away", 500, 530, false},
-    {"a server just far enough", 60, 90, false},
-    {"waking up costs nothing", 15, 12, false},
-    {"who looks finds it at once", 0, 4, true},
+static const struct machine machines[] = {
+    {"waking up is dear", 60, 30, 4, 2, 3, 3},
+    {"waking up is very dear", 150, 50, 6, 2, 3, 3},
+    {"waking up is dear, however short the sleep", 50, 0, 0, 2, 5, 3},
+    {"waking up is cheap", 6, 0, 0, 2, 3, 3},
+    {"waking up costs nothing", 0, 0, 0, 2, 3, 3},
+    {"the server is far away", 60, 30, 4, 400, 3, 3},
+    {"the server is slow", 60, 30, 4, 2, 1500, 3},
+    {"callers think for long", 60, 30, 4, 2, 3, 2000},
+};
+#define MACHINES (sizeof machines / sizeof *machines)
+
+static const int callers[] = {1, 2, 4, 8, 16};
+#define CALLERS (sizeof callers / sizeof *callers)
+
+struct batch {
+    int count;
+    int64_t reply_us;        /* when the replies are there */
 };
 
+struct world {
+    const struct machine *machine;
+    int64_t now_us;
+    int64_t server_free_us;  /* when it has served all */
+    struct batch batches[BATCHES];
+    unsigned first, behind;
+    int thinking, queued, in_flight;
+    unsigned thoughts;
+};
+
+/* What was spent, and for how many commands. */
 struct tally {
-    unsigned looks;
-    unsigned measured;
-    int64_t burnt_us;        /* by looking */
+    uint64_t waits, looks, measured, answered;
+    int64_t us, cpu_us;
 };
 
-static void live(struct hf_spin *spin, const struct world *world, unsigned waits,
-                 struct tally *tally)
+static int64_t waking(const struct machine *m, int64_t idle_us)
 {
-    for (unsigned i = 0; i < waits; i++) {
-        struct hf_spin_plan plan = hf_spin_plan(spin);
-        bool is_found = world->looked_us < plan.look_us;
+    return idle_us > m->long_us ? m->wake_us : m->nap_us;
+}
 
-        must(plan.look_us == 0 ||
-             (plan.look_us >= SPIN_MIN_US && plan.look_us <= BURNT_MAX_US));
-        must(plan.look_us == 0 || plan.is_measured);
-        tally->looks += plan.look_us > 0;
-        tally->measured += plan.is_measured;
-        if (plan.look_us > 0)
-            tally->burnt_us += is_found ? world->looked_us : plan.look_us;
-        if (plan.look_us == 0)
-            is_found = false;
-        if (plan.is_measured)
-            hf_spin_note(spin, plan, is_found,
-                         is_found ? world->looked_us
-                                  : plan.look_us + world->slept_us);
+/* Serves them together, as soon as it is awake and done with those before. */
+static void send_queued(struct world *w)
+{
+    const struct machine *m = w->machine;
+    int64_t at = w->now_us + m->far_us;
+    int64_t begins = w->server_free_us;
+
+    if (at > begins)
+        begins = at + waking(m, at - begins);
+    w->server_free_us = begins + w->queued * m->serve_us;
+    must(w->behind - w->first < BATCHES);
+    w->batches[w->behind++ % BATCHES] =
+        (struct batch){w->queued, w->server_free_us + m->far_us};
+    w->in_flight += w->queued;
+    w->queued = 0;
+}
+
+/* Rule L2 of net/link.c: no less is queued than is in flight. */
+static void callers_go_on(struct world *w)
+{
+    for (; w->thinking > 0; w->thinking--) {
+        w->now_us += w->machine->think_us;
+        if (++w->thoughts % PAUSE_EVERY == 0)
+            w->now_us += PAUSE_US;
+        if (++w->queued >= w->in_flight)
+            send_queued(w);
     }
 }
 
-static void check_is_right(const struct world *world, const struct tally *tally)
+static uint32_t take_replies(struct world *w)
 {
-    if (world->looks) {
-        ck_assert_msg(tally->looks > WAITS - WAITS / 500, "%s: only %u looks",
-                      world->what, tally->looks);
-        return;
-    }
-    ck_assert_msg(tally->looks < WAITS / 1000, "%s: %u looks", world->what,
-                  tally->looks);
-    /* Less than a fiftieth of a microsecond a wait, clock readings apart. */
-    ck_assert_int_lt(tally->burnt_us, WAITS / 50);
-    ck_assert_uint_lt(tally->measured, WAITS / 50);
+    uint32_t answered = 0;
+
+    while (w->first != w->behind &&
+           w->batches[w->first % BATCHES].reply_us <= w->now_us)
+        answered += (uint32_t)w->batches[w->first++ % BATCHES].count;
+    w->in_flight -= (int)answered;
+    w->thinking += (int)answered;
+    if (w->queued >= w->in_flight && w->queued > 0)
+        send_queued(w);
+    return answered;
 }
 
-START_TEST(quicker_way_is_used)
+static struct hf_spin_wait wait_for_reply(struct world *w, uint32_t look_us)
 {
+    int64_t left = w->batches[w->first % BATCHES].reply_us - w->now_us;
+    struct hf_spin_wait wait = {.us = left > 0 ? left : 0};
+
+    wait.is_found = look_us > 0 && left <= look_us;
+    wait.cpu_us = wait.is_found ? wait.us : look_us;
+    if (left > 0 && !wait.is_found) {
+        int64_t wakes = waking(w->machine, left - look_us);
+
+        wait.us += wakes;
+        wait.cpu_us += wakes + 2; /* to fall asleep, too */
+    }
+    w->now_us += wait.us;
+    wait.answered = take_replies(w);
+    return wait;
+}
+
+/* One wait as `spin` plans it; NULL: always by a look of `look_us`. */
+static void live_once(struct world *w, struct hf_spin *spin, uint32_t look_us,
+                      struct tally *tally)
+{
+    struct hf_spin_plan plan = {look_us, false};
+    struct hf_spin_wait wait;
+
+    callers_go_on(w);
+    if (spin)
+        plan = hf_spin_plan(spin);
+    must(plan.look_us == 0 || !spin ||
+         (plan.look_us >= SPIN_MIN_US && plan.look_us <= SPIN_MAX_US));
+    wait = wait_for_reply(w, plan.look_us);
+    tally->waits++;
+    tally->looks += plan.look_us > 0;
+    tally->measured += plan.is_measured;
+    tally->answered += wait.answered;
+    tally->cpu_us += wait.cpu_us;
+    if (spin && (plan.look_us > 0 || plan.is_measured))
+        hf_spin_note(spin, plan, &wait);
+}
+
+static struct world world_of(const struct machine *machine, int threads)
+{
+    return (struct world){.machine = machine, .thinking = threads};
+}
+
+static void live(struct world *w, struct hf_spin *spin, uint32_t look_us,
+                 unsigned waits, struct tally *tally)
+{
+    int64_t began_us = w->now_us;
+
+    for (unsigned i = 0; i < waits; i++)
+        live_once(w, spin, look_us, tally);
+    tally->us += w->now_us - began_us;
+}
+
+static double time_of(const struct tally *t)
+{
+    return (double)t->us / (double)t->answered;
+}
+
+static double cost_of(const struct tally *t)
+{
+    return (double)(2 * t->us + t->cpu_us) / (double)t->answered;
+}
+
+/* The dumb twins: who never looks, and who always does. */
+static struct tally twin_of(const struct machine *machine, int threads,
+                            uint32_t look_us)
+{
+    struct world w = world_of(machine, threads);
+    struct tally learning = {0}, tally = {0};
+
+    live(&w, NULL, look_us, LEARN, &learning);
+    live(&w, NULL, look_us, WAITS, &tally);
+    return tally;
+}
+
+/* Nearly as good as the better twin. */
+static void check_is_right(const struct machine *machine, int threads,
+                           const struct tally *tally)
+{
+    struct tally sleeper = twin_of(machine, threads, 0);
+    struct tally looker = twin_of(machine, threads, SPIN_MAX_US);
+    double least = cost_of(&sleeper) < cost_of(&looker) ? cost_of(&sleeper)
+                                                        : cost_of(&looker);
+
+    ck_assert_msg(cost_of(tally) <= 1.15 * least,
+                  "%s, %d callers: %g us a command, sleeping %g, looking %g",
+                  machine->what, threads, cost_of(tally), cost_of(&sleeper),
+                  cost_of(&looker));
+    ck_assert_uint_lt(tally->measured, WAITS / 20);
+}
+
+/* The row of a loop test: a machine, and so many callers. */
+static const struct machine *machine_of(int row)
+{
+    return &machines[(size_t)row / CALLERS];
+}
+
+static int callers_of(int row)
+{
+    return callers[(size_t)row % CALLERS];
+}
+
+START_TEST(cheaper_regime_is_used)
+{
+    struct world w = world_of(machine_of(_i), callers_of(_i));
     struct hf_spin spin;
     struct tally first = {0}, then = {0};
 
     hf_spin_init(&spin, 2);
-    live(&spin, &worlds[_i], 100, &first);
-    live(&spin, &worlds[_i], WAITS, &then);
-    check_is_right(&worlds[_i], &then);
+    live(&w, &spin, 0, LEARN, &first);
+    live(&w, &spin, 0, WAITS, &then);
+    check_is_right(machine_of(_i), callers_of(_i), &then);
 }
 END_TEST
 
-/* From any world to any other: what was learnt is unlearnt. */
-START_TEST(world_may_change)
+/* From other machines, and other numbers of callers, to this one. */
+START_TEST(regime_follows_a_change)
 {
-    for (size_t i = 0; i < sizeof worlds / sizeof *worlds; i++) {
+    for (size_t i = 0; i < MACHINES * CALLERS; i += 3) {
+        struct world before = world_of(machine_of((int)i), callers_of((int)i));
+        struct world w = world_of(machine_of(_i), callers_of(_i));
         struct hf_spin spin;
-        struct tally before = {0}, meanwhile = {0}, then = {0};
+        struct tally meanwhile = {0}, then = {0};
 
         hf_spin_init(&spin, 64);
-        live(&spin, &worlds[i], WAITS, &before);
-        live(&spin, &worlds[_i], WAITS, &meanwhile);
-        live(&spin, &worlds[_i], WAITS, &then);
-        check_is_right(&worlds[_i], &then);
+        live(&before, &spin, 0, WAITS, &meanwhile);
+        live(&w, &spin, 0, 2 * LEARN, &meanwhile);
+        live(&w, &spin, 0, WAITS, &then);
+        check_is_right(machine_of(_i), callers_of(_i), &then);
     }
+}
+END_TEST
+
+/* Where waking up is dear, a lone caller gets its answers in less than half of
+ * the time, for no more of the processor. */
+START_TEST(lone_caller_gains_where_waking_up_is_dear)
+{
+    struct world w = world_of(&machines[_i], 1);
+    struct tally sleeper = twin_of(&machines[_i], 1, 0);
+    struct tally first = {0}, then = {0};
+    struct hf_spin spin;
+
+    hf_spin_init(&spin, 2);
+    live(&w, &spin, 0, LEARN, &first);
+    live(&w, &spin, 0, WAITS, &then);
+    ck_assert_double_le(2 * time_of(&then), time_of(&sleeper));
+    ck_assert_int_le(then.cpu_us, sleeper.cpu_us);
+    ck_assert_uint_gt(then.looks, WAITS - WAITS / 50);
+}
+END_TEST
+
+/* Nobody looks, but for a try now and then. */
+START_TEST(far_server_is_not_looked_for)
+{
+    static const struct machine far_machine = {"far", 60, 30, 4, 400, 3, 3};
+    struct world w = world_of(&far_machine, callers[_i]);
+    struct tally first = {0}, then = {0};
+    struct hf_spin spin;
+
+    hf_spin_init(&spin, 2);
+    live(&w, &spin, 0, LEARN, &first);
+    live(&w, &spin, 0, WAITS, &then);
+    ck_assert_uint_lt(then.looks, WAITS / 200);
 }
 END_TEST
 
 START_TEST(one_processor_never_looks)
 {
+    struct world w = world_of(&machines[0], 4);
     struct hf_spin spin;
     struct tally tally = {0};
 
     hf_spin_init(&spin, 1);
-    live(&spin, &worlds[0], WAITS, &tally);
+    live(&w, &spin, 0, WAITS, &tally);
     ck_assert_uint_eq(tally.looks, 0);
     ck_assert_uint_eq(tally.measured, 0);
 }
 END_TEST
 
-/* A caller that waits for ten seconds now and then, among quick ones. */
+/* A caller that waits for ten seconds now and then, among quick ones: the server
+ * and the client are cold then; the quick ones soon find their replies again. */
 START_TEST(rare_long_wait_changes_nothing)
 {
-    static const struct world long_wait = {"a long wait", 10000000, 10000000,
-                                           false};
+    struct world w = world_of(&machines[0], 1);
     struct hf_spin spin;
-    struct tally tally = {0}, ignored = {0};
+    struct tally tally = {0};
 
     hf_spin_init(&spin, 2);
-    for (int i = 0; i < WAITS / 50; i++) {
-        live(&spin, &worlds[0], 49, &tally);
-        live(&spin, &long_wait, 1, &ignored);
+    live(&w, &spin, 0, LEARN, &tally);
+    memset(&tally, 0, sizeof tally);
+    for (int i = 0; i < WAITS / 100; i++) {
+        live(&w, &spin, 0, 99, &tally);
+        callers_go_on(&w);
+        w.batches[w.first % BATCHES].reply_us += 10000000;
+        w.server_free_us += 10000000;
+        live(&w, &spin, 0, 1, &tally);
     }
-    ck_assert_uint_gt(tally.looks, WAITS * 9 / 10);
+    ck_assert_uint_gt(tally.looks, tally.waits * 9 / 10);
+}
+END_TEST
+
+/* Whoever waits for what takes long does not burn a fifth of a millisecond for
+ * each. */
+START_TEST(waits_that_are_all_long_end_the_looking)
+{
+    struct world quick = world_of(&machines[0], 1);
+    struct machine slow_server = machines[0];
+    struct tally tally = {0}, then = {0};
+    struct world slow;
+    struct hf_spin spin;
+
+    slow_server.serve_us = 20000;
+    slow = world_of(&slow_server, 1);
+    hf_spin_init(&spin, 2);
+    live(&quick, &spin, 0, WAITS, &tally);
+    live(&slow, &spin, 0, 2000, &tally);
+    live(&slow, &spin, 0, 10000, &then);
+    ck_assert_uint_lt(then.looks, 200);
 }
 END_TEST
 
@@ -240,18 +442,12 @@ START_TEST(loop_looks_for_so_long_and_then_sleeps)
     sham.is_on = false;
     ck_assert_int_ge(sham.sleeps, 100);
     ck_assert_int_gt(sham.looks_max, 0);
-    ck_assert_int_le(sham.looks_max, (BURNT_MAX_US + step_us - 1) / step_us);
+    ck_assert_int_le(sham.looks_max, (SPIN_MAX_US + step_us - 1) / step_us);
 }
 END_TEST
 
-static void *wait_once_more(void *loop)
-{
-    wait_once(loop);
-    return NULL;
-}
-
-/* Another comes now and then: neither is alone (rule D7 of net/drive.c). */
-START_TEST(callers_that_take_turns_do_not_look)
+/* What drives without being a blocked caller, as the background thread does. */
+START_TEST(only_a_blocked_caller_looks)
 {
     struct hf_loop_options options = {.thread = false};
     struct hf_loop *loop;
@@ -260,14 +456,8 @@ START_TEST(callers_that_take_turns_do_not_look)
     sham.step_us = 1;
     sham.is_on = true;
     must(hf_loop_new(&loop, &options) == HF_OK);
-    for (int i = 0; i < 100; i++) {
-        pthread_t other;
-
-        for (int j = 0; j < 10; j++) /* for 50 ms */
-            wait_once(loop);
-        must(pthread_create(&other, NULL, wait_once_more, loop) == 0);
-        must(pthread_join(other, NULL) == 0);
-    }
+    for (int i = 0; i < 1000; i++)
+        hf_loop_dispatch(loop, 5);
     hf_loop_free(loop);
     sham.is_on = false;
     ck_assert_int_ge(sham.sleeps, 1000);
@@ -279,16 +469,19 @@ int main(void)
 {
     Suite *s = suite_create("net/spin");
     TCase *c = tcase_create("spin");
-    int rows = (int)(sizeof worlds / sizeof *worlds);
+    int rows = (int)(MACHINES * CALLERS);
 
     tcase_set_timeout(c, 60);
-    tcase_add_loop_test(c, quicker_way_is_used, 0, rows);
-    tcase_add_loop_test(c, world_may_change, 0, rows);
+    tcase_add_loop_test(c, cheaper_regime_is_used, 0, rows);
+    tcase_add_loop_test(c, regime_follows_a_change, 0, rows);
+    tcase_add_loop_test(c, lone_caller_gains_where_waking_up_is_dear, 0, 2);
+    tcase_add_loop_test(c, far_server_is_not_looked_for, 0, (int)CALLERS);
     tcase_add_test(c, one_processor_never_looks);
     tcase_add_test(c, rare_long_wait_changes_nothing);
+    tcase_add_test(c, waits_that_are_all_long_end_the_looking);
     tcase_add_loop_test(c, loop_looks_for_so_long_and_then_sleeps, 0,
                         (int)(sizeof steps_us / sizeof *steps_us));
-    tcase_add_test(c, callers_that_take_turns_do_not_look);
+    tcase_add_test(c, only_a_blocked_caller_looks);
     suite_add_tcase(s, c);
     return suite_run(s);
 }
