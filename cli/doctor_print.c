@@ -53,15 +53,22 @@ static void print_line(const struct doctor_finding *f)
     (void)puts("");
 }
 
+static const char *plural(size_t count)
+{
+    return count == 1 ? "" : "s";
+}
+
 static void print_summary(const struct doctor_facts *facts,
                           const struct doctor_findings *findings)
 {
-    (void)printf("%s, %u of %u servers reached: %u unsafe, %u warnings, %u "
-                 "notes, %u fine\n",
+    (void)printf("%s, %u of %u servers reached: %u unsafe, %u warning%s, "
+                 "%u note%s, %u fine\n",
                  topologies[facts->topology], (unsigned)count_reached(facts),
                  (unsigned)facts->count, (unsigned)findings->by[DOCTOR_UNSAFE],
                  (unsigned)findings->by[DOCTOR_WARNING],
+                 plural(findings->by[DOCTOR_WARNING]),
                  (unsigned)findings->by[DOCTOR_NOTE],
+                 plural(findings->by[DOCTOR_NOTE]),
                  (unsigned)findings->by[DOCTOR_FINE]);
 }
 

@@ -13,6 +13,11 @@
 #define CLI_ENV_NAME "HOLDFAST_NAME"
 #define CLI_ENV_OWNER "HOLDFAST_OWNER"
 #define CLI_ENV_FD "HOLDFAST_FD"
+#define CLI_ENV_FD_ID "HOLDFAST_FD_ID"  /* which pipe that was, for nested runs */
+
+/* cli_hold_fd_id - device and inode of a descriptor. */
+#define CLI_FD_ID_MAX 48
+char *cli_hold_fd_id(char dst[CLI_FD_ID_MAX], int fd);
 
 /* What is told, from hf_loop_dispatch, with the loop's lock free. `err` lives
  * until it returns. */

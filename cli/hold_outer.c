@@ -5,6 +5,8 @@
 
 #include <fcntl.h>
 #include <limits.h>
+#include <poll.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -24,27 +26,48 @@ bool cli_hold_is_inside(const struct hf_lock *lock)
 
 /* ---- the notice ---- */
 
+/* Nobody writes there; data is somebody's mistake, and no loss. */
+static bool is_at_end(int fd)
+{
+    struct pollfd p = {.fd = fd, .events = POLLIN};
+
+    return poll(&p, 1, 0) == 1 && (p.revents & POLLHUP) &&
+           !(p.revents & POLLIN);
+}
+
 static void on_notice(struct hf_io *io, int events)
 {
     struct cli_hold *h = HF_OWNER_OF(io, struct cli_hold, notice);
 
     (void)events;
-    h->has_notice = true;
+    h->has_notice = is_at_end(io->fd);
     hf_loop_unwatch(hf_client_loop(h->client), io); /* once is enough */
     io->fd = -1;
 }
 
+char *cli_hold_fd_id(char dst[CLI_FD_ID_MAX], int fd)
+{
+    struct stat st;
+
+    dst[0] = '\0';
+    if (fstat(fd, &st) == 0)
+        (void)snprintf(dst, CLI_FD_ID_MAX, "%llu:%llu",
+                       (unsigned long long)st.st_dev,
+                       (unsigned long long)st.st_ino);
+    return dst;
+}
+
 /* Some programs close descriptors that they do not know and keep their
- * environment: then the number is free, or another's. */
+ * environment: then the number is free, or another's, such as make's. */
 static int notice_fd(void)
 {
-    const char *text = getenv(CLI_ENV_FD);
-    struct stat st;
+    const char *text = getenv(CLI_ENV_FD), *id = getenv(CLI_ENV_FD_ID);
+    char is[CLI_FD_ID_MAX];
     int fd;
 
-    if (!text || !cli_number_parse(text, 0, INT_MAX, &fd))
+    if (!text || !id || !cli_number_parse(text, 0, INT_MAX, &fd))
         return -1;
-    return fstat(fd, &st) == 0 && S_ISFIFO(st.st_mode) ? fd : -1;
+    return *cli_hold_fd_id(is, fd) && strcmp(is, id) == 0 ? fd : -1;
 }
 
 /* Without it, the outer run's signals must do. */
@@ -81,7 +104,9 @@ static void on_inspected(void *ctx, hf_status status,
     }
     status = hf_error_set(&gone, HF_LOST,
                           "the outer run (" CLI_ENV_OWNER
-                          "=%s) does not hold this lock any more", h->owner);
+                          "=%s) does not hold this lock any more, or holds it "
+                          "on another server; to take it apart from that run, "
+                          "unset " CLI_ENV_OWNER, h->owner);
     h->events->refused(h->ctx, status, &gone);
 }
 

@@ -143,10 +143,11 @@ static int start_with(struct run *run, char **env, int kept_fd)
 static int start_own(struct run *run)
 {
     static const char *const names[] = {CLI_ENV_NAME, CLI_ENV_OWNER,
-                                        CLI_ENV_FD};
+                                        CLI_ENV_FD, CLI_ENV_FD_ID};
     enum { COUNT = sizeof names / sizeof *names };
-    char digits[12];
-    const char *values[COUNT] = {run->options->name, run->hold.owner, digits};
+    char digits[12], id[CLI_FD_ID_MAX];
+    const char *values[COUNT] = {run->options->name, run->hold.owner, digits,
+                                 cli_hold_fd_id(id, run->notice[0])};
     char **env;
     int err;
 

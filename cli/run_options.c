@@ -7,6 +7,7 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "cli/values.h"
 
@@ -100,6 +101,8 @@ static int take_status_fd(struct cli_run_options *run,
         return cli_usage(args, "--status-fd %s: %s; open it as in "
                                "'--status-fd 3 3>file'", value,
                          strerror(errno));
+    if (rc == CLI_GO_ON && run->status_fd > STDERR_FILENO)
+        (void)fcntl(run->status_fd, F_SETFD, FD_CLOEXEC); /* ours alone */
     return rc;
 }
 

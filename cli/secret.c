@@ -85,9 +85,8 @@ static void hide_password(char *url)
         memset(begin + 1, '*', (size_t)(end - begin - 1));
 }
 
-static void hide_key_password(char *url)
+static void hide_option(char *url, const char *option)
 {
-    static const char option[] = "tls_key_password=";
     char *at = url;
 
     while ((at = strstr(at, option))) {
@@ -98,6 +97,7 @@ static void hide_key_password(char *url)
 
 void cli_secret_hide(char *url)
 {
-    hide_key_password(url);
+    hide_option(url, "tls_key_password=");
+    hide_option(url, "sentinel_password=");
     hide_password(url);
 }

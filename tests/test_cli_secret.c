@@ -128,6 +128,8 @@ static const struct {
      "rediss://u:**@h?tls_key_password=*****&db=1"},
     {"rediss://h?tls_key_password=&tls_key_password=x",
      "rediss://h?tls_key_password=&tls_key_password=*"},
+    {"redis+sentinel://:pw@h/m?sentinel_user=u&sentinel_password=se%26cret&db=1",
+     "redis+sentinel://:**@h/m?sentinel_user=u&sentinel_password=*********&db=1"},
     {"rediss://h?tls_key=file", "rediss://h?tls_key=file"},
     {"", ""},
 };

@@ -377,6 +377,17 @@ START_TEST(empty_owner_is_no_outer_run)
 }
 END_TEST
 
+/* Or it could tell of a loss that is none. */
+START_TEST(command_cannot_write_events)
+{
+    struct process *p = holdfast(server, "run", "--status-fd", "3", "x", SH,
+                                 "echo forged >&3", NULL);
+
+    ck_assert_int_ne(finish(p), 0);
+    ck_assert_ptr_null(strstr(await_end(p, STATUS), "forged"));
+}
+END_TEST
+
 /* ---- what goes wrong ---- */
 
 static void fails(struct process *p, const char *said)
@@ -624,6 +635,7 @@ static void add_trouble(Suite *s)
     TCase *c = run_case(s, "trouble");
 
     tcase_add_test(c, unreachable_server_is_named);
+    tcase_add_test(c, command_cannot_write_events);
     tcase_add_test(c, empty_owner_is_no_outer_run);
     tcase_add_test(c, key_of_another_type_is_named);
     tcase_add_test(c, what_is_no_redis_server_is_named);

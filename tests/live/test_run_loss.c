@@ -423,6 +423,20 @@ START_TEST(stopped_terminal_keeps_nobody_from_being_killed)
 }
 END_TEST
 
+/* The number is another pipe's now, and data in it is no loss. */
+START_TEST(nested_run_listens_to_no_other_pipe)
+{
+    struct process *p = holdfast(
+        server, "run", "x", SH,
+        "HOLDFAST_FD=0 " HOLDFAST " run x sh -c 'echo up; sleep 0.1; read go;"
+        "echo got $go'", NULL);
+
+    say(p, "data\n");
+    (void)await_line(p, OUT, "got data");
+    ck_assert_int_eq(finish(p), 0);
+}
+END_TEST
+
 START_TEST(nested_run_is_refused_when_the_outer_hold_is_gone)
 {
     struct process *p = holdfast(server, "run", "x", SH,
@@ -502,6 +516,7 @@ static void add_limits(Suite *s)
     tcase_add_test(unread, stopped_terminal_keeps_nobody_from_being_killed);
     tcase_add_test(nested, nested_run_uses_the_outer_lock);
     tcase_add_test(nested, nested_run_on_another_name_is_a_run_of_its_own);
+    tcase_add_test(nested, nested_run_listens_to_no_other_pipe);
     tcase_add_test(nested, nested_run_is_refused_when_the_outer_hold_is_gone);
     tcase_add_test(nested, nested_run_listens_to_the_notice);
     tcase_add_test(nested, lost_outer_run_takes_the_inner_one_along);
