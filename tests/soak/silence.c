@@ -53,16 +53,26 @@ static struct hf_client *new_client(void)
 
 /* ---- what happens ---- */
 
-/* From node 1 to node 2: whoever runs is told so. */
+#define MOVED_SLOT (HF_SLOTS / MASTERS + 7)
+
+/* From node 1 to node 2, or back: whoever runs is told so. */
 static void change_owner_of_a_slot(void)
 {
-    int slot = HF_SLOTS / MASTERS + 7;
-    int to = cluster_owner(cluster, slot) == 1 ? 2 : 1;
+    int to = cluster_owner(cluster, MOVED_SLOT) == 1 ? 2 : 1;
 
     cluster_await_state(cluster, 1, "fail");
     for (int i = 1; i < NODES; i++)
         (void)server_ask(cluster_node(cluster, i), "CLUSTER SETSLOT %d NODE %s",
-                         slot, cluster_id(cluster, to));
+                         MOVED_SLOT, cluster_id(cluster, to));
+}
+
+/* A greater epoch tells the node that was stopped then, and replicas, which take
+ * no SETSLOT. */
+static void make_all_agree(void)
+{
+    for (int node = 1; node < MASTERS; node++)
+        if (cluster_view(cluster, node, MOVED_SLOT) == node)
+            (void)server_ask(cluster_node(cluster, node), "CLUSTER BUMPEPOCH");
 }
 
 static void stop(enum way way)
@@ -143,6 +153,8 @@ static struct trial try(enum way way)
     t.status = call_await(&call);
     t.is_false = t.status == HF_OK && !is_there(wanted);
     t.delay_ms = age_of(mark, MARK_MS) - age_of(wanted, LEASE_MS);
+    if (way == MOVED)
+        make_all_agree();
     hf_lock_free(lock);
     hf_lock_free(hold);
     hf_client_free(client);
