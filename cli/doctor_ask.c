@@ -65,36 +65,20 @@ static int64_t wall_us(void)
     return (int64_t)now.tv_sec * 1000000 + now.tv_usec;
 }
 
-static bool get_number(struct hf_resp_value array, size_t index, int64_t *out)
-{
-    struct hf_resp_value v;
-    char digits[24];
-    size_t len;
-    const char *ptr;
-
-    if (hf_resp_element(array, index, &v) < 0 ||
-        hf_resp_bytes(v, &ptr, &len) < 0 || len == 0 || len >= sizeof digits)
-        return false;
-    memcpy(digits, ptr, len);
-    digits[len] = '\0';
-    *out = strtoll(digits, NULL, 10);
-    return true;
-}
-
 /* The server looked at its clock somewhere between asking and answer; halfway,
  * as far as we know. */
 static void take_time(struct target *t, struct hf_resp_value reply)
 {
     struct doctor_clock *clock = &t->server->clock;
     int64_t round_trip_us = hf_clock_us() - t->asked_us;
-    int64_t s, us;
+    int64_t us;
 
-    if (!get_number(reply, 0, &s) || !get_number(reply, 1, &us) ||
+    if (!doctor_time_read(reply, &us) ||
         (clock->is_known && round_trip_us >= clock->round_trip_us))
         return;
     clock->is_known = true;
     clock->round_trip_us = round_trip_us;
-    clock->ahead_us = s * 1000000 + us - (wall_us() - round_trip_us / 2);
+    clock->ahead_us = us - (wall_us() - round_trip_us / 2);
 }
 
 static void take(struct target *t, const struct ask *ask,

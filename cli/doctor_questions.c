@@ -596,6 +596,39 @@ static bool is_wanted(const struct doctor_question *q,
            (q->fact == FACT_CKQUORUM && hf_resp_error_is(reply, "NOQUORUM"));
 }
 
+#define SECONDS_MAX INT64_C(95617584000) /* the year 5000 */
+
+/* Decimal digits, of a number up to `max`. */
+static bool get_number(struct hf_resp_value array, size_t index, int64_t max,
+                       int64_t *out)
+{
+    struct hf_resp_value v;
+    size_t len;
+    const char *ptr;
+
+    if (hf_resp_element(array, index, &v) < 0 ||
+        hf_resp_bytes(v, &ptr, &len) < 0 || len == 0 || len > 12)
+        return false;
+    *out = 0;
+    for (size_t i = 0; i < len; i++) {
+        if (ptr[i] < '0' || ptr[i] > '9')
+            return false;
+        *out = *out * 10 + (ptr[i] - '0');
+    }
+    return *out <= max;
+}
+
+bool doctor_time_read(struct hf_resp_value reply, int64_t *us)
+{
+    int64_t s, rest;
+
+    if (!get_number(reply, 0, SECONDS_MAX, &s) ||
+        !get_number(reply, 1, 999999, &rest))
+        return false;
+    *us = s * 1000000 + rest;
+    return true;
+}
+
 void doctor_question_read(const struct doctor_question *q,
                           struct doctor_facts *facts, struct doctor_server *s,
                           struct hf_resp_value reply)

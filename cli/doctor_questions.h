@@ -47,6 +47,8 @@ bool doctor_question_subscribes(const struct doctor_question *q);
 
 /* doctor_question_is_for - is it to be asked of this server?
  * doctor_question_words  - its arguments; returns how many.
+ * doctor_time_read       - the reply to TIME, in us. False: no time before the year
+ *                          5000.
  * doctor_question_read   - the reply, an error too.
  * doctor_channel - the channel of a lock, as Redisson names it (WIRE 2.4), for
  *   free(); NULL: no memory. */
@@ -56,6 +58,7 @@ bool doctor_question_is_for(const struct doctor_question *q,
 size_t doctor_question_words(const struct doctor_question *q,
                              const struct doctor_names *names,
                              struct hf_resp_arg argv[DOCTOR_WORDS_MAX]);
+bool doctor_time_read(struct hf_resp_value reply, int64_t *us);
 void doctor_question_read(const struct doctor_question *q,
                           struct doctor_facts *facts, struct doctor_server *s,
                           struct hf_resp_value reply);

@@ -87,7 +87,7 @@ static struct hf_lock *lock_new(struct hf_client *client, const char *name,
 hf_status hf_lock_find_or_add(struct hf_lock **out, struct hf_client *client,
                               const char *name, size_t len)
 {
-    uint32_t hash = hf_hash(name, len);
+    uint32_t hash = hf_loop_hash(client->loop, name, len);
     struct hf_lock *lock = find(client, hash, name, len);
 
     if (lock) {

@@ -1,12 +1,61 @@
-/* FNV-1a, by 32 bits. */
+/* SipHash-1-3: one round a word, three at the end. Source: Aumasson & Bernstein,
+ * "SipHash: a fast short-input PRF". */
 #include "net/net.h"
 
-uint32_t hf_hash(const void *ptr, size_t len)
+struct state {
+    uint64_t a, b, c, d;
+};
+
+static uint64_t rotated(uint64_t x, unsigned bits)
+{
+    return x << bits | x >> (64 - bits);
+}
+
+static void round_once(struct state *s)
+{
+    s->a += s->b;
+    s->c += s->d;
+    s->b = rotated(s->b, 13) ^ s->a;
+    s->d = rotated(s->d, 16) ^ s->c;
+    s->a = rotated(s->a, 32);
+    s->c += s->b;
+    s->a += s->d;
+    s->b = rotated(s->b, 17) ^ s->c;
+    s->d = rotated(s->d, 21) ^ s->a;
+    s->c = rotated(s->c, 32);
+}
+
+/* `count` bytes, 8 at most, the first of them lowest. */
+static uint64_t word_of(const unsigned char *p, size_t count)
+{
+    uint64_t word = 0;
+
+    for (size_t i = 0; i < count; i++)
+        word |= (uint64_t)p[i] << 8 * i;
+    return word;
+}
+
+static void take(struct state *s, uint64_t word)
+{
+    s->d ^= word;
+    round_once(s);
+    s->a ^= word;
+}
+
+uint64_t hf_hash(const struct hf_hash_key *key, const void *ptr, size_t len)
 {
     const unsigned char *p = ptr;
-    uint32_t h = 2166136261u;
+    size_t rest = len % 8;
+    struct state s = {key->a ^ UINT64_C(0x736f6d6570736575),
+                      key->b ^ UINT64_C(0x646f72616e646f6d),
+                      key->a ^ UINT64_C(0x6c7967656e657261),
+                      key->b ^ UINT64_C(0x7465646279746573)};
 
-    for (size_t i = 0; i < len; i++)
-        h = (h ^ p[i]) * 16777619u;
-    return h;
+    for (; (size_t)(p - (const unsigned char *)ptr) + 8 <= len; p += 8)
+        take(&s, word_of(p, 8));
+    take(&s, word_of(p, rest) | (uint64_t)len << 56);
+    s.c ^= 0xff;
+    for (int i = 0; i < 3; i++)
+        round_once(&s);
+    return s.a ^ s.b ^ s.c ^ s.d;
 }

@@ -78,6 +78,8 @@ static hf_status loop_init(struct hf_loop *loop, bool wants_thread)
     if ((rc = hf_poller_init(&loop->poller, loop->mem)) < 0 ||
         (rc = wake_open(loop)) < 0)
         return rc;
+    if (!hf_random(&loop->hash_key, sizeof loop->hash_key))
+        return HF_E_SYSTEM;
     if (!wants_thread && (rc = hf_poller_open_outer(&loop->poller)) < 0)
         return rc;
     return wants_thread ? hf_drive_start(loop) : HF_OK;
@@ -219,6 +221,11 @@ int64_t hf_loop_now(struct hf_loop *loop)
 uint64_t hf_loop_serial(struct hf_loop *loop)
 {
     return ++loop->serial;
+}
+
+uint32_t hf_loop_hash(const struct hf_loop *loop, const void *ptr, size_t len)
+{
+    return (uint32_t)hf_hash(&loop->hash_key, ptr, len);
 }
 
 void hf_loop_arm(struct hf_loop *loop, struct hf_timer *timer, int64_t due_ms)

@@ -16,6 +16,7 @@ struct hf_loop {
     /* Set once. */
     const struct hf_mem *mem;
     struct hf_fork_mark fork_mark;
+    struct hf_hash_key hash_key;
     pthread_mutex_t mutex;
     bool has_thread;
     pthread_t thread;

@@ -54,9 +54,12 @@ void hf_mem_free(const struct hf_mem *mem, void *ptr, size_t size);
 bool hf_mem_grow(const struct hf_mem *mem, void *ptr, uint32_t *room,
                  size_t size, size_t want, size_t max);
 
-/* hf_hash - of any bytes, for tables. Not against those who choose the bytes to
- * make it slow. Any thread. */
-uint32_t hf_hash(const void *ptr, size_t len);
+/* hf_hash - of any bytes, for tables (SipHash-1-3). Who does not know the key
+ *   cannot choose bytes that make a table slow. Any thread. */
+struct hf_hash_key {
+    uint64_t a, b;
+};
+uint64_t hf_hash(const struct hf_hash_key *key, const void *ptr, size_t len);
 
 /* ---- time ---------------------------------------------------------------- */
 
@@ -307,12 +310,19 @@ HF_API const char *hf_tls_library(void);
  * hf_tls_context_new - reads the files. `host` is whom the certificate must
  *   name (a name or an IP literal), unless options->server_name does. See
  *   net/tls.h for what is checked, and for the errors.
+ * hf_tls_context_share - the same for another host, of a context with the same
+ *   options: what was read from files is shared, and read once however many
+ *   hosts a cluster announces.
  * hf_tls_context_free - its links are gone. Takes NULL. */
 struct hf_tls_context;
 hf_status hf_tls_context_new(struct hf_tls_context **out,
                              const struct hf_mem *mem,
                              const struct hf_tls_options *options,
                              const char *host, struct hf_error *err);
+hf_status hf_tls_context_share(struct hf_tls_context **out,
+                               const struct hf_tls_context *of,
+                               const struct hf_tls_options *options,
+                               const char *host, struct hf_error *err);
 void hf_tls_context_free(struct hf_tls_context *context);
 
 /* ---- the loop ------------------------------------------------------------ */
@@ -385,10 +395,12 @@ bool hf_loop_forked(const struct hf_loop *loop);
 /* hf_loop_now, hf_loop_now_us - the clock, as it was when either was first called
  *   under the lock that is held: one reading serves a whole turn. [locked]
  * hf_loop_serial - a number that it has not given before; from 1. [locked]
+ * hf_loop_hash - by its own random key, for tables. Any thread.
  * hf_loop_arm, hf_loop_disarm - a timer of this loop; fires [locked]. */
 int64_t hf_loop_now(struct hf_loop *loop);
 int64_t hf_loop_now_us(struct hf_loop *loop);
 uint64_t hf_loop_serial(struct hf_loop *loop);
+uint32_t hf_loop_hash(const struct hf_loop *loop, const void *ptr, size_t len);
 HF_API void hf_loop_arm(struct hf_loop *loop, struct hf_timer *timer,
                         int64_t due_ms);
 HF_API void hf_loop_disarm(struct hf_loop *loop, struct hf_timer *timer);

@@ -54,7 +54,7 @@ struct hf_pubsub {
 static struct hf_list *bucket_of(struct hf_pubsub *ps, const char *ptr,
                                  size_t len)
 {
-    return &ps->buckets[hf_hash(ptr, len) % BUCKETS];
+    return &ps->buckets[hf_loop_hash(ps->loop, ptr, len) % BUCKETS];
 }
 
 /* A plain and a sharded channel of one name are two channels. */

@@ -192,19 +192,17 @@ static hf_status make_only(struct hf_router *router, struct hf_error *err)
 }
 
 /* Files that cannot be read are found before anything is asked. */
-static hf_status check_tls(const struct hf_router *router, struct hf_error *err)
+static hf_status make_tls(struct hf_router *router, struct hf_error *err)
 {
-    struct hf_tls_context *context;
-    hf_status rc;
+    const struct hf_url *url = &router->options.link.url;
 
-    if (router->options.link.url.kind != HF_URL_TLS)
+    if (url->kind != HF_URL_TLS)
         return HF_OK;
-    rc = hf_tls_context_new(&context, router->mem,
-                            &router->options.link.url.tls,
-                            router->seeds.list[0].host, err);
-    if (rc == HF_OK)
-        hf_tls_context_free(context);
-    return rc;
+    return hf_tls_context_new(&router->tls, router->mem, &url->tls,
+                              hf_router_is_standalone(router)
+                                  ? url->host
+                                  : router->seeds.list[0].host,
+                              err);
 }
 
 hf_status hf_router_new(struct hf_router **out, struct hf_loop *loop,
@@ -232,8 +230,9 @@ hf_status hf_router_new(struct hf_router **out, struct hf_loop *loop,
     hf_servers_init(router);
     describe(router);
     hf_loop_lock(loop);
-    rc = hf_router_is_standalone(router) ? make_only(router, err)
-                                         : check_tls(router, err);
+    rc = make_tls(router, err);
+    if (rc == HF_OK && hf_router_is_standalone(router))
+        rc = make_only(router, err);
     if (rc < 0)
         hf_router_free(router);
     hf_loop_unlock(loop);
@@ -254,6 +253,7 @@ void hf_router_free(struct hf_router *router)
     while (!hf_list_is_empty(&router->servers))
         hf_server_free(
             HF_OWNER_OF(router->servers.next, struct hf_server, node));
+    hf_tls_context_free(router->tls);
     hf_slot_map_free(router->map);
     hf_mem_free(router->mem, router->by_node,
                 router->by_node_room * sizeof *router->by_node);

@@ -92,6 +92,7 @@ struct hf_router {
     char client_name[256];
     struct hf_list servers;
     uint32_t server_count;
+    struct hf_tls_context *tls;   /* shared by those of all servers */
     struct hf_server *only;       /* standalone */
     struct hf_slot_map *map;      /* NULL: the way is not known */
     struct hf_server **by_node;   /* of the map's nodes; NULL: not looked up yet */

@@ -96,8 +96,8 @@ static hf_status make_tls(struct hf_server *server)
     if (router->options.link.url.kind != HF_URL_TLS)
         return HF_OK;
     url_of(&url, server);
-    rc = hf_tls_context_new(&server->tls, router->mem, &url.tls, url.host,
-                            &router->error);
+    rc = hf_tls_context_share(&server->tls, router->tls, &url.tls, url.host,
+                              &router->error);
     explicit_bzero(&url, sizeof url);
     return rc;
 }

@@ -23,6 +23,16 @@ hf_status hf_tls_context_new(struct hf_tls_context **out,
                         "(it needs OpenSSL), or use redis://");
 }
 
+hf_status hf_tls_context_share(struct hf_tls_context **out,
+                               const struct hf_tls_context *of,
+                               const struct hf_tls_options *options,
+                               const char *host, struct hf_error *err)
+{
+    assert(!of);
+    (void)of;
+    return hf_tls_context_new(out, NULL, options, host, err);
+}
+
 void hf_tls_context_free(struct hf_tls_context *context)
 {
     assert(!context);

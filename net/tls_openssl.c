@@ -218,11 +218,24 @@ static hf_status set_up(struct hf_tls_context *c,
                                                SSL_SESS_CACHE_NO_INTERNAL);
     SSL_CTX_sess_set_new_cb(c->ctx, on_session);
     SSL_CTX_set_client_cert_cb(c->ctx, on_certificate_wanted);
-    return hf_tls_settings_apply(c->ctx, options, &c->name, err);
+    return hf_tls_settings_apply(c->ctx, options, err);
 }
 
-hf_status hf_tls_context_new(struct hf_tls_context **out,
+static hf_status share(struct hf_tls_context *c,
+                       const struct hf_tls_context *of, struct hf_error *err)
+{
+    ERR_clear_error();
+    c->socket = socket_method_new();
+    if (!c->socket || !SSL_CTX_up_ref(of->ctx))
+        return hf_tls_say_queue(err, "OpenSSL", "cannot be set up");
+    c->ctx = of->ctx;
+    return HF_OK;
+}
+
+/* `of`: whose settings it shares; NULL: they are read. */
+static hf_status context_new(struct hf_tls_context **out,
                              const struct hf_mem *mem,
+                             const struct hf_tls_context *of,
                              const struct hf_tls_options *options,
                              const char *host, struct hf_error *err)
 {
@@ -236,12 +249,28 @@ hf_status hf_tls_context_new(struct hf_tls_context **out,
     memcpy(c->alpn, options->alpn, sizeof c->alpn);
     rc = hf_tls_name_set(&c->name, options, host, err);
     if (rc == HF_OK)
-        rc = set_up(c, options, err);
+        rc = of ? share(c, of, err) : set_up(c, options, err);
     if (rc < 0)
         hf_tls_context_free(c);
     else
         *out = c;
     return rc;
+}
+
+hf_status hf_tls_context_new(struct hf_tls_context **out,
+                             const struct hf_mem *mem,
+                             const struct hf_tls_options *options,
+                             const char *host, struct hf_error *err)
+{
+    return context_new(out, mem, NULL, options, host, err);
+}
+
+hf_status hf_tls_context_share(struct hf_tls_context **out,
+                               const struct hf_tls_context *of,
+                               const struct hf_tls_options *options,
+                               const char *host, struct hf_error *err)
+{
+    return context_new(out, of->mem, of, options, host, err);
 }
 
 void hf_tls_context_free(struct hf_tls_context *c)
@@ -269,7 +298,7 @@ static bool open_ssl(struct hf_tls *tls)
     BIO_set_data(bio, tls);
     SSL_set_bio(tls->ssl, bio, bio);    /* takes it */
     SSL_set_connect_state(tls->ssl);
-    if (!SSL_set_app_data(tls->ssl, tls))
+    if (!SSL_set_app_data(tls->ssl, tls) || !hf_tls_check_name(tls->ssl, name))
         return false;
     /* An address is not sent (RFC 6066 3). */
     return name->is_address || SSL_set_tlsext_host_name(tls->ssl, name->text);

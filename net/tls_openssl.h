@@ -34,11 +34,12 @@ hf_status hf_tls_name_set(struct hf_tls_name *name,
                           const char *host, struct hf_error *err);
 
 /* hf_tls_settings_apply - all that is ours to decide about a context, and then
- * the options. Statuses of hf_tls_context_new. */
+ * the options. Statuses of hf_tls_context_new.
+ * hf_tls_check_name - has a connection check the server's. False: no memory. */
 hf_status hf_tls_settings_apply(SSL_CTX *ctx,
                                 const struct hf_tls_options *options,
-                                const struct hf_tls_name *name,
                                 struct hf_error *err);
+bool hf_tls_check_name(SSL *ssl, const struct hf_tls_name *name);
 
 /* hf_tls_say_queue - what OpenSSL has in its queue, which is empty after:
  *   "OF: No such file or directory" if there is an errno in it, else "OF: WHAT

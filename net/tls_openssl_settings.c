@@ -168,17 +168,14 @@ static hf_status distrust(SSL_CTX *ctx, const struct hf_tls_options *options,
     return HF_OK;
 }
 
-static hf_status check_name(SSL_CTX *ctx, const struct hf_tls_name *name,
-                            struct hf_error *err)
+bool hf_tls_check_name(SSL *ssl, const struct hf_tls_name *name)
 {
-    X509_VERIFY_PARAM *param = SSL_CTX_get0_param(ctx);
+    X509_VERIFY_PARAM *param = SSL_get0_param(ssl);
 
     X509_VERIFY_PARAM_set_hostflags(param, HF_TLS_HOST_FLAGS);
-    if (name->is_address
-            ? X509_VERIFY_PARAM_set1_ip_asc(param, name->text)
-            : X509_VERIFY_PARAM_set1_host(param, name->text, 0))
-        return HF_OK;
-    return say_of(err, "host", name->text, "cannot be checked");
+    return name->is_address
+               ? X509_VERIFY_PARAM_set1_ip_asc(param, name->text)
+               : X509_VERIFY_PARAM_set1_host(param, name->text, 0);
 }
 
 /* ---- who we are ---- */
@@ -306,7 +303,6 @@ static hf_status ask_for(SSL_CTX *ctx, const struct hf_tls_options *options,
 /* A cipher list may move the security level, by which keys are judged: first. */
 hf_status hf_tls_settings_apply(SSL_CTX *ctx,
                                 const struct hf_tls_options *options,
-                                const struct hf_tls_name *name,
                                 struct hf_error *err)
 {
     static hf_status (*const steps[])(SSL_CTX *, const struct hf_tls_options *,
@@ -317,5 +313,5 @@ hf_status hf_tls_settings_apply(SSL_CTX *ctx,
 
     for (size_t i = 0; rc == HF_OK && i < sizeof steps / sizeof *steps; i++)
         rc = steps[i](ctx, options, err);
-    return rc == HF_OK ? check_name(ctx, name, err) : rc;
+    return rc;
 }

@@ -664,6 +664,38 @@ START_TEST(settings_users_and_sentinels_are_read_in_both_protocols)
 }
 END_TEST
 
+static const struct {
+    const char *reply;
+    int64_t us;                 /* -1: that is no time */
+} times[] = {
+    {"*2\r\n$10\r\n1790000000\r\n$6\r\n999999\r\n",
+     INT64_C(1790000000999999)},
+    {"*2\r\n$11\r\n95617584000\r\n$1\r\n0\r\n",
+     INT64_C(95617584000000000)},
+    {"*2\r\n$11\r\n95617584001\r\n$1\r\n0\r\n", -1},
+    {"*2\r\n$19\r\n9223372036854775807\r\n$1\r\n0\r\n", -1},
+    {"*2\r\n$20\r\n-9223372036854775808\r\n$1\r\n0\r\n", -1},
+    {"*2\r\n$10\r\n1790000000\r\n$7\r\n1000000\r\n", -1},
+    {"*2\r\n$1\r\nx\r\n$1\r\n0\r\n", -1},
+    {"*2\r\n$0\r\n\r\n$1\r\n0\r\n", -1},
+    {"*1\r\n$1\r\n1\r\n", -1},
+    {"-ERR no\r\n", -1},
+};
+
+START_TEST(times_are_read_and_nothing_overflows)
+{
+    struct reply reply;
+    int64_t us = -1;
+
+    ck_assert(
+        reply_of_bytes(&reply, times[_i].reply, strlen(times[_i].reply), 2));
+    ck_assert(doctor_time_read(reply.value, &us) == (times[_i].us >= 0));
+    if (times[_i].us >= 0)
+        ck_assert_int_eq(us, times[_i].us);
+    reply_fini(&reply);
+}
+END_TEST
+
 START_TEST(failed_nodes_are_read)
 {
     struct doctor_server *s = doctor_server_new(&facts, "h", 1);
@@ -769,6 +801,8 @@ int main(void)
     tcase_add_loop_test(c, answers_are_understood, 0,
                         sizeof answers / sizeof *answers);
     tcase_add_test(c, info_is_read);
+    tcase_add_loop_test(c, times_are_read_and_nothing_overflows, 0,
+                        sizeof times / sizeof *times);
     tcase_add_loop_test(
         c, settings_users_and_sentinels_are_read_in_both_protocols, 2, 4);
     tcase_add_test(c, failed_nodes_are_read);

@@ -177,6 +177,28 @@ START_TEST(certificate_is_taken_or_refused_in_words)
 }
 END_TEST
 
+/* As one of many hosts that a cluster announces. The first context may go. */
+START_TEST(shared_context_checks_its_own_host_and_reads_no_file)
+{
+    struct hf_tls_context *of;
+    const char *says = identities[_i].says;
+
+    serve_version(identities[_i].cert, TLS1_3_VERSION);
+    ck_assert_int_eq(know("another.example"), HF_OK);
+    of = context;
+    context = NULL;
+    (void)strcpy(options.ca_file, "/nowhere");
+    ck_assert_int_eq(hf_tls_context_share(&context, of, &options,
+                                          identities[_i].host, &error),
+                     HF_OK);
+    hf_tls_context_free(of);
+    dial();
+    ck_assert_int_eq(greet(), says ? HF_E_TLS : HF_OK);
+    if (says)
+        check_says(hf_tls_error(tls), says);
+}
+END_TEST
+
 /* Source: T8. */
 START_TEST(unverified_any_certificate_will_do)
 {
@@ -452,6 +474,8 @@ static void add_identity(Suite *s)
                         0, ROWS(sent_names));
     tcase_add_loop_test(c, certificate_is_taken_or_refused_in_words, 0,
                         2 * ROWS(identities));
+    tcase_add_loop_test(c, shared_context_checks_its_own_host_and_reads_no_file,
+                        0, ROWS(identities));
     tcase_add_loop_test(c, unverified_any_certificate_will_do, 0,
                         2 * ROWS(identities));
     tcase_add_test(c, no_certificate_at_all_is_refused);

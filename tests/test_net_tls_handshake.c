@@ -39,13 +39,11 @@ END_TEST
 /* Though openssl.cnf ask for it ("Options = KTLS"). Source: T22. */
 START_TEST(kernel_is_kept_out_of_it)
 {
-    struct hf_tls_name name = {.text = "localhost"};
     SSL_CTX *ctx = SSL_CTX_new(TLS_client_method());
 
     SSL_CTX_set_options(ctx, SSL_OP_ENABLE_KTLS);
     (void)strcpy(options.ca_file, certs.ca);
-    ck_assert_int_eq(hf_tls_settings_apply(ctx, &options, &name, &error),
-                     HF_OK);
+    ck_assert_int_eq(hf_tls_settings_apply(ctx, &options, &error), HF_OK);
     ck_assert_uint_eq(SSL_CTX_get_options(ctx) & SSL_OP_ENABLE_KTLS, 0);
     SSL_CTX_free(ctx);
 }
