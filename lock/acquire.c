@@ -657,6 +657,21 @@ static void end_reentry(struct hf_op *op, hf_status status)
     hf_op_finish(op, status);
 }
 
+/* A loop that tries again would be answered at once, for ever. */
+static void end_lost(struct hf_op *op)
+{
+    char name[100];
+
+    (void)hf_error_set(op->error, HF_LOST,
+                       "lock '%s' was lost: %s; give it up with "
+                       "hf_lock_release as often as it was acquired, then "
+                       "acquire it again",
+                       hf_error_quote(name, sizeof name, op->lock->text,
+                                      op->lock->name_len),
+                       hf_lost_text(op->hold->core.reason));
+    end_reentry(op, HF_LOST);
+}
+
 /* It has no answer. Whether the server did it, or will, does not matter for the
  * count, for the next call sends its own; but the lease may be cut. */
 static void settle_reentry(struct hf_op *op)
@@ -686,7 +701,7 @@ static void on_reentry(struct hf_call *call, hf_status status,
         return;
     }
     if (hold->core.state == HOLD_LOST) { /* while we asked: it was told */
-        end_reentry(op, HF_LOST);
+        end_lost(op);
         return;
     }
     if (count == op->count) {
@@ -700,14 +715,14 @@ static void on_reentry(struct hf_call *call, hf_status status,
     if (hf_hold_lose(&hold->core,
                      ttl_ms == -2 ? HF_LOST_DELETED : HF_LOST_TAKEN))
         hf_hold_tell_lost(hold);
-    end_reentry(op, HF_LOST);
+    end_lost(op);
 }
 
 static void reenter(struct hf_op *op)
 {
     hf_loop_disarm(op->client->loop, &op->timer);
     if (op->hold->core.state == HOLD_LOST) {
-        end_reentry(op, HF_LOST);
+        end_lost(op);
         return;
     }
     op->count = op->hold->core.count + 1;

@@ -179,7 +179,7 @@ static hf_status read_url(struct hf_url *url, struct hf_seeds *seeds,
 
 static bool is_span(int64_t ms, int64_t least_ms)
 {
-    return ms >= least_ms && ms <= SPAN_MAX_MS;
+    return ms >= least_ms && ms <= HF_SPAN_MAX_MS;
 }
 
 static hf_status check_replicas(const struct hf_client_options *o,
@@ -191,7 +191,7 @@ static hf_status check_replicas(const struct hf_client_options *o,
                             REPLICAS_MAX);
     if (o->replicas && !is_span(o->replicas_timeout_ms, 1))
         return hf_error_set(err, HF_E_INVAL, "a timeout is 1 to %lld ms",
-                            (long long)SPAN_MAX_MS);
+                            (long long)HF_SPAN_MAX_MS);
     if (o->replicas && o->replicas_timeout_ms > o->watchdog_ms / 6)
         return hf_error_set(err, HF_E_INVAL,
                             "the replicas' timeout is at most a sixth of the "
@@ -205,11 +205,11 @@ static hf_status check(const struct hf_client_options *o, struct hf_error *err)
     if (!is_span(o->watchdog_ms, WATCHDOG_LEAST_MS))
         return hf_error_set(err, HF_E_INVAL,
                             "the watchdog's timeout is %d to %lld ms",
-                            WATCHDOG_LEAST_MS, (long long)SPAN_MAX_MS);
+                            WATCHDOG_LEAST_MS, (long long)HF_SPAN_MAX_MS);
     if (!is_span(o->connect_timeout_ms, 1) ||
         !is_span(o->request_timeout_ms, 1))
         return hf_error_set(err, HF_E_INVAL, "a timeout is 1 to %lld ms",
-                            (long long)SPAN_MAX_MS);
+                            (long long)HF_SPAN_MAX_MS);
     if (o->output_max < OUTPUT_LEAST)
         return hf_error_set(err, HF_E_INVAL, "output_max is at least %u",
                             OUTPUT_LEAST);

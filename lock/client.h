@@ -13,9 +13,6 @@
 #include "lock/wait.h"
 
 #define CLIENT_NAME_MAX 255
-/* A lease or timeout that no 64-bit arithmetic on it can overflow: some 30
- * years. */
-#define SPAN_MAX_MS 1000000000000
 /* Of hf_owner_thread and hf_owner_new; as great as they are by themselves, so that
  * the text stays short: a hash with a field of more than 64 bytes costs the server
  * more. */
@@ -102,7 +99,7 @@ struct hf_lock {
     bool is_waking;             /* a message is on its way (wake.c) */
     struct hf_subscription subscription;
     struct hf_plain_subscription *plain; /* or NULL */
-    char text[];                /* name, channel */
+    char text[];                /* name, NUL, channel */
 };
 
 struct hf_hold {
@@ -203,7 +200,7 @@ bool hf_lock_is_sharded(const struct hf_lock *lock);
 
 static inline const char *hf_lock_channel(const struct hf_lock *lock)
 {
-    return lock->text + lock->name_len;
+    return lock->text + lock->name_len + 1;
 }
 
 /* ---- op.c: operations, whatever their kind ---- */

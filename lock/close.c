@@ -162,9 +162,9 @@ hf_status hf_client_close(struct hf_client *client, int64_t timeout_ms,
     if (hf_loop_forked(client->loop))
         return hf_error_set(err, HF_E_FORKED, "%s",
                             hf_status_text(HF_E_FORKED));
-    if (timeout_ms < 0 || timeout_ms > SPAN_MAX_MS)
+    if (timeout_ms < 0 || timeout_ms > HF_SPAN_MAX_MS)
         return hf_error_set(err, HF_E_INVAL, "a timeout is 0 to %lld ms",
-                            (long long)SPAN_MAX_MS);
+                            (long long)HF_SPAN_MAX_MS);
     hf_loop_lock(client->loop);
     if (client->is_closing)
         rc = hf_error_set(err, HF_E_CLOSED, "it was closed before");

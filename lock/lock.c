@@ -231,15 +231,15 @@ static hf_status check(const struct hf_acquire_options *o, struct hf_error *err)
 
     if (rc < 0)
         return rc;
-    if (o->wait_ms < HF_FOREVER || o->wait_ms > SPAN_MAX_MS)
+    if (o->wait_ms < HF_FOREVER || o->wait_ms > HF_SPAN_MAX_MS)
         return hf_error_set(err, HF_E_INVAL,
                             "wait_ms is HF_FOREVER, or 0 to %lld",
-                            (long long)SPAN_MAX_MS);
-    if (o->lease_ms < 0 || o->lease_ms > SPAN_MAX_MS || o->max_hold_ms < 0 ||
-        o->max_hold_ms > SPAN_MAX_MS)
+                            (long long)HF_SPAN_MAX_MS);
+    if (o->lease_ms < 0 || o->lease_ms > HF_SPAN_MAX_MS || o->max_hold_ms < 0 ||
+        o->max_hold_ms > HF_SPAN_MAX_MS)
         return hf_error_set(err, HF_E_INVAL,
                             "a lease or max_hold_ms is 0 to %lld ms",
-                            (long long)SPAN_MAX_MS);
+                            (long long)HF_SPAN_MAX_MS);
     return HF_OK;
 }
 

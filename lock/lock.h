@@ -213,7 +213,8 @@ HF_API hf_status hf_lock_new(struct hf_lock **out, struct hf_client *client,
                              struct hf_error *err);
 HF_API void hf_lock_free(struct hf_lock *lock);
 
-/* The name as given; *len may be NULL. Valid as long as the handle. */
+/* The name as given, and behind it a NUL, which it may contain, too; *len may be
+ * NULL. Valid as long as the handle. */
 HF_API const char *hf_lock_name(const struct hf_lock *lock, size_t *len);
 
 /* An owner is a 64-bit number: of a thread, a task, a request. The same owner may
@@ -282,9 +283,13 @@ HF_API void hf_cancel_fire(struct hf_cancel *cancel);
 
 #define HF_FOREVER (-1)
 
+/* The longest wait, lease and timeout: some 30 years. More is HF_E_INVAL. */
+#define HF_SPAN_MAX_MS INT64_C(1000000000000)
+
 struct hf_acquire_options {
     int64_t owner;              /* default: hf_owner_thread(). 0: HF_E_INVAL */
-    int64_t wait_ms;            /* HF_FOREVER (default); 0: one try */
+    int64_t wait_ms;            /* HF_FOREVER (default); 0: one try. At most
+                                   HF_SPAN_MAX_MS, like those that follow */
     int64_t lease_ms;           /* > 0: TTL, never renewed; 0 (default): the
                                    watchdog's, renewed while held */
     int64_t max_hold_ms;        /* > 0: renewed at most so long, then lost */
@@ -300,8 +305,9 @@ struct hf_acquire_options {
      *             the call has ended
      * on_renewed  the watchdog renewed it
      * on_lost     once, before the server can let go of it, unless it already
-     *             has; the hold must then be released (HF_LOST) or is forgotten
-     *             with the client */
+     *             has; the hold must then be released as often as it was
+     *             acquired (HF_LOST), before its owner can have the lock again;
+     *             or it is forgotten with the client */
     void (*on_wait)(void *ctx, struct hf_lock *lock,
                     const struct hf_lock_info *info);
     void (*on_renewed)(void *ctx, struct hf_lock *lock, int64_t owner);
@@ -317,7 +323,10 @@ HF_API void hf_acquire_options_init(struct hf_acquire_options *options);
  * Returns HF_OK          held; release as often as acquired
  *         HF_TIMEOUT     another held it when last heard of, and wait_ms is over
  *         HF_CANCELLED   cancel was fired
- *         HF_LOST        re-entry into a hold that is lost: release it first
+ *         HF_LOST        this owner's hold was lost, and is not given back yet:
+ *                        answered at once, without asking the server, until
+ *                        hf_lock_release was called as often as it was acquired.
+ *                        A loop that tries again must do that first
  *         HF_UNREPLICATED  the server granted it, and too few replicas (options
  *                        of the client) have it in time: a failover might lose
  *                        it. Given back, unless keep_unreplicated
@@ -326,7 +335,8 @@ HF_API void hf_acquire_options_init(struct hf_acquire_options *options);
  *         HF_E_CONNECT, HF_E_TLS, HF_E_AUTH, HF_E_PROTOCOL, HF_E_NOREPLY
  *                        no answer within the request timeout. Should the
  *                        server grant the lock after all, it is released in
- *                        the background
+ *                        the background. A re-entry that fails leaves the hold
+ *                        as it was, but for its lease, which may be the shorter
  *         HF_E_LIMIT, HF_E_NOMEM, HF_E_INVAL, HF_E_FORKED, HF_E_CLOSED
  * Who waits for the lock waits for its server, too: once the server has answered
  * the call, or one here in whose line it stood, a server that is away, silent,
@@ -357,15 +367,22 @@ HF_API hf_status hf_lock_acquire(struct hf_lock *lock,
                                  struct hf_error *err);
 
 /* hf_lock_release - gives up one acquisition of `owner`; the last one frees the
- *   lock and wakes waiters.
+ *   lock and wakes waiters. Whatever it returns, but where "nothing was done",
+ *   the owner has one acquisition less, and does not release it again.
  * Returns HF_OK         one less. After an unknown outcome, asked again and
  *                       found gone: HF_OK if the hold was safe when it was first
  *                       asked, else HF_LOST; nobody can know more
- *         HF_NOT_OWNER  this client has no such hold
- *         HF_LOST       it had been lost; it is forgotten now
- *         HF_E_*        no answer, or the server refused. The hold is forgotten,
- *                       never renewed again, and released in the background or
- *                       by its TTL
+ *         HF_NOT_OWNER  this client has no such hold: nothing was done
+ *         HF_LOST       one less of a hold that had been lost; with the last one
+ *                       it is forgotten
+ *         HF_E_LIMIT, HF_E_FORKED, or HF_E_CLOSED from a client that was closed
+ *                       before: nothing was done
+ *         other HF_E_*  no answer, or the server refused. One less all the same.
+ *                       If it was the last one, the hold is forgotten, never
+ *                       renewed again, and released in the background or by its
+ *                       TTL. If not, the hold goes on with those that are left:
+ *                       renewed as before, its lease perhaps shorter; the next
+ *                       call on it sets the server's count right
  * After it returns, no renewal of a hold that is given up is on the wire.
  * Source: WIRE 8.2. */
 HF_API hf_status hf_lock_release(struct hf_lock *lock, int64_t owner,
@@ -418,8 +435,8 @@ HF_API char *hf_lock_owner_text(struct hf_lock *lock, int64_t owner,
 /* ---- without blocking ---------------------------------------------------- */
 
 /* As the call of the same name; `done` is called once, with the status that the
- * blocking call would return, unless the function itself returns a failure
- * (HF_E_INVAL, HF_E_NOMEM, HF_E_LIMIT, HF_E_FORKED, HF_E_CLOSED). `err` is valid
+ * blocking call would return, unless the function itself returns a failure: then
+ * nothing was done (HF_E_INVAL, HF_E_NOMEM, HF_E_LIMIT, HF_E_FORKED, HF_E_CLOSED). `err` is valid
  * until it returns. `out` must live until then. */
 typedef void hf_done(void *ctx, hf_status status, const struct hf_error *err);
 

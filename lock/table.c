@@ -62,7 +62,7 @@ static struct hf_lock *find(struct hf_client *client, uint32_t hash,
 
 static size_t size_of(const struct hf_lock *lock)
 {
-    return sizeof *lock + lock->name_len + lock->channel_len;
+    return sizeof *lock + lock->name_len + 1 + lock->channel_len;
 }
 
 static struct hf_lock *lock_new(struct hf_client *client, const char *name,
@@ -70,15 +70,15 @@ static struct hf_lock *lock_new(struct hf_client *client, const char *name,
 {
     size_t channel_len = hf_channel_size(name, len);
     struct hf_lock *lock =
-        hf_mem_new(client->mem, sizeof *lock + len + channel_len);
+        hf_mem_new(client->mem, sizeof *lock + len + 1 + channel_len);
 
     if (!lock)
         return NULL;
     lock->client = client;
     lock->name_len = (uint32_t)len;
     lock->channel_len = (uint32_t)channel_len;
-    memcpy(lock->text, name, len);
-    hf_channel_put(lock->text + len, name, len);
+    memcpy(lock->text, name, len); /* and a NUL: the memory is zeroed */
+    hf_channel_put(lock->text + len + 1, name, len);
     hf_list_init(&lock->holds);
     hf_list_init(&lock->line);
     return lock;

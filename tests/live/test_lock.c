@@ -588,6 +588,7 @@ START_TEST(any_bytes_are_a_name)
     named = lock_named(client, name, len);
     ck_assert_mem_eq(hf_lock_name(named, &given_len), name, len);
     ck_assert_uint_eq(given_len, len);
+    ck_assert_int_eq(hf_lock_name(named, NULL)[len], '\0');
     acquire(named, 1);
     ck_assert_str_eq(exists(name, len), "1");
     ck_assert_str_ne(lua_acquire(server, name, len, LUA_HOLDER, 9000), "(nil)");
@@ -1044,9 +1045,25 @@ END_TEST
 static const struct {
     int64_t wait_ms, lease_ms, max_hold_ms;
 } senseless[] = {
+    {HF_SPAN_MAX_MS + 1, 0, 0}, {0, HF_SPAN_MAX_MS + 1, 0},
+    {0, 0, HF_SPAN_MAX_MS + 1},
     {-2, 0, 0},        {INT64_MIN, 0, 0}, {INT64_MAX, 0, 0}, {0, -1, 0},
     {0, INT64_MAX, 0}, {0, INT64_MIN, 0}, {0, 0, -1},        {0, 0, INT64_MAX},
 };
+
+START_TEST(greatest_times_are_taken)
+{
+    struct hf_acquire_options o = acquire_options(1);
+
+    o.wait_ms = o.lease_ms = o.max_hold_ms = HF_SPAN_MAX_MS;
+    open_client(&ways[0]);
+    ck_assert_ok(hf_lock_acquire(lock, &o, NULL));
+    ck_assert_int_gt(pttl(), HF_SPAN_MAX_MS - LONG_MS);
+    ck_assert_int_gt(hf_lock_safe_ms(lock, 1), HF_SPAN_MAX_MS / 2);
+    release(lock, 1);
+    close_client();
+}
+END_TEST
 
 START_TEST(senseless_times_are_refused)
 {
@@ -1253,6 +1270,7 @@ static void add_cases(Suite *s)
 
     c = live_case(s, "limits", start, stop);
     tcase_add_test(c, locks_and_calls_have_their_limits);
+    tcase_add_test(c, greatest_times_are_taken);
     tcase_add_loop_test(c, senseless_times_are_refused, 0, COUNT(senseless));
     tcase_add_loop_test(c, senseless_options_make_no_client, 0,
                         COUNT(spoilers));

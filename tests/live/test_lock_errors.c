@@ -468,6 +468,66 @@ END_TEST
 
 /* Without a channel to publish on the lock is free all the same; its owner is
  * told that nobody heard of it. */
+static void connect_as_eve(void)
+{
+    struct hf_error err;
+
+    (void)server_ask(server, "ACL SETUSER eve on nopass ~* &* +@all");
+    ck_assert_ok(connect_as("eve", "secret", &err));
+}
+
+/* Refused, or not answered: one acquisition less here. Those that are left go on,
+ * and the next call sets the server's count right. */
+START_TEST(failed_partial_release_is_one_less)
+{
+    struct hf_error err;
+
+    if (_i) {
+        client = client_timed(server_port(server), 30000, 1000);
+        lock = lock_of(client, NAME);
+    } else {
+        connect_as_eve();
+    }
+    for (int i = 0; i < 3; i++)
+        acquire(lock, 1);
+    if (_i) {
+        server_pause(server);
+        ck_assert_int_le(hf_lock_release(lock, 1, &err), HF_E_CONNECT);
+        server_resume(server);
+        ck_assert_ok(hf_client_connect(client, NULL));
+    } else {
+        (void)server_ask(server, "ACL SETUSER eve -eval -evalsha");
+        ck_assert_status(hf_lock_release(lock, 1, &err), HF_E_SERVER);
+        (void)server_ask(server, "ACL SETUSER eve +eval +evalsha");
+        ck_assert_holder(server, lock, 1, 3);
+    }
+    ck_assert_int_gt(hf_lock_safe_ms(lock, 1), 0);
+    release(lock, 1);
+    ck_assert_holder(server, lock, 1, 1);
+    ck_assert_status(try_acquire(lock, 2, NULL), HF_TIMEOUT);
+    release(lock, 1);
+    ck_assert_str_eq(server_ask(server, "EXISTS " NAME), "0");
+    ck_assert_status(hf_lock_release(lock, 1, NULL), HF_NOT_OWNER);
+}
+END_TEST
+
+/* A re-entry that fails counts nothing. */
+START_TEST(failed_reentry_leaves_the_hold_as_it_was)
+{
+    struct hf_error err;
+
+    connect_as_eve();
+    acquire(lock, 1);
+    (void)server_ask(server, "ACL SETUSER eve -eval -evalsha");
+    ck_assert_status(try_acquire(lock, 1, &err), HF_E_SERVER);
+    (void)server_ask(server, "ACL SETUSER eve +eval +evalsha");
+    ck_assert_int_gt(hf_lock_safe_ms(lock, 1), 0);
+    release(lock, 1);
+    ck_assert_str_eq(server_ask(server, "EXISTS " NAME), "0");
+    ck_assert_status(hf_lock_release(lock, 1, NULL), HF_NOT_OWNER);
+}
+END_TEST
+
 START_TEST(who_may_not_publish_frees_it_and_is_told)
 {
     struct hf_error err;
@@ -956,6 +1016,8 @@ static void add_cases(Suite *s)
     tcase_add_loop_test(c, an_acquire_that_is_refused_halfway_leaves_nothing,
                         0, COUNT(needs));
     tcase_add_test(c, who_may_not_publish_frees_it_and_is_told);
+    tcase_add_loop_test(c, failed_partial_release_is_one_less, 0, 2);
+    tcase_add_test(c, failed_reentry_leaves_the_hold_as_it_was);
     tcase_add_loop_test(c, w5_who_may_not_listen_looks_from_time_to_time, 0,
                         COUNT(deafs));
     tcase_add_loop_test(c, w5_who_was_refused_listens_as_soon_as_it_may, 0,

@@ -656,6 +656,36 @@ static void release_in_callback(void *ctx, struct hf_lock *lost, int64_t owner,
     diary_lost(ctx, lost, owner, reason);
 }
 
+/* A loop that only tries again is told what to do, and when that is done, it has
+ * the lock. */
+START_TEST(lost_hold_is_to_be_released_before_it_is_acquired_again)
+{
+    struct hf_error err;
+
+    hold();
+    acquire(lock, 1);
+    (void)server_ask(server, "DEL " NAME);
+    ck_assert_int_eq(diary_await_loss(&diary), HF_LOST_DELETED);
+    for (int left = 2; left > 0; left--) {
+        for (int i = 0; i < 3; i++) {
+            ck_assert_status(hf_lock_acquire(lock, NULL, &err), HF_OK);
+            release(lock, hf_owner_thread()); /* another owner may */
+            ck_assert_status(try_acquire(lock, 1, &err), HF_LOST);
+            ck_assert_int_eq(err.status, HF_LOST);
+            ck_assert_ptr_nonnull(strstr(err.text, NAME));
+            ck_assert_ptr_nonnull(
+                strstr(err.text, hf_lost_text(HF_LOST_DELETED)));
+            ck_assert_ptr_nonnull(
+                strstr(err.text, "give it up with hf_lock_release"));
+        }
+        ck_assert_status(hf_lock_release(lock, 1, NULL), HF_LOST);
+    }
+    ck_assert_status(hf_lock_release(lock, 1, NULL), HF_NOT_OWNER);
+    acquire(lock, 1);
+    release(lock, 1);
+}
+END_TEST
+
 START_TEST(on_lost_may_release_what_was_lost)
 {
     struct hf_acquire_options o = diary_options(&diary, 1);
@@ -701,6 +731,7 @@ static void add_cases(Suite *s)
         c, after_a_stop_the_first_look_says_unsafe_and_the_loss_is_told);
     tcase_add_test(c, a_stuck_callback_makes_the_hold_unsafe_by_time_alone);
     tcase_add_test(c, a_loss_concerns_one_hold_of_a_batch);
+    tcase_add_test(c, lost_hold_is_to_be_released_before_it_is_acquired_again);
     tcase_add_test(c, on_lost_may_release_what_was_lost);
     tcase_add_test(c, h4_nothing_is_renewed_after_it_was_lost);
 
