@@ -12,7 +12,7 @@
 #include "tests/support/nodes.h"
 #include "tests/support/suite.h"
 
-#define LONG_MS 10000
+#define LONG_MS 30000
 #define SHORT_MS 1000           /* a deadline that is meant to pass */
 #define QUICK_MS 2000           /* "at once", on a machine with much to do */
 #define MANY 1000
@@ -51,6 +51,7 @@ static void prepare(nodes_answer *answer)
     options = (struct hf_router_options){.seeds = &seeds};
     hf_link_options_init(&options.link);
     options.link.connect_timeout_ms = LONG_MS;
+    options.link.silence_ms = LONG_MS;
     options.link.backoff_min_ms = 1;
     options.link.backoff_max_ms = 20;
     memory_init(&memory);
