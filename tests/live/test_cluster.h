@@ -10,6 +10,9 @@
 #define MASTERS 3
 #define NODES (2 * MASTERS)
 #define CLUSTER_URL_MAX 400
+/* By a deadline of half a second, on a busy machine, and not by the request
+ * timeout of 5 s. */
+#define IN_TIME_MS 4000
 
 static struct cluster *cluster;
 static int protocol = 3;        /* of the clients to come */

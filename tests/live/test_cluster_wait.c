@@ -5,7 +5,7 @@
 #include "tests/support/lua_client.h"
 
 /* Who waits without a message looks again when the holder's TTL ends: 30 s. */
-#define SOON_MS 1000
+#define SOON_MS 5000
 
 /* How its clients are woken, and what a server calls that. */
 static const struct way {
