@@ -249,7 +249,7 @@ slow_T   = $(foreach name,$(SLOW),$(filter %/test_$(name),$(check_T)))
 # libcheck ends a test after 4 s: too soon for a machine with much else to do.
 export CK_DEFAULT_TIMEOUT ?= 60
 
-check-built: all $(examples_B) layers exports rules-check faults-check \
+check-built: all $(examples_B) layers exports rules-check faults-check deps-check \
              $(BUILD)/tests/locale/comma $(unit_T) $(bytewise_T) $(fuzz_T) \
              $(live_T) $(soak_T)
 	@tests/run.sh $(slow_T) $(filter-out $(slow_T),$(check_T))
@@ -296,6 +296,10 @@ rules-check:
 # Each fault and what tests it (docs/faults.md); fails on a name that dangles.
 faults-check:
 	@tests/faults.sh
+
+# Nobody's machine is changed without being asked.
+deps-check:
+	@tests/deps_asks.sh
 
 # What the vectors say of holdfast and of hiredis: the installed one, and the
 # newest of Debian (bench/peers.sh).
@@ -552,13 +556,14 @@ help:
 	@echo 'make rules      each rule of RESP, and what tests it'
 	@echo 'make layers     do all includes point downwards?'
 	@echo 'make exports    does the library export what it should?'
-	@echo 'make deps       installs Debian packages, or says which'
+	@echo 'make deps       as root, or with SUDO=sudo: installs Debian packages;'
+	@echo '                otherwise says which are missing'
 	@echo 'make install    PREFIX=$(PREFIX) DESTDIR=$(DESTDIR)'
 	@echo 'make clean'
 
 -include $(wildcard $(BUILD)/*/*.d $(BUILD)/*/*/*.d $(BUILD)/*/*/*/*.d)
 .PHONY: all check check-built live live-built layers exports rules rules-check faults-check \
-        vectors vectors-built servers live-each live-each-cluster live-tls \
+        deps-check vectors vectors-built servers live-each live-each-cluster live-tls \
         soak-cluster soak-failover soak-silence redisson valgrind coverage \
         coverage-built mutants instructions fuzz fuzz-built fuzz-long fuzz-afl bench demo \
         amalgamation embed cross deps deps-bench deps-coverage deps-embed \

@@ -1,5 +1,6 @@
 #!/bin/sh
 # Installs the Debian packages that a target needs, or says which are missing.
+# Only root, or a user who sets SUDO (SUDO=sudo), has packages installed.
 set -eu
 
 case $1 in
@@ -32,7 +33,13 @@ if ! command -v apt-get >/dev/null; then
     exit 1
 fi
 as=
-[ "$(id -u)" = 0 ] || as='sudo -n'
+[ "$(id -u)" = 0 ] || as=${SUDO:-}
+if [ -z "$as" ] && [ "$(id -u)" != 0 ]; then
+    echo "missing:$missing" >&2
+    echo "as root: apt-get install$missing" >&2
+    echo "or let make do that: SUDO=sudo make ..." >&2
+    exit 1
+fi
 echo "installing:$missing"
 # A server installed for tests is no service: it is neither started now
 # (RUNLEVEL=1), nor at boot (below).
