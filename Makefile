@@ -488,6 +488,16 @@ bench-%: deps-bench
 	+@$(MAKE) --no-print-directory $(BUILD)/bench/bench_$*
 	@bench/run.sh $(BUILD) $*
 
+# make late-WHAT: the same, as if processors that were idle were woken late.
+$(BUILD)/bench/late.so: bench/late.c
+	@mkdir -p $(@D)
+	$(call say,link $@)
+	$(Q)$(CC) $(CPPFLAGS) $(CFLAGS) $(OURS) -fvisibility=default -shared $< \
+	    -ldl -o $@
+
+late-%: $(BUILD)/bench/late.so
+	+@BENCH_PRELOAD=$(abspath $<) $(MAKE) --no-print-directory bench-$*
+
 # ---- the rest ----
 
 # It needs a server, and nothing else: the user's, or one of its own.
@@ -534,7 +544,8 @@ help:
 	@echo 'make live       those against real servers alone'
 	@echo 'make live-tls   those of locks and clusters again, over mutual TLS'
 	@echo 'make demo       what it does, shown'
-	@echo 'make bench      beside hiredis, with ratios; bench-resp: one of them'
+	@echo 'make bench      beside hiredis, with ratios; bench-resp: one of them;'
+	@echo '                late-lock, late-net: as if waking up were dear'
 	@echo 'make fuzz       each harness for FUZZ_TIME=$(FUZZ_TIME) seconds'
 	@echo 'make fuzz-afl   the same under AFL++'
 	@echo 'make fuzz-long  until FUZZ_GOAL=$(FUZZ_GOAL) executions are done'

@@ -1,6 +1,7 @@
 #!/bin/sh
 # run.sh BUILD [NAME]: every bench, or one, beside its peers, on a private
-# server that listens on TCP, on a Unix socket and on TLS.
+# server that listens on TCP, on a Unix socket and on TLS. Both are loaded with
+# BENCH_PRELOAD, if it is set.
 set -eu
 
 folder=$(mktemp -d)
@@ -14,7 +15,8 @@ openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes \
 # Free ports: the first two that a server can bind.
 port=17000
 while :; do
-    redis-server --port $port --bind 127.0.0.1 --save '' --appendonly no \
+    env ${BENCH_PRELOAD:+LD_PRELOAD="$BENCH_PRELOAD"} \
+        redis-server --port $port --bind 127.0.0.1 --save '' --appendonly no \
         --unixsocket "$folder/socket" --tls-port $((port + 1)) \
         --tls-cert-file "$folder/cert" --tls-key-file "$folder/key" \
         --tls-ca-cert-file "$folder/cert" --tls-auth-clients no \
@@ -33,6 +35,9 @@ export BENCH_PID=$server BENCH_PORT=$port BENCH_SOCKET="$folder/socket" \
 for b in "$1"/bench/bench_${2:-*}; do
     case $b in
     *.o | *.d) continue ;;
-    *) echo "== ${b##*/bench_}"; "$b" ${BENCH_ARGS:-} ;;
+    *)
+        echo "== ${b##*/bench_}"
+        env ${BENCH_PRELOAD:+LD_PRELOAD="$BENCH_PRELOAD"} "$b" ${BENCH_ARGS:-}
+        ;;
     esac
 done
