@@ -80,7 +80,7 @@ UNIT := resp_base resp_parse resp_value resp_copy resp_double resp_encode \
         net_link net_wire net_cuts net_faults net_pace \
         net_slot net_slot_map net_round net_router net_redirect net_sentinel_words \
         net_sentinel \
-        lock_names lock_lease lock_hold lock_wait \
+        lock_names lock_lease lock_hold lock_wait lock_share \
         cli_values cli_json cli_options cli_secret cli_run_state cli_resp \
         cli_resp_check cli_doctor support $(tls_tests_$(TLS))
 LIVE := url slot cluster_map cluster cluster_wait cluster_moves cluster_failover \

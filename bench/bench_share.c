@@ -19,6 +19,7 @@
 
 #define NAME "bench-share"
 #define CHANNEL "redisson_lock__channel:{" NAME "}"
+#define OTHER "6e3814a1-e847-452b-a982-45baf93a1df2"
 #define THREADS_MAX 16
 #define WAITS_MAX 400000          /* of one process; more are not looked at */
 
@@ -316,7 +317,7 @@ static void crowd(int waiters, long us)
     double calls, began;
 
     hold_us = us;
-    tell("HSET %s other:1 1", NAME);
+    tell("HSET " NAME " %s:1 1", OTHER);
     tell("PEXPIRE %s 600000", NAME);
     for (int i = 0; i < waiters; i++)
         start_waiter();
@@ -346,7 +347,7 @@ static void hand_over(int waiters, int rounds)
     double *late = shared(sizeof *late * (size_t)rounds);
 
     for (int i = 0; i < rounds; i++) {
-        tell("HSET %s other:1 1", NAME);
+        tell("HSET " NAME " %s:1 1", OTHER);
         tell("PEXPIRE %s 600000", NAME);
         for (int k = 0; k < waiters; k++)
             if (fork() == 0) {
