@@ -87,7 +87,7 @@ LIVE := url slot cluster_map cluster cluster_wait cluster_moves cluster_failover
         sentinel_words sentinel sentinel_failover \
         lock lock_callbacks lock_wait lock_share lock_watchdog lock_errors lock_late \
         lock_shorter lock_cuts lock_faults lock_clock lock_network \
-        lock_forged lock_ghosts lock_full lock_replicas lock_memory lock_end lock_close \
+        lock_forged lock_acl lock_ghosts lock_full lock_replicas lock_memory lock_end lock_close \
         lock_soak lifecycle run run_loss run_signals run_status run_slot \
         resp_check doctor examples $(tls_live_$(TLS))
 FUZZ := resp_parse resp_twin resp_encode cli_resp url topology
@@ -205,6 +205,7 @@ cli_T := $(filter $(BUILD)/tests/test_cli_%,$(unit_T))
 run_T := $(filter $(BUILD)/tests/live/test_run% \
                   $(BUILD)/tests/live/test_resp% \
                   $(BUILD)/tests/live/test_doctor \
+                  $(BUILD)/tests/live/test_lock_acl \
                   $(BUILD)/tests/live/test_tls_refused \
                   $(BUILD)/tests/live/test_examples,$(live_T))
 $(cli_T): $(filter-out $(BUILD)/cli/main.o,$(cli_O))

@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "cli/common.h"
+#include "cli/doctor_acl.h"
 #include "cli/doctor_ask.h"
 #include "cli/doctor_print.h"
 #include "cli/report.h"
@@ -99,14 +100,19 @@ static int visit(const struct cli_common *common, struct doctor_facts *facts,
     return status < 0 ? cli_fail_status(status, &err) : judge(common, facts);
 }
 
-static int examine(const struct cli_common *common, struct doctor_facts *facts)
+static int examine(const struct cli_common *common, struct doctor_facts *facts,
+                   bool wants_acl)
 {
     struct hf_seeds seeds;
     struct hf_url url;
     int rc = read_url(&url, &seeds, common);
 
-    if (rc == CLI_GO_ON)
+    if (rc == CLI_GO_ON && wants_acl)
+        doctor_acl_print(&url, &seeds, facts->name);
+    else if (rc == CLI_GO_ON)
         rc = visit(common, facts, &url, &seeds);
+    if (rc == CLI_GO_ON)
+        rc = CLI_OK;
     doctor_facts_fini(facts);
     explicit_bzero(&url, sizeof url);
     explicit_bzero(&seeds, sizeof seeds);
@@ -115,11 +121,12 @@ static int examine(const struct cli_common *common, struct doctor_facts *facts)
 
 /* ---- the command line ---- */
 
-enum { OPT_NAME = 1, OPT_TTL };
+enum { OPT_NAME = 1, OPT_TTL, OPT_ACL };
 
 static const struct cli_option own_options[] = {
     {OPT_NAME, 0, "name", "NAME"},
     {OPT_TTL, 0, "ttl", "DURATION"},
+    {OPT_ACL, 0, "acl", NULL},
     {0},
 };
 
@@ -148,14 +155,17 @@ static int main_doctor(struct cli_args *args, struct cli_common *common)
     static const struct cli_option *const tables[] = {cli_common_options,
                                                       own_options, NULL};
     struct doctor_facts facts = {.ttl_ms = TTL_MS};
+    bool wants_acl = false;
     char *value;
     int id, rc;
 
     while ((id = cli_args_next(args, tables, &value)) != CLI_END)
-        if ((rc = take(args, common, &facts, id, value)) != CLI_GO_ON)
+        if (id == OPT_ACL)
+            wants_acl = true;
+        else if ((rc = take(args, common, &facts, id, value)) != CLI_GO_ON)
             return rc;
     cli_report_level(common->is_quiet, common->is_verbose);
-    return examine(common, &facts);
+    return examine(common, &facts, wants_acl);
 }
 
 const struct cli_command cli_doctor_command = {
@@ -172,6 +182,8 @@ const struct cli_command cli_doctor_command = {
         "\n"
         "  --name NAME          may this user take this lock? Else: any lock\n"
         "  --ttl DURATION       of the locks, as with 'run'; default 30s\n"
+        "  --acl                ask nobody: print the least rights that a user\n"
+        "                       needs for that lock at that URL, for redis-cli\n"
         "\n" CLI_COMMON_HELP,
     .main = main_doctor,
 };
