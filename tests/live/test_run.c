@@ -303,7 +303,7 @@ END_TEST
 
 START_TEST(events_come_in_their_order)
 {
-    struct process *p = holdfast(server, "run", "--ttl", "300ms",
+    struct process *p = holdfast(server, "run", "--ttl", "3s",
                                  "--status-fd", "3", "x \"y\"\\", SH,
                                  "read go; exit 7", NULL);
     const char *line = await_line(p, STATUS, "");

@@ -96,7 +96,7 @@ static hf_status connect_to(const char *url, int protocol,
     struct hf_client *client;
     hf_status rc;
 
-    o.connect_timeout_ms = 1000;
+    o.connect_timeout_ms = 3000;
     client = client_with(&o);
     rc = hf_client_connect(client, error);
     hf_client_free(client);
