@@ -57,7 +57,7 @@ NET  := mem hash error random clock wheel histogram spin fork \
         url_scan url_query url resolve race socket dial stream greet conn \
         due room trace link wire pubsub \
         endpoint slot slot_map slot_map_read cluster_info cluster_view \
-        redirect \
+        redirect refusal \
         sentinel_words \
         server router command listening round discover discover_cluster discover_sentinel \
         $(tls_$(TLS))
@@ -78,7 +78,7 @@ UNIT := resp_base resp_parse resp_value resp_copy resp_double resp_encode \
         net_mem net_hash net_wheel net_histogram net_spin net_url net_loop net_resolve \
         net_race net_dial net_socket net_greet net_conn net_room net_trace \
         net_link net_wire net_cuts net_faults net_pace \
-        net_slot net_slot_map net_round net_router net_redirect net_sentinel_words \
+        net_slot net_slot_map net_round net_router net_redirect net_refusal net_sentinel_words \
         net_sentinel \
         lock_names lock_lease lock_hold lock_wait lock_share \
         cli_values cli_json cli_options cli_secret cli_run_state cli_resp \

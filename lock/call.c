@@ -30,6 +30,9 @@ static const struct {
     {"MISCONF", "the server cannot save to disk and refuses writes"},
     {"NOREPLICAS", "too few replicas are connected (min-replicas-to-write)"},
     {"NOPERM", "the ACL of this user lacks a command, key or channel"},
+    {"ERR ACL failure in script:", "the ACL of this user lacks that command"},
+    {"The user executing the script can't run this command", /* Redis 6 */
+     "the ACL of this user lacks a command of the script"},
     {"NOSCRIPT", "it was sent the script itself: this is no server that runs "
                  "scripts"},
     {"NOAUTH", "the server wants a password"},
@@ -43,7 +46,7 @@ static const struct {
 static bool passes(struct hf_resp_value reply)
 {
     for (size_t i = 0; i < sizeof passing / sizeof *passing; i++)
-        if (hf_resp_error_is(reply, passing[i]))
+        if (hf_refusal_is(reply, passing[i]))
             return true;
     return false;
 }
@@ -51,7 +54,7 @@ static bool passes(struct hf_resp_value reply)
 static const char *advice_on(struct hf_resp_value reply)
 {
     for (size_t i = 0; i < sizeof advices / sizeof *advices; i++)
-        if (hf_resp_error_is(reply, advices[i].code))
+        if (hf_refusal_is(reply, advices[i].code))
             return advices[i].advice;
     return NULL;
 }
@@ -97,11 +100,11 @@ static void end_with_words(struct hf_call *call, const char *words,
 static void end_with_error_reply(struct hf_call *call,
                                  struct hf_resp_value reply)
 {
-    const char *ptr = "";
     char words[220];
-    size_t len = 0;
+    const char *ptr;
+    size_t len;
 
-    (void)hf_resp_bytes(reply, &ptr, &len);
+    hf_refusal_words(reply, &ptr, &len);
     end_with_words(call, hf_error_quote(words, sizeof words, ptr, len),
                    advice_on(reply), reply);
 }
@@ -292,10 +295,10 @@ static void begin_deadline(struct hf_call *call)
 
 static void note_put_off(struct hf_call *call, struct hf_resp_value reply)
 {
-    const char *ptr = "";
-    size_t len = 0;
+    const char *ptr;
+    size_t len;
 
-    (void)hf_resp_bytes(reply, &ptr, &len);
+    hf_refusal_words(reply, &ptr, &len);
     (void)hf_error_quote(call->put_off, sizeof call->put_off, ptr, len);
     call->advice = advice_on(reply);
 }
@@ -376,7 +379,7 @@ static void answered_error(struct hf_call *call, struct hf_resp_value reply)
     } else if (passes(reply)) {
         try_later(call, reply);
     } else { /* a new master has no replicas at first */
-        call->is_passing = hf_resp_error_is(reply, "NOREPLICAS");
+        call->is_passing = hf_refusal_is(reply, "NOREPLICAS");
         end_with_error_reply(call, reply);
     }
 }

@@ -395,7 +395,7 @@ static bool is_demoted(const struct hf_router *router,
                        struct hf_resp_value reply)
 {
     return router->seeds.topology == HF_SENTINEL &&
-           hf_resp_error_is(reply, "READONLY");
+           hf_refusal_is(reply, "READONLY");
 }
 
 /* Is it sent elsewhere? Then its owner does not see this reply. */

@@ -971,6 +971,14 @@ void hf_command_condemn(struct hf_command *command, const char *why);
 const char *hf_command_address(const struct hf_command *command);
 const struct hf_error *hf_command_error(const struct hf_command *command);
 
+/* hf_refusal_words - what an error says, without what Redis before 7 puts in front
+ *                    of a script's ("ERR Error running script (..."). Lent as the
+ *                    reply; "" if that is no error.
+ * hf_refusal_is    - is `code` ("READONLY") what these words begin with? Both:
+ *                    pure. */
+void hf_refusal_words(struct hf_resp_value reply, const char **ptr, size_t *len);
+bool hf_refusal_is(struct hf_resp_value reply, const char *code);
+
 /* hf_router_address - "127.0.0.1:6379", "cluster at a:7000,b:7000", "master
  *   'main' of sentinels at s:26379", for messages.
  * hf_router_stats   - of all its links, summed; greatest depths are the greatest.

@@ -1,0 +1,87 @@
+/* Refusals, as servers word them: the code is found wherever it stands, and what
+ * only looks like one is none. */
+#include <check.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "net/net.h"
+#include "tests/support/suite.h"
+
+#define SCRIPT "ERR Error running script (call to f_0123456789): @user_script:4: "
+
+static const struct {
+    const char *error, *code;
+    bool is;
+    const char *words;
+} rows[] = {
+    {"READONLY You can't", "READONLY", true, "READONLY You can't"},
+    {"READONLY", "READONLY", true, "READONLY"},
+    {"READONLYX no", "READONLY", false, "READONLYX no"},
+    {"READ", "READONLY", false, "READ"},
+    {"", "READONLY", false, ""},
+    {"ERR READONLY", "READONLY", false, "ERR READONLY"},
+    /* Redis 7 */
+    {"OOM command not allowed. script: 01, on @user_script:4.", "OOM", true,
+     "OOM command not allowed. script: 01, on @user_script:4."},
+    /* Redis 6 */
+    {SCRIPT "@user_script: 4: -READONLY You can't", "READONLY", true,
+     "READONLY You can't"},
+    {SCRIPT "@user_script: 4: -OOM command", "OOM", true, "OOM command"},
+    {SCRIPT "WRONGTYPE Operation", "WRONGTYPE", true, "WRONGTYPE Operation"},
+    {"@user_script: 1: -MISCONF Redis", "MISCONF", true, "MISCONF Redis"},
+    {SCRIPT "@user_script: 4: The user executing the script can't run", "The",
+     true, "The user executing the script can't run"},
+    /* Cut anywhere. */
+    {"ERR Error running script (call to f_01", "READONLY", false, "f_01"},
+    {SCRIPT, "READONLY", false, ""},
+    {"@user_script:4", "READONLY", false, "4"},
+    {"-", "READONLY", false, ""},
+};
+
+static struct hf_resp_value parse(const char *bytes, struct hf_resp_tape *tape)
+{
+    struct hf_resp_parser parser;
+
+    hf_resp_init(&parser, NULL, 3);
+    ck_assert_int_eq(hf_resp_parse(&parser, bytes, strlen(bytes), tape), HF_OK);
+    return hf_resp_first(tape, bytes, 0);
+}
+
+START_TEST(refusal_is_found_within_the_error_of_a_script)
+{
+    struct hf_resp_node nodes[4];
+    struct hf_resp_tape tape = {.nodes = nodes, .room = 4};
+    struct hf_resp_value v;
+    char bytes[300];
+    const char *ptr;
+    size_t len;
+
+    (void)snprintf(bytes, sizeof bytes, "-%s\r\n", rows[_i].error);
+    v = parse(bytes, &tape);
+    ck_assert_int_eq(hf_refusal_is(v, rows[_i].code), rows[_i].is);
+    hf_refusal_words(v, &ptr, &len);
+    ck_assert_uint_eq(len, strlen(rows[_i].words));
+    ck_assert_mem_eq(ptr, rows[_i].words, len);
+}
+END_TEST
+
+START_TEST(what_is_no_error_refuses_nothing)
+{
+    struct hf_resp_node nodes[4];
+    struct hf_resp_tape tape = {.nodes = nodes, .room = 4};
+
+    ck_assert(!hf_refusal_is(parse("+READONLY\r\n", &tape), "READONLY"));
+}
+END_TEST
+
+int main(void)
+{
+    Suite *s = suite_create("net/refusal");
+    TCase *c = tcase_create("words");
+
+    tcase_add_loop_test(c, refusal_is_found_within_the_error_of_a_script, 0,
+                        (int)(sizeof rows / sizeof *rows));
+    tcase_add_test(c, what_is_no_error_refuses_nothing);
+    suite_add_tcase(s, c);
+    return suite_run(s);
+}
