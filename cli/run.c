@@ -190,12 +190,17 @@ static void suspend(struct run *run)
     feed_number(run, CLI_EV_SIGNAL, SIGCONT);
 }
 
+static void leave_command(struct run *run)
+{
+    cli_tty_take(&run->tty);
+    cli_child_leave(&run->child);
+}
+
 static void release(struct run *run)
 {
     hf_status rc;
 
-    cli_tty_take(&run->tty);
-    cli_child_leave(&run->child);
+    leave_command(run);
     rc = cli_hold_release(&run->hold);
     if (rc < 0)
         run->hold.events->released(run, rc, NULL);
@@ -234,6 +239,8 @@ static void carry_out(struct run *run, unsigned todo, int number)
         cli_hold_cancel(&run->hold);
     if (todo & CLI_DO_START)
         start(run);
+    if (todo & CLI_DO_KEEP)
+        leave_command(run);
     if (todo & CLI_DO_RELEASE)
         release(run);
 }

@@ -30,6 +30,7 @@ const char cli_run_help[] =
     "                       renewed each third; default 30s\n"
     "  --lease D            take it for so long and never renew it\n"
     "  --max-hold D         stop the command after so long (code 124)\n"
+    "  --at-least D         keep the lock for so long, though COMMAND ended\n"
     "  -k, --kill-after D   from TERM to KILL; default 5s; at most half the\n"
     "                       TTL or lease when the lock is lost\n"
     "  --on-lost WHAT       stop (default), warn or ignore\n"
@@ -51,6 +52,7 @@ enum {
     TTL,
     LEASE,
     MAX_HOLD,
+    AT_LEAST,
     KILL_AFTER,
     ON_LOST,
     LOST_SIGNAL,
@@ -65,6 +67,7 @@ static const struct cli_option own_options[] = {
     {TTL, 0, "ttl", "DURATION"},
     {LEASE, 0, "lease", "DURATION"},
     {MAX_HOLD, 0, "max-hold", "DURATION"},
+    {AT_LEAST, 0, "at-least", "DURATION"},
     {KILL_AFTER, 'k', "kill-after", "DURATION"},
     {ON_LOST, 0, "on-lost", "stop, warn or ignore"},
     {LOST_SIGNAL, 0, "lost-signal", "SIGNAL"},
@@ -139,6 +142,9 @@ static int take_own(struct cli_run_options *run, const struct cli_args *args,
     case MAX_HOLD:
         return cli_take_duration(args, "--max-hold", value, 1,
                                  &run->max_hold_ms);
+    case AT_LEAST:
+        return cli_take_duration(args, "--at-least", value, 0,
+                                 &run->at_least_ms);
     case KILL_AFTER:
         return cli_take_duration(args, "--kill-after", value, 0,
                                  &run->kill_after_ms);
@@ -219,6 +225,10 @@ static int check(const struct cli_run_options *run,
     if (has_ttl && run->lease_ms > 0)
         return cli_usage(args, "--ttl is for renewed locks and --lease for "
                                "others; choose one");
+    if ((run->lease_ms > 0 && run->at_least_ms > run->lease_ms) ||
+        (run->max_hold_ms > 0 && run->at_least_ms > run->max_hold_ms))
+        return cli_usage(args, "--at-least is longer than the lock is held "
+                               "(--lease, --max-hold)");
     return CLI_GO_ON;
 }
 
@@ -260,6 +270,7 @@ struct cli_run_rules cli_run_rules_of(const struct cli_run_options *run)
                                   .kill_after_ms = run->kill_after_ms,
                                   .grace_ms = grace_ms(run),
                                   .max_hold_ms = run->max_hold_ms,
+                                  .at_least_ms = run->at_least_ms,
                                   .conflict_code = run->conflict_code,
                                   .has_lease = run->lease_ms > 0};
 }

@@ -17,6 +17,7 @@ struct cli_run_options {
     int64_t ttl_ms;
     int64_t lease_ms;           /* 0: renewed */
     int64_t max_hold_ms;        /* 0: no limit */
+    int64_t at_least_ms;
     int64_t kill_after_ms;
     enum cli_on_lost on_lost;
     int lost_signal;

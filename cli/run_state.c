@@ -13,6 +13,9 @@
  *    +-> CANCELLING -------acquired all the same------------------+ released:
  *         +-refused, signal again-> DONE                              DONE
  *
+ * KEEPING stands before RELEASING, if at_least is not over: it ends with that, with
+ * a signal that ends programs, or when the lock is lost.
+ *
  * Rules:
  * R1  The command is started after the lock is acquired, and the lock is
  *     released after the command is gone: its first process always, and all
@@ -188,6 +191,8 @@ int64_t cli_run_next_ms(const struct cli_run *r)
 {
     int64_t next = r->kill_ms;
 
+    if (r->state == CLI_KEEPING)
+        return r->keep_until_ms;
     if (!has_command(r))
         return HF_NEVER;
     if (r->state == CLI_RUNNING)
@@ -217,6 +222,7 @@ static unsigned acquired(struct cli_run *r)
                go(r, CLI_RELEASING, CLI_DO_RELEASE);
     }
     r->has_run = true;
+    r->keep_until_ms = later(r->now_ms, r->rules.at_least_ms);
     if (r->rules.max_hold_ms > 0)
         r->hold_until_ms = later(r->now_ms, r->rules.max_hold_ms);
     return go(r, CLI_RUNNING, CLI_DO_START);
@@ -276,9 +282,18 @@ static void note_death(struct cli_run *r, const struct cli_run_event *ev)
         r->die_of = signal;
 }
 
+/* Not against who wants us to end; and an outer run keeps its lock itself. */
+static bool must_keep(const struct cli_run *r)
+{
+    return r->now_ms < r->keep_until_ms && !r->is_told && !r->is_lost &&
+           !r->is_max_hold && r->safe_until_ms != HF_NEVER;
+}
+
 static unsigned release(struct cli_run *r)
 {
     r->kill_ms = HF_NEVER;
+    if (must_keep(r))
+        return go(r, CLI_KEEPING, CLI_DO_KEEP);
     return go(r, CLI_RELEASING, CLI_DO_RELEASE);
 }
 
@@ -309,6 +324,16 @@ static unsigned unguarded(struct cli_run *r)
     r->code = CLI_SIGNAL + SIGKILL;
     r->was_safe = !r->is_lost && r->now_ms < r->safe_until_ms;
     return go(r, CLI_DRAINING, CLI_DO_DRAIN | CLI_DO_KILL);
+}
+
+static unsigned keep_no_longer(struct cli_run *r)
+{
+    return go(r, CLI_RELEASING, CLI_DO_RELEASE);
+}
+
+static unsigned look_at_keeping(struct cli_run *r)
+{
+    return r->now_ms >= r->keep_until_ms ? keep_no_longer(r) : 0;
 }
 
 static unsigned released(struct cli_run *r, int status)
@@ -361,6 +386,13 @@ static unsigned move(struct cli_run *r, const struct cli_run_event *ev)
         return unguarded(r);
     case EDGE(CLI_DRAINING, CLI_EV_EMPTY):
         return release(r);
+
+    case EDGE(CLI_KEEPING, CLI_EV_SIGNAL):
+        return ends_programs(ev->number) ? keep_no_longer(r) : 0;
+    case EDGE(CLI_KEEPING, CLI_EV_LOST): /* R4: the code is not ours to change */
+        return keep_no_longer(r);
+    case EDGE(CLI_KEEPING, CLI_EV_TIME):
+        return look_at_keeping(r);
 
     case EDGE(CLI_RELEASING, CLI_EV_RELEASED):
         return released(r, ev->number);

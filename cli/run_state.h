@@ -18,6 +18,7 @@ struct cli_run_rules {
     int64_t grace_ms;           /* the same when the hold is lost: no more than
                                    the lease allows */
     int64_t max_hold_ms;        /* 0: no limit */
+    int64_t at_least_ms;        /* held so long, though the command has ended */
     int conflict_code;          /* exit code when not acquired */
     bool has_lease;             /* never renewed */
 };
@@ -28,6 +29,7 @@ enum cli_run_state {
     CLI_RUNNING,
     CLI_STOPPING,
     CLI_DRAINING,
+    CLI_KEEPING,
     CLI_RELEASING,
     CLI_DONE
 };
@@ -69,7 +71,8 @@ enum cli_run_todo {
     CLI_DO_CANCEL = 1 << 7,     /* the acquire */
     CLI_DO_START = 1 << 8,      /* the command */
     CLI_DO_RELEASE = 1 << 9,
-    CLI_DO_FINISH = 1 << 10     /* leave with `code` */
+    CLI_DO_FINISH = 1 << 10,    /* leave with `code` */
+    CLI_DO_KEEP = 1 << 11       /* the lock; the command is gone */
 };
 
 struct cli_run {
@@ -79,6 +82,7 @@ struct cli_run {
                                    if nothing happens */
     int64_t now_ms;
     int64_t safe_until_ms;      /* HF_NEVER: for ever (a nested run) */
+    int64_t keep_until_ms;      /* the end of at_least */
     int64_t hold_until_ms;      /* the end of max_hold; HF_NEVER: none */
     int64_t kill_ms;            /* when to KILL; HF_NEVER: not planned */
     enum hf_lost reason;        /* if is_lost */

@@ -312,6 +312,45 @@ START_TEST(daemons_are_spared_by_an_end_in_order_alone)
 }
 END_TEST
 
+/* --at-least: ended by time, a signal, a loss; the code is the command's. */
+static const struct {
+    enum cli_run_kind kind;
+    int number, code;
+} keeps[] = {{CLI_EV_TIME, 0, HF_OK},
+             {CLI_EV_SIGNAL, SIGTERM, HF_OK},
+             {CLI_EV_LOST, HF_LOST_TAKEN, HF_LOST}};
+
+START_TEST(lock_is_kept_at_least_so_long)
+{
+    begin();
+    run.rules.at_least_ms = 60000;
+    run_command();
+    now_ms += 10;
+    ck_assert_uint_eq(happens(CLI_EV_ENDED, 3), CLI_DO_KEEP);
+    ck_assert_int_eq(cli_run_next_ms(&run), now_ms + 60000 - 10);
+    ck_assert_uint_eq(happens(CLI_EV_TIME, 0), 0);
+    ck_assert_uint_eq(happens(CLI_EV_RENEWED, 0), 0);
+    ck_assert_uint_eq(happens(CLI_EV_SIGNAL, SIGUSR1), 0);
+    if (_i == 0)
+        now_ms += 60000 - 10;
+    ck_assert_uint_eq(happens(keeps[_i].kind, keeps[_i].number),
+                      CLI_DO_RELEASE);
+    (void)happens(CLI_EV_RELEASED, keeps[_i].code);
+    leaves_with(3);
+}
+END_TEST
+
+START_TEST(who_is_told_to_end_keeps_no_lock)
+{
+    begin();
+    run.rules.at_least_ms = 60000;
+    run_command();
+    (void)happens(CLI_EV_SIGNAL, SIGTERM);
+    (void)happens(CLI_EV_ENDED, 0);
+    ck_assert_uint_eq(happens(CLI_EV_EMPTY, 0), CLI_DO_RELEASE);
+}
+END_TEST
+
 START_TEST(what_is_left_in_the_background_is_left)
 {
     begin();
@@ -665,6 +704,8 @@ static TCase *case_end(void)
     tcase_add_loop_test(
         c, death_of_the_guardian_is_that_of_all_the_command_started, 0, 3);
     tcase_add_loop_test(c, daemons_are_spared_by_an_end_in_order_alone, 0, 3);
+    tcase_add_loop_test(c, lock_is_kept_at_least_so_long, 0, 3);
+    tcase_add_test(c, who_is_told_to_end_keeps_no_lock);
     tcase_add_test(c, what_is_left_in_the_background_is_left);
     tcase_add_test(c, stopped_command_stops_us);
     return c;

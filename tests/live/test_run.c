@@ -377,6 +377,25 @@ START_TEST(empty_owner_is_no_outer_run)
 }
 END_TEST
 
+/* The command has ended, and others still do not get the lock. */
+START_TEST(lock_is_kept_at_least_so_long)
+{
+    struct process *p =
+        holdfast(server, "run", "--ttl", "1s", "--at-least", "1h",
+                 "--status-fd", "3", "x", SH, "exit 3", NULL);
+
+    (void)await_line(p, STATUS, "\"exit\"");
+    (void)await_line(p, STATUS, "\"renewed\"");
+    ck_assert_int_eq(
+        finish(holdfast(server, "run", "-n", "x", "true", NULL)), 75);
+    ck_assert_int_eq(kill(pid_of(p), SIGTERM), 0);
+    ck_assert_int_eq(finish(p), 3);
+    ck_assert_str_eq(server_ask(server, "EXISTS x"), "0");
+    p = holdfast(server, "run", "--at-least", "100ms", "x", "true", NULL);
+    ck_assert_int_eq(finish(p), 0);
+}
+END_TEST
+
 /* Or it could tell of a loss that is none. */
 START_TEST(command_cannot_write_events)
 {
@@ -635,6 +654,7 @@ static void add_trouble(Suite *s)
     TCase *c = run_case(s, "trouble");
 
     tcase_add_test(c, unreachable_server_is_named);
+    tcase_add_test(c, lock_is_kept_at_least_so_long);
     tcase_add_test(c, command_cannot_write_events);
     tcase_add_test(c, empty_owner_is_no_outer_run);
     tcase_add_test(c, key_of_another_type_is_named);

@@ -400,6 +400,8 @@ static void kill_one_of_three(const char *script, int victim)
     ck_assert_int_eq(kill(pids[victim], SIGKILL), 0);
     next = holdfast(server, "run", "x", "echo", "held", NULL);
     (void)await_line(next, OUT, "held");
+    if (victim > 0) /* it has our pipe until it ends itself, after the release */
+        ck_assert_int_eq(finish(p), 128 + SIGKILL);
     ck_assert_msg(is_ended(p, OUT), "at work while another holds: %s", script);
     ck_assert_int_eq(finish(next), 0);
     ck_assert_int_eq(finish(p), victim == 0 ? 1000 + SIGKILL : 128 + SIGKILL);
