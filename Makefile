@@ -52,7 +52,7 @@ TLS_LIBS := $(if $(filter yes,$(TLS)),-Wl$(comma)--as-needed \
             $(or $(call openssl,--libs $(if $(STATIC),--static)),-lssl -lcrypto))
 
 RESP := status parse value copy double encode
-NET  := mem hash error random clock wheel histogram spin fork \
+NET  := mem hash utf8 error random clock wheel histogram spin fork \
         poller_$(EVENTS) loop drive \
         url_scan url_query url resolve race socket dial stream greet conn \
         due room trace link wire pubsub \
@@ -412,7 +412,7 @@ $(BUILD)/fuzz/fuzz_resp_parse: $(call objects,$(addprefix tests/support/,\
 $(BUILD)/fuzz/fuzz_resp_twin: $(call objects,$(addprefix tests/support/,\
     resp_reading resp_twin))
 $(BUILD)/fuzz/fuzz_cli_resp: $(call objects,$(addprefix cli/,\
-    resp_decode resp_walk resp_text resp_json resp_utf8))
+    resp_decode resp_walk resp_text resp_json))
 
 $(fuzz_T): %: %.o $(LIBS) $(filter %.o,$(FUZZ_MAIN))
 	$(call say,link $@)

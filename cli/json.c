@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "net/net.h"
+
 /* ---- the line ---- */
 
 /* The first lines are shorter than this; most are. */
@@ -69,70 +71,29 @@ static void put_key(struct cli_json *j, const char *key)
 
 /* ---- text ---- */
 
-/* How a sequence of UTF-8 begins; the second byte's range keeps out overlong
- * forms, surrogates and what is above U+10FFFF. Source: RFC 3629, section 4. */
-static const struct {
-    unsigned char first_min, first_max, second_min, second_max;
-    size_t len;
-} sequences[] = {{0xc2, 0xdf, 0x80, 0xbf, 2}, {0xe0, 0xe0, 0xa0, 0xbf, 3},
-                 {0xe1, 0xec, 0x80, 0xbf, 3}, {0xed, 0xed, 0x80, 0x9f, 3},
-                 {0xee, 0xef, 0x80, 0xbf, 3}, {0xf0, 0xf0, 0x90, 0xbf, 4},
-                 {0xf1, 0xf3, 0x80, 0xbf, 4}, {0xf4, 0xf4, 0x80, 0x8f, 4}};
-
-static bool is_tail(const unsigned char *p, size_t len)
+/* Characters that a terminal would obey are none above U+FFFF. */
+static void put_escape(struct cli_json *j, uint32_t code)
 {
-    for (size_t i = 0; i < len; i++)
-        if ((p[i] & 0xc0) != 0x80)
-            return false;
-    return true;
+    char escape[sizeof "\\uXXXX"];
+
+    (void)snprintf(escape, sizeof escape, "\\u%04x", (unsigned)code & 0xffff);
+    put(j, escape, sizeof escape - 1);
 }
 
-/* The length of the sequence at p, which is no ASCII; 0: it is none. */
-static size_t sequence_len(const unsigned char *p, size_t len)
-{
-    for (size_t i = 0; i < sizeof sequences / sizeof *sequences; i++) {
-        size_t want = sequences[i].len;
-
-        if (p[0] < sequences[i].first_min || p[0] > sequences[i].first_max)
-            continue;
-        if (len < want || p[1] < sequences[i].second_min ||
-            p[1] > sequences[i].second_max || !is_tail(p + 2, want - 2))
-            return 0;
-        return want;
-    }
-    return 0;
-}
-
-static void put_ascii(struct cli_json *j, unsigned char c)
-{
-    char escape[sizeof "\\u0000"];
-    char plain[2] = {'\\', (char)c};
-
-    if (c == '"' || c == '\\') {
-        put(j, plain, 2);
-    } else if (c < ' ' || c == 127) {
-        (void)snprintf(escape, sizeof escape, "\\u%04x", c);
-        put(j, escape, 6);
-    } else {
-        put(j, plain + 1, 1);
-    }
-}
-
-/* The ASCII character, the sequence or the stray byte at p; its length. */
+/* The character or the stray byte at p; its length. */
 static size_t put_next(struct cli_json *j, const char *p, size_t len)
 {
-    const unsigned char *byte = (const unsigned char *)p;
-    size_t step = *byte < 128 ? 0 : sequence_len(byte, len);
+    uint32_t code;
+    size_t step = hf_utf8_read(&code, p, len);
 
-    if (step > 0) {
-        put(j, p, step);
-        return step;
+    if (step == 0 || !hf_utf8_is_shown(code)) {
+        put_escape(j, step ? code : 0xfffd); /* U+FFFD stands for a stray byte */
+        return step ? step : 1;
     }
-    if (*byte < 128)
-        put_ascii(j, *byte);
-    else
-        put(j, "\\ufffd", 6);
-    return 1;
+    if (code == '"' || code == '\\')
+        put(j, "\\", 1);
+    put(j, p, step);
+    return step;
 }
 
 void cli_json_bytes(struct cli_json *j, const char *key, const char *ptr,

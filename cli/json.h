@@ -21,8 +21,9 @@ const char *cli_json_end(struct cli_json *j);
 void cli_json_fini(struct cli_json *j);
 
 /* A member. `key` needs no escaping.
- * cli_json_bytes - bytes of any value: UTF-8 as it is, each byte that is none
- *                  as U+FFFD. cli_json_text - up to the NUL. */
+ * cli_json_bytes - bytes of any value: UTF-8 as it is, but what a terminal obeys
+ *                  (hf_utf8_is_shown) as \uXXXX; each byte that is none as
+ *                  U+FFFD. cli_json_text - up to the NUL. */
 void cli_json_bytes(struct cli_json *j, const char *key, const char *ptr,
                     size_t len);
 void cli_json_text(struct cli_json *j, const char *key, const char *text);

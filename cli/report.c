@@ -75,14 +75,6 @@ static void put_waiting(const char *line, size_t len)
 
 /* ---- lines ---- */
 
-/* A terminal obeys control characters; a line for a person has none. */
-static void tame(char *text, size_t len)
-{
-    for (size_t i = 0; i < len; i++)
-        if ((unsigned char)text[i] < ' ' || text[i] == 127)
-            text[i] = ' ';
-}
-
 /* In one write, so that lines of processes that share a terminal or a log do
  * not mix. */
 static void say(const char *format, va_list args)
@@ -94,8 +86,11 @@ static void say(const char *format, va_list args)
 
     if (wanted < 0)
         return;
-    len += (size_t)wanted < room ? (size_t)wanted : room - 1;
-    tame(line, len);
+    if ((size_t)wanted < room)
+        len += (size_t)wanted;
+    else
+        len = hf_utf8_whole(line, len + room - 1);
+    hf_error_tame(line, len);
     line[len++] = '\n';
     if (waiting.is_on)
         put_waiting(line, len);

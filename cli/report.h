@@ -27,8 +27,8 @@ void cli_report_end(int patience_ms);
  * cli_step  - a step.
  * cli_fail_status - an error that the library reports, with what to do about
  *             it; returns CLI_TROUBLE.
- * As printf. One line, written at once, cut to CLI_LINE_MAX, control characters
- * as spaces; for bytes of a user or a server see hf_error_quote. */
+ * As printf. One line, written at once, cut to CLI_LINE_MAX, made fit for a
+ * terminal (hf_error_tame); for bytes of a user or a server see hf_error_quote. */
 #define CLI_LINE_MAX 1024
 int cli_fail(const char *format, ...) __attribute__((format(printf, 1, 2)));
 void cli_note(const char *format, ...) __attribute__((format(printf, 1, 2)));

@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "cli/resp_print.h"
-#include "cli/resp_utf8.h"
+#include "net/net.h"
 
 /* ---- bytes ---- */
 
@@ -26,18 +26,19 @@ static size_t plain_run(const char *ptr, size_t len)
 static size_t put_odd(FILE *out, const char *ptr, size_t len, bool is_escaped)
 {
     unsigned char c = (unsigned char)*ptr;
-    size_t step = cli_utf8_len(ptr, len);
+    uint32_t code;
+    size_t step = hf_utf8_read(&code, ptr, len);
 
     if (step == 0)
         (void)fprintf(out, "\\\\x%02x", c);
-    else if (step > 1)
+    else if (step > 1 && hf_utf8_is_shown(code))
         (void)fwrite(ptr, 1, step, out);
     else if (c == '\\')
         (void)fputs(is_escaped ? "\\\\\\\\" : "\\\\", out);
     else if (c == '"')
         (void)fputs("\\\"", out);
     else
-        (void)fprintf(out, "\\u%04x", c);
+        (void)fprintf(out, "\\u%04x", (unsigned)code); /* below U+10000 */
     return step ? step : 1;
 }
 
@@ -57,7 +58,7 @@ static void put_string(FILE *out, const char *ptr, size_t len, bool is_escaped)
 
 static void put_bytes(FILE *out, const char *ptr, size_t len)
 {
-    bool is_escaped = !cli_utf8_ok(ptr, len);
+    bool is_escaped = !hf_utf8_ok(ptr, len);
 
     (void)fputs(is_escaped ? ",\"escaped\":true,\"value\":" : ",\"value\":",
                 out);
@@ -71,7 +72,7 @@ static void put_verbatim(FILE *out, const char *ptr, size_t len)
     const char *text = ptr + HF_RESP_FORMAT_LEN + 1;
     size_t text_len = len - HF_RESP_FORMAT_LEN - 1;
     bool is_escaped =
-        !cli_utf8_ok(ptr, HF_RESP_FORMAT_LEN) || !cli_utf8_ok(text, text_len);
+        !hf_utf8_ok(ptr, HF_RESP_FORMAT_LEN) || !hf_utf8_ok(text, text_len);
 
     if (is_escaped)
         (void)fputs(",\"escaped\":true", out);

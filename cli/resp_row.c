@@ -40,13 +40,20 @@ static void print_object(struct cli_json *j)
     cli_json_fini(j);
 }
 
-/* A member of ASCII text, cut. */
+/* At most `max`, and no half of a character. */
+static int cut_len(const char *text, size_t max)
+{
+    return (int)hf_utf8_whole(text, strnlen(text, max));
+}
+
+/* A member of text, cut. */
 static void put_cut(struct cli_json *j, const char *key, const char *text)
 {
     char cut[JSON_MAX + sizeof "..."];
     const char *dots = strlen(text) > JSON_MAX ? "..." : "";
 
-    (void)snprintf(cut, sizeof cut, "%.*s%s", JSON_MAX, text, dots);
+    (void)snprintf(cut, sizeof cut, "%.*s%s", cut_len(text, JSON_MAX), text,
+                   dots);
     cli_json_text(j, key, cut);
 }
 
@@ -84,7 +91,7 @@ static void put_text(const char *text, size_t max)
 {
     const char *dots = strlen(text) > max ? "..." : "";
 
-    (void)printf("%.*s%s", (int)max, text, dots);
+    (void)printf("%.*s%s", cut_len(text, max), text, dots);
 }
 
 static void print_text(const struct cli_row *row)

@@ -1,9 +1,9 @@
 /* Any bytes as a stream of replies: what `holdfast resp` prints, and the error,
  * are the same however the bytes are cut; its text is UTF-8, its JSON is JSON;
  * memory follows the bytes. */
-#include "cli/resp_utf8.h"
 #include "fuzz/choices.h"
 #include "fuzz/cli_outcome.h"
+#include "net/net.h"
 #include "tests/test_cli_resp_json.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
@@ -22,7 +22,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     pieces = decode(&in, cuts.piece, is_json ? cli_print_json : cli_print_text);
     outcome_must_be(&pieces, &whole);
     must(!is_json || json_lines_ok(whole.text, whole.len));
-    must(cli_utf8_ok(whole.text, whole.len));
+    must(hf_utf8_ok(whole.text, whole.len));
     free(whole.text);
     free(pieces.text);
     return 0;

@@ -5,57 +5,72 @@
 
 #include "net/net.h"
 
-/* A server's words may hold anything; a line for a person does not. */
-static void tame(char *text)
+/* The length of the character at `ptr` if it can be shown; 0: it cannot. */
+static size_t shown_len(const char *ptr, size_t len)
 {
-    for (; *text; text++)
-        if ((unsigned char)*text < ' ' || *text == 127)
-            *text = ' ';
+    uint32_t code;
+    size_t step = hf_utf8_read(&code, ptr, len);
+
+    return step > 0 && hf_utf8_is_shown(code) ? step : 0;
+}
+
+void hf_error_tame(char *text, size_t len)
+{
+    for (size_t i = 0, step; i < len; i += step) {
+        step = shown_len(text + i, len - i);
+        if (step > 0)
+            continue;
+        text[i] = text[i] & 0x80 ? '?' : ' ';
+        step = 1;
+    }
 }
 
 hf_status hf_error_set(struct hf_error *e, hf_status status, const char *format,
                        ...)
 {
     va_list args;
+    size_t len;
+    int wanted;
 
     if (!e)
         return status;
     e->status = status;
     va_start(args, format);
-    (void)vsnprintf(e->text, sizeof e->text, format, args); /* cut is fine */
+    wanted = vsnprintf(e->text, sizeof e->text, format, args); /* cut is fine */
     va_end(args);
-    tame(e->text);
+    len = strlen(e->text);
+    if ((size_t)wanted > len)
+        e->text[len = hf_utf8_whole(e->text, len)] = '\0';
+    hf_error_tame(e->text, len);
     return status;
 }
 
-static bool is_plain(unsigned char c)
+static char *put_byte(char *d, unsigned char c)
 {
-    return c >= ' ' && c < 127 && c != '\\';
+    static const char hex[] = "0123456789abcdef";
+
+    *d++ = '\\';
+    *d++ = 'x';
+    *d++ = hex[c >> 4];
+    *d++ = hex[c & 15];
+    return d;
 }
 
 char *hf_error_quote(char *dst, size_t room, const void *ptr, size_t len)
 {
-    static const char hex[] = "0123456789abcdef";
-    const unsigned char *p = ptr;
+    const char *p = ptr;
     char *d = dst;
     char *end = dst + room - sizeof "..."; /* where only the dots still fit */
 
-    for (size_t i = 0; i < len; i++) {
-        size_t need = is_plain(p[i]) ? 1 : 4;
+    for (size_t i = 0, step; i < len; i += step) {
+        size_t plain = p[i] == '\\' ? 0 : shown_len(p + i, len - i);
 
-        if (d + need > end) {
-            memcpy(d, "...", 3);
-            d += 3;
+        if (d + (plain ? plain : sizeof "\\xHH" - 1) > end) {
+            d = mempcpy(d, "...", 3);
             break;
         }
-        if (need == 1) {
-            *d++ = (char)p[i];
-        } else {
-            *d++ = '\\';
-            *d++ = 'x';
-            *d++ = hex[p[i] >> 4];
-            *d++ = hex[p[i] & 15];
-        }
+        d = plain ? mempcpy(d, p + i, plain) : put_byte(d, (unsigned char)p[i]);
+        step = plain ? plain : 1;
     }
     *d = '\0';
     return dst;

@@ -25,7 +25,7 @@ extern "C" {
 
 /* What went wrong: the status, and one line with the address, the key and the
  * server's own words. Never a password. `text` ends in NUL, is cut where too
- * long, and holds no control characters. */
+ * long, and is UTF-8 that a terminal shows and does not obey (hf_utf8_is_shown). */
 struct hf_error {
     hf_status status;
     char text[HF_ERROR_TEXT_MAX];
@@ -36,9 +36,29 @@ struct hf_error {
 hf_status hf_error_set(struct hf_error *e, hf_status status, const char *format,
                        ...) __attribute__((format(printf, 3, 4)));
 
-/* hf_error_quote - bytes as text for a message: control characters and bytes
- * over 126 as \xHH, cut with "..." to fit; always ends in NUL. Returns dst. */
+/* hf_error_quote - bytes as text for a message: UTF-8 as it is; the bytes of
+ *   what is none, of a backslash and of characters that a terminal obeys
+ *   (hf_utf8_is_shown) as \xHH. Cut with "..." to fit, between characters; always
+ *   ends in NUL. Returns dst.
+ * hf_error_tame - makes a finished line fit for a terminal, in place: control
+ *   characters become spaces; the bytes of what else is not to be shown, and of
+ *   what is no UTF-8, question marks. */
 char *hf_error_quote(char *dst, size_t room, const void *ptr, size_t len);
+void hf_error_tame(char *text, size_t len);
+
+/* ---- UTF-8 --------------------------------------------------------------- */
+
+/* hf_utf8_read  - the character at `ptr`: its length, 1 to 4, and its code; 0: the
+ *                 first byte does not begin one. len > 0.
+ * hf_utf8_ok    - is all of it UTF-8?
+ * hf_utf8_whole - the length without a character that is cut off at the end.
+ * hf_utf8_is_shown - false: a terminal obeys it (C0, DEL, C1), it turns the text
+ *                 around (bidirectional controls), or it ends a line.
+ * Pure; any thread. */
+size_t hf_utf8_read(uint32_t *code, const char *ptr, size_t len);
+bool hf_utf8_ok(const char *ptr, size_t len);
+size_t hf_utf8_whole(const char *ptr, size_t len);
+bool hf_utf8_is_shown(uint32_t code);
 
 /* ---- memory -------------------------------------------------------------- */
 

@@ -9,6 +9,7 @@
 
 #define WORD_MAX 48             /* of one argument: a script's SHA-1 fits */
 #define WORDS_MAX 12            /* arguments; elements of a reply */
+#define CUT_MAX (HF_TRACE_TEXT_MAX - sizeof "...") /* of a line, before the dots */
 
 /* ---- secrets ---- */
 
@@ -64,8 +65,7 @@ static void add(struct line *line, const char *format, ...)
     line->is_full = n < 0 || (size_t)n >= room;
     line->len += line->is_full ? room - 1 : (size_t)n;
     if (line->is_full)
-        memcpy(line->text + HF_TRACE_TEXT_MAX - sizeof "...", "...",
-               sizeof "...");
+        (void)strcpy(line->text + hf_utf8_whole(line->text, CUT_MAX), "...");
 }
 
 static void add_word(struct line *line, const char *ptr, size_t len)

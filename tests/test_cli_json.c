@@ -28,6 +28,9 @@ static const struct {
     {BYTES("\xed\xa0\x80"), "{\"k\":\"\\ufffd\\ufffd\\ufffd\"}\n"},
     {BYTES("\xf4\x90\x80\x80"),
      "{\"k\":\"\\ufffd\\ufffd\\ufffd\\ufffd\"}\n"},
+    {BYTES("\xc2\x9b\xc2\xa0"), "{\"k\":\"\\u009b\xc2\xa0\"}\n"}, /* C1 */
+    {BYTES("\xe2\x80\xae\xd8\x9c\xe2\x81\xa9\xe2\x80\xa8"),
+     "{\"k\":\"\\u202e\\u061c\\u2069\\u2028\"}\n"}, /* bidirectional, a line */
     {BYTES("\x80z"), "{\"k\":\"\\ufffdz\"}\n"},
 };
 

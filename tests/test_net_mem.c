@@ -162,6 +162,36 @@ START_TEST(error_holds_no_control_characters)
 }
 END_TEST
 
+/* C1 controls in both encodings, characters that turn the text around, bytes that
+ * are no UTF-8; what else is UTF-8 stays. */
+START_TEST(error_holds_nothing_that_a_terminal_obeys)
+{
+    struct hf_error e;
+
+    (void)hf_error_set(&e, HF_E_SERVER, "%s", "\233[2J \302\2332J \342\200\256x");
+    ck_assert_str_eq(e.text, "?[2J ??2J ???x");
+    (void)hf_error_set(&e, HF_E_SERVER, "%s", "gr\303\274n \342\202\254 \303");
+    ck_assert_str_eq(e.text, "gr\303\274n \342\202\254 ?");
+}
+END_TEST
+
+/* The cut leaves no half of a character. */
+START_TEST(error_is_cut_between_characters)
+{
+    static char text[2 * HF_ERROR_TEXT_MAX];
+    struct hf_error e;
+
+    for (size_t i = 0; i < HF_ERROR_TEXT_MAX; i++)
+        (void)strcat(text, "\303\274");
+    for (int first = 0; first < 2; first++) {
+        (void)hf_error_set(&e, HF_E_LIMIT, "%.*s%s", first, "x", text);
+        ck_assert_uint_eq(strlen(e.text) % 2, (size_t)first);
+        ck_assert_uint_ge(strlen(e.text), HF_ERROR_TEXT_MAX - 2);
+        ck_assert_ptr_null(strchr(e.text, '?'));
+    }
+}
+END_TEST
+
 START_TEST(error_is_cut_where_too_long)
 {
     static char text[2 * HF_ERROR_TEXT_MAX];
@@ -192,6 +222,21 @@ static const struct {
     {BYTES("a\0b"), 20, "a\\x00b"},
     {BYTES("\\"), 20, "\\x5c"},
     {BYTES("~\177\200\377"), 20, "~\\x7f\\x80\\xff"},
+    {BYTES("gr\303\274n \342\202\254 \360\237\224\222"), 20,
+     "gr\303\274n \342\202\254 \360\237\224\222"},
+    {BYTES("\302\233"), 20, "\\xc2\\x9b"},                  /* C1: CSI */
+    {BYTES("\302\237\302\240"), 20, "\\xc2\\x9f\302\240"},  /* the last one */
+    {BYTES("\342\200\256"), 20, "\\xe2\\x80\\xae"},        /* turns around */
+    {BYTES("\342\201\246"), 20, "\\xe2\\x81\\xa6"},        /* isolates */
+    {BYTES("\342\200\217"), 20, "\\xe2\\x80\\x8f"},        /* a mark */
+    {BYTES("\330\234"), 20, "\\xd8\\x9c"},                  /* a mark */
+    {BYTES("\342\200\250"), 20, "\\xe2\\x80\\xa8"},        /* ends a line */
+    {BYTES("\300\257"), 20, "\\xc0\\xaf"},                  /* overlong */
+    {BYTES("\355\240\200"), 20, "\\xed\\xa0\\x80"},        /* a surrogate */
+    {BYTES("\364\220\200\200"), 20, "\\xf4\\x90\\x80\\x80"}, /* too high */
+    {BYTES("\342\202"), 20, "\\xe2\\x82"},                  /* cut */
+    {BYTES("never \342\202\254 in half"), 12, "never ..."},
+    {BYTES("never \342\202\254 in half"), 13, "never \342\202\254..."},
     {BYTES("cut where it is too long"), 10, "cut wh..."},
     {BYTES("never \001 in half"), 14, "never \\x01..."},
     {BYTES("never\001 in half"), 12, "never..."},
@@ -229,7 +274,9 @@ static TCase *case_errors(void)
     TCase *c = tcase_create("errors");
 
     tcase_add_test(c, error_holds_no_control_characters);
+    tcase_add_test(c, error_holds_nothing_that_a_terminal_obeys);
     tcase_add_test(c, error_is_cut_where_too_long);
+    tcase_add_test(c, error_is_cut_between_characters);
     tcase_add_test(c, error_that_nobody_wants_is_a_status);
     tcase_add_loop_test(c, quoted_bytes_are_plain_text_that_fits, 0,
                         ROWS(quotes));

@@ -38,6 +38,27 @@ START_TEST(a_key_of_any_bytes_is_one_line)
 }
 END_TEST
 
+/* A command that a terminal obeys in one character, and one that turns the line
+ * around; what else is UTF-8 is shown. */
+START_TEST(a_key_is_shown_and_not_obeyed)
+{
+    prints(holdfast(NULL, "slot", "{foo}gr\xc3\xbcn\xc2\x9b\xe2\x80\xae", NULL),
+           "{foo}gr\xc3\xbcn\\xc2\\x9b\\xe2\\x80\\xae: 12182\n");
+    prints(holdfast(NULL, "slot", "--json", "{foo}\xc3\xbc\xc2\x9b", NULL),
+           "{\"key\":\"{foo}\xc3\xbc\\u009b\",\"slot\":12182}\n");
+}
+END_TEST
+
+/* What is no option is named in an error as it was typed. */
+START_TEST(a_terminal_obeys_no_argument_in_an_error)
+{
+    struct process *p = holdfast(NULL, "slot", "--\xc2\x9b\x9bgr\xc3\xbcn", NULL);
+
+    (void)await_line(p, ERR, "--???gr\xc3\xbcn");
+    ck_assert_int_eq(finish(p), 125);
+}
+END_TEST
+
 START_TEST(slots_are_there_for_programs)
 {
     prints(holdfast(NULL, "slot", "--json", "foo", "a\"b", NULL),
@@ -75,6 +96,8 @@ int main(void)
     tcase_add_test(c, every_key_has_a_line);
     tcase_add_test(c, a_key_may_look_like_an_option);
     tcase_add_test(c, a_key_of_any_bytes_is_one_line);
+    tcase_add_test(c, a_key_is_shown_and_not_obeyed);
+    tcase_add_test(c, a_terminal_obeys_no_argument_in_an_error);
     tcase_add_test(c, slots_are_there_for_programs);
     tcase_add_test(c, a_key_is_needed);
     tcase_add_test(c, help_tells_of_it);
