@@ -151,7 +151,27 @@ int cli_common_login(struct hf_url *url, const struct cli_common *common)
     return CLI_GO_ON;
 }
 
+void cli_common_warn(const struct hf_url *url)
+{
+    if (url->tls.is_unverified)
+        cli_note("the server's certificate is not checked (tls_verify=no): "
+                 "whoever sits in between can read and change everything");
+}
+
 /* ---- the client ---- */
+
+/* The library warns, too, by a line that only -v shows: one of both is enough. */
+static void warn_of(const struct cli_common *common, const char *text)
+{
+    struct hf_seeds seeds;
+    struct hf_url url;
+
+    if (!common->is_verbose &&
+        hf_url_parse_seeds(&url, &seeds, text, NULL) == HF_OK)
+        cli_common_warn(&url);
+    explicit_bzero(&url, sizeof url);
+    explicit_bzero(&seeds, sizeof seeds);
+}
 
 static int connect_client(struct hf_client **out,
                           const struct hf_client_options *options)
@@ -176,6 +196,7 @@ int cli_client_open(struct hf_client **out, const struct cli_common *common,
     options->tls = &common->tls;
     options->connect_timeout_ms = common->connect_timeout_ms;
     options->log = cli_log;
+    warn_of(common, options->url);
     return connect_client(out, options);
 }
 

@@ -73,6 +73,9 @@ const char *cli_common_url(const struct cli_common *common);
  *   or CLI_TROUBLE and reported. */
 int cli_common_login(struct hf_url *url, const struct cli_common *common);
 
+/* cli_common_warn - a note, if the URL makes anybody pass for the server. */
+void cli_common_warn(const struct hf_url *url);
+
 /* cli_client_open - a client, connected. `defaults`: filled by
  *   hf_client_options_init and then by the caller: loop, watchdog. CLI_GO_ON,
  *   or CLI_TROUBLE and reported; *out is set in both cases, NULL or for

@@ -61,9 +61,7 @@ static int set_server(struct cli_try *t)
     if (t->url.kind == HF_URL_TLS)
         status = hf_tls_context_new(&t->server.tls, &hf_mem_libc, &t->url.tls,
                                     t->url.host, &err);
-    if (t->url.tls.is_unverified)
-        cli_step("the server's certificate is not checked (tls_verify=no): "
-                 "whoever sits in between can read and change everything");
+    cli_common_warn(&t->url);
     return status == HF_OK ? CLI_GO_ON : cli_fail_status(status, &err);
 }
 
