@@ -77,6 +77,18 @@ static int take_tls(const struct cli_args *args, const char *option,
     return CLI_GO_ON;
 }
 
+/* What is wrong with the file is said when it is known how much is said at all. */
+static int take_secret(struct cli_common *common, char dst[CLI_SECRET_MAX],
+                       const char *path)
+{
+    bool is_open = false;
+    int rc = cli_secret_read(dst, path, &is_open);
+
+    if (is_open)
+        common->open_file = path;
+    return rc;
+}
+
 int cli_common_take(struct cli_common *common, const struct cli_args *args,
                     int id, char *value)
 {
@@ -88,7 +100,7 @@ int cli_common_take(struct cli_common *common, const struct cli_args *args,
     case CLI_OPT_USER:
         return set_text(&common->user, value);
     case CLI_OPT_PASSWORD_FILE:
-        return cli_secret_read(common->password, value);
+        return take_secret(common, common->password, value);
     case CLI_OPT_CONNECT_TIMEOUT:
         return cli_take_duration(args, "--connect-timeout", value, 1,
                                  &common->connect_timeout_ms);
@@ -102,7 +114,7 @@ int cli_common_take(struct cli_common *common, const struct cli_args *args,
         return take_tls(args, "--tls-key", value, tls->key_file,
                         sizeof tls->key_file);
     case CLI_OPT_TLS_KEY_PASSWORD_FILE:
-        return cli_secret_read(tls->key_password, value);
+        return take_secret(common, tls->key_password, value);
     case CLI_OPT_TLS_SNI:
         return take_tls(args, "--tls-sni", value, tls->server_name,
                         sizeof tls->server_name);
@@ -117,6 +129,14 @@ int cli_common_take(struct cli_common *common, const struct cli_args *args,
     default: /* CLI_BAD: it has been reported */
         return CLI_TROUBLE;
     }
+}
+
+void cli_common_begin(const struct cli_common *common)
+{
+    cli_report_level(common->is_quiet, common->is_verbose);
+    if (common->open_file)
+        cli_note("others can read or change the password file %s (chmod 600)",
+                 common->open_file);
 }
 
 /* ---- the server ---- */

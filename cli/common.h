@@ -13,6 +13,7 @@ struct cli_common {
     char *url;                  /* our copy, for cli_common_fini; NULL: none */
     const char *user;
     char password[CLI_SECRET_MAX];      /* of a file; "": none is given */
+    const char *open_file;      /* of a password, but anybody's; NULL: none */
     struct hf_tls_options tls;
     int64_t connect_timeout_ms;         /* 0: not given */
     bool is_json;
@@ -65,6 +66,10 @@ void cli_common_init(struct cli_common *common);
 void cli_common_fini(struct cli_common *common);
 int cli_common_take(struct cli_common *common, const struct cli_args *args,
                     int id, char *value);
+
+/* cli_common_begin - the options are known: from now on as much is said as they
+ * want, and first what is wrong with the password's file. */
+void cli_common_begin(const struct cli_common *common);
 
 /* cli_common_url - the server's URL: -u, the environment's, or the default. */
 const char *cli_common_url(const struct cli_common *common);

@@ -164,7 +164,7 @@ static int main_doctor(struct cli_args *args, struct cli_common *common)
             wants_acl = true;
         else if ((rc = take(args, common, &facts, id, value)) != CLI_GO_ON)
             return rc;
-    cli_report_level(common->is_quiet, common->is_verbose);
+    cli_common_begin(common);
     return examine(common, &facts, wants_acl);
 }
 

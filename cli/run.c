@@ -558,7 +558,7 @@ static int main_run(struct cli_args *args, struct cli_common *common)
 
     if (rc != CLI_GO_ON)
         return rc;
-    cli_report_level(common->is_quiet, common->is_verbose);
+    cli_common_begin(common);
     cli_report_never_wait();
     if (common->is_json && options.status_fd < 0)
         options.status_fd = STDERR_FILENO;

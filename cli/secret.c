@@ -3,8 +3,8 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <stdbool.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "cli/report.h"
@@ -52,7 +52,16 @@ static int cut_line(char *dst, size_t len, const char *path)
     return CLI_GO_ON;
 }
 
-int cli_secret_read(char dst[CLI_SECRET_MAX], const char *path)
+/* A pipe's mode says nothing: nobody opens it by a name. */
+static bool is_open_to_others(int fd)
+{
+    struct stat st;
+
+    return fstat(fd, &st) == 0 && S_ISREG(st.st_mode) &&
+           st.st_mode & (S_IROTH | S_IWOTH);
+}
+
+int cli_secret_read(char dst[CLI_SECRET_MAX], const char *path, bool *is_open)
 {
     int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY);
     ssize_t len;
@@ -65,6 +74,7 @@ int cli_secret_read(char dst[CLI_SECRET_MAX], const char *path)
         (void)close(fd);
         return (int)len;
     }
+    *is_open = *is_open || is_open_to_others(fd);
     (void)close(fd);
     return cut_line(dst, (size_t)len, path);
 }

@@ -2,6 +2,8 @@
 #ifndef CLI_SECRET_H
 #define CLI_SECRET_H
 
+#include <stdbool.h>
+
 #include "cli/command.h"
 
 /* As long as the library takes them (hf_url.password, tls.key_password). */
@@ -9,9 +11,11 @@
 
 /* cli_secret_read - the first line of a file, without its end. CLI_GO_ON, or
  *                   CLI_TROUBLE and reported; dst is for explicit_bzero.
+ *                   *is_open becomes true if it is a file that others than its
+ *                   owner and group can read or change.
  * cli_secret_hide - passwords in a URL, the server's and that of a key, become
  *                   asterisks, in place. */
-int cli_secret_read(char dst[CLI_SECRET_MAX], const char *path);
+int cli_secret_read(char dst[CLI_SECRET_MAX], const char *path, bool *is_open);
 void cli_secret_hide(char *url);
 
 #endif

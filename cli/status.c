@@ -141,7 +141,7 @@ static int main_status(struct cli_args *args, struct cli_common *common)
     if (count == 0)
         return cli_usage(args, "which lock? NAME is missing");
     names[count] = NULL; /* at the end of argv, at the latest */
-    cli_report_level(common->is_quiet, common->is_verbose);
+    cli_common_begin(common);
     return show_all(common, names);
 }
 

@@ -244,7 +244,7 @@ static int main_unlock(struct cli_args *args, struct cli_common *common)
     }
     if ((rc = check(&u, args)) != CLI_GO_ON)
         return rc;
-    cli_report_level(common->is_quiet, common->is_verbose);
+    cli_common_begin(common);
     (void)cli_quote(u.quoted, u.name, strlen(u.name));
     return unlock(&u);
 }

@@ -12,6 +12,8 @@
 
 #define BYTES(literal) (literal), sizeof(literal) - 1
 
+static bool is_open;
+
 static char path[] = "/tmp/holdfast-secret-XXXXXX";
 
 static void write_file(const char *bytes, size_t len)
@@ -56,7 +58,7 @@ START_TEST(first_line_is_the_password)
 
     mute();
     write_file(files[_i].bytes, files[_i].len);
-    rc = cli_secret_read(got, path);
+    rc = cli_secret_read(got, path, &is_open);
     (void)unlink(path);
     ck_assert_int_eq(rc, files[_i].password ? CLI_GO_ON : CLI_TROUBLE);
     if (files[_i].password)
@@ -74,7 +76,7 @@ START_TEST(line_has_a_longest_length)
     mute();
     memset(text, 'x', sizeof text);
     write_file(text, len);
-    rc = cli_secret_read(got, path);
+    rc = cli_secret_read(got, path, &is_open);
     (void)unlink(path);
     ck_assert_int_eq(rc, len < CLI_SECRET_MAX ? CLI_GO_ON : CLI_TROUBLE);
     if (rc == CLI_GO_ON)
@@ -87,8 +89,9 @@ START_TEST(what_cannot_be_read_is_refused)
     char got[CLI_SECRET_MAX];
 
     mute();
-    ck_assert_int_eq(cli_secret_read(got, "/nonexistent/file"), CLI_TROUBLE);
-    ck_assert_int_eq(cli_secret_read(got, "/"), CLI_TROUBLE);
+    ck_assert_int_eq(cli_secret_read(got, "/nonexistent/file", &is_open),
+                     CLI_TROUBLE);
+    ck_assert_int_eq(cli_secret_read(got, "/", &is_open), CLI_TROUBLE);
 }
 END_TEST
 
@@ -105,7 +108,8 @@ START_TEST(pipe_is_read_to_the_end_of_its_line)
             (void)!write(fd[1], p, 1);
         _exit(0);
     }
-    ck_assert_int_eq(cli_secret_read(got, name), CLI_GO_ON);
+    ck_assert_int_eq(cli_secret_read(got, name, &is_open), CLI_GO_ON);
+    ck_assert(!is_open);
     ck_assert_str_eq(got, "secret");
 }
 END_TEST

@@ -513,6 +513,7 @@ static void write_file(const char *path, const char *text)
     FILE *file = fopen(path, "w");
 
     ck_assert_ptr_nonnull(file);
+    ck_assert_int_eq(fchmod(fileno(file), 0600), 0);
     (void)fputs(text, file);
     (void)fclose(file);
 }
@@ -549,6 +550,39 @@ START_TEST(password_comes_from_a_file)
     fails(holdfast(closed, "run", "--password-file", path, "x", "true", NULL),
           "No such file");
     server_stop(closed);
+}
+END_TEST
+
+/* As ssh looks at its keys; but it is a note, for secrets that a container gets
+ * are readable by all inside. The server has no password: what is said of that does
+ * not matter here. */
+static const struct {
+    mode_t mode;
+    const char *option, *level;
+    bool is_told;
+} modes[] = {{0600, "--password-file", "--json", false},
+             {0640, "--password-file", "--json", false},
+             {0644, "--password-file", "--json", true},
+             {0602, "--password-file", "--json", true},
+             {0604, "--tls-key-password-file", "--json", true},
+             {0644, "--password-file", "-q", false}};
+
+START_TEST(password_file_that_all_can_read_is_told)
+{
+    const char *said;
+    char path[128];
+    struct process *p;
+
+    (void)snprintf(path, sizeof path, "%s/password", server_folder(server));
+    write_file(path, "hush-hush\n");
+    ck_assert_int_eq(chmod(path, modes[_i].mode), 0);
+    p = holdfast(server, "status", modes[_i].option, path, modes[_i].level, "x",
+                 NULL);
+    (void)finish(p);
+    said = strstr(await_end(p, ERR), "(chmod 600)");
+    ck_assert_int_eq(!said, !modes[_i].is_told);
+    ck_assert_ptr_null(strstr(await_end(p, ERR), "hush-hush"));
+    (void)unlink(path);
 }
 END_TEST
 
@@ -664,6 +698,8 @@ static void add_trouble(Suite *s)
     tcase_add_test(c, bad_url_is_refused_without_its_password);
     tcase_add_test(c, wrong_password_is_told_and_not_shown);
     tcase_add_test(c, password_comes_from_a_file);
+    tcase_add_loop_test(c, password_file_that_all_can_read_is_told, 0,
+                        sizeof modes / sizeof *modes);
     tcase_add_test(c, password_is_not_in_any_command_line);
     tcase_add_loop_test(c, help_and_version_are_on_standard_output, 0, 9);
     tcase_add_test(c, no_or_unknown_command_is_an_error);
