@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "cli/command.h"
+#include "cli/core.h"
 #include "cli/guard.h"
 #include "cli/signals.h"
 
@@ -35,6 +36,7 @@ static int become(const struct start *start, pid_t parent)
         cli_tty_enter(plan->tty);
     cli_kin_die_with(parent);
     cli_signals_inherit();
+    cli_core_inherit();
     if (plan->kept_fd >= 0)
         (void)fcntl(plan->kept_fd, F_SETFD, 0);
     environ = plan->env;

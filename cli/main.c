@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "cli/common.h"
+#include "cli/core.h"
 #include "cli/help.h"
 #include "cli/report.h"
 
@@ -67,6 +68,7 @@ int main(int argc, char **argv)
     struct cli_common common;
     int code;
 
+    cli_core_forbid();
     occupy_standard_fds();
     cli_common_init(&common);
     code = find_command(&args, &common);

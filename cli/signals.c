@@ -5,7 +5,6 @@
 #include <fcntl.h>
 #include <signal.h>
 #include <stddef.h>
-#include <sys/resource.h>
 #include <unistd.h>
 
 enum treatment { NOTE, IGNORE, NOTE_LATER };
@@ -159,13 +158,11 @@ static bool was_ignored(int signal)
 
 void cli_signals_die(int signal, bool for_all)
 {
-    const struct rlimit none = {0, 0};
     struct sigaction dying = {.sa_handler = SIG_DFL};
     sigset_t only;
 
     if (was_ignored(signal))
         return;
-    (void)setrlimit(RLIMIT_CORE, &none);
     (void)sigaction(signal, &dying, NULL);
     sigemptyset(&only);
     (void)sigaddset(&only, signal);

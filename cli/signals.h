@@ -27,7 +27,7 @@ void cli_signals_inherit(void);
 void cli_signals_suspend(void);
 
 /* Ends this process by the signal, which ends programs, so that its parent sees
- * what happened; without a core dump. `for_all`: its whole process group, as the
+ * what happened; no core is dumped (core.h). `for_all`: its whole process group, as the
  * terminal would. Returns only if the signal was ignored when we were started. */
 void cli_signals_die(int signal, bool for_all);
 

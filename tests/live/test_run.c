@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -606,6 +607,29 @@ START_TEST(password_is_not_in_any_command_line)
 }
 END_TEST
 
+/* The password is in the memory of holdfast and of its guardian, the command's
+ * parent; the command may have what limit it was given. */
+START_TEST(only_the_command_may_dump_core)
+{
+    struct rlimit limit, before;
+    struct process *p;
+
+    ck_assert_int_eq(getrlimit(RLIMIT_CORE, &before), 0);
+    limit = before;
+    limit.rlim_cur = 4096;
+    if (before.rlim_max < limit.rlim_cur)
+        return; /* nobody may here */
+    ck_assert_int_eq(setrlimit(RLIMIT_CORE, &limit), 0);
+    p = holdfast(server, "run", "x", SH,
+                 "guard=$PPID; read -r _ _ _ ours _ </proc/$guard/stat;"
+                 "awk '/core file/ {print $5}' /proc/$$/limits "
+                 "/proc/$guard/limits /proc/$ours/limits", NULL);
+    ck_assert_int_eq(setrlimit(RLIMIT_CORE, &before), 0);
+    ck_assert_int_eq(finish(p), 0);
+    ck_assert_str_eq(await_end(p, OUT), "4096\n0\n0\n");
+}
+END_TEST
+
 /* ---- the other subcommands' words ---- */
 
 START_TEST(help_and_version_are_on_standard_output)
@@ -701,6 +725,7 @@ static void add_trouble(Suite *s)
     tcase_add_loop_test(c, password_file_that_all_can_read_is_told, 0,
                         sizeof modes / sizeof *modes);
     tcase_add_test(c, password_is_not_in_any_command_line);
+    tcase_add_test(c, only_the_command_may_dump_core);
     tcase_add_loop_test(c, help_and_version_are_on_standard_output, 0, 9);
     tcase_add_test(c, no_or_unknown_command_is_an_error);
     tcase_add_test(c, full_disk_is_not_success);
