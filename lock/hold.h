@@ -1,5 +1,5 @@
 /* A hold, as a pure machine: whether it is held, when to renew it, when it is
- * lost. Until when it is safe is lease.h's business. It is told answers and the
+ * lost. lease.h computes until when it is safe. Its events are answers and the
  * time. Private to lock/.
  *
  *   HELD -release-> RELEASING -done---> (gone)
@@ -8,8 +8,8 @@
  *    v
  *   LOST
  *
- * H1  Safe until the lease's end, and never once its last release was handed
- *     out.
+ * H1  A hold is safe until its lease ends, but not after its last release was
+ *     handed out.
  * H2  Renewals are due on an absolute schedule, a third of the lease apart, and
  *     earlier where a shorter lease may be in force.
  * H3  While RELEASING nothing is renewed: once the release is on its way no
@@ -37,20 +37,21 @@ struct hf_hold_core {
     int64_t max_until_ms;       /* INT64_MAX: no such limit */
 };
 
-/* hf_hold_init     - of a first acquire.
- * hf_hold_ask      - an acquire, re-entry or partial release that may set
- *                    `lease_ms` is handed out. What became of it is told by one
- *                    of these:
- * hf_hold_granted  - it has set the count. `spread` (any number) moves the first
- *                    renewal, so that many do not beat at once.
- * hf_hold_unknown  - nobody knows whether it was, or will be, executed.
- * hf_hold_refused  - it was not, and will not be.
+/* hf_hold_init     - before its first acquire.
+ * hf_hold_ask      - an acquire, re-entry or partial release that sets the TTL to
+ *                    `lease_ms` is handed out. One of these three follows:
+ * hf_hold_granted  - the server has set the count. `spread` (any number) moves
+ *                    the first renewal, so that renewals of many holds do not
+ *                    fall due at once.
+ * hf_hold_unknown  - the server may have executed it, or may execute it later.
+ * hf_hold_refused  - it was not executed, and never will be.
  * hf_hold_release  - the last release is handed out.
  * hf_hold_due      - the time has come (hf_hold_next_ms): RENEW (a renewal is
  *                    handed out now), lost, or nothing yet.
- * hf_hold_renewed  - a renewal was good.
- * hf_hold_retry    - a renewal failed: again soon, until the safe moment. `how`:
- *                    it may have been executed; NULL: it was not.
+ * hf_hold_renewed  - a renewal succeeded.
+ * hf_hold_retry    - a renewal failed: it is due again soon, until the safe
+ *                    moment. `how`: the server may have executed it; NULL: it has
+ *                    not.
  * hf_hold_lose     - false if it is lost already (H4).
  * hf_hold_next_ms  - when to call hf_hold_due. */
 void hf_hold_init(struct hf_hold_core *h, int64_t watchdog_ms);
@@ -72,8 +73,8 @@ int64_t hf_hold_next_ms(const struct hf_hold_core *h);
  * last release was handed out. */
 int64_t hf_hold_safe_ms(const struct hf_hold_core *h, int64_t now_ms);
 
-/* hf_hold_may_remain - lost, but may the server still have it? Then it is worth
- * a release. */
+/* hf_hold_may_remain - of a lost hold: may the server still have it? Then it is
+ * released there. */
 bool hf_hold_may_remain(const struct hf_hold_core *h);
 
 #endif

@@ -41,7 +41,7 @@ static void claim(struct hf_lease *l, int64_t since_ms, int64_t lease_ms)
 static void find_end(struct hf_lease *l)
 {
     if (l->answered_ms == 0)
-        return; /* never granted: there is nothing to believe in */
+        return; /* never granted: the end stays INT64_MIN */
     l->end_ms = INT64_MAX;
     claim(l, l->proved_ms, l->answered_ms);
     for (int i = 0; i < LEASE_BYS; i++)
@@ -52,8 +52,8 @@ static void find_end(struct hf_lease *l)
 
 /* ---- claims whose execution nobody knows of ---- */
 
-/* Where a claim of this stream belongs: with others of its stream; else in a
- * free place; else with the last one. */
+/* Where a claim of this stream is kept: with a claim of the same stream; else in
+ * a free place; else merged with the last one. */
 static struct hf_lease_unknown *place_of(struct hf_lease *l, uint64_t stream)
 {
     struct hf_lease_unknown *last = &l->unknown[LEASE_UNKNOWNS - 1];
@@ -67,7 +67,8 @@ static struct hf_lease_unknown *place_of(struct hf_lease *l, uint64_t stream)
     return last;
 }
 
-/* Two in one place count as the worse of both in every respect. */
+/* Two claims in one place are merged: the earlier start, the shorter lease, and no
+ * stream whose answers could end it if the streams differ. */
 static void note_unknown(struct hf_lease *l, int64_t since_ms,
                          int64_t lease_ms, uint64_t stream)
 {
@@ -103,8 +104,8 @@ void hf_lease_ask(struct hf_lease *l, enum hf_lease_by by, int64_t now_ms,
     find_end(l);
 }
 
-/* Was what is in force surely executed before this one, which is answered now?
- * (LEASE-4.) */
+/* Was the command that was answered last certainly executed before this one,
+ * which is answered now? (LEASE-4.) */
 static bool outdates(const struct hf_lease *l, const struct hf_lease_asked *asked,
                      uint64_t stream)
 {

@@ -1,24 +1,25 @@
-/* Until when a hold is certain to be ours, as a pure machine: it is told which
- * commands that may set the key's TTL were handed out, and what became of them.
- * Private to lock/.
+/* Until when a hold is certain to be ours, as a pure machine. Its events: a
+ * command that may set the key's TTL is handed out; then it is answered, refused,
+ * or its outcome is unknown. Private to lock/.
  *
- * The server keeps the TTL of the command that it executed last. Which one that
- * is, is known only in part: answers come late, or not at all, and a command may
- * be executed long after its call has ended. So each command that may be the
- * last one is a claim, and the earliest end of all claims counts.
+ * The server keeps the TTL of the command that it executed last. The client often
+ * cannot know which one that is: answers come late or never, and the server may
+ * execute a command long after its call has ended. So each command that may be
+ * the last one is a claim, and the hold is safe until the first claim ends.
  *
- * LEASE-1  A command is a claim from the moment it is handed out, until it is
- *          known that it was not executed, or that another was executed later.
+ * LEASE-1  A command is a claim from the moment it is handed out. It is one no
+ *          longer when it is known that it was not executed, or that another
+ *          command was executed later.
  * LEASE-2  A claim ends at its sending + its lease - drift: the server begins to
  *          count after we sent, so our clock runs out first.
- * LEASE-3  What is executed last is executed after every command that was
- *          answered: a claim counts from the latest sending that was answered,
- *          if that is later than its own.
- * LEASE-4  The answer to a command ends the claim of another one that ended
- *          before this one was handed out, if that one was answered, too, or was
- *          sent on the same stream (hf_request.stream): there it was executed
- *          before, or never will be. On one stream, of two answers the later one
- *          tells what was executed later.
+ * LEASE-3  The last command was executed after every command that was answered.
+ *          So a claim counts from the latest sending that was answered, if that
+ *          is later than its own.
+ * LEASE-4  An answer to command B ends the claim of command A, if A's call had
+ *          ended before B was handed out and one of these holds: A was answered,
+ *          too; or both were sent on one stream (hf_request.stream), where A was
+ *          executed before B or never will be. If both are answered on one
+ *          stream, the later answer is of the command that was executed later.
  *
  * At most two commands of a hold are under way: a call of its owner, and a
  * renewal.
@@ -55,7 +56,8 @@ struct hf_lease_unknown {
     uint32_t step;              /* when its call ended */
 };
 
-/* One for each stream that a client usually has to a server; more are merged. */
+/* One for each stream: a client usually has two to a server, with replicas. Claims
+ * beyond that are merged. */
 #define LEASE_UNKNOWNS 2
 
 struct hf_lease {
@@ -74,14 +76,15 @@ struct hf_lease {
  * hundredth of the lease and 2 ms. Source: REDLOCK "Safety arguments". */
 int64_t hf_lease_drift_ms(int64_t lease_ms);
 
-/* hf_lease_init     - nothing asked.
- * hf_lease_ask      - a command is handed out that may set `lease_ms`. One of the
- *                     same kind must have ended.
+/* hf_lease_init     - no command has been handed out.
+ * hf_lease_ask      - a command is handed out that sets the TTL to `lease_ms`. The
+ *                     one before it of the same kind (`by`) must have ended.
  * hf_lease_answered - it was executed.
- * hf_lease_unknown  - it ended without an answer, and may have been executed, or
- *                     may be yet; unless it was on no stream.
+ * hf_lease_unknown  - it ended without an answer; the server may have executed
+ *                     it, or may execute it later. With how->stream 0 it was
+ *                     never sent, and is no claim.
  * hf_lease_refused  - it was not executed, and never will be.
- *   The three mean nothing if none is under way. */
+ *   The last three do nothing if no command of that kind is under way. */
 void hf_lease_init(struct hf_lease *l);
 void hf_lease_ask(struct hf_lease *l, enum hf_lease_by by, int64_t now_ms,
                   int64_t lease_ms);

@@ -3,10 +3,10 @@
 
 /* A key is gone only in the millisecond after its TTL has come to 0. */
 #define EXPIRY_SLACK_MS 1
-/* Our clock cuts milliseconds off, so a start of one needs two. Redisson asks
- * 0.7 ms after a release. */
+/* Our clock rounds down to a millisecond, so to wait for one at least takes two.
+ * Redisson asks 0.7 ms after a release. */
 #define START_SLACK_MS 1
-/* One release in so many gives a start that has long been of no use. */
+/* Of the releases after WAIT_UNUSED_MAX, one in so many gives way. */
 #define UNUSED_BEAT 16
 
 void hf_wait_init(struct hf_wait *w, int64_t deadline_ms)
@@ -54,7 +54,8 @@ static bool is_over(struct hf_wait *w, int64_t now_ms)
 
 /* ---- whose turn it is ---- */
 
-/* W8. What a release under way will say is what the last one said. */
+/* W8. A release that is under way is expected to have as many listeners as the
+ * last one. */
 static int64_t turn_of_ours(const struct hf_ear *ear, int64_t now_ms)
 {
     int64_t turn_ms = now_ms;
@@ -66,7 +67,7 @@ static int64_t turn_of_ours(const struct hf_ear *ear, int64_t now_ms)
     return turn_ms;
 }
 
-/* W9. xorshift: nobody has to be kept from guessing it. */
+/* W9. xorshift: it need not be unpredictable. */
 static int64_t moment_in_crowd(struct hf_ear *ear, int64_t now_ms)
 {
     ear->dice ^= ear->dice << 13;
@@ -75,7 +76,7 @@ static int64_t moment_in_crowd(struct hf_ear *ear, int64_t now_ms)
     return now_ms + ear->dice % earlier(ear->crowd, WAIT_SPREAD_MS);
 }
 
-/* What was decided before is only brought forward (W10). */
+/* An earlier decision is never postponed (W10). */
 static enum hf_wait_todo give_way(struct hf_wait *w, const struct hf_ear *ear,
                                   int64_t until_ms)
 {
@@ -97,7 +98,7 @@ static enum hf_wait_todo ask_in_turn(struct hf_wait *w, int64_t now_ms,
     return give_way(w, ear, turn_ms);
 }
 
-/* A release was heard of: one's moment in a crowd is chosen once for it. */
+/* The lock may be free. In a crowd, the random moment is chosen once. */
 static enum hf_wait_todo woken(struct hf_wait *w, int64_t now_ms,
                                struct hf_ear *ear)
 {
@@ -110,8 +111,8 @@ static enum hf_wait_todo woken(struct hf_wait *w, int64_t now_ms,
     return ask_in_turn(w, now_ms, ear, turn_ms);
 }
 
-/* The first question of a line that begins, or whose first has gone. What is owed
- * to those of long ago nobody waits for. */
+/* The first question of a line that begins, or whose first waiter has left. Turns
+ * that were owed long ago are forgotten: no client waits for them any more. */
 static enum hf_wait_todo begin(struct hf_wait *w, int64_t now_ms,
                                struct hf_ear *ear)
 {
@@ -149,7 +150,7 @@ static enum hf_wait_todo refused(struct hf_wait *w, int64_t now_ms,
     return WAIT_SLEEP;
 }
 
-/* As if it were held, for so long. */
+/* As if the lock were held for WAIT_POLL_MS. */
 static enum hf_wait_todo unanswered(struct hf_wait *w, int64_t now_ms,
                                     struct hf_ear *ear)
 {
@@ -157,7 +158,7 @@ static enum hf_wait_todo unanswered(struct hf_wait *w, int64_t now_ms,
                               : refused(w, now_ms, ear, -1, WAIT_POLL_MS);
 }
 
-/* The server knows now whether we listen. */
+/* The server has confirmed or refused the subscription. */
 static enum hf_wait_todo settled(struct hf_wait *w, const struct hf_ear *ear)
 {
     if (w->state != WAIT_IS_SUBSCRIBING)
@@ -199,9 +200,9 @@ enum hf_wait_todo hf_wait_step(struct hf_wait *w, enum hf_wait_event event,
     return WAIT_NOTHING;
 }
 
-/* ---- what the channel and our releases say ---- */
+/* ---- events of the channel and of our releases ---- */
 
-/* 0: it says no such thing. */
+/* The number in a message of W9; 0: it is another message. */
 static uint32_t crowd_in(const char *ptr, size_t len)
 {
     uint32_t count = 0;
@@ -216,7 +217,7 @@ static uint32_t crowd_in(const char *ptr, size_t len)
     return count > WAIT_FEW ? count : 0;
 }
 
-/* Redisson's releases do not count: what was counted before fades. */
+/* Redisson's releases do not count the listeners, so the last count fades. */
 static void fade(struct hf_ear *ear)
 {
     if (!ear->is_counted)
@@ -224,8 +225,8 @@ static void fade(struct hf_ear *ear)
     ear->is_counted = false;
 }
 
-/* Who takes more turns than we owed gives us credit, for it does not give way:
- * Redisson, when a thread releases and acquires again at once. */
+/* A client that takes more turns than we owe does not give way, so it gives us
+ * credit: Redisson, when a thread releases and acquires again at once. */
 static void turn_passed(struct hf_ear *ear, int64_t now_ms)
 {
     ear->turn_ms = now_ms;
@@ -268,7 +269,7 @@ void hf_ear_releases(struct hf_ear *ear)
     ear->releases++;
 }
 
-/* A message of ours comes before the answer to its release, or behind. */
+/* The message of our release comes before the answer to that release, or after. */
 static void expect_echo(struct hf_ear *ear, bool is_heard_by_us)
 {
     if (is_heard_by_us && ear->early > 0)
@@ -276,7 +277,7 @@ static void expect_echo(struct hf_ear *ear, bool is_heard_by_us)
     else if (is_heard_by_us)
         ear->echoes++;
     if (ear->releases == 0)
-        ear->early = 0; /* of others, in no known order to our release */
+        ear->early = 0; /* of others: before or after our release, unknown */
 }
 
 static void owe(struct hf_ear *ear, uint32_t others)

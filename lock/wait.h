@@ -1,5 +1,6 @@
-/* How a caller waits for a lock, as a pure machine: it is told events and the
- * time, and says what to do next. Private to lock/.
+/* How a caller waits for a lock, as a pure machine: events and the time go in,
+ * what to do next comes out. Private to lock/. The pictures call a live
+ * subscription live, and one that the server refused deaf.
  *
  *   QUEUED -due--> ASKING -granted-> DONE <-due, and too late- any but ASKING
  *     |            ^  | ^
@@ -11,35 +12,39 @@
  *     +-owes->     SLEEPING <------------------+---------------------+
  *                  (W8, W9: it gives way until due)
  *
- * Unanswered leads where refused does; or, if it is too late, to DONE.
+ * An unanswered question counts as refused; after the deadline it ends in DONE.
  *
- * W1  Only the first in the line of one lock asks, and only it sleeps on
- *     messages: one message wakes one. When it goes, the next one asks, so a
- *     wake-up is never lost with a waiter that gives up.
- * W2  Nobody sleeps before the server has confirmed the subscription and was
- *     asked once more behind it.
- * W3  A message that comes while the question is under way counts: the
- *     generation has moved, so the question is asked again.
- * W4  Sleep ends with the holder's TTL at the latest (expiry is silent), with
- *     the deadline, and after cap_ms: a TTL may be shortened silently, too.
- * W5  Without messages (the server refuses SUBSCRIBE, or it has not confirmed
- *     it yet) it looks every POLL_MS.
- * W6  A release by this client is told to the first in the line as its turn,
- *     whether its message comes or not.
- * W7  A line that the server has answered once goes on when it is away: its
- *     first asks again after POLL_MS, or when the subscription has come back.
- * W8  Turns are paid back. A release tells how many others heard it; so many
- *     turns are owed. Each message of another release pays one; what was taken
- *     beyond is credit for the next time. Who owes asks (owed + 1) ms after the
- *     last release that it knows of, who owes nothing asks at once. So processes
- *     take turns, however many threads each has and however fast it is; where
- *     nobody else listens, nothing is owed. Who gives way subscribes first, so
- *     that others give way to it in their turn.
- * W9  A crowd spreads its questions. More than WAIT_FEW listeners are told, by
- *     a message behind that of the release, how many they are; each then asks
- *     at a random moment within as many milliseconds, SPREAD_MS at most.
- * W10 Giving way never outlasts W4, and is never drawn out: what comes meanwhile
- *     only shortens it. Who would give way beyond its deadline asks at once.
+ * W1  Only the first waiter in a lock's line asks the server and sleeps until a
+ *     message comes, so one message wakes one waiter. When the first one leaves,
+ *     the next one asks: no wake-up is lost with a waiter that gives up.
+ * W2  A waiter sleeps only after the server has confirmed the subscription and
+ *     was asked once more after that.
+ * W3  A message that comes while a question is under way counts: the generation
+ *     has changed, so the waiter asks again.
+ * W4  A sleep ends when the holder's TTL ends (expiry publishes nothing), at the
+ *     deadline, and after cap_ms: a TTL may be shortened without a message, too.
+ * W5  Without a live subscription (the server refused it, or has not confirmed
+ *     it yet) the waiter asks every WAIT_POLL_MS.
+ * W6  After a release by this client the first waiter in line asks, whether the
+ *     message of that release comes or not.
+ * W7  If the server has answered a line once and is unreachable later, the line
+ *     goes on waiting: its first waiter asks again after WAIT_POLL_MS, or when
+ *     the subscription is live again.
+ * W8  Clients take turns. The reply to a release tells how many other clients
+ *     listen; this client owes them so many turns, WAIT_FEW at most. Each message
+ *     of another client's release pays one turn; a message when nothing is owed
+ *     is credit for the next time. A client that owes turns asks (owed + 1) ms
+ *     after the last release that it knows of; a client that owes none asks at
+ *     once. So clients have equal shares, however many threads each has and
+ *     however fast it is. If no other client listens, nothing is owed. A waiter
+ *     that gives way subscribes first, so that other clients give way to it later.
+ * W9  A crowd spreads its questions. When more than WAIT_FEW clients listen, a
+ *     second message behind that of the release tells how many they are; each
+ *     then asks at a random moment within as many milliseconds, WAIT_SPREAD_MS
+ *     at most.
+ * W10 Giving way ends when a sleep would end (W4), at the latest; later events
+ *     only shorten it. A waiter whose turn would come after its deadline asks at
+ *     once.
  *
  * Source: WIRE 7. */
 #ifndef HF_WAIT_H
@@ -50,13 +55,14 @@
 #include <stdint.h>
 
 #define WAIT_POLL_MS 1000
-/* Listeners that may all ask at once. The number stands in the scripts, too. */
+/* Listeners that may all ask at once. The scripts contain this number, too. */
 #define WAIT_FEW 16
-/* A free lock of a crowd is asked for once in a millisecond, on average; in a
- * crowd of more than a thousand, more often. */
+/* On average one client of a crowd asks in each millisecond; in a crowd of more
+ * than a thousand, more than one. */
 #define WAIT_SPREAD_MS 1000
-/* Starts of which nobody made use, in a row, until they are given rarely: then
- * those who listen do not want the lock (they only watch, or are stopped). */
+/* After so many releases in a row for which this client gave way and no other took
+ * the lock, it gives way rarely: the listeners do not want the lock (they only
+ * watch, or are stopped). */
 #define WAIT_UNUSED_MAX 64
 
 enum hf_wait_event {
@@ -65,8 +71,8 @@ enum hf_wait_event {
     WAIT_LIVE,          /* the subscription is confirmed */
     WAIT_DEAF,          /* the server refused it */
     WAIT_WOKEN,         /* a message, or the subscription was lost */
-    WAIT_DUE            /* due_ms has come; its turn (W1, W6). Of these only W6
-                           may come while it asks, and then means nothing */
+    WAIT_DUE            /* due_ms has come, or it is this waiter's turn (W1, W6).
+                           Ignored while ASKING */
 };
 
 enum hf_wait_todo {
@@ -77,26 +83,27 @@ enum hf_wait_todo {
     WAIT_GIVE_UP        /* the deadline has passed */
 };
 
-/* What the lock's waiters share. */
+/* The state of the lock's channel, and whose turn it is. The waiters of a lock
+ * share it. */
 struct hf_ear {
     bool is_live;
     bool is_refused;
     uint32_t generation;        /* counts messages and losses */
     /* W8 */
-    uint32_t others;            /* who heard our last release */
-    uint32_t owed;              /* turns, to them: WAIT_FEW at most */
+    uint32_t others;            /* other listeners at our last release */
+    uint32_t owed;              /* turns owed to them: WAIT_FEW at most */
     uint32_t credit;            /* turns that others took and were not owed */
-    int64_t turn_ms;            /* the last release that we know of */
+    int64_t turn_ms;            /* when the last release was that we know of */
     uint32_t turns;             /* of others, since our last release */
-    uint32_t unused;            /* our releases in a row with others listening,
-                                   and no turn of theirs */
-    uint32_t releases;          /* of ours, under way */
-    uint32_t early;             /* messages heard meanwhile: ours, or not */
-    uint32_t echoes;            /* messages of our releases, yet to be heard */
+    uint32_t unused;            /* our releases in a row with other listeners of
+                                   which none took a turn */
+    uint32_t releases;          /* ours that are under way */
+    uint32_t early;             /* messages meanwhile, of ours or of others */
+    uint32_t echoes;            /* messages of our releases, still to come */
     /* W9 */
     uint32_t crowd;             /* listeners, if more than WAIT_FEW; else 0 */
-    bool is_counted;            /* since the last message of a release */
-    uint32_t dice;              /* not 0 */
+    bool is_counted;            /* crowd was told since the last release */
+    uint32_t dice;              /* state of the random numbers; not 0 */
 };
 
 struct hf_wait {
@@ -104,9 +111,9 @@ struct hf_wait {
            WAIT_IS_DONE } state;
     int64_t deadline_ms;        /* INT64_MAX: none */
     int64_t due_ms;             /* when to tell WAIT_DUE */
-    bool gives_way;             /* W8, W9: asleep, though it may be free */
+    bool gives_way;             /* W8, W9: it sleeps though the lock may be free */
     uint32_t asked_generation;
-    bool asked_live;            /* was the ear live when it asked? */
+    bool asked_live;            /* was the subscription live when it asked? */
 };
 
 /* hf_wait_init - QUEUED.
@@ -119,13 +126,15 @@ enum hf_wait_todo hf_wait_step(struct hf_wait *w, enum hf_wait_event event,
                                int64_t now_ms, struct hf_ear *ear,
                                int64_t ttl_ms, int64_t cap_ms);
 
-/* What the lock's channel and our own releases say (W8, W9).
+/* Events of the lock's channel and of our own releases (W8, W9).
  *
- * hf_ear_heard    - a message. True: the lock may be free, tell WAIT_WOKEN.
- * hf_ear_lost     - no more messages of those that are under way.
- * hf_ear_releases - a release of ours has begun; it ends by
- * hf_ear_released - whatever came of it. `heard`: how many listened, we among
- *                   them or not; < 0: nobody knows. Tell WAIT_DUE. */
+ * hf_ear_heard    - a message came. True: the lock may be free; WAIT_WOKEN must
+ *                   follow.
+ * hf_ear_lost     - the subscription was lost, and messages with it.
+ * hf_ear_releases - a release of ours has begun.
+ * hf_ear_released - it has ended, with any result. `heard`: how many listened, we
+ *                   included if is_heard_by_us; < 0: unknown. WAIT_DUE must
+ *                   follow. */
 bool hf_ear_heard(struct hf_ear *ear, int64_t now_ms, const char *ptr,
                   size_t len);
 void hf_ear_lost(struct hf_ear *ear);
