@@ -10,8 +10,9 @@
  *     map: whoever is left of a cluster can say where it is.
  * D4  A map that is worse than ours is kept in case nobody has a better one
  *     (slot_map.h, M2, M3).
- * D5  What one says who is there tells more than that another is not there: of a
- *     round's errors, the first kind is kept.
+ * D5  What one says who is there tells more than that another is not there: of the
+ *     errors of a round, and of the one before, the first kind is kept. A deadline
+ *     may come before anybody has spoken in this round.
  * D6  While somebody waits for a server that is not there, rounds go on, less and
  *     less often.
  * D7  A server that falls silent says nothing, not even that. So while commands
@@ -257,6 +258,7 @@ static void end_round(struct hf_router *router)
 static void succeed(struct hf_router *router)
 {
     router->error.status = HF_OK;
+    router->discovery.is_told = false;
     router->discovery.failures = 0;
     cancel_all(router);
     end_round(router);
@@ -345,6 +347,7 @@ static void begin_round(struct hf_router *router)
 
     d->round_number++;
     d->is_final = true;
+    d->was_told = d->is_told;
     d->is_told = false;
     d->next_seed = d->next_node = 0;
     memset(d->learned, 0, sizeof d->learned);
@@ -584,7 +587,7 @@ void hf_discover_failed(struct hf_server *server, bool is_final,
 
     hf_probe_cancel(server);
     d->is_final = d->is_final && is_final;
-    if (is_there || !d->is_told) /* D5 */
+    if (is_there || !(d->is_told || d->was_told)) /* D5 */
         router->error = *why;
     d->is_told = d->is_told || is_there;
     failed(router);

@@ -164,6 +164,7 @@ static void serve(struct actor *a, const char *command, const char *reply)
 #define QUESTIONS_MAX 100
 static int questions[QUESTIONS_MAX];
 static int question_count;
+static int ended_port;          /* of the last request that ended */
 
 static void note_question(void *ctx, const struct hf_trace *trace)
 {
@@ -172,10 +173,13 @@ static void note_question(void *ctx, const struct hf_trace *trace)
         trace->argv[1].len == strlen("GET-MASTER-ADDR-BY-NAME") &&
         question_count < QUESTIONS_MAX)
         questions[question_count++] = atoi(strrchr(trace->address, ':') + 1);
+    if (trace->kind == HF_TRACE_ENDED)
+        ended_port = atoi(strrchr(trace->address, ':') + 1);
 }
 
 static struct hf_error trouble; /* told of */
 static bool has_trouble;
+static int64_t probe_ms = 2 * LONG_MS; /* of each; nobody waits for that */
 
 static void on_trouble(void *ctx, const struct hf_error *why)
 {
@@ -210,7 +214,7 @@ static void open_router_at(int port, int second_port, int protocol)
     hf_link_options_init(&options.link);
     options.seeds = &seeds;
     options.link.protocol = protocol;
-    options.link.connect_timeout_ms = 2 * LONG_MS; /* nobody waits for that */
+    options.link.connect_timeout_ms = probe_ms;
     options.link.on_trace = note_question;
     options.on_trouble = on_trouble;
     (void)strcpy(options.link.url.host, "127.0.0.1");
@@ -566,6 +570,32 @@ START_TEST(what_one_says_is_told_of_all)
     ask(&q, "a", LONG_MS);
     must_tell(HF_E_INVAL, "do not know");
     ck_assert(!q.is_done); /* the other might know */
+    close_router();
+}
+END_TEST
+
+/* Nor does the other's end, in a later round, before that has heard anything. */
+START_TEST(what_one_said_is_told_until_it_says_something_else)
+{
+    struct question patient, q;
+    int port = dead_port();
+
+    take_in(&first);
+    for (int i = 0; i < 3; i++) {
+        be_asked(&first, "*0\r\n");
+        if (i < 2)
+            say(&first, "_\r\n");
+    }
+    add(&first, PEER_DO_WAIT, "");
+    go_on_stage(&first);
+    probe_ms = 1500; /* the third question comes after 900 */
+    open_router_at(port, port_of(&first), 3);
+    ask(&patient, "a", LONG_MS);
+    while (ended_port != port)
+        hf_loop_dispatch(loop, 5);
+    ask(&q, "b", A_MOMENT_MS);
+    must_fail(&q, HF_E_INVAL, "do not know");
+    peer_go(first.peer);
     close_router();
 }
 END_TEST
@@ -1157,6 +1187,7 @@ static Suite *suite(void)
     tcase_add_loop_test(c, the_silence_of_one_holds_nobody_up, 0, 2);
     tcase_add_test(c, who_helped_is_asked_first);
     tcase_add_test(c, what_one_says_is_told_of_all);
+    tcase_add_test(c, what_one_said_is_told_until_it_says_something_else);
     tcase_add_test(c, what_one_says_is_told_of_all_that_refuse);
     tcase_add_loop_test(c, a_deadline_that_comes_early_is_explained, 0, 2);
     tcase_add_test(c, there_is_a_limit_to_those_who_are_asked);
