@@ -213,7 +213,7 @@ $(run_T) $(addprefix $(BUILD)/tests/live/,test_sentinel test_sentinel_failover):
     $(BUILD)/tests/live/test_run_kit.o
 $(BUILD)/tests/live/test_examples: | $(examples_B)
 
-soak_T := $(addprefix $(BUILD)/tests/soak/,failover silence)
+soak_T := $(addprefix $(BUILD)/tests/soak/,chaos failover silence)
 
 $(unit_T) $(live_T) $(each_T) $(redisson_T) $(soak_T): \
     %: %.o $(support_O) $(LIBS)
@@ -353,6 +353,14 @@ ROUNDS ?= 50
 
 soak-failover: deps $(BUILD)/tests/soak/failover
 	@HF_ROUNDS=$(ROUNDS) $(BUILD)/tests/soak/failover
+
+# Whatever goes wrong, for CHAOS_TIME seconds, on a cluster and behind sentinels:
+# are two owners ever both safe?
+CHAOS_TIME ?= 60
+
+soak-chaos: deps $(BUILD)/tests/soak/chaos
+	@HF_SECONDS=$(CHAOS_TIME) $(BUILD)/tests/soak/chaos
+	@HF_SECONDS=$(CHAOS_TIME) HF_CHAOS=sentinel $(BUILD)/tests/soak/chaos
 
 # TRIALS masters are stopped in each of three ways, and continued after the
 # failover.
@@ -554,6 +562,7 @@ help:
 	@echo 'make live-each  the live tests against each of them'
 	@echo 'make live-each-cluster  those of clusters alone'
 	@echo 'make soak-cluster  locks while slots move, for SOAK_TIME=$(SOAK_TIME) s'
+	@echo 'make soak-chaos  faults of all kinds: are two owners ever both safe?'
 	@echo 'make soak-failover  locks while ROUNDS=$(ROUNDS) masters are killed'
 	@echo 'make soak-silence  locks while TRIALS=$(TRIALS) masters are stopped'
 	@echo 'make redisson   the same locks as a real Redisson (needs a JDK, Maven)'
@@ -576,7 +585,7 @@ help:
 -include $(wildcard $(BUILD)/*/*.d $(BUILD)/*/*/*.d $(BUILD)/*/*/*/*.d)
 .PHONY: all check check-built live live-built layers exports rules rules-check faults-check \
         deps-check vectors vectors-built servers live-each live-each-cluster live-tls \
-        soak-cluster soak-failover soak-silence redisson valgrind coverage \
+        soak-chaos soak-cluster soak-failover soak-silence redisson valgrind coverage \
         coverage-built mutants instructions fuzz fuzz-built fuzz-long fuzz-afl bench demo \
         amalgamation embed cross deps deps-bench deps-coverage deps-embed \
         deps-fuzz install clean help
