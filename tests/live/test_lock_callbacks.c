@@ -6,8 +6,8 @@
 
 #define ANOTHER "00000000-0000-4000-8000-000000000000:1"
 
-#define WATCHDOG_MS 300         /* a renewal each 100 ms */
-#define RENEWALS 20
+#define WATCHDOG_MS 1500        /* a renewal each 500 ms */
+#define RENEWALS 4
 
 static struct server *server;
 static struct hf_client *client;
@@ -53,6 +53,7 @@ static void use_until_renewed(struct hf_lock *lock, uint64_t count)
     while (renewals() < count) {
         ck_assert_msg(local_now_ms() < deadline_ms, "nothing is renewed");
         use(lock);
+        local_rest_us(100); /* others have tests, too */
     }
 }
 
@@ -218,7 +219,7 @@ START_TEST(callback_may_wait_for_a_lock)
     held = lock_of(client, "held");
     n.other = lock_of(client, "other");
     ck_assert_ok(hf_lock_acquire(held, &o, NULL));
-    use_until_renewed(n.other, 10);
+    use_until_renewed(n.other, RENEWALS);
     note_await(&n.note, &n.pairs, 2, "what the callback does");
     release(held, 7);
     hf_client_free(client);
