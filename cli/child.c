@@ -143,7 +143,8 @@ void cli_child_signal(const struct cli_child *child, int signal)
 {
     tell(child, GUARD_SIGNAL, signal);
     if (child->is_unguarded)
-        cli_kin_signal(&child->kin, signal);
+        (void)cli_kin_signal(&child->kin, signal); /* it was killed with its
+                                                      guardian */
 }
 
 void cli_child_drain(struct cli_child *child, bool all)
@@ -185,6 +186,8 @@ static struct cli_child_report report_of(const struct cli_guard_message *m)
         return ended(m);
     if (m->word == GUARD_STOPPED)
         return (struct cli_child_report){CLI_CHILD_STOPPED, m->number, false, 0};
+    if (m->word == GUARD_REFUSED)
+        return (struct cli_child_report){CLI_CHILD_REFUSED, m->number, false, 0};
     return (struct cli_child_report){CLI_CHILD_EMPTY, 0, false, 0};
 }
 

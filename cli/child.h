@@ -43,6 +43,7 @@ void cli_child_leave(struct cli_child *child);
 enum cli_child_news {
     CLI_CHILD_NONE,
     CLI_CHILD_STOPPED,
+    CLI_CHILD_REFUSED,          /* it may not be signalled; number: errno */
     CLI_CHILD_ENDED,            /* the first process has */
     CLI_CHILD_EMPTY,            /* all have; after cli_child_drain */
     CLI_CHILD_UNGUARDED         /* the guardian is dead. The command dies with it;

@@ -118,6 +118,14 @@ static void look(struct guard *g)
 
 /* ---- listening ---- */
 
+static void signal_group(const struct guard *g, int number)
+{
+    int err = cli_kin_signal(&g->kin, number);
+
+    if (err != 0 && err != ESRCH) /* it has just ended */
+        tell(GUARD_REFUSED, err);
+}
+
 static void kill_from_now_on(struct guard *g, bool all)
 {
     g->kin.is_killed = true;
@@ -128,7 +136,7 @@ static void obey(struct guard *g, const struct cli_guard_message *m)
 {
     switch (m->word) {
     case GUARD_SIGNAL:
-        cli_kin_signal(&g->kin, m->number);
+        signal_group(g, m->number);
         break;
     case GUARD_DRAIN:
         g->wants_empty = true;
@@ -136,6 +144,7 @@ static void obey(struct guard *g, const struct cli_guard_message *m)
         break;
     case GUARD_KILL:
         kill_from_now_on(g, m->number != 0);
+        signal_group(g, SIGKILL);
         break;
     case GUARD_LEAVE:
         _exit(EXIT_SUCCESS);

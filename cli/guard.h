@@ -20,6 +20,7 @@ enum cli_guard_word {
     GUARD_STARTED,              /* number: the command's pid and group */
     GUARD_FAILED,               /* number: errno of fork */
     GUARD_STOPPED,              /* number: the signal */
+    GUARD_REFUSED,              /* number: errno of kill, of a SIGNAL or KILL */
     GUARD_ENDED,                /* number: si_status; code: si_code; error:
                                    exec's errno or 0 */
     GUARD_EMPTY                 /* once after each DRAIN */

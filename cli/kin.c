@@ -1,6 +1,7 @@
 /* Kinship: whoever descends from a command. */
 #include "cli/kin.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
@@ -18,13 +19,15 @@ static bool has_group(const struct cli_kin *kin)
                                     WEXITED | WNOHANG | WNOWAIT) == 0;
 }
 
-void cli_kin_signal(const struct cli_kin *kin, int signal)
+int cli_kin_signal(const struct cli_kin *kin, int signal)
 {
     if (!has_group(kin))
-        return;
-    (void)kill(-kin->first, signal); /* EPERM: it runs as another user */
+        return 0;
+    if (kill(-kin->first, signal) < 0)
+        return errno; /* EPERM: all of it runs as another user */
     if (signal == SIGTERM)
         (void)kill(-kin->first, SIGCONT);
+    return 0;
 }
 
 /* ---- reaping ---- */
@@ -183,7 +186,7 @@ void cli_kin_kill(const struct cli_kin *kin)
 {
     if (!kin->is_killed)
         return;
-    cli_kin_signal(kin, SIGKILL);
+    (void)cli_kin_signal(kin, SIGKILL);
     kill_children(kin);
 }
 

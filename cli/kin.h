@@ -35,12 +35,12 @@ struct cli_kin {
  * cli_kin_kill   - KILL, if is_killed. Those whose parent it makes us are found
  *                  by the next call: again after each cli_kin_reap.
  * cli_kin_signal - to the group, if a child of ours is in it: then its number
- *                  cannot be another's.
+ *                  cannot be another's. 0 or errno: nobody got it.
  * cli_kin_remain - is there anybody? */
 bool cli_kin_has_strangers(void);
 bool cli_kin_reap(struct cli_kin *kin, siginfo_t *info);
 void cli_kin_kill(const struct cli_kin *kin);
-void cli_kin_signal(const struct cli_kin *kin, int signal);
+int cli_kin_signal(const struct cli_kin *kin, int signal);
 bool cli_kin_remain(const struct cli_kin *kin);
 
 #endif

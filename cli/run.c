@@ -46,6 +46,7 @@ struct run {
     bool has_guard_news;
     bool is_due;
     bool is_connecting;         /* in a call that signals cannot end */
+    bool is_refusal_told;       /* that we may not signal the command */
 };
 
 static void feed(struct run *run, struct cli_run_event ev);
@@ -361,6 +362,15 @@ static void command_is_unguarded(struct run *run)
     feed_number(run, CLI_EV_UNGUARDED, 0);
 }
 
+/* Once: KILL, after TERM, is refused likewise. */
+static void tell_refusal(struct run *run, int err)
+{
+    if (!run->is_refusal_told)
+        (void)cli_fail("cannot signal the command: %s; it runs on",
+                       strerror(err));
+    run->is_refusal_told = true;
+}
+
 static void look_at_command(struct run *run)
 {
     struct cli_child_report report;
@@ -368,6 +378,8 @@ static void look_at_command(struct run *run)
     while ((report = cli_child_look(&run->child)).news != CLI_CHILD_NONE) {
         if (report.news == CLI_CHILD_STOPPED)
             command_stopped(run, report.number);
+        else if (report.news == CLI_CHILD_REFUSED)
+            tell_refusal(run, report.number);
         else if (report.news == CLI_CHILD_ENDED)
             command_ended(run, &report);
         else if (report.news == CLI_CHILD_UNGUARDED)

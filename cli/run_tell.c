@@ -156,7 +156,7 @@ void cli_tell_lost(const struct cli_teller *t, enum hf_lost reason,
 {
     tell_loss(t, reason);
     if (on_lost == CLI_LOST_STOP)
-        (void)cli_fail("lost the lock %s: %s; the command is stopped",
+        (void)cli_fail("lost the lock %s: %s; stopping the command",
                        t->quoted, reason_text(t, reason));
     else if (on_lost == CLI_LOST_WARN)
         (void)cli_fail("lost the lock %s: %s; the command goes on without it",
@@ -168,8 +168,8 @@ void cli_tell_max_hold(const struct cli_teller *t, int64_t max_hold_ms)
     char span[CLI_SPAN_MAX];
 
     tell_loss(t, HF_LOST_MAX_HOLD);
-    (void)cli_fail("%s has been held for %s (--max-hold); the command is "
-                   "stopped", t->quoted, cli_span(span, max_hold_ms));
+    (void)cli_fail("%s has been held for %s (--max-hold); stopping the "
+                   "command", t->quoted, cli_span(span, max_hold_ms));
 }
 
 /* ---- the end ---- */

@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
@@ -58,6 +59,30 @@ START_TEST(deleted_lock_stops_the_command)
     (void)await_end(p, OUT);
     ck_assert_int_eq(finish(p), 122);
     ck_assert_ptr_nonnull(strstr(await_end(p, ERR), "lost the lock x"));
+}
+END_TEST
+
+/* Root without CAP_KILL may not signal another user's process, which is what any
+ * user's holdfast meets behind sudo(8). The shell that starts as root becomes
+ * that user's, in the same process. */
+START_TEST(command_that_may_not_be_signalled_is_not_said_to_be_stopped)
+{
+    struct process *p;
+
+    if (geteuid() != 0 || access("/usr/bin/setpriv", X_OK) < 0)
+        return;
+    ck_assert_int_eq(prctl(PR_CAPBSET_DROP, 5 /* CAP_KILL */), 0);
+    p = holdfast(server, "run", TTL, "-k", "100ms", "x", "/usr/bin/setpriv",
+                 "--reuid=65534", "--clear-groups", OBEDIENT, NULL);
+    (void)await_line(p, OUT, "up");
+    (void)server_ask(server, "DEL x");
+    ck_assert_ptr_null(strstr(await_line(p, ERR, "lost the lock x"),
+                              "is stopped"));
+    (void)await_line(p, ERR, "cannot signal the command: Operation not "
+                             "permitted; it runs on");
+    say(p, "go\n");
+    ck_assert_int_eq(finish(p), 122);
+    ck_assert_ptr_null(strstr(await_end(p, ERR), "cannot signal")); /* again */
 }
 END_TEST
 
@@ -490,6 +515,8 @@ static void add_losses(Suite *s)
     TCase *away = run_case(s, "unreachable");
 
     tcase_add_test(gone, deleted_lock_stops_the_command);
+    tcase_add_test(gone,
+                   command_that_may_not_be_signalled_is_not_said_to_be_stopped);
     tcase_add_test(gone, taken_lock_stops_the_command);
     tcase_add_test(gone, stubborn_command_is_killed_with_its_group);
     tcase_add_test(gone, lost_signal_is_the_one_that_was_chosen);
