@@ -393,18 +393,30 @@ void hf_pubsub_push(struct hf_pubsub *ps, struct hf_resp_value push)
         s->on_message(s, ptr, len);
 }
 
+/* `act` may drop this one, and others: those leave either list. */
+static void each_in_bucket(struct hf_pubsub *ps, struct hf_list *bucket,
+                           void (*act)(struct hf_pubsub *,
+                                       struct hf_subscription *))
+{
+    struct hf_list list;
+
+    hf_list_init(&list);
+    hf_list_join(&list, bucket);
+    while (!hf_list_is_empty(&list)) {
+        struct hf_list *l = list.next;
+
+        hf_list_remove(l);
+        hf_list_push(bucket, l);
+        act(ps, HF_OWNER_OF(l, struct hf_subscription, node));
+    }
+}
+
 static void each_subscription(struct hf_pubsub *ps,
                               void (*act)(struct hf_pubsub *,
                                           struct hf_subscription *))
 {
-    for (size_t i = 0; i < BUCKETS; i++) {
-        struct hf_list *bucket = &ps->buckets[i], *next;
-
-        for (struct hf_list *l = bucket->next; l != bucket; l = next) {
-            next = l->next; /* `act` may drop this one */
-            act(ps, HF_OWNER_OF(l, struct hf_subscription, node));
-        }
-    }
+    for (size_t i = 0; i < BUCKETS; i++)
+        each_in_bucket(ps, &ps->buckets[i], act);
 }
 
 static void went_down(struct hf_pubsub *ps, struct hf_subscription *s)

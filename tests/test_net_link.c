@@ -1655,14 +1655,22 @@ static void on_ear_change(struct hf_subscription *s, bool is_live)
 }
 
 /* [locked] */
-static hf_status listen_to(struct ear *ear, const char *channel)
+static hf_status listen_as(struct ear *ear, const char *channel,
+                           bool is_sharded)
 {
     memset(ear, 0, sizeof *ear);
+    ear->s.is_sharded = is_sharded;
     ear->s.channel = channel;
     ear->s.channel_len = strlen(channel);
     ear->s.on_message = on_message;
     ear->s.on_change = on_ear_change;
     return hf_pubsub_add(pubsub, &ear->s);
+}
+
+/* [locked] */
+static hf_status listen_to(struct ear *ear, const char *channel)
+{
+    return listen_as(ear, channel, false);
 }
 
 static void start_listening(struct ear *ear, const char *channel)
@@ -2078,6 +2086,44 @@ START_TEST(subscription_that_is_refused_is_told_so)
     await_story(&ears[0], "-");
     ck_assert_str_eq(ask("ECHO a"), "a");
     stop_listening(&ears[0]);
+    close_world();
+}
+END_TEST
+
+static struct ear *dropped_with;      /* by the first that hears of a loss */
+
+/* As a lock's whose last waiter leaves: both of its subscriptions go. */
+static void drop_both(struct hf_subscription *s, bool is_live)
+{
+    struct ear *ear = HF_OWNER_OF(s, struct ear, s);
+
+    on_ear_change(s, is_live);
+    if (is_live)
+        return;
+    must(dropped_with != NULL, "what was dropped is told nothing");
+    hf_pubsub_drop(&dropped_with->s);
+    hf_pubsub_drop(&ear->s);
+    dropped_with = NULL;
+}
+
+/* A channel and its sharded namesake: whichever hears first that the connection
+ * is lost. */
+START_TEST(subscription_may_be_dropped_by_another_that_is_told_of_a_loss)
+{
+    open_world(_i / 2);
+    ck_assert_str_eq(ask("PING"), "PONG");
+    for (int i = 0; i < 2; i++) {
+        lock();
+        ck_assert_int_eq(listen_as(&ears[i], "ch", i == _i % 2), HF_OK);
+        ears[i].s.on_change = drop_both;
+        unlock();
+        await_story(&ears[i], "+");
+    }
+    dropped_with = &ears[1];
+    server_kill_connections(server);
+    await_story(&ears[0], "+-");
+    ck_assert_str_eq(ask("ECHO a"), "a");
+    ck_assert_str_eq(ears[1].story, "+");
     close_world();
 }
 END_TEST
@@ -2501,6 +2547,8 @@ static TCase *case_subscriptions(void)
                         0, 2);
     tcase_add_loop_test(c, subscription_that_is_refused_is_told_so, 0,
                         ROWS(worlds));
+    tcase_add_loop_test(
+        c, subscription_may_be_dropped_by_another_that_is_told_of_a_loss, 0, 4);
     tcase_add_test(c, subscription_waits_for_room);
     tcase_add_test(c, subscription_that_is_refused_or_ended_is_asked_for_again);
     tcase_add_loop_test(c, subscription_lives_though_an_allocation_failed, 0,
