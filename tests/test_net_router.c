@@ -214,14 +214,21 @@ static void drive_until_received(int node, const char *text)
 
 /* ---- where a command goes ---- */
 
+/* So long without an answer, and others are asked for the way (discover.c). */
+#define LOOK_MS 250
+
 START_TEST(a_command_goes_to_the_node_of_its_slot)
 {
+    int64_t began_ms = local_now_ms();
+
     begin(NULL, halves, 2);
     ck_assert_str_eq(ask(0), "node 0");
     ck_assert_str_eq(ask(8191), "node 0");
     ck_assert_str_eq(ask(8192), "node 1");
     ck_assert_str_eq(ask(16383), "node 1");
-    ck_assert_int_eq((int)counts().refreshes, 1);
+    /* Once, unless a busy machine ran a node so late. */
+    ck_assert_int_le((int64_t)counts().refreshes,
+                     1 + (local_now_ms() - began_ms) / LOOK_MS);
     ck_assert_int_eq((int)counts().moved, 0);
     end();
 }
