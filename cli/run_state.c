@@ -17,24 +17,26 @@
  * a signal that ends programs, or when the lock is lost.
  *
  * Rules:
- * R1  The command is started after the lock is acquired, and the lock is
- *     released after the command is gone: its first process always, and all
- *     others too (DRAINING) if it was stopped and did not just end.
- * R2  With on_lost = stop, all of it is killed no later than at the safe
- *     moment, and no later than grace_ms after we learn that the hold is gone.
- * R3  Before anything else is decided, the clock is compared with the safe
- *     moment: we may have been stopped or suspended for long.
- * R4  What ended by itself before the safe moment has passed keeps its code.
- * R5  Short: the stop signal is sent grace_ms before the safe moment, if no
- *     renewal has moved it by then. Who was told to stop stays told.
- * R6  max_hold: stopped, but still renewed until it is gone (R1). So is what was
- *     told by TERM; it is killed kill_after_ms later.
- * R8  Who has a session of its own is left alone (a daemon), unless the lock is
- *     lost, the guardian is dead, or the command died a death that nobody asked
- *     for: then all it ever started ends with it.
- * R7  If a signal ended the wait, or the command after it was forwarded, it ends
- *     us, too: a shell's loop ends with its Ctrl-C. What of the terminal reached
- *     the command alone is passed on to our own group. */
+ * RUN-1  The command is started after the lock is acquired, and the lock is
+ *        released after the command is gone: its first process always, and all its
+ *        other processes too (DRAINING) if it was stopped and did not just end.
+ * RUN-2  With on_lost = stop, all of it is killed no later than at the safe
+ *        moment, and no later than grace_ms after we learn that the hold is gone.
+ * RUN-3  Before anything else is decided, the clock is compared with the safe
+ *        moment: we may have been stopped or suspended for long.
+ * RUN-4  A command that ended by itself before the safe moment keeps its code.
+ * RUN-5  Short: the stop signal is sent grace_ms before the safe moment, if no
+ *        renewal has moved it by then. A stop signal is not taken back.
+ * RUN-6  max_hold: the command is stopped, but the lock is still renewed until it
+ *        is gone (RUN-1). The same holds for a command that was sent TERM; it is
+ *        killed kill_after_ms later.
+ * RUN-7  If a signal ended the wait, or ended the command after it was forwarded,
+ *        it ends us, too, so that Ctrl-C ends a shell's loop. If the terminal sent
+ *        the signal to the command alone, it is passed on to our own group.
+ * RUN-8  Processes with a session of their own (daemons) are left alone, unless
+ *        the lock is lost, the guardian is dead, or the command was killed by
+ *        a signal that we did not forward: then everything that it ever started
+ *        is killed with it. */
 #include "cli/run_state.h"
 
 #include <assert.h>
@@ -136,7 +138,7 @@ static enum hf_lost overdue_reason(const struct cli_run *r)
 }
 
 /* Deleted or taken: it is too late already, so the command may tidy up, but not
- * past the safe moment. In all other cases that is now (R2). */
+ * past the safe moment. In all other cases that is now (RUN-2). */
 static unsigned was_lost(struct cli_run *r, enum hf_lost reason)
 {
     int64_t kill_ms = r->now_ms;
@@ -156,7 +158,7 @@ static unsigned reach_max_hold(struct cli_run *r)
 
 /* ---- time ---- */
 
-/* When the stop signal is due because no renewal came (R5). */
+/* When the stop signal is due because no renewal came (RUN-5). */
 static int64_t short_ms(const struct cli_run *r)
 {
     if (r->rules.on_lost != CLI_LOST_STOP || r->safe_until_ms == HF_NEVER)
@@ -173,7 +175,7 @@ static unsigned check_running(struct cli_run *r)
     return 0;
 }
 
-/* R3. An end that comes with the clock is an end by itself (R4), so that only
+/* RUN-3. An end that comes with the clock is an end by itself (RUN-4), so that only
  * the safe moment counts. */
 static unsigned check_time(struct cli_run *r, enum cli_run_kind kind)
 {
@@ -258,7 +260,7 @@ static unsigned signal_again(struct cli_run *r, int signal)
 }
 
 /* Only TERM asks any program to end: HUP may mean "read your files again", and
- * who gets INT or QUIT may ask its user first (R6). */
+ * who gets INT or QUIT may ask its user first (RUN-6). */
 static unsigned forward(struct cli_run *r, int signal)
 {
     r->is_told |= ends_programs(signal);
@@ -270,7 +272,7 @@ static unsigned forward(struct cli_run *r, int signal)
     return CLI_DO_FORWARD | stop(r, later(r->now_ms, r->rules.kill_after_ms));
 }
 
-/* R7 */
+/* RUN-7 */
 static void note_death(struct cli_run *r, const struct cli_run_event *ev)
 {
     int signal = ev->number - CLI_SIGNAL;
@@ -314,7 +316,7 @@ static unsigned ended(struct cli_run *r, const struct cli_run_event *ev)
 }
 
 /* The command died with its guardian; those whom it had started must not go on
- * (R8). */
+ * (RUN-8). */
 static unsigned unguarded(struct cli_run *r)
 {
     r->is_killed = r->is_all = true;
@@ -389,7 +391,7 @@ static unsigned move(struct cli_run *r, const struct cli_run_event *ev)
 
     case EDGE(CLI_KEEPING, CLI_EV_SIGNAL):
         return ends_programs(ev->number) ? keep_no_longer(r) : 0;
-    case EDGE(CLI_KEEPING, CLI_EV_LOST): /* R4: the code is not ours to change */
+    case EDGE(CLI_KEEPING, CLI_EV_LOST): /* RUN-4: the code is not ours to change */
         return keep_no_longer(r);
     case EDGE(CLI_KEEPING, CLI_EV_TIME):
         return look_at_keeping(r);

@@ -1,24 +1,25 @@
-/* Asking for the way: whom, how often, and which of the answers to believe. What
- * is asked is the topology's business (discover_cluster.c, discover_sentinel.c).
+/* Asking the servers for the map (which server serves which slot, or which one is
+ * the master): whom, how often, and which answer to believe. The requests are the
+ * topology's business (discover_cluster.c, discover_sentinel.c); the order of a
+ * round, and its end, are round.h's.
  *
- * The order of a round, and its end, are round.h's.
- *
- * D1  One round at a time. What is wanted meanwhile is the next, REFRESH_MIN_MS
- *     behind this one at the earliest: a storm of redirections asks twice.
- * D2  Who helped last is asked first the next time.
- * D3  Of servers first those that are up, then the seeds, then the others of the
- *     map: whoever is left of a cluster can say where it is.
- * D4  A map that is worse than ours is kept in case nobody has a better one
- *     (slot_map.h, M2, M3).
- * D5  What one says who is there tells more than that another is not there: of the
- *     errors of a round, and of the one before, the first kind is kept. A deadline
- *     may come before anybody has spoken in this round.
- * D6  While somebody waits for a server that is not there, rounds go on, less and
- *     less often.
- * D7  A server that falls silent says nothing, not even that. So while commands
- *     are under way we look every LOOK_MS whether one has waited for so long; and
- *     while somebody listens, which goes on in silence anyway, the way is asked
- *     for every LISTEN_MS. */
+ * DISCOVER-1  One round at a time. If a map is wanted meanwhile, the next round
+ *             follows REFRESH_MIN_MS after this one at the earliest: a storm of
+ *             redirections asks twice.
+ * DISCOVER-2  The server that helped last is asked first the next time.
+ * DISCOVER-3  Servers whose links are up are asked first, then the seeds, then the
+ *             other nodes of the map: any node of a cluster can name the others.
+ * DISCOVER-4  A map that is worse than ours is kept in case nobody has a better
+ *             one (slot_map.h, M2, M3).
+ * DISCOVER-5  An error from a reachable server outranks "unreachable", in its
+ *             round and in the next one: a deadline may come before any server has
+ *             answered in that.
+ * DISCOVER-6  While a command waits for a server that cannot be reached, rounds go
+ *             on, at growing intervals.
+ * DISCOVER-7  Silence raises no event. So while commands are under way, every
+ *             LOOK_MS the client checks whether one has waited for so long; and
+ *             while it has subscriptions, whose links may always be silent, it
+ *             asks for the map every LISTEN_MS. */
 #include <string.h>
 
 #include "net/router.h"
@@ -120,7 +121,7 @@ void hf_discover_fini(struct hf_router *router)
     d->best = NULL;
 }
 
-/* ---- whom to ask next (D3) ---- */
+/* ---- whom to ask next (DISCOVER-3) ---- */
 
 /* Not yet in this round, and no probe of an earlier one is still under way
  * (ROUND-4). */
@@ -218,7 +219,7 @@ static bool has_waiters(const struct hf_server *server)
            !hf_list_is_empty(&server->commands);
 }
 
-/* D6 */
+/* DISCOVER-6 */
 static bool is_waited_for(struct hf_router *router)
 {
     bool is = !hf_list_is_empty(&router->pending) || hf_router_is_deaf(router);
@@ -265,7 +266,8 @@ static void succeed(struct hf_router *router)
     hf_router_resume(router);
 }
 
-/* D4. What nobody can answer now, nobody will, if all say so for good. It is told
+/* DISCOVER-4. What nobody can answer now, nobody will, if all say so for good. It is
+ * told
  * once, however often we have to ask. */
 static void give_up(struct hf_router *router)
 {
@@ -385,7 +387,7 @@ void hf_discover_want(struct hf_router *router, struct hf_server *hint)
         hf_loop_arm(router->loop, &d->timer, earliest);
 }
 
-/* ---- who is silent (D7) ---- */
+/* ---- silent servers (DISCOVER-7) ---- */
 
 /* Commands stand in the order in which they came. One that is not sent may wait
  * behind others that have no answer: twice the same one does so for LOOK_MS. */
@@ -587,7 +589,7 @@ void hf_discover_failed(struct hf_server *server, bool is_final,
 
     hf_probe_cancel(server);
     d->is_final = d->is_final && is_final;
-    if (is_there || !(d->is_told || d->was_told)) /* D5 */
+    if (is_there || !(d->is_told || d->was_told)) /* DISCOVER-5 */
         router->error = *why;
     d->is_told = d->is_told || is_there;
     failed(router);
@@ -595,7 +597,7 @@ void hf_discover_failed(struct hf_server *server, bool is_final,
 
 /* ---- why it takes so long ---- */
 
-/* One who is there, if there is one (D5). */
+/* A server that is being asked: a reachable one, if there is one (DISCOVER-5). */
 static struct hf_server *one_under_way(struct hf_router *router)
 {
     struct hf_server *found = NULL;

@@ -1,30 +1,33 @@
-/* Which thread takes the turns.
+/* Which thread takes the turns. The thread that does so has the seat.
  *
- * D1  At most one thread sits in the seat (is_driven), and only it waits in the
- *     poller. The lock is free while it waits and while it runs tasks; it
- *     leaves the seat for the tasks, so that a callback may block on us.
- *     (Which threads run tasks: D9.)
- * D2  A blocked caller takes the seat if it is free, else it sleeps until it is
- *     woken with its answer or asked to take the seat.
- * D3  Whoever leaves the seat passes it to the caller that has slept longest,
- *     else to one who dispatches, else to the background thread if someone
- *     relies on it.
- * D4  The background thread leaves the seat alone for REST_MS after a blocked
- *     caller, unless the loop is attended or a timer is due: a lone caller then
- *     pays for a write and a read, and for no switch of threads.
- * D5  A sleeper is posted after the lock was given up, and one that has its answer
- *     does not take it again: it would only queue for it behind the driver.
- * D6  While another sits in the seat for longer than that, it dozes, and is
- *     called when the seat is left.
- * D7  A blocked caller that drives may look for replies before it sleeps, where
- *     that is cheaper (spin.h). The background thread never does: an idle client
- *     burns nothing.
- * D8  An outer event loop sleeps for what hf_loop_timeout said. Whoever leaves the
- *     seat to nobody wakes it if it would sleep too long.
- * D9  Tasks are the users' callbacks. The background thread runs them, and who
- *     dispatches, in the seat or beside it; a blocked caller never does: it may
- *     hold a mutex that the callback wants, and has a deadline. While it drives,
- *     each post calls the one that runs them.
+ * SEAT-1  At most one thread has the seat (is_driven), and only it waits in the
+ *         poller. The lock is free while it waits and while it runs tasks; it
+ *         leaves the seat for the tasks, so that a callback may make a blocking
+ *         call. (Which threads run tasks: SEAT-9.)
+ * SEAT-2  A blocked caller takes the seat if it is free. Otherwise it sleeps until
+ *         it has its answer or is offered the seat.
+ * SEAT-3  A thread that leaves the seat passes it to the caller that has slept
+ *         longest, else to a thread in hf_loop_dispatch, else to the background
+ *         thread if somebody relies on it.
+ * SEAT-4  The background thread leaves the seat alone for REST_MS after a blocked
+ *         caller, unless the loop is attended or a timer is due: a lone caller
+ *         then pays for a write and a read, and for no switch of threads.
+ * SEAT-5  A sleeper is posted after the lock was given up, and a sleeper that has
+ *         its answer does not take the lock again: it would only queue for it
+ *         behind the driver.
+ * SEAT-6  While another thread has the seat for longer than REST_MS, the
+ *         background thread dozes; it is called when the seat is left.
+ * SEAT-7  A blocked caller that drives may look for replies before it sleeps, if
+ *         that is cheaper (spin.h). The background thread never does: an idle
+ *         client burns nothing.
+ * SEAT-8  An outer event loop sleeps for as long as hf_loop_timeout said. A thread
+ *         that passes the seat to nobody wakes that loop if it would sleep too
+ *         long.
+ * SEAT-9  Tasks are the user's callbacks. The background thread and threads in
+ *         hf_loop_dispatch run them, with or without the seat. A blocked caller
+ *         never does: it may hold a mutex that the callback wants, and it has a
+ *         deadline. While a blocked caller drives, each post calls a thread that
+ *         runs them.
  *
  * Source: performance.md, 6 ("adaptive"). */
 #include <errno.h>
@@ -261,7 +264,7 @@ void hf_loop_wait(struct hf_waiter *w)
         if (is_seat_free(loop))
             drive_for_reply(loop);
         else if (!sleep_until_posted(w))
-            return; /* D5 */
+            return; /* SEAT-5 */
     }
     loop->caller_ms = hf_loop_now(loop);
     pass_seat(loop);
@@ -321,7 +324,7 @@ static void doze(struct hf_loop *loop)
     loop->does_background_doze = false;
 }
 
-/* How long the thread still leaves the seat to callers; 0: it is ours (D4). */
+/* How long the thread still leaves the seat to callers; 0: it is ours (SEAT-4). */
 static int64_t rest_left(struct hf_loop *loop)
 {
     int64_t now = hf_loop_now(loop);

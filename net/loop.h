@@ -78,7 +78,8 @@ void hf_turn_take(struct hf_loop *loop, int64_t until_ms);
 void hf_turn_flush(struct hf_loop *loop);
 
 /* hf_tasks_run     - the users' callbacks, by the background thread or by whoever
- *                    dispatches (D9). Does nothing while another thread runs some.
+ *                    dispatches (SEAT-9). Does nothing while another thread runs
+ *                    some.
  * hf_tasks_are_due - is there something for hf_tasks_run to do? Both [locked] */
 void hf_tasks_run(struct hf_loop *loop);
 static inline bool hf_tasks_are_due(const struct hf_loop *loop)

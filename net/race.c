@@ -4,7 +4,7 @@
 
 #include "net/race.h"
 
-/* ---- the order (D1) ---- */
+/* ---- the order (RACE-1) ---- */
 
 static sa_family_t family(const struct hf_address *a)
 {
@@ -60,7 +60,7 @@ static void put_in_order(struct hf_race *race, struct hf_addresses left)
     }
 }
 
-/* ---- the race (D2) ---- */
+/* ---- the race (RACE-2) ---- */
 
 void hf_race_begin(struct hf_race *race, const struct hf_addresses *found,
                    int64_t now_ms)
@@ -98,7 +98,7 @@ bool hf_race_is_lost(const struct hf_race *race)
     return race->running == 0 && race->started == race->addresses.count;
 }
 
-/* ---- from race to race (D3) ---- */
+/* ---- from race to race (RACE-3) ---- */
 
 void hf_race_worked(struct hf_race *race, unsigned index)
 {

@@ -3,14 +3,17 @@
  *   hf_resolve   the loop's side: who asked, what is watched
  *   lookup       what both sides share: the question, the answer, a pipe
  *
- * R1  The thread touches its lookup alone. Nobody can interrupt getaddrinfo, so
- *     it may come back long after loop and caller are gone.
- * R2  Who drops a lookup last, frees it. It is therefore malloc's: the loop's
- *     allocator may be gone by then, and is not to be called from a thread.
- * R3  The answer belongs to the thread until `is_answered`, to the loop after.
- * R4  Both ends of the pipe stay open as long as the lookup: to write into it
- *     never raises SIGPIPE. A byte is written, since closing our end would say
- *     nothing while a forked child holds another. */
+ * RESOLVE-1  The thread touches its lookup alone. getaddrinfo cannot be
+ *            interrupted, so it may return long after the loop and the caller are
+ *            gone.
+ * RESOLVE-2  The side that drops a lookup last frees it. Its memory is malloc's:
+ *            the loop's allocator may be gone by then, and may not be called from
+ *            a thread.
+ * RESOLVE-3  The answer belongs to the thread until `is_answered`, to the loop
+ *            after.
+ * RESOLVE-4  Both ends of the pipe stay open as long as the lookup, so that a
+ *            write never raises SIGPIPE. A byte is written, since closing our end
+ *            would say nothing while a forked child holds another. */
 #include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -147,7 +150,7 @@ bool hf_resolve_literal(const char *host, uint16_t port,
 
 static struct lookup *lookup_new(const char *host, uint16_t port)
 {
-    struct lookup *l = calloc(1, sizeof *l); /* R2 */
+    struct lookup *l = calloc(1, sizeof *l); /* RESOLVE-2 */
 
     if (!l)
         return NULL;
@@ -177,9 +180,9 @@ static void *lookup_run(void *arg)
 
     l->error = ask(l->host, l->port, 0, &l->found);
     l->system_error = errno;
-    atomic_store(&l->is_answered, true); /* R3 */
+    atomic_store(&l->is_answered, true); /* RESOLVE-3 */
     while (write(l->pipe[1], "", 1) < 0 && errno == EINTR)
-        continue; /* nothing else can go wrong with an empty pipe (R4) */
+        continue; /* nothing else can go wrong with an empty pipe (RESOLVE-4) */
     lookup_drop(l);
     thread_is_over();
     return NULL;

@@ -79,8 +79,9 @@ struct hf_discovery {
     struct hf_slot_map *best;     /* of maps that were worse than ours */
     uint64_t learned[HF_SLOTS / 64]; /* slots of MOVED since the round began */
     uint32_t learned_count;       /* MOVED, ever */
-    bool is_told;                 /* router->error: by one who is there, */
-    bool was_told;                /* in the round before */
+    bool is_told;                 /* router->error is a reachable server's, of this
+                                     round, */
+    bool was_told;                /* or of the one before (DISCOVER-5) */
 };
 
 struct hf_router {

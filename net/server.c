@@ -81,7 +81,7 @@ static void link_options(struct hf_link_options *link, struct hf_server *server)
     link->client_name = link->client_name ? router->client_name : NULL;
     if (server->is_sentinel)
         link->listen_ms = 0; /* its news is listened to by idle clients, too; one
-                                that waits asks it anyway (D7) */
+                                that waits asks it anyway (DISCOVER-7) */
     link->on_push = on_push;
     link->on_change = on_change;
     link->ctx = server;

@@ -5,14 +5,15 @@
  * down. Time goes from one used bucket to the next, found by bitmap: an empty
  * day costs as much as an empty millisecond.
  *
- * W1  A timer's bucket comes up no later than the timer is due, and is not
- *     past. So nothing is late, and nothing is forgotten.
- * W2  A timer is handed out when its bucket comes up and it is due by then. So
- *     nothing is early, though re-arming to a later time leaves it in place.
- * W3  The present millisecond's bucket holds what was armed for the past; the
- *     present buckets of the upper levels are empty.
- * W4  A bucket's bit is set if and only if the bucket holds a timer, so that
- *     cancelled timers wake nobody.
+ * TIMER-1  A timer's bucket comes up no later than the timer is due, and is not
+ *          past. So nothing is late, and nothing is forgotten.
+ * TIMER-2  A timer is handed out when its bucket comes up and it is due by then.
+ *          So nothing is early, though re-arming to a later time leaves it in
+ *          place.
+ * TIMER-3  The present millisecond's bucket holds what was armed for the past; the
+ *          present buckets of the upper levels are empty.
+ * TIMER-4  A bucket's bit is set if and only if the bucket holds a timer, so that
+ *          cancelled timers wake nobody.
  *
  * Source: WHEEL (Varghese & Lauck 1987), scheme 7; performance.md, 7. */
 #include <assert.h>
@@ -120,7 +121,7 @@ static int64_t buckets_ahead(const struct hf_wheel *w, int level,
 }
 
 /* For a timer that is further away than the lowest level, whose bucket is
- * therefore not the present one (W3). */
+ * therefore not the present one (TIMER-3). */
 static void up_push(struct hf_wheel *w, struct hf_timer *timer)
 {
     int level = 0;
@@ -311,7 +312,7 @@ static void low_come_up(struct hf_wheel *w)
         if (t->due_ms <= w->now_ms)
             hand_out(w, t);
         else
-            place(w, t); /* it was re-armed to a later time (W2) */
+            place(w, t); /* it was re-armed to a later time (TIMER-2) */
     }
 }
 
@@ -321,7 +322,7 @@ static bool is_first_of_bucket(int64_t now_ms, int level)
 }
 
 /* The upper levels in any order: what comes down never lands in a present
- * bucket of theirs (W3). The lowest last, for what is due at once. */
+ * bucket of theirs (TIMER-3). The lowest last, for what is due at once. */
 static void come_up(struct hf_wheel *w)
 {
     for (int level = 0; level < HF_WHEEL_UPPER; level++)

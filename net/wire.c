@@ -1,9 +1,10 @@
 /* A wire: dialed and secured like a link, then bytes as they are told.
  *
- * W1  What has come is read before anything is written, and while a write waits:
- *     neither side waits for the other to read, and who closes has said why.
- * W2  Its loop is its own and turns only while a call waits: between two calls
- *     nothing happens, and nobody else takes the lock. */
+ * BYTES-1  Bytes that have come are read before anything is written, and while a
+ *          write waits: neither side waits for the other to read, and a server's
+ *          last words before it closes are not missed.
+ * BYTES-2  The wire has a loop of its own, which turns only while a call waits:
+ *          between two calls nothing happens, and nobody else takes the lock. */
 #include <assert.h>
 #include <limits.h>
 #include <string.h>
@@ -237,7 +238,7 @@ hf_status hf_wire_send(struct hf_wire *w, const char *ptr, size_t len,
     hf_status rc = HF_OK;
 
     while (rc == HF_OK && sent < len) {
-        rc = receive(w);    /* W1 */
+        rc = receive(w);    /* BYTES-1 */
         if (rc == HF_OK)
             rc = send_some(w, ptr + sent, len - sent, &sent);
         if (rc == HF_OK && sent < len && !await_more(w, true, deadline_ms))

@@ -144,7 +144,7 @@ END_TEST
 
 /* ---- the command ends by itself ---- */
 
-/* R4. */
+/* RUN-4. */
 START_TEST(own_end_keeps_its_code)
 {
     static const struct {
@@ -186,7 +186,7 @@ START_TEST(signal_is_forwarded_and_its_death_reported)
 }
 END_TEST
 
-/* R6: the time from TERM to KILL, whoever sent it; but not from INT. */
+/* RUN-6: the time from TERM to KILL, whoever sent it; but not from INT. */
 START_TEST(who_ignores_term_is_killed_and_who_ignores_int_is_not)
 {
     begin();
@@ -210,7 +210,7 @@ START_TEST(who_ignores_term_is_killed_and_who_ignores_int_is_not)
 }
 END_TEST
 
-/* R7 */
+/* RUN-7 */
 static const struct {
     int told, died;             /* 0: not */
     bool had_tty;
@@ -262,7 +262,7 @@ START_TEST(loss_is_told_by_its_code_even_if_a_signal_came_too)
 }
 END_TEST
 
-/* R1: a pipeline's others may tidy up, for so long. */
+/* RUN-1: a pipeline's others may tidy up, for so long. */
 START_TEST(rest_of_a_stopped_command_is_awaited_then_killed)
 {
     begin();
@@ -278,7 +278,7 @@ START_TEST(rest_of_a_stopped_command_is_awaited_then_killed)
 }
 END_TEST
 
-/* R8: whatever the command was doing. */
+/* RUN-8: whatever the command was doing. */
 START_TEST(death_of_the_guardian_is_that_of_all_the_command_started)
 {
     begin();
@@ -298,7 +298,7 @@ START_TEST(death_of_the_guardian_is_that_of_all_the_command_started)
 }
 END_TEST
 
-/* R8: a death that nobody asked for, and a loss; not a TERM. */
+/* RUN-8: a death that nobody asked for, and a loss; not a TERM. */
 START_TEST(daemons_are_spared_by_an_end_in_order_alone)
 {
     begin();
@@ -371,7 +371,7 @@ END_TEST
 
 /* ---- losing ---- */
 
-/* R5, R2: TERM so long before the safe moment, KILL at it. */
+/* RUN-5, RUN-2: TERM so long before the safe moment, KILL at it. */
 START_TEST(without_renewals_it_is_dead_at_the_safe_moment)
 {
     begin();
@@ -449,7 +449,7 @@ START_TEST(overdue_is_kill)
 }
 END_TEST
 
-/* R3: we slept over it. Whatever comes first, KILL comes before it. */
+/* RUN-3: we slept over it. Whatever comes first, KILL comes before it. */
 START_TEST(after_a_pause_the_clock_comes_first)
 {
     static const struct {
@@ -509,7 +509,7 @@ END_TEST
 
 /* ---- max_hold ---- */
 
-/* R6. */
+/* RUN-6. */
 START_TEST(max_hold_stops_and_keeps_the_lock_until_it_is_gone)
 {
     begin_with(CLI_LOST_STOP, 10000);
@@ -588,23 +588,23 @@ static void judge(unsigned todo)
     if (todo & CLI_DO_START)
         world.is_alive = world.has_rest = true;
     if (todo & (CLI_DO_KILL | CLI_DO_STOP))
-        must(!world.is_released, "R1: what was released runs no more");
+        must(!world.is_released, "RUN-1: what was released runs no more");
     world.is_killed |= (todo & CLI_DO_KILL) != 0;
     world.was_told |= (todo & CLI_DO_STOP) != 0;
     if (todo & CLI_DO_RELEASE) {
         must(!world.is_released, "released once");
-        must(!world.is_alive, "R1: no first process at the release");
+        must(!world.is_alive, "RUN-1: no first process at the release");
         must(!world.has_rest || !world.was_told,
-             "R1: nobody of a stopped command at the release");
+             "RUN-1: nobody of a stopped command at the release");
         world.is_released = true;
     }
     world.is_finished |= (todo & CLI_DO_FINISH) != 0;
     if (rules.on_lost != CLI_LOST_STOP || !world.is_alive)
         return;
-    must(world.is_killed || now_ms < safe_until_ms, "R2: the safe moment");
-    must(world.is_killed || now_ms < world.gone_ms + GRACE, "R2: the grace");
+    must(world.is_killed || now_ms < safe_until_ms, "RUN-2: the safe moment");
+    must(world.is_killed || now_ms < world.gone_ms + GRACE, "RUN-2: the grace");
     must(world.is_killed || cli_run_next_ms(&run) <= safe_until_ms,
-         "R2: it asks to be called in time");
+         "RUN-2: it asks to be called in time");
 }
 
 static void happen_by_chance(void)

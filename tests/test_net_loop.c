@@ -1,4 +1,5 @@
-/* The loop: what a turn does, and which thread takes it. Rules D1 to D6, D8 and D9
+/* The loop: what a turn does, and which thread takes it. Rules SEAT-1 to
+ * SEAT-6, SEAT-8 and SEAT-9
  * of drive.c. Threads meet at events, not after so many milliseconds; where one
  * must be asleep first, the test looks at the loop until it is. */
 #include <check.h>
@@ -352,7 +353,7 @@ static void run_and_block(struct hf_task *task)
     tell('a');
 }
 
-/* D1: a lock's callback may take another lock. Others wait for their turn. */
+/* SEAT-1: a lock's callback may take another lock. Others wait for their turn. */
 START_TEST(task_may_block_on_the_loop)
 {
     struct hf_task task;
@@ -1003,7 +1004,7 @@ static void note_thread(struct hf_timer *timer)
     ring(timer);
 }
 
-/* D4: no switch of threads for a lone caller, but when the machine has kept it
+/* SEAT-4: no switch of threads for a lone caller, but when the machine has kept it
  * from its work for so long that the background thread stepped in. */
 static const struct {
     int calls;
@@ -1161,7 +1162,7 @@ static void end_sleeper(pthread_t caller)
     (void)pthread_join(caller, NULL);
 }
 
-/* D1, D3: a callback that takes its time does not delay a caller. Here the
+/* SEAT-1, SEAT-3: a callback that takes its time does not delay a caller. Here the
  * thread in the seat runs it while a caller is already asleep. */
 START_TEST(slow_task_does_not_keep_the_seat)
 {
@@ -1197,7 +1198,7 @@ START_TEST(slow_task_does_not_keep_the_seat)
 }
 END_TEST
 
-/* ---- D9: tasks while a caller drives ---- */
+/* ---- SEAT-9: tasks while a caller drives ---- */
 
 struct whose_job {
     struct hf_task task;
@@ -1567,7 +1568,7 @@ START_TEST(without_a_thread_nothing_happens_by_itself)
 }
 END_TEST
 
-/* Even when a caller has only just left (D4), and attended or not. */
+/* Even when a caller has only just left (SEAT-4), and attended or not. */
 START_TEST(background_thread_does_what_no_caller_does)
 {
     struct alarm a = {.letter = 't'};

@@ -7,8 +7,8 @@
  *     "a0 c250 b280 c:280"     a started at 0, c at 250, ..; c won at 280
  *     "a0 b0 lost"             nobody is left
  *     "a0 late"                somebody runs when the owner's time is over
- * Sources: RFC 8305, 4 "Sorting Addresses", 5 "Connection Attempts"; rules D1
- * to D3 of net/race.h. */
+ * Sources: RFC 8305, 4 "Sorting Addresses", 5 "Connection Attempts"; rules RACE-1
+ * to RACE-3 of net/race.h. */
 #include <check.h>
 #include <stdarg.h>
 #include <stdio.h>

@@ -337,7 +337,7 @@ static int count_fds(void)
     return count;
 }
 
-/* R1, R2: the thread comes back when loop and allocator are long gone. */
+/* RESOLVE-1, RESOLVE-2: the thread returns when loop and allocator are long gone. */
 START_TEST(abandoned_thread_outlives_its_loop_and_cleans_up)
 {
     struct asker a = {0};

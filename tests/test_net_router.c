@@ -560,7 +560,7 @@ static bool silent_0(void *ctx, const struct nodes_ask *a, char *reply)
     return a->node == 0 && is_get(a);
 }
 
-/* D6: it is up, and says nothing. R3: nor is its answer awaited any more. */
+/* DISCOVER-6: it is up, and says nothing. R3: nor is its answer awaited any more. */
 START_TEST(a_silent_server_is_a_reason_to_ask_others)
 {
     static struct ask a;

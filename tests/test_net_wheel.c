@@ -163,22 +163,22 @@ static size_t check_list(struct hf_timer *const *head)
     return count;
 }
 
-/* Rule W4, and that no timer is lost. */
+/* Rule TIMER-4, and that no timer is lost. */
 static void check_buckets(void)
 {
     const struct hf_wheel *w = &world->wheel;
     size_t count = check_list(&w->due);
 
     for (size_t i = 0; i < LOW; i++) {
-        must(bit_of(w->low_used, i) == (w->low[i] != NULL), "W4");
+        must(bit_of(w->low_used, i) == (w->low[i] != NULL), "TIMER-4");
         count += check_list(&w->low[i]);
     }
     for (size_t i = 0; i < LOW / 64; i++)
-        must(bit_of(w->low_summary, i) == (w->low_used[i] != 0), "W4");
+        must(bit_of(w->low_summary, i) == (w->low_used[i] != 0), "TIMER-4");
     for (int level = 0; level < HF_WHEEL_UPPER; level++) {
         for (size_t i = 0; i < 1 << HF_WHEEL_UP_BITS; i++) {
             must(bit_of(w->up_used[level], i) == (w->up[level][i] != NULL),
-                 "W4");
+                 "TIMER-4");
             count += check_list(&w->up[level][i]);
         }
     }
