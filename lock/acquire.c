@@ -5,11 +5,11 @@
 
 #include "lock/client.h"
 
-/* In one call: a server that is slower each time than half of the lease is too
- * slow for it. */
+/* In one call. A server that needs more than half of the lease each time is too
+ * slow for that lease. */
 #define LATE_GRANTS_MAX 3
-/* How late a waiter that listens in the sharded way may notice that the key has
- * left its node: far less than a lease, and few commands. */
+/* How often a waiter with a sharded subscription asks, since it may not hear that
+ * the key has left its node: far less than a lease, and few commands. */
 #define SLOT_LOOK_MS 3000
 
 static void on_message(struct hf_subscription *s, const char *ptr, size_t len);
@@ -52,8 +52,7 @@ static bool wants_plain(const struct hf_lock *lock)
            hf_router_wakes_both(lock->client->router);
 }
 
-/* Without memory for it now, it is tried again when the lock is next looked
- * at. */
+/* Without memory it is tried again with the next listen(). */
 static void listen_plainly(struct hf_lock *lock)
 {
     struct hf_plain_subscription *plain =
@@ -116,8 +115,8 @@ static void on_message(struct hf_subscription *s, const char *ptr, size_t len)
     heard(lock, ptr, len);
 }
 
-/* One that follows a sharded message is mostly of the same release, whose turn
- * has been counted. But it may be another's: looking again is never wrong. */
+/* A plain message after a sharded one is mostly of the same release, whose turn has
+ * been counted. It may be of another release: asking again is never wrong. */
 static void on_plain_message(struct hf_subscription *s, const char *ptr,
                              size_t len)
 {
@@ -140,14 +139,14 @@ static bool hears_all(const struct hf_lock *lock)
             (lock->plain && lock->plain->subscription.is_live));
 }
 
-/* One of its subscriptions has come to life, or is not live. */
+/* One of the lock's subscriptions became live, was lost, or was refused. */
 static void changed(struct hf_lock *lock, bool is_one_live)
 {
     bool was_live = lock->ear.is_live;
 
     lock->ear.is_live = hears_all(lock);
     lock->ear.is_refused = !is_one_live && !was_live;
-    lock->ear.generation++; /* what was said meanwhile, nobody heard */
+    lock->ear.generation++; /* messages may have been missed */
     hf_ear_lost(&lock->ear);
     if (lock->ear.is_live)
         tell_first(lock, WAIT_LIVE);
@@ -180,8 +179,8 @@ void hf_acquire_freeing(struct hf_op *op)
     hf_ear_releases(&op->lock->ear);
 }
 
-/* A subscription that began or ended meanwhile is taken for one that heard it:
- * better no start for another than one for ourselves. */
+/* A subscription that began or ended meanwhile counts as one that heard the
+ * message: better owe one turn too few than give way to ourselves. */
 void hf_acquire_freed(struct hf_op *op, int64_t heard)
 {
     if (op->is_freeing)
@@ -190,8 +189,8 @@ void hf_acquire_freed(struct hf_op *op, int64_t heard)
     op->is_freeing = false;
 }
 
-/* The next one's turn comes by its timer: were it told here, ten thousand that
- * all fail at once would stand on one stack. */
+/* The next waiter is woken by its timer, not by a call from here: if ten thousand
+ * waiters failed at once, each would call the next on one stack. */
 static void leave_line(struct hf_op *op)
 {
     struct hf_lock *lock = op->lock;
@@ -268,15 +267,15 @@ static void give_back(struct hf_op *op, hf_status status)
 
 static void ask(struct hf_op *op);
 
-/* More than half of its lease has gone by: what is left may be too little to be
- * of use, or even to be renewed in. */
+/* More than half of the lease has gone by: the rest may be too short to be of use,
+ * or to be renewed in time. */
 static bool is_late(const struct hf_op *op, int64_t safe_ms)
 {
     return safe_ms < op->lease_ms / 2;
 }
 
-/* The same question has the server begin to count anew, if the lock is still
- * ours or free. Within the wait; one try is repeated once. */
+/* May it ask again? Then the server sets the whole lease anew, if the lock is still
+ * ours or free. Within wait_ms; a call that does not wait asks again once. */
 static bool asks_anew(struct hf_op *op, int64_t now)
 {
     if (op->options.wait_ms == 0)
@@ -347,8 +346,8 @@ static void on_acknowledged(struct hf_call *call, hf_status status)
 
 /* ---- being refused ---- */
 
-/* What on_wait is told, kept until it can be called. The operation outlives it
- * or withdraws it. */
+/* The arguments of on_wait, until it can be called. The operation lives longer, or
+ * withdraws the notice. */
 struct hf_wait_notice {
     struct hf_task task;
     struct hf_op *op;
@@ -389,7 +388,7 @@ void hf_acquire_forget_notice(struct hf_op *op)
     op->notice = NULL;
 }
 
-/* A courtesy: without memory nobody is told. */
+/* on_wait is a courtesy: without memory it is not called. */
 static void tell_wait(struct hf_op *op, const struct hf_lock_info *info)
 {
     struct hf_wait_notice *notice;
@@ -438,8 +437,8 @@ static void look_for_ghost(struct hf_lock *lock, struct hf_resp_value reply,
         hf_release_ghost(lock, ptr, len, ttl_ms);
 }
 
-/* A hash that no lock looks like would be waited for in vain. Nothing at all is
- * what the server found of a large hash in one look: that says nothing. */
+/* Is it a hash of another program? To wait for it would be in vain. An empty
+ * answer proves nothing: in a large hash, HSCAN may return no field at first. */
 static bool is_other_data(const struct hf_lock_info *info)
 {
     return info->kind == HF_KIND_NONE &&
@@ -474,7 +473,7 @@ static void refused(struct hf_op *op, struct hf_resp_value reply)
 
 /* ---- the answer ---- */
 
-/* Whoever waits for a lock waits for its server, too (W7). */
+/* While waiting, an unreachable server is not an error yet (W7). */
 static bool waits_on(const struct hf_op *op)
 {
     return op->options.wait_ms != 0 && op->lock->was_heard &&
@@ -600,10 +599,10 @@ static void arm_due(struct hf_op *op)
         hf_loop_arm(op->client->loop, &op->timer, op->wait.due_ms);
 }
 
-/* While a slot is on the move, and the key is at the target already, whoever
- * releases it speaks there, and a sharded subscription at the source hears
- * nothing. Our own question tells that it is so; but the key may leave while we
- * sleep. */
+/* While a slot is on the move and the key is already at the target, a release
+ * publishes there, and a sharded subscription at the source hears nothing. If our
+ * own question was sent by ASK, we know that this is so; but the key may also leave
+ * while we sleep. */
 static int64_t longest_sleep(const struct hf_op *op)
 {
     int64_t ms = op->client->watchdog_ms / 3;
@@ -657,7 +656,8 @@ static void end_reentry(struct hf_op *op, hf_status status)
     hf_op_finish(op, status);
 }
 
-/* A loop that tries again would be answered at once, for ever. */
+/* The error says what to do: a loop that only tries again would get this answer at
+ * once, for ever. */
 static void end_lost(struct hf_op *op)
 {
     char name[100];
@@ -672,8 +672,9 @@ static void end_lost(struct hf_op *op)
     end_reentry(op, HF_LOST);
 }
 
-/* It has no answer. Whether the server did it, or will, does not matter for the
- * count, for the next call sends its own; but the lease may be cut. */
+/* The re-entry has no answer. For the count it does not matter whether the server
+ * executes it, for the next call sends its own count; but the lease may be shorter
+ * now. */
 static void settle_reentry(struct hf_op *op)
 {
     if (op->call.may_have_run)

@@ -13,8 +13,8 @@
 #include "lock/wait.h"
 
 #define CLIENT_NAME_MAX 255
-/* Of hf_owner_thread and hf_owner_new; as great as they are by themselves, so that
- * the text stays short: a hash with a field of more than 64 bytes costs the server
+/* The least number that hf_owner_thread and hf_owner_new give. Its 15 digits keep
+ * an owner field within 64 bytes: a hash with a longer field costs the server
  * more. */
 #define OWNER_LEAST_GIVEN (-(INT64_C(1) << 48))
 #define HOLDS_SPARE_MAX 64      /* kept for the next acquire: no malloc then */
@@ -38,10 +38,11 @@ struct hf_client {
 
     struct hf_router *router;
     bool is_closing;            /* no new calls */
-    bool is_over;               /* and nothing of ours is asked any more */
-    struct hf_waiter *closer;   /* until all is quiet; NULL: nobody waits */
+    bool is_over;               /* and we send nothing any more */
+    struct hf_waiter *closer;   /* in hf_client_close, until all is quiet; or
+                                   NULL */
     uint64_t finished;          /* operations, since it is closing */
-    uint32_t log_lines;         /* that wait to be told */
+    uint32_t log_lines;         /* that wait for the log callback */
     uint64_t lines_left_out;    /* since the queue of lines was last empty */
     enum hf_log_level worst_left_out;
     uint64_t serial;            /* of the last hold or question */
@@ -49,13 +50,15 @@ struct hf_client {
     struct hf_list *buckets;    /* locks by name */
     uint32_t buckets_room;      /* a power of two */
     uint32_t locks;
-    struct hf_list handles;     /* locks whose names are in `buckets`, all */
+    struct hf_list handles;     /* all locks, which are in `buckets`, too */
 
     struct hf_list ops;         /* all under way */
     uint32_t ops_count;
-    uint32_t orphans;           /* of them (orphan.c) */
-    bool has_told_orphans;      /* that there are too many */
-    uint32_t untold;            /* that have ended; `done` is still to be called */
+    uint32_t orphans;           /* releases in the background (orphan.c), which
+                                   `ops` contains */
+    bool has_told_orphans;      /* the log says that there are too many */
+    uint32_t untold;            /* operations that have ended, whose `done` is
+                                   still to be called */
     uint64_t holds;
     struct hf_list spare_holds;
     uint32_t spare_holds_count;
@@ -64,19 +67,20 @@ struct hf_client {
     struct hf_list due_holds;   /* to be renewed at the end of this turn */
     struct hf_list batches;
     struct hf_turn turn;
-    bool renews_by_eval;        /* the script was not known: send its text */
-    bool renews_singly;         /* a slot is on the move: what is due now, one by
-                                   one */
+    bool renews_by_eval;        /* the server did not know the script: send its
+                                   text */
+    bool renews_singly;         /* a slot is on the move: renew the holds that are
+                                   due now one by one */
     uint64_t renewals;
     uint64_t renewal_requests;
 };
 
-/* Beside the sharded one: sharded=both. */
+/* The plain subscription beside the sharded one: sharded=both. */
 struct hf_plain_subscription {
     struct hf_subscription subscription;
     struct hf_lock *lock;
-    bool may_be_double;         /* the next message: of a release heard of by a
-                                   sharded one */
+    bool may_be_double;         /* a sharded message came; the next plain one may
+                                   be of the same release */
 };
 
 struct hf_lock {
@@ -86,14 +90,16 @@ struct hf_lock {
     uint32_t refs;              /* handles, holds, operations */
     uint32_t hash;
     uint16_t slot;              /* of its name, in a cluster */
-    bool is_odd;                /* its channel has another slot: WIRE 2.5 */
+    bool is_odd;                /* its channel hashes to another slot than its
+                                   name: WIRE 2.5 */
     uint32_t name_len;
     uint32_t channel_len;
     struct hf_list holds;
     struct hf_list line;        /* operations that wait, first come first */
-    bool was_heard;             /* the server was, since the line began (W7) */
+    bool was_heard;             /* the server has answered since the line began
+                                   (W7) */
     hf_status trouble;          /* why the line's last question had no answer;
-                                   HF_OK: it had */
+                                   HF_OK: it had one */
     struct hf_ear ear;
     bool is_listening;          /* subscription is added */
     bool is_waking;             /* a message is on its way (wake.c) */
@@ -110,9 +116,9 @@ struct hf_hold {
     struct hf_timer timer;
     struct hf_list due_node;    /* in client->due_holds */
     struct hf_batch *batch;     /* the renewal under way that it is in */
-    bool is_free;               /* its memory lasts until that renewal ends */
-    struct hf_op *op;           /* that acts on it now */
-    struct hf_list pending;     /* operations that wait for that one */
+    bool is_free;               /* given up; its memory lasts until `batch` ends */
+    struct hf_op *op;           /* the operation that acts on it now */
+    struct hf_list pending;     /* operations that wait for `op` */
     struct hf_task lost_task;
     struct hf_task renewed_task;
     void (*on_renewed)(void *ctx, struct hf_lock *lock, int64_t owner);
@@ -135,11 +141,12 @@ struct hf_op {
     struct hf_client *client;
     struct hf_lock *lock;
     enum hf_op_kind kind;
-    bool is_orphan;             /* OP_RELEASE, in the background, of `echo` */
+    bool is_orphan;             /* OP_RELEASE in the background; `echo` is the
+                                   owner that it releases */
     int64_t owner;
     int64_t count;              /* the hold count to reach */
     bool is_freeing;            /* a last release is under way (W8) */
-    bool was_listening;         /* when it began */
+    bool was_listening;         /* lock->is_listening when that began */
     struct hf_hold *hold;
 
     struct hf_call call;
@@ -156,8 +163,9 @@ struct hf_op {
     struct hf_timer timer;
     bool has_told_wait;
     struct hf_wait_notice *notice;  /* on_wait, not called yet */
-    int late_grants;            /* that came too late to be of use */
-    bool may_be_held;           /* a question before op->call had no answer */
+    int late_grants;            /* how many came too late to be of use */
+    bool may_be_held;           /* an earlier question than op->call may have been
+                                   granted */
     int64_t asked_ms;           /* when it last asked */
 
     /* OP_INSPECT: where the answer goes. OP_FORCE: who may hold it. */
@@ -191,10 +199,10 @@ hf_status hf_lock_find_or_add(struct hf_lock **out, struct hf_client *client,
 void hf_lock_ref(struct hf_lock *lock);
 void hf_lock_unref(struct hf_lock *lock);
 
-/* hf_lock_put_publish - how its waiters are woken (WIRE 5.1), as the last
- *   arguments of a script: a command, the channel, perhaps another command.
- *   Returns how many.
- * hf_lock_is_sharded  - do they listen by SSUBSCRIBE? */
+/* hf_lock_put_publish - the last arguments of a script that wakes the lock's
+ *   waiters (WIRE 5.1): PUBLISH or SPUBLISH, the channel and, for sharded=both,
+ *   the other command. Returns how many.
+ * hf_lock_is_sharded  - do the waiters listen by SSUBSCRIBE? */
 size_t hf_lock_put_publish(struct hf_resp_arg *argv, const struct hf_lock *lock);
 bool hf_lock_is_sharded(const struct hf_lock *lock);
 
@@ -217,12 +225,13 @@ void hf_op_call(struct hf_op *op, const struct hf_script *script, size_t argc,
                 void (*done)(struct hf_call *, hf_status, struct hf_resp_value));
 void hf_op_fail_start(struct hf_op *op, hf_status status);
 
-/* hf_op_cancel - ends it with `status`, wherever it stands. True: the server may
- * have done what was asked. */
+/* hf_op_cancel - ends it with `status`, whatever it waits for. True: the server
+ * may have done what was asked. */
 bool hf_op_cancel(struct hf_op *op, hf_status status);
 
-/* hf_op_odd_reply - the reply begins with our echo and is none that the script can
- * give: fills the error, returns HF_E_PROTOCOL. What it has done is not known. */
+/* hf_op_odd_reply - for a reply that begins with our echo, but that the script
+ * cannot give: fills the error, returns HF_E_PROTOCOL. What the server has done is
+ * unknown. */
 hf_status hf_op_odd_reply(struct hf_op *op);
 
 /* The reply's element `index` as an integer (also from decimal text). */
@@ -230,13 +239,13 @@ bool hf_reply_integer(struct hf_resp_value reply, size_t index, int64_t *out);
 
 /* ---- acquire.c, release.c, query.c: what they do ---- */
 
-/* hf_acquire_next - the lock may have been released here: the first in its line
+/* hf_acquire_next - this client may have released the lock: the first in its line
  *                   asks (W6).
  * hf_acquire_freeing - a call that may free the lock is about to be sent.
- * hf_acquire_freed   - it has ended. `heard`: how many subscribers its message
- *                   had; < 0: nobody knows. The second time it does nothing.
+ * hf_acquire_freed   - that call has ended. `heard`: how many subscribers its
+ *                   message had; < 0: unknown. A second call does nothing.
  * hf_acquire_forget_notice - on_wait is not called any more, unless it has begun.
- * hf_acquire_stop_listening - nobody waits for its messages any more. */
+ * hf_acquire_stop_listening - the lock's line is empty: ends its subscriptions. */
 void hf_acquire_start(struct hf_op *op);
 void hf_acquire_forget_notice(struct hf_op *op);
 void hf_acquire_next(struct hf_lock *lock);
@@ -249,20 +258,21 @@ void hf_release_cancel(struct hf_op *op, hf_status status);
 void hf_force_start(struct hf_op *op);
 void hf_inspect_start(struct hf_op *op);
 
-/* hf_info_read_field - the holder, its count and the kind, as far as the reply's
- *   elements `at` and behind it tell, a field of the hash and its value; without
- *   any of a lock's, HF_KIND_NONE. False: an answer of another shape.
- * hf_info_refuse - HF_E_SERVER: that field is no lock's. */
+/* hf_info_read_field - fills holder, hold_count and kind from the reply's elements
+ *   `at` and `at` + 1: a field of the lock's hash, and its value. HF_KIND_NONE: no
+ *   lock has such a field. False: the reply has another shape.
+ * hf_info_refuse - HF_E_SERVER: the hash is not a lock's. */
 bool hf_info_read_field(struct hf_lock_info *info, struct hf_resp_value reply,
                         size_t at);
 hf_status hf_info_refuse(struct hf_error *err, const struct hf_lock *lock,
                          const struct hf_lock_info *info);
 
-/* hf_release_send - asks for the release of `text`, down to op->count.
- * hf_release_read - what the server says to that. DONE: *third is how many heard
- *                   of it. GONE: this owner does not hold the lock; *third is
- *                   what the lock has left in ms, -2: it is free. ODD: none that
- *                   the script can give. */
+/* hf_release_send - asks the server to reduce the hold count of owner `text` to
+ *                   op->count.
+ * hf_release_read - reads the reply. DONE: *third is how many subscribers the
+ *                   message had. GONE: this owner does not hold the lock; *third
+ *                   is the lock's TTL in ms, -2: it is free. ODD: a reply that the
+ *                   script cannot give. */
 enum hf_release_answer { RELEASE_DONE, RELEASE_GONE, RELEASE_ODD };
 void hf_release_send(struct hf_op *op, const char *text, size_t len,
                      int64_t deadline_ms,
@@ -274,17 +284,17 @@ enum hf_release_answer hf_release_read(const struct hf_op *op,
 
 /* ---- wake.c ---- */
 
-/* hf_wake_source - `op` may have freed its lock: should it have followed ASK, the
- *                  waiters at the slot's owner are woken, too. */
+/* hf_wake_source - `op` may have freed its lock. If it was sent by ASK, the waiters
+ *                  that listen at the slot's owner are woken, too. */
 void hf_wake_source(const struct hf_op *op);
 
-/* ---- orphan.c: what nobody here holds though the server may think so ---- */
+/* ---- orphan.c: grants that the server may have made and we do not hold ---- */
 
-/* hf_release_orphan - releases `text` on `lock` in the background; its lease was
- *                     `lease_ms`.
- * hf_release_ghost  - an acquire was refused because of `holder`, with `ttl_ms`
- *                     left: releases it if it is ours and nobody here knows it
- *                     (ORPHAN-3). */
+/* hf_release_orphan - releases owner `text` on `lock` in the background; its lease
+ *                     was `lease_ms`.
+ * hf_release_ghost  - an acquire was refused because of `holder`, whose TTL is
+ *                     `ttl_ms`: releases it if it has our UUID and this client has
+ *                     no record of it (ORPHAN-3). */
 void hf_release_orphan(struct hf_lock *lock, const char *text, size_t len,
                        int64_t lease_ms);
 void hf_release_ghost(struct hf_lock *lock, const char *holder, size_t len,
@@ -309,17 +319,17 @@ void hf_hold_drop(struct hf_hold *hold);
 
 /* ---- close.c ---- */
 
-/* hf_client_note_quiet - something has ended: is that all that the closer waits
- * for? */
+/* hf_client_note_quiet - something has ended: if that was all that the closer waits
+ * for, it is woken. */
 void hf_client_note_quiet(struct hf_client *client);
 
 /* ---- watchdog.c ---- */
 
 void hf_watchdog_init(struct hf_client *client);
 void hf_watchdog_fini(struct hf_client *client);
-/* hf_watchdog_renew  - at the end of this turn.
- * hf_watchdog_forget - it is given up: no renewal of it will be sent, and an
- *                      answer to one that was tells nothing. */
+/* hf_watchdog_renew  - renews the hold at the end of this turn.
+ * hf_watchdog_forget - the hold is given up: no renewal of it will be sent, and
+ *                      the answer to one that was sent is ignored. */
 void hf_watchdog_renew(struct hf_hold *hold);
 void hf_watchdog_forget(struct hf_hold *hold);
 

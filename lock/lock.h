@@ -31,10 +31,11 @@
  * hf_client_close and hf_client_free wait until all have been called, or call
  * them themselves if there is no background thread.
  *     They run one at a time, losses before all others. No lock of ours is held:
- * a callback may call anything here, also what blocks, but not what frees or
- * closes. It should return soon: while it runs, no other is called, and nothing
- * is renewed unless a blocked caller or another thread drives the loop, so one
- * that takes longer than a third of the watchdog's timeout may cost holds.
+ * a callback may call every function here, also those that block, but not those
+ * that free or close. It should return soon. While it runs, no other callback
+ * runs, and holds are renewed only if a blocked caller or another thread drives
+ * the loop: a callback that takes longer than a third of the watchdog's timeout
+ * may cost holds.
  *
  * Errors: `err` may be NULL. It is filled whenever the status is negative.
  *
@@ -338,28 +339,28 @@ HF_API void hf_acquire_options_init(struct hf_acquire_options *options);
  *                        the background. A re-entry that fails leaves the hold
  *                        as it was, but for its lease, which may be the shorter
  *         HF_E_LIMIT, HF_E_NOMEM, HF_E_INVAL, HF_E_FORKED, HF_E_CLOSED
- * Who waits for the lock waits for its server, too: once the server has answered
- * the call, or one here in whose line it stood, a server that is away, silent,
- * busy, loading or without its cluster ends it only if it still is so when wait_ms
- * is over; then that is the error.
+ *
+ * While a call waits, a server that is unreachable, silent, busy, loading or
+ * without its cluster is no error until wait_ms is over, provided that the server
+ * has answered this call once, or another call of this client that waited for the
+ * same lock before it.
  * A grant that comes after more than half of its lease has gone by is asked for
  * again, within wait_ms: three times at most, with wait_ms 0 once. A grant whose
  * lease has ended is none: if no better one comes, that is HF_E_NOREPLY.
- * With replicas, it may take replicas_timeout_ms longer; a re-entry does not wait
- * for them, nor does a renewal. Acquires and releases share the connection on
- * which the server waits: while replicas do not answer, each such acquire holds up
- * those behind it for that long, and some end with HF_E_NOREPLY.
+ * With replicas, an acquire may take replicas_timeout_ms longer. A re-entry and a
+ * renewal do not wait for replicas. Acquires and releases share the connection on
+ * which the server waits: while replicas do not answer, each acquire delays those
+ * behind it for that long, and some end with HF_E_NOREPLY.
  * A call whose wait_ms is 0 asks once; the request timeout bounds it (twice, if
  * the grant came late, or if another call of the same owner on the same lock is
- * under way). Every other
- * ends by wait_ms, whatever the server does.
- * A release in the background is asked until the server has answered it, however
- * long the server stands still, or the client is closed. There are 16384 at most;
- * what is given up beyond them, and what the server executes behind its release,
- * is released when an acquire of this client is refused because of it, or ends
- * with its lease.
- * Where output_max is reached, it waits for room within the same bounds, and was
- * then not sent: HF_E_CONNECT. HF_E_LIMIT is waiters_max.
+ * under way). Every other call ends by wait_ms, whatever the server does.
+ * A release in the background is repeated until the server has answered it,
+ * however long the server is stopped, or until the client is closed. At most 16384
+ * are under way. A grant that was given up beyond them, or that the server
+ * executes after its release, is released when it is the reason why another
+ * acquire of this client is refused; otherwise it ends with its lease.
+ * Where output_max is reached, the call waits for room within the same bounds; if
+ * there is none, it was not sent: HF_E_CONNECT. HF_E_LIMIT is waiters_max.
  * Cost: one command when uncontended.
  * Source: WIRE 6, 7, 8.1. */
 HF_API hf_status hf_lock_acquire(struct hf_lock *lock,
@@ -436,8 +437,8 @@ HF_API char *hf_lock_owner_text(struct hf_lock *lock, int64_t owner,
 
 /* As the call of the same name; `done` is called once, with the status that the
  * blocking call would return, unless the function itself returns a failure: then
- * nothing was done (HF_E_INVAL, HF_E_NOMEM, HF_E_LIMIT, HF_E_FORKED, HF_E_CLOSED). `err` is valid
- * until it returns. `out` must live until then. */
+ * nothing was done (HF_E_INVAL, HF_E_NOMEM, HF_E_LIMIT, HF_E_FORKED, HF_E_CLOSED).
+ * `err` is valid until `done` returns. `out` must live until then. */
 typedef void hf_done(void *ctx, hf_status status, const struct hf_error *err);
 
 /* An asynchronous acquire belongs to no thread, so `options` must name its owner:

@@ -1,26 +1,26 @@
-/* Orphans: what the server may hold for this client though nobody here holds it.
- * Each is released in the background.
+/* Orphans: locks that the server may have granted to this client, and of which
+ * this client has no hold. Each is released in the background.
  *
- * ORPHAN-1  It is asked until the server has answered it, over as many
- *           connections as that takes. While the server does not answer, our
- *           time does not count: a server that stood still executes what lies in
- *           its buffers when it goes on, and the lease begins only then.
- * ORPHAN-2  A server that answers, but asks for patience (LOADING), has as long
- *           as the lease from its first answer on: what it had executed by then
- *           has ended.
- * ORPHAN-3  A ghost: an acquire is refused because of a holder that bears our
- *           UUID and stands in no record of ours. It may have been executed late,
- *           behind its release. It is released likewise. An acquire that is under
- *           way has a record: it may be executed already, and its answer be on
- *           its way on another connection.
- * ORPHAN-4  There are ORPHANS_MAX at most. What is given up beyond them is a
- *           ghost when somebody asks for its lock, or ends with its lease. */
+ * ORPHAN-1  The release is repeated until the server has answered it, over as many
+ *           connections as that takes. There is no deadline on our clock: a server
+ *           that was stopped executes the commands in its buffers when it
+ *           continues, and only then does the lease begin.
+ * ORPHAN-2  A server that answers, but asks for patience (LOADING), is asked for as
+ *           long as the lease, from its first answer on. Whatever it had granted
+ *           by then has ended after that time.
+ * ORPHAN-3  A ghost: an acquire is refused because of a holder with our UUID that
+ *           no hold and no call of ours has. The server may have executed that
+ *           acquire late, after its release. The ghost is released like an orphan.
+ *           An acquire that is under way is no ghost: the server may have executed
+ *           it already, and its answer may come on another connection.
+ * ORPHAN-4  At most ORPHANS_MAX are under way. A lock that is given up beyond that
+ *           is found as a ghost when this client asks for it; otherwise it ends
+ *           with its lease. */
 #include <string.h>
 
 #include "lock/client.h"
 
-/* 25 MiB of operations. A client that gives up so many acquires has waited long
- * for its server. */
+/* 25 MiB of operations. */
 #define ORPHANS_MAX 16384
 
 /* ---- releasing ---- */
@@ -38,13 +38,13 @@ static void on_answer(struct hf_call *call, hf_status status,
                       "a lock that nobody here holds may last until its lease "
                       "ends: %s",
                       hf_status_text(status));
-    else /* gone, or never there: as it should be */
+    else /* released now, or it was never granted */
         hf_acquire_next(op->lock);
     hf_wake_source(op);
     hf_op_finish(op, status);
 }
 
-/* Said once, until there is room again. */
+/* The warning is logged once, until there is room again. */
 static bool has_room(struct hf_client *client)
 {
     if (client->orphans < ORPHANS_MAX)
@@ -77,9 +77,9 @@ static struct hf_op *orphan_new(struct hf_lock *lock)
     return NULL;
 }
 
-/* Behind the acquire on the same connection, or on the next one once the old one
- * is dead on the server: either way after it (design 11). Without memory it ends
- * as those beyond the limit. */
+/* The server executes the release after the acquire: it follows on the same
+ * connection, or on the next one when the old one is dead on the server
+ * (design 11). Without memory it is treated as beyond ORPHANS_MAX. */
 void hf_release_orphan(struct hf_lock *lock, const char *text, size_t len,
                        int64_t lease_ms)
 {
@@ -123,7 +123,7 @@ static bool is_of(const struct hf_op *op, struct text holder)
                          : is_hold(op->hold, holder);
 }
 
-/* All that is under way is looked at: holders that no hold has are rare. */
+/* Looks at all operations: a holder without a hold is rare. */
 static bool is_under_way(const struct hf_lock *lock, struct text holder)
 {
     const struct hf_list *ops = &lock->client->ops;

@@ -1,14 +1,14 @@
-/* Waking waiters that a release did not reach.
+/* Waking waiters that the message of a release does not reach.
  *
- * While a slot is on the move, a release may be sent by ASK to the node that
- * takes the slot in. Its script speaks there, and a sharded message stays with
- * that node; waiters listen at the slot's owner until the slot is handed over. So
- * the message is sent to the owner, too.
+ * While a slot is on the move, a release may be sent by ASK to the target, the
+ * node that takes the slot over. Its script publishes there, and a sharded message
+ * does not leave that node; but waiters listen at the slot's owner until the slot
+ * is handed over. So the message is published at the owner, too.
  *
- * WAKE-1  It follows the release, is asked once, and nobody waits for it: a
- *         waiter that it does not reach looks by itself (longest_sleep in
- *         acquire.c), as one does that a Redisson's release does not reach.
- * WAKE-2  One for each lock is under way at most. */
+ * WAKE-1  The message is sent once, after the release, and nobody waits for the
+ *         reply. A waiter that it does not reach asks by itself (longest_sleep in
+ *         acquire.c), as after a release of Redisson's.
+ * WAKE-2  At most one for each lock is under way. */
 #include "lock/client.h"
 
 static void on_spoken(struct hf_call *call, hf_status status,
