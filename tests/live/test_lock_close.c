@@ -35,7 +35,7 @@ static void open_to(int port, const struct way *way)
     memory_init(&memory);
     way_options(&o, url, port, way);
     o.mem = &memory.hook;
-    o.watchdog_ms = 600;
+    o.watchdog_ms = 1500;
     o.request_timeout_ms = LONG_MS;
     client = client_with(&o);
     lock = lock_of(client, NAME);

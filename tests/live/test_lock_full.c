@@ -278,7 +278,7 @@ START_TEST(holds_with_long_names_are_renewed)
     char url[SERVER_URL_MAX];
 
     options_to(&o, url, server_port(server));
-    o.watchdog_ms = 900;
+    o.watchdog_ms = 1500;
     open_client(&o);
     ao = diary_options(&diary, 1);
     for (int i = 0; i < 20; i++)

@@ -224,7 +224,7 @@ END_TEST
  * nobody says a word. */
 START_TEST(a_lock_without_a_ttl_is_looked_at_again_though_nobody_speaks)
 {
-    struct hf_client *quick = client_timed(server_port(server), 300, 5000);
+    struct hf_client *quick = client_timed(server_port(server), 1500, 5000);
     struct hf_acquire_options o = acquire_options(1);
     struct hf_lock *theirs = lock_of(quick, NAME);
     struct hf_error err;

@@ -21,7 +21,7 @@
 #define HOLDFAST HF_BUILD "/holdfast"
 
 /* Renewed each 200 ms, so that a loss is found soon. */
-#define TTL "--ttl", "600ms"
+#define TTL "--ttl", "1500ms"
 /* Longer than the pauses of a busy machine: no loss by them. */
 #define STEADY_TTL "--ttl", "3s"
 
