@@ -1,8 +1,9 @@
-/* The guardian: a process between holdfast and the command, whose parent it is.
- * It adopts whoever the command leaves, tells holdfast what becomes of them, and
- * does to them what holdfast says. When holdfast dies, however that comes, it
- * kills them all; when the guardian dies, holdfast does. So no single death leaves
- * anybody at work. */
+/* The guardian: a process between holdfast and the command. It is the command's
+ * parent. It adopts the processes that the command leaves behind, tells holdfast
+ * when they have ended, and signals or kills them when holdfast says so. When
+ * holdfast dies, for any reason, the guardian kills them all; when the guardian
+ * dies, holdfast does. So no single death leaves a process of the command at
+ * work. */
 #ifndef CLI_GUARD_H
 #define CLI_GUARD_H
 
@@ -14,7 +15,7 @@ enum cli_guard_word {
     /* holdfast says */
     GUARD_SIGNAL,               /* number: to the command's group */
     GUARD_DRAIN,                /* number: 1 for all (kin.h). Say EMPTY */
-    GUARD_KILL,                 /* number: 1 for all. Whoever turns up, too */
+    GUARD_KILL,                 /* number: 1 for all. Those adopted later, too */
     GUARD_LEAVE,                /* the rest may live on; go */
     /* the guardian says */
     GUARD_STARTED,              /* number: the command's pid and group */

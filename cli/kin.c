@@ -1,4 +1,4 @@
-/* Kinship: whoever descends from a command. */
+/* The processes that descend from a command. */
 #include "cli/kin.h"
 
 #include <errno.h>

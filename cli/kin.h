@@ -1,6 +1,6 @@
-/* Kinship: whoever descends from a command. Used by the guardian (guard.c), whose
+/* The processes that descend from a command. Used by the guardian (guard.c), whose
  * child the command is, and by holdfast itself when the guardian was killed.
- * Where the system has no means to adopt orphans, the process group must do.
+ * Where the system cannot adopt orphans, only the process group is known.
  *
  * Only what is safe after the fork of a threaded process is called here. */
 #ifndef CLI_KIN_H
@@ -16,17 +16,17 @@
 void cli_kin_adopt(void);
 void cli_kin_die_with(pid_t parent);
 
-/* Who is meant beside the command's own group: everybody whom we adopted in our
- * session (a timeout(1), a job of an interactive shell, a nested run: they have
- * groups of their own); or, as `all`, those with a session of their own, too.
- * Without `all`, such a one counts as a daemon, which has left the command. */
+/* Which processes are meant: the command's own group, and all that we adopted in
+ * our session (a timeout(1), a job of an interactive shell, a nested run: they
+ * have groups of their own). With `is_all`, also those with a session of their
+ * own; without it, such a process counts as a daemon that has left the command. */
 struct cli_kin {
     pid_t first;                /* also the group */
     bool has_ended;             /* the first process has, and is reaped */
-    bool is_killed;             /* KILL to whoever turns up */
-    bool is_all;                /* meant are all */
-    bool has_strangers;         /* among our children are others': then only the
-                                   group is meant */
+    bool is_killed;             /* each process that is adopted later is killed */
+    bool is_all;                /* sessions of their own are meant, too */
+    bool has_strangers;         /* some of our children are not the command's:
+                                   then only the group is meant */
 };
 
 /* cli_kin_has_strangers - have we children already?

@@ -104,8 +104,8 @@ static int release_of(const struct unlock *u, const char *owner)
 
 /* ---- by force ---- */
 
-/* The library refuses the rest, too, but who is asked should not be asked in
- * vain. */
+/* The library refuses the rest, too; but the person is not asked for a "yes" that
+ * cannot be carried out. */
 static bool can_release(const struct hf_lock_info *info)
 {
     return info->kind == HF_KIND_PLAIN && info->holders == 1;

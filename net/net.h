@@ -74,8 +74,8 @@ void hf_mem_free(const struct hf_mem *mem, void *ptr, size_t size);
 bool hf_mem_grow(const struct hf_mem *mem, void *ptr, uint32_t *room,
                  size_t size, size_t want, size_t max);
 
-/* hf_hash - of any bytes, for tables (SipHash-1-3). Who does not know the key
- *   cannot choose bytes that make a table slow. Any thread. */
+/* hf_hash - of any bytes, for tables (SipHash-1-3). Without the key nobody can
+ *   choose names that fall into one bucket. Any thread. */
 struct hf_hash_key {
     uint64_t a, b;
 };
@@ -575,11 +575,12 @@ struct hf_request {
     bool is_acknowledged_by_push;   /* SUBSCRIBE and its kin (RESP3 "Push") */
     int64_t sent_ms;            /* when its first byte was about to be written;
                                    HF_NEVER: not yet */
-    uint64_t stream;            /* where: of two requests with the same number,
-                                   the one that was sent first is executed first,
-                                   or never. It is the connection's, and that of
-                                   the next one if the server confirmed that its
-                                   predecessor is gone. Never 0 */
+    uint64_t stream;            /* on which it was sent: of two requests on one
+                                   stream, the server executes the one that was
+                                   sent first before the other, or never. Each
+                                   connection has a number of its own; it keeps
+                                   its predecessor's if the server confirmed that
+                                   this one is gone. Never 0 */
     /* The link's own. */
     struct hf_due *due;         /* where its deadline is: */
     struct hf_list due_node;    /* in a line, or */

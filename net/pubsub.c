@@ -10,9 +10,10 @@
  * P3  A subscription that is WANTED while its link is up is never left so: a full
  *     queue is waited for, and what fails in any other way (no memory, an error
  *     reply) is tried again every RETRY_MS.
- * P4  A connection that carries subscriptions and has been silent for listen_ms
- *     is asked PING. Silence after that ends it (L3), and the owners are told.
- *     Nothing else would notice a peer that is gone behind a proxy. */
+ * P4  PING is sent on a connection that carries subscriptions and has been silent
+ *     for listen_ms. Silence after that ends the connection (L3), and the owners
+ *     are told. Otherwise a server that is gone behind a proxy would not be
+ *     noticed. */
 #include <string.h>
 
 #include "net/net.h"
