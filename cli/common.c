@@ -12,6 +12,7 @@ const struct cli_option cli_common_options[] = {
     {CLI_OPT_URL, 'u', "url", "URL"},
     {CLI_OPT_USER, 0, "user", "NAME"},
     {CLI_OPT_PASSWORD_FILE, 0, "password-file", "FILE"},
+    {CLI_OPT_SENTINEL_PASSWORD_FILE, 0, "sentinel-password-file", "FILE"},
     {CLI_OPT_CONNECT_TIMEOUT, 0, "connect-timeout", "DURATION"},
     {CLI_OPT_TLS_CA, 0, "tls-ca", "FILE"},
     {CLI_OPT_TLS_CERT, 0, "tls-cert", "FILE"},
@@ -30,11 +31,16 @@ void cli_common_init(struct cli_common *common)
     *common = (struct cli_common){0};
 }
 
-void cli_common_fini(struct cli_common *common)
+static void free_url(struct cli_common *common)
 {
     if (common->url)
         explicit_bzero(common->url, strlen(common->url));
     free(common->url);
+}
+
+void cli_common_fini(struct cli_common *common)
+{
+    free_url(common);
     explicit_bzero(common, sizeof *common);
 }
 
@@ -101,6 +107,8 @@ int cli_common_take(struct cli_common *common, const struct cli_args *args,
         return set_text(&common->user, value);
     case CLI_OPT_PASSWORD_FILE:
         return take_secret(common, common->password, value);
+    case CLI_OPT_SENTINEL_PASSWORD_FILE:
+        return take_secret(common, common->sentinel_password, value);
     case CLI_OPT_CONNECT_TIMEOUT:
         return cli_take_duration(args, "--connect-timeout", value, 1,
                                  &common->connect_timeout_ms);
@@ -131,14 +139,6 @@ int cli_common_take(struct cli_common *common, const struct cli_args *args,
     }
 }
 
-void cli_common_begin(const struct cli_common *common)
-{
-    cli_report_level(common->is_quiet, common->is_verbose);
-    if (common->open_file)
-        cli_note("others can read or change the password file %s (chmod 600)",
-                 common->open_file);
-}
-
 /* ---- the server ---- */
 
 static const char *from_environment(const char *name)
@@ -159,6 +159,44 @@ const char *cli_common_url(const struct cli_common *common)
     return url ? url : "redis://127.0.0.1:6379";
 }
 
+/* ---- all options are known ---- */
+
+static char *put_encoded(char *d, const char *text)
+{
+    for (; *text; text++)
+        d += sprintf(d, "%%%02x", (unsigned)(unsigned char)*text);
+    return d;
+}
+
+/* The library takes it from the URL alone, whose options are the last of it. */
+static int add_sentinel_password(struct cli_common *common)
+{
+    static const char option[] = "sentinel_password=";
+    const char *old = cli_common_url(common);
+    char *url = malloc(strlen(old) + sizeof option + 1 + 3 * CLI_SECRET_MAX);
+
+    if (!url)
+        return cli_fail("out of memory");
+    (void)put_encoded(url + sprintf(url, "%s%c%s", old,
+                                    strchr(old, '?') ? '&' : '?', option),
+                      common->sentinel_password);
+    free_url(common);
+    common->url = url;
+    return CLI_GO_ON;
+}
+
+int cli_common_begin(struct cli_common *common)
+{
+    cli_report_level(common->is_quiet, common->is_verbose);
+    if (common->open_file)
+        cli_note("others can read or change the password file %s (chmod 600)",
+                 common->open_file);
+    return common->sentinel_password[0] ? add_sentinel_password(common)
+                                        : CLI_GO_ON;
+}
+
+/* ---- the client ---- */
+
 int cli_common_login(struct hf_url *url, const struct cli_common *common)
 {
     if (common->user && strlen(common->user) >= sizeof url->user)
@@ -177,8 +215,6 @@ void cli_common_warn(const struct hf_url *url)
         cli_note("the server's certificate is not checked (tls_verify=no): "
                  "whoever sits in between can read and change everything");
 }
-
-/* ---- the client ---- */
 
 /* The library warns, too, by a line that only -v shows: one of both is enough. */
 static void warn_of(const struct cli_common *common, const char *text)

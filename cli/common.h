@@ -13,6 +13,8 @@ struct cli_common {
     char *url;                  /* our copy, for cli_common_fini; NULL: none */
     const char *user;
     char password[CLI_SECRET_MAX];      /* of a file; "": none is given */
+    char sentinel_password[CLI_SECRET_MAX]; /* likewise; cli_common_begin puts it
+                                               into the URL */
     const char *open_file;      /* of a password, but anybody's; NULL: none */
     struct hf_tls_options tls;
     int64_t connect_timeout_ms;         /* 0: not given */
@@ -27,6 +29,7 @@ enum {
     CLI_OPT_URL = CLI_OPT_COMMON,
     CLI_OPT_USER,
     CLI_OPT_PASSWORD_FILE,
+    CLI_OPT_SENTINEL_PASSWORD_FILE,
     CLI_OPT_CONNECT_TIMEOUT,
     CLI_OPT_TLS_CA,
     CLI_OPT_TLS_CERT,
@@ -48,6 +51,8 @@ extern const struct cli_option cli_common_options[];
     "                       $REDIS_URL, redis://127.0.0.1:6379\n"             \
     "  --user NAME          user, instead of the URL's\n"                     \
     "  --password-file F    the password is the first line of F\n"            \
+    "  --sentinel-password-file F\n"                                          \
+    "                       the sentinels' password is the first line of F\n" \
     "  --connect-timeout D  how long to try to connect; default 5s\n"         \
     "  --tls-ca FILE        trust these certificates (PEM) and no others\n"   \
     "  --tls-cert FILE      our certificate (PEM)\n"                          \
@@ -68,8 +73,9 @@ int cli_common_take(struct cli_common *common, const struct cli_args *args,
                     int id, char *value);
 
 /* cli_common_begin - the options are known: from now on as much is said as they
- * want, and first what is wrong with the password's file. */
-void cli_common_begin(const struct cli_common *common);
+ * want, and first what is wrong with the password's file. CLI_GO_ON, or CLI_TROUBLE
+ * and reported. */
+int cli_common_begin(struct cli_common *common);
 
 /* cli_common_url - the server's URL: -u, the environment's, or the default. */
 const char *cli_common_url(const struct cli_common *common);

@@ -164,7 +164,8 @@ static int main_doctor(struct cli_args *args, struct cli_common *common)
             wants_acl = true;
         else if ((rc = take(args, common, &facts, id, value)) != CLI_GO_ON)
             return rc;
-    cli_common_begin(common);
+    if ((rc = cli_common_begin(common)) != CLI_GO_ON)
+        return rc;
     return examine(common, &facts, wants_acl);
 }
 

@@ -192,7 +192,8 @@ static int main_resp(struct cli_args *args, struct cli_common *common)
         else if ((rc = cli_common_take(common, args, id, value)) != CLI_GO_ON)
             return rc;
     }
-    cli_common_begin(common);
+    if ((rc = cli_common_begin(common)) != CLI_GO_ON)
+        return rc;
     if (is_check)
         return cli_resp_check(common, protocol);
     return decode(common, protocol == RESP2 ? RESP2 : RESP3, is_strict);

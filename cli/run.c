@@ -570,7 +570,8 @@ static int main_run(struct cli_args *args, struct cli_common *common)
 
     if (rc != CLI_GO_ON)
         return rc;
-    cli_common_begin(common);
+    if ((rc = cli_common_begin(common)) != CLI_GO_ON)
+        return rc;
     cli_report_never_wait();
     if (common->is_json && options.status_fd < 0)
         options.status_fd = STDERR_FILENO;

@@ -141,7 +141,8 @@ static int main_status(struct cli_args *args, struct cli_common *common)
     if (count == 0)
         return cli_usage(args, "which lock? NAME is missing");
     names[count] = NULL; /* at the end of argv, at the latest */
-    cli_common_begin(common);
+    if ((rc = cli_common_begin(common)) != CLI_GO_ON)
+        return rc;
     return show_all(common, names);
 }
 

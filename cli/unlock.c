@@ -244,7 +244,8 @@ static int main_unlock(struct cli_args *args, struct cli_common *common)
     }
     if ((rc = check(&u, args)) != CLI_GO_ON)
         return rc;
-    cli_common_begin(common);
+    if ((rc = cli_common_begin(common)) != CLI_GO_ON)
+        return rc;
     (void)cli_quote(u.quoted, u.name, strlen(u.name));
     return unlock(&u);
 }

@@ -554,6 +554,26 @@ START_TEST(password_comes_from_a_file)
 }
 END_TEST
 
+/* They let us in, and know no master of that name: another error. */
+START_TEST(password_of_sentinels_comes_from_a_file)
+{
+    struct server *sentinel = server_start((const char *const[]){
+        "--sentinel", "--requirepass", "hush %&#", NULL});
+    char url[128], path[128];
+
+    (void)snprintf(path, sizeof path, "%s/password", server_folder(sentinel));
+    (void)snprintf(url, sizeof url, "redis+sentinel://127.0.0.1:%d/m%s",
+                   server_port(sentinel), _i ? "?timeout=5s" : "");
+    write_file(path, "wrong\n");
+    fails(holdfast(NULL, "status", "--sentinel-password-file", path, "-u", url,
+                   "x", NULL), "WRONGPASS");
+    write_file(path, "hush %&#\n");
+    fails(holdfast(NULL, "status", "--sentinel-password-file", path, "-u", url,
+                   "x", NULL), "do not know 'm'");
+    server_stop(sentinel);
+}
+END_TEST
+
 /* As ssh looks at its keys; but it is a note, for secrets that a container gets
  * are readable by all inside. The server has no password: what is said of that does
  * not matter here. */
@@ -724,6 +744,7 @@ static void add_trouble(Suite *s)
     tcase_add_test(c, password_comes_from_a_file);
     tcase_add_loop_test(c, password_file_that_all_can_read_is_told, 0,
                         sizeof modes / sizeof *modes);
+    tcase_add_loop_test(c, password_of_sentinels_comes_from_a_file, 0, 2);
     tcase_add_test(c, password_is_not_in_any_command_line);
     tcase_add_test(c, only_the_command_may_dump_core);
     tcase_add_loop_test(c, help_and_version_are_on_standard_output, 0, 9);
