@@ -45,7 +45,7 @@ struct run {
     bool has_signal;
     bool has_guard_news;
     bool is_due;
-    bool is_connecting;         /* in a call that signals cannot end */
+    bool is_in_call;            /* in a call that signals cannot end */
     bool is_refusal_told;       /* that we may not signal the command */
 };
 
@@ -220,6 +220,14 @@ static void tell_max_hold(struct run *run)
     cli_tell_max_hold(&run->teller, run->options->max_hold_ms);
 }
 
+static void tell_unreleased(struct run *run)
+{
+    struct hf_error err;
+
+    (void)hf_error_set(&err, HF_E_NOREPLY, "the server has not answered yet");
+    cli_tell_released(&run->teller, HF_E_NOREPLY, &err, run->state.is_lost);
+}
+
 static void carry_out(struct run *run, unsigned todo, int number)
 {
     if (todo & CLI_DO_DRAIN)
@@ -244,6 +252,8 @@ static void carry_out(struct run *run, unsigned todo, int number)
         leave_command(run);
     if (todo & CLI_DO_RELEASE)
         release(run);
+    if (todo & CLI_DO_TELL_UNRELEASED)
+        tell_unreleased(run);
 }
 
 static void rearm(struct run *run)
@@ -315,6 +325,8 @@ static void on_released(void *ctx, hf_status status, const struct hf_error *err)
 {
     struct run *run = ctx;
 
+    if (run->state.state == CLI_DONE)
+        return; /* it was not waited for, and that was told */
     cli_tell_released(&run->teller, status, err, run->state.is_lost);
     feed_number(run, CLI_EV_RELEASED, status);
 }
@@ -391,7 +403,7 @@ static void look_at_command(struct run *run)
 
 /* ---- turns ---- */
 
-/* Nothing has been asked for yet: we may just go. */
+/* The command does not run yet, or has ended: we may just go. */
 static void leave_if_told(void)
 {
     int signal;
@@ -407,7 +419,7 @@ static void on_signal(struct hf_io *io, int events)
     struct run *run = HF_OWNER_OF(io, struct run, signal_io);
 
     (void)events;
-    if (run->is_connecting)
+    if (run->is_in_call)
         leave_if_told();
     run->has_signal = true;
     hf_loop_rewatch(run->loop, io, 0); /* until it is handled */
@@ -486,9 +498,9 @@ static int open_client(struct run *run, const struct cli_common *common)
     hf_client_options_init(&options);
     options.loop = run->loop;
     options.watchdog_ms = run->options->ttl_ms;
-    run->is_connecting = true;
+    run->is_in_call = true;
     rc = cli_client_open(&run->client, common, &options);
-    run->is_connecting = false;
+    run->is_in_call = false;
     if (rc != CLI_GO_ON)
         return rc;
     return cli_lock_open(&run->lock, run->client, run->options->name);
@@ -536,6 +548,14 @@ static void close_all(struct run *run)
     hf_loop_free(run->loop);
 }
 
+static void linger(struct run *run)
+{
+    run->is_in_call = true;
+    (void)hf_client_close(run->client, run->state.is_hasty ? 0 : LINGER_MS,
+                          NULL, NULL);
+    run->is_in_call = false;
+}
+
 static int run_opened(struct run *run)
 {
     struct cli_hold_ask ask = {.wait_ms = run->options->wait_ms,
@@ -548,7 +568,7 @@ static int run_opened(struct run *run)
         return cli_fail("cannot ask for the lock: %s", hf_status_text(rc));
     while (run->state.state != CLI_DONE)
         take_turn(run);
-    (void)hf_client_close(run->client, LINGER_MS, NULL, NULL);
+    linger(run);
     return run->state.code;
 }
 

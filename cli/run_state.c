@@ -11,7 +11,7 @@
  *  signal                                                         |   |
  *    |                                                            |   v
  *    +-> CANCELLING -------acquired all the same------------------+ released:
- *         +-refused, signal again-> DONE                              DONE
+ *         +-refused, signal again-> DONE              signal, overdue-> DONE
  *
  * KEEPING stands before RELEASING, if at_least is not over: it ends with that, with
  * a signal that ends programs, or when the lock is lost.
@@ -36,7 +36,10 @@
  * RUN-8  Processes with a session of their own (daemons) are left alone, unless
  *        the lock is lost, the guardian is dead, or the command was killed by
  *        a signal that we did not forward: then everything that it ever started
- *        is killed with it. */
+ *        is killed with it.
+ * RUN-9  The answer to a release is awaited until the server has let go of the lock
+ *        by itself: later it cannot matter. A signal that ends programs ends that
+ *        wait at once; the exit code is that of a release without an answer. */
 #include "cli/run_state.h"
 
 #include <assert.h>
@@ -64,6 +67,7 @@ void cli_run_init(struct cli_run *r, const struct cli_run_rules *rules)
                           .state = CLI_WAITING,
                           .safe_until_ms = HF_NEVER,
                           .hold_until_ms = HF_NEVER,
+                          .release_until_ms = HF_NEVER,
                           .kill_ms = HF_NEVER};
 }
 
@@ -195,6 +199,8 @@ int64_t cli_run_next_ms(const struct cli_run *r)
 
     if (r->state == CLI_KEEPING)
         return r->keep_until_ms;
+    if (r->state == CLI_RELEASING)
+        return r->release_until_ms;
     if (!has_command(r))
         return HF_NEVER;
     if (r->state == CLI_RUNNING)
@@ -213,6 +219,21 @@ static void see_time(struct cli_run *r, const struct cli_run_event *ev)
         r->safe_until_ms = later(ev->now_ms, ev->safe_ms);
 }
 
+/* ---- releasing ---- */
+
+/* The server counts a little longer than we do, and its answer takes a moment,
+ * also when the safe moment has passed. */
+#define LET_GO_MS 200
+
+static unsigned begin_release(struct cli_run *r)
+{
+    int64_t until_ms =
+        r->safe_until_ms > r->now_ms ? r->safe_until_ms : r->now_ms;
+
+    r->release_until_ms = later(until_ms, LET_GO_MS);
+    return go(r, CLI_RELEASING, CLI_DO_RELEASE);
+}
+
 /* ---- events ---- */
 
 /* Too late already (a tiny lease, a long pause): nothing is started. */
@@ -220,8 +241,7 @@ static unsigned acquired(struct cli_run *r)
 {
     if (r->now_ms >= r->safe_until_ms) {
         r->code = CLI_LOST;
-        return lose(r, overdue_reason(r), HF_NEVER) |
-               go(r, CLI_RELEASING, CLI_DO_RELEASE);
+        return lose(r, overdue_reason(r), HF_NEVER) | begin_release(r);
     }
     r->has_run = true;
     r->keep_until_ms = later(r->now_ms, r->rules.at_least_ms);
@@ -256,7 +276,10 @@ static unsigned signal_while_waiting(struct cli_run *r, int signal)
 
 static unsigned signal_again(struct cli_run *r, int signal)
 {
-    return ends_programs(signal) ? finish(r, r->code) : 0;
+    if (!ends_programs(signal))
+        return 0;
+    r->is_hasty = true;
+    return finish(r, r->code);
 }
 
 /* Only TERM asks any program to end: HUP may mean "read your files again", and
@@ -296,7 +319,7 @@ static unsigned release(struct cli_run *r)
     r->kill_ms = HF_NEVER;
     if (must_keep(r))
         return go(r, CLI_KEEPING, CLI_DO_KEEP);
-    return go(r, CLI_RELEASING, CLI_DO_RELEASE);
+    return begin_release(r);
 }
 
 static unsigned ended(struct cli_run *r, const struct cli_run_event *ev)
@@ -328,14 +351,9 @@ static unsigned unguarded(struct cli_run *r)
     return go(r, CLI_DRAINING, CLI_DO_DRAIN | CLI_DO_KILL);
 }
 
-static unsigned keep_no_longer(struct cli_run *r)
-{
-    return go(r, CLI_RELEASING, CLI_DO_RELEASE);
-}
-
 static unsigned look_at_keeping(struct cli_run *r)
 {
-    return r->now_ms >= r->keep_until_ms ? keep_no_longer(r) : 0;
+    return r->now_ms >= r->keep_until_ms ? begin_release(r) : 0;
 }
 
 static unsigned released(struct cli_run *r, int status)
@@ -347,6 +365,20 @@ static unsigned released(struct cli_run *r, int status)
     if (is_gone && r->rules.on_lost != CLI_LOST_IGNORE)
         return finish(r, CLI_LOST);
     return finish(r, r->is_max_hold ? CLI_MAX_HOLD : r->code);
+}
+
+/* RUN-9. Without an answer, whether it was held to the end is known by our clock
+ * alone. */
+static unsigned give_up_release(struct cli_run *r)
+{
+    r->is_hasty = true;
+    r->release_until_ms = HF_NEVER;
+    return CLI_DO_TELL_UNRELEASED | released(r, HF_E_NOREPLY);
+}
+
+static unsigned look_at_release(struct cli_run *r)
+{
+    return r->now_ms >= r->release_until_ms ? give_up_release(r) : 0;
 }
 
 #define KINDS (CLI_EV_RELEASED + 1)
@@ -363,7 +395,7 @@ static unsigned move(struct cli_run *r, const struct cli_run_event *ev)
         return signal_while_waiting(r, ev->number);
 
     case EDGE(CLI_CANCELLING, CLI_EV_ACQUIRED):
-        return go(r, CLI_RELEASING, CLI_DO_RELEASE);
+        return begin_release(r);
     case EDGE(CLI_CANCELLING, CLI_EV_REFUSED):
         return finish(r, r->code);
     case EDGE(CLI_CANCELLING, CLI_EV_SIGNAL):
@@ -390,14 +422,18 @@ static unsigned move(struct cli_run *r, const struct cli_run_event *ev)
         return release(r);
 
     case EDGE(CLI_KEEPING, CLI_EV_SIGNAL):
-        return ends_programs(ev->number) ? keep_no_longer(r) : 0;
+        return ends_programs(ev->number) ? begin_release(r) : 0;
     case EDGE(CLI_KEEPING, CLI_EV_LOST): /* RUN-4: the code is not ours to change */
-        return keep_no_longer(r);
+        return begin_release(r);
     case EDGE(CLI_KEEPING, CLI_EV_TIME):
         return look_at_keeping(r);
 
     case EDGE(CLI_RELEASING, CLI_EV_RELEASED):
         return released(r, ev->number);
+    case EDGE(CLI_RELEASING, CLI_EV_SIGNAL):
+        return ends_programs(ev->number) ? give_up_release(r) : 0;
+    case EDGE(CLI_RELEASING, CLI_EV_TIME):
+        return look_at_release(r);
     default: /* late news, and time, which was looked at */
         return 0;
     }

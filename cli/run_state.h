@@ -72,7 +72,8 @@ enum cli_run_todo {
     CLI_DO_START = 1 << 8,      /* the command */
     CLI_DO_RELEASE = 1 << 9,
     CLI_DO_FINISH = 1 << 10,    /* leave with `code` */
-    CLI_DO_KEEP = 1 << 11       /* the lock; the command is gone */
+    CLI_DO_KEEP = 1 << 11,      /* the lock; the command is gone */
+    CLI_DO_TELL_UNRELEASED = 1 << 12 /* no answer, and none is awaited */
 };
 
 struct cli_run {
@@ -84,6 +85,7 @@ struct cli_run {
     int64_t safe_until_ms;      /* HF_NEVER: for ever (a nested run) */
     int64_t keep_until_ms;      /* the end of at_least */
     int64_t hold_until_ms;      /* the end of max_hold; HF_NEVER: none */
+    int64_t release_until_ms;   /* when its answer cannot matter any more */
     int64_t kill_ms;            /* when to KILL; HF_NEVER: not planned */
     enum hf_lost reason;        /* if is_lost */
     bool has_run;               /* the command was started */
@@ -98,6 +100,7 @@ struct cli_run {
     bool is_all;                /* meant are those, too, who have a session of
                                    their own (kin.h) */
     bool was_safe;              /* the hold was, when the command ended */
+    bool is_hasty;              /* DONE: what is under way is not waited for */
 };
 
 void cli_run_init(struct cli_run *r, const struct cli_run_rules *rules);

@@ -306,9 +306,11 @@ struct hf_acquire_options {
      *             the call has ended
      * on_renewed  the watchdog renewed it
      * on_lost     once, before the server can let go of it, unless it already
-     *             has; the hold must then be released as often as it was
-     *             acquired (HF_LOST), before its owner can have the lock again;
-     *             or it is forgotten with the client */
+     *             has: a deletion is noticed at the next renewal; or, with a
+     *             lease_ms, which is not renewed, at the release or shortly
+     *             before the lease would end. The hold must then be released as
+     *             often as it was acquired (HF_LOST), before its owner can have
+     *             the lock again; or it is forgotten with the client */
     void (*on_wait)(void *ctx, struct hf_lock *lock,
                     const struct hf_lock_info *info);
     void (*on_renewed)(void *ctx, struct hf_lock *lock, int64_t owner);

@@ -312,6 +312,41 @@ START_TEST(daemons_are_spared_by_an_end_in_order_alone)
 }
 END_TEST
 
+/* RUN-9: its answer is awaited until the server has let go by itself; or until a
+ * signal comes. `is_late`: when the command ended, the safe moment had passed. */
+static const struct {
+    bool is_late, by_signal;
+    int code;
+} unanswered[] = {{false, false, 3}, {false, true, 3},
+                  {true, false, 122}, {true, true, 122}};
+
+START_TEST(release_is_awaited_no_longer_than_the_lock_lasts)
+{
+    bool is_late = unanswered[_i].is_late;
+    int64_t until_ms;
+
+    begin();
+    run_command();
+    now_ms = is_late ? safe_until_ms : now_ms + 10;
+    (void)happens(CLI_EV_ENDED, 3);
+    (void)happens(CLI_EV_EMPTY, 0);
+    until_ms = cli_run_next_ms(&run);
+    ck_assert_int_ge(until_ms, safe_until_ms + 1);
+    ck_assert_int_le(until_ms, safe_until_ms + TTL / 100);
+    ck_assert_uint_eq(happens(CLI_EV_SIGNAL, SIGUSR1), 0);
+    now_ms = unanswered[_i].by_signal ? now_ms + 1 : until_ms - 1;
+    ck_assert_uint_eq(happens(CLI_EV_TIME, 0), 0);
+    now_ms = unanswered[_i].by_signal ? now_ms : until_ms;
+    ck_assert_uint_eq(unanswered[_i].by_signal
+                          ? happens(CLI_EV_SIGNAL, SIGTERM)
+                          : happens(CLI_EV_TIME, 0),
+                      CLI_DO_TELL_UNRELEASED | CLI_DO_FINISH);
+    leaves_with(unanswered[_i].code);
+    ck_assert(run.is_hasty);
+    ck_assert_int_eq(cli_run_next_ms(&run), HF_NEVER);
+}
+END_TEST
+
 /* --at-least: ended by time, a signal, a loss; the code is the command's. */
 static const struct {
     enum cli_run_kind kind;
@@ -704,6 +739,8 @@ static TCase *case_end(void)
     tcase_add_loop_test(
         c, death_of_the_guardian_is_that_of_all_the_command_started, 0, 3);
     tcase_add_loop_test(c, daemons_are_spared_by_an_end_in_order_alone, 0, 3);
+    tcase_add_loop_test(c, release_is_awaited_no_longer_than_the_lock_lasts, 0,
+                        4);
     tcase_add_loop_test(c, lock_is_kept_at_least_so_long, 0, 3);
     tcase_add_test(c, who_is_told_to_end_keeps_no_lock);
     tcase_add_test(c, what_is_left_in_the_background_is_left);

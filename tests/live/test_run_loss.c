@@ -11,6 +11,7 @@
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -271,6 +272,45 @@ START_TEST(stubborn_command_is_dead_at_the_safe_moment)
 }
 END_TEST
 
+/* One that comes while the last process of the command is reaped is for the command,
+ * and lost. */
+static void end_by_term(struct process *p)
+{
+    siginfo_t info = {.si_pid = 0};
+
+    while (waitid(P_PID, (id_t)pid_of(p), &info,
+                  WEXITED | WNOHANG | WNOWAIT) == 0 && info.si_pid == 0) {
+        ck_assert_int_eq(kill(pid_of(p), SIGTERM), 0);
+        local_rest_us(10000);
+    }
+}
+
+/* The server has a minute for an answer, and the lock 3 s: the command is stopped,
+ * and holdfast goes when the release cannot matter any more, or at once with a
+ * second TERM. */
+START_TEST(frozen_server_keeps_nobody_longer_than_the_lock_lasts)
+{
+    char url[SERVER_URL_MAX + 16], plain[SERVER_URL_MAX];
+    struct process *p;
+
+    (void)snprintf(url, sizeof url, "%s?timeout=60s",
+                   server_url(server, plain));
+    p = holdfast(NULL, "run", "-u", url, "--ttl", _i == 0 ? "3s" : "50s", "-k",
+                 "1s", "--status-fd", "3", "x", OBEDIENT, NULL);
+    (void)await_line(p, OUT, "up");
+    server_pause(server);
+    if (_i == 1)
+        ck_assert_int_eq(kill(pid_of(p), SIGTERM), 0);
+    (void)await_line(p, STATUS, "\"exit\"");
+    if (_i == 1)
+        end_by_term(p);
+    ck_assert_int_eq(finish(p), _i == 0 ? 122 : 1000 + SIGTERM);
+    ck_assert_str_eq(member(await_line(p, STATUS, "\"released\""), "status"),
+                     "HF_E_NOREPLY");
+    server_resume(server);
+}
+END_TEST
+
 START_TEST(server_that_comes_back_in_time_is_forgiven)
 {
     struct process *p = holdfast(server, "run", STEADY_TTL, "-k", "100ms",
@@ -526,6 +566,8 @@ static void add_losses(Suite *s)
     tcase_add_test(away, command_is_told_before_the_safe_moment);
     tcase_add_test(away, stubborn_command_is_dead_at_the_safe_moment);
     tcase_add_test(away, server_that_comes_back_in_time_is_forgiven);
+    tcase_add_loop_test(away, frozen_server_keeps_nobody_longer_than_the_lock_lasts,
+                        0, 2);
 }
 
 static void add_limits(Suite *s)
