@@ -507,22 +507,11 @@ START_TEST(stranger_is_refused_at_once)
 }
 END_TEST
 
-/* A port of ours where nobody listens. */
-static int dead_port(void)
-{
-    int port;
-    int fd = local_listen(&port);
-
-    ck_assert_int_ge(fd, 0);
-    local_close(fd);
-    return port;
-}
-
 START_TEST(nobody_listens)
 {
     struct hf_error e;
 
-    open_link(dead_port());
+    open_link(local_dead_port());
     ck_assert_str_eq(ask_for(60, "ECHO a"), "(unsent)");
     e = error_now();
     ck_assert_int_eq(e.status, HF_E_CONNECT);
@@ -719,7 +708,7 @@ static const struct {
 
 START_TEST(attempts_are_spaced)
 {
-    struct proxy *proxy = proxy_start(dead_port());
+    struct proxy *proxy = proxy_start(local_dead_port());
     int64_t end_ms = local_now_ms() + LONG_MS, start_ms;
 
     prepare(proxy_port(proxy));
@@ -1056,7 +1045,7 @@ START_TEST(full_link_takes_no_more)
 {
     struct ask a, b, c;
 
-    prepare(dead_port());
+    prepare(local_dead_port());
     options.requests_max = 2;
     memory_init(&memory);
     open_with(&memory.hook, false);

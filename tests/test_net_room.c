@@ -158,15 +158,6 @@ static void end_with_peer(struct peer *peer)
     peer_free(peer);
 }
 
-/* A port where nobody listens. */
-static int dead_port(void)
-{
-    int port, fd = local_listen(&port);
-
-    local_close(fd);
-    return port;
-}
-
 /* ---- order ---- */
 
 #define ANSWER(letters) \
@@ -292,7 +283,7 @@ START_TEST(who_gives_up_makes_the_next_one_the_first)
 {
     struct asker *great;
 
-    open_link(dead_port());
+    open_link(local_dead_port());
     (void)taken(0, OUTPUT_MAX - SMALL);
     great = waiting(1, OUTPUT_MAX);
     (void)waiting(2, SMALL);
@@ -311,7 +302,7 @@ END_TEST
 /* One who is told may take another's wish back: the next one's, or the last's. */
 START_TEST(who_is_told_may_make_others_give_up)
 {
-    open_link(dead_port());
+    open_link(local_dead_port());
     bound_requests(4);
     taken(0, SMALL)->deadline_ms = 0;
     (void)waiting(1, SMALL);
@@ -332,7 +323,7 @@ START_TEST(deadline_of_another_makes_room)
 {
     struct asker *a;
 
-    open_link(dead_port());
+    open_link(local_dead_port());
     a = asker(0, OUTPUT_MAX);
     a->deadline_ms = 20;
     ck_assert_int_eq(submit(a), HF_OK);
@@ -346,7 +337,7 @@ START_TEST(cancelled_request_makes_room)
 {
     struct asker *a;
 
-    open_link(dead_port());
+    open_link(local_dead_port());
     a = taken(0, OUTPUT_MAX);
     (void)waiting(1, SMALL);
     ck_assert_int_eq(hf_link_cancel(&a->request), HF_UNSENT);
@@ -377,7 +368,7 @@ START_TEST(too_great_for_the_link_is_refused_at_once)
 {
     struct asker *a;
 
-    open_link(dead_port());
+    open_link(local_dead_port());
     a = asker(0, OUTPUT_MAX + 1);
     ck_assert_int_eq(hf_link_await_room(link_, &a->room, OUTPUT_MAX + 1),
                      HF_E_LIMIT);
@@ -390,7 +381,7 @@ END_TEST
 
 START_TEST(freed_link_tells_all_who_wait)
 {
-    open_link(dead_port());
+    open_link(local_dead_port());
     (void)taken(0, OUTPUT_MAX);
     (void)waiting(1, SMALL);
     (void)waiting(2, SMALL);

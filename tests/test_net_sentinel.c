@@ -207,15 +207,6 @@ static void on_trouble(void *ctx, const struct hf_error *why)
     has_trouble = true;
 }
 
-/* A port that nobody listens at. */
-static int dead_port(void)
-{
-    int port, fd = local_listen(&port);
-
-    local_close(fd);
-    return port;
-}
-
 /* Of sentinels at these ports; 0: of one. */
 static void open_router_at(int port, int second_port, int protocol)
 {
@@ -419,7 +410,7 @@ START_TEST(a_replica_is_asked_again)
     name_when_asked(&first, port_of(&one));
     name_when_asked(&first, port_of(&one));
     go_on_stage(&first);
-    open_router_at(port_of(&first), _i ? dead_port() : 0, 3);
+    open_router_at(port_of(&first), _i ? local_dead_port() : 0, 3);
     ask_and_get("a");
     close_router();
 }
@@ -585,7 +576,7 @@ START_TEST(what_one_says_is_told_of_all)
     be_asked(&first, "*0\r\n");
     say(&first, "_\r\n");
     go_on_stage(&first);
-    open_router_at(dead_port(), port_of(&first), 3);
+    open_router_at(local_dead_port(), port_of(&first), 3);
     ask(&q, "a", LONG_MS);
     must_tell(HF_E_INVAL, "do not know");
     ck_assert(!q.is_done); /* the other might know */
@@ -597,7 +588,7 @@ END_TEST
 START_TEST(what_one_said_is_told_until_it_says_something_else)
 {
     struct question patient, q;
-    int port = dead_port();
+    int port = local_dead_port();
 
     take_in(&first);
     for (int i = 0; i < 3; i++) {

@@ -334,10 +334,7 @@ END_TEST
 
 START_TEST(what_never_left_is_told_so)
 {
-    int port, fd = local_listen(&port);
-
-    local_close(fd);
-    prepare(port);
+    prepare(local_dead_port());
     options.backoff_min_ms = options.backoff_max_ms = LONG_MS;
     open_link();
     ck_assert_int_eq(ask_for(50, "ECHO|a"), HF_UNSENT);

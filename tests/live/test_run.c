@@ -425,10 +425,8 @@ static void fails(struct process *p, const char *said)
 START_TEST(unreachable_server_is_named)
 {
     char url[64], said[64];
-    int port;
-    int fd = local_listen(&port);
+    int port = local_dead_port();
 
-    local_close(fd);
     (void)snprintf(url, sizeof url, "redis://127.0.0.1:%d", port);
     (void)snprintf(said, sizeof said, "127.0.0.1:%d: cannot connect", port);
     fails(holdfast(NULL, "run", "--connect-timeout", "100ms", "-u", url, "x",

@@ -65,7 +65,7 @@ START_TEST(bad_sentinels_in_front_of_a_good_one_do_not_matter)
     struct server *silent = server_start(NULL), *none = server_start(NULL);
     struct server *locked = server_start(
         (const char *const[]){"--requirepass", "another", NULL});
-    int ports[] = {dead_port(), server_port(silent), server_port(none),
+    int ports[] = {local_dead_port(), server_port(silent), server_port(none),
                    server_port(locked),
                    server_port(sentinels_sentinel(sentinels, 1))};
     char url[URL_ROOM];
@@ -131,8 +131,9 @@ END_TEST
 /* And one that is not there does not drown it. */
 START_TEST(a_name_is_unknown_though_a_sentinel_is_dead)
 {
-    int ports[] = {dead_port(),
-                   server_port(sentinels_sentinel(sentinels, 0)), dead_port()};
+    int ports[] = {local_dead_port(),
+                   server_port(sentinels_sentinel(sentinels, 0)),
+                   local_dead_port()};
     struct hf_error error;
     char url[URL_ROOM];
 
@@ -144,7 +145,7 @@ END_TEST
 
 START_TEST(sentinels_that_are_not_there_are_told)
 {
-    int ports[] = {dead_port(), dead_port()};
+    int ports[] = {local_dead_port(), local_dead_port()};
     struct hf_error error;
     char url[URL_ROOM];
 
@@ -439,7 +440,7 @@ static void begin(struct call *call, struct hf_lock *lock)
 START_TEST(a_client_that_looks_for_the_master_can_be_closed_and_freed)
 {
     struct server *silent = server_start(NULL);
-    int ports[] = {server_port(silent), dead_port()};
+    int ports[] = {server_port(silent), local_dead_port()};
     struct hf_client_closed closed;
     struct hf_client_options o;
     struct hf_client *client;
@@ -571,7 +572,7 @@ static void must_end(struct process *p, const char *why)
 START_TEST(the_command_says_what_the_sentinels_say)
 {
     char url[URL_ROOM], *name = strrchr(url_of(url, SENTINELS), '/');
-    int port = dead_port();
+    int port = local_dead_port();
 
     (void)strcpy(name, "/nobody");
     must_end(run(url), "the sentinels do not know 'nobody'");

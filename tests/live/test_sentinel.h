@@ -14,16 +14,6 @@ static struct sentinels *sentinels;
 
 /* ---- where ---- */
 
-/* A port that nobody listens at. */
-static inline int dead_port(void)
-{
-    int port, fd = local_listen(&port);
-
-    ck_assert_int_ge(fd, 0);
-    local_close(fd);
-    return port;
-}
-
 /* "redis+sentinel://127.0.0.1:a,127.0.0.1:b/NAME", of `count` ports. */
 static inline void url_of_ports(char url[URL_ROOM], const int *ports, int count,
                                 const char *name)

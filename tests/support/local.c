@@ -66,14 +66,13 @@ static bool bind_anywhere(int fd, int *port)
     socklen_t len = sizeof address;
 
     if (bind(fd, (struct sockaddr *)&address, len) < 0 ||
-        listen(fd, LISTEN_BACKLOG) < 0 ||
         getsockname(fd, (struct sockaddr *)&address, &len) < 0)
         return false;
     *port = ntohs(address.sin_port);
     return true;
 }
 
-int local_listen(int *port)
+static int bound_socket(int *port)
 {
     int fd = socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
 
@@ -82,6 +81,25 @@ int local_listen(int *port)
         fd = -1;
     }
     return fd;
+}
+
+int local_listen(int *port)
+{
+    int fd = bound_socket(port);
+
+    if (fd >= 0 && listen(fd, LISTEN_BACKLOG) < 0) {
+        (void)close(fd);
+        fd = -1;
+    }
+    return fd;
+}
+
+int local_dead_port(void)
+{
+    int port = 0;
+
+    (void)bound_socket(&port); /* for as long as we live */
+    return port;
 }
 
 void local_prepare(int fd)
