@@ -379,17 +379,19 @@ static int timeout_until(struct hf_loop *loop, int64_t until_ms)
 }
 
 /* Looks for events for so long, without sleeping. A thread that waits for this
- * very processor goes first: it may be the server, or have a command that can
- * share a write with ours. */
+ * very processor goes first, before the first look, too: it may be the server, or
+ * have a command that can share a write with ours. A server that ran while we
+ * wrote has left us the reply; taken at once, each caller in turn would have the
+ * connection to itself. */
 static int look(struct hf_loop *loop, struct hf_poller_event *events,
                 int64_t until_us)
 {
-    int n = hf_poller_wait(&loop->poller, events, 0, 0);
+    int n;
 
-    while (n == 0 && hf_clock_us() < until_us) {
+    do {
         (void)sched_yield();
         n = hf_poller_wait(&loop->poller, events, 0, 0);
-    }
+    } while (n == 0 && hf_clock_us() < until_us);
     return n;
 }
 
@@ -412,6 +414,9 @@ static int await(struct hf_loop *loop, struct hf_poller_event *events,
         wait->cpu_us = hf_clock_thread_us() - cpu_us;
     if (plan.is_measured || (plan.look_us > 0 && !wait->is_found))
         wait->us = hf_clock_us() - began_us;
+    if (plan.is_measured && loop->waited_us > 0)
+        wait->between_us = began_us - loop->waited_us;
+    loop->waited_us = plan.is_measured ? began_us + wait->us : 0;
     return n;
 }
 

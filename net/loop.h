@@ -58,6 +58,7 @@ struct hf_loop {
     uint32_t quiescers;
     uint32_t dispatchers;         /* waiting in hf_loop_dispatch for the seat */
     struct hf_spin spin;
+    int64_t waited_us;            /* end of the last wait; 0: not measured */
     uint32_t answered;            /* blocked callers that were woken; it wraps */
     int64_t caller_ms;            /* when a blocked caller last came or went */
     struct hf_list sleepers;      /* blocked callers, longest waiting first */

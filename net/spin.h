@@ -10,9 +10,11 @@
  *
  * SPIN-1  One regime is in use. Now and then some waits of it are measured, then
  *         as many of the other. The first waits of the other are not counted.
- * SPIN-2  A command costs its share of the time of the waits, twice, and of the
- *         processor time that they took. The regime that costs clearly less, in
- *         several comparisons in a row, is used from then on.
+ * SPIN-2  A command costs its share of the time, twice, and of the processor time
+ *         of the waits. The regime that costs clearly less, in several comparisons
+ *         in a row, is used from then on. Time between the waits counts: a server
+ *         on our processor runs while we write, before other callers add their
+ *         commands; each look finds a reply at once, and there are fewer of them.
  * SPIN-3  Each comparison that confirms the regime doubles the number of waits
  *         until the next, up to a limit. Each look in vain brings it nearer.
  * SPIN-4  A look takes no longer than a sleep was measured to take, and
@@ -68,6 +70,7 @@ struct hf_spin_wait {
     bool is_found;               /* by looking */
     uint32_t answered;           /* callers that got their answer by it */
     int64_t us;                  /* how long it took; if measured */
+    int64_t between_us;          /* since the wait before; if both are measured */
     int64_t cpu_us;              /* the thread's processor time; if measured */
 };
 
