@@ -375,7 +375,7 @@ START_TEST(lock_is_kept_at_least_so_long)
 }
 END_TEST
 
-START_TEST(who_is_told_to_end_keeps_no_lock)
+START_TEST(command_that_is_told_to_end_keeps_no_lock)
 {
     begin();
     run.rules.at_least_ms = 60000;
@@ -742,7 +742,7 @@ static TCase *case_end(void)
     tcase_add_loop_test(c, release_is_awaited_no_longer_than_the_lock_lasts, 0,
                         4);
     tcase_add_loop_test(c, lock_is_kept_at_least_so_long, 0, 3);
-    tcase_add_test(c, who_is_told_to_end_keeps_no_lock);
+    tcase_add_test(c, command_that_is_told_to_end_keeps_no_lock);
     tcase_add_test(c, what_is_left_in_the_background_is_left);
     tcase_add_test(c, stopped_command_stops_us);
     return c;

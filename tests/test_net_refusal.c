@@ -65,7 +65,7 @@ START_TEST(refusal_is_found_within_the_error_of_a_script)
 }
 END_TEST
 
-START_TEST(what_is_no_error_refuses_nothing)
+START_TEST(simple_string_is_no_refusal)
 {
     struct hf_resp_node nodes[4];
     struct hf_resp_tape tape = {.nodes = nodes, .room = 4};
@@ -81,7 +81,7 @@ int main(void)
 
     tcase_add_loop_test(c, refusal_is_found_within_the_error_of_a_script, 0,
                         (int)(sizeof rows / sizeof *rows));
-    tcase_add_test(c, what_is_no_error_refuses_nothing);
+    tcase_add_test(c, simple_string_is_no_refusal);
     suite_add_tcase(s, c);
     return suite_run(s);
 }

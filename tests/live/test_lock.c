@@ -187,7 +187,7 @@ START_TEST(given_numbers_are_owners_that_exclude_each_other)
 END_TEST
 
 /* Zeroed options, and numbers that only the library gives. */
-START_TEST(who_names_no_owner_is_refused)
+START_TEST(acquire_without_a_valid_owner_is_refused)
 {
     struct hf_acquire_options zeroed = {.wait_ms = 3000};
     struct hf_acquire_options o;
@@ -426,7 +426,7 @@ START_TEST(a_read_lock_of_many_is_one_wherever_the_server_looks)
 END_TEST
 
 /* An empty owner is nobody, not everybody. */
-START_TEST(force_for_nobody_frees_from_nobody)
+START_TEST(forced_release_of_an_owner_that_is_none_is_refused)
 {
     static const struct {
         const char *text;
@@ -1227,7 +1227,7 @@ static void add_cases(Suite *s)
     tcase_add_loop_test(c, any_number_but_the_given_ones_is_an_owner, 0,
                         COUNT(owners));
     tcase_add_test(c, given_numbers_are_owners_that_exclude_each_other);
-    tcase_add_test(c, who_names_no_owner_is_refused);
+    tcase_add_test(c, acquire_without_a_valid_owner_is_refused);
     add_in_all_ways(c, two_tasks_of_one_thread_exclude_each_other);
     add_in_all_ways(c, a_lease_is_the_ttl_and_a_reentry_or_partial_release_sets_it);
     add_in_all_ways(c, who_has_no_hold_cannot_release);
@@ -1240,7 +1240,7 @@ static void add_cases(Suite *s)
     tcase_add_loop_test(c, a_lock_of_another_is_seen_as_it_stands, 0,
                         COUNT(strangers));
     tcase_add_test(c, a_read_lock_of_many_is_one_wherever_the_server_looks);
-    tcase_add_test(c, force_for_nobody_frees_from_nobody);
+    tcase_add_test(c, forced_release_of_an_owner_that_is_none_is_refused);
     add_in_all_ways(c, force_frees_whoever_holds_it_and_tells_the_channel);
     add_in_all_ways(c, force_with_a_holder_frees_only_from_that_one);
     add_in_all_ways(c, force_without_blocking_does_not_need_the_holders_text_any_more);

@@ -387,7 +387,7 @@ static void say(struct peer_step *step, char room[200], const char *name,
     step->text = room;
 }
 
-START_TEST(release_is_what_its_script_says)
+START_TEST(release_ends_with_the_status_that_its_reply_means)
 {
     struct hf_acquire_options o = acquire_options(1);
     char text[HF_OWNER_TEXT_MAX];
@@ -421,7 +421,7 @@ static struct peer_step knows_no_script[] = {
 };
 
 /* Nothing but the next call is asked. */
-START_TEST(a_script_is_sent_once_to_who_never_knows_it)
+START_TEST(script_text_is_sent_once_though_the_server_denies_to_know_it)
 {
     struct hf_acquire_options o = acquire_options(1);
     struct hf_error err;
@@ -553,13 +553,13 @@ static void add_cases(Suite *s)
     c = live_case(s, "a holder", nothing, nothing);
     tcase_add_loop_test(c, no_lie_becomes_a_renewal, 0, WHOLE_LIES);
     tcase_add_loop_test(c, no_lie_becomes_a_release, 0, WHOLE_LIES);
-    tcase_add_loop_test(c, release_is_what_its_script_says, 0,
+    tcase_add_loop_test(c, release_ends_with_the_status_that_its_reply_means, 0,
                         COUNT(releases));
     tcase_add_test(c, an_odd_answer_to_a_renewal_proves_nothing);
     tcase_add_test(c, an_odd_answer_to_a_reentry_loses_nothing);
 
     c = live_case(s, "scripts", nothing, nothing);
-    tcase_add_test(c, a_script_is_sent_once_to_who_never_knows_it);
+    tcase_add_test(c, script_text_is_sent_once_though_the_server_denies_to_know_it);
     tcase_add_test(c, a_renewal_is_sent_as_text_once);
 }
 

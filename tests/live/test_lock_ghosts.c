@@ -224,7 +224,7 @@ static void stop(void)
 }
 
 /* Makes the server hold `number` for the client, as a late acquire would. */
-static void haunt(const char *number)
+static void make_ghost(const char *number)
 {
     (void)server_ask(server, "HSET " NAME " %s:%s 1", hf_client_uuid(client),
                      number);
@@ -234,7 +234,7 @@ static void haunt(const char *number)
 START_TEST(orphan3_waiter_ends_a_ghost)
 {
     open_client(server_port(server), NULL, 5000);
-    haunt("70000000099");
+    make_ghost("70000000099");
     acquire(lock, 1);
     ck_assert_holder(server, lock, 1, 1);
     ck_assert_uint_eq(stats_of(client).orphans, 0);
@@ -250,7 +250,7 @@ START_TEST(orphan3_single_try_ends_a_ghost_for_the_next)
     struct hf_error err;
 
     open_client(server_port(server), NULL, 5000);
-    haunt("70000000099");
+    make_ghost("70000000099");
     ck_assert_status(try_acquire(lock, 1, &err), HF_TIMEOUT);
     await_orphans(0);
     ck_assert_status(try_acquire(lock, 1, &err), HF_OK);

@@ -130,7 +130,7 @@ START_TEST(hash_of_an_application_is_no_lock_for_any_command)
 END_TEST
 
 /* A terminal must not obey what a server says. */
-START_TEST(no_lock_is_said_to_be_none_tamed)
+START_TEST(error_about_other_data_holds_no_control_characters)
 {
     struct process *p;
 
@@ -288,7 +288,7 @@ static const char *const no_owners[] = {"", "me", "me:1", ":1",
                                         OTHER "0123456789012345678901234567890",
                                         OTHER ":reader"};
 
-START_TEST(what_is_no_owner_releases_nobody)
+START_TEST(unlock_refuses_what_is_no_owner)
 {
     struct process *p;
 
@@ -372,7 +372,7 @@ int main(void)
     tcase_add_test(status, lock_without_ttl_is_said_to_stay);
     tcase_add_loop_test(status, hash_of_an_application_is_no_lock_for_any_command,
                         0, ROWS(no_locks));
-    tcase_add_test(status, no_lock_is_said_to_be_none_tamed);
+    tcase_add_test(status, error_about_other_data_holds_no_control_characters);
     tcase_add_loop_test(status, other_kinds_are_shown_and_never_deleted, 0,
                         ROWS(kinds));
     tcase_add_test(status, environment_names_the_server);
@@ -380,7 +380,7 @@ int main(void)
     tcase_add_test(unlock, waiters_wake);
     tcase_add_test(unlock, force_needs_a_terminal_or_yes);
     tcase_add_loop_test(unlock, force_asks_on_a_terminal, 0, 5);
-    tcase_add_loop_test(unlock, what_is_no_owner_releases_nobody, 0,
+    tcase_add_loop_test(unlock, unlock_refuses_what_is_no_owner, 0,
                         ROWS(no_owners));
     tcase_add_loop_test(unlock, every_owner_of_a_plain_lock_can_be_named, 0,
                         ROWS(owners));
