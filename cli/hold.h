@@ -13,11 +13,7 @@
 #define CLI_ENV_NAME "HOLDFAST_NAME"
 #define CLI_ENV_OWNER "HOLDFAST_OWNER"
 #define CLI_ENV_FD "HOLDFAST_FD"
-#define CLI_ENV_FD_ID "HOLDFAST_FD_ID"  /* which pipe that was, for nested runs */
-
-/* cli_hold_fd_id - device and inode of a descriptor. */
-#define CLI_FD_ID_MAX 48
-char *cli_hold_fd_id(char dst[CLI_FD_ID_MAX], int fd);
+#define CLI_ENV_OUTER "HOLDFAST_OUTER"  /* all holds around it, for nested runs */
 
 /* What is told, from hf_loop_dispatch, with the loop's lock free. `err` lives
  * until it returns. */
@@ -58,6 +54,7 @@ struct cli_hold {
 
     /* Of an outer run. */
     struct hf_lock_info info;       /* being asked for */
+    struct cli_hold_ask ask;        /* should it be no nested run */
     struct hf_io notice;            /* HOLDFAST_FD; fd -1: there is none */
     bool has_notice;                /* noted, and not yet told */
 };
@@ -65,7 +62,9 @@ struct cli_hold {
 /* cli_hold_init - a nested run's hold is the outer one's, else our own.
  *                 `client` and `lock` are borrowed.
  * cli_hold_fini - before the client and the loop go.
- * cli_hold_is_nested - is it the outer one's?
+ * cli_hold_is_nested - is it the outer one's? Known when it is acquired.
+ * cli_hold_outer_new - what CLI_ENV_OUTER is for a command that runs under this
+ *                 hold, with `fd` as its notice; for free(). NULL: no memory.
  *
  * cli_hold_ask     - `acquired` or `refused` follows, unless it fails here.
  * cli_hold_cancel  - `refused` follows soon, or `acquired`, if that was first.
@@ -77,6 +76,7 @@ void cli_hold_init(struct cli_hold *h, struct hf_client *client,
                    void *ctx);
 void cli_hold_fini(struct cli_hold *h);
 bool cli_hold_is_nested(const struct cli_hold *h);
+char *cli_hold_outer_new(const struct cli_hold *h, int fd);
 hf_status cli_hold_ask(struct cli_hold *h, const struct cli_hold_ask *ask);
 void cli_hold_cancel(struct cli_hold *h);
 hf_status cli_hold_release(struct cli_hold *h);

@@ -4,6 +4,7 @@
 #include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -144,20 +145,21 @@ static int start_with(struct run *run, char **env, int kept_fd)
 static int start_own(struct run *run)
 {
     static const char *const names[] = {CLI_ENV_NAME, CLI_ENV_OWNER,
-                                        CLI_ENV_FD, CLI_ENV_FD_ID};
+                                        CLI_ENV_FD, CLI_ENV_OUTER};
     enum { COUNT = sizeof names / sizeof *names };
-    char digits[12], id[CLI_FD_ID_MAX];
+    char digits[12];
+    char *outer = cli_hold_outer_new(&run->hold, run->notice[0]);
     const char *values[COUNT] = {run->options->name, run->hold.owner, digits,
-                                 cli_hold_fd_id(id, run->notice[0])};
+                                 outer};
     char **env;
-    int err;
+    int err = ENOMEM;
 
     (void)snprintf(digits, sizeof digits, "%d", run->notice[0]);
-    env = cli_environment_new(names, values, COUNT);
-    if (!env)
-        return ENOMEM;
-    err = start_with(run, env, run->notice[0]);
+    env = outer ? cli_environment_new(names, values, COUNT) : NULL;
+    if (env)
+        err = start_with(run, env, run->notice[0]);
     cli_environment_free(env, COUNT);
+    free(outer);
     close_end(run, 0);
     return err;
 }

@@ -502,9 +502,10 @@ START_TEST(nested_run_listens_to_no_other_pipe)
 }
 END_TEST
 
-START_TEST(nested_run_is_refused_when_the_outer_hold_is_gone)
+/* Its command does not start beside the thief's. */
+START_TEST(nested_run_does_not_start_when_the_outer_hold_is_taken)
 {
-    struct process *p = holdfast(server, "run", "x", SH,
+    struct process *p = holdfast(server, "run", TTL, "x", SH,
                                  "echo up; read go; exec " HOLDFAST
                                  " run x echo ran", NULL);
 
@@ -513,7 +514,56 @@ START_TEST(nested_run_is_refused_when_the_outer_hold_is_gone)
     say(p, "go\n");
     ck_assert_int_eq(finish(p), 122);
     ck_assert_str_eq(await_end(p, OUT), "");
-    ck_assert_ptr_nonnull(strstr(await_end(p, ERR), "outer run"));
+}
+END_TEST
+
+/* In the background, when the outer run has ended: told what to do, and that
+ * works. */
+START_TEST(nested_run_without_its_outer_run_is_told_what_to_do)
+{
+    struct process *p = holdfast(
+        server, "run", "x", SH,
+        "exec 4<&0; (read go <&4; " HOLDFAST " run x echo ran; echo code $?;"
+        "env -u HOLDFAST_OWNER " HOLDFAST " run x echo ran apart) &", NULL);
+
+    ck_assert_int_eq(finish(p), 0);
+    say(p, "go\n");
+    ck_assert_str_eq(await_line(p, OUT, ""), "code 122");
+    (void)await_line(p, OUT, "ran apart");
+    ck_assert_ptr_nonnull(strstr(await_end(p, ERR), "env -u HOLDFAST_OWNER"));
+}
+END_TEST
+
+/* x in y in x. */
+START_TEST(nested_run_knows_all_runs_around_it)
+{
+    struct process *p = holdfast(server, "run", "x", SH,
+                                 HOLDFAST " run y " HOLDFAST
+                                 " run -n --status-fd 3 x " HOLDFAST
+                                 " run -n y echo ran", NULL);
+
+    ck_assert_str_eq(member(await_line(p, STATUS, "\"acquired\""), "nested"),
+                     "true");
+    (void)await_line(p, OUT, "ran");
+    ck_assert_int_eq(finish(p), 0);
+}
+END_TEST
+
+START_TEST(same_name_on_another_server_is_another_lock)
+{
+    struct server *other = server_start(NULL);
+    char script[300], url[SERVER_URL_MAX];
+    struct process *p;
+
+    (void)snprintf(script, sizeof script,
+                   HOLDFAST " run -u %s --status-fd 3 x " HOLDFAST
+                   " run x echo ran",
+                   server_url(other, url));
+    p = holdfast(server, "run", "x", SH, script, NULL);
+    ck_assert_str_eq(member(await_line(p, STATUS, "\"acquired\""), "nested"),
+                     "false");
+    ck_assert_int_eq(finish(p), 0);
+    server_stop(other);
 }
 END_TEST
 
@@ -586,7 +636,11 @@ static void add_limits(Suite *s)
     tcase_add_test(nested, nested_run_uses_the_outer_lock);
     tcase_add_test(nested, nested_run_on_another_name_is_a_run_of_its_own);
     tcase_add_test(nested, nested_run_listens_to_no_other_pipe);
-    tcase_add_test(nested, nested_run_is_refused_when_the_outer_hold_is_gone);
+    tcase_add_test(nested,
+                   nested_run_does_not_start_when_the_outer_hold_is_taken);
+    tcase_add_test(nested, nested_run_without_its_outer_run_is_told_what_to_do);
+    tcase_add_test(nested, nested_run_knows_all_runs_around_it);
+    tcase_add_test(nested, same_name_on_another_server_is_another_lock);
     tcase_add_test(nested, nested_run_listens_to_the_notice);
     tcase_add_test(nested, lost_outer_run_takes_the_inner_one_along);
 }
