@@ -51,6 +51,7 @@ struct run {
 };
 
 static void feed(struct run *run, struct cli_run_event ev);
+static void handle_signals(struct run *run);
 
 static void feed_number(struct run *run, enum cli_run_kind kind, int number)
 {
@@ -295,6 +296,9 @@ static void on_acquired(void *ctx)
 {
     struct run *run = ctx;
 
+    handle_signals(run); /* those that came before are not for the command */
+    if (run->state.state == CLI_DONE)
+        return; /* a nested run that was told to end */
     cli_tell_acquired(&run->teller, hf_clock_ms() - run->asked_ms,
                       cli_hold_is_nested(&run->hold));
     feed_number(run, CLI_EV_ACQUIRED, 0);

@@ -79,6 +79,46 @@ START_TEST(signals_for_a_command_do_not_end_the_wait)
 }
 END_TEST
 
+/* It came while we waited, and is seen in one turn of the loop with the grant:
+ * USR1 means nothing then, and after TERM the lock is given back. */
+START_TEST(signal_that_comes_with_the_grant_is_not_for_the_command)
+{
+    struct proxy *proxy = proxy_start(server_port(server));
+    struct process *p;
+    uint64_t count;
+    char url[64];
+
+    (void)snprintf(url, sizeof url, "redis://127.0.0.1:%d", proxy_port(proxy));
+    hold_by_other("x", 60000);
+    p = holdfast(NULL, "run", "-u", url, "--status-fd", "3", "x", self(),
+                 "--listener", NULL);
+    (void)await_line(p, STATUS, "\"waiting\"");
+    proxy_hold(proxy, PROXY_TO_SERVER, true);
+    (void)server_ask(server, "DEL x");
+    (void)server_ask(server, "PUBLISH redisson_lock__channel:{x} 0");
+    ck_assert(proxy_await(proxy, PROXY_TO_SERVER, PROXY_KEPT, 1, PATIENCE_MS));
+    proxy_hold(proxy, PROXY_TO_CLIENT, true);
+    proxy_hold(proxy, PROXY_TO_SERVER, false);
+    server_await(server, PATIENCE_MS, "1", "EXISTS x");
+    ck_assert(proxy_await(proxy, PROXY_TO_CLIENT, PROXY_KEPT, 1, PATIENCE_MS));
+    ck_assert_int_eq(kill(pid_of(p), SIGSTOP), 0);
+    await_state(pid_of(p), 'T');
+    ck_assert_int_eq(kill(pid_of(p), _i == 0 ? SIGUSR1 : SIGTERM), 0);
+    count = proxy_count(proxy, PROXY_TO_CLIENT, PROXY_PASSED);
+    proxy_hold(proxy, PROXY_TO_CLIENT, false);
+    ck_assert(proxy_await(proxy, PROXY_TO_CLIENT, PROXY_PASSED, count + 1,
+                          PATIENCE_MS));
+    ck_assert_int_eq(kill(pid_of(p), SIGCONT), 0);
+    if (_i == 0)
+        (void)await_line(p, OUT, "up");
+    shut(p);
+    ck_assert_int_eq(finish(p), _i == 0 ? 9 : 1000 + SIGTERM);
+    ck_assert_str_eq(await_end(p, OUT), "");
+    ck_assert_str_eq(server_ask(server, "EXISTS x"), "0");
+    proxy_stop(proxy);
+}
+END_TEST
+
 START_TEST(ignored_signals_stay_ignored_while_waiting)
 {
     char *argv[] = {(char *)"sh", (char *)"-c",
@@ -635,6 +675,9 @@ static void add_forwarding(Suite *s)
 
     tcase_add_loop_test(waiting, signal_ends_the_wait_at_once, 0, 4);
     tcase_add_test(waiting, signals_for_a_command_do_not_end_the_wait);
+    tcase_add_loop_test(waiting,
+                        signal_that_comes_with_the_grant_is_not_for_the_command,
+                        0, 2);
     tcase_add_test(waiting, ignored_signals_stay_ignored_while_waiting);
     tcase_add_test(waiting, lock_that_is_granted_while_we_cancel_is_given_back);
     tcase_add_test(waiting, signal_ends_connecting);
