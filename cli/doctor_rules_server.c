@@ -375,11 +375,13 @@ static enum doctor_verdict judge_ping(const struct doctor_facts *facts,
     return doctor_may(s, MAY_PING, "PING", found);
 }
 
-/* The patterns, if they could be seen. */
+/* The patterns, if they could be seen; the server may list none. */
 static const char *patterns(const struct doctor_server *s,
                             enum doctor_fact fact)
 {
-    return s->fact[fact] ? s->fact[fact] : "not to be seen";
+    if (!s->fact[fact])
+        return "not to be seen";
+    return *s->fact[fact] ? s->fact[fact] : "none";
 }
 
 static enum doctor_verdict judge_keys(const struct doctor_facts *facts,
@@ -548,8 +550,7 @@ const struct doctor_rule doctor_rules_server[] = {
     {"fsync", DOCTOR_NOTE, OF_NODE, judge_fsync,
      "a crash of the machine, not of the server alone, forgets the "
      "locks of the last moments",
-     "set appendfsync always if that matters; tokens tell stale "
-     "holders apart"},
+     "set appendfsync always if that matters"},
     {"aof-write", DOCTOR_WARNING, OF_NODE, judge_aof_write,
      "it refuses writes, or forgets locks at a restart",
      "see to its disk"},

@@ -679,7 +679,8 @@ const struct doctor_rule doctor_rules_topology[] = {
     {"node-timeout", DOCTOR_WARNING, OF_NODE, judge_node_timeout,
      "a failover takes longer than from one renewal to the next, and "
      "may cost holders their locks",
-     "set cluster-node-timeout 5000, or use a longer TTL"},
+     "use a TTL of more than three times that, or set a shorter "
+     "cluster-node-timeout"},
     {"sharded", DOCTOR_UNSAFE, OF_ALL, judge_sharded,
      "a release deletes the lock and ends in an error, or wakes nobody",
      "use Redis 7 or Valkey on all nodes; until then sharded=off, in "

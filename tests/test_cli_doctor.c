@@ -502,6 +502,38 @@ START_TEST(ttl_decides_how_long_is_too_long)
 }
 END_TEST
 
+/* However short the TTL: nobody is told to set what is set. */
+START_TEST(advice_is_not_what_is_set_already)
+{
+    const struct doctor_finding *f;
+
+    cluster();
+    facts.ttl_ms = 1000;
+    set(at(1), FACT_NODE_TIMEOUT, "5000");
+    doctor_judge(&facts, &findings);
+    f = find("node-timeout");
+    ck_assert_ptr_nonnull(f);
+    ck_assert_ptr_null(strstr(f->advice, "5000"));
+    doctor_findings_fini(&findings);
+}
+END_TEST
+
+/* "they are: : a release .." */
+START_TEST(empty_list_of_channels_is_none)
+{
+    const struct doctor_finding *f;
+
+    lone();
+    channels_are_few();
+    set(at(0), FACT_ACL_CHANNELS, "");
+    doctor_judge(&facts, &findings);
+    f = find("channels");
+    ck_assert_ptr_nonnull(f);
+    ck_assert_ptr_nonnull(strstr(f->text, "they are: none"));
+    doctor_findings_fini(&findings);
+}
+END_TEST
+
 START_TEST(same_node_twice_is_not_two_owners)
 {
     cluster();
@@ -793,6 +825,8 @@ int main(void)
     tcase_add_test(c, fixed_versions_forge_nothing);
     tcase_add_test(c, slow_network_is_no_wrong_clock);
     tcase_add_test(c, ttl_decides_how_long_is_too_long);
+    tcase_add_test(c, advice_is_not_what_is_set_already);
+    tcase_add_test(c, empty_list_of_channels_is_none);
     tcase_add_test(c, same_node_twice_is_not_two_owners);
     tcase_add_test(c, worst_comes_first);
     tcase_add_test(c, nothing_seen_is_no_crash);
