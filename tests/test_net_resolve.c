@@ -361,7 +361,7 @@ END_TEST
 START_TEST(cancel_may_meet_the_answer_at_any_moment)
 {
     loop_open();
-    for (int i = 0; i < 300; i++) {
+    for (int i = 0; i < 192; i++) {
         struct asker a = {0};
 
         ck_assert_int_eq(ask(&a, "mixed.test"), HF_OK);
