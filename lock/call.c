@@ -318,6 +318,7 @@ static void try_later(struct hf_call *call, struct hf_resp_value reply)
     }
     (void)hf_random(&random, sizeof random);
     when += RETRY_MIN_MS + random % RETRY_SPREAD_MS;
+    hf_command_part(&call->command);
     hf_loop_arm(call->loop, &call->timer,
                 when < call->deadline_ms ? when : call->deadline_ms);
 }

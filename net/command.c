@@ -620,6 +620,11 @@ bool hf_command_is_by_ask(const struct hf_command *c)
     return c->is_by_ask;
 }
 
+void hf_command_part(struct hf_command *c)
+{
+    c->server = NULL;
+}
+
 void hf_command_condemn(struct hf_command *c, const char *why)
 {
     struct hf_link *link;

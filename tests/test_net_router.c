@@ -6,7 +6,9 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "lock/call.h"
 #include "net/net.h"
+#include "net/router.h"
 #include "tests/support/local.h"
 #include "tests/support/memory.h"
 #include "tests/support/nodes.h"
@@ -410,6 +412,66 @@ START_TEST(ask_is_followed_behind_asking_and_not_learned)
     ck_assert_int_eq(nodes_count(nodes, 0, "GET a"), 3);
     ck_assert_int_eq((int)counts().asked, 3);
     ck_assert_int_eq((int)counts().moved, 0);
+    end();
+}
+END_TEST
+
+static bool loading(void *ctx, const struct nodes_ask *a, char *reply)
+{
+    (void)ctx;
+    if (!request_matches(a->request, "EVALSHA ..."))
+        return false;
+    (void)sprintf(reply, a->node == 0 ? "-ASK 5 127.0.0.1:%d\r\n"
+                                      : "-LOADING patience\r\n",
+                  nodes_port(nodes, 1));
+    return true;
+}
+
+static hf_status call_status;
+static bool call_ended;
+
+static void on_called(struct hf_call *call, hf_status status,
+                      struct hf_resp_value reply)
+{
+    (void)call;
+    (void)reply;
+    call_status = status;
+    call_ended = true;
+}
+
+/* Whoever asked for patience is swept before the next try, which is too late. */
+START_TEST(a_call_outlives_the_server_that_asked_for_patience)
+{
+    static struct hf_resp_arg argv[CALL_HEAD + 3];
+    static struct hf_call call;
+    static struct hf_error error;
+    struct hf_server *server;
+
+    begin(loading, all_of_0, 1);
+    argv[CALL_HEAD] = argv[CALL_HEAD + 1] = argv[CALL_HEAD + 2] =
+        (struct hf_resp_arg){"a", 1};
+    call = (struct hf_call){.script = &hf_script_inspect, .argv = argv,
+        .argc = CALL_HEAD + 3, .keys = 1, .slot = 5, .echo = "a",
+        .echo_len = 1, .subject = "a", .subject_len = 1, .error = &error,
+        .done = on_called};
+    hf_loop_lock(loop);
+    ck_assert_int_eq(hf_call_start(&call, loop, router,
+                                   hf_loop_now(loop) + LONG_MS), HF_OK);
+    hf_loop_unlock(loop);
+    while (!call.timer.link)
+        hf_loop_dispatch(loop, 1);
+    hf_loop_lock(loop);
+    hf_loop_quiesce(loop);
+    server = hf_server_find(router, "127.0.0.1",
+                            (uint16_t)nodes_port(nodes, 1), false);
+    ck_assert_ptr_nonnull(server);
+    hf_server_free(server); /* as on_sweep does */
+    call.deadline_ms = hf_loop_now(loop);
+    hf_loop_resume(loop);
+    hf_loop_unlock(loop);
+    while (!call_ended)
+        hf_loop_dispatch(loop, 5);
+    ck_assert_int_eq(call_status, HF_E_SERVER);
     end();
 }
 END_TEST
@@ -1082,6 +1144,7 @@ static Suite *suite(void)
     c = new_case(s, "maps");
     tcase_add_test(c, a_map_that_is_older_than_ours_is_not_taken);
     tcase_add_test(c, a_server_that_has_left_the_map_is_freed);
+    tcase_add_test(c, a_call_outlives_the_server_that_asked_for_patience);
     tcase_add_test(c, whoever_is_left_of_a_map_is_asked_for_the_way);
     tcase_add_test(c, a_silent_server_is_a_reason_to_ask_others);
     tcase_add_test(c, others_are_asked_again_while_a_server_is_silent);
