@@ -9,7 +9,7 @@
  *     hold released meanwhile is never renewed again.
  * B2  A hold that is given up leaves its batch. One that was not sent yet is
  *     given up with it, and the others are gathered anew. One that was sent is
- *     let be: its answer means nothing to the hold.
+ *     let be, but follows no redirection: its answer means nothing to the hold.
  * B3  A batch may be encoded late, and again (no connection, no room, MOVED,
  *     ASK): what its arguments point at lasts until it ends, also that of a hold
  *     that was freed. */
@@ -301,6 +301,8 @@ static void leave(struct hf_batch *batch, const struct hf_hold *hold)
             batch->has_left[i] = true;
     if (batch->call.is_under_way && !hf_call_is_sent(&batch->call))
         gather_anew(batch);
+    else if (batch->call.is_under_way)
+        hf_command_stay(&batch->call.command);
 }
 
 void hf_watchdog_forget(struct hf_hold *hold)

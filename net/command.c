@@ -625,6 +625,11 @@ void hf_command_part(struct hf_command *c)
     c->server = NULL;
 }
 
+void hf_command_stay(struct hf_command *c)
+{
+    c->hops = HOPS_MAX;
+}
+
 void hf_command_condemn(struct hf_command *c, const char *why)
 {
     struct hf_link *link;

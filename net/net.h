@@ -985,6 +985,7 @@ enum hf_outcome hf_router_cancel(struct hf_command *command);
  * hf_command_is_by_ask - it was last sent by ASK: its slot is on the move.
  * hf_command_part    - it has ended, and is sent again after a pause: the server
  *                      that it was for may be gone by then.
+ * hf_command_stay    - it is not sent anywhere else: a redirection is its answer.
  * hf_command_condemn - what answered it cannot be believed: hf_link_condemn.
  * hf_command_address - of the server it was last for; the router's if none.
  * hf_command_error   - why it was not answered; status HF_OK: not known. All
@@ -992,6 +993,7 @@ enum hf_outcome hf_router_cancel(struct hf_command *command);
 bool hf_command_is_sent(const struct hf_command *command);
 bool hf_command_is_by_ask(const struct hf_command *command);
 void hf_command_part(struct hf_command *command);
+void hf_command_stay(struct hf_command *command);
 void hf_command_condemn(struct hf_command *command, const char *why);
 const char *hf_command_address(const struct hf_command *command);
 const struct hf_error *hf_command_error(const struct hf_command *command);
