@@ -178,7 +178,7 @@ END_TEST
 /* The cut leaves no half of a character. */
 START_TEST(error_is_cut_between_characters)
 {
-    static char text[2 * HF_ERROR_TEXT_MAX];
+    static char text[2 * HF_ERROR_TEXT_MAX + 1];
     struct hf_error e;
 
     for (size_t i = 0; i < HF_ERROR_TEXT_MAX; i++)

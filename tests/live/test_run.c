@@ -638,6 +638,8 @@ START_TEST(only_the_command_may_dump_core)
     if (before.rlim_max < limit.rlim_cur)
         return; /* nobody may here */
     ck_assert_int_eq(setrlimit(RLIMIT_CORE, &limit), 0);
+    /* A sanitized holdfast would set it to 0 before main(). */
+    ck_assert_int_eq(setenv("ASAN_OPTIONS", "disable_coredump=0", 1), 0);
     p = holdfast(server, "run", "x", SH,
                  "guard=$PPID; read -r _ _ _ ours _ </proc/$guard/stat;"
                  "awk '/core file/ {print $5}' /proc/$$/limits "
