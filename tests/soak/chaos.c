@@ -31,6 +31,7 @@ struct worker {
     uint64_t seed;
     int64_t owner;
     atomic_int granted_at[LOCKS];   /* how many masters had been lost then */
+    atomic_ulong followed_at[LOCKS];/* and how many failovers followed */
     atomic_long acquired, refused, lost, told;
 };
 
@@ -45,6 +46,17 @@ static uint64_t dice(uint64_t *seed, uint64_t sides)
     *seed ^= *seed >> 7;
     *seed ^= *seed << 17;
     return *seed % sides;
+}
+
+/* By all clients. Sentinels replace a master by themselves, too, where a busy
+ * machine keeps it from answering. In a cluster a map changes with each slot. */
+static unsigned long followed(void)
+{
+    unsigned long sum = 0;
+
+    for (int i = 0; sentinels && i < WORKERS; i++)
+        sum += stats_of(workers[i].client).route.maps;
+    return sum;
 }
 
 /* ---- those who want locks ---- */
@@ -95,6 +107,7 @@ static void use(struct worker *w, int i)
     int held = 1;
 
     w->granted_at[i] = masters_lost; /* by now, at the latest */
+    w->followed_at[i] = followed();
     if (hf_lock_acquire(lock, &o, NULL) != HF_OK) {
         w->refused++;
         return;
@@ -168,7 +181,8 @@ static bool is_still(const struct worker *w, int i, const char *text)
  * away, and two may serve when it continues. */
 static bool was_a_master_lost(const struct worker *w, int i)
 {
-    return masters_lost % 2 || w->granted_at[i] != masters_lost;
+    return masters_lost % 2 || w->granted_at[i] != masters_lost ||
+           w->followed_at[i] != followed();
 }
 
 /* Of the two the one that was safe before and after the other was asked. */
