@@ -31,6 +31,20 @@ static const char *const rules[] = {"~* &* +@all",
 #define LEASE 900               /* of a lock that only its lease can end */
 #define ROUNDS 12               /* in half of them the late one comes late */
 
+/* With patience for the time in which it connects anew. */
+static void acquire_patiently(int64_t owner)
+{
+    struct hf_error err = {0};
+    hf_status rc = HF_E_NOREPLY;
+
+    for (int i = 0; i < 20 && rc <= HF_E_CONNECT; i++) {
+        struct hf_acquire_options o = acquire_options(owner);
+
+        rc = hf_lock_acquire(lock, &o, &err);
+    }
+    ck_assert_msg(rc == HF_OK, "%s: %s", hf_status_name(rc), err.text);
+}
+
 static void open_client(int rule, int64_t watchdog_ms)
 {
     struct hf_client_options o;
@@ -47,7 +61,7 @@ static void open_client(int rule, int64_t watchdog_ms)
     o.watchdog_ms = watchdog_ms;
     client = client_with(&o);
     lock = lock_of(client, NAME);
-    acquire(lock, 99);          /* the scripts are known */
+    acquire_patiently(99);      /* the scripts are known */
     release(lock, 99);
 }
 
@@ -74,20 +88,6 @@ static void await_quiet(void)
                       "old connections do not go");
         local_rest_us(500);
     }
-}
-
-/* With patience for the time in which it connects anew. */
-static void acquire_patiently(int64_t owner)
-{
-    struct hf_error err = {0};
-    hf_status rc = HF_E_NOREPLY;
-
-    for (int i = 0; i < 20 && rc <= HF_E_CONNECT; i++) {
-        struct hf_acquire_options o = acquire_options(owner);
-
-        rc = hf_lock_acquire(lock, &o, &err);
-    }
-    ck_assert_msg(rc == HF_OK, "%s: %s", hf_status_name(rc), err.text);
 }
 
 /* The acquire lies in the stopped server's buffer; its caller gave up. Who asks

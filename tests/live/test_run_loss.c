@@ -379,8 +379,8 @@ END_TEST
 
 START_TEST(max_hold_kills_who_does_not_obey)
 {
-    struct process *p = holdfast(server, "run", "--max-hold", "100ms", "-k",
-                                 "100ms", "x", STUBBORN, NULL);
+    struct process *p = holdfast(server, "run", "--max-hold", "500ms", "-k",
+                                 "1s", "x", STUBBORN, NULL);
 
     (void)await_line(p, OUT, "got TERM");
     (void)await_end(p, OUT);
