@@ -177,7 +177,9 @@ static void use_verb(struct hf_call *call, const char *verb, const char *script,
     call->argv[1] = (struct hf_resp_arg){script, len};
 }
 
-static void command_init(struct hf_call *call)
+static void command_init(struct hf_call *call,
+                         void (*done)(struct hf_command *, enum hf_outcome,
+                                      struct hf_resp_value))
 {
     call->command.argv = call->argv;
     call->command.argc = call->argc;
@@ -188,11 +190,13 @@ static void command_init(struct hf_call *call)
     call->command.replicas_timeout_ms = call->replicas_timeout_ms;
     call->command.acknowledged = on_acknowledged;
     call->command.deadline_ms = call->deadline_ms;
-    call->command.done = on_reply;
+    call->command.done = done;
 }
 
-hf_status hf_call_start(struct hf_call *call, struct hf_loop *loop,
-                        struct hf_router *router, int64_t deadline_ms)
+static hf_status begin(struct hf_call *call, struct hf_loop *loop,
+                       struct hf_router *router, int64_t deadline_ms,
+                       void (*done)(struct hf_command *, enum hf_outcome,
+                                    struct hf_resp_value))
 {
     hf_status rc;
 
@@ -205,6 +209,15 @@ hf_status hf_call_start(struct hf_call *call, struct hf_loop *loop,
     call->forgeries = 0;
     call->put_off[0] = '\0';
     call->timer = (struct hf_timer){.fire = on_retry};
+    command_init(call, done);
+    rc = send(call);
+    call->is_under_way = rc == HF_OK;
+    return rc;
+}
+
+hf_status hf_call_start(struct hf_call *call, struct hf_loop *loop,
+                        struct hf_router *router, int64_t deadline_ms)
+{
     call->argv[2] = (struct hf_resp_arg){
         call->keys_text,
         hf_resp_format_integer(call->keys_text, (int64_t)call->keys)};
@@ -212,10 +225,7 @@ hf_status hf_call_start(struct hf_call *call, struct hf_loop *loop,
         use_verb(call, "EVAL", call->script->text, call->script->len);
     else
         use_verb(call, "EVALSHA", call->script->sha, 40);
-    command_init(call);
-    rc = send(call);
-    call->is_under_way = rc == HF_OK;
-    return rc;
+    return begin(call, loop, router, deadline_ms, on_reply);
 }
 
 static void on_told(struct hf_command *command, enum hf_outcome outcome,
@@ -228,16 +238,7 @@ static void on_told(struct hf_command *command, enum hf_outcome outcome,
 hf_status hf_call_tell(struct hf_call *call, struct hf_loop *loop,
                        struct hf_router *router, int64_t deadline_ms)
 {
-    hf_status rc;
-
-    call->loop = loop;
-    call->router = router;
-    call->deadline_ms = deadline_ms;
-    command_init(call);
-    call->command.done = on_told;
-    rc = send(call);
-    call->is_under_way = rc == HF_OK;
-    return rc;
+    return begin(call, loop, router, deadline_ms, on_told);
 }
 
 bool hf_call_is_sent(const struct hf_call *call)

@@ -214,11 +214,16 @@ static inline const char *hf_lock_channel(const struct hf_lock *lock)
 /* ---- op.c: operations, whatever their kind ---- */
 
 /* hf_op_begin  - counts it in; HF_E_LIMIT, HF_E_CLOSED.
+ * hf_op_new_background - one that nobody waits for, begun; it frees itself.
+ *                `is_orphan`: it begins also while the client is closing. NULL: no
+ *                memory, or hf_op_begin refused it.
  * hf_op_finish - tells whoever asked; the operation is gone after. error, if
  *                any, is filled already.
  * hf_op_call   - calls the script with `argc` arguments in op->argv behind the
  *                lock's name. A failure to start finishes the operation. */
 hf_status hf_op_begin(struct hf_op *op);
+struct hf_op *hf_op_new_background(struct hf_lock *lock, enum hf_op_kind kind,
+                                   bool is_orphan);
 void hf_op_finish(struct hf_op *op, hf_status status);
 void hf_op_call(struct hf_op *op, const struct hf_script *script, size_t argc,
                 int64_t deadline_ms,

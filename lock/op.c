@@ -29,6 +29,25 @@ hf_status hf_op_begin(struct hf_op *op)
     return HF_OK;
 }
 
+struct hf_op *hf_op_new_background(struct hf_lock *lock, enum hf_op_kind kind,
+                                   bool is_orphan)
+{
+    struct hf_client *client = lock->client;
+    struct hf_op *op = hf_mem_new(client->mem, sizeof *op);
+
+    if (!op)
+        return NULL;
+    op->size = sizeof *op;
+    op->client = client;
+    op->lock = lock;
+    op->kind = kind;
+    op->is_orphan = is_orphan;
+    if (hf_op_begin(op) == HF_OK)
+        return op;
+    hf_mem_free(client->mem, op, sizeof *op);
+    return NULL;
+}
+
 /* ---- end ---- */
 
 static void free_op(struct hf_op *op)

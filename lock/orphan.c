@@ -59,24 +59,6 @@ static bool has_room(struct hf_client *client)
     return false;
 }
 
-static struct hf_op *orphan_new(struct hf_lock *lock)
-{
-    struct hf_client *client = lock->client;
-    struct hf_op *op = hf_mem_new(client->mem, sizeof *op);
-
-    if (!op)
-        return NULL;
-    op->size = sizeof *op;
-    op->client = client;
-    op->lock = lock;
-    op->kind = OP_RELEASE;
-    op->is_orphan = true;
-    if (hf_op_begin(op) == HF_OK)
-        return op;
-    hf_mem_free(client->mem, op, sizeof *op);
-    return NULL;
-}
-
 /* The server executes the release after the acquire: it follows on the same
  * connection, or on the next one when the old one is dead on the server
  * (design 11). Without memory it is treated as beyond ORPHANS_MAX. */
@@ -86,7 +68,7 @@ void hf_release_orphan(struct hf_lock *lock, const char *text, size_t len,
     struct hf_op *op;
 
     if (lock->client->is_over || !has_room(lock->client) ||
-        !(op = orphan_new(lock)))
+        !(op = hf_op_new_background(lock, OP_RELEASE, true)))
         return;
     memcpy(op->echo, text, len);
     op->echo_len = len;

@@ -49,20 +49,12 @@ static bool is_heard_elsewhere(const struct hf_op *released)
 void hf_wake_source(const struct hf_op *released)
 {
     struct hf_lock *lock = released->lock;
-    struct hf_client *client = lock->client;
     struct hf_op *op;
 
-    if (!is_heard_elsewhere(released) || lock->is_waking || client->is_over ||
-        !(op = hf_mem_new(client->mem, sizeof *op)))
+    if (!is_heard_elsewhere(released) || lock->is_waking ||
+        lock->client->is_over ||
+        !(op = hf_op_new_background(lock, OP_WAKE, false)))
         return;
-    op->size = sizeof *op;
-    op->client = client;
-    op->lock = lock;
-    op->kind = OP_WAKE;
-    if (hf_op_begin(op) < 0) {
-        hf_mem_free(client->mem, op, sizeof *op);
-        return;
-    }
     lock->is_waking = true;
     speak(op);
 }
