@@ -63,7 +63,7 @@ NET  := mem hash utf8 error random clock wheel histogram spin fork \
         $(tls_$(TLS))
 LOCK := scripts names wait lease hold call table op holding acquire release wake orphan query \
         watchdog close client lock
-CLI  := $(basename $(notdir $(wildcard cli/*.c)))
+CLI  := $(basename $(wildcard cli/*.c cli/*/*.c))
 
 SCRIPTS := acquire force_release inspect release renew
 SUPPORT := cluster executor fds feed greeting keeper local lua_client memory \
@@ -101,7 +101,7 @@ objects = $(patsubst %,$(BUILD)/%.o,$(1))
 resp_O := $(call objects,$(RESP:%=resp/%))
 net_O  := $(call objects,$(NET:%=net/%))
 lock_O := $(call objects,$(LOCK:%=lock/%))
-cli_O  := $(call objects,$(CLI:%=cli/%))
+cli_O  := $(call objects,$(CLI))
 LIBS   := $(BUILD)/libhf_lock.a $(BUILD)/libhf_net.a $(BUILD)/libhf_resp.a
 
 $(BUILD)/%.o: %.c
@@ -420,8 +420,8 @@ $(BUILD)/fuzz/fuzz_resp_parse: $(call objects,$(addprefix tests/support/,\
     resp_reading resp_ask))
 $(BUILD)/fuzz/fuzz_resp_twin: $(call objects,$(addprefix tests/support/,\
     resp_reading resp_twin))
-$(BUILD)/fuzz/fuzz_cli_resp: $(call objects,$(addprefix cli/,\
-    resp_decode resp_walk resp_text resp_json))
+$(BUILD)/fuzz/fuzz_cli_resp: $(call objects,$(addprefix cli/resp/,\
+    decode walk print_text print_json))
 
 $(fuzz_T): %: %.o $(LIBS) $(filter %.o,$(FUZZ_MAIN))
 	$(call say,link $@)

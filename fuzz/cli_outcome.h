@@ -4,7 +4,7 @@
 
 #include <string.h>
 
-#include "cli/resp_decode.h"
+#include "cli/resp/decode.h"
 #include "tests/support/must.h"
 #include "tests/support/resp_reading.h"
 

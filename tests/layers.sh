@@ -13,5 +13,10 @@ look() { # floor, what its includes may be
 look resp 'resp/[a-z0-9_]+\.h'
 look net 'net/[a-z0-9_]+\.h|resp/(base|resp)\.h'
 look lock 'lock/[a-z0-9_]+\.h|net/net\.h|resp/(base|resp)\.h'
-look cli 'cli/[a-z0-9_]+\.h|lock/lock\.h|net/net\.h|resp/(base|resp)\.h|holdfast\.h'
+# The rooms of cli/ know what they share, and not each other.
+below='lock/lock\.h|net/net\.h|resp/(base|resp)\.h'
+look cli "cli/[a-z0-9_]+\.h|$below|holdfast\.h"
+for room in run doctor resp; do
+    look "cli/$room" "cli/($room/)?[a-z0-9_]+\.h|$below"
+done
 exit $bad

@@ -6,8 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cli/doctor_questions.h"
-#include "cli/doctor_rules.h"
+#include "cli/doctor/questions.h"
+#include "cli/doctor/rules.h"
 #include "tests/support/reply.h"
 #include "tests/support/suite.h"
 

@@ -8,7 +8,7 @@
 #include <unistd.h>
 
 #include "cli/common.h"
-#include "cli/run_options.h"
+#include "cli/run/run_options.h"
 #include "tests/support/suite.h"
 
 #define WORDS_MAX 32

@@ -4,8 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cli/resp_decode.h"
-#include "cli/resp_line.h"
+#include "cli/resp/decode.h"
+#include "cli/resp/line.h"
 #include "tests/support/suite.h"
 #include "tests/test_cli_resp_json.h"
 

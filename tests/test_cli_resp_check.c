@@ -3,10 +3,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cli/resp_judge.h"
-#include "cli/resp_probe.h"
-#include "cli/resp_request.h"
-#include "cli/resp_try.h"
+#include "cli/resp/judge.h"
+#include "cli/resp/probe.h"
+#include "cli/resp/request.h"
+#include "cli/resp/try.h"
 #include "tests/support/request.h"
 #include "tests/support/suite.h"
 

@@ -1,4 +1,4 @@
-/* The decisions of `holdfast run`: each arrow of the picture in run_state.c by
+/* The decisions of `holdfast run`: each arrow of the picture in state.c by
  * itself, and its rules over random courses of events, with a judge that knows
  * nothing of states. */
 #include <check.h>
@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "cli/command.h"
-#include "cli/run_state.h"
+#include "cli/run/state.h"
 #include "tests/support/suite.h"
 
 static struct cli_run run;

@@ -1,0 +1,505 @@
+/* Asks servers all that `holdfast doctor` wants to know.
+ *
+ * Rounds
+ * A1  Each server has one link, and is asked once: all questions in one write;
+ *     then the time, alone, several times; then to subscribe.
+ * A2  The first attempt to connect decides. What cannot be reached now is what
+ *     whoever asks wants to hear of now.
+ * A3  Nothing waits longer than its deadline: a round takes at most the connect
+ *     timeout and the time of seven answers, and there are three rounds or less
+ *     (seeds, those that they name, what sentinels say behind these). */
+#include "cli/doctor/ask.h"
+
+#include <assert.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/time.h>
+
+#include "cli/doctor/questions.h"
+#include "cli/report.h"
+
+#define ROUNDS_MAX 4
+/* The best of them counts: the one with the shortest way there and back. */
+#define CLOCK_READINGS 5
+#define QUESTIONS_MAX 64
+
+struct target;
+
+struct ask {
+    struct hf_request request;
+    struct target *target;
+    const struct doctor_question *question;     /* NULL: the time */
+    bool is_under_way;
+};
+
+struct target {
+    struct asker *asker;
+    struct doctor_server *server;
+    struct hf_link *link;       /* NULL: given up */
+    struct hf_tls_context *tls;
+    bool is_lost;               /* A2 */
+    int64_t asked_us;
+    struct ask asks[QUESTIONS_MAX];
+};
+
+struct asker {
+    const struct doctor_plan *plan;
+    struct doctor_facts *facts;
+    struct doctor_names names;
+    struct hf_loop *loop;
+    struct hf_waiter waiter;
+    uint32_t pending;
+    uint32_t count;
+    struct target *targets[DOCTOR_SERVERS_MAX];
+};
+
+/* ---- answers ---- */
+
+static int64_t wall_us(void)
+{
+    struct timeval now;
+
+    (void)gettimeofday(&now, NULL);
+    return (int64_t)now.tv_sec * 1000000 + now.tv_usec;
+}
+
+/* The server looked at its clock somewhere between asking and answer; halfway,
+ * as far as we know. */
+static void take_time(struct target *t, struct hf_resp_value reply)
+{
+    struct doctor_clock *clock = &t->server->clock;
+    int64_t round_trip_us = hf_clock_us() - t->asked_us;
+    int64_t us;
+
+    if (!doctor_time_read(reply, &us) ||
+        (clock->is_known && round_trip_us >= clock->round_trip_us))
+        return;
+    clock->is_known = true;
+    clock->round_trip_us = round_trip_us;
+    clock->ahead_us = us - (wall_us() - round_trip_us / 2);
+}
+
+static void take(struct target *t, const struct ask *ask,
+                 struct hf_resp_value reply)
+{
+    t->server->is_reached = true;
+    if (!ask->question)
+        take_time(t, reply);
+    else
+        doctor_question_read(ask->question, t->asker->facts, t->server, reply);
+}
+
+static void done(struct hf_request *request, enum hf_outcome outcome,
+                 struct hf_resp_value reply)
+{
+    struct ask *ask = HF_OWNER_OF(request, struct ask, request);
+    struct asker *a = ask->target->asker;
+
+    ask->is_under_way = false;
+    if (outcome == HF_ANSWERED)
+        take(ask->target, ask, reply);
+    if (--a->pending == 0)
+        hf_waiter_wake(&a->waiter);
+}
+
+/* ---- targets ---- */
+
+static void on_trace(void *ctx, const struct hf_trace *trace)
+{
+    struct target *t = ctx;
+
+    if (trace->kind != HF_TRACE_LOST)
+        return;
+    t->is_lost = true;
+    hf_waiter_wake(&t->asker->waiter);
+}
+
+static void url_of(struct hf_url *url, const struct asker *a,
+                   const struct doctor_server *s)
+{
+    const struct hf_seeds *seeds = a->plan->seeds;
+
+    *url = *a->plan->url;
+    if (seeds->topology != HF_STANDALONE)
+        hf_url_move(url, s->host, s->port, s->is_sentinel ? seeds : NULL);
+}
+
+static hf_status open_link(struct target *t, const struct hf_url *url,
+                           struct hf_error *err)
+{
+    struct hf_link_options options;
+    hf_status rc = HF_OK;
+
+    hf_link_options_init(&options);
+    options.url = *url;
+    options.client_name = "holdfast-doctor";
+    options.protocol = t->asker->facts->protocol;
+    options.connect_timeout_ms = t->asker->plan->connect_timeout_ms;
+    options.silence_ms = t->asker->plan->timeout_ms;
+    options.on_trace = on_trace;
+    options.trace_ctx = t;
+    if (url->kind == HF_URL_TLS)
+        rc = hf_tls_context_new(&t->tls, &hf_mem_libc, &url->tls, url->host,
+                                err);
+    options.tls = t->tls;
+    if (rc == HF_OK)
+        rc = hf_link_new(&t->link, t->asker->loop, &options);
+    explicit_bzero(&options.url, sizeof options.url);
+    return rc;
+}
+
+static void free_target(struct target *t)
+{
+    hf_link_free(t->link);
+    hf_tls_context_free(t->tls);
+    free(t);
+}
+
+static hf_status add_target(struct asker *a, struct doctor_server *s,
+                            struct hf_error *err)
+{
+    struct target *t = calloc(1, sizeof *t);
+    struct hf_url url;
+    hf_status rc;
+
+    assert(doctor_question_count <= QUESTIONS_MAX);
+    if (!t)
+        return HF_E_NOMEM;
+    t->asker = a;
+    t->server = s;
+    for (size_t i = 0; i < QUESTIONS_MAX; i++)
+        t->asks[i] = (struct ask){.request.done = done, .target = t};
+    url_of(&url, a, s);
+    rc = open_link(t, &url, err);
+    explicit_bzero(&url, sizeof url);
+    if (rc < 0)
+        free_target(t);
+    else
+        a->targets[a->count++] = t;
+    return rc;
+}
+
+static bool has_target(const struct asker *a, const struct doctor_server *s)
+{
+    for (uint32_t i = 0; i < a->count; i++)
+        if (a->targets[i]->server == s)
+            return true;
+    return false;
+}
+
+/* ---- asking ---- */
+
+static void submit(struct target *t, struct ask *ask,
+                   const struct hf_resp_arg *argv, size_t argc,
+                   int64_t deadline_ms)
+{
+    if (hf_link_submit(t->link, &ask->request, argv, argc, deadline_ms) < 0)
+        return; /* no memory: it was not seen */
+    ask->is_under_way = true;
+    t->asker->pending++;
+}
+
+static void submit_question(struct target *t, size_t index,
+                            int64_t deadline_ms)
+{
+    struct ask *ask = &t->asks[index];
+    struct hf_resp_arg argv[DOCTOR_WORDS_MAX];
+
+    ask->question = &doctor_questions[index];
+    ask->request.is_acknowledged_by_push =
+        doctor_question_subscribes(ask->question) &&
+        hf_link_protocol(t->link) == 3;
+    submit(t, ask, argv,
+           doctor_question_words(ask->question, &t->asker->names, argv),
+           deadline_ms);
+}
+
+static void submit_questions(struct target *t, bool subscribes,
+                             int64_t deadline_ms)
+{
+    for (size_t i = 0; i < doctor_question_count; i++)
+        if (doctor_question_subscribes(&doctor_questions[i]) == subscribes &&
+            doctor_question_is_for(&doctor_questions[i], t->asker->facts,
+                                   t->server))
+            submit_question(t, i, deadline_ms);
+}
+
+static void submit_time(struct target *t, int64_t deadline_ms)
+{
+    static const struct hf_resp_arg argv[] = {{"TIME", 4}};
+    struct ask *ask = &t->asks[0];
+
+    ask->question = NULL;
+    ask->request.is_acknowledged_by_push = false;
+    t->asked_us = hf_clock_us();
+    submit(t, ask, argv, 1, deadline_ms);
+}
+
+/* What was asked of a lost one is not answered any more. */
+static void give_up(struct target *t)
+{
+    for (size_t i = 0; i < QUESTIONS_MAX; i++) {
+        if (!t->asks[i].is_under_way)
+            continue;
+        (void)hf_link_cancel(&t->asks[i].request);
+        t->asks[i].is_under_way = false;
+        t->asker->pending--;
+    }
+    (void)snprintf(t->server->trouble, sizeof t->server->trouble, "%s",
+                   hf_link_error(t->link)->text);
+    hf_link_free(t->link);
+    t->link = NULL;
+}
+
+static void give_up_lost(struct asker *a)
+{
+    for (uint32_t i = 0; i < a->count; i++)
+        if (a->targets[i]->is_lost && a->targets[i]->link)
+            give_up(a->targets[i]);
+}
+
+/* Until all is answered, lost or late. Locked when called and after. */
+static void await(struct asker *a)
+{
+    give_up_lost(a);
+    while (a->pending > 0) {
+        hf_loop_wait(&a->waiter);
+        hf_waiter_init(&a->waiter, a->loop);
+        hf_loop_lock(a->loop);
+        give_up_lost(a);
+    }
+}
+
+enum step { EVERYTHING, THE_TIME, TO_SUBSCRIBE };
+
+static void ask_all(struct asker *a, uint32_t first, enum step step,
+                    int64_t timeout_ms)
+{
+    int64_t deadline_ms = hf_clock_ms() + timeout_ms;
+
+    for (uint32_t i = first; i < a->count; i++) {
+        struct target *t = a->targets[i];
+
+        if (!t->link)
+            continue;
+        if (step == THE_TIME)
+            submit_time(t, deadline_ms);
+        else
+            submit_questions(t, step == TO_SUBSCRIBE, deadline_ms);
+    }
+    await(a);
+}
+
+static void mute(struct target *t)
+{
+    if (!t->server->is_reached && !t->server->trouble[0])
+        (void)snprintf(t->server->trouble, sizeof t->server->trouble,
+                       "%s: no answer in time", t->server->address);
+    if (t->link)
+        t->server->protocol = hf_link_protocol(t->link);
+}
+
+/* Of the targets from `first` on. Locked. */
+static void ask_round(struct asker *a, uint32_t first)
+{
+    const struct doctor_plan *plan = a->plan;
+
+    ask_all(a, first, EVERYTHING, plan->connect_timeout_ms + plan->timeout_ms);
+    for (int i = 0; i < CLOCK_READINGS; i++)
+        ask_all(a, first, THE_TIME, plan->timeout_ms);
+    for (uint32_t i = first; i < a->count; i++)
+        mute(a->targets[i]);
+    ask_all(a, first, TO_SUBSCRIBE, plan->timeout_ms);
+}
+
+/* ---- who is there ---- */
+
+/* A cluster's map, or a sentinel, may call one that was asked already by
+ * another address. */
+static bool is_known_otherwise(const struct asker *a,
+                               const struct doctor_server *s)
+{
+    for (uint32_t i = 0; i < a->count; i++) {
+        struct doctor_server *asked = a->targets[i]->server;
+
+        if (!s->id[0] || asked->is_sentinel != s->is_sentinel ||
+            !doctor_is(asked, FACT_ID, s->id))
+            continue;
+        memcpy(asked->id, s->id, sizeof s->id);
+        memcpy(asked->master_id, s->master_id, sizeof s->master_id);
+        asked->said = s->said;
+        return true;
+    }
+    return false;
+}
+
+static void drop_server(struct doctor_facts *facts, uint32_t index)
+{
+    struct doctor_server *s = facts->servers[index];
+
+    for (int i = 0; i < DOCTOR_FACTS; i++)
+        free((char *)s->fact[i]);
+    free(s);
+    facts->count--;
+    memmove(&facts->servers[index], &facts->servers[index + 1],
+            (facts->count - index) * sizeof *facts->servers);
+}
+
+/* Targets for servers that have none yet. */
+static hf_status add_targets(struct asker *a, struct hf_error *err)
+{
+    struct doctor_facts *facts = a->facts;
+    hf_status rc = HF_OK;
+
+    for (uint32_t i = 0; i < facts->count && rc == HF_OK;) {
+        struct doctor_server *s = facts->servers[i];
+
+        if (!has_target(a, s) && is_known_otherwise(a, s)) {
+            drop_server(facts, i);
+            continue;
+        }
+        if (!has_target(a, s)) {
+            cli_step("asking %s", s->address);
+            rc = add_target(a, s, err);
+        }
+        i++;
+    }
+    return rc;
+}
+
+static void add_lone(struct asker *a)
+{
+    const struct hf_url *url = a->plan->url;
+    struct doctor_server *s =
+        doctor_server_new(a->facts, url->host, url->port);
+
+    if (!s)
+        return;
+    s->is_seed = true;
+    (void)hf_url_address(url, s->address, sizeof s->address);
+}
+
+static void add_seeds(struct asker *a)
+{
+    const struct hf_seeds *seeds = a->plan->seeds;
+
+    for (uint32_t i = 0; i < seeds->count; i++) {
+        struct doctor_server *s = doctor_server_new(
+            a->facts, seeds->list[i].host, seeds->list[i].port);
+
+        if (!s)
+            return;
+        s->is_seed = true;
+        s->is_sentinel = seeds->topology == HF_SENTINEL;
+    }
+}
+
+/* ---- whose replica is whose ---- */
+
+/* With sentinels there is one master; in a cluster, ids tell. */
+static bool is_master_of(const struct doctor_facts *facts,
+                         const struct doctor_server *master,
+                         const struct doctor_server *replica)
+{
+    if (facts->topology == HF_SENTINEL)
+        return master->said == SAID_MASTER;
+    return replica->master_id[0] &&
+           (strcmp(master->id, replica->master_id) == 0 ||
+            doctor_is(master, FACT_ID, replica->master_id));
+}
+
+static void tie(struct doctor_facts *facts)
+{
+    for (uint32_t i = 0; i < facts->count; i++) {
+        struct doctor_server *s = facts->servers[i];
+
+        if (s->is_sentinel || s->said != SAID_REPLICA)
+            continue;
+        for (uint32_t j = 0; j < facts->count && s->master < 0; j++)
+            if (j != i && !facts->servers[j]->is_sentinel &&
+                is_master_of(facts, facts->servers[j], s))
+                s->master = (int)j;
+    }
+}
+
+/* ---- all of it ---- */
+
+struct scratch {
+    char name[64];
+    char *channel;              /* the lock's */
+    char *scratch_channel;
+};
+
+static bool choose_names(struct asker *a, struct scratch *scratch)
+{
+    const struct doctor_plan *plan = a->plan;
+    uint64_t random;
+
+    (void)hf_random(&random, sizeof random);
+    (void)snprintf(scratch->name, sizeof scratch->name,
+                   "holdfast:doctor:%016" PRIx64, random);
+    scratch->scratch_channel = doctor_channel(scratch->name);
+    scratch->channel =
+        doctor_channel(a->facts->name ? a->facts->name : scratch->name);
+    a->names = (struct doctor_names){
+        .key = a->facts->name ? a->facts->name : scratch->name,
+        .channel = scratch->channel,
+        .scratch = scratch->name,
+        .scratch_channel = scratch->scratch_channel,
+        .user = plan->url->user[0] ? plan->url->user : "default",
+        .master = plan->seeds->master,
+    };
+    return scratch->channel && scratch->scratch_channel;
+}
+
+static hf_status ask_rounds(struct asker *a, struct hf_error *err)
+{
+    hf_status rc = HF_OK;
+    uint32_t first = 0;
+
+    if (a->plan->seeds->topology == HF_STANDALONE)
+        add_lone(a);
+    else
+        add_seeds(a);
+    hf_loop_lock(a->loop);
+    for (int i = 0; i < ROUNDS_MAX && rc == HF_OK; i++) {
+        rc = add_targets(a, err);
+        if (rc < 0 || first == a->count)
+            break;
+        ask_round(a, first);
+        first = a->count;
+    }
+    while (a->count > 0)
+        free_target(a->targets[--a->count]);
+    hf_loop_unlock(a->loop);
+    tie(a->facts);
+    return rc;
+}
+
+hf_status doctor_ask(struct doctor_facts *facts, const struct doctor_plan *plan,
+                     struct hf_error *err)
+{
+    const struct hf_loop_options options = {.thread = false};
+    struct asker *a = calloc(1, sizeof *a);
+    struct scratch scratch = {0};
+    hf_status rc = HF_E_NOMEM;
+
+    if (!a)
+        return hf_error_set(err, rc, "out of memory");
+    a->plan = plan;
+    a->facts = facts;
+    if (choose_names(a, &scratch) &&
+        (rc = hf_loop_new(&a->loop, &options)) == HF_OK) {
+        hf_waiter_init(&a->waiter, a->loop);
+        rc = ask_rounds(a, err);
+    }
+    if (rc < 0 && (!err || err->status == HF_OK))
+        (void)hf_error_set(err, rc, "%s", hf_status_text(rc));
+    hf_loop_free(a->loop);
+    free(scratch.channel);
+    free(scratch.scratch_channel);
+    free(a);
+    return rc;
+}

@@ -1,0 +1,21 @@
+/* Asks servers all that `holdfast doctor` wants to know. */
+#ifndef CLI_DOCTOR_ASK_H
+#define CLI_DOCTOR_ASK_H
+
+#include "cli/doctor/facts.h"
+
+struct doctor_plan {
+    const struct hf_url *url;           /* user, TLS, a lone host */
+    const struct hf_seeds *seeds;
+    int64_t connect_timeout_ms;
+    int64_t timeout_ms;                 /* of an answer */
+};
+
+/* doctor_ask - all servers that the URL names, and all that these name; at the
+ *   same time, in rounds, until nobody names a new one. What cannot be reached
+ *   or does not answer in time is a fact, too. `facts` is filled in as far as
+ *   the URL and the options go. HF_E_NOMEM, HF_E_SYSTEM. */
+hf_status doctor_ask(struct doctor_facts *facts, const struct doctor_plan *plan,
+                     struct hf_error *err);
+
+#endif

@@ -1,0 +1,190 @@
+/* `holdfast doctor`: what endangers locks here. */
+#include <string.h>
+
+#include "cli/common.h"
+#include "cli/doctor/acl.h"
+#include "cli/doctor/ask.h"
+#include "cli/doctor/output.h"
+#include "cli/report.h"
+
+#define TIMEOUT_MS 5000         /* to connect; of an answer */
+/* As hf_client_options_init has it. */
+#define TTL_MS 30000
+#define TTL_LEAST_MS 100
+
+/* Warnings, and what is unsafe: exit codes. */
+enum { EXIT_WARNINGS = 1, EXIT_UNSAFE = 2 };
+
+/* ---- which servers ---- */
+
+static int read_url(struct hf_url *url, struct hf_seeds *seeds,
+                    const struct cli_common *common)
+{
+    struct hf_error err = {0};
+    hf_status status =
+        hf_url_parse_seeds(url, seeds, cli_common_url(common), &err);
+
+    if (status == HF_OK)
+        status = hf_url_set_tls(url, &common->tls, &err);
+    if (status != HF_OK)
+        return cli_fail_status(status, &err);
+    return cli_common_login(url, common);
+}
+
+static int64_t first_given(int64_t option, int64_t of_url)
+{
+    if (option > 0)
+        return option;
+    return of_url > 0 ? of_url : TIMEOUT_MS;
+}
+
+static void begin(struct doctor_facts *facts, const struct hf_url *url,
+                  const struct hf_seeds *seeds)
+{
+    facts->topology = (int)seeds->topology;
+    facts->sharded = (int)seeds->sharded;
+    facts->replicas = url->replicas;
+    facts->protocol = url->protocol ? url->protocol : 3;
+    facts->is_tls = url->kind == HF_URL_TLS;
+    facts->is_unverified = url->tls.is_unverified;
+}
+
+/* ---- the visit ---- */
+
+/* Where nobody was there, nothing was judged. */
+static int code_of(const struct doctor_facts *facts,
+                   const struct doctor_findings *findings)
+{
+    bool is_reached = false;
+
+    for (uint32_t i = 0; i < facts->count; i++)
+        is_reached = is_reached || facts->servers[i]->is_reached;
+    if (!is_reached)
+        return cli_fail("no server could be reached: %s",
+                        facts->count ? facts->servers[0]->trouble : "");
+    if (findings->by[DOCTOR_UNSAFE] > 0)
+        return EXIT_UNSAFE;
+    return findings->by[DOCTOR_WARNING] > 0 ? EXIT_WARNINGS : CLI_OK;
+}
+
+static int judge(const struct cli_common *common,
+                 const struct doctor_facts *facts)
+{
+    struct doctor_findings findings;
+    int rc;
+
+    doctor_judge(facts, &findings);
+    rc = findings.is_broken ? cli_fail("out of memory")
+                            : doctor_print(common, facts, &findings);
+    if (rc == CLI_GO_ON)
+        rc = code_of(facts, &findings);
+    doctor_findings_fini(&findings);
+    return rc;
+}
+
+static int visit(const struct cli_common *common, struct doctor_facts *facts,
+                 const struct hf_url *url, const struct hf_seeds *seeds)
+{
+    const struct doctor_plan plan = {
+        .url = url,
+        .seeds = seeds,
+        .connect_timeout_ms =
+            first_given(common->connect_timeout_ms, url->connect_timeout_ms),
+        .timeout_ms = first_given(0, url->timeout_ms),
+    };
+    struct hf_error err = {0};
+    hf_status status;
+
+    begin(facts, url, seeds);
+    status = doctor_ask(facts, &plan, &err);
+    return status < 0 ? cli_fail_status(status, &err) : judge(common, facts);
+}
+
+static int examine(const struct cli_common *common, struct doctor_facts *facts,
+                   bool wants_acl)
+{
+    struct hf_seeds seeds;
+    struct hf_url url;
+    int rc = read_url(&url, &seeds, common);
+
+    if (rc == CLI_GO_ON && wants_acl)
+        doctor_acl_print(&url, &seeds, facts->name);
+    else if (rc == CLI_GO_ON)
+        rc = visit(common, facts, &url, &seeds);
+    if (rc == CLI_GO_ON)
+        rc = CLI_OK;
+    doctor_facts_fini(facts);
+    explicit_bzero(&url, sizeof url);
+    explicit_bzero(&seeds, sizeof seeds);
+    return rc;
+}
+
+/* ---- the command line ---- */
+
+enum { OPT_NAME = 1, OPT_TTL, OPT_ACL };
+
+static const struct cli_option own_options[] = {
+    {OPT_NAME, 0, "name", "NAME"},
+    {OPT_TTL, 0, "ttl", "DURATION"},
+    {OPT_ACL, 0, "acl", NULL},
+    {0},
+};
+
+static int take(struct cli_args *args, struct cli_common *common,
+                struct doctor_facts *facts, int id, char *value)
+{
+    switch (id) {
+    case OPT_NAME:
+        if (!*value || strlen(value) > HF_LOCK_NAME_MAX)
+            return cli_usage(args, "--name has 1 to %d bytes",
+                             HF_LOCK_NAME_MAX);
+        facts->name = value;
+        return CLI_GO_ON;
+    case OPT_TTL:
+        return cli_take_duration(args, "--ttl", value, TTL_LEAST_MS,
+                                 &facts->ttl_ms);
+    case CLI_WORD:
+        return cli_usage(args, "'%s': it takes no arguments", value);
+    default:
+        return cli_common_take(common, args, id, value);
+    }
+}
+
+static int main_doctor(struct cli_args *args, struct cli_common *common)
+{
+    static const struct cli_option *const tables[] = {cli_common_options,
+                                                      own_options, NULL};
+    struct doctor_facts facts = {.ttl_ms = TTL_MS};
+    bool wants_acl = false;
+    char *value;
+    int id, rc;
+
+    while ((id = cli_args_next(args, tables, &value)) != CLI_END)
+        if (id == OPT_ACL)
+            wants_acl = true;
+        else if ((rc = take(args, common, &facts, id, value)) != CLI_GO_ON)
+            return rc;
+    if ((rc = cli_common_begin(common)) != CLI_GO_ON)
+        return rc;
+    return examine(common, &facts, wants_acl);
+}
+
+const struct cli_command cli_doctor_command = {
+    .name = "doctor",
+    .summary = "what endangers locks on these servers",
+    .help =
+        "usage: holdfast doctor [option]...\n"
+        "\n"
+        "Looks at the server, at every node of a cluster, or at the sentinels\n"
+        "and what they watch: versions, ACL, memory, persistence, replicas,\n"
+        "clocks, topology, messages. Says what endangers locks there, and\n"
+        "what to do about it. Changes nothing.\n"
+        "Exit code: 0 nothing does, 1 warnings, 2 unsafe, 125 trouble.\n"
+        "\n"
+        "  --name NAME          may this user take this lock? Else: any lock\n"
+        "  --ttl DURATION       of the locks, as with 'run'; default 30s\n"
+        "  --acl                ask nobody: print the least rights that a user\n"
+        "                       needs for that lock at that URL, for redis-cli\n"
+        "\n" CLI_COMMON_HELP,
+    .main = main_doctor,
+};

@@ -1,0 +1,86 @@
+/* What `holdfast doctor` knows of the servers that it looked at. */
+#include "cli/doctor/facts.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Of one fact: longer ones (patterns of an ACL) are cut. */
+#define FACT_MAX 256
+
+void doctor_facts_fini(struct doctor_facts *facts)
+{
+    for (uint32_t i = 0; i < facts->count; i++) {
+        for (int f = 0; f < DOCTOR_FACTS; f++)
+            free((char *)facts->servers[i]->fact[f]);
+        free(facts->servers[i]);
+    }
+    facts->count = 0;
+}
+
+static void make_address(struct doctor_server *s)
+{
+    const char *form = strchr(s->host, ':') ? "[%s]:%u" : "%s:%u";
+
+    (void)snprintf(s->address, sizeof s->address, form, s->host,
+                   (unsigned)s->port);
+}
+
+struct doctor_server *doctor_server_new(struct doctor_facts *facts,
+                                        const char *host, uint16_t port)
+{
+    struct doctor_server *s;
+
+    facts->is_cut = facts->is_cut || facts->count == DOCTOR_SERVERS_MAX;
+    if (facts->count == DOCTOR_SERVERS_MAX || !(s = calloc(1, sizeof *s)))
+        return NULL;
+    (void)snprintf(s->host, sizeof s->host, "%s", host);
+    s->port = port;
+    s->master = -1;
+    make_address(s);
+    facts->servers[facts->count++] = s;
+    return s;
+}
+
+void doctor_fact_set(struct doctor_server *s, enum doctor_fact fact,
+                     const char *ptr, size_t len)
+{
+    char quoted[FACT_MAX];
+
+    if (!s->fact[fact])
+        s->fact[fact] =
+            strdup(hf_error_quote(quoted, sizeof quoted, ptr, len));
+}
+
+bool doctor_number(const struct doctor_server *s, enum doctor_fact fact,
+                   int64_t *out)
+{
+    const char *text = s->fact[fact];
+    char *end;
+    long long n;
+
+    if (!text || !*text)
+        return false;
+    errno = 0;
+    n = strtoll(text, &end, 10);
+    if (errno || *end)
+        return false;
+    *out = n;
+    return true;
+}
+
+bool doctor_is(const struct doctor_server *s, enum doctor_fact fact,
+               const char *text)
+{
+    return s->fact[fact] && strcmp(s->fact[fact], text) == 0;
+}
+
+bool doctor_is_master(const struct doctor_server *s)
+{
+    if (s->is_sentinel)
+        return false;
+    if (s->fact[FACT_ROLE])
+        return doctor_is(s, FACT_ROLE, "master");
+    return s->said != SAID_REPLICA;
+}

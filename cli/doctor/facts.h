@@ -1,0 +1,173 @@
+/* What `holdfast doctor` knows of the servers that it looked at. Facts only:
+ * ask.c gathers them, rules.c judges them. */
+#ifndef CLI_DOCTOR_FACTS_H
+#define CLI_DOCTOR_FACTS_H
+
+#include "net/net.h"
+
+/* Servers that are looked at: a hundred masters with a replica each, some
+ * more. */
+#define DOCTOR_SERVERS_MAX 256
+
+/* What a server says of itself: text, as it said it. Where each comes from
+ * stands in questions.c. */
+enum doctor_fact {
+    FACT_VERSION,               /* of Redis, or the one that it is like */
+    FACT_VALKEY,
+    FACT_CLUSTER_ENABLED,
+    FACT_LOADING,
+    FACT_ASYNC_LOADING,
+    FACT_ROLE,
+    FACT_MASTER_LINK,
+    FACT_REPLICAS,              /* connected ones */
+    FACT_LAG,                   /* seconds, of the worst of them */
+    FACT_USED_MEMORY,
+    FACT_MAXMEMORY,
+    FACT_POLICY,
+    FACT_AOF,
+    FACT_AOF_WRITE,
+    FACT_CLIENTS,
+    FACT_SAVE,
+    FACT_FSYNC,
+    FACT_MIN_REPLICAS,
+    FACT_READ_ONLY,
+    FACT_IDLE_TIMEOUT,
+    FACT_KEEPALIVE,
+    FACT_BUSY_MS,
+    FACT_MAXCLIENTS,
+    FACT_FULL_COVERAGE,
+    FACT_NODE_TIMEOUT,
+    FACT_ACL_USER,
+    FACT_ACL_KEYS,              /* patterns */
+    FACT_ACL_CHANNELS,
+    FACT_ID,                    /* in a cluster, or of a sentinel */
+    FACT_CLUSTER_STATE,
+    FACT_EPOCH,
+    FACT_FAILED_NODES,          /* their addresses; "" if there are none */
+    FACT_MASTER,                /* HOST:PORT, as this sentinel says */
+    FACT_QUORUM,
+    FACT_OTHER_SENTINELS,
+    FACT_DOWN_AFTER,
+    FACT_CKQUORUM,              /* the answer's words */
+    DOCTOR_FACTS
+};
+
+/* What holdfast does on a server, each tried there without effect. */
+enum doctor_deed {
+    MAY_PING,
+    MAY_EVALSHA,
+    MAY_EVAL,
+    MAY_EXISTS,                 /* what its scripts call, from here */
+    MAY_HEXISTS,
+    MAY_HSET,
+    MAY_PEXPIRE,
+    MAY_HSCAN,
+    MAY_PTTL,
+    MAY_DEL,
+    MAY_HGET,
+    MAY_HLEN,                   /* to here */
+    MAY_PUBLISH,
+    MAY_SPUBLISH,
+    MAY_SUBSCRIBE,
+    MAY_SSUBSCRIBE,
+    MAY_WAIT,
+    MAY_KILL,
+    MAY_CLIENT_ID,
+    MAY_INFO,
+    MAY_CONFIG,
+    MAY_TIME,
+    MAY_ROLE,
+    MAY_CLUSTER_SLOTS,
+    MAY_SHARDNUMSUB,            /* knows sharded messages */
+    MAY_SENTINEL_MASTER,
+    DOCTOR_DEEDS
+};
+
+struct doctor_answer {
+    enum {
+        MAY_NOT_SEEN,           /* no answer, or not asked */
+        MAY_DO,
+        MAY_NO_COMMAND,         /* the ACL forbids the command */
+        MAY_NO_KEY,             /* this key */
+        MAY_NO_CHANNEL,         /* this channel */
+        MAY_UNKNOWN,            /* no such command: renamed, or too old */
+        MAY_REFUSED             /* another error: the server's state */
+    } is;
+    char words[96];             /* of the error */
+};
+
+/* Its clock against ours; true but for half the round trip. */
+struct doctor_clock {
+    bool is_known;
+    int64_t ahead_us;
+    int64_t round_trip_us;
+};
+
+/* What a node says of its cluster. */
+struct doctor_view {
+    bool is_known;
+    uint64_t digest;            /* of who serves what: equal, equal views */
+    uint32_t covered;           /* slots that have an owner */
+    uint32_t nowhere;           /* nodes without an address, or a port of the
+                                   kind that we speak */
+    uint8_t own[HF_SLOTS / 8];  /* slots that it takes for its own, the
+                                   lowest bit first */
+};
+
+struct doctor_server {
+    bool is_sentinel;
+    bool is_seed;               /* the URL names it */
+    enum { SAID_NOTHING, SAID_MASTER, SAID_REPLICA } said; /* by others */
+    int master;                 /* index of its master; -1: not known */
+    char id[72];                /* in a cluster; "": not known */
+    char master_id[72];
+    char host[256];
+    uint16_t port;
+    char address[280];
+
+    bool is_reached;
+    char trouble[HF_ERROR_TEXT_MAX];   /* why not */
+    int protocol;
+    const char *fact[DOCTOR_FACTS];    /* NULL: not seen */
+    struct doctor_answer may[DOCTOR_DEEDS];
+    struct doctor_clock clock;
+    struct doctor_view view;
+};
+
+struct doctor_facts {
+    /* Of the URL and the options. */
+    int topology;               /* HF_STANDALONE, HF_CLUSTER, HF_SENTINEL */
+    int sharded;                /* HF_SHARDED_* */
+    int replicas;               /* that must have a lock; HF_REPLICAS_* */
+    int protocol;               /* that is asked for */
+    bool is_tls;
+    bool is_unverified;
+    int64_t ttl_ms;             /* of the watchdog */
+    const char *name;           /* a lock's, to try the ACL with; NULL: none */
+
+    struct doctor_server *servers[DOCTOR_SERVERS_MAX];
+    uint32_t count;
+    bool is_cut;                /* there are more */
+};
+
+/* doctor_facts_fini - frees the servers and their facts.
+ * doctor_server_new - one more, all unknown; NULL: no memory, or there are
+ *                     DOCTOR_SERVERS_MAX (is_cut is set).
+ * doctor_fact_set   - a copy of `len` bytes, printable; the first one stays. No
+ *                     memory: not seen. */
+void doctor_facts_fini(struct doctor_facts *facts);
+struct doctor_server *doctor_server_new(struct doctor_facts *facts,
+                                        const char *host, uint16_t port);
+void doctor_fact_set(struct doctor_server *s, enum doctor_fact fact,
+                     const char *ptr, size_t len);
+
+/* doctor_number - a fact that is a number. false: not seen, or it is none.
+ * doctor_is     - is it that text? Not, if it was not seen.
+ * doctor_is_master - by its own words, or else by those of others. */
+bool doctor_number(const struct doctor_server *s, enum doctor_fact fact,
+                   int64_t *out);
+bool doctor_is(const struct doctor_server *s, enum doctor_fact fact,
+               const char *text);
+bool doctor_is_master(const struct doctor_server *s);
+
+#endif

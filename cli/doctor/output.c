@@ -1,0 +1,154 @@
+/* Findings, for a person or a program. */
+#include "cli/doctor/output.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "cli/json.h"
+#include "cli/report.h"
+
+static const char *const severities[] = {
+    [DOCTOR_FINE] = "fine",
+    [DOCTOR_NOTE] = "note",
+    [DOCTOR_WARNING] = "warning",
+    [DOCTOR_UNSAFE] = "UNSAFE",
+};
+
+static const char *const topologies[] = {
+    [HF_STANDALONE] = "standalone",
+    [HF_CLUSTER] = "cluster",
+    [HF_SENTINEL] = "sentinel",
+};
+
+static uint32_t count_reached(const struct doctor_facts *facts)
+{
+    uint32_t n = 0;
+
+    for (uint32_t i = 0; i < facts->count; i++)
+        n += facts->servers[i]->is_reached;
+    return n;
+}
+
+/* ---- for a person ---- */
+
+/* A failure to connect begins with the address itself. */
+static bool names_itself(const struct doctor_finding *f)
+{
+    return strncmp(f->text, f->address, strlen(f->address)) == 0;
+}
+
+static void print_line(const struct doctor_finding *f)
+{
+    bool has_address = f->address[0] && !names_itself(f);
+
+    (void)printf("%-8s%s%s%s", severities[f->severity],
+                 has_address ? f->address : "", has_address ? ": " : "",
+                 f->text);
+    if (f->severity != DOCTOR_FINE)
+        (void)printf(": %s. %c%s [%s]", f->meaning,
+                     f->advice[0] - ('a' <= f->advice[0] && f->advice[0] <= 'z'
+                                         ? 'a' - 'A'
+                                         : 0),
+                     f->advice + 1, f->rule);
+    (void)puts("");
+}
+
+static const char *plural(size_t count)
+{
+    return count == 1 ? "" : "s";
+}
+
+static void print_summary(const struct doctor_facts *facts,
+                          const struct doctor_findings *findings)
+{
+    (void)printf("%s, %u of %u servers reached: %u unsafe, %u warning%s, "
+                 "%u note%s, %u fine\n",
+                 topologies[facts->topology], (unsigned)count_reached(facts),
+                 (unsigned)facts->count, (unsigned)findings->by[DOCTOR_UNSAFE],
+                 (unsigned)findings->by[DOCTOR_WARNING],
+                 plural(findings->by[DOCTOR_WARNING]),
+                 (unsigned)findings->by[DOCTOR_NOTE],
+                 plural(findings->by[DOCTOR_NOTE]),
+                 (unsigned)findings->by[DOCTOR_FINE]);
+}
+
+/* ---- for a program ---- */
+
+static int end_line(struct cli_json *j)
+{
+    const char *line = cli_json_end(j);
+
+    if (line)
+        (void)fputs(line, stdout);
+    cli_json_fini(j);
+    return line ? CLI_GO_ON : cli_fail("out of memory");
+}
+
+/* A severity is a word in lower case here. */
+static const char *word_of(enum doctor_severity severity)
+{
+    return severity == DOCTOR_UNSAFE ? "unsafe" : severities[severity];
+}
+
+static int print_json(const struct doctor_finding *f)
+{
+    struct cli_json j;
+
+    cli_json_init(&j);
+    cli_json_text(&j, "severity", word_of(f->severity));
+    cli_json_text(&j, "rule", f->rule);
+    if (f->address[0])
+        cli_json_text(&j, "address", f->address);
+    cli_json_text(&j, "found", f->text);
+    if (f->severity != DOCTOR_FINE) {
+        cli_json_text(&j, "meaning", f->meaning);
+        cli_json_text(&j, "advice", f->advice);
+    }
+    return end_line(&j);
+}
+
+static int print_json_summary(const struct doctor_facts *facts,
+                              const struct doctor_findings *findings)
+{
+    struct cli_json j;
+
+    cli_json_init(&j);
+    cli_json_text(&j, "topology", topologies[facts->topology]);
+    cli_json_integer(&j, "servers", facts->count);
+    cli_json_integer(&j, "reached", count_reached(facts));
+    for (int i = DOCTOR_SEVERITIES - 1; i >= DOCTOR_FINE; i--)
+        cli_json_integer(&j, word_of((enum doctor_severity)i),
+                         findings->by[i]);
+    return end_line(&j);
+}
+
+/* ---- both ---- */
+
+static int print_finding(const struct cli_common *common,
+                         const struct doctor_finding *f)
+{
+    if (f->severity == DOCTOR_FINE && !common->is_verbose)
+        return CLI_GO_ON;
+    if (common->is_json)
+        return print_json(f);
+    print_line(f);
+    return CLI_GO_ON;
+}
+
+int doctor_print(const struct cli_common *common,
+                 const struct doctor_facts *facts,
+                 const struct doctor_findings *findings)
+{
+    int rc = CLI_GO_ON;
+
+    if (common->is_quiet)
+        return CLI_GO_ON;
+    for (uint32_t i = 0; i < findings->count && rc == CLI_GO_ON; i++)
+        rc = print_finding(common, &findings->list[i]);
+    if (rc != CLI_GO_ON)
+        return rc;
+    if (common->is_json)
+        return print_json_summary(facts, findings);
+    print_summary(facts, findings);
+    return CLI_GO_ON;
+}

@@ -1,0 +1,15 @@
+/* Findings, for a person or a program. */
+#ifndef CLI_DOCTOR_OUTPUT_H
+#define CLI_DOCTOR_OUTPUT_H
+
+#include "cli/common.h"
+#include "cli/doctor/rules.h"
+
+/* doctor_print - a line for each finding, what is fine only if verbose; then
+ *   one that sums up. With --json, an object a line. Quiet: nothing.
+ * Returns CLI_GO_ON, or CLI_TROUBLE and reported. */
+int doctor_print(const struct cli_common *common,
+                 const struct doctor_facts *facts,
+                 const struct doctor_findings *findings);
+
+#endif

@@ -1,0 +1,70 @@
+/* What `holdfast doctor` asks, and what the answers say. Pure: no server is
+ * asked here.
+ *
+ * Nothing that is asked changes anything. What holdfast itself does is tried in
+ * a form that the server refuses once it has looked at the ACL and at its own
+ * state: HSET with a word too many, PEXPIRE to a time that is no number. DEL
+ * and PUBLISH are of names that nobody has. */
+#ifndef CLI_DOCTOR_QUESTIONS_H
+#define CLI_DOCTOR_QUESTIONS_H
+
+#include "cli/doctor/facts.h"
+
+/* Names that are put into questions. */
+struct doctor_names {
+    const char *key;            /* the lock's, or the scratch one */
+    const char *channel;        /* its channel */
+    const char *scratch;        /* that nobody uses */
+    const char *scratch_channel;
+    const char *user;           /* whose ACL it is */
+    const char *master;         /* as the sentinels call it */
+};
+
+struct doctor_question {
+    unsigned who;               /* a sum of ASK_* */
+    int deed;                   /* that it tries; -1: none */
+    int fact;                   /* that it asks for; -1: none, or several */
+    /* The reply, no error; or, NULL: with a deed, that is all. */
+    void (*read)(struct doctor_facts *facts, struct doctor_server *s, int fact,
+                 struct hf_resp_value reply);
+    const char *words;          /* parted by spaces */
+};
+
+enum {
+    ASK_NODE = 1,               /* a server that has keys */
+    ASK_IN_CLUSTER = 2,         /* one of a cluster */
+    ASK_SENTINEL = 4,
+    ASK_ALL = ASK_NODE | ASK_SENTINEL
+};
+
+#define DOCTOR_WORDS_MAX 6
+extern const struct doctor_question doctor_questions[];
+extern const size_t doctor_question_count;
+
+/* Of these, the last ones are of subscribing: in RESP2 a connection is good for
+ * nothing else behind them. */
+bool doctor_question_subscribes(const struct doctor_question *q);
+
+/* doctor_question_is_for - is it to be asked of this server?
+ * doctor_question_words  - its arguments; returns how many.
+ * doctor_time_read       - the reply to TIME, in us. False: no time before the year
+ *                          5000.
+ * doctor_question_read   - the reply, an error too.
+ * doctor_channel - the channel of a lock, as Redisson names it (WIRE 2.4), for
+ *   free(); NULL: no memory. */
+bool doctor_question_is_for(const struct doctor_question *q,
+                            const struct doctor_facts *facts,
+                            const struct doctor_server *s);
+size_t doctor_question_words(const struct doctor_question *q,
+                             const struct doctor_names *names,
+                             struct hf_resp_arg argv[DOCTOR_WORDS_MAX]);
+bool doctor_time_read(struct hf_resp_value reply, int64_t *us);
+void doctor_question_read(const struct doctor_question *q,
+                          struct doctor_facts *facts, struct doctor_server *s,
+                          struct hf_resp_value reply);
+char *doctor_channel(const char *name);
+
+/* doctor_answer_read - what an answer means for what was tried. */
+struct doctor_answer doctor_answer_read(struct hf_resp_value reply);
+
+#endif

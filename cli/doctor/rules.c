@@ -1,0 +1,248 @@
+/* Facts in, findings out. */
+#include "cli/doctor/rules.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* More than all rules of all servers can find. */
+#define FINDINGS_MAX 65536
+
+/* ---- verdicts ---- */
+
+enum doctor_verdict doctor_found(struct doctor_found *found, const char *format,
+                                 ...)
+{
+    va_list list;
+
+    va_start(list, format);
+    (void)vsnprintf(found->text, sizeof found->text, format, list);
+    va_end(list);
+    return VERDICT_FOUND;
+}
+
+enum doctor_verdict doctor_fine(struct doctor_found *found, const char *format,
+                                ...)
+{
+    va_list list;
+
+    va_start(list, format);
+    (void)vsnprintf(found->text, sizeof found->text, format, list);
+    va_end(list);
+    return VERDICT_FINE;
+}
+
+enum doctor_verdict doctor_unseen(struct doctor_found *found, const char *what)
+{
+    (void)snprintf(found->text, sizeof found->text, "%s", what);
+    return VERDICT_UNSEEN;
+}
+
+/* ---- what several rules ask ---- */
+
+enum doctor_verdict doctor_may(const struct doctor_server *s,
+                               enum doctor_deed deed, const char *what,
+                               struct doctor_found *found)
+{
+    const struct doctor_answer *may = &s->may[deed];
+
+    switch (may->is) {
+    case MAY_NOT_SEEN:
+        return doctor_unseen(found, what);
+    case MAY_NO_COMMAND:
+        return doctor_found(found, "the ACL forbids %s", what);
+    case MAY_UNKNOWN:
+        return doctor_found(found, "the server has no %s (renamed?)", what);
+    default: /* this key, this channel, the state: of other rules */
+        return doctor_fine(found, "%s is permitted", what);
+    }
+}
+
+/* As routing decides it: the first node that answers tells. */
+bool doctor_is_sharded(const struct doctor_facts *facts)
+{
+    if (facts->topology != HF_CLUSTER || facts->sharded == HF_SHARDED_OFF)
+        return false;
+    if (facts->sharded == HF_SHARDED_ON)
+        return true;
+    for (uint32_t i = 0; i < facts->count; i++)
+        if (facts->servers[i]->may[MAY_SHARDNUMSUB].is == MAY_DO)
+            return true;
+    return false;
+}
+
+bool doctor_is_plain(const struct doctor_facts *facts)
+{
+    return !doctor_is_sharded(facts) || facts->sharded == HF_SHARDED_BOTH;
+}
+
+int64_t doctor_replica_count(const struct doctor_facts *facts,
+                             const struct doctor_server *master)
+{
+    int64_t connected = 0, known = 0;
+
+    (void)doctor_number(master, FACT_REPLICAS, &connected);
+    for (uint32_t i = 0; i < facts->count; i++) {
+        int index = facts->servers[i]->master;
+
+        known += index >= 0 && facts->servers[index] == master;
+    }
+    return known > connected ? known : connected;
+}
+
+int64_t doctor_beat_ms(const struct doctor_facts *facts)
+{
+    return facts->ttl_ms / 3;
+}
+
+/* ---- findings ---- */
+
+static struct doctor_finding *add(struct doctor_findings *out,
+                                  enum doctor_severity severity,
+                                  const char *address)
+{
+    struct doctor_finding *f;
+
+    if (out->count == out->room &&
+        !hf_mem_grow(&hf_mem_libc, &out->list, &out->room, sizeof *out->list,
+                     out->count + 1, FINDINGS_MAX)) {
+        out->is_broken = true;
+        return NULL;
+    }
+    f = &out->list[out->count++];
+    *f = (struct doctor_finding){.severity = severity, .address = address};
+    out->by[severity]++;
+    return f;
+}
+
+/* What could not be seen of a server, and the worst that it might have been. */
+struct unseen {
+    struct doctor_found list;
+    enum doctor_severity worst;
+};
+
+/* What does not fit is cut. */
+static void note_unseen(struct unseen *unseen, const char *what,
+                        enum doctor_severity severity)
+{
+    char *text = unseen->list.text;
+    size_t len = strlen(text);
+
+    if (severity > unseen->worst)
+        unseen->worst = severity;
+    if (!strstr(text, what))
+        (void)snprintf(text + len, sizeof unseen->list.text - len, "%s%s",
+                       len ? ", " : "", what);
+}
+
+static void apply(const struct doctor_rule *rule,
+                  const struct doctor_facts *facts,
+                  const struct doctor_server *s, struct doctor_findings *out,
+                  struct unseen *unseen)
+{
+    struct doctor_found found = {""};
+    enum doctor_verdict verdict = rule->judge(facts, s, &found);
+    struct doctor_finding *f;
+
+    if (verdict == VERDICT_UNSEEN)
+        note_unseen(unseen, found.text, rule->severity);
+    if (verdict != VERDICT_FOUND && verdict != VERDICT_FINE)
+        return;
+    f = add(out, verdict == VERDICT_FOUND ? rule->severity : DOCTOR_FINE,
+            s ? s->address : "");
+    if (!f)
+        return;
+    f->rule = rule->id;
+    f->meaning = rule->meaning;
+    f->advice = rule->advice;
+    memcpy(f->text, found.text, sizeof f->text);
+}
+
+static bool applies(enum doctor_scope scope, const struct doctor_server *s)
+{
+    switch (scope) {
+    case OF_ANY:
+        return s != NULL;
+    case OF_NODE:
+        return s && s->is_reached && !s->is_sentinel;
+    case OF_MASTER:
+        return s && s->is_reached && doctor_is_master(s);
+    case OF_REPLICA:
+        return s && s->is_reached && !s->is_sentinel && !doctor_is_master(s);
+    case OF_SENTINEL:
+        return s && s->is_reached && s->is_sentinel;
+    case OF_ALL:
+        return s == NULL;
+    }
+    return false;
+}
+
+static void add_unseen(struct doctor_findings *out,
+                       const struct doctor_server *s,
+                       const struct unseen *unseen)
+{
+    bool may_be_unsafe = unseen->worst == DOCTOR_UNSAFE;
+    struct doctor_finding *f;
+
+    if (unseen->worst == DOCTOR_FINE ||
+        !(f = add(out, may_be_unsafe ? DOCTOR_WARNING : DOCTOR_NOTE,
+                  s ? s->address : "")))
+        return;
+    f->rule = "unseen";
+    f->meaning = may_be_unsafe ? "it may be unsafe, and nobody can tell"
+                               : "it may be better, and nobody can tell";
+    f->advice = "run the doctor as a user who may INFO, CONFIG GET, TIME and "
+                "CLUSTER, if there is one";
+    (void)snprintf(f->text, sizeof f->text, "could not see: %.480s",
+                   unseen->list.text);
+}
+
+static void judge_server(const struct doctor_facts *facts,
+                         const struct doctor_server *s,
+                         struct doctor_findings *out)
+{
+    static const struct doctor_rule *const tables[] = {doctor_rules_server,
+                                                       doctor_rules_topology};
+    struct unseen unseen = {{""}, DOCTOR_FINE};
+
+    for (size_t i = 0; i < sizeof tables / sizeof *tables; i++)
+        for (const struct doctor_rule *rule = tables[i]; rule->id; rule++)
+            if (applies(rule->scope, s))
+                apply(rule, facts, s, out, &unseen);
+    add_unseen(out, s, &unseen);
+}
+
+/* qsort is not stable; each one's place in the order of judging is. */
+static void sort(struct doctor_findings *out)
+{
+    struct doctor_finding *sorted = calloc(out->count, sizeof *sorted);
+    uint32_t n = 0;
+
+    if (!sorted) {
+        out->is_broken = out->count > 0;
+        return;
+    }
+    for (int severity = DOCTOR_UNSAFE; severity >= DOCTOR_FINE; severity--)
+        for (uint32_t i = 0; i < out->count; i++)
+            if ((int)out->list[i].severity == severity)
+                sorted[n++] = out->list[i];
+    memcpy(out->list, sorted, n * sizeof *sorted);
+    free(sorted);
+}
+
+void doctor_judge(const struct doctor_facts *facts, struct doctor_findings *out)
+{
+    *out = (struct doctor_findings){0};
+    judge_server(facts, NULL, out);
+    for (uint32_t i = 0; i < facts->count; i++)
+        judge_server(facts, facts->servers[i], out);
+    sort(out);
+}
+
+void doctor_findings_fini(struct doctor_findings *findings)
+{
+    hf_mem_free(&hf_mem_libc, findings->list,
+                findings->room * sizeof *findings->list);
+    *findings = (struct doctor_findings){0};
+}

@@ -1,0 +1,257 @@
+/* `holdfast resp check`: does a server speak RESP as it is written? */
+#include "cli/resp/check.h"
+
+#include <inttypes.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli/report.h"
+#include "cli/resp/row.h"
+#include "cli/resp/try.h"
+#include "cli/signals.h"
+
+/* In a cluster a key may be at home elsewhere: so many random ones are tried.
+ * Of a thousand nodes, one server's share is hit with 99.8 %. */
+#define KEYS_TRIED 6000
+
+/* Of the answer to HELLO, modules included. */
+#define HELLO_NODES 1024
+
+/* Of a server's name, or its version. */
+#define NAME_ROOM 64
+
+#define CONNECT_TIMEOUT_MS 5000
+
+struct check {
+    struct cli_try try;
+    char server[NAME_ROOM];
+    char version[NAME_ROOM];
+};
+
+/* ---- which server ---- */
+
+static int read_url(struct hf_url *url, const struct cli_common *common)
+{
+    struct hf_error err = {0};
+    hf_status status = hf_url_parse(url, cli_common_url(common), &err);
+
+    if (status == HF_OK)
+        status = hf_url_set_tls(url, &common->tls, &err);
+    if (status != HF_OK)
+        return cli_fail_status(status, &err);
+    if (cli_common_login(url, common) != CLI_GO_ON)
+        return CLI_TROUBLE;
+    if (common->connect_timeout_ms > 0)
+        url->connect_timeout_ms = common->connect_timeout_ms;
+    if (url->connect_timeout_ms == 0)
+        url->connect_timeout_ms = CONNECT_TIMEOUT_MS;
+    return CLI_GO_ON;
+}
+
+/* One context for all connections: only the first has a full handshake. */
+static int set_server(struct cli_try *t)
+{
+    struct hf_error err = {0};
+    hf_status status = HF_OK;
+
+    t->server = (struct hf_wire_options){.url = &t->url,
+                                         .in_max = CLI_WIRE_MAX};
+    if (t->url.kind == HF_URL_TLS)
+        status = hf_tls_context_new(&t->server.tls, &hf_mem_libc, &t->url.tls,
+                                    t->url.host, &err);
+    cli_common_warn(&t->url);
+    return status == HF_OK ? CLI_GO_ON : cli_fail_status(status, &err);
+}
+
+/* ---- who is there ---- */
+
+static void take_text(char dst[NAME_ROOM], struct hf_resp_value map,
+                      const char *key)
+{
+    struct hf_resp_value v;
+    const char *ptr;
+    size_t len;
+
+    if (hf_resp_map_get(map, key, strlen(key), &v) == HF_OK &&
+        hf_resp_bytes(v, &ptr, &len) == HF_OK)
+        (void)hf_error_quote(dst, NAME_ROOM, ptr, len);
+}
+
+static void take_hello(struct check *c, const struct cli_answer *answer)
+{
+    static struct hf_resp_node nodes[HELLO_NODES];
+    struct hf_resp_tape tape = {.nodes = nodes, .room = HELLO_NODES};
+    struct hf_resp_parser parser;
+    struct hf_resp_value v;
+
+    hf_resp_init(&parser, NULL, 3);
+    if (hf_resp_parse(&parser, answer->bytes, answer->len, &tape) != HF_OK)
+        return;
+    v = hf_resp_first(&tape, answer->bytes, 0);
+    take_text(c->server, v, "server");
+    take_text(c->version, v, "version");
+}
+
+/* Before Redis 6. */
+static void take_info(struct check *c, const struct cli_answer *answer)
+{
+    static const char key[] = "redis_version:";
+    const char *at = memmem(answer->bytes, answer->len, key, strlen(key));
+    const char *end;
+    size_t len;
+
+    if (!at)
+        return;
+    at += strlen(key);
+    len = (size_t)(answer->bytes + answer->len - at);
+    end = memchr(at, '\r', len);
+    (void)strcpy(c->server, "redis");
+    (void)hf_error_quote(c->version, sizeof c->version, at,
+                         end ? (size_t)(end - at) : len);
+}
+
+/* On a connection of its own: the checks want one that was never asked. */
+static int identify(struct check *c)
+{
+    struct cli_answer answer;
+    int rc = cli_try_open(&c->try, 2, NULL);
+
+    if (rc != CLI_GO_ON)
+        return rc;
+    if (cli_try_words(&c->try, "HELLO 2", &answer))
+        take_hello(c, &answer);
+    if (!c->version[0] && cli_try_words(&c->try, "INFO server", &answer))
+        take_info(c, &answer);
+    return CLI_GO_ON;
+}
+
+static void make_key(struct check *c)
+{
+    uint64_t random;
+
+    (void)hf_random(&random, sizeof random);
+    (void)snprintf(c->try.key, sizeof c->try.key,
+                   "holdfast:resp-check:%016" PRIx64, random);
+}
+
+static bool begins(const struct cli_answer *answer, const char *text)
+{
+    size_t len = strlen(text);
+
+    return answer->len >= len && memcmp(answer->bytes, text, len) == 0;
+}
+
+/* One that is at home here, for others would be answered with MOVED. Nothing is
+ * written where it could not be deleted. CLI_GO_ON, or reported. */
+static int choose_key(struct check *c)
+{
+    struct cli_answer answer = {.len = 0};
+    int i = 0;
+
+    do
+        make_key(c);
+    while (++i < KEYS_TRIED && cli_try_words(&c->try, "DEL KEY", &answer) &&
+           begins(&answer, "-MOVED"));
+    if (begins(&answer, "-NOPERM"))
+        return cli_fail("this user may not DEL keys that begin with "
+                        "holdfast:resp-check: and so the checks would leave "
+                        "some behind");
+    return CLI_GO_ON;
+}
+
+/* ---- all checks ---- */
+
+/* An exit code if somebody wants us to stop, or CLI_GO_ON. */
+static int look_for_signal(void)
+{
+    int number;
+
+    while ((number = cli_signals_take()) != 0)
+        if (number == SIGTERM || number == SIGINT || number == SIGHUP ||
+            number == SIGQUIT)
+            return CLI_SIGNAL + number;
+    return CLI_GO_ON;
+}
+
+static int try_all(struct check *c, int protocol)
+{
+    int rc = CLI_GO_ON;
+
+    for (size_t i = 0; i < cli_probe_count && rc == CLI_GO_ON; i++) {
+        if (cli_try_expects(&cli_probes[i], protocol))
+            rc = cli_try_probe(&c->try, &cli_probes[i], protocol);
+        if (rc == CLI_GO_ON)
+            rc = look_for_signal();
+    }
+    return rc;
+}
+
+static int try_protocol(struct check *c, int protocol)
+{
+    struct cli_row row = {protocol,        "T2",   "HELLO 3",
+                          CLI_NOT_OFFERED, "%...", NULL};
+    char *refused = NULL;
+    int rc;
+
+    cli_talk_close(&c->try.talk);
+    rc = cli_try_open(&c->try, protocol, &refused);
+    if (rc == CLI_GO_ON)
+        return try_all(c, protocol);
+    if (!refused)
+        return rc;
+    row.came = refused;
+    cli_try_count(&c->try, &row);
+    free(refused);
+    return CLI_GO_ON;
+}
+
+static int summarize(struct check *c)
+{
+    char address[sizeof c->try.url.host + sizeof ":65535[]"];
+    struct cli_summary summary = {
+        .server = c->server[0] ? c->server : "a server",
+        .version = c->version[0] ? c->version : "of unknown version",
+        .address = hf_url_address(&c->try.url, address, sizeof address),
+    };
+
+    memcpy(summary.count, c->try.count, sizeof summary.count);
+    cli_row_print_summary(c->try.common, &summary);
+    return c->try.count[CLI_DEVIATES] ? CLI_NO : CLI_OK;
+}
+
+static int check_all(struct check *c, int protocol)
+{
+    int rc = identify(c);
+
+    if (rc != CLI_GO_ON)
+        return rc;
+    rc = choose_key(c);
+    if (rc != CLI_GO_ON)
+        return rc;
+    cli_row_print_head(c->try.common);
+    if (protocol != 3)
+        rc = try_protocol(c, 2);
+    if (rc == CLI_GO_ON && protocol != 2)
+        rc = try_protocol(c, 3);
+    return rc == CLI_GO_ON ? summarize(c) : rc;
+}
+
+int cli_resp_check(const struct cli_common *common, int protocol)
+{
+    struct check c = {.try = {.common = common}};
+    int rc = read_url(&c.try.url, common);
+
+    if (rc == CLI_GO_ON)
+        rc = set_server(&c.try);
+    if (rc == CLI_GO_ON && cli_signals_open() < 0)
+        rc = cli_fail("cannot listen to signals");
+    if (rc == CLI_GO_ON)
+        rc = check_all(&c, protocol);
+    cli_talk_close(&c.try.talk);
+    cli_talk_close(&c.try.second);
+    hf_tls_context_free(c.try.server.tls);
+    explicit_bzero(&c.try.url, sizeof c.try.url);
+    return rc;
+}

@@ -1,0 +1,18 @@
+/* Replies as one line each, close to the wire: every CR LF is a space, but for
+ * the last, which is left out; other bytes that are not printable are escaped.
+ *
+ *     *2 $3 foo :7
+ *     -ERR unknown command 'x'
+ */
+#ifndef CLI_RESP_LINE_H
+#define CLI_RESP_LINE_H
+
+#include "cli/resp/print.h"
+
+/* cli_print_sent - from the bytes, as they came.
+ * cli_print_read - from the tape, as the parser understood them. Two equal
+ *                  lines mean that it missed nothing and made nothing up. */
+cli_print cli_print_sent;
+cli_print cli_print_read;
+
+#endif

@@ -1,0 +1,229 @@
+/* `holdfast resp`: what servers send, made readable. */
+#include <errno.h>
+#include <inttypes.h>
+#include <poll.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "cli/common.h"
+#include "cli/json.h"
+#include "cli/report.h"
+#include "cli/resp/check.h"
+#include "cli/resp/decode.h"
+
+/* The bytes behind an error help to understand it. A peer that waits for us
+ * may never send them. */
+#define FOUND_WAIT_MS 200
+
+#define CHUNK 65536
+
+/* Each byte as \xHH, and a NUL. */
+#define FOUND_TEXT_MAX (4 * CLI_FOUND_MAX + 1)
+
+/* ---- the error ---- */
+
+static void escape_found(char dst[FOUND_TEXT_MAX],
+                         const struct cli_decode_error *error)
+{
+    FILE *out = fmemopen(dst, FOUND_TEXT_MAX, "w");
+
+    dst[0] = '\0';
+    if (!out)
+        return; /* no memory: the rest of the message is as true */
+    cli_print_escaped(out, error->found, error->found_len);
+    (void)fclose(out);
+}
+
+static const char *kind_of(const struct cli_decode_error *error)
+{
+    switch (error->status) {
+    case HF_RESP_MORE:
+        return "truncated";
+    case HF_E_LIMIT:
+        return "limit";
+    default:
+        return "protocol";
+    }
+}
+
+static int print_error_json(const struct cli_decode_error *error,
+                            const char *found)
+{
+    struct cli_json j;
+    const char *line;
+
+    cli_json_init(&j);
+    cli_json_text(&j, "error", kind_of(error));
+    cli_json_integer(&j, "offset", (int64_t)error->offset);
+    cli_json_integer(&j, "reply_offset", (int64_t)error->reply_offset);
+    cli_json_text(&j, "expected", error->expected);
+    cli_json_text(&j, "found", found);
+    if ((line = cli_json_end(&j)))
+        (void)fputs(line, stdout);
+    cli_json_fini(&j);
+    return line ? CLI_NO : cli_fail("out of memory");
+}
+
+static void report_error(const struct cli_decode_error *error,
+                         const char *found)
+{
+    if (error->status == HF_RESP_MORE)
+        (void)cli_fail("the input ends at byte %" PRIu64 ", in the middle of "
+                       "the reply that begins at byte %" PRIu64,
+                       error->offset, error->reply_offset);
+    else
+        (void)cli_fail("byte %" PRIu64 ", in the reply that begins at byte "
+                       "%" PRIu64 ": expected %s, found \"%s\"",
+                       error->offset, error->reply_offset, error->expected,
+                       found);
+}
+
+static int show_error(const struct cli_common *common,
+                      const struct cli_decode_error *error)
+{
+    char found[FOUND_TEXT_MAX];
+
+    if (error->status == HF_E_NOMEM)
+        return cli_fail("out of memory in the reply that begins at byte "
+                        "%" PRIu64,
+                        error->reply_offset);
+    escape_found(found, error);
+    report_error(error, found);
+    return common->is_json ? print_error_json(error, found) : CLI_NO;
+}
+
+/* ---- the stream ---- */
+
+/* Bytes read; 0: that is all; -1: errno. */
+static ssize_t read_some(char *chunk, int timeout_ms)
+{
+    struct pollfd in = {.fd = STDIN_FILENO, .events = POLLIN};
+    ssize_t n;
+
+    do
+        n = poll(&in, 1, timeout_ms);
+    while (n < 0 && errno == EINTR);
+    if (n == 0)
+        return 0;
+    do
+        n = read(STDIN_FILENO, chunk, CHUNK);
+    while (n < 0 && errno == EINTR);
+    return n;
+}
+
+/* Written out before each wait: who types or watches sees every reply at
+ * once. CLI_GO_ON, or reported. */
+static int pump(struct cli_decoder *d)
+{
+    static char chunk[CHUNK];
+    ssize_t n = 1;
+
+    while (n > 0 && !cli_decoder_has_seen_enough(d) && fflush(stdout) == 0) {
+        n = read_some(chunk, d->broken ? FOUND_WAIT_MS : -1);
+        if (n > 0)
+            (void)cli_decoder_feed(d, chunk, (size_t)n); /* it keeps errors */
+    }
+    return n < 0 ? cli_fail("cannot read standard input: %s", strerror(errno))
+                 : CLI_GO_ON;
+}
+
+/* Quiet: is it RESP? */
+static void print_nothing(FILE *out, const struct cli_reply *reply)
+{
+    (void)out;
+    (void)reply;
+}
+
+static cli_print *print_for(const struct cli_common *common)
+{
+    if (common->is_json)
+        return cli_print_json;
+    return common->is_quiet ? print_nothing : cli_print_text;
+}
+
+static int decode(const struct cli_common *common, int protocol,
+                  bool is_strict)
+{
+    struct cli_decode_error error;
+    struct cli_decoder d;
+    int code;
+
+    cli_decoder_init(&d, protocol, print_for(common), stdout);
+    hf_resp_set_strict(&d.parser, is_strict);
+    code = pump(&d);
+    if (code == CLI_GO_ON && ferror(stdout))
+        code = CLI_TROUBLE; /* main says so */
+    if (code == CLI_GO_ON)
+        code = cli_decoder_end(&d, &error) == HF_OK
+                   ? CLI_OK
+                   : show_error(common, &error);
+    cli_decoder_fini(&d);
+    return code;
+}
+
+/* ---- the subcommand ---- */
+
+enum { RESP2 = 2, RESP3 = 3, STRICT };
+
+static int main_resp(struct cli_args *args, struct cli_common *common)
+{
+    static const struct cli_option own[] = {
+        {RESP2, '2', NULL, NULL},
+        {RESP3, '3', NULL, NULL},
+        {STRICT, 's', "strict", NULL},
+        {0}};
+    static const struct cli_option *const tables[] = {cli_common_options, own,
+                                                      NULL};
+    bool is_check = false, is_strict = false;
+    int protocol = 0;
+    char *value;
+    int id, rc;
+
+    while ((id = cli_args_next(args, tables, &value)) != CLI_END) {
+        if (id == RESP2 || id == RESP3)
+            protocol = id;
+        else if (id == STRICT)
+            is_strict = true;
+        else if (id == CLI_WORD && !is_check && strcmp(value, "check") == 0)
+            is_check = true;
+        else if (id == CLI_WORD)
+            return cli_usage(args, "'%s' is too much", value);
+        else if ((rc = cli_common_take(common, args, id, value)) != CLI_GO_ON)
+            return rc;
+    }
+    if ((rc = cli_common_begin(common)) != CLI_GO_ON)
+        return rc;
+    if (is_check)
+        return cli_resp_check(common, protocol);
+    return decode(common, protocol == RESP2 ? RESP2 : RESP3, is_strict);
+}
+
+const struct cli_command cli_resp_command = {
+    .name = "resp",
+    .summary = "decode RESP from standard input; check a server's RESP",
+    .help =
+        "usage: holdfast resp [--json] [-2 | -3] [--strict]\n"
+        "       holdfast resp check [option]... [-2 | -3]\n"
+        "\n"
+        "Decodes standard input, RESP as a server sends it: a line for each\n"
+        "value, with the offset of its first byte. With --json a line for\n"
+        "each reply, an object that holds its children; with -q nothing.\n"
+        "Ends at the first byte that is not RESP.\n"
+        "\n"
+        "  -2                   only the types of RESP2\n"
+        "  -3                   all types; default\n"
+        "  -s, --strict         nothing that only servers do: -nan, a push\n"
+        "                       inside a value or without a kind\n"
+        "\n"
+        "Exit code: 0 all was decoded, 1 not RESP, or cut short, 125 trouble.\n"
+        "\n"
+        "'resp check' asks a server for every type, in RESP2 and RESP3 (or in\n"
+        "one of them), and shows which answers are as they should be. It uses\n"
+        "keys and channels under a random prefix, and deletes the keys.\n"
+        "\n"
+        "Exit code: 0 all is as it should be, 1 something deviates, 125\n"
+        "trouble.\n"
+        "\n" CLI_COMMON_HELP,
+    .main = main_resp,
+};

@@ -1,0 +1,49 @@
+/* A conversation with a server: a question, and all that comes for it. */
+#ifndef CLI_RESP_TALK_H
+#define CLI_RESP_TALK_H
+
+#include "cli/resp/judge.h"
+#include "net/net.h"
+
+/* Bytes that are kept at once: more than any check asks for. */
+#define CLI_WIRE_MAX (16u << 20)
+
+/* How long a server may take to answer a question, if its URL does not say. */
+#define CLI_ANSWER_MS 10000
+
+struct cli_talk {
+    struct hf_wire *wire;       /* NULL: not open */
+    int protocol;               /* 2 or 3: what the server was told */
+    int64_t id;                 /* of this connection; 0: not known */
+    int64_t patience_ms;        /* for the next answer */
+    size_t handed_out;          /* bytes of the last answer */
+    uint64_t questions;
+};
+
+enum cli_how {
+    CLI_ASK,                    /* a PING behind it tells when all has come */
+    CLI_ASK_CUT,                /* likewise; its bytes are sent one by one */
+    CLI_ASK_LAST                /* until the server closes the connection */
+};
+
+/* cli_talk_open - connects to `server`, borrowed until it is closed; then HELLO 3
+ *   (or AUTH, for RESP2), SELECT. `timeout_ms` is for each of these. HF_OK; as
+ *   hf_wire_open; HF_E_AUTH, HF_E_NOREPLY, HF_E_PROTOCOL; HF_E_SERVER: it knows
+ *   no RESP3.
+ * cli_talk_open_bare - connects only.
+ * cli_talk_close - may be closed already; once opened, or all zeros.
+ *
+ * cli_talk_ask - sends `bytes` and gathers what comes. out->bytes is lent until
+ *   the next call. The talk stays open, also if the answer is no good: what
+ *   comes next may then belong to this question. */
+hf_status cli_talk_open(struct cli_talk *t,
+                        const struct hf_wire_options *server, int protocol,
+                        int64_t timeout_ms, struct hf_error *err);
+hf_status cli_talk_open_bare(struct cli_talk *t,
+                             const struct hf_wire_options *server,
+                             int64_t timeout_ms, struct hf_error *err);
+void cli_talk_close(struct cli_talk *t);
+void cli_talk_ask(struct cli_talk *t, const char *bytes, size_t len,
+                  enum cli_how how, struct cli_answer *out);
+
+#endif

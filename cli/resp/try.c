@@ -1,0 +1,316 @@
+/* One check of a server: asked, judged, printed, cleaned up.
+ *
+ * One connection is used for check after check, until one of them spoils it:
+ * the server closes it, or something deviates, and what comes next might still
+ * belong to that. */
+#include "cli/resp/try.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli/report.h"
+#include "cli/resp/request.h"
+#include "cli/resp/row.h"
+
+/* Requests and replies of CLI_PROBE_THOUSAND; its numbers have four digits. */
+#define THOUSAND 1000
+
+/* ---- text in memory ---- */
+
+/* What a check sends, expects or gets. */
+struct text {
+    char *ptr;
+    size_t len;
+    FILE *out;
+};
+
+static bool text_open(struct text *t)
+{
+    *t = (struct text){0};
+    t->out = open_memstream(&t->ptr, &t->len);
+    return t->out != NULL;
+}
+
+/* No more is written; ptr and len are good. */
+static bool text_close(struct text *t)
+{
+    bool is_whole = t->out && fclose(t->out) == 0;
+
+    t->out = NULL;
+    return is_whole;
+}
+
+static void text_free(struct text *t)
+{
+    if (t->out)
+        (void)fclose(t->out);
+    free(t->ptr);
+    *t = (struct text){0};
+}
+
+/* ---- asking ---- */
+
+bool cli_try_words(struct cli_try *c, const char *line,
+                   struct cli_answer *answer)
+{
+    const struct cli_terms terms = {.key = c->key,
+                                    .protocol = c->talk.protocol};
+    struct text request;
+
+    if (!text_open(&request))
+        return false;
+    cli_request_put(request.out, line, strlen(line), &terms);
+    if (text_close(&request))
+        cli_talk_ask(&c->talk, request.ptr, request.len, CLI_ASK, answer);
+    else
+        *answer = (struct cli_answer){.end = CLI_SILENT};
+    text_free(&request);
+    return answer->end == CLI_WHOLE;
+}
+
+int cli_try_open(struct cli_try *c, int protocol, char **refused)
+{
+    struct hf_error err = {0};
+    hf_status status;
+
+    if (c->talk.wire)
+        return CLI_GO_ON;
+    status = cli_talk_open(&c->talk, &c->server, protocol,
+                           c->url.connect_timeout_ms, &err);
+    if (status == HF_OK)
+        return CLI_GO_ON;
+    if (status == HF_E_SERVER && refused && (*refused = strdup(err.text)))
+        return CLI_TROUBLE; /* told in a row */
+    return cli_fail_status(status, &err);
+}
+
+/* ---- one check ---- */
+
+const char *cli_try_expects(const struct cli_probe *p, int protocol)
+{
+    if (p->both)
+        return p->both;
+    return protocol == 3 ? p->resp3 : p->resp2;
+}
+
+/* The lines of `text` in the words of this check; a thousand times if so. */
+static void put_request(FILE *out, const struct cli_probe *p, const char *text,
+                        size_t len, struct cli_terms *terms)
+{
+    int times = p->flags & CLI_PROBE_THOUSAND ? THOUSAND : 1;
+
+    if (p->flags & CLI_PROBE_RAW) {
+        (void)fwrite(text, 1, len, out);
+        return;
+    }
+    for (int i = 0; i < times; i++) {
+        terms->number = THOUSAND + i;
+        cli_request_put(out, text, len, terms);
+    }
+}
+
+static bool expect(struct text *t, const struct cli_probe *p, const char *text,
+                   struct cli_terms *terms)
+{
+    int times = p->flags & CLI_PROBE_THOUSAND ? THOUSAND : 1;
+
+    if (!text_open(t))
+        return false;
+    for (int i = 0; i < times; i++) {
+        terms->number = THOUSAND + i;
+        (void)fputs(i ? " / " : "", t->out);
+        cli_expected_put(t->out, text, terms);
+    }
+    return text_close(t);
+}
+
+static enum cli_how how_of(const struct cli_probe *p)
+{
+    if (p->flags & CLI_PROBE_ENDS)
+        return CLI_ASK_LAST;
+    return p->flags & CLI_PROBE_CUT ? CLI_ASK_CUT : CLI_ASK;
+}
+
+/* Asks the lines of `text` and adds the answer to `came`. */
+static void ask_lines(struct cli_try *c, const struct cli_probe *p,
+                      const char *text, size_t len, FILE *came,
+                      struct cli_answer *answer)
+{
+    struct cli_terms terms = {c->key, c->talk.protocol, c->talk.id, 0};
+    struct text request;
+
+    answer->end = CLI_SILENT; /* if there is no memory */
+    if (!text_open(&request))
+        return;
+    put_request(request.out, p, text, len, &terms);
+    if (text_close(&request)) {
+        cli_talk_ask(&c->talk, request.ptr, request.len, how_of(p), answer);
+        if (answer->len > 0)
+            (void)fwrite(answer->bytes, 1, answer->len, came);
+    }
+    text_free(&request);
+}
+
+/* A command over the second connection. Its answer matters only if it is an
+ * error: then it is the check's. */
+static void ask_as_second(struct cli_try *c, const char *line, size_t len,
+                          FILE *came)
+{
+    struct cli_terms terms = {c->key, c->talk.protocol, c->talk.id, 0};
+    struct cli_answer answer = {.end = CLI_SILENT};
+    struct text request;
+
+    if (!text_open(&request))
+        return;
+    cli_request_put(request.out, line, len, &terms);
+    if (text_close(&request))
+        cli_talk_ask(&c->second, request.ptr, request.len, CLI_ASK, &answer);
+    if (answer.end == CLI_WHOLE && answer.len > 0 && *answer.bytes == '-')
+        (void)fwrite(answer.bytes, 1, answer.len, came);
+    text_free(&request);
+}
+
+/* The line at `text`, "& ..."; returns what is behind it. Should the second
+ * connection fail, then the check will miss what it was to cause. */
+static const char *ask_second(struct cli_try *c, const char *text, FILE *came)
+{
+    const char *line = text + strlen("& ");
+    size_t len = strcspn(line, "\n");
+    bool is_open = c->second.wire != NULL;
+
+    if (!is_open)
+        is_open = cli_talk_open(&c->second, &c->server, c->talk.protocol,
+                                c->url.connect_timeout_ms, NULL) == HF_OK;
+    if (is_open)
+        ask_as_second(c, line, len, came);
+    return line + len + (line[len] == '\n');
+}
+
+/* Bytes of `text` up to the next line of the second connection. */
+static size_t lines_of_ours(const char *text)
+{
+    const char *at = strstr(text, "\n& ");
+
+    if (strncmp(text, "& ", 2) == 0)
+        return 0;
+    return at ? (size_t)(at - text) + 1 : strlen(text);
+}
+
+/* All that comes for the request of a check. */
+static bool gather(struct cli_try *c, const struct cli_probe *p,
+                   struct text *came, struct cli_answer *answer)
+{
+    const char *at = p->request;
+
+    if (!text_open(came))
+        return false;
+    *answer = (struct cli_answer){.end = CLI_WHOLE};
+    while (*at && answer->end == CLI_WHOLE) {
+        size_t len = lines_of_ours(at);
+
+        if (len > 0)
+            ask_lines(c, p, at, len, came->out, answer);
+        at += len;
+        if (*at == '&')
+            at = ask_second(c, at, came->out);
+    }
+    cli_talk_close(&c->second);
+    if (!text_close(came))
+        return false;
+    answer->bytes = came->ptr;
+    answer->len = came->len;
+    return true;
+}
+
+void cli_try_count(struct cli_try *c, const struct cli_row *row)
+{
+    c->count[row->verdict]++;
+    cli_row_print(c->common, row);
+}
+
+/* Judges and prints; is the connection as good as new? */
+static bool judge(struct cli_try *c, const struct cli_probe *p, int protocol,
+                  const struct cli_answer *answer,
+                  const struct cli_expectation *e)
+{
+    const unsigned spoils =
+        CLI_PROBE_ENDS | CLI_PROBE_FRESH | CLI_PROBE_SWITCHES;
+    struct cli_row row = {protocol,     p->rule,     p->name,
+                          CLI_DEVIATES, e->expected, "out of memory"};
+    char *came;
+
+    row.verdict = cli_judge(answer, e, &came);
+    if (came)
+        row.came = came;
+    cli_try_count(c, &row);
+    free(came);
+    return answer->end == CLI_WHOLE && row.verdict != CLI_DEVIATES &&
+           !(p->flags & spoils);
+}
+
+/* CLI_GO_ON, or reported. */
+static int open_for(struct cli_try *c, const struct cli_probe *p, int protocol)
+{
+    struct hf_error err = {0};
+    hf_status status;
+
+    if (!(p->flags & CLI_PROBE_FRESH))
+        return cli_try_open(c, protocol, NULL);
+    cli_talk_close(&c->talk);
+    status = cli_talk_open_bare(&c->talk, &c->server,
+                                c->url.connect_timeout_ms, &err);
+    return status == HF_OK ? CLI_GO_ON : cli_fail_status(status, &err);
+}
+
+static int try_open(struct cli_try *c, const struct cli_probe *p, int protocol)
+{
+    struct cli_terms terms = {.key = c->key, .protocol = protocol};
+    struct text came = {0}, expected = {0};
+    struct cli_answer answer;
+    int rc = CLI_GO_ON;
+
+    if (gather(c, p, &came, &answer) &&
+        expect(&expected, p, cli_try_expects(p, protocol), &terms)) {
+        struct cli_expectation e = {expected.ptr, p->absent,
+                                    p->flags & CLI_PROBE_SWITCHES ? 3
+                                                                  : protocol};
+
+        if (!judge(c, p, protocol, &answer, &e))
+            cli_talk_close(&c->talk);
+    } else {
+        rc = cli_fail("out of memory");
+    }
+    text_free(&came);
+    text_free(&expected);
+    return rc;
+}
+
+/* Again on a new connection, should a check's remains still confuse this one.
+ * CLI_GO_ON, or reported. */
+static int delete_key(struct cli_try *c, int protocol)
+{
+    struct cli_answer answer;
+    int rc;
+
+    for (int i = 0; i < 2; i++) {
+        rc = cli_try_open(c, protocol, NULL);
+        if (rc != CLI_GO_ON || cli_try_words(c, "DEL KEY", &answer))
+            return rc;
+        cli_talk_close(&c->talk);
+    }
+    return cli_fail("the server does not answer any more; the key %s may be "
+                    "left behind",
+                    c->key);
+}
+
+int cli_try_probe(struct cli_try *c, const struct cli_probe *p, int protocol)
+{
+    int rc = open_for(c, p, protocol);
+
+    if (rc == CLI_GO_ON)
+        rc = try_open(c, p, protocol);
+    if (rc == CLI_GO_ON && strstr(p->request, "KEY"))
+        rc = delete_key(c, protocol);
+    return rc;
+}

@@ -1,0 +1,37 @@
+/* One check of a server: asked, judged, printed, cleaned up. */
+#ifndef CLI_RESP_TRY_H
+#define CLI_RESP_TRY_H
+
+#include "cli/common.h"
+#include "cli/resp/probe.h"
+#include "cli/resp/row.h"
+#include "cli/resp/talk.h"
+
+#define CLI_KEY_ROOM 64
+
+struct cli_try {
+    const struct cli_common *common;
+    struct hf_url url;
+    struct hf_wire_options server;  /* at this URL */
+    char key[CLI_KEY_ROOM];     /* of every check; deleted behind each */
+    struct cli_talk talk;       /* the connection that is tried */
+    struct cli_talk second;     /* open within a check at most */
+    unsigned count[CLI_VERDICTS];
+};
+
+/* cli_try_open    - the connection, if it is not open: CLI_GO_ON, or reported;
+ *                   or, if `refused` is not NULL, *refused says, for free(),
+ *                   that RESP3 is not to be had.
+ * cli_try_words   - asks a line as in cli/resp/probe.h, outside of any check;
+ *                   false: there is no whole answer.
+ * cli_try_expects - what a check expects; NULL: it is not for this protocol.
+ * cli_try_probe   - a check that is. CLI_GO_ON, or reported.
+ * cli_try_count   - counts a row, and prints it. */
+int cli_try_open(struct cli_try *c, int protocol, char **refused);
+bool cli_try_words(struct cli_try *c, const char *line,
+                   struct cli_answer *answer);
+const char *cli_try_expects(const struct cli_probe *p, int protocol);
+int cli_try_probe(struct cli_try *c, const struct cli_probe *p, int protocol);
+void cli_try_count(struct cli_try *c, const struct cli_row *row);
+
+#endif

@@ -1,0 +1,230 @@
+/* The command as a process. Between fork and exec only calls that are safe
+ * after the fork of a threaded process: name resolution may have threads. */
+#include "cli/run/child.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "cli/command.h"
+#include "cli/core.h"
+#include "cli/run/guard.h"
+#include "cli/signals.h"
+
+/* To fork and to say so; whoever needs longer is stopped or dying. */
+#define START_MS 10000
+
+/* ---- starting ---- */
+
+struct start {
+    const struct cli_child_plan *plan;
+    bool is_foreground;
+};
+
+/* In the child: becomes the program; returns errno if there is none. Both sides
+ * make the group: whichever comes first, neither goes on before it is there. */
+static int become(const struct start *start, pid_t parent)
+{
+    const struct cli_child_plan *plan = start->plan;
+
+    (void)setpgid(0, 0);
+    if (start->is_foreground)
+        cli_tty_enter(plan->tty);
+    cli_kin_die_with(parent);
+    cli_signals_inherit();
+    cli_core_inherit();
+    if (plan->kept_fd >= 0)
+        (void)fcntl(plan->kept_fd, F_SETFD, 0);
+    environ = plan->env;
+    (void)execvp(plan->argv[0], plan->argv);
+    return errno;
+}
+
+static int code_of(int exec_errno)
+{
+    return exec_errno == ENOENT || exec_errno == ENOTDIR ? CLI_NOT_FOUND
+                                                         : CLI_NOT_EXECUTABLE;
+}
+
+static _Noreturn void run_child(const struct start *start, pid_t parent,
+                                int error_fd)
+{
+    int err = become(start, parent);
+    ssize_t n = write(error_fd, &err, sizeof err);
+
+    (void)n; /* without it, the code must tell */
+    _exit(code_of(err));
+}
+
+/* In the guardian. */
+static pid_t fork_command(const void *ctx, int *error_fd)
+{
+    pid_t parent = getpid(), pid;
+    int fd[2];
+
+    if (pipe2(fd, O_CLOEXEC | O_NONBLOCK) < 0)
+        return -1;
+    pid = fork();
+    if (pid == 0)
+        run_child(ctx, parent, fd[1]);
+    (void)close(fd[1]);
+    if (pid > 0)
+        (void)setpgid(pid, pid); /* EACCES: it has executed */
+    *error_fd = fd[0];
+    return pid;
+}
+
+/* The command's pid, or 0 and errno by *err. */
+static pid_t await_start(int fd, int *err)
+{
+    struct cli_guard_message m;
+    struct pollfd p = {.fd = fd, .events = POLLIN};
+    int rc;
+
+    do
+        rc = poll(&p, 1, START_MS);
+    while (rc < 0 && errno == EINTR);
+    *err = ETIMEDOUT;
+    if (rc <= 0 || recv(fd, &m, sizeof m, 0) != sizeof m)
+        return 0;
+    *err = m.word == GUARD_FAILED ? m.number : 0;
+    return m.word == GUARD_STARTED ? m.number : 0;
+}
+
+int cli_child_start(struct cli_child *child, const struct cli_child_plan *plan)
+{
+    struct start start = {plan, cli_tty_is_for_command(plan->tty)};
+    int fd[2];
+    int err;
+
+    if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, fd) < 0)
+        return errno;
+    cli_signals_hold();
+    child->guard = fork();
+    err = errno;
+    if (child->guard == 0) {
+        (void)close(fd[0]);
+        cli_guard(fd[1], fork_command, &start);
+    }
+    (void)close(fd[1]);
+    cli_signals_resume();
+    if (child->guard > 0)
+        child->pid = await_start(fd[0], &err);
+    if (child->pid == 0) {
+        (void)close(fd[0]); /* which ends the guardian, too */
+        return err;
+    }
+    child->kin.first = child->pid;
+    plan->tty->is_given = start.is_foreground;
+    child->fd = fd[0];
+    return 0;
+}
+
+/* ---- telling the guardian ---- */
+
+/* Should it be stopped, it shall not stay so. It is our child and not reaped, so
+ * its number is its own. */
+static void tell(const struct cli_child *child, enum cli_guard_word word,
+                 int number)
+{
+    struct cli_guard_message m = {.word = word, .number = number};
+
+    if (child->fd < 0)
+        return;
+    (void)send(child->fd, &m, sizeof m, MSG_NOSIGNAL | MSG_DONTWAIT);
+    (void)kill(child->guard, SIGCONT);
+}
+
+void cli_child_signal(const struct cli_child *child, int signal)
+{
+    tell(child, GUARD_SIGNAL, signal);
+    if (child->is_unguarded)
+        (void)cli_kin_signal(&child->kin, signal); /* it was killed with its
+                                                      guardian */
+}
+
+void cli_child_drain(struct cli_child *child, bool all)
+{
+    tell(child, GUARD_DRAIN, all);
+    child->wants_empty = true;
+    child->kin.is_all |= all;
+}
+
+void cli_child_kill(struct cli_child *child, bool all)
+{
+    tell(child, GUARD_KILL, all);
+    child->kin.is_killed = true;
+    child->kin.is_all |= all;
+    if (child->is_unguarded)
+        cli_kin_kill(&child->kin);
+}
+
+void cli_child_leave(struct cli_child *child)
+{
+    tell(child, GUARD_LEAVE, 0);
+    child->pid = 0;
+}
+
+/* ---- news ---- */
+
+static struct cli_child_report ended(const struct cli_guard_message *m)
+{
+    bool by_signal = m->code != CLD_EXITED;
+
+    return (struct cli_child_report){CLI_CHILD_ENDED,
+                                     m->number + (by_signal ? CLI_SIGNAL : 0),
+                                     by_signal, m->error};
+}
+
+static struct cli_child_report report_of(const struct cli_guard_message *m)
+{
+    if (m->word == GUARD_ENDED)
+        return ended(m);
+    if (m->word == GUARD_STOPPED)
+        return (struct cli_child_report){CLI_CHILD_STOPPED, m->number, false, 0};
+    if (m->word == GUARD_REFUSED)
+        return (struct cli_child_report){CLI_CHILD_REFUSED, m->number, false, 0};
+    return (struct cli_child_report){CLI_CHILD_EMPTY, 0, false, 0};
+}
+
+/* We have adopted what the guardian had. Its socket stays open, though nothing
+ * comes from it any more: its owner has to close it. */
+static struct cli_child_report lose_guard(struct cli_child *child)
+{
+    child->is_unguarded = true;
+    return (struct cli_child_report){CLI_CHILD_UNGUARDED, 0, false, 0};
+}
+
+static struct cli_child_report look_unguarded(struct cli_child *child)
+{
+    siginfo_t info;
+
+    (void)cli_kin_reap(&child->kin, &info); /* it died with its guardian */
+    (void)cli_kin_reap(&child->kin, &info);
+    cli_kin_kill(&child->kin);
+    if (!child->wants_empty || cli_kin_remain(&child->kin))
+        return (struct cli_child_report){CLI_CHILD_NONE, 0, false, 0};
+    child->wants_empty = false;
+    return (struct cli_child_report){CLI_CHILD_EMPTY, 0, false, 0};
+}
+
+struct cli_child_report cli_child_look(struct cli_child *child)
+{
+    struct cli_guard_message m;
+    ssize_t n;
+
+    if (child->pid == 0)
+        return (struct cli_child_report){CLI_CHILD_NONE, 0, false, 0};
+    if (child->is_unguarded)
+        return look_unguarded(child);
+    n = recv(child->fd, &m, sizeof m, MSG_DONTWAIT);
+    if (n == sizeof m)
+        return report_of(&m);
+    if (n < 0 && (errno == EAGAIN || errno == EINTR))
+        return (struct cli_child_report){CLI_CHILD_NONE, 0, false, 0};
+    return lose_guard(child);
+}

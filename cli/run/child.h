@@ -1,0 +1,61 @@
+/* The command as a process: how it is started, signalled and reaped, by way of
+ * its guardian (guard.h). */
+#ifndef CLI_RUN_CHILD_H
+#define CLI_RUN_CHILD_H
+
+#include <stdbool.h>
+#include <sys/types.h>
+
+#include "cli/run/process_tree.h"
+#include "cli/run/tty.h"
+
+struct cli_child {
+    pid_t pid;                  /* also its process group; 0: none */
+    int fd;                     /* the guardian's socket, readable when there is
+                                   news; -1: there is no guardian any more */
+    pid_t guard;
+    struct cli_kin kin;         /* what we look after when it is dead */
+    bool is_unguarded;          /* it is */
+    bool wants_empty;
+};
+
+struct cli_child_plan {
+    char *const *argv;
+    char **env;
+    int kept_fd;                /* -1, or given to the command all the same */
+    struct cli_tty *tty;
+};
+
+/* cli_child_start - forks; 0 or errno. Whether the program could be executed
+ *                   is known when it has ended.
+ * cli_child_signal - to the whole group; TERM continues what is stopped.
+ * cli_child_drain - asks for EMPTY. `all` as in process_tree.h.
+ * cli_child_kill  - all that is left of it, and whatever turns up.
+ * cli_child_leave - what is left may live on. Takes one that was not started. */
+int cli_child_start(struct cli_child *child, const struct cli_child_plan *plan);
+void cli_child_signal(const struct cli_child *child, int signal);
+void cli_child_drain(struct cli_child *child, bool all);
+void cli_child_kill(struct cli_child *child, bool all);
+void cli_child_leave(struct cli_child *child);
+
+/* What has happened to it: call it until there is NONE, when `fd` is readable and
+ * with each SIGCHLD. */
+enum cli_child_news {
+    CLI_CHILD_NONE,
+    CLI_CHILD_STOPPED,
+    CLI_CHILD_REFUSED,          /* it may not be signalled; number: errno */
+    CLI_CHILD_ENDED,            /* the first process has */
+    CLI_CHILD_EMPTY,            /* all have; after cli_child_drain */
+    CLI_CHILD_UNGUARDED         /* the guardian is dead. The command dies with it;
+                                   now drain and kill the rest */
+};
+struct cli_child_report {
+    enum cli_child_news news;
+    int number;                 /* STOPPED: the signal; ENDED: its code, or 128
+                                   + signal */
+    bool by_signal;             /* ENDED: a signal did it */
+    int exec_error;             /* ENDED: errno, if it could not be executed */
+};
+struct cli_child_report cli_child_look(struct cli_child *child);
+
+#endif

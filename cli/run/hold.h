@@ -1,0 +1,91 @@
+/* The lock that a command runs under, as `run` sees it: asked for, held, lost,
+ * released. Two kinds: one of our own (hold_own.c), and that of an outer run on
+ * the same name (hold_outer.c). */
+#ifndef CLI_RUN_HOLD_H
+#define CLI_RUN_HOLD_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "lock/lock.h"
+
+/* Where the environment of a command tells of its lock. */
+#define CLI_ENV_NAME "HOLDFAST_NAME"
+#define CLI_ENV_OWNER "HOLDFAST_OWNER"
+#define CLI_ENV_FD "HOLDFAST_FD"
+#define CLI_ENV_OUTER "HOLDFAST_OUTER"  /* all holds around it, for nested runs */
+
+/* What is told, from hf_loop_dispatch, with the loop's lock free. `err` lives
+ * until it returns. */
+struct cli_hold_events {
+    void (*waiting)(void *ctx, const struct hf_lock_info *info);
+    void (*acquired)(void *ctx);
+    void (*refused)(void *ctx, hf_status status, const struct hf_error *err);
+    void (*renewed)(void *ctx);
+    void (*lost)(void *ctx, enum hf_lost reason);
+    void (*released)(void *ctx, hf_status status, const struct hf_error *err);
+};
+
+struct cli_hold_ask {
+    int64_t wait_ms;
+    int64_t lease_ms;
+};
+
+struct cli_hold;
+struct cli_hold_kind {
+    hf_status (*ask)(struct cli_hold *h, const struct cli_hold_ask *ask);
+    void (*cancel)(struct cli_hold *h);
+    hf_status (*release)(struct cli_hold *h);
+    int64_t (*safe_ms)(struct cli_hold *h);
+    void (*fini)(struct cli_hold *h);
+};
+
+struct cli_hold {
+    const struct cli_hold_kind *kind;
+    const struct cli_hold_events *events;
+    void *ctx;
+    struct hf_client *client;
+    struct hf_lock *lock;
+    char owner[HF_OWNER_TEXT_MAX];  /* as the server knows it; "": not held */
+
+    /* Of our own. */
+    int64_t number;
+    struct hf_cancel cancel;
+
+    /* Of an outer run. */
+    struct hf_lock_info info;       /* being asked for */
+    struct cli_hold_ask ask;        /* should it be no nested run */
+    struct hf_io notice;            /* HOLDFAST_FD; fd -1: there is none */
+    bool has_notice;                /* noted, and not yet told */
+};
+
+/* cli_hold_init - a nested run's hold is the outer one's, else our own.
+ *                 `client` and `lock` are borrowed.
+ * cli_hold_fini - before the client and the loop go.
+ * cli_hold_is_nested - is it the outer one's? Known when it is acquired.
+ * cli_hold_outer_new - what CLI_ENV_OUTER is for a command that runs under this
+ *                 hold, with `fd` as its notice; for free(). NULL: no memory.
+ *
+ * cli_hold_ask     - `acquired` or `refused` follows, unless it fails here.
+ * cli_hold_cancel  - `refused` follows soon, or `acquired`, if that was first.
+ * cli_hold_release - `released` follows, unless it fails here.
+ * cli_hold_safe_ms - as hf_lock_safe_ms.
+ * cli_hold_turn    - after each hf_loop_dispatch: tells what it noted. */
+void cli_hold_init(struct cli_hold *h, struct hf_client *client,
+                   struct hf_lock *lock, const struct cli_hold_events *events,
+                   void *ctx);
+void cli_hold_fini(struct cli_hold *h);
+bool cli_hold_is_nested(const struct cli_hold *h);
+char *cli_hold_outer_new(const struct cli_hold *h, int fd);
+hf_status cli_hold_ask(struct cli_hold *h, const struct cli_hold_ask *ask);
+void cli_hold_cancel(struct cli_hold *h);
+hf_status cli_hold_release(struct cli_hold *h);
+int64_t cli_hold_safe_ms(struct cli_hold *h);
+void cli_hold_turn(struct cli_hold *h);
+
+/* The two kinds. cli_hold_is_inside - is there an outer run on this name? */
+extern const struct cli_hold_kind cli_hold_own;
+extern const struct cli_hold_kind cli_hold_outer;
+bool cli_hold_is_inside(const struct hf_lock *lock);
+
+#endif

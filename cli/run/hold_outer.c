@@ -1,0 +1,292 @@
+/* The lock of an outer run on the same name, inside whose command we are: it
+ * renews and releases; we only look whether it still holds, and listen for its
+ * notice of a loss. */
+#include "cli/run/hold.h"
+
+#include <fcntl.h>
+#include <limits.h>
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "cli/values.h"
+
+#define FD_ID_MAX 48
+
+/* Device and inode of a descriptor. */
+static char *fd_id(char dst[FD_ID_MAX], int fd)
+{
+    struct stat st;
+
+    dst[0] = '\0';
+    if (fstat(fd, &st) == 0)
+        (void)snprintf(dst, FD_ID_MAX, "%llu:%llu",
+                       (unsigned long long)st.st_dev,
+                       (unsigned long long)st.st_ino);
+    return dst;
+}
+
+/* So deep do runs stand in each other; of more, the outermost are forgotten. */
+#define OUTER_MAX 16
+
+/* ---- the list of outer holds ---- */
+
+/* Of the environment: each field is a netstring ("5:hello,"), for a name may have
+ * any byte. The innermost comes first. */
+struct field {
+    const char *text;
+    size_t len;
+};
+
+enum { NAME, OWNER, FD, FD_ID, FIELDS };
+
+struct outer {
+    struct field field[FIELDS];
+};
+
+static bool take_field(const char **at, struct field *out)
+{
+    size_t len = 0;
+    const char *p = *at;
+
+    for (; *p >= '0' && *p <= '9' && len < INT_MAX / 10; p++)
+        len = len * 10 + (size_t)(*p - '0');
+    if (p == *at || *p != ':' || strnlen(p + 1, len + 1) <= len ||
+        p[1 + len] != ',')
+        return false;
+    *out = (struct field){p + 1, len};
+    *at = p + 1 + len + 1;
+    return true;
+}
+
+static bool take_outer(const char **at, struct outer *out)
+{
+    for (int i = 0; i < FIELDS; i++)
+        if (!take_field(at, &out->field[i]))
+            return false;
+    return out->field[OWNER].len < HF_OWNER_TEXT_MAX &&
+           out->field[FD_ID].len < FD_ID_MAX && out->field[FD].len < 12;
+}
+
+static char *copy(char *dst, const struct field *field)
+{
+    memcpy(dst, field->text, field->len);
+    dst[field->len] = '\0';
+    return dst;
+}
+
+static bool is_equal(const struct field *field, const char *text, size_t len)
+{
+    return field->len == len && memcmp(field->text, text, len) == 0;
+}
+
+/* The innermost run on that name, or that of them which is the lock's holder.
+ * Without HOLDFAST_OWNER the command wants to have none. */
+static bool find_outer(const struct hf_lock *lock, const char *holder,
+                       struct outer *out)
+{
+    const char *owner = getenv(CLI_ENV_OWNER), *at = getenv(CLI_ENV_OUTER);
+    size_t len;
+    const char *name = hf_lock_name(lock, &len);
+
+    if (!owner || !*owner || !at)
+        return false;
+    while (take_outer(&at, out))
+        if (is_equal(&out->field[NAME], name, len) &&
+            (!holder || is_equal(&out->field[OWNER], holder, strlen(holder))))
+            return true;
+    return false;
+}
+
+bool cli_hold_is_inside(const struct hf_lock *lock)
+{
+    struct outer outer;
+
+    return find_outer(lock, NULL, &outer);
+}
+
+/* How much of the list is kept below a new one. */
+static size_t kept_len(const char *list)
+{
+    struct outer outer;
+    const char *at = list;
+
+    for (int i = 1; i < OUTER_MAX && take_outer(&at, &outer); i++)
+        continue;
+    return (size_t)(at - list);
+}
+
+char *cli_hold_outer_new(const struct cli_hold *h, int fd)
+{
+    const char *before = getenv(CLI_ENV_OUTER);
+    size_t name_len, kept = before ? kept_len(before) : 0;
+    const char *name = hf_lock_name(h->lock, &name_len);
+    char digits[12], id[FD_ID_MAX];
+    size_t room = kept + name_len + 256; /* the owner, two numbers, an id */
+    char *list = malloc(room);
+
+    if (!list)
+        return NULL;
+    (void)snprintf(digits, sizeof digits, "%d", fd);
+    (void)snprintf(list, room, "%zu:%s,%zu:%s,%zu:%s,%zu:%s,%.*s", name_len,
+                   name, strlen(h->owner), h->owner, strlen(digits), digits,
+                   strlen(fd_id(id, fd)), id, (int)kept, before ? before : "");
+    return list;
+}
+
+/* ---- the notice ---- */
+
+/* Nobody writes there; data is somebody's mistake, and no loss. */
+static bool is_at_end(int fd)
+{
+    struct pollfd p = {.fd = fd, .events = POLLIN};
+
+    return poll(&p, 1, 0) == 1 && (p.revents & POLLHUP) &&
+           !(p.revents & POLLIN);
+}
+
+static void on_notice(struct hf_io *io, int events)
+{
+    struct cli_hold *h = HF_OWNER_OF(io, struct cli_hold, notice);
+
+    (void)events;
+    h->has_notice = is_at_end(io->fd);
+    hf_loop_unwatch(hf_client_loop(h->client), io); /* once is enough */
+    io->fd = -1;
+}
+
+/* Some programs close descriptors that they do not know and keep their
+ * environment: then the number is free, or another's, such as make's. */
+static int notice_fd(const struct outer *outer)
+{
+    char text[12], id[FD_ID_MAX], is[FD_ID_MAX];
+    int fd;
+
+    if (!cli_number_parse(copy(text, &outer->field[FD]), 0, INT_MAX, &fd))
+        return -1;
+    return *fd_id(is, fd) && strcmp(is, copy(id, &outer->field[FD_ID])) == 0
+               ? fd
+               : -1;
+}
+
+/* It has neither ended nor lost its lock, as far as it knows. */
+static bool is_at_work(const struct outer *outer)
+{
+    int fd = notice_fd(outer);
+
+    return fd >= 0 && !is_at_end(fd);
+}
+
+/* Without it, the outer run's signals must do. */
+static void listen(struct cli_hold *h, const struct outer *outer)
+{
+    struct hf_loop *loop = hf_client_loop(h->client);
+
+    h->notice = (struct hf_io){
+        .fd = notice_fd(outer), .events = HF_READ, .ready = on_notice};
+    if (h->notice.fd < 0)
+        return;
+    hf_loop_lock(loop);
+    if (hf_loop_watch(loop, &h->notice) < 0)
+        h->notice.fd = -1;
+    hf_loop_unlock(loop);
+}
+
+/* ---- the kind ---- */
+
+/* The lock on this server is not the outer one's, which is at work: so that has its
+ * lock elsewhere, or will learn soon that it was lost. In both cases we may take
+ * this one, as anybody. */
+static void become_own(struct cli_hold *h)
+{
+    hf_status status;
+
+    *h->owner = '\0';
+    h->kind = &cli_hold_own;
+    status = h->kind->ask(h, &h->ask);
+    if (status < 0)
+        h->events->refused(h->ctx, status, &(struct hf_error){.status = status});
+}
+
+static void refuse(struct cli_hold *h)
+{
+    struct hf_error gone;
+    hf_status status = hf_error_set(
+        &gone, HF_LOST,
+        "the outer run (" CLI_ENV_OWNER "=%s) that held this lock has ended or "
+        "lost it; to take the lock apart from that run, unset " CLI_ENV_OWNER
+        ", as by: env -u " CLI_ENV_OWNER " holdfast run ...", h->owner);
+
+    h->events->refused(h->ctx, status, &gone);
+}
+
+static void on_inspected(void *ctx, hf_status status,
+                         const struct hf_error *err)
+{
+    struct cli_hold *h = ctx;
+    struct outer outer;
+
+    if (status < 0) {
+        h->events->refused(h->ctx, status, err);
+    } else if (h->info.is_locked &&
+               find_outer(h->lock, h->info.holder, &outer)) {
+        (void)copy(h->owner, &outer.field[OWNER]);
+        listen(h, &outer);
+        h->events->acquired(h->ctx);
+    } else if (find_outer(h->lock, NULL, &outer) && is_at_work(&outer)) {
+        become_own(h);
+    } else {
+        refuse(h);
+    }
+}
+
+static hf_status outer_ask(struct cli_hold *h, const struct cli_hold_ask *ask)
+{
+    struct outer outer;
+
+    h->ask = *ask;
+    if (find_outer(h->lock, NULL, &outer)) /* as cli_hold_is_inside has said */
+        (void)copy(h->owner, &outer.field[OWNER]);
+    return hf_lock_inspect_async(h->lock, &h->info, on_inspected, h);
+}
+
+/* A question cannot be called back; its answer comes too late for anyone. */
+static void outer_cancel(struct cli_hold *h)
+{
+    struct hf_error err = {.status = HF_CANCELLED};
+
+    h->events->refused(h->ctx, HF_CANCELLED, &err);
+}
+
+static hf_status outer_release(struct cli_hold *h)
+{
+    h->events->released(h->ctx, HF_OK, NULL);
+    return HF_OK;
+}
+
+/* As long as no notice comes. */
+static int64_t outer_safe_ms(struct cli_hold *h)
+{
+    (void)h;
+    return INT64_MAX;
+}
+
+static void outer_fini(struct cli_hold *h)
+{
+    struct hf_loop *loop = hf_client_loop(h->client);
+
+    if (h->notice.fd < 0)
+        return;
+    hf_loop_lock(loop);
+    hf_loop_unwatch(loop, &h->notice);
+    hf_loop_unlock(loop);
+    h->notice.fd = -1;
+}
+
+const struct cli_hold_kind cli_hold_outer = {.ask = outer_ask,
+                                             .cancel = outer_cancel,
+                                             .release = outer_release,
+                                             .safe_ms = outer_safe_ms,
+                                             .fini = outer_fini};

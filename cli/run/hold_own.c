@@ -1,0 +1,154 @@
+/* A lock that this run takes itself, and what both kinds share. */
+#include "cli/run/hold.h"
+
+/* ---- what both kinds share ---- */
+
+void cli_hold_init(struct cli_hold *h, struct hf_client *client,
+                   struct hf_lock *lock, const struct cli_hold_events *events,
+                   void *ctx)
+{
+    *h = (struct cli_hold){.events = events,
+                           .ctx = ctx,
+                           .client = client,
+                           .lock = lock,
+                           .number = hf_owner_new(),
+                           .notice = {.fd = -1}};
+    h->kind = cli_hold_is_inside(lock) ? &cli_hold_outer : &cli_hold_own;
+}
+
+void cli_hold_fini(struct cli_hold *h)
+{
+    if (h->kind)
+        h->kind->fini(h);
+}
+
+bool cli_hold_is_nested(const struct cli_hold *h)
+{
+    return h->kind == &cli_hold_outer;
+}
+
+hf_status cli_hold_ask(struct cli_hold *h, const struct cli_hold_ask *ask)
+{
+    return h->kind->ask(h, ask);
+}
+
+void cli_hold_cancel(struct cli_hold *h)
+{
+    h->kind->cancel(h);
+}
+
+hf_status cli_hold_release(struct cli_hold *h)
+{
+    return h->kind->release(h);
+}
+
+int64_t cli_hold_safe_ms(struct cli_hold *h)
+{
+    return h->kind->safe_ms(h);
+}
+
+void cli_hold_turn(struct cli_hold *h)
+{
+    if (!h->has_notice)
+        return;
+    h->has_notice = false;
+    /* Why, only the outer one knows. */
+    h->events->lost(h->ctx, HF_LOST_DELETED);
+}
+
+/* ---- the library's callbacks ---- */
+
+static void on_wait(void *ctx, struct hf_lock *lock,
+                    const struct hf_lock_info *info)
+{
+    struct cli_hold *h = ctx;
+
+    (void)lock;
+    h->events->waiting(h->ctx, info);
+}
+
+static void on_renewed(void *ctx, struct hf_lock *lock, int64_t number)
+{
+    struct cli_hold *h = ctx;
+
+    (void)lock;
+    (void)number;
+    h->events->renewed(h->ctx);
+}
+
+static void on_lost(void *ctx, struct hf_lock *lock, int64_t number,
+                    enum hf_lost reason)
+{
+    struct cli_hold *h = ctx;
+
+    (void)lock;
+    (void)number;
+    if (reason != HF_LOST_CLOSED) /* it was we who closed it */
+        h->events->lost(h->ctx, reason);
+}
+
+static void on_acquired(void *ctx, hf_status status,
+                        const struct hf_error *err)
+{
+    struct cli_hold *h = ctx;
+
+    if (status < 0) {
+        h->events->refused(h->ctx, status, err);
+        return;
+    }
+    (void)hf_lock_owner_text(h->lock, h->number, h->owner);
+    h->events->acquired(h->ctx);
+}
+
+static void on_released(void *ctx, hf_status status,
+                        const struct hf_error *err)
+{
+    struct cli_hold *h = ctx;
+
+    h->events->released(h->ctx, status, err);
+}
+
+/* ---- the kind ---- */
+
+static hf_status own_ask(struct cli_hold *h, const struct cli_hold_ask *ask)
+{
+    struct hf_acquire_options options;
+
+    hf_cancel_init(&h->cancel, h->client);
+    hf_acquire_options_init(&options);
+    options.owner = h->number;
+    options.wait_ms = ask->wait_ms;
+    options.lease_ms = ask->lease_ms;
+    options.cancel = &h->cancel;
+    options.on_wait = on_wait;
+    options.on_renewed = on_renewed;
+    options.on_lost = on_lost;
+    options.ctx = h;
+    return hf_lock_acquire_async(h->lock, &options, on_acquired, h);
+}
+
+static void own_cancel(struct cli_hold *h)
+{
+    hf_cancel_fire(&h->cancel);
+}
+
+static hf_status own_release(struct cli_hold *h)
+{
+    return hf_lock_release_async(h->lock, h->number, on_released, h);
+}
+
+static int64_t own_safe_ms(struct cli_hold *h)
+{
+    return hf_lock_safe_ms(h->lock, h->number);
+}
+
+static void own_fini(struct cli_hold *h)
+{
+    (void)h; /* what is left ends with the client */
+}
+
+const struct cli_hold_kind cli_hold_own = {.ask = own_ask,
+                                           .cancel = own_cancel,
+                                           .release = own_release,
+                                           .safe_ms = own_safe_ms,
+                                           .fini = own_fini};

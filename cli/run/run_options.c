@@ -1,0 +1,276 @@
+/* The command line of `holdfast run`. */
+#include "cli/run/run_options.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "cli/values.h"
+
+#define TTL_MS 30000
+#define TTL_LEAST_MS 100        /* the library's own limit */
+#define KILL_AFTER_MS 5000
+
+const char cli_run_help[] =
+    "usage: holdfast run [option]... NAME [--] COMMAND [ARG]...\n"
+    "       holdfast run [option]... NAME -c STRING\n"
+    "\n"
+    "Takes the lock NAME, runs COMMAND, releases the lock.\n"
+    "\n"
+    "  -n, --nonblock       do not wait for the lock\n"
+    "  -w, --wait D         wait at most so long\n"
+    "  -E, --conflict-exit-code N\n"
+    "                       exit code if it was not acquired; default 75\n"
+    "  -c, --command STRING run STRING by $SHELL, else by /bin/sh\n"
+    "  --ttl D              the lock ends so long after the last renewal;\n"
+    "                       renewed each third; default 30s\n"
+    "  --lease D            take it for so long and never renew it\n"
+    "  --max-hold D         stop the command after so long (code 124)\n"
+    "  --at-least D         keep the lock for so long, though COMMAND ended\n"
+    "  -k, --kill-after D   from TERM to KILL; default 5s; at most half the\n"
+    "                       TTL or lease when the lock is lost\n"
+    "  --on-lost WHAT       stop (default), warn or ignore\n"
+    "  --lost-signal SIG    what stops the command; default TERM\n"
+    "  --status-fd N        a JSON line on descriptor N for each event\n"
+    CLI_COMMON_HELP
+    "\n"
+    "D: a number of seconds, or with ms, s, m or h behind it.\n"
+    "Exit code: the command's own; 128 + N if signal N ended it; 75 not\n"
+    "acquired; 122 the lock was lost, and the command stopped;\n"
+    "124 --max-hold; 125 holdfast failed; 126 COMMAND cannot be executed;\n"
+    "127 COMMAND was not found.\n";
+
+enum {
+    NONBLOCK = 1,
+    WAIT,
+    CONFLICT,
+    COMMAND,
+    TTL,
+    LEASE,
+    MAX_HOLD,
+    AT_LEAST,
+    KILL_AFTER,
+    ON_LOST,
+    LOST_SIGNAL,
+    STATUS_FD
+};
+
+static const struct cli_option own_options[] = {
+    {NONBLOCK, 'n', "nonblock", NULL},
+    {WAIT, 'w', "wait", "DURATION"},
+    {CONFLICT, 'E', "conflict-exit-code", "NUMBER"},
+    {COMMAND, 'c', "command", "STRING"},
+    {TTL, 0, "ttl", "DURATION"},
+    {LEASE, 0, "lease", "DURATION"},
+    {MAX_HOLD, 0, "max-hold", "DURATION"},
+    {AT_LEAST, 0, "at-least", "DURATION"},
+    {KILL_AFTER, 'k', "kill-after", "DURATION"},
+    {ON_LOST, 0, "on-lost", "stop, warn or ignore"},
+    {LOST_SIGNAL, 0, "lost-signal", "SIGNAL"},
+    {STATUS_FD, 0, "status-fd", "NUMBER"},
+    {0},
+};
+
+/* ---- one option ---- */
+
+static int take_on_lost(struct cli_run_options *run,
+                        const struct cli_args *args, const char *value)
+{
+    static const char *const words[] = {[CLI_LOST_STOP] = "stop",
+                                        [CLI_LOST_WARN] = "warn",
+                                        [CLI_LOST_IGNORE] = "ignore"};
+
+    for (int i = 0; i < 3; i++) {
+        if (strcmp(words[i], value) != 0)
+            continue;
+        run->on_lost = (enum cli_on_lost)i;
+        return CLI_GO_ON;
+    }
+    return cli_usage(args, "--on-lost '%s': write stop, warn or ignore", value);
+}
+
+/* Looked at before we open anything that could get its number. */
+static int take_status_fd(struct cli_run_options *run,
+                          const struct cli_args *args, const char *value)
+{
+    int rc = cli_take_number(args, "--status-fd", value, 0, INT_MAX,
+                             &run->status_fd);
+
+    if (rc == CLI_GO_ON && fcntl(run->status_fd, F_GETFL) < 0)
+        return cli_usage(args, "--status-fd %s: %s; open it as in "
+                               "'--status-fd 3 3>file'", value,
+                         strerror(errno));
+    if (rc == CLI_GO_ON && run->status_fd > STDERR_FILENO)
+        (void)fcntl(run->status_fd, F_SETFD, FD_CLOEXEC); /* ours alone */
+    return rc;
+}
+
+static int take_shell_command(struct cli_run_options *run, char *string)
+{
+    const char *shell = getenv("SHELL");
+
+    run->shell_argv[0] = (char *)(shell && *shell ? shell : "/bin/sh");
+    run->shell_argv[1] = (char *)"-c"; /* exec's argv is never written to */
+    run->shell_argv[2] = string;
+    run->shell_argv[3] = NULL;
+    run->argv = run->shell_argv;
+    return CLI_GO_ON;
+}
+
+static int take_own(struct cli_run_options *run, const struct cli_args *args,
+                    int id, char *value)
+{
+    switch (id) {
+    case NONBLOCK:
+        run->wait_ms = 0;
+        return CLI_GO_ON;
+    case WAIT:
+        return cli_take_duration(args, "--wait", value, 0, &run->wait_ms);
+    case CONFLICT:
+        return cli_take_number(args, "-E", value, 0, 255, &run->conflict_code);
+    case COMMAND:
+        return take_shell_command(run, value);
+    case TTL:
+        return cli_take_duration(args, "--ttl", value, TTL_LEAST_MS,
+                                 &run->ttl_ms);
+    case LEASE:
+        return cli_take_duration(args, "--lease", value, 1, &run->lease_ms);
+    case MAX_HOLD:
+        return cli_take_duration(args, "--max-hold", value, 1,
+                                 &run->max_hold_ms);
+    case AT_LEAST:
+        return cli_take_duration(args, "--at-least", value, 0,
+                                 &run->at_least_ms);
+    case KILL_AFTER:
+        return cli_take_duration(args, "--kill-after", value, 0,
+                                 &run->kill_after_ms);
+    case ON_LOST:
+        return take_on_lost(run, args, value);
+    case LOST_SIGNAL:
+        return cli_take_signal(args, "--lost-signal", value,
+                               &run->lost_signal);
+    default:
+        return take_status_fd(run, args, value);
+    }
+}
+
+/* ---- NAME and COMMAND ---- */
+
+/* Options end at NAME. CLI_GO_ON: NAME is taken, or there is none. */
+static int take_options(struct cli_run_options *run, struct cli_args *args,
+                        struct cli_common *common)
+{
+    static const struct cli_option *const tables[] = {cli_common_options,
+                                                      own_options, NULL};
+    char *value;
+    int id, rc;
+
+    while ((id = cli_args_next(args, tables, &value)) >= 0) {
+        rc = id < CLI_OPT_COMMON ? take_own(run, args, id, value)
+                                 : cli_common_take(common, args, id, value);
+        if (rc != CLI_GO_ON)
+            return rc;
+    }
+    run->name = value; /* NULL at CLI_END */
+    return id == CLI_BAD ? CLI_TROUBLE : CLI_GO_ON;
+}
+
+static bool is_dash_c(const char *word)
+{
+    return strcmp(word, "-c") == 0 || strcmp(word, "--command") == 0;
+}
+
+/* As flock(1) has it, -c may follow NAME. Any other dash there is an option in
+ * the wrong place, more likely than a program. */
+static int take_command(struct cli_run_options *run,
+                        const struct cli_args *args)
+{
+    char **next = args->next;
+
+    if (*next && !args->has_only_words && !run->argv && is_dash_c(*next)) {
+        if (!next[1] || next[2])
+            return cli_usage(args, "%s takes one word, the whole command in "
+                                   "quotes", *next);
+        return take_shell_command(run, next[1]);
+    }
+    if (*next && strcmp(*next, "--") == 0)
+        next++;
+    else if (*next && **next == '-')
+        return cli_usage(args, "'%s' stands behind NAME, where the command "
+                               "begins; options go before NAME", *next);
+    if (*next && run->argv)
+        return cli_usage(args, "-c is the whole command; '%s' is too much",
+                         *next);
+    if (*next)
+        run->argv = next;
+    return CLI_GO_ON;
+}
+
+static int check(const struct cli_run_options *run,
+                 const struct cli_args *args, bool has_ttl)
+{
+    if (!run->name)
+        return cli_usage(args, "which lock? NAME and COMMAND are missing");
+    if (!*run->name)
+        return cli_usage(args, "NAME is empty");
+    if (!run->argv)
+        return cli_usage(args, "what shall run under '%s'? COMMAND is missing",
+                         run->name);
+    if (!*run->argv[0])
+        return cli_usage(args, "COMMAND is empty");
+    if (has_ttl && run->lease_ms > 0)
+        return cli_usage(args, "--ttl is for renewed locks and --lease for "
+                               "others; choose one");
+    if ((run->lease_ms > 0 && run->at_least_ms > run->lease_ms) ||
+        (run->max_hold_ms > 0 && run->at_least_ms > run->max_hold_ms))
+        return cli_usage(args, "--at-least is longer than the lock is held "
+                               "(--lease, --max-hold)");
+    return CLI_GO_ON;
+}
+
+int cli_run_options_parse(struct cli_run_options *run, struct cli_args *args,
+                          struct cli_common *common)
+{
+    bool has_ttl;
+    int rc;
+
+    *run = (struct cli_run_options){.wait_ms = HF_FOREVER,
+                                    .conflict_code = CLI_NOT_ACQUIRED,
+                                    .kill_after_ms = KILL_AFTER_MS,
+                                    .lost_signal = SIGTERM,
+                                    .status_fd = -1};
+    if ((rc = take_options(run, args, common)) != CLI_GO_ON)
+        return rc;
+    has_ttl = run->ttl_ms > 0;
+    if (!has_ttl)
+        run->ttl_ms = TTL_MS;
+    if (run->name && (rc = take_command(run, args)) != CLI_GO_ON)
+        return rc;
+    return check(run, args, has_ttl);
+}
+
+/* ---- rules ---- */
+
+/* A renewal is asked for after a third of the TTL, so that half of it leaves a
+ * sixth for the answer before the command is told to stop. */
+static int64_t grace_ms(const struct cli_run_options *run)
+{
+    int64_t most = (run->lease_ms > 0 ? run->lease_ms : run->ttl_ms) / 2;
+
+    return run->kill_after_ms < most ? run->kill_after_ms : most;
+}
+
+struct cli_run_rules cli_run_rules_of(const struct cli_run_options *run)
+{
+    return (struct cli_run_rules){.on_lost = run->on_lost,
+                                  .kill_after_ms = run->kill_after_ms,
+                                  .grace_ms = grace_ms(run),
+                                  .max_hold_ms = run->max_hold_ms,
+                                  .at_least_ms = run->at_least_ms,
+                                  .conflict_code = run->conflict_code,
+                                  .has_lease = run->lease_ms > 0};
+}

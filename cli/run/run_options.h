@@ -1,0 +1,36 @@
+/* The command line of `holdfast run`. */
+#ifndef CLI_RUN_OPTIONS_H
+#define CLI_RUN_OPTIONS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "cli/common.h"
+#include "cli/run/state.h"
+
+struct cli_run_options {
+    const char *name;
+    char **argv;                /* the command; ends in NULL */
+    char *shell_argv[4];        /* of -c; then argv is this */
+    int64_t wait_ms;            /* as in hf_acquire_options */
+    int conflict_code;
+    int64_t ttl_ms;
+    int64_t lease_ms;           /* 0: renewed */
+    int64_t max_hold_ms;        /* 0: no limit */
+    int64_t at_least_ms;
+    int64_t kill_after_ms;
+    enum cli_on_lost on_lost;
+    int lost_signal;
+    int status_fd;              /* -1: none */
+};
+
+extern const char cli_run_help[];
+
+/* cli_run_options_parse - CLI_GO_ON, or the exit code of an error that was
+ *                         reported, or of --help.
+ * cli_run_rules_of - what of it the decisions need. */
+int cli_run_options_parse(struct cli_run_options *run, struct cli_args *args,
+                          struct cli_common *common);
+struct cli_run_rules cli_run_rules_of(const struct cli_run_options *run);
+
+#endif

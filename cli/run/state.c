@@ -1,0 +1,452 @@
+/* What `holdfast run` does next.
+ *
+ *   WAITING ----acquired----> RUNNING ------ended by itself-------+
+ *    |  |                      |   |                              |
+ *    |  +-refused-> DONE       |   +-ended, told or by signal-+   |
+ *    |                         |                              |   |
+ *    |      lost, short, max hold, TERM                       |   |
+ *    |                         v                              v   v
+ *    |                     STOPPING ---ended--> DRAINING --empty-> RELEASING
+ *    |                                                            ^   |
+ *  signal                                                         |   |
+ *    |                                                            |   v
+ *    +-> CANCELLING -------acquired all the same------------------+ released:
+ *         +-refused, signal again-> DONE              signal, overdue-> DONE
+ *
+ * KEEPING stands before RELEASING, if at_least is not over: it ends with that, with
+ * a signal that ends programs, or when the lock is lost.
+ *
+ * Rules:
+ * RUN-1  The command is started after the lock is acquired, and the lock is
+ *        released after the command is gone: its first process always, and all its
+ *        other processes too (DRAINING) if it was stopped and did not just end.
+ * RUN-2  With on_lost = stop, all of it is killed no later than at the safe
+ *        moment, and no later than grace_ms after we learn that the hold is gone.
+ * RUN-3  Before anything else is decided, the clock is compared with the safe
+ *        moment: we may have been stopped or suspended for long.
+ * RUN-4  A command that ended by itself before the safe moment keeps its code.
+ * RUN-5  Short: the stop signal is sent grace_ms before the safe moment, if no
+ *        renewal has moved it by then. A stop signal is not taken back.
+ * RUN-6  max_hold: the command is stopped, but the lock is still renewed until it
+ *        is gone (RUN-1). The same holds for a command that was sent TERM; it is
+ *        killed kill_after_ms later.
+ * RUN-7  If a signal ended the wait, or ended the command after it was forwarded,
+ *        it ends us, too, so that Ctrl-C ends a shell's loop. If the terminal sent
+ *        the signal to the command alone, it is passed on to our own group.
+ * RUN-8  Processes with a session of their own (daemons) are left alone, unless
+ *        the lock is lost, the guardian is dead, or the command was killed by
+ *        a signal that we did not forward: then everything that it ever started
+ *        is killed with it.
+ * RUN-9  The answer to a release is awaited until the server has let go of the lock
+ *        by itself: later it cannot matter. A signal that ends programs ends that
+ *        wait at once; the exit code is that of a release without an answer. */
+#include "cli/run/state.h"
+
+#include <assert.h>
+#include <signal.h>
+
+#include "cli/command.h"
+
+static bool has_command(const struct cli_run *r)
+{
+    return r->state == CLI_RUNNING || r->state == CLI_STOPPING ||
+           r->state == CLI_DRAINING;
+}
+
+static bool run_ok(const struct cli_run *r)
+{
+    return (has_command(r) || r->state >= CLI_RELEASING ||
+            r->kill_ms == HF_NEVER) &&
+           (!r->is_max_hold || r->state >= CLI_STOPPING) &&
+           r->rules.grace_ms <= r->rules.kill_after_ms;
+}
+
+void cli_run_init(struct cli_run *r, const struct cli_run_rules *rules)
+{
+    *r = (struct cli_run){.rules = *rules,
+                          .state = CLI_WAITING,
+                          .safe_until_ms = HF_NEVER,
+                          .hold_until_ms = HF_NEVER,
+                          .release_until_ms = HF_NEVER,
+                          .kill_ms = HF_NEVER};
+}
+
+static unsigned go(struct cli_run *r, enum cli_run_state state, unsigned todo)
+{
+    r->state = state;
+    return todo;
+}
+
+static unsigned finish(struct cli_run *r, int code)
+{
+    r->code = code;
+    if (code != CLI_SIGNAL + r->die_of)
+        r->die_of = 0;
+    return go(r, CLI_DONE, CLI_DO_FINISH);
+}
+
+static int64_t later(int64_t from_ms, int64_t span_ms)
+{
+    return span_ms < HF_NEVER - from_ms ? from_ms + span_ms : HF_NEVER;
+}
+
+static int64_t sooner(int64_t a_ms, int64_t b_ms)
+{
+    return a_ms < b_ms ? a_ms : b_ms;
+}
+
+/* ---- stopping the command ---- */
+
+static unsigned kill_if_due(struct cli_run *r)
+{
+    if (r->now_ms < r->kill_ms)
+        return 0;
+    r->kill_ms = HF_NEVER;
+    r->is_killed = true;
+    return CLI_DO_KILL;
+}
+
+static unsigned stop(struct cli_run *r, int64_t kill_ms)
+{
+    unsigned todo = 0;
+
+    if (r->state == CLI_RUNNING)
+        todo = go(r, CLI_STOPPING, CLI_DO_STOP);
+    if (!r->is_killed)
+        r->kill_ms = sooner(r->kill_ms, kill_ms);
+    return todo | kill_if_due(r);
+}
+
+/* The first reason is the one that is told. */
+static unsigned lose(struct cli_run *r, enum hf_lost reason, int64_t kill_ms)
+{
+    unsigned todo = r->is_lost ? 0 : CLI_DO_TELL_LOST;
+
+    if (!r->is_lost)
+        r->reason = reason;
+    r->is_lost = true;
+    if (r->rules.on_lost != CLI_LOST_STOP)
+        return todo;
+    r->is_all = true;
+    return todo | stop(r, kill_ms);
+}
+
+/* A moment that we see only well after it came was slept through. */
+#define SLEPT_MS 200
+
+static enum hf_lost overdue_reason(const struct cli_run *r)
+{
+    if (r->safe_until_ms != HF_NEVER && r->now_ms - r->safe_until_ms > SLEPT_MS)
+        return HF_LOST_SUSPENDED;
+    return r->rules.has_lease ? HF_LOST_LEASE_ENDED : HF_LOST_UNREACHABLE;
+}
+
+/* Deleted or taken: it is too late already, so the command may tidy up, but not
+ * past the safe moment. In all other cases that is now (RUN-2). */
+static unsigned was_lost(struct cli_run *r, enum hf_lost reason)
+{
+    int64_t kill_ms = r->now_ms;
+
+    if (reason == HF_LOST_DELETED || reason == HF_LOST_TAKEN)
+        kill_ms = sooner(later(r->now_ms, r->rules.grace_ms), r->safe_until_ms);
+    return lose(r, reason, kill_ms);
+}
+
+static unsigned reach_max_hold(struct cli_run *r)
+{
+    r->is_max_hold = true;
+    r->hold_until_ms = HF_NEVER;
+    return CLI_DO_TELL_MAX_HOLD |
+           stop(r, later(r->now_ms, r->rules.kill_after_ms));
+}
+
+/* ---- time ---- */
+
+/* When the stop signal is due because no renewal came (RUN-5). */
+static int64_t short_ms(const struct cli_run *r)
+{
+    if (r->rules.on_lost != CLI_LOST_STOP || r->safe_until_ms == HF_NEVER)
+        return r->safe_until_ms;
+    return r->safe_until_ms - r->rules.grace_ms;
+}
+
+static unsigned check_running(struct cli_run *r)
+{
+    if (!r->is_lost && r->now_ms >= short_ms(r))
+        return lose(r, overdue_reason(r), r->safe_until_ms);
+    if (r->now_ms >= r->hold_until_ms)
+        return reach_max_hold(r);
+    return 0;
+}
+
+/* RUN-3. An end that comes with the clock is an end by itself (RUN-4), so that only
+ * the safe moment counts. */
+static unsigned check_time(struct cli_run *r, enum cli_run_kind kind)
+{
+    if (!has_command(r))
+        return 0;
+    if (!r->is_lost && r->now_ms >= r->safe_until_ms)
+        return lose(r, overdue_reason(r), r->now_ms);
+    if (r->state == CLI_RUNNING && kind != CLI_EV_ENDED &&
+        kind != CLI_EV_LOST)
+        return check_running(r);
+    return kill_if_due(r);
+}
+
+int64_t cli_run_next_ms(const struct cli_run *r)
+{
+    int64_t next = r->kill_ms;
+
+    if (r->state == CLI_KEEPING)
+        return r->keep_until_ms;
+    if (r->state == CLI_RELEASING)
+        return r->release_until_ms;
+    if (!has_command(r))
+        return HF_NEVER;
+    if (r->state == CLI_RUNNING)
+        next = sooner(next, r->hold_until_ms);
+    if (r->is_lost)
+        return next;
+    return sooner(next,
+                  r->state == CLI_RUNNING ? short_ms(r) : r->safe_until_ms);
+}
+
+/* INT64_MIN: lost, and the LOST event is on its way; what we knew stands. */
+static void see_time(struct cli_run *r, const struct cli_run_event *ev)
+{
+    r->now_ms = ev->now_ms;
+    if (ev->safe_ms != INT64_MIN)
+        r->safe_until_ms = later(ev->now_ms, ev->safe_ms);
+}
+
+/* ---- releasing ---- */
+
+/* The server counts a little longer than we do, and its answer takes a moment,
+ * also when the safe moment has passed. */
+#define LET_GO_MS 200
+
+static unsigned begin_release(struct cli_run *r)
+{
+    int64_t until_ms =
+        r->safe_until_ms > r->now_ms ? r->safe_until_ms : r->now_ms;
+
+    r->release_until_ms = later(until_ms, LET_GO_MS);
+    return go(r, CLI_RELEASING, CLI_DO_RELEASE);
+}
+
+/* ---- events ---- */
+
+/* Too late already (a tiny lease, a long pause): nothing is started. */
+static unsigned acquired(struct cli_run *r)
+{
+    if (r->now_ms >= r->safe_until_ms) {
+        r->code = CLI_LOST;
+        return lose(r, overdue_reason(r), HF_NEVER) | begin_release(r);
+    }
+    r->has_run = true;
+    r->keep_until_ms = later(r->now_ms, r->rules.at_least_ms);
+    if (r->rules.max_hold_ms > 0)
+        r->hold_until_ms = later(r->now_ms, r->rules.max_hold_ms);
+    return go(r, CLI_RUNNING, CLI_DO_START);
+}
+
+/* HF_LOST: of a nested run, when the outer one has lost it. */
+static unsigned refused(struct cli_run *r, int status)
+{
+    if (status == HF_TIMEOUT)
+        return finish(r, r->rules.conflict_code);
+    return finish(r, status == HF_LOST ? CLI_LOST : CLI_TROUBLE);
+}
+
+static bool ends_programs(int signal)
+{
+    return signal == SIGTERM || signal == SIGINT || signal == SIGHUP ||
+           signal == SIGQUIT;
+}
+
+/* The others concern the command, which is not there yet. */
+static unsigned signal_while_waiting(struct cli_run *r, int signal)
+{
+    if (!ends_programs(signal))
+        return 0;
+    r->code = CLI_SIGNAL + signal;
+    r->die_of = signal;
+    return go(r, CLI_CANCELLING, CLI_DO_CANCEL);
+}
+
+static unsigned signal_again(struct cli_run *r, int signal)
+{
+    if (!ends_programs(signal))
+        return 0;
+    r->is_hasty = true;
+    return finish(r, r->code);
+}
+
+/* Only TERM asks any program to end: HUP may mean "read your files again", and
+ * who gets INT or QUIT may ask its user first (RUN-6). */
+static unsigned forward(struct cli_run *r, int signal)
+{
+    r->is_told |= ends_programs(signal);
+    if (ends_programs(signal))
+        r->told |= UINT64_C(1) << signal;
+    if (signal != SIGTERM || r->state == CLI_DRAINING)
+        return CLI_DO_FORWARD;
+    r->state = CLI_STOPPING;
+    return CLI_DO_FORWARD | stop(r, later(r->now_ms, r->rules.kill_after_ms));
+}
+
+/* RUN-7 */
+static void note_death(struct cli_run *r, const struct cli_run_event *ev)
+{
+    int signal = ev->number - CLI_SIGNAL;
+
+    if (!ev->by_signal)
+        return;
+    r->is_for_all = ev->had_tty && (signal == SIGINT || signal == SIGQUIT);
+    if (r->is_for_all || (r->told & UINT64_C(1) << signal))
+        r->die_of = signal;
+}
+
+/* Not against who wants us to end; and an outer run keeps its lock itself. */
+static bool must_keep(const struct cli_run *r)
+{
+    return r->now_ms < r->keep_until_ms && !r->is_told && !r->is_lost &&
+           !r->is_max_hold && r->safe_until_ms != HF_NEVER;
+}
+
+static unsigned release(struct cli_run *r)
+{
+    r->kill_ms = HF_NEVER;
+    if (must_keep(r))
+        return go(r, CLI_KEEPING, CLI_DO_KEEP);
+    return begin_release(r);
+}
+
+static unsigned ended(struct cli_run *r, const struct cli_run_event *ev)
+{
+    bool by_itself = r->state == CLI_RUNNING && !r->is_told && !ev->by_signal;
+
+    r->code = ev->number;
+    note_death(r, ev);
+    r->was_safe = !r->is_lost && r->now_ms < r->safe_until_ms;
+    if (by_itself)
+        return release(r);
+    r->is_all |= r->state == CLI_RUNNING && !r->is_told;
+    if (!r->is_killed)
+        r->kill_ms = sooner(r->kill_ms,
+                            later(r->now_ms, r->rules.kill_after_ms));
+    return go(r, CLI_DRAINING, CLI_DO_DRAIN);
+}
+
+/* The command died with its guardian; those whom it had started must not go on
+ * (RUN-8). */
+static unsigned unguarded(struct cli_run *r)
+{
+    r->is_killed = r->is_all = true;
+    r->kill_ms = HF_NEVER;
+    if (r->state == CLI_DRAINING)
+        return CLI_DO_DRAIN | CLI_DO_KILL;
+    r->code = CLI_SIGNAL + SIGKILL;
+    r->was_safe = !r->is_lost && r->now_ms < r->safe_until_ms;
+    return go(r, CLI_DRAINING, CLI_DO_DRAIN | CLI_DO_KILL);
+}
+
+static unsigned look_at_keeping(struct cli_run *r)
+{
+    return r->now_ms >= r->keep_until_ms ? begin_release(r) : 0;
+}
+
+static unsigned released(struct cli_run *r, int status)
+{
+    bool is_gone = r->is_lost || (status < 0 && !r->was_safe);
+
+    if (!r->has_run)
+        return finish(r, r->code);
+    if (is_gone && r->rules.on_lost != CLI_LOST_IGNORE)
+        return finish(r, CLI_LOST);
+    return finish(r, r->is_max_hold ? CLI_MAX_HOLD : r->code);
+}
+
+/* RUN-9. Without an answer, whether it was held to the end is known by our clock
+ * alone. */
+static unsigned give_up_release(struct cli_run *r)
+{
+    r->is_hasty = true;
+    r->release_until_ms = HF_NEVER;
+    return CLI_DO_TELL_UNRELEASED | released(r, HF_E_NOREPLY);
+}
+
+static unsigned look_at_release(struct cli_run *r)
+{
+    return r->now_ms >= r->release_until_ms ? give_up_release(r) : 0;
+}
+
+#define KINDS (CLI_EV_RELEASED + 1)
+#define EDGE(state, kind) ((int)(state) * KINDS + (int)(kind))
+
+static unsigned move(struct cli_run *r, const struct cli_run_event *ev)
+{
+    switch (EDGE(r->state, ev->kind)) {
+    case EDGE(CLI_WAITING, CLI_EV_ACQUIRED):
+        return acquired(r);
+    case EDGE(CLI_WAITING, CLI_EV_REFUSED):
+        return refused(r, ev->number);
+    case EDGE(CLI_WAITING, CLI_EV_SIGNAL):
+        return signal_while_waiting(r, ev->number);
+
+    case EDGE(CLI_CANCELLING, CLI_EV_ACQUIRED):
+        return begin_release(r);
+    case EDGE(CLI_CANCELLING, CLI_EV_REFUSED):
+        return finish(r, r->code);
+    case EDGE(CLI_CANCELLING, CLI_EV_SIGNAL):
+        return signal_again(r, ev->number);
+
+    case EDGE(CLI_RUNNING, CLI_EV_SIGNAL):
+    case EDGE(CLI_STOPPING, CLI_EV_SIGNAL):
+    case EDGE(CLI_DRAINING, CLI_EV_SIGNAL):
+        return forward(r, ev->number);
+    case EDGE(CLI_RUNNING, CLI_EV_STOPPED):
+        return CLI_DO_SUSPEND;
+    case EDGE(CLI_RUNNING, CLI_EV_LOST):
+    case EDGE(CLI_STOPPING, CLI_EV_LOST):
+    case EDGE(CLI_DRAINING, CLI_EV_LOST):
+        return was_lost(r, (enum hf_lost)ev->number);
+    case EDGE(CLI_RUNNING, CLI_EV_ENDED):
+    case EDGE(CLI_STOPPING, CLI_EV_ENDED):
+        return ended(r, ev);
+    case EDGE(CLI_RUNNING, CLI_EV_UNGUARDED):
+    case EDGE(CLI_STOPPING, CLI_EV_UNGUARDED):
+    case EDGE(CLI_DRAINING, CLI_EV_UNGUARDED):
+        return unguarded(r);
+    case EDGE(CLI_DRAINING, CLI_EV_EMPTY):
+        return release(r);
+
+    case EDGE(CLI_KEEPING, CLI_EV_SIGNAL):
+        return ends_programs(ev->number) ? begin_release(r) : 0;
+    case EDGE(CLI_KEEPING, CLI_EV_LOST): /* RUN-4: the code is not ours to change */
+        return begin_release(r);
+    case EDGE(CLI_KEEPING, CLI_EV_TIME):
+        return look_at_keeping(r);
+
+    case EDGE(CLI_RELEASING, CLI_EV_RELEASED):
+        return released(r, ev->number);
+    case EDGE(CLI_RELEASING, CLI_EV_SIGNAL):
+        return ends_programs(ev->number) ? give_up_release(r) : 0;
+    case EDGE(CLI_RELEASING, CLI_EV_TIME):
+        return look_at_release(r);
+    default: /* late news, and time, which was looked at */
+        return 0;
+    }
+}
+
+unsigned cli_run_step(struct cli_run *r, const struct cli_run_event *ev)
+{
+    unsigned todo;
+
+    assert(run_ok(r));
+    see_time(r, ev);
+    todo = check_time(r, ev->kind);
+    todo |= move(r, ev);
+    assert(run_ok(r));
+    return todo;
+}

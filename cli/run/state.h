@@ -1,0 +1,113 @@
+/* What `holdfast run` does next: decisions without any I/O. It is told what
+ * happens and what time it is; it says what to do. The picture and the rules
+ * stand in state.c. */
+#ifndef CLI_RUN_STATE_H
+#define CLI_RUN_STATE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "lock/lock.h"
+
+enum cli_on_lost { CLI_LOST_STOP, CLI_LOST_WARN, CLI_LOST_IGNORE };
+
+/* Set once, before the first event. */
+struct cli_run_rules {
+    enum cli_on_lost on_lost;
+    int64_t kill_after_ms;      /* from the stop signal to KILL */
+    int64_t grace_ms;           /* the same when the hold is lost: no more than
+                                   the lease allows */
+    int64_t max_hold_ms;        /* 0: no limit */
+    int64_t at_least_ms;        /* held so long, though the command has ended */
+    int conflict_code;          /* exit code when not acquired */
+    bool has_lease;             /* never renewed */
+};
+
+enum cli_run_state {
+    CLI_WAITING,
+    CLI_CANCELLING,
+    CLI_RUNNING,
+    CLI_STOPPING,
+    CLI_DRAINING,
+    CLI_KEEPING,
+    CLI_RELEASING,
+    CLI_DONE
+};
+
+enum cli_run_kind {
+    CLI_EV_ACQUIRED,
+    CLI_EV_REFUSED,             /* number: hf_status */
+    CLI_EV_SIGNAL,              /* number: of the signal that we got */
+    CLI_EV_STOPPED,             /* the first process was stopped (SIGTSTP..) */
+    CLI_EV_ENDED,               /* number: its exit code, or 128 + signal */
+    CLI_EV_EMPTY,               /* and nobody of the command is left */
+    CLI_EV_UNGUARDED,           /* what kills the command when we die is dead */
+    CLI_EV_RENEWED,
+    CLI_EV_LOST,                /* number: enum hf_lost */
+    CLI_EV_TIME,                /* cli_run_next_ms has come */
+    CLI_EV_RELEASED             /* number: hf_status */
+};
+
+struct cli_run_event {
+    enum cli_run_kind kind;
+    int number;
+    bool by_signal;             /* ENDED: a signal did it */
+    bool had_tty;               /* ENDED: it was the terminal's foreground, so
+                                   that Ctrl-C reached it alone */
+    int64_t now_ms;
+    int64_t safe_ms;            /* hf_lock_safe_ms, read together with now_ms */
+};
+
+/* What to do, as a set, in this order. */
+enum cli_run_todo {
+    CLI_DO_DRAIN = 1 << 0,      /* say EMPTY when nobody of it is left */
+    CLI_DO_KILL = 1 << 1,       /* all that is left of the command, and whoever
+                                   turns up of it */
+    CLI_DO_STOP = 1 << 2,       /* its group, with the stop signal */
+    CLI_DO_FORWARD = 1 << 3,    /* the signal of this event, to its group */
+    CLI_DO_TELL_LOST = 1 << 4,
+    CLI_DO_TELL_MAX_HOLD = 1 << 5,
+    CLI_DO_SUSPEND = 1 << 6,    /* stop ourselves, if a shell can continue us */
+    CLI_DO_CANCEL = 1 << 7,     /* the acquire */
+    CLI_DO_START = 1 << 8,      /* the command */
+    CLI_DO_RELEASE = 1 << 9,
+    CLI_DO_FINISH = 1 << 10,    /* leave with `code` */
+    CLI_DO_KEEP = 1 << 11,      /* the lock; the command is gone */
+    CLI_DO_TELL_UNRELEASED = 1 << 12 /* no answer, and none is awaited */
+};
+
+struct cli_run {
+    struct cli_run_rules rules;
+    enum cli_run_state state;
+    int code;                   /* DONE: the exit code. Before: what it will be
+                                   if nothing happens */
+    int64_t now_ms;
+    int64_t safe_until_ms;      /* HF_NEVER: for ever (a nested run) */
+    int64_t keep_until_ms;      /* the end of at_least */
+    int64_t hold_until_ms;      /* the end of max_hold; HF_NEVER: none */
+    int64_t release_until_ms;   /* when its answer cannot matter any more */
+    int64_t kill_ms;            /* when to KILL; HF_NEVER: not planned */
+    enum hf_lost reason;        /* if is_lost */
+    bool has_run;               /* the command was started */
+    bool is_lost;
+    bool is_max_hold;           /* max_hold ended it */
+    bool is_told;               /* a signal that ends programs was forwarded */
+    uint64_t told;              /* which: a bit each */
+    int die_of;                 /* DONE: not 0: end by this signal, which ended
+                                   us, instead of with `code` */
+    bool is_for_all;            /* and so shall all whom the terminal meant */
+    bool is_killed;
+    bool is_all;                /* meant are those, too, who have a session of
+                                   their own (process_tree.h) */
+    bool was_safe;              /* the hold was, when the command ended */
+    bool is_hasty;              /* DONE: what is under way is not waited for */
+};
+
+void cli_run_init(struct cli_run *r, const struct cli_run_rules *rules);
+
+/* cli_run_step    - moves by one event; returns a set of cli_run_todo.
+ * cli_run_next_ms - when it next wants a CLI_EV_TIME; HF_NEVER: no need. */
+unsigned cli_run_step(struct cli_run *r, const struct cli_run_event *ev);
+int64_t cli_run_next_ms(const struct cli_run *r);
+
+#endif

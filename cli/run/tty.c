@@ -1,0 +1,51 @@
+/* The controlling terminal: which process group it is for. TTOU is ignored
+ * (signals.c), so that tcsetpgrp works from the background, too. */
+#include "cli/run/tty.h"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+void cli_tty_open(struct cli_tty *tty)
+{
+    tty->fd = open("/dev/tty", O_RDWR | O_CLOEXEC | O_NOCTTY);
+    tty->is_given = false;
+}
+
+void cli_tty_close(struct cli_tty *tty)
+{
+    if (tty->fd >= 0)
+        (void)close(tty->fd);
+    tty->fd = -1;
+}
+
+/* Are we the foreground? */
+static bool is_ours(const struct cli_tty *tty)
+{
+    return tty->fd >= 0 && tcgetpgrp(tty->fd) == getpgrp();
+}
+
+bool cli_tty_is_for_command(const struct cli_tty *tty)
+{
+    return is_ours(tty) && isatty(STDIN_FILENO) &&
+           isatty(STDOUT_FILENO);
+}
+
+void cli_tty_enter(const struct cli_tty *tty)
+{
+    (void)tcsetpgrp(tty->fd, getpgrp()); /* else SIGTTIN makes us give it */
+}
+
+bool cli_tty_give(struct cli_tty *tty, pid_t group)
+{
+    if (!is_ours(tty))
+        return false;
+    tty->is_given = tcsetpgrp(tty->fd, group) == 0;
+    return tty->is_given;
+}
+
+void cli_tty_take(struct cli_tty *tty)
+{
+    if (tty->is_given)
+        (void)tcsetpgrp(tty->fd, getpgrp()); /* gone: then nobody needs it */
+    tty->is_given = false;
+}

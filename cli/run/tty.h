@@ -1,0 +1,27 @@
+/* The controlling terminal: which process group it is for. */
+#ifndef CLI_RUN_TTY_H
+#define CLI_RUN_TTY_H
+
+#include <stdbool.h>
+#include <sys/types.h>
+
+struct cli_tty {
+    int fd;                     /* -1: there is no controlling terminal */
+    bool is_given;              /* by us, to the command */
+};
+
+/* cli_tty_open  - close-on-exec. cli_tty_close - takes one that is not open.
+ * cli_tty_is_for_command - is it to be the foreground from its start: it would
+ *     read and write the terminal. With its output in a pipe it waits until it
+ *     asks (SIGTTIN, SIGTTOU): the pager behind it needs the keys, too.
+ * cli_tty_enter - in the command, before it executes: becomes the foreground.
+ * cli_tty_give  - makes `group` the foreground; false: we were not.
+ * cli_tty_take  - makes us the foreground again, if it was given. */
+void cli_tty_open(struct cli_tty *tty);
+void cli_tty_close(struct cli_tty *tty);
+bool cli_tty_is_for_command(const struct cli_tty *tty);
+void cli_tty_enter(const struct cli_tty *tty);
+bool cli_tty_give(struct cli_tty *tty, pid_t group);
+void cli_tty_take(struct cli_tty *tty);
+
+#endif
