@@ -61,7 +61,7 @@ try() {
 
 rm -rf "$out"
 mkdir -p "$out/tree" "$out/sources"
-cp -r Makefile resp net lock fuzz tests "$out/tree"
+cp -r Makefile mk resp net lock fuzz tests "$out/tree"
 # A bug may ask for memory without end; the tests map less than this. Sanitizers
 # map more.
 [ -n "${SANITIZE:-}" ] || ulimit -v 8000000

@@ -1,0 +1,31 @@
+# What reads the tree, and runs no test: each fails where tree and promise differ.
+
+# Arrows only downwards: a floor includes its own headers and the public ones of
+# the floors below.
+#: make layers            do all includes point downwards?
+layers:
+	@tests/layers.sh
+
+# What the shared library exports is what tests/exports.txt says.
+#: make exports           does the library export what it should?
+exports: $(BUILD)/libholdfast.so $(LIBS)
+	@tests/exports.sh $^
+
+# Each rule of RESP-CONFORMANCE and what tests it; fails on a rule without a test
+# and on a vector without a rule.
+#: make rules             each rule of RESP, and what tests it
+rules:
+	@tests/vectors/rules.sh
+
+rules-check:
+	@tests/vectors/rules.sh -q
+
+# Each fault and what tests it (docs/faults.md); fails on a name that dangles.
+faults-check:
+	@tests/faults.sh
+
+# Nobody's machine is changed without being asked.
+deps-check:
+	@tests/deps_asks.sh
+
+.PHONY: layers exports rules rules-check faults-check deps-check

@@ -1,0 +1,47 @@
+# What there is: a list for each floor, and of the tests. What is not named here
+# is neither built nor run.
+
+# With TLS, or without.
+tls_yes  := tls_openssl tls_openssl_settings tls_openssl_words
+tls_no   := tls_none
+
+RESP := status parse value copy double encode
+NET  := mem hash utf8 error random clock wheel histogram spin fork \
+        poller_$(EVENTS) loop drive \
+        url_scan url_query url resolve race socket dial stream greet conn \
+        due room trace link wire pubsub \
+        endpoint slot slot_map slot_map_read cluster_info cluster_view \
+        redirect refusal \
+        sentinel_words \
+        server router command listening round discover discover_cluster discover_sentinel \
+        $(tls_$(TLS))
+LOCK := scripts names wait lease hold call table op holding acquire release wake orphan query \
+        watchdog close client lock
+CLI  := $(basename $(wildcard cli/*.c cli/*/*.c))
+
+SCRIPTS := acquire force_release inspect release renew
+SUPPORT := cluster executor fds feed greeting keeper local lua_client memory \
+           network nodes peer proxy reply request resp_ask resp_reading \
+           resp_twin sentinels server witness
+
+tls_tests_yes := $(addprefix net_tls_,certs handshake stream memory)
+tls_tests_no  := net_tls_none
+tls_live_yes  := tls tls_memory tls_refused tls_wire sentinel_tls
+UNIT := resp_base resp_parse resp_value resp_copy resp_double resp_encode \
+        resp_vectors resp_random \
+        net_mem net_hash net_wheel net_histogram net_spin net_url net_loop net_resolve \
+        net_race net_dial net_socket net_greet net_conn net_room net_trace \
+        net_link net_wire net_cuts net_faults net_pace \
+        net_slot net_slot_map net_round net_router net_redirect net_refusal net_sentinel_words \
+        net_sentinel \
+        lock_names lock_lease lock_hold lock_wait lock_share \
+        cli_values cli_json cli_options cli_secret cli_run_state cli_resp \
+        cli_resp_check cli_doctor support $(tls_tests_$(TLS))
+LIVE := url slot cluster_map cluster cluster_wait cluster_moves cluster_failover \
+        sentinel_words sentinel sentinel_failover \
+        lock lock_callbacks lock_wait lock_share lock_watchdog lock_errors lock_late \
+        lock_shorter lock_cuts lock_faults lock_clock lock_network \
+        lock_forged lock_acl lock_ghosts lock_full lock_replicas lock_memory lock_end lock_close \
+        lock_soak lifecycle run run_loss run_signals run_status run_slot \
+        resp_check doctor examples $(tls_live_$(TLS))
+FUZZ := resp_parse resp_twin resp_encode cli_resp url topology

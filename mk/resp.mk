@@ -1,0 +1,47 @@
+# How good the tests of resp/ are, and what a byte costs it; resp/ in other
+# programs, on other machines.
+
+# Lines, branches and MC/DC of resp/: all but what tests/coverage/exceptions.txt
+# names.
+#: make coverage          lines, branches and MC/DC of resp/ (needs clang 19)
+coverage: deps deps-coverage
+	+@$(MAKE) --no-print-directory BUILD=$(BUILD)/coverage CC=clang-19 \
+	    CFLAGS='-g -fprofile-instr-generate -fcoverage-mapping \
+	    -fcoverage-mcdc -fcoverage-compilation-dir=.' coverage-built
+
+resp_T := $(filter $(BUILD)/tests/test_resp_%,$(unit_T))
+
+coverage-built: $(resp_T) $(bytewise_T)
+	@tests/coverage/run.sh $(BUILD) '$(RESP:%=resp/%.c)' '$(resp_T)' \
+	    '$(bytewise_T)'
+
+# Bugs put into resp/ on purpose, one by one: which test notices? The slowest
+# is asked last.
+#: make mutants           bugs put into resp/ on purpose: which test notices?
+mutants: deps
+	@tests/mutants/run.sh $(BUILD) \
+	    '$(patsubst $(BUILD)/%,%,$(filter-out %_vectors,$(resp_T)) \
+	                             $(filter %_vectors,$(resp_T)))' \
+	    '$(filter fuzz/fuzz_resp_%,$(FUZZ:%=fuzz/fuzz_%))'
+
+# Instructions per byte, of hostile replies too: those of
+# tests/instructions/expected.txt?
+#: make instructions      what a byte costs the parser, against a file
+instructions:
+	@tests/instructions/run.sh $(BUILD)
+
+# The pair hf_resp.h and hf_resp.c; that it is what docs/embedding-resp.md says.
+#: make amalgamation      resp/ as one pair of files, to be copied
+amalgamation:
+	@resp/amalgamate.sh $(BUILD)/amalgamation
+
+#: make embed             is that pair what docs/embedding-resp.md says?
+embed: deps-embed
+	@tests/embed/run.sh $(BUILD)
+
+# Each machine brings its packages, or is skipped.
+#: make cross             the tests of resp/ on i386, armhf, s390x and musl
+cross:
+	@tests/cross/run.sh $(BUILD)
+
+.PHONY: coverage coverage-built mutants instructions amalgamation embed cross

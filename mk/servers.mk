@@ -1,0 +1,60 @@
+# Other servers, faults of all kinds for a while, and a real Redisson.
+
+# Servers of eight Debian suites, unpacked and not installed; then the live tests
+# against each that is there.
+#: make servers           unpacks servers of other Debian suites, for live-each
+servers:
+	@tests/servers/fetch.sh
+
+#: make live-each         the live tests against each of them
+live-each: deps all $(live_T) $(each_T)
+	@tests/servers/each.sh $(BUILD)
+
+# The tests of clusters once more, by the servers that fetch.sh has unpacked.
+#: make live-each-cluster the tests of clusters alone, against each
+live-each-cluster: deps all $(filter $(BUILD)/tests/live/test_cluster%,$(live_T))
+	@HF_TEST_PROGRAMS='cluster*' tests/servers/each.sh $(BUILD)
+
+# Slots that move in a circle under a thousand locks, for so many seconds.
+SOAK_TIME ?= 300
+
+#: make soak-cluster      locks while slots move, for SOAK_TIME=$(SOAK_TIME) s
+soak-cluster: deps $(BUILD)/tests/live/test_cluster_moves
+	@HF_SOAK_S=$(SOAK_TIME) CK_RUN_CASE=moves \
+	    $(BUILD)/tests/live/test_cluster_moves
+
+# ROUNDS masters are killed, with acknowledgement by replicas and without.
+ROUNDS ?= 50
+
+#: make soak-failover     locks while ROUNDS=$(ROUNDS) masters are killed
+soak-failover: deps $(BUILD)/tests/soak/failover
+	@HF_ROUNDS=$(ROUNDS) $(BUILD)/tests/soak/failover
+
+# Whatever goes wrong, for CHAOS_TIME seconds, on a cluster and behind sentinels:
+# are two owners ever both safe?
+CHAOS_TIME ?= 60
+
+#: make soak-chaos        faults of all kinds: are two owners ever both safe?
+soak-chaos: deps $(BUILD)/tests/soak/chaos
+	@HF_SECONDS=$(CHAOS_TIME) $(BUILD)/tests/soak/chaos
+	@HF_SECONDS=$(CHAOS_TIME) HF_CHAOS=sentinel $(BUILD)/tests/soak/chaos
+
+# TRIALS masters are stopped in each of three ways, and continued after the
+# failover.
+TRIALS ?= 24
+
+#: make soak-silence      locks while TRIALS=$(TRIALS) masters are stopped
+soak-silence: deps $(BUILD)/tests/soak/silence
+	@HF_TRIALS=$(TRIALS) $(BUILD)/tests/soak/silence
+
+# Beside a real Redisson; skipped where there is no JDK or Maven.
+#: make redisson          the same locks as a real Redisson (needs a JDK, Maven)
+redisson: deps all $(redisson_T)
+	@tests/redisson/run.sh $(BUILD)
+
+#: make valgrind          a client that loses its server, under valgrind
+valgrind: deps all $(live_T)
+	@tests/valgrind.sh $(BUILD)
+
+.PHONY: servers live-each soak-cluster soak-failover soak-chaos soak-silence \
+        live-each-cluster redisson valgrind

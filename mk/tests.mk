@@ -1,0 +1,122 @@
+# Test programs, and the targets that run them.
+
+CHECK_CFLAGS = $(shell pkg-config --cflags check)
+CHECK_LIBS   = $(shell pkg-config --libs check) -lhiredis
+unit_T := $(UNIT:%=$(BUILD)/tests/test_%) $(BUILD)/tests/vectors/test_score
+live_T := $(LIVE:%=$(BUILD)/tests/live/test_%)
+# Only where there is such a server (make servers).
+each_T := $(BUILD)/tests/live/test_lock_injected
+fuzz_T := $(FUZZ:%=$(BUILD)/fuzz/fuzz_%)
+support_O := $(call objects,$(SUPPORT:%=tests/support/%))
+
+$(patsubst %,$(BUILD)/tests/test_%,$(tls_tests_yes)): \
+    $(call objects,$(addprefix tests/support/,certs tls_peer))
+$(tls_live_yes:%=$(BUILD)/tests/live/test_%): $(call objects,tests/support/certs)
+
+$(BUILD)/tests/test_support: $(call objects,$(addprefix tests/support/self/,\
+    memory peer plain proxy server))
+$(patsubst %,$(BUILD)/tests/test_net_%,resolve dial link): \
+    $(call objects,tests/support/names)
+
+# System calls that fail, clocks that jump, where a test says so.
+wrapped = $(patsubst %,-Wl$(comma)--wrap=%,$(1))
+$(BUILD)/tests/test_net_faults: LINK += $(call wrapped,socket connect \
+    setsockopt getsockopt getsockname getpeername recv send close read write \
+    pipe2 epoll_create1 epoll_ctl epoll_wait poll pthread_create)
+$(BUILD)/tests/test_net_spin: LINK += $(call wrapped,clock_gettime epoll_wait \
+    poll sched_yield sysconf)
+$(BUILD)/tests/test_net_sentinel: LINK += $(call wrapped,hf_clock_us hf_clock_ms)
+$(BUILD)/tests/test_net_pace: LINK += $(call wrapped,clock_gettime connect recv)
+$(BUILD)/tests/live/test_lock_clock: LINK += $(call wrapped,clock_gettime \
+    gettimeofday time)
+
+# The vectors of tests/vectors/: the ways of running them, and a score.
+ways_O  := $(call objects,$(addprefix tests/vectors/,vectors ways))
+score_O := $(ways_O) $(call objects,$(addprefix tests/vectors/,score))
+$(BUILD)/tests/test_resp_vectors: $(ways_O) $(BUILD)/tests/vectors/holdfast.o
+$(BUILD)/tests/vectors/test_score: $(score_O) $(BUILD)/tests/vectors/holdfast.o
+
+$(BUILD)/tests/%.o: OURS += $(CHECK_CFLAGS) -DHF_BUILD='"$(BUILD)"' \
+                            -DVEC_LOCALES='"$(BUILD)/tests/locale"'
+
+redisson_T := $(BUILD)/tests/redisson/test_redisson
+cli_T := $(filter $(BUILD)/tests/test_cli_%,$(unit_T))
+run_T := $(filter $(BUILD)/tests/live/test_run% \
+                  $(BUILD)/tests/live/test_resp% \
+                  $(BUILD)/tests/live/test_doctor \
+                  $(BUILD)/tests/live/test_lock_acl \
+                  $(BUILD)/tests/live/test_tls_refused \
+                  $(BUILD)/tests/live/test_examples,$(live_T))
+$(cli_T): $(filter-out $(BUILD)/cli/main.o,$(cli_O))
+$(run_T) $(addprefix $(BUILD)/tests/live/,test_sentinel test_sentinel_failover): \
+    $(BUILD)/tests/live/test_run_kit.o
+$(BUILD)/tests/live/test_examples: | $(examples_B)
+
+soak_T := $(addprefix $(BUILD)/tests/soak/,chaos failover silence)
+
+$(unit_T) $(live_T) $(each_T) $(redisson_T) $(soak_T): \
+    %: %.o $(support_O) $(LIBS)
+	$(call say,link $@)
+	$(Q)$(CC) $(LINK) $(filter %.o,$^) $(LIBS) $(TLS_LIBS) $(CHECK_LIBS) -o $@
+
+# The parser's twin that reads digits one by one.
+bytewise_T := $(patsubst %,$(BUILD)/tests/test_resp_%_bytewise,parse random)
+
+$(BUILD)/bytewise/%.o: %.c
+	@mkdir -p $(@D)
+	$(call say,compile $< bytewise)
+	$(Q)$(COMPILE) -DHF_RESP_BYTEWISE -c $< -o $@
+
+$(bytewise_T): $(BUILD)/tests/test_resp_%_bytewise: $(BUILD)/tests/test_resp_%.o \
+               $(call objects,$(RESP:%=bytewise/resp/%)) $(support_O) $(LIBS)
+	$(call say,link $@)
+	$(Q)$(CC) $(LINK) $(filter %.o,$^) $(LIBS) $(TLS_LIBS) $(CHECK_LIBS) -o $@
+
+# As many jobs as processors, unless the user says how many.
+jobs = $(if $(findstring -j,$(MAKEFLAGS)),,-j$(shell nproc))
+
+#: make check             every test, against servers that it starts itself
+check: deps
+	+@$(MAKE) --no-print-directory $(jobs) WERROR=-Werror check-built
+
+# The slowest first, so that nobody waits for one of them alone at the end.
+SLOW    := lock_watchdog cluster_failover lock_errors lock_late lock_memory \
+           tls_wire tls_refused net_tls_memory net_link lock_forged sentinel \
+           lock_end tls lock_network cluster_moves sentinel_failover \
+           cluster_wait lock_faults
+check_T  = $(live_T) $(unit_T) $(bytewise_T) $(fuzz_T)
+slow_T   = $(foreach name,$(SLOW),$(filter %/test_$(name),$(check_T)))
+
+# libcheck ends a test after 4 s: too soon for a machine with much else to do.
+export CK_DEFAULT_TIMEOUT ?= 60
+
+check-built: all $(examples_B) layers exports rules-check faults-check deps-check \
+             $(BUILD)/tests/locale/comma $(unit_T) $(bytewise_T) $(fuzz_T) \
+             $(live_T) $(soak_T)
+	@tests/run.sh $(slow_T) $(filter-out $(slow_T),$(check_T))
+
+#: make live              the tests against real servers alone
+live: deps
+	+@$(MAKE) --no-print-directory $(jobs) WERROR=-Werror live-built
+
+live-built: all $(live_T)
+	@tests/run.sh $(live_T)
+
+# The same locks, and clusters, over mutual TLS; but for what talks to scripted
+# peers or by sockets of its own, and what finds its server at another address
+# than the certificate's.
+over_tls_T := $(filter-out %_errors %_forged %_ghosts %_network %_map, \
+                  $(filter $(BUILD)/tests/live/test_lock% \
+                           $(BUILD)/tests/live/test_cluster%,$(live_T)))
+
+#: make live-tls          the tests of locks and clusters, over mutual TLS
+live-tls: deps all $(over_tls_T)
+	@tests/live/over_tls.sh $(over_tls_T)
+
+# A locale with a decimal comma. Where none can be made the folder is empty, and
+# the tests in it say that they are skipped.
+$(BUILD)/tests/locale/comma:
+	@mkdir -p $(@D)
+	@localedef --no-archive -i de_DE -f UTF-8 $@ 2>/dev/null || mkdir -p $@
+
+.PHONY: check check-built live live-built live-tls
