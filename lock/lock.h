@@ -116,6 +116,7 @@ struct hf_client_options {
     void *trace_ctx;
 };
 
+/* hf_client_options_init - every default, before you set what shall differ. */
 HF_API void hf_client_options_init(struct hf_client_options *options);
 
 /* hf_client_new     - does no I/O: the connection is made when it is needed.
@@ -273,7 +274,10 @@ struct hf_lock_info {
 
 /* Ends waits from elsewhere. The caller's memory; fired once, it stays fired
  * until it is initialised again, so a cancel before the call counts too. One
- * may serve many calls. Not from a signal handler. */
+ * may serve many calls.
+ * hf_cancel_init - for calls of this client; not while one of them has it.
+ * hf_cancel_fire - ends those under way, and those to come, with HF_CANCELLED.
+ *   Any thread, but not a signal handler. */
 struct hf_cancel {
     struct hf_client *client;
     struct hf_list waits;
@@ -319,6 +323,7 @@ struct hf_acquire_options {
     void *ctx;
 };
 
+/* hf_acquire_options_init - every default, the calling thread as the owner. */
 HF_API void hf_acquire_options_init(struct hf_acquire_options *options);
 
 /* hf_lock_acquire - takes the lock, or takes it once more.
@@ -446,7 +451,8 @@ typedef void hf_done(void *ctx, hf_status status, const struct hf_error *err);
 /* An asynchronous acquire belongs to no thread, so `options` must name its owner:
  * a number of your own, or hf_owner_new(). HF_E_INVAL if they are NULL, or if the
  * owner is a thread's, which hf_acquire_options_init has set: all tasks of one
- * event loop would be one owner. The other calls take that owner again. */
+ * event loop would be one owner. hf_lock_release_async takes that owner again;
+ * hf_lock_force_release_async and hf_lock_inspect_async need none. */
 HF_API hf_status hf_lock_acquire_async(struct hf_lock *lock,
                                        const struct hf_acquire_options *options,
                                        hf_done *done, void *ctx);

@@ -6,6 +6,15 @@
 layers:
 	@tests/layers.sh
 
+# No file, no function is too long, and every public function is documented.
+#: make shape             how long are the functions, how long may they be?
+shape:
+	@tests/shape.sh -v
+
+shape-check:
+	@tests/shape.sh
+	@tests/shape_fails.sh
+
 # What the shared library exports is what tests/exports.txt says.
 #: make exports           does the library export what it should?
 exports: $(BUILD)/libholdfast.so $(LIBS)
@@ -28,4 +37,4 @@ faults-check:
 deps-check:
 	@tests/deps_asks.sh
 
-.PHONY: layers exports rules rules-check faults-check deps-check
+.PHONY: layers shape shape-check exports rules rules-check faults-check deps-check

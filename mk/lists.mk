@@ -5,6 +5,9 @@
 tls_yes  := tls_openssl tls_openssl_settings tls_openssl_words
 tls_no   := tls_none
 
+# The installed headers: all that a program may include.
+HEADERS := holdfast.h resp/base.h resp/resp.h net/net.h lock/lock.h
+
 RESP := status parse value copy double encode
 NET  := mem hash utf8 error random clock wheel histogram spin fork \
         poller_$(EVENTS) loop drive \

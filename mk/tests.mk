@@ -90,7 +90,7 @@ slow_T   = $(foreach name,$(SLOW),$(filter %/test_$(name),$(check_T)))
 # libcheck ends a test after 4 s: too soon for a machine with much else to do.
 export CK_DEFAULT_TIMEOUT ?= 60
 
-check-built: all $(examples_B) layers exports rules-check faults-check deps-check \
+check-built: all $(examples_B) layers shape-check exports rules-check faults-check deps-check \
              $(BUILD)/tests/locale/comma $(unit_T) $(bytewise_T) $(fuzz_T) \
              $(live_T) $(soak_T)
 	@tests/run.sh $(slow_T) $(filter-out $(slow_T),$(check_T))

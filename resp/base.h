@@ -79,16 +79,19 @@ struct hf_list {
     struct hf_list *prev;
 };
 
+/* hf_list_init - makes `l` an empty list, or a member of none. */
 static inline void hf_list_init(struct hf_list *l)
 {
     l->next = l->prev = l;
 }
 
+/* hf_list_is_empty - true also of a member that is in no list. */
 static inline bool hf_list_is_empty(const struct hf_list *l)
 {
     return l->next == l;
 }
 
+/* hf_list_push - appends `l`, which is in no list, behind the last member. */
 static inline void hf_list_push(struct hf_list *head, struct hf_list *l)
 {
     l->prev = head->prev;
@@ -97,6 +100,7 @@ static inline void hf_list_push(struct hf_list *head, struct hf_list *l)
     head->prev = l;
 }
 
+/* hf_list_remove - takes `l` out of its list; harmless if it is in none. */
 static inline void hf_list_remove(struct hf_list *l)
 {
     l->prev->next = l->next;
@@ -104,7 +108,8 @@ static inline void hf_list_remove(struct hf_list *l)
     hf_list_init(l);
 }
 
-/* Moves all members of `from` behind those of `to`; `from` is empty after. */
+/* hf_list_join - moves all members of `from` behind those of `to`; `from` is empty
+ * after. */
 static inline void hf_list_join(struct hf_list *to, struct hf_list *from)
 {
     if (hf_list_is_empty(from))

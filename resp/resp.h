@@ -201,16 +201,18 @@ HF_API struct hf_resp_value hf_resp_first(const struct hf_resp_tape *tape,
 HF_API uint32_t hf_resp_next_index(const struct hf_resp_tape *tape,
                                    uint32_t index);
 
+/* hf_resp_type - what RESP calls it. A null of any spelling is HF_RESP_NULL. */
 HF_API enum hf_resp_type hf_resp_type(struct hf_resp_value v);
 
 /* Each answers HF_OK, or HF_E_TYPE and leaves *out alone.
- *   integer  of an integer only
- *   double   of a double, or an integer; correctly rounded, whatever the locale
- *   boolean  of a boolean only
- *   bytes    of a simple or bulk string, an error of either kind, a big number,
- *            a double's text; of a verbatim string the text without its format.
- *            *ptr points into the buffer, no NUL behind. Not of a streamed
- *            string: use hf_resp_copy_bytes. */
+ *   hf_resp_integer  of an integer only
+ *   hf_resp_double   of a double, or an integer; correctly rounded, whatever the
+ *                    locale
+ *   hf_resp_boolean  of a boolean only
+ *   hf_resp_bytes    of a simple or bulk string, an error of either kind, a big
+ *                    number, a double's text; of a verbatim string the text
+ *                    without its format. *ptr points into the buffer, no NUL
+ *                    behind. Not of a streamed string: use hf_resp_copy_bytes. */
 HF_API hf_status hf_resp_integer(struct hf_resp_value v, int64_t *out);
 HF_API hf_status hf_resp_double(struct hf_resp_value v, double *out);
 HF_API hf_status hf_resp_boolean(struct hf_resp_value v, bool *out);
@@ -228,11 +230,13 @@ HF_API hf_status hf_resp_verbatim_format(struct hf_resp_value v,
 HF_API hf_status hf_resp_copy_bytes(struct hf_resp_value v, char *dst,
                                     size_t room, size_t *len);
 
+/* hf_resp_is_null - is it a null, of RESP3 or either null of RESP2? */
 static inline bool hf_resp_is_null(struct hf_resp_value v)
 {
     return v.node->type == HF_RESP_NULL;
 }
 
+/* hf_resp_is_error - is it an error, simple or bulk? */
 static inline bool hf_resp_is_error(struct hf_resp_value v)
 {
     return v.node->type == HF_RESP_ERROR || v.node->type == HF_RESP_BULK_ERROR;
@@ -310,33 +314,40 @@ struct hf_resp_arg {
     size_t len;
 };
 
-/* A whole command; argc >= 1. Its size is at most that of the arguments and
- * HF_RESP_ARG_EXTRA for each of them and for the header. */
+/* hf_resp_command_size, hf_resp_put_command - a whole command; argc >= 1. Its
+ * size is at most that of the arguments and HF_RESP_ARG_EXTRA for each of them
+ * and for the header. */
 #define HF_RESP_ARG_EXTRA 25
 HF_API size_t hf_resp_command_size(const struct hf_resp_arg *argv, size_t argc);
 HF_API char *hf_resp_put_command(char *dst, const struct hf_resp_arg *argv,
                                  size_t argc);
 
 /* Argument after argument: first the header, with the count of all that will
- * follow, then each.
- *   integer  in decimal digits
- *   double   the shortest text that reads back as the same double; inf, -inf,
- *            nan */
+ * follow, then each. Sizes:
+ *   hf_resp_header_size   of the header for `argc` arguments
+ *   hf_resp_bulk_size     of an argument of `len` bytes
+ *   hf_resp_integer_size, hf_resp_double_size   of a number as an argument
+ *   hf_resp_add_size      of two of these together */
 HF_API size_t hf_resp_header_size(size_t argc);
 HF_API size_t hf_resp_bulk_size(size_t len);
 HF_API size_t hf_resp_integer_size(int64_t n);
 HF_API size_t hf_resp_double_size(double n);
-HF_API size_t hf_resp_add_size(size_t a, size_t b);   /* a + b */
+HF_API size_t hf_resp_add_size(size_t a, size_t b);
 
+/* hf_resp_put_header   - the header for `argc` arguments
+ * hf_resp_put_bulk     - `len` bytes of any value
+ * hf_resp_put_integer  - in decimal digits
+ * hf_resp_put_double   - the shortest text that reads back as the same double;
+ *                        inf, -inf, nan */
 HF_API char *hf_resp_put_header(char *dst, size_t argc);
 HF_API char *hf_resp_put_bulk(char *dst, const void *ptr, size_t len);
 HF_API char *hf_resp_put_integer(char *dst, int64_t n);
 HF_API char *hf_resp_put_double(char *dst, double n);
 
-/* The front of a command that is sent again and again, made once: the header
- * for `total` arguments and the first `argc` of them. It is copied in front of the
- * others. EVALSHA, its digest and its count of keys, say, are 70 bytes that need
- * not be formatted again. */
+/* hf_resp_prefix_size, hf_resp_put_prefix - the front of a command that is sent
+ * again and again, made once: the header for `total` arguments and the first
+ * `argc` of them. It is copied in front of the others. EVALSHA, its digest and its
+ * count of keys, say, are 70 bytes that need not be formatted again. */
 HF_API size_t hf_resp_prefix_size(size_t total, const struct hf_resp_arg *argv,
                                   size_t argc);
 HF_API char *hf_resp_put_prefix(char *dst, size_t total,

@@ -1,0 +1,98 @@
+# shape.awk: what tests/shape.sh compares, one finding a line:
+#     lines FILE N              of each file
+#     function FOLDER N FILE:LINE NAME
+#     undocumented FILE:LINE NAME   of the headers in `installed`
+# A function counts from its first line of declaration to its closing brace.
+
+BEGIN {
+    split(installed, list)
+    for (i in list)
+        is_public[list[i]] = 1
+}
+FNR == 1 { begin_file() }
+{ lines[FILENAME] = FNR }
+FILENAME ~ /\.c$/ { measure() }
+FILENAME in is_public { read_header() }
+END {
+    for (name in lines)
+        print "lines", name, lines[name]
+}
+
+function begin_file()
+{
+    folder = FILENAME
+    sub(/\/.*/, "", folder)
+    head = body = 0
+    comment = declaration = ""
+    is_comment = has_function = 0
+}
+
+# ---- functions: a brace alone on its line begins and ends one ----
+
+function measure()
+{
+    if ($0 == "{")
+        body = head
+    if ($0 == "}" && body) {
+        print "function", folder, FNR - body + 1, FILENAME ":" body, called
+        body = head = 0
+    }
+    if (!/^[A-Za-z_]/ && !(head && /^ /))
+        head = 0
+    else if (!head) {
+        head = FNR
+        called = name_in($0)
+    } else if (called == "")
+        called = name_in($0)
+    if (/;$/)
+        head = 0
+}
+
+function name_in(text)
+{
+    if (!match(text, /[a-z_][a-z0-9_]*\(/))
+        return ""
+    return substr(text, RSTART, RLENGTH - 1)
+}
+
+# ---- headers: a comment speaks of the declarations up to an empty line ----
+
+function read_header()
+{
+    if (/^$/) {
+        comment = declaration = ""
+        has_function = 0
+    } else if (is_comment || /^\/\*/)
+        read_comment()
+    else if (declaration != "" || /^(HF_[A-Z]+ )*(static|const|struct|[a-z])/)
+        read_declaration()
+}
+
+function read_comment()
+{
+    if (!is_comment && has_function) {
+        comment = ""
+        has_function = 0
+    }
+    comment = comment $0 "\n"
+    is_comment = !/\*\//
+}
+
+function read_declaration()
+{
+    declaration = declaration $0
+    if (!/[;{]/)
+        return
+    if (declaration !~ /^(typedef|#)/ && match(declaration, /hf_[a-z0-9_]*\(/))
+        look(substr(declaration, RSTART, RLENGTH - 1))
+    declaration = ""
+}
+
+# The first function behind a comment is what it speaks of; others it names.
+function look(name)
+{
+    if (comment !~ /[a-z]+ [a-z]+/ ||
+        has_function && comment !~ ("(^|[^a-z0-9_])" name "([^a-z0-9_]|$)"))
+        print "undocumented", FILENAME ":" FNR, name
+    has_function = 1
+}
