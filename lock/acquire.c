@@ -749,7 +749,7 @@ static void enter_hold(struct hf_op *op, struct hf_hold *held)
 
 /* ---- start, cancel ---- */
 
-void hf_acquire_start(struct hf_op *op)
+static void join(struct hf_op *op)
 {
     struct hf_hold *held = hf_hold_find(op->lock, op->owner);
     bool was_alone = hf_list_is_empty(&op->lock->line);
@@ -774,8 +774,24 @@ void hf_acquire_start(struct hf_op *op)
     }
 }
 
+static void start(struct hf_op *op)
+{
+    const struct hf_acquire_options *o = &op->options;
+    int64_t now = hf_loop_now(op->client->loop);
+
+    op->lease_ms = o->lease_ms > 0 ? o->lease_ms : op->client->watchdog_ms;
+    hf_wait_init(&op->wait, o->wait_ms < 0 ? HF_NEVER : now + o->wait_ms);
+    if (o->cancel && o->cancel->is_fired) {
+        hf_op_finish(op, HF_CANCELLED);
+        return;
+    }
+    if (o->cancel)
+        hf_list_push(&o->cancel->waits, &op->cancel_node);
+    join(op);
+}
+
 /* Wherever it stands: in a line, in a hold's queue, or with a question asked. */
-void hf_acquire_cancel(struct hf_op *op, hf_status status)
+static void cancel(struct hf_op *op, hf_status status)
 {
     struct hf_hold *held = hf_hold_find(op->lock, op->owner);
 
@@ -788,3 +804,6 @@ void hf_acquire_cancel(struct hf_op *op, hf_status status)
     }
     end(op, status);
 }
+
+const struct hf_verb hf_verb_acquire = {
+    .start = start, .resume = join, .cancel = cancel, .only_waits = true};

@@ -129,7 +129,19 @@ struct hf_hold {
     char text[HF_OWNER_TEXT_MAX];
 };
 
-enum hf_op_kind { OP_ACQUIRE, OP_RELEASE, OP_FORCE, OP_INSPECT, OP_WAKE };
+/* What an operation does. */
+struct hf_verb {
+    void (*start)(struct hf_op *op);
+    void (*resume)(struct hf_op *op);   /* after start: the hold that it stood
+                                           behind is free. NULL: it stands behind
+                                           none */
+    void (*cancel)(struct hf_op *op, hf_status status);
+    bool only_waits;            /* until its question has left: closing ends it */
+    bool is_orphan;             /* in the background (orphan.c): begins also while
+                                   the client is closing */
+};
+extern const struct hf_verb hf_verb_acquire, hf_verb_release, hf_verb_force,
+    hf_verb_inspect;
 
 #define OP_ARGS_MAX (CALL_HEAD + 7)
 
@@ -140,9 +152,7 @@ struct hf_op {
     struct hf_list cancel_node;
     struct hf_client *client;
     struct hf_lock *lock;
-    enum hf_op_kind kind;
-    bool is_orphan;             /* OP_RELEASE in the background; `echo` is the
-                                   owner that it releases */
+    const struct hf_verb *verb;
     int64_t owner;
     int64_t count;              /* the hold count to reach */
     bool is_freeing;            /* a last release is under way (W8) */
@@ -151,12 +161,13 @@ struct hf_op {
 
     struct hf_call call;
     struct hf_resp_arg argv[OP_ARGS_MAX];
-    char echo[HF_OWNER_TEXT_MAX];
+    char echo[HF_OWNER_TEXT_MAX];   /* a question; the owner that an orphan's
+                                       release is for */
     size_t echo_len;
     char count_text[HF_RESP_INTEGER_MAX];
     char lease_text[HF_RESP_INTEGER_MAX];
 
-    /* OP_ACQUIRE */
+    /* To acquire. */
     struct hf_acquire_options options;
     int64_t lease_ms;
     struct hf_wait wait;
@@ -168,9 +179,9 @@ struct hf_op {
                                    granted */
     int64_t asked_ms;           /* when it last asked */
 
-    /* OP_INSPECT: where the answer goes. OP_FORCE: who may hold it. */
-    struct hf_lock_info *info;
-    const char *holder;
+    /* To inspect, and to force. */
+    struct hf_lock_info *info;  /* where the answer goes */
+    const char *holder;         /* who is looked for; who may hold it */
     size_t holder_len;
 
     /* How it ends. */
@@ -214,16 +225,15 @@ static inline const char *hf_lock_channel(const struct hf_lock *lock)
 /* ---- op.c: operations, whatever their kind ---- */
 
 /* hf_op_begin  - counts it in; HF_E_LIMIT, HF_E_CLOSED.
- * hf_op_new_background - one that nobody waits for, begun; it frees itself.
- *                `is_orphan`: it begins also while the client is closing. NULL: no
- *                memory, or hf_op_begin refused it.
+ * hf_op_new_background - one that nobody waits for, begun; it frees itself. NULL:
+ *                no memory, or hf_op_begin refused it.
  * hf_op_finish - tells whoever asked; the operation is gone after. error, if
  *                any, is filled already.
  * hf_op_call   - calls the script with `argc` arguments in op->argv behind the
  *                lock's name. A failure to start finishes the operation. */
 hf_status hf_op_begin(struct hf_op *op);
-struct hf_op *hf_op_new_background(struct hf_lock *lock, enum hf_op_kind kind,
-                                   bool is_orphan);
+struct hf_op *hf_op_new_background(struct hf_lock *lock,
+                                   const struct hf_verb *verb);
 void hf_op_finish(struct hf_op *op, hf_status status);
 void hf_op_call(struct hf_op *op, const struct hf_script *script, size_t argc,
                 int64_t deadline_ms,
@@ -251,17 +261,11 @@ bool hf_reply_integer(struct hf_resp_value reply, size_t index, int64_t *out);
  *                   message had; < 0: unknown. A second call does nothing.
  * hf_acquire_forget_notice - on_wait is not called any more, unless it has begun.
  * hf_acquire_stop_listening - the lock's line is empty: ends its subscriptions. */
-void hf_acquire_start(struct hf_op *op);
 void hf_acquire_forget_notice(struct hf_op *op);
 void hf_acquire_next(struct hf_lock *lock);
 void hf_acquire_freeing(struct hf_op *op);
 void hf_acquire_freed(struct hf_op *op, int64_t heard);
 void hf_acquire_stop_listening(struct hf_lock *lock);
-void hf_acquire_cancel(struct hf_op *op, hf_status status);
-void hf_release_start(struct hf_op *op);
-void hf_release_cancel(struct hf_op *op, hf_status status);
-void hf_force_start(struct hf_op *op);
-void hf_inspect_start(struct hf_op *op);
 
 /* hf_info_read_field - fills holder, hold_count and kind from the reply's elements
  *   `at` and `at` + 1: a field of the lock's hash, and its value. HF_KIND_NONE: no

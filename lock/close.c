@@ -43,7 +43,7 @@ static void cancel(struct hf_op *op, struct hf_client_closed *closed)
  * is something to be given back. */
 static bool only_waits(const struct hf_op *op)
 {
-    return op->kind == OP_ACQUIRE && !hf_call_is_sent(&op->call);
+    return op->verb->only_waits && !hf_call_is_sent(&op->call);
 }
 
 static void cancel_those_who_wait(struct hf_client *client,

@@ -100,17 +100,14 @@ bool hf_hold_enter(struct hf_hold *hold, struct hf_op *op)
     return true;
 }
 
-static void start_again(struct hf_timer *timer)
+static void resume(struct hf_timer *timer)
 {
     struct hf_op *op = HF_OWNER_OF(timer, struct hf_op, timer);
 
     if (op->hold)
         op->hold->op = NULL; /* was kept for it */
     op->hold = NULL;
-    if (op->kind == OP_ACQUIRE)
-        hf_acquire_start(op);
-    else
-        hf_release_start(op);
+    op->verb->resume(op);
 }
 
 /* By its timer: were it started here, thousands that all fail at once would
@@ -121,7 +118,7 @@ static struct hf_op *wake_one(struct hf_list *pending, struct hf_loop *loop)
 
     hf_list_remove(&op->line_node);
     hf_loop_disarm(loop, &op->timer);
-    op->timer.fire = start_again;
+    op->timer.fire = resume;
     hf_loop_arm(loop, &op->timer, 0);
     return op;
 }

@@ -138,23 +138,41 @@ const char *hf_lock_name(const struct hf_lock *lock, size_t *len)
     return lock->text;
 }
 
-/* ---- an operation, waited for ---- */
+/* ---- one call, waited for or not ---- */
+
+/* What is asked. */
+struct ask {
+    const struct hf_verb *verb;
+    int64_t owner;
+    const struct hf_acquire_options *options;
+    struct hf_lock_info *info;
+    const char *holder;         /* NULL: nobody */
+    size_t holder_len;
+    int64_t *count;             /* NULL, or where the holder's count goes */
+};
 
 static void op_init(struct hf_op *op, struct hf_lock *lock,
-                    enum hf_op_kind kind, int64_t owner)
+                    const struct ask *ask)
 {
     memset(op, 0, sizeof *op);
     op->client = lock->client;
     op->lock = lock;
-    op->kind = kind;
-    op->owner = owner;
+    op->verb = ask->verb;
+    op->owner = ask->owner;
+    if (ask->options)
+        op->options = *ask->options;
+    op->info = ask->info;
+    op->holder = ask->holder;
+    op->holder_len = ask->holder_len;
 }
 
-static hf_status wait_for(struct hf_op *op, void (*start)(struct hf_op *),
-                          struct hf_error *err)
+/* Waits until it is done. */
+static hf_status run(struct hf_lock *lock, const struct ask *ask,
+                     struct hf_error *err)
 {
-    struct hf_loop *loop = op->client->loop;
+    struct hf_loop *loop = lock->client->loop;
     struct hf_waiter waiter;
+    struct hf_op op;
     hf_status rc;
 
     if (hf_loop_forked(loop))
@@ -162,57 +180,63 @@ static hf_status wait_for(struct hf_op *op, void (*start)(struct hf_op *),
     if (err)
         err->status = HF_OK;
     hf_waiter_init(&waiter, loop);
-    op->waiter = &waiter;
-    op->error = err;
+    op_init(&op, lock, ask);
+    op.waiter = &waiter;
+    op.error = err;
     hf_loop_lock(loop);
-    if ((rc = hf_op_begin(op)) < 0) {
+    if ((rc = hf_op_begin(&op)) < 0) {
         hf_loop_unlock(loop);
         return rc;
     }
-    start(op);
+    op.verb->start(&op);
     hf_loop_wait(&waiter);
-    return op->status;
+    if (ask->count)
+        *ask->count = op.count;
+    return op.status;
 }
-
-/* ---- an operation, told by a callback ---- */
 
 struct async_op {
     struct hf_op op;
     struct hf_error error;
-    char holder[];              /* OP_FORCE: the caller's may soon be gone */
+    char holder[];              /* a copy: the caller's may soon be gone */
 };
 
-static struct hf_op *async_new_with(struct hf_lock *lock, enum hf_op_kind kind,
-                                    int64_t owner, hf_done *done, void *ctx,
-                                    size_t extra)
+static hf_status start_async(struct hf_lock *lock, const struct ask *ask,
+                             hf_done *done, void *ctx)
 {
-    size_t size = sizeof(struct async_op) + extra;
+    size_t size = sizeof(struct async_op) + ask->holder_len;
     struct async_op *async = hf_mem_new(lock->client->mem, size);
+    hf_status rc;
 
     if (!async)
-        return NULL;
-    op_init(&async->op, lock, kind, owner);
+        return HF_E_NOMEM;
+    op_init(&async->op, lock, ask);
+    if (ask->holder)
+        memcpy(async->holder, ask->holder, ask->holder_len);
+    async->op.holder = async->holder;
     async->op.error = &async->error;
     async->op.done = done;
     async->op.done_ctx = ctx;
     async->op.size = size;
-    return &async->op;
-}
-
-static struct hf_op *async_new(struct hf_lock *lock, enum hf_op_kind kind,
-                               int64_t owner, hf_done *done, void *ctx)
-{
-    return async_new_with(lock, kind, owner, done, ctx, 0);
-}
-
-static hf_status start_async(struct hf_op *op, void (*start)(struct hf_op *))
-{
-    hf_status rc = hf_op_begin(op);
-
-    if (rc < 0)
-        hf_mem_free(op->client->mem, op, op->size);
+    if ((rc = hf_op_begin(&async->op)) < 0)
+        hf_mem_free(lock->client->mem, async, size);
     else
-        start(op);
+        async->op.verb->start(&async->op);
+    return rc;
+}
+
+/* Returns at once; `done` is told. */
+static hf_status post(struct hf_lock *lock, const struct ask *ask,
+                      hf_done *done, void *ctx)
+{
+    struct hf_loop *loop = lock->client->loop;
+    hf_status rc;
+
+    if (hf_loop_forked(loop))
+        return HF_E_FORKED;
+    hf_loop_lock(loop);
+    rc = start_async(lock, ask, done, ctx);
+    hf_loop_unlock(loop);
     return rc;
 }
 
@@ -243,62 +267,43 @@ static hf_status check(const struct hf_acquire_options *o, struct hf_error *err)
     return HF_OK;
 }
 
-static void start_acquire(struct hf_op *op)
-{
-    const struct hf_acquire_options *o = &op->options;
-    int64_t now = hf_loop_now(op->client->loop);
-
-    op->lease_ms = o->lease_ms > 0 ? o->lease_ms : op->client->watchdog_ms;
-    hf_wait_init(&op->wait, o->wait_ms < 0 ? HF_NEVER : now + o->wait_ms);
-    if (o->cancel && o->cancel->is_fired) {
-        hf_op_finish(op, HF_CANCELLED);
-        return;
-    }
-    if (o->cancel)
-        hf_list_push(&o->cancel->waits, &op->cancel_node);
-    hf_acquire_start(op);
-}
-
 hf_status hf_lock_acquire(struct hf_lock *lock,
                           const struct hf_acquire_options *options,
                           struct hf_error *err)
 {
-    struct hf_op op;
+    struct hf_acquire_options ours;
     hf_status rc;
 
-    op_init(&op, lock, OP_ACQUIRE, 0);
-    if (options)
-        op.options = *options;
-    else
-        hf_acquire_options_init(&op.options);
-    op.owner = op.options.owner;
-    if ((rc = check(&op.options, err)) < 0)
+    if (!options) {
+        hf_acquire_options_init(&ours);
+        options = &ours;
+    }
+    if ((rc = check(options, err)) < 0)
         return rc;
-    return wait_for(&op, start_acquire, err);
+    return run(lock,
+               &(struct ask){.verb = &hf_verb_acquire,
+                             .owner = options->owner,
+                             .options = options},
+               err);
 }
 
 hf_status hf_lock_acquire_async(struct hf_lock *lock,
                                 const struct hf_acquire_options *options,
                                 hf_done *done, void *ctx)
 {
-    struct hf_loop *loop = lock->client->loop;
-    struct hf_op *op;
     hf_status rc;
 
-    if (hf_loop_forked(loop))
+    if (hf_loop_forked(lock->client->loop))
         return HF_E_FORKED;
     if (!options || is_threads(options->owner))
         return HF_E_INVAL; /* two tasks of one thread would be one owner */
     if ((rc = check(options, NULL)) < 0)
         return rc;
-    rc = HF_E_NOMEM;
-    hf_loop_lock(loop);
-    if ((op = async_new(lock, OP_ACQUIRE, options->owner, done, ctx))) {
-        op->options = *options;
-        rc = start_async(op, start_acquire);
-    }
-    hf_loop_unlock(loop);
-    return rc;
+    return post(lock,
+                &(struct ask){.verb = &hf_verb_acquire,
+                              .owner = options->owner,
+                              .options = options},
+                done, ctx);
 }
 
 void hf_cancel_init(struct hf_cancel *cancel, struct hf_client *client)
@@ -317,7 +322,7 @@ void hf_cancel_fire(struct hf_cancel *cancel)
     hf_loop_lock(loop);
     cancel->is_fired = true;
     while (!hf_list_is_empty(&cancel->waits))
-        hf_acquire_cancel(
+        hf_verb_acquire.cancel(
             HF_OWNER_OF(cancel->waits.next, struct hf_op, cancel_node),
             HF_CANCELLED);
     hf_loop_unlock(loop);
@@ -328,26 +333,15 @@ void hf_cancel_fire(struct hf_cancel *cancel)
 hf_status hf_lock_release(struct hf_lock *lock, int64_t owner,
                           struct hf_error *err)
 {
-    struct hf_op op;
-
-    op_init(&op, lock, OP_RELEASE, owner);
-    return wait_for(&op, hf_release_start, err);
+    return run(lock, &(struct ask){.verb = &hf_verb_release, .owner = owner},
+               err);
 }
 
 hf_status hf_lock_release_async(struct hf_lock *lock, int64_t owner,
                                 hf_done *done, void *ctx)
 {
-    struct hf_loop *loop = lock->client->loop;
-    struct hf_op *op;
-    hf_status rc = HF_E_NOMEM;
-
-    if (hf_loop_forked(loop))
-        return HF_E_FORKED;
-    hf_loop_lock(loop);
-    if ((op = async_new(lock, OP_RELEASE, owner, done, ctx)))
-        rc = start_async(op, hf_release_start);
-    hf_loop_unlock(loop);
-    return rc;
+    return post(lock, &(struct ask){.verb = &hf_verb_release, .owner = owner},
+                done, ctx);
 }
 
 /* "Nobody" must not come to mean "whoever". */
@@ -363,48 +357,34 @@ static hf_status check_holder(const char *holder, size_t len,
                         hf_error_quote(quoted, sizeof quoted, holder, len));
 }
 
-static void set_holder(struct hf_op *op, const char *holder, size_t len)
-{
-    op->holder = holder;
-    op->holder_len = holder ? len : 0;
-}
-
 hf_status hf_lock_force_release(struct hf_lock *lock, const char *holder,
                                 size_t len, struct hf_error *err)
 {
-    struct hf_op op;
-    hf_status rc;
+    hf_status rc = check_holder(holder, len, err);
 
-    if ((rc = check_holder(holder, len, err)) < 0)
+    if (rc < 0)
         return rc;
-    op_init(&op, lock, OP_FORCE, 0);
-    set_holder(&op, holder, len);
-    return wait_for(&op, hf_force_start, err);
+    return run(lock,
+               &(struct ask){.verb = &hf_verb_force,
+                             .holder = holder,
+                             .holder_len = holder ? len : 0},
+               err);
 }
 
 hf_status hf_lock_force_release_async(struct hf_lock *lock, const char *holder,
                                       size_t len, hf_done *done, void *ctx)
 {
-    struct hf_loop *loop = lock->client->loop;
-    struct async_op *async;
-    struct hf_op *op;
     hf_status rc;
 
-    if (hf_loop_forked(loop))
+    if (hf_loop_forked(lock->client->loop))
         return HF_E_FORKED;
     if ((rc = check_holder(holder, len, NULL)) < 0)
         return rc;
-    rc = HF_E_NOMEM;
-    hf_loop_lock(loop);
-    if ((op = async_new_with(lock, OP_FORCE, 0, done, ctx, holder ? len : 0))) {
-        async = HF_OWNER_OF(op, struct async_op, op);
-        if (holder)
-            memcpy(async->holder, holder, len);
-        set_holder(op, async->holder, holder ? len : 0);
-        rc = start_async(op, hf_force_start);
-    }
-    hf_loop_unlock(loop);
-    return rc;
+    return post(lock,
+                &(struct ask){.verb = &hf_verb_force,
+                              .holder = holder,
+                              .holder_len = holder ? len : 0},
+                done, ctx);
 }
 
 /* ---- how it stands ---- */
@@ -412,29 +392,14 @@ hf_status hf_lock_force_release_async(struct hf_lock *lock, const char *holder,
 hf_status hf_lock_inspect(struct hf_lock *lock, struct hf_lock_info *out,
                           struct hf_error *err)
 {
-    struct hf_op op;
-
-    op_init(&op, lock, OP_INSPECT, 0);
-    op.info = out;
-    return wait_for(&op, hf_inspect_start, err);
+    return run(lock, &(struct ask){.verb = &hf_verb_inspect, .info = out}, err);
 }
 
 hf_status hf_lock_inspect_async(struct hf_lock *lock, struct hf_lock_info *out,
                                 hf_done *done, void *ctx)
 {
-    struct hf_loop *loop = lock->client->loop;
-    struct hf_op *op;
-    hf_status rc = HF_E_NOMEM;
-
-    if (hf_loop_forked(loop))
-        return HF_E_FORKED;
-    hf_loop_lock(loop);
-    if ((op = async_new(lock, OP_INSPECT, 0, done, ctx))) {
-        op->info = out;
-        rc = start_async(op, hf_inspect_start);
-    }
-    hf_loop_unlock(loop);
-    return rc;
+    return post(lock, &(struct ask){.verb = &hf_verb_inspect, .info = out},
+                done, ctx);
 }
 
 hf_status hf_lock_is_locked(struct hf_lock *lock, bool *out,
@@ -464,7 +429,7 @@ hf_status hf_lock_hold_count(struct hf_lock *lock, int64_t owner, int64_t *out,
 {
     char text[HF_OWNER_TEXT_MAX];
     struct hf_lock_info info;
-    struct hf_op op;
+    int64_t count;
     hf_status rc;
 
     if (hf_loop_forked(lock->client->loop))
@@ -473,12 +438,15 @@ hf_status hf_lock_hold_count(struct hf_lock *lock, int64_t owner, int64_t *out,
         *out = 0;
         return HF_OK;
     }
-    op_init(&op, lock, OP_INSPECT, 0);
-    op.info = &info;
-    op.holder = text;
-    op.holder_len = strlen(text);
-    if ((rc = wait_for(&op, hf_inspect_start, err)) == HF_OK)
-        *out = op.count;
+    rc = run(lock,
+             &(struct ask){.verb = &hf_verb_inspect,
+                           .info = &info,
+                           .holder = text,
+                           .holder_len = strlen(text),
+                           .count = &count},
+             err);
+    if (rc == HF_OK)
+        *out = count;
     return rc;
 }
 

@@ -9,12 +9,12 @@ hf_status hf_op_begin(struct hf_op *op)
 {
     struct hf_client *client = op->client;
 
-    if (client->is_closing && !op->is_orphan)
+    if (client->is_closing && !op->verb->is_orphan)
         return hf_error_set(op->error, HF_E_CLOSED, "%s",
                             hf_status_text(HF_E_CLOSED));
     if (client->ops_count - client->orphans + client->untold >=
             client->waiters_max &&
-        !op->is_orphan)
+        !op->verb->is_orphan)
         return hf_error_set(op->error, HF_E_LIMIT,
                             "more than %u calls are under way",
                             (unsigned)client->waiters_max);
@@ -22,15 +22,15 @@ hf_status hf_op_begin(struct hf_op *op)
     hf_list_init(&op->line_node);
     hf_list_init(&op->cancel_node);
     client->ops_count++;
-    client->orphans += op->is_orphan;
+    client->orphans += op->verb->is_orphan;
     hf_lock_ref(op->lock);
     if (op->done)
         hf_loop_attend(client->loop);
     return HF_OK;
 }
 
-struct hf_op *hf_op_new_background(struct hf_lock *lock, enum hf_op_kind kind,
-                                   bool is_orphan)
+struct hf_op *hf_op_new_background(struct hf_lock *lock,
+                                   const struct hf_verb *verb)
 {
     struct hf_client *client = lock->client;
     struct hf_op *op = hf_mem_new(client->mem, sizeof *op);
@@ -40,8 +40,7 @@ struct hf_op *hf_op_new_background(struct hf_lock *lock, enum hf_op_kind kind,
     op->size = sizeof *op;
     op->client = client;
     op->lock = lock;
-    op->kind = kind;
-    op->is_orphan = is_orphan;
+    op->verb = verb;
     if (hf_op_begin(op) == HF_OK)
         return op;
     hf_mem_free(client->mem, op, sizeof *op);
@@ -96,7 +95,7 @@ void hf_op_finish(struct hf_op *op, hf_status status)
     hf_list_remove(&op->line_node);
     hf_list_remove(&op->cancel_node);
     client->ops_count--;
-    client->orphans -= op->is_orphan;
+    client->orphans -= op->verb->is_orphan;
     client->has_told_orphans = client->has_told_orphans && client->orphans > 0;
     client->finished += client->is_closing;
     hf_client_note_quiet(client);
@@ -121,12 +120,7 @@ bool hf_op_cancel(struct hf_op *op, hf_status status)
     hf_call_cancel(&op->call);
     may_have_run = op->call.may_have_run || op->may_be_held;
     hf_acquire_freed(op, -1);
-    if (op->kind == OP_ACQUIRE)
-        hf_acquire_cancel(op, status);
-    else if (op->kind == OP_RELEASE)
-        hf_release_cancel(op, status);
-    else
-        hf_op_finish(op, status);
+    op->verb->cancel(op, status);
     return may_have_run;
 }
 

@@ -59,6 +59,14 @@ static bool has_room(struct hf_client *client)
     return false;
 }
 
+static void start(struct hf_op *op)
+{
+    hf_release_send(op, op->echo, op->echo_len, HF_NEVER, on_answer);
+}
+
+static const struct hf_verb verb = {
+    .start = start, .cancel = hf_op_finish, .is_orphan = true};
+
 /* The server executes the release after the acquire: it follows on the same
  * connection, or on the next one when the old one is dead on the server
  * (design 11). Without memory it is treated as beyond ORPHANS_MAX. */
@@ -68,13 +76,13 @@ void hf_release_orphan(struct hf_lock *lock, const char *text, size_t len,
     struct hf_op *op;
 
     if (lock->client->is_over || !has_room(lock->client) ||
-        !(op = hf_op_new_background(lock, OP_RELEASE, true)))
+        !(op = hf_op_new_background(lock, &verb)))
         return;
     memcpy(op->echo, text, len);
     op->echo_len = len;
     op->lease_ms = lease_ms;
     op->call.patience_ms = lease_ms; /* ORPHAN-2 */
-    hf_release_send(op, op->echo, len, HF_NEVER, on_answer);
+    start(op);
 }
 
 /* ---- ghosts ---- */
@@ -100,7 +108,7 @@ static bool is_held_here(const struct hf_lock *lock, struct text holder)
 
 static bool is_of(const struct hf_op *op, struct text holder)
 {
-    return op->is_orphan ? op->echo_len == holder.len &&
+    return op->verb->is_orphan ? op->echo_len == holder.len &&
                                memcmp(op->echo, holder.ptr, holder.len) == 0
                          : is_hold(op->hold, holder);
 }

@@ -140,7 +140,7 @@ static void on_inspected(struct hf_call *call, hf_status status,
     hf_op_finish(op, status);
 }
 
-void hf_inspect_start(struct hf_op *op)
+static void inspect(struct hf_op *op)
 {
     struct hf_resp_arg *argv = op->argv + CALL_HEAD + 1;
 
@@ -148,6 +148,9 @@ void hf_inspect_start(struct hf_op *op)
     argv[1] = (struct hf_resp_arg){op->holder, op->holder_len};
     hf_op_call(op, &hf_script_inspect, 2, deadline(op), on_inspected);
 }
+
+const struct hf_verb hf_verb_inspect = {.start = inspect,
+                                        .cancel = hf_op_finish};
 
 /* ---- force ---- */
 
@@ -238,7 +241,7 @@ static void on_acquainted(struct hf_call *call, hf_status status,
 }
 
 /* Which way waiters are woken is known once a cluster has answered. */
-void hf_force_start(struct hf_op *op)
+static void force_when_known(struct hf_op *op)
 {
     struct hf_resp_arg *argv = op->argv + CALL_HEAD + 1;
 
@@ -250,3 +253,6 @@ void hf_force_start(struct hf_op *op)
     argv[1] = (struct hf_resp_arg){op->holder, op->holder_len};
     hf_op_call(op, &hf_script_inspect, 2, deadline(op), on_acquainted);
 }
+
+const struct hf_verb hf_verb_force = {.start = force_when_known,
+                                      .cancel = hf_op_finish};

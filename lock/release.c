@@ -170,7 +170,7 @@ static void release(struct hf_op *op)
 
 /* As at its deadline. One that stood behind another call on the hold, and whose
  * turn had just come, was not asked yet. */
-void hf_release_cancel(struct hf_op *op, hf_status status)
+static void cancel(struct hf_op *op, hf_status status)
 {
     hf_call_cancel(&op->call);
     hf_loop_disarm(op->client->loop, &op->timer);
@@ -183,7 +183,7 @@ void hf_release_cancel(struct hf_op *op, hf_status status)
     failed(op, status);
 }
 
-void hf_release_start(struct hf_op *op)
+static void start(struct hf_op *op)
 {
     struct hf_hold *hold = hf_hold_find(op->lock, op->owner);
 
@@ -192,3 +192,6 @@ void hf_release_start(struct hf_op *op)
     else if (hf_hold_enter(hold, op))
         release(op);
 }
+
+const struct hf_verb hf_verb_release = {
+    .start = start, .resume = start, .cancel = cancel};

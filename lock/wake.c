@@ -21,7 +21,7 @@ static void on_spoken(struct hf_call *call, hf_status status,
     hf_op_finish(op, status);
 }
 
-static void speak(struct hf_op *op)
+static void start(struct hf_op *op)
 {
     struct hf_client *client = op->client;
     hf_status rc;
@@ -40,6 +40,8 @@ static void speak(struct hf_op *op)
         on_spoken(&op->call, rc, (struct hf_resp_value){0});
 }
 
+static const struct hf_verb verb = {.start = start, .cancel = hf_op_finish};
+
 static bool is_heard_elsewhere(const struct hf_op *released)
 {
     return hf_command_is_by_ask(&released->call.command) &&
@@ -53,8 +55,8 @@ void hf_wake_source(const struct hf_op *released)
 
     if (!is_heard_elsewhere(released) || lock->is_waking ||
         lock->client->is_over ||
-        !(op = hf_op_new_background(lock, OP_WAKE, false)))
+        !(op = hf_op_new_background(lock, &verb)))
         return;
     lock->is_waking = true;
-    speak(op);
+    start(op);
 }
