@@ -15,7 +15,7 @@
 #include <malloc.h>
 #include <openssl/crypto.h>
 
-#include "net/tls.h"
+#include "net/wire/tls.h"
 #include "tests/support/certs.h"
 #include "tests/support/must.h"
 #include "tests/support/tls_peer.h"

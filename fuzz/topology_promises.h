@@ -5,9 +5,9 @@
 #include <arpa/inet.h>
 #include <string.h>
 
-#include "net/redirect.h"
-#include "net/sentinel_words.h"
-#include "net/slot_map.h"
+#include "net/route/redirect.h"
+#include "net/route/sentinel_words.h"
+#include "net/route/slot_map.h"
 #include "tests/support/must.h"
 
 #define ASKED "asked"

@@ -2,9 +2,10 @@
 
 # Arrows only downwards: a floor includes its own headers and the public ones of
 # the floors below.
-#: make layers            do all includes point downwards?
+#: make layers            do all includes point downwards, and in no circle?
 layers:
 	@tests/layers.sh
+	@tests/layers_notices.sh
 
 # No file, no function is too long, and every public function is documented.
 #: make shape             how long are the functions, how long may they be?

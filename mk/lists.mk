@@ -9,15 +9,14 @@ tls_no   := tls_none
 HEADERS := holdfast.h resp/base.h resp/resp.h net/net.h lock/lock.h
 
 RESP := status parse value copy double encode
-NET  := mem hash utf8 error random clock wheel histogram spin fork \
-        poller_$(EVENTS) loop drive \
-        url_scan url_query url resolve race socket dial stream greet conn \
-        due room trace link wire pubsub \
-        endpoint slot slot_map slot_map_read cluster_info cluster_view \
-        redirect refusal \
-        sentinel_words \
-        server router command listening round discover discover_cluster discover_sentinel \
-        $(tls_$(TLS))
+NET  := $(addprefix base/,endpoint error hash histogram mem random url \
+            url_query url_scan utf8) \
+        $(addprefix loop/,clock drive fork loop poller_$(EVENTS) spin wheel) \
+        $(addprefix wire/,dial race resolve socket stream wire $(tls_$(TLS))) \
+        $(addprefix link/,conn due greet link pubsub room trace) \
+        $(addprefix route/,cluster_info cluster_view command discover \
+            discover_cluster discover_sentinel listening redirect refusal round \
+            router sentinel_words server slot slot_map slot_map_read)
 LOCK := scripts names wait lease hold call table op holding acquire release wake orphan query \
         watchdog close client lock
 CLI  := $(basename $(wildcard cli/*.c cli/*/*.c))

@@ -329,7 +329,7 @@ HF_API const char *hf_tls_library(void);
  *
  * hf_tls_context_new - reads the files. `host` is whom the certificate must
  *   name (a name or an IP literal), unless options->server_name does. See
- *   net/tls.h for what is checked, and for the errors.
+ *   net/wire/tls.h for what is checked, and for the errors.
  * hf_tls_context_share - the same for another host, of a context with the same
  *   options: what was read from files is shared, and read once however many
  *   hosts a cluster announces.

@@ -25,9 +25,9 @@ for tls in no yes no; do
     build kind "HAS_TLS=$tls" WERROR=-Werror CFLAGS=-O0
     [ $tls = no ] && says kind 'TLS: no' || says kind 'TLS: OpenSSL'
 done
-rm "$out"/kind/net/url.o "$out"/kind/net/link.o
+rm "$out"/kind/net/base/url.o "$out"/kind/net/link/link.o
 sleep 0.01 && build kind HAS_TLS=no WERROR=-Werror CFLAGS=-O0
-[ -e "$out/kind/net/url.o" ] || fail 'an object that is missing is not made'
+[ -e "$out/kind/net/base/url.o" ] || fail 'an object that is missing is not made'
 
 build O3 WERROR=-Werror CFLAGS=-O3 TLS=yes
 build static WERROR=-Werror LDFLAGS=-static TLS=yes

@@ -1,22 +1,64 @@
 #!/bin/sh
-# Fails on an include that points upwards, or at another floor's private header.
+# layers.sh [TREE]: arrows point only downwards. Fails on an include that points
+# upwards or at a private header of another floor, on files of one folder that
+# include each other in a circle, and on a folder that it does not know.
 set -eu
+cd "${1:-.}"
+
+# Circles that are still there, as "FILE INCLUDED": lines only go.
+circles='cli/common cli/help'
 
 bad=0
-look() { # floor, what its includes may be
-    if grep -nE '^ *# *include +"' "$1"/*.c "$1"/*.h |
-        grep -vE "\"($2)\""; then
-        echo "$1/ must not include these" >&2
-        bad=1
-    fi
+fail() { echo "$*" >&2; bad=1; }
+
+# includes FOLDER: "file:line: header" of each of our headers that it includes.
+includes() {
+    find "$1" -maxdepth 1 -name '*.[ch]' -exec \
+        grep -HnE '^ *# *include +"' {} + |
+        sed -E 's/^([^:]+:[0-9]+): *# *include +"([^"]*)".*/\1: \2/'
 }
-look resp 'resp/[a-z0-9_]+\.h'
-look net 'net/[a-z0-9_]+\.h|resp/(base|resp)\.h'
-look lock 'lock/[a-z0-9_]+\.h|net/net\.h|resp/(base|resp)\.h'
+
+# arrows FOLDER: "lock/call lock/lease": call.c or call.h includes lease.h. A
+# contract, such as lock/lock.h, is above its folder's files and points at none.
+arrows() {
+    includes "$1" | grep -vE ': ([a-z]+)/\1\.h$' |
+        sed -nE "s|^($1/[^/:]+)\.[ch]:[0-9]+: ($1/[^/]+)\.h$|\1 \2|p" |
+        awk -v known="$circles" '
+            BEGIN { count = split(known, line, "\n")
+                    while (count) is_known[line[count--]] }
+            $1 != $2 && !($0 in is_known)'
+}
+
+looked=
+look() { # folder, what its includes may be: a pattern
+    looked="$looked $1 "
+    ! includes "$1" | grep -vE ": ($2)\$" || fail "$1/ must not include these"
+    arrows "$1" | tsort >/dev/null || fail "$1/: these include each other"
+}
+
+# What a floor shows to those above it, and whatever a folder has.
+resp='resp/(base|resp)\.h'
+net='net/net\.h'
+any='[a-z0-9_]+\.h'
+
+look resp "resp/$any"
+look net "$resp"
+look net/base "$resp|$net|net/base/$any"
+look net/loop "$resp|$net|net/(base|loop)/$any"
+look net/wire "$resp|$net|net/(base|loop|wire)/$any"
+look net/link "$resp|$net|net/(base|loop|wire|link)/$any"
+look net/route "$resp|$net|net/(base|loop|wire|link|route)/$any"
+look lock "$resp|$net|lock/$any"
+look cli "$resp|$net|lock/lock\.h|holdfast\.h|cli/$any"
 # The rooms of cli/ know what they share, and not each other.
-below='lock/lock\.h|net/net\.h|resp/(base|resp)\.h'
-look cli "cli/[a-z0-9_]+\.h|$below|holdfast\.h"
 for room in run doctor resp; do
-    look "cli/$room" "cli/($room/)?[a-z0-9_]+\.h|$below"
+    look "cli/$room" "$resp|$net|lock/lock\.h|cli/($room/)?$any"
+done
+
+for folder in $(find resp net lock cli -name '*.[ch]' | sed 's|/[^/]*$||' | sort -u); do
+    case $looked in
+    *" $folder "*) ;;
+    *) fail "$folder/ is in no rule of tests/layers.sh" ;;
+    esac
 done
 exit $bad

@@ -12,7 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "net/conn.h"
+#include "net/link/conn.h"
 #include "tests/support/greeting.h"
 #include "tests/support/memory.h"
 #include "tests/support/request.h"

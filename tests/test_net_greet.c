@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "net/greet.h"
+#include "net/link/greet.h"
 #include "tests/support/request.h"
 #include "tests/support/suite.h"
 

@@ -14,7 +14,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "net/loop.h"
+#include "net/loop/loop.h"
 #include "tests/support/local.h"
 #include "tests/support/memory.h"
 #include "tests/support/suite.h"

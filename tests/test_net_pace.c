@@ -4,7 +4,7 @@
  * and a peer that never stops is made up.
  *
  * The linker puts the wrappers below in place of what the library calls
- * (Makefile: --wrap). Rule L4 of net/link.c. */
+ * (Makefile: --wrap). Rule L4 of net/link/link.c. */
 #include <check.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -44,7 +44,7 @@ int __wrap_connect(int fd, const struct sockaddr *address, socklen_t len)
 
 #define PUSH ">2\r\n+more\r\n+and more\r\n"
 #define PUSH_LEN (sizeof PUSH - 1)
-#define FLOOD_READS_MAX 64    /* a turn; net/link.c */
+#define FLOOD_READS_MAX 64    /* a turn; net/link/link.c */
 
 static struct {
     int fd;                   /* where it never ends; -1: nowhere */

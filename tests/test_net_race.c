@@ -8,14 +8,14 @@
  *     "a0 b0 lost"             nobody is left
  *     "a0 late"                somebody runs when the owner's time is over
  * Sources: RFC 8305, 4 "Sorting Addresses", 5 "Connection Attempts"; rules RACE-1
- * to RACE-3 of net/race.h. */
+ * to RACE-3 of net/wire/race.h. */
 #include <check.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "net/race.h"
+#include "net/wire/race.h"
 #include "tests/support/suite.h"
 
 #define START_MS 1000000      /* races do not begin when time does */

@@ -13,8 +13,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "net/loop.h"
-#include "net/resolve.h"
+#include "net/loop/loop.h"
+#include "net/wire/resolve.h"
 #include "tests/support/memory.h"
 #include "tests/support/names.h"
 #include "tests/support/suite.h"

@@ -9,7 +9,7 @@
 #include <string.h>
 
 #include "net/net.h"
-#include "net/round.h"
+#include "net/route/round.h"
 #include "tests/support/suite.h"
 
 #define SERVERS 3

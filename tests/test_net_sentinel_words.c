@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "net/sentinel_words.h"
+#include "net/route/sentinel_words.h"
 #include "tests/support/reply.h"
 #include "tests/support/suite.h"
 

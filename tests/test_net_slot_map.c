@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "net/slot_map.h"
+#include "net/route/slot_map.h"
 #include "tests/support/memory.h"
 #include "tests/support/reply.h"
 #include "tests/support/suite.h"

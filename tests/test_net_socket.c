@@ -6,7 +6,7 @@
 #include <stdio.h>
 #include <sys/un.h>
 
-#include "net/socket.h"
+#include "net/wire/socket.h"
 #include "tests/support/suite.h"
 #include "tests/test_net_dial.h"
 

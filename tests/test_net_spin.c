@@ -1,5 +1,5 @@
 /* Looking or sleeping, on simulated machines: what either costs there, and what
- * the plan makes of it. And that the loop does as planned. Rules of net/spin.h.
+ * the plan makes of it. And that the loop does as planned. Rules of net/loop/spin.h.
  *
  * The linker puts the wrappers below in place of what the library calls
  * (Makefile: --wrap): a clock that goes on by being read, and a poller that
@@ -13,7 +13,7 @@
 #include <unistd.h>
 
 #include "net/net.h"
-#include "net/spin.h"
+#include "net/loop/spin.h"
 #include "tests/support/must.h"
 #include "tests/support/suite.h"
 
@@ -95,7 +95,7 @@ static void send_queued(struct world *w)
     w->queued = 0;
 }
 
-/* Rule L2 of net/link.c: no less is queued than is in flight. */
+/* Rule L2 of net/link/link.c: no less is queued than is in flight. */
 static void callers_go_on(struct world *w)
 {
     for (; w->thinking > 0; w->thinking--) {

@@ -10,7 +10,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "net/tls_openssl.h"
+#include "net/wire/tls_openssl.h"
 #include "tests/support/certs.h"
 #include "tests/support/memory.h"
 #include "tests/support/suite.h"

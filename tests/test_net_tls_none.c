@@ -1,7 +1,7 @@
 /* A build without TLS says so. */
 #include <check.h>
 
-#include "net/tls.h"
+#include "net/wire/tls.h"
 #include "tests/support/suite.h"
 
 START_TEST(tls_that_is_not_built_in_is_refused_in_words)

@@ -8,7 +8,7 @@
 
 #include <openssl/err.h>
 
-#include "net/socket.h"
+#include "net/wire/socket.h"
 #include "tests/support/local.h"
 #include "tests/test_net_tls.h"
 

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "net/net.h"
-#include "net/trace.h"
+#include "net/link/trace.h"
 #include "tests/support/local.h"
 #include "tests/support/memory.h"
 #include "tests/support/peer.h"

@@ -5,8 +5,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "net/redirect.h"
-#include "net/slot_map.h"
+#include "net/route/redirect.h"
+#include "net/route/slot_map.h"
 #include "tests/support/cluster.h"
 #include "tests/support/reply.h"
 #include "tests/support/suite.h"

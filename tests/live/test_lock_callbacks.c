@@ -1,4 +1,4 @@
-/* Which thread calls back, when, and in which order: rule SEAT-9 of net/drive.c as a
+/* Which thread calls back, when, and in which order: rule SEAT-9 of net/loop/drive.c as a
  * user of locks meets it. */
 #include <semaphore.h>
 

@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "net/sentinel_words.h"
+#include "net/route/sentinel_words.h"
 #include "tests/support/feed.h"
 #include "tests/support/local.h"
 #include "tests/support/reply.h"

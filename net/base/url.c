@@ -1,0 +1,412 @@
+/* Server URLs, read strictly: what is ambiguous or misspelled is refused with
+ * its position. A lock taken on the wrong server protects nothing.
+ *
+ * U1  An error's text is made of constants and a position: whatever of the URL
+ *     it quoted could turn out to be a password.
+ * U2  No host is assumed: with an unset variable in it, redis://:pw@$HOST must
+ *     not become localhost.
+ * U3  Only ASCII, only by value: no locale, no strtol with its signs, spaces
+ *     and octal numbers.
+ *
+ * Sources: IANA "redis"; RFC 3986 "Authority", "Percent-Encoding"; RFC 6874
+ * (zones of IPv6 addresses). */
+#include <stdio.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+
+#include "net/base/endpoint.h"
+#include "net/base/url_scan.h"
+
+#define SERVER_PORT 6379
+#define SENTINEL_PORT 26379
+
+static const char *find(struct hf_span in, char c)
+{
+    return memchr(in.from, c, (size_t)(in.to - in.from));
+}
+
+/* ---- characters ---- */
+
+static bool is_plain(unsigned char c)
+{
+    return c > ' ' && c != 127;
+}
+
+/* A file that was read with its newline, an address pasted with a space. */
+static hf_status check_text(const struct hf_scan *s)
+{
+    for (const char *p = s->text; *p; p++)
+        if (!is_plain((unsigned char)*p))
+            return hf_scan_refuse(s, p, "a space or control character");
+    return HF_OK;
+}
+
+/* Bytes above 127 are left to the resolver, which may know the name. */
+static bool is_of_name(unsigned char c)
+{
+    return is_plain(c) && !strchr("/?#[]@:%\\", c);
+}
+
+static bool is_of_literal(unsigned char c)
+{
+    return is_of_name(c) || c == ':' || c == '%';
+}
+
+/* ---- scheme ---- */
+
+/* valkey and valkeys: as valkey-cli spells them. */
+static const struct {
+    const char *name;
+    int kind;
+    int topology;
+} schemes[] = {
+    {"redis://", HF_URL_TCP, HF_STANDALONE},
+    {"rediss://", HF_URL_TLS, HF_STANDALONE},
+    {"valkey://", HF_URL_TCP, HF_STANDALONE},
+    {"valkeys://", HF_URL_TLS, HF_STANDALONE},
+    {"unix://", HF_URL_UNIX, HF_STANDALONE},
+    {"redis+unix://", HF_URL_UNIX, HF_STANDALONE},
+    {"redis-socket://", HF_URL_UNIX, HF_STANDALONE},
+    {"redis+cluster://", HF_URL_TCP, HF_CLUSTER},
+    {"rediss+cluster://", HF_URL_TLS, HF_CLUSTER},
+    {"valkey+cluster://", HF_URL_TCP, HF_CLUSTER},
+    {"valkeys+cluster://", HF_URL_TLS, HF_CLUSTER},
+    {"redis+sentinel://", HF_URL_TCP, HF_SENTINEL},
+    {"rediss+sentinel://", HF_URL_TLS, HF_SENTINEL},
+    {"valkey+sentinel://", HF_URL_TCP, HF_SENTINEL},
+    {"valkeys+sentinel://", HF_URL_TLS, HF_SENTINEL},
+};
+
+/* Schemes have no case (RFC 3986, 3.1); `name` is in lower case. */
+static bool begins_with(const char *text, const char *name)
+{
+    for (; *name; text++, name++) {
+        char c = *text;
+
+        if (c >= 'A' && c <= 'Z')
+            c = (char)(c - 'A' + 'a');
+        if (c != *name)
+            return false;
+    }
+    return true;
+}
+
+static hf_status scan_scheme(struct hf_url *u, struct hf_scan *s)
+{
+    for (size_t i = 0; i < sizeof schemes / sizeof *schemes; i++) {
+        if (!begins_with(s->at, schemes[i].name))
+            continue;
+        u->kind = schemes[i].kind;
+        s->seeds->topology = schemes[i].topology;
+        s->at += strlen(schemes[i].name);
+        return HF_OK;
+    }
+    return hf_scan_refuse(
+        s, s->at, "it begins with redis://, rediss://, redis+cluster://, "
+        "redis+sentinel://, unix:// or unix:@");
+}
+
+/* ---- user and password ---- */
+
+static hf_status no_user(const struct hf_url *u, const struct hf_scan *s,
+                         const char *end)
+{
+    /* Only behind unix:// may a path or an option hold an @; elsewhere it ends
+     * a password, of which the / or ? before it was meant to be a part. */
+    if (u->kind != HF_URL_UNIX && strchr(end, '@'))
+        return hf_scan_refuse(s, end,
+                              "in a user or password, / is written %2F, ? is"
+                              " %3F and # is %23; in an option, @ is %40");
+    return HF_OK;
+}
+
+/* Up to the @ of the authority, which ends at `end`. A name alone is refused:
+ * redis-cli takes it for a password, others for a user. */
+static hf_status scan_user(struct hf_url *u, struct hf_scan *s, const char *end)
+{
+    const char *at = find((struct hf_span){s->at, end}, '@');
+    const char *colon;
+    hf_status rc;
+
+    if (!at)
+        return no_user(u, s, end);
+    if (find((struct hf_span){at + 1, end}, '@'))
+        return hf_scan_refuse(s, at, "in a user or password, @ is written %40");
+    colon = find((struct hf_span){s->at, at}, ':');
+    if (!colon)
+        return hf_scan_refuse(s, at,
+                              "before @ stands user:password or :password");
+    if ((rc = hf_scan_decode(s, (struct hf_span){s->at, colon}, u->user,
+                             sizeof u->user, NULL)) < 0 ||
+        (rc = hf_scan_decode(s, (struct hf_span){colon + 1, at}, u->password,
+                             sizeof u->password, NULL)) < 0)
+        return rc;
+    u->has_password = u->user[0] || u->password[0];
+    s->at = at + 1;
+    return HF_OK;
+}
+
+/* ---- host and port ---- */
+
+static hf_status scan_literal(struct hf_url *u, struct hf_scan *s,
+                              const char *end)
+{
+    struct hf_span part = {s->at + 1, find((struct hf_span){s->at, end}, ']')};
+    hf_status rc;
+
+    if (!part.to)
+        return hf_scan_refuse(s, s->at, "this [ has no ]");
+    rc = hf_scan_decode(s, part, u->host, sizeof u->host, is_of_literal);
+    if (rc < 0)
+        return rc;
+    if (!hf_host_is_ipv6(u->host))
+        return hf_scan_refuse(s, part.from,
+                              "in brackets stands an IPv6 address, its zone"
+                              " behind %25");
+    s->at = part.to + 1;
+    return HF_OK;
+}
+
+static hf_status scan_name(struct hf_url *u, struct hf_scan *s, const char *end)
+{
+    const char *colon = find((struct hf_span){s->at, end}, ':');
+    struct hf_span part = {s->at, colon ? colon : end};
+
+    if (colon && find((struct hf_span){colon + 1, end}, ':'))
+        return hf_scan_refuse(s, s->at, "an IPv6 address stands in brackets");
+    if (part.from == part.to)
+        return hf_scan_refuse(s, s->at, "the host is missing");
+    s->at = part.to;
+    return hf_scan_decode(s, part, u->host, sizeof u->host, is_of_name);
+}
+
+static hf_status scan_port(struct hf_url *u, struct hf_scan *s, const char *end)
+{
+    uint32_t port = s->seeds->topology == HF_SENTINEL ? SENTINEL_PORT
+                                                      : SERVER_PORT;
+    hf_status rc = HF_OK;
+
+    if (s->at < end && *s->at != ':')
+        return hf_scan_refuse(s, s->at, "after the host comes : and the port");
+    if (s->at < end)
+        rc = hf_scan_number(s, (struct hf_span){s->at + 1, end}, 1, UINT16_MAX,
+                            "the port is a number from 1 to 65535", &port);
+    u->port = (uint16_t)port;
+    s->at = end;
+    return rc;
+}
+
+static hf_status scan_host(struct hf_url *u, struct hf_scan *s, const char *end)
+{
+    hf_status rc =
+        *s->at == '[' ? scan_literal(u, s, end) : scan_name(u, s, end);
+
+    return rc < 0 ? rc : scan_port(u, s, end);
+}
+
+/* Of a cluster or of sentinels: several, the first of them the URL's. */
+static hf_status scan_hosts(struct hf_url *u, struct hf_scan *s,
+                            const char *end)
+{
+    struct hf_seeds *seeds = s->seeds;
+    hf_status rc = HF_OK;
+
+    do {
+        const char *comma = find((struct hf_span){s->at, end}, ',');
+
+        if (seeds->count == HF_SEEDS_MAX)
+            return hf_scan_refuse(s, s->at, "more than 16 hosts");
+        memset(u->host, 0, sizeof u->host); /* of what was longer */
+        rc = scan_host(u, s, comma ? comma : end);
+        memcpy(seeds->list[seeds->count].host, u->host, sizeof u->host);
+        seeds->list[seeds->count++].port = u->port;
+        s->at += comma != NULL;
+        if (!comma)
+            break;
+    } while (rc == HF_OK);
+    memcpy(u->host, seeds->list[0].host, sizeof u->host);
+    u->port = seeds->list[0].port;
+    return rc;
+}
+
+/* ---- path ---- */
+
+static hf_status scan_path(struct hf_url *u, struct hf_scan *s,
+                           const char *from)
+{
+    struct hf_span part = {from, from + strcspn(from, "?#")};
+
+    if (part.to - part.from < 2)
+        return hf_scan_refuse(s, from, "the path of the socket is missing");
+    s->at = part.to;
+    return hf_scan_decode(s, part, u->path, sizeof u->path, NULL);
+}
+
+static hf_status scan_socket(struct hf_url *u, struct hf_scan *s,
+                             const char *end)
+{
+    if (s->at < end)
+        return hf_scan_refuse(s, s->at, "a Unix URL has no host: unix:///path");
+    return scan_path(u, s, end);
+}
+
+/* Whether there was a number is not to be seen from the number. */
+static hf_status scan_database(struct hf_url *u, struct hf_scan *s,
+                               bool *is_given)
+{
+    struct hf_span part = {s->at + 1, s->at + strcspn(s->at, "?#")};
+
+    *is_given = *s->at == '/' && part.from < part.to;
+    s->at = part.to;
+    return *is_given ? hf_scan_database(s, part, &u->database) : HF_OK;
+}
+
+static hf_status scan_master(struct hf_scan *s)
+{
+    struct hf_span part = {s->at + (*s->at == '/'), NULL};
+
+    part.to = part.from + strcspn(part.from, "/?#");
+    if (part.from == part.to)
+        return hf_scan_refuse(s, part.from,
+                              "the master's name is missing: ...host/name");
+    s->at = part.to;
+    return hf_scan_decode(s, part, s->seeds->master, sizeof s->seeds->master,
+                          NULL);
+}
+
+/* ---- the whole ---- */
+
+static hf_status only_database_0(const struct hf_url *u,
+                                 const struct hf_scan *s, const char *at)
+{
+    if (s->seeds->topology == HF_CLUSTER && u->database != 0)
+        return hf_scan_refuse(s, at, "a cluster has database 0 alone");
+    return HF_OK;
+}
+
+/* Up to the options. */
+static hf_status scan_place(struct hf_url *u, struct hf_scan *s,
+                            const char *end, bool *has_database)
+{
+    hf_status rc;
+
+    if (u->kind == HF_URL_UNIX)
+        return scan_socket(u, s, end);
+    rc = s->seeds->topology == HF_STANDALONE ? scan_host(u, s, end)
+                                             : scan_hosts(u, s, end);
+    if (rc == HF_OK && s->seeds->topology == HF_SENTINEL)
+        rc = scan_master(s);
+    return rc < 0 ? rc : scan_database(u, s, has_database);
+}
+
+static hf_status scan_rest(struct hf_url *u, struct hf_scan *s, const char *end)
+{
+    bool has_database = false;
+    hf_status rc;
+
+    if ((rc = scan_user(u, s, end)) < 0 ||
+        (rc = scan_place(u, s, end, &has_database)) < 0 ||
+        (rc = hf_scan_query(u, s, has_database)) < 0)
+        return rc;
+    return only_database_0(u, s, end);
+}
+
+/* No server's user or password can stand in it: the @ is the name's. */
+static hf_status scan_abstract(struct hf_url *u, struct hf_scan *s)
+{
+    hf_status rc = scan_path(u, s, s->at + strlen("unix:"));
+
+    u->kind = HF_URL_UNIX;
+    return rc < 0 ? rc : hf_scan_query(u, s, false);
+}
+
+static hf_status scan_url(struct hf_url *u, struct hf_scan *s)
+{
+    hf_status rc;
+
+    if ((rc = check_text(s)) < 0)
+        return rc;
+    if (begins_with(s->at, "unix:@"))
+        return scan_abstract(u, s);
+    if ((rc = scan_scheme(u, s)) < 0)
+        return rc;
+    return scan_rest(u, s, s->at + strcspn(s->at, "/?#"));
+}
+
+hf_status hf_url_parse_seeds(struct hf_url *out, struct hf_seeds *seeds,
+                             const char *text, struct hf_error *err)
+{
+    struct hf_seeds found;
+    struct hf_scan s = {.text = text, .at = text, .err = err, .seeds = &found};
+    struct hf_url u;
+    hf_status rc;
+
+    memset(&u, 0, sizeof u); /* padding too: what is equal compares equal */
+    memset(&found, 0, sizeof found);
+    rc = scan_url(&u, &s);
+    if (rc == HF_OK) { /* last: a failure leaves both alone */
+        memcpy(out, &u, sizeof u);
+        memcpy(seeds, &found, sizeof found);
+    }
+    explicit_bzero(&u, sizeof u);
+    explicit_bzero(&found, sizeof found);
+    return rc;
+}
+
+hf_status hf_url_parse(struct hf_url *out, const char *text,
+                       struct hf_error *err)
+{
+    struct hf_scan whole = {.text = text, .at = text, .err = err};
+    struct hf_seeds seeds;
+    struct hf_url u;
+    hf_status rc = hf_url_parse_seeds(&u, &seeds, text, err);
+
+    if (rc == HF_OK && seeds.topology != HF_STANDALONE)
+        rc = hf_scan_refuse(&whole, text,
+                            "here, one server is meant: redis://, rediss://");
+    if (rc == HF_OK)
+        memcpy(out, &u, sizeof u);
+    explicit_bzero(&u, sizeof u);
+    explicit_bzero(&seeds, sizeof seeds);
+    return rc;
+}
+
+void hf_url_move(struct hf_url *url, const char *host, uint16_t port,
+                 const struct hf_seeds *seeds)
+{
+    (void)snprintf(url->host, sizeof url->host, "%s", host);
+    url->port = port;
+    if (!seeds)
+        return;
+    memcpy(url->user, seeds->sentinel_user, sizeof url->user);
+    memcpy(url->password, seeds->sentinel_password, sizeof url->password);
+    url->has_password = url->user[0] || url->password[0];
+    url->database = 0;
+}
+
+char *hf_url_address(const struct hf_url *url, char *dst, size_t room)
+{
+    bool is_ipv6_literal = strchr(url->host, ':') != NULL;
+
+    if (url->kind == HF_URL_UNIX)
+        (void)snprintf(dst, room, "unix:%s", url->path); /* cut is fine */
+    else
+        (void)snprintf(dst, room, is_ipv6_literal ? "[%s]:%u" : "%s:%u",
+                       url->host, (unsigned)url->port);
+    return dst;
+}
+
+size_t hf_url_sockaddr(const struct hf_url *url, struct sockaddr_un *out)
+{
+    size_t len = strlen(url->path);
+
+    memset(out, 0, sizeof *out);
+    out->sun_family = AF_UNIX;
+    memcpy(out->sun_path, url->path, len);
+    if (url->path[0] != '@')
+        return sizeof *out;
+    out->sun_path[0] =
+        '\0'; /* of an abstract name each byte counts (unix(7)) */
+    return offsetof(struct sockaddr_un, sun_path) + len;
+}

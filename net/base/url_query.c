@@ -1,0 +1,287 @@
+/* The options of a server URL, behind its '?': a table of what each is called,
+ * how it is read and where in struct hf_url it goes. */
+#include <assert.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "net/base/url_scan.h"
+
+/* A timeout of more than a day is a slip, not a wish. */
+#define TIME_MAX_MS (24 * 60 * 60 * 1000)
+
+static bool span_is(struct hf_span span, const char *text)
+{
+    size_t len = strlen(text);
+
+    return (size_t)(span.to - span.from) == len &&
+           memcmp(span.from, text, len) == 0;
+}
+
+/* ---- values ---- */
+
+/* Where it goes. */
+struct field {
+    void *ptr;
+    size_t size;
+};
+
+static hf_status take_text(const struct hf_scan *s, struct hf_span value,
+                           struct field to)
+{
+    return hf_scan_decode(s, value, to.ptr, to.size, NULL);
+}
+
+/* What a server takes for a client's name, and no other: elsewhere it would
+ * just have none (CLIENT SETNAME). So are names in certificates, and ALPN's. */
+static bool is_of_word(unsigned char c)
+{
+    return c > ' ' && c < 127;
+}
+
+static hf_status take_word(const struct hf_scan *s, struct hf_span value,
+                           struct field to)
+{
+    return hf_scan_decode(s, value, to.ptr, to.size, is_of_word);
+}
+
+static hf_status take_database(const struct hf_scan *s, struct hf_span value,
+                               struct field to)
+{
+    return hf_scan_database(s, value, to.ptr);
+}
+
+static hf_status take_protocol(const struct hf_scan *s, struct hf_span value,
+                               struct field to)
+{
+    uint32_t n = 0;
+    hf_status rc = hf_scan_number(s, value, 2, 3, "the protocol is 2 or 3", &n);
+
+    *(int *)to.ptr = (int)n;
+    return rc;
+}
+
+static const struct {
+    const char *name;
+    uint32_t ms;
+} units[] = {{"ms", 1}, {"s", 1000}, {"", 1000}, {"m", 60 * 1000}};
+
+static hf_status take_time(const struct hf_scan *s, struct hf_span value,
+                           struct field to)
+{
+    static const char why[] = "a time is 500ms, 5s or 2m, from 1ms to a day";
+    const char *unit = value.from + strspn(value.from, "0123456789");
+    uint32_t n = 0;
+    hf_status rc;
+
+    for (size_t i = 0; i < sizeof units / sizeof *units; i++) {
+        if (!span_is((struct hf_span){unit, value.to}, units[i].name))
+            continue;
+        rc = hf_scan_number(s, (struct hf_span){value.from, unit}, 1,
+                            TIME_MAX_MS / units[i].ms, why, &n);
+        *(int64_t *)to.ptr = (int64_t)n * units[i].ms;
+        return rc;
+    }
+    return hf_scan_refuse(s, unit, why);
+}
+
+static hf_status take_verify(const struct hf_scan *s, struct hf_span value,
+                             struct field to)
+{
+    *(bool *)to.ptr = span_is(value, "no");
+    return *(bool *)to.ptr || span_is(value, "yes")
+               ? HF_OK
+               : hf_scan_refuse(s, value.from, "write yes or no");
+}
+
+static hf_status take_sharded(const struct hf_scan *s, struct hf_span value,
+                              struct field to)
+{
+    static const char *const names[] = {
+        [HF_SHARDED_AUTO] = "auto", [HF_SHARDED_ON] = "on",
+        [HF_SHARDED_OFF] = "off",   [HF_SHARDED_BOTH] = "both"};
+
+    for (int i = 0; i < (int)(sizeof names / sizeof *names); i++)
+        if (span_is(value, names[i])) {
+            memcpy(to.ptr, &i, sizeof i);
+            return HF_OK;
+        }
+    return hf_scan_refuse(s, value.from, "write auto, on, off or both");
+}
+
+static hf_status take_replicas(const struct hf_scan *s, struct hf_span value,
+                               struct field to)
+{
+    static const char why[] = "write a number from 1 to 1024, majority or all";
+    uint32_t n = 0;
+    hf_status rc = HF_OK;
+    int replicas;
+
+    if (span_is(value, "all")) {
+        replicas = HF_REPLICAS_ALL;
+    } else if (span_is(value, "majority")) {
+        replicas = HF_REPLICAS_MAJORITY;
+    } else {
+        rc = hf_scan_number(s, value, 1, 1024, why, &n);
+        replicas = (int)n;
+    }
+    memcpy(to.ptr, &replicas, sizeof replicas);
+    return rc;
+}
+
+/* ---- the table ---- */
+
+#define FIELD(name)                                                            \
+    offsetof(struct hf_url, name), sizeof((struct hf_url *)0)->name,           \
+        HF_STANDALONE
+#define SEEDS_FIELD(name)                                                      \
+    offsetof(struct hf_seeds, name), sizeof((struct hf_seeds *)0)->name
+
+enum { DB }; /* the one that has another way to be given */
+
+static const struct option {
+    const char *name;
+    hf_status (*take)(const struct hf_scan *s, struct hf_span value,
+                      struct field to);
+    size_t offset;
+    size_t size;
+    int topology;                /* whose option it is; 0: of all, in the URL */
+} options[] = {
+    [DB] = {"db", take_database, FIELD(database)},
+    {"protocol", take_protocol, FIELD(protocol)},
+    {"client_name", take_word, FIELD(client_name)},
+    {"connect_timeout", take_time, FIELD(connect_timeout_ms)},
+    {"timeout", take_time, FIELD(timeout_ms)},
+    {"replicas", take_replicas, FIELD(replicas)},
+    {"replicas_timeout", take_time, FIELD(replicas_timeout_ms)},
+    {"tls_ca", take_text, FIELD(tls.ca_file)},
+    {"tls_ca_dir", take_text, FIELD(tls.ca_dir)},
+    {"tls_crl", take_text, FIELD(tls.crl_file)},
+    {"tls_cert", take_text, FIELD(tls.cert_file)},
+    {"tls_key", take_text, FIELD(tls.key_file)},
+    {"tls_key_password", take_text, FIELD(tls.key_password)},
+    {"tls_sni", take_word, FIELD(tls.server_name)},
+    {"tls_ciphers", take_text, FIELD(tls.ciphers)},
+    {"tls_ciphersuites", take_text, FIELD(tls.ciphersuites)},
+    {"tls_alpn", take_word, FIELD(tls.alpn)},
+    {"tls_verify", take_verify, FIELD(tls.is_unverified)},
+    {"sharded", take_sharded, SEEDS_FIELD(sharded), HF_CLUSTER},
+    {"sentinel_user", take_text, SEEDS_FIELD(sentinel_user), HF_SENTINEL},
+    {"sentinel_password", take_text, SEEDS_FIELD(sentinel_password),
+     HF_SENTINEL},
+};
+
+static_assert(HF_STANDALONE == 0, "what is of no topology is of the URL");
+#define OPTIONS (sizeof options / sizeof *options)
+
+/* They are the last field. */
+static bool is_of_tls(const struct option *o)
+{
+    return o->topology == 0 && o->offset >= offsetof(struct hf_url, tls);
+}
+
+static struct field field_of(struct hf_url *u, const struct hf_scan *s,
+                             const struct option *o)
+{
+    char *base = o->topology ? (char *)s->seeds : (char *)u;
+
+    return (struct field){base + o->offset, o->size};
+}
+
+/* Not of a kind of URL that this is not. */
+static bool is_meant(const struct hf_scan *s, const struct option *o)
+{
+    return o->topology == 0 || o->topology == (int)s->seeds->topology;
+}
+
+static const struct option *option_named(const struct hf_scan *s,
+                                         struct hf_span name)
+{
+    for (size_t i = 0; i < OPTIONS; i++)
+        if (is_meant(s, &options[i]) && span_is(name, options[i].name))
+            return &options[i];
+    return NULL;
+}
+
+/* ---- one option ---- */
+
+static hf_status refuse_name(const struct hf_scan *s, const char *at,
+                             bool is_tls)
+{
+    char why[400] = "the options here are";
+    size_t len = strlen(why);
+
+    for (size_t i = 0; i < OPTIONS && len < sizeof why; i++)
+        if (is_meant(s, &options[i]) && (is_tls || !is_of_tls(&options[i])))
+            len += (size_t)snprintf(why + len, sizeof why - len, "%s %s",
+                                    i ? "," : "", options[i].name);
+    return hf_scan_refuse(s, at, why);
+}
+
+static hf_status scan_option(struct hf_url *u, struct hf_scan *s,
+                             unsigned *given)
+{
+    struct hf_span name = {s->at + 1, s->at + 1 + strcspn(s->at + 1, "=&#")};
+    struct hf_span value = {name.to + (*name.to == '='),
+                            name.to + strcspn(name.to, "&#")};
+    const struct option *o = option_named(s, name);
+    unsigned bit;
+
+    if (!o)
+        return refuse_name(s, name.from, u->kind == HF_URL_TLS);
+    if (is_of_tls(o) && u->kind != HF_URL_TLS)
+        return hf_scan_refuse(s, name.from, "this needs TLS: rediss://");
+    bit = 1u << (o - options);
+    if (*given & bit)
+        return hf_scan_refuse(s, name.from, "this is given twice");
+    if (value.from == value.to)
+        return hf_scan_refuse(s, value.from, "a value is missing: name=value");
+    *given |= bit;
+    s->at = value.to;
+    return o->take(s, value, field_of(u, s, o));
+}
+
+hf_status hf_scan_query(struct hf_url *u, struct hf_scan *s, bool has_database)
+{
+    unsigned given = has_database ? 1u << DB : 0;
+    hf_status rc = HF_OK;
+
+    while (rc == HF_OK && (*s->at == '?' || *s->at == '&'))
+        rc = scan_option(u, s, &given);
+    if (rc == HF_OK && *s->at)
+        return hf_scan_refuse(s, s->at,
+                              "in a password or an option, # is written %23");
+    return rc;
+}
+
+/* ---- options from elsewhere ---- */
+
+static hf_status set(struct hf_url *url, const struct option *o,
+                     const void *from, struct hf_error *err)
+{
+    struct field to = {(char *)url + o->offset, o->size};
+
+    if (url->kind != HF_URL_TLS)
+        return hf_error_set(err, HF_E_INVAL,
+                            "%s is given, and the URL is not rediss://",
+                            o->name);
+    memcpy(to.ptr, from, to.size);
+    return HF_OK;
+}
+
+hf_status hf_url_set_tls(struct hf_url *url, const struct hf_tls_options *tls,
+                         struct hf_error *err)
+{
+    const size_t begin = offsetof(struct hf_url, tls);
+    hf_status rc = HF_OK;
+
+    for (const struct option *o = options; o < options + OPTIONS; o++) {
+        const char *from = (const char *)tls;
+
+        if (rc < 0 || !is_of_tls(o))
+            continue;
+        from += o->offset - begin;
+        if (*from) /* of a text that is given, and of true, this is not 0 */
+            rc = set(url, o, from, err);
+    }
+    return rc;
+}

@@ -1,0 +1,365 @@
+/* The handshake, step by step. See greet.h for the diagram. */
+#include <string.h>
+
+#include "net/link/greet.h"
+
+enum command {
+    HELLO,
+    AUTH,
+    SETNAME,
+    ID,
+    SETINFO,
+    SELECT,
+    INFO,
+    KILL
+};
+
+static const char *const names[] = {
+    [HELLO] = "HELLO",           [AUTH] = "AUTH",
+    [SETNAME] = "CLIENT SETNAME", [ID] = "CLIENT ID",
+    [SETINFO] = "CLIENT SETINFO", [SELECT] = "SELECT",
+    [INFO] = "INFO",             [KILL] = "CLIENT KILL",
+};
+
+/* ---- what is sent ---- */
+
+static struct hf_resp_arg text(const char *s)
+{
+    return (struct hf_resp_arg){s, strlen(s)};
+}
+
+static void send(struct hf_greeting *g, enum command what,
+                 const struct hf_resp_arg *argv, size_t argc)
+{
+    char *start = g->output + g->output_len;
+    char *end = hf_resp_put_command(start, argv, argc);
+
+    if (g->on_command)
+        g->on_command(g->ctx, argv, argc);
+    for (int i = 0; i < g->expected_count; i++)
+        g->behind[i] += (uint16_t)(end - start);
+    g->output_len = (size_t)(end - g->output);
+    g->behind[g->expected_count] = 0;
+    g->expected[g->expected_count++] = (uint8_t)what;
+}
+
+static void begin_step(struct hf_greeting *g)
+{
+    g->expected_count = 0;
+    g->next = 0;
+}
+
+static const char *user_of(const struct hf_url *url)
+{
+    return url->user[0] ? url->user : "default";
+}
+
+static void step_hello(struct hf_greeting *g)
+{
+    struct hf_resp_arg argv[5] = {text("HELLO"), text("3")};
+    size_t argc = 2;
+
+    begin_step(g);
+    g->protocol = 3;
+    if (g->url->has_password) {
+        argv[argc++] = text("AUTH");
+        argv[argc++] = text(user_of(g->url));
+        argv[argc++] = text(g->url->password);
+    }
+    send(g, HELLO, argv, argc);
+}
+
+static void send_auth(struct hf_greeting *g)
+{
+    struct hf_resp_arg argv[3] = {text("AUTH")};
+    size_t argc = 1;
+
+    if (g->url->user[0]) /* servers before 6.0 know no users */
+        argv[argc++] = text(g->url->user);
+    argv[argc++] = text(g->url->password);
+    send(g, AUTH, argv, argc);
+}
+
+static void send_client(struct hf_greeting *g, enum command what,
+                        const char *verb, const char *a, const char *b)
+{
+    struct hf_resp_arg argv[4] = {text("CLIENT"), text(verb)};
+    size_t argc = 2;
+
+    if (a)
+        argv[argc++] = text(a);
+    if (b)
+        argv[argc++] = text(b);
+    send(g, what, argv, argc);
+}
+
+static void step_resp2(struct hf_greeting *g)
+{
+    begin_step(g);
+    g->protocol = 2;
+    if (g->url->has_password)
+        send_auth(g);
+    send_client(g, ID, "ID", NULL, NULL);
+}
+
+static void send_select(struct hf_greeting *g)
+{
+    char number[HF_RESP_INTEGER_MAX];
+    size_t len = hf_resp_format_integer(number, g->url->database);
+    struct hf_resp_arg argv[2] = {text("SELECT"), {number, len}};
+
+    send(g, SELECT, argv, 2);
+}
+
+static void step_settle(struct hf_greeting *g)
+{
+    struct hf_resp_arg info[2] = {text("INFO"), text("server")};
+
+    begin_step(g);
+    if (g->client_name) /* in HELLO, a name refused would be HELLO refused */
+        send_client(g, SETNAME, "SETNAME", g->client_name, NULL);
+    send_client(g, SETINFO, "SETINFO", "LIB-NAME", "holdfast");
+    send_client(g, SETINFO, "SETINFO", "LIB-VER", HF_VERSION);
+    if (g->url->database != 0)
+        send_select(g);
+    send(g, INFO, info, 2);
+}
+
+static void step_kill(struct hf_greeting *g)
+{
+    char number[HF_RESP_INTEGER_MAX];
+    size_t len = hf_resp_format_integer(number, g->predecessor->id);
+    struct hf_resp_arg argv[4] = {text("CLIENT"), text("KILL"), text("ID"),
+                                  {number, len}};
+
+    begin_step(g);
+    send(g, KILL, argv, 4);
+}
+
+void hf_greet_start(struct hf_greeting *g)
+{
+    g->is_final = false;
+    g->has_killed = false;
+    g->error.status = HF_OK;
+    g->id = 0;
+    g->run_id[0] = '\0';
+    g->output_len = 0;
+    if (g->wanted_protocol == 2)
+        step_resp2(g);
+    else
+        step_hello(g);
+}
+
+void hf_greet_wipe(struct hf_greeting *g)
+{
+    explicit_bzero(g->output, sizeof g->output);
+    g->output_len = 0;
+}
+
+/* ---- what is answered ---- */
+
+static bool starts_with(struct hf_resp_value reply, const char *prefix)
+{
+    const char *ptr;
+    size_t len, want = strlen(prefix);
+
+    return hf_resp_bytes(reply, &ptr, &len) == HF_OK && len >= want &&
+           memcmp(ptr, prefix, want) == 0;
+}
+
+static bool is_unknown_command(struct hf_resp_value reply)
+{
+    return starts_with(reply, "ERR unknown command") ||
+           starts_with(reply, "ERR unknown or unsupported command");
+}
+
+/* A server repeats the arguments of a command that it does not know, perhaps
+ * cut; others may repeat what they like. */
+static bool may_hold_password(const struct hf_greeting *g,
+                              struct hf_resp_value reply)
+{
+    const char *password = g->url->password;
+    const char *ptr = "";
+    size_t len = 0;
+
+    (void)hf_resp_bytes(reply, &ptr, &len);
+    return g->url->has_password &&
+           (is_unknown_command(reply) ||
+            (password[0] && memmem(ptr, len, password, strlen(password))));
+}
+
+static enum hf_greet_answer fail(struct hf_greeting *g, hf_status status,
+                                 bool is_final, const char *what,
+                                 struct hf_resp_value reply)
+{
+    const char *ptr = "an answer of another kind";
+    size_t len = strlen(ptr);
+    char words[256];
+
+    (void)hf_resp_bytes(reply, &ptr, &len);
+    if (may_hold_password(g, reply)) {
+        ptr = "(words that may hold the password)";
+        len = strlen(ptr);
+    }
+    g->is_final = is_final;
+    hf_error_set(&g->error, status, "%s: the server answered: %s", what,
+                 hf_error_quote(words, sizeof words, ptr, len));
+    return GREET_FAILED;
+}
+
+static bool refuses_us(struct hf_resp_value reply)
+{
+    return hf_resp_error_is(reply, "WRONGPASS") ||
+           hf_resp_error_is(reply, "NOAUTH");
+}
+
+/* The server turns away every connection, whatever that has to say. It tells so
+ * before it reads, in place of its first answer. */
+static bool turns_away(struct hf_resp_value reply)
+{
+    return starts_with(reply, "ERR max number of clients") ||
+           hf_resp_error_is(reply, "DENIED"); /* protected mode */
+}
+
+/* The server asks for patience, or takes nobody in. Going on would mean to do
+ * without what it was asked for, and nothing else would be answered, either. */
+static bool passes(struct hf_resp_value reply)
+{
+    return hf_resp_error_is(reply, "BUSY") ||
+           hf_resp_error_is(reply, "LOADING") ||
+           hf_resp_error_is(reply, "MASTERDOWN") ||
+           (hf_resp_is_error(reply) && turns_away(reply));
+}
+
+/* A server before 6.0, one where HELLO was renamed, or an ACL without it. */
+static bool knows_no_hello(struct hf_resp_value reply)
+{
+    return hf_resp_error_is(reply, "NOPROTO") ||
+           hf_resp_error_is(reply, "NOPERM") || is_unknown_command(reply);
+}
+
+static enum hf_greet_answer on_hello(struct hf_greeting *g,
+                                     struct hf_resp_value reply)
+{
+    struct hf_resp_value v;
+
+    if (!hf_resp_is_error(reply)) {
+        if (hf_resp_type(reply) != HF_RESP_MAP)
+            return fail(g, HF_E_PROTOCOL, true, "HELLO", reply);
+        if (hf_resp_map_get(reply, "id", 2, &v) < 0 ||
+            hf_resp_integer(v, &g->id) < 0)
+            g->id = 0; /* kvrocks tells none: we do without */
+        step_settle(g);
+        return GREET_MORE;
+    }
+    if (knows_no_hello(reply)) {
+        step_resp2(g);
+        return GREET_MORE;
+    }
+    if (refuses_us(reply))
+        return fail(g, HF_E_AUTH, true, "HELLO", reply);
+    return fail(g, HF_E_SERVER, false, "HELLO", reply);
+}
+
+static enum hf_greet_answer on_auth(struct hf_greeting *g,
+                                    struct hf_resp_value reply)
+{
+    return hf_resp_is_error(reply) ? fail(g, HF_E_AUTH, true, "AUTH", reply)
+                                   : GREET_MORE;
+}
+
+static enum hf_greet_answer on_id(struct hf_greeting *g,
+                                  struct hf_resp_value reply)
+{
+    if (hf_resp_error_is(reply, "NOAUTH"))
+        return fail(g, HF_E_AUTH, true, "CLIENT ID", reply);
+    if (hf_resp_integer(reply, &g->id) < 0)
+        g->id = 0; /* not permitted, or before 5.0: we do without */
+    step_settle(g);
+    return GREET_MORE;
+}
+
+static enum hf_greet_answer on_select(struct hf_greeting *g,
+                                      struct hf_resp_value reply)
+{
+    return hf_resp_is_error(reply)
+               ? fail(g, HF_E_SERVER, true, "SELECT", reply)
+               : GREET_MORE;
+}
+
+static void note_run_id(struct hf_greeting *g, const char *info, size_t len)
+{
+    static const char key[] = "run_id:";
+    const char *at = memmem(info, len, key, sizeof key - 1);
+    size_t n = 0;
+
+    if (!at)
+        return;
+    at += sizeof key - 1;
+    while (at + n < info + len && at[n] > ' ' && n < RUN_ID_MAX - 1)
+        n++;
+    memcpy(g->run_id, at, n);
+    g->run_id[n] = '\0';
+}
+
+static enum hf_greet_answer ready(struct hf_greeting *g)
+{
+    g->predecessor->id = g->id;
+    memcpy(g->predecessor->run_id, g->run_id, RUN_ID_MAX);
+    return GREET_READY;
+}
+
+static bool has_predecessor(const struct hf_greeting *g)
+{
+    return g->predecessor->id != 0 && g->run_id[0] &&
+           strcmp(g->run_id, g->predecessor->run_id) == 0;
+}
+
+static enum hf_greet_answer on_info(struct hf_greeting *g,
+                                    struct hf_resp_value reply)
+{
+    const char *ptr;
+    size_t len;
+
+    if (!hf_resp_is_error(reply) && hf_resp_bytes(reply, &ptr, &len) == HF_OK)
+        note_run_id(g, ptr, len);
+    if (!has_predecessor(g))
+        return ready(g);
+    step_kill(g);
+    return GREET_MORE;
+}
+
+bool hf_greet_is_asked(const struct hf_greeting *g)
+{
+    return g->next < g->expected_count && g->output_len <= g->behind[g->next];
+}
+
+enum hf_greet_answer hf_greet_reply(struct hf_greeting *g,
+                                    struct hf_resp_value reply)
+{
+    enum command what = (enum command)g->expected[g->next++];
+
+    if (g->on_reply)
+        g->on_reply(g->ctx, reply, may_hold_password(g, reply));
+    if (passes(reply))
+        return fail(g, HF_E_SERVER, false, names[what], reply);
+    switch (what) {
+    case HELLO:
+        return on_hello(g, reply);
+    case AUTH:
+        return on_auth(g, reply);
+    case ID:
+        return on_id(g, reply);
+    case SELECT:
+        return on_select(g, reply);
+    case INFO:
+        return on_info(g, reply);
+    case SETNAME: /* a wish: no server is left because it refuses one */
+    case SETINFO:
+        return GREET_MORE;
+    case KILL: /* gone already, killed now, or not permitted (design 11 c) */
+        g->has_killed = !hf_resp_is_error(reply);
+        return ready(g);
+    }
+    return fail(g, HF_E_PROTOCOL, true, "handshake", reply);
+}

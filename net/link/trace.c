@@ -1,0 +1,203 @@
+/* A trace as text, and what is left out of it. */
+#include <assert.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+#include <strings.h>
+
+#include "net/link/trace.h"
+
+#define WORD_MAX 48             /* of one argument: a script's SHA-1 fits */
+#define WORDS_MAX 12            /* arguments; elements of a reply */
+#define CUT_MAX (HF_TRACE_TEXT_MAX - sizeof "...") /* of a line, before the dots */
+
+/* ---- secrets ---- */
+
+static bool is_word(struct hf_resp_arg arg, const char *word)
+{
+    return arg.len == strlen(word) && strncasecmp(arg.ptr, word, arg.len) == 0;
+}
+
+/* AUTH [user] password; HELLO n AUTH user password ... */
+static bool is_secret(const struct hf_resp_arg *argv, size_t argc, size_t i)
+{
+    if (is_word(argv[0], "AUTH"))
+        return i > 0 && i + 1 == argc;
+    return i > 2 && is_word(argv[i - 2], "AUTH");
+}
+
+size_t hf_trace_mask(struct hf_resp_arg dst[TRACE_MASKED_MAX],
+                     const struct hf_resp_arg *argv, size_t argc)
+{
+    static const struct hf_resp_arg mask = {"(secret)", 8};
+
+    if (!is_word(argv[0], "AUTH") && !is_word(argv[0], "HELLO"))
+        return 0;
+    if (argc > TRACE_MASKED_MAX)
+        argc = TRACE_MASKED_MAX;
+    for (size_t i = 0; i < argc; i++)
+        dst[i] = is_secret(argv, argc, i) ? mask : argv[i];
+    return argc;
+}
+
+/* ---- a line that is cut where it is full ---- */
+
+struct line {
+    char *text;
+    size_t len;
+    bool is_full;
+};
+
+static void add(struct line *line, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+
+static void add(struct line *line, const char *format, ...)
+{
+    size_t room = HF_TRACE_TEXT_MAX - line->len;
+    va_list args;
+    int n;
+
+    if (line->is_full)
+        return;
+    va_start(args, format);
+    n = vsnprintf(line->text + line->len, room, format, args);
+    va_end(args);
+    line->is_full = n < 0 || (size_t)n >= room;
+    line->len += line->is_full ? room - 1 : (size_t)n;
+    if (line->is_full)
+        (void)strcpy(line->text + hf_utf8_whole(line->text, CUT_MAX), "...");
+}
+
+static void add_word(struct line *line, const char *ptr, size_t len)
+{
+    char word[WORD_MAX];
+    bool has_gap = len == 0 || memchr(ptr, ' ', len);
+
+    (void)hf_error_quote(word, sizeof word, ptr, len);
+    add(line, has_gap ? " \"%s\"" : " %s", word);
+}
+
+static void add_command(struct line *line, const struct hf_trace *t)
+{
+    add(line, " >");
+    for (size_t i = 0; i < t->argc && i < WORDS_MAX; i++)
+        add_word(line, t->argv[i].ptr, t->argv[i].len);
+    if (t->argc > WORDS_MAX)
+        add(line, " and %zu more", t->argc - WORDS_MAX);
+}
+
+/* ---- values ---- */
+
+static void add_scalar(struct line *line, struct hf_resp_value v)
+{
+    const char *ptr;
+    int64_t number;
+    size_t len;
+
+    if (hf_resp_is_error(v))
+        add(line, " (error)");
+    if (hf_resp_integer(v, &number) == HF_OK)
+        add(line, " %lld", (long long)number);
+    else if (hf_resp_is_null(v))
+        add(line, " (nil)");
+    else if (hf_resp_bytes(v, &ptr, &len) == HF_OK)
+        add_word(line, ptr, len);
+    else
+        add(line, " (%zu elements)", hf_resp_count(v));
+}
+
+/* One level of a list; what is deeper, or a map, is counted. */
+static void add_value(struct line *line, struct hf_resp_value v)
+{
+    struct hf_resp_iter it = hf_resp_children(v);
+    enum hf_resp_type type = hf_resp_type(v);
+    struct hf_resp_value child;
+    size_t n = 0;
+
+    if (type != HF_RESP_ARRAY && type != HF_RESP_PUSH) {
+        add_scalar(line, v);
+        return;
+    }
+    add(line, " [");
+    for (; n < WORDS_MAX && hf_resp_next(&it, &child); n++)
+        add_scalar(line, child);
+    add(line, hf_resp_count(v) > n ? " ... ]" : " ]");
+}
+
+/* ---- kinds ---- */
+
+static void add_end(struct line *line, const struct hf_trace *t)
+{
+    if (t->outcome == HF_UNSENT) {
+        add(line, " was not sent");
+    } else if (t->outcome == HF_UNKNOWN) {
+        add(line, " was sent, and has no answer");
+    } else {
+        add(line, " <");
+        add_value(line, t->reply);
+        add(line, " (%u us)", (unsigned)t->latency_us);
+    }
+}
+
+/* No list is looked into: whether words may hold the password was asked of
+ * single ones only. */
+static void add_greeted(struct line *line, const struct hf_trace *t)
+{
+    add(line, " <");
+    if (t->why)
+        add(line, " %s", t->why);
+    else
+        add_scalar(line, t->reply);
+}
+
+/* An error begins with the address; it stands there already. */
+static void add_loss(struct line *line, const struct hf_trace *t)
+{
+    size_t len = strlen(t->address);
+    bool repeats = strncmp(t->why, t->address, len) == 0 &&
+                   strncmp(t->why + len, ": ", 2) == 0;
+
+    add(line, " lost: %s", repeats ? t->why + len + 2 : t->why);
+}
+
+static void add_kind(struct line *line, const struct hf_trace *t)
+{
+    switch (t->kind) {
+    case HF_TRACE_CONNECTED:
+        add(line, " connected, RESP%d", t->protocol);
+        break;
+    case HF_TRACE_LOST:
+        add_loss(line, t);
+        break;
+    case HF_TRACE_GREETING:
+    case HF_TRACE_QUEUED:
+        add_command(line, t);
+        break;
+    case HF_TRACE_GREETED:
+        add_greeted(line, t);
+        break;
+    case HF_TRACE_ENDED:
+        add_end(line, t);
+        break;
+    case HF_TRACE_LATE:
+        add(line, " < late, dropped:");
+        add_value(line, t->reply);
+        break;
+    case HF_TRACE_PUSH:
+        add(line, " < push");
+        add_value(line, t->reply);
+        break;
+    }
+}
+
+char *hf_trace_text(char dst[HF_TRACE_TEXT_MAX], const struct hf_trace *t)
+{
+    struct line line = {.text = dst};
+
+    dst[0] = '\0';
+    add(&line, "%s", t->address);
+    if (t->number > 0)
+        add(&line, " #%llu", (unsigned long long)t->number);
+    add_kind(&line, t);
+    return dst;
+}

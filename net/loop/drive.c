@@ -1,0 +1,421 @@
+/* Which thread takes the turns. The thread that does so has the seat.
+ *
+ * SEAT-1  At most one thread has the seat (is_driven), and only it waits in the
+ *         poller. The lock is free while it waits and while it runs tasks; it
+ *         leaves the seat for the tasks, so that a callback may make a blocking
+ *         call. (Which threads run tasks: SEAT-9.)
+ * SEAT-2  A blocked caller takes the seat if it is free. Otherwise it sleeps until
+ *         it has its answer or is offered the seat.
+ * SEAT-3  A thread that leaves the seat passes it to the caller that has slept
+ *         longest, else to a thread in hf_loop_dispatch, else to the background
+ *         thread if somebody relies on it.
+ * SEAT-4  The background thread leaves the seat alone for REST_MS after a blocked
+ *         caller, unless the loop is attended or a timer is due: a lone caller
+ *         then pays for a write and a read, and for no switch of threads.
+ * SEAT-5  A sleeper is posted after the lock was given up, and a sleeper that has
+ *         its answer does not take the lock again: it would only queue for it
+ *         behind the driver.
+ * SEAT-6  While another thread has the seat for longer than REST_MS, the
+ *         background thread dozes; it is called when the seat is left.
+ * SEAT-7  A blocked caller that drives may look for replies before it sleeps, if
+ *         that is cheaper (spin.h). The background thread never does: an idle
+ *         client burns nothing.
+ * SEAT-8  An outer event loop sleeps for as long as hf_loop_timeout said. A thread
+ *         that passes the seat to nobody wakes that loop if it would sleep too
+ *         long.
+ * SEAT-9  Tasks are the user's callbacks. The background thread and threads in
+ *         hf_loop_dispatch run them, with or without the seat. A blocked caller
+ *         never does: it may hold a mutex that the callback wants, and it has a
+ *         deadline. While a blocked caller drives, each post calls a thread that
+ *         runs them.
+ *
+ * Source: performance.md, 6 ("adaptive"). */
+#include <errno.h>
+#include <signal.h>
+#include <string.h>
+#include <time.h>
+
+#include "net/loop/loop.h"
+
+#define REST_MS 20
+
+/* ---- the seat ---- */
+
+static bool needs_background(const struct hf_loop *loop)
+{
+    return loop->attended > 0 || loop->does_background_doze ||
+           hf_tasks_are_due(loop);
+}
+
+/* An outer event loop by a descriptor of its own: the blocked caller that drives
+ * would swallow what is written to the driver. */
+void hf_call_task_runner(struct hf_loop *loop)
+{
+    if (hf_loop_forked(loop))
+        return;
+    if (loop->is_driven && loop->does_driver_run_tasks)
+        hf_wake_driver(loop);
+    else if (loop->has_thread)
+        pthread_cond_signal(&loop->background);
+    else if (loop->dispatchers > 0)
+        pthread_cond_signal(&loop->seat_is_offered);
+    else if (loop->outer_until_ms != NOBODY_SLEEPS)
+        hf_poller_call(&loop->poller);
+}
+
+/* Takes it from among the sleepers; the post follows with the next unlock. */
+static void rouse(struct hf_waiter *w)
+{
+    w->is_asleep = false;
+    hf_list_remove(&w->node);
+    hf_list_push(&w->loop->roused, &w->node);
+}
+
+static void post_all(struct hf_list *roused)
+{
+    while (!hf_list_is_empty(roused)) {
+        struct hf_waiter *w =
+            HF_OWNER_OF(roused->next, struct hf_waiter, node);
+
+        hf_list_remove(&w->node);
+        (void)sem_post(&w->post); /* its memory may be gone from here on */
+    }
+}
+
+void hf_unlock_and_post(struct hf_loop *loop)
+{
+    struct hf_list roused;
+
+    hf_list_init(&roused);
+    hf_list_join(&roused, &loop->roused);
+    pthread_mutex_unlock(&loop->mutex);
+    post_all(&roused);
+}
+
+void hf_wait_on(struct hf_loop *loop, pthread_cond_t *condition)
+{
+    post_all(&loop->roused);
+    pthread_cond_wait(condition, &loop->mutex);
+    hf_locked_anew(loop);
+}
+
+static void pass_seat(struct hf_loop *loop)
+{
+    struct hf_waiter *next;
+
+    if (loop->is_driven)
+        return;
+    if (loop->quiescers > 0) {
+        pthread_cond_broadcast(&loop->seat_is_free);
+    } else if (!hf_list_is_empty(&loop->sleepers)) {
+        loop->stats.seats_passed++;
+        next = HF_OWNER_OF(loop->sleepers.next, struct hf_waiter, node);
+        next->is_offered_seat = true;
+        rouse(next);
+    } else if (loop->dispatchers > 0) {
+        loop->stats.seats_passed++;
+        pthread_cond_signal(&loop->seat_is_offered);
+    } else if (loop->has_thread && needs_background(loop)) {
+        loop->stats.seats_passed++;
+        pthread_cond_signal(&loop->background);
+    } else {
+        hf_wake_outer(loop);
+    }
+}
+
+static void sit_down(struct hf_loop *loop, bool runs_tasks)
+{
+    loop->is_driven = true;
+    loop->does_driver_run_tasks = runs_tasks;
+}
+
+/* A blocked caller takes one turn. The seat is passed to those who quiesce,
+ * because the next thing that a caller does is sleep. */
+static void drive_for_reply(struct hf_loop *loop)
+{
+    sit_down(loop, false);
+    hf_turn_take(loop, HF_NEVER);
+    loop->is_driven = false;
+    if (loop->quiescers > 0)
+        pass_seat(loop);
+}
+
+/* All others. The seat is passed on before the tasks are run, which may take
+ * their time. */
+static void drive_and_run_tasks(struct hf_loop *loop, int64_t until_ms)
+{
+    sit_down(loop, true);
+    hf_turn_take(loop, until_ms);
+    loop->is_driven = false;
+    if (loop->quiescers > 0 || hf_tasks_are_due(loop))
+        pass_seat(loop);
+    hf_tasks_run(loop);
+}
+
+static bool is_seat_free(const struct hf_loop *loop)
+{
+    return !loop->is_driven && loop->quiescers == 0;
+}
+
+static struct timespec monotonic_in(int64_t ms)
+{
+    struct timespec t;
+
+    (void)clock_gettime(CLOCK_MONOTONIC, &t);
+    t.tv_sec += (time_t)(ms / 1000);
+    t.tv_nsec += (long)(ms % 1000) * 1000000;
+    if (t.tv_nsec >= 1000000000) {
+        t.tv_sec++;
+        t.tv_nsec -= 1000000000;
+    }
+    return t;
+}
+
+/* Sleeps until the seat is offered, there are tasks, or the time is over. */
+static void await_seat(struct hf_loop *loop, int64_t until_ms)
+{
+    struct timespec until;
+
+    post_all(&loop->roused);
+    loop->dispatchers++;
+    if (until_ms == HF_NEVER) {
+        pthread_cond_wait(&loop->seat_is_offered, &loop->mutex);
+    } else {
+        until = monotonic_in(until_ms - hf_loop_now(loop));
+        (void)pthread_cond_timedwait(&loop->seat_is_offered, &loop->mutex,
+                                     &until);
+    }
+    hf_locked_anew(loop);
+    loop->dispatchers--;
+}
+
+void hf_loop_dispatch(struct hf_loop *loop, int timeout_ms)
+{
+    int64_t until =
+        timeout_ms < 0 ? HF_NEVER : hf_clock_ms() + (int64_t)timeout_ms;
+
+    if (hf_loop_forked(loop))
+        return;
+    hf_loop_lock(loop);
+    loop->outer_until_ms = NOBODY_SLEEPS; /* it will ask again */
+    hf_poller_uncall(&loop->poller);
+    while (!is_seat_free(loop) && !hf_tasks_are_due(loop) &&
+           hf_loop_now(loop) < until)
+        await_seat(loop, until);
+    if (is_seat_free(loop))
+        drive_and_run_tasks(loop, until);
+    else
+        hf_tasks_run(loop);
+    pass_seat(loop);
+    hf_loop_unlock(loop);
+}
+
+/* ---- blocked callers ---- */
+
+void hf_waiter_init(struct hf_waiter *w, struct hf_loop *loop)
+{
+    hf_list_init(&w->node);
+    w->loop = loop;
+    w->is_woken = false;
+    w->is_asleep = false;
+    w->is_offered_seat = false;
+}
+
+void hf_waiter_wake(struct hf_waiter *w)
+{
+    w->loop->answered += !w->is_woken;
+    w->is_woken = true;
+    if (w->is_asleep)
+        rouse(w);
+    else
+        hf_wake_driver(w->loop); /* it may be the driver, asleep */
+}
+
+/* Gives the lock up. True: it was offered the seat, and has the lock again. */
+static bool sleep_until_posted(struct hf_waiter *w)
+{
+    struct hf_loop *loop = w->loop;
+    bool is_offered;
+
+    (void)sem_init(&w->post, 0, 0); /* fails only for a value out of range */
+    w->is_asleep = true;
+    w->is_offered_seat = false;
+    loop->stats.sleeps++;
+    hf_list_push(&loop->sleepers, &w->node);
+    hf_unlock_and_post(loop);
+    while (sem_wait(&w->post) < 0)
+        continue; /* EINTR */
+    (void)sem_destroy(&w->post);
+    is_offered = w->is_offered_seat;
+    if (is_offered)
+        hf_loop_lock(loop);
+    return is_offered;
+}
+
+void hf_loop_wait(struct hf_waiter *w)
+{
+    struct hf_loop *loop = w->loop;
+
+    if (hf_loop_forked(loop))
+        return; /* nothing will come */
+    hf_turn_flush(loop);
+    while (!w->is_woken) {
+        loop->caller_ms = hf_loop_now(loop);
+        if (is_seat_free(loop))
+            drive_for_reply(loop);
+        else if (!sleep_until_posted(w))
+            return; /* SEAT-5 */
+    }
+    loop->caller_ms = hf_loop_now(loop);
+    pass_seat(loop);
+    hf_loop_unlock(loop);
+}
+
+/* ---- quiescing ---- */
+
+void hf_loop_quiesce(struct hf_loop *loop)
+{
+    if (hf_loop_forked(loop))
+        return; /* its driver is not here */
+    loop->quiescers++;
+    while (loop->is_driven) {
+        hf_wake_driver(loop);
+        hf_wait_on(loop, &loop->seat_is_free);
+    }
+    loop->quiescers--;
+    sit_down(loop, false);
+}
+
+void hf_loop_resume(struct hf_loop *loop)
+{
+    if (hf_loop_forked(loop))
+        return;
+    loop->is_driven = false;
+    pass_seat(loop);
+}
+
+/* ---- the background thread ---- */
+
+void hf_loop_attend(struct hf_loop *loop)
+{
+    if (loop->attended++ == 0 && loop->has_thread && !loop->is_driven &&
+        !hf_loop_forked(loop))
+        pthread_cond_signal(&loop->background);
+}
+
+void hf_loop_unattend(struct hf_loop *loop)
+{
+    loop->attended--;
+}
+
+static void rest(struct hf_loop *loop, int64_t ms)
+{
+    struct timespec until = monotonic_in(ms);
+
+    post_all(&loop->roused);
+    (void)pthread_cond_timedwait(&loop->background, &loop->mutex, &until);
+    hf_locked_anew(loop);
+}
+
+static void doze(struct hf_loop *loop)
+{
+    loop->does_background_doze = true;
+    hf_wait_on(loop, &loop->background);
+    loop->does_background_doze = false;
+}
+
+/* How long the thread still leaves the seat to callers; 0: it is ours (SEAT-4). */
+static int64_t rest_left(struct hf_loop *loop)
+{
+    int64_t now = hf_loop_now(loop);
+    int64_t left = loop->caller_ms + REST_MS - now;
+    int64_t due = hf_wheel_next_ms(&loop->wheel);
+
+    if (left <= 0 || needs_background(loop) || due <= now)
+        return 0;
+    return due - now < left ? due - now : left;
+}
+
+static void background_step(struct hf_loop *loop)
+{
+    int64_t left;
+
+    if (hf_tasks_are_due(loop)) {
+        hf_tasks_run(loop); /* beside a caller in the seat, if there is one */
+    } else if ((left = rest_left(loop)) > 0) {
+        rest(loop, left);
+    } else if (!is_seat_free(loop)) {
+        doze(loop);
+    } else {
+        drive_and_run_tasks(loop, HF_NEVER);
+        pass_seat(loop);
+    }
+}
+
+static void *background(void *arg)
+{
+    struct hf_loop *loop = arg;
+
+    hf_loop_lock(loop);
+    while (!loop->is_closing)
+        background_step(loop);
+    hf_loop_unlock(loop);
+    return NULL;
+}
+
+hf_status hf_drive_init(struct hf_loop *loop)
+{
+    pthread_condattr_t monotonic;
+
+    hf_list_init(&loop->sleepers);
+    hf_list_init(&loop->roused);
+    if (pthread_condattr_init(&monotonic) != 0)
+        return HF_E_NOMEM;
+    (void)pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
+    /* Without attributes that allocate, these cannot fail on Linux or BSD. */
+    (void)pthread_mutex_init(&loop->mutex, NULL);
+    (void)pthread_cond_init(&loop->tasks_are_done, NULL);
+    (void)pthread_cond_init(&loop->seat_is_free, NULL);
+    (void)pthread_cond_init(&loop->seat_is_offered, &monotonic);
+    (void)pthread_cond_init(&loop->background, &monotonic);
+    (void)pthread_condattr_destroy(&monotonic);
+    return HF_OK;
+}
+
+/* Signals are the program's own: none is delivered to our thread. */
+hf_status hf_drive_start(struct hf_loop *loop)
+{
+    sigset_t all, before;
+    int rc;
+
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &before);
+    rc = pthread_create(&loop->thread, NULL, background, loop);
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    if (rc != 0)
+        return rc == EAGAIN ? HF_E_NOMEM : HF_E_SYSTEM;
+    loop->has_thread = true;
+    return HF_OK;
+}
+
+void hf_drive_stop(struct hf_loop *loop)
+{
+    if (!loop->has_thread)
+        return;
+    hf_loop_lock(loop);
+    loop->is_closing = true;
+    pthread_cond_signal(&loop->background);
+    hf_wake_driver(loop);
+    hf_loop_unlock(loop);
+    (void)pthread_join(loop->thread, NULL);
+    loop->has_thread = false;
+}
+
+void hf_drive_fini(struct hf_loop *loop)
+{
+    (void)pthread_cond_destroy(&loop->background);
+    (void)pthread_cond_destroy(&loop->seat_is_offered);
+    (void)pthread_cond_destroy(&loop->seat_is_free);
+    (void)pthread_cond_destroy(&loop->tasks_are_done);
+    (void)pthread_mutex_destroy(&loop->mutex);
+}

@@ -1,0 +1,49 @@
+/* The mark that a child does not have. See fork.h. */
+#include <sys/mman.h>
+
+#include "net/loop/fork.h"
+
+#define MARK 1                  /* any but 0, which is what a wiped page holds */
+
+static size_t page_size(void)
+{
+    return (size_t)sysconf(_SC_PAGESIZE);
+}
+
+#ifdef MADV_WIPEONFORK
+/* Linux 4.14. Of a child's own children, too. */
+static bool is_wiped_in_children(void *page)
+{
+    return madvise(page, page_size(), MADV_WIPEONFORK) == 0;
+}
+#else
+static bool is_wiped_in_children(void *page)
+{
+    (void)page;
+    return false;
+}
+#endif
+
+void hf_fork_mark_init(struct hf_fork_mark *mark)
+{
+    void *page = mmap(NULL, page_size(), PROT_READ | PROT_WRITE,
+                      MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+    mark->pid = getpid();
+    mark->page = NULL;
+    if (page == MAP_FAILED)
+        return;
+    if (!is_wiped_in_children(page)) {
+        (void)munmap(page, page_size());
+        return;
+    }
+    *(unsigned char *)page = MARK;
+    mark->page = page;
+}
+
+void hf_fork_mark_fini(struct hf_fork_mark *mark)
+{
+    if (mark->page)
+        (void)munmap((void *)(size_t)mark->page, page_size());
+    mark->page = NULL;
+}

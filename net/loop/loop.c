@@ -1,0 +1,523 @@
+/* The loop: what one turn is. Who takes it is drive.c's business. */
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <sched.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "net/loop/loop.h"
+
+/* An event's key: 16 bits of index, 16 of generation. */
+#define WATCHED_MAX 65536u
+
+/* ---- waking ---- */
+
+static void drain_wake(struct hf_io *io, int events)
+{
+    struct hf_loop *loop = HF_OWNER_OF(io, struct hf_loop, wake_io);
+    char sink[64];
+
+    (void)events;
+    while (read(io->fd, sink, sizeof sink) > 0)
+        continue;
+    loop->is_wake_sent = false;
+    loop->stats.wakeups++;
+}
+
+void hf_wake_driver(struct hf_loop *loop)
+{
+    if (loop->is_in_turn || loop->is_wake_sent ||
+        loop->sleeps_until_ms == NOBODY_SLEEPS || hf_loop_forked(loop))
+        return;
+    /* A full pipe is as good as a byte more in it. */
+    loop->is_wake_sent = write(loop->wake_fd[1], "", 1) >= 0 || errno == EAGAIN;
+}
+
+static hf_status wake_open(struct hf_loop *loop)
+{
+    if (pipe2(loop->wake_fd, O_CLOEXEC | O_NONBLOCK) < 0)
+        return HF_E_SYSTEM;
+    loop->wake_io = (struct hf_io){
+        .fd = loop->wake_fd[0], .events = HF_READ, .ready = drain_wake};
+    return hf_loop_watch(loop, &loop->wake_io);
+}
+
+/* ---- new, free ---- */
+
+static void close_fd(int fd)
+{
+    if (fd >= 0)
+        (void)close(fd);
+}
+
+/* Takes a half-made loop. In a forked child only memory and descriptors: its
+ * mutex may be held by a thread that does not exist there. */
+static void loop_free(struct hf_loop *loop)
+{
+    if (!hf_loop_forked(loop))
+        hf_drive_fini(loop);
+    hf_poller_fini(&loop->poller);
+    close_fd(loop->wake_fd[0]);
+    close_fd(loop->wake_fd[1]);
+    hf_fork_mark_fini(&loop->fork_mark);
+    hf_mem_free(loop->mem, loop->watched,
+                loop->watched_room * sizeof *loop->watched);
+    hf_mem_free(loop->mem, loop, sizeof *loop);
+}
+
+static hf_status loop_init(struct hf_loop *loop, bool wants_thread)
+{
+    hf_status rc;
+
+    hf_list_init(&loop->tasks);
+    hf_list_init(&loop->first_tasks);
+    hf_list_init(&loop->turns);
+    hf_wheel_init(&loop->wheel, hf_clock_ms());
+    hf_spin_init(&loop->spin, sysconf(_SC_NPROCESSORS_ONLN));
+    if ((rc = hf_poller_init(&loop->poller, loop->mem)) < 0 ||
+        (rc = wake_open(loop)) < 0)
+        return rc;
+    if (!hf_random(&loop->hash_key, sizeof loop->hash_key))
+        return HF_E_SYSTEM;
+    if (!wants_thread && (rc = hf_poller_open_outer(&loop->poller)) < 0)
+        return rc;
+    return wants_thread ? hf_drive_start(loop) : HF_OK;
+}
+
+hf_status hf_loop_new(struct hf_loop **out,
+                      const struct hf_loop_options *options)
+{
+    const struct hf_mem *mem = options->mem ? options->mem : &hf_mem_libc;
+    struct hf_loop *loop = hf_mem_new(mem, sizeof *loop);
+    hf_status rc;
+
+    if (!loop)
+        return HF_E_NOMEM;
+    loop->mem = mem;
+    hf_fork_mark_init(&loop->fork_mark);
+    loop->wake_fd[0] = loop->wake_fd[1] = -1;
+    loop->poller.fd = loop->poller.timer_fd = -1;
+    loop->poller.outer_fd = loop->poller.call_fd = -1;
+    loop->poller.mem = mem;
+    loop->sleeps_until_ms = NOBODY_SLEEPS;
+    loop->outer_until_ms = NOBODY_SLEEPS;
+    if ((rc = hf_drive_init(loop)) < 0) {
+        hf_fork_mark_fini(&loop->fork_mark);
+        hf_mem_free(mem, loop, sizeof *loop);
+        return rc;
+    }
+    if ((rc = loop_init(loop, options->thread)) < 0) {
+        loop_free(loop);
+        return rc;
+    }
+    *out = loop;
+    return HF_OK;
+}
+
+void hf_loop_free(struct hf_loop *loop)
+{
+    if (!loop)
+        return;
+    if (!hf_loop_forked(loop))
+        hf_drive_stop(loop);
+    loop_free(loop);
+}
+
+const struct hf_mem *hf_loop_mem(const struct hf_loop *loop)
+{
+    return loop->mem;
+}
+
+bool hf_loop_forked(const struct hf_loop *loop)
+{
+    return hf_fork_mark_is_child(&loop->fork_mark);
+}
+
+/* ---- what is watched ---- */
+
+static uint32_t free_slot(const struct hf_loop *loop)
+{
+    uint32_t i = 0;
+
+    while (i < loop->watched_room && loop->watched[i].io)
+        i++;
+    return i;
+}
+
+static uint32_t key_of(const struct hf_loop *loop, uint32_t index)
+{
+    return index | loop->watched[index].generation << 16;
+}
+
+hf_status hf_loop_watch(struct hf_loop *loop, struct hf_io *io)
+{
+    uint32_t old = loop->watched_room;
+    uint32_t index = free_slot(loop);
+    hf_status rc;
+
+    if (hf_loop_forked(loop))
+        return HF_E_FORKED; /* the poller's set is the parent's, too */
+    if (!hf_mem_grow(loop->mem, &loop->watched, &loop->watched_room,
+                     sizeof *loop->watched, (size_t)index + 1, WATCHED_MAX))
+        return HF_E_NOMEM;
+    memset(loop->watched + old, 0,
+           (loop->watched_room - old) * sizeof *loop->watched);
+    rc = hf_poller_add(&loop->poller, io->fd, io->events, key_of(loop, index));
+    if (rc < 0)
+        return rc;
+    io->index = index;
+    loop->watched[index].io = io;
+    hf_wake_driver(loop);
+    return HF_OK;
+}
+
+void hf_loop_rewatch(struct hf_loop *loop, struct hf_io *io, int events)
+{
+    if (io->events == events || hf_loop_forked(loop))
+        return;
+    io->events = events;
+    hf_poller_change(&loop->poller, io->fd, events, key_of(loop, io->index));
+    if (loop->poller.fd < 0) /* poll(2) looks at a copy */
+        hf_wake_driver(loop);
+}
+
+void hf_loop_unwatch(struct hf_loop *loop, struct hf_io *io)
+{
+    struct hf_watched *slot = &loop->watched[io->index];
+
+    if (hf_loop_forked(loop))
+        return;
+    hf_poller_remove(&loop->poller, io->fd);
+    slot->io = NULL;
+    slot->generation = (slot->generation + 1) & 0xffff;
+    if (loop->poller.fd < 0)
+        hf_wake_driver(loop);
+}
+
+static void handle(struct hf_loop *loop, const struct hf_poller_event *event)
+{
+    const struct hf_watched *slot = &loop->watched[event->key & 0xffff];
+
+    if (slot->io && slot->generation == event->key >> 16)
+        slot->io->ready(slot->io, event->events);
+}
+
+/* ---- time ---- */
+
+int64_t hf_loop_now_us(struct hf_loop *loop)
+{
+    if (!loop->is_now_known)
+        loop->now_us = hf_clock_us();
+    loop->is_now_known = true;
+    return loop->now_us;
+}
+
+int64_t hf_loop_now(struct hf_loop *loop)
+{
+    return hf_loop_now_us(loop) / 1000;
+}
+
+uint64_t hf_loop_serial(struct hf_loop *loop)
+{
+    return ++loop->serial;
+}
+
+uint32_t hf_loop_hash(const struct hf_loop *loop, const void *ptr, size_t len)
+{
+    return (uint32_t)hf_hash(&loop->hash_key, ptr, len);
+}
+
+void hf_loop_arm(struct hf_loop *loop, struct hf_timer *timer, int64_t due_ms)
+{
+    hf_wheel_arm(&loop->wheel, timer, due_ms);
+    if (due_ms < loop->sleeps_until_ms)
+        hf_wake_driver(loop);
+}
+
+void hf_loop_disarm(struct hf_loop *loop, struct hf_timer *timer)
+{
+    hf_wheel_cancel(&loop->wheel, timer);
+}
+
+static void fire_due(struct hf_loop *loop)
+{
+    struct hf_timer *timer;
+
+    hf_wheel_advance(&loop->wheel, hf_loop_now(loop));
+    while ((timer = hf_wheel_pop(&loop->wheel)))
+        timer->fire(timer);
+}
+
+/* ---- tasks and turn ends ---- */
+
+void hf_task_init(struct hf_task *task, void (*run)(struct hf_task *task))
+{
+    hf_list_init(&task->node);
+    task->run = run;
+}
+
+static void post(struct hf_loop *loop, struct hf_list *tasks,
+                 struct hf_task *task)
+{
+    if (!hf_list_is_empty(&task->node))
+        return;
+    hf_list_push(tasks, &task->node);
+    if (!loop->is_running_tasks) /* who runs some looks again behind them */
+        hf_call_task_runner(loop);
+}
+
+void hf_loop_post(struct hf_loop *loop, struct hf_task *task)
+{
+    post(loop, &loop->tasks, task);
+}
+
+void hf_loop_post_first(struct hf_loop *loop, struct hf_task *task)
+{
+    post(loop, &loop->first_tasks, task);
+}
+
+void hf_loop_unpost(struct hf_loop *loop, struct hf_task *task)
+{
+    (void)loop;
+    hf_list_remove(&task->node);
+}
+
+static struct hf_task *take_task(struct hf_loop *loop, struct hf_list *due)
+{
+    struct hf_list *from =
+        hf_list_is_empty(&loop->first_tasks) ? due : &loop->first_tasks;
+    struct hf_task *task;
+
+    if (hf_list_is_empty(from))
+        return NULL;
+    task = HF_OWNER_OF(from->next, struct hf_task, node);
+    hf_list_remove(&task->node);
+    return task;
+}
+
+/* Gathers first: a task that posts itself again waits for the next turn. */
+void hf_tasks_run(struct hf_loop *loop)
+{
+    struct hf_list due;
+    struct hf_task *task;
+
+    if (!hf_tasks_are_due(loop))
+        return;
+    loop->is_running_tasks = true;
+    hf_list_init(&due);
+    hf_list_join(&due, &loop->tasks);
+    while ((task = take_task(loop, &due)))
+        task->run(task);
+    loop->is_running_tasks = false;
+    pthread_cond_broadcast(&loop->tasks_are_done);
+    if (hf_tasks_are_due(loop))
+        hf_call_task_runner(loop);
+}
+
+void hf_loop_finish_tasks(struct hf_loop *loop)
+{
+    if (hf_loop_forked(loop))
+        return;
+    while (loop->is_running_tasks || hf_tasks_are_due(loop)) {
+        if (loop->is_running_tasks || loop->has_thread)
+            hf_wait_on(loop, &loop->tasks_are_done);
+        else
+            hf_tasks_run(loop);
+    }
+}
+
+void hf_turn_init(struct hf_turn *turn, void (*end)(struct hf_turn *turn))
+{
+    hf_list_init(&turn->node);
+    turn->end = end;
+}
+
+void hf_loop_at_turn_end(struct hf_loop *loop, struct hf_turn *turn)
+{
+    if (hf_list_is_empty(&turn->node))
+        hf_list_push(&loop->turns, &turn->node);
+}
+
+void hf_loop_forget_turn(struct hf_loop *loop, struct hf_turn *turn)
+{
+    (void)loop;
+    hf_list_remove(&turn->node);
+}
+
+/* Until none is left: a batch that is sent makes its link want to flush. */
+void hf_turn_flush(struct hf_loop *loop)
+{
+    while (!hf_list_is_empty(&loop->turns)) {
+        struct hf_turn *turn =
+            HF_OWNER_OF(loop->turns.next, struct hf_turn, node);
+
+        hf_list_remove(&turn->node);
+        turn->end(turn);
+    }
+}
+
+/* ---- a turn ---- */
+
+/* For one who runs tasks, too. */
+static int64_t next_due(struct hf_loop *loop)
+{
+    return hf_tasks_are_due(loop) ? 0 : hf_wheel_next_ms(&loop->wheel);
+}
+
+/* A point in time as a poller's timeout. */
+static int timeout_until(struct hf_loop *loop, int64_t until_ms)
+{
+    int64_t left;
+
+    if (until_ms == HF_NEVER)
+        return -1;
+    left = until_ms - hf_loop_now(loop);
+    if (left <= 0)
+        return 0;
+    return left < INT_MAX ? (int)left : INT_MAX;
+}
+
+/* Looks for events for so long, without sleeping. A thread that waits for this
+ * very processor goes first, before the first look, too: it may be the server, or
+ * have a command that can share a write with ours. A server that ran while we
+ * wrote has left us the reply; taken at once, each caller in turn would have the
+ * connection to itself. */
+static int look(struct hf_loop *loop, struct hf_poller_event *events,
+                int64_t until_us)
+{
+    int n;
+
+    do {
+        (void)sched_yield();
+        n = hf_poller_wait(&loop->poller, events, 0, 0);
+    } while (n == 0 && hf_clock_us() < until_us);
+    return n;
+}
+
+/* As planned; fills `wait` but for what it brought. */
+static int await(struct hf_loop *loop, struct hf_poller_event *events,
+                 int timeout_ms, int64_t now_ms, struct hf_spin_plan plan,
+                 struct hf_spin_wait *wait)
+{
+    bool is_timed = plan.is_measured || plan.look_us > 0;
+    int64_t cpu_us = plan.is_measured ? hf_clock_thread_us() : 0;
+    int64_t began_us = is_timed ? hf_clock_us() : 0;
+    int n = 0;
+
+    if (plan.look_us > 0)
+        n = look(loop, events, began_us + plan.look_us);
+    wait->is_found = n > 0;
+    if (n == 0)
+        n = hf_poller_wait(&loop->poller, events, timeout_ms, now_ms);
+    if (plan.is_measured)
+        wait->cpu_us = hf_clock_thread_us() - cpu_us;
+    if (plan.is_measured || (plan.look_us > 0 && !wait->is_found))
+        wait->us = hf_clock_us() - began_us;
+    if (plan.is_measured && loop->waited_us > 0)
+        wait->between_us = began_us - loop->waited_us;
+    loop->waited_us = plan.is_measured ? began_us + wait->us : 0;
+    return n;
+}
+
+/* What came, what is due, and what either put off. */
+static void handle_all(struct hf_loop *loop,
+                       const struct hf_poller_event *events, int count)
+{
+    loop->is_in_turn = true;
+    for (int i = 0; i < count; i++)
+        handle(loop, &events[i]);
+    fire_due(loop);
+    hf_turn_flush(loop);
+    loop->is_in_turn = false;
+}
+
+void hf_turn_take(struct hf_loop *loop, int64_t until_ms)
+{
+    struct hf_poller_event events[POLLER_BATCH];
+    struct hf_spin_plan plan = {0, false};
+    struct hf_spin_wait wait = {0};
+    uint32_t answered;
+    int64_t due, now_ms;
+    int n, timeout_ms;
+
+    hf_turn_flush(loop);
+    due = loop->does_driver_run_tasks ? next_due(loop)
+                                      : hf_wheel_next_ms(&loop->wheel);
+    if (due < until_ms)
+        until_ms = due;
+    timeout_ms = timeout_until(loop, until_ms);
+    now_ms = hf_loop_now(loop);
+    loop->stats.turns++;
+    loop->stats.waits += timeout_ms != 0;
+    if (!loop->does_driver_run_tasks && timeout_ms != 0)
+        plan = hf_spin_plan(&loop->spin);
+    hf_poller_prepare(&loop->poller);
+    loop->sleeps_until_ms = until_ms;
+    hf_unlock_and_post(loop);
+    n = await(loop, events, timeout_ms, now_ms, plan, &wait);
+    hf_loop_lock(loop);
+    loop->sleeps_until_ms = loop->outer_until_ms;
+    answered = loop->answered;
+    handle_all(loop, events, n);
+    wait.answered = loop->answered - answered;
+    if (plan.look_us > 0 || plan.is_measured)
+        hf_spin_note(&loop->spin, plan, &wait);
+}
+
+int hf_loop_fd(const struct hf_loop *loop)
+{
+    return loop->poller.outer_fd;
+}
+
+int hf_loop_timeout(struct hf_loop *loop)
+{
+    int64_t due;
+    int timeout_ms;
+
+    if (hf_loop_forked(loop))
+        return -1;
+    hf_loop_lock(loop);
+    hf_turn_flush(loop);
+    due = next_due(loop);
+    timeout_ms = timeout_until(loop, due);
+    /* An earlier timer makes hf_loop_fd readable. */
+    loop->sleeps_until_ms = loop->outer_until_ms = due;
+    hf_loop_unlock(loop);
+    return timeout_ms;
+}
+
+/* What came up while a blocked caller drove. */
+void hf_wake_outer(struct hf_loop *loop)
+{
+    if (loop->outer_until_ms != NOBODY_SLEEPS &&
+        next_due(loop) < loop->outer_until_ms)
+        hf_wake_driver(loop);
+}
+
+/* In a child a thread that is not there may hold it for ever. */
+void hf_loop_lock(struct hf_loop *loop)
+{
+    if (!hf_loop_forked(loop))
+        pthread_mutex_lock(&loop->mutex);
+    hf_locked_anew(loop);
+}
+
+void hf_loop_unlock(struct hf_loop *loop)
+{
+    if (hf_loop_forked(loop))
+        return;
+    if (!loop->is_in_turn)
+        hf_turn_flush(loop);
+    hf_unlock_and_post(loop);
+}
+
+void hf_loop_stats(struct hf_loop *loop, struct hf_loop_stats *out)
+{
+    memset(out, 0, sizeof *out);
+    if (hf_loop_forked(loop))
+        return; /* the lock may be held by a thread that is not here */
+    hf_loop_lock(loop);
+    *out = loop->stats;
+    hf_loop_unlock(loop);
+}

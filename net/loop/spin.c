@@ -1,0 +1,218 @@
+/* Looking before sleeping: when, and for how long. Rules in spin.h. */
+#include <string.h>
+
+#include "net/loop/spin.h"
+
+#define BURST 64u            /* waits that are measured of a regime */
+#define SETTLE 16u           /* waits before that do not count: the server is hot
+                                or cold from the other regime */
+#define ENOUGH 8u            /* waits, to see that a trial is hopeless */
+#define CLEARLY 95u          /* percent of the cost of the regime in use */
+#define FOUND_MIN 4u         /* one in so many looks must find something */
+#define WINS 2u              /* in a row, until the regime changes: machines are
+                                noisy */
+#define WINS_MAX 8u
+#define STEADY_MIN 512u      /* waits between comparisons */
+#define STEADY_MAX 4096u
+#define MISS 64u             /* waits by which a look in vain brings the next
+                                comparison nearer */
+#define TOOK_MAX_US 400      /* what took longer was no matter of waking up */
+#define BETWEEN_MAX_US 100   /* what took longer was a caller that thinks */
+
+void hf_spin_init(struct hf_spin *spin, long processors)
+{
+    *spin = (struct hf_spin){
+        .is_possible = processors > 1,
+        .regime = SPIN_SLEEP,
+        .phase = SPIN_OWN,
+        .left = BURST,
+        .steady = STEADY_MIN,
+        .wins_to_sleep = WINS,
+    };
+}
+
+/* ---- the plan ---- */
+
+static enum hf_spin_regime other_of(enum hf_spin_regime regime)
+{
+    return regime == SPIN_SLEEP ? SPIN_LOOK : SPIN_SLEEP;
+}
+
+/* The regime of this wait. */
+static enum hf_spin_regime current(const struct hf_spin *spin)
+{
+    return spin->phase == SPIN_SETTLE || spin->phase == SPIN_OTHER
+               ? other_of(spin->regime)
+               : spin->regime;
+}
+
+static uint32_t budget_us(const struct hf_spin *spin)
+{
+    if (spin->slept_us < SPIN_MIN_US)
+        return SPIN_MIN_US;
+    return spin->slept_us < SPIN_MAX_US ? spin->slept_us : SPIN_MAX_US;
+}
+
+static void enter(struct hf_spin *spin, enum hf_spin_phase phase, uint32_t waits)
+{
+    spin->phase = phase;
+    spin->left = waits;
+}
+
+static void compare(struct hf_spin *spin)
+{
+    memset(spin->tally, 0, sizeof spin->tally);
+    enter(spin, SPIN_OWN, BURST);
+}
+
+struct hf_spin_plan hf_spin_plan(struct hf_spin *spin)
+{
+    struct hf_spin_plan plan = {0, false};
+
+    if (!spin->is_possible)
+        return plan;
+    if (spin->phase == SPIN_STEADY && spin->left == 0)
+        compare(spin);
+    if (current(spin) == SPIN_LOOK)
+        plan.look_us = budget_us(spin);
+    plan.is_measured = spin->phase != SPIN_STEADY;
+    spin->left--;
+    return plan;
+}
+
+/* ---- the comparison ---- */
+
+/* The caller waits for all of the time, and it counts twice. */
+static uint64_t cost(const struct hf_spin_tally *tally)
+{
+    return 2 * tally->us + tally->cpu_us;
+}
+
+/* A command of `a` costs less than `percent` of one of `b`. */
+static bool is_cheaper(const struct hf_spin_tally *a,
+                       const struct hf_spin_tally *b, uint32_t percent)
+{
+    return 100 * cost(a) * b->answered < percent * cost(b) * a->answered;
+}
+
+/* A look in vain is a sleep that costs more. */
+static bool finds_little(const struct hf_spin_tally *looked)
+{
+    return FOUND_MIN * looked->found < looked->waits;
+}
+
+static bool is_hopeless(const struct hf_spin *spin)
+{
+    const struct hf_spin_tally *own = &spin->tally[spin->regime];
+    const struct hf_spin_tally *other = &spin->tally[other_of(spin->regime)];
+
+    if (spin->phase == SPIN_OWN || other->waits < ENOUGH)
+        return false;
+    return is_cheaper(own, other, 50) ||
+           (spin->regime == SPIN_SLEEP && finds_little(other));
+}
+
+/* Where sleeping goes on well for long, it is believed again to be cheaper. */
+static void stay(struct hf_spin *spin)
+{
+    spin->wins = 0;
+    enter(spin, SPIN_STEADY, spin->steady);
+    if (spin->steady < STEADY_MAX)
+        spin->steady *= 2;
+    else if (spin->regime == SPIN_SLEEP)
+        spin->wins_to_sleep = WINS;
+}
+
+static void change(struct hf_spin *spin)
+{
+    spin->regime = other_of(spin->regime);
+    if (spin->regime == SPIN_LOOK && spin->wins_to_sleep < WINS_MAX)
+        spin->wins_to_sleep *= 2;
+    spin->steady = STEADY_MIN;
+    stay(spin);
+}
+
+static void judge(struct hf_spin *spin)
+{
+    const struct hf_spin_tally *own = &spin->tally[spin->regime];
+    const struct hf_spin_tally *other = &spin->tally[other_of(spin->regime)];
+    uint32_t wins = spin->regime == SPIN_SLEEP ? WINS : spin->wins_to_sleep;
+
+    if (!is_cheaper(other, own, CLEARLY))
+        stay(spin);
+    else if (++spin->wins < wins)
+        compare(spin);
+    else
+        change(spin);
+}
+
+static void own_is_measured(struct hf_spin *spin)
+{
+    if (spin->regime == SPIN_LOOK && finds_little(&spin->tally[SPIN_LOOK]))
+        change(spin);
+    else
+        enter(spin, SPIN_SETTLE, SETTLE);
+}
+
+static void phase_is_over(struct hf_spin *spin)
+{
+    switch (spin->phase) {
+    case SPIN_STEADY: /* its end is seen by the next plan */
+        return;
+    case SPIN_OWN:
+        own_is_measured(spin);
+        return;
+    case SPIN_SETTLE:
+        memset(&spin->tally[other_of(spin->regime)], 0, sizeof *spin->tally);
+        enter(spin, SPIN_OTHER, BURST);
+        return;
+    case SPIN_OTHER:
+        judge(spin);
+    }
+}
+
+/* ---- what is learnt ---- */
+
+static uint32_t capped(int64_t us)
+{
+    return us < TOOK_MAX_US ? (uint32_t)us : TOOK_MAX_US;
+}
+
+/* Two regimes of one program differ by the server's work, and that of callers
+ * that go on; a pause of theirs is chance. */
+static uint32_t between(int64_t us)
+{
+    return us <= BETWEEN_MAX_US ? (uint32_t)us : 0;
+}
+
+static void tally_add(struct hf_spin_tally *tally,
+                      const struct hf_spin_wait *wait)
+{
+    tally->waits++;
+    tally->found += wait->is_found;
+    tally->answered += wait->answered;
+    tally->us += capped(wait->us) + between(wait->between_us);
+    tally->cpu_us += capped(wait->cpu_us);
+}
+
+/* A look in vain, and the sleep behind it; or a sleep that was measured. */
+static void slept(struct hf_spin *spin, int64_t us)
+{
+    spin->slept_us = (spin->slept_us * 3 + capped(us)) / 4;
+}
+
+void hf_spin_note(struct hf_spin *spin, struct hf_spin_plan plan,
+                  const struct hf_spin_wait *wait)
+{
+    if (!wait->is_found)
+        slept(spin, wait->us);
+    if (spin->phase == SPIN_STEADY && !wait->is_found)
+        spin->left = spin->left > MISS ? spin->left - MISS : 0;
+    if (!plan.is_measured)
+        return;
+    tally_add(&spin->tally[current(spin)], wait);
+    if (is_hopeless(spin))
+        stay(spin);
+    else if (spin->left == 0)
+        phase_is_over(spin);
+}

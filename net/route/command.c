@@ -1,0 +1,652 @@
+/* Commands on their way to the server that they are for. Rules in router.h.
+ *
+ *   IDLE -send-> PENDING <-> ROOM -> SENT -done-> IDLE
+ *                                     |             ^
+ *                                     +-> DONE -acknowledged
+ *
+ * SENT is where a command mostly is from the start: the way is known and there
+ * is room. DONE: its replicas are waited for. */
+#include <string.h>
+
+#include "net/route/router.h"
+#include "net/route/sentinel_words.h"
+
+enum state { IDLE, PENDING, ROOM, SENT, DONE };
+
+static const struct hf_resp_value no_reply;
+
+static void on_reply(struct hf_request *request, enum hf_outcome outcome,
+                     struct hf_resp_value reply);
+static void on_asking(struct hf_request *request, enum hf_outcome outcome,
+                      struct hf_resp_value reply);
+static void on_role(struct hf_request *request, enum hf_outcome outcome,
+                    struct hf_resp_value reply);
+static void on_wait(struct hf_request *request, enum hf_outcome outcome,
+                    struct hf_resp_value reply);
+static void on_room(struct hf_room *room, hf_status status);
+static void on_deadline(struct hf_timer *timer);
+
+/* ---- where a command is ---- */
+
+static struct hf_command *command_of(struct hf_list *node)
+{
+    return HF_OWNER_OF(node, struct hf_command, node);
+}
+
+static void note_sent(struct hf_command *c)
+{
+    if (c->request.sent_ms == HF_NEVER)
+        return;
+    c->sent_ms = c->request.sent_ms;
+    c->stream = c->request.stream;
+}
+
+/* One that goes with it, if it is under way. */
+static void cancel_companion(struct hf_request *request)
+{
+    if (request->done)
+        (void)hf_link_cancel(request);
+    request->done = NULL;
+}
+
+/* Out of wherever it is. Says whether bytes of it have left. */
+static enum hf_outcome take_out(struct hf_command *c)
+{
+    enum hf_outcome outcome = HF_UNSENT;
+
+    hf_list_remove(&c->node);
+    hf_loop_disarm(c->router->loop, &c->timer);
+    if (c->state == ROOM)
+        hf_link_forget_room(&c->room);
+    if (c->state == SENT) {
+        note_sent(c);
+        outcome = hf_link_cancel(&c->request);
+    }
+    if (c->state == DONE)
+        outcome = HF_UNKNOWN;
+    cancel_companion(&c->asking); /* R4 */
+    cancel_companion(&c->role);
+    cancel_companion(&c->wait);
+    c->state = IDLE;
+    return outcome;
+}
+
+static void finish(struct hf_command *c, enum hf_outcome outcome,
+                   struct hf_resp_value reply)
+{
+    c->done(c, outcome, reply);
+}
+
+/* For a reason of our own, while no call of the owner's is on the stack. */
+static void fail(struct hf_command *c, hf_status status)
+{
+    c->server = NULL;
+    if (c->router->error.status != status)
+        hf_error_set(&c->router->error, status, "%s: %s", c->router->address,
+                     hf_status_text(status));
+    finish(c, HF_UNSENT, no_reply);
+}
+
+static void pend(struct hf_command *c)
+{
+    c->server = NULL;
+    c->state = PENDING;
+    hf_list_push(&c->router->pending, &c->node);
+    if (c->deadline_ms != HF_NEVER)
+        hf_loop_arm(c->router->loop, &c->timer, c->deadline_ms);
+}
+
+/* ---- handing over ---- */
+
+static hf_status submit_asking(struct hf_command *c, struct hf_link *link)
+{
+    static const struct hf_resp_arg asking = {"ASKING", 6};
+
+    c->asking.done = on_asking;
+    c->asking.is_acknowledged_by_push = false;
+    return hf_link_submit(link, &c->asking, &asking, 1, c->deadline_ms);
+}
+
+/* By the map or by ROLE, whichever has more. A server that has lost its last
+ * replica has one too few, not none to ask. */
+static uint32_t wanted_of(const struct hf_command *c)
+{
+    uint32_t known = c->server->replicas > c->attached ? c->server->replicas
+                                                       : c->attached;
+
+    known = known > 1 ? known : 1;
+    if (c->replicas == HF_REPLICAS_ALL)
+        return known;
+    return c->replicas == HF_REPLICAS_MAJORITY ? (known + 1) / 2
+                                               : (uint32_t)c->replicas;
+}
+
+static hf_status submit_role(struct hf_command *c, struct hf_link *link)
+{
+    static const struct hf_resp_arg role = {"ROLE", 4};
+
+    if (c->replicas > 0)
+        return HF_OK;
+    c->role.done = on_role;
+    c->role.is_acknowledged_by_push = false;
+    return hf_link_submit(link, &c->role, &role, 1, c->deadline_ms);
+}
+
+/* It may take its time behind the command's deadline. */
+static hf_status submit_wait(struct hf_command *c, struct hf_link *link)
+{
+    char wanted[HF_RESP_INTEGER_MAX], timeout[HF_RESP_INTEGER_MAX];
+    struct hf_resp_arg argv[3] = {{"WAIT", 4}, {wanted, 0}, {timeout, 0}};
+
+    c->wanted = wanted_of(c);
+    argv[1].len = hf_resp_format_integer(wanted, c->wanted);
+    argv[2].len = hf_resp_format_integer(timeout, c->replicas_timeout_ms);
+    c->wait.done = on_wait;
+    c->wait.is_acknowledged_by_push = false;
+    return hf_link_submit(link, &c->wait, argv, 3,
+                          c->deadline_ms == HF_NEVER
+                              ? HF_NEVER
+                              : c->deadline_ms + c->replicas_timeout_ms);
+}
+
+static hf_status link_of(struct hf_link **out, const struct hf_command *c)
+{
+    if (c->is_slow || c->replicas)
+        return hf_server_slow(out, c->server);
+    *out = c->server->link;
+    return HF_OK;
+}
+
+/* R4: nothing is written in between. One that was not taken has no `done`. */
+static hf_status submit_all(struct hf_command *c, struct hf_link *link)
+{
+    hf_status rc = HF_OK;
+
+    if (c->is_by_ask && (rc = submit_asking(c, link)) < 0) {
+        c->asking.done = NULL;
+        return rc;
+    }
+    rc = hf_link_submit(link, &c->request, c->argv, c->argc, c->deadline_ms);
+    if (rc < 0)
+        return rc;
+    if (c->replicas && (rc = submit_role(c, link)) < 0) {
+        c->role.done = NULL;
+        (void)hf_link_cancel(&c->request);
+    } else if (c->replicas && (rc = submit_wait(c, link)) < 0) {
+        c->wait.done = NULL;
+        (void)hf_link_cancel(&c->request);
+    }
+    return rc;
+}
+
+static hf_status submit(struct hf_command *c)
+{
+    struct hf_link *link;
+    hf_status rc = link_of(&link, c);
+
+    if (rc == HF_OK)
+        rc = submit_all(c, link);
+    if (rc == HF_OK) {
+        c->state = SENT;
+        c->had_no_room = false;
+    } else {
+        cancel_companion(&c->asking);
+        cancel_companion(&c->role);
+    }
+    return rc;
+}
+
+/* ASKING; ROLE, and WAIT with two numbers; as they stand in the output, at most. */
+#define ASKING_SIZE 16
+#define WAIT_SIZE 96
+
+static hf_status await_room(struct hf_command *c, struct hf_link *link)
+{
+    size_t bytes = hf_resp_command_size(c->argv, c->argc) +
+                   (c->is_by_ask ? ASKING_SIZE : 0) +
+                   (c->replicas ? WAIT_SIZE : 0);
+    hf_status rc = hf_link_await_room(link, &c->room, bytes);
+
+    if (rc < 0)
+        return rc;
+    c->state = ROOM;
+    c->had_no_room = true;
+    if (c->deadline_ms != HF_NEVER)
+        hf_loop_arm(c->router->loop, &c->timer, c->deadline_ms);
+    return HF_OK;
+}
+
+/* Of its slot, by the map in force; NULL: not known. */
+static const struct hf_server *master_of(const struct hf_command *c)
+{
+    struct hf_server *master = NULL;
+
+    (void)hf_router_target(&master, c->router, c->slot); /* no memory: as NULL */
+    return master;
+}
+
+/* Not before those who wait already, unless it is urgent. */
+static hf_status hand_over(struct hf_command *c, struct hf_server *server)
+{
+    struct hf_link *link;
+    hf_status rc;
+
+    c->server = server;
+    c->master = master_of(c);
+    if ((rc = link_of(&link, c)) < 0)
+        return rc;
+    rc = c->is_urgent || !hf_link_is_awaited(link) ? submit(c) : HF_E_LIMIT;
+    if (rc == HF_E_LIMIT)
+        rc = await_room(c, link);
+    if (rc == HF_OK) {
+        hf_list_push(&server->commands, &c->node);
+        hf_discover_watch(c->router);
+    }
+    return rc;
+}
+
+static hf_status place(struct hf_command *c)
+{
+    struct hf_server *server;
+    hf_status rc = hf_router_target(&server, c->router, c->slot);
+
+    if (rc < 0)
+        return rc;
+    c->is_by_ask = false;
+    if (server)
+        return hand_over(c, server);
+    pend(c);
+    hf_discover_want(c->router, NULL);
+    return HF_OK;
+}
+
+static void place_again(struct hf_command *c)
+{
+    hf_status rc = place(c);
+
+    if (rc < 0)
+        fail(c, rc);
+}
+
+hf_status hf_router_send(struct hf_router *router, struct hf_command *c)
+{
+    c->router = router;
+    c->server = NULL;
+    c->state = IDLE;
+    c->hops = 0;
+    c->had_no_room = false;
+    c->sent_ms = HF_NEVER;
+    hf_list_init(&c->node);
+    hf_list_init(&c->room.node);
+    c->room.ready = on_room;
+    c->room.is_urgent = c->is_urgent;
+    c->timer = (struct hf_timer){.fire = on_deadline};
+    c->request.done = on_reply;
+    c->request.is_acknowledged_by_push = false;
+    c->request.sent_ms = HF_NEVER;
+    c->asking.done = c->role.done = c->wait.done = NULL;
+    c->attached = 0;
+    return router->is_closing ? HF_E_CLOSED : place(c);
+}
+
+enum hf_outcome hf_router_cancel(struct hf_command *c)
+{
+    return take_out(c);
+}
+
+/* ---- events ---- */
+
+static void on_room(struct hf_room *room, hf_status status)
+{
+    struct hf_command *c = HF_OWNER_OF(room, struct hf_command, room);
+    hf_status rc = HF_OK;
+
+    c->state = IDLE;
+    hf_loop_disarm(c->router->loop, &c->timer);
+    if (status == HF_OK)
+        rc = submit(c);
+    if (rc == HF_E_LIMIT)
+        rc = await_room(c, room->link);
+    if (status == HF_OK && rc == HF_OK)
+        return;
+    hf_list_remove(&c->node);
+    c->had_no_room = false;
+    if (rc < 0)
+        fail(c, rc);
+    else /* the link was refused, and says why */
+        finish(c, HF_UNSENT, no_reply);
+}
+
+/* Why it never had a server. */
+static void say_pending(struct hf_command *c)
+{
+    struct hf_router *router = c->router;
+
+    hf_discover_explain(router);
+    if (router->map)
+        hf_error_set(&router->error, HF_E_SERVER,
+                     "%s: no node that is up serves slot %u", router->address,
+                     (unsigned)c->slot);
+    else if (router->error.status == HF_OK)
+        hf_error_set(&router->error, HF_E_CONNECT,
+                     "%s: nobody there has answered in time", router->address);
+}
+
+static void on_deadline(struct hf_timer *timer)
+{
+    struct hf_command *c = HF_OWNER_OF(timer, struct hf_command, timer);
+
+    if (c->state == PENDING)
+        say_pending(c);
+    finish(c, take_out(c), no_reply);
+}
+
+static void on_asking(struct hf_request *request, enum hf_outcome outcome,
+                      struct hf_resp_value reply)
+{
+    struct hf_command *c = HF_OWNER_OF(request, struct hf_command, asking);
+
+    (void)outcome; /* whatever it is, the command's own tells */
+    (void)reply;
+    c->asking.done = NULL;
+}
+
+/* ---- redirections ---- */
+
+/* At this server, whatever the map says of the slot. */
+static void go_to(struct hf_command *c, const struct hf_redirection *r,
+                  bool is_by_ask)
+{
+    const char *host = r->host_kind == HF_HOST_SAME ? c->server->host : r->host;
+    struct hf_server *server;
+    hf_status rc =
+        hf_server_get(&server, c->router, host, r->port, false);
+
+    c->is_by_ask = is_by_ask;
+    if (rc == HF_OK)
+        rc = hand_over(c, server);
+    if (rc < 0)
+        fail(c, rc);
+}
+
+static void follow(struct hf_command *c, const struct hf_redirection *r)
+{
+    struct hf_router *router = c->router;
+    struct hf_server *from = c->server;
+
+    if (r->kind == HF_ASK && r->host_kind != HF_HOST_UNKNOWN) {
+        router->counts.asked++;
+        go_to(c, r, true);
+        return;
+    }
+    router->counts.moved++;
+    if (r->host_kind == HF_HOST_UNKNOWN) {
+        pend(c);
+        hf_discover_want(router, NULL);
+        return;
+    }
+    hf_router_learn(router, r,
+                    r->host_kind == HF_HOST_SAME ? from->host : r->host);
+    go_to(c, r, false);
+}
+
+/* A master that has become a replica: whom the sentinels name now? */
+static bool is_demoted(const struct hf_router *router,
+                       struct hf_resp_value reply)
+{
+    return router->seeds.topology == HF_SENTINEL &&
+           hf_refusal_is(reply, "READONLY");
+}
+
+/* Is it sent elsewhere? Then its owner does not see this reply. */
+static bool is_followed(struct hf_command *c, struct hf_resp_value reply)
+{
+    struct hf_redirection r;
+
+    if (hf_router_is_standalone(c->router) || !hf_resp_is_error(reply) ||
+        c->hops >= HOPS_MAX)
+        return false;
+    if (is_demoted(c->router, reply)) {
+        c->hops++;
+        hf_router_forget(c->router);
+        pend(c);
+        return true;
+    }
+    if (c->router->seeds.topology == HF_CLUSTER &&
+        hf_redirection_read(&r, reply)) {
+        c->hops++;
+        follow(c, &r);
+        return true;
+    }
+    return false;
+}
+
+/* R5. A redirection may be ahead of the map, which then still names the server
+ * that it named when this one was chosen. */
+static bool is_from_former_master(const struct hf_command *c)
+{
+    const struct hf_server *master = master_of(c);
+
+    return master != c->server && master != c->master;
+}
+
+static void on_reply(struct hf_request *request, enum hf_outcome outcome,
+                     struct hf_resp_value reply)
+{
+    struct hf_command *c = HF_OWNER_OF(request, struct hf_command, request);
+    bool is_good = outcome == HF_ANSWERED && !hf_resp_is_error(reply);
+
+    note_sent(c);
+    if (is_good && is_from_former_master(c)) {
+        outcome = HF_UNKNOWN;
+        reply = no_reply;
+        is_good = false;
+    }
+    if (c->wait.done && is_good) {
+        c->state = DONE;
+        c->done(c, outcome, reply);
+        return;
+    }
+    c->state = IDLE;
+    (void)take_out(c); /* with an ASKING or a WAIT that is still on its way */
+    if (outcome == HF_ANSWERED && is_followed(c, reply))
+        return;
+    if (outcome == HF_ANSWERED && !hf_router_is_standalone(c->router) &&
+        hf_resp_error_is(reply, "CLUSTERDOWN"))
+        hf_discover_want(c->router, NULL);
+    finish(c, outcome, reply);
+}
+
+#define NOBODY_KNOWS UINT32_MAX /* how many are attached */
+
+static void on_role(struct hf_request *request, enum hf_outcome outcome,
+                    struct hf_resp_value reply)
+{
+    struct hf_command *c = HF_OWNER_OF(request, struct hf_command, role);
+    struct hf_role role;
+
+    c->role.done = NULL;
+    if (outcome == HF_ANSWERED && hf_role_read(&role, reply, NULL) == HF_OK &&
+        role.kind == HF_ROLE_MASTER)
+        c->attached = role.replicas;
+    else
+        c->attached = NOBODY_KNOWS;
+}
+
+/* As many have it as were asked for, and more are attached than were known. */
+static bool is_short(const struct hf_command *c, struct hf_resp_value reply)
+{
+    int64_t count;
+
+    return c->replicas < 0 && c->attached != NOBODY_KNOWS &&
+           hf_resp_integer(reply, &count) == HF_OK &&
+           count >= (int64_t)c->wanted && count < (int64_t)wanted_of(c);
+}
+
+static bool waits_again(struct hf_command *c)
+{
+    struct hf_link *link;
+
+    if (link_of(&link, c) == HF_OK && submit_wait(c, link) == HF_OK)
+        return true;
+    c->wait.done = NULL;
+    return false;
+}
+
+static void on_wait(struct hf_request *request, enum hf_outcome outcome,
+                    struct hf_resp_value reply)
+{
+    struct hf_command *c = HF_OWNER_OF(request, struct hf_command, wait);
+
+    c->wait.done = NULL;
+    if (c->state != DONE) /* an error, or no answer: its own reply tells */
+        return;
+    if (outcome == HF_ANSWERED && is_short(c, reply) && waits_again(c))
+        return;
+    if (is_from_former_master(c))
+        outcome = HF_UNKNOWN;
+    (void)take_out(c);
+    hf_discover_want(c->router, NULL); /* replicas may have come or gone */
+    c->acknowledged(c, outcome, reply, c->replicas < 0 ? wanted_of(c)
+                                                       : c->wanted);
+}
+
+/* ---- the way changes ---- */
+
+/* A node that takes in its first slot is in no map yet: what ASK has sent there
+ * is well there. */
+static bool will_answer(const struct hf_command *c)
+{
+    struct hf_link *link;
+
+    return (c->server->is_target || c->is_by_ask) &&
+           link_of(&link, c) == HF_OK && hf_link_is_up(link);
+}
+
+/* Each is out of the list then. Those that come meanwhile are not looked at. */
+static void for_each(struct hf_list *commands, void (*act)(struct hf_command *c))
+{
+    struct hf_list list;
+
+    hf_list_init(&list);
+    hf_list_join(&list, commands);
+    while (!hf_list_is_empty(&list)) {
+        struct hf_command *c = command_of(list.next);
+
+        hf_list_remove(&c->node);
+        act(c);
+    }
+}
+
+/* R2, R3. */
+static void reconsider(struct hf_command *c)
+{
+    struct hf_router *router = c->router;
+    struct hf_server *target = NULL;
+
+    (void)hf_router_target(&target, router, c->slot); /* no memory: it stays */
+    if (!target || target == c->server || c->state == DONE || will_answer(c)) {
+        hf_list_push(&c->server->commands, &c->node);
+        return;
+    }
+    if (take_out(c) == HF_UNKNOWN) {
+        finish(c, HF_UNKNOWN, no_reply);
+        return;
+    }
+    router->counts.resent++;
+    place_again(c);
+}
+
+void hf_commands_reconsider(struct hf_server *server)
+{
+    for_each(&server->commands, reconsider);
+}
+
+static void resume(struct hf_command *c)
+{
+    (void)take_out(c);
+    place_again(c);
+}
+
+void hf_commands_resume(struct hf_router *router)
+{
+    for_each(&router->pending, resume);
+}
+
+static void fail_pending(struct hf_command *c)
+{
+    (void)take_out(c);
+    finish(c, HF_UNSENT, no_reply);
+}
+
+void hf_commands_fail_pending(struct hf_router *router)
+{
+    for_each(&router->pending, fail_pending);
+}
+
+/* What has not left waits for the new way; what has, for its reply or the end of
+ * its connection. */
+static void bring_back(struct hf_command *c)
+{
+    if (hf_command_is_sent(c)) {
+        hf_list_push(&c->server->commands, &c->node);
+        return;
+    }
+    (void)take_out(c);
+    c->router->counts.resent++;
+    pend(c);
+}
+
+void hf_commands_bring_back(struct hf_server *server)
+{
+    for_each(&server->commands, bring_back);
+}
+
+/* ---- asking ---- */
+
+bool hf_command_is_sent(const struct hf_command *c)
+{
+    return c->state == DONE ||
+           (c->state == SENT && c->request.sent_ms != HF_NEVER);
+}
+
+bool hf_command_awaits_replicas(const struct hf_command *c)
+{
+    return c->state == DONE;
+}
+
+bool hf_command_is_by_ask(const struct hf_command *c)
+{
+    return c->is_by_ask;
+}
+
+void hf_command_part(struct hf_command *c)
+{
+    c->server = NULL;
+}
+
+void hf_command_stay(struct hf_command *c)
+{
+    c->hops = HOPS_MAX;
+}
+
+void hf_command_condemn(struct hf_command *c, const char *why)
+{
+    struct hf_link *link;
+
+    if (c->server && link_of(&link, c) == HF_OK)
+        hf_link_condemn(link, why);
+}
+
+const char *hf_command_address(const struct hf_command *c)
+{
+    return c->server ? hf_link_address(c->server->link) : c->router->address;
+}
+
+const struct hf_error *hf_command_error(const struct hf_command *c)
+{
+    struct hf_link *link;
+
+    return c->server && link_of(&link, c) == HF_OK ? hf_link_error(link)
+                                                   : &c->router->error;
+}

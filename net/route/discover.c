@@ -1,0 +1,624 @@
+/* Asking the servers for the map (which server serves which slot, or which one is
+ * the master): whom, how often, and which answer to believe. The requests are the
+ * topology's business (discover_cluster.c, discover_sentinel.c); the order of a
+ * round, and its end, are round.h's.
+ *
+ * DISCOVER-1  One round at a time. If a map is wanted meanwhile, the next round
+ *             follows REFRESH_MIN_MS after this one at the earliest: a storm of
+ *             redirections asks twice.
+ * DISCOVER-2  The server that helped last is asked first the next time.
+ * DISCOVER-3  Servers whose links are up are asked first, then the seeds, then the
+ *             other nodes of the map: any node of a cluster can name the others.
+ * DISCOVER-4  A map that is worse than ours is kept in case nobody has a better
+ *             one (slot_map.h, M2, M3).
+ * DISCOVER-5  An error from a reachable server outranks "unreachable", in its
+ *             round and in the next one: a deadline may come before any server has
+ *             answered in that.
+ * DISCOVER-6  While a command waits for a server that cannot be reached, rounds go
+ *             on, at growing intervals.
+ * DISCOVER-7  Silence raises no event. So while commands are under way, every
+ *             LOOK_MS the client checks whether one has waited for so long; and
+ *             while it has subscriptions, whose links may always be silent, it
+ *             asks for the map every LISTEN_MS. */
+#include <string.h>
+
+#include "net/route/router.h"
+
+#define REFRESH_MIN_MS 100
+#define AGAIN_MIN_MS 100       /* after a round in vain; doubles, up to */
+#define AGAIN_MAX_MS 1000
+#define LOOK_MS 250            /* a script takes some microseconds */
+#define LISTEN_MS 5000
+
+static void on_timer(struct hf_timer *timer);
+static void on_watch(struct hf_timer *timer);
+
+static struct hf_router *router_of(struct hf_discovery *d)
+{
+    return HF_OWNER_OF(d, struct hf_router, discovery);
+}
+
+void hf_discover_init(struct hf_router *router)
+{
+    router->discovery.timer.fire = on_timer;
+    router->discovery.watch.fire = on_watch;
+    hf_round_init(&router->discovery.round,
+                  router->options.link.connect_timeout_ms);
+}
+
+/* ---- probes ---- */
+
+hf_status hf_probe_send(struct hf_server *server, unsigned index,
+                        struct hf_link *link, const struct hf_resp_arg *argv,
+                        size_t argc, int64_t deadline_ms,
+                        void (*done)(struct hf_request *, enum hf_outcome,
+                                     struct hf_resp_value))
+{
+    struct hf_probe *probe = &server->probe;
+    struct hf_request *request = &probe->requests[index];
+    hf_status rc;
+
+    request->done = done;
+    request->is_acknowledged_by_push = false;
+    rc = hf_link_submit(link, request, argv, argc, deadline_ms);
+    probe->is_sent[index] = rc == HF_OK;
+    return rc;
+}
+
+struct hf_server *hf_probe_ended(struct hf_request *request, unsigned index)
+{
+    struct hf_probe *probe =
+        HF_OWNER_OF(request - index, struct hf_probe, requests[0]);
+
+    probe->is_sent[index] = false;
+    return HF_OWNER_OF(probe, struct hf_server, probe);
+}
+
+void hf_probe_cancel(struct hf_server *server)
+{
+    struct hf_probe *probe = &server->probe;
+
+    for (unsigned i = 0; i < PROBE_REQUESTS; i++) {
+        if (probe->is_sent[i])
+            (void)hf_link_cancel(&probe->requests[i]);
+        probe->is_sent[i] = false;
+    }
+    if (probe->is_under_way)
+        hf_round_probe_ended(&server->router->discovery.round);
+    probe->is_under_way = false;
+}
+
+static void cancel_all(struct hf_router *router)
+{
+    for (struct hf_server *s = NULL; (s = hf_server_next(router, s));)
+        hf_probe_cancel(s);
+}
+
+void hf_probe_drop_news(struct hf_server *server)
+{
+    struct hf_subscription *news = &server->probe.news;
+
+    if (news->pubsub)
+        hf_pubsub_drop(news);
+    news->pubsub = NULL;
+}
+
+static void drop_news(struct hf_router *router)
+{
+    for (struct hf_server *s = NULL; (s = hf_server_next(router, s));)
+        hf_probe_drop_news(s);
+}
+
+void hf_discover_fini(struct hf_router *router)
+{
+    struct hf_discovery *d = &router->discovery;
+
+    cancel_all(router);
+    drop_news(router);
+    hf_loop_disarm(router->loop, &d->timer);
+    hf_loop_disarm(router->loop, &d->watch);
+    hf_slot_map_free(d->best);
+    d->best = NULL;
+}
+
+/* ---- whom to ask next (DISCOVER-3) ---- */
+
+/* Not yet in this round, and no probe of an earlier one is still under way
+ * (ROUND-4). */
+static bool is_to_be_asked(const struct hf_server *server)
+{
+    const struct hf_router *router = server->router;
+
+    return server->is_sentinel == (router->seeds.topology == HF_SENTINEL) &&
+           server->probe.round != router->discovery.round_number &&
+           !server->probe.is_under_way;
+}
+
+static struct hf_server *known_one(struct hf_router *router, bool is_up)
+{
+    for (struct hf_server *server = NULL;
+         (server = hf_server_next(router, server));)
+        if (hf_link_is_up(server->link) == is_up && is_to_be_asked(server))
+            return server;
+    return NULL;
+}
+
+/* NULL: it was asked, or there is no memory for it. */
+static struct hf_server *one_at(struct hf_router *router, const char *host,
+                                uint16_t port)
+{
+    struct hf_discovery *d = &router->discovery;
+    struct hf_server *server;
+    hf_status rc =
+        hf_server_get(&server, router, host, port,
+                      router->seeds.topology == HF_SENTINEL);
+
+    if (rc == HF_OK)
+        return is_to_be_asked(server) ? server : NULL;
+    d->is_final = d->is_final && rc == HF_E_TLS; /* which has said why */
+    return NULL;
+}
+
+static struct hf_server *next_seed(struct hf_router *router)
+{
+    struct hf_discovery *d = &router->discovery;
+    struct hf_server *server = NULL;
+
+    while (!server && d->next_seed < router->seeds.count) {
+        uint32_t i = d->next_seed++;
+
+        server = one_at(router, router->seeds.list[i].host,
+                        router->seeds.list[i].port);
+    }
+    return server;
+}
+
+/* A cluster's: replicas, too. */
+static struct hf_server *next_node(struct hf_router *router)
+{
+    struct hf_discovery *d = &router->discovery;
+    const struct hf_slot_map *map = router->map;
+    struct hf_server *server = NULL;
+
+    if (!map || router->seeds.topology != HF_CLUSTER)
+        return NULL;
+    while (!server && d->next_node < map->count) {
+        const struct hf_node *node = &map->nodes[d->next_node++];
+
+        if (node->host[0] && node->port)
+            server = one_at(router, node->host, node->port);
+    }
+    return server;
+}
+
+/* Those that are not up may be there again. */
+static struct hf_server *next_candidate(struct hf_router *router)
+{
+    struct hf_server *server = router->discovery.hint;
+
+    router->discovery.hint = NULL;
+    if (server && is_to_be_asked(server))
+        return server;
+    if ((server = known_one(router, true)) || (server = next_seed(router)) ||
+        (server = next_node(router)))
+        return server;
+    return known_one(router, false);
+}
+
+/* ---- rounds ---- */
+
+static void arm(struct hf_router *router, int64_t in_ms)
+{
+    hf_loop_arm(router->loop, &router->discovery.timer,
+                hf_loop_now(router->loop) + in_ms);
+}
+
+static bool has_waiters(const struct hf_server *server)
+{
+    return !hf_link_is_up(server->link) &&
+           !hf_list_is_empty(&server->commands);
+}
+
+/* DISCOVER-6 */
+static bool is_waited_for(struct hf_router *router)
+{
+    bool is = !hf_list_is_empty(&router->pending) || hf_router_is_deaf(router);
+
+    for (struct hf_server *s = NULL;
+         !is && (s = hf_server_next(router, s));)
+        is = has_waiters(s);
+    return is;
+}
+
+static int64_t pause_ms(const struct hf_discovery *d)
+{
+    int64_t ms = (int64_t)AGAIN_MIN_MS << (d->failures < 8 ? d->failures : 8);
+
+    return ms < AGAIN_MAX_MS ? ms : AGAIN_MAX_MS;
+}
+
+static void drop_best(struct hf_discovery *d)
+{
+    hf_slot_map_free(d->best);
+    d->best = NULL;
+}
+
+static void end_round(struct hf_router *router)
+{
+    struct hf_discovery *d = &router->discovery;
+
+    hf_loop_disarm(router->loop, &d->timer);
+    drop_best(d);
+    d->ended_ms = hf_loop_now(router->loop);
+    if (d->is_wanted_again || is_waited_for(router))
+        arm(router, pause_ms(d));
+    d->is_wanted_again = false;
+    hf_servers_sweep_soon(router);
+}
+
+static void succeed(struct hf_router *router)
+{
+    router->error.status = HF_OK;
+    router->discovery.is_told = false;
+    router->discovery.failures = 0;
+    cancel_all(router);
+    end_round(router);
+    hf_router_resume(router);
+}
+
+/* DISCOVER-4. What nobody can answer now, nobody will, if all say so for good. It is
+ * told
+ * once, however often we have to ask. */
+static void give_up(struct hf_router *router)
+{
+    struct hf_discovery *d = &router->discovery;
+    struct hf_slot_map *best = d->best;
+    bool is_final =
+        d->is_final && d->round.under_way == 0 && !router->map && !best;
+
+    d->best = NULL;
+    d->failures++;
+    if (best && hf_slot_map_is_better(best, NULL))
+        hf_router_adopt(router, best);
+    else
+        hf_slot_map_free(best);
+    end_round(router);
+    if (router->options.on_trouble && router->error.status != HF_OK &&
+        d->failures == 1)
+        router->options.on_trouble(router->options.ctx, &router->error);
+    if (is_final)
+        hf_commands_fail_pending(router);
+}
+
+/* ROUND-5 */
+static void ask_again(struct hf_router *router)
+{
+    struct hf_discovery *d = &router->discovery;
+
+    end_round(router);
+    hf_loop_arm(router->loop, &d->timer, d->round.due_ms);
+}
+
+static hf_status ask(struct hf_server *server)
+{
+    struct hf_router *router = server->router;
+    struct hf_discovery *d = &router->discovery;
+    int64_t now = hf_loop_now(router->loop);
+    int64_t deadline = now + router->options.link.connect_timeout_ms;
+    hf_status rc;
+
+    server->probe.round = d->round_number;
+    server->probe.learned_count = d->learned_count;
+    rc = server->is_sentinel ? hf_sentinel_ask(server, deadline)
+                             : hf_cluster_ask(server, deadline);
+    if (rc < 0)
+        return rc;
+    server->probe.is_under_way = true;
+    hf_round_asked(&d->round, now);
+    return HF_OK;
+}
+
+/* When the round wants it. */
+static void arm_for_round(struct hf_router *router)
+{
+    struct hf_discovery *d = &router->discovery;
+
+    if (d->round.due_ms != HF_NEVER)
+        hf_loop_arm(router->loop, &d->timer, d->round.due_ms);
+    else
+        hf_loop_disarm(router->loop, &d->timer);
+}
+
+static void ask_next(struct hf_router *router)
+{
+    struct hf_discovery *d = &router->discovery;
+    struct hf_server *server = next_candidate(router);
+
+    while (server && ask(server) < 0) {
+        d->is_final = false; /* there was no memory */
+        server = next_candidate(router);
+    }
+    if (!server)
+        hf_round_nobody_left(&d->round, hf_loop_now(router->loop));
+    arm_for_round(router);
+}
+
+static void begin_round(struct hf_router *router)
+{
+    struct hf_discovery *d = &router->discovery;
+
+    d->round_number++;
+    d->is_final = true;
+    d->was_told = d->is_told;
+    d->is_told = false;
+    d->next_seed = d->next_node = 0;
+    memset(d->learned, 0, sizeof d->learned);
+    router->counts.refreshes++;
+}
+
+static void on_timer(struct hf_timer *timer)
+{
+    struct hf_discovery *d = HF_OWNER_OF(timer, struct hf_discovery, timer);
+    struct hf_router *router = router_of(d);
+
+    if (!d->round.is_running)
+        begin_round(router);
+    switch (hf_round_due(&d->round, hf_loop_now(router->loop))) {
+    case HF_ROUND_ASK: ask_next(router); break;
+    case HF_ROUND_AGAIN: ask_again(router); break;
+    case HF_ROUND_GIVE_UP: give_up(router); break;
+    case HF_ROUND_WAIT: arm_for_round(router); break;
+    case HF_ROUND_TAKE: break; /* for answers */
+    }
+}
+
+void hf_discover_want(struct hf_router *router, struct hf_server *hint)
+{
+    struct hf_discovery *d = &router->discovery;
+    int64_t earliest = d->ended_ms + (hint ? REFRESH_MIN_MS : pause_ms(d));
+
+    if (hf_router_is_standalone(router) || router->is_closing)
+        return;
+    if (hint)
+        d->hint = hint;
+    if (d->round.is_running)
+        d->is_wanted_again = true;
+    else if (!d->timer.link || d->timer.due_ms > earliest)
+        hf_loop_arm(router->loop, &d->timer, earliest);
+}
+
+/* ---- silent servers (DISCOVER-7) ---- */
+
+/* Commands stand in the order in which they came. One that is not sent may wait
+ * behind others that have no answer: twice the same one does so for LOOK_MS. */
+static bool is_silent(struct hf_server *server, int64_t now)
+{
+    const struct hf_command *first, *seen = server->seen;
+
+    server->seen = NULL;
+    if (hf_list_is_empty(&server->commands))
+        return false;
+    first = HF_OWNER_OF(server->commands.next, struct hf_command, node);
+    if (hf_command_awaits_replicas(first))
+        return false; /* it was answered */
+    if (hf_command_is_sent(first))
+        return now - first->request.sent_ms >= LOOK_MS;
+    server->seen = first;
+    return first == seen || !hf_link_is_up(server->link);
+}
+
+static void look(struct hf_router *router, bool *is_anybody_busy)
+{
+    struct hf_discovery *d = &router->discovery;
+    int64_t now = hf_loop_now(router->loop);
+    bool is_one_silent = false;
+
+    for (struct hf_server *server = NULL;
+         (server = hf_server_next(router, server));) {
+        *is_anybody_busy |= !hf_list_is_empty(&server->commands);
+        is_one_silent |= is_silent(server, now);
+    }
+    if (is_one_silent || (!hf_list_is_empty(&router->subscriptions) &&
+                          now - d->ended_ms >= LISTEN_MS))
+        hf_discover_want(router, NULL);
+}
+
+static void on_watch(struct hf_timer *timer)
+{
+    struct hf_discovery *d = HF_OWNER_OF(timer, struct hf_discovery, watch);
+    struct hf_router *router = router_of(d);
+    bool is_anybody_busy = false;
+
+    look(router, &is_anybody_busy);
+    if (is_anybody_busy || !hf_list_is_empty(&router->subscriptions))
+        hf_loop_arm(router->loop, timer,
+                    hf_loop_now(router->loop) +
+                        (is_anybody_busy ? LOOK_MS : LISTEN_MS));
+}
+
+void hf_discover_watch(struct hf_router *router)
+{
+    struct hf_timer *timer = &router->discovery.watch;
+    int64_t due_ms;
+
+    if (hf_router_is_standalone(router))
+        return;
+    due_ms = hf_loop_now(router->loop) + LOOK_MS;
+    if (!timer->link || timer->due_ms > due_ms)
+        hf_loop_arm(router->loop, timer, due_ms);
+}
+
+/* ---- what MOVED says meanwhile ---- */
+
+void hf_discover_learned(struct hf_router *router, uint16_t slot)
+{
+    router->discovery.learned[slot / 64] |= 1ull << slot % 64;
+    router->discovery.learned_count++;
+}
+
+/* M4: who was asked may have answered before the slot moved. Should that be
+ * wrong, the next round's answer is taken as it is. Without memory, so is this
+ * one. */
+static void learn_again(struct hf_router *router, struct hf_slot_map **map)
+{
+    for (unsigned slot = 0; slot < HF_SLOTS; slot++) {
+        const struct hf_node *node;
+
+        if (!(router->discovery.learned[slot / 64] >> slot % 64 & 1))
+            continue;
+        node = hf_slot_map_target(router->map, (uint16_t)slot);
+        if (node)
+            (void)hf_slot_map_set(map, (uint16_t)slot, node->host, node->port);
+    }
+}
+
+void hf_discover_restart(struct hf_router *router)
+{
+    cancel_all(router);
+    hf_round_reset(&router->discovery.round);
+    router->discovery.failures = 0;
+    arm(router, 0);
+}
+
+/* ---- answers ---- */
+
+static void to_front(struct hf_server *server)
+{
+    hf_list_remove(&server->node);
+    hf_list_push(server->router->servers.next, &server->node);
+}
+
+/* Alone, or reset, or not yet met. */
+static void say_empty(struct hf_server *server)
+{
+    struct hf_router *router = server->router;
+
+    router->discovery.is_told = true;
+    hf_error_set(&router->error, HF_E_SERVER,
+                 "%s: it knows of no node that serves slots; is its cluster "
+                 "formed?",
+                 hf_link_address(server->link));
+}
+
+/* Takes the map. */
+static void keep_if_best(struct hf_discovery *d, struct hf_slot_map *map)
+{
+    if (d->round.is_running && hf_slot_map_is_better(map, d->best)) {
+        hf_slot_map_free(d->best);
+        d->best = map;
+    } else {
+        hf_slot_map_free(map);
+    }
+}
+
+/* M2. The map is taken, unless it is HF_ROUND_WORSE. */
+static enum hf_round_answer weigh(struct hf_router *router,
+                                  struct hf_slot_map *map)
+{
+    if (router->map && hf_slot_map_is_equal(map, router->map)) {
+        if (hf_slot_map_is_better(map, router->map))
+            router->map->info = map->info;
+        hf_slot_map_free(map);
+        return HF_ROUND_SAME;
+    }
+    if (!hf_slot_map_is_better(map, router->map))
+        return HF_ROUND_WORSE;
+    hf_router_adopt(router, map);
+    return HF_ROUND_BETTER;
+}
+
+/* M4: it was asked in an earlier round, and a MOVED came since. */
+static bool is_outdated(const struct hf_server *server)
+{
+    const struct hf_discovery *d = &server->router->discovery;
+
+    return server->probe.round != d->round_number &&
+           server->probe.learned_count != d->learned_count;
+}
+
+static void use(struct hf_server *server, struct hf_slot_map *map)
+{
+    struct hf_router *router = server->router;
+    struct hf_discovery *d = &router->discovery;
+    enum hf_round_answer answer;
+
+    if (router->map && hf_slot_map_is_better(map, NULL))
+        learn_again(router, &map);
+    answer = weigh(router, map);
+    if (answer == HF_ROUND_WORSE) {
+        if (hf_slot_map_covered(map) == 0)
+            say_empty(server);
+        keep_if_best(d, map);
+        d->is_final = false;
+    }
+    if (hf_round_answered(&d->round, hf_loop_now(router->loop), answer) ==
+        HF_ROUND_TAKE)
+        succeed(router);
+    else if (d->round.is_running)
+        arm_for_round(router);
+}
+
+static void failed(struct hf_router *router)
+{
+    struct hf_discovery *d = &router->discovery;
+
+    hf_round_failed(&d->round, hf_loop_now(router->loop));
+    if (d->round.is_running)
+        arm_for_round(router);
+}
+
+void hf_discover_found(struct hf_server *server, struct hf_slot_map *map)
+{
+    hf_probe_cancel(server);
+    to_front(server);
+    if (!is_outdated(server)) {
+        use(server, map);
+        return;
+    }
+    hf_slot_map_free(map);
+    failed(server->router);
+    hf_discover_want(server->router, server);
+}
+
+void hf_discover_failed(struct hf_server *server, bool is_final,
+                        const struct hf_error *why)
+{
+    struct hf_router *router = server->router;
+    struct hf_discovery *d = &router->discovery;
+    bool is_there = hf_link_is_up(server->link);
+
+    hf_probe_cancel(server);
+    d->is_final = d->is_final && is_final;
+    if (is_there || !(d->is_told || d->was_told)) /* DISCOVER-5 */
+        router->error = *why;
+    d->is_told = d->is_told || is_there;
+    failed(router);
+}
+
+/* ---- why it takes so long ---- */
+
+/* A server that is being asked: a reachable one, if there is one (DISCOVER-5). */
+static struct hf_server *one_under_way(struct hf_router *router)
+{
+    struct hf_server *found = NULL;
+
+    for (struct hf_server *server = NULL;
+         (server = hf_server_next(router, server));)
+        if (server->probe.is_under_way &&
+            (!found || (!hf_link_is_up(found->link) &&
+                        hf_link_is_up(server->link))))
+            found = server;
+    return found;
+}
+
+void hf_discover_explain(struct hf_router *router)
+{
+    struct hf_server *server = one_under_way(router);
+
+    if (router->error.status != HF_OK || !server)
+        return;
+    if (server->is_sentinel)
+        hf_sentinel_explain(server, &router->error);
+    else
+        router->error = *hf_link_error(server->link);
+}

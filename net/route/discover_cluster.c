@@ -1,0 +1,189 @@
+/* What a cluster's node is asked, in one write: CLUSTER INFO, before the map, so
+ * that the map is at least as new as the epoch (slot_map.h); once, whether it
+ * knows sharded messages, as Redisson does (WIRE 5.1); CLUSTER SLOTS. */
+#include <string.h>
+
+#include "net/route/router.h"
+
+enum { INFO, SHARDED, SLOTS, SHARDS };
+
+static void failed(struct hf_server *server, bool is_final, hf_status status,
+                   const char *what)
+{
+    struct hf_error why;
+
+    hf_error_set(&why, status, "%s: %s", hf_link_address(server->link), what);
+    hf_discover_failed(server, is_final, &why);
+}
+
+/* "ERR This instance has cluster support disabled" and its kin: for good. */
+static void refused(struct hf_server *server, struct hf_resp_value reply)
+{
+    bool is_passing = hf_resp_error_is(reply, "LOADING") ||
+                      hf_resp_error_is(reply, "BUSY");
+    char words[200];
+    const char *ptr = "";
+    size_t len = 0;
+
+    (void)hf_resp_bytes(reply, &ptr, &len);
+    failed(server, !is_passing, HF_E_SERVER,
+           hf_error_quote(words, sizeof words, ptr, len));
+}
+
+static void unanswered(struct hf_server *server)
+{
+    const struct hf_error *why = hf_link_error(server->link);
+    struct hf_error copy = *why;
+
+    if (why->status == HF_OK)
+        hf_error_set(&copy, HF_E_CONNECT, "%s: no answer in time",
+                     hf_link_address(server->link));
+    hf_discover_failed(server, hf_link_is_refused(server->link), &copy);
+}
+
+static void on_info(struct hf_request *request, enum hf_outcome outcome,
+                    struct hf_resp_value reply)
+{
+    struct hf_server *server = hf_probe_ended(request, INFO);
+
+    server->probe.has_info =
+        outcome == HF_ANSWERED &&
+        hf_cluster_info_read(&server->probe.info, reply);
+}
+
+/* As Redisson does; but it may be otherwise. */
+static void warn(struct hf_server *server)
+{
+    const struct hf_router *router = server->router;
+    struct hf_error why;
+
+    hf_error_set(&why, HF_E_SERVER,
+                 "%s: PUBSUB SHARDNUMSUB is not allowed, so messages are taken to "
+                 "be plain; say sharded=on or =off",
+                 hf_link_address(server->link));
+    if (router->options.on_trouble)
+        router->options.on_trouble(router->options.ctx, &why);
+}
+
+static void on_sharded(struct hf_request *request, enum hf_outcome outcome,
+                       struct hf_resp_value reply)
+{
+    struct hf_server *server = hf_probe_ended(request, SHARDED);
+
+    if (outcome != HF_ANSWERED || server->router->is_known)
+        return;
+    server->router->is_sharded = !hf_resp_is_error(reply);
+    if (hf_resp_error_is(reply, "NOPERM"))
+        warn(server);
+}
+
+static hf_status ask_sharded(struct hf_server *server, int64_t deadline_ms)
+{
+    static const struct hf_resp_arg argv[] = {
+        {"PUBSUB", 6}, {"SHARDNUMSUB", 11}, {"0", 1}};
+    struct hf_router *router = server->router;
+
+    if (router->is_known || router->seeds.sharded == HF_SHARDED_OFF)
+        return HF_OK;
+    if (router->seeds.sharded != HF_SHARDED_ON)
+        return hf_probe_send(server, SHARDED, server->link, argv, 3,
+                             deadline_ms, on_sharded);
+    router->is_sharded = true;
+    return HF_OK;
+}
+
+static struct hf_slot_map_source source_of(const struct hf_server *server)
+{
+    return (struct hf_slot_map_source){
+        .mem = server->router->mem,
+        .host = server->host,
+        .is_tls = server->router->options.link.url.kind == HF_URL_TLS,
+    };
+}
+
+typedef hf_status read_map(struct hf_slot_map **out,
+                           const struct hf_slot_map_source *from,
+                           struct hf_resp_value reply, struct hf_error *err);
+
+static void use(struct hf_server *server, read_map *read,
+                struct hf_resp_value reply)
+{
+    struct hf_slot_map_source source = source_of(server);
+    struct hf_slot_map *map;
+    struct hf_error err;
+    hf_status rc = read(&map, &source, reply, &err);
+
+    if (rc < 0) {
+        failed(server, false, rc, err.text);
+        return;
+    }
+    if (server->probe.has_info)
+        map->info = server->probe.info;
+    hf_discover_found(server, map);
+}
+
+static void on_shards(struct hf_request *request, enum hf_outcome outcome,
+                      struct hf_resp_value reply)
+{
+    struct hf_server *server = hf_probe_ended(request, SHARDS);
+
+    if (outcome != HF_ANSWERED)
+        unanswered(server);
+    else if (hf_resp_is_error(reply))
+        refused(server, reply);
+    else
+        use(server, hf_slot_map_from_shards, reply);
+}
+
+static hf_status ask(struct hf_server *server, unsigned index, const char *what,
+                     int64_t deadline_ms,
+                     void (*done)(struct hf_request *, enum hf_outcome,
+                                  struct hf_resp_value))
+{
+    struct hf_resp_arg argv[2] = {{"CLUSTER", 7}, {what, strlen(what)}};
+
+    return hf_probe_send(server, index, server->link, argv, 2, deadline_ms,
+                         done);
+}
+
+/* A server that has only CLUSTER SHARDS says that it does not know SLOTS. */
+static bool lacks_slots(struct hf_resp_value reply)
+{
+    static const char unknown[] = "ERR unknown subcommand";
+    const char *ptr = "";
+    size_t len = 0;
+
+    (void)hf_resp_bytes(reply, &ptr, &len);
+    return len >= sizeof unknown - 1 &&
+           strncasecmp(ptr, unknown, sizeof unknown - 1) == 0;
+}
+
+static void on_slots(struct hf_request *request, enum hf_outcome outcome,
+                     struct hf_resp_value reply)
+{
+    struct hf_server *server = hf_probe_ended(request, SLOTS);
+
+    if (outcome != HF_ANSWERED)
+        unanswered(server);
+    else if (hf_resp_is_error(reply) && lacks_slots(reply) &&
+             ask(server, SHARDS, "SHARDS", request->deadline_ms, on_shards) ==
+                 HF_OK)
+        return;
+    else if (hf_resp_is_error(reply))
+        refused(server, reply);
+    else
+        use(server, hf_slot_map_from_slots, reply);
+}
+
+hf_status hf_cluster_ask(struct hf_server *server, int64_t deadline_ms)
+{
+    hf_status rc;
+
+    server->probe.has_info = false;
+    if ((rc = ask(server, INFO, "INFO", deadline_ms, on_info)) == HF_OK &&
+        (rc = ask_sharded(server, deadline_ms)) == HF_OK)
+        rc = ask(server, SLOTS, "SLOTS", deadline_ms, on_slots);
+    if (rc < 0)
+        hf_probe_cancel(server);
+    return rc;
+}

@@ -1,0 +1,313 @@
+/* What a sentinel is asked: which others there are, and where the master is; then
+ * that server, whether it is one. Sentinels may be behind the times, and an old
+ * master back from the dead does not know yet that it is none.
+ *
+ * Each of them also tells us of a new master (+switch-master): a hint to ask him
+ * at once, without which the end of a connection makes us ask a little later. All,
+ * for the one that we ask may have died with the master, on one machine.
+ * Source: SENTINEL "Guidelines for Redis clients with support for Redis
+ * Sentinel". */
+#include <stdio.h>
+#include <string.h>
+
+#include "net/route/router.h"
+#include "net/route/sentinel_words.h"
+
+enum { SENTINELS, MASTER, ROLE };
+
+/* Of a server that is there: one that is not is asked again, or another. */
+#define ROLE_TIMEOUT_MS 1000
+
+/* Of the master that this sentinel names; `what` begins with its address. */
+static void say_of_master(const struct hf_server *server, struct hf_error *out,
+                          hf_status status, const char *what)
+{
+    hf_error_set(out, status, "sentinel %s names the master %s",
+                 hf_link_address(server->link), what);
+}
+
+static void say_silent(const struct hf_server *where, struct hf_error *out)
+{
+    *out = *hf_link_error(where->link);
+    if (out->status == HF_OK)
+        hf_error_set(out, HF_E_CONNECT, "%s: no answer in time",
+                     hf_link_address(where->link));
+}
+
+static void say_master_silent(const struct hf_server *server,
+                              struct hf_error *out)
+{
+    struct hf_error why;
+
+    say_silent(server->probe.master, &why);
+    say_of_master(server, out, why.status, why.text);
+}
+
+void hf_sentinel_explain(const struct hf_server *server, struct hf_error *out)
+{
+    if (server->probe.is_sent[ROLE])
+        say_master_silent(server, out);
+    else
+        say_silent(server, out);
+}
+
+/* ---- the others ---- */
+
+static bool is_seed(const struct hf_seeds *seeds, const struct hf_endpoint *one)
+{
+    for (uint32_t i = 0; i < seeds->count; i++)
+        if (seeds->list[i].port == one->port &&
+            strcmp(seeds->list[i].host, one->host) == 0)
+            return true;
+    return false;
+}
+
+static void add_seed(struct hf_seeds *seeds, const struct hf_endpoint *one)
+{
+    if (seeds->count == HF_SEEDS_MAX || is_seed(seeds, one))
+        return;
+    memcpy(seeds->list[seeds->count].host, one->host, strlen(one->host) + 1);
+    seeds->list[seeds->count++].port = one->port;
+}
+
+/* Those of the URL stay; the others are those that are known now, so that what
+ * has moved away does not take their place for ever. */
+static void learn(struct hf_server *server, const struct hf_sentinel_list *list)
+{
+    struct hf_router *router = server->router;
+    struct hf_endpoint itself = {.port = server->port};
+
+    memcpy(itself.host, server->host, sizeof itself.host);
+    router->seeds.count = router->seeds_given;
+    add_seed(&router->seeds, &itself);
+    for (uint32_t i = 0; i < list->count; i++)
+        add_seed(&router->seeds, &list->each[i]);
+    if (router->discovery.next_seed > router->seeds_given)
+        router->discovery.next_seed = router->seeds_given;
+}
+
+/* Whoever does not tell is asked for the master all the same. */
+static void on_sentinels(struct hf_request *request, enum hf_outcome outcome,
+                         struct hf_resp_value reply)
+{
+    struct hf_server *server = hf_probe_ended(request, SENTINELS);
+    struct hf_sentinel_list list;
+    struct hf_error ignored;
+
+    if (outcome != HF_ANSWERED ||
+        hf_sentinel_list_read(&list, reply, &ignored) < 0)
+        return;
+    learn(server, &list);
+}
+
+/* ---- news ---- */
+
+static struct hf_server *teller_of(struct hf_subscription *news)
+{
+    return HF_OWNER_OF(HF_OWNER_OF(news, struct hf_probe, news),
+                       struct hf_server, probe);
+}
+
+static bool is_in_force(const struct hf_router *router,
+                        const struct hf_endpoint *master)
+{
+    const struct hf_node *node =
+        router->map ? hf_slot_map_target(router->map, 0) : NULL;
+
+    return node && node->port == master->port &&
+           strcmp(node->host, master->host) == 0;
+}
+
+/* From now on nothing goes to the old master, which may be one for 10 s yet if
+ * it has not died; what comes waits. He who tells is asked first, for others may
+ * not have heard of it; they tell of it, too, when we are there already. */
+static void on_news(struct hf_subscription *s, const char *ptr, size_t len)
+{
+    struct hf_server *server = teller_of(s);
+    struct hf_router *router = server->router;
+    struct hf_switch_master news;
+
+    if (!hf_switch_master_read(&news, (struct hf_text){ptr, len}) ||
+        !hf_text_is(news.name, router->seeds.master) ||
+        is_in_force(router, &news.to))
+        return;
+    hf_router_forget(router);
+    router->discovery.hint = server;
+    hf_discover_restart(router);
+}
+
+static void on_news_change(struct hf_subscription *s, bool is_live)
+{
+    struct hf_server *server = teller_of(s);
+
+    if (is_live && server->probe.has_missed_news)
+        hf_discover_want(server->router, server);
+    server->probe.has_missed_news = !is_live;
+}
+
+/* Without memory for it, the end of the connection must do. */
+static void listen(struct hf_server *server)
+{
+    static const char channel[] = "+switch-master";
+    struct hf_subscription *news = &server->probe.news;
+
+    if (news->pubsub)
+        return;
+    news->channel = channel;
+    news->channel_len = sizeof channel - 1;
+    news->on_message = on_news;
+    news->on_change = on_news_change;
+    if (hf_pubsub_add(server->pubsub, news) < 0)
+        news->pubsub = NULL;
+}
+
+static void listen_to_all(struct hf_router *router)
+{
+    struct hf_server *server;
+
+    for (uint32_t i = 0; i < router->seeds.count; i++)
+        if (hf_server_get(&server, router, router->seeds.list[i].host,
+                          router->seeds.list[i].port, true) == HF_OK)
+            listen(server);
+}
+
+/* ---- the master ---- */
+
+/* All slots are its. */
+static struct hf_slot_map *map_of(const struct hf_server *master)
+{
+    struct hf_slot_map *map = hf_slot_map_new(master->router->mem);
+    struct hf_node node = {
+        .port = master->port, .master = 0, .is_online = true};
+
+    if (!map)
+        return NULL;
+    memcpy(node.host, master->host, strlen(master->host) + 1);
+    if (hf_slot_map_add(&map, &node) < 0) {
+        hf_slot_map_free(map);
+        return NULL;
+    }
+    memset(map->owner, 0, sizeof map->owner);
+    return map;
+}
+
+/* For a reason of our own: memory, mostly. */
+static void cannot_go_on(struct hf_server *server, hf_status status)
+{
+    struct hf_error why;
+
+    hf_error_set(&why, status, "%s: %s", server->router->address,
+                 hf_status_text(status));
+    hf_discover_failed(server, false, &why);
+}
+
+static void is_master(struct hf_server *server)
+{
+    struct hf_slot_map *map = map_of(server->probe.master);
+
+    if (!map) {
+        cannot_go_on(server, HF_E_NOMEM);
+        return;
+    }
+    listen_to_all(server->router);
+    hf_discover_found(server, map);
+}
+
+static void is_no_master(struct hf_server *server, const char *what)
+{
+    struct hf_error why;
+
+    hf_error_set(&why, HF_E_CONNECT, "sentinel %s names the master %s: %s",
+                 hf_link_address(server->link),
+                 hf_link_address(server->probe.master->link), what);
+    hf_discover_failed(server, false, &why);
+}
+
+static void on_role(struct hf_request *request, enum hf_outcome outcome,
+                    struct hf_resp_value reply)
+{
+    struct hf_server *server = hf_probe_ended(request, ROLE);
+    struct hf_error why;
+    struct hf_role role;
+
+    if (outcome != HF_ANSWERED) {
+        say_master_silent(server, &why);
+        hf_discover_failed(
+            server, hf_link_is_refused(server->probe.master->link), &why);
+    } else if (hf_role_read(&role, reply, &why) < 0) {
+        is_no_master(server, why.text);
+    } else if (role.kind != HF_ROLE_MASTER) {
+        is_no_master(server, "it says that it is none");
+    } else {
+        is_master(server);
+    }
+}
+
+static void ask_role(struct hf_server *server, const struct hf_endpoint *where)
+{
+    static const struct hf_resp_arg role = {"ROLE", 4};
+    struct hf_router *router = server->router;
+    hf_status rc = hf_server_get(&server->probe.master, router, where->host,
+                                 where->port, false);
+
+    if (rc == HF_OK)
+        rc = hf_probe_send(server, ROLE, server->probe.master->link, &role, 1,
+                           hf_loop_now(router->loop) + ROLE_TIMEOUT_MS,
+                           on_role);
+    if (rc == HF_E_TLS) /* it is there, then, what was wrong */
+        hf_discover_failed(server, false, &router->error);
+    else if (rc < 0)
+        cannot_go_on(server, rc);
+}
+
+/* Its own words, or that it does not know the name (S2). */
+static void named_nobody(struct hf_server *server, const struct hf_error *why)
+{
+    const char *name = server->router->seeds.master;
+    struct hf_error whole;
+    char quoted[2 * HF_MASTER_NAME_MAX];
+
+    if (why->status == HF_E_INVAL)
+        hf_error_set(&whole, HF_E_INVAL, "the sentinels do not know '%s': %s",
+                     hf_error_quote(quoted, sizeof quoted, name, strlen(name)),
+                     hf_link_address(server->link));
+    else
+        hf_error_set(&whole, why->status, "sentinel %s: %s",
+                     hf_link_address(server->link), why->text);
+    hf_discover_failed(server, true, &whole);
+}
+
+static void on_master(struct hf_request *request, enum hf_outcome outcome,
+                      struct hf_resp_value reply)
+{
+    struct hf_server *server = hf_probe_ended(request, MASTER);
+    struct hf_endpoint where;
+    struct hf_error why;
+
+    if (outcome != HF_ANSWERED) {
+        say_silent(server, &why);
+        hf_discover_failed(server, hf_link_is_refused(server->link), &why);
+    } else if (hf_sentinel_master_read(&where, reply, &why) < 0) {
+        named_nobody(server, &why);
+    } else {
+        ask_role(server, &where);
+    }
+}
+
+hf_status hf_sentinel_ask(struct hf_server *server, int64_t deadline_ms)
+{
+    const char *name = server->router->seeds.master;
+    struct hf_resp_arg sentinels[] = {
+        {"SENTINEL", 8}, {"SENTINELS", 9}, {name, strlen(name)}};
+    struct hf_resp_arg master[] = {
+        {"SENTINEL", 8}, {"GET-MASTER-ADDR-BY-NAME", 23}, {name, strlen(name)}};
+    hf_status rc;
+
+    if ((rc = hf_probe_send(server, SENTINELS, server->link, sentinels, 3,
+                            deadline_ms, on_sentinels)) == HF_OK)
+        rc = hf_probe_send(server, MASTER, server->link, master, 3, deadline_ms,
+                           on_master);
+    if (rc < 0)
+        hf_probe_cancel(server);
+    return rc;
+}

@@ -1,0 +1,118 @@
+/* Subscriptions on their way: each is at the server of its slot, and goes where
+ * that goes. Rules in router.h. */
+#include "net/route/router.h"
+
+static struct hf_subscription *subscription_of(struct hf_list *node)
+{
+    return HF_OWNER_OF(node, struct hf_subscription, route_node);
+}
+
+/* on_change comes last: the owner may free it there. */
+static void move(struct hf_subscription *s, struct hf_server *target)
+{
+    bool was_live = s->pubsub && s->is_live;
+
+    if (s->pubsub)
+        hf_pubsub_drop(s);
+    if (hf_pubsub_add(target->pubsub, s) < 0)
+        s->pubsub = NULL;
+    if (was_live)
+        s->on_change(s, false);
+}
+
+static void relisten(struct hf_router *router, struct hf_subscription *s)
+{
+    struct hf_server *target = NULL;
+
+    (void)hf_router_target(&target, router, s->slot);
+    if (target && s->pubsub == target->pubsub)
+        hf_pubsub_retry(s);
+    else if (target)
+        move(s, target);
+}
+
+/* One that is dropped meanwhile leaves either list. */
+void hf_router_relisten(struct hf_router *router)
+{
+    struct hf_list list;
+
+    hf_list_init(&list);
+    hf_list_join(&list, &router->subscriptions);
+    while (!hf_list_is_empty(&list)) {
+        struct hf_subscription *s = subscription_of(list.next);
+
+        hf_list_remove(&s->route_node);
+        hf_list_push(&router->subscriptions, &s->route_node);
+        relisten(router, s);
+    }
+}
+
+/* Nowhere yet, or at a server that is not there. */
+bool hf_router_is_deaf(struct hf_router *router)
+{
+    for (struct hf_list *l = router->subscriptions.next;
+         l != &router->subscriptions; l = l->next) {
+        const struct hf_subscription *s = subscription_of(l);
+        struct hf_server *target = NULL;
+
+        if (s->is_live)
+            continue;
+        (void)hf_router_target(&target, router, s->slot);
+        if (!target || !hf_link_is_up(target->link))
+            return true;
+    }
+    return false;
+}
+
+hf_status hf_router_listen(struct hf_router *router, struct hf_subscription *s,
+                           uint16_t slot)
+{
+    struct hf_server *target = NULL;
+
+    if (hf_loop_forked(router->loop))
+        return HF_E_FORKED;
+    s->slot = slot;
+    s->pubsub = NULL;
+    s->order = NULL;
+    s->is_live = false;
+    /* Without memory for the server: with the next map. */
+    (void)hf_router_target(&target, router, slot);
+    if (target)
+        (void)hf_pubsub_add(target->pubsub, s);
+    hf_list_push(&router->subscriptions, &s->route_node);
+    if (target)
+        hf_discover_watch(router);
+    else
+        hf_discover_want(router, NULL);
+    return HF_OK;
+}
+
+void hf_router_unlisten(struct hf_subscription *s)
+{
+    hf_list_remove(&s->route_node);
+    if (s->pubsub)
+        hf_pubsub_drop(s);
+    s->pubsub = NULL;
+}
+
+void hf_router_unlisten_all(struct hf_router *router)
+{
+    while (!hf_list_is_empty(&router->subscriptions))
+        hf_router_unlisten(subscription_of(router->subscriptions.next));
+}
+
+bool hf_router_is_idle(const struct hf_router *router)
+{
+    for (struct hf_server *s = NULL; (s = hf_server_next(router, s));)
+        if (!hf_pubsub_is_idle(s->pubsub))
+            return false;
+    return true;
+}
+
+void hf_router_on_idle(struct hf_router *router, void (*idle)(void *ctx),
+                       void *ctx)
+{
+    router->on_idle = idle;
+    router->on_idle_ctx = ctx;
+}
+

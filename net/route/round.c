@@ -1,0 +1,120 @@
+/* A round of asking for the map. Rules in round.h. */
+#include <assert.h>
+
+#include "net/net.h"
+#include "net/route/round.h"
+
+void hf_round_init(struct hf_round *r, int64_t patience_ms)
+{
+    *r = (struct hf_round){.patience_ms = patience_ms};
+    hf_round_reset(r);
+}
+
+void hf_round_reset(struct hf_round *r)
+{
+    r->is_running = false;
+    r->due_ms = HF_NEVER;
+    r->silent_since_ms = HF_NEVER;
+}
+
+static enum hf_round_action begin(struct hf_round *r, int64_t now_ms)
+{
+    r->is_running = true;
+    r->is_exhausted = r->is_heard = r->has_worse = false;
+    r->asked = 0;
+    r->due_ms = now_ms;
+    return HF_ROUND_ASK;
+}
+
+static enum hf_round_action end(struct hf_round *r, enum hf_round_action action)
+{
+    hf_round_reset(r);
+    return action;
+}
+
+/* ROUND-5 */
+static enum hf_round_action again(struct hf_round *r, int64_t now_ms)
+{
+    r->is_running = false;
+    r->due_ms = now_ms + HF_ROUND_PAUSE_MS + r->asked;
+    if (r->silent_since_ms == HF_NEVER)
+        r->silent_since_ms = now_ms;
+    return HF_ROUND_AGAIN;
+}
+
+/* ROUND-3 */
+static bool is_patience_over(const struct hf_round *r, int64_t now_ms)
+{
+    return r->silent_since_ms != HF_NEVER &&
+           now_ms - r->silent_since_ms >= r->patience_ms;
+}
+
+enum hf_round_action hf_round_due(struct hf_round *r, int64_t now_ms)
+{
+    if (!r->is_running)
+        return begin(r, now_ms);
+    if (!r->is_exhausted)
+        return HF_ROUND_ASK;
+    if (now_ms < r->due_ms)
+        return HF_ROUND_WAIT;
+    if (r->under_way > 0 && r->has_worse && !is_patience_over(r, now_ms))
+        return again(r, now_ms);
+    return end(r, HF_ROUND_GIVE_UP);
+}
+
+/* ROUND-4, ROUND-6 */
+static void listen(struct hf_round *r, int64_t now_ms)
+{
+    if (r->under_way == 0)
+        r->due_ms = now_ms;
+    else
+        r->due_ms = r->is_heard ? now_ms + HF_ROUND_SILENCE_MS : HF_NEVER;
+}
+
+void hf_round_asked(struct hf_round *r, int64_t now_ms)
+{
+    assert(r->is_running);
+    r->asked++;
+    r->under_way++;
+    r->due_ms = now_ms + HF_ROUND_STAGGER_MS;
+}
+
+void hf_round_nobody_left(struct hf_round *r, int64_t now_ms)
+{
+    r->is_exhausted = true;
+    listen(r, now_ms);
+}
+
+void hf_round_probe_ended(struct hf_round *r)
+{
+    assert(r->under_way > 0);
+    r->under_way--;
+}
+
+/* ROUND-1 */
+static void go_on(struct hf_round *r, int64_t now_ms)
+{
+    r->is_heard = true;
+    if (r->is_exhausted)
+        listen(r, now_ms);
+    else
+        r->due_ms = now_ms;
+}
+
+enum hf_round_action hf_round_answered(struct hf_round *r, int64_t now_ms,
+                                       enum hf_round_answer answer)
+{
+    if (answer != HF_ROUND_WORSE)
+        return end(r, HF_ROUND_TAKE); /* ROUND-2 */
+    if (r->is_running) {
+        r->has_worse = true;
+        go_on(r, now_ms);
+    }
+    return HF_ROUND_WAIT;
+}
+
+void hf_round_failed(struct hf_round *r, int64_t now_ms)
+{
+    if (r->is_running)
+        go_on(r, now_ms);
+}

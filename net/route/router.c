@@ -1,0 +1,314 @@
+/* The way: which server serves a slot, by the map in force; and the router that
+ * has it. Rules in router.h. */
+#include <stdio.h>
+#include <string.h>
+
+#include "net/route/router.h"
+
+/* ---- who serves a slot ---- */
+
+/* As node `index` of the map: in a cluster that tells of its replicas, too. */
+static void mark_target(struct hf_server *server, uint16_t index)
+{
+    const struct hf_slot_map *map = server->router->map;
+
+    server->is_target = true;
+    if (server->router->seeds.topology != HF_CLUSTER)
+        return;
+    server->replicas = 0;
+    for (uint32_t i = 0; i < map->count; i++)
+        server->replicas += i != index && map->nodes[i].master == index;
+}
+
+hf_status hf_router_target(struct hf_server **out, struct hf_router *router,
+                           uint16_t slot)
+{
+    const struct hf_node *node;
+    struct hf_server **known;
+    hf_status rc;
+
+    *out = router->only;
+    if (*out || !router->map || !hf_slot_map_target(router->map, slot))
+        return HF_OK;
+    known = &router->by_node[router->map->owner[slot]];
+    if (!*known) {
+        node = hf_slot_map_target(router->map, slot);
+        rc = hf_server_get(known, router, node->host, node->port, false);
+        if (rc < 0)
+            return rc;
+        mark_target(*known, router->map->owner[slot]);
+    }
+    *out = *known;
+    return HF_OK;
+}
+
+/* For each node of the map. */
+static bool by_node_room(struct hf_router *router, const struct hf_slot_map *map)
+{
+    uint32_t old = router->by_node_room;
+
+    if (!hf_mem_grow(router->mem, &router->by_node, &router->by_node_room,
+                     sizeof *router->by_node, map->count, HF_NODES_MAX))
+        return false;
+    memset(router->by_node + old, 0,
+           (router->by_node_room - old) * sizeof *router->by_node);
+    return true;
+}
+
+/* ---- the way changes ---- */
+
+/* M4: at once, and then all of it is asked for. Without memory to learn it,
+ * asking must do. */
+void hf_router_learn(struct hf_router *router, const struct hf_redirection *r,
+                     const char *host)
+{
+    struct hf_server *server = NULL;
+    uint16_t node;
+
+    if (router->map &&
+        hf_slot_map_set(&router->map, r->slot, host, r->port) == HF_OK) {
+        node = router->map->owner[r->slot];
+        hf_discover_learned(router, r->slot);
+        if (!by_node_room(router, router->map))
+            router->map->owner[r->slot] = HF_NO_NODE;
+        else if (!router->by_node[node] &&
+                 hf_server_get(&server, router, host, r->port, false) == HF_OK)
+            router->by_node[node] = server;
+        if (server)
+            mark_target(server, node);
+    }
+    hf_discover_want(router, hf_server_find(router, host, r->port, false));
+}
+
+static void each_server(struct hf_router *router,
+                        void (*act)(struct hf_server *))
+{
+    for (struct hf_server *s = NULL; (s = hf_server_next(router, s));)
+        act(s);
+}
+
+static void unmark_target(struct hf_server *server)
+{
+    server->is_target = false;
+}
+
+/* Of nodes that we have a link to already; others are targets when they get
+ * one. */
+static void mark_targets(struct hf_router *router)
+{
+    each_server(router, unmark_target);
+    memset(router->by_node, 0, router->by_node_room * sizeof *router->by_node);
+    for (uint32_t i = 0; i < router->map->count; i++) {
+        const struct hf_node *node = &router->map->nodes[i];
+        struct hf_server *server =
+            hf_node_is_target(router->map, (uint16_t)i)
+                ? hf_server_find(router, node->host, node->port, false)
+                : NULL;
+
+        router->by_node[i] = server;
+        if (server)
+            mark_target(server, (uint16_t)i);
+    }
+}
+
+void hf_router_adopt(struct hf_router *router, struct hf_slot_map *map)
+{
+    if (!by_node_room(router, map)) {
+        hf_slot_map_free(map); /* the old one must do */
+        return;
+    }
+    hf_slot_map_free(router->map);
+    router->map = map;
+    router->is_known = true;
+    router->counts.maps++;
+    mark_targets(router);
+    each_server(router, hf_commands_reconsider);
+    hf_router_resume(router);
+    hf_servers_sweep_soon(router);
+}
+
+void hf_router_resume(struct hf_router *router)
+{
+    hf_commands_resume(router);
+    hf_router_relisten(router);
+}
+
+void hf_router_forget(struct hf_router *router)
+{
+    hf_slot_map_free(router->map);
+    router->map = NULL;
+    each_server(router, unmark_target);
+    each_server(router, hf_commands_bring_back);
+    hf_discover_want(router, NULL);
+}
+
+/* A sentinel's master is asked for anew with each connection; a cluster's map
+ * may be out of date. */
+void hf_router_lost_touch(struct hf_router *router, struct hf_server *server)
+{
+    if (hf_router_is_standalone(router) || router->is_closing ||
+        server->is_sentinel)
+        return;
+    if (router->seeds.topology == HF_SENTINEL && server->is_target)
+        hf_router_forget(router);
+    else
+        hf_discover_want(router, NULL);
+}
+
+/* ---- new, free ---- */
+
+static void describe(struct hf_router *router)
+{
+    const struct hf_seeds *seeds = &router->seeds;
+    size_t len = 0;
+
+    if (seeds->topology == HF_STANDALONE) {
+        (void)hf_url_address(&router->options.link.url, router->address,
+                             sizeof router->address);
+        return;
+    }
+    len = (size_t)(seeds->topology == HF_CLUSTER
+                       ? snprintf(router->address, sizeof router->address,
+                                  "cluster at")
+                       : snprintf(router->address, sizeof router->address,
+                                  "master '%.100s' of sentinels at",
+                                  seeds->master));
+    for (uint32_t i = 0; i < seeds->count && len < sizeof router->address; i++)
+        len += (size_t)snprintf(router->address + len,
+                                sizeof router->address - len, "%s%s:%u",
+                                i ? "," : " ", seeds->list[i].host,
+                                seeds->list[i].port);
+}
+
+static hf_status make_only(struct hf_router *router, struct hf_error *err)
+{
+    hf_status rc = hf_server_get(&router->only, router,
+                                 router->options.link.url.host,
+                                 router->options.link.url.port, false);
+
+    if (rc < 0 && router->error.status == rc)
+        return hf_error_set(err, rc, "%s", router->error.text);
+    return rc < 0 ? hf_error_set(err, rc, "%s", hf_status_text(rc)) : HF_OK;
+}
+
+/* Files that cannot be read are found before anything is asked. */
+static hf_status make_tls(struct hf_router *router, struct hf_error *err)
+{
+    const struct hf_url *url = &router->options.link.url;
+
+    if (url->kind != HF_URL_TLS)
+        return HF_OK;
+    return hf_tls_context_new(&router->tls, router->mem, &url->tls,
+                              hf_router_is_standalone(router)
+                                  ? url->host
+                                  : router->seeds.list[0].host,
+                              err);
+}
+
+hf_status hf_router_new(struct hf_router **out, struct hf_loop *loop,
+                        const struct hf_router_options *options,
+                        struct hf_error *err)
+{
+    struct hf_router *router = hf_mem_new(hf_loop_mem(loop), sizeof *router);
+    hf_status rc;
+
+    if (!router)
+        return hf_error_set(err, HF_E_NOMEM, "out of memory");
+    router->loop = loop;
+    router->mem = hf_loop_mem(loop);
+    router->options = *options;
+    if (options->seeds)
+        router->seeds = *options->seeds;
+    router->seeds_given = router->seeds.count;
+    if (options->link.client_name)
+        (void)snprintf(router->client_name, sizeof router->client_name, "%s",
+                       options->link.client_name);
+    hf_list_init(&router->servers);
+    hf_list_init(&router->pending);
+    hf_list_init(&router->subscriptions);
+    hf_discover_init(router);
+    hf_servers_init(router);
+    describe(router);
+    hf_loop_lock(loop);
+    rc = make_tls(router, err);
+    if (rc == HF_OK && hf_router_is_standalone(router))
+        rc = make_only(router, err);
+    if (rc < 0)
+        hf_router_free(router);
+    hf_loop_unlock(loop);
+    if (rc == HF_OK)
+        *out = router;
+    return rc;
+}
+
+void hf_router_free(struct hf_router *router)
+{
+    if (!router)
+        return;
+    router->is_closing = true;
+    hf_discover_fini(router);
+    hf_loop_disarm(router->loop, &router->sweep);
+    hf_router_unlisten_all(router);
+    hf_commands_fail_pending(router);
+    while (!hf_list_is_empty(&router->servers))
+        hf_server_free(
+            HF_OWNER_OF(router->servers.next, struct hf_server, node));
+    hf_tls_context_free(router->tls);
+    hf_slot_map_free(router->map);
+    hf_mem_free(router->mem, router->by_node,
+                router->by_node_room * sizeof *router->by_node);
+    explicit_bzero(&router->options.link.url, sizeof router->options.link.url);
+    explicit_bzero(&router->seeds, sizeof router->seeds);
+    hf_mem_free(router->mem, router, sizeof *router);
+}
+
+/* ---- asking ---- */
+
+uint16_t hf_router_slot(const struct hf_router *router, const void *key,
+                        size_t len)
+{
+    return router->seeds.topology == HF_CLUSTER ? hf_slot_of(key, len) : 0;
+}
+
+bool hf_router_is_known(const struct hf_router *router)
+{
+    return router->is_known || hf_router_is_standalone(router);
+}
+
+bool hf_router_is_sharded(const struct hf_router *router)
+{
+    return router->is_sharded;
+}
+
+bool hf_router_wakes_both(const struct hf_router *router)
+{
+    return router->is_sharded && router->seeds.sharded == HF_SHARDED_BOTH;
+}
+
+const char *hf_router_address(const struct hf_router *router)
+{
+    return router->address;
+}
+
+void hf_router_stats(const struct hf_router *router, struct hf_link_stats *out)
+{
+    *out = router->gone;
+    for (struct hf_server *server = NULL;
+         (server = hf_server_next(router, server));) {
+        struct hf_link_stats one;
+
+        hf_link_stats(server->link, &one);
+        hf_link_stats_add(out, &one);
+        if (!server->slow)
+            continue;
+        hf_link_stats(server->slow, &one);
+        hf_link_stats_add(out, &one);
+    }
+}
+
+void hf_router_counts(const struct hf_router *router,
+                      struct hf_router_counts *out)
+{
+    *out = router->counts;
+    out->servers = router->server_count;
+}

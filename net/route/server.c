@@ -1,0 +1,291 @@
+/* Servers: a link to each, made when it is first needed. */
+#include <stdio.h>
+#include <string.h>
+
+#include "net/route/router.h"
+
+/* ---- what the link reports ---- */
+
+static void on_push(void *ctx, struct hf_resp_value push)
+{
+    struct hf_server *server = ctx;
+
+    hf_pubsub_push(server->pubsub, push);
+}
+
+static void was_lost(struct hf_server *server, const struct hf_link *link)
+{
+    struct hf_router *router = server->router;
+    struct hf_error why;
+
+    hf_error_set(&why, hf_link_error(link)->status, "connection lost: %s",
+                 hf_link_error(link)->text);
+    if (router->options.on_trouble)
+        router->options.on_trouble(router->options.ctx, &why);
+    hf_router_lost_touch(router, server);
+}
+
+static void on_change(void *ctx, bool is_up)
+{
+    struct hf_server *server = ctx;
+
+    hf_pubsub_change(server->pubsub, is_up);
+    if (!is_up)
+        was_lost(server, server->link);
+}
+
+static void on_slow_change(void *ctx, bool is_up)
+{
+    struct hf_server *server = ctx;
+
+    if (!is_up)
+        was_lost(server, server->slow);
+}
+
+static void on_idle(void *ctx)
+{
+    struct hf_router *router = ((struct hf_server *)ctx)->router;
+
+    if (router->on_idle && hf_router_is_idle(router))
+        router->on_idle(router->on_idle_ctx);
+}
+
+/* A sunsubscribe that nobody asked for, or a refused SSUBSCRIBE: the slot has
+ * moved. */
+static void on_astray(void *ctx)
+{
+    struct hf_server *server = ctx;
+
+    hf_discover_want(server->router, NULL);
+}
+
+/* ---- making ---- */
+
+static void url_of(struct hf_url *url, const struct hf_server *server)
+{
+    const struct hf_router *router = server->router;
+
+    *url = router->options.link.url;
+    if (!hf_router_is_standalone(router))
+        hf_url_move(url, server->host, server->port,
+                    server->is_sentinel ? &router->seeds : NULL);
+}
+
+static void link_options(struct hf_link_options *link, struct hf_server *server)
+{
+    struct hf_router *router = server->router;
+
+    *link = router->options.link;
+    url_of(&link->url, server);
+    link->tls = server->tls;
+    link->client_name = link->client_name ? router->client_name : NULL;
+    if (server->is_sentinel)
+        link->listen_ms = 0; /* its news is listened to by idle clients, too; one
+                                that waits asks it anyway (DISCOVER-7) */
+    link->on_push = on_push;
+    link->on_change = on_change;
+    link->ctx = server;
+}
+
+static hf_status make_tls(struct hf_server *server)
+{
+    struct hf_router *router = server->router;
+    struct hf_url url;
+    hf_status rc;
+
+    if (router->options.link.url.kind != HF_URL_TLS)
+        return HF_OK;
+    url_of(&url, server);
+    rc = hf_tls_context_share(&server->tls, router->tls, &url.tls, url.host,
+                              &router->error);
+    explicit_bzero(&url, sizeof url);
+    return rc;
+}
+
+static hf_status connect_parts(struct hf_server *server)
+{
+    struct hf_router *router = server->router;
+    struct hf_link_options link;
+    hf_status rc;
+
+    if ((rc = make_tls(server)) < 0)
+        return rc;
+    link_options(&link, server);
+    if ((rc = hf_link_new(&server->link, router->loop, &link)) == HF_OK)
+        rc = hf_pubsub_new(&server->pubsub, router->loop, server->link, &link);
+    explicit_bzero(&link.url, sizeof link.url);
+    return rc;
+}
+
+hf_status hf_server_slow(struct hf_link **out, struct hf_server *server)
+{
+    struct hf_link_options link;
+    hf_status rc = HF_OK;
+
+    if (!server->slow) {
+        link_options(&link, server);
+        link.on_push = NULL;
+        link.on_change = on_slow_change;
+        link.silence_ms += server->router->options.replicas_timeout_ms;
+        rc = hf_link_new(&server->slow, server->router->loop, &link);
+        explicit_bzero(&link.url, sizeof link.url);
+    }
+    *out = server->slow;
+    return rc;
+}
+
+void hf_server_free(struct hf_server *server)
+{
+    struct hf_link_stats last;
+
+    if (server->pubsub)
+        hf_pubsub_on_idle(server->pubsub, NULL, NULL);
+    hf_probe_cancel(server);
+    if (server->pubsub)
+        hf_probe_drop_news(server);
+    hf_pubsub_free(server->pubsub);
+    if (server->slow) {
+        hf_link_stats(server->slow, &last);
+        hf_link_stats_add(&server->router->gone, &last);
+    }
+    hf_link_free(server->slow); /* its commands may still ask for the other */
+    if (server->link) {
+        hf_link_stats(server->link, &last);
+        hf_link_stats_add(&server->router->gone, &last);
+    }
+    hf_link_free(server->link);
+    hf_tls_context_free(server->tls);
+    hf_list_remove(&server->node);
+    if (server->router->discovery.hint == server)
+        server->router->discovery.hint = NULL;
+    server->router->server_count--;
+    hf_mem_free(server->router->mem, server, sizeof *server);
+}
+
+static hf_status make(struct hf_server **out, struct hf_router *router,
+                      const char *host, uint16_t port, bool is_sentinel)
+{
+    struct hf_server *server;
+    hf_status rc;
+
+    if (router->server_count >= SERVERS_MAX)
+        return HF_E_LIMIT;
+    server = hf_mem_new(router->mem, sizeof *server);
+    if (!server)
+        return HF_E_NOMEM;
+    server->router = router;
+    (void)snprintf(server->host, sizeof server->host, "%s", host);
+    server->port = port;
+    server->is_sentinel = is_sentinel;
+    hf_list_init(&server->commands);
+    hf_list_init(&server->node);
+    router->server_count++;
+    if ((rc = connect_parts(server)) < 0) {
+        hf_server_free(server);
+        return rc;
+    }
+    hf_pubsub_on_idle(server->pubsub, on_idle, server);
+    hf_pubsub_on_astray(server->pubsub, on_astray, server);
+    hf_list_push(&router->servers, &server->node);
+    *out = server;
+    return HF_OK;
+}
+
+struct hf_server *hf_server_find(struct hf_router *router, const char *host,
+                                 uint16_t port, bool is_sentinel)
+{
+    for (struct hf_server *server = NULL;
+         (server = hf_server_next(router, server));)
+        if (server->port == port && server->is_sentinel == is_sentinel &&
+            strcmp(server->host, host) == 0)
+            return server;
+    return NULL;
+}
+
+hf_status hf_server_get(struct hf_server **out, struct hf_router *router,
+                        const char *host, uint16_t port, bool is_sentinel)
+{
+    struct hf_server *server =
+        hf_server_find(router, host, port, is_sentinel);
+
+    if (!server)
+        return make(out, router, host, port, is_sentinel);
+    *out = server;
+    return HF_OK;
+}
+
+/* ---- sweeping ---- */
+
+#define SWEEP_MS 1000         /* time for UNSUBSCRIBE, and for a slot's return */
+
+/* A sentinel's probe has gone on to its master. */
+static bool is_probed(const struct hf_server *server)
+{
+    const struct hf_router *router = server->router;
+
+    if (server->probe.is_under_way)
+        return true;
+    for (struct hf_server *s = NULL; (s = hf_server_next(router, s));)
+        if (s->probe.is_under_way && s->probe.master == server)
+            return true;
+    return false;
+}
+
+static bool is_listened_to(const struct hf_server *server)
+{
+    const struct hf_list *all = &server->router->subscriptions;
+
+    for (struct hf_list *l = all->next; l != all; l = l->next)
+        if (HF_OWNER_OF(l, struct hf_subscription, route_node)->pubsub ==
+            server->pubsub)
+            return true;
+    return false;
+}
+
+static bool is_seed(const struct hf_server *server)
+{
+    const struct hf_seeds *seeds = &server->router->seeds;
+
+    for (uint32_t i = 0; i < seeds->count; i++)
+        if (seeds->list[i].port == server->port &&
+            strcmp(seeds->list[i].host, server->host) == 0)
+            return true;
+    return false;
+}
+
+/* A sentinel that is in no list any more is not listened to. */
+static bool is_needed(const struct hf_server *server)
+{
+    if (server->is_sentinel)
+        return is_seed(server) || is_probed(server);
+    return server->is_target || is_probed(server) ||
+           !hf_list_is_empty(&server->commands) || is_listened_to(server) ||
+           !hf_pubsub_is_idle(server->pubsub);
+}
+
+/* In a timer, so that the seat is ours and no link is on the stack. */
+static void on_sweep(struct hf_timer *timer)
+{
+    struct hf_router *router = HF_OWNER_OF(timer, struct hf_router, sweep);
+    struct hf_list *next;
+
+    for (struct hf_list *l = router->servers.next; l != &router->servers;
+         l = next) {
+        struct hf_server *server = HF_OWNER_OF(l, struct hf_server, node);
+
+        next = l->next;
+        if (!is_needed(server))
+            hf_server_free(server);
+    }
+}
+
+void hf_servers_init(struct hf_router *router)
+{
+    router->sweep.fire = on_sweep;
+}
+
+void hf_servers_sweep_soon(struct hf_router *router)
+{
+    hf_loop_arm(router->loop, &router->sweep,
+                hf_loop_now(router->loop) + SWEEP_MS);
+}

@@ -1,0 +1,203 @@
+/* Slot maps: nodes by index, and for each slot the index of its node. */
+#include <string.h>
+
+#include "net/route/slot_map.h"
+
+/* Most clusters fit. */
+#define FIRST_ROOM 16
+
+/* ---- memory ---- */
+
+static size_t size_of(uint32_t room)
+{
+    return offsetof(struct hf_slot_map, nodes) + room * sizeof(struct hf_node);
+}
+
+struct hf_slot_map *hf_slot_map_new(const struct hf_mem *mem)
+{
+    struct hf_slot_map *map = hf_mem_new(mem, size_of(FIRST_ROOM));
+
+    if (!map)
+        return NULL;
+    map->mem = mem;
+    map->room = FIRST_ROOM;
+    map->info.is_ok = true;
+    for (unsigned slot = 0; slot < HF_SLOTS; slot++)
+        map->owner[slot] = HF_NO_NODE;
+    return map;
+}
+
+void hf_slot_map_free(struct hf_slot_map *map)
+{
+    if (map)
+        hf_mem_free(map->mem, map, size_of(map->room));
+}
+
+static hf_status grow(struct hf_slot_map **map)
+{
+    const struct hf_mem *mem = (*map)->mem;
+    uint32_t old = (*map)->room, room = 2 * old;
+    struct hf_slot_map *grown;
+
+    if (old == HF_NODES_MAX)
+        return HF_E_LIMIT;
+    if (room > HF_NODES_MAX)
+        room = HF_NODES_MAX;
+    grown = mem->resize(mem->ctx, *map, size_of(old), size_of(room));
+    if (!grown)
+        return HF_E_NOMEM;
+    grown->room = room;
+    *map = grown;
+    return HF_OK;
+}
+
+hf_status hf_slot_map_add(struct hf_slot_map **map, const struct hf_node *node)
+{
+    hf_status rc = HF_OK;
+
+    if ((*map)->count == (*map)->room)
+        rc = grow(map);
+    if (rc == HF_OK)
+        (*map)->nodes[(*map)->count++] = *node;
+    return rc;
+}
+
+/* ---- learning ---- */
+
+static hf_status learn_node(struct hf_slot_map **map, const char *host,
+                            uint16_t port, uint16_t *index)
+{
+    struct hf_node node = {.port = port};
+
+    *index = hf_slot_map_find(*map, host, port);
+    if (*index != HF_NO_NODE)
+        return HF_OK;
+    if (strlen(host) > HF_HOST_MAX)
+        return HF_E_LIMIT;
+    *index = (uint16_t)(*map)->count;
+    (void)strcpy(node.host, host);
+    return hf_slot_map_add(map, &node);
+}
+
+hf_status hf_slot_map_set(struct hf_slot_map **map, uint16_t slot,
+                          const char *host, uint16_t port)
+{
+    uint16_t index;
+    hf_status rc = learn_node(map, host, port, &index);
+
+    if (rc < 0)
+        return rc;
+    (*map)->nodes[index].master = index;
+    (*map)->nodes[index].is_online = true;
+    (*map)->owner[slot] = index;
+    return HF_OK;
+}
+
+/* ---- looking up ---- */
+
+bool hf_node_is_target(const struct hf_slot_map *map, uint16_t index)
+{
+    const struct hf_node *node = &map->nodes[index];
+
+    return node->master == index && node->is_online && node->host[0] &&
+           node->port;
+}
+
+const struct hf_node *hf_slot_map_target(const struct hf_slot_map *map,
+                                         uint16_t slot)
+{
+    uint16_t index = map->owner[slot];
+
+    if (index == HF_NO_NODE || !hf_node_is_target(map, index))
+        return NULL;
+    return &map->nodes[index];
+}
+
+uint32_t hf_slot_map_covered(const struct hf_slot_map *map)
+{
+    uint32_t covered = 0;
+
+    for (unsigned slot = 0; slot < HF_SLOTS; slot++)
+        covered += hf_slot_map_target(map, (uint16_t)slot) != NULL;
+    return covered;
+}
+
+/* While a node is replaced by another at its place, both may be listed. */
+uint16_t hf_slot_map_find(const struct hf_slot_map *map, const char *host,
+                          uint16_t port)
+{
+    uint16_t found = HF_NO_NODE;
+
+    for (uint16_t i = 0; i < map->count; i++) {
+        const struct hf_node *node = &map->nodes[i];
+
+        if (node->port != port || strcmp(node->host, host) != 0)
+            continue;
+        if (node->is_online)
+            return i;
+        if (found == HF_NO_NODE)
+            found = i;
+    }
+    return found;
+}
+
+/* ---- comparing ---- */
+
+static bool is_same_node(const struct hf_node *a, const struct hf_node *b)
+{
+    return a->port == b->port && a->is_online == b->is_online &&
+           strcmp(a->id, b->id) == 0 && strcmp(a->host, b->host) == 0;
+}
+
+/* Node `index` of `a` is which one of `b`? Mostly the one at the same place. */
+static uint16_t twin_of(const struct hf_slot_map *a, uint16_t index,
+                        const struct hf_slot_map *b)
+{
+    const struct hf_node *node = &a->nodes[index];
+
+    if (is_same_node(node, &b->nodes[index]))
+        return index;
+    for (uint16_t i = 0; i < b->count; i++)
+        if (is_same_node(node, &b->nodes[i]))
+            return i;
+    return HF_NO_NODE;
+}
+
+static uint16_t twin_or_none(const uint16_t *twins, uint16_t index)
+{
+    return index == HF_NO_NODE ? HF_NO_NODE : twins[index];
+}
+
+bool hf_slot_map_is_equal(const struct hf_slot_map *a,
+                          const struct hf_slot_map *b)
+{
+    uint16_t twins[HF_NODES_MAX];
+
+    if (a->count != b->count)
+        return false;
+    for (uint16_t i = 0; i < a->count; i++)
+        if ((twins[i] = twin_of(a, i, b)) == HF_NO_NODE)
+            return false;
+    for (uint16_t i = 0; i < a->count; i++)
+        if (twin_or_none(twins, a->nodes[i].master) !=
+            b->nodes[twins[i]].master)
+            return false;
+    for (unsigned slot = 0; slot < HF_SLOTS; slot++)
+        if (twin_or_none(twins, a->owner[slot]) != b->owner[slot])
+            return false;
+    return true;
+}
+
+bool hf_slot_map_is_better(const struct hf_slot_map *fresh,
+                           const struct hf_slot_map *held)
+{
+    uint32_t covered = hf_slot_map_covered(fresh);
+
+    if (covered == 0 || !held)
+        return covered > 0; /* M1 */
+    if (fresh->info.is_ok != held->info.is_ok) /* M2 */
+        return fresh->info.is_ok;
+    if (fresh->info.current_epoch != held->info.current_epoch)
+        return fresh->info.current_epoch > held->info.current_epoch;
+    return covered >= hf_slot_map_covered(held);
+}

@@ -1,0 +1,233 @@
+/* From a URL to a connected socket: race.c's decisions, carried out.
+ *
+ *   idle -start-> resolving -found-> racing -connected, or none left-> idle
+ *            +------ an address already -^
+ *
+ * A dial that begins or fails at once does so when the timer, due now, fires:
+ * `done` is called from events alone. */
+#include <errno.h>
+#include <netdb.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include "net/wire/dial.h"
+#include "net/wire/socket.h"
+
+/* ---- what went wrong ---- */
+
+static void add_text(struct hf_dial *d, const char *between, const char *text)
+{
+    size_t len = strlen(d->why);
+
+    (void)snprintf(d->why + len, sizeof d->why - len, "%s%s", between, text);
+}
+
+/* Which address it was, says who has more than one. */
+static void note(struct hf_dial *d, unsigned index, const char *why)
+{
+    const struct hf_address *a = &d->race.addresses.list[index];
+    const char *between = d->why[0] ? "; " : "";
+    char text[NI_MAXHOST];
+
+    if (d->race.addresses.count > 1 &&
+        getnameinfo((const struct sockaddr *)&a->storage, a->len, text,
+                    sizeof text, NULL, 0, NI_NUMERICHOST) == 0) {
+        add_text(d, between, text);
+        between = ": ";
+    }
+    add_text(d, between, why);
+}
+
+char *hf_dial_error(const struct hf_dial *d, char *dst, size_t room)
+{
+    bool is_over = !d->resolve && hf_race_is_lost(&d->race);
+    bool is_found = d->race.addresses.count > 0;
+
+    (void)snprintf(dst, room, "cannot %s%s%s%s",
+                   is_found ? "connect" : "resolve the name",
+                   is_over ? "" : " in time", d->why[0] ? ": " : "",
+                   d->why); /* cut is fine */
+    return dst;
+}
+
+/* ---- ending ---- */
+
+static void racer_stop(struct hf_racer *racer)
+{
+    if (racer->io.fd < 0)
+        return;
+    hf_loop_unwatch(racer->dial->loop, &racer->io);
+    (void)close(racer->io.fd);
+    racer->io.fd = -1;
+}
+
+void hf_dial_stop(struct hf_dial *d)
+{
+    hf_resolve_cancel(d->resolve);
+    d->resolve = NULL;
+    hf_loop_disarm(d->loop, &d->timer);
+    for (unsigned i = 0; i < d->race.addresses.count; i++)
+        racer_stop(&d->racers[i]);
+}
+
+static void finish(struct hf_dial *d, int fd)
+{
+    hf_dial_stop(d);
+    d->done(d, fd);
+}
+
+/* ---- racing ---- */
+
+static void on_ready(struct hf_io *io, int events);
+
+/* NULL: it runs. */
+static const char *racer_start(struct hf_racer *racer,
+                               const struct hf_address *a)
+{
+    hf_status rc;
+    int fd;
+
+    if (hf_socket_connect(&fd, (const struct sockaddr *)&a->storage, a->len) <
+        0)
+        return strerror(errno);
+    racer->io = (struct hf_io){.fd = fd, .events = HF_WRITE, .ready = on_ready};
+    rc = hf_loop_watch(racer->dial->loop, &racer->io);
+    if (rc == HF_OK)
+        return NULL;
+    (void)close(fd);
+    racer->io.fd = -1;
+    return hf_status_text(rc);
+}
+
+static void failed(struct hf_dial *d, unsigned index, const char *why)
+{
+    note(d, index, why);
+    hf_race_failed(&d->race, hf_loop_now(d->loop));
+}
+
+/* Starts who may start, and comes back when the next one may. */
+static void go_on(struct hf_dial *d)
+{
+    const char *why;
+    int i;
+
+    while ((i = hf_race_next(&d->race, hf_loop_now(d->loop))) >= 0) {
+        why = racer_start(&d->racers[i], &d->race.addresses.list[i]);
+        if (why)
+            failed(d, (unsigned)i, why);
+    }
+    if (hf_race_is_lost(&d->race))
+        finish(d, -1);
+    else if (hf_race_due_ms(&d->race) != HF_NEVER)
+        hf_loop_arm(d->loop, &d->timer, hf_race_due_ms(&d->race));
+}
+
+static void on_timer(struct hf_timer *timer)
+{
+    go_on(HF_OWNER_OF(timer, struct hf_dial, timer));
+}
+
+static void won(struct hf_dial *d, struct hf_racer *racer)
+{
+    int fd = racer->io.fd;
+
+    d->winner = (unsigned)(racer - d->racers);
+    hf_loop_unwatch(d->loop, &racer->io);
+    racer->io.fd = -1;
+    finish(d, fd);
+}
+
+static void on_ready(struct hf_io *io, int events)
+{
+    struct hf_racer *racer = HF_OWNER_OF(io, struct hf_racer, io);
+    struct hf_dial *d = racer->dial;
+    int error = hf_socket_error(io->fd);
+
+    (void)events;
+    if (error == 0) {
+        won(d, racer);
+        return;
+    }
+    racer_stop(racer);
+    failed(d, (unsigned)(racer - d->racers), strerror(error));
+    go_on(d);
+}
+
+/* ---- addresses ---- */
+
+static void unix_address(struct hf_addresses *out, const struct hf_url *url)
+{
+    struct sockaddr_un un;
+
+    out->list[0].len = (socklen_t)hf_url_sockaddr(url, &un);
+    memset(&out->list[0].storage, 0, sizeof out->list[0].storage);
+    memcpy(&out->list[0].storage, &un, sizeof un);
+    out->count = 1;
+}
+
+static bool is_address(const struct hf_url *url, struct hf_addresses *out)
+{
+    if (url->kind != HF_URL_UNIX)
+        return hf_resolve_literal(url->host, url->port, out);
+    unix_address(out, url);
+    return true;
+}
+
+static void on_resolved(void *ctx, const struct hf_addresses *found,
+                        const char *why_not)
+{
+    struct hf_dial *d = ctx;
+
+    d->resolve = NULL;
+    if (found)
+        hf_race_begin(&d->race, found, hf_loop_now(d->loop));
+    else
+        add_text(d, "", why_not);
+    go_on(d);
+}
+
+/* Is it on its way? */
+static bool resolve(struct hf_dial *d)
+{
+    hf_status rc = hf_resolve_start(&d->resolve, d->loop, d->url->host,
+                                    d->url->port, on_resolved, d);
+
+    if (rc < 0)
+        add_text(d, "",
+                 rc == HF_E_SYSTEM ? strerror(errno) : hf_status_text(rc));
+    return rc == HF_OK;
+}
+
+/* ---- the owner's calls ---- */
+
+void hf_dial_init(struct hf_dial *d, struct hf_loop *loop,
+                  const struct hf_url *url,
+                  void (*done)(struct hf_dial *dial, int fd))
+{
+    memset(d, 0, sizeof *d);
+    d->loop = loop;
+    d->url = url;
+    d->done = done;
+    d->timer.fire = on_timer;
+    for (unsigned i = 0; i < HF_ADDRESSES_MAX; i++)
+        d->racers[i] = (struct hf_racer){.dial = d, .io.fd = -1};
+}
+
+void hf_dial_start(struct hf_dial *d)
+{
+    struct hf_addresses addresses = {.count = 0};
+    int64_t now = hf_loop_now(d->loop);
+    bool is_known = is_address(d->url, &addresses);
+
+    d->why[0] = '\0';
+    hf_race_begin(&d->race, &addresses, now);
+    if (is_known || !resolve(d))
+        hf_loop_arm(d->loop, &d->timer, now);
+}
+
+void hf_dial_worked(struct hf_dial *d)
+{
+    hf_race_worked(&d->race, d->winner);
+}

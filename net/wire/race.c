@@ -1,0 +1,107 @@
+/* Which of a server's addresses is tried when; rules in race.h. */
+#include <assert.h>
+#include <string.h>
+
+#include "net/wire/race.h"
+
+/* ---- the order (RACE-1) ---- */
+
+static sa_family_t family(const struct hf_address *a)
+{
+    return a->storage.ss_family;
+}
+
+static bool is_same(const struct hf_address *a, const struct hf_address *b)
+{
+    return a->len == b->len && memcmp(&a->storage, &b->storage, a->len) == 0;
+}
+
+static unsigned find_favourite(const struct hf_race *race,
+                               const struct hf_addresses *in)
+{
+    unsigned relative = 0;
+
+    for (unsigned i = in->count; i-- > 0;) {
+        if (is_same(&in->list[i], &race->favourite))
+            return i;
+        if (family(&in->list[i]) == family(&race->favourite))
+            relative = i;
+    }
+    return relative;
+}
+
+static unsigned find_other_family(const struct hf_addresses *in,
+                                  sa_family_t last)
+{
+    for (unsigned i = 0; i < in->count; i++)
+        if (family(&in->list[i]) != last)
+            return i;
+    return 0;
+}
+
+static void move(struct hf_addresses *to, struct hf_addresses *from, unsigned i)
+{
+    to->list[to->count++] = from->list[i];
+    from->count--;
+    memmove(&from->list[i], &from->list[i + 1],
+            (from->count - i) * sizeof *from->list);
+}
+
+static void put_in_order(struct hf_race *race, struct hf_addresses left)
+{
+    struct hf_addresses *in_order = &race->addresses;
+    unsigned i = find_favourite(race, &left);
+
+    in_order->count = 0;
+    while (left.count > 0) {
+        move(in_order, &left, i);
+        i = find_other_family(&left,
+                              family(&in_order->list[in_order->count - 1]));
+    }
+}
+
+/* ---- the race (RACE-2) ---- */
+
+void hf_race_begin(struct hf_race *race, const struct hf_addresses *found,
+                   int64_t now_ms)
+{
+    put_in_order(race, *found);
+    race->first = race->futile;
+    race->started = race->running = 0;
+    race->next_ms = now_ms;
+}
+
+int hf_race_next(struct hf_race *race, int64_t now_ms)
+{
+    if (now_ms < hf_race_due_ms(race))
+        return -1;
+    race->futile++;
+    race->running++;
+    race->next_ms = now_ms + RACE_DELAY_MS;
+    return (int)((race->first + race->started++) % race->addresses.count);
+}
+
+int64_t hf_race_due_ms(const struct hf_race *race)
+{
+    return race->started < race->addresses.count ? race->next_ms : HF_NEVER;
+}
+
+void hf_race_failed(struct hf_race *race, int64_t now_ms)
+{
+    assert(race->running > 0);
+    race->running--;
+    race->next_ms = now_ms;
+}
+
+bool hf_race_is_lost(const struct hf_race *race)
+{
+    return race->running == 0 && race->started == race->addresses.count;
+}
+
+/* ---- from race to race (RACE-3) ---- */
+
+void hf_race_worked(struct hf_race *race, unsigned index)
+{
+    race->favourite = race->addresses.list[index];
+    race->futile = 0;
+}

@@ -1,0 +1,276 @@
+/* A wire: dialed and secured like a link, then bytes as they are told.
+ *
+ * BYTES-1  Bytes that have come are read before anything is written, and while a
+ *          write waits: neither side waits for the other to read, and a server's
+ *          last words before it closes are not missed.
+ * BYTES-2  The wire has a loop of its own, which turns only while a call waits:
+ *          between two calls nothing happens, and nobody else takes the lock. */
+#include <assert.h>
+#include <limits.h>
+#include <string.h>
+
+#include "net/wire/dial.h"
+#include "net/wire/stream.h"
+
+/* Free room in front of each read. */
+#define READ_MIN 65536
+
+struct hf_wire {
+    /* Set once. */
+    struct hf_wire_options options;
+    struct hf_loop *loop;
+
+    struct hf_dial dial;
+    struct hf_stream stream;    /* its error is ours, of dialing too */
+    struct hf_io io;            /* watched while the stream is open */
+    bool is_roused;             /* what was waited for has happened */
+    char *in;                   /* what has come and was not dropped */
+    uint32_t len;
+    uint32_t room;
+};
+
+/* ---- waiting ---- */
+
+/* false: nothing has happened in time. */
+static bool await(struct hf_wire *w, int64_t deadline_ms)
+{
+    int64_t left;
+
+    w->is_roused = false;
+    do {
+        left = deadline_ms - hf_clock_ms();
+        if (left < 0)
+            left = 0;
+        hf_loop_dispatch(w->loop, left < INT_MAX ? (int)left : INT_MAX);
+    } while (!w->is_roused && left > 0);
+    return w->is_roused;
+}
+
+/* Until the descriptor is ready for what the stream wants. */
+static bool await_stream(struct hf_wire *w, bool has_output,
+                         int64_t deadline_ms)
+{
+    hf_loop_lock(w->loop);
+    hf_loop_rewatch(w->loop, &w->io, hf_stream_wants(&w->stream, has_output));
+    hf_loop_unlock(w->loop);
+    return await(w, deadline_ms);
+}
+
+static void on_ready(struct hf_io *io, int events)
+{
+    (void)events;
+    HF_OWNER_OF(io, struct hf_wire, io)->is_roused = true;
+}
+
+/* ---- opening ---- */
+
+static void on_dialed(struct hf_dial *dial, int fd)
+{
+    struct hf_wire *w = HF_OWNER_OF(dial, struct hf_wire, dial);
+
+    w->is_roused = true;
+    w->io = (struct hf_io){.fd = fd, .events = HF_READ, .ready = on_ready};
+}
+
+static hf_status fail(struct hf_wire *w, hf_status status, const char *why)
+{
+    return hf_error_set(&w->stream.error, status, "%s", why);
+}
+
+static hf_status dial(struct hf_wire *w, int64_t deadline_ms)
+{
+    char why[HF_ERROR_TEXT_MAX];
+    bool is_done;
+
+    hf_loop_lock(w->loop);
+    hf_dial_start(&w->dial);
+    hf_loop_unlock(w->loop);
+    is_done = await(w, deadline_ms);
+    if (is_done && w->io.fd >= 0)
+        return HF_OK;
+    return fail(w, HF_E_CONNECT, hf_dial_error(&w->dial, why, sizeof why));
+}
+
+/* Takes the socket that was dialed, in any case. */
+static hf_status open_stream(struct hf_wire *w)
+{
+    hf_status rc = hf_stream_open(&w->stream, w->io.fd, w->options.tls);
+
+    if (rc < 0)
+        return rc;
+    hf_loop_lock(w->loop);
+    rc = hf_loop_watch(w->loop, &w->io);
+    hf_loop_unlock(w->loop);
+    if (rc < 0) {
+        hf_stream_close(&w->stream, false);
+        return fail(w, rc, hf_status_text(rc));
+    }
+    return HF_OK;
+}
+
+static hf_status secure(struct hf_wire *w, int64_t deadline_ms)
+{
+    hf_status rc;
+
+    while ((rc = hf_stream_start(&w->stream)) == HF_RESP_MORE)
+        if (!await_stream(w, false, deadline_ms))
+            return fail(w, HF_E_CONNECT, HF_STREAM_IS_LATE);
+    return rc;
+}
+
+static hf_status make(struct hf_wire **out,
+                      const struct hf_wire_options *options)
+{
+    struct hf_loop_options of_loop = {.mem = options->mem};
+    struct hf_loop *loop;
+    struct hf_wire *w;
+    hf_status rc = hf_loop_new(&loop, &of_loop);
+
+    if (rc < 0)
+        return rc;
+    w = hf_mem_new(hf_loop_mem(loop), sizeof *w);
+    if (!w) {
+        hf_loop_free(loop);
+        return HF_E_NOMEM;
+    }
+    w->loop = loop;
+    w->options = *options;
+    w->io.fd = -1;
+    w->stream.fd = -1;
+    hf_dial_init(&w->dial, loop, options->url, on_dialed);
+    *out = w;
+    return HF_OK;
+}
+
+hf_status hf_wire_open(struct hf_wire **out,
+                       const struct hf_wire_options *options,
+                       int64_t deadline_ms, struct hf_error *err)
+{
+    char address[HF_ERROR_TEXT_MAX];
+    struct hf_wire *w;
+    hf_status rc = make(&w, options);
+
+    (void)hf_url_address(options->url, address, sizeof address);
+    if (rc < 0)
+        return hf_error_set(err, rc, "%s: %s", address, hf_status_text(rc));
+    rc = dial(w, deadline_ms);
+    if (rc == HF_OK)
+        rc = open_stream(w);
+    if (rc == HF_OK)
+        rc = secure(w, deadline_ms);
+    if (rc == HF_OK) {
+        *out = w;
+        return HF_OK;
+    }
+    (void)hf_error_set(err, rc, "%s: %s", address, w->stream.error.text);
+    hf_wire_close(w);
+    return rc;
+}
+
+void hf_wire_close(struct hf_wire *w)
+{
+    struct hf_loop *loop;
+
+    if (!w)
+        return;
+    loop = w->loop;
+    hf_loop_lock(loop);
+    hf_dial_stop(&w->dial);
+    if (w->stream.fd >= 0)
+        hf_loop_unwatch(loop, &w->io);
+    hf_loop_unlock(loop);
+    hf_stream_close(&w->stream, true);
+    hf_mem_free(hf_loop_mem(loop), w->in, w->room);
+    hf_mem_free(hf_loop_mem(loop), w, sizeof *w);
+    hf_loop_free(loop);
+}
+
+/* ---- bytes ---- */
+
+/* Bytes inside of TLS wake nobody. */
+static bool await_more(struct hf_wire *w, bool has_output, int64_t deadline_ms)
+{
+    return hf_stream_has_more(&w->stream) ||
+           await_stream(w, has_output, deadline_ms);
+}
+
+static hf_status outcome(const struct hf_wire *w, long n)
+{
+    return n < 0 ? w->stream.error.status : HF_OK;
+}
+
+/* Whatever is there, without waiting. */
+static hf_status receive(struct hf_wire *w)
+{
+    size_t want = (size_t)w->len + READ_MIN;
+    long n;
+
+    if (want > w->options.in_max)
+        return fail(w, HF_E_LIMIT, "too many bytes at once");
+    if (!hf_mem_grow(hf_loop_mem(w->loop), &w->in, &w->room, 1, want,
+                     w->options.in_max))
+        return fail(w, HF_E_NOMEM, "out of memory while reading");
+    n = hf_stream_read(&w->stream, w->in + w->len, w->room - w->len);
+    if (n > 0)
+        w->len += (uint32_t)n;
+    return outcome(w, n);
+}
+
+static hf_status send_some(struct hf_wire *w, const char *ptr, size_t len,
+                           size_t *sent)
+{
+    long n = hf_stream_write(&w->stream, ptr, len);
+
+    if (n > 0)
+        *sent += (size_t)n;
+    return outcome(w, n);
+}
+
+static hf_status late(struct hf_wire *w)
+{
+    return fail(w, HF_E_NOREPLY, "the server does not answer in time");
+}
+
+hf_status hf_wire_send(struct hf_wire *w, const char *ptr, size_t len,
+                       int64_t deadline_ms)
+{
+    size_t sent = 0;
+    hf_status rc = HF_OK;
+
+    while (rc == HF_OK && sent < len) {
+        rc = receive(w);    /* BYTES-1 */
+        if (rc == HF_OK)
+            rc = send_some(w, ptr + sent, len - sent, &sent);
+        if (rc == HF_OK && sent < len && !await_more(w, true, deadline_ms))
+            rc = late(w);
+    }
+    return rc;
+}
+
+hf_status hf_wire_read(struct hf_wire *w, int64_t deadline_ms)
+{
+    uint32_t before = w->len;
+    hf_status rc = receive(w);
+
+    while (rc == HF_OK && w->len == before)
+        rc = await_more(w, false, deadline_ms) ? receive(w) : late(w);
+    return rc;
+}
+
+const char *hf_wire_bytes(const struct hf_wire *w, size_t *len)
+{
+    *len = w->len;
+    return w->in;
+}
+
+void hf_wire_drop(struct hf_wire *w, size_t len)
+{
+    assert(len <= w->len);
+    w->len -= (uint32_t)len;
+    memmove(w->in, w->in + len, w->len);
+}
+
+const struct hf_error *hf_wire_error(const struct hf_wire *w)
+{
+    return &w->stream.error;
+}
