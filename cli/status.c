@@ -115,6 +115,7 @@ static int show_all(const struct cli_common *common, char *const *names)
 
     hf_client_options_init(&options);
     options.thread = false;
+    options.connect_once = true;
     rc = cli_client_open(&client, common, &options);
     if (rc != CLI_GO_ON)
         code = rc;

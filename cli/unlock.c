@@ -184,6 +184,7 @@ static int unlock(struct unlock *u)
 
     hf_client_options_init(&options);
     options.thread = false;
+    options.connect_once = true;
     rc = cli_client_open(&client, u->common, &options);
     if (rc == CLI_GO_ON)
         rc = unlock_connected(u, client);

@@ -222,6 +222,7 @@ static void set_once(struct hf_client *client,
                      const struct hf_client_options *o)
 {
     client->connect_timeout_ms = o->connect_timeout_ms;
+    client->connects_once = o->connect_once;
     client->request_timeout_ms = o->request_timeout_ms;
     client->watchdog_ms = o->watchdog_ms;
     client->replicas = o->replicas;
@@ -443,8 +444,10 @@ static hf_status connect_within(struct hf_client *client, int64_t deadline_ms,
 {
     static const struct hf_resp_arg ping[] = {{"PING", 4}};
     static const struct hf_resp_arg wait[] = {{"WAIT", 4}, {"0", 1}, {"1", 1}};
-    struct probe probe = {
-        .command = {.argv = ping, .argc = 1, .deadline_ms = deadline_ms}};
+    struct probe probe = {.command = {.argv = ping,
+                                      .argc = 1,
+                                      .is_once = client->connects_once,
+                                      .deadline_ms = deadline_ms}};
     hf_status rc = ask(client, &probe, err);
 
     if (rc < 0 || !client->replicas)
@@ -452,6 +455,7 @@ static hf_status connect_within(struct hf_client *client, int64_t deadline_ms,
     probe = (struct probe){.command = {.argv = wait,
                                        .argc = 3,
                                        .is_slow = true,
+                                       .is_once = client->connects_once,
                                        .deadline_ms = deadline_ms}};
     rc = ask(client, &probe, err);
     if (rc == HF_OK && probe.refusal[0])

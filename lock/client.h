@@ -26,6 +26,7 @@ struct hf_client {
     const struct hf_mem *mem;
     int64_t request_timeout_ms;
     int64_t connect_timeout_ms;
+    bool connects_once;
     int64_t watchdog_ms;
     int replicas;
     int64_t replicas_timeout_ms;

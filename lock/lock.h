@@ -114,6 +114,10 @@ struct hf_client_options {
      * nobody looks. */
     void (*trace)(void *ctx, const struct hf_trace *trace);
     void *trace_ctx;
+
+    bool connect_once;          /* hf_client_connect tries once. Default false: it
+                                   tries again until the connect timeout, for a
+                                   server that is starting */
 };
 
 /* hf_client_options_init - every default, before you set what shall differ. */
@@ -124,9 +128,12 @@ HF_API void hf_client_options_init(struct hf_client_options *options);
  *                     HF_E_TLS (its files), HF_E_NOMEM, HF_E_SYSTEM,
  *                     HF_E_FORKED (the loop is the parent's).
  * hf_client_connect - waits until the server is ready, at most the connect
- *                     timeout. For an error before the first lock needs it; with
- *                     replicas, also if WAIT is not allowed. In a cluster that
- *                     is its map, and the master of slot 0.
+ *                     timeout. With connect_once, it ends when one attempt has
+ *                     failed at every address of the server; of a cluster or of
+ *                     sentinels, at every one that is known. For an error
+ *                     before the first lock needs it; with replicas, also if
+ *                     WAIT is not allowed. In a cluster that is its map, and the
+ *                     master of slot 0.
  *                     HF_E_CONNECT, HF_E_TLS, HF_E_AUTH, HF_E_PROTOCOL,
  *                     HF_E_SERVER, HF_E_NOREPLY, HF_E_LIMIT, HF_E_NOMEM,
  *                     HF_E_FORKED, HF_E_CLOSED.

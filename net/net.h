@@ -649,9 +649,10 @@ struct hf_link_options {
                                    greater one is left. Default 1 GiB. Its nodes
                                    take some ten times as much at most */
 
-    /* [locked] up: READY now; or not any more. Of an attempt that failed, only
-     * on_trace tells. */
+    /* [locked] up: READY now; or not any more. */
     void (*on_change)(void *ctx, bool is_up);
+    /* [locked] An attempt to connect failed; hf_link_error says why. */
+    void (*on_failure)(void *ctx);
     /* [locked] A push, or in RESP2 a pub/sub message. */
     void (*on_push)(void *ctx, struct hf_resp_value push);
     void *ctx;
@@ -898,6 +899,10 @@ struct hf_command {
     size_t argc;
     uint16_t slot;              /* hf_router_slot of its keys */
     bool is_urgent;             /* has room before those that are not */
+    bool is_once;               /* it ends UNSENT when an attempt to connect to
+                                   its server has failed, or nobody could be
+                                   asked for the way; it does not wait for the
+                                   next attempt */
     bool is_slow;               /* over the link of those who wait for replicas:
                                    a WAIT holds up all that comes behind it.
                                    What must not overtake them goes there, too */
@@ -945,7 +950,8 @@ struct hf_router_options {
     struct hf_link_options link;        /* of every server: its url's user, TLS,
                                            database; the host of a standalone
                                            server. Copied. tls, on_change,
-                                           on_push and ctx are not looked at */
+                                           on_failure, on_push and ctx are not
+                                           looked at */
     int64_t replicas_timeout_ms;        /* the greatest of any command: as long, and
                                            no longer, WAIT may keep a server silent */
     /* [locked] A server was lost, or could not be asked for the way: for a log. */

@@ -139,11 +139,14 @@ static void on_done(struct hf_command *c, enum hf_outcome outcome,
     hf_waiter_wake(&a->waiter);
 }
 
+static bool asks_once;          /* of the commands to come */
+
 static hf_status start(struct ask *a, int slot, int timeout_ms)
 {
     hf_status rc;
 
     memset(a, 0, sizeof *a);
+    a->command.is_once = asks_once;
     a->argv[0] = (struct hf_resp_arg){"GET", 3};
     a->argv[1] = (struct hf_resp_arg){"a", 1};
     a->command.argv = a->argv;
@@ -992,6 +995,46 @@ START_TEST(no_cluster_is_said_at_once)
 }
 END_TEST
 
+/* Node 3 names node 1, and is the seed behind one that is down. */
+START_TEST(a_command_that_is_sent_once_tries_every_seed)
+{
+    prepare(NULL);
+    nodes_map(nodes, all_of_1, 1);
+    nodes_down(nodes, 2, true);
+    add_seed(nodes_port(nodes, 2));
+    add_seed(nodes_port(nodes, 3));
+    ck_assert_int_eq(open_router(NULL), HF_OK);
+    asks_once = true;
+    ck_assert_str_eq(ask(5), "node 1");
+    end();
+}
+END_TEST
+
+/* Row 0: nobody can say the way. Row 1: the master of the slot is down, and what is
+ * sent to others is not concerned. */
+START_TEST(a_command_that_is_sent_once_ends_with_the_first_attempt)
+{
+    const char *text;
+
+    if (_i == 0) {
+        begin(NULL, all_of_0, 1);
+        add_seed(nodes_port(nodes, 2));
+        nodes_down(nodes, 2, true);
+        nodes_down(nodes, 0, true);
+    } else {
+        begin(NULL, halves, 2);
+        nodes_down(nodes, 1, true);
+    }
+    asks_once = true;
+    text = ask(HF_SLOTS - 1);
+    ck_assert_msg(strncmp(text, "(unsent) 127.0.0.1:", 19) == 0 &&
+                      strstr(text, "Connection refused"),
+                  "%s", text);
+    ck_assert(_i == 0 || strcmp(ask(0), "node 0") == 0);
+    end();
+}
+END_TEST
+
 START_TEST(a_cluster_that_is_not_there_yet_is_waited_for)
 {
     static struct ask a;
@@ -1165,6 +1208,10 @@ static Suite *suite(void)
     tcase_add_loop_test(c, a_bad_seed_alone_is_an_error_by_the_deadline, 0,
                         BAD);
     tcase_add_test(c, no_cluster_is_said_at_once);
+    tcase_add_test(c, a_command_that_is_sent_once_tries_every_seed);
+    tcase_add_loop_test(c,
+                        a_command_that_is_sent_once_ends_with_the_first_attempt,
+                        0, 2);
     tcase_add_test(c, a_cluster_that_is_not_there_yet_is_waited_for);
 
     c = new_case(s, "ends");

@@ -657,6 +657,32 @@ START_TEST(a_deadline_that_comes_early_is_explained)
 }
 END_TEST
 
+/* Row 0: no sentinel is there. Row 1: the master that one names is not. */
+START_TEST(a_command_that_is_sent_once_ends_with_the_first_round)
+{
+    int dead = local_dead_port();
+    struct question q;
+    char said[160];
+
+    (void)snprintf(said, sizeof said, "127.0.0.1:%d: cannot connect", dead);
+    if (_i == 1) {
+        take_in(&first);
+        name_when_asked(&first, dead);
+        go_on_stage(&first);
+        (void)snprintf(said, sizeof said,
+                       "sentinel 127.0.0.1:%d names the master 127.0.0.1:%d: "
+                       "cannot connect: Connection refused",
+                       port_of(&first), dead);
+    }
+    open_router_at(_i ? port_of(&first) : local_dead_port(), dead, 3);
+    prepare_question(&q, "a", 2 * LONG_MS); /* longer than must_fail waits */
+    q.command.is_once = true;
+    send_question(&q);
+    must_fail(&q, HF_E_CONNECT, said);
+    close_router();
+}
+END_TEST
+
 /* ---- how many (S14) ---- */
 
 static void list_of(char *dst, size_t room, int count, int port)
@@ -1200,6 +1226,8 @@ static Suite *suite(void)
     tcase_add_test(c, what_one_said_is_told_until_it_says_something_else);
     tcase_add_test(c, what_one_says_is_told_of_all_that_refuse);
     tcase_add_loop_test(c, a_deadline_that_comes_early_is_explained, 0, 2);
+    tcase_add_loop_test(
+        c, a_command_that_is_sent_once_ends_with_the_first_round, 0, 2);
     tcase_add_test(c, there_is_a_limit_to_those_who_are_asked);
     tcase_add_test(c, those_who_are_named_now_are_asked);
     tcase_add_loop_test(c, news_are_followed_at_once, 0, 2);

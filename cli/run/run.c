@@ -504,6 +504,7 @@ static int open_client(struct run *run, const struct cli_common *common)
     hf_client_options_init(&options);
     options.loop = run->loop;
     options.watchdog_ms = run->options->ttl_ms;
+    options.connect_once = run->options->wait_ms == 0;
     run->is_in_call = true;
     rc = cli_client_open(&run->client, common, &options);
     run->is_in_call = false;

@@ -449,6 +449,8 @@ static void lost(struct hf_link *link, bool is_final)
         back_off(link);
     if (link->options.on_change && was_up)
         link->options.on_change(link->options.ctx, false);
+    if (link->options.on_failure && !was_up)
+        link->options.on_failure(link->options.ctx);
 }
 
 static void hung_up_on(struct hf_link *link)

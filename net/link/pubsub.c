@@ -108,6 +108,7 @@ static hf_status open_own(struct hf_pubsub *ps)
     options.is_subscriber = true;
     options.on_push = on_own_push;
     options.on_change = on_own_change;
+    options.on_failure = NULL;
     options.ctx = ps;
     rc = hf_link_new(&ps->own, ps->loop, &options);
     explicit_bzero(&options.url, sizeof options.url);

@@ -513,14 +513,18 @@ static void on_wait(struct hf_request *request, enum hf_outcome outcome,
 
 /* ---- the way changes ---- */
 
+static bool is_link_up(const struct hf_command *c)
+{
+    struct hf_link *link;
+
+    return link_of(&link, c) == HF_OK && hf_link_is_up(link);
+}
+
 /* A node that takes in its first slot is in no map yet: what ASK has sent there
  * is well there. */
 static bool will_answer(const struct hf_command *c)
 {
-    struct hf_link *link;
-
-    return (c->server->is_target || c->is_by_ask) &&
-           link_of(&link, c) == HF_OK && hf_link_is_up(link);
+    return (c->server->is_target || c->is_by_ask) && is_link_up(c);
 }
 
 /* Each is out of the list then. Those that come meanwhile are not looked at. */
@@ -573,7 +577,7 @@ void hf_commands_resume(struct hf_router *router)
     for_each(&router->pending, resume);
 }
 
-static void fail_pending(struct hf_command *c)
+static void end_unsent(struct hf_command *c)
 {
     (void)take_out(c);
     finish(c, HF_UNSENT, no_reply);
@@ -581,7 +585,33 @@ static void fail_pending(struct hf_command *c)
 
 void hf_commands_fail_pending(struct hf_router *router)
 {
-    for_each(&router->pending, fail_pending);
+    for_each(&router->pending, end_unsent);
+}
+
+static void end_pending_once(struct hf_command *c)
+{
+    if (c->is_once)
+        end_unsent(c);
+    else
+        hf_list_push(&c->router->pending, &c->node);
+}
+
+void hf_commands_end_pending_once(struct hf_router *router)
+{
+    for_each(&router->pending, end_pending_once);
+}
+
+static void end_once(struct hf_command *c)
+{
+    if (c->is_once && !is_link_up(c))
+        end_unsent(c);
+    else
+        hf_list_push(&c->server->commands, &c->node);
+}
+
+void hf_commands_end_once(struct hf_server *server)
+{
+    for_each(&server->commands, end_once);
 }
 
 /* What has not left waits for the new way; what has, for its reply or the end of

@@ -288,6 +288,8 @@ static void give_up(struct hf_router *router)
         router->options.on_trouble(router->options.ctx, &router->error);
     if (is_final)
         hf_commands_fail_pending(router);
+    else if (d->round.under_way == 0 && !router->map)
+        hf_commands_end_pending_once(router);
 }
 
 /* ROUND-5 */
@@ -593,6 +595,38 @@ void hf_discover_failed(struct hf_server *server, bool is_final,
         router->error = *why;
     d->is_told = d->is_told || is_there;
     failed(router);
+}
+
+static bool is_one_sent_once(const struct hf_router *router)
+{
+    const struct hf_list *all = &router->pending;
+
+    for (struct hf_list *l = all->next; l != all; l = l->next)
+        if (HF_OWNER_OF(l, struct hf_command, node)->is_once)
+            return true;
+    return false;
+}
+
+static void end_probe(struct hf_server *server)
+{
+    struct hf_error why = *hf_link_error(server->link);
+
+    if (server->is_sentinel)
+        hf_sentinel_explain(server, &why);
+    hf_discover_failed(server, false, &why);
+}
+
+/* Several sentinels may name the same master. */
+void hf_discover_unreached(struct hf_server *server)
+{
+    struct hf_router *router = server->router;
+
+    if (!is_one_sent_once(router))
+        return;
+    for (struct hf_server *s = NULL; (s = hf_server_next(router, s));)
+        if (s->probe.is_under_way &&
+            server == (s->is_sentinel ? hf_sentinel_awaits(s) : s))
+            end_probe(s);
 }
 
 /* ---- why it takes so long ---- */

@@ -51,6 +51,11 @@ void hf_sentinel_explain(const struct hf_server *server, struct hf_error *out)
         say_silent(server, out);
 }
 
+const struct hf_server *hf_sentinel_awaits(const struct hf_server *server)
+{
+    return server->probe.is_sent[ROLE] ? server->probe.master : server;
+}
+
 /* ---- the others ---- */
 
 static bool is_seed(const struct hf_seeds *seeds, const struct hf_endpoint *one)

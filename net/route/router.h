@@ -156,11 +156,17 @@ hf_status hf_server_slow(struct hf_link **out, struct hf_server *server);
  *                            its reply or the end of its connection.
  * hf_commands_resume       - what is pending tries again.
  * hf_commands_fail_pending - it ends UNSENT, for the reason in router->error.
+ * hf_commands_end_once     - an attempt to connect to the server failed: what is
+ *                            sent once, and waits for that link, ends UNSENT.
+ * hf_commands_end_pending_once - likewise what is pending: a round has ended, and
+ *                            nobody could say the way.
  * hf_command_awaits_replicas - it was answered, and its WAIT is not yet. */
 void hf_commands_reconsider(struct hf_server *server);
 void hf_commands_bring_back(struct hf_server *server);
 void hf_commands_resume(struct hf_router *router);
 void hf_commands_fail_pending(struct hf_router *router);
+void hf_commands_end_once(struct hf_server *server);
+void hf_commands_end_pending_once(struct hf_router *router);
 bool hf_command_awaits_replicas(const struct hf_command *c);
 
 /* ---- router.c ---- */
@@ -202,6 +208,9 @@ void hf_router_unlisten_all(struct hf_router *router);
  * hf_discover_learned - by MOVED, whose slot this is.
  * hf_discover_restart - at once, whatever is under way: it has just changed.
  * hf_discover_found  - an answer: a map, which is taken. The probe is over.
+ * hf_discover_unreached - an attempt to connect to it failed. Its probe is over, if
+ *                      a command that is sent once waits for the way; else it goes
+ *                      on with the next attempt.
  * hf_discover_failed - no answer, or one of no use: `why`; `is_final`: it would
  *                      be the same again. */
 void hf_discover_init(struct hf_router *router);
@@ -211,6 +220,7 @@ void hf_discover_watch(struct hf_router *router);
 void hf_discover_learned(struct hf_router *router, uint16_t slot);
 void hf_discover_restart(struct hf_router *router);
 void hf_discover_found(struct hf_server *server, struct hf_slot_map *map);
+void hf_discover_unreached(struct hf_server *server);
 void hf_discover_failed(struct hf_server *server, bool is_final,
                         const struct hf_error *why);
 
@@ -220,9 +230,12 @@ hf_status hf_cluster_ask(struct hf_server *server, int64_t deadline_ms);
 hf_status hf_sentinel_ask(struct hf_server *server, int64_t deadline_ms);
 
 /* hf_discover_explain - router->error says what keeps us, if it says nothing yet.
- * hf_sentinel_explain - what keeps this one's answer. */
+ * hf_sentinel_explain - what keeps this one's answer.
+ * hf_sentinel_awaits - whom its probe waits for: itself, or the master that it
+ *                      names. */
 void hf_discover_explain(struct hf_router *router);
 void hf_sentinel_explain(const struct hf_server *server, struct hf_error *out);
+const struct hf_server *hf_sentinel_awaits(const struct hf_server *server);
 
 /* hf_probe_send   - request `index` of a probe.
  * hf_probe_ended  - the same in its `done`: it is under way no more. Of whom?

@@ -42,6 +42,14 @@ static void on_slow_change(void *ctx, bool is_up)
         was_lost(server, server->slow);
 }
 
+static void on_failure(void *ctx)
+{
+    struct hf_server *server = ctx;
+
+    hf_commands_end_once(server);
+    hf_discover_unreached(server);
+}
+
 static void on_idle(void *ctx)
 {
     struct hf_router *router = ((struct hf_server *)ctx)->router;
@@ -84,6 +92,7 @@ static void link_options(struct hf_link_options *link, struct hf_server *server)
                                 that waits asks it anyway (DISCOVER-7) */
     link->on_push = on_push;
     link->on_change = on_change;
+    link->on_failure = on_failure;
     link->ctx = server;
 }
 

@@ -3,11 +3,13 @@
 #include "tests/live/test_run_kit.h"
 
 #include <fcntl.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -435,6 +437,69 @@ START_TEST(unreachable_server_is_named)
 }
 END_TEST
 
+/* Who asks once waits for no server: an hour to connect would be too long for
+ * this test. */
+START_TEST(refusal_is_said_at_once_to_who_asks_once)
+{
+    static const char *const lines[][6] = {
+        {"run", "-n", "x", "echo", "ran"},
+        {"run", "-w", "0", "x", "echo", "ran"},
+        {"status", "x"},
+        {"unlock", "x", "--owner", STRANGER},
+        {"unlock", "x", "--force", "-y"},
+    };
+    static const char *const urls[] = {
+        "redis://127.0.0.1:%d", "redis+cluster://127.0.0.1:%d,127.0.0.1:%d",
+        "redis+sentinel://127.0.0.1:%d,127.0.0.1:%d/main"};
+    const char *const *l = lines[_i];
+    int port = local_dead_port(), other = local_dead_port();
+
+    for (size_t i = 0; i < sizeof urls / sizeof *urls; i++) {
+        char url[100];
+        struct process *p;
+        const char *all;
+
+        (void)snprintf(url, sizeof url, urls[i], port, other);
+        p = holdfast(NULL, l[0], "--connect-timeout", "1h", "-u", url, l[1],
+                     l[2], l[3], l[4], l[5], NULL);
+        ck_assert_int_eq(finish(p), 125);
+        all = await_end(p, ERR);
+        ck_assert_msg(strstr(all, "127.0.0.1:") &&
+                          strstr(all, "cannot connect: Connection refused"),
+                      "%s", all);
+        ck_assert_str_eq(await_end(p, OUT), "");
+    }
+}
+END_TEST
+
+
+static int accept_soon(int listener)
+{
+    struct pollfd p = {.fd = listener, .events = POLLIN};
+
+    ck_assert_int_eq(poll(&p, 1, PATIENCE_MS), 1);
+    return accept(listener, NULL, NULL);
+}
+
+/* The server may be starting. */
+START_TEST(who_waits_for_the_lock_waits_for_its_server)
+{
+    char url[64];
+    int port;
+    int listener = local_listen(&port);
+    struct process *p;
+
+    (void)snprintf(url, sizeof url, "redis://127.0.0.1:%d", port);
+    p = holdfast(NULL, "run", "-w", "1h", "--connect-timeout", "1h", "-u", url,
+                 "x", "echo", "ran", NULL);
+    local_reset(accept_soon(listener));
+    local_close(accept_soon(listener));
+    ck_assert_int_eq(kill(pid_of(p), SIGTERM), 0);
+    ck_assert_int_eq(finish(p), 1000 + SIGTERM);
+    local_close(listener);
+}
+END_TEST
+
 START_TEST(key_of_another_type_is_named)
 {
     (void)server_ask(server, "SET x value");
@@ -732,6 +797,8 @@ static void add_trouble(Suite *s)
     TCase *c = run_case(s, "trouble");
 
     tcase_add_test(c, unreachable_server_is_named);
+    tcase_add_loop_test(c, refusal_is_said_at_once_to_who_asks_once, 0, 5);
+    tcase_add_test(c, who_waits_for_the_lock_waits_for_its_server);
     tcase_add_test(c, lock_is_kept_at_least_so_long);
     tcase_add_test(c, command_cannot_write_events);
     tcase_add_test(c, empty_owner_is_no_outer_run);
