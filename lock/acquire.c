@@ -327,10 +327,9 @@ static void granted(struct hf_op *op, hf_status status)
 
 static bool is_granted(struct hf_call *call, struct hf_resp_value reply)
 {
-    int64_t count;
+    struct hf_op *op = HF_OWNER_OF(call, struct hf_op, call);
 
-    (void)call;
-    return hf_reply_integer(reply, 1, &count) && count == 1;
+    return hf_answer_read(&op->answer, reply) && op->answer.count == op->count;
 }
 
 static void on_acknowledged(struct hf_call *call, hf_status status)
@@ -425,18 +424,6 @@ static hf_status say_held(struct hf_op *op, const struct hf_lock_info *info)
                         left);
 }
 
-static void look_for_ghost(struct hf_lock *lock, struct hf_resp_value reply,
-                           int64_t ttl_ms)
-{
-    struct hf_resp_value v;
-    const char *ptr;
-    size_t len;
-
-    if (hf_resp_element(reply, 3, &v) == HF_OK &&
-        hf_resp_bytes(v, &ptr, &len) == HF_OK)
-        hf_release_ghost(lock, ptr, len, ttl_ms);
-}
-
 /* Is it a hash of another program? To wait for it would be in vain. An empty
  * answer proves nothing: in a large hash, HSCAN may return no field at first. */
 static bool is_other_data(const struct hf_lock_info *info)
@@ -445,9 +432,10 @@ static bool is_other_data(const struct hf_lock_info *info)
            (info->holder_len > 0 || info->hold_count != 0);
 }
 
-static void refused(struct hf_op *op, struct hf_resp_value reply)
+static void refused(struct hf_op *op)
 {
-    struct hf_lock_info info = {.is_locked = true, .ttl_ms = -1, .holders = 1};
+    struct hf_lock_info info = {
+        .is_locked = true, .ttl_ms = op->answer.number, .holders = 1};
 
     if (op->client->is_closing) {
         end(op, HF_E_CLOSED);
@@ -457,12 +445,12 @@ static void refused(struct hf_op *op, struct hf_resp_value reply)
         ask(op); /* by another call of our own: now it is a re-entry */
         return;
     }
-    (void)hf_reply_integer(reply, 2, &info.ttl_ms);
-    if (hf_info_read_field(&info, reply, 3) && is_other_data(&info)) {
+    hf_info_read(&info, &op->answer);
+    if (is_other_data(&info)) {
         end(op, hf_info_refuse(op->error, op->lock, &info));
         return;
     }
-    look_for_ghost(op->lock, reply, info.ttl_ms);
+    hf_release_ghost(op->lock, &op->answer);
     if (op->options.wait_ms != 0) {
         tell_wait(op, &info);
         step(op, WAIT_REFUSED, info.ttl_ms);
@@ -524,22 +512,21 @@ static void on_answer(struct hf_call *call, hf_status status,
                       struct hf_resp_value reply)
 {
     struct hf_op *op = HF_OWNER_OF(call, struct hf_op, call);
-    int64_t count;
 
     if (status < 0) {
         failed(op, status);
         return;
     }
-    if (!hf_reply_integer(reply, 1, &count) || count < 0 || count > 1) {
+    if (!hf_op_read_answer(op, reply)) {
         failed(op, hf_op_odd_reply(op));
         return;
     }
     op->lock->trouble = HF_OK;
     op->lock->was_heard = true;
-    if (count == 1)
+    if (op->answer.count == op->count)
         granted(op, HF_OK);
     else
-        refused(op, reply);
+        refused(op);
 }
 
 /* What became of the last question of this wait, so that the next one may be
@@ -689,10 +676,8 @@ static void on_reentry(struct hf_call *call, hf_status status,
 {
     struct hf_op *op = HF_OWNER_OF(call, struct hf_op, call);
     struct hf_hold *hold = op->hold;
-    int64_t count, ttl_ms = -1;
 
-    if (status == HF_OK && (!hf_reply_integer(reply, 1, &count) ||
-                            (count != op->count && count != 0)))
+    if (status == HF_OK && !hf_op_read_answer(op, reply))
         status = hf_op_odd_reply(op);
     if (status < 0) {
         call->may_have_run = call->may_have_run ||
@@ -705,16 +690,15 @@ static void on_reentry(struct hf_call *call, hf_status status,
         end_lost(op);
         return;
     }
-    if (count == op->count) {
-        hf_hold_granted(&hold->core, count, &call->sending,
+    if (op->answer.count == op->count) {
+        hf_hold_granted(&hold->core, op->count, &call->sending,
                         op->options.lease_ms == 0, 0);
         hf_hold_rearm(hold);
         end_reentry(op, HF_OK);
         return;
     }
-    (void)hf_reply_integer(reply, 2, &ttl_ms);
     if (hf_hold_lose(&hold->core,
-                     ttl_ms == -2 ? HF_LOST_DELETED : HF_LOST_TAKEN))
+                     op->answer.number == -2 ? HF_LOST_DELETED : HF_LOST_TAKEN))
         hf_hold_tell_lost(hold);
     end_lost(op);
 }

@@ -10,6 +10,7 @@
 #include "lock/hold.h"
 #include "lock/lock.h"
 #include "lock/names.h"
+#include "lock/reply.h"
 #include "lock/wait.h"
 
 #define CLIENT_NAME_MAX 255
@@ -161,6 +162,7 @@ struct hf_op {
     struct hf_hold *hold;
 
     struct hf_call call;
+    struct hf_answer answer;    /* its texts only while the reply is read */
     struct hf_resp_arg argv[OP_ARGS_MAX];
     char echo[HF_OWNER_TEXT_MAX];   /* a question; the owner that an orphan's
                                        release is for */
@@ -245,13 +247,14 @@ void hf_op_fail_start(struct hf_op *op, hf_status status);
  * may have done what was asked. */
 bool hf_op_cancel(struct hf_op *op, hf_status status);
 
+/* hf_op_read_answer - reads it into op->answer: done, with op->count, or not held.
+ * False: the script cannot give that. */
+bool hf_op_read_answer(struct hf_op *op, struct hf_resp_value reply);
+
 /* hf_op_odd_reply - for a reply that begins with our echo, but that the script
  * cannot give: fills the error, returns HF_E_PROTOCOL. What the server has done is
  * unknown. */
 hf_status hf_op_odd_reply(struct hf_op *op);
-
-/* The reply's element `index` as an integer (also from decimal text). */
-bool hf_reply_integer(struct hf_resp_value reply, size_t index, int64_t *out);
 
 /* ---- acquire.c, release.c, query.c: what they do ---- */
 
@@ -268,29 +271,20 @@ void hf_acquire_freeing(struct hf_op *op);
 void hf_acquire_freed(struct hf_op *op, int64_t heard);
 void hf_acquire_stop_listening(struct hf_lock *lock);
 
-/* hf_info_read_field - fills holder, hold_count and kind from the reply's elements
- *   `at` and `at` + 1: a field of the lock's hash, and its value. HF_KIND_NONE: no
- *   lock has such a field. False: the reply has another shape.
+/* hf_info_read   - fills holder, hold_count and kind from the field of the lock's
+ *                  hash that `answer` names. HF_KIND_NONE: no lock has such a
+ *                  field.
  * hf_info_refuse - HF_E_SERVER: the hash is not a lock's. */
-bool hf_info_read_field(struct hf_lock_info *info, struct hf_resp_value reply,
-                        size_t at);
+void hf_info_read(struct hf_lock_info *info, const struct hf_answer *answer);
 hf_status hf_info_refuse(struct hf_error *err, const struct hf_lock *lock,
                          const struct hf_lock_info *info);
 
 /* hf_release_send - asks the server to reduce the hold count of owner `text` to
- *                   op->count.
- * hf_release_read - reads the reply. DONE: *third is how many subscribers the
- *                   message had. GONE: this owner does not hold the lock; *third
- *                   is the lock's TTL in ms, -2: it is free. ODD: a reply that the
- *                   script cannot give. */
-enum hf_release_answer { RELEASE_DONE, RELEASE_GONE, RELEASE_ODD };
+ *                   op->count. */
 void hf_release_send(struct hf_op *op, const char *text, size_t len,
                      int64_t deadline_ms,
                      void (*done)(struct hf_call *, hf_status,
                                   struct hf_resp_value));
-enum hf_release_answer hf_release_read(const struct hf_op *op,
-                                       struct hf_resp_value reply,
-                                       int64_t *third);
 
 /* ---- wake.c ---- */
 
@@ -302,13 +296,12 @@ void hf_wake_source(const struct hf_op *op);
 
 /* hf_release_orphan - releases owner `text` on `lock` in the background; its lease
  *                     was `lease_ms`.
- * hf_release_ghost  - an acquire was refused because of `holder`, whose TTL is
- *                     `ttl_ms`: releases it if it has our UUID and this client has
- *                     no record of it (ORPHAN-3). */
+ * hf_release_ghost  - an acquire was refused, as `answer` says: releases the holder
+ *                     if it has our UUID and this client has no record of it
+ *                     (ORPHAN-3). */
 void hf_release_orphan(struct hf_lock *lock, const char *text, size_t len,
                        int64_t lease_ms);
-void hf_release_ghost(struct hf_lock *lock, const char *holder, size_t len,
-                      int64_t ttl_ms);
+void hf_release_ghost(struct hf_lock *lock, const struct hf_answer *answer);
 
 /* ---- holding.c: our record of what we hold ---- */
 

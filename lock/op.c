@@ -170,32 +170,9 @@ hf_status hf_op_odd_reply(struct hf_op *op)
                         hf_router_address(op->client->router));
 }
 
-/* Decimal text, as a hash's field holds it. Strict, within 18 digits. */
-static bool from_text(const char *ptr, size_t len, int64_t *out)
+bool hf_op_read_answer(struct hf_op *op, struct hf_resp_value reply)
 {
-    bool minus = len > 0 && *ptr == '-';
-    int64_t n = 0;
-
-    if (len - minus == 0 || len - minus > 18)
-        return false;
-    for (size_t i = minus; i < len; i++) {
-        if (ptr[i] < '0' || ptr[i] > '9')
-            return false;
-        n = n * 10 + (ptr[i] - '0');
-    }
-    *out = minus ? -n : n;
-    return true;
-}
-
-bool hf_reply_integer(struct hf_resp_value reply, size_t index, int64_t *out)
-{
-    struct hf_resp_value v;
-    const char *ptr;
-    size_t len;
-
-    if (hf_resp_element(reply, index, &v) < 0)
-        return false;
-    if (hf_resp_integer(v, out) == HF_OK)
-        return true;
-    return hf_resp_bytes(v, &ptr, &len) == HF_OK && from_text(ptr, len, out);
+    return hf_answer_read(&op->answer, reply) &&
+           (op->answer.count == op->count ||
+            op->answer.count == ANSWER_NOT_HELD);
 }

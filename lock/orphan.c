@@ -29,9 +29,8 @@ static void on_answer(struct hf_call *call, hf_status status,
                       struct hf_resp_value reply)
 {
     struct hf_op *op = HF_OWNER_OF(call, struct hf_op, call);
-    int64_t third = -1;
 
-    if (status == HF_OK && hf_release_read(op, reply, &third) == RELEASE_ODD)
+    if (status == HF_OK && !hf_op_read_answer(op, reply))
         status = hf_op_odd_reply(op);
     if (status < 0)
         hf_client_log(op->client, HF_LOG_WARNING,
@@ -87,18 +86,13 @@ void hf_release_orphan(struct hf_lock *lock, const char *text, size_t len,
 
 /* ---- ghosts ---- */
 
-struct text {
-    const char *ptr;
-    size_t len;
-};
-
-static bool is_hold(const struct hf_hold *hold, struct text holder)
+static bool is_hold(const struct hf_hold *hold, struct hf_bytes holder)
 {
     return hold && hold->text_len == holder.len &&
            memcmp(hold->text, holder.ptr, holder.len) == 0;
 }
 
-static bool is_held_here(const struct hf_lock *lock, struct text holder)
+static bool is_held_here(const struct hf_lock *lock, struct hf_bytes holder)
 {
     for (struct hf_list *l = lock->holds.next; l != &lock->holds; l = l->next)
         if (is_hold(HF_OWNER_OF(l, struct hf_hold, node), holder))
@@ -106,7 +100,7 @@ static bool is_held_here(const struct hf_lock *lock, struct text holder)
     return false;
 }
 
-static bool is_of(const struct hf_op *op, struct text holder)
+static bool is_of(const struct hf_op *op, struct hf_bytes holder)
 {
     return op->verb->is_orphan ? op->echo_len == holder.len &&
                                memcmp(op->echo, holder.ptr, holder.len) == 0
@@ -114,7 +108,7 @@ static bool is_of(const struct hf_op *op, struct text holder)
 }
 
 /* Looks at all operations: a holder without a hold is rare. */
-static bool is_under_way(const struct hf_lock *lock, struct text holder)
+static bool is_under_way(const struct hf_lock *lock, struct hf_bytes holder)
 {
     const struct hf_list *ops = &lock->client->ops;
 
@@ -127,20 +121,20 @@ static bool is_under_way(const struct hf_lock *lock, struct text holder)
     return false;
 }
 
-static bool is_ours(const struct hf_client *client, struct text holder)
+static bool is_ours(const struct hf_client *client, struct hf_bytes holder)
 {
     return holder.len > UUID_LEN && holder.len < HF_OWNER_TEXT_MAX &&
            memcmp(holder.ptr, client->uuid, UUID_LEN) == 0 &&
            holder.ptr[UUID_LEN] == ':';
 }
 
-void hf_release_ghost(struct hf_lock *lock, const char *holder, size_t len,
-                      int64_t ttl_ms)
+void hf_release_ghost(struct hf_lock *lock, const struct hf_answer *answer)
 {
-    struct text text = {holder, len};
+    struct hf_bytes holder = answer->field;
 
-    if (is_ours(lock->client, text) && !is_held_here(lock, text) &&
-        !is_under_way(lock, text))
-        hf_release_orphan(lock, holder, len,
-                          ttl_ms > 0 ? ttl_ms : lock->client->watchdog_ms);
+    if (is_ours(lock->client, holder) && !is_held_here(lock, holder) &&
+        !is_under_way(lock, holder))
+        hf_release_orphan(lock, holder.ptr, holder.len,
+                          answer->number > 0 ? answer->number
+                                             : lock->client->watchdog_ms);
 }

@@ -20,27 +20,13 @@ static struct hf_resp_arg question(struct hf_op *op)
 
 /* ---- inspect ---- */
 
-struct bytes {
-    const char *ptr;
-    size_t len;
-};
-
-static bool read_bytes(struct hf_resp_value reply, size_t index,
-                       struct bytes *out)
-{
-    struct hf_resp_value v;
-
-    return hf_resp_element(reply, index, &v) == HF_OK &&
-           hf_resp_bytes(v, &out->ptr, &out->len) == HF_OK;
-}
-
 /* Of a read-write lock whose `mode` is all that is left, nobody. A multi-lock's
  * is a value, or stands in the middle of a field. */
-static struct bytes holder_in(enum hf_lock_kind kind, struct bytes field,
-                              struct bytes value)
+static struct hf_bytes holder_in(enum hf_lock_kind kind, struct hf_bytes field,
+                              struct hf_bytes value)
 {
     if (kind == HF_KIND_READ || kind == HF_KIND_WRITE)
-        return (struct bytes){"", 0};
+        return (struct hf_bytes){"", 0};
     if (kind != HF_KIND_MULTI)
         return field;
     if (hf_owner_ok(value.ptr, value.len))
@@ -53,13 +39,10 @@ static struct bytes holder_in(enum hf_lock_kind kind, struct bytes field,
     return field;
 }
 
-bool hf_info_read_field(struct hf_lock_info *info, struct hf_resp_value reply,
-                        size_t at)
+void hf_info_read(struct hf_lock_info *info, const struct hf_answer *answer)
 {
-    struct bytes field, value, holder;
+    struct hf_bytes field = answer->field, value = answer->value, holder;
 
-    if (!read_bytes(reply, at, &field) || !read_bytes(reply, at + 1, &value))
-        return false;
     info->kind = hf_field_kind(field.ptr, field.len, value.ptr, value.len);
     holder = holder_in(info->kind, field, value);
     info->holder_len = holder.len < sizeof info->holder
@@ -67,9 +50,8 @@ bool hf_info_read_field(struct hf_lock_info *info, struct hf_resp_value reply,
                            : sizeof info->holder - 1;
     memcpy(info->holder, holder.ptr, info->holder_len);
     info->holder[info->holder_len] = '\0';
-    if (!hf_reply_integer(reply, at + 1, &info->hold_count))
+    if (!hf_text_integer(value, &info->hold_count))
         info->hold_count = 0;
-    return true;
 }
 
 hf_status hf_info_refuse(struct hf_error *err, const struct hf_lock *lock,
@@ -88,7 +70,7 @@ hf_status hf_info_refuse(struct hf_error *err, const struct hf_lock *lock,
 }
 
 /* What the single field cannot say. */
-static void complete(struct hf_lock_info *info, const struct bytes *mode,
+static void complete(struct hf_lock_info *info, const struct hf_bytes *mode,
                      int64_t fields, bool has_queue)
 {
     enum hf_lock_kind side = hf_field_kind("mode", 4, mode->ptr, mode->len);
@@ -110,15 +92,18 @@ static bool read_info(struct hf_op *op, struct hf_resp_value reply)
 {
     struct hf_lock_info *info = op->info;
     int64_t fields, has_queue;
-    struct bytes mode;
+    struct hf_bytes mode;
 
     *info = (struct hf_lock_info){0};
-    if (!hf_reply_integer(reply, 1, &info->ttl_ms) ||
-        !hf_info_read_field(info, reply, 2) ||
-        !hf_reply_integer(reply, 4, &op->count) ||
-        !read_bytes(reply, 5, &mode) || !hf_reply_integer(reply, 6, &fields) ||
-        !hf_reply_integer(reply, 7, &has_queue))
+    if (!hf_answer_read(&op->answer, reply) ||
+        op->answer.count != ANSWER_NOT_HELD ||
+        !hf_reply_integer(reply, 5, &op->count) ||
+        !hf_reply_bytes(reply, 6, &mode) ||
+        !hf_reply_integer(reply, 7, &fields) ||
+        !hf_reply_integer(reply, 8, &has_queue))
         return false;
+    hf_info_read(info, &op->answer);
+    info->ttl_ms = op->answer.number;
     info->is_locked = info->ttl_ms != -2;
     if (info->is_locked)
         complete(info, &mode, fields, has_queue != 0);
@@ -154,23 +139,22 @@ const struct hf_verb hf_verb_inspect = {.start = inspect,
 
 /* ---- force ---- */
 
-/* Why nothing was done, where that is not for another holder. */
-static hf_status refuse(struct hf_op *op, struct hf_resp_value reply,
-                        int64_t answer)
+/* Why nothing was done, where that is not for another holder: the script's last
+ * reason, and all. */
+#define FORCE_LEAST (-6)
+
+static hf_status refuse(struct hf_op *op)
 {
     static const char *const kinds[] = {[2] = "no lock of Redisson's form",
                                         [3] = "a read-write lock",
                                         [4] = "a fair lock with a queue",
                                         [6] = "a multi-lock"};
     char name[100], holders[40];
+    int64_t answer = op->answer.count;
     const char *kind = holders;
-    int64_t count = 0;
 
-    if (answer < -6)
-        return HF_E_PROTOCOL;
-    (void)hf_reply_integer(reply, 2, &count);
     (void)snprintf(holders, sizeof holders, "a lock with %lld holders",
-                   (long long)count);
+                   (long long)op->answer.number);
     if (answer != -5)
         kind = kinds[-answer];
     (void)hf_error_quote(name, sizeof name, op->lock->text, op->lock->name_len);
@@ -188,23 +172,23 @@ static void on_forced(struct hf_call *call, hf_status status,
                       struct hf_resp_value reply)
 {
     struct hf_op *op = HF_OWNER_OF(call, struct hf_op, call);
-    int64_t answer, heard = -1;
-    bool is_read = status == HF_OK && hf_reply_integer(reply, 1, &answer);
+    struct hf_answer *answer = &op->answer;
+    bool is_read = status == HF_OK && hf_answer_read(answer, reply) &&
+                   answer->count <= 0 && answer->count >= FORCE_LEAST;
+    bool is_done = is_read && answer->count == 0;
 
-    if (is_read && answer == 1)
-        is_read = hf_reply_integer(reply, 2, &heard) && heard >= 0;
-    hf_acquire_freed(op, heard);
+    hf_acquire_freed(op, is_done ? answer->number : -1);
     if (status == HF_OK)
         hf_acquire_next(op->lock);
     hf_wake_source(op);
     if (status < 0)
         hf_op_finish(op, status);
-    else if (!is_read || answer > 1)
+    else if (!is_read)
         hf_op_finish(op, hf_op_odd_reply(op));
-    else if (answer == 1)
+    else if (is_done)
         hf_op_finish(op, HF_OK);
-    else if (answer < -1)
-        hf_op_finish(op, refuse(op, reply, answer));
+    else if (answer->count != ANSWER_NOT_HELD)
+        hf_op_finish(op, refuse(op));
     else if (!call->is_repeated)
         hf_op_finish(op, HF_NOT_OWNER);
     else if (op->holder_len == 0) /* it is free: the first try, or another */

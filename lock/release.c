@@ -19,20 +19,6 @@ void hf_release_send(struct hf_op *op, const char *text, size_t len,
     hf_op_call(op, &hf_script_release, count, deadline_ms, done);
 }
 
-enum hf_release_answer hf_release_read(const struct hf_op *op,
-                                       struct hf_resp_value reply,
-                                       int64_t *third)
-{
-    int64_t count;
-
-    if (!hf_reply_integer(reply, 1, &count) ||
-        !hf_reply_integer(reply, 2, third))
-        return RELEASE_ODD;
-    if (count == op->count && *third >= 0)
-        return RELEASE_DONE;
-    return count == -1 && *third >= -2 ? RELEASE_GONE : RELEASE_ODD;
-}
-
 /* ---- release ---- */
 
 static void end(struct hf_op *op, bool is_gone, hf_status status)
@@ -74,7 +60,7 @@ static bool was_released_by_us(const struct hf_op *op)
            op->call.first_sent_ms < op->hold->core.lease.end_ms;
 }
 
-static void found_gone(struct hf_op *op, int64_t ttl_ms)
+static void found_gone(struct hf_op *op)
 {
     struct hf_hold *hold = op->hold;
 
@@ -84,21 +70,22 @@ static void found_gone(struct hf_op *op, int64_t ttl_ms)
     }
     hold->core.count = op->count;
     if (hf_hold_lose(&hold->core,
-                     ttl_ms == -2 ? HF_LOST_DELETED : HF_LOST_TAKEN) &&
+                     op->answer.number == -2 ? HF_LOST_DELETED
+                                             : HF_LOST_TAKEN) &&
         op->count > 0)
         hf_hold_tell_lost(hold);
     end(op, op->count == 0, HF_LOST);
 }
 
-static void done_down_to(struct hf_op *op, int64_t count)
+static void done(struct hf_op *op)
 {
     struct hf_hold *hold = op->hold;
 
-    if (count > 0) {
-        hf_hold_granted(&hold->core, count, &op->call.sending, false, 0);
+    if (op->count > 0) {
+        hf_hold_granted(&hold->core, op->count, &op->call.sending, false, 0);
         hf_hold_rearm(hold);
     }
-    end(op, count == 0, HF_OK);
+    end(op, op->count == 0, HF_OK);
 }
 
 /* The count is ours to know, so one acquisition less it is, answered or not. */
@@ -121,27 +108,18 @@ static void on_released(struct hf_call *call, hf_status status,
                         struct hf_resp_value reply)
 {
     struct hf_op *op = HF_OWNER_OF(call, struct hf_op, call);
-    enum hf_release_answer answer = RELEASE_ODD;
-    int64_t third = -1;
+    bool is_read = status == HF_OK && hf_op_read_answer(op, reply);
+    bool is_done = is_read && op->answer.count == op->count;
 
-    if (status == HF_OK)
-        answer = hf_release_read(op, reply, &third);
-    hf_acquire_freed(op, answer == RELEASE_DONE ? third : -1);
-    if (status < 0) {
+    hf_acquire_freed(op, is_done ? op->answer.number : -1);
+    if (status < 0)
         failed(op, status);
-        return;
-    }
-    switch (answer) {
-    case RELEASE_DONE:
-        done_down_to(op, op->count);
-        break;
-    case RELEASE_GONE:
-        found_gone(op, third);
-        break;
-    case RELEASE_ODD:
+    else if (!is_read)
         failed(op, hf_op_odd_reply(op));
-        break;
-    }
+    else if (is_done)
+        done(op);
+    else
+        found_gone(op);
 }
 
 static void release(struct hf_op *op)

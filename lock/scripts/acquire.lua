@@ -1,9 +1,8 @@
 -- Takes the lock, or sets the owner's hold count to what the client counted.
 -- KEYS  lock
 -- ARGV  owner, hold count to reach, lease in ms
--- Reply {owner, hold count}                        held
---       {owner, 0, TTL in ms, field, its value}    not: this is what keeps it
---                                                  (TTL -1: none), or gone (TTL -2)
+-- Reply {owner, hold count}                     held
+--       {owner, -1, TTL in ms, field, its value}  not: this is what keeps it
 -- A first acquire (to reach: 1) takes a free lock; a re-entry does not, because
 -- then the hold was lost. May be sent any number of times. An error means that
 -- nothing was acquired: a lock that cannot get its TTL is taken back.
@@ -23,4 +22,4 @@ if is_free or redis.call('hexists', lock, owner) == 1 then
 end
 local fields = redis.call('hscan', lock, 0, 'count', 2)[2]
 local i = fields[1] == 'mode' and fields[3] and 3 or 1
-return {owner, 0, redis.call('pttl', lock), fields[i] or '', fields[i + 1] or '0'}
+return {owner, -1, redis.call('pttl', lock), fields[i] or '', fields[i + 1] or '0'}

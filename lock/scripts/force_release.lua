@@ -2,7 +2,7 @@
 -- KEYS  lock
 -- ARGV  request, holder ('' for whoever), PUBLISH or SPUBLISH, channel
 --       [, the other of them]
--- Reply {request, 1, listeners} freed, {request, 0} not locked, {request, -1} by
+-- Reply {request, 0, listeners} freed, {request, -1, TTL in ms} not locked, or by
 --       another;
 --       nothing is done, for it is {request, -2} no lock, {request, -3} a
 --       read-write lock, {request, -4} a fair lock that somebody waits for,
@@ -14,7 +14,7 @@
 local lock, holder = KEYS[1], ARGV[2]
 local count = redis.call('hlen', lock)
 if count == 0 then
-    return {ARGV[1], 0}
+    return {ARGV[1], -1, -2}
 end
 local x = '%x%x%x%x'
 local owner = x .. x .. ('%-' .. x):rep(4) .. x .. x .. ':%-?%d+'
@@ -37,7 +37,7 @@ if count > 1 then
     return {ARGV[1], -5, count}
 end
 if holder ~= '' and field ~= holder then
-    return {ARGV[1], -1}
+    return {ARGV[1], -1, redis.call('pttl', lock)}
 end
 local queue = redis.pcall('exists', 'redisson_lock_queue:' ..
     (lock:find('{', 1, true) and lock or '{' .. lock .. '}'))
@@ -55,4 +55,4 @@ end
 if ARGV[5] then
     heard = math.max(heard, redis.call(ARGV[5], ARGV[4], '0'))
 end
-return {ARGV[1], 1, heard}
+return {ARGV[1], 0, heard}

@@ -3,16 +3,15 @@
 -- KEYS  lock
 -- ARGV  owner, hold count to reach, lease in ms, PUBLISH or SPUBLISH, channel
 --       [, the other of them]
--- Reply {owner, hold count, listeners}  done; 0 listeners if it is not free
---       {owner, -1, TTL}                this owner does not hold it; TTL -2:
---                                       nobody does
+-- Reply {owner, hold count[, listeners]}  done; listeners if the lock is free
+--       {owner, -1, TTL in ms}            this owner does not hold it
 -- May be sent any number of times. On a lock that nobody holds, waiters are
 -- woken all the same: they may be asleep on a TTL that has ended early.
 -- Whoever listens in both ways is counted once. More than 16 listeners are told
 -- how many they are (wait.h, W9): Redisson ignores numbers other than 0 and 1.
 -- Source: WIRE 5.3, 8.2.
 local lock, owner, count = KEYS[1], ARGV[1], ARGV[2]
-local reply, is_free, heard = {owner, tonumber(count), 0}, count == '0', 0
+local reply, is_free, heard = {owner, tonumber(count)}, count == '0', 0
 if redis.call('hexists', lock, owner) == 0 then
     local ttl = redis.call('pttl', lock)
     reply, is_free = {owner, -1, ttl}, is_free and ttl == -2

@@ -190,11 +190,14 @@ static const struct {
     {"_\r\n", 2, HF_E_PROTOCOL},
     {"*0\r\n", 2, HF_E_PROTOCOL},
     {"$20\r\n99999999999999999999\r\n", 2, HF_E_PROTOCOL},
-    {":0\r\n", 2, HF_TIMEOUT},
+    {":0\r\n", 2, HF_E_PROTOCOL},
     {":2\r\n", 2, HF_E_PROTOCOL},
     {":-1\r\n", 2, HF_E_PROTOCOL},
-    {":0\r\n:-1\r\n_\r\n_\r\n", 5, HF_TIMEOUT},
-    {":0\r\n$1\r\nx\r\n*0\r\n*0\r\n", 5, HF_TIMEOUT},
+    {":-2\r\n:30000\r\n", 3, HF_E_PROTOCOL},
+    {":-1\r\n:-3\r\n", 3, HF_E_PROTOCOL},
+    {":-1\r\n:-1\r\n_\r\n_\r\n", 5, HF_TIMEOUT},
+    {":-1\r\n:30000\r\n*0\r\n*0\r\n", 5, HF_TIMEOUT},
+    {":-1\r\n$1\r\nx\r\n*0\r\n*0\r\n", 5, HF_E_PROTOCOL},
 };
 
 static char half[300];
@@ -358,7 +361,7 @@ static const struct {
     {":-1\r\n:-2\r\n", 3, HF_LOST},
     {":-1\r\n:500\r\n", 3, HF_LOST},
     {"", 1, HF_E_PROTOCOL},
-    {":0\r\n", 2, HF_E_PROTOCOL},
+    {":0\r\n", 2, HF_OK},                /* and nobody was told */
     {":0\r\n:-1\r\n", 3, HF_E_PROTOCOL},
     {":5\r\n:0\r\n", 3, HF_E_PROTOCOL},
     {":1\r\n:0\r\n", 3, HF_E_PROTOCOL},

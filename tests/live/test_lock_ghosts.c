@@ -193,7 +193,7 @@ START_TEST(orphan3_acquire_that_is_not_answered_yet_is_no_ghost)
     o.owner = 2;
     call_acquire(&second_call, lock, &o);
     (void)snprintf(refused, sizeof refused,
-                   ":0\r\n:30000\r\n$48\r\n%s:10000000001\r\n$1\r\n1\r\n",
+                   ":-1\r\n:30000\r\n$48\r\n%s:10000000001\r\n$1\r\n1\r\n",
                    hf_client_uuid(client));
     set_reply(&executed_unheard[10], reply[0], sizeof reply[0], 5, 2, refused);
     set_reply(&executed_unheard[12], reply[1], sizeof reply[1], 2, 1,

@@ -1,0 +1,45 @@
+/* What a script answers. Private to lock/.
+ *
+ *   {echo, count[, number]}              done: the owner's hold count now
+ *   {echo, -1, TTL[, field, its value]}  not done, for this owner does not hold
+ *                                        the lock: TTL -1: another does, without
+ *                                        a TTL; -2: nobody does
+ *   {echo, less than -1[, number]}       nothing is done: the script says why
+ *
+ * The echo (call.h) is the owner, or a question's own text. The number of what is
+ * done is how many clients heard the message that wakes waiters; without one, no
+ * message was sent. A field is what keeps the lock from us: an owner's, or one that
+ * no lock has. A script may say more behind that, for its own reader. */
+#ifndef HF_REPLY_H
+#define HF_REPLY_H
+
+#include "lock/lock.h"
+
+struct hf_bytes {
+    const char *ptr;
+    size_t len;
+};
+
+#define ANSWER_NOT_HELD (-1)
+
+struct hf_answer {
+    int64_t count;              /* < 0: it is not done */
+    int64_t number;             /* -1: there is none */
+    struct hf_bytes field;       /* "": it names none */
+    struct hf_bytes value;
+};
+
+/* hf_answer_read - false: the reply has another shape. The texts live as long as
+ *                  the reply.
+ * hf_reply_integer, hf_reply_bytes - its element `index`; an integer may be decimal
+ *                  text. */
+bool hf_answer_read(struct hf_answer *out, struct hf_resp_value reply);
+bool hf_reply_integer(struct hf_resp_value reply, size_t index, int64_t *out);
+bool hf_reply_bytes(struct hf_resp_value reply, size_t index,
+                   struct hf_bytes *out);
+
+/* hf_text_integer - decimal text, as a hash's field holds it. Strict, within 18
+ * digits. */
+bool hf_text_integer(struct hf_bytes text, int64_t *out);
+
+#endif
