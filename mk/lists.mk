@@ -24,7 +24,7 @@ CLI  := $(basename $(wildcard cli/*.c cli/*/*.c))
 SCRIPTS := acquire force_release inspect release renew
 SUPPORT := cluster executor fds feed greeting keeper local lua_client memory \
            network nodes peer proxy reply request resp_ask resp_reading \
-           resp_twin sentinels server witness
+           resp_twin rw_steps sentinels server witness
 
 tls_tests_yes := $(addprefix net_tls_,certs handshake stream memory)
 tls_tests_no  := net_tls_none
@@ -44,6 +44,6 @@ LIVE := url slot cluster_map cluster cluster_wait cluster_moves cluster_failover
         lock lock_callbacks lock_wait lock_share lock_watchdog lock_errors lock_late \
         lock_shorter lock_cuts lock_faults lock_clock lock_network \
         lock_forged lock_acl lock_ghosts lock_full lock_replicas lock_memory lock_end lock_close \
-        lock_soak lifecycle run run_loss run_signals run_status run_slot \
+        lock_soak rw_scripts lifecycle run run_loss run_signals run_status run_slot \
         resp_check doctor examples $(tls_live_$(TLS))
 FUZZ := resp_parse resp_twin resp_encode cli_resp url topology

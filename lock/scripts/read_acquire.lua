@@ -1,0 +1,40 @@
+-- Takes a read hold, or sets the owner's count of read holds to what the client
+-- counted.
+-- KEYS  lock, prefix of the owner's hold keys: {lock}:owner:rwlock_timeout
+-- ARGV  owner, hold count to reach, lease in ms, field of the owner's write hold
+-- Reply {owner, hold count}                         held
+--       {owner, -1, TTL in ms, field, its value}    not: this is what keeps it
+--                                                   (TTL -1: none), or gone (TTL -2)
+-- A first acquire (to reach: 1) takes a free lock, joins other readers, and goes
+-- under the owner's own write hold; a re-entry does not, unless its field is there:
+-- where that is, no writer has been. May be sent any number of times. An error
+-- means that nothing was acquired: a lock that cannot get its TTL is taken back.
+-- The lock's TTL is never made shorter: others may rely on it.
+-- No key has the prefix for a name. It is declared, so that a slot on the move
+-- answers TRYAGAIN: a script that sees half of the hold keys would take living
+-- readers for dead ones.
+-- Source: WIRE 12.1.
+local lock, owner, count, lease = KEYS[1], ARGV[1], ARGV[2], ARGV[3]
+local mode, held, writes = unpack(redis.call('hmget', lock, 'mode', owner, ARGV[4]))
+local ttl = redis.call('pttl', lock)
+local is_first = count == '1' and not held
+if held and mode or is_first and (ttl == -2 or mode == 'read' or mode and writes) then
+    redis.call('set', KEYS[2] .. ':' .. count, '1', 'px', lease)
+    redis.call('hset', lock, 'mode', mode or 'read', owner, count)
+    local set = ttl >= tonumber(lease) and 1 or redis.pcall('pexpire', lock, lease)
+    if set == 1 then
+        return {owner, tonumber(count)}
+    end
+    if is_first then
+        redis.pcall('hdel', lock, owner, mode and owner or 'mode')
+        redis.pcall('del', KEYS[2] .. ':' .. count)
+    end
+    return set
+end
+local fields, at = redis.call('hscan', lock, 0, 'count', 3)[2], nil
+for i = 1, #fields, 2 do
+    if fields[i] ~= 'mode' and (not at or fields[i]:find(':write$')) then
+        at = i
+    end
+end
+return {owner, -1, ttl, at and fields[at], at and fields[at + 1]}

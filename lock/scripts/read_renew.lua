@@ -1,0 +1,31 @@
+-- Renews many read holds. (A write hold is renewed as a plain one: renew.lua.)
+-- KEYS  for each: lock, prefix of the owner's hold keys: {lock}:owner:rwlock_timeout
+-- ARGV  lease in ms, then the owner of each
+-- Reply {owner of the first, then for each: 1 renewed, 0 no such lock,
+--        -1 others hold it}
+-- The owner's holds get the lease, and so does the lock, unless it has more: other
+-- readers may have longer leases. The last hold key is made again if it is gone:
+-- where the owner's field is, no writer has been.
+-- A key of another type counts as held by others and spoils nothing else. Any
+-- other refusal (NOPERM) says nothing of the lock: the error is the reply.
+-- Why a prefix stands among the keys: read_acquire.lua. Source: WIRE 12.6.
+local reply, lease = {ARGV[2]}, tonumber(ARGV[1])
+for i = 2, #ARGV do
+    local lock, prefix = KEYS[2 * i - 3], KEYS[2 * i - 2]
+    local held = redis.pcall('hget', lock, ARGV[i])
+    if type(held) == 'string' then
+        for j = 1, tonumber(held) - 1 do
+            redis.call('pexpire', prefix .. ':' .. j, lease)
+        end
+        redis.call('set', prefix .. ':' .. held, '1', 'px', lease)
+        if redis.call('pttl', lock) < lease then
+            redis.call('pexpire', lock, lease)
+        end
+        reply[i] = 1
+    elseif held and not held.err:find('WRONGTYPE', 1, true) then
+        return held
+    else
+        reply[i] = -redis.call('exists', lock)
+    end
+end
+return reply

@@ -1,0 +1,52 @@
+-- Frees a read-write lock that readers hold, or that a writer holds, whoever that
+-- is, and wakes waiters.
+-- KEYS  lock
+-- ARGV  request, holder ('' for whoever), read or write: the side that is meant,
+--       PUBLISH or SPUBLISH, channel [, the other of them]
+-- Reply {request, 0, listeners} freed, {request, -1, TTL in ms} by another, or by
+--       nobody (TTL -2);
+--       nothing is done, for it is {request, -2} no read-write lock, {request, -3}
+--       held from the other side, {request, -5, holders} read by several
+-- With the writer's hold go its read holds. Hold keys stay until they expire: where
+-- their holder's field is gone, nobody looks at them. Only a hash is ever deleted,
+-- and only one whose fields are `mode` and owners'. More than 16 listeners are told
+-- how many they are (wait.h, W9). Source: WIRE 1, 5.3, 12.5, 18.
+local lock, holder, side = KEYS[1], ARGV[2], ARGV[3]
+local x = '%x%x%x%x'
+local owner = '^' .. x .. x .. ('%-' .. x):rep(4) .. x .. x .. ':%-?%d+'
+local function is_owner(field)
+    local rest = #field <= 120 and field:match(owner .. '(.*)$')
+    rest = rest and rest:gsub('^:write', '')
+    return rest == '' or rest and rest:find('^:' .. x:rep(8) .. '$')
+end
+local count = redis.call('hlen', lock)
+if count == 0 then
+    return {ARGV[1], -1, -2}
+end
+local fields = redis.call('hscan', lock, 0, 'count', 100)[2]
+for i = 1, #fields, 2 do
+    if fields[i] ~= 'mode' and
+            not (is_owner(fields[i]) and fields[i + 1]:find('^%d+$')) then
+        return {ARGV[1], -2}
+    end
+end
+local mode = redis.call('hget', lock, 'mode')
+if mode ~= side then
+    return {ARGV[1], (mode == 'read' or mode == 'write') and -3 or -2}
+end
+if holder ~= '' and redis.call('hexists', lock, holder) == 0 then
+    return {ARGV[1], -1, redis.call('pttl', lock)}
+end
+if holder ~= '' and side == 'read' and count > 2 then
+    return {ARGV[1], -5, count - 1}
+end
+redis.call('del', lock)
+local payload = side == 'read' and '0' or '1'
+local heard = redis.call(ARGV[4], ARGV[5], payload)
+if heard > 16 then
+    redis.call(ARGV[4], ARGV[5], heard)
+end
+if ARGV[6] then
+    heard = math.max(heard, redis.call(ARGV[6], ARGV[5], payload))
+end
+return {ARGV[1], 0, heard}

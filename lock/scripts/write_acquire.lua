@@ -1,0 +1,39 @@
+-- Takes the write hold, or sets its hold count to what the client counted.
+-- KEYS  lock
+-- ARGV  owner (its field, which ends in :write), hold count to reach, lease in ms
+-- Reply {owner, hold count}                         held
+--       {owner, -1, TTL in ms, field, its value}    not: this is what keeps it
+--                                                   (TTL -1: none), or gone (TTL -2)
+-- A first acquire (to reach: 1) takes a free lock; a re-entry does not, because
+-- then the hold was lost. Readers are waited for, the owner itself among them. May
+-- be sent any number of times. An error means that nothing was acquired: a lock
+-- that cannot get its TTL is taken back.
+-- A re-entry adds its lease to the TTL, as Redisson's does; one that is repeated
+-- only makes sure of its lease. So the TTL is never less than Redisson's, nor than
+-- any lease that was promised, and no repetition prolongs it.
+-- Source: WIRE 12.2.
+local lock, owner, count, lease = KEYS[1], ARGV[1], ARGV[2], tonumber(ARGV[3])
+local mode, held = unpack(redis.call('hmget', lock, 'mode', owner))
+local ttl = redis.call('pttl', lock)
+local is_free = count == '1' and ttl == -2
+if is_free or held and mode == 'write' then
+    if held and tonumber(held) < tonumber(count) then
+        lease = math.max(ttl, 0) + lease
+    end
+    redis.call('hset', lock, 'mode', 'write', owner, count)
+    local set = redis.pcall('pexpire', lock, math.max(ttl, lease))
+    if set == 1 then
+        return {owner, tonumber(count)}
+    end
+    if is_free then
+        redis.pcall('del', lock)
+    end
+    return set
+end
+local fields, at = redis.call('hscan', lock, 0, 'count', 3)[2], nil
+for i = 1, #fields, 2 do
+    if fields[i] ~= 'mode' and (not at or fields[i]:find(':write$')) then
+        at = i
+    end
+end
+return {owner, -1, ttl, at and fields[at], at and fields[at + 1]}

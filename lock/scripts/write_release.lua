@@ -1,0 +1,66 @@
+-- Sets the count of the write hold to what the client counted; at 0 frees the lock
+-- or, if the owner reads, too, leaves it to the readers; wakes waiters.
+-- KEYS  lock
+-- ARGV  owner (its field, which ends in :write), hold count to reach, lease in ms,
+--       PUBLISH or SPUBLISH, channel [, the other of them]
+-- Reply {owner, hold count}       done; it is still written
+--       {owner, 0, listeners}     done; it is free, or its readers' now
+--       {owner, -1, TTL in ms}    this owner does not hold it; TTL -2: nobody does
+-- May be sent any number of times. On a lock that nobody holds, waiters are woken
+-- all the same: they may be asleep on a TTL that has ended early. When a writer
+-- becomes a reader, waiting readers are woken (by 1, as all are): Redisson lets
+-- them sleep until the TTL ends.
+-- The TTL becomes `lease` and then, without the write hold, that of the read hold
+-- that lives longest; with read holds it is never less than theirs. It is not made
+-- shorter where one of their keys is missing: that may have expired, or be in
+-- another node while a slot is on the move.
+-- Whoever listens in both ways is counted once. More than 16 listeners are told
+-- how many they are (wait.h, W9): Redisson ignores numbers other than 0 and 1.
+-- Source: WIRE 5.3, 12.4.
+local lock, owner, count, lease = KEYS[1], ARGV[1], ARGV[2], tonumber(ARGV[3])
+local function wake()
+    local heard = redis.call(ARGV[4], ARGV[5], '1')
+    if heard > 16 then
+        redis.call(ARGV[4], ARGV[5], heard)
+    end
+    return ARGV[6] and math.max(heard, redis.call(ARGV[6], ARGV[5], '1')) or heard
+end
+local mode, held = unpack(redis.call('hmget', lock, 'mode', owner))
+local ttl = redis.call('pttl', lock)
+if not (mode == 'write' and held) then
+    if count == '0' and ttl == -2 then
+        wake()
+    end
+    return {owner, -1, ttl}
+end
+local longest, reads = count == '0' and 0 or lease, false
+local base = lock:find('{', 1, true) and lock or '{' .. lock .. '}'
+local fields = redis.call('hgetall', lock)
+for i = 1, #fields, 2 do
+    local keys = base .. ':' .. fields[i] .. ':rwlock_timeout:'
+    local holds = tonumber(fields[i + 1])
+    if fields[i] ~= owner and holds then
+        reads = true
+        for j = 1, math.min(holds, 1000) do
+            local left = redis.call('pttl', keys .. j)
+            longest = math.max(longest, left == -2 and ttl or left)
+        end
+    end
+end
+if count == '0' and not reads then
+    redis.call('del', lock)
+    return {owner, 0, wake()}
+end
+if count == '0' then
+    redis.call('hset', lock, 'mode', 'read')
+    redis.call('hdel', lock, owner)
+else
+    redis.call('hset', lock, owner, count)
+end
+if longest > 0 then
+    redis.call('pexpire', lock, longest)
+end
+if count == '0' then
+    return {owner, 0, wake()}
+end
+return {owner, tonumber(count)}

@@ -1,0 +1,71 @@
+/* Read-write locks as steps that two owners take, and the state of the server
+ * that each step must leave: what WIRE 12 promises, whoever takes the step. The
+ * same tables are played by holdfast's scripts alone, by Redisson alone, and by
+ * both together.
+ *
+ * Leases are multiples of 100 s, and a TTL is shown as what it was set to if that
+ * was less than 100 s ago: states can be compared as texts. */
+#ifndef TEST_RW_STEPS_H
+#define TEST_RW_STEPS_H
+
+#include <stdbool.h>
+
+struct server;
+
+/* Verbs: read, write (one try, for so many seconds); unread, unwrite (one hold
+ * less, a failure is "no"); force-read, force-write; and, done by the table:
+ * expire (that hold key of the owner is deleted).
+ * Answers: "ok" or "no".
+ * States:  "free" or the mode; the lock's TTL; then of each owner its write holds
+ *          (A!2), its read holds (A2), and its hold keys with their TTL (A:1=100).
+ * `tells`: the payloads that are published; "1|": by ours 1, by Redisson none. */
+struct rw_step {
+    const char *does;           /* "A read 100" */
+    const char *answer;
+    const char *state;
+    const char *tells;
+};
+
+#define RW_STEPS_MAX 12
+
+struct rw_table {
+    const char *what;
+    struct rw_step steps[RW_STEPS_MAX];
+};
+
+extern const struct rw_table rw_tables[];
+extern const int rw_tables_count;
+
+/* One who takes steps. `act` returns "ok" or "no". */
+struct rw_player {
+    const char *owner;          /* the field of its read holds */
+    bool is_redisson;
+    int times;                  /* how often each request is sent; 1 or more */
+    const char *(*act)(struct rw_player *p, const char *verb, long lease_ms);
+    struct server *server;
+    const char *name;           /* the lock's */
+    int thread;                 /* of a Redisson */
+    int reads, writes;          /* of the scripts: the client's own counts */
+    long lease_ms;              /* of the last acquire */
+};
+
+/* rw_player_scripts - one that calls lock/scripts/ by EVALSHA, `times` times each.
+ * rw_play           - all steps of a table, from an empty server; players[0] is A.
+ * rw_state          - see above; lent until the next call.
+ * rw_hold_key       - the key of read hold `index`; 0: what all of them begin
+ *                     with. Lent until the 4th call after.
+ * rw_channel        - of the lock, lent likewise. */
+struct rw_player rw_player_scripts(struct server *s, const char *name,
+                                   const char *owner, int times);
+void rw_play(const struct rw_table *table, struct rw_player players[2]);
+const char *rw_state(const struct rw_player players[2]);
+const char *rw_hold_key(const struct rw_player *p, int index);
+const char *rw_channel(const char *name);
+
+/* EVALSHA of lock/scripts/`script`.lua: number of keys, keys, arguments; as
+ * server_ask. */
+#define rw_script(s, script, format, ...)                                     \
+    server_ask(s, "EVALSHA %s " format, rw_script_load(s, script), __VA_ARGS__)
+const char *rw_script_load(struct server *s, const char *script);
+
+#endif
