@@ -1,13 +1,13 @@
 /* The judgements of `holdfast doctor`: scenes of facts, each a good one with
- * one thing wrong, and the rule that must find it; and how answers are read. No
- * server is asked. */
+ * one thing wrong, the rule that must find it, and what it says it found; and
+ * how answers are read. No server is asked. */
 #include <check.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "cli/doctor/findings.h"
 #include "cli/doctor/questions.h"
-#include "cli/doctor/rules.h"
 #include "tests/support/reply.h"
 #include "tests/support/suite.h"
 
@@ -52,7 +52,7 @@ static struct doctor_server *add(uint16_t port)
     s->protocol = 3;
     for (size_t i = 0; i < sizeof good / sizeof *good; i++)
         set(s, good[i].fact, good[i].text);
-    for (int i = 0; i < DOCTOR_DEEDS; i++)
+    for (int i = 0; i < DOCTOR_PERMISSIONS; i++)
         s->may[i].is = MAY_DO;
     s->clock = (struct doctor_clock){true, 1000, 500};
     return s;
@@ -254,7 +254,7 @@ static void plain_url_to_cluster(void)
     set(at(0), FACT_CLUSTER_ENABLED, "1");
 }
 
-/* A fact that is otherwise, of server `index`; or a deed that is denied; or
+/* A fact that is otherwise, of server `index`; or a permission that is denied; or
  * something else. */
 #define FACT(i, f, t) .index = i, .fact = f, .text = t
 #define DENIED(d) .denied = d
@@ -262,112 +262,209 @@ static void plain_url_to_cluster(void)
 static const struct {
     void (*scene)(void);
     enum doctor_severity severity;
-    const char *rule;
+    const char *rule, *found;
     int index, fact;
     const char *text;
     int denied;
     void (*change)(void);
 } wrongs[] = {
-    {lone, DOCTOR_UNSAFE, "unreachable-master", DONE(master_is_gone)},
-    {cluster, DOCTOR_UNSAFE, "unreachable-master", DONE(master_is_gone)},
-    {cluster, DOCTOR_WARNING, "unreachable", DONE(replica_is_gone)},
-    {sentinels, DOCTOR_WARNING, "unreachable", DONE(sentinel_is_gone)},
-    {lone, DOCTOR_UNSAFE, "version-old", FACT(0, FACT_VERSION, "2.6.17")},
-    {lone, DOCTOR_WARNING, "forged-replies", FACT(0, FACT_VALKEY, "8.0.1")},
-    {lone, DOCTOR_WARNING, "forged-replies", FACT(0, FACT_VALKEY, "7.2.11")},
-    {lone, DOCTOR_WARNING, "forged-replies", FACT(0, FACT_VALKEY, "9.0.2")},
-    {lone, DOCTOR_UNSAFE, "role", FACT(0, FACT_ROLE, "slave")},
-    {lone, DOCTOR_UNSAFE, "kind", DONE(plain_url_to_cluster)},
-    {cluster, DOCTOR_UNSAFE, "kind", FACT(2, FACT_CLUSTER_ENABLED, "0")},
-    {lone, DOCTOR_WARNING, "loading", FACT(0, FACT_LOADING, "1")},
-    {lone, DOCTOR_WARNING, "loading", FACT(0, FACT_ASYNC_LOADING, "1")},
-    {lone, DOCTOR_UNSAFE, "refuses", DONE(writes_are_refused)},
-    {lone, DOCTOR_UNSAFE, "eviction", FACT(0, FACT_POLICY, "volatile-lru")},
-    {lone, DOCTOR_UNSAFE, "eviction", FACT(0, FACT_POLICY, "allkeys-lfu")},
-    {cluster, DOCTOR_UNSAFE, "eviction", FACT(4, FACT_POLICY, "allkeys-lru")},
-    {lone, DOCTOR_WARNING, "memory", FACT(0, FACT_USED_MEMORY, "90000000")},
-    {lone, DOCTOR_WARNING, "persistence", FACT(0, FACT_AOF, "0")},
-    {lone, DOCTOR_NOTE, "fsync", FACT(0, FACT_FSYNC, "everysec")},
-    {lone, DOCTOR_WARNING, "aof-write", FACT(0, FACT_AOF_WRITE, "err")},
-    {lone, DOCTOR_UNSAFE, "evalsha-denied", DENIED(MAY_EVALSHA)},
-    {lone, DOCTOR_UNSAFE, "eval-denied", DENIED(MAY_EVAL)},
-    {lone, DOCTOR_UNSAFE, "calls-denied", DENIED(MAY_EXISTS)},
-    {lone, DOCTOR_UNSAFE, "calls-denied", DENIED(MAY_DEL)},
-    {lone, DOCTOR_UNSAFE, "calls-denied", DENIED(MAY_HLEN)},
-    {lone, DOCTOR_UNSAFE, "publish-denied", DENIED(MAY_PUBLISH)},
-    {cluster, DOCTOR_UNSAFE, "publish-denied", DENIED(MAY_SPUBLISH)},
-    {lone, DOCTOR_WARNING, "subscribe-denied", DENIED(MAY_SUBSCRIBE)},
-    {cluster, DOCTOR_WARNING, "subscribe-denied", DENIED(MAY_SSUBSCRIBE)},
-    {lone, DOCTOR_WARNING, "kill-denied", DENIED(MAY_KILL)},
-    {lone, DOCTOR_WARNING, "kill-denied", DENIED(MAY_CLIENT_ID)},
-    {lone, DOCTOR_NOTE, "hello-denied", DONE(resp2)},
-    {lone, DOCTOR_WARNING, "ping-denied", DONE(ping_is_denied)},
-    {lone, DOCTOR_UNSAFE, "keys", DONE(keys_are_few)},
-    {lone, DOCTOR_UNSAFE, "channels", DONE(channels_are_few)},
-    {lone, DOCTOR_WARNING, "idle-timeout", FACT(0, FACT_IDLE_TIMEOUT, "10")},
-    {lone, DOCTOR_NOTE, "keepalive", FACT(0, FACT_KEEPALIVE, "0")},
-    {lone, DOCTOR_WARNING, "clients", FACT(0, FACT_CLIENTS, "9000")},
-    {lone, DOCTOR_NOTE, "busy", FACT(0, FACT_BUSY_MS, "10001")},
-    {lone, DOCTOR_NOTE, "busy", FACT(0, FACT_BUSY_MS, "0")},
-    {lone, DOCTOR_WARNING, "clock", DONE(clock_is_off)},
-    {lone, DOCTOR_WARNING, "unacknowledged", FACT(0, FACT_REPLICAS, "2")},
-    {cluster, DOCTOR_WARNING, "unacknowledged", DONE(no_acknowledgement)},
-    {cluster, DOCTOR_UNSAFE, "replicas-few", DONE(two_are_asked_for)},
-    {cluster, DOCTOR_UNSAFE, "replicas-few", DONE(all_are_asked_for)},
-    {cluster, DOCTOR_UNSAFE, "replicas-few", DONE(majority_is_asked_for)},
-    {cluster, DOCTOR_WARNING, "replica-lag", FACT(0, FACT_LAG, "3")},
-    {sentinels, DOCTOR_UNSAFE, "wait-denied", DONE(wait_is_denied)},
-    {sentinels, DOCTOR_WARNING, "replica-link",
-     FACT(1, FACT_MASTER_LINK, "down")},
-    {sentinels, DOCTOR_WARNING, "replica-writable",
-     FACT(1, FACT_READ_ONLY, "no")},
-    {sentinels, DOCTOR_NOTE, "min-replicas", FACT(0, FACT_MIN_REPLICAS, "0")},
-    {cluster, DOCTOR_WARNING, "clock-replica", DONE(replica_clock_is_off)},
-    {cluster, DOCTOR_UNSAFE, "clock-replica-far",
-     DONE(replica_clock_is_far_off)},
-    {cluster, DOCTOR_UNSAFE, "map-denied", DENIED(MAY_CLUSTER_SLOTS)},
-    {cluster, DOCTOR_UNSAFE, "cluster-state",
-     FACT(1, FACT_CLUSTER_STATE, "fail")},
-    {cluster, DOCTOR_UNSAFE, "uncovered", DONE(slots_are_free)},
-    {cluster, DOCTOR_UNSAFE, "no-address", DONE(node_is_nowhere)},
-    {cluster, DOCTOR_UNSAFE, "two-owners", DONE(other_owner)},
-    {cluster, DOCTOR_WARNING, "views", DONE(other_view)},
-    {cluster, DOCTOR_WARNING, "views", DONE(other_epoch)},
-    {cluster, DOCTOR_WARNING, "failed-nodes",
-     FACT(1, FACT_FAILED_NODES, "10.0.0.1:9")},
-    {cluster, DOCTOR_WARNING, "no-replica", DONE(master_is_alone)},
-    {cluster, DOCTOR_WARNING, "few-masters", DONE(masters_are_two)},
-    {cluster, DOCTOR_NOTE, "full-coverage", FACT(1, FACT_FULL_COVERAGE, "no")},
-    {cluster, DOCTOR_WARNING, "node-timeout",
-     FACT(1, FACT_NODE_TIMEOUT, "15000")},
-    {cluster, DOCTOR_UNSAFE, "sharded", DONE(one_knows_no_shards)},
-    {cluster, DOCTOR_UNSAFE, "sharded", DONE(sharded_is_forced)},
+    {lone, DOCTOR_UNSAFE, "unreachable-master",
+     "it is gone", DONE(master_is_gone)},
+    {cluster, DOCTOR_UNSAFE, "unreachable-master",
+     "it is gone", DONE(master_is_gone)},
+    {cluster, DOCTOR_WARNING, "unreachable",
+     "it is gone", DONE(replica_is_gone)},
+    {sentinels, DOCTOR_WARNING, "unreachable",
+     "it is gone", DONE(sentinel_is_gone)},
+    {lone, DOCTOR_UNSAFE, "version-old",
+     "Redis 2.6.17", FACT(0, FACT_VERSION, "2.6.17")},
+    {lone, DOCTOR_WARNING, "forged-replies",
+     "Valkey 8.0.1 has CVE-2025-67733, unless whoever packaged it mended that",
+     FACT(0, FACT_VALKEY, "8.0.1")},
+    {lone, DOCTOR_WARNING, "forged-replies",
+     "Valkey 7.2.11 has CVE-2025-67733, unless whoever packaged it mended that",
+     FACT(0, FACT_VALKEY, "7.2.11")},
+    {lone, DOCTOR_WARNING, "forged-replies",
+     "Valkey 9.0.2 has CVE-2025-67733, unless whoever packaged it mended that",
+     FACT(0, FACT_VALKEY, "9.0.2")},
+    {lone, DOCTOR_UNSAFE, "role",
+     "its role is slave", FACT(0, FACT_ROLE, "slave")},
+    {lone, DOCTOR_UNSAFE, "kind",
+     "it is a node of a cluster, and the URL is not redis+cluster://",
+     DONE(plain_url_to_cluster)},
+    {cluster, DOCTOR_UNSAFE, "kind",
+     "it is no node of a cluster", FACT(2, FACT_CLUSTER_ENABLED, "0")},
+    {lone, DOCTOR_WARNING, "loading",
+     "it is loading its data", FACT(0, FACT_LOADING, "1")},
+    {lone, DOCTOR_WARNING, "loading",
+     "it is loading its data", FACT(0, FACT_ASYNC_LOADING, "1")},
+    {lone, DOCTOR_UNSAFE, "refuses",
+     "it refuses to write: OOM command not allowed", DONE(writes_are_refused)},
+    {lone, DOCTOR_UNSAFE, "eviction",
+     "maxmemory-policy is volatile-lru", FACT(0, FACT_POLICY, "volatile-lru")},
+    {lone, DOCTOR_UNSAFE, "eviction",
+     "maxmemory-policy is allkeys-lfu", FACT(0, FACT_POLICY, "allkeys-lfu")},
+    {cluster, DOCTOR_UNSAFE, "eviction",
+     "maxmemory-policy is allkeys-lru", FACT(4, FACT_POLICY, "allkeys-lru")},
+    {lone, DOCTOR_WARNING, "memory",
+     "85 of 95 MiB of maxmemory are used",
+     FACT(0, FACT_USED_MEMORY, "90000000")},
+    {lone, DOCTOR_WARNING, "persistence",
+     "it keeps nothing on disk (appendonly no, save \"\")",
+     FACT(0, FACT_AOF, "0")},
+    {lone, DOCTOR_NOTE, "fsync",
+     "appendfsync is everysec", FACT(0, FACT_FSYNC, "everysec")},
+    {lone, DOCTOR_WARNING, "aof-write",
+     "the last write to the AOF failed", FACT(0, FACT_AOF_WRITE, "err")},
+    {lone, DOCTOR_UNSAFE, "evalsha-denied",
+     "the ACL forbids EVALSHA", DENIED(MAY_EVALSHA)},
+    {lone, DOCTOR_UNSAFE, "eval-denied",
+     "the ACL forbids EVAL", DENIED(MAY_EVAL)},
+    {lone, DOCTOR_UNSAFE, "calls-denied",
+     "there is no EXISTS", DENIED(MAY_EXISTS)},
+    {lone, DOCTOR_UNSAFE, "calls-denied",
+     "there is no DEL", DENIED(MAY_DEL)},
+    {lone, DOCTOR_UNSAFE, "calls-denied",
+     "there is no HLEN", DENIED(MAY_HLEN)},
+    {lone, DOCTOR_UNSAFE, "publish-denied",
+     "the ACL forbids PUBLISH", DENIED(MAY_PUBLISH)},
     {cluster, DOCTOR_UNSAFE, "publish-denied",
-     DONE(both_and_may_not_publish_plainly)},
+     "the ACL forbids SPUBLISH", DENIED(MAY_SPUBLISH)},
+    {lone, DOCTOR_WARNING, "subscribe-denied",
+     "the ACL forbids SUBSCRIBE", DENIED(MAY_SUBSCRIBE)},
     {cluster, DOCTOR_WARNING, "subscribe-denied",
-     DONE(both_and_may_not_listen_plainly)},
-    {cluster, DOCTOR_WARNING, "sharded-off", DONE(sharded_is_off)},
+     "the ACL forbids SSUBSCRIBE", DENIED(MAY_SSUBSCRIBE)},
+    {lone, DOCTOR_WARNING, "kill-denied",
+     "the ACL forbids CLIENT KILL", DENIED(MAY_KILL)},
+    {lone, DOCTOR_WARNING, "kill-denied",
+     "the ACL forbids CLIENT ID", DENIED(MAY_CLIENT_ID)},
+    {lone, DOCTOR_NOTE, "hello-denied",
+     "it speaks RESP2 (HELLO is not there)", DONE(resp2)},
+    {lone, DOCTOR_WARNING, "ping-denied",
+     "the ACL forbids PING", DONE(ping_is_denied)},
+    {lone, DOCTOR_UNSAFE, "keys",
+     "the ACL's keys do not cover every name; they are: not to be seen",
+     DONE(keys_are_few)},
+    {lone, DOCTOR_UNSAFE, "channels",
+     "the ACL's channels do not cover that of every name; they are: not to be "
+     "seen", DONE(channels_are_few)},
+    {lone, DOCTOR_WARNING, "idle-timeout",
+     "timeout is 10 s, a renewal every 10000 ms",
+     FACT(0, FACT_IDLE_TIMEOUT, "10")},
+    {lone, DOCTOR_NOTE, "keepalive",
+     "tcp-keepalive is 0", FACT(0, FACT_KEEPALIVE, "0")},
+    {lone, DOCTOR_WARNING, "clients",
+     "9000 of 10000 clients are connected", FACT(0, FACT_CLIENTS, "9000")},
+    {lone, DOCTOR_NOTE, "busy",
+     "busy-reply-threshold is 10001 ms", FACT(0, FACT_BUSY_MS, "10001")},
+    {lone, DOCTOR_NOTE, "busy",
+     "busy-reply-threshold is 0 ms", FACT(0, FACT_BUSY_MS, "0")},
+    {lone, DOCTOR_WARNING, "clock",
+     "its clock is 2000 ms behind ours", DONE(clock_is_off)},
+    {lone, DOCTOR_WARNING, "unacknowledged",
+     "2 replicas, and no replicas= in the URL", FACT(0, FACT_REPLICAS, "2")},
+    {cluster, DOCTOR_WARNING, "unacknowledged",
+     "1 replica, and no replicas= in the URL", DONE(no_acknowledgement)},
+    {cluster, DOCTOR_UNSAFE, "replicas-few",
+     "1 replicas are connected, 2 must have a lock", DONE(two_are_asked_for)},
+    {cluster, DOCTOR_UNSAFE, "replicas-few",
+     "0 replicas are connected, 1 must have a lock", DONE(all_are_asked_for)},
+    {cluster, DOCTOR_UNSAFE, "replicas-few",
+     "0 replicas are connected, 1 must have a lock",
+     DONE(majority_is_asked_for)},
+    {cluster, DOCTOR_WARNING, "replica-lag",
+     "a replica was not heard of for 3 s", FACT(0, FACT_LAG, "3")},
+    {sentinels, DOCTOR_UNSAFE, "wait-denied",
+     "the ACL forbids WAIT", DONE(wait_is_denied)},
+    {sentinels, DOCTOR_WARNING, "replica-link",
+     "its connection to its master is down", FACT(1, FACT_MASTER_LINK, "down")},
+    {sentinels, DOCTOR_WARNING, "replica-writable",
+     "replica-read-only is no", FACT(1, FACT_READ_ONLY, "no")},
+    {sentinels, DOCTOR_NOTE, "min-replicas",
+     "min-replicas-to-write is 0", FACT(0, FACT_MIN_REPLICAS, "0")},
+    {cluster, DOCTOR_WARNING, "clock-replica",
+     "its clock is 4099 ms off its master's", DONE(replica_clock_is_off)},
+    {cluster, DOCTOR_UNSAFE, "clock-replica-far",
+     "its clock is 10400 ms off its master's, more than a third of the TTL",
+     DONE(replica_clock_is_far_off)},
+    {cluster, DOCTOR_UNSAFE, "map-denied",
+     "the ACL forbids CLUSTER SLOTS", DENIED(MAY_CLUSTER_SLOTS)},
+    {cluster, DOCTOR_UNSAFE, "cluster-state",
+     "cluster_state is fail", FACT(1, FACT_CLUSTER_STATE, "fail")},
+    {cluster, DOCTOR_UNSAFE, "uncovered",
+     "1 slots have no node", DONE(slots_are_free)},
+    {cluster, DOCTOR_UNSAFE, "no-address",
+     "it names 1 nodes without an address, or without a port of this kind",
+     DONE(node_is_nowhere)},
+    {cluster, DOCTOR_UNSAFE, "two-owners",
+     "it and 10.0.0.1:2 both serve slot 4999", DONE(other_owner)},
+    {cluster, DOCTOR_WARNING, "views",
+     "10.0.0.1:1 and 10.0.0.1:5 do not agree on who serves what, or on the "
+     "epoch", DONE(other_view)},
+    {cluster, DOCTOR_WARNING, "views",
+     "10.0.0.1:1 and 10.0.0.1:6 do not agree on who serves what, or on the "
+     "epoch", DONE(other_epoch)},
+    {cluster, DOCTOR_WARNING, "failed-nodes",
+     "it takes these for failed: 10.0.0.1:9",
+     FACT(1, FACT_FAILED_NODES, "10.0.0.1:9")},
+    {cluster, DOCTOR_WARNING, "no-replica",
+     "no replica", DONE(master_is_alone)},
+    {cluster, DOCTOR_WARNING, "few-masters",
+     "2 masters", DONE(masters_are_two)},
+    {cluster, DOCTOR_NOTE, "full-coverage",
+     "cluster-require-full-coverage is no", FACT(1, FACT_FULL_COVERAGE, "no")},
+    {cluster, DOCTOR_WARNING, "node-timeout",
+     "cluster-node-timeout is 15000 ms, a renewal every 10000 ms",
+     FACT(1, FACT_NODE_TIMEOUT, "15000")},
+    {cluster, DOCTOR_UNSAFE, "sharded",
+     "5 nodes know sharded messages, 1 do not", DONE(one_knows_no_shards)},
+    {cluster, DOCTOR_UNSAFE, "sharded",
+     "sharded=on, and 6 nodes know no sharded messages",
+     DONE(sharded_is_forced)},
+    {cluster, DOCTOR_UNSAFE, "publish-denied",
+     "the ACL forbids PUBLISH", DONE(both_and_may_not_publish_plainly)},
+    {cluster, DOCTOR_WARNING, "subscribe-denied",
+     "the ACL forbids SUBSCRIBE", DONE(both_and_may_not_listen_plainly)},
+    {cluster, DOCTOR_WARNING, "sharded-off",
+     "sharded=off, and the nodes know sharded messages", DONE(sharded_is_off)},
     {cluster, DOCTOR_WARNING, "sharded-unseen",
-     DONE(shards_may_not_be_asked_for)},
+     "PUBSUB SHARDNUMSUB is refused: ", DONE(shards_may_not_be_asked_for)},
     {cluster, DOCTOR_WARNING, "sharded-unseen",
-     DONE(both_and_may_not_be_asked_for)},
-    {sentinels, DOCTOR_UNSAFE, "sentinel-name", DONE(name_is_unknown)},
+     "PUBSUB SHARDNUMSUB is refused: ", DONE(both_and_may_not_be_asked_for)},
+    {sentinels, DOCTOR_UNSAFE, "sentinel-name",
+     "SENTINEL MASTER: ", DONE(name_is_unknown)},
     {sentinels, DOCTOR_UNSAFE, "sentinels-disagree",
+     "10.0.0.1:3 says 10.0.0.1:1, 10.0.0.1:4 says 10.0.0.1:2",
      FACT(3, FACT_MASTER, "10.0.0.1:2")},
-    {sentinels, DOCTOR_WARNING, "few-sentinels", DONE(sentinels_are_two)},
-    {sentinels, DOCTOR_WARNING, "quorum", FACT(2, FACT_QUORUM, "1")},
+    {sentinels, DOCTOR_WARNING, "few-sentinels",
+     "2 sentinels", DONE(sentinels_are_two)},
     {sentinels, DOCTOR_WARNING, "quorum",
-     FACT(2, FACT_CKQUORUM, "NOQUORUM 1 usable")},
+     "its quorum is 1", FACT(2, FACT_QUORUM, "1")},
+    {sentinels, DOCTOR_WARNING, "quorum",
+     "NOQUORUM 1 usable", FACT(2, FACT_CKQUORUM, "NOQUORUM 1 usable")},
     {sentinels, DOCTOR_WARNING, "down-after",
+     "down-after-milliseconds is 30000, a renewal every 10000 ms",
      FACT(4, FACT_DOWN_AFTER, "30000")},
-    {sentinels, DOCTOR_UNSAFE, "loopback", FACT(2, FACT_MASTER, "127.0.0.1:1")},
-    {sentinels, DOCTOR_UNSAFE, "not-master", DONE(role_is_denied)},
-    {sentinels, DOCTOR_UNSAFE, "not-master", DONE(master_is_none)},
-    {sentinels, DOCTOR_UNSAFE, "two-masters", DONE(replica_is_master)},
-    {lone, DOCTOR_WARNING, "certificate", DONE(anybody_is_believed)},
-    {cluster, DOCTOR_WARNING, "many", DONE(list_is_cut)},
-    {lone, DOCTOR_WARNING, "unseen", FACT(0, FACT_POLICY, NULL)},
-    {lone, DOCTOR_NOTE, "unseen", FACT(0, FACT_IDLE_TIMEOUT, NULL)},
+    {sentinels, DOCTOR_UNSAFE, "loopback",
+     "it watches 127.0.0.1:1, its own machine's loopback",
+     FACT(2, FACT_MASTER, "127.0.0.1:1")},
+    {sentinels, DOCTOR_UNSAFE, "not-master",
+     "it does not answer ROLE", DONE(role_is_denied)},
+    {sentinels, DOCTOR_UNSAFE, "not-master",
+     "sentinels name it the master, and its role is slave",
+     DONE(master_is_none)},
+    {sentinels, DOCTOR_UNSAFE, "two-masters",
+     "it takes itself for a master, and sentinels name another",
+     DONE(replica_is_master)},
+    {lone, DOCTOR_WARNING, "certificate",
+     "tls_verify=no", DONE(anybody_is_believed)},
+    {cluster, DOCTOR_WARNING, "many",
+     "there are more than 256 servers; the others were not looked at",
+     DONE(list_is_cut)},
+    {lone, DOCTOR_WARNING, "unseen",
+     "could not see: maxmemory-policy", FACT(0, FACT_POLICY, NULL)},
+    {lone, DOCTOR_NOTE, "unseen",
+     "could not see: timeout", FACT(0, FACT_IDLE_TIMEOUT, NULL)},
 };
 #define WRONGS (sizeof wrongs / sizeof *wrongs)
 
@@ -401,7 +498,8 @@ START_TEST(what_is_wrong_is_found)
     f = find(wrongs[_i].rule);
     ck_assert_msg(f != NULL, "%s", wrongs[_i].rule);
     ck_assert_int_eq(f->severity, wrongs[_i].severity);
-    ck_assert(f->text[0] && f->meaning[0] && f->advice[0]);
+    ck_assert_str_eq(f->text, wrongs[_i].found);
+    ck_assert(f->meaning[0] && f->advice[0]);
 }
 END_TEST
 
@@ -439,6 +537,52 @@ START_TEST(every_rule_has_a_scene_and_a_name_of_its_own)
             seen[count++] = r->id;
         }
     ck_assert_uint_gt(count, 50);
+}
+END_TEST
+
+/* In braces stands what rules.h knows. */
+static bool has_known_parts(const char *text)
+{
+    static const char *const parts[] = {"{}", "{s}", "{limit}", "{beat}",
+                                        "{words}"};
+
+    for (text = text ? strchr(text, '{') : NULL; text;
+         text = strchr(text + 1, '{')) {
+        size_t i = 0;
+
+        while (i < sizeof parts / sizeof *parts &&
+               strncmp(text, parts[i], strlen(parts[i])) != 0)
+            i++;
+        if (i == sizeof parts / sizeof *parts)
+            return false;
+    }
+    return true;
+}
+
+START_TEST(every_row_has_what_its_test_looks_at)
+{
+    const struct doctor_rule *r =
+        _i == 0 ? doctor_rules_server : doctor_rules_topology;
+
+    for (; r->id; r++) {
+        bool is_number = r->test == doctor_at_least ||
+                         r->test == doctor_at_most ||
+                         r->test == doctor_within || r->test == doctor_outside;
+        bool is_shared = is_number || r->test == doctor_equals ||
+                         r->test == doctor_answers || r->test == doctor_always;
+
+        ck_assert(r->test && r->meaning[0] && r->advice[0]);
+        ck_assert_msg(is_shared == (r->found != NULL), "%s", r->id);
+        ck_assert(has_known_parts(r->fine) && has_known_parts(r->found));
+        if (r->test == doctor_equals)
+            ck_assert(r->fact && r->good);
+        if (is_number)
+            ck_assert_msg(!r->fact != !r->measure, "%s", r->id);
+        if (r->test == doctor_permits || r->test == doctor_answers)
+            ck_assert(r->may[0] != MAY_NONE);
+        if (r->scope == OF_ALL)
+            ck_assert(!r->fact && !r->may[0]); /* there is no server */
+    }
 }
 END_TEST
 
@@ -821,6 +965,7 @@ int main(void)
     tcase_add_loop_test(c, what_is_good_is_fine, 0,
                         sizeof scenes / sizeof *scenes);
     tcase_add_test(c, every_rule_has_a_scene_and_a_name_of_its_own);
+    tcase_add_loop_test(c, every_row_has_what_its_test_looks_at, 0, 2);
     tcase_add_test(c, eviction_needs_a_limit);
     tcase_add_test(c, fixed_versions_forge_nothing);
     tcase_add_test(c, slow_network_is_no_wrong_clock);

@@ -1,6 +1,6 @@
-/* The rule of a user who may do what holdfast does, and nothing else: commands by
- * name, for a category gives more (+@connection also gives CLIENT PAUSE and CLIENT
- * LIST). tests/live/test_lock_acl.c has exactly these rights. */
+/* The rule of a user who may do what holdfast does, and nothing else. It names
+ * commands, because a category gives more (+@connection also gives CLIENT PAUSE
+ * and CLIENT LIST). tests/live/test_lock_acl.c has exactly these rights. */
 #include <stdio.h>
 #include <string.h>
 

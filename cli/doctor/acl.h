@@ -4,9 +4,9 @@
 
 #include "net/net.h"
 
-/* doctor_acl_print - to standard output, a line for redis-cli: the rule of a user
- *   who may do what holdfast does at that URL, and nothing else. `name`: of the
- *   lock; NULL: all locks. Asks no server. */
+/* doctor_acl_print - to standard output, a line for redis-cli: the rule of a
+ *   user who may do what holdfast does at that URL, and nothing else. `name`: of
+ *   the lock; NULL: all locks. Asks no server. */
 void doctor_acl_print(const struct hf_url *url, const struct hf_seeds *seeds,
                       const char *name);
 

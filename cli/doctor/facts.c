@@ -9,6 +9,36 @@
 /* Of one fact: longer ones (patterns of an ACL) are cut. */
 #define FACT_MAX 256
 
+const char *const doctor_permission_names[DOCTOR_PERMISSIONS] = {
+    [MAY_NONE] = "",
+    [MAY_PING] = "PING",
+    [MAY_EVALSHA] = "EVALSHA",
+    [MAY_EVAL] = "EVAL",
+    [MAY_EXISTS] = "EXISTS",
+    [MAY_HEXISTS] = "HEXISTS",
+    [MAY_HSET] = "HSET",
+    [MAY_PEXPIRE] = "PEXPIRE",
+    [MAY_HSCAN] = "HSCAN",
+    [MAY_PTTL] = "PTTL",
+    [MAY_DEL] = "DEL",
+    [MAY_HGET] = "HGET",
+    [MAY_HLEN] = "HLEN",
+    [MAY_PUBLISH] = "PUBLISH",
+    [MAY_SPUBLISH] = "SPUBLISH",
+    [MAY_SUBSCRIBE] = "SUBSCRIBE",
+    [MAY_SSUBSCRIBE] = "SSUBSCRIBE",
+    [MAY_WAIT] = "WAIT",
+    [MAY_KILL] = "CLIENT KILL",
+    [MAY_CLIENT_ID] = "CLIENT ID",
+    [MAY_INFO] = "INFO",
+    [MAY_CONFIG] = "CONFIG GET",
+    [MAY_TIME] = "TIME",
+    [MAY_ROLE] = "ROLE",
+    [MAY_CLUSTER_SLOTS] = "CLUSTER SLOTS",
+    [MAY_SHARDNUMSUB] = "PUBSUB SHARDNUMSUB",
+    [MAY_SENTINEL_MASTER] = "SENTINEL MASTER",
+};
+
 void doctor_facts_fini(struct doctor_facts *facts)
 {
     for (uint32_t i = 0; i < facts->count; i++) {

@@ -12,6 +12,7 @@
 /* What a server says of itself: text, as it said it. Where each comes from
  * stands in questions.c. */
 enum doctor_fact {
+    FACT_NONE,
     FACT_VERSION,               /* of Redis, or the one that it is like */
     FACT_VALKEY,
     FACT_CLUSTER_ENABLED,
@@ -52,8 +53,9 @@ enum doctor_fact {
     DOCTOR_FACTS
 };
 
-/* What holdfast does on a server, each tried there without effect. */
-enum doctor_deed {
+/* What holdfast does on a server. Each is tried there, without effect. */
+enum doctor_permission {
+    MAY_NONE,
     MAY_PING,
     MAY_EVALSHA,
     MAY_EVAL,
@@ -80,8 +82,11 @@ enum doctor_deed {
     MAY_CLUSTER_SLOTS,
     MAY_SHARDNUMSUB,            /* knows sharded messages */
     MAY_SENTINEL_MASTER,
-    DOCTOR_DEEDS
+    DOCTOR_PERMISSIONS
 };
+
+/* The commands, as a person knows them. */
+extern const char *const doctor_permission_names[DOCTOR_PERMISSIONS];
 
 struct doctor_answer {
     enum {
@@ -129,7 +134,7 @@ struct doctor_server {
     char trouble[HF_ERROR_TEXT_MAX];   /* why not */
     int protocol;
     const char *fact[DOCTOR_FACTS];    /* NULL: not seen */
-    struct doctor_answer may[DOCTOR_DEEDS];
+    struct doctor_answer may[DOCTOR_PERMISSIONS];
     struct doctor_clock clock;
     struct doctor_view view;
 };

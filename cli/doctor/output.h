@@ -3,7 +3,7 @@
 #define CLI_DOCTOR_OUTPUT_H
 
 #include "cli/common.h"
-#include "cli/doctor/rules.h"
+#include "cli/doctor/findings.h"
 
 /* doctor_print - a line for each finding, what is fine only if verbose; then
  *   one that sums up. With --json, an object a line. Quiet: nothing.

@@ -1,5 +1,5 @@
-/* What `holdfast doctor` asks, and what the answers say. Pure: no server is
- * asked here.
+/* What `holdfast doctor` asks, and of which servers. Pure: no server is asked
+ * here.
  *
  * Nothing that is asked changes anything. What holdfast itself does is tried in
  * a form that the server refuses once it has looked at the ACL and at its own
@@ -8,7 +8,7 @@
 #ifndef CLI_DOCTOR_QUESTIONS_H
 #define CLI_DOCTOR_QUESTIONS_H
 
-#include "cli/doctor/facts.h"
+#include "cli/doctor/answers.h"
 
 /* Names that are put into questions. */
 struct doctor_names {
@@ -22,12 +22,10 @@ struct doctor_names {
 
 struct doctor_question {
     unsigned who;               /* a sum of ASK_* */
-    int deed;                   /* that it tries; -1: none */
-    int fact;                   /* that it asks for; -1: none, or several */
-    /* The reply, no error; or, NULL: with a deed, that is all. */
-    void (*read)(struct doctor_facts *facts, struct doctor_server *s, int fact,
-                 struct hf_resp_value reply);
     const char *words;          /* parted by spaces */
+    enum doctor_permission permission;  /* that it tries */
+    enum doctor_fact fact;      /* that it asks for; FACT_NONE: several */
+    doctor_reader *read;        /* for a reply that is no error; may be NULL */
 };
 
 enum {
@@ -47,8 +45,6 @@ bool doctor_question_subscribes(const struct doctor_question *q);
 
 /* doctor_question_is_for - is it to be asked of this server?
  * doctor_question_words  - its arguments; returns how many.
- * doctor_time_read       - the reply to TIME, in us. False: no time before the year
- *                          5000.
  * doctor_question_read   - the reply, an error too.
  * doctor_channel - the channel of a lock, as Redisson names it (WIRE 2.4), for
  *   free(); NULL: no memory. */
@@ -58,13 +54,9 @@ bool doctor_question_is_for(const struct doctor_question *q,
 size_t doctor_question_words(const struct doctor_question *q,
                              const struct doctor_names *names,
                              struct hf_resp_arg argv[DOCTOR_WORDS_MAX]);
-bool doctor_time_read(struct hf_resp_value reply, int64_t *us);
 void doctor_question_read(const struct doctor_question *q,
                           struct doctor_facts *facts, struct doctor_server *s,
-                          struct hf_resp_value reply);
+                          struct hf_resp_value value);
 char *doctor_channel(const char *name);
-
-/* doctor_answer_read - what an answer means for what was tried. */
-struct doctor_answer doctor_answer_read(struct hf_resp_value reply);
 
 #endif

@@ -1,9 +1,9 @@
-/* What endangers locks, judged from facts. Pure.
+/* What endangers locks: a table of rules, each a judgement of facts. Pure.
  *
  * A rule has a name that stays, a severity, a sentence on what its finding
- * means for locks, and what to do about it. rules_server.c has those
- * that look at one server, rules_topology.c those that look at how several
- * stand together.
+ * means for locks, and what to do about it. rules_server.c has those that look
+ * at one server, rules_topology.c those that look at how several stand
+ * together. rule_tests.c has the tests that many rules share.
  *
  * Severities
  *   unsafe   two may hold one lock, or no lock can be used
@@ -23,21 +23,7 @@ enum doctor_severity {
     DOCTOR_SEVERITIES
 };
 
-#define DOCTOR_FOUND_MAX 512
-
-struct doctor_found {
-    char text[DOCTOR_FOUND_MAX];
-};
-
-/* What a rule makes of the facts. */
-enum doctor_verdict {
-    VERDICT_NONE,               /* it does not apply here */
-    VERDICT_FINE,
-    VERDICT_FOUND,
-    VERDICT_UNSEEN              /* found->text: what could not be seen */
-};
-
-/* Whom a rule is about. */
+/* Which servers a rule is about. */
 enum doctor_scope {
     OF_ANY,                     /* each server, reached or not */
     OF_NODE,                    /* each that has keys and was reached */
@@ -47,14 +33,57 @@ enum doctor_scope {
     OF_ALL                      /* the whole; the server is NULL */
 };
 
+enum doctor_verdict {
+    VERDICT_NONE,               /* the rule does not apply here */
+    VERDICT_FINE,
+    VERDICT_FOUND,
+    VERDICT_UNSEEN
+};
+
+#define DOCTOR_TEXT_MAX 512
+
+/* One rule, applied to one server. */
+struct doctor_case {
+    const struct doctor_rule *rule;
+    const struct doctor_facts *facts;
+    const struct doctor_server *server;
+    char text[DOCTOR_TEXT_MAX]; /* what was found, or could not be seen */
+};
+
+/* In place of a limit that is known in advance. */
+enum {
+    LIMIT_BEAT_MS = -1,         /* from one renewal to the next */
+    LIMIT_BEAT_S = -2,
+    LIMIT_REPLICAS = -3         /* that must have a lock */
+};
+
+#define DOCTOR_RULE_PERMISSIONS 4
+
 struct doctor_rule {
     const char *id;             /* NULL ends a table */
     enum doctor_severity severity;
     enum doctor_scope scope;
-    /* Says in *found what it saw. */
-    enum doctor_verdict (*judge)(const struct doctor_facts *facts,
-                                 const struct doctor_server *s,
-                                 struct doctor_found *found);
+    enum doctor_verdict (*test)(struct doctor_case *c);
+    bool (*when)(const struct doctor_case *c);  /* NULL: always */
+
+    /* What a shared test looks at: one of these. */
+    enum doctor_fact fact;
+    bool (*measure)(const struct doctor_case *c, int64_t *out); /* false: the
+                                                rule does not apply here */
+    unsigned char may[DOCTOR_RULE_PERMISSIONS]; /* up to MAY_NONE */
+
+    /* What it compares that with: one of these. */
+    const char *good;
+    int64_t limit;              /* or LIMIT_* */
+
+    /* What it says, with in braces
+     *   {}       the value       {s}      nothing if it is 1, else an s
+     *   {limit}  the limit       {beat}   ms from one renewal to the next
+     *   {words}  of the server's error */
+    const char *fine;           /* NULL: the same as `found` */
+    const char *found;
+    const char *unseen;         /* NULL: what is not seen is not judged */
+
     const char *meaning;
     const char *advice;
 };
@@ -62,53 +91,45 @@ struct doctor_rule {
 extern const struct doctor_rule doctor_rules_server[];
 extern const struct doctor_rule doctor_rules_topology[];
 
-/* As printf into *found; return the verdict of their name. */
-enum doctor_verdict doctor_found(struct doctor_found *found, const char *format,
-                                 ...) __attribute__((format(printf, 2, 3)));
-enum doctor_verdict doctor_fine(struct doctor_found *found, const char *format,
-                                ...) __attribute__((format(printf, 2, 3)));
-enum doctor_verdict doctor_unseen(struct doctor_found *found, const char *what);
+/* The shared tests. Fine is:
+ *
+ * doctor_equals   - the fact `good`.
+ * doctor_at_least - a number of at least `limit`. doctor_at_most - likewise.
+ * doctor_within   - a number from 1 to `limit`.
+ * doctor_outside  - 0, or a number above `limit`.
+ * doctor_permits  - that the server lets us do each of `may` that is needed.
+ * doctor_answers  - that it answers may[0] without an error.
+ * doctor_always   - nothing: `when` (or `measure`) has found it. */
+enum doctor_verdict doctor_equals(struct doctor_case *c);
+enum doctor_verdict doctor_at_least(struct doctor_case *c);
+enum doctor_verdict doctor_at_most(struct doctor_case *c);
+enum doctor_verdict doctor_within(struct doctor_case *c);
+enum doctor_verdict doctor_outside(struct doctor_case *c);
+enum doctor_verdict doctor_permits(struct doctor_case *c);
+enum doctor_verdict doctor_answers(struct doctor_case *c);
+enum doctor_verdict doctor_always(struct doctor_case *c);
+
+/* Verdicts of other tests: as printf into c->text. */
+enum doctor_verdict doctor_found(struct doctor_case *c, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+enum doctor_verdict doctor_fine(struct doctor_case *c, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+enum doctor_verdict doctor_unseen(struct doctor_case *c, const char *what);
 
 /* What several rules ask:
  *
- * doctor_may        - a deed that was tried: FINE, FOUND (with the server's
- *                     words), UNSEEN. `what` for the text.
+ * doctor_is_refused - does the ACL forbid the command, or is there none?
  * doctor_is_sharded - will holdfast send messages by SPUBLISH?
- * doctor_is_plain   - by PUBLISH? With sharded=both, by both.
+ * doctor_in_cluster - is it a node of the cluster that the URL names?
  * doctor_replica_count - replicas that a master is known to have, connected or
  *                     not.
  * doctor_beat_ms    - from one renewal to the next. */
-enum doctor_verdict doctor_may(const struct doctor_server *s,
-                               enum doctor_deed deed, const char *what,
-                               struct doctor_found *found);
+bool doctor_is_refused(const struct doctor_server *s,
+                       enum doctor_permission permission);
 bool doctor_is_sharded(const struct doctor_facts *facts);
-bool doctor_is_plain(const struct doctor_facts *facts);
+bool doctor_in_cluster(const struct doctor_case *c);
 int64_t doctor_replica_count(const struct doctor_facts *facts,
                              const struct doctor_server *master);
 int64_t doctor_beat_ms(const struct doctor_facts *facts);
-
-struct doctor_finding {
-    enum doctor_severity severity;
-    const char *rule;
-    const char *address;        /* "": of the whole; borrowed from the facts */
-    const char *meaning;
-    const char *advice;
-    char text[DOCTOR_FOUND_MAX];
-};
-
-struct doctor_findings {
-    struct doctor_finding *list;/* worst first, then in the order of servers */
-    uint32_t count;
-    uint32_t room;
-    uint32_t by[DOCTOR_SEVERITIES];
-    bool is_broken;             /* there was no memory for all */
-};
-
-/* doctor_judge - all rules, of all servers. What is fine is among the findings.
- *   What a server does not let us see is one finding of it.
- * doctor_findings_fini - frees them. */
-void doctor_judge(const struct doctor_facts *facts,
-                  struct doctor_findings *out);
-void doctor_findings_fini(struct doctor_findings *findings);
 
 #endif

@@ -1,102 +1,12 @@
 /* Facts in, findings out. */
-#include "cli/doctor/rules.h"
+#include "cli/doctor/findings.h"
 
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 /* More than all rules of all servers can find. */
 #define FINDINGS_MAX 65536
-
-/* ---- verdicts ---- */
-
-enum doctor_verdict doctor_found(struct doctor_found *found, const char *format,
-                                 ...)
-{
-    va_list list;
-
-    va_start(list, format);
-    (void)vsnprintf(found->text, sizeof found->text, format, list);
-    va_end(list);
-    return VERDICT_FOUND;
-}
-
-enum doctor_verdict doctor_fine(struct doctor_found *found, const char *format,
-                                ...)
-{
-    va_list list;
-
-    va_start(list, format);
-    (void)vsnprintf(found->text, sizeof found->text, format, list);
-    va_end(list);
-    return VERDICT_FINE;
-}
-
-enum doctor_verdict doctor_unseen(struct doctor_found *found, const char *what)
-{
-    (void)snprintf(found->text, sizeof found->text, "%s", what);
-    return VERDICT_UNSEEN;
-}
-
-/* ---- what several rules ask ---- */
-
-enum doctor_verdict doctor_may(const struct doctor_server *s,
-                               enum doctor_deed deed, const char *what,
-                               struct doctor_found *found)
-{
-    const struct doctor_answer *may = &s->may[deed];
-
-    switch (may->is) {
-    case MAY_NOT_SEEN:
-        return doctor_unseen(found, what);
-    case MAY_NO_COMMAND:
-        return doctor_found(found, "the ACL forbids %s", what);
-    case MAY_UNKNOWN:
-        return doctor_found(found, "the server has no %s (renamed?)", what);
-    default: /* this key, this channel, the state: of other rules */
-        return doctor_fine(found, "%s is permitted", what);
-    }
-}
-
-/* As routing decides it: the first node that answers tells. */
-bool doctor_is_sharded(const struct doctor_facts *facts)
-{
-    if (facts->topology != HF_CLUSTER || facts->sharded == HF_SHARDED_OFF)
-        return false;
-    if (facts->sharded == HF_SHARDED_ON)
-        return true;
-    for (uint32_t i = 0; i < facts->count; i++)
-        if (facts->servers[i]->may[MAY_SHARDNUMSUB].is == MAY_DO)
-            return true;
-    return false;
-}
-
-bool doctor_is_plain(const struct doctor_facts *facts)
-{
-    return !doctor_is_sharded(facts) || facts->sharded == HF_SHARDED_BOTH;
-}
-
-int64_t doctor_replica_count(const struct doctor_facts *facts,
-                             const struct doctor_server *master)
-{
-    int64_t connected = 0, known = 0;
-
-    (void)doctor_number(master, FACT_REPLICAS, &connected);
-    for (uint32_t i = 0; i < facts->count; i++) {
-        int index = facts->servers[i]->master;
-
-        known += index >= 0 && facts->servers[index] == master;
-    }
-    return known > connected ? known : connected;
-}
-
-int64_t doctor_beat_ms(const struct doctor_facts *facts)
-{
-    return facts->ttl_ms / 3;
-}
-
-/* ---- findings ---- */
 
 static struct doctor_finding *add(struct doctor_findings *out,
                                   enum doctor_severity severity,
@@ -118,7 +28,7 @@ static struct doctor_finding *add(struct doctor_findings *out,
 
 /* What could not be seen of a server, and the worst that it might have been. */
 struct unseen {
-    struct doctor_found list;
+    char list[DOCTOR_TEXT_MAX];
     enum doctor_severity worst;
 };
 
@@ -126,37 +36,35 @@ struct unseen {
 static void note_unseen(struct unseen *unseen, const char *what,
                         enum doctor_severity severity)
 {
-    char *text = unseen->list.text;
-    size_t len = strlen(text);
+    size_t len = strlen(unseen->list);
 
     if (severity > unseen->worst)
         unseen->worst = severity;
-    if (!strstr(text, what))
-        (void)snprintf(text + len, sizeof unseen->list.text - len, "%s%s",
+    if (!strstr(unseen->list, what))
+        (void)snprintf(unseen->list + len, sizeof unseen->list - len, "%s%s",
                        len ? ", " : "", what);
 }
 
-static void apply(const struct doctor_rule *rule,
-                  const struct doctor_facts *facts,
-                  const struct doctor_server *s, struct doctor_findings *out,
+static void apply(struct doctor_case *c, struct doctor_findings *out,
                   struct unseen *unseen)
 {
-    struct doctor_found found = {""};
-    enum doctor_verdict verdict = rule->judge(facts, s, &found);
+    const struct doctor_rule *rule = c->rule;
+    enum doctor_verdict verdict =
+        !rule->when || rule->when(c) ? rule->test(c) : VERDICT_NONE;
     struct doctor_finding *f;
 
     if (verdict == VERDICT_UNSEEN)
-        note_unseen(unseen, found.text, rule->severity);
+        note_unseen(unseen, c->text, rule->severity);
     if (verdict != VERDICT_FOUND && verdict != VERDICT_FINE)
         return;
     f = add(out, verdict == VERDICT_FOUND ? rule->severity : DOCTOR_FINE,
-            s ? s->address : "");
+            c->server ? c->server->address : "");
     if (!f)
         return;
     f->rule = rule->id;
     f->meaning = rule->meaning;
     f->advice = rule->advice;
-    memcpy(f->text, found.text, sizeof f->text);
+    memcpy(f->text, c->text, sizeof f->text);
 }
 
 static bool applies(enum doctor_scope scope, const struct doctor_server *s)
@@ -195,7 +103,7 @@ static void add_unseen(struct doctor_findings *out,
     f->advice = "run the doctor as a user who may INFO, CONFIG GET, TIME and "
                 "CLUSTER, if there is one";
     (void)snprintf(f->text, sizeof f->text, "could not see: %.480s",
-                   unseen->list.text);
+                   unseen->list);
 }
 
 static void judge_server(const struct doctor_facts *facts,
@@ -204,12 +112,15 @@ static void judge_server(const struct doctor_facts *facts,
 {
     static const struct doctor_rule *const tables[] = {doctor_rules_server,
                                                        doctor_rules_topology};
-    struct unseen unseen = {{""}, DOCTOR_FINE};
+    struct unseen unseen = {"", DOCTOR_FINE};
 
     for (size_t i = 0; i < sizeof tables / sizeof *tables; i++)
-        for (const struct doctor_rule *rule = tables[i]; rule->id; rule++)
+        for (const struct doctor_rule *rule = tables[i]; rule->id; rule++) {
+            struct doctor_case c = {.rule = rule, .facts = facts, .server = s};
+
             if (applies(rule->scope, s))
-                apply(rule, facts, s, out, &unseen);
+                apply(&c, out, &unseen);
+        }
     add_unseen(out, s, &unseen);
 }
 

@@ -1,0 +1,31 @@
+/* All rules, applied to all servers: facts in, findings out. Pure. */
+#ifndef CLI_DOCTOR_FINDINGS_H
+#define CLI_DOCTOR_FINDINGS_H
+
+#include "cli/doctor/rules.h"
+
+struct doctor_finding {
+    enum doctor_severity severity;
+    const char *rule;
+    const char *address;        /* "": of the whole; borrowed from the facts */
+    const char *meaning;
+    const char *advice;
+    char text[DOCTOR_TEXT_MAX];
+};
+
+struct doctor_findings {
+    struct doctor_finding *list;/* worst first, then in the order of servers */
+    uint32_t count;
+    uint32_t room;
+    uint32_t by[DOCTOR_SEVERITIES];
+    bool is_broken;             /* there was no memory for all */
+};
+
+/* doctor_judge - all rules, of all servers. What is fine is among the findings.
+ *   What a server does not let us see is one finding of it.
+ * doctor_findings_fini - frees them. */
+void doctor_judge(const struct doctor_facts *facts,
+                  struct doctor_findings *out);
+void doctor_findings_fini(struct doctor_findings *findings);
+
+#endif

@@ -1,0 +1,278 @@
+/* The tests that many rules share, and the texts of these rules. */
+#include "cli/doctor/rules.h"
+
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+/* ---- what several rules ask ---- */
+
+bool doctor_is_refused(const struct doctor_server *s,
+                       enum doctor_permission permission)
+{
+    return s->may[permission].is == MAY_NO_COMMAND ||
+           s->may[permission].is == MAY_UNKNOWN;
+}
+
+/* As routing decides it: the first node that answers tells. */
+bool doctor_is_sharded(const struct doctor_facts *facts)
+{
+    if (facts->topology != HF_CLUSTER || facts->sharded == HF_SHARDED_OFF)
+        return false;
+    if (facts->sharded == HF_SHARDED_ON)
+        return true;
+    for (uint32_t i = 0; i < facts->count; i++)
+        if (facts->servers[i]->may[MAY_SHARDNUMSUB].is == MAY_DO)
+            return true;
+    return false;
+}
+
+/* A server that is no node of a cluster has a rule of its own ("kind"). */
+bool doctor_in_cluster(const struct doctor_case *c)
+{
+    return c->facts->topology == HF_CLUSTER &&
+           !doctor_is(c->server, FACT_CLUSTER_ENABLED, "0");
+}
+
+int64_t doctor_replica_count(const struct doctor_facts *facts,
+                             const struct doctor_server *master)
+{
+    int64_t connected = 0, known = 0;
+
+    (void)doctor_number(master, FACT_REPLICAS, &connected);
+    for (uint32_t i = 0; i < facts->count; i++) {
+        int index = facts->servers[i]->master;
+
+        known += index >= 0 && facts->servers[index] == master;
+    }
+    return known > connected ? known : connected;
+}
+
+int64_t doctor_beat_ms(const struct doctor_facts *facts)
+{
+    return facts->ttl_ms / 3;
+}
+
+/* ---- verdicts ---- */
+
+enum doctor_verdict doctor_found(struct doctor_case *c, const char *format, ...)
+{
+    va_list list;
+
+    va_start(list, format);
+    (void)vsnprintf(c->text, sizeof c->text, format, list);
+    va_end(list);
+    return VERDICT_FOUND;
+}
+
+enum doctor_verdict doctor_fine(struct doctor_case *c, const char *format, ...)
+{
+    va_list list;
+
+    va_start(list, format);
+    (void)vsnprintf(c->text, sizeof c->text, format, list);
+    va_end(list);
+    return VERDICT_FINE;
+}
+
+enum doctor_verdict doctor_unseen(struct doctor_case *c, const char *what)
+{
+    (void)snprintf(c->text, sizeof c->text, "%s", what);
+    return VERDICT_UNSEEN;
+}
+
+static enum doctor_verdict not_seen(struct doctor_case *c)
+{
+    return c->rule->unseen ? doctor_unseen(c, c->rule->unseen) : VERDICT_NONE;
+}
+
+/* ---- the text of a row ---- */
+
+/* As routing counts the replicas that must have a lock. */
+static int64_t wanted_replicas(const struct doctor_case *c)
+{
+    int64_t known = doctor_replica_count(c->facts, c->server);
+
+    if (c->facts->replicas == HF_REPLICAS_ALL)
+        return known;
+    return c->facts->replicas == HF_REPLICAS_MAJORITY ? (known + 1) / 2
+                                                      : c->facts->replicas;
+}
+
+static int64_t limit_of(const struct doctor_case *c)
+{
+    switch (c->rule->limit) {
+    case LIMIT_BEAT_MS:
+        return doctor_beat_ms(c->facts);
+    case LIMIT_BEAT_S:
+        return doctor_beat_ms(c->facts) / 1000;
+    case LIMIT_REPLICAS:
+        return wanted_replicas(c);
+    default:
+        return c->rule->limit;
+    }
+}
+
+#define DIGITS_MAX 24
+
+static const char *digits_of(char digits[DIGITS_MAX], int64_t n)
+{
+    (void)snprintf(digits, DIGITS_MAX, "%" PRId64, n);
+    return digits;
+}
+
+/* What stands for the part of a row's text that begins with this brace. */
+static const char *part_of(const struct doctor_case *c, const char *brace,
+                           const char *value, char digits[DIGITS_MAX])
+{
+    switch (brace[1]) {
+    case 's':
+        return strcmp(value, "1") == 0 ? "" : "s";
+    case 'l':
+        return digits_of(digits, limit_of(c));
+    case 'b':
+        return digits_of(digits, doctor_beat_ms(c->facts));
+    case 'w':
+        return c->server->may[c->rule->may[0]].words;
+    default:
+        return value;
+    }
+}
+
+/* The verdict on a value, in the row's words. What does not fit is cut. */
+static enum doctor_verdict conclude(struct doctor_case *c, bool is_fine,
+                                    const char *value)
+{
+    const char *at =
+        is_fine && c->rule->fine ? c->rule->fine : c->rule->found;
+    char digits[DIGITS_MAX];
+
+    for (size_t len = 0; *at && len < sizeof c->text;) {
+        int plain = (int)strcspn(at, "{");
+        const char *brace = at + plain, *end = strchr(brace, '}');
+
+        len += (size_t)snprintf(c->text + len, sizeof c->text - len, "%.*s%s",
+                                plain, at,
+                                end ? part_of(c, brace, value, digits) : "");
+        at = end ? end + 1 : brace;
+    }
+    return is_fine ? VERDICT_FINE : VERDICT_FOUND;
+}
+
+/* ---- tests ---- */
+
+enum doctor_verdict doctor_equals(struct doctor_case *c)
+{
+    const char *text = c->server->fact[c->rule->fact];
+
+    return text ? conclude(c, strcmp(text, c->rule->good) == 0, text)
+                : not_seen(c);
+}
+
+static bool get_number(const struct doctor_case *c, int64_t *out)
+{
+    if (c->rule->measure)
+        return c->rule->measure(c, out);
+    return doctor_number(c->server, c->rule->fact, out);
+}
+
+/* Fine is a number from `least` to `most`. */
+static enum doctor_verdict range(struct doctor_case *c, int64_t least,
+                                 int64_t most)
+{
+    char digits[DIGITS_MAX];
+    int64_t n;
+
+    if (!get_number(c, &n))
+        return not_seen(c);
+    return conclude(c, n >= least && n <= most, digits_of(digits, n));
+}
+
+enum doctor_verdict doctor_at_least(struct doctor_case *c)
+{
+    return range(c, limit_of(c), INT64_MAX);
+}
+
+enum doctor_verdict doctor_at_most(struct doctor_case *c)
+{
+    return range(c, INT64_MIN, limit_of(c));
+}
+
+enum doctor_verdict doctor_within(struct doctor_case *c)
+{
+    return range(c, 1, limit_of(c));
+}
+
+enum doctor_verdict doctor_outside(struct doctor_case *c)
+{
+    int64_t n;
+
+    return get_number(c, &n) && n == 0 ? range(c, 0, 0)
+                                       : range(c, limit_of(c) + 1, INT64_MAX);
+}
+
+/* In a cluster messages are sharded, plain, or, with sharded=both, both. */
+static bool is_needed(const struct doctor_facts *facts,
+                      enum doctor_permission permission)
+{
+    switch (permission) {
+    case MAY_SPUBLISH:
+    case MAY_SSUBSCRIBE:
+        return doctor_is_sharded(facts);
+    case MAY_PUBLISH:
+    case MAY_SUBSCRIBE:
+        return !doctor_is_sharded(facts) || facts->sharded == HF_SHARDED_BOTH;
+    default:
+        return true;
+    }
+}
+
+/* That a key, a channel or all writes are refused is of other rules. */
+static enum doctor_verdict permits(struct doctor_case *c,
+                                   enum doctor_permission permission)
+{
+    const char *name = doctor_permission_names[permission];
+
+    switch (c->server->may[permission].is) {
+    case MAY_NOT_SEEN:
+        return doctor_unseen(c, name);
+    case MAY_NO_COMMAND:
+        return doctor_found(c, "the ACL forbids %s", name);
+    case MAY_UNKNOWN:
+        return doctor_found(c, "the server has no %s (renamed?)", name);
+    default:
+        return doctor_fine(c, "%s is permitted", name);
+    }
+}
+
+enum doctor_verdict doctor_permits(struct doctor_case *c)
+{
+    const struct doctor_rule *rule = c->rule;
+    enum doctor_verdict verdict = VERDICT_FINE;
+
+    for (int i = 0; i < DOCTOR_RULE_PERMISSIONS && rule->may[i]; i++) {
+        enum doctor_permission permission = rule->may[i];
+
+        if (is_needed(c->facts, permission) &&
+            (verdict = permits(c, permission)) != VERDICT_FINE)
+            return verdict;
+    }
+    return rule->fine ? doctor_fine(c, "%s", rule->fine) : verdict;
+}
+
+enum doctor_verdict doctor_answers(struct doctor_case *c)
+{
+    const struct doctor_answer *answer = &c->server->may[c->rule->may[0]];
+
+    if (answer->is == MAY_NOT_SEEN)
+        return not_seen(c);
+    return conclude(c, answer->is == MAY_DO, "");
+}
+
+enum doctor_verdict doctor_always(struct doctor_case *c)
+{
+    const char *fact = c->rule->fact ? c->server->fact[c->rule->fact] : "";
+
+    return c->rule->measure ? range(c, 1, 0) : conclude(c, false, fact);
+}
