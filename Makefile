@@ -22,7 +22,8 @@ BUILD   ?= build$(if $(SANITIZE),-$(subst $(comma),-,$(SANITIZE)))$(if \
 VERSION := 0.1.0
 
 WARN := -Wall -Wextra -Wpedantic -Wshadow -Wstrict-prototypes \
-        -Wmissing-prototypes -Wpointer-arith -Wwrite-strings -Wundef -Wvla
+        -Wmissing-prototypes -Wpointer-arith -Wwrite-strings -Wundef -Wvla \
+        -Wconversion
 SAN  := $(if $(SANITIZE),-fsanitize=$(SANITIZE) -fno-sanitize-recover=all \
         -fno-omit-frame-pointer)
 OURS := -std=c11 -D_GNU_SOURCE -I. -fvisibility=hidden -fPIC -fno-semantic-interposition -pthread \

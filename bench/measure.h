@@ -59,13 +59,13 @@ static inline double cpu_us_of(pid_t pid)
  * latency and overlap are (performance.md). */
 struct layout {
     const char *name;
-    int server_cpu;
-    int client_cpu;
+    size_t server_cpu;
+    size_t client_cpu;
 };
 
 static const struct layout layouts[] = {{"1cpu", 0, 0}, {"2cpu", 1, 0}};
 
-static inline void pin(pid_t pid, int cpu)
+static inline void pin(pid_t pid, size_t cpu)
 {
     cpu_set_t set;
 

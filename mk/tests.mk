@@ -96,9 +96,12 @@ slow_T   = $(foreach name,$(SLOW),$(filter %/test_$(name),$(check_T)))
 # libcheck ends a test after 4 s: too soon for a machine with much else to do.
 export CK_DEFAULT_TIMEOUT ?= 60
 
-check-built: all $(examples_B) layers shape-check exports rules-check faults-check deps-check \
-             $(BUILD)/tests/locale/comma $(unit_T) $(bytewise_T) $(fuzz_T) \
-             $(live_T) $(soak_T)
+#: make build-tests       the test programs, without a run
+build-tests: all $(examples_B) $(BUILD)/tests/locale/comma $(check_T) $(soak_T) \
+             $(each_T) $(redisson_T)
+
+check-built: build-tests layers shape-check exports rules-check faults-check \
+             deps-check
 	@tests/run.sh $(slow_T) $(filter-out $(slow_T),$(check_T))
 
 #: make live              the tests against real servers alone
@@ -125,4 +128,4 @@ $(BUILD)/tests/locale/comma:
 	@mkdir -p $(@D)
 	@localedef --no-archive -i de_DE -f UTF-8 $@ 2>/dev/null || mkdir -p $@
 
-.PHONY: check check-built live live-built live-tls
+.PHONY: build-tests check check-built live live-built live-tls

@@ -126,7 +126,7 @@ START_TEST(read_fills_its_room)
                      len - at < len / 100 + 1 ? len - at : len / 100 + 1);
     for (int i = 0; i < 100; i++)
         turn(1);
-    ck_assert_int_eq(hf_tls_read(tls, got, len), len);
+    ck_assert_int_eq(hf_tls_read(tls, got, len), (long)len);
     ck_assert_mem_eq(got, sent, len);
     free(sent);
     free(got);
@@ -146,7 +146,7 @@ START_TEST(write_fills_the_socket)
     ck_assert_int_eq(hf_tls_wants(tls), HF_READ);
     n = hf_tls_write(tls, sent, len);
     ck_assert_int_ge(n, RECORD_MAX);
-    ck_assert_int_lt(n, len);
+    ck_assert_int_lt(n, (long)len);
     ck_assert_int_eq(hf_tls_wants(tls), HF_READ | HF_WRITE);
     free(sent);
 }
@@ -499,7 +499,7 @@ START_TEST(bytes_changed_on_their_way_are_told)
 {
     meet_lenient();
     ck_assert_int_eq(hf_socket_write(fd, forgeries[0].bytes, forgeries[0].len),
-                     forgeries[0].len);
+                     (long)forgeries[0].len);
     await_end(HF_TLS_FAILED);
     check_says(hf_tls_error(tls), "bytes were changed on their way to the "
                                   "server (bad record MAC)");

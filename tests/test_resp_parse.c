@@ -192,7 +192,7 @@ START_TEST(integer_is_the_same_however_many_digits_it_has)
         for (size_t behind = 0; behind <= 32; behind += 32) {
             renew(NULL, 3);
             ck_assert_int_eq(parse(bytes, (size_t)len + behind), HF_OK);
-            ck_assert_uint_eq(parser.pos, len);
+            ck_assert_uint_eq(parser.pos, (size_t)len);
             ck_assert_int_eq(nodes[0].type, HF_RESP_INTEGER);
             ck_assert_int_eq(nodes[0].as.integer, want);
         }

@@ -58,8 +58,8 @@ static bool is_of_literal(unsigned char c)
 /* valkey and valkeys: as valkey-cli spells them. */
 static const struct {
     const char *name;
-    int kind;
-    int topology;
+    unsigned kind;
+    unsigned topology;
 } schemes[] = {
     {"redis://", HF_URL_TCP, HF_STANDALONE},
     {"rediss://", HF_URL_TLS, HF_STANDALONE},

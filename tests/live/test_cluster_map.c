@@ -133,7 +133,7 @@ START_TEST(a_node_that_was_not_met_tells_an_empty_map)
     (void)server_ask(node, "CLUSTER ADDSLOTS 7");
     ck_assert_int_eq(read_map(&map, node, 3, "CLUSTER SLOTS"), HF_OK);
     ck_assert_str_eq(hf_slot_map_target(map, 7)->host, "127.0.0.1");
-    ck_assert_uint_eq(hf_slot_map_target(map, 7)->port, server_port(node));
+    ck_assert_int_eq(hf_slot_map_target(map, 7)->port, server_port(node));
     hf_slot_map_free(map);
     cluster_stop(alone);
 }

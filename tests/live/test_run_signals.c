@@ -436,7 +436,7 @@ static void kill_one_of_three(const char *script, int victim)
     pids[0] = pid_of(p);
     pids[1] = child_of(pids[0]);
     pids[2] = child_of(pids[1]);
-    local_rest_us((unsigned)rand() % 20000); /* anywhere in its work */
+    local_rest_us(rand() % 20000); /* anywhere in its work */
     ck_assert_int_eq(kill(pids[victim], SIGKILL), 0);
     next = holdfast(server, "run", "x", "echo", "held", NULL);
     (void)await_line(next, OUT, "held");

@@ -48,6 +48,11 @@ static uint64_t dice(uint64_t *seed, uint64_t sides)
     return *seed % sides;
 }
 
+static void rest_ms(uint64_t ms)
+{
+    local_rest_us((int64_t)ms * 1000);
+}
+
 /* By all clients. Sentinels replace a master by themselves, too, where a busy
  * machine keeps it from answering. In a cluster a map changes with each slot. */
 static unsigned long followed(void)
@@ -86,8 +91,8 @@ static struct hf_acquire_options wish(struct worker *w)
 
 static void hold_a_while(struct worker *w)
 {
-    local_rest_us(1000 * (dice(&w->seed, 20) == 0 ? dice(&w->seed, 2500)
-                                                  : dice(&w->seed, 60)));
+    rest_ms(dice(&w->seed, 20) == 0 ? dice(&w->seed, 2500)
+                                    : dice(&w->seed, 60));
 }
 
 /* Returns how often it is held more. */
@@ -245,7 +250,7 @@ static void stop_for_a_moment(void)
     struct server *s = any_server();
 
     server_pause(s);
-    local_rest_us(1000 * (20 + dice(&fate, 400)));
+    rest_ms(20 + dice(&fate, 400));
     server_resume(s);
 }
 
@@ -322,7 +327,7 @@ static void lose_a_master(void)
         server_kill(s);
     else
         server_pause(s);
-    local_rest_us(1000 * (2500 + dice(&fate, 1500)));
+    rest_ms(2500 + dice(&fate, 1500));
     if (!is_killed)
         server_resume(s);
     mend();
@@ -340,7 +345,7 @@ static void go_wrong(void)
         lose_a_master();
     else
         ways[dice(&fate, sizeof ways / sizeof *ways)]();
-    local_rest_us(1000 * dice(&fate, 300));
+    rest_ms(dice(&fate, 300));
 }
 
 /* ---- */

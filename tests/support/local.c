@@ -30,9 +30,9 @@ int64_t local_now_ms(void)
     return clock_ms(CLOCK_BOOTTIME);
 }
 
-void local_rest_us(int us)
+void local_rest_us(int64_t us)
 {
-    struct timespec t = {us / 1000000, (long)(us % 1000000) * 1000};
+    struct timespec t = {us / 1000000, us % 1000000 * 1000};
 
     while (nanosleep(&t, &t) < 0 && errno == EINTR)
         ;

@@ -14,7 +14,7 @@ int64_t local_now_ms(void);
 
 /* local_rest_us - lets that many microseconds pass. Only to space out what
  * would else melt together or to poll what cannot be waited for. */
-void local_rest_us(int us);
+void local_rest_us(int64_t us);
 
 /* local_new  - zeroed memory, for free(). Never NULL: without memory there is
  *              no test. local_copy - a text, likewise. */

@@ -470,7 +470,7 @@ static bool value(struct twin *t, bool is_too_many)
             return stop(t, HF_E_LIMIT, at);
         if (!typed_value(t, type, at))
             return false;
-        t->nodes[index].before = index - first;
+        t->nodes[index].before = (index - first) & HF_RESP_ATTRIBUTES_MAX;
     } while (type == HF_RESP_ATTRIBUTE);
     return true;
 }
