@@ -44,6 +44,6 @@ LIVE := url slot cluster_map cluster cluster_wait cluster_moves cluster_failover
         lock lock_callbacks lock_wait lock_share lock_watchdog lock_errors lock_late \
         lock_shorter lock_cuts lock_faults lock_clock lock_network \
         lock_forged lock_acl lock_ghosts lock_full lock_replicas lock_memory lock_end lock_close \
-        lock_soak rw_scripts lifecycle run run_loss run_signals run_status run_slot \
+        lock_soak rw_scripts lifecycle run run_loss run_signals run_guard run_status run_slot \
         resp_check doctor examples $(tls_live_$(TLS))
 FUZZ := resp_parse resp_twin resp_encode cli_resp url topology

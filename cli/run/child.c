@@ -25,16 +25,27 @@ struct start {
     bool is_foreground;
 };
 
+/* Until the guardian says so: then holdfast knows of this process, and looks after
+ * what it leaves behind, should the guardian die. False: it is dead. */
+static bool await_go(int guard_fd)
+{
+    char go;
+
+    return recv(guard_fd, &go, sizeof go, 0) == sizeof go;
+}
+
 /* In the child: becomes the program; returns errno if there is none. Both sides
  * make the group: whichever comes first, neither goes on before it is there. */
-static int become(const struct start *start, pid_t parent)
+static int become(const struct start *start, pid_t parent, int guard_fd)
 {
     const struct cli_child_plan *plan = start->plan;
 
     (void)setpgid(0, 0);
+    cli_kin_die_with(parent);
+    if (!await_go(guard_fd))
+        return ECANCELED;
     if (start->is_foreground)
         cli_tty_enter(plan->tty);
-    cli_kin_die_with(parent);
     cli_signals_inherit();
     cli_core_inherit();
     if (plan->kept_fd >= 0)
@@ -51,30 +62,32 @@ static int code_of(int exec_errno)
 }
 
 static _Noreturn void run_child(const struct start *start, pid_t parent,
-                                int error_fd)
+                                int guard_fd)
 {
-    int err = become(start, parent);
-    ssize_t n = write(error_fd, &err, sizeof err);
+    int err = become(start, parent, guard_fd);
 
-    (void)n; /* without it, the code must tell */
+    /* Not heard, the code must tell. */
+    (void)send(guard_fd, &err, sizeof err, MSG_NOSIGNAL);
     _exit(code_of(err));
 }
 
 /* In the guardian. */
-static pid_t fork_command(const void *ctx, int *error_fd)
+static pid_t fork_command(const void *ctx, int *command_fd)
 {
     pid_t parent = getpid(), pid;
     int fd[2];
 
-    if (pipe2(fd, O_CLOEXEC | O_NONBLOCK) < 0)
+    if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, fd) < 0)
         return -1;
     pid = fork();
-    if (pid == 0)
+    if (pid == 0) {
+        (void)close(fd[0]); /* or the guardian's end would have no end */
         run_child(ctx, parent, fd[1]);
+    }
     (void)close(fd[1]);
     if (pid > 0)
         (void)setpgid(pid, pid); /* EACCES: it has executed */
-    *error_fd = fd[0];
+    *command_fd = fd[0];
     return pid;
 }
 
@@ -88,7 +101,7 @@ static pid_t await_start(int fd, int *err)
     do
         rc = poll(&p, 1, START_MS);
     while (rc < 0 && errno == EINTR);
-    *err = ETIMEDOUT;
+    *err = rc > 0 ? ECANCELED : ETIMEDOUT;
     if (rc <= 0 || recv(fd, &m, sizeof m, 0) != sizeof m)
         return 0;
     *err = m.word == GUARD_FAILED ? m.number : 0;

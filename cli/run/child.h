@@ -26,8 +26,9 @@ struct cli_child_plan {
     struct cli_tty *tty;
 };
 
-/* cli_child_start - forks; 0 or errno. Whether the program could be executed
- *                   is known when it has ended.
+/* cli_child_start - forks; 0 or errno, ECANCELED if the guardian was killed: then
+ *                   nothing was executed. Whether the program could be executed is
+ *                   known when it has ended.
  * cli_child_signal - to the whole group; TERM continues what is stopped.
  * cli_child_drain - asks for EMPTY. `all` as in process_tree.h.
  * cli_child_kill  - all that is left of it, and whatever turns up.

@@ -18,7 +18,7 @@
 #include "cli/run/process_tree.h"
 
 #define SOCKET_FD 0
-#define ERROR_FD 1
+#define COMMAND_FD 1
 
 struct guard {
     struct cli_kin kin;
@@ -49,30 +49,31 @@ static void close_from(unsigned first)
 
 #endif
 
-static void keep_only(int socket_fd, int error_fd)
+static void keep_only(int socket_fd, int command_fd)
 {
     int high_socket = fcntl(socket_fd, F_DUPFD, 10);
-    int high_error = fcntl(error_fd, F_DUPFD, 10);
+    int high_command = fcntl(command_fd, F_DUPFD, 10);
 
     (void)dup2(high_socket, SOCKET_FD);
-    (void)dup2(high_error, ERROR_FD);
-    close_from(ERROR_FD + 1);
+    (void)dup2(high_command, COMMAND_FD);
+    close_from(COMMAND_FD + 1);
 }
 
 /* ---- telling ---- */
 
-static void tell(enum cli_guard_word word, int number)
+/* False: holdfast is dead, or has given up. */
+static bool tell(enum cli_guard_word word, int number)
 {
     struct cli_guard_message m = {.word = word, .number = number};
 
-    (void)send(SOCKET_FD, &m, sizeof m, MSG_NOSIGNAL);
+    return send(SOCKET_FD, &m, sizeof m, MSG_NOSIGNAL) == sizeof m;
 }
 
 static int exec_error(void)
 {
     int err = 0;
 
-    if (read(ERROR_FD, &err, sizeof err) != sizeof err)
+    if (recv(COMMAND_FD, &err, sizeof err, MSG_DONTWAIT) != sizeof err)
         return 0; /* closed by a good exec */
     return err;
 }
@@ -97,7 +98,7 @@ static void look_for_stop(const struct guard *g)
     if (!g->kin.has_ended &&
         waitid(P_PID, (id_t)g->kin.first, &info, WSTOPPED | WNOHANG) == 0 &&
         info.si_pid != 0)
-        tell(GUARD_STOPPED, info.si_status);
+        (void)tell(GUARD_STOPPED, info.si_status);
 }
 
 static void look(struct guard *g)
@@ -110,7 +111,7 @@ static void look(struct guard *g)
     cli_kin_kill(&g->kin);
     if (g->kin.has_ended && g->wants_empty && !cli_kin_remain(&g->kin)) {
         g->wants_empty = false;
-        tell(GUARD_EMPTY, 0);
+        (void)tell(GUARD_EMPTY, 0);
     }
     if (g->is_alone && !cli_kin_remain(&g->kin))
         _exit(EXIT_SUCCESS);
@@ -123,7 +124,7 @@ static void signal_group(const struct guard *g, int number)
     int err = cli_kin_signal(&g->kin, number);
 
     if (err != 0 && err != ESRCH) /* it has just ended */
-        tell(GUARD_REFUSED, err);
+        (void)tell(GUARD_REFUSED, err);
 }
 
 static void kill_from_now_on(struct guard *g, bool all)
@@ -183,25 +184,36 @@ static void hear_only_children(sigset_t *mask)
     (void)sigdelset(mask, SIGCHLD);
 }
 
-_Noreturn void cli_guard(int fd, pid_t (*start)(const void *ctx, int *error_fd),
+/* Its own death lets nobody work: nobody has been let go. */
+static void let_command_go(const struct guard *g)
+{
+    const char go = 0;
+
+    if (!tell(GUARD_STARTED, (int)g->kin.first))
+        _exit(EXIT_FAILURE);
+    (void)send(COMMAND_FD, &go, sizeof go, MSG_NOSIGNAL); /* killed already */
+}
+
+_Noreturn void cli_guard(int fd,
+                         pid_t (*start)(const void *ctx, int *command_fd),
                          const void *ctx)
 {
     struct guard g = {0};
     sigset_t while_waiting;
-    int error_fd = -1;
+    int command_fd = -1;
     int err;
 
     (void)setpgid(0, 0); /* a KILL for holdfast's group is not for us */
     cli_kin_adopt();
-    g.kin.first = start(ctx, &error_fd);
+    g.kin.first = start(ctx, &command_fd);
     err = errno;
-    keep_only(fd, error_fd);
+    keep_only(fd, command_fd);
     if (g.kin.first < 0) {
-        tell(GUARD_FAILED, err);
+        (void)tell(GUARD_FAILED, err);
         _exit(EXIT_FAILURE);
     }
     hear_only_children(&while_waiting);
-    tell(GUARD_STARTED, (int)g.kin.first);
+    let_command_go(&g);
     for (;;) {
         struct pollfd p = {.fd = g.is_alone ? -1 : SOCKET_FD,
                            .events = POLLIN};

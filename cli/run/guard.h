@@ -35,9 +35,11 @@ struct cli_guard_message {
 
 /* The guardian's life, in a new process, with all signals blocked.
  *   fd     of the socket to holdfast
- *   start  forks the command; its pid, or -1 and errno. *error_fd: where exec's
- *          errno comes from */
-_Noreturn void cli_guard(int fd, pid_t (*start)(const void *ctx, int *error_fd),
+ *   start  forks the command; its pid, or -1 and errno. *command_fd: a socket to
+ *          it. It executes after it has received a byte there, and not at all
+ *          after the end; exec's errno comes back */
+_Noreturn void cli_guard(int fd,
+                         pid_t (*start)(const void *ctx, int *command_fd),
                          const void *ctx);
 
 #endif

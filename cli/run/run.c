@@ -173,7 +173,9 @@ static void start(struct run *run)
 
     if (err == 0)
         return;
-    (void)cli_fail("cannot start a process: %s", strerror(err));
+    (void)cli_fail("cannot start a process: %s",
+                   err == ECANCELED ? "its guardian was killed"
+                                    : strerror(err));
     feed_number(run, CLI_EV_ENDED, CLI_TROUBLE);
 }
 
