@@ -184,7 +184,7 @@ static void start_redisson(void)
         dup2(to[0], 0);
         dup2(from[1], 1);
         close(to[1]); /* else it would never see the end */
-        execlp("java", "java", "-cp", path, "Peer", address, NULL);
+        execlp("java", "java", "-cp", path, "Driver", address, "30000", NULL);
         die("java", "cannot be started");
     }
     close(to[0]);
@@ -197,14 +197,14 @@ static void start_redisson(void)
 
 static void redisson_begins(int threads, double ms)
 {
-    fprintf(to_redisson, "contend " NAME " %d %ld %.0f\n", threads, hold_us,
-            ms);
+    fprintf(to_redisson, "1 contend lock " NAME " %d %ld %.0f\n", threads,
+            hold_us, ms);
     fflush(to_redisson);
 }
 
 static void redisson_ends(struct tally *t)
 {
-    if (fscanf(from_redisson, "%ld %lf %lf", &t->grants, &t->median_us,
+    if (fscanf(from_redisson, "%*d %ld %lf %lf", &t->grants, &t->median_us,
                &t->longest_us) != 3)
         die("Redisson", "says nothing");
 }

@@ -28,9 +28,10 @@ while :; do
     kill -0 $server 2>/dev/null && break
     port=$((port + 2))
 done
+redisson=$(ls -d "$1"/redisson/*/ 2>/dev/null | sort -V | tail -1)
 export BENCH_PID=$server BENCH_PORT=$port BENCH_SOCKET="$folder/socket" \
     BENCH_TLS_PORT=$((port + 1)) BENCH_CA="$folder/cert" \
-    BENCH_REDISSON="${BENCH_REDISSON:-$1/redisson}"
+    BENCH_REDISSON="${BENCH_REDISSON:-$redisson}"
 
 for b in "$1"/bench/bench_${2:-*}; do
     case $b in

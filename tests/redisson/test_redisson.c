@@ -1,90 +1,25 @@
 /* The same locks as a real Redisson: each side excludes the other, wakes it and
- * reads its state. The Java side is Peer.java, asked line by line. */
+ * reads its state. */
 #include <check.h>
-#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/prctl.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 #include "holdfast.h"
+#include "tests/redisson/driver.h"
+#include "tests/support/rw_steps.h"
 #include "tests/support/server.h"
+#include "tests/support/suite.h"
 
-/* A JVM on a loaded machine is slow to start and slow to answer. */
-#define JAVA_MS 60000
 /* Far below the 30 s of a TTL: whoever is woken within was told, and did not
  * wait for the lock to expire. */
 #define TOLD_MS 10000
+/* Long enough for what should not happen to happen. */
+#define A_MOMENT_MS 200
 
 static struct server *server;
 static struct hf_client *client;
-static pid_t java;
-static int to_java = -1, from_java = -1;
-
-/* ---- the Java side ---- */
-
-static void exec_java(int in, int out, const char *url)
-{
-    const char *lib = getenv("HF_REDISSON");
-    char path[600];
-
-    prctl(PR_SET_PDEATHSIG, SIGKILL);
-    dup2(in, 0);
-    dup2(out, 1);
-    snprintf(path, sizeof path, "%s:%s/*", lib, lib);
-    execlp("java", "java", "-XX:TieredStopAtLevel=1", "-cp", path, "Peer", url,
-           (char *)NULL);
-    _exit(127);
-}
-
-/* One line within `ms`, without its end; NULL: none yet. */
-static const char *java_says(int ms)
-{
-    static char line[256];
-    struct pollfd p = {.fd = from_java, .events = POLLIN};
-    size_t n = 0;
-
-    if (poll(&p, 1, ms) == 0)
-        return NULL;
-    while (n < sizeof line - 1 && read(from_java, line + n, 1) == 1 &&
-           line[n] != '\n')
-        n++;
-    line[n] = '\0';
-    return line;
-}
-
-static void java_do(const char *line)
-{
-    ck_assert_int_eq(dprintf(to_java, "%s\n", line), (int)strlen(line) + 1);
-}
-
-static const char *java_ask(const char *line)
-{
-    const char *answer;
-
-    java_do(line);
-    answer = java_says(JAVA_MS);
-    ck_assert_msg(answer != NULL, "Redisson does not answer '%s'", line);
-    return answer;
-}
-
-static void java_start(void)
-{
-    char url[SERVER_URL_MAX];
-    int in[2], out[2];
-
-    ck_assert(pipe(in) == 0 && pipe(out) == 0);
-    server_url(server, url);
-    if ((java = fork()) == 0)
-        exec_java(in[0], out[1], url);
-    close(in[0]);
-    close(out[1]);
-    to_java = in[1];
-    from_java = out[0];
-    ck_assert_str_eq(strtok(strdup(java_says(JAVA_MS)), " "), "ready");
-}
+static struct driver *java;
 
 /* ---- both sides, once for all tests (CK_NOFORK) ---- */
 
@@ -96,7 +31,7 @@ static void set_up(void)
 
     server = server_start(NULL);
     ck_assert_ptr_nonnull(server);
-    java_start();
+    java = driver_start(server, 30000);
     hf_client_options_init(&options);
     options.url = server_url(server, url);
     options.watchdog_ms = 3000;
@@ -107,10 +42,7 @@ static void set_up(void)
 static void tear_down(void)
 {
     hf_client_free(client);
-    close(to_java);
-    close(from_java);
-    kill(java, SIGKILL);
-    waitpid(java, NULL, 0);
+    driver_stop(java);
     server_stop(server);
 }
 
@@ -132,58 +64,70 @@ static hf_status acquire_within(struct hf_lock *lock, int64_t wait_ms)
     return hf_lock_acquire(lock, &options, NULL);
 }
 
-/* Names with and without braces: both sides must spell the channel alike. */
-static const char *const names[] = {"order:42", "shop{eu}lock", "{a}{b}", "x}y"};
-#define NAMES ((int)(sizeof names / sizeof *names))
-
-static const char *line_of(const char *verb, const char *name, const char *rest)
+static void release(struct hf_lock *lock)
 {
-    static char line[128];
-
-    snprintf(line, sizeof line, "%s %s%s", verb, name, rest);
-    return line;
+    ck_assert_int_eq(hf_lock_release(lock, hf_owner_thread(), NULL), HF_OK);
 }
 
-START_TEST(what_redisson_holds_we_do_not_get_until_it_tells_us)
+/* What thread `thread` of Redisson answers to "VERB KIND NAME ...". */
+#define ck_assert_java(expected, thread, ...)                                 \
+    ck_assert_str_eq(driver_ask(java, thread, __VA_ARGS__), expected)
+
+/* ---- one holds, the other waits ---- */
+
+/* Names with and without braces: both sides must spell the channel alike. */
+static const struct meeting {
+    const char *kind;
+    const char *name;
+} meetings[] = {
+    {"lock", "order:42"}, {"lock", "shop{eu}lock"},
+    {"lock", "{a}{b}"},   {"lock", "x}y"},
+};
+#define MEETINGS ((int)(sizeof meetings / sizeof *meetings))
+
+START_TEST(we_wait_until_redisson_releases)
 {
-    struct hf_lock *lock = lock_on(names[_i]);
+    const struct meeting *m = &meetings[_i];
+    struct hf_lock *lock = lock_on(m->name);
     struct hf_lock_info info;
 
-    ck_assert_str_eq(java_ask(line_of("lock", names[_i], "")), "ok");
-    ck_assert_str_eq(java_ask(line_of("lock", names[_i], "")), "ok");
+    ck_assert_java("ok", 1, "acquire %s %s", m->kind, m->name);
+    ck_assert_java("ok", 1, "acquire %s %s", m->kind, m->name);
     ck_assert_int_eq(hf_lock_inspect(lock, &info, NULL), HF_OK);
     ck_assert(info.is_locked);
     ck_assert_int_eq(info.hold_count, 2);
     ck_assert_int_eq(acquire_within(lock, 0), HF_TIMEOUT);
     ck_assert_int_eq(acquire_within(lock, 50), HF_TIMEOUT);
 
-    ck_assert_str_eq(java_ask(line_of("unlock", names[_i], "")), "ok");
+    ck_assert_java("ok", 1, "unlock %s %s", m->kind, m->name);
     ck_assert_int_eq(acquire_within(lock, 50), HF_TIMEOUT);
-    java_do(line_of("unlock", names[_i], ""));
+    driver_tell(java, 1, "unlock %s %s", m->kind, m->name);
     ck_assert_int_eq(acquire_within(lock, TOLD_MS), HF_OK);
-    ck_assert_str_eq(java_says(JAVA_MS), "ok");
-    ck_assert_int_eq(hf_lock_release(lock, hf_owner_thread(), NULL), HF_OK);
+    ck_assert_str_eq(driver_answer(java, 1, DRIVER_MS), "ok");
+    release(lock);
     hf_lock_free(lock);
 }
 END_TEST
 
-START_TEST(what_we_hold_redisson_does_not_get_until_we_tell_it)
+START_TEST(redisson_waits_until_we_release)
 {
-    struct hf_lock *lock = lock_on(names[_i]);
+    const struct meeting *m = &meetings[_i];
+    struct hf_lock *lock = lock_on(m->name);
     const char *answer;
 
     ck_assert_int_eq(acquire_within(lock, 0), HF_OK);
-    ck_assert_str_eq(java_ask(line_of("locked", names[_i], "")), "true");
-    ck_assert_str_eq(java_ask(line_of("try", names[_i], " 0 -1")), "false");
-    ck_assert_str_eq(java_ask(line_of("unlock", names[_i], "")), "not mine");
+    ck_assert_java("true", 1, "locked %s %s", m->kind, m->name);
+    ck_assert_java("false", 1, "try %s %s", m->kind, m->name);
+    ck_assert_java("refused", 1, "unlock %s %s", m->kind, m->name);
 
-    java_do(line_of("lock", names[_i], ""));
-    ck_assert_msg(java_says(200) == NULL, "Redisson is inside, too");
-    ck_assert_int_eq(hf_lock_release(lock, hf_owner_thread(), NULL), HF_OK);
-    answer = java_says(TOLD_MS);
+    driver_tell(java, 1, "acquire %s %s", m->kind, m->name);
+    ck_assert_msg(driver_answer(java, 1, A_MOMENT_MS) == NULL,
+                  "Redisson is inside, too");
+    release(lock);
+    answer = driver_answer(java, 1, TOLD_MS);
     ck_assert_msg(answer && strcmp(answer, "ok") == 0, "it was not woken");
-    ck_assert_str_eq(java_ask(line_of("count", names[_i], "")), "1");
-    ck_assert_str_eq(java_ask(line_of("unlock", names[_i], "")), "ok");
+    ck_assert_java("1", 1, "count %s %s", m->kind, m->name);
+    ck_assert_java("ok", 1, "unlock %s %s", m->kind, m->name);
     hf_lock_free(lock);
 }
 END_TEST
@@ -192,12 +136,12 @@ START_TEST(either_side_may_force_the_other)
 {
     struct hf_lock *lock = lock_on("forced");
 
-    ck_assert_str_eq(java_ask("lock forced"), "ok");
+    ck_assert_java("ok", 1, "acquire lock forced");
     ck_assert_int_eq(hf_lock_force_release(lock, NULL, 0, NULL), HF_OK);
-    ck_assert_str_eq(java_ask("unlock forced"), "not mine");
+    ck_assert_java("refused", 1, "unlock lock forced");
 
     ck_assert_int_eq(acquire_within(lock, 0), HF_OK);
-    ck_assert_str_eq(java_ask("force forced"), "true");
+    ck_assert_java("true", 1, "force-unlock lock forced");
     ck_assert_int_eq(hf_lock_release(lock, hf_owner_thread(), NULL), HF_LOST);
     hf_lock_free(lock);
 }
@@ -214,22 +158,69 @@ static void add_once(struct hf_lock *lock)
     snprintf(text, sizeof text, "%s", server_ask(server, "GET sum"));
     snprintf(text, sizeof text, "%ld", atol(text) + 1);
     server_ask(server, "SET sum %s", text);
-    ck_assert_int_eq(hf_lock_release(lock, hf_owner_thread(), NULL), HF_OK);
+    release(lock);
 }
 
-START_TEST(both_sides_together_never_are_inside_at_once)
+START_TEST(both_sides_are_never_inside_at_once)
 {
     struct hf_lock *lock = lock_on("adder");
-    char line[64];
 
     server_ask(server, "SET sum 0");
-    snprintf(line, sizeof line, "add adder sum %d", ADDS);
-    java_do(line);
+    driver_tell(java, 1, "add lock adder sum %d", ADDS);
     for (int i = 0; i < ADDS; i++)
         add_once(lock);
-    ck_assert_str_eq(java_says(JAVA_MS), "ok");
+    ck_assert_str_eq(driver_answer(java, 1, DRIVER_MS), "ok");
     ck_assert_int_eq(atol(server_ask(server, "GET sum")), 2 * ADDS);
     hf_lock_free(lock);
+}
+END_TEST
+
+/* ---- read-write locks, step by step ---- */
+
+/* Our scripts play A, or B, or nobody: Redisson alone shows that the tables are
+ * its contract, and not our idea of it. */
+enum { OURS_IS_A, OURS_IS_B, NONE_IS_OURS, CASTS };
+
+static const char *rw_act(struct rw_player *p, const char *verb, long lease_ms)
+{
+    const char *side = strstr(verb, "read") ? "read" : "write";
+    const char *answer;
+
+    if (*verb == 'f')
+        answer = driver_ask(java, p->thread, "force-unlock %s %s", side, p->name);
+    else if (*verb == 'u')
+        answer = driver_ask(java, p->thread, "unlock %s %s", side, p->name);
+    else
+        answer = driver_ask(java, p->thread, "try %s %s %ld", side, p->name,
+                            lease_ms);
+    return strcmp(answer, "ok") == 0 || strcmp(answer, "true") == 0 ? "ok"
+                                                                    : "no";
+}
+
+static struct rw_player rw_redisson(const char *name, int thread, char *owner)
+{
+    (void)strcpy(owner, driver_ask(java, thread, "owner"));
+    return (struct rw_player){.owner = owner,
+                              .is_redisson = true,
+                              .times = 1,
+                              .act = rw_act,
+                              .server = server,
+                              .name = name,
+                              .thread = thread};
+}
+
+START_TEST(read_write_steps_leave_the_same_states)
+{
+    static const char ours[] = "6e3814a1-e847-452b-a982-45baf93a1df2:1";
+    const struct rw_table *table = &rw_tables[_i / CASTS];
+    char owners[2][64];
+    struct rw_player players[2];
+
+    for (int i = 0; i < 2; i++)
+        players[i] = _i % CASTS == i
+                         ? rw_player_scripts(server, "order:42", ours, 1)
+                         : rw_redisson("order:42", i + 1, owners[i]);
+    rw_play(table, players);
 }
 END_TEST
 
@@ -242,12 +233,12 @@ int main(void)
 
     tcase_add_unchecked_fixture(tc, set_up, tear_down);
     tcase_set_timeout(tc, 120);
-    tcase_add_loop_test(
-        tc, what_redisson_holds_we_do_not_get_until_it_tells_us, 0, NAMES);
-    tcase_add_loop_test(
-        tc, what_we_hold_redisson_does_not_get_until_we_tell_it, 0, NAMES);
+    tcase_add_loop_test(tc, we_wait_until_redisson_releases, 0, MEETINGS);
+    tcase_add_loop_test(tc, redisson_waits_until_we_release, 0, MEETINGS);
     tcase_add_test(tc, either_side_may_force_the_other);
-    tcase_add_test(tc, both_sides_together_never_are_inside_at_once);
+    tcase_add_test(tc, both_sides_are_never_inside_at_once);
+    tcase_add_loop_test(tc, read_write_steps_leave_the_same_states, 0,
+                        rw_tables_count * CASTS);
     suite_add_tcase(suite, tc);
     runner = srunner_create(suite);
     srunner_set_fork_status(runner, CK_NOFORK); /* one JVM for all of them */

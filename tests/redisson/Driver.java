@@ -1,0 +1,239 @@
+import java.io.BufferedReader;
+import java.io.InputStreamReader;
+import java.lang.reflect.InvocationTargetException;
+import java.lang.reflect.Method;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.Collections;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Queue;
+import java.util.concurrent.ConcurrentLinkedQueue;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.locks.LockSupport;
+import org.redisson.Redisson;
+import org.redisson.api.RBucket;
+import org.redisson.api.RLock;
+import org.redisson.api.RedissonClient;
+import org.redisson.client.codec.StringCodec;
+import org.redisson.config.Config;
+
+/**
+ * A real Redisson client that does what it is told, until its input ends.
+ *
+ * <pre>
+ *   java Driver kinds            the kinds of locks that this version has
+ *   java Driver URL WATCHDOG     "ready UUID", then a line for each line:
+ *                                THREAD VERB [KIND NAME [NUMBER...]]
+ * </pre>
+ *
+ * An answer begins with the number of its thread. A thread, which is an owner,
+ * does one thing after the other; threads do not wait for each other. All times
+ * are in ms.
+ *
+ * <pre>
+ *   acquire [LEASE]              ok                   without LEASE: watchdog
+ *   try [LEASE]                  true | false
+ *   wait WAIT [LEASE]            true | false
+ *   acquire-token                the token            fenced alone
+ *   try-token                    the token | null
+ *   token                        the latest
+ *   unlock                       ok | refused
+ *   force-unlock                 true | false
+ *   locked                       true | false
+ *   count                        this thread's hold count
+ *   ttl                          ms
+ *   owner                        (no KIND, no NAME) this thread's field
+ *   add KEY TIMES                ok, after so many locked read-add-writes
+ *   contend THREADS HOLD MS      for so long, by so many threads, each holding
+ *                                for HOLD us: grants, the median wait and the
+ *                                longest, us
+ * </pre>
+ *
+ * IllegalMonitorStateException is answered as "refused", any other as "error".
+ */
+public final class Driver {
+    private static final String[][] GETTERS = {
+        {"lock", "getLock"}, {"fair", "getFairLock"},
+        {"fenced", "getFencedLock"}, {"nonreentrant", "getNonReentrantLock"},
+        {"spin", "getSpinLock"},
+    };
+    private static final TimeUnit MS = TimeUnit.MILLISECONDS;
+
+    private final RedissonClient client;
+    private final Map<String, ExecutorService> threads = new HashMap<>();
+
+    private Driver(RedissonClient client) {
+        this.client = client;
+    }
+
+    /* ---- kinds: newer ones are not in the older version's API ---- */
+
+    private static Method getter(String kind) {
+        for (String[] row : GETTERS) {
+            try {
+                if (row[0].equals(kind)) {
+                    return RedissonClient.class.getMethod(row[1], String.class);
+                }
+            } catch (NoSuchMethodException older) {
+                return null;
+            }
+        }
+        return null;
+    }
+
+    private static String kinds() {
+        StringBuilder kinds = new StringBuilder("read write");
+        for (String[] row : GETTERS) {
+            kinds.append(getter(row[0]) == null ? "" : " " + row[0]);
+        }
+        return kinds.toString();
+    }
+
+    private RLock lock(String kind, String name) throws Exception {
+        switch (kind) {
+        case "read":
+            return client.getReadWriteLock(name).readLock();
+        case "write":
+            return client.getReadWriteLock(name).writeLock();
+        default:
+            return (RLock) getter(kind).invoke(client, name);
+        }
+    }
+
+    private static String token(RLock fenced, String method) throws Exception {
+        Class<?> type = getter("fenced").getReturnType();
+        return String.valueOf(type.getMethod(method).invoke(fenced));
+    }
+
+    /* ---- many locked steps ---- */
+
+    private void add(RLock lock, String key, int times) {
+        RBucket<String> bucket = client.getBucket(key, StringCodec.INSTANCE);
+        for (int i = 0; i < times; i++) {
+            lock.lock();
+            try {
+                String value = bucket.get();
+                bucket.set(String.valueOf(value == null ? 1 : Long.parseLong(value) + 1));
+            } finally {
+                lock.unlock();
+            }
+        }
+    }
+
+    private static void takeTurns(RLock lock, long holdUs, long endNs, Queue<Long> waits) {
+        while (System.nanoTime() < endNs) {
+            long began = System.nanoTime();
+            lock.lock();
+            waits.add(System.nanoTime() - began);
+            LockSupport.parkNanos(holdUs * 1000);
+            lock.unlock();
+        }
+    }
+
+    private static String contend(RLock lock, long threads, long holdUs, long ms)
+            throws InterruptedException {
+        Queue<Long> waits = new ConcurrentLinkedQueue<>();
+        long endNs = System.nanoTime() + ms * 1000000;
+        List<Thread> all = new ArrayList<>();
+        for (int i = 0; i < threads; i++) {
+            all.add(new Thread(() -> takeTurns(lock, holdUs, endNs, waits)));
+            all.get(i).start();
+        }
+        for (Thread thread : all) {
+            thread.join();
+        }
+        List<Long> sorted = new ArrayList<>(waits);
+        Collections.sort(sorted);
+        int n = sorted.size();
+        return n == 0 ? "0 0 0"
+                : n + " " + sorted.get(n / 2) / 1000 + " " + sorted.get(n - 1) / 1000;
+    }
+
+    /* ---- a command ---- */
+
+    private static long number(List<String> args, int index, long otherwise) {
+        return args.size() > index ? Long.parseLong(args.get(index)) : otherwise;
+    }
+
+    private String act(String verb, RLock lock, List<String> args) throws Exception {
+        switch (verb) {
+        case "acquire":
+            lock.lock(number(args, 0, -1), MS);
+            return "ok";
+        case "try":
+            return String.valueOf(args.isEmpty() ? lock.tryLock()
+                    : lock.tryLock(0, number(args, 0, -1), MS));
+        case "wait":
+            return String.valueOf(lock.tryLock(number(args, 0, 0), number(args, 1, -1), MS));
+        case "acquire-token":
+            return token(lock, "lockAndGetToken");
+        case "try-token":
+            return token(lock, "tryLockAndGetToken");
+        case "token":
+            return token(lock, "getToken");
+        case "unlock":
+            lock.unlock();
+            return "ok";
+        case "force-unlock":
+            return String.valueOf(lock.forceUnlock());
+        case "locked":
+            return String.valueOf(lock.isLocked());
+        case "count":
+            return String.valueOf(lock.getHoldCount());
+        case "ttl":
+            return String.valueOf(lock.remainTimeToLive());
+        case "add":
+            add(lock, args.get(0), (int) number(args, 1, 0));
+            return "ok";
+        case "contend":
+            return contend(lock, number(args, 0, 1), number(args, 1, 0), number(args, 2, 0));
+        default:
+            return "what?";
+        }
+    }
+
+    private String answer(List<String> words) {
+        try {
+            if (words.get(1).equals("owner")) {
+                return client.getId() + ":" + Thread.currentThread().getId();
+            }
+            return act(words.get(1), lock(words.get(2), words.get(3)),
+                    words.subList(4, words.size()));
+        } catch (IllegalMonitorStateException refused) {
+            return "refused";
+        } catch (InvocationTargetException wrapped) {
+            return "error " + wrapped.getCause();
+        } catch (Exception other) {
+            return "error " + other;
+        }
+    }
+
+    private void command(String line) {
+        List<String> words = Arrays.asList(line.split(" "));
+        String thread = words.get(0);
+        threads.computeIfAbsent(thread, key -> Executors.newSingleThreadExecutor())
+                .execute(() -> System.out.println(thread + " " + answer(words)));
+    }
+
+    public static void main(String[] args) throws Exception {
+        if (args[0].equals("kinds")) {
+            System.out.println(kinds());
+            return;
+        }
+        Config config = new Config();
+        config.setLockWatchdogTimeout(Long.parseLong(args[1]));
+        config.setCodec(StringCodec.INSTANCE);
+        config.useSingleServer().setAddress(args[0]).setConnectionMinimumIdleSize(1);
+        Driver driver = new Driver(Redisson.create(config));
+        BufferedReader in = new BufferedReader(new InputStreamReader(System.in));
+        System.out.println("ready " + driver.client.getId());
+        for (String line; (line = in.readLine()) != null;) {
+            driver.command(line);
+        }
+        System.exit(0); /* threads that wait for a lock, too, end now */
+    }
+}
