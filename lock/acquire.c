@@ -20,99 +20,108 @@ static void on_plain_change(struct hf_subscription *s, bool is_live);
 static void on_due(struct hf_timer *timer);
 static void step(struct hf_op *op, enum hf_wait_event event, int64_t ttl_ms);
 
-/* ---- the line of one lock ---- */
+/* ---- the line ---- */
 
-static struct hf_op *first_in_line(struct hf_lock *lock)
+static struct hf_op *first_in_line(struct hf_line *line)
 {
-    if (hf_list_is_empty(&lock->line))
+    if (hf_list_is_empty(&line->waiters))
         return NULL;
-    return HF_OWNER_OF(lock->line.next, struct hf_op, line_node);
+    return HF_OWNER_OF(line->waiters.next, struct hf_op, line_node);
 }
 
-static void tell_first(struct hf_lock *lock, enum hf_wait_event event)
+static void tell_first(struct hf_line *line, enum hf_wait_event event)
 {
-    struct hf_op *op = first_in_line(lock);
+    struct hf_op *op = first_in_line(line);
 
     if (op)
         step(op, event, 0);
 }
 
-static hf_status subscribe(struct hf_lock *lock, struct hf_subscription *s,
+static hf_status subscribe(struct hf_line *line, struct hf_subscription *s,
                            bool is_sharded)
 {
-    s->channel = hf_lock_channel(lock);
-    s->channel_len = lock->channel_len;
+    const struct hf_lock *lock = hf_line_lock(line);
+    struct hf_bytes channel = hf_lock_channel(lock);
+
+    s->channel = channel.ptr;
+    s->channel_len = channel.len;
     s->is_sharded = is_sharded;
     return hf_router_listen(lock->client->router, s, lock->slot);
 }
 
-static bool wants_plain(const struct hf_lock *lock)
+static struct hf_client *client_of(struct hf_line *line)
 {
-    return lock->subscription.is_sharded &&
-           hf_router_wakes_both(lock->client->router);
+    return hf_line_lock(line)->client;
+}
+
+static bool wants_plain(struct hf_line *line)
+{
+    return line->subscription.is_sharded &&
+           hf_router_wakes_both(client_of(line)->router);
 }
 
 /* Without memory it is tried again with the next listen(). */
-static void listen_plainly(struct hf_lock *lock)
+static void listen_plainly(struct hf_line *line)
 {
     struct hf_plain_subscription *plain =
-        hf_mem_new(lock->client->mem, sizeof *plain);
+        hf_mem_new(client_of(line)->mem, sizeof *plain);
 
     if (!plain)
         return;
-    plain->lock = lock;
+    plain->line = line;
     plain->subscription.on_message = on_plain_message;
     plain->subscription.on_change = on_plain_change;
-    if (subscribe(lock, &plain->subscription, false) == HF_OK)
-        lock->plain = plain;
+    if (subscribe(line, &plain->subscription, false) == HF_OK)
+        line->plain = plain;
     else
-        hf_mem_free(lock->client->mem, plain, sizeof *plain);
+        hf_mem_free(client_of(line)->mem, plain, sizeof *plain);
 }
 
-static void listen(struct hf_lock *lock)
+static void listen(struct hf_line *line)
 {
-    if (!lock->is_listening) {
-        lock->subscription.on_message = on_message;
-        lock->subscription.on_change = on_change;
-        if (!hf_random(&lock->ear.dice, sizeof lock->ear.dice) ||
-            !lock->ear.dice)
-            lock->ear.dice = 1;
-        lock->is_listening = subscribe(lock, &lock->subscription,
-                                       hf_lock_is_sharded(lock)) == HF_OK;
-        lock->ear.is_refused = !lock->is_listening;
+    if (!line->is_listening) {
+        line->subscription.on_message = on_message;
+        line->subscription.on_change = on_change;
+        if (!hf_random(&line->ear.dice, sizeof line->ear.dice) ||
+            !line->ear.dice)
+            line->ear.dice = 1;
+        line->is_listening =
+            subscribe(line, &line->subscription,
+                      hf_lock_is_sharded(hf_line_lock(line))) == HF_OK;
+        line->ear.is_refused = !line->is_listening;
     }
-    if (lock->is_listening && !lock->plain && wants_plain(lock))
-        listen_plainly(lock);
+    if (line->is_listening && !line->plain && wants_plain(line))
+        listen_plainly(line);
 }
 
-void hf_acquire_stop_listening(struct hf_lock *lock)
+void hf_acquire_stop_listening(struct hf_line *line)
 {
-    if (lock->is_listening)
-        hf_router_unlisten(&lock->subscription);
-    if (lock->plain) {
-        hf_router_unlisten(&lock->plain->subscription);
-        hf_mem_free(lock->client->mem, lock->plain, sizeof *lock->plain);
-        lock->plain = NULL;
+    if (line->is_listening)
+        hf_router_unlisten(&line->subscription);
+    if (line->plain) {
+        hf_router_unlisten(&line->plain->subscription);
+        hf_mem_free(client_of(line)->mem, line->plain, sizeof *line->plain);
+        line->plain = NULL;
     }
-    lock->is_listening = false;
-    lock->ear.is_live = false;
-    lock->ear.is_refused = false;
-    hf_ear_lost(&lock->ear);
+    line->is_listening = false;
+    line->ear.is_live = false;
+    line->ear.is_refused = false;
+    hf_ear_lost(&line->ear);
 }
 
-static void heard(struct hf_lock *lock, const char *ptr, size_t len)
+static void heard(struct hf_line *line, const char *ptr, size_t len)
 {
-    if (hf_ear_heard(&lock->ear, hf_loop_now(lock->client->loop), ptr, len))
-        tell_first(lock, WAIT_WOKEN);
+    if (hf_ear_heard(&line->ear, hf_loop_now(client_of(line)->loop), ptr, len))
+        tell_first(line, WAIT_WOKEN);
 }
 
 static void on_message(struct hf_subscription *s, const char *ptr, size_t len)
 {
-    struct hf_lock *lock = HF_OWNER_OF(s, struct hf_lock, subscription);
+    struct hf_line *line = HF_OWNER_OF(s, struct hf_line, subscription);
 
-    if (lock->plain)
-        lock->plain->may_be_double = true;
-    heard(lock, ptr, len);
+    if (line->plain)
+        line->plain->may_be_double = true;
+    heard(line, ptr, len);
 }
 
 /* A plain message after a sharded one is mostly of the same release, whose turn has
@@ -124,68 +133,70 @@ static void on_plain_message(struct hf_subscription *s, const char *ptr,
         HF_OWNER_OF(s, struct hf_plain_subscription, subscription);
 
     if (!plain->may_be_double) {
-        heard(plain->lock, ptr, len);
+        heard(plain->line, ptr, len);
         return;
     }
     plain->may_be_double = false;
-    plain->lock->ear.generation++;
-    tell_first(plain->lock, WAIT_WOKEN);
+    plain->line->ear.generation++;
+    tell_first(plain->line, WAIT_WOKEN);
 }
 
-static bool hears_all(const struct hf_lock *lock)
+static bool hears_all(struct hf_line *line)
 {
-    return lock->subscription.is_live &&
-           (!wants_plain(lock) ||
-            (lock->plain && lock->plain->subscription.is_live));
+    return line->subscription.is_live &&
+           (!wants_plain(line) ||
+            (line->plain && line->plain->subscription.is_live));
 }
 
-/* One of the lock's subscriptions became live, was lost, or was refused. */
-static void changed(struct hf_lock *lock, bool is_one_live)
+/* One of the line's subscriptions became live, was lost, or was refused. */
+static void changed(struct hf_line *line, bool is_one_live)
 {
-    bool was_live = lock->ear.is_live;
+    bool was_live = line->ear.is_live;
 
-    lock->ear.is_live = hears_all(lock);
-    lock->ear.is_refused = !is_one_live && !was_live;
-    lock->ear.generation++; /* messages may have been missed */
-    hf_ear_lost(&lock->ear);
-    if (lock->ear.is_live)
-        tell_first(lock, WAIT_LIVE);
+    line->ear.is_live = hears_all(line);
+    line->ear.is_refused = !is_one_live && !was_live;
+    line->ear.generation++; /* messages may have been missed */
+    hf_ear_lost(&line->ear);
+    if (line->ear.is_live)
+        tell_first(line, WAIT_LIVE);
     else if (was_live)
-        tell_first(lock, WAIT_WOKEN);
+        tell_first(line, WAIT_WOKEN);
     else if (!is_one_live)
-        tell_first(lock, WAIT_DEAF);
+        tell_first(line, WAIT_DEAF);
 }
 
 static void on_change(struct hf_subscription *s, bool is_live)
 {
-    changed(HF_OWNER_OF(s, struct hf_lock, subscription), is_live);
+    changed(HF_OWNER_OF(s, struct hf_line, subscription), is_live);
 }
 
 static void on_plain_change(struct hf_subscription *s, bool is_live)
 {
-    changed(HF_OWNER_OF(s, struct hf_plain_subscription, subscription)->lock,
+    changed(HF_OWNER_OF(s, struct hf_plain_subscription, subscription)->line,
             is_live);
 }
 
 void hf_acquire_next(struct hf_lock *lock)
 {
-    tell_first(lock, WAIT_DUE);
+    tell_first(lock->line, WAIT_DUE);
 }
 
 void hf_acquire_freeing(struct hf_op *op)
 {
     op->is_freeing = true;
-    op->was_listening = op->lock->is_listening;
-    hf_ear_releases(&op->lock->ear);
+    op->was_listening = op->lock->line->is_listening;
+    hf_ear_releases(&op->lock->line->ear);
 }
 
 /* A subscription that began or ended meanwhile counts as one that heard the
  * message: better owe one turn too few than give way to ourselves. */
 void hf_acquire_freed(struct hf_op *op, int64_t heard)
 {
+    struct hf_line *line = op->lock->line;
+
     if (op->is_freeing)
-        hf_ear_released(&op->lock->ear, hf_loop_now(op->client->loop), heard,
-                        op->was_listening || op->lock->is_listening);
+        hf_ear_released(&line->ear, hf_loop_now(op->client->loop), heard,
+                        op->was_listening || line->is_listening);
     op->is_freeing = false;
 }
 
@@ -193,14 +204,14 @@ void hf_acquire_freed(struct hf_op *op, int64_t heard)
  * waiters failed at once, each would call the next on one stack. */
 static void leave_line(struct hf_op *op)
 {
-    struct hf_lock *lock = op->lock;
-    bool was_first = first_in_line(lock) == op;
+    struct hf_line *line = op->lock->line;
+    bool was_first = first_in_line(line) == op;
 
     hf_list_remove(&op->line_node);
-    if (hf_list_is_empty(&lock->line))
-        hf_acquire_stop_listening(lock);
+    if (hf_list_is_empty(&line->waiters))
+        hf_acquire_stop_listening(line);
     else if (was_first)
-        hf_loop_arm(lock->client->loop, &first_in_line(lock)->timer, 0);
+        hf_loop_arm(op->client->loop, &first_in_line(line)->timer, 0);
 }
 
 /* ---- ending ---- */
@@ -247,15 +258,8 @@ static void send_acquire(struct hf_op *op,
                          void (*done)(struct hf_call *, hf_status,
                                       struct hf_resp_value))
 {
-    struct hf_resp_arg *argv = op->argv + CALL_HEAD + 1;
-
-    argv[0] = (struct hf_resp_arg){op->hold->text, op->hold->text_len};
-    argv[1] = (struct hf_resp_arg){
-        op->count_text, hf_resp_format_integer(op->count_text, op->count)};
-    argv[2] = (struct hf_resp_arg){
-        op->lease_text, hf_resp_format_integer(op->lease_text, op->lease_ms)};
-    op->call.is_slow = op->client->replicas != 0;
-    hf_op_call(op, &hf_script_acquire, 3, call_deadline(op), done);
+    hf_op_call(op, STEP_ACQUIRE, hf_hold_text(op->hold), call_deadline(op),
+               done);
 }
 
 /* What the server has just granted. */
@@ -464,7 +468,7 @@ static void refused(struct hf_op *op)
 /* While waiting, an unreachable server is not an error yet (W7). */
 static bool waits_on(const struct hf_op *op)
 {
-    return op->options.wait_ms != 0 && op->lock->was_heard &&
+    return op->options.wait_ms != 0 && op->lock->line->was_heard &&
            op->call.is_passing && !op->client->is_closing;
 }
 
@@ -483,9 +487,9 @@ static bool was_cut_short(const struct hf_op *op, hf_status status)
  * other, and less and less often. */
 static void refuse_line(struct hf_op *op, hf_status status)
 {
-    struct hf_lock *lock = op->lock;
+    struct hf_line *line = op->lock->line;
 
-    while (first_in_line(lock) == op && op->line_node.next != &lock->line) {
+    while (first_in_line(line) == op && op->line_node.next != &line->waiters) {
         struct hf_op *behind =
             HF_OWNER_OF(op->line_node.next, struct hf_op, line_node);
 
@@ -498,8 +502,8 @@ static void refuse_line(struct hf_op *op, hf_status status)
 static void failed(struct hf_op *op, hf_status status)
 {
     if (waits_on(op)) {
-        if (op->lock->trouble < 0 || !was_cut_short(op, status))
-            op->lock->trouble = status;
+        if (op->lock->line->trouble < 0 || !was_cut_short(op, status))
+            op->lock->line->trouble = status;
         step(op, WAIT_UNANSWERED, 0);
         return;
     }
@@ -521,8 +525,8 @@ static void on_answer(struct hf_call *call, hf_status status,
         failed(op, hf_op_odd_reply(op));
         return;
     }
-    op->lock->trouble = HF_OK;
-    op->lock->was_heard = true;
+    op->lock->line->trouble = HF_OK;
+    op->lock->line->was_heard = true;
     if (op->answer.count == op->count)
         granted(op, HF_OK);
     else
@@ -575,7 +579,9 @@ static void ask(struct hf_op *op)
 
 static void give_up(struct hf_op *op)
 {
-    end(op, op->lock->trouble < 0 ? op->lock->trouble : HF_TIMEOUT);
+    hf_status trouble = op->lock->line->trouble;
+
+    end(op, trouble < 0 ? trouble : HF_TIMEOUT);
 }
 
 static void arm_due(struct hf_op *op)
@@ -596,21 +602,21 @@ static int64_t longest_sleep(const struct hf_op *op)
     int64_t cap_ms = hf_command_is_by_ask(&op->call.command) ? WAIT_POLL_MS
                                                              : SLOT_LOOK_MS;
 
-    return op->lock->subscription.is_sharded && cap_ms < ms ? cap_ms : ms;
+    return op->lock->line->subscription.is_sharded && cap_ms < ms ? cap_ms : ms;
 }
 
 static void step(struct hf_op *op, enum hf_wait_event event, int64_t ttl_ms)
 {
     int64_t now = hf_loop_now(op->client->loop);
 
-    switch (hf_wait_step(&op->wait, event, now, &op->lock->ear, ttl_ms,
+    switch (hf_wait_step(&op->wait, event, now, &op->lock->line->ear, ttl_ms,
                          longest_sleep(op))) {
     case WAIT_ASK:
         ask(op);
         break;
     case WAIT_SUBSCRIBE:
-        listen(op->lock);
-        if (op->lock->ear.is_refused)
+        listen(op->lock->line);
+        if (op->lock->line->ear.is_refused)
             step(op, WAIT_DEAF, ttl_ms);
         else
             arm_due(op);
@@ -736,7 +742,8 @@ static void enter_hold(struct hf_op *op, struct hf_hold *held)
 static void join(struct hf_op *op)
 {
     struct hf_hold *held = hf_hold_find(op->lock, op->owner);
-    bool was_alone = hf_list_is_empty(&op->lock->line);
+    struct hf_line *line = op->lock->line;
+    bool was_alone = hf_list_is_empty(&line->waiters);
 
     hf_loop_disarm(op->client->loop, &op->timer);
     op->timer.fire = on_due;
@@ -748,10 +755,10 @@ static void join(struct hf_op *op)
         ask(op);
         return;
     }
-    hf_list_push(&op->lock->line, &op->line_node);
+    hf_list_push(&line->waiters, &op->line_node);
     if (was_alone) {
-        op->lock->was_heard = false;
-        op->lock->trouble = HF_OK;
+        line->was_heard = false;
+        line->trouble = HF_OK;
         step(op, WAIT_DUE, 0);
     } else {
         arm_due(op);

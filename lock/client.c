@@ -522,12 +522,16 @@ static void each_lock(struct hf_client *client, void (*act)(struct hf_lock *))
     }
 }
 
+static void stop_listening(struct hf_lock *lock)
+{
+    hf_acquire_stop_listening(lock->line);
+}
+
 static void free_holds(struct hf_lock *lock)
 {
     hf_lock_ref(lock);
     while (!hf_list_is_empty(&lock->holds))
         hf_hold_free(HF_OWNER_OF(lock->holds.next, struct hf_hold, node));
-    lock->refs = 1; /* handles that were not freed are invalid from here on */
     hf_lock_unref(lock);
 }
 
@@ -541,7 +545,7 @@ void hf_client_free(struct hf_client *client)
     hf_loop_lock(loop);
     client->is_closing = client->is_over = true;
     hf_loop_quiesce(loop);
-    each_lock(client, hf_acquire_stop_listening);
+    each_lock(client, stop_listening);
     end_ops(client); /* the last waiter may take its lock along */
     hf_watchdog_fini(client);
     each_lock(client, end_holds);

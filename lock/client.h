@@ -1,6 +1,7 @@
 /* What the files of lock/ share: client, lock, hold and operation. Private.
  *
- *   client -> locks (by name) -> line of waiting operations, holds
+ *   client -> locks (by kind and name) -> holds
+ *                                     -> line of waiting operations
  *
  * All of it is touched under the loop's lock only, but for what is set once. */
 #ifndef HF_CLIENT_H
@@ -8,6 +9,7 @@
 
 #include "lock/call.h"
 #include "lock/hold.h"
+#include "lock/kind.h"
 #include "lock/lock.h"
 #include "lock/names.h"
 #include "lock/reply.h"
@@ -49,7 +51,7 @@ struct hf_client {
     enum hf_log_level worst_left_out;
     uint64_t serial;            /* of the last hold or question */
 
-    struct hf_list *buckets;    /* locks by name */
+    struct hf_list *buckets;    /* locks, by a hash of their names */
     uint32_t buckets_room;      /* a power of two */
     uint32_t locks;
     struct hf_list handles;     /* all locks, which are in `buckets`, too */
@@ -80,16 +82,33 @@ struct hf_client {
 /* The plain subscription beside the sharded one: sharded=both. */
 struct hf_plain_subscription {
     struct hf_subscription subscription;
-    struct hf_lock *lock;
+    struct hf_line *line;
     bool may_be_double;         /* a sharded message came; the next plain one may
                                    be of the same release */
+};
+
+/* Who waits on one channel. Locks of one name whose kinds have the same channel
+ * share it. */
+struct hf_line {
+    struct hf_list waiters;     /* operations, first come first */
+    hf_status trouble;          /* why the line's last question had no answer;
+                                   HF_OK: it had one */
+    bool was_heard;             /* the server has answered since the line began
+                                   (W7) */
+    bool is_listening;          /* subscription is added */
+    bool is_waking;             /* a message is on its way (wake.c) */
+    struct hf_ear ear;
+    struct hf_subscription subscription;
+    struct hf_plain_subscription *plain; /* or NULL */
 };
 
 struct hf_lock {
     struct hf_list by_name;     /* in a bucket */
     struct hf_list node;        /* in client->handles */
     struct hf_client *client;
-    uint32_t refs;              /* handles, holds, operations */
+    const struct hf_kind *kind;
+    uint32_t refs;              /* handles, holds, operations; other locks that
+                                   use its line */
     uint32_t hash;
     uint16_t slot;              /* of its name, in a cluster */
     bool is_odd;                /* its channel hashes to another slot than its
@@ -97,17 +116,10 @@ struct hf_lock {
     uint32_t name_len;
     uint32_t channel_len;
     struct hf_list holds;
-    struct hf_list line;        /* operations that wait, first come first */
-    bool was_heard;             /* the server has answered since the line began
-                                   (W7) */
-    hf_status trouble;          /* why the line's last question had no answer;
-                                   HF_OK: it had one */
-    struct hf_ear ear;
-    bool is_listening;          /* subscription is added */
-    bool is_waking;             /* a message is on its way (wake.c) */
-    struct hf_subscription subscription;
-    struct hf_plain_subscription *plain; /* or NULL */
-    char text[];                /* name, NUL, channel */
+    struct hf_line *line;       /* its own, or that of an older lock */
+    struct hf_line own_line;
+    char text[];                /* name, NUL, channel (of its own line), the
+                                   kind's keys */
 };
 
 struct hf_hold {
@@ -145,12 +157,12 @@ struct hf_verb {
 extern const struct hf_verb hf_verb_acquire, hf_verb_release, hf_verb_force,
     hf_verb_inspect;
 
-#define OP_ARGS_MAX (CALL_HEAD + 7)
+#define OP_ARGS_MAX (CALL_HEAD + 1 + KIND_KEYS_MAX + 6)
 
 /* One call of the API under way, blocking (on its caller's stack) or not. */
 struct hf_op {
     struct hf_list node;        /* in client->ops */
-    struct hf_list line_node;   /* in lock->line or hold->pending */
+    struct hf_list line_node;   /* in line->waiters or hold->pending */
     struct hf_list cancel_node;
     struct hf_client *client;
     struct hf_lock *lock;
@@ -204,26 +216,44 @@ void hf_client_log(struct hf_client *client, enum hf_log_level level,
                    const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 
-/* ---- table.c: locks by name ---- */
+/* ---- table.c: locks by kind and name ---- */
 
 hf_status hf_table_init(struct hf_client *client);
 void hf_table_fini(struct hf_client *client);
 hf_status hf_lock_find_or_add(struct hf_lock **out, struct hf_client *client,
-                              const char *name, size_t len);
+                              const struct hf_kind *kind, const char *name,
+                              size_t len);
 void hf_lock_ref(struct hf_lock *lock);
 void hf_lock_unref(struct hf_lock *lock);
 
-/* hf_lock_put_publish - the last arguments of a script that wakes the lock's
- *   waiters (WIRE 5.1): PUBLISH or SPUBLISH, the channel and, for sharded=both,
- *   the other command. Returns how many.
- * hf_lock_is_sharded  - do the waiters listen by SSUBSCRIBE? */
-size_t hf_lock_put_publish(struct hf_resp_arg *argv, const struct hf_lock *lock);
+/* hf_lock_is_sharded - do the waiters listen by SSUBSCRIBE? */
 bool hf_lock_is_sharded(const struct hf_lock *lock);
 
-static inline const char *hf_lock_channel(const struct hf_lock *lock)
+/* hf_line_lock - the lock whose own line it is. */
+static inline struct hf_lock *hf_line_lock(struct hf_line *line)
 {
-    return lock->text + lock->name_len + 1;
+    return HF_OWNER_OF(line, struct hf_lock, own_line);
 }
+
+static inline struct hf_bytes hf_lock_channel(const struct hf_lock *lock)
+{
+    const struct hf_lock *of = hf_line_lock(lock->line);
+
+    return (struct hf_bytes){of->text + of->name_len + 1, of->channel_len};
+}
+
+/* The texts of kind->keys, one behind the other. */
+static inline const char *hf_lock_keys(const struct hf_lock *lock)
+{
+    return lock->text + lock->name_len + 1 + lock->channel_len;
+}
+
+/* ---- args.c ---- */
+
+/* hf_op_put_args - fills in op->argv behind CALL_HEAD: keys, `echo` and what the
+ *                  step takes. Returns how long it is then. */
+size_t hf_op_put_args(struct hf_op *op, enum hf_step step,
+                      struct hf_bytes echo);
 
 /* ---- op.c: operations, whatever their kind ---- */
 
@@ -232,16 +262,15 @@ static inline const char *hf_lock_channel(const struct hf_lock *lock)
  *                no memory, or hf_op_begin refused it.
  * hf_op_finish - tells whoever asked; the operation is gone after. error, if
  *                any, is filled already.
- * hf_op_call   - calls the script with `argc` arguments in op->argv behind the
- *                lock's name. A failure to start finishes the operation. */
+ * hf_op_call   - calls the script of the lock's kind. `echo`: what its reply begins
+ *                with. A failure to start is told to `done`. */
 hf_status hf_op_begin(struct hf_op *op);
 struct hf_op *hf_op_new_background(struct hf_lock *lock,
                                    const struct hf_verb *verb);
 void hf_op_finish(struct hf_op *op, hf_status status);
-void hf_op_call(struct hf_op *op, const struct hf_script *script, size_t argc,
+void hf_op_call(struct hf_op *op, enum hf_step step, struct hf_bytes echo,
                 int64_t deadline_ms,
                 void (*done)(struct hf_call *, hf_status, struct hf_resp_value));
-void hf_op_fail_start(struct hf_op *op, hf_status status);
 
 /* hf_op_cancel - ends it with `status`, whatever it waits for. True: the server
  * may have done what was asked. */
@@ -258,18 +287,18 @@ hf_status hf_op_odd_reply(struct hf_op *op);
 
 /* ---- acquire.c, release.c, query.c: what they do ---- */
 
-/* hf_acquire_next - this client may have released the lock: the first in its line
+/* hf_acquire_next - this client may have released the lock: the first in line
  *                   asks (W6).
  * hf_acquire_freeing - a call that may free the lock is about to be sent.
  * hf_acquire_freed   - that call has ended. `heard`: how many subscribers its
  *                   message had; < 0: unknown. A second call does nothing.
  * hf_acquire_forget_notice - on_wait is not called any more, unless it has begun.
- * hf_acquire_stop_listening - the lock's line is empty: ends its subscriptions. */
+ * hf_acquire_stop_listening - the line is empty: ends its subscriptions. */
 void hf_acquire_forget_notice(struct hf_op *op);
 void hf_acquire_next(struct hf_lock *lock);
 void hf_acquire_freeing(struct hf_op *op);
 void hf_acquire_freed(struct hf_op *op, int64_t heard);
-void hf_acquire_stop_listening(struct hf_lock *lock);
+void hf_acquire_stop_listening(struct hf_line *line);
 
 /* hf_info_read   - fills holder, hold_count and kind from the field of the lock's
  *                  hash that `answer` names. HF_KIND_NONE: no lock has such a
@@ -279,12 +308,6 @@ void hf_info_read(struct hf_lock_info *info, const struct hf_answer *answer);
 hf_status hf_info_refuse(struct hf_error *err, const struct hf_lock *lock,
                          const struct hf_lock_info *info);
 
-/* hf_release_send - asks the server to reduce the hold count of owner `text` to
- *                   op->count. */
-void hf_release_send(struct hf_op *op, const char *text, size_t len,
-                     int64_t deadline_ms,
-                     void (*done)(struct hf_call *, hf_status,
-                                  struct hf_resp_value));
 
 /* ---- wake.c ---- */
 
@@ -306,6 +329,13 @@ void hf_release_ghost(struct hf_lock *lock, const struct hf_answer *answer);
 /* ---- holding.c: our record of what we hold ---- */
 
 struct hf_hold *hf_hold_find(struct hf_lock *lock, int64_t owner);
+
+/* Its field in the lock's hash. */
+static inline struct hf_bytes hf_hold_text(const struct hf_hold *hold)
+{
+    return (struct hf_bytes){hold->text, hold->text_len};
+}
+
 struct hf_hold *hf_hold_new(struct hf_op *op);
 void hf_hold_free(struct hf_hold *hold);
 void hf_hold_rearm(struct hf_hold *hold);

@@ -54,7 +54,8 @@ struct hf_hold *hf_hold_new(struct hf_op *op)
     hf_task_init(&hold->renewed_task, run_renewed);
     hf_hold_init(&hold->core, client->watchdog_ms);
     hold->text_len = (uint32_t)hf_owner_format(hold->text, client->uuid,
-                                               op->owner, ++client->serial);
+                                               op->owner, ++client->serial,
+                                               op->lock->kind->owner_suffix);
     hf_lock_ref(op->lock);
     return hold;
 }

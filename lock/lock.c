@@ -73,25 +73,6 @@ const char *hf_lost_text(enum hf_lost reason)
     return texts[reason];
 }
 
-const char *hf_lock_kind_text(enum hf_lock_kind kind)
-{
-    switch (kind) {
-    case HF_KIND_NONE:
-        return "no lock";
-    case HF_KIND_PLAIN:
-        return "plain lock";
-    case HF_KIND_FAIR:
-        return "fair lock";
-    case HF_KIND_READ:
-        return "read lock";
-    case HF_KIND_WRITE:
-        return "write lock";
-    case HF_KIND_MULTI:
-        return "multi-lock";
-    }
-    return "unknown kind of lock";
-}
-
 static hf_status forked(struct hf_error *err)
 {
     return hf_error_set(err, HF_E_FORKED, "%s", hf_status_text(HF_E_FORKED));
@@ -99,13 +80,18 @@ static hf_status forked(struct hf_error *err)
 
 /* ---- handles ---- */
 
-hf_status hf_lock_new(struct hf_lock **out, struct hf_client *client,
-                      const void *name, size_t len, struct hf_error *err)
+hf_status hf_lock_new_kind(struct hf_lock **out, struct hf_client *client,
+                           enum hf_lock_kind kind, const void *name, size_t len,
+                           struct hf_error *err)
 {
+    const struct hf_kind *row = hf_kind_row(kind);
     hf_status rc;
 
     if (hf_loop_forked(client->loop))
         return forked(err);
+    if (!row)
+        return hf_error_set(err, HF_E_INVAL, "a %s cannot be taken",
+                            hf_lock_kind_text(kind));
     if (len == 0)
         return hf_error_set(err, HF_E_INVAL, "a lock's name is not empty");
     if (len > HF_LOCK_NAME_MAX)
@@ -113,10 +99,16 @@ hf_status hf_lock_new(struct hf_lock **out, struct hf_client *client,
                             "a lock's name is at most %d bytes, not %zu",
                             HF_LOCK_NAME_MAX, len);
     hf_loop_lock(client->loop);
-    rc = hf_lock_find_or_add(out, client, name, len);
+    rc = hf_lock_find_or_add(out, client, row, name, len);
     hf_loop_unlock(client->loop);
     return rc < 0 ? hf_error_set(err, rc, "a new lock: %s", hf_status_text(rc))
                   : HF_OK;
+}
+
+hf_status hf_lock_new(struct hf_lock **out, struct hf_client *client,
+                      const void *name, size_t len, struct hf_error *err)
+{
+    return hf_lock_new_kind(out, client, HF_KIND_PLAIN, name, len, err);
 }
 
 void hf_lock_free(struct hf_lock *lock)

@@ -208,18 +208,38 @@ HF_API void hf_client_stats(struct hf_client *client,
 
 /* ---- locks --------------------------------------------------------------- */
 
-/* A handle on one name. Handles on the same name share everything. */
+/* A handle on one name and kind. Handles on the same share everything. */
 struct hf_lock;
+
+/* Kinds of locks. Which one holds a name is told by what stands under it. Only a
+ * plain lock is ours to take and to free; the others are Redisson's, and are left
+ * alone. A fair lock that nobody waits for looks like a plain one, and may be
+ * treated as one. */
+enum hf_lock_kind {
+    HF_KIND_NONE,               /* not locked */
+    HF_KIND_PLAIN,              /* Redisson's RLock */
+    HF_KIND_FAIR,               /* somebody waits in its queue */
+    HF_KIND_READ,               /* a read-write lock: its readers hold it */
+    HF_KIND_WRITE,              /* its writer does */
+    HF_KIND_MULTI               /* many values, locked as one */
+};
+HF_API const char *hf_lock_kind_text(enum hf_lock_kind kind);
 
 #define HF_LOCK_NAME_MAX (64 * 1024)
 
-/* hf_lock_new - `len` bytes of any value, 1 to HF_LOCK_NAME_MAX, copied: the
- *   key itself (of Redisson's NameMapper, the mapped name). HF_E_INVAL,
- *   HF_E_NOMEM, HF_E_LIMIT. Does no I/O.
+/* hf_lock_new - a plain lock. Its name has `len` bytes of any value, 1 to
+ *   HF_LOCK_NAME_MAX, copied: the key itself (of Redisson's NameMapper, the mapped
+ *   name). HF_E_INVAL, HF_E_NOMEM, HF_E_LIMIT, HF_E_FORKED. Does no I/O.
+ * hf_lock_new_kind - likewise, a lock of another kind. HF_E_INVAL: one that we
+ *   cannot take.
  * hf_lock_free - gives the handle up; holds and waits go on. Takes NULL. */
 HF_API hf_status hf_lock_new(struct hf_lock **out, struct hf_client *client,
                              const void *name, size_t len,
                              struct hf_error *err);
+HF_API hf_status hf_lock_new_kind(struct hf_lock **out,
+                                  struct hf_client *client,
+                                  enum hf_lock_kind kind, const void *name,
+                                  size_t len, struct hf_error *err);
 HF_API void hf_lock_free(struct hf_lock *lock);
 
 /* The name as given, and behind it a NUL, which it may contain, too; *len may be
@@ -252,19 +272,6 @@ enum hf_lost {
     HF_LOST_CLOSED              /* hf_client_free */
 };
 HF_API const char *hf_lost_text(enum hf_lost reason);
-
-/* What holds a name, told by what stands under it. Only the plain lock is ours to
- * take and to free; the others are Redisson's, and are left alone. A fair lock
- * that nobody waits for looks like a plain one, and may be treated as one. */
-enum hf_lock_kind {
-    HF_KIND_NONE,               /* not locked */
-    HF_KIND_PLAIN,
-    HF_KIND_FAIR,               /* somebody waits in its queue */
-    HF_KIND_READ,               /* a read-write lock: its readers hold it */
-    HF_KIND_WRITE,              /* its writer does */
-    HF_KIND_MULTI               /* many values, locked as one */
-};
-HF_API const char *hf_lock_kind_text(enum hf_lock_kind kind);
 
 /* How a lock stands. */
 struct hf_lock_info {
@@ -443,7 +450,7 @@ HF_API int64_t hf_lock_safe_ms(struct hf_lock *lock, int64_t owner);
 
 /* hf_lock_owner_text - the owner field of a hold, "uuid:number", as the server
  *   knows it. dst has HF_OWNER_TEXT_MAX bytes; "" if there is no such hold. */
-#define HF_OWNER_TEXT_MAX 72
+#define HF_OWNER_TEXT_MAX 76
 HF_API char *hf_lock_owner_text(struct hf_lock *lock, int64_t owner,
                                 char dst[HF_OWNER_TEXT_MAX]);
 

@@ -1,13 +1,10 @@
-/* Owners and channels, spelled as Redisson spells them. */
+/* Owners, channels and keys, spelled as Redisson spells them. */
 #include <string.h>
 
 #include "lock/names.h"
 
 #define SERIAL_DIGITS 10
 #define SERIAL_MAX 10000000000u   /* 10^SERIAL_DIGITS */
-
-static const char channel_prefix[] = "redisson_lock__channel:";
-#define PREFIX_LEN (sizeof channel_prefix - 1)
 
 bool hf_uuid_make(char dst[UUID_LEN + 1])
 {
@@ -30,7 +27,7 @@ bool hf_uuid_make(char dst[UUID_LEN + 1])
 }
 
 size_t hf_owner_format(char dst[HF_OWNER_TEXT_MAX], const char *uuid,
-                       int64_t owner, uint64_t serial)
+                       int64_t owner, uint64_t serial, const char *suffix)
 {
     char *d = dst;
 
@@ -42,8 +39,8 @@ size_t hf_owner_format(char dst[HF_OWNER_TEXT_MAX], const char *uuid,
     for (int i = SERIAL_DIGITS - 1; i >= 0; i--, serial /= 10)
         d[i] = (char)('0' + serial % 10);
     d += SERIAL_DIGITS;
-    *d = '\0';
-    return (size_t)(d - dst);
+    memcpy(d, suffix, strlen(suffix) + 1);
+    return (size_t)(d - dst) + strlen(suffix);
 }
 
 /* ---- what stands in a lock's hash ---- */
@@ -177,24 +174,26 @@ enum hf_lock_kind hf_field_kind(const char *field, size_t field_len,
                                                         : HF_KIND_NONE;
 }
 
-/* ---- channels ---- */
+/* ---- channels and keys ---- */
 
 static bool has_brace(const char *name, size_t len)
 {
     return memchr(name, '{', len) != NULL;
 }
 
-size_t hf_channel_size(const char *name, size_t len)
+size_t hf_prefixed_size(const char *prefix, const char *name, size_t len)
 {
-    return PREFIX_LEN + len + (has_brace(name, len) ? 0 : 2);
+    return strlen(prefix) + 1 + len + (has_brace(name, len) ? 0 : 2);
 }
 
-void hf_channel_put(char *dst, const char *name, size_t len)
+void hf_prefixed_put(char *dst, const char *prefix, const char *name,
+                     size_t len)
 {
     bool bare = has_brace(name, len);
 
-    memcpy(dst, channel_prefix, PREFIX_LEN);
-    dst += PREFIX_LEN;
+    memcpy(dst, prefix, strlen(prefix));
+    dst += strlen(prefix);
+    *dst++ = ':';
     if (!bare)
         *dst++ = '{';
     memcpy(dst, name, len);

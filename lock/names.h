@@ -1,4 +1,4 @@
-/* Names as Redisson spells them: owners and channels. Private to lock/. */
+/* Names as Redisson spells them: owners, channels and keys. Private to lock/. */
 #ifndef HF_NAMES_H
 #define HF_NAMES_H
 
@@ -13,9 +13,10 @@ bool hf_uuid_make(char dst[UUID_LEN + 1]);
 /* hf_owner_format - the owner field of one hold: "uuid:" and a decimal number
  * whose last ten digits are the hold's serial number and whose others are the
  * owner's, so that no two holds of a client ever share a field (design 11 a) and
- * the number still tells the owner. Returns the length. Source: WIRE 1. */
+ * the number still tells the owner; behind it `suffix`. Returns the length.
+ * Source: WIRE 1. */
 size_t hf_owner_format(char dst[HF_OWNER_TEXT_MAX], const char *uuid,
-                       int64_t owner, uint64_t serial);
+                       int64_t owner, uint64_t serial, const char *suffix);
 
 /* hf_owner_ok - is it what Redisson or we write for an owner: "uuid:number", behind
  * it perhaps ":write" (a write lock's) and ":" with 32 hexadecimal digits (a
@@ -33,9 +34,10 @@ bool hf_owner_ok(const char *text, size_t len);
 enum hf_lock_kind hf_field_kind(const char *field, size_t field_len,
                                 const char *value, size_t value_len);
 
-/* hf_channel_size, hf_channel_put - "redisson_lock__channel:{name}", or without
- * braces if the name has a '{' anywhere. Source: WIRE 2.2, 2.4. */
-size_t hf_channel_size(const char *name, size_t len);
-void hf_channel_put(char *dst, const char *name, size_t len);
+/* hf_prefixed_size, hf_prefixed_put - "prefix:{name}", or without braces if the
+ * name has a '{' anywhere. Source: WIRE 2.2. */
+size_t hf_prefixed_size(const char *prefix, const char *name, size_t len);
+void hf_prefixed_put(char *dst, const char *prefix, const char *name,
+                     size_t len);
 
 #endif

@@ -126,39 +126,46 @@ bool hf_op_cancel(struct hf_op *op, hf_status status)
 
 /* ---- ask ---- */
 
-void hf_op_fail_start(struct hf_op *op, hf_status status)
+static void fail_start(struct hf_op *op, hf_status status)
 {
     hf_error_set(op->error, status, "%s: %s",
                  hf_router_address(op->client->router), hf_status_text(status));
 }
 
-void hf_op_call(struct hf_op *op, const struct hf_script *script, size_t argc,
+/* A release is behind its acquire, which waits for replicas. */
+static bool is_slow(const struct hf_op *op, enum hf_step step)
+{
+    return op->client->replicas != 0 &&
+           (step == STEP_ACQUIRE || step == STEP_RELEASE);
+}
+
+void hf_op_call(struct hf_op *op, enum hf_step step, struct hf_bytes echo,
                 int64_t deadline_ms,
                 void (*done)(struct hf_call *, hf_status, struct hf_resp_value))
 {
     struct hf_call *call = &op->call;
-    struct hf_lock *lock = op->lock;
+    const struct hf_lock *lock = op->lock;
     hf_status rc;
 
-    op->argv[CALL_HEAD] = (struct hf_resp_arg){lock->text, lock->name_len};
-    call->script = script;
+    call->script = lock->kind->steps[step].script;
     call->argv = op->argv;
-    call->argc = CALL_HEAD + 1 + argc;
-    call->keys = 1;
-    call->slot = op->lock->slot;
-    call->echo = op->argv[CALL_HEAD + 1].ptr;
-    call->echo_len = op->argv[CALL_HEAD + 1].len;
+    call->argc = hf_op_put_args(op, step, echo);
+    call->keys = 1 + lock->kind->steps[step].keys;
+    call->slot = lock->slot;
+    call->echo = echo.ptr;
+    call->echo_len = echo.len;
     call->subject = lock->text;
     call->subject_len = lock->name_len;
     call->is_single = false;
     call->by_text = false;
+    call->is_slow = is_slow(op, step);
     call->error = op->error;
     call->done = done;
     rc = hf_call_start(call, op->client->loop, op->client->router,
                        deadline_ms);
     if (rc == HF_OK)
         return;
-    hf_op_fail_start(op, rc);
+    fail_start(op, rc);
     done(call, rc, (struct hf_resp_value){0});
 }
 

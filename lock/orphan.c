@@ -60,7 +60,8 @@ static bool has_room(struct hf_client *client)
 
 static void start(struct hf_op *op)
 {
-    hf_release_send(op, op->echo, op->echo_len, HF_NEVER, on_answer);
+    hf_op_call(op, STEP_RELEASE, (struct hf_bytes){op->echo, op->echo_len},
+               HF_NEVER, on_answer);
 }
 
 static const struct hf_verb verb = {

@@ -10,12 +10,12 @@ static int64_t deadline(const struct hf_op *op)
 }
 
 /* A fresh text for the reply to begin with, so that it can be no other's. */
-static struct hf_resp_arg question(struct hf_op *op)
+static struct hf_bytes question(struct hf_op *op)
 {
     size_t len = hf_owner_format(op->echo, op->client->uuid, 0,
-                                 ++op->client->serial);
+                                 ++op->client->serial, "");
 
-    return (struct hf_resp_arg){op->echo, len};
+    return (struct hf_bytes){op->echo, len};
 }
 
 /* ---- inspect ---- */
@@ -127,11 +127,7 @@ static void on_inspected(struct hf_call *call, hf_status status,
 
 static void inspect(struct hf_op *op)
 {
-    struct hf_resp_arg *argv = op->argv + CALL_HEAD + 1;
-
-    argv[0] = question(op);
-    argv[1] = (struct hf_resp_arg){op->holder, op->holder_len};
-    hf_op_call(op, &hf_script_inspect, 2, deadline(op), on_inspected);
+    hf_op_call(op, STEP_INSPECT, question(op), deadline(op), on_inspected);
 }
 
 const struct hf_verb hf_verb_inspect = {.start = inspect,
@@ -202,14 +198,8 @@ static void on_forced(struct hf_call *call, hf_status status,
 
 static void force(struct hf_op *op)
 {
-    struct hf_resp_arg *argv = op->argv + CALL_HEAD + 1;
-    size_t count = 2;
-
-    argv[0] = question(op);
-    argv[1] = (struct hf_resp_arg){op->holder, op->holder_len};
-    count += hf_lock_put_publish(argv + count, op->lock);
     hf_acquire_freeing(op);
-    hf_op_call(op, &hf_script_force_release, count, deadline(op), on_forced);
+    hf_op_call(op, STEP_FORCE, question(op), deadline(op), on_forced);
 }
 
 static void on_acquainted(struct hf_call *call, hf_status status,
@@ -227,15 +217,10 @@ static void on_acquainted(struct hf_call *call, hf_status status,
 /* Which way waiters are woken is known once a cluster has answered. */
 static void force_when_known(struct hf_op *op)
 {
-    struct hf_resp_arg *argv = op->argv + CALL_HEAD + 1;
-
-    if (hf_router_is_known(op->client->router)) {
+    if (hf_router_is_known(op->client->router))
         force(op);
-        return;
-    }
-    argv[0] = question(op);
-    argv[1] = (struct hf_resp_arg){op->holder, op->holder_len};
-    hf_op_call(op, &hf_script_inspect, 2, deadline(op), on_acquainted);
+    else
+        hf_op_call(op, STEP_INSPECT, question(op), deadline(op), on_acquainted);
 }
 
 const struct hf_verb hf_verb_force = {.start = force_when_known,

@@ -1,26 +1,6 @@
 /* Releasing what its owner gives up. */
 #include "lock/client.h"
 
-void hf_release_send(struct hf_op *op, const char *text, size_t len,
-                     int64_t deadline_ms,
-                     void (*done)(struct hf_call *, hf_status,
-                                  struct hf_resp_value))
-{
-    struct hf_resp_arg *argv = op->argv + CALL_HEAD + 1;
-    size_t count = 3;
-
-    argv[0] = (struct hf_resp_arg){text, len};
-    argv[1] = (struct hf_resp_arg){
-        op->count_text, hf_resp_format_integer(op->count_text, op->count)};
-    argv[2] = (struct hf_resp_arg){
-        op->lease_text, hf_resp_format_integer(op->lease_text, op->lease_ms)};
-    count += hf_lock_put_publish(argv + count, op->lock);
-    op->call.is_slow = op->client->replicas != 0; /* behind the acquire */
-    hf_op_call(op, &hf_script_release, count, deadline_ms, done);
-}
-
-/* ---- release ---- */
-
 static void end(struct hf_op *op, bool is_gone, hf_status status)
 {
     struct hf_hold *hold = op->hold;
@@ -140,10 +120,9 @@ static void release(struct hf_op *op)
         hf_hold_ask(&hold->core, hf_loop_now(op->client->loop), op->lease_ms);
     }
     hf_hold_rearm(hold);
-    hf_release_send(op, hold->text, hold->text_len,
-                    hf_loop_now(op->client->loop) +
-                        op->client->request_timeout_ms,
-                    on_released);
+    hf_op_call(op, STEP_RELEASE, hf_hold_text(hold),
+               hf_loop_now(op->client->loop) + op->client->request_timeout_ms,
+               on_released);
 }
 
 /* As at its deadline. One that stood behind another call on the hold, and whose

@@ -1,4 +1,5 @@
-/* Locks by name: one record a name and client, as long as anyone uses it. */
+/* Locks by kind and name: one record for each in a client, as long as anyone uses
+ * it. */
 #include <string.h>
 
 #include "lock/client.h"
@@ -39,56 +40,102 @@ hf_status hf_table_init(struct hf_client *client)
     return table_grow(client, BUCKETS_FIRST) ? HF_OK : HF_E_NOMEM;
 }
 
-void hf_table_fini(struct hf_client *client)
+static bool is_named(const struct hf_lock *lock, uint32_t hash,
+                     const char *name, size_t len)
 {
-    hf_mem_free(client->mem, client->buckets,
-                client->buckets_room * sizeof *client->buckets);
+    return lock->hash == hash && lock->name_len == len &&
+           memcmp(lock->text, name, len) == 0;
 }
 
+/* The lock; or NULL, and in *line that of a lock with the same channel, if there
+ * is one. */
 static struct hf_lock *find(struct hf_client *client, uint32_t hash,
-                            const char *name, size_t len)
+                            const struct hf_kind *kind, const char *name,
+                            size_t len, struct hf_line **line)
 {
     struct hf_list *bucket = bucket_of(client, hash);
 
     for (struct hf_list *l = bucket->next; l != bucket; l = l->next) {
         struct hf_lock *lock = HF_OWNER_OF(l, struct hf_lock, by_name);
 
-        if (lock->hash == hash && lock->name_len == len &&
-            memcmp(lock->text, name, len) == 0)
+        if (!is_named(lock, hash, name, len))
+            continue;
+        if (lock->kind == kind)
             return lock;
+        if (strcmp(lock->kind->channel, kind->channel) == 0)
+            *line = lock->line;
     }
     return NULL;
 }
 
-static size_t size_of(const struct hf_lock *lock)
+static size_t keys_size(const struct hf_kind *kind, const char *name, size_t len)
 {
-    return sizeof *lock + lock->name_len + 1 + lock->channel_len;
+    size_t size = 0;
+
+    for (int i = 0; i < KIND_KEYS_MAX && kind->keys[i]; i++)
+        size += hf_prefixed_size(kind->keys[i], name, len);
+    return size;
 }
 
-static struct hf_lock *lock_new(struct hf_client *client, const char *name,
-                                size_t len)
+static size_t size_of(const struct hf_lock *lock)
 {
-    size_t channel_len = hf_channel_size(name, len);
+    return sizeof *lock + lock->name_len + 1 + lock->channel_len +
+           keys_size(lock->kind, lock->text, lock->name_len);
+}
+
+static void put_texts(struct hf_lock *lock, const char *name, size_t len)
+{
+    char *at = lock->text + len + 1 + lock->channel_len;
+
+    memcpy(lock->text, name, len); /* and a NUL: the memory is zeroed */
+    if (lock->channel_len > 0)
+        hf_prefixed_put(at - lock->channel_len, lock->kind->channel, name, len);
+    for (int i = 0; i < KIND_KEYS_MAX && lock->kind->keys[i]; i++) {
+        hf_prefixed_put(at, lock->kind->keys[i], name, len);
+        at += hf_prefixed_size(lock->kind->keys[i], name, len);
+    }
+}
+
+static struct hf_lock *lock_new(struct hf_client *client,
+                                const struct hf_kind *kind, const char *name,
+                                size_t len, struct hf_line *line)
+{
+    size_t channel_len =
+        line ? 0 : hf_prefixed_size(kind->channel, name, len);
     struct hf_lock *lock =
-        hf_mem_new(client->mem, sizeof *lock + len + 1 + channel_len);
+        hf_mem_new(client->mem, sizeof *lock + len + 1 + channel_len +
+                                    keys_size(kind, name, len));
 
     if (!lock)
         return NULL;
     lock->client = client;
+    lock->kind = kind;
     lock->name_len = (uint32_t)len;
     lock->channel_len = (uint32_t)channel_len;
-    memcpy(lock->text, name, len); /* and a NUL: the memory is zeroed */
-    hf_channel_put(lock->text + len + 1, name, len);
+    put_texts(lock, name, len);
     hf_list_init(&lock->holds);
-    hf_list_init(&lock->line);
+    hf_list_init(&lock->own_line.waiters);
+    lock->line = line ? line : &lock->own_line;
+    if (line)
+        hf_lock_ref(hf_line_lock(line));
     return lock;
 }
 
+static bool is_odd(const struct hf_lock *lock)
+{
+    struct hf_bytes channel = hf_lock_channel(lock);
+
+    return hf_router_slot(lock->client->router, channel.ptr, channel.len) !=
+           lock->slot;
+}
+
 hf_status hf_lock_find_or_add(struct hf_lock **out, struct hf_client *client,
-                              const char *name, size_t len)
+                              const struct hf_kind *kind, const char *name,
+                              size_t len)
 {
     uint32_t hash = hf_loop_hash(client->loop, name, len);
-    struct hf_lock *lock = find(client, hash, name, len);
+    struct hf_line *line = NULL;
+    struct hf_lock *lock = find(client, hash, kind, name, len, &line);
 
     if (lock) {
         hf_lock_ref(lock);
@@ -97,15 +144,14 @@ hf_status hf_lock_find_or_add(struct hf_lock **out, struct hf_client *client,
     }
     if (client->locks >= client->locks_max)
         return HF_E_LIMIT;
-    if (!(lock = lock_new(client, name, len)))
+    if (!(lock = lock_new(client, kind, name, len, line)))
         return HF_E_NOMEM;
     if (client->locks >= client->buckets_room &&
         client->buckets_room < BUCKETS_MAX) /* without memory: longer lists */
         (void)table_grow(client, (size_t)client->buckets_room * 2);
     lock->hash = hash;
     lock->slot = hf_router_slot(client->router, name, len);
-    lock->is_odd = hf_router_slot(client->router, hf_lock_channel(lock),
-                                  lock->channel_len) != lock->slot;
+    lock->is_odd = is_odd(lock);
     lock->refs = 1;
     client->locks++;
     hf_list_push(&client->handles, &lock->node);
@@ -121,21 +167,6 @@ bool hf_lock_is_sharded(const struct hf_lock *lock)
     return !lock->is_odd && hf_router_is_sharded(lock->client->router);
 }
 
-size_t hf_lock_put_publish(struct hf_resp_arg *argv, const struct hf_lock *lock)
-{
-    static const struct hf_resp_arg plain = {"PUBLISH", 7};
-    static const struct hf_resp_arg sharded = {"SPUBLISH", 8};
-    bool is_sharded = hf_lock_is_sharded(lock);
-
-    argv[0] = is_sharded ? sharded : plain;
-    argv[1] =
-        (struct hf_resp_arg){hf_lock_channel(lock), lock->channel_len};
-    if (!is_sharded || !hf_router_wakes_both(lock->client->router))
-        return 2;
-    argv[2] = plain;
-    return 3;
-}
-
 void hf_lock_ref(struct hf_lock *lock)
 {
     lock->refs++;
@@ -144,6 +175,7 @@ void hf_lock_ref(struct hf_lock *lock)
 void hf_lock_unref(struct hf_lock *lock)
 {
     struct hf_client *client = lock->client;
+    struct hf_lock *of = hf_line_lock(lock->line);
 
     if (--lock->refs > 0)
         return;
@@ -151,4 +183,28 @@ void hf_lock_unref(struct hf_lock *lock)
     hf_list_remove(&lock->node);
     client->locks--;
     hf_mem_free(client->mem, lock, size_of(lock));
+    if (of != lock)
+        hf_lock_unref(of);
+}
+
+/* Handles that were not freed are invalid from here on. The latest lock first: if
+ * it uses another's line, that one is older. */
+static void free_locks(struct hf_client *client)
+{
+    while (!hf_list_is_empty(&client->handles)) {
+        struct hf_lock *lock =
+            HF_OWNER_OF(client->handles.prev, struct hf_lock, node);
+
+        lock->refs = 1;
+        hf_lock_unref(lock);
+    }
+}
+
+void hf_table_fini(struct hf_client *client)
+{
+    if (!client->buckets)
+        return; /* of a half-made client */
+    free_locks(client);
+    hf_mem_free(client->mem, client->buckets,
+                client->buckets_room * sizeof *client->buckets);
 }

@@ -9,6 +9,8 @@
  *         reply. A waiter that it does not reach asks by itself (longest_sleep in
  *         acquire.c), as after a release of Redisson's.
  * WAKE-2  At most one for each lock is under way. */
+#include <string.h>
+
 #include "lock/client.h"
 
 static void on_spoken(struct hf_call *call, hf_status status,
@@ -17,19 +19,20 @@ static void on_spoken(struct hf_call *call, hf_status status,
     struct hf_op *op = HF_OWNER_OF(call, struct hf_op, call);
 
     (void)reply; /* WAKE-1 */
-    op->lock->is_waking = false;
+    op->lock->line->is_waking = false;
     hf_op_finish(op, status);
 }
 
 static void start(struct hf_op *op)
 {
+    struct hf_bytes channel = hf_lock_channel(op->lock);
+    const char *payload = op->lock->kind->payload;
     struct hf_client *client = op->client;
     hf_status rc;
 
     op->argv[0] = (struct hf_resp_arg){"SPUBLISH", 8};
-    op->argv[1] = (struct hf_resp_arg){hf_lock_channel(op->lock),
-                                       op->lock->channel_len};
-    op->argv[2] = (struct hf_resp_arg){"0", 1};
+    op->argv[1] = (struct hf_resp_arg){channel.ptr, channel.len};
+    op->argv[2] = (struct hf_resp_arg){payload, strlen(payload)};
     op->call.argv = op->argv;
     op->call.argc = 3;
     op->call.slot = op->lock->slot;
@@ -53,10 +56,10 @@ void hf_wake_source(const struct hf_op *released)
     struct hf_lock *lock = released->lock;
     struct hf_op *op;
 
-    if (!is_heard_elsewhere(released) || lock->is_waking ||
+    if (!is_heard_elsewhere(released) || lock->line->is_waking ||
         lock->client->is_over ||
         !(op = hf_op_new_background(lock, &verb)))
         return;
-    lock->is_waking = true;
+    lock->line->is_waking = true;
     start(op);
 }

@@ -140,6 +140,17 @@ static void on_renewed(struct hf_call *call, hf_status status,
 
 /* ---- a batch begins ---- */
 
+static const struct hf_script *renewal_of(const struct hf_hold *hold)
+{
+    return hold->lock->kind->steps[STEP_RENEW].script;
+}
+
+static bool goes_with(const struct hf_hold *hold, const struct hf_hold *first)
+{
+    return hold->lock->slot == first->lock->slot &&
+           renewal_of(hold) == renewal_of(first);
+}
+
 static void fill(struct hf_batch *batch)
 {
     struct hf_client *client = batch->client;
@@ -152,7 +163,7 @@ static void fill(struct hf_batch *batch)
         struct hf_hold *hold =
             HF_OWNER_OF(client->due_holds.next, struct hf_hold, due_node);
 
-        if (n > 0 && hold->lock->slot != batch->holds[0]->lock->slot)
+        if (n > 0 && !goes_with(hold, batch->holds[0]))
             break;
         hf_list_remove(&hold->due_node);
         batch->holds[n] = hold;
@@ -179,7 +190,7 @@ static void describe(struct hf_batch *batch)
     struct hf_call *call = &batch->call;
 
     memcpy(batch->echo, first->text, first->text_len);
-    call->script = &hf_script_renew;
+    call->script = renewal_of(first);
     call->argv = batch->argv;
     call->keys = batch->count;
     call->slot = first->lock->slot;

@@ -17,7 +17,7 @@ NET  := $(addprefix base/,endpoint error hash histogram mem random url \
         $(addprefix route/,cluster_info cluster_view command discover \
             discover_cluster discover_sentinel listening redirect refusal round \
             router sentinel_words server slot slot_map slot_map_read)
-LOCK := scripts names reply wait lease hold call table op holding acquire release wake orphan query \
+LOCK := scripts kind kind_reentrant names reply wait lease hold call table args op holding acquire release wake orphan query \
         watchdog close client lock
 CLI  := $(basename $(wildcard cli/*.c cli/*/*.c))
 

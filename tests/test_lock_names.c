@@ -13,7 +13,8 @@
 /* ---- channels: WIRE 2.2, 2.4 ---- */
 
 #define NAME(text) text, sizeof text - 1
-#define CHANNEL "redisson_lock__channel:"
+#define PREFIX "redisson_lock__channel"
+#define CHANNEL PREFIX ":"
 
 static const struct {
     const char *name;
@@ -41,12 +42,12 @@ static const struct {
 
 START_TEST(a_channel_has_braces_unless_the_name_has_one)
 {
-    size_t len = hf_channel_size(channels[_i].name, channels[_i].len);
+    size_t len = hf_prefixed_size(PREFIX, channels[_i].name, channels[_i].len);
     char *channel = calloc(1, len + 1);
 
     ck_assert_uint_eq(len, channels[_i].channel_len);
     channel[len] = '!'; /* not to be written */
-    hf_channel_put(channel, channels[_i].name, channels[_i].len);
+    hf_prefixed_put(channel, PREFIX, channels[_i].name, channels[_i].len);
     ck_assert_mem_eq(channel, channels[_i].channel, len);
     ck_assert_int_eq(channel[len], '!');
     free(channel);
@@ -60,10 +61,10 @@ START_TEST(a_channel_of_the_longest_name_fits)
     size_t len;
 
     memset(name, 'n', HF_LOCK_NAME_MAX);
-    len = hf_channel_size(name, HF_LOCK_NAME_MAX);
+    len = hf_prefixed_size(PREFIX, name, HF_LOCK_NAME_MAX);
     ck_assert_uint_eq(len, strlen(CHANNEL) + HF_LOCK_NAME_MAX + 2);
     channel = malloc(len);
-    hf_channel_put(channel, name, HF_LOCK_NAME_MAX);
+    hf_prefixed_put(channel, PREFIX, name, HF_LOCK_NAME_MAX);
     ck_assert_int_eq(channel[len - 1], '}');
     ck_assert_int_eq(channel[strlen(CHANNEL)], '{');
     free(channel);
@@ -98,9 +99,9 @@ static const struct {
 
 static char *make_channel(const char *name, size_t len, size_t *channel_len)
 {
-    char *channel = malloc(*channel_len = hf_channel_size(name, len));
+    char *channel = malloc(*channel_len = hf_prefixed_size(PREFIX, name, len));
 
-    hf_channel_put(channel, name, len);
+    hf_prefixed_put(channel, PREFIX, name, len);
     return channel;
 }
 
@@ -226,25 +227,29 @@ END_TEST
 static const struct {
     int64_t owner;
     uint64_t serial;
+    const char *suffix;
     const char *text;
 } owners[] = {
-    {1, 1, UUID ":10000000001"},
-    {42, 7, UUID ":420000000007"},
-    {0, 1, UUID ":00000000001"},
-    {-1, 1, UUID ":-10000000001"},
-    {INT64_MAX, 1, UUID ":92233720368547758070000000001"},
-    {INT64_MIN, 1, UUID ":-92233720368547758080000000001"},
-    {5, 9999999999, UUID ":59999999999"},
-    {5, 10000000000, UUID ":50000000000"}, /* the serial number wraps */
-    {5, 10000000001, UUID ":50000000001"},
-    {5, UINT64_MAX, UUID ":53709551615"},
+    {1, 1, "", UUID ":10000000001"},
+    {42, 7, "", UUID ":420000000007"},
+    {0, 1, "", UUID ":00000000001"},
+    {-1, 1, "", UUID ":-10000000001"},
+    {INT64_MAX, 1, "", UUID ":92233720368547758070000000001"},
+    {INT64_MIN, 1, "", UUID ":-92233720368547758080000000001"},
+    {5, 9999999999, "", UUID ":59999999999"},
+    {5, 10000000000, "", UUID ":50000000000"}, /* the serial number wraps */
+    {5, 10000000001, "", UUID ":50000000001"},
+    {5, UINT64_MAX, "", UUID ":53709551615"},
+    {1, 1, ":write", UUID ":10000000001:write"},
+    {INT64_MIN, 1, ":write",
+     UUID ":-92233720368547758080000000001:write"}, /* the longest */
 };
 
 START_TEST(an_owner_field_is_uuid_owner_and_ten_digits)
 {
     char text[HF_OWNER_TEXT_MAX];
     size_t len = hf_owner_format(text, UUID, owners[_i].owner,
-                                 owners[_i].serial);
+                                 owners[_i].serial, owners[_i].suffix);
 
     ck_assert_str_eq(text, owners[_i].text);
     ck_assert_uint_eq(len, strlen(text));
@@ -262,7 +267,8 @@ START_TEST(no_two_owners_or_holds_share_a_field)
 
     for (int i = 0; i < COUNT(numbers); i++)
         for (int j = 0; j < COUNT(serials); j++)
-            (void)hf_owner_format(text[n++], UUID, numbers[i], serials[j]);
+            (void)hf_owner_format(text[n++], UUID, numbers[i], serials[j],
+                                  "");
     for (int i = 0; i < n; i++)
         for (int j = 0; j < i; j++)
             ck_assert_str_ne(text[i], text[j]);

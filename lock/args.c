@@ -1,0 +1,81 @@
+/* What a script is called with: its keys, then its arguments, front to back. Each
+ * script says in its head which arguments it takes. */
+#include <string.h>
+
+#include "lock/client.h"
+
+/* Of the steps that an operation asks for. */
+static const struct {
+    bool count;                 /* the hold count to reach, and the lease */
+    bool holder;                /* who is looked for */
+    bool publish;               /* how to wake waiters */
+} takes[STEPS] = {
+    [STEP_ACQUIRE] = {.count = true},
+    [STEP_RELEASE] = {.count = true, .publish = true},
+    [STEP_FORCE] = {.holder = true, .publish = true},
+    [STEP_INSPECT] = {.holder = true},
+};
+
+static struct hf_resp_arg *put(struct hf_resp_arg *at, const char *ptr,
+                               size_t len)
+{
+    *at = (struct hf_resp_arg){ptr, len};
+    return at + 1;
+}
+
+static struct hf_resp_arg *put_integer(struct hf_resp_arg *at, char *text,
+                                       int64_t value)
+{
+    return put(at, text, hf_resp_format_integer(text, value));
+}
+
+static struct hf_resp_arg *put_keys(struct hf_resp_arg *at,
+                                    const struct hf_lock *lock, size_t more)
+{
+    const char *key = hf_lock_keys(lock);
+
+    at = put(at, lock->text, lock->name_len);
+    for (size_t i = 0; i < more; i++) {
+        size_t len = hf_prefixed_size(lock->kind->keys[i], lock->text,
+                                      lock->name_len);
+
+        at = put(at, key, len);
+        key += len;
+    }
+    return at;
+}
+
+/* PUBLISH or SPUBLISH, the channel and, for sharded=both, the other command.
+ * Source: WIRE 5.1. */
+static struct hf_resp_arg *put_publish(struct hf_resp_arg *at,
+                                       const struct hf_lock *lock)
+{
+    bool is_sharded = hf_lock_is_sharded(lock);
+    const char *publish = is_sharded ? "SPUBLISH" : "PUBLISH";
+    struct hf_bytes channel = hf_lock_channel(lock);
+
+    at = put(at, publish, strlen(publish));
+    at = put(at, channel.ptr, channel.len);
+    if (is_sharded && hf_router_wakes_both(lock->client->router))
+        at = put(at, "PUBLISH", 7);
+    return at;
+}
+
+size_t hf_op_put_args(struct hf_op *op, enum hf_step step,
+                      struct hf_bytes echo)
+{
+    const struct hf_kind_step *how = &op->lock->kind->steps[step];
+    struct hf_resp_arg *at = op->argv + CALL_HEAD;
+
+    at = put_keys(at, op->lock, how->keys);
+    at = put(at, echo.ptr, echo.len);
+    if (takes[step].count) {
+        at = put_integer(at, op->count_text, op->count);
+        at = put_integer(at, op->lease_text, op->lease_ms);
+    }
+    if (takes[step].holder)
+        at = put(at, op->holder, op->holder_len);
+    if (takes[step].publish)
+        at = put_publish(at, op->lock);
+    return (size_t)(at - op->argv);
+}

@@ -1,0 +1,30 @@
+/* The kinds of locks: what each is called, and the row of those that can be
+ * taken. */
+#include "lock/kind.h"
+
+static const struct {
+    const char *text;
+    const struct hf_kind *row;  /* NULL: it is only told from others */
+} kinds[] = {
+    [HF_KIND_NONE] = {"no lock", NULL},
+    [HF_KIND_PLAIN] = {"plain lock", &hf_kind_reentrant},
+    [HF_KIND_FAIR] = {"fair lock", NULL},
+    [HF_KIND_READ] = {"read lock", NULL},
+    [HF_KIND_WRITE] = {"write lock", NULL},
+    [HF_KIND_MULTI] = {"multi-lock", NULL},
+};
+
+static bool is_known(enum hf_lock_kind id)
+{
+    return (size_t)id < sizeof kinds / sizeof *kinds;
+}
+
+const char *hf_lock_kind_text(enum hf_lock_kind id)
+{
+    return is_known(id) ? kinds[id].text : "unknown kind of lock";
+}
+
+const struct hf_kind *hf_kind_row(enum hf_lock_kind id)
+{
+    return is_known(id) ? kinds[id].row : NULL;
+}

@@ -1,0 +1,46 @@
+/* A kind of lock, as a row of data. Private to lock/.
+ *
+ * A kind is a file kind_NAME.c with its row, its scripts, its tests, a value of
+ * enum hf_lock_kind and a line in kind.c. The other files know no kind by name.
+ *
+ * Locks of several kinds may have one name. Those whose channels are the same too
+ * exclude each other, and their waiters stand in one line. */
+#ifndef HF_KIND_H
+#define HF_KIND_H
+
+#include "lock/lock.h"
+#include "lock/scripts.h"
+
+#define KIND_KEYS_MAX 2
+
+/* What a client asks of a lock, each by a script. Arguments: args.c. */
+enum hf_step {
+    STEP_ACQUIRE,
+    STEP_RELEASE,
+    STEP_RENEW,                 /* of many holds: watchdog.c */
+    STEP_FORCE,
+    STEP_INSPECT,
+    STEPS
+};
+
+struct hf_kind_step {
+    const struct hf_script *script; /* answers in the form of reply.h */
+    uint8_t keys;               /* how many of `keys` it takes behind the name */
+};
+
+struct hf_kind {
+    enum hf_lock_kind id;
+    bool reenters;              /* an owner may acquire again what it holds */
+    const char *channel;        /* waiters listen at "CHANNEL:{name}": WIRE 2.2 */
+    const char *payload;        /* the message that wakes them: WIRE 5.2 */
+    const char *owner_suffix;   /* behind the owner, in its field */
+    const char *keys[KIND_KEYS_MAX];    /* further keys: "KEY:{name}" */
+    struct hf_kind_step steps[STEPS];
+};
+
+extern const struct hf_kind hf_kind_reentrant;
+
+/* hf_kind_row - NULL: locks of this kind are only looked at. */
+const struct hf_kind *hf_kind_row(enum hf_lock_kind id);
+
+#endif
