@@ -6,15 +6,15 @@
 
 #include "cli/doctor/acl.h"
 
-/* Scripts and what they call; messages; the greeting, with the death of the
- * connection before (design 11), and a sign of life. */
+/* Scripts and what they call; messages; the greeting, which kills the
+ * connection before it (design 11); PING. */
 static const char rights[] =
     "+eval +evalsha +exists +hexists +hget +hset +hlen +hscan +pexpire +pttl "
     "+del +publish +subscribe +unsubscribe "
     "+info +ping +client|id +client|kill +client|setname";
 
-/* A character of a pattern as the server reads it, within quotation marks of
- * redis-cli: special ones stand for themselves behind a backslash. */
+/* Prints a character of a pattern within redis-cli's quotation marks. The
+ * server takes special characters literally behind a backslash. */
 static void print_byte(unsigned char c)
 {
     if (strchr("*?[]\\", c))
@@ -33,7 +33,8 @@ static void print_name(const char *name)
         print_byte((unsigned char)*name);
 }
 
-/* The prefix, and the name as Redisson puts it behind one (WIRE 2.2, 2.4). */
+/* Prints the prefix, and the name in the form that Redisson puts behind a
+ * prefix (WIRE 2.2, 2.4). */
 static void print_prefixed(char kind, const char *prefix, const char *name)
 {
     bool has_tag = name && strchr(name, '{');
@@ -43,7 +44,7 @@ static void print_prefixed(char kind, const char *prefix, const char *name)
     (void)fputs(has_tag ? "\"" : "}\"", stdout);
 }
 
-/* The queue of a fair lock is looked for before a lock is freed by force. */
+/* A forced release looks for the queue of a fair lock. */
 static void print_patterns(const char *name)
 {
     if (!name) {

@@ -26,7 +26,7 @@ static bool get_member(struct hf_resp_value v, const char *key,
            get_text(member, out);
 }
 
-/* What stands before `c` or the end; *from goes on behind it. */
+/* Cuts off the text before `c` or the end; *from continues behind it. */
 static struct text cut_text(struct text *from, char c)
 {
     const char *at = from->len ? memchr(from->ptr, c, from->len) : NULL;
@@ -216,7 +216,7 @@ static bool is_server(const struct doctor_server *s, const char *id,
             (s->port == port && strcmp(s->host, host) == 0));
 }
 
-/* The one that is known, or a new one. */
+/* Returns the known server, or a new one. */
 static struct doctor_server *get_server(struct doctor_facts *facts,
                                         const char *id, const char *host,
                                         uint16_t port, bool is_sentinel)
@@ -392,8 +392,8 @@ void doctor_read_sentinels(const struct doctor_reply *r)
 
 /* ---- what an error says ---- */
 
-/* Servers word it differently. A user's name stands only where a command
- * does. */
+/* Servers phrase a denial differently. The error has a user's name only where
+ * it has a command. */
 static int denial_of(struct text words)
 {
     if (text_has(words, " run the "))
@@ -403,7 +403,8 @@ static int denial_of(struct text words)
     return text_has(words, "key") ? MAY_NO_KEY : MAY_NO_COMMAND;
 }
 
-/* These come of how the question was put, or say that the command is known. */
+/* These errors follow from the form of the question, or show that the server
+ * knows the command. */
 static bool is_expected(struct text words)
 {
     static const char *const expected[] = {

@@ -1,13 +1,14 @@
 /* Asks servers all that `holdfast doctor` wants to know.
  *
- * Rounds
- * A1  Each server has one link, and is asked once: all questions in one write;
- *     then the time, alone, several times; then to subscribe.
- * A2  The first attempt to connect decides. What cannot be reached now is what
- *     whoever asks wants to hear of now.
- * A3  Nothing waits longer than its deadline: a round takes at most the connect
- *     timeout and the time of seven answers, and there are three rounds or less
- *     (seeds, those that they name, what sentinels say behind these). */
+ * Rules
+ * VISIT-1  Each server has one link, and is asked once: all questions in one
+ *          write; then the time, alone, several times; then to subscribe.
+ * VISIT-2  The first attempt to connect decides: the doctor reports what cannot
+ *          be reached now.
+ * VISIT-3  Nothing waits longer than its deadline. A round takes at most the
+ *          connect timeout and the time of seven answers. There are at most
+ *          three rounds: seeds, the servers that they name, and those that
+ *          sentinels name. */
 #include "cli/doctor/ask.h"
 
 #include <assert.h>
@@ -21,7 +22,7 @@
 #include "cli/report.h"
 
 #define ROUNDS_MAX 4
-/* The best of them counts: the one with the shortest way there and back. */
+/* The reading with the shortest round trip counts. */
 #define CLOCK_READINGS 5
 #define QUESTIONS_MAX 64
 
@@ -39,7 +40,7 @@ struct target {
     struct doctor_server *server;
     struct hf_link *link;       /* NULL: given up */
     struct hf_tls_context *tls;
-    bool is_lost;               /* A2 */
+    bool is_lost;               /* VISIT-2 */
     int64_t asked_us;
     struct ask asks[QUESTIONS_MAX];
 };
@@ -65,8 +66,8 @@ static int64_t wall_us(void)
     return (int64_t)now.tv_sec * 1000000 + now.tv_usec;
 }
 
-/* The server looked at its clock somewhere between asking and answer; halfway,
- * as far as we know. */
+/* The server read its clock between our request and its answer; we assume,
+ * halfway. */
 static void take_time(struct target *t, struct hf_resp_value reply)
 {
     struct doctor_clock *clock = &t->server->clock;
@@ -81,8 +82,8 @@ static void take_time(struct target *t, struct hf_resp_value reply)
     clock->ahead_us = us - (wall_us() - round_trip_us / 2);
 }
 
-static void take(struct target *t, const struct ask *ask,
-                 struct hf_resp_value reply)
+static void take_answer(struct target *t, const struct ask *ask,
+                        struct hf_resp_value reply)
 {
     t->server->is_reached = true;
     if (!ask->question)
@@ -91,15 +92,15 @@ static void take(struct target *t, const struct ask *ask,
         doctor_question_read(ask->question, t->asker->facts, t->server, reply);
 }
 
-static void done(struct hf_request *request, enum hf_outcome outcome,
-                 struct hf_resp_value reply)
+static void on_answer(struct hf_request *request, enum hf_outcome outcome,
+                      struct hf_resp_value reply)
 {
     struct ask *ask = HF_OWNER_OF(request, struct ask, request);
     struct asker *a = ask->target->asker;
 
     ask->is_under_way = false;
     if (outcome == HF_ANSWERED)
-        take(ask->target, ask, reply);
+        take_answer(ask->target, ask, reply);
     if (--a->pending == 0)
         hf_waiter_wake(&a->waiter);
 }
@@ -170,7 +171,7 @@ static hf_status add_target(struct asker *a, struct doctor_server *s,
     t->asker = a;
     t->server = s;
     for (size_t i = 0; i < QUESTIONS_MAX; i++)
-        t->asks[i] = (struct ask){.request.done = done, .target = t};
+        t->asks[i] = (struct ask){.request.done = on_answer, .target = t};
     url_of(&url, a, s);
     rc = open_link(t, &url, err);
     explicit_bzero(&url, sizeof url);
@@ -237,7 +238,7 @@ static void submit_time(struct target *t, int64_t deadline_ms)
     submit(t, ask, argv, 1, deadline_ms);
 }
 
-/* What was asked of a lost one is not answered any more. */
+/* Cancels what a lost server will not answer any more. */
 static void give_up(struct target *t)
 {
     for (size_t i = 0; i < QUESTIONS_MAX; i++) {
@@ -260,8 +261,9 @@ static void give_up_lost(struct asker *a)
             give_up(a->targets[i]);
 }
 
-/* Until all is answered, lost or late. Locked when called and after. */
-static void await(struct asker *a)
+/* Waits until every request is answered, lost or late. The loop is locked
+ * before and after. */
+static void await_answers(struct asker *a)
 {
     give_up_lost(a);
     while (a->pending > 0) {
@@ -289,10 +291,10 @@ static void ask_all(struct asker *a, uint32_t first, enum step step,
         else
             submit_questions(t, step == TO_SUBSCRIBE, deadline_ms);
     }
-    await(a);
+    await_answers(a);
 }
 
-static void mute(struct target *t)
+static void note_end_of_round(struct target *t)
 {
     if (!t->server->is_reached && !t->server->trouble[0])
         (void)snprintf(t->server->trouble, sizeof t->server->trouble,
@@ -301,7 +303,7 @@ static void mute(struct target *t)
         t->server->protocol = hf_link_protocol(t->link);
 }
 
-/* Of the targets from `first` on. Locked. */
+/* Asks the targets from `first` on. The loop is locked. */
 static void ask_round(struct asker *a, uint32_t first)
 {
     const struct doctor_plan *plan = a->plan;
@@ -310,14 +312,14 @@ static void ask_round(struct asker *a, uint32_t first)
     for (int i = 0; i < CLOCK_READINGS; i++)
         ask_all(a, first, THE_TIME, plan->timeout_ms);
     for (uint32_t i = first; i < a->count; i++)
-        mute(a->targets[i]);
+        note_end_of_round(a->targets[i]);
     ask_all(a, first, TO_SUBSCRIBE, plan->timeout_ms);
 }
 
 /* ---- who is there ---- */
 
-/* A cluster's map, or a sentinel, may call one that was asked already by
- * another address. */
+/* A cluster's map, or a sentinel, may name a server by another address than the
+ * one that was asked. */
 static bool is_known_otherwise(const struct asker *a,
                                const struct doctor_server *s)
 {
@@ -347,7 +349,7 @@ static void drop_server(struct doctor_facts *facts, uint32_t index)
             (facts->count - index) * sizeof *facts->servers);
 }
 
-/* Targets for servers that have none yet. */
+/* Adds targets for servers that have none yet. */
 static hf_status add_targets(struct asker *a, struct hf_error *err)
 {
     struct doctor_facts *facts = a->facts;
@@ -398,7 +400,7 @@ static void add_seeds(struct asker *a)
 
 /* ---- whose replica is whose ---- */
 
-/* With sentinels there is one master; in a cluster, ids tell. */
+/* With sentinels there is one master. In a cluster, ids tell. */
 static bool is_master_of(const struct doctor_facts *facts,
                          const struct doctor_server *master,
                          const struct doctor_server *replica)
@@ -410,7 +412,7 @@ static bool is_master_of(const struct doctor_facts *facts,
             doctor_is(master, FACT_ID, replica->master_id));
 }
 
-static void tie(struct doctor_facts *facts)
+static void find_masters(struct doctor_facts *facts)
 {
     for (uint32_t i = 0; i < facts->count; i++) {
         struct doctor_server *s = facts->servers[i];
@@ -474,7 +476,7 @@ static hf_status ask_rounds(struct asker *a, struct hf_error *err)
     while (a->count > 0)
         free_target(a->targets[--a->count]);
     hf_loop_unlock(a->loop);
-    tie(a->facts);
+    find_masters(a->facts);
     return rc;
 }
 

@@ -38,8 +38,8 @@ static int64_t first_given(int64_t option, int64_t of_url)
     return of_url > 0 ? of_url : TIMEOUT_MS;
 }
 
-static void begin(struct doctor_facts *facts, const struct hf_url *url,
-                  const struct hf_seeds *seeds)
+static void set_options(struct doctor_facts *facts, const struct hf_url *url,
+                        const struct hf_seeds *seeds)
 {
     facts->topology = (int)seeds->topology;
     facts->sharded = (int)seeds->sharded;
@@ -51,7 +51,7 @@ static void begin(struct doctor_facts *facts, const struct hf_url *url,
 
 /* ---- the visit ---- */
 
-/* Where nobody was there, nothing was judged. */
+/* If no server was reached, no rule was applied. */
 static int code_of(const struct doctor_facts *facts,
                    const struct doctor_findings *findings)
 {
@@ -67,8 +67,8 @@ static int code_of(const struct doctor_facts *facts,
     return findings->by[DOCTOR_WARNING] > 0 ? EXIT_WARNINGS : CLI_OK;
 }
 
-static int judge(const struct cli_common *common,
-                 const struct doctor_facts *facts)
+static int report_findings(const struct cli_common *common,
+                           const struct doctor_facts *facts)
 {
     struct doctor_findings findings;
     int rc;
@@ -82,8 +82,9 @@ static int judge(const struct cli_common *common,
     return rc;
 }
 
-static int visit(const struct cli_common *common, struct doctor_facts *facts,
-                 const struct hf_url *url, const struct hf_seeds *seeds)
+static int look_at_servers(const struct cli_common *common,
+                           struct doctor_facts *facts, const struct hf_url *url,
+                           const struct hf_seeds *seeds)
 {
     const struct doctor_plan plan = {
         .url = url,
@@ -95,9 +96,10 @@ static int visit(const struct cli_common *common, struct doctor_facts *facts,
     struct hf_error err = {0};
     hf_status status;
 
-    begin(facts, url, seeds);
+    set_options(facts, url, seeds);
     status = doctor_ask(facts, &plan, &err);
-    return status < 0 ? cli_fail_status(status, &err) : judge(common, facts);
+    return status < 0 ? cli_fail_status(status, &err)
+                      : report_findings(common, facts);
 }
 
 static int examine(const struct cli_common *common, struct doctor_facts *facts,
@@ -110,7 +112,7 @@ static int examine(const struct cli_common *common, struct doctor_facts *facts,
     if (rc == CLI_GO_ON && wants_acl)
         doctor_acl_print(&url, &seeds, facts->name);
     else if (rc == CLI_GO_ON)
-        rc = visit(common, facts, &url, &seeds);
+        rc = look_at_servers(common, facts, &url, &seeds);
     if (rc == CLI_GO_ON)
         rc = CLI_OK;
     doctor_facts_fini(facts);
@@ -130,8 +132,8 @@ static const struct cli_option own_options[] = {
     {0},
 };
 
-static int take(struct cli_args *args, struct cli_common *common,
-                struct doctor_facts *facts, int id, char *value)
+static int take_option(struct cli_args *args, struct cli_common *common,
+                       struct doctor_facts *facts, int id, char *value)
 {
     switch (id) {
     case OPT_NAME:
@@ -162,7 +164,8 @@ static int main_doctor(struct cli_args *args, struct cli_common *common)
     while ((id = cli_args_next(args, tables, &value)) != CLI_END)
         if (id == OPT_ACL)
             wants_acl = true;
-        else if ((rc = take(args, common, &facts, id, value)) != CLI_GO_ON)
+        else if ((rc = take_option(args, common, &facts, id, value)) !=
+                 CLI_GO_ON)
             return rc;
     if ((rc = cli_common_begin(common)) != CLI_GO_ON)
         return rc;

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Of one fact: longer ones (patterns of an ACL) are cut. */
+/* Bytes of one fact. Longer ones (patterns of an ACL) are cut. */
 #define FACT_MAX 256
 
 const char *const doctor_permission_names[DOCTOR_PERMISSIONS] = {

@@ -1,19 +1,19 @@
 /* What `holdfast doctor` knows of the servers that it looked at. Facts only:
- * ask.c gathers them, rules.c judges them. */
+ * ask.c gathers them, findings.c applies the rules to them. */
 #ifndef CLI_DOCTOR_FACTS_H
 #define CLI_DOCTOR_FACTS_H
 
 #include "net/net.h"
 
-/* Servers that are looked at: a hundred masters with a replica each, some
- * more. */
+/* The most servers that are looked at: a hundred masters with a replica each,
+ * and some more. */
 #define DOCTOR_SERVERS_MAX 256
 
-/* What a server says of itself: text, as it said it. Where each comes from
- * stands in questions.c. */
+/* What a server says of itself, as text. questions.c and answers.c say where
+ * each fact comes from. */
 enum doctor_fact {
     FACT_NONE,
-    FACT_VERSION,               /* of Redis, or the one that it is like */
+    FACT_VERSION,               /* of Redis, or the compatible one */
     FACT_VALKEY,
     FACT_CLUSTER_ENABLED,
     FACT_LOADING,
@@ -45,7 +45,7 @@ enum doctor_fact {
     FACT_CLUSTER_STATE,
     FACT_EPOCH,
     FACT_FAILED_NODES,          /* their addresses; "" if there are none */
-    FACT_MASTER,                /* HOST:PORT, as this sentinel says */
+    FACT_MASTER,                /* HOST:PORT, as this sentinel says it */
     FACT_QUORUM,
     FACT_OTHER_SENTINELS,
     FACT_DOWN_AFTER,
@@ -85,7 +85,7 @@ enum doctor_permission {
     DOCTOR_PERMISSIONS
 };
 
-/* The commands, as a person knows them. */
+/* Their commands, for messages. */
 extern const char *const doctor_permission_names[DOCTOR_PERMISSIONS];
 
 struct doctor_answer {
@@ -93,15 +93,15 @@ struct doctor_answer {
         MAY_NOT_SEEN,           /* no answer, or not asked */
         MAY_DO,
         MAY_NO_COMMAND,         /* the ACL forbids the command */
-        MAY_NO_KEY,             /* this key */
-        MAY_NO_CHANNEL,         /* this channel */
+        MAY_NO_KEY,             /* the ACL forbids this key */
+        MAY_NO_CHANNEL,         /* the ACL forbids this channel */
         MAY_UNKNOWN,            /* no such command: renamed, or too old */
         MAY_REFUSED             /* another error: the server's state */
     } is;
     char words[96];             /* of the error */
 };
 
-/* Its clock against ours; true but for half the round trip. */
+/* Its clock compared with ours, with an error of up to half the round trip. */
 struct doctor_clock {
     bool is_known;
     int64_t ahead_us;
@@ -111,12 +111,12 @@ struct doctor_clock {
 /* What a node says of its cluster. */
 struct doctor_view {
     bool is_known;
-    uint64_t digest;            /* of who serves what: equal, equal views */
+    uint64_t digest;            /* of the slots' owners: equal digests, equal
+                                   views */
     uint32_t covered;           /* slots that have an owner */
-    uint32_t nowhere;           /* nodes without an address, or a port of the
-                                   kind that we speak */
-    uint8_t own[HF_SLOTS / 8];  /* slots that it takes for its own, the
-                                   lowest bit first */
+    uint32_t nowhere;           /* nodes without an address, or without a port
+                                   for our kind of connection */
+    uint8_t own[HF_SLOTS / 8];  /* slots that it claims, the lowest bit first */
 };
 
 struct doctor_server {
@@ -143,7 +143,7 @@ struct doctor_facts {
     /* Of the URL and the options. */
     int topology;               /* HF_STANDALONE, HF_CLUSTER, HF_SENTINEL */
     int sharded;                /* HF_SHARDED_* */
-    int replicas;               /* that must have a lock; HF_REPLICAS_* */
+    int replicas;               /* that must confirm a lock; HF_REPLICAS_* */
     int protocol;               /* that is asked for */
     bool is_tls;
     bool is_unverified;
@@ -166,9 +166,9 @@ struct doctor_server *doctor_server_new(struct doctor_facts *facts,
 void doctor_fact_set(struct doctor_server *s, enum doctor_fact fact,
                      const char *ptr, size_t len);
 
-/* doctor_number - a fact that is a number. false: not seen, or it is none.
- * doctor_is     - is it that text? Not, if it was not seen.
- * doctor_is_master - by its own words, or else by those of others. */
+/* doctor_number - a fact that is a number. false: not seen, or not a number.
+ * doctor_is     - is the fact that text? false if it was not seen.
+ * doctor_is_master - as it says itself, or else as others say. */
 bool doctor_number(const struct doctor_server *s, enum doctor_fact fact,
                    int64_t *out);
 bool doctor_is(const struct doctor_server *s, enum doctor_fact fact,

@@ -8,9 +8,9 @@
 /* More than all rules of all servers can find. */
 #define FINDINGS_MAX 65536
 
-static struct doctor_finding *add(struct doctor_findings *out,
-                                  enum doctor_severity severity,
-                                  const char *address)
+static struct doctor_finding *add_finding(struct doctor_findings *out,
+                                          enum doctor_severity severity,
+                                          const char *address)
 {
     struct doctor_finding *f;
 
@@ -26,7 +26,8 @@ static struct doctor_finding *add(struct doctor_findings *out,
     return f;
 }
 
-/* What could not be seen of a server, and the worst that it might have been. */
+/* What could not be seen of a server, and the worst severity of what it might
+ * hide. */
 struct unseen {
     char list[DOCTOR_TEXT_MAX];
     enum doctor_severity worst;
@@ -57,8 +58,9 @@ static void apply(struct doctor_case *c, struct doctor_findings *out,
         note_unseen(unseen, c->text, rule->severity);
     if (verdict != VERDICT_FOUND && verdict != VERDICT_FINE)
         return;
-    f = add(out, verdict == VERDICT_FOUND ? rule->severity : DOCTOR_FINE,
-            c->server ? c->server->address : "");
+    f = add_finding(out,
+                    verdict == VERDICT_FOUND ? rule->severity : DOCTOR_FINE,
+                    c->server ? c->server->address : "");
     if (!f)
         return;
     f->rule = rule->id;
@@ -94,8 +96,8 @@ static void add_unseen(struct doctor_findings *out,
     struct doctor_finding *f;
 
     if (unseen->worst == DOCTOR_FINE ||
-        !(f = add(out, may_be_unsafe ? DOCTOR_WARNING : DOCTOR_NOTE,
-                  s ? s->address : "")))
+        !(f = add_finding(out, may_be_unsafe ? DOCTOR_WARNING : DOCTOR_NOTE,
+                          s ? s->address : "")))
         return;
     f->rule = "unseen";
     f->meaning = may_be_unsafe ? "it may be unsafe, and nobody can tell"
@@ -124,8 +126,8 @@ static void judge_server(const struct doctor_facts *facts,
     add_unseen(out, s, &unseen);
 }
 
-/* qsort is not stable; each one's place in the order of judging is. */
-static void sort(struct doctor_findings *out)
+/* Sorts by severity and keeps the order of judging, which qsort would not. */
+static void sort_findings(struct doctor_findings *out)
 {
     struct doctor_finding *sorted = calloc(out->count, sizeof *sorted);
     uint32_t n = 0;
@@ -148,7 +150,7 @@ void doctor_judge(const struct doctor_facts *facts, struct doctor_findings *out)
     judge_server(facts, NULL, out);
     for (uint32_t i = 0; i < facts->count; i++)
         judge_server(facts, facts->servers[i], out);
-    sort(out);
+    sort_findings(out);
 }
 
 void doctor_findings_fini(struct doctor_findings *findings)

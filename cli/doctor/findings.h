@@ -18,7 +18,7 @@ struct doctor_findings {
     uint32_t count;
     uint32_t room;
     uint32_t by[DOCTOR_SEVERITIES];
-    bool is_broken;             /* there was no memory for all */
+    bool is_broken;             /* memory ran out */
 };
 
 /* doctor_judge - all rules, of all servers. What is fine is among the findings.

@@ -31,7 +31,7 @@ static uint32_t count_reached(const struct doctor_facts *facts)
 
 /* ---- for a person ---- */
 
-/* A failure to connect begins with the address itself. */
+/* The text of a failure to connect begins with the address. */
 static bool names_itself(const struct doctor_finding *f)
 {
     return strncmp(f->text, f->address, strlen(f->address)) == 0;
@@ -84,7 +84,7 @@ static int end_line(struct cli_json *j)
     return line ? CLI_GO_ON : cli_fail("out of memory");
 }
 
-/* A severity is a word in lower case here. */
+/* JSON has severities in lower case. */
 static const char *word_of(enum doctor_severity severity)
 {
     return severity == DOCTOR_UNSAFE ? "unsafe" : severities[severity];

@@ -56,7 +56,7 @@ const struct doctor_question doctor_questions[] = {
     {ASK_NODE, "ROLE", .permission = MAY_ROLE},
     {ASK_ALL, "TIME", .permission = MAY_TIME},
 
-    /* Who it is, before what it says of all. */
+    /* Its id, before what it says of all nodes. */
     {ASK_IN_CLUSTER, "CLUSTER MYID", .fact = FACT_ID, .read = doctor_read_text},
     {ASK_IN_CLUSTER, "CLUSTER INFO", .read = doctor_read_lines},
     {ASK_IN_CLUSTER, "CLUSTER SLOTS", .permission = MAY_CLUSTER_SLOTS,
@@ -118,13 +118,13 @@ static struct hf_resp_arg argument(const char *word, size_t len,
     return (struct hf_resp_arg){word, len};
 }
 
-/* The first word is a command, also where it is spelled like a name. */
+/* Replaces names by their values, but never the command itself. */
 size_t doctor_question_words(const struct doctor_question *q,
                              const struct doctor_names *names,
                              struct hf_resp_arg argv[DOCTOR_WORDS_MAX])
 {
     size_t argc = 0;
-    /* "SENTINEL MASTER MASTER": the second word is one of Redis, too. */
+    /* "SENTINEL MASTER MASTER": the second word belongs to the command. */
     size_t literal = q->who == ASK_SENTINEL ? 2 : 1;
 
     for (const char *at = q->words; *at && argc < DOCTOR_WORDS_MAX; argc++) {
@@ -137,7 +137,7 @@ size_t doctor_question_words(const struct doctor_question *q,
     return argc;
 }
 
-/* The words of CKQUORUM's error are what it was asked for. */
+/* CKQUORUM answers with an error when there is no quorum. */
 static bool is_wanted(const struct doctor_question *q,
                       struct hf_resp_value reply)
 {

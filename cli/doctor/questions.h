@@ -10,14 +10,14 @@
 
 #include "cli/doctor/answers.h"
 
-/* Names that are put into questions. */
+/* What replaces the names in questions. */
 struct doctor_names {
-    const char *key;            /* the lock's, or the scratch one */
+    const char *key;            /* of the lock, or the scratch name */
     const char *channel;        /* its channel */
     const char *scratch;        /* that nobody uses */
     const char *scratch_channel;
-    const char *user;           /* whose ACL it is */
-    const char *master;         /* as the sentinels call it */
+    const char *user;           /* whose ACL counts */
+    const char *master;         /* the name that sentinels have for it */
 };
 
 struct doctor_question {
@@ -39,8 +39,8 @@ enum {
 extern const struct doctor_question doctor_questions[];
 extern const size_t doctor_question_count;
 
-/* Of these, the last ones are of subscribing: in RESP2 a connection is good for
- * nothing else behind them. */
+/* Questions that subscribe come last: in RESP2 the connection cannot do
+ * anything else after them. */
 bool doctor_question_subscribes(const struct doctor_question *q);
 
 /* doctor_question_is_for - is it to be asked of this server?

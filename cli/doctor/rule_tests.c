@@ -15,7 +15,7 @@ bool doctor_is_refused(const struct doctor_server *s,
            s->may[permission].is == MAY_UNKNOWN;
 }
 
-/* As routing decides it: the first node that answers tells. */
+/* Decides as routing does: the first node that answers tells. */
 bool doctor_is_sharded(const struct doctor_facts *facts)
 {
     if (facts->topology != HF_CLUSTER || facts->sharded == HF_SHARDED_OFF)
@@ -89,7 +89,7 @@ static enum doctor_verdict not_seen(struct doctor_case *c)
 
 /* ---- the text of a row ---- */
 
-/* As routing counts the replicas that must have a lock. */
+/* Counts as routing does. */
 static int64_t wanted_replicas(const struct doctor_case *c)
 {
     int64_t known = doctor_replica_count(c->facts, c->server);
@@ -122,7 +122,7 @@ static const char *digits_of(char digits[DIGITS_MAX], int64_t n)
     return digits;
 }
 
-/* What stands for the part of a row's text that begins with this brace. */
+/* Returns what replaces the part of a row's text that begins at this brace. */
 static const char *part_of(const struct doctor_case *c, const char *brace,
                            const char *value, char digits[DIGITS_MAX])
 {
@@ -140,7 +140,7 @@ static const char *part_of(const struct doctor_case *c, const char *brace,
     }
 }
 
-/* The verdict on a value, in the row's words. What does not fit is cut. */
+/* Writes the verdict on a value as the row says it, cut to what fits. */
 static enum doctor_verdict conclude(struct doctor_case *c, bool is_fine,
                                     const char *value)
 {
@@ -177,7 +177,7 @@ static bool get_number(const struct doctor_case *c, int64_t *out)
     return doctor_number(c->server, c->rule->fact, out);
 }
 
-/* Fine is a number from `least` to `most`. */
+/* A number from `least` to `most` is fine. */
 static enum doctor_verdict range(struct doctor_case *c, int64_t least,
                                  int64_t most)
 {
@@ -212,7 +212,7 @@ enum doctor_verdict doctor_outside(struct doctor_case *c)
                                        : range(c, limit_of(c) + 1, INT64_MAX);
 }
 
-/* In a cluster messages are sharded, plain, or, with sharded=both, both. */
+/* Messages are sharded, plain, or, with sharded=both, both. */
 static bool is_needed(const struct doctor_facts *facts,
                       enum doctor_permission permission)
 {
@@ -228,7 +228,7 @@ static bool is_needed(const struct doctor_facts *facts,
     }
 }
 
-/* That a key, a channel or all writes are refused is of other rules. */
+/* Other rules report that a key, a channel or every write is refused. */
 static enum doctor_verdict permits(struct doctor_case *c,
                                    enum doctor_permission permission)
 {

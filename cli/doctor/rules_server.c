@@ -202,7 +202,7 @@ static const char *quote_name(const struct doctor_case *c, char quoted[128])
     return hf_error_quote(quoted, 128, name, strlen(name));
 }
 
-/* The patterns, if they could be seen; the server may list none. */
+/* Returns the patterns for a message. The server may list none. */
 static const char *patterns(const struct doctor_case *c, enum doctor_fact fact)
 {
     const char *text = c->server->fact[fact];
