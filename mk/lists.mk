@@ -23,7 +23,7 @@ CLI  := $(basename $(wildcard cli/*.c cli/*/*.c))
 
 SCRIPTS := acquire force_release inspect release renew
 SUPPORT := cluster executor fds feed greeting keeper local lua_client memory \
-           network nodes peer proxy reply request resp_ask resp_reading \
+           network nodes parts peer proxy reply request resp_ask resp_reading \
            resp_twin rw_steps sentinels server witness
 
 tls_tests_yes := $(addprefix net_tls_,certs handshake stream memory)

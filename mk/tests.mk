@@ -8,6 +8,7 @@ live_T := $(LIVE:%=$(BUILD)/tests/live/test_%)
 each_T := $(BUILD)/tests/live/test_lock_injected
 fuzz_T := $(FUZZ:%=$(BUILD)/fuzz/fuzz_%)
 support_O := $(call objects,$(SUPPORT:%=tests/support/%))
+bytewise_T := $(patsubst %,$(BUILD)/tests/test_resp_%_bytewise,parse random)
 
 $(patsubst %,$(BUILD)/tests/test_%,$(tls_tests_yes)): \
     $(call objects,$(addprefix tests/support/,certs tls_peer))
@@ -61,14 +62,16 @@ $(BUILD)/tests/live/test_examples: | $(examples_B)
 
 soak_T := $(addprefix $(BUILD)/tests/soak/,chaos failover silence)
 
+# What is run in parts (tests/support/parts.c).
+$(unit_T) $(live_T) $(each_T) $(redisson_T) $(soak_T) $(bytewise_T): \
+    LINK += $(call wrapped,_tcase_add_test)
+
 $(unit_T) $(live_T) $(each_T) $(redisson_T) $(soak_T): \
     %: %.o $(support_O) $(LIBS)
 	$(call say,link $@)
 	$(Q)$(CC) $(LINK) $(filter %.o,$^) $(LIBS) $(TLS_LIBS) $(CHECK_LIBS) -o $@
 
 # The parser's twin that reads digits one by one.
-bytewise_T := $(patsubst %,$(BUILD)/tests/test_resp_%_bytewise,parse random)
-
 $(BUILD)/bytewise/%.o: %.c
 	@mkdir -p $(@D)
 	$(call say,compile $< bytewise)
@@ -86,13 +89,7 @@ jobs = $(if $(findstring -j,$(MAKEFLAGS)),,-j$(shell nproc))
 check: deps
 	+@$(MAKE) --no-print-directory $(jobs) WERROR=-Werror check-built
 
-# The slowest first, so that nobody waits for one of them alone at the end.
-SLOW    := lock_watchdog cluster_failover lock_errors lock_late lock_memory \
-           tls_wire tls_refused net_tls_memory net_link lock_forged sentinel \
-           lock_end tls lock_network cluster_moves sentinel_failover \
-           cluster_wait lock_faults
-check_T  = $(live_T) $(unit_T) $(bytewise_T) $(fuzz_T)
-slow_T   = $(foreach name,$(SLOW),$(filter %/test_$(name),$(check_T)))
+check_T = $(live_T) $(unit_T) $(bytewise_T) $(fuzz_T)
 
 # libcheck ends a test after 4 s: too soon for a machine with much else to do.
 export CK_DEFAULT_TIMEOUT ?= 60
@@ -103,7 +100,7 @@ build-tests: all $(examples_B) $(BUILD)/tests/locale/comma $(check_T) $(soak_T) 
 
 check-built: build-tests layers shape-check exports rules-check faults-check \
              deps-check
-	@tests/run.sh $(slow_T) $(filter-out $(slow_T),$(check_T))
+	@tests/run.sh $(check_T)
 
 #: make live              the tests against real servers alone
 live: deps
