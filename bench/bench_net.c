@@ -23,6 +23,9 @@
 #endif
 
 #include "bench/rounds.h"
+#include "net/base/mem.h"
+#include "net/link/link.h"
+#include "net/wire/tls_context.h"
 
 #define DEPTH_MAX 128
 #define THREADS_MAX 64

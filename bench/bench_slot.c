@@ -14,6 +14,7 @@
 
 #include "bench/dice.h"
 #include "net/net.h"
+#include "net/route/slot.h"
 
 #define KEYS 64
 #define BYTES_A_ROUND (1u << 19)

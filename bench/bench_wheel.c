@@ -12,6 +12,7 @@
 #include <uv.h>
 
 #include "bench/dice.h"
+#include "net/loop/wheel.h"
 #include "net/net.h"
 
 #define SPAN_MS 60000

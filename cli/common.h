@@ -8,6 +8,7 @@
 #include "cli/options.h"
 #include "cli/secret.h"
 #include "lock/lock.h"
+#include "net/base/url.h"
 
 struct cli_common {
     char *url;                  /* our copy, for cli_common_fini; NULL: none */

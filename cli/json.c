@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "net/base/utf8.h"
 #include "net/net.h"
 
 /* ---- the line ---- */

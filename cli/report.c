@@ -9,6 +9,8 @@
 
 #include "cli/command.h"
 #include "cli/sink.h"
+#include "net/base/error.h"
+#include "net/base/utf8.h"
 
 /* The one thing that the whole program shares: how much it says. */
 static bool is_quiet;

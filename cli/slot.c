@@ -5,6 +5,7 @@
 #include "cli/common.h"
 #include "cli/json.h"
 #include "cli/report.h"
+#include "net/route/slot.h"
 
 static void print_text(const char *key, uint16_t slot)
 {

@@ -3,6 +3,7 @@
  * memory follows the bytes. */
 #include "fuzz/choices.h"
 #include "fuzz/cli_outcome.h"
+#include "net/base/utf8.h"
 #include "net/net.h"
 #include "tests/test_cli_resp_json.h"
 

@@ -5,6 +5,7 @@
 #include <arpa/inet.h>
 #include <string.h>
 
+#include "net/base/mem.h"
 #include "net/route/redirect.h"
 #include "net/route/sentinel_words.h"
 #include "net/route/slot_map.h"

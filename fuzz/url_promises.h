@@ -6,6 +6,7 @@
 #include <sys/socket.h>
 #include <sys/un.h>
 
+#include "net/base/url.h"
 #include "net/net.h"
 #include "tests/support/must.h"
 

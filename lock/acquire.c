@@ -4,6 +4,9 @@
 #include <string.h>
 
 #include "lock/client.h"
+#include "net/base/error.h"
+#include "net/base/mem.h"
+#include "net/base/random.h"
 
 /* In one call. A server that needs more than half of the lease each time is too
  * slow for that lease. */

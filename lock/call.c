@@ -2,6 +2,9 @@
 #include <string.h>
 
 #include "lock/call.h"
+#include "net/base/error.h"
+#include "net/base/random.h"
+#include "net/route/refusal.h"
 
 /* Between tries while the server says that it is busy. */
 #define RETRY_MIN_MS 20

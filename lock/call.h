@@ -9,6 +9,7 @@
 #include "lock/lease.h"
 #include "lock/lock.h"
 #include "lock/scripts.h"
+#include "net/route/router.h"
 
 /* Slots that a call fills in before the owner's arguments: verb, script, number
  * of keys. */

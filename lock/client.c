@@ -5,6 +5,8 @@
 #include <string.h>
 
 #include "lock/client.h"
+#include "net/base/error.h"
+#include "net/base/mem.h"
 
 #define WATCHDOG_LEAST_MS 100
 #define TIMEOUT_MS 5000        /* to connect; of a request */

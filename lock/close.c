@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "lock/client.h"
+#include "net/base/error.h"
 
 struct closing {
     struct hf_waiter waiter;

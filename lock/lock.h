@@ -64,8 +64,8 @@ enum hf_log_level { HF_LOG_ERROR, HF_LOG_WARNING, HF_LOG_INFO };
  * taken from here if it is given here, that is, not NULL and not 0; else from
  * the URL; else it is the default. */
 struct hf_client_options {
-    const char *url;            /* NULL: redis://127.0.0.1:6379. See
-                                   hf_url_parse_seeds */
+    const char *url;            /* NULL: redis://127.0.0.1:6379. What it may say:
+                                   net/net.h, "servers" */
     const char *user;
     const char *password;
     const char *name;           /* CLIENT SETNAME; default "holdfast" */

@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "lock/names.h"
+#include "net/base/random.h"
 
 #define SERIAL_DIGITS 10
 #define SERIAL_MAX 10000000000u   /* 10^SERIAL_DIGITS */

@@ -2,6 +2,8 @@
 #include <string.h>
 
 #include "lock/client.h"
+#include "net/base/error.h"
+#include "net/base/mem.h"
 
 /* ---- begin ---- */
 

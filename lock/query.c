@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "lock/client.h"
+#include "net/base/error.h"
 
 static int64_t deadline(const struct hf_op *op)
 {

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "lock/client.h"
+#include "net/base/mem.h"
 
 #define BUCKETS_FIRST 64
 #define BUCKETS_MAX (1u << 20)

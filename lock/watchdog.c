@@ -16,6 +16,7 @@
 #include <string.h>
 
 #include "lock/client.h"
+#include "net/base/mem.h"
 
 #define BATCH_MAX 100           /* locks a call: WIRE 6, lockWatchdogBatchSize */
 /* Names in bytes: a batch is never too great for the link, nor the server kept

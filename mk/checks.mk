@@ -16,10 +16,11 @@ shape-check:
 	@tests/shape.sh
 	@tests/shape_fails.sh
 
-# What the shared library exports is what tests/exports.txt says.
+# What the shared library exports is what tests/exports.txt says, and what the
+# installed headers declare.
 #: make exports           does the library export what it should?
 exports: $(BUILD)/libholdfast.so $(LIBS)
-	@tests/exports.sh $^
+	@tests/exports.sh '$(CC) $(LINK)' $^
 
 # Each rule of RESP-CONFORMANCE and what tests it; fails on a rule without a test
 # and on a vector without a rule.

@@ -34,6 +34,10 @@ make_tree() {
     put net/route/above.h net/link/above.h
     put net/wire/below.h net/base/above.h
     put lock/lock.h net/net.h
+    put lock/above.c net/loop/loop.h
+    put net/loop/below.c net/loop/loop.h
+    put net/loop/loop.c net/loop/above.h
+    put net/loop/above.h net/loop/loop.h
     put cli/above.h lock/lock.h
 }
 
@@ -72,6 +76,7 @@ for folder in resp net/link net/route lock; do
     notices "$folder/: these include" "$folder/below.h" "$folder/above.h"
     notices "$folder/: these include" "$folder/below.c" "$folder/above.h"
 done
+notices 'net/loop/: these include' net/loop/loop.h net/loop/above.h
 make_tree
 put lock/third.c lock/above.h
 put lock/below.c lock/third.h

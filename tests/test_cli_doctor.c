@@ -8,6 +8,7 @@
 
 #include "cli/doctor/findings.h"
 #include "cli/doctor/questions.h"
+#include "net/base/url.h"
 #include "tests/support/reply.h"
 #include "tests/support/suite.h"
 

@@ -12,6 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "net/base/error.h"
 #include "net/link/conn.h"
 #include "tests/support/greeting.h"
 #include "tests/support/memory.h"

@@ -13,6 +13,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "net/link/link.h"
 #include "net/net.h"
 #include "tests/support/executor.h"
 #include "tests/support/local.h"

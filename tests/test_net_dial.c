@@ -7,7 +7,7 @@
 #include <stdio.h>
 #include <sys/resource.h>
 
-#include "net/loop/loop.h"
+#include "net/loop/loop_inner.h"
 #include "tests/support/fds.h"
 #include "tests/support/names.h"
 #include "tests/support/suite.h"

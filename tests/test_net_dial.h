@@ -9,6 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "net/loop/loop.h"
 #include "net/wire/dial.h"
 #include "tests/support/local.h"
 #include "tests/support/memory.h"

@@ -19,6 +19,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "net/link/link.h"
 #include "net/net.h"
 #include "tests/support/executor.h"
 #include "tests/support/local.h"

@@ -4,6 +4,9 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "net/base/hash.h"
+#include "net/base/random.h"
+#include "net/loop/loop.h"
 #include "net/net.h"
 #include "tests/support/suite.h"
 

@@ -15,6 +15,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "net/base/mem.h"
+#include "net/link/pubsub.h"
 #include "net/net.h"
 #include "tests/support/local.h"
 #include "tests/support/memory.h"

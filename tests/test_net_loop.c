@@ -14,7 +14,9 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "net/base/mem.h"
 #include "net/loop/loop.h"
+#include "net/loop/loop_inner.h"
 #include "tests/support/local.h"
 #include "tests/support/memory.h"
 #include "tests/support/suite.h"

@@ -2,6 +2,8 @@
 #include <check.h>
 #include <string.h>
 
+#include "net/base/error.h"
+#include "net/base/mem.h"
 #include "net/net.h"
 #include "tests/support/memory.h"
 #include "tests/support/suite.h"

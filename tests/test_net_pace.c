@@ -10,6 +10,7 @@
 #include <sys/socket.h>
 #include <time.h>
 
+#include "net/link/link.h"
 #include "net/net.h"
 #include "tests/support/executor.h"
 #include "tests/support/memory.h"

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "net/net.h"
+#include "net/route/refusal.h"
 #include "tests/support/suite.h"
 
 #define SCRIPT "ERR Error running script (call to f_0123456789): @user_script:4: "

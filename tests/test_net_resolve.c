@@ -13,7 +13,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "net/loop/loop.h"
+#include "net/loop/loop_inner.h"
 #include "net/wire/resolve.h"
 #include "tests/support/memory.h"
 #include "tests/support/names.h"

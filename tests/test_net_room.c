@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "net/link/link.h"
 #include "net/net.h"
 #include "tests/support/local.h"
 #include "tests/support/memory.h"

@@ -8,7 +8,7 @@
 
 #include "lock/call.h"
 #include "net/net.h"
-#include "net/route/router.h"
+#include "net/route/router_inner.h"
 #include "tests/support/local.h"
 #include "tests/support/memory.h"
 #include "tests/support/nodes.h"

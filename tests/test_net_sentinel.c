@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "net/net.h"
+#include "net/route/router.h"
 #include "tests/support/local.h"
 #include "tests/support/memory.h"
 #include "tests/support/peer.h"

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "net/net.h"
+#include "net/route/slot.h"
 #include "tests/support/suite.h"
 
 #define COUNT(table) ((int)(sizeof(table) / sizeof *(table)))

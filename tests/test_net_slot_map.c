@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "net/route/cluster_view.h"
 #include "net/route/slot_map.h"
 #include "tests/support/memory.h"
 #include "tests/support/reply.h"

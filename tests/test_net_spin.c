@@ -12,6 +12,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "net/loop/loop.h"
 #include "net/net.h"
 #include "net/loop/spin.h"
 #include "tests/support/must.h"

@@ -15,6 +15,7 @@
 
 #include <openssl/crypto.h>
 
+#include "net/base/mem.h"
 #include "net/wire/tls.h"
 #include "tests/support/certs.h"
 #include "tests/support/must.h"

@@ -1,6 +1,7 @@
 /* A build without TLS says so. */
 #include <check.h>
 
+#include "net/base/mem.h"
 #include "net/wire/tls.h"
 #include "tests/support/suite.h"
 

@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "net/link/link.h"
 #include "net/net.h"
 #include "net/link/trace.h"
 #include "tests/support/local.h"

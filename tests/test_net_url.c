@@ -7,6 +7,7 @@
 #include <sys/socket.h>
 #include <sys/un.h>
 
+#include "net/base/url.h"
 #include "net/net.h"
 #include "tests/support/suite.h"
 

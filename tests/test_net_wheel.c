@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "net/loop/wheel.h"
 #include "net/net.h"
 #include "tests/support/suite.h"
 

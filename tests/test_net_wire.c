@@ -10,7 +10,9 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "net/base/mem.h"
 #include "net/net.h"
+#include "net/wire/wire.h"
 #include "tests/support/fds.h"
 #include "tests/support/local.h"
 #include "tests/support/memory.h"

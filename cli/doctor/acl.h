@@ -2,6 +2,7 @@
 #ifndef CLI_DOCTOR_ACL_H
 #define CLI_DOCTOR_ACL_H
 
+#include "net/base/url.h"
 #include "net/net.h"
 
 /* doctor_acl_print - to standard output, a line for redis-cli: the rule of a

@@ -1,5 +1,8 @@
 /* What servers answer to `holdfast doctor`, read into facts. */
 #include "cli/doctor/answers.h"
+#include "net/base/error.h"
+#include "net/base/mem.h"
+#include "net/route/cluster_view.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -20,6 +20,12 @@
 
 #include "cli/doctor/questions.h"
 #include "cli/report.h"
+#include "net/base/error.h"
+#include "net/base/mem.h"
+#include "net/base/random.h"
+#include "net/link/link.h"
+#include "net/loop/clock.h"
+#include "net/wire/tls_context.h"
 
 #define ROUNDS_MAX 4
 /* The reading with the shortest round trip counts. */

@@ -3,6 +3,7 @@
 #define CLI_DOCTOR_ASK_H
 
 #include "cli/doctor/facts.h"
+#include "net/base/url.h"
 
 struct doctor_plan {
     const struct hf_url *url;           /* user, TLS, a lone host */

@@ -1,5 +1,6 @@
 /* What `holdfast doctor` knows of the servers that it looked at. */
 #include "cli/doctor/facts.h"
+#include "net/base/error.h"
 
 #include <errno.h>
 #include <stdio.h>

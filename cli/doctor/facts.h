@@ -4,6 +4,7 @@
 #define CLI_DOCTOR_FACTS_H
 
 #include "net/net.h"
+#include "net/route/slot.h"
 
 /* The most servers that are looked at: a hundred masters with a replica each,
  * and some more. */

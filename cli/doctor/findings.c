@@ -1,5 +1,6 @@
 /* Facts in, findings out. */
 #include "cli/doctor/findings.h"
+#include "net/base/mem.h"
 
 #include <stdio.h>
 #include <stdlib.h>

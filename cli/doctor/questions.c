@@ -1,5 +1,9 @@
 /* What `holdfast doctor` asks. */
 #include "cli/doctor/questions.h"
+#include "net/base/error.h"
+#include "net/base/mem.h"
+#include "net/base/url.h"
+#include "net/route/cluster_view.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -1,5 +1,6 @@
 /* The tests that many rules share, and the texts of these rules. */
 #include "cli/doctor/rules.h"
+#include "net/base/url.h"
 
 #include <inttypes.h>
 #include <stdarg.h>

@@ -4,6 +4,8 @@
 #include <string.h>
 
 #include "cli/doctor/rules.h"
+#include "net/base/error.h"
+#include "net/base/url.h"
 
 /* ---- is it there ---- */
 

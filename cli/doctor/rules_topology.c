@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "cli/doctor/rules.h"
+#include "net/base/url.h"
 
 /* ---- replicas ---- */
 

@@ -11,6 +11,9 @@
 #include "cli/resp/row.h"
 #include "cli/resp/try.h"
 #include "cli/signals.h"
+#include "net/base/error.h"
+#include "net/base/mem.h"
+#include "net/base/random.h"
 
 /* In a cluster a key may be at home elsewhere: so many random ones are tried.
  * Of a thousand nodes, one server's share is hit with 99.8 %. */

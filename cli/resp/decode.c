@@ -8,6 +8,7 @@
 
 #include <string.h>
 
+#include "net/base/mem.h"
 #include "net/net.h"
 
 /* Bytes that are taken at once. */

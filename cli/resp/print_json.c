@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "cli/resp/print.h"
+#include "net/base/utf8.h"
 #include "net/net.h"
 
 /* ---- bytes ---- */

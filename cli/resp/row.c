@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "cli/json.h"
+#include "net/base/utf8.h"
 
 /* Answers are cut: in a row to what a wide terminal shows, where something
  * deviates to what a person can look through, for a program to what no check's

@@ -4,6 +4,7 @@
  * came before that word belongs to the question, however many replies and
  * pushes it is, and whether or not it is RESP. */
 #include "cli/resp/talk.h"
+#include "net/base/error.h"
 
 #include <assert.h>
 #include <stdio.h>

@@ -4,6 +4,7 @@
 
 #include "cli/resp/judge.h"
 #include "net/net.h"
+#include "net/wire/wire.h"
 
 /* Bytes that are kept at once: more than any check asks for. */
 #define CLI_WIRE_MAX (16u << 20)

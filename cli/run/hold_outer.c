@@ -12,6 +12,7 @@
 #include <sys/stat.h>
 
 #include "cli/values.h"
+#include "net/base/error.h"
 
 #define FD_ID_MAX 48
 

@@ -18,6 +18,7 @@
 #include "cli/run/events.h"
 #include "cli/signals.h"
 #include "cli/run/tty.h"
+#include "net/base/error.h"
 
 /* How long we stay to take back what was asked for and not wanted any more: a
  * lock that was granted while we cancelled. Without an answer it ends with its

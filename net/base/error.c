@@ -3,6 +3,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "net/base/error.h"
+#include "net/base/utf8.h"
 #include "net/net.h"
 
 /* The length of the character at `ptr` if it can be shown; 0: it cannot. */

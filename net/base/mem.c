@@ -2,6 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "net/base/mem.h"
 #include "net/net.h"
 
 static void *libc_resize(void *ctx, void *ptr, size_t old, size_t size)

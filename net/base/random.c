@@ -3,6 +3,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "net/base/random.h"
 #include "net/net.h"
 
 bool hf_random(void *ptr, size_t len)

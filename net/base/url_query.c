@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "net/base/error.h"
 #include "net/base/url_scan.h"
 
 /* A timeout of more than a day is a slip, not a wish. */

@@ -1,5 +1,6 @@
 /* A URL's text, read strictly. See url_scan.h; the rules U are in url.c. */
 #include "net/base/url_scan.h"
+#include "net/base/error.h"
 
 #define DATABASE_MAX INT32_MAX /* the server keeps it in an int */
 

@@ -3,6 +3,7 @@
 #ifndef HF_URL_SCAN_H
 #define HF_URL_SCAN_H
 
+#include "net/base/url.h"
 #include "net/net.h"
 
 struct hf_span {

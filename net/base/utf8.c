@@ -1,5 +1,6 @@
 /* Which bytes are UTF-8, and which characters a terminal shows rather than obeys.
  * Source: RFC 3629, section 4. */
+#include "net/base/utf8.h"
 #include "net/net.h"
 
 /* How a character beyond ASCII begins; the second byte's range keeps out

@@ -4,6 +4,8 @@
 #include <strings.h>
 
 #include "net/link/conn.h"
+#include "net/base/error.h"
+#include "net/base/mem.h"
 
 #define READ_MIN (16 * 1024)      /* room for one read; stays in the L1 cache */
 #define IN_MAX UINT32_MAX         /* the parser's limits refuse long before */

@@ -20,6 +20,7 @@
 #define HF_CONN_H
 
 #include "net/link/greet.h"
+#include "net/link/request.h"
 #include "net/net.h"
 
 /* The push that answers SUBSCRIBE or one of its kin (C7). The place's own: the

@@ -1,5 +1,6 @@
 /* Deadlines, in one line. See due.h. */
 #include "net/link/due.h"
+#include "net/loop/loop.h"
 
 static struct hf_request *request_of(struct hf_list *node)
 {

@@ -4,6 +4,7 @@
 #ifndef HF_DUE_H
 #define HF_DUE_H
 
+#include "net/link/request.h"
 #include "net/net.h"
 
 struct hf_due {

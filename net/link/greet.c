@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "net/link/greet.h"
+#include "net/base/error.h"
 
 enum command {
     HELLO,

@@ -17,6 +17,7 @@
 #ifndef HF_GREET_H
 #define HF_GREET_H
 
+#include "net/base/url.h"
 #include "net/net.h"
 
 #define GREET_OUTPUT_MAX 4096     /* every step fits: all parts are bounded */

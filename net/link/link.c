@@ -19,7 +19,11 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "net/base/error.h"
+#include "net/base/mem.h"
+#include "net/base/random.h"
 #include "net/link/conn.h"
+#include "net/link/link.h"
 #include "net/wire/dial.h"
 #include "net/link/due.h"
 #include "net/link/room.h"

@@ -16,6 +16,8 @@
  *     noticed. */
 #include <string.h>
 
+#include "net/base/mem.h"
+#include "net/link/pubsub.h"
 #include "net/net.h"
 
 #define BUCKETS 1024u             /* ten thousand channels: ten a bucket */

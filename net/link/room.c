@@ -1,4 +1,5 @@
 /* Waiting for room. See room.h. */
+#include "net/link/conn.h"
 #include "net/link/room.h"
 
 static struct hf_room *room_of(struct hf_list *node)

@@ -3,7 +3,25 @@
 #ifndef HF_ROOM_H
 #define HF_ROOM_H
 
-#include "net/link/conn.h"
+#include "resp/base.h"
+
+struct hf_conn;
+struct hf_link;
+
+/* Who waits until a full link takes more: a field of it.
+ *
+ * [locked] `ready` is called once. HF_OK: there is room for so many bytes, for
+ * you, until you return: submit now. HF_E_CLOSED: the link is being freed. Else
+ * it was refused, see hf_link_error. It may wait again, or be freed. */
+struct hf_room {
+    /* Set by the owner. */
+    void (*ready)(struct hf_room *room, hf_status status);
+    bool is_urgent;             /* goes before all that are not */
+    /* The link's own. */
+    struct hf_list node;
+    struct hf_link *link;
+    size_t bytes;
+};
 
 struct hf_rooms {
     struct hf_list waiting;

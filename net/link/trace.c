@@ -6,6 +6,8 @@
 #include <strings.h>
 
 #include "net/link/trace.h"
+#include "net/base/error.h"
+#include "net/base/utf8.h"
 
 #define WORD_MAX 48             /* of one argument: a script's SHA-1 fits */
 #define WORDS_MAX 12            /* arguments; elements of a reply */

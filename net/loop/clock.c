@@ -1,6 +1,7 @@
 /* The one clock. */
 #include <time.h>
 
+#include "net/loop/clock.h"
 #include "net/net.h"
 
 /* Leases run on while a machine sleeps, so the clock must too. */

@@ -36,6 +36,7 @@
 #include <time.h>
 
 #include "net/loop/loop.h"
+#include "net/loop/loop_inner.h"
 
 #define REST_MS 20
 

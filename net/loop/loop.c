@@ -6,7 +6,11 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "net/base/mem.h"
+#include "net/base/random.h"
+#include "net/loop/clock.h"
 #include "net/loop/loop.h"
+#include "net/loop/loop_inner.h"
 
 /* An event's key: 16 bits of index, 16 of generation. */
 #define WATCHED_MAX 65536u

@@ -1,118 +1,99 @@
-/* What loop.c (a turn: wait, handle, flush) and drive.c (which thread does it)
- * share. Private to net/. */
+/* The loop, for what is built on it: time, tasks, turn hooks and blocked callers.
+ * What a user of the library drives it by is in net.h. */
 #ifndef HF_LOOP_H
 #define HF_LOOP_H
 
-#include <pthread.h>
+#include <semaphore.h>
 
-#include "net/loop/fork.h"
 #include "net/net.h"
-#include "net/loop/poller.h"
-#include "net/loop/spin.h"
 
-#define NOBODY_SLEEPS INT64_MIN
+/* hf_loop_mem - the allocator that the loop was made with. */
+const struct hf_mem *hf_loop_mem(const struct hf_loop *loop);
 
-struct hf_loop {
-    /* Set once. */
-    const struct hf_mem *mem;
-    struct hf_fork_mark fork_mark;
-    struct hf_hash_key hash_key;
-    pthread_mutex_t mutex;
-    bool has_thread;
-    pthread_t thread;
+/* hf_loop_forked - are we in a child of the process that made the loop? Then all
+ * of it is the parent's. What would do something returns HF_E_FORKED, or does
+ * nothing; hf_loop_timeout is -1, and hf_loop_wait returns at once. Nothing is
+ * written to the parent's sockets, its poller is not touched. What is left to do
+ * is to free, which gives the child's copy of memory and descriptors back. No
+ * lock needed. Costs a look into memory (Linux 4.14; else getpid). */
+bool hf_loop_forked(const struct hf_loop *loop);
 
-    /* Under `mutex`: the time, if it was read since the lock was taken. */
-    int64_t now_us;
-    bool is_now_known;
-    uint64_t serial;              /* the last that was given */
+/* hf_loop_now, hf_loop_now_us - the clock, as it was when either was first called
+ *   under the lock that is held: one reading serves a whole turn. [locked]
+ * hf_loop_serial - a number that it has not given before; from 1. [locked]
+ * hf_loop_hash - by its own random key, for tables. Any thread. */
+int64_t hf_loop_now(struct hf_loop *loop);
+int64_t hf_loop_now_us(struct hf_loop *loop);
+uint64_t hf_loop_serial(struct hf_loop *loop);
+uint32_t hf_loop_hash(const struct hf_loop *loop, const void *ptr, size_t len);
 
-    /* Under `mutex`: what is watched and what is due. */
-    struct hf_poller poller;
-    struct hf_wheel wheel;
-    struct hf_watched {
-        struct hf_io *io;         /* NULL: free */
-        uint32_t generation;      /* tells an event of a former holder */
-    } *watched;
-    uint32_t watched_room;
-    struct hf_list tasks;
-    struct hf_list first_tasks;   /* before all others */
-    struct hf_list turns;
-    bool is_in_turn;
-    bool is_running_tasks;
-    pthread_cond_t tasks_are_done;
-
-    /* Under `mutex`: waking a driver that sleeps in the poller. */
-    int wake_fd[2];
-    struct hf_io wake_io;
-    bool is_wake_sent;
-    int64_t sleeps_until_ms;      /* NOBODY_SLEEPS, or when it wakes by itself */
-    int64_t outer_until_ms;       /* what hf_loop_timeout said, until the next
-                                     hf_loop_dispatch; else NOBODY_SLEEPS */
-
-    /* Under `mutex`: who drives (drive.c). */
-    bool is_driven;
-    bool does_driver_run_tasks;   /* it is no blocked caller */
-    bool is_closing;
-    bool does_background_doze;
-    uint32_t attended;
-    uint32_t quiescers;
-    uint32_t dispatchers;         /* waiting in hf_loop_dispatch for the seat */
-    struct hf_spin spin;
-    int64_t waited_us;            /* end of the last wait; 0: not measured */
-    uint32_t answered;            /* blocked callers that were woken; it wraps */
-    int64_t caller_ms;            /* when a blocked caller last came or went */
-    struct hf_list sleepers;      /* blocked callers, longest waiting first */
-    struct hf_list roused;        /* to be posted when the lock is given up */
-    pthread_cond_t seat_is_free;  /* for those who quiesce */
-    pthread_cond_t seat_is_offered; /* for those who dispatch */
-    pthread_cond_t background;    /* for the background thread */
-
-    struct hf_loop_stats stats;
+/* A callback of the user's that is to be made once this turn is handled: by the
+ * background thread, or by a thread in hf_loop_dispatch, never by a blocked
+ * caller. In order, one at a time, each once; one that is posted again before it
+ * ran runs once. `run` is called [locked], and gives the lock up around the
+ * callback, having copied what it needs: the task's memory may be freed
+ * meanwhile. */
+struct hf_task {
+    struct hf_list node;
+    void (*run)(struct hf_task *task);
 };
 
-/* hf_turn_take - one turn: flush, wait until `until_ms` at most, handle what is
- * ready and due, flush. By the thread in the seat; a blocked caller may look
- * before it sleeps (spin.h): a timer is late by SPIN_MAX_US at most. [locked] */
-void hf_turn_take(struct hf_loop *loop, int64_t until_ms);
+/* hf_task_init         - not posted.
+ * hf_loop_post         - behind all that are posted. [locked]
+ * hf_loop_post_first   - before all that were not posted by this. [locked]
+ * hf_loop_unpost       - takes it back; one that is not posted is left alone.
+ *                        [locked]
+ * hf_loop_finish_tasks - waits until all that is posted has been run: by the
+ *                        background thread; without one it does so itself. Not
+ *                        from a task. [locked] */
+void hf_task_init(struct hf_task *task, void (*run)(struct hf_task *task));
+void hf_loop_post(struct hf_loop *loop, struct hf_task *task);
+void hf_loop_post_first(struct hf_loop *loop, struct hf_task *task);
+void hf_loop_unpost(struct hf_loop *loop, struct hf_task *task);
+void hf_loop_finish_tasks(struct hf_loop *loop);
 
-/* hf_turn_flush - does what was put off to the end of the turn. [locked] */
-void hf_turn_flush(struct hf_loop *loop);
+/* A turn hook is called [locked] at the end of each turn in which it was
+ * requested, before output is flushed: for work that is done in batches. */
+struct hf_turn {
+    struct hf_list node;
+    void (*end)(struct hf_turn *turn);
+};
 
-/* hf_tasks_run     - the users' callbacks, by the background thread or by whoever
- *                    dispatches (SEAT-9). Does nothing while another thread runs
- *                    some.
- * hf_tasks_are_due - is there something for hf_tasks_run to do? Both [locked] */
-void hf_tasks_run(struct hf_loop *loop);
-static inline bool hf_tasks_are_due(const struct hf_loop *loop)
-{
-    return !loop->is_running_tasks && (!hf_list_is_empty(&loop->tasks) ||
-                                       !hf_list_is_empty(&loop->first_tasks));
-}
+/* hf_turn_init         - not requested.
+ * hf_loop_at_turn_end  - requests it, once for this turn. [locked]
+ * hf_loop_forget_turn  - takes the request back, if there is one. [locked] */
+void hf_turn_init(struct hf_turn *turn, void (*end)(struct hf_turn *turn));
+void hf_loop_at_turn_end(struct hf_loop *loop, struct hf_turn *turn);
+void hf_loop_forget_turn(struct hf_loop *loop, struct hf_turn *turn);
 
-/* hf_call_task_runner - drive.c: there are tasks; who runs them looks. [locked] */
-void hf_call_task_runner(struct hf_loop *loop);
+/* A blocked caller. Memory of the caller's stack.
+ * hf_loop_wait - drives the loop, or sleeps while another does, until
+ *                hf_waiter_wake was called. [locked] when called; the lock is
+ *                free when it returns.
+ * hf_waiter_wake - any time, also before the wait. [locked] */
+struct hf_waiter {
+    struct hf_list node;
+    struct hf_loop *loop;
+    sem_t post;
+    bool is_woken;
+    bool is_asleep;
+    bool is_offered_seat;
+};
+void hf_waiter_init(struct hf_waiter *w, struct hf_loop *loop);
+void hf_loop_wait(struct hf_waiter *w);
+void hf_waiter_wake(struct hf_waiter *w);
 
-/* hf_wake_driver - the thread that sleeps in the poller looks again.
- * hf_wake_outer  - so does another event loop, if it would sleep past what is
- *                  due now. Both [locked] */
-void hf_wake_driver(struct hf_loop *loop);
-void hf_wake_outer(struct hf_loop *loop);
+/* hf_loop_attend - somebody relies on callbacks, not on a blocked caller: while
+ * attended (a counter), the background thread drives whenever nobody else does.
+ * Otherwise it leaves the loop alone for a moment after each blocked caller, so
+ * that a lone caller's write and read cost no switch of threads.
+ * hf_loop_unattend - one of them relies on it no more. Both [locked] */
+void hf_loop_attend(struct hf_loop *loop);
+void hf_loop_unattend(struct hf_loop *loop);
 
-/* The lock is ours again: time has passed. [locked] */
-static inline void hf_locked_anew(struct hf_loop *loop)
-{
-    loop->is_now_known = false;
-}
-
-/* hf_unlock_and_post - gives the lock up, then wakes those roused meanwhile.
- * hf_wait_on         - waits on a condition of the loop's mutex. [locked] */
-void hf_unlock_and_post(struct hf_loop *loop);
-void hf_wait_on(struct hf_loop *loop, pthread_cond_t *condition);
-
-/* drive.c: the conditions, and the background thread. */
-hf_status hf_drive_init(struct hf_loop *loop);
-hf_status hf_drive_start(struct hf_loop *loop);
-void hf_drive_stop(struct hf_loop *loop);
-void hf_drive_fini(struct hf_loop *loop);
+/* hf_loop_quiesce - waits until no other thread drives, and keeps the seat;
+ * hf_loop_resume gives it back. For taking things apart. [locked] */
+void hf_loop_quiesce(struct hf_loop *loop);
+void hf_loop_resume(struct hf_loop *loop);
 
 #endif

@@ -2,6 +2,7 @@
 #include <poll.h>
 #include <string.h>
 
+#include "net/base/mem.h"
 #include "net/loop/poller.h"
 
 /* When to look again for memory to watch all descriptors. */

@@ -18,6 +18,7 @@
  * Source: WHEEL (Varghese & Lauck 1987), scheme 7; performance.md, 7. */
 #include <assert.h>
 
+#include "net/loop/wheel.h"
 #include "net/net.h"
 
 #define LOW (1 << HF_WHEEL_LOW_BITS)

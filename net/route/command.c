@@ -8,7 +8,9 @@
  * is room. DONE: its replicas are waited for. */
 #include <string.h>
 
-#include "net/route/router.h"
+#include "net/base/error.h"
+#include "net/route/refusal.h"
+#include "net/route/router_inner.h"
 #include "net/route/sentinel_words.h"
 
 enum state { IDLE, PENDING, ROOM, SENT, DONE };

@@ -22,7 +22,8 @@
  *             asks for the map every LISTEN_MS. */
 #include <string.h>
 
-#include "net/route/router.h"
+#include "net/base/error.h"
+#include "net/route/router_inner.h"
 
 #define REFRESH_MIN_MS 100
 #define AGAIN_MIN_MS 100       /* after a round in vain; doubles, up to */

@@ -3,7 +3,8 @@
  * knows sharded messages, as Redisson does (WIRE 5.1); CLUSTER SLOTS. */
 #include <string.h>
 
-#include "net/route/router.h"
+#include "net/base/error.h"
+#include "net/route/router_inner.h"
 
 enum { INFO, SHARDED, SLOTS, SHARDS };
 

@@ -10,7 +10,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "net/route/router.h"
+#include "net/base/error.h"
+#include "net/route/router_inner.h"
 #include "net/route/sentinel_words.h"
 
 enum { SENTINELS, MASTER, ROLE };

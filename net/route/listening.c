@@ -1,6 +1,6 @@
 /* Subscriptions on their way: each is at the server of its slot, and goes where
  * that goes. Rules in router.h. */
-#include "net/route/router.h"
+#include "net/route/router_inner.h"
 
 static struct hf_subscription *subscription_of(struct hf_list *node)
 {

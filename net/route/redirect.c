@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "net/route/redirect.h"
+#include "net/route/slot.h"
 
 static bool read_kind(struct hf_redirection *r, struct hf_text code)
 {

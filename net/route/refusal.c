@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "net/net.h"
+#include "net/route/refusal.h"
 
 struct words {
     const char *ptr;

@@ -3,7 +3,10 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "net/route/router.h"
+#include "net/base/error.h"
+#include "net/base/mem.h"
+#include "net/route/router_inner.h"
+#include "net/wire/tls_context.h"
 
 /* ---- who serves a slot ---- */
 

@@ -1,254 +1,155 @@
-/* What the files of routing share: the way (router.c), servers (server.c),
- * commands (command.c) and subscriptions (listening.c) on their way, and asking
- * for it (discover.c). Private to net/. All of it is [locked].
- *
- *   router -> map: slot -> server -> link
- *      ^
- *      +-- discovery: asks servers for a map
- *
- * R1  A command is in one place: in `pending` (the way is not known), or with
- *     one server: waiting for room at its link, or in the link's hands.
- * R2  A map is swapped whole. Then everything looks where it belongs now; what
- *     is with a server that serves other slots and answers stays there: it will
- *     be answered, or redirected.
- * R3  What has left for a server that is gone or demoted ends UNKNOWN when the
- *     map says so: the silence need not be waited for.
- * R4  ASKING and its command, and WAIT behind it, stand side by side in the
- *     output, and leave, or do not leave, together.
- * R5  An answer counts only while its server serves the slot. If a newer map, or
- *     a sentinel, names another server now, the outcome is UNKNOWN: a master that
- *     was stopped and replaced executes what it was sent when it continues, and
- *     then loses it. */
+/* Commands and subscriptions, taken to the right server. */
 #ifndef HF_ROUTER_H
 #define HF_ROUTER_H
 
-#include "net/net.h"
-#include "net/route/redirect.h"
-#include "net/route/round.h"
-#include "net/route/slot_map.h"
+#include "net/base/url.h"
+#include "net/link/pubsub.h"
 
-#define HOPS_MAX 5
-#define SERVERS_MAX (HF_NODES_MAX + 2 * HF_SEEDS_MAX)
-
-/* One who can be asked for the way: requests under way to it for that. */
-#define PROBE_REQUESTS 4
-struct hf_probe {
-    struct hf_request requests[PROBE_REQUESTS];
-    bool is_sent[PROBE_REQUESTS];
-    bool is_under_way;
-    uint32_t round;               /* it was last asked in */
-    uint32_t learned_count;       /* of the discovery, when it was asked */
-    struct hf_cluster_info info;
-    bool has_info;
-    /* Of a sentinel: */
-    struct hf_server *master;     /* whose ROLE is asked for */
-    struct hf_subscription news;  /* +switch-master */
-    bool has_missed_news;         /* perhaps: it was away */
-};
-
-struct hf_server {
-    struct hf_list node;          /* in router->servers, the latest helpful first */
-    struct hf_router *router;
-    char host[256];
-    uint16_t port;
-    bool is_sentinel;
-    bool is_target;               /* of the map in force */
-    struct hf_link *link;
-    struct hf_link *slow;         /* made when first needed */
-    struct hf_pubsub *pubsub;
-    struct hf_tls_context *tls;
-    uint32_t replicas;            /* that it has, as far as known */
-    struct hf_list commands;
-    const struct hf_command *seen;/* the first of them, unsent, at the last look;
-                                   only compared */
-    struct hf_probe probe;
-};
-
-struct hf_discovery {
-    struct hf_timer timer;        /* the next round, or the next to be asked */
-    struct hf_timer watch;        /* the next look at who is silent */
-    struct hf_round round;
-    uint32_t round_number;
-    bool is_wanted_again;
-    bool is_final;                /* all who failed would fail again */
-    uint32_t next_seed;
-    uint32_t next_node;           /* of the map */
-    uint32_t failures;            /* rounds in a row */
-    int64_t ended_ms;             /* the last round */
-    struct hf_server *hint;       /* whom to ask first */
-    struct hf_slot_map *best;     /* of maps that were worse than ours */
-    uint64_t learned[HF_SLOTS / 64]; /* slots of MOVED since the round began */
-    uint32_t learned_count;       /* MOVED, ever */
-    bool is_told;                 /* router->error is a reachable server's, of this
-                                     round, */
-    bool was_told;                /* or of the one before (DISCOVER-5) */
-};
-
-struct hf_router {
-    struct hf_loop *loop;
-    const struct hf_mem *mem;
-    struct hf_router_options options;
-    struct hf_seeds seeds;
-    uint32_t seeds_given;         /* of them, by the URL: the first */
-    char address[300];
-    char client_name[256];
-    struct hf_list servers;
-    uint32_t server_count;
-    struct hf_tls_context *tls;   /* shared by those of all servers */
-    struct hf_server *only;       /* standalone */
-    struct hf_slot_map *map;      /* NULL: the way is not known */
-    struct hf_server **by_node;   /* of the map's nodes; NULL: not looked up yet */
-    uint32_t by_node_room;
-    bool is_known;                /* there was a map */
-    bool is_sharded;              /* then: its nodes know SPUBLISH */
-    struct hf_list pending;
-    struct hf_list subscriptions;
-    struct hf_discovery discovery;
-    struct hf_timer sweep;        /* when to free servers that nobody needs */
-    struct hf_error error;        /* why the way is not known */
-    struct hf_router_counts counts;
-    struct hf_link_stats gone;    /* of links that were freed */
-    void (*on_idle)(void *ctx);
-    void *on_idle_ctx;
-    bool is_closing;
-};
-
-static inline bool hf_router_is_standalone(const struct hf_router *router)
-{
-    return router->seeds.topology == HF_STANDALONE;
-}
-
-/* ---- server.c ---- */
-
-/* hf_server_get  - the one at that place, made if there was none. HF_E_NOMEM,
- *                  HF_E_LIMIT, HF_E_TLS.
- * hf_server_find - or NULL.
- * hf_server_free - commands end; as hf_link_free.
+/* A router knows which server a command is for, and takes it there: through
+ * redirections, moved slots and failovers. There are three kinds, which differ
+ * only in how it learns who serves what:
  *
- * hf_servers_init
- * hf_servers_sweep_soon - those that are no targets any more, and have nothing
- *                  under way, are freed by and by. */
-hf_status hf_server_get(struct hf_server **out, struct hf_router *router,
-                        const char *host, uint16_t port, bool is_sentinel);
-struct hf_server *hf_server_find(struct hf_router *router, const char *host,
-                                 uint16_t port, bool is_sentinel);
-void hf_server_free(struct hf_server *server);
-void hf_servers_init(struct hf_router *router);
-void hf_servers_sweep_soon(struct hf_router *router);
+ *   standalone  one server, given
+ *   cluster     its nodes say (CLUSTER SLOTS); the URL's hosts are asked first
+ *   sentinel    the URL's hosts are sentinels; they name the one master
+ *
+ * Each server has one link (and one of its own for messages in RESP2), made when
+ * it is first needed. Source: CLUSTER; SENTINEL "Guidelines for clients". */
+struct hf_router;
 
-/* The one behind it in router->servers; of NULL the first; NULL at the end. */
-static inline struct hf_server *hf_server_next(const struct hf_router *router,
-                                               const struct hf_server *server)
-{
-    struct hf_list *l = server ? server->node.next : router->servers.next;
+/* A command, wherever the server is that it is for. The caller's memory, ours
+ * from send until `done`. */
+struct hf_command {
+    /* Set by the owner; argv and what it points at stay until `done`. */
+    const struct hf_resp_arg *argv;
+    size_t argc;
+    uint16_t slot;              /* hf_router_slot of its keys */
+    bool is_urgent;             /* has room before those that are not */
+    bool is_once;               /* it ends UNSENT when an attempt to connect to
+                                   its server has failed, or nobody could be
+                                   asked for the way; it does not wait for the
+                                   next attempt */
+    bool is_slow;               /* over the link of those who wait for replicas:
+                                   a WAIT holds up all that comes behind it.
+                                   What must not overtake them goes there, too */
+    int replicas;               /* that must have it, too: HF_REPLICAS_ALL,
+                                   _MAJORITY, or so many; 0: none */
+    int64_t replicas_timeout_ms;/* how long the server waits for them */
+    int64_t deadline_ms;
+    /* [locked] Once; as that of a request. An error reply that says where to ask
+     * is followed and not seen, HOPS_MAX (5) times. */
+    void (*done)(struct hf_command *command, enum hf_outcome outcome,
+                 struct hf_resp_value reply);
+    /* [locked] With `replicas`, after a `done` whose reply was no error: the reply
+     * to WAIT, which was sent in the same write. `wanted`: how many replicas that
+     * came to, of the server that it was. The command is ours until then. */
+    void (*acknowledged)(struct hf_command *command, enum hf_outcome outcome,
+                         struct hf_resp_value reply, uint32_t wanted);
 
-    return l == &router->servers ? NULL
-                                 : HF_OWNER_OF(l, struct hf_server, node);
-}
+    /* For the owner to read in `done` and after hf_router_cancel. */
+    int64_t sent_ms;            /* when what was answered, or may have been done,
+                                   was sent; HF_NEVER: nothing was */
+    uint64_t stream;            /* as hf_request's, of the same sending */
 
-/* hf_server_slow - the link of those who wait for replicas. HF_E_NOMEM. */
-hf_status hf_server_slow(struct hf_link **out, struct hf_server *server);
+    /* The router's own. */
+    struct hf_router *router;
+    struct hf_server *server;   /* whom it is, or was last, for; NULL: nobody */
+    const struct hf_server *master; /* of the slot, by the map when `server` was
+                                   chosen: ASK and MOVED name others. Compared */
+    struct hf_list node;
+    struct hf_request request;
+    struct hf_request asking;   /* in front of it, where it was sent by ASK */
+    struct hf_request role;     /* behind it, where replicas are to be counted */
+    struct hf_request wait;     /* behind it, with `replicas` */
+    uint32_t attached;          /* replicas, by ROLE */
+    uint32_t wanted;
+    struct hf_room room;
+    struct hf_timer timer;      /* its deadline, while no link has it */
+    uint8_t state;
+    uint8_t hops;
+    bool is_by_ask;
+    bool had_no_room;           /* it ended while it waited for room */
+};
 
-/* ---- command.c ---- */
+struct hf_router_options {
+    const struct hf_seeds *seeds;       /* copied; NULL: standalone */
+    struct hf_link_options link;        /* of every server: its url's user, TLS,
+                                           database; the host of a standalone
+                                           server. Copied. tls, on_change,
+                                           on_failure, on_push and ctx are not
+                                           looked at */
+    int64_t replicas_timeout_ms;        /* the greatest of any command: as long, and
+                                           no longer, WAIT may keep a server silent */
+    /* [locked] A server was lost, or could not be asked for the way: for a log. */
+    void (*on_trouble)(void *ctx, const struct hf_error *why);
+    void *ctx;
+};
 
-/* hf_commands_reconsider   - of a server, after the way has changed (R2, R3).
- * hf_commands_bring_back   - what has not left waits for the way; what has, for
- *                            its reply or the end of its connection.
- * hf_commands_resume       - what is pending tries again.
- * hf_commands_fail_pending - it ends UNSENT, for the reason in router->error.
- * hf_commands_end_once     - an attempt to connect to the server failed: what is
- *                            sent once, and waits for that link, ends UNSENT.
- * hf_commands_end_pending_once - likewise what is pending: a round has ended, and
- *                            nobody could say the way.
- * hf_command_awaits_replicas - it was answered, and its WAIT is not yet. */
-void hf_commands_reconsider(struct hf_server *server);
-void hf_commands_bring_back(struct hf_server *server);
-void hf_commands_resume(struct hf_router *router);
-void hf_commands_fail_pending(struct hf_router *router);
-void hf_commands_end_once(struct hf_server *server);
-void hf_commands_end_pending_once(struct hf_router *router);
-bool hf_command_awaits_replicas(const struct hf_command *c);
+/* hf_router_new  - does no I/O. HF_E_NOMEM, HF_E_TLS, HF_E_INVAL (TLS files, see
+ *                  hf_tls_context_new). Not [locked].
+ * hf_router_free - commands end UNSENT or UNKNOWN; `done` is called. The loop is
+ *                  quiesced (or free of threads). Takes NULL. [locked] */
+hf_status hf_router_new(struct hf_router **out, struct hf_loop *loop,
+                        const struct hf_router_options *options,
+                        struct hf_error *err);
+void hf_router_free(struct hf_router *router);
 
-/* ---- router.c ---- */
+/* hf_router_slot - of a key: to be kept where the key is. 0 but in a cluster,
+ *   where nothing is computed. Any thread.
+ * hf_router_is_known   - has it learned who serves what, at least once?
+ * hf_router_is_sharded - is that a cluster with sharded messages that are to be
+ *   used? False while it is not known. [locked]
+ * hf_router_wakes_both - and plain ones, too: sharded=both. [locked]
+ * hf_router_send - `done` follows. HF_E_NOMEM, HF_E_LIMIT (greater than any link
+ *   takes, ever): it does not. While the way is not known, or the link is full,
+ *   it waits, first come first served. Never calls `done` itself. [locked]
+ * hf_router_cancel - ends it without `done`; UNSENT: no byte will ever leave.
+ *   [locked] */
+uint16_t hf_router_slot(const struct hf_router *router, const void *key,
+                        size_t len);
+bool hf_router_is_known(const struct hf_router *router);
+bool hf_router_is_sharded(const struct hf_router *router);
+bool hf_router_wakes_both(const struct hf_router *router);
+hf_status hf_router_send(struct hf_router *router, struct hf_command *command);
+enum hf_outcome hf_router_cancel(struct hf_command *command);
 
-/* hf_router_target - who serves a slot; *out is NULL if that is not known.
- *                  HF_E_NOMEM, HF_E_LIMIT, HF_E_TLS.
- * hf_router_adopt  - the map is in force from now on; it is the router's.
- * hf_router_learn  - what a MOVED says of one slot, whose host is given (M4): at
- *                  once, and then all of it is asked for.
- * hf_router_forget - the way is not known any more.
- * hf_router_resume - what waits for the way tries again. */
-hf_status hf_router_target(struct hf_server **out, struct hf_router *router,
+/* hf_command_is_sent - bytes of it have left, its answer is to come.
+ * hf_command_is_by_ask - it was last sent by ASK: its slot is on the move.
+ * hf_command_part    - it has ended, and is sent again after a pause: the server
+ *                      that it was for may be gone by then.
+ * hf_command_stay    - it is not sent anywhere else: a redirection is its answer.
+ * hf_command_condemn - what answered it cannot be believed: hf_link_condemn.
+ * hf_command_address - of the server it was last for; the router's if none.
+ * hf_command_error   - why it was not answered; status HF_OK: not known. All
+ *                      [locked] */
+bool hf_command_is_sent(const struct hf_command *command);
+bool hf_command_is_by_ask(const struct hf_command *command);
+void hf_command_part(struct hf_command *command);
+void hf_command_stay(struct hf_command *command);
+void hf_command_condemn(struct hf_command *command, const char *why);
+const char *hf_command_address(const struct hf_command *command);
+const struct hf_error *hf_command_error(const struct hf_command *command);
+
+/* hf_router_address - "127.0.0.1:6379", "cluster at a:7000,b:7000", "master
+ *   'main' of sentinels at s:26379", for messages.
+ * hf_router_stats   - of all its links, summed; greatest depths are the greatest.
+ * hf_router_counts  - how often it was sent elsewhere. [locked] */
+const char *hf_router_address(const struct hf_router *router);
+void hf_router_stats(const struct hf_router *router, struct hf_link_stats *out);
+void hf_router_counts(const struct hf_router *router,
+                      struct hf_router_counts *out);
+
+/* hf_router_listen  - a subscription (channel and callbacks set) at the server
+ *   of `slot`, kept live wherever that goes: on_change tells of each move. What
+ *   there is no memory or room for now is tried again. HF_E_FORKED.
+ * hf_router_unlisten - at once for the caller.
+ * hf_router_is_idle - is no SUBSCRIBE or UNSUBSCRIBE under way?
+ * hf_router_on_idle - as hf_pubsub_on_idle. All [locked] */
+hf_status hf_router_listen(struct hf_router *router, struct hf_subscription *s,
                            uint16_t slot);
-void hf_router_adopt(struct hf_router *router, struct hf_slot_map *map);
-void hf_router_forget(struct hf_router *router);
-void hf_router_learn(struct hf_router *router, const struct hf_redirection *r,
-                     const char *host);
-void hf_router_resume(struct hf_router *router);
-
-/* hf_router_lost_touch - a server's link has ended. */
-void hf_router_lost_touch(struct hf_router *router, struct hf_server *server);
-
-/* ---- listening.c ---- */
-
-/* hf_router_relisten - the way has changed, or a server ended a subscription.
- * hf_router_is_deaf  - does one wait for a server that is not there?
- * hf_router_unlisten_all */
-void hf_router_relisten(struct hf_router *router);
-bool hf_router_is_deaf(struct hf_router *router);
-void hf_router_unlisten_all(struct hf_router *router);
-
-/* ---- discover.c ---- */
-
-/* hf_discover_init, _fini
- * hf_discover_want   - the way is to be asked for, soon; of `hint` first (NULL:
- *                      nobody). Coalesced, and not too often.
- * hf_discover_watch  - somebody waits for an answer, or listens: a server that
- *                      falls silent is a reason to ask others.
- * hf_discover_learned - by MOVED, whose slot this is.
- * hf_discover_restart - at once, whatever is under way: it has just changed.
- * hf_discover_found  - an answer: a map, which is taken. The probe is over.
- * hf_discover_unreached - an attempt to connect to it failed. Its probe is over, if
- *                      a command that is sent once waits for the way; else it goes
- *                      on with the next attempt.
- * hf_discover_failed - no answer, or one of no use: `why`; `is_final`: it would
- *                      be the same again. */
-void hf_discover_init(struct hf_router *router);
-void hf_discover_fini(struct hf_router *router);
-void hf_discover_want(struct hf_router *router, struct hf_server *hint);
-void hf_discover_watch(struct hf_router *router);
-void hf_discover_learned(struct hf_router *router, uint16_t slot);
-void hf_discover_restart(struct hf_router *router);
-void hf_discover_found(struct hf_server *server, struct hf_slot_map *map);
-void hf_discover_unreached(struct hf_server *server);
-void hf_discover_failed(struct hf_server *server, bool is_final,
-                        const struct hf_error *why);
-
-/* What a kind of topology asks its servers. Answers go to hf_discover_found or
- * _failed, once for each ask. HF_E_NOMEM, HF_E_LIMIT: neither follows. */
-hf_status hf_cluster_ask(struct hf_server *server, int64_t deadline_ms);
-hf_status hf_sentinel_ask(struct hf_server *server, int64_t deadline_ms);
-
-/* hf_discover_explain - router->error says what keeps us, if it says nothing yet.
- * hf_sentinel_explain - what keeps this one's answer.
- * hf_sentinel_awaits - whom its probe waits for: itself, or the master that it
- *                      names. */
-void hf_discover_explain(struct hf_router *router);
-void hf_sentinel_explain(const struct hf_server *server, struct hf_error *out);
-const struct hf_server *hf_sentinel_awaits(const struct hf_server *server);
-
-/* hf_probe_send   - request `index` of a probe.
- * hf_probe_ended  - the same in its `done`: it is under way no more. Of whom?
- * hf_probe_cancel - none of it is under way any more. */
-hf_status hf_probe_send(struct hf_server *server, unsigned index,
-                        struct hf_link *link, const struct hf_resp_arg *argv,
-                        size_t argc, int64_t deadline_ms,
-                        void (*done)(struct hf_request *, enum hf_outcome,
-                                     struct hf_resp_value));
-struct hf_server *hf_probe_ended(struct hf_request *request, unsigned index);
-void hf_probe_cancel(struct hf_server *server);
-
-/* hf_probe_drop_news - a sentinel is not listened to any more. */
-void hf_probe_drop_news(struct hf_server *server);
+void hf_router_unlisten(struct hf_subscription *s);
+bool hf_router_is_idle(const struct hf_router *router);
+void hf_router_on_idle(struct hf_router *router, void (*idle)(void *ctx),
+                       void *ctx);
 
 #endif

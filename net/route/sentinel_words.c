@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "net/route/sentinel_words.h"
+#include "net/base/error.h"
 
 /* The status is a constant: the compiler knows what is set after HF_OK. */
 static hf_status refuse(struct hf_error *err, const char *what)

@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "net/route/slot_map.h"
+#include "net/base/mem.h"
 
 /* Most clusters fit. */
 #define FIRST_ROOM 16

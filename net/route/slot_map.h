@@ -44,6 +44,7 @@
 #define HF_SLOT_MAP_H
 
 #include "net/base/endpoint.h"
+#include "net/route/slot.h"
 
 /* A cluster has at most this many, says its specification. */
 #define HF_NODES_MAX 1024

@@ -6,6 +6,7 @@
 #include <assert.h>
 #include <string.h>
 
+#include "net/base/error.h"
 #include "net/route/slot_map.h"
 
 /* A power of two, so that most ids of HF_NODES_MAX have one of their own. */

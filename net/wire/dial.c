@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "net/wire/dial.h"
+#include "net/loop/loop.h"
 #include "net/wire/socket.h"
 
 /* ---- what went wrong ---- */

@@ -4,6 +4,7 @@
 #ifndef HF_DIAL_H
 #define HF_DIAL_H
 
+#include "net/base/url.h"
 #include "net/wire/race.h"
 
 /* The address and the reason of each that failed, as far as they fit. */

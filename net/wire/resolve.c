@@ -27,6 +27,9 @@
 #include <unistd.h>
 
 #include "net/wire/resolve.h"
+#include "net/base/mem.h"
+#include "net/base/url.h"
+#include "net/loop/loop.h"
 
 #define HOST_ROOM sizeof((struct hf_url *)0)->host
 

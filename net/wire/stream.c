@@ -1,5 +1,6 @@
 /* Plain or TLS, told apart here and nowhere else. */
 #include "net/wire/stream.h"
+#include "net/base/error.h"
 
 #include <string.h>
 #include <unistd.h>

@@ -1,20 +1,9 @@
 /* TLS over a connected socket: by OpenSSL (tls_openssl*.c), or not built in
- * (tls_none.c). Private to net/. Under the loop's lock.
- *
- * Of hf_tls_context_new (net.h): the name may be an IP literal, whose zone is
- * left out. A name counts in any case, "*.a.test" for one label; the subject's
- * CN only where the certificate holds no DNS name at all. The password of the
- * key is not kept. *out is set only on HF_OK; *err, which may be NULL, only on
- * failure:
- *   HF_E_INVAL  no name to check, or none that a certificate could hold; a key
- *               without a certificate
- *   HF_E_TLS    with a line that names the file and says what is wrong with
- *               it; or TLS is not built in
- *   HF_E_NOMEM */
+ * (tls_none.c). Private to net/. Under the loop's lock. */
 #ifndef HF_TLS_H
 #define HF_TLS_H
 
-#include "net/net.h"
+#include "net/wire/tls_context.h"
 
 struct hf_tls;
 

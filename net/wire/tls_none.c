@@ -2,6 +2,7 @@
  * so no connection either. */
 #include <assert.h>
 
+#include "net/base/error.h"
 #include "net/wire/tls.h"
 
 const char *hf_tls_library(void)

@@ -12,6 +12,8 @@
 #include <openssl/bio.h>
 #include <openssl/err.h>
 
+#include "net/base/error.h"
+#include "net/base/mem.h"
 #include "net/wire/socket.h"
 #include "net/wire/tls_openssl.h"
 

@@ -8,6 +8,7 @@
 
 #include <openssl/err.h>
 
+#include "net/base/error.h"
 #include "net/wire/tls_openssl.h"
 
 /* RFC 1035 2.3.4: 255 bytes on the wire, which is 253 of text; labels. */

@@ -7,6 +7,7 @@
 
 #include <openssl/err.h>
 
+#include "net/base/error.h"
 #include "net/wire/tls_openssl.h"
 
 #define NAME_ROOM 120           /* a subject, an issuer: three fit in an error */

@@ -9,8 +9,12 @@
 #include <limits.h>
 #include <string.h>
 
+#include "net/base/error.h"
+#include "net/base/mem.h"
+#include "net/loop/loop.h"
 #include "net/wire/dial.h"
 #include "net/wire/stream.h"
+#include "net/wire/wire.h"
 
 /* Free room in front of each read. */
 #define READ_MIN 65536

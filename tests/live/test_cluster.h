@@ -4,6 +4,7 @@
 #ifndef TEST_LIVE_CLUSTER_H
 #define TEST_LIVE_CLUSTER_H
 
+#include "net/route/slot.h"
 #include "tests/live/test_lock.h"
 #include "tests/support/cluster.h"
 

@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "net/base/mem.h"
 #include "net/route/redirect.h"
 #include "net/route/slot_map.h"
 #include "tests/support/cluster.h"

@@ -1,6 +1,7 @@
 /* The scripts of the read-write lock, called as the library will call them. Each
  * table of steps leaves the states of WIRE 12; what is ours alone stands below
  * them. (tests/redisson plays the same tables with Redisson.) */
+#include "net/route/slot.h"
 #include "tests/live/test_lock.h"
 #include "tests/support/cluster.h"
 #include "tests/support/feed.h"

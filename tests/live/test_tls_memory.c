@@ -8,6 +8,7 @@
 
 #include <openssl/crypto.h>
 
+#include "net/base/mem.h"
 #include "tests/live/test_tls.h"
 #include "tests/support/fds.h"
 #include "tests/support/memory.h"

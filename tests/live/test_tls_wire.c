@@ -6,6 +6,9 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "net/base/mem.h"
+#include "net/link/link.h"
+#include "net/wire/tls_context.h"
 #include "tests/live/test_tls.h"
 #include "tests/support/proxy.h"
 

@@ -1,0 +1,120 @@
+/* What loop.c (a turn: wait, handle, flush) and drive.c (which thread does it)
+ * share. Private to net/. */
+#ifndef HF_LOOP_INNER_H
+#define HF_LOOP_INNER_H
+
+#include <pthread.h>
+
+#include "net/base/hash.h"
+#include "net/loop/fork.h"
+#include "net/loop/wheel.h"
+#include "net/net.h"
+#include "net/loop/poller.h"
+#include "net/loop/spin.h"
+
+#define NOBODY_SLEEPS INT64_MIN
+
+struct hf_loop {
+    /* Set once. */
+    const struct hf_mem *mem;
+    struct hf_fork_mark fork_mark;
+    struct hf_hash_key hash_key;
+    pthread_mutex_t mutex;
+    bool has_thread;
+    pthread_t thread;
+
+    /* Under `mutex`: the time, if it was read since the lock was taken. */
+    int64_t now_us;
+    bool is_now_known;
+    uint64_t serial;              /* the last that was given */
+
+    /* Under `mutex`: what is watched and what is due. */
+    struct hf_poller poller;
+    struct hf_wheel wheel;
+    struct hf_watched {
+        struct hf_io *io;         /* NULL: free */
+        uint32_t generation;      /* tells an event of a former holder */
+    } *watched;
+    uint32_t watched_room;
+    struct hf_list tasks;
+    struct hf_list first_tasks;   /* before all others */
+    struct hf_list turns;
+    bool is_in_turn;
+    bool is_running_tasks;
+    pthread_cond_t tasks_are_done;
+
+    /* Under `mutex`: waking a driver that sleeps in the poller. */
+    int wake_fd[2];
+    struct hf_io wake_io;
+    bool is_wake_sent;
+    int64_t sleeps_until_ms;      /* NOBODY_SLEEPS, or when it wakes by itself */
+    int64_t outer_until_ms;       /* what hf_loop_timeout said, until the next
+                                     hf_loop_dispatch; else NOBODY_SLEEPS */
+
+    /* Under `mutex`: who drives (drive.c). */
+    bool is_driven;
+    bool does_driver_run_tasks;   /* it is no blocked caller */
+    bool is_closing;
+    bool does_background_doze;
+    uint32_t attended;
+    uint32_t quiescers;
+    uint32_t dispatchers;         /* waiting in hf_loop_dispatch for the seat */
+    struct hf_spin spin;
+    int64_t waited_us;            /* end of the last wait; 0: not measured */
+    uint32_t answered;            /* blocked callers that were woken; it wraps */
+    int64_t caller_ms;            /* when a blocked caller last came or went */
+    struct hf_list sleepers;      /* blocked callers, longest waiting first */
+    struct hf_list roused;        /* to be posted when the lock is given up */
+    pthread_cond_t seat_is_free;  /* for those who quiesce */
+    pthread_cond_t seat_is_offered; /* for those who dispatch */
+    pthread_cond_t background;    /* for the background thread */
+
+    struct hf_loop_stats stats;
+};
+
+/* hf_turn_take - one turn: flush, wait until `until_ms` at most, handle what is
+ * ready and due, flush. By the thread in the seat; a blocked caller may look
+ * before it sleeps (spin.h): a timer is late by SPIN_MAX_US at most. [locked] */
+void hf_turn_take(struct hf_loop *loop, int64_t until_ms);
+
+/* hf_turn_flush - does what was put off to the end of the turn. [locked] */
+void hf_turn_flush(struct hf_loop *loop);
+
+/* hf_tasks_run     - the users' callbacks, by the background thread or by whoever
+ *                    dispatches (SEAT-9). Does nothing while another thread runs
+ *                    some.
+ * hf_tasks_are_due - is there something for hf_tasks_run to do? Both [locked] */
+void hf_tasks_run(struct hf_loop *loop);
+static inline bool hf_tasks_are_due(const struct hf_loop *loop)
+{
+    return !loop->is_running_tasks && (!hf_list_is_empty(&loop->tasks) ||
+                                       !hf_list_is_empty(&loop->first_tasks));
+}
+
+/* hf_call_task_runner - drive.c: there are tasks; who runs them looks. [locked] */
+void hf_call_task_runner(struct hf_loop *loop);
+
+/* hf_wake_driver - the thread that sleeps in the poller looks again.
+ * hf_wake_outer  - so does another event loop, if it would sleep past what is
+ *                  due now. Both [locked] */
+void hf_wake_driver(struct hf_loop *loop);
+void hf_wake_outer(struct hf_loop *loop);
+
+/* The lock is ours again: time has passed. [locked] */
+static inline void hf_locked_anew(struct hf_loop *loop)
+{
+    loop->is_now_known = false;
+}
+
+/* hf_unlock_and_post - gives the lock up, then wakes those roused meanwhile.
+ * hf_wait_on         - waits on a condition of the loop's mutex. [locked] */
+void hf_unlock_and_post(struct hf_loop *loop);
+void hf_wait_on(struct hf_loop *loop, pthread_cond_t *condition);
+
+/* drive.c: the conditions, and the background thread. */
+hf_status hf_drive_init(struct hf_loop *loop);
+hf_status hf_drive_start(struct hf_loop *loop);
+void hf_drive_stop(struct hf_loop *loop);
+void hf_drive_fini(struct hf_loop *loop);
+
+#endif
