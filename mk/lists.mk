@@ -10,7 +10,7 @@ HEADERS := holdfast.h resp/base.h resp/resp.h net/net.h lock/lock.h
 
 RESP := status parse value copy double encode
 NET  := $(addprefix base/,endpoint error hash histogram mem random url \
-            url_query url_scan utf8) \
+            url_query url_scan url_secret utf8) \
         $(addprefix loop/,clock drive fork loop poller_$(EVENTS) spin wheel) \
         $(addprefix wire/,dial race resolve socket stream wire $(tls_$(TLS))) \
         $(addprefix link/,conn due greet link pubsub room trace) \

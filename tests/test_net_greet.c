@@ -191,6 +191,26 @@ static const struct row rows[] = {
      .steps = {{"HELLO 3 AUTH default " PASSWORD,
                 "$24\r\nAUTH " PASSWORD "\r\n"}}},
 
+    {"a part of the password", .password = PASSWORD, .status = HF_E_AUTH,
+     .is_final = true, .says = "(words that may hold the password)",
+     .steps = {{"HELLO 3 AUTH default " PASSWORD,
+                "-WRONGPASS it does not end in 'ease'\r\n"}}},
+    {"a part of the password, RESP2", .protocol_wanted = 2, .protocol = 2,
+     .password = PASSWORD, .status = HF_E_AUTH, .is_final = true,
+     .says = "(words that may hold the password)",
+     .steps = {{"AUTH " PASSWORD "|CLIENT ID", "-ERR not open\r\n"}}},
+    {"a short password", .password = "ab", .status = HF_E_SERVER,
+     .says = "(words that may hold the password)",
+     .steps = {{"HELLO 3 AUTH default ab", "-ERR cabs\r\n"}}},
+    {"a password of a refusal's own words", .password = "the-password-1",
+     .status = HF_E_AUTH, .is_final = true, .says = "user is disabled.",
+     .steps = {{"HELLO 3 AUTH default the-password-1",
+                "-WRONGPASS invalid username-password pair or user is "
+                "disabled.\r\n"}}},
+    {"three bytes of the password are no secret", .password = PASSWORD,
+     .status = HF_E_SERVER, .says = "ERR ope",
+     .steps = {{"HELLO 3 AUTH default " PASSWORD, "-ERR ope\r\n"}}},
+
     /* ---- not now ---- */
     {"LOADING", .status = HF_E_SERVER, .says = "LOADING",
      .steps = {{"HELLO 3", "-LOADING Redis is loading the dataset in memory"

@@ -5,6 +5,7 @@
  * pushes it is, and whether or not it is RESP. */
 #include "cli/resp/talk.h"
 #include "net/base/error.h"
+#include "net/base/url.h"
 
 #include <assert.h>
 #include <stdio.h>
@@ -233,8 +234,19 @@ static hf_status status_of(const struct cli_answer *answer)
     return begins_with_one(answer, hello) ? HF_E_SERVER : HF_E_CONNECT;
 }
 
-static hf_status refuse(const char *address, const struct cli_answer *answer,
-                        struct hf_error *err)
+/* For an error: what the server says, unless that may hold the password. */
+static char *quote(char dst[HF_ERROR_TEXT_MAX / 2], const struct hf_url *url,
+                   const char *ptr, size_t len)
+{
+    static const char hidden[] = "(words that may hold the password)";
+
+    return hf_url_password_is_in(url, ptr, len)
+               ? strcpy(dst, hidden)
+               : hf_error_quote(dst, HF_ERROR_TEXT_MAX / 2, ptr, len);
+}
+
+static hf_status refuse(const struct hf_url *url, const char *address,
+                        const struct cli_answer *answer, struct hf_error *err)
 {
     char quoted[HF_ERROR_TEXT_MAX / 2];
     const char *line = answer->bytes + 1; /* behind the type byte */
@@ -242,7 +254,7 @@ static hf_status refuse(const char *address, const struct cli_answer *answer,
     size_t len = cr ? (size_t)(cr - line) : answer->len - 1;
 
     return hf_error_set(err, status_of(answer), "%s refuses: %s", address,
-                        hf_error_quote(quoted, sizeof quoted, line, len));
+                        quote(quoted, url, line, len));
 }
 
 /* TLS knows why it ended, but for one reason: it is not spoken. */
@@ -262,17 +274,16 @@ static hf_status say_ended(const struct cli_talk *t, const char *address,
 static hf_status look_at(const struct cli_talk *t, const struct hf_url *url,
                          const struct cli_answer *answer, struct hf_error *err)
 {
-    char address[HF_ERROR_TEXT_MAX / 4], quoted[HF_ERROR_TEXT_MAX / 8];
+    char address[HF_ERROR_TEXT_MAX / 4], quoted[HF_ERROR_TEXT_MAX / 2];
 
     (void)hf_url_address(url, address, sizeof address);
     if (answer->len > 0 && *answer->bytes == '-')
-        return refuse(address, answer, err);
+        return refuse(url, address, answer, err);
     if (answer->end == CLI_WHOLE)
         return HF_OK;
     if (answer->len > 0)
-        return hf_error_set(
-            err, HF_E_PROTOCOL, "%s answers %s", address,
-            hf_error_quote(quoted, sizeof quoted, answer->bytes, answer->len));
+        return hf_error_set(err, HF_E_PROTOCOL, "%s answers %s", address,
+                            quote(quoted, url, answer->bytes, answer->len));
     if (answer->end == CLI_ENDED)
         return say_ended(t, address, url->kind == HF_URL_TLS, err);
     return hf_error_set(err, HF_E_NOREPLY, "%s does not answer", address);

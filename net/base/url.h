@@ -76,8 +76,13 @@ void hf_url_move(struct hf_url *url, const char *host, uint16_t port,
 /* hf_url_address - "127.0.0.1:6379", "[::1]:6379", "unix:/run/redis.sock" or
  * "unix:@name", for messages. Returns dst.
  * hf_url_sockaddr - of a URL of kind UNIX, as connect(2) wants it. Returns its
- * length. */
+ * length.
+ * hf_url_password_is_in - may these words of a server hold the password, or a part
+ * of it that says something? Then nobody is to see them. False for what Redis says
+ * to every password. */
 char *hf_url_address(const struct hf_url *url, char *dst, size_t room);
 size_t hf_url_sockaddr(const struct hf_url *url, struct sockaddr_un *out);
+bool hf_url_password_is_in(const struct hf_url *url, const char *ptr,
+                           size_t len);
 
 #endif

@@ -179,14 +179,11 @@ static bool is_unknown_command(struct hf_resp_value reply)
 static bool may_hold_password(const struct hf_greeting *g,
                               struct hf_resp_value reply)
 {
-    const char *password = g->url->password;
     const char *ptr = "";
     size_t len = 0;
 
     (void)hf_resp_bytes(reply, &ptr, &len);
-    return g->url->has_password &&
-           (is_unknown_command(reply) ||
-            (password[0] && memmem(ptr, len, password, strlen(password))));
+    return hf_url_password_is_in(g->url, ptr, len);
 }
 
 static enum hf_greet_answer fail(struct hf_greeting *g, hf_status status,

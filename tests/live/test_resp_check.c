@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include "tests/support/local.h"
+#include "tests/support/peer.h"
 #include "tests/support/request.h"
 #include "tests/test_cli_resp_json.h"
 
@@ -210,6 +211,28 @@ START_TEST(one_protocol_alone_can_be_checked)
     p = holdfast(server, "resp", "-3", "check", NULL);
     ck_assert_ptr_null(strstr(await_end(p, OUT), "\n2  "));
     ck_assert_int_le(finish(p), 1);
+}
+END_TEST
+
+/* Nor a part of it. */
+START_TEST(password_that_the_server_repeats_is_not_shown)
+{
+    static const char *const answers[] = {"-WRONGPASS not open sesame\r\n",
+                                          "-WRONGPASS it begins with open\r\n"};
+    const struct peer_step script[] = {
+        PEER_ACCEPT, PEER_EXPECT("AUTH *"), {.verb = PEER_DO_SEND,
+         .text = answers[_i], .number = strlen(answers[_i])},
+        PEER_GONE, PEER_END};
+    struct peer *peer = peer_start(script);
+    char url[64];
+    struct process *p;
+
+    (void)snprintf(url, sizeof url, "redis://:open%%20sesame@127.0.0.1:%d",
+                   peer_port(peer));
+    p = holdfast(NULL, "resp", "check", "-3", "-u", url, NULL);
+    ck_assert_int_eq(finish(p), 125);
+    (void)await_line(p, ERR, "(words that may hold the password)");
+    peer_free(peer);
 }
 END_TEST
 
@@ -559,6 +582,7 @@ int main(void)
     tcase_add_test(c, nothing_is_left_behind);
     tcase_add_test(c, stopped_check_leaves_nothing_behind);
     tcase_add_test(c, one_protocol_alone_can_be_checked);
+    tcase_add_loop_test(c, password_that_the_server_repeats_is_not_shown, 0, 2);
     tcase_add_test(c, password_is_asked_for_and_given);
     c = run_case(s, "no Redis");
     tcase_add_loop_test(c, what_deviates_is_shown, 0, COUNT(fakes));
