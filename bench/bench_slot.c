@@ -12,9 +12,9 @@
 #include <string.h>
 #include <time.h>
 
-#include "bench/dice.h"
 #include "net/net.h"
 #include "net/route/slot.h"
+#include "tests/support/dice.h"
 
 #define KEYS 64
 #define BYTES_A_ROUND (1u << 19)

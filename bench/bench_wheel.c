@@ -11,9 +11,9 @@
 #include <time.h>
 #include <uv.h>
 
-#include "bench/dice.h"
 #include "net/loop/wheel.h"
 #include "net/net.h"
+#include "tests/support/dice.h"
 
 #define SPAN_MS 60000
 #define LATER_MS 30000

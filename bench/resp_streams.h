@@ -6,7 +6,7 @@
 #include <stdint.h>
 #include <stdio.h>
 
-#include "bench/dice.h"
+#include "tests/support/dice.h"
 
 struct stream {
     const char *name;

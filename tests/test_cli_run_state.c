@@ -7,6 +7,8 @@
 
 #include "cli/command.h"
 #include "cli/run/state.h"
+#include "tests/support/dice.h"
+#include "tests/support/promise.h"
 #include "tests/support/suite.h"
 
 static struct cli_run run;
@@ -591,16 +593,6 @@ END_TEST
 
 /* ---- random courses ---- */
 
-static uint64_t seed;
-
-static int dice(int sides)
-{
-    seed ^= seed << 13;
-    seed ^= seed >> 7;
-    seed ^= seed << 17;
-    return (int)(seed % (uint64_t)sides);
-}
-
 /* What the judge saw. */
 static struct {
     bool is_alive;              /* the first process */
@@ -611,12 +603,6 @@ static struct {
     bool is_finished;
     int64_t gone_ms;            /* when we learned that the server let go */
 } world;
-
-static void must(bool holds, const char *rule)
-{
-    if (!holds)
-        ck_abort_msg("broken: %s", rule);
-}
 
 static void judge(unsigned todo)
 {
@@ -646,7 +632,7 @@ static void happen_by_chance(void)
 {
     static const int signals[] = {SIGTERM, SIGINT, SIGUSR1, SIGCONT};
     bool by_signal = dice(2);
-    int which = dice(9);
+    int which = (int)dice(9);
 
     if (which == 0 && world.is_alive) {
         world.is_alive = false;
@@ -684,7 +670,7 @@ static void happen_by_chance(void)
 static void time_passes(void)
 {
     int64_t next = cli_run_next_ms(&run);
-    int64_t to = now_ms + dice(6000);
+    int64_t to = now_ms + (int)dice(6000);
 
     if (next < to && dice(10) != 0)
         to = next > now_ms ? next : now_ms;
@@ -694,10 +680,11 @@ static void time_passes(void)
 START_TEST(rules_hold_over_random_courses)
 {
     for (int round = 0; round < 4000; round++) {
-        seed = UINT64_C(88172645463325252) + (uint64_t)(_i * 4000 + round);
+        dice_seed = DICE_SEED + (uint64_t)(_i * 4000 + round);
         for (int i = 0; i < 8; i++)
             (void)dice(2);
-        begin_with((enum cli_on_lost)dice(3), dice(3) ? 0 : 1 + dice(60000));
+        begin_with((enum cli_on_lost)dice(3),
+                   dice(3) ? 0 : 1 + (int)dice(60000));
         memset(&world, 0, sizeof world);
         world.gone_ms = INT64_MAX / 2;
         judge(happens(CLI_EV_ACQUIRED, 0));

@@ -2,6 +2,8 @@
 #include <check.h>
 
 #include "lock/hold.h"
+#include "tests/support/dice.h"
+#include "tests/support/promise.h"
 #include "tests/support/suite.h"
 
 #define COUNT(table) ((int)(sizeof(table) / sizeof *(table)))
@@ -12,14 +14,6 @@
 #define TICK (THIRD / 16)
 #define DRIFT 302
 #define SAFE (START + WATCHDOG - DRIFT)
-
-/* ck_assert leaves a note in a file at each call: too slow for what is asked
- * millions of times. */
-static void must(bool holds, const char *promise)
-{
-    if (!holds)
-        ck_abort_msg("broken: %s", promise);
-}
 
 static struct hf_sending sent(int64_t ms)
 {
@@ -402,16 +396,6 @@ END_TEST
 
 /* ---- random events ---- */
 
-static uint64_t seed;
-
-static uint64_t dice(uint64_t sides)
-{
-    seed ^= seed << 13;
-    seed ^= seed >> 7;
-    seed ^= seed << 17;
-    return seed % sides;
-}
-
 struct life {
     struct hf_hold_core h;
     int64_t now;
@@ -519,7 +503,7 @@ static void something_happens(struct life *l)
 
 START_TEST(random_lives_keep_the_rules)
 {
-    seed = 88172645463325252u + (uint64_t)_i;
+    dice_seed = DICE_SEED + (uint64_t)_i;
     for (int life = 0; life < 2000; life++) {
         struct life l = {.h = renewed_hold(), .now = START};
 

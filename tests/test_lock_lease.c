@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "lock/lease.h"
+#include "tests/support/promise.h"
 #include "tests/support/suite.h"
 
 #define COUNT(table) ((int)(sizeof(table) / sizeof *(table)))
@@ -15,14 +16,6 @@
 #define START INT64_C(1000000)
 #define MAIN 1                  /* streams */
 #define OTHER 2
-
-/* ck_assert leaves a note in a file at each call: too slow for what is asked
- * millions of times. */
-static void must(bool holds, const char *promise)
-{
-    if (!holds)
-        ck_abort_msg("broken: %s", promise);
-}
 
 /* ---- by example ---- */
 

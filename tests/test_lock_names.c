@@ -6,6 +6,7 @@
 
 #include "lock/names.h"
 #include "net/route/slot.h"
+#include "tests/support/dice.h"
 #include "tests/support/suite.h"
 
 #define COUNT(table) ((int)(sizeof(table) / sizeof *(table)))
@@ -142,17 +143,13 @@ static bool is_odd(const char *name, size_t len)
 #define RANDOM_NAME_MAX 12
 
 /* Each letter from a few, so that braces stand everywhere. */
-static size_t random_name(char name[RANDOM_NAME_MAX], uint64_t *seed)
+static size_t random_name(char name[RANDOM_NAME_MAX])
 {
     static const char letters[] = "{}ab:\xff";
-    size_t len = 1 + *seed % RANDOM_NAME_MAX;
+    size_t len = 1 + dice(RANDOM_NAME_MAX);
 
-    for (size_t i = 0; i < len; i++) {
-        *seed = *seed * 6364136223846793005u + 1442695040888963407u;
-        name[i] = letters[(*seed >> 33) % (sizeof letters - 1)];
-    }
-    *seed = *seed * 6364136223846793005u + 1442695040888963407u;
-    *seed ^= *seed >> 33;
+    for (size_t i = 0; i < len; i++)
+        name[i] = letters[dice(sizeof letters - 1)];
     return len;
 }
 
@@ -161,11 +158,10 @@ static size_t random_name(char name[RANDOM_NAME_MAX], uint64_t *seed)
 START_TEST(a_channel_has_a_slot_of_its_own_if_the_name_is_odd)
 {
     char name[RANDOM_NAME_MAX];
-    uint64_t seed = 20261121;
     int odd = 0, by_chance = 0;
 
     for (int i = 0; i < RANDOM_NAMES; i++) {
-        size_t len = random_name(name, &seed);
+        size_t len = random_name(name);
         bool is_same = hf_slot_of(name, len) == channel_slot(name, len);
 
         odd += is_odd(name, len);

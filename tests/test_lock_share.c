@@ -7,6 +7,7 @@
 #include <stdlib.h>
 
 #include "lock/wait.h"
+#include "tests/support/dice.h"
 #include "tests/support/suite.h"
 
 #define COUNT(table) ((int)(sizeof(table) / sizeof *(table)))
@@ -16,16 +17,6 @@
 #define QUEUE_MAX 64
 #define GRANTS_MAX 60000
 #define TTL 30000
-
-static uint64_t seed;
-
-static int64_t dice(uint64_t sides)
-{
-    seed ^= seed << 13;
-    seed ^= seed >> 7;
-    seed ^= seed << 17;
-    return (int64_t)(seed % sides);
-}
 
 /* ---- what is on the wire ---- */
 
@@ -106,7 +97,7 @@ static void tell(struct process *p, enum hf_wait_event event)
 /* A permit of Redisson's wakes a thread, which asks. */
 static void redisson_asks(struct process *p)
 {
-    put(&p->questions, g.now_us + 300 + dice(400) + p->wire_us);
+    put(&p->questions, g.now_us + 300 + (int64_t)dice(400) + p->wire_us);
 }
 
 static void begin(struct process *p)
@@ -255,7 +246,7 @@ static void create(int64_t tick_us, int64_t hold_us)
 {
     g = (struct world){.tick_us = tick_us, .hold_us = hold_us,
                        .now_us = 1000000, .released_us = NEVER, .holder = -1};
-    seed = 88172645463325252u;
+    dice_seed = DICE_SEED;
 }
 
 static void add(enum make make, int64_t wire_us)

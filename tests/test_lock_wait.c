@@ -4,6 +4,8 @@
 #include <string.h>
 
 #include "lock/wait.h"
+#include "tests/support/dice.h"
+#include "tests/support/promise.h"
 #include "tests/support/suite.h"
 
 #define COUNT(table) ((int)(sizeof(table) / sizeof *(table)))
@@ -12,14 +14,6 @@
 #define DEADLINE (NOW + 50000)
 #define TTL 7000
 #define CAP 30000
-
-/* ck_assert leaves a note in a file at each call: too slow for what is asked
- * millions of times. */
-static void must(bool holds, const char *promise)
-{
-    if (!holds)
-        ck_abort_msg("broken: %s", promise);
-}
 
 /* ---- one event ---- */
 
@@ -184,16 +178,6 @@ END_TEST
 
 /* ---- random events ---- */
 
-static uint64_t seed;
-
-static uint64_t dice(uint64_t sides)
-{
-    seed ^= seed << 13;
-    seed ^= seed >> 7;
-    seed ^= seed << 17;
-    return seed % sides;
-}
-
 static void check_sleep(const struct hf_wait *w, const struct hf_ear *ear)
 {
     if (w->state != SLEEPING)
@@ -207,7 +191,7 @@ static void check_sleep(const struct hf_wait *w, const struct hf_ear *ear)
 
 START_TEST(random_events_keep_the_rules)
 {
-    seed = 88172645463325252u + (uint64_t)_i;
+    dice_seed = DICE_SEED + (uint64_t)_i;
     for (int life = 0; life < 20000; life++) {
         struct hf_ear ear = {0};
         struct hf_wait w;
@@ -592,7 +576,7 @@ static void client_hears(struct world *g)
 
 START_TEST(no_moment_of_a_release_loses_the_wakeup)
 {
-    seed = 88172645463325252u + (uint64_t)_i;
+    dice_seed = DICE_SEED + (uint64_t)_i;
     for (int round = 0; round < 30000; round++) {
         struct world g = {.now = NOW,
                           .question_ms = INT64_MAX,

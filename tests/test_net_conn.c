@@ -14,8 +14,10 @@
 
 #include "net/base/error.h"
 #include "net/link/conn.h"
+#include "tests/support/dice.h"
 #include "tests/support/greeting.h"
 #include "tests/support/memory.h"
+#include "tests/support/promise.h"
 #include "tests/support/request.h"
 #include "tests/support/suite.h"
 
@@ -38,14 +40,6 @@ static struct {
     char *story_text;
     size_t story_len;
 } t;
-
-/* ck_assert leaves a note in a file at each call: too slow for what is asked
- * millions of times. */
-static void must(bool holds, const char *promise)
-{
-    if (!holds)
-        ck_abort_msg("broken: %s", promise);
-}
 
 /* ---- what happens, as text ---- */
 
@@ -1384,7 +1378,6 @@ struct twin {
 
 /* What should happen, in arrays that are searched and moved. */
 static struct {
-    uint64_t seed;
     bool may_fail;                    /* an allocation will, once */
     bool is_asking[NAMES];
     int last_number;
@@ -1397,14 +1390,6 @@ static struct {
     size_t inbound_len;
     unsigned answered, unknown, unsent, reconnects;
 } w;
-
-static size_t dice(size_t sides)
-{
-    w.seed ^= w.seed << 13;
-    w.seed ^= w.seed >> 7;
-    w.seed ^= w.seed << 17;
-    return (size_t)(w.seed % sides);
-}
 
 /* The number that a value carries, whatever its type: its first one. */
 static int number_in(struct hf_resp_value v)
@@ -1684,7 +1669,7 @@ static bool world_run(uint64_t seed, int steps, uint64_t fail_at)
     bool has_failed;
 
     memset(&w, 0, sizeof w);
-    w.seed = seed;
+    dice_seed = seed;
     w.may_fail = fail_at > 0;
     options.on_push = world_push;
     options.on_end = world_end;

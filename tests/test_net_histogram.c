@@ -6,26 +6,16 @@
 #include <string.h>
 
 #include "net/net.h"
+#include "tests/support/dice.h"
 #include "tests/support/suite.h"
 
 #define NUMBERS 3000
 #define ROUNDS 200
 
-static uint64_t state = 88172645463325252u;
-
-/* xorshift64. */
-static uint64_t random_number(void)
-{
-    state ^= state << 13;
-    state ^= state >> 7;
-    state ^= state << 17;
-    return state;
-}
-
 /* Any size is as likely as any other. */
 static uint64_t random_up_to_bits(unsigned bits)
 {
-    return random_number() >> (64 - 1 - random_number() % bits);
+    return dice_bits(&dice_seed) >> (64 - 1 - dice_bits(&dice_seed) % bits);
 }
 
 static int by_size(const void *a, const void *b)
@@ -57,8 +47,8 @@ START_TEST(quantile_is_never_below_and_less_than_a_quarter_above)
     static uint64_t numbers[NUMBERS];
 
     for (int round = 0; round < ROUNDS; round++) {
-        size_t count = 1 + random_number() % NUMBERS;
-        unsigned bits = 1 + (unsigned)(random_number() % 32);
+        size_t count = 1 + dice_bits(&dice_seed) % NUMBERS;
+        unsigned bits = 1 + (unsigned)(dice_bits(&dice_seed) % 32);
         struct hf_histogram h = {0};
         uint64_t sum = 0;
 
@@ -167,7 +157,7 @@ START_TEST(two_that_are_merged_are_as_one)
     for (int i = 0; i < NUMBERS; i++) {
         uint64_t number = random_up_to_bits(40);
 
-        hf_histogram_add(&parts[random_number() % 2], number);
+        hf_histogram_add(&parts[dice_bits(&dice_seed) % 2], number);
         hf_histogram_add(&whole, number);
     }
     hf_histogram_merge(&parts[0], &parts[1]);

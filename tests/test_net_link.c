@@ -18,10 +18,12 @@
 #include "net/base/mem.h"
 #include "net/link/pubsub.h"
 #include "net/net.h"
+#include "tests/support/dice.h"
 #include "tests/support/local.h"
 #include "tests/support/memory.h"
 #include "tests/support/names.h"
 #include "tests/support/peer.h"
+#include "tests/support/promise.h"
 #include "tests/support/proxy.h"
 #include "tests/support/server.h"
 #include "tests/support/suite.h"
@@ -41,13 +43,6 @@ static struct server *server;
 /* Under the lock: what the link told, + up, - down, and its pushes. */
 static char changes[256];
 static char pushed[256];
-
-/* Not ck_assert: that is for the test's own thread, and slow. */
-static void must(bool holds, const char *promise)
-{
-    if (!holds)
-        ck_abort_msg("broken: %s", promise);
-}
 
 static void append(char *dst, size_t room, const char *text)
 {
@@ -2231,12 +2226,6 @@ struct asker {
 static bool is_calm;                  /* under the lock */
 static pthread_barrier_t calm;
 
-static unsigned dice(uint64_t *seed, unsigned sides)
-{
-    *seed = *seed * 6364136223846793005u + 1442695040888963407u;
-    return (unsigned)(*seed >> 33) % sides;
-}
-
 static void count_answer(struct asker *me, const char *text,
                          const char *expected)
 {
@@ -2253,7 +2242,7 @@ static void count_answer(struct asker *me, const char *text,
 /* Cancels it after a while, if it is not over by then. */
 static void cancel_soon(struct asker *me, struct ask *a, const char *expected)
 {
-    local_rest_us((int)dice(&me->seed, 500));
+    local_rest_us((int)dice_of(&me->seed, 500));
     lock();
     if (a->text[0] != '\0') {
         count_answer(me, a->text, expected);
@@ -2296,8 +2285,8 @@ static void *ask_and_ask(void *arg)
     unsigned n = 0, answered;
 
     while (!chaos_is_over())
-        ask_once(me, n++, timeouts[dice(&me->seed, 4)],
-                 dice(&me->seed, 8) == 0);
+        ask_once(me, n++, timeouts[dice_of(&me->seed, 4)],
+                 dice_of(&me->seed, 8) == 0);
     (void)pthread_barrier_wait(&calm);
     (void)pthread_barrier_wait(&calm);
     answered = me->answered;
@@ -2318,15 +2307,15 @@ static void calm_down(struct proxy *proxy)
 
 static void make_trouble(struct proxy *proxy, uint64_t *seed)
 {
-    enum proxy_way way = dice(seed, 2) ? PROXY_TO_CLIENT : PROXY_TO_SERVER;
-    enum proxy_end end = dice(seed, 2) ? PROXY_RESET : PROXY_CLOSE;
+    enum proxy_way way = dice_of(seed, 2) ? PROXY_TO_CLIENT : PROXY_TO_SERVER;
+    enum proxy_end end = dice_of(seed, 2) ? PROXY_RESET : PROXY_CLOSE;
 
-    switch (dice(seed, 7)) {
+    switch (dice_of(seed, 7)) {
     case 0:
-        proxy_delay(proxy, way, (int)dice(seed, 8));
+        proxy_delay(proxy, way, (int)dice_of(seed, 8));
         break;
     case 1:
-        proxy_slice(proxy, way, 1 + dice(seed, 64));
+        proxy_slice(proxy, way, 1 + dice_of(seed, 64));
         break;
     case 2:
         proxy_hold(proxy, way, true);
@@ -2335,7 +2324,7 @@ static void make_trouble(struct proxy *proxy, uint64_t *seed)
         proxy_cut(proxy, end);
         break;
     case 4:
-        proxy_cut_after(proxy, way, dice(seed, 3000), end);
+        proxy_cut_after(proxy, way, dice_of(seed, 3000), end);
         break;
     case 5:
         proxy_swallow(proxy, way, true);
@@ -2371,7 +2360,7 @@ START_TEST(every_answer_equals_its_question)
     }
     while (local_now_ms() < end_ms) {
         make_trouble(proxy, &seed);
-        local_rest_us(1000 * (int)(1 + dice(&seed, 15)));
+        local_rest_us(1000 * (int)(1 + dice_of(&seed, 15)));
     }
     calm_down(proxy);
     lock();

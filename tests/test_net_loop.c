@@ -19,6 +19,7 @@
 #include "net/loop/loop_inner.h"
 #include "tests/support/local.h"
 #include "tests/support/memory.h"
+#include "tests/support/promise.h"
 #include "tests/support/suite.h"
 
 #define LONG_MS 10000     /* longer than anything here takes */
@@ -29,13 +30,6 @@ static struct hf_loop *loop;
 /* Under the lock. */
 static char story[256];   /* what happened, a letter each */
 static unsigned waits;    /* how many callers have begun to wait */
-
-/* Not ck_assert: that is for the test's own thread, and slow. */
-static void must(bool holds, const char *promise)
-{
-    if (!holds)
-        ck_abort_msg("broken: %s", promise);
-}
 
 static void setup_with(bool thread)
 {

@@ -16,6 +16,7 @@
 #include <string.h>
 
 #include "net/wire/race.h"
+#include "tests/support/dice.h"
 #include "tests/support/suite.h"
 
 #define START_MS 1000000      /* races do not begin when time does */
@@ -289,23 +290,16 @@ END_TEST
 
 #define RANDOM_RACES 5000
 
-static unsigned dice(unsigned sides)
-{
-    static uint64_t seed = 20261130;
-
-    seed = seed * 6364136223846793005u + 1442695040888963407u;
-    return (unsigned)(seed >> 33) % sides;
-}
-
 static void write_race(char *text, size_t room)
 {
-    unsigned count = 1 + dice(HF_ADDRESSES_MAX);
+    unsigned count = 1 + (unsigned)dice(HF_ADDRESSES_MAX);
     size_t len = 0;
 
     for (unsigned i = 0; i < count; i++)
         len += (size_t)snprintf(text + len, room - len, "%s%c%c%c%u",
                                 i ? " " : "", "46"[dice(2)], 'a' + (int)i,
-                                "+--."[dice(4)], dice(2) ? dice(1200) : 0);
+                                "+--."[dice(4)],
+                                dice(2) ? (unsigned)dice(1200) : 0);
 }
 
 /* The rules, by looking at the story alone: nobody starts twice or is left out

@@ -6,9 +6,11 @@
 
 #include "net/link/link.h"
 #include "net/net.h"
+#include "tests/support/dice.h"
 #include "tests/support/local.h"
 #include "tests/support/memory.h"
 #include "tests/support/peer.h"
+#include "tests/support/promise.h"
 #include "tests/support/proxy.h"
 #include "tests/support/server.h"
 #include "tests/support/suite.h"
@@ -425,19 +427,7 @@ struct person {
 };
 
 static struct person crowd[CROWD];
-static uint64_t seed, tickets, served, told;
-
-static unsigned dice(unsigned sides)
-{
-    seed = seed * 6364136223846793005u + 1442695040888963407u;
-    return (unsigned)(seed >> 33) % sides;
-}
-
-static void must(bool holds, const char *promise)
-{
-    if (!holds)
-        ck_abort_msg("broken: %s", promise);
-}
+static uint64_t tickets, served, told;
 
 static void person_done(struct hf_request *request, enum hf_outcome outcome,
                         struct hf_resp_value reply)
@@ -468,7 +458,7 @@ static hf_status person_submit(struct person *p)
     (void)person_command(p, argv);
     p->request.done = person_done;
     rc = hf_link_submit(link_, &p->request, argv, 2,
-                        dice(4) ? HF_NEVER : hf_loop_now(loop) + dice(20));
+                        dice(4) ? HF_NEVER : hf_loop_now(loop) + (int)dice(20));
     if (rc == HF_OK)
         p->state = ASKS;
     return rc;
@@ -540,7 +530,7 @@ START_TEST(nobody_is_left_waiting_whatever_happens)
     struct proxy *proxy = proxy_start(server_port(server));
     int64_t end_ms;
 
-    seed = CHAOS_SEED + (unsigned)_i;
+    dice_seed = CHAOS_SEED + (unsigned)_i;
     open_link(proxy_port(proxy));
     if (_i)
         bound_requests(4);

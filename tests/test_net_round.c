@@ -10,6 +10,7 @@
 
 #include "net/net.h"
 #include "net/route/round.h"
+#include "tests/support/promise.h"
 #include "tests/support/suite.h"
 
 #define SERVERS 3
@@ -34,12 +35,6 @@ struct world {
 };
 
 /* ---- the caller's part ---- */
-
-static void must(bool holds, const char *rule)
-{
-    if (!holds)
-        ck_abort_msg("broken: %s", rule);
-}
 
 static unsigned count_of(unsigned set)
 {

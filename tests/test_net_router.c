@@ -12,6 +12,7 @@
 #include "tests/support/local.h"
 #include "tests/support/memory.h"
 #include "tests/support/nodes.h"
+#include "tests/support/promise.h"
 #include "tests/support/suite.h"
 
 #define LONG_MS 30000
@@ -30,12 +31,6 @@ static struct nodes *nodes;
 static const struct nodes_range all_of_0[] = {{0, 16383, 0}};
 static const struct nodes_range all_of_1[] = {{0, 16383, 1}};
 static const struct nodes_range halves[] = {{0, 8191, 0}, {8192, 16383, 1}};
-
-static void must(bool holds, const char *promise)
-{
-    if (!holds)
-        ck_abort_msg("broken: %s", promise);
-}
 
 /* ---- a router ---- */
 

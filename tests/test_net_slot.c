@@ -6,6 +6,7 @@
 
 #include "net/net.h"
 #include "net/route/slot.h"
+#include "tests/support/dice.h"
 #include "tests/support/suite.h"
 
 #define COUNT(table) ((int)(sizeof(table) / sizeof *(table)))
@@ -80,16 +81,6 @@ START_TEST(no_bytes_at_all_are_slot_0)
 END_TEST
 
 /* ---- beside a slower one ---- */
-
-static uint32_t dice(uint32_t sides)
-{
-    static uint64_t seed = 88172645463325252u;
-
-    seed ^= seed << 13;
-    seed ^= seed >> 7;
-    seed ^= seed << 17;
-    return (uint32_t)(seed >> 32) % sides;
-}
 
 static uint16_t crc_by_bits(const unsigned char *p, size_t len)
 {

@@ -6,6 +6,8 @@
 
 #include "net/loop/wheel.h"
 #include "net/net.h"
+#include "tests/support/dice.h"
+#include "tests/support/promise.h"
 #include "tests/support/suite.h"
 
 #define LOW (INT64_C(1) << HF_WHEEL_LOW_BITS)
@@ -14,14 +16,6 @@
 #define DAY INT64_C(86400000)
 /* How far the last bucket of the top level is away. */
 #define LAST (((INT64_C(1) << HF_WHEEL_UP_BITS) - 1) * MIDDLE)
-
-/* ck_assert leaves a note in a file at each call: too slow for what is asked
- * millions of times. */
-static void must(bool holds, const char *promise)
-{
-    if (!holds)
-        ck_abort_msg("broken: %s", promise);
-}
 
 /* ---- a wheel, its timers and their twins ---- */
 
@@ -42,15 +36,6 @@ struct world {
 };
 
 static struct world *world;
-static uint64_t seed;
-
-static uint64_t dice(uint64_t sides)
-{
-    seed ^= seed << 13;
-    seed ^= seed >> 7;
-    seed ^= seed << 17;
-    return seed % sides;
-}
 
 static void no_fire(struct hf_timer *timer)
 {
@@ -64,7 +49,7 @@ static void world_open(int64_t now_ms)
     hf_wheel_init(&world->wheel, now_ms);
     for (int i = 0; i < TIMERS; i++)
         world->twins[i].timer.fire = no_fire;
-    seed = 88172645463325252u;
+    dice_seed = DICE_SEED;
 }
 
 static void world_close(void)

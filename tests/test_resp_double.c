@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "resp/resp.h"
+#include "tests/support/dice.h"
 #include "tests/support/suite.h"
 
 #define COUNT(array) (sizeof(array) / sizeof *(array))
@@ -145,16 +146,6 @@ static void check_shortest(double n)
         ck_assert_str_eq(ours, theirs);
 }
 
-static uint64_t state = 88172645463325252u;
-
-static uint64_t random_bits(void)
-{
-    state ^= state << 13;
-    state ^= state >> 7;
-    state ^= state << 17;
-    return state;
-}
-
 static double double_of(uint64_t bits)
 {
     double n;
@@ -166,7 +157,7 @@ static double double_of(uint64_t bits)
 START_TEST(any_double_is_written_as_short_as_can_be)
 {
     for (int i = 0; i < RANDOM_EACH; i++) {
-        double n = double_of(random_bits());
+        double n = double_of(dice_bits(&dice_seed));
 
         if (isfinite(n))
             check_shortest(n);
@@ -189,7 +180,7 @@ END_TEST
 START_TEST(decimals_of_few_digits_come_back_as_they_were)
 {
     for (int i = 0; i < RANDOM_EACH; i++) {
-        uint64_t r = random_bits();
+        uint64_t r = dice_bits(&dice_seed);
         char few[64], digits[64];
 
         snprintf(few, sizeof few, "%d.%03u", (int)(r % 100000),

@@ -6,20 +6,16 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "tests/support/dice.h"
 #include "tests/support/resp_ask.h"
 #include "tests/support/resp_twin.h"
 
 #define SEEDS 400
 #define SPOILED_EACH 8
 
-static uint64_t state;
-
 static unsigned random_below(unsigned n)
 {
-    state ^= state << 13;
-    state ^= state >> 7;
-    state ^= state << 17;
-    return (unsigned)(state >> 20) % n;
+    return (unsigned)dice(n);
 }
 
 /* ---- random replies ---- */
@@ -255,7 +251,7 @@ START_TEST(random_replies_are_taken_as_the_twin_takes_them)
     char *bytes;
     FILE *out = open_memstream(&bytes, &in.len);
 
-    state = 88172645463325252u + (unsigned)_i;
+    dice_seed = DICE_SEED + (unsigned)_i;
     put_values(out, in.protocol, 4, 6);
     fclose(out);
     in.bytes = bytes;
@@ -274,7 +270,7 @@ START_TEST(spoiled_replies_are_judged_as_the_twin_judges_them)
                                                             count_up,
                                                             overwrite};
 
-    state = 1234567u + (unsigned)_i;
+    dice_seed = 1234567u + (unsigned)_i;
     for (int i = 0; i < SPOILED_EACH; i++) {
         struct input in = {.limits = random_limits(), .protocol = 2 + _i % 2,
                            .strict = random_below(2)};

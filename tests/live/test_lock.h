@@ -11,6 +11,7 @@
 
 #include "lock/lock.h"
 #include "tests/support/local.h"
+#include "tests/support/promise.h"
 #include "tests/support/server.h"
 #include "tests/support/suite.h"
 
@@ -30,13 +31,6 @@
 
 #define NAME "order:42"
 #define CHANNEL "redisson_lock__channel:{order:42}"
-
-/* ck_assert leaves a note in a file at each call: not for many threads. */
-static inline void must(bool holds, const char *promise)
-{
-    if (!holds)
-        ck_abort_msg("broken: %s", promise);
-}
 
 /* ---- clients ---- */
 

@@ -5,6 +5,7 @@
 #include <stdatomic.h>
 
 #include "tests/live/test_lock.h"
+#include "tests/support/dice.h"
 #include "tests/support/lua_client.h"
 #include "tests/support/proxy.h"
 
@@ -44,14 +45,6 @@ struct worker {
     struct hf_client *client;
 };
 
-static uint64_t dice(struct worker *w, uint64_t sides)
-{
-    w->seed ^= w->seed << 13;
-    w->seed ^= w->seed >> 7;
-    w->seed ^= w->seed << 17;
-    return w->seed % sides;
-}
-
 static const char *name_of(int lock)
 {
     static const char *const names[LOCKS] = {"red", "green", "blue"};
@@ -83,7 +76,7 @@ static void be_inside(struct worker *w, struct hf_lock *lock, int which,
     int64_t count;
 
     must(atomic_fetch_add(&inside[which], 1) == 0, "never two inside");
-    switch (dice(w, 4)) {
+    switch (dice_of(&w->seed, 4)) {
     case 0:
         if (hf_lock_acquire(lock, &o, NULL) == HF_OK)
             (void)hf_lock_release(lock, owner, NULL); /* may be unanswered */
@@ -102,15 +95,16 @@ static void be_inside(struct worker *w, struct hf_lock *lock, int which,
 
 static void one_round(struct worker *w)
 {
-    int which = (int)dice(w, LOCKS);
+    int which = (int)dice_of(&w->seed, LOCKS);
     struct hf_lock *lock = lock_of(w->client, name_of(which));
     struct hf_acquire_options o = acquire_options(w->number + 1);
     struct hf_error err = {0};
     hf_status rc;
 
     o.cancel = fresh_cancel(w);
-    o.wait_ms = dice(w, 2) ? HF_FOREVER : (int64_t)dice(w, 30);
-    o.lease_ms = dice(w, 3) ? 0 : 60000;
+    o.wait_ms =
+        dice_of(&w->seed, 2) ? HF_FOREVER : (int64_t)dice_of(&w->seed, 30);
+    o.lease_ms = dice_of(&w->seed, 3) ? 0 : 60000;
     rc = hf_lock_acquire(lock, &o, &err);
     if (rc == HF_OK) {
         atomic_fetch_add(&grants, 1);
@@ -143,14 +137,15 @@ static void *work(void *arg)
 static void make_trouble(struct worker *chaos)
 {
     while (atomic_load(&running) > 0) {
-        switch (dice(chaos, 7)) {
+        switch (dice_of(&chaos->seed, 7)) {
         case 0:
-            proxy_cut(proxy, dice(chaos, 2) ? PROXY_CLOSE : PROXY_RESET);
+            proxy_cut(proxy,
+                      dice_of(&chaos->seed, 2) ? PROXY_CLOSE : PROXY_RESET);
             break;
         case 1:
-            proxy_cut_after(proxy, dice(chaos, 2) ? PROXY_TO_SERVER
+            proxy_cut_after(proxy, dice_of(&chaos->seed, 2) ? PROXY_TO_SERVER
                                                   : PROXY_TO_CLIENT,
-                            dice(chaos, 2000), PROXY_CLOSE);
+                            dice_of(&chaos->seed, 2000), PROXY_CLOSE);
             break;
         case 2:
             (void)server_ask(server, "SCRIPT FLUSH");
@@ -159,13 +154,13 @@ static void make_trouble(struct worker *chaos)
             (void)server_ask(server, "CLIENT KILL TYPE pubsub");
             break;
         case 4:
-            proxy_delay(proxy, PROXY_TO_CLIENT, (int)dice(chaos, 10));
+            proxy_delay(proxy, PROXY_TO_CLIENT, (int)dice_of(&chaos->seed, 10));
             break;
         default:
-            fire_one((int)dice(chaos, THREADS));
+            fire_one((int)dice_of(&chaos->seed, THREADS));
             break;
         }
-        local_rest_us((int)dice(chaos, 60000));
+        local_rest_us((int)dice_of(&chaos->seed, 60000));
     }
 }
 
@@ -192,7 +187,7 @@ START_TEST(whatever_goes_wrong_there_are_never_two_inside)
     for (int i = 0; i < THREADS; i++) {
         workers[i].number = i;
         workers[i].client = clients[i % CLIENTS];
-        workers[i].seed = 88172645463325252u + (uint64_t)(_i * THREADS + i);
+        workers[i].seed = DICE_SEED + (uint64_t)(_i * THREADS + i);
         (void)fresh_cancel(&workers[i]);
     }
     for (int i = 0; i < THREADS; i++)

@@ -6,22 +6,13 @@
 
 #include "net/net.h"
 #include "net/route/slot.h"
+#include "tests/support/dice.h"
 #include "tests/support/server.h"
 #include "tests/support/suite.h"
 
 #define KEYS 100000
 #define KEY_MAX 80
 #define PIPELINED 1000
-
-static uint32_t dice(uint32_t sides)
-{
-    static uint64_t seed = 88172645463325252u;
-
-    seed ^= seed << 13;
-    seed ^= seed >> 7;
-    seed ^= seed << 17;
-    return (uint32_t)(seed >> 32) % sides;
-}
 
 /* Any bytes; in every other key a good chance of a hash tag. */
 static size_t make_key(char key[KEY_MAX])

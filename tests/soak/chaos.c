@@ -13,6 +13,7 @@
 #include <stdatomic.h>
 
 #include "tests/live/test_cluster.h"
+#include "tests/support/dice.h"
 #include "tests/support/sentinels.h"
 
 #define SECONDS 60
@@ -38,15 +39,6 @@ struct worker {
 static struct worker workers[WORKERS];
 static atomic_int masters_lost;
 static atomic_bool is_over;
-
-/* xorshift, of each thread its own. */
-static uint64_t dice(uint64_t *seed, uint64_t sides)
-{
-    *seed ^= *seed << 13;
-    *seed ^= *seed >> 7;
-    *seed ^= *seed << 17;
-    return *seed % sides;
-}
 
 static void rest_ms(uint64_t ms)
 {
@@ -81,9 +73,9 @@ static struct hf_acquire_options wish(struct worker *w)
 {
     struct hf_acquire_options o = acquire_options(w->owner);
 
-    o.wait_ms = (int64_t)dice(&w->seed, WAIT_MS_MAX);
-    if (dice(&w->seed, 3) == 0)
-        o.lease_ms = 200 + (int64_t)dice(&w->seed, 4000);
+    o.wait_ms = (int64_t)dice_of(&w->seed, WAIT_MS_MAX);
+    if (dice_of(&w->seed, 3) == 0)
+        o.lease_ms = 200 + (int64_t)dice_of(&w->seed, 4000);
     o.on_lost = on_lost;
     o.ctx = w;
     return o;
@@ -91,8 +83,8 @@ static struct hf_acquire_options wish(struct worker *w)
 
 static void hold_a_while(struct worker *w)
 {
-    rest_ms(dice(&w->seed, 20) == 0 ? dice(&w->seed, 2500)
-                                    : dice(&w->seed, 60));
+    rest_ms(dice_of(&w->seed, 20) == 0 ? dice_of(&w->seed, 2500)
+                                    : dice_of(&w->seed, 60));
 }
 
 /* Returns how often it is held more. */
@@ -100,7 +92,7 @@ static int hold_again(struct worker *w, struct hf_lock *lock)
 {
     struct hf_acquire_options o = wish(w);
 
-    if (dice(&w->seed, 3) != 0)
+    if (dice_of(&w->seed, 3) != 0)
         return 0;
     return hf_lock_acquire(lock, &o, NULL) == HF_OK;
 }
@@ -131,7 +123,7 @@ static void *work(void *arg)
     struct worker *w = arg;
 
     while (!is_over)
-        use(w, (int)dice(&w->seed, LOCKS));
+        use(w, (int)dice_of(&w->seed, LOCKS));
     return NULL;
 }
 
@@ -157,7 +149,7 @@ static void open_client(struct worker *w, int number)
     o.replicas_timeout_ms = number % 2 ? 300 : 0;
     w->client = client_with(&o);
     w->owner = 1 + number;
-    w->seed = 88172645463325252u + (uint64_t)number * 7919;
+    w->seed = DICE_SEED + (uint64_t)number * 7919;
     for (int i = 0; i < LOCKS; i++) {
         (void)snprintf(name, sizeof name, "chaos:%d", i);
         w->locks[i] = lock_of(w->client, name);
@@ -238,7 +230,7 @@ static int count_servers(void)
 
 static struct server *any_server(void)
 {
-    int i = (int)dice(&fate, (uint64_t)count_servers());
+    int i = (int)dice_of(&fate, (uint64_t)count_servers());
 
     return sentinels ? sentinels_server(sentinels, i)
                      : cluster_node(cluster, i);
@@ -250,7 +242,7 @@ static void stop_for_a_moment(void)
     struct server *s = any_server();
 
     server_pause(s);
-    rest_ms(20 + dice(&fate, 400));
+    rest_ms(20 + dice_of(&fate, 400));
     server_resume(s);
 }
 
@@ -284,7 +276,7 @@ static void move_or_hand_over(void)
 
     if (sentinels)
         return;
-    (void)snprintf(name, sizeof name, "chaos:%d", (int)dice(&fate, LOCKS));
+    (void)snprintf(name, sizeof name, "chaos:%d", (int)dice_of(&fate, LOCKS));
     slot = slot_of(name);
     from = cluster_owner(cluster, slot);
     for (int i = 0; i < NODES; i++)
@@ -300,7 +292,7 @@ static struct server *master_now(void)
 
     if (sentinels)
         return sentinels_server(sentinels, sentinels_master(sentinels));
-    (void)snprintf(name, sizeof name, "chaos:%d", (int)dice(&fate, LOCKS));
+    (void)snprintf(name, sizeof name, "chaos:%d", (int)dice_of(&fate, LOCKS));
     return cluster_node(cluster, cluster_owner_of(cluster, name));
 }
 
@@ -320,14 +312,14 @@ static void mend(void)
 static void lose_a_master(void)
 {
     struct server *s = master_now();
-    bool is_killed = dice(&fate, 2);
+    bool is_killed = dice_of(&fate, 2);
 
     masters_lost++;
     if (is_killed)
         server_kill(s);
     else
         server_pause(s);
-    rest_ms(2500 + dice(&fate, 1500));
+    rest_ms(2500 + dice_of(&fate, 1500));
     if (!is_killed)
         server_resume(s);
     mend();
@@ -341,11 +333,11 @@ static void go_wrong(void)
         forget_scripts,    move_or_hand_over,
     };
 
-    if (dice(&fate, 40) == 0)
+    if (dice_of(&fate, 40) == 0)
         lose_a_master();
     else
-        ways[dice(&fate, sizeof ways / sizeof *ways)]();
-    rest_ms(dice(&fate, 300));
+        ways[dice_of(&fate, sizeof ways / sizeof *ways)]();
+    rest_ms(dice_of(&fate, 300));
 }
 
 /* ---- */

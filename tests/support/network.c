@@ -16,6 +16,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "tests/support/dice.h"
 #include "tests/support/local.h"
 #include "tests/support/network.h"
 
@@ -133,12 +134,6 @@ const char *network_enter(void)
 
 /* ---- the wire ---- */
 
-static int dice(struct network *n, int sides)
-{
-    n->seed = n->seed * 6364136223846793005u + 1442695040888963407u;
-    return (int)((n->seed >> 33) % (uint64_t)sides);
-}
-
 /* Source and destination of an IPv4 packet. Their sum is the same either way
  * round, so all checksums stay right. */
 static void exchange_addresses(unsigned char *ip)
@@ -172,7 +167,7 @@ static int64_t due_ms(struct network *n, enum network_way way,
     int64_t due = local_now_ms() + fault->delay_ms;
 
     if (fault->jitter_ms > 0)
-        due += dice(n, fault->jitter_ms + 1);
+        due += (int)dice_of(&n->seed, (uint64_t)fault->jitter_ms + 1);
     if (fault->kbit > 0) {
         if (n->busy_until_ms[way] > due)
             due = n->busy_until_ms[way];
@@ -193,8 +188,8 @@ static void keep(struct network *n, const unsigned char *bytes, ssize_t len)
     way = way_of(bytes, n->server_port);
     fault = n->faults[way];
     (void)pthread_mutex_unlock(&n->mutex);
-    copies = dice(n, 100) >= fault.loss_percent;
-    copies += copies && dice(n, 100) < fault.twice_percent;
+    copies = (int)dice_of(&n->seed, 100) >= fault.loss_percent;
+    copies += copies && (int)dice_of(&n->seed, 100) < fault.twice_percent;
     while (copies-- > 0 && (p = free_packet(n))) {
         memcpy(p->bytes, bytes, (size_t)len);
         exchange_addresses(p->bytes);
