@@ -23,8 +23,8 @@ CLI  := $(basename $(wildcard cli/*.c cli/*/*.c))
 
 SCRIPTS := acquire force_release inspect release renew
 SUPPORT := cluster executor fds feed greeting keeper local lua_client memory \
-           network nodes parts peer proxy reply request resp_ask resp_reading \
-           resp_twin rw_steps sentinels server witness
+           network nodes one_server parts peer proxy reply request resp_ask \
+           resp_reading resp_twin rw_steps sentinels server witness
 
 tls_tests_yes := $(addprefix net_tls_,certs handshake stream memory)
 tls_tests_no  := net_tls_none

@@ -22,6 +22,7 @@
 #include "tests/support/local.h"
 #include "tests/support/memory.h"
 #include "tests/support/names.h"
+#include "tests/support/one_server.h"
 #include "tests/support/peer.h"
 #include "tests/support/promise.h"
 #include "tests/support/proxy.h"
@@ -38,7 +39,6 @@ static struct hf_loop *loop;
 static struct hf_link *link_;
 static struct hf_link_options options;
 static struct hf_pubsub *pubsub;      /* on top of link_; NULL: none */
-static struct server *server;
 
 /* Under the lock: what the link told, + up, - down, and its pushes. */
 static char changes[256];
@@ -1061,23 +1061,11 @@ END_TEST
 
 /* ---- a real server ---- */
 
-static void start_server(void)
-{
-    server = server_start(NULL);
-    ck_assert_ptr_nonnull(server);
-}
-
 static void start_server_with_password(void)
 {
     static const char *const args[] = {"--requirepass", PASSWORD, NULL};
 
-    server = server_start(args);
-    ck_assert_ptr_nonnull(server);
-}
-
-static void stop_server(void)
-{
-    server_stop(server);
+    start_server_with(args);
 }
 
 START_TEST(real_server_answers)
@@ -1694,7 +1682,7 @@ static const struct {
 
 static void open_world(int i)
 {
-    server = server_start(worlds[i].args);
+    start_server_with(worlds[i].args);
     prepare(server_port(server));
     options.protocol = worlds[i].protocol;
     memory_init(&memory);
@@ -1705,7 +1693,7 @@ static void open_world(int i)
 static void close_world(void)
 {
     close_link();
-    server_stop(server);
+    stop_server();
 }
 
 /* Begun before the first connection, or after. */
@@ -1832,7 +1820,7 @@ START_TEST(subscription_survives_a_change_of_protocol)
         old = server;
         server = server_start(args);
         check_ear(&ears[0], 2);
-        server_stop(server);
+        stop_server();
         server = old;
         drive_until(is_down);
         start_listening(&ears[1], "other"); /* in RESP2, as things stand */
@@ -1854,7 +1842,7 @@ START_TEST(subscription_begun_while_greeting_finds_its_own_link)
     struct proxy *proxy;
     uint64_t passed;
 
-    server = server_start(no_hello);
+    start_server_with(no_hello);
     proxy = proxy_start(server_port(server));
     prepare(proxy_port(proxy));
     memory_init(&memory);
@@ -1880,7 +1868,7 @@ START_TEST(subscription_begun_while_greeting_finds_its_own_link)
     stop_listening(&ears[0]);
     close_link();
     proxy_stop(proxy);
-    server_stop(server);
+    stop_server();
 }
 END_TEST
 
@@ -2036,7 +2024,7 @@ START_TEST(subscriber_is_asked_while_it_is_idle)
     int64_t end_ms = local_now_ms() + LONG_MS;
     int so_far;
 
-    server = server_start(worlds[_i].args);
+    start_server_with(worlds[_i].args);
     prepare(server_port(server));
     options.protocol = worlds[_i].protocol;
     options.listen_ms = 20;
@@ -2195,7 +2183,7 @@ START_TEST(any_allocation_may_fail)
     int descriptors;
     uint64_t n = 1;
 
-    server = server_start(worlds[_i].args);
+    start_server_with(worlds[_i].args);
     for (int i = 0; i < 300; i++)
         (void)server_ask(server, "RPUSH list a b c d e f g h i j");
     prepare(server_port(server));
@@ -2206,7 +2194,7 @@ START_TEST(any_allocation_may_fail)
         ck_assert_int_eq(count_descriptors(), descriptors);
     }
     ck_assert_uint_gt(n, 12);
-    server_stop(server);
+    stop_server();
 }
 END_TEST
 

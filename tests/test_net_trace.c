@@ -9,6 +9,7 @@
 #include "net/link/trace.h"
 #include "tests/support/local.h"
 #include "tests/support/memory.h"
+#include "tests/support/one_server.h"
 #include "tests/support/peer.h"
 #include "tests/support/server.h"
 #include "tests/support/suite.h"
@@ -179,7 +180,6 @@ static struct memory memory;
 static struct hf_loop *loop;
 static struct hf_link *link_;
 static struct hf_link_options options;
-static struct server *server;
 static char told[8192];           /* all lines, the address cut off */
 
 static void ck_assert_clean(const char *ptr, size_t len)
@@ -372,8 +372,7 @@ static const struct {
 
 START_TEST(no_line_holds_the_password)
 {
-    server = server_start(doors[_i].args);
-    ck_assert_ptr_nonnull(server);
+    start_server_with(doors[_i].args);
     if (strcmp(doors[_i].user, "me") == 0)
         (void)server_ask(server, "ACL SETUSER me on >" PASSWORD " ~* +@all");
     prepare(server_port(server));
@@ -390,7 +389,7 @@ START_TEST(no_line_holds_the_password)
     close_link();
     ck_assert_ptr_nonnull(strstr(told, "(secret)"));
     ck_assert_msg(!strstr(told, PASSWORD), "%s", told);
-    server_stop(server);
+    stop_server();
 }
 END_TEST
 

@@ -6,19 +6,7 @@
 #include "tests/live/test_lock_ways.h"
 #include "tests/support/feed.h"
 #include "tests/support/lua_client.h"
-
-static struct server *server;
-
-static void start(void)
-{
-    server = server_start(NULL);
-    ck_assert_ptr_nonnull(server);
-}
-
-static void stop(void)
-{
-    server_stop(server);
-}
+#include "tests/support/one_server.h"
 
 /* ---- a client ---- */
 
@@ -1218,7 +1206,7 @@ END_TEST
 
 static void add_cases(Suite *s)
 {
-    TCase *c = live_case(s, "acquire and release", start, stop);
+    TCase *c = live_case(s, "acquire and release", start_server, stop_server);
 
     add_in_all_ways(c, what_is_acquired_stands_as_redisson_writes_it);
     add_in_all_ways(c, a_release_tells_the_channel_0_once);
@@ -1234,7 +1222,7 @@ static void add_cases(Suite *s)
     add_in_all_ways(c, one_try_on_a_lock_that_is_held_names_the_holder_and_asks_once);
     add_in_all_ways(c, an_uncontended_pair_is_two_commands);
 
-    c = live_case(s, "asking and force", start, stop);
+    c = live_case(s, "asking and force", start_server, stop_server);
     add_in_all_ways(c, a_lock_is_seen_as_it_stands);
     add_in_all_ways(c, a_free_lock_is_seen_as_free);
     tcase_add_loop_test(c, a_lock_of_another_is_seen_as_it_stands, 0,
@@ -1247,28 +1235,28 @@ static void add_cases(Suite *s)
     add_in_all_ways(c, a_forced_holder_learns_of_it_when_it_releases);
     tcase_add_loop_test(c, a_reentry_does_not_take_back_what_was_lost, 0, 2);
 
-    c = live_case(s, "names", start, stop);
+    c = live_case(s, "names", start_server, stop_server);
     tcase_add_loop_test(c, any_bytes_are_a_name, 0, COUNT(names));
     tcase_add_test(c, a_name_has_one_byte_at_least_and_64_kib_at_most);
     tcase_add_test(c, handles_on_one_name_share_everything);
     tcase_add_test(c, thousands_of_names_are_kept_apart);
 
-    c = live_case(s, "without blocking", start, stop);
+    c = live_case(s, "without blocking", start_server, stop_server);
     add_in_all_ways(c, every_call_has_a_twin_that_does_not_block);
     tcase_add_test(c, another_event_loop_can_drive);
     add_in_all_ways(c, many_calls_may_be_under_way);
     add_in_all_ways(c, calls_of_one_owner_at_once_all_count);
     add_in_all_ways(c, a_callback_may_call_what_blocks);
 
-    c = live_case(s, "scope", start, stop);
+    c = live_case(s, "scope", start_server, stop_server);
     tcase_add_loop_test(c, a_scope_releases_on_every_path, 0, COUNT(scenes));
     tcase_add_test(c, a_scope_that_is_refused_runs_nothing);
 
-    c = live_case(s, "seeing", start, stop);
+    c = live_case(s, "seeing", start_server, stop_server);
     add_in_all_ways(c, counters_say_what_the_client_did);
     tcase_add_loop_test(c, trace_tells_all_but_the_password, 0, 4);
 
-    c = live_case(s, "limits", start, stop);
+    c = live_case(s, "limits", start_server, stop_server);
     tcase_add_test(c, locks_and_calls_have_their_limits);
     tcase_add_test(c, greatest_times_are_taken);
     tcase_add_loop_test(c, senseless_times_are_refused, 0, COUNT(senseless));

@@ -3,25 +3,14 @@
 #include <semaphore.h>
 
 #include "tests/live/test_lock.h"
+#include "tests/support/one_server.h"
 
 #define ANOTHER "00000000-0000-4000-8000-000000000000:1"
 
 #define WATCHDOG_MS 1500        /* a renewal each 500 ms */
 #define RENEWALS 4
 
-static struct server *server;
 static struct hf_client *client;
-
-static void start(void)
-{
-    server = server_start(NULL);
-    ck_assert_ptr_nonnull(server);
-}
-
-static void stop(void)
-{
-    server_stop(server);
-}
 
 static void open_client(bool thread)
 {
@@ -455,18 +444,19 @@ END_TEST
 
 static void add(Suite *suite)
 {
-    TCase *c = live_case(suite, "a background thread", start, stop);
+    TCase *c =
+        live_case(suite, "a background thread", start_server, stop_server);
 
     tcase_add_test(c, callbacks_come_from_the_background_thread);
     tcase_add_test(c, callback_that_blocks_holds_up_no_call);
     tcase_add_test(c, callback_may_wait_for_a_lock);
     tcase_add_loop_test(c, closing_waits_for_the_background_thread, 0, 2);
-    c = live_case(suite, "no background thread", start, stop);
+    c = live_case(suite, "no background thread", start_server, stop_server);
     tcase_add_test(c, blocking_calls_leave_callbacks_to_who_dispatches);
     tcase_add_test(c, loss_is_told_beside_a_blocked_caller);
     tcase_add_test(c, on_wait_does_not_come_after_its_call);
     tcase_add_test(c, calls_whose_done_waits_count_as_under_way);
-    c = live_case(suite, "losses and log lines", start, stop);
+    c = live_case(suite, "losses and log lines", start_server, stop_server);
     tcase_add_test(c, losses_are_told_before_log_lines);
 }
 

@@ -3,29 +3,18 @@
 #include "tests/live/test_lock_ways.h"
 #include "tests/support/lua_client.h"
 #include "tests/support/memory.h"
+#include "tests/support/one_server.h"
 #include "tests/support/proxy.h"
 
 #define CALLS 3
 #define BRIEF_MS 150            /* a deadline that passes */
 #define PLENTY 500              /* more allocations than the scene makes */
 
-static struct server *server;
 static struct memory memory;
 static struct hf_client *client;
 static struct hf_lock *lock;
 static struct call calls[CALLS];
 static struct hf_client_closed closed;
-
-static void start(void)
-{
-    server = server_start(NULL);
-    ck_assert_ptr_nonnull(server);
-}
-
-static void stop(void)
-{
-    server_stop(server);
-}
 
 static void open_to(int port, const struct way *way)
 {
@@ -385,7 +374,7 @@ END_TEST
 
 static void add_cases(Suite *s)
 {
-    TCase *c = live_case(s, "close", start, stop);
+    TCase *c = live_case(s, "close", start_server, stop_server);
 
     tcase_add_loop_test(c, idle_client_is_closed_at_once, 0, COUNT(ways));
     tcase_add_loop_test(c, closed_client_takes_no_calls, 0, COUNT(ways));

@@ -6,20 +6,8 @@
  * 11. */
 #include "tests/live/test_lock.h"
 #include "tests/support/lua_client.h"
+#include "tests/support/one_server.h"
 #include "tests/support/proxy.h"
-
-static struct server *server;
-
-static void start(void)
-{
-    server = server_start(NULL);
-    ck_assert_ptr_nonnull(server);
-}
-
-static void stop(void)
-{
-    server_stop(server);
-}
 
 /* A way of cutting, and how many bytes are skipped from cut to cut. */
 struct way {
@@ -225,7 +213,7 @@ END_TEST
 
 static void add_cases(Suite *s)
 {
-    TCase *c = live_case(s, "cuts", start, stop);
+    TCase *c = live_case(s, "cuts", start_server, stop_server);
 
     tcase_set_timeout(c, 120);
     tcase_add_loop_test(c, a_waiter_does_not_notice_a_cut_behind_any_byte, 0,

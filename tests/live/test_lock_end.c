@@ -9,23 +9,12 @@
 #include "tests/support/feed.h"
 #include "tests/support/lua_client.h"
 #include "tests/support/memory.h"
+#include "tests/support/one_server.h"
 #include "tests/support/proxy.h"
 
-static struct server *server;
 static struct memory memory;
 static struct hf_client *client;
 static struct hf_lock *lock;
-
-static void start(void)
-{
-    server = server_start(NULL);
-    ck_assert_ptr_nonnull(server);
-}
-
-static void stop(void)
-{
-    server_stop(server);
-}
 
 static void open_client_to(int port, const struct way *way)
 {
@@ -677,7 +666,7 @@ END_TEST
 
 static void add_cases(Suite *s)
 {
-    TCase *c = live_case(s, "closing", start, stop);
+    TCase *c = live_case(s, "closing", start_server, stop_server);
 
     tcase_add_loop_test(c, closing_ends_every_call_once, 0, CLOSINGS);
     tcase_add_loop_test(c, closing_in_time_ends_every_call_once, 0, CLOSINGS);
@@ -688,10 +677,10 @@ static void add_cases(Suite *s)
                         COUNT(ways));
     tcase_add_test(c, clients_leave_no_file_and_no_thread);
 
-    c = live_case(s, "a shared loop", start, stop);
+    c = live_case(s, "a shared loop", start_server, stop_server);
     tcase_add_loop_test(c, two_clients_share_a_loop_and_one_may_go, 0, 2);
 
-    c = live_case(s, "fork", start, stop);
+    c = live_case(s, "fork", start_server, stop_server);
     tcase_add_loop_test(c, a_child_can_do_nothing_and_hangs_nowhere, 0,
                         COUNT(ways));
     tcase_add_test(c, a_child_writes_nothing_and_the_parent_goes_on);

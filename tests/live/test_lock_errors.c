@@ -6,10 +6,10 @@
 
 #include "tests/live/test_lock.h"
 #include "tests/support/lua_client.h"
+#include "tests/support/one_server.h"
 #include "tests/support/peer.h"
 #include "tests/support/proxy.h"
 
-static struct server *server;
 static struct hf_client *client;
 static struct hf_lock *lock;
 
@@ -65,15 +65,14 @@ static void look_at_version(void)
 
 static void start(void)
 {
-    server = server_start(is_6 ? extra6 : extra7);
-    ck_assert_ptr_nonnull(server);
+    start_server_with(is_6 ? extra6 : extra7);
 }
 
 static void stop(void)
 {
     hf_client_free(client);
     client = NULL;
-    server_stop(server);
+    stop_server();
 }
 
 /* One line, with the address, the lock and the server's words; nothing more. */
@@ -351,8 +350,8 @@ START_TEST(a_cluster_without_slots_is_said_to_be_down)
     static const char *const extra[] = {"--cluster-enabled", "yes", NULL};
     struct hf_error err;
 
-    server_stop(server);
-    server = server_start(extra);
+    stop_server();
+    start_server_with(extra);
     open_client(200);
     ck_assert_status(hf_lock_acquire(lock, NULL, &err), HF_E_SERVER);
     ck_assert_clear(&err, "CLUSTERDOWN");

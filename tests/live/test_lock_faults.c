@@ -13,27 +13,21 @@
 #include "tests/live/test_lock.h"
 #include "tests/support/lua_client.h"
 #include "tests/support/memory.h"
+#include "tests/support/one_server.h"
 
 #define WATCHDOG_MS 1500
 
 static int64_t watchdog_ms = WATCHDOG_MS; /* of the next client */
 
-static struct server *server;
 static struct hf_client *client;
 static struct hf_lock *lock;
 static struct diary diary;
-
-static void start(void)
-{
-    server = server_start(NULL);
-    ck_assert_ptr_nonnull(server);
-}
 
 static void stop(void)
 {
     hf_client_free(client);
     client = NULL;
-    server_stop(server);
+    stop_server();
 }
 
 static void open_client(const char *user, int64_t request_timeout_ms)
@@ -627,7 +621,7 @@ END_TEST
 
 static void add_cases(Suite *s)
 {
-    TCase *c = live_case(s, "the server", start, stop);
+    TCase *c = live_case(s, "the server", start_server, stop);
 
     tcase_add_loop_test(c, a_short_pause_is_waited_for_and_costs_no_hold, 0,
                         COUNT(pauses));
@@ -645,7 +639,7 @@ static void add_cases(Suite *s)
     tcase_add_test(
         c, a_server_that_moves_to_another_port_is_lost_at_the_next_connection);
 
-    c = live_case(s, "the client", start, stop);
+    c = live_case(s, "the client", start_server, stop);
     tcase_set_timeout(c, 240);
     tcase_add_test(c, a_client_that_was_stopped_knows_what_it_has_lost);
     tcase_add_test(c, a_hundred_thousand_holds_leave_nothing);

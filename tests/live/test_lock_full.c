@@ -3,6 +3,7 @@
  * full with three. */
 #include "tests/live/test_lock.h"
 #include "tests/support/memory.h"
+#include "tests/support/one_server.h"
 #include "tests/support/proxy.h"
 
 #define OUTPUT_MAX (192u << 10)
@@ -10,21 +11,9 @@
 #define LOCKS 40
 #define PLENTY 3000            /* more allocations than the scene makes */
 
-static struct server *server;
 static struct hf_client *client;
 static struct hf_lock *locks[LOCKS];
 static struct call calls[LOCKS + 1];
-
-static void start(void)
-{
-    server = server_start(NULL);
-    ck_assert_ptr_nonnull(server);
-}
-
-static void stop(void)
-{
-    server_stop(server);
-}
 
 static struct hf_lock *long_lock(int i)
 {
@@ -362,7 +351,7 @@ END_TEST
 
 static void add_cases(Suite *s)
 {
-    TCase *c = live_case(s, "full", start, stop);
+    TCase *c = live_case(s, "full", start_server, stop_server);
 
     tcase_add_test(c, all_are_served_in_order_when_the_server_goes_on);
     tcase_add_test(

@@ -5,10 +5,10 @@
 #include <hiredis/hiredis.h>
 
 #include "tests/live/test_lock.h"
+#include "tests/support/one_server.h"
 #include "tests/support/peer.h"
 #include "tests/support/proxy.h"
 
-static struct server *server;
 static struct hf_client *client;
 static struct hf_lock *lock;
 
@@ -210,17 +210,11 @@ END_TEST
 
 /* ---- a real server ---- */
 
-static void start(void)
-{
-    server = server_start(NULL);
-    ck_assert_ptr_nonnull(server);
-}
-
 static void stop(void)
 {
     hf_client_free(client);
     client = NULL;
-    server_stop(server);
+    stop_server();
 }
 
 /* Makes the server hold `number` for the client, as a late acquire would. */
@@ -416,7 +410,7 @@ static void add_cases(Suite *s)
     tcase_add_test(c, orphan2_time_counts_from_the_first_answer);
     tcase_add_test(c, orphan3_acquire_that_is_not_answered_yet_is_no_ghost);
 
-    c = live_case(s, "a server", start, stop);
+    c = live_case(s, "a server", start_server, stop);
     tcase_add_test(c, orphan3_waiter_ends_a_ghost);
     tcase_add_test(c, orphan3_single_try_ends_a_ghost_for_the_next);
     tcase_add_test(c, orphan3_holds_are_no_ghosts);

@@ -4,11 +4,11 @@
 #define TEST_LIVE_LOCK_HELD_H
 
 #include "tests/live/test_lock.h"
+#include "tests/support/one_server.h"
 
 /* Short, so that renewals come; a busy machine is in time all the same. */
 #define WATCHDOG_MS 1500
 
-static struct server *server;
 static struct hf_client *client;
 static struct hf_lock *lock;
 static struct diary diary;
@@ -21,15 +21,14 @@ static inline void open_client(void)
 
 static inline void start(void)
 {
-    server = server_start(NULL);
-    ck_assert_ptr_nonnull(server);
+    start_server();
     open_client();
 }
 
 static inline void stop(void)
 {
     hf_client_free(client);
-    server_stop(server);
+    stop_server();
 }
 
 /* By owner 1, until it is released. */

@@ -16,6 +16,7 @@
 
 #include "tests/live/test_lock.h"
 #include "tests/support/lua_client.h"
+#include "tests/support/one_server.h"
 
 #define WATCHDOG_MS 900
 
@@ -31,7 +32,6 @@ static const char *const lines[] = {
     "*2\\r\\n$-1\\r\\n+", ">2\\r\\n+message\\r\\n+c\\r\\n+",
 };
 
-static struct server *server;
 static struct hf_client *client;
 static struct hf_lock *lock;
 
@@ -151,8 +151,7 @@ static void *run_relay(void *arg)
 
 static void start(void)
 {
-    server = server_start(NULL);
-    ck_assert_ptr_nonnull(server);
+    start_server();
     relay = (struct relay){.client = -1, .server = -1};
     relay.listener = local_listen(&relay.port);
     ck_assert_int_eq(pipe(relay.wake), 0);
@@ -170,7 +169,7 @@ static void stop(void)
     (void)pthread_join(relay.thread, NULL);
     hang_up();
     (void)close(relay.listener);
-    server_stop(server);
+    stop_server();
 }
 
 static void forge(const char *line)

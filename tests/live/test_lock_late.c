@@ -3,23 +3,17 @@
  * hold is harmed (design 4, 11, 12; faults 0.13, 4: rows 16 to 21). */
 #include "tests/live/test_lock.h"
 #include "tests/support/lua_client.h"
+#include "tests/support/one_server.h"
 #include "tests/support/proxy.h"
 
-static struct server *server;
 static struct hf_client *client;
 static struct hf_lock *lock;
-
-static void start(void)
-{
-    server = server_start(NULL);
-    ck_assert_ptr_nonnull(server);
-}
 
 static void stop(void)
 {
     hf_client_free(client);
     client = NULL;
-    server_stop(server);
+    stop_server();
 }
 
 /* ---- executed late ---- */
@@ -211,7 +205,7 @@ static struct proxy *proxy;
 
 static void start_far(void)
 {
-    start();
+    start_server();
     proxy = proxy_start(server_port(server));
     client = client_to(proxy_port(proxy));
     lock = lock_of(client, NAME);
@@ -222,7 +216,7 @@ static void stop_far(void)
     hf_client_free(client);
     client = NULL;
     proxy_stop(proxy);
-    server_stop(server);
+    stop_server();
 }
 
 /* What the server answers in between is lost, with its connection. */
@@ -495,7 +489,7 @@ END_TEST
 
 static void add_cases(Suite *s)
 {
-    TCase *c = live_case(s, "executed late", start, stop);
+    TCase *c = live_case(s, "executed late", start_server, stop);
 
     tcase_add_loop_test(c, a_late_acquire_leaves_no_lock_that_nobody_holds, 0,
                         COUNT(rules));

@@ -5,24 +5,13 @@
 #include "tests/support/fds.h"
 #include "tests/support/lua_client.h"
 #include "tests/support/memory.h"
+#include "tests/support/one_server.h"
 
 #define BRIEF_WATCHDOG_MS 300   /* renewals come soon, and a loss is no fault */
 #define PLENTY 2000             /* more than any scene allocates */
 
-static struct server *server;
 static struct memory memory;
 static int64_t watchdog_ms; /* of the next client */
-
-static void start(void)
-{
-    server = server_start(NULL);
-    ck_assert_ptr_nonnull(server);
-}
-
-static void stop(void)
-{
-    server_stop(server);
-}
 
 static hf_status open_client(struct hf_client **client, const struct way *way)
 {
@@ -297,7 +286,7 @@ END_TEST
 
 static void add_cases(Suite *s)
 {
-    TCase *c = live_case(s, "memory", start, stop);
+    TCase *c = live_case(s, "memory", start_server, stop_server);
 
     tcase_set_timeout(c, 300);
     tcase_add_loop_test(c, each_allocation_may_fail, 0, GAMES);

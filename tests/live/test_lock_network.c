@@ -11,12 +11,12 @@
 
 #include "tests/live/test_lock.h"
 #include "tests/support/network.h"
+#include "tests/support/one_server.h"
 
 #define WATCHDOG_MS 900
 
 static int64_t watchdog_ms = WATCHDOG_MS; /* of the next client */
 
-static struct server *server;
 static struct network *network;
 static struct hf_client *client;
 static struct hf_lock *lock;
@@ -28,15 +28,14 @@ static void start(void)
                                         "--protected-mode", "no", NULL};
 
     network = network_start();
-    server = server_start(extra);
-    ck_assert_ptr_nonnull(server);
+    start_server_with(extra);
 }
 
 static void stop(void)
 {
     hf_client_free(client);
     client = NULL;
-    server_stop(server);
+    stop_server();
     network_stop(network);
 }
 

@@ -4,24 +4,12 @@
 #include <stdatomic.h>
 
 #include "tests/live/test_lock.h"
+#include "tests/support/one_server.h"
 
 #define CLIENTS 3
 #define THREADS 4
 #define GRANTS 600
 #define CROWD 200
-
-static struct server *server;
-
-static void start(void)
-{
-    server = server_start(NULL);
-    ck_assert_ptr_nonnull(server);
-}
-
-static void stop(void)
-{
-    server_stop(server);
-}
 
 /* ---- shares ---- */
 
@@ -189,7 +177,7 @@ END_TEST
 
 static void add_all(Suite *suite)
 {
-    TCase *c = live_case(suite, "share", start, stop);
+    TCase *c = live_case(suite, "share", start_server, stop_server);
 
     tcase_add_loop_test(c, clients_that_contend_have_equal_shares, 0,
                         COUNT(fields));

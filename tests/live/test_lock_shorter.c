@@ -2,12 +2,12 @@
  * or was never answered. Whatever the order, a hold is never believed longer than
  * the server keeps it (LEASE-1 to LEASE-4; faults 6). */
 #include "tests/live/test_lock.h"
+#include "tests/support/one_server.h"
 #include "tests/support/proxy.h"
 
 #define WATCHDOG_MS 3000
 #define LONG_LEASE 60000
 
-static struct server *server;
 static struct proxy *proxy;
 static struct hf_client *client;
 static struct hf_lock *lock;
@@ -15,8 +15,7 @@ static struct diary diary;
 
 static void start(void)
 {
-    server = server_start(NULL);
-    ck_assert_ptr_nonnull(server);
+    start_server();
     proxy = proxy_start(server_port(server));
     client = client_timed(proxy_port(proxy), WATCHDOG_MS, LONG_MS);
     lock = lock_of(client, NAME);
@@ -26,7 +25,7 @@ static void stop(void)
 {
     hf_client_free(client);
     proxy_stop(proxy);
-    server_stop(server);
+    stop_server();
 }
 
 static void hold_for(int64_t lease_ms)

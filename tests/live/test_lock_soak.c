@@ -7,6 +7,7 @@
 #include "tests/live/test_lock.h"
 #include "tests/support/dice.h"
 #include "tests/support/lua_client.h"
+#include "tests/support/one_server.h"
 #include "tests/support/proxy.h"
 
 /* The default TTL: longer than anyone stays inside, however long the calls that
@@ -17,7 +18,6 @@
 #define THREADS 12
 #define ROUNDS 40
 
-static struct server *server;
 static struct proxy *proxy;
 static struct hf_client *clients[CLIENTS];
 static atomic_int inside[LOCKS];
@@ -27,15 +27,14 @@ static pthread_mutex_t cancels_mutex = PTHREAD_MUTEX_INITIALIZER;
 
 static void start(void)
 {
-    server = server_start(NULL);
-    ck_assert_ptr_nonnull(server);
+    start_server();
     proxy = proxy_start(server_port(server));
 }
 
 static void stop(void)
 {
     proxy_stop(proxy);
-    server_stop(server);
+    stop_server();
 }
 
 struct worker {

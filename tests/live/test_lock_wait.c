@@ -5,9 +5,9 @@
 #include "tests/live/test_lock.h"
 #include "tests/support/feed.h"
 #include "tests/support/lua_client.h"
+#include "tests/support/one_server.h"
 #include "tests/support/proxy.h"
 
-static struct server *server;
 static struct hf_client *client;
 static struct hf_lock *lock;
 
@@ -17,8 +17,7 @@ static void start_with(int protocol)
     struct hf_client_options o;
     char url[SERVER_URL_MAX];
 
-    server = server_start(NULL);
-    ck_assert_ptr_nonnull(server);
+    start_server();
     client_options(&o, url, server_port(server));
     o.protocol = protocol;
     client = client_with(&o);
@@ -49,7 +48,7 @@ static void stop(void)
 {
     hf_lock_free(lock);
     hf_client_free(client);
-    server_stop(server);
+    stop_server();
 }
 
 /* ---- Redisson on the other side ---- */

@@ -39,8 +39,6 @@ struct process {
 static struct process processes[PROCESSES_MAX];
 static size_t process_count;
 
-struct server *server;
-
 /* ---- starting ---- */
 
 static struct process *new_process(void)
@@ -356,6 +354,6 @@ int run_suite(Suite *suite)
     srunner_run_all(r, CK_ENV);
     failed = srunner_ntests_failed(r);
     srunner_free(r);
-    server_stop(server);
+    stop_server();
     return failed ? EXIT_FAILURE : EXIT_SUCCESS;
 }

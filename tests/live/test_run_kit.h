@@ -15,7 +15,7 @@
 #include <stdbool.h>
 #include <sys/types.h>
 
-#include "tests/support/server.h"
+#include "tests/support/one_server.h"
 
 #define PATIENCE_MS 30000
 
@@ -63,7 +63,6 @@ void await_state(pid_t pid, char state);
  * run_suite - for main: runs it, frees it; 77 where there is no server.
  * run_case  - a case of it: the server is empty at each test's start, and no
  *             process is left at its end. */
-extern struct server *server;
 int run_suite(Suite *suite);
 TCase *run_case(Suite *suite, const char *name);
 

@@ -5,13 +5,13 @@
 #include "tests/live/test_lock.h"
 #include "tests/support/cluster.h"
 #include "tests/support/feed.h"
+#include "tests/support/one_server.h"
 #include "tests/support/rw_steps.h"
 
 #define A "6e3814a1-e847-452b-a982-45baf93a1df2:1"
 #define B "0c1d2e3f-a0b1-42c3-94d5-e6f708192a3b:12345678901234567"
 #define LEASE_MS 100000
 
-static struct server *server;
 static struct rw_player players[2];
 
 static void begin(const char *name, int times)
@@ -22,14 +22,8 @@ static void begin(const char *name, int times)
 
 static void start(void)
 {
-    server = server_start(NULL);
-    ck_assert_ptr_nonnull(server);
+    start_server();
     begin(NAME, 1);
-}
-
-static void stop(void)
-{
-    server_stop(server);
 }
 
 START_TEST(steps_leave_the_states_of_the_contract)
@@ -432,14 +426,14 @@ END_TEST
 
 static void add(Suite *suite)
 {
-    TCase *c = live_case(suite, "contract", start, stop);
+    TCase *c = live_case(suite, "contract", start, stop_server);
 
     tcase_add_loop_test(c, steps_leave_the_states_of_the_contract, 0,
                         rw_tables_count);
     tcase_add_loop_test(c, names_have_braces_or_not, 0, COUNT(names));
     tcase_add_loop_test(c, requests_that_are_repeated_change_nothing, 0,
                         rw_tables_count);
-    c = live_case(suite, "ours", start, stop);
+    c = live_case(suite, "ours", start, stop_server);
     tcase_add_test(c, refusal_says_who_holds_it);
     tcase_add_test(c, lost_hold_is_not_taken_again_by_a_reentry);
     tcase_add_test(c, plain_lock_of_the_name_is_respected);

@@ -2,6 +2,7 @@
  * here, also when connections, servers and certificates come and go. */
 #include "tests/live/test_tls.h"
 #include "tests/support/fds.h"
+#include "tests/support/one_server.h"
 
 #define LOST_SOON_MS 1500
 #define KILLS 10
@@ -16,19 +17,12 @@ static const struct way {
     {3, false, true},  {2, true, true},
 };
 
-static struct server *server;
-
-static void start_server(const struct way *way)
+static void start_tls_server(const struct way *way)
 {
     static const char *const older[] = {"--tls-protocols", "TLSv1.2", NULL};
 
     server = tls_server(certs.server, way->is_mutual,
                         way->is_older ? older : NULL);
-}
-
-static void stop(void)
-{
-    server_stop(server);
 }
 
 static void none(void)
@@ -61,7 +55,7 @@ START_TEST(lock_is_taken_held_and_given_back)
     struct hf_client *client;
     struct hf_lock *lock;
 
-    start_server(way);
+    start_tls_server(way);
     client = open_client(way, STEADY_WATCHDOG_MS);
     lock = lock_of(client, NAME);
     acquire(lock, 1);
@@ -86,7 +80,7 @@ START_TEST(waiter_is_woken_by_the_release)
     struct hf_lock *held, *wanted;
     struct call call;
 
-    start_server(way);
+    start_tls_server(way);
     holder = open_client(way, 6 * LONG_MS);
     waiter = open_client(way, 6 * LONG_MS);
     held = lock_of(holder, NAME);
@@ -112,7 +106,7 @@ START_TEST(hold_is_renewed_until_it_is_released)
     struct hf_client *client;
     struct hf_lock *lock;
 
-    start_server(way);
+    start_tls_server(way);
     client = open_client(way, STEADY_WATCHDOG_MS);
     lock = lock_of(client, NAME);
     ck_assert_ok(hf_lock_acquire(lock, &o, NULL));
@@ -132,7 +126,7 @@ START_TEST(hold_is_lost_when_the_server_stops)
     struct hf_client *client;
     struct hf_lock *lock;
 
-    start_server(way);
+    start_tls_server(way);
     client = open_client(way, LOST_SOON_MS);
     lock = lock_of(client, NAME);
     ck_assert_ok(hf_lock_acquire(lock, &o, NULL));
@@ -154,7 +148,7 @@ START_TEST(killed_connection_comes_back_and_resumes_its_session)
     struct hf_link_stats stats;
     struct hf_lock *lock;
 
-    start_server(way);
+    start_tls_server(way);
     (void)server_ask(server, "PING"); /* by a connection that stays */
     fds_note();
     client = open_client(way, 30000);
@@ -262,7 +256,7 @@ static void ck_assert_shown(const struct way *way, const char *cert)
 
 static void start_with_copy(const struct way *way, char *path, size_t room)
 {
-    start_server(way);
+    start_tls_server(way);
     (void)snprintf(path, room, "%s/live", server_folder(server));
     copy_file(certs.server, path);
     (void)server_ask(server, "CONFIG SET tls-cert-file %s tls-key-file %s",
@@ -424,7 +418,7 @@ END_TEST
 
 static void add_cases(Suite *s)
 {
-    TCase *c = live_case(s, "holding", none, stop);
+    TCase *c = live_case(s, "holding", none, stop_server);
 
     tcase_add_loop_test(c, lock_is_taken_held_and_given_back, 0, COUNT(ways));
     tcase_add_loop_test(c, waiter_is_woken_by_the_release, 0, COUNT(ways));
@@ -433,11 +427,11 @@ static void add_cases(Suite *s)
     tcase_add_loop_test(c, hold_is_lost_when_the_server_stops, 0,
                         COUNT(ways));
 
-    c = live_case(s, "connections that end", none, stop);
+    c = live_case(s, "connections that end", none, stop_server);
     tcase_add_loop_test(c, killed_connection_comes_back_and_resumes_its_session,
                         0, COUNT(ways));
 
-    c = live_case(s, "certificates", none, stop);
+    c = live_case(s, "certificates", none, stop_server);
     tcase_add_loop_test(c, certificate_is_rotated_under_load, 0, COUNT(ways));
     tcase_add_loop_test(c, certificate_is_rotated_to_one_that_is_not_trusted, 0,
                         COUNT(ways));

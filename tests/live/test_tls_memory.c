@@ -12,6 +12,7 @@
 #include "tests/live/test_tls.h"
 #include "tests/support/fds.h"
 #include "tests/support/memory.h"
+#include "tests/support/one_server.h"
 
 #define PLENTY 500            /* of ours */
 #define STRIDE 101            /* a prime */
@@ -23,15 +24,8 @@ static const struct way {
 } ways[] = {{true, "TLSv1.3"}, {false, "TLSv1.2"}, {false, "TLSv1.3"},
             {true, "TLSv1.2"}};
 
-static struct server *server;
-
 static void none(void)
 {
-}
-
-static void stop(void)
-{
-    server_stop(server);
 }
 
 /* ---- OpenSSL's allocator ---- */
@@ -204,7 +198,7 @@ END_TEST
 
 static void add_cases(Suite *s)
 {
-    TCase *c = live_case(s, "memory", none, stop);
+    TCase *c = live_case(s, "memory", none, stop_server);
 
     tcase_add_loop_test(c, each_allocation_may_fail, 0, COUNT(ways));
     tcase_add_loop_test(c, each_allocation_of_openssl_may_fail, 0, COUNT(ways));

@@ -10,6 +10,7 @@
 #include "net/link/link.h"
 #include "net/wire/tls_context.h"
 #include "tests/live/test_tls.h"
+#include "tests/support/one_server.h"
 #include "tests/support/proxy.h"
 
 static const struct way {
@@ -18,7 +19,6 @@ static const struct way {
 } ways[] = {{true, "TLSv1.3"}, {false, "TLSv1.2"}, {false, "TLSv1.3"},
             {true, "TLSv1.2"}};
 
-static struct server *server;
 static struct proxy *proxy;
 
 static void start(const struct way *way)
@@ -36,7 +36,7 @@ static void none(void)
 static void stop(void)
 {
     proxy_stop(proxy);
-    server_stop(server);
+    stop_server();
 }
 
 /* ---- a link ---- */

@@ -3,19 +3,7 @@
 #include <errno.h>
 
 #include "tests/live/test_lock.h"
-
-static struct server *server;
-
-static void start(void)
-{
-    server = server_start(NULL);
-    ck_assert_ptr_nonnull(server);
-}
-
-static void stop(void)
-{
-    server_stop(server);
-}
+#include "tests/support/one_server.h"
 
 /* A client of the server, with `query` behind its URL. */
 static struct hf_client *client_asking(const char *query,
@@ -186,7 +174,7 @@ END_TEST
 
 static void add(Suite *suite)
 {
-    TCase *c = live_case(suite, "options of a URL", start, stop);
+    TCase *c = live_case(suite, "options of a URL", start_server, stop_server);
 
     tcase_add_loop_test(c, server_sees_what_was_asked_for, 0,
                         COUNT(greetings));

@@ -7,6 +7,7 @@
 
 #include "holdfast.h"
 #include "tests/redisson/driver.h"
+#include "tests/support/one_server.h"
 #include "tests/support/rw_steps.h"
 #include "tests/support/server.h"
 #include "tests/support/suite.h"
@@ -17,7 +18,6 @@
 /* Long enough for what should not happen to happen. */
 #define A_MOMENT_MS 200
 
-static struct server *server;
 static struct hf_client *client;
 static struct driver *java;
 
@@ -29,8 +29,7 @@ static void set_up(void)
     struct hf_error err;
     char url[SERVER_URL_MAX];
 
-    server = server_start(NULL);
-    ck_assert_ptr_nonnull(server);
+    start_server();
     java = driver_start(server, 30000);
     hf_client_options_init(&options);
     options.url = server_url(server, url);
@@ -43,7 +42,7 @@ static void tear_down(void)
 {
     hf_client_free(client);
     driver_stop(java);
-    server_stop(server);
+    stop_server();
 }
 
 static struct hf_lock *lock_on(const char *name)

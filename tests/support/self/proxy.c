@@ -1,4 +1,5 @@
 /* The network is as bad as told, and no worse; in front of a real server. */
+#include "tests/support/one_server.h"
 #include "tests/support/proxy.h"
 
 #include <errno.h>
@@ -11,20 +12,18 @@
 #include "tests/support/self/self.h"
 #include "tests/support/server.h"
 
-static struct server *server;
 static struct proxy *proxy;
 
 static void start(void)
 {
-    server = server_start(NULL);
-    ck_assert_ptr_nonnull(server);
+    start_server();
     proxy = proxy_start(server_port(server));
 }
 
 static void stop(void)
 {
     proxy_stop(proxy);
-    server_stop(server);
+    stop_server();
 }
 
 #define INCR "*2\r\n$4\r\nINCR\r\n$1\r\nn\r\n"

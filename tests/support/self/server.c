@@ -1,4 +1,5 @@
 /* Servers live, answer and die as told; feeds tell what they did. */
+#include "tests/support/one_server.h"
 #include "tests/support/server.h"
 
 #include <errno.h>
@@ -14,19 +15,6 @@
 #include "tests/support/feed.h"
 #include "tests/support/local.h"
 #include "tests/support/self/self.h"
-
-static struct server *server;
-
-static void start(void)
-{
-    server = server_start(NULL);
-    ck_assert_ptr_nonnull(server);
-}
-
-static void stop(void)
-{
-    server_stop(server);
-}
 
 static bool exists(pid_t pid)
 {
@@ -344,7 +332,7 @@ void add_server_tests(Suite *suite)
 {
     TCase *tc = add_tcase(suite, "server");
 
-    tcase_add_checked_fixture(tc, start, stop);
+    tcase_add_checked_fixture(tc, start_server, stop_server);
     tcase_add_loop_test(tc, an_answer_comes_as_text, 0, COUNT(answers));
     tcase_add_test(tc, arguments_are_formatted_as_in_hiredis);
     tcase_add_test(tc, the_last_answers_stay_readable);
@@ -366,6 +354,6 @@ void add_server_tests(Suite *suite)
                         COUNT(deaths));
 
     tc = add_tcase(suite, "the parent's server");
-    tcase_add_unchecked_fixture(tc, start, stop);
+    tcase_add_unchecked_fixture(tc, start_server, stop_server);
     tcase_add_loop_test(tc, the_parents_server_can_be_used, 0, 7);
 }
