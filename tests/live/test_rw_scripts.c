@@ -1,6 +1,6 @@
-/* The scripts of the read-write lock, called as the library will call them. Each
- * table of steps leaves the states of WIRE 12; what is ours alone stands below
- * them. (tests/redisson plays the same tables with Redisson.) */
+/* The scripts of the read-write lock, called as the library will call them.
+ * Each table of steps leaves the states of WIRE 12; what is ours alone stands
+ * below them. (tests/redisson plays the same tables with Redisson.) */
 #include "net/route/slot.h"
 #include "tests/live/test_lock.h"
 #include "tests/support/cluster.h"
@@ -32,7 +32,8 @@ START_TEST(steps_leave_the_states_of_the_contract)
 }
 END_TEST
 
-static const char *const names[] = {"order:42", "shop{eu}lock", "{a}{b}", "x}y"};
+static const char *const names[] = {"order:42", "shop{eu}lock", "{a}{b}",
+                                    "x}y"};
 
 START_TEST(names_have_braces_or_not)
 {
@@ -80,15 +81,15 @@ static const char *read_release(const char *owner, int count)
 {
     struct rw_player p = rw_player_scripts(server, NAME, owner, 1);
 
-    return rw_script(server, "read_release", "2 %s %s %s %d %d PUBLISH %s", NAME,
-                     rw_hold_key(&p, 0), owner, count, LEASE_MS,
+    return rw_script(server, "read_release", "2 %s %s %s %d %d PUBLISH %s",
+                     NAME, rw_hold_key(&p, 0), owner, count, LEASE_MS,
                      rw_channel(NAME));
 }
 
 static const char *write_acquire(const char *owner, int count)
 {
-    return rw_script(server, "write_acquire", "1 %s %s:write %d %d", NAME, owner,
-                     count, LEASE_MS);
+    return rw_script(server, "write_acquire", "1 %s %s:write %d %d", NAME,
+                     owner, count, LEASE_MS);
 }
 
 static const char *write_release(const char *owner, int count)
@@ -113,6 +114,23 @@ START_TEST(refusal_says_who_holds_it)
     (void)server_ask(server, "PERSIST " NAME);
     (void)sprintf(expected, "%s -1 -1 %s:write 2", B, A);
     ck_assert_str_eq(read_acquire(B, 1), expected);
+}
+END_TEST
+
+/* Whichever field comes first. */
+START_TEST(refusal_names_the_writer_and_not_what_it_reads)
+{
+    (void)server_ask(server, "HSET " NAME " mode write " A " 3 " A ":write 2");
+    ck_assert_str_eq(read_acquire(B, 1), B " -1 -1 " A ":write 2");
+    ck_assert_str_eq(write_acquire(B, 1), B ":write -1 -1 " A ":write 2");
+}
+END_TEST
+
+START_TEST(write_field_counts_only_while_it_is_written)
+{
+    (void)server_ask(server, "HSET " NAME " mode read " A ":write 1");
+    ck_assert_str_eq(write_acquire(A, 2), A ":write -1 -1 " A ":write 1");
+    ck_assert_str_eq(write_release(A, 0), A ":write -1 -1");
 }
 END_TEST
 
@@ -156,10 +174,10 @@ START_TEST(error_acquires_nothing)
     if (_i == 1)
         does("B read 100");
     (void)server_ask(server, "ACL SETUSER default -pexpire");
-    ck_assert_ptr_nonnull(strstr(
-        rw_script(server, "read_acquire", "2 %s %s %s 1 %d %s:write", NAME,
-                  rw_hold_key(&players[0], 0), A, 2 * LEASE_MS, A),
-        "(error)"));
+    ck_assert_ptr_nonnull(
+        strstr(rw_script(server, "read_acquire", "2 %s %s %s 1 %d %s:write",
+                         NAME, rw_hold_key(&players[0], 0), A, 2 * LEASE_MS, A),
+               "(error)"));
     ck_assert_state(_i == 1 ? "read 100, B1 B:1=100" : "free");
     if (_i == 0)
         ck_assert_ptr_nonnull(strstr(write_acquire(A, 1), "(error)"));
@@ -198,18 +216,44 @@ START_TEST(what_remains_of_a_read_hold_has_its_lease)
     ck_assert_str_eq(server_ask(server, "DEL %s", rw_hold_key(&players[0], 1)),
                      "1");
     does("A read 200");
+    (void)server_ask(server, "PEXPIRE " NAME " 100000"); /* by Redisson */
     does("A unread");
     ck_assert_state("read 200, A1 A:1=200");
 }
 END_TEST
 
-START_TEST(downgrade_keeps_the_ttl_where_a_hold_key_is_missing)
+START_TEST(ttl_stays_where_a_writers_hold_key_is_missing)
 {
     does("A write 300");
+    does("A write 100");
     does("A read 100");
     (void)server_ask(server, "DEL %s", rw_hold_key(&players[0], 1));
     does("A unwrite");
-    ck_assert_state("read 300, A1");
+    ck_assert_state("write 400, A!1 A1");
+    does("A unwrite");
+    ck_assert_state("read 400, A1");
+}
+END_TEST
+
+START_TEST(downgrade_leaves_the_ttl_of_the_read_holds)
+{
+    does("A write 100");
+    does("A read 100");
+    does("A write 300");
+    does("A unwrite");
+    ck_assert_state("write 300, A!1 A1 A:1=100");
+    does("A unwrite");
+    ck_assert_state("read 100, A1 A:1=100");
+}
+END_TEST
+
+START_TEST(holder_with_a_monstrous_count_is_alive)
+{
+    does("A read 100");
+    (void)server_ask(server, "HSET " NAME " " B " 1000000000000");
+    (void)server_ask(server, "PEXPIRE " NAME " 300000");
+    does("A unread");
+    ck_assert_state("read 300, B1000000000000");
 }
 END_TEST
 
@@ -218,8 +262,8 @@ END_TEST
 static const char *renew(long lease_ms)
 {
     return rw_script(server, "read_renew",
-                     "6 %s %s %s %s %s {other}:x:rwlock_timeout %ld %s %s %s", NAME,
-                     rw_hold_key(&players[0], 0), NAME,
+                     "6 %s %s %s %s %s {other}:x:rwlock_timeout %ld %s %s %s",
+                     NAME, rw_hold_key(&players[0], 0), NAME,
                      rw_hold_key(&players[1], 0), "other", lease_ms, A, B, "x");
 }
 
@@ -228,10 +272,9 @@ START_TEST(renewal_prolongs_ones_own_holds_and_shortens_no_others)
     does("A read 100");
     does("A read 100");
     does("B read 400");
-    ck_assert_str_eq(
-        rw_script(server, "read_renew", "2 %s %s %d %s", NAME,
-                  rw_hold_key(&players[0], 0), 3 * LEASE_MS, A),
-        A " 1");
+    ck_assert_str_eq(rw_script(server, "read_renew", "2 %s %s %d %s", NAME,
+                               rw_hold_key(&players[0], 0), 3 * LEASE_MS, A),
+                     A " 1");
     ck_assert_state("read 400, A2 A:1=300 A:2=300, B1 B:1=400");
     ck_assert_str_eq(renew(5 * LEASE_MS), A " 1 1 0");
     ck_assert_state("read 500, A2 A:1=500 A:2=500, B1 B:1=500");
@@ -263,9 +306,9 @@ END_TEST
 /* ---- wake-ups ---- */
 
 struct waking {
-    const char *first;          /* step before, or NULL */
+    const char *first; /* step before, or NULL */
     bool is_write;
-    const char *payload;        /* "": none */
+    const char *payload; /* "": none */
 };
 
 static const struct waking wakings[] = {
@@ -283,15 +326,17 @@ START_TEST(release_of_a_lock_that_nobody_holds_wakes_all_the_same)
 
     if (w->first)
         does(w->first);
+    else /* what is not the last hold wakes nobody */
+        ck_assert_ptr_nonnull(strstr(
+            w->is_write ? write_release(A, 1) : read_release(A, 1), " -1 -2"));
     ck_assert_ptr_nonnull(
         strstr(w->is_write ? write_release(A, 0) : read_release(A, 0), " -1 "));
     (void)server_ask(server, "PUBLISH %s last", rw_channel(NAME));
-    if (*w->payload) {
-        (void)sprintf(expected, "message %s %s", rw_channel(NAME), w->payload);
+    for (const char *payload = *w->payload ? w->payload : "last"; payload;
+         payload = payload == w->payload ? "last" : NULL) {
+        (void)sprintf(expected, "message %s %s", rw_channel(NAME), payload);
         ck_assert_str_eq(feed_next(feed, LONG_MS)->text, expected);
     }
-    (void)sprintf(expected, "message %s last", rw_channel(NAME));
-    ck_assert_str_eq(feed_next(feed, LONG_MS)->text, expected);
     feed_close(feed);
 }
 END_TEST
@@ -300,8 +345,8 @@ END_TEST
 
 static const char *force(const char *holder, const char *side)
 {
-    return rw_script(server, "rw_force_release", "1 %s q %s %s PUBLISH %s", NAME,
-                     holder, side, rw_channel(NAME));
+    return rw_script(server, "rw_force_release", "1 %s q %s %s PUBLISH %s",
+                     NAME, holder, side, rw_channel(NAME));
 }
 
 START_TEST(force_frees_only_what_is_meant)
@@ -378,7 +423,8 @@ START_TEST(slot_on_the_move_is_asked_again)
     cluster_move_begin(cluster, slot, 1 - from);
     ck_assert_ptr_nonnull(strstr(read_release(A, 0), "TRYAGAIN"));
     ck_assert_str_eq(server_ask(server, "MIGRATE 127.0.0.1 %d " NAME " 0 5000",
-                                server_port(target)), "OK");
+                                server_port(target)),
+                     "OK");
     ck_assert_ptr_nonnull(strstr(read_release(A, 0), "ASK"));
     (void)snprintf(sha, sizeof sha, "%s",
                    rw_script_load(target, "read_release"));
@@ -412,11 +458,10 @@ START_TEST(last_release_is_published_both_ways)
     (void)feed_await(sharded, LONG_MS, " 0");
     (void)feed_await(plain, LONG_MS, " 0");
     ck_assert_ptr_nonnull(strstr(write_acquire(A, 1), " 1"));
-    ck_assert_str_eq(
-        rw_script(server, "write_release",
-                  "1 %s %s:write 0 1 SPUBLISH %s PUBLISH", NAME, A,
-                  rw_channel(NAME)),
-        A ":write 0 1");
+    ck_assert_str_eq(rw_script(server, "write_release",
+                               "1 %s %s:write 0 1 SPUBLISH %s PUBLISH", NAME, A,
+                               rw_channel(NAME)),
+                     A ":write 0 1");
     (void)feed_await(sharded, LONG_MS, " 1");
     (void)feed_await(plain, LONG_MS, " 1");
     feed_close(sharded);
@@ -435,6 +480,8 @@ static void add(Suite *suite)
                         rw_tables_count);
     c = live_case(suite, "ours", start, stop_server);
     tcase_add_test(c, refusal_says_who_holds_it);
+    tcase_add_test(c, refusal_names_the_writer_and_not_what_it_reads);
+    tcase_add_test(c, write_field_counts_only_while_it_is_written);
     tcase_add_test(c, lost_hold_is_not_taken_again_by_a_reentry);
     tcase_add_test(c, plain_lock_of_the_name_is_respected);
     tcase_add_test(c, other_type_of_key_is_an_error_and_stays);
@@ -442,7 +489,9 @@ static void add(Suite *suite)
     tcase_add_test(c, read_hold_survives_the_writers_shorter_lease);
     tcase_add_test(c, writer_keeps_its_lease_when_its_read_holds_go);
     tcase_add_test(c, what_remains_of_a_read_hold_has_its_lease);
-    tcase_add_test(c, downgrade_keeps_the_ttl_where_a_hold_key_is_missing);
+    tcase_add_test(c, ttl_stays_where_a_writers_hold_key_is_missing);
+    tcase_add_test(c, downgrade_leaves_the_ttl_of_the_read_holds);
+    tcase_add_test(c, holder_with_a_monstrous_count_is_alive);
     tcase_add_test(c, renewal_prolongs_ones_own_holds_and_shortens_no_others);
     tcase_add_test(c, renewal_says_who_is_gone_and_spoils_no_others);
     tcase_add_test(c, renewal_makes_a_lost_hold_key_again);
