@@ -153,7 +153,7 @@ const char *cli_common_url(const struct cli_common *common)
     const char *url = common->url;
 
     if (!url)
-        url = from_environment("HOLDFAST_URL");
+        url = from_environment(CLI_ENV_URL);
     if (!url)
         url = from_environment("REDIS_URL");
     return url ? url : "redis://127.0.0.1:6379";

@@ -24,6 +24,8 @@ struct cli_common {
     bool is_verbose;
 };
 
+#define CLI_ENV_URL "HOLDFAST_URL"  /* the server, if there is no -u */
+
 /* Their ids, apart from those of the subcommands. */
 enum {
     CLI_OPT_COMMON = 1000,

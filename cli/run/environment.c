@@ -40,7 +40,7 @@ static size_t environ_count(void)
 
 /* The new ones come first: their text is ours to free. */
 char **cli_environment_new(const char *const *names, const char *const *values,
-                           size_t count)
+                           size_t count, const char *hidden)
 {
     size_t old = environ_count();
     char **env = calloc(count + old + 1, sizeof *env);
@@ -55,7 +55,8 @@ char **cli_environment_new(const char *const *names, const char *const *values,
         return NULL;
     }
     for (size_t i = 0; i < old; i++)
-        if (!is_one_of(environ[i], names, count))
+        if (!is_one_of(environ[i], names, count) &&
+            !is_one_of(environ[i], &hidden, hidden != NULL))
             env[n++] = environ[i];
     return env;
 }

@@ -143,6 +143,11 @@ static int start_with(struct run *run, char **env, int kept_fd)
     return err;
 }
 
+static const char *hidden(const struct run *run)
+{
+    return run->options->hides_url ? CLI_ENV_URL : NULL;
+}
+
 /* Tells the command of its lock. 0 or errno. */
 static int start_own(struct run *run)
 {
@@ -157,7 +162,7 @@ static int start_own(struct run *run)
     int err = ENOMEM;
 
     (void)snprintf(digits, sizeof digits, "%d", run->notice[0]);
-    env = outer ? cli_environment_new(names, values, COUNT) : NULL;
+    env = outer ? cli_environment_new(names, values, COUNT, hidden(run)) : NULL;
     if (env)
         err = start_with(run, env, run->notice[0]);
     cli_environment_free(env, COUNT);
@@ -166,10 +171,19 @@ static int start_own(struct run *run)
     return err;
 }
 
-/* What a nested command inherits tells of the outer run. */
+/* What the command inherits tells of the outer run. */
+static int start_nested(struct run *run)
+{
+    char **env = cli_environment_new(NULL, NULL, 0, hidden(run));
+    int err = env ? start_with(run, env, -1) : ENOMEM;
+
+    cli_environment_free(env, 0);
+    return err;
+}
+
 static void start(struct run *run)
 {
-    int err = cli_hold_is_nested(&run->hold) ? start_with(run, environ, -1)
+    int err = cli_hold_is_nested(&run->hold) ? start_nested(run)
                                              : start_own(run);
 
     if (err == 0)

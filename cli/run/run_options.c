@@ -36,6 +36,7 @@ const char cli_run_help[] =
     "  --on-lost WHAT       stop (default), warn or ignore\n"
     "  --lost-signal SIG    what stops the command; default TERM\n"
     "  --status-fd N        a JSON line on descriptor N for each event\n"
+    "  --hide-url           COMMAND does not inherit HOLDFAST_URL\n"
     CLI_COMMON_HELP
     "\n"
     "D: a number of seconds, or with ms, s, m or h behind it.\n"
@@ -56,7 +57,8 @@ enum {
     KILL_AFTER,
     ON_LOST,
     LOST_SIGNAL,
-    STATUS_FD
+    STATUS_FD,
+    HIDE_URL
 };
 
 static const struct cli_option own_options[] = {
@@ -72,6 +74,7 @@ static const struct cli_option own_options[] = {
     {ON_LOST, 0, "on-lost", "stop, warn or ignore"},
     {LOST_SIGNAL, 0, "lost-signal", "SIGNAL"},
     {STATUS_FD, 0, "status-fd", "NUMBER"},
+    {HIDE_URL, 0, "hide-url", NULL},
     {0},
 };
 
@@ -153,8 +156,11 @@ static int take_own(struct cli_run_options *run, const struct cli_args *args,
     case LOST_SIGNAL:
         return cli_take_signal(args, "--lost-signal", value,
                                &run->lost_signal);
-    default:
+    case STATUS_FD:
         return take_status_fd(run, args, value);
+    default:
+        run->hides_url = true;
+        return CLI_GO_ON;
     }
 }
 

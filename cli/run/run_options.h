@@ -22,6 +22,7 @@ struct cli_run_options {
     enum cli_on_lost on_lost;
     int lost_signal;
     int status_fd;              /* -1: none */
+    bool hides_url;             /* from the command */
 };
 
 extern const char cli_run_help[];

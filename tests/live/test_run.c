@@ -237,6 +237,23 @@ START_TEST(command_is_told_of_its_lock)
 }
 END_TEST
 
+/* Row 1: in a nested run, which has nothing to add of its own. */
+START_TEST(url_can_be_hidden_from_the_command)
+{
+    static const char show[] = "echo ${HOLDFAST_URL-hidden} ${HOME-hidden} "
+                               "$HOLDFAST_NAME";
+    struct process *p =
+        _i == 0 ? holdfast(server, "run", "--hide-url", "x", "-c", show, NULL)
+                : holdfast(server, "run", "x", HF_BUILD "/holdfast", "run",
+                           "--hide-url", "x", "-c", show, NULL);
+    char line[300];
+
+    (void)snprintf(line, sizeof line, "hidden %s x", getenv("HOME"));
+    ck_assert_str_eq(await_line(p, OUT, ""), line);
+    ck_assert_int_eq(finish(p), 0);
+}
+END_TEST
+
 /* Nothing of ours but the notice; everything of our caller's. */
 START_TEST(descriptors_are_inherited_untouched)
 {
@@ -782,6 +799,7 @@ static void add_command(Suite *s)
     TCase *c = run_case(s, "what the command sees, what programs are told");
 
     tcase_add_test(c, command_is_told_of_its_lock);
+    tcase_add_loop_test(c, url_can_be_hidden_from_the_command, 0, 2);
     tcase_add_test(c, descriptors_are_inherited_untouched);
     tcase_add_test(c, standard_input_is_the_commands);
     tcase_add_test(c, closed_descriptors_stay_closed);
