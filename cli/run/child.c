@@ -1,5 +1,6 @@
-/* The command as a process. Between fork and exec only calls that are safe
- * after the fork of a threaded process: name resolution may have threads. */
+/* The command as a process. Between fork and exec only calls are made that are
+ * safe after the fork of a threaded process: name resolution may have
+ * threads. */
 #include "cli/run/child.h"
 
 #include <errno.h>
@@ -15,7 +16,8 @@
 #include "cli/run/guard.h"
 #include "cli/signals.h"
 
-/* To fork and to say so; whoever needs longer is stopped or dying. */
+/* Time for the guardian to fork and to say so. One that needs longer is stopped
+ * or dying. */
 #define START_MS 10000
 
 /* ---- starting ---- */
@@ -25,8 +27,9 @@ struct start {
     bool is_foreground;
 };
 
-/* Until the guardian says so: then holdfast knows of this process, and looks after
- * what it leaves behind, should the guardian die. False: it is dead. */
+/* Waits for the guardian's word. From then on holdfast knows of this process,
+ * and looks after what it leaves behind if the guardian dies. False: the
+ * guardian is dead. */
 static bool await_go(int guard_fd)
 {
     char go;
@@ -34,14 +37,15 @@ static bool await_go(int guard_fd)
     return recv(guard_fd, &go, sizeof go, 0) == sizeof go;
 }
 
-/* In the child: becomes the program; returns errno if there is none. Both sides
- * make the group: whichever comes first, neither goes on before it is there. */
-static int become(const struct start *start, pid_t parent, int guard_fd)
+/* In the child: becomes the program; returns errno if it cannot. Parent and
+ * child both make the process group, so that it exists before either
+ * continues. */
+static int execute(const struct start *start, pid_t parent, int guard_fd)
 {
     const struct cli_child_plan *plan = start->plan;
 
     (void)setpgid(0, 0);
-    cli_kin_die_with(parent);
+    cli_tree_die_with(parent);
     if (!await_go(guard_fd))
         return ECANCELED;
     if (start->is_foreground)
@@ -64,9 +68,9 @@ static int code_of(int exec_errno)
 static _Noreturn void run_child(const struct start *start, pid_t parent,
                                 int guard_fd)
 {
-    int err = become(start, parent, guard_fd);
+    int err = execute(start, parent, guard_fd);
 
-    /* Not heard, the code must tell. */
+    /* If nobody hears it, the exit code must tell. */
     (void)send(guard_fd, &err, sizeof err, MSG_NOSIGNAL);
     _exit(code_of(err));
 }
@@ -91,7 +95,7 @@ static pid_t fork_command(const void *ctx, int *command_fd)
     return pid;
 }
 
-/* The command's pid, or 0 and errno by *err. */
+/* Returns the command's pid, or 0 and errno in *err. */
 static pid_t await_start(int fd, int *err)
 {
     struct cli_guard_message m;
@@ -131,18 +135,18 @@ int cli_child_start(struct cli_child *child, const struct cli_child_plan *plan)
         (void)close(fd[0]); /* which ends the guardian, too */
         return err;
     }
-    child->kin.first = child->pid;
+    child->tree.first = child->pid;
     plan->tty->is_given = start.is_foreground;
     child->fd = fd[0];
     return 0;
 }
 
-/* ---- telling the guardian ---- */
+/* ---- to the guardian ---- */
 
-/* Should it be stopped, it shall not stay so. It is our child and not reaped, so
- * its number is its own. */
-static void tell(const struct cli_child *child, enum cli_guard_word word,
-                 int number)
+/* Sends a message, and continues a stopped guardian. The guardian is our child
+ * and not reaped, so that its pid is not reused. */
+static void send_word(const struct cli_child *child, enum cli_guard_word word,
+                      int number)
 {
     struct cli_guard_message m = {.word = word, .number = number};
 
@@ -154,37 +158,42 @@ static void tell(const struct cli_child *child, enum cli_guard_word word,
 
 void cli_child_signal(const struct cli_child *child, int signal)
 {
-    tell(child, GUARD_SIGNAL, signal);
+    send_word(child, GUARD_SIGNAL, signal);
     if (child->is_unguarded)
-        (void)cli_kin_signal(&child->kin, signal); /* it was killed with its
-                                                      guardian */
+        (void)cli_tree_signal(&child->tree, signal); /* it was killed with its
+                                                        guardian */
 }
 
 void cli_child_drain(struct cli_child *child, bool all)
 {
-    tell(child, GUARD_DRAIN, all);
+    send_word(child, GUARD_DRAIN, all);
     child->wants_empty = true;
-    child->kin.is_all |= all;
+    child->tree.is_all |= all;
 }
 
 void cli_child_kill(struct cli_child *child, bool all)
 {
-    tell(child, GUARD_KILL, all);
-    child->kin.is_killed = true;
-    child->kin.is_all |= all;
+    send_word(child, GUARD_KILL, all);
+    child->tree.is_killed = true;
+    child->tree.is_all |= all;
     if (child->is_unguarded)
-        cli_kin_kill(&child->kin);
+        cli_tree_kill(&child->tree);
 }
 
 void cli_child_leave(struct cli_child *child)
 {
-    tell(child, GUARD_LEAVE, 0);
+    send_word(child, GUARD_LEAVE, 0);
     child->pid = 0;
 }
 
 /* ---- news ---- */
 
-static struct cli_child_report ended(const struct cli_guard_message *m)
+static struct cli_child_report report(enum cli_child_news news, int number)
+{
+    return (struct cli_child_report){.news = news, .number = number};
+}
+
+static struct cli_child_report end_of(const struct cli_guard_message *m)
 {
     bool by_signal = m->code != CLD_EXITED;
 
@@ -196,33 +205,34 @@ static struct cli_child_report ended(const struct cli_guard_message *m)
 static struct cli_child_report report_of(const struct cli_guard_message *m)
 {
     if (m->word == GUARD_ENDED)
-        return ended(m);
+        return end_of(m);
     if (m->word == GUARD_STOPPED)
-        return (struct cli_child_report){CLI_CHILD_STOPPED, m->number, false, 0};
+        return report(CLI_CHILD_STOPPED, m->number);
     if (m->word == GUARD_REFUSED)
-        return (struct cli_child_report){CLI_CHILD_REFUSED, m->number, false, 0};
-    return (struct cli_child_report){CLI_CHILD_EMPTY, 0, false, 0};
+        return report(CLI_CHILD_REFUSED, m->number);
+    return report(CLI_CHILD_EMPTY, 0);
 }
 
-/* We have adopted what the guardian had. Its socket stays open, though nothing
- * comes from it any more: its owner has to close it. */
+/* We have adopted the guardian's children. Its socket is silent but stays open:
+ * its owner has to close it. */
 static struct cli_child_report lose_guard(struct cli_child *child)
 {
     child->is_unguarded = true;
-    return (struct cli_child_report){CLI_CHILD_UNGUARDED, 0, false, 0};
+    return report(CLI_CHILD_UNGUARDED, 0);
 }
 
 static struct cli_child_report look_unguarded(struct cli_child *child)
 {
     siginfo_t info;
 
-    (void)cli_kin_reap(&child->kin, &info); /* it died with its guardian */
-    (void)cli_kin_reap(&child->kin, &info);
-    cli_kin_kill(&child->kin);
-    if (!child->wants_empty || cli_kin_remain(&child->kin))
-        return (struct cli_child_report){CLI_CHILD_NONE, 0, false, 0};
+    (void)cli_tree_reap(&child->tree, &info); /* the command died with its
+                                                 guardian */
+    (void)cli_tree_reap(&child->tree, &info);
+    cli_tree_kill(&child->tree);
+    if (!child->wants_empty || cli_tree_remain(&child->tree))
+        return report(CLI_CHILD_NONE, 0);
     child->wants_empty = false;
-    return (struct cli_child_report){CLI_CHILD_EMPTY, 0, false, 0};
+    return report(CLI_CHILD_EMPTY, 0);
 }
 
 struct cli_child_report cli_child_look(struct cli_child *child)
@@ -231,13 +241,13 @@ struct cli_child_report cli_child_look(struct cli_child *child)
     ssize_t n;
 
     if (child->pid == 0)
-        return (struct cli_child_report){CLI_CHILD_NONE, 0, false, 0};
+        return report(CLI_CHILD_NONE, 0);
     if (child->is_unguarded)
         return look_unguarded(child);
     n = recv(child->fd, &m, sizeof m, MSG_DONTWAIT);
     if (n == sizeof m)
         return report_of(&m);
     if (n < 0 && (errno == EAGAIN || errno == EINTR))
-        return (struct cli_child_report){CLI_CHILD_NONE, 0, false, 0};
+        return report(CLI_CHILD_NONE, 0);
     return lose_guard(child);
 }

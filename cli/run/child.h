@@ -1,5 +1,5 @@
-/* The command as a process: how it is started, signalled and reaped, by way of
- * its guardian (guard.h). */
+/* The command as a process: it is started, signalled and reaped by its guardian
+ * (guard.h). */
 #ifndef CLI_RUN_CHILD_H
 #define CLI_RUN_CHILD_H
 
@@ -14,41 +14,41 @@ struct cli_child {
     int fd;                     /* the guardian's socket, readable when there is
                                    news; -1: there is no guardian any more */
     pid_t guard;
-    struct cli_kin kin;         /* what we look after when it is dead */
-    bool is_unguarded;          /* it is */
+    struct cli_process_tree tree;   /* ours if the guardian is dead */
+    bool is_unguarded;          /* the guardian is dead */
     bool wants_empty;
 };
 
 struct cli_child_plan {
     char *const *argv;
     char **env;
-    int kept_fd;                /* -1, or given to the command all the same */
+    int kept_fd;                /* stays open in the command; -1: none */
     struct cli_tty *tty;
 };
 
-/* cli_child_start - forks; 0 or errno, ECANCELED if the guardian was killed: then
- *                   nothing was executed. Whether the program could be executed is
- *                   known when it has ended.
+/* cli_child_start - forks; 0 or errno, ECANCELED if the guardian was killed:
+ *                   then nothing was executed. ENDED tells whether the program
+ *                   could be executed.
  * cli_child_signal - to the whole group; TERM continues what is stopped.
  * cli_child_drain - asks for EMPTY. `all` as in process_tree.h.
- * cli_child_kill  - all that is left of it, and whatever turns up.
- * cli_child_leave - what is left may live on. Takes one that was not started. */
+ * cli_child_kill  - all that is left of it, and what appears later.
+ * cli_child_leave - what is left may live on. Also if none was started. */
 int cli_child_start(struct cli_child *child, const struct cli_child_plan *plan);
 void cli_child_signal(const struct cli_child *child, int signal);
 void cli_child_drain(struct cli_child *child, bool all);
 void cli_child_kill(struct cli_child *child, bool all);
 void cli_child_leave(struct cli_child *child);
 
-/* What has happened to it: call it until there is NONE, when `fd` is readable and
- * with each SIGCHLD. */
+/* cli_child_look - what has happened to the command. Call it until it says
+ * NONE, when `fd` is readable and after each SIGCHLD. */
 enum cli_child_news {
     CLI_CHILD_NONE,
     CLI_CHILD_STOPPED,
-    CLI_CHILD_REFUSED,          /* it may not be signalled; number: errno */
-    CLI_CHILD_ENDED,            /* the first process has */
-    CLI_CHILD_EMPTY,            /* all have; after cli_child_drain */
-    CLI_CHILD_UNGUARDED         /* the guardian is dead. The command dies with it;
-                                   now drain and kill the rest */
+    CLI_CHILD_REFUSED,          /* we may not signal it; number: errno */
+    CLI_CHILD_ENDED,            /* its first process has ended */
+    CLI_CHILD_EMPTY,            /* all have ended; after cli_child_drain */
+    CLI_CHILD_UNGUARDED         /* the guardian is dead, and the command with
+                                   it; drain and kill the rest */
 };
 struct cli_child_report {
     enum cli_child_news news;

@@ -38,7 +38,7 @@ static size_t environ_count(void)
     return n;
 }
 
-/* The new ones come first: their text is ours to free. */
+/* The new variables come first: their text is ours to free. */
 char **cli_environment_new(const char *const *names, const char *const *values,
                            size_t count, const char *hidden)
 {

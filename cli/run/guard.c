@@ -1,6 +1,6 @@
-/* The guardian. It was forked and has not executed: only what is safe then is
- * called here. Its own number of descriptors is two, so that it keeps neither
- * pipes nor the server's connection open. */
+/* The guardian. It was forked and has not executed, so that only
+ * async-signal-safe functions are called here. It keeps two descriptors, and so
+ * holds neither pipes nor the server's connection open. */
 #include "cli/run/guard.h"
 
 #include <errno.h>
@@ -21,7 +21,7 @@
 #define COMMAND_FD 1
 
 struct guard {
-    struct cli_kin kin;
+    struct cli_process_tree tree;
     bool wants_empty;
     bool is_alone;              /* holdfast is dead */
 };
@@ -32,7 +32,8 @@ struct guard {
 
 static void close_from(unsigned first)
 {
-    (void)syscall(SYS_close_range, first, ~0u, 0); /* before Linux 5.9: open */
+    (void)syscall(SYS_close_range, first, ~0u, 0); /* before Linux 5.9 they stay
+                                                      open */
 }
 
 #else
@@ -59,10 +60,10 @@ static void keep_only(int socket_fd, int command_fd)
     close_from(COMMAND_FD + 1);
 }
 
-/* ---- telling ---- */
+/* ---- to holdfast ---- */
 
-/* False: holdfast is dead, or has given up. */
-static bool tell(enum cli_guard_word word, int number)
+/* Sends a message. False: holdfast is dead, or has given up. */
+static bool send_word(enum cli_guard_word word, int number)
 {
     struct cli_guard_message m = {.word = word, .number = number};
 
@@ -74,11 +75,11 @@ static int exec_error(void)
     int err = 0;
 
     if (recv(COMMAND_FD, &err, sizeof err, MSG_DONTWAIT) != sizeof err)
-        return 0; /* closed by a good exec */
+        return 0; /* exec closed it */
     return err;
 }
 
-static void tell_ended(const siginfo_t *info)
+static void send_ended(const siginfo_t *info)
 {
     struct cli_guard_message m = {.word = GUARD_ENDED,
                                   .number = info->si_status,
@@ -88,52 +89,52 @@ static void tell_ended(const siginfo_t *info)
     (void)send(SOCKET_FD, &m, sizeof m, MSG_NOSIGNAL);
 }
 
-/* ---- looking ---- */
+/* ---- children ---- */
 
 static void look_for_stop(const struct guard *g)
 {
     siginfo_t info;
 
     memset(&info, 0, sizeof info);
-    if (!g->kin.has_ended &&
-        waitid(P_PID, (id_t)g->kin.first, &info, WSTOPPED | WNOHANG) == 0 &&
+    if (!g->tree.has_ended &&
+        waitid(P_PID, (id_t)g->tree.first, &info, WSTOPPED | WNOHANG) == 0 &&
         info.si_pid != 0)
-        (void)tell(GUARD_STOPPED, info.si_status);
+        (void)send_word(GUARD_STOPPED, info.si_status);
 }
 
-static void look(struct guard *g)
+static void look_after(struct guard *g)
 {
     siginfo_t info;
 
-    while (cli_kin_reap(&g->kin, &info))
-        tell_ended(&info);
+    while (cli_tree_reap(&g->tree, &info))
+        send_ended(&info);
     look_for_stop(g);
-    cli_kin_kill(&g->kin);
-    if (g->kin.has_ended && g->wants_empty && !cli_kin_remain(&g->kin)) {
+    cli_tree_kill(&g->tree);
+    if (g->tree.has_ended && g->wants_empty && !cli_tree_remain(&g->tree)) {
         g->wants_empty = false;
-        (void)tell(GUARD_EMPTY, 0);
+        (void)send_word(GUARD_EMPTY, 0);
     }
-    if (g->is_alone && !cli_kin_remain(&g->kin))
+    if (g->is_alone && !cli_tree_remain(&g->tree))
         _exit(EXIT_SUCCESS);
 }
 
-/* ---- listening ---- */
+/* ---- from holdfast ---- */
 
 static void signal_group(const struct guard *g, int number)
 {
-    int err = cli_kin_signal(&g->kin, number);
+    int err = cli_tree_signal(&g->tree, number);
 
-    if (err != 0 && err != ESRCH) /* it has just ended */
-        (void)tell(GUARD_REFUSED, err);
+    if (err != 0 && err != ESRCH) /* the group has just ended */
+        (void)send_word(GUARD_REFUSED, err);
 }
 
 static void kill_from_now_on(struct guard *g, bool all)
 {
-    g->kin.is_killed = true;
-    g->kin.is_all |= all;
+    g->tree.is_killed = true;
+    g->tree.is_all |= all;
 }
 
-static void obey(struct guard *g, const struct cli_guard_message *m)
+static void carry_out(struct guard *g, const struct cli_guard_message *m)
 {
     switch (m->word) {
     case GUARD_SIGNAL:
@@ -141,7 +142,7 @@ static void obey(struct guard *g, const struct cli_guard_message *m)
         break;
     case GUARD_DRAIN:
         g->wants_empty = true;
-        g->kin.is_all |= m->number != 0;
+        g->tree.is_all |= m->number != 0;
         break;
     case GUARD_KILL:
         kill_from_now_on(g, m->number != 0);
@@ -160,7 +161,7 @@ static void listen_to_holdfast(struct guard *g)
     ssize_t n;
 
     while ((n = recv(SOCKET_FD, &m, sizeof m, MSG_DONTWAIT)) == sizeof m)
-        obey(g, &m);
+        carry_out(g, &m);
     if (n >= 0 || (errno != EAGAIN && errno != EINTR)) {
         g->is_alone = true;
         kill_from_now_on(g, true);
@@ -169,14 +170,14 @@ static void listen_to_holdfast(struct guard *g)
 
 /* ---- life ---- */
 
-static void note(int number)
+static void on_child(int number)
 {
-    (void)number; /* that ppoll ends is enough */
+    (void)number; /* it is enough that ppoll returns */
 }
 
 static void hear_only_children(sigset_t *mask)
 {
-    struct sigaction child = {.sa_handler = note};
+    struct sigaction child = {.sa_handler = on_child};
 
     sigfillset(&child.sa_mask);
     (void)sigaction(SIGCHLD, &child, NULL);
@@ -184,12 +185,12 @@ static void hear_only_children(sigset_t *mask)
     (void)sigdelset(mask, SIGCHLD);
 }
 
-/* Its own death lets nobody work: nobody has been let go. */
+/* If holdfast is dead, the command never executes. */
 static void let_command_go(const struct guard *g)
 {
     const char go = 0;
 
-    if (!tell(GUARD_STARTED, (int)g->kin.first))
+    if (!send_word(GUARD_STARTED, (int)g->tree.first))
         _exit(EXIT_FAILURE);
     (void)send(COMMAND_FD, &go, sizeof go, MSG_NOSIGNAL); /* killed already */
 }
@@ -203,13 +204,13 @@ _Noreturn void cli_guard(int fd,
     int command_fd = -1;
     int err;
 
-    (void)setpgid(0, 0); /* a KILL for holdfast's group is not for us */
-    cli_kin_adopt();
-    g.kin.first = start(ctx, &command_fd);
+    (void)setpgid(0, 0); /* so that a KILL for holdfast's group spares us */
+    cli_tree_adopt();
+    g.tree.first = start(ctx, &command_fd);
     err = errno;
     keep_only(fd, command_fd);
-    if (g.kin.first < 0) {
-        (void)tell(GUARD_FAILED, err);
+    if (g.tree.first < 0) {
+        (void)send_word(GUARD_FAILED, err);
         _exit(EXIT_FAILURE);
     }
     hear_only_children(&while_waiting);
@@ -218,7 +219,7 @@ _Noreturn void cli_guard(int fd,
         struct pollfd p = {.fd = g.is_alone ? -1 : SOCKET_FD,
                            .events = POLLIN};
 
-        look(&g);
+        look_after(&g);
         if (ppoll(&p, 1, NULL, &while_waiting) > 0)
             listen_to_holdfast(&g);
     }

@@ -1,6 +1,6 @@
 /* The lock that a command runs under, as `run` sees it: asked for, held, lost,
- * released. Two kinds: one of our own (hold_own.c), and that of an outer run on
- * the same name (hold_outer.c). */
+ * released. There are two kinds: a lock of our own (hold_own.c), and the lock
+ * of an outer run on the same name (hold_outer.c). */
 #ifndef CLI_RUN_HOLD_H
 #define CLI_RUN_HOLD_H
 
@@ -9,14 +9,14 @@
 
 #include "lock/lock.h"
 
-/* Where the environment of a command tells of its lock. */
+/* Variables of the command's environment that describe its lock. */
 #define CLI_ENV_NAME "HOLDFAST_NAME"
 #define CLI_ENV_OWNER "HOLDFAST_OWNER"
 #define CLI_ENV_FD "HOLDFAST_FD"
-#define CLI_ENV_OUTER "HOLDFAST_OUTER"  /* all holds around it, for nested runs */
+#define CLI_ENV_OUTER "HOLDFAST_OUTER"  /* all runs around it */
 
-/* What is told, from hf_loop_dispatch, with the loop's lock free. `err` lives
- * until it returns. */
+/* Callbacks, called by hf_loop_dispatch without the loop's lock. `err` lives
+ * until they return. */
 struct cli_hold_events {
     void (*waiting)(void *ctx, const struct hf_lock_info *info);
     void (*acquired)(void *ctx);
@@ -46,7 +46,7 @@ struct cli_hold {
     void *ctx;
     struct hf_client *client;
     struct hf_lock *lock;
-    char owner[HF_OWNER_TEXT_MAX];  /* as the server knows it; "": not held */
+    char owner[HF_OWNER_TEXT_MAX];  /* as the server has it; "": not held */
 
     /* Of our own. */
     int64_t number;
@@ -54,9 +54,9 @@ struct cli_hold {
 
     /* Of an outer run. */
     struct hf_lock_info info;       /* being asked for */
-    struct cli_hold_ask ask;        /* should it be no nested run */
+    struct cli_hold_ask ask;        /* if this is no nested run after all */
     struct hf_io notice;            /* HOLDFAST_FD; fd -1: there is none */
-    bool has_notice;                /* noted, and not yet told */
+    bool has_notice;                /* seen, and not yet reported */
 };
 
 /* cli_hold_init - a nested run's hold is the outer one's, else our own.

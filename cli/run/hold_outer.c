@@ -1,6 +1,6 @@
-/* The lock of an outer run on the same name, inside whose command we are: it
- * renews and releases; we only look whether it still holds, and listen for its
- * notice of a loss. */
+/* The lock of an outer run on the same name, whose command started us. The
+ * outer run renews and releases; we ask whether it still holds the lock, and
+ * wait for its notice of a loss. */
 #include "cli/run/hold.h"
 
 #include <fcntl.h>
@@ -29,13 +29,13 @@ static char *fd_id(char dst[FD_ID_MAX], int fd)
     return dst;
 }
 
-/* So deep do runs stand in each other; of more, the outermost are forgotten. */
+/* The most runs that may be nested. Of more, the outermost are forgotten. */
 #define OUTER_MAX 16
 
 /* ---- the list of outer holds ---- */
 
-/* Of the environment: each field is a netstring ("5:hello,"), for a name may have
- * any byte. The innermost comes first. */
+/* One run of CLI_ENV_OUTER. Each field is a netstring ("5:hello,"), because a
+ * name may have any byte. The innermost run comes first. */
 struct field {
     const char *text;
     size_t len;
@@ -83,8 +83,8 @@ static bool is_equal(const struct field *field, const char *text, size_t len)
     return field->len == len && memcmp(field->text, text, len) == 0;
 }
 
-/* The innermost run on that name, or that of them which is the lock's holder.
- * Without HOLDFAST_OWNER the command wants to have none. */
+/* Returns the run on that name that holds the lock, else the innermost one. A
+ * command that removes HOLDFAST_OWNER is not nested. */
 static bool find_outer(const struct hf_lock *lock, const char *holder,
                        struct outer *out)
 {
@@ -108,7 +108,7 @@ bool cli_hold_is_inside(const struct hf_lock *lock)
     return find_outer(lock, NULL, &outer);
 }
 
-/* How much of the list is kept below a new one. */
+/* Returns how much of the list is kept behind a new run. */
 static size_t kept_len(const char *list)
 {
     struct outer outer;
@@ -139,7 +139,7 @@ char *cli_hold_outer_new(const struct cli_hold *h, int fd)
 
 /* ---- the notice ---- */
 
-/* Nobody writes there; data is somebody's mistake, and no loss. */
+/* Nobody writes to the notice. Data is somebody's mistake, and no loss. */
 static bool is_at_end(int fd)
 {
     struct pollfd p = {.fd = fd, .events = POLLIN};
@@ -158,8 +158,8 @@ static void on_notice(struct hf_io *io, int events)
     io->fd = -1;
 }
 
-/* Some programs close descriptors that they do not know and keep their
- * environment: then the number is free, or another's, such as make's. */
+/* Some programs close unknown descriptors and keep their environment. The
+ * number is then free, or of another file, such as make's. */
 static int notice_fd(const struct outer *outer)
 {
     char text[12], id[FD_ID_MAX], is[FD_ID_MAX];
@@ -172,7 +172,7 @@ static int notice_fd(const struct outer *outer)
                : -1;
 }
 
-/* It has neither ended nor lost its lock, as far as it knows. */
+/* Has the outer run neither ended nor noticed a loss? */
 static bool is_at_work(const struct outer *outer)
 {
     int fd = notice_fd(outer);
@@ -180,7 +180,7 @@ static bool is_at_work(const struct outer *outer)
     return fd >= 0 && !is_at_end(fd);
 }
 
-/* Without it, the outer run's signals must do. */
+/* Without a notice, the outer run's signals must do. */
 static void listen(struct cli_hold *h, const struct outer *outer)
 {
     struct hf_loop *loop = hf_client_loop(h->client);
@@ -197,9 +197,9 @@ static void listen(struct cli_hold *h, const struct outer *outer)
 
 /* ---- the kind ---- */
 
-/* The lock on this server is not the outer one's, which is at work: so that has its
- * lock elsewhere, or will learn soon that it was lost. In both cases we may take
- * this one, as anybody. */
+/* The outer run does not hold the lock on this server, and is at work. It has a
+ * lock on another server, or will soon learn of a loss. In both cases we may
+ * take this lock, as anybody may. */
 static void become_own(struct cli_hold *h)
 {
     hf_status status;
@@ -208,7 +208,8 @@ static void become_own(struct cli_hold *h)
     h->kind = &cli_hold_own;
     status = h->kind->ask(h, &h->ask);
     if (status < 0)
-        h->events->refused(h->ctx, status, &(struct hf_error){.status = status});
+        h->events->refused(h->ctx, status,
+                           &(struct hf_error){.status = status});
 }
 
 static void refuse(struct cli_hold *h)
@@ -248,12 +249,12 @@ static hf_status outer_ask(struct cli_hold *h, const struct cli_hold_ask *ask)
     struct outer outer;
 
     h->ask = *ask;
-    if (find_outer(h->lock, NULL, &outer)) /* as cli_hold_is_inside has said */
+    if (find_outer(h->lock, NULL, &outer)) /* cli_hold_is_inside has found it */
         (void)copy(h->owner, &outer.field[OWNER]);
     return hf_lock_inspect_async(h->lock, &h->info, on_inspected, h);
 }
 
-/* A question cannot be called back; its answer comes too late for anyone. */
+/* The question cannot be called back. Nobody waits for its answer any more. */
 static void outer_cancel(struct cli_hold *h)
 {
     struct hf_error err = {.status = HF_CANCELLED};
@@ -267,7 +268,7 @@ static hf_status outer_release(struct cli_hold *h)
     return HF_OK;
 }
 
-/* As long as no notice comes. */
+/* The hold is safe until the notice comes. */
 static int64_t outer_safe_ms(struct cli_hold *h)
 {
     (void)h;

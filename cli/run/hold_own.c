@@ -52,7 +52,7 @@ void cli_hold_turn(struct cli_hold *h)
     if (!h->has_notice)
         return;
     h->has_notice = false;
-    /* Why, only the outer one knows. */
+    /* Only the outer run knows the reason. */
     h->events->lost(h->ctx, HF_LOST_DELETED);
 }
 
@@ -83,7 +83,7 @@ static void on_lost(void *ctx, struct hf_lock *lock, int64_t number,
 
     (void)lock;
     (void)number;
-    if (reason != HF_LOST_CLOSED) /* it was we who closed it */
+    if (reason != HF_LOST_CLOSED) /* we closed it ourselves */
         h->events->lost(h->ctx, reason);
 }
 

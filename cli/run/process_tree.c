@@ -10,29 +10,29 @@
 
 /* ---- the group ---- */
 
-static bool has_group(const struct cli_kin *kin)
+static bool has_group(const struct cli_process_tree *tree)
 {
     siginfo_t info;
 
     /* 0 would be our own. */
-    return kin->first > 0 && waitid(P_PGID, (id_t)kin->first, &info,
-                                    WEXITED | WNOHANG | WNOWAIT) == 0;
+    return tree->first > 0 && waitid(P_PGID, (id_t)tree->first, &info,
+                                     WEXITED | WNOHANG | WNOWAIT) == 0;
 }
 
-int cli_kin_signal(const struct cli_kin *kin, int signal)
+int cli_tree_signal(const struct cli_process_tree *tree, int signal)
 {
-    if (!has_group(kin))
+    if (!has_group(tree))
         return 0;
-    if (kill(-kin->first, signal) < 0)
-        return errno; /* EPERM: all of it runs as another user */
+    if (kill(-tree->first, signal) < 0)
+        return errno; /* EPERM: the whole group runs as another user */
     if (signal == SIGTERM)
-        (void)kill(-kin->first, SIGCONT);
+        (void)kill(-tree->first, SIGCONT);
     return 0;
 }
 
 /* ---- reaping ---- */
 
-bool cli_kin_reap(struct cli_kin *kin, siginfo_t *info)
+bool cli_tree_reap(struct cli_process_tree *tree, siginfo_t *info)
 {
     siginfo_t other;
 
@@ -41,11 +41,11 @@ bool cli_kin_reap(struct cli_kin *kin, siginfo_t *info)
         if (waitid(P_ALL, 0, &other, WEXITED | WNOHANG) < 0 ||
             other.si_pid == 0)
             return false;
-        if (other.si_pid == kin->first && !kin->has_ended)
+        if (other.si_pid == tree->first && !tree->has_ended)
             break;
     }
     *info = other;
-    kin->has_ended = true;
+    tree->has_ended = true;
     return true;
 }
 
@@ -53,12 +53,12 @@ bool cli_kin_reap(struct cli_kin *kin, siginfo_t *info)
 
 #include <sys/prctl.h>
 
-void cli_kin_adopt(void)
+void cli_tree_adopt(void)
 {
-    (void)prctl(PR_SET_CHILD_SUBREAPER, 1); /* before Linux 3.4: no such luck */
+    (void)prctl(PR_SET_CHILD_SUBREAPER, 1); /* fails before Linux 3.4 */
 }
 
-void cli_kin_die_with(pid_t parent)
+void cli_tree_die_with(pid_t parent)
 {
     (void)prctl(PR_SET_PDEATHSIG, SIGKILL);
     if (getppid() != parent)
@@ -67,11 +67,11 @@ void cli_kin_die_with(pid_t parent)
 
 /* ---- children ---- */
 
-typedef bool visitor(const struct cli_kin *kin, pid_t pid);
+typedef bool visitor(const struct cli_process_tree *tree, pid_t pid);
 
-/* Calls `visit` for each number in what has been read, up to the last space;
- * false: it wants no more. Returns by *left what is behind that. */
-static bool visit_numbers(const struct cli_kin *kin, visitor *visit,
+/* Calls `visit` for each number up to the last space. False: the visitor wants
+ * no more. *left is how many bytes follow that space. */
+static bool visit_numbers(const struct cli_process_tree *tree, visitor *visit,
                           const char *text, size_t len, size_t *left)
 {
     pid_t pid = 0;
@@ -83,7 +83,7 @@ static bool visit_numbers(const struct cli_kin *kin, visitor *visit,
             continue;
         }
         used = i + 1;
-        if (pid > 0 && !visit(kin, pid))
+        if (pid > 0 && !visit(tree, pid))
             return false;
         pid = 0;
     }
@@ -91,10 +91,10 @@ static bool visit_numbers(const struct cli_kin *kin, visitor *visit,
     return true;
 }
 
-/* Each child of ours. The kernel needs CONFIG_PROC_CHILDREN, which distributions
- * have; without, there are none. One that is missed because the list changes
- * meanwhile is found at the next look, for a change is a SIGCHLD. */
-static void each_child(const struct cli_kin *kin, visitor *visit)
+/* Visits each child of ours. The kernel needs CONFIG_PROC_CHILDREN, which
+ * distributions set; without it, no child is found. A child that is missed
+ * because the list changes is found next time: each change is a SIGCHLD. */
+static void each_child(const struct cli_process_tree *tree, visitor *visit)
 {
     int fd = open("/proc/thread-self/children", O_RDONLY | O_CLOEXEC);
     char text[2048];
@@ -107,7 +107,7 @@ static void each_child(const struct cli_kin *kin, visitor *visit)
         size_t left;
 
         len += (size_t)n;
-        if (!visit_numbers(kin, visit, text, len, &left))
+        if (!visit_numbers(tree, visit, text, len, &left))
             break;
         memmove(text, text + len - left, left);
         len = left;
@@ -115,82 +115,82 @@ static void each_child(const struct cli_kin *kin, visitor *visit)
     (void)close(fd);
 }
 
-static bool is_meant(const struct cli_kin *kin, pid_t pid)
+static bool is_meant(const struct cli_process_tree *tree, pid_t pid)
 {
-    return !kin->has_strangers && (kin->is_all || getsid(pid) == getsid(0));
+    return !tree->has_strangers && (tree->is_all || getsid(pid) == getsid(0));
 }
 
-static bool kill_one(const struct cli_kin *kin, pid_t pid)
+static bool kill_one(const struct cli_process_tree *tree, pid_t pid)
 {
-    if (is_meant(kin, pid))
+    if (is_meant(tree, pid))
         (void)kill(pid, SIGKILL);
     return true;
 }
 
-static void kill_children(const struct cli_kin *kin)
+static void kill_children(const struct cli_process_tree *tree)
 {
-    each_child(kin, kill_one);
+    each_child(tree, kill_one);
 }
 
-/* The visitor has no other way to tell. */
+/* What find_one has found. */
 static bool is_found;
 
-static bool find_one(const struct cli_kin *kin, pid_t pid)
+static bool find_one(const struct cli_process_tree *tree, pid_t pid)
 {
-    is_found = is_meant(kin, pid);
+    is_found = is_meant(tree, pid);
     return !is_found;
 }
 
-static bool has_children(const struct cli_kin *kin)
+static bool has_children(const struct cli_process_tree *tree)
 {
     is_found = false;
-    each_child(kin, find_one);
+    each_child(tree, find_one);
     return is_found;
 }
 
-bool cli_kin_has_strangers(void)
+bool cli_tree_has_strangers(void)
 {
-    return has_children(&(struct cli_kin){.is_all = true});
+    return has_children(&(struct cli_process_tree){.is_all = true});
 }
 
 #else
 
-void cli_kin_adopt(void)
+void cli_tree_adopt(void)
 {
 }
 
-void cli_kin_die_with(pid_t parent)
+void cli_tree_die_with(pid_t parent)
 {
     (void)parent;
 }
 
-static void kill_children(const struct cli_kin *kin)
+static void kill_children(const struct cli_process_tree *tree)
 {
-    (void)kin;
+    (void)tree;
 }
 
-static bool has_children(const struct cli_kin *kin)
+static bool has_children(const struct cli_process_tree *tree)
 {
-    (void)kin;
+    (void)tree;
     return false;
 }
 
-bool cli_kin_has_strangers(void)
+bool cli_tree_has_strangers(void)
 {
     return false;
 }
 
 #endif
 
-void cli_kin_kill(const struct cli_kin *kin)
+void cli_tree_kill(const struct cli_process_tree *tree)
 {
-    if (!kin->is_killed)
+    if (!tree->is_killed)
         return;
-    (void)cli_kin_signal(kin, SIGKILL);
-    kill_children(kin);
+    (void)cli_tree_signal(tree, SIGKILL);
+    kill_children(tree);
 }
 
-bool cli_kin_remain(const struct cli_kin *kin)
+bool cli_tree_remain(const struct cli_process_tree *tree)
 {
-    return has_group(kin) || has_children(kin); /* we adopted all of it */
+    return has_group(tree) || has_children(tree); /* we adopted all of it */
 }

@@ -96,7 +96,7 @@ static int take_on_lost(struct cli_run_options *run,
     return cli_usage(args, "--on-lost '%s': write stop, warn or ignore", value);
 }
 
-/* Looked at before we open anything that could get its number. */
+/* Looks before we open anything that could get the number. */
 static int take_status_fd(struct cli_run_options *run,
                           const struct cli_args *args, const char *value)
 {
@@ -117,7 +117,7 @@ static int take_shell_command(struct cli_run_options *run, char *string)
     const char *shell = getenv("SHELL");
 
     run->shell_argv[0] = (char *)(shell && *shell ? shell : "/bin/sh");
-    run->shell_argv[1] = (char *)"-c"; /* exec's argv is never written to */
+    run->shell_argv[1] = (char *)"-c"; /* exec does not write to argv */
     run->shell_argv[2] = string;
     run->shell_argv[3] = NULL;
     run->argv = run->shell_argv;
@@ -166,7 +166,7 @@ static int take_own(struct cli_run_options *run, const struct cli_args *args,
 
 /* ---- NAME and COMMAND ---- */
 
-/* Options end at NAME. CLI_GO_ON: NAME is taken, or there is none. */
+/* Takes options up to NAME. CLI_GO_ON: NAME is taken, or there is none. */
 static int take_options(struct cli_run_options *run, struct cli_args *args,
                         struct cli_common *common)
 {
@@ -190,8 +190,8 @@ static bool is_dash_c(const char *word)
     return strcmp(word, "-c") == 0 || strcmp(word, "--command") == 0;
 }
 
-/* As flock(1) has it, -c may follow NAME. Any other dash there is an option in
- * the wrong place, more likely than a program. */
+/* As with flock(1), -c may follow NAME. Any other word with a dash there is
+ * more likely a misplaced option than a program. */
 static int take_command(struct cli_run_options *run,
                         const struct cli_args *args)
 {
@@ -261,8 +261,8 @@ int cli_run_options_parse(struct cli_run_options *run, struct cli_args *args,
 
 /* ---- rules ---- */
 
-/* A renewal is asked for after a third of the TTL, so that half of it leaves a
- * sixth for the answer before the command is told to stop. */
+/* A renewal is sent after a third of the TTL. Half of the TTL leaves a sixth
+ * for the answer before the command is told to stop. */
 static int64_t grace_ms(const struct cli_run_options *run)
 {
     int64_t most = (run->lease_ms > 0 ? run->lease_ms : run->ttl_ms) / 2;

@@ -29,7 +29,7 @@ extern const char cli_run_help[];
 
 /* cli_run_options_parse - CLI_GO_ON, or the exit code of an error that was
  *                         reported, or of --help.
- * cli_run_rules_of - what of it the decisions need. */
+ * cli_run_rules_of - the part that state.c needs. */
 int cli_run_options_parse(struct cli_run_options *run, struct cli_args *args,
                           struct cli_common *common);
 struct cli_run_rules cli_run_rules_of(const struct cli_run_options *run);

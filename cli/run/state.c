@@ -13,32 +13,33 @@
  *    +-> CANCELLING -------acquired all the same------------------+ released:
  *         +-refused, signal again-> DONE              signal, overdue-> DONE
  *
- * KEEPING stands before RELEASING, if at_least is not over: it ends with that, with
- * a signal that ends programs, or when the lock is lost.
+ * KEEPING comes before RELEASING while at_least is not over. It ends with that
+ * time, with a signal that ends programs, or when the lock is lost.
  *
  * Rules:
- * RUN-1  The command is started after the lock is acquired, and the lock is
- *        released after the command is gone: its first process always, and all its
- *        other processes too (DRAINING) if it was stopped and did not just end.
+ * RUN-1  The command starts after the lock is acquired, and the lock is
+ *        released after the command is gone: its first process always, and all
+ *        its other processes too (DRAINING) if it did not end by itself.
  * RUN-2  With on_lost = stop, all of it is killed no later than at the safe
- *        moment, and no later than grace_ms after we learn that the hold is gone.
+ *        moment, and no later than grace_ms after we learn of the loss.
  * RUN-3  Before anything else is decided, the clock is compared with the safe
  *        moment: we may have been stopped or suspended for long.
  * RUN-4  A command that ended by itself before the safe moment keeps its code.
  * RUN-5  Short: the stop signal is sent grace_ms before the safe moment, if no
  *        renewal has moved it by then. A stop signal is not taken back.
- * RUN-6  max_hold: the command is stopped, but the lock is still renewed until it
- *        is gone (RUN-1). The same holds for a command that was sent TERM; it is
- *        killed kill_after_ms later.
- * RUN-7  If a signal ended the wait, or ended the command after it was forwarded,
- *        it ends us, too, so that Ctrl-C ends a shell's loop. If the terminal sent
- *        the signal to the command alone, it is passed on to our own group.
+ * RUN-6  max_hold: the command is stopped, but the lock is still renewed until
+ *        it is gone (RUN-1). The same holds for a command that was sent TERM.
+ *        It is killed kill_after_ms later.
+ * RUN-7  If a signal ended the wait, or ended the command after it was
+ *        forwarded, it ends us, too, so that Ctrl-C ends a shell's loop. If the
+ *        terminal sent the signal to the command alone, it is passed on to our
+ *        own group.
  * RUN-8  Processes with a session of their own (daemons) are left alone, unless
  *        the lock is lost, the guardian is dead, or the command was killed by
  *        a signal that we did not forward: then everything that it ever started
  *        is killed with it.
- * RUN-9  The answer to a release is awaited until the server has let go of the lock
- *        by itself: later it cannot matter. A signal that ends programs ends that
+ * RUN-9  The answer to a release is awaited until the lease has ended on the
+ *        server: later it cannot matter. A signal that ends programs ends that
  *        wait at once; the exit code is that of a release without an answer. */
 #include "cli/run/state.h"
 
@@ -117,7 +118,7 @@ static unsigned stop(struct cli_run *r, int64_t kill_ms)
     return todo | kill_if_due(r);
 }
 
-/* The first reason is the one that is told. */
+/* Keeps the first reason. */
 static unsigned lose(struct cli_run *r, enum hf_lost reason, int64_t kill_ms)
 {
     unsigned todo = r->is_lost ? 0 : CLI_DO_TELL_LOST;
@@ -131,7 +132,7 @@ static unsigned lose(struct cli_run *r, enum hf_lost reason, int64_t kill_ms)
     return todo | stop(r, kill_ms);
 }
 
-/* A moment that we see only well after it came was slept through. */
+/* If we see the safe moment well after it came, we slept through it. */
 #define SLEPT_MS 200
 
 static enum hf_lost overdue_reason(const struct cli_run *r)
@@ -141,8 +142,8 @@ static enum hf_lost overdue_reason(const struct cli_run *r)
     return r->rules.has_lease ? HF_LOST_LEASE_ENDED : HF_LOST_UNREACHABLE;
 }
 
-/* Deleted or taken: it is too late already, so the command may tidy up, but not
- * past the safe moment. In all other cases that is now (RUN-2). */
+/* Deleted or taken: it is too late already, so the command may tidy up until
+ * the safe moment. In all other cases the safe moment is now (RUN-2). */
 static unsigned was_lost(struct cli_run *r, enum hf_lost reason)
 {
     int64_t kill_ms = r->now_ms;
@@ -179,8 +180,8 @@ static unsigned check_running(struct cli_run *r)
     return 0;
 }
 
-/* RUN-3. An end that comes with the clock is an end by itself (RUN-4), so that only
- * the safe moment counts. */
+/* RUN-3. If the command ends when the clock does, it has ended by itself
+ * (RUN-4), so that only the safe moment counts. */
 static unsigned check_time(struct cli_run *r, enum cli_run_kind kind)
 {
     if (!has_command(r))
@@ -211,7 +212,7 @@ int64_t cli_run_next_ms(const struct cli_run *r)
                   r->state == CLI_RUNNING ? short_ms(r) : r->safe_until_ms);
 }
 
-/* INT64_MIN: lost, and the LOST event is on its way; what we knew stands. */
+/* INT64_MIN: lost, and the LOST event follows. Keep what we knew. */
 static void see_time(struct cli_run *r, const struct cli_run_event *ev)
 {
     r->now_ms = ev->now_ms;
@@ -221,8 +222,8 @@ static void see_time(struct cli_run *r, const struct cli_run_event *ev)
 
 /* ---- releasing ---- */
 
-/* The server counts a little longer than we do, and its answer takes a moment,
- * also when the safe moment has passed. */
+/* The server counts the lease a little longer than we do, and its answer takes
+ * a moment. */
 #define LET_GO_MS 200
 
 static unsigned begin_release(struct cli_run *r)
@@ -236,7 +237,8 @@ static unsigned begin_release(struct cli_run *r)
 
 /* ---- events ---- */
 
-/* Too late already (a tiny lease, a long pause): nothing is started. */
+/* The hold may be over already (a tiny lease, a long pause). Then nothing is
+ * started. */
 static unsigned acquired(struct cli_run *r)
 {
     if (r->now_ms >= r->safe_until_ms) {
@@ -250,7 +252,7 @@ static unsigned acquired(struct cli_run *r)
     return go(r, CLI_RUNNING, CLI_DO_START);
 }
 
-/* HF_LOST: of a nested run, when the outer one has lost it. */
+/* HF_LOST comes to a nested run whose outer run has lost the lock. */
 static unsigned refused(struct cli_run *r, int status)
 {
     if (status == HF_TIMEOUT)
@@ -264,7 +266,7 @@ static bool ends_programs(int signal)
            signal == SIGQUIT;
 }
 
-/* The others concern the command, which is not there yet. */
+/* The other signals are for the command, which has not started. */
 static unsigned signal_while_waiting(struct cli_run *r, int signal)
 {
     if (!ends_programs(signal))
@@ -282,8 +284,8 @@ static unsigned signal_again(struct cli_run *r, int signal)
     return finish(r, r->code);
 }
 
-/* Only TERM asks any program to end: HUP may mean "read your files again", and
- * who gets INT or QUIT may ask its user first (RUN-6). */
+/* Only TERM asks every program to end: HUP may mean "read your files again",
+ * and a program may ask its user after INT or QUIT (RUN-6). */
 static unsigned forward(struct cli_run *r, int signal)
 {
     r->is_told |= ends_programs(signal);
@@ -307,7 +309,8 @@ static void note_death(struct cli_run *r, const struct cli_run_event *ev)
         r->die_of = signal;
 }
 
-/* Not against who wants us to end; and an outer run keeps its lock itself. */
+/* Keeps the lock until at_least is over; but not after a signal that ends
+ * programs, and not in a nested run, whose outer run keeps it. */
 static bool must_keep(const struct cli_run *r)
 {
     return r->now_ms < r->keep_until_ms && !r->is_told && !r->is_lost &&
@@ -338,8 +341,7 @@ static unsigned ended(struct cli_run *r, const struct cli_run_event *ev)
     return go(r, CLI_DRAINING, CLI_DO_DRAIN);
 }
 
-/* The command died with its guardian; those whom it had started must not go on
- * (RUN-8). */
+/* The command died with its guardian. Kill what it had started (RUN-8). */
 static unsigned unguarded(struct cli_run *r)
 {
     r->is_killed = r->is_all = true;
@@ -367,8 +369,7 @@ static unsigned released(struct cli_run *r, int status)
     return finish(r, r->is_max_hold ? CLI_MAX_HOLD : r->code);
 }
 
-/* RUN-9. Without an answer, whether it was held to the end is known by our clock
- * alone. */
+/* RUN-9. Without an answer, only our clock tells whether the hold lasted. */
 static unsigned give_up_release(struct cli_run *r)
 {
     r->is_hasty = true;
@@ -423,7 +424,7 @@ static unsigned move(struct cli_run *r, const struct cli_run_event *ev)
 
     case EDGE(CLI_KEEPING, CLI_EV_SIGNAL):
         return ends_programs(ev->number) ? begin_release(r) : 0;
-    case EDGE(CLI_KEEPING, CLI_EV_LOST): /* RUN-4: the code is not ours to change */
+    case EDGE(CLI_KEEPING, CLI_EV_LOST): /* RUN-4: keep its code */
         return begin_release(r);
     case EDGE(CLI_KEEPING, CLI_EV_TIME):
         return look_at_keeping(r);
@@ -434,7 +435,7 @@ static unsigned move(struct cli_run *r, const struct cli_run_event *ev)
         return ends_programs(ev->number) ? give_up_release(r) : 0;
     case EDGE(CLI_RELEASING, CLI_EV_TIME):
         return look_at_release(r);
-    default: /* late news, and time, which was looked at */
+    default: /* late events, and TIME, which was handled */
         return 0;
     }
 }

@@ -1,6 +1,5 @@
-/* What `holdfast run` does next: decisions without any I/O. It is told what
- * happens and what time it is; it says what to do. The picture and the rules
- * stand in state.c. */
+/* What `holdfast run` does next: decisions without I/O. Events and the time go
+ * in, actions come out. The diagram and the rules stand in state.c. */
 #ifndef CLI_RUN_STATE_H
 #define CLI_RUN_STATE_H
 
@@ -37,11 +36,11 @@ enum cli_run_state {
 enum cli_run_kind {
     CLI_EV_ACQUIRED,
     CLI_EV_REFUSED,             /* number: hf_status */
-    CLI_EV_SIGNAL,              /* number: of the signal that we got */
+    CLI_EV_SIGNAL,              /* number: the signal that we got */
     CLI_EV_STOPPED,             /* the first process was stopped (SIGTSTP..) */
     CLI_EV_ENDED,               /* number: its exit code, or 128 + signal */
-    CLI_EV_EMPTY,               /* and nobody of the command is left */
-    CLI_EV_UNGUARDED,           /* what kills the command when we die is dead */
+    CLI_EV_EMPTY,               /* no process of the command is left */
+    CLI_EV_UNGUARDED,           /* the guardian is dead */
     CLI_EV_RENEWED,
     CLI_EV_LOST,                /* number: enum hf_lost */
     CLI_EV_TIME,                /* cli_run_next_ms has come */
@@ -60,9 +59,9 @@ struct cli_run_event {
 
 /* What to do, as a set, in this order. */
 enum cli_run_todo {
-    CLI_DO_DRAIN = 1 << 0,      /* say EMPTY when nobody of it is left */
-    CLI_DO_KILL = 1 << 1,       /* all that is left of the command, and whoever
-                                   turns up of it */
+    CLI_DO_DRAIN = 1 << 0,      /* say EMPTY when no process is left */
+    CLI_DO_KILL = 1 << 1,       /* all that is left of the command, and what
+                                   appears later */
     CLI_DO_STOP = 1 << 2,       /* its group, with the stop signal */
     CLI_DO_FORWARD = 1 << 3,    /* the signal of this event, to its group */
     CLI_DO_TELL_LOST = 1 << 4,
@@ -73,7 +72,7 @@ enum cli_run_todo {
     CLI_DO_RELEASE = 1 << 9,
     CLI_DO_FINISH = 1 << 10,    /* leave with `code` */
     CLI_DO_KEEP = 1 << 11,      /* the lock; the command is gone */
-    CLI_DO_TELL_UNRELEASED = 1 << 12 /* no answer, and none is awaited */
+    CLI_DO_TELL_UNRELEASED = 1 << 12 /* no answer came, and we wait no longer */
 };
 
 struct cli_run {
@@ -93,14 +92,14 @@ struct cli_run {
     bool is_max_hold;           /* max_hold ended it */
     bool is_told;               /* a signal that ends programs was forwarded */
     uint64_t told;              /* which: a bit each */
-    int die_of;                 /* DONE: not 0: end by this signal, which ended
-                                   us, instead of with `code` */
-    bool is_for_all;            /* and so shall all whom the terminal meant */
+    int die_of;                 /* DONE: if not 0, end by this signal instead of
+                                   with `code` */
+    bool is_for_all;            /* and so shall our process group */
     bool is_killed;
-    bool is_all;                /* meant are those, too, who have a session of
-                                   their own (process_tree.h) */
-    bool was_safe;              /* the hold was, when the command ended */
-    bool is_hasty;              /* DONE: what is under way is not waited for */
+    bool is_all;                /* processes with a session of their own count,
+                                   too (process_tree.h) */
+    bool was_safe;              /* the hold was safe when the command ended */
+    bool is_hasty;              /* DONE: do not wait for requests */
 };
 
 void cli_run_init(struct cli_run *r, const struct cli_run_rules *rules);

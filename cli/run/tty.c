@@ -1,4 +1,4 @@
-/* The controlling terminal: which process group it is for. TTOU is ignored
+/* The controlling terminal and its foreground process group. TTOU is ignored
  * (signals.c), so that tcsetpgrp works from the background, too. */
 #include "cli/run/tty.h"
 
@@ -46,6 +46,6 @@ bool cli_tty_give(struct cli_tty *tty, pid_t group)
 void cli_tty_take(struct cli_tty *tty)
 {
     if (tty->is_given)
-        (void)tcsetpgrp(tty->fd, getpgrp()); /* gone: then nobody needs it */
+        (void)tcsetpgrp(tty->fd, getpgrp()); /* the group is gone */
     tty->is_given = false;
 }

@@ -1,4 +1,4 @@
-/* The controlling terminal: which process group it is for. */
+/* The controlling terminal and its foreground process group. */
 #ifndef CLI_RUN_TTY_H
 #define CLI_RUN_TTY_H
 
@@ -10,10 +10,10 @@ struct cli_tty {
     bool is_given;              /* by us, to the command */
 };
 
-/* cli_tty_open  - close-on-exec. cli_tty_close - takes one that is not open.
- * cli_tty_is_for_command - is it to be the foreground from its start: it would
- *     read and write the terminal. With its output in a pipe it waits until it
- *     asks (SIGTTIN, SIGTTOU): the pager behind it needs the keys, too.
+/* cli_tty_open  - close-on-exec. cli_tty_close - also if it is not open.
+ * cli_tty_is_for_command - shall the command start in the foreground? Only if
+ *     it reads and writes the terminal. With its output in a pipe it gets the
+ *     foreground when it asks (SIGTTIN, SIGTTOU): a pager needs the keys.
  * cli_tty_enter - in the command, before it executes: becomes the foreground.
  * cli_tty_give  - makes `group` the foreground; false: we were not.
  * cli_tty_take  - makes us the foreground again, if it was given. */

@@ -1,0 +1,266 @@
+/* Carries out what state.c decides. */
+#include "cli/run/session.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "cli/report.h"
+#include "cli/run/environment.h"
+#include "cli/signals.h"
+#include "net/base/error.h"
+
+/* ---- the notice ---- */
+
+static void close_end(struct cli_session *run, int which)
+{
+    if (run->notice[which] >= 0)
+        (void)close(run->notice[which]);
+    run->notice[which] = -1;
+}
+
+static void give_notice(struct cli_session *run)
+{
+    close_end(run, 1);
+}
+
+int cli_session_open_notice(struct cli_session *run)
+{
+    if (pipe2(run->notice, O_CLOEXEC) == 0)
+        return CLI_GO_ON;
+    run->notice[0] = run->notice[1] = -1;
+    return cli_fail("cannot make a pipe: %s", strerror(errno));
+}
+
+void cli_session_close_notice(struct cli_session *run)
+{
+    close_end(run, 0);
+    close_end(run, 1);
+}
+
+/* ---- the guardian ---- */
+
+static void on_guard(struct hf_io *io, int events)
+{
+    struct cli_session *run = HF_OWNER_OF(io, struct cli_session, guard_io);
+
+    (void)events;
+    run->has_guard_news = true;
+    hf_loop_rewatch(run->loop, io, 0); /* until it is handled */
+}
+
+/* Without memory to watch it, its socket is read after each signal and
+ * renewal. */
+static void watch_guard(struct cli_session *run)
+{
+    run->guard_io = (struct hf_io){
+        .fd = run->child.fd, .events = HF_READ, .ready = on_guard};
+    hf_loop_lock(run->loop);
+    if (hf_loop_watch(run->loop, &run->guard_io) < 0)
+        run->guard_io.fd = -1;
+    hf_loop_unlock(run->loop);
+}
+
+void cli_session_listen(struct cli_session *run)
+{
+    hf_loop_lock(run->loop);
+    if (run->guard_io.fd >= 0)
+        hf_loop_rewatch(run->loop, &run->guard_io, HF_READ);
+    hf_loop_unlock(run->loop);
+}
+
+void cli_session_unwatch(struct cli_session *run)
+{
+    hf_loop_lock(run->loop);
+    if (run->guard_io.fd >= 0)
+        hf_loop_unwatch(run->loop, &run->guard_io);
+    hf_loop_unlock(run->loop);
+    run->guard_io.fd = -1;
+    if (run->child.fd >= 0)
+        (void)close(run->child.fd);
+    run->child.fd = -1;
+}
+
+/* ---- starting the command ---- */
+
+static int start_with(struct cli_session *run, char **env, int kept_fd)
+{
+    struct cli_child_plan plan = {.argv = run->options->argv,
+                                  .env = env,
+                                  .kept_fd = kept_fd,
+                                  .tty = &run->tty};
+    int err;
+
+    cli_signals_note_stop();
+    err = cli_child_start(&run->child, &plan);
+    if (err == 0)
+        watch_guard(run);
+    return err;
+}
+
+static const char *hidden(const struct cli_session *run)
+{
+    return run->options->hides_url ? CLI_ENV_URL : NULL;
+}
+
+/* Starts a command with its lock described in its environment. 0 or errno. */
+static int start_own(struct cli_session *run)
+{
+    static const char *const names[] = {CLI_ENV_NAME, CLI_ENV_OWNER, CLI_ENV_FD,
+                                        CLI_ENV_OUTER};
+    enum { COUNT = sizeof names / sizeof *names };
+    char digits[12];
+    char *outer = cli_hold_outer_new(&run->hold, run->notice[0]);
+    const char *values[COUNT] = {run->options->name, run->hold.owner, digits,
+                                 outer};
+    char **env;
+    int err = ENOMEM;
+
+    (void)snprintf(digits, sizeof digits, "%d", run->notice[0]);
+    env = outer ? cli_environment_new(names, values, COUNT, hidden(run)) : NULL;
+    if (env)
+        err = start_with(run, env, run->notice[0]);
+    cli_environment_free(env, COUNT);
+    free(outer);
+    close_end(run, 0);
+    return err;
+}
+
+/* A nested command inherits the description of the outer lock. */
+static int start_nested(struct cli_session *run)
+{
+    char **env = cli_environment_new(NULL, NULL, 0, hidden(run));
+    int err = env ? start_with(run, env, -1) : ENOMEM;
+
+    cli_environment_free(env, 0);
+    return err;
+}
+
+static void start_command(struct cli_session *run)
+{
+    int err = cli_hold_is_nested(&run->hold) ? start_nested(run)
+                                             : start_own(run);
+
+    if (err == 0)
+        return;
+    (void)cli_fail("cannot start a process: %s", err == ECANCELED
+                                                     ? "its guardian was killed"
+                                                     : strerror(err));
+    cli_session_feed_number(run, CLI_EV_ENDED, CLI_TROUBLE);
+}
+
+/* ---- doing what is decided ---- */
+
+static void forward_signal(struct cli_session *run, int signal)
+{
+    if (signal == SIGCONT && cli_tty_is_for_command(&run->tty))
+        (void)cli_tty_give(&run->tty, run->child.pid);
+    cli_child_signal(&run->child, signal);
+}
+
+/* After the stop, the next event looks at the clock first (RUN-3). */
+static void suspend_us(struct cli_session *run)
+{
+    cli_tty_take(&run->tty);
+    cli_signals_suspend();
+    cli_session_feed_number(run, CLI_EV_SIGNAL, SIGCONT);
+}
+
+static void leave_command(struct cli_session *run)
+{
+    cli_tty_take(&run->tty);
+    cli_child_leave(&run->child);
+}
+
+static void release_lock(struct cli_session *run)
+{
+    hf_status rc;
+
+    leave_command(run);
+    rc = cli_hold_release(&run->hold);
+    if (rc < 0)
+        run->hold.events->released(run, rc, NULL);
+}
+
+static void report_lost(struct cli_session *run)
+{
+    give_notice(run);
+    cli_event_lost(&run->log, run->state.reason, run->state.rules.on_lost);
+}
+
+static void report_max_hold(struct cli_session *run)
+{
+    give_notice(run);
+    cli_event_max_hold(&run->log, run->options->max_hold_ms);
+}
+
+static void report_unreleased(struct cli_session *run)
+{
+    struct hf_error err;
+
+    (void)hf_error_set(&err, HF_E_NOREPLY, "the server has not answered yet");
+    cli_event_released(&run->log, HF_E_NOREPLY, &err, run->state.is_lost);
+}
+
+static void carry_out(struct cli_session *run, unsigned todo, int number)
+{
+    if (todo & CLI_DO_DRAIN)
+        cli_child_drain(&run->child, run->state.is_all);
+    if (todo & CLI_DO_KILL)
+        cli_child_kill(&run->child, run->state.is_all);
+    if (todo & CLI_DO_STOP && !(todo & CLI_DO_KILL))
+        cli_child_signal(&run->child, run->options->lost_signal);
+    if (todo & CLI_DO_FORWARD)
+        forward_signal(run, number);
+    if (todo & CLI_DO_TELL_LOST)
+        report_lost(run);
+    if (todo & CLI_DO_TELL_MAX_HOLD)
+        report_max_hold(run);
+    if (todo & CLI_DO_SUSPEND)
+        suspend_us(run);
+    if (todo & CLI_DO_CANCEL)
+        cli_hold_cancel(&run->hold);
+    if (todo & CLI_DO_START)
+        start_command(run);
+    if (todo & CLI_DO_KEEP)
+        leave_command(run);
+    if (todo & CLI_DO_RELEASE)
+        release_lock(run);
+    if (todo & CLI_DO_TELL_UNRELEASED)
+        report_unreleased(run);
+}
+
+static void rearm(struct cli_session *run)
+{
+    int64_t next_ms = cli_run_next_ms(&run->state);
+
+    hf_loop_lock(run->loop);
+    if (next_ms == HF_NEVER)
+        hf_loop_disarm(run->loop, &run->timer);
+    else
+        hf_loop_arm(run->loop, &run->timer, next_ms);
+    hf_loop_unlock(run->loop);
+}
+
+void cli_session_feed(struct cli_session *run, struct cli_run_event ev)
+{
+    unsigned todo;
+
+    ev.now_ms = hf_clock_ms();
+    ev.safe_ms = cli_hold_safe_ms(&run->hold);
+    todo = cli_run_step(&run->state, &ev);
+    rearm(run); /* no message may delay KILL */
+    carry_out(run, todo, ev.number);
+    cli_report_flush();
+}
+
+void cli_session_feed_number(struct cli_session *run, enum cli_run_kind kind,
+                             int number)
+{
+    cli_session_feed(run,
+                     (struct cli_run_event){.kind = kind, .number = number});
+}

@@ -1,0 +1,55 @@
+/* One `holdfast run`: the command, its lock and its guardian. Events go in,
+ * state.c decides, and the decisions are carried out here. */
+#ifndef CLI_RUN_SESSION_H
+#define CLI_RUN_SESSION_H
+
+#include "cli/run/child.h"
+#include "cli/run/events.h"
+#include "cli/run/hold.h"
+#include "cli/run/run_options.h"
+#include "cli/run/state.h"
+#include "cli/run/tty.h"
+
+struct cli_session {
+    const struct cli_run_options *options;
+    struct cli_run state;
+    struct cli_event_log log;
+    struct hf_loop *loop;
+    struct hf_client *client;
+    struct hf_lock *lock;
+    struct cli_hold hold;
+    struct cli_child child;
+    struct cli_tty tty;
+    int notice[2];              /* a pipe whose reading end is the command's
+                                   HOLDFAST_FD; when the hold is lost, we close
+                                   the other; -1: closed */
+    int64_t asked_ms;           /* when we began to wait */
+
+    /* Noted in a turn of the loop. */
+    struct hf_io signal_io;
+    struct hf_io guard_io;
+    struct hf_timer timer;
+    bool has_signal;
+    bool has_guard_news;
+    bool is_due;
+    bool is_in_call;            /* in a call that signals do not end */
+    bool is_refusal_told;       /* the command may not be signalled */
+};
+
+/* cli_session_open_notice - makes the pipe; before all else that opens
+ *   descriptors, because a shell such as dash can name only those below 10.
+ *   CLI_GO_ON, or CLI_TROUBLE and reported.
+ * cli_session_close_notice - closes both ends.
+ * cli_session_feed - decides what an event means, and carries it out. Fills in
+ *   its times. cli_session_feed_number - an event of this kind and number.
+ * cli_session_listen - the guardian's news are read: watch for more.
+ * cli_session_unwatch - there will be no more. Also if nothing is watched. */
+int cli_session_open_notice(struct cli_session *run);
+void cli_session_close_notice(struct cli_session *run);
+void cli_session_feed(struct cli_session *run, struct cli_run_event ev);
+void cli_session_feed_number(struct cli_session *run, enum cli_run_kind kind,
+                             int number);
+void cli_session_listen(struct cli_session *run);
+void cli_session_unwatch(struct cli_session *run);
+
+#endif
