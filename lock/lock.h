@@ -7,12 +7,12 @@
  *
  *     hf_client_options_init(&options);
  *     options.url = "redis://127.0.0.1:6379";
- *     hf_client_new(&client, &options, NULL);
- *     hf_lock_new(&lock, client, "nightly-report", 14, NULL);
- *     if (hf_lock_acquire(lock, NULL, &error) == HF_OK) {
- *         ...
- *         hf_lock_release(lock, hf_owner_thread(), &error);
- *     }
+ *     if (hf_client_new(&client, &options, &error) < 0 ||
+ *         hf_lock_new(&lock, client, "nightly-report", 14, &error) < 0 ||
+ *         hf_lock_acquire(lock, NULL, &error) < 0)
+ *         return give_up(error.text);
+ *     ...
+ *     hf_lock_release(lock, hf_owner_thread(), &error);
  *     hf_lock_free(lock);
  *     hf_client_free(client);
  *
@@ -146,7 +146,7 @@ HF_API void hf_client_options_init(struct hf_client_options *options);
  *                     child it does nothing: all is the parent's. */
 HF_API hf_status hf_client_new(struct hf_client **out,
                                const struct hf_client_options *options,
-                               struct hf_error *err);
+                               struct hf_error *err) HF_MUST_CHECK;
 HF_API hf_status hf_client_connect(struct hf_client *client,
                                    struct hf_error *err);
 HF_API void hf_client_free(struct hf_client *client);
@@ -235,11 +235,12 @@ HF_API const char *hf_lock_kind_text(enum hf_lock_kind kind);
  * hf_lock_free - gives the handle up; holds and waits go on. Takes NULL. */
 HF_API hf_status hf_lock_new(struct hf_lock **out, struct hf_client *client,
                              const void *name, size_t len,
-                             struct hf_error *err);
+                             struct hf_error *err) HF_MUST_CHECK;
 HF_API hf_status hf_lock_new_kind(struct hf_lock **out,
                                   struct hf_client *client,
                                   enum hf_lock_kind kind, const void *name,
-                                  size_t len, struct hf_error *err);
+                                  size_t len, struct hf_error *err)
+    HF_MUST_CHECK;
 HF_API void hf_lock_free(struct hf_lock *lock);
 
 /* The name as given, and behind it a NUL, which it may contain, too; *len may be
@@ -386,7 +387,7 @@ HF_API void hf_acquire_options_init(struct hf_acquire_options *options);
  * Source: WIRE 6, 7, 8.1. */
 HF_API hf_status hf_lock_acquire(struct hf_lock *lock,
                                  const struct hf_acquire_options *options,
-                                 struct hf_error *err);
+                                 struct hf_error *err) HF_MUST_CHECK;
 
 /* hf_lock_release - gives up one acquisition of `owner`; the last one frees the
  *   lock and wakes waiters. Whatever it returns, but where "nothing was done",
@@ -430,15 +431,17 @@ HF_API hf_status hf_lock_force_release(struct hf_lock *lock, const char *holder,
  *   server says of its hold; false, 0 without asking if there is none.
  * Source: WIRE 8.4. */
 HF_API hf_status hf_lock_inspect(struct hf_lock *lock, struct hf_lock_info *out,
-                                 struct hf_error *err);
+                                 struct hf_error *err) HF_MUST_CHECK;
 HF_API hf_status hf_lock_is_locked(struct hf_lock *lock, bool *out,
-                                   struct hf_error *err);
+                                   struct hf_error *err) HF_MUST_CHECK;
 HF_API hf_status hf_lock_remaining_ms(struct hf_lock *lock, int64_t *out,
-                                      struct hf_error *err);
+                                      struct hf_error *err) HF_MUST_CHECK;
 HF_API hf_status hf_lock_is_held_by(struct hf_lock *lock, int64_t owner,
-                                    bool *out, struct hf_error *err);
+                                    bool *out, struct hf_error *err)
+    HF_MUST_CHECK;
 HF_API hf_status hf_lock_hold_count(struct hf_lock *lock, int64_t owner,
-                                    int64_t *out, struct hf_error *err);
+                                    int64_t *out, struct hf_error *err)
+    HF_MUST_CHECK;
 
 /* hf_lock_safe_ms - for how long the hold is certain to be ours, counted from
  *   now: our clock began before the server's, and a margin for drift is taken
@@ -469,15 +472,16 @@ typedef void hf_done(void *ctx, hf_status status, const struct hf_error *err);
  * hf_lock_force_release_async and hf_lock_inspect_async need none. */
 HF_API hf_status hf_lock_acquire_async(struct hf_lock *lock,
                                        const struct hf_acquire_options *options,
-                                       hf_done *done, void *ctx);
+                                       hf_done *done, void *ctx) HF_MUST_CHECK;
 HF_API hf_status hf_lock_release_async(struct hf_lock *lock, int64_t owner,
-                                       hf_done *done, void *ctx);
+                                       hf_done *done, void *ctx) HF_MUST_CHECK;
 HF_API hf_status hf_lock_force_release_async(struct hf_lock *lock,
                                              const char *holder, size_t len,
-                                             hf_done *done, void *ctx);
+                                             hf_done *done, void *ctx)
+    HF_MUST_CHECK;
 HF_API hf_status hf_lock_inspect_async(struct hf_lock *lock,
                                        struct hf_lock_info *out, hf_done *done,
-                                       void *ctx);
+                                       void *ctx) HF_MUST_CHECK;
 
 /* ---- scoped -------------------------------------------------------------- */
 
@@ -496,7 +500,7 @@ struct hf_scope {
 HF_API hf_status hf_lock_with(struct hf_lock *lock,
                               const struct hf_acquire_options *options,
                               const struct hf_scope *scope, int *result,
-                              struct hf_error *err);
+                              struct hf_error *err) HF_MUST_CHECK;
 
 #ifdef __cplusplus
 }

@@ -155,7 +155,8 @@ struct hf_loop_options {
  * hf_loop_free - takes NULL. Everything registered must be gone. Stops the
  *                thread. Not from a callback. */
 HF_API hf_status hf_loop_new(struct hf_loop **out,
-                             const struct hf_loop_options *options);
+                             const struct hf_loop_options *options)
+    HF_MUST_CHECK;
 HF_API void hf_loop_free(struct hf_loop *loop);
 
 /* To drive a loop from one other event loop (examples/loop_epoll.c, loop_uv.c,
@@ -216,7 +217,8 @@ struct hf_io {
  *                   HF_E_SYSTEM. [locked]
  * hf_loop_rewatch - io->events has become `events`. [locked]
  * hf_loop_unwatch - ends; before the descriptor is closed. [locked] */
-HF_API hf_status hf_loop_watch(struct hf_loop *loop, struct hf_io *io);
+HF_API hf_status hf_loop_watch(struct hf_loop *loop, struct hf_io *io)
+    HF_MUST_CHECK;
 HF_API void hf_loop_rewatch(struct hf_loop *loop, struct hf_io *io, int events);
 HF_API void hf_loop_unwatch(struct hf_loop *loop, struct hf_io *io);
 

@@ -14,8 +14,12 @@ extern "C" {
 /* The functions that a shared library exports; everything else is hidden. */
 #if defined(__GNUC__)
 #define HF_API __attribute__((visibility("default")))
+/* A function whose result must be looked at: compilers warn where it is dropped;
+ * gcc does so even behind a cast to void. */
+#define HF_MUST_CHECK __attribute__((warn_unused_result))
 #else
 #define HF_API
+#define HF_MUST_CHECK
 #endif
 
 /* Code, name and text together. Whatever does not leave the caller with what

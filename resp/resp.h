@@ -173,7 +173,8 @@ HF_API void hf_resp_set_strict(struct hf_resp_parser *p, bool strict);
  * a bulk string never. No allocation, no recursion.
  * Threads: one parser, one thread at a time. */
 HF_API hf_status hf_resp_parse(struct hf_resp_parser *p, const char *buf,
-                               size_t len, struct hf_resp_tape *tape);
+                               size_t len, struct hf_resp_tape *tape)
+    HF_MUST_CHECK;
 
 /* hf_resp_drop - forgets everything before the value under way: the tape's
  * nodes of complete values, and `*bytes` bytes at the front of the buffer; the

@@ -60,5 +60,16 @@ compile() {
 }
 compile
 compile -static
+
+# compiles CALL: may a program drop its result?
+compiles() {
+    printf '#include <holdfast.h>\nvoid f(struct hf_lock *l);\n%s\n' \
+        "void f(struct hf_lock *l) { $1; }" >"$out/drop.c"
+    # shellcheck disable=SC2046 # words
+    cc $(pkg-config --cflags holdfast) -Wall -Werror -c "$out/drop.c" \
+        -o "$out/drop.o" >"$log" 2>&1
+}
+compiles 'hf_lock_release(l, 1, 0)' || fail 'a release must be looked at'
+! compiles 'hf_lock_acquire(l, 0, 0)' || fail 'an acquire may be ignored'
 rm -rf "$out"
 echo "build: OpenSSL that comes and goes, -O3, static, installed: as it should be"
