@@ -15,8 +15,9 @@ NET  := $(addprefix base/,endpoint error hash histogram mem random url \
         $(addprefix wire/,dial race resolve socket stream wire $(tls_$(TLS))) \
         $(addprefix link/,conn due greet link pubsub room trace) \
         $(addprefix route/,cluster_info cluster_view command discover \
-            discover_cluster discover_sentinel listening redirect refusal round \
-            router sentinel_words server slot slot_map slot_map_read)
+            listening probe redirect refusal round router sentinel_words server \
+            silence slot slot_map slot_map_read topology topology_cluster \
+            topology_sentinel topology_standalone)
 LOCK := scripts kind kind_reentrant names reply wait lease hold call table args op holding acquire release wake orphan query \
         watchdog close client lock
 CLI  := $(basename $(wildcard cli/*.c cli/*/*.c))

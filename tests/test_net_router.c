@@ -8,7 +8,7 @@
 
 #include "lock/call.h"
 #include "net/net.h"
-#include "net/route/router_inner.h"
+#include "net/route/server.h"
 #include "tests/support/local.h"
 #include "tests/support/memory.h"
 #include "tests/support/nodes.h"
@@ -551,7 +551,7 @@ static bool late(void *ctx, const struct nodes_ask *a, char *reply)
     return true;
 }
 
-/* M2: node 0, asked while node 1 is lost, does not undo what that had said, for
+/* MAP-2: node 0, asked while node 1 is lost, does not undo what that had said, for
  * node 2 says the same. */
 START_TEST(a_map_that_is_older_than_ours_is_not_taken)
 {
@@ -620,7 +620,7 @@ static bool silent_0(void *ctx, const struct nodes_ask *a, char *reply)
     return a->node == 0 && is_get(a);
 }
 
-/* DISCOVER-6: it is up, and says nothing. R3: nor is its answer awaited any more. */
+/* DISCOVER-6: it is up, and says nothing. ROUTE-3: nor is its answer awaited any more. */
 START_TEST(a_silent_server_is_a_reason_to_ask_others)
 {
     static struct ask a;
@@ -675,7 +675,7 @@ START_TEST(others_are_asked_again_while_a_server_is_silent)
     drive_until_received_times(1, "CLUSTER SLOTS", 3);
     ck_assert_int_eq(nodes_count(nodes, 1, "GET a"), 0);
     nodes_epoch(nodes, 6);
-    ck_assert_int_eq(strncmp(answer_of(&a), "(unknown)", 9), 0); /* R3 */
+    ck_assert_int_eq(strncmp(answer_of(&a), "(unknown)", 9), 0); /* ROUTE-3 */
     ck_assert_str_eq(ask(0), "node 1");
     end();
 }
@@ -720,7 +720,7 @@ static void drive_until_maps(uint64_t count)
 static const struct nodes_range most_of_0[] = {{0, 99, 0}, {100, 16383, 1}};
 static const struct nodes_range least_of_0[] = {{0, 9, 0}, {10, 16383, 1}};
 
-/* R5. The silent server is still the master of other slots, so that its answer is
+/* ROUTE-5. The silent server is still the master of other slots, so that its answer is
  * waited for. */
 START_TEST(an_answer_of_a_former_master_is_an_unknown_outcome)
 {
@@ -744,7 +744,7 @@ START_TEST(an_answer_of_a_former_master_is_an_unknown_outcome)
 }
 END_TEST
 
-/* R5. The map names the source of a slot that is on the move: not the node that
+/* ROUTE-5. The map names the source of a slot that is on the move: not the node that
  * was named by ASK. */
 START_TEST(an_answer_behind_asking_counts_whatever_the_map_says)
 {

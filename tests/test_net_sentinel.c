@@ -912,7 +912,7 @@ START_TEST(nothing_is_sent_behind_the_news)
 }
 END_TEST
 
-/* R3: the silence of the old master need not be waited for. */
+/* ROUTE-3: the silence of the old master need not be waited for. */
 START_TEST(what_an_old_master_has_not_answered_is_unknown)
 {
     struct question q;
@@ -943,7 +943,7 @@ START_TEST(what_an_old_master_has_not_answered_is_unknown)
 }
 END_TEST
 
-/* R5: a master that was stopped and replaced continues, and answers what it was
+/* ROUTE-5: a master that was stopped and replaced continues, and answers what it was
  * sent. Nobody has confirmed the new one yet. */
 START_TEST(what_an_old_master_answers_behind_the_news_is_unknown)
 {
@@ -995,7 +995,7 @@ static void on_acknowledged(struct hf_command *command, enum hf_outcome outcome,
     is_acknowledged = true;
 }
 
-/* R5: the same of WAIT. The replicas that an old master counts follow the new one
+/* ROUTE-5: the same of WAIT. The replicas that an old master counts follow the new one
  * soon, and lose what they have. */
 START_TEST(what_an_old_master_says_of_its_replicas_is_unknown)
 {

@@ -375,7 +375,7 @@ START_TEST(a_shard_without_a_master_has_no_target)
 }
 END_TEST
 
-/* ---- what is wrong: C5, M5 ---- */
+/* ---- what is wrong: C5, MAP-5 ---- */
 
 #define SHARD(slots, nodes) "[{'slots' " slots " 'nodes' " nodes "}]"
 #define ONE "[" NODE("a", "h", "1", "master") "]"
@@ -660,7 +660,7 @@ START_TEST(a_moved_without_memory_changes_nothing)
 }
 END_TEST
 
-/* ---- what a MOVED teaches: M4 ---- */
+/* ---- what a MOVED teaches: MAP-4 ---- */
 
 START_TEST(a_moved_is_learned_for_its_slot_alone)
 {
@@ -789,7 +789,7 @@ START_TEST(maps_differ_if_a_node_is_online_in_one)
 }
 END_TEST
 
-/* ---- better: M1, M2, M3 ---- */
+/* ---- better: MAP-1, MAP-2, MAP-3 ---- */
 
 struct state {
     bool is_ok;

@@ -1,4 +1,4 @@
-/* Commands on their way to the server that they are for. Rules in router.h.
+/* Commands on their way to the server that they are for. Rules in router_inner.h.
  *
  *   IDLE -send-> PENDING <-> ROOM -> SENT -done-> IDLE
  *                                     |             ^
@@ -9,9 +9,13 @@
 #include <string.h>
 
 #include "net/base/error.h"
-#include "net/route/refusal.h"
-#include "net/route/router_inner.h"
+#include "net/route/command.h"
+#include "net/route/discover.h"
 #include "net/route/sentinel_words.h"
+#include "net/route/server.h"
+#include "net/route/silence.h"
+
+#define HOPS_MAX 5             /* redirections of one command */
 
 enum state { IDLE, PENDING, ROOM, SENT, DONE };
 
@@ -66,7 +70,7 @@ static enum hf_outcome take_out(struct hf_command *c)
     }
     if (c->state == DONE)
         outcome = HF_UNKNOWN;
-    cancel_companion(&c->asking); /* R4 */
+    cancel_companion(&c->asking); /* ROUTE-4 */
     cancel_companion(&c->role);
     cancel_companion(&c->wait);
     c->state = IDLE;
@@ -159,7 +163,7 @@ static hf_status link_of(struct hf_link **out, const struct hf_command *c)
     return HF_OK;
 }
 
-/* R4: nothing is written in between. One that was not taken has no `done`. */
+/* ROUTE-4: nothing is written in between. One that was not taken has no `done`. */
 static hf_status submit_all(struct hf_command *c, struct hf_link *link)
 {
     hf_status rc = HF_OK;
@@ -242,7 +246,7 @@ static hf_status hand_over(struct hf_command *c, struct hf_server *server)
         rc = await_room(c, link);
     if (rc == HF_OK) {
         hf_list_push(&server->commands, &c->node);
-        hf_discover_watch(c->router);
+        hf_silence_watch(c->router);
     }
     return rc;
 }
@@ -392,38 +396,30 @@ static void follow(struct hf_command *c, const struct hf_redirection *r)
     go_to(c, r, false);
 }
 
-/* A master that has become a replica: whom the sentinels name now? */
-static bool is_demoted(const struct hf_router *router,
-                       struct hf_resp_value reply)
-{
-    return router->seeds.topology == HF_SENTINEL &&
-           hf_refusal_is(reply, "READONLY");
-}
-
-/* Is it sent elsewhere? Then its owner does not see this reply. */
+/* Is it sent elsewhere? Then its owner does not see this error. */
 static bool is_followed(struct hf_command *c, struct hf_resp_value reply)
 {
+    const struct hf_topology *topology = c->router->topology;
     struct hf_redirection r;
 
-    if (hf_router_is_standalone(c->router) || !hf_resp_is_error(reply) ||
-        c->hops >= HOPS_MAX)
+    if (!topology->judge || c->hops >= HOPS_MAX)
         return false;
-    if (is_demoted(c->router, reply)) {
+    switch (topology->judge(&r, reply)) {
+    case HF_STAYS: return false;
+    case HF_REDIRECTS:
+        c->hops++;
+        follow(c, &r);
+        return true;
+    case HF_IS_DEMOTED:
         c->hops++;
         hf_router_forget(c->router);
         pend(c);
         return true;
     }
-    if (c->router->seeds.topology == HF_CLUSTER &&
-        hf_redirection_read(&r, reply)) {
-        c->hops++;
-        follow(c, &r);
-        return true;
-    }
     return false;
 }
 
-/* R5. A redirection may be ahead of the map, which then still names the server
+/* ROUTE-5. A redirection may be ahead of the map, which then still names the server
  * that it named when this one was chosen. */
 static bool is_from_former_master(const struct hf_command *c)
 {
@@ -451,11 +447,12 @@ static void on_reply(struct hf_request *request, enum hf_outcome outcome,
     }
     c->state = IDLE;
     (void)take_out(c); /* with an ASKING or a WAIT that is still on its way */
-    if (outcome == HF_ANSWERED && is_followed(c, reply))
-        return;
-    if (outcome == HF_ANSWERED && !hf_router_is_standalone(c->router) &&
-        hf_resp_error_is(reply, "CLUSTERDOWN"))
-        hf_discover_want(c->router, NULL);
+    if (outcome == HF_ANSWERED && hf_resp_is_error(reply)) {
+        if (is_followed(c, reply))
+            return;
+        if (hf_resp_error_is(reply, "CLUSTERDOWN"))
+            hf_discover_want(c->router, NULL);
+    }
     finish(c, outcome, reply);
 }
 
@@ -544,7 +541,7 @@ static void for_each(struct hf_list *commands, void (*act)(struct hf_command *c)
     }
 }
 
-/* R2, R3. */
+/* ROUTE-2, ROUTE-3. */
 static void reconsider(struct hf_command *c)
 {
     struct hf_router *router = c->router;

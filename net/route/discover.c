@@ -1,6 +1,6 @@
 /* Asking the servers for the map (which server serves which slot, or which one is
  * the master): whom, how often, and which answer to believe. The requests are the
- * topology's business (discover_cluster.c, discover_sentinel.c); the order of a
+ * topology's business (topology_*.c); the order of a
  * round, and its end, are round.h's.
  *
  * DISCOVER-1  One round at a time. If a map is wanted meanwhile, the next round
@@ -10,29 +10,25 @@
  * DISCOVER-3  Servers whose links are up are asked first, then the seeds, then the
  *             other nodes of the map: any node of a cluster can name the others.
  * DISCOVER-4  A map that is worse than ours is kept in case nobody has a better
- *             one (slot_map.h, M2, M3).
+ *             one (slot_map.h, MAP-2, MAP-3).
  * DISCOVER-5  An error from a reachable server outranks "unreachable", in its
  *             round and in the next one: a deadline may come before any server has
  *             answered in that.
  * DISCOVER-6  While a command waits for a server that cannot be reached, rounds go
  *             on, at growing intervals.
- * DISCOVER-7  Silence raises no event. So while commands are under way, every
- *             LOOK_MS the client checks whether one has waited for so long; and
- *             while it has subscriptions, whose links may always be silent, it
- *             asks for the map every LISTEN_MS. */
+ * DISCOVER-7  A server that falls silent while a command or a subscription waits
+ *             for it is a reason to ask the others (silence.c). */
 #include <string.h>
 
 #include "net/base/error.h"
-#include "net/route/router_inner.h"
+#include "net/route/discover.h"
+#include "net/route/probe.h"
 
 #define REFRESH_MIN_MS 100
 #define AGAIN_MIN_MS 100       /* after a round in vain; doubles, up to */
 #define AGAIN_MAX_MS 1000
-#define LOOK_MS 250            /* a script takes some microseconds */
-#define LISTEN_MS 5000
 
 static void on_timer(struct hf_timer *timer);
-static void on_watch(struct hf_timer *timer);
 
 static struct hf_router *router_of(struct hf_discovery *d)
 {
@@ -42,66 +38,16 @@ static struct hf_router *router_of(struct hf_discovery *d)
 void hf_discover_init(struct hf_router *router)
 {
     router->discovery.timer.fire = on_timer;
-    router->discovery.watch.fire = on_watch;
     hf_round_init(&router->discovery.round,
                   router->options.link.connect_timeout_ms);
 }
 
-/* ---- probes ---- */
-
-hf_status hf_probe_send(struct hf_server *server, unsigned index,
-                        struct hf_link *link, const struct hf_resp_arg *argv,
-                        size_t argc, int64_t deadline_ms,
-                        void (*done)(struct hf_request *, enum hf_outcome,
-                                     struct hf_resp_value))
-{
-    struct hf_probe *probe = &server->probe;
-    struct hf_request *request = &probe->requests[index];
-    hf_status rc;
-
-    request->done = done;
-    request->is_acknowledged_by_push = false;
-    rc = hf_link_submit(link, request, argv, argc, deadline_ms);
-    probe->is_sent[index] = rc == HF_OK;
-    return rc;
-}
-
-struct hf_server *hf_probe_ended(struct hf_request *request, unsigned index)
-{
-    struct hf_probe *probe =
-        HF_OWNER_OF(request - index, struct hf_probe, requests[0]);
-
-    probe->is_sent[index] = false;
-    return HF_OWNER_OF(probe, struct hf_server, probe);
-}
-
-void hf_probe_cancel(struct hf_server *server)
-{
-    struct hf_probe *probe = &server->probe;
-
-    for (unsigned i = 0; i < PROBE_REQUESTS; i++) {
-        if (probe->is_sent[i])
-            (void)hf_link_cancel(&probe->requests[i]);
-        probe->is_sent[i] = false;
-    }
-    if (probe->is_under_way)
-        hf_round_probe_ended(&server->router->discovery.round);
-    probe->is_under_way = false;
-}
+/* ---- all probes ---- */
 
 static void cancel_all(struct hf_router *router)
 {
     for (struct hf_server *s = NULL; (s = hf_server_next(router, s));)
         hf_probe_cancel(s);
-}
-
-void hf_probe_drop_news(struct hf_server *server)
-{
-    struct hf_subscription *news = &server->probe.news;
-
-    if (news->pubsub)
-        hf_pubsub_drop(news);
-    news->pubsub = NULL;
 }
 
 static void drop_news(struct hf_router *router)
@@ -117,7 +63,6 @@ void hf_discover_fini(struct hf_router *router)
     cancel_all(router);
     drop_news(router);
     hf_loop_disarm(router->loop, &d->timer);
-    hf_loop_disarm(router->loop, &d->watch);
     hf_slot_map_free(d->best);
     d->best = NULL;
 }
@@ -130,7 +75,7 @@ static bool is_to_be_asked(const struct hf_server *server)
 {
     const struct hf_router *router = server->router;
 
-    return server->is_sentinel == (router->seeds.topology == HF_SENTINEL) &&
+    return server->is_guide != router->topology->asks_nodes &&
            server->probe.round != router->discovery.round_number &&
            !server->probe.is_under_way;
 }
@@ -152,7 +97,7 @@ static struct hf_server *one_at(struct hf_router *router, const char *host,
     struct hf_server *server;
     hf_status rc =
         hf_server_get(&server, router, host, port,
-                      router->seeds.topology == HF_SENTINEL);
+                      !router->topology->asks_nodes);
 
     if (rc == HF_OK)
         return is_to_be_asked(server) ? server : NULL;
@@ -174,14 +119,14 @@ static struct hf_server *next_seed(struct hf_router *router)
     return server;
 }
 
-/* A cluster's: replicas, too. */
+/* Replicas, too. */
 static struct hf_server *next_node(struct hf_router *router)
 {
     struct hf_discovery *d = &router->discovery;
     const struct hf_slot_map *map = router->map;
     struct hf_server *server = NULL;
 
-    if (!map || router->seeds.topology != HF_CLUSTER)
+    if (!map || !router->topology->asks_nodes)
         return NULL;
     while (!server && d->next_node < map->count) {
         const struct hf_node *node = &map->nodes[d->next_node++];
@@ -214,23 +159,6 @@ static void arm(struct hf_router *router, int64_t in_ms)
                 hf_loop_now(router->loop) + in_ms);
 }
 
-static bool has_waiters(const struct hf_server *server)
-{
-    return !hf_link_is_up(server->link) &&
-           !hf_list_is_empty(&server->commands);
-}
-
-/* DISCOVER-6 */
-static bool is_waited_for(struct hf_router *router)
-{
-    bool is = !hf_list_is_empty(&router->pending) || hf_router_is_deaf(router);
-
-    for (struct hf_server *s = NULL;
-         !is && (s = hf_server_next(router, s));)
-        is = has_waiters(s);
-    return is;
-}
-
 static int64_t pause_ms(const struct hf_discovery *d)
 {
     int64_t ms = (int64_t)AGAIN_MIN_MS << (d->failures < 8 ? d->failures : 8);
@@ -251,7 +179,7 @@ static void end_round(struct hf_router *router)
     hf_loop_disarm(router->loop, &d->timer);
     drop_best(d);
     d->ended_ms = hf_loop_now(router->loop);
-    if (d->is_wanted_again || is_waited_for(router))
+    if (d->is_wanted_again || d->is_waited_for(router))
         arm(router, pause_ms(d));
     d->is_wanted_again = false;
     hf_servers_sweep_soon(router);
@@ -259,17 +187,18 @@ static void end_round(struct hf_router *router)
 
 static void succeed(struct hf_router *router)
 {
+    struct hf_discovery *d = &router->discovery;
+
     router->error.status = HF_OK;
-    router->discovery.is_told = false;
-    router->discovery.failures = 0;
+    d->is_told = false;
+    d->failures = 0;
     cancel_all(router);
     end_round(router);
-    hf_router_resume(router);
+    d->on_end(router, HF_MAP_CONFIRMED);
 }
 
-/* DISCOVER-4. What nobody can answer now, nobody will, if all say so for good. It is
- * told
- * once, however often we have to ask. */
+/* DISCOVER-4. If all say for good that they cannot answer, nobody will. That is
+ * reported once, however often the client has to ask. */
 static void give_up(struct hf_router *router)
 {
     struct hf_discovery *d = &router->discovery;
@@ -280,7 +209,7 @@ static void give_up(struct hf_router *router)
     d->best = NULL;
     d->failures++;
     if (best && hf_slot_map_is_better(best, NULL))
-        hf_router_adopt(router, best);
+        d->on_map(router, best);
     else
         hf_slot_map_free(best);
     end_round(router);
@@ -288,9 +217,9 @@ static void give_up(struct hf_router *router)
         d->failures == 1)
         router->options.on_trouble(router->options.ctx, &router->error);
     if (is_final)
-        hf_commands_fail_pending(router);
+        d->on_end(router, HF_MAP_UNKNOWN_FOR_GOOD);
     else if (d->round.under_way == 0 && !router->map)
-        hf_commands_end_pending_once(router);
+        d->on_end(router, HF_MAP_UNKNOWN);
 }
 
 /* ROUND-5 */
@@ -312,8 +241,7 @@ static hf_status ask(struct hf_server *server)
 
     server->probe.round = d->round_number;
     server->probe.learned_count = d->learned_count;
-    rc = server->is_sentinel ? hf_sentinel_ask(server, deadline)
-                             : hf_cluster_ask(server, deadline);
+    rc = router->topology->ask(server, deadline);
     if (rc < 0)
         return rc;
     server->probe.is_under_way = true;
@@ -380,7 +308,7 @@ void hf_discover_want(struct hf_router *router, struct hf_server *hint)
     struct hf_discovery *d = &router->discovery;
     int64_t earliest = d->ended_ms + (hint ? REFRESH_MIN_MS : pause_ms(d));
 
-    if (hf_router_is_standalone(router) || router->is_closing)
+    if (!router->topology->ask || router->is_closing)
         return;
     if (hint)
         d->hint = hint;
@@ -388,67 +316,6 @@ void hf_discover_want(struct hf_router *router, struct hf_server *hint)
         d->is_wanted_again = true;
     else if (!d->timer.link || d->timer.due_ms > earliest)
         hf_loop_arm(router->loop, &d->timer, earliest);
-}
-
-/* ---- silent servers (DISCOVER-7) ---- */
-
-/* Commands stand in the order in which they came. One that is not sent may wait
- * behind others that have no answer: twice the same one does so for LOOK_MS. */
-static bool is_silent(struct hf_server *server, int64_t now)
-{
-    const struct hf_command *first, *seen = server->seen;
-
-    server->seen = NULL;
-    if (hf_list_is_empty(&server->commands))
-        return false;
-    first = HF_OWNER_OF(server->commands.next, struct hf_command, node);
-    if (hf_command_awaits_replicas(first))
-        return false; /* it was answered */
-    if (hf_command_is_sent(first))
-        return now - first->request.sent_ms >= LOOK_MS;
-    server->seen = first;
-    return first == seen || !hf_link_is_up(server->link);
-}
-
-static void look(struct hf_router *router, bool *is_anybody_busy)
-{
-    struct hf_discovery *d = &router->discovery;
-    int64_t now = hf_loop_now(router->loop);
-    bool is_one_silent = false;
-
-    for (struct hf_server *server = NULL;
-         (server = hf_server_next(router, server));) {
-        *is_anybody_busy |= !hf_list_is_empty(&server->commands);
-        is_one_silent |= is_silent(server, now);
-    }
-    if (is_one_silent || (!hf_list_is_empty(&router->subscriptions) &&
-                          now - d->ended_ms >= LISTEN_MS))
-        hf_discover_want(router, NULL);
-}
-
-static void on_watch(struct hf_timer *timer)
-{
-    struct hf_discovery *d = HF_OWNER_OF(timer, struct hf_discovery, watch);
-    struct hf_router *router = router_of(d);
-    bool is_anybody_busy = false;
-
-    look(router, &is_anybody_busy);
-    if (is_anybody_busy || !hf_list_is_empty(&router->subscriptions))
-        hf_loop_arm(router->loop, timer,
-                    hf_loop_now(router->loop) +
-                        (is_anybody_busy ? LOOK_MS : LISTEN_MS));
-}
-
-void hf_discover_watch(struct hf_router *router)
-{
-    struct hf_timer *timer = &router->discovery.watch;
-    int64_t due_ms;
-
-    if (hf_router_is_standalone(router))
-        return;
-    due_ms = hf_loop_now(router->loop) + LOOK_MS;
-    if (!timer->link || timer->due_ms > due_ms)
-        hf_loop_arm(router->loop, timer, due_ms);
 }
 
 /* ---- what MOVED says meanwhile ---- */
@@ -459,7 +326,7 @@ void hf_discover_learned(struct hf_router *router, uint16_t slot)
     router->discovery.learned_count++;
 }
 
-/* M4: who was asked may have answered before the slot moved. Should that be
+/* MAP-4: who was asked may have answered before the slot moved. Should that be
  * wrong, the next round's answer is taken as it is. Without memory, so is this
  * one. */
 static void learn_again(struct hf_router *router, struct hf_slot_map **map)
@@ -475,8 +342,9 @@ static void learn_again(struct hf_router *router, struct hf_slot_map **map)
     }
 }
 
-void hf_discover_restart(struct hf_router *router)
+void hf_discover_restart(struct hf_router *router, struct hf_server *hint)
 {
+    router->discovery.hint = hint;
     cancel_all(router);
     hf_round_reset(&router->discovery.round);
     router->discovery.failures = 0;
@@ -514,7 +382,7 @@ static void keep_if_best(struct hf_discovery *d, struct hf_slot_map *map)
     }
 }
 
-/* M2. The map is taken, unless it is HF_ROUND_WORSE. */
+/* MAP-2. The map is taken, unless it is HF_ROUND_WORSE. */
 static enum hf_round_answer weigh(struct hf_router *router,
                                   struct hf_slot_map *map)
 {
@@ -526,11 +394,11 @@ static enum hf_round_answer weigh(struct hf_router *router,
     }
     if (!hf_slot_map_is_better(map, router->map))
         return HF_ROUND_WORSE;
-    hf_router_adopt(router, map);
+    router->discovery.on_map(router, map);
     return HF_ROUND_BETTER;
 }
 
-/* M4: it was asked in an earlier round, and a MOVED came since. */
+/* MAP-4: it was asked in an earlier round, and a MOVED came since. */
 static bool is_outdated(const struct hf_server *server)
 {
     const struct hf_discovery *d = &server->router->discovery;
@@ -610,10 +478,9 @@ static bool is_one_sent_once(const struct hf_router *router)
 
 static void end_probe(struct hf_server *server)
 {
-    struct hf_error why = *hf_link_error(server->link);
+    struct hf_error why;
 
-    if (server->is_sentinel)
-        hf_sentinel_explain(server, &why);
+    server->router->topology->explain(server, &why);
     hf_discover_failed(server, false, &why);
 }
 
@@ -626,7 +493,7 @@ void hf_discover_unreached(struct hf_server *server)
         return;
     for (struct hf_server *s = NULL; (s = hf_server_next(router, s));)
         if (s->probe.is_under_way &&
-            server == (s->is_sentinel ? hf_sentinel_awaits(s) : s))
+            router->topology->awaits(s) == server)
             end_probe(s);
 }
 
@@ -652,8 +519,22 @@ void hf_discover_explain(struct hf_router *router)
 
     if (router->error.status != HF_OK || !server)
         return;
-    if (server->is_sentinel)
-        hf_sentinel_explain(server, &router->error);
-    else
-        router->error = *hf_link_error(server->link);
+    router->topology->explain(server, &router->error);
+}
+
+void hf_discover_dropped(struct hf_server *server)
+{
+    struct hf_discovery *d = &server->router->discovery;
+
+    if (d->hint == server)
+        d->hint = NULL;
+}
+
+/* Those that are new are asked in this round, too. */
+void hf_discover_new_seeds(struct hf_router *router)
+{
+    struct hf_discovery *d = &router->discovery;
+
+    if (d->next_seed > router->seeds_given)
+        d->next_seed = router->seeds_given;
 }

@@ -1,6 +1,9 @@
 /* Subscriptions on their way: each is at the server of its slot, and goes where
- * that goes. Rules in router.h. */
-#include "net/route/router_inner.h"
+ * that goes. Rules in router_inner.h. */
+#include "net/route/discover.h"
+#include "net/route/listening.h"
+#include "net/route/server.h"
+#include "net/route/silence.h"
 
 static struct hf_subscription *subscription_of(struct hf_list *node)
 {
@@ -48,7 +51,7 @@ void hf_router_relisten(struct hf_router *router)
 }
 
 /* Nowhere yet, or at a server that is not there. */
-bool hf_router_is_deaf(struct hf_router *router)
+bool hf_router_is_unheard(struct hf_router *router)
 {
     for (struct hf_list *l = router->subscriptions.next;
          l != &router->subscriptions; l = l->next) {
@@ -81,7 +84,7 @@ hf_status hf_router_listen(struct hf_router *router, struct hf_subscription *s,
         (void)hf_pubsub_add(target->pubsub, s);
     hf_list_push(&router->subscriptions, &s->route_node);
     if (target)
-        hf_discover_watch(router);
+        hf_silence_watch(router);
     else
         hf_discover_want(router, NULL);
     return HF_OK;

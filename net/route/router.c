@@ -1,23 +1,27 @@
-/* The way: which server serves a slot, by the map in force; and the router that
- * has it. Rules in router.h. */
+/* The map in force: which server serves a slot; and the router, which puts
+ * commands, subscriptions, servers and discovery together. Rules in
+ * router_inner.h. */
 #include <stdio.h>
 #include <string.h>
 
 #include "net/base/error.h"
 #include "net/base/mem.h"
-#include "net/route/router_inner.h"
+#include "net/route/command.h"
+#include "net/route/discover.h"
+#include "net/route/listening.h"
+#include "net/route/probe.h"
+#include "net/route/server.h"
+#include "net/route/silence.h"
 #include "net/wire/tls_context.h"
 
 /* ---- who serves a slot ---- */
 
-/* As node `index` of the map: in a cluster that tells of its replicas, too. */
+/* As node `index` of the map, which may name its replicas, too. */
 static void mark_target(struct hf_server *server, uint16_t index)
 {
     const struct hf_slot_map *map = server->router->map;
 
     server->is_target = true;
-    if (server->router->seeds.topology != HF_CLUSTER)
-        return;
     server->replicas = 0;
     for (uint32_t i = 0; i < map->count; i++)
         server->replicas += i != index && map->nodes[i].master == index;
@@ -58,9 +62,9 @@ static bool by_node_room(struct hf_router *router, const struct hf_slot_map *map
     return true;
 }
 
-/* ---- the way changes ---- */
+/* ---- the map changes ---- */
 
-/* M4: at once, and then all of it is asked for. Without memory to learn it,
+/* MAP-4: at once, and then all of it is asked for. Without memory to learn it,
  * asking must do. */
 void hf_router_learn(struct hf_router *router, const struct hf_redirection *r,
                      const char *host)
@@ -114,7 +118,14 @@ static void mark_targets(struct hf_router *router)
     }
 }
 
-void hf_router_adopt(struct hf_router *router, struct hf_slot_map *map)
+static void resume(struct hf_router *router)
+{
+    hf_commands_resume(router);
+    hf_router_relisten(router);
+}
+
+/* Takes the map. */
+static void adopt(struct hf_router *router, struct hf_slot_map *map)
 {
     if (!by_node_room(router, map)) {
         hf_slot_map_free(map); /* the old one must do */
@@ -126,14 +137,8 @@ void hf_router_adopt(struct hf_router *router, struct hf_slot_map *map)
     router->counts.maps++;
     mark_targets(router);
     each_server(router, hf_commands_reconsider);
-    hf_router_resume(router);
+    resume(router);
     hf_servers_sweep_soon(router);
-}
-
-void hf_router_resume(struct hf_router *router)
-{
-    hf_commands_resume(router);
-    hf_router_relisten(router);
 }
 
 void hf_router_forget(struct hf_router *router)
@@ -145,54 +150,74 @@ void hf_router_forget(struct hf_router *router)
     hf_discover_want(router, NULL);
 }
 
-/* A sentinel's master is asked for anew with each connection; a cluster's map
- * may be out of date. */
-void hf_router_lost_touch(struct hf_router *router, struct hf_server *server)
+/* ---- what discovery and servers report ---- */
+
+static void on_round_end(struct hf_router *router, enum hf_discovery_end end)
 {
-    if (hf_router_is_standalone(router) || router->is_closing ||
-        server->is_sentinel)
-        return;
-    if (router->seeds.topology == HF_SENTINEL && server->is_target)
-        hf_router_forget(router);
-    else
-        hf_discover_want(router, NULL);
+    switch (end) {
+    case HF_MAP_CONFIRMED: resume(router); break;
+    case HF_MAP_UNKNOWN: hf_commands_end_pending_once(router); break;
+    case HF_MAP_UNKNOWN_FOR_GOOD: hf_commands_fail_pending(router); break;
+    }
 }
+
+static void on_link_down(struct hf_server *server, const struct hf_link *link)
+{
+    struct hf_router *router = server->router;
+    struct hf_error why;
+
+    hf_error_set(&why, hf_link_error(link)->status, "connection lost: %s",
+                 hf_link_error(link)->text);
+    if (router->options.on_trouble)
+        router->options.on_trouble(router->options.ctx, &why);
+    if (router->topology->on_link_down && !router->is_closing)
+        router->topology->on_link_down(server);
+}
+
+static void on_unreached(struct hf_server *server)
+{
+    hf_commands_end_once(server);
+    hf_discover_unreached(server);
+}
+
+static void on_slot_moved(struct hf_server *server)
+{
+    hf_discover_want(server->router, NULL);
+}
+
+static void on_free(struct hf_server *server)
+{
+    hf_probe_cancel(server);
+    if (server->pubsub)
+        hf_probe_drop_news(server);
+    hf_discover_dropped(server);
+}
+
+static bool has_waiters(const struct hf_server *server)
+{
+    return !hf_link_is_up(server->link) &&
+           !hf_list_is_empty(&server->commands);
+}
+
+/* DISCOVER-6 */
+static bool is_waited_for(struct hf_router *router)
+{
+    bool is = !hf_list_is_empty(&router->pending) || hf_router_is_unheard(router);
+
+    for (struct hf_server *s = NULL;
+         !is && (s = hf_server_next(router, s));)
+        is = has_waiters(s);
+    return is;
+}
+
+static const struct hf_server_events events = {
+    .on_link_down = on_link_down,
+    .on_unreached = on_unreached,
+    .on_slot_moved = on_slot_moved,
+    .on_free = on_free,
+};
 
 /* ---- new, free ---- */
-
-static void describe(struct hf_router *router)
-{
-    const struct hf_seeds *seeds = &router->seeds;
-    size_t len = 0;
-
-    if (seeds->topology == HF_STANDALONE) {
-        (void)hf_url_address(&router->options.link.url, router->address,
-                             sizeof router->address);
-        return;
-    }
-    len = (size_t)(seeds->topology == HF_CLUSTER
-                       ? snprintf(router->address, sizeof router->address,
-                                  "cluster at")
-                       : snprintf(router->address, sizeof router->address,
-                                  "master '%.100s' of sentinels at",
-                                  seeds->master));
-    for (uint32_t i = 0; i < seeds->count && len < sizeof router->address; i++)
-        len += (size_t)snprintf(router->address + len,
-                                sizeof router->address - len, "%s%s:%u",
-                                i ? "," : " ", seeds->list[i].host,
-                                seeds->list[i].port);
-}
-
-static hf_status make_only(struct hf_router *router, struct hf_error *err)
-{
-    hf_status rc = hf_server_get(&router->only, router,
-                                 router->options.link.url.host,
-                                 router->options.link.url.port, false);
-
-    if (rc < 0 && router->error.status == rc)
-        return hf_error_set(err, rc, "%s", router->error.text);
-    return rc < 0 ? hf_error_set(err, rc, "%s", hf_status_text(rc)) : HF_OK;
-}
 
 /* Files that cannot be read are found before anything is asked. */
 static hf_status make_tls(struct hf_router *router, struct hf_error *err)
@@ -202,9 +227,9 @@ static hf_status make_tls(struct hf_router *router, struct hf_error *err)
     if (url->kind != HF_URL_TLS)
         return HF_OK;
     return hf_tls_context_new(&router->tls, router->mem, &url->tls,
-                              hf_router_is_standalone(router)
-                                  ? url->host
-                                  : router->seeds.list[0].host,
+                              router->seeds.count > 0
+                                  ? router->seeds.list[0].host
+                                  : url->host,
                               err);
 }
 
@@ -229,13 +254,19 @@ hf_status hf_router_new(struct hf_router **out, struct hf_loop *loop,
     hf_list_init(&router->servers);
     hf_list_init(&router->pending);
     hf_list_init(&router->subscriptions);
+    router->topology = hf_topology_of(&router->seeds);
+    router->discovery.on_map = adopt;
+    router->discovery.on_end = on_round_end;
+    router->discovery.is_waited_for = is_waited_for;
     hf_discover_init(router);
-    hf_servers_init(router);
-    describe(router);
+    hf_silence_init(router);
+    hf_servers_init(router, &events);
+    router->topology->describe(router, router->address,
+                               sizeof router->address);
     hf_loop_lock(loop);
     rc = make_tls(router, err);
-    if (rc == HF_OK && hf_router_is_standalone(router))
-        rc = make_only(router, err);
+    if (rc == HF_OK && router->topology->start)
+        rc = router->topology->start(router, err);
     if (rc < 0)
         hf_router_free(router);
     hf_loop_unlock(loop);
@@ -250,6 +281,7 @@ void hf_router_free(struct hf_router *router)
         return;
     router->is_closing = true;
     hf_discover_fini(router);
+    hf_silence_fini(router);
     hf_loop_disarm(router->loop, &router->sweep);
     hf_router_unlisten_all(router);
     hf_commands_fail_pending(router);
@@ -270,12 +302,12 @@ void hf_router_free(struct hf_router *router)
 uint16_t hf_router_slot(const struct hf_router *router, const void *key,
                         size_t len)
 {
-    return router->seeds.topology == HF_CLUSTER ? hf_slot_of(key, len) : 0;
+    return router->topology->slot ? router->topology->slot(key, len) : 0;
 }
 
 bool hf_router_is_known(const struct hf_router *router)
 {
-    return router->is_known || hf_router_is_standalone(router);
+    return router->is_known;
 }
 
 bool hf_router_is_sharded(const struct hf_router *router)

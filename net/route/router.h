@@ -114,6 +114,7 @@ hf_status hf_router_send(struct hf_router *router, struct hf_command *command);
 enum hf_outcome hf_router_cancel(struct hf_command *command);
 
 /* hf_command_is_sent - bytes of it have left, its answer is to come.
+ * hf_command_awaits_replicas - it was answered, and its WAIT is not yet.
  * hf_command_is_by_ask - it was last sent by ASK: its slot is on the move.
  * hf_command_part    - it has ended, and is sent again after a pause: the server
  *                      that it was for may be gone by then.
@@ -123,6 +124,7 @@ enum hf_outcome hf_router_cancel(struct hf_command *command);
  * hf_command_error   - why it was not answered; status HF_OK: not known. All
  *                      [locked] */
 bool hf_command_is_sent(const struct hf_command *command);
+bool hf_command_awaits_replicas(const struct hf_command *command);
 bool hf_command_is_by_ask(const struct hf_command *command);
 void hf_command_part(struct hf_command *command);
 void hf_command_stay(struct hf_command *command);

@@ -4,7 +4,7 @@
 
 #include "net/base/error.h"
 #include "net/base/mem.h"
-#include "net/route/router_inner.h"
+#include "net/route/server.h"
 #include "net/wire/tls_context.h"
 
 /* ---- what the link reports ---- */
@@ -16,25 +16,13 @@ static void on_push(void *ctx, struct hf_resp_value push)
     hf_pubsub_push(server->pubsub, push);
 }
 
-static void was_lost(struct hf_server *server, const struct hf_link *link)
-{
-    struct hf_router *router = server->router;
-    struct hf_error why;
-
-    hf_error_set(&why, hf_link_error(link)->status, "connection lost: %s",
-                 hf_link_error(link)->text);
-    if (router->options.on_trouble)
-        router->options.on_trouble(router->options.ctx, &why);
-    hf_router_lost_touch(router, server);
-}
-
 static void on_change(void *ctx, bool is_up)
 {
     struct hf_server *server = ctx;
 
     hf_pubsub_change(server->pubsub, is_up);
     if (!is_up)
-        was_lost(server, server->link);
+        server->router->events->on_link_down(server, server->link);
 }
 
 static void on_slow_change(void *ctx, bool is_up)
@@ -42,15 +30,14 @@ static void on_slow_change(void *ctx, bool is_up)
     struct hf_server *server = ctx;
 
     if (!is_up)
-        was_lost(server, server->slow);
+        server->router->events->on_link_down(server, server->slow);
 }
 
 static void on_failure(void *ctx)
 {
     struct hf_server *server = ctx;
 
-    hf_commands_end_once(server);
-    hf_discover_unreached(server);
+    server->router->events->on_unreached(server);
 }
 
 static void on_idle(void *ctx)
@@ -67,7 +54,7 @@ static void on_astray(void *ctx)
 {
     struct hf_server *server = ctx;
 
-    hf_discover_want(server->router, NULL);
+    server->router->events->on_slot_moved(server);
 }
 
 /* ---- making ---- */
@@ -77,9 +64,8 @@ static void url_of(struct hf_url *url, const struct hf_server *server)
     const struct hf_router *router = server->router;
 
     *url = router->options.link.url;
-    if (!hf_router_is_standalone(router))
-        hf_url_move(url, server->host, server->port,
-                    server->is_sentinel ? &router->seeds : NULL);
+    hf_url_move(url, server->host, server->port,
+                server->is_guide ? &router->seeds : NULL);
 }
 
 static void link_options(struct hf_link_options *link, struct hf_server *server)
@@ -90,9 +76,9 @@ static void link_options(struct hf_link_options *link, struct hf_server *server)
     url_of(&link->url, server);
     link->tls = server->tls;
     link->client_name = link->client_name ? router->client_name : NULL;
-    if (server->is_sentinel)
-        link->listen_ms = 0; /* its news is listened to by idle clients, too; one
-                                that waits asks it anyway (DISCOVER-7) */
+    if (server->is_guide)
+        link->listen_ms = 0; /* idle clients subscribe to it, too; one that waits
+                                asks it anyway (DISCOVER-7) */
     link->on_push = on_push;
     link->on_change = on_change;
     link->on_failure = on_failure;
@@ -152,9 +138,7 @@ void hf_server_free(struct hf_server *server)
 
     if (server->pubsub)
         hf_pubsub_on_idle(server->pubsub, NULL, NULL);
-    hf_probe_cancel(server);
-    if (server->pubsub)
-        hf_probe_drop_news(server);
+    server->router->events->on_free(server);
     hf_pubsub_free(server->pubsub);
     if (server->slow) {
         hf_link_stats(server->slow, &last);
@@ -168,14 +152,12 @@ void hf_server_free(struct hf_server *server)
     hf_link_free(server->link);
     hf_tls_context_free(server->tls);
     hf_list_remove(&server->node);
-    if (server->router->discovery.hint == server)
-        server->router->discovery.hint = NULL;
     server->router->server_count--;
     hf_mem_free(server->router->mem, server, sizeof *server);
 }
 
 static hf_status make(struct hf_server **out, struct hf_router *router,
-                      const char *host, uint16_t port, bool is_sentinel)
+                      const char *host, uint16_t port, bool is_guide)
 {
     struct hf_server *server;
     hf_status rc;
@@ -188,7 +170,7 @@ static hf_status make(struct hf_server **out, struct hf_router *router,
     server->router = router;
     (void)snprintf(server->host, sizeof server->host, "%s", host);
     server->port = port;
-    server->is_sentinel = is_sentinel;
+    server->is_guide = is_guide;
     hf_list_init(&server->commands);
     hf_list_init(&server->node);
     router->server_count++;
@@ -204,24 +186,24 @@ static hf_status make(struct hf_server **out, struct hf_router *router,
 }
 
 struct hf_server *hf_server_find(struct hf_router *router, const char *host,
-                                 uint16_t port, bool is_sentinel)
+                                 uint16_t port, bool is_guide)
 {
     for (struct hf_server *server = NULL;
          (server = hf_server_next(router, server));)
-        if (server->port == port && server->is_sentinel == is_sentinel &&
+        if (server->port == port && server->is_guide == is_guide &&
             strcmp(server->host, host) == 0)
             return server;
     return NULL;
 }
 
 hf_status hf_server_get(struct hf_server **out, struct hf_router *router,
-                        const char *host, uint16_t port, bool is_sentinel)
+                        const char *host, uint16_t port, bool is_guide)
 {
     struct hf_server *server =
-        hf_server_find(router, host, port, is_sentinel);
+        hf_server_find(router, host, port, is_guide);
 
     if (!server)
-        return make(out, router, host, port, is_sentinel);
+        return make(out, router, host, port, is_guide);
     *out = server;
     return HF_OK;
 }
@@ -265,10 +247,10 @@ static bool is_seed(const struct hf_server *server)
     return false;
 }
 
-/* A sentinel that is in no list any more is not listened to. */
+/* A guide that is in no list any more is not listened to. */
 static bool is_needed(const struct hf_server *server)
 {
-    if (server->is_sentinel)
+    if (server->is_guide)
         return is_seed(server) || is_probed(server);
     return server->is_target || is_probed(server) ||
            !hf_list_is_empty(&server->commands) || is_listened_to(server) ||
@@ -291,8 +273,10 @@ static void on_sweep(struct hf_timer *timer)
     }
 }
 
-void hf_servers_init(struct hf_router *router)
+void hf_servers_init(struct hf_router *router,
+                     const struct hf_server_events *events)
 {
+    router->events = events;
     router->sweep.fire = on_sweep;
 }
 

@@ -195,8 +195,8 @@ bool hf_slot_map_is_better(const struct hf_slot_map *fresh,
     uint32_t covered = hf_slot_map_covered(fresh);
 
     if (covered == 0 || !held)
-        return covered > 0; /* M1 */
-    if (fresh->info.is_ok != held->info.is_ok) /* M2 */
+        return covered > 0; /* MAP-1 */
+    if (fresh->info.is_ok != held->info.is_ok) /* MAP-2 */
         return fresh->info.is_ok;
     if (fresh->info.current_epoch != held->info.current_epoch)
         return fresh->info.current_epoch > held->info.current_epoch;

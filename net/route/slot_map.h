@@ -25,21 +25,21 @@
  * A map is at least as new as an epoch that was asked for before it.
  *
  * Rules
- * M1  A map without a node to ask replaces nothing: a node after CLUSTER RESET,
- *     or not yet met, says so quite truthfully.
- * M2  Of two maps the better one is in force: state ok before fail, so that a
- *     minority's view replaces no whole one; then the greater epoch; then the
- *     more slots covered; and if all is equal, the later one.
- * M3  Epochs end with their cluster: one that was reset, or another one at the
- *     same addresses, begins at 0. When every known node and every seed has
- *     answered or failed, or has been silent for long (round.h, ROUND-3), and
- *     none has a map as good as the one in force, the best of their maps
- *     replaces it (hf_slot_map_is_better with NULL as `held`).
- * M4  A MOVED comes from a node that knows better than the map: it is learned
- *     at once, and the refresh that follows asks the node that it named first.
- *     One that came while a refresh was under way is learned again afterwards.
- * M5  A reply that is wrong anywhere is wrong: the old map stays. A gap is not
- *     wrong; the slots in it have no target. */
+ * MAP-1  A map without a node to ask replaces nothing: a node after CLUSTER RESET,
+ *        or not yet met, says so quite truthfully.
+ * MAP-2  Of two maps the better one is in force: state ok before fail, so that a
+ *        minority's view replaces no whole one; then the greater epoch; then the
+ *        more slots covered; and if all is equal, the later one.
+ * MAP-3  Epochs end with their cluster: one that was reset, or another one at the
+ *        same addresses, begins at 0. When every known node and every seed has
+ *        answered or failed, or has been silent for long (round.h, ROUND-3), and
+ *        none has a map as good as the one in force, the best of their maps
+ *        replaces it (hf_slot_map_is_better with NULL as `held`).
+ * MAP-4  A MOVED comes from a node that knows better than the map: it is learned
+ *        at once, and the refresh that follows asks the node that it named first.
+ *        One that came while a refresh was under way is learned again afterwards.
+ * MAP-5  A reply that is wrong anywhere is wrong: the old map stays. A gap is not
+ *        wrong; the slots in it have no target. */
 #ifndef HF_SLOT_MAP_H
 #define HF_SLOT_MAP_H
 
@@ -97,7 +97,7 @@ struct hf_slot_map_source {
  *   host  null, ""     the one that was asked
  *         "?"          the node's ip, if that is said; else not known
  *
- * HF_E_SERVER: an error reply. HF_E_PROTOCOL: wrong (M5): a slot or port out of
+ * HF_E_SERVER: an error reply. HF_E_PROTOCOL: wrong (MAP-5): a slot or port out of
  * range, start behind end, a slot or a node twice, an entry without nodes, no
  * id, no host's spelling. HF_E_LIMIT: more than HF_NODES_MAX nodes. HF_E_NOMEM.
  * *out is left alone then, and *err says what is wrong in which entry.
@@ -143,7 +143,7 @@ uint16_t hf_slot_map_find(const struct hf_slot_map *map, const char *host,
 /* hf_slot_map_is_equal - the same nodes, in whatever order, with the same slots.
  *   How new they are does not count.
  * hf_slot_map_is_better - is `fresh`, which came later, to replace `held` (NULL:
- *   there is none)? M1, M2. */
+ *   there is none)? MAP-1, MAP-2. */
 bool hf_slot_map_is_equal(const struct hf_slot_map *a,
                           const struct hf_slot_map *b);
 bool hf_slot_map_is_better(const struct hf_slot_map *fresh,

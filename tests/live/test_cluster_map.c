@@ -231,7 +231,7 @@ START_TEST(an_ask_names_where_a_slot_moves)
 }
 END_TEST
 
-/* ---- changes, and their epochs: M2 ---- */
+/* ---- changes, and their epochs: MAP-2 ---- */
 
 static struct hf_slot_map *stamped_map(int node)
 {

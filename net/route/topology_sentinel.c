@@ -11,8 +11,11 @@
 #include <string.h>
 
 #include "net/base/error.h"
-#include "net/route/router_inner.h"
+#include "net/route/discover.h"
+#include "net/route/probe.h"
+#include "net/route/refusal.h"
 #include "net/route/sentinel_words.h"
+#include "net/route/topology.h"
 
 enum { SENTINELS, MASTER, ROLE };
 
@@ -44,7 +47,7 @@ static void say_master_silent(const struct hf_server *server,
     say_of_master(server, out, why.status, why.text);
 }
 
-void hf_sentinel_explain(const struct hf_server *server, struct hf_error *out)
+static void explain(const struct hf_server *server, struct hf_error *out)
 {
     if (server->probe.is_sent[ROLE])
         say_master_silent(server, out);
@@ -52,7 +55,7 @@ void hf_sentinel_explain(const struct hf_server *server, struct hf_error *out)
         say_silent(server, out);
 }
 
-const struct hf_server *hf_sentinel_awaits(const struct hf_server *server)
+static const struct hf_server *awaits(const struct hf_server *server)
 {
     return server->probe.is_sent[ROLE] ? server->probe.master : server;
 }
@@ -88,8 +91,7 @@ static void learn(struct hf_server *server, const struct hf_sentinel_list *list)
     add_seed(&router->seeds, &itself);
     for (uint32_t i = 0; i < list->count; i++)
         add_seed(&router->seeds, &list->each[i]);
-    if (router->discovery.next_seed > router->seeds_given)
-        router->discovery.next_seed = router->seeds_given;
+    hf_discover_new_seeds(router);
 }
 
 /* Whoever does not tell is asked for the master all the same. */
@@ -138,8 +140,7 @@ static void on_news(struct hf_subscription *s, const char *ptr, size_t len)
         is_in_force(router, &news.to))
         return;
     hf_router_forget(router);
-    router->discovery.hint = server;
-    hf_discover_restart(router);
+    hf_discover_restart(router, server);
 }
 
 static void on_news_change(struct hf_subscription *s, bool is_live)
@@ -300,7 +301,7 @@ static void on_master(struct hf_request *request, enum hf_outcome outcome,
     }
 }
 
-hf_status hf_sentinel_ask(struct hf_server *server, int64_t deadline_ms)
+static hf_status ask(struct hf_server *server, int64_t deadline_ms)
 {
     const char *name = server->router->seeds.master;
     struct hf_resp_arg sentinels[] = {
@@ -317,3 +318,42 @@ hf_status hf_sentinel_ask(struct hf_server *server, int64_t deadline_ms)
         hf_probe_cancel(server);
     return rc;
 }
+
+/* ---- the table ---- */
+
+static void describe(const struct hf_router *router, char *dst, size_t room)
+{
+    char prefix[140];
+
+    (void)snprintf(prefix, sizeof prefix, "master '%.100s' of sentinels at",
+                   router->seeds.master);
+    hf_seeds_describe(&router->seeds, prefix, dst, room);
+}
+
+/* The master is asked for anew with each connection to it. */
+static void on_link_down(struct hf_server *server)
+{
+    if (server->is_guide)
+        return;
+    if (server->is_target)
+        hf_router_forget(server->router);
+    else
+        hf_discover_want(server->router, NULL);
+}
+
+/* A master that has become a replica takes no writes. */
+static enum hf_verdict judge(struct hf_redirection *out,
+                             struct hf_resp_value reply)
+{
+    (void)out;
+    return hf_refusal_is(reply, "READONLY") ? HF_IS_DEMOTED : HF_STAYS;
+}
+
+const struct hf_topology hf_topology_sentinel = {
+    .describe = describe,
+    .ask = ask,
+    .explain = explain,
+    .awaits = awaits,
+    .on_link_down = on_link_down,
+    .judge = judge,
+};

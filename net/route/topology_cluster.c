@@ -1,10 +1,13 @@
-/* What a cluster's node is asked, in one write: CLUSTER INFO, before the map, so
- * that the map is at least as new as the epoch (slot_map.h); once, whether it
- * knows sharded messages, as Redisson does (WIRE 5.1); CLUSTER SLOTS. */
+/* A cluster: its nodes know the map. A node is asked, in one write: CLUSTER INFO,
+ * before the map, so that the map is at least as new as the epoch (slot_map.h);
+ * once, whether it knows sharded messages, as Redisson does (WIRE 5.1); CLUSTER
+ * SLOTS. */
 #include <string.h>
 
 #include "net/base/error.h"
-#include "net/route/router_inner.h"
+#include "net/route/discover.h"
+#include "net/route/probe.h"
+#include "net/route/topology.h"
 
 enum { INFO, SHARDED, SLOTS, SHARDS };
 
@@ -176,7 +179,7 @@ static void on_slots(struct hf_request *request, enum hf_outcome outcome,
         use(server, hf_slot_map_from_slots, reply);
 }
 
-hf_status hf_cluster_ask(struct hf_server *server, int64_t deadline_ms)
+static hf_status ask_for_map(struct hf_server *server, int64_t deadline_ms)
 {
     hf_status rc;
 
@@ -188,3 +191,43 @@ hf_status hf_cluster_ask(struct hf_server *server, int64_t deadline_ms)
         hf_probe_cancel(server);
     return rc;
 }
+
+/* ---- the table ---- */
+
+static void describe(const struct hf_router *router, char *dst, size_t room)
+{
+    hf_seeds_describe(&router->seeds, "cluster at", dst, room);
+}
+
+static void explain(const struct hf_server *server, struct hf_error *out)
+{
+    *out = *hf_link_error(server->link);
+}
+
+static const struct hf_server *awaits(const struct hf_server *server)
+{
+    return server;
+}
+
+/* The map may be out of date. */
+static void on_link_down(struct hf_server *server)
+{
+    hf_discover_want(server->router, NULL);
+}
+
+static enum hf_verdict judge(struct hf_redirection *out,
+                             struct hf_resp_value reply)
+{
+    return hf_redirection_read(out, reply) ? HF_REDIRECTS : HF_STAYS;
+}
+
+const struct hf_topology hf_topology_cluster = {
+    .asks_nodes = true,
+    .describe = describe,
+    .slot = hf_slot_of,
+    .ask = ask_for_map,
+    .explain = explain,
+    .awaits = awaits,
+    .on_link_down = on_link_down,
+    .judge = judge,
+};

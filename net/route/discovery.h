@@ -1,0 +1,46 @@
+/* What discovery (discover.c) remembers. Private to net/. [locked] */
+#ifndef HF_DISCOVERY_H
+#define HF_DISCOVERY_H
+
+#include "net/net.h"
+#include "net/route/round.h"
+#include "net/route/slot.h"
+
+struct hf_router;
+struct hf_server;
+struct hf_slot_map;
+
+/* How a round of asking ended. */
+enum hf_discovery_end {
+    HF_MAP_CONFIRMED,           /* the map in force is right */
+    HF_MAP_UNKNOWN,             /* there is none, and nobody could name one */
+    HF_MAP_UNKNOWN_FOR_GOOD     /* nor will anybody who is asked again */
+};
+
+struct hf_discovery {
+    /* Set once. The router is told of a map that is to be in force, which it takes,
+     * and of the end of a round. It says whether something waits for a map, or for
+     * a server that is down. */
+    void (*on_map)(struct hf_router *router, struct hf_slot_map *map);
+    void (*on_end)(struct hf_router *router, enum hf_discovery_end end);
+    bool (*is_waited_for)(struct hf_router *router);
+
+    struct hf_timer timer;        /* the next round, or the next to be asked */
+    struct hf_round round;
+    uint32_t round_number;
+    bool is_wanted_again;
+    bool is_final;                /* all who failed would fail again */
+    uint32_t next_seed;
+    uint32_t next_node;           /* of the map */
+    uint32_t failures;            /* rounds in a row */
+    int64_t ended_ms;             /* the last round */
+    struct hf_server *hint;       /* the server to ask first */
+    struct hf_slot_map *best;     /* of maps that were worse than ours */
+    uint64_t learned[HF_SLOTS / 64]; /* slots of MOVED since the round began */
+    uint32_t learned_count;       /* MOVED, ever */
+    bool is_told;                 /* router->error comes from a reachable server,
+                                     in this round, */
+    bool was_told;                /* or in the one before (DISCOVER-5) */
+};
+
+#endif

@@ -1,0 +1,21 @@
+/* The requests that ask one server for the map. Private to net/. [locked] */
+#ifndef HF_PROBE_H
+#define HF_PROBE_H
+
+#include "net/route/server.h"
+
+/* hf_probe_send   - request `index` of a probe; its `done` begins with
+ *                   hf_probe_ended. HF_E_NOMEM, HF_E_LIMIT.
+ * hf_probe_ended  - the server whose request that was.
+ * hf_probe_cancel - no request is under way any more.
+ * hf_probe_drop_news - the sentinel is not subscribed to any more. */
+hf_status hf_probe_send(struct hf_server *server, unsigned index,
+                        struct hf_link *link, const struct hf_resp_arg *argv,
+                        size_t argc, int64_t deadline_ms,
+                        void (*done)(struct hf_request *, enum hf_outcome,
+                                     struct hf_resp_value));
+struct hf_server *hf_probe_ended(struct hf_request *request, unsigned index);
+void hf_probe_cancel(struct hf_server *server);
+void hf_probe_drop_news(struct hf_server *server);
+
+#endif

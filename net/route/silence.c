@@ -1,0 +1,77 @@
+/* Silence raises no event (DISCOVER-7). So while commands are under way, the
+ * client checks every LOOK_MS whether one has waited for so long; and while it has
+ * subscriptions, whose links may always be silent, it asks for the map every
+ * LISTEN_MS. */
+#include "net/route/silence.h"
+#include "net/route/discover.h"
+#include "net/route/server.h"
+
+#define LOOK_MS 250            /* a script takes some microseconds */
+#define LISTEN_MS 5000
+
+/* Commands stand in the order in which they came. One that is not sent may wait
+ * behind others that have no answer: twice the same one does so for LOOK_MS. */
+static bool is_silent(struct hf_server *server, int64_t now)
+{
+    const struct hf_command *first, *seen = server->seen;
+
+    server->seen = NULL;
+    if (hf_list_is_empty(&server->commands))
+        return false;
+    first = HF_OWNER_OF(server->commands.next, struct hf_command, node);
+    if (hf_command_awaits_replicas(first))
+        return false; /* it was answered */
+    if (hf_command_is_sent(first))
+        return now - first->request.sent_ms >= LOOK_MS;
+    server->seen = first;
+    return first == seen || !hf_link_is_up(server->link);
+}
+
+static void look(struct hf_router *router, bool *is_anybody_busy)
+{
+    int64_t now = hf_loop_now(router->loop);
+    bool is_one_silent = false;
+
+    for (struct hf_server *server = NULL;
+         (server = hf_server_next(router, server));) {
+        *is_anybody_busy |= !hf_list_is_empty(&server->commands);
+        is_one_silent |= is_silent(server, now);
+    }
+    if (is_one_silent || (!hf_list_is_empty(&router->subscriptions) &&
+                          now - router->discovery.ended_ms >= LISTEN_MS))
+        hf_discover_want(router, NULL);
+}
+
+static void on_timer(struct hf_timer *timer)
+{
+    struct hf_router *router = HF_OWNER_OF(timer, struct hf_router, silence);
+    bool is_anybody_busy = false;
+
+    look(router, &is_anybody_busy);
+    if (is_anybody_busy || !hf_list_is_empty(&router->subscriptions))
+        hf_loop_arm(router->loop, timer,
+                    hf_loop_now(router->loop) +
+                        (is_anybody_busy ? LOOK_MS : LISTEN_MS));
+}
+
+void hf_silence_init(struct hf_router *router)
+{
+    router->silence.fire = on_timer;
+}
+
+void hf_silence_watch(struct hf_router *router)
+{
+    struct hf_timer *timer = &router->silence;
+    int64_t due_ms;
+
+    if (!router->topology->ask)
+        return; /* there is nobody else */
+    due_ms = hf_loop_now(router->loop) + LOOK_MS;
+    if (!timer->link || timer->due_ms > due_ms)
+        hf_loop_arm(router->loop, timer, due_ms);
+}
+
+void hf_silence_fini(struct hf_router *router)
+{
+    hf_loop_disarm(router->loop, &router->silence);
+}

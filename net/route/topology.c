@@ -1,0 +1,26 @@
+/* Which table, and what two of them share. */
+#include <stdio.h>
+
+#include "net/base/url.h"
+#include "net/route/topology.h"
+
+const struct hf_topology *hf_topology_of(const struct hf_seeds *seeds)
+{
+    static const struct hf_topology *const all[] = {
+        [HF_STANDALONE] = &hf_topology_standalone,
+        [HF_CLUSTER] = &hf_topology_cluster,
+        [HF_SENTINEL] = &hf_topology_sentinel,
+    };
+
+    return all[seeds->topology];
+}
+
+void hf_seeds_describe(const struct hf_seeds *seeds, const char *prefix,
+                       char *dst, size_t room)
+{
+    size_t len = (size_t)snprintf(dst, room, "%s", prefix);
+
+    for (uint32_t i = 0; i < seeds->count && len < room; i++)
+        len += (size_t)snprintf(dst + len, room - len, "%s%s:%u", i ? "," : " ",
+                                seeds->list[i].host, seeds->list[i].port);
+}

@@ -1,0 +1,26 @@
+/* One server, which the URL names: there is no map, and nobody is asked. */
+#include "net/base/error.h"
+#include "net/route/router_inner.h"
+#include "net/route/server.h"
+
+static void describe(const struct hf_router *router, char *dst, size_t room)
+{
+    (void)hf_url_address(&router->options.link.url, dst, room);
+}
+
+static hf_status start(struct hf_router *router, struct hf_error *err)
+{
+    const struct hf_url *url = &router->options.link.url;
+    hf_status rc =
+        hf_server_get(&router->only, router, url->host, url->port, false);
+
+    router->is_known = true;
+    if (rc < 0 && router->error.status == rc)
+        return hf_error_set(err, rc, "%s", router->error.text);
+    return rc < 0 ? hf_error_set(err, rc, "%s", hf_status_text(rc)) : HF_OK;
+}
+
+const struct hf_topology hf_topology_standalone = {
+    .describe = describe,
+    .start = start,
+};
