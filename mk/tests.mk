@@ -16,8 +16,10 @@ $(tls_live_yes:%=$(BUILD)/tests/live/test_%): $(call objects,tests/support/certs
 
 $(BUILD)/tests/test_support: $(call objects,$(addprefix tests/support/self/,\
     memory peer plain proxy server))
-$(patsubst %,$(BUILD)/tests/test_net_%,resolve dial link): \
+$(patsubst %,$(BUILD)/tests/test_net_%,resolve dial link_connect): \
     $(call objects,tests/support/names)
+$(filter $(BUILD)/tests/test_net_link_% $(BUILD)/tests/test_net_pubsub,$(unit_T)): \
+    $(call objects,$(addprefix tests/support/,loop_kit link_kit))
 
 # System calls that fail, clocks that jump, where a test says so.
 wrapped = $(patsubst %,-Wl$(comma)--wrap=%,$(1))

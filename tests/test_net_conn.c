@@ -1709,8 +1709,6 @@ START_TEST(memory_that_fails_once_mixes_up_nothing)
 }
 END_TEST
 
-#define ROWS(table) (int)(sizeof(table) / sizeof *(table))
-
 static TCase *case_correlation(void)
 {
     TCase *c = tcase_create("correlation");

@@ -22,7 +22,6 @@
 
 #define LONG_MS 10000         /* longer than anything here takes */
 #define PUSH ">2\r\n+news\r\n$5\r\nhello\r\n"
-#define ROWS(table) (int)(sizeof(table) / sizeof *(table))
 
 /* What is sent, and how it reads. */
 static const struct executor_row replies[] = {

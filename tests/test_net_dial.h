@@ -17,7 +17,6 @@
 #define LONG_MS 20000         /* longer than anything here takes */
 #define FDS_MAX 256
 #define PLACES_MAX 8
-#define ROWS(table) (int)(sizeof(table) / sizeof *(table))
 
 /* ---- places ---- */
 

@@ -27,7 +27,6 @@
 #include "tests/support/suite.h"
 
 #define LONG_MS 10000         /* longer than anything here takes */
-#define ROWS(table) (int)(sizeof(table) / sizeof *(table))
 
 /* ---- calls that fail ---- */
 

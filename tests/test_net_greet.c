@@ -531,8 +531,6 @@ START_TEST(any_answers_lead_to_an_end)
 }
 END_TEST
 
-#define ROWS(table) (int)(sizeof(table) / sizeof *(table))
-
 static TCase *case_servers(void)
 {
     TCase *c = tcase_create("servers");

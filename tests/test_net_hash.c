@@ -10,8 +10,6 @@
 #include "net/net.h"
 #include "tests/support/suite.h"
 
-#define ROWS(table) ((int)(sizeof(table) / sizeof *(table)))
-
 /* Python 3.11 hashes bytes by SipHash-1-3; with PYTHONHASHSEED=0 its key is 0. */
 static const struct {
     const char *bytes;

@@ -1871,8 +1871,6 @@ START_TEST(child_process_may_only_free_the_loop)
 }
 END_TEST
 
-#define ROWS(table) (int)(sizeof(table) / sizeof *(table))
-
 static TCase *case_turns(void)
 {
     TCase *c = tcase_create("turns");

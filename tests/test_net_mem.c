@@ -257,8 +257,6 @@ START_TEST(quoted_bytes_are_plain_text_that_fits)
 }
 END_TEST
 
-#define ROWS(table) (int)(sizeof(table) / sizeof *(table))
-
 static TCase *case_memory(void)
 {
     TCase *c = tcase_create("memory");

@@ -16,8 +16,6 @@
 #include "tests/support/memory.h"
 #include "tests/support/suite.h"
 
-#define ROWS(table) (int)(sizeof(table) / sizeof *(table))
-
 /* ---- what the library is told ---- */
 
 static int64_t now_ms;

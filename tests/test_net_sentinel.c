@@ -18,7 +18,6 @@
 #define NAME "main"
 #define STEPS_MAX 60
 #define TEXTS_MAX 4000
-#define ROWS(table) (int)(sizeof(table) / sizeof *(table))
 
 /* The library's clock goes slowly, so that a peer whom a busy machine runs late
  * is not silent: others are asked after 100 ms (round.h), and looked at after

@@ -16,8 +16,6 @@
 #include "tests/support/suite.h"
 #include "tests/support/tls_peer.h"
 
-#define ROWS(table) ((int)(sizeof(table) / sizeof *(table)))
-
 /* Turns until something must have happened: a handshake is some 5000 bytes. */
 #define TURNS_MAX 100000
 

@@ -22,7 +22,6 @@
 #include "tests/support/suite.h"
 #include "tests/support/tls_peer.h"
 
-#define ROWS(table) ((int)(sizeof(table) / sizeof *(table)))
 #define TURNS_MAX 1000
 
 /* Primes: what comes in fours and eights is met at each of its places. */

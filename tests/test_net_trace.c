@@ -18,7 +18,6 @@
 #define ADDRESS "[::1]:1"
 #define PASSWORD "open-sesame"
 #define ARGS_MAX 20
-#define ROWS(table) (int)(sizeof(table) / sizeof *(table))
 
 /* ---- text ---- */
 

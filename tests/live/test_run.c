@@ -16,6 +16,7 @@
 #include "tests/support/feed.h"
 #include "tests/support/local.h"
 #include "tests/support/peer.h"
+#include "tests/support/suite.h"
 
 #define SH "sh", "-c"
 
@@ -776,8 +777,6 @@ START_TEST(full_disk_is_not_success)
     ck_assert_ptr_nonnull(strstr(await_end(p, ERR), "standard output"));
 }
 END_TEST
-
-#define ROWS(table) ((int)(sizeof(table) / sizeof *(table)))
 
 static void add_course(Suite *s)
 {

@@ -15,6 +15,7 @@
 
 #include "tests/support/local.h"
 #include "tests/support/proxy.h"
+#include "tests/support/suite.h"
 
 #define SH "sh", "-c"
 #define HOLDFAST HF_BUILD "/holdfast"
@@ -665,8 +666,6 @@ START_TEST(stopped_holdfast_kills_a_command_without_a_lock)
     ck_assert_int_eq(finish(p), 122);
 }
 END_TEST
-
-#define ROWS(table) ((int)(sizeof(table) / sizeof *(table)))
 
 static void add_forwarding(Suite *s)
 {

@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "tests/support/suite.h"
+
 #define SH "sh", "-c"
 #define HOLDFAST HF_BUILD "/holdfast"
 #define OTHER STRANGER
@@ -355,8 +357,6 @@ START_TEST(mistakes_of_usage_are_told)
     ck_assert_ptr_nonnull(strstr(await_end(p, ERR), mistakes[_i][3]));
 }
 END_TEST
-
-#define ROWS(table) ((int)(sizeof(table) / sizeof *(table)))
 
 int main(void)
 {

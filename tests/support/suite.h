@@ -1,9 +1,12 @@
-/* The end of a test program's main. */
+/* What every test program needs: how many rows a table has, for
+ * tcase_add_loop_test, and the end of main. */
 #ifndef TEST_SUITE_H
 #define TEST_SUITE_H
 
 #include <check.h>
 #include <stdlib.h>
+
+#define ROWS(table) ((int)(sizeof(table) / sizeof *(table)))
 
 /* Runs the suite, frees it, and returns what main is to return. */
 static inline int suite_run(Suite *s)

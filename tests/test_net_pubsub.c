@@ -1,0 +1,649 @@
+/* Subscriptions on top of a link: they live again after each loss, whatever
+ * protocol the server speaks, and whichever allocation fails.
+ * Sources: faults.md 2; RESP-CONFORMANCE, rules V. */
+#include <check.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "net/link/pubsub.h"
+#include "tests/support/link_kit.h"
+#include "tests/support/proxy.h"
+#include "tests/support/server.h"
+#include "tests/support/suite.h"
+
+struct ear {
+    struct hf_subscription s;
+    char story[256];                  /* + live, - lost, and the messages */
+};
+static struct ear ears[100];
+
+static void on_message(struct hf_subscription *s, const char *ptr, size_t len)
+{
+    struct ear *ear = HF_OWNER_OF(s, struct ear, s);
+    char text[32];
+
+    (void)snprintf(text, sizeof text, "%.*s", (int)len, ptr);
+    append(ear->story, sizeof ear->story, text);
+}
+
+static void on_ear_change(struct hf_subscription *s, bool is_live)
+{
+    struct ear *ear = HF_OWNER_OF(s, struct ear, s);
+
+    append(ear->story, sizeof ear->story, is_live ? "+" : "-");
+}
+
+/* [locked] */
+static hf_status listen_as(struct ear *ear, const char *channel,
+                           bool is_sharded)
+{
+    memset(ear, 0, sizeof *ear);
+    ear->s.is_sharded = is_sharded;
+    ear->s.channel = channel;
+    ear->s.channel_len = strlen(channel);
+    ear->s.on_message = on_message;
+    ear->s.on_change = on_ear_change;
+    return hf_pubsub_add(pubsub, &ear->s);
+}
+
+/* [locked] */
+static hf_status listen_to(struct ear *ear, const char *channel)
+{
+    return listen_as(ear, channel, false);
+}
+
+static void start_listening(struct ear *ear, const char *channel)
+{
+    lock();
+    ck_assert_int_eq(listen_to(ear, channel), HF_OK);
+    unlock();
+}
+
+static void stop_listening(struct ear *ear)
+{
+    lock();
+    hf_pubsub_drop(&ear->s);
+    unlock();
+}
+
+/* Drives until the ear's story is this one. */
+static void await_story(struct ear *ear, const char *expected)
+{
+    int64_t end_ms = local_now_ms() + LONG_MS;
+
+    while (strcmp(ear->story, expected) != 0) {
+        if (local_now_ms() > end_ms)
+            ck_abort_msg("it hears '%s', not '%s'", ear->story, expected);
+        hf_loop_dispatch(loop, 5);
+    }
+}
+
+/* Servers with RESP3, with RESP2 asked for, and with no HELLO at all. */
+static const char *const no_hello[] = {"--rename-command", "HELLO", "", NULL};
+static const struct {
+    const char *const *args;
+    int protocol;
+} worlds[] = {{NULL, 3}, {NULL, 2}, {no_hello, 3}};
+
+static void open_world(int i)
+{
+    start_server_with(worlds[i].args);
+    prepare(server_port(server));
+    options.protocol = worlds[i].protocol;
+    open_prepared();
+    open_pubsub();
+}
+
+static void close_world(void)
+{
+    close_link();
+    stop_server();
+}
+
+/* Begun before the first connection, or after. */
+START_TEST(subscription_lives_again_after_each_loss)
+{
+    struct ear *ear = &ears[0];
+
+    open_world(_i / 2);
+    if (_i % 2)
+        ck_assert_str_eq(ask("PING"), "PONG");
+    start_listening(ear, "ch");
+    for (int i = 0; i < 5; i++) {
+        await_story(ear, "+");
+        ck_assert_str_eq(server_ask(server, "PUBLISH ch hello"), "1");
+        await_story(ear, "+hello");
+        server_kill_connections(server);
+        await_story(ear, "+hello-");
+        ear->story[0] = '\0';
+    }
+    await_story(ear, "+");
+    stop_listening(ear);
+    ck_assert_str_eq(ask("ECHO a"), "a");
+    while (strcmp(server_ask(server, "PUBLISH ch x"), "0") != 0)
+        hf_loop_dispatch(loop, 1);
+    ck_assert_str_eq(ear->story, "+");
+    ck_assert_str_eq(ask("ECHO b"), "b");
+    close_world();
+}
+END_TEST
+
+START_TEST(each_channel_has_its_own_listeners)
+{
+    enum { COUNT = sizeof ears / sizeof *ears };
+    static char names[COUNT][8];
+
+    open_world(_i);
+    for (int i = 0; i < COUNT; i++) {
+        (void)sprintf(names[i], "ch%d", i);
+        start_listening(&ears[i], names[i]);
+    }
+    for (int i = 0; i < COUNT; i++)
+        await_story(&ears[i], "+");
+    server_kill_connections(server);
+    for (int i = 0; i < COUNT; i++)
+        await_story(&ears[i], "+-+");
+    for (int i = 0; i < COUNT; i++)
+        ck_assert_str_eq(server_ask(server, "PUBLISH ch%d %d", i, i), "1");
+    for (int i = 0; i < COUNT; i++) {
+        char story[16];
+
+        (void)sprintf(story, "+-+%d", i);
+        await_story(&ears[i], story);
+        stop_listening(&ears[i]);
+    }
+    ck_assert_str_eq(ask("ECHO a"), "a");
+    close_world();
+}
+END_TEST
+
+/* SUBSCRIBE, UNSUBSCRIBE, SUBSCRIBE on their way at once. */
+START_TEST(channel_may_be_left_and_taken_again_at_once)
+{
+    open_world(_i);
+    ck_assert_str_eq(ask("PING"), "PONG");
+    start_listening(&ears[0], "ch");
+    for (int i = 0; i < 20; i++) {
+        lock();
+        hf_pubsub_drop(&ears[0].s);
+        ck_assert_int_eq(listen_to(&ears[0], "ch"), HF_OK);
+        unlock();
+        if (i % 3 == 0)
+            hf_loop_dispatch(loop, 0);
+    }
+    await_story(&ears[0], "+");
+    ck_assert_str_eq(ask("ECHO a"), "a");
+    ck_assert_str_eq(server_ask(server, "PUBLISH ch hello"), "1");
+    await_story(&ears[0], "+hello");
+    stop_listening(&ears[0]);
+    close_world();
+}
+END_TEST
+
+static struct ear *ear_awaited;
+static int protocol_awaited;
+
+static bool ear_lives(void)
+{
+    bool it_does;
+
+    lock();
+    it_does = ear_awaited->s.is_live &&
+              hf_link_protocol(link_) == protocol_awaited;
+    unlock();
+    return it_does;
+}
+
+/* It hears a message once, and whoever asks is answered. */
+static void check_ear(struct ear *ear, int protocol)
+{
+    ear_awaited = ear;
+    protocol_awaited = protocol;
+    drive_until(ear_lives);
+    ck_assert_str_eq(ask("ECHO a"), "a");
+    ear->story[0] = '\0';
+    ck_assert_str_eq(server_ask(server, "PUBLISH %s hello", ear->s.channel),
+                     "1");
+    await_story(ear, "hello");
+}
+
+/* Two servers take turns at one port: one with HELLO, one without. */
+START_TEST(subscription_survives_a_change_of_protocol)
+{
+    char port[16];
+    const char *const args[] = {"--port", port, "--rename-command",
+                                "HELLO",  "",   NULL};
+    struct server *old;
+
+    open_world(0);
+    (void)snprintf(port, sizeof port, "%d", server_port(server));
+    start_listening(&ears[0], "ch");
+    for (int i = 0; i < 2; i++) {
+        check_ear(&ears[0], 3);
+        server_kill(server);
+        old = server;
+        server = server_start(args);
+        check_ear(&ears[0], 2);
+        stop_server();
+        server = old;
+        drive_until(is_down);
+        start_listening(&ears[1], "other"); /* in RESP2, as things stand */
+        server_restart(server);
+        check_ear(&ears[0], 3);
+        check_ear(&ears[1], 3);
+        stop_listening(&ears[1]);
+    }
+    stop_listening(&ears[0]);
+    close_world();
+}
+END_TEST
+
+/* On a server without HELLO, while the main link is about to find that out
+ * again: a SUBSCRIBE must not get onto a connection that would do nothing else
+ * from then on. */
+START_TEST(subscription_begun_while_greeting_finds_its_own_link)
+{
+    struct proxy *proxy;
+    uint64_t passed;
+
+    start_server_with(no_hello);
+    proxy = proxy_start(server_port(server));
+    prepare(proxy_port(proxy));
+    open_prepared();
+    open_pubsub();
+    if (_i)
+        ck_assert_str_eq(ask("ECHO a"), "a");
+    want(true);
+    proxy_hold(proxy, PROXY_TO_CLIENT, true);
+    passed = proxy_count(proxy, PROXY_TO_SERVER, PROXY_PASSED);
+    server_kill_connections(server);
+    if (_i) {
+        proxy_cut(proxy, PROXY_CLOSE);
+        drive_until(is_down);
+    }
+    while (proxy_count(proxy, PROXY_TO_SERVER, PROXY_PASSED) == passed)
+        hf_loop_dispatch(loop, 1);
+    start_listening(&ears[0], "ch");
+    proxy_hold(proxy, PROXY_TO_CLIENT, false);
+    ck_assert_str_eq(ask("ECHO b"), "b");
+    await_story(&ears[0], "+");
+    ck_assert_str_eq(ask("ECHO c"), "c");
+    stop_listening(&ears[0]);
+    close_link();
+    proxy_stop(proxy);
+    stop_server();
+}
+END_TEST
+
+/* The same in the other direction: it spoke RESP3, and is about to speak RESP2,
+ * for which there is no link yet. */
+START_TEST(subscription_dropped_while_greeting_is_gone)
+{
+    static const struct peer_step script[] = {
+        PEER_ACCEPT, PEER_GREET, PEER_EXPECT("SUBSCRIBE ch"),
+        PEER_SEND(">3\r\n+subscribe\r\n+ch\r\n:1\r\n"), PEER_CLOSE,
+        PEER_ACCEPT, PEER_EXPECT("HELLO 3"), PEER_SEND("-NOPROTO sorry\r\n"),
+        PEER_EXPECT("CLIENT ID"), PEER_WAIT, PEER_SEND(":2\r\n"), PEER_GREET,
+        PEER_EXPECT("ECHO a"), PEER_SEND("+a\r\n"), PEER_END};
+    struct peer *peer = peer_start(script);
+    struct ask a;
+
+    open_link(peer_port(peer));
+    open_pubsub();
+    start_listening(&ears[0], "ch");
+    await_story(&ears[0], "+-");
+    start(&a, "ECHO a", LONG_MS);
+    drive_until_received(peer, 3);
+    stop_listening(&ears[0]);
+    peer_go(peer);
+    ck_assert_str_eq(answer(&a), "a");
+    end_with_peer(peer);
+}
+END_TEST
+
+#define CONFIRMED ">3\r\n+subscribe\r\n+ch\r\n:1\r\n"
+#define CONFIRMED2 "*3\r\n$9\r\nsubscribe\r\n$2\r\nch\r\n:1\r\n"
+
+/* P3. No room for it on a connection that is up, and behind what was queued
+ * while there was none. */
+START_TEST(subscription_waits_for_room)
+{
+    static const struct peer_step script[] = {
+        PEER_ACCEPT, PEER_GREET, PEER_EXPECT("ECHO a"), PEER_EXPECT("ECHO b"),
+        PEER_WAIT, PEER_SEND("+a\r\n+b\r\n"), PEER_EXPECT("SUBSCRIBE ch"),
+        PEER_SEND(CONFIRMED), PEER_WAIT, PEER_CLOSE,
+        PEER_ACCEPT, PEER_GREET, PEER_EXPECT("ECHO c"), PEER_EXPECT("ECHO d"),
+        PEER_SEND("+c\r\n+d\r\n"), PEER_EXPECT("SUBSCRIBE ch"),
+        PEER_SEND(CONFIRMED), PEER_END};
+    struct peer *peer = peer_start(script);
+    struct ask a, b, c, d;
+
+    prepare(peer_port(peer));
+    options.requests_max = 2;
+    open_prepared();
+    open_pubsub();
+    start(&a, "ECHO a", LONG_MS);
+    start(&b, "ECHO b", LONG_MS);
+    drive_until_received(peer, 2);
+    start_listening(&ears[0], "ch");
+    peer_go(peer);
+    await_story(&ears[0], "+");
+    peer_go(peer);
+    drive_until(is_down);
+    start(&c, "ECHO c", LONG_MS);
+    start(&d, "ECHO d", LONG_MS);
+    await_story(&ears[0], "+-+");
+    stop_listening(&ears[0]);
+    end_with_peer(peer);
+}
+END_TEST
+
+/* P3. A server that runs a script refuses SUBSCRIBE, too; and one may end what
+ * it has confirmed. */
+START_TEST(subscription_that_is_refused_or_ended_is_asked_for_again)
+{
+    static const struct peer_step script[] = {
+        PEER_ACCEPT, PEER_GREET, PEER_EXPECT("SUBSCRIBE ch"),
+        PEER_SEND("-BUSY a script is running\r\n"),
+        PEER_EXPECT("SUBSCRIBE ch"), PEER_SEND(CONFIRMED),
+        PEER_SEND(">3\r\n+sunsubscribe\r\n+ch\r\n:0\r\n"),
+        PEER_SEND(">3\r\n+unsubscribe\r\n+ch\r\n:0\r\n"),
+        PEER_EXPECT("SUBSCRIBE ch"), PEER_SEND(CONFIRMED), PEER_END};
+    struct peer *peer = peer_start(script);
+
+    open_link(peer_port(peer));
+    open_pubsub();
+    start_listening(&ears[0], "ch");
+    await_story(&ears[0], "-+-+");
+    stop_listening(&ears[0]);
+    end_with_peer(peer);
+}
+END_TEST
+
+/* P3. Whatever there was no memory for when it began. */
+START_TEST(subscription_lives_though_an_allocation_failed)
+{
+    open_world(_i % 3);
+    ck_assert_str_eq(ask("PING"), "PONG");
+    memory_fail_at(&memory, (uint64_t)(1 + _i / 3));
+    start_listening(&ears[0], "ch");
+    await_story(&ears[0], "+");
+    ck_assert_str_eq(server_ask(server, "PUBLISH ch hello"), "1");
+    await_story(&ears[0], "+hello");
+    memory_fail_at(&memory, 0);
+    stop_listening(&ears[0]);
+    close_world();
+}
+END_TEST
+
+/* P4: nothing is in flight, and the peer is gone, as a proxy hides it. */
+START_TEST(silent_peer_loses_its_subscriber)
+{
+    static const struct peer_step resp3[] = {
+        PEER_ACCEPT, PEER_GREET, PEER_EXPECT("SUBSCRIBE ch"),
+        PEER_SEND(CONFIRMED), PEER_EXPECT("PING"), PEER_SEND("+PONG\r\n"),
+        PEER_EXPECT("PING"), PEER_GONE,
+        PEER_ACCEPT, PEER_GREET, PEER_EXPECT("SUBSCRIBE ch"),
+        PEER_SEND(CONFIRMED), PEER_END};
+    static const struct peer_step resp2[] = {
+        PEER_ACCEPT, PEER_GREET, PEER_EXPECT("ECHO a"), PEER_SEND("+a\r\n"),
+        PEER_ACCEPT, PEER_GREET, PEER_EXPECT("SUBSCRIBE ch"),
+        PEER_SEND(CONFIRMED2), PEER_EXPECT("PING"),
+        PEER_SEND("*2\r\n$4\r\npong\r\n$0\r\n\r\n"), PEER_EXPECT("PING"),
+        PEER_GONE,
+        PEER_ACCEPT, PEER_GREET, PEER_EXPECT("SUBSCRIBE ch"),
+        PEER_SEND(CONFIRMED2), PEER_END};
+    struct peer *peer = peer_start(_i ? resp2 : resp3);
+
+    prepare(peer_port(peer));
+    options.protocol = _i ? 2 : 3;
+    options.listen_ms = 20;
+    options.silence_ms = 1000;
+    open_prepared();
+    open_pubsub();
+    if (_i)
+        ck_assert_str_eq(ask("ECHO a"), "a");
+    start_listening(&ears[0], "ch");
+    await_story(&ears[0], "+-+");
+    stop_listening(&ears[0]);
+    end_with_peer(peer);
+}
+END_TEST
+
+/* How often the server has been asked PING. */
+static int pings(void)
+{
+    const char *stats = server_ask(server, "INFO commandstats");
+    const char *at = strstr(stats, "cmdstat_ping:calls=");
+
+    return at ? atoi(at + strlen("cmdstat_ping:calls=")) : 0;
+}
+
+/* P4, as servers answer it; and no more once nobody listens. */
+START_TEST(subscriber_is_asked_while_it_is_idle)
+{
+    int64_t end_ms = local_now_ms() + LONG_MS;
+    int so_far;
+
+    start_server_with(worlds[_i].args);
+    prepare(server_port(server));
+    options.protocol = worlds[_i].protocol;
+    options.listen_ms = 20;
+    open_prepared();
+    open_pubsub();
+    ck_assert_str_eq(ask("ECHO a"), "a");
+    start_listening(&ears[0], "ch");
+    while (pings() < 3) {
+        must(local_now_ms() < end_ms, "an idle subscriber is asked");
+        hf_loop_dispatch(loop, 5);
+    }
+    ck_assert_str_eq(server_ask(server, "PUBLISH ch hello"), "1");
+    await_story(&ears[0], "+hello");
+    stop_listening(&ears[0]);
+    while (strcmp(server_ask(server, "PUBLISH ch x"), "0") != 0)
+        hf_loop_dispatch(loop, 1);
+    ck_assert_str_eq(ask("ECHO b"), "b");
+    so_far = pings();
+    for (int i = 0; i < 10; i++)
+        hf_loop_dispatch(loop, 10);
+    ck_assert_int_eq(pings(), so_far);
+    close_world();
+}
+END_TEST
+
+START_TEST(subscription_that_is_refused_is_told_so)
+{
+    open_world(_i);
+    ck_assert_str_eq(ask("PING"), "PONG");
+    (void)server_ask(server, "ACL SETUSER default resetchannels");
+    start_listening(&ears[0], "ch");
+    await_story(&ears[0], "-");
+    ck_assert_str_eq(ask("ECHO a"), "a");
+    stop_listening(&ears[0]);
+    close_world();
+}
+END_TEST
+
+static struct ear *dropped_with;      /* by the first that hears of a loss */
+
+/* As a lock's whose last waiter leaves: both of its subscriptions go. */
+static void drop_both(struct hf_subscription *s, bool is_live)
+{
+    struct ear *ear = HF_OWNER_OF(s, struct ear, s);
+
+    on_ear_change(s, is_live);
+    if (is_live)
+        return;
+    must(dropped_with != NULL, "what was dropped is told nothing");
+    hf_pubsub_drop(&dropped_with->s);
+    hf_pubsub_drop(&ear->s);
+    dropped_with = NULL;
+}
+
+/* A channel and its sharded namesake: whichever hears first that the connection
+ * is lost. */
+START_TEST(subscription_may_be_dropped_by_another_that_is_told_of_a_loss)
+{
+    open_world(_i / 2);
+    ck_assert_str_eq(ask("PING"), "PONG");
+    for (int i = 0; i < 2; i++) {
+        lock();
+        ck_assert_int_eq(listen_as(&ears[i], "ch", i == _i % 2), HF_OK);
+        ears[i].s.on_change = drop_both;
+        unlock();
+        await_story(&ears[i], "+");
+    }
+    dropped_with = &ears[1];
+    server_kill_connections(server);
+    await_story(&ears[0], "+-");
+    ck_assert_str_eq(ask("ECHO a"), "a");
+    ck_assert_str_eq(ears[1].story, "+");
+    close_world();
+}
+END_TEST
+
+/* ---- memory ---- */
+
+/* Asks until there is an answer; an allocation may fail, once. */
+static void ask_patiently(const char *words, const char *expected)
+{
+    for (int i = 0; i < 5; i++) {
+        static struct ask a;
+        hf_status rc;
+
+        lock();
+        rc = submit(&a, words, LONG_MS);
+        unlock();
+        must(rc == HF_OK || rc == HF_E_NOMEM, "without memory, an error");
+        if (rc == HF_OK && answer(&a)[0] != '(') {
+            ck_assert_str_eq(a.text, expected);
+            return;
+        }
+        if (rc == HF_OK && expected[0] == '(' && strcmp(a.text, expected) == 0)
+            return;
+    }
+    ck_abort_msg("no answer to %s", words);
+}
+
+/* Connects, asks, subscribes, loses the connection, does it all again. */
+static void live_a_life(void)
+{
+    hf_status rc;
+
+    lock();
+    rc = hf_pubsub_new(&pubsub, loop, link_, &options);
+    if (rc < 0)
+        rc = hf_pubsub_new(&pubsub, loop, link_, &options);
+    ck_assert_int_eq(rc, HF_OK);
+    rc = listen_to(&ears[0], "ch");
+    unlock();
+    ck_assert(rc == HF_OK || rc == HF_E_NOMEM);
+    ask_patiently("ECHO one", "one");
+    ask_patiently("LRANGE list 0 -1", "(3000 elements)");
+    server_kill_connections(server);
+    ask_patiently("ECHO two", "two");
+    ask_patiently("LRANGE list 0 -1", "(3000 elements)");
+    lock();
+    if (rc == HF_OK)
+        hf_pubsub_drop(&ears[0].s);
+    unlock();
+    ask_patiently("ECHO three", "three");
+}
+
+/* True: the allocation failed. */
+static bool live_with_failure_at(uint64_t n)
+{
+    struct hf_loop_options of_loop = {.mem = &memory.hook};
+    bool has_failed;
+    hf_status rc;
+
+    memory_init(&memory);
+    memory_fail_at(&memory, n);
+    rc = hf_loop_new(&loop, &of_loop);
+    if (rc == HF_OK) {
+        lock();
+        link_ = NULL;
+        rc = hf_link_new(&link_, loop, &options);
+        unlock();
+        ck_assert_int_eq(rc == HF_OK, link_ != NULL);
+        if (rc == HF_OK)
+            live_a_life();
+        has_failed = memory_has_failed(&memory);
+        free_link();
+    } else {
+        has_failed = true;
+    }
+    ck_assert(rc == HF_OK || rc == HF_E_NOMEM);
+    ck_assert_pstr_eq(memory_fini(&memory), NULL);
+    return has_failed;
+}
+
+START_TEST(any_allocation_may_fail)
+{
+    int descriptors;
+    uint64_t n = 1;
+
+    start_server_with(worlds[_i].args);
+    for (int i = 0; i < 300; i++)
+        (void)server_ask(server, "RPUSH list a b c d e f g h i j");
+    prepare(server_port(server));
+    options.protocol = worlds[_i].protocol;
+    descriptors = count_descriptors();
+    while (live_with_failure_at(n)) {
+        n++;
+        ck_assert_int_eq(count_descriptors(), descriptors);
+    }
+    ck_assert_uint_gt(n, 12);
+    stop_server();
+}
+END_TEST
+
+static TCase *case_subscriptions(void)
+{
+    TCase *c = tcase_create("subscriptions");
+
+    tcase_set_timeout(c, 60);
+    tcase_add_loop_test(c, subscription_lives_again_after_each_loss, 0,
+                        2 * ROWS(worlds));
+    tcase_add_loop_test(c, each_channel_has_its_own_listeners, 0, ROWS(worlds));
+    tcase_add_loop_test(c, channel_may_be_left_and_taken_again_at_once, 0,
+                        ROWS(worlds));
+    tcase_add_test(c, subscription_survives_a_change_of_protocol);
+    tcase_add_loop_test(c, subscription_begun_while_greeting_finds_its_own_link,
+                        0, 2);
+    tcase_add_test(c, subscription_waits_for_room);
+    tcase_add_test(c, subscription_that_is_refused_or_ended_is_asked_for_again);
+    tcase_add_loop_test(c, subscription_lives_though_an_allocation_failed, 0,
+                        12);
+    tcase_add_loop_test(c, silent_peer_loses_its_subscriber, 0, 2);
+    tcase_add_loop_test(c, subscriber_is_asked_while_it_is_idle, 0,
+                        ROWS(worlds));
+    tcase_add_loop_test(c, subscription_that_is_refused_is_told_so, 0,
+                        ROWS(worlds));
+    tcase_add_loop_test(
+        c, subscription_may_be_dropped_by_another_that_is_told_of_a_loss, 0, 4);
+    tcase_add_loop_test(c, any_allocation_may_fail, 0, ROWS(worlds));
+    return c;
+}
+
+static TCase *case_scripted(void)
+{
+    TCase *c = tcase_create("a scripted peer");
+
+    tcase_set_timeout(c, 60);
+    tcase_add_test(c, subscription_dropped_while_greeting_is_gone);
+    return c;
+}
+
+int main(void)
+{
+    Suite *s = suite_create("net/pubsub");
+
+    suite_add_tcase(s, case_scripted());
+    if (server_is_installed())
+        suite_add_tcase(s, case_subscriptions());
+    else
+        (void)puts("skipped: all tests with a real server (none installed)");
+    return suite_run(s);
+}
