@@ -352,68 +352,26 @@ static void on_acknowledged(struct hf_call *call, hf_status status)
 
 /* ---- being refused ---- */
 
-/* The arguments of on_wait, until it can be called. The operation lives longer, or
- * withdraws the notice. */
-struct hf_wait_notice {
-    struct hf_task task;
-    struct hf_op *op;
-    struct hf_lock *lock;
-    struct hf_lock_info info;
-    void (*on_wait)(void *ctx, struct hf_lock *lock,
-                    const struct hf_lock_info *info);
-    void *ctx;
-};
-
-static void free_notice(struct hf_wait_notice *notice)
+/* It would wait for itself. */
+static hf_status refuse_owner(struct hf_op *op, const struct hf_hold *held)
 {
-    struct hf_client *client = notice->lock->client;
+    char name[100];
 
-    hf_lock_unref(notice->lock);
-    hf_mem_free(client->mem, notice, sizeof *notice);
+    return hf_error_set(op->error, HF_E_INVAL,
+                        "lock '%s' is held by this owner already, as a %s: "
+                        "that must be released first",
+                        hf_error_quote(name, sizeof name, op->lock->text,
+                                       op->lock->name_len),
+                        hf_lock_kind_text(held->lock->kind->id));
 }
 
-static void run_notice(struct hf_task *task)
+/* Its owner's hold on a lock of the same name, of another kind, that nobody gives
+ * up now; or NULL. */
+static struct hf_hold *hold_in_the_way(const struct hf_op *op)
 {
-    struct hf_wait_notice *notice =
-        HF_OWNER_OF(task, struct hf_wait_notice, task);
-    struct hf_client *client = notice->lock->client;
+    struct hf_hold *hold = hf_hold_find_beside(op->lock, op->owner);
 
-    notice->op->notice = NULL;
-    hf_loop_unlock(client->loop);
-    notice->on_wait(notice->ctx, notice->lock, &notice->info);
-    hf_loop_lock(client->loop);
-    free_notice(notice);
-}
-
-void hf_acquire_forget_notice(struct hf_op *op)
-{
-    if (!op->notice)
-        return;
-    hf_loop_unpost(op->client->loop, &op->notice->task);
-    free_notice(op->notice);
-    op->notice = NULL;
-}
-
-/* on_wait is a courtesy: without memory it is not called. */
-static void tell_wait(struct hf_op *op, const struct hf_lock_info *info)
-{
-    struct hf_wait_notice *notice;
-
-    if (op->has_told_wait)
-        return;
-    op->has_told_wait = true;
-    if (!op->options.on_wait || op->options.wait_ms == 0 ||
-        !(notice = hf_mem_new(op->client->mem, sizeof *notice)))
-        return;
-    op->notice = notice;
-    notice->op = op;
-    notice->lock = op->lock;
-    notice->on_wait = op->options.on_wait;
-    notice->ctx = op->options.ctx;
-    notice->info = *info;
-    hf_lock_ref(op->lock);
-    hf_task_init(&notice->task, run_notice);
-    hf_loop_post(op->client->loop, &notice->task);
+    return hold && hold->core.state == HOLD_HELD ? hold : NULL;
 }
 
 static hf_status say_held(struct hf_op *op, const struct hf_lock_info *info)
@@ -448,7 +406,7 @@ static void refused(struct hf_op *op)
         end(op, HF_E_CLOSED);
         return;
     }
-    if (hf_hold_find(op->lock, op->owner)) {
+    if (hf_hold_find(op->lock, op->owner) || hold_in_the_way(op)) {
         ask(op); /* by another call of our own: now it is a re-entry */
         return;
     }
@@ -459,7 +417,7 @@ static void refused(struct hf_op *op)
     }
     hf_release_ghost(op->lock, &op->answer);
     if (op->options.wait_ms != 0) {
-        tell_wait(op, &info);
+        hf_notice_wait(op, &info);
         step(op, WAIT_REFUSED, info.ttl_ms);
         return;
     }
@@ -555,12 +513,17 @@ static void enter_hold(struct hf_op *op, struct hf_hold *held);
 static void ask(struct hf_op *op)
 {
     struct hf_hold *held = hf_hold_find(op->lock, op->owner);
+    struct hf_hold *beside;
 
     hf_loop_disarm(op->client->loop, &op->timer);
     if (held) {
         give_up_hold(op);
         leave_line(op);
         enter_hold(op, held);
+        return;
+    }
+    if ((beside = hold_in_the_way(op))) {
+        end(op, refuse_owner(op, beside));
         return;
     }
     if (!op->hold && !(op->hold = hf_hold_new(op))) {
@@ -719,6 +682,10 @@ static void reenter(struct hf_op *op)
         end_lost(op);
         return;
     }
+    if (!op->lock->kind->reenters) {
+        end_reentry(op, refuse_owner(op, op->hold));
+        return;
+    }
     op->count = op->hold->core.count + 1;
     op->call.replicas = 0;
     hf_hold_ask(&op->hold->core, hf_loop_now(op->client->loop), op->lease_ms);
@@ -754,7 +721,7 @@ static void join(struct hf_op *op)
         enter_hold(op, held);
         return;
     }
-    if (op->options.wait_ms == 0) {
+    if (op->options.wait_ms == 0 || hold_in_the_way(op)) {
         ask(op);
         return;
     }

@@ -226,6 +226,12 @@ hf_status hf_lock_find_or_add(struct hf_lock **out, struct hf_client *client,
 void hf_lock_ref(struct hf_lock *lock);
 void hf_lock_unref(struct hf_lock *lock);
 
+/* hf_lock_next_in_line - the locks that have the same line, itself included: those
+ *   of the same name whose kinds have the same channel. The first one behind
+ *   `after`; NULL: the first of all. NULL: there is none. */
+struct hf_lock *hf_lock_next_in_line(const struct hf_lock *lock,
+                                     const struct hf_lock *after);
+
 /* hf_lock_is_sharded - do the waiters listen by SSUBSCRIBE? */
 bool hf_lock_is_sharded(const struct hf_lock *lock);
 
@@ -292,13 +298,20 @@ hf_status hf_op_odd_reply(struct hf_op *op);
  * hf_acquire_freeing - a call that may free the lock is about to be sent.
  * hf_acquire_freed   - that call has ended. `heard`: how many subscribers its
  *                   message had; < 0: unknown. A second call does nothing.
- * hf_acquire_forget_notice - on_wait is not called any more, unless it has begun.
  * hf_acquire_stop_listening - the line is empty: ends its subscriptions. */
-void hf_acquire_forget_notice(struct hf_op *op);
 void hf_acquire_next(struct hf_lock *lock);
 void hf_acquire_freeing(struct hf_op *op);
 void hf_acquire_freed(struct hf_op *op, int64_t heard);
 void hf_acquire_stop_listening(struct hf_line *line);
+
+/* ---- notice.c ---- */
+
+/* hf_notice_wait   - on_wait will be called, once an operation.
+ * hf_notice_forget - it is not called any more, unless it has begun. */
+void hf_notice_wait(struct hf_op *op, const struct hf_lock_info *info);
+void hf_notice_forget(struct hf_op *op);
+
+/* ---- query.c ---- */
 
 /* hf_info_read   - fills holder, hold_count and kind from the field of the lock's
  *                  hash that `answer` names. HF_KIND_NONE: no lock has such a
@@ -329,6 +342,9 @@ void hf_release_ghost(struct hf_lock *lock, const struct hf_answer *answer);
 /* ---- holding.c: our record of what we hold ---- */
 
 struct hf_hold *hf_hold_find(struct hf_lock *lock, int64_t owner);
+
+/* hf_hold_find_beside - on another lock with the same line. */
+struct hf_hold *hf_hold_find_beside(struct hf_lock *lock, int64_t owner);
 
 /* Its field in the lock's hash. */
 static inline struct hf_bytes hf_hold_text(const struct hf_hold *hold)

@@ -19,6 +19,17 @@ struct hf_hold *hf_hold_find(struct hf_lock *lock, int64_t owner)
     return NULL;
 }
 
+struct hf_hold *hf_hold_find_beside(struct hf_lock *lock, int64_t owner)
+{
+    struct hf_lock *other = NULL;
+    struct hf_hold *hold = NULL;
+
+    while (!hold && (other = hf_lock_next_in_line(lock, other)))
+        if (other != lock)
+            hold = hf_hold_find(other, owner);
+    return hold;
+}
+
 static struct hf_hold *take_spare(struct hf_client *client)
 {
     struct hf_hold *hold;

@@ -103,7 +103,7 @@ void hf_op_finish(struct hf_op *op, hf_status status)
     hf_client_note_quiet(client);
     hf_lock_unref(op->lock);
     if (op->waiter) {
-        hf_acquire_forget_notice(op); /* its caller goes, and what ctx points at */
+        hf_notice_forget(op); /* its caller goes, and what ctx points at */
         hf_waiter_wake(op->waiter);
     } else if (op->done) {
         client->untold++;

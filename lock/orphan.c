@@ -93,7 +93,7 @@ static bool is_hold(const struct hf_hold *hold, struct hf_bytes holder)
            memcmp(hold->text, holder.ptr, holder.len) == 0;
 }
 
-static bool is_held_here(const struct hf_lock *lock, struct hf_bytes holder)
+static bool has_hold(const struct hf_lock *lock, struct hf_bytes holder)
 {
     for (struct hf_list *l = lock->holds.next; l != &lock->holds; l = l->next)
         if (is_hold(HF_OWNER_OF(l, struct hf_hold, node), holder))
@@ -108,6 +108,16 @@ static bool is_of(const struct hf_op *op, struct hf_bytes holder)
                          : is_hold(op->hold, holder);
 }
 
+static bool is_held_here(const struct hf_lock *lock, struct hf_bytes holder)
+{
+    const struct hf_lock *other = NULL;
+
+    while ((other = hf_lock_next_in_line(lock, other)))
+        if (has_hold(other, holder))
+            return true;
+    return false;
+}
+
 /* Looks at all operations: a holder without a hold is rare. */
 static bool is_under_way(const struct hf_lock *lock, struct hf_bytes holder)
 {
@@ -116,7 +126,7 @@ static bool is_under_way(const struct hf_lock *lock, struct hf_bytes holder)
     for (struct hf_list *l = ops->next; l != ops; l = l->next) {
         const struct hf_op *op = HF_OWNER_OF(l, struct hf_op, node);
 
-        if (op->lock == lock && is_of(op, holder))
+        if (op->lock->line == lock->line && is_of(op, holder))
             return true;
     }
     return false;

@@ -161,6 +161,21 @@ hf_status hf_lock_find_or_add(struct hf_lock **out, struct hf_client *client,
     return HF_OK;
 }
 
+struct hf_lock *hf_lock_next_in_line(const struct hf_lock *lock,
+                                     const struct hf_lock *after)
+{
+    struct hf_list *bucket = bucket_of(lock->client, lock->hash);
+    struct hf_list *l = after ? after->by_name.next : bucket->next;
+
+    for (; l != bucket; l = l->next) {
+        struct hf_lock *other = HF_OWNER_OF(l, struct hf_lock, by_name);
+
+        if (other->line == lock->line)
+            return other;
+    }
+    return NULL;
+}
+
 /* With sharded messages a script may only speak to its own slot's channels. So
  * the waiters of an odd name are woken in the plain way, over any node. */
 bool hf_lock_is_sharded(const struct hf_lock *lock)

@@ -1,0 +1,111 @@
+/* The one form of what scripts answer, and what has another one. */
+#include <check.h>
+#include <string.h>
+
+#include "lock/reply.h"
+#include "tests/support/suite.h"
+
+#define COUNT(table) ((int)(sizeof(table) / sizeof *(table)))
+#define NODES 16
+
+static struct hf_resp_node nodes[NODES];
+
+static struct hf_resp_value parsed(const char *bytes)
+{
+    struct hf_resp_parser parser;
+    struct hf_resp_tape tape = {.nodes = nodes, .room = NODES};
+
+    hf_resp_init(&parser, NULL, 3);
+    ck_assert_int_eq(hf_resp_parse(&parser, bytes, strlen(bytes), &tape),
+                     HF_OK);
+    return hf_resp_first(&tape, bytes, 0);
+}
+
+/* Behind the echo. */
+static const struct {
+    const char *bytes;
+    bool is_read;
+    int64_t count, number;
+    const char *field, *value;
+} rows[] = {
+    {"*2\r\n+e\r\n:1\r\n", true, 1, -1, "", ""},
+    {"*2\r\n+e\r\n$1\r\n1\r\n", true, 1, -1, "", ""},
+    {"*2\r\n+e\r\n:0\r\n", true, 0, -1, "", ""},
+    {"*3\r\n+e\r\n:0\r\n:7\r\n", true, 0, 7, "", ""},
+    {"*4\r\n+e\r\n:0\r\n:7\r\n:9\r\n", true, 0, 7, "", ""},
+    {"*3\r\n+e\r\n:-1\r\n:30000\r\n", true, -1, 30000, "", ""},
+    {"*3\r\n+e\r\n:-1\r\n:-1\r\n", true, -1, -1, "", ""},
+    {"*3\r\n+e\r\n:-1\r\n:-2\r\n", true, -1, -2, "", ""},
+    {"*5\r\n+e\r\n:-1\r\n:5\r\n+f\r\n+1\r\n", true, -1, 5, "f", "1"},
+    {"*4\r\n+e\r\n:-1\r\n:5\r\n+f\r\n", true, -1, 5, "", ""},
+    {"*5\r\n+e\r\n:-1\r\n:5\r\n_\r\n+1\r\n", true, -1, 5, "", ""},
+    {"*5\r\n+e\r\n:0\r\n:5\r\n+f\r\n+1\r\n", true, 0, 5, "", ""},
+    {"*2\r\n+e\r\n:-4\r\n", true, -4, -1, "", ""},
+    {"*3\r\n+e\r\n:-5\r\n:2\r\n", true, -5, 2, "", ""},
+    {"*1\r\n+e\r\n", false, 0, 0, NULL, NULL},
+    {"*2\r\n+e\r\n_\r\n", false, 0, 0, NULL, NULL},
+    {"*2\r\n+e\r\n+x\r\n", false, 0, 0, NULL, NULL},
+    {"*2\r\n+e\r\n$20\r\n99999999999999999999\r\n", false, 0, 0, NULL,
+     NULL},
+    {"*3\r\n+e\r\n:0\r\n:-1\r\n", false, 0, 0, NULL, NULL},
+    {"*3\r\n+e\r\n:0\r\n+x\r\n", false, 0, 0, NULL, NULL},
+    {"*2\r\n+e\r\n:-1\r\n", false, 0, 0, NULL, NULL},
+    {"*3\r\n+e\r\n:-1\r\n:-3\r\n", false, 0, 0, NULL, NULL},
+};
+
+START_TEST(a_reply_is_read_if_a_script_can_give_it)
+{
+    struct hf_answer a;
+
+    ck_assert_int_eq(hf_answer_read(&a, parsed(rows[_i].bytes)),
+                     rows[_i].is_read);
+    if (!rows[_i].is_read)
+        return;
+    ck_assert_int_eq(a.count, rows[_i].count);
+    ck_assert_int_eq(a.number, rows[_i].number);
+    ck_assert_uint_eq(a.field.len, strlen(rows[_i].field));
+    ck_assert_mem_eq(a.field.ptr, rows[_i].field, a.field.len);
+    ck_assert_uint_eq(a.value.len, strlen(rows[_i].value));
+    ck_assert_mem_eq(a.value.ptr, rows[_i].value, a.value.len);
+}
+END_TEST
+
+static const struct {
+    const char *text;
+    bool is_integer;
+    int64_t value;
+} integers[] = {
+    {"0", true, 0},
+    {"-1", true, -1},
+    {"007", true, 7},
+    {"999999999999999999", true, INT64_C(999999999999999999)},
+    {"1999999999999999999", false, 0},
+    {"", false, 0},
+    {"-", false, 0},
+    {"+1", false, 0},
+    {"1 ", false, 0},
+    {"1x", false, 0},
+};
+
+START_TEST(an_integer_is_strict_decimal_text)
+{
+    struct hf_bytes text = {integers[_i].text, strlen(integers[_i].text)};
+    int64_t value = 0;
+
+    ck_assert_int_eq(hf_text_integer(text, &value), integers[_i].is_integer);
+    ck_assert_int_eq(value, integers[_i].value);
+}
+END_TEST
+
+int main(void)
+{
+    Suite *s = suite_create("lock/reply");
+    TCase *c = tcase_create("form");
+
+    tcase_add_loop_test(c, a_reply_is_read_if_a_script_can_give_it, 0,
+                        COUNT(rows));
+    tcase_add_loop_test(c, an_integer_is_strict_decimal_text, 0,
+                        COUNT(integers));
+    suite_add_tcase(s, c);
+    return suite_run(s);
+}
