@@ -211,17 +211,18 @@ HF_API void hf_client_stats(struct hf_client *client,
 /* A handle on one name and kind. Handles on the same share everything. */
 struct hf_lock;
 
-/* Kinds of locks. Which one holds a name is told by what stands under it. Only a
- * plain lock is ours to take and to free; the others are Redisson's, and are left
- * alone. A fair lock that nobody waits for looks like a plain one, and may be
- * treated as one. */
+/* Kinds of locks: those that we can take, and those that are only told from them by
+ * what stands under their name. The latter are Redisson's, and are left alone. A
+ * fair lock that nobody waits for looks like a plain one, and may be treated as
+ * one; so does a non-reentrant lock, which is one for the server. */
 enum hf_lock_kind {
     HF_KIND_NONE,               /* not locked */
-    HF_KIND_PLAIN,              /* Redisson's RLock */
+    HF_KIND_PLAIN,              /* can be taken: reentrant, Redisson's RLock */
     HF_KIND_FAIR,               /* somebody waits in its queue */
     HF_KIND_READ,               /* a read-write lock: its readers hold it */
     HF_KIND_WRITE,              /* its writer does */
-    HF_KIND_MULTI               /* many values, locked as one */
+    HF_KIND_MULTI,              /* many values, locked as one */
+    HF_KIND_NONREENTRANT        /* can be taken: the owner of a hold is refused */
 };
 HF_API const char *hf_lock_kind_text(enum hf_lock_kind kind);
 
@@ -230,8 +231,9 @@ HF_API const char *hf_lock_kind_text(enum hf_lock_kind kind);
 /* hf_lock_new - a plain lock. Its name has `len` bytes of any value, 1 to
  *   HF_LOCK_NAME_MAX, copied: the key itself (of Redisson's NameMapper, the mapped
  *   name). HF_E_INVAL, HF_E_NOMEM, HF_E_LIMIT, HF_E_FORKED. Does no I/O.
- * hf_lock_new_kind - likewise, a lock of another kind. HF_E_INVAL: one that we
- *   cannot take.
+ * hf_lock_new_kind - likewise, a lock of a kind that can be taken; else
+ *   HF_E_INVAL. A plain and a non-reentrant lock of one name exclude and wake each
+ *   other, here and in other processes.
  * hf_lock_free - gives the handle up; holds and waits go on. Takes NULL. */
 HF_API hf_status hf_lock_new(struct hf_lock **out, struct hf_client *client,
                              const void *name, size_t len,
@@ -248,7 +250,7 @@ HF_API void hf_lock_free(struct hf_lock *lock);
 HF_API const char *hf_lock_name(const struct hf_lock *lock, size_t *len);
 
 /* An owner is a 64-bit number: of a thread, a task, a request. The same owner may
- * acquire again (re-entry), and release from any thread, by the same number. So
+ * acquire a reentrant lock again (re-entry), and release from any thread, by the same number. So
  * two tasks that are to exclude each other need two numbers.
  *     0 is nobody: options that were only zeroed are refused (HF_E_INVAL).
  * -2^48 to -1 are given by the library. All others are for you to choose.
@@ -341,7 +343,7 @@ struct hf_acquire_options {
 /* hf_acquire_options_init - every default, the calling thread as the owner. */
 HF_API void hf_acquire_options_init(struct hf_acquire_options *options);
 
-/* hf_lock_acquire - takes the lock, or takes it once more.
+/* hf_lock_acquire - takes the lock; or takes it once more, if it is reentrant.
  *   options   NULL: this thread, wait for ever, watchdog
  * Returns HF_OK          held; release as often as acquired
  *         HF_TIMEOUT     another held it when last heard of, and wait_ms is over
@@ -360,7 +362,11 @@ HF_API void hf_acquire_options_init(struct hf_acquire_options *options);
  *                        server grant the lock after all, it is released in
  *                        the background. A re-entry that fails leaves the hold
  *                        as it was, but for its lease, which may be the shorter
- *         HF_E_LIMIT, HF_E_NOMEM, HF_E_INVAL, HF_E_FORKED, HF_E_CLOSED
+ *         HF_E_INVAL     the options; or this owner holds a lock of that name that
+ *                        it cannot acquire again: a non-reentrant one, or one of
+ *                        another kind. It would wait for itself. Nothing is done,
+ *                        and what it holds stays held
+ *         HF_E_LIMIT, HF_E_NOMEM, HF_E_FORKED, HF_E_CLOSED
  *
  * While a call waits, a server that is unreachable, silent, busy, loading or
  * without its cluster is no error until wait_ms is over, provided that the server

@@ -1,0 +1,72 @@
+/* The rows of the kinds of locks: each is complete, and says what WIRE says. */
+#include <check.h>
+
+#include "lock/kind.h"
+#include "tests/support/suite.h"
+
+#define COUNT(table) ((int)(sizeof(table) / sizeof *(table)))
+
+static const struct {
+    enum hf_lock_kind id;
+    bool reenters;
+    const char *channel, *payload;  /* WIRE 2.4, 5.2 */
+    const char *owner_suffix;       /* WIRE 1 */
+} rows[] = {
+    {HF_KIND_PLAIN, true, "redisson_lock__channel", "0", ""},
+    {HF_KIND_NONREENTRANT, false, "redisson_lock__channel", "0", ""},
+};
+
+START_TEST(a_row_says_what_the_contract_says)
+{
+    const struct hf_kind *row = hf_kind_row(rows[_i].id);
+
+    ck_assert_ptr_nonnull(row);
+    ck_assert_int_eq(row->id, rows[_i].id);
+    ck_assert_int_eq(row->reenters, rows[_i].reenters);
+    ck_assert_str_eq(row->channel, rows[_i].channel);
+    ck_assert_str_eq(row->payload, rows[_i].payload);
+    ck_assert_str_eq(row->owner_suffix, rows[_i].owner_suffix);
+}
+END_TEST
+
+START_TEST(every_row_is_complete)
+{
+    for (int id = 0; id < 100; id++) {
+        const struct hf_kind *row = hf_kind_row((enum hf_lock_kind)id);
+        int keys = 0;
+
+        if (!row)
+            continue;
+        ck_assert_int_eq(row->id, id);
+        while (keys < KIND_KEYS_MAX && row->keys[keys])
+            keys++;
+        for (int step = 0; step < STEPS; step++) {
+            ck_assert_ptr_nonnull(row->steps[step].script);
+            ck_assert_int_le(row->steps[step].keys, keys);
+        }
+    }
+}
+END_TEST
+
+START_TEST(what_has_no_row_has_a_text)
+{
+    ck_assert_ptr_null(hf_kind_row(HF_KIND_NONE));
+    ck_assert_ptr_null(hf_kind_row(HF_KIND_MULTI));
+    ck_assert_ptr_null(hf_kind_row((enum hf_lock_kind)99));
+    ck_assert_str_eq(hf_lock_kind_text(HF_KIND_MULTI), "multi-lock");
+    ck_assert_str_eq(hf_lock_kind_text((enum hf_lock_kind)99),
+                     "unknown kind of lock");
+}
+END_TEST
+
+int main(void)
+{
+    Suite *s = suite_create("lock/kind");
+    TCase *c = tcase_create("rows");
+
+    tcase_add_loop_test(c, a_row_says_what_the_contract_says, 0, COUNT(rows));
+    tcase_add_test(c, every_row_is_complete);
+    tcase_add_test(c, what_has_no_row_has_a_text);
+    suite_add_tcase(s, c);
+    return suite_run(s);
+}
