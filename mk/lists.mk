@@ -32,7 +32,8 @@ tls_tests_no  := net_tls_none
 tls_live_yes  := tls tls_memory tls_refused tls_wire sentinel_tls
 UNIT := resp_base resp_parse resp_value resp_copy resp_double resp_encode \
         resp_vectors resp_random \
-        net_mem net_hash net_wheel net_histogram net_spin net_url net_loop net_resolve \
+        net_mem net_hash net_wheel net_histogram net_spin net_url net_loop net_loop_seat net_loop_tasks \
+        net_loop_thread net_resolve \
         net_race net_dial net_socket net_greet net_conn net_room net_trace \
         net_link_connect net_link_request net_link_server \
         net_link_crowd net_pubsub net_wire net_cuts net_faults net_pace \
