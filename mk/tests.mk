@@ -106,6 +106,14 @@ check-built: build-tests layers shape-check exports rules-check faults-check \
              deps-check
 	@tests/run.sh $(check_T)
 
+# A test that a busy machine fails has a fault: it looks at the clock where it
+# should await an event.
+N ?= 20
+
+#: make check-busy        the tests, N=$(N) times, beside busy processes
+check-busy: build-tests
+	@tests/busy.sh $(N) $(BUILD)/busy $(check_T)
+
 #: make live              the tests against real servers alone
 live: deps
 	+@$(MAKE) --no-print-directory $(jobs) WERROR=-Werror live-built
@@ -130,4 +138,4 @@ $(BUILD)/tests/locale/comma:
 	@mkdir -p $(@D)
 	@localedef --no-archive -i de_DE -f UTF-8 $@ 2>/dev/null || mkdir -p $@
 
-.PHONY: build-tests check check-built live live-built live-tls
+.PHONY: build-tests check check-built check-busy live live-built live-tls

@@ -170,8 +170,10 @@ static void acquire_from_a_frozen_server(struct call *call, int64_t wait_ms,
     o.wait_ms = wait_ms;
     begin_ms = local_now_ms();
     call_acquire(call, lock, &o);
-    while (local_now_ms() < begin_ms + ms)
+    while (local_now_ms() < begin_ms + ms) {
         (void)hf_lock_safe_ms(lock, 1);
+        local_rest_us(500);
+    }
     server_resume(server);
 }
 
