@@ -27,9 +27,11 @@ void cli_report_level(bool quiet, bool verbose)
 /* Lines that nobody took yet; what does not fit is lost. No more than a pipe
  * takes at once (PIPE_BUF, 4,096 on Linux). */
 #define WAITING_MAX 4096
+#define PATIENCE_MS 2000
 
 static struct {
     bool is_on;
+    bool is_deaf;               /* the last line was waited for in vain */
     struct cli_sink sink;
     char lines[WAITING_MAX];
     size_t len;
@@ -61,6 +63,8 @@ void cli_report_end(int patience_ms)
     cli_report_flush();
     if (waiting.len > 0 && poll(&p, 1, patience_ms) == 1)
         cli_report_flush();
+    waiting.is_deaf = waiting.len > 0;
+    waiting.len = 0;
     cli_sink_close(&waiting.sink);
     waiting.is_on = false;
 }
@@ -73,6 +77,14 @@ static void put_waiting(const char *line, size_t len)
     memcpy(waiting.lines + waiting.len, line, len);
     waiting.len += len;
     cli_report_flush();
+}
+
+/* Where waiting does no harm; but not for ever, nor for each line again. */
+static void put_patiently(const char *line, size_t len)
+{
+    cli_report_never_wait();
+    put_waiting(line, len);
+    cli_report_end(waiting.is_deaf ? 0 : PATIENCE_MS);
 }
 
 /* ---- lines ---- */
@@ -96,8 +108,8 @@ static void say(const char *format, va_list args)
     line[len++] = '\n';
     if (waiting.is_on)
         put_waiting(line, len);
-    else if (write(STDERR_FILENO, line, len) < 0)
-        return; /* there is nobody left to tell */
+    else
+        put_patiently(line, len);
 }
 
 int cli_fail(const char *format, ...)

@@ -11,12 +11,13 @@
  * know though nothing failed, unless quiet; steps only if verbose. */
 void cli_report_level(bool is_quiet, bool is_verbose);
 
-/* Who supervises a command must not wait for the reader of standard error (a full
- * pipe, a terminal that was stopped).
+/* The reader of standard error may be slow (a full pipe, a terminal that was
+ * stopped). A line waits two seconds at most, then it is lost. Who supervises a
+ * command must not wait at all:
  * cli_report_never_wait - from now on lines that are not taken at once are kept, a
  *                    few of them, and written when they are.
  * cli_report_flush - tries again. cli_report_end - for the last time, waiting so
- *                    long at most; from then on lines are waited for. */
+ *                    long at most; from then on lines wait again. */
 void cli_report_never_wait(void);
 void cli_report_flush(void);
 void cli_report_end(int patience_ms);

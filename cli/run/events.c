@@ -207,7 +207,7 @@ void cli_event_released(const struct cli_event_log *t, hf_status status,
     if (status == HF_OK)
         cli_step("released %s", t->quoted);
     else if (is_gone && !is_known)
-        cli_note("the lock %s was gone when the command ended", t->quoted);
+        cli_note("the lock %s was gone before it was released", t->quoted);
     else if (!is_gone)
         cli_note("could not release %s, so others wait until its TTL ends: %s",
                  t->quoted, err ? err->text : hf_status_text(status));

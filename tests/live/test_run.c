@@ -238,6 +238,20 @@ START_TEST(command_is_told_of_its_lock)
 }
 END_TEST
 
+/* The command has ended long before. */
+START_TEST(lock_that_is_lost_while_it_is_kept_is_said_to_be)
+{
+    struct process *p = holdfast(server, "run", "--ttl", "1s", "--at-least",
+                                 "1h", "--status-fd", "3", "x", "true", NULL);
+
+    (void)await_line(p, STATUS, "\"exit\"");
+    (void)server_ask(server, "DEL x");
+    ck_assert_str_eq(await_line(p, ERR, ""),
+                     "holdfast: the lock x was gone before it was released");
+    ck_assert_int_eq(finish(p), 0);
+}
+END_TEST
+
 /* Row 1: in a nested run, which has nothing to add of its own. */
 START_TEST(url_can_be_hidden_from_the_command)
 {
@@ -798,6 +812,7 @@ static void add_command(Suite *s)
     TCase *c = run_case(s, "what the command sees, what programs are told");
 
     tcase_add_test(c, command_is_told_of_its_lock);
+    tcase_add_test(c, lock_that_is_lost_while_it_is_kept_is_said_to_be);
     tcase_add_loop_test(c, url_can_be_hidden_from_the_command, 0, 2);
     tcase_add_test(c, descriptors_are_inherited_untouched);
     tcase_add_test(c, standard_input_is_the_commands);

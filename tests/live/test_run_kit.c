@@ -12,6 +12,7 @@
 #include <string.h>
 #include <sys/pidfd.h>
 #include <sys/prctl.h>
+#include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -97,20 +98,50 @@ static void make_pipe(int *ours, int *theirs, bool we_read)
     (void)close(we_read ? fd[1] : fd[0]);
 }
 
-struct process *start(struct server *s, char *const *argv)
+static void make_socket(int *ours, int *its)
+{
+    int fd[2];
+
+    ck_assert_int_eq(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, fd), 0);
+    *ours = fd[0];
+    *its = fd[1];
+}
+
+static struct process *start_with(struct server *s, char *const *argv,
+                                  bool is_socket)
 {
     struct process *p = new_process();
     int ends[4];
 
     make_pipe(&p->in, &ends[0], false);
     for (int i = OUT; i <= STATUS; i++)
-        make_pipe(&p->fd[i], &ends[i], true);
+        if (i == ERR && is_socket)
+            make_socket(&p->fd[i], &ends[i]);
+        else
+            make_pipe(&p->fd[i], &ends[i], true);
     p->pid = fork();
     if (p->pid == 0)
         become(s, argv, ends);
     for (int i = 0; i < 4; i++)
         (void)close(ends[i]);
     return p;
+}
+
+struct process *start(struct server *s, char *const *argv)
+{
+    return start_with(s, argv, false);
+}
+
+struct process *start_deaf(struct server *s, char *const *argv, bool is_socket)
+{
+    static const char fill[] = "timeout 0.2 cat /dev/zero >&2; exec \"$0\" \"$@\"";
+    char *all[ARGS_MAX + 4] = {(char *)"sh", (char *)"-c", (char *)fill};
+    size_t n = 3;
+
+    for (; *argv && n < ARGS_MAX + 3; argv++)
+        all[n++] = *argv;
+    ck_assert_ptr_null(*argv);
+    return start_with(s, all, is_socket);
 }
 
 struct process *holdfast(struct server *s, ...)

@@ -434,16 +434,12 @@ END_TEST
 
 /* ---- nobody reads what we say ---- */
 
-/* Standard error is full before the first line. */
 START_TEST(full_standard_error_keeps_nobody_from_being_killed)
 {
-    static const char *const fill = "timeout 0.2 cat /dev/zero >&2;"
-                                    "exec \"$0\" \"$@\"";
-    char *argv[] = {(char *)"sh", (char *)"-c", (char *)fill,
-                    (char *)HOLDFAST, (char *)"run", (char *)"-v",
+    char *argv[] = {(char *)HOLDFAST, (char *)"run", (char *)"-v",
                     (char *)"--ttl", (char *)"3s", (char *)"-k",
                     (char *)"100ms", (char *)"x", STUBBORN_ARGV, NULL};
-    struct process *p = start(server, argv);
+    struct process *p = start_deaf(server, argv, _i == 1);
 
     (void)await_line(p, OUT, "up");
     steal("x");
@@ -456,13 +452,10 @@ END_TEST
 /* And signals are still heard. */
 START_TEST(full_standard_error_keeps_no_signal_from_the_command)
 {
-    static const char *const fill = "timeout 0.2 cat /dev/zero >&2;"
-                                    "exec \"$0\" \"$@\"";
-    char *argv[] = {(char *)"sh", (char *)"-c", (char *)fill,
-                    (char *)HOLDFAST, (char *)"run", (char *)"-v", (char *)"x",
+    char *argv[] = {(char *)HOLDFAST, (char *)"run", (char *)"-v", (char *)"x",
                     (char *)"sh", (char *)"-c", (char *)"echo up; read go",
                     NULL};
-    struct process *p = start(server, argv);
+    struct process *p = start_deaf(server, argv, _i == 1);
 
     (void)await_line(p, OUT, "up");
     (void)server_ask(server, "CLIENT KILL TYPE normal SKIPME yes");
@@ -630,8 +623,10 @@ static void add_limits(Suite *s)
     tcase_add_test(limits, lease_that_suffices_is_like_any_lock);
     tcase_add_test(limits, max_hold_is_124);
     tcase_add_test(limits, max_hold_kills_who_does_not_obey);
-    tcase_add_test(unread, full_standard_error_keeps_nobody_from_being_killed);
-    tcase_add_test(unread, full_standard_error_keeps_no_signal_from_the_command);
+    tcase_add_loop_test(unread,
+                        full_standard_error_keeps_nobody_from_being_killed, 0, 2);
+    tcase_add_loop_test(unread,
+                        full_standard_error_keeps_no_signal_from_the_command, 0, 2);
     tcase_add_test(unread, stopped_terminal_keeps_nobody_from_being_killed);
     tcase_add_test(nested, nested_run_uses_the_outer_lock);
     tcase_add_test(nested, nested_run_on_another_name_is_a_run_of_its_own);

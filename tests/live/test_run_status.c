@@ -348,6 +348,25 @@ static const char *const mistakes[][4] = {
     {"x", "--force", "--owner=o", "not both"},
 };
 
+/* Nobody reads standard error: the code tells. */
+static char *const unheard[][6] = {
+    {(char *)HOLDFAST, (char *)"status", (char *)"-u", (char *)"redis://[::1]:1",
+     (char *)"x"},
+    {(char *)HOLDFAST, (char *)"unlock", (char *)"x"},
+    {(char *)HOLDFAST, (char *)"run"},
+    {(char *)HOLDFAST, (char *)"doctor", (char *)"-v", (char *)"-u",
+     (char *)"no"},
+    {(char *)HOLDFAST, (char *)"nothing"},
+};
+
+START_TEST(full_standard_error_holds_nobody_up_for_ever)
+{
+    for (int is_socket = 0; is_socket < 2; is_socket++)
+        ck_assert_int_eq(
+            finish(start_deaf(server, unheard[_i], is_socket == 1)), 125);
+}
+END_TEST
+
 START_TEST(mistakes_of_usage_are_told)
 {
     struct process *p = holdfast(server, "unlock", mistakes[_i][0],
@@ -387,5 +406,7 @@ int main(void)
     tcase_add_loop_test(unlock, holder_that_nobody_could_name_is_left_alone, 0,
                         2);
     tcase_add_loop_test(unlock, mistakes_of_usage_are_told, 0, 5);
+    tcase_add_loop_test(unlock, full_standard_error_holds_nobody_up_for_ever, 0,
+                        5);
     return run_suite(s);
 }
