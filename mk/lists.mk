@@ -34,10 +34,12 @@ UNIT := resp_base resp_parse resp_value resp_copy resp_double resp_encode \
         resp_vectors resp_random \
         net_mem net_hash net_wheel net_histogram net_spin net_url net_loop net_loop_seat net_loop_tasks \
         net_loop_thread net_resolve \
-        net_race net_dial net_socket net_greet net_conn net_room net_trace \
+        net_race net_dial net_socket net_greet net_conn net_conn_end \
+        net_conn_life net_conn_limits net_room net_trace \
         net_link_connect net_link_request net_link_server \
         net_link_crowd net_pubsub net_wire net_cuts net_faults net_pace \
-        net_slot net_slot_map net_round net_router net_redirect net_refusal net_sentinel_words \
+        net_slot net_slot_map net_round net_router \
+        net_router_ends net_router_maps net_redirect net_refusal net_sentinel_words \
         net_sentinel \
         lock_names lock_kind lock_reply lock_lease lock_hold lock_wait lock_share \
         cli_values cli_json cli_options cli_secret cli_run_state cli_resp \

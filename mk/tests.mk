@@ -18,6 +18,10 @@ $(BUILD)/tests/test_support: $(call objects,$(addprefix tests/support/self/,\
     memory peer plain proxy server))
 $(patsubst %,$(BUILD)/tests/test_net_%,resolve dial link_connect): \
     $(call objects,tests/support/names)
+$(filter $(BUILD)/tests/test_net_conn%,$(unit_T)): \
+    $(call objects,tests/support/conn_kit)
+$(filter $(BUILD)/tests/test_net_router%,$(unit_T)): \
+    $(call objects,$(addprefix tests/support/,loop_kit router_kit))
 $(filter $(BUILD)/tests/test_net_loop%,$(unit_T)): \
     $(call objects,$(addprefix tests/support/,loop_kit turn_kit))
 $(filter $(BUILD)/tests/test_net_link_% $(BUILD)/tests/test_net_pubsub,$(unit_T)): \

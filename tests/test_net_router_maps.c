@@ -1,0 +1,437 @@
+/* The router in a cluster whose map changes: older and worse maps, servers that
+ * leave, are silent, or are demoted, and subscriptions that move.
+ * Sources: CLUSTER; faults.md 3.1. */
+#include <check.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "lock/call.h"
+#include "net/route/server.h"
+#include "tests/support/router_kit.h"
+#include "tests/support/suite.h"
+
+#define SHORT_MS 1000           /* a deadline that is meant to pass */
+
+/* ---- maps ---- */
+
+/* The others know better than node 0, which is behind the times. */
+static bool late(void *ctx, const struct nodes_ask *a, char *reply)
+{
+    (void)ctx;
+    if (a->node != 0 || !request_matches(a->request, "CLUSTER ..."))
+        return false;
+    if (request_matches(a->request, "CLUSTER INFO"))
+        (void)strcpy(reply, "$63\r\ncluster_state:ok\r\n"
+                            "cluster_current_epoch:1\r\ncluster_my_epoch:1\r\n"
+                            "\r\n");
+    else
+        (void)sprintf(reply,
+                      "*1\r\n*3\r\n:0\r\n:16383\r\n*3\r\n$9\r\n127.0.0.1\r\n"
+                      ":%d\r\n$6\r\nnode-0\r\n",
+                      nodes_port(nodes, 0));
+    return true;
+}
+
+/* MAP-2: node 0, asked while node 1 is lost, does not undo what that had said, for
+ * node 2 says the same. */
+START_TEST(a_map_that_is_older_than_ours_is_not_taken)
+{
+    static struct ask a;
+
+    prepare(late);
+    nodes_map(nodes, all_of_1, 1);
+    nodes_epoch(nodes, 7);
+    add_seed(nodes_port(nodes, 1));
+    add_seed(nodes_port(nodes, 0));
+    add_seed(nodes_port(nodes, 2));
+    ck_assert_int_eq(open_router(NULL), HF_OK);
+    ck_assert_str_eq(ask(5), "node 1");
+    nodes_down(nodes, 1, true);
+    (void)ask_for(5, SHORT_MS); /* perhaps it had left */
+    ck_assert_int_eq(start(&a, 5, LONG_MS), HF_OK);
+    drive_until_received(0, "CLUSTER SLOTS");
+    drive_until_received(2, "CLUSTER SLOTS");
+    drive_for(50);
+    nodes_down(nodes, 1, false);
+    ck_assert_str_eq(answer_of(&a), "node 1");
+    ck_assert_int_eq(nodes_count(nodes, 0, "GET a"), 0);
+    end();
+}
+END_TEST
+
+START_TEST(a_server_that_has_left_the_map_is_freed)
+{
+    begin(NULL, halves, 2);
+    ck_assert_str_eq(ask(0), "node 0");
+    ck_assert_str_eq(ask(9000), "node 1");
+    ck_assert_int_eq((int)counts().servers, 2);
+    nodes_map(nodes, all_of_1, 1);
+    nodes_epoch(nodes, 2);
+    nodes_down(nodes, 0, true);
+    ck_assert_str_eq(ask_again(0), "node 1");
+    drive_for(1500);
+    ck_assert_int_eq((int)counts().servers, 1);
+    nodes_down(nodes, 0, false);
+    nodes_map(nodes, all_of_0, 1); /* and is made again */
+    nodes_epoch(nodes, 3);
+    nodes_down(nodes, 1, true);
+    ck_assert_str_eq(ask_again(0), "node 0");
+    end();
+}
+END_TEST
+
+/* The only seed is gone, and the only one that we ever spoke to: the rest of its
+ * map is asked, too. */
+START_TEST(whoever_is_left_of_a_map_is_asked_for_the_way)
+{
+    begin(NULL, halves, 2);
+    ck_assert_str_eq(ask(0), "node 0");
+    nodes_map(nodes, all_of_1, 1);
+    nodes_epoch(nodes, 2);
+    nodes_down(nodes, 0, true);
+    ck_assert_str_eq(ask_again(0), "node 1");
+    end();
+}
+END_TEST
+
+static bool silent_0(void *ctx, const struct nodes_ask *a, char *reply)
+{
+    (void)ctx;
+    reply[0] = '\0';
+    return a->node == 0 && is_get(a);
+}
+
+/* DISCOVER-6: it is up, and says nothing. ROUTE-3: nor is its answer awaited any more. */
+START_TEST(a_silent_server_is_a_reason_to_ask_others)
+{
+    static struct ask a;
+    int64_t began_ms;
+
+    begin(silent_0, (struct nodes_range[]){{0, 99, 0}, {100, 199, 1}}, 2);
+    ck_assert_int_eq(start(&a, 0, LONG_MS), HF_OK);
+    drive_until_received(0, "GET a");
+    began_ms = local_now_ms();
+    nodes_map(nodes, all_of_1, 1);
+    nodes_epoch(nodes, 2);
+    ck_assert_int_eq(strncmp(answer_of(&a), "(unknown)", 9), 0);
+    ck_assert_int_lt(local_now_ms() - began_ms, QUICK_MS);
+    ck_assert_str_eq(ask(0), "node 1");
+    end();
+}
+END_TEST
+
+static void drive_until_received_times(int node, const char *text, int times)
+{
+    int64_t end_ms = local_now_ms() + LONG_MS;
+
+    while (nodes_count(nodes, node, text) < times) {
+        must(local_now_ms() < end_ms, "what is awaited comes");
+        hf_loop_dispatch(loop, 5);
+    }
+}
+
+/* Node 0 stops, and the others tell an older map, which may not be adopted while
+ * node 0 may have a better one. */
+static void begin_stopped(struct ask *a, int connect_timeout_ms)
+{
+    prepare(NULL);
+    options.link.connect_timeout_ms = connect_timeout_ms;
+    nodes_map(nodes, halves, 2);
+    nodes_epoch(nodes, 5);
+    add_seed(nodes_port(nodes, 0));
+    ck_assert_int_eq(open_router(NULL), HF_OK);
+    ck_assert_str_eq(ask(0), "node 0");
+    nodes_pause(nodes, 0, true);
+    nodes_map(nodes, all_of_1, 1);
+    nodes_epoch(nodes, 4);
+    ck_assert_int_eq(start(a, 0, 3 * LONG_MS), HF_OK);
+}
+
+/* ROUND-5. The silent server's own deadline is far away. */
+START_TEST(others_are_asked_again_while_a_server_is_silent)
+{
+    static struct ask a;
+
+    begin_stopped(&a, 3 * LONG_MS);
+    drive_until_received_times(1, "CLUSTER SLOTS", 3);
+    ck_assert_int_eq(nodes_count(nodes, 1, "GET a"), 0);
+    nodes_epoch(nodes, 6);
+    ck_assert_int_eq(strncmp(answer_of(&a), "(unknown)", 9), 0); /* ROUTE-3 */
+    ck_assert_str_eq(ask(0), "node 1");
+    end();
+}
+END_TEST
+
+/* ROUND-3. */
+START_TEST(a_worse_map_is_adopted_when_a_server_is_silent_for_long)
+{
+    static struct ask a;
+
+    begin_stopped(&a, SHORT_MS);
+    ck_assert_int_eq(strncmp(answer_of(&a), "(unknown)", 9), 0);
+    ck_assert_str_eq(ask(0), "node 1");
+    end();
+}
+END_TEST
+
+static void drive_until_sent(const struct ask *a)
+{
+    int64_t end_ms = local_now_ms() + LONG_MS;
+    bool is_sent = false;
+
+    while (!is_sent) {
+        must(local_now_ms() < end_ms, "a command is sent");
+        hf_loop_dispatch(loop, 5);
+        lock();
+        is_sent = hf_command_is_sent(&a->command);
+        unlock();
+    }
+}
+
+static void drive_until_maps(uint64_t count)
+{
+    int64_t end_ms = local_now_ms() + LONG_MS;
+
+    while (counts().maps < count) {
+        must(local_now_ms() < end_ms, "a map is adopted");
+        hf_loop_dispatch(loop, 5);
+    }
+}
+
+static const struct nodes_range most_of_0[] = {{0, 99, 0}, {100, 16383, 1}};
+static const struct nodes_range least_of_0[] = {{0, 9, 0}, {10, 16383, 1}};
+
+/* ROUTE-5. The silent server is still the master of other slots, so that its answer is
+ * waited for. */
+START_TEST(an_answer_of_a_former_master_is_an_unknown_outcome)
+{
+    static struct ask a, of_its_own;
+
+    begin(NULL, most_of_0, 2);
+    ck_assert_str_eq(ask(50), "node 0");
+    nodes_pause(nodes, 0, true);
+    ck_assert_int_eq(start(&a, 50, LONG_MS), HF_OK);
+    ck_assert_int_eq(start(&of_its_own, 5, LONG_MS), HF_OK);
+    drive_until_sent(&of_its_own);
+    nodes_map(nodes, least_of_0, 2);
+    nodes_epoch(nodes, 2);
+    drive_until_maps(2);
+    nodes_pause(nodes, 0, false);
+    ck_assert_str_eq(answer_of(&of_its_own), "node 0");
+    ck_assert_int_eq(strncmp(answer_of(&a), "(unknown)", 9), 0);
+    ck_assert_int_eq(nodes_count(nodes, 0, "GET a"), 3);
+    ck_assert_str_eq(ask(50), "node 1");
+    end();
+}
+END_TEST
+
+/* ROUTE-5. The map names the source of a slot that is on the move: not the node that
+ * was named by ASK. */
+START_TEST(an_answer_behind_asking_counts_whatever_the_map_says)
+{
+    static struct ask a;
+
+    begin(importing, (struct nodes_range[]){{0, 9, 0}, {10, 99, 2}}, 2);
+    nodes_pause(nodes, 1, true);
+    ck_assert_int_eq(start(&a, 5, LONG_MS), HF_OK);
+    drive_until_received(0, "GET a");
+    nodes_map(nodes, (struct nodes_range[]){{0, 9, 0}, {10, 199, 2}}, 2);
+    nodes_epoch(nodes, 2);
+    drive_until_maps(2);
+    nodes_pause(nodes, 1, false);
+    ck_assert_str_eq(answer_of(&a), "node 1");
+    end();
+}
+END_TEST
+
+START_TEST(a_slot_that_nobody_serves_is_an_error_that_says_so)
+{
+    static const struct nodes_range part[] = {{0, 99, 0}};
+    const char *text;
+
+    begin(NULL, part, 1);
+    text = ask_for(100, SHORT_MS);
+    ck_assert_msg(strstr(text, "(unsent)") && strstr(text, "slot 100"), "%s",
+                  text);
+    ck_assert_str_eq(ask(99), "node 0");
+    nodes_map(nodes, all_of_1, 1);
+    nodes_epoch(nodes, 2);
+    ck_assert_str_eq(ask(100), "node 1"); /* found without a MOVED */
+    end();
+}
+END_TEST
+
+/* ---- subscriptions on their way ---- */
+
+#define CHANGES_MAX 16
+
+/* What the owner of a subscription is told: '+' is live, '-' is not. */
+struct listener {
+    struct hf_subscription subscription;
+    char changes[CHANGES_MAX];
+    int count;
+};
+
+static void on_change(struct hf_subscription *s, bool is_live)
+{
+    struct listener *l = HF_OWNER_OF(s, struct listener, subscription);
+
+    must(l->count < CHANGES_MAX - 1, "changes come to an end");
+    l->changes[l->count++] = is_live ? '+' : '-';
+}
+
+static void on_message(struct hf_subscription *s, const char *ptr, size_t len)
+{
+    (void)s;
+    (void)ptr;
+    (void)len;
+}
+
+static void listen_at(struct listener *l, int slot, bool is_sharded)
+{
+    hf_status rc;
+
+    memset(l, 0, sizeof *l);
+    l->subscription = (struct hf_subscription){.channel = "c",
+                                               .channel_len = 1,
+                                               .on_message = on_message,
+                                               .on_change = on_change,
+                                               .is_sharded = is_sharded};
+    lock();
+    rc = hf_router_listen(router, &l->subscription, (uint16_t)slot);
+    unlock();
+    ck_assert_int_eq(rc, HF_OK);
+}
+
+/* Until it is live for the n-th time. */
+static void drive_until_live(const struct listener *l, int n)
+{
+    int64_t end_ms = local_now_ms() + LONG_MS;
+    int lives = 0;
+
+    while (lives < n) {
+        must(local_now_ms() < end_ms, "a subscription becomes live");
+        hf_loop_dispatch(loop, 5);
+        lives = 0;
+        for (int i = 0; i < l->count; i++)
+            lives += l->changes[i] == '+';
+    }
+}
+
+static void unlisten(struct listener *l)
+{
+    lock();
+    hf_router_unlisten(&l->subscription);
+    unlock();
+}
+
+/* A push that names the channel, for each of the four commands. */
+static bool confirms(void *ctx, const struct nodes_ask *a, char *reply)
+{
+    static const char *const kinds[][2] = {{"SUBSCRIBE c", "subscribe"},
+                                           {"SSUBSCRIBE c", "ssubscribe"},
+                                           {"UNSUBSCRIBE c", "unsubscribe"},
+                                           {"SUNSUBSCRIBE c", "sunsubscribe"}};
+
+    for (int i = 0; i < 4; i++)
+        if (request_matches(a->request, kinds[i][0])) {
+            (void)sprintf(reply, ">3\r\n$%zu\r\n%s\r\n$1\r\nc\r\n:1\r\n",
+                          strlen(kinds[i][1]), kinds[i][1]);
+            return true;
+        }
+    return says(ctx, a, reply);
+}
+
+static const char *const subscribes[] = {"SUBSCRIBE c", "SSUBSCRIBE c"};
+
+/* Both servers are there all the time: nobody but the map says that what comes
+ * in between is heard by nobody. */
+START_TEST(the_owner_of_a_subscription_is_told_that_it_has_moved)
+{
+    static struct listener l;
+
+    say("-MOVED 5 127.0.0.1:%d\r\n", NULL);
+    begin(confirms, all_of_0, 1);
+    listen_at(&l, 5, _i == 1);
+    drive_until_live(&l, 1);
+    ck_assert_int_eq(nodes_count(nodes, 0, subscribes[_i]), 1);
+    nodes_map(nodes, all_of_1, 1);
+    nodes_epoch(nodes, 2);
+    ck_assert_str_eq(ask(5), "node 1"); /* and so the map is asked for */
+    drive_until_live(&l, 2);
+    ck_assert_int_eq(nodes_count(nodes, 1, subscribes[_i]), 1);
+    ck_assert_str_eq(l.changes, "+-+");
+    unlisten(&l);
+    end();
+}
+END_TEST
+
+/* By the first node, once, though the map goes on to name it. */
+static bool refuses_once(void *ctx, const struct nodes_ask *a, char *reply)
+{
+    static int refusals;
+
+    if (request_matches(a->request, "SSUBSCRIBE c") && refusals == 0) {
+        (void)sprintf(reply, "-MOVED 5 127.0.0.1:%d\r\n",
+                      nodes_port(nodes, 1));
+        refusals++;
+        return true;
+    }
+    return confirms(ctx, a, reply);
+}
+
+/* The slot came back before the map was asked for. */
+START_TEST(a_subscription_that_was_refused_is_tried_again_at_the_same_node)
+{
+    static struct listener l;
+
+    say(NULL, NULL);
+    begin(refuses_once, all_of_0, 1);
+    listen_at(&l, 5, true);
+    drive_until_live(&l, 1);
+    ck_assert_str_eq(l.changes, "-+");
+    ck_assert_int_eq(nodes_count(nodes, 0, "SSUBSCRIBE c"), 2);
+    ck_assert_int_eq(nodes_count(nodes, 1, "SSUBSCRIBE c"), 0);
+    unlisten(&l);
+    end();
+}
+END_TEST
+
+static TCase *case_maps(void)
+{
+    TCase *c = tcase_create("maps");
+
+    tcase_set_timeout(c, 60);
+    tcase_add_test(c, a_map_that_is_older_than_ours_is_not_taken);
+    tcase_add_test(c, a_server_that_has_left_the_map_is_freed);
+    tcase_add_test(c, whoever_is_left_of_a_map_is_asked_for_the_way);
+    tcase_add_test(c, a_silent_server_is_a_reason_to_ask_others);
+    tcase_add_test(c, others_are_asked_again_while_a_server_is_silent);
+    tcase_add_test(c,
+                   a_worse_map_is_adopted_when_a_server_is_silent_for_long);
+    tcase_add_test(c, an_answer_of_a_former_master_is_an_unknown_outcome);
+    tcase_add_test(c, an_answer_behind_asking_counts_whatever_the_map_says);
+    tcase_add_test(c, a_slot_that_nobody_serves_is_an_error_that_says_so);
+    return c;
+}
+
+static TCase *case_subscriptions(void)
+{
+    TCase *c = tcase_create("subscriptions");
+
+    tcase_set_timeout(c, 60);
+    tcase_add_loop_test(
+        c, the_owner_of_a_subscription_is_told_that_it_has_moved, 0, 2);
+    tcase_add_test(
+        c, a_subscription_that_was_refused_is_tried_again_at_the_same_node);
+    return c;
+}
+
+int main(void)
+{
+    Suite *s = suite_create("router, maps");
+
+    suite_add_tcase(s, case_maps());
+    suite_add_tcase(s, case_subscriptions());
+    return suite_run(s);
+}
