@@ -232,15 +232,16 @@ void hf_hold_tell_lost(struct hf_hold *hold)
     char name[100];
 
     hf_watchdog_forget(hold);
-    if (hold->on_lost) /* its owner must hear before the server lets go */
+    hf_hold_rearm(hold);
+    if (hold->on_lost) { /* its owner must hear before the server lets go */
         hf_loop_post_first(client->loop, &hold->lost_task);
-    else
-        let_go(hold);
+        return;
+    }
+    let_go(hold);
     hf_client_log(client, HF_LOG_WARNING, "lock '%s' is lost: %s",
                   hf_error_quote(name, sizeof name, hold->lock->text,
                                  hold->lock->name_len),
                   hf_lost_text(hold->core.reason));
-    hf_hold_rearm(hold);
 }
 
 void hf_hold_tell_renewed(struct hf_hold *hold)

@@ -102,7 +102,8 @@ struct hf_client_options {
                                    served. Default 64 MiB, least 192 KiB: the
                                    longest name fits */
 
-    /* A line about what no call reports (a lost connection, a renewal refused).
+    /* A line about what no call reports (a lost connection, a renewal refused), and
+     * no callback: a hold without on_lost was lost.
      * As any callback. No more than 256 lines wait for it; the last of them is
      * followed by one that counts those that were left out. NULL: silence. */
     void (*log)(void *ctx, enum hf_log_level level, const char *line);

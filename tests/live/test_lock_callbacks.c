@@ -362,7 +362,8 @@ END_TEST
 
 /* ---- losses and log lines ---- */
 
-#define HOLDS 2000
+#define HOLDS 2000              /* whose losses on_lost is told */
+#define LINES 500               /* and those that are logged: too many */
 
 struct slow_log {
     struct note note;
@@ -426,6 +427,12 @@ START_TEST(losses_are_told_before_log_lines)
         a.ctx = &log;
         ck_assert_ok(hf_lock_acquire(lock_of(client, name), &a, NULL));
     }
+    for (int i = 0; i < LINES; i++) {
+        char name[20];
+
+        (void)snprintf(name, sizeof name, "l%d", i);
+        acquire_for(lock_of(client, name), 1, 2000);
+    }
     lock = lock_of(client, "busy"); /* a caller drives meanwhile */
     (void)server_ask(server, "HSET busy " ANOTHER " 1");
     a = acquire_options(1);
@@ -437,8 +444,47 @@ START_TEST(losses_are_told_before_log_lines)
     hf_client_free(client);
     ck_assert_int_eq(log.lines, 1 + 256 + 1);
     (void)snprintf(expected, sizeof expected, "%d more lines were left out",
-                   HOLDS - 256);
+                   LINES - 256);
     ck_assert_ptr_nonnull(strstr(log.last, expected));
+}
+END_TEST
+
+struct told {
+    struct diary diary;
+    int lines;                  /* of losses */
+};
+
+static void take_line(void *ctx, enum hf_log_level level, const char *line)
+{
+    struct told *told = ctx;
+
+    (void)level;
+    if (strstr(line, "is lost"))
+        note_add(&told->diary.note, &told->lines);
+}
+
+/* By its on_lost; or by a line, if it has none. */
+START_TEST(a_loss_is_told_in_one_way)
+{
+    struct hf_client_options o;
+    struct hf_acquire_options a;
+    char url[SERVER_URL_MAX];
+    struct told told = {0};
+
+    client_options(&o, url, server_port(server));
+    o.log = take_line;
+    o.log_ctx = &told;
+    client = client_with(&o);
+    a = diary_options(&told.diary, 1);
+    a.lease_ms = 100;
+    if (_i == 1)
+        a.on_lost = NULL;
+    ck_assert_ok(hf_lock_acquire(lock_of(client, NAME), &a, NULL));
+    note_await(&told.diary.note, _i == 0 ? &told.diary.losses : &told.lines, 1,
+               "the loss");
+    hf_client_free(client);
+    ck_assert_int_eq(told.diary.losses, _i == 0);
+    ck_assert_int_eq(told.lines, _i == 1);
 }
 END_TEST
 
@@ -458,6 +504,7 @@ static void add(Suite *suite)
     tcase_add_test(c, calls_whose_done_waits_count_as_under_way);
     c = live_case(suite, "losses and log lines", start_server, stop_server);
     tcase_add_test(c, losses_are_told_before_log_lines);
+    tcase_add_loop_test(c, a_loss_is_told_in_one_way, 0, 2);
 }
 
 int main(void)
