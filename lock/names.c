@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "lock/names.h"
+#include "lock/reply.h"
 #include "net/base/random.h"
 
 #define SERIAL_DIGITS 10
@@ -155,6 +156,14 @@ static bool is_multi(const char *field, size_t len, const char *value,
     return false;
 }
 
+/* A hold count, which is 1 at least. */
+static bool count_ok(const char *text, size_t len)
+{
+    int64_t count;
+
+    return hf_text_integer((struct hf_bytes){text, len}, &count) && count > 0;
+}
+
 static bool is_text(const char *ptr, size_t len, const char *text)
 {
     return len == strlen(text) && memcmp(ptr, text, len) == 0;
@@ -164,9 +173,7 @@ enum hf_lock_kind hf_field_kind(const char *field, size_t field_len,
                                 const char *value, size_t value_len)
 {
     if (hf_owner_ok(field, field_len))
-        return value_len > 0 && number_len(value, value_len) == value_len
-                   ? HF_KIND_PLAIN
-                   : HF_KIND_NONE;
+        return count_ok(value, value_len) ? HF_KIND_PLAIN : HF_KIND_NONE;
     if (is_text(field, field_len, "mode") && is_text(value, value_len, "read"))
         return HF_KIND_READ;
     if (is_text(field, field_len, "mode") && is_text(value, value_len, "write"))

@@ -8,7 +8,7 @@
 --       read-write lock, {request, -4} a fair lock that somebody waits for,
 --       {request, -5, holders} held by several, {request, -6} a multi-lock
 -- Nothing but a hash is ever deleted (hlen refuses), and only one whose single
--- field is an owner's. A queue in another slot is nobody's: such a name cannot
+-- field is an owner's, with a count of 1 at least. A queue in another slot is nobody's: such a name cannot
 -- be a fair lock's (WIRE 2.5). More than 16 listeners are told how many they are
 -- (wait.h, W9). Source: WIRE 1, 2.2, 5.3, 8.3, 18.
 local lock, holder = KEYS[1], ARGV[2]
@@ -28,7 +28,7 @@ if field:find('^[%w+/]+$') and value:find('^' .. owner)
         or field:find('^[%w+/]+:' .. owner .. '.*:[le][ox][%l_]+$') then
     return {ARGV[1], -6}
 end
-if #field > 110 or not value:find('^%-?%d+$')
+if #field > 110 or not value:find('^%d*[1-9]%d*$')
         or not field:find('^' .. owner .. '$')
         and not field:find('^' .. owner .. ':' .. x:rep(8) .. '$') then
     return {ARGV[1], -2}

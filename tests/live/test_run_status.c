@@ -102,6 +102,8 @@ static const char *const no_locks[] = {
     "6e3814a1-e847-452b-a982-45baf93a1df2 1",
     OTHER "x 1",
     OTHER " red",
+    OTHER " 0",
+    OTHER " -1",
 };
 
 START_TEST(hash_of_an_application_is_no_lock_for_any_command)
