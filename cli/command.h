@@ -36,5 +36,6 @@ extern const struct cli_command cli_doctor_command;
 extern const struct cli_command cli_resp_command;
 extern const struct cli_command cli_slot_command;
 extern const struct cli_command cli_version_command;
+extern const struct cli_command cli_help_command;
 
 #endif

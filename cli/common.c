@@ -1,11 +1,11 @@
-/* What every subcommand takes: which server, as whom, how much is said. */
+/* The options of every subcommand: the server, the user, how much is said. */
 #include "cli/common.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "cli/help.h"
+#include "cli/commands.h"
 #include "cli/report.h"
 
 const struct cli_option cli_common_options[] = {
@@ -46,8 +46,8 @@ void cli_common_fini(struct cli_common *common)
 
 /* ---- options ---- */
 
-/* What stands on the command line can be read by everybody on the machine, so
- * it is copied and made unreadable there. */
+/* Everybody on the machine can read the command line, so the URL is copied and
+ * hidden there. */
 static int take_url(struct cli_common *common, const struct cli_args *args,
                     char *value)
 {
@@ -61,7 +61,7 @@ static int take_url(struct cli_common *common, const struct cli_args *args,
     return CLI_GO_ON;
 }
 
-static int set(bool *flag)
+static int set_flag(bool *flag)
 {
     *flag = true;
     return CLI_GO_ON;
@@ -73,7 +73,8 @@ static int set_text(const char **text, const char *value)
     return CLI_GO_ON;
 }
 
-/* What the library has no room for, or takes for not given. */
+/* Refuses a value that the library has no room for, or would take for not
+ * given. */
 static int take_tls(const struct cli_args *args, const char *option,
                     const char *value, char *dst, size_t room)
 {
@@ -83,7 +84,7 @@ static int take_tls(const struct cli_args *args, const char *option,
     return CLI_GO_ON;
 }
 
-/* What is wrong with the file is said when it is known how much is said at all. */
+/* Notes an unsafe file. cli_common_begin reports it, when -q is known. */
 static int take_secret(struct cli_common *common, char dst[CLI_SECRET_MAX],
                        const char *path)
 {
@@ -127,16 +128,58 @@ int cli_common_take(struct cli_common *common, const struct cli_args *args,
         return take_tls(args, "--tls-sni", value, tls->server_name,
                         sizeof tls->server_name);
     case CLI_OPT_JSON:
-        return set(&common->is_json);
+        return set_flag(&common->is_json);
     case CLI_OPT_QUIET:
-        return set(&common->is_quiet);
+        return set_flag(&common->is_quiet);
     case CLI_OPT_VERBOSE:
-        return set(&common->is_verbose);
+        return set_flag(&common->is_verbose);
     case CLI_OPT_HELP:
-        return cli_help_print(args->command);
-    default: /* CLI_BAD: it has been reported */
+        return cli_command_help(args->command);
+    default: /* CLI_BAD, which has been reported */
         return CLI_TROUBLE;
     }
+}
+
+int cli_common_parse(struct cli_common *common, struct cli_args *args,
+                     const struct cli_option *own, cli_taker *take, void *ctx)
+{
+    const struct cli_option *const tables[] = {cli_common_options, own, NULL};
+    char *value;
+    int id, rc;
+
+    while ((id = cli_args_next(args, tables, &value)) != CLI_END) {
+        bool is_own = id == CLI_WORD || (id > 0 && id < CLI_OPT_COMMON);
+
+        rc = is_own ? take(ctx, args, id, value)
+                    : cli_common_take(common, args, id, value);
+        if (rc != CLI_GO_ON)
+            return rc;
+    }
+    return CLI_GO_ON;
+}
+
+/* Gathers words where the arguments stood: there is room for all and a NULL. */
+static int take_word(void *ctx, const struct cli_args *args, int id,
+                     char *value)
+{
+    char ***next = ctx;
+
+    (void)args;
+    (void)id;
+    *(*next)++ = value;
+    return CLI_GO_ON;
+}
+
+int cli_common_words(struct cli_common *common, struct cli_args *args,
+                     char ***words)
+{
+    char **next = args->next;
+    int rc;
+
+    *words = next;
+    rc = cli_common_parse(common, args, NULL, take_word, &next);
+    *next = NULL;
+    return rc;
 }
 
 /* ---- the server ---- */
@@ -168,7 +211,7 @@ static char *put_encoded(char *d, const char *text)
     return d;
 }
 
-/* The library takes it from the URL alone, whose options are the last of it. */
+/* The library takes it only from the URL, which ends in its options. */
 static int add_sentinel_password(struct cli_common *common)
 {
     static const char option[] = "sentinel_password=";
@@ -216,7 +259,7 @@ void cli_common_warn(const struct hf_url *url)
                  "whoever sits in between can read and change everything");
 }
 
-/* The library warns, too, by a line that only -v shows: one of both is enough. */
+/* With -v the library warns of the same. */
 static void warn_of(const struct cli_common *common, const char *text)
 {
     struct hf_seeds seeds;

@@ -1,4 +1,4 @@
-/* What every subcommand takes: which server, as whom, how much is said. */
+/* The options of every subcommand: the server, the user, how much is said. */
 #ifndef CLI_COMMON_H
 #define CLI_COMMON_H
 
@@ -14,9 +14,9 @@ struct cli_common {
     char *url;                  /* our copy, for cli_common_fini; NULL: none */
     const char *user;
     char password[CLI_SECRET_MAX];      /* of a file; "": none is given */
-    char sentinel_password[CLI_SECRET_MAX]; /* likewise; cli_common_begin puts it
-                                               into the URL */
-    const char *open_file;      /* of a password, but anybody's; NULL: none */
+    char sentinel_password[CLI_SECRET_MAX]; /* likewise; for the URL
+                                               (cli_common_begin) */
+    const char *open_file;      /* a password file that others can read */
     struct hf_tls_options tls;
     int64_t connect_timeout_ms;         /* 0: not given */
     bool is_json;
@@ -46,7 +46,7 @@ enum {
 };
 extern const struct cli_option cli_common_options[];
 
-/* The part of each help text that is about them. */
+/* Their part of each help text. */
 #define CLI_COMMON_HELP                                                       \
     "  -u, --url URL        redis://[[USER]:PASSWORD@]HOST[:PORT][/DB],\n"    \
     "                       rediss:// (TLS) likewise, or unix://PATH; more\n" \
@@ -69,28 +69,38 @@ extern const struct cli_option cli_common_options[];
     "  -h, --help           this text\n"
 
 /* cli_common_init - the defaults. cli_common_fini - wipes what is secret.
- * cli_common_take - one option; CLI_GO_ON or the exit code (0 after --help). */
+ * cli_common_take - one option; CLI_GO_ON or the exit code (0 after --help).
+ * cli_common_parse - takes the rest of the command line. `take` gets words and
+ *   the options of `own` (NULL: none). CLI_GO_ON, or the exit code.
+ * cli_common_words - the same, for a subcommand with words and without options
+ *   of its own. *words ends in NULL and is lent until the program ends. */
+typedef int cli_taker(void *ctx, const struct cli_args *args, int id,
+                      char *value);
 void cli_common_init(struct cli_common *common);
 void cli_common_fini(struct cli_common *common);
 int cli_common_take(struct cli_common *common, const struct cli_args *args,
                     int id, char *value);
+int cli_common_parse(struct cli_common *common, struct cli_args *args,
+                     const struct cli_option *own, cli_taker *take, void *ctx);
+int cli_common_words(struct cli_common *common, struct cli_args *args,
+                     char ***words);
 
-/* cli_common_begin - the options are known: from now on as much is said as they
- * want, and first what is wrong with the password's file. CLI_GO_ON, or CLI_TROUBLE
+/* cli_common_begin - once all options are known: sets how much is said, warns
+ * of an unsafe password file, and completes the URL. CLI_GO_ON, or CLI_TROUBLE
  * and reported. */
 int cli_common_begin(struct cli_common *common);
 
 /* cli_common_url - the server's URL: -u, the environment's, or the default. */
 const char *cli_common_url(const struct cli_common *common);
 
-/* cli_common_login - --user and --password-file in place of the URL's. CLI_GO_ON,
- *   or CLI_TROUBLE and reported. */
+/* cli_common_login - puts --user and --password-file in place of the URL's.
+ *   CLI_GO_ON, or CLI_TROUBLE and reported. */
 int cli_common_login(struct hf_url *url, const struct cli_common *common);
 
-/* cli_common_warn - a note, if the URL makes anybody pass for the server. */
+/* cli_common_warn - a note, if the URL turns off the check of certificates. */
 void cli_common_warn(const struct hf_url *url);
 
-/* cli_client_open - a client, connected. `defaults`: filled by
+/* cli_client_open - a connected client. `options`: filled by
  *   hf_client_options_init and then by the caller: loop, watchdog. CLI_GO_ON,
  *   or CLI_TROUBLE and reported; *out is set in both cases, NULL or for
  *   hf_client_free. */

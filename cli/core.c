@@ -1,8 +1,7 @@
-/* Core dumps: none of ours, for passwords are in our memory while we run.
- *
- * By the limit, and not by PR_SET_DUMPABLE: that makes /proc/PID root's, so that
- * holdfast could not open the pipe of a shell's <(...), and nobody could look
- * into a holdfast of his own with a debugger. */
+/* Forbids our core dumps, because passwords are in our memory while we run. It
+ * sets the limit and not PR_SET_DUMPABLE: that gives /proc/PID to root, so that
+ * holdfast could not open the pipe of a shell's <(...), and users could not
+ * debug their own holdfast. */
 #include "cli/core.h"
 
 #include <stdbool.h>
@@ -18,7 +17,7 @@ void cli_core_forbid(void)
     if (getrlimit(RLIMIT_CORE, &before) < 0)
         return;
     none = before;
-    none.rlim_cur = 0; /* the other stays, so that it can be taken back */
+    none.rlim_cur = 0; /* the hard limit stays, so that this can be undone */
     is_changed = setrlimit(RLIMIT_CORE, &none) == 0;
 }
 

@@ -5,12 +5,14 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cli/command.h"
+#include "cli/report.h"
 #include "net/base/utf8.h"
 #include "net/net.h"
 
 /* ---- the line ---- */
 
-/* The first lines are shorter than this; most are. */
+/* Most lines are shorter than this. */
 #define ROOM_MIN 256
 
 static bool make_room(struct cli_json *j, size_t more)
@@ -30,7 +32,7 @@ static bool make_room(struct cli_json *j, size_t more)
     return true;
 }
 
-static void put(struct cli_json *j, const char *ptr, size_t len)
+static void put_bytes(struct cli_json *j, const char *ptr, size_t len)
 {
     if (j->is_broken || !make_room(j, len)) {
         j->is_broken = true;
@@ -43,12 +45,12 @@ static void put(struct cli_json *j, const char *ptr, size_t len)
 void cli_json_init(struct cli_json *j)
 {
     *j = (struct cli_json){0};
-    put(j, "{", 1);
+    put_bytes(j, "{", 1);
 }
 
 const char *cli_json_end(struct cli_json *j)
 {
-    put(j, "}\n", 3);
+    put_bytes(j, "}\n", 3);
     if (j->is_broken)
         return NULL;
     j->len--; /* the NUL */
@@ -61,39 +63,49 @@ void cli_json_fini(struct cli_json *j)
     *j = (struct cli_json){0};
 }
 
+int cli_json_print(struct cli_json *j)
+{
+    const char *line = cli_json_end(j);
+
+    if (line)
+        (void)fputs(line, stdout);
+    cli_json_fini(j);
+    return line ? CLI_GO_ON : cli_fail("out of memory");
+}
+
 static void put_key(struct cli_json *j, const char *key)
 {
     if (j->len > 1)
-        put(j, ",", 1);
-    put(j, "\"", 1);
-    put(j, key, strlen(key));
-    put(j, "\":", 2);
+        put_bytes(j, ",", 1);
+    put_bytes(j, "\"", 1);
+    put_bytes(j, key, strlen(key));
+    put_bytes(j, "\":", 2);
 }
 
 /* ---- text ---- */
 
-/* Characters that a terminal would obey are none above U+FFFF. */
+/* No character above U+FFFF is one that a terminal obeys. */
 static void put_escape(struct cli_json *j, uint32_t code)
 {
     char escape[sizeof "\\uXXXX"];
 
     (void)snprintf(escape, sizeof escape, "\\u%04x", (unsigned)code & 0xffff);
-    put(j, escape, sizeof escape - 1);
+    put_bytes(j, escape, sizeof escape - 1);
 }
 
-/* The character or the stray byte at p; its length. */
+/* Puts the character or stray byte at p; returns its length. */
 static size_t put_next(struct cli_json *j, const char *p, size_t len)
 {
     uint32_t code;
     size_t step = hf_utf8_read(&code, p, len);
 
     if (step == 0 || !hf_utf8_is_shown(code)) {
-        put_escape(j, step ? code : 0xfffd); /* U+FFFD stands for a stray byte */
+        put_escape(j, step ? code : 0xfffd); /* a stray byte */
         return step ? step : 1;
     }
     if (code == '"' || code == '\\')
-        put(j, "\\", 1);
-    put(j, p, step);
+        put_bytes(j, "\\", 1);
+    put_bytes(j, p, step);
     return step;
 }
 
@@ -101,10 +113,10 @@ void cli_json_bytes(struct cli_json *j, const char *key, const char *ptr,
                     size_t len)
 {
     put_key(j, key);
-    put(j, "\"", 1);
+    put_bytes(j, "\"", 1);
     for (size_t i = 0; i < len;)
         i += put_next(j, ptr + i, len - i);
-    put(j, "\"", 1);
+    put_bytes(j, "\"", 1);
 }
 
 void cli_json_text(struct cli_json *j, const char *key, const char *text)
@@ -120,14 +132,14 @@ void cli_json_integer(struct cli_json *j, const char *key, int64_t n)
     int len = snprintf(digits, sizeof digits, "%lld", (long long)n);
 
     put_key(j, key);
-    put(j, digits, (size_t)len);
+    put_bytes(j, digits, (size_t)len);
 }
 
 void cli_json_bool(struct cli_json *j, const char *key, bool b)
 {
     put_key(j, key);
     if (b)
-        put(j, "true", 4);
+        put_bytes(j, "true", 4);
     else
-        put(j, "false", 5);
+        put_bytes(j, "false", 5);
 }

@@ -10,19 +10,22 @@ struct cli_json {
     char *text;                 /* NULL or for free(): cli_json_fini */
     size_t len;
     size_t room;
-    bool is_broken;             /* there was no memory */
+    bool is_broken;             /* memory ran out */
 };
 
-/* cli_json_init - "{". cli_json_end - "}" and a newline; returns the line, its
- * length in j->len (a NUL follows), lent until cli_json_fini; NULL: there was
- * no memory. */
+/* cli_json_init - "{".
+ * cli_json_end - "}" and a newline. Returns the line, j->len bytes long and
+ *   with a NUL behind, lent until cli_json_fini. NULL: no memory.
+ * cli_json_print - ends the line, prints it on standard output and frees it.
+ *   CLI_GO_ON, or CLI_TROUBLE and reported. */
 void cli_json_init(struct cli_json *j);
 const char *cli_json_end(struct cli_json *j);
 void cli_json_fini(struct cli_json *j);
+int cli_json_print(struct cli_json *j);
 
-/* A member. `key` needs no escaping.
- * cli_json_bytes - bytes of any value: UTF-8 as it is, but what a terminal obeys
- *                  (hf_utf8_is_shown) as \uXXXX; each byte that is none as
+/* Each adds a member. `key` needs no escaping.
+ * cli_json_bytes - any bytes: UTF-8 as it is, but characters that a terminal
+ *                  obeys (hf_utf8_is_shown) as \uXXXX, and stray bytes as
  *                  U+FFFD. cli_json_text - up to the NUL. */
 void cli_json_bytes(struct cli_json *j, const char *key, const char *ptr,
                     size_t len);

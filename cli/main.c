@@ -1,18 +1,18 @@
-/* The command `holdfast`: which subcommand is asked for. */
+/* The command `holdfast`: finds the subcommand and runs it. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
+#include "cli/commands.h"
 #include "cli/common.h"
 #include "cli/core.h"
-#include "cli/help.h"
 #include "cli/report.h"
 
-/* Were one of the first three closed, a socket of ours would get its number,
- * and an error message would go to the server. Close-on-exec, so that a command
- * finds them closed as they were. */
+/* If one of the first three were closed, a socket of ours would get its number,
+ * and error messages would go to the server. Close-on-exec keeps them closed
+ * for a command. */
 static void occupy_standard_fds(void)
 {
     int fd;
@@ -30,7 +30,7 @@ static int take_version(struct cli_args *args, struct cli_common *common)
     return cli_version_command.main(args, common);
 }
 
-/* Options may stand before the subcommand, too. CLI_GO_ON: it is in *args. */
+/* Takes options before the subcommand. CLI_GO_ON: it is in *args. */
 static int find_command(struct cli_args *args, struct cli_common *common)
 {
     enum { VERSION = 1 };
@@ -43,13 +43,13 @@ static int find_command(struct cli_args *args, struct cli_common *common)
 
     while ((id = cli_args_next(args, tables, &value)) != CLI_WORD) {
         if (id == CLI_END)
-            return cli_help_usage();
+            return cli_command_usage();
         if (id == VERSION)
             return take_version(args, common);
         if ((rc = cli_common_take(common, args, id, value)) != CLI_GO_ON)
             return rc;
     }
-    args->command = cli_help_find(value);
+    args->command = cli_command_find(value);
     args->has_only_words = false;
     return args->command ? CLI_GO_ON : CLI_TROUBLE;
 }

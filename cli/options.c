@@ -16,7 +16,7 @@ int cli_usage(const struct cli_args *args, const char *format, ...)
     va_list list;
 
     va_start(list, format);
-    (void)vsnprintf(text, sizeof text, format, list); /* cut is fine */
+    (void)vsnprintf(text, sizeof text, format, list); /* may be cut */
     va_end(list);
     if (!args->command)
         return cli_fail("%s; see 'holdfast help'", text);
@@ -47,7 +47,8 @@ by_name(const struct cli_option *const *tables, const char *name, size_t len)
     return NULL;
 }
 
-/* The value in the next word, for an option that was written as `written`. */
+/* Takes the next word as the value of the option that was written as
+ * `written`. */
 static int value_in_next(struct cli_args *args, const struct cli_option *o,
                          const char *written, char **value)
 {

@@ -16,11 +16,11 @@ struct cli_option {
 };
 
 /* A walk along the command line. `argv` ends in NULL; its text may be changed
- * (cli_url_hide). */
+ * (cli_secret_hide). */
 struct cli_args {
-    char **next;                      /* the first word not looked at */
+    char **next;                      /* the first word that is not taken */
     const struct cli_command *command;/* for messages; NULL: none yet */
-    char *letters;                    /* of "-nq", those not taken; or NULL */
+    char *letters;                    /* the rest of "-nq"; NULL: none */
     bool has_only_words;              /* "--" was seen */
 };
 
@@ -34,13 +34,12 @@ enum { CLI_END = -1, CLI_WORD = -2, CLI_BAD = -3 };
 int cli_args_next(struct cli_args *args,
                   const struct cli_option *const *tables, char **value);
 
-/* Where the reported error is one of usage, these are how: "holdfast: run: ...;
- * see 'holdfast help run'". Return CLI_TROUBLE. */
+/* cli_usage - reports an error of usage: "holdfast: run: ...; see 'holdfast
+ * help run'". Returns CLI_TROUBLE. */
 int cli_usage(const struct cli_args *args, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 
-/* Values of options: CLI_GO_ON, or CLI_TROUBLE and reported as an error of the
- * option called `option`. */
+/* Take the value of `option`. CLI_GO_ON, or CLI_TROUBLE and reported. */
 int cli_take_duration(const struct cli_args *args, const char *option,
                       const char *text, int64_t least_ms, int64_t *out_ms);
 int cli_take_number(const struct cli_args *args, const char *option,

@@ -12,7 +12,7 @@
 #include "net/base/error.h"
 #include "net/base/utf8.h"
 
-/* The one thing that the whole program shares: how much it says. */
+/* How much the program says: the only state that all of it shares. */
 static bool is_quiet;
 static bool is_verbose;
 
@@ -24,14 +24,14 @@ void cli_report_level(bool quiet, bool verbose)
 
 /* ---- without waiting ---- */
 
-/* Lines that nobody took yet; what does not fit is lost. No more than a pipe
- * takes at once (PIPE_BUF, 4,096 on Linux). */
+/* Lines that the reader has not taken yet; what does not fit is lost. No more
+ * than a pipe takes at once (PIPE_BUF, 4,096 on Linux). */
 #define WAITING_MAX 4096
 #define PATIENCE_MS 2000
 
 static struct {
     bool is_on;
-    bool is_deaf;               /* the last line was waited for in vain */
+    bool is_deaf;               /* the reader did not take the last line */
     struct cli_sink sink;
     char lines[WAITING_MAX];
     size_t len;
@@ -79,7 +79,7 @@ static void put_waiting(const char *line, size_t len)
     cli_report_flush();
 }
 
-/* Where waiting does no harm; but not for ever, nor for each line again. */
+/* Waits for the reader, but not for ever, and not again for each line. */
 static void put_patiently(const char *line, size_t len)
 {
     cli_report_never_wait();
@@ -89,9 +89,9 @@ static void put_patiently(const char *line, size_t len)
 
 /* ---- lines ---- */
 
-/* In one write, so that lines of processes that share a terminal or a log do
- * not mix. */
-static void say(const char *format, va_list args)
+/* One write for each line, so that lines of processes that share a terminal or
+ * a log do not mix. */
+static void write_line(const char *format, va_list args)
 {
     char line[CLI_LINE_MAX] = "holdfast: ";
     size_t len = strlen(line);
@@ -117,7 +117,7 @@ int cli_fail(const char *format, ...)
     va_list args;
 
     va_start(args, format);
-    say(format, args);
+    write_line(format, args);
     va_end(args);
     return CLI_TROUBLE;
 }
@@ -129,7 +129,7 @@ void cli_note(const char *format, ...)
     if (is_quiet)
         return;
     va_start(args, format);
-    say(format, args);
+    write_line(format, args);
     va_end(args);
 }
 
@@ -140,7 +140,7 @@ void cli_step(const char *format, ...)
     if (!is_verbose)
         return;
     va_start(args, format);
-    say(format, args);
+    write_line(format, args);
     va_end(args);
 }
 
@@ -153,7 +153,7 @@ void cli_log(void *ctx, enum hf_log_level level, const char *line)
 
 /* ---- what the library reports ---- */
 
-/* What a person can do about it; NULL: the text says all there is. */
+/* What a person can do about it; NULL: the text says all. */
 static const char *advice(hf_status status)
 {
     switch (status) {
@@ -177,7 +177,7 @@ int cli_fail_status(hf_status status, const struct hf_error *err)
     const char *text = err->text[0] ? err->text : hf_status_text(status);
     const char *todo = advice(status);
 
-    /* A line that ends with a question has said what to look at. */
+    /* A line that ends with a question has said where to look. */
     if (!todo || text[strlen(text) - 1] == '?')
         return cli_fail("%s", text);
     return cli_fail("%s; %s", text, todo);

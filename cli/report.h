@@ -7,17 +7,19 @@
 
 #include "lock/lock.h"
 
-/* How much is said from now on: errors always; notes, what a person should
- * know though nothing failed, unless quiet; steps only if verbose. */
+/* cli_report_level - how much is said from now on. Errors: always. Notes, which
+ * a person should know though nothing failed: unless quiet. Steps: only if
+ * verbose. */
 void cli_report_level(bool is_quiet, bool is_verbose);
 
-/* The reader of standard error may be slow (a full pipe, a terminal that was
- * stopped). A line waits two seconds at most, then it is lost. Who supervises a
+/* The reader of standard error may be slow (a full pipe, a stopped terminal). A
+ * line waits two seconds at most, and is then lost. A holdfast that supervises a
  * command must not wait at all:
- * cli_report_never_wait - from now on lines that are not taken at once are kept, a
- *                    few of them, and written when they are.
- * cli_report_flush - tries again. cli_report_end - for the last time, waiting so
- *                    long at most; from then on lines wait again. */
+ * cli_report_never_wait - from now on, lines that the reader does not take at
+ *   once are kept, a few of them.
+ * cli_report_flush - writes them, as far as the reader takes them.
+ * cli_report_end - writes them for the last time, and waits at most so long.
+ *   Later lines wait again. */
 void cli_report_never_wait(void);
 void cli_report_flush(void);
 void cli_report_end(int patience_ms);
@@ -28,23 +30,22 @@ void cli_report_end(int patience_ms);
  * cli_step  - a step.
  * cli_fail_status - an error that the library reports, with what to do about
  *             it; returns CLI_TROUBLE.
- * As printf. One line, written at once, cut to CLI_LINE_MAX, made fit for a
- * terminal (hf_error_tame); for bytes of a user or a server see hf_error_quote. */
+ * As printf. One line, written at once, cut to CLI_LINE_MAX, without control
+ * characters (hf_error_tame). Quote bytes of a user or a server (cli_quote). */
 #define CLI_LINE_MAX 1024
 int cli_fail(const char *format, ...) __attribute__((format(printf, 1, 2)));
 void cli_note(const char *format, ...) __attribute__((format(printf, 1, 2)));
 void cli_step(const char *format, ...) __attribute__((format(printf, 1, 2)));
 int cli_fail_status(hf_status status, const struct hf_error *err);
 
-/* cli_log - for hf_client_options.log: what the library tells unasked, as
- *           steps. */
+/* cli_log - for hf_client_options.log: log lines of the library as steps. */
 void cli_log(void *ctx, enum hf_log_level level, const char *line);
 
-/* A name or a holder as text for a line. Returns dst. */
+/* cli_quote - a name or a holder as text for a line. Returns dst. */
 #define CLI_QUOTE_MAX 192
 char *cli_quote(char dst[CLI_QUOTE_MAX], const void *ptr, size_t len);
 
-/* A length of time as a person would write it: "250 ms", "27.3 s", "2 h 5 min".
+/* cli_span - a length of time for a person: "250 ms", "27.3 s", "2 h 5 min".
  * Returns dst. */
 #define CLI_SPAN_MAX 32
 char *cli_span(char dst[CLI_SPAN_MAX], int64_t ms);

@@ -11,8 +11,8 @@
 
 /* ---- a file ---- */
 
-/* Reads until the buffer is full, the file ends or a line does; -1: errno. A
- * pipe may give it in pieces. No stdio, whose buffers nobody wipes. */
+/* Reads until the buffer is full, the file ends or a line ends; -1: errno. A
+ * pipe may give it in pieces. Not by stdio, whose buffers are not wiped. */
 static ssize_t read_line(int fd, char *dst, size_t room)
 {
     size_t len = 0;
@@ -52,7 +52,7 @@ static int cut_line(char *dst, size_t len, const char *path)
     return CLI_GO_ON;
 }
 
-/* A pipe's mode says nothing: nobody opens it by a name. */
+/* The mode of a pipe means nothing: nobody opens it by name. */
 static bool is_open_to_others(int fd)
 {
     struct stat st;
@@ -81,8 +81,8 @@ int cli_secret_read(char dst[CLI_SECRET_MAX], const char *path, bool *is_open)
 
 /* ---- a URL ---- */
 
-/* The library decides what is a URL; here anything between a colon and the
- * last @ is a password. */
+/* Takes anything between a colon and the last @ for a password. The library
+ * decides what is a URL. */
 static void hide_password(char *url)
 {
     char *begin = strstr(url, "://");

@@ -6,7 +6,7 @@
 
 #include "cli/command.h"
 
-/* As long as the library takes them (hf_url.password, tls.key_password). */
+/* As many bytes as the library takes (hf_url.password, tls.key_password). */
 #define CLI_SECRET_MAX 512
 
 /* cli_secret_read - the first line of a file, without its end. CLI_GO_ON, or

@@ -9,7 +9,7 @@
 
 enum treatment { NOTE, IGNORE, NOTE_LATER };
 
-/* `before`: what a child gets back. */
+/* `before` is restored in a child. */
 static struct watched {
     int number;
     enum treatment treatment;
@@ -44,7 +44,7 @@ static void note(int number)
         if (watched[i].number == number)
             watched[i].is_noted = 1;
     n = write(pipe_fd[1], "", 1);
-    (void)n; /* full: it is readable already */
+    (void)n; /* if it is full, it is readable already */
     errno = saved;
 }
 
@@ -57,7 +57,7 @@ static void treat(const struct watched *w)
     (void)sigaction(w->number, &ours, NULL); /* fails only for bad numbers */
 }
 
-/* Who ignores our CHLD would leave us without the command's exit code. */
+/* With CHLD ignored there would be no exit code of the command. */
 static bool stays_ignored(const struct watched *w)
 {
     return w->before.sa_handler == SIG_IGN && w->number != SIGCHLD;
@@ -137,8 +137,8 @@ void cli_signals_inherit(void)
 
 /* ---- stopping ourselves ---- */
 
-/* The kernel lets TSTP's default stop nobody whose shell is gone, so that we
- * cannot get stuck: hence not STOP. */
+/* TSTP and not STOP: the kernel stops nobody by TSTP whose shell is gone, so
+ * that we cannot get stuck. */
 void cli_signals_suspend(void)
 {
     note_later(false);

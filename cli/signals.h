@@ -22,13 +22,14 @@ void cli_signals_hold(void);
 void cli_signals_resume(void);
 void cli_signals_inherit(void);
 
-/* Stops this process group as a terminal's Ctrl-Z would, unless no shell is
- * there to continue it. Returns when it was continued. */
+/* cli_signals_suspend - stops this process group as Ctrl-Z does, unless no
+ * shell is there to continue it. Returns when it is continued. */
 void cli_signals_suspend(void);
 
-/* Ends this process by the signal, which ends programs, so that its parent sees
- * what happened; no core is dumped (core.h). `for_all`: its whole process group, as the
- * terminal would. Returns only if the signal was ignored when we were started. */
+/* cli_signals_die - ends this process by the signal, so that its parent sees
+ *   what happened. `for_all`: ends its whole process group, as a terminal does.
+ *   No core is dumped (core.h). Returns only if the signal was ignored when we
+ *   were started. */
 void cli_signals_die(int signal, bool for_all);
 
 #endif

@@ -1,5 +1,5 @@
-/* Writing without waiting. Source: pipe(7), "PIPE_BUF"; proc(5), "/proc/pid/fd":
- * opening it makes another open file, with flags of its own. */
+/* Writes without waiting. Source: pipe(7), "PIPE_BUF"; proc(5), "/proc/pid/fd":
+ * opening it makes a new open file with its own flags. */
 #include "cli/sink.h"
 
 #include <errno.h>
@@ -36,8 +36,8 @@ void cli_sink_close(struct cli_sink *sink)
     *sink = (struct cli_sink){.fd = -1, .own_fd = -1};
 }
 
-/* Another writer may still come between; but where the descriptor cannot be
- * opened again, there is no better. */
+/* Another writer may still come between. There is no better way if the
+ * descriptor cannot be opened again. */
 static bool is_writable(int fd)
 {
     struct pollfd p = {.fd = fd, .events = POLLOUT};

@@ -15,51 +15,37 @@ static void print_text(const char *key, uint16_t slot)
                  (unsigned)slot);
 }
 
-/* `key` first, so that a person finds the line, too. */
+/* `key` comes first, for a person who reads it. */
 static int print_json(const char *key, uint16_t slot)
 {
     struct cli_json j;
-    const char *line;
 
     cli_json_init(&j);
     cli_json_text(&j, "key", key);
     cli_json_integer(&j, "slot", slot);
-    if ((line = cli_json_end(&j)))
-        (void)fputs(line, stdout);
-    cli_json_fini(&j);
-    return line ? CLI_OK : cli_fail("out of memory");
+    return cli_json_print(&j);
 }
 
-static int show(const struct cli_common *common, const char *key)
+static int print_slot(const struct cli_common *common, const char *key)
 {
     uint16_t slot = hf_slot_of(key, strlen(key));
 
     if (common->is_json)
         return print_json(key, slot);
     print_text(key, slot);
-    return CLI_OK;
+    return CLI_GO_ON;
 }
 
 static int main_slot(struct cli_args *args, struct cli_common *common)
 {
-    static const struct cli_option *const tables[] = {cli_common_options, NULL};
-    char **keys = args->next; /* gathered where the arguments stood */
-    size_t count = 0;
-    char *value;
-    int id, rc;
+    char **keys;
+    int rc = cli_common_words(common, args, &keys);
 
-    while ((id = cli_args_next(args, tables, &value)) != CLI_END) {
-        if (id == CLI_WORD)
-            keys[count++] = value;
-        else if ((rc = cli_common_take(common, args, id, value)) != CLI_GO_ON)
-            return rc;
-    }
-    if (count == 0)
+    if (rc == CLI_GO_ON && !*keys)
         return cli_usage(args, "which key? KEY is missing");
-    rc = CLI_OK;
-    for (size_t i = 0; i < count && rc == CLI_OK; i++)
-        rc = show(common, keys[i]);
-    return rc;
+    for (; rc == CLI_GO_ON && *keys; keys++)
+        rc = print_slot(common, *keys);
+    return rc == CLI_GO_ON ? CLI_OK : rc;
 }
 
 const struct cli_command cli_slot_command = {

@@ -1,4 +1,4 @@
-/* `holdfast status`: how locks stand. */
+/* `holdfast status`: who holds locks. */
 #include <stdio.h>
 #include <string.h>
 
@@ -24,7 +24,7 @@ static void print_text(const char *name, const struct hf_lock_info *info)
                  cli_quote(holder, info->holder, info->holder_len));
     if (info->holders > 1)
         (void)printf(" and %lld more", (long long)info->holders - 1);
-    if (info->kind != HF_KIND_MULTI) /* there it counts each value apart */
+    if (info->kind != HF_KIND_MULTI) /* a multi-lock counts each value */
         (void)printf(", hold count %lld", (long long)info->hold_count);
     (void)fputs(", ", stdout);
     if (info->ttl_ms >= 0)
@@ -33,7 +33,7 @@ static void print_text(const char *name, const struct hf_lock_info *info)
         (void)puts("no TTL: it stays until it is released");
 }
 
-/* For a program: one word that stays as it is. */
+/* A word for programs: it never changes. */
 static const char *kind_word(enum hf_lock_kind kind)
 {
     static const char *const words[] = {[HF_KIND_NONE] = "none",
@@ -46,11 +46,10 @@ static const char *kind_word(enum hf_lock_kind kind)
     return words[kind];
 }
 
-/* `name` first, so that a person finds the line, too. */
+/* `name` comes first, for a person who reads it. */
 static int print_json(const char *name, const struct hf_lock_info *info)
 {
     struct cli_json j;
-    const char *line;
 
     cli_json_init(&j);
     cli_json_text(&j, "name", name);
@@ -62,10 +61,7 @@ static int print_json(const char *name, const struct hf_lock_info *info)
         cli_json_integer(&j, "hold_count", info->hold_count);
         cli_json_integer(&j, "ttl_ms", info->ttl_ms);
     }
-    if ((line = cli_json_end(&j)))
-        (void)fputs(line, stdout);
-    cli_json_fini(&j);
-    return line ? CLI_GO_ON : cli_fail("out of memory");
+    return cli_json_print(&j);
 }
 
 static int print(const struct cli_common *common, const char *name,
@@ -78,8 +74,8 @@ static int print(const struct cli_common *common, const char *name,
     return CLI_GO_ON;
 }
 
-static int show(const struct cli_common *common, struct hf_client *client,
-                const char *name)
+static int print_lock(const struct cli_common *common, struct hf_client *client,
+                      const char *name)
 {
     struct hf_lock_info info = {0};
     struct hf_error err = {0};
@@ -100,13 +96,13 @@ static int show(const struct cli_common *common, struct hf_client *client,
 
 /* ---- all ---- */
 
-/* Trouble with one weighs more than a free one, that more than a held one. */
+/* Trouble outweighs a free lock, and a free lock outweighs a held one. */
 static int worse(int a, int b)
 {
     return a > b ? a : b;
 }
 
-static int show_all(const struct cli_common *common, char *const *names)
+static int print_all(const struct cli_common *common, char *const *names)
 {
     struct hf_client_options options;
     struct hf_client *client;
@@ -120,31 +116,21 @@ static int show_all(const struct cli_common *common, char *const *names)
     if (rc != CLI_GO_ON)
         code = rc;
     for (; rc == CLI_GO_ON && *names; names++)
-        code = worse(code, show(common, client, *names));
+        code = worse(code, print_lock(common, client, *names));
     hf_client_free(client);
     return code;
 }
 
 static int main_status(struct cli_args *args, struct cli_common *common)
 {
-    static const struct cli_option *const tables[] = {cli_common_options, NULL};
-    char **names = args->next; /* gathered where the arguments stood */
-    size_t count = 0;
-    char *value;
-    int id, rc;
+    char **names;
+    int rc = cli_common_words(common, args, &names);
 
-    while ((id = cli_args_next(args, tables, &value)) != CLI_END) {
-        if (id == CLI_WORD)
-            names[count++] = value;
-        else if ((rc = cli_common_take(common, args, id, value)) != CLI_GO_ON)
-            return rc;
-    }
-    if (count == 0)
+    if (rc == CLI_GO_ON && !*names)
         return cli_usage(args, "which lock? NAME is missing");
-    names[count] = NULL; /* at the end of argv, at the latest */
-    if ((rc = cli_common_begin(common)) != CLI_GO_ON)
-        return rc;
-    return show_all(common, names);
+    if (rc == CLI_GO_ON)
+        rc = cli_common_begin(common);
+    return rc == CLI_GO_ON ? print_all(common, names) : rc;
 }
 
 const struct cli_command cli_status_command = {

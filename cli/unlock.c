@@ -33,21 +33,19 @@ static int print_json(const struct unlock *u, bool is_released,
                       const char *owner)
 {
     struct cli_json j;
-    const char *line;
 
     cli_json_init(&j);
     cli_json_text(&j, "name", u->name);
     cli_json_bool(&j, "released", is_released);
     if (*owner)
         cli_json_text(&j, "owner", owner);
-    if ((line = cli_json_end(&j)))
-        (void)fputs(line, stdout);
-    cli_json_fini(&j);
-    return line ? CLI_GO_ON : cli_fail("out of memory");
+    return cli_json_print(&j);
 }
 
-/* `owner`: who held or holds it; "": nobody. Returns the exit code. */
-static int tell(const struct unlock *u, bool is_released, const char *owner)
+/* `owner` is the former or present holder; "": nobody. Returns the exit
+ * code. */
+static int report_outcome(const struct unlock *u, bool is_released,
+                          const char *owner)
 {
     char holder[CLI_QUOTE_MAX];
     int code = is_released ? CLI_OK : CLI_NO;
@@ -76,19 +74,18 @@ static int inspect(const struct unlock *u, struct hf_lock_info *info)
     return status < 0 ? cli_fail_status(status, &err) : CLI_GO_ON;
 }
 
-/* Not released: who holds it instead? */
-static int tell_refused(const struct unlock *u)
+/* Not released: reports who holds it. */
+static int report_holder(const struct unlock *u)
 {
     struct hf_lock_info info = {0};
     int rc = inspect(u, &info);
 
     if (rc != CLI_GO_ON)
         return rc;
-    return tell(u, false, info.is_locked ? info.holder : "");
+    return report_outcome(u, false, info.is_locked ? info.holder : "");
 }
 
-/* Compares and deletes in one step, so that whoever took it meanwhile keeps
- * it. */
+/* Compares and deletes in one step, so that a new holder keeps it. */
 static int release_of(const struct unlock *u, const char *owner)
 {
     struct hf_error err = {0};
@@ -96,15 +93,15 @@ static int release_of(const struct unlock *u, const char *owner)
         hf_lock_force_release(u->lock, owner, strlen(owner), &err);
 
     if (status == HF_NOT_OWNER)
-        return tell_refused(u);
+        return report_holder(u);
     if (status < 0)
         return cli_fail_status(status, &err);
-    return tell(u, true, owner);
+    return report_outcome(u, true, owner);
 }
 
 /* ---- by force ---- */
 
-/* The library refuses the rest, too; but the person is not asked for a "yes" that
+/* The library refuses the rest, too. But nobody is asked for a "yes" that
  * cannot be carried out. */
 static bool can_release(const struct hf_lock_info *info)
 {
@@ -125,13 +122,13 @@ static int refuse(const struct unlock *u, const struct hf_lock_info *info)
                             : hf_lock_kind_text(info->kind));
 }
 
-/* Both must be a terminal: one to show, one to answer. */
+/* Both must be terminals: one to ask, one to answer. */
 static bool can_ask(void)
 {
     return isatty(STDIN_FILENO) && isatty(STDERR_FILENO);
 }
 
-static bool ask(const struct unlock *u, const struct hf_lock_info *info)
+static bool ask_person(const struct unlock *u, const struct hf_lock_info *info)
 {
     char holder[CLI_QUOTE_MAX], ttl[CLI_SPAN_MAX];
     char answer[16];
@@ -147,7 +144,7 @@ static bool ask(const struct unlock *u, const struct hf_lock_info *info)
            (answer[0] == 'y' || answer[0] == 'Y');
 }
 
-/* Only what was shown. */
+/* Releases only the holder that was shown. */
 static int release_by_force(const struct unlock *u)
 {
     struct hf_lock_info info = {0};
@@ -156,11 +153,11 @@ static int release_by_force(const struct unlock *u)
     if (rc != CLI_GO_ON)
         return rc;
     if (!info.is_locked)
-        return tell(u, false, "");
+        return report_outcome(u, false, "");
     if (!can_release(&info))
         return refuse(u, &info);
-    if (!u->is_confirmed && !ask(u, &info))
-        return tell(u, false, info.holder);
+    if (!u->is_confirmed && !ask_person(u, &info))
+        return report_outcome(u, false, info.holder);
     return release_of(u, info.holder);
 }
 
@@ -192,9 +189,11 @@ static int unlock(struct unlock *u)
     return rc;
 }
 
-static int take(struct unlock *u, const struct cli_args *args, int id,
-                char *value)
+static int take_option(void *ctx, const struct cli_args *args, int id,
+                       char *value)
 {
+    struct unlock *u = ctx;
+
     switch (id) {
     case CLI_WORD:
         if (u->name)
@@ -229,23 +228,14 @@ static int check(const struct unlock *u, const struct cli_args *args)
 
 static int main_unlock(struct cli_args *args, struct cli_common *common)
 {
-    static const struct cli_option *const tables[] = {cli_common_options,
-                                                      own_options, NULL};
     struct unlock u = {.common = common};
-    char *value;
-    int id, rc;
+    int rc = cli_common_parse(common, args, own_options, take_option, &u);
 
-    while ((id = cli_args_next(args, tables, &value)) != CLI_END) {
-        bool is_own = id == CLI_WORD || (id > 0 && id < CLI_OPT_COMMON);
-
-        rc = is_own ? take(&u, args, id, value)
-                    : cli_common_take(common, args, id, value);
-        if (rc != CLI_GO_ON)
-            return rc;
-    }
-    if ((rc = check(&u, args)) != CLI_GO_ON)
-        return rc;
-    if ((rc = cli_common_begin(common)) != CLI_GO_ON)
+    if (rc == CLI_GO_ON)
+        rc = check(&u, args);
+    if (rc == CLI_GO_ON)
+        rc = cli_common_begin(common);
+    if (rc != CLI_GO_ON)
         return rc;
     (void)cli_quote(u.quoted, u.name, strlen(u.name));
     return unlock(&u);

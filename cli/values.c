@@ -14,7 +14,8 @@ static bool is_digit(char c)
 
 /* ---- durations ---- */
 
-/* A billionth of an hour is 3.6 us: digits behind the ninth only round up. */
+/* A billionth of an hour is 3.6 us, so that digits after the ninth only round
+ * up. */
 #define FRACTION_MAX 1000000000
 
 /* The digits at *at as a number; beyond `most` it is just "too much". */
@@ -97,7 +98,7 @@ bool cli_number_parse(const char *text, int least, int most, int *out)
 
 /* ---- signals ---- */
 
-/* Those that one would stop a program with, or report that it died of. */
+/* The signals that stop a program, or that it dies of. */
 static const struct {
     const char *name;
     int number;
@@ -116,7 +117,8 @@ bool cli_signal_parse(const char *text, int *out)
 
     if (strncasecmp(text, "SIG", 3) == 0)
         text += 3;
-    (void)cli_number_parse(text, 1, 64, &number); /* 0 then: no such number */
+    (void)cli_number_parse(text, 1, 64, &number); /* then it is 0, which is no
+                                                     signal */
     for (size_t i = 0; i < SIGNALS; i++) {
         if (signals[i].number != number &&
             strcasecmp(signals[i].name, text) != 0)

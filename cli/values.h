@@ -1,5 +1,5 @@
-/* The values of options, as text: durations, numbers, signals. No locale has a
- * say in them. */
+/* The values of options, as text: durations, numbers, signals. Locales do not
+ * matter. */
 #ifndef CLI_VALUES_H
 #define CLI_VALUES_H
 
@@ -9,7 +9,7 @@
 /* Ten years: longer than any lock, and far from where milliseconds overflow. */
 #define CLI_DURATION_MAX_MS (INT64_C(10) * 365 * 24 * 3600 * 1000)
 
-/* What a value must look like, for messages. */
+/* How to write a value, for messages. */
 #define CLI_DURATION_FORM "a number of seconds, or with ms, s, m or h behind it"
 #define CLI_SIGNAL_FORM "a name such as TERM or INT, or a number"
 

@@ -9,7 +9,7 @@
 #define HF_VERSION "unknown"
 #endif
 
-/* Only the loop itself knows. */
+/* Only a loop knows. */
 static const char *event_backend(void)
 {
     struct hf_loop_options options = {.thread = false};
@@ -26,7 +26,6 @@ static const char *event_backend(void)
 static int print_json(void)
 {
     struct cli_json j;
-    const char *line;
 
     cli_json_init(&j);
     cli_json_text(&j, "version", HF_VERSION);
@@ -34,10 +33,7 @@ static int print_json(void)
     cli_json_bool(&j, "tls", hf_tls_library() != NULL);
     if (hf_tls_library())
         cli_json_text(&j, "tls_library", hf_tls_library());
-    if ((line = cli_json_end(&j)))
-        (void)fputs(line, stdout);
-    cli_json_fini(&j);
-    return line ? CLI_OK : cli_fail("out of memory");
+    return cli_json_print(&j);
 }
 
 static int print_text(void)
@@ -46,22 +42,24 @@ static int print_text(void)
 
     (void)printf("holdfast %s (events: %s; TLS: %s)\n", HF_VERSION,
                  event_backend(), tls ? tls : "no");
-    return CLI_OK;
+    return CLI_GO_ON;
+}
+
+static int refuse_word(void *ctx, const struct cli_args *args, int id,
+                       char *value)
+{
+    (void)ctx;
+    (void)id;
+    return cli_usage(args, "'%s' is too much", value);
 }
 
 static int main_version(struct cli_args *args, struct cli_common *common)
 {
-    static const struct cli_option *const tables[] = {cli_common_options, NULL};
-    char *value;
-    int id, rc;
+    int rc = cli_common_parse(common, args, NULL, refuse_word, NULL);
 
-    while ((id = cli_args_next(args, tables, &value)) != CLI_END) {
-        if (id == CLI_WORD)
-            return cli_usage(args, "'%s' is too much", value);
-        if ((rc = cli_common_take(common, args, id, value)) != CLI_GO_ON)
-            return rc;
-    }
-    return common->is_json ? print_json() : print_text();
+    if (rc == CLI_GO_ON)
+        rc = common->is_json ? print_json() : print_text();
+    return rc == CLI_GO_ON ? CLI_OK : rc;
 }
 
 const struct cli_command cli_version_command = {

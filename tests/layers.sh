@@ -5,9 +5,6 @@
 set -eu
 cd "${1:-.}"
 
-# Circles that are still there, as "FILE INCLUDED": lines only go.
-circles='cli/common cli/help'
-
 # What a floor shows to those above it; of net/ also the doors of its rooms.
 resp='resp/(base|resp)\.h'
 net='net/net\.h|net/base/(error|mem|random|url|utf8)\.h|net/loop/(clock|loop)\.h'
@@ -33,10 +30,7 @@ arrows() {
     includes "$1" |
         sed -nE "s|^($1/[^/:]+\.[ch]):[0-9]+: ($1/[^/]+\.h)$|\1\n\2|p" |
         sed -E "\#^($contracts)\$#! s/\.[ch]$//" | paste -d ' ' - - |
-        awk -v known="$circles" '
-            BEGIN { count = split(known, line, "\n")
-                    while (count) is_known[line[count--]] }
-            $1 != $2 && !($0 in is_known)'
+        awk '$1 != $2'
 }
 
 looked=

@@ -132,44 +132,43 @@ static const struct cli_option own_options[] = {
     {0},
 };
 
-static int take_option(struct cli_args *args, struct cli_common *common,
-                       struct doctor_facts *facts, int id, char *value)
+struct options {
+    struct doctor_facts facts; /* what the options say of them */
+    bool wants_acl;
+};
+
+static int take_option(void *ctx, const struct cli_args *args, int id,
+                       char *value)
 {
+    struct options *options = ctx;
+
     switch (id) {
     case OPT_NAME:
         if (!*value || strlen(value) > HF_LOCK_NAME_MAX)
             return cli_usage(args, "--name has 1 to %d bytes",
                              HF_LOCK_NAME_MAX);
-        facts->name = value;
+        options->facts.name = value;
         return CLI_GO_ON;
     case OPT_TTL:
         return cli_take_duration(args, "--ttl", value, TTL_LEAST_MS,
-                                 &facts->ttl_ms);
-    case CLI_WORD:
-        return cli_usage(args, "'%s': it takes no arguments", value);
+                                 &options->facts.ttl_ms);
+    case OPT_ACL:
+        options->wants_acl = true;
+        return CLI_GO_ON;
     default:
-        return cli_common_take(common, args, id, value);
+        return cli_usage(args, "'%s': it takes no arguments", value);
     }
 }
 
 static int main_doctor(struct cli_args *args, struct cli_common *common)
 {
-    static const struct cli_option *const tables[] = {cli_common_options,
-                                                      own_options, NULL};
-    struct doctor_facts facts = {.ttl_ms = TTL_MS};
-    bool wants_acl = false;
-    char *value;
-    int id, rc;
+    struct options options = {.facts = {.ttl_ms = TTL_MS}};
+    int rc = cli_common_parse(common, args, own_options, take_option, &options);
 
-    while ((id = cli_args_next(args, tables, &value)) != CLI_END)
-        if (id == OPT_ACL)
-            wants_acl = true;
-        else if ((rc = take_option(args, common, &facts, id, value)) !=
-                 CLI_GO_ON)
-            return rc;
-    if ((rc = cli_common_begin(common)) != CLI_GO_ON)
-        return rc;
-    return examine(common, &facts, wants_acl);
+    if (rc == CLI_GO_ON)
+        rc = cli_common_begin(common);
+    return rc == CLI_GO_ON ? examine(common, &options.facts, options.wants_acl)
+                           : rc;
 }
 
 const struct cli_command cli_doctor_command = {

@@ -74,16 +74,6 @@ static void print_summary(const struct doctor_facts *facts,
 
 /* ---- for a program ---- */
 
-static int end_line(struct cli_json *j)
-{
-    const char *line = cli_json_end(j);
-
-    if (line)
-        (void)fputs(line, stdout);
-    cli_json_fini(j);
-    return line ? CLI_GO_ON : cli_fail("out of memory");
-}
-
 /* JSON has severities in lower case. */
 static const char *word_of(enum doctor_severity severity)
 {
@@ -104,7 +94,7 @@ static int print_json(const struct doctor_finding *f)
         cli_json_text(&j, "meaning", f->meaning);
         cli_json_text(&j, "advice", f->advice);
     }
-    return end_line(&j);
+    return cli_json_print(&j);
 }
 
 static int print_json_summary(const struct doctor_facts *facts,
@@ -119,7 +109,7 @@ static int print_json_summary(const struct doctor_facts *facts,
     for (int i = DOCTOR_SEVERITIES - 1; i >= DOCTOR_FINE; i--)
         cli_json_integer(&j, word_of((enum doctor_severity)i),
                          findings->by[i]);
-    return end_line(&j);
+    return cli_json_print(&j);
 }
 
 /* ---- both ---- */

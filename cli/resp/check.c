@@ -1,4 +1,4 @@
-/* `holdfast resp check`: does a server speak RESP as it is written? */
+/* `holdfast resp check`: does a server speak RESP as specified? */
 #include "cli/resp/check.h"
 
 #include <inttypes.h>
@@ -15,14 +15,14 @@
 #include "net/base/mem.h"
 #include "net/base/random.h"
 
-/* In a cluster a key may be at home elsewhere: so many random ones are tried.
- * Of a thousand nodes, one server's share is hit with 99.8 %. */
+/* Random keys to try, because in a cluster a key may belong to another node.
+ * With a thousand nodes, 99.8 % of runs find a key of this one. */
 #define KEYS_TRIED 6000
 
-/* Of the answer to HELLO, modules included. */
+/* Values in the answer to HELLO, modules included. */
 #define HELLO_NODES 1024
 
-/* Of a server's name, or its version. */
+/* Bytes of a server's name, or version. */
 #define NAME_ROOM 64
 
 #define CONNECT_TIMEOUT_MS 5000
@@ -115,7 +115,7 @@ static void take_info(struct check *c, const struct cli_answer *answer)
                          end ? (size_t)(end - at) : len);
 }
 
-/* On a connection of its own: the checks want one that was never asked. */
+/* On a connection of its own: checks begin with a fresh one. */
 static int identify(struct check *c)
 {
     struct cli_answer answer;
@@ -146,8 +146,8 @@ static bool begins(const struct cli_answer *answer, const char *text)
     return answer->len >= len && memcmp(answer->bytes, text, len) == 0;
 }
 
-/* One that is at home here, for others would be answered with MOVED. Nothing is
- * written where it could not be deleted. CLI_GO_ON, or reported. */
+/* Finds a key of this node: others would be answered with MOVED. Writes nothing
+ * that could not be deleted. CLI_GO_ON, or reported. */
 static int choose_key(struct check *c)
 {
     struct cli_answer answer = {.len = 0};
@@ -166,7 +166,7 @@ static int choose_key(struct check *c)
 
 /* ---- all checks ---- */
 
-/* An exit code if somebody wants us to stop, or CLI_GO_ON. */
+/* An exit code after a signal that ends programs, or CLI_GO_ON. */
 static int look_for_signal(void)
 {
     int number;

@@ -1,12 +1,12 @@
-/* `holdfast resp check`: does a server speak RESP as it is written? */
+/* `holdfast resp check`: does a server speak RESP as specified? */
 #ifndef CLI_RESP_CHECK_H
 #define CLI_RESP_CHECK_H
 
 #include "cli/common.h"
 
 /* cli_resp_check - tries the server that `common` names, and prints a row for
- *                  each check. `protocol` 2 or 3: in that one alone; 0: in
- *                  both. Returns the exit code. */
+ *   each check. `protocol` 2 or 3: only that one; 0: both. Returns the exit
+ *   code. */
 int cli_resp_check(const struct cli_common *common, int protocol);
 
 #endif

@@ -1,9 +1,8 @@
 /* A stream of replies, decoded and printed as it comes.
  *
- * 1. The buffer holds the reply under way from its first byte on, and what has
- *    come behind: at most a slice more than the longest reply, and one again
- *    for what stands behind an error.
- * 2. The tape is empty in front of each reply. */
+ * The buffer holds the unfinished reply from its first byte on, and the bytes
+ * behind it: at most one slice more than the longest reply, and one more slice
+ * behind an error. The tape is empty before each reply. */
 #include "cli/resp/decode.h"
 
 #include <string.h>
@@ -11,10 +10,10 @@
 #include "net/base/mem.h"
 #include "net/net.h"
 
-/* Bytes that are taken at once. */
+/* Bytes that are decoded at once. */
 #define SLICE (64u * 1024)
 
-/* The tape's first room, and the buffer's: those of most replies. */
+/* The first sizes of tape and buffer: enough for most replies. */
 #define NODES_MIN 256
 
 void cli_decoder_init(struct cli_decoder *d, int protocol, cli_print *print,
@@ -74,7 +73,7 @@ static hf_status take_reply(struct cli_decoder *d)
     return HF_OK;
 }
 
-/* As far as the bytes go: HF_RESP_MORE or an error. */
+/* Decodes all whole replies. HF_RESP_MORE or an error. */
 static hf_status parse(struct cli_decoder *d)
 {
     hf_status status = HF_OK;
@@ -114,7 +113,7 @@ static hf_status take_slice(struct cli_decoder *d, const char *ptr, size_t len)
     return HF_OK;
 }
 
-/* Where it went wrong, in the buffer; or the reply, if the parser is well. */
+/* The place of the error in the buffer; or of the reply, if there is none. */
 static size_t error_at(const struct cli_decoder *d)
 {
     return d->parser.broken ? d->parser.error.offset : d->begin;

@@ -4,11 +4,11 @@
 
 #include "cli/resp/print.h"
 
-/* Values of one reply: with a tape of this many nodes of 16 bytes, the largest
- * reply costs as much again as its bytes (cli_resp_limits.reply). */
+/* The most values of one reply. A tape of so many nodes of 16 bytes takes as
+ * much memory as the bytes of the largest reply (cli_resp_limits.reply). */
 #define CLI_NODES_MAX (64u << 20)
 
-/* Bytes shown of what stood where an error is. */
+/* Bytes that are shown of the place of an error. */
 #define CLI_FOUND_MAX 24
 
 /* Why a stream cannot be decoded further. */
@@ -16,7 +16,7 @@ struct cli_decode_error {
     hf_status status;           /* HF_E_PROTOCOL; HF_E_LIMIT; HF_RESP_MORE: it
                                    ends in the middle of a value; HF_E_NOMEM */
     uint64_t offset;            /* which byte, from 0; the stream's length */
-    uint64_t reply_offset;      /* where the reply that it is in begins */
+    uint64_t reply_offset;      /* where its reply begins */
     const char *expected;       /* static text */
     const char *found;          /* lent until cli_decoder_fini; may be empty */
     size_t found_len;

@@ -1,4 +1,4 @@
-/* Whether what came is what should have come. */
+/* Judges whether an answer is the expected one. */
 #include "cli/resp/judge.h"
 
 #include <inttypes.h>
@@ -10,7 +10,7 @@
 
 /* ---- bytes to lines ---- */
 
-/* Fed `step` bytes at a time; the lines, for free(), or NULL. */
+/* Decodes by `step` bytes at a time. Returns the lines, for free(), or NULL. */
 static char *to_lines(const struct cli_answer *answer, int protocol,
                       cli_print *print, size_t step,
                       struct cli_decode_error *error)
@@ -31,7 +31,7 @@ static char *to_lines(const struct cli_answer *answer, int protocol,
     if (error->status != HF_OK && error->status != HF_RESP_MORE)
         (void)fprintf(out, "byte %" PRIu64 ": expected %s\n", error->offset,
                       error->expected);
-    error->found = NULL; /* goes with the decoder */
+    error->found = NULL; /* is freed with the decoder */
     cli_decoder_fini(&d);
     if (fclose(out) == 0)
         return text;
@@ -39,8 +39,9 @@ static char *to_lines(const struct cli_answer *answer, int protocol,
     return NULL;
 }
 
-/* Puts `more` behind the lines, which are freed if that fails: NULL then. */
-static char *add(char *lines, const char *more)
+/* Appends `more` to the lines. Without memory it frees them and returns
+ * NULL. */
+static char *append_lines(char *lines, const char *more)
 {
     char *longer =
         lines ? realloc(lines, strlen(lines) + strlen(more) + 1) : NULL;
@@ -61,13 +62,13 @@ static char *add_end(char *lines, const struct cli_answer *answer,
     };
 
     if (error->status == HF_RESP_MORE)
-        lines = add(lines, "a reply that is cut short\n");
-    return add(lines, ends[answer->end]);
+        lines = append_lines(lines, "a reply that is cut short\n");
+    return append_lines(lines, ends[answer->end]);
 }
 
 /* ---- lines and patterns ---- */
 
-/* A piece of text up to a separator; and what is behind that, or NULL. */
+/* A piece of text up to a separator, and the text behind that, or NULL. */
 struct piece {
     const char *at;
     size_t len;
@@ -87,8 +88,8 @@ static struct piece cut_at(const char *text, const char *end,
 
 #define ANYTHING "..."
 
-/* The part in front of the first "..." and the one behind the last are fixed;
- * each in between is looked for from the left. */
+/* The parts before the first "..." and behind the last must match there; each
+ * part in between is searched from the left. */
 bool cli_matches(const char *pattern, size_t pattern_len, const char *line,
                  size_t len)
 {
@@ -115,7 +116,7 @@ bool cli_matches(const char *pattern, size_t pattern_len, const char *line,
     }
 }
 
-/* One alternative: reply by reply. */
+/* Compares with one alternative, reply by reply. */
 static bool all_match(const char *pattern, const char *end, const char *lines)
 {
     const char *lines_end = lines + strlen(lines);
@@ -147,8 +148,8 @@ static bool is_as(const char *expected, const char *lines)
 
 /* ---- the verdict ---- */
 
-/* Errors that say nothing about the protocol: the command is not there, not
- * for us, or not now. */
+/* Errors that say nothing about the protocol: the server lacks the command,
+ * forbids it, or cannot run it now. */
 static bool is_refusal(const char *line)
 {
     static const char *const codes[] = {
@@ -174,8 +175,7 @@ static bool holds_refusal(const char *lines)
     return false;
 }
 
-/* Frees the lines (NULL, too): a newline becomes " / ", but for the last. NULL:
- * there was no memory. */
+/* Joins the lines with " / " and frees them (NULL, too). NULL: no memory. */
 static char *join(char *lines)
 {
     size_t len;
@@ -212,10 +212,10 @@ static enum cli_verdict decide(const struct cli_answer *answer,
     return CLI_DEVIATES;
 }
 
-/* The parser reads what was sent as something else. */
+/* The parser reads the bytes as something else. */
 static char *two_readings(char *sent, const char *read)
 {
-    return join(add(add(sent, "the parser reads: "), read));
+    return join(append_lines(append_lines(sent, "the parser reads: "), read));
 }
 
 enum cli_verdict cli_judge(const struct cli_answer *answer,

@@ -1,11 +1,11 @@
-/* Whether what came is what should have come. No I/O. */
+/* Judges whether an answer is the expected one. No I/O. */
 #ifndef CLI_RESP_JUDGE_H
 #define CLI_RESP_JUDGE_H
 
 #include <stdbool.h>
 #include <stddef.h>
 
-/* All that came for a request, and why no more is awaited. */
+/* All that came for a request, and why we stopped waiting. */
 struct cli_answer {
     const char *bytes;
     size_t len;

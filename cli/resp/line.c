@@ -49,7 +49,7 @@ static char type_byte(const struct hf_resp_node *node)
     return bytes[node->type];
 }
 
-/* A null's form is not on the tape, and makes no difference to anybody. */
+/* The tape does not have a null's form, which means nothing to anybody. */
 static void put_null(FILE *out, char form)
 {
     (void)fputc(form, out);

@@ -9,9 +9,9 @@
 
 #include "cli/resp/print.h"
 
-/* cli_print_sent - from the bytes, as they came.
- * cli_print_read - from the tape, as the parser understood them. Two equal
- *                  lines mean that it missed nothing and made nothing up. */
+/* cli_print_sent - from the bytes.
+ * cli_print_read - from the tape. Equal lines mean that the parser has missed
+ *                  nothing and invented nothing. */
 cli_print cli_print_sent;
 cli_print cli_print_read;
 

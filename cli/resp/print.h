@@ -6,7 +6,7 @@
 
 #include "cli/resp/walk.h"
 
-/* Writes one reply to `out`, whose errors are the caller's to look at. */
+/* Writes one reply to `out`. The caller looks at its errors. */
 typedef void cli_print(FILE *out, const struct cli_reply *reply);
 
 /* cli_print_text - a line for each value: the offset of its first byte in the

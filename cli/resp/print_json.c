@@ -22,8 +22,8 @@ static size_t plain_run(const char *ptr, size_t len)
     return run;
 }
 
-/* The character or stray byte at `ptr`, which is not plain; its length.
- *   is_escaped  stray bytes and backslashes are spelled out in the text */
+/* Puts the character or stray byte at `ptr`, which is not plain; returns its
+ * length. `is_escaped`: stray bytes and backslashes are spelled out. */
 static size_t put_odd(FILE *out, const char *ptr, size_t len, bool is_escaped)
 {
     unsigned char c = (unsigned char)*ptr;
@@ -83,8 +83,7 @@ static void put_verbatim(FILE *out, const char *ptr, size_t len)
     put_string(out, text, text_len, is_escaped);
 }
 
-/* As sent, but JSON knows neither a plus nor zeros in front, nor what is not
- * finite. */
+/* As sent; but JSON has no plus, no leading zeros, and only finite numbers. */
 static void put_double(FILE *out, const char *at, size_t len)
 {
     const char *end = at + len;
@@ -140,7 +139,7 @@ static void put_scalar(FILE *out, const struct cli_reply *reply,
 
 /* ---- what has children ---- */
 
-/* Between a value (or the first of its attributes) and what stands before. */
+/* Puts what separates a value (or its first attribute) from the one before. */
 static void put_separator(FILE *out, const struct cli_place *place)
 {
     if (place->index > 0)
@@ -158,7 +157,7 @@ static void put_end(FILE *out, const struct cli_place *place)
         (void)fputc(']', out);
 }
 
-/* Attributes are a member of the object that they belong to, its first. */
+/* Attributes are the first member of the object that they belong to. */
 static void put_beginning(FILE *out, const struct cli_place *place)
 {
     bool is_attribute = place->node->type == HF_RESP_ATTRIBUTE;

@@ -63,7 +63,7 @@ static void put_count(FILE *out, const struct hf_resp_node *node)
         (void)fputs(", of the next value", out);
 }
 
-/* Verbatim strings have two parts: the format is told apart. */
+/* The format of a verbatim string is printed separately. */
 static void put_bytes(FILE *out, const struct hf_resp_node *node,
                       const char *ptr)
 {

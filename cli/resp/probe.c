@@ -1,8 +1,8 @@
-/* What a server is asked, and what RESP has it answer. Sources: RESP, RESP3;
- * where they leave room, what released servers send. */
+/* The questions to a server, and the answers that RESP requires. Sources: RESP,
+ * RESP3; where they leave room, what released servers send. */
 #include "cli/resp/probe.h"
 
-/* One script for all, so that no more than one stays in the server's cache. */
+/* One script for all checks, so that only one stays in the server's cache. */
 const char cli_probe_script[] =
     "local answers = {\n"
     "nested = function() return {1, {2, {3, {}}}} end,\n"
@@ -38,12 +38,10 @@ const char cli_probe_script[] =
 const struct cli_probe cli_probes[] = {
     /* ---- the first answers of a connection ---- */
     {"a connection begins in RESP2", "T1", "GET KEY", .resp2 = "$-1"},
-    {"HELLO", "T3", "HELLO PROTO",
-     .resp2 = "*... $5 proto :2 ...",
+    {"HELLO", "T3", "HELLO PROTO", .resp2 = "*... $5 proto :2 ...",
      .resp3 = "%... $5 proto :3 ..."},
     {"HELLO 4 changes nothing", "T2", "HELLO 4\nGET KEY",
-     .resp2 = "-NOPROTO ... / $-1",
-     .resp3 = "-NOPROTO ... / _"},
+     .resp2 = "-NOPROTO ... / $-1", .resp3 = "-NOPROTO ... / _"},
     {"to RESP3 and back", "T1", "HELLO 3\nGET KEY\nHELLO 2\nGET KEY",
      .resp2 = "%... $5 proto :3 ... / _ / *... $5 proto :2 ... / $-1",
      .flags = CLI_PROBE_SWITCHES},
@@ -61,18 +59,15 @@ const struct cli_probe cli_probes[] = {
 
     /* ---- requests and the order of answers ---- */
     {"a request that comes byte by byte", "A3", "SET KEY value\nGET KEY",
-     .both = "+OK / $5 value",
-     .flags = CLI_PROBE_CUT},
-    {"1000 requests at once", "V1", "ECHO NUMBER",
-     .both = "$4 NUMBER",
+     .both = "+OK / $5 value", .flags = CLI_PROBE_CUT},
+    {"1000 requests at once", "V1", "ECHO NUMBER", .both = "$4 NUMBER",
      .flags = CLI_PROBE_THOUSAND},
     {"an argument of any bytes", "W2", "ECHO BYTES",
      .both = "$256 \\x00\\x01\\x02...\\xfd\\xfe\\xff"},
     {"a request that is not RESP", "A5", "*1\r\n$abc\r\n",
      .both = "-ERR Protocol error... / end of stream",
      .flags = CLI_PROBE_ENDS | CLI_PROBE_RAW},
-    {"QUIT", "A6", "QUIT",
-     .both = "+OK / end of stream",
+    {"QUIT", "A6", "QUIT", .both = "+OK / end of stream",
      .flags = CLI_PROBE_ENDS},
 
     /* ---- simple strings and errors ---- */
@@ -120,27 +115,20 @@ const struct cli_probe cli_probes[] = {
      .both = "$11 Hello World"},
 
     /* ---- null ---- */
-    {"null: a missing key", "E2", "GET KEY",
-     .resp2 = "$-1",
-     .resp3 = "_"},
-    {"null: BLPOP in vain", "E2", "BLPOP KEY 0.01",
-     .resp2 = "*-1",
+    {"null: a missing key", "E2", "GET KEY", .resp2 = "$-1", .resp3 = "_"},
+    {"null: BLPOP in vain", "E2", "BLPOP KEY 0.01", .resp2 = "*-1",
      .resp3 = "_"},
     {"null: EXEC after a change", "E2",
      "WATCH KEY\nSET KEY 1\nMULTI\nPING\nEXEC",
      .resp2 = "+OK / +OK / +OK / +QUEUED / *-1",
      .resp3 = "+OK / +OK / +OK / +QUEUED / _"},
-    {"null: a script's false", "E2", "EVAL SCRIPT 0 no",
-     .resp2 = "$-1",
+    {"null: a script's false", "E2", "EVAL SCRIPT 0 no", .resp2 = "$-1",
      .resp3 = "_"},
-    {"null: a script's nil, RESP3", "E2", "EVAL SCRIPT 0 nil3",
-     .resp2 = "$-1",
+    {"null: a script's nil, RESP3", "E2", "EVAL SCRIPT 0 nil3", .resp2 = "$-1",
      .resp3 = "_"},
-    {"null: inside an array", "E2", "MGET KEY KEY",
-     .resp2 = "*2 $-1 $-1",
+    {"null: inside an array", "E2", "MGET KEY KEY", .resp2 = "*2 $-1 $-1",
      .resp3 = "*2 _ _"},
-    {"DEBUG PROTOCOL null", "E3", "DEBUG PROTOCOL null",
-     .resp2 = "$-1",
+    {"DEBUG PROTOCOL null", "E3", "DEBUG PROTOCOL null", .resp2 = "$-1",
      .resp3 = "_"},
 
     /* ---- arrays ---- */
@@ -158,39 +146,31 @@ const struct cli_probe cli_probes[] = {
      .both = "*1 :1"},
     {"array: scores of a sorted set", "G1",
      "ZADD KEY 1.5 m\nZRANGE KEY 0 -1 WITHSCORES",
-     .resp2 = ":1 / *2 $1 m $3 1.5",
-     .resp3 = ":1 / *1 *2 $1 m ,1.5"},
+     .resp2 = ":1 / *2 $1 m $3 1.5", .resp3 = ":1 / *1 *2 $1 m ,1.5"},
     {"DEBUG PROTOCOL array", "E1", "DEBUG PROTOCOL array",
      .both = "*3 :0 :1 :2"},
 
     /* ---- booleans ---- */
     {"boolean: a script's true, RESP3", "F", "EVAL SCRIPT 0 yes3",
-     .resp2 = ":1",
-     .resp3 = "#t"},
+     .resp2 = ":1", .resp3 = "#t"},
     {"boolean: a script's false, RESP3", "F", "EVAL SCRIPT 0 no3",
-     .resp2 = ":0",
-     .resp3 = "#f"},
-    {"DEBUG PROTOCOL true", "F", "DEBUG PROTOCOL true",
-     .resp2 = ":1",
+     .resp2 = ":0", .resp3 = "#f"},
+    {"DEBUG PROTOCOL true", "F", "DEBUG PROTOCOL true", .resp2 = ":1",
      .resp3 = "#t"},
-    {"DEBUG PROTOCOL false", "F", "DEBUG PROTOCOL false",
-     .resp2 = ":0",
+    {"DEBUG PROTOCOL false", "F", "DEBUG PROTOCOL false", .resp2 = ":0",
      .resp3 = "#f"},
 
     /* ---- doubles ---- */
-    {"double", "G1", "ZADD KEY 1.5 m\nZSCORE KEY m",
-     .resp2 = ":1 / $3 1.5",
+    {"double", "G1", "ZADD KEY 1.5 m\nZSCORE KEY m", .resp2 = ":1 / $3 1.5",
      .resp3 = ":1 / ,1.5"},
     {"double: 0.1", "G4", "ZADD KEY 0.1 m\nZSCORE KEY m",
      .resp2 = ":1 / $3 0.1 or :1 / $19 0.10000000000000001",
      .resp3 = ":1 / ,0.1 or :1 / ,0.10000000000000001"},
     {"double: the infinite ones", "G1",
      "ZADD KEY inf m -inf n\nZSCORE KEY m\nZSCORE KEY n",
-     .resp2 = ":2 / $3 inf / $4 -inf",
-     .resp3 = ":2 / ,inf / ,-inf"},
+     .resp2 = ":2 / $3 inf / $4 -inf", .resp3 = ":2 / ,inf / ,-inf"},
     {"double: not a number", "G3", "EVAL SCRIPT 0 nan",
-     .resp2 = "$3 nan or $4 -nan",
-     .resp3 = ",nan or ,-nan"},
+     .resp2 = "$3 nan or $4 -nan", .resp3 = ",nan or ,-nan"},
     {"double: the smallest", "G4", "EVAL SCRIPT 0 small",
      .resp2 = "$6 5e-324 or $23 4.9406564584124654e-324",
      .resp3 = ",5e-324 or ,4.9406564584124654e-324"},
@@ -200,44 +180,31 @@ const struct cli_probe cli_probes[] = {
 
     /* ---- big numbers and verbatim strings ---- */
     {"big number", "H", "EVAL SCRIPT 0 big",
-     .resp2 = "$21 -12345678901234567890",
-     .resp3 = "(-12345678901234567890",
+     .resp2 = "$21 -12345678901234567890", .resp3 = "(-12345678901234567890",
      .absent = "*0"},
     {"DEBUG PROTOCOL bignum", "H", "DEBUG PROTOCOL bignum",
      .resp2 = "$37 1234567999999999999999999999999999999",
      .resp3 = "(1234567999999999999999999999999999999"},
-    {"verbatim string", "I2", "EVAL SCRIPT 0 verbatim",
-     .resp2 = "$4 a b",
-     .resp3 = "=8 mkd:a b",
-     .absent = "*0"},
+    {"verbatim string", "I2", "EVAL SCRIPT 0 verbatim", .resp2 = "$4 a b",
+     .resp3 = "=8 mkd:a b", .absent = "*0"},
     {"verbatim string: LOLWUT", "I2", "LOLWUT VERSION 5 1 1 1",
-     .resp2 = "$... ...",
-     .resp3 = "=... txt:..."},
+     .resp2 = "$... ...", .resp3 = "=... txt:..."},
     {"DEBUG PROTOCOL verbatim", "I2", "DEBUG PROTOCOL verbatim",
      .resp2 = "$25 This is a verbatim\\x0astring",
      .resp3 = "=29 txt:This is a verbatim\\x0astring"},
 
     /* ---- maps and sets ---- */
-    {"map", "J1", "HSET KEY f v\nHGETALL KEY",
-     .resp2 = ":1 / *2 $1 f $1 v",
+    {"map", "J1", "HSET KEY f v\nHGETALL KEY", .resp2 = ":1 / *2 $1 f $1 v",
      .resp3 = ":1 / %1 $1 f $1 v"},
-    {"map: empty", "J1", "HGETALL KEY",
-     .resp2 = "*0",
-     .resp3 = "%0"},
+    {"map: empty", "J1", "HGETALL KEY", .resp2 = "*0", .resp3 = "%0"},
     {"map: with a set of a double in it", "J2", "EVAL SCRIPT 0 map",
-     .resp2 = "*2 $1 a *1 $3 1.5",
-     .resp3 = "%1 $1 a ~1 ,1.5"},
+     .resp2 = "*2 $1 a *1 $3 1.5", .resp3 = "%1 $1 a ~1 ,1.5"},
     {"DEBUG PROTOCOL map", "J1", "DEBUG PROTOCOL map",
-     .resp2 = "*6 :0 :0 :1 :1 :2 :0",
-     .resp3 = "%3 :0 #f :1 #t :2 #f"},
-    {"set", "J3", "SADD KEY a\nSMEMBERS KEY",
-     .resp2 = ":1 / *1 $1 a",
+     .resp2 = "*6 :0 :0 :1 :1 :2 :0", .resp3 = "%3 :0 #f :1 #t :2 #f"},
+    {"set", "J3", "SADD KEY a\nSMEMBERS KEY", .resp2 = ":1 / *1 $1 a",
      .resp3 = ":1 / ~1 $1 a"},
-    {"set: empty", "J3", "SMEMBERS KEY",
-     .resp2 = "*0",
-     .resp3 = "~0"},
-    {"DEBUG PROTOCOL set", "J3", "DEBUG PROTOCOL set",
-     .resp2 = "*3 :0 :1 :2",
+    {"set: empty", "J3", "SMEMBERS KEY", .resp2 = "*0", .resp3 = "~0"},
+    {"DEBUG PROTOCOL set", "J3", "DEBUG PROTOCOL set", .resp2 = "*3 :0 :1 :2",
      .resp3 = "~3 :0 :1 :2"},
 
     /* ---- attributes ---- */
@@ -247,7 +214,7 @@ const struct cli_probe cli_probes[] = {
               "following the attribute"},
 
     /* ---- pushes and what RESP2 has in their place ---- */
-    /* Not in RESP2: Redis 6.0.16 crashes of it. */
+    /* Not in RESP2: it crashes Redis 6.0.16. */
     {"DEBUG PROTOCOL push", "L2", "DEBUG PROTOCOL push",
      .resp3 = ">2 $16 server-cpu-usage :42 / "
               "$40 Some real reply following the push reply or "
@@ -263,8 +230,7 @@ const struct cli_probe cli_probes[] = {
      .resp2 = "*3 $10 ssubscribe KEY :1 / *3 $12 sunsubscribe KEY :0",
      .resp3 = ">3 $10 ssubscribe KEY :1 / >3 $12 sunsubscribe KEY :0"},
     {"UNSUBSCRIBE of nothing", "L5", "UNSUBSCRIBE",
-     .resp2 = "*3 $11 unsubscribe $-1 :0",
-     .resp3 = ">3 $11 unsubscribe _ :0"},
+     .resp2 = "*3 $11 unsubscribe $-1 :0", .resp3 = ">3 $11 unsubscribe _ :0"},
     {"SUBSCRIBE inside EXEC", "L6",
      "MULTI\nSUBSCRIBE KEY\nGET KEY\nEXEC\nUNSUBSCRIBE KEY",
      .resp2 = "+OK / +QUEUED / +QUEUED / *2 *3 $9 subscribe KEY :1 $-1 / "

@@ -1,4 +1,4 @@
-/* What a server is asked, and what RESP has it answer: a table. */
+/* The questions to a server, and the answers that RESP requires: a table. */
 #ifndef CLI_RESP_PROBE_H
 #define CLI_RESP_PROBE_H
 
@@ -6,12 +6,12 @@
 #include <stdint.h>
 
 enum {
-    CLI_PROBE_ENDS = 1,         /* the server closes the connection by it */
+    CLI_PROBE_ENDS = 1,         /* the server then closes the connection */
     CLI_PROBE_RAW = 2,          /* `request` is bytes, not a command */
     CLI_PROBE_CUT = 4,          /* each byte is sent by itself */
     CLI_PROBE_SWITCHES = 8,     /* changes the protocol on its way */
     CLI_PROBE_FRESH = 16,       /* on a connection without AUTH or HELLO */
-    CLI_PROBE_THOUSAND = 32     /* the request, and its answer, so often */
+    CLI_PROBE_THOUSAND = 32     /* a thousand requests, as many answers */
 };
 
 /* `request`: commands, a line each, their words parted by one space. A line

@@ -14,7 +14,7 @@
 
 /* ---- words ---- */
 
-/* What words stand for that is not their own text. */
+/* The words that stand for something else. */
 struct meanings {
     char number[HF_RESP_INTEGER_MAX];
     char bytes[256];
@@ -50,7 +50,7 @@ static struct hf_resp_arg mega_arg(struct meanings *m)
     return (struct hf_resp_arg){m->mega, sizeof m->mega};
 }
 
-/* At most one number in a line. */
+/* A line has at most one number. */
 static struct hf_resp_arg meaning(struct meanings *m, struct hf_resp_arg word,
                                   const struct cli_terms *terms)
 {
@@ -97,7 +97,7 @@ static void put_command(FILE *out, const struct hf_resp_arg *argv, size_t argc)
 static void put_line(FILE *out, const char *line, size_t len,
                      const struct cli_terms *terms)
 {
-    static struct meanings meanings; /* a megabyte is no matter for the stack */
+    static struct meanings meanings; /* a megabyte is too much for the stack */
     struct hf_resp_arg argv[WORDS_MAX];
     size_t argc = 0;
 

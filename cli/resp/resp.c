@@ -12,8 +12,8 @@
 #include "cli/resp/check.h"
 #include "cli/resp/decode.h"
 
-/* The bytes behind an error help to understand it. A peer that waits for us
- * may never send them. */
+/* Reads the bytes behind an error, which help to understand it. A peer that
+ * waits for us may never send them. */
 #define FOUND_WAIT_MS 200
 
 #define CHUNK 65536
@@ -30,7 +30,7 @@ static void escape_found(char dst[FOUND_TEXT_MAX],
 
     dst[0] = '\0';
     if (!out)
-        return; /* no memory: the rest of the message is as true */
+        return; /* no memory: report without it */
     cli_print_escaped(out, error->found, error->found_len);
     (void)fclose(out);
 }
@@ -51,7 +51,6 @@ static int print_error_json(const struct cli_decode_error *error,
                             const char *found)
 {
     struct cli_json j;
-    const char *line;
 
     cli_json_init(&j);
     cli_json_text(&j, "error", kind_of(error));
@@ -59,10 +58,7 @@ static int print_error_json(const struct cli_decode_error *error,
     cli_json_integer(&j, "reply_offset", (int64_t)error->reply_offset);
     cli_json_text(&j, "expected", error->expected);
     cli_json_text(&j, "found", found);
-    if ((line = cli_json_end(&j)))
-        (void)fputs(line, stdout);
-    cli_json_fini(&j);
-    return line ? CLI_NO : cli_fail("out of memory");
+    return cli_json_print(&j) == CLI_GO_ON ? CLI_NO : CLI_TROUBLE;
 }
 
 static void report_error(const struct cli_decode_error *error,
@@ -95,7 +91,7 @@ static int show_error(const struct cli_common *common,
 
 /* ---- the stream ---- */
 
-/* Bytes read; 0: that is all; -1: errno. */
+/* Returns bytes read; 0: the end; -1: errno. */
 static ssize_t read_some(char *chunk, int timeout_ms)
 {
     struct pollfd in = {.fd = STDIN_FILENO, .events = POLLIN};
@@ -112,8 +108,8 @@ static ssize_t read_some(char *chunk, int timeout_ms)
     return n;
 }
 
-/* Written out before each wait: who types or watches sees every reply at
- * once. CLI_GO_ON, or reported. */
+/* Flushes before each wait, so that a person sees every reply at once.
+ * CLI_GO_ON, or reported. */
 static int pump(struct cli_decoder *d)
 {
     static char chunk[CHUNK];
@@ -122,7 +118,8 @@ static int pump(struct cli_decoder *d)
     while (n > 0 && !cli_decoder_has_seen_enough(d) && fflush(stdout) == 0) {
         n = read_some(chunk, d->broken ? FOUND_WAIT_MS : -1);
         if (n > 0)
-            (void)cli_decoder_feed(d, chunk, (size_t)n); /* it keeps errors */
+            (void)cli_decoder_feed(d, chunk, (size_t)n); /* stdout keeps
+                                                            errors */
     }
     return n < 0 ? cli_fail("cannot read standard input: %s", strerror(errno))
                  : CLI_GO_ON;
@@ -153,7 +150,7 @@ static int decode(const struct cli_common *common, int protocol,
     hf_resp_set_strict(&d.parser, is_strict);
     code = pump(&d);
     if (code == CLI_GO_ON && ferror(stdout))
-        code = CLI_TROUBLE; /* main says so */
+        code = CLI_TROUBLE; /* main reports it */
     if (code == CLI_GO_ON)
         code = cli_decoder_end(&d, &error) == HF_OK
                    ? CLI_OK
@@ -166,37 +163,46 @@ static int decode(const struct cli_common *common, int protocol,
 
 enum { RESP2 = 2, RESP3 = 3, STRICT };
 
+static const struct cli_option own_options[] = {{RESP2, '2', NULL, NULL},
+                                                {RESP3, '3', NULL, NULL},
+                                                {STRICT, 's', "strict", NULL},
+                                                {0}};
+
+struct options {
+    int protocol; /* 0: not given */
+    bool is_strict;
+    bool is_check;
+};
+
+static int take_option(void *ctx, const struct cli_args *args, int id,
+                       char *value)
+{
+    struct options *options = ctx;
+
+    if (id == STRICT)
+        options->is_strict = true;
+    else if (id != CLI_WORD)
+        options->protocol = id;
+    else if (!options->is_check && strcmp(value, "check") == 0)
+        options->is_check = true;
+    else
+        return cli_usage(args, "'%s' is too much", value);
+    return CLI_GO_ON;
+}
+
 static int main_resp(struct cli_args *args, struct cli_common *common)
 {
-    static const struct cli_option own[] = {
-        {RESP2, '2', NULL, NULL},
-        {RESP3, '3', NULL, NULL},
-        {STRICT, 's', "strict", NULL},
-        {0}};
-    static const struct cli_option *const tables[] = {cli_common_options, own,
-                                                      NULL};
-    bool is_check = false, is_strict = false;
-    int protocol = 0;
-    char *value;
-    int id, rc;
+    struct options options = {0};
+    int rc = cli_common_parse(common, args, own_options, take_option, &options);
 
-    while ((id = cli_args_next(args, tables, &value)) != CLI_END) {
-        if (id == RESP2 || id == RESP3)
-            protocol = id;
-        else if (id == STRICT)
-            is_strict = true;
-        else if (id == CLI_WORD && !is_check && strcmp(value, "check") == 0)
-            is_check = true;
-        else if (id == CLI_WORD)
-            return cli_usage(args, "'%s' is too much", value);
-        else if ((rc = cli_common_take(common, args, id, value)) != CLI_GO_ON)
-            return rc;
-    }
-    if ((rc = cli_common_begin(common)) != CLI_GO_ON)
+    if (rc == CLI_GO_ON)
+        rc = cli_common_begin(common);
+    if (rc != CLI_GO_ON)
         return rc;
-    if (is_check)
-        return cli_resp_check(common, protocol);
-    return decode(common, protocol == RESP2 ? RESP2 : RESP3, is_strict);
+    if (options.is_check)
+        return cli_resp_check(common, options.protocol);
+    return decode(common, options.protocol == RESP2 ? RESP2 : RESP3,
+                  options.is_strict);
 }
 
 const struct cli_command cli_resp_command = {

@@ -7,14 +7,14 @@
 #include "cli/json.h"
 #include "net/base/utf8.h"
 
-/* Answers are cut: in a row to what a wide terminal shows, where something
- * deviates to what a person can look through, for a program to what no check's
- * answer but the longest exceed. */
+/* The most bytes of an answer: in a row, what a wide terminal shows; of a
+ * deviation, what a person can read; for a program, more than most answers
+ * have. */
 #define ROW_MAX 60
 #define DEVIATION_MAX 600
 #define JSON_MAX 4000
 
-/* The column of names: the longest fits. */
+/* Width of the names: the longest fits. */
 #define NAME_WIDTH 36
 
 static const char *verdict_text(enum cli_verdict verdict)
@@ -30,24 +30,13 @@ static const char *verdict_text(enum cli_verdict verdict)
 
 /* ---- JSON ---- */
 
-static void print_object(struct cli_json *j)
-{
-    const char *line = cli_json_end(j);
-
-    if (line)
-        (void)fputs(line, stdout);
-    else
-        (void)fputs("{\"error\":\"out of memory\"}\n", stdout);
-    cli_json_fini(j);
-}
-
-/* At most `max`, and no half of a character. */
+/* At most `max` bytes, and no half characters. */
 static int cut_len(const char *text, size_t max)
 {
     return (int)hf_utf8_whole(text, strnlen(text, max));
 }
 
-/* A member of text, cut. */
+/* Adds a text that may be cut. */
 static void put_cut(struct cli_json *j, const char *key, const char *text)
 {
     char cut[JSON_MAX + sizeof "..."];
@@ -69,7 +58,7 @@ static void print_json(const struct cli_row *row)
     cli_json_text(&j, "verdict", verdict_text(row->verdict));
     put_cut(&j, "expected", row->expected);
     put_cut(&j, "came", row->came);
-    print_object(&j);
+    (void)cli_json_print(&j); /* main looks at the errors */
 }
 
 static void print_summary_json(const struct cli_summary *s)
@@ -83,7 +72,7 @@ static void print_summary_json(const struct cli_summary *s)
     cli_json_integer(&j, "ok", s->count[CLI_CONFORMS]);
     cli_json_integer(&j, "deviates", s->count[CLI_DEVIATES]);
     cli_json_integer(&j, "not_offered", s->count[CLI_NOT_OFFERED]);
-    print_object(&j);
+    (void)cli_json_print(&j); /* main looks at the errors */
 }
 
 /* ---- text ---- */
@@ -117,7 +106,7 @@ void cli_row_print_head(const struct cli_common *common)
                      NAME_WIDTH, "check", "what came");
 }
 
-/* Line by line: a check may take seconds. */
+/* Flushes each line, because a check may take seconds. */
 void cli_row_print(const struct cli_common *common, const struct cli_row *row)
 {
     if (common->is_json)

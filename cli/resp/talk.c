@@ -38,11 +38,11 @@ static struct marker next_marker(struct cli_talk *t)
     return m;
 }
 
-/* What RESP2 puts around the word while there is a subscription. */
+/* RESP2 puts this around the word while there is a subscription. */
 static const char subscribed[] = "*2\r\n$4\r\npong\r\n";
 #define SUBSCRIBED_LEN (sizeof subscribed - 1)
 
-/* The bytes in front of the marker's reply, if that has come. */
+/* The bytes before the marker's reply, if that has come. */
 static bool find_marker(const struct cli_talk *t, const struct marker *m,
                         size_t *before, size_t *behind)
 {
@@ -82,7 +82,7 @@ static bool is_end(hf_status rc)
     return rc == HF_E_CONNECT || rc == HF_E_TLS;
 }
 
-/* All that is there is the answer. */
+/* The answer is all that came. */
 static void hand_out_all(struct cli_talk *t, struct cli_answer *out)
 {
     (void)hf_wire_bytes(t->wire, &out->len);
@@ -100,7 +100,7 @@ static hf_status send_cut(struct cli_talk *t, const char *bytes, size_t len,
     return rc;
 }
 
-/* Reads on behind a failure to send, too: a server that closes has said why. */
+/* Reads even after a failure to send: a server says why it closes. */
 static void gather_to_end(struct cli_talk *t, int64_t deadline_ms,
                           struct cli_answer *out)
 {
@@ -178,13 +178,13 @@ void cli_talk_close(struct cli_talk *t)
     t->wire = NULL;
 }
 
-/* One command of the greeting. */
+/* Sends one command of the greeting. */
 struct step {
     const char *argv[5];
     size_t argc;
 };
 
-/* A server before 6.0 knows no users. */
+/* Servers before 6.0 have no users. */
 static struct step login(const struct hf_url *url, int protocol)
 {
     const char *user = url->user[0] ? url->user : "default";
@@ -289,7 +289,7 @@ static hf_status look_at(const struct cli_talk *t, const struct hf_url *url,
     return hf_error_set(err, HF_E_NOREPLY, "%s does not answer", address);
 }
 
-/* May hold a password: wiped. */
+/* Wiped, because it may hold a password. */
 static hf_status ask_step(struct cli_talk *t, const struct hf_url *url,
                           const struct step *step, struct cli_answer *answer,
                           struct hf_error *err)
@@ -308,7 +308,7 @@ static hf_status ask_step(struct cli_talk *t, const struct hf_url *url,
     return look_at(t, url, answer, err);
 }
 
-/* Of no use to a check but one, so it may be refused. */
+/* Only one check needs it, so it may be refused. */
 static void ask_id(struct cli_talk *t, const struct hf_url *url)
 {
     static const struct step step = {{"CLIENT", "ID"}, 2};

@@ -9,7 +9,7 @@
 /* Bytes that are kept at once: more than any check asks for. */
 #define CLI_WIRE_MAX (16u << 20)
 
-/* How long a server may take to answer a question, if its URL does not say. */
+/* The time for an answer, if the URL does not say. */
 #define CLI_ANSWER_MS 10000
 
 struct cli_talk {
@@ -27,16 +27,16 @@ enum cli_how {
     CLI_ASK_LAST                /* until the server closes the connection */
 };
 
-/* cli_talk_open - connects to `server`, borrowed until it is closed; then HELLO 3
- *   (or AUTH, for RESP2), SELECT. `timeout_ms` is for each of these. HF_OK; as
- *   hf_wire_open; HF_E_AUTH, HF_E_NOREPLY, HF_E_PROTOCOL; HF_E_SERVER: it knows
- *   no RESP3.
+/* cli_talk_open - connects to `server`, borrowed until cli_talk_close; then
+ *   HELLO 3 (or AUTH, for RESP2), SELECT. `timeout_ms` is for each of these.
+ *   HF_OK; as hf_wire_open; HF_E_AUTH, HF_E_NOREPLY, HF_E_PROTOCOL;
+ *   HF_E_SERVER: the server knows no RESP3.
  * cli_talk_open_bare - connects only.
- * cli_talk_close - may be closed already; once opened, or all zeros.
+ * cli_talk_close - also if it is closed already, or all zeros.
  *
  * cli_talk_ask - sends `bytes` and gathers what comes. out->bytes is lent until
- *   the next call. The talk stays open, also if the answer is no good: what
- *   comes next may then belong to this question. */
+ *   the next call. The talk stays open even if the answer is bad: what comes
+ *   next may then belong to this question. */
 hf_status cli_talk_open(struct cli_talk *t,
                         const struct hf_wire_options *server, int protocol,
                         int64_t timeout_ms, struct hf_error *err);

@@ -32,7 +32,7 @@ static bool text_open(struct text *t)
     return t->out != NULL;
 }
 
-/* No more is written; ptr and len are good. */
+/* Ends the text: ptr and len are valid then. */
 static bool text_close(struct text *t)
 {
     bool is_whole = t->out && fclose(t->out) == 0;
@@ -81,7 +81,7 @@ int cli_try_open(struct cli_try *c, int protocol, char **refused)
     if (status == HF_OK)
         return CLI_GO_ON;
     if (status == HF_E_SERVER && refused && (*refused = strdup(err.text)))
-        return CLI_TROUBLE; /* told in a row */
+        return CLI_TROUBLE; /* reported in a row */
     return cli_fail_status(status, &err);
 }
 
@@ -94,7 +94,8 @@ const char *cli_try_expects(const struct cli_probe *p, int protocol)
     return protocol == 3 ? p->resp3 : p->resp2;
 }
 
-/* The lines of `text` in the words of this check; a thousand times if so. */
+/* Writes the lines of `text` in the words of this check, a thousand times if it
+ * asks for that. */
 static void put_request(FILE *out, const struct cli_probe *p, const char *text,
                         size_t len, struct cli_terms *terms)
 {
@@ -152,8 +153,8 @@ static void ask_lines(struct cli_try *c, const struct cli_probe *p,
     text_free(&request);
 }
 
-/* A command over the second connection. Its answer matters only if it is an
- * error: then it is the check's. */
+/* Sends a command over the second connection. If its answer is an error, that
+ * is the check's answer. */
 static void ask_as_second(struct cli_try *c, const char *line, size_t len,
                           FILE *came)
 {
@@ -171,8 +172,8 @@ static void ask_as_second(struct cli_try *c, const char *line, size_t len,
     text_free(&request);
 }
 
-/* The line at `text`, "& ..."; returns what is behind it. Should the second
- * connection fail, then the check will miss what it was to cause. */
+/* Sends the line at `text`, "& ..."; returns the text behind it. If the second
+ * connection fails, the check misses its effect. */
 static const char *ask_second(struct cli_try *c, const char *text, FILE *came)
 {
     const char *line = text + strlen("& ");
@@ -197,7 +198,7 @@ static size_t lines_of_ours(const char *text)
     return at ? (size_t)(at - text) + 1 : strlen(text);
 }
 
-/* All that comes for the request of a check. */
+/* Gathers all that comes for the request of a check. */
 static bool gather(struct cli_try *c, const struct cli_probe *p,
                    struct text *came, struct cli_answer *answer)
 {
@@ -229,7 +230,7 @@ void cli_try_count(struct cli_try *c, const struct cli_row *row)
     cli_row_print(c->common, row);
 }
 
-/* Judges and prints; is the connection as good as new? */
+/* Judges and prints. Can the connection be used again? */
 static bool judge(struct cli_try *c, const struct cli_probe *p, int protocol,
                   const struct cli_answer *answer,
                   const struct cli_expectation *e)
@@ -286,7 +287,7 @@ static int try_open(struct cli_try *c, const struct cli_probe *p, int protocol)
     return rc;
 }
 
-/* Again on a new connection, should a check's remains still confuse this one.
+/* Tries again on a new connection, in case a check's remains confuse this one.
  * CLI_GO_ON, or reported. */
 static int delete_key(struct cli_try *c, int protocol)
 {

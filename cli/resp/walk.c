@@ -77,7 +77,8 @@ static size_t behind_line(const struct cli_walk *w)
     return (size_t)(lf - w->reply.buf) + 1;
 }
 
-/* The byte behind the node at w->at, or, if it has children, its header. */
+/* Returns the byte behind the node at w->at, or behind its header if it has
+ * children. */
 static size_t behind(const struct cli_walk *w, const struct hf_resp_node *node)
 {
     if (!has_length(node))
@@ -106,7 +107,7 @@ static void fill(const struct cli_walk *w, struct cli_place *place,
     place->is_attributed = w->level[w->depth].is_attributed;
 }
 
-/* The value (or attribute) is whole: counts it in the level where it stands. */
+/* Counts a whole value (or attribute) in its level. */
 static void count(struct cli_walk *w, const struct hf_resp_node *node)
 {
     bool is_attribute = node->type == HF_RESP_ATTRIBUTE;

@@ -1,5 +1,5 @@
-/* A walk over a parsed reply, in the order of its bytes, that knows at which
- * byte each value begins: the tape itself says so only of strings. */
+/* A walk over a parsed reply, in the order of its bytes. It knows at which byte
+ * each value begins, which the tape says only of strings. */
 #ifndef CLI_RESP_WALK_H
 #define CLI_RESP_WALK_H
 
@@ -9,10 +9,10 @@
 
 #include "resp/resp.h"
 
-/* Levels of nesting; a level costs a walk 12 bytes, and no call stack. */
+/* The most levels of nesting. A level costs 12 bytes, and no call stack. */
 #define CLI_DEPTH_MAX 512
 
-/* What the command takes of a server: the parser's defaults, so many levels. */
+/* Limits for replies: the parser's defaults, but so many levels. */
 extern const struct hf_resp_limits cli_resp_limits;
 
 /* One whole reply with the attributes before it. */

@@ -1,0 +1,64 @@
+/* Which subcommands there are, and how each is used. */
+#include "cli/commands.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "cli/report.h"
+
+static const struct cli_command *const commands[] = {
+    &cli_run_command,     &cli_status_command, &cli_unlock_command,
+    &cli_doctor_command,  &cli_resp_command,   &cli_slot_command,
+    &cli_version_command, &cli_help_command,
+};
+
+#define COMMANDS (sizeof commands / sizeof *commands)
+
+/* ---- finding ---- */
+
+static int complain(const char *name)
+{
+    char list[128] = "";
+    size_t len = 0;
+
+    for (size_t i = 0; i < COMMANDS && len < sizeof list; i++)
+        len += (size_t)snprintf(list + len, sizeof list - len, "%s%s",
+                                i ? ", " : "", commands[i]->name);
+    return cli_fail("unknown command '%s'; there are: %s", name, list);
+}
+
+const struct cli_command *cli_command_find(const char *name)
+{
+    for (size_t i = 0; i < COMMANDS; i++)
+        if (strcmp(commands[i]->name, name) == 0)
+            return commands[i];
+    (void)complain(name);
+    return NULL;
+}
+
+/* ---- printing ---- */
+
+static void print_list(void)
+{
+    (void)puts("holdfast: locks in Redis that processes on many machines "
+               "share\n\n"
+               "usage: holdfast COMMAND [option]...\n");
+    for (size_t i = 0; i < COMMANDS; i++)
+        (void)printf("  %-10s %s\n", commands[i]->name, commands[i]->summary);
+    (void)puts("\n'holdfast help COMMAND' tells more; so does holdfast(1).");
+}
+
+int cli_command_help(const struct cli_command *command)
+{
+    if (command)
+        (void)fputs(command->help, stdout);
+    else
+        print_list();
+    return CLI_OK;
+}
+
+int cli_command_usage(void)
+{
+    return cli_fail("usage: holdfast run NAME COMMAND [ARG]...; there is more "
+                    "in 'holdfast help'");
+}
