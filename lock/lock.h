@@ -369,27 +369,32 @@ HF_API void hf_acquire_options_init(struct hf_acquire_options *options);
  *                        and what it holds stays held
  *         HF_E_LIMIT, HF_E_NOMEM, HF_E_FORKED, HF_E_CLOSED
  *
- * While a call waits, a server that is unreachable, silent, busy, loading or
- * without its cluster is no error until wait_ms is over, provided that the server
- * has answered this call once, or another call of this client that waited for the
- * same lock before it.
- * A grant that comes after more than half of its lease has gone by is asked for
- * again, within wait_ms: three times at most, with wait_ms 0 once. A grant whose
- * lease has ended is none: if no better one comes, that is HF_E_NOREPLY.
+ * What ends a call whose wait_ms is not 0, and what does not:
+ *   the server grants the lock          HF_OK, HF_UNREPLICATED
+ *   wait_ms is over                     HF_TIMEOUT if the server last answered that
+ *                                       another holds it; else the error that has
+ *                                       kept the server from answering
+ *   `cancel` is fired                   HF_CANCELLED
+ *   the client is closed                HF_E_CLOSED
+ *   the server refuses the command,     HF_E_SERVER, HF_E_AUTH, HF_E_TLS
+ *   the user or the certificate
+ *   the server is unreachable, silent,  nothing, if it has answered this call, or one
+ *   busy, loading or without its        of this client that waited for the lock
+ *   cluster; output_max is reached      before it; else, after the request timeout,
+ *                                       HF_E_CONNECT, HF_E_NOREPLY, HF_E_SERVER
+ *   the grant comes when half of its    asked for again, three times at most; if the
+ *   lease is over                       last one's lease has ended, HF_E_NOREPLY
+ * A call whose wait_ms is 0 asks once, within the request timeout; once more, within
+ * another one, if the grant came late or if a call of the same owner on the same
+ * lock is under way. HF_E_LIMIT is waiters_max.
  * With replicas, an acquire may take replicas_timeout_ms longer. A re-entry and a
  * renewal do not wait for replicas. Acquires and releases share the connection on
  * which the server waits: while replicas do not answer, each acquire delays those
  * behind it for that long, and some end with HF_E_NOREPLY.
- * A call whose wait_ms is 0 asks once; the request timeout bounds it (twice, if
- * the grant came late, or if another call of the same owner on the same lock is
- * under way). Every other call ends by wait_ms, whatever the server does.
- * A release in the background is repeated until the server has answered it,
- * however long the server is stopped, or until the client is closed. At most 16384
- * are under way. A grant that was given up beyond them, or that the server
- * executes after its release, is released when it is the reason why another
- * acquire of this client is refused; otherwise it ends with its lease.
- * Where output_max is reached, the call waits for room within the same bounds; if
- * there is none, it was not sent: HF_E_CONNECT. HF_E_LIMIT is waiters_max.
+ * A release in the background is repeated until the server has answered it, or the
+ * client is closed; at most 16384 are under way. A grant that was given up beyond
+ * them, or that the server executes after its release, is released when another
+ * acquire of this client is refused because of it; else it ends with its lease.
  * Cost: one command when uncontended.
  * Source: WIRE 6, 7, 8.1. */
 HF_API hf_status hf_lock_acquire(struct hf_lock *lock,
