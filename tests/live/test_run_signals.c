@@ -373,7 +373,7 @@ END_TEST
 /* Its command dies with it, and the lock ends with its TTL. */
 START_TEST(killed_holdfast_takes_the_command_along)
 {
-    struct process *p = holdfast(server, "run", "--ttl", "300ms", "x", "sh",
+    struct process *p = holdfast(server, "run", "--ttl", "2s", "x", "sh",
                                  "-c", "echo up; read go", NULL);
     struct process *next;
 
@@ -581,7 +581,7 @@ static _Noreturn void be_shell(const char *script)
         (void)setpgid(0, 0);
         (void)tcsetpgrp(STDIN_FILENO, getpid());
         (void)signal(SIGTTOU, SIG_DFL);
-        (void)execl(HOLDFAST, "holdfast", "run", "--ttl", "1s", "-k", "100ms",
+        (void)execl(HOLDFAST, "holdfast", "run", "--ttl", "2s", "-k", "100ms",
                     "x", "sh", "-c", script, (char *)NULL);
         _exit(99);
     }
@@ -655,7 +655,7 @@ END_TEST
 START_TEST(stopped_holdfast_kills_a_command_without_a_lock)
 {
     struct process *p = holdfast(
-        server, "run", "--ttl", "500ms", "x", SH,
+        server, "run", "--ttl", "2s", "x", SH,
         "trap 'echo got CONT' CONT; echo up; while :; do read go; done", NULL);
 
     (void)await_line(p, OUT, "up");
