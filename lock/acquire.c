@@ -317,6 +317,7 @@ static void granted(struct hf_op *op, hf_status status)
     }
     hf_hold_granted(&hold->core, 1, &op->call.sending,
                     op->options.lease_ms == 0, (unsigned)client->serial);
+    hold->token = op->answer.number;
     safe_ms = hf_hold_safe_ms(&hold->core, now);
     if (is_late(op, safe_ms) && asks_anew(op, now)) {
         op->may_be_held = true;

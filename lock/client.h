@@ -127,6 +127,7 @@ struct hf_hold {
     struct hf_lock *lock;
     int64_t owner;
     struct hf_hold_core core;
+    int64_t token;              /* the grant's; < 0: its kind has none */
     struct hf_timer timer;
     struct hf_list due_node;    /* in client->due_holds */
     struct hf_batch *batch;     /* the renewal under way that it is in */

@@ -13,6 +13,7 @@ static const struct {
     [HF_KIND_WRITE] = {"write lock", NULL},
     [HF_KIND_MULTI] = {"multi-lock", NULL},
     [HF_KIND_NONREENTRANT] = {"non-reentrant lock", &hf_kind_nonreentrant},
+    [HF_KIND_FENCED] = {"fenced lock", &hf_kind_fenced},
 };
 
 static bool is_known(enum hf_lock_kind id)

@@ -38,7 +38,8 @@ struct hf_kind {
     struct hf_kind_step steps[STEPS];
 };
 
-extern const struct hf_kind hf_kind_reentrant, hf_kind_nonreentrant;
+extern const struct hf_kind hf_kind_reentrant, hf_kind_nonreentrant,
+    hf_kind_fenced;
 
 /* hf_kind_row - NULL: locks of this kind are only looked at. */
 const struct hf_kind *hf_kind_row(enum hf_lock_kind id);

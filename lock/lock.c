@@ -470,6 +470,21 @@ int64_t hf_lock_safe_ms(struct hf_lock *lock, int64_t owner)
     return safe;
 }
 
+int64_t hf_lock_token(struct hf_lock *lock, int64_t owner)
+{
+    struct hf_loop *loop = lock->client->loop;
+    struct hf_hold *hold;
+    int64_t token = 0;
+
+    if (hf_loop_forked(loop))
+        return 0;
+    hf_loop_lock(loop);
+    if ((hold = hf_hold_find(lock, owner)) && hold->token > 0)
+        token = hold->token;
+    hf_loop_unlock(loop);
+    return token;
+}
+
 char *hf_lock_owner_text(struct hf_lock *lock, int64_t owner,
                          char dst[HF_OWNER_TEXT_MAX])
 {

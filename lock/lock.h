@@ -39,7 +39,7 @@
  *
  * Errors: `err` may be NULL. It is filled whenever the status is negative.
  *
- * Source: WIRE (redisson-wire, sections 1 to 8) for keys, fields and channels. */
+ * Source: WIRE (redisson-wire, sections 1 to 10) for keys, fields and channels. */
 #ifndef HF_LOCK_H
 #define HF_LOCK_H
 
@@ -212,10 +212,10 @@ HF_API void hf_client_stats(struct hf_client *client,
 /* A handle on one name and kind. Handles on the same share everything. */
 struct hf_lock;
 
-/* Kinds of locks: those that we can take, and those that are only told from them by
- * what stands under their name. The latter are Redisson's, and are left alone. A
- * fair lock that nobody waits for looks like a plain one, and may be treated as
- * one; so does a non-reentrant lock, which is one for the server. */
+/* Kinds of locks: those that we can take, and those that are only told from them
+ * by what stands under their name. The latter are Redisson's, and are left alone.
+ * A fair lock that nobody waits for looks like a plain one, and may be treated as
+ * one; so do a non-reentrant and a fenced lock, plain ones for the server. */
 enum hf_lock_kind {
     HF_KIND_NONE,               /* not locked */
     HF_KIND_PLAIN,              /* can be taken: reentrant, Redisson's RLock */
@@ -223,7 +223,8 @@ enum hf_lock_kind {
     HF_KIND_READ,               /* a read-write lock: its readers hold it */
     HF_KIND_WRITE,              /* its writer does */
     HF_KIND_MULTI,              /* many values, locked as one */
-    HF_KIND_NONREENTRANT        /* can be taken: the owner of a hold is refused */
+    HF_KIND_NONREENTRANT,       /* can be taken: the owner of a hold is refused */
+    HF_KIND_FENCED              /* can be taken: reentrant; hf_lock_token */
 };
 HF_API const char *hf_lock_kind_text(enum hf_lock_kind kind);
 
@@ -462,6 +463,20 @@ HF_API hf_status hf_lock_hold_count(struct hf_lock *lock, int64_t owner,
  *   renewal whose lease is shorter than what is left counts from the moment it
  *   is handed out. No I/O; the first thing to ask after a pause. */
 HF_API int64_t hf_lock_safe_ms(struct hf_lock *lock, int64_t owner);
+
+/* hf_lock_token - the fencing token of a hold of a fenced lock: the number of its
+ *   grant, greater than that of every grant of this lock before it, to Redisson's
+ *   holders, too. Send it along with each change to what the lock protects, and let
+ *   that refuse whatever comes with a smaller one than it has seen: then a holder
+ *   that was stopped, and goes on after its lease has ended, does no harm.
+ *     A re-entry keeps it (Redisson takes another); a lost hold has it until it is
+ *   released. 0: no such hold, or one of another kind. No I/O.
+ *     The server counts in redisson_lock_token:{name}, a key that stays for ever.
+ *   Tokens begin anew where it is lost: by a server that does not persist it, or by
+ *   a failover (see `replicas`). A plain lock of the same name excludes a fenced
+ *   one, but takes no token: never use both kinds on one name.
+ *   Source: WIRE 10. */
+HF_API int64_t hf_lock_token(struct hf_lock *lock, int64_t owner);
 
 /* hf_lock_owner_text - the owner field of a hold, "uuid:number", as the server
  *   knows it. dst has HF_OWNER_TEXT_MAX bytes; "" if there is no such hold. */

@@ -12,6 +12,7 @@ struct hf_script {
 };
 
 extern const struct hf_script hf_script_acquire;
+extern const struct hf_script hf_script_fenced_acquire;
 extern const struct hf_script hf_script_release;
 extern const struct hf_script hf_script_renew;
 extern const struct hf_script hf_script_force_release;

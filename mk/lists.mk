@@ -18,11 +18,11 @@ NET  := $(addprefix base/,endpoint error hash histogram mem random url \
             listening probe redirect refusal round router sentinel_words server \
             silence slot slot_map slot_map_read topology topology_cluster \
             topology_sentinel topology_standalone)
-LOCK := scripts kind kind_reentrant kind_nonreentrant names reply wait lease hold call table args op holding notice acquire release wake orphan query \
+LOCK := scripts kind kind_reentrant kind_nonreentrant kind_fenced names reply wait lease hold call table args op holding notice acquire release wake orphan query \
         watchdog close client lock
 CLI  := $(basename $(wildcard cli/*.c cli/*/*.c))
 
-SCRIPTS := acquire force_release inspect release renew
+SCRIPTS := acquire fenced_acquire force_release inspect release renew
 SUPPORT := cluster executor fds feed greeting keeper local lua_client memory \
            network nodes one_server parts peer proxy reply request resp_ask \
            resp_reading resp_twin rw_steps sentinels server witness
@@ -46,7 +46,7 @@ UNIT := resp_base resp_parse resp_value resp_copy resp_double resp_encode \
         cli_resp_check cli_doctor support $(tls_tests_$(TLS))
 LIVE := url slot cluster_map cluster cluster_wait cluster_moves cluster_failover \
         sentinel_words sentinel sentinel_failover \
-        lock lock_nonreentrant lock_callbacks lock_wait lock_share lock_watchdog lock_errors lock_late \
+        lock lock_nonreentrant lock_fenced lock_callbacks lock_wait lock_share lock_watchdog lock_errors lock_late \
         lock_shorter lock_cuts lock_faults lock_clock lock_network \
         lock_forged lock_acl lock_ghosts lock_full lock_replicas lock_memory lock_end lock_close \
         lock_soak rw_scripts lifecycle run run_loss run_signals run_guard run_status run_slot \
