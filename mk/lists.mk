@@ -13,10 +13,11 @@ NET  := $(addprefix base/,endpoint error hash histogram mem random url \
             url_query url_scan url_secret utf8) \
         $(addprefix loop/,clock drive fork loop poller_$(EVENTS) spin wheel) \
         $(addprefix wire/,dial race resolve socket stream wire $(tls_$(TLS))) \
-        $(addprefix link/,conn due greet link pubsub room trace) \
+        $(addprefix link/,confirmation conn conn_queue due greet link link_request \
+            link_stats link_trace pubsub room trace) \
         $(addprefix route/,cluster_info cluster_view command discover \
-            listening probe redirect refusal round router sentinel_words server \
-            silence slot slot_map slot_map_read topology topology_cluster \
+            listening probe redirect refusal replicas round router sentinel_words \
+            server silence slot slot_map slot_map_read topology topology_cluster \
             topology_sentinel topology_standalone)
 LOCK := scripts kind kind_reentrant kind_nonreentrant kind_fenced names reply wait lease hold call table args op holding notice acquire release wake orphan query \
         watchdog close client lock

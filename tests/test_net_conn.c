@@ -8,7 +8,7 @@
 #include "tests/support/conn_kit.h"
 #include "tests/support/suite.h"
 
-/* ---- correlation: V1 to V3, C1, C2 ---- */
+/* ---- correlation: V1 to V3, CONN-1, CONN-2 ---- */
 
 START_TEST(replies_match_requests_in_order)
 {

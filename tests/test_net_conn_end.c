@@ -7,7 +7,7 @@
 #include "tests/support/conn_kit.h"
 #include "tests/support/suite.h"
 
-/* ---- forgeries: V4, C3, C4 ---- */
+/* ---- forgeries: V4, CONN-3, CONN-4 ---- */
 
 #define SPLIT_ERROR(forged)                                      \
     "-ERR user_script:1: x\r\n" forged " script: 6f1ed002ab, on" \
@@ -123,7 +123,7 @@ START_TEST(condemned_connection_neither_hears_nor_speaks)
 }
 END_TEST
 
-/* ---- the end of a connection: C5, C6, V5 ---- */
+/* ---- the end of a connection: CONN-5, CONN-6, V5 ---- */
 
 /* Wherever the last write stopped. */
 START_TEST(close_makes_what_was_handed_out_unknown_and_keeps_the_rest)

@@ -180,7 +180,7 @@ static void turn_until_ended(const struct ask *a)
 }
 
 /* The first half at once; the rest one by one, so that some wait for their turn
- * (L2) and meet the break in the queue. */
+ * (LINK-2) and meet the break in the queue. */
 static void ask_all(void)
 {
     hf_loop_lock(loop);

@@ -7,7 +7,7 @@
 #include "tests/support/link_kit.h"
 #include "tests/support/suite.h"
 
-/* L3. With a second request behind it, or not. */
+/* LINK-3. With a second request behind it, or not. */
 START_TEST(silent_peer_loses_the_connection)
 {
     static const struct peer_step script[] = {
@@ -61,7 +61,7 @@ START_TEST(late_reply_of_a_talking_peer_goes_to_nobody)
 }
 END_TEST
 
-/* Requests without a deadline are in flight, fewer wait behind them (L2), and
+/* Requests without a deadline are in flight, fewer wait behind them (LINK-2), and
  * the peer is silent: those that wait must not time out for ever. */
 START_TEST(silent_peer_is_left_by_those_who_only_wait_their_turn)
 {
@@ -120,7 +120,7 @@ static const struct {
     {"ECHO e", 3}, {"ECHO f", 3}, /* two and four */
 };
 
-/* L2: under load a batch waits for the one before it; alone, nothing waits. */
+/* LINK-2: under load a batch waits for the one before it; alone, nothing waits. */
 START_TEST(queued_requests_go_when_no_more_is_in_flight)
 {
     enum { COUNT = sizeof turns / sizeof *turns };

@@ -4,7 +4,7 @@
  * and a peer that never stops is made up.
  *
  * The linker puts the wrappers below in place of what the library calls
- * (Makefile: --wrap). Rule L4 of net/link/link.c. */
+ * (Makefile: --wrap). Rule LINK-4 of net/link/link.c. */
 #include <check.h>
 #include <string.h>
 #include <sys/socket.h>

@@ -96,7 +96,7 @@ static void send_queued(struct world *w)
     w->queued = 0;
 }
 
-/* Rule L2 of net/link/link.c: no less is queued than is in flight. */
+/* Rule LINK-2 of net/link/link.c: no less is queued than is in flight. */
 static void callers_go_on(struct world *w)
 {
     for (; w->thinking > 0; w->thinking--) {

@@ -4,33 +4,25 @@
  *
  *   CLOSED -open-> GREETING -greeted-> READY -close-> CLOSED
  *
- * C1  Replies answer requests in order; the places are the only judge.
- * C2  A request that was given up keeps its place until its reply came or the
- *     connection is gone (RESP-CONFORMANCE V2).
- * C3  Nothing of a read is delivered before all of it has parsed (V4).
- * C4  A reply that nobody asked for is fatal (V4).
- * C5  Buffers, parser and places in flight die with the connection (V5). What
- *     was not written at all waits for the next one.
- * C6  A place whose first byte was handed out is in flight; its request ends
- *     ANSWERED or UNKNOWN. One before that ends UNSENT.
- * C7  A push confirms the first place in flight if that awaits one of its kind
- *     for its channel. Any other push is news: a server ends a sharded
- *     subscription unasked when the slot leaves. */
+ * CONN-1  Replies answer requests in order; the places are the only judge.
+ * CONN-2  A request that was given up keeps its place until its reply came or the
+ *         connection is gone (RESP-CONFORMANCE V2).
+ * CONN-3  Nothing of a read is delivered before all of it has parsed (V4).
+ * CONN-4  A reply that nobody asked for is fatal (V4).
+ * CONN-5  Buffers, parser and places in flight die with the connection (V5). What
+ *         was not written at all waits for the next one.
+ * CONN-6  A place whose first byte was handed out is in flight; its request ends
+ *         ANSWERED or UNKNOWN. One before that ends UNSENT.
+ * CONN-7  A push confirms the first place in flight if that awaits one of its kind
+ *         for its channel. Any other push is news: a server ends a sharded
+ *         subscription unasked when the slot leaves. */
 #ifndef HF_CONN_H
 #define HF_CONN_H
 
+#include "net/link/confirmation.h"
 #include "net/link/greet.h"
 #include "net/link/request.h"
 #include "net/net.h"
-
-/* The push that answers SUBSCRIBE or one of its kin (C7). The place's own: the
- * request may be given up before the push comes. */
-struct hf_confirmation {
-    struct hf_request *request;   /* NULL: given up */
-    uint32_t kind_len;
-    uint32_t channel_len;
-    char text[];                  /* kind, channel */
-};
 
 /* Where a request waits for its reply. Four of them to a cache line. */
 struct hf_place {
@@ -54,6 +46,8 @@ static inline struct hf_request *hf_place_request(const struct hf_place *place)
     return place->is_acknowledged_by_push ? place->confirmation->request
                                           : place->request;
 }
+
+#define HF_CONN_KEEP_MAX (1u << 20) /* bytes of an empty buffer that are kept */
 
 struct hf_conn_options {
     const struct hf_mem *mem;
@@ -112,6 +106,13 @@ struct hf_conn {
     uint32_t latency_us;          /* of the reply that is being delivered */
 };
 
+/* hf_conn_place - the place of this number. */
+static inline struct hf_place *hf_conn_place(const struct hf_conn *c,
+                                             uint64_t number)
+{
+    return &c->places[number & (c->places_room - 1)];
+}
+
 /* hf_conn_init - CLOSED. hf_conn_fini - nothing may be queued. */
 void hf_conn_init(struct hf_conn *c, const struct hf_conn_options *options);
 void hf_conn_fini(struct hf_conn *c);
@@ -163,6 +164,45 @@ void hf_conn_wrote(struct hf_conn *c, size_t n);
  *                HF_OK, or a failure for good with c->error set: close. */
 size_t hf_conn_room(struct hf_conn *c, char **ptr);
 hf_status hf_conn_took(struct hf_conn *c, size_t n, int64_t now_us);
+
+/* What the owner of the socket says and asks:
+ *
+ * hf_conn_greeting     - its settings are to be filled in before hf_conn_open; its
+ *                        results may be read.
+ * hf_conn_begin_stream - it is READY: a stream by this number, but if the server
+ *                        has confirmed that the predecessor is gone.
+ * hf_conn_condemn      - nothing more is delivered or handed out; the owner closes
+ *                        it, for this reason.
+ * hf_conn_has_output   - are there bytes that were handed out, or a greeting?
+ * hf_conn_counters     - for the owner to count in. */
+static inline struct hf_greeting *hf_conn_greeting(struct hf_conn *c)
+{
+    return &c->greeting;
+}
+
+static inline void hf_conn_begin_stream(struct hf_conn *c, uint64_t serial)
+{
+    if (!c->greeting.has_killed)
+        c->stream = serial;
+}
+
+void hf_conn_condemn(struct hf_conn *c, const char *why);
+
+static inline bool hf_conn_is_condemned(const struct hf_conn *c)
+{
+    return c->is_condemned;
+}
+
+static inline bool hf_conn_has_output(const struct hf_conn *c)
+{
+    return c->state == HF_CONN_GREETING ? c->greeting.output_len > 0
+                                        : c->unwritten > 0;
+}
+
+static inline struct hf_link_stats *hf_conn_counters(struct hf_conn *c)
+{
+    return &c->stats;
+}
 
 /* hf_conn_stats - a copy of the counters, with how it stands. */
 void hf_conn_stats(const struct hf_conn *c, struct hf_link_stats *out);

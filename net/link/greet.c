@@ -151,6 +151,14 @@ void hf_greet_start(struct hf_greeting *g)
         step_hello(g);
 }
 
+void hf_greet_wrote(struct hf_greeting *g, size_t n)
+{
+    memmove(g->output, g->output + n, g->output_len - n);
+    g->output_len -= n;
+    if (g->output_len == 0)
+        hf_greet_wipe(g);
+}
+
 void hf_greet_wipe(struct hf_greeting *g)
 {
     explicit_bzero(g->output, sizeof g->output);

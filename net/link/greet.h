@@ -69,7 +69,9 @@ enum hf_greet_answer hf_greet_reply(struct hf_greeting *g,
  * step may leave in pieces, and be answered in pieces. */
 bool hf_greet_is_asked(const struct hf_greeting *g);
 
-/* hf_greet_wipe - no secret stays in memory. */
+/* hf_greet_wrote - so many bytes of the output were sent.
+ * hf_greet_wipe  - no secret stays in memory. */
+void hf_greet_wrote(struct hf_greeting *g, size_t n);
 void hf_greet_wipe(struct hf_greeting *g);
 
 #endif

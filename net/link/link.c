@@ -1,19 +1,19 @@
 /* A connection that keeps itself connected: the edge between the pure machine
- * (conn.c) and sockets, time and names. The diagram is in net.h.
+ * (conn.c) and sockets, time and names. The diagram is in link.h.
  *
- * L1  Only the driving thread closes a socket. A caller's failed write is left
- *     for the reader to find.
- * L2  What is queued is written when no less is queued than is in flight, so
- *     that under load two batches alternate and alone nothing waits
- *     (performance.md, 6). After each read the rule is looked at again.
- * L3  While anything is in flight, silence of silence_ms ends the connection:
- *     there is no one at the other end. A caller's own deadline ends nothing but
- *     its request.
- * L4  A failed attempt is tried again with backoff while requests wait or the
- *     link is wanted; a refusal that trying again cannot mend fails all that is
- *     queued at once.
- * L5  Who waits for room is served at the end of each turn in which there may be
- *     some, before anything is written. */
+ * LINK-1  Only the driving thread closes a socket. A caller's failed write is left
+ *         for the reader to find.
+ * LINK-2  What is queued is written when no less is queued than is in flight, so
+ *         that under load two batches alternate and alone nothing waits
+ *         (performance.md, 6). After each read the rule is looked at again.
+ * LINK-3  While anything is in flight, silence of silence_ms ends the connection:
+ *         there is no one at the other end. A caller's own deadline ends nothing but
+ *         its request.
+ * LINK-4  A failed attempt is tried again with backoff while requests wait or the
+ *         link is wanted; a refusal that trying again cannot mend fails all that is
+ *         queued at once.
+ * LINK-5  Those who wait for space are served at the end of each turn in which
+ *         there may be some, before anything is written. */
 #include <assert.h>
 #include <stdio.h>
 #include <string.h>
@@ -22,50 +22,13 @@
 #include "net/base/error.h"
 #include "net/base/mem.h"
 #include "net/base/random.h"
-#include "net/link/conn.h"
-#include "net/link/link.h"
-#include "net/wire/dial.h"
-#include "net/link/due.h"
-#include "net/link/room.h"
-#include "net/wire/stream.h"
-#include "net/link/trace.h"
+#include "net/link/link_inner.h"
 
-#define CLIENT_NAME_MAX 255
 #define READS_MAX 64            /* a turn: of 16 KiB and more */
 /* How often a peer that never answered may hang up on our greeting before we
  * believe that it does not want to speak RESP with us. One that did may be
  * starting again behind a proxy. */
-#define MUTE_MAX 3
-
-enum state { IDLE, DIALING, SECURING, GREETING, READY, BACKOFF };
-
-struct hf_link {
-    /* Set once. */
-    struct hf_loop *loop;
-    struct hf_link_options options;
-    char client_name[CLIENT_NAME_MAX + 1];
-    char address[300];
-
-    /* Under the loop's lock. */
-    enum state state;
-    struct hf_conn conn;
-    struct hf_stream stream;
-    struct hf_io io;                /* of its socket */
-    struct hf_timer timer;          /* this attempt's end, or BACKOFF's */
-    struct hf_due due;              /* the requests' deadlines */
-    struct hf_turn turn;
-    struct hf_dial dial;
-    struct hf_rooms rooms;          /* who waits for room */
-    unsigned failures;              /* attempts, and short lives, in a row */
-    bool has_answered;              /* anything but the greeting, since READY */
-    int64_t quiet_since_ms;         /* bytes last came, or were first awaited */
-    int protocol;                   /* of the last time READY; 0: never was */
-    unsigned mutes;                 /* of them, hung up on while greeting */
-    bool has_unread;                /* inside TLS: the timer is due for it */
-    bool is_wanted;
-    bool is_refused;                /* trying again will not help */
-    struct hf_error error;
-};
+#define GREETING_HANGUPS_MAX 3
 
 static void lost(struct hf_link *link, bool is_final);
 static void read_all(struct hf_link *link);
@@ -90,71 +53,15 @@ static void on_turn_end(struct hf_turn *turn);
 static void on_dialed(struct hf_dial *dial, int fd);
 static void on_ready(struct hf_io *io, int events);
 static void on_timer(struct hf_timer *timer);
-static void on_overdue(struct hf_request *request);
 
-/* ---- who looks on ---- */
-
-static void tell(struct hf_link *link, struct hf_trace trace)
-{
-    trace.address = link->address;
-    link->options.on_trace(link->options.trace_ctx, &trace);
-}
-
-static void tell_command(struct hf_link *link, enum hf_trace_kind kind,
-                         uint64_t number, const struct hf_resp_arg *argv,
-                         size_t argc)
-{
-    struct hf_resp_arg masked[TRACE_MASKED_MAX];
-    size_t count = hf_trace_mask(masked, argv, argc);
-
-    tell(link, (struct hf_trace){.kind = kind,
-                                 .number = number,
-                                 .argv = count > 0 ? masked : argv,
-                                 .argc = count > 0 ? count : argc});
-}
-
-static void tell_end(const struct hf_request *request, enum hf_outcome outcome,
-                     struct hf_resp_value reply)
-{
-    struct hf_link *link = request->link;
-
-    tell(link, (struct hf_trace){.kind = HF_TRACE_ENDED,
-                                 .number = request->place + 1,
-                                 .outcome = outcome,
-                                 .reply = reply,
-                                 .latency_us = link->conn.latency_us});
-}
-
-static void on_late(void *ctx, uint64_t place, struct hf_resp_value reply)
-{
-    tell(ctx, (struct hf_trace){
-                  .kind = HF_TRACE_LATE, .number = place + 1, .reply = reply});
-}
-
-static void on_greeting(void *ctx, const struct hf_resp_arg *argv, size_t argc)
-{
-    tell_command(ctx, HF_TRACE_GREETING, 0, argv, argc);
-}
-
-static void on_greeted(void *ctx, struct hf_resp_value reply, bool is_secret)
-{
-    struct hf_trace trace = {.kind = HF_TRACE_GREETED};
-
-    if (is_secret)
-        trace.why = "(words that may hold the password)";
-    else
-        trace.reply = reply;
-    tell(ctx, trace);
-}
-
-/* ---- what the connection says ---- */
+/* ---- what the connection reports ---- */
 
 static void on_push(void *ctx, struct hf_resp_value push)
 {
     struct hf_link *link = ctx;
 
     if (link->options.on_trace)
-        tell(link, (struct hf_trace){.kind = HF_TRACE_PUSH, .reply = push});
+        hf_link_trace(link, (struct hf_trace){.kind = HF_TRACE_PUSH, .reply = push});
     if (link->options.on_push)
         link->options.on_push(link->options.ctx, push);
 }
@@ -167,7 +74,7 @@ static void on_end(void *ctx, struct hf_request *request,
     hf_due_forget(&link->due, request);
     link->has_answered = link->has_answered || outcome == HF_ANSWERED;
     if (link->options.on_trace)
-        tell_end(request, outcome, reply);
+        hf_link_trace_end(request, outcome, reply);
     request->done(request, outcome, reply);
 }
 
@@ -183,18 +90,16 @@ static void conn_setup(struct hf_link *link)
         .on_end = on_end,
         .ctx = link,
     };
+    struct hf_greeting *greeting = hf_conn_greeting(&link->conn);
 
     if (link->options.on_trace)
-        options.on_late = on_late;
+        options.on_late = hf_link_trace_late;
     hf_conn_init(&link->conn, &options);
-    if (link->options.on_trace) {
-        link->conn.greeting.on_command = on_greeting;
-        link->conn.greeting.on_reply = on_greeted;
-        link->conn.greeting.ctx = link;
-    }
-    link->conn.greeting.url = &link->options.url;
-    link->conn.greeting.wanted_protocol = link->options.protocol;
-    link->conn.greeting.client_name =
+    if (link->options.on_trace)
+        hf_link_trace_greeting(link);
+    greeting->url = &link->options.url;
+    greeting->wanted_protocol = link->options.protocol;
+    greeting->client_name =
         link->options.client_name ? link->client_name : NULL;
 }
 
@@ -212,10 +117,10 @@ hf_status hf_link_new(struct hf_link **out, struct hf_loop *loop,
     link->options = *options;
     link->stream.fd = -1;
     link->timer.fire = on_timer;
-    hf_due_init(&link->due, loop, on_overdue);
+    hf_due_init(&link->due, loop, hf_link_on_overdue);
     hf_dial_init(&link->dial, loop, &link->options.url, on_dialed);
     if (options->client_name)
-        strncpy(link->client_name, options->client_name, CLIENT_NAME_MAX);
+        strncpy(link->client_name, options->client_name, HF_CLIENT_NAME_MAX);
     hf_turn_init(&link->turn, on_turn_end);
     hf_rooms_init(&link->rooms);
     (void)hf_url_address(&link->options.url, link->address,
@@ -252,7 +157,7 @@ void hf_link_free(struct hf_link *link)
 
 /* ---- going up ---- */
 
-static hf_status say(struct hf_link *link, hf_status status, const char *what,
+static hf_status fill_error(struct hf_link *link, hf_status status, const char *what,
                      const char *why)
 {
     return hf_error_set(&link->error, status, "%s: %s%s%s", link->address,
@@ -261,26 +166,24 @@ static hf_status say(struct hf_link *link, hf_status status, const char *what,
 
 static void is_up(struct hf_link *link)
 {
-    link->state = READY;
-    if (!link->conn.greeting.has_killed)
-        link->conn.stream = hf_loop_serial(link->loop);
+    link->state = HF_LINK_READY;
+    hf_conn_begin_stream(&link->conn, hf_loop_serial(link->loop));
     link->has_answered = false;
-    link->protocol = link->conn.greeting.protocol;
-    link->mutes = 0;
-    link->conn.stats.connects++;
+    link->protocol = hf_conn_greeting(&link->conn)->protocol;
+    link->greeting_hangups = 0;
+    hf_conn_counters(&link->conn)->connects++;
     link->error.status = HF_OK;
     hf_dial_worked(&link->dial);
     hf_loop_disarm(link->loop, &link->timer);
     hf_loop_at_turn_end(link->loop, &link->turn);
     if (link->options.on_trace)
-        tell(link, (struct hf_trace){.kind = HF_TRACE_CONNECTED,
+        hf_link_trace(link, (struct hf_trace){.kind = HF_TRACE_CONNECTED,
                                      .protocol = link->protocol});
     if (link->options.on_change)
         link->options.on_change(link->options.ctx, true);
 }
 
-/* There is room, perhaps: L5 at the end of the turn. */
-static void serve_later(struct hf_link *link)
+void hf_link_serve_later(struct hf_link *link)
 {
     if (!hf_rooms_is_empty(&link->rooms))
         hf_loop_at_turn_end(link->loop, &link->turn);
@@ -304,17 +207,17 @@ static void flush(struct hf_link *link)
         return;
     if (was_idle)
         link->quiet_since_ms = now;
-    if (link->state == READY && !link->has_unread)
+    if (link->state == HF_LINK_READY && !link->has_unread)
         hf_loop_arm(link->loop, &link->timer,
                     link->quiet_since_ms + link->options.silence_ms);
     n = hf_stream_write(&link->stream, ptr, len);
-    link->conn.stats.writes++;
+    hf_conn_counters(&link->conn)->writes++;
     if (n > 0) {
-        link->conn.stats.bytes_out += (uint64_t)n;
+        hf_conn_counters(&link->conn)->bytes_out += (uint64_t)n;
         hf_conn_wrote(&link->conn, (size_t)n);
-        serve_later(link);
+        hf_link_serve_later(link);
     }
-    /* A failed write is found again by reading (L1), at once where no descriptor
+    /* A failed write is found again by reading (LINK-1), at once where no descriptor
      * will say so. */
     watch(link, n < (long)len);
     if (n < 0 && hf_stream_has_more(&link->stream))
@@ -323,7 +226,7 @@ static void flush(struct hf_link *link)
 
 static void greet(struct hf_link *link)
 {
-    link->state = GREETING;
+    link->state = HF_LINK_GREETING;
     hf_conn_open(&link->conn);
     flush(link);
 }
@@ -335,34 +238,33 @@ static void secure(struct hf_link *link)
     hf_status rc = hf_stream_start(&link->stream);
 
     if (rc == HF_OK) {
-        link->conn.stats.resumed += hf_stream_is_resumed(&link->stream);
+        hf_conn_counters(&link->conn)->resumed += hf_stream_is_resumed(&link->stream);
         greet(link);
         if (link->options.tls) /* what came with it shows on no descriptor */
             read_all(link);
     } else if (rc == HF_RESP_MORE) {
         watch(link, false);
     } else {
-        say(link, rc, link->stream.error.text, "");
+        fill_error(link, rc, link->stream.error.text, "");
         lost(link, rc == HF_E_TLS);
     }
 }
 
-static void say_not_dialed(struct hf_link *link)
+static void fill_not_dialed(struct hf_link *link)
 {
     char why[HF_ERROR_TEXT_MAX];
 
-    say(link, HF_E_CONNECT, hf_dial_error(&link->dial, why, sizeof why), "");
+    fill_error(link, HF_E_CONNECT, hf_dial_error(&link->dial, why, sizeof why), "");
 }
 
-/* What there was no more time for. */
-static void say_late(struct hf_link *link)
+void hf_link_fill_late(struct hf_link *link)
 {
-    if (link->state == DIALING)
-        say_not_dialed(link);
-    else if (link->state == SECURING)
-        say(link, HF_E_CONNECT, HF_STREAM_IS_LATE, "");
-    else if (link->state == GREETING)
-        say(link, HF_E_CONNECT,
+    if (link->state == HF_LINK_DIALING)
+        fill_not_dialed(link);
+    else if (link->state == HF_LINK_SECURING)
+        fill_error(link, HF_E_CONNECT, HF_STREAM_IS_LATE, "");
+    else if (link->state == HF_LINK_GREETING)
+        fill_error(link, HF_E_CONNECT,
             "connected, but the server did not answer HELLO in time", "");
 }
 
@@ -371,25 +273,25 @@ static void on_dialed(struct hf_dial *dial, int fd)
     struct hf_link *link = HF_OWNER_OF(dial, struct hf_link, dial);
 
     if (fd < 0) {
-        say_not_dialed(link);
+        fill_not_dialed(link);
         lost(link, false);
         return;
     }
     link->io = (struct hf_io){.fd = fd, .events = HF_READ, .ready = on_ready};
     if (hf_stream_open(&link->stream, fd, link->options.tls) == HF_OK &&
         hf_loop_watch(link->loop, &link->io) == HF_OK) {
-        link->state = SECURING;
+        link->state = HF_LINK_SECURING;
         secure(link);
         return;
     }
     hf_stream_close(&link->stream, false);
-    say(link, HF_E_NOMEM, "out of memory while connecting", "");
+    fill_error(link, HF_E_NOMEM, "out of memory while connecting", "");
     lost(link, false);
 }
 
 static void attempt(struct hf_link *link)
 {
-    link->state = DIALING;
+    link->state = HF_LINK_DIALING;
     link->is_refused = false;
     hf_loop_arm(link->loop, &link->timer,
                 hf_loop_now(link->loop) + link->options.connect_timeout_ms);
@@ -419,7 +321,7 @@ static int64_t backoff_ms(struct hf_link *link)
 
 static void back_off(struct hf_link *link)
 {
-    link->state = BACKOFF;
+    link->state = HF_LINK_BACKOFF;
     hf_loop_arm(link->loop, &link->timer,
                 hf_loop_now(link->loop) + backoff_ms(link));
     link->failures++;
@@ -428,28 +330,28 @@ static void back_off(struct hf_link *link)
 /* The attempt, or the connection, has ended; link->error says why. */
 static void lost(struct hf_link *link, bool is_final)
 {
-    bool was_up = link->state == READY;
+    bool was_up = link->state == HF_LINK_READY;
 
     /* A peer that takes us in only to hang up is asked less and less often. */
     if (was_up && link->has_answered)
         link->failures = 0;
     if (was_up)
-        link->conn.stats.losses++;
+        hf_conn_counters(&link->conn)->losses++;
     else
-        link->conn.stats.failures++;
+        hf_conn_counters(&link->conn)->failures++;
     if (link->options.on_trace)
-        tell(link, (struct hf_trace){.kind = HF_TRACE_LOST,
+        hf_link_trace(link, (struct hf_trace){.kind = HF_TRACE_LOST,
                                      .why = link->error.text});
     hang_up(link);
-    link->state = IDLE;
+    link->state = HF_LINK_IDLE;
     hf_conn_close(&link->conn);
     link->is_refused = is_final;
     if (is_final) {
         hf_conn_fail_queued(&link->conn);
         hf_rooms_tell_all(&link->rooms, link->error.status);
     }
-    serve_later(link);
-    if (link->state == IDLE && is_needed(link))
+    hf_link_serve_later(link);
+    if (link->state == HF_LINK_IDLE && is_needed(link))
         back_off(link);
     if (link->options.on_change && was_up)
         link->options.on_change(link->options.ctx, false);
@@ -462,9 +364,9 @@ static void hung_up_on(struct hf_link *link)
     const struct hf_error *why = &link->stream.error;
     char text[2 * HF_ERROR_TEXT_MAX];
 
-    if (link->state != GREETING || why->status == HF_E_TLS) {
-        say(link, why->status, why->text, "");
-        lost(link, link->state == GREETING);
+    if (link->state != HF_LINK_GREETING || why->status == HF_E_TLS) {
+        fill_error(link, why->status, why->text, "");
+        lost(link, link->state == HF_LINK_GREETING);
         return;
     }
     (void)snprintf(text, sizeof text, "%s before it answered HELLO%s",
@@ -472,29 +374,22 @@ static void hung_up_on(struct hf_link *link)
                    link->options.tls ? ""
                                      : "; is this a TLS port (rediss://), or "
                                        "not a Redis server?");
-    say(link, why->status, text, "");
-    lost(link, ++link->mutes >= MUTE_MAX && link->conn.stats.connects == 0);
+    fill_error(link, why->status, text, "");
+    lost(link, ++link->greeting_hangups >= GREETING_HANGUPS_MAX && hf_conn_counters(&link->conn)->connects == 0);
 }
 
 static void refused(struct hf_link *link, hf_status status)
 {
     struct hf_error why = link->conn.error;
-    bool is_final = link->state == GREETING &&
+    bool is_final = link->state == HF_LINK_GREETING &&
                     (status == HF_E_PROTOCOL || status == HF_E_LIMIT ||
-                     link->conn.greeting.is_final);
+                     hf_conn_greeting(&link->conn)->is_final);
 
-    say(link, status, why.text, "");
+    fill_error(link, status, why.text, "");
     lost(link, is_final);
 }
 
 /* ---- events ---- */
-
-static bool has_output(const struct hf_link *link)
-{
-    return link->conn.state == HF_CONN_GREETING
-               ? link->conn.greeting.output_len > 0
-               : link->conn.unwritten > 0;
-}
 
 /* The rest is read in the next turn: a peer that never stops keeps nobody else
  * waiting, and no timer. */
@@ -518,19 +413,19 @@ static void read_all(struct hf_link *link)
     do {
         room = hf_conn_room(&link->conn, &ptr);
         if (room == 0) {
-            say(link, HF_E_NOMEM, "out of memory while reading", "");
+            fill_error(link, HF_E_NOMEM, "out of memory while reading", "");
             lost(link, false);
             return;
         }
         n = hf_stream_read(&link->stream, ptr, room);
-        link->conn.stats.reads++;
+        hf_conn_counters(&link->conn)->reads++;
         if (n < 0) {
             hung_up_on(link);
             return;
         }
         if (n == 0)
             break;
-        link->conn.stats.bytes_in += (uint64_t)n;
+        hf_conn_counters(&link->conn)->bytes_in += (uint64_t)n;
         link->quiet_since_ms = hf_loop_now(link->loop);
         rc = hf_conn_took(&link->conn, (size_t)n, hf_loop_now_us(link->loop));
         if (rc < 0) {
@@ -541,12 +436,12 @@ static void read_all(struct hf_link *link)
              ((size_t)n == room || hf_stream_has_more(&link->stream)));
     if (reads == READS_MAX)
         read_later(link);
-    if (link->state == GREETING && link->conn.state == HF_CONN_READY)
+    if (link->state == HF_LINK_GREETING && link->conn.state == HF_CONN_READY)
         is_up(link);
-    if (link->state == GREETING)
+    if (link->state == HF_LINK_GREETING)
         flush(link);
     if (link->options.tls) /* this read may wait for room to write */
-        watch(link, has_output(link));
+        watch(link, hf_conn_has_output(&link->conn));
     hf_loop_at_turn_end(link->loop, &link->turn);
 }
 
@@ -556,28 +451,28 @@ static void on_ready(struct hf_io *io, int events)
 {
     struct hf_link *link = HF_OWNER_OF(io, struct hf_link, io);
 
-    if (link->state == SECURING) {
+    if (link->state == HF_LINK_SECURING) {
         secure(link);
         return;
     }
-    if (events & HF_WRITE || (link->options.tls && has_output(link)))
+    if (events & HF_WRITE || (link->options.tls && hf_conn_has_output(&link->conn)))
         flush(link);
     if (events & HF_READ || link->options.tls)
         read_all(link);
 }
 
-/* L3, or condemned from outside of a read (L1). */
+/* LINK-3, or condemned from outside of a read (LINK-1). */
 static void listen_for_silence(struct hf_link *link)
 {
     int64_t until = link->quiet_since_ms + link->options.silence_ms;
 
-    if (link->conn.is_condemned) {
+    if (hf_conn_is_condemned(&link->conn)) {
         lost(link, false);
     } else if (hf_conn_in_flight(&link->conn) > 0 &&
                hf_loop_now(link->loop) < until) {
         hf_loop_arm(link->loop, &link->timer, until);
     } else if (hf_conn_in_flight(&link->conn) > 0) {
-        say(link, HF_E_NOREPLY, "the server does not answer", "");
+        fill_error(link, HF_E_NOREPLY, "the server does not answer", "");
         lost(link, false);
     }
 }
@@ -585,23 +480,23 @@ static void listen_for_silence(struct hf_link *link)
 static void on_timer(struct hf_timer *timer)
 {
     struct hf_link *link = HF_OWNER_OF(timer, struct hf_link, timer);
-    bool is_open = link->state == GREETING || link->state == READY;
+    bool is_open = link->state == HF_LINK_GREETING || link->state == HF_LINK_READY;
 
     if (is_open && hf_stream_has_more(&link->stream)) {
         read_all(link);
-    } else if (link->state == READY) {
+    } else if (link->state == HF_LINK_READY) {
         listen_for_silence(link);
-    } else if (link->state == BACKOFF && is_needed(link)) {
+    } else if (link->state == HF_LINK_BACKOFF && is_needed(link)) {
         attempt(link);
-    } else if (link->state == BACKOFF) {
-        link->state = IDLE;
+    } else if (link->state == HF_LINK_BACKOFF) {
+        link->state = HF_LINK_IDLE;
     } else {
-        say_late(link);
+        hf_link_fill_late(link);
         lost(link, false);
     }
 }
 
-/* L5 and L2, at the end of a turn. Bytes that the kernel did not take wait for
+/* LINK-5 and LINK-2, at the end of a turn. Bytes that the kernel did not take wait for
  * it. */
 static void on_turn_end(struct hf_turn *turn)
 {
@@ -609,91 +504,14 @@ static void on_turn_end(struct hf_turn *turn)
 
     if (!hf_rooms_is_empty(&link->rooms))
         hf_rooms_serve(&link->rooms, &link->conn);
-    if (link->state == IDLE && is_needed(link))
+    if (link->state == HF_LINK_IDLE && is_needed(link))
         attempt(link);
-    if (link->state == READY && link->conn.unwritten == 0 &&
+    if (link->state == HF_LINK_READY && link->conn.unwritten == 0 &&
         hf_conn_queued(&link->conn) >= hf_conn_in_flight(&link->conn))
         flush(link);
 }
 
-/* ---- requests ---- */
-
-static const struct hf_resp_value no_reply;
-
-static enum hf_outcome give_up(struct hf_request *request)
-{
-    struct hf_link *link = request->link;
-    enum hf_outcome outcome = hf_conn_forget(&link->conn, request);
-
-    hf_due_forget(&link->due, request);
-    serve_later(link);
-    if (link->options.on_trace)
-        tell_end(request, outcome, no_reply);
-    return outcome;
-}
-
-static void on_overdue(struct hf_request *request)
-{
-    struct hf_link *link = request->link;
-    enum hf_outcome outcome;
-
-    /* The first attempt may be under way yet: it has no error of its own. */
-    if (link->error.status == HF_OK)
-        say_late(link);
-    outcome = give_up(request);
-    request->done(request, outcome, no_reply);
-}
-
-hf_status hf_link_submit(struct hf_link *link, struct hf_request *request,
-                         const struct hf_resp_arg *argv, size_t argc,
-                         int64_t deadline_ms)
-{
-    hf_status rc;
-
-    if (hf_loop_forked(link->loop))
-        return HF_E_FORKED;
-    if ((rc = hf_conn_submit(&link->conn, request, argv, argc)) < 0)
-        return rc;
-    request->link = link;
-    hf_due_add(&link->due, request, deadline_ms);
-    if (link->options.on_trace)
-        tell_command(link, HF_TRACE_QUEUED, request->place + 1, argv, argc);
-    hf_loop_at_turn_end(link->loop, &link->turn);
-    return HF_OK;
-}
-
-enum hf_outcome hf_link_cancel(struct hf_request *request)
-{
-    return give_up(request);
-}
-
-hf_status hf_link_await_room(struct hf_link *link, struct hf_room *room,
-                             size_t bytes)
-{
-    if (hf_loop_forked(link->loop))
-        return HF_E_FORKED;
-    if (bytes > link->options.output_max || bytes > HF_PLACE_SIZE_MAX)
-        return HF_E_LIMIT;
-    room->link = link;
-    room->bytes = bytes;
-    hf_rooms_add(&link->rooms, room);
-    hf_loop_at_turn_end(link->loop, &link->turn);
-    return HF_OK;
-}
-
-/* The next one may need less. */
-void hf_link_forget_room(struct hf_room *room)
-{
-    if (hf_list_is_empty(&room->node))
-        return;
-    hf_list_remove(&room->node);
-    serve_later(room->link);
-}
-
-bool hf_link_is_awaited(const struct hf_link *link)
-{
-    return !hf_rooms_is_empty(&link->rooms);
-}
+/* ---- asking ---- */
 
 void hf_link_want(struct hf_link *link, bool is_wanted)
 {
@@ -701,14 +519,13 @@ void hf_link_want(struct hf_link *link, bool is_wanted)
     hf_loop_at_turn_end(link->loop, &link->turn);
 }
 
-/* Outside of a read, the timer closes at the next turn (L1). */
+/* Outside of a read, the timer closes at the next turn (LINK-1). */
 void hf_link_condemn(struct hf_link *link, const char *why)
 {
-    if (link->state != READY)
+    if (link->state != HF_LINK_READY)
         return;
-    link->conn.is_condemned = true;
-    hf_error_set(&link->conn.error, HF_E_PROTOCOL, "%s", why);
-    say(link, HF_E_PROTOCOL, why, "");
+    hf_conn_condemn(&link->conn, why);
+    fill_error(link, HF_E_PROTOCOL, why, "");
     hf_loop_arm(link->loop, &link->timer, 0);
 }
 
@@ -724,7 +541,7 @@ bool hf_link_is_refused(const struct hf_link *link)
 
 bool hf_link_is_up(const struct hf_link *link)
 {
-    return link->state == READY;
+    return link->state == HF_LINK_READY;
 }
 
 int hf_link_protocol(const struct hf_link *link)
@@ -740,41 +557,4 @@ const struct hf_error *hf_link_error(const struct hf_link *link)
 const char *hf_link_address(const struct hf_link *link)
 {
     return link->address;
-}
-
-void hf_link_stats(const struct hf_link *link, struct hf_link_stats *out)
-{
-    hf_conn_stats(&link->conn, out);
-}
-
-static void keep_greater(uint64_t *to, uint64_t from)
-{
-    *to = *to > from ? *to : from;
-}
-
-void hf_link_stats_add(struct hf_link_stats *to,
-                       const struct hf_link_stats *from)
-{
-    to->connects += from->connects;
-    to->failures += from->failures;
-    to->losses += from->losses;
-    to->resumed += from->resumed;
-    to->writes += from->writes;
-    to->reads += from->reads;
-    to->bytes_out += from->bytes_out;
-    to->bytes_in += from->bytes_in;
-    to->requests += from->requests;
-    to->answered += from->answered;
-    to->error_replies += from->error_replies;
-    to->unsent += from->unsent;
-    to->unknown += from->unknown;
-    to->given_up += from->given_up;
-    to->late_replies += from->late_replies;
-    to->pushes += from->pushes;
-    to->in_flight += from->in_flight;
-    keep_greater(&to->in_flight_max, from->in_flight_max);
-    to->queued += from->queued;
-    to->queued_bytes += from->queued_bytes;
-    hf_histogram_merge(&to->latency_us, &from->latency_us);
-    hf_histogram_merge(&to->batch, &from->batch);
 }

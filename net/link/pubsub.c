@@ -11,7 +11,7 @@
  *     queue is waited for, and what fails in any other way (no memory, an error
  *     reply) is tried again every RETRY_MS.
  * P4  PING is sent on a connection that carries subscriptions and has been silent
- *     for listen_ms. Silence after that ends the connection (L3), and the owners
+ *     for listen_ms. Silence after that ends the connection (LINK-3), and the owners
  *     are told. Otherwise a server that is gone behind a proxy would not be
  *     noticed. */
 #include <string.h>

@@ -11,7 +11,7 @@
 #include "net/base/error.h"
 #include "net/route/command.h"
 #include "net/route/discover.h"
-#include "net/route/sentinel_words.h"
+#include "net/route/replicas.h"
 #include "net/route/server.h"
 #include "net/route/silence.h"
 
@@ -25,8 +25,6 @@ static void on_reply(struct hf_request *request, enum hf_outcome outcome,
                      struct hf_resp_value reply);
 static void on_asking(struct hf_request *request, enum hf_outcome outcome,
                       struct hf_resp_value reply);
-static void on_role(struct hf_request *request, enum hf_outcome outcome,
-                    struct hf_resp_value reply);
 static void on_wait(struct hf_request *request, enum hf_outcome outcome,
                     struct hf_resp_value reply);
 static void on_room(struct hf_room *room, hf_status status);
@@ -113,48 +111,6 @@ static hf_status submit_asking(struct hf_command *c, struct hf_link *link)
     return hf_link_submit(link, &c->asking, &asking, 1, c->deadline_ms);
 }
 
-/* By the map or by ROLE, whichever has more. A server that has lost its last
- * replica has one too few, not none to ask. */
-static uint32_t wanted_of(const struct hf_command *c)
-{
-    uint32_t known = c->server->replicas > c->attached ? c->server->replicas
-                                                       : c->attached;
-
-    known = known > 1 ? known : 1;
-    if (c->replicas == HF_REPLICAS_ALL)
-        return known;
-    return c->replicas == HF_REPLICAS_MAJORITY ? (known + 1) / 2
-                                               : (uint32_t)c->replicas;
-}
-
-static hf_status submit_role(struct hf_command *c, struct hf_link *link)
-{
-    static const struct hf_resp_arg role = {"ROLE", 4};
-
-    if (c->replicas > 0)
-        return HF_OK;
-    c->role.done = on_role;
-    c->role.is_acknowledged_by_push = false;
-    return hf_link_submit(link, &c->role, &role, 1, c->deadline_ms);
-}
-
-/* It may take its time behind the command's deadline. */
-static hf_status submit_wait(struct hf_command *c, struct hf_link *link)
-{
-    char wanted[HF_RESP_INTEGER_MAX], timeout[HF_RESP_INTEGER_MAX];
-    struct hf_resp_arg argv[3] = {{"WAIT", 4}, {wanted, 0}, {timeout, 0}};
-
-    c->wanted = wanted_of(c);
-    argv[1].len = hf_resp_format_integer(wanted, c->wanted);
-    argv[2].len = hf_resp_format_integer(timeout, c->replicas_timeout_ms);
-    c->wait.done = on_wait;
-    c->wait.is_acknowledged_by_push = false;
-    return hf_link_submit(link, &c->wait, argv, 3,
-                          c->deadline_ms == HF_NEVER
-                              ? HF_NEVER
-                              : c->deadline_ms + c->replicas_timeout_ms);
-}
-
 static hf_status link_of(struct hf_link **out, const struct hf_command *c)
 {
     if (c->is_slow || c->replicas)
@@ -175,13 +131,8 @@ static hf_status submit_all(struct hf_command *c, struct hf_link *link)
     rc = hf_link_submit(link, &c->request, c->argv, c->argc, c->deadline_ms);
     if (rc < 0)
         return rc;
-    if (c->replicas && (rc = submit_role(c, link)) < 0) {
-        c->role.done = NULL;
+    if (c->replicas && (rc = hf_replicas_ask(c, link, on_wait)) < 0)
         (void)hf_link_cancel(&c->request);
-    } else if (c->replicas && (rc = submit_wait(c, link)) < 0) {
-        c->wait.done = NULL;
-        (void)hf_link_cancel(&c->request);
-    }
     return rc;
 }
 
@@ -323,27 +274,12 @@ static void on_room(struct hf_room *room, hf_status status)
         finish(c, HF_UNSENT, no_reply);
 }
 
-/* Why it never had a server. */
-static void say_pending(struct hf_command *c)
-{
-    struct hf_router *router = c->router;
-
-    hf_discover_explain(router);
-    if (router->map)
-        hf_error_set(&router->error, HF_E_SERVER,
-                     "%s: no node that is up serves slot %u", router->address,
-                     (unsigned)c->slot);
-    else if (router->error.status == HF_OK)
-        hf_error_set(&router->error, HF_E_CONNECT,
-                     "%s: nobody there has answered in time", router->address);
-}
-
 static void on_deadline(struct hf_timer *timer)
 {
     struct hf_command *c = HF_OWNER_OF(timer, struct hf_command, timer);
 
     if (c->state == PENDING)
-        say_pending(c);
+        hf_router_explain(c->router, c->slot);
     finish(c, take_out(c), no_reply);
 }
 
@@ -456,58 +392,23 @@ static void on_reply(struct hf_request *request, enum hf_outcome outcome,
     finish(c, outcome, reply);
 }
 
-#define NOBODY_KNOWS UINT32_MAX /* how many are attached */
-
-static void on_role(struct hf_request *request, enum hf_outcome outcome,
-                    struct hf_resp_value reply)
-{
-    struct hf_command *c = HF_OWNER_OF(request, struct hf_command, role);
-    struct hf_role role;
-
-    c->role.done = NULL;
-    if (outcome == HF_ANSWERED && hf_role_read(&role, reply, NULL) == HF_OK &&
-        role.kind == HF_ROLE_MASTER)
-        c->attached = role.replicas;
-    else
-        c->attached = NOBODY_KNOWS;
-}
-
-/* As many have it as were asked for, and more are attached than were known. */
-static bool is_short(const struct hf_command *c, struct hf_resp_value reply)
-{
-    int64_t count;
-
-    return c->replicas < 0 && c->attached != NOBODY_KNOWS &&
-           hf_resp_integer(reply, &count) == HF_OK &&
-           count >= (int64_t)c->wanted && count < (int64_t)wanted_of(c);
-}
-
-static bool waits_again(struct hf_command *c)
-{
-    struct hf_link *link;
-
-    if (link_of(&link, c) == HF_OK && submit_wait(c, link) == HF_OK)
-        return true;
-    c->wait.done = NULL;
-    return false;
-}
-
 static void on_wait(struct hf_request *request, enum hf_outcome outcome,
                     struct hf_resp_value reply)
 {
     struct hf_command *c = HF_OWNER_OF(request, struct hf_command, wait);
+    struct hf_link *link;
 
     c->wait.done = NULL;
     if (c->state != DONE) /* an error, or no answer: its own reply tells */
         return;
-    if (outcome == HF_ANSWERED && is_short(c, reply) && waits_again(c))
+    if (outcome == HF_ANSWERED && link_of(&link, c) == HF_OK &&
+        hf_replicas_ask_more(c, link, reply, on_wait))
         return;
     if (is_from_former_master(c))
         outcome = HF_UNKNOWN;
     (void)take_out(c);
     hf_discover_want(c->router, NULL); /* replicas may have come or gone */
-    c->acknowledged(c, outcome, reply, c->replicas < 0 ? wanted_of(c)
-                                                       : c->wanted);
+    c->acknowledged(c, outcome, reply, hf_replicas_wanted(c));
 }
 
 /* ---- the way changes ---- */

@@ -299,6 +299,19 @@ void hf_router_free(struct hf_router *router)
 
 /* ---- asking ---- */
 
+void hf_router_explain(struct hf_router *router, uint16_t slot)
+{
+    hf_discover_explain(router);
+    if (router->map)
+        hf_error_set(&router->error, HF_E_SERVER,
+                     "%s: no node that is up serves slot %u", router->address,
+                     (unsigned)slot);
+    else if (router->error.status == HF_OK)
+        hf_error_set(&router->error, HF_E_CONNECT,
+                     "%s: nobody there has answered in time", router->address);
+}
+
+
 uint16_t hf_router_slot(const struct hf_router *router, const void *key,
                         size_t len)
 {

@@ -68,10 +68,12 @@ struct hf_router {
  *                    HF_E_NOMEM, HF_E_LIMIT, HF_E_TLS.
  * hf_router_learn  - what a MOVED says of one slot, whose host is given (MAP-4): at
  *                    once; and the whole map is asked for.
- * hf_router_forget - the map is not known any more. */
+ * hf_router_forget - the map is not known any more.
+ * hf_router_explain - router->error says why no server serves the slot. */
 hf_status hf_router_target(struct hf_server **out, struct hf_router *router,
                            uint16_t slot);
 void hf_router_forget(struct hf_router *router);
+void hf_router_explain(struct hf_router *router, uint16_t slot);
 void hf_router_learn(struct hf_router *router, const struct hf_redirection *r,
                      const char *host);
 

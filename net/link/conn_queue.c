@@ -1,0 +1,260 @@
+/* What a connection sends: its queue of requests, and their bytes. Rules in
+ * conn.h. */
+#include <assert.h>
+#include <string.h>
+
+#include "net/base/mem.h"
+#include "net/link/conn.h"
+
+#define PLACES_FIRST 64
+#define OUT_FIRST 4096
+
+/* ---- submitting ---- */
+
+/* A ring that grows is unrolled: the part that had wrapped goes behind. */
+static bool places_grow(struct hf_conn *c)
+{
+    uint32_t old = c->places_room;
+    size_t want = old ? (size_t)old * 2 : PLACES_FIRST;
+
+    if (c->last - c->first < old)
+        return true;
+    if (!hf_mem_grow(c->options.mem, &c->places, &c->places_room,
+                     sizeof *c->places, want, want))
+        return false;
+    for (uint64_t n = c->first; n < c->last; n++)
+        if ((n & (old - 1)) != (n & (c->places_room - 1)))
+            *hf_conn_place(c, n) = c->places[n & (old - 1)];
+    return true;
+}
+
+/* Cuts out what was withdrawn: bytes that were never handed out. */
+static void compact(struct hf_conn *c)
+{
+    char *from = c->out + c->out_start + c->unwritten;
+    char *to = from;
+
+    for (uint64_t n = c->unsent; c->garbage > 0 && n < c->last; n++) {
+        struct hf_place *place = hf_conn_place(c, n);
+        uint32_t size = place->size;
+
+        if (place->is_withdrawn) {
+            c->garbage -= size;
+            place->size = 0;
+        } else {
+            memmove(to, from, size);
+            to += size;
+        }
+        from += size;
+    }
+    memmove(to, from, (size_t)(c->out + c->out_end - from));
+    c->out_end -= (size_t)(from - to);
+}
+
+/* Room for `size` more bytes: at the end, or by moving what is left down. */
+static hf_status output_room(struct hf_conn *c, size_t size)
+{
+    size_t used;
+
+    if (c->garbage > 0)
+        compact(c);
+    used = c->out_end - c->out_start;
+
+    if (size <= c->out_room - c->out_end)
+        return HF_OK;
+    if (c->out_start > 0) {
+        memmove(c->out, c->out + c->out_start, used);
+        c->out_start = 0;
+        c->out_end = used;
+    }
+    if (used + size < OUT_FIRST)
+        size = OUT_FIRST - used;
+    return hf_mem_grow(c->options.mem, &c->out, &c->out_room, 1, used + size,
+                       UINT32_MAX)
+               ? HF_OK
+               : HF_E_NOMEM;
+}
+
+/* Is there room for the command whatever digits its lengths have? Mostly so,
+ * and then they are not counted before they are written. */
+static bool fits_surely(const struct hf_conn *c, const struct hf_resp_arg *argv,
+                        size_t argc)
+{
+    size_t left = c->out_room - c->out_end;
+    size_t used = c->out_end - c->out_start;
+
+    if (left > c->options.output_max - used)
+        left = c->options.output_max - used;
+    if (left > HF_PLACE_SIZE_MAX)
+        left = HF_PLACE_SIZE_MAX;
+    for (size_t i = 0; i < argc; i++) {
+        if (left < HF_RESP_ARG_EXTRA || argv[i].len > left - HF_RESP_ARG_EXTRA)
+            return false;
+        left -= argv[i].len + HF_RESP_ARG_EXTRA;
+    }
+    return left >= HF_RESP_ARG_EXTRA;
+}
+
+static hf_status exact_room(struct hf_conn *c, const struct hf_resp_arg *argv,
+                            size_t argc)
+{
+    size_t size = hf_resp_command_size(argv, argc);
+
+    if (!hf_conn_has_room(c, size) || size > HF_PLACE_SIZE_MAX)
+        return HF_E_LIMIT;
+    return output_room(c, size);
+}
+
+hf_status hf_conn_submit(struct hf_conn *c, struct hf_request *request,
+                         const struct hf_resp_arg *argv, size_t argc)
+{
+    struct hf_place place;
+    hf_status rc;
+    char *begin;
+
+    if (c->last - c->first >= c->options.requests_max)
+        return HF_E_LIMIT;
+    if (!fits_surely(c, argv, argc) && (rc = exact_room(c, argv, argc)) < 0)
+        return rc;
+    if (!places_grow(c))
+        return HF_E_NOMEM;
+    place = (struct hf_place){.request = request};
+    if (request->is_acknowledged_by_push) {
+        place.is_acknowledged_by_push = true;
+        place.confirmation =
+            hf_confirmation_new(c->options.mem, request, argv, argc);
+        if (!place.confirmation)
+            return HF_E_NOMEM;
+    }
+    begin = c->out + c->out_end;
+    c->out_end = (size_t)(hf_resp_put_command(begin, argv, argc) - c->out);
+    place.size = (uint32_t)(c->out + c->out_end - begin) & HF_PLACE_SIZE_MAX;
+    request->place = c->last;
+    request->sent_ms = HF_NEVER;
+    *hf_conn_place(c, c->last++) = place;
+    c->stats.requests++;
+    return HF_OK;
+}
+
+static bool is_withdrawn_at(const struct hf_conn *c, uint64_t number)
+{
+    return hf_conn_place(c, number)->is_withdrawn;
+}
+
+/* Withdrawn places at either end are given back, so that requests which time
+ * out while there is no server do not fill the ring. Not those that are being
+ * ended: who comes after them is not among them. */
+static void trim(struct hf_conn *c)
+{
+    while (c->last > c->unsent && c->last > c->ending &&
+           is_withdrawn_at(c, c->last - 1)) {
+        uint32_t size = hf_conn_place(c, --c->last)->size;
+
+        c->out_end -= size;
+        c->garbage -= size;
+    }
+    while (c->first == c->unsent && c->first < c->last && c->unwritten == 0 &&
+           is_withdrawn_at(c, c->first)) {
+        uint32_t size = hf_conn_place(c, c->first)->size;
+
+        c->out_start += size;
+        c->garbage -= size;
+        c->unsent = ++c->first;
+    }
+}
+
+/* Its bytes stay until they are in the way: thousands that time out together
+ * cost one walk, and not one each. */
+static void withdraw(struct hf_conn *c, uint64_t number)
+{
+    struct hf_place *place = hf_conn_place(c, number);
+
+    if (place->is_acknowledged_by_push)
+        hf_confirmation_free(c->options.mem, place->confirmation);
+    place->is_acknowledged_by_push = false;
+    place->request = NULL;
+    place->is_withdrawn = true;
+    c->garbage += place->size;
+    trim(c);
+}
+
+enum hf_outcome hf_conn_forget(struct hf_conn *c, struct hf_request *request)
+{
+    struct hf_place *place = hf_conn_place(c, request->place);
+
+    assert(hf_place_request(place) == request);
+    if (place->is_acknowledged_by_push)
+        place->confirmation->request = NULL;
+    else
+        place->request = NULL;
+    c->stats.given_up++;
+    if (request->place < c->unsent) {
+        c->stats.unknown++;
+        return HF_UNKNOWN;
+    }
+    c->stats.unsent++;
+    withdraw(c, request->place);
+    return HF_UNSENT;
+}
+
+/* ---- sending ---- */
+
+static void count_batch(struct hf_conn *c, uint64_t requests)
+{
+    uint64_t in_flight = hf_conn_in_flight(c);
+
+    hf_histogram_add(&c->stats.batch, requests);
+    if (in_flight > c->stats.in_flight_max)
+        c->stats.in_flight_max = in_flight;
+}
+
+static void hand_out(struct hf_conn *c, int64_t now_us)
+{
+    int64_t now_ms = now_us / 1000;
+    uint64_t requests = 0;
+
+    if (c->garbage > 0)
+        compact(c);
+    for (; c->unsent < c->last; c->unsent++) {
+        struct hf_place *place = hf_conn_place(c, c->unsent);
+        struct hf_request *request = hf_place_request(place);
+
+        if (request) {
+            request->sent_ms = now_ms;
+            request->stream = c->stream;
+        }
+        place->sent_us = (uint32_t)now_us;
+        c->unwritten += place->size;
+        requests += !place->is_withdrawn;
+    }
+    if (requests > 0)
+        count_batch(c, requests);
+}
+
+size_t hf_conn_output(struct hf_conn *c, int64_t now_us, const char **ptr)
+{
+    if (c->state == HF_CONN_GREETING) {
+        *ptr = c->greeting.output;
+        return c->greeting.output_len;
+    }
+    if (c->state != HF_CONN_READY || c->is_condemned)
+        return 0;
+    hand_out(c, now_us);
+    if (c->unwritten > 0) /* else there may be no buffer yet */
+        *ptr = c->out + c->out_start;
+    return c->unwritten;
+}
+
+void hf_conn_wrote(struct hf_conn *c, size_t n)
+{
+    if (c->state == HF_CONN_GREETING) {
+        hf_greet_wrote(&c->greeting, n);
+        return;
+    }
+    c->out_start += n;
+    c->unwritten -= n;
+    if (c->out_start == c->out_end) {
+        c->out_start = c->out_end = 0;
+        hf_mem_give_back(c->options.mem, &c->out, &c->out_room, 1, HF_CONN_KEEP_MAX);
+    }
+}

@@ -1,0 +1,82 @@
+/* A link's state, which link.c (states and events), link_request.c (requests) and
+ * link_trace.c share. Private to net/. [locked] */
+#ifndef HF_LINK_INNER_H
+#define HF_LINK_INNER_H
+
+#include "net/link/conn.h"
+#include "net/link/due.h"
+#include "net/link/link.h"
+#include "net/link/room.h"
+#include "net/wire/dial.h"
+#include "net/wire/stream.h"
+
+#define HF_CLIENT_NAME_MAX 255
+
+enum hf_link_state {
+    HF_LINK_IDLE,
+    HF_LINK_DIALING,
+    HF_LINK_SECURING,
+    HF_LINK_GREETING,
+    HF_LINK_READY,
+    HF_LINK_BACKOFF
+};
+
+struct hf_link {
+    /* Set once. */
+    struct hf_loop *loop;
+    struct hf_link_options options;
+    char client_name[HF_CLIENT_NAME_MAX + 1];
+    char address[300];
+
+    /* Under the loop's lock. */
+    enum hf_link_state state;
+    struct hf_conn conn;
+    struct hf_stream stream;
+    struct hf_io io;                /* of its socket */
+    struct hf_timer timer;          /* this attempt's end, or BACKOFF's */
+    struct hf_due due;              /* the requests' deadlines */
+    struct hf_turn turn;
+    struct hf_dial dial;
+    struct hf_rooms rooms;          /* those who wait for space */
+    unsigned failures;              /* attempts, and short lives, in a row */
+    bool has_answered;              /* anything but the greeting, since READY */
+    int64_t quiet_since_ms;         /* bytes last came, or were first awaited */
+    int protocol;                   /* of the last time READY; 0: never was */
+    unsigned greeting_hangups;      /* of them, while the peer was greeted */
+    bool has_unread;                /* inside TLS: the timer is due for it */
+    bool is_wanted;
+    bool is_refused;                /* trying again will not help */
+    struct hf_error error;
+};
+
+/* ---- link.c ---- */
+
+/* hf_link_serve_later - there may be space: LINK-5 at the end of the turn.
+ * hf_link_fill_late   - link->error says what there was no more time for; nothing,
+ *                       if the link is up, or is not tried. */
+void hf_link_serve_later(struct hf_link *link);
+void hf_link_fill_late(struct hf_link *link);
+
+/* ---- link_request.c ---- */
+
+/* hf_link_on_overdue - the deadline of this request has passed. */
+void hf_link_on_overdue(struct hf_request *request);
+
+/* ---- link_trace.c ---- */
+
+/* Only with options.on_trace:
+ *
+ * hf_link_trace          - reports this; its address is filled in.
+ * hf_link_trace_queued   - a request was queued.
+ * hf_link_trace_end      - it has ended.
+ * hf_link_trace_greeting - the connection reports what its greeting sends and gets.
+ * hf_link_trace_late     - is the connection's on_late. */
+void hf_link_trace(struct hf_link *link, struct hf_trace trace);
+void hf_link_trace_queued(struct hf_link *link, const struct hf_request *request,
+                          const struct hf_resp_arg *argv, size_t argc);
+void hf_link_trace_end(const struct hf_request *request,
+                       enum hf_outcome outcome, struct hf_resp_value reply);
+void hf_link_trace_greeting(struct hf_link *link);
+void hf_link_trace_late(void *ctx, uint64_t place, struct hf_resp_value reply);
+
+#endif

@@ -1,0 +1,81 @@
+/* Requests of a link, and waiting for space in its output. */
+#include "net/link/link_inner.h"
+
+static const struct hf_resp_value no_reply;
+
+static enum hf_outcome give_up(struct hf_request *request)
+{
+    struct hf_link *link = request->link;
+    enum hf_outcome outcome = hf_conn_forget(&link->conn, request);
+
+    hf_due_forget(&link->due, request);
+    hf_link_serve_later(link);
+    if (link->options.on_trace)
+        hf_link_trace_end(request, outcome, no_reply);
+    return outcome;
+}
+
+void hf_link_on_overdue(struct hf_request *request)
+{
+    struct hf_link *link = request->link;
+    enum hf_outcome outcome;
+
+    /* The first attempt may be under way yet: it has no error of its own. */
+    if (link->error.status == HF_OK)
+        hf_link_fill_late(link);
+    outcome = give_up(request);
+    request->done(request, outcome, no_reply);
+}
+
+hf_status hf_link_submit(struct hf_link *link, struct hf_request *request,
+                         const struct hf_resp_arg *argv, size_t argc,
+                         int64_t deadline_ms)
+{
+    hf_status rc;
+
+    if (hf_loop_forked(link->loop))
+        return HF_E_FORKED;
+    if ((rc = hf_conn_submit(&link->conn, request, argv, argc)) < 0)
+        return rc;
+    request->link = link;
+    hf_due_add(&link->due, request, deadline_ms);
+    if (link->options.on_trace)
+        hf_link_trace_queued(link, request, argv, argc);
+    hf_loop_at_turn_end(link->loop, &link->turn);
+    return HF_OK;
+}
+
+enum hf_outcome hf_link_cancel(struct hf_request *request)
+{
+    return give_up(request);
+}
+
+/* ---- waiting for space ---- */
+
+hf_status hf_link_await_room(struct hf_link *link, struct hf_room *room,
+                             size_t bytes)
+{
+    if (hf_loop_forked(link->loop))
+        return HF_E_FORKED;
+    if (bytes > link->options.output_max || bytes > HF_PLACE_SIZE_MAX)
+        return HF_E_LIMIT;
+    room->link = link;
+    room->bytes = bytes;
+    hf_rooms_add(&link->rooms, room);
+    hf_loop_at_turn_end(link->loop, &link->turn);
+    return HF_OK;
+}
+
+/* The next one may need less. */
+void hf_link_forget_room(struct hf_room *room)
+{
+    if (hf_list_is_empty(&room->node))
+        return;
+    hf_list_remove(&room->node);
+    hf_link_serve_later(room->link);
+}
+
+bool hf_link_is_awaited(const struct hf_link *link)
+{
+    return !hf_rooms_is_empty(&link->rooms);
+}

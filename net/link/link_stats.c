@@ -1,0 +1,39 @@
+/* The counters of links. See hf_link_stats (link.h). */
+#include "net/link/link_inner.h"
+
+void hf_link_stats(const struct hf_link *link, struct hf_link_stats *out)
+{
+    hf_conn_stats(&link->conn, out);
+}
+
+static void keep_greater(uint64_t *to, uint64_t from)
+{
+    *to = *to > from ? *to : from;
+}
+
+void hf_link_stats_add(struct hf_link_stats *to,
+                       const struct hf_link_stats *from)
+{
+    to->connects += from->connects;
+    to->failures += from->failures;
+    to->losses += from->losses;
+    to->resumed += from->resumed;
+    to->writes += from->writes;
+    to->reads += from->reads;
+    to->bytes_out += from->bytes_out;
+    to->bytes_in += from->bytes_in;
+    to->requests += from->requests;
+    to->answered += from->answered;
+    to->error_replies += from->error_replies;
+    to->unsent += from->unsent;
+    to->unknown += from->unknown;
+    to->given_up += from->given_up;
+    to->late_replies += from->late_replies;
+    to->pushes += from->pushes;
+    to->in_flight += from->in_flight;
+    keep_greater(&to->in_flight_max, from->in_flight_max);
+    to->queued += from->queued;
+    to->queued_bytes += from->queued_bytes;
+    hf_histogram_merge(&to->latency_us, &from->latency_us);
+    hf_histogram_merge(&to->batch, &from->batch);
+}

@@ -1,0 +1,78 @@
+/* What a link reports to those who look on. */
+#include "net/link/link_inner.h"
+#include "net/link/trace.h"
+
+void hf_link_trace(struct hf_link *link, struct hf_trace trace)
+{
+    trace.address = link->address;
+    link->options.on_trace(link->options.trace_ctx, &trace);
+}
+
+static void trace_command(struct hf_link *link, enum hf_trace_kind kind,
+                          uint64_t number, const struct hf_resp_arg *argv,
+                          size_t argc)
+{
+    struct hf_resp_arg masked[TRACE_MASKED_MAX];
+    size_t count = hf_trace_mask(masked, argv, argc);
+
+    hf_link_trace(link,
+                  (struct hf_trace){.kind = kind,
+                                    .number = number,
+                                    .argv = count > 0 ? masked : argv,
+                                    .argc = count > 0 ? count : argc});
+}
+
+/* ---- requests ---- */
+
+void hf_link_trace_queued(struct hf_link *link, const struct hf_request *request,
+                          const struct hf_resp_arg *argv, size_t argc)
+{
+    trace_command(link, HF_TRACE_QUEUED, request->place + 1, argv, argc);
+}
+
+void hf_link_trace_end(const struct hf_request *request,
+                       enum hf_outcome outcome, struct hf_resp_value reply)
+{
+    struct hf_link *link = request->link;
+
+    hf_link_trace(link, (struct hf_trace){.kind = HF_TRACE_ENDED,
+                                          .number = request->place + 1,
+                                          .outcome = outcome,
+                                          .reply = reply,
+                                          .latency_us =
+                                              link->conn.latency_us});
+}
+
+void hf_link_trace_late(void *ctx, uint64_t place, struct hf_resp_value reply)
+{
+    hf_link_trace(ctx, (struct hf_trace){.kind = HF_TRACE_LATE,
+                                         .number = place + 1,
+                                         .reply = reply});
+}
+
+/* ---- the greeting ---- */
+
+static void on_greeting(void *ctx, const struct hf_resp_arg *argv, size_t argc)
+{
+    trace_command(ctx, HF_TRACE_GREETING, 0, argv, argc);
+}
+
+static void on_greeted(void *ctx, struct hf_resp_value reply, bool is_secret)
+{
+    struct hf_trace trace = {.kind = HF_TRACE_GREETED};
+
+    if (is_secret)
+        trace.why = "(words that may hold the password)";
+    else
+        trace.reply = reply;
+    hf_link_trace(ctx, trace);
+}
+
+void hf_link_trace_greeting(struct hf_link *link)
+{
+    struct hf_greeting *greeting = hf_conn_greeting(&link->conn);
+
+    greeting->on_command = on_greeting;
+    greeting->on_reply = on_greeted;
+    greeting->ctx = link;
+}

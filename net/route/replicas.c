@@ -1,0 +1,104 @@
+/* Replicas: see replicas.h. */
+#include "net/route/replicas.h"
+#include "net/route/sentinel_words.h"
+#include "net/route/server.h"
+
+#define NOT_COUNTED UINT32_MAX /* ROLE did not say */
+
+/* By the map or by ROLE, whichever has more. A server that has lost its last
+ * replica has one too few, not none to ask. */
+static uint32_t wanted_now(const struct hf_command *c)
+{
+    uint32_t known = c->server->replicas > c->attached ? c->server->replicas
+                                                       : c->attached;
+
+    known = known > 1 ? known : 1;
+    if (c->replicas == HF_REPLICAS_ALL)
+        return known;
+    return c->replicas == HF_REPLICAS_MAJORITY ? (known + 1) / 2
+                                               : (uint32_t)c->replicas;
+}
+
+uint32_t hf_replicas_wanted(const struct hf_command *c)
+{
+    return c->replicas < 0 ? wanted_now(c) : c->wanted;
+}
+
+/* ---- ROLE ---- */
+
+static void on_role(struct hf_request *request, enum hf_outcome outcome,
+                    struct hf_resp_value reply)
+{
+    struct hf_command *c = HF_OWNER_OF(request, struct hf_command, role);
+    struct hf_role role;
+
+    c->role.done = NULL;
+    if (outcome == HF_ANSWERED && hf_role_read(&role, reply, NULL) == HF_OK &&
+        role.kind == HF_ROLE_MASTER)
+        c->attached = role.replicas;
+    else
+        c->attached = NOT_COUNTED;
+}
+
+static hf_status submit_role(struct hf_command *c, struct hf_link *link)
+{
+    static const struct hf_resp_arg role = {"ROLE", 4};
+    hf_status rc;
+
+    if (c->replicas > 0)
+        return HF_OK;
+    c->role.done = on_role;
+    c->role.is_acknowledged_by_push = false;
+    rc = hf_link_submit(link, &c->role, &role, 1, c->deadline_ms);
+    if (rc < 0)
+        c->role.done = NULL;
+    return rc;
+}
+
+/* ---- WAIT ---- */
+
+/* It may take its time behind the command's deadline. */
+static hf_status submit_wait(struct hf_command *c, struct hf_link *link,
+                             hf_request_done *done)
+{
+    char wanted[HF_RESP_INTEGER_MAX], timeout[HF_RESP_INTEGER_MAX];
+    struct hf_resp_arg argv[3] = {{"WAIT", 4}, {wanted, 0}, {timeout, 0}};
+    int64_t deadline_ms = c->deadline_ms;
+    hf_status rc;
+
+    if (deadline_ms != HF_NEVER)
+        deadline_ms += c->replicas_timeout_ms;
+    c->wanted = wanted_now(c);
+    argv[1].len = hf_resp_format_integer(wanted, c->wanted);
+    argv[2].len = hf_resp_format_integer(timeout, c->replicas_timeout_ms);
+    c->wait.done = done;
+    c->wait.is_acknowledged_by_push = false;
+    rc = hf_link_submit(link, &c->wait, argv, 3, deadline_ms);
+    if (rc < 0)
+        c->wait.done = NULL;
+    return rc;
+}
+
+hf_status hf_replicas_ask(struct hf_command *c, struct hf_link *link,
+                          hf_request_done *done)
+{
+    hf_status rc = submit_role(c, link);
+
+    return rc < 0 ? rc : submit_wait(c, link, done);
+}
+
+/* As many have it as were asked for, and more are attached than were known. */
+static bool is_short(const struct hf_command *c, struct hf_resp_value reply)
+{
+    int64_t count;
+
+    return c->replicas < 0 && c->attached != NOT_COUNTED &&
+           hf_resp_integer(reply, &count) == HF_OK &&
+           count >= (int64_t)c->wanted && count < (int64_t)wanted_now(c);
+}
+
+bool hf_replicas_ask_more(struct hf_command *c, struct hf_link *link,
+                          struct hf_resp_value reply, hf_request_done *done)
+{
+    return is_short(c, reply) && submit_wait(c, link, done) == HF_OK;
+}
