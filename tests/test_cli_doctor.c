@@ -573,6 +573,7 @@ START_TEST(every_row_has_what_its_test_looks_at)
                          r->test == doctor_answers || r->test == doctor_always;
 
         ck_assert(r->test && r->meaning[0] && r->advice[0]);
+        ck_assert_ptr_null(strstr(r->advice, "- ")); /* a broken word */
         ck_assert_msg(is_shared == (r->found != NULL), "%s", r->id);
         ck_assert(has_known_parts(r->fine) && has_known_parts(r->found));
         if (r->test == doctor_equals)

@@ -400,7 +400,7 @@ const struct doctor_rule doctor_rules_topology[] = {
               "this kind",
      .meaning = "no client can go to them",
      .advice = "set cluster-announce-ip, cluster-announce-hostname or "
-               "cluster- announce-tls-port there"},
+               "cluster-announce-tls-port there"},
     {"two-owners", DOCTOR_UNSAFE, OF_NODE, owns_alone,
      .meaning = "both grant the same locks",
      .advice = "see CLUSTER NODES of both; one of them is cut off, or was "
