@@ -16,6 +16,10 @@ shape-check:
 	@tests/shape.sh
 	@tests/shape_fails.sh
 
+# The files that docs/architecture.md and README.md name exist.
+docs-check:
+	@tests/docs.sh
+
 # What the shared library exports is what tests/exports.txt says, and what the
 # installed headers declare.
 #: make exports           does the library export what it should?
@@ -39,4 +43,4 @@ faults-check:
 deps-check:
 	@tests/deps_asks.sh
 
-.PHONY: layers shape shape-check exports rules rules-check faults-check deps-check
+.PHONY: layers shape shape-check docs-check exports rules rules-check faults-check deps-check

@@ -106,7 +106,7 @@ export CK_DEFAULT_TIMEOUT ?= 60
 build-tests: all $(examples_B) $(BUILD)/tests/locale/comma $(check_T) $(soak_T) \
              $(each_T) $(redisson_T)
 
-check-built: build-tests layers shape-check exports rules-check faults-check \
+check-built: build-tests layers shape-check docs-check exports rules-check faults-check \
              deps-check
 	@tests/run.sh $(check_T)
 
