@@ -8,10 +8,10 @@ const struct hf_kind hf_kind_reentrant = {
     .payload = "0",
     .owner_suffix = "",
     .steps = {
-        [STEP_ACQUIRE] = {&hf_script_acquire},
-        [STEP_RELEASE] = {&hf_script_release},
-        [STEP_RENEW] = {&hf_script_renew},
-        [STEP_FORCE] = {&hf_script_force_release},
-        [STEP_INSPECT] = {&hf_script_inspect},
+        [STEP_ACQUIRE] = {.script = &hf_script_acquire},
+        [STEP_RELEASE] = {.script = &hf_script_release},
+        [STEP_RENEW] = {.script = &hf_script_renew},
+        [STEP_FORCE] = {.script = &hf_script_force_release},
+        [STEP_INSPECT] = {.script = &hf_script_inspect},
     },
 };

@@ -397,7 +397,7 @@ void doctor_read_sentinels(const struct doctor_reply *r)
 
 /* Servers phrase a denial differently. The error has a user's name only where
  * it has a command. */
-static int denial_of(struct text words)
+static enum doctor_may denial_of(struct text words)
 {
     if (text_has(words, " run the "))
         return MAY_NO_COMMAND;
@@ -422,7 +422,7 @@ static bool is_expected(struct text words)
     return false;
 }
 
-static int kind_of(struct hf_resp_value error, struct text words)
+static enum doctor_may kind_of(struct hf_resp_value error, struct text words)
 {
     if (hf_resp_error_is(error, "NOPERM"))
         return denial_of(words);

@@ -89,16 +89,18 @@ enum doctor_permission {
 /* Their commands, for messages. */
 extern const char *const doctor_permission_names[DOCTOR_PERMISSIONS];
 
+enum doctor_may {
+    MAY_NOT_SEEN,           /* no answer, or not asked */
+    MAY_DO,
+    MAY_NO_COMMAND,         /* the ACL forbids the command */
+    MAY_NO_KEY,             /* the ACL forbids this key */
+    MAY_NO_CHANNEL,         /* the ACL forbids this channel */
+    MAY_UNKNOWN,            /* no such command: renamed, or too old */
+    MAY_REFUSED             /* another error: the server's state */
+};
+
 struct doctor_answer {
-    enum {
-        MAY_NOT_SEEN,           /* no answer, or not asked */
-        MAY_DO,
-        MAY_NO_COMMAND,         /* the ACL forbids the command */
-        MAY_NO_KEY,             /* the ACL forbids this key */
-        MAY_NO_CHANNEL,         /* the ACL forbids this channel */
-        MAY_UNKNOWN,            /* no such command: renamed, or too old */
-        MAY_REFUSED             /* another error: the server's state */
-    } is;
+    enum doctor_may is;
     char words[96];             /* of the error */
 };
 

@@ -112,7 +112,7 @@ static bool measure_loading(const struct doctor_case *c, int64_t *out)
 
 static bool has_tried_to_write(const struct doctor_case *c)
 {
-    int is = c->server->may[MAY_HSET].is;
+    enum doctor_may is = c->server->may[MAY_HSET].is;
 
     return is == MAY_DO || is == MAY_REFUSED;
 }
@@ -236,8 +236,9 @@ static enum doctor_verdict covers_keys(struct doctor_case *c)
 
 static enum doctor_verdict covers_channels(struct doctor_case *c)
 {
-    int is = c->server->may[doctor_is_sharded(c->facts) ? MAY_SSUBSCRIBE
-                                                        : MAY_SUBSCRIBE].is;
+    int permission =
+        doctor_is_sharded(c->facts) ? MAY_SSUBSCRIBE : MAY_SUBSCRIBE;
+    enum doctor_may is = c->server->may[permission].is;
     char quoted[128];
 
     if (is == MAY_NO_CHANNEL)

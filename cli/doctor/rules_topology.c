@@ -168,7 +168,7 @@ static void count_sharded(const struct doctor_facts *facts, unsigned *do_know,
 {
     *do_know = *do_not = 0;
     for (uint32_t i = 0; i < facts->count; i++) {
-        int is = facts->servers[i]->may[MAY_SHARDNUMSUB].is;
+        enum doctor_may is = facts->servers[i]->may[MAY_SHARDNUMSUB].is;
 
         *do_know += is == MAY_DO;
         *do_not += is == MAY_UNKNOWN || is == MAY_REFUSED;

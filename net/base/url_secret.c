@@ -19,8 +19,8 @@ static const char *const ordinary[] = {
     "time",
     "ERR invalid password",
     "ERR Client sent AUTH, but no password is set",
-    "ERR AUTH <password> called without any password configured for the "
-    "default user. Are you sure your configuration is correct?",
+    ("ERR AUTH <password> called without any password configured for the "
+     "default user. Are you sure your configuration is correct?"),
 };
 
 static bool is_ordinary(const char *ptr, size_t len)
