@@ -410,6 +410,13 @@ static void stop_cluster(void)
     cluster_stop(cluster);
 }
 
+/* The prefix is no key, so one of the two is missing: Redis 6 sends it to the
+ * other node, later ones say that it may try again. */
+static bool is_asked_again(const char *answer)
+{
+    return strstr(answer, "TRYAGAIN") || strstr(answer, "ASK");
+}
+
 /* Of two readers' hold keys none has moved yet: A does not take B for dead. */
 START_TEST(slot_on_the_move_is_asked_again)
 {
@@ -421,11 +428,11 @@ START_TEST(slot_on_the_move_is_asked_again)
     does("A read 100");
     does("B read 100");
     cluster_move_begin(cluster, slot, 1 - from);
-    ck_assert_ptr_nonnull(strstr(read_release(A, 0), "TRYAGAIN"));
+    ck_assert(is_asked_again(read_release(A, 0)));
     ck_assert_str_eq(server_ask(server, "MIGRATE 127.0.0.1 %d " NAME " 0 5000",
                                 server_port(target)),
                      "OK");
-    ck_assert_ptr_nonnull(strstr(read_release(A, 0), "ASK"));
+    ck_assert(is_asked_again(read_release(A, 0)));
     (void)snprintf(sha, sizeof sha, "%s",
                    rw_script_load(target, "read_release"));
     (void)server_ask(target, "ASKING");
