@@ -15,14 +15,17 @@ coverage-built: $(resp_T) $(bytewise_T)
 	@tests/coverage/run.sh $(BUILD) '$(RESP:%=resp/%.c)' '$(resp_T)' \
 	    '$(bytewise_T)'
 
-# Bugs put into resp/ on purpose, one by one: which test notices? The slowest
-# is asked last.
-#: make mutants           bugs put into resp/ on purpose: which test notices?
+# Bugs put in on purpose, one by one: which test notices? The slowest is asked
+# last. ONLY=net/route/round.c MUTANTS=net: those of a file.
+MUTANTS ?= resp net lock
+
+#: make mutants           bugs put in on purpose: which test notices?
 mutants: deps
-	@tests/mutants/run.sh $(BUILD) \
+	@for floor in $(MUTANTS); do tests/mutants/run.sh $(BUILD) $$floor.txt \
 	    '$(patsubst $(BUILD)/%,%,$(filter-out %_vectors,$(resp_T)) \
 	                             $(filter %_vectors,$(resp_T)))' \
-	    '$(filter fuzz/fuzz_resp_%,$(FUZZ:%=fuzz/fuzz_%))'
+	    "$$([ $$floor != resp ] || echo \
+	        $(filter fuzz/fuzz_resp_%,$(FUZZ:%=fuzz/fuzz_%)))" || exit; done
 
 # Instructions per byte, of hostile replies too: those of
 # tests/instructions/expected.txt?

@@ -35,6 +35,29 @@ START_TEST(it_is_siphash_1_3)
 }
 END_TEST
 
+/* The key of the reference implementation's vectors: bytes 0, 1, 2, .. 15; and so
+ * are the messages. */
+static const struct {
+    size_t len;
+    uint64_t hash;
+} keyed[] = {
+    {0, UINT64_C(0xabac0158050fc4dc)},  {1, UINT64_C(0xc9f49bf37d57ca93)},
+    {7, UINT64_C(0xd3927d989bb11140)},  {8, UINT64_C(0x369095118d299a8e)},
+    {15, UINT64_C(0xd320d86d2a519956)},
+};
+
+START_TEST(all_of_the_key_counts)
+{
+    struct hf_hash_key key = {UINT64_C(0x0706050403020100),
+                              UINT64_C(0x0f0e0d0c0b0a0908)};
+    unsigned char bytes[15];
+
+    for (unsigned i = 0; i < sizeof bytes; i++)
+        bytes[i] = (unsigned char)i;
+    ck_assert_uint_eq(hf_hash(&key, bytes, keyed[_i].len), keyed[_i].hash);
+}
+END_TEST
+
 START_TEST(any_byte_counts)
 {
     struct hf_hash_key key = {0, 0};
@@ -101,6 +124,7 @@ int main(void)
     TCase *c = tcase_create("hash");
 
     tcase_add_loop_test(c, it_is_siphash_1_3, 0, ROWS(vectors));
+    tcase_add_loop_test(c, all_of_the_key_counts, 0, ROWS(keyed));
     tcase_add_test(c, any_byte_counts);
     tcase_add_test(c, names_that_were_made_to_collide_are_spread);
     tcase_add_test(c, loops_have_keys_of_their_own);

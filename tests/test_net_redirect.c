@@ -99,6 +99,7 @@ static const struct {
     {TEXT("")},
     /* spaces and codes */
     {TEXT("MOVED  1 h:1")},
+    {TEXT("MOVED  h:1")},
     {TEXT("MOVED 1  h:1")},
     {TEXT(" MOVED 1 h:1")},
     {TEXT("MOVEDX 1 h:1")},

@@ -322,6 +322,99 @@ START_TEST(a_worse_map_is_adopted_when_patience_is_over)
 }
 END_TEST
 
+/* ---- by example ---- */
+
+static void ask_servers(struct hf_round *r, int count, int64_t now_ms)
+{
+    for (int i = 0; i < count; i++) {
+        ck_assert_int_eq(hf_round_due(r, now_ms), HF_ROUND_ASK);
+        hf_round_asked(r, now_ms);
+    }
+    hf_round_nobody_left(r, now_ms);
+}
+
+static void answer_worse(struct hf_round *r, int64_t now_ms)
+{
+    hf_round_probe_ended(r);
+    ck_assert_int_eq(hf_round_answered(r, now_ms, HF_ROUND_WORSE),
+                     HF_ROUND_WAIT);
+}
+
+/* ROUND-1. */
+START_TEST(next_server_is_asked_after_the_stagger_or_at_once_after_an_answer)
+{
+    struct hf_round r;
+
+    hf_round_init(&r, PATIENCE_MS);
+    ck_assert_int_eq(hf_round_due(&r, NOW_MS), HF_ROUND_ASK);
+    hf_round_asked(&r, NOW_MS);
+    ck_assert_int_eq(r.due_ms, NOW_MS + HF_ROUND_STAGGER_MS);
+    answer_worse(&r, NOW_MS + 10);
+    ck_assert_int_eq(r.due_ms, NOW_MS + 10);
+    ck_assert_int_eq(hf_round_due(&r, NOW_MS + 10), HF_ROUND_ASK);
+}
+END_TEST
+
+/* ROUND-5. A large cluster is asked less often. */
+START_TEST(round_after_silence_begins_a_millisecond_later_for_each_server)
+{
+    const int64_t end_ms = NOW_MS + HF_ROUND_SILENCE_MS;
+
+    for (int count = 2; count <= 9; count++) {
+        struct hf_round r;
+
+        hf_round_init(&r, PATIENCE_MS);
+        ask_servers(&r, count, NOW_MS);
+        answer_worse(&r, NOW_MS);
+        ck_assert_int_eq(hf_round_due(&r, end_ms - 1), HF_ROUND_WAIT);
+        ck_assert_int_eq(hf_round_due(&r, end_ms), HF_ROUND_AGAIN);
+        ck_assert_int_eq(r.due_ms, end_ms + HF_ROUND_PAUSE_MS + count);
+    }
+}
+END_TEST
+
+/* Two servers, one of which is silent for ever: the state in the second round,
+ * with a worse map of the other. The first ended at NOW_MS. */
+static struct hf_round in_second_round(void)
+{
+    struct hf_round r;
+    int64_t begin_ms;
+
+    hf_round_init(&r, PATIENCE_MS);
+    ask_servers(&r, 2, NOW_MS - HF_ROUND_SILENCE_MS);
+    answer_worse(&r, NOW_MS - HF_ROUND_SILENCE_MS);
+    ck_assert_int_eq(hf_round_due(&r, NOW_MS), HF_ROUND_AGAIN);
+    begin_ms = r.due_ms;
+    ask_servers(&r, 1, begin_ms);
+    return r;
+}
+
+/* ROUND-3. */
+START_TEST(patience_ends_in_its_last_millisecond)
+{
+    struct hf_round early = in_second_round(), late;
+
+    answer_worse(&early, early.silent_since_ms + HF_ROUND_PAUSE_MS + 2);
+    late = early;
+    ck_assert_int_eq(hf_round_due(&early, NOW_MS + PATIENCE_MS - 1),
+                     HF_ROUND_AGAIN);
+    ck_assert_int_eq(hf_round_due(&late, NOW_MS + PATIENCE_MS),
+                     HF_ROUND_GIVE_UP);
+}
+END_TEST
+
+/* ROUND-5 is for a worse map that was heard in this very round. */
+START_TEST(round_in_which_all_failed_is_given_up_though_one_is_silent)
+{
+    struct hf_round r = in_second_round();
+
+    hf_round_probe_ended(&r);
+    hf_round_failed(&r, NOW_MS + 500);
+    ck_assert_int_eq(hf_round_due(&r, NOW_MS + 500 + HF_ROUND_SILENCE_MS),
+                     HF_ROUND_GIVE_UP);
+}
+END_TEST
+
 static Suite *suite(void)
 {
     Suite *s = suite_create("net_round");
@@ -331,6 +424,13 @@ static Suite *suite(void)
     tcase_add_test(
         c, a_server_that_knows_better_is_heard_soon_in_every_order_of_events);
     tcase_add_test(c, a_worse_map_is_adopted_when_patience_is_over);
+    tcase_add_test(
+        c, next_server_is_asked_after_the_stagger_or_at_once_after_an_answer);
+    tcase_add_test(
+        c, round_after_silence_begins_a_millisecond_later_for_each_server);
+    tcase_add_test(c, patience_ends_in_its_last_millisecond);
+    tcase_add_test(c,
+                   round_in_which_all_failed_is_given_up_though_one_is_silent);
     suite_add_tcase(s, c);
     return s;
 }

@@ -97,6 +97,7 @@ static const struct {
      HF_OK, 2, "::1 2"},
     {"[{'ip' 'h' 'port' '1'} {'ip' 'h' 'port' '2'} {'ip' 'h' 'port' '1'}]",
      HF_OK, 2, "h 2"},
+    {"[{'ip' 'h' 'port' '1'} {'ip' 'i' 'port' '1'}]", HF_OK, 2, "i 1"},
     {"!'ERR No such master with that name'", HF_E_SERVER, 0, "No such master"},
     {"nil", HF_E_PROTOCOL, 0, "no array"},
     {"'x'", HF_E_PROTOCOL, 0, "no array"},

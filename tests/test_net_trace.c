@@ -149,6 +149,7 @@ static const struct {
     {"HELLO|3|AUTH|me|pw", "HELLO|3|AUTH|me|(secret)"},
     {"HELLO|3|AUTH|AUTH|pw", "HELLO|3|AUTH|AUTH|(secret)"},
     {"hello|3|SETNAME|a|auth|me|pw", "hello|3|SETNAME|a|auth|me|(secret)"},
+    {"HELLO|AUTH|me|pw", "HELLO|AUTH|me|(secret)"},
     {"HELLO|3", "HELLO|3"},
     {"HELLO", "HELLO"},
     {"ECHO|AUTH|me|pw", ""},

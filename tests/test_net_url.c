@@ -138,6 +138,11 @@ static const struct asked {
     {"rediss://h?tls_key=caf\xc3\xa9", {.tls.key_file = "caf\xc3\xa9"}},
     {"rediss://h?tls_key_password=%01p%40+w%ff",
      {.tls.key_password = "\x01p@+w\xff"}},
+    {"redis://h?replicas=1", {.replicas = 1}},
+    {"redis://h?replicas=1024", {.replicas = 1024}},
+    {"redis://h?replicas=all", {.replicas = HF_REPLICAS_ALL}},
+    {"redis://h?replicas=majority&replicas_timeout=3",
+     {.replicas = HF_REPLICAS_MAJORITY, .replicas_timeout_ms = 3000}},
     {"rediss://h?tls_sni=other", {.tls.server_name = "other"}},
     {"rediss://h?tls_ciphers=ALL:!x%20y", {.tls.ciphers = "ALL:!x y"}},
     {"rediss://h?tls_ciphersuites=T_A:T_B", {.tls.ciphersuites = "T_A:T_B"}},
@@ -179,6 +184,8 @@ static void check_options(const struct hf_url *u, const struct hf_url *expected)
     ck_assert_int_eq(u->protocol, expected->protocol);
     ck_assert_int_eq(u->connect_timeout_ms, expected->connect_timeout_ms);
     ck_assert_int_eq(u->timeout_ms, expected->timeout_ms);
+    ck_assert_int_eq(u->replicas, expected->replicas);
+    ck_assert_int_eq(u->replicas_timeout_ms, expected->replicas_timeout_ms);
     check_tls(&u->tls, &expected->tls);
 }
 
@@ -230,6 +237,7 @@ static const struct refused {
     {"redis://h%20", 10, "not allowed here"},
     {"redis://a]b", 10, "not allowed here"},
     {"redis://a\\b", 10, "not allowed here"},
+    {"redis://a%25b", 10, "not allowed here"},
 
     {"redis://::1", 9, "brackets"},
     {"redis://::1:6379/0", 9, "brackets"},
@@ -301,6 +309,11 @@ static const struct refused {
     {"redis://h?client_name=a#" SECRET, 24, "%23"},
     {"redis://h?client_name=a@b", 10, "@ is %40"},
 
+    {"redis://h?replicas=0", 20, "1 to 1024"},
+    {"redis://h?replicas=1025", 23, "1 to 1024"},
+    {"redis://h?replicas=most", 20, "1 to 1024"},
+    {"redis://h?replicas=1&replicas=1", 22, "twice"},
+    {"redis://h?replicas_timeout=0", 28, "a time is"},
     {"redis://h?timeout=0", 19, "a time is"},
     {"redis://h?timeout=0ms", 19, "a time is"},
     {"redis://h?timeout=01", 20, "a time is"},
@@ -678,6 +691,36 @@ START_TEST(address_is_what_a_person_would_write)
 }
 END_TEST
 
+/* Sentinels have a login of their own, or none; a master has the URL's. */
+START_TEST(moved_url_has_the_login_of_the_server_that_it_goes_to)
+{
+    static const char *const logins[] = {
+        "", "?sentinel_user=s&sentinel_password=t", "?sentinel_password=t"};
+    struct hf_seeds seeds;
+    struct hf_url u, at_sentinel, at_master;
+    char text[100];
+
+    (void)snprintf(text, sizeof text, "redis+sentinel://me:" SECRET "@h/m/3%s",
+                   logins[_i]);
+    ck_assert_int_eq(hf_url_parse_seeds(&u, &seeds, text, NULL), HF_OK);
+    at_sentinel = at_master = u;
+    hf_url_move(&at_sentinel, "other", 7, &seeds);
+    ck_assert_str_eq(at_sentinel.host, "other");
+    ck_assert_uint_eq(at_sentinel.port, 7);
+    ck_assert_str_eq(at_sentinel.user, _i == 1 ? "s" : "");
+    ck_assert_str_eq(at_sentinel.password, _i > 0 ? "t" : "");
+    ck_assert_int_eq(at_sentinel.has_password, _i > 0);
+    ck_assert_uint_eq(at_sentinel.database, 0);
+    hf_url_move(&at_master, "other", 7, NULL);
+    ck_assert_str_eq(at_master.host, "other");
+    ck_assert_uint_eq(at_master.port, 7);
+    ck_assert_str_eq(at_master.user, "me");
+    ck_assert_str_eq(at_master.password, SECRET);
+    ck_assert(at_master.has_password);
+    ck_assert_uint_eq(at_master.database, 3);
+}
+END_TEST
+
 static const struct {
     const char *url;
     const char *path;
@@ -725,6 +768,8 @@ int main(void)
     tcase_add_loop_test(c, tls_is_only_for_urls_of_tls, 0, 3);
     tcase_add_loop_test(c, address_is_what_a_person_would_write,
                         0, COUNT(addresses));
+    tcase_add_loop_test(
+        c, moved_url_has_the_login_of_the_server_that_it_goes_to, 0, 3);
     tcase_add_loop_test(c, socket_is_a_file_or_an_abstract_name, 0,
                         COUNT(sockets));
     suite_add_tcase(s, c);

@@ -1,6 +1,8 @@
-# apply.awk -v out=FOLDER mutants.txt: writes mutant N as FOLDER/N, the whole file
-# with the one bug in it, and prints a line of: N, file, kind, what is wrong.
-# Fails if the text of any does not stand in its file exactly once.
+# apply.awk -v out=FOLDER -v tests=PROGRAMS [-v only=FILE] MUTANTS: writes mutant N
+# as FOLDER/N, the whole file with the one bug in it, and prints a line of: N, file,
+# kind, what is wrong, and the tests to be asked: those that stand behind the file
+# ("net_round": tests/test_net_round), or else PROGRAMS. Fails if the text of any
+# does not stand in its file exactly once.
 
 /^#/ {
     next
@@ -17,7 +19,9 @@ title == "" {
 }
 
 file == "" {
-    file = $0
+    file = $1
+    asked = substr($0, length($1) + 2)
+    gsub(/[a-z0-9_]+/, "tests/test_&", asked)
     next
 }
 
@@ -68,8 +72,9 @@ function apply(    text, at) {
         substr(text, at + length(old)) > (out "/" ++count)
     close(out "/" count)
     at = index(title, ": ")
-    print count "\t" file "\t" substr(title, 1, at - 1) "\t" \
-        substr(title, at + 2)
+    if (only == "" || only == file)
+        print count "\t" file "\t" substr(title, 1, at - 1) "\t" \
+            substr(title, at + 2) "\t" (asked ? asked : tests)
     title = file = old = new = ""
     old_lines = new_lines = 0
 }

@@ -1,17 +1,22 @@
 #!/bin/bash
-# run.sh BUILD TESTS HARNESSES: do the tests notice? Puts each bug of mutants.txt,
-# alone, into a copy of the tree, runs the tests until one fails, and then the
-# fuzz harnesses on their corpora. Prints a table of which it was, after how many
-# seconds of a processor. 0 if every bug was caught, by the one or the other.
-# SANITIZE=address,undefined builds them with it.
+# run.sh BUILD MUTANTS TESTS HARNESSES: do the tests notice? Puts each bug of a
+# file of mutants, alone, into a copy of the tree, runs the tests until one fails,
+# and then the fuzz harnesses on their corpora. Prints a table of which it was,
+# after how many seconds of a processor. 0 if every bug was caught, by the one or
+# the other. TESTS are asked of a mutant that does not name its own.
+# ONLY=net/route/round.c: the mutants of that file. SANITIZE=address,undefined
+# builds them with it.
 set -euo pipefail
 
 here=$PWD/tests/mutants
 out=$1/mutants
-tests=${2:?} harnesses=${3:?}   # programs, by their names in BUILD
+mutants=$here/${2:?}
+default=$3 harnesses=$4         # programs, by their names in BUILD
 seconds_max=60          # for one of them; with sanitizers, too
 
+# TESTS, as they are to be asked.
 build() {
+    tests=$*
     make -s -C "$out/tree" BUILD=build CFLAGS="${CFLAGS:--O1}" WARN=-w \
         $(printf 'build/%s ' $tests $harnesses) >"$out/log" 2>&1 ||
         { cat "$out/log"; return 1; } >&2
@@ -24,7 +29,7 @@ in_tree() { (cd "$out/tree" && timeout $seconds_max "$@" || exit) 2>&1; }
 # Where it dies without a word, it says behind which test.
 first_failure() {
     { in_tree stdbuf -oL "build/$1" || echo "died $?"; } | awk '
-        / - tests\// { split($0, part, ":"); test = part[3] }
+        / - (\.\/)?tests\// { split($0, part, ":"); test = part[3] }
         /^not ok /   { print test; exit }
         /^died /     { print ($2 == 124 ? "no end" : "crash"), \
                            (test ? "in or behind " test : "at once"); exit }' || :
@@ -45,12 +50,12 @@ first_harness() {
     done
 }
 
-# N FILE KIND BUG: one line of the table.
+# N FILE KIND BUG TESTS: one line of the table.
 try() {
     local file=$out/tree/$2 TIMEFORMAT='%U %S' test seconds harness
     cp "$file" "$out/original"
     cp "$out/sources/$1" "$file"
-    build
+    build $5
     test=$({ time first_test; } 2>"$out/time")
     seconds=$(awk '{ printf "%.2f", $1 + $2 }' "$out/time")
     harness=$(first_harness)
@@ -69,17 +74,17 @@ cp -r Makefile mk resp net lock fuzz tests "$out/tree"
 export ASAN_OPTIONS=verify_asan_link_order=0
 export CK_TAP_LOG_FILE_NAME=- LC_ALL=C
 
-(cd "$out/tree" && awk -v out="../sources" -f "$here/apply.awk" \
-    "$here/mutants.txt") >"$out/list"
-build
+(cd "$out/tree" && awk -v out="../sources" -v tests="$default" \
+    -v only="${ONLY:-}" -f "$here/apply.awk" "$mutants") >"$out/list"
+build $(cut -f 5 "$out/list" | tr ' ' '\n' | sort -u)
 wrong=$(first_test; first_harness)
 [ -z "$wrong" ] || { echo "without any mutant: $wrong" >&2; exit 1; }
 
 survivors=0
 echo '| kind | bug | first test to fail | seconds | harness, on its corpus |'
 echo '| --- | --- | --- | --- | --- |'
-while IFS=$'\t' read -r n file kind bug; do
-    try "$n" "$file" "$kind" "$bug"
+while IFS=$'\t' read -r n file kind bug tests_of_it; do
+    try "$n" "$file" "$kind" "$bug" "$tests_of_it"
 done <"$out/list"
 echo
 echo "$(wc -l <"$out/list") mutants, $survivors survived"
