@@ -37,11 +37,8 @@ install: all
 	install -m 755 $(BUILD)/libholdfast.so \
 	    $(DESTDIR)$(PREFIX)/lib/libholdfast.so.0
 	ln -sf libholdfast.so.0 $(DESTDIR)$(PREFIX)/lib/libholdfast.so
-	install -m 644 holdfast.h $(DESTDIR)$(PREFIX)/include/holdfast
-	install -m 644 resp/base.h resp/resp.h \
-	    $(DESTDIR)$(PREFIX)/include/holdfast/resp
-	install -m 644 net/net.h $(DESTDIR)$(PREFIX)/include/holdfast/net
-	install -m 644 lock/lock.h $(DESTDIR)$(PREFIX)/include/holdfast/lock
+	for file in $(HEADERS); do install -m 644 $$file \
+	    $(DESTDIR)$(PREFIX)/include/holdfast/$$file || exit; done
 	install -m 644 docs/holdfast.1 $(DESTDIR)$(PREFIX)/share/man/man1
 	sed -e 's|@PREFIX@|$(PREFIX)|' -e 's|@VERSION@|$(VERSION)|' \
 	    -e 's|@TLS@|$(if $(filter yes,$(TLS)),$(or \

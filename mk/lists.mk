@@ -6,7 +6,7 @@ tls_yes  := tls_openssl tls_openssl_settings tls_openssl_words
 tls_no   := tls_none
 
 # The installed headers: all that a program may include.
-HEADERS := holdfast.h resp/base.h resp/resp.h net/net.h lock/lock.h
+HEADERS := holdfast.h resp/base.h resp/resp.h net/net.h lock/connect.h lock/lock.h
 
 RESP := status parse value copy double encode
 NET  := $(addprefix base/,endpoint error hash histogram mem random url \
