@@ -237,7 +237,7 @@ void vec_put_bytes(FILE *out, const char *bytes, size_t len)
         else if (c < ' ' || c > '~')
             fprintf(out, "\\x%02x", c);
         else
-            fputc(c, out);
+            putc_unlocked(c, out); /* most of the time goes here */
     }
     fputc('"', out);
 }
