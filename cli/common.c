@@ -238,9 +238,10 @@ int cli_common_begin(struct cli_common *common)
                                         : CLI_GO_ON;
 }
 
-/* ---- the client ---- */
+/* As hf_client_options_init has it. */
+#define CONNECT_TIMEOUT_MS 5000
 
-int cli_common_login(struct hf_url *url, const struct cli_common *common)
+static int set_login(struct hf_url *url, const struct cli_common *common)
 {
     if (common->user && strlen(common->user) >= sizeof url->user)
         return cli_fail("--user is too long");
@@ -251,6 +252,27 @@ int cli_common_login(struct hf_url *url, const struct cli_common *common)
     url->has_password = url->has_password || common->password[0];
     return CLI_GO_ON;
 }
+
+int cli_common_server(struct hf_url *url, struct hf_seeds *seeds,
+                      const struct cli_common *common)
+{
+    const char *text = cli_common_url(common);
+    struct hf_error err = {0};
+    hf_status status = seeds ? hf_url_parse_seeds(url, seeds, text, &err)
+                             : hf_url_parse(url, text, &err);
+
+    if (status == HF_OK)
+        status = hf_url_set_tls(url, &common->tls, &err);
+    if (status != HF_OK)
+        return cli_fail_status(status, &err);
+    if (common->connect_timeout_ms > 0)
+        url->connect_timeout_ms = common->connect_timeout_ms;
+    if (url->connect_timeout_ms == 0)
+        url->connect_timeout_ms = CONNECT_TIMEOUT_MS;
+    return set_login(url, common);
+}
+
+/* ---- the client ---- */
 
 void cli_common_warn(const struct hf_url *url)
 {

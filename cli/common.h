@@ -93,9 +93,12 @@ int cli_common_begin(struct cli_common *common);
 /* cli_common_url - the server's URL: -u, the environment's, or the default. */
 const char *cli_common_url(const struct cli_common *common);
 
-/* cli_common_login - puts --user and --password-file in place of the URL's.
+/* cli_common_server - reads that URL, puts options in place of its parts, and
+ *   sets a connect timeout. `seeds`: of a cluster or of sentinels; NULL: takes
+ *   the URL of one server alone. *url and *seeds hold passwords: wipe them.
  *   CLI_GO_ON, or CLI_TROUBLE and reported. */
-int cli_common_login(struct hf_url *url, const struct cli_common *common);
+int cli_common_server(struct hf_url *url, struct hf_seeds *seeds,
+                      const struct cli_common *common);
 
 /* cli_common_warn - a note, if the URL turns off the check of certificates. */
 void cli_common_warn(const struct hf_url *url);

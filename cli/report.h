@@ -13,8 +13,8 @@
 void cli_report_level(bool is_quiet, bool is_verbose);
 
 /* The reader of standard error may be slow (a full pipe, a stopped terminal). A
- * line waits two seconds at most, and is then lost. A holdfast that supervises a
- * command must not wait at all:
+ * line waits two seconds at most, and is then lost. While holdfast supervises a
+ * command it must not wait at all:
  * cli_report_never_wait - from now on, lines that the reader does not take at
  *   once are kept, a few of them.
  * cli_report_flush - writes them, as far as the reader takes them.

@@ -422,7 +422,8 @@ static bool is_expected(struct text words)
     return false;
 }
 
-static enum doctor_may kind_of(struct hf_resp_value error, struct text words)
+static enum doctor_may meaning_of(struct hf_resp_value error,
+                                  struct text words)
 {
     if (hf_resp_error_is(error, "NOPERM"))
         return denial_of(words);
@@ -439,7 +440,7 @@ struct doctor_answer doctor_answer_read(struct hf_resp_value reply)
     if (!hf_resp_is_error(reply))
         return answer;
     (void)get_text(reply, &words);
-    answer.is = kind_of(reply, words);
+    answer.is = meaning_of(reply, words);
     (void)hf_error_quote(answer.words, sizeof answer.words, words.ptr,
                          words.len);
     return answer;

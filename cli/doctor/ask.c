@@ -143,7 +143,7 @@ static hf_status open_link(struct target *t, const struct hf_url *url,
     options.url = *url;
     options.client_name = "holdfast-doctor";
     options.protocol = t->asker->facts->protocol;
-    options.connect_timeout_ms = t->asker->plan->connect_timeout_ms;
+    options.connect_timeout_ms = t->asker->plan->url->connect_timeout_ms;
     options.silence_ms = t->asker->plan->timeout_ms;
     options.on_trace = on_trace;
     options.trace_ctx = t;
@@ -314,7 +314,8 @@ static void ask_round(struct asker *a, uint32_t first)
 {
     const struct doctor_plan *plan = a->plan;
 
-    ask_all(a, first, EVERYTHING, plan->connect_timeout_ms + plan->timeout_ms);
+    ask_all(a, first, EVERYTHING,
+            plan->url->connect_timeout_ms + plan->timeout_ms);
     for (int i = 0; i < CLOCK_READINGS; i++)
         ask_all(a, first, THE_TIME, plan->timeout_ms);
     for (uint32_t i = first; i < a->count; i++)

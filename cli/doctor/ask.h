@@ -6,9 +6,9 @@
 #include "net/base/url.h"
 
 struct doctor_plan {
-    const struct hf_url *url;           /* user, TLS, a lone host */
+    const struct hf_url *url;           /* user, TLS, a lone host, a connect
+                                           timeout */
     const struct hf_seeds *seeds;
-    int64_t connect_timeout_ms;
     int64_t timeout_ms;                 /* of an answer */
 };
 

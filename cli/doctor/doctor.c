@@ -7,36 +7,13 @@
 #include "cli/doctor/output.h"
 #include "cli/report.h"
 
-#define TIMEOUT_MS 5000         /* to connect; of an answer */
+#define TIMEOUT_MS 5000 /* of an answer */
 /* As hf_client_options_init has it. */
 #define TTL_MS 30000
 #define TTL_LEAST_MS 100
 
 /* Warnings, and what is unsafe: exit codes. */
 enum { EXIT_WARNINGS = 1, EXIT_UNSAFE = 2 };
-
-/* ---- which servers ---- */
-
-static int read_url(struct hf_url *url, struct hf_seeds *seeds,
-                    const struct cli_common *common)
-{
-    struct hf_error err = {0};
-    hf_status status =
-        hf_url_parse_seeds(url, seeds, cli_common_url(common), &err);
-
-    if (status == HF_OK)
-        status = hf_url_set_tls(url, &common->tls, &err);
-    if (status != HF_OK)
-        return cli_fail_status(status, &err);
-    return cli_common_login(url, common);
-}
-
-static int64_t first_given(int64_t option, int64_t of_url)
-{
-    if (option > 0)
-        return option;
-    return of_url > 0 ? of_url : TIMEOUT_MS;
-}
 
 static void set_options(struct doctor_facts *facts, const struct hf_url *url,
                         const struct hf_seeds *seeds)
@@ -52,8 +29,8 @@ static void set_options(struct doctor_facts *facts, const struct hf_url *url,
 /* ---- the visit ---- */
 
 /* If no server was reached, no rule was applied. */
-static int code_of(const struct doctor_facts *facts,
-                   const struct doctor_findings *findings)
+static int exit_code_of(const struct doctor_facts *facts,
+                        const struct doctor_findings *findings)
 {
     bool is_reached = false;
 
@@ -77,7 +54,7 @@ static int report_findings(const struct cli_common *common,
     rc = findings.is_broken ? cli_fail("out of memory")
                             : doctor_print(common, facts, &findings);
     if (rc == CLI_GO_ON)
-        rc = code_of(facts, &findings);
+        rc = exit_code_of(facts, &findings);
     doctor_findings_fini(&findings);
     return rc;
 }
@@ -89,9 +66,7 @@ static int look_at_servers(const struct cli_common *common,
     const struct doctor_plan plan = {
         .url = url,
         .seeds = seeds,
-        .connect_timeout_ms =
-            first_given(common->connect_timeout_ms, url->connect_timeout_ms),
-        .timeout_ms = first_given(0, url->timeout_ms),
+        .timeout_ms = url->timeout_ms > 0 ? url->timeout_ms : TIMEOUT_MS,
     };
     struct hf_error err = {0};
     hf_status status;
@@ -107,7 +82,7 @@ static int examine(const struct cli_common *common, struct doctor_facts *facts,
 {
     struct hf_seeds seeds;
     struct hf_url url;
-    int rc = read_url(&url, &seeds, common);
+    int rc = cli_common_server(&url, &seeds, common);
 
     if (rc == CLI_GO_ON && wants_acl)
         doctor_acl_print(&url, &seeds, facts->name);

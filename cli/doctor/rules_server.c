@@ -9,15 +9,15 @@
 
 /* ---- is it there ---- */
 
-static bool is_needed(const struct doctor_case *c)
+static bool is_lock_server(const struct doctor_case *c)
 {
     return !c->server->is_sentinel && (c->facts->topology == HF_STANDALONE ||
                                        c->server->said == SAID_MASTER);
 }
 
-static bool is_not_needed(const struct doctor_case *c)
+static bool is_other_server(const struct doctor_case *c)
 {
-    return !is_needed(c);
+    return !is_lock_server(c);
 }
 
 static enum doctor_verdict is_reached(struct doctor_case *c)
@@ -287,11 +287,11 @@ static enum doctor_verdict has_our_time(struct doctor_case *c)
 /* ---- the table ---- */
 
 const struct doctor_rule doctor_rules_server[] = {
-    {"unreachable-master", DOCTOR_UNSAFE, OF_ANY, is_reached, is_needed,
+    {"unreachable-master", DOCTOR_UNSAFE, OF_ANY, is_reached, is_lock_server,
      .meaning = "no lock that it serves can be taken, renewed or released from "
                 "here",
      .advice = "see to the address, the network, the user and the password"},
-    {"unreachable", DOCTOR_WARNING, OF_ANY, is_reached, is_not_needed,
+    {"unreachable", DOCTOR_WARNING, OF_ANY, is_reached, is_other_server,
      .meaning = "nothing is known of it, and a failover may depend on it",
      .advice = "see to the address, the network, the user and the password"},
     {"version-old", DOCTOR_UNSAFE, OF_NODE, is_new_enough,
@@ -302,21 +302,21 @@ const struct doctor_rule doctor_rules_server[] = {
                 "and reconnects, another client may take one for a grant",
      .advice = "use Valkey 7.2.12, 8.0.7, 8.1.6, 9.0.3 or later"},
     {"role", DOCTOR_UNSAFE, OF_NODE, doctor_equals, is_standalone,
-     .fact = FACT_ROLE, .good = "master",
-     .fine = "it is a master", .found = "its role is {}",
+     .fact = FACT_ROLE, .good = "master", .fine = "it is a master",
+     .found = "its role is {}",
      .meaning = "a replica refuses to write, so no lock can be taken",
      .advice = "give the master's address, or sentinels"},
     {"kind", DOCTOR_UNSAFE, OF_NODE, is_of_its_kind,
      .meaning = "locks are on other nodes, and waiters are told elsewhere",
      .advice = "use redis+cluster:// for a cluster, and only for one"},
     {"loading", DOCTOR_WARNING, OF_NODE, doctor_at_most,
-     .measure = measure_loading, .limit = 0,
-     .fine = "its data is loaded", .found = "it is loading its data",
+     .measure = measure_loading, .limit = 0, .fine = "its data is loaded",
+     .found = "it is loading its data",
      .meaning = "no lock can be taken until it has loaded",
      .advice = "wait, and ask again"},
     {"refuses", DOCTOR_UNSAFE, OF_MASTER, doctor_answers, has_tried_to_write,
-     .may = {MAY_HSET},
-     .fine = "it takes writes", .found = "it refuses to write: {words}",
+     .may = {MAY_HSET}, .fine = "it takes writes",
+     .found = "it refuses to write: {words}",
      .meaning = "no lock can be taken or renewed",
      .advice = "see to what its words name: memory, disk, replicas"},
     {"eviction", DOCTOR_UNSAFE, OF_NODE, doctor_equals, evicts_now,
@@ -337,9 +337,8 @@ const struct doctor_rule doctor_rules_server[] = {
     {"persistence", DOCTOR_WARNING, OF_NODE, is_kept,
      .meaning = "a restart forgets locks that are held, and others take them",
      .advice = "set appendonly yes, or let it stay down for longer than a TTL"},
-    {"fsync", DOCTOR_NOTE, OF_NODE, doctor_equals, has_aof,
-     .fact = FACT_FSYNC, .good = "always",
-     .found = "appendfsync is {}", .unseen = "appendfsync",
+    {"fsync", DOCTOR_NOTE, OF_NODE, doctor_equals, has_aof, .fact = FACT_FSYNC,
+     .good = "always", .found = "appendfsync is {}", .unseen = "appendfsync",
      .meaning = "a crash of the machine, not of the server alone, forgets the "
                 "locks of the last moments",
      .advice = "set appendfsync always if that matters"},
@@ -350,8 +349,7 @@ const struct doctor_rule doctor_rules_server[] = {
      .meaning = "it refuses writes, or forgets locks at a restart",
      .advice = "see to its disk"},
     {"evalsha-denied", DOCTOR_UNSAFE, OF_NODE, doctor_permits,
-     .may = {MAY_EVALSHA},
-     .meaning = "no lock can be taken or released",
+     .may = {MAY_EVALSHA}, .meaning = "no lock can be taken or released",
      .advice = "permit it: +evalsha"},
     {"eval-denied", DOCTOR_UNSAFE, OF_NODE, doctor_permits, .may = {MAY_EVAL},
      .meaning = "no lock can be taken where its script is not known yet, as "
@@ -380,8 +378,7 @@ const struct doctor_rule doctor_rules_server[] = {
      .advice = "permit them: +client|id +client|kill +info (CLIENT ID is there "
                "since 5.0)"},
     {"hello-denied", DOCTOR_NOTE, OF_NODE, doctor_at_least,
-     .measure = measure_protocol, .limit = 3,
-     .fine = "it speaks RESP3",
+     .measure = measure_protocol, .limit = 3, .fine = "it speaks RESP3",
      .found = "it speaks RESP2 (HELLO is not there)",
      .meaning = "each client needs a second connection, for messages",
      .advice = "do not rename HELLO; it is there since 6.0"},
@@ -398,14 +395,12 @@ const struct doctor_rule doctor_rules_server[] = {
     {"idle-timeout", DOCTOR_WARNING, OF_NODE, doctor_outside,
      .fact = FACT_IDLE_TIMEOUT, .limit = LIMIT_BEAT_S,
      .fine = "timeout is {} s",
-     .found = "timeout is {} s, a renewal every {beat} ms",
-     .unseen = "timeout",
+     .found = "timeout is {} s, a renewal every {beat} ms", .unseen = "timeout",
      .meaning = "a holder's connection is cut between renewals, so that each "
                 "begins with a new one",
      .advice = "set timeout 0, or more than a third of the TTL"},
-    {"keepalive", DOCTOR_NOTE, OF_NODE, doctor_at_least,
-     .fact = FACT_KEEPALIVE, .limit = 1,
-     .fine = "tcp-keepalive is {} s", .found = "tcp-keepalive is 0",
+    {"keepalive", DOCTOR_NOTE, OF_NODE, doctor_at_least, .fact = FACT_KEEPALIVE,
+     .limit = 1, .fine = "tcp-keepalive is {} s", .found = "tcp-keepalive is 0",
      .unseen = "tcp-keepalive",
      .meaning = "connections of machines that died stay, until there are "
                 "maxclients",
@@ -414,9 +409,9 @@ const struct doctor_rule doctor_rules_server[] = {
      .meaning = "when there are maxclients, whoever reconnects is refused, and "
                 "its locks are lost",
      .advice = "raise maxclients, or find out who they are"},
-    {"busy", DOCTOR_NOTE, OF_NODE, doctor_within,
-     .fact = FACT_BUSY_MS, .limit = LIMIT_BEAT_MS,
-     .found = "busy-reply-threshold is {} ms", .unseen = "busy-reply-threshold",
+    {"busy", DOCTOR_NOTE, OF_NODE, doctor_within, .fact = FACT_BUSY_MS,
+     .limit = LIMIT_BEAT_MS, .found = "busy-reply-threshold is {} ms",
+     .unseen = "busy-reply-threshold",
      .meaning = "a script that does not end is not noticed before locks are "
                 "lost",
      .advice = "set busy-reply-threshold 5000 (lua-time-limit before 7.0)"},

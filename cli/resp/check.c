@@ -25,8 +25,6 @@
 /* Bytes of a server's name, or version. */
 #define NAME_ROOM 64
 
-#define CONNECT_TIMEOUT_MS 5000
-
 struct check {
     struct cli_try try;
     char server[NAME_ROOM];
@@ -34,24 +32,6 @@ struct check {
 };
 
 /* ---- which server ---- */
-
-static int read_url(struct hf_url *url, const struct cli_common *common)
-{
-    struct hf_error err = {0};
-    hf_status status = hf_url_parse(url, cli_common_url(common), &err);
-
-    if (status == HF_OK)
-        status = hf_url_set_tls(url, &common->tls, &err);
-    if (status != HF_OK)
-        return cli_fail_status(status, &err);
-    if (cli_common_login(url, common) != CLI_GO_ON)
-        return CLI_TROUBLE;
-    if (common->connect_timeout_ms > 0)
-        url->connect_timeout_ms = common->connect_timeout_ms;
-    if (url->connect_timeout_ms == 0)
-        url->connect_timeout_ms = CONNECT_TIMEOUT_MS;
-    return CLI_GO_ON;
-}
 
 /* One context for all connections: only the first has a full handshake. */
 static int set_server(struct cli_try *t)
@@ -139,13 +119,6 @@ static void make_key(struct check *c)
                    "holdfast:resp-check:%016" PRIx64, random);
 }
 
-static bool begins(const struct cli_answer *answer, const char *text)
-{
-    size_t len = strlen(text);
-
-    return answer->len >= len && memcmp(answer->bytes, text, len) == 0;
-}
-
 /* Finds a key of this node: others would be answered with MOVED. Writes nothing
  * that could not be deleted. CLI_GO_ON, or reported. */
 static int choose_key(struct check *c)
@@ -156,8 +129,8 @@ static int choose_key(struct check *c)
     do
         make_key(c);
     while (++i < KEYS_TRIED && cli_try_words(&c->try, "DEL KEY", &answer) &&
-           begins(&answer, "-MOVED"));
-    if (begins(&answer, "-NOPERM"))
+           cli_answer_begins(&answer, "-MOVED"));
+    if (cli_answer_begins(&answer, "-NOPERM"))
         return cli_fail("this user may not DEL keys that begin with "
                         "holdfast:resp-check: and so the checks would leave "
                         "some behind");
@@ -244,7 +217,7 @@ static int check_all(struct check *c, int protocol)
 int cli_resp_check(const struct cli_common *common, int protocol)
 {
     struct check c = {.try = {.common = common}};
-    int rc = read_url(&c.try.url, common);
+    int rc = cli_common_server(&c.try.url, NULL, common);
 
     if (rc == CLI_GO_ON)
         rc = set_server(&c.try);

@@ -238,3 +238,10 @@ enum cli_verdict cli_judge(const struct cli_answer *answer,
     free(read);
     return verdict;
 }
+
+bool cli_answer_begins(const struct cli_answer *answer, const char *text)
+{
+    size_t len = strlen(text);
+
+    return answer->len >= len && memcmp(answer->bytes, text, len) == 0;
+}

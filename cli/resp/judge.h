@@ -33,10 +33,12 @@ struct cli_expectation {
  *   expected. CLI_NOT_OFFERED: they are others because the server has it not or
  *   does not permit it.
  *
- * cli_matches - is `line` as `pattern`, in which "..." is anything? */
+ * cli_matches - is `line` as `pattern`, in which "..." is anything?
+ * cli_answer_begins - do its bytes begin with that text? */
 enum cli_verdict cli_judge(const struct cli_answer *answer,
                            const struct cli_expectation *e, char **came);
 bool cli_matches(const char *pattern, size_t pattern_len, const char *line,
                  size_t len);
+bool cli_answer_begins(const struct cli_answer *answer, const char *text);
 
 #endif

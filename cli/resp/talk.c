@@ -199,18 +199,11 @@ static struct step login(const struct hf_url *url, int protocol)
     return (struct step){{"AUTH", url->password}, 2};
 }
 
-static bool begins(const struct cli_answer *answer, const char *text)
-{
-    size_t len = strlen(text);
-
-    return answer->len >= len && memcmp(answer->bytes, text, len) == 0;
-}
-
 static bool begins_with_one(const struct cli_answer *answer,
                             const char *const *texts)
 {
     for (; *texts; texts++)
-        if (begins(answer, *texts))
+        if (cli_answer_begins(answer, *texts))
             return true;
     return false;
 }
@@ -314,7 +307,8 @@ static void ask_id(struct cli_talk *t, const struct hf_url *url)
     static const struct step step = {{"CLIENT", "ID"}, 2};
     struct cli_answer answer;
 
-    if (ask_step(t, url, &step, &answer, NULL) == HF_OK && begins(&answer, ":"))
+    if (ask_step(t, url, &step, &answer, NULL) == HF_OK &&
+        cli_answer_begins(&answer, ":"))
         t->id = strtoll(answer.bytes + 1, NULL, 10); /* a CR stands behind */
 }
 

@@ -134,7 +134,7 @@ static void kill_from_now_on(struct guard *g, bool all)
     g->tree.is_all |= all;
 }
 
-static void carry_out(struct guard *g, const struct cli_guard_message *m)
+static void obey(struct guard *g, const struct cli_guard_message *m)
 {
     switch (m->word) {
     case GUARD_SIGNAL:
@@ -161,7 +161,7 @@ static void listen_to_holdfast(struct guard *g)
     ssize_t n;
 
     while ((n = recv(SOCKET_FD, &m, sizeof m, MSG_DONTWAIT)) == sizeof m)
-        carry_out(g, &m);
+        obey(g, &m);
     if (n >= 0 || (errno != EAGAIN && errno != EINTR)) {
         g->is_alone = true;
         kill_from_now_on(g, true);
