@@ -255,8 +255,8 @@ static void plain_url_to_cluster(void)
     set(at(0), FACT_CLUSTER_ENABLED, "1");
 }
 
-/* A fact that is otherwise, of server `index`; or a permission that is denied; or
- * something else. */
+/* Another fact of server `index`, a permission that is denied, or another
+ * change. */
 #define FACT(i, f, t) .index = i, .fact = f, .text = t
 #define DENIED(d) .denied = d
 #define DONE(f) .change = f
@@ -704,7 +704,7 @@ START_TEST(worst_comes_first)
 }
 END_TEST
 
-START_TEST(nothing_seen_is_no_crash)
+START_TEST(server_of_which_nothing_was_seen_is_judged)
 {
     for (int topology = HF_STANDALONE; topology <= HF_SENTINEL; topology++) {
         struct doctor_server *s;
@@ -938,7 +938,7 @@ START_TEST(channels_are_redissons)
 }
 END_TEST
 
-START_TEST(there_is_an_end_of_servers)
+START_TEST(number_of_servers_is_limited)
 {
     for (int i = 0; i <= DOCTOR_SERVERS_MAX; i++)
         (void)doctor_server_new(&facts, "h", (uint16_t)(i + 1));
@@ -976,7 +976,7 @@ int main(void)
     tcase_add_test(c, empty_list_of_channels_is_none);
     tcase_add_test(c, same_node_twice_is_not_two_owners);
     tcase_add_test(c, worst_comes_first);
-    tcase_add_test(c, nothing_seen_is_no_crash);
+    tcase_add_test(c, server_of_which_nothing_was_seen_is_judged);
 
     c = case_of(s, "answers");
     tcase_add_loop_test(c, answers_are_understood, 0,
@@ -990,7 +990,7 @@ int main(void)
     tcase_add_loop_test(c, odd_answers_are_nothing, 0, 2);
     tcase_add_test(c, names_go_into_questions);
     tcase_add_test(c, channels_are_redissons);
-    tcase_add_test(c, there_is_an_end_of_servers);
+    tcase_add_test(c, number_of_servers_is_limited);
 
     return suite_run(s);
 }

@@ -192,7 +192,7 @@ START_TEST(dashes_part_options_name_and_command)
 END_TEST
 
 /* As flock(1): before or behind the name. */
-START_TEST(dash_c_is_a_shells)
+START_TEST(dash_c_is_run_by_a_shell)
 {
     static const char *const texts[] = {"-c a|b name", "name -c a|b",
                                         "--command=a|b name",
@@ -324,7 +324,7 @@ static TCase *case_taken(void)
     tcase_add_test(c, options_end_at_the_name);
     tcase_add_loop_test(c, dashes_part_options_name_and_command, 0,
                         sizeof commands / sizeof *commands);
-    tcase_add_loop_test(c, dash_c_is_a_shells, 0, 4);
+    tcase_add_loop_test(c, dash_c_is_run_by_a_shell, 0, 4);
     tcase_add_test(c, without_shell_it_is_bin_sh);
     tcase_add_test(c, password_is_unreadable_in_argv);
     tcase_add_test(c, grace_is_at_most_half_the_lease);

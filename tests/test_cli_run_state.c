@@ -189,7 +189,7 @@ START_TEST(signal_is_forwarded_and_its_death_reported)
 END_TEST
 
 /* RUN-6: the time from TERM to KILL, whoever sent it; but not from INT. */
-START_TEST(who_ignores_term_is_killed_and_who_ignores_int_is_not)
+START_TEST(command_that_ignores_term_is_killed_and_one_that_ignores_int_is_not)
 {
     begin();
     run_command();
@@ -388,7 +388,7 @@ START_TEST(command_that_is_told_to_end_keeps_no_lock)
 }
 END_TEST
 
-START_TEST(what_is_left_in_the_background_is_left)
+START_TEST(background_processes_are_left_alone)
 {
     begin();
     run_command();
@@ -409,7 +409,7 @@ END_TEST
 /* ---- losing ---- */
 
 /* RUN-5, RUN-2: TERM so long before the safe moment, KILL at it. */
-START_TEST(without_renewals_it_is_dead_at_the_safe_moment)
+START_TEST(command_without_renewals_is_killed_at_the_safe_moment)
 {
     begin();
     run_command();
@@ -473,7 +473,7 @@ START_TEST(deleted_or_taken_is_term_then_kill)
 }
 END_TEST
 
-START_TEST(overdue_is_kill)
+START_TEST(overdue_hold_kills_the_command)
 {
     static const enum hf_lost reasons[] = {
         HF_LOST_UNREACHABLE, HF_LOST_SUSPENDED, HF_LOST_LEASE_ENDED};
@@ -717,7 +717,8 @@ static TCase *case_end(void)
 
     tcase_add_loop_test(c, own_end_keeps_its_code, 0, 10);
     tcase_add_test(c, signal_is_forwarded_and_its_death_reported);
-    tcase_add_test(c, who_ignores_term_is_killed_and_who_ignores_int_is_not);
+    tcase_add_test(
+        c, command_that_ignores_term_is_killed_and_one_that_ignores_int_is_not);
     tcase_add_loop_test(c,
                         signal_that_ended_the_command_ends_us_if_it_was_meant_for_us,
                         0, (int)(sizeof deaths / sizeof *deaths));
@@ -730,7 +731,7 @@ static TCase *case_end(void)
                         4);
     tcase_add_loop_test(c, lock_is_kept_at_least_so_long, 0, 3);
     tcase_add_test(c, command_that_is_told_to_end_keeps_no_lock);
-    tcase_add_test(c, what_is_left_in_the_background_is_left);
+    tcase_add_test(c, background_processes_are_left_alone);
     tcase_add_test(c, stopped_command_stops_us);
     return c;
 }
@@ -739,11 +740,11 @@ static TCase *case_lost(void)
 {
     TCase *c = tcase_create("lost");
 
-    tcase_add_test(c, without_renewals_it_is_dead_at_the_safe_moment);
+    tcase_add_test(c, command_without_renewals_is_killed_at_the_safe_moment);
     tcase_add_test(c, renewal_moves_the_safe_moment);
     tcase_add_test(c, lease_ends_for_its_own_reason);
     tcase_add_loop_test(c, deleted_or_taken_is_term_then_kill, 0, 2);
-    tcase_add_loop_test(c, overdue_is_kill, 0, 3);
+    tcase_add_loop_test(c, overdue_hold_kills_the_command, 0, 3);
     tcase_add_loop_test(c, after_a_pause_the_clock_comes_first, 0, 5);
     tcase_add_test(c, unknown_safe_moment_is_the_last_known);
     tcase_add_test(c, warned_command_goes_on_and_ends_with_122);

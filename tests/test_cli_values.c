@@ -64,7 +64,7 @@ END_TEST
 
 /* A locale that writes 1,5 changes nothing. Without that locale installed, this
  * asks the same in the C locale. */
-START_TEST(no_locale_has_a_say)
+START_TEST(locales_do_not_matter)
 {
     int64_t ms = -1;
 
@@ -127,7 +127,7 @@ int main(void)
                         sizeof good / sizeof *good);
     tcase_add_loop_test(durations, anything_else_is_no_duration, 0,
                         sizeof bad / sizeof *bad);
-    tcase_add_test(durations, no_locale_has_a_say);
+    tcase_add_test(durations, locales_do_not_matter);
     tcase_add_test(rest, number_is_taken_within_its_limits_only);
     tcase_add_test(rest, signal_has_a_name_or_a_number);
     suite_add_tcase(s, durations);

@@ -96,7 +96,7 @@ START_TEST(good_server_is_fine)
 }
 END_TEST
 
-START_TEST(what_is_fine_is_shown_to_who_asks)
+START_TEST(verbose_doctor_shows_what_is_fine)
 {
     struct process *p = holdfast(server, "doctor", "-v", NULL);
 
@@ -218,7 +218,7 @@ static const char *url_as(const char *user, const char *more)
     return text;
 }
 
-START_TEST(each_right_that_lacks_is_found)
+START_TEST(each_missing_permission_is_found)
 {
     let(rights[_i].rights);
     ck_assert_code(doctor(url_as("t:pw", ""), NULL, NULL), rights[_i].code);
@@ -501,14 +501,14 @@ int main(void)
 
     tcase_add_checked_fixture(c, make_good, NULL);
     tcase_add_test(c, good_server_is_fine);
-    tcase_add_test(c, what_is_fine_is_shown_to_who_asks);
+    tcase_add_test(c, verbose_doctor_shows_what_is_fine);
     tcase_add_test(c, quiet_doctor_has_only_a_code);
     tcase_add_test(c, unix_socket_resp2_and_a_lock_of_that_name_are_as_good);
     tcase_add_loop_test(c, each_setting_is_found, 0,
                         sizeof settings / sizeof *settings);
     tcase_add_test(c, eviction_is_unsafe);
     tcase_add_test(c, replica_is_no_place_for_locks);
-    tcase_add_loop_test(c, each_right_that_lacks_is_found, 0,
+    tcase_add_loop_test(c, each_missing_permission_is_found, 0,
                         sizeof rights / sizeof *rights);
     tcase_add_test(c, a_name_that_the_patterns_cover_is_fine);
     tcase_add_test(c, wait_is_missed_only_where_it_is_needed);

@@ -239,7 +239,7 @@ START_TEST(command_is_told_of_its_lock)
 END_TEST
 
 /* The command has ended long before. */
-START_TEST(lock_that_is_lost_while_it_is_kept_is_said_to_be)
+START_TEST(loss_while_the_lock_is_kept_is_reported)
 {
     struct process *p = holdfast(server, "run", "--ttl", "1s", "--at-least",
                                  "1h", "--status-fd", "3", "x", "true", NULL);
@@ -373,7 +373,7 @@ START_TEST(json_is_the_same_on_standard_error)
 }
 END_TEST
 
-START_TEST(nobody_listening_changes_nothing)
+START_TEST(events_without_a_reader_change_nothing)
 {
     struct process *p = holdfast(server, "run", "--status-fd", "3", "x", SH,
                                  "read go; exit 3", NULL);
@@ -471,7 +471,7 @@ END_TEST
 
 /* Who asks once waits for no server: an hour to connect would be too long for
  * this test. */
-START_TEST(refusal_is_said_at_once_to_who_asks_once)
+START_TEST(nonblocking_run_reports_a_refusal_at_once)
 {
     static const char *const lines[][6] = {
         {"run", "-n", "x", "echo", "ran"},
@@ -514,7 +514,7 @@ static int accept_soon(int listener)
 }
 
 /* The server may be starting. */
-START_TEST(who_waits_for_the_lock_waits_for_its_server)
+START_TEST(waiter_waits_for_an_unreachable_server_too)
 {
     char url[64];
     int port;
@@ -812,7 +812,7 @@ static void add_command(Suite *s)
     TCase *c = run_case(s, "what the command sees, what programs are told");
 
     tcase_add_test(c, command_is_told_of_its_lock);
-    tcase_add_test(c, lock_that_is_lost_while_it_is_kept_is_said_to_be);
+    tcase_add_test(c, loss_while_the_lock_is_kept_is_reported);
     tcase_add_loop_test(c, url_can_be_hidden_from_the_command, 0, 2);
     tcase_add_test(c, descriptors_are_inherited_untouched);
     tcase_add_test(c, standard_input_is_the_commands);
@@ -820,7 +820,7 @@ static void add_command(Suite *s)
     tcase_add_loop_test(c, signals_are_inherited_untouched, 0, 3);
     tcase_add_test(c, events_come_in_their_order);
     tcase_add_test(c, json_is_the_same_on_standard_error);
-    tcase_add_test(c, nobody_listening_changes_nothing);
+    tcase_add_test(c, events_without_a_reader_change_nothing);
     tcase_add_test(c, full_pipe_holds_nobody_up);
 }
 
@@ -829,8 +829,8 @@ static void add_trouble(Suite *s)
     TCase *c = run_case(s, "trouble");
 
     tcase_add_test(c, unreachable_server_is_named);
-    tcase_add_loop_test(c, refusal_is_said_at_once_to_who_asks_once, 0, 5);
-    tcase_add_test(c, who_waits_for_the_lock_waits_for_its_server);
+    tcase_add_loop_test(c, nonblocking_run_reports_a_refusal_at_once, 0, 5);
+    tcase_add_test(c, waiter_waits_for_an_unreachable_server_too);
     tcase_add_test(c, lock_is_kept_at_least_so_long);
     tcase_add_test(c, command_cannot_write_events);
     tcase_add_test(c, empty_owner_is_no_outer_run);

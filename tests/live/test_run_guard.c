@@ -76,7 +76,7 @@ static bool come_to(struct moment *m, const char *script)
 
 /* A command that worked by now would leave somebody behind, who has our standard
  * output. */
-START_TEST(nobody_works_before_the_guardian_has_said_so)
+START_TEST(command_executes_after_the_guardian_has_said_so)
 {
     struct moment m;
     struct process *next;
@@ -104,6 +104,6 @@ int main(void)
     Suite *s = suite_create("holdfast run, guardian");
     TCase *c = run_case(s, "its first word");
 
-    tcase_add_test(c, nobody_works_before_the_guardian_has_said_so);
+    tcase_add_test(c, command_executes_after_the_guardian_has_said_so);
     return run_suite(s);
 }

@@ -389,7 +389,7 @@ START_TEST(max_hold_is_124)
 }
 END_TEST
 
-START_TEST(max_hold_kills_who_does_not_obey)
+START_TEST(max_hold_kills_a_command_that_ignores_term)
 {
     struct process *p = holdfast(server, "run", "--max-hold", "500ms", "-k",
                                  "1s", "x", STUBBORN, NULL);
@@ -634,7 +634,7 @@ static void add_limits(Suite *s)
     tcase_add_test(limits, lease_is_not_renewed_and_ends_the_command);
     tcase_add_test(limits, lease_that_suffices_is_like_any_lock);
     tcase_add_test(limits, max_hold_is_124);
-    tcase_add_test(limits, max_hold_kills_who_does_not_obey);
+    tcase_add_test(limits, max_hold_kills_a_command_that_ignores_term);
     tcase_add_loop_test(unread,
                         full_standard_error_keeps_nobody_from_being_killed, 0, 2);
     tcase_add_loop_test(unread,

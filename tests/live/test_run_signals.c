@@ -232,7 +232,7 @@ START_TEST(signal_that_ends_the_command_ends_us)
 END_TEST
 
 /* As with timeout(1). */
-START_TEST(who_ignores_a_forwarded_term_is_killed)
+START_TEST(command_that_ignores_a_forwarded_term_is_killed)
 {
     struct process *p =
         holdfast(server, "run", "-k", "100ms", "x", SH,
@@ -449,7 +449,7 @@ static void kill_one_of_three(const char *script, int victim)
 }
 
 /* One single KILL, and nobody is left who works. */
-START_TEST(no_single_death_leaves_anybody_at_work)
+START_TEST(no_single_death_leaves_a_process_at_work)
 {
     srand((unsigned)getpid()); /* other moments in each run */
     for (int i = 0; i < rounds(); i++)
@@ -635,7 +635,7 @@ END_TEST
 
 /* Stopped, nobody renews: after the TTL somebody else may hold the lock, and
  * the command must not go on. */
-START_TEST(who_stops_too_long_has_lost_the_lock)
+START_TEST(holdfast_that_is_stopped_too_long_has_lost_the_lock)
 {
     struct process *p = start_shell("echo up; read go; echo went on; exit 5");
 
@@ -683,7 +683,7 @@ static void add_forwarding(Suite *s)
     tcase_add_loop_test(command, signal_reaches_the_command_and_the_lock_stays,
                         0, ROWS(forwarded));
     tcase_add_test(command, signal_that_ends_the_command_ends_us);
-    tcase_add_test(command, who_ignores_a_forwarded_term_is_killed);
+    tcase_add_test(command, command_that_ignores_a_forwarded_term_is_killed);
     tcase_add_test(command, stopped_command_can_be_ended);
 }
 
@@ -699,7 +699,7 @@ static void add_group(Suite *s)
     tcase_add_test(c, background_of_an_ended_command_is_left_alone);
     tcase_add_test(c, children_that_we_had_before_are_left_alone);
     tcase_add_test(c, killed_holdfast_takes_the_command_along);
-    tcase_add_loop_test(c, no_single_death_leaves_anybody_at_work, 0,
+    tcase_add_loop_test(c, no_single_death_leaves_a_process_at_work, 0,
                         VICTIMS * ROWS(wild));
 }
 
@@ -714,7 +714,7 @@ static void add_terminal(Suite *s)
     tcase_add_test(c, terminal_is_given_when_it_is_asked_for);
     tcase_add_test(c, control_z_stops_both_and_the_shell_continues_both);
     tcase_add_test(c, control_z_without_a_shell_stops_nobody);
-    tcase_add_test(c, who_stops_too_long_has_lost_the_lock);
+    tcase_add_test(c, holdfast_that_is_stopped_too_long_has_lost_the_lock);
     tcase_add_test(c, stopped_holdfast_kills_a_command_without_a_lock);
 }
 
