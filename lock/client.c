@@ -526,7 +526,7 @@ static void each_lock(struct hf_client *client, void (*act)(struct hf_lock *))
 
 static void stop_listening(struct hf_lock *lock)
 {
-    hf_acquire_stop_listening(lock->line);
+    hf_line_stop_listening(lock->line);
 }
 
 static void free_holds(struct hf_lock *lock)

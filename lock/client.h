@@ -91,10 +91,7 @@ struct hf_plain_subscription {
  * share it. */
 struct hf_line {
     struct hf_list waiters;     /* operations, first come first */
-    hf_status trouble;          /* why the line's last question had no answer;
-                                   HF_OK: it had one */
-    bool was_heard;             /* the server has answered since the line began
-                                   (W7) */
+    struct hf_wait_answers answers;
     bool is_listening;          /* subscription is added */
     bool is_waking;             /* a message is on its way (wake.c) */
     struct hf_ear ear;
@@ -151,6 +148,8 @@ struct hf_verb {
                                            behind is free. NULL: it stands behind
                                            none */
     void (*cancel)(struct hf_op *op, hf_status status);
+    void (*on_line)(struct hf_op *op, enum hf_wait_event event); /* to the first
+                                           in line. NULL: it stands in none */
     bool only_waits;            /* until its question has left: closing ends it */
     bool is_orphan;             /* in the background (orphan.c): begins also while
                                    the client is closing */
@@ -190,10 +189,8 @@ struct hf_op {
     struct hf_timer timer;
     bool has_told_wait;
     struct hf_wait_notice *notice;  /* on_wait, not called yet */
-    int late_grants;            /* how many came too late to be of use */
     bool may_be_held;           /* an earlier question than op->call may have been
                                    granted */
-    int64_t asked_ms;           /* when it last asked */
 
     /* To inspect, and to force. */
     struct hf_lock_info *info;  /* where the answer goes */
@@ -209,8 +206,6 @@ struct hf_op {
     struct hf_task task;
     size_t size;                /* of our own memory to free; 0: a caller's */
 };
-
-/* ---- client.c ---- */
 
 /* hf_client_log - one line, later, with the lock free. */
 void hf_client_log(struct hf_client *client, enum hf_log_level level,
@@ -283,6 +278,11 @@ void hf_op_call(struct hf_op *op, enum hf_step step, struct hf_bytes echo,
  * may have done what was asked. */
 bool hf_op_cancel(struct hf_op *op, hf_status status);
 
+/* hf_op_deadline - of a call that is sent now: not after the end of the wait.
+ * hf_op_arm_due  - op->timer fires at op->wait.due_ms. */
+int64_t hf_op_deadline(const struct hf_op *op);
+void hf_op_arm_due(struct hf_op *op);
+
 /* hf_op_read_answer - reads it into op->answer: done, with op->count, or not held.
  * False: the script cannot give that. */
 bool hf_op_read_answer(struct hf_op *op, struct hf_resp_value reply);
@@ -292,27 +292,40 @@ bool hf_op_read_answer(struct hf_op *op, struct hf_resp_value reply);
  * unknown. */
 hf_status hf_op_odd_reply(struct hf_op *op);
 
-/* ---- acquire.c, release.c, query.c: what they do ---- */
+/* ---- line.c: who waits on one channel ---- */
 
-/* hf_acquire_next - this client may have released the lock: the first in line
- *                   asks (W6).
- * hf_acquire_freeing - a call that may free the lock is about to be sent.
- * hf_acquire_freed   - that call has ended. `heard`: how many subscribers its
- *                   message had; < 0: unknown. A second call does nothing.
- * hf_acquire_stop_listening - the line is empty: ends its subscriptions. */
-void hf_acquire_next(struct hf_lock *lock);
-void hf_acquire_freeing(struct hf_op *op);
-void hf_acquire_freed(struct hf_op *op, int64_t heard);
-void hf_acquire_stop_listening(struct hf_line *line);
+/* hf_line_first        - the only one that asks (W1); NULL: nobody waits.
+ * hf_line_behind_first - NULL: there is none. The line is not empty.
+ * hf_line_enter        - at its end. True: it is the first.
+ * hf_line_leave        - also of one that stands in none. The next one asks; a line
+ *                        that is empty then ends its subscriptions.
+ * hf_line_wake_first   - this client may have released the lock: the first in line
+ *                        asks (W6).
+ * hf_line_listen, hf_line_stop_listening - its subscriptions.
+ * hf_line_freeing      - a call that may free the lock is about to be sent.
+ * hf_line_freed        - that call has ended. `heard`: how many subscribers its
+ *                        message had; < 0: unknown. A second call does nothing. */
+struct hf_op *hf_line_first(const struct hf_line *line);
+struct hf_op *hf_line_behind_first(const struct hf_line *line);
+bool hf_line_enter(struct hf_op *op);
+void hf_line_leave(struct hf_op *op);
+void hf_line_wake_first(struct hf_line *line);
+void hf_line_listen(struct hf_line *line);
+void hf_line_stop_listening(struct hf_line *line);
+void hf_line_freeing(struct hf_op *op);
+void hf_line_freed(struct hf_op *op, int64_t heard);
 
-/* ---- notice.c ---- */
+/* hf_reentry_start  - `op` acquires what its owner holds.
+ * hf_reentry_cancel - it acts on that hold now, and ends.
+ * hf_reentry_refuse - fills the error: it would wait for its own owner. */
+void hf_reentry_start(struct hf_op *op, struct hf_hold *held);
+void hf_reentry_cancel(struct hf_op *op, hf_status status);
+hf_status hf_reentry_refuse(struct hf_op *op, const struct hf_hold *held);
 
 /* hf_notice_wait   - on_wait will be called, once an operation.
  * hf_notice_forget - it is not called any more, unless it has begun. */
 void hf_notice_wait(struct hf_op *op, const struct hf_lock_info *info);
 void hf_notice_forget(struct hf_op *op);
-
-/* ---- query.c ---- */
 
 /* hf_info_read   - fills holder, hold_count and kind from the field of the lock's
  *                  hash that `answer` names. HF_KIND_NONE: no lock has such a
@@ -321,9 +334,6 @@ void hf_notice_forget(struct hf_op *op);
 void hf_info_read(struct hf_lock_info *info, const struct hf_answer *answer);
 hf_status hf_info_refuse(struct hf_error *err, const struct hf_lock *lock,
                          const struct hf_lock_info *info);
-
-
-/* ---- wake.c ---- */
 
 /* hf_wake_source - `op` may have freed its lock. If it was sent by ASK, the waiters
  *                  that listen at the slot's owner are woken, too. */
@@ -366,8 +376,6 @@ void hf_hold_tell_renewed(struct hf_hold *hold);
 bool hf_hold_enter(struct hf_hold *hold, struct hf_op *op);
 void hf_hold_leave(struct hf_hold *hold, bool is_gone);
 void hf_hold_drop(struct hf_hold *hold);
-
-/* ---- close.c ---- */
 
 /* hf_client_note_quiet - something has ended: if that was all that the closer waits
  * for, it is woken. */

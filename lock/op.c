@@ -121,7 +121,7 @@ bool hf_op_cancel(struct hf_op *op, hf_status status)
 
     hf_call_cancel(&op->call);
     may_have_run = op->call.may_have_run || op->may_be_held;
-    hf_acquire_freed(op, -1);
+    hf_line_freed(op, -1);
     op->verb->cancel(op, status);
     return may_have_run;
 }
@@ -169,6 +169,24 @@ void hf_op_call(struct hf_op *op, enum hf_step step, struct hf_bytes echo,
         return;
     fail_start(op, rc);
     done(call, rc, (struct hf_resp_value){0});
+}
+
+int64_t hf_op_deadline(const struct hf_op *op)
+{
+    int64_t deadline =
+        hf_loop_now(op->client->loop) + op->client->request_timeout_ms;
+
+    if (op->options.wait_ms != 0 && op->wait.deadline_ms < deadline)
+        return op->wait.deadline_ms;
+    return deadline;
+}
+
+void hf_op_arm_due(struct hf_op *op)
+{
+    if (op->wait.due_ms == HF_NEVER)
+        hf_loop_disarm(op->client->loop, &op->timer);
+    else
+        hf_loop_arm(op->client->loop, &op->timer, op->wait.due_ms);
 }
 
 hf_status hf_op_odd_reply(struct hf_op *op)

@@ -38,7 +38,7 @@ static void on_answer(struct hf_call *call, hf_status status,
                       "ends: %s",
                       hf_status_text(status));
     else /* released now, or it was never granted */
-        hf_acquire_next(op->lock);
+        hf_line_wake_first(op->lock->line);
     hf_wake_source(op);
     hf_op_finish(op, status);
 }

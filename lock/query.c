@@ -5,11 +5,6 @@
 #include "lock/client.h"
 #include "net/base/error.h"
 
-static int64_t deadline(const struct hf_op *op)
-{
-    return hf_loop_now(op->client->loop) + op->client->request_timeout_ms;
-}
-
 /* A fresh text for the reply to begin with, so that it can be no other's. */
 static struct hf_bytes question(struct hf_op *op)
 {
@@ -128,7 +123,7 @@ static void on_inspected(struct hf_call *call, hf_status status,
 
 static void inspect(struct hf_op *op)
 {
-    hf_op_call(op, STEP_INSPECT, question(op), deadline(op), on_inspected);
+    hf_op_call(op, STEP_INSPECT, question(op), hf_op_deadline(op), on_inspected);
 }
 
 const struct hf_verb hf_verb_inspect = {.start = inspect,
@@ -174,9 +169,9 @@ static void on_forced(struct hf_call *call, hf_status status,
                    answer->count <= 0 && answer->count >= FORCE_LEAST;
     bool is_done = is_read && answer->count == 0;
 
-    hf_acquire_freed(op, is_done ? answer->number : -1);
+    hf_line_freed(op, is_done ? answer->number : -1);
     if (status == HF_OK)
-        hf_acquire_next(op->lock);
+        hf_line_wake_first(op->lock->line);
     hf_wake_source(op);
     if (status < 0)
         hf_op_finish(op, status);
@@ -199,8 +194,8 @@ static void on_forced(struct hf_call *call, hf_status status,
 
 static void force(struct hf_op *op)
 {
-    hf_acquire_freeing(op);
-    hf_op_call(op, STEP_FORCE, question(op), deadline(op), on_forced);
+    hf_line_freeing(op);
+    hf_op_call(op, STEP_FORCE, question(op), hf_op_deadline(op), on_forced);
 }
 
 static void on_acquainted(struct hf_call *call, hf_status status,
@@ -221,7 +216,7 @@ static void force_when_known(struct hf_op *op)
     if (hf_router_is_known(op->client->router))
         force(op);
     else
-        hf_op_call(op, STEP_INSPECT, question(op), deadline(op), on_acquainted);
+        hf_op_call(op, STEP_INSPECT, question(op), hf_op_deadline(op), on_acquainted);
 }
 
 const struct hf_verb hf_verb_force = {.start = force_when_known,

@@ -9,7 +9,7 @@ static void end(struct hf_op *op, bool is_gone, hf_status status)
     if (hold)
         hf_hold_leave(hold, is_gone);
     if (is_gone) {
-        hf_acquire_next(op->lock);
+        hf_line_wake_first(op->lock->line);
         hf_wake_source(op);
     }
     hf_op_finish(op, status);
@@ -91,7 +91,7 @@ static void on_released(struct hf_call *call, hf_status status,
     bool is_read = status == HF_OK && hf_op_read_answer(op, reply);
     bool is_done = is_read && op->answer.count == op->count;
 
-    hf_acquire_freed(op, is_done ? op->answer.number : -1);
+    hf_line_freed(op, is_done ? op->answer.number : -1);
     if (status < 0)
         failed(op, status);
     else if (!is_read)
@@ -115,14 +115,13 @@ static void release(struct hf_op *op)
     if (op->count == 0) {
         hf_hold_release(&hold->core);
         hf_watchdog_forget(hold); /* H3 */
-        hf_acquire_freeing(op);
+        hf_line_freeing(op);
     } else {
         hf_hold_ask(&hold->core, hf_loop_now(op->client->loop), op->lease_ms);
     }
     hf_hold_rearm(hold);
     hf_op_call(op, STEP_RELEASE, hf_hold_text(hold),
-               hf_loop_now(op->client->loop) + op->client->request_timeout_ms,
-               on_released);
+               hf_op_deadline(op), on_released);
 }
 
 /* As at its deadline. One that stood behind another call on the hold, and whose

@@ -8,12 +8,23 @@
 #define START_SLACK_MS 1
 /* Of the releases after WAIT_UNUSED_MAX, one in so many gives way. */
 #define UNUSED_BEAT 16
+/* How often a waiter with a sharded subscription asks, since it may not hear that
+ * the key has left its node: far less than a lease, and few commands. */
+#define SLOT_LOOK_MS 3000
+/* In one call. A server that needs more than half of the lease each time is too
+ * slow for that lease. */
+#define LATE_GRANTS_MAX 3
 
 void hf_wait_init(struct hf_wait *w, int64_t deadline_ms)
 {
+    *w = (struct hf_wait){.deadline_ms = deadline_ms};
+    hf_wait_requeue(w);
+}
+
+void hf_wait_requeue(struct hf_wait *w)
+{
     w->state = WAIT_IS_QUEUED;
-    w->deadline_ms = deadline_ms;
-    w->due_ms = deadline_ms;
+    w->due_ms = w->deadline_ms;
     w->gives_way = false;
     w->asked_generation = 0;
     w->asked_live = false;
@@ -198,6 +209,63 @@ enum hf_wait_todo hf_wait_step(struct hf_wait *w, enum hf_wait_event event,
         return due(w, now_ms, ear);
     }
     return WAIT_NOTHING;
+}
+
+/* ---- what the server says, or does not ---- */
+
+/* While a slot is on the move and the key is already at the target, a release
+ * publishes there, and a sharded subscription at the source hears nothing. If our
+ * own question was sent by ASK, we know that this is so; but the key may also leave
+ * while we sleep. */
+int64_t hf_wait_cap_ms(int64_t watchdog_ms, bool is_sharded, bool is_by_ask)
+{
+    int64_t ms = watchdog_ms / 3;
+
+    if (!is_sharded)
+        return ms;
+    return earlier(ms, is_by_ask ? WAIT_POLL_MS : SLOT_LOOK_MS);
+}
+
+void hf_wait_answered(struct hf_wait_answers *answers)
+{
+    *answers = (struct hf_wait_answers){.has_answered = true};
+}
+
+/* The end of the wait came before the question could well be answered: that is no
+ * error of the server's. */
+static bool was_cut_short(const struct hf_wait *w, int64_t now_ms,
+                          hf_status status)
+{
+    return status != HF_E_SERVER && /* which is an answer */
+           now_ms >= w->deadline_ms && now_ms - w->asked_ms < WAIT_POLL_MS / 2;
+}
+
+bool hf_wait_failed(const struct hf_wait *w, struct hf_wait_answers *answers,
+                    int64_t now_ms, hf_status status)
+{
+    if (!answers->has_answered)
+        return false;
+    if (answers->last_error < 0 || !was_cut_short(w, now_ms, status))
+        answers->last_error = status;
+    return true;
+}
+
+hf_status hf_wait_result(const struct hf_wait_answers *answers)
+{
+    return answers->last_error < 0 ? answers->last_error : HF_TIMEOUT;
+}
+
+/* When it asks again, the server sets the whole lease anew, if the lock is still
+ * ours or free. With more than half of the lease gone by, the rest may be too
+ * short to be of use, or to be renewed in time. */
+bool hf_wait_asks_again(struct hf_wait *w, bool waits, int64_t now_ms,
+                        int64_t left_ms, int64_t lease_ms)
+{
+    if (left_ms >= lease_ms / 2)
+        return false;
+    if (!waits)
+        return w->late_grants++ == 0;
+    return w->late_grants++ < LATE_GRANTS_MAX && now_ms < w->deadline_ms;
 }
 
 /* ---- events of the channel and of our releases ---- */

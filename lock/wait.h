@@ -54,6 +54,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "resp/base.h"
+
 #define WAIT_POLL_MS 1000
 /* Listeners that may all ask at once. The scripts contain this number, too. */
 #define WAIT_FEW 16
@@ -106,6 +108,13 @@ struct hf_ear {
     uint32_t dice;              /* state of the random numbers; not 0 */
 };
 
+/* What became of the questions that a line has asked. Its waiters share it. */
+struct hf_wait_answers {
+    bool has_answered;          /* the server, since the line began (W7) */
+    hf_status last_error;       /* why the last question had no answer; HF_OK: it
+                                   had one */
+};
+
 struct hf_wait {
     enum { WAIT_IS_QUEUED, WAIT_IS_ASKING, WAIT_IS_SUBSCRIBING, WAIT_IS_SLEEPING,
            WAIT_IS_DONE } state;
@@ -114,17 +123,39 @@ struct hf_wait {
     bool gives_way;             /* W8, W9: it sleeps though the lock may be free */
     uint32_t asked_generation;
     bool asked_live;            /* was the subscription live when it asked? */
+    int64_t asked_ms;           /* when: set by its owner, which asks */
+    int late_grants;            /* that came too late to be of use */
 };
 
 /* hf_wait_init - QUEUED.
+ * hf_wait_requeue - QUEUED again, with the same deadline.
  * hf_wait_step - one event. `ttl_ms` counts for WAIT_REFUSED: what is left of
  *                the holder's lease, < 0 if it has none; `cap_ms` is how long to
  *                sleep then. After WAIT_ASK the owner asks and reports
  *                WAIT_REFUSED or WAIT_UNANSWERED, or is done. */
 void hf_wait_init(struct hf_wait *w, int64_t deadline_ms);
+void hf_wait_requeue(struct hf_wait *w);
 enum hf_wait_todo hf_wait_step(struct hf_wait *w, enum hf_wait_event event,
                                int64_t now_ms, struct hf_ear *ear,
                                int64_t ttl_ms, int64_t cap_ms);
+
+/* hf_wait_cap_ms     - how long a waiter sleeps at most. is_sharded: it listens at
+ *                      the node that serves the slot; is_by_ask: its last question
+ *                      was sent to another node, by ASK.
+ * hf_wait_answered   - the server has answered a question.
+ * hf_wait_failed     - a question failed with `status`. True: the line goes on
+ *                      waiting, and WAIT_UNANSWERED must follow (W7).
+ * hf_wait_result     - how a wait that gives up ends.
+ * hf_wait_asks_again - the lock was granted, and `left_ms` of `lease_ms` are left:
+ *                      is it to ask again, since that is too little to be of use?
+ *                      `waits`: it may wait; otherwise it asks again once. */
+int64_t hf_wait_cap_ms(int64_t watchdog_ms, bool is_sharded, bool is_by_ask);
+void hf_wait_answered(struct hf_wait_answers *answers);
+bool hf_wait_failed(const struct hf_wait *w, struct hf_wait_answers *answers,
+                    int64_t now_ms, hf_status status);
+hf_status hf_wait_result(const struct hf_wait_answers *answers);
+bool hf_wait_asks_again(struct hf_wait *w, bool waits, int64_t now_ms,
+                        int64_t left_ms, int64_t lease_ms);
 
 /* Events of the lock's channel and of our own releases (W8, W9).
  *

@@ -6,8 +6,8 @@
  * is handed over. So the message is published at the owner, too.
  *
  * WAKE-1  The message is sent once, after the release, and nobody waits for the
- *         reply. A waiter that it does not reach asks by itself (longest_sleep in
- *         acquire.c), as after a release of Redisson's.
+ *         reply. A waiter that it does not reach asks by itself (hf_wait_cap_ms), as
+ *         after a release of Redisson's.
  * WAKE-2  At most one for each lock is under way. */
 #include <string.h>
 
@@ -38,7 +38,7 @@ static void start(struct hf_op *op)
     op->call.slot = op->lock->slot;
     op->call.done = on_spoken;
     rc = hf_call_tell(&op->call, client->loop, client->router,
-                      hf_loop_now(client->loop) + client->request_timeout_ms);
+                      hf_op_deadline(op));
     if (rc < 0)
         on_spoken(&op->call, rc, (struct hf_resp_value){0});
 }

@@ -601,7 +601,115 @@ START_TEST(no_moment_of_a_release_loses_the_wakeup)
 }
 END_TEST
 
+/* ---- what the server says, or does not ---- */
+
+static const struct {
+    const char *why;
+    bool has_answered;
+    hf_status before, status;
+    int64_t asked_ms, now_ms;
+    bool goes_on;
+    hf_status result;           /* of a wait that gives up then */
+} errors[] = {
+    {"W7: a server that never answered is an error", false, HF_OK, HF_E_CONNECT,
+     NOW, NOW, false, HF_TIMEOUT},
+    {"W7: one that did is waited for", true, HF_OK, HF_E_CONNECT, NOW, NOW, true,
+     HF_E_CONNECT},
+    {"the end of the wait cut it short", true, HF_OK, HF_E_NOREPLY,
+     DEADLINE - WAIT_POLL_MS / 2 + 1, DEADLINE, true, HF_TIMEOUT},
+    {"it had time enough", true, HF_OK, HF_E_NOREPLY,
+     DEADLINE - WAIT_POLL_MS / 2, DEADLINE, true, HF_E_NOREPLY},
+    {"it failed before the end", true, HF_OK, HF_E_NOREPLY, DEADLINE - 2,
+     DEADLINE - 1, true, HF_E_NOREPLY},
+    {"a refusal is an answer, however soon it came", true, HF_OK, HF_E_SERVER,
+     DEADLINE, DEADLINE, true, HF_E_SERVER},
+    {"cut short, and it had failed before", true, HF_E_CONNECT, HF_E_NOREPLY,
+     DEADLINE, DEADLINE, true, HF_E_NOREPLY},
+};
+
+START_TEST(w7_a_line_goes_on_once_the_server_has_answered_it)
+{
+    struct hf_wait_answers answers = {errors[_i].has_answered,
+                                      errors[_i].before};
+    struct hf_wait w;
+
+    hf_wait_init(&w, DEADLINE);
+    w.asked_ms = errors[_i].asked_ms;
+    ck_assert_msg(hf_wait_failed(&w, &answers, errors[_i].now_ms,
+                                 errors[_i].status) == errors[_i].goes_on,
+                  "%s: goes on", errors[_i].why);
+    ck_assert_msg(hf_wait_result(&answers) == errors[_i].result, "%s: result",
+                  errors[_i].why);
+}
+END_TEST
+
+START_TEST(w7_an_answer_outdates_the_error_before_it)
+{
+    struct hf_wait_answers answers = {.last_error = HF_E_NOREPLY};
+
+    hf_wait_answered(&answers);
+    ck_assert(answers.has_answered);
+    ck_assert_int_eq(hf_wait_result(&answers), HF_TIMEOUT);
+}
+END_TEST
+
+/* Half of the lease or more is of use; one call asks again three times, without a
+ * wait once, and never after its deadline. */
+START_TEST(late_grant_is_asked_for_again_a_few_times)
+{
+    struct hf_wait w;
+
+    hf_wait_init(&w, DEADLINE);
+    ck_assert(!hf_wait_asks_again(&w, true, NOW, 500, 1000));
+    for (int i = 0; i < 3; i++)
+        ck_assert(hf_wait_asks_again(&w, true, NOW, 499, 1000));
+    ck_assert(!hf_wait_asks_again(&w, true, NOW, 499, 1000));
+
+    hf_wait_init(&w, DEADLINE);
+    ck_assert(!hf_wait_asks_again(&w, true, DEADLINE, -1, 1000));
+    hf_wait_init(&w, NOW);
+    ck_assert(hf_wait_asks_again(&w, false, NOW, -1, 1000));
+    ck_assert(!hf_wait_asks_again(&w, false, NOW, -1, 1000));
+}
+END_TEST
+
+START_TEST(late_grants_count_over_a_return_to_the_queue)
+{
+    struct hf_wait w;
+
+    hf_wait_init(&w, DEADLINE);
+    ck_assert(hf_wait_asks_again(&w, false, NOW, 0, 1000));
+    hf_wait_requeue(&w);
+    ck_assert(!hf_wait_asks_again(&w, false, NOW, 0, 1000));
+    ck_assert_int_eq(w.due_ms, DEADLINE);
+}
+END_TEST
+
+/* A third of the watchdog's timeout; where messages may not arrive, less. */
+START_TEST(sleep_is_capped_lower_where_a_slot_may_move)
+{
+    ck_assert_int_eq(hf_wait_cap_ms(30000, false, false), 10000);
+    ck_assert_int_eq(hf_wait_cap_ms(30000, false, true), 10000);
+    ck_assert_int_eq(hf_wait_cap_ms(30000, true, false), 3000);
+    ck_assert_int_eq(hf_wait_cap_ms(30000, true, true), WAIT_POLL_MS);
+    ck_assert_int_eq(hf_wait_cap_ms(900, true, true), 300);
+}
+END_TEST
+
 /* ---- */
+
+static TCase *case_answers(void)
+{
+    TCase *c = tcase_create("answers");
+
+    tcase_add_loop_test(c, w7_a_line_goes_on_once_the_server_has_answered_it, 0,
+                        COUNT(errors));
+    tcase_add_test(c, w7_an_answer_outdates_the_error_before_it);
+    tcase_add_test(c, late_grant_is_asked_for_again_a_few_times);
+    tcase_add_test(c, late_grants_count_over_a_return_to_the_queue);
+    tcase_add_test(c, sleep_is_capped_lower_where_a_slot_may_move);
+    return c;
+}
 
 static TCase *case_arrows(void)
 {
@@ -651,6 +759,7 @@ int main(void)
 
     suite_add_tcase(s, case_arrows());
     suite_add_tcase(s, case_turns());
+    suite_add_tcase(s, case_answers());
     suite_add_tcase(s, case_random());
     return suite_run(s);
 }

@@ -1,0 +1,230 @@
+/* The line of those who wait for a lock: who is first, when it is told to ask
+ * again, and the subscriptions by which the line hears of releases. */
+#include "lock/client.h"
+#include "net/base/mem.h"
+#include "net/base/random.h"
+
+static void on_message(struct hf_subscription *s, const char *ptr, size_t len);
+static void on_change(struct hf_subscription *s, bool is_live);
+static void on_plain_message(struct hf_subscription *s, const char *ptr,
+                             size_t len);
+static void on_plain_change(struct hf_subscription *s, bool is_live);
+
+/* ---- who waits ---- */
+
+struct hf_op *hf_line_first(const struct hf_line *line)
+{
+    if (hf_list_is_empty(&line->waiters))
+        return NULL;
+    return HF_OWNER_OF(line->waiters.next, struct hf_op, line_node);
+}
+
+struct hf_op *hf_line_behind_first(const struct hf_line *line)
+{
+    const struct hf_list *first = line->waiters.next;
+
+    if (first->next == &line->waiters)
+        return NULL;
+    return HF_OWNER_OF(first->next, struct hf_op, line_node);
+}
+
+static void tell_first(struct hf_line *line, enum hf_wait_event event)
+{
+    struct hf_op *op = hf_line_first(line);
+
+    if (op)
+        op->verb->on_line(op, event);
+}
+
+bool hf_line_enter(struct hf_op *op)
+{
+    struct hf_line *line = op->lock->line;
+    bool is_first = hf_list_is_empty(&line->waiters);
+
+    hf_list_push(&line->waiters, &op->line_node);
+    if (is_first)
+        line->answers = (struct hf_wait_answers){0};
+    return is_first;
+}
+
+/* The next waiter is woken by its timer, not by a call from here: if ten
+ * thousand waiters failed at once, each would call the next on one stack. */
+void hf_line_leave(struct hf_op *op)
+{
+    struct hf_line *line = op->lock->line;
+    bool was_first = hf_line_first(line) == op;
+
+    hf_list_remove(&op->line_node);
+    if (hf_list_is_empty(&line->waiters))
+        hf_line_stop_listening(line);
+    else if (was_first)
+        hf_loop_arm(op->client->loop, &hf_line_first(line)->timer, 0);
+}
+
+void hf_line_wake_first(struct hf_line *line)
+{
+    tell_first(line, WAIT_DUE);
+}
+
+/* ---- subscriptions ---- */
+
+static hf_status subscribe(struct hf_line *line, struct hf_subscription *s,
+                           bool is_sharded)
+{
+    const struct hf_lock *lock = hf_line_lock(line);
+    struct hf_bytes channel = hf_lock_channel(lock);
+
+    s->channel = channel.ptr;
+    s->channel_len = channel.len;
+    s->is_sharded = is_sharded;
+    return hf_router_listen(lock->client->router, s, lock->slot);
+}
+
+static struct hf_client *client_of(struct hf_line *line)
+{
+    return hf_line_lock(line)->client;
+}
+
+static bool wants_plain(struct hf_line *line)
+{
+    return line->subscription.is_sharded &&
+           hf_router_wakes_both(client_of(line)->router);
+}
+
+/* Without memory it is tried again with the next hf_line_listen(). */
+static void listen_plainly(struct hf_line *line)
+{
+    struct hf_plain_subscription *plain =
+        hf_mem_new(client_of(line)->mem, sizeof *plain);
+
+    if (!plain)
+        return;
+    plain->line = line;
+    plain->subscription.on_message = on_plain_message;
+    plain->subscription.on_change = on_plain_change;
+    if (subscribe(line, &plain->subscription, false) == HF_OK)
+        line->plain = plain;
+    else
+        hf_mem_free(client_of(line)->mem, plain, sizeof *plain);
+}
+
+void hf_line_listen(struct hf_line *line)
+{
+    if (!line->is_listening) {
+        line->subscription.on_message = on_message;
+        line->subscription.on_change = on_change;
+        if (!hf_random(&line->ear.dice, sizeof line->ear.dice) ||
+            !line->ear.dice)
+            line->ear.dice = 1;
+        line->is_listening =
+            subscribe(line, &line->subscription,
+                      hf_lock_is_sharded(hf_line_lock(line))) == HF_OK;
+        line->ear.is_refused = !line->is_listening;
+    }
+    if (line->is_listening && !line->plain && wants_plain(line))
+        listen_plainly(line);
+}
+
+void hf_line_stop_listening(struct hf_line *line)
+{
+    if (line->is_listening)
+        hf_router_unlisten(&line->subscription);
+    if (line->plain) {
+        hf_router_unlisten(&line->plain->subscription);
+        hf_mem_free(client_of(line)->mem, line->plain, sizeof *line->plain);
+        line->plain = NULL;
+    }
+    line->is_listening = false;
+    line->ear.is_live = false;
+    line->ear.is_refused = false;
+    hf_ear_lost(&line->ear);
+}
+
+static void heard(struct hf_line *line, const char *ptr, size_t len)
+{
+    if (hf_ear_heard(&line->ear, hf_loop_now(client_of(line)->loop), ptr, len))
+        tell_first(line, WAIT_WOKEN);
+}
+
+static void on_message(struct hf_subscription *s, const char *ptr, size_t len)
+{
+    struct hf_line *line = HF_OWNER_OF(s, struct hf_line, subscription);
+
+    if (line->plain)
+        line->plain->may_be_double = true;
+    heard(line, ptr, len);
+}
+
+/* A plain message after a sharded one is mostly of the same release, whose turn
+ * has been counted. It may be of another release: asking again is never wrong.
+ */
+static void on_plain_message(struct hf_subscription *s, const char *ptr,
+                             size_t len)
+{
+    struct hf_plain_subscription *plain =
+        HF_OWNER_OF(s, struct hf_plain_subscription, subscription);
+
+    if (!plain->may_be_double) {
+        heard(plain->line, ptr, len);
+        return;
+    }
+    plain->may_be_double = false;
+    plain->line->ear.generation++;
+    tell_first(plain->line, WAIT_WOKEN);
+}
+
+static bool hears_all(struct hf_line *line)
+{
+    return line->subscription.is_live &&
+           (!wants_plain(line) ||
+            (line->plain && line->plain->subscription.is_live));
+}
+
+/* One of the line's subscriptions became live, was lost, or was refused. */
+static void changed(struct hf_line *line, bool is_one_live)
+{
+    bool was_live = line->ear.is_live;
+
+    line->ear.is_live = hears_all(line);
+    line->ear.is_refused = !is_one_live && !was_live;
+    line->ear.generation++; /* messages may have been missed */
+    hf_ear_lost(&line->ear);
+    if (line->ear.is_live)
+        tell_first(line, WAIT_LIVE);
+    else if (was_live)
+        tell_first(line, WAIT_WOKEN);
+    else if (!is_one_live)
+        tell_first(line, WAIT_DEAF);
+}
+
+static void on_change(struct hf_subscription *s, bool is_live)
+{
+    changed(HF_OWNER_OF(s, struct hf_line, subscription), is_live);
+}
+
+static void on_plain_change(struct hf_subscription *s, bool is_live)
+{
+    changed(HF_OWNER_OF(s, struct hf_plain_subscription, subscription)->line,
+            is_live);
+}
+
+/* ---- releases of our own ---- */
+
+void hf_line_freeing(struct hf_op *op)
+{
+    op->is_freeing = true;
+    op->was_listening = op->lock->line->is_listening;
+    hf_ear_releases(&op->lock->line->ear);
+}
+
+/* A subscription that began or ended meanwhile counts as one that heard the
+ * message: better owe one turn too few than give way to ourselves. */
+void hf_line_freed(struct hf_op *op, int64_t heard)
+{
+    struct hf_line *line = op->lock->line;
+
+    if (op->is_freeing)
+        hf_ear_released(&line->ear, hf_loop_now(op->client->loop), heard,
+                        op->was_listening || line->is_listening);
+    op->is_freeing = false;
+}

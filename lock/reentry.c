@@ -1,0 +1,126 @@
+/* Re-entry: an owner acquires again what it holds. It stands in no line, but
+ * asks at once, behind other calls on the same hold. */
+#include <stdio.h>
+
+#include "lock/client.h"
+#include "net/base/error.h"
+
+hf_status hf_reentry_refuse(struct hf_op *op, const struct hf_hold *held)
+{
+    char name[100];
+
+    return hf_error_set(
+        op->error, HF_E_INVAL,
+        "lock '%s' is held by this owner already, as a %s: "
+        "that must be released first",
+        hf_error_quote(name, sizeof name, op->lock->text, op->lock->name_len),
+        hf_lock_kind_text(held->lock->kind->id));
+}
+
+static void end(struct hf_op *op, hf_status status)
+{
+    struct hf_hold *hold = op->hold;
+
+    op->hold = NULL;
+    hf_list_remove(&op->cancel_node);
+    hf_hold_leave(hold, false);
+    hf_op_finish(op, status);
+}
+
+/* The error says what to do: a loop that only tries again would get this answer
+ * at once, for ever. */
+static void end_lost(struct hf_op *op)
+{
+    char name[100];
+
+    (void)hf_error_set(
+        op->error, HF_LOST,
+        "lock '%s' was lost: %s; give it up with "
+        "hf_lock_release as often as it was acquired, then "
+        "acquire it again",
+        hf_error_quote(name, sizeof name, op->lock->text, op->lock->name_len),
+        hf_lost_text(op->hold->core.reason));
+    end(op, HF_LOST);
+}
+
+/* The re-entry has no answer. For the count it does not matter whether the
+ * server executes it, for the next call sends its own count; but the lease may
+ * be shorter now. */
+static void settle(struct hf_op *op)
+{
+    if (op->call.may_have_run)
+        hf_hold_unknown(&op->hold->core, &op->call.sending);
+    else
+        hf_hold_refused(&op->hold->core);
+    hf_hold_rearm(op->hold);
+}
+
+static void on_answer(struct hf_call *call, hf_status status,
+                      struct hf_resp_value reply)
+{
+    struct hf_op *op = HF_OWNER_OF(call, struct hf_op, call);
+    struct hf_hold *hold = op->hold;
+
+    if (status == HF_OK && !hf_op_read_answer(op, reply))
+        status = hf_op_odd_reply(op);
+    if (status < 0) {
+        call->may_have_run = call->may_have_run ||
+                             status == HF_E_SERVER; /* half of the script */
+        settle(op);
+        end(op, status);
+        return;
+    }
+    if (hold->core.state == HOLD_LOST) { /* while we asked: it was told */
+        end_lost(op);
+        return;
+    }
+    if (op->answer.count == op->count) {
+        hf_hold_granted(&hold->core, op->count, &call->sending,
+                        op->options.lease_ms == 0, 0);
+        hf_hold_rearm(hold);
+        end(op, HF_OK);
+        return;
+    }
+    if (hf_hold_lose(&hold->core,
+                     op->answer.number == -2 ? HF_LOST_DELETED : HF_LOST_TAKEN))
+        hf_hold_tell_lost(hold);
+    end_lost(op);
+}
+
+static void reenter(struct hf_op *op)
+{
+    hf_loop_disarm(op->client->loop, &op->timer);
+    if (op->hold->core.state == HOLD_LOST) {
+        end_lost(op);
+        return;
+    }
+    if (!op->lock->kind->reenters) {
+        end(op, hf_reentry_refuse(op, op->hold));
+        return;
+    }
+    op->count = op->hold->core.count + 1;
+    op->call.replicas = 0;
+    hf_hold_ask(&op->hold->core, hf_loop_now(op->client->loop), op->lease_ms);
+    hf_hold_rearm(op->hold);
+    hf_op_call(op, STEP_ACQUIRE, hf_hold_text(op->hold), hf_op_deadline(op),
+               on_answer);
+}
+
+/* Behind another call on the same hold it waits no longer than it may. */
+void hf_reentry_start(struct hf_op *op, struct hf_hold *held)
+{
+    hf_wait_requeue(&op->wait); /* it asks nothing of its own */
+    if (hf_hold_enter(held, op)) {
+        reenter(op);
+        return;
+    }
+    op->wait.due_ms =
+        op->options.wait_ms == 0 ? hf_op_deadline(op) : op->wait.deadline_ms;
+    hf_op_arm_due(op);
+}
+
+void hf_reentry_cancel(struct hf_op *op, hf_status status)
+{
+    settle(op);
+    end(op, status);
+}
