@@ -17,6 +17,8 @@
 
 /* So long without an answer, and others are asked for the way (discover.c). */
 #define LOOK_MS 250
+/* So far apart are two rounds of asking (discover.c). */
+#define REFRESH_MIN_MS 100
 
 START_TEST(a_command_goes_to_the_node_of_its_slot)
 {
@@ -49,24 +51,35 @@ START_TEST(moved_is_followed_and_learned)
 }
 END_TEST
 
-/* C6. */
+static bool has_refreshed_twice(void)
+{
+    return counts().refreshes == 2;
+}
+
+/* C6. Once more at the end, and in between as often as may be: a busy machine takes
+ * longer for a thousand. */
 START_TEST(a_thousand_moved_ask_for_the_way_twice_at_most)
 {
     static struct ask many[MANY];
+    int64_t began_ms;
+    int most;
 
     say("-MOVED 5 127.0.0.1:%d\r\n", NULL);
     begin(says, all_of_0, 1);
     ck_assert_str_eq(ask(5), "node 1");
+    drive_until(has_refreshed_twice); /* asked for again */
     drive_for(500);
-    ck_assert_int_eq((int)counts().refreshes, 2); /* asked for again */
+    ck_assert_int_eq((int)counts().refreshes, 2);
     nodes_map(nodes, all_of_0, 1);
+    began_ms = local_now_ms();
     for (int i = 0; i < MANY; i++)
         ck_assert_int_eq(start(&many[i], 1 + i, LONG_MS), HF_OK);
     for (int i = 0; i < MANY; i++)
         ck_assert_str_eq(answer_of(&many[i]), "node 1");
+    most = 4 + (int)((local_now_ms() - began_ms) / REFRESH_MIN_MS);
     drive_for(500);
     ck_assert_int_ge((int)counts().moved, MANY);
-    ck_assert_int_le((int)counts().refreshes, 4);
+    ck_assert_int_le((int)counts().refreshes, most);
     end();
 }
 END_TEST
