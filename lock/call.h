@@ -80,9 +80,11 @@ struct hf_call {
  *                  or HF_E_NOREPLY.
  * hf_call_cancel - ends it without `done`; call->may_have_run is set. [locked] */
 hf_status hf_call_start(struct hf_call *call, struct hf_loop *loop,
-                        struct hf_router *router, int64_t deadline_ms);
+                        struct hf_router *router, int64_t deadline_ms)
+    HF_MUST_CHECK;
 hf_status hf_call_tell(struct hf_call *call, struct hf_loop *loop,
-                       struct hf_router *router, int64_t deadline_ms);
+                       struct hf_router *router, int64_t deadline_ms)
+    HF_MUST_CHECK;
 void hf_call_cancel(struct hf_call *call);
 
 /* hf_call_is_sent - bytes of it have left, and the answer is still to come. */

@@ -214,11 +214,11 @@ void hf_client_log(struct hf_client *client, enum hf_log_level level,
 
 /* ---- table.c: locks by kind and name ---- */
 
-hf_status hf_table_init(struct hf_client *client);
+hf_status hf_table_init(struct hf_client *client) HF_MUST_CHECK;
 void hf_table_fini(struct hf_client *client);
 hf_status hf_lock_find_or_add(struct hf_lock **out, struct hf_client *client,
                               const struct hf_kind *kind, const char *name,
-                              size_t len);
+                              size_t len) HF_MUST_CHECK;
 void hf_lock_ref(struct hf_lock *lock);
 void hf_lock_unref(struct hf_lock *lock);
 
@@ -266,9 +266,9 @@ size_t hf_op_put_args(struct hf_op *op, enum hf_step step,
  *                any, is filled already.
  * hf_op_call   - calls the script of the lock's kind. `echo`: what its reply begins
  *                with. A failure to start is told to `done`. */
-hf_status hf_op_begin(struct hf_op *op);
+hf_status hf_op_begin(struct hf_op *op) HF_MUST_CHECK;
 struct hf_op *hf_op_new_background(struct hf_lock *lock,
-                                   const struct hf_verb *verb);
+                                   const struct hf_verb *verb) HF_MUST_CHECK;
 void hf_op_finish(struct hf_op *op, hf_status status);
 void hf_op_call(struct hf_op *op, enum hf_step step, struct hf_bytes echo,
                 int64_t deadline_ms,
@@ -363,7 +363,7 @@ static inline struct hf_bytes hf_hold_text(const struct hf_hold *hold)
     return (struct hf_bytes){hold->text, hold->text_len};
 }
 
-struct hf_hold *hf_hold_new(struct hf_op *op);
+struct hf_hold *hf_hold_new(struct hf_op *op) HF_MUST_CHECK;
 void hf_hold_free(struct hf_hold *hold);
 void hf_hold_rearm(struct hf_hold *hold);
 void hf_hold_tell_lost(struct hf_hold *hold);

@@ -8,7 +8,7 @@
 
 /* hf_uuid_make - a random version-4 UUID, lower case; false: nothing random is to
  * be had. Source: WIRE 1. */
-bool hf_uuid_make(char dst[UUID_LEN + 1]);
+bool hf_uuid_make(char dst[UUID_LEN + 1]) HF_MUST_CHECK;
 
 /* hf_owner_format - the owner field of one hold: "uuid:" and a decimal number
  * whose last ten digits are the hold's serial number and whose others are the

@@ -33,7 +33,8 @@ struct hf_answer {
  *                  the reply.
  * hf_reply_integer, hf_reply_bytes - its element `index`; an integer may be decimal
  *                  text. */
-bool hf_answer_read(struct hf_answer *out, struct hf_resp_value reply);
+bool hf_answer_read(struct hf_answer *out, struct hf_resp_value reply)
+    HF_MUST_CHECK;
 bool hf_reply_integer(struct hf_resp_value reply, size_t index, int64_t *out);
 bool hf_reply_bytes(struct hf_resp_value reply, size_t index,
                    struct hf_bytes *out);

@@ -13,10 +13,10 @@ extern const struct hf_mem hf_mem_libc;
  *               false: nothing changed. The one place where arrays grow.
  * hf_mem_give_back - frees the array at *ptr if it has more than `keep` bytes: a rare
  *               great value needed them. */
-void *hf_mem_new(const struct hf_mem *mem, size_t size);
+void *hf_mem_new(const struct hf_mem *mem, size_t size) HF_MUST_CHECK;
 void hf_mem_free(const struct hf_mem *mem, void *ptr, size_t size);
 bool hf_mem_grow(const struct hf_mem *mem, void *ptr, uint32_t *room,
-                 size_t size, size_t want, size_t max);
+                 size_t size, size_t want, size_t max) HF_MUST_CHECK;
 static inline void hf_mem_give_back(const struct hf_mem *mem, void *ptr,
                                     uint32_t *room, size_t size, size_t keep)
 {

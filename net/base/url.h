@@ -61,12 +61,13 @@ struct hf_seeds {
 hf_status hf_url_parse(struct hf_url *out, const char *text,
                        struct hf_error *err);
 hf_status hf_url_parse_seeds(struct hf_url *out, struct hf_seeds *seeds,
-                             const char *text, struct hf_error *err);
+                             const char *text, struct hf_error *err)
+    HF_MUST_CHECK;
 
 /* hf_url_set_tls - what is given in *tls wins over what stands in the URL, piece
  * by piece. HF_E_INVAL: something is, and the URL is not one of TLS. */
 hf_status hf_url_set_tls(struct hf_url *url, const struct hf_tls_options *tls,
-                         struct hf_error *err);
+                         struct hf_error *err) HF_MUST_CHECK;
 
 /* hf_url_move - the same for another server: at that host, and, if it is one of
  * the sentinels of *seeds (else NULL), with their login and without a database. */

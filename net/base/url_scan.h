@@ -29,16 +29,17 @@ struct hf_scan {
 hf_status hf_scan_refuse(const struct hf_scan *s, const char *at,
                          const char *why);
 hf_status hf_scan_decode(const struct hf_scan *s, struct hf_span part,
-                         char *dst, size_t room, bool (*may_be)(unsigned char));
+                         char *dst, size_t room, bool (*may_be)(unsigned char))
+    HF_MUST_CHECK;
 hf_status hf_scan_number(const struct hf_scan *s, struct hf_span part,
                          uint32_t least, uint32_t most, const char *why,
-                         uint32_t *out);
+                         uint32_t *out) HF_MUST_CHECK;
 hf_status hf_scan_database(const struct hf_scan *s, struct hf_span part,
-                           uint32_t *out);
+                           uint32_t *out) HF_MUST_CHECK;
 
 /* hf_scan_query - all options, from the '?' that s->at is at, if any, to the
  *   end of the text. `has_database`: that was given in front of them. */
 hf_status hf_scan_query(struct hf_url *u, struct hf_scan *s,
-                        bool has_database);
+                        bool has_database) HF_MUST_CHECK;
 
 #endif

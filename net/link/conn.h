@@ -140,7 +140,8 @@ static inline bool hf_conn_has_room(const struct hf_conn *c, size_t size)
  * hf_conn_forget - its owner gives it up: HF_UNSENT (withdrawn, its bytes will
  *                  not be sent) or HF_UNKNOWN. `done` is not called. */
 hf_status hf_conn_submit(struct hf_conn *c, struct hf_request *request,
-                         const struct hf_resp_arg *argv, size_t argc);
+                         const struct hf_resp_arg *argv, size_t argc)
+    HF_MUST_CHECK;
 enum hf_outcome hf_conn_forget(struct hf_conn *c, struct hf_request *request);
 
 static inline uint64_t hf_conn_in_flight(const struct hf_conn *c)
@@ -163,7 +164,8 @@ void hf_conn_wrote(struct hf_conn *c, size_t n);
  * hf_conn_took - so many bytes were read, at `now_us`. Calls `done` and on_push.
  *                HF_OK, or a failure for good with c->error set: close. */
 size_t hf_conn_room(struct hf_conn *c, char **ptr);
-hf_status hf_conn_took(struct hf_conn *c, size_t n, int64_t now_us);
+hf_status hf_conn_took(struct hf_conn *c, size_t n, int64_t now_us)
+    HF_MUST_CHECK;
 
 /* What the owner of the socket says and asks:
  *

@@ -66,7 +66,7 @@ void hf_link_options_init(struct hf_link_options *options);
  * hf_link_free - requests end UNSENT or UNKNOWN; `done` is called. The loop is
  *                quiesced (or free of threads). Takes NULL. [locked] */
 hf_status hf_link_new(struct hf_link **out, struct hf_loop *loop,
-                      const struct hf_link_options *options);
+                      const struct hf_link_options *options) HF_MUST_CHECK;
 void hf_link_free(struct hf_link *link);
 
 /* hf_link_submit - queues a command, `argc` >= 1 arguments, copied. `deadline`
@@ -78,7 +78,7 @@ void hf_link_free(struct hf_link *link);
  *   says how it ended. HF_UNSENT: no byte will ever leave. [locked] */
 hf_status hf_link_submit(struct hf_link *link, struct hf_request *request,
                          const struct hf_resp_arg *argv, size_t argc,
-                         int64_t deadline_ms);
+                         int64_t deadline_ms) HF_MUST_CHECK;
 enum hf_outcome hf_link_cancel(struct hf_request *request);
 
 /* hf_link_await_room  - for a command of `bytes` (hf_resp_command_size); `ready`
@@ -90,7 +90,7 @@ enum hf_outcome hf_link_cancel(struct hf_request *request);
  * hf_link_is_awaited  - does anybody wait? hf_link_submit does not look: who
  *   submits before them takes what they wait for. All [locked] */
 hf_status hf_link_await_room(struct hf_link *link, struct hf_room *room,
-                             size_t bytes);
+                             size_t bytes) HF_MUST_CHECK;
 void hf_link_forget_room(struct hf_room *room);
 bool hf_link_is_awaited(const struct hf_link *link);
 

@@ -46,7 +46,7 @@ struct hf_subscription {
  * All [locked]. */
 hf_status hf_pubsub_new(struct hf_pubsub **out, struct hf_loop *loop,
                         struct hf_link *main,
-                        const struct hf_link_options *options);
+                        const struct hf_link_options *options) HF_MUST_CHECK;
 void hf_pubsub_free(struct hf_pubsub *ps);
 void hf_pubsub_push(struct hf_pubsub *ps, struct hf_resp_value push);
 void hf_pubsub_change(struct hf_pubsub *ps, bool is_up);

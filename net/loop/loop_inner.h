@@ -112,8 +112,8 @@ void hf_unlock_and_post(struct hf_loop *loop);
 void hf_wait_on(struct hf_loop *loop, pthread_cond_t *condition);
 
 /* drive.c: the conditions, and the background thread. */
-hf_status hf_drive_init(struct hf_loop *loop);
-hf_status hf_drive_start(struct hf_loop *loop);
+hf_status hf_drive_init(struct hf_loop *loop) HF_MUST_CHECK;
+hf_status hf_drive_start(struct hf_loop *loop) HF_MUST_CHECK;
 void hf_drive_stop(struct hf_loop *loop);
 void hf_drive_fini(struct hf_loop *loop);
 

@@ -34,9 +34,11 @@ struct hf_poller {
     bool is_cut;                 /* the copy: there was no memory for all */
 };
 
-hf_status hf_poller_init(struct hf_poller *p, const struct hf_mem *mem);
+hf_status hf_poller_init(struct hf_poller *p, const struct hf_mem *mem)
+    HF_MUST_CHECK;
 void hf_poller_fini(struct hf_poller *p);
-hf_status hf_poller_add(struct hf_poller *p, int fd, int events, uint32_t key);
+hf_status hf_poller_add(struct hf_poller *p, int fd, int events, uint32_t key)
+    HF_MUST_CHECK;
 void hf_poller_change(struct hf_poller *p, int fd, int events, uint32_t key);
 void hf_poller_remove(struct hf_poller *p, int fd);
 
@@ -45,7 +47,7 @@ void hf_poller_remove(struct hf_poller *p, int fd);
  *                        nothing with poll(2). HF_E_SYSTEM
  * hf_poller_call       - does so; hf_poller_uncall takes it back. Both under the
  *                        loop's lock. */
-hf_status hf_poller_open_outer(struct hf_poller *p);
+hf_status hf_poller_open_outer(struct hf_poller *p) HF_MUST_CHECK;
 void hf_poller_call(struct hf_poller *p);
 void hf_poller_uncall(struct hf_poller *p);
 

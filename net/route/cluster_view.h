@@ -25,7 +25,7 @@ struct hf_cluster_node {
 hf_status hf_cluster_view_read(struct hf_cluster_view **out,
                                const struct hf_mem *mem, const char *host,
                                bool is_tls, struct hf_resp_value reply,
-                               struct hf_error *err);
+                               struct hf_error *err) HF_MUST_CHECK;
 void hf_cluster_view_free(struct hf_cluster_view *view);
 uint32_t hf_cluster_view_count(const struct hf_cluster_view *view);
 struct hf_cluster_node hf_cluster_view_node(const struct hf_cluster_view *view,

@@ -13,7 +13,7 @@ hf_status hf_probe_send(struct hf_server *server, unsigned index,
                         struct hf_link *link, const struct hf_resp_arg *argv,
                         size_t argc, int64_t deadline_ms,
                         void (*done)(struct hf_request *, enum hf_outcome,
-                                     struct hf_resp_value));
+                                     struct hf_resp_value)) HF_MUST_CHECK;
 struct hf_server *hf_probe_ended(struct hf_request *request, unsigned index);
 void hf_probe_cancel(struct hf_server *server);
 void hf_probe_drop_news(struct hf_server *server);

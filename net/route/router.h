@@ -91,7 +91,7 @@ struct hf_router_options {
  *                  quiesced (or free of threads). Takes NULL. [locked] */
 hf_status hf_router_new(struct hf_router **out, struct hf_loop *loop,
                         const struct hf_router_options *options,
-                        struct hf_error *err);
+                        struct hf_error *err) HF_MUST_CHECK;
 void hf_router_free(struct hf_router *router);
 
 /* hf_router_slot - of a key: to be kept where the key is. 0 but in a cluster,
@@ -110,7 +110,8 @@ uint16_t hf_router_slot(const struct hf_router *router, const void *key,
 bool hf_router_is_known(const struct hf_router *router);
 bool hf_router_is_sharded(const struct hf_router *router);
 bool hf_router_wakes_both(const struct hf_router *router);
-hf_status hf_router_send(struct hf_router *router, struct hf_command *command);
+hf_status hf_router_send(struct hf_router *router, struct hf_command *command)
+    HF_MUST_CHECK;
 enum hf_outcome hf_router_cancel(struct hf_command *command);
 
 /* hf_command_is_sent - bytes of it have left, its answer is to come.
@@ -148,7 +149,7 @@ void hf_router_counts(const struct hf_router *router,
  * hf_router_is_idle - is no SUBSCRIBE or UNSUBSCRIBE under way?
  * hf_router_on_idle - as hf_pubsub_on_idle. All [locked] */
 hf_status hf_router_listen(struct hf_router *router, struct hf_subscription *s,
-                           uint16_t slot);
+                           uint16_t slot) HF_MUST_CHECK;
 void hf_router_unlisten(struct hf_subscription *s);
 bool hf_router_is_idle(const struct hf_router *router);
 void hf_router_on_idle(struct hf_router *router, void (*idle)(void *ctx),

@@ -16,7 +16,7 @@
  *   HF_E_INVAL: this sentinel does not know the name (null) (S2). */
 hf_status hf_sentinel_master_read(struct hf_endpoint *out,
                                   struct hf_resp_value reply,
-                                  struct hf_error *err);
+                                  struct hf_error *err) HF_MUST_CHECK;
 
 /* More than anybody runs: a sentinel's list is bounded by this (S14). */
 #define HF_SENTINELS_MAX 32
@@ -32,7 +32,7 @@ struct hf_sentinel_list {
  *   An unknown name is HF_E_SERVER here. */
 hf_status hf_sentinel_list_read(struct hf_sentinel_list *out,
                                 struct hf_resp_value reply,
-                                struct hf_error *err);
+                                struct hf_error *err) HF_MUST_CHECK;
 
 struct hf_role {
     enum { HF_ROLE_MASTER, HF_ROLE_REPLICA, HF_ROLE_SENTINEL } kind;
@@ -43,7 +43,7 @@ struct hf_role {
 
 /* hf_role_read - the reply to ROLE. */
 hf_status hf_role_read(struct hf_role *out, struct hf_resp_value reply,
-                       struct hf_error *err);
+                       struct hf_error *err) HF_MUST_CHECK;
 
 struct hf_switch_master {
     struct hf_text name;        /* borrowed: part of the message */

@@ -60,7 +60,8 @@ struct hf_server_events {
  * hf_servers_sweep_soon - servers that are no targets any more, and have nothing
  *                         under way, are freed within seconds. */
 hf_status hf_server_get(struct hf_server **out, struct hf_router *router,
-                        const char *host, uint16_t port, bool is_guide);
+                        const char *host, uint16_t port, bool is_guide)
+    HF_MUST_CHECK;
 struct hf_server *hf_server_find(struct hf_router *router, const char *host,
                                  uint16_t port, bool is_guide);
 void hf_server_free(struct hf_server *server);
@@ -80,6 +81,7 @@ static inline struct hf_server *hf_server_next(const struct hf_router *router,
 }
 
 /* hf_server_slow - the link of commands that wait for replicas. HF_E_NOMEM. */
-hf_status hf_server_slow(struct hf_link **out, struct hf_server *server);
+hf_status hf_server_slow(struct hf_link **out, struct hf_server *server)
+    HF_MUST_CHECK;
 
 #endif

@@ -106,19 +106,20 @@ struct hf_slot_map_source {
 hf_status hf_slot_map_from_slots(struct hf_slot_map **out,
                                  const struct hf_slot_map_source *from,
                                  struct hf_resp_value reply,
-                                 struct hf_error *err);
+                                 struct hf_error *err) HF_MUST_CHECK;
 hf_status hf_slot_map_from_shards(struct hf_slot_map **out,
                                   const struct hf_slot_map_source *from,
                                   struct hf_resp_value reply,
-                                  struct hf_error *err);
+                                  struct hf_error *err) HF_MUST_CHECK;
 
 /* hf_slot_map_new  - no node, no slot. NULL: no memory.
  * hf_slot_map_free - takes NULL.
  * hf_slot_map_add  - one more node, which is copied; its index is the old count.
  *   HF_E_LIMIT, HF_E_NOMEM: *map is as before. It may move. */
-struct hf_slot_map *hf_slot_map_new(const struct hf_mem *mem);
+struct hf_slot_map *hf_slot_map_new(const struct hf_mem *mem) HF_MUST_CHECK;
 void hf_slot_map_free(struct hf_slot_map *map);
-hf_status hf_slot_map_add(struct hf_slot_map **map, const struct hf_node *node);
+hf_status hf_slot_map_add(struct hf_slot_map **map, const struct hf_node *node)
+    HF_MUST_CHECK;
 
 /* hf_slot_map_set - what a MOVED says: the slot is that node's. A node that is
  *   not known yet is added; one that was a replica or not online is a master,

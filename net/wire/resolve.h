@@ -50,7 +50,7 @@ hf_status hf_resolve_start(struct hf_resolve **out, struct hf_loop *loop,
                            void (*done)(void *ctx,
                                         const struct hf_addresses *found,
                                         const char *why_not),
-                           void *ctx);
+                           void *ctx) HF_MUST_CHECK;
 void hf_resolve_cancel(struct hf_resolve *resolve);
 
 #endif

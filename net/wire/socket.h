@@ -14,7 +14,7 @@
  *                     machine on which nobody listens may be picked for our end
  *                     too. */
 hf_status hf_socket_connect(int *fd, const struct sockaddr *address,
-                            socklen_t len);
+                            socklen_t len) HF_MUST_CHECK;
 int hf_socket_error(int fd);
 
 /* Both: > 0 bytes moved; 0: it would block; < 0: the negative errno, or

@@ -20,8 +20,8 @@ struct hf_stream {
  * hf_stream_is_resumed - did it resume an earlier session of TLS?
  * hf_stream_close - a closed one may be closed. `is_polite`: as hf_tls_free. */
 hf_status hf_stream_open(struct hf_stream *stream, int fd,
-                         struct hf_tls_context *context);
-hf_status hf_stream_start(struct hf_stream *stream);
+                         struct hf_tls_context *context) HF_MUST_CHECK;
+hf_status hf_stream_start(struct hf_stream *stream) HF_MUST_CHECK;
 bool hf_stream_is_resumed(const struct hf_stream *stream);
 void hf_stream_close(struct hf_stream *stream, bool is_polite);
 

@@ -11,7 +11,7 @@ struct hf_tls;
  * hf_tls_free - says goodbye (close_notify) if `is_polite`: not in a forked
  *               child. Never waits. Takes NULL. Before `fd` is closed. */
 hf_status hf_tls_new(struct hf_tls **out, struct hf_tls_context *context,
-                     int fd);
+                     int fd) HF_MUST_CHECK;
 void hf_tls_free(struct hf_tls *tls, bool is_polite);
 
 /* hf_tls_handshake - goes on with it:
@@ -36,7 +36,7 @@ void hf_tls_free(struct hf_tls *tls, bool is_polite);
  *   it). To be asked after the handshake, after a read, and after a write that
  *   was HF_TLS_FAILED. */
 #define HF_TLS_FAILED (-100001)
-hf_status hf_tls_handshake(struct hf_tls *tls);
+hf_status hf_tls_handshake(struct hf_tls *tls) HF_MUST_CHECK;
 long hf_tls_read(struct hf_tls *tls, void *ptr, size_t room);
 long hf_tls_write(struct hf_tls *tls, const void *ptr, size_t len);
 int hf_tls_wants(const struct hf_tls *tls);

@@ -27,11 +27,13 @@ struct hf_tls_context;
 hf_status hf_tls_context_new(struct hf_tls_context **out,
                              const struct hf_mem *mem,
                              const struct hf_tls_options *options,
-                             const char *host, struct hf_error *err);
+                             const char *host, struct hf_error *err)
+    HF_MUST_CHECK;
 hf_status hf_tls_context_share(struct hf_tls_context **out,
                                const struct hf_tls_context *of,
                                const struct hf_tls_options *options,
-                               const char *host, struct hf_error *err);
+                               const char *host, struct hf_error *err)
+    HF_MUST_CHECK;
 void hf_tls_context_free(struct hf_tls_context *context);
 
 #endif

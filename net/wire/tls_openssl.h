@@ -31,14 +31,14 @@ struct hf_tls_name {
  * line, for what no certificate could hold. */
 hf_status hf_tls_name_set(struct hf_tls_name *name,
                           const struct hf_tls_options *options,
-                          const char *host, struct hf_error *err);
+                          const char *host, struct hf_error *err) HF_MUST_CHECK;
 
 /* hf_tls_settings_apply - all that is ours to decide about a context, and then
  * the options. Statuses of hf_tls_context_new.
  * hf_tls_check_name - has a connection check the server's. False: no memory. */
 hf_status hf_tls_settings_apply(SSL_CTX *ctx,
                                 const struct hf_tls_options *options,
-                                struct hf_error *err);
+                                struct hf_error *err) HF_MUST_CHECK;
 bool hf_tls_check_name(SSL *ssl, const struct hf_tls_name *name);
 
 /* hf_tls_say_queue - what OpenSSL has in its queue, which is empty after:

@@ -38,11 +38,11 @@ struct hf_wire_options {
  * hf_wire_drop  - forgets the first `len` of them. */
 hf_status hf_wire_open(struct hf_wire **out,
                        const struct hf_wire_options *options,
-                       int64_t deadline_ms, struct hf_error *err);
+                       int64_t deadline_ms, struct hf_error *err) HF_MUST_CHECK;
 void hf_wire_close(struct hf_wire *wire);
 hf_status hf_wire_send(struct hf_wire *wire, const char *ptr, size_t len,
-                       int64_t deadline_ms);
-hf_status hf_wire_read(struct hf_wire *wire, int64_t deadline_ms);
+                       int64_t deadline_ms) HF_MUST_CHECK;
+hf_status hf_wire_read(struct hf_wire *wire, int64_t deadline_ms) HF_MUST_CHECK;
 const char *hf_wire_bytes(const struct hf_wire *wire, size_t *len);
 void hf_wire_drop(struct hf_wire *wire, size_t len);
 const struct hf_error *hf_wire_error(const struct hf_wire *wire);
