@@ -127,6 +127,11 @@ live: deps
 live-built: all $(live_T)
 	@tests/run.sh $(live_T)
 
+#: make terminal          Ctrl-C, Ctrl-Z and Ctrl-S on a terminal of tmux
+terminal: all
+	@tests/deps.sh deps-terminal
+	@tests/live/terminal.sh $(BUILD)/holdfast
+
 # The same locks, and clusters, over mutual TLS; but for what talks to scripted
 # peers or by sockets of its own, and what finds its server at another address
 # than the certificate's.
@@ -144,4 +149,4 @@ $(BUILD)/tests/locale/comma:
 	@mkdir -p $(@D)
 	@localedef --no-archive -i de_DE -f UTF-8 $@ 2>/dev/null || mkdir -p $@
 
-.PHONY: build-tests check check-built check-busy live live-built live-tls
+.PHONY: build-tests check check-built check-busy live live-built terminal live-tls
