@@ -38,6 +38,25 @@
 extern "C" {
 #endif
 
+/* ---- statuses ------------------------------------------------------------ */
+
+/* What this floor adds to the statuses (resp/base.h, net/net.h): ordinary
+ * refusals. */
+#define HF_LOCK_STATUS_MAP(X)                                                 \
+    X(HF_TIMEOUT, -1, "the lock was not to be had in the time allowed")       \
+    X(HF_NOT_OWNER, -2, "this owner does not hold the lock")                  \
+    X(HF_LOST, -3, "the lock was lost while it was held")                     \
+    X(HF_CANCELLED, -4, "the wait was cancelled")                             \
+    X(HF_UNREPLICATED, -5, "too few replicas have the lock")
+
+enum { HF_LOCK_STATUS_MAP(HF_STATUS_ENUM) };
+
+/* hf_status_text - one line about a status of any floor, in English, never NULL.
+ * hf_status_name - its name as spelled above ("HF_TIMEOUT").
+ * Static memory. Any thread. */
+HF_API const char *hf_status_text(hf_status status);
+HF_API const char *hf_status_name(hf_status status);
+
 /* ---- locks --------------------------------------------------------------- */
 
 /* A handle on one name and kind. Handles on the same share everything. */

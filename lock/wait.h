@@ -54,7 +54,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "resp/base.h"
+#include "lock/lock.h"
 
 #define WAIT_POLL_MS 1000
 /* Listeners that may all ask at once. The scripts contain this number, too. */

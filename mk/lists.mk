@@ -9,8 +9,8 @@ tls_no   := tls_none
 HEADERS := holdfast.h resp/base.h resp/resp.h net/net.h lock/connect.h lock/lock.h
 
 RESP := status parse value copy double encode
-NET  := $(addprefix base/,endpoint error hash histogram mem random url \
-            url_query url_scan url_secret utf8) \
+NET  := $(addprefix base/,endpoint error hash histogram mem random status \
+            url url_query url_scan url_secret utf8) \
         $(addprefix loop/,clock drive fork loop poller_$(EVENTS) spin wheel) \
         $(addprefix wire/,dial race resolve socket stream wire $(tls_$(TLS))) \
         $(addprefix link/,confirmation conn conn_queue due greet link link_request \
@@ -19,7 +19,7 @@ NET  := $(addprefix base/,endpoint error hash histogram mem random url \
             listening probe redirect refusal replicas round router sentinel_words \
             server silence slot slot_map slot_map_read topology topology_cluster \
             topology_sentinel topology_standalone)
-LOCK := scripts kind kind_reentrant kind_nonreentrant kind_fenced names reply wait lease hold call table args op holding notice line reentry acquire release wake orphan query \
+LOCK := scripts kind kind_reentrant kind_nonreentrant kind_fenced names reply status wait lease hold call table args op holding notice line reentry acquire release wake orphan query \
         watchdog close client lock
 CLI  := $(basename $(wildcard cli/*.c cli/*/*.c))
 
@@ -42,7 +42,7 @@ UNIT := resp_base resp_parse resp_value resp_copy resp_double resp_encode \
         net_slot net_slot_map net_round net_router \
         net_router_ends net_router_maps net_redirect net_refusal net_sentinel_words \
         net_sentinel \
-        lock_names lock_kind lock_reply lock_lease lock_hold lock_wait lock_share \
+        lock_names lock_status lock_kind lock_reply lock_lease lock_hold lock_wait lock_share \
         cli_values cli_json cli_options cli_secret cli_run_state cli_resp \
         cli_resp_check cli_doctor support $(tls_tests_$(TLS))
 LIVE := url slot cluster_map cluster cluster_wait cluster_moves cluster_failover \

@@ -15,7 +15,23 @@
 extern "C" {
 #endif
 
-/* ---- errors, for a person ------------------------------------------------ */
+/* ---- errors -------------------------------------------------------------- */
+
+/* What this floor adds to the statuses (resp/base.h). Failures of the world, or of
+ * the caller (HF_E_INVAL, HF_E_FORKED). */
+#define HF_NET_STATUS_MAP(X)                                                  \
+    X(HF_E_CONNECT, -100, "the server cannot be reached")                     \
+    X(HF_E_TLS, -101, "TLS failed")                                           \
+    X(HF_E_AUTH, -102, "the server refused the user or the password")         \
+    X(HF_E_SERVER, -103, "the server answered with an error")                 \
+    X(HF_E_NOMEM, -106, "out of memory")                                      \
+    X(HF_E_INVAL, -107, "an argument is not valid")                           \
+    X(HF_E_NOREPLY, -108, "no answer in time; the server may still do it")    \
+    X(HF_E_FORKED, -110, "the client belongs to the parent process")          \
+    X(HF_E_CLOSED, -111, "the client was closed")                             \
+    X(HF_E_SYSTEM, -112, "the operating system refused")
+
+enum { HF_NET_STATUS_MAP(HF_STATUS_ENUM) };
 
 #define HF_ERROR_TEXT_MAX 512
 

@@ -14,11 +14,15 @@ extern "C" {
 /* The functions that a shared library exports; everything else is hidden. */
 #if defined(__GNUC__)
 #define HF_API __attribute__((visibility("default")))
-/* A function whose result must be looked at: compilers warn where it is dropped;
- * gcc does so even behind a cast to void. */
-#define HF_MUST_CHECK __attribute__((warn_unused_result))
 #else
 #define HF_API
+#endif
+
+/* A function whose result must be looked at: compilers warn where it is dropped;
+ * gcc does so even behind a cast to void. */
+#if defined(__GNUC__)
+#define HF_MUST_CHECK __attribute__((warn_unused_result))
+#else
 #define HF_MUST_CHECK
 #endif
 
@@ -27,41 +31,25 @@ extern "C" {
  * two positive codes mean "not an error, call again".
  *
  * -1 .. -99 are ordinary refusals, -100 and below failures: of the world, or of
- * the caller (HF_E_INVAL, HF_E_TYPE). */
-#define HF_STATUS_MAP(X)                                                      \
+ * the caller. One numbering for all floors; each adds its own to it. */
+#define HF_RESP_STATUS_MAP(X)                                                 \
     X(HF_OK, 0, "ok")                                                         \
     X(HF_RESP_MORE, 1, "more bytes are needed")                               \
     X(HF_RESP_ROOM, 2, "more room is needed")                                 \
-    X(HF_TIMEOUT, -1, "the lock was not to be had in the time allowed")       \
-    X(HF_NOT_OWNER, -2, "this owner does not hold the lock")                  \
-    X(HF_LOST, -3, "the lock was lost while it was held")                     \
-    X(HF_CANCELLED, -4, "the wait was cancelled")                             \
-    X(HF_UNREPLICATED, -5, "too few replicas have the lock")                  \
-    X(HF_E_CONNECT, -100, "the server cannot be reached")                     \
-    X(HF_E_TLS, -101, "TLS failed")                                           \
-    X(HF_E_AUTH, -102, "the server refused the user or the password")         \
-    X(HF_E_SERVER, -103, "the server answered with an error")                 \
     X(HF_E_PROTOCOL, -104, "what the server sent is not RESP")                \
     X(HF_E_LIMIT, -105, "a limit was reached")                                \
-    X(HF_E_NOMEM, -106, "out of memory")                                      \
-    X(HF_E_INVAL, -107, "an argument is not valid")                           \
-    X(HF_E_NOREPLY, -108, "no answer in time; the server may still do it")    \
-    X(HF_E_TYPE, -109, "the value is of another type, or there is none")      \
-    X(HF_E_FORKED, -110, "the client belongs to the parent process")          \
-    X(HF_E_CLOSED, -111, "the client was closed")                             \
-    X(HF_E_SYSTEM, -112, "the operating system refused")
+    X(HF_E_TYPE, -109, "the value is of another type, or there is none")
 
-typedef enum hf_status {
 #define HF_STATUS_ENUM(name, value, text) name = value,
-    HF_STATUS_MAP(HF_STATUS_ENUM)
-#undef HF_STATUS_ENUM
-} hf_status;
+typedef int hf_status;
+enum { HF_RESP_STATUS_MAP(HF_STATUS_ENUM) };
 
-/* hf_status_text - one line about a status, in English, never NULL.
- * hf_status_name - its name as spelled above ("HF_E_CONNECT").
+/* hf_resp_status_text - one line about a status of this floor, in English, never
+ *                       NULL.
+ * hf_resp_status_name - its name as spelled above ("HF_E_LIMIT").
  * Static memory. Any thread. */
-HF_API const char *hf_status_text(hf_status status);
-HF_API const char *hf_status_name(hf_status status);
+HF_API const char *hf_resp_status_text(hf_status status);
+HF_API const char *hf_resp_status_name(hf_status status);
 
 /* The allocation hook: one function that does all three.
  *   ptr NULL          allocate `size` bytes
@@ -69,8 +57,8 @@ HF_API const char *hf_status_name(hf_status status);
  *   else              resize, contents kept up to the smaller size
  * `old` is the size that the block was last given. It may fail (NULL) at any
  * call that asks for more; the old block then stays valid. A call that shrinks
- * or frees must not fail. Called under the loop's lock or by a constructor:
- * it must not call back into holdfast. */
+ * or frees must not fail. It may be called with a mutex held: it must not call back
+ * into holdfast. */
 struct hf_mem {
     void *(*resize)(void *ctx, void *ptr, size_t old, size_t size);
     void *ctx;

@@ -6,19 +6,19 @@
 /* Strings one behind the other are half the size of an array of pointers. */
 static const short values[] = {
 #define VALUE(name, value, text) value,
-    HF_STATUS_MAP(VALUE)
+    HF_RESP_STATUS_MAP(VALUE)
 #undef VALUE
 };
 
 static const char names[] =
 #define NAME(name, value, text) #name "\0"
-    HF_STATUS_MAP(NAME)
+    HF_RESP_STATUS_MAP(NAME)
 #undef NAME
     "HF_?";
 
 static const char texts[] =
 #define TEXT(name, value, text) text "\0"
-    HF_STATUS_MAP(TEXT)
+    HF_RESP_STATUS_MAP(TEXT)
 #undef TEXT
     "a status that this version does not know";
 
@@ -26,19 +26,19 @@ static const char texts[] =
 static const char *find(const char *strings, hf_status status)
 {
     for (size_t i = 0; i < sizeof values / sizeof *values; i++) {
-        if (values[i] == (int)status)
+        if (values[i] == status)
             break;
         strings += strlen(strings) + 1;
     }
     return strings;
 }
 
-const char *hf_status_text(hf_status status)
+const char *hf_resp_status_text(hf_status status)
 {
     return find(texts, status);
 }
 
-const char *hf_status_name(hf_status status)
+const char *hf_resp_status_name(hf_status status)
 {
     return find(names, status);
 }

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "net/base/error.h"
 #include "net/net.h"
 #include "net/route/router.h"
 #include "tests/support/local.h"
@@ -359,7 +360,7 @@ static void must_fail(struct question *q, hf_status status, const char *part)
     drive_until(&q->is_done, "an end");
     ck_assert_int_eq(q->outcome, HF_UNSENT);
     ck_assert_msg(strstr(q->answer, part), "%s, without: %s", q->answer, part);
-    ck_assert_msg(q->status == status, "%s: %s", hf_status_name(q->status),
+    ck_assert_msg(q->status == status, "%s: %s", hf_net_status_name(q->status),
                   q->answer);
 }
 

@@ -15,7 +15,7 @@ static const struct status_row {
     const char *text;
 } status_rows[] = {
 #define ROW(name, value, text) {name, #name, text},
-    HF_STATUS_MAP(ROW)
+    HF_RESP_STATUS_MAP(ROW)
 #undef ROW
 };
 
@@ -23,20 +23,21 @@ START_TEST(status_has_name_and_text)
 {
     const struct status_row *row = &status_rows[_i];
 
-    ck_assert_str_eq(hf_status_name(row->status), row->name);
-    ck_assert_str_eq(hf_status_text(row->status), row->text);
+    ck_assert_str_eq(hf_resp_status_name(row->status), row->name);
+    ck_assert_str_eq(hf_resp_status_text(row->status), row->text);
 }
 END_TEST
 
-/* Beside those that there are, and 2^16 away from one. */
-static const int unknown_rows[] = {3, -6, -99, -113, 65536, -104 - 65536};
+/* Beside those that there are, of other floors, and 2^16 away from one. */
+static const int unknown_rows[] = {3, -1, -6, -99, -100, -113, 65536,
+                                   -104 - 65536};
 
 START_TEST(unknown_status_has_a_name_and_a_text_too)
 {
     hf_status status = (hf_status)unknown_rows[_i];
 
-    ck_assert_str_eq(hf_status_name(status), "HF_?");
-    ck_assert_str_eq(hf_status_text(status),
+    ck_assert_str_eq(hf_resp_status_name(status), "HF_?");
+    ck_assert_str_eq(hf_resp_status_text(status),
                      "a status that this version does not know");
 }
 END_TEST

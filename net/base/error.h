@@ -19,4 +19,9 @@ hf_status hf_error_set(struct hf_error *e, hf_status status, const char *format,
 char *hf_error_quote(char *dst, size_t room, const void *ptr, size_t len);
 void hf_error_tame(char *text, size_t len);
 
+/* hf_net_status_text - one line about a status of this floor or of the one below.
+ * hf_net_status_name - its name. Both: as hf_resp_status_text. */
+const char *hf_net_status_text(hf_status status);
+const char *hf_net_status_name(hf_status status);
+
 #endif

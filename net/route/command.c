@@ -87,7 +87,7 @@ static void fail(struct hf_command *c, hf_status status)
     c->server = NULL;
     if (c->router->error.status != status)
         hf_error_set(&c->router->error, status, "%s: %s", c->router->address,
-                     hf_status_text(status));
+                     hf_net_status_text(status));
     finish(c, HF_UNSENT, no_reply);
 }
 

@@ -204,7 +204,7 @@ static void cannot_go_on(struct hf_server *server, hf_status status)
     struct hf_error why;
 
     hf_error_set(&why, status, "%s: %s", server->router->address,
-                 hf_status_text(status));
+                 hf_net_status_text(status));
     hf_discover_failed(server, false, &why);
 }
 

@@ -17,7 +17,7 @@ static hf_status start(struct hf_router *router, struct hf_error *err)
     router->is_known = true;
     if (rc < 0 && router->error.status == rc)
         return hf_error_set(err, rc, "%s", router->error.text);
-    return rc < 0 ? hf_error_set(err, rc, "%s", hf_status_text(rc)) : HF_OK;
+    return rc < 0 ? hf_error_set(err, rc, "%s", hf_net_status_text(rc)) : HF_OK;
 }
 
 const struct hf_topology hf_topology_standalone = {

@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "net/wire/dial.h"
+#include "net/base/error.h"
 #include "net/loop/loop.h"
 #include "net/wire/socket.h"
 
@@ -99,7 +100,7 @@ static const char *racer_start(struct hf_racer *racer,
         return NULL;
     (void)close(fd);
     racer->io.fd = -1;
-    return hf_status_text(rc);
+    return hf_net_status_text(rc);
 }
 
 static void failed(struct hf_dial *d, unsigned index, const char *why)
@@ -197,7 +198,7 @@ static bool resolve(struct hf_dial *d)
 
     if (rc < 0)
         add_text(d, "",
-                 rc == HF_E_SYSTEM ? strerror(errno) : hf_status_text(rc));
+                 rc == HF_E_SYSTEM ? strerror(errno) : hf_net_status_text(rc));
     return rc == HF_OK;
 }
 

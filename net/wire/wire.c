@@ -107,7 +107,7 @@ static hf_status open_stream(struct hf_wire *w)
     hf_loop_unlock(w->loop);
     if (rc < 0) {
         hf_stream_close(&w->stream, false);
-        return fail(w, rc, hf_status_text(rc));
+        return fail(w, rc, hf_net_status_text(rc));
     }
     return HF_OK;
 }
@@ -156,7 +156,7 @@ hf_status hf_wire_open(struct hf_wire **out,
 
     (void)hf_url_address(options->url, address, sizeof address);
     if (rc < 0)
-        return hf_error_set(err, rc, "%s: %s", address, hf_status_text(rc));
+        return hf_error_set(err, rc, "%s: %s", address, hf_net_status_text(rc));
     rc = dial(w, deadline_ms);
     if (rc == HF_OK)
         rc = open_stream(w);

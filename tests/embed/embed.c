@@ -72,7 +72,7 @@ static void refuse_what_is_no_reply(void)
     hf_resp_init(&parser, NULL, 2);
     expect(hf_resp_parse(&parser, "+OK\nx", 5, &tape) == HF_E_PROTOCOL, "no");
     expect(parser.error.offset == 3, "at the LF");
-    expect(strcmp(hf_status_name(HF_E_PROTOCOL), "HF_E_PROTOCOL") == 0,
+    expect(strcmp(hf_resp_status_name(HF_E_PROTOCOL), "HF_E_PROTOCOL") == 0,
            "its name");
 }
 

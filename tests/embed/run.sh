@@ -77,6 +77,13 @@ exports_nothing() {
         no "a library built with -fvisibility=hidden exports none:" $alien
 }
 
+# A parser, and nothing of what holdfast does with it.
+words_are_its_own() {
+    alien=$(grep -owiE 'locks?|replicas?|holder|TLS' "$out/hf_resp.h" \
+        "$out/hf_resp.c" | sort -u)
+    [ -z "$alien" ] || no "the pair speaks of bytes and values alone:" $alien
+}
+
 # The column holds code, constants and unwind tables together.
 size_is_small() {
     gcc -std=c11 -Os -c "$out/hf_resp.c" -o "$out/small.o"
@@ -158,6 +165,7 @@ program g++ "$out/cpp.o" $here/embed.cpp $as_cpp
 program clang++ "$out/cpp.o" $here/embed.cpp $as_cpp
 page_program
 exports_nothing
+words_are_its_own
 size_is_small
 objects_are_small
 stack_is_bounded

@@ -1,0 +1,22 @@
+/* Statuses of net/ as sentences and as names. */
+#include "net/base/error.h"
+
+const char *hf_net_status_text(hf_status status)
+{
+#define CASE(name, value, text) case name: return text;
+    switch (status) {
+        HF_NET_STATUS_MAP(CASE)
+    }
+#undef CASE
+    return hf_resp_status_text(status);
+}
+
+const char *hf_net_status_name(hf_status status)
+{
+#define CASE(name, value, text) case name: return #name;
+    switch (status) {
+        HF_NET_STATUS_MAP(CASE)
+    }
+#undef CASE
+    return hf_resp_status_name(status);
+}
