@@ -188,14 +188,6 @@ static hf_status add_target(struct asker *a, struct doctor_server *s,
     return rc;
 }
 
-static bool has_target(const struct asker *a, const struct doctor_server *s)
-{
-    for (uint32_t i = 0; i < a->count; i++)
-        if (a->targets[i]->server == s)
-            return true;
-    return false;
-}
-
 /* ---- asking ---- */
 
 static void submit(struct target *t, struct ask *ask,
@@ -356,24 +348,22 @@ static void drop_server(struct doctor_facts *facts, uint32_t index)
             (facts->count - index) * sizeof *facts->servers);
 }
 
-/* Adds targets for servers that have none yet. */
+/* Adds targets for servers that have none yet: the n-th target is of the n-th
+ * server. */
 static hf_status add_targets(struct asker *a, struct hf_error *err)
 {
     struct doctor_facts *facts = a->facts;
     hf_status rc = HF_OK;
 
-    for (uint32_t i = 0; i < facts->count && rc == HF_OK;) {
-        struct doctor_server *s = facts->servers[i];
+    while (a->count < facts->count && rc == HF_OK) {
+        struct doctor_server *s = facts->servers[a->count];
 
-        if (!has_target(a, s) && is_known_otherwise(a, s)) {
-            drop_server(facts, i);
+        if (is_known_otherwise(a, s)) {
+            drop_server(facts, a->count);
             continue;
         }
-        if (!has_target(a, s)) {
-            cli_step("asking %s", s->address);
-            rc = add_target(a, s, err);
-        }
-        i++;
+        cli_step("asking %s", s->address);
+        rc = add_target(a, s, err);
     }
     return rc;
 }
