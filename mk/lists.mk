@@ -41,7 +41,7 @@ UNIT := resp_base resp_parse resp_value resp_copy resp_double resp_encode \
         net_link_crowd net_pubsub net_wire net_cuts net_faults net_pace \
         net_slot net_slot_map net_round net_router \
         net_router_ends net_router_maps net_redirect net_refusal net_sentinel_words \
-        net_sentinel \
+        net_sentinel net_sentinel_news \
         lock_names lock_status lock_kind lock_reply lock_lease lock_hold lock_wait lock_share \
         cli_values cli_json cli_options cli_secret cli_run_state cli_resp \
         cli_resp_check cli_doctor support $(tls_tests_$(TLS))

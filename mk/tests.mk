@@ -22,6 +22,8 @@ $(filter $(BUILD)/tests/test_net_conn%,$(unit_T)): \
     $(call objects,tests/support/conn_kit)
 $(filter $(BUILD)/tests/test_net_router%,$(unit_T)): \
     $(call objects,$(addprefix tests/support/,loop_kit router_kit))
+$(BUILD)/tests/test_net_sentinel $(BUILD)/tests/test_net_sentinel_news: \
+    $(call objects,$(addprefix tests/support/,loop_kit sentinel_kit))
 $(filter $(BUILD)/tests/test_net_loop%,$(unit_T)): \
     $(call objects,$(addprefix tests/support/,loop_kit turn_kit))
 $(filter $(BUILD)/tests/test_net_link_% $(BUILD)/tests/test_net_pubsub,$(unit_T)): \
@@ -34,7 +36,7 @@ $(BUILD)/tests/test_net_faults: LINK += $(call wrapped,socket connect \
     pipe2 epoll_create1 epoll_ctl epoll_wait poll pthread_create)
 $(BUILD)/tests/test_net_spin: LINK += $(call wrapped,clock_gettime epoll_wait \
     poll sched_yield sysconf)
-$(BUILD)/tests/test_net_sentinel: LINK += $(call wrapped,hf_clock_us hf_clock_ms)
+$(BUILD)/tests/test_net_sentinel $(BUILD)/tests/test_net_sentinel_news: LINK += $(call wrapped,hf_clock_us hf_clock_ms)
 $(BUILD)/tests/test_net_pace: LINK += $(call wrapped,clock_gettime connect recv)
 $(BUILD)/tests/live/test_lock_clock: LINK += $(call wrapped,clock_gettime \
     gettimeofday time)

@@ -229,6 +229,18 @@ START_TEST(h2_a_hold_with_a_lease_is_renewed_from_a_reentry_without_one)
 }
 END_TEST
 
+START_TEST(h2_no_renewal_begins_while_another_has_no_answer)
+{
+    struct hf_hold_core h = renewed_hold();
+
+    ck_assert_int_eq(hf_hold_due(&h, START + THIRD), HOLD_RENEW);
+    for (int64_t now = START + THIRD; now < SAFE; now += 100)
+        ck_assert_int_eq(hf_hold_due(&h, now), HOLD_NOTHING);
+    renewed_at(&h, START + THIRD);
+    ck_assert_int_eq(hf_hold_due(&h, SAFE), HOLD_RENEW);
+}
+END_TEST
+
 START_TEST(h2_a_failed_renewal_is_tried_again_a_tick_later_until_it_is_lost)
 {
     struct hf_hold_core h = renewed_hold();
@@ -580,6 +592,7 @@ static TCase *case_renewals(void)
     tcase_add_test(c, h2_a_reentry_with_a_longer_lease_puts_nothing_off);
     tcase_add_test(
         c, h2_a_hold_with_a_lease_is_renewed_from_a_reentry_without_one);
+    tcase_add_test(c, h2_no_renewal_begins_while_another_has_no_answer);
     tcase_add_test(
         c, h2_a_failed_renewal_is_tried_again_a_tick_later_until_it_is_lost);
     tcase_add_test(c, h2_a_renewal_that_failed_late_does_not_put_off_the_next);

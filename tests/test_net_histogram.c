@@ -156,7 +156,7 @@ START_TEST(two_that_are_merged_are_as_one)
     struct hf_histogram parts[2] = {{0}}, whole = {0}, other;
 
     for (int i = 0; i < NUMBERS; i++) {
-        uint64_t number = random_up_to_bits(31);
+        uint64_t number = random_up_to_bits(32);
 
         hf_histogram_add(&parts[dice_bits(&dice_seed) % 2], number);
         hf_histogram_add(&whole, number);

@@ -225,6 +225,28 @@ START_TEST(race_goes_by_the_rules)
 }
 END_TEST
 
+/* Also for a caller that asks more often than it has to. */
+START_TEST(nothing_is_tried_early_and_nothing_is_lost_while_an_address_is_left)
+{
+    struct runner fates[HF_ADDRESSES_MAX];
+    struct hf_addresses found = read_race("4a. 4b.", fates);
+
+    memset(&race, 0, sizeof race);
+    hf_race_begin(&race, &found, START_MS);
+    ck_assert_int_eq(hf_race_next(&race, START_MS - 1), -1);
+    ck_assert_int_eq(hf_race_next(&race, START_MS), 0);
+    ck_assert_int_eq(hf_race_next(&race, START_MS + RACE_DELAY_MS - 1), -1);
+    ck_assert(!hf_race_is_lost(&race));
+    hf_race_failed(&race, START_MS + 1);
+    ck_assert(!hf_race_is_lost(&race));
+    ck_assert_int_eq(hf_race_next(&race, START_MS + 1), 1);
+    ck_assert(!hf_race_is_lost(&race));
+    ck_assert_int_eq(hf_race_next(&race, START_MS + LONG_MS), -1);
+    hf_race_failed(&race, START_MS + 2);
+    ck_assert(hf_race_is_lost(&race));
+}
+END_TEST
+
 /* ---- one after the other ---- */
 
 /* In front of a race: '=' when its winner worked. */
@@ -363,6 +385,8 @@ int main(void)
     tcase_set_timeout(c, 60);
     tcase_add_loop_test(c, race_goes_by_the_rules, 0,
                         (int)(sizeof races / sizeof *races));
+    tcase_add_test(
+        c, nothing_is_tried_early_and_nothing_is_lost_while_an_address_is_left);
     tcase_add_loop_test(c, race_remembers_what_worked, 0,
                         (int)(sizeof careers / sizeof *careers));
     tcase_add_test(c, any_race_keeps_the_rules);
