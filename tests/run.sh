@@ -1,7 +1,7 @@
 #!/bin/sh
 # run.sh PROGRAM...: runs test programs TEST_JOBS at a time, each with servers of
-# its own; 0 if all passed. They mostly wait, so by default there are five to a
-# processor. The slowest come first, in parts (tests/slow.txt, support/parts.c),
+# its own; 0 if all passed. They mostly wait (an eighth of their time is CPU), so by
+# default there are seven to a processor. The slowest come first, in parts (tests/slow.txt, support/parts.c),
 # so that nobody waits for one of them alone at the end. A program that answers 77
 # was skipped. What a failed one said is said again at the end, where a reader of
 # a long log looks.
@@ -29,7 +29,7 @@ while read -r t parts; do
         echo "$t $part/$parts $(log_of "$t").$part"
     done
 done <"$logs/order" |
-    xargs -P "${TEST_JOBS:-$(($(nproc) * 5))}" -n 3 sh -c '
+    xargs -P "${TEST_JOBS:-$(($(nproc) * 7))}" -n 3 sh -c '
     start=$(date +%s)
     HF_TEST_PART=$2 "$1" >"$3" 2>&1
     echo $? >"$3.code"
