@@ -171,6 +171,33 @@ END_TEST
 
 /* The renewal was handed out while the call was under way: it may stand before
  * it in the stream. */
+/* Of two streams the claims are merged in the last place: an answer on either of
+ * them proves nothing of the other's. */
+START_TEST(lease_4_merged_claims_of_two_streams_are_ended_by_no_answer)
+{
+    struct hf_lease l = granted(60000);
+
+    for (uint64_t i = 0; i <= LEASE_UNKNOWNS; i++) {
+        ask(&l, 10, i == LEASE_UNKNOWNS - 1 ? 500 : 50000);
+        end_unknown(&l, OTHER + i);
+    }
+    ask(&l, 20, 60000);
+    answer(&l, 20, OTHER + LEASE_UNKNOWNS);
+    ck_assert_int_eq(l.shortest_ms, 500);
+    ck_assert_int_eq(l.end_ms, end_of(START + 20, 500));
+}
+END_TEST
+
+START_TEST(call_that_was_never_sent_is_no_claim)
+{
+    struct hf_lease l = granted(60000);
+
+    ask(&l, 10, 500);
+    end_unknown(&l, 0);
+    ck_assert_int_eq(l.end_ms, end_of(START, 60000));
+}
+END_TEST
+
 START_TEST(lease_4_not_if_it_was_handed_out_before_the_other_had_ended)
 {
     struct hf_lease l = granted(WATCHDOG);
@@ -612,6 +639,9 @@ int main(void)
     tcase_add_test(rules,
                    lease_4_an_answer_on_the_same_stream_ends_an_unknown_claim);
     tcase_add_test(rules, lease_4_on_one_stream_the_later_answer_counts);
+    tcase_add_test(rules,
+                   lease_4_merged_claims_of_two_streams_are_ended_by_no_answer);
+    tcase_add_test(rules, call_that_was_never_sent_is_no_claim);
     tcase_add_test(
         rules, lease_4_not_if_it_was_handed_out_before_the_other_had_ended);
     tcase_add_test(

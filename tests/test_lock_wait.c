@@ -360,6 +360,49 @@ START_TEST(w8_turns_taken_beyond_are_credit)
 }
 END_TEST
 
+/* However many turns were taken, one release later they are forgotten. */
+START_TEST(w8_credit_is_for_one_release_at_most)
+{
+    struct hf_ear ear = ear_that_owes(WAIT_FEW);
+
+    for (int i = 0; i < 3 * WAIT_FEW; i++)
+        release_theirs(&ear, NOW);
+    release_ours(&ear, NOW, WAIT_FEW + 1, true, true);
+    ck_assert_uint_eq(ear.owed, 0);
+    release_ours(&ear, NOW, WAIT_FEW + 1, true, true);
+    ck_assert_uint_eq(ear.owed, WAIT_FEW);
+}
+END_TEST
+
+/* The message of our release may have been lost with the channel: the next message
+ * is another client's. */
+START_TEST(w8_a_lost_channel_owes_no_echo)
+{
+    struct hf_ear ear = {.is_live = true, .dice = 1};
+
+    hf_ear_releases(&ear);
+    hf_ear_released(&ear, NOW, 3, true);
+    hf_ear_lost(&ear);
+    release_theirs(&ear, NOW + 1);
+    ck_assert_uint_eq(ear.owed, 1);
+    ck_assert_int_eq(ear.turn_ms, NOW + 1);
+}
+END_TEST
+
+/* Of how many listen, an answer that never came says nothing. */
+START_TEST(w8_a_release_without_an_answer_changes_no_debt)
+{
+    struct hf_ear ear = ear_that_owes(3);
+
+    hf_ear_releases(&ear);
+    hf_ear_released(&ear, NOW + 50, -1, true);
+    ck_assert_uint_eq(ear.releases, 0);
+    ck_assert_uint_eq(ear.owed, 3);
+    ck_assert_uint_eq(ear.others, 3);
+    ck_assert_int_eq(ear.turn_ms, NOW);
+}
+END_TEST
+
 /* A debt of which nobody made use for long must not hold up whoever comes. */
 START_TEST(w8_a_line_that_begins_late_asks_at_once)
 {
@@ -471,6 +514,21 @@ START_TEST(w9_each_of_a_crowd_chooses_a_moment_once)
     ck_assert_int_eq(least, NOW);
     ck_assert_int_le(most, NOW + 199);
     ck_assert_int_ge(most, NOW + 190);
+}
+END_TEST
+
+START_TEST(w9_spread_of_a_crowd_has_a_limit)
+{
+    for (uint32_t seed_of_it = 1; seed_of_it <= 100; seed_of_it++) {
+        struct hf_ear ear = {.is_live = true, .dice = seed_of_it * 2654435761u,
+                             .crowd = 500000, .is_counted = true};
+        struct hf_wait w = wait_in(SLEEPING, true);
+
+        w.due_ms = NOW + TTL;
+        release_theirs(&ear, NOW);
+        (void)hf_wait_step(&w, WAIT_WOKEN, NOW, &ear, 0, 0);
+        ck_assert_int_lt(w.due_ms, NOW + WAIT_SPREAD_MS);
+    }
 }
 END_TEST
 
@@ -734,12 +792,16 @@ static TCase *case_turns(void)
     tcase_add_test(c,
                    w8_a_message_during_our_release_does_not_overtake_its_answer);
     tcase_add_test(c, w8_turns_taken_beyond_are_credit);
+    tcase_add_test(c, w8_credit_is_for_one_release_at_most);
+    tcase_add_test(c, w8_a_lost_channel_owes_no_echo);
+    tcase_add_test(c, w8_a_release_without_an_answer_changes_no_debt);
     tcase_add_test(c, w8_a_line_that_begins_late_asks_at_once);
     tcase_add_test(c, w8_starts_that_nobody_uses_become_rare);
     tcase_add_test(c, w10_giving_way_ends_no_later_than_a_sleep_would);
     tcase_add_test(c, w9_a_crowd_is_told_how_many_it_is);
     tcase_add_test(c, w9_a_crowd_that_nobody_counts_fades);
     tcase_add_test(c, w9_each_of_a_crowd_chooses_a_moment_once);
+    tcase_add_test(c, w9_spread_of_a_crowd_has_a_limit);
     return c;
 }
 
