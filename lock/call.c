@@ -188,7 +188,7 @@ static void command_init(struct hf_call *call,
     call->command.argc = call->argc;
     call->command.slot = call->slot;
     call->command.is_urgent = call->is_single;
-    call->command.is_slow = call->is_slow;
+    call->command.is_replicated = call->is_replicated;
     call->command.replicas = call->replicas;
     call->command.replicas_timeout_ms = call->replicas_timeout_ms;
     call->command.acknowledged = on_acknowledged;

@@ -36,7 +36,7 @@ struct hf_call {
     bool by_text;                 /* send the script's text at once; set when it
                                      was sent because the server asked for it */
     struct hf_error *error;       /* filled on failure; NULL: nobody reads it */
-    bool is_slow;                 /* as hf_command's; must not overtake those */
+    bool is_replicated;           /* as hf_command's; must not overtake those */
     int replicas;                 /* as hf_command's; 0: none. With it: */
     int64_t replicas_timeout_ms;
     /* [locked] Is this answer one that replicas are to have? If so, `acknowledged`

@@ -456,7 +456,7 @@ static hf_status connect_within(struct hf_client *client, int64_t deadline_ms,
         return rc;
     probe = (struct probe){.command = {.argv = wait,
                                        .argc = 3,
-                                       .is_slow = true,
+                                       .is_replicated = true,
                                        .is_once = client->connects_once,
                                        .deadline_ms = deadline_ms}};
     rc = ask(client, &probe, err);

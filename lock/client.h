@@ -70,7 +70,7 @@ struct hf_client {
     /* The watchdog (watchdog.c). */
     struct hf_list due_holds;   /* to be renewed at the end of this turn */
     struct hf_list batches;
-    struct hf_turn turn;
+    struct hf_turn_hook turn;
     bool renews_by_eval;        /* the server did not know the script: send its
                                    text */
     bool renews_singly;         /* a slot is on the move: renew the holds that are

@@ -135,7 +135,7 @@ static void fail_start(struct hf_op *op, hf_status status)
 }
 
 /* A release is behind its acquire, which waits for replicas. */
-static bool is_slow(const struct hf_op *op, enum hf_step step)
+static bool is_replicated(const struct hf_op *op, enum hf_step step)
 {
     return op->client->replicas != 0 &&
            (step == STEP_ACQUIRE || step == STEP_RELEASE);
@@ -160,7 +160,7 @@ void hf_op_call(struct hf_op *op, enum hf_step step, struct hf_bytes echo,
     call->subject_len = lock->name_len;
     call->is_single = false;
     call->by_text = false;
-    call->is_slow = is_slow(op, step);
+    call->is_replicated = is_replicated(op, step);
     call->error = op->error;
     call->done = done;
     rc = hf_call_start(call, op->client->loop, op->client->router,

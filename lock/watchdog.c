@@ -246,7 +246,7 @@ static void put_off(struct hf_client *client)
     }
 }
 
-static void on_turn_end(struct hf_turn *turn)
+static void on_turn_end(struct hf_turn_hook *turn)
 {
     struct hf_client *client = HF_OWNER_OF(turn, struct hf_client, turn);
 
@@ -270,7 +270,7 @@ void hf_watchdog_init(struct hf_client *client)
 {
     hf_list_init(&client->due_holds);
     hf_list_init(&client->batches);
-    hf_turn_init(&client->turn, on_turn_end);
+    hf_turn_hook_init(&client->turn, on_turn_end);
 }
 
 void hf_watchdog_fini(struct hf_client *client)

@@ -13,8 +13,8 @@ NET  := $(addprefix base/,endpoint error hash histogram mem random status \
             url url_query url_scan url_secret utf8) \
         $(addprefix loop/,clock drive fork loop poller_$(EVENTS) spin wheel) \
         $(addprefix wire/,dial race resolve socket stream wire $(tls_$(TLS))) \
-        $(addprefix link/,confirmation conn conn_queue due greet link link_request \
-            link_stats link_trace pubsub room trace) \
+        $(addprefix link/,confirmation conn conn_queue deadlines greet link \
+            link_request link_stats link_trace pubsub space trace) \
         $(addprefix route/,cluster_info cluster_view command discover \
             listening probe redirect refusal replicas round router sentinel_words \
             server silence slot slot_map slot_map_read topology topology_cluster \

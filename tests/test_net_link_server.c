@@ -274,7 +274,7 @@ END_TEST
 /* In the child; the number of the first broken promise. */
 static int use_the_parents_link(void)
 {
-    struct hf_room room = {.ready = NULL};
+    struct hf_space_waiter room = {.ready = NULL};
     struct hf_pubsub *none = NULL;
     struct hf_link *other = NULL;
     struct ask a;
@@ -283,7 +283,7 @@ static int use_the_parents_link(void)
     lock();
     if (submit(&a, "ECHO child", -1) != HF_E_FORKED)
         return 1;
-    if (hf_link_await_room(link_, &room, 10) != HF_E_FORKED)
+    if (hf_link_await_space(link_, &room, 10) != HF_E_FORKED)
         return 2;
     if (hf_link_new(&other, loop, &options) != HF_E_FORKED || other)
         return 3;

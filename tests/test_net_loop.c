@@ -210,12 +210,12 @@ END_TEST
 /* ---- the end of a turn ---- */
 
 struct hook {
-    struct hf_turn turn;
+    struct hf_turn_hook turn;
     char letter;
     int again;                        /* asks for itself so often */
 };
 
-static void end_turn(struct hf_turn *turn)
+static void end_turn(struct hf_turn_hook *turn)
 {
     struct hook *h = HF_OWNER_OF(turn, struct hook, turn);
 
@@ -239,7 +239,7 @@ START_TEST(hook_comes_once_at_the_end_of_the_turn)
 
     setup();
     hook = (struct hook){.letter = 'h'};
-    hf_turn_init(&hook.turn, end_turn);
+    hf_turn_hook_init(&hook.turn, end_turn);
     lock();
     hf_loop_arm(loop, &t[0], 0);
     hf_loop_arm(loop, &t[1], 0);
@@ -257,9 +257,9 @@ START_TEST(hook_comes_before_the_lock_is_given_up)
                 c = {.letter = 'c'};
 
     setup();
-    hf_turn_init(&a.turn, end_turn);
-    hf_turn_init(&b.turn, end_turn);
-    hf_turn_init(&c.turn, end_turn);
+    hf_turn_hook_init(&a.turn, end_turn);
+    hf_turn_hook_init(&b.turn, end_turn);
+    hf_turn_hook_init(&c.turn, end_turn);
     lock();
     hf_loop_at_turn_end(loop, &a.turn);
     hf_loop_at_turn_end(loop, &b.turn);

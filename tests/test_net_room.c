@@ -31,7 +31,7 @@ static char story[200];       /* under the lock: who was told what */
 struct asker {
     char letter;
     size_t bytes;             /* of the whole command */
-    struct hf_room room;
+    struct hf_space_waiter room;
     struct hf_request request;
     int deadline_ms;          /* of the request, from when it is taken; 0: none */
     struct asker *drops;      /* whom he makes give up when he is told */
@@ -71,7 +71,7 @@ static hf_status submit(struct asker *a)
                                          : HF_NEVER);
 }
 
-static void on_room(struct hf_room *room, hf_status status)
+static void on_room(struct hf_space_waiter *room, hf_status status)
 {
     struct asker *a = HF_OWNER_OF(room, struct asker, room);
 
@@ -81,7 +81,7 @@ static void on_room(struct hf_room *room, hf_status status)
     }
     tell(" %c", a->letter);
     if (a->drops)
-        hf_link_forget_room(&a->drops->room);
+        hf_link_forget_space(&a->drops->room);
     ck_assert_int_eq(submit(a), HF_OK);
 }
 
@@ -109,7 +109,7 @@ static struct asker *waiting(int i, size_t bytes)
 {
     struct asker *a = asker(i, bytes);
 
-    ck_assert_int_eq(hf_link_await_room(link_, &a->room, bytes), HF_OK);
+    ck_assert_int_eq(hf_link_await_space(link_, &a->room, bytes), HF_OK);
     return a;
 }
 
@@ -250,7 +250,7 @@ START_TEST(urgent_ones_go_first_and_in_their_order)
         struct asker *a = asker(i, SMALL);
 
         a->room.is_urgent = true;
-        ck_assert_int_eq(hf_link_await_room(link_, &a->room, a->bytes), HF_OK);
+        ck_assert_int_eq(hf_link_await_space(link_, &a->room, a->bytes), HF_OK);
     }
     drive_until_story(" a= d d= e e= b b= c c=");
     end_with_peer(peer);
@@ -271,8 +271,8 @@ START_TEST(who_gives_up_is_not_told_and_holds_nobody_up)
     (void)taken(0, OUTPUT_MAX - SMALL);
     great = waiting(1, OUTPUT_MAX);
     (void)waiting(2, SMALL);
-    hf_link_forget_room(&great->room);
-    hf_link_forget_room(&great->room); /* once more does nothing */
+    hf_link_forget_space(&great->room);
+    hf_link_forget_space(&great->room); /* once more does nothing */
     drive_until_story(" c");
     peer_go(peer);
     drive_until_story(" c a= c=");
@@ -293,7 +293,7 @@ START_TEST(who_gives_up_makes_the_next_one_the_first)
     hf_loop_unlock(loop);
     hf_loop_lock(loop);
     ck_assert_str_eq(story, "");
-    hf_link_forget_room(&great->room);
+    hf_link_forget_space(&great->room);
     ck_assert_str_eq(story, ""); /* not from within the call */
     hf_loop_unlock(loop);
     hf_loop_lock(loop);
@@ -373,7 +373,7 @@ START_TEST(too_great_for_the_link_is_refused_at_once)
 
     open_link(local_dead_port());
     a = asker(0, OUTPUT_MAX + 1);
-    ck_assert_int_eq(hf_link_await_room(link_, &a->room, OUTPUT_MAX + 1),
+    ck_assert_int_eq(hf_link_await_space(link_, &a->room, OUTPUT_MAX + 1),
                      HF_E_LIMIT);
     ck_assert(!hf_link_is_awaited(link_));
     (void)waiting(1, OUTPUT_MAX);
@@ -418,7 +418,7 @@ END_TEST
 /* Each asks again and again: at once if he can, else when he is told; some are
  * cancelled, some have deadlines, and the connection is cut now and then. */
 struct person {
-    struct hf_room room;
+    struct hf_space_waiter room;
     struct hf_request request;
     enum { RESTS, WAITS, ASKS } state;
     bool is_urgent;
@@ -464,7 +464,7 @@ static hf_status person_submit(struct person *p)
     return rc;
 }
 
-static void person_ready(struct hf_room *room, hf_status status)
+static void person_ready(struct hf_space_waiter *room, hf_status status)
 {
     struct person *p = HF_OWNER_OF(room, struct person, room);
 
@@ -485,7 +485,7 @@ static void person_acts(struct person *p)
     struct hf_resp_arg argv[2];
 
     if (p->state == WAITS && dice(10) == 0) {
-        hf_link_forget_room(&p->room);
+        hf_link_forget_space(&p->room);
         p->state = RESTS;
     } else if (p->state == ASKS && dice(10) == 0) {
         (void)hf_link_cancel(&p->request);
@@ -499,7 +499,7 @@ static void person_acts(struct person *p)
         p->room.is_urgent = p->is_urgent;
         p->ticket = ++tickets;
         p->state = WAITS;
-        must(hf_link_await_room(link_, &p->room, person_command(p, argv)) ==
+        must(hf_link_await_space(link_, &p->room, person_command(p, argv)) ==
                  HF_OK,
              "each may wait");
     }

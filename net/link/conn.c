@@ -11,7 +11,7 @@
 #define TAPE_FIRST 256            /* nodes */
 #define TAPE_MAX (1u << 28)
 
-static_assert(sizeof(struct hf_place) <= 16, "four to a cache line");
+static_assert(sizeof(struct hf_expected_reply) <= 16, "four to a cache line");
 
 /* ---- places ---- */
 
@@ -56,8 +56,8 @@ static void skip_withdrawn(struct hf_conn *c)
 
 static struct hf_request *take_first(struct hf_conn *c)
 {
-    struct hf_place *place = hf_conn_place(c, c->first);
-    struct hf_request *request = hf_place_request(place);
+    struct hf_expected_reply *place = hf_conn_place(c, c->first);
+    struct hf_request *request = hf_expected_reply_request(place);
 
     if (place->is_acknowledged_by_push)
         hf_confirmation_free(c->options.mem, place->confirmation);
@@ -127,7 +127,7 @@ void hf_conn_fail_queued(struct hf_conn *c)
     assert(c->first == c->unsent);
     c->ending = until;
     while (c->first < until) {
-        struct hf_place *place = hf_conn_place(c, c->first);
+        struct hf_expected_reply *place = hf_conn_place(c, c->first);
 
         c->out_start += place->size;
         c->unsent = c->first + 1;
@@ -218,11 +218,11 @@ static hf_status unasked(struct hf_conn *c, struct hf_resp_value v)
 
 static void count_reply(struct hf_conn *c, struct hf_resp_value v)
 {
-    const struct hf_place *place = hf_conn_place(c, c->first);
+    const struct hf_expected_reply *place = hf_conn_place(c, c->first);
 
     c->latency_us = c->read_us - place->sent_us;
     hf_histogram_add(&c->stats.latency_us, c->latency_us);
-    if (hf_place_request(place)) {
+    if (hf_expected_reply_request(place)) {
         c->stats.answered++;
         c->stats.error_replies += hf_resp_is_error(v);
     } else {
@@ -244,7 +244,7 @@ static hf_status deliver_reply(struct hf_conn *c, struct hf_resp_value v)
 
 static bool is_confirmation(const struct hf_conn *c, struct hf_resp_value push)
 {
-    const struct hf_place *place = hf_conn_place(c, c->first);
+    const struct hf_expected_reply *place = hf_conn_place(c, c->first);
 
     return c->first < c->unsent && place->is_acknowledged_by_push &&
            hf_confirmation_is(place->confirmation, push);

@@ -25,7 +25,7 @@
 #include "net/net.h"
 
 /* Where a request waits for its reply. Four of them to a cache line. */
-struct hf_place {
+struct hf_expected_reply {
     union {
         struct hf_request *request;           /* NULL: given up */
         struct hf_confirmation *confirmation; /* is_acknowledged_by_push */
@@ -38,10 +38,10 @@ struct hf_place {
                                      minutes, and a reply that takes longer is
                                      only counted among the quicker ones */
 };
-#define HF_PLACE_SIZE_MAX ((1 << 30) - 1)
+#define HF_COMMAND_SIZE_MAX ((1 << 30) - 1)
 
 /* NULL: given up. */
-static inline struct hf_request *hf_place_request(const struct hf_place *place)
+static inline struct hf_request *hf_expected_reply_request(const struct hf_expected_reply *place)
 {
     return place->is_acknowledged_by_push ? place->confirmation->request
                                           : place->request;
@@ -89,7 +89,7 @@ struct hf_conn {
 
     /* Requests in order: a ring. [first, unsent) is in flight, [unsent, last)
      * queued; `written` bytes of the one at unsent - 1 may be partial. */
-    struct hf_place *places;
+    struct hf_expected_reply *places;
     uint32_t places_room;         /* a power of two */
     uint64_t first;
     uint64_t unsent;
@@ -107,7 +107,7 @@ struct hf_conn {
 };
 
 /* hf_conn_place - the place of this number. */
-static inline struct hf_place *hf_conn_place(const struct hf_conn *c,
+static inline struct hf_expected_reply *hf_conn_place(const struct hf_conn *c,
                                              uint64_t number)
 {
     return &c->places[number & (c->places_room - 1)];
@@ -126,8 +126,8 @@ void hf_conn_close(struct hf_conn *c);
 /* hf_conn_fail_queued - what is queued ends UNSENT. */
 void hf_conn_fail_queued(struct hf_conn *c);
 
-/* hf_conn_has_room - would a command of `size` bytes be taken now? */
-static inline bool hf_conn_has_room(const struct hf_conn *c, size_t size)
+/* hf_conn_has_space - would a command of `size` bytes be taken now? */
+static inline bool hf_conn_has_space(const struct hf_conn *c, size_t size)
 {
     size_t used = c->out_end - c->out_start - c->garbage;
 

@@ -35,7 +35,7 @@ static void compact(struct hf_conn *c)
     char *to = from;
 
     for (uint64_t n = c->unsent; c->garbage > 0 && n < c->last; n++) {
-        struct hf_place *place = hf_conn_place(c, n);
+        struct hf_expected_reply *place = hf_conn_place(c, n);
         uint32_t size = place->size;
 
         if (place->is_withdrawn) {
@@ -85,8 +85,8 @@ static bool fits_surely(const struct hf_conn *c, const struct hf_resp_arg *argv,
 
     if (left > c->options.output_max - used)
         left = c->options.output_max - used;
-    if (left > HF_PLACE_SIZE_MAX)
-        left = HF_PLACE_SIZE_MAX;
+    if (left > HF_COMMAND_SIZE_MAX)
+        left = HF_COMMAND_SIZE_MAX;
     for (size_t i = 0; i < argc; i++) {
         if (left < HF_RESP_ARG_EXTRA || argv[i].len > left - HF_RESP_ARG_EXTRA)
             return false;
@@ -100,7 +100,7 @@ static hf_status exact_room(struct hf_conn *c, const struct hf_resp_arg *argv,
 {
     size_t size = hf_resp_command_size(argv, argc);
 
-    if (!hf_conn_has_room(c, size) || size > HF_PLACE_SIZE_MAX)
+    if (!hf_conn_has_space(c, size) || size > HF_COMMAND_SIZE_MAX)
         return HF_E_LIMIT;
     return output_room(c, size);
 }
@@ -108,7 +108,7 @@ static hf_status exact_room(struct hf_conn *c, const struct hf_resp_arg *argv,
 hf_status hf_conn_submit(struct hf_conn *c, struct hf_request *request,
                          const struct hf_resp_arg *argv, size_t argc)
 {
-    struct hf_place place;
+    struct hf_expected_reply place;
     hf_status rc;
     char *begin;
 
@@ -118,7 +118,7 @@ hf_status hf_conn_submit(struct hf_conn *c, struct hf_request *request,
         return rc;
     if (!places_grow(c))
         return HF_E_NOMEM;
-    place = (struct hf_place){.request = request};
+    place = (struct hf_expected_reply){.request = request};
     if (request->is_acknowledged_by_push) {
         place.is_acknowledged_by_push = true;
         place.confirmation =
@@ -128,7 +128,7 @@ hf_status hf_conn_submit(struct hf_conn *c, struct hf_request *request,
     }
     begin = c->out + c->out_end;
     c->out_end = (size_t)(hf_resp_put_command(begin, argv, argc) - c->out);
-    place.size = (uint32_t)(c->out + c->out_end - begin) & HF_PLACE_SIZE_MAX;
+    place.size = (uint32_t)(c->out + c->out_end - begin) & HF_COMMAND_SIZE_MAX;
     request->place = c->last;
     request->sent_ms = HF_NEVER;
     *hf_conn_place(c, c->last++) = place;
@@ -167,7 +167,7 @@ static void trim(struct hf_conn *c)
  * cost one walk, and not one each. */
 static void withdraw(struct hf_conn *c, uint64_t number)
 {
-    struct hf_place *place = hf_conn_place(c, number);
+    struct hf_expected_reply *place = hf_conn_place(c, number);
 
     if (place->is_acknowledged_by_push)
         hf_confirmation_free(c->options.mem, place->confirmation);
@@ -180,9 +180,9 @@ static void withdraw(struct hf_conn *c, uint64_t number)
 
 enum hf_outcome hf_conn_forget(struct hf_conn *c, struct hf_request *request)
 {
-    struct hf_place *place = hf_conn_place(c, request->place);
+    struct hf_expected_reply *place = hf_conn_place(c, request->place);
 
-    assert(hf_place_request(place) == request);
+    assert(hf_expected_reply_request(place) == request);
     if (place->is_acknowledged_by_push)
         place->confirmation->request = NULL;
     else
@@ -216,8 +216,8 @@ static void hand_out(struct hf_conn *c, int64_t now_us)
     if (c->garbage > 0)
         compact(c);
     for (; c->unsent < c->last; c->unsent++) {
-        struct hf_place *place = hf_conn_place(c, c->unsent);
-        struct hf_request *request = hf_place_request(place);
+        struct hf_expected_reply *place = hf_conn_place(c, c->unsent);
+        struct hf_request *request = hf_expected_reply_request(place);
 
         if (request) {
             request->sent_ms = now_ms;

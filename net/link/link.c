@@ -49,7 +49,7 @@ void hf_link_options_init(struct hf_link_options *options)
     options->reply_max = 1u << 30;
 }
 
-static void on_turn_end(struct hf_turn *turn);
+static void on_turn_end(struct hf_turn_hook *turn);
 static void on_dialed(struct hf_dial *dial, int fd);
 static void on_ready(struct hf_io *io, int events);
 static void on_timer(struct hf_timer *timer);
@@ -71,7 +71,7 @@ static void on_end(void *ctx, struct hf_request *request,
 {
     struct hf_link *link = ctx;
 
-    hf_due_forget(&link->due, request);
+    hf_deadlines_forget(&link->deadlines, request);
     link->has_answered = link->has_answered || outcome == HF_ANSWERED;
     if (link->options.on_trace)
         hf_link_trace_end(request, outcome, reply);
@@ -117,12 +117,12 @@ hf_status hf_link_new(struct hf_link **out, struct hf_loop *loop,
     link->options = *options;
     link->stream.fd = -1;
     link->timer.fire = on_timer;
-    hf_due_init(&link->due, loop, hf_link_on_overdue);
+    hf_deadlines_init(&link->deadlines, loop, hf_link_on_overdue);
     hf_dial_init(&link->dial, loop, &link->options.url, on_dialed);
     if (options->client_name)
         strncpy(link->client_name, options->client_name, HF_CLIENT_NAME_MAX);
-    hf_turn_init(&link->turn, on_turn_end);
-    hf_rooms_init(&link->rooms);
+    hf_turn_hook_init(&link->turn, on_turn_end);
+    hf_space_queue_init(&link->space_queue);
     (void)hf_url_address(&link->options.url, link->address,
                          sizeof link->address);
     conn_setup(link);
@@ -147,9 +147,9 @@ void hf_link_free(struct hf_link *link)
     link->is_wanted = false;
     hf_conn_close(&link->conn);
     hf_conn_fail_queued(&link->conn);
-    hf_rooms_tell_all(&link->rooms, HF_E_CLOSED);
+    hf_space_queue_fail(&link->space_queue, HF_E_CLOSED);
     hf_loop_forget_turn(link->loop, &link->turn);
-    hf_due_fini(&link->due);
+    hf_deadlines_fini(&link->deadlines);
     hf_conn_fini(&link->conn);
     explicit_bzero(&link->options.url, sizeof link->options.url);
     hf_mem_free(hf_loop_mem(link->loop), link, sizeof *link);
@@ -185,7 +185,7 @@ static void is_up(struct hf_link *link)
 
 void hf_link_serve_later(struct hf_link *link)
 {
-    if (!hf_rooms_is_empty(&link->rooms))
+    if (!hf_space_queue_is_empty(&link->space_queue))
         hf_loop_at_turn_end(link->loop, &link->turn);
 }
 
@@ -348,7 +348,7 @@ static void lost(struct hf_link *link, bool is_final)
     link->is_refused = is_final;
     if (is_final) {
         hf_conn_fail_queued(&link->conn);
-        hf_rooms_tell_all(&link->rooms, link->error.status);
+        hf_space_queue_fail(&link->space_queue, link->error.status);
     }
     hf_link_serve_later(link);
     if (link->state == HF_LINK_IDLE && is_needed(link))
@@ -498,12 +498,12 @@ static void on_timer(struct hf_timer *timer)
 
 /* LINK-5 and LINK-2, at the end of a turn. Bytes that the kernel did not take wait for
  * it. */
-static void on_turn_end(struct hf_turn *turn)
+static void on_turn_end(struct hf_turn_hook *turn)
 {
     struct hf_link *link = HF_OWNER_OF(turn, struct hf_link, turn);
 
-    if (!hf_rooms_is_empty(&link->rooms))
-        hf_rooms_serve(&link->rooms, &link->conn);
+    if (!hf_space_queue_is_empty(&link->space_queue))
+        hf_space_queue_serve(&link->space_queue, &link->conn);
     if (link->state == HF_LINK_IDLE && is_needed(link))
         attempt(link);
     if (link->state == HF_LINK_READY && link->conn.unwritten == 0 &&

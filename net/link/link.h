@@ -4,7 +4,7 @@
 
 #include "net/base/url.h"
 #include "net/link/request.h"
-#include "net/link/room.h"
+#include "net/link/space.h"
 #include "net/loop/loop.h"
 
 struct hf_tls_context;
@@ -73,7 +73,7 @@ void hf_link_free(struct hf_link *link);
  *   is when to give up on it (HF_NEVER: at no time): done(UNSENT) if it was not
  *   written by then, else done(UNKNOWN); the late reply finds its place taken
  *   by nobody. HF_E_NOMEM, HF_E_LIMIT (full: nothing was queued, done will not
- *   be called; hf_link_await_room). Never calls `done` itself. [locked]
+ *   be called; hf_link_await_space). Never calls `done` itself. [locked]
  * hf_link_cancel - ends it now as at its deadline, without calling `done`;
  *   says how it ended. HF_UNSENT: no byte will ever leave. [locked] */
 hf_status hf_link_submit(struct hf_link *link, struct hf_request *request,
@@ -81,17 +81,17 @@ hf_status hf_link_submit(struct hf_link *link, struct hf_request *request,
                          int64_t deadline_ms) HF_MUST_CHECK;
 enum hf_outcome hf_link_cancel(struct hf_request *request);
 
-/* hf_link_await_room  - for a command of `bytes` (hf_resp_command_size); `ready`
+/* hf_link_await_space  - for a command of `bytes` (hf_resp_command_size); `ready`
  *   follows, and not from here. First come, first served, so a great one waits
  *   for its turn and is not passed by small ones. HF_E_LIMIT: the link takes
  *   none so great, ever.
- * hf_link_forget_room - waits no more; `ready` is not called. One that does not
+ * hf_link_forget_space - waits no more; `ready` is not called. One that does not
  *   wait (its node initialised) is left alone.
  * hf_link_is_awaited  - does anybody wait? hf_link_submit does not look: who
  *   submits before them takes what they wait for. All [locked] */
-hf_status hf_link_await_room(struct hf_link *link, struct hf_room *room,
+hf_status hf_link_await_space(struct hf_link *link, struct hf_space_waiter *room,
                              size_t bytes) HF_MUST_CHECK;
-void hf_link_forget_room(struct hf_room *room);
+void hf_link_forget_space(struct hf_space_waiter *room);
 bool hf_link_is_awaited(const struct hf_link *link);
 
 /* hf_link_want - while wanted, a lost link comes back of itself, also with no

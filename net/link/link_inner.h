@@ -4,9 +4,9 @@
 #define HF_LINK_INNER_H
 
 #include "net/link/conn.h"
-#include "net/link/due.h"
+#include "net/link/deadlines.h"
 #include "net/link/link.h"
-#include "net/link/room.h"
+#include "net/link/space.h"
 #include "net/wire/dial.h"
 #include "net/wire/stream.h"
 
@@ -34,10 +34,10 @@ struct hf_link {
     struct hf_stream stream;
     struct hf_io io;                /* of its socket */
     struct hf_timer timer;          /* this attempt's end, or BACKOFF's */
-    struct hf_due due;              /* the requests' deadlines */
-    struct hf_turn turn;
+    struct hf_deadlines deadlines;             /* the requests' deadlines */
+    struct hf_turn_hook turn;
     struct hf_dial dial;
-    struct hf_rooms rooms;          /* those who wait for space */
+    struct hf_space_queue space_queue;         /* those who wait for space */
     unsigned failures;              /* attempts, and short lives, in a row */
     bool has_answered;              /* anything but the greeting, since READY */
     int64_t quiet_since_ms;         /* bytes last came, or were first awaited */

@@ -8,7 +8,7 @@ static enum hf_outcome give_up(struct hf_request *request)
     struct hf_link *link = request->link;
     enum hf_outcome outcome = hf_conn_forget(&link->conn, request);
 
-    hf_due_forget(&link->due, request);
+    hf_deadlines_forget(&link->deadlines, request);
     hf_link_serve_later(link);
     if (link->options.on_trace)
         hf_link_trace_end(request, outcome, no_reply);
@@ -38,7 +38,7 @@ hf_status hf_link_submit(struct hf_link *link, struct hf_request *request,
     if ((rc = hf_conn_submit(&link->conn, request, argv, argc)) < 0)
         return rc;
     request->link = link;
-    hf_due_add(&link->due, request, deadline_ms);
+    hf_deadlines_add(&link->deadlines, request, deadline_ms);
     if (link->options.on_trace)
         hf_link_trace_queued(link, request, argv, argc);
     hf_loop_at_turn_end(link->loop, &link->turn);
@@ -52,22 +52,22 @@ enum hf_outcome hf_link_cancel(struct hf_request *request)
 
 /* ---- waiting for space ---- */
 
-hf_status hf_link_await_room(struct hf_link *link, struct hf_room *room,
+hf_status hf_link_await_space(struct hf_link *link, struct hf_space_waiter *room,
                              size_t bytes)
 {
     if (hf_loop_forked(link->loop))
         return HF_E_FORKED;
-    if (bytes > link->options.output_max || bytes > HF_PLACE_SIZE_MAX)
+    if (bytes > link->options.output_max || bytes > HF_COMMAND_SIZE_MAX)
         return HF_E_LIMIT;
     room->link = link;
     room->bytes = bytes;
-    hf_rooms_add(&link->rooms, room);
+    hf_space_queue_add(&link->space_queue, room);
     hf_loop_at_turn_end(link->loop, &link->turn);
     return HF_OK;
 }
 
 /* The next one may need less. */
-void hf_link_forget_room(struct hf_room *room)
+void hf_link_forget_space(struct hf_space_waiter *room)
 {
     if (hf_list_is_empty(&room->node))
         return;
@@ -77,5 +77,5 @@ void hf_link_forget_room(struct hf_room *room)
 
 bool hf_link_is_awaited(const struct hf_link *link)
 {
-    return !hf_rooms_is_empty(&link->rooms);
+    return !hf_space_queue_is_empty(&link->space_queue);
 }

@@ -40,15 +40,15 @@ struct hf_pubsub {
     struct hf_link_options options; /* for `own` */
     uint32_t count;
     struct hf_list orders;
-    struct hf_room room;            /* P3 */
+    struct hf_space_waiter room;            /* P3 */
     struct hf_timer retry;
     struct hf_timer watch;          /* P4 */
     struct hf_request ping;
     bool is_pinging;
     void (*idle)(void *ctx);        /* NULL: nobody asks */
     void *idle_ctx;
-    void (*astray)(void *ctx);      /* likewise */
-    void *astray_ctx;
+    void (*slot_moved)(void *ctx);      /* likewise */
+    void *slot_moved_ctx;
     struct hf_list buckets[BUCKETS];
 };
 
@@ -149,17 +149,17 @@ void hf_pubsub_on_idle(struct hf_pubsub *ps, void (*idle)(void *ctx), void *ctx)
     ps->idle_ctx = ctx;
 }
 
-void hf_pubsub_on_astray(struct hf_pubsub *ps, void (*astray)(void *ctx),
+void hf_pubsub_on_slot_moved(struct hf_pubsub *ps, void (*slot_moved)(void *ctx),
                          void *ctx)
 {
-    ps->astray = astray;
-    ps->astray_ctx = ctx;
+    ps->slot_moved = slot_moved;
+    ps->slot_moved_ctx = ctx;
 }
 
-static void gone_astray(struct hf_pubsub *ps)
+static void report_slot_moved(struct hf_pubsub *ps)
 {
-    if (ps->astray)
-        ps->astray(ps->astray_ctx);
+    if (ps->slot_moved)
+        ps->slot_moved(ps->slot_moved_ctx);
 }
 
 static void retry_soon(struct hf_pubsub *ps)
@@ -177,7 +177,7 @@ static void order_done(struct hf_request *request, enum hf_outcome outcome,
 
     order_free(order);
     if (s && outcome == HF_ANSWERED && hf_resp_error_is(reply, "MOVED"))
-        gone_astray(s->pubsub);
+        report_slot_moved(s->pubsub);
     if (!s || outcome != HF_ANSWERED)
         return; /* a lost link subscribes anew when it is back */
     s->is_live = !hf_resp_is_error(reply);
@@ -224,7 +224,7 @@ static void await_room(struct hf_pubsub *ps, const struct hf_subscription *s)
         {s->channel, s->channel_len}};
 
     if (hf_list_is_empty(&ps->room.node) &&
-        hf_link_await_room(link_of(ps), &ps->room,
+        hf_link_await_space(link_of(ps), &ps->room,
                            hf_resp_command_size(argv, 2)) < 0)
         retry_soon(ps);
 }
@@ -301,7 +301,7 @@ static void watch(struct hf_pubsub *ps)
 
 /* ---- new, free ---- */
 
-static void on_room(struct hf_room *room, hf_status status);
+static void on_room(struct hf_space_waiter *room, hf_status status);
 static void on_retry(struct hf_timer *timer);
 
 hf_status hf_pubsub_new(struct hf_pubsub **out, struct hf_loop *loop,
@@ -337,7 +337,7 @@ void hf_pubsub_free(struct hf_pubsub *ps)
     while (!hf_list_is_empty(&ps->orders))
         (void)withdraw(HF_OWNER_OF(ps->orders.next, struct hf_pubsub_order,
                                    node));
-    hf_link_forget_room(&ps->room);
+    hf_link_forget_space(&ps->room);
     hf_loop_disarm(ps->loop, &ps->retry);
     hf_loop_disarm(ps->loop, &ps->watch);
     if (ps->is_pinging)
@@ -361,7 +361,7 @@ static void ended(struct hf_pubsub *ps, struct hf_subscription *s)
     s->on_change(s, false);
     retry_soon(ps);
     if (is_sharded)
-        gone_astray(ps);
+        report_slot_moved(ps);
 }
 
 /* The subscription that a push is about, if it is of that kind: "message" or
@@ -440,7 +440,7 @@ static void ask_for(struct hf_pubsub *ps, struct hf_subscription *s)
         subscribe(ps, s);
 }
 
-static void on_room(struct hf_room *room, hf_status status)
+static void on_room(struct hf_space_waiter *room, hf_status status)
 {
     struct hf_pubsub *ps = HF_OWNER_OF(room, struct hf_pubsub, room);
 

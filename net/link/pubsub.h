@@ -40,7 +40,7 @@ struct hf_subscription {
  * hf_pubsub_is_idle - is no SUBSCRIBE or UNSUBSCRIBE under way?
  * hf_pubsub_on_idle - `idle` is called, [locked], whenever the last one has
  *                  ended.
- * hf_pubsub_on_astray - `astray` is called, [locked], when the server does not
+ * hf_pubsub_on_slot_moved - `slot_moved` is called, [locked], when the server does not
  *                  serve a channel (any more).
  * hf_pubsub_retry - subscribes once more, if it is neither live nor under way.
  * All [locked]. */
@@ -55,7 +55,7 @@ void hf_pubsub_drop(struct hf_subscription *s);
 bool hf_pubsub_is_idle(const struct hf_pubsub *ps);
 void hf_pubsub_on_idle(struct hf_pubsub *ps, void (*idle)(void *ctx),
                        void *ctx);
-void hf_pubsub_on_astray(struct hf_pubsub *ps, void (*astray)(void *ctx),
+void hf_pubsub_on_slot_moved(struct hf_pubsub *ps, void (*slot_moved)(void *ctx),
                          void *ctx);
 void hf_pubsub_retry(struct hf_subscription *s);
 

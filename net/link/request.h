@@ -4,7 +4,7 @@
 
 #include "net/net.h"
 
-struct hf_due;
+struct hf_deadlines;
 struct hf_link;
 
 /* A request: a field of what asked. Ours from submit until `done` is called,
@@ -24,9 +24,9 @@ struct hf_request {
                                    its predecessor's if the server confirmed that
                                    this one is gone. Never 0 */
     /* The link's own. */
-    struct hf_due *due;         /* where its deadline is: */
-    struct hf_list due_node;    /* in a line, or */
-    struct hf_timer timer;      /* by itself */
+    struct hf_deadlines *deadlines; /* where its deadline is: */
+    struct hf_list deadline_node;   /* in the queue, or */
+    struct hf_timer timer;          /* of its own */
     int64_t deadline_ms;
     struct hf_link *link;
     uint64_t place;             /* in the order of all requests of the link */

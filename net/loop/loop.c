@@ -331,19 +331,19 @@ void hf_loop_finish_tasks(struct hf_loop *loop)
     }
 }
 
-void hf_turn_init(struct hf_turn *turn, void (*end)(struct hf_turn *turn))
+void hf_turn_hook_init(struct hf_turn_hook *turn, void (*end)(struct hf_turn_hook *turn))
 {
     hf_list_init(&turn->node);
     turn->end = end;
 }
 
-void hf_loop_at_turn_end(struct hf_loop *loop, struct hf_turn *turn)
+void hf_loop_at_turn_end(struct hf_loop *loop, struct hf_turn_hook *turn)
 {
     if (hf_list_is_empty(&turn->node))
         hf_list_push(&loop->turns, &turn->node);
 }
 
-void hf_loop_forget_turn(struct hf_loop *loop, struct hf_turn *turn)
+void hf_loop_forget_turn(struct hf_loop *loop, struct hf_turn_hook *turn)
 {
     (void)loop;
     hf_list_remove(&turn->node);
@@ -353,8 +353,8 @@ void hf_loop_forget_turn(struct hf_loop *loop, struct hf_turn *turn)
 void hf_turn_flush(struct hf_loop *loop)
 {
     while (!hf_list_is_empty(&loop->turns)) {
-        struct hf_turn *turn =
-            HF_OWNER_OF(loop->turns.next, struct hf_turn, node);
+        struct hf_turn_hook *turn =
+            HF_OWNER_OF(loop->turns.next, struct hf_turn_hook, node);
 
         hf_list_remove(&turn->node);
         turn->end(turn);

@@ -54,17 +54,17 @@ void hf_loop_finish_tasks(struct hf_loop *loop);
 
 /* A turn hook is called [locked] at the end of each turn in which it was
  * requested, before output is flushed: for work that is done in batches. */
-struct hf_turn {
+struct hf_turn_hook {
     struct hf_list node;
-    void (*end)(struct hf_turn *turn);
+    void (*end)(struct hf_turn_hook *turn);
 };
 
-/* hf_turn_init         - not requested.
+/* hf_turn_hook_init         - not requested.
  * hf_loop_at_turn_end  - requests it, once for this turn. [locked]
  * hf_loop_forget_turn  - takes the request back, if there is one. [locked] */
-void hf_turn_init(struct hf_turn *turn, void (*end)(struct hf_turn *turn));
-void hf_loop_at_turn_end(struct hf_loop *loop, struct hf_turn *turn);
-void hf_loop_forget_turn(struct hf_loop *loop, struct hf_turn *turn);
+void hf_turn_hook_init(struct hf_turn_hook *turn, void (*end)(struct hf_turn_hook *turn));
+void hf_loop_at_turn_end(struct hf_loop *loop, struct hf_turn_hook *turn);
+void hf_loop_forget_turn(struct hf_loop *loop, struct hf_turn_hook *turn);
 
 /* A blocked caller. Memory of the caller's stack.
  * hf_loop_wait - drives the loop, or sleeps while another does, until

@@ -27,7 +27,7 @@ static void on_asking(struct hf_request *request, enum hf_outcome outcome,
                       struct hf_resp_value reply);
 static void on_wait(struct hf_request *request, enum hf_outcome outcome,
                     struct hf_resp_value reply);
-static void on_room(struct hf_room *room, hf_status status);
+static void on_room(struct hf_space_waiter *room, hf_status status);
 static void on_deadline(struct hf_timer *timer);
 
 /* ---- where a command is ---- */
@@ -61,7 +61,7 @@ static enum hf_outcome take_out(struct hf_command *c)
     hf_list_remove(&c->node);
     hf_loop_disarm(c->router->loop, &c->timer);
     if (c->state == ROOM)
-        hf_link_forget_room(&c->room);
+        hf_link_forget_space(&c->room);
     if (c->state == SENT) {
         note_sent(c);
         outcome = hf_link_cancel(&c->request);
@@ -113,8 +113,8 @@ static hf_status submit_asking(struct hf_command *c, struct hf_link *link)
 
 static hf_status link_of(struct hf_link **out, const struct hf_command *c)
 {
-    if (c->is_slow || c->replicas)
-        return hf_server_slow(out, c->server);
+    if (c->is_replicated || c->replicas)
+        return hf_server_wait_link(out, c->server);
     *out = c->server->link;
     return HF_OK;
 }
@@ -162,7 +162,7 @@ static hf_status await_room(struct hf_command *c, struct hf_link *link)
     size_t bytes = hf_resp_command_size(c->argv, c->argc) +
                    (c->is_by_ask ? ASKING_SIZE : 0) +
                    (c->replicas ? WAIT_SIZE : 0);
-    hf_status rc = hf_link_await_room(link, &c->room, bytes);
+    hf_status rc = hf_link_await_space(link, &c->room, bytes);
 
     if (rc < 0)
         return rc;
@@ -253,7 +253,7 @@ enum hf_outcome hf_router_cancel(struct hf_command *c)
 
 /* ---- events ---- */
 
-static void on_room(struct hf_room *room, hf_status status)
+static void on_room(struct hf_space_waiter *room, hf_status status)
 {
     struct hf_command *c = HF_OWNER_OF(room, struct hf_command, room);
     hf_status rc = HF_OK;

@@ -347,9 +347,9 @@ void hf_router_stats(const struct hf_router *router, struct hf_link_stats *out)
 
         hf_link_stats(server->link, &one);
         hf_link_stats_add(out, &one);
-        if (!server->slow)
+        if (!server->wait_link)
             continue;
-        hf_link_stats(server->slow, &one);
+        hf_link_stats(server->wait_link, &one);
         hf_link_stats_add(out, &one);
     }
 }

@@ -29,9 +29,10 @@ struct hf_command {
                                    its server has failed, or nobody could be
                                    asked for the way; it does not wait for the
                                    next attempt */
-    bool is_slow;               /* over the link of those who wait for replicas:
-                                   a WAIT holds up all that comes behind it.
-                                   What must not overtake them goes there, too */
+    bool is_replicated;         /* over the link of commands that wait for
+                                   replicas: a WAIT holds up all that comes
+                                   behind it. A command that must not overtake
+                                   those goes there, too */
     int replicas;               /* that must have it, too: HF_REPLICAS_ALL,
                                    _MAJORITY, or so many; 0: none */
     int64_t replicas_timeout_ms;/* how long the server waits for them */
@@ -63,7 +64,7 @@ struct hf_command {
     struct hf_request wait;     /* behind it, with `replicas` */
     uint32_t attached;          /* replicas, by ROLE */
     uint32_t wanted;
-    struct hf_room room;
+    struct hf_space_waiter room;
     struct hf_timer timer;      /* its deadline, while no link has it */
     uint8_t state;
     uint8_t hops;

@@ -25,12 +25,12 @@ static void on_change(void *ctx, bool is_up)
         server->router->events->on_link_down(server, server->link);
 }
 
-static void on_slow_change(void *ctx, bool is_up)
+static void on_wait_link_change(void *ctx, bool is_up)
 {
     struct hf_server *server = ctx;
 
     if (!is_up)
-        server->router->events->on_link_down(server, server->slow);
+        server->router->events->on_link_down(server, server->wait_link);
 }
 
 static void on_failure(void *ctx)
@@ -50,7 +50,7 @@ static void on_idle(void *ctx)
 
 /* A sunsubscribe that nobody asked for, or a refused SSUBSCRIBE: the slot has
  * moved. */
-static void on_astray(void *ctx)
+static void on_slot_moved(void *ctx)
 {
     struct hf_server *server = ctx;
 
@@ -115,20 +115,20 @@ static hf_status connect_parts(struct hf_server *server)
     return rc;
 }
 
-hf_status hf_server_slow(struct hf_link **out, struct hf_server *server)
+hf_status hf_server_wait_link(struct hf_link **out, struct hf_server *server)
 {
     struct hf_link_options link;
     hf_status rc = HF_OK;
 
-    if (!server->slow) {
+    if (!server->wait_link) {
         link_options(&link, server);
         link.on_push = NULL;
-        link.on_change = on_slow_change;
+        link.on_change = on_wait_link_change;
         link.silence_ms += server->router->options.replicas_timeout_ms;
-        rc = hf_link_new(&server->slow, server->router->loop, &link);
+        rc = hf_link_new(&server->wait_link, server->router->loop, &link);
         explicit_bzero(&link.url, sizeof link.url);
     }
-    *out = server->slow;
+    *out = server->wait_link;
     return rc;
 }
 
@@ -140,11 +140,11 @@ void hf_server_free(struct hf_server *server)
         hf_pubsub_on_idle(server->pubsub, NULL, NULL);
     server->router->events->on_free(server);
     hf_pubsub_free(server->pubsub);
-    if (server->slow) {
-        hf_link_stats(server->slow, &last);
+    if (server->wait_link) {
+        hf_link_stats(server->wait_link, &last);
         hf_link_stats_add(&server->router->gone, &last);
     }
-    hf_link_free(server->slow); /* its commands may still ask for the other */
+    hf_link_free(server->wait_link); /* its commands may still ask for the other */
     if (server->link) {
         hf_link_stats(server->link, &last);
         hf_link_stats_add(&server->router->gone, &last);
@@ -179,7 +179,7 @@ static hf_status make(struct hf_server **out, struct hf_router *router,
         return rc;
     }
     hf_pubsub_on_idle(server->pubsub, on_idle, server);
-    hf_pubsub_on_astray(server->pubsub, on_astray, server);
+    hf_pubsub_on_slot_moved(server->pubsub, on_slot_moved, server);
     hf_list_push(&router->servers, &server->node);
     *out = server;
     return HF_OK;

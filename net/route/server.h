@@ -31,7 +31,8 @@ struct hf_server {
     bool is_guide;                /* it knows the map, and serves nothing */
     bool is_target;               /* of the map in force */
     struct hf_link *link;
-    struct hf_link *slow;         /* made when first needed */
+    struct hf_link *wait_link;    /* of commands that wait for replicas; made when
+                                     first needed */
     struct hf_pubsub *pubsub;
     struct hf_tls_context *tls;
     uint32_t replicas;            /* that it has, as far as known */
@@ -80,8 +81,8 @@ static inline struct hf_server *hf_server_next(const struct hf_router *router,
                                  : HF_OWNER_OF(l, struct hf_server, node);
 }
 
-/* hf_server_slow - the link of commands that wait for replicas. HF_E_NOMEM. */
-hf_status hf_server_slow(struct hf_link **out, struct hf_server *server)
+/* hf_server_wait_link - the link of commands that wait for replicas. HF_E_NOMEM. */
+hf_status hf_server_wait_link(struct hf_link **out, struct hf_server *server)
     HF_MUST_CHECK;
 
 #endif

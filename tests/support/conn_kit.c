@@ -106,7 +106,7 @@ static void check_counters(void)
     uint64_t waiting = 0;
 
     for (uint64_t at = c->first; at < c->last; at++)
-        waiting += hf_place_request(
+        waiting += hf_expected_reply_request(
                        &c->places[at & (c->places_room - 1)]) != NULL;
     must(n->requests == n->answered + n->unsent + n->unknown + waiting,
          "every request is counted, by its outcome");

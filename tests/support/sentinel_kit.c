@@ -256,10 +256,10 @@ void send_question(struct question *q)
 }
 
 void ask_over(struct question *q, const char *word, int64_t timeout_ms,
-              bool is_slow)
+              bool is_replicated)
 {
     prepare_question(q, word, timeout_ms);
-    q->command.is_slow = is_slow;
+    q->command.is_replicated = is_replicated;
     send_question(q);
 }
 

@@ -110,7 +110,7 @@ struct question {
 void prepare_question(struct question *q, const char *word, int64_t timeout_ms);
 void send_question(struct question *q);
 void ask_over(struct question *q, const char *word, int64_t timeout_ms,
-              bool is_slow);
+              bool is_replicated);
 void ask(struct question *q, const char *word, int64_t timeout_ms);
 void ask_and_get(const char *word);
 

@@ -1,0 +1,84 @@
+/* Deadlines, in one queue. See deadlines.h. */
+#include "net/link/deadlines.h"
+#include "net/loop/loop.h"
+
+static struct hf_request *request_of(struct hf_list *node)
+{
+    return HF_OWNER_OF(node, struct hf_request, deadline_node);
+}
+
+static int64_t first_ms(const struct hf_deadlines *d)
+{
+    return request_of(d->queue.next)->deadline_ms;
+}
+
+static void report(struct hf_deadlines *d, struct hf_request *request)
+{
+    hf_deadlines_forget(d, request);
+    d->late(request);
+}
+
+static void on_own(struct hf_timer *timer)
+{
+    struct hf_request *request = HF_OWNER_OF(timer, struct hf_request, timer);
+
+    report(request->deadlines, request);
+}
+
+/* All whose deadline has passed. `late` may add others meanwhile: none of those is
+ * due yet, or it has a timer of its own. */
+static void on_first(struct hf_timer *timer)
+{
+    struct hf_deadlines *d = HF_OWNER_OF(timer, struct hf_deadlines, timer);
+    int64_t now = hf_loop_now(d->loop);
+
+    while (!hf_list_is_empty(&d->queue) && first_ms(d) <= now)
+        report(d, request_of(d->queue.next));
+    if (!hf_list_is_empty(&d->queue))
+        hf_loop_arm(d->loop, timer, first_ms(d));
+}
+
+void hf_deadlines_init(struct hf_deadlines *d, struct hf_loop *loop,
+                       void (*late)(struct hf_request *request))
+{
+    d->loop = loop;
+    d->late = late;
+    d->timer = (struct hf_timer){.fire = on_first};
+    hf_list_init(&d->queue);
+}
+
+void hf_deadlines_fini(struct hf_deadlines *d)
+{
+    hf_loop_disarm(d->loop, &d->timer);
+}
+
+static bool is_in_order(const struct hf_deadlines *d, int64_t deadline_ms)
+{
+    return deadline_ms > hf_loop_now(d->loop) &&
+           (hf_list_is_empty(&d->queue) ||
+            request_of(d->queue.prev)->deadline_ms <= deadline_ms);
+}
+
+void hf_deadlines_add(struct hf_deadlines *d, struct hf_request *request,
+                      int64_t deadline_ms)
+{
+    request->deadlines = d;
+    request->deadline_ms = deadline_ms;
+    request->timer = (struct hf_timer){.fire = on_own};
+    hf_list_init(&request->deadline_node);
+    if (deadline_ms == HF_NEVER)
+        return;
+    if (!is_in_order(d, deadline_ms)) {
+        hf_loop_arm(d->loop, &request->timer, deadline_ms);
+        return;
+    }
+    hf_list_push(&d->queue, &request->deadline_node);
+    if (!d->timer.link || deadline_ms < d->timer.due_ms)
+        hf_loop_arm(d->loop, &d->timer, deadline_ms);
+}
+
+void hf_deadlines_forget(struct hf_deadlines *d, struct hf_request *request)
+{
+    hf_list_remove(&request->deadline_node);
+    hf_loop_disarm(d->loop, &request->timer);
+}

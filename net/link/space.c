@@ -1,0 +1,58 @@
+/* Waiting for space. See space.h. */
+#include "net/link/space.h"
+#include "net/link/conn.h"
+
+static struct hf_space_waiter *waiter_of(struct hf_list *node)
+{
+    return HF_OWNER_OF(node, struct hf_space_waiter, node);
+}
+
+void hf_space_queue_init(struct hf_space_queue *q)
+{
+    hf_list_init(&q->waiting);
+    hf_list_init(&q->stop.node);
+    q->stop.is_urgent = false;
+}
+
+void hf_space_queue_add(struct hf_space_queue *q, struct hf_space_waiter *waiter)
+{
+    bool is_serving = !hf_list_is_empty(&q->stop.node);
+    struct hf_list *next = &q->waiting;
+
+    if (waiter->is_urgent)
+        for (next = is_serving ? q->stop.node.next : next->next;
+             next != &q->waiting && waiter_of(next)->is_urgent;
+             next = next->next)
+            continue;
+    hf_list_push(next, &waiter->node);
+}
+
+static void call_ready(struct hf_space_waiter *waiter, hf_status status)
+{
+    hf_list_remove(&waiter->node);
+    waiter->ready(waiter, status);
+}
+
+/* The stop stands behind those that wait now: those that come or go meanwhile do
+ * not change where serving ends. */
+static bool is_one_left(const struct hf_space_queue *q)
+{
+    return q->waiting.next != &q->stop.node;
+}
+
+void hf_space_queue_serve(struct hf_space_queue *q, const struct hf_conn *conn)
+{
+    hf_list_push(&q->waiting, &q->stop.node);
+    while (is_one_left(q) &&
+           hf_conn_has_space(conn, waiter_of(q->waiting.next)->bytes))
+        call_ready(waiter_of(q->waiting.next), HF_OK);
+    hf_list_remove(&q->stop.node);
+}
+
+void hf_space_queue_fail(struct hf_space_queue *q, hf_status status)
+{
+    hf_list_push(&q->waiting, &q->stop.node);
+    while (is_one_left(q))
+        call_ready(waiter_of(q->waiting.next), status);
+    hf_list_remove(&q->stop.node);
+}
