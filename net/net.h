@@ -327,7 +327,7 @@ struct hf_link_stats {
 struct hf_router_counts {
     uint64_t moved;             /* redirections followed */
     uint64_t asked;
-    uint64_t refreshes;         /* times the way was asked for */
+    uint64_t refreshes;         /* times the map was asked for */
     uint64_t maps;              /* times it changed */
     uint64_t resent;            /* commands that changed servers unsent */
     uint32_t servers;           /* with a link, now */

@@ -305,7 +305,7 @@ END_TEST
 #define CONFIRMED ">3\r\n+subscribe\r\n+ch\r\n:1\r\n"
 #define CONFIRMED2 "*3\r\n$9\r\nsubscribe\r\n$2\r\nch\r\n:1\r\n"
 
-/* P3. No room for it on a connection that is up, and behind what was queued
+/* PUBSUB-3. No room for it on a connection that is up, and behind what was queued
  * while there was none. */
 START_TEST(subscription_waits_for_room)
 {
@@ -339,7 +339,7 @@ START_TEST(subscription_waits_for_room)
 }
 END_TEST
 
-/* P3. A server that runs a script refuses SUBSCRIBE, too; and one may end what
+/* PUBSUB-3. A server that runs a script refuses SUBSCRIBE, too; and one may end what
  * it has confirmed. */
 START_TEST(subscription_that_is_refused_or_ended_is_asked_for_again)
 {
@@ -361,7 +361,7 @@ START_TEST(subscription_that_is_refused_or_ended_is_asked_for_again)
 }
 END_TEST
 
-/* P3. Whatever there was no memory for when it began. */
+/* PUBSUB-3. Whatever there was no memory for when it began. */
 START_TEST(subscription_lives_though_an_allocation_failed)
 {
     open_world(_i % 3);
@@ -377,7 +377,7 @@ START_TEST(subscription_lives_though_an_allocation_failed)
 }
 END_TEST
 
-/* P4: nothing is in flight, and the peer is gone, as a proxy hides it. */
+/* PUBSUB-4: nothing is in flight, and the peer is gone, as a proxy hides it. */
 START_TEST(silent_peer_loses_its_subscriber)
 {
     static const struct peer_step resp3[] = {

@@ -20,7 +20,7 @@ struct hf_scan {
 };
 
 /* hf_scan_refuse - HF_E_INVAL: the text is wrong at `at`, and why: constants of
- *   ours, nothing of the text (U1).
+ *   ours, nothing of the text (URL-1).
  * hf_scan_decode - `part`, percent-decoded, with a NUL behind it; no byte of it
  *   is NUL, each `may_be` (NULL: anything), and all fit into `room`.
  * hf_scan_number - `part` is digits and nothing else, no sign, no leading zero:

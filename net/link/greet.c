@@ -29,7 +29,7 @@ static struct hf_resp_arg text(const char *s)
     return (struct hf_resp_arg){s, strlen(s)};
 }
 
-static void send(struct hf_greeting *g, enum command what,
+static void send_command(struct hf_greeting *g, enum command what,
                  const struct hf_resp_arg *argv, size_t argc)
 {
     char *start = g->output + g->output_len;
@@ -67,7 +67,7 @@ static void step_hello(struct hf_greeting *g)
         argv[argc++] = text(user_of(g->url));
         argv[argc++] = text(g->url->password);
     }
-    send(g, HELLO, argv, argc);
+    send_command(g, HELLO, argv, argc);
 }
 
 static void send_auth(struct hf_greeting *g)
@@ -78,7 +78,7 @@ static void send_auth(struct hf_greeting *g)
     if (g->url->user[0]) /* servers before 6.0 know no users */
         argv[argc++] = text(g->url->user);
     argv[argc++] = text(g->url->password);
-    send(g, AUTH, argv, argc);
+    send_command(g, AUTH, argv, argc);
 }
 
 static void send_client(struct hf_greeting *g, enum command what,
@@ -91,7 +91,7 @@ static void send_client(struct hf_greeting *g, enum command what,
         argv[argc++] = text(a);
     if (b)
         argv[argc++] = text(b);
-    send(g, what, argv, argc);
+    send_command(g, what, argv, argc);
 }
 
 static void step_resp2(struct hf_greeting *g)
@@ -109,7 +109,7 @@ static void send_select(struct hf_greeting *g)
     size_t len = hf_resp_format_integer(number, g->url->database);
     struct hf_resp_arg argv[2] = {text("SELECT"), {number, len}};
 
-    send(g, SELECT, argv, 2);
+    send_command(g, SELECT, argv, 2);
 }
 
 static void step_settle(struct hf_greeting *g)
@@ -123,7 +123,7 @@ static void step_settle(struct hf_greeting *g)
     send_client(g, SETINFO, "SETINFO", "LIB-VER", HF_VERSION);
     if (g->url->database != 0)
         send_select(g);
-    send(g, INFO, info, 2);
+    send_command(g, INFO, info, 2);
 }
 
 static void step_kill(struct hf_greeting *g)
@@ -134,7 +134,7 @@ static void step_kill(struct hf_greeting *g)
                                   {number, len}};
 
     begin_step(g);
-    send(g, KILL, argv, 4);
+    send_command(g, KILL, argv, 4);
 }
 
 void hf_greet_start(struct hf_greeting *g)

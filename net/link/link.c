@@ -30,7 +30,7 @@
  * starting again behind a proxy. */
 #define GREETING_HANGUPS_MAX 3
 
-static void lost(struct hf_link *link, bool is_final);
+static void end_connection(struct hf_link *link, bool is_final);
 static void read_all(struct hf_link *link);
 
 /* ---- options, new, free ---- */
@@ -231,8 +231,8 @@ static void greet(struct hf_link *link)
     flush(link);
 }
 
-/* The handshake of TLS: nothing of ours is sent before it has shown whom we
- * speak to. Plain text needs none. */
+/* The handshake of TLS: nothing of ours is sent before it has shown who the peer
+ * is. Plain text needs none. */
 static void secure(struct hf_link *link)
 {
     hf_status rc = hf_stream_start(&link->stream);
@@ -246,7 +246,7 @@ static void secure(struct hf_link *link)
         watch(link, false);
     } else {
         fill_error(link, rc, link->stream.error.text, "");
-        lost(link, rc == HF_E_TLS);
+        end_connection(link, rc == HF_E_TLS);
     }
 }
 
@@ -274,7 +274,7 @@ static void on_dialed(struct hf_dial *dial, int fd)
 
     if (fd < 0) {
         fill_not_dialed(link);
-        lost(link, false);
+        end_connection(link, false);
         return;
     }
     link->io = (struct hf_io){.fd = fd, .events = HF_READ, .ready = on_ready};
@@ -286,7 +286,7 @@ static void on_dialed(struct hf_dial *dial, int fd)
     }
     hf_stream_close(&link->stream, false);
     fill_error(link, HF_E_NOMEM, "out of memory while connecting", "");
-    lost(link, false);
+    end_connection(link, false);
 }
 
 static void attempt(struct hf_link *link)
@@ -328,7 +328,7 @@ static void back_off(struct hf_link *link)
 }
 
 /* The attempt, or the connection, has ended; link->error says why. */
-static void lost(struct hf_link *link, bool is_final)
+static void end_connection(struct hf_link *link, bool is_final)
 {
     bool was_up = link->state == HF_LINK_READY;
 
@@ -359,14 +359,14 @@ static void lost(struct hf_link *link, bool is_final)
         link->options.on_failure(link->options.ctx);
 }
 
-static void hung_up_on(struct hf_link *link)
+static void end_hung_up(struct hf_link *link)
 {
     const struct hf_error *why = &link->stream.error;
     char text[2 * HF_ERROR_TEXT_MAX];
 
     if (link->state != HF_LINK_GREETING || why->status == HF_E_TLS) {
         fill_error(link, why->status, why->text, "");
-        lost(link, link->state == HF_LINK_GREETING);
+        end_connection(link, link->state == HF_LINK_GREETING);
         return;
     }
     (void)snprintf(text, sizeof text, "%s before it answered HELLO%s",
@@ -375,10 +375,10 @@ static void hung_up_on(struct hf_link *link)
                                      : "; is this a TLS port (rediss://), or "
                                        "not a Redis server?");
     fill_error(link, why->status, text, "");
-    lost(link, ++link->greeting_hangups >= GREETING_HANGUPS_MAX && hf_conn_counters(&link->conn)->connects == 0);
+    end_connection(link, ++link->greeting_hangups >= GREETING_HANGUPS_MAX && hf_conn_counters(&link->conn)->connects == 0);
 }
 
-static void refused(struct hf_link *link, hf_status status)
+static void end_refused(struct hf_link *link, hf_status status)
 {
     struct hf_error why = link->conn.error;
     bool is_final = link->state == HF_LINK_GREETING &&
@@ -386,7 +386,7 @@ static void refused(struct hf_link *link, hf_status status)
                      hf_conn_greeting(&link->conn)->is_final);
 
     fill_error(link, status, why.text, "");
-    lost(link, is_final);
+    end_connection(link, is_final);
 }
 
 /* ---- events ---- */
@@ -414,13 +414,13 @@ static void read_all(struct hf_link *link)
         room = hf_conn_room(&link->conn, &ptr);
         if (room == 0) {
             fill_error(link, HF_E_NOMEM, "out of memory while reading", "");
-            lost(link, false);
+            end_connection(link, false);
             return;
         }
         n = hf_stream_read(&link->stream, ptr, room);
         hf_conn_counters(&link->conn)->reads++;
         if (n < 0) {
-            hung_up_on(link);
+            end_hung_up(link);
             return;
         }
         if (n == 0)
@@ -429,7 +429,7 @@ static void read_all(struct hf_link *link)
         link->quiet_since_ms = hf_loop_now(link->loop);
         rc = hf_conn_took(&link->conn, (size_t)n, hf_loop_now_us(link->loop));
         if (rc < 0) {
-            refused(link, rc);
+            end_refused(link, rc);
             return;
         }
     } while (++reads < READS_MAX &&
@@ -467,13 +467,13 @@ static void listen_for_silence(struct hf_link *link)
     int64_t until = link->quiet_since_ms + link->options.silence_ms;
 
     if (hf_conn_is_condemned(&link->conn)) {
-        lost(link, false);
+        end_connection(link, false);
     } else if (hf_conn_in_flight(&link->conn) > 0 &&
                hf_loop_now(link->loop) < until) {
         hf_loop_arm(link->loop, &link->timer, until);
     } else if (hf_conn_in_flight(&link->conn) > 0) {
         fill_error(link, HF_E_NOREPLY, "the server does not answer", "");
-        lost(link, false);
+        end_connection(link, false);
     }
 }
 
@@ -492,7 +492,7 @@ static void on_timer(struct hf_timer *timer)
         link->state = HF_LINK_IDLE;
     } else {
         hf_link_fill_late(link);
-        lost(link, false);
+        end_connection(link, false);
     }
 }
 

@@ -2,18 +2,19 @@
  *
  *   WANTED -link up-> ASKED -confirmed-> LIVE -link down-> WANTED
  *
- * P1  In RESP3 they ride on the main link, in RESP2 on a link of their own that
- *     is wanted as long as there is a subscription. Which it is, is known when
- *     the main link was first up, and may change whenever it is up again.
- * P2  A confirmation belongs to the oldest unanswered SUBSCRIBE. One for a
- *     channel that was dropped meanwhile finds nobody.
- * P3  A subscription that is WANTED while its link is up is never left so: a full
- *     queue is waited for, and what fails in any other way (no memory, an error
- *     reply) is tried again every RETRY_MS.
- * P4  PING is sent on a connection that carries subscriptions and has been silent
- *     for listen_ms. Silence after that ends the connection (LINK-3), and the owners
- *     are told. Otherwise a server that is gone behind a proxy would not be
- *     noticed. */
+ * PUBSUB-1  In RESP3 subscriptions use the main link, in RESP2 a link of their own,
+ *           which is wanted as long as there is a subscription. The protocol is
+ *           known when the main link is first up, and may change whenever it is up
+ *           again.
+ * PUBSUB-2  A confirmation belongs to the oldest unanswered SUBSCRIBE. A
+ *           confirmation of a channel that was dropped meanwhile is ignored.
+ * PUBSUB-3  A subscription that is WANTED while its link is up is always tried
+ *           again: when the queue has space, and after any other failure (no
+ *           memory, an error reply) every RETRY_MS.
+ * PUBSUB-4  PING is sent on a connection that carries subscriptions and has been
+ *           silent for listen_ms. Silence after that ends the connection (LINK-3),
+ *           and the owners are told. Otherwise a server that has gone behind a
+ *           proxy would not be noticed. */
 #include <string.h>
 
 #include "net/base/mem.h"
@@ -40,9 +41,9 @@ struct hf_pubsub {
     struct hf_link_options options; /* for `own` */
     uint32_t count;
     struct hf_list orders;
-    struct hf_space_waiter room;            /* P3 */
+    struct hf_space_waiter room;            /* PUBSUB-3 */
     struct hf_timer retry;
-    struct hf_timer watch;          /* P4 */
+    struct hf_timer watch;          /* PUBSUB-4 */
     struct hf_request ping;
     bool is_pinging;
     void (*idle)(void *ctx);        /* NULL: nobody asks */
@@ -77,7 +78,7 @@ static struct hf_subscription *find(struct hf_pubsub *ps, const char *ptr,
     return NULL;
 }
 
-/* ---- the link in use (P1) ---- */
+/* ---- the link in use (PUBSUB-1) ---- */
 
 static bool is_resp2(const struct hf_pubsub *ps)
 {
@@ -216,7 +217,7 @@ static const char *subscribing_verb(const struct hf_subscription *s)
     return s->is_sharded ? "SSUBSCRIBE" : "SUBSCRIBE";
 }
 
-/* P3. An order of which no byte left waits for its turn like any other. */
+/* PUBSUB-3. An order of which no byte left waits for its turn like any other. */
 static void await_room(struct hf_pubsub *ps, const struct hf_subscription *s)
 {
     struct hf_resp_arg argv[2] = {
@@ -251,7 +252,7 @@ static bool withdraw(struct hf_pubsub_order *order)
     return outcome == HF_UNSENT;
 }
 
-/* ---- a silent peer (P4) ---- */
+/* ---- a silent peer (PUBSUB-4) ---- */
 
 static void on_pong(struct hf_request *request, enum hf_outcome outcome,
                     struct hf_resp_value reply)

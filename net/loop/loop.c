@@ -387,7 +387,7 @@ static int timeout_until(struct hf_loop *loop, int64_t until_ms)
  * have a command that can share a write with ours. A server that ran while we
  * wrote has left us the reply; taken at once, each caller in turn would have the
  * connection to itself. */
-static int look(struct hf_loop *loop, struct hf_poller_event *events,
+static int look_for_events(struct hf_loop *loop, struct hf_poller_event *events,
                 int64_t until_us)
 {
     int n;
@@ -410,7 +410,7 @@ static int await(struct hf_loop *loop, struct hf_poller_event *events,
     int n = 0;
 
     if (plan.look_us > 0)
-        n = look(loop, events, began_us + plan.look_us);
+        n = look_for_events(loop, events, began_us + plan.look_us);
     wait->is_found = n > 0;
     if (n == 0)
         n = hf_poller_wait(&loop->poller, events, timeout_ms, now_ms);

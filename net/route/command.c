@@ -4,7 +4,7 @@
  *                                     |             ^
  *                                     +-> DONE -acknowledged
  *
- * SENT is where a command mostly is from the start: the way is known and there
+ * SENT is where a command mostly is from the start: the map is known and there
  * is room. DONE: its replicas are waited for. */
 #include <string.h>
 
@@ -411,7 +411,7 @@ static void on_wait(struct hf_request *request, enum hf_outcome outcome,
     c->acknowledged(c, outcome, reply, hf_replicas_wanted(c));
 }
 
-/* ---- the way changes ---- */
+/* ---- the map changes ---- */
 
 static bool is_link_up(const struct hf_command *c)
 {

@@ -1,5 +1,5 @@
 /* Asking the servers for the map (which server serves which slot, or which one is
- * the master): whom, how often, and which answer to believe. The requests are the
+ * the master): which server, how often, and which answer to believe. The requests are the
  * topology's business (topology_*.c); the order of a
  * round, and its end, are round.h's.
  *
@@ -67,7 +67,7 @@ void hf_discover_fini(struct hf_router *router)
     d->best = NULL;
 }
 
-/* ---- whom to ask next (DISCOVER-3) ---- */
+/* ---- the next server to ask (DISCOVER-3) ---- */
 
 /* Not yet in this round, and no probe of an earlier one is still under way
  * (ROUND-4). */
@@ -231,7 +231,7 @@ static void ask_again(struct hf_router *router)
     hf_loop_arm(router->loop, &d->timer, d->round.due_ms);
 }
 
-static hf_status ask(struct hf_server *server)
+static hf_status ask_server(struct hf_server *server)
 {
     struct hf_router *router = server->router;
     struct hf_discovery *d = &router->discovery;
@@ -265,7 +265,7 @@ static void ask_next(struct hf_router *router)
     struct hf_discovery *d = &router->discovery;
     struct hf_server *server = next_candidate(router);
 
-    while (server && ask(server) < 0) {
+    while (server && ask_server(server) < 0) {
         d->is_final = false; /* there was no memory */
         server = next_candidate(router);
     }
@@ -360,7 +360,7 @@ static void to_front(struct hf_server *server)
 }
 
 /* Alone, or reset, or not yet met. */
-static void say_empty(struct hf_server *server)
+static void fill_empty(struct hf_server *server)
 {
     struct hf_router *router = server->router;
 
@@ -407,7 +407,7 @@ static bool is_outdated(const struct hf_server *server)
            server->probe.learned_count != d->learned_count;
 }
 
-static void use(struct hf_server *server, struct hf_slot_map *map)
+static void use_map(struct hf_server *server, struct hf_slot_map *map)
 {
     struct hf_router *router = server->router;
     struct hf_discovery *d = &router->discovery;
@@ -418,7 +418,7 @@ static void use(struct hf_server *server, struct hf_slot_map *map)
     answer = weigh(router, map);
     if (answer == HF_ROUND_WORSE) {
         if (hf_slot_map_covered(map) == 0)
-            say_empty(server);
+            fill_empty(server);
         keep_if_best(d, map);
         d->is_final = false;
     }
@@ -443,7 +443,7 @@ void hf_discover_found(struct hf_server *server, struct hf_slot_map *map)
     hf_probe_cancel(server);
     to_front(server);
     if (!is_outdated(server)) {
-        use(server, map);
+        use_map(server, map);
         return;
     }
     hf_slot_map_free(map);

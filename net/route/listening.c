@@ -11,7 +11,7 @@ static struct hf_subscription *subscription_of(struct hf_list *node)
 }
 
 /* on_change comes last: the owner may free it there. */
-static void move(struct hf_subscription *s, struct hf_server *target)
+static void move_to(struct hf_subscription *s, struct hf_server *target)
 {
     bool was_live = s->pubsub && s->is_live;
 
@@ -31,7 +31,7 @@ static void relisten(struct hf_router *router, struct hf_subscription *s)
     if (target && s->pubsub == target->pubsub)
         hf_pubsub_retry(s);
     else if (target)
-        move(s, target);
+        move_to(s, target);
 }
 
 /* One that is dropped meanwhile leaves either list. */

@@ -26,7 +26,7 @@ static enum hf_round_action begin(struct hf_round *r, int64_t now_ms)
     return HF_ROUND_ASK;
 }
 
-static enum hf_round_action end(struct hf_round *r, enum hf_round_action action)
+static enum hf_round_action end_round(struct hf_round *r, enum hf_round_action action)
 {
     hf_round_reset(r);
     return action;
@@ -59,7 +59,7 @@ enum hf_round_action hf_round_due(struct hf_round *r, int64_t now_ms)
         return HF_ROUND_WAIT;
     if (r->under_way > 0 && r->has_worse && !is_patience_over(r, now_ms))
         return again(r, now_ms);
-    return end(r, HF_ROUND_GIVE_UP);
+    return end_round(r, HF_ROUND_GIVE_UP);
 }
 
 /* ROUND-4, ROUND-6 */
@@ -105,7 +105,7 @@ enum hf_round_action hf_round_answered(struct hf_round *r, int64_t now_ms,
                                        enum hf_round_answer answer)
 {
     if (answer != HF_ROUND_WORSE)
-        return end(r, HF_ROUND_TAKE); /* ROUND-2 */
+        return end_round(r, HF_ROUND_TAKE); /* ROUND-2 */
     if (r->is_running) {
         r->has_worse = true;
         go_on(r, now_ms);

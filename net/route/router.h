@@ -27,7 +27,7 @@ struct hf_command {
     bool is_urgent;             /* has room before those that are not */
     bool is_once;               /* it ends UNSENT when an attempt to connect to
                                    its server has failed, or nobody could be
-                                   asked for the way; it does not wait for the
+                                   asked for the map; it does not wait for the
                                    next attempt */
     bool is_replicated;         /* over the link of commands that wait for
                                    replicas: a WAIT holds up all that comes
@@ -54,7 +54,7 @@ struct hf_command {
 
     /* The router's own. */
     struct hf_router *router;
-    struct hf_server *server;   /* whom it is, or was last, for; NULL: nobody */
+    struct hf_server *server;   /* that it is, or was last, for; NULL: none */
     const struct hf_server *master; /* of the slot, by the map when `server` was
                                    chosen: ASK and MOVED name others. Compared */
     struct hf_list node;
@@ -81,7 +81,7 @@ struct hf_router_options {
                                            looked at */
     int64_t replicas_timeout_ms;        /* the greatest of any command: as long, and
                                            no longer, WAIT may keep a server silent */
-    /* [locked] A server was lost, or could not be asked for the way: for a log. */
+    /* [locked] A server was lost, or could not be asked for the map: for a log. */
     void (*on_trouble)(void *ctx, const struct hf_error *why);
     void *ctx;
 };
@@ -102,7 +102,7 @@ void hf_router_free(struct hf_router *router);
  *   used? False while it is not known. [locked]
  * hf_router_wakes_both - and plain ones, too: sharded=both. [locked]
  * hf_router_send - `done` follows. HF_E_NOMEM, HF_E_LIMIT (greater than any link
- *   takes, ever): it does not. While the way is not known, or the link is full,
+ *   takes, ever): it does not. While the map is not known, or the link is full,
  *   it waits, first come first served. Never calls `done` itself. [locked]
  * hf_router_cancel - ends it without `done`; UNSENT: no byte will ever leave.
  *   [locked] */

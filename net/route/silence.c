@@ -27,7 +27,7 @@ static bool is_silent(struct hf_server *server, int64_t now)
     return first == seen || !hf_link_is_up(server->link);
 }
 
-static void look(struct hf_router *router, bool *is_anybody_busy)
+static void look_for_silence(struct hf_router *router, bool *is_anybody_busy)
 {
     int64_t now = hf_loop_now(router->loop);
     bool is_one_silent = false;
@@ -47,7 +47,7 @@ static void on_timer(struct hf_timer *timer)
     struct hf_router *router = HF_OWNER_OF(timer, struct hf_router, silence);
     bool is_anybody_busy = false;
 
-    look(router, &is_anybody_busy);
+    look_for_silence(router, &is_anybody_busy);
     if (is_anybody_busy || !hf_list_is_empty(&router->subscriptions))
         hf_loop_arm(router->loop, timer,
                     hf_loop_now(router->loop) +

@@ -130,7 +130,7 @@ hf_status hf_slot_map_set(struct hf_slot_map **map, uint16_t slot,
 
 /* hf_node_is_target - can it be asked for its slots? A master, online, with a
  *   host and a port.
- * hf_slot_map_target - whom to ask for a slot; NULL: nobody that is known.
+ * hf_slot_map_target - the node that serves a slot; NULL: none that is known.
  * hf_slot_map_covered - slots that have a target.
  * hf_slot_map_find - the first node at that place, online ones before others:
  *   its index, or HF_NO_NODE. Cost: in the nodes. */

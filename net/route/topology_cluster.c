@@ -21,7 +21,7 @@ static void failed(struct hf_server *server, bool is_final, hf_status status,
 }
 
 /* "ERR This instance has cluster support disabled" and its kin: for good. */
-static void refused(struct hf_server *server, struct hf_resp_value reply)
+static void ask_was_refused(struct hf_server *server, struct hf_resp_value reply)
 {
     bool is_passing = hf_resp_error_is(reply, "LOADING") ||
                       hf_resp_error_is(reply, "BUSY");
@@ -109,7 +109,7 @@ typedef hf_status read_map(struct hf_slot_map **out,
                            const struct hf_slot_map_source *from,
                            struct hf_resp_value reply, struct hf_error *err);
 
-static void use(struct hf_server *server, read_map *read,
+static void use_map(struct hf_server *server, read_map *read,
                 struct hf_resp_value reply)
 {
     struct hf_slot_map_source source = source_of(server);
@@ -134,12 +134,12 @@ static void on_shards(struct hf_request *request, enum hf_outcome outcome,
     if (outcome != HF_ANSWERED)
         unanswered(server);
     else if (hf_resp_is_error(reply))
-        refused(server, reply);
+        ask_was_refused(server, reply);
     else
-        use(server, hf_slot_map_from_shards, reply);
+        use_map(server, hf_slot_map_from_shards, reply);
 }
 
-static hf_status ask(struct hf_server *server, unsigned index, const char *what,
+static hf_status ask_cluster(struct hf_server *server, unsigned index, const char *what,
                      int64_t deadline_ms,
                      void (*done)(struct hf_request *, enum hf_outcome,
                                   struct hf_resp_value))
@@ -170,13 +170,13 @@ static void on_slots(struct hf_request *request, enum hf_outcome outcome,
     if (outcome != HF_ANSWERED)
         unanswered(server);
     else if (hf_resp_is_error(reply) && lacks_slots(reply) &&
-             ask(server, SHARDS, "SHARDS", request->deadline_ms, on_shards) ==
+             ask_cluster(server, SHARDS, "SHARDS", request->deadline_ms, on_shards) ==
                  HF_OK)
         return;
     else if (hf_resp_is_error(reply))
-        refused(server, reply);
+        ask_was_refused(server, reply);
     else
-        use(server, hf_slot_map_from_slots, reply);
+        use_map(server, hf_slot_map_from_slots, reply);
 }
 
 static hf_status ask_for_map(struct hf_server *server, int64_t deadline_ms)
@@ -184,9 +184,9 @@ static hf_status ask_for_map(struct hf_server *server, int64_t deadline_ms)
     hf_status rc;
 
     server->probe.has_info = false;
-    if ((rc = ask(server, INFO, "INFO", deadline_ms, on_info)) == HF_OK &&
+    if ((rc = ask_cluster(server, INFO, "INFO", deadline_ms, on_info)) == HF_OK &&
         (rc = ask_sharded(server, deadline_ms)) == HF_OK)
-        rc = ask(server, SLOTS, "SLOTS", deadline_ms, on_slots);
+        rc = ask_cluster(server, SLOTS, "SLOTS", deadline_ms, on_slots);
     if (rc < 0)
         hf_probe_cancel(server);
     return rc;

@@ -23,14 +23,14 @@ enum { SENTINELS, MASTER, ROLE };
 #define ROLE_TIMEOUT_MS 1000
 
 /* Of the master that this sentinel names; `what` begins with its address. */
-static void say_of_master(const struct hf_server *server, struct hf_error *out,
+static void fill_of_master(const struct hf_server *server, struct hf_error *out,
                           hf_status status, const char *what)
 {
     hf_error_set(out, status, "sentinel %s names the master %s",
                  hf_link_address(server->link), what);
 }
 
-static void say_silent(const struct hf_server *where, struct hf_error *out)
+static void fill_silent(const struct hf_server *where, struct hf_error *out)
 {
     *out = *hf_link_error(where->link);
     if (out->status == HF_OK)
@@ -38,21 +38,21 @@ static void say_silent(const struct hf_server *where, struct hf_error *out)
                      hf_link_address(where->link));
 }
 
-static void say_master_silent(const struct hf_server *server,
+static void fill_master_silent(const struct hf_server *server,
                               struct hf_error *out)
 {
     struct hf_error why;
 
-    say_silent(server->probe.master, &why);
-    say_of_master(server, out, why.status, why.text);
+    fill_silent(server->probe.master, &why);
+    fill_of_master(server, out, why.status, why.text);
 }
 
 static void explain(const struct hf_server *server, struct hf_error *out)
 {
     if (server->probe.is_sent[ROLE])
-        say_master_silent(server, out);
+        fill_master_silent(server, out);
     else
-        say_silent(server, out);
+        fill_silent(server, out);
 }
 
 static const struct hf_server *awaits(const struct hf_server *server)
@@ -238,7 +238,7 @@ static void on_role(struct hf_request *request, enum hf_outcome outcome,
     struct hf_role role;
 
     if (outcome != HF_ANSWERED) {
-        say_master_silent(server, &why);
+        fill_master_silent(server, &why);
         hf_discover_failed(
             server, hf_link_is_refused(server->probe.master->link), &why);
     } else if (hf_role_read(&role, reply, &why) < 0) {
@@ -292,7 +292,7 @@ static void on_master(struct hf_request *request, enum hf_outcome outcome,
     struct hf_error why;
 
     if (outcome != HF_ANSWERED) {
-        say_silent(server, &why);
+        fill_silent(server, &why);
         hf_discover_failed(server, hf_link_is_refused(server->link), &why);
     } else if (hf_sentinel_master_read(&where, reply, &why) < 0) {
         named_nobody(server, &why);

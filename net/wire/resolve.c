@@ -127,7 +127,7 @@ static void collect(struct hf_addresses *out, const struct addrinfo *info,
 
 /* No AI_ADDRCONFIG: it hides ::1 where the only other network is IPv4. What
  * has no route is sorted last (RFC 6724) and fails at once. */
-static int ask(const char *host, uint16_t port, int flags,
+static int ask_libc(const char *host, uint16_t port, int flags,
                struct hf_addresses *out)
 {
     struct addrinfo hints = {.ai_family = AF_UNSPEC,
@@ -146,7 +146,7 @@ static int ask(const char *host, uint16_t port, int flags,
 bool hf_resolve_literal(const char *host, uint16_t port,
                         struct hf_addresses *out)
 {
-    return ask(host, port, AI_NUMERICHOST, out) == 0;
+    return ask_libc(host, port, AI_NUMERICHOST, out) == 0;
 }
 
 /* ---- the lookup, shared ---- */
@@ -181,7 +181,7 @@ static void *lookup_run(void *arg)
 {
     struct lookup *l = arg;
 
-    l->error = ask(l->host, l->port, 0, &l->found);
+    l->error = ask_libc(l->host, l->port, 0, &l->found);
     l->system_error = errno;
     atomic_store(&l->is_answered, true); /* RESOLVE-3 */
     while (write(l->pipe[1], "", 1) < 0 && errno == EINTR)

@@ -8,7 +8,7 @@
  * files, and the session to be resumed. It serves one server name, so that a
  * session is never offered to another.
  *
- * hf_tls_context_new - reads the files. `host` is whom the certificate must
+ * hf_tls_context_new - reads the files. `host` is what the certificate must
  *   name (a name or an IP literal), unless options->server_name does: in
  *   any case, an IP literal without its zone, "*.a.test" for one label; the
  *   subject's CN only where the certificate holds no DNS name at all. The password

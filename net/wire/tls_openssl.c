@@ -1,12 +1,12 @@
 /* TLS connections, by OpenSSL over our own sockets.
  *
- * O1  OpenSSL judges by the first error of the thread's queue: it is emptied
- *     before each call, whoever filled it, and left empty.
- * O2  Nothing is read or written before the handshake is done and we have
- *     judged the certificate ourselves: `end` says so until then.
- * O3  A session that came by a handshake which failed is forgotten.
- * O4  Reads and writes go on until they are done or would block, so that the
- *     caller may rest; bytes inside of OpenSSL wake nobody. */
+ * TLS-1  OpenSSL judges by the first error of the thread's queue: the queue is
+ *        emptied before each call, whoever filled it, and left empty.
+ * TLS-2  Nothing is read or written before the handshake is done and the
+ *        certificate is judged by us: `end` says so until then.
+ * TLS-3  A session is forgotten if its handshake fails.
+ * TLS-4  Reads and writes go on until they are done or would block: bytes inside of
+ *        OpenSSL make no descriptor ready. */
 #include <string.h>
 
 #include <openssl/bio.h>
@@ -33,7 +33,7 @@ struct hf_tls {
     struct hf_tls_context *context;
     SSL *ssl;
     int fd;
-    bool is_greeting;             /* the handshake is not done (O2) */
+    bool is_greeting;             /* the handshake is not done (TLS-2) */
     bool is_certificate_missing;  /* the server asked for one of ours */
     bool has_heard;               /* a byte, since the handshake */
     bool is_drained;              /* the socket gave less than it was asked for */
@@ -114,7 +114,7 @@ static int on_verify(int is_fine, X509_STORE_CTX *store)
     struct hf_tls *tls = SSL_get_app_data(ssl);
 
     if (!is_fine)
-        hf_tls_say_certificate(&tls->error, X509_STORE_CTX_get_error(store),
+        hf_tls_fill_certificate(&tls->error, X509_STORE_CTX_get_error(store),
                                X509_STORE_CTX_get_current_cert(store),
                                X509_STORE_CTX_get_error_depth(store),
                                &tls->context->name);
@@ -212,7 +212,7 @@ static hf_status set_up(struct hf_tls_context *c,
     c->socket = socket_method_new();
     c->ctx = SSL_CTX_new(TLS_client_method());
     if (!c->socket || !c->ctx)
-        return hf_tls_say_queue(err, "OpenSSL", "cannot be set up");
+        return hf_tls_fill_queue(err, "OpenSSL", "cannot be set up");
     SSL_CTX_set_verify(c->ctx,
                        c->is_unverified ? SSL_VERIFY_NONE : SSL_VERIFY_PEER,
                        c->is_unverified ? NULL : on_verify);
@@ -229,7 +229,7 @@ static hf_status share(struct hf_tls_context *c,
     ERR_clear_error();
     c->socket = socket_method_new();
     if (!c->socket || !SSL_CTX_up_ref(of->ctx))
-        return hf_tls_say_queue(err, "OpenSSL", "cannot be set up");
+        return hf_tls_fill_queue(err, "OpenSSL", "cannot be set up");
     c->ctx = of->ctx;
     return HF_OK;
 }
@@ -387,7 +387,7 @@ static long setback(struct hf_tls *tls, int rc, int *wants)
         break;
     }
     if (tls->error.status == HF_OK)    /* else on_verify knows better */
-        hf_tls_say_failure(&tls->error, at);
+        hf_tls_fill_failure(&tls->error, at);
     ERR_clear_error();
     return HF_TLS_FAILED;
 }
@@ -398,7 +398,7 @@ static bool is_suspect(const struct hf_tls *tls)
     return tls->is_certificate_missing && !tls->has_heard;
 }
 
-static void say_broken(struct hf_tls *tls)
+static void fill_broken(struct hf_tls *tls)
 {
     bool is_eof = tls->broken == HF_SOCKET_EOF;
 
@@ -433,7 +433,7 @@ static void finish(struct hf_tls *tls)
     int why = c->is_unverified ? X509_V_OK : judge(tls, cert);
 
     if (why != X509_V_OK) {
-        hf_tls_say_certificate(&tls->error, why, cert, 0, &c->name);
+        hf_tls_fill_certificate(&tls->error, why, cert, 0, &c->name);
         return;
     }
     if (!is_protocol_agreed(tls)) {
@@ -464,9 +464,9 @@ hf_status hf_tls_handshake(struct hf_tls *tls)
     if (rc == 1)
         finish(tls);
     if (code == BROKEN)
-        say_broken(tls);
+        fill_broken(tls);
     if (tls->error.status < 0)
-        forget_session(tls->context);    /* O3 */
+        forget_session(tls->context);    /* TLS-3 */
     return tls->error.status;
 }
 
@@ -477,7 +477,7 @@ static long end_of(struct hf_tls *tls, long code)
 {
     if (code != BROKEN)
         return code;
-    say_broken(tls);
+    fill_broken(tls);
     return tls->broken == HF_SOCKET_EOF || is_suspect(tls) ? HF_TLS_FAILED
                                                            : tls->broken;
 }

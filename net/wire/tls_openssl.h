@@ -41,24 +41,24 @@ hf_status hf_tls_settings_apply(SSL_CTX *ctx,
                                 struct hf_error *err) HF_MUST_CHECK;
 bool hf_tls_check_name(SSL *ssl, const struct hf_tls_name *name);
 
-/* hf_tls_say_queue - what OpenSSL has in its queue, which is empty after:
+/* hf_tls_fill_queue - what OpenSSL has in its queue, which is empty after:
  *   "OF: No such file or directory" if there is an errno in it, else "OF: WHAT
  *   (OpenSSL's first reason)"; or HF_E_NOMEM. */
-hf_status hf_tls_say_queue(struct hf_error *err, const char *of,
+hf_status hf_tls_fill_queue(struct hf_error *err, const char *of,
                            const char *what);
 
-/* hf_tls_say_failure - likewise, of a connection: alerts and the like in words
+/* hf_tls_fill_failure - likewise, of a connection: alerts and the like in words
  *   that say what to do. */
 struct hf_tls_circumstances {
     bool is_greeting;                  /* the handshake is not done */
     bool is_certificate_missing;       /* the server asked for one of ours */
 };
-hf_status hf_tls_say_failure(struct hf_error *err,
+hf_status hf_tls_fill_failure(struct hf_error *err,
                              struct hf_tls_circumstances at);
 
-/* hf_tls_say_certificate - what is wrong with the server's (depth 0) or a CA's:
+/* hf_tls_fill_certificate - what is wrong with the server's (depth 0) or a CA's:
  *   `why` is an X509_V_ERR_. `cert` may be NULL. */
-hf_status hf_tls_say_certificate(struct hf_error *err, int why, X509 *cert,
+hf_status hf_tls_fill_certificate(struct hf_error *err, int why, X509 *cert,
                                  int depth, const struct hf_tls_name *name);
 
 #endif

@@ -106,17 +106,17 @@ hf_status hf_tls_name_set(struct hf_tls_name *name,
 /* ---- words ---- */
 
 /* As "tls_ca /etc/ca.pem: No such file or directory". */
-static hf_status say_of(struct hf_error *err, const char *option,
+static hf_status fill_of(struct hf_error *err, const char *option,
                         const char *value, const char *what)
 {
     char quoted[HF_URL_FILE_MAX], of[HF_ERROR_TEXT_MAX];
 
     (void)hf_error_quote(quoted, sizeof quoted, value, strlen(value));
     (void)snprintf(of, sizeof of, "%s %s", option, quoted);
-    return hf_tls_say_queue(err, of, what);
+    return hf_tls_fill_queue(err, of, what);
 }
 
-/* ---- whom we trust ---- */
+/* ---- trust ---- */
 
 /* OpenSSL takes a folder that is not there for an empty one. */
 static hf_status look_into(const char *path, struct hf_error *err)
@@ -141,12 +141,12 @@ static hf_status trust(SSL_CTX *ctx, const struct hf_tls_options *options,
     if (!file[0] && !dir[0])
         return SSL_CTX_set_default_verify_paths(ctx)
                    ? HF_OK
-                   : hf_tls_say_queue(err, "the system's CA certificates",
+                   : hf_tls_fill_queue(err, "the system's CA certificates",
                                       "cannot be loaded");
     if (file[0] && !SSL_CTX_load_verify_locations(ctx, file, NULL))
-        return say_of(err, "tls_ca", file, "no CA certificate in it");
+        return fill_of(err, "tls_ca", file, "no CA certificate in it");
     if (dir[0] && !SSL_CTX_load_verify_locations(ctx, NULL, dir))
-        return say_of(err, "tls_ca_dir", dir, "cannot be used");
+        return fill_of(err, "tls_ca_dir", dir, "cannot be used");
     return dir[0] ? look_into(dir, err) : HF_OK;
 }
 
@@ -164,7 +164,7 @@ static hf_status distrust(SSL_CTX *ctx, const struct hf_tls_options *options,
         X509_load_crl_file(lookup, options->crl_file, X509_FILETYPE_PEM) <= 0 ||
         !X509_STORE_set_flags(store, X509_V_FLAG_CRL_CHECK |
                                          X509_V_FLAG_CRL_CHECK_ALL))
-        return say_of(err, "tls_crl", options->crl_file,
+        return fill_of(err, "tls_crl", options->crl_file,
                       "no list of revoked certificates in it");
     return HF_OK;
 }
@@ -202,19 +202,19 @@ static int give_password(char *dst, int room, int is_writing, void *ctx)
     return (int)len;
 }
 
-static hf_status say_of_key(const struct hf_tls_options *options,
+static hf_status fill_of_key(const struct hf_tls_options *options,
                             const char *file, bool is_locked,
                             struct hf_error *err)
 {
     const char *option = options->key_file[0] ? "tls_key" : "tls_cert";
 
     if (is_locked && !options->key_password[0])
-        return say_of(err, option, file,
+        return fill_of(err, option, file,
                       "the key is encrypted: give tls_key_password");
     if (is_locked)
-        return say_of(err, option, file,
+        return fill_of(err, option, file,
                       "the key cannot be decrypted: tls_key_password is wrong");
-    return say_of(err, option, file, "no private key for the certificate");
+    return fill_of(err, option, file, "no private key for the certificate");
 }
 
 static hf_status load_identity(SSL_CTX *ctx,
@@ -225,10 +225,10 @@ static hf_status load_identity(SSL_CTX *ctx,
     const char *key = options->key_file[0] ? options->key_file : cert;
 
     if (SSL_CTX_use_certificate_chain_file(ctx, cert) != 1)
-        return say_of(err, "tls_cert", cert, "no certificate to use in it");
+        return fill_of(err, "tls_cert", cert, "no certificate to use in it");
     password->is_asked = false;
     if (SSL_CTX_use_PrivateKey_file(ctx, key, SSL_FILETYPE_PEM) != 1)
-        return say_of_key(options, key, password->is_asked, err);
+        return fill_of_key(options, key, password->is_asked, err);
     return HF_OK;
 }
 
@@ -270,7 +270,7 @@ static hf_status secure(SSL_CTX *ctx, struct hf_error *err)
         SSL_CTX_set_security_level(ctx, SECURITY_LEVEL);
     if (SSL_CTX_get_min_proto_version(ctx) < TLS1_2_VERSION &&
         !SSL_CTX_set_min_proto_version(ctx, TLS1_2_VERSION))
-        return hf_tls_say_queue(err, "OpenSSL", "cannot speak TLS 1.2");
+        return hf_tls_fill_queue(err, "OpenSSL", "cannot speak TLS 1.2");
     return HF_OK;
 }
 
@@ -281,9 +281,9 @@ static hf_status choose_ciphers(SSL_CTX *ctx,
     const char *list = options->ciphers, *suites = options->ciphersuites;
 
     if (list[0] && !SSL_CTX_set_cipher_list(ctx, list))
-        return say_of(err, "tls_ciphers", list, "no cipher in it");
+        return fill_of(err, "tls_ciphers", list, "no cipher in it");
     if (suites[0] && !SSL_CTX_set_ciphersuites(ctx, suites))
-        return say_of(err, "tls_ciphersuites", suites, "no suite in it");
+        return fill_of(err, "tls_ciphersuites", suites, "no suite in it");
     return HF_OK;
 }
 
@@ -297,7 +297,7 @@ static hf_status ask_for(SSL_CTX *ctx, const struct hf_tls_options *options,
     wire[0] = (unsigned char)len;
     memcpy(wire + 1, options->alpn, len);
     if (len > 0 && SSL_CTX_set_alpn_protos(ctx, wire, (unsigned)len + 1) != 0)
-        return say_of(err, "tls_alpn", options->alpn, "cannot be asked for");
+        return fill_of(err, "tls_alpn", options->alpn, "cannot be asked for");
     return HF_OK;
 }
 

@@ -58,7 +58,7 @@ static hf_status say_nomem(struct hf_error *err)
     return hf_error_set(err, HF_E_NOMEM, "out of memory in TLS");
 }
 
-hf_status hf_tls_say_queue(struct hf_error *err, const char *of,
+hf_status hf_tls_fill_queue(struct hf_error *err, const char *of,
                            const char *what)
 {
     struct reasons r = take_queue();
@@ -134,7 +134,7 @@ static bool is_alien(int reason)
            reason == SSL_R_BAD_RECORD_TYPE;
 }
 
-hf_status hf_tls_say_failure(struct hf_error *err,
+hf_status hf_tls_fill_failure(struct hf_error *err,
                              struct hf_tls_circumstances at)
 {
     struct reasons r = take_queue();
@@ -266,7 +266,7 @@ static void say_all(struct hf_error *err, int why, X509 *cert, int depth,
                        what, subject, issuer, from, until);
 }
 
-hf_status hf_tls_say_certificate(struct hf_error *err, int why, X509 *cert,
+hf_status hf_tls_fill_certificate(struct hf_error *err, int why, X509 *cert,
                                  int depth, const struct hf_tls_name *name)
 {
     if (why == X509_V_ERR_OUT_OF_MEM)

@@ -183,7 +183,7 @@ static void add_to(struct sum *s, const struct trial *t)
                                                                : s->least_ms;
     s->most_ms = t->delay_ms > s->most_ms ? t->delay_ms : s->most_ms;
     s->granted++;
-    s->wait_link += t->delay_ms > SLOW_MS;
+    s->slow += t->delay_ms > SLOW_MS;
 }
 
 START_TEST(a_silent_master_is_followed)
