@@ -36,7 +36,7 @@ static const struct name names[] = {
     {"dead-dead.test", .addresses = DEAD " " DEAD2},
     {"nowhere-good.test", .addresses = MULTICAST " ff02::1 " GOOD},
     {"six-good.test", .addresses = "::1 " GOOD},
-    {"slow.test", .addresses = GOOD, .is_replicated = true},
+    {"slow.test", .addresses = GOOD, .is_slow = true},
     {"nobody.test", .error = EAI_NONAME},
 };
 

@@ -29,7 +29,7 @@
 
 static const struct name names[] = {
     {"mixed.test", .addresses = "::1 unix 10.0.0.2"},
-    {"slow.test", .addresses = "::1 unix 10.0.0.2", .is_replicated = true},
+    {"slow.test", .addresses = "::1 unix 10.0.0.2", .is_slow = true},
     {"many.test", .addresses = EIGHT(1) EIGHT(2) EIGHT(3)},
     {"alien.test", .addresses = "unix"},
     {"nobody.test", .error = EAI_NONAME},

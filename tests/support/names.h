@@ -22,7 +22,7 @@ struct name {
                                   of AF_UNIX */
     int error;                 /* getaddrinfo's; 0: the addresses */
     int system_error;          /* errno, with EAI_SYSTEM */
-    bool is_replicated;              /* hangs until names_open */
+    bool is_slow;               /* hangs until names_open */
 };
 
 /* names_are           - the table is borrowed. None is, until then. Once.
