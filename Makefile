@@ -54,7 +54,8 @@ $(BUILD)/%.o: %.c
 	$(call say,compile $<)
 	$(Q)$(COMPILE) -c $< -o $@
 
-$(BUILD)/lock/scripts.c: lock/scripts/embed.sh $(SCRIPTS:%=lock/scripts/%.lua)
+$(BUILD)/lock/scripts.c: lock/scripts/embed.sh $(SCRIPTS:%=lock/scripts/%.lua) \
+                         mk/lists.mk
 	@mkdir -p $(@D)
 	$(Q)lock/scripts/embed.sh $(filter %.lua,$^) > $@.new && mv $@.new $@
 

@@ -117,7 +117,10 @@ static struct hf_hold *hold_in_the_way(const struct hf_op *op)
 {
     struct hf_hold *hold = hf_hold_find_beside(op->lock, op->owner);
 
-    return hold && hold->core.state == HOLD_HELD ? hold : NULL;
+    return hold && hold->core.state == HOLD_HELD &&
+                   hold != hf_hold_to_join(op->lock, op->owner)
+               ? hold
+               : NULL;
 }
 
 static hf_status say_held(struct hf_op *op, const struct hf_lock_info *info)
@@ -143,6 +146,22 @@ static bool is_other_data(const struct hf_lock_info *info)
            (info->holder_len > 0 || info->hold_count != 0);
 }
 
+static bool is_in_line(const struct hf_op *op)
+{
+    return !hf_list_is_empty(&op->line_node);
+}
+
+/* One that asked beside the line stands in it now. */
+static void wait_in_line(struct hf_op *op, int64_t ttl_ms)
+{
+    if (!is_in_line(op) && !hf_line_enter(op)) {
+        hf_op_arm_due(op);
+        return;
+    }
+    hf_wait_answered(&op->lock->line->answers);
+    step(op, WAIT_REFUSED, ttl_ms);
+}
+
 static void refused(struct hf_op *op)
 {
     struct hf_lock_info info = {
@@ -164,7 +183,7 @@ static void refused(struct hf_op *op)
     hf_release_ghost(op->lock, &op->answer);
     if (op->options.wait_ms != 0) {
         hf_notice_wait(op, &info);
-        step(op, WAIT_REFUSED, info.ttl_ms);
+        wait_in_line(op, info.ttl_ms);
         return;
     }
     end(op, say_held(op, &info));
@@ -188,7 +207,7 @@ static void refuse_line(struct hf_op *op, hf_status status)
 
 static bool waits_on(struct hf_op *op, hf_status status)
 {
-    return op->options.wait_ms != 0 && op->call.is_passing &&
+    return is_in_line(op) && op->call.is_passing &&
            !op->client->is_closing &&
            hf_wait_failed(&op->wait, &op->lock->line->answers,
                           hf_loop_now(op->client->loop), status);
@@ -315,6 +334,15 @@ static void on_due(struct hf_timer *timer)
 
 /* ---- start, cancel ---- */
 
+/* An owner never stands behind those who wait for what it holds itself. Owners
+ * that hold the lock together need not ask one by one. */
+static bool asks_beside_line(const struct hf_op *op)
+{
+    return op->options.wait_ms == 0 || hold_in_the_way(op) ||
+           hf_hold_to_join(op->lock, op->owner) ||
+           (op->lock->kind->is_shared && !hf_line_first(op->lock->line));
+}
+
 static void join(struct hf_op *op)
 {
     struct hf_hold *held = hf_hold_find(op->lock, op->owner);
@@ -325,7 +353,7 @@ static void join(struct hf_op *op)
         hf_reentry_start(op, held);
         return;
     }
-    if (op->options.wait_ms == 0 || hold_in_the_way(op)) {
+    if (asks_beside_line(op)) {
         ask(op);
         return;
     }

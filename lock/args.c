@@ -45,6 +45,26 @@ static struct hf_resp_arg *put_keys(struct hf_resp_arg *at,
     return at;
 }
 
+/* An orphan's stands behind the operation: its hold is no more. */
+static struct hf_resp_arg *put_hold_key(struct hf_resp_arg *at,
+                                        const struct hf_op *op,
+                                        size_t owner_len)
+{
+    return put(at, op->hold ? op->hold->key : (const char *)(op + 1),
+               hf_hold_key_len(op->lock, owner_len));
+}
+
+/* A copy: that hold may be released while the question is under way. */
+static struct hf_resp_arg *put_joined(struct hf_resp_arg *at, struct hf_op *op)
+{
+    const struct hf_hold *joined = hf_hold_to_join(op->lock, op->owner);
+
+    op->text_len = joined ? joined->text_len : 0;
+    if (joined)
+        memcpy(op->text, joined->text, joined->text_len);
+    return put(at, op->text, op->text_len);
+}
+
 /* PUBLISH or SPUBLISH, the channel and, for sharded=both, the other command.
  * Source: WIRE 5.1. */
 static struct hf_resp_arg *put_publish(struct hf_resp_arg *at,
@@ -68,6 +88,8 @@ size_t hf_op_put_args(struct hf_op *op, enum hf_step step,
     struct hf_resp_arg *at = op->argv + CALL_HEAD;
 
     at = put_keys(at, op->lock, how->keys);
+    if (how->takes_hold_key)
+        at = put_hold_key(at, op, echo.len);
     at = put(at, echo.ptr, echo.len);
     if (takes[step].count) {
         at = put_integer(at, op->count_text, op->count);
@@ -75,7 +97,11 @@ size_t hf_op_put_args(struct hf_op *op, enum hf_step step,
     }
     if (takes[step].holder)
         at = put(at, op->holder, op->holder_len);
+    if (how->side)
+        at = put(at, how->side, strlen(how->side));
     if (takes[step].publish)
         at = put_publish(at, op->lock);
+    if (how->takes_joined)
+        at = put_joined(at, op);
     return (size_t)(at - op->argv);
 }

@@ -139,6 +139,7 @@ struct hf_hold {
     void *ctx;
     uint32_t text_len;
     char text[HF_OWNER_TEXT_MAX];
+    char key[];                 /* its kind's hold_key, if that has one */
 };
 
 /* What an operation does. */
@@ -176,9 +177,9 @@ struct hf_op {
     struct hf_call call;
     struct hf_answer answer;    /* its texts only while the reply is read */
     struct hf_resp_arg argv[OP_ARGS_MAX];
-    char echo[HF_OWNER_TEXT_MAX];   /* a question; the owner that an orphan's
-                                       release is for */
-    size_t echo_len;
+    char text[HF_OWNER_TEXT_MAX];   /* a question; the owner that an orphan's
+                                       release is for; the hold that is joined */
+    size_t text_len;
     char count_text[HF_RESP_INTEGER_MAX];
     char lease_text[HF_RESP_INTEGER_MAX];
 
@@ -222,10 +223,9 @@ hf_status hf_lock_find_or_add(struct hf_lock **out, struct hf_client *client,
 void hf_lock_ref(struct hf_lock *lock);
 void hf_lock_unref(struct hf_lock *lock);
 
-/* hf_lock_next_in_line - the locks that have the same line, itself included: those
- *   of the same name whose kinds have the same channel. The first one behind
- *   `after`; NULL: the first of all. NULL: there is none. */
-struct hf_lock *hf_lock_next_in_line(const struct hf_lock *lock,
+/* hf_lock_next_of_name - the locks of its name, itself included: the first one
+ *   behind `after`; NULL: the first of all. NULL: there is none. */
+struct hf_lock *hf_lock_next_of_name(const struct hf_lock *lock,
                                      const struct hf_lock *after);
 
 /* hf_lock_is_sharded - do the waiters listen by SSUBSCRIBE? */
@@ -260,15 +260,16 @@ size_t hf_op_put_args(struct hf_op *op, enum hf_step step,
 /* ---- op.c: operations, whatever their kind ---- */
 
 /* hf_op_begin  - counts it in; HF_E_LIMIT, HF_E_CLOSED.
- * hf_op_new_background - one that nobody waits for, begun; it frees itself. NULL:
- *                no memory, or hf_op_begin refused it.
+ * hf_op_new_background - one that nobody waits for, begun; it frees itself. Behind
+ *                it are `room` bytes. NULL: no memory, or hf_op_begin refused it.
  * hf_op_finish - tells whoever asked; the operation is gone after. error, if
  *                any, is filled already.
  * hf_op_call   - calls the script of the lock's kind. `echo`: what its reply begins
  *                with. A failure to start is told to `done`. */
 hf_status hf_op_begin(struct hf_op *op) HF_MUST_CHECK;
 struct hf_op *hf_op_new_background(struct hf_lock *lock,
-                                   const struct hf_verb *verb) HF_MUST_CHECK;
+                                   const struct hf_verb *verb, size_t room)
+    HF_MUST_CHECK;
 void hf_op_finish(struct hf_op *op, hf_status status);
 void hf_op_call(struct hf_op *op, enum hf_step step, struct hf_bytes echo,
                 int64_t deadline_ms,
@@ -353,15 +354,20 @@ void hf_release_ghost(struct hf_lock *lock, const struct hf_answer *answer);
 /* ---- holding.c: our record of what we hold ---- */
 
 struct hf_hold *hf_hold_find(struct hf_lock *lock, int64_t owner);
-
-/* hf_hold_find_beside - on another lock with the same line. */
+/* hf_hold_find_beside - on another lock with the same line.
+ * hf_hold_to_join     - on the other side, which this kind joins; or NULL.
+ * hf_hold_text        - its field in the lock's hash.
+ * hf_hold_key_len     - of the key of an owner's hold; 0: the kind has none. */
 struct hf_hold *hf_hold_find_beside(struct hf_lock *lock, int64_t owner);
-
-/* Its field in the lock's hash. */
+struct hf_hold *hf_hold_to_join(struct hf_lock *lock, int64_t owner);
 static inline struct hf_bytes hf_hold_text(const struct hf_hold *hold)
 {
     return (struct hf_bytes){hold->text, hold->text_len};
 }
+
+size_t hf_hold_key_len(const struct hf_lock *lock, size_t owner_len);
+void hf_hold_put_key(char *dst, const struct hf_lock *lock,
+                     struct hf_bytes owner);
 
 struct hf_hold *hf_hold_new(struct hf_op *op) HF_MUST_CHECK;
 void hf_hold_free(struct hf_hold *hold);

@@ -24,18 +24,50 @@ struct hf_hold *hf_hold_find_beside(struct hf_lock *lock, int64_t owner)
     struct hf_lock *other = NULL;
     struct hf_hold *hold = NULL;
 
-    while (!hold && (other = hf_lock_next_in_line(lock, other)))
-        if (other != lock)
+    while (!hold && (other = hf_lock_next_of_name(lock, other)))
+        if (other != lock && other->line == lock->line)
             hold = hf_hold_find(other, owner);
     return hold;
 }
 
-static struct hf_hold *take_spare(struct hf_client *client)
+struct hf_hold *hf_hold_to_join(struct hf_lock *lock, int64_t owner)
+{
+    struct hf_hold *hold =
+        lock->kind->joins_other ? hf_hold_find_beside(lock, owner) : NULL;
+
+    return hold && hold->lock->kind == lock->kind->other ? hold : NULL;
+}
+
+size_t hf_hold_key_len(const struct hf_lock *lock, size_t owner_len)
+{
+    const char *suffix = lock->kind->hold_key;
+
+    return suffix ? hf_hold_key_size(suffix, owner_len, lock->text,
+                                     lock->name_len)
+                  : 0;
+}
+
+void hf_hold_put_key(char *dst, const struct hf_lock *lock,
+                     struct hf_bytes owner)
+{
+    if (lock->kind->hold_key)
+        hf_hold_key_put(dst, lock->kind->hold_key, owner.ptr, owner.len,
+                        lock->text, lock->name_len);
+}
+
+/* Of any owner. */
+static size_t key_room(const struct hf_lock *lock)
+{
+    return hf_hold_key_len(lock, HF_OWNER_TEXT_MAX);
+}
+
+/* Spare ones have no room for a key. */
+static struct hf_hold *take_memory(struct hf_client *client, size_t room)
 {
     struct hf_hold *hold;
 
-    if (hf_list_is_empty(&client->spare_holds))
-        return hf_mem_new(client->mem, sizeof *hold);
+    if (room > 0 || hf_list_is_empty(&client->spare_holds))
+        return hf_mem_new(client->mem, sizeof *hold + room);
     hold = HF_OWNER_OF(client->spare_holds.next, struct hf_hold, node);
     hf_list_remove(&hold->node);
     client->spare_holds_count--;
@@ -50,7 +82,7 @@ static void run_renewed(struct hf_task *task);
 struct hf_hold *hf_hold_new(struct hf_op *op)
 {
     struct hf_client *client = op->client;
-    struct hf_hold *hold = take_spare(client);
+    struct hf_hold *hold = take_memory(client, key_room(op->lock));
 
     if (!hold)
         return NULL;
@@ -69,6 +101,7 @@ struct hf_hold *hf_hold_new(struct hf_op *op)
     hold->text_len = (uint32_t)hf_owner_format(hold->text, client->uuid,
                                                op->owner, ++client->serial,
                                                op->lock->kind->owner_suffix);
+    hf_hold_put_key(hold->key, op->lock, hf_hold_text(hold));
     hf_lock_ref(op->lock);
     return hold;
 }
@@ -91,13 +124,15 @@ void hf_hold_free(struct hf_hold *hold)
 void hf_hold_drop(struct hf_hold *hold)
 {
     struct hf_client *client = hold->lock->client;
+    size_t room = key_room(hold->lock);
 
     hf_lock_unref(hold->lock);
-    if (client->spare_holds_count < HOLDS_SPARE_MAX && !client->is_closing) {
+    if (room == 0 && client->spare_holds_count < HOLDS_SPARE_MAX &&
+        !client->is_closing) {
         hf_list_push(&client->spare_holds, &hold->node);
         client->spare_holds_count++;
     } else {
-        hf_mem_free(client->mem, hold, sizeof *hold);
+        hf_mem_free(client->mem, hold, sizeof *hold + room);
     }
 }
 

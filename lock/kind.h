@@ -26,6 +26,10 @@ enum hf_step {
 struct hf_kind_step {
     const struct hf_script *script; /* answers in the form of reply.h */
     uint8_t keys;               /* how many of `keys` it takes behind the name */
+    bool takes_hold_key;        /* and, as the last key, the hold's own */
+    bool takes_joined;          /* as its last argument the owner's field on the
+                                   other side, or "" */
+    const char *side;           /* the side that it means; NULL: none */
 };
 
 struct hf_kind {
@@ -34,12 +38,17 @@ struct hf_kind {
     const char *channel;        /* waiters listen at "CHANNEL:{name}": WIRE 2.2 */
     const char *payload;        /* the message that wakes them: WIRE 5.2 */
     const char *owner_suffix;   /* behind the owner, in its field */
+    bool is_shared;             /* owners hold it together */
+    const struct hf_kind *other;    /* the other side of the same lock, or NULL */
+    bool joins_other;           /* who holds the other side may take this, too */
+    const char *hold_key;       /* the keys of a hold begin with
+                                   "{name}:OWNER:HOLD_KEY"; NULL: it has none */
     const char *keys[KIND_KEYS_MAX];    /* further keys: "KEY:{name}" */
     struct hf_kind_step steps[STEPS];
 };
 
 extern const struct hf_kind hf_kind_reentrant, hf_kind_nonreentrant,
-    hf_kind_fenced;
+    hf_kind_fenced, hf_kind_read, hf_kind_write;
 
 /* hf_kind_row - NULL: locks of this kind are only looked at. */
 const struct hf_kind *hf_kind_row(enum hf_lock_kind id);

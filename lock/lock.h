@@ -70,8 +70,8 @@ enum hf_lock_kind {
     HF_KIND_NONE,               /* not locked */
     HF_KIND_PLAIN,              /* can be taken: reentrant, Redisson's RLock */
     HF_KIND_FAIR,               /* somebody waits in its queue */
-    HF_KIND_READ,               /* a read-write lock: its readers hold it */
-    HF_KIND_WRITE,              /* its writer does */
+    HF_KIND_READ,               /* can be taken: a read-write lock's read side */
+    HF_KIND_WRITE,              /* can be taken: its write side */
     HF_KIND_MULTI,              /* many values, locked as one */
     HF_KIND_NONREENTRANT,       /* can be taken: the owner of a hold is refused */
     HF_KIND_FENCED              /* can be taken: reentrant; hf_lock_token */
@@ -86,6 +86,19 @@ HF_API const char *hf_lock_kind_text(enum hf_lock_kind kind);
  * hf_lock_new_kind - likewise, a lock of a kind that can be taken; else
  *   HF_E_INVAL. A plain and a non-reentrant lock of one name exclude and wake each
  *   other, here and in other processes.
+ *     The two sides of a read-write lock (RReadWriteLock) are two handles of one
+ *   name. Many owners read at a time, or one writes: then nobody else reads or
+ *   writes. Both sides are reentrant. A writer may read, too; when it then releases
+ *   the write side, it is a reader, and others may read with it. A reader cannot
+ *   become a writer, for it would wait for itself: HF_E_INVAL, at once.
+ *     Calls of one client that wait for either side are granted in the order in
+ *   which they came: readers behind a writer wait for it. Between clients there is
+ *   no order, so readers who keep coming may keep a writer out.
+ *     What hf_lock_inspect says is of both sides: who holds it, the kind; the TTL is
+ *   that of the reader who stays longest. What an owner holds (hf_lock_safe_ms,
+ *   hf_lock_hold_count), a loss, and a forced release are of the handle's side.
+ *     Give a name to one kind of lock. A plain lock and a read-write lock of one
+ *   name do not wake each other, and Redisson grants both.
  * hf_lock_free - gives the handle up; holds and waits go on. Takes NULL. */
 HF_API hf_status hf_lock_new(struct hf_lock **out, struct hf_client *client,
                              const void *name, size_t len,

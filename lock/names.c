@@ -91,6 +91,14 @@ static bool ends_with(const char *text, size_t len, const char *end)
     return len >= end_len && memcmp(text + len - end_len, end, end_len) == 0;
 }
 
+bool hf_owner_ends_in(const char *text, size_t len, const char *suffix)
+{
+    size_t end = strlen(suffix);
+
+    return len > end && ends_with(text, len, suffix) &&
+           is_digit(text[len - end - 1]);
+}
+
 static bool transaction_ok(const char *text, size_t len)
 {
     if (len != 33 || *text != ':')
@@ -189,23 +197,54 @@ static bool has_brace(const char *name, size_t len)
     return memchr(name, '{', len) != NULL;
 }
 
+static size_t braced_size(const char *name, size_t len)
+{
+    return len + (has_brace(name, len) ? 0 : 2);
+}
+
+static char *put(char *dst, const char *text, size_t len)
+{
+    memcpy(dst, text, len);
+    return dst + len;
+}
+
+static char *put_braced(char *dst, const char *name, size_t len)
+{
+    bool bare = has_brace(name, len);
+
+    if (!bare)
+        *dst++ = '{';
+    dst = put(dst, name, len);
+    if (!bare)
+        *dst++ = '}';
+    return dst;
+}
+
 size_t hf_prefixed_size(const char *prefix, const char *name, size_t len)
 {
-    return strlen(prefix) + 1 + len + (has_brace(name, len) ? 0 : 2);
+    return strlen(prefix) + 1 + braced_size(name, len);
 }
 
 void hf_prefixed_put(char *dst, const char *prefix, const char *name,
                      size_t len)
 {
-    bool bare = has_brace(name, len);
-
-    memcpy(dst, prefix, strlen(prefix));
-    dst += strlen(prefix);
+    dst = put(dst, prefix, strlen(prefix));
     *dst++ = ':';
-    if (!bare)
-        *dst++ = '{';
-    memcpy(dst, name, len);
-    dst += len;
-    if (!bare)
-        *dst = '}';
+    (void)put_braced(dst, name, len);
+}
+
+size_t hf_hold_key_size(const char *suffix, size_t owner_len, const char *name,
+                        size_t len)
+{
+    return braced_size(name, len) + 1 + owner_len + 1 + strlen(suffix);
+}
+
+void hf_hold_key_put(char *dst, const char *suffix, const char *owner,
+                     size_t owner_len, const char *name, size_t len)
+{
+    dst = put_braced(dst, name, len);
+    *dst++ = ':';
+    dst = put(dst, owner, owner_len);
+    *dst++ = ':';
+    (void)put(dst, suffix, strlen(suffix));
 }

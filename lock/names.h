@@ -40,4 +40,14 @@ size_t hf_prefixed_size(const char *prefix, const char *name, size_t len);
 void hf_prefixed_put(char *dst, const char *prefix, const char *name,
                      size_t len);
 
+/* hf_hold_key_size, hf_hold_key_put - "{name}:owner:suffix", with braces as above.
+ * Source: WIRE 12. */
+size_t hf_hold_key_size(const char *suffix, size_t owner_len, const char *name,
+                        size_t len);
+void hf_hold_key_put(char *dst, const char *suffix, const char *owner,
+                     size_t owner_len, const char *name, size_t len);
+
+/* hf_owner_ends_in - a digit, and then `suffix`: the owner is of that side. */
+bool hf_owner_ends_in(const char *text, size_t len, const char *suffix);
+
 #endif

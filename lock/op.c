@@ -32,20 +32,21 @@ hf_status hf_op_begin(struct hf_op *op)
 }
 
 struct hf_op *hf_op_new_background(struct hf_lock *lock,
-                                   const struct hf_verb *verb)
+                                   const struct hf_verb *verb, size_t room)
 {
     struct hf_client *client = lock->client;
-    struct hf_op *op = hf_mem_new(client->mem, sizeof *op);
+    size_t size = sizeof(struct hf_op) + room;
+    struct hf_op *op = hf_mem_new(client->mem, size);
 
     if (!op)
         return NULL;
-    op->size = sizeof *op;
+    op->size = size;
     op->client = client;
     op->lock = lock;
     op->verb = verb;
     if (hf_op_begin(op) == HF_OK)
         return op;
-    hf_mem_free(client->mem, op, sizeof *op);
+    hf_mem_free(client->mem, op, size);
     return NULL;
 }
 
@@ -152,7 +153,8 @@ void hf_op_call(struct hf_op *op, enum hf_step step, struct hf_bytes echo,
     call->script = lock->kind->steps[step].script;
     call->argv = op->argv;
     call->argc = hf_op_put_args(op, step, echo);
-    call->keys = 1 + lock->kind->steps[step].keys;
+    call->keys = 1u + lock->kind->steps[step].keys +
+                 lock->kind->steps[step].takes_hold_key;
     call->slot = lock->slot;
     call->echo = echo.ptr;
     call->echo_len = echo.len;

@@ -60,7 +60,7 @@ static bool has_room(struct hf_client *client)
 
 static void start(struct hf_op *op)
 {
-    hf_op_call(op, STEP_RELEASE, (struct hf_bytes){op->echo, op->echo_len},
+    hf_op_call(op, STEP_RELEASE, (struct hf_bytes){op->text, op->text_len},
                HF_NEVER, on_answer);
 }
 
@@ -76,10 +76,11 @@ void hf_release_orphan(struct hf_lock *lock, const char *text, size_t len,
     struct hf_op *op;
 
     if (lock->client->is_over || !has_room(lock->client) ||
-        !(op = hf_op_new_background(lock, &verb)))
+        !(op = hf_op_new_background(lock, &verb, hf_hold_key_len(lock, len))))
         return;
-    memcpy(op->echo, text, len);
-    op->echo_len = len;
+    memcpy(op->text, text, len);
+    op->text_len = len;
+    hf_hold_put_key((char *)(op + 1), lock, (struct hf_bytes){text, len});
     op->lease_ms = lease_ms;
     op->call.patience_ms = lease_ms; /* ORPHAN-2 */
     start(op);
@@ -103,30 +104,29 @@ static bool has_hold(const struct hf_lock *lock, struct hf_bytes holder)
 
 static bool is_of(const struct hf_op *op, struct hf_bytes holder)
 {
-    return op->verb->is_orphan ? op->echo_len == holder.len &&
-                               memcmp(op->echo, holder.ptr, holder.len) == 0
+    return op->verb->is_orphan ? op->text_len == holder.len &&
+                               memcmp(op->text, holder.ptr, holder.len) == 0
                          : is_hold(op->hold, holder);
 }
 
+/* Also by a lock of another kind, though one should not have the same name. */
 static bool is_held_here(const struct hf_lock *lock, struct hf_bytes holder)
 {
     const struct hf_lock *other = NULL;
 
-    while ((other = hf_lock_next_in_line(lock, other)))
+    while ((other = hf_lock_next_of_name(lock, other)))
         if (has_hold(other, holder))
             return true;
     return false;
 }
 
 /* Looks at all operations: a holder without a hold is rare. */
-static bool is_under_way(const struct hf_lock *lock, struct hf_bytes holder)
+static bool is_under_way(const struct hf_client *client, struct hf_bytes holder)
 {
-    const struct hf_list *ops = &lock->client->ops;
+    const struct hf_list *ops = &client->ops;
 
     for (struct hf_list *l = ops->next; l != ops; l = l->next) {
-        const struct hf_op *op = HF_OWNER_OF(l, struct hf_op, node);
-
-        if (op->lock->line == lock->line && is_of(op, holder))
+        if (is_of(HF_OWNER_OF(l, struct hf_op, node), holder))
             return true;
     }
     return false;
@@ -139,13 +139,36 @@ static bool is_ours(const struct hf_client *client, struct hf_bytes holder)
            holder.ptr[UUID_LEN] == ':';
 }
 
+static bool is_side(const struct hf_kind *kind, struct hf_bytes holder)
+{
+    return kind && hf_owner_ends_in(holder.ptr, holder.len, kind->owner_suffix);
+}
+
+/* The side that the holder is of, with a reference; NULL: none, or no memory. */
+static struct hf_lock *side_of(struct hf_lock *lock, struct hf_bytes holder)
+{
+    const struct hf_kind *kind = lock->kind;
+    struct hf_lock *side;
+
+    if (!is_side(kind, holder))
+        kind = is_side(kind->other, holder) ? kind->other : NULL;
+    if (!kind || hf_lock_find_or_add(&side, lock->client, kind, lock->text,
+                                     lock->name_len) < 0)
+        return NULL;
+    return side;
+}
+
 void hf_release_ghost(struct hf_lock *lock, const struct hf_answer *answer)
 {
+    struct hf_client *client = lock->client;
     struct hf_bytes holder = answer->field;
+    struct hf_lock *side;
 
-    if (is_ours(lock->client, holder) && !is_held_here(lock, holder) &&
-        !is_under_way(lock, holder))
-        hf_release_orphan(lock, holder.ptr, holder.len,
-                          answer->number > 0 ? answer->number
-                                             : lock->client->watchdog_ms);
+    if (!is_ours(client, holder) || is_held_here(lock, holder) ||
+        is_under_way(client, holder) || !(side = side_of(lock, holder)))
+        return;
+    hf_release_orphan(side, holder.ptr, holder.len,
+                      answer->number > 0 ? answer->number
+                                         : client->watchdog_ms);
+    hf_lock_unref(side);
 }

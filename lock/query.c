@@ -8,10 +8,10 @@
 /* A fresh text for the reply to begin with, so that it can be no other's. */
 static struct hf_bytes question(struct hf_op *op)
 {
-    size_t len = hf_owner_format(op->echo, op->client->uuid, 0,
+    size_t len = hf_owner_format(op->text, op->client->uuid, 0,
                                  ++op->client->serial, "");
 
-    return (struct hf_bytes){op->echo, len};
+    return (struct hf_bytes){op->text, len};
 }
 
 /* ---- inspect ---- */

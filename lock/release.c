@@ -1,6 +1,12 @@
 /* Releasing what its owner gives up. */
 #include "lock/client.h"
 
+/* Released, and nobody was told: others hold it still. */
+static bool is_still_held(const struct hf_op *op)
+{
+    return op->answer.count == 0 && op->answer.number < 0;
+}
+
 static void end(struct hf_op *op, bool is_gone, hf_status status)
 {
     struct hf_hold *hold = op->hold;
@@ -8,7 +14,7 @@ static void end(struct hf_op *op, bool is_gone, hf_status status)
     op->hold = NULL;
     if (hold)
         hf_hold_leave(hold, is_gone);
-    if (is_gone) {
+    if (is_gone && !is_still_held(op)) {
         hf_line_wake_first(op->lock->line);
         hf_wake_source(op);
     }

@@ -161,7 +161,7 @@ hf_status hf_lock_find_or_add(struct hf_lock **out, struct hf_client *client,
     return HF_OK;
 }
 
-struct hf_lock *hf_lock_next_in_line(const struct hf_lock *lock,
+struct hf_lock *hf_lock_next_of_name(const struct hf_lock *lock,
                                      const struct hf_lock *after)
 {
     struct hf_list *bucket = bucket_of(lock->client, lock->hash);
@@ -170,7 +170,7 @@ struct hf_lock *hf_lock_next_in_line(const struct hf_lock *lock,
     for (; l != bucket; l = l->next) {
         struct hf_lock *other = HF_OWNER_OF(l, struct hf_lock, by_name);
 
-        if (other->line == lock->line)
+        if (is_named(other, lock->hash, lock->text, lock->name_len))
             return other;
     }
     return NULL;

@@ -58,7 +58,7 @@ void hf_wake_source(const struct hf_op *released)
 
     if (!is_heard_elsewhere(released) || lock->line->is_waking ||
         lock->client->is_over ||
-        !(op = hf_op_new_background(lock, &verb)))
+        !(op = hf_op_new_background(lock, &verb, 0)))
         return;
     lock->line->is_waking = true;
     start(op);

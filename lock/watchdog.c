@@ -33,7 +33,7 @@ struct hf_batch {
     size_t count;
     struct hf_hold *holds[BATCH_MAX];
     bool has_left[BATCH_MAX];           /* it was given up meanwhile (B2) */
-    struct hf_resp_arg argv[CALL_HEAD + 2 * BATCH_MAX + 1];
+    struct hf_resp_arg argv[CALL_HEAD + 3 * BATCH_MAX + 1];
 };
 
 /* ---- a batch ends ---- */
@@ -141,22 +141,33 @@ static void on_renewed(struct hf_call *call, hf_status status,
 
 /* ---- a batch begins ---- */
 
-static const struct hf_script *renewal_of(const struct hf_hold *hold)
+static const struct hf_kind_step *renewal_of(const struct hf_hold *hold)
 {
-    return hold->lock->kind->steps[STEP_RENEW].script;
+    return &hold->lock->kind->steps[STEP_RENEW];
 }
 
 static bool goes_with(const struct hf_hold *hold, const struct hf_hold *first)
 {
     return hold->lock->slot == first->lock->slot &&
-           renewal_of(hold) == renewal_of(first);
+           renewal_of(hold)->script == renewal_of(first)->script;
+}
+
+static struct hf_resp_arg *put_keys(struct hf_resp_arg *at,
+                                    const struct hf_hold *hold)
+{
+    const struct hf_lock *lock = hold->lock;
+
+    *at++ = (struct hf_resp_arg){lock->text, lock->name_len};
+    if (renewal_of(hold)->takes_hold_key)
+        *at++ = (struct hf_resp_arg){
+            hold->key, hf_hold_key_len(lock, hold->text_len)};
+    return at;
 }
 
 static void fill(struct hf_batch *batch)
 {
     struct hf_client *client = batch->client;
-    struct hf_resp_arg *key = batch->argv + CALL_HEAD;
-    struct hf_resp_arg *owner;
+    struct hf_resp_arg *at = batch->argv + CALL_HEAD;
     size_t n = 0, names = 0, max = client->renews_singly ? 1 : BATCH_MAX;
 
     while (n < max && names < BATCH_NAMES_MAX &&
@@ -170,18 +181,18 @@ static void fill(struct hf_batch *batch)
         batch->holds[n] = hold;
         hold->batch = batch;
         names += hold->lock->name_len;
-        key[n++] =
-            (struct hf_resp_arg){hold->lock->text, hold->lock->name_len};
+        at = put_keys(at, hold);
+        n++;
     }
     batch->count = n;
-    owner = key + n;
-    *owner++ = (struct hf_resp_arg){
+    batch->call.keys = (size_t)(at - batch->argv) - CALL_HEAD;
+    *at++ = (struct hf_resp_arg){
         batch->lease_text,
         hf_resp_format_integer(batch->lease_text, client->watchdog_ms)};
     for (size_t i = 0; i < n; i++)
-        *owner++ = (struct hf_resp_arg){batch->holds[i]->text,
-                                        batch->holds[i]->text_len};
-    batch->call.argc = (size_t)(owner - batch->argv);
+        *at++ = (struct hf_resp_arg){batch->holds[i]->text,
+                                     batch->holds[i]->text_len};
+    batch->call.argc = (size_t)(at - batch->argv);
 }
 
 static void describe(struct hf_batch *batch)
@@ -191,9 +202,8 @@ static void describe(struct hf_batch *batch)
     struct hf_call *call = &batch->call;
 
     memcpy(batch->echo, first->text, first->text_len);
-    call->script = renewal_of(first);
+    call->script = renewal_of(first)->script;
     call->argv = batch->argv;
-    call->keys = batch->count;
     call->slot = first->lock->slot;
     call->echo = batch->echo;
     call->echo_len = first->text_len;

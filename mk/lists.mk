@@ -19,11 +19,12 @@ NET  := $(addprefix base/,endpoint error hash histogram mem random status \
             listening probe redirect refusal replicas round router sentinel_words \
             server silence slot slot_map slot_map_read topology topology_cluster \
             topology_sentinel topology_standalone)
-LOCK := scripts kind kind_reentrant kind_nonreentrant kind_fenced names reply status wait lease hold call table args op holding notice line reentry acquire release wake orphan query \
+LOCK := scripts kind kind_reentrant kind_nonreentrant kind_fenced kind_read_write names reply status wait lease hold call table args op holding notice line reentry acquire release wake orphan query \
         watchdog close client lock
 CLI  := $(basename $(wildcard cli/*.c cli/*/*.c))
 
-SCRIPTS := acquire fenced_acquire force_release inspect release renew
+SCRIPTS := acquire fenced_acquire force_release inspect read_acquire read_release \
+           read_renew release renew rw_force_release write_acquire write_release
 SUPPORT := cluster executor fds feed greeting keeper local lua_client memory \
            network nodes one_server parts peer proxy reply request resp_ask \
            resp_reading resp_twin rw_steps sentinels server witness
@@ -51,5 +52,5 @@ LIVE := url slot cluster_map cluster cluster_wait cluster_moves cluster_failover
         lock_shorter lock_cuts lock_faults lock_clock lock_network \
         lock_forged lock_acl lock_ghosts lock_full lock_replicas lock_memory lock_end lock_close \
         lock_soak rw_scripts lifecycle run run_loss run_signals run_guard run_status run_slot \
-        resp_check doctor examples $(tls_live_$(TLS))
+        lock_rw resp_check doctor examples $(tls_live_$(TLS))
 FUZZ := resp_parse resp_twin resp_encode cli_resp url topology

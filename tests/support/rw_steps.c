@@ -247,7 +247,9 @@ static char *put_player(char *to, const struct rw_player *p, char letter,
     const char *sep = ", ";
     const char *holds;
 
-    holds = server_ask(p->server, "HGET %s %s:write", p->name, p->owner);
+    holds = p->writer
+                ? server_ask(p->server, "HGET %s %s", p->name, p->writer)
+                : server_ask(p->server, "HGET %s %s:write", p->name, p->owner);
     if (strcmp(holds, "(nil)") != 0) {
         to += sprintf(to, "%s%c!%s", sep, letter, holds);
         ++*fields;

@@ -39,6 +39,7 @@ extern const int rw_tables_count;
 /* One who takes steps. `act` returns "ok" or "no". */
 struct rw_player {
     const char *owner;          /* the field of its read holds */
+    const char *writer;         /* of its write holds; NULL: "OWNER:write" */
     bool is_redisson;
     int times;                  /* how often each request is sent; 1 or more */
     const char *(*act)(struct rw_player *p, const char *verb, long lease_ms);

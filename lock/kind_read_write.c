@@ -1,0 +1,51 @@
+/* The read-write lock: Redisson's RReadWriteLock. Its two sides are two kinds of
+ * one name. Readers hold it together, a writer alone; a writer may read, too.
+ * Source: WIRE 12.
+ *
+ * RW-1  A read hold is a field, and a key with its lease for each acquisition: a
+ *       hold without a key that is alive counts for nothing.
+ * RW-2  The line is first come, first served, for both sides: a reader behind a
+ *       writer waits for that writer. A reader that is granted lets the next one
+ *       ask at once.
+ * RW-3  A writer that reads asks beside the line: it would wait for itself.
+ * RW-4  A reader that is to write would wait for itself, too, and is refused. */
+#include "lock/kind.h"
+
+#define CHANNEL "redisson_rwlock"
+#define HOLD_KEY "rwlock_timeout"
+
+const struct hf_kind hf_kind_read = {
+    .id = HF_KIND_READ,
+    .reenters = true,
+    .channel = CHANNEL,
+    .payload = "0",             /* only writers can be waiting */
+    .owner_suffix = "",
+    .is_shared = true,
+    .other = &hf_kind_write,
+    .joins_other = true,
+    .hold_key = HOLD_KEY,
+    .steps = {
+        [STEP_ACQUIRE] = {&hf_script_read_acquire, .takes_hold_key = true,
+                          .takes_joined = true},
+        [STEP_RELEASE] = {&hf_script_read_release, .takes_hold_key = true},
+        [STEP_RENEW] = {&hf_script_read_renew, .takes_hold_key = true},
+        [STEP_FORCE] = {&hf_script_rw_force_release, .side = "read"},
+        [STEP_INSPECT] = {&hf_script_inspect},
+    },
+};
+
+const struct hf_kind hf_kind_write = {
+    .id = HF_KIND_WRITE,
+    .reenters = true,
+    .channel = CHANNEL,
+    .payload = "1",             /* readers may all come */
+    .owner_suffix = ":write",
+    .other = &hf_kind_read,
+    .steps = {
+        [STEP_ACQUIRE] = {&hf_script_write_acquire},
+        [STEP_RELEASE] = {&hf_script_write_release},
+        [STEP_RENEW] = {&hf_script_renew},
+        [STEP_FORCE] = {&hf_script_rw_force_release, .side = "write"},
+        [STEP_INSPECT] = {&hf_script_inspect},
+    },
+};
