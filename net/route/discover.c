@@ -35,8 +35,10 @@ static struct hf_router *router_of(struct hf_discovery *d)
     return HF_OWNER_OF(d, struct hf_router, discovery);
 }
 
-void hf_discover_init(struct hf_router *router)
+void hf_discover_init(struct hf_router *router,
+                      const struct hf_discovery_events *events)
 {
+    router->discovery.events = events;
     router->discovery.timer.fire = on_timer;
     hf_round_init(&router->discovery.round,
                   router->options.link.connect_timeout_ms);
@@ -179,7 +181,7 @@ static void end_round(struct hf_router *router)
     hf_loop_disarm(router->loop, &d->timer);
     drop_best(d);
     d->ended_ms = hf_loop_now(router->loop);
-    if (d->is_wanted_again || d->is_waited_for(router))
+    if (d->is_wanted_again || d->events->is_waited_for(router))
         arm(router, pause_ms(d));
     d->is_wanted_again = false;
     hf_servers_sweep_soon(router);
@@ -194,7 +196,7 @@ static void succeed(struct hf_router *router)
     d->failures = 0;
     cancel_all(router);
     end_round(router);
-    d->on_end(router, HF_MAP_CONFIRMED);
+    d->events->on_end(router, HF_MAP_CONFIRMED);
 }
 
 /* DISCOVER-4. If all say for good that they cannot answer, nobody will. That is
@@ -209,7 +211,7 @@ static void give_up(struct hf_router *router)
     d->best = NULL;
     d->failures++;
     if (best && hf_slot_map_is_better(best, NULL))
-        d->on_map(router, best);
+        d->events->on_map(router, best);
     else
         hf_slot_map_free(best);
     end_round(router);
@@ -217,9 +219,9 @@ static void give_up(struct hf_router *router)
         d->failures == 1)
         router->options.on_trouble(router->options.ctx, &router->error);
     if (is_final)
-        d->on_end(router, HF_MAP_UNKNOWN_FOR_GOOD);
+        d->events->on_end(router, HF_MAP_UNKNOWN_FOR_GOOD);
     else if (d->round.under_way == 0 && !router->map)
-        d->on_end(router, HF_MAP_UNKNOWN);
+        d->events->on_end(router, HF_MAP_UNKNOWN);
 }
 
 /* ROUND-5 */
@@ -394,7 +396,7 @@ static enum hf_round_answer weigh(struct hf_router *router,
     }
     if (!hf_slot_map_is_better(map, router->map))
         return HF_ROUND_WORSE;
-    router->discovery.on_map(router, map);
+    router->discovery.events->on_map(router, map);
     return HF_ROUND_BETTER;
 }
 

@@ -4,7 +4,7 @@
 
 #include "net/route/discovery.h"
 
-/* hf_discover_init     - its callbacks are set.
+/* hf_discover_init     - nothing is known. `events` is borrowed.
  * hf_discover_fini     - nobody is asked any more.
  * hf_discover_want     - the map is to be asked for, soon; `hint` first (NULL: no
  *                        server). Coalesced, and not too often.
@@ -22,7 +22,8 @@
  *                        for the map; else they wait for the next attempt.
  * hf_discover_dropped  - this server is being freed.
  * hf_discover_new_seeds - the seeds behind those of the URL have changed. */
-void hf_discover_init(struct hf_router *router);
+void hf_discover_init(struct hf_router *router,
+                      const struct hf_discovery_events *events);
 void hf_discover_fini(struct hf_router *router);
 void hf_discover_want(struct hf_router *router, struct hf_server *hint);
 void hf_discover_restart(struct hf_router *router, struct hf_server *hint);

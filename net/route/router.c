@@ -210,7 +210,13 @@ static bool is_waited_for(struct hf_router *router)
     return is;
 }
 
-static const struct hf_server_events events = {
+static const struct hf_discovery_events discovery_events = {
+    .on_map = adopt,
+    .on_end = on_round_end,
+    .is_waited_for = is_waited_for,
+};
+
+static const struct hf_server_events server_events = {
     .on_link_down = on_link_down,
     .on_unreached = on_unreached,
     .on_slot_moved = on_slot_moved,
@@ -255,12 +261,9 @@ hf_status hf_router_new(struct hf_router **out, struct hf_loop *loop,
     hf_list_init(&router->pending);
     hf_list_init(&router->subscriptions);
     router->topology = hf_topology_of(&router->seeds);
-    router->discovery.on_map = adopt;
-    router->discovery.on_end = on_round_end;
-    router->discovery.is_waited_for = is_waited_for;
-    hf_discover_init(router);
+    hf_discover_init(router, &discovery_events);
     hf_silence_init(router);
-    hf_servers_init(router, &events);
+    hf_servers_init(router, &server_events);
     router->topology->describe(router, router->address,
                                sizeof router->address);
     hf_loop_lock(loop);

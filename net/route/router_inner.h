@@ -42,14 +42,10 @@ struct hf_router {
     char address[300];
     char client_name[256];
     struct hf_list servers;
-    uint32_t server_count;
     struct hf_tls_context *tls;   /* shared by those of all servers */
     struct hf_server *only;       /* the only server, if there is no map */
     struct hf_slot_map *map;      /* NULL: not known */
     struct hf_server **by_node;   /* of the map's nodes; NULL: not looked up yet */
-    uint32_t by_node_room;
-    bool is_known;                /* there was a map, or there is none to know */
-    bool is_sharded;              /* then: its nodes know SPUBLISH */
     struct hf_list pending;
     struct hf_list subscriptions;
     struct hf_discovery discovery;
@@ -61,6 +57,10 @@ struct hf_router {
     struct hf_link_stats gone;    /* of links that were freed */
     void (*on_idle)(void *ctx);
     void *on_idle_ctx;
+    uint32_t server_count;
+    uint32_t by_node_room;
+    bool is_known;                /* there was a map, or there is none to know */
+    bool is_sharded;              /* then: its nodes know SPUBLISH */
     bool is_closing;
 };
 
