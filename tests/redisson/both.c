@@ -4,7 +4,7 @@
 struct hf_client *client;
 struct driver *java;
 
-void both_start(void)
+static void start(void)
 {
     struct hf_client_options options;
     struct hf_error err;
@@ -19,11 +19,27 @@ void both_start(void)
                   err.text);
 }
 
-void both_stop(void)
+static void stop(void)
 {
     hf_client_free(client);
     driver_stop(java);
     stop_server();
+}
+
+/* Neither side leaves a subscription. */
+static void await_silence(void)
+{
+    server_await(server, TOLD_MS, "", "PUBSUB CHANNELS redisson_*");
+}
+
+TCase *both_case(const char *name)
+{
+    TCase *tc = tcase_create(name);
+
+    tcase_add_unchecked_fixture(tc, start, stop);
+    tcase_add_checked_fixture(tc, NULL, await_silence);
+    tcase_set_timeout(tc, 120);
+    return tc;
 }
 
 struct hf_lock *lock_on(enum hf_lock_kind kind, const char *name)

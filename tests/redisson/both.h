@@ -26,14 +26,14 @@
 extern struct hf_client *client;
 extern struct driver *java;
 
-/* both_start     - the server (one_server.h), `client` and `java`; both_stop.
+/* both_case      - a case whose tests have the server (one_server.h), `client` and
+ *                  `java`, all of them the same.
  * lock_on        - a lock of ours.
  * acquire_within - by this thread, with a watchdog; 0: one try.
  * acquire_for    - with a lease.
  * release        - succeeds.
  * release_lost   - fails, for it was lost. */
-void both_start(void);
-void both_stop(void);
+TCase *both_case(const char *name);
 struct hf_lock *lock_on(enum hf_lock_kind kind, const char *name);
 hf_status acquire_within(struct hf_lock *lock, int64_t wait_ms);
 void acquire_for(struct hf_lock *lock, int64_t lease_ms);
@@ -50,6 +50,6 @@ void ck_assert_waits(int thread);
 
 /* ---- rw.c ---- */
 
-void add_read_write(TCase *tc);
+TCase *read_write_case(void);
 
 #endif

@@ -8,19 +8,24 @@
 static const struct pair {
     const char *java;
     enum hf_lock_kind ours;
+    bool is_one;                /* they are the same kind */
     int holds;                  /* how often Redisson acquires it */
     const char *name;           /* with braces and without: both sides must spell
                                    the channel alike */
 } pairs[] = {
-    {"lock", HF_KIND_PLAIN, 2, "order:42"},
-    {"lock", HF_KIND_PLAIN, 2, "shop{eu}lock"},
-    {"lock", HF_KIND_PLAIN, 2, "{a}{b}"},
-    {"lock", HF_KIND_PLAIN, 2, "x}y"},
-    {"fenced", HF_KIND_FENCED, 2, "fenced"},
-    {"fenced", HF_KIND_FENCED, 2, "fenced{eu}lock"},
-    {"nonreentrant", HF_KIND_NONREENTRANT, 1, "once"},
-    {"nonreentrant", HF_KIND_PLAIN, 1, "once:plain"},
-    {"lock", HF_KIND_NONREENTRANT, 2, "plain:once"},
+    {"lock", HF_KIND_PLAIN, true, 2, "order:42"},
+    {"lock", HF_KIND_PLAIN, true, 2, "shop{eu}lock"},
+    {"lock", HF_KIND_PLAIN, true, 2, "{a}{b}"},
+    {"lock", HF_KIND_PLAIN, true, 2, "x}y"},
+    {"fenced", HF_KIND_FENCED, true, 2, "fenced"},
+    {"fenced", HF_KIND_FENCED, true, 2, "fenced{eu}lock"},
+    {"nonreentrant", HF_KIND_NONREENTRANT, true, 1, "once"},
+    {"nonreentrant", HF_KIND_PLAIN, true, 1, "once:plain"},
+    {"lock", HF_KIND_NONREENTRANT, true, 2, "plain:once"},
+    {"write", HF_KIND_WRITE, true, 2, "file:7"},
+    {"write", HF_KIND_WRITE, true, 2, "file{eu}"},
+    {"read", HF_KIND_WRITE, false, 2, "file:read"},
+    {"write", HF_KIND_READ, false, 2, "file{eu}write"},
 };
 #define PAIRS ((int)(sizeof pairs / sizeof *pairs))
 
@@ -56,7 +61,8 @@ START_TEST(redisson_waits_until_we_release)
     struct hf_lock *lock = lock_on(p->ours, p->name);
 
     ck_assert_int_eq(acquire_within(lock, 0), HF_OK);
-    ck_assert_java("true", 1, "locked %s %s", p->java, p->name);
+    if (p->is_one)
+        ck_assert_java("true", 1, "locked %s %s", p->java, p->name);
     ck_assert_java("false", 1, "try %s %s", p->java, p->name);
     ck_assert_java("refused", 1, "unlock %s %s", p->java, p->name);
 
@@ -70,14 +76,23 @@ START_TEST(redisson_waits_until_we_release)
 }
 END_TEST
 
+/* Until 3.44 a write lock that is gone is unlocked with success. WIRE 20. */
+static bool is_old_write(const struct pair *p)
+{
+    return strcmp(p->java, "write") == 0 && !driver_has("nonreentrant");
+}
+
 START_TEST(either_side_may_force_the_other)
 {
     const struct pair *p = &pairs[_i];
     struct hf_lock *lock = lock_on(p->ours, p->name);
+    const char *answer;
 
     ck_assert_java("ok", 1, "acquire %s %s", p->java, p->name);
     ck_assert_int_eq(hf_lock_force_release(lock, NULL, 0, NULL), HF_OK);
-    ck_assert_java("refused", 1, "unlock %s %s", p->java, p->name);
+    ck_assert_java("0", 1, "count %s %s", p->java, p->name);
+    answer = driver_ask(java, 1, "unlock %s %s", p->java, p->name);
+    ck_assert(strcmp(answer, "refused") == 0 || is_old_write(p));
 
     ck_assert_int_eq(acquire_within(lock, 0), HF_OK);
     ck_assert_java("true", 1, "force-unlock %s %s", p->java, p->name);
@@ -257,7 +272,8 @@ static void add_pairs(TCase *tc)
         }
         tcase_add_loop_test(tc, we_wait_until_redisson_releases, i, i + 1);
         tcase_add_loop_test(tc, redisson_waits_until_we_release, i, i + 1);
-        tcase_add_loop_test(tc, either_side_may_force_the_other, i, i + 1);
+        if (pairs[i].is_one)
+            tcase_add_loop_test(tc, either_side_may_force_the_other, i, i + 1);
         tcase_add_loop_test(tc, what_expires_on_one_side_is_the_others, i,
                             i + 1);
         tcase_add_loop_test(tc, redisson_that_is_killed_leaves_its_lock_to_us,
@@ -269,10 +285,8 @@ static void add_pairs(TCase *tc)
 static Suite *redisson_suite(void)
 {
     Suite *suite = suite_create("redisson");
-    TCase *tc = tcase_create("both sides");
+    TCase *tc = both_case("plain, fenced, non-reentrant");
 
-    tcase_add_unchecked_fixture(tc, both_start, both_stop);
-    tcase_set_timeout(tc, 120);
     add_pairs(tc);
     if (driver_has("nonreentrant"))
         tcase_add_test(tc, each_side_refuses_its_own_owner);
@@ -281,8 +295,8 @@ static Suite *redisson_suite(void)
         tcase_add_test(tc, waiter_has_a_greater_token_than_its_holder);
         tcase_add_test(tc, force_and_expiry_keep_the_counter);
     }
-    add_read_write(tc);
     suite_add_tcase(suite, tc);
+    suite_add_tcase(suite, read_write_case());
     return suite;
 }
 
