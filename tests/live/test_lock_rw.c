@@ -1,6 +1,13 @@
 /* The read-write lock: readers hold it together, a writer alone. WIRE 12. */
+#include <signal.h>
+#include <stdatomic.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
 #include "tests/live/test_lock_ways.h"
+#include "tests/support/cluster.h"
 #include "tests/support/one_server.h"
+#include "tests/support/proxy.h"
 #include "tests/support/rw_steps.h"
 
 #define RW_CHANNEL "redisson_rwlock:{" NAME "}"
@@ -391,6 +398,284 @@ START_TEST(loss_is_told_to_its_side)
 }
 END_TEST
 
+/* ---- ends ---- */
+
+START_TEST(force_frees_its_side_alone)
+{
+    struct hf_lock *held = _i ? writes : reads, *other = _i ? reads : writes;
+    struct hf_error err;
+    struct call call;
+
+    acquire(held, 1);
+    ck_assert_status(hf_lock_force_release(other, NULL, 0, &err), HF_E_SERVER);
+    ck_assert_ptr_nonnull(strstr(err.text, "a read-write lock"));
+    ck_assert_count(held, 1, "1");
+    call_side(&call, other, 2);
+    await_subscribers(server, RW_CHANNEL, 1);
+    ck_assert_ok(hf_lock_force_release(held, NULL, 0, NULL));
+    ck_assert_ok(call_await(&call));
+    ck_assert_status(hf_lock_release(held, 1, NULL), HF_LOST);
+    ck_assert_status(hf_lock_force_release(held, NULL, 0, NULL), HF_E_SERVER);
+    ck_assert_count(other, 2, "1");
+    release(other, 2);
+    ck_assert_status(hf_lock_force_release(held, NULL, 0, NULL), HF_NOT_OWNER);
+}
+END_TEST
+
+START_TEST(lease_that_ends_lets_the_waiter_in)
+{
+    struct hf_lock *held = _i ? writes : reads, *other = _i ? reads : writes;
+
+    acquire_for(held, 1, 200);
+    acquire(other, 2);
+    ck_assert_status(hf_lock_release(held, 1, NULL), HF_LOST);
+    ck_assert_count(other, 2, "1");
+    release(other, 2);
+}
+END_TEST
+
+/* A process that reads until it is killed. */
+static void read_elsewhere_and_die(int64_t lease_ms)
+{
+    int out[2];
+    char byte = 0;
+    pid_t pid;
+
+    ck_assert_int_eq(pipe(out), 0);
+    if ((pid = fork()) == 0) {
+        struct hf_client *own = client_to(server_port(server));
+
+        acquire_for(side(own, HF_KIND_READ, NAME), 1, lease_ms);
+        _exit(write(out[1], &byte, 1) == 1 ? pause() : 1);
+    }
+    ck_assert_int_eq(read(out[0], &byte, 1), 1);
+    ck_assert_int_eq(kill(pid, SIGKILL), 0);
+    ck_assert_int_eq(waitpid(pid, NULL, 0), pid);
+    (void)close(out[0]);
+    (void)close(out[1]);
+}
+
+START_TEST(reader_that_is_killed_is_in_nobodys_way)
+{
+    acquire(reads, 1);
+    read_elsewhere_and_die(200);
+    ck_assert_str_eq(server_ask(server, "HLEN " NAME), "3");
+    server_await(server, LONG_MS, "2", "DBSIZE"); /* its hold key ends */
+    ck_assert_str_eq(server_ask(server, "HLEN " NAME), "3");
+    release(reads, 1);
+    ck_assert_free();
+}
+END_TEST
+
+/* ---- answers that are lost ---- */
+
+START_TEST(questions_are_repeated_without_harm)
+{
+    struct proxy *p = proxy_start(server_port(server));
+    struct hf_client *far = client_to(proxy_port(p));
+    struct hf_lock *lock =
+        side(far, _i ? HF_KIND_WRITE : HF_KIND_READ, NAME);
+
+    acquire(lock, 9); /* scripts are known, and the connection is there */
+    release(lock, 9);
+    for (int count = 1; count <= 2; count++) {
+        proxy_cut_after(p, PROXY_TO_CLIENT, 0, PROXY_RESET);
+        acquire(lock, 1);
+        ck_assert(proxy_has_cut(p));
+        ck_assert_count(lock, 1, count == 1 ? "1" : "2");
+    }
+    for (int count = 1; count >= 0; count--) {
+        proxy_cut_after(p, PROXY_TO_CLIENT, 0, PROXY_RESET);
+        release(lock, 1);
+        ck_assert(proxy_has_cut(p));
+    }
+    ck_assert_free();
+    hf_client_free(far);
+    proxy_stop(p);
+}
+END_TEST
+
+/* Read by another, the lock is not free when the repeated release finds nothing. */
+START_TEST(release_beside_another_reader_is_repeated_without_harm)
+{
+    struct proxy *p = proxy_start(server_port(server));
+    struct hf_client *far = client_to(proxy_port(p));
+    struct hf_lock *lock = side(far, HF_KIND_READ, NAME);
+
+    acquire(reads, 1);
+    acquire(lock, 1);
+    proxy_cut_after(p, PROXY_TO_CLIENT, 0, PROXY_RESET);
+    release(lock, 1);
+    ck_assert(proxy_has_cut(p));
+    ck_assert_count(reads, 1, "1");
+    ck_assert_str_eq(server_ask(server, "HLEN " NAME), "2");
+    release(reads, 1);
+    ck_assert_free();
+    hf_client_free(far);
+    proxy_stop(p);
+}
+END_TEST
+
+/* ---- ghosts ---- */
+
+static const struct {
+    const char *mode, *suffix;
+    enum hf_lock_kind asks;
+} ghosts[] = {
+    {"read", "", HF_KIND_WRITE},
+    {"write", ":write", HF_KIND_READ},
+    {"write", ":write", HF_KIND_WRITE},
+};
+
+START_TEST(ghost_is_released_on_its_side)
+{
+    struct hf_client *own = client_to(server_port(server));
+    struct hf_lock *lock = side(own, ghosts[_i].asks, NAME);
+
+    (void)server_ask(server, "HSET " NAME " mode %s %s:70000000099%s 1",
+                     ghosts[_i].mode, hf_client_uuid(own), ghosts[_i].suffix);
+    (void)server_ask(server, "PEXPIRE " NAME " 600000");
+    if (!*ghosts[_i].suffix)
+        (void)server_ask(server, "SET {" NAME "}:%s:70000000099:"
+                         "rwlock_timeout:1 1 PX 600000", hf_client_uuid(own));
+    acquire(lock, 1);
+    ck_assert_count(lock, 1, "1");
+    release(lock, 1);
+    ck_assert_free();
+    hf_client_free(own);
+}
+END_TEST
+
+/* One name should have one kind; a hold of the other kind is no ghost. */
+START_TEST(hold_is_no_ghost_for_a_plain_lock_of_its_name)
+{
+    struct hf_lock *held = _i ? writes : reads;
+
+    acquire(held, 1);
+    ck_assert_status(try_acquire(lock_of(client, NAME), 2, NULL), HF_TIMEOUT);
+    ck_assert_uint_eq(stats_of(client).orphans, 0);
+    ck_assert_count(held, 1, "1");
+    release(held, 1);
+}
+END_TEST
+
+/* ---- many ---- */
+
+#define CONTENDERS 8
+#define TURNS 60
+
+static _Atomic int reading, writing, written;
+
+static void take_turn(struct hf_lock *own[2], int64_t owner, bool is_writer)
+{
+    struct hf_acquire_options o = acquire_options(owner);
+    bool is_locked;
+    int inside;
+
+    must(hf_lock_acquire(own[is_writer], &o, NULL) == HF_OK, "acquired");
+    inside = atomic_fetch_add(is_writer ? &writing : &reading, 1);
+    must(is_writer ? inside == 0 && reading == 0 : writing == 0, "alone");
+    must(hf_lock_is_locked(own[1], &is_locked, NULL) == HF_OK && is_locked,
+         "locked"); /* and a round trip inside */
+    must(is_writer ? reading == 0 && writing == 1 : writing == 0, "still");
+    written += is_writer;
+    atomic_fetch_sub(is_writer ? &writing : &reading, 1);
+    must(hf_lock_release(own[is_writer], owner, NULL) == HF_OK, "released");
+}
+
+static void *contend(void *client_of_mine)
+{
+    struct hf_lock *own[2] = {NULL, NULL};
+    int64_t owner = hf_owner_thread();
+
+    for (int i = 0; i < 2; i++)
+        must(hf_lock_new_kind(&own[i], client_of_mine,
+                              i ? HF_KIND_WRITE : HF_KIND_READ, NAME,
+                              strlen(NAME), NULL) == HF_OK,
+             "a handle");
+    for (int i = 0; i < TURNS; i++)
+        take_turn(own, owner, (i + owner) % 3 == 0);
+    return NULL;
+}
+
+START_TEST(writers_are_alone_and_readers_are_not)
+{
+    struct hf_client *clients[2] = {client, client_to(server_port(server))};
+    pthread_t threads[CONTENDERS];
+
+    for (int i = 0; i < CONTENDERS; i++)
+        ck_assert_int_eq(
+            pthread_create(&threads[i], NULL, contend, clients[i % 2]), 0);
+    for (int i = 0; i < CONTENDERS; i++)
+        (void)pthread_join(threads[i], NULL);
+    ck_assert_int_eq(written, CONTENDERS * TURNS / 3);
+    ck_assert_free();
+    hf_client_free(clients[1]);
+}
+END_TEST
+
+/* ---- the ways of using a client ---- */
+
+START_TEST(each_way_of_using_a_client_has_both_sides)
+{
+    struct hf_client_options o;
+    char url[SERVER_URL_MAX];
+    struct hf_lock_info info;
+
+    way_options(&o, url, server_port(server), &ways[_i]);
+    hf_client_free(client);
+    client = client_with(&o);
+    reads = side(client, HF_KIND_READ, NAME);
+    writes = side(client, HF_KIND_WRITE, NAME);
+    acquire(writes, 1);
+    acquire(reads, 1);
+    release(writes, 1);
+    ck_assert_ok(hf_lock_inspect(writes, &info, NULL));
+    ck_assert_int_eq(info.kind, HF_KIND_READ);
+    release(reads, 1);
+    ck_assert_free();
+}
+END_TEST
+
+/* ---- clusters ---- */
+
+static const char *const names[] = {"order:42", "shop{eu}lock"};
+
+START_TEST(cluster_serves_both_sides)
+{
+    struct cluster *c = cluster_start(&(struct cluster_options){.masters = 3});
+    struct hf_client_options o;
+    char url[100];
+
+    ck_assert_ptr_nonnull(c);
+    hf_client_options_init(&o);
+    o.watchdog_ms = STEADY_WATCHDOG_MS;
+    (void)snprintf(url, sizeof url, "redis+cluster://127.0.0.1:%d",
+                   server_port(cluster_node(c, 0)));
+    o.url = url;
+    client = client_with(&o);
+    for (int i = 0; i < COUNT(names); i++) {
+        struct diary diary;
+        struct hf_acquire_options renewed = diary_options(&diary, 1);
+        struct call call;
+
+        reads = side(client, HF_KIND_READ, names[i]);
+        writes = side(client, HF_KIND_WRITE, names[i]);
+        ck_assert_ok(hf_lock_acquire(reads, &renewed, NULL));
+        acquire(reads, 2);
+        note_await(&diary.note, &diary.renewals, 2, "renewals");
+        call_side(&call, writes, 3);
+        release(reads, 1);
+        release(reads, 2);
+        ck_assert_ok(call_await(&call));
+        ck_assert_status(try_acquire(reads, 1, NULL), HF_TIMEOUT);
+        release(writes, 3);
+    }
+    hf_client_free(client);
+    cluster_stop(c);
+}
+END_TEST
+
 /* ---- */
 
 static void add(Suite *suite)
@@ -414,6 +699,20 @@ static void add(Suite *suite)
     c = live_case(suite, "watchdog", start_renewing, stop);
     tcase_add_test(c, many_read_holds_are_renewed);
     tcase_add_loop_test(c, loss_is_told_to_its_side, 0, 2);
+    c = live_case(suite, "ends", start, stop);
+    tcase_add_loop_test(c, force_frees_its_side_alone, 0, 2);
+    tcase_add_loop_test(c, lease_that_ends_lets_the_waiter_in, 0, 2);
+    tcase_add_test(c, reader_that_is_killed_is_in_nobodys_way);
+    tcase_add_loop_test(c, questions_are_repeated_without_harm, 0, 2);
+    tcase_add_test(c, release_beside_another_reader_is_repeated_without_harm);
+    tcase_add_loop_test(c, ghost_is_released_on_its_side, 0, COUNT(ghosts));
+    tcase_add_loop_test(c, hold_is_no_ghost_for_a_plain_lock_of_its_name, 0, 2);
+    c = live_case(suite, "many", start, stop);
+    tcase_add_test(c, writers_are_alone_and_readers_are_not);
+    tcase_add_loop_test(c, each_way_of_using_a_client_has_both_sides, 0,
+                        COUNT(ways));
+    c = live_case(suite, "cluster", NULL, NULL);
+    tcase_add_test(c, cluster_serves_both_sides);
 }
 
 int main(void)
