@@ -48,7 +48,7 @@ UNIT := resp_base resp_parse resp_value resp_copy resp_double resp_encode \
         cli_resp_check cli_doctor support $(tls_tests_$(TLS))
 LIVE := url slot cluster_map cluster cluster_wait cluster_moves cluster_failover \
         sentinel_words sentinel sentinel_failover \
-        lock lock_calls lock_nonreentrant lock_fenced lock_callbacks lock_wait lock_share lock_watchdog lock_errors lock_late \
+        lock lock_calls lock_nonreentrant lock_fenced lock_callbacks lock_wait lock_share lock_watchdog lock_errors lock_absent lock_late \
         lock_shorter lock_cuts lock_faults lock_clock lock_network \
         lock_forged lock_acl lock_ghosts lock_full lock_replicas lock_memory lock_end lock_close \
         lock_soak rw_scripts lifecycle run run_loss run_signals run_guard run_status run_slot \
