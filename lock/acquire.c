@@ -52,7 +52,7 @@ static void keep(struct hf_op *op)
     struct hf_hold *hold = op->hold;
 
     if (op->options.max_hold_ms > 0)
-        hold->core.max_until_ms =
+        hold->lease.max_until_ms =
             hf_loop_now(op->client->loop) + op->options.max_hold_ms;
     hf_list_push(&op->lock->holds, &hold->node);
     op->hold = NULL; /* it is the lock's */
@@ -72,10 +72,10 @@ static void granted(struct hf_op *op, hf_status status)
         give_back(op, HF_E_CLOSED);
         return;
     }
-    hf_hold_granted(&hold->core, 1, &op->call.sending,
+    hf_lease_granted(&hold->lease, 1, &op->call.sending,
                     op->options.lease_ms == 0, (unsigned)client->serial);
     hold->token = op->answer.number;
-    safe_ms = hf_hold_safe_ms(&hold->core, now);
+    safe_ms = hf_lease_safe_ms(&hold->lease, now);
     if (hf_wait_asks_again(&op->wait, op->options.wait_ms != 0, now, safe_ms,
                            op->lease_ms)) {
         op->may_be_held = true;
@@ -117,7 +117,7 @@ static struct hf_hold *hold_in_the_way(const struct hf_op *op)
 {
     struct hf_hold *hold = hf_hold_find_beside(op->lock, op->owner);
 
-    return hold && hold->core.state == HOLD_HELD &&
+    return hold && hold->lease.state == LEASE_HELD &&
                    hold != hf_hold_to_join(op->lock, op->owner)
                ? hold
                : NULL;
@@ -250,9 +250,9 @@ static void settle_question(struct hf_op *op)
 {
     op->may_be_held = op->may_be_held || op->call.may_have_run;
     if (op->call.may_have_run)
-        hf_hold_unknown(&op->hold->core, &op->call.sending);
+        hf_lease_unknown(&op->hold->lease, &op->call.sending);
     else
-        hf_hold_refused(&op->hold->core);
+        hf_lease_refused(&op->hold->lease);
 }
 
 /* The record is made before we ask, so that a grant cannot find no memory; one
@@ -281,7 +281,7 @@ static void ask(struct hf_op *op)
     op->count = 1;
     op->wait.asked_ms = hf_loop_now(op->client->loop);
     settle_question(op);
-    hf_hold_ask(&op->hold->core, op->wait.asked_ms, op->lease_ms);
+    hf_lease_ask(&op->hold->lease, op->wait.asked_ms, op->lease_ms);
     op->call.replicas = op->client->replicas;
     op->call.replicas_timeout_ms = op->client->replicas_timeout_ms;
     op->call.is_for_replicas = is_granted;

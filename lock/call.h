@@ -6,7 +6,7 @@
 #ifndef HF_CALL_H
 #define HF_CALL_H
 
-#include "lock/lease.h"
+#include "lock/claims.h"
 #include "lock/lock.h"
 #include "lock/scripts.h"
 #include "net/route/router.h"

@@ -508,7 +508,7 @@ static void end_holds(struct hf_lock *lock)
     for (struct hf_list *l = lock->holds.next; l != &lock->holds; l = l->next) {
         struct hf_hold *hold = HF_OWNER_OF(l, struct hf_hold, node);
 
-        if (hf_hold_lose(&hold->core, HF_LOST_CLOSED))
+        if (hf_lease_lose(&hold->lease, HF_LOST_CLOSED))
             hf_hold_tell_lost(hold);
     }
 }

@@ -8,7 +8,7 @@
 #define HF_CLIENT_H
 
 #include "lock/call.h"
-#include "lock/hold.h"
+#include "lock/lease.h"
 #include "lock/kind.h"
 #include "lock/lock.h"
 #include "lock/names.h"
@@ -123,7 +123,7 @@ struct hf_hold {
     struct hf_list node;        /* in lock->holds, or client->spare_holds */
     struct hf_lock *lock;
     int64_t owner;
-    struct hf_hold_core core;
+    struct hf_lease lease;
     int64_t token;              /* the grant's; < 0: its kind has none */
     struct hf_timer timer;
     struct hf_list due_node;    /* in client->due_holds */
@@ -351,7 +351,7 @@ void hf_release_orphan(struct hf_lock *lock, const char *text, size_t len,
                        int64_t lease_ms);
 void hf_release_ghost(struct hf_lock *lock, const struct hf_answer *answer);
 
-/* ---- holding.c: our record of what we hold ---- */
+/* ---- hold.c: our record of what we hold ---- */
 
 struct hf_hold *hf_hold_find(struct hf_lock *lock, int64_t owner);
 /* hf_hold_find_beside - on another lock with the same line.

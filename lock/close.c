@@ -99,7 +99,7 @@ static uint64_t count_holds(const struct hf_lock *lock)
     uint64_t count = 0;
 
     for (struct hf_list *l = lock->holds.next; l != &lock->holds; l = l->next)
-        count += HF_OWNER_OF(l, struct hf_hold, node)->core.state != HOLD_LOST;
+        count += HF_OWNER_OF(l, struct hf_hold, node)->lease.state != LEASE_LOST;
     return count;
 }
 

@@ -1,183 +1,286 @@
-/* A hold's life. Rules and diagram in hold.h. */
-#include <assert.h>
+/* Our record of what we hold: the edge around lease.c. Who may act on a hold,
+ * when its time comes, and who is told. */
+#include <string.h>
 
-#include "lock/hold.h"
+#include "lock/client.h"
+#include "net/base/error.h"
+#include "net/base/mem.h"
 
-/* Renewals that fall due within one sixteenth of a third go out together. */
-#define TICKS 16
-/* First renewals are spread over the last quarter of the first third. */
-#define SPREADS 4
-/* A safe moment that is seen so much later than it came was slept through. */
-#define SLEPT_MS 50
+/* ---- find, new, free ---- */
 
-void hf_hold_init(struct hf_hold_core *h, int64_t watchdog_ms)
+struct hf_hold *hf_hold_find(struct hf_lock *lock, int64_t owner)
 {
-    *h = (struct hf_hold_core){.state = HOLD_HELD,
-                               .watchdog_ms = watchdog_ms,
-                               .renew_ms = HF_NEVER,
-                               .max_until_ms = HF_NEVER};
-    hf_lease_init(&h->lease);
+    for (struct hf_list *l = lock->holds.next; l != &lock->holds; l = l->next) {
+        struct hf_hold *hold = HF_OWNER_OF(l, struct hf_hold, node);
+
+        if (hold->owner == owner)
+            return hold;
+    }
+    return NULL;
 }
 
-static int64_t third(const struct hf_hold_core *h)
+struct hf_hold *hf_hold_find_beside(struct hf_lock *lock, int64_t owner)
 {
-    return h->watchdog_ms / 3;
+    struct hf_lock *other = NULL;
+    struct hf_hold *hold = NULL;
+
+    while (!hold && (other = hf_lock_next_of_name(lock, other)))
+        if (other != lock && other->line == lock->line)
+            hold = hf_hold_find(other, owner);
+    return hold;
 }
 
-/* Down to the last tick of the clock, which is the same for all holds. */
-static int64_t on_tick(const struct hf_hold_core *h, int64_t ms)
+struct hf_hold *hf_hold_to_join(struct hf_lock *lock, int64_t owner)
 {
-    int64_t tick = third(h) / TICKS;
+    struct hf_hold *hold =
+        lock->kind->joins_other ? hf_hold_find_beside(lock, owner) : NULL;
 
-    return tick > 1 ? ms - ms % tick : ms;
+    return hold && hold->lock->kind == lock->kind->other ? hold : NULL;
 }
 
-static int64_t earlier(int64_t a, int64_t b)
+size_t hf_hold_key_len(const struct hf_lock *lock, size_t owner_len)
 {
-    return a < b ? a : b;
+    const char *suffix = lock->kind->hold_key;
+
+    return suffix ? hf_hold_key_size(suffix, owner_len, lock->text,
+                                     lock->name_len)
+                  : 0;
 }
 
-/* Is a lease that the caller gave in force, or may be, that is shorter than the
- * watchdog's? */
-static bool is_cut(const struct hf_hold_core *h)
+void hf_hold_put_key(char *dst, const struct hf_lock *lock,
+                     struct hf_bytes owner)
 {
-    return h->lease.shortest_ms < h->watchdog_ms;
+    if (lock->kind->hold_key)
+        hf_hold_key_put(dst, lock->kind->hold_key, owner.ptr, owner.len,
+                        lock->text, lock->name_len);
 }
 
-/* H2: two thirds of the lease that ends first are left for the renewal. */
-static void renew_in_time(struct hf_hold_core *h)
+/* Of any owner. */
+static size_t key_room(const struct hf_lock *lock)
 {
-    int64_t lease = h->lease.shortest_ms;
-
-    if (h->is_renewed && is_cut(h))
-        h->renew_ms = earlier(h->renew_ms,
-                              h->lease.end_ms + hf_lease_drift_ms(lease) -
-                                  lease + lease / 3);
+    return hf_hold_key_len(lock, HF_OWNER_TEXT_MAX);
 }
 
-/* ---- calls of its owner ---- */
-
-void hf_hold_ask(struct hf_hold_core *h, int64_t now_ms, int64_t lease_ms)
+/* Spare ones have no room for a key. */
+static struct hf_hold *take_memory(struct hf_client *client, size_t room)
 {
-    hf_lease_ask(&h->lease, LEASE_BY_CALL, now_ms, lease_ms);
-    renew_in_time(h);
+    struct hf_hold *hold;
+
+    if (room > 0 || hf_list_is_empty(&client->spare_holds))
+        return hf_mem_new(client->mem, sizeof *hold + room);
+    hold = HF_OWNER_OF(client->spare_holds.next, struct hf_hold, node);
+    hf_list_remove(&hold->node);
+    client->spare_holds_count--;
+    memset(hold, 0, sizeof *hold);
+    return hold;
 }
 
-void hf_hold_granted(struct hf_hold_core *h, int64_t count,
-                     const struct hf_sending *how, bool is_renewed,
-                     unsigned spread)
-{
-    int64_t first = how->sent_ms + third(h) -
-                    (int64_t)(spread % SPREADS) * (third(h) / TICKS);
+static void on_time(struct hf_timer *timer);
+static void run_lost(struct hf_task *task);
+static void run_renewed(struct hf_task *task);
 
-    h->count = count;
-    hf_lease_answered(&h->lease, LEASE_BY_CALL, how);
-    if (is_renewed && !h->is_renewed)
-        h->renew_ms = on_tick(h, first);
-    h->is_renewed = h->is_renewed || is_renewed;
-    renew_in_time(h);
+struct hf_hold *hf_hold_new(struct hf_op *op)
+{
+    struct hf_client *client = op->client;
+    struct hf_hold *hold = take_memory(client, key_room(op->lock));
+
+    if (!hold)
+        return NULL;
+    hold->lock = op->lock;
+    hold->owner = op->owner;
+    hold->timer.fire = on_time;
+    hold->on_renewed = op->options.on_renewed;
+    hold->on_lost = op->options.on_lost;
+    hold->ctx = op->options.ctx;
+    hf_list_init(&hold->node);
+    hf_list_init(&hold->due_node);
+    hf_list_init(&hold->pending);
+    hf_task_init(&hold->lost_task, run_lost);
+    hf_task_init(&hold->renewed_task, run_renewed);
+    hf_lease_init(&hold->lease, client->watchdog_ms);
+    hold->text_len = (uint32_t)hf_owner_format(hold->text, client->uuid,
+                                               op->owner, ++client->serial,
+                                               op->lock->kind->owner_suffix);
+    hf_hold_put_key(hold->key, op->lock, hf_hold_text(hold));
+    hf_lock_ref(op->lock);
+    return hold;
 }
 
-void hf_hold_unknown(struct hf_hold_core *h, const struct hf_sending *how)
+void hf_hold_free(struct hf_hold *hold)
 {
-    hf_lease_unknown(&h->lease, LEASE_BY_CALL, how);
-    renew_in_time(h);
-}
+    struct hf_client *client = hold->lock->client;
 
-void hf_hold_refused(struct hf_hold_core *h)
-{
-    hf_lease_refused(&h->lease, LEASE_BY_CALL);
-}
-
-void hf_hold_release(struct hf_hold_core *h)
-{
-    assert(h->state == HOLD_HELD);
-    h->state = HOLD_RELEASING;
-}
-
-/* ---- renewals ---- */
-
-static enum hf_lost overdue(const struct hf_hold_core *h, int64_t now_ms)
-{
-    if (now_ms - h->lease.end_ms >
-        hf_lease_drift_ms(h->lease.shortest_ms) + SLEPT_MS)
-        return HF_LOST_SUSPENDED;
-    return h->is_renewed && !is_cut(h) ? HF_LOST_UNREACHABLE
-                                       : HF_LOST_LEASE_ENDED;
-}
-
-static enum hf_hold_todo lose(struct hf_hold_core *h, enum hf_lost reason)
-{
-    return hf_hold_lose(h, reason) ? HOLD_IS_LOST : HOLD_NOTHING;
-}
-
-enum hf_hold_todo hf_hold_due(struct hf_hold_core *h, int64_t now_ms)
-{
-    if (h->state == HOLD_LOST)
-        return HOLD_NOTHING;
-    if (now_ms >= h->lease.end_ms)
-        return lose(h, overdue(h, now_ms));
-    if (now_ms >= h->max_until_ms)
-        return lose(h, HF_LOST_MAX_HOLD);
-    if (now_ms < h->renew_ms || h->is_renewing || !h->is_renewed ||
-        h->state == HOLD_RELEASING)
-        return HOLD_NOTHING;
-    h->is_renewing = true;
-    while (h->renew_ms <= now_ms) /* bounded, for the end has not come */
-        h->renew_ms += third(h) > 0 ? third(h) : 1;
-    hf_lease_ask(&h->lease, LEASE_BY_RENEWAL, now_ms, h->watchdog_ms);
-    return HOLD_RENEW;
-}
-
-void hf_hold_renewed(struct hf_hold_core *h, const struct hf_sending *how)
-{
-    h->is_renewing = false;
-    hf_lease_answered(&h->lease, LEASE_BY_RENEWAL, how);
-    renew_in_time(h);
-}
-
-void hf_hold_retry(struct hf_hold_core *h, int64_t now_ms,
-                   const struct hf_sending *how)
-{
-    int64_t lease = earlier(h->lease.shortest_ms, h->watchdog_ms);
-    int64_t soon = now_ms + lease / 3 / TICKS + 1;
-
-    h->is_renewing = false;
-    if (how)
-        hf_lease_unknown(&h->lease, LEASE_BY_RENEWAL, how);
+    hf_loop_disarm(client->loop, &hold->timer);
+    hf_loop_unpost(client->loop, &hold->lost_task);
+    hf_loop_unpost(client->loop, &hold->renewed_task);
+    hf_watchdog_forget(hold);
+    hf_list_remove(&hold->node);
+    if (hold->batch)
+        hold->is_free = true;
     else
-        hf_lease_refused(&h->lease, LEASE_BY_RENEWAL);
-    h->renew_ms = earlier(h->renew_ms, soon);
+        hf_hold_drop(hold);
 }
 
-/* ---- its end ---- */
-
-bool hf_hold_lose(struct hf_hold_core *h, enum hf_lost reason)
+void hf_hold_drop(struct hf_hold *hold)
 {
-    if (h->state == HOLD_LOST)
+    struct hf_client *client = hold->lock->client;
+    size_t room = key_room(hold->lock);
+
+    hf_lock_unref(hold->lock);
+    if (room == 0 && client->spare_holds_count < HOLDS_SPARE_MAX &&
+        !client->is_closing) {
+        hf_list_push(&client->spare_holds, &hold->node);
+        client->spare_holds_count++;
+    } else {
+        hf_mem_free(client->mem, hold, sizeof *hold + room);
+    }
+}
+
+/* ---- who may act ---- */
+
+bool hf_hold_enter(struct hf_hold *hold, struct hf_op *op)
+{
+    if (hold->op) {
+        hf_list_push(&hold->pending, &op->line_node);
         return false;
-    h->state = HOLD_LOST;
-    h->reason = reason;
+    }
+    hold->op = op;
+    op->hold = hold;
     return true;
 }
 
-int64_t hf_hold_next_ms(const struct hf_hold_core *h)
+static void resume(struct hf_timer *timer)
 {
-    int64_t next = earlier(h->lease.end_ms, h->max_until_ms);
+    struct hf_op *op = HF_OWNER_OF(timer, struct hf_op, timer);
 
-    if (h->state == HOLD_LOST)
-        return HF_NEVER;
-    if (h->is_renewed && !h->is_renewing && h->state == HOLD_HELD)
-        next = earlier(next, h->renew_ms);
-    return next;
+    if (op->hold)
+        op->hold->op = NULL; /* was kept for it */
+    op->hold = NULL;
+    op->verb->resume(op);
 }
 
-bool hf_hold_may_remain(const struct hf_hold_core *h)
+/* By its timer: were it started here, thousands that all fail at once would
+ * stand on one stack. */
+static struct hf_op *wake_one(struct hf_list *pending, struct hf_loop *loop)
 {
-    return h->reason != HF_LOST_DELETED && h->reason != HF_LOST_TAKEN;
+    struct hf_op *op = HF_OWNER_OF(pending->next, struct hf_op, line_node);
+
+    hf_list_remove(&op->line_node);
+    hf_loop_disarm(loop, &op->timer);
+    op->timer.fire = resume;
+    hf_loop_arm(loop, &op->timer, 0);
+    return op;
 }
 
-int64_t hf_hold_safe_ms(const struct hf_hold_core *h, int64_t now_ms)
+void hf_hold_leave(struct hf_hold *hold, bool is_gone)
 {
-    return h->state == HOLD_HELD ? h->lease.end_ms - now_ms : INT64_MIN;
+    struct hf_client *client = hold->lock->client;
+
+    hold->op = NULL;
+    if (!is_gone) {
+        if (hf_list_is_empty(&hold->pending))
+            return;
+        /* The hold is its own from here on: should it be cancelled before it
+         * starts, it leaves, and the one behind it is woken. */
+        hold->op = wake_one(&hold->pending, client->loop);
+        hold->op->hold = hold;
+        return;
+    }
+    while (!hf_list_is_empty(&hold->pending))
+        (void)wake_one(&hold->pending, client->loop);
+    client->holds--;
+    hf_hold_free(hold);
+}
+
+/* ---- time ---- */
+
+void hf_hold_rearm(struct hf_hold *hold)
+{
+    struct hf_loop *loop = hold->lock->client->loop;
+    int64_t next = hf_lease_next_ms(&hold->lease);
+
+    if (next == HF_NEVER)
+        hf_loop_disarm(loop, &hold->timer);
+    else
+        hf_loop_arm(loop, &hold->timer, next);
+}
+
+static void on_time(struct hf_timer *timer)
+{
+    struct hf_hold *hold = HF_OWNER_OF(timer, struct hf_hold, timer);
+    int64_t now = hf_loop_now(hold->lock->client->loop);
+
+    switch (hf_lease_due(&hold->lease, now)) {
+    case LEASE_DO_RENEW:
+        hf_watchdog_renew(hold);
+        break;
+    case LEASE_DO_TELL_LOST:
+        hf_hold_tell_lost(hold);
+        break;
+    case LEASE_DO_NOTHING:
+        break;
+    }
+    hf_hold_rearm(hold);
+}
+
+/* ---- telling ---- */
+
+/* It has been held as long as allowed, and its owner knows. */
+static void let_go(const struct hf_hold *hold)
+{
+    if (hold->lease.reason == HF_LOST_MAX_HOLD)
+        hf_release_orphan(hold->lock, hold->text, hold->text_len,
+                          hold->lease.claims.answered_ms);
+}
+
+/* Both: the hold may be released, and freed, while the callback runs. */
+static void run_lost(struct hf_task *task)
+{
+    struct hf_hold *hold = HF_OWNER_OF(task, struct hf_hold, lost_task);
+    struct hf_hold copy = *hold;
+    struct hf_loop *loop = copy.lock->client->loop;
+
+    hf_lock_ref(copy.lock);
+    hf_loop_unlock(loop);
+    copy.on_lost(copy.ctx, copy.lock, copy.owner, copy.lease.reason);
+    hf_loop_lock(loop);
+    let_go(&copy);
+    hf_lock_unref(copy.lock);
+}
+
+static void run_renewed(struct hf_task *task)
+{
+    struct hf_hold *hold = HF_OWNER_OF(task, struct hf_hold, renewed_task);
+    struct hf_hold copy = *hold;
+    struct hf_loop *loop = copy.lock->client->loop;
+
+    hf_lock_ref(copy.lock);
+    hf_loop_unlock(loop);
+    copy.on_renewed(copy.ctx, copy.lock, copy.owner);
+    hf_loop_lock(loop);
+    hf_lock_unref(copy.lock);
+}
+
+void hf_hold_tell_lost(struct hf_hold *hold)
+{
+    struct hf_client *client = hold->lock->client;
+    char name[100];
+
+    hf_watchdog_forget(hold);
+    hf_hold_rearm(hold);
+    if (hold->on_lost) { /* its owner must hear before the server lets go */
+        hf_loop_post_first(client->loop, &hold->lost_task);
+        return;
+    }
+    let_go(hold);
+    hf_client_log(client, HF_LOG_WARNING, "lock '%s' is lost: %s",
+                  hf_error_quote(name, sizeof name, hold->lock->text,
+                                 hold->lock->name_len),
+                  hf_lost_text(hold->lease.reason));
+}
+
+void hf_hold_tell_renewed(struct hf_hold *hold)
+{
+    if (hold->on_renewed)
+        hf_loop_post(hold->lock->client->loop, &hold->renewed_task);
 }

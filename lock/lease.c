@@ -1,165 +1,179 @@
-/* The end of a lease. Rules in lease.h. */
-#include <string.h>
+/* The life of a lease. Rules and diagram in lease.h. */
+#include <assert.h>
 
 #include "lock/lease.h"
+#include "lock/moment.h"
 
-int64_t hf_lease_drift_ms(int64_t lease_ms)
+/* Renewals that fall due within one sixteenth of a third go out together. */
+#define TICKS 16
+/* First renewals are spread over the last quarter of the first third. */
+#define SPREADS 4
+/* A safe moment that is seen so much later than it came was slept through. */
+#define SLEPT_MS 50
+
+void hf_lease_init(struct hf_lease *l, int64_t watchdog_ms)
 {
-    return lease_ms / 100 + 2;
+    *l = (struct hf_lease){.state = LEASE_HELD,
+                               .watchdog_ms = watchdog_ms,
+                               .renew_ms = HF_NEVER,
+                               .max_until_ms = HF_NEVER};
+    hf_claims_init(&l->claims);
 }
 
-static int64_t earlier(int64_t a, int64_t b)
+static int64_t third(const struct hf_lease *l)
 {
-    return a < b ? a : b;
+    return l->watchdog_ms / 3;
 }
 
-static int64_t later(int64_t a, int64_t b)
+/* Down to the last tick of the clock, which is the same for all holds. */
+static int64_t on_tick(const struct hf_lease *l, int64_t ms)
 {
-    return a > b ? a : b;
+    int64_t tick = third(l) / TICKS;
+
+    return tick > 1 ? ms - ms % tick : ms;
 }
 
-void hf_lease_init(struct hf_lease *l)
+/* Is a lease that the caller gave in force, or may be, that is shorter than the
+ * watchdog's? */
+static bool is_cut(const struct hf_lease *l)
 {
-    memset(l, 0, sizeof *l);
-    l->end_ms = l->proved_ms = INT64_MIN;
+    return l->claims.shortest_ms < l->watchdog_ms;
 }
 
-/* ---- the end ---- */
-
-/* LEASE-2, LEASE-3. */
-static void claim(struct hf_lease *l, int64_t since_ms, int64_t lease_ms)
+/* LEASE-2: two thirds of the lease that ends first are left for the renewal. */
+static void renew_in_time(struct hf_lease *l)
 {
-    int64_t end = later(since_ms, l->proved_ms) + lease_ms -
-                  hf_lease_drift_ms(lease_ms);
+    int64_t lease = l->claims.shortest_ms;
 
-    if (lease_ms > 0 && end < l->end_ms) {
-        l->end_ms = end;
-        l->shortest_ms = lease_ms;
-    }
+    if (l->is_renewed && is_cut(l))
+        l->renew_ms = earlier(l->renew_ms,
+                              l->claims.end_ms + hf_claims_drift_ms(lease) -
+                                  lease + lease / 3);
 }
 
-static void find_end(struct hf_lease *l)
+/* ---- calls of its owner ---- */
+
+void hf_lease_ask(struct hf_lease *l, int64_t now_ms, int64_t lease_ms)
 {
-    if (l->answered_ms == 0)
-        return; /* never granted: the end stays INT64_MIN */
-    l->end_ms = INT64_MAX;
-    claim(l, l->proved_ms, l->answered_ms);
-    for (int i = 0; i < LEASE_BYS; i++)
-        claim(l, l->asked[i].since_ms, l->asked[i].lease_ms);
-    for (int i = 0; i < LEASE_UNKNOWNS; i++)
-        claim(l, l->unknown[i].since_ms, l->unknown[i].lease_ms);
+    hf_claims_ask(&l->claims, CLAIM_BY_CALL, now_ms, lease_ms);
+    renew_in_time(l);
 }
 
-/* ---- claims whose execution nobody knows of ---- */
-
-/* Where a claim of this stream is kept: with a claim of the same stream; else in
- * a free place; else merged with the last one. */
-static struct hf_lease_unknown *place_of(struct hf_lease *l, uint64_t stream)
+void hf_lease_granted(struct hf_lease *l, int64_t count,
+                     const struct hf_sending *how, bool is_renewed,
+                     unsigned spread)
 {
-    struct hf_lease_unknown *last = &l->unknown[LEASE_UNKNOWNS - 1];
+    int64_t first = how->sent_ms + third(l) -
+                    (int64_t)(spread % SPREADS) * (third(l) / TICKS);
 
-    for (struct hf_lease_unknown *u = l->unknown; u <= last; u++)
-        if (u->lease_ms > 0 && u->stream == stream)
-            return u;
-    for (struct hf_lease_unknown *u = l->unknown; u <= last; u++)
-        if (u->lease_ms == 0)
-            return u;
-    return last;
+    l->count = count;
+    hf_claims_answered(&l->claims, CLAIM_BY_CALL, how);
+    if (is_renewed && !l->is_renewed)
+        l->renew_ms = on_tick(l, first);
+    l->is_renewed = l->is_renewed || is_renewed;
+    renew_in_time(l);
 }
 
-/* Two claims in one place are merged: the earlier start, the shorter lease, and no
- * stream whose answers could end it if the streams differ. */
-static void note_unknown(struct hf_lease *l, int64_t since_ms,
-                         int64_t lease_ms, uint64_t stream)
+void hf_lease_unknown(struct hf_lease *l, const struct hf_sending *how)
 {
-    struct hf_lease_unknown *u = place_of(l, stream);
-
-    if (u->lease_ms > 0) {
-        since_ms = earlier(since_ms, u->since_ms);
-        lease_ms = earlier(lease_ms, u->lease_ms);
-        if (u->stream != stream)
-            stream = HF_STREAM_MANY;
-    }
-    *u = (struct hf_lease_unknown){since_ms, lease_ms, stream, l->step};
+    hf_claims_unknown(&l->claims, CLAIM_BY_CALL, how);
+    renew_in_time(l);
 }
 
-/* LEASE-4. */
-static void settle(struct hf_lease *l, uint32_t asked_step, uint64_t stream)
+void hf_lease_refused(struct hf_lease *l)
 {
-    for (int i = 0; i < LEASE_UNKNOWNS; i++) {
-        struct hf_lease_unknown *u = &l->unknown[i];
-
-        if (u->step < asked_step && u->stream == stream &&
-            stream != HF_STREAM_MANY)
-            u->lease_ms = 0;
-    }
+    hf_claims_refused(&l->claims, CLAIM_BY_CALL);
 }
 
-/* ---- events ---- */
-
-void hf_lease_ask(struct hf_lease *l, enum hf_lease_by by, int64_t now_ms,
-                  int64_t lease_ms)
+void hf_lease_release(struct hf_lease *l)
 {
-    l->asked[by] = (struct hf_lease_asked){now_ms, lease_ms, ++l->step};
-    find_end(l);
+    assert(l->state == LEASE_HELD);
+    l->state = LEASE_RELEASING;
 }
 
-/* Was the command that was answered last certainly executed before this one,
- * which is answered now? (LEASE-4.) */
-static bool outdates(const struct hf_lease *l, const struct hf_lease_asked *asked,
-                     uint64_t stream)
+/* ---- renewals ---- */
+
+static enum hf_lost overdue(const struct hf_lease *l, int64_t now_ms)
 {
-    return l->answered_step < asked->step || l->answered_stream == stream;
+    if (now_ms - l->claims.end_ms >
+        hf_claims_drift_ms(l->claims.shortest_ms) + SLEPT_MS)
+        return HF_LOST_SUSPENDED;
+    return l->is_renewed && !is_cut(l) ? HF_LOST_UNREACHABLE
+                                       : HF_LOST_LEASE_ENDED;
 }
 
-static void note_answered(struct hf_lease *l,
-                          const struct hf_lease_asked *asked, uint64_t stream)
+static enum hf_lease_todo lose(struct hf_lease *l, enum hf_lost reason)
 {
-    if (l->answered_ms == 0 || outdates(l, asked, stream)) {
-        l->answered_ms = asked->lease_ms;
-        l->answered_stream = stream;
-    } else {
-        l->answered_ms = earlier(l->answered_ms, asked->lease_ms);
-        l->answered_stream = HF_STREAM_MANY;
-    }
-    l->answered_step = l->step;
+    return hf_lease_lose(l, reason) ? LEASE_DO_TELL_LOST : LEASE_DO_NOTHING;
 }
 
-void hf_lease_answered(struct hf_lease *l, enum hf_lease_by by,
-                       const struct hf_sending *how)
+enum hf_lease_todo hf_lease_due(struct hf_lease *l, int64_t now_ms)
 {
-    struct hf_lease_asked asked = l->asked[by];
-
-    if (asked.lease_ms == 0)
-        return;
-    l->asked[by].lease_ms = 0;
-    l->step++;
-    l->proved_ms = later(l->proved_ms, how->sent_ms);
-    settle(l, asked.step, how->stream);
-    note_answered(l, &asked, how->stream);
-    if (how->stray != 0 && how->stray != how->stream)
-        note_unknown(l, asked.since_ms, asked.lease_ms, how->stray);
-    find_end(l);
+    if (l->state == LEASE_LOST)
+        return LEASE_DO_NOTHING;
+    if (now_ms >= l->claims.end_ms)
+        return lose(l, overdue(l, now_ms));
+    if (now_ms >= l->max_until_ms)
+        return lose(l, HF_LOST_MAX_HOLD);
+    if (now_ms < l->renew_ms || l->is_renewing || !l->is_renewed ||
+        l->state == LEASE_RELEASING)
+        return LEASE_DO_NOTHING;
+    l->is_renewing = true;
+    while (l->renew_ms <= now_ms) /* bounded, for the end has not come */
+        l->renew_ms += third(l) > 0 ? third(l) : 1;
+    hf_claims_ask(&l->claims, CLAIM_BY_RENEWAL, now_ms, l->watchdog_ms);
+    return LEASE_DO_RENEW;
 }
 
-void hf_lease_unknown(struct hf_lease *l, enum hf_lease_by by,
-                      const struct hf_sending *how)
+void hf_lease_renewed(struct hf_lease *l, const struct hf_sending *how)
 {
-    struct hf_lease_asked asked = l->asked[by];
-    bool is_scattered = how->stray != 0 && how->stray != how->stream;
-
-    if (asked.lease_ms == 0)
-        return;
-    l->asked[by].lease_ms = 0;
-    l->step++;
-    if (how->stream != 0)
-        note_unknown(l, asked.since_ms, asked.lease_ms,
-                     is_scattered ? HF_STREAM_MANY : how->stream);
-    find_end(l);
+    l->is_renewing = false;
+    hf_claims_answered(&l->claims, CLAIM_BY_RENEWAL, how);
+    renew_in_time(l);
 }
 
-void hf_lease_refused(struct hf_lease *l, enum hf_lease_by by)
+void hf_lease_retry(struct hf_lease *l, int64_t now_ms,
+                   const struct hf_sending *how)
 {
-    l->asked[by].lease_ms = 0;
-    find_end(l);
+    int64_t lease = earlier(l->claims.shortest_ms, l->watchdog_ms);
+    int64_t soon = now_ms + lease / 3 / TICKS + 1;
+
+    l->is_renewing = false;
+    if (how)
+        hf_claims_unknown(&l->claims, CLAIM_BY_RENEWAL, how);
+    else
+        hf_claims_refused(&l->claims, CLAIM_BY_RENEWAL);
+    l->renew_ms = earlier(l->renew_ms, soon);
+}
+
+/* ---- its end ---- */
+
+bool hf_lease_lose(struct hf_lease *l, enum hf_lost reason)
+{
+    if (l->state == LEASE_LOST)
+        return false;
+    l->state = LEASE_LOST;
+    l->reason = reason;
+    return true;
+}
+
+int64_t hf_lease_next_ms(const struct hf_lease *l)
+{
+    int64_t next = earlier(l->claims.end_ms, l->max_until_ms);
+
+    if (l->state == LEASE_LOST)
+        return HF_NEVER;
+    if (l->is_renewed && !l->is_renewing && l->state == LEASE_HELD)
+        next = earlier(next, l->renew_ms);
+    return next;
+}
+
+bool hf_lease_may_remain(const struct hf_lease *l)
+{
+    return l->reason != HF_LOST_DELETED && l->reason != HF_LOST_TAKEN;
+}
+
+int64_t hf_lease_safe_ms(const struct hf_lease *l, int64_t now_ms)
+{
+    return l->state == LEASE_HELD ? l->claims.end_ms - now_ms : INT64_MIN;
 }

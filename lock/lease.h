@@ -1,97 +1,80 @@
-/* Until when a hold is certain to be ours, as a pure machine. Its events: a
- * command that may set the key's TTL is handed out; then it is answered, refused,
- * or its outcome is unknown. Private to lock/.
+/* The lease of a hold, as a pure machine: whether it is held, when to renew it,
+ * when it is lost. claims.h computes until when it is safe. Its events are answers and the
+ * time. Private to lock/.
  *
- * The server keeps the TTL of the command that it executed last. The client often
- * cannot know which one that is: answers come late or never, and the server may
- * execute a command long after its call has ended. So each command that may be
- * the last one is a claim, and the hold is safe until the first claim ends.
+ *   HELD -release-> RELEASING -done---> (gone)
+ *    |                 |
+ *    +--- gone, due ---+
+ *    v
+ *   LOST
  *
- * LEASE-1  A command is a claim from the moment it is handed out. It is one no
- *          longer when it is known that it was not executed, or that another
- *          command was executed later.
- * LEASE-2  A claim ends at its sending + its lease - drift: the server begins to
- *          count after we sent, so our clock runs out first.
- * LEASE-3  The last command was executed after every command that was answered.
- *          So a claim counts from the latest sending that was answered, if that
- *          is later than its own.
- * LEASE-4  An answer to command B ends the claim of command A, if A's call had
- *          ended before B was handed out and one of these holds: A was answered,
- *          too; or both were sent on one stream (hf_request.stream), where A was
- *          executed before B or never will be. If both are answered on one
- *          stream, the later answer is of the command that was executed later.
+ * LEASE-1  A hold is safe until its lease ends, but not after its last release was
+ *          handed out.
+ * LEASE-2  Renewals are due on an absolute schedule, a third of the lease apart,
+ *          and earlier where a shorter lease may be in force.
+ * LEASE-3  While RELEASING nothing is renewed: once the release is on its way no
+ *          renewal follows it.
+ * LEASE-4  LOST is for good, and told once.
  *
- * At most two commands of a hold are under way: a call of its owner, and a
- * renewal.
- *
- * Sources: LEASE; REDLOCK "Safety arguments"; design 6, 11; faults 6. */
+ * Sources: LEASE; WIRE 6; design 6. */
 #ifndef HF_LEASE_H
 #define HF_LEASE_H
 
-#include <stdbool.h>
-#include <stdint.h>
+#include "lock/claims.h"
+#include "lock/lock.h"
 
-enum hf_lease_by { LEASE_BY_CALL, LEASE_BY_RENEWAL, LEASE_BYS };
-
-/* How a command was sent. A stream is one connection, or several of which each
- * is known to have ended on the server before the next one was used; 0: none. */
-struct hf_sending {
-    int64_t sent_ms;            /* the sending that was answered */
-    uint64_t stream;            /* of the last sending */
-    uint64_t stray;             /* of an earlier one that had no answer;
-                                   HF_STREAM_MANY: of several; 0: there is none */
-};
-#define HF_STREAM_MANY UINT64_MAX
-
-struct hf_lease_asked {
-    int64_t since_ms;
-    int64_t lease_ms;           /* 0: nothing is under way */
-    uint32_t step;              /* when it was handed out */
-};
-
-struct hf_lease_unknown {
-    int64_t since_ms;
-    int64_t lease_ms;           /* 0: no claim */
-    uint64_t stream;            /* where it was sent; HF_STREAM_MANY */
-    uint32_t step;              /* when its call ended */
-};
-
-/* One for each stream: a client usually has two to a server, with replicas. Claims
- * beyond that are merged. */
-#define LEASE_UNKNOWNS 2
+enum hf_lease_todo { LEASE_DO_NOTHING, LEASE_DO_RENEW, LEASE_DO_TELL_LOST };
 
 struct hf_lease {
-    int64_t end_ms;             /* INT64_MIN: never granted */
-    int64_t shortest_ms;        /* the lease of the claim that ends first */
-    int64_t proved_ms;          /* the latest sending that was answered */
-    int64_t answered_ms;        /* the lease of what was answered last */
-    uint64_t answered_stream;
-    uint32_t answered_step;
-    uint32_t step;              /* handings out and ends, counted */
-    struct hf_lease_asked asked[LEASE_BYS];
-    struct hf_lease_unknown unknown[LEASE_UNKNOWNS];
+    enum { LEASE_HELD, LEASE_RELEASING, LEASE_LOST } state;
+    enum hf_lost reason;        /* when LOST */
+    int64_t count;              /* acquisitions not yet released */
+    bool is_renewed;            /* by the watchdog */
+    bool is_renewing;           /* a renewal is under way */
+    int64_t watchdog_ms;
+    struct hf_claims claims;
+    int64_t renew_ms;           /* when the next renewal is due */
+    int64_t max_until_ms;       /* INT64_MAX: no such limit */
 };
 
-/* hf_lease_drift_ms - the margin for clocks that run at different rates: a
- * hundredth of the lease and 2 ms. Source: REDLOCK "Safety arguments". */
-int64_t hf_lease_drift_ms(int64_t lease_ms);
-
-/* hf_lease_init     - no command has been handed out.
- * hf_lease_ask      - a command is handed out that sets the TTL to `lease_ms`. The
- *                     one before it of the same kind (`by`) must have ended.
- * hf_lease_answered - it was executed.
- * hf_lease_unknown  - it ended without an answer; the server may have executed
- *                     it, or may execute it later. With how->stream 0 it was
- *                     never sent, and is no claim.
+/* hf_lease_init     - before its first acquire.
+ * hf_lease_ask      - an acquire, re-entry or partial release that sets the TTL to
+ *                    `lease_ms` is handed out. One of these three follows:
+ * hf_lease_granted  - the server has set the count. `spread` (any number) moves
+ *                    the first renewal, so that renewals of many holds do not
+ *                    fall due at once.
+ * hf_lease_unknown  - the server may have executed it, or may execute it later.
  * hf_lease_refused  - it was not executed, and never will be.
- *   The last three do nothing if no command of that kind is under way. */
-void hf_lease_init(struct hf_lease *l);
-void hf_lease_ask(struct hf_lease *l, enum hf_lease_by by, int64_t now_ms,
-                  int64_t lease_ms);
-void hf_lease_answered(struct hf_lease *l, enum hf_lease_by by,
-                       const struct hf_sending *how);
-void hf_lease_unknown(struct hf_lease *l, enum hf_lease_by by,
-                      const struct hf_sending *how);
-void hf_lease_refused(struct hf_lease *l, enum hf_lease_by by);
+ * hf_lease_release  - the last release is handed out.
+ * hf_lease_due      - the time has come (hf_lease_next_ms): RENEW (a renewal is
+ *                    handed out now), lost, or nothing yet.
+ * hf_lease_renewed  - a renewal succeeded.
+ * hf_lease_retry    - a renewal failed: it is due again soon, until the safe
+ *                    moment. `how`: the server may have executed it; NULL: it has
+ *                    not.
+ * hf_lease_lose     - false if it is lost already (LEASE-4).
+ * hf_lease_next_ms  - when to call hf_lease_due. */
+void hf_lease_init(struct hf_lease *l, int64_t watchdog_ms);
+void hf_lease_ask(struct hf_lease *l, int64_t now_ms, int64_t lease_ms);
+void hf_lease_granted(struct hf_lease *l, int64_t count,
+                     const struct hf_sending *how, bool is_renewed,
+                     unsigned spread);
+void hf_lease_unknown(struct hf_lease *l, const struct hf_sending *how);
+void hf_lease_refused(struct hf_lease *l);
+void hf_lease_release(struct hf_lease *l);
+enum hf_lease_todo hf_lease_due(struct hf_lease *l, int64_t now_ms);
+void hf_lease_renewed(struct hf_lease *l, const struct hf_sending *how);
+void hf_lease_retry(struct hf_lease *l, int64_t now_ms,
+                   const struct hf_sending *how);
+bool hf_lease_lose(struct hf_lease *l, enum hf_lost reason);
+int64_t hf_lease_next_ms(const struct hf_lease *l);
+
+/* hf_lease_safe_ms - what is left at `now_ms`; INT64_MIN if it is lost, or its
+ * last release was handed out. */
+int64_t hf_lease_safe_ms(const struct hf_lease *l, int64_t now_ms);
+
+/* hf_lease_may_remain - of a lost hold: may the server still have it? Then it is
+ * released there. */
+bool hf_lease_may_remain(const struct hf_lease *l);
 
 #endif

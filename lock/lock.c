@@ -465,7 +465,7 @@ int64_t hf_lock_safe_ms(struct hf_lock *lock, int64_t owner)
         return safe;
     hf_loop_lock(loop);
     if ((hold = hf_hold_find(lock, owner)))
-        safe = hf_hold_safe_ms(&hold->core, hf_loop_now(loop));
+        safe = hf_lease_safe_ms(&hold->lease, hf_loop_now(loop));
     hf_loop_unlock(loop);
     return safe;
 }

@@ -39,7 +39,7 @@ static void end_lost(struct hf_op *op)
         "hf_lock_release as often as it was acquired, then "
         "acquire it again",
         hf_error_quote(name, sizeof name, op->lock->text, op->lock->name_len),
-        hf_lost_text(op->hold->core.reason));
+        hf_lost_text(op->hold->lease.reason));
     end(op, HF_LOST);
 }
 
@@ -49,9 +49,9 @@ static void end_lost(struct hf_op *op)
 static void settle(struct hf_op *op)
 {
     if (op->call.may_have_run)
-        hf_hold_unknown(&op->hold->core, &op->call.sending);
+        hf_lease_unknown(&op->hold->lease, &op->call.sending);
     else
-        hf_hold_refused(&op->hold->core);
+        hf_lease_refused(&op->hold->lease);
     hf_hold_rearm(op->hold);
 }
 
@@ -70,18 +70,18 @@ static void on_answer(struct hf_call *call, hf_status status,
         end(op, status);
         return;
     }
-    if (hold->core.state == HOLD_LOST) { /* while we asked: it was told */
+    if (hold->lease.state == LEASE_LOST) { /* while we asked: it was told */
         end_lost(op);
         return;
     }
     if (op->answer.count == op->count) {
-        hf_hold_granted(&hold->core, op->count, &call->sending,
+        hf_lease_granted(&hold->lease, op->count, &call->sending,
                         op->options.lease_ms == 0, 0);
         hf_hold_rearm(hold);
         end(op, HF_OK);
         return;
     }
-    if (hf_hold_lose(&hold->core,
+    if (hf_lease_lose(&hold->lease,
                      op->answer.number == -2 ? HF_LOST_DELETED : HF_LOST_TAKEN))
         hf_hold_tell_lost(hold);
     end_lost(op);
@@ -90,7 +90,7 @@ static void on_answer(struct hf_call *call, hf_status status,
 static void reenter(struct hf_op *op)
 {
     hf_loop_disarm(op->client->loop, &op->timer);
-    if (op->hold->core.state == HOLD_LOST) {
+    if (op->hold->lease.state == LEASE_LOST) {
         end_lost(op);
         return;
     }
@@ -98,9 +98,9 @@ static void reenter(struct hf_op *op)
         end(op, hf_reentry_refuse(op, op->hold));
         return;
     }
-    op->count = op->hold->core.count + 1;
+    op->count = op->hold->lease.count + 1;
     op->call.replicas = 0;
-    hf_hold_ask(&op->hold->core, hf_loop_now(op->client->loop), op->lease_ms);
+    hf_lease_ask(&op->hold->lease, hf_loop_now(op->client->loop), op->lease_ms);
     hf_hold_rearm(op->hold);
     hf_op_call(op, STEP_ACQUIRE, hf_hold_text(op->hold), hf_op_deadline(op),
                on_answer);

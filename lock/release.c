@@ -24,16 +24,16 @@ static void end(struct hf_op *op, bool is_gone, hf_status status)
 static void orphan(struct hf_hold *hold)
 {
     hf_release_orphan(hold->lock, hold->text, hold->text_len,
-                      hold->core.lease.answered_ms);
+                      hold->lease.claims.answered_ms);
 }
 
 /* Its owner was told, or is told now; one acquisition less all the same. */
 static void release_lost(struct hf_op *op)
 {
     struct hf_hold *hold = op->hold;
-    bool is_last = --hold->core.count <= 0;
+    bool is_last = --hold->lease.count <= 0;
 
-    if (is_last && hf_hold_may_remain(&hold->core))
+    if (is_last && hf_lease_may_remain(&hold->lease))
         orphan(hold);
     end(op, is_last, HF_LOST);
 }
@@ -43,7 +43,7 @@ static void release_lost(struct hf_op *op)
 static bool was_released_by_us(const struct hf_op *op)
 {
     return op->call.is_repeated && op->count == 0 &&
-           op->call.first_sent_ms < op->hold->core.lease.end_ms;
+           op->call.first_sent_ms < op->hold->lease.claims.end_ms;
 }
 
 static void found_gone(struct hf_op *op)
@@ -54,8 +54,8 @@ static void found_gone(struct hf_op *op)
         end(op, true, HF_OK);
         return;
     }
-    hold->core.count = op->count;
-    if (hf_hold_lose(&hold->core,
+    hold->lease.count = op->count;
+    if (hf_lease_lose(&hold->lease,
                      op->answer.number == -2 ? HF_LOST_DELETED
                                              : HF_LOST_TAKEN) &&
         op->count > 0)
@@ -68,7 +68,7 @@ static void done(struct hf_op *op)
     struct hf_hold *hold = op->hold;
 
     if (op->count > 0) {
-        hf_hold_granted(&hold->core, op->count, &op->call.sending, false, 0);
+        hf_lease_granted(&hold->lease, op->count, &op->call.sending, false, 0);
         hf_hold_rearm(hold);
     }
     end(op, op->count == 0, HF_OK);
@@ -79,13 +79,13 @@ static void failed(struct hf_op *op, hf_status status)
 {
     struct hf_hold *hold = op->hold;
 
-    hold->core.count = op->count;
+    hold->lease.count = op->count;
     if (op->count == 0)
         orphan(hold);
     else if (op->call.may_have_run || status == HF_E_SERVER)
-        hf_hold_unknown(&hold->core, &op->call.sending);
+        hf_lease_unknown(&hold->lease, &op->call.sending);
     else
-        hf_hold_refused(&hold->core);
+        hf_lease_refused(&hold->lease);
     hf_hold_rearm(hold);
     end(op, op->count == 0, status);
 }
@@ -112,18 +112,18 @@ static void release(struct hf_op *op)
 {
     struct hf_hold *hold = op->hold;
 
-    if (hold->core.state == HOLD_LOST) {
+    if (hold->lease.state == LEASE_LOST) {
         release_lost(op);
         return;
     }
-    op->count = hold->core.count - 1;
-    op->lease_ms = hold->core.lease.answered_ms;
+    op->count = hold->lease.count - 1;
+    op->lease_ms = hold->lease.claims.answered_ms;
     if (op->count == 0) {
-        hf_hold_release(&hold->core);
-        hf_watchdog_forget(hold); /* H3 */
+        hf_lease_release(&hold->lease);
+        hf_watchdog_forget(hold); /* LEASE-3 */
         hf_line_freeing(op);
     } else {
-        hf_hold_ask(&hold->core, hf_loop_now(op->client->loop), op->lease_ms);
+        hf_lease_ask(&hold->lease, hf_loop_now(op->client->loop), op->lease_ms);
     }
     hf_hold_rearm(hold);
     hf_op_call(op, STEP_RELEASE, hf_hold_text(hold),
@@ -141,7 +141,7 @@ static void cancel(struct hf_op *op, hf_status status)
         return;
     }
     if (!op->call.script)
-        op->count = op->hold->core.count - 1;
+        op->count = op->hold->lease.count - 1;
     failed(op, status);
 }
 

@@ -1,5 +1,6 @@
 /* Waiting for a lock. Rules and diagram in wait.h. */
 #include "lock/wait.h"
+#include "lock/moment.h"
 
 /* A key is gone only in the millisecond after its TTL has come to 0. */
 #define EXPIRY_SLACK_MS 1
@@ -38,16 +39,6 @@ static enum hf_wait_todo ask(struct hf_wait *w, const struct hf_ear *ear)
     w->asked_generation = ear->generation;
     w->asked_live = ear->is_live;
     return WAIT_ASK;
-}
-
-static int64_t earlier(int64_t a, int64_t b)
-{
-    return a < b ? a : b;
-}
-
-static int64_t later(int64_t a, int64_t b)
-{
-    return a > b ? a : b;
 }
 
 static void set_due(struct hf_wait *w, int64_t now_ms, int64_t pause_ms)

@@ -54,16 +54,16 @@ static void batch_free(struct hf_batch *batch)
 static void answered_one(struct hf_batch *batch, struct hf_hold *hold,
                          int64_t answer)
 {
-    if (hold->core.state == HOLD_LOST)
-        return; /* H4: too late to tell of a renewal */
+    if (hold->lease.state == LEASE_LOST)
+        return; /* LEASE-4: too late to tell of a renewal */
     if (answer == 1) {
-        hf_hold_renewed(&hold->core, &batch->call.sending);
+        hf_lease_renewed(&hold->lease, &batch->call.sending);
         batch->client->renewals++;
         hf_hold_tell_renewed(hold);
         return;
     }
-    hf_hold_retry(&hold->core, hf_loop_now(batch->client->loop), NULL);
-    if (hf_hold_lose(&hold->core,
+    hf_lease_retry(&hold->lease, hf_loop_now(batch->client->loop), NULL);
+    if (hf_lease_lose(&hold->lease,
                      answer == 0 ? HF_LOST_DELETED : HF_LOST_TAKEN))
         hf_hold_tell_lost(hold);
 }
@@ -80,7 +80,7 @@ static void answered(struct hf_batch *batch, struct hf_resp_value reply)
             answer <= 1)
             answered_one(batch, hold, answer);
         else /* not an answer of ours: it proves nothing */
-            hf_hold_retry(&hold->core, hf_loop_now(batch->client->loop),
+            hf_lease_retry(&hold->lease, hf_loop_now(batch->client->loop),
                           &batch->call.sending);
         hf_hold_rearm(hold);
     }
@@ -96,10 +96,10 @@ static void failed(struct hf_batch *batch, bool may_have_run, bool is_at_once)
 
         if (batch->has_left[i])
             continue;
-        hf_hold_retry(&hold->core, now,
+        hf_lease_retry(&hold->lease, now,
                       may_have_run ? &batch->call.sending : NULL);
         if (is_at_once)
-            hold->core.renew_ms = now;
+            hold->lease.renew_ms = now;
         hf_hold_rearm(hold);
     }
 }
@@ -251,7 +251,7 @@ static void put_off(struct hf_client *client)
             HF_OWNER_OF(client->due_holds.next, struct hf_hold, due_node);
 
         hf_list_remove(&hold->due_node);
-        hf_hold_retry(&hold->core, now, NULL);
+        hf_lease_retry(&hold->lease, now, NULL);
         hf_hold_rearm(hold);
     }
 }
@@ -332,5 +332,5 @@ void hf_watchdog_forget(struct hf_hold *hold)
     hf_list_remove(&hold->due_node);
     if (hold->batch)
         leave(hold->batch, hold);
-    hold->core.is_renewing = false;
+    hold->lease.is_renewing = false;
 }

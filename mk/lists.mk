@@ -19,7 +19,7 @@ NET  := $(addprefix base/,endpoint error hash histogram mem random status \
             listening probe redirect refusal replicas round router sentinel_words \
             server silence slot slot_map slot_map_read topology topology_cluster \
             topology_sentinel topology_standalone)
-LOCK := scripts kind kind_reentrant kind_nonreentrant kind_fenced kind_read_write names reply status wait lease hold call table args op holding notice line reentry acquire release wake orphan query \
+LOCK := scripts kind kind_reentrant kind_nonreentrant kind_fenced kind_read_write names reply status wait claims lease call table args op hold notice line reentry acquire release wake orphan query \
         watchdog close client lock
 CLI  := $(basename $(wildcard cli/*.c cli/*/*.c))
 
@@ -43,7 +43,7 @@ UNIT := resp_base resp_parse resp_value resp_copy resp_double resp_encode \
         net_slot net_slot_map net_round net_router \
         net_router_ends net_router_maps net_redirect net_refusal net_sentinel_words \
         net_sentinel net_sentinel_news \
-        lock_names lock_status lock_kind lock_reply lock_lease lock_hold lock_wait lock_share \
+        lock_names lock_status lock_kind lock_reply lock_claims lock_lease lock_wait lock_share \
         cli_values cli_json cli_options cli_secret cli_run_state cli_resp \
         cli_resp_check cli_doctor support $(tls_tests_$(TLS))
 LIVE := url slot cluster_map cluster cluster_wait cluster_moves cluster_failover \

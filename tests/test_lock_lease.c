@@ -1,658 +1,642 @@
-/* The lease as a pure machine: rules LEASE-1 to LEASE-4 by example, and then
- * every order of events of a few commands on two links, against a server that
- * does what a server may do. No clock, no random numbers. */
+/* Rules LEASE-1 to LEASE-4, told answers and the time: no server, no clock. */
 #include <check.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "lock/lease.h"
+#include "tests/support/dice.h"
 #include "tests/support/promise.h"
 #include "tests/support/suite.h"
 
 #define COUNT(table) ((int)(sizeof(table) / sizeof *(table)))
 
-#define WATCHDOG 3000
-#define START INT64_C(1000000)
-#define MAIN 1                  /* streams */
-#define OTHER 2
+#define START INT64_C(1000000) /* no multiple of a third or a tick */
+#define WATCHDOG 30000
+#define THIRD 10000
+#define TICK (THIRD / 16)
+#define DRIFT 302
+#define SAFE (START + WATCHDOG - DRIFT)
 
-/* ---- by example ---- */
-
-static struct hf_sending sent(int64_t ms, uint64_t stream)
+static struct hf_sending sent(int64_t ms)
 {
-    return (struct hf_sending){.sent_ms = ms, .stream = stream};
+    return (struct hf_sending){.sent_ms = ms, .stream = 1};
 }
 
-static int64_t end_of(int64_t since_ms, int64_t lease_ms)
+/* A call that was asked and granted. */
+static void grant(struct hf_lease *h, int64_t count, int64_t sent_ms,
+                  int64_t lease_ms, bool is_renewed, unsigned spread)
 {
-    return since_ms + lease_ms - hf_lease_drift_ms(lease_ms);
+    struct hf_sending how = sent(sent_ms);
+
+    hf_lease_ask(h, sent_ms, lease_ms);
+    hf_lease_granted(h, count, &how, is_renewed, spread);
 }
 
-static void ask(struct hf_lease *l, int64_t ms, int64_t lease_ms)
+static void renewed_at(struct hf_lease *h, int64_t sent_ms)
 {
-    hf_lease_ask(l, LEASE_BY_CALL, START + ms, lease_ms);
+    struct hf_sending how = sent(sent_ms);
+
+    hf_lease_renewed(h, &how);
 }
 
-static void answer(struct hf_lease *l, int64_t ms, uint64_t stream)
+static void retry_at(struct hf_lease *h, int64_t now_ms)
 {
-    struct hf_sending how = sent(START + ms, stream);
+    struct hf_sending how = sent(now_ms);
 
-    hf_lease_answered(l, LEASE_BY_CALL, &how);
+    hf_lease_retry(h, now_ms, &how);
 }
 
-static void end_unknown(struct hf_lease *l, uint64_t stream)
+/* A hold of the watchdog, acquired at START. */
+static struct hf_lease renewed_hold(void)
 {
-    struct hf_sending how = sent(0, stream);
+    struct hf_lease h;
 
-    hf_lease_unknown(l, LEASE_BY_CALL, &how);
-}
-
-static void renewal(struct hf_lease *l, int64_t ms)
-{
-    hf_lease_ask(l, LEASE_BY_RENEWAL, START + ms, WATCHDOG);
-}
-
-static void renewed(struct hf_lease *l, int64_t ms, uint64_t stream)
-{
-    struct hf_sending how = sent(START + ms, stream);
-
-    hf_lease_answered(l, LEASE_BY_RENEWAL, &how);
-}
-
-static struct hf_lease granted(int64_t lease_ms)
-{
-    struct hf_lease l;
-
-    hf_lease_init(&l);
-    ask(&l, 0, lease_ms);
-    answer(&l, 0, MAIN);
-    return l;
-}
-
-static const struct {
-    int64_t lease_ms, drift_ms;
-} margins[] = {
-    {1, 2}, {99, 2}, {100, 3}, {3000, 32}, {30000, 302},
-    {INT64_C(1000000000000), INT64_C(10000000002)},
-};
-
-START_TEST(the_margin_is_a_hundredth_and_two_milliseconds)
-{
-    ck_assert_int_eq(hf_lease_drift_ms(margins[_i].lease_ms),
-                     margins[_i].drift_ms);
-}
-END_TEST
-
-START_TEST(nothing_is_safe_before_the_first_grant)
-{
-    struct hf_lease l;
-
-    hf_lease_init(&l);
-    ck_assert_int_eq(l.end_ms, INT64_MIN);
-    ask(&l, 0, WATCHDOG);
-    ck_assert_int_eq(l.end_ms, INT64_MIN);
-    end_unknown(&l, MAIN);
-    ck_assert_int_eq(l.end_ms, INT64_MIN);
-}
-END_TEST
-
-START_TEST(lease_1_a_shorter_lease_counts_from_the_moment_it_is_handed_out)
-{
-    struct hf_lease l = granted(60000);
-
-    ask(&l, 10, 500);
-    ck_assert_int_eq(l.end_ms, end_of(START + 10, 500));
-    hf_lease_refused(&l, LEASE_BY_CALL);
-    ck_assert_int_eq(l.end_ms, end_of(START, 60000));
-}
-END_TEST
-
-START_TEST(lease_1_a_renewal_that_cuts_a_longer_lease_counts_too)
-{
-    struct hf_lease l = granted(60000);
-    struct hf_sending how = sent(0, MAIN);
-
-    renewal(&l, 10);
-    ck_assert_int_eq(l.end_ms, end_of(START + 10, WATCHDOG));
-    hf_lease_unknown(&l, LEASE_BY_RENEWAL, &how);
-    ck_assert_int_eq(l.end_ms, end_of(START + 10, WATCHDOG));
-}
-END_TEST
-
-/* Two links: which of the two was executed last, nobody knows. */
-START_TEST(lease_2_an_older_renewals_answer_does_not_lengthen_a_newer_lease)
-{
-    struct hf_lease l = granted(WATCHDOG);
-
-    renewal(&l, 100);
-    ask(&l, 200, 500);
-    answer(&l, 200, OTHER);
-    renewed(&l, 100, MAIN);
-    ck_assert_int_eq(l.end_ms, end_of(START + 200, 500));
-}
-END_TEST
-
-START_TEST(lease_3_what_comes_later_counts_from_what_was_answered)
-{
-    struct hf_lease l = granted(WATCHDOG);
-
-    ask(&l, 100, 500);
-    end_unknown(&l, OTHER);
-    renewal(&l, 300);
-    renewed(&l, 300, MAIN);
-    ck_assert_int_eq(l.end_ms, end_of(START + 300, 500));
-}
-END_TEST
-
-START_TEST(lease_4_an_answer_on_the_same_stream_ends_an_unknown_claim)
-{
-    struct hf_lease l = granted(WATCHDOG);
-
-    ask(&l, 100, 500);
-    end_unknown(&l, MAIN);
-    renewal(&l, 300);
-    renewed(&l, 300, MAIN);
-    ck_assert_int_eq(l.end_ms, end_of(START + 300, WATCHDOG));
-}
-END_TEST
-
-START_TEST(lease_4_on_one_stream_the_later_answer_counts)
-{
-    struct hf_lease l = granted(WATCHDOG);
-
-    ask(&l, 100, 500);
-    renewal(&l, 150);
-    answer(&l, 100, MAIN);
-    renewed(&l, 150, MAIN);
-    ck_assert_int_eq(l.end_ms, end_of(START + 150, WATCHDOG));
-}
-END_TEST
-
-/* The renewal was handed out while the call was under way: it may stand before
- * it in the stream. */
-/* Of two streams the claims are merged in the last place: an answer on either of
- * them proves nothing of the other's. */
-START_TEST(lease_4_merged_claims_of_two_streams_are_ended_by_no_answer)
-{
-    struct hf_lease l = granted(60000);
-
-    for (uint64_t i = 0; i <= LEASE_UNKNOWNS; i++) {
-        ask(&l, 10, i == LEASE_UNKNOWNS - 1 ? 500 : 50000);
-        end_unknown(&l, OTHER + i);
-    }
-    ask(&l, 20, 60000);
-    answer(&l, 20, OTHER + LEASE_UNKNOWNS);
-    ck_assert_int_eq(l.shortest_ms, 500);
-    ck_assert_int_eq(l.end_ms, end_of(START + 20, 500));
-}
-END_TEST
-
-START_TEST(call_that_was_never_sent_is_no_claim)
-{
-    struct hf_lease l = granted(60000);
-
-    ask(&l, 10, 500);
-    end_unknown(&l, 0);
-    ck_assert_int_eq(l.end_ms, end_of(START, 60000));
-}
-END_TEST
-
-START_TEST(lease_4_not_if_it_was_handed_out_before_the_other_had_ended)
-{
-    struct hf_lease l = granted(WATCHDOG);
-
-    renewal(&l, 50);
-    ask(&l, 100, 500);
-    end_unknown(&l, MAIN);
-    renewed(&l, 50, MAIN);
-    ck_assert_int_eq(l.end_ms, end_of(START + 100, 500));
-}
-END_TEST
-
-START_TEST(lease_4_a_stray_sending_stays_a_claim_though_the_call_was_answered)
-{
-    struct hf_lease l = granted(WATCHDOG);
-    struct hf_sending how = sent(START + 200, OTHER);
-
-    ask(&l, 100, 500);
-    how.stray = MAIN;
-    hf_lease_answered(&l, LEASE_BY_CALL, &how);
-    renewal(&l, 300);
-    renewed(&l, 300, OTHER);
-    ck_assert_int_eq(l.end_ms, end_of(START + 300, 500));
-    ask(&l, 400, WATCHDOG);
-    answer(&l, 400, MAIN);
-    ck_assert_int_eq(l.end_ms, end_of(START + 400, WATCHDOG));
-}
-END_TEST
-
-/* More unknown claims than there are places: together they are as short as the
- * shortest, and no answer ends them. */
-START_TEST(claims_that_are_merged_lose_nothing)
-{
-    struct hf_lease l = granted(WATCHDOG);
-
-    for (int i = 0; i < 5; i++) {
-        ask(&l, i, 500 + 100 * i);
-        end_unknown(&l, (uint64_t)(10 + i));
-    }
-    renewal(&l, 100);
-    renewed(&l, 100, MAIN);
-    ck_assert_int_eq(l.end_ms, end_of(START + 100, 500));
-    ask(&l, 200, WATCHDOG);
-    answer(&l, 200, 10);
-    ck_assert_int_eq(l.end_ms, end_of(START + 200, 600));
-}
-END_TEST
-
-/* ---- every order ---- */
-
-/* The world: commands are handed out, wait in the queue of a connection, are
- * executed in its order, and answered in it. A call may give up waiting for its
- * answer. A connection may be cut: what was on it is sent again on the next one,
- * or its call ends; what was not executed is dead, if the next one could kill its
- * predecessor, or may be executed at any later time. */
-#define COMMANDS_MAX 6
-#define SENDINGS_MAX (2 * COMMANDS_MAX)
-#define LINKS 2
-
-enum fate { QUEUED, EXECUTED, OVER, ASTRAY };
-
-struct sending {
-    uint8_t command, link, fate;
-    uint8_t sent;               /* the time */
-};
-
-struct command {
-    uint8_t by, lease, asked;
-    uint8_t is_under_way;
-    uint64_t stray;
-};
-
-struct world {
-    struct hf_lease lease;
-    int64_t server_until_ms;    /* when the server lets go as things stand */
-    uint8_t now;
-    uint8_t count, sendings, cuts;
-    uint8_t streams;            /* numbers given so far */
-    uint8_t stream[LINKS];
-    struct command commands[COMMANDS_MAX];
-    struct sending sending[SENDINGS_MAX];
-};
-
-/* One is shorter than the watchdog's, one longer; a pause makes the later short
- * one end after the earlier long one. */
-static const int64_t leases[] = {WATCHDOG, 1000, 4000};
-#define PAUSE_MS 2500
-
-/* How far to go: everything with few commands, more of them with less. */
-static const struct scope {
-    int commands;
-    int pauses;
-    int cuts;
-    bool is_split;              /* calls on one link, renewals on the other, as
-                                   with replicas; else both on either */
-} scopes[] = {
-    {2, 2, 1, false},
-    {3, 1, 1, false},
-    {4, 1, 0, true},
-};
-
-static struct scope scope;
-
-static int64_t clock_of(uint8_t time)
-{
-    return START + time * PAUSE_MS;
-}
-
-/* P1: at no instant may the hold be believed when the server could have let go.
- * If nothing else happens, it is believed until end_ms. */
-static void check(const struct world *w)
-{
-    must(w->lease.end_ms <= w->server_until_ms,
-         "the hold is believed longer than the server keeps it");
-}
-
-static struct command *under_way(struct world *w, enum hf_lease_by by)
-{
-    for (uint8_t i = 0; i < w->count; i++)
-        if (w->commands[i].is_under_way && w->commands[i].by == by)
-            return &w->commands[i];
-    return NULL;
-}
-
-static void put(struct world *w, uint8_t command, uint8_t link)
-{
-    w->sending[w->sendings++] =
-        (struct sending){command, link, QUEUED, w->now};
-}
-
-/* The first sending on a link that is as wanted; those behind it wait. */
-static struct sending *first_on(struct world *w, uint8_t link, enum fate fate)
-{
-    for (uint8_t i = 0; i < w->sendings; i++) {
-        struct sending *s = &w->sending[i];
-
-        if (s->link != link || s->fate == OVER || s->fate == ASTRAY)
-            continue;
-        if (s->fate == fate)
-            return s;
-        if (fate == EXECUTED)
-            return NULL;
-    }
-    return NULL;
-}
-
-static void execute(struct world *w, struct sending *s, enum fate then)
-{
-    w->server_until_ms =
-        clock_of(w->now) + leases[w->commands[s->command].lease];
-    s->fate = (uint8_t)then;
-}
-
-static void deliver(struct world *w, struct sending *s)
-{
-    struct command *c = &w->commands[s->command];
-    struct hf_sending how = {clock_of(s->sent), w->stream[s->link], c->stray};
-
-    s->fate = OVER;
-    if (!c->is_under_way)
-        return; /* a late reply is dropped */
-    c->is_under_way = false;
-    hf_lease_answered(&w->lease, (enum hf_lease_by)c->by, &how);
-}
-
-static uint8_t link_of(const struct world *w, const struct command *c)
-{
-    for (uint8_t i = w->sendings; i-- > 0;)
-        if (&w->commands[w->sending[i].command] == c)
-            return w->sending[i].link;
-    return 0;
-}
-
-static void give_up(struct world *w, struct command *c, uint64_t stream)
-{
-    struct hf_sending how = {0, stream, c->stray};
-
-    c->is_under_way = false;
-    hf_lease_unknown(&w->lease, (enum hf_lease_by)c->by, &how);
-}
-
-/* Every unanswered command of the link is sent again, or ends (a renewal is sent
- * once). */
-static void cut(struct world *w, uint8_t link, bool is_killed, bool is_repeated)
-{
-    uint8_t before = w->sendings;
-    uint64_t stream = w->stream[link];
-
-    if (!is_killed)
-        w->stream[link] = ++w->streams;
-    w->cuts++;
-    for (uint8_t i = 0; i < before; i++) {
-        struct sending *s = &w->sending[i];
-        struct command *c = &w->commands[s->command];
-
-        if (s->link != link || s->fate == OVER || s->fate == ASTRAY)
-            continue;
-        s->fate = s->fate == EXECUTED || is_killed ? OVER : ASTRAY;
-        if (!c->is_under_way)
-            continue;
-        if (is_repeated && c->by == LEASE_BY_CALL) {
-            c->stray = stream;
-            put(w, s->command, link);
-        } else {
-            give_up(w, c, stream);
-        }
-    }
-}
-
-/* ---- states that were seen ---- */
-
-static uint32_t seen_room;
-static uint64_t *seen;
-static uint32_t seen_count;
-
-/* How many of the lease's events came before `step`, of those that are still
- * looked at: their order decides, not their numbers. */
-static uint64_t rank(const struct hf_lease *l, uint32_t step)
-{
-    uint64_t n = step > l->answered_step;
-
-    for (int i = 0; i < LEASE_BYS; i++)
-        n += l->asked[i].lease_ms > 0 && step > l->asked[i].step;
-    for (int i = 0; i < LEASE_UNKNOWNS; i++)
-        n += l->unknown[i].lease_ms > 0 && step > l->unknown[i].step;
-    return n;
-}
-
-static uint64_t mix(uint64_t h, uint64_t word)
-{
-    h = (h ^ word) * UINT64_C(0x9e3779b97f4a7c15);
-    return h ^ h >> 29;
-}
-
-static uint64_t hash_of_lease(const struct hf_lease *l)
-{
-    uint64_t h = mix((uint64_t)l->proved_ms, (uint64_t)l->answered_ms);
-
-    h = mix(mix(h, l->answered_stream), rank(l, l->answered_step));
-    for (int i = 0; i < LEASE_BYS; i++)
-        if (l->asked[i].lease_ms > 0)
-            h = mix(mix(mix(h, (uint64_t)i + 1),
-                        (uint64_t)l->asked[i].lease_ms << 40 ^
-                            (uint64_t)l->asked[i].since_ms),
-                    rank(l, l->asked[i].step));
-    for (int i = 0; i < LEASE_UNKNOWNS; i++)
-        if (l->unknown[i].lease_ms > 0)
-            h = mix(mix(mix(mix(h, (uint64_t)i + 9), l->unknown[i].stream),
-                        (uint64_t)l->unknown[i].lease_ms << 40 ^
-                            (uint64_t)l->unknown[i].since_ms),
-                    rank(l, l->unknown[i].step));
+    hf_lease_init(&h, WATCHDOG);
+    grant(&h, 1, START, WATCHDOG, true, 0);
     return h;
 }
 
-/* Of all that can still matter, and of nothing else. */
-static uint64_t hash_of(const struct world *w)
+static struct hf_lease leased_hold(int64_t lease_ms)
 {
-    uint64_t h = mix(hash_of_lease(&w->lease), (uint64_t)w->server_until_ms);
+    struct hf_lease h;
 
-    h = mix(h, (uint64_t)w->now << 24 | w->count << 16 | w->cuts << 8);
-    h = mix(h, (uint64_t)w->stream[0] << 16 | w->stream[1] << 8 | w->streams);
-    for (uint8_t i = 0; i < w->sendings; i++) {
-        const struct sending *s = &w->sending[i];
-        const struct command *c = &w->commands[s->command];
+    hf_lease_init(&h, WATCHDOG);
+    grant(&h, 1, START, lease_ms, false, 0);
+    return h;
+}
 
-        if (s->fate == OVER)
-            continue;
-        h = mix(h, (uint64_t)s->link << 32 | s->fate << 24 | s->sent << 16 |
-                       c->by << 12 | c->lease << 8 | c->is_under_way);
-        h = mix(h, c->stray);
+/* ---- LEASE-1 ---- */
+
+static const struct {
+    int64_t lease_ms, now_ms, safe_ms;
+} spans[] = {
+    {WATCHDOG, START, WATCHDOG - DRIFT},
+    {WATCHDOG, START + 5000, WATCHDOG - DRIFT - 5000},
+    {WATCHDOG, SAFE, 0},
+    {WATCHDOG, SAFE + 7, -7},
+    {100, START, 97},
+    {1, START, -1}, /* too short to be used at all */
+};
+
+START_TEST(lease_1_is_safe_from_sending_until_lease_less_margin)
+{
+    struct hf_lease h = leased_hold(spans[_i].lease_ms);
+
+    ck_assert_int_eq(hf_lease_safe_ms(&h, spans[_i].now_ms), spans[_i].safe_ms);
+}
+END_TEST
+
+START_TEST(lease_1_a_renewal_counts_from_when_it_was_sent)
+{
+    struct hf_lease h = renewed_hold();
+
+    ck_assert_int_eq(hf_lease_due(&h, START + THIRD), LEASE_DO_RENEW);
+    renewed_at(&h, START + THIRD);
+    ck_assert_int_eq(h.claims.end_ms, SAFE + THIRD);
+}
+END_TEST
+
+START_TEST(lease_1_a_reentry_sets_the_lease_even_if_it_is_shorter)
+{
+    struct hf_lease h = leased_hold(60000);
+
+    grant(&h, 2, START + 10, 500, false, 0);
+    ck_assert_int_eq(h.count, 2);
+    ck_assert_int_eq(h.claims.answered_ms, 500);
+    ck_assert_int_eq(h.claims.end_ms, START + 10 + 500 - 7);
+}
+END_TEST
+
+START_TEST(lease_1_a_hold_whose_last_release_was_handed_out_is_not_safe)
+{
+    struct hf_lease h = renewed_hold();
+
+    hf_lease_release(&h);
+    ck_assert_int_eq(hf_lease_safe_ms(&h, START), INT64_MIN);
+}
+END_TEST
+
+/* ---- LEASE-2 ---- */
+
+/* Whatever the delays of the loop, the schedule neither drifts nor doubles. */
+START_TEST(lease_2_renewals_stay_on_one_absolute_schedule)
+{
+    struct hf_lease h = renewed_hold();
+    int64_t first = hf_lease_next_ms(&h);
+
+    for (int i = 0; i < 1000; i++) {
+        int64_t due = first + (int64_t)i * THIRD;
+        int64_t late = i * 37 % 5000;
+
+        ck_assert_int_eq(hf_lease_next_ms(&h), due);
+        ck_assert_int_eq(hf_lease_due(&h, due - 1), LEASE_DO_NOTHING);
+        ck_assert_int_eq(hf_lease_due(&h, due + late), LEASE_DO_RENEW);
+        ck_assert_int_eq(hf_lease_due(&h, due + late), LEASE_DO_NOTHING);
+        renewed_at(&h, due + late);
     }
-    return h ? h : 1;
 }
+END_TEST
 
-static bool is_new(const struct world *w)
+START_TEST(lease_2_renewals_that_were_slept_through_are_not_made_up_for)
 {
-    uint64_t h = hash_of(w);
-    uint32_t at = (uint32_t)(h >> 12) & (seen_room - 1);
+    struct hf_lease h = renewed_hold();
+    int64_t first = h.renew_ms;
 
-    for (; seen[at]; at = (at + 1) & (seen_room - 1))
-        if (seen[at] == h)
-            return false;
-    must(++seen_count < seen_room / 4 * 3, "(the table of states is full)");
-    seen[at] = h;
-    return true;
+    ck_assert_int_eq(hf_lease_due(&h, first + THIRD + 1), LEASE_DO_RENEW);
+    renewed_at(&h, first + THIRD + 1);
+    ck_assert_int_eq(hf_lease_next_ms(&h), first + 2 * THIRD);
 }
+END_TEST
 
-static void go_on(const struct world *from);
-
-static void hand_out(const struct world *from, enum hf_lease_by by,
-                     uint8_t lease, uint8_t link)
+START_TEST(lease_2_what_falls_due_within_a_tick_is_due_together)
 {
-    struct world w = *from;
+    struct hf_lease a, b;
+    int64_t start = START - START % TICK;
 
-    w.commands[w.count] = (struct command){(uint8_t)by, lease, w.now, 1, 0};
-    put(&w, w.count++, link);
-    hf_lease_ask(&w.lease, by, clock_of(w.now), leases[lease]);
-    go_on(&w);
+    hf_lease_init(&a, WATCHDOG);
+    hf_lease_init(&b, WATCHDOG);
+    grant(&a, 1, start, WATCHDOG, true, 0);
+    grant(&b, 1, start + TICK - 1, WATCHDOG, true, 0);
+    ck_assert_int_eq(a.renew_ms, b.renew_ms);
+    grant(&b, 1, start + TICK, WATCHDOG, true, 0);
+    ck_assert_int_eq(a.renew_ms, b.renew_ms); /* a re-entry moves nothing */
 }
+END_TEST
 
-static void hand_out_all(const struct world *from)
+static const int64_t watchdogs[] = {1, 2, 3, 47, 48, 100, 600, 30000,
+                                    INT64_C(1000000000000)};
+
+START_TEST(lease_2_the_first_renewal_is_within_the_first_third)
 {
-    struct world w = *from;
+    int64_t watchdog = watchdogs[_i], third = watchdog / 3;
+    unsigned spreads[] = {0, 1, 2, 3, 4, 17, UINT32_MAX};
 
-    if (w.count == scope.commands)
-        return;
-    for (uint8_t link = 0; link < LINKS; link++) {
-        if (!under_way(&w, LEASE_BY_RENEWAL) && (link == 0 || !scope.is_split))
-            hand_out(from, LEASE_BY_RENEWAL, 0, link);
-        for (uint8_t lease = 0; lease < COUNT(leases); lease++)
-            if (!under_way(&w, LEASE_BY_CALL) && (link == 1 || !scope.is_split))
-                hand_out(from, LEASE_BY_CALL, lease, link);
-    }
-}
+    for (int i = 0; i < COUNT(spreads); i++)
+        for (int64_t sent = START; sent < START + 50; sent++) {
+            struct hf_lease h;
 
-static void on_links(const struct world *from)
-{
-    for (uint8_t link = 0; link < LINKS; link++) {
-        struct world w = *from;
-        struct sending *s;
-
-        if ((s = first_on(&w, link, QUEUED))) {
-            execute(&w, s, EXECUTED);
-            go_on(&w);
+            hf_lease_init(&h, watchdog);
+            grant(&h, 1, sent, watchdog, true, spreads[i]);
+            must(h.renew_ms <= sent + third, "within the first third");
+            must(h.renew_ms >= sent + third - third / 4 - 1,
+                 "in its last quarter");
         }
-        w = *from;
-        if ((s = first_on(&w, link, EXECUTED))) {
-            deliver(&w, s);
-            go_on(&w);
+}
+END_TEST
+
+START_TEST(lease_2_first_renewals_are_spread_over_four_ticks)
+{
+    struct hf_lease h[8];
+
+    for (unsigned i = 0; i < 8; i++) {
+        hf_lease_init(&h[i], WATCHDOG);
+        grant(&h[i], 1, START, WATCHDOG, true, i);
+    }
+    for (unsigned i = 0; i < 8; i++)
+        ck_assert_int_eq(h[0].renew_ms - h[i].renew_ms,
+                         (int64_t)(i % 4) * TICK);
+}
+END_TEST
+
+START_TEST(lease_2_a_reentry_that_cuts_the_lease_brings_the_renewal_forward)
+{
+    struct hf_lease h = renewed_hold();
+
+    grant(&h, 2, START + 10, 600, false, 0);
+    ck_assert_int_eq(hf_lease_next_ms(&h), START + 10 + 200);
+    ck_assert_int_eq(hf_lease_due(&h, START + 210), LEASE_DO_RENEW);
+    renewed_at(&h, START + 210);
+    ck_assert_int_eq(h.claims.answered_ms, WATCHDOG); /* WIRE 6: exactly the watchdog's */
+}
+END_TEST
+
+START_TEST(lease_2_a_reentry_with_a_longer_lease_puts_nothing_off)
+{
+    struct hf_lease h = renewed_hold();
+    int64_t due = h.renew_ms;
+
+    grant(&h, 2, START + 10, 3600000, false, 0);
+    ck_assert_int_eq(hf_lease_next_ms(&h), due);
+}
+END_TEST
+
+START_TEST(lease_2_a_hold_with_a_lease_is_renewed_from_a_reentry_without_one)
+{
+    struct hf_lease h = leased_hold(5000);
+
+    ck_assert_int_eq(hf_lease_next_ms(&h), h.claims.end_ms);
+    grant(&h, 2, START + 100, WATCHDOG, true, 0);
+    ck_assert_int_le(hf_lease_next_ms(&h), START + 100 + THIRD);
+    ck_assert_int_eq(hf_lease_due(&h, START + 100 + THIRD), LEASE_DO_RENEW);
+}
+END_TEST
+
+START_TEST(lease_2_no_renewal_begins_while_another_has_no_answer)
+{
+    struct hf_lease h = renewed_hold();
+
+    ck_assert_int_eq(hf_lease_due(&h, START + THIRD), LEASE_DO_RENEW);
+    for (int64_t now = START + THIRD; now < SAFE; now += 100)
+        ck_assert_int_eq(hf_lease_due(&h, now), LEASE_DO_NOTHING);
+    renewed_at(&h, START + THIRD);
+    ck_assert_int_eq(hf_lease_due(&h, SAFE), LEASE_DO_RENEW);
+}
+END_TEST
+
+START_TEST(lease_2_a_failed_renewal_is_tried_again_a_tick_later_until_it_is_lost)
+{
+    struct hf_lease h = renewed_hold();
+    int64_t now = hf_lease_next_ms(&h);
+    int tries = 0;
+
+    for (; hf_lease_due(&h, now) == LEASE_DO_RENEW; now = hf_lease_next_ms(&h)) {
+        tries++;
+        retry_at(&h, now);
+        ck_assert_int_gt(hf_lease_next_ms(&h), now);
+        ck_assert_int_le(hf_lease_next_ms(&h), now + TICK + 1);
+    }
+    ck_assert_int_ge(tries, (WATCHDOG - THIRD) / (TICK + 1));
+    ck_assert_int_eq(now, SAFE);
+    ck_assert_int_eq(h.reason, HF_LOST_UNREACHABLE);
+}
+END_TEST
+
+START_TEST(lease_2_a_renewal_that_failed_late_does_not_put_off_the_next)
+{
+    struct hf_lease h = renewed_hold();
+    int64_t first = h.renew_ms;
+
+    ck_assert_int_eq(hf_lease_due(&h, first), LEASE_DO_RENEW);
+    retry_at(&h, first + THIRD - 1);
+    ck_assert_int_eq(hf_lease_next_ms(&h), first + THIRD);
+}
+END_TEST
+
+/* ---- LEASE-3 ---- */
+
+START_TEST(lease_3_while_releasing_nothing_is_renewed)
+{
+    struct hf_lease h = renewed_hold();
+
+    hf_lease_release(&h);
+    ck_assert_int_eq(hf_lease_next_ms(&h), SAFE);
+    for (int64_t now = START; now < SAFE; now += 100)
+        ck_assert_int_eq(hf_lease_due(&h, now), LEASE_DO_NOTHING);
+}
+END_TEST
+
+START_TEST(lease_3_one_acquisition_less_leaves_it_held_and_renewed)
+{
+    struct hf_lease h = renewed_hold();
+    int64_t due = h.renew_ms;
+
+    grant(&h, 1, START + 50, WATCHDOG, false, 0);
+    ck_assert_int_eq(h.state, LEASE_HELD);
+    ck_assert_int_eq(h.claims.end_ms, SAFE + 50);
+    ck_assert_int_eq(hf_lease_next_ms(&h), due);
+    ck_assert_int_eq(hf_lease_due(&h, due), LEASE_DO_RENEW);
+}
+END_TEST
+
+/* ---- being lost ---- */
+
+/* Seen within the margin and 50 ms, it was the server that was silent; later,
+ * it was we who did not run. */
+static const struct {
+    bool is_renewed;
+    int64_t late_ms;
+    enum hf_lease_todo todo;
+    enum hf_lost reason;
+} ends[] = {
+    {true, -1, LEASE_DO_RENEW, 0},
+    {true, 0, LEASE_DO_TELL_LOST, HF_LOST_UNREACHABLE},
+    {true, DRIFT + 50, LEASE_DO_TELL_LOST, HF_LOST_UNREACHABLE},
+    {true, DRIFT + 51, LEASE_DO_TELL_LOST, HF_LOST_SUSPENDED},
+    {true, 86400000, LEASE_DO_TELL_LOST, HF_LOST_SUSPENDED},
+    {false, -1, LEASE_DO_NOTHING, 0},
+    {false, 0, LEASE_DO_TELL_LOST, HF_LOST_LEASE_ENDED},
+    {false, DRIFT + 50, LEASE_DO_TELL_LOST, HF_LOST_LEASE_ENDED},
+    {false, DRIFT + 51, LEASE_DO_TELL_LOST, HF_LOST_SUSPENDED},
+};
+
+START_TEST(the_passed_safe_moment_is_lost_with_the_reason)
+{
+    struct hf_lease h = ends[_i].is_renewed ? renewed_hold()
+                                                : leased_hold(WATCHDOG);
+
+    ck_assert_int_eq(hf_lease_due(&h, SAFE + ends[_i].late_ms), ends[_i].todo);
+    if (ends[_i].todo == LEASE_DO_TELL_LOST)
+        ck_assert_int_eq(h.reason, ends[_i].reason);
+    else
+        ck_assert_int_eq(h.state, LEASE_HELD);
+}
+END_TEST
+
+START_TEST(a_renewal_under_way_does_not_hide_the_safe_moment)
+{
+    struct hf_lease h = renewed_hold();
+
+    ck_assert_int_eq(hf_lease_due(&h, SAFE - 1), LEASE_DO_RENEW);
+    ck_assert_int_eq(hf_lease_next_ms(&h), SAFE);
+    ck_assert_int_eq(hf_lease_due(&h, SAFE), LEASE_DO_TELL_LOST);
+}
+END_TEST
+
+/* max_hold_ms ends a hold that is safe, once, and it is renewed until then. */
+START_TEST(max_hold_ends_a_hold_that_is_still_safe)
+{
+    struct hf_lease h = renewed_hold();
+
+    h.max_until_ms = START + 15000;
+    ck_assert_int_eq(hf_lease_due(&h, hf_lease_next_ms(&h)), LEASE_DO_RENEW);
+    renewed_at(&h, START + THIRD);
+    ck_assert_int_eq(hf_lease_next_ms(&h), START + 15000);
+    ck_assert_int_eq(hf_lease_due(&h, START + 14999), LEASE_DO_NOTHING);
+    ck_assert_int_eq(hf_lease_due(&h, START + 15000), LEASE_DO_TELL_LOST);
+    ck_assert_int_eq(h.reason, HF_LOST_MAX_HOLD);
+}
+END_TEST
+
+static const struct {
+    enum hf_lost reason;
+    bool may_remain;
+} losses[] = {
+    {HF_LOST_DELETED, false},   {HF_LOST_TAKEN, false},
+    {HF_LOST_UNREACHABLE, true}, {HF_LOST_SUSPENDED, true},
+    {HF_LOST_LEASE_ENDED, true}, {HF_LOST_MAX_HOLD, true},
+    {HF_LOST_CLOSED, true},
+};
+
+START_TEST(a_lost_hold_is_never_safe_whatever_the_reason)
+{
+    struct hf_lease h = renewed_hold();
+
+    ck_assert(hf_lease_lose(&h, losses[_i].reason));
+    ck_assert_int_eq(hf_lease_safe_ms(&h, START), INT64_MIN);
+    ck_assert_int_eq(hf_lease_safe_ms(&h, SAFE + 1), INT64_MIN);
+}
+END_TEST
+
+START_TEST(what_the_server_may_still_have_is_worth_a_release)
+{
+    struct hf_lease h = renewed_hold();
+
+    ck_assert(hf_lease_lose(&h, losses[_i].reason));
+    ck_assert_int_eq(hf_lease_may_remain(&h), losses[_i].may_remain);
+}
+END_TEST
+
+START_TEST(lease_4_lost_is_for_good_and_told_once)
+{
+    struct hf_lease h = renewed_hold();
+
+    ck_assert(hf_lease_lose(&h, losses[_i].reason));
+    ck_assert_int_eq(hf_lease_next_ms(&h), HF_NEVER);
+    for (int i = 0; i < COUNT(losses); i++)
+        ck_assert(!hf_lease_lose(&h, losses[i].reason));
+    grant(&h, 2, START + 10, WATCHDOG, true, 0);
+    renewed_at(&h, START + 20);
+    retry_at(&h, START + 30);
+    hf_lease_ask(&h, START + 40, 100);
+    hf_lease_refused(&h);
+    ck_assert_int_eq(hf_lease_due(&h, START + THIRD), LEASE_DO_NOTHING);
+    ck_assert_int_eq(hf_lease_due(&h, 2 * SAFE), LEASE_DO_NOTHING);
+    ck_assert_int_eq(h.state, LEASE_LOST);
+    ck_assert_int_eq(h.reason, losses[_i].reason);
+    ck_assert_int_eq(hf_lease_next_ms(&h), HF_NEVER);
+    ck_assert_int_eq(hf_lease_safe_ms(&h, START), INT64_MIN);
+}
+END_TEST
+
+/* ---- random events ---- */
+
+struct life {
+    struct hf_lease h;
+    int64_t now;
+    int64_t sent;             /* the renewal under way */
+    int64_t executed;         /* when the server did so last, at the earliest */
+    int64_t server_until;     /* until when the server keeps it, at the least */
+    bool was_lost;
+    enum hf_lost reason;
+    int told;
+};
+
+static void check_life(struct life *l)
+{
+    int64_t next = hf_lease_next_ms(&l->h);
+
+    must(!l->was_lost || l->h.state == LEASE_LOST, "LEASE-4: lost stays lost");
+    must(!l->was_lost || l->h.reason == l->reason, "LEASE-4: so does the reason");
+    must(l->told <= 1, "LEASE-4: it is told once");
+    if (l->h.state == LEASE_LOST) {
+        must(next == HF_NEVER, "LEASE-4: a lost hold wants nothing");
+        return;
+    }
+    must(next <= l->h.claims.end_ms, "next_ms is never after the safe moment");
+    must(l->h.claims.end_ms < l->server_until,
+         "LEASE-1: safe ends before the server's count");
+}
+
+static void note_loss(struct life *l, bool is_new)
+{
+    l->was_lost = true;
+    if (!is_new)
+        return;
+    l->told++;
+    l->reason = l->h.reason;
+}
+
+/* The server's count begins when it executes the command: after that was sent,
+ * and after what it executed before. */
+static void server_counts(struct life *l, int64_t sent_ms, int64_t lease)
+{
+    if (sent_ms > l->executed)
+        l->executed = sent_ms;
+    l->server_until = l->executed + lease;
+}
+
+static void come_due(struct life *l)
+{
+    switch (hf_lease_due(&l->h, l->now)) {
+    case LEASE_DO_RENEW:
+        must(l->h.state == LEASE_HELD, "LEASE-3: only what is held is renewed");
+        l->sent = l->now;
+        break;
+    case LEASE_DO_TELL_LOST:
+        note_loss(l, true);
+        break;
+    case LEASE_DO_NOTHING:
+        break;
+    }
+    must(hf_lease_next_ms(&l->h) > l->now, "what was due is done");
+}
+
+static void something_happens(struct life *l)
+{
+    int64_t lease = dice(2) ? WATCHDOG : 50 + (int64_t)dice(90000);
+
+    switch (dice(7)) {
+    case 0: /* a re-entry or a partial release */
+        if (l->was_lost || l->h.state == LEASE_RELEASING)
+            break;
+        server_counts(l, l->now, lease);
+        grant(&l->h, 1 + (int64_t)dice(5), l->now, lease,
+                        lease == WATCHDOG, (unsigned)dice(100));
+        break;
+    case 1:
+        if (l->h.is_renewing && l->h.state == LEASE_HELD) {
+            server_counts(l, l->sent, WATCHDOG);
+            renewed_at(&l->h, l->sent);
         }
-        for (int how = 0; how < 4 && from->cuts < scope.cuts; how++) {
-            w = *from;
-            cut(&w, link, how & 1, how & 2);
-            go_on(&w);
+        break;
+    case 2: /* it may have been executed */
+        if (!l->h.is_renewing)
+            break;
+        if (dice(2))
+            server_counts(l, l->sent, WATCHDOG);
+        retry_at(&l->h, l->now);
+        break;
+    case 3:
+        if (dice(40) == 0)
+            note_loss(l, hf_lease_lose(&l->h, HF_LOST_DELETED +
+                                                 (enum hf_lost)dice(7)));
+        break;
+    case 4:
+        if (dice(40) == 0 && l->h.state == LEASE_HELD)
+            hf_lease_release(&l->h);
+        break;
+    default: /* time passes, mostly to where we asked for */
+        l->now += dice(3) ? (int64_t)dice(2000) : 0;
+        if (hf_lease_next_ms(&l->h) != HF_NEVER && dice(2))
+            l->now = l->now > hf_lease_next_ms(&l->h) ? l->now
+                                                     : hf_lease_next_ms(&l->h);
+        come_due(l);
+        break;
+    }
+}
+
+START_TEST(random_lives_keep_the_rules)
+{
+    dice_seed = DICE_SEED + (uint64_t)_i;
+    for (int life = 0; life < 2000; life++) {
+        struct life l = {.h = renewed_hold(), .now = START};
+
+        server_counts(&l, START, WATCHDOG);
+        if (dice(4) == 0)
+            l.h.max_until_ms = START + (int64_t)dice(200000);
+        for (int i = 0; i < 300; i++) {
+            something_happens(&l);
+            check_life(&l);
         }
     }
 }
+END_TEST
 
-static void go_astray(const struct world *from)
+/* A re-entry with a shorter lease, on another connection, nobody knows of: each
+ * renewal counts only so long, and the next one is due in time. */
+START_TEST(lease_2_while_a_shorter_lease_may_be_in_force_renewals_are_closer)
 {
-    for (uint8_t i = 0; i < from->sendings; i++) {
-        struct world w = *from;
+    struct hf_lease h = renewed_hold();
+    struct hf_sending how = {.sent_ms = HF_NEVER, .stream = 2};
+    int64_t now = START + 300;
 
-        if (w.sending[i].fate != ASTRAY)
-            continue;
-        execute(&w, &w.sending[i], OVER);
-        go_on(&w);
+    hf_lease_ask(&h, now, 600);
+    ck_assert_int_eq(hf_lease_next_ms(&h), now + 200);
+    hf_lease_unknown(&h, &how);
+    for (int i = 0; i < 100; i++) {
+        now = hf_lease_next_ms(&h);
+        ck_assert_int_eq(hf_lease_due(&h, now), LEASE_DO_RENEW);
+        renewed_at(&h, now);
+        ck_assert_int_eq(hf_lease_safe_ms(&h, now),
+                         600 - hf_claims_drift_ms(600));
+        ck_assert_int_eq(hf_lease_next_ms(&h), now + 200);
     }
+    ck_assert_int_eq(now, START + 300 + 100 * 200);
 }
+END_TEST
 
-static void give_up_all(const struct world *from)
+START_TEST(a_shorter_lease_of_a_reentry_is_the_reason_of_the_loss)
 {
-    for (int by = 0; by < LEASE_BYS; by++) {
-        struct world w = *from;
-        struct command *c = under_way(&w, (enum hf_lease_by)by);
+    struct hf_lease h = renewed_hold();
 
-        if (!c)
-            continue;
-        give_up(&w, c, w.stream[link_of(&w, c)]);
-        go_on(&w);
-    }
-}
-
-static void pass_time(const struct world *from)
-{
-    struct world w = *from;
-
-    if (w.now == scope.pauses)
-        return;
-    w.now++;
-    go_on(&w);
-}
-
-/* A hold whose end has come is lost for good: nothing is believed any more. */
-static void go_on(const struct world *w)
-{
-    check(w);
-    if (w->lease.end_ms <= clock_of(w->now) || !is_new(w))
-        return;
-    hand_out_all(w);
-    on_links(w);
-    go_astray(w);
-    give_up_all(w);
-    pass_time(w);
-}
-
-/* An acquire, granted at START with each of the leases, and commands behind it.
- * LEASE_COMMANDS=N in the environment tries N in each scope, and says how many
- * states that were; LEASE_SCOPE=I tries one scope alone. */
-START_TEST(in_no_order_is_a_hold_believed_longer_than_the_server_keeps_it)
-{
-    const char *wish = getenv("LEASE_COMMANDS"), *only = getenv("LEASE_SCOPE");
-    struct world w;
-
-    if (only && atoi(only) != _i / COUNT(leases))
-        return;
-    scope = scopes[_i / COUNT(leases)];
-    if (wish)
-        scope.commands = atoi(wish);
-    must(scope.commands >= 1 && scope.commands <= COMMANDS_MAX,
-         "LEASE_COMMANDS is 1 to 6");
-    memset(&w, 0, sizeof w);
-    w.lease = granted(leases[_i % COUNT(leases)]);
-    w.server_until_ms = START + leases[_i % COUNT(leases)];
-    w.stream[0] = MAIN;
-    w.stream[1] = OTHER;
-    w.streams = OTHER;
-    seen_count = 0;
-    seen_room = wish ? 1u << 29 : 1u << 23;
-    seen = calloc(seen_room, sizeof *seen);
-    must(seen != NULL, "(no memory for the table of states)");
-    go_on(&w);
-    must(seen_count > 10000, "many states were seen");
-    if (wish)
-        fprintf(stderr, "%u states\n", seen_count);
-    free(seen);
+    hf_lease_ask(&h, START + 10, 600);
+    ck_assert_int_eq(hf_lease_due(&h, START + 10 + 600 - 8), LEASE_DO_TELL_LOST);
+    ck_assert_int_eq(h.reason, HF_LOST_LEASE_ENDED);
 }
 END_TEST
 
 /* ---- */
 
+static TCase *case_safe(void)
+{
+    TCase *c = tcase_create("safe");
+
+    tcase_add_loop_test(c, lease_1_is_safe_from_sending_until_lease_less_margin, 0,
+                        COUNT(spans));
+    tcase_add_test(c, lease_1_a_renewal_counts_from_when_it_was_sent);
+    tcase_add_test(c, lease_1_a_reentry_sets_the_lease_even_if_it_is_shorter);
+    tcase_add_test(c, lease_1_a_hold_whose_last_release_was_handed_out_is_not_safe);
+    return c;
+}
+
+static TCase *case_renewals(void)
+{
+    TCase *c = tcase_create("renewals");
+
+    tcase_add_test(c, lease_2_renewals_stay_on_one_absolute_schedule);
+    tcase_add_test(c, lease_2_renewals_that_were_slept_through_are_not_made_up_for);
+    tcase_add_test(c, lease_2_what_falls_due_within_a_tick_is_due_together);
+    tcase_add_loop_test(c, lease_2_the_first_renewal_is_within_the_first_third, 0,
+                        COUNT(watchdogs));
+    tcase_add_test(c, lease_2_first_renewals_are_spread_over_four_ticks);
+    tcase_add_test(
+        c, lease_2_a_reentry_that_cuts_the_lease_brings_the_renewal_forward);
+    tcase_add_test(c, lease_2_a_reentry_with_a_longer_lease_puts_nothing_off);
+    tcase_add_test(
+        c, lease_2_a_hold_with_a_lease_is_renewed_from_a_reentry_without_one);
+    tcase_add_test(c, lease_2_no_renewal_begins_while_another_has_no_answer);
+    tcase_add_test(
+        c, lease_2_a_failed_renewal_is_tried_again_a_tick_later_until_it_is_lost);
+    tcase_add_test(c, lease_2_a_renewal_that_failed_late_does_not_put_off_the_next);
+    tcase_add_test(
+        c, lease_2_while_a_shorter_lease_may_be_in_force_renewals_are_closer);
+    tcase_add_test(c, lease_3_while_releasing_nothing_is_renewed);
+    tcase_add_test(c, lease_3_one_acquisition_less_leaves_it_held_and_renewed);
+    return c;
+}
+
+static TCase *case_lost(void)
+{
+    TCase *c = tcase_create("lost");
+
+    tcase_add_loop_test(c, the_passed_safe_moment_is_lost_with_the_reason, 0,
+                        COUNT(ends));
+    tcase_add_test(c, a_renewal_under_way_does_not_hide_the_safe_moment);
+    tcase_add_test(c, max_hold_ends_a_hold_that_is_still_safe);
+    tcase_add_loop_test(c, a_lost_hold_is_never_safe_whatever_the_reason, 0,
+                        COUNT(losses));
+    tcase_add_loop_test(c, what_the_server_may_still_have_is_worth_a_release,
+                        0, COUNT(losses));
+    tcase_add_test(c, a_shorter_lease_of_a_reentry_is_the_reason_of_the_loss);
+    tcase_add_loop_test(c, lease_4_lost_is_for_good_and_told_once, 0,
+                        COUNT(losses));
+    return c;
+}
+
+static TCase *case_random(void)
+{
+    TCase *c = tcase_create("random");
+
+    tcase_set_timeout(c, 60);
+    tcase_add_loop_test(c, random_lives_keep_the_rules, 0, 4);
+    return c;
+}
+
 int main(void)
 {
     Suite *s = suite_create("lock/lease");
-    TCase *rules = tcase_create("rules"), *orders = tcase_create("orders");
 
-    tcase_add_loop_test(rules, the_margin_is_a_hundredth_and_two_milliseconds,
-                        0, COUNT(margins));
-    tcase_add_test(rules, nothing_is_safe_before_the_first_grant);
-    tcase_add_test(
-        rules, lease_1_a_shorter_lease_counts_from_the_moment_it_is_handed_out);
-    tcase_add_test(rules,
-                   lease_1_a_renewal_that_cuts_a_longer_lease_counts_too);
-    tcase_add_test(
-        rules,
-        lease_2_an_older_renewals_answer_does_not_lengthen_a_newer_lease);
-    tcase_add_test(rules,
-                   lease_3_what_comes_later_counts_from_what_was_answered);
-    tcase_add_test(rules,
-                   lease_4_an_answer_on_the_same_stream_ends_an_unknown_claim);
-    tcase_add_test(rules, lease_4_on_one_stream_the_later_answer_counts);
-    tcase_add_test(rules,
-                   lease_4_merged_claims_of_two_streams_are_ended_by_no_answer);
-    tcase_add_test(rules, call_that_was_never_sent_is_no_claim);
-    tcase_add_test(
-        rules, lease_4_not_if_it_was_handed_out_before_the_other_had_ended);
-    tcase_add_test(
-        rules,
-        lease_4_a_stray_sending_stays_a_claim_though_the_call_was_answered);
-    tcase_add_test(rules, claims_that_are_merged_lose_nothing);
-    suite_add_tcase(s, rules);
-    tcase_set_timeout(orders, 3600);
-    tcase_add_loop_test(
-        orders, in_no_order_is_a_hold_believed_longer_than_the_server_keeps_it,
-        0, COUNT(scopes) * COUNT(leases));
-    suite_add_tcase(s, orders);
+    suite_add_tcase(s, case_safe());
+    suite_add_tcase(s, case_renewals());
+    suite_add_tcase(s, case_lost());
+    suite_add_tcase(s, case_random());
     return suite_run(s);
 }

@@ -1,6 +1,6 @@
 /* Leases that become shorter: a re-entry, a renewal, a release that is under way
  * or was never answered. Whatever the order, a hold is never believed longer than
- * the server keeps it (LEASE-1 to LEASE-4; faults 6). */
+ * the server keeps it (CLAIM-1 to CLAIM-4; faults 6). */
 #include "tests/live/test_lock.h"
 #include "tests/support/one_server.h"
 #include "tests/support/proxy.h"

@@ -1,5 +1,5 @@
 /* The watchdog and the end of a hold: what is renewed, when, and who is told of
- * a loss, once, with which reason (H1 to H4, faults G1, G2). */
+ * a loss, once, with which reason (LEASE-1 to LEASE-4, faults G1, G2). */
 #include <signal.h>
 #include <stdatomic.h>
 #include <sys/wait.h>
@@ -99,8 +99,8 @@ START_TEST(without_a_thread_whoever_dispatches_renews)
 }
 END_TEST
 
-/* H1, against the server's own count: our certainty ends before its TTL. */
-START_TEST(h1_the_safe_moment_comes_before_the_server_lets_go)
+/* LEASE-1, against the server's own count: our certainty ends before its TTL. */
+START_TEST(lease_1_the_safe_moment_comes_before_the_server_lets_go)
 {
     hold();
     for (int round = 1; round <= 4; round++) {
@@ -461,8 +461,8 @@ START_TEST(a_reentry_that_is_answered_after_the_loss_is_lost)
 }
 END_TEST
 
-/* H4: a renewal's good answer that comes after the loss changes nothing. */
-START_TEST(h4_nothing_is_renewed_after_it_was_lost)
+/* LEASE-4: a renewal's good answer that comes after the loss changes nothing. */
+START_TEST(lease_4_nothing_is_renewed_after_it_was_lost)
 {
     struct proxy *proxy = proxy_start(server_port(server));
     struct hf_client *far = client_timed(proxy_port(proxy), 3000, 5000);
@@ -489,8 +489,8 @@ END_TEST
 
 /* ---- release and renewal ---- */
 
-/* H3, as the server saw it: behind the release of a hold no renewal of it. */
-START_TEST(h3_after_its_release_a_hold_is_never_renewed)
+/* LEASE-3, as the server saw it: behind the release of a hold no renewal of it. */
+START_TEST(lease_3_after_its_release_a_hold_is_never_renewed)
 {
     struct hf_client *quick = client_timed(server_port(server), 150, 5000);
     struct hf_lock *l = lock_of(quick, NAME);
@@ -711,10 +711,10 @@ static void add_cases(Suite *s)
 
     tcase_add_test(c, while_it_is_held_its_ttl_is_kept_up);
     tcase_add_test(c, without_a_thread_whoever_dispatches_renews);
-    tcase_add_test(c, h1_the_safe_moment_comes_before_the_server_lets_go);
+    tcase_add_test(c, lease_1_the_safe_moment_comes_before_the_server_lets_go);
     tcase_add_loop_test(c, what_leaves_the_field_leaves_the_hold, 0,
                         COUNT(harmless));
-    tcase_add_test(c, h3_after_its_release_a_hold_is_never_renewed);
+    tcase_add_test(c, lease_3_after_its_release_a_hold_is_never_renewed);
     tcase_add_test(c, releases_may_race_with_renewals);
     tcase_add_test(c, a_thousand_holds_are_renewed_with_a_handful_of_writes);
     tcase_add_test(c, forgotten_scripts_cost_no_hold);
@@ -736,7 +736,7 @@ static void add_cases(Suite *s)
     tcase_add_test(c, a_loss_concerns_one_hold_of_a_batch);
     tcase_add_test(c, lost_hold_is_to_be_released_before_it_is_acquired_again);
     tcase_add_test(c, on_lost_may_release_what_was_lost);
-    tcase_add_test(c, h4_nothing_is_renewed_after_it_was_lost);
+    tcase_add_test(c, lease_4_nothing_is_renewed_after_it_was_lost);
 
     c = live_case(s, "re-entry", start, stop);
     tcase_add_test(c, a_short_lease_of_a_reentry_does_not_lose_a_renewed_hold);
