@@ -4,7 +4,15 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "lock/client.h"
+#include "lock/hold.h"
+#include "lock/holds.h"
+#include "lock/line.h"
+#include "lock/notice.h"
+#include "lock/op.h"
+#include "lock/orphan.h"
+#include "lock/query.h"
+#include "lock/reentry.h"
+#include "lock/verbs.h"
 #include "net/base/error.h"
 
 static void step(struct hf_op *op, enum hf_wait_event event, int64_t ttl_ms);

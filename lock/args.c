@@ -2,7 +2,9 @@
  * script says in its head which arguments it takes. */
 #include <string.h>
 
-#include "lock/client.h"
+#include "lock/args.h"
+#include "lock/holds.h"
+#include "lock/table.h"
 
 /* Of the steps that an operation asks for. */
 static const struct {

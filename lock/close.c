@@ -6,24 +6,13 @@
  * K3  Once it is over nothing more is asked, and nothing is under way. */
 #include <string.h>
 
-#include "lock/client.h"
+#include "lock/op.h"
 #include "net/base/error.h"
 
 struct closing {
     struct hf_waiter waiter;
     struct hf_timer timer;
 };
-
-static bool is_quiet(const struct hf_client *client)
-{
-    return client->ops_count == 0 && hf_router_is_idle(client->router);
-}
-
-void hf_client_note_quiet(struct hf_client *client)
-{
-    if (client->closer && is_quiet(client))
-        hf_waiter_wake(client->closer);
-}
 
 static void on_pubsub_idle(void *ctx)
 {
@@ -139,7 +128,7 @@ static hf_status run_dry(struct hf_client *client, int64_t timeout_ms,
 
     client->is_closing = true;
     cancel_those_who_wait(client, &waited);
-    if (timeout_ms > 0 && !is_quiet(client))
+    if (timeout_ms > 0 && !hf_client_is_quiet(client))
         await_quiet(client, timeout_ms);
     client->is_over = true;
     cancel_all(client, &left);

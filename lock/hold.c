@@ -2,58 +2,15 @@
  * when its time comes, and who is told. */
 #include <string.h>
 
-#include "lock/client.h"
+#include "lock/hold.h"
+#include "lock/holds.h"
+#include "lock/log.h"
+#include "lock/orphan.h"
+#include "lock/table.h"
 #include "net/base/error.h"
 #include "net/base/mem.h"
 
-/* ---- find, new, free ---- */
-
-struct hf_hold *hf_hold_find(struct hf_lock *lock, int64_t owner)
-{
-    for (struct hf_list *l = lock->holds.next; l != &lock->holds; l = l->next) {
-        struct hf_hold *hold = HF_OWNER_OF(l, struct hf_hold, node);
-
-        if (hold->owner == owner)
-            return hold;
-    }
-    return NULL;
-}
-
-struct hf_hold *hf_hold_find_beside(struct hf_lock *lock, int64_t owner)
-{
-    struct hf_lock *other = NULL;
-    struct hf_hold *hold = NULL;
-
-    while (!hold && (other = hf_lock_next_of_name(lock, other)))
-        if (other != lock && other->line == lock->line)
-            hold = hf_hold_find(other, owner);
-    return hold;
-}
-
-struct hf_hold *hf_hold_to_join(struct hf_lock *lock, int64_t owner)
-{
-    struct hf_hold *hold =
-        lock->kind->joins_other ? hf_hold_find_beside(lock, owner) : NULL;
-
-    return hold && hold->lock->kind == lock->kind->other ? hold : NULL;
-}
-
-size_t hf_hold_key_len(const struct hf_lock *lock, size_t owner_len)
-{
-    const char *suffix = lock->kind->hold_key;
-
-    return suffix ? hf_hold_key_size(suffix, owner_len, lock->text,
-                                     lock->name_len)
-                  : 0;
-}
-
-void hf_hold_put_key(char *dst, const struct hf_lock *lock,
-                     struct hf_bytes owner)
-{
-    if (lock->kind->hold_key)
-        hf_hold_key_put(dst, lock->kind->hold_key, owner.ptr, owner.len,
-                        lock->text, lock->name_len);
-}
+/* ---- new, free ---- */
 
 /* Of any owner. */
 static size_t key_room(const struct hf_lock *lock)
@@ -113,7 +70,7 @@ void hf_hold_free(struct hf_hold *hold)
     hf_loop_disarm(client->loop, &hold->timer);
     hf_loop_unpost(client->loop, &hold->lost_task);
     hf_loop_unpost(client->loop, &hold->renewed_task);
-    hf_watchdog_forget(hold);
+    hf_hold_stop_renewal(hold);
     hf_list_remove(&hold->node);
     if (hold->batch)
         hold->is_free = true;
@@ -192,6 +149,24 @@ void hf_hold_leave(struct hf_hold *hold, bool is_gone)
     hf_hold_free(hold);
 }
 
+/* ---- renewal ---- */
+
+static void ask_renewal(struct hf_hold *hold)
+{
+    struct hf_client *client = hold->lock->client;
+
+    hf_list_push(&client->due_holds, &hold->due_node);
+    hf_loop_at_turn_end(client->loop, &client->turn);
+}
+
+void hf_hold_stop_renewal(struct hf_hold *hold)
+{
+    hf_list_remove(&hold->due_node);
+    if (hold->batch)
+        hold->lock->client->leave_batch(hold->batch, hold);
+    hold->lease.is_renewing = false;
+}
+
 /* ---- time ---- */
 
 void hf_hold_rearm(struct hf_hold *hold)
@@ -212,7 +187,7 @@ static void on_time(struct hf_timer *timer)
 
     switch (hf_lease_due(&hold->lease, now)) {
     case LEASE_DO_RENEW:
-        hf_watchdog_renew(hold);
+        ask_renewal(hold);
         break;
     case LEASE_DO_TELL_LOST:
         hf_hold_tell_lost(hold);
@@ -266,7 +241,7 @@ void hf_hold_tell_lost(struct hf_hold *hold)
     struct hf_client *client = hold->lock->client;
     char name[100];
 
-    hf_watchdog_forget(hold);
+    hf_hold_stop_renewal(hold);
     hf_hold_rearm(hold);
     if (hold->on_lost) { /* its owner must hear before the server lets go */
         hf_loop_post_first(client->loop, &hold->lost_task);

@@ -177,3 +177,20 @@ int64_t hf_lease_safe_ms(const struct hf_lease *l, int64_t now_ms)
 {
     return l->state == LEASE_HELD ? l->claims.end_ms - now_ms : INT64_MIN;
 }
+
+const char *hf_lost_text(enum hf_lost reason)
+{
+    static const char *const texts[] = {
+        [HF_LOST_DELETED] = "the server knows no such lock any more",
+        [HF_LOST_TAKEN] = "another holds it",
+        [HF_LOST_UNREACHABLE] = "the server did not answer in time",
+        [HF_LOST_SUSPENDED] = "this process did not run in time",
+        [HF_LOST_LEASE_ENDED] = "its lease has ended",
+        [HF_LOST_MAX_HOLD] = "it was held as long as allowed",
+        [HF_LOST_CLOSED] = "the client was closed",
+    };
+
+    if (reason < HF_LOST_DELETED || reason > HF_LOST_CLOSED)
+        return "unknown reason";
+    return texts[reason];
+}

@@ -1,6 +1,7 @@
 /* The line of those who wait for a lock: who is first, when it is told to ask
  * again, and the subscriptions by which the line hears of releases. */
-#include "lock/client.h"
+#include "lock/line.h"
+#include "lock/table.h"
 #include "net/base/mem.h"
 #include "net/base/random.h"
 

@@ -2,7 +2,11 @@
 #include <stdatomic.h>
 #include <string.h>
 
-#include "lock/client.h"
+#include "lock/hold.h"
+#include "lock/holds.h"
+#include "lock/op.h"
+#include "lock/table.h"
+#include "lock/verbs.h"
 #include "net/base/error.h"
 #include "net/base/mem.h"
 
@@ -56,23 +60,6 @@ static hf_status check_owner(int64_t owner, struct hf_error *err)
                             "the numbers from -2^48 to -1, and not this one yet",
                             (long long)owner);
     return HF_OK;
-}
-
-const char *hf_lost_text(enum hf_lost reason)
-{
-    static const char *const texts[] = {
-        [HF_LOST_DELETED] = "the server knows no such lock any more",
-        [HF_LOST_TAKEN] = "another holds it",
-        [HF_LOST_UNREACHABLE] = "the server did not answer in time",
-        [HF_LOST_SUSPENDED] = "this process did not run in time",
-        [HF_LOST_LEASE_ENDED] = "its lease has ended",
-        [HF_LOST_MAX_HOLD] = "it was held as long as allowed",
-        [HF_LOST_CLOSED] = "the client was closed",
-    };
-
-    if (reason < HF_LOST_DELETED || reason > HF_LOST_CLOSED)
-        return "unknown reason";
-    return texts[reason];
 }
 
 static hf_status forked(struct hf_error *err)

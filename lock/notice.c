@@ -1,5 +1,6 @@
 /* Telling that an acquire waits: on_wait, called with the loop's lock free. */
-#include "lock/client.h"
+#include "lock/notice.h"
+#include "lock/table.h"
 #include "net/base/mem.h"
 
 /* The arguments of on_wait, until it can be called. The operation lives longer, or

@@ -1,7 +1,11 @@
 /* Operations, whatever their kind: how they begin, ask and end. */
 #include <string.h>
 
-#include "lock/client.h"
+#include "lock/args.h"
+#include "lock/line.h"
+#include "lock/notice.h"
+#include "lock/op.h"
+#include "lock/table.h"
 #include "net/base/error.h"
 #include "net/base/mem.h"
 
@@ -86,6 +90,17 @@ static void word(struct hf_op *op)
                  hf_error_quote(name, sizeof name, op->lock->text,
                                 op->lock->name_len),
                  hf_status_text(op->status));
+}
+
+bool hf_client_is_quiet(const struct hf_client *client)
+{
+    return client->ops_count == 0 && hf_router_is_idle(client->router);
+}
+
+void hf_client_note_quiet(struct hf_client *client)
+{
+    if (client->closer && hf_client_is_quiet(client))
+        hf_waiter_wake(client->closer);
 }
 
 void hf_op_finish(struct hf_op *op, hf_status status)

@@ -18,7 +18,13 @@
  *           with its lease. */
 #include <string.h>
 
-#include "lock/client.h"
+#include "lock/holds.h"
+#include "lock/line.h"
+#include "lock/log.h"
+#include "lock/op.h"
+#include "lock/orphan.h"
+#include "lock/table.h"
+#include "lock/wake.h"
 
 /* 25 MiB of operations. */
 #define ORPHANS_MAX 16384

@@ -2,7 +2,11 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "lock/client.h"
+#include "lock/line.h"
+#include "lock/op.h"
+#include "lock/query.h"
+#include "lock/verbs.h"
+#include "lock/wake.h"
 #include "net/base/error.h"
 
 /* A fresh text for the reply to begin with, so that it can be no other's. */

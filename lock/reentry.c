@@ -2,7 +2,9 @@
  * asks at once, behind other calls on the same hold. */
 #include <stdio.h>
 
-#include "lock/client.h"
+#include "lock/hold.h"
+#include "lock/op.h"
+#include "lock/reentry.h"
 #include "net/base/error.h"
 
 hf_status hf_reentry_refuse(struct hf_op *op, const struct hf_hold *held)

@@ -1,5 +1,11 @@
 /* Releasing what its owner gives up. */
-#include "lock/client.h"
+#include "lock/hold.h"
+#include "lock/holds.h"
+#include "lock/line.h"
+#include "lock/op.h"
+#include "lock/orphan.h"
+#include "lock/verbs.h"
+#include "lock/wake.h"
 
 /* Released, and nobody was told: others hold it still. */
 static bool is_still_held(const struct hf_op *op)
@@ -120,7 +126,7 @@ static void release(struct hf_op *op)
     op->lease_ms = hold->lease.claims.answered_ms;
     if (op->count == 0) {
         hf_lease_release(&hold->lease);
-        hf_watchdog_forget(hold); /* LEASE-3 */
+        hf_hold_stop_renewal(hold); /* LEASE-3 */
         hf_line_freeing(op);
     } else {
         hf_lease_ask(&hold->lease, hf_loop_now(op->client->loop), op->lease_ms);

@@ -2,7 +2,7 @@
  * it. */
 #include <string.h>
 
-#include "lock/client.h"
+#include "lock/table.h"
 #include "net/base/mem.h"
 
 #define BUCKETS_FIRST 64

@@ -11,7 +11,9 @@
  * WAKE-2  At most one for each lock is under way. */
 #include <string.h>
 
-#include "lock/client.h"
+#include "lock/op.h"
+#include "lock/table.h"
+#include "lock/wake.h"
 
 static void on_spoken(struct hf_call *call, hf_status status,
                       struct hf_resp_value reply)

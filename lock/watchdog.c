@@ -15,7 +15,10 @@
  *     that was freed. */
 #include <string.h>
 
-#include "lock/client.h"
+#include "lock/hold.h"
+#include "lock/holds.h"
+#include "lock/log.h"
+#include "lock/watchdog.h"
 #include "net/base/mem.h"
 
 #define BATCH_MAX 100           /* locks a call: WIRE 6, lockWatchdogBatchSize */
@@ -274,34 +277,7 @@ static void on_turn_end(struct hf_turn_hook *turn)
     client->renews_singly = false;
 }
 
-/* ---- what others ask of it ---- */
-
-void hf_watchdog_init(struct hf_client *client)
-{
-    hf_list_init(&client->due_holds);
-    hf_list_init(&client->batches);
-    hf_turn_hook_init(&client->turn, on_turn_end);
-}
-
-void hf_watchdog_fini(struct hf_client *client)
-{
-    while (!hf_list_is_empty(&client->batches)) {
-        struct hf_batch *batch =
-            HF_OWNER_OF(client->batches.next, struct hf_batch, node);
-
-        hf_call_cancel(&batch->call);
-        batch_free(batch);
-    }
-    hf_loop_forget_turn(client->loop, &client->turn);
-}
-
-void hf_watchdog_renew(struct hf_hold *hold)
-{
-    struct hf_client *client = hold->lock->client;
-
-    hf_list_push(&client->due_holds, &hold->due_node);
-    hf_loop_at_turn_end(client->loop, &client->turn);
-}
+/* ---- a hold is given up ---- */
 
 /* B2. No byte of it has left, and none will. */
 static void gather_anew(struct hf_batch *batch)
@@ -327,10 +303,24 @@ static void leave(struct hf_batch *batch, const struct hf_hold *hold)
         hf_command_stay(&batch->call.command);
 }
 
-void hf_watchdog_forget(struct hf_hold *hold)
+/* ---- init, fini ---- */
+
+void hf_watchdog_init(struct hf_client *client)
 {
-    hf_list_remove(&hold->due_node);
-    if (hold->batch)
-        leave(hold->batch, hold);
-    hold->lease.is_renewing = false;
+    hf_list_init(&client->due_holds);
+    hf_list_init(&client->batches);
+    hf_turn_hook_init(&client->turn, on_turn_end);
+    client->leave_batch = leave;
+}
+
+void hf_watchdog_fini(struct hf_client *client)
+{
+    while (!hf_list_is_empty(&client->batches)) {
+        struct hf_batch *batch =
+            HF_OWNER_OF(client->batches.next, struct hf_batch, node);
+
+        hf_call_cancel(&batch->call);
+        batch_free(batch);
+    }
+    hf_loop_forget_turn(client->loop, &client->turn);
 }

@@ -1,11 +1,12 @@
-/* What the files of lock/ share: client, lock, hold and operation. Private.
+/* What the files of lock/ keep, and who points at whom: client, lock, line, hold
+ * and operation. Private.
  *
  *   client -> locks (by kind and name) -> holds
  *                                     -> line of waiting operations
  *
  * All of it is touched under the loop's lock only, but for what is set once. */
-#ifndef HF_CLIENT_H
-#define HF_CLIENT_H
+#ifndef HF_RECORDS_H
+#define HF_RECORDS_H
 
 #include "lock/call.h"
 #include "lock/lease.h"
@@ -21,6 +22,9 @@
  * more. */
 #define OWNER_LEAST_GIVEN (-(INT64_C(1) << 48))
 #define HOLDS_SPARE_MAX 64      /* kept for the next acquire: no malloc then */
+
+struct hf_batch;
+struct hf_hold;
 
 struct hf_client {
     /* Set once. */
@@ -70,6 +74,7 @@ struct hf_client {
     /* The watchdog (watchdog.c). */
     struct hf_list due_holds;   /* to be renewed at the end of this turn */
     struct hf_list batches;
+    void (*leave_batch)(struct hf_batch *batch, const struct hf_hold *hold);
     struct hf_turn_hook turn;
     bool renews_by_eval;        /* the server did not know the script: send its
                                    text */
@@ -155,9 +160,6 @@ struct hf_verb {
     bool is_orphan;             /* in the background (orphan.c): begins also while
                                    the client is closing */
 };
-extern const struct hf_verb hf_verb_acquire, hf_verb_release, hf_verb_force,
-    hf_verb_inspect;
-
 #define OP_ARGS_MAX (CALL_HEAD + 1 + KIND_KEYS_MAX + 6)
 
 /* One call of the API under way, blocking (on its caller's stack) or not. */
@@ -208,29 +210,6 @@ struct hf_op {
     size_t size;                /* of our own memory to free; 0: a caller's */
 };
 
-/* hf_client_log - one line, later, with the lock free. */
-void hf_client_log(struct hf_client *client, enum hf_log_level level,
-                   const char *format, ...)
-    __attribute__((format(printf, 3, 4)));
-
-/* ---- table.c: locks by kind and name ---- */
-
-hf_status hf_table_init(struct hf_client *client) HF_MUST_CHECK;
-void hf_table_fini(struct hf_client *client);
-hf_status hf_lock_find_or_add(struct hf_lock **out, struct hf_client *client,
-                              const struct hf_kind *kind, const char *name,
-                              size_t len) HF_MUST_CHECK;
-void hf_lock_ref(struct hf_lock *lock);
-void hf_lock_unref(struct hf_lock *lock);
-
-/* hf_lock_next_of_name - the locks of its name, itself included: the first one
- *   behind `after`; NULL: the first of all. NULL: there is none. */
-struct hf_lock *hf_lock_next_of_name(const struct hf_lock *lock,
-                                     const struct hf_lock *after);
-
-/* hf_lock_is_sharded - do the waiters listen by SSUBSCRIBE? */
-bool hf_lock_is_sharded(const struct hf_lock *lock);
-
 /* hf_line_lock - the lock whose own line it is. */
 static inline struct hf_lock *hf_line_lock(struct hf_line *line)
 {
@@ -250,151 +229,10 @@ static inline const char *hf_lock_keys(const struct hf_lock *lock)
     return lock->text + lock->name_len + 1 + lock->channel_len;
 }
 
-/* ---- args.c ---- */
-
-/* hf_op_put_args - fills in op->argv behind CALL_HEAD: keys, `echo` and what the
- *                  step takes. Returns how long it is then. */
-size_t hf_op_put_args(struct hf_op *op, enum hf_step step,
-                      struct hf_bytes echo);
-
-/* ---- op.c: operations, whatever their kind ---- */
-
-/* hf_op_begin  - counts it in; HF_E_LIMIT, HF_E_CLOSED.
- * hf_op_new_background - one that nobody waits for, begun; it frees itself. Behind
- *                it are `room` bytes. NULL: no memory, or hf_op_begin refused it.
- * hf_op_finish - tells whoever asked; the operation is gone after. error, if
- *                any, is filled already.
- * hf_op_call   - calls the script of the lock's kind. `echo`: what its reply begins
- *                with. A failure to start is told to `done`. */
-hf_status hf_op_begin(struct hf_op *op) HF_MUST_CHECK;
-struct hf_op *hf_op_new_background(struct hf_lock *lock,
-                                   const struct hf_verb *verb, size_t room)
-    HF_MUST_CHECK;
-void hf_op_finish(struct hf_op *op, hf_status status);
-void hf_op_call(struct hf_op *op, enum hf_step step, struct hf_bytes echo,
-                int64_t deadline_ms,
-                void (*done)(struct hf_call *, hf_status, struct hf_resp_value));
-
-/* hf_op_cancel - ends it with `status`, whatever it waits for. True: the server
- * may have done what was asked. */
-bool hf_op_cancel(struct hf_op *op, hf_status status);
-
-/* hf_op_deadline - of a call that is sent now: not after the end of the wait.
- * hf_op_arm_due  - op->timer fires at op->wait.due_ms. */
-int64_t hf_op_deadline(const struct hf_op *op);
-void hf_op_arm_due(struct hf_op *op);
-
-/* hf_op_read_answer - reads it into op->answer: done, with op->count, or not held.
- * False: the script cannot give that. */
-bool hf_op_read_answer(struct hf_op *op, struct hf_resp_value reply);
-
-/* hf_op_odd_reply - for a reply that begins with our echo, but that the script
- * cannot give: fills the error, returns HF_E_PROTOCOL. What the server has done is
- * unknown. */
-hf_status hf_op_odd_reply(struct hf_op *op);
-
-/* ---- line.c: who waits on one channel ---- */
-
-/* hf_line_first        - the only one that asks (W1); NULL: nobody waits.
- * hf_line_behind_first - NULL: there is none. The line is not empty.
- * hf_line_enter        - at its end. True: it is the first.
- * hf_line_leave        - also of one that stands in none. The next one asks; a line
- *                        that is empty then ends its subscriptions.
- * hf_line_wake_first   - this client may have released the lock: the first in line
- *                        asks (W6).
- * hf_line_listen, hf_line_stop_listening - its subscriptions.
- * hf_line_freeing      - a call that may free the lock is about to be sent.
- * hf_line_freed        - that call has ended. `heard`: how many subscribers its
- *                        message had; < 0: unknown. A second call does nothing. */
-struct hf_op *hf_line_first(const struct hf_line *line);
-struct hf_op *hf_line_behind_first(const struct hf_line *line);
-bool hf_line_enter(struct hf_op *op);
-void hf_line_leave(struct hf_op *op);
-void hf_line_wake_first(struct hf_line *line);
-void hf_line_listen(struct hf_line *line);
-void hf_line_stop_listening(struct hf_line *line);
-void hf_line_freeing(struct hf_op *op);
-void hf_line_freed(struct hf_op *op, int64_t heard);
-
-/* hf_reentry_start  - `op` acquires what its owner holds.
- * hf_reentry_cancel - it acts on that hold now, and ends.
- * hf_reentry_refuse - fills the error: it would wait for its own owner. */
-void hf_reentry_start(struct hf_op *op, struct hf_hold *held);
-void hf_reentry_cancel(struct hf_op *op, hf_status status);
-hf_status hf_reentry_refuse(struct hf_op *op, const struct hf_hold *held);
-
-/* hf_notice_wait   - on_wait will be called, once an operation.
- * hf_notice_forget - it is not called any more, unless it has begun. */
-void hf_notice_wait(struct hf_op *op, const struct hf_lock_info *info);
-void hf_notice_forget(struct hf_op *op);
-
-/* hf_info_read   - fills holder, hold_count and kind from the field of the lock's
- *                  hash that `answer` names. HF_KIND_NONE: no lock has such a
- *                  field.
- * hf_info_refuse - HF_E_SERVER: the hash is not a lock's. */
-void hf_info_read(struct hf_lock_info *info, const struct hf_answer *answer);
-hf_status hf_info_refuse(struct hf_error *err, const struct hf_lock *lock,
-                         const struct hf_lock_info *info);
-
-/* hf_wake_source - `op` may have freed its lock. If it was sent by ASK, the waiters
- *                  that listen at the slot's owner are woken, too. */
-void hf_wake_source(const struct hf_op *op);
-
-/* ---- orphan.c: grants that the server may have made and we do not hold ---- */
-
-/* hf_release_orphan - releases owner `text` on `lock` in the background; its lease
- *                     was `lease_ms`.
- * hf_release_ghost  - an acquire was refused, as `answer` says: releases the holder
- *                     if it has our UUID and this client has no record of it
- *                     (ORPHAN-3). */
-void hf_release_orphan(struct hf_lock *lock, const char *text, size_t len,
-                       int64_t lease_ms);
-void hf_release_ghost(struct hf_lock *lock, const struct hf_answer *answer);
-
-/* ---- hold.c: our record of what we hold ---- */
-
-struct hf_hold *hf_hold_find(struct hf_lock *lock, int64_t owner);
-/* hf_hold_find_beside - on another lock with the same line.
- * hf_hold_to_join     - on the other side, which this kind joins; or NULL.
- * hf_hold_text        - its field in the lock's hash.
- * hf_hold_key_len     - of the key of an owner's hold; 0: the kind has none. */
-struct hf_hold *hf_hold_find_beside(struct hf_lock *lock, int64_t owner);
-struct hf_hold *hf_hold_to_join(struct hf_lock *lock, int64_t owner);
+/* Its field in the lock's hash. */
 static inline struct hf_bytes hf_hold_text(const struct hf_hold *hold)
 {
     return (struct hf_bytes){hold->text, hold->text_len};
 }
-
-size_t hf_hold_key_len(const struct hf_lock *lock, size_t owner_len);
-void hf_hold_put_key(char *dst, const struct hf_lock *lock,
-                     struct hf_bytes owner);
-
-struct hf_hold *hf_hold_new(struct hf_op *op) HF_MUST_CHECK;
-void hf_hold_free(struct hf_hold *hold);
-void hf_hold_rearm(struct hf_hold *hold);
-void hf_hold_tell_lost(struct hf_hold *hold);
-void hf_hold_tell_renewed(struct hf_hold *hold);
-
-/* hf_hold_enter - is `op` the one that may act on the hold now? If not, it is
- *                 started again when the others have left.
- * hf_hold_leave - the next one. May free the hold if nothing is left of it.
- * hf_hold_drop  - its memory, once no renewal points at it. */
-bool hf_hold_enter(struct hf_hold *hold, struct hf_op *op);
-void hf_hold_leave(struct hf_hold *hold, bool is_gone);
-void hf_hold_drop(struct hf_hold *hold);
-
-/* hf_client_note_quiet - something has ended: if that was all that the closer waits
- * for, it is woken. */
-void hf_client_note_quiet(struct hf_client *client);
-
-/* ---- watchdog.c ---- */
-
-void hf_watchdog_init(struct hf_client *client);
-void hf_watchdog_fini(struct hf_client *client);
-/* hf_watchdog_renew  - renews the hold at the end of this turn.
- * hf_watchdog_forget - the hold is given up: no renewal of it will be sent, and
- *                      the answer to one that was sent is ignored. */
-void hf_watchdog_renew(struct hf_hold *hold);
-void hf_watchdog_forget(struct hf_hold *hold);
 
 #endif

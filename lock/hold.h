@@ -1,0 +1,25 @@
+/* Our record of what we hold. Private to lock/. */
+#ifndef HF_HOLD_H
+#define HF_HOLD_H
+
+#include "lock/records.h"
+
+struct hf_hold *hf_hold_new(struct hf_op *op) HF_MUST_CHECK;
+void hf_hold_free(struct hf_hold *hold);
+void hf_hold_rearm(struct hf_hold *hold);
+void hf_hold_tell_lost(struct hf_hold *hold);
+void hf_hold_tell_renewed(struct hf_hold *hold);
+
+/* hf_hold_enter - is `op` the one that may act on the hold now? If not, it is
+ *                 started again when the others have left.
+ * hf_hold_leave - the next one. May free the hold if nothing is left of it.
+ * hf_hold_drop  - its memory, once no renewal points at it. */
+bool hf_hold_enter(struct hf_hold *hold, struct hf_op *op);
+void hf_hold_leave(struct hf_hold *hold, bool is_gone);
+void hf_hold_drop(struct hf_hold *hold);
+
+/* hf_hold_stop_renewal - no renewal of it will be sent, and the answer to one that
+ * was sent is ignored. */
+void hf_hold_stop_renewal(struct hf_hold *hold);
+
+#endif

@@ -1,0 +1,20 @@
+/* Which holds a lock has, and the keys of holds. Private to lock/. */
+#ifndef HF_HOLDS_H
+#define HF_HOLDS_H
+
+#include "lock/records.h"
+
+/* hf_hold_find        - NULL: its owner holds nothing.
+ * hf_hold_find_beside - on another lock with the same line.
+ * hf_hold_to_join     - on the other side, which this kind joins; or NULL. */
+struct hf_hold *hf_hold_find(struct hf_lock *lock, int64_t owner);
+struct hf_hold *hf_hold_find_beside(struct hf_lock *lock, int64_t owner);
+struct hf_hold *hf_hold_to_join(struct hf_lock *lock, int64_t owner);
+
+/* hf_hold_key_len - of the key of an owner's hold; 0: the kind has none.
+ * hf_hold_put_key - that key, if the kind has one. */
+size_t hf_hold_key_len(const struct hf_lock *lock, size_t owner_len);
+void hf_hold_put_key(char *dst, const struct hf_lock *lock,
+                     struct hf_bytes owner);
+
+#endif

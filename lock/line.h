@@ -1,0 +1,30 @@
+/* The line of those who wait for a lock: who is first, when it is told to ask
+ * again, and the subscriptions by which the line hears of releases. Private to
+ * lock/. */
+#ifndef HF_LINE_H
+#define HF_LINE_H
+
+#include "lock/records.h"
+
+/* hf_line_first        - the only one that asks (W1); NULL: nobody waits.
+ * hf_line_behind_first - NULL: there is none. The line is not empty.
+ * hf_line_enter        - at its end. True: it is the first.
+ * hf_line_leave        - also of one that stands in none. The next one asks; a line
+ *                        that is empty then ends its subscriptions.
+ * hf_line_wake_first   - this client may have released the lock: the first in line
+ *                        asks (W6).
+ * hf_line_listen, hf_line_stop_listening - its subscriptions.
+ * hf_line_freeing      - a call that may free the lock is about to be sent.
+ * hf_line_freed        - that call has ended. `heard`: how many subscribers its
+ *                        message had; < 0: unknown. A second call does nothing. */
+struct hf_op *hf_line_first(const struct hf_line *line);
+struct hf_op *hf_line_behind_first(const struct hf_line *line);
+bool hf_line_enter(struct hf_op *op);
+void hf_line_leave(struct hf_op *op);
+void hf_line_wake_first(struct hf_line *line);
+void hf_line_listen(struct hf_line *line);
+void hf_line_stop_listening(struct hf_line *line);
+void hf_line_freeing(struct hf_op *op);
+void hf_line_freed(struct hf_op *op, int64_t heard);
+
+#endif

@@ -1,0 +1,11 @@
+/* The watchdog: renews the holds in client->due_holds at the end of a turn. Private
+ * to lock/. */
+#ifndef HF_WATCHDOG_H
+#define HF_WATCHDOG_H
+
+#include "lock/records.h"
+
+void hf_watchdog_init(struct hf_client *client);
+void hf_watchdog_fini(struct hf_client *client);
+
+#endif
