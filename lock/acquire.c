@@ -39,7 +39,7 @@ static void end(struct hf_op *op, hf_status status)
 {
     give_up_hold(op);
     hf_loop_disarm(op->client->loop, &op->timer);
-    op->wait.state = WAIT_IS_DONE;
+    hf_wait_end(&op->wait);
     hf_line_leave(op);
     hf_op_finish(op, status);
 }
@@ -167,7 +167,7 @@ static void wait_in_line(struct hf_op *op, int64_t ttl_ms)
         return;
     }
     hf_wait_answered(&op->lock->line->answers);
-    step(op, WAIT_REFUSED, ttl_ms);
+    step(op, EVENT_REFUSED, ttl_ms);
 }
 
 static void refused(struct hf_op *op)
@@ -224,7 +224,7 @@ static bool waits_on(struct hf_op *op, hf_status status)
 static void failed(struct hf_op *op, hf_status status)
 {
     if (waits_on(op, status)) {
-        step(op, WAIT_UNANSWERED, 0);
+        step(op, EVENT_UNANSWERED, 0);
         return;
     }
     if (status == HF_E_AUTH || status == HF_E_TLS)
@@ -308,24 +308,24 @@ static void step(struct hf_op *op, enum hf_wait_event event, int64_t ttl_ms)
         hf_wait_cap_ms(op->client->watchdog_ms, line->subscription.is_sharded,
                        hf_command_is_by_ask(&op->call.command));
 
-    switch (hf_wait_step(&op->wait, event, now, &line->ear, ttl_ms, cap_ms)) {
-    case WAIT_ASK:
+    switch (hf_wait_step(&op->wait, event, now, &line->channel, ttl_ms, cap_ms)) {
+    case DO_ASK:
         ask(op);
         break;
-    case WAIT_SUBSCRIBE:
+    case DO_SUBSCRIBE:
         hf_line_listen(line);
-        if (line->ear.is_refused)
-            step(op, WAIT_DEAF, ttl_ms);
+        if (line->channel.is_refused)
+            step(op, EVENT_NOT_SUBSCRIBED, ttl_ms);
         else
             hf_op_arm_due(op);
         break;
-    case WAIT_SLEEP:
+    case DO_SLEEP:
         hf_op_arm_due(op);
         break;
-    case WAIT_GIVE_UP:
+    case DO_GIVE_UP:
         end(op, hf_wait_result(&line->answers));
         break;
-    case WAIT_NOTHING:
+    case DO_NOTHING:
         break;
     }
 }
@@ -337,7 +337,7 @@ static void on_line(struct hf_op *op, enum hf_wait_event event)
 
 static void on_due(struct hf_timer *timer)
 {
-    step(HF_OWNER_OF(timer, struct hf_op, timer), WAIT_DUE, 0);
+    step(HF_OWNER_OF(timer, struct hf_op, timer), EVENT_DUE, 0);
 }
 
 /* ---- start, cancel ---- */
@@ -366,7 +366,7 @@ static void join(struct hf_op *op)
         return;
     }
     if (hf_line_enter(op))
-        step(op, WAIT_DUE, 0);
+        step(op, EVENT_DUE, 0);
     else
         hf_op_arm_due(op);
 }

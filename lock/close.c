@@ -1,9 +1,9 @@
 /* Closing with a deadline: who only waits is sent away, what was asked may end.
  *
- * K1  Once it is closing no call begins but releases of our own: of what is given
+ * CLOSE-1  Once it is closing no call begins but releases of our own: of what is given
  *     back, and of what nobody here holds.
- * K2  Quiet is when no operation and no (un)subscription is under way.
- * K3  Once it is over nothing more is asked, and nothing is under way. */
+ * CLOSE-2  Quiet is when no operation and no (un)subscription is under way.
+ * CLOSE-3  Once it is over nothing more is asked, and nothing is under way. */
 #include <string.h>
 
 #include "lock/op.h"

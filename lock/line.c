@@ -64,7 +64,7 @@ void hf_line_leave(struct hf_op *op)
 
 void hf_line_wake_first(struct hf_line *line)
 {
-    tell_first(line, WAIT_DUE);
+    tell_first(line, EVENT_DUE);
 }
 
 /* ---- subscriptions ---- */
@@ -114,13 +114,13 @@ void hf_line_listen(struct hf_line *line)
     if (!line->is_listening) {
         line->subscription.on_message = on_message;
         line->subscription.on_change = on_change;
-        if (!hf_random(&line->ear.dice, sizeof line->ear.dice) ||
-            !line->ear.dice)
-            line->ear.dice = 1;
+        if (!hf_random(&line->channel.dice, sizeof line->channel.dice) ||
+            !line->channel.dice)
+            line->channel.dice = 1;
         line->is_listening =
             subscribe(line, &line->subscription,
                       hf_lock_is_sharded(hf_line_lock(line))) == HF_OK;
-        line->ear.is_refused = !line->is_listening;
+        line->channel.is_refused = !line->is_listening;
     }
     if (line->is_listening && !line->plain && wants_plain(line))
         listen_plainly(line);
@@ -136,15 +136,15 @@ void hf_line_stop_listening(struct hf_line *line)
         line->plain = NULL;
     }
     line->is_listening = false;
-    line->ear.is_live = false;
-    line->ear.is_refused = false;
-    hf_ear_lost(&line->ear);
+    line->channel.is_live = false;
+    line->channel.is_refused = false;
+    hf_channel_lost(&line->channel);
 }
 
 static void heard(struct hf_line *line, const char *ptr, size_t len)
 {
-    if (hf_ear_heard(&line->ear, hf_loop_now(client_of(line)->loop), ptr, len))
-        tell_first(line, WAIT_WOKEN);
+    if (hf_channel_heard(&line->channel, hf_loop_now(client_of(line)->loop), ptr, len))
+        tell_first(line, EVENT_WOKEN);
 }
 
 static void on_message(struct hf_subscription *s, const char *ptr, size_t len)
@@ -170,8 +170,8 @@ static void on_plain_message(struct hf_subscription *s, const char *ptr,
         return;
     }
     plain->may_be_double = false;
-    plain->line->ear.generation++;
-    tell_first(plain->line, WAIT_WOKEN);
+    plain->line->channel.generation++;
+    tell_first(plain->line, EVENT_WOKEN);
 }
 
 static bool hears_all(struct hf_line *line)
@@ -184,18 +184,18 @@ static bool hears_all(struct hf_line *line)
 /* One of the line's subscriptions became live, was lost, or was refused. */
 static void changed(struct hf_line *line, bool is_one_live)
 {
-    bool was_live = line->ear.is_live;
+    bool was_live = line->channel.is_live;
 
-    line->ear.is_live = hears_all(line);
-    line->ear.is_refused = !is_one_live && !was_live;
-    line->ear.generation++; /* messages may have been missed */
-    hf_ear_lost(&line->ear);
-    if (line->ear.is_live)
-        tell_first(line, WAIT_LIVE);
+    line->channel.is_live = hears_all(line);
+    line->channel.is_refused = !is_one_live && !was_live;
+    line->channel.generation++; /* messages may have been missed */
+    hf_channel_lost(&line->channel);
+    if (line->channel.is_live)
+        tell_first(line, EVENT_SUBSCRIBED);
     else if (was_live)
-        tell_first(line, WAIT_WOKEN);
+        tell_first(line, EVENT_WOKEN);
     else if (!is_one_live)
-        tell_first(line, WAIT_DEAF);
+        tell_first(line, EVENT_NOT_SUBSCRIBED);
 }
 
 static void on_change(struct hf_subscription *s, bool is_live)
@@ -215,7 +215,7 @@ void hf_line_freeing(struct hf_op *op)
 {
     op->is_freeing = true;
     op->was_listening = op->lock->line->is_listening;
-    hf_ear_releases(&op->lock->line->ear);
+    hf_channel_releases(&op->lock->line->channel);
 }
 
 /* A subscription that began or ended meanwhile counts as one that heard the
@@ -225,7 +225,7 @@ void hf_line_freed(struct hf_op *op, int64_t heard)
     struct hf_line *line = op->lock->line;
 
     if (op->is_freeing)
-        hf_ear_released(&line->ear, hf_loop_now(op->client->loop), heard,
+        hf_channel_released(&line->channel, hf_loop_now(op->client->loop), heard,
                         op->was_listening || line->is_listening);
     op->is_freeing = false;
 }

@@ -99,7 +99,7 @@ struct hf_line {
     struct hf_wait_answers answers;
     bool is_listening;          /* subscription is added */
     bool is_waking;             /* a message is on its way (wake.c) */
-    struct hf_ear ear;
+    struct hf_channel channel;
     struct hf_subscription subscription;
     struct hf_plain_subscription *plain; /* or NULL */
 };
@@ -172,7 +172,7 @@ struct hf_op {
     const struct hf_verb *verb;
     int64_t owner;
     int64_t count;              /* the hold count to reach */
-    bool is_freeing;            /* a last release is under way (W8) */
+    bool is_freeing;            /* a last release is under way (TURN-1) */
     bool was_listening;         /* lock->is_listening when that began */
     struct hf_hold *hold;
 

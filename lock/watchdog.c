@@ -5,12 +5,12 @@
  * for several locks is refused (TRYAGAIN) as long as the node has some of them
  * and not the others; one for a single lock is not.
  *
- * B1  A batch is asked once. What it did not renew is gathered anew, so that a
+ * WATCHDOG-1  A batch is asked once. What it did not renew is gathered anew, so that a
  *     hold released meanwhile is never renewed again.
- * B2  A hold that is given up leaves its batch. One that was not sent yet is
+ * WATCHDOG-2  A hold that is given up leaves its batch. One that was not sent yet is
  *     given up with it, and the others are gathered anew. One that was sent is
  *     let be, but follows no redirection: its answer means nothing to the hold.
- * B3  A batch may be encoded late, and again (no connection, no room, MOVED,
+ * WATCHDOG-3  A batch may be encoded late, and again (no connection, no room, MOVED,
  *     ASK): what its arguments point at lasts until it ends, also that of a hold
  *     that was freed. */
 #include <string.h>
@@ -35,7 +35,7 @@ struct hf_batch {
     char lease_text[HF_RESP_INTEGER_MAX];
     size_t count;
     struct hf_hold *holds[BATCH_MAX];
-    bool has_left[BATCH_MAX];           /* it was given up meanwhile (B2) */
+    bool has_left[BATCH_MAX];           /* it was given up meanwhile (WATCHDOG-2) */
     struct hf_resp_arg argv[CALL_HEAD + 3 * BATCH_MAX + 1];
 };
 
@@ -48,7 +48,7 @@ static void batch_free(struct hf_batch *batch)
 
         hold->batch = NULL;
         if (hold->is_free)
-            hf_hold_drop(hold); /* B3 */
+            hf_hold_drop(hold); /* WATCHDOG-3 */
     }
     hf_list_remove(&batch->node);
     hf_mem_free(batch->client->mem, batch, sizeof *batch);
@@ -212,7 +212,7 @@ static void describe(struct hf_batch *batch)
     call->echo_len = first->text_len;
     call->subject = subject;
     call->subject_len = sizeof subject - 1;
-    call->is_single = true; /* B1 */
+    call->is_single = true; /* WATCHDOG-1 */
     call->by_text = batch->client->renews_by_eval;
     call->error = &batch->error;
     call->done = on_renewed;
@@ -279,7 +279,7 @@ static void on_turn_end(struct hf_turn_hook *turn)
 
 /* ---- a hold is given up ---- */
 
-/* B2. No byte of it has left, and none will. */
+/* WATCHDOG-2. No byte of it has left, and none will. */
 static void gather_anew(struct hf_batch *batch)
 {
     struct hf_client *client = batch->client;

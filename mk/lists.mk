@@ -19,7 +19,7 @@ NET  := $(addprefix base/,endpoint error hash histogram mem random status \
             listening probe redirect refusal replicas round router sentinel_words \
             server silence slot slot_map slot_map_read topology topology_cluster \
             topology_sentinel topology_standalone)
-LOCK := scripts kind kind_reentrant kind_nonreentrant kind_fenced kind_read_write names reply status wait claims lease call log table holds args op hold notice line reentry acquire release wake orphan query \
+LOCK := scripts kind kind_reentrant kind_nonreentrant kind_fenced kind_read_write names reply status channel wait claims lease call log table holds args op hold notice line reentry acquire release wake orphan query \
         watchdog close client lock
 CLI  := $(basename $(wildcard cli/*.c cli/*/*.c))
 

@@ -1,4 +1,4 @@
-/* The rules of turns and crowds, W8 and W9, in a small world: processes that all
+/* The rules of turns and crowds, TURN-1 and TURN-2, in a small world: processes that all
  * want one lock, a server between them, and a wire that takes its time. Its clock
  * is turned by hand, so that a test says what the rules do, and nothing of the
  * machine that it runs on. */
@@ -52,7 +52,7 @@ struct process {
     bool leaves;                /* once it had the lock */
     bool has_left;
     struct hf_wait w;
-    struct hf_ear ear;
+    struct hf_channel channel;
     struct queue questions, grants, refusals, messages, counts, confirmed;
     struct queue answers;       /* to its release */
     int64_t heard;
@@ -82,16 +82,16 @@ static int64_t now_ms(void)
 
 static void obey(struct process *p, enum hf_wait_todo todo)
 {
-    if (todo == WAIT_ASK)
+    if (todo == DO_ASK)
         put(&p->questions, g.now_us + p->wire_us);
-    if (todo == WAIT_SUBSCRIBE && p->confirmed.count == 0)
+    if (todo == DO_SUBSCRIBE && p->confirmed.count == 0)
         put(&p->confirmed, g.now_us + 2 * p->wire_us);
 }
 
 static void tell(struct process *p, enum hf_wait_event event)
 {
     if (!p->has_left)
-        obey(p, hf_wait_step(&p->w, event, now_ms(), &p->ear, TTL, TTL));
+        obey(p, hf_wait_step(&p->w, event, now_ms(), &p->channel, TTL, TTL));
 }
 
 /* A permit of Redisson's wakes a thread, which asks. */
@@ -102,10 +102,10 @@ static void redisson_asks(struct process *p)
 
 static void begin(struct process *p)
 {
-    p->ear.dice = (uint32_t)dice(UINT32_MAX) + 1;
+    p->channel.dice = (uint32_t)dice(UINT32_MAX) + 1;
     hf_wait_init(&p->w, NEVER);
     if (p->make == OURS)
-        tell(p, WAIT_DUE);
+        tell(p, EVENT_DUE);
     else
         redisson_asks(p);
 }
@@ -123,21 +123,21 @@ static void is_granted(struct process *p)
     p->has_left = p->leaves;
     hf_wait_init(&p->w, NEVER);
     if (p->make == OURS)
-        tell(p, WAIT_DUE); /* the next one in its line */
+        tell(p, EVENT_DUE); /* the next one in its line */
 }
 
 static void releases(struct process *p)
 {
     p->done_us = NEVER;
-    hf_ear_releases(&p->ear);
+    hf_channel_releases(&p->channel);
     g.released_us = g.now_us + p->wire_us;
 }
 
 static void is_released(struct process *p)
 {
-    hf_ear_released(&p->ear, now_ms(), p->heard, p->ear.is_live);
+    hf_channel_released(&p->channel, now_ms(), p->heard, p->channel.is_live);
     if (p->make == OURS)
-        tell(p, WAIT_DUE);
+        tell(p, EVENT_DUE);
     else if (!p->has_left && dice(2))
         redisson_asks(p); /* the thread that released wants it again */
 }
@@ -146,8 +146,8 @@ static void hears(struct process *p)
 {
     if (p->make == REDISSON)
         redisson_asks(p);
-    else if (hf_ear_heard(&p->ear, now_ms(), "0", 1))
-        tell(p, WAIT_WOKEN);
+    else if (hf_channel_heard(&p->channel, now_ms(), "0", 1))
+        tell(p, EVENT_WOKEN);
 }
 
 static void is_counted(struct process *p)
@@ -156,15 +156,15 @@ static void is_counted(struct process *p)
     int len = snprintf(text, sizeof text, "%d", (int)p->heard);
 
     if (p->make == OURS)
-        (void)hf_ear_heard(&p->ear, now_ms(), text, (size_t)len);
+        (void)hf_channel_heard(&p->channel, now_ms(), text, (size_t)len);
 }
 
 static void act(struct process *p)
 {
     while (comes(&p->confirmed, g.now_us)) {
-        p->ear.is_live = true;
-        p->ear.generation++;
-        tell(p, WAIT_LIVE);
+        p->channel.is_live = true;
+        p->channel.generation++;
+        tell(p, EVENT_SUBSCRIBED);
     }
     while (comes(&p->messages, g.now_us))
         hears(p);
@@ -176,9 +176,9 @@ static void act(struct process *p)
         is_granted(p);
     while (comes(&p->refusals, g.now_us))
         if (p->make == OURS)
-            tell(p, WAIT_REFUSED);
+            tell(p, EVENT_REFUSED);
     if (p->make == OURS && !p->has_left && p->w.due_ms <= now_ms())
-        tell(p, WAIT_DUE);
+        tell(p, EVENT_DUE);
     if (g.now_us >= p->done_us)
         releases(p);
 }
@@ -187,7 +187,7 @@ static void act(struct process *p)
 
 static bool listens(const struct process *p)
 {
-    return !p->has_left && (p->make == REDISSON || p->ear.is_live);
+    return !p->has_left && (p->make == REDISSON || p->channel.is_live);
 }
 
 static void publish(struct process *releaser)
@@ -326,7 +326,7 @@ static void ck_assert_fair(const char *who)
 }
 
 /* 40 : 60 between two. */
-START_TEST(w8_processes_of_any_make_have_equal_shares)
+START_TEST(turn_1_processes_of_any_make_have_equal_shares)
 {
     for (int h = 0; h < COUNT(holds_us); h++) {
         if (!can_be_fair(_i, holds_us[h]))
@@ -344,7 +344,7 @@ START_TEST(w8_processes_of_any_make_have_equal_shares)
 }
 END_TEST
 
-START_TEST(w8_alone_nobody_gives_way)
+START_TEST(turn_1_alone_nobody_gives_way)
 {
     int64_t round_us = 1000 + 4 * 100; /* held; release and acquire */
 
@@ -362,7 +362,7 @@ END_TEST
 static bool all_listen(void)
 {
     for (int i = 0; i < g.count; i++)
-        if (!g.all[i].ear.is_live)
+        if (!g.all[i].channel.is_live)
             return false;
     return true;
 }
@@ -379,7 +379,7 @@ static void drain(int count, int64_t hold_us)
         g.all[g.count - 1].leaves = true;
         begin(&g.all[g.count - 1]);
     }
-    g.all[0].ear.is_live = true;
+    g.all[0].channel.is_live = true;
     while (!all_listen())
         turn();
     for (int i = 0; i < 20; i++)
@@ -402,7 +402,7 @@ static const struct {
     {999, 0, 20, 5000},     {999, 10000, 40, 5000},
 };
 
-START_TEST(w9_a_crowd_asks_little_and_leaves_the_lock_free_for_a_moment_only)
+START_TEST(turn_2_a_crowd_asks_little_and_leaves_the_lock_free_for_a_moment_only)
 {
     int64_t began_us, spent_us;
 
@@ -425,11 +425,11 @@ int main(void)
     TCase *c = tcase_create("share");
 
     tcase_set_timeout(c, 60);
-    tcase_add_loop_test(c, w8_processes_of_any_make_have_equal_shares, 0,
+    tcase_add_loop_test(c, turn_1_processes_of_any_make_have_equal_shares, 0,
                         COUNT(companies));
-    tcase_add_test(c, w8_alone_nobody_gives_way);
+    tcase_add_test(c, turn_1_alone_nobody_gives_way);
     tcase_add_loop_test(
-        c, w9_a_crowd_asks_little_and_leaves_the_lock_free_for_a_moment_only, 0,
+        c, turn_2_a_crowd_asks_little_and_leaves_the_lock_free_for_a_moment_only, 0,
         COUNT(crowds));
     suite_add_tcase(s, c);
     return suite_run(s);

@@ -1,4 +1,4 @@
-/* The rules of waiting, W1 to W10, told events and the time. (W1, the line, is
+/* The rules of waiting, WAIT-1 to WAIT-8, told events and the time. (WAIT-1, the line, is
  * the edge's: tests/live/test_lock_wait.c.) */
 #include <check.h>
 #include <string.h>
@@ -17,11 +17,11 @@
 
 /* ---- one event ---- */
 
-enum ear { DEAF, LIVE, LIVE_MOVED, MOVED, REFUSED };
+enum channel { DEAF, LIVE, LIVE_MOVED, MOVED, REFUSED };
 
-static struct hf_ear ear_of(enum ear e)
+static struct hf_channel channel_of(enum channel e)
 {
-    return (struct hf_ear){.is_live = e == LIVE || e == LIVE_MOVED,
+    return (struct hf_channel){.is_live = e == LIVE || e == LIVE_MOVED,
                            .is_refused = e == REFUSED,
                            .generation = e == LIVE_MOVED || e == MOVED ? 8 : 7};
 }
@@ -38,92 +38,92 @@ static struct hf_wait wait_in(int state, bool asked_live)
     return w;
 }
 
-#define QUEUED WAIT_IS_QUEUED
-#define ASKING WAIT_IS_ASKING
-#define SUBSCRIBING WAIT_IS_SUBSCRIBING
-#define SLEEPING WAIT_IS_SLEEPING
-#define DONE WAIT_IS_DONE
+#define QUEUED IS_QUEUED
+#define ASKING IS_ASKING
+#define SUBSCRIBING IS_SUBSCRIBING
+#define SLEEPING IS_SLEEPING
+#define DONE IS_DONE
 
 static const struct {
     const char *why;
     int before;
     bool asked_live;
     enum hf_wait_event event;
-    enum ear ear;
+    enum channel channel;
     int64_t now_ms;
     enum hf_wait_todo todo;
     int after;
 } arrows[] = {
-    {"its turn", QUEUED, 0, WAIT_DUE, DEAF, NOW, WAIT_ASK, ASKING},
-    {"W1: only the first is woken", QUEUED, 0, WAIT_WOKEN, LIVE, NOW,
-     WAIT_NOTHING, QUEUED},
-    {"W1", QUEUED, 0, WAIT_LIVE, LIVE, NOW, WAIT_NOTHING, QUEUED},
-    {"W1", QUEUED, 0, WAIT_DEAF, REFUSED, NOW, WAIT_NOTHING, QUEUED},
-    {"too late", QUEUED, 0, WAIT_DUE, DEAF, DEADLINE, WAIT_GIVE_UP, DONE},
+    {"its turn", QUEUED, 0, EVENT_DUE, DEAF, NOW, DO_ASK, ASKING},
+    {"WAIT-1: only the first is woken", QUEUED, 0, EVENT_WOKEN, LIVE, NOW,
+     DO_NOTHING, QUEUED},
+    {"WAIT-1", QUEUED, 0, EVENT_SUBSCRIBED, LIVE, NOW, DO_NOTHING, QUEUED},
+    {"WAIT-1", QUEUED, 0, EVENT_NOT_SUBSCRIBED, REFUSED, NOW, DO_NOTHING, QUEUED},
+    {"too late", QUEUED, 0, EVENT_DUE, DEAF, DEADLINE, DO_GIVE_UP, DONE},
 
-    {"W2: no ear yet", ASKING, 0, WAIT_REFUSED, DEAF, NOW, WAIT_SUBSCRIBE,
+    {"WAIT-2: no subscription yet", ASKING, 0, EVENT_REFUSED, DEAF, NOW, DO_SUBSCRIBE,
      SUBSCRIBING},
-    {"W2: the ear was not live when it asked", ASKING, 0, WAIT_REFUSED, LIVE,
-     NOW, WAIT_ASK, ASKING},
-    {"W2: asked behind the subscription", ASKING, 1, WAIT_REFUSED, LIVE, NOW,
-     WAIT_SLEEP, SLEEPING},
-    {"W2: the ear was lost meanwhile", ASKING, 1, WAIT_REFUSED, DEAF, NOW,
-     WAIT_SUBSCRIBE, SUBSCRIBING},
-    {"W3: a message while asking", ASKING, 1, WAIT_REFUSED, LIVE_MOVED, NOW,
-     WAIT_ASK, ASKING},
-    {"W3: a loss while asking", ASKING, 1, WAIT_REFUSED, MOVED, NOW,
-     WAIT_SUBSCRIBE, SUBSCRIBING},
-    {"W5: no messages", ASKING, 0, WAIT_REFUSED, REFUSED, NOW, WAIT_SLEEP,
+    {"WAIT-2: the subscription was not live when it asked", ASKING, 0, EVENT_REFUSED, LIVE,
+     NOW, DO_ASK, ASKING},
+    {"WAIT-2: asked behind the subscription", ASKING, 1, EVENT_REFUSED, LIVE, NOW,
+     DO_SLEEP, SLEEPING},
+    {"WAIT-2: the subscription was lost meanwhile", ASKING, 1, EVENT_REFUSED, DEAF, NOW,
+     DO_SUBSCRIBE, SUBSCRIBING},
+    {"WAIT-3: a message while asking", ASKING, 1, EVENT_REFUSED, LIVE_MOVED, NOW,
+     DO_ASK, ASKING},
+    {"WAIT-3: a loss while asking", ASKING, 1, EVENT_REFUSED, MOVED, NOW,
+     DO_SUBSCRIBE, SUBSCRIBING},
+    {"WAIT-5: no messages", ASKING, 0, EVENT_REFUSED, REFUSED, NOW, DO_SLEEP,
      SLEEPING},
-    {"W7: until it is heard again", ASKING, 1, WAIT_UNANSWERED, DEAF, NOW,
-     WAIT_SUBSCRIBE, SUBSCRIBING},
-    {"W7: and there was news meanwhile", ASKING, 1, WAIT_UNANSWERED, LIVE_MOVED,
-     NOW, WAIT_ASK, ASKING},
-    {"W7: silent, and still connected", ASKING, 1, WAIT_UNANSWERED, LIVE, NOW,
-     WAIT_SLEEP, SLEEPING},
-    {"W7: by the clock as ever", ASKING, 1, WAIT_UNANSWERED, REFUSED, NOW,
-     WAIT_SLEEP, SLEEPING},
-    {"too late", ASKING, 1, WAIT_UNANSWERED, LIVE, DEADLINE, WAIT_GIVE_UP, DONE},
-    {"W3: the answer will show it", ASKING, 1, WAIT_WOKEN, LIVE_MOVED, NOW,
-     WAIT_NOTHING, ASKING},
-    {"", ASKING, 0, WAIT_LIVE, LIVE, NOW, WAIT_NOTHING, ASKING},
-    {"", ASKING, 0, WAIT_DEAF, REFUSED, NOW, WAIT_NOTHING, ASKING},
-    {"", ASKING, 1, WAIT_DUE, LIVE, NOW, WAIT_NOTHING, ASKING},
-    {"the answer decides", ASKING, 1, WAIT_DUE, LIVE, DEADLINE, WAIT_NOTHING,
+    {"WAIT-7: until it is heard again", ASKING, 1, EVENT_UNANSWERED, DEAF, NOW,
+     DO_SUBSCRIBE, SUBSCRIBING},
+    {"WAIT-7: and there was news meanwhile", ASKING, 1, EVENT_UNANSWERED, LIVE_MOVED,
+     NOW, DO_ASK, ASKING},
+    {"WAIT-7: silent, and still connected", ASKING, 1, EVENT_UNANSWERED, LIVE, NOW,
+     DO_SLEEP, SLEEPING},
+    {"WAIT-7: by the clock as ever", ASKING, 1, EVENT_UNANSWERED, REFUSED, NOW,
+     DO_SLEEP, SLEEPING},
+    {"too late", ASKING, 1, EVENT_UNANSWERED, LIVE, DEADLINE, DO_GIVE_UP, DONE},
+    {"WAIT-3: the answer will show it", ASKING, 1, EVENT_WOKEN, LIVE_MOVED, NOW,
+     DO_NOTHING, ASKING},
+    {"", ASKING, 0, EVENT_SUBSCRIBED, LIVE, NOW, DO_NOTHING, ASKING},
+    {"", ASKING, 0, EVENT_NOT_SUBSCRIBED, REFUSED, NOW, DO_NOTHING, ASKING},
+    {"", ASKING, 1, EVENT_DUE, LIVE, NOW, DO_NOTHING, ASKING},
+    {"the answer decides", ASKING, 1, EVENT_DUE, LIVE, DEADLINE, DO_NOTHING,
      ASKING},
 
-    {"W2: confirmed", SUBSCRIBING, 0, WAIT_LIVE, LIVE, NOW, WAIT_ASK, ASKING},
-    {"W5: once more, then by the clock", SUBSCRIBING, 0, WAIT_DEAF, REFUSED,
-     NOW, WAIT_ASK, ASKING},
-    {"W4: the TTL has ended first", SUBSCRIBING, 0, WAIT_DUE, DEAF, NOW,
-     WAIT_ASK, ASKING},
-    {"W2: not asleep yet", SUBSCRIBING, 0, WAIT_WOKEN, DEAF, NOW, WAIT_NOTHING,
+    {"WAIT-2: confirmed", SUBSCRIBING, 0, EVENT_SUBSCRIBED, LIVE, NOW, DO_ASK, ASKING},
+    {"WAIT-5: once more, then by the clock", SUBSCRIBING, 0, EVENT_NOT_SUBSCRIBED, REFUSED,
+     NOW, DO_ASK, ASKING},
+    {"WAIT-4: the TTL has ended first", SUBSCRIBING, 0, EVENT_DUE, DEAF, NOW,
+     DO_ASK, ASKING},
+    {"WAIT-2: not asleep yet", SUBSCRIBING, 0, EVENT_WOKEN, DEAF, NOW, DO_NOTHING,
      SUBSCRIBING},
-    {"too late", SUBSCRIBING, 0, WAIT_DUE, DEAF, DEADLINE, WAIT_GIVE_UP, DONE},
+    {"too late", SUBSCRIBING, 0, EVENT_DUE, DEAF, DEADLINE, DO_GIVE_UP, DONE},
 
-    {"a message", SLEEPING, 1, WAIT_WOKEN, LIVE_MOVED, NOW, WAIT_ASK, ASKING},
-    {"the ear was lost", SLEEPING, 1, WAIT_WOKEN, MOVED, NOW, WAIT_ASK, ASKING},
-    {"W4: the TTL has ended", SLEEPING, 1, WAIT_DUE, LIVE, NOW, WAIT_ASK,
+    {"a message", SLEEPING, 1, EVENT_WOKEN, LIVE_MOVED, NOW, DO_ASK, ASKING},
+    {"the subscription was lost", SLEEPING, 1, EVENT_WOKEN, MOVED, NOW, DO_ASK, ASKING},
+    {"WAIT-4: the TTL has ended", SLEEPING, 1, EVENT_DUE, LIVE, NOW, DO_ASK,
      ASKING},
-    {"it has asked behind it", SLEEPING, 1, WAIT_LIVE, LIVE, NOW, WAIT_NOTHING,
+    {"it has asked behind it", SLEEPING, 1, EVENT_SUBSCRIBED, LIVE, NOW, DO_NOTHING,
      SLEEPING},
-    {"it looks by the clock", SLEEPING, 1, WAIT_DEAF, REFUSED, NOW,
-     WAIT_NOTHING, SLEEPING},
-    {"too late", SLEEPING, 1, WAIT_DUE, LIVE, DEADLINE, WAIT_GIVE_UP, DONE},
-    {"too late", SLEEPING, 1, WAIT_DUE, LIVE, DEADLINE + 9, WAIT_GIVE_UP, DONE},
+    {"it looks by the clock", SLEEPING, 1, EVENT_NOT_SUBSCRIBED, REFUSED, NOW,
+     DO_NOTHING, SLEEPING},
+    {"too late", SLEEPING, 1, EVENT_DUE, LIVE, DEADLINE, DO_GIVE_UP, DONE},
+    {"too late", SLEEPING, 1, EVENT_DUE, LIVE, DEADLINE + 9, DO_GIVE_UP, DONE},
 
-    {"", DONE, 1, WAIT_WOKEN, LIVE_MOVED, NOW, WAIT_NOTHING, DONE},
-    {"", DONE, 1, WAIT_LIVE, LIVE, NOW, WAIT_NOTHING, DONE},
-    {"", DONE, 1, WAIT_DEAF, REFUSED, NOW, WAIT_NOTHING, DONE},
-    {"", DONE, 1, WAIT_DUE, LIVE, NOW, WAIT_NOTHING, DONE},
+    {"", DONE, 1, EVENT_WOKEN, LIVE_MOVED, NOW, DO_NOTHING, DONE},
+    {"", DONE, 1, EVENT_SUBSCRIBED, LIVE, NOW, DO_NOTHING, DONE},
+    {"", DONE, 1, EVENT_NOT_SUBSCRIBED, REFUSED, NOW, DO_NOTHING, DONE},
+    {"", DONE, 1, EVENT_DUE, LIVE, NOW, DO_NOTHING, DONE},
 };
 
 START_TEST(each_event_moves_a_wait_by_one_arrow)
 {
     struct hf_wait w = wait_in(arrows[_i].before, arrows[_i].asked_live);
-    struct hf_ear ear = ear_of(arrows[_i].ear);
+    struct hf_channel channel = channel_of(arrows[_i].channel);
 
-    ck_assert_msg(hf_wait_step(&w, arrows[_i].event, arrows[_i].now_ms, &ear,
+    ck_assert_msg(hf_wait_step(&w, arrows[_i].event, arrows[_i].now_ms, &channel,
                                TTL, CAP) == arrows[_i].todo,
                   "row %d: %s: what to do", _i, arrows[_i].why);
     ck_assert_msg((int)w.state == arrows[_i].after, "row %d: %s: where to", _i,
@@ -131,11 +131,11 @@ START_TEST(each_event_moves_a_wait_by_one_arrow)
 }
 END_TEST
 
-/* ---- how long to sleep: W4, W5 ---- */
+/* ---- how long to sleep: WAIT-4, WAIT-5 ---- */
 
 static const struct {
     const char *why;
-    enum ear ear;
+    enum channel channel;
     int64_t ttl_ms, deadline_ms, due_ms;
 } naps[] = {
     {"the TTL and the moment after", LIVE, TTL, DEADLINE, NOW + TTL + 1},
@@ -152,13 +152,13 @@ static const struct {
     {"while subscribing too", DEAF, TTL, DEADLINE, NOW + WAIT_POLL_MS},
 };
 
-START_TEST(w4_sleep_ends_with_the_ttl_the_cap_or_the_deadline)
+START_TEST(wait_4_sleep_ends_with_the_ttl_the_cap_or_the_deadline)
 {
     struct hf_wait w = wait_in(ASKING, true);
-    struct hf_ear ear = ear_of(naps[_i].ear);
+    struct hf_channel channel = channel_of(naps[_i].channel);
 
     w.deadline_ms = naps[_i].deadline_ms;
-    (void)hf_wait_step(&w, WAIT_REFUSED, NOW, &ear, naps[_i].ttl_ms, CAP);
+    (void)hf_wait_step(&w, EVENT_REFUSED, NOW, &channel, naps[_i].ttl_ms, CAP);
     ck_assert_msg(w.due_ms == naps[_i].due_ms, "%s: until %lld", naps[_i].why,
                   (long long)(w.due_ms - NOW));
 }
@@ -178,22 +178,22 @@ END_TEST
 
 /* ---- random events ---- */
 
-static void check_sleep(const struct hf_wait *w, const struct hf_ear *ear)
+static void check_sleep(const struct hf_wait *w, const struct hf_channel *channel)
 {
     if (w->state != SLEEPING)
         return;
-    must(ear->is_refused || w->gives_way ||
-             (ear->is_live && w->asked_live &&
-              w->asked_generation == ear->generation),
-         "W2, W3: nobody falls asleep unheard, or with news unread");
-    must(w->due_ms <= w->deadline_ms, "W4: no sleep beyond the deadline");
+    must(channel->is_refused || w->gives_way ||
+             (channel->is_live && w->asked_live &&
+              w->asked_generation == channel->generation),
+         "WAIT-2, WAIT-3: nobody falls asleep unheard, or with news unread");
+    must(w->due_ms <= w->deadline_ms, "WAIT-4: no sleep beyond the deadline");
 }
 
 START_TEST(random_events_keep_the_rules)
 {
     dice_seed = DICE_SEED + (uint64_t)_i;
     for (int life = 0; life < 20000; life++) {
-        struct hf_ear ear = {0};
+        struct hf_channel channel = {0};
         struct hf_wait w;
         int64_t now = NOW;
 
@@ -202,51 +202,51 @@ START_TEST(random_events_keep_the_rules)
             enum hf_wait_event event = (enum hf_wait_event)dice(6);
             enum hf_wait_todo todo;
 
-            if ((event == WAIT_REFUSED || event == WAIT_UNANSWERED) !=
+            if ((event == EVENT_REFUSED || event == EVENT_UNANSWERED) !=
                 (w.state == ASKING))
                 continue; /* one answer to one question */
-            if (event == WAIT_DUE && w.due_ms != INT64_MAX && dice(2))
+            if (event == EVENT_DUE && w.due_ms != INT64_MAX && dice(2))
                 now = w.due_ms > now ? w.due_ms : now;
-            if (event == WAIT_LIVE || event == WAIT_DEAF) {
-                ear.is_live = event == WAIT_LIVE;
-                ear.is_refused = event == WAIT_DEAF;
-                ear.generation++;
+            if (event == EVENT_SUBSCRIBED || event == EVENT_NOT_SUBSCRIBED) {
+                channel.is_live = event == EVENT_SUBSCRIBED;
+                channel.is_refused = event == EVENT_NOT_SUBSCRIBED;
+                channel.generation++;
             }
-            if (event == WAIT_WOKEN)
-                ear.generation++;
-            todo = hf_wait_step(&w, event, now, &ear,
+            if (event == EVENT_WOKEN)
+                channel.generation++;
+            todo = hf_wait_step(&w, event, now, &channel,
                                 (int64_t)dice(40000) - 1, CAP);
-            must(w.state != DONE || todo == WAIT_GIVE_UP || i > 0,
+            must(w.state != DONE || todo == DO_GIVE_UP || i > 0,
                  "only the deadline ends it");
-            must((todo == WAIT_ASK) <= (w.state == ASKING), "asking is a state");
-            must(todo != WAIT_GIVE_UP || now >= w.deadline_ms,
+            must((todo == DO_ASK) <= (w.state == ASKING), "asking is a state");
+            must(todo != DO_GIVE_UP || now >= w.deadline_ms,
                  "nobody gives up early");
-            if (todo == WAIT_SLEEP)
-                check_sleep(&w, &ear);
+            if (todo == DO_SLEEP)
+                check_sleep(&w, &channel);
             now += (int64_t)dice(500);
         }
     }
 }
 END_TEST
 
-/* ---- turns: W8 ---- */
+/* ---- turns: TURN-1 ---- */
 
 /* What a client hears of its own release: how many listen, whether it is one of
  * them, and whether its own message comes before the answer or behind. */
-static void release_ours(struct hf_ear *ear, int64_t now_ms, int heard,
+static void release_ours(struct hf_channel *channel, int64_t now_ms, int heard,
                          bool is_own, bool is_message_first)
 {
-    hf_ear_releases(ear);
+    hf_channel_releases(channel);
     if (is_own && is_message_first)
-        (void)hf_ear_heard(ear, now_ms, "0", 1);
-    hf_ear_released(ear, now_ms, heard, is_own);
+        (void)hf_channel_heard(channel, now_ms, "0", 1);
+    hf_channel_released(channel, now_ms, heard, is_own);
     if (is_own && !is_message_first)
-        (void)hf_ear_heard(ear, now_ms, "0", 1);
+        (void)hf_channel_heard(channel, now_ms, "0", 1);
 }
 
-static void release_theirs(struct hf_ear *ear, int64_t now_ms)
+static void release_theirs(struct hf_channel *channel, int64_t now_ms)
 {
-    (void)hf_ear_heard(ear, now_ms, "0", 1);
+    (void)hf_channel_heard(channel, now_ms, "0", 1);
 }
 
 static const struct {
@@ -268,20 +268,20 @@ static const struct {
     {"nobody knows", -1, false, 0, 0},
 };
 
-START_TEST(w8_who_releases_gives_each_that_listens_a_start)
+START_TEST(turn_1_who_releases_gives_each_that_listens_a_start)
 {
     for (int way = 0; way < 2; way++) {
         struct hf_wait w;
-        struct hf_ear ear = {.is_live = true, .dice = 1};
+        struct hf_channel channel = {.is_live = true, .dice = 1};
         enum hf_wait_todo todo;
 
-        release_ours(&ear, NOW, starts[_i].heard, starts[_i].is_own, way);
+        release_ours(&channel, NOW, starts[_i].heard, starts[_i].is_own, way);
         for (int i = 0; i < starts[_i].turns; i++)
-            release_theirs(&ear, NOW);
-        ear.crowd = 0;
+            release_theirs(&channel, NOW);
+        channel.crowd = 0;
         hf_wait_init(&w, DEADLINE);
-        todo = hf_wait_step(&w, WAIT_DUE, NOW, &ear, 0, 0);
-        ck_assert_msg(todo == (starts[_i].start_ms ? WAIT_SLEEP : WAIT_ASK),
+        todo = hf_wait_step(&w, EVENT_DUE, NOW, &channel, 0, 0);
+        ck_assert_msg(todo == (starts[_i].start_ms ? DO_SLEEP : DO_ASK),
                       "%s", starts[_i].why);
         if (starts[_i].start_ms)
             ck_assert_msg(w.due_ms == NOW + starts[_i].start_ms, "%s: %lld",
@@ -291,164 +291,164 @@ START_TEST(w8_who_releases_gives_each_that_listens_a_start)
 END_TEST
 
 /* A client whose release another heard, and a waiter of its own. */
-static struct hf_ear ear_that_owes(int turns)
+static struct hf_channel channel_that_owes(int turns)
 {
-    struct hf_ear ear = {.is_live = true, .dice = 1};
+    struct hf_channel channel = {.is_live = true, .dice = 1};
 
-    release_ours(&ear, NOW, turns + 1, true, true);
-    return ear;
+    release_ours(&channel, NOW, turns + 1, true, true);
+    return channel;
 }
 
-START_TEST(w8_a_local_waiter_gives_way_too)
+START_TEST(turn_1_a_local_waiter_gives_way_too)
 {
     struct hf_wait w = wait_in(SLEEPING, true);
-    struct hf_ear ear = ear_that_owes(1);
+    struct hf_channel channel = channel_that_owes(1);
 
     w.due_ms = NOW + TTL;
-    ck_assert_int_eq(hf_wait_step(&w, WAIT_DUE, NOW, &ear, 0, 0), WAIT_SLEEP);
+    ck_assert_int_eq(hf_wait_step(&w, EVENT_DUE, NOW, &channel, 0, 0), DO_SLEEP);
     ck_assert_int_eq(w.due_ms, NOW + 2);
-    release_theirs(&ear, NOW + 1);
-    ck_assert_int_eq(hf_wait_step(&w, WAIT_WOKEN, NOW + 1, &ear, 0, 0),
-                     WAIT_ASK);
+    release_theirs(&channel, NOW + 1);
+    ck_assert_int_eq(hf_wait_step(&w, EVENT_WOKEN, NOW + 1, &channel, 0, 0),
+                     DO_ASK);
 }
 END_TEST
 
-START_TEST(w8_who_gives_way_subscribes_first)
+START_TEST(turn_1_who_gives_way_subscribes_first)
 {
-    struct hf_ear ear = ear_that_owes(1);
+    struct hf_channel channel = channel_that_owes(1);
     struct hf_wait w;
 
-    ear.is_live = false;
+    channel.is_live = false;
     hf_wait_init(&w, DEADLINE);
-    ck_assert_int_eq(hf_wait_step(&w, WAIT_DUE, NOW, &ear, 0, 0),
-                     WAIT_SUBSCRIBE);
+    ck_assert_int_eq(hf_wait_step(&w, EVENT_DUE, NOW, &channel, 0, 0),
+                     DO_SUBSCRIBE);
     ck_assert_int_eq(w.due_ms, NOW + 2);
-    ear.is_live = true;
-    ck_assert_int_eq(hf_wait_step(&w, WAIT_LIVE, NOW + 1, &ear, 0, 0),
-                     WAIT_SLEEP);
+    channel.is_live = true;
+    ck_assert_int_eq(hf_wait_step(&w, EVENT_SUBSCRIBED, NOW + 1, &channel, 0, 0),
+                     DO_SLEEP);
     ck_assert_int_eq(w.due_ms, NOW + 2);
-    ck_assert_int_eq(hf_wait_step(&w, WAIT_DUE, NOW + 2, &ear, 0, 0), WAIT_ASK);
+    ck_assert_int_eq(hf_wait_step(&w, EVENT_DUE, NOW + 2, &channel, 0, 0), DO_ASK);
 }
 END_TEST
 
-START_TEST(w8_a_message_during_our_release_does_not_overtake_its_answer)
+START_TEST(turn_1_a_message_during_our_release_does_not_overtake_its_answer)
 {
-    struct hf_ear ear = ear_that_owes(1);
+    struct hf_channel channel = channel_that_owes(1);
     struct hf_wait w = wait_in(SLEEPING, true);
 
-    release_theirs(&ear, NOW);
-    hf_ear_releases(&ear);
+    release_theirs(&channel, NOW);
+    hf_channel_releases(&channel);
     w.due_ms = NOW + TTL;
-    ck_assert(hf_ear_heard(&ear, NOW, "0", 1));
-    ck_assert_int_eq(hf_wait_step(&w, WAIT_WOKEN, NOW, &ear, 0, 0), WAIT_SLEEP);
-    hf_ear_released(&ear, NOW, 1, true); /* the other has gone */
-    ck_assert_int_eq(hf_wait_step(&w, WAIT_DUE, NOW, &ear, 0, 0), WAIT_ASK);
+    ck_assert(hf_channel_heard(&channel, NOW, "0", 1));
+    ck_assert_int_eq(hf_wait_step(&w, EVENT_WOKEN, NOW, &channel, 0, 0), DO_SLEEP);
+    hf_channel_released(&channel, NOW, 1, true); /* the other has gone */
+    ck_assert_int_eq(hf_wait_step(&w, EVENT_DUE, NOW, &channel, 0, 0), DO_ASK);
 }
 END_TEST
 
-START_TEST(w8_turns_taken_beyond_are_credit)
+START_TEST(turn_1_turns_taken_beyond_are_credit)
 {
-    struct hf_ear ear = ear_that_owes(1);
+    struct hf_channel channel = channel_that_owes(1);
 
-    release_theirs(&ear, NOW);
-    release_theirs(&ear, NOW); /* not owed */
-    ck_assert_uint_eq(ear.owed, 0);
-    release_ours(&ear, NOW, 2, true, true);
-    ck_assert_uint_eq(ear.owed, 0);
-    release_ours(&ear, NOW, 2, true, true);
-    ck_assert_uint_eq(ear.owed, 1);
+    release_theirs(&channel, NOW);
+    release_theirs(&channel, NOW); /* not owed */
+    ck_assert_uint_eq(channel.owed, 0);
+    release_ours(&channel, NOW, 2, true, true);
+    ck_assert_uint_eq(channel.owed, 0);
+    release_ours(&channel, NOW, 2, true, true);
+    ck_assert_uint_eq(channel.owed, 1);
 }
 END_TEST
 
 /* However many turns were taken, one release later they are forgotten. */
-START_TEST(w8_credit_is_for_one_release_at_most)
+START_TEST(turn_1_credit_is_for_one_release_at_most)
 {
-    struct hf_ear ear = ear_that_owes(WAIT_FEW);
+    struct hf_channel channel = channel_that_owes(WAIT_FEW);
 
     for (int i = 0; i < 3 * WAIT_FEW; i++)
-        release_theirs(&ear, NOW);
-    release_ours(&ear, NOW, WAIT_FEW + 1, true, true);
-    ck_assert_uint_eq(ear.owed, 0);
-    release_ours(&ear, NOW, WAIT_FEW + 1, true, true);
-    ck_assert_uint_eq(ear.owed, WAIT_FEW);
+        release_theirs(&channel, NOW);
+    release_ours(&channel, NOW, WAIT_FEW + 1, true, true);
+    ck_assert_uint_eq(channel.owed, 0);
+    release_ours(&channel, NOW, WAIT_FEW + 1, true, true);
+    ck_assert_uint_eq(channel.owed, WAIT_FEW);
 }
 END_TEST
 
 /* The message of our release may have been lost with the channel: the next message
  * is another client's. */
-START_TEST(w8_a_lost_channel_owes_no_echo)
+START_TEST(turn_1_a_lost_channel_owes_no_echo)
 {
-    struct hf_ear ear = {.is_live = true, .dice = 1};
+    struct hf_channel channel = {.is_live = true, .dice = 1};
 
-    hf_ear_releases(&ear);
-    hf_ear_released(&ear, NOW, 3, true);
-    hf_ear_lost(&ear);
-    release_theirs(&ear, NOW + 1);
-    ck_assert_uint_eq(ear.owed, 1);
-    ck_assert_int_eq(ear.turn_ms, NOW + 1);
+    hf_channel_releases(&channel);
+    hf_channel_released(&channel, NOW, 3, true);
+    hf_channel_lost(&channel);
+    release_theirs(&channel, NOW + 1);
+    ck_assert_uint_eq(channel.owed, 1);
+    ck_assert_int_eq(channel.turn_ms, NOW + 1);
 }
 END_TEST
 
 /* Of how many listen, an answer that never came says nothing. */
-START_TEST(w8_a_release_without_an_answer_changes_no_debt)
+START_TEST(turn_1_a_release_without_an_answer_changes_no_debt)
 {
-    struct hf_ear ear = ear_that_owes(3);
+    struct hf_channel channel = channel_that_owes(3);
 
-    hf_ear_releases(&ear);
-    hf_ear_released(&ear, NOW + 50, -1, true);
-    ck_assert_uint_eq(ear.releases, 0);
-    ck_assert_uint_eq(ear.owed, 3);
-    ck_assert_uint_eq(ear.others, 3);
-    ck_assert_int_eq(ear.turn_ms, NOW);
+    hf_channel_releases(&channel);
+    hf_channel_released(&channel, NOW + 50, -1, true);
+    ck_assert_uint_eq(channel.releases, 0);
+    ck_assert_uint_eq(channel.owed, 3);
+    ck_assert_uint_eq(channel.others, 3);
+    ck_assert_int_eq(channel.turn_ms, NOW);
 }
 END_TEST
 
 /* A debt of which nobody made use for long must not hold up whoever comes. */
-START_TEST(w8_a_line_that_begins_late_asks_at_once)
+START_TEST(turn_1_a_line_that_begins_late_asks_at_once)
 {
-    struct hf_ear ear = ear_that_owes(5);
+    struct hf_channel channel = channel_that_owes(5);
     struct hf_wait w;
 
     hf_wait_init(&w, DEADLINE);
-    ck_assert_int_eq(hf_wait_step(&w, WAIT_DUE, NOW + 100, &ear, 0, 0),
-                     WAIT_ASK);
-    ck_assert_uint_eq(ear.owed, 0);
+    ck_assert_int_eq(hf_wait_step(&w, EVENT_DUE, NOW + 100, &channel, 0, 0),
+                     DO_ASK);
+    ck_assert_uint_eq(channel.owed, 0);
 }
 END_TEST
 
-START_TEST(w8_starts_that_nobody_uses_become_rare)
+START_TEST(turn_1_starts_that_nobody_uses_become_rare)
 {
-    struct hf_ear ear = {.is_live = true, .dice = 1};
+    struct hf_channel channel = {.is_live = true, .dice = 1};
     int given = 0;
 
     for (int i = 0; i < WAIT_UNUSED_MAX + 1600; i++) {
-        release_ours(&ear, NOW + i, 2, true, i % 2);
-        given += ear.owed > 0;
+        release_ours(&channel, NOW + i, 2, true, i % 2);
+        given += channel.owed > 0;
     }
     ck_assert_int_eq(given, WAIT_UNUSED_MAX + 100);
-    release_theirs(&ear, NOW);
-    release_ours(&ear, NOW, 2, true, true);
-    release_ours(&ear, NOW, 2, true, true);
-    ck_assert_uint_eq(ear.owed, 1);
+    release_theirs(&channel, NOW);
+    release_ours(&channel, NOW, 2, true, true);
+    release_ours(&channel, NOW, 2, true, true);
+    ck_assert_uint_eq(channel.owed, 1);
 }
 END_TEST
 
-START_TEST(w10_giving_way_ends_no_later_than_a_sleep_would)
+START_TEST(wait_8_giving_way_ends_no_later_than_a_sleep_would)
 {
-    struct hf_ear ear = ear_that_owes(8);
+    struct hf_channel channel = channel_that_owes(8);
     struct hf_wait w = wait_in(SLEEPING, true);
 
     w.due_ms = NOW + 3;
-    (void)hf_wait_step(&w, WAIT_DUE, NOW, &ear, 0, 0);
+    (void)hf_wait_step(&w, EVENT_DUE, NOW, &channel, 0, 0);
     ck_assert_int_eq(w.due_ms, NOW + 3);
     hf_wait_init(&w, NOW + 5); /* too short a wait to give way */
-    ck_assert_int_eq(hf_wait_step(&w, WAIT_DUE, NOW, &ear, 0, 0), WAIT_ASK);
+    ck_assert_int_eq(hf_wait_step(&w, EVENT_DUE, NOW, &channel, 0, 0), DO_ASK);
 }
 END_TEST
 
-/* ---- a crowd: W9 ---- */
+/* ---- a crowd: TURN-2 ---- */
 
-START_TEST(w9_a_crowd_is_told_how_many_it_is)
+START_TEST(turn_2_a_crowd_is_told_how_many_it_is)
 {
     static const struct {
         const char *text;
@@ -461,54 +461,54 @@ START_TEST(w9_a_crowd_is_told_how_many_it_is)
                 {"999999999", false, 999999999}, {"1000000000", true, 0}};
 
     for (int i = 0; i < COUNT(said); i++) {
-        struct hf_ear ear = {0};
+        struct hf_channel channel = {0};
 
-        ck_assert_msg(hf_ear_heard(&ear, NOW, said[i].text,
+        ck_assert_msg(hf_channel_heard(&channel, NOW, said[i].text,
                                    strlen(said[i].text)) == said[i].wakes &&
-                          ear.crowd == said[i].crowd,
+                          channel.crowd == said[i].crowd,
                       "\"%s\"", said[i].text);
     }
 }
 END_TEST
 
-START_TEST(w9_a_crowd_that_nobody_counts_fades)
+START_TEST(turn_2_a_crowd_that_nobody_counts_fades)
 {
-    struct hf_ear ear = {0};
+    struct hf_channel channel = {0};
 
-    (void)hf_ear_heard(&ear, NOW, "100", 3);
-    release_theirs(&ear, NOW); /* the count stands behind its message: fresh */
-    ck_assert_uint_eq(ear.crowd, 100);
-    release_theirs(&ear, NOW);
-    ck_assert_uint_eq(ear.crowd, 50);
-    release_theirs(&ear, NOW);
-    release_theirs(&ear, NOW);
-    ck_assert_uint_eq(ear.crowd, 0);
+    (void)hf_channel_heard(&channel, NOW, "100", 3);
+    release_theirs(&channel, NOW); /* the count stands behind its message: fresh */
+    ck_assert_uint_eq(channel.crowd, 100);
+    release_theirs(&channel, NOW);
+    ck_assert_uint_eq(channel.crowd, 50);
+    release_theirs(&channel, NOW);
+    release_theirs(&channel, NOW);
+    ck_assert_uint_eq(channel.crowd, 0);
 }
 END_TEST
 
-START_TEST(w9_each_of_a_crowd_chooses_a_moment_once)
+START_TEST(turn_2_each_of_a_crowd_chooses_a_moment_once)
 {
     int64_t least = INT64_MAX, most = 0;
 
     for (uint32_t seed_of_it = 1; seed_of_it <= 1000; seed_of_it++) {
-        struct hf_ear ear = {.is_live = true, .dice = seed_of_it * 2654435761u,
+        struct hf_channel channel = {.is_live = true, .dice = seed_of_it * 2654435761u,
                              .crowd = 200, .is_counted = true};
         struct hf_wait w = wait_in(SLEEPING, true);
         enum hf_wait_todo todo;
         int64_t due_ms;
 
         w.due_ms = NOW + TTL;
-        release_theirs(&ear, NOW);
-        todo = hf_wait_step(&w, WAIT_WOKEN, NOW, &ear, 0, 0);
-        due_ms = todo == WAIT_ASK ? NOW : w.due_ms;
+        release_theirs(&channel, NOW);
+        todo = hf_wait_step(&w, EVENT_WOKEN, NOW, &channel, 0, 0);
+        due_ms = todo == DO_ASK ? NOW : w.due_ms;
         least = due_ms < least ? due_ms : least;
         most = due_ms > most ? due_ms : most;
-        if (todo == WAIT_ASK)
+        if (todo == DO_ASK)
             continue;
-        ear.is_counted = true;
-        release_theirs(&ear, NOW);
-        ck_assert_int_eq(hf_wait_step(&w, WAIT_WOKEN, NOW, &ear, 0, 0),
-                         WAIT_NOTHING);
+        channel.is_counted = true;
+        release_theirs(&channel, NOW);
+        ck_assert_int_eq(hf_wait_step(&w, EVENT_WOKEN, NOW, &channel, 0, 0),
+                         DO_NOTHING);
         ck_assert_int_eq(w.due_ms, due_ms);
     }
     ck_assert_int_eq(least, NOW);
@@ -517,16 +517,16 @@ START_TEST(w9_each_of_a_crowd_chooses_a_moment_once)
 }
 END_TEST
 
-START_TEST(w9_spread_of_a_crowd_has_a_limit)
+START_TEST(turn_2_spread_of_a_crowd_has_a_limit)
 {
     for (uint32_t seed_of_it = 1; seed_of_it <= 100; seed_of_it++) {
-        struct hf_ear ear = {.is_live = true, .dice = seed_of_it * 2654435761u,
+        struct hf_channel channel = {.is_live = true, .dice = seed_of_it * 2654435761u,
                              .crowd = 500000, .is_counted = true};
         struct hf_wait w = wait_in(SLEEPING, true);
 
         w.due_ms = NOW + TTL;
-        release_theirs(&ear, NOW);
-        (void)hf_wait_step(&w, WAIT_WOKEN, NOW, &ear, 0, 0);
+        release_theirs(&channel, NOW);
+        (void)hf_wait_step(&w, EVENT_WOKEN, NOW, &channel, 0, 0);
         ck_assert_int_lt(w.due_ms, NOW + WAIT_SPREAD_MS);
     }
 }
@@ -540,7 +540,7 @@ END_TEST
  * holder's TTL is an hour. */
 struct world {
     struct hf_wait w;
-    struct hf_ear ear;
+    struct hf_channel channel;
     int64_t now;
     int64_t released_ms;
     int64_t dropped_ms;      /* the connection is lost at this moment */
@@ -558,18 +558,18 @@ static int64_t delay(struct world *g)
 
 static void obey(struct world *g, enum hf_wait_todo todo)
 {
-    if (todo == WAIT_ASK)
+    if (todo == DO_ASK)
         g->question_ms = delay(g);
-    if (todo == WAIT_SUBSCRIBE && g->subscribe_ms == INT64_MAX &&
-        g->confirm_ms == INT64_MAX && !g->ear.is_live)
+    if (todo == DO_SUBSCRIBE && g->subscribe_ms == INT64_MAX &&
+        g->confirm_ms == INT64_MAX && !g->channel.is_live)
         g->subscribe_ms = delay(g);
-    if (todo == WAIT_SLEEP)
-        check_sleep(&g->w, &g->ear);
+    if (todo == DO_SLEEP)
+        check_sleep(&g->w, &g->channel);
 }
 
 static void tell(struct world *g, enum hf_wait_event event)
 {
-    obey(g, hf_wait_step(&g->w, event, g->now, &g->ear, 3600000, 3600000));
+    obey(g, hf_wait_step(&g->w, event, g->now, &g->channel, 3600000, 3600000));
 }
 
 static bool comes(struct world *g, int64_t *at_ms)
@@ -597,7 +597,7 @@ static void server_acts(struct world *g)
 /* All that is on the wire is lost; questions are asked again by the call. */
 static void drop(struct world *g)
 {
-    bool was_live = g->ear.is_live;
+    bool was_live = g->channel.is_live;
     bool was_asking = g->w.state == ASKING;
 
     g->question_ms = g->answer_ms = g->subscribe_ms = INT64_MAX;
@@ -608,27 +608,27 @@ static void drop(struct world *g)
         g->question_ms = delay(g);
     if (!was_live)
         return;
-    g->ear.is_live = false;
-    g->ear.generation++;
-    tell(g, WAIT_WOKEN);
+    g->channel.is_live = false;
+    g->channel.generation++;
+    tell(g, EVENT_WOKEN);
 }
 
 static void client_hears(struct world *g)
 {
     if (comes(g, &g->confirm_ms)) {
-        g->ear.is_live = true;
-        g->ear.generation++;
-        tell(g, WAIT_LIVE);
+        g->channel.is_live = true;
+        g->channel.generation++;
+        tell(g, EVENT_SUBSCRIBED);
     }
     if (comes(g, &g->message_ms)) {
-        g->ear.generation++;
-        tell(g, WAIT_WOKEN);
+        g->channel.generation++;
+        tell(g, EVENT_WOKEN);
     }
     if (comes(g, &g->answer_ms)) {
         if (g->answer)
             g->w.state = DONE;
         else
-            tell(g, WAIT_REFUSED);
+            tell(g, EVENT_REFUSED);
     }
 }
 
@@ -646,7 +646,7 @@ START_TEST(no_moment_of_a_release_loses_the_wakeup)
         g.released_ms = NOW + (int64_t)dice(200);
         g.dropped_ms = dice(2) ? NOW + (int64_t)dice(200) : 0;
         hf_wait_init(&g.w, INT64_MAX);
-        tell(&g, WAIT_DUE);
+        tell(&g, EVENT_DUE);
         while (g.w.state != DONE) {
             g.now++;
             must(g.now < NOW + 500, "asked soon after the release");
@@ -669,9 +669,9 @@ static const struct {
     bool goes_on;
     hf_status result;           /* of a wait that gives up then */
 } errors[] = {
-    {"W7: a server that never answered is an error", false, HF_OK, HF_E_CONNECT,
+    {"WAIT-7: a server that never answered is an error", false, HF_OK, HF_E_CONNECT,
      NOW, NOW, false, HF_TIMEOUT},
-    {"W7: one that did is waited for", true, HF_OK, HF_E_CONNECT, NOW, NOW, true,
+    {"WAIT-7: one that did is waited for", true, HF_OK, HF_E_CONNECT, NOW, NOW, true,
      HF_E_CONNECT},
     {"the end of the wait cut it short", true, HF_OK, HF_E_NOREPLY,
      DEADLINE - WAIT_POLL_MS / 2 + 1, DEADLINE, true, HF_TIMEOUT},
@@ -685,7 +685,7 @@ static const struct {
      DEADLINE, DEADLINE, true, HF_E_NOREPLY},
 };
 
-START_TEST(w7_a_line_goes_on_once_the_server_has_answered_it)
+START_TEST(wait_7_a_line_goes_on_once_the_server_has_answered_it)
 {
     struct hf_wait_answers answers = {errors[_i].has_answered,
                                       errors[_i].before};
@@ -701,7 +701,7 @@ START_TEST(w7_a_line_goes_on_once_the_server_has_answered_it)
 }
 END_TEST
 
-START_TEST(w7_an_answer_outdates_the_error_before_it)
+START_TEST(wait_7_an_answer_outdates_the_error_before_it)
 {
     struct hf_wait_answers answers = {.last_error = HF_E_NOREPLY};
 
@@ -760,9 +760,9 @@ static TCase *case_answers(void)
 {
     TCase *c = tcase_create("answers");
 
-    tcase_add_loop_test(c, w7_a_line_goes_on_once_the_server_has_answered_it, 0,
+    tcase_add_loop_test(c, wait_7_a_line_goes_on_once_the_server_has_answered_it, 0,
                         COUNT(errors));
-    tcase_add_test(c, w7_an_answer_outdates_the_error_before_it);
+    tcase_add_test(c, wait_7_an_answer_outdates_the_error_before_it);
     tcase_add_test(c, late_grant_is_asked_for_again_a_few_times);
     tcase_add_test(c, late_grants_count_over_a_return_to_the_queue);
     tcase_add_test(c, sleep_is_capped_lower_where_a_slot_may_move);
@@ -775,7 +775,7 @@ static TCase *case_arrows(void)
 
     tcase_add_loop_test(c, each_event_moves_a_wait_by_one_arrow, 0,
                         COUNT(arrows));
-    tcase_add_loop_test(c, w4_sleep_ends_with_the_ttl_the_cap_or_the_deadline,
+    tcase_add_loop_test(c, wait_4_sleep_ends_with_the_ttl_the_cap_or_the_deadline,
                         0, COUNT(naps));
     tcase_add_test(c, a_wait_in_the_queue_is_due_at_its_deadline_only);
     return c;
@@ -785,23 +785,23 @@ static TCase *case_turns(void)
 {
     TCase *c = tcase_create("turns");
 
-    tcase_add_loop_test(c, w8_who_releases_gives_each_that_listens_a_start, 0,
+    tcase_add_loop_test(c, turn_1_who_releases_gives_each_that_listens_a_start, 0,
                         COUNT(starts));
-    tcase_add_test(c, w8_a_local_waiter_gives_way_too);
-    tcase_add_test(c, w8_who_gives_way_subscribes_first);
+    tcase_add_test(c, turn_1_a_local_waiter_gives_way_too);
+    tcase_add_test(c, turn_1_who_gives_way_subscribes_first);
     tcase_add_test(c,
-                   w8_a_message_during_our_release_does_not_overtake_its_answer);
-    tcase_add_test(c, w8_turns_taken_beyond_are_credit);
-    tcase_add_test(c, w8_credit_is_for_one_release_at_most);
-    tcase_add_test(c, w8_a_lost_channel_owes_no_echo);
-    tcase_add_test(c, w8_a_release_without_an_answer_changes_no_debt);
-    tcase_add_test(c, w8_a_line_that_begins_late_asks_at_once);
-    tcase_add_test(c, w8_starts_that_nobody_uses_become_rare);
-    tcase_add_test(c, w10_giving_way_ends_no_later_than_a_sleep_would);
-    tcase_add_test(c, w9_a_crowd_is_told_how_many_it_is);
-    tcase_add_test(c, w9_a_crowd_that_nobody_counts_fades);
-    tcase_add_test(c, w9_each_of_a_crowd_chooses_a_moment_once);
-    tcase_add_test(c, w9_spread_of_a_crowd_has_a_limit);
+                   turn_1_a_message_during_our_release_does_not_overtake_its_answer);
+    tcase_add_test(c, turn_1_turns_taken_beyond_are_credit);
+    tcase_add_test(c, turn_1_credit_is_for_one_release_at_most);
+    tcase_add_test(c, turn_1_a_lost_channel_owes_no_echo);
+    tcase_add_test(c, turn_1_a_release_without_an_answer_changes_no_debt);
+    tcase_add_test(c, turn_1_a_line_that_begins_late_asks_at_once);
+    tcase_add_test(c, turn_1_starts_that_nobody_uses_become_rare);
+    tcase_add_test(c, wait_8_giving_way_ends_no_later_than_a_sleep_would);
+    tcase_add_test(c, turn_2_a_crowd_is_told_how_many_it_is);
+    tcase_add_test(c, turn_2_a_crowd_that_nobody_counts_fades);
+    tcase_add_test(c, turn_2_each_of_a_crowd_chooses_a_moment_once);
+    tcase_add_test(c, turn_2_spread_of_a_crowd_has_a_limit);
     return c;
 }
 

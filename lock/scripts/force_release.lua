@@ -10,7 +10,7 @@
 -- Nothing but a hash is ever deleted (hlen refuses), and only one whose single
 -- field is an owner's, with a count of 1 at least. A queue in another slot is nobody's: such a name cannot
 -- be a fair lock's (WIRE 2.5). More than 16 listeners are told how many they are
--- (wait.h, W9). Source: WIRE 1, 2.2, 5.3, 8.3, 18.
+-- (channel.h, TURN-2). Source: WIRE 1, 2.2, 5.3, 8.3, 18.
 local lock, holder = KEYS[1], ARGV[2]
 local count = redis.call('hlen', lock)
 if count == 0 then

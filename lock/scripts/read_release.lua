@@ -15,7 +15,7 @@
 -- shorter under a writer, who has a lease of his own. What remains of the owner's
 -- holds lives for `lease` or longer, as that of a plain lock does.
 -- Whoever listens in both ways is counted once. More than 16 listeners are told
--- how many they are (wait.h, W9): Redisson ignores numbers other than 0 and 1.
+-- how many they are (channel.h, TURN-2): Redisson ignores numbers other than 0 and 1.
 -- Why a prefix stands among the keys: read_acquire.lua. Source: WIRE 5.3, 12.3.
 local lock, prefix, owner = KEYS[1], KEYS[2], ARGV[1]
 local count, lease = tonumber(ARGV[2]), tonumber(ARGV[3])

@@ -8,7 +8,7 @@
 -- May be sent any number of times. On a lock that nobody holds, waiters are
 -- woken all the same: they may be asleep on a TTL that has ended early.
 -- Whoever listens in both ways is counted once. More than 16 listeners are told
--- how many they are (wait.h, W9): Redisson ignores numbers other than 0 and 1.
+-- how many they are (channel.h, TURN-2): Redisson ignores numbers other than 0 and 1.
 -- Source: WIRE 5.3, 8.2.
 local lock, owner, count = KEYS[1], ARGV[1], ARGV[2]
 local reply, is_free, heard = {owner, tonumber(count)}, count == '0', 0

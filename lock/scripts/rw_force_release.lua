@@ -10,7 +10,7 @@
 -- With the writer's hold go its read holds. Hold keys stay until they expire: where
 -- their holder's field is gone, nobody looks at them. Only a hash is ever deleted,
 -- and only one whose fields are `mode` and owners'. More than 16 listeners are told
--- how many they are (wait.h, W9). Source: WIRE 1, 5.3, 12.5, 18.
+-- how many they are (channel.h, TURN-2). Source: WIRE 1, 5.3, 12.5, 18.
 local lock, holder, side = KEYS[1], ARGV[2], ARGV[3]
 local x = '%x%x%x%x'
 local owner = '^' .. x .. x .. ('%-' .. x):rep(4) .. x .. x .. ':%-?%d+'

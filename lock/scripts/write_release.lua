@@ -15,7 +15,7 @@
 -- shorter where one of their keys is missing: that may have expired, or be in
 -- another node while a slot is on the move.
 -- Whoever listens in both ways is counted once. More than 16 listeners are told
--- how many they are (wait.h, W9): Redisson ignores numbers other than 0 and 1.
+-- how many they are (channel.h, TURN-2): Redisson ignores numbers other than 0 and 1.
 -- Source: WIRE 5.3, 12.4.
 local lock, owner, count, lease = KEYS[1], ARGV[1], ARGV[2], tonumber(ARGV[3])
 local function wake()

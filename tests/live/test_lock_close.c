@@ -1,5 +1,5 @@
 /* hf_client_close: what is under way may end, what only waits does not begin,
- * and the deadline holds (lock.h; close.c, K1 to K3). */
+ * and the deadline holds (lock.h; close.c, CLOSE-1 to CLOSE-3). */
 #include "tests/live/test_lock_ways.h"
 #include "tests/support/lua_client.h"
 #include "tests/support/memory.h"

@@ -499,7 +499,7 @@ START_TEST(who_may_not_publish_frees_it_and_is_told)
 }
 END_TEST
 
-/* W5: without a subscription the waiter asks each second. */
+/* WAIT-5: without a subscription the waiter asks each second. */
 static const char *const deafs[] = {
     "~* &* +@all -subscribe",
     "~* resetchannels &other +@all",
@@ -519,7 +519,7 @@ static void wait_without_subscription(struct call *call, const char *rule)
     call_acquire(call, lock, &o);
 }
 
-START_TEST(w5_waiter_that_may_not_subscribe_asks_from_time_to_time)
+START_TEST(wait_5_waiter_that_may_not_subscribe_asks_from_time_to_time)
 {
     struct call call;
 
@@ -537,7 +537,7 @@ START_TEST(w5_waiter_that_may_not_subscribe_asks_from_time_to_time)
 END_TEST
 
 /* It goes on asking for its subscription, and hears once it may. */
-START_TEST(w5_refused_waiter_subscribes_as_soon_as_it_may)
+START_TEST(wait_5_refused_waiter_subscribes_as_soon_as_it_may)
 {
     struct call call;
 
@@ -649,9 +649,9 @@ static void add_cases(Suite *s)
     tcase_add_test(c, who_may_not_publish_frees_it_and_is_told);
     tcase_add_loop_test(c, failed_partial_release_is_one_less, 0, 2);
     tcase_add_test(c, failed_reentry_leaves_the_hold_as_it_was);
-    tcase_add_loop_test(c, w5_waiter_that_may_not_subscribe_asks_from_time_to_time, 0,
+    tcase_add_loop_test(c, wait_5_waiter_that_may_not_subscribe_asks_from_time_to_time, 0,
                         COUNT(deafs));
-    tcase_add_loop_test(c, w5_refused_waiter_subscribes_as_soon_as_it_may, 0,
+    tcase_add_loop_test(c, wait_5_refused_waiter_subscribes_as_soon_as_it_may, 0,
                         COUNT(deafs));
 
     c = live_case(s, "scripts", start, stop);

@@ -1,4 +1,4 @@
-/* How clients that all want one lock share it (W8, W9): judged by the order of
+/* How clients that all want one lock share it (TURN-1, TURN-2): judged by the order of
  * the grants and by the server's count of commands. Each client here is as a
  * process of its own: only the server is between them. */
 #include <stdatomic.h>

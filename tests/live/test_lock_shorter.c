@@ -217,7 +217,7 @@ END_TEST
 
 /* Names so long that only some of the renewals find room while the server stands
  * still. The holds are lost, released, and freed while the others still wait:
- * what these point at must last (B3), or they must not be sent (B2). */
+ * what these point at must last (WATCHDOG-3), or they must not be sent (WATCHDOG-2). */
 START_TEST(renewals_that_wait_for_room_outlive_the_holds_that_they_are_for)
 {
     struct hf_client_options o;

@@ -189,7 +189,7 @@ START_TEST(a_release_in_one_client_wakes_the_waiter_in_another)
 }
 END_TEST
 
-/* More than a second, the beat of a waiter that hears nothing (W5). */
+/* More than a second, the beat of a waiter that hears nothing (WAIT-5). */
 START_TEST(who_waits_asks_nothing_until_it_is_woken)
 {
     struct call call;
@@ -247,7 +247,7 @@ static void await_tries(long long calls)
         local_rest_us(500);
 }
 
-/* W5, W6: whose connection for messages is turned away again and again does not
+/* WAIT-5, WAIT-6: whose connection for messages is turned away again and again does not
  * sleep until the lease ends. */
 START_TEST(who_cannot_subscribe_yet_looks_from_time_to_time)
 {
@@ -725,7 +725,7 @@ START_TEST(a_cancel_ends_a_blocked_caller)
 }
 END_TEST
 
-/* ---- W1: the turn is passed on ---- */
+/* ---- WAIT-1: the turn is passed on ---- */
 
 START_TEST(who_gives_up_passes_the_turn_on)
 {
