@@ -12,7 +12,7 @@ here=$PWD/tests/mutants
 out=$1/mutants
 mutants=$here/${2:?}
 default=$3 harnesses=$4         # programs, by their names in BUILD
-seconds_max=60          # for one of them; with sanitizers, too
+seconds_max=180         # for one of them, on a busy machine; with sanitizers, too
 
 # TESTS, as they are to be asked.
 build() {
