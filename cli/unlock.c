@@ -113,9 +113,9 @@ static int refuse(const struct unlock *u, const struct hf_lock_info *info)
     bool is_side = info->kind == HF_KIND_READ || info->kind == HF_KIND_WRITE;
 
     if (info->kind == HF_KIND_PLAIN)
-        return cli_fail("%s has %lld holders, so it is not a plain lock; "
-                        "nothing is changed", u->quoted,
-                        (long long)info->holders);
+        return cli_fail("%s has %lld holders, and is released by force only "
+                        "from one; nothing is changed",
+                        u->quoted, (long long)info->holders);
     return cli_fail("%s is a %s, which only its own kind can release; nothing "
                     "is changed", u->quoted,
                     is_side ? "read-write lock"
