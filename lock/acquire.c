@@ -15,7 +15,7 @@
 #include "lock/verbs.h"
 #include "net/base/error.h"
 
-static void step(struct hf_op *op, enum hf_wait_event event, int64_t ttl_ms);
+static void advance(struct hf_op *op, enum hf_wait_event event, int64_t ttl_ms);
 
 /* ---- ending ---- */
 
@@ -35,7 +35,7 @@ static void give_up_hold(struct hf_op *op)
 
 /* The line goes on before our own end is told. The lock outlives both, for the
  * operation still counts as its user. */
-static void end(struct hf_op *op, hf_status status)
+static void end_acquire(struct hf_op *op, hf_status status)
 {
     give_up_hold(op);
     hf_loop_disarm(op->client->loop, &op->timer);
@@ -48,12 +48,12 @@ static void end(struct hf_op *op, hf_status status)
 static void give_back(struct hf_op *op, hf_status status)
 {
     op->call.may_have_run = true;
-    end(op, status);
+    end_acquire(op, status);
 }
 
 /* ---- being granted ---- */
 
-static void ask(struct hf_op *op);
+static void send_acquire(struct hf_op *op);
 
 static void keep(struct hf_op *op)
 {
@@ -87,7 +87,7 @@ static void granted(struct hf_op *op, hf_status status)
     if (hf_wait_asks_again(&op->wait, op->options.wait_ms != 0, now, safe_ms,
                            op->lease_ms)) {
         op->may_be_held = true;
-        ask(op);
+        send_acquire(op);
     } else if (safe_ms <= 0) {
         give_back(op,
                   hf_error_set(op->error, HF_E_NOREPLY,
@@ -95,7 +95,7 @@ static void granted(struct hf_op *op, hf_status status)
                                hf_router_address(client->router)));
     } else {
         keep(op);
-        end(op, status);
+        end_acquire(op, status);
     }
 }
 
@@ -167,7 +167,7 @@ static void wait_in_line(struct hf_op *op, int64_t ttl_ms)
         return;
     }
     hf_wait_answered(&op->lock->line->answers);
-    step(op, EVENT_REFUSED, ttl_ms);
+    advance(op, EVENT_REFUSED, ttl_ms);
 }
 
 static void refused(struct hf_op *op)
@@ -176,16 +176,16 @@ static void refused(struct hf_op *op)
         .is_locked = true, .ttl_ms = op->answer.number, .holders = 1};
 
     if (op->client->is_closing) {
-        end(op, HF_E_CLOSED);
+        end_acquire(op, HF_E_CLOSED);
         return;
     }
     if (hf_hold_find(op->lock, op->owner) || hold_in_the_way(op)) {
-        ask(op); /* by another call of our own: now it is a re-entry */
+        send_acquire(op); /* by another call of our own: now it is a re-entry */
         return;
     }
     hf_info_read(&info, &op->answer);
     if (is_other_data(&info)) {
-        end(op, hf_info_refuse(op->error, op->lock, &info));
+        end_acquire(op, hf_info_refuse(op->error, op->lock, &info));
         return;
     }
     hf_release_ghost(op->lock, &op->answer);
@@ -194,7 +194,7 @@ static void refused(struct hf_op *op)
         wait_in_line(op, info.ttl_ms);
         return;
     }
-    end(op, say_held(op, &info));
+    end_acquire(op, say_held(op, &info));
 }
 
 /* ---- the answer ---- */
@@ -209,7 +209,7 @@ static void refuse_line(struct hf_op *op, hf_status status)
     while (hf_line_first(line) == op && (behind = hf_line_behind_first(line))) {
         if (op->error)
             hf_error_set(behind->error, status, "%s", op->error->text);
-        end(behind, status);
+        end_acquire(behind, status);
     }
 }
 
@@ -224,12 +224,12 @@ static bool waits_on(struct hf_op *op, hf_status status)
 static void failed(struct hf_op *op, hf_status status)
 {
     if (waits_on(op, status)) {
-        step(op, EVENT_UNANSWERED, 0);
+        advance(op, EVENT_UNANSWERED, 0);
         return;
     }
     if (status == HF_E_AUTH || status == HF_E_TLS)
         refuse_line(op, status);
-    end(op, status);
+    end_acquire(op, status);
 }
 
 static void on_answer(struct hf_call *call, hf_status status,
@@ -266,7 +266,7 @@ static void settle_question(struct hf_op *op)
 /* The record is made before we ask, so that a grant cannot find no memory; one
  * number serves all the tries of one wait. Should the same owner have acquired
  * meanwhile by another call, this one becomes a re-entry. */
-static void ask(struct hf_op *op)
+static void send_acquire(struct hf_op *op)
 {
     struct hf_hold *held = hf_hold_find(op->lock, op->owner);
     struct hf_hold *beside;
@@ -279,11 +279,11 @@ static void ask(struct hf_op *op)
         return;
     }
     if ((beside = hold_in_the_way(op))) {
-        end(op, hf_reentry_refuse(op, beside));
+        end_acquire(op, hf_reentry_refuse(op, beside));
         return;
     }
     if (!op->hold && !(op->hold = hf_hold_new(op))) {
-        end(op, HF_E_NOMEM);
+        end_acquire(op, HF_E_NOMEM);
         return;
     }
     op->count = 1;
@@ -300,7 +300,7 @@ static void ask(struct hf_op *op)
 
 /* ---- waiting ---- */
 
-static void step(struct hf_op *op, enum hf_wait_event event, int64_t ttl_ms)
+static void advance(struct hf_op *op, enum hf_wait_event event, int64_t ttl_ms)
 {
     int64_t now = hf_loop_now(op->client->loop);
     struct hf_line *line = op->lock->line;
@@ -310,12 +310,12 @@ static void step(struct hf_op *op, enum hf_wait_event event, int64_t ttl_ms)
 
     switch (hf_wait_step(&op->wait, event, now, &line->channel, ttl_ms, cap_ms)) {
     case DO_ASK:
-        ask(op);
+        send_acquire(op);
         break;
     case DO_SUBSCRIBE:
         hf_line_listen(line);
         if (line->channel.is_refused)
-            step(op, EVENT_NOT_SUBSCRIBED, ttl_ms);
+            advance(op, EVENT_NOT_SUBSCRIBED, ttl_ms);
         else
             hf_op_arm_due(op);
         break;
@@ -323,7 +323,7 @@ static void step(struct hf_op *op, enum hf_wait_event event, int64_t ttl_ms)
         hf_op_arm_due(op);
         break;
     case DO_GIVE_UP:
-        end(op, hf_wait_result(&line->answers));
+        end_acquire(op, hf_wait_result(&line->answers));
         break;
     case DO_NOTHING:
         break;
@@ -332,12 +332,12 @@ static void step(struct hf_op *op, enum hf_wait_event event, int64_t ttl_ms)
 
 static void on_line(struct hf_op *op, enum hf_wait_event event)
 {
-    step(op, event, 0);
+    advance(op, event, 0);
 }
 
 static void on_due(struct hf_timer *timer)
 {
-    step(HF_OWNER_OF(timer, struct hf_op, timer), EVENT_DUE, 0);
+    advance(HF_OWNER_OF(timer, struct hf_op, timer), EVENT_DUE, 0);
 }
 
 /* ---- start, cancel ---- */
@@ -362,11 +362,11 @@ static void join(struct hf_op *op)
         return;
     }
     if (asks_beside_line(op)) {
-        ask(op);
+        send_acquire(op);
         return;
     }
     if (hf_line_enter(op))
-        step(op, EVENT_DUE, 0);
+        advance(op, EVENT_DUE, 0);
     else
         hf_op_arm_due(op);
 }
@@ -399,7 +399,7 @@ static void cancel(struct hf_op *op, hf_status status)
         hf_reentry_cancel(op, status);
         return;
     }
-    end(op, status);
+    end_acquire(op, status);
 }
 
 const struct hf_verb hf_verb_acquire = {

@@ -64,8 +64,8 @@ static const char *advice_on(struct hf_resp_value reply)
 
 /* ---- ending ---- */
 
-static void end(struct hf_call *call, hf_status status,
-                struct hf_resp_value reply)
+static void end_call(struct hf_call *call, hf_status status,
+                     struct hf_resp_value reply)
 {
     call->is_under_way = false;
     call->done(call, status, reply);
@@ -82,7 +82,7 @@ static void end_with(struct hf_call *call, hf_status status, const char *what,
                  hf_error_quote(name, sizeof name, call->subject,
                                 call->subject_len),
                  what, why ? ": " : "", why ? why : "");
-    end(call, status, no_reply);
+    end_call(call, status, no_reply);
 }
 
 /* The server's words, and what to do about them. */
@@ -97,7 +97,7 @@ static void end_with_words(struct hf_call *call, const char *words,
                                 call->subject_len),
                  hf_command_address(&call->command), words,
                  advice ? " (" : "", advice ? advice : "", advice ? ")" : "");
-    end(call, HF_E_SERVER, reply);
+    end_call(call, HF_E_SERVER, reply);
 }
 
 static void end_with_error_reply(struct hf_call *call,
@@ -122,11 +122,11 @@ static void end_unanswered(struct hf_call *call)
 {
     const struct hf_error *why = hf_command_error(&call->command);
 
-    call->is_passing = call->put_off[0] || call->may_have_run ||
+    call->is_passing = call->patience_reason[0] || call->may_have_run ||
                        status_of(why) == HF_E_CONNECT || why->status == HF_OK ||
                        hf_loop_now(call->loop) >= call->deadline_ms;
-    if (call->put_off[0]) /* the reason it gave all along */
-        end_with_words(call, call->put_off, call->advice, no_reply);
+    if (call->patience_reason[0]) /* the reason it gave all along */
+        end_with_words(call, call->patience_reason, call->advice, no_reply);
     else if (call->may_have_run)
         end_with(call, HF_E_NOREPLY,
                  why->status != HF_OK ? why->text : hf_command_address(&call->command),
@@ -152,7 +152,8 @@ static void end_without_room(struct hf_call *call)
 
 static void end_unsent(struct hf_call *call)
 {
-    if (call->command.had_no_room && !call->put_off[0] && !call->may_have_run)
+    if (call->command.had_no_room && !call->patience_reason[0] &&
+        !call->may_have_run)
         end_without_room(call);
     else
         end_unanswered(call);
@@ -160,14 +161,14 @@ static void end_unsent(struct hf_call *call)
 
 /* ---- trying ---- */
 
-static hf_status send(struct hf_call *call)
+static hf_status send_command(struct hf_call *call)
 {
     return hf_router_send(call->router, &call->command);
 }
 
 static void send_again(struct hf_call *call)
 {
-    hf_status rc = send(call);
+    hf_status rc = send_command(call);
 
     if (rc < 0)
         end_with(call, rc, "cannot ask again", hf_status_text(rc));
@@ -187,7 +188,7 @@ static void command_init(struct hf_call *call,
     call->command.argv = call->argv;
     call->command.argc = call->argc;
     call->command.slot = call->slot;
-    call->command.is_urgent = call->is_single;
+    call->command.is_urgent = call->is_urgent;
     call->command.is_replicated = call->is_replicated;
     call->command.replicas = call->replicas;
     call->command.replicas_timeout_ms = call->replicas_timeout_ms;
@@ -210,10 +211,10 @@ static hf_status begin(struct hf_call *call, struct hf_loop *loop,
     call->sending = (struct hf_sending){.sent_ms = HF_NEVER};
     call->may_have_run = call->is_repeated = call->is_passing = false;
     call->forgeries = 0;
-    call->put_off[0] = '\0';
+    call->patience_reason[0] = '\0';
     call->timer = (struct hf_timer){.fire = on_retry};
     command_init(call, done);
-    rc = send(call);
+    rc = send_command(call);
     call->is_under_way = rc == HF_OK;
     return rc;
 }
@@ -234,8 +235,8 @@ hf_status hf_call_start(struct hf_call *call, struct hf_loop *loop,
 static void on_told(struct hf_command *command, enum hf_outcome outcome,
                     struct hf_resp_value reply)
 {
-    end(HF_OWNER_OF(command, struct hf_call, command),
-        outcome == HF_ANSWERED ? HF_OK : HF_E_NOREPLY, reply);
+    end_call(HF_OWNER_OF(command, struct hf_call, command),
+             outcome == HF_ANSWERED ? HF_OK : HF_E_NOREPLY, reply);
 }
 
 hf_status hf_call_tell(struct hf_call *call, struct hf_loop *loop,
@@ -303,7 +304,8 @@ static void note_put_off(struct hf_call *call, struct hf_resp_value reply)
     size_t len;
 
     hf_refusal_words(reply, &ptr, &len);
-    (void)hf_error_quote(call->put_off, sizeof call->put_off, ptr, len);
+    (void)hf_error_quote(call->patience_reason, sizeof call->patience_reason,
+                         ptr, len);
     call->advice = advice_on(reply);
 }
 
@@ -315,7 +317,7 @@ static void try_later(struct hf_call *call, struct hf_resp_value reply)
 
     begin_deadline(call);
     note_put_off(call, reply);
-    if (call->is_single || when >= call->deadline_ms) {
+    if (call->is_once || when >= call->deadline_ms) {
         call->is_passing = true;
         end_with_error_reply(call, reply);
         return;
@@ -340,7 +342,7 @@ static void unknown(struct hf_call *call)
 {
     call->may_have_run = true;
     note_stray(&call->sending);
-    if (call->is_single || hf_loop_now(call->loop) >= call->deadline_ms) {
+    if (call->is_once || hf_loop_now(call->loop) >= call->deadline_ms) {
         end_unanswered(call);
         return;
     }
@@ -376,7 +378,7 @@ static bool is_ours(const struct hf_call *call, struct hf_resp_value reply)
 
 static void answered_error(struct hf_call *call, struct hf_resp_value reply)
 {
-    if (hf_resp_error_is(reply, "NOSCRIPT") && !call->is_single &&
+    if (hf_resp_error_is(reply, "NOSCRIPT") && !call->is_once &&
         !call->by_text) {
         call->by_text = true; /* once: behind it, that answer is an error */
         use_verb(call, "EVAL", call->script->text, call->script->len);
@@ -395,7 +397,7 @@ static void answered(struct hf_call *call, struct hf_resp_value reply)
         return; /* on_acknowledged follows */
     if (call->replicas)
         (void)hf_router_cancel(&call->command);
-    end(call, HF_OK, reply);
+    end_call(call, HF_OK, reply);
 }
 
 static void on_reply(struct hf_command *command, enum hf_outcome outcome,

@@ -27,9 +27,8 @@ struct hf_call {
     size_t echo_len;
     const char *subject;          /* the lock's name, for messages */
     size_t subject_len;
-    bool is_single;               /* ask once: neither again nor by text. Has
-                                     room before the others, for it cannot come
-                                     later */
+    bool is_once;   /* ask once: neither again nor by text */
+    bool is_urgent; /* as hf_command's: it has room before the others */
     int64_t patience_ms;          /* of a call without a deadline: for how long
                                      it is asked again from the first time on
                                      that the server asks for patience */
@@ -67,7 +66,7 @@ struct hf_call {
     struct hf_timer timer;        /* before the next try */
     int64_t deadline_ms;
     int forgeries;
-    char put_off[100];            /* why the server last asked for patience */
+    char patience_reason[100];    /* why the server last asked for patience */
     const char *advice;           /* on that; NULL: none */
     bool is_under_way;            /* until `done` or `acknowledged` */
     char keys_text[HF_RESP_INTEGER_MAX];

@@ -347,8 +347,8 @@ static hf_status probed(const struct probe *probe, struct hf_error *err)
 }
 
 /* Sends one command and waits for its reply. [locked] */
-static hf_status ask(struct hf_client *client, struct probe *probe,
-                     struct hf_error *err)
+static hf_status send_probe(struct hf_client *client, struct probe *probe,
+                            struct hf_error *err)
 {
     hf_status rc;
 
@@ -373,7 +373,7 @@ static hf_status connect_within(struct hf_client *client, int64_t deadline_ms,
                                       .argc = 1,
                                       .is_once = client->connects_once,
                                       .deadline_ms = deadline_ms}};
-    hf_status rc = ask(client, &probe, err);
+    hf_status rc = send_probe(client, &probe, err);
 
     if (rc < 0 || !client->replicas)
         return rc;
@@ -382,7 +382,7 @@ static hf_status connect_within(struct hf_client *client, int64_t deadline_ms,
                                        .is_replicated = true,
                                        .is_once = client->connects_once,
                                        .deadline_ms = deadline_ms}};
-    rc = ask(client, &probe, err);
+    rc = send_probe(client, &probe, err);
     if (rc == HF_OK && probe.refusal[0])
         rc = hf_error_set(err, HF_E_SERVER,
                           "%s: WAIT, which replicas=... needs: %s",
@@ -440,10 +440,10 @@ static void each_lock(struct hf_client *client, void (*act)(struct hf_lock *))
 {
     struct hf_list *next;
 
-    for (struct hf_list *l = client->handles.next; l != &client->handles;
+    for (struct hf_list *l = client->locks.next; l != &client->locks;
          l = next) {
         next = l->next;
-        act(HF_OWNER_OF(l, struct hf_lock, node));
+        act(HF_OWNER_OF(l, struct hf_lock, client_link));
     }
 }
 

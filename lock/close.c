@@ -96,9 +96,9 @@ static uint64_t count_all_holds(const struct hf_client *client)
 {
     uint64_t count = 0;
 
-    for (struct hf_list *l = client->handles.next; l != &client->handles;
+    for (struct hf_list *l = client->locks.next; l != &client->locks;
          l = l->next)
-        count += count_holds(HF_OWNER_OF(l, struct hf_lock, node));
+        count += count_holds(HF_OWNER_OF(l, struct hf_lock, client_link));
     return count;
 }
 

@@ -75,8 +75,8 @@ static void run_done(struct hf_task *task)
     free_op(op);
 }
 
-/* Refusals that nobody has worded yet; and no trouble that has passed. */
-static void word(struct hf_op *op)
+/* Fills the error if nobody has; clears one that a later success outdated. */
+static void fill_error(struct hf_op *op)
 {
     char name[100];
 
@@ -108,7 +108,7 @@ void hf_op_finish(struct hf_op *op, hf_status status)
     struct hf_client *client = op->client;
 
     op->status = status;
-    word(op);
+    fill_error(op);
     hf_list_remove(&op->node);
     hf_list_remove(&op->line_node);
     hf_list_remove(&op->cancel_node);
@@ -175,7 +175,7 @@ void hf_op_call(struct hf_op *op, enum hf_step step, struct hf_bytes echo,
     call->echo_len = echo.len;
     call->subject = lock->text;
     call->subject_len = lock->name_len;
-    call->is_single = false;
+    call->is_once = call->is_urgent = false;
     call->by_text = false;
     call->is_replicated = is_replicated(op, step);
     call->error = op->error;

@@ -57,8 +57,8 @@ struct hf_client {
 
     struct hf_list *buckets;    /* locks, by a hash of their names */
     uint32_t buckets_room;      /* a power of two */
-    uint32_t locks;
-    struct hf_list handles;     /* all locks, which are in `buckets`, too */
+    uint32_t locks_count;
+    struct hf_list locks;       /* all locks, which are in `buckets`, too */
 
     struct hf_list ops;         /* all under way */
     uint32_t ops_count;
@@ -105,15 +105,15 @@ struct hf_line {
 };
 
 struct hf_lock {
-    struct hf_list by_name;     /* in a bucket */
-    struct hf_list node;        /* in client->handles */
+    struct hf_list bucket_link; /* in a bucket */
+    struct hf_list client_link; /* in client->locks */
     struct hf_client *client;
     const struct hf_kind *kind;
     uint32_t refs;              /* handles, holds, operations; other locks that
                                    use its line */
     uint32_t hash;
     uint16_t slot;              /* of its name, in a cluster */
-    bool is_odd;                /* its channel hashes to another slot than its
+    bool has_foreign_channel;   /* its channel hashes to another slot than its
                                    name: WIRE 2.5 */
     uint32_t name_len;
     uint32_t channel_len;

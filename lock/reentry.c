@@ -19,7 +19,7 @@ hf_status hf_reentry_refuse(struct hf_op *op, const struct hf_hold *held)
         hf_lock_kind_text(held->lock->kind->id));
 }
 
-static void end(struct hf_op *op, hf_status status)
+static void end_reentry(struct hf_op *op, hf_status status)
 {
     struct hf_hold *hold = op->hold;
 
@@ -42,7 +42,7 @@ static void end_lost(struct hf_op *op)
         "acquire it again",
         hf_error_quote(name, sizeof name, op->lock->text, op->lock->name_len),
         hf_lost_text(op->hold->lease.reason));
-    end(op, HF_LOST);
+    end_reentry(op, HF_LOST);
 }
 
 /* The re-entry has no answer. For the count it does not matter whether the
@@ -69,7 +69,7 @@ static void on_answer(struct hf_call *call, hf_status status,
         call->may_have_run = call->may_have_run ||
                              status == HF_E_SERVER; /* half of the script */
         settle(op);
-        end(op, status);
+        end_reentry(op, status);
         return;
     }
     if (hold->lease.state == LEASE_LOST) { /* while we asked: it was told */
@@ -80,7 +80,7 @@ static void on_answer(struct hf_call *call, hf_status status,
         hf_lease_granted(&hold->lease, op->count, &call->sending,
                         op->options.lease_ms == 0, 0);
         hf_hold_rearm(hold);
-        end(op, HF_OK);
+        end_reentry(op, HF_OK);
         return;
     }
     if (hf_lease_lose(&hold->lease,
@@ -97,7 +97,7 @@ static void reenter(struct hf_op *op)
         return;
     }
     if (!op->lock->kind->reenters) {
-        end(op, hf_reentry_refuse(op, op->hold));
+        end_reentry(op, hf_reentry_refuse(op, op->hold));
         return;
     }
     op->count = op->hold->lease.count + 1;
@@ -124,5 +124,5 @@ void hf_reentry_start(struct hf_op *op, struct hf_hold *held)
 void hf_reentry_cancel(struct hf_op *op, hf_status status)
 {
     settle(op);
-    end(op, status);
+    end_reentry(op, status);
 }

@@ -13,7 +13,7 @@ static bool is_still_held(const struct hf_op *op)
     return op->answer.count == 0 && op->answer.number < 0;
 }
 
-static void end(struct hf_op *op, bool is_gone, hf_status status)
+static void end_release(struct hf_op *op, bool is_gone, hf_status status)
 {
     struct hf_hold *hold = op->hold;
 
@@ -27,7 +27,7 @@ static void end(struct hf_op *op, bool is_gone, hf_status status)
     hf_op_finish(op, status);
 }
 
-static void orphan(struct hf_hold *hold)
+static void leave_to_orphan(struct hf_hold *hold)
 {
     hf_release_orphan(hold->lock, hold->text, hold->text_len,
                       hold->lease.claims.answered_ms);
@@ -40,8 +40,8 @@ static void release_lost(struct hf_op *op)
     bool is_last = --hold->lease.count <= 0;
 
     if (is_last && hf_lease_may_remain(&hold->lease))
-        orphan(hold);
-    end(op, is_last, HF_LOST);
+        leave_to_orphan(hold);
+    end_release(op, is_last, HF_LOST);
 }
 
 /* Asked again after an unknown outcome and found gone: it was we who released
@@ -57,7 +57,7 @@ static void found_gone(struct hf_op *op)
     struct hf_hold *hold = op->hold;
 
     if (was_released_by_us(op)) {
-        end(op, true, HF_OK);
+        end_release(op, true, HF_OK);
         return;
     }
     hold->lease.count = op->count;
@@ -66,7 +66,7 @@ static void found_gone(struct hf_op *op)
                                              : HF_LOST_TAKEN) &&
         op->count > 0)
         hf_hold_tell_lost(hold);
-    end(op, op->count == 0, HF_LOST);
+    end_release(op, op->count == 0, HF_LOST);
 }
 
 static void done(struct hf_op *op)
@@ -77,7 +77,7 @@ static void done(struct hf_op *op)
         hf_lease_granted(&hold->lease, op->count, &op->call.sending, false, 0);
         hf_hold_rearm(hold);
     }
-    end(op, op->count == 0, HF_OK);
+    end_release(op, op->count == 0, HF_OK);
 }
 
 /* The count is ours to know, so one acquisition less it is, answered or not. */
@@ -87,13 +87,13 @@ static void failed(struct hf_op *op, hf_status status)
 
     hold->lease.count = op->count;
     if (op->count == 0)
-        orphan(hold);
+        leave_to_orphan(hold);
     else if (op->call.may_have_run || status == HF_E_SERVER)
         hf_lease_unknown(&hold->lease, &op->call.sending);
     else
         hf_lease_refused(&hold->lease);
     hf_hold_rearm(hold);
-    end(op, op->count == 0, status);
+    end_release(op, op->count == 0, status);
 }
 
 static void on_released(struct hf_call *call, hf_status status,

@@ -18,11 +18,11 @@ static void string_anew(struct hf_client *client)
 {
     for (uint32_t i = 0; i < client->buckets_room; i++)
         hf_list_init(&client->buckets[i]);
-    for (struct hf_list *l = client->handles.next; l != &client->handles;
+    for (struct hf_list *l = client->locks.next; l != &client->locks;
          l = l->next) {
-        struct hf_lock *lock = HF_OWNER_OF(l, struct hf_lock, node);
+        struct hf_lock *lock = HF_OWNER_OF(l, struct hf_lock, client_link);
 
-        hf_list_push(bucket_of(client, lock->hash), &lock->by_name);
+        hf_list_push(bucket_of(client, lock->hash), &lock->bucket_link);
     }
 }
 
@@ -37,7 +37,7 @@ static bool table_grow(struct hf_client *client, size_t want)
 
 hf_status hf_table_init(struct hf_client *client)
 {
-    hf_list_init(&client->handles);
+    hf_list_init(&client->locks);
     return table_grow(client, BUCKETS_FIRST) ? HF_OK : HF_E_NOMEM;
 }
 
@@ -57,7 +57,7 @@ static struct hf_lock *find(struct hf_client *client, uint32_t hash,
     struct hf_list *bucket = bucket_of(client, hash);
 
     for (struct hf_list *l = bucket->next; l != bucket; l = l->next) {
-        struct hf_lock *lock = HF_OWNER_OF(l, struct hf_lock, by_name);
+        struct hf_lock *lock = HF_OWNER_OF(l, struct hf_lock, bucket_link);
 
         if (!is_named(lock, hash, name, len))
             continue;
@@ -122,7 +122,7 @@ static struct hf_lock *lock_new(struct hf_client *client,
     return lock;
 }
 
-static bool is_odd(const struct hf_lock *lock)
+static bool has_foreign_channel(const struct hf_lock *lock)
 {
     struct hf_bytes channel = hf_lock_channel(lock);
 
@@ -143,20 +143,20 @@ hf_status hf_lock_find_or_add(struct hf_lock **out, struct hf_client *client,
         *out = lock;
         return HF_OK;
     }
-    if (client->locks >= client->locks_max)
+    if (client->locks_count >= client->locks_max)
         return HF_E_LIMIT;
     if (!(lock = lock_new(client, kind, name, len, line)))
         return HF_E_NOMEM;
-    if (client->locks >= client->buckets_room &&
+    if (client->locks_count >= client->buckets_room &&
         client->buckets_room < BUCKETS_MAX) /* without memory: longer lists */
         (void)table_grow(client, (size_t)client->buckets_room * 2);
     lock->hash = hash;
     lock->slot = hf_router_slot(client->router, name, len);
-    lock->is_odd = is_odd(lock);
+    lock->has_foreign_channel = has_foreign_channel(lock);
     lock->refs = 1;
-    client->locks++;
-    hf_list_push(&client->handles, &lock->node);
-    hf_list_push(bucket_of(client, hash), &lock->by_name);
+    client->locks_count++;
+    hf_list_push(&client->locks, &lock->client_link);
+    hf_list_push(bucket_of(client, hash), &lock->bucket_link);
     *out = lock;
     return HF_OK;
 }
@@ -165,10 +165,10 @@ struct hf_lock *hf_lock_next_of_name(const struct hf_lock *lock,
                                      const struct hf_lock *after)
 {
     struct hf_list *bucket = bucket_of(lock->client, lock->hash);
-    struct hf_list *l = after ? after->by_name.next : bucket->next;
+    struct hf_list *l = after ? after->bucket_link.next : bucket->next;
 
     for (; l != bucket; l = l->next) {
-        struct hf_lock *other = HF_OWNER_OF(l, struct hf_lock, by_name);
+        struct hf_lock *other = HF_OWNER_OF(l, struct hf_lock, bucket_link);
 
         if (is_named(other, lock->hash, lock->text, lock->name_len))
             return other;
@@ -180,7 +180,8 @@ struct hf_lock *hf_lock_next_of_name(const struct hf_lock *lock,
  * the waiters of an odd name are woken in the plain way, over any node. */
 bool hf_lock_is_sharded(const struct hf_lock *lock)
 {
-    return !lock->is_odd && hf_router_is_sharded(lock->client->router);
+    return !lock->has_foreign_channel &&
+           hf_router_is_sharded(lock->client->router);
 }
 
 void hf_lock_ref(struct hf_lock *lock)
@@ -195,9 +196,9 @@ void hf_lock_unref(struct hf_lock *lock)
 
     if (--lock->refs > 0)
         return;
-    hf_list_remove(&lock->by_name);
-    hf_list_remove(&lock->node);
-    client->locks--;
+    hf_list_remove(&lock->bucket_link);
+    hf_list_remove(&lock->client_link);
+    client->locks_count--;
     hf_mem_free(client->mem, lock, size_of(lock));
     if (of != lock)
         hf_lock_unref(of);
@@ -207,9 +208,9 @@ void hf_lock_unref(struct hf_lock *lock)
  * it uses another's line, that one is older. */
 static void free_locks(struct hf_client *client)
 {
-    while (!hf_list_is_empty(&client->handles)) {
+    while (!hf_list_is_empty(&client->locks)) {
         struct hf_lock *lock =
-            HF_OWNER_OF(client->handles.prev, struct hf_lock, node);
+            HF_OWNER_OF(client->locks.prev, struct hf_lock, client_link);
 
         lock->refs = 1;
         hf_lock_unref(lock);

@@ -212,7 +212,8 @@ static void describe(struct hf_batch *batch)
     call->echo_len = first->text_len;
     call->subject = subject;
     call->subject_len = sizeof subject - 1;
-    call->is_single = true; /* WATCHDOG-1 */
+    call->is_once = true;   /* WATCHDOG-1 */
+    call->is_urgent = true; /* it cannot come later */
     call->by_text = batch->client->renews_by_eval;
     call->error = &batch->error;
     call->done = on_renewed;
@@ -228,7 +229,7 @@ static int64_t deadline(struct hf_client *client)
                                             : client->request_timeout_ms);
 }
 
-static void send(struct hf_batch *batch)
+static void send_batch(struct hf_batch *batch)
 {
     struct hf_client *client = batch->client;
     hf_status rc;
@@ -272,7 +273,7 @@ static void on_turn_end(struct hf_turn_hook *turn)
         }
         batch->client = client;
         hf_list_push(&client->batches, &batch->node);
-        send(batch);
+        send_batch(batch);
     }
     client->renews_singly = false;
 }
