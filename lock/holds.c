@@ -18,6 +18,8 @@ struct hf_hold *hf_hold_find_beside(struct hf_lock *lock, int64_t owner)
     struct hf_lock *other = NULL;
     struct hf_hold *hold = NULL;
 
+    if (lock->line->locks < 2) /* mostly */
+        return NULL;
     while (!hold && (other = hf_lock_next_of_name(lock, other)))
         if (other != lock && other->line == lock->line)
             hold = hf_hold_find(other, owner);

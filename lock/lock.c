@@ -135,7 +135,7 @@ struct ask {
 static void op_init(struct hf_op *op, struct hf_lock *lock,
                     const struct ask *ask)
 {
-    memset(op, 0, sizeof *op);
+    memset(op, 0, offsetof(struct hf_op, argv));
     op->client = lock->client;
     op->lock = lock;
     op->verb = ask->verb;

@@ -99,6 +99,7 @@ struct hf_line {
     struct hf_wait_answers answers;
     bool is_listening;          /* subscription is added */
     bool is_waking;             /* a message is on its way (wake.c) */
+    uint32_t locks;             /* that use it */
     struct hf_channel channel;
     struct hf_subscription subscription;
     struct hf_plain_subscription *plain; /* or NULL */
@@ -178,12 +179,7 @@ struct hf_op {
 
     struct hf_call call;
     struct hf_answer answer;    /* its texts only while the reply is read */
-    struct hf_resp_arg argv[OP_ARGS_MAX];
-    char text[HF_OWNER_TEXT_MAX];   /* a question; the owner that an orphan's
-                                       release is for; the hold that is joined */
-    size_t text_len;
-    char count_text[HF_RESP_INTEGER_MAX];
-    char lease_text[HF_RESP_INTEGER_MAX];
+    size_t text_len;            /* of text */
 
     /* To acquire. */
     struct hf_acquire_options options;
@@ -208,6 +204,13 @@ struct hf_op {
     void *done_ctx;
     struct hf_task task;
     size_t size;                /* of our own memory to free; 0: a caller's */
+
+    /* Not zeroed: written before they are read. */
+    struct hf_resp_arg argv[OP_ARGS_MAX];
+    char text[HF_OWNER_TEXT_MAX];   /* a question; the owner that an orphan's
+                                       release is for; the hold that is joined */
+    char count_text[HF_RESP_INTEGER_MAX];
+    char lease_text[HF_RESP_INTEGER_MAX];
 };
 
 /* hf_line_lock - the lock whose own line it is. */

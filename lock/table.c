@@ -117,6 +117,7 @@ static struct hf_lock *lock_new(struct hf_client *client,
     hf_list_init(&lock->holds);
     hf_list_init(&lock->own_line.waiters);
     lock->line = line ? line : &lock->own_line;
+    lock->line->locks++;
     if (line)
         hf_lock_ref(hf_line_lock(line));
     return lock;
@@ -196,6 +197,7 @@ void hf_lock_unref(struct hf_lock *lock)
 
     if (--lock->refs > 0)
         return;
+    lock->line->locks--;
     hf_list_remove(&lock->bucket_link);
     hf_list_remove(&lock->client_link);
     client->locks_count--;
