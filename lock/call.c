@@ -129,7 +129,8 @@ static void end_unanswered(struct hf_call *call)
         end_with_words(call, call->patience_reason, call->advice, no_reply);
     else if (call->may_have_run)
         end_with(call, HF_E_NOREPLY,
-                 why->status != HF_OK ? why->text : hf_command_address(&call->command),
+                 why->status != HF_OK ? why->text
+                                      : hf_command_address(&call->command),
                  "no answer in time; the server may have done it");
     else if (why->status != HF_OK)
         end_with(call, status_of(why), why->text, NULL);

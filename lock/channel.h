@@ -58,19 +58,19 @@ struct hf_channel {
 
 /* Events of the lock's channel and of our own releases (TURN-1, TURN-2).
  *
- * hf_channel_heard    - a message came. True: the lock may be free; EVENT_WOKEN must
- *                   follow.
+ * hf_channel_heard    - a message came. True: the lock may be free; EVENT_WOKEN
+ *                       must follow.
  * hf_channel_lost     - the subscription was lost, and messages with it.
  * hf_channel_releases - a release of ours has begun.
- * hf_channel_released - it has ended, with any result. `heard`: how many listened, we
- *                   included if is_heard_by_us; < 0: unknown. EVENT_DUE must
- *                   follow. */
-bool hf_channel_heard(struct hf_channel *channel, int64_t now_ms, const char *ptr,
-                  size_t len);
+ * hf_channel_released - it has ended, with any result. `heard`: how many listened,
+ *                       we included if is_heard_by_us; < 0: unknown. EVENT_DUE
+ *                       must follow. */
+bool hf_channel_heard(struct hf_channel *channel, int64_t now_ms,
+                      const char *ptr, size_t len);
 void hf_channel_lost(struct hf_channel *channel);
 void hf_channel_releases(struct hf_channel *channel);
-void hf_channel_released(struct hf_channel *channel, int64_t now_ms, int64_t heard,
-                     bool is_heard_by_us);
+void hf_channel_released(struct hf_channel *channel, int64_t now_ms,
+                         int64_t heard, bool is_heard_by_us);
 
 /* hf_channel_turn_ms   - when it is our turn to ask; not after now_ms: at once.
  * hf_channel_crowd_ms  - the random moment at which this client of a crowd asks. */

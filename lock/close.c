@@ -1,7 +1,7 @@
 /* Closing with a deadline: who only waits is sent away, what was asked may end.
  *
- * CLOSE-1  Once it is closing no call begins but releases of our own: of what is given
- *     back, and of what nobody here holds.
+ * CLOSE-1  Once it is closing no call begins but releases of our own: of what is
+ *          given back, and of what nobody here holds.
  * CLOSE-2  Quiet is when no operation and no (un)subscription is under way.
  * CLOSE-3  Once it is over nothing more is asked, and nothing is under way. */
 #include <string.h>

@@ -20,6 +20,13 @@ void hf_lease_init(struct hf_lease *l, int64_t watchdog_ms)
     hf_claims_init(&l->claims);
 }
 
+/* All that writes the state. */
+static void go(struct hf_lease *l, enum hf_lease_state state)
+{
+    assert(l->state != LEASE_LOST); /* LEASE-4 */
+    l->state = state;
+}
+
 static int64_t third(const struct hf_lease *l)
 {
     return l->watchdog_ms / 3;
@@ -88,7 +95,7 @@ void hf_lease_refused(struct hf_lease *l)
 void hf_lease_release(struct hf_lease *l)
 {
     assert(l->state == LEASE_HELD);
-    l->state = LEASE_RELEASING;
+    go(l, LEASE_RELEASING);
 }
 
 /* ---- renewals ---- */
@@ -152,7 +159,7 @@ bool hf_lease_lose(struct hf_lease *l, enum hf_lost reason)
 {
     if (l->state == LEASE_LOST)
         return false;
-    l->state = LEASE_LOST;
+    go(l, LEASE_LOST);
     l->reason = reason;
     return true;
 }

@@ -1,6 +1,6 @@
 /* The lease of a hold, as a pure machine: whether it is held, when to renew it,
- * when it is lost. claims.h computes until when it is safe. Its events are answers and the
- * time. Private to lock/.
+ * when it is lost. claims.h computes until when it is safe. Its events are answers
+ * and the time. Private to lock/.
  *
  *   HELD -release-> RELEASING -done---> (gone)
  *    |                 |
@@ -25,8 +25,10 @@
 
 enum hf_lease_todo { LEASE_DO_NOTHING, LEASE_DO_RENEW, LEASE_DO_TELL_LOST };
 
+enum hf_lease_state { LEASE_HELD, LEASE_RELEASING, LEASE_LOST };
+
 struct hf_lease {
-    enum { LEASE_HELD, LEASE_RELEASING, LEASE_LOST } state;
+    enum hf_lease_state state;
     enum hf_lost reason;        /* when LOST */
     int64_t count;              /* acquisitions not yet released */
     bool is_renewed;            /* by the watchdog */

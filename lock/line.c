@@ -143,7 +143,8 @@ void hf_line_stop_listening(struct hf_line *line)
 
 static void heard(struct hf_line *line, const char *ptr, size_t len)
 {
-    if (hf_channel_heard(&line->channel, hf_loop_now(client_of(line)->loop), ptr, len))
+    if (hf_channel_heard(&line->channel, hf_loop_now(client_of(line)->loop),
+                         ptr, len))
         tell_first(line, EVENT_WOKEN);
 }
 

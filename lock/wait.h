@@ -80,7 +80,8 @@ struct hf_wait {
     enum hf_wait_state state;
     int64_t deadline_ms;        /* INT64_MAX: none */
     int64_t due_ms;             /* when to tell EVENT_DUE */
-    bool gives_way;             /* TURN-1, TURN-2: it sleeps though the lock may be free */
+    bool gives_way;             /* TURN-1, TURN-2: it sleeps though the lock may
+                                   be free */
     uint32_t asked_generation;
     bool asked_live;            /* was the subscription live when it asked? */
     int64_t asked_ms;           /* when: set by its owner, which asks */

@@ -5,14 +5,15 @@
  * for several locks is refused (TRYAGAIN) as long as the node has some of them
  * and not the others; one for a single lock is not.
  *
- * WATCHDOG-1  A batch is asked once. What it did not renew is gathered anew, so that a
- *     hold released meanwhile is never renewed again.
- * WATCHDOG-2  A hold that is given up leaves its batch. One that was not sent yet is
- *     given up with it, and the others are gathered anew. One that was sent is
- *     let be, but follows no redirection: its answer means nothing to the hold.
- * WATCHDOG-3  A batch may be encoded late, and again (no connection, no room, MOVED,
- *     ASK): what its arguments point at lasts until it ends, also that of a hold
- *     that was freed. */
+ * WATCHDOG-1  A batch is asked once. What it did not renew is gathered anew, so
+ *             that a hold released meanwhile is never renewed again.
+ * WATCHDOG-2  A hold that is given up leaves its batch. A batch that was not sent
+ *             yet is given up with it, and the others are gathered anew. One that
+ *             was sent is let be, but follows no redirection: its answer means
+ *             nothing to the hold.
+ * WATCHDOG-3  A batch may be encoded late, and again (no connection, no room,
+ *             MOVED, ASK): what its arguments point at lasts until it ends, also
+ *             that of a hold that was freed. */
 #include <string.h>
 
 #include "lock/hold.h"

@@ -17,7 +17,7 @@
 
 /* ---- one event ---- */
 
-enum channel { DEAF, LIVE, LIVE_MOVED, MOVED, REFUSED };
+enum channel { NOT_YET, LIVE, LIVE_MOVED, MOVED, REFUSED };
 
 static struct hf_channel channel_of(enum channel e)
 {
@@ -54,33 +54,34 @@ static const struct {
     enum hf_wait_todo todo;
     int after;
 } arrows[] = {
-    {"its turn", QUEUED, 0, EVENT_DUE, DEAF, NOW, DO_ASK, ASKING},
+    {"its turn", QUEUED, 0, EVENT_DUE, NOT_YET, NOW, DO_ASK, ASKING},
     {"WAIT-1: only the first is woken", QUEUED, 0, EVENT_WOKEN, LIVE, NOW,
      DO_NOTHING, QUEUED},
     {"WAIT-1", QUEUED, 0, EVENT_SUBSCRIBED, LIVE, NOW, DO_NOTHING, QUEUED},
-    {"WAIT-1", QUEUED, 0, EVENT_NOT_SUBSCRIBED, REFUSED, NOW, DO_NOTHING, QUEUED},
-    {"too late", QUEUED, 0, EVENT_DUE, DEAF, DEADLINE, DO_GIVE_UP, DONE},
+    {"WAIT-1", QUEUED, 0, EVENT_NOT_SUBSCRIBED, REFUSED, NOW, DO_NOTHING,
+     QUEUED},
+    {"too late", QUEUED, 0, EVENT_DUE, NOT_YET, DEADLINE, DO_GIVE_UP, DONE},
 
-    {"WAIT-2: no subscription yet", ASKING, 0, EVENT_REFUSED, DEAF, NOW, DO_SUBSCRIBE,
-     SUBSCRIBING},
-    {"WAIT-2: the subscription was not live when it asked", ASKING, 0, EVENT_REFUSED, LIVE,
-     NOW, DO_ASK, ASKING},
-    {"WAIT-2: asked behind the subscription", ASKING, 1, EVENT_REFUSED, LIVE, NOW,
-     DO_SLEEP, SLEEPING},
-    {"WAIT-2: the subscription was lost meanwhile", ASKING, 1, EVENT_REFUSED, DEAF, NOW,
+    {"WAIT-2: no subscription yet", ASKING, 0, EVENT_REFUSED, NOT_YET, NOW,
      DO_SUBSCRIBE, SUBSCRIBING},
-    {"WAIT-3: a message while asking", ASKING, 1, EVENT_REFUSED, LIVE_MOVED, NOW,
-     DO_ASK, ASKING},
+    {"WAIT-2: the subscription was not live when it asked", ASKING, 0,
+     EVENT_REFUSED, LIVE, NOW, DO_ASK, ASKING},
+    {"WAIT-2: asked behind the subscription", ASKING, 1, EVENT_REFUSED, LIVE,
+     NOW, DO_SLEEP, SLEEPING},
+    {"WAIT-2: the subscription was lost meanwhile", ASKING, 1, EVENT_REFUSED,
+     NOT_YET, NOW, DO_SUBSCRIBE, SUBSCRIBING},
+    {"WAIT-3: a message while asking", ASKING, 1, EVENT_REFUSED, LIVE_MOVED,
+     NOW, DO_ASK, ASKING},
     {"WAIT-3: a loss while asking", ASKING, 1, EVENT_REFUSED, MOVED, NOW,
      DO_SUBSCRIBE, SUBSCRIBING},
     {"WAIT-5: no messages", ASKING, 0, EVENT_REFUSED, REFUSED, NOW, DO_SLEEP,
      SLEEPING},
-    {"WAIT-7: until it is heard again", ASKING, 1, EVENT_UNANSWERED, DEAF, NOW,
-     DO_SUBSCRIBE, SUBSCRIBING},
-    {"WAIT-7: and there was news meanwhile", ASKING, 1, EVENT_UNANSWERED, LIVE_MOVED,
-     NOW, DO_ASK, ASKING},
-    {"WAIT-7: silent, and still connected", ASKING, 1, EVENT_UNANSWERED, LIVE, NOW,
-     DO_SLEEP, SLEEPING},
+    {"WAIT-7: until it is heard again", ASKING, 1, EVENT_UNANSWERED, NOT_YET,
+     NOW, DO_SUBSCRIBE, SUBSCRIBING},
+    {"WAIT-7: and there was news meanwhile", ASKING, 1, EVENT_UNANSWERED,
+     LIVE_MOVED, NOW, DO_ASK, ASKING},
+    {"WAIT-7: silent, and still connected", ASKING, 1, EVENT_UNANSWERED, LIVE,
+     NOW, DO_SLEEP, SLEEPING},
     {"WAIT-7: by the clock as ever", ASKING, 1, EVENT_UNANSWERED, REFUSED, NOW,
      DO_SLEEP, SLEEPING},
     {"too late", ASKING, 1, EVENT_UNANSWERED, LIVE, DEADLINE, DO_GIVE_UP, DONE},
@@ -92,21 +93,24 @@ static const struct {
     {"the answer decides", ASKING, 1, EVENT_DUE, LIVE, DEADLINE, DO_NOTHING,
      ASKING},
 
-    {"WAIT-2: confirmed", SUBSCRIBING, 0, EVENT_SUBSCRIBED, LIVE, NOW, DO_ASK, ASKING},
-    {"WAIT-5: once more, then by the clock", SUBSCRIBING, 0, EVENT_NOT_SUBSCRIBED, REFUSED,
-     NOW, DO_ASK, ASKING},
-    {"WAIT-4: the TTL has ended first", SUBSCRIBING, 0, EVENT_DUE, DEAF, NOW,
+    {"WAIT-2: confirmed", SUBSCRIBING, 0, EVENT_SUBSCRIBED, LIVE, NOW, DO_ASK,
+     ASKING},
+    {"WAIT-5: once more, then by the clock", SUBSCRIBING, 0,
+     EVENT_NOT_SUBSCRIBED, REFUSED, NOW, DO_ASK, ASKING},
+    {"WAIT-4: the TTL has ended first", SUBSCRIBING, 0, EVENT_DUE, NOT_YET, NOW,
      DO_ASK, ASKING},
-    {"WAIT-2: not asleep yet", SUBSCRIBING, 0, EVENT_WOKEN, DEAF, NOW, DO_NOTHING,
-     SUBSCRIBING},
-    {"too late", SUBSCRIBING, 0, EVENT_DUE, DEAF, DEADLINE, DO_GIVE_UP, DONE},
+    {"WAIT-2: not asleep yet", SUBSCRIBING, 0, EVENT_WOKEN, NOT_YET, NOW,
+     DO_NOTHING, SUBSCRIBING},
+    {"too late", SUBSCRIBING, 0, EVENT_DUE, NOT_YET, DEADLINE, DO_GIVE_UP,
+     DONE},
 
     {"a message", SLEEPING, 1, EVENT_WOKEN, LIVE_MOVED, NOW, DO_ASK, ASKING},
-    {"the subscription was lost", SLEEPING, 1, EVENT_WOKEN, MOVED, NOW, DO_ASK, ASKING},
+    {"the subscription was lost", SLEEPING, 1, EVENT_WOKEN, MOVED, NOW, DO_ASK,
+     ASKING},
     {"WAIT-4: the TTL has ended", SLEEPING, 1, EVENT_DUE, LIVE, NOW, DO_ASK,
      ASKING},
-    {"it has asked behind it", SLEEPING, 1, EVENT_SUBSCRIBED, LIVE, NOW, DO_NOTHING,
-     SLEEPING},
+    {"it has asked behind it", SLEEPING, 1, EVENT_SUBSCRIBED, LIVE, NOW,
+     DO_NOTHING, SLEEPING},
     {"it looks by the clock", SLEEPING, 1, EVENT_NOT_SUBSCRIBED, REFUSED, NOW,
      DO_NOTHING, SLEEPING},
     {"too late", SLEEPING, 1, EVENT_DUE, LIVE, DEADLINE, DO_GIVE_UP, DONE},
@@ -149,7 +153,7 @@ static const struct {
     {"unheard, but it ends sooner", REFUSED, 300, DEADLINE, NOW + 301},
     {"unheard, no TTL", REFUSED, -1, DEADLINE, NOW + WAIT_POLL_MS},
     {"unheard, deadline", REFUSED, TTL, NOW + 10, NOW + 10},
-    {"while subscribing too", DEAF, TTL, DEADLINE, NOW + WAIT_POLL_MS},
+    {"while subscribing too", NOT_YET, TTL, DEADLINE, NOW + WAIT_POLL_MS},
 };
 
 START_TEST(wait_4_sleep_ends_with_the_ttl_the_cap_or_the_deadline)
