@@ -1,7 +1,7 @@
 # What reads the tree, and runs no test: each fails where tree and promise differ.
 
 # Arrows only downwards: a floor includes its own headers and the public ones of
-# the floors below.
+# the floors below, a folder of net/ those of the folders below it.
 #: make layers            do all includes point downwards, and in no circle?
 layers:
 	@tests/layers.sh

@@ -19,8 +19,10 @@ NET  := $(addprefix base/,endpoint error hash histogram mem random status \
             listening probe redirect refusal replicas round router sentinel_words \
             server silence slot slot_map slot_map_read topology topology_cluster \
             topology_sentinel topology_standalone)
-LOCK := scripts kind kind_reentrant kind_nonreentrant kind_fenced kind_read_write names reply status channel wait claims lease call log table holds args op hold notice line reentry acquire release wake orphan query \
-        watchdog close client lock
+LOCK := scripts kind kind_reentrant kind_nonreentrant kind_fenced kind_read_write \
+        names reply status channel wait claims lease call log table holds args op \
+        hold notice line reentry acquire release wake orphan query watchdog close \
+        client lock
 CLI  := $(basename $(wildcard cli/*.c cli/*/*.c))
 
 SCRIPTS := acquire fenced_acquire force_release inspect read_acquire read_release \
@@ -34,23 +36,26 @@ tls_tests_no  := net_tls_none
 tls_live_yes  := tls tls_memory tls_refused tls_wire sentinel_tls
 UNIT := resp_base resp_parse resp_value resp_copy resp_double resp_encode \
         resp_vectors resp_random \
-        net_mem net_hash net_wheel net_histogram net_spin net_url net_loop net_loop_seat net_loop_tasks \
-        net_loop_thread net_resolve \
+        net_mem net_hash net_wheel net_histogram net_spin net_url net_loop \
+        net_loop_seat net_loop_tasks net_loop_thread net_resolve \
         net_race net_dial net_socket net_greet net_conn net_conn_end \
         net_conn_life net_conn_limits net_room net_trace \
         net_link_connect net_link_request net_link_server \
         net_link_crowd net_pubsub net_wire net_cuts net_faults net_pace \
         net_slot net_slot_map net_round net_router \
-        net_router_ends net_router_maps net_redirect net_refusal net_sentinel_words \
-        net_sentinel net_sentinel_news \
-        lock_names lock_status lock_kind lock_reply lock_claims lock_lease lock_wait lock_share \
+        net_router_ends net_router_maps net_redirect net_refusal \
+        net_sentinel_words net_sentinel net_sentinel_news \
+        lock_names lock_status lock_kind lock_reply lock_claims lock_lease \
+        lock_wait lock_share \
         cli_values cli_json cli_options cli_secret cli_run_state cli_resp \
         cli_resp_check cli_doctor support $(tls_tests_$(TLS))
 LIVE := url slot cluster_map cluster cluster_wait cluster_moves cluster_failover \
         sentinel_words sentinel sentinel_failover \
-        lock lock_calls lock_nonreentrant lock_fenced lock_callbacks lock_wait lock_share lock_watchdog lock_errors lock_absent lock_late \
+        lock lock_calls lock_nonreentrant lock_fenced lock_callbacks lock_wait \
+        lock_share lock_watchdog lock_errors lock_absent lock_late \
         lock_shorter lock_cuts lock_faults lock_clock lock_network \
-        lock_forged lock_acl lock_ghosts lock_full lock_replicas lock_memory lock_end lock_close \
-        lock_soak rw_scripts lifecycle run run_loss run_signals run_guard run_status run_slot \
+        lock_forged lock_acl lock_ghosts lock_full lock_replicas lock_memory \
+        lock_end lock_close lock_soak rw_scripts lifecycle run run_loss \
+        run_signals run_guard run_status run_slot \
         lock_rw resp_check doctor examples $(tls_live_$(TLS))
 FUZZ := resp_parse resp_twin resp_encode cli_resp url topology

@@ -36,7 +36,8 @@ $(BUILD)/tests/test_net_faults: LINK += $(call wrapped,socket connect \
     pipe2 epoll_create1 epoll_ctl epoll_wait poll pthread_create)
 $(BUILD)/tests/test_net_spin: LINK += $(call wrapped,clock_gettime epoll_wait \
     poll sched_yield sysconf)
-$(BUILD)/tests/test_net_sentinel $(BUILD)/tests/test_net_sentinel_news: LINK += $(call wrapped,hf_clock_us hf_clock_ms)
+$(BUILD)/tests/test_net_sentinel $(BUILD)/tests/test_net_sentinel_news: \
+    LINK += $(call wrapped,hf_clock_us hf_clock_ms)
 $(BUILD)/tests/test_net_pace: LINK += $(call wrapped,clock_gettime connect recv)
 $(BUILD)/tests/live/test_lock_clock: LINK += $(call wrapped,clock_gettime \
     gettimeofday time)
