@@ -146,8 +146,7 @@ static hf_status say_held(struct hf_op *op, const struct hf_lock_info *info)
 }
 
 /* Is it a hash of another program? To wait for it would be in vain. An empty
- * answer proves nothing: in a large hash, HSCAN may return no field at first.
- */
+ * answer proves nothing: in a large hash, HSCAN may return no field at first. */
 static bool is_other_data(const struct hf_lock_info *info)
 {
     return info->kind == HF_KIND_NONE &&
@@ -180,7 +179,7 @@ static void refused(struct hf_op *op)
         return;
     }
     if (hf_hold_find(op->lock, op->owner) || hold_in_the_way(op)) {
-        send_acquire(op); /* by another call of our own: now it is a re-entry */
+        send_acquire(op); /* the owner's other call was granted: a re-entry */
         return;
     }
     hf_info_read(&info, &op->answer);
@@ -199,8 +198,8 @@ static void refused(struct hf_op *op)
 
 /* ---- the answer ---- */
 
-/* Those behind it would be refused likewise, an attempt to connect after the
- * other, and less and less often. */
+/* A wrong password or certificate fails every waiter of this lock: they fail
+ * now, not one for each attempt to connect. */
 static void refuse_line(struct hf_op *op, hf_status status)
 {
     struct hf_line *line = op->lock->line;
@@ -387,8 +386,7 @@ static void start(struct hf_op *op)
     join(op);
 }
 
-/* Wherever it stands: in a line, in a hold's queue, or with a question asked.
- */
+/* Wherever it stands: in a line, in a hold's queue, or while it asks. */
 static void cancel(struct hf_op *op, hf_status status)
 {
     struct hf_hold *held = hf_hold_find(op->lock, op->owner);

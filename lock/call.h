@@ -38,10 +38,10 @@ struct hf_call {
     bool is_replicated;           /* as hf_command's; must not overtake those */
     int replicas;                 /* as hf_command's; 0: none. With it: */
     int64_t replicas_timeout_ms;
-    /* [locked] Is this answer one that replicas are to have? If so, `acknowledged`
-     * follows in place of `done`. HF_OK: they have. HF_UNREPLICATED: not enough of
-     * them, or nobody can say. HF_E_SERVER: WAIT is refused. The error is filled
-     * then. */
+    /* [locked] Must replicas confirm this reply? Then `acknowledged` is called
+     * instead of `done`. HF_OK: they have confirmed it. HF_UNREPLICATED: too few
+     * have, or nobody can say. HF_E_SERVER: WAIT is refused. But for HF_OK the
+     * error is filled. */
     bool (*is_for_replicas)(struct hf_call *call, struct hf_resp_value reply);
     void (*acknowledged)(struct hf_call *call, hf_status status);
     /* [locked] Once. HF_OK: `reply` is an array that begins with the echo.

@@ -312,7 +312,8 @@ struct probe {
     struct hf_waiter waiter;
     enum hf_outcome outcome;
     char refusal[200];          /* "": none */
-    char address[300];          /* of whom it was for, while that was there */
+    char address[300];          /* of the server that it was for, while that was
+                                   there */
     struct hf_error error;
 };
 

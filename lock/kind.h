@@ -1,9 +1,10 @@
 /* A kind of lock, as a row of data. Private to lock/.
  *
  * A kind is a file kind_NAME.c with its row, its scripts, its tests, a value of
- * enum hf_lock_kind and a line in kind.c. The other files know no kind by name.
+ * enum hf_lock_kind, a line in kind.c and names here, in scripts.h and in
+ * mk/lists.mk. The other files know no kind by name.
  *
- * Locks of several kinds may have one name. Those whose channels are the same too
+ * Locks of several kinds may have one name. Those that have the same channel, too,
  * exclude each other, and their waiters stand in one line. */
 #ifndef HF_KIND_H
 #define HF_KIND_H

@@ -158,8 +158,7 @@ static void on_message(struct hf_subscription *s, const char *ptr, size_t len)
 }
 
 /* A plain message after a sharded one is mostly of the same release, whose turn
- * has been counted. It may be of another release: asking again is never wrong.
- */
+ * has been counted. It may be of another release: asking again does no harm. */
 static void on_plain_message(struct hf_subscription *s, const char *ptr,
                              size_t len)
 {

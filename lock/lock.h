@@ -26,7 +26,8 @@
  *
  * Errors: `err` may be NULL. It is filled whenever the status is negative.
  *
- * Source: WIRE (redisson-wire, sections 1 to 10) for keys, fields and channels. */
+ * Source: WIRE (redisson-wire, sections 1 to 12) for
+ * keys, fields and channels. */
 #ifndef HF_LOCK_H
 #define HF_LOCK_H
 
@@ -291,9 +292,10 @@ HF_API hf_status hf_lock_release(struct hf_lock *lock, int64_t owner,
  *   holder, len   NULL: whoever; else only if it is held by this "uuid:number"
  * Returns HF_OK, HF_NOT_OWNER (not locked, or by another), HF_E_*:
  *         HF_E_INVAL     `holder` is not of that form: empty, too long, ...
- *         HF_E_SERVER    it is not a plain lock with one holder, but another kind
- *                        of Redisson's (the error says which), or no lock at all:
- *                        nothing is changed
+ *         HF_E_SERVER    another kind of lock has the name (the error says
+ *                        which), or no lock at all; a plain lock has several holders; or
+ *                        a read lock has, and `holder` names one: nothing is
+ *                        changed
  * The holder learns of it when it renews or releases.
  * Source: WIRE 8.3. */
 HF_API hf_status hf_lock_force_release(struct hf_lock *lock, const char *holder,

@@ -174,7 +174,7 @@ struct hf_op {
     int64_t owner;
     int64_t count;              /* the hold count to reach */
     bool is_freeing;            /* a last release is under way (TURN-1) */
-    bool was_listening;         /* lock->is_listening when that began */
+    bool was_listening;         /* line->is_listening when that began */
     struct hf_hold *hold;
 
     struct hf_call call;

@@ -2,9 +2,9 @@
  *
  *   {echo, count[, number]}              done: the owner's hold count now
  *   {echo, -1, TTL[, field, its value]}  not done, for this owner does not hold
- *                                        the lock: TTL -1: another does,
- * without a TTL; -2: nobody does {echo, less than -1[, number]}       nothing
- * is done: the script says why
+ *                                        the lock. TTL -1: another does, without
+ *                                        a TTL; -2: nobody does
+ *   {echo, less than -1[, number]}       nothing is done: the script says why
  *
  * The echo (call.h) is the owner, or a question's own text. The number of a
  * grant is its fencing token; that of what was given up, how many clients heard
@@ -26,7 +26,7 @@ struct hf_bytes {
 struct hf_answer {
     int64_t count;              /* < 0: it is not done */
     int64_t number;             /* -1: there is none */
-    struct hf_bytes field;       /* "": it names none */
+    struct hf_bytes field;      /* "": it names none */
     struct hf_bytes value;
 };
 

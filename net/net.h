@@ -200,10 +200,9 @@ HF_API void hf_loop_dispatch(struct hf_loop *loop, int timeout_ms);
  *   child. Any thread, not [locked]. */
 struct hf_loop_stats {
     uint64_t turns;
-    uint64_t waits;             /* of these, in the poller, for what was not
-                                   there yet */
-    uint64_t wakeups;           /* out of such a wait, by another thread */
-    uint64_t seats_passed;      /* from who drove to another thread */
+    uint64_t waits;             /* turns that slept in the poller */
+    uint64_t wakeups;           /* such sleeps that another thread ended */
+    uint64_t seats_passed;      /* by the driving thread to another one */
     uint64_t sleeps;            /* of blocked callers, while another drove */
 };
 HF_API void hf_loop_stats(struct hf_loop *loop, struct hf_loop_stats *out);

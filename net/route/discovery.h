@@ -14,7 +14,7 @@ struct hf_slot_map;
 enum hf_discovery_end {
     HF_MAP_CONFIRMED,           /* the map in force is right */
     HF_MAP_UNKNOWN,             /* there is none, and nobody could name one */
-    HF_MAP_UNKNOWN_FOR_GOOD     /* nor will anybody who is asked again */
+    HF_MAP_UNKNOWN_FOR_GOOD     /* and asking again would not help */
 };
 
 /* What the router is told, and asked. */

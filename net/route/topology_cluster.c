@@ -20,7 +20,7 @@ static void failed(struct hf_server *server, bool is_final, hf_status status,
     hf_discover_failed(server, is_final, &why);
 }
 
-/* "ERR This instance has cluster support disabled" and its kin: for good. */
+/* "ERR This instance has cluster support disabled" and its like: for good. */
 static void ask_was_refused(struct hf_server *server, struct hf_resp_value reply)
 {
     bool is_passing = hf_resp_error_is(reply, "LOADING") ||
