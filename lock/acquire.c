@@ -169,6 +169,16 @@ static void wait_in_line(struct hf_op *op, int64_t ttl_ms)
     advance(op, EVENT_REFUSED, ttl_ms);
 }
 
+/* The owner's other call was granted meanwhile: asked again, this is a
+ * re-entry, or joins that hold, or is in vain. */
+static bool is_overtaken(struct hf_op *op)
+{
+    bool asked_to_join = op->text_len > 0;
+
+    return hf_hold_find(op->lock, op->owner) || hold_in_the_way(op) ||
+           (!asked_to_join && hf_hold_to_join(op->lock, op->owner));
+}
+
 static void refused(struct hf_op *op)
 {
     struct hf_lock_info info = {
@@ -178,8 +188,8 @@ static void refused(struct hf_op *op)
         end_acquire(op, HF_E_CLOSED);
         return;
     }
-    if (hf_hold_find(op->lock, op->owner) || hold_in_the_way(op)) {
-        send_acquire(op); /* the owner's other call was granted: a re-entry */
+    if (is_overtaken(op)) {
+        send_acquire(op);
         return;
     }
     hf_info_read(&info, &op->answer);

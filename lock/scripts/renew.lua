@@ -3,14 +3,18 @@
 -- ARGV  lease in ms, then the owner of each lock
 -- Reply {owner of the first, then for each: 1 renewed, 0 no such lock,
 --        -1 another holds it}
+-- The TTL becomes the lease; but a writer who reads, too (`mode` and two fields), may
+-- have a longer lease for that, and his TTL is not made shorter.
 -- A key of another type counts as held by another and spoils nothing else. Any
 -- other refusal (NOPERM) says nothing of the lock: the error is the reply.
--- Source: WIRE 6.
-local reply = {ARGV[2]}
+-- Source: WIRE 6, 12.
+local reply, lease = {ARGV[2]}, tonumber(ARGV[1])
 for i, lock in ipairs(KEYS) do
     local held = redis.pcall('hexists', lock, ARGV[i + 1])
     if held == 1 then
-        redis.call('pexpire', lock, ARGV[1])
+        if redis.call('hlen', lock) < 3 or redis.call('pttl', lock) < lease then
+            redis.call('pexpire', lock, lease)
+        end
         reply[i + 1] = 1
     elseif held ~= 0 and not held.err:find('WRONGTYPE', 1, true) then
         return held

@@ -344,6 +344,35 @@ START_TEST(writer_that_gives_up_lets_readers_in)
 }
 END_TEST
 
+/* Two calls of one owner cross: it would wait for itself, behind the other. */
+START_TEST(reader_that_was_refused_by_its_own_writer_does_not_stand_in_line)
+{
+    struct hf_client_options o;
+    struct hf_acquire_options at_once = acquire_options(1);
+    char url[SERVER_URL_MAX];
+    struct call writer, reader, other;
+
+    at_once.wait_ms = 0;
+    way_options(&o, url, server_port(server), &(struct way){3, false});
+    hf_client_free(client);
+    client = client_with(&o);
+    reads = side(client, HF_KIND_READ, NAME);
+    writes = side(client, HF_KIND_WRITE, NAME);
+    acquire(writes, 1); /* connects */
+    release(writes, 1);
+    call_acquire(&writer, writes, &at_once);
+    call_side(&reader, reads, 1);
+    call_side(&other, writes, 2);
+    ck_assert_ok(call_drive(&writer, client));
+    ck_assert_ok(call_drive(&reader, client));
+    ck_assert(!call_is_done(&other));
+    release(writes, 1);
+    release(reads, 1);
+    ck_assert_ok(call_drive(&other, client));
+    release(writes, 2);
+}
+END_TEST
+
 /* ---- the watchdog ---- */
 
 #define HOLDERS 30
@@ -351,7 +380,7 @@ END_TEST
 START_TEST(many_read_holds_are_renewed)
 {
     struct hf_lock *of[2] = {reads, side(client, HF_KIND_READ, "an{other}")};
-    struct diary diary, idle;
+    static struct diary diary, idle; /* told also when the client is freed */
     struct hf_acquire_options o = diary_options(&diary, 1);
 
     acquire_for(reads, 1000, LONG_MS * 100); /* of a longer lease */
@@ -377,6 +406,25 @@ START_TEST(many_read_holds_are_renewed)
     }
     ck_assert_uint_lt(stats_of(client).renewal_requests,
                       stats_of(client).renewals);
+}
+END_TEST
+
+/* The writer's lease is shorter, and is renewed; the reader's is not. */
+START_TEST(renewal_of_one_side_leaves_the_other_its_lease)
+{
+    static struct diary diary; /* told also when the client is freed */
+    struct hf_acquire_options o = diary_options(&diary, 1);
+    struct hf_lock *longer = _i ? writes : reads;
+
+    if (_i)
+        acquire_for(writes, 1, LONG_MS * 100);
+    ck_assert_ok(hf_lock_acquire(_i ? reads : writes, &o, NULL));
+    if (!_i)
+        acquire_for(reads, 1, LONG_MS * 100);
+    note_await(&diary.note, &diary.renewals, 2, "renewals");
+    ck_assert_int_gt(ck_assert_safe_before_ttl(server, longer, 1),
+                     LONG_MS * 98);
+    ck_assert_int_eq(diary.losses, 0);
 }
 END_TEST
 
@@ -696,8 +744,11 @@ static void add(Suite *suite)
     tcase_add_loop_test(c, writer_that_leaves_wakes_all_readers, 0, 2);
     tcase_add_test(c, line_is_first_come_first_served);
     tcase_add_test(c, writer_that_gives_up_lets_readers_in);
+    tcase_add_test(
+        c, reader_that_was_refused_by_its_own_writer_does_not_stand_in_line);
     c = live_case(suite, "watchdog", start_renewing, stop);
     tcase_add_test(c, many_read_holds_are_renewed);
+    tcase_add_loop_test(c, renewal_of_one_side_leaves_the_other_its_lease, 0, 2);
     tcase_add_loop_test(c, loss_is_told_to_its_side, 0, 2);
     c = live_case(suite, "ends", start, stop);
     tcase_add_loop_test(c, force_frees_its_side_alone, 0, 2);
