@@ -1,5 +1,6 @@
 /* What users of the library see of connections: errors, time, how a server is
- * named, TLS, the loop, and what a link counts and tells. Knows nothing of locks.
+ * named, TLS, the loop, and what a link counts and tells. Knows nothing of
+ * locks.
  *
  * Threads: one loop has one lock (hf_loop_lock). Functions marked [locked] are
  * called with it held, and so are the callbacks of this floor. */
@@ -17,8 +18,8 @@ extern "C" {
 
 /* ---- errors -------------------------------------------------------------- */
 
-/* What this floor adds to the statuses (resp/base.h). Failures of the world, or of
- * the caller (HF_E_INVAL, HF_E_FORKED). */
+/* What this floor adds to the statuses (resp/base.h). Failures of the world, or
+ * of the caller (HF_E_INVAL, HF_E_FORKED). */
 #define HF_NET_STATUS_MAP(X)                                                  \
     X(HF_E_CONNECT, -100, "the server cannot be reached")                     \
     X(HF_E_TLS, -101, "TLS failed")                                           \
@@ -95,17 +96,18 @@ HF_API uint64_t hf_histogram_quantile(const struct hf_histogram *h, double q);
  *     redis+cluster://[[user]:password@]host[:port],host[:port]...[/][?option]
  *     redis+sentinel://[[user]:password@]host[:port],.../master[/database][?..]
  *
- * valkey:// is taken for redis:// and valkeys:// for rediss://, also in front of
- * +cluster and +sentinel; redis+unix:// and redis-socket:// for unix://. unix:@name is an abstract socket (unix:///path
- * is a file always). Percent-decoded, path and options' text too; host in brackets
- * if IPv6, its zone behind "%25"; default port 6379, of sentinels 26379; no default
- * host, and HF_SEEDS_MAX at most. `:@` is as if not there. User and password are
- * those of the servers; a sentinel has its own, or none. A cluster has database 0
- * alone. Options are joined by '&', each once, none empty:
+ * valkey:// is taken for redis:// and valkeys:// for rediss://, also in front
+ * of +cluster and +sentinel; redis+unix:// and redis-socket:// for unix://.
+ * unix:@name is an abstract socket (unix:///path is a file always).
+ * Percent-decoded, path and options' text too; host in brackets if IPv6, its
+ * zone behind "%25"; default port 6379, of sentinels 26379; no default host,
+ * and HF_SEEDS_MAX at most. `:@` is as if not there. User and password are
+ * those of the servers; a sentinel has its own, or none. A cluster has database
+ * 0 alone. Options are joined by '&', each once, none empty:
  *
  *     db=N  protocol=2|3  client_name=NAME
- *     connect_timeout=TIME  timeout=TIME      500ms, 5s, 2m; a bare number is s;
- *                                             from 1ms to a day
+ *     connect_timeout=TIME  timeout=TIME      500ms, 5s, 2m; a bare number is
+ *                                             s; from 1ms to a day
  *     replicas=N|majority|all  replicas_timeout=TIME
  *     with redis+cluster://
  *     sharded=auto|on|off|both   messages by SPUBLISH: WIRE 5.1. Default auto.
@@ -148,9 +150,9 @@ HF_API const char *hf_tls_library(void);
 
 /* How many replicas: all that its server has at that moment (ROLE, asked in the
  * same write), and in a cluster no fewer than the map has; as many as make a
- * majority together with the server itself. One at least: a server that has none
- * left grants nothing. One that is away is not counted, but by a map that does not
- * know it yet: who has to be sure of it gives a number. */
+ * majority together with the server itself. One at least: a server that has
+ * none left grants nothing. One that is away is not counted, but by a map that
+ * does not know it yet: who has to be sure of it gives a number. */
 #define HF_REPLICAS_ALL (-1)
 #define HF_REPLICAS_MAJORITY (-2)
 
@@ -180,10 +182,10 @@ HF_API void hf_loop_free(struct hf_loop *loop);
  *
  * hf_loop_fd       - a descriptor that is readable when there is something to
  *                    do; the same as long as the loop lives. To be watched
- *                    level-triggered, for a dispatch may leave some of it to the
- *                    next; not to be read or closed; to be forgotten before the
- *                    loop is freed. -1 in a build with poll(2), which has none
- *                    to give: let a thread drive.
+ *                    level-triggered, for a dispatch may leave some of it to
+ *                    the next; not to be read or closed; to be forgotten before
+ *                    the loop is freed. -1 in a build with poll(2), which has
+ *                    none to give: let a thread drive.
  * hf_loop_timeout  - ms until hf_loop_dispatch must be called even so; 0: now;
  *                    -1: never. May be too early. To be asked before each wait;
  *                    or once at first and after each dispatch. A call, of any
@@ -248,7 +250,8 @@ enum hf_outcome {
 };
 
 /* What a link tells, as it happens, to who wants to look; with each, the fields
- * that hold more. All that they point at is valid until the callback returns. */
+ * that hold more. All that they point at is valid until the callback
+ * returns. */
 enum hf_trace_kind {
     HF_TRACE_CONNECTED,         /* READY: protocol */
     HF_TRACE_LOST,              /* not any more, or the attempt failed: why */
@@ -277,7 +280,8 @@ struct hf_trace {
 };
 
 /* hf_trace_text - a trace as one line for a person, without a newline and at
- *   most HF_TRACE_TEXT_MAX - 1 long: "127.0.0.1:6379 #12 > EVALSHA 5f.. 1 name".
+ *   most HF_TRACE_TEXT_MAX - 1 long, as in
+ *   "127.0.0.1:6379 #12 > EVALSHA 5f.. 1 name".
  *   UTF-8 as it is, all else as \xHH; arguments are cut, and so is the line,
  *   with "..." to show it. Returns dst. Pure. */
 #define HF_TRACE_TEXT_MAX 512

@@ -18,8 +18,8 @@ extern "C" {
 #define HF_API
 #endif
 
-/* A function whose result must be looked at: compilers warn where it is dropped;
- * gcc does so even behind a cast to void. */
+/* A function whose result must be looked at: compilers warn where it is
+ * dropped; gcc does so even behind a cast to void. */
 #if defined(__GNUC__)
 #define HF_MUST_CHECK __attribute__((warn_unused_result))
 #else
@@ -44,8 +44,8 @@ extern "C" {
 typedef int hf_status;
 enum { HF_RESP_STATUS_MAP(HF_STATUS_ENUM) };
 
-/* hf_resp_status_text - one line about a status of this floor, in English, never
- *                       NULL.
+/* hf_resp_status_text - one line about a status of this floor, in English,
+ *                       never NULL.
  * hf_resp_status_name - its name as spelled above ("HF_E_LIMIT").
  * Static memory. Any thread. */
 HF_API const char *hf_resp_status_text(hf_status status);
@@ -57,8 +57,8 @@ HF_API const char *hf_resp_status_name(hf_status status);
  *   else              resize, contents kept up to the smaller size
  * `old` is the size that the block was last given. It may fail (NULL) at any
  * call that asks for more; the old block then stays valid. A call that shrinks
- * or frees must not fail. It may be called with a mutex held: it must not call back
- * into holdfast. */
+ * or frees must not fail. It may be called with a mutex held: it must not call
+ * back into holdfast. */
 struct hf_mem {
     void *(*resize)(void *ctx, void *ptr, size_t old, size_t size);
     void *ctx;
@@ -100,8 +100,8 @@ static inline void hf_list_remove(struct hf_list *l)
     hf_list_init(l);
 }
 
-/* hf_list_join - moves all members of `from` behind those of `to`; `from` is empty
- * after. */
+/* hf_list_join - moves all members of `from` behind those of `to`; `from` is
+ * empty after. */
 static inline void hf_list_join(struct hf_list *to, struct hf_list *from)
 {
     if (hf_list_is_empty(from))

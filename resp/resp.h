@@ -90,8 +90,8 @@ struct hf_resp_limits {
     uint32_t reply;        /* bytes of one whole reply, headers included */
 };
 
-/* Bytes of an integer, length, count, boolean or null. The longest number has 20;
- * the rest is for zeros in front. */
+/* Bytes of an integer, length, count, boolean or null. The longest number has
+ * 20; the rest is for zeros in front. */
 #define HF_RESP_LINE_MAX 64
 
 /* Nodes of the attributes before one value; more are refused. */
@@ -132,8 +132,8 @@ struct hf_resp_parser {
 /* hf_resp_init - makes a parser ready for the first byte of a connection.
  *   limits    copied; NULL: hf_resp_default_limits
  *   protocol  2: only the five types of RESP2 are taken; otherwise all
- * hf_resp_set_protocol - from the next value on; as is hf_resp_set_strict, to be
- *   called while none is under way (pos == start). */
+ * hf_resp_set_protocol - from the next value on; as is hf_resp_set_strict, to
+ *   be called while none is under way (pos == start). */
 HF_API void hf_resp_init(struct hf_resp_parser *p,
                          const struct hf_resp_limits *limits, int protocol);
 HF_API void hf_resp_set_protocol(struct hf_resp_parser *p, int protocol);
@@ -145,7 +145,8 @@ HF_API void hf_resp_set_protocol(struct hf_resp_parser *p, int protocol);
  *     ,-nan ,NAN ,nan(1)    nan (1)               HF_E_PROTOCOL
  *     > inside a value      a child of it (2)     HF_E_PROTOCOL
  *     >0                    an empty push         HF_E_PROTOCOL: it has no kind
- *     $05 *01 :007 :+5      5, 1, 7, 5            the same: the grammar has them
+ *     $05 *01 :007 :+5      5, 1, 7, 5            the same: the grammar
+ *                                                 has them
  *     ,1e400  ,1e-400       inf, 0                the same
  *     $-1 *-1 in RESP3      null                  the same
  *     _ # , ( ! = % ~ > |
@@ -207,13 +208,14 @@ HF_API enum hf_resp_type hf_resp_type(struct hf_resp_value v);
 
 /* Each answers HF_OK, or HF_E_TYPE and leaves *out alone.
  *   hf_resp_integer  of an integer only
- *   hf_resp_double   of a double, or an integer; correctly rounded, whatever the
- *                    locale
+ *   hf_resp_double   of a double, or an integer; correctly rounded, whatever
+ *                    the locale
  *   hf_resp_boolean  of a boolean only
  *   hf_resp_bytes    of a simple or bulk string, an error of either kind, a big
  *                    number, a double's text; of a verbatim string the text
  *                    without its format. *ptr points into the buffer, no NUL
- *                    behind. Not of a streamed string: use hf_resp_copy_bytes. */
+ *                    behind. Not of a streamed string: use
+ *                    hf_resp_copy_bytes. */
 HF_API hf_status hf_resp_integer(struct hf_resp_value v, int64_t *out);
 HF_API hf_status hf_resp_double(struct hf_resp_value v, double *out);
 HF_API hf_status hf_resp_boolean(struct hf_resp_value v, bool *out);
@@ -221,7 +223,8 @@ HF_API hf_status hf_resp_bytes(struct hf_resp_value v, const char **ptr,
                                size_t *len);
 
 #define HF_RESP_FORMAT_LEN 3
-/* hf_resp_verbatim_format - the HF_RESP_FORMAT_LEN bytes before a verbatim string's colon.
+/* hf_resp_verbatim_format - the HF_RESP_FORMAT_LEN bytes before a verbatim
+ *                           string's colon.
  * Source: RESP "Verbatim strings". */
 HF_API hf_status hf_resp_verbatim_format(struct hf_resp_value v,
                                          const char **ptr);
@@ -243,8 +246,8 @@ static inline bool hf_resp_is_error(struct hf_resp_value v)
     return v.node->type == HF_RESP_ERROR || v.node->type == HF_RESP_BULK_ERROR;
 }
 
-/* hf_resp_is_text - is it text (as of hf_resp_bytes) equal to these bytes? Never
- * a streamed string; nor is one found as a key below. */
+/* hf_resp_is_text - is it text (as of hf_resp_bytes) equal to these bytes?
+ * Never a streamed string; nor is one found as a key below. */
 HF_API bool hf_resp_is_text(struct hf_resp_value v, const char *text,
                             size_t len);
 
@@ -347,15 +350,15 @@ HF_API char *hf_resp_put_double(char *dst, double n);
 
 /* hf_resp_prefix_size, hf_resp_put_prefix - the front of a command that is sent
  * again and again, made once: the header for `total` arguments and the first
- * `argc` of them. It is copied in front of the others. EVALSHA, its digest and its
- * count of keys, say, are 70 bytes that need not be formatted again. */
+ * `argc` of them. It is copied in front of the others. EVALSHA, its digest and
+ * its count of keys, say, are 70 bytes that need not be formatted again. */
 HF_API size_t hf_resp_prefix_size(size_t total, const struct hf_resp_arg *argv,
                                   size_t argc);
 HF_API char *hf_resp_put_prefix(char *dst, size_t total,
                                 const struct hf_resp_arg *argv, size_t argc);
 
-/* hf_resp_format_integer - decimal text of `n`, without NUL; its length, which is
- *   at most HF_RESP_INTEGER_MAX.
+/* hf_resp_format_integer - decimal text of `n`, without NUL; its length, which
+ *   is at most HF_RESP_INTEGER_MAX.
  * hf_resp_format_double  - likewise, as hf_resp_put_double says. */
 #define HF_RESP_INTEGER_MAX 20
 #define HF_RESP_DOUBLE_MAX 24

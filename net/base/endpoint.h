@@ -39,8 +39,8 @@ bool hf_host_read(char dst[HF_HOST_MAX + 1], enum hf_host_kind *kind,
 bool hf_host_is_ipv6(const char *host);
 bool hf_number_read(uint32_t *out, struct hf_text text, uint32_t most);
 
-/* hf_endpoint_read - a host that is KNOWN, and a port from 1. *out is left alone if
- *   not. hf_endpoint_is_equal - is it the same, letter by letter? */
+/* hf_endpoint_read - a host that is KNOWN, and a port from 1. *out is left
+ *   alone if not. hf_endpoint_is_equal - is it the same, letter by letter? */
 bool hf_endpoint_read(struct hf_endpoint *out, struct hf_text host,
                      struct hf_text port);
 bool hf_endpoint_is_equal(const struct hf_endpoint *a,

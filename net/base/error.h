@@ -11,15 +11,16 @@ hf_status hf_error_set(struct hf_error *e, hf_status status, const char *format,
 
 /* hf_error_quote - bytes as text for a message: UTF-8 as it is; the bytes of
  *   what is none, of a backslash and of characters that a terminal obeys
- *   (utf8.h: hf_utf8_is_shown) as \xHH. Cut with "..." to fit, between characters; always
- *   ends in NUL. Returns dst.
+ *   (utf8.h: hf_utf8_is_shown) as \xHH. Cut with "..." to fit, between
+ *   characters; always ends in NUL. Returns dst.
  * hf_error_tame - makes a finished line fit for a terminal, in place: control
  *   characters become spaces; the bytes of what else is not to be shown, and of
  *   what is no UTF-8, question marks. */
 char *hf_error_quote(char *dst, size_t room, const void *ptr, size_t len);
 void hf_error_tame(char *text, size_t len);
 
-/* hf_net_status_text - one line about a status of this floor or of the one below.
+/* hf_net_status_text - one line about a status of this floor or of the one
+ *                      below.
  * hf_net_status_name - its name. Both: as hf_resp_status_text. */
 const char *hf_net_status_text(hf_status status);
 const char *hf_net_status_name(hf_status status);

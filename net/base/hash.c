@@ -1,5 +1,5 @@
-/* SipHash-1-3: one round a word, three at the end. Source: Aumasson & Bernstein,
- * "SipHash: a fast short-input PRF". */
+/* SipHash-1-3: one round a word, three at the end. Source: Aumasson &
+ * Bernstein, "SipHash: a fast short-input PRF". */
 #include "net/base/hash.h"
 #include "net/net.h"
 

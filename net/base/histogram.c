@@ -7,7 +7,8 @@
 #define QUARTERS_BITS 2
 #define QUARTERS (1u << QUARTERS_BITS)
 
-static_assert(HF_HISTOGRAM_BUCKETS == (32 - QUARTERS_BITS) * QUARTERS + QUARTERS,
+static_assert(HF_HISTOGRAM_BUCKETS ==
+                  (32 - QUARTERS_BITS) * QUARTERS + QUARTERS,
               "32 bits, the lowest three of which have a bucket a number");
 
 /* How many low bits do not count. None below 8: there `| QUARTERS` stands in

@@ -1,10 +1,10 @@
 /* Server URLs, read strictly: what is ambiguous or misspelled is refused with
  * its position. A lock taken on the wrong server protects nothing.
  *
- * URL-1  An error's text is made of constants and a position: any part of the URL
- *        that it quoted could be a password.
- * URL-2  No host is assumed: with an unset variable in it, redis://:pw@$HOST must
- *        not become localhost.
+ * URL-1  An error's text is made of constants and a position: any part of the
+ *        URL that it quoted could be a password.
+ * URL-2  No host is assumed: with an unset variable in it, redis://:pw@$HOST
+ *        must not become localhost.
  * URL-3  Only ASCII, only by value: no locale, no strtol with its signs, spaces
  *        and octal numbers.
  *

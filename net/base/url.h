@@ -52,11 +52,12 @@ struct hf_seeds {
 };
 
 /* hf_url_parse       - of one server.
- * hf_url_parse_seeds - of a cluster or of sentinels, too; then the URL's host is
- *                      the first one.
+ * hf_url_parse_seeds - of a cluster or of sentinels, too; then the URL's host
+ *                      is the first one.
  *
  * Both: HF_E_INVAL with a text that points at the offending character (its
- * position, counted from 1) and holds nothing of the URL, so never the password;
+ * position, counted from 1) and holds nothing of the URL, so never the
+ * password;
  * *out is left alone. */
 hf_status hf_url_parse(struct hf_url *out, const char *text,
                        struct hf_error *err);
@@ -64,13 +65,14 @@ hf_status hf_url_parse_seeds(struct hf_url *out, struct hf_seeds *seeds,
                              const char *text, struct hf_error *err)
     HF_MUST_CHECK;
 
-/* hf_url_set_tls - what is given in *tls wins over what stands in the URL, piece
- * by piece. HF_E_INVAL: something is, and the URL is not one of TLS. */
+/* hf_url_set_tls - what is given in *tls wins over what stands in the URL,
+ * piece by piece. HF_E_INVAL: something is, and the URL is not one of TLS. */
 hf_status hf_url_set_tls(struct hf_url *url, const struct hf_tls_options *tls,
                          struct hf_error *err) HF_MUST_CHECK;
 
 /* hf_url_move - the same for another server: at that host, and, if it is one of
- * the sentinels of *seeds (else NULL), with their login and without a database. */
+ * the sentinels of *seeds (else NULL), with their login and without a
+ * database. */
 void hf_url_move(struct hf_url *url, const char *host, uint16_t port,
                  const struct hf_seeds *seeds);
 
@@ -78,9 +80,9 @@ void hf_url_move(struct hf_url *url, const char *host, uint16_t port,
  * "unix:@name", for messages. Returns dst.
  * hf_url_sockaddr - of a URL of kind UNIX, as connect(2) wants it. Returns its
  * length.
- * hf_url_password_is_in - may these words of a server hold the password, or a part
- * of it that says something? Then nobody is to see them. False for what Redis says
- * to every password. */
+ * hf_url_password_is_in - may these words of a server hold the password, or a
+ * part of it that says something? Then nobody is to see them. False for what
+ * Redis says to every password. */
 char *hf_url_address(const struct hf_url *url, char *dst, size_t room);
 size_t hf_url_sockaddr(const struct hf_url *url, struct sockaddr_un *out);
 bool hf_url_password_is_in(const struct hf_url *url, const char *ptr,

@@ -1,4 +1,5 @@
-/* Which bytes are UTF-8, and which characters a terminal shows rather than obeys.
+/* Which bytes are UTF-8, and which characters a terminal shows rather than
+ * obeys.
  * Source: RFC 3629, section 4. */
 #include "net/base/utf8.h"
 #include "net/net.h"

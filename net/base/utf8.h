@@ -6,12 +6,12 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* hf_utf8_read  - the character at `ptr`: its length, 1 to 4, and its code; 0: the
- *                 first byte does not begin one. len > 0.
+/* hf_utf8_read  - the character at `ptr`: its length, 1 to 4, and its code; 0:
+ *                 the first byte does not begin one. len > 0.
  * hf_utf8_ok    - is all of it UTF-8?
  * hf_utf8_whole - the length without a character that is cut off at the end.
- * hf_utf8_is_shown - false: a terminal obeys it (C0, DEL, C1), it turns the text
- *                 around (bidirectional controls), or it ends a line.
+ * hf_utf8_is_shown - false: a terminal obeys it (C0, DEL, C1), it turns the
+ *                 text around (bidirectional controls), or it ends a line.
  * Pure; any thread. */
 size_t hf_utf8_read(uint32_t *code, const char *ptr, size_t len);
 bool hf_utf8_ok(const char *ptr, size_t len);

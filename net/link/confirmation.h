@@ -13,8 +13,8 @@ struct hf_confirmation {
     char text[];                  /* kind, channel */
 };
 
-/* hf_confirmation_new  - of this command: the push has its name and its channel.
- *                        NULL: no memory.
+/* hf_confirmation_new  - of this command: the push has its name and its
+ *                        channel. NULL: no memory.
  * hf_confirmation_free - takes it.
  * hf_confirmation_is   - is it this push? */
 struct hf_confirmation *hf_confirmation_new(const struct hf_mem *mem,

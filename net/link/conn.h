@@ -5,16 +5,16 @@
  *   CLOSED -open-> GREETING -greeted-> READY -close-> CLOSED
  *
  * CONN-1  Replies answer requests in order; the places are the only judge.
- * CONN-2  A request that was given up keeps its place until its reply came or the
- *         connection is gone (RESP-CONFORMANCE V2).
+ * CONN-2  A request that was given up keeps its place until its reply came or
+ *         the connection is gone (RESP-CONFORMANCE V2).
  * CONN-3  Nothing of a read is delivered before all of it has parsed (V4).
  * CONN-4  A reply that nobody asked for is fatal (V4).
- * CONN-5  Buffers, parser and places in flight die with the connection (V5). What
- *         was not written at all waits for the next one.
- * CONN-6  A place whose first byte was handed out is in flight; its request ends
- *         ANSWERED or UNKNOWN. One before that ends UNSENT.
- * CONN-7  A push confirms the first place in flight if that awaits one of its kind
- *         for its channel. Any other push is news: a server ends a sharded
+ * CONN-5  Buffers, parser and places in flight die with the connection (V5).
+ *         What was not written at all waits for the next one.
+ * CONN-6  A place whose first byte was handed out is in flight; its request
+ *         ends ANSWERED or UNKNOWN. One before that ends UNSENT.
+ * CONN-7  A push confirms the first place in flight if that awaits one of its
+ *         kind for its channel. Any other push is news: a server ends a sharded
  *         subscription unasked when the slot leaves. */
 #ifndef HF_CONN_H
 #define HF_CONN_H
@@ -41,7 +41,8 @@ struct hf_expected_reply {
 #define HF_COMMAND_SIZE_MAX ((1 << 30) - 1)
 
 /* NULL: given up. */
-static inline struct hf_request *hf_expected_reply_request(const struct hf_expected_reply *place)
+static inline struct hf_request *
+hf_expected_reply_request(const struct hf_expected_reply *place)
 {
     return place->is_acknowledged_by_push ? place->confirmation->request
                                           : place->request;
@@ -161,20 +162,21 @@ size_t hf_conn_output(struct hf_conn *c, int64_t now_us, const char **ptr);
 void hf_conn_wrote(struct hf_conn *c, size_t n);
 
 /* hf_conn_room - where to read to, and how much; 0: no memory.
- * hf_conn_took - so many bytes were read, at `now_us`. Calls `done` and on_push.
- *                HF_OK, or a failure for good with c->error set: close. */
+ * hf_conn_took - so many bytes were read, at `now_us`. Calls `done` and
+ *                on_push. HF_OK, or a failure for good with c->error set:
+ *                close. */
 size_t hf_conn_room(struct hf_conn *c, char **ptr);
 hf_status hf_conn_took(struct hf_conn *c, size_t n, int64_t now_us)
     HF_MUST_CHECK;
 
 /* What the owner of the socket says and asks:
  *
- * hf_conn_greeting     - its settings are to be filled in before hf_conn_open; its
- *                        results may be read.
- * hf_conn_begin_stream - it is READY: a stream by this number, but if the server
- *                        has confirmed that the predecessor is gone.
- * hf_conn_condemn      - nothing more is delivered or handed out; the owner closes
- *                        it, for this reason.
+ * hf_conn_greeting     - its settings are to be filled in before hf_conn_open;
+ *                        its results may be read.
+ * hf_conn_begin_stream - it is READY: a stream by this number, but if the
+ *                        server has confirmed that the predecessor is gone.
+ * hf_conn_condemn      - nothing more is delivered or handed out; the owner
+ *                        closes it, for this reason.
  * hf_conn_has_output   - are there bytes that were handed out, or a greeting?
  * hf_conn_counters     - for the owner to count in. */
 static inline struct hf_greeting *hf_conn_greeting(struct hf_conn *c)

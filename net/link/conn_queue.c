@@ -255,6 +255,7 @@ void hf_conn_wrote(struct hf_conn *c, size_t n)
     c->unwritten -= n;
     if (c->out_start == c->out_end) {
         c->out_start = c->out_end = 0;
-        hf_mem_give_back(c->options.mem, &c->out, &c->out_room, 1, HF_CONN_KEEP_MAX);
+        hf_mem_give_back(c->options.mem, &c->out, &c->out_room, 1,
+                         HF_CONN_KEEP_MAX);
     }
 }

@@ -25,8 +25,8 @@ static void on_own(struct hf_timer *timer)
     report(request->deadlines, request);
 }
 
-/* All whose deadline has passed. `late` may add others meanwhile: none of those is
- * due yet, or it has a timer of its own. */
+/* All whose deadline has passed. `late` may add others meanwhile: none of those
+ * is due yet, or it has a timer of its own. */
 static void on_first(struct hf_timer *timer)
 {
     struct hf_deadlines *d = HF_OWNER_OF(timer, struct hf_deadlines, timer);

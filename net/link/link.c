@@ -1,17 +1,17 @@
 /* A connection that keeps itself connected: the edge between the pure machine
  * (conn.c) and sockets, time and names. The diagram is in link.h.
  *
- * LINK-1  Only the driving thread closes a socket. A caller's failed write is left
- *         for the reader to find.
- * LINK-2  What is queued is written when no less is queued than is in flight, so
- *         that under load two batches alternate and alone nothing waits
+ * LINK-1  Only the driving thread closes a socket. A caller's failed write is
+ *         left for the reader to find.
+ * LINK-2  What is queued is written when no less is queued than is in flight,
+ *         so that under load two batches alternate and alone nothing waits
  *         (performance.md, 6). After each read the rule is looked at again.
- * LINK-3  While anything is in flight, silence of silence_ms ends the connection:
- *         there is no one at the other end. A caller's own deadline ends nothing but
- *         its request.
- * LINK-4  A failed attempt is tried again with backoff while requests wait or the
- *         link is wanted; a refusal that trying again cannot mend fails all that is
- *         queued at once.
+ * LINK-3  While anything is in flight, silence of silence_ms ends the
+ *         connection: there is no one at the other end. A caller's own deadline
+ *         ends nothing but its request.
+ * LINK-4  A failed attempt is tried again with backoff while requests wait or
+ *         the link is wanted; a refusal that trying again cannot mend fails all
+ *         that is queued at once.
  * LINK-5  Those who wait for space are served at the end of each turn in which
  *         there may be some, before anything is written. */
 #include <assert.h>
@@ -61,7 +61,8 @@ static void on_push(void *ctx, struct hf_resp_value push)
     struct hf_link *link = ctx;
 
     if (link->options.on_trace)
-        hf_link_trace(link, (struct hf_trace){.kind = HF_TRACE_PUSH, .reply = push});
+        hf_link_trace(link,
+                      (struct hf_trace){.kind = HF_TRACE_PUSH, .reply = push});
     if (link->options.on_push)
         link->options.on_push(link->options.ctx, push);
 }
@@ -157,8 +158,8 @@ void hf_link_free(struct hf_link *link)
 
 /* ---- going up ---- */
 
-static hf_status fill_error(struct hf_link *link, hf_status status, const char *what,
-                     const char *why)
+static hf_status fill_error(struct hf_link *link, hf_status status,
+                            const char *what, const char *why)
 {
     return hf_error_set(&link->error, status, "%s: %s%s%s", link->address,
                         what, why[0] ? ": " : "", why);
@@ -217,8 +218,8 @@ static void flush(struct hf_link *link)
         hf_conn_wrote(&link->conn, (size_t)n);
         hf_link_serve_later(link);
     }
-    /* A failed write is found again by reading (LINK-1), at once where no descriptor
-     * will say so. */
+    /* A failed write is found again by reading (LINK-1), at once where no
+     * descriptor will say so. */
     watch(link, n < (long)len);
     if (n < 0 && hf_stream_has_more(&link->stream))
         hf_loop_arm(link->loop, &link->timer, now);
@@ -231,14 +232,15 @@ static void greet(struct hf_link *link)
     flush(link);
 }
 
-/* The handshake of TLS: nothing of ours is sent before it has shown who the peer
- * is. Plain text needs none. */
+/* The handshake of TLS: nothing of ours is sent before it has shown who the
+ * peer is. Plain text needs none. */
 static void secure(struct hf_link *link)
 {
     hf_status rc = hf_stream_start(&link->stream);
 
     if (rc == HF_OK) {
-        hf_conn_counters(&link->conn)->resumed += hf_stream_is_resumed(&link->stream);
+        hf_conn_counters(&link->conn)->resumed +=
+            hf_stream_is_resumed(&link->stream);
         greet(link);
         if (link->options.tls) /* what came with it shows on no descriptor */
             read_all(link);
@@ -375,7 +377,8 @@ static void end_hung_up(struct hf_link *link)
                                      : "; is this a TLS port (rediss://), or "
                                        "not a Redis server?");
     fill_error(link, why->status, text, "");
-    end_connection(link, ++link->greeting_hangups >= GREETING_HANGUPS_MAX && hf_conn_counters(&link->conn)->connects == 0);
+    end_connection(link, ++link->greeting_hangups >= GREETING_HANGUPS_MAX &&
+                             hf_conn_counters(&link->conn)->connects == 0);
 }
 
 static void end_refused(struct hf_link *link, hf_status status)
@@ -455,7 +458,8 @@ static void on_ready(struct hf_io *io, int events)
         secure(link);
         return;
     }
-    if (events & HF_WRITE || (link->options.tls && hf_conn_has_output(&link->conn)))
+    if (events & HF_WRITE ||
+        (link->options.tls && hf_conn_has_output(&link->conn)))
         flush(link);
     if (events & HF_READ || link->options.tls)
         read_all(link);
@@ -480,7 +484,8 @@ static void listen_for_silence(struct hf_link *link)
 static void on_timer(struct hf_timer *timer)
 {
     struct hf_link *link = HF_OWNER_OF(timer, struct hf_link, timer);
-    bool is_open = link->state == HF_LINK_GREETING || link->state == HF_LINK_READY;
+    bool is_open =
+        link->state == HF_LINK_GREETING || link->state == HF_LINK_READY;
 
     if (is_open && hf_stream_has_more(&link->stream)) {
         read_all(link);
@@ -496,8 +501,8 @@ static void on_timer(struct hf_timer *timer)
     }
 }
 
-/* LINK-5 and LINK-2, at the end of a turn. Bytes that the kernel did not take wait for
- * it. */
+/* LINK-5 and LINK-2, at the end of a turn. Bytes that the kernel did not take
+ * wait for it. */
 static void on_turn_end(struct hf_turn_hook *turn)
 {
     struct hf_link *link = HF_OWNER_OF(turn, struct hf_link, turn);

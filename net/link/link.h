@@ -53,8 +53,8 @@ struct hf_link_options {
     void (*on_push)(void *ctx, struct hf_resp_value push);
     void *ctx;
 
-    /* [locked] Looks, and calls nothing of ours but hf_trace_text, hf_resp_* and
-     * hf_waiter_wake. NULL (default): costs one branch a request. */
+    /* [locked] Looks, and calls nothing of ours but hf_trace_text, hf_resp_*
+     * and hf_waiter_wake. NULL (default): costs one branch a request. */
     void (*on_trace)(void *ctx, const struct hf_trace *trace);
     void *trace_ctx;
 };
@@ -81,16 +81,17 @@ hf_status hf_link_submit(struct hf_link *link, struct hf_request *request,
                          int64_t deadline_ms) HF_MUST_CHECK;
 enum hf_outcome hf_link_cancel(struct hf_request *request);
 
-/* hf_link_await_space  - for a command of `bytes` (hf_resp_command_size); `ready`
- *   follows, and not from here. First come, first served, so a great one waits
- *   for its turn and is not passed by small ones. HF_E_LIMIT: the link takes
- *   none so great, ever.
- * hf_link_forget_space - waits no more; `ready` is not called. One that does not
- *   wait (its node initialised) is left alone.
+/* hf_link_await_space  - for a command of `bytes` (hf_resp_command_size);
+ *   `ready` follows, and not from here. First come, first served, so a great
+ *   one waits for its turn and is not passed by small ones. HF_E_LIMIT: the
+ *   link takes none so great, ever.
+ * hf_link_forget_space - waits no more; `ready` is not called. One that does
+ *   not wait (its node initialised) is left alone.
  * hf_link_is_awaited  - does anybody wait? hf_link_submit does not look: who
  *   submits before them takes what they wait for. All [locked] */
-hf_status hf_link_await_space(struct hf_link *link, struct hf_space_waiter *room,
-                             size_t bytes) HF_MUST_CHECK;
+hf_status hf_link_await_space(struct hf_link *link,
+                              struct hf_space_waiter *room,
+                              size_t bytes) HF_MUST_CHECK;
 void hf_link_forget_space(struct hf_space_waiter *room);
 bool hf_link_is_awaited(const struct hf_link *link);
 
@@ -108,7 +109,8 @@ void hf_link_condemn(struct hf_link *link, const char *why);
  * a Redis server): what is submitted now will be tried once more.
  * hf_link_is_up      - is it READY?
  * hf_link_protocol   - 2 or 3; 0: not known yet.
- * hf_link_error      - the last one, for a message; status HF_OK: none since READY.
+ * hf_link_error      - the last one, for a message; status HF_OK: none since
+ *                      READY.
  * hf_link_address    - of its server, for a message. All [locked] */
 bool hf_link_is_refused(const struct hf_link *link);
 int64_t hf_link_heard_ms(const struct hf_link *link);
@@ -118,7 +120,8 @@ const struct hf_error *hf_link_error(const struct hf_link *link);
 const char *hf_link_address(const struct hf_link *link);
 
 /* hf_link_stats     - a copy (2 KB). [locked]
- * hf_link_stats_add - those of another link on top; what is greatest stays so. */
+ * hf_link_stats_add - those of another link on top; what is greatest stays
+ * so. */
 void hf_link_stats(const struct hf_link *link, struct hf_link_stats *out);
 void hf_link_stats_add(struct hf_link_stats *to,
                        const struct hf_link_stats *from);

@@ -1,5 +1,5 @@
-/* A link's state, which link.c (states and events), link_request.c (requests) and
- * link_trace.c share. Private to net/. [locked] */
+/* A link's state, which link.c (states and events), link_request.c (requests)
+ * and link_trace.c share. Private to net/. [locked] */
 #ifndef HF_LINK_INNER_H
 #define HF_LINK_INNER_H
 
@@ -52,8 +52,8 @@ struct hf_link {
 /* ---- link.c ---- */
 
 /* hf_link_serve_later - there may be space: LINK-5 at the end of the turn.
- * hf_link_fill_late   - link->error says what there was no more time for; nothing,
- *                       if the link is up, or is not tried. */
+ * hf_link_fill_late   - link->error says what there was no more time for;
+ *                       nothing, if the link is up, or is not tried. */
 void hf_link_serve_later(struct hf_link *link);
 void hf_link_fill_late(struct hf_link *link);
 
@@ -69,10 +69,12 @@ void hf_link_on_overdue(struct hf_request *request);
  * hf_link_trace          - reports this; its address is filled in.
  * hf_link_trace_queued   - a request was queued.
  * hf_link_trace_end      - it has ended.
- * hf_link_trace_greeting - the connection reports what its greeting sends and gets.
+ * hf_link_trace_greeting - the connection reports what its greeting sends and
+ *                          gets.
  * hf_link_trace_late     - is the connection's on_late. */
 void hf_link_trace(struct hf_link *link, struct hf_trace trace);
-void hf_link_trace_queued(struct hf_link *link, const struct hf_request *request,
+void hf_link_trace_queued(struct hf_link *link,
+                          const struct hf_request *request,
                           const struct hf_resp_arg *argv, size_t argc);
 void hf_link_trace_end(const struct hf_request *request,
                        enum hf_outcome outcome, struct hf_resp_value reply);

@@ -52,8 +52,8 @@ enum hf_outcome hf_link_cancel(struct hf_request *request)
 
 /* ---- waiting for space ---- */
 
-hf_status hf_link_await_space(struct hf_link *link, struct hf_space_waiter *room,
-                             size_t bytes)
+hf_status hf_link_await_space(struct hf_link *link,
+                              struct hf_space_waiter *room, size_t bytes)
 {
     if (hf_loop_forked(link->loop))
         return HF_E_FORKED;

@@ -24,7 +24,8 @@ static void trace_command(struct hf_link *link, enum hf_trace_kind kind,
 
 /* ---- requests ---- */
 
-void hf_link_trace_queued(struct hf_link *link, const struct hf_request *request,
+void hf_link_trace_queued(struct hf_link *link,
+                          const struct hf_request *request,
                           const struct hf_resp_arg *argv, size_t argc)
 {
     trace_command(link, HF_TRACE_QUEUED, request->place + 1, argv, argc);

@@ -2,19 +2,19 @@
  *
  *   WANTED -link up-> ASKED -confirmed-> LIVE -link down-> WANTED
  *
- * PUBSUB-1  In RESP3 subscriptions use the main link, in RESP2 a link of their own,
- *           which is wanted as long as there is a subscription. The protocol is
- *           known when the main link is first up, and may change whenever it is up
- *           again.
+ * PUBSUB-1  In RESP3 subscriptions use the main link, in RESP2 a link of their
+ *           own, which is wanted as long as there is a subscription. The
+ *           protocol is known when the main link is first up, and may change
+ *           whenever it is up again.
  * PUBSUB-2  A confirmation belongs to the oldest unanswered SUBSCRIBE. A
  *           confirmation of a channel that was dropped meanwhile is ignored.
  * PUBSUB-3  A subscription that is WANTED while its link is up is always tried
  *           again: when the queue has space, and after any other failure (no
  *           memory, an error reply) every RETRY_MS.
- * PUBSUB-4  PING is sent on a connection that carries subscriptions and has been
- *           silent for listen_ms. Silence after that ends the connection (LINK-3),
- *           and the owners are told. Otherwise a server that has gone behind a
- *           proxy would not be noticed. */
+ * PUBSUB-4  PING is sent on a connection that carries subscriptions and has
+ *           been silent for listen_ms. Silence after that ends the connection
+ *           (LINK-3), and the owners are told. Otherwise a server that has gone
+ *           behind a proxy would not be noticed. */
 #include <string.h>
 
 #include "net/base/mem.h"
@@ -150,8 +150,8 @@ void hf_pubsub_on_idle(struct hf_pubsub *ps, void (*idle)(void *ctx), void *ctx)
     ps->idle_ctx = ctx;
 }
 
-void hf_pubsub_on_slot_moved(struct hf_pubsub *ps, void (*slot_moved)(void *ctx),
-                         void *ctx)
+void hf_pubsub_on_slot_moved(struct hf_pubsub *ps,
+                             void (*slot_moved)(void *ctx), void *ctx)
 {
     ps->slot_moved = slot_moved;
     ps->slot_moved_ctx = ctx;
@@ -217,7 +217,8 @@ static const char *subscribing_verb(const struct hf_subscription *s)
     return s->is_sharded ? "SSUBSCRIBE" : "SUBSCRIBE";
 }
 
-/* PUBSUB-3. An order of which no byte left waits for its turn like any other. */
+/* PUBSUB-3. An order of which no byte left waits for its turn like any
+ * other. */
 static void await_room(struct hf_pubsub *ps, const struct hf_subscription *s)
 {
     struct hf_resp_arg argv[2] = {
@@ -350,8 +351,8 @@ void hf_pubsub_free(struct hf_pubsub *ps)
 
 /* ---- what the links say ---- */
 
-/* The server has ended a subscription by itself: a sharded one, because the slot
- * has moved. */
+/* The server has ended a subscription by itself: a sharded one, because the
+ * slot has moved. */
 static void ended(struct hf_pubsub *ps, struct hf_subscription *s)
 {
     bool is_sharded = s->is_sharded;

@@ -15,8 +15,8 @@ struct hf_subscription {
     size_t channel_len;
     /* [locked] A message; `ptr` is valid until it returns. */
     void (*on_message)(struct hf_subscription *s, const char *ptr, size_t len);
-    /* [locked] The server confirmed it (true), or it was lost (false). It may drop
-     * this subscription and others. */
+    /* [locked] The server confirmed it (true), or it was lost (false). It may
+     * drop this subscription and others. */
     void (*on_change)(struct hf_subscription *s, bool is_live);
     bool is_sharded;            /* SSUBSCRIBE: of one slot's node */
     /* The router's own. */
@@ -31,8 +31,8 @@ struct hf_subscription {
 
 /* hf_pubsub_new  - on top of `main`, whose on_push and on_change it wants to be
  *                  told: call hf_pubsub_push and hf_pubsub_change from them.
- * hf_pubsub_free - and its own link. All subscriptions are dropped before. Takes
- *                  NULL.
+ * hf_pubsub_free - and its own link. All subscriptions are dropped before.
+ *                  Takes NULL.
  * hf_pubsub_add  - subscribes; on_change(true) follows when confirmed. What
  *                  fails for want of memory or room, or is refused
  *                  (on_change(false)), is tried again. HF_E_FORKED.
@@ -40,8 +40,8 @@ struct hf_subscription {
  * hf_pubsub_is_idle - is no SUBSCRIBE or UNSUBSCRIBE under way?
  * hf_pubsub_on_idle - `idle` is called, [locked], whenever the last one has
  *                  ended.
- * hf_pubsub_on_slot_moved - `slot_moved` is called, [locked], when the server does not
- *                  serve a channel (any more).
+ * hf_pubsub_on_slot_moved - `slot_moved` is called, [locked], when the server
+ *                  does not serve a channel (any more).
  * hf_pubsub_retry - subscribes once more, if it is neither live nor under way.
  * All [locked]. */
 hf_status hf_pubsub_new(struct hf_pubsub **out, struct hf_loop *loop,
@@ -55,8 +55,8 @@ void hf_pubsub_drop(struct hf_subscription *s);
 bool hf_pubsub_is_idle(const struct hf_pubsub *ps);
 void hf_pubsub_on_idle(struct hf_pubsub *ps, void (*idle)(void *ctx),
                        void *ctx);
-void hf_pubsub_on_slot_moved(struct hf_pubsub *ps, void (*slot_moved)(void *ctx),
-                         void *ctx);
+void hf_pubsub_on_slot_moved(struct hf_pubsub *ps,
+                             void (*slot_moved)(void *ctx), void *ctx);
 void hf_pubsub_retry(struct hf_subscription *s);
 
 #endif

@@ -14,7 +14,8 @@ void hf_space_queue_init(struct hf_space_queue *q)
     q->stop.is_urgent = false;
 }
 
-void hf_space_queue_add(struct hf_space_queue *q, struct hf_space_waiter *waiter)
+void hf_space_queue_add(struct hf_space_queue *q,
+                        struct hf_space_waiter *waiter)
 {
     bool is_serving = !hf_list_is_empty(&q->stop.node);
     struct hf_list *next = &q->waiting;
@@ -33,8 +34,8 @@ static void call_ready(struct hf_space_waiter *waiter, hf_status status)
     waiter->ready(waiter, status);
 }
 
-/* The stop stands behind those that wait now: those that come or go meanwhile do
- * not change where serving ends. */
+/* The stop stands behind those that wait now: those that come or go meanwhile
+ * do not change where serving ends. */
 static bool is_one_left(const struct hf_space_queue *q)
 {
     return q->waiting.next != &q->stop.node;

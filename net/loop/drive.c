@@ -4,30 +4,31 @@
  *         poller. The lock is free while it waits and while it runs tasks; it
  *         leaves the seat for the tasks, so that a callback may make a blocking
  *         call. (Which threads run tasks: SEAT-9.)
- * SEAT-2  A blocked caller takes the seat if it is free. Otherwise it sleeps until
- *         it has its answer or is offered the seat.
+ * SEAT-2  A blocked caller takes the seat if it is free. Otherwise it sleeps
+ *         until it has its answer or is offered the seat.
  * SEAT-3  A thread that leaves the seat passes it to the caller that has slept
  *         longest, else to a thread in hf_loop_dispatch, else to the background
  *         thread if somebody relies on it.
- * SEAT-4  The background thread leaves the seat alone for REST_MS after a blocked
- *         caller, unless the loop is attended or a timer is due: a lone caller
- *         then pays for a write and a read, and for no switch of threads.
- * SEAT-5  A sleeper is posted after the lock was given up, and a sleeper that has
- *         its answer does not take the lock again: it would only queue for it
- *         behind the driver.
+ * SEAT-4  The background thread leaves the seat alone for REST_MS after a
+ *         blocked caller, unless the loop is attended or a timer is due: a lone
+ *         caller then pays for a write and a read, and for no switch of
+ *         threads.
+ * SEAT-5  A sleeper is posted after the lock was given up, and a sleeper that
+ *         has its answer does not take the lock again: it would only queue for
+ *         it behind the driver.
  * SEAT-6  While another thread has the seat for longer than REST_MS, the
  *         background thread dozes; it is called when the seat is left.
- * SEAT-7  A blocked caller that drives may look for replies before it sleeps, if
- *         that is cheaper (spin.h). The background thread never does: an idle
- *         client burns nothing.
- * SEAT-8  An outer event loop sleeps for as long as hf_loop_timeout said. A thread
- *         that passes the seat to nobody wakes that loop if it would sleep too
- *         long.
+ * SEAT-7  A blocked caller that drives may look for replies before it sleeps,
+ *         if that is cheaper (spin.h). The background thread never does: an
+ *         idle client burns nothing.
+ * SEAT-8  An outer event loop sleeps for as long as hf_loop_timeout said. A
+ *         thread that passes the seat to nobody wakes that loop if it would
+ *         sleep too long.
  * SEAT-9  Tasks are the user's callbacks. The background thread and threads in
  *         hf_loop_dispatch run them, with or without the seat. A blocked caller
  *         never does: it may hold a mutex that the callback wants, and it has a
- *         deadline. While a blocked caller drives, each post calls a thread that
- *         runs them.
+ *         deadline. While a blocked caller drives, each post calls a thread
+ *         that runs them.
  *
  * Source: performance.md, 6 ("adaptive"). */
 #include <errno.h>
@@ -48,8 +49,8 @@ static bool needs_background(const struct hf_loop *loop)
            hf_tasks_are_due(loop);
 }
 
-/* An outer event loop by a descriptor of its own: the blocked caller that drives
- * would swallow what is written to the driver. */
+/* An outer event loop by a descriptor of its own: the blocked caller that
+ * drives would swallow what is written to the driver. */
 void hf_call_task_runner(struct hf_loop *loop)
 {
     if (hf_loop_forked(loop))
@@ -325,7 +326,8 @@ static void doze(struct hf_loop *loop)
     loop->does_background_doze = false;
 }
 
-/* How long the thread still leaves the seat to callers; 0: it is ours (SEAT-4). */
+/* How long the thread still leaves the seat to callers; 0: it is ours
+ * (SEAT-4). */
 static int64_t rest_left(struct hf_loop *loop)
 {
     int64_t now = hf_loop_now(loop);

@@ -14,8 +14,8 @@ struct hf_fork_mark {
     pid_t pid;
 };
 
-/* hf_fork_mark_init - in the parent; cannot fail: without such a page the pid is
- *                     asked for, which is a system call.
+/* hf_fork_mark_init - in the parent; cannot fail: without such a page the pid
+ *                     is asked for, which is a system call.
  * hf_fork_mark_fini - in either. One that is all zeros is left alone. */
 void hf_fork_mark_init(struct hf_fork_mark *mark);
 void hf_fork_mark_fini(struct hf_fork_mark *mark);

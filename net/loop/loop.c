@@ -331,7 +331,8 @@ void hf_loop_finish_tasks(struct hf_loop *loop)
     }
 }
 
-void hf_turn_hook_init(struct hf_turn_hook *turn, void (*end)(struct hf_turn_hook *turn))
+void hf_turn_hook_init(struct hf_turn_hook *turn,
+                       void (*end)(struct hf_turn_hook *turn))
 {
     hf_list_init(&turn->node);
     turn->end = end;
@@ -383,10 +384,10 @@ static int timeout_until(struct hf_loop *loop, int64_t until_ms)
 }
 
 /* Looks for events for so long, without sleeping. A thread that waits for this
- * very processor goes first, before the first look, too: it may be the server, or
- * have a command that can share a write with ours. A server that ran while we
- * wrote has left us the reply; taken at once, each caller in turn would have the
- * connection to itself. */
+ * very processor goes first, before the first look, too: it may be the server,
+ * or have a command that can share a write with ours. A server that ran while
+ * we wrote has left us the reply; taken at once, each caller in turn would have
+ * the connection to itself. */
 static int look_for_events(struct hf_loop *loop, struct hf_poller_event *events,
                 int64_t until_us)
 {

@@ -1,5 +1,5 @@
-/* The loop, for what is built on it: time, tasks, turn hooks and blocked callers.
- * What a user of the library drives it by is in net.h. */
+/* The loop, for what is built on it: time, tasks, turn hooks and blocked
+ * callers. What a user of the library drives it by is in net.h. */
 #ifndef HF_LOOP_H
 #define HF_LOOP_H
 
@@ -10,16 +10,18 @@
 /* hf_loop_mem - the allocator that the loop was made with. */
 const struct hf_mem *hf_loop_mem(const struct hf_loop *loop);
 
-/* hf_loop_forked - are we in a child of the process that made the loop? Then all
- * of it is the parent's. What would do something returns HF_E_FORKED, or does
- * nothing; hf_loop_timeout is -1, and hf_loop_wait returns at once. Nothing is
- * written to the parent's sockets, its poller is not touched. What is left to do
- * is to free, which gives the child's copy of memory and descriptors back. No
- * lock needed. Costs a look into memory (Linux 4.14; else getpid). */
+/* hf_loop_forked - are we in a child of the process that made the loop? Then
+ * all of it is the parent's. What would do something returns HF_E_FORKED, or
+ * does nothing; hf_loop_timeout is -1, and hf_loop_wait returns at once.
+ * Nothing is written to the parent's sockets, its poller is not touched. What
+ * is left to do is to free, which gives the child's copy of memory and
+ * descriptors back. No lock needed. Costs a look into memory (Linux 4.14; else
+ * getpid). */
 bool hf_loop_forked(const struct hf_loop *loop);
 
-/* hf_loop_now, hf_loop_now_us - the clock, as it was when either was first called
- *   under the lock that is held: one reading serves a whole turn. [locked]
+/* hf_loop_now, hf_loop_now_us - the clock, as it was when either was first
+ *   called under the lock that is held: one reading serves a whole turn.
+ *   [locked]
  * hf_loop_serial - a number that it has not given before; from 1. [locked]
  * hf_loop_hash - by its own random key, for tables. Any thread. */
 int64_t hf_loop_now(struct hf_loop *loop);
@@ -29,8 +31,8 @@ uint32_t hf_loop_hash(const struct hf_loop *loop, const void *ptr, size_t len);
 
 /* A callback of the user's that is to be made once this turn is handled: by the
  * background thread, or by a thread in hf_loop_dispatch, never by a blocked
- * caller. In order, one at a time, each once; one that is posted again before it
- * ran runs once. `run` is called [locked], and gives the lock up around the
+ * caller. In order, one at a time, each once; one that is posted again before
+ * it ran runs once. `run` is called [locked], and gives the lock up around the
  * callback, having copied what it needs: the task's memory may be freed
  * meanwhile. */
 struct hf_task {
@@ -62,7 +64,8 @@ struct hf_turn_hook {
 /* hf_turn_hook_init         - not requested.
  * hf_loop_at_turn_end  - requests it, once for this turn. [locked]
  * hf_loop_forget_turn  - takes the request back, if there is one. [locked] */
-void hf_turn_hook_init(struct hf_turn_hook *turn, void (*end)(struct hf_turn_hook *turn));
+void hf_turn_hook_init(struct hf_turn_hook *turn,
+                       void (*end)(struct hf_turn_hook *turn));
 void hf_loop_at_turn_end(struct hf_loop *loop, struct hf_turn_hook *turn);
 void hf_loop_forget_turn(struct hf_loop *loop, struct hf_turn_hook *turn);
 

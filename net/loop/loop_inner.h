@@ -74,16 +74,18 @@ struct hf_loop {
 
 /* hf_turn_take - one turn: flush, wait until `until_ms` at most, handle what is
  * ready and due, flush. By the thread in the seat; a blocked caller may look
- * before it sleeps (spin.h): a timer is late by SPIN_MAX_US at most. [locked] */
+ * before it sleeps (spin.h): a timer is late by SPIN_MAX_US at most.
+ * [locked] */
 void hf_turn_take(struct hf_loop *loop, int64_t until_ms);
 
 /* hf_turn_flush - does what was put off to the end of the turn. [locked] */
 void hf_turn_flush(struct hf_loop *loop);
 
-/* hf_tasks_run     - the users' callbacks, by the background thread or by whoever
- *                    dispatches (SEAT-9). Does nothing while another thread runs
- *                    some.
- * hf_tasks_are_due - is there something for hf_tasks_run to do? Both [locked] */
+/* hf_tasks_run     - the users' callbacks, by the background thread or by
+ *                    whoever dispatches (SEAT-9). Does nothing while another
+ *                    thread runs some.
+ * hf_tasks_are_due - is there something for hf_tasks_run to do? Both
+ * [locked] */
 void hf_tasks_run(struct hf_loop *loop);
 static inline bool hf_tasks_are_due(const struct hf_loop *loop)
 {
@@ -91,7 +93,8 @@ static inline bool hf_tasks_are_due(const struct hf_loop *loop)
                                        !hf_list_is_empty(&loop->first_tasks));
 }
 
-/* hf_call_task_runner - drive.c: there are tasks; who runs them looks. [locked] */
+/* hf_call_task_runner - drive.c: there are tasks; who runs them looks.
+ * [locked] */
 void hf_call_task_runner(struct hf_loop *loop);
 
 /* hf_wake_driver - the thread that sleeps in the poller looks again.

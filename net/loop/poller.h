@@ -45,15 +45,15 @@ void hf_poller_remove(struct hf_poller *p, int fd);
 /* hf_poller_open_outer - before the first event: outer_fd can be made readable
  *                        without waking whoever waits in hf_poller_wait. Does
  *                        nothing with poll(2). HF_E_SYSTEM
- * hf_poller_call       - does so; hf_poller_uncall takes it back. Both under the
- *                        loop's lock. */
+ * hf_poller_call       - does so; hf_poller_uncall takes it back. Both under
+ *                        the loop's lock. */
 hf_status hf_poller_open_outer(struct hf_poller *p) HF_MUST_CHECK;
 void hf_poller_call(struct hf_poller *p);
 void hf_poller_uncall(struct hf_poller *p);
 
 /* hf_poller_prepare - under the loop's lock, before hf_poller_wait, which is
- * called without it and answers how many of `events` it filled. It may come back
- * early, with none. */
+ * called without it and answers how many of `events` it filled. It may come
+ * back early, with none. */
 void hf_poller_prepare(struct hf_poller *p);
 int hf_poller_wait(struct hf_poller *p, struct hf_poller_event *events,
                    int timeout_ms, int64_t now_ms);

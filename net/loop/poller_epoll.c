@@ -1,9 +1,9 @@
 /* Waiting for descriptors with epoll(7).
  *
- * A long wait ends by a timer of its own, a descriptor like the others: it is set
- * for a deadline once, not started and stopped with every wait (150 ns of 3,100
- * that a command alone takes), and it goes on while the machine sleeps, so that
- * we are there as soon as that wakes up. */
+ * A long wait ends by a timer of its own, a descriptor like the others: it is
+ * set for a deadline once, not started and stopped with every wait (150 ns of
+ * 3,100 that a command alone takes), and it goes on while the machine sleeps,
+ * so that we are there as soon as that wakes up. */
 #include <errno.h>
 #include <string.h>
 #include <sys/epoll.h>

@@ -53,7 +53,8 @@ static uint32_t budget_us(const struct hf_spin *spin)
     return spin->slept_us < SPIN_MAX_US ? spin->slept_us : SPIN_MAX_US;
 }
 
-static void enter(struct hf_spin *spin, enum hf_spin_phase phase, uint32_t waits)
+static void enter(struct hf_spin *spin, enum hf_spin_phase phase,
+                  uint32_t waits)
 {
     spin->phase = phase;
     spin->left = waits;

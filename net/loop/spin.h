@@ -4,25 +4,27 @@
  *
  * Where a processor is woken late, both sides of a connection pay: the client
  * sleeps because the server was woken late, and the server because the client
- * was. A client that looks for a reply again and again keeps both awake, but one
- * look alone finds nothing: that server is asleep. So looking and sleeping are
- * two regimes, and whole bursts of either are compared:
+ * was. A client that looks for a reply again and again keeps both awake, but
+ * one look alone finds nothing: that server is asleep. So looking and sleeping
+ * are two regimes, and whole bursts of either are compared:
  *
- * SPIN-1  One regime is in use. Now and then some waits of it are measured, then
- *         as many of the other. The first waits of the other are not counted.
- * SPIN-2  A command costs its share of the time, twice, and of the processor time
- *         of the waits. The regime that costs clearly less, in several comparisons
- *         in a row, is used from then on. Time between the waits counts: a server
- *         on our processor runs while we write, before other callers add their
- *         commands; each look finds a reply at once, and there are fewer of them.
+ * SPIN-1  One regime is in use. Now and then some waits of it are measured,
+ *         then as many of the other. The first waits of the other are not
+ *         counted.
+ * SPIN-2  A command costs its share of the time, twice, and of the processor
+ *         time of the waits. The regime that costs clearly less, in several
+ *         comparisons in a row, is used from then on. Time between the waits
+ *         counts: a server on our processor runs while we write, before other
+ *         callers add their commands; each look finds a reply at once, and
+ *         there are fewer of them.
  * SPIN-3  Each comparison that confirms the regime doubles the number of waits
  *         until the next, up to a limit. Each look in vain brings it nearer.
  * SPIN-4  A look takes no longer than a sleep was measured to take, and
  *         SPIN_MAX_US at most: it wastes no more than the sleep that it is to
  *         save. Looking that finds little ends at once, in a trial and in use.
  * SPIN-5  Sleeping may seem cheap as long as looking has kept both sides awake.
- *         Each return to looking doubles the number of comparisons that sleeping
- *         must win.
+ *         Each return to looking doubles the number of comparisons that
+ *         sleeping must win.
  * SPIN-6  With one processor nobody looks, and nothing is measured. */
 #ifndef HF_SPIN_H
 #define HF_SPIN_H

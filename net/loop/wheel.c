@@ -7,13 +7,13 @@
  *
  * TIMER-1  A timer's bucket comes up no later than the timer is due, and is not
  *          past. So nothing is late, and nothing is forgotten.
- * TIMER-2  A timer is handed out when its bucket comes up and it is due by then.
- *          So nothing is early, though re-arming to a later time leaves it in
- *          place.
- * TIMER-3  The present millisecond's bucket holds what was armed for the past; the
- *          present buckets of the upper levels are empty.
- * TIMER-4  A bucket's bit is set if and only if the bucket holds a timer, so that
- *          cancelled timers wake nobody.
+ * TIMER-2  A timer is handed out when its bucket comes up and it is due by
+ *          then. So nothing is early, though re-arming to a later time leaves
+ *          it in place.
+ * TIMER-3  The present millisecond's bucket holds what was armed for the past;
+ *          the present buckets of the upper levels are empty.
+ * TIMER-4  A bucket's bit is set if and only if the bucket holds a timer, so
+ *          that cancelled timers wake nobody.
  *
  * Source: WHEEL (Varghese & Lauck 1987), scheme 7; performance.md, 7. */
 #include <assert.h>

@@ -29,15 +29,16 @@ struct hf_wheel {
 
 /* hf_wheel_init    - of memory that is all zeros (so untouched pages of a big
  *                    wheel cost nothing)
- * hf_wheel_arm     - `timer` (armed or not; `fire` set) becomes due at `due_ms`;
- *                    at the next advance if that is past. To a later time than
- *                    it is armed for, only the new time is noted: the timer is
- *                    moved when its old bucket comes up.
+ * hf_wheel_arm     - `timer` (armed or not; `fire` set) becomes due at
+ *                    `due_ms`; at the next advance if that is past. To a later
+ *                    time than it is armed for, only the new time is noted: the
+ *                    timer is moved when its old bucket comes up.
  * hf_wheel_cancel  - not armed after; an unarmed one is left alone. O(1), also
  *                    for one that is due and not yet popped.
  * hf_wheel_next_ms - when to call hf_wheel_advance next: never later than the
  *                    first timer is due, HF_NEVER if there is none. May be too
- *                    early, by a re-armed timer's old bucket or a bucket's width.
+ *                    early, by a re-armed timer's old bucket or a bucket's
+ *                    width.
  * hf_wheel_advance - moves to `now_ms` (earlier than before: does nothing) and
  *                    gathers what is due, in the order of due_ms; what
  *                    was armed for the past counts as due when it was armed.

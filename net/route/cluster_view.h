@@ -21,7 +21,8 @@ struct hf_cluster_node {
  *   HF_E_SERVER, HF_E_PROTOCOL, HF_E_LIMIT, HF_E_NOMEM; *out is set only on
  *   HF_OK, for hf_cluster_view_free (which takes NULL). Pure.
  * hf_cluster_view_count, _node - masters and replicas. index < count.
- * hf_cluster_view_owner - the index of the node that serves a slot; -1: none. */
+ * hf_cluster_view_owner - the index of the node that serves a slot; -1:
+ * none. */
 hf_status hf_cluster_view_read(struct hf_cluster_view **out,
                                const struct hf_mem *mem, const char *host,
                                bool is_tls, struct hf_resp_value reply,

@@ -1,4 +1,5 @@
-/* Commands on their way to the server that they are for. Rules in router_inner.h.
+/* Commands on their way to the server that they are for. Rules in
+ * router_inner.h.
  *
  *   IDLE -send-> PENDING <-> ROOM -> SENT -done-> IDLE
  *                                     |             ^
@@ -119,7 +120,8 @@ static hf_status link_of(struct hf_link **out, const struct hf_command *c)
     return HF_OK;
 }
 
-/* ROUTE-4: nothing is written in between. One that was not taken has no `done`. */
+/* ROUTE-4: nothing is written in between. One that was not taken has no
+ * `done`. */
 static hf_status submit_all(struct hf_command *c, struct hf_link *link)
 {
     hf_status rc = HF_OK;
@@ -153,7 +155,8 @@ static hf_status submit(struct hf_command *c)
     return rc;
 }
 
-/* ASKING; ROLE, and WAIT with two numbers; as they stand in the output, at most. */
+/* ASKING; ROLE, and WAIT with two numbers; as they stand in the output, at
+ * most. */
 #define ASKING_SIZE 16
 #define WAIT_SIZE 96
 
@@ -355,8 +358,8 @@ static bool is_followed(struct hf_command *c, struct hf_resp_value reply)
     return false;
 }
 
-/* ROUTE-5. A redirection may be ahead of the map, which then still names the server
- * that it named when this one was chosen. */
+/* ROUTE-5. A redirection may be ahead of the map, which then still names the
+ * server that it named when this one was chosen. */
 static bool is_from_former_master(const struct hf_command *c)
 {
     const struct hf_server *master = master_of(c);
@@ -428,7 +431,8 @@ static bool will_answer(const struct hf_command *c)
 }
 
 /* Each is out of the list then. Those that come meanwhile are not looked at. */
-static void for_each(struct hf_list *commands, void (*act)(struct hf_command *c))
+static void for_each(struct hf_list *commands,
+                     void (*act)(struct hf_command *c))
 {
     struct hf_list list;
 
@@ -514,8 +518,8 @@ void hf_commands_end_once(struct hf_server *server)
     for_each(&server->commands, end_once);
 }
 
-/* What has not left waits for the new way; what has, for its reply or the end of
- * its connection. */
+/* What has not left waits for the new way; what has, for its reply or the end
+ * of its connection. */
 static void bring_back(struct hf_command *c)
 {
     if (hf_command_is_sent(c)) {

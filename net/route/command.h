@@ -11,8 +11,9 @@ struct hf_server;
  *                            its reply or the end of its connection.
  * hf_commands_resume       - pending commands try again.
  * hf_commands_fail_pending - they end UNSENT, for the reason in router->error.
- * hf_commands_end_once     - an attempt to connect to the server failed: commands
- *                            that are sent once, and wait for that link, end UNSENT.
+ * hf_commands_end_once     - an attempt to connect to the server failed:
+ *                            commands that are sent once, and wait for that
+ *                            link, end UNSENT.
  * hf_commands_end_pending_once - likewise those that are pending: a round has
  *                            ended without a map. */
 void hf_commands_reconsider(struct hf_server *server);

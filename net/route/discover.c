@@ -1,23 +1,24 @@
-/* Asking the servers for the map (which server serves which slot, or which one is
- * the master): which server, how often, and which answer to believe. The requests are the
- * topology's business (topology_*.c); the order of a
+/* Asking the servers for the map (which server serves which slot, or which one
+ * is the master): which server, how often, and which answer to believe. The
+ * requests are the topology's business (topology_*.c); the order of a
  * round, and its end, are round.h's.
  *
  * DISCOVER-1  One round at a time. If a map is wanted meanwhile, the next round
  *             follows REFRESH_MIN_MS after this one at the earliest: a storm of
  *             redirections asks twice.
  * DISCOVER-2  The server that helped last is asked first the next time.
- * DISCOVER-3  Servers whose links are up are asked first, then the seeds, then the
- *             other nodes of the map: any node of a cluster can name the others.
+ * DISCOVER-3  Servers whose links are up are asked first, then the seeds, then
+ *             the other nodes of the map: any node of a cluster can name the
+ *             others.
  * DISCOVER-4  A map that is worse than ours is kept in case nobody has a better
  *             one (slot_map.h, MAP-2, MAP-3).
  * DISCOVER-5  An error from a reachable server outranks "unreachable", in its
- *             round and in the next one: a deadline may come before any server has
- *             answered in that.
- * DISCOVER-6  While a command waits for a server that cannot be reached, rounds go
- *             on, at growing intervals.
- * DISCOVER-7  A server that falls silent while a command or a subscription waits
- *             for it is a reason to ask the others (silence.c). */
+ *             round and in the next one: a deadline may come before any server
+ *             has answered in that.
+ * DISCOVER-6  While a command waits for a server that cannot be reached, rounds
+ *             go on, at growing intervals.
+ * DISCOVER-7  A server that falls silent while a command or a subscription
+ *             waits for it is a reason to ask the others (silence.c). */
 #include <string.h>
 
 #include "net/base/error.h"
@@ -501,7 +502,8 @@ void hf_discover_unreached(struct hf_server *server)
 
 /* ---- why it takes so long ---- */
 
-/* A server that is being asked: a reachable one, if there is one (DISCOVER-5). */
+/* A server that is being asked: a reachable one, if there is one
+ * (DISCOVER-5). */
 static struct hf_server *one_under_way(struct hf_router *router)
 {
     struct hf_server *found = NULL;

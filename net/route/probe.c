@@ -1,5 +1,5 @@
-/* Probes: see probe.h. The topology writes the requests; discovery decides which
- * server to ask. */
+/* Probes: see probe.h. The topology writes the requests; discovery decides
+ * which server to ask. */
 #include "net/route/probe.h"
 #include "net/route/round.h"
 

@@ -21,8 +21,8 @@ struct hf_redirection {
  *   port is behind the last colon; words that follow are for the future.
  * hf_redirection_read  - of a reply: an error, simple or bulk, at top level.
  *   (Inside an EXEC's array it is an element, and not for us.)
- * false: it is none, an ordinary error if one, never to be followed; *out is left
- * alone.
+ * false: it is none, an ordinary error if one, never to be followed; *out is
+ * left alone.
  * Source: CLUSTER "MOVED Redirection", "ASK redirection". */
 bool hf_redirection_parse(struct hf_redirection *out, const char *text,
                           size_t len);

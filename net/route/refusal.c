@@ -1,12 +1,14 @@
-/* What a server refuses a command with, also when the command stood in a script.
+/* What a server refuses a command with, also when the command stood in a
+ * script.
  *
- * Redis 7 and Valkey answer a script as they would answer the command. Before, a
- * script's error is wrapped, and what the server itself refuses once more:
+ * Redis 7 and Valkey answer a script as they would answer the command. Before,
+ * a script's error is wrapped, and what the server itself refuses once more:
  *
  *   ERR Error running script (call to f_SHA1): @user_script:4: @user_script: 4:
  *   -READONLY You can't write against a read only replica.
  *
- * Returned by the script (redis.pcall), it begins at the second "@user_script". */
+ * Returned by the script (redis.pcall), it begins at the second
+ * "@user_script". */
 #include <string.h>
 
 #include "net/net.h"

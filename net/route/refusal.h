@@ -4,12 +4,13 @@
 
 #include "resp/resp.h"
 
-/* hf_refusal_words - what an error says, without what Redis before 7 puts in front
- *                    of a script's ("ERR Error running script (..."). Lent as the
- *                    reply; "" if that is no error.
+/* hf_refusal_words - what an error says, without what Redis before 7 puts in
+ *                    front of a script's ("ERR Error running script (...").
+ *                    Lent as the reply; "" if that is no error.
  * hf_refusal_is    - is `code` ("READONLY") what these words begin with? Both:
  *                    pure. */
-void hf_refusal_words(struct hf_resp_value reply, const char **ptr, size_t *len);
+void hf_refusal_words(struct hf_resp_value reply, const char **ptr,
+                      size_t *len);
 bool hf_refusal_is(struct hf_resp_value reply, const char *code);
 
 #endif

@@ -10,9 +10,9 @@ typedef void hf_request_done(struct hf_request *request,
                              struct hf_resp_value reply);
 
 /* hf_replicas_wanted   - how many must have it, as far as is known now.
- * hf_replicas_ask      - behind the command: ROLE, unless their number is given,
- *                        and WAIT, whose reply goes to `done`. HF_E_NOMEM,
- *                        HF_E_LIMIT: nothing of it will be called.
+ * hf_replicas_ask      - behind the command: ROLE, unless their number is
+ *                        given, and WAIT, whose reply goes to `done`.
+ *                        HF_E_NOMEM, HF_E_LIMIT: nothing of it will be called.
  * hf_replicas_ask_more - WAIT once more, if `reply` to it counts all that were
  *                        wanted, and by now more are. False: it is the last. */
 uint32_t hf_replicas_wanted(const struct hf_command *c);

@@ -26,7 +26,8 @@ static enum hf_round_action begin(struct hf_round *r, int64_t now_ms)
     return HF_ROUND_ASK;
 }
 
-static enum hf_round_action end_round(struct hf_round *r, enum hf_round_action action)
+static enum hf_round_action end_round(struct hf_round *r,
+                                      enum hf_round_action action)
 {
     hf_round_reset(r);
     return action;

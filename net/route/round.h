@@ -1,5 +1,5 @@
-/* A round of asking for the map, as a pure machine: events and times go in, what
- * to do next comes out. It knows no server and no map. Private to net/.
+/* A round of asking for the map, as a pure machine: events and times go in,
+ * what to do next comes out. It knows no server and no map. Private to net/.
  *
  *   quiet -due-> asking -nobody_left-> listening -> quiet
  *
@@ -8,17 +8,17 @@
  * ROUND-2  The first answer with the map in force, or a better one, ends the
  *          round, even if that answer belongs to an earlier round.
  * ROUND-3  A worse map is adopted only if nobody can have a better one: every
- *          server has answered or failed, or a silent server has been silent for
- *          patience_ms.
- * ROUND-4  Silent servers hold nobody up. If nothing is heard for SILENCE_MS, and
- *          others have answered or failed, the round ends. The probes of the
- *          silent servers stay under way: a server that is merely far away must
- *          be heard some time.
+ *          server has answered or failed, or a silent server has been silent
+ *          for patience_ms.
+ * ROUND-4  Silent servers hold nobody up. If nothing is heard for SILENCE_MS,
+ *          and others have answered or failed, the round ends. The probes of
+ *          the silent servers stay under way: a server that is merely far away
+ *          must be heard some time.
  * ROUND-5  A round that ended for silence with a worse map, which was not
- *          adopted, is followed by another one: during a failover the servers may
- *          say something better at any moment.
- * ROUND-6  A round that goes on has a time at which it is due, unless nothing at
- *          all was heard: then each probe's own deadline is an event. */
+ *          adopted, is followed by another one: during a failover the servers
+ *          may say something better at any moment.
+ * ROUND-6  A round that goes on has a time at which it is due, unless nothing
+ *          at all was heard: then each probe's own deadline is an event. */
 #ifndef HF_ROUND_H
 #define HF_ROUND_H
 
@@ -27,8 +27,8 @@
 
 #define HF_ROUND_STAGGER_MS 100
 #define HF_ROUND_SILENCE_MS 100
-/* Before the round of ROUND-5; and a millisecond for each server that was asked,
- * so that a large cluster is asked less often. */
+/* Before the round of ROUND-5; and a millisecond for each server that was
+ * asked, so that a large cluster is asked less often. */
 #define HF_ROUND_PAUSE_MS 100
 
 struct hf_round {

@@ -50,7 +50,8 @@ hf_status hf_router_target(struct hf_server **out, struct hf_router *router,
 }
 
 /* For each node of the map. */
-static bool by_node_room(struct hf_router *router, const struct hf_slot_map *map)
+static bool by_node_room(struct hf_router *router,
+                         const struct hf_slot_map *map)
 {
     uint32_t old = router->by_node_room;
 
@@ -202,7 +203,8 @@ static bool has_waiters(const struct hf_server *server)
 /* DISCOVER-6 */
 static bool is_waited_for(struct hf_router *router)
 {
-    bool is = !hf_list_is_empty(&router->pending) || hf_router_is_unheard(router);
+    bool is =
+        !hf_list_is_empty(&router->pending) || hf_router_is_unheard(router);
 
     for (struct hf_server *s = NULL;
          !is && (s = hf_server_next(router, s));)

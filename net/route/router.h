@@ -13,8 +13,9 @@
  *   cluster     its nodes say (CLUSTER SLOTS); the URL's hosts are asked first
  *   sentinel    the URL's hosts are sentinels; they name the one master
  *
- * Each server has one link (and one of its own for messages in RESP2), made when
- * it is first needed. Source: CLUSTER; SENTINEL "Guidelines for clients". */
+ * Each server has one link (and one of its own for messages in RESP2), made
+ * when it is first needed. Source: CLUSTER; SENTINEL "Guidelines for
+ * clients". */
 struct hf_router;
 
 /* A command, wherever the server is that it is for. The caller's memory, ours
@@ -37,13 +38,14 @@ struct hf_command {
                                    _MAJORITY, or so many; 0: none */
     int64_t replicas_timeout_ms;/* how long the server waits for them */
     int64_t deadline_ms;
-    /* [locked] Once; as that of a request. An error reply that says where to ask
-     * is followed and not seen, HOPS_MAX (5) times. */
+    /* [locked] Once; as that of a request. An error reply that says where to
+     * ask is followed and not seen, HOPS_MAX (5) times. */
     void (*done)(struct hf_command *command, enum hf_outcome outcome,
                  struct hf_resp_value reply);
-    /* [locked] With `replicas`, after a `done` whose reply was no error: the reply
-     * to WAIT, which was sent in the same write. `wanted`: how many replicas that
-     * came to, of the server that it was. The command is ours until then. */
+    /* [locked] With `replicas`, after a `done` whose reply was no error: the
+     * reply to WAIT, which was sent in the same write. `wanted`: how many
+     * replicas that came to, of the server that it was. The command is ours
+     * until then. */
     void (*acknowledged)(struct hf_command *command, enum hf_outcome outcome,
                          struct hf_resp_value reply, uint32_t wanted);
 
@@ -81,15 +83,16 @@ struct hf_router_options {
                                            looked at */
     int64_t replicas_timeout_ms;        /* the greatest of any command: as long, and
                                            no longer, WAIT may keep a server silent */
-    /* [locked] A server was lost, or could not be asked for the map: for a log. */
+    /* [locked] A server was lost, or could not be asked for the map: for a
+     * log. */
     void (*on_trouble)(void *ctx, const struct hf_error *why);
     void *ctx;
 };
 
-/* hf_router_new  - does no I/O. HF_E_NOMEM, HF_E_TLS, HF_E_INVAL (TLS files, see
- *                  hf_tls_context_new). Not [locked].
- * hf_router_free - commands end UNSENT or UNKNOWN; `done` is called. The loop is
- *                  quiesced (or free of threads). Takes NULL. [locked] */
+/* hf_router_new  - does no I/O. HF_E_NOMEM, HF_E_TLS, HF_E_INVAL (TLS files,
+ *                  see hf_tls_context_new). Not [locked].
+ * hf_router_free - commands end UNSENT or UNKNOWN; `done` is called. The loop
+ *                  is quiesced (or free of threads). Takes NULL. [locked] */
 hf_status hf_router_new(struct hf_router **out, struct hf_loop *loop,
                         const struct hf_router_options *options,
                         struct hf_error *err) HF_MUST_CHECK;
@@ -101,9 +104,10 @@ void hf_router_free(struct hf_router *router);
  * hf_router_is_sharded - is that a cluster with sharded messages that are to be
  *   used? False while it is not known. [locked]
  * hf_router_wakes_both - and plain ones, too: sharded=both. [locked]
- * hf_router_send - `done` follows. HF_E_NOMEM, HF_E_LIMIT (greater than any link
- *   takes, ever): it does not. While the map is not known, or the link is full,
- *   it waits, first come first served. Never calls `done` itself. [locked]
+ * hf_router_send - `done` follows. HF_E_NOMEM, HF_E_LIMIT (greater than any
+ *   link takes, ever): it does not. While the map is not known, or the link is
+ *   full, it waits, first come first served. Never calls `done` itself.
+ *   [locked]
  * hf_router_cancel - ends it without `done`; UNSENT: no byte will ever leave.
  *   [locked] */
 uint16_t hf_router_slot(const struct hf_router *router, const void *key,
@@ -118,9 +122,10 @@ enum hf_outcome hf_router_cancel(struct hf_command *command);
 /* hf_command_is_sent - bytes of it have left, its answer is to come.
  * hf_command_awaits_replicas - it was answered, and its WAIT is not yet.
  * hf_command_is_by_ask - it was last sent by ASK: its slot is on the move.
- * hf_command_part    - it has ended, and is sent again after a pause: the server
- *                      that it was for may be gone by then.
- * hf_command_stay    - it is not sent anywhere else: a redirection is its answer.
+ * hf_command_part    - it has ended, and is sent again after a pause: the
+ *                      server that it was for may be gone by then.
+ * hf_command_stay    - it is not sent anywhere else: a redirection is its
+ *                      answer.
  * hf_command_condemn - what answered it cannot be believed: hf_link_condemn.
  * hf_command_address - of the server it was last for; the router's if none.
  * hf_command_error   - why it was not answered; status HF_OK: not known. All
@@ -136,7 +141,8 @@ const struct hf_error *hf_command_error(const struct hf_command *command);
 
 /* hf_router_address - "127.0.0.1:6379", "cluster at a:7000,b:7000", "master
  *   'main' of sentinels at s:26379", for messages.
- * hf_router_stats   - of all its links, summed; greatest depths are the greatest.
+ * hf_router_stats   - of all its links, summed; greatest depths are the
+ *                     greatest.
  * hf_router_counts  - how often it was sent elsewhere. [locked] */
 const char *hf_router_address(const struct hf_router *router);
 void hf_router_stats(const struct hf_router *router, struct hf_link_stats *out);

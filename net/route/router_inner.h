@@ -4,22 +4,24 @@
  *   router.c     the map: slot -> server; puts the others together
  *   server.c     a link to each server
  *   command.c    commands under way      listening.c  subscriptions
- *   discover.c   asks servers for a map  silence.c    notices that one is silent
- *   topology_*.c what differs between one server, a cluster and sentinels
+ *   discover.c   asks servers for a map  silence.c    notices that one is
+ *   silent topology_*.c what differs between one server, a cluster and
+ *   sentinels
  *
- * ROUTE-1  A command is in one place: in `pending` (the map is not known), or with
- *          one server: waiting for space at its link, or in the link's hands.
- * ROUTE-2  A map is swapped whole. Then each command looks where it belongs now. A
- *          command at a server that serves other slots now, and answers, stays
- *          there: it will be answered, or redirected.
- * ROUTE-3  A command that was sent to a server which is gone or demoted ends UNKNOWN
- *          when the map says so, without waiting for its deadline.
+ * ROUTE-1  A command is in one place: in `pending` (the map is not known), or
+ *          with one server: waiting for space at its link, or in the link's
+ *          hands.
+ * ROUTE-2  A map is swapped whole. Then each command looks where it belongs
+ *          now. A command at a server that serves other slots now, and answers,
+ *          stays there: it will be answered, or redirected.
+ * ROUTE-3  A command that was sent to a server which is gone or demoted ends
+ *          UNKNOWN when the map says so, without waiting for its deadline.
  * ROUTE-4  ASKING, its command, and WAIT behind it stand side by side in the
  *          output, and leave, or do not leave, together.
- * ROUTE-5  A reply counts only while its server serves the slot. If a newer map, or
- *          a sentinel, names another server now, the outcome is UNKNOWN: a master
- *          that was stopped and replaced executes what it was sent when it
- *          continues, and then loses it. */
+ * ROUTE-5  A reply counts only while its server serves the slot. If a newer
+ *          map, or a sentinel, names another server now, the outcome is
+ *          UNKNOWN: a master that was stopped and replaced executes what it was
+ *          sent when it continues, and then loses it. */
 #ifndef HF_ROUTER_INNER_H
 #define HF_ROUTER_INNER_H
 
@@ -66,8 +68,8 @@ struct hf_router {
 
 /* hf_router_target - the server of a slot; *out is NULL if that is not known.
  *                    HF_E_NOMEM, HF_E_LIMIT, HF_E_TLS.
- * hf_router_learn  - what a MOVED says of one slot, whose host is given (MAP-4): at
- *                    once; and the whole map is asked for.
+ * hf_router_learn  - what a MOVED says of one slot, whose host is given
+ *                    (MAP-4): at once; and the whole map is asked for.
  * hf_router_forget - the map is not known any more.
  * hf_router_explain - router->error says why no server serves the slot. */
 hf_status hf_router_target(struct hf_server **out, struct hf_router *router,

@@ -1,8 +1,8 @@
 /* What sentinels say, and what a server says of its own role. Pure. Private to
  * net/.
  *
- * Whatever a sentinel says is a hint: the server at the address that it gives is
- * asked for its ROLE before it is believed to be the master (S3, S5). */
+ * Whatever a sentinel says is a hint: the server at the address that it gives
+ * is asked for its ROLE before it is believed to be the master (S3, S5). */
 #ifndef HF_SENTINEL_WORDS_H
 #define HF_SENTINEL_WORDS_H
 
@@ -53,6 +53,7 @@ struct hf_switch_master {
 
 /* hf_switch_master_read - the message of channel +switch-master: "name old-host
  *   old-port new-host new-port". false: it is none. */
-bool hf_switch_master_read(struct hf_switch_master *out, struct hf_text message);
+bool hf_switch_master_read(struct hf_switch_master *out,
+                           struct hf_text message);
 
 #endif

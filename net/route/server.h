@@ -52,14 +52,14 @@ struct hf_server_events {
     void (*on_free)(struct hf_server *server);       /* nothing may ask it now */
 };
 
-/* hf_server_get  - the server at that place, made if there was none. HF_E_NOMEM,
- *                  HF_E_LIMIT, HF_E_TLS.
+/* hf_server_get  - the server at that place, made if there was none.
+ *                  HF_E_NOMEM, HF_E_LIMIT, HF_E_TLS.
  * hf_server_find - the same, or NULL.
  * hf_server_free - commands end; as hf_link_free.
  *
  * hf_servers_init       - none; `events` is borrowed.
- * hf_servers_sweep_soon - servers that are no targets any more, and have nothing
- *                         under way, are freed within seconds. */
+ * hf_servers_sweep_soon - servers that are no targets any more, and have
+ *                         nothing under way, are freed within seconds. */
 hf_status hf_server_get(struct hf_server **out, struct hf_router *router,
                         const char *host, uint16_t port, bool is_guide)
     HF_MUST_CHECK;
@@ -70,8 +70,8 @@ void hf_servers_init(struct hf_router *router,
                      const struct hf_server_events *events);
 void hf_servers_sweep_soon(struct hf_router *router);
 
-/* hf_server_next - behind `server` in router->servers; of NULL the first; NULL at
- * the end. */
+/* hf_server_next - behind `server` in router->servers; of NULL the first; NULL
+ * at the end. */
 static inline struct hf_server *hf_server_next(const struct hf_router *router,
                                                const struct hf_server *server)
 {
@@ -81,7 +81,8 @@ static inline struct hf_server *hf_server_next(const struct hf_router *router,
                                  : HF_OWNER_OF(l, struct hf_server, node);
 }
 
-/* hf_server_wait_link - the link of commands that wait for replicas. HF_E_NOMEM. */
+/* hf_server_wait_link - the link of commands that wait for replicas.
+ *                       HF_E_NOMEM. */
 hf_status hf_server_wait_link(struct hf_link **out, struct hf_server *server)
     HF_MUST_CHECK;
 

@@ -1,7 +1,7 @@
 /* Silence raises no event (DISCOVER-7). So while commands are under way, the
- * client checks every LOOK_MS whether one has waited for so long; and while it has
- * subscriptions, whose links may always be silent, it asks for the map every
- * LISTEN_MS. */
+ * client checks every LOOK_MS whether one has waited for so long; and while it
+ * has subscriptions, whose links may always be silent, it asks for the map
+ * every LISTEN_MS. */
 #include "net/route/silence.h"
 #include "net/route/discover.h"
 #include "net/route/server.h"

@@ -25,21 +25,22 @@
  * A map is at least as new as an epoch that was asked for before it.
  *
  * Rules
- * MAP-1  A map without a node to ask replaces nothing: a node after CLUSTER RESET,
- *        or not yet met, says so quite truthfully.
- * MAP-2  Of two maps the better one is in force: state ok before fail, so that a
- *        minority's view replaces no whole one; then the greater epoch; then the
- *        more slots covered; and if all is equal, the later one.
- * MAP-3  Epochs end with their cluster: one that was reset, or another one at the
- *        same addresses, begins at 0. When every known node and every seed has
- *        answered or failed, or has been silent for long (round.h, ROUND-3), and
- *        none has a map as good as the one in force, the best of their maps
- *        replaces it (hf_slot_map_is_better with NULL as `held`).
- * MAP-4  A MOVED comes from a node that knows better than the map: it is learned
- *        at once, and the refresh that follows asks the node that it named first.
- *        One that came while a refresh was under way is learned again afterwards.
- * MAP-5  A reply that is wrong anywhere is wrong: the old map stays. A gap is not
- *        wrong; the slots in it have no target. */
+ * MAP-1  A map without a node to ask replaces nothing: a node after CLUSTER
+ *        RESET, or not yet met, says so quite truthfully.
+ * MAP-2  Of two maps the better one is in force: state ok before fail, so that
+ *        a minority's view replaces no whole one; then the greater epoch; then
+ *        the more slots covered; and if all is equal, the later one.
+ * MAP-3  Epochs end with their cluster: one that was reset, or another one at
+ *        the same addresses, begins at 0. When every known node and every seed
+ *        has answered or failed, or has been silent for long (round.h,
+ *        ROUND-3), and none has a map as good as the one in force, the best of
+ *        their maps replaces it (hf_slot_map_is_better with NULL as `held`).
+ * MAP-4  A MOVED comes from a node that knows better than the map: it is
+ *        learned at once, and the refresh that follows asks the node that it
+ *        named first. One that came while a refresh was under way is learned
+ *        again afterwards.
+ * MAP-5  A reply that is wrong anywhere is wrong: the old map stays. A gap is
+ *        not wrong; the slots in it have no target. */
 #ifndef HF_SLOT_MAP_H
 #define HF_SLOT_MAP_H
 
@@ -71,8 +72,8 @@ struct hf_cluster_info {
     uint32_t size;                  /* masters with slots */
 };
 
-/* One block of memory. Nodes are referred to by index; an index lives as long as
- * the map, a pointer to a node until the next hf_slot_map_set. */
+/* One block of memory. Nodes are referred to by index; an index lives as long
+ * as the map, a pointer to a node until the next hf_slot_map_set. */
 struct hf_slot_map {
     const struct hf_mem *mem;
     uint32_t room;                  /* of nodes */
@@ -97,9 +98,10 @@ struct hf_slot_map_source {
  *   host  null, ""     the one that was asked
  *         "?"          the node's ip, if that is said; else not known
  *
- * HF_E_SERVER: an error reply. HF_E_PROTOCOL: wrong (MAP-5): a slot or port out of
- * range, start behind end, a slot or a node twice, an entry without nodes, no
- * id, no host's spelling. HF_E_LIMIT: more than HF_NODES_MAX nodes. HF_E_NOMEM.
+ * HF_E_SERVER: an error reply. HF_E_PROTOCOL: wrong (MAP-5): a slot or port out
+ * of range, start behind end, a slot or a node twice, an entry without nodes,
+ * no id, no host's spelling. HF_E_LIMIT: more than HF_NODES_MAX nodes.
+ * HF_E_NOMEM.
  * *out is left alone then, and *err says what is wrong in which entry.
  * Cost: in the reply and HF_SLOTS.
  * Source: CLUSTER SLOTS, CLUSTER SHARDS (redis.io, valkey.io). */
@@ -114,8 +116,8 @@ hf_status hf_slot_map_from_shards(struct hf_slot_map **out,
 
 /* hf_slot_map_new  - no node, no slot. NULL: no memory.
  * hf_slot_map_free - takes NULL.
- * hf_slot_map_add  - one more node, which is copied; its index is the old count.
- *   HF_E_LIMIT, HF_E_NOMEM: *map is as before. It may move. */
+ * hf_slot_map_add  - one more node, which is copied; its index is the old
+ *   count. HF_E_LIMIT, HF_E_NOMEM: *map is as before. It may move. */
 struct hf_slot_map *hf_slot_map_new(const struct hf_mem *mem) HF_MUST_CHECK;
 void hf_slot_map_free(struct hf_slot_map *map);
 hf_status hf_slot_map_add(struct hf_slot_map **map, const struct hf_node *node)
@@ -141,10 +143,10 @@ uint32_t hf_slot_map_covered(const struct hf_slot_map *map);
 uint16_t hf_slot_map_find(const struct hf_slot_map *map, const char *host,
                           uint16_t port);
 
-/* hf_slot_map_is_equal - the same nodes, in whatever order, with the same slots.
- *   How new they are does not count.
- * hf_slot_map_is_better - is `fresh`, which came later, to replace `held` (NULL:
- *   there is none)? MAP-1, MAP-2. */
+/* hf_slot_map_is_equal - the same nodes, in whatever order, with the same
+ *   slots. How new they are does not count.
+ * hf_slot_map_is_better - is `fresh`, which came later, to replace `held`
+ *   (NULL: there is none)? MAP-1, MAP-2. */
 bool hf_slot_map_is_equal(const struct hf_slot_map *a,
                           const struct hf_slot_map *b);
 bool hf_slot_map_is_better(const struct hf_slot_map *fresh,

@@ -1,6 +1,6 @@
 /* What differs between topologies, as a table: topology_standalone.c,
- * topology_cluster.c and topology_sentinel.c fill one each, and no other file asks
- * which one it is. Private to net/. All of it is [locked] but `slot`. */
+ * topology_cluster.c and topology_sentinel.c fill one each, and no other file
+ * asks which one it is. Private to net/. All of it is [locked] but `slot`. */
 #ifndef HF_TOPOLOGY_H
 #define HF_TOPOLOGY_H
 
@@ -21,8 +21,8 @@ enum hf_verdict {
 
 /* A function that is NULL has nothing to do. */
 struct hf_topology {
-    /* Each node of the map is asked for the map. False: only the seeds are, which
-     * are guides: they know the map and serve nothing. */
+    /* Each node of the map is asked for the map. False: only the seeds are,
+     * which are guides: they know the map and serve nothing. */
     bool asks_nodes;
 
     /* The router's address, for messages. */
@@ -34,12 +34,13 @@ struct hf_topology {
     /* The slot of a key; NULL: each is in slot 0. Any thread. */
     uint16_t (*slot)(const void *key, size_t len);
 
-    /* Asks a server for the map; the answer goes to hf_discover_found or _failed,
-     * once. HF_E_NOMEM, HF_E_LIMIT: neither is called. NULL: there is no map. */
+    /* Asks a server for the map; the answer goes to hf_discover_found or
+     * _failed, once. HF_E_NOMEM, HF_E_LIMIT: neither is called. NULL: there is
+     * no map. */
     hf_status (*ask)(struct hf_server *server, int64_t deadline_ms);
 
-    /* While a server is asked: why there is no answer yet, and which server is to
-     * speak next, the one that was asked or one that it named. */
+    /* While a server is asked: why there is no answer yet, and which server is
+     * to speak next, the one that was asked or one that it named. */
     void (*explain)(const struct hf_server *server, struct hf_error *out);
     const struct hf_server *(*awaits)(const struct hf_server *server);
 

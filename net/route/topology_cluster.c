@@ -1,7 +1,7 @@
-/* A cluster: its nodes know the map. A node is asked, in one write: CLUSTER INFO,
- * before the map, so that the map is at least as new as the epoch (slot_map.h);
- * once, whether it knows sharded messages, as Redisson does (WIRE 5.1); CLUSTER
- * SLOTS. */
+/* A cluster: its nodes know the map. A node is asked, in one write: CLUSTER
+ * INFO, before the map, so that the map is at least as new as the epoch
+ * (slot_map.h); once, whether it knows sharded messages, as Redisson does (WIRE
+ * 5.1); CLUSTER SLOTS. */
 #include <string.h>
 
 #include "net/base/error.h"
@@ -21,7 +21,8 @@ static void failed(struct hf_server *server, bool is_final, hf_status status,
 }
 
 /* "ERR This instance has cluster support disabled" and its like: for good. */
-static void ask_was_refused(struct hf_server *server, struct hf_resp_value reply)
+static void ask_was_refused(struct hf_server *server,
+                            struct hf_resp_value reply)
 {
     bool is_passing = hf_resp_error_is(reply, "LOADING") ||
                       hf_resp_error_is(reply, "BUSY");
@@ -110,7 +111,7 @@ typedef hf_status read_map(struct hf_slot_map **out,
                            struct hf_resp_value reply, struct hf_error *err);
 
 static void use_map(struct hf_server *server, read_map *read,
-                struct hf_resp_value reply)
+                    struct hf_resp_value reply)
 {
     struct hf_slot_map_source source = source_of(server);
     struct hf_slot_map *map;
@@ -139,10 +140,10 @@ static void on_shards(struct hf_request *request, enum hf_outcome outcome,
         use_map(server, hf_slot_map_from_shards, reply);
 }
 
-static hf_status ask_cluster(struct hf_server *server, unsigned index, const char *what,
-                     int64_t deadline_ms,
-                     void (*done)(struct hf_request *, enum hf_outcome,
-                                  struct hf_resp_value))
+static hf_status ask_cluster(struct hf_server *server, unsigned index,
+                             const char *what, int64_t deadline_ms,
+                             void (*done)(struct hf_request *, enum hf_outcome,
+                                          struct hf_resp_value))
 {
     struct hf_resp_arg argv[2] = {{"CLUSTER", 7}, {what, strlen(what)}};
 

@@ -1,11 +1,11 @@
-/* What a sentinel is asked: which others there are, and where the master is; then
- * that server, whether it is one. Sentinels may be behind the times, and an old
- * master back from the dead does not know yet that it is none.
+/* What a sentinel is asked: which others there are, and where the master is;
+ * then that server, whether it is one. Sentinels may be behind the times, and
+ * an old master back from the dead does not know yet that it is none.
  *
- * Each sentinel also publishes the name of a new master (+switch-master): a hint
- * to ask that sentinel at once. Without it, the end of a connection makes us ask a
- * little later. We listen to all of them, for the one that we ask may have died
- * with the master, on one machine.
+ * Each sentinel also publishes the name of a new master (+switch-master): a
+ * hint to ask that sentinel at once. Without it, the end of a connection makes
+ * us ask a little later. We listen to all of them, for the one that we ask may
+ * have died with the master, on one machine.
  * Source: SENTINEL "Guidelines for Redis clients with support for Redis
  * Sentinel". */
 #include <stdio.h>
@@ -127,10 +127,10 @@ static bool is_in_force(const struct hf_router *router,
            strcmp(node->host, master->host) == 0;
 }
 
-/* From now on nothing goes to the old master, which may take writes for 10 s yet
- * if it has not died: commands wait. The sentinel that published the news is asked
- * first, for others may not know it yet. When they publish it, too, the new master
- * is in force already. */
+/* From now on nothing goes to the old master, which may take writes for 10 s
+ * yet if it has not died: commands wait. The sentinel that published the news
+ * is asked first, for others may not know it yet. When they publish it, too,
+ * the new master is in force already. */
 static void on_news(struct hf_subscription *s, const char *ptr, size_t len)
 {
     struct hf_server *server = teller_of(s);

@@ -3,15 +3,16 @@
  * addresses, what became of them and the time go in, what to start comes out.
  * Private to net/.
  *
- * RACE-1  The order is the resolver's (RFC 6724), with the families interleaved.
- *         First comes the address that worked last or, if it is gone, one of its
- *         family.
+ * RACE-1  The order is the resolver's (RFC 6724), with the families
+ *         interleaved. First comes the address that worked last or, if it is
+ *         gone, one of its family.
  * RACE-2  The next address starts RACE_DELAY_MS after the last one, or at once
  *         when one has failed; each starts once. The first that is connected
  *         wins.
  * RACE-3  The addresses tried since one last worked did not help, so the next
- *         race begins behind them. An address that drops all packets, or accepts
- *         and is silent, is in nobody's way, however short the time of a race. */
+ *         race begins behind them. An address that drops all packets, or
+ *         accepts and is silent, is in nobody's way, however short the time of
+ *         a race. */
 #ifndef HF_RACE_H
 #define HF_RACE_H
 

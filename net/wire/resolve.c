@@ -4,16 +4,16 @@
  *   lookup       what both sides share: the question, the answer, a pipe
  *
  * RESOLVE-1  The thread touches its lookup alone. getaddrinfo cannot be
- *            interrupted, so it may return long after the loop and the caller are
- *            gone.
- * RESOLVE-2  The side that drops a lookup last frees it. Its memory is malloc's:
- *            the loop's allocator may be gone by then, and may not be called from
- *            a thread.
+ *            interrupted, so it may return long after the loop and the caller
+ *            are gone.
+ * RESOLVE-2  The side that drops a lookup last frees it. Its memory is
+ *            malloc's: the loop's allocator may be gone by then, and may not be
+ *            called from a thread.
  * RESOLVE-3  The answer belongs to the thread until `is_answered`, to the loop
  *            after.
  * RESOLVE-4  Both ends of the pipe stay open as long as the lookup, so that a
- *            write never raises SIGPIPE. A byte is written, since closing our end
- *            would say nothing while a forked child holds another. */
+ *            write never raises SIGPIPE. A byte is written, since closing our
+ *            end would say nothing while a forked child holds another. */
 #include <assert.h>
 #include <errno.h>
 #include <fcntl.h>

@@ -32,9 +32,9 @@ void hf_tls_free(struct hf_tls *tls, bool is_polite);
  *   one of them, try again *both* to read and to write what is left: a read may
  *   wait for room to write.
  * hf_tls_has_more - read again, whatever the descriptor says: bytes have left
- *   the socket that nobody has read, or the end is known (a write may have found
- *   it). To be asked after the handshake, after a read, and after a write that
- *   was HF_TLS_FAILED. */
+ *   the socket that nobody has read, or the end is known (a write may have
+ *   found it). To be asked after the handshake, after a read, and after a write
+ *   that was HF_TLS_FAILED. */
 #define HF_TLS_FAILED (-100001)
 hf_status hf_tls_handshake(struct hf_tls *tls) HF_MUST_CHECK;
 long hf_tls_read(struct hf_tls *tls, void *ptr, size_t room);
@@ -43,9 +43,9 @@ int hf_tls_wants(const struct hf_tls *tls);
 bool hf_tls_has_more(const struct hf_tls *tls);
 
 /* hf_tls_error - why the handshake failed, or a read or write was
- *   HF_TLS_FAILED: the statuses of hf_tls_handshake, and a line as "the server's
- *   certificate has expired (subject CN=..., issuer CN=..., valid ...)". Lent
- *   until hf_tls_free.
+ *   HF_TLS_FAILED: the statuses of hf_tls_handshake, and a line as "the
+ *   server's certificate has expired (subject CN=..., issuer CN=..., valid
+ *   ...)". Lent until hf_tls_free.
  * hf_tls_is_resumed - did the handshake resume an earlier session? */
 const struct hf_error *hf_tls_error(const struct hf_tls *tls);
 bool hf_tls_is_resumed(const struct hf_tls *tls);

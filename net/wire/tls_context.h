@@ -11,13 +11,13 @@
  * hf_tls_context_new - reads the files. `host` is what the certificate must
  *   name (a name or an IP literal), unless options->server_name does: in
  *   any case, an IP literal without its zone, "*.a.test" for one label; the
- *   subject's CN only where the certificate holds no DNS name at all. The password
- *   of the key is not kept. *out is set only on HF_OK; *err, which may be NULL,
- *   only on failure:
- *     HF_E_INVAL  no name to check, or none that a certificate could hold; a key
- *                 without a certificate
- *     HF_E_TLS    with a line that names the file and says what is wrong with it;
- *                 or TLS is not built in
+ *   subject's CN only where the certificate holds no DNS name at all. The
+ *   password of the key is not kept. *out is set only on HF_OK; *err, which may
+ *   be NULL, only on failure:
+ *     HF_E_INVAL  no name to check, or none that a certificate could hold; a
+ *                 key without a certificate
+ *     HF_E_TLS    with a line that names the file and says what is wrong with
+ *                 it; or TLS is not built in
  *     HF_E_NOMEM
  * hf_tls_context_share - the same for another host, of a context with the same
  *   options: what was read from files is shared, and read once however many

@@ -5,8 +5,8 @@
  * TLS-2  Nothing is read or written before the handshake is done and the
  *        certificate is judged by us: `end` says so until then.
  * TLS-3  A session is forgotten if its handshake fails.
- * TLS-4  Reads and writes go on until they are done or would block: bytes inside of
- *        OpenSSL make no descriptor ready. */
+ * TLS-4  Reads and writes go on until they are done or would block: bytes
+ *        inside of OpenSSL make no descriptor ready. */
 #include <string.h>
 
 #include <openssl/bio.h>
@@ -143,9 +143,9 @@ static int judge_name(X509 *cert, const struct hf_tls_name *name)
 
 /* Ours, once more, when OpenSSL is content. A resumed session is not verified
  * again and its certificate may have expired since; a cipher without
- * certificates has nothing to verify; and OpenSSL, when it runs out of memory at
- * the wrong moment, forgets the name to check and goes on (ssl_cert.c looks at
- * no result of X509_VERIFY_PARAM_set1). */
+ * certificates has nothing to verify; and OpenSSL, when it runs out of memory
+ * at the wrong moment, forgets the name to check and goes on (ssl_cert.c looks
+ * at no result of X509_VERIFY_PARAM_set1). */
 static int judge(const struct hf_tls *tls, X509 *cert)
 {
     int why = (int)SSL_get_verify_result(tls->ssl);
@@ -499,8 +499,8 @@ long hf_tls_read(struct hf_tls *tls, void *ptr, size_t room)
     return total > 0 ? (long)total : tls->end;
 }
 
-/* When the socket fails, what the peer said last may still wait to be read: only
- * a read ends the connection. */
+/* When the socket fails, what the peer said last may still wait to be read:
+ * only a read ends the connection. */
 long hf_tls_write(struct hf_tls *tls, const void *ptr, size_t len)
 {
     size_t total = 0, n;

@@ -56,8 +56,8 @@ struct hf_tls_circumstances {
 hf_status hf_tls_fill_failure(struct hf_error *err,
                              struct hf_tls_circumstances at);
 
-/* hf_tls_fill_certificate - what is wrong with the server's (depth 0) or a CA's:
- *   `why` is an X509_V_ERR_. `cert` may be NULL. */
+/* hf_tls_fill_certificate - what is wrong with the server's (depth 0) or a
+ *   CA's: `why` is an X509_V_ERR_. `cert` may be NULL. */
 hf_status hf_tls_fill_certificate(struct hf_error *err, int why, X509 *cert,
                                  int depth, const struct hf_tls_name *name);
 

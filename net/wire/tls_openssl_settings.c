@@ -301,7 +301,8 @@ static hf_status ask_for(SSL_CTX *ctx, const struct hf_tls_options *options,
     return HF_OK;
 }
 
-/* A cipher list may move the security level, by which keys are judged: first. */
+/* A cipher list may move the security level, by which keys are judged:
+ * first. */
 hf_status hf_tls_settings_apply(SSL_CTX *ctx,
                                 const struct hf_tls_options *options,
                                 struct hf_error *err)

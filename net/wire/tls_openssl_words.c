@@ -206,10 +206,10 @@ static void print_name(char *dst, size_t room, const X509_NAME *name)
     BIO *bio = BIO_new(BIO_s_mem());
 
     if (bio)
-        (void)X509_NAME_print_ex(bio, name, 0,
-                                 XN_FLAG_SEP_COMMA_PLUS | ASN1_STRFLGS_ESC_2253 |
-                                     ASN1_STRFLGS_ESC_QUOTE |
-                                     ASN1_STRFLGS_UTF8_CONVERT);
+        (void)X509_NAME_print_ex(
+            bio, name, 0,
+            XN_FLAG_SEP_COMMA_PLUS | ASN1_STRFLGS_ESC_2253 |
+                ASN1_STRFLGS_ESC_QUOTE | ASN1_STRFLGS_UTF8_CONVERT);
     quote_printed(dst, room, bio);
 }
 

@@ -1,10 +1,11 @@
 /* A wire: dialed and secured like a link, then bytes as they are told.
  *
- * BYTES-1  Bytes that have come are read before anything is written, and while a
- *          write waits: neither side waits for the other to read, and a server's
- *          last words before it closes are not missed.
+ * BYTES-1  Bytes that have come are read before anything is written, and while
+ *          a write waits: neither side waits for the other to read, and a
+ *          server's last words before it closes are not missed.
  * BYTES-2  The wire has a loop of its own, which turns only while a call waits:
- *          between two calls nothing happens, and nobody else takes the lock. */
+ *          between two calls nothing happens, and nobody else takes the
+ *          lock. */
 #include <assert.h>
 #include <limits.h>
 #include <string.h>

@@ -21,9 +21,9 @@ struct hf_wire_options {
 };
 
 /* hf_wire_open  - resolves, connects, and has TLS's handshake; *out is set only
- *                 on HF_OK. HF_E_CONNECT, HF_E_TLS, HF_E_NOMEM, HF_E_SYSTEM; the
- *                 line in *err begins with the address. A lookup that hangs is
- *                 left behind, in a thread, until the system ends it.
+ *                 on HF_OK. HF_E_CONNECT, HF_E_TLS, HF_E_NOMEM, HF_E_SYSTEM;
+ *                 the line in *err begins with the address. A lookup that hangs
+ *                 is left behind, in a thread, until the system ends it.
  * hf_wire_close - takes NULL.
  *
  * hf_wire_send  - all of it. What comes meanwhile is kept, so that neither side

@@ -1,6 +1,6 @@
-/* What the live tests of clusters share: one cluster of three masters, each with
- * a replica, for all tests of a program; clients of it; names that lie where a
- * test wants them. */
+/* What the live tests of clusters share: one cluster of three masters, each
+ * with a replica, for all tests of a program; clients of it; names that lie
+ * where a test wants them. */
 #ifndef TEST_LIVE_CLUSTER_H
 #define TEST_LIVE_CLUSTER_H
 

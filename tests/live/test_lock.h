@@ -25,8 +25,8 @@
 /* Of a hold that must not be lost: longer than the pauses of a busy machine. */
 #define STEADY_WATCHDOG_MS 3000
 
-/* Of a hold whose end is to be told while the server still has it: a hundredth of
- * it lies between (lock/claims.h). */
+/* Of a hold whose end is to be told while the server still has it: a hundredth
+ * of it lies between (lock/claims.h). */
 #define TOLD_WATCHDOG_MS 3000
 
 #define NAME "order:42"
@@ -358,8 +358,8 @@ static inline struct hf_acquire_options diary_options(struct diary *d,
     return o;
 }
 
-/* Acquires, and keeps the promise of the grant unless that of a renewal has come
- * meanwhile. */
+/* Acquires, and keeps the promise of the grant unless that of a renewal has
+ * come meanwhile. */
 static inline void diary_hold(struct diary *d, struct hf_lock *lock,
                               const struct hf_acquire_options *o)
 {
@@ -383,8 +383,8 @@ static inline enum hf_lost diary_await_loss(struct diary *d)
 /* A safe moment that is seen so late was slept through (lock/lease.c). */
 #define SLEPT_MS 50
 
-/* The safe moment has passed, for this reason; a process that a busy machine did
- * not run then says that instead, if it is true. */
+/* The safe moment has passed, for this reason; a process that a busy machine
+ * did not run then says that instead, if it is true. */
 static inline void ck_assert_overdue(struct diary *d, enum hf_lost expected)
 {
     enum hf_lost reason = diary_await_loss(d);
@@ -401,9 +401,9 @@ static inline void ck_assert_unreached(struct diary *d)
     ck_assert_overdue(d, HF_LOST_UNREACHABLE);
 }
 
-/* G2: a loss at the safe moment was told while the server still had the lock. If
- * it had not, its answer came after the margin, and the machine did not run one
- * of us: it cannot have let go before. */
+/* G2: a loss at the safe moment was told while the server still had the lock.
+ * If it had not, its answer came after the margin, and the machine did not run
+ * one of us: it cannot have let go before. */
 static inline void ck_assert_told_before_end(const struct diary *d,
                                              int64_t lease_ms)
 {

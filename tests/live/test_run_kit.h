@@ -27,8 +27,8 @@ enum stream { OUT = 1, ERR = 2, STATUS = 3 };
 /* holdfast - starts it with HOLDFAST_URL of the server (NULL: of none) and the
  *            arguments up to NULL. 0 is a pipe that `say` writes to.
  * start    - any program, argv[0] first.
- * start_deaf - likewise, with a standard error that is full before the first line
- *            and that nobody reads: a pipe or a socket.
+ * start_deaf - likewise, with a standard error that is full before the first
+ *            line and that nobody reads: a pipe or a socket.
  * start_on_terminal - on the slave of a pseudo terminal whose other end is
  *            OUT, and what `say` writes to; as the leader of a session. */
 struct process *holdfast(struct server *s, ...);

@@ -26,8 +26,8 @@
 extern struct hf_client *client;
 extern struct driver *java;
 
-/* both_case      - a case whose tests have the server (one_server.h), `client` and
- *                  `java`, all of them the same.
+/* both_case      - a case whose tests have the server (one_server.h), `client`
+ *                  and `java`, all of them the same.
  * lock_on        - a lock of ours.
  * acquire_within - by this thread, with a watchdog; 0: one try.
  * acquire_for    - with a lease.

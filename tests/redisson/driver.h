@@ -26,8 +26,8 @@ struct server;
  * driver_stop   - its input ends, and it. Takes NULL.
  * driver_kill   - SIGKILL; is dead on return. driver_stop follows.
  * driver_tell   - "VERB KIND NAME ..." to that thread.
- * driver_answer - the thread's next answer, lent until the one after; NULL: none
- *                 within `ms`.
+ * driver_answer - the thread's next answer, lent until the one after; NULL:
+ *                 none within `ms`.
  * driver_ask    - both. */
 bool driver_has(const char *kind);
 struct driver *driver_start(struct server *s, int watchdog_ms);

@@ -58,8 +58,8 @@ struct certs {
 #undef CERTS_FIELD
 };
 
-/* certs_make   - the files, in `folder`, which is there; NULL: in a new one, for
- *                the time being. Ends the program if that is not possible.
+/* certs_make   - the files, in `folder`, which is there; NULL: in a new one,
+ *                for the time being. Ends the program if that is not possible.
  * certs_remove - the files and the folder. */
 void certs_make(struct certs *c, const char *folder);
 void certs_remove(const struct certs *c);

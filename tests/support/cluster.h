@@ -10,8 +10,8 @@
  *
  * Nodes are numbered: masters first, which share the slots evenly and in order;
  * then the first master's replicas, and so on. The numbers stay when the roles
- * change. Stop, continue, kill and restart a node with what server.h has: what it
- * knows of the cluster is in its folder, and it comes back as itself.
+ * change. Stop, continue, kill and restart a node with what server.h has: what
+ * it knows of the cluster is in its folder, and it comes back as itself.
  *
  * Whatever cannot be done within CLUSTER_PATIENCE_MS fails the test; nothing
  * here returns an error. What the functions below call "all nodes" are those
@@ -84,7 +84,8 @@ void cluster_await_state(struct cluster *c, int node, const char *state);
 void cluster_mend(struct cluster *c);
 
 /* cluster_failover - CLUSTER FAILOVER at a replica; `how` is "", "FORCE" or
- * "TAKEOVER". On return all nodes know it as the master. It may have been one. */
+ * "TAKEOVER". On return all nodes know it as the master. It may have been
+ * one. */
 void cluster_failover(struct cluster *c, int replica, const char *how);
 
 /* A slot on the move, the old way, step by step:

@@ -47,8 +47,8 @@ extern struct conn_test {
  * open_it    - greeted, by a server that answers everything. open_slowly - says
  *              how the greeting ended.
  * start      - setup and open_it.
- * close_it   - it ends, what waits is kept. teardown - it ends, and all with it;
- *              fails the test if a block of memory is left. */
+ * close_it   - it ends, what waits is kept. teardown - it ends, and all with
+ *              it; fails the test if a block of memory is left. */
 struct hf_conn_options defaults(void);
 void setup_with(struct hf_conn_options options, int protocol);
 void setup(void);
@@ -61,8 +61,9 @@ void teardown(void);
 /* The rules of conn.h, the output and the counters hold: after each call. */
 void check(void);
 
-/* ask_for - `ECHO bytes`, or what the capital letter means; the name is an index
- *           into requests. ask - with its name as bytes. ask_all - each letter.
+/* ask_for - `ECHO bytes`, or what the capital letter means; the name is an
+ *           index into requests. ask - with its name as bytes. ask_all - each
+ *           letter.
  * give_up - as hf_conn_forget. */
 hf_status ask_for(int name, const char *ptr, size_t len);
 hf_status ask(int name);
@@ -71,7 +72,8 @@ enum hf_outcome give_up(int name);
 
 /* take_in     - bytes come from the server, as many at once as there is room
  *               for. take - a text.
- * put_out     - the kernel takes at most n bytes of the output; returns how many.
+ * put_out     - the kernel takes at most n bytes of the output; returns how
+ *             many.
  * wire        - the commands that it took, with bars between.
  * story       - what has happened since the last time. */
 hf_status take_in(const char *bytes, size_t len);

@@ -1,5 +1,5 @@
-/* Random numbers that are the same at every run. Whoever wants another sequence,
- * or one for each thread, keeps a seed of his own. */
+/* Random numbers that are the same at every run. Whoever wants another
+ * sequence, or one for each thread, keeps a seed of his own. */
 #ifndef TEST_DICE_H
 #define TEST_DICE_H
 

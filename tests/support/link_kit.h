@@ -31,8 +31,9 @@ extern char pushed[256];
 
 /* prepare       - the options of the links to come: to that port of 127.0.0.1,
  *                 coming back at once. The test may change some.
- * open_prepared - a loop without a thread, and a link in it. open_with - by that
- *                 allocator, and maybe with a thread; `memory` is left alone.
+ * open_prepared - a loop without a thread, and a link in it. open_with - by
+ *                 that allocator, and maybe with a thread; `memory` is left
+ *                 alone.
  * open_link     - prepare and open_prepared.
  * open_pubsub   - subscriptions on top of it.
  * free_link     - frees all three. close_link - and looks at `memory`.
@@ -68,7 +69,8 @@ struct ask {
  *          ask of any; a thread beside the test has a struct ask of its own.
  * settle - asks on a new connection, so that whatever the old one left is over
  *          (design 11).
- * ask_done - the end of a request, for a test that puts another in its place. */
+ * ask_done - the end of a request, for a test that puts another in its
+ * place. */
 hf_status submit(struct ask *a, const char *words, int timeout_ms);
 void start(struct ask *a, const char *words, int timeout_ms);
 const char *answer(struct ask *a);

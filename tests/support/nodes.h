@@ -1,6 +1,6 @@
 /* Scripted nodes: the servers of a cluster that does not exist, in one thread,
- * each on a free loopback port. They say of the slots what the test says, and of
- * every command which node it came to:
+ * each on a free loopback port. They say of the slots what the test says, and
+ * of every command which node it came to:
  *
  *     struct nodes *nodes = nodes_start(3, answer, &test);
  *     nodes_map(nodes, (struct nodes_range[]){{0, 16383, 1}}, 1);
@@ -45,8 +45,8 @@ struct nodes_range {
  * nodes_stop  - takes NULL.
  * nodes_map   - what all of them say of the slots, copied.
  * nodes_epoch - and how new that is; 1 at first.
- * nodes_down  - refuses connections, and ends those it has; or no more. Is so on
- *               return.
+ * nodes_down  - refuses connections, and ends those it has; or no more. Is so
+ *               on return.
  * nodes_pause - reads nothing any more, as a stopped process; or goes on, with
  *               what has come meanwhile. Is so on return.
  * nodes_count - commands that came to a node (-1: any), of a text, or of what

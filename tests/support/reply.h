@@ -10,8 +10,8 @@
  *     [a b c]          array
  *     {key value ..}   map; in RESP2 the flat array that stands for it
  *
- * A reply's bytes and nodes are blocks of their very sizes: a sanitizer sees who
- * looks behind them. Whatever cannot be done fails the test. */
+ * A reply's bytes and nodes are blocks of their very sizes: a sanitizer sees
+ * who looks behind them. Whatever cannot be done fails the test. */
 #ifndef TEST_REPLY_H
 #define TEST_REPLY_H
 

@@ -24,12 +24,13 @@ extern struct nodes *nodes;
 /* Maps: all slots at node 0, at node 1, and half of them at each. */
 extern const struct nodes_range all_of_0[1], all_of_1[1], halves[2];
 
-/* prepare     - the nodes, and the options of a router that the test opens. `answer`
- *               is asked before them; NULL: they answer as they do.
+/* prepare     - the nodes, and the options of a router that the test opens.
+ *               `answer` is asked before them; NULL: they answer as they do.
  * add_seed    - one more, at 127.0.0.1.
  * open_router - fails as hf_router_new does.
  * begin       - all of it, to nodes that say `ranges`; node 0 is the seed.
- * free_router - alone; end - fails the test, too, if a block of memory is left. */
+ * free_router - alone; end - fails the test, too, if a block of memory is
+ * left. */
 void prepare(nodes_answer *answer);
 void add_seed(int port);
 hf_status open_router(struct hf_error *err);
@@ -64,8 +65,9 @@ void drive_until_received(int node, const char *text);
 
 /* Answers for `begin`.
  * is_get    - is it one of our commands?
- * says      - each node answers a GET with said_by[node], in which %d is node 1's
- *             port; NULL, or behind ASKING: with its name. say - sets the first two.
+ * says      - each node answers a GET with said_by[node], in which %d is node
+ *             1's port; NULL, or behind ASKING: with its name. say - sets the
+ *             first two.
  * importing - node 0 redirects by ASK to node 1, which has the key and not the
  *             slot: it refuses what does not come behind ASKING. */
 bool is_get(const struct nodes_ask *a);

@@ -38,8 +38,8 @@ struct sentinels_options {
 };
 
 /* sentinels_start - on return every sentinel knows the master, its replicas and
- *   all other sentinels, and each replica has the master's data. NULL: no server
- *   is installed; then the test must say "skipped".
+ *   all other sentinels, and each replica has the master's data. NULL: no
+ *   server is installed; then the test must say "skipped".
  * sentinels_stop  - nothing is left. Takes NULL. */
 struct sentinels *sentinels_start(const struct sentinels_options *options);
 void sentinels_stop(struct sentinels *s);
@@ -47,13 +47,13 @@ void sentinels_stop(struct sentinels *s);
 struct server *sentinels_server(const struct sentinels *s, int index);
 struct server *sentinels_sentinel(const struct sentinels *s, int index);
 
-/* sentinels_view   - which server the sentinel `index` takes for the master; -1:
- *                    none of ours.
+/* sentinels_view   - which server the sentinel `index` takes for the master;
+ *                    -1: none of ours.
  * sentinels_master - as the first sentinel that runs says.
  * sentinels_await_master - until all sentinels that run say so, and it says
  *                    itself that it is one.
- * sentinels_failover - SENTINEL FAILOVER, by which no master need be down; until
- *                    all agree on another one. Returns that. */
+ * sentinels_failover - SENTINEL FAILOVER, by which no master need be down;
+ *                    until all agree on another one. Returns that. */
 int sentinels_view(struct sentinels *s, int index);
 int sentinels_master(struct sentinels *s);
 void sentinels_await_master(struct sentinels *s, int server);
