@@ -1,5 +1,5 @@
-/* What a script is called with: its keys, then its arguments, front to back. Each
- * script says in its head which arguments it takes. */
+/* What a script is called with: its keys, then its arguments, front to back.
+ * Each script says in its head which arguments it takes. */
 #include <string.h>
 
 #include "lock/args.h"
@@ -9,7 +9,7 @@
 /* Of the steps that an operation asks for. */
 static const struct {
     bool count;                 /* the hold count to reach, and the lease */
-    bool holder;                /* who is looked for */
+    bool holder;                /* the owner to look for */
     bool publish;               /* how to wake waiters */
 } takes[STEPS] = {
     [STEP_ACQUIRE] = {.count = true},

@@ -39,9 +39,9 @@ struct hf_call {
     int replicas;                 /* as hf_command's; 0: none. With it: */
     int64_t replicas_timeout_ms;
     /* [locked] Must replicas confirm this reply? Then `acknowledged` is called
-     * instead of `done`. HF_OK: they have confirmed it. HF_UNREPLICATED: too few
-     * have, or nobody can say. HF_E_SERVER: WAIT is refused. But for HF_OK the
-     * error is filled. */
+     * instead of `done`. HF_OK: they have confirmed it. HF_UNREPLICATED: too
+     * few have, or nobody can say. HF_E_SERVER: WAIT is refused. But for HF_OK
+     * the error is filled. */
     bool (*is_for_replicas)(struct hf_call *call, struct hf_resp_value reply);
     void (*acknowledged)(struct hf_call *call, hf_status status);
     /* [locked] Once. HF_OK: `reply` is an array that begins with the echo.
@@ -74,10 +74,11 @@ struct hf_call {
 
 /* hf_call_start  - HF_OK: `done` follows. HF_E_NOMEM, HF_E_LIMIT (too great for
  *                  the link, ever): it does not.
- * hf_call_tell   - likewise, of a command that is no script: argv, argc, slot and
- *                  done are set. `done` is told HF_OK, whatever the answer was,
- *                  or HF_E_NOREPLY.
- * hf_call_cancel - ends it without `done`; call->may_have_run is set. [locked] */
+ * hf_call_tell   - likewise, of a command that is no script: argv, argc, slot
+ *                  and done are set. `done` is told HF_OK, whatever the answer
+ *                  was, or HF_E_NOREPLY.
+ * hf_call_cancel - ends it without `done`; call->may_have_run is set.
+ * [locked] */
 hf_status hf_call_start(struct hf_call *call, struct hf_loop *loop,
                         struct hf_router *router, int64_t deadline_ms)
     HF_MUST_CHECK;

@@ -43,8 +43,8 @@ static void find_end(struct hf_claims *c)
 
 /* ---- claims whose execution nobody knows of ---- */
 
-/* Where a claim of this stream is kept: with a claim of the same stream; else in
- * a free place; else merged with the last one. */
+/* Where a claim of this stream is kept: with a claim of the same stream; else
+ * in a free place; else merged with the last one. */
 static struct hf_claim_unknown *place_of(struct hf_claims *c, uint64_t stream)
 {
     struct hf_claim_unknown *last = &c->unknown[CLAIM_UNKNOWNS - 1];
@@ -58,8 +58,8 @@ static struct hf_claim_unknown *place_of(struct hf_claims *c, uint64_t stream)
     return last;
 }
 
-/* Two claims in one place are merged: the earlier start, the shorter lease, and no
- * stream whose answers could end it if the streams differ. */
+/* Two claims in one place are merged: the earlier start, the shorter lease, and
+ * no stream whose answers could end it if the streams differ. */
 static void note_unknown(struct hf_claims *c, int64_t since_ms,
                          int64_t lease_ms, uint64_t stream)
 {

@@ -1,25 +1,27 @@
 /* Until when a hold is certain to be ours, as a pure machine. Its events: a
- * command that may set the key's TTL is handed out; then it is answered, refused,
- * or its outcome is unknown. Private to lock/.
+ * command that may set the key's TTL is handed out; then it is answered,
+ * refused, or its outcome is unknown. Private to lock/.
  *
- * The server keeps the TTL of the command that it executed last. The client often
- * cannot know which one that is: answers come late or never, and the server may
- * execute a command long after its call has ended. So each command that may be
- * the last one is a claim, and the hold is safe until the first claim ends.
+ * The server keeps the TTL of the command that it executed last. The client
+ * often cannot know which one that is: answers come late or never, and the
+ * server may execute a command long after its call has ended. So each command
+ * that may be the last one is a claim, and the hold is safe until the first
+ * claim ends.
  *
  * CLAIM-1  A command is a claim from the moment it is handed out. It is one no
  *          longer when it is known that it was not executed, or that another
  *          command was executed later.
- * CLAIM-2  A claim ends at its sending + its lease - drift: the server begins to
- *          count after we sent, so our clock runs out first.
+ * CLAIM-2  A claim ends at its sending + its lease - drift: the server begins
+ *          to count after we sent, so our clock runs out first.
  * CLAIM-3  The last command was executed after every command that was answered.
  *          So a claim counts from the latest sending that was answered, if that
  *          is later than its own.
  * CLAIM-4  An answer to command B ends the claim of command A, if A's call had
- *          ended before B was handed out and one of these holds: A was answered,
- *          too; or both were sent on one stream (hf_request.stream), where A was
- *          executed before B or never will be. If both are answered on one
- *          stream, the later answer is of the command that was executed later.
+ *          ended before B was handed out and one of these holds: A was
+ *          answered, too; or both were sent on one stream (hf_request.stream),
+ *          where A was executed before B or never will be. If both are answered
+ *          on one stream, the later answer is of the command that was executed
+ *          later.
  *
  * At most two commands of a hold are under way: a call of its owner, and a
  * renewal.
@@ -34,7 +36,8 @@
 enum hf_claim_by { CLAIM_BY_CALL, CLAIM_BY_RENEWAL, CLAIM_BYS };
 
 /* How a command was sent. A stream is one connection, or several of which each
- * is known to have ended on the server before the next one was used; 0: none. */
+ * is known to have ended on the server before the next one was used; 0:
+ * none. */
 struct hf_sending {
     int64_t sent_ms;            /* the sending that was answered */
     uint64_t stream;            /* of the last sending */
@@ -56,8 +59,8 @@ struct hf_claim_unknown {
     uint32_t step;              /* when its call ended */
 };
 
-/* One for each stream: a client usually has two to a server, with replicas. Claims
- * beyond that are merged. */
+/* One for each stream: a client usually has two to a server, with replicas.
+ * Claims beyond that are merged. */
 #define CLAIM_UNKNOWNS 2
 
 struct hf_claims {
@@ -77,8 +80,9 @@ struct hf_claims {
 int64_t hf_claims_drift_ms(int64_t lease_ms);
 
 /* hf_claims_init     - no command has been handed out.
- * hf_claims_ask      - a command is handed out that sets the TTL to `lease_ms`. The
- *                     one before it of the same kind (`by`) must have ended.
+ * hf_claims_ask      - a command is handed out that sets the TTL to `lease_ms`.
+ *                     The one before it of the same kind (`by`) must have
+ *                     ended.
  * hf_claims_answered - it was executed.
  * hf_claims_unknown  - it ended without an answer; the server may have executed
  *                     it, or may execute it later. With how->stream 0 it was

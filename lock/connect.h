@@ -9,7 +9,7 @@
  * wakes the thread that dispatches or the event loop that watches hf_loop_fd.
  * hf_client_close and hf_client_free wait until all have been called, or call
  * them themselves if there is no background thread.
- *     They run one at a time, losses before all others. No lock of ours is held:
+ *     They run one at a time, losses before all others. No lock is held:
  * a callback may call every function here, also those that block, but not those
  * that free or close. It should return soon. While it runs, no other callback
  * runs, and holds are renewed only if a blocked caller or another thread drives
@@ -75,8 +75,8 @@ struct hf_client_options {
                                    served. Default 64 MiB, least 192 KiB: the
                                    longest name fits */
 
-    /* A line about what no call reports (a lost connection, a renewal refused), and
-     * no callback: a hold without on_lost was lost.
+    /* A line about what no call reports (a lost connection, a renewal refused),
+     * and no callback: a hold without on_lost was lost.
      * As any callback. No more than 256 lines wait for it; the last of them is
      * followed by one that counts those that were left out. NULL: silence. */
     void (*log)(void *ctx, enum hf_log_level level, const char *line);
@@ -106,8 +106,8 @@ HF_API void hf_client_options_init(struct hf_client_options *options);
  *                     failed at every address of the server; of a cluster or of
  *                     sentinels, at every one that is known. For an error
  *                     before the first lock needs it; with replicas, also if
- *                     WAIT is not allowed. In a cluster that is its map, and the
- *                     master of slot 0.
+ *                     WAIT is not allowed. In a cluster that is its map, and
+ *                     the master of slot 0.
  *                     HF_E_CONNECT, HF_E_TLS, HF_E_AUTH, HF_E_PROTOCOL,
  *                     HF_E_SERVER, HF_E_NOREPLY, HF_E_LIMIT, HF_E_NOMEM,
  *                     HF_E_FORKED, HF_E_CLOSED.

@@ -4,8 +4,8 @@
  * enum hf_lock_kind, a line in kind.c and names here, in scripts.h and in
  * mk/lists.mk. The other files know no kind by name.
  *
- * Locks of several kinds may have one name. Those that have the same channel, too,
- * exclude each other, and their waiters stand in one line. */
+ * Locks of several kinds may have one name. Those that have the same channel,
+ * too, exclude each other, and their waiters stand in one line. */
 #ifndef HF_KIND_H
 #define HF_KIND_H
 

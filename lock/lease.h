@@ -1,6 +1,6 @@
 /* The lease of a hold, as a pure machine: whether it is held, when to renew it,
- * when it is lost. claims.h computes until when it is safe. Its events are answers
- * and the time. Private to lock/.
+ * when it is lost. claims.h computes until when it is safe. Its events are
+ * answers and the time. Private to lock/.
  *
  *   HELD -release-> RELEASING -done---> (gone)
  *    |                 |
@@ -8,12 +8,12 @@
  *    v
  *   LOST
  *
- * LEASE-1  A hold is safe until its lease ends, but not after its last release was
- *          handed out.
- * LEASE-2  Renewals are due on an absolute schedule, a third of the lease apart,
- *          and earlier where a shorter lease may be in force.
- * LEASE-3  While RELEASING nothing is renewed: once the release is on its way no
- *          renewal follows it.
+ * LEASE-1  A hold is safe until its lease ends, but not after its last release
+ *          was handed out.
+ * LEASE-2  Renewals are due on an absolute schedule, a third of the lease
+ *          apart, and earlier where a shorter lease may be in force.
+ * LEASE-3  While RELEASING nothing is renewed: once the release is on its way
+ *          no renewal follows it.
  * LEASE-4  LOST is for good, and told once.
  *
  * Sources: LEASE; WIRE 6; design 6. */
@@ -40,8 +40,8 @@ struct hf_lease {
 };
 
 /* hf_lease_init     - before its first acquire.
- * hf_lease_ask      - an acquire, re-entry or partial release that sets the TTL to
- *                    `lease_ms` is handed out. One of these three follows:
+ * hf_lease_ask      - an acquire, re-entry or partial release that sets the TTL
+ *                    to `lease_ms` is handed out. One of these three follows:
  * hf_lease_granted  - the server has set the count. `spread` (any number) moves
  *                    the first renewal, so that renewals of many holds do not
  *                    fall due at once.
@@ -52,22 +52,22 @@ struct hf_lease {
  *                    handed out now), lost, or nothing yet.
  * hf_lease_renewed  - a renewal succeeded.
  * hf_lease_retry    - a renewal failed: it is due again soon, until the safe
- *                    moment. `how`: the server may have executed it; NULL: it has
- *                    not.
+ *                    moment. `how`: the server may have executed it; NULL: it
+ *                    has not.
  * hf_lease_lose     - false if it is lost already (LEASE-4).
  * hf_lease_next_ms  - when to call hf_lease_due. */
 void hf_lease_init(struct hf_lease *l, int64_t watchdog_ms);
 void hf_lease_ask(struct hf_lease *l, int64_t now_ms, int64_t lease_ms);
 void hf_lease_granted(struct hf_lease *l, int64_t count,
-                     const struct hf_sending *how, bool is_renewed,
-                     unsigned spread);
+                      const struct hf_sending *how, bool is_renewed,
+                      unsigned spread);
 void hf_lease_unknown(struct hf_lease *l, const struct hf_sending *how);
 void hf_lease_refused(struct hf_lease *l);
 void hf_lease_release(struct hf_lease *l);
 enum hf_lease_todo hf_lease_due(struct hf_lease *l, int64_t now_ms);
 void hf_lease_renewed(struct hf_lease *l, const struct hf_sending *how);
 void hf_lease_retry(struct hf_lease *l, int64_t now_ms,
-                   const struct hf_sending *how);
+                    const struct hf_sending *how);
 bool hf_lease_lose(struct hf_lease *l, enum hf_lost reason);
 int64_t hf_lease_next_ms(const struct hf_lease *l);
 
@@ -75,8 +75,8 @@ int64_t hf_lease_next_ms(const struct hf_lease *l);
  * last release was handed out. */
 int64_t hf_lease_safe_ms(const struct hf_lease *l, int64_t now_ms);
 
-/* hf_lease_may_remain - of a lost hold: may the server still have it? Then it is
- * released there. */
+/* hf_lease_may_remain - of a lost hold: may the server still have it? Then it
+ * is released there. */
 bool hf_lease_may_remain(const struct hf_lease *l);
 
 #endif

@@ -9,14 +9,15 @@
 /* hf_line_first        - the only one that asks (WAIT-1); NULL: nobody waits.
  * hf_line_behind_first - NULL: there is none. The line is not empty.
  * hf_line_enter        - at its end. True: it is the first.
- * hf_line_leave        - also of one that stands in none. The next one asks; a line
- *                        that is empty then ends its subscriptions.
- * hf_line_wake_first   - this client may have released the lock: the first in line
- *                        asks (WAIT-6).
+ * hf_line_leave        - also of one that stands in none. The next one asks; a
+ *                        line that is empty then ends its subscriptions.
+ * hf_line_wake_first   - this client may have released the lock: the first in
+ *                        line asks (WAIT-6).
  * hf_line_listen, hf_line_stop_listening - its subscriptions.
  * hf_line_freeing      - a call that may free the lock is about to be sent.
  * hf_line_freed        - that call has ended. `heard`: how many subscribers its
- *                        message had; < 0: unknown. A second call does nothing. */
+ *                        message had; < 0: unknown. A second call does
+ *                        nothing. */
 struct hf_op *hf_line_first(const struct hf_line *line);
 struct hf_op *hf_line_behind_first(const struct hf_line *line);
 bool hf_line_enter(struct hf_op *op);

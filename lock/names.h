@@ -1,4 +1,5 @@
-/* Names as Redisson spells them: owners, channels and keys. Private to lock/. */
+/* Names as Redisson spells them: owners, channels and keys. Private to
+ * lock/. */
 #ifndef HF_NAMES_H
 #define HF_NAMES_H
 
@@ -6,21 +7,21 @@
 
 #define UUID_LEN 36
 
-/* hf_uuid_make - a random version-4 UUID, lower case; false: nothing random is to
- * be had. Source: WIRE 1. */
+/* hf_uuid_make - a random version-4 UUID, lower case; false: nothing random is
+ * to be had. Source: WIRE 1. */
 bool hf_uuid_make(char dst[UUID_LEN + 1]) HF_MUST_CHECK;
 
 /* hf_owner_format - the owner field of one hold: "uuid:" and a decimal number
  * whose last ten digits are the hold's serial number and whose others are the
- * owner's, so that no two holds of a client ever share a field (design 11 a) and
- * the number still tells the owner; behind it `suffix`. Returns the length.
+ * owner's, so that no two holds of a client ever share a field (design 11 a)
+ * and the number still tells the owner; behind it `suffix`. Returns the length.
  * Source: WIRE 1. */
 size_t hf_owner_format(char dst[HF_OWNER_TEXT_MAX], const char *uuid,
                        int64_t owner, uint64_t serial, const char *suffix);
 
-/* hf_owner_ok - is it what Redisson or we write for an owner: "uuid:number", behind
- * it perhaps ":write" (a write lock's) and ":" with 32 hexadecimal digits (a
- * transaction's)? Source: WIRE 1, 12, 18. */
+/* hf_owner_ok - is it what Redisson or we write for an owner: "uuid:number",
+ * behind it perhaps ":write" (a write lock's) and ":" with 32 hexadecimal
+ * digits (a transaction's)? Source: WIRE 1, 12, 18. */
 bool hf_owner_ok(const char *text, size_t len);
 
 /* A multi-lock's value stands in its hash as the base64 of 16 bytes, without
@@ -29,8 +30,8 @@ bool hf_owner_ok(const char *text, size_t len);
 #define HF_VALUE_HASH_LEN 22
 
 /* hf_field_kind - of which kind of lock a hash is that has this field with this
- * value; HF_KIND_NONE: of none, for no lock has it. `mode` is a read-write lock's
- * own field, so its value says which side. Source: WIRE 2.3, 12, 14. */
+ * value; HF_KIND_NONE: of none, for no lock has it. `mode` is a read-write
+ * lock's own field, so its value says which side. Source: WIRE 2.3, 12, 14. */
 enum hf_lock_kind hf_field_kind(const char *field, size_t field_len,
                                 const char *value, size_t value_len);
 
@@ -40,7 +41,8 @@ size_t hf_prefixed_size(const char *prefix, const char *name, size_t len);
 void hf_prefixed_put(char *dst, const char *prefix, const char *name,
                      size_t len);
 
-/* hf_hold_key_size, hf_hold_key_put - "{name}:owner:suffix", with braces as above.
+/* hf_hold_key_size, hf_hold_key_put - "{name}:owner:suffix", with braces as
+ *                                     above.
  * Source: WIRE 12. */
 size_t hf_hold_key_size(const char *suffix, size_t owner_len, const char *name,
                         size_t len);

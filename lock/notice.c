@@ -3,8 +3,8 @@
 #include "lock/table.h"
 #include "net/base/mem.h"
 
-/* The arguments of on_wait, until it can be called. The operation lives longer, or
- * withdraws the notice. */
+/* The arguments of on_wait, until it can be called. The operation lives longer,
+ * or withdraws the notice. */
 struct hf_wait_notice {
     struct hf_task task;
     struct hf_op *op;

@@ -6,12 +6,13 @@
 #include "lock/records.h"
 
 /* hf_op_begin  - counts it in; HF_E_LIMIT, HF_E_CLOSED.
- * hf_op_new_background - one that nobody waits for, begun; it frees itself. Behind
- *                it are `room` bytes. NULL: no memory, or hf_op_begin refused it.
+ * hf_op_new_background - one that nobody waits for, begun; it frees itself.
+ *                Behind it are `room` bytes. NULL: no memory, or hf_op_begin
+ *                refused it.
  * hf_op_finish - tells whoever asked; the operation is gone after. error, if
  *                any, is filled already.
- * hf_op_call   - calls the script of the lock's kind. `echo`: what its reply begins
- *                with. A failure to start is told to `done`. */
+ * hf_op_call   - calls the script of the lock's kind. `echo`: what its reply
+ *                begins with. A failure to start is told to `done`. */
 hf_status hf_op_begin(struct hf_op *op) HF_MUST_CHECK;
 struct hf_op *hf_op_new_background(struct hf_lock *lock,
                                    const struct hf_verb *verb, size_t room)
@@ -19,7 +20,8 @@ struct hf_op *hf_op_new_background(struct hf_lock *lock,
 void hf_op_finish(struct hf_op *op, hf_status status);
 void hf_op_call(struct hf_op *op, enum hf_step step, struct hf_bytes echo,
                 int64_t deadline_ms,
-                void (*done)(struct hf_call *, hf_status, struct hf_resp_value));
+                void (*done)(struct hf_call *, hf_status,
+                             struct hf_resp_value));
 
 /* hf_op_cancel - ends it with `status`, whatever it waits for. True: the server
  * may have done what was asked. */
@@ -30,18 +32,18 @@ bool hf_op_cancel(struct hf_op *op, hf_status status);
 int64_t hf_op_deadline(const struct hf_op *op);
 void hf_op_arm_due(struct hf_op *op);
 
-/* hf_op_read_answer - reads it into op->answer: done, with op->count, or not held.
- * False: the script cannot give that. */
+/* hf_op_read_answer - reads it into op->answer: done, with op->count, or not
+ * held. False: the script cannot give that. */
 bool hf_op_read_answer(struct hf_op *op, struct hf_resp_value reply);
 
 /* hf_op_odd_reply - for a reply that begins with our echo, but that the script
- * cannot give: fills the error, returns HF_E_PROTOCOL. What the server has done is
- * unknown. */
+ * cannot give: fills the error, returns HF_E_PROTOCOL. What the server has done
+ * is unknown. */
 hf_status hf_op_odd_reply(struct hf_op *op);
 
 /* hf_client_is_quiet   - is no operation and no (un)subscription under way?
- * hf_client_note_quiet - something has ended: if that was all that the closer waits
- *                        for, it is woken. */
+ * hf_client_note_quiet - something has ended: if that was all that the closer
+ *                        waits for, it is woken. */
 bool hf_client_is_quiet(const struct hf_client *client);
 void hf_client_note_quiet(struct hf_client *client);
 

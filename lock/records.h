@@ -161,6 +161,7 @@ struct hf_verb {
     bool is_orphan;             /* in the background (orphan.c): begins also while
                                    the client is closing */
 };
+
 #define OP_ARGS_MAX (CALL_HEAD + 1 + KIND_KEYS_MAX + 6)
 
 /* One call of the API under way, blocking (on its caller's stack) or not. */

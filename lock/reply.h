@@ -2,8 +2,8 @@
  *
  *   {echo, count[, number]}              done: the owner's hold count now
  *   {echo, -1, TTL[, field, its value]}  not done, for this owner does not hold
- *                                        the lock. TTL -1: another does, without
- *                                        a TTL; -2: nobody does
+ *                                        the lock. TTL -1: another does,
+ *                                        without a TTL; -2: nobody does
  *   {echo, less than -1[, number]}       nothing is done: the script says why
  *
  * The echo (call.h) is the owner, or a question's own text. The number of a
@@ -30,15 +30,15 @@ struct hf_answer {
     struct hf_bytes value;
 };
 
-/* hf_answer_read - false: the reply has another shape. The texts live as long as
- *                  the reply.
- * hf_reply_integer, hf_reply_bytes - its element `index`; an integer may be decimal
- *                  text. */
+/* hf_answer_read - false: the reply has another shape. The texts live as long
+ *                  as the reply.
+ * hf_reply_integer, hf_reply_bytes - its element `index`; an integer may be
+ *                  decimal text. */
 bool hf_answer_read(struct hf_answer *out, struct hf_resp_value reply)
     HF_MUST_CHECK;
 bool hf_reply_integer(struct hf_resp_value reply, size_t index, int64_t *out);
 bool hf_reply_bytes(struct hf_resp_value reply, size_t index,
-                   struct hf_bytes *out);
+                    struct hf_bytes *out);
 
 /* hf_text_integer - decimal text, as a hash's field holds it. Strict, within 18
  * digits. */

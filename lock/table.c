@@ -1,5 +1,5 @@
-/* Locks by kind and name: one record for each in a client, as long as anyone uses
- * it. */
+/* Locks by kind and name: one record for each in a client, as long as anyone
+ * uses it. */
 #include <string.h>
 
 #include "lock/table.h"
@@ -48,8 +48,8 @@ static bool is_named(const struct hf_lock *lock, uint32_t hash,
            memcmp(lock->text, name, len) == 0;
 }
 
-/* The lock; or NULL, and in *line that of a lock with the same channel, if there
- * is one. */
+/* The lock; or NULL, and in *line that of a lock with the same channel, if
+ * there is one. */
 static struct hf_lock *find(struct hf_client *client, uint32_t hash,
                             const struct hf_kind *kind, const char *name,
                             size_t len, struct hf_line **line)
@@ -206,8 +206,8 @@ void hf_lock_unref(struct hf_lock *lock)
         hf_lock_unref(of);
 }
 
-/* Handles that were not freed are invalid from here on. The latest lock first: if
- * it uses another's line, that one is older. */
+/* Handles that were not freed are invalid from here on. The latest lock first:
+ * if it uses another's line, that one is older. */
 static void free_locks(struct hf_client *client)
 {
     while (!hf_list_is_empty(&client->locks)) {

@@ -1,5 +1,5 @@
-/* Locks by kind and name: one record for each in a client, as long as anyone uses
- * it. Private to lock/. */
+/* Locks by kind and name: one record for each in a client, as long as anyone
+ * uses it. Private to lock/. */
 #ifndef HF_TABLE_H
 #define HF_TABLE_H
 

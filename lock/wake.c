@@ -1,13 +1,13 @@
 /* Waking waiters that the message of a release does not reach.
  *
  * While a slot is on the move, a release may be sent by ASK to the target, the
- * node that takes the slot over. Its script publishes there, and a sharded message
- * does not leave that node; but waiters listen at the slot's owner until the slot
- * is handed over. So the message is published at the owner, too.
+ * node that takes the slot over. Its script publishes there, and a sharded
+ * message does not leave that node; but waiters listen at the slot's owner
+ * until the slot is handed over. So the message is published at the owner, too.
  *
  * WAKE-1  The message is sent once, after the release, and nobody waits for the
- *         reply. A waiter that it does not reach asks by itself (hf_wait_cap_ms), as
- *         after a release of Redisson's.
+ *         reply. A waiter that it does not reach asks by itself
+ *         (hf_wait_cap_ms), as after a release of Redisson's.
  * WAKE-2  At most one for each lock is under way. */
 #include <string.h>
 

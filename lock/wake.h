@@ -5,8 +5,8 @@
 
 #include "lock/records.h"
 
-/* hf_wake_source - `op` may have freed its lock. If it was sent by ASK, the waiters
- *                  that listen at the slot's owner are woken, too. */
+/* hf_wake_source - `op` may have freed its lock. If it was sent by ASK, the
+ *                  waiters that listen at the slot's owner are woken, too. */
 void hf_wake_source(const struct hf_op *op);
 
 #endif

@@ -1,5 +1,5 @@
-/* The watchdog: renews the holds in client->due_holds at the end of a turn. Private
- * to lock/. */
+/* The watchdog: renews the holds in client->due_holds at the end of a turn.
+ * Private to lock/. */
 #ifndef HF_WATCHDOG_H
 #define HF_WATCHDOG_H
 
