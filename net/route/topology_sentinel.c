@@ -303,7 +303,7 @@ static void on_master(struct hf_request *request, enum hf_outcome outcome,
     }
 }
 
-static hf_status ask(struct hf_server *server, int64_t deadline_ms)
+static hf_status ask_for_master(struct hf_server *server, int64_t deadline_ms)
 {
     const char *name = server->router->seeds.master;
     struct hf_resp_arg sentinels[] = {
@@ -353,7 +353,7 @@ static enum hf_verdict judge(struct hf_redirection *out,
 
 const struct hf_topology hf_topology_sentinel = {
     .describe = describe,
-    .ask = ask,
+    .ask = ask_for_master,
     .explain = explain,
     .awaits = awaits,
     .on_link_down = on_link_down,
