@@ -90,9 +90,9 @@ enum hf_outcome hf_link_cancel(struct hf_request *request);
  * hf_link_is_awaited  - does anybody wait? hf_link_submit does not look: who
  *   submits before them takes what they wait for. All [locked] */
 hf_status hf_link_await_space(struct hf_link *link,
-                              struct hf_space_waiter *room,
+                              struct hf_space_waiter *waiter,
                               size_t bytes) HF_MUST_CHECK;
-void hf_link_forget_space(struct hf_space_waiter *room);
+void hf_link_forget_space(struct hf_space_waiter *waiter);
 bool hf_link_is_awaited(const struct hf_link *link);
 
 /* hf_link_want - while wanted, a lost link comes back of itself, also with no

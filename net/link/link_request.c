@@ -53,26 +53,26 @@ enum hf_outcome hf_link_cancel(struct hf_request *request)
 /* ---- waiting for space ---- */
 
 hf_status hf_link_await_space(struct hf_link *link,
-                              struct hf_space_waiter *room, size_t bytes)
+                              struct hf_space_waiter *waiter, size_t bytes)
 {
     if (hf_loop_forked(link->loop))
         return HF_E_FORKED;
     if (bytes > link->options.output_max || bytes > HF_COMMAND_SIZE_MAX)
         return HF_E_LIMIT;
-    room->link = link;
-    room->bytes = bytes;
-    hf_space_queue_add(&link->space_queue, room);
+    waiter->link = link;
+    waiter->bytes = bytes;
+    hf_space_queue_add(&link->space_queue, waiter);
     hf_loop_at_turn_end(link->loop, &link->turn);
     return HF_OK;
 }
 
 /* The next one may need less. */
-void hf_link_forget_space(struct hf_space_waiter *room)
+void hf_link_forget_space(struct hf_space_waiter *waiter)
 {
-    if (hf_list_is_empty(&room->node))
+    if (hf_list_is_empty(&waiter->node))
         return;
-    hf_list_remove(&room->node);
-    hf_link_serve_later(room->link);
+    hf_list_remove(&waiter->node);
+    hf_link_serve_later(waiter->link);
 }
 
 bool hf_link_is_awaited(const struct hf_link *link)

@@ -518,7 +518,7 @@ void hf_commands_end_once(struct hf_server *server)
     for_each(&server->commands, end_once);
 }
 
-/* What has not left waits for the new way; what has, for its reply or the end
+/* What has not left waits for the new map; what has, for its reply or the end
  * of its connection. */
 static void bring_back(struct hf_command *c)
 {
