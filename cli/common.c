@@ -294,22 +294,12 @@ static void warn_of(const struct cli_common *common, const char *text)
     explicit_bzero(&seeds, sizeof seeds);
 }
 
-static int connect_client(struct hf_client **out,
-                          const struct hf_client_options *options)
-{
-    struct hf_error err = {0};
-    hf_status rc = hf_client_new(out, options, &err);
-
-    if (rc == HF_OK) {
-        rc = hf_client_connect(*out, &err);
-        hf_loop_dispatch(hf_client_loop(*out), 0); /* log lines come first */
-    }
-    return rc < 0 ? cli_fail_status(rc, &err) : CLI_GO_ON;
-}
-
 int cli_client_open(struct hf_client **out, const struct cli_common *common,
                     struct hf_client_options *options)
 {
+    struct hf_error err = {0};
+    hf_status rc;
+
     *out = NULL;
     options->url = cli_common_url(common);
     options->user = common->user;
@@ -318,17 +308,21 @@ int cli_client_open(struct hf_client **out, const struct cli_common *common,
     options->connect_timeout_ms = common->connect_timeout_ms;
     options->log = cli_log;
     warn_of(common, options->url);
-    return connect_client(out, options);
+    rc = hf_client_new(out, options, &err);
+    return rc < 0 ? cli_fail_status(rc, &err) : CLI_GO_ON;
 }
 
 int cli_lock_open(struct hf_lock **out, struct hf_client *client,
                   const char *name)
 {
     struct hf_error err = {0};
-    hf_status rc = hf_lock_new(out, client, name, strlen(name), &err);
+    hf_status rc;
 
-    if (rc == HF_OK)
-        return CLI_GO_ON;
     *out = NULL;
-    return cli_fail_status(rc, &err);
+    rc = hf_lock_new(out, client, name, strlen(name), &err);
+    if (rc == HF_OK) {
+        rc = hf_lock_connect(*out, &err);
+        hf_loop_dispatch(hf_client_loop(client), 0); /* log lines come first */
+    }
+    return rc < 0 ? cli_fail_status(rc, &err) : CLI_GO_ON;
 }

@@ -103,14 +103,15 @@ int cli_common_server(struct hf_url *url, struct hf_seeds *seeds,
 /* cli_common_warn - a note, if the URL turns off the check of certificates. */
 void cli_common_warn(const struct hf_url *url);
 
-/* cli_client_open - a connected client. `options`: filled by
+/* cli_client_open - a client, not connected yet. `options`: filled by
  *   hf_client_options_init and then by the caller: loop, watchdog. CLI_GO_ON,
  *   or CLI_TROUBLE and reported; *out is set in both cases, NULL or for
  *   hf_client_free. */
 int cli_client_open(struct hf_client **out, const struct cli_common *common,
                     struct hf_client_options *options);
 
-/* cli_lock_open - a handle on a name; likewise, for hf_lock_free. */
+/* cli_lock_open - a handle on a name, whose server is connected; likewise, for
+ *   hf_lock_free. */
 int cli_lock_open(struct hf_lock **out, struct hf_client *client,
                   const char *name);
 

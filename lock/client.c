@@ -365,13 +365,14 @@ static hf_status send_probe(struct hf_client *client, struct probe *probe,
 }
 
 /* Any answer will do, even LOADING or NOPERM; but for WAIT, where it is needed. */
-static hf_status connect_within(struct hf_client *client, int64_t deadline_ms,
-                                struct hf_error *err)
+static hf_status connect_within(struct hf_client *client, uint16_t slot,
+                                int64_t deadline_ms, struct hf_error *err)
 {
     static const struct hf_resp_arg ping[] = {{"PING", 4}};
     static const struct hf_resp_arg wait[] = {{"WAIT", 4}, {"0", 1}, {"1", 1}};
     struct probe probe = {.command = {.argv = ping,
                                       .argc = 1,
+                                      .slot = slot,
                                       .is_once = client->connects_once,
                                       .deadline_ms = deadline_ms}};
     hf_status rc = send_probe(client, &probe, err);
@@ -380,6 +381,7 @@ static hf_status connect_within(struct hf_client *client, int64_t deadline_ms,
         return rc;
     probe = (struct probe){.command = {.argv = wait,
                                        .argc = 3,
+                                     .slot = slot,
                                        .is_replicated = true,
                                        .is_once = client->connects_once,
                                        .deadline_ms = deadline_ms}};
@@ -391,7 +393,8 @@ static hf_status connect_within(struct hf_client *client, int64_t deadline_ms,
     return rc;
 }
 
-hf_status hf_client_connect(struct hf_client *client, struct hf_error *err)
+static hf_status connect_to(struct hf_client *client, uint16_t slot,
+                            struct hf_error *err)
 {
     hf_status rc;
 
@@ -399,11 +402,21 @@ hf_status hf_client_connect(struct hf_client *client, struct hf_error *err)
         return hf_error_set(err, HF_E_FORKED, "%s",
                             hf_status_text(HF_E_FORKED));
     hf_loop_lock(client->loop);
-    rc = connect_within(client,
+    rc = connect_within(client, slot,
                         hf_loop_now(client->loop) + client->connect_timeout_ms,
                         err);
     hf_loop_unlock(client->loop);
     return rc;
+}
+
+hf_status hf_client_connect(struct hf_client *client, struct hf_error *err)
+{
+    return connect_to(client, 0, err);
+}
+
+hf_status hf_lock_connect(struct hf_lock *lock, struct hf_error *err)
+{
+    return connect_to(lock->client, lock->slot, err);
 }
 
 /* ---- the end ---- */

@@ -107,10 +107,12 @@ HF_API void hf_client_options_init(struct hf_client_options *options);
  *                     sentinels, at every one that is known. For an error
  *                     before the first lock needs it; with replicas, also if
  *                     WAIT is not allowed. In a cluster that is its map, and
- *                     the master of slot 0.
+ *                     the master of slot 0: hf_lock_connect asks for a lock's
+ *                     own.
  *                     HF_E_CONNECT, HF_E_TLS, HF_E_AUTH, HF_E_PROTOCOL,
  *                     HF_E_SERVER, HF_E_NOREPLY, HF_E_LIMIT, HF_E_NOMEM,
  *                     HF_E_FORKED, HF_E_CLOSED.
+ * hf_lock_connect   - likewise, until the server of the lock's slot is.
  * hf_client_close   - see below: gives what is under way time to end.
  * hf_client_free    - calls under way end with HF_E_CLOSED; each hold's on_lost
  *                     is called with HF_LOST_CLOSED. Nothing is released on the
@@ -123,6 +125,8 @@ HF_API hf_status hf_client_new(struct hf_client **out,
                                struct hf_error *err) HF_MUST_CHECK;
 HF_API hf_status hf_client_connect(struct hf_client *client,
                                    struct hf_error *err);
+struct hf_lock;
+HF_API hf_status hf_lock_connect(struct hf_lock *lock, struct hf_error *err);
 HF_API void hf_client_free(struct hf_client *client);
 
 /* hf_client_close - lets a client run dry: to be called before hf_client_free

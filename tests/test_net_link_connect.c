@@ -114,6 +114,8 @@ static const struct {
      HF_E_PROTOCOL, "not RESP"},
     {"a TLS alert", SAYS("\x15\x03\x01\0\x02\x02\x46"), PEER_DO_CLOSE,
      HF_E_PROTOCOL, "rediss://"},
+    {"SMTP, which repeats the password", SAYS("502 " PASSWORD "\r\n"),
+     PEER_DO_WAIT, HF_E_PROTOCOL, "(words that may hold the password)"},
     {"zeros", SAYS("\0\0\0\0"), PEER_DO_WAIT, HF_E_PROTOCOL, "not RESP"},
     {"an empty line", SAYS("\r\n"), PEER_DO_WAIT, HF_E_PROTOCOL, "not RESP"},
     {"a reply of 9 GB", SAYS("$9999999999\r\n"), PEER_DO_WAIT, HF_E_LIMIT,

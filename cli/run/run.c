@@ -240,10 +240,10 @@ static int open_client(struct cli_session *run, const struct cli_common *common)
     options.connect_once = run->options->wait_ms == 0;
     run->is_in_call = true;
     rc = cli_client_open(&run->client, common, &options);
+    if (rc == CLI_GO_ON)
+        rc = cli_lock_open(&run->lock, run->client, run->options->name);
     run->is_in_call = false;
-    if (rc != CLI_GO_ON)
-        return rc;
-    return cli_lock_open(&run->lock, run->client, run->options->name);
+    return rc;
 }
 
 static int open_all(struct cli_session *run, const struct cli_common *common)

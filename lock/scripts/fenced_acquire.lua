@@ -15,10 +15,13 @@ local is_free = count == '1' and redis.call('exists', lock) == 0
 if is_free or redis.call('hexists', lock, owner) == 1 then
     local token = count == '1' and
         redis.call(is_free and 'incr' or 'get', KEYS[2]) or nil
+    if token and is_free and token >= 2 ^ 53 then
+        token = redis.call('get', KEYS[2]) -- Lua's numbers end there
+    end
     redis.call('hset', lock, owner, count)
     local set = redis.pcall('pexpire', lock, lease)
     if set == 1 then
-        return {owner, tonumber(count), token and tonumber(token)}
+        return {owner, tonumber(count), token}
     end
     if is_free then
         redis.pcall('del', lock)

@@ -28,7 +28,7 @@ if field:find('^[%w+/]+$') and value:find('^' .. owner)
         or field:find('^[%w+/]+:' .. owner .. '.*:[le][ox][%l_]+$') then
     return {ARGV[1], -6}
 end
-if #field > 110 or not value:find('^%d*[1-9]%d*$')
+if #field > 110 or #value > 18 or not value:find('^%d*[1-9]%d*$')
         or not field:find('^' .. owner .. '$')
         and not field:find('^' .. owner .. ':' .. x:rep(8) .. '$') then
     return {ARGV[1], -2}

@@ -155,6 +155,8 @@ size_t hf_conn_room(struct hf_conn *c, char **ptr)
 
 static hf_status broken(struct hf_conn *c, hf_status status)
 {
+    const char *found = c->parser.error.found;
+
     if (status == HF_E_NOMEM)
         return hf_error_set(&c->error, status,
                             "out of memory while reading a reply");
@@ -162,10 +164,12 @@ static hf_status broken(struct hf_conn *c, hf_status status)
     if (c->in_len > 0 && c->in[0] == 0x15)
         return hf_error_set(&c->error, HF_E_PROTOCOL,
                             "the server speaks TLS here; use rediss://");
+    if (hf_url_password_is_in(c->greeting.url, c->in, c->in_len))
+        found = "(words that may hold the password)";
     return hf_error_set(&c->error, status,
                         "not RESP: byte %u: expected %s, found '%s'",
                         (unsigned)c->parser.error.offset,
-                        c->parser.error.expected, c->parser.error.found);
+                        c->parser.error.expected, found);
 }
 
 /* Parses all there is; *whole is how many nodes belong to complete values. */

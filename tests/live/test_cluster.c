@@ -139,6 +139,34 @@ START_TEST(a_slot_that_nobody_serves_is_refused_and_others_are_not)
 }
 END_TEST
 
+/* Slot 0 has nothing to do with a lock in another. */
+START_TEST(whoever_needs_another_slot_does_without_slot_0)
+{
+    struct hf_client *client = cluster_client("");
+    char name[32], url[CLUSTER_URL_MAX], command[2 * CLUSTER_URL_MAX];
+    struct hf_error err = {0};
+    struct hf_lock *lock;
+    int n = 0;
+
+    everywhere("CONFIG SET cluster-require-full-coverage %s", "no");
+    everywhere("CLUSTER DELSLOTS %s", "0");
+    cluster_await_state(cluster, 0, "ok");
+    lock = lock_of(client, name_at(1, &n, name));
+    ck_assert_msg(hf_lock_connect(lock, &err) == HF_OK, "%s", err.text);
+    (void)snprintf(command, sizeof command,
+                   HF_BUILD "/holdfast run -n -u '%s' '%s' -- true",
+                   cluster_url(url, ""), name);
+    if (!tls_wanted())
+        ck_assert_int_eq(system(command), 0);
+    (void)server_ask(cluster_node(cluster, 0), "CLUSTER ADDSLOTS %s", "0");
+    cluster_await_owner(cluster, 0, 0);
+    cluster_await_ok(cluster);
+    everywhere("CONFIG SET cluster-require-full-coverage %s", "yes");
+    hf_lock_free(lock);
+    hf_client_free(client);
+}
+END_TEST
+
 /* ---- no cluster ---- */
 
 static struct hf_client *client_at(const char *url,
@@ -308,6 +336,7 @@ static void add_case(Suite *s, const char *name, bool is_resp2)
     tcase_add_test(c, the_command_takes_the_url);
     tcase_add_loop_test(
         c, a_slot_that_nobody_serves_is_refused_and_others_are_not, 0, 2);
+    tcase_add_test(c, whoever_needs_another_slot_does_without_slot_0);
     tcase_add_test(c, a_server_that_is_no_cluster_is_said_to_be_none);
     tcase_add_loop_test(c, nonsense_is_an_error_by_the_deadline, 0,
                         COUNT(nonsense));
