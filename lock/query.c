@@ -42,6 +42,8 @@ static struct hf_bytes holder_in(enum hf_lock_kind kind, struct hf_bytes field,
 void hf_info_read(struct hf_lock_info *info, const struct hf_answer *answer)
 {
     struct hf_bytes field = answer->field, value = answer->value, holder;
+    enum hf_lock_kind side =
+        hf_field_kind("mode", 4, answer->mode.ptr, answer->mode.len);
 
     info->kind = hf_field_kind(field.ptr, field.len, value.ptr, value.len);
     holder = holder_in(info->kind, field, value);
@@ -52,6 +54,8 @@ void hf_info_read(struct hf_lock_info *info, const struct hf_answer *answer)
     info->holder[info->holder_len] = '\0';
     if (!hf_text_integer(value, &info->hold_count))
         info->hold_count = 0;
+    if (info->kind == HF_KIND_PLAIN && side != HF_KIND_NONE)
+        info->kind = side;
 }
 
 hf_status hf_info_refuse(struct hf_error *err, const struct hf_lock *lock,
@@ -70,16 +74,11 @@ hf_status hf_info_refuse(struct hf_error *err, const struct hf_lock *lock,
 }
 
 /* What the single field cannot say. */
-static void complete(struct hf_lock_info *info, const struct hf_bytes *mode,
-                     int64_t fields, bool has_queue)
+static void complete(struct hf_lock_info *info, int64_t fields, bool has_queue)
 {
-    enum hf_lock_kind side = hf_field_kind("mode", 4, mode->ptr, mode->len);
-
     info->holders = fields;
     if (info->kind == HF_KIND_MULTI)
         info->holders = 1; /* a field is no holder there */
-    else if (info->kind == HF_KIND_PLAIN && side != HF_KIND_NONE)
-        info->kind = side;
     else if (info->kind == HF_KIND_PLAIN && has_queue)
         info->kind = HF_KIND_FAIR;
     if (info->kind == HF_KIND_READ)
@@ -92,13 +91,11 @@ static bool read_info(struct hf_op *op, struct hf_resp_value reply)
 {
     struct hf_lock_info *info = op->info;
     int64_t fields, has_queue;
-    struct hf_bytes mode;
 
     *info = (struct hf_lock_info){0};
     if (!hf_answer_read(&op->answer, reply) ||
         op->answer.count != ANSWER_NOT_HELD ||
-        !hf_reply_integer(reply, 5, &op->count) ||
-        !hf_reply_bytes(reply, 6, &mode) ||
+        !hf_reply_integer(reply, 6, &op->count) ||
         !hf_reply_integer(reply, 7, &fields) ||
         !hf_reply_integer(reply, 8, &has_queue))
         return false;
@@ -106,7 +103,7 @@ static bool read_info(struct hf_op *op, struct hf_resp_value reply)
     info->ttl_ms = op->answer.number;
     info->is_locked = info->ttl_ms != -2;
     if (info->is_locked)
-        complete(info, &mode, fields, has_queue != 0);
+        complete(info, fields, has_queue != 0);
     return true;
 }
 
@@ -160,8 +157,8 @@ static hf_status refuse(struct hf_op *op)
                             "hash that another program uses",
                             hf_router_address(op->client->router), name);
     return hf_error_set(op->error, HF_E_SERVER,
-                        "'%s' is %s, which only its own kind can release; "
-                        "nothing is changed", name, kind);
+                        "'%s' is %s, which this handle cannot release; nothing "
+                        "is changed", name, kind);
 }
 
 static void on_forced(struct hf_call *call, hf_status status,

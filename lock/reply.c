@@ -41,6 +41,8 @@ bool hf_reply_integer(struct hf_resp_value reply, size_t index, int64_t *out)
 
 static void read_field(struct hf_answer *out, struct hf_resp_value reply)
 {
+    if (!hf_reply_bytes(reply, 5, &out->mode))
+        out->mode = (struct hf_bytes){"", 0};
     if (hf_reply_bytes(reply, 3, &out->field) &&
         hf_reply_bytes(reply, 4, &out->value))
         return;
@@ -51,7 +53,8 @@ bool hf_answer_read(struct hf_answer *out, struct hf_resp_value reply)
 {
     bool has_number = hf_resp_count(reply) > 2;
 
-    *out = (struct hf_answer){.number = -1, .field = {"", 0}, .value = {"", 0}};
+    *out = (struct hf_answer){
+        .number = -1, .field = {"", 0}, .value = {"", 0}, .mode = {"", 0}};
     if (!hf_reply_integer(reply, 1, &out->count) ||
         (has_number && !hf_reply_integer(reply, 2, &out->number)))
         return false;

@@ -1,16 +1,18 @@
 /* What a script answers. Private to lock/.
  *
  *   {echo, count[, number]}              done: the owner's hold count now
- *   {echo, -1, TTL[, field, its value]}  not done, for this owner does not hold
- *                                        the lock. TTL -1: another does,
- *                                        without a TTL; -2: nobody does
+ *   {echo, -1, TTL[, field, its value[, mode]]}
+ *                                        not done, for this owner does not hold
+ *                                        the lock. TTL -1: another does, without
+ *                                        a TTL; -2: nobody does
  *   {echo, less than -1[, number]}       nothing is done: the script says why
  *
  * The echo (call.h) is the owner, or a question's own text. The number of a
  * grant is its fencing token; that of what was given up, how many clients heard
  * the message that wakes waiters: without one, no message was sent. A field is
- * what keeps the lock from us: an owner's, or one that no lock has. A script
- * may say more behind that, for its own reader. */
+ * what keeps the lock from us: an owner's, or one that no lock has; `mode` is
+ * that field of a read-write lock. A script may say more behind, for its own
+ * reader. */
 #ifndef HF_REPLY_H
 #define HF_REPLY_H
 
@@ -28,6 +30,7 @@ struct hf_answer {
     int64_t number;             /* -1: there is none */
     struct hf_bytes field;      /* "": it names none */
     struct hf_bytes value;
+    struct hf_bytes mode;       /* "": there is none */
 };
 
 /* hf_answer_read - false: the reply has another shape. The texts live as long

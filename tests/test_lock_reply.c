@@ -71,6 +71,25 @@ START_TEST(a_reply_is_read_if_a_script_can_give_it)
 END_TEST
 
 static const struct {
+    const char *bytes, *mode;
+} modes[] = {
+    {"*6\r\n+e\r\n:-1\r\n:5\r\n+f\r\n+1\r\n+read\r\n", "read"},
+    {"*6\r\n+e\r\n:-1\r\n:5\r\n+f\r\n+1\r\n_\r\n", ""},
+    {"*5\r\n+e\r\n:-1\r\n:5\r\n+f\r\n+1\r\n", ""},
+    {"*3\r\n+e\r\n:-1\r\n:-2\r\n", ""},
+};
+
+START_TEST(mode_stands_behind_the_field_that_a_refusal_names)
+{
+    struct hf_answer a;
+
+    ck_assert(hf_answer_read(&a, parsed(modes[_i].bytes)));
+    ck_assert_uint_eq(a.mode.len, strlen(modes[_i].mode));
+    ck_assert_mem_eq(a.mode.ptr, modes[_i].mode, a.mode.len);
+}
+END_TEST
+
+static const struct {
     const char *text;
     bool is_integer;
     int64_t value;
@@ -104,6 +123,8 @@ int main(void)
 
     tcase_add_loop_test(c, a_reply_is_read_if_a_script_can_give_it, 0,
                         COUNT(rows));
+    tcase_add_loop_test(c, mode_stands_behind_the_field_that_a_refusal_names, 0,
+                        COUNT(modes));
     tcase_add_loop_test(c, an_integer_is_strict_decimal_text, 0,
                         COUNT(integers));
     suite_add_tcase(s, c);

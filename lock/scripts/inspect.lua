@@ -2,7 +2,7 @@
 -- KEYS  lock
 -- ARGV  request, owner to look for ('' for none)
 -- Reply {request, -1, TTL in ms (-1 none, -2 not locked), a field of the hash, its
---        value, the owner's count, the field `mode` or '', how many fields there
+--        value, the field `mode` or '', the owner's count, how many fields there
 --        are, 1 if a fair lock's queue is there}
 -- Source: WIRE 2.2, 8.4.
 local lock = KEYS[1]
@@ -11,6 +11,6 @@ local i = fields[1] == 'mode' and fields[3] and 3 or 1
 local queue = 'redisson_lock_queue:' ..
     (lock:find('{', 1, true) and lock or '{' .. lock .. '}')
 return {ARGV[1], -1, redis.call('pttl', lock), fields[i] or '', fields[i + 1] or '0',
-        redis.call('hget', lock, ARGV[2]) or '0',
-        redis.call('hget', lock, 'mode') or '', redis.call('hlen', lock),
+        redis.call('hget', lock, 'mode') or '',
+        redis.call('hget', lock, ARGV[2]) or '0', redis.call('hlen', lock),
         redis.pcall('exists', queue) == 1 and 1 or 0}

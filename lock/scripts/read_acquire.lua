@@ -3,8 +3,8 @@
 -- KEYS  lock, prefix of the owner's hold keys: {lock}:owner:rwlock_timeout
 -- ARGV  owner, hold count to reach, lease in ms, field of the owner's write hold
 -- Reply {owner, hold count}                         held
---       {owner, -1, TTL in ms, field, its value}    not: this is what keeps it
---                                                   (TTL -1: none), or gone (TTL -2)
+--       {owner, -1, TTL in ms, field, its value[, mode]}  not: this is what keeps
+--                                it (TTL -1: none); no field: it is gone (TTL -2)
 -- A first acquire (to reach: 1) takes a free lock, joins other readers, and goes
 -- under the owner's own write hold; a re-entry does not, unless its field is there:
 -- where that is, no writer has been. May be sent any number of times. An error
@@ -37,4 +37,4 @@ for i = 1, #fields, 2 do
         at = i
     end
 end
-return {owner, -1, ttl, at and fields[at], at and fields[at + 1]}
+return {owner, -1, ttl, at and fields[at], at and fields[at + 1], mode or nil}

@@ -2,8 +2,8 @@
 -- KEYS  lock
 -- ARGV  owner (its field, which ends in :write), hold count to reach, lease in ms
 -- Reply {owner, hold count}                         held
---       {owner, -1, TTL in ms, field, its value}    not: this is what keeps it
---                                                   (TTL -1: none), or gone (TTL -2)
+--       {owner, -1, TTL in ms, field, its value[, mode]}  not: this is what keeps
+--                                it (TTL -1: none); no field: it is gone (TTL -2)
 -- A first acquire (to reach: 1) takes a free lock; a re-entry does not, because
 -- then the hold was lost. Readers are waited for, the owner itself among them. May
 -- be sent any number of times. An error means that nothing was acquired: a lock
@@ -36,4 +36,4 @@ for i = 1, #fields, 2 do
         at = i
     end
 end
-return {owner, -1, ttl, at and fields[at], at and fields[at + 1]}
+return {owner, -1, ttl, at and fields[at], at and fields[at + 1], mode or nil}

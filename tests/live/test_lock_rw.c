@@ -281,6 +281,25 @@ START_TEST(release_wakes_whoever_waits)
 }
 END_TEST
 
+/* Also of readers, whose field looks like a plain lock's. */
+START_TEST(waiter_is_told_which_side_holds_it)
+{
+    struct hf_lock *held = _i ? writes : reads;
+    struct diary diary;
+    struct hf_acquire_options o = diary_options(&diary, 2);
+    struct call call;
+
+    acquire(held, 1);
+    call_acquire(&call, writes, &o);
+    note_await(&diary.note, &diary.waits, 1, "on_wait");
+    ck_assert_int_eq(diary.info.kind, _i ? HF_KIND_WRITE : HF_KIND_READ);
+    ck_assert_str_eq(diary.info.holder, owner_of(held, 1));
+    release(held, 1);
+    ck_assert_ok(call_await(&call));
+    release(writes, 2); /* before the diary goes */
+}
+END_TEST
+
 #define CROWD 20
 
 START_TEST(writer_that_leaves_wakes_all_readers)
@@ -406,6 +425,9 @@ START_TEST(many_read_holds_are_renewed)
     }
     ck_assert_uint_lt(stats_of(client).renewal_requests,
                       stats_of(client).renewals);
+    for (int i = 1; i <= HOLDERS; i++)
+        release(of[i % 2], i);
+    release(side(client, HF_KIND_WRITE, "third"), 1000);
 }
 END_TEST
 
@@ -741,6 +763,7 @@ static void add(Suite *suite)
                         COUNT(waits));
     c = live_case(suite, "waking", start, stop);
     tcase_add_loop_test(c, release_wakes_whoever_waits, 0, COUNT(pairs));
+    tcase_add_loop_test(c, waiter_is_told_which_side_holds_it, 0, 2);
     tcase_add_loop_test(c, writer_that_leaves_wakes_all_readers, 0, 2);
     tcase_add_test(c, line_is_first_come_first_served);
     tcase_add_test(c, writer_that_gives_up_lets_readers_in);
