@@ -25,12 +25,14 @@ const struct hf_kind hf_kind_read = {
     .joins_other = true,
     .hold_key = HOLD_KEY,
     .steps = {
-        [STEP_ACQUIRE] = {&hf_script_read_acquire, .takes_hold_key = true,
-                          .takes_joined = true},
-        [STEP_RELEASE] = {&hf_script_read_release, .takes_hold_key = true},
-        [STEP_RENEW] = {&hf_script_read_renew, .takes_hold_key = true},
-        [STEP_FORCE] = {&hf_script_rw_force_release, .side = "read"},
-        [STEP_INSPECT] = {&hf_script_inspect},
+        [STEP_ACQUIRE] = {.script = &hf_script_read_acquire,
+                          .takes_hold_key = true, .takes_joined = true},
+        [STEP_RELEASE] = {.script = &hf_script_read_release,
+                          .takes_hold_key = true},
+        [STEP_RENEW] = {.script = &hf_script_read_renew,
+                        .takes_hold_key = true},
+        [STEP_FORCE] = {.script = &hf_script_rw_force_release, .side = "read"},
+        [STEP_INSPECT] = {.script = &hf_script_inspect},
     },
 };
 
@@ -42,10 +44,10 @@ const struct hf_kind hf_kind_write = {
     .owner_suffix = ":write",
     .other = &hf_kind_read,
     .steps = {
-        [STEP_ACQUIRE] = {&hf_script_write_acquire},
-        [STEP_RELEASE] = {&hf_script_write_release},
-        [STEP_RENEW] = {&hf_script_renew},
-        [STEP_FORCE] = {&hf_script_rw_force_release, .side = "write"},
-        [STEP_INSPECT] = {&hf_script_inspect},
+        [STEP_ACQUIRE] = {.script = &hf_script_write_acquire},
+        [STEP_RELEASE] = {.script = &hf_script_write_release},
+        [STEP_RENEW] = {.script = &hf_script_renew},
+        [STEP_FORCE] = {.script = &hf_script_rw_force_release, .side = "write"},
+        [STEP_INSPECT] = {.script = &hf_script_inspect},
     },
 };
