@@ -274,24 +274,37 @@ int cli_common_server(struct hf_url *url, struct hf_seeds *seeds,
 
 /* ---- the client ---- */
 
-void cli_common_warn(const struct hf_url *url)
+void cli_common_warn(bool is_unverified)
 {
-    if (url->tls.is_unverified)
+    if (is_unverified)
         cli_note("the server's certificate is not checked (tls_verify=no): "
                  "whoever sits in between can read and change everything");
 }
 
-/* With -v the library warns of the same. */
-static void warn_of(const struct cli_common *common, const char *text)
-{
-    struct hf_seeds seeds;
-    struct hf_url url;
+/* What the URL says that is no secret. A bad one says nothing: that is for the
+ * library to report. */
+struct url_facts {
+    bool is_cluster;
+    bool is_unverified;
+};
 
-    if (!common->is_verbose &&
-        hf_url_parse_seeds(&url, &seeds, text, NULL) == HF_OK)
-        cli_common_warn(&url);
+static struct url_facts url_facts(const char *text)
+{
+    struct hf_seeds seeds = {0};
+    struct hf_url url = {0};
+    struct url_facts facts = {0};
+
+    if (hf_url_parse_seeds(&url, &seeds, text, NULL) == HF_OK)
+        facts = (struct url_facts){seeds.topology == HF_CLUSTER,
+                                   url.tls.is_unverified};
     explicit_bzero(&url, sizeof url);
     explicit_bzero(&seeds, sizeof seeds);
+    return facts;
+}
+
+bool cli_common_is_cluster(const struct cli_common *common)
+{
+    return url_facts(cli_common_url(common)).is_cluster;
 }
 
 int cli_client_open(struct hf_client **out, const struct cli_common *common,
@@ -307,7 +320,8 @@ int cli_client_open(struct hf_client **out, const struct cli_common *common,
     options->tls = &common->tls;
     options->connect_timeout_ms = common->connect_timeout_ms;
     options->log = cli_log;
-    warn_of(common, options->url);
+    if (!common->is_verbose) /* else the library warns of the same */
+        cli_common_warn(url_facts(options->url).is_unverified);
     rc = hf_client_new(out, options, &err);
     return rc < 0 ? cli_fail_status(rc, &err) : CLI_GO_ON;
 }

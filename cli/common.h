@@ -93,6 +93,10 @@ int cli_common_begin(struct cli_common *common);
 /* cli_common_url - the server's URL: -u, the environment's, or the default. */
 const char *cli_common_url(const struct cli_common *common);
 
+/* cli_common_is_cluster - is that a cluster's, where each lock has a server of
+ *   its own? */
+bool cli_common_is_cluster(const struct cli_common *common);
+
 /* cli_common_server - reads that URL, puts options in place of its parts, and
  *   sets a connect timeout. `seeds`: of a cluster or of sentinels; NULL: takes
  *   the URL of one server alone. *url and *seeds hold passwords: wipe them.
@@ -101,7 +105,7 @@ int cli_common_server(struct hf_url *url, struct hf_seeds *seeds,
                       const struct cli_common *common);
 
 /* cli_common_warn - a note, if the URL turns off the check of certificates. */
-void cli_common_warn(const struct hf_url *url);
+void cli_common_warn(bool is_unverified);
 
 /* cli_client_open - a client, not connected yet. `options`: filled by
  *   hf_client_options_init and then by the caller: loop, watchdog. CLI_GO_ON,
@@ -111,7 +115,8 @@ int cli_client_open(struct hf_client **out, const struct cli_common *common,
                     struct hf_client_options *options);
 
 /* cli_lock_open - a handle on a name, whose server is connected; likewise, for
- *   hf_lock_free. */
+ *   hf_lock_free. With CLI_TROUBLE, NULL: there is no such lock; else its server
+ *   could not be reached. */
 int cli_lock_open(struct hf_lock **out, struct hf_client *client,
                   const char *name);
 

@@ -74,19 +74,14 @@ static int print(const struct cli_common *common, const char *name,
     return CLI_GO_ON;
 }
 
-static int print_lock(const struct cli_common *common, struct hf_client *client,
+static int print_lock(const struct cli_common *common, struct hf_lock *lock,
                       const char *name)
 {
     struct hf_lock_info info = {0};
     struct hf_error err = {0};
-    struct hf_lock *lock;
-    hf_status status;
-    int rc = cli_lock_open(&lock, client, name);
+    hf_status status = hf_lock_inspect(lock, &info, &err);
+    int rc;
 
-    if (rc != CLI_GO_ON)
-        return rc;
-    status = hf_lock_inspect(lock, &info, &err);
-    hf_lock_free(lock);
     if (status < 0)
         return cli_fail_status(status, &err);
     if ((rc = print(common, name, &info)) != CLI_GO_ON)
@@ -102,23 +97,42 @@ static int worse(int a, int b)
     return a > b ? a : b;
 }
 
+/* All locks have one server, except in a cluster: if it cannot be reached for
+ * one lock, it is not asked for the others. */
+static int print_locks(const struct cli_common *common,
+                       struct hf_client *client, char *const *names)
+{
+    bool is_reachable = true;
+    int code = CLI_OK;
+
+    for (; is_reachable && *names; names++) {
+        struct hf_lock *lock;
+        int rc = cli_lock_open(&lock, client, *names);
+
+        if (rc == CLI_GO_ON)
+            rc = print_lock(common, lock, *names);
+        else if (lock)
+            is_reachable = cli_common_is_cluster(common);
+        hf_lock_free(lock);
+        code = worse(code, rc);
+    }
+    return code;
+}
+
 static int print_all(const struct cli_common *common, char *const *names)
 {
     struct hf_client_options options;
     struct hf_client *client;
-    int code = CLI_OK;
     int rc;
 
     hf_client_options_init(&options);
     options.thread = false;
     options.connect_once = true;
     rc = cli_client_open(&client, common, &options);
-    if (rc != CLI_GO_ON)
-        code = rc;
-    for (; rc == CLI_GO_ON && *names; names++)
-        code = worse(code, print_lock(common, client, *names));
+    if (rc == CLI_GO_ON)
+        rc = print_locks(common, client, names);
     hf_client_free(client);
-    return code;
+    return rc;
 }
 
 static int main_status(struct cli_args *args, struct cli_common *common)

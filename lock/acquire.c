@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "lock/hold.h"
-#include "lock/holds.h"
+#include "lock/hold_lookup.h"
 #include "lock/line.h"
 #include "lock/notice.h"
 #include "lock/op.h"
@@ -16,6 +16,7 @@
 #include "net/base/error.h"
 
 static void advance(struct hf_op *op, enum hf_wait_event event, int64_t ttl_ms);
+static void join(struct hf_op *op);
 
 /* ---- ending ---- */
 
@@ -51,6 +52,58 @@ static void give_back(struct hf_op *op, hf_status status)
     end_acquire(op, status);
 }
 
+/* ---- one owner, several calls ---- */
+
+/* Its owner's hold on a lock of the same name, of another kind, that nobody
+ * gives up now; or NULL. */
+static struct hf_hold *conflicting_hold(const struct hf_op *op)
+{
+    struct hf_hold *hold = hf_hold_find_beside(op->lock, op->owner);
+
+    return hold && hold->lease.state == LEASE_HELD &&
+                   hold != hf_hold_to_join(op->lock, op->owner)
+               ? hold
+               : NULL;
+}
+
+/* Behind others in line it would wait for what its own owner holds. */
+static bool waits_for_itself(const struct hf_op *op)
+{
+    return hf_hold_find(op->lock, op->owner) || conflicting_hold(op) ||
+           hf_hold_to_join(op->lock, op->owner);
+}
+
+static void on_own_grant(struct hf_timer *timer)
+{
+    struct hf_op *op = HF_OWNER_OF(timer, struct hf_op, timer);
+
+    hf_wait_requeue(&op->wait);
+    join(op);
+}
+
+/* One owner's calls on both sides of a lock: what it was granted by one lets
+ * those in line go on, or shows them to be in vain. By their timers, as in
+ * hf_line_leave. One that is asking sees it in its answer (is_overtaken). */
+static void tell_own_calls(const struct hf_op *granted)
+{
+    struct hf_list *waiters = &granted->lock->line->waiters;
+    struct hf_list *next;
+
+    if (granted->lock->line->locks < 2) /* mostly */
+        return;
+    for (struct hf_list *l = waiters->next; l != waiters; l = next) {
+        struct hf_op *op = HF_OWNER_OF(l, struct hf_op, line_node);
+
+        next = l->next;
+        if (op->owner != granted->owner || op->wait.state == IS_ASKING ||
+            !waits_for_itself(op))
+            continue;
+        hf_line_leave(op);
+        op->timer.fire = on_own_grant;
+        hf_loop_arm(op->client->loop, &op->timer, 0);
+    }
+}
+
 /* ---- being granted ---- */
 
 static void send_acquire(struct hf_op *op);
@@ -66,6 +119,16 @@ static void keep(struct hf_op *op)
     op->hold = NULL; /* it is the lock's */
     op->client->holds++;
     hf_hold_rearm(hold);
+    tell_own_calls(op);
+}
+
+/* Two calls of one owner, both asked before either was answered, are both
+ * granted where a lock is shared. An owner has one hold: the second is given
+ * back, and its call enters the first. */
+static void ask_for_reentry(struct hf_op *op)
+{
+    op->call.may_have_run = true;
+    send_acquire(op);
 }
 
 /* HF_OK, or HF_UNREPLICATED and to be kept. */
@@ -93,6 +156,8 @@ static void granted(struct hf_op *op, hf_status status)
                   hf_error_set(op->error, HF_E_NOREPLY,
                                "%s: the answer came after the lease had ended",
                                hf_router_address(client->router)));
+    } else if (hf_hold_find(op->lock, op->owner)) {
+        ask_for_reentry(op);
     } else {
         keep(op);
         end_acquire(op, status);
@@ -119,19 +184,7 @@ static void on_acknowledged(struct hf_call *call, hf_status status)
 
 /* ---- being refused ---- */
 
-/* Its owner's hold on a lock of the same name, of another kind, that nobody
- * gives up now; or NULL. */
-static struct hf_hold *hold_in_the_way(const struct hf_op *op)
-{
-    struct hf_hold *hold = hf_hold_find_beside(op->lock, op->owner);
-
-    return hold && hold->lease.state == LEASE_HELD &&
-                   hold != hf_hold_to_join(op->lock, op->owner)
-               ? hold
-               : NULL;
-}
-
-static hf_status say_held(struct hf_op *op, const struct hf_lock_info *info)
+static hf_status fill_held_by(struct hf_op *op, const struct hf_lock_info *info)
 {
     char name[100], holder[100], left[50] = "";
 
@@ -146,7 +199,7 @@ static hf_status say_held(struct hf_op *op, const struct hf_lock_info *info)
 }
 
 /* Is it a hash of another program? To wait for it would be in vain. An empty
- * answer proves nothing: in a large hash, HSCAN may return no field at first. */
+ * answer proves nothing: of a large one, HSCAN may return no field at first. */
 static bool is_other_data(const struct hf_lock_info *info)
 {
     return info->kind == HF_KIND_NONE &&
@@ -175,7 +228,7 @@ static bool is_overtaken(struct hf_op *op)
 {
     bool asked_to_join = op->text_len > 0;
 
-    return hf_hold_find(op->lock, op->owner) || hold_in_the_way(op) ||
+    return hf_hold_find(op->lock, op->owner) || conflicting_hold(op) ||
            (!asked_to_join && hf_hold_to_join(op->lock, op->owner));
 }
 
@@ -203,7 +256,7 @@ static void refused(struct hf_op *op)
         wait_in_line(op, info.ttl_ms);
         return;
     }
-    end_acquire(op, say_held(op, &info));
+    end_acquire(op, fill_held_by(op, &info));
 }
 
 /* ---- the answer ---- */
@@ -261,17 +314,6 @@ static void on_answer(struct hf_call *call, hf_status status,
         refused(op);
 }
 
-/* What became of the last question of this wait, so that the next one may be
- * asked. */
-static void settle_question(struct hf_op *op)
-{
-    op->may_be_held = op->may_be_held || op->call.may_have_run;
-    if (op->call.may_have_run)
-        hf_lease_unknown(&op->hold->lease, &op->call.sending);
-    else
-        hf_lease_refused(&op->hold->lease);
-}
-
 /* The record is made before we ask, so that a grant cannot find no memory; one
  * number serves all the tries of one wait. Should the same owner have acquired
  * meanwhile by another call, this one becomes a re-entry. */
@@ -287,7 +329,7 @@ static void send_acquire(struct hf_op *op)
         hf_reentry_start(op, held);
         return;
     }
-    if ((beside = hold_in_the_way(op))) {
+    if ((beside = conflicting_hold(op))) {
         end_acquire(op, hf_reentry_refuse(op, beside));
         return;
     }
@@ -297,7 +339,8 @@ static void send_acquire(struct hf_op *op)
     }
     op->count = 1;
     op->wait.asked_ms = hf_loop_now(op->client->loop);
-    settle_question(op);
+    op->may_be_held = op->may_be_held || op->call.may_have_run;
+    hf_op_settle(op); /* the last question of this wait */
     hf_lease_ask(&op->hold->lease, op->wait.asked_ms, op->lease_ms);
     op->call.replicas = op->client->replicas;
     op->call.replicas_timeout_ms = op->client->replicas_timeout_ms;
@@ -315,9 +358,10 @@ static void advance(struct hf_op *op, enum hf_wait_event event, int64_t ttl_ms)
     struct hf_line *line = op->lock->line;
     int64_t cap_ms =
         hf_wait_cap_ms(op->client->watchdog_ms, line->subscription.is_sharded,
-                       hf_command_is_by_ask(&op->call.command));
+                       op->call.is_by_ask);
 
-    switch (hf_wait_step(&op->wait, event, now, &line->channel, ttl_ms, cap_ms)) {
+    switch (hf_wait_step(&op->wait, event, now, &line->channel, ttl_ms,
+                         cap_ms)) {
     case DO_ASK:
         send_acquire(op);
         break;
@@ -355,8 +399,7 @@ static void on_due(struct hf_timer *timer)
  * that hold the lock together need not ask one by one. */
 static bool asks_beside_line(const struct hf_op *op)
 {
-    return op->options.wait_ms == 0 || hold_in_the_way(op) ||
-           hf_hold_to_join(op->lock, op->owner) ||
+    return op->options.wait_ms == 0 || waits_for_itself(op) ||
            (op->lock->kind->is_shared && !hf_line_first(op->lock->line));
 }
 

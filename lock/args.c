@@ -1,9 +1,10 @@
 /* What a script is called with: its keys, then its arguments, front to back.
  * Each script says in its head which arguments it takes. */
+#include <assert.h>
 #include <string.h>
 
 #include "lock/args.h"
-#include "lock/holds.h"
+#include "lock/hold_lookup.h"
 #include "lock/table.h"
 
 /* Of the steps that an operation asks for. */
@@ -47,12 +48,11 @@ static struct hf_resp_arg *put_keys(struct hf_resp_arg *at,
     return at;
 }
 
-/* An orphan's stands behind the operation: its hold is no more. */
 static struct hf_resp_arg *put_hold_key(struct hf_resp_arg *at,
                                         const struct hf_op *op,
                                         size_t owner_len)
 {
-    return put(at, op->hold ? op->hold->key : (const char *)(op + 1),
+    return put(at, op->hold ? op->hold->key : hf_op_orphan_key(op),
                hf_hold_key_len(op->lock, owner_len));
 }
 
@@ -63,8 +63,8 @@ static struct hf_resp_arg *put_joined(struct hf_resp_arg *at, struct hf_op *op)
 
     op->text_len = joined ? joined->text_len : 0;
     if (joined)
-        memcpy(op->text, joined->text, joined->text_len);
-    return put(at, op->text, op->text_len);
+        memcpy(op->text.joined, joined->text, joined->text_len);
+    return put(at, op->text.joined, op->text_len);
 }
 
 /* PUBLISH or SPUBLISH, the channel and, for sharded=both, the other command.
@@ -73,10 +73,9 @@ static struct hf_resp_arg *put_publish(struct hf_resp_arg *at,
                                        const struct hf_lock *lock)
 {
     bool is_sharded = hf_lock_is_sharded(lock);
-    const char *publish = is_sharded ? "SPUBLISH" : "PUBLISH";
     struct hf_bytes channel = hf_lock_channel(lock);
 
-    at = put(at, publish, strlen(publish));
+    at = is_sharded ? put(at, "SPUBLISH", 8) : put(at, "PUBLISH", 7);
     at = put(at, channel.ptr, channel.len);
     if (is_sharded && hf_router_wakes_both(lock->client->router))
         at = put(at, "PUBLISH", 7);
@@ -105,5 +104,6 @@ size_t hf_op_put_args(struct hf_op *op, enum hf_step step,
         at = put_publish(at, op->lock);
     if (how->takes_joined)
         at = put_joined(at, op);
+    assert(at <= op->argv + OP_ARGS_MAX);
     return (size_t)(at - op->argv);
 }

@@ -42,6 +42,8 @@ static const struct {
     {"BUSY", "a script is running on the server (SCRIPT KILL ends it)"},
     {"LOADING", "the server is loading its data"},
     {"CLUSTERDOWN", "the cluster is down"},
+    {"CROSSSLOT", "in a cluster this kind of lock cannot have that name; use a "
+                  "name without braces, or with a hash tag such as {this}"},
     {"MOVED", "the nodes of the cluster do not agree on who serves it; or, if "
               "the URL is not redis+cluster://, it has to be"},
 };
@@ -190,6 +192,7 @@ static void command_init(struct hf_call *call,
     call->command.argc = call->argc;
     call->command.slot = call->slot;
     call->command.is_urgent = call->is_urgent;
+    call->command.is_once = false;
     call->command.is_replicated = call->is_replicated;
     call->command.replicas = call->replicas;
     call->command.replicas_timeout_ms = call->replicas_timeout_ms;
@@ -299,7 +302,7 @@ static void begin_deadline(struct hf_call *call)
     call->command.deadline_ms = call->deadline_ms;
 }
 
-static void note_put_off(struct hf_call *call, struct hf_resp_value reply)
+static void note_patience(struct hf_call *call, struct hf_resp_value reply)
 {
     const char *ptr;
     size_t len;
@@ -317,7 +320,7 @@ static void try_later(struct hf_call *call, struct hf_resp_value reply)
     uint32_t random;
 
     begin_deadline(call);
-    note_put_off(call, reply);
+    note_patience(call, reply);
     if (call->is_once || when >= call->deadline_ms) {
         call->is_passing = true;
         end_with_error_reply(call, reply);
@@ -407,6 +410,7 @@ static void on_reply(struct hf_command *command, enum hf_outcome outcome,
     struct hf_call *call = HF_OWNER_OF(command, struct hf_call, command);
 
     note_sent(call);
+    call->is_by_ask = command->is_by_ask;
     if (outcome == HF_UNSENT)
         end_unsent(call);
     else if (outcome == HF_UNKNOWN)

@@ -22,22 +22,23 @@ struct hf_call {
                                      of it stays until `done` */
     size_t argc;
     size_t keys;
-    uint16_t slot;                /* of all of them */
     const char *echo;             /* what the reply's first element must be */
     size_t echo_len;
     const char *subject;          /* the lock's name, for messages */
     size_t subject_len;
-    bool is_once;   /* ask once: neither again nor by text */
-    bool is_urgent; /* as hf_command's: it has room before the others */
-    int64_t patience_ms;          /* of a call without a deadline: for how long
-                                     it is asked again from the first time on
-                                     that the server asks for patience */
+    uint16_t slot;                /* of all keys */
+    bool is_once;                 /* ask once: neither again nor by text */
     bool by_text;                 /* send the script's text at once; set when it
                                      was sent because the server asked for it */
-    struct hf_error *error;       /* filled on failure; NULL: nobody reads it */
+    bool is_urgent;               /* as hf_command's: it has room before the
+                                     others */
     bool is_replicated;           /* as hf_command's; must not overtake those */
     int replicas;                 /* as hf_command's; 0: none. With it: */
     int64_t replicas_timeout_ms;
+    int64_t patience_ms;          /* of a call without a deadline: for how long
+                                     it is asked again from the first time on
+                                     that the server asks for patience */
+    struct hf_error *error;       /* filled on failure; NULL: nobody reads it */
     /* [locked] Must replicas confirm this reply? Then `acknowledged` is called
      * instead of `done`. HF_OK: they have confirmed it. HF_UNREPLICATED: too
      * few have, or nobody can say. HF_E_SERVER: WAIT is refused. But for HF_OK
@@ -51,24 +52,26 @@ struct hf_call {
                  struct hf_resp_value reply);
 
     /* For the owner to read in `done`. */
-    struct hf_sending sending;    /* sent_ms HF_NEVER: it never was */
-    int64_t first_sent_ms;        /* when the first try was; HF_NEVER: none */
     bool may_have_run;
     bool is_repeated;             /* asked again after an unknown outcome */
-    bool is_passing;              /* it failed, and might not later: the server is
-                                     away, silent, without replicas, or asks for
-                                     patience */
+    bool is_passing;              /* it failed, and might not later: the server
+                                     is away, silent, without replicas, or asks
+                                     for patience */
+    bool is_by_ask;               /* the last try was sent by ASK */
+    bool is_under_way;            /* until `done` or `acknowledged` */
+    /* From here on written by hf_call_start: it need not be zeroed. */
+    struct hf_sending sending;    /* sent_ms HF_NEVER: it never was */
+    int64_t first_sent_ms;        /* when the first try was; HF_NEVER: none */
 
     /* The call's own. */
     struct hf_loop *loop;
     struct hf_router *router;
-    struct hf_command command;
     struct hf_timer timer;        /* before the next try */
     int64_t deadline_ms;
     int forgeries;
+    struct hf_command command;
     char patience_reason[100];    /* why the server last asked for patience */
     const char *advice;           /* on that; NULL: none */
-    bool is_under_way;            /* until `done` or `acknowledged` */
     char keys_text[HF_RESP_INTEGER_MAX];
 };
 

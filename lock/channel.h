@@ -38,13 +38,14 @@
 struct hf_channel {
     bool is_live;
     bool is_refused;
+    bool is_counted;            /* crowd was told since our last release */
     uint32_t generation;        /* counts messages and losses */
     /* TURN-1 */
     uint32_t others;            /* other listeners at our last release */
     uint32_t owed;              /* turns owed to them: WAIT_FEW at most */
     uint32_t credit;            /* turns that others took and were not owed */
-    int64_t turn_ms;            /* when the last release was that we know of */
     uint32_t turns;             /* of others, since our last release */
+    int64_t turn_ms;            /* when the last release was that we know of */
     uint32_t unused;            /* our releases in a row with other listeners of
                                    which none took a turn */
     uint32_t releases;          /* ours that are under way */
@@ -52,7 +53,6 @@ struct hf_channel {
     uint32_t echoes;            /* messages of our releases, still to come */
     /* TURN-2 */
     uint32_t crowd;             /* listeners, if more than WAIT_FEW; else 0 */
-    bool is_counted;            /* crowd was told since the last release */
     uint32_t dice;              /* state of the random numbers; not 0 */
 };
 

@@ -97,8 +97,8 @@ void hf_claims_ask(struct hf_claims *c, enum hf_claim_by by, int64_t now_ms,
 
 /* Was the command that was answered last certainly executed before this one,
  * which is answered now? (CLAIM-4.) */
-static bool outdates(const struct hf_claims *c, const struct hf_claim_asked *asked,
-                     uint64_t stream)
+static bool outdates(const struct hf_claims *c,
+                     const struct hf_claim_asked *asked, uint64_t stream)
 {
     return c->answered_step < asked->step || c->answered_stream == stream;
 }

@@ -42,7 +42,7 @@ struct hf_sending {
     int64_t sent_ms;            /* the sending that was answered */
     uint64_t stream;            /* of the last sending */
     uint64_t stray;             /* of an earlier one that had no answer;
-                                   HF_STREAM_MANY: of several; 0: there is none */
+                                   HF_STREAM_MANY: of several; 0: none */
 };
 #define HF_STREAM_MANY UINT64_MAX
 

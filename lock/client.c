@@ -364,7 +364,7 @@ static hf_status send_probe(struct hf_client *client, struct probe *probe,
     return probed(probe, err);
 }
 
-/* Any answer will do, even LOADING or NOPERM; but for WAIT, where it is needed. */
+/* Any answer will do, even LOADING or NOPERM; but for WAIT, if that is used. */
 static hf_status connect_within(struct hf_client *client, uint16_t slot,
                                 int64_t deadline_ms, struct hf_error *err)
 {

@@ -1,7 +1,7 @@
 /* Closing with a deadline: who only waits is sent away, what was asked may end.
  *
- * CLOSE-1  Once it is closing no call begins but releases of our own: of what is
- *          given back, and of what nobody here holds.
+ * CLOSE-1  Once it is closing no call begins but releases of our own: of what
+ *          is given back, and of what nobody here holds.
  * CLOSE-2  Quiet is when no operation and no (un)subscription is under way.
  * CLOSE-3  Once it is over nothing more is asked, and nothing is under way. */
 #include <string.h>
@@ -87,8 +87,11 @@ static uint64_t count_holds(const struct hf_lock *lock)
 {
     uint64_t count = 0;
 
-    for (struct hf_list *l = lock->holds.next; l != &lock->holds; l = l->next)
-        count += HF_OWNER_OF(l, struct hf_hold, node)->lease.state != LEASE_LOST;
+    for (struct hf_list *l = lock->holds.next; l != &lock->holds; l = l->next) {
+        const struct hf_hold *hold = HF_OWNER_OF(l, struct hf_hold, node);
+
+        count += hold->lease.state != LEASE_LOST;
+    }
     return count;
 }
 

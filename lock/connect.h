@@ -37,8 +37,8 @@ enum hf_log_level { HF_LOG_ERROR, HF_LOG_WARNING, HF_LOG_INFO };
  * taken from here if it is given here, that is, not NULL and not 0; else from
  * the URL; else it is the default. */
 struct hf_client_options {
-    const char *url;            /* NULL: redis://127.0.0.1:6379. What it may say:
-                                   net/net.h, "servers" */
+    const char *url;            /* NULL: redis://127.0.0.1:6379. What it may
+                                   say: net/net.h, "servers" */
     const char *user;
     const char *password;
     const char *name;           /* CLIENT SETNAME; default "holdfast" */
@@ -63,10 +63,10 @@ struct hf_client_options {
                                    each third. Default 30000, least 100 */
     int replicas;               /* how many replicas must have a lock before it
                                    counts as acquired: a number, HF_REPLICAS_ALL
-                                   or _MAJORITY. Of a URL: replicas. Default 0 */
-    int64_t replicas_timeout_ms;/* how long they have. Of a URL: replicas_timeout.
-                                   Default 1000; at most a sixth of the
-                                   watchdog's time */
+                                   or _MAJORITY. URL: replicas. Default 0 */
+    int64_t replicas_timeout_ms;/* how long they have. Of a URL:
+                                   replicas_timeout. Default 1000; at most a
+                                   sixth of the watchdog's time */
     uint32_t locks_max;         /* different names in use. Default 1 Mi */
     uint32_t waiters_max;       /* calls under way, `done` included. Default
                                    1 Mi */
@@ -89,9 +89,9 @@ struct hf_client_options {
     void (*trace)(void *ctx, const struct hf_trace *trace);
     void *trace_ctx;
 
-    bool connect_once;          /* hf_client_connect tries once. Default false: it
-                                   tries again until the connect timeout, for a
-                                   server that is starting */
+    bool connect_once;          /* hf_client_connect tries once. Default false:
+                                   it tries again until the connect timeout, for
+                                   a server that is starting */
 };
 
 /* hf_client_options_init - every default, before you set what shall differ. */
@@ -174,8 +174,8 @@ struct hf_client_stats {
                                    hf_lock_acquire */
     uint64_t renewals;          /* holds renewed, since the start */
     uint64_t renewal_requests;  /* commands that took */
-    struct hf_link_stats link;  /* of all servers, and of those that are gone; in
-                                   RESP2, messages come over other links */
+    struct hf_link_stats link;  /* of all servers, and of those that are gone;
+                                   in RESP2, messages come over other links */
     struct hf_loop_stats loop;  /* also of others that share it */
     struct hf_router_counts route;  /* how often commands went elsewhere */
 };

@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "lock/hold.h"
-#include "lock/holds.h"
+#include "lock/hold_lookup.h"
 #include "lock/log.h"
 #include "lock/orphan.h"
 #include "lock/table.h"
@@ -28,7 +28,7 @@ static struct hf_hold *take_memory(struct hf_client *client, size_t room)
     hold = HF_OWNER_OF(client->spare_holds.next, struct hf_hold, node);
     hf_list_remove(&hold->node);
     client->spare_holds_count--;
-    memset(hold, 0, sizeof *hold);
+    memset(hold, 0, offsetof(struct hf_hold, lease));
     return hold;
 }
 
@@ -55,7 +55,8 @@ struct hf_hold *hf_hold_new(struct hf_op *op)
     hf_task_init(&hold->lost_task, run_lost);
     hf_task_init(&hold->renewed_task, run_renewed);
     hf_lease_init(&hold->lease, client->watchdog_ms);
-    hold->text_len = (uint32_t)hf_owner_format(hold->text, client->uuid,
+    hold->is_free = false;
+    hold->text_len = (uint8_t)hf_owner_format(hold->text, client->uuid,
                                                op->owner, ++client->serial,
                                                op->lock->kind->owner_suffix);
     hf_hold_put_key(hold->key, op->lock, hf_hold_text(hold));

@@ -4,6 +4,14 @@
 
 #include "lock/records.h"
 
+/* hf_hold_new    - for the first acquire that `op` asks: its field and its key,
+ *                  no lease yet. NULL: no memory.
+ * hf_hold_free   - forgets it; takes it out of whatever it is in, but for
+ *                  client->holds. Its memory lasts until its batch ends.
+ * hf_hold_rearm  - its lease has changed: its timer fires when that is due.
+ * hf_hold_tell_lost    - it is lost: no renewal follows, and on_lost is posted,
+ *                  or the loss is logged.
+ * hf_hold_tell_renewed - on_renewed is posted, if there is one. */
 struct hf_hold *hf_hold_new(struct hf_op *op) HF_MUST_CHECK;
 void hf_hold_free(struct hf_hold *hold);
 void hf_hold_rearm(struct hf_hold *hold);

@@ -1,8 +1,8 @@
 /* A kind of lock, as a row of data. Private to lock/.
  *
  * A kind is a file kind_NAME.c with its row, its scripts, its tests, a value of
- * enum hf_lock_kind, a line in kind.c and names here, in scripts.h and in
- * mk/lists.mk. The other files know no kind by name.
+ * enum hf_lock_kind, a line in kind.c and names here and in mk/lists.mk.
+ * The other files know no kind by name.
  *
  * Locks of several kinds may have one name. Those that have the same channel,
  * too, exclude each other, and their waiters stand in one line. */
@@ -26,7 +26,7 @@ enum hf_step {
 
 struct hf_kind_step {
     const struct hf_script *script; /* answers in the form of reply.h */
-    uint8_t keys;               /* how many of `keys` it takes behind the name */
+    uint8_t keys;               /* behind the name it takes so many `keys` */
     bool takes_hold_key;        /* and, as the last key, the hold's own */
     bool takes_joined;          /* as its last argument the owner's field on the
                                    other side, or "" */
@@ -36,12 +36,12 @@ struct hf_kind_step {
 struct hf_kind {
     enum hf_lock_kind id;
     bool reenters;              /* an owner may acquire again what it holds */
-    const char *channel;        /* waiters listen at "CHANNEL:{name}": WIRE 2.2 */
+    const char *channel;        /* "CHANNEL:{name}" wakes waiters: WIRE 2.2 */
     const char *payload;        /* the message that wakes them: WIRE 5.2 */
     const char *owner_suffix;   /* behind the owner, in its field */
     bool is_shared;             /* owners hold it together */
-    const struct hf_kind *other;    /* the other side of the same lock, or NULL */
-    bool joins_other;           /* who holds the other side may take this, too */
+    const struct hf_kind *other;    /* the other side of such a lock, or NULL */
+    bool joins_other;           /* an owner of the other side may take it */
     const char *hold_key;       /* the keys of a hold begin with
                                    "{name}:OWNER:HOLD_KEY"; NULL: it has none */
     const char *keys[KIND_KEYS_MAX];    /* further keys: "KEY:{name}" */

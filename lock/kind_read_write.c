@@ -1,14 +1,14 @@
-/* The read-write lock: Redisson's RReadWriteLock. Its two sides are two kinds of
- * one name. Readers hold it together, a writer alone; a writer may read, too.
- * Source: WIRE 12.
+/* The read-write lock: Redisson's RReadWriteLock. Its two sides are two kinds
+ * of one name. Readers hold it together, a writer alone; a writer may read,
+ * too. Source: WIRE 12.
  *
- * RW-1  A read hold is a field, and a key with its lease for each acquisition: a
- *       hold without a key that is alive counts for nothing.
+ * RW-1  A read hold is a field, and a key with its lease for each acquisition:
+ *       a hold without a key that is alive counts for nothing.
  * RW-2  The line is first come, first served, for both sides: a reader behind a
- *       writer waits for that writer. A reader that is granted lets the next one
- *       ask at once.
+ *       writer waits for that writer. A reader that is granted lets the next
+ *       one ask at once.
  * RW-3  A writer that reads asks beside the line: it would wait for itself.
- * RW-4  A reader that is to write would wait for itself, too, and is refused. */
+ * RW-4  A reader that is to write would wait for itself, and is refused. */
 #include "lock/kind.h"
 
 #define CHANNEL "redisson_rwlock"

@@ -37,15 +37,28 @@ static void tell_first(struct hf_line *line, enum hf_wait_event event)
         op->verb->on_line(op, event);
 }
 
+/* The last waiter that came before it; the head, if there is none. */
+static struct hf_list *place_of(const struct hf_op *op)
+{
+    struct hf_list *head = &op->lock->line->waiters, *at = head->prev;
+
+    while (at != head &&
+           HF_OWNER_OF(at, struct hf_op, line_node)->came > op->came)
+        at = at->prev;
+    return at;
+}
+
+/* A reader first asks beside the line, and those who come meanwhile may stand
+ * in it by the time it is refused. Whoever was first then is not any more: it
+ * asks once more when what it waits for is due, which does no harm. */
 bool hf_line_enter(struct hf_op *op)
 {
     struct hf_line *line = op->lock->line;
-    bool is_first = hf_list_is_empty(&line->waiters);
 
-    hf_list_push(&line->waiters, &op->line_node);
-    if (is_first)
+    if (hf_list_is_empty(&line->waiters))
         line->answers = (struct hf_wait_answers){0};
-    return is_first;
+    hf_list_push(place_of(op)->next, &op->line_node);
+    return hf_line_first(line) == op;
 }
 
 /* The next waiter is woken by its timer, not by a call from here: if ten
@@ -225,7 +238,7 @@ void hf_line_freed(struct hf_op *op, int64_t heard)
     struct hf_line *line = op->lock->line;
 
     if (op->is_freeing)
-        hf_channel_released(&line->channel, hf_loop_now(op->client->loop), heard,
-                        op->was_listening || line->is_listening);
+        hf_channel_released(&line->channel, hf_loop_now(op->client->loop),
+                            heard, op->was_listening || line->is_listening);
     op->is_freeing = false;
 }

@@ -8,7 +8,8 @@
 
 /* hf_line_first        - the only one that asks (WAIT-1); NULL: nobody waits.
  * hf_line_behind_first - NULL: there is none. The line is not empty.
- * hf_line_enter        - at its end. True: it is the first.
+ * hf_line_enter        - in the order in which calls came, so mostly at its
+ *                        end. True: it is the first.
  * hf_line_leave        - also of one that stands in none. The next one asks; a
  *                        line that is empty then ends its subscriptions.
  * hf_line_wake_first   - this client may have released the lock: the first in

@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "lock/hold.h"
-#include "lock/holds.h"
+#include "lock/hold_lookup.h"
 #include "lock/op.h"
 #include "lock/table.h"
 #include "lock/verbs.h"
@@ -12,9 +12,9 @@
 
 /* ---- owners ----
  *
- * Threads' numbers are odd, the others even. Each is given once in the life of the
- * process. The kernel's thread id would not do: it is given again, and a new
- * thread would re-enter what a dead one holds. */
+ * Threads' numbers are odd, the others even. Each is given once in the life of
+ * the process. The kernel's thread id would not do: it is given again, and a
+ * new thread would re-enter what a dead one holds. */
 
 static _Atomic int64_t threads_given, others_given;
 
@@ -57,8 +57,8 @@ static hf_status check_owner(int64_t owner, struct hf_error *err)
     if (is_ours(owner) && !was_given(owner))
         return hf_error_set(err, HF_E_INVAL,
                             "owner %lld: hf_owner_thread and hf_owner_new give "
-                            "the numbers from -2^48 to -1, and not this one yet",
-                            (long long)owner);
+                            "the numbers from -2^48 to -1, and not this one "
+                            "yet", (long long)owner);
     return HF_OK;
 }
 
@@ -135,7 +135,7 @@ struct ask {
 static void op_init(struct hf_op *op, struct hf_lock *lock,
                     const struct ask *ask)
 {
-    memset(op, 0, offsetof(struct hf_op, argv));
+    memset(op, 0, offsetof(struct hf_op, call.sending));
     op->client = lock->client;
     op->lock = lock;
     op->verb = ask->verb;

@@ -16,18 +16,17 @@
  *     hf_lock_free(lock);
  *     hf_client_free(client);
  *
- * What a lock promises, and on which assumptions: README, "What is promised".
+ * What a lock promises, and on which assumptions: docs/guarantees.md.
  *
  * Threads: every function may be called from any thread, unless it says
  * otherwise.
  *
- * Callbacks (on_lost, on_renewed, on_wait, done): connect.h says on which thread
- * they run, and what they may call.
+ * Callbacks (on_lost, on_renewed, on_wait, done): connect.h says on which
+ * thread they run, and what they may call.
  *
  * Errors: `err` may be NULL. It is filled whenever the status is negative.
  *
- * Source: WIRE (redisson-wire, sections 1 to 12) for
- * keys, fields and channels. */
+ * Source: WIRE (redisson-wire, sections 1 to 12) for keys, fields, channels. */
 #ifndef HF_LOCK_H
 #define HF_LOCK_H
 
@@ -52,7 +51,7 @@ extern "C" {
 
 enum { HF_LOCK_STATUS_MAP(HF_STATUS_ENUM) };
 
-/* hf_status_text - one line about a status of any floor, in English, never NULL.
+/* hf_status_text - one line about a status of any floor, in English; not NULL.
  * hf_status_name - its name as spelled above ("HF_TIMEOUT").
  * Static memory. Any thread. */
 HF_API const char *hf_status_text(hf_status status);
@@ -63,18 +62,18 @@ HF_API const char *hf_status_name(hf_status status);
 /* A handle on one name and kind. Handles on the same share everything. */
 struct hf_lock;
 
-/* Kinds of locks: those that we can take, and those that are only told from them
- * by what stands under their name. The latter are Redisson's, and are left alone.
- * A fair lock that nobody waits for looks like a plain one, and may be treated as
- * one; so do a non-reentrant and a fenced lock, plain ones for the server. */
+/* Kinds of locks: those that can be taken, and those of Redisson's that are
+ * only recognised, by what stands under their name, and left alone. A fair lock
+ * that nobody waits for looks like a plain one, and may be treated as one; so
+ * do a non-reentrant and a fenced lock: for the server, both are plain. */
 enum hf_lock_kind {
     HF_KIND_NONE,               /* not locked */
     HF_KIND_PLAIN,              /* can be taken: reentrant, Redisson's RLock */
     HF_KIND_FAIR,               /* somebody waits in its queue */
-    HF_KIND_READ,               /* can be taken: a read-write lock's read side */
-    HF_KIND_WRITE,              /* can be taken: its write side */
+    HF_KIND_READ,               /* can be taken: the side of many readers */
+    HF_KIND_WRITE,              /* can be taken: the side of one writer */
     HF_KIND_MULTI,              /* many values, locked as one */
-    HF_KIND_NONREENTRANT,       /* can be taken: the owner of a hold is refused */
+    HF_KIND_NONREENTRANT,       /* can be taken: by an owner once */
     HF_KIND_FENCED              /* can be taken: reentrant; hf_lock_token */
 };
 HF_API const char *hf_lock_kind_text(enum hf_lock_kind kind);
@@ -82,24 +81,14 @@ HF_API const char *hf_lock_kind_text(enum hf_lock_kind kind);
 #define HF_LOCK_NAME_MAX (64 * 1024)
 
 /* hf_lock_new - a plain lock. Its name has `len` bytes of any value, 1 to
- *   HF_LOCK_NAME_MAX, copied: the key itself (of Redisson's NameMapper, the mapped
- *   name). HF_E_INVAL, HF_E_NOMEM, HF_E_LIMIT, HF_E_FORKED. Does no I/O.
- * hf_lock_new_kind - likewise, a lock of a kind that can be taken; else
- *   HF_E_INVAL. A plain and a non-reentrant lock of one name exclude and wake each
- *   other, here and in other processes.
- *     The two sides of a read-write lock (RReadWriteLock) are two handles of one
- *   name. Many owners read at a time, or one writes: then nobody else reads or
- *   writes. Both sides are reentrant. A writer may read, too; when it then releases
- *   the write side, it is a reader, and others may read with it. A reader cannot
- *   become a writer, for it would wait for itself: HF_E_INVAL, at once.
- *     Calls of one client that wait for either side are granted in the order in
- *   which they came: readers behind a writer wait for it. Between clients there is
- *   no order, so readers who keep coming may keep a writer out.
- *     What hf_lock_inspect says is of both sides: who holds it, the kind; the TTL is
- *   that of the reader who stays longest. What an owner holds (hf_lock_safe_ms,
- *   hf_lock_hold_count), a loss, and a forced release are of the handle's side.
- *     Give a name to one kind of lock. A plain lock and a read-write lock of one
- *   name do not wake each other, and Redisson grants both.
+ *   HF_LOCK_NAME_MAX, copied: the key itself (of Redisson's NameMapper, the
+ *   mapped name). HF_E_INVAL, HF_E_NOMEM, HF_E_LIMIT, HF_E_FORKED. No I/O.
+ * hf_lock_new_kind - likewise, of a kind that can be taken; else HF_E_INVAL.
+ *   The two sides of a read-write lock (RReadWriteLock) are two handles of one
+ *   name; what an owner holds (hf_lock_safe_ms, hf_lock_hold_count), a loss and
+ *   a forced release are of the handle's side, hf_lock_inspect tells of both.
+ *   Give a name to one kind of lock. What each kind is, who waits for whom, and
+ *   what two kinds of one name do to each other: docs/kinds.md.
  * hf_lock_free - gives the handle up; holds and waits go on. Takes NULL. */
 HF_API hf_status hf_lock_new(struct hf_lock **out, struct hf_client *client,
                              const void *name, size_t len,
@@ -111,19 +100,20 @@ HF_API hf_status hf_lock_new_kind(struct hf_lock **out,
     HF_MUST_CHECK;
 HF_API void hf_lock_free(struct hf_lock *lock);
 
-/* The name as given, and behind it a NUL, which it may contain, too; *len may be
- * NULL. Valid as long as the handle. */
+/* The name as given, and behind it a NUL, which it may contain, too; *len may
+ * be NULL. Valid as long as the handle. */
 HF_API const char *hf_lock_name(const struct hf_lock *lock, size_t *len);
 
-/* An owner is a 64-bit number: of a thread, a task, a request. The same owner may
- * acquire a reentrant lock again (re-entry), and release from any thread, by the same number. So
- * two tasks that are to exclude each other need two numbers.
+/* An owner is a 64-bit number: of a thread, a task, a request. The same owner
+ * may acquire a reentrant lock again (re-entry), and release it from any
+ * thread, by the same number. So two tasks that are to exclude each other need
+ * two.
  *     0 is nobody: options that were only zeroed are refused (HF_E_INVAL).
  * -2^48 to -1 are given by the library. All others are for you to choose.
  * hf_owner_thread - the number of the calling thread, the default of calls that
  *   block. A forked child keeps that of the thread that forked.
- * hf_owner_new    - another number with each call, for a task. Keep it: releasing
- *   takes it.
+ * hf_owner_new    - another number with each call, for a task. Keep it:
+ *   releasing takes it.
  * Neither gives a number twice in the life of the process. */
 HF_API int64_t hf_owner_thread(void);
 HF_API int64_t hf_owner_new(void);
@@ -134,8 +124,8 @@ enum hf_lost {
     HF_LOST_TAKEN,              /* another holds it */
     HF_LOST_UNREACHABLE,        /* no good answer before the safe moment */
     HF_LOST_SUSPENDED,          /* we did not run when the safe moment passed */
-    HF_LOST_LEASE_ENDED,        /* a hold with a lease was not released in time; or
-                                   the shorter lease of a re-entry has ended
+    HF_LOST_LEASE_ENDED,        /* a hold with a lease was not released in time;
+                                   or the shorter lease of a re-entry has ended
                                    before a renewal was answered */
     HF_LOST_MAX_HOLD,           /* max_hold_ms is over; released */
     HF_LOST_CLOSED              /* hf_client_free */
@@ -182,8 +172,8 @@ struct hf_acquire_options {
                                    watchdog's, renewed while held */
     int64_t max_hold_ms;        /* > 0: renewed at most so long, then lost */
     struct hf_cancel *cancel;   /* NULL: none. Must outlive the call */
-    bool keep_unreplicated;     /* HF_UNREPLICATED leaves it held: to be released.
-                                   Default: it is given back */
+    bool keep_unreplicated;     /* HF_UNREPLICATED leaves it held: to be
+                                   released. Default: it is given back */
 
     /* Callbacks of the hold that this call makes; re-entries keep those of the
      * first. All may be NULL. `ctx` is handed to each; one that has begun may
@@ -212,54 +202,56 @@ HF_API void hf_acquire_options_init(struct hf_acquire_options *options);
 /* hf_lock_acquire - takes the lock; or takes it once more, if it is reentrant.
  *   options   NULL: this thread, wait for ever, watchdog
  * Returns HF_OK          held; release as often as acquired
- *         HF_TIMEOUT     another held it when last heard of, and wait_ms is over
+ *         HF_TIMEOUT     wait_ms is over; another held it when last heard of
  *         HF_CANCELLED   cancel was fired
  *         HF_LOST        this owner's hold was lost, and is not given back yet:
  *                        answered at once, without asking the server, until
- *                        hf_lock_release was called as often as it was acquired.
- *                        A loop that tries again must do that first
+ *                        hf_lock_release was called as often as it was
+ *                        acquired. A loop that tries again must do that first
  *         HF_UNREPLICATED  the server granted it, and too few replicas (options
  *                        of the client) have it in time: a failover might lose
  *                        it. Given back, unless keep_unreplicated
- *         HF_E_SERVER    the server refused (WRONGTYPE, OOM, READONLY, ...), or a
- *                        hash that is no lock has the name: it is left alone
+ *         HF_E_SERVER    the server refused (WRONGTYPE, OOM, READONLY, ...), or
+ *                        a hash that is no lock has the name: it is left alone
  *         HF_E_CONNECT, HF_E_TLS, HF_E_AUTH, HF_E_PROTOCOL, HF_E_NOREPLY
  *                        no answer within the request timeout. Should the
  *                        server grant the lock after all, it is released in
  *                        the background. A re-entry that fails leaves the hold
  *                        as it was, but for its lease, which may be the shorter
- *         HF_E_INVAL     the options; or this owner holds a lock of that name that
- *                        it cannot acquire again: a non-reentrant one, or one of
- *                        another kind. It would wait for itself. Nothing is done,
- *                        and what it holds stays held
+ *         HF_E_INVAL     the options; or this owner holds a lock of that name
+ *                        that it cannot acquire again: a non-reentrant one, or
+ *                        one of another kind. It would wait for itself. Nothing
+ *                        is done, and what it holds stays held
  *         HF_E_LIMIT, HF_E_NOMEM, HF_E_FORKED, HF_E_CLOSED
  *
  * What ends a call whose wait_ms is not 0, and what does not:
- *   the server grants the lock          HF_OK, HF_UNREPLICATED
- *   wait_ms is over                     HF_TIMEOUT if the server last answered that
- *                                       another holds it; else the error that has
- *                                       kept the server from answering
- *   `cancel` is fired                   HF_CANCELLED
- *   the client is closed                HF_E_CLOSED
- *   the server refuses the command,     HF_E_SERVER, HF_E_AUTH, HF_E_TLS
+ *   the server grants the lock        HF_OK, HF_UNREPLICATED
+ *   wait_ms is over                   HF_TIMEOUT if the server last said that
+ *                                     another holds it; else the error that has
+ *                                     kept the server from answering
+ *   `cancel` is fired                 HF_CANCELLED
+ *   the client is closed              HF_E_CLOSED
+ *   the server refuses the command,   HF_E_SERVER, HF_E_AUTH, HF_E_TLS
  *   the user or the certificate
- *   the server is unreachable, silent,  nothing, if it has answered this call, or one
- *   busy, loading or without its        of this client that waited for the lock
- *   cluster; output_max is reached      before it; else, after the request timeout,
- *                                       HF_E_CONNECT, HF_E_NOREPLY, HF_E_SERVER
- *   the grant comes when half of its    asked for again, three times at most; if the
- *   lease is over                       last one's lease has ended, HF_E_NOREPLY
- * A call whose wait_ms is 0 asks once, within the request timeout; once more, within
- * another one, if the grant came late or if a call of the same owner on the same
- * lock is under way. HF_E_LIMIT is waiters_max.
- * With replicas, an acquire may take replicas_timeout_ms longer. A re-entry and a
- * renewal do not wait for replicas. Acquires and releases share the connection on
- * which the server waits: while replicas do not answer, each acquire delays those
- * behind it for that long, and some end with HF_E_NOREPLY.
- * A release in the background is repeated until the server has answered it, or the
- * client is closed; at most 16384 are under way. A grant that was given up beyond
- * them, or that the server executes after its release, is released when another
- * acquire of this client is refused because of it; else it ends with its lease.
+ *   the server is unreachable,        nothing, if it has answered this call, or
+ *   silent, busy, loading, without    one of this client that waited for the
+ *   its cluster; output_max is        lock before it; else, after the request
+ *   reached                           timeout, HF_E_CONNECT, HF_E_NOREPLY,
+ *                                     HF_E_SERVER
+ *   the grant comes when half of      asked for again, three times at most; if
+ *   its lease is over                 the last lease has ended, HF_E_NOREPLY
+ * A call whose wait_ms is 0 asks once, within the request timeout; once more,
+ * within another one, if the grant came late or if a call of the same owner on
+ * the same lock is under way. HF_E_LIMIT is waiters_max.
+ * With replicas, an acquire may take replicas_timeout_ms longer. A re-entry and
+ * a renewal do not wait for replicas. Acquires and releases share the
+ * connection on which the server waits: while replicas do not answer, each
+ * acquire delays those behind it for that long, and some end with HF_E_NOREPLY.
+ * A release in the background is repeated until the server has answered it, or
+ * the client is closed; at most 16384 are under way. A grant that was given up
+ * beyond them, or that the server executes after its release, is released when
+ * another acquire of this client is refused because of it; else it ends with
+ * its lease.
  * Cost: one command when uncontended.
  * Source: WIRE 6, 7, 8.1. */
 HF_API hf_status hf_lock_acquire(struct hf_lock *lock,
@@ -270,20 +262,21 @@ HF_API hf_status hf_lock_acquire(struct hf_lock *lock,
  *   lock and wakes waiters. Whatever it returns, but where "nothing was done",
  *   the owner has one acquisition less, and does not release it again.
  * Returns HF_OK         one less. After an unknown outcome, asked again and
- *                       found gone: HF_OK if the hold was safe when it was first
- *                       asked, else HF_LOST; nobody can know more
+ *                       found gone: HF_OK if the hold was safe when it was
+ *                       first asked, else HF_LOST; nobody can know more
  *         HF_NOT_OWNER  this client has no such hold: nothing was done
- *         HF_LOST       one less of a hold that had been lost; with the last one
- *                       it is forgotten
+ *         HF_LOST       one less of a hold that had been lost; with the last
+ *                       one it is forgotten
  *         HF_E_LIMIT, HF_E_FORKED, or HF_E_CLOSED from a client that was closed
  *                       before: nothing was done
- *         other HF_E_*  no answer, or the server refused. One less all the same.
- *                       If it was the last one, the hold is forgotten, never
- *                       renewed again, and released in the background or by its
- *                       TTL. If not, the hold goes on with those that are left:
- *                       renewed as before, its lease perhaps shorter; the next
- *                       call on it sets the server's count right
- * After it returns, no renewal of a hold that is given up is on the wire.
+ *         other HF_E_*  no answer, or the server refused. One less all the
+ *                       same. If it was the last one, the hold is forgotten,
+ *                       never renewed again, and released in the background or
+ *                       by its TTL. If not, the hold goes on with those that
+ *                       are left: renewed as before, its lease perhaps shorter;
+ *                       the next call on it sets the server's count right
+ * After HF_OK, no renewal of a hold that is given up is executed; after an error
+ * one that was sent before it still may be.
  * Source: WIRE 8.2. */
 HF_API hf_status hf_lock_release(struct hf_lock *lock, int64_t owner,
                                  struct hf_error *err);
@@ -293,9 +286,9 @@ HF_API hf_status hf_lock_release(struct hf_lock *lock, int64_t owner,
  * Returns HF_OK, HF_NOT_OWNER (not locked, or by another), HF_E_*:
  *         HF_E_INVAL     `holder` is not of that form: empty, too long, ...
  *         HF_E_SERVER    another kind of lock has the name (the error says
- *                        which), or no lock at all; a plain lock has several holders; or
- *                        a read lock has, and `holder` names one: nothing is
- *                        changed
+ *                        which), or no lock at all; a plain lock has several
+ *                        holders; or a read lock has, and `holder` names one:
+ *                        nothing is changed
  * The holder learns of it when it renews or releases.
  * Source: WIRE 8.3. */
 HF_API hf_status hf_lock_force_release(struct hf_lock *lock, const char *holder,
@@ -329,17 +322,11 @@ HF_API hf_status hf_lock_hold_count(struct hf_lock *lock, int64_t owner,
  *   is handed out. No I/O; the first thing to ask after a pause. */
 HF_API int64_t hf_lock_safe_ms(struct hf_lock *lock, int64_t owner);
 
-/* hf_lock_token - the fencing token of a hold of a fenced lock: the number of its
- *   grant, greater than that of every grant of this lock before it, to Redisson's
- *   holders, too. Send it along with each change to what the lock protects, and let
- *   that refuse whatever comes with a smaller one than it has seen: then a holder
- *   that was stopped, and goes on after its lease has ended, does no harm.
- *     A re-entry keeps it (Redisson takes another); a lost hold has it until it is
- *   released. 0: no such hold, or one of another kind. No I/O.
- *     The server counts in redisson_lock_token:{name}, a key that stays for ever.
- *   Tokens begin anew where it is lost: by a server that does not persist it, or by
- *   a failover (see `replicas`). A plain lock of the same name excludes a fenced
- *   one, but takes no token: never use both kinds on one name.
+/* hf_lock_token - the fencing token of a hold of a fenced lock: the number of
+ *   its grant, greater than that of every grant of this lock before it, to
+ *   Redisson's holders, too. How to use it, and where it begins anew:
+ *   docs/kinds.md. A re-entry keeps it; a lost hold has it until released. 0:
+ *   no such hold, or one of another kind. No I/O.
  *   Source: WIRE 10. */
 HF_API int64_t hf_lock_token(struct hf_lock *lock, int64_t owner);
 
@@ -352,16 +339,19 @@ HF_API char *hf_lock_owner_text(struct hf_lock *lock, int64_t owner,
 /* ---- without blocking ---------------------------------------------------- */
 
 /* As the call of the same name; `done` is called once, with the status that the
- * blocking call would return, unless the function itself returns a failure: then
- * nothing was done (HF_E_INVAL, HF_E_NOMEM, HF_E_LIMIT, HF_E_FORKED, HF_E_CLOSED).
- * `err` is valid until `done` returns. `out` must live until then. */
+ * blocking call would return, unless the function itself returns a failure:
+ * then nothing was done (HF_E_INVAL, HF_E_NOMEM, HF_E_LIMIT, HF_E_FORKED,
+ * HF_E_CLOSED). `err` is valid until `done` returns. `out` must live until
+ * then.
+ */
 typedef void hf_done(void *ctx, hf_status status, const struct hf_error *err);
 
-/* An asynchronous acquire belongs to no thread, so `options` must name its owner:
- * a number of your own, or hf_owner_new(). HF_E_INVAL if they are NULL, or if the
- * owner is a thread's, which hf_acquire_options_init has set: all tasks of one
- * event loop would be one owner. hf_lock_release_async takes that owner again;
- * hf_lock_force_release_async and hf_lock_inspect_async need none. */
+/* An asynchronous acquire belongs to no thread, so `options` must name its
+ * owner: a number of your own, or hf_owner_new(). HF_E_INVAL if they are NULL,
+ * or if the owner is a thread's, which hf_acquire_options_init has set: all
+ * tasks of one event loop would be one owner. hf_lock_release_async takes that
+ * owner again; hf_lock_force_release_async and hf_lock_inspect_async need none.
+ */
 HF_API hf_status hf_lock_acquire_async(struct hf_lock *lock,
                                        const struct hf_acquire_options *options,
                                        hf_done *done, void *ctx) HF_MUST_CHECK;

@@ -40,9 +40,8 @@ size_t hf_owner_format(char dst[HF_OWNER_TEXT_MAX], const char *uuid,
     serial %= SERIAL_MAX;
     for (int i = SERIAL_DIGITS - 1; i >= 0; i--, serial /= 10)
         d[i] = (char)('0' + serial % 10);
-    d += SERIAL_DIGITS;
-    memcpy(d, suffix, strlen(suffix) + 1);
-    return (size_t)(d - dst) + strlen(suffix);
+    d = stpcpy(d + SERIAL_DIGITS, suffix);
+    return (size_t)(d - dst);
 }
 
 /* ---- what stands in a lock's hash ---- */

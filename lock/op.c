@@ -28,6 +28,7 @@ hf_status hf_op_begin(struct hf_op *op)
     hf_list_init(&op->line_node);
     hf_list_init(&op->cancel_node);
     client->ops_count++;
+    op->came = ++client->ops_begun;
     client->orphans += op->verb->is_orphan;
     hf_lock_ref(op->lock);
     if (op->done)
@@ -163,19 +164,18 @@ void hf_op_call(struct hf_op *op, enum hf_step step, struct hf_bytes echo,
 {
     struct hf_call *call = &op->call;
     const struct hf_lock *lock = op->lock;
+    const struct hf_kind_step *how = &lock->kind->steps[step];
     hf_status rc;
 
-    call->script = lock->kind->steps[step].script;
+    call->script = how->script;
     call->argv = op->argv;
     call->argc = hf_op_put_args(op, step, echo);
-    call->keys = 1u + lock->kind->steps[step].keys +
-                 lock->kind->steps[step].takes_hold_key;
+    call->keys = 1u + how->keys + how->takes_hold_key;
     call->slot = lock->slot;
     call->echo = echo.ptr;
     call->echo_len = echo.len;
     call->subject = lock->text;
     call->subject_len = lock->name_len;
-    call->is_once = call->is_urgent = false;
     call->by_text = false;
     call->is_replicated = is_replicated(op, step);
     call->error = op->error;
@@ -212,6 +212,14 @@ hf_status hf_op_odd_reply(struct hf_op *op)
     return hf_error_set(op->error, HF_E_PROTOCOL,
                         "%s: an answer of another shape",
                         hf_router_address(op->client->router));
+}
+
+void hf_op_settle(struct hf_op *op)
+{
+    if (op->call.may_have_run)
+        hf_lease_unknown(&op->hold->lease, &op->call.sending);
+    else
+        hf_lease_refused(&op->hold->lease);
 }
 
 bool hf_op_read_answer(struct hf_op *op, struct hf_resp_value reply)

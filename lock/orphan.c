@@ -1,24 +1,25 @@
 /* Orphans: locks that the server may have granted to this client, and of which
  * this client has no hold. Each is released in the background.
  *
- * ORPHAN-1  The release is repeated until the server has answered it, over as many
- *           connections as that takes. There is no deadline on our clock: a server
- *           that was stopped executes the commands in its buffers when it
- *           continues, and only then does the lease begin.
- * ORPHAN-2  A server that answers, but asks for patience (LOADING), is asked for as
- *           long as the lease, from its first answer on. Whatever it had granted
- *           by then has ended after that time.
- * ORPHAN-3  A ghost: an acquire is refused because of a holder with our UUID that
- *           no hold and no call of ours has. The server may have executed that
- *           acquire late, after its release. The ghost is released like an orphan.
- *           An acquire that is under way is no ghost: the server may have executed
- *           it already, and its answer may come on another connection.
- * ORPHAN-4  At most ORPHANS_MAX are under way. A lock that is given up beyond that
- *           is found as a ghost when this client asks for it; otherwise it ends
- *           with its lease. */
+ * ORPHAN-1  The release is repeated until the server has answered it, over as
+ *           many connections as that takes. There is no deadline on our clock:
+ *           a server that was stopped executes the commands in its buffers when
+ *           it continues, and only then does the lease begin.
+ * ORPHAN-2  A server that answers, but asks for patience (LOADING), is asked
+ *           for as long as the lease, from its first answer on. Whatever it had
+ *           granted by then has ended after that time.
+ * ORPHAN-3  A ghost: an acquire is refused because of a holder with our UUID
+ *           that no hold and no call of ours has. The server may have executed
+ *           that acquire late, after its release. The ghost is released like an
+ *           orphan. An acquire that is under way is no ghost: the server may
+ *           have executed it already, and its answer may come on another
+ *           connection.
+ * ORPHAN-4  At most ORPHANS_MAX are under way. A lock that is given up beyond
+ *           that is found as a ghost when this client asks for it; otherwise it
+ *           ends with its lease. */
 #include <string.h>
 
-#include "lock/holds.h"
+#include "lock/hold_lookup.h"
 #include "lock/line.h"
 #include "lock/log.h"
 #include "lock/op.h"
@@ -64,10 +65,14 @@ static bool has_room(struct hf_client *client)
     return false;
 }
 
+static struct hf_bytes orphan_of(const struct hf_op *op)
+{
+    return (struct hf_bytes){op->text.orphan, op->text_len};
+}
+
 static void start(struct hf_op *op)
 {
-    hf_op_call(op, STEP_RELEASE, (struct hf_bytes){op->text, op->text_len},
-               HF_NEVER, on_answer);
+    hf_op_call(op, STEP_RELEASE, orphan_of(op), HF_NEVER, on_answer);
 }
 
 static const struct hf_verb verb = {
@@ -84,9 +89,9 @@ void hf_release_orphan(struct hf_lock *lock, const char *text, size_t len,
     if (lock->client->is_over || !has_room(lock->client) ||
         !(op = hf_op_new_background(lock, &verb, hf_hold_key_len(lock, len))))
         return;
-    memcpy(op->text, text, len);
+    memcpy(op->text.orphan, text, len);
     op->text_len = len;
-    hf_hold_put_key((char *)(op + 1), lock, (struct hf_bytes){text, len});
+    hf_hold_put_key(hf_op_orphan_key(op), lock, orphan_of(op));
     op->lease_ms = lease_ms;
     op->call.patience_ms = lease_ms; /* ORPHAN-2 */
     start(op);
@@ -94,10 +99,14 @@ void hf_release_orphan(struct hf_lock *lock, const char *text, size_t len,
 
 /* ---- ghosts ---- */
 
+static bool is_same(struct hf_bytes a, struct hf_bytes b)
+{
+    return a.len == b.len && memcmp(a.ptr, b.ptr, a.len) == 0;
+}
+
 static bool is_hold(const struct hf_hold *hold, struct hf_bytes holder)
 {
-    return hold && hold->text_len == holder.len &&
-           memcmp(hold->text, holder.ptr, holder.len) == 0;
+    return hold && is_same(hf_hold_text(hold), holder);
 }
 
 static bool has_hold(const struct hf_lock *lock, struct hf_bytes holder)
@@ -110,9 +119,8 @@ static bool has_hold(const struct hf_lock *lock, struct hf_bytes holder)
 
 static bool is_of(const struct hf_op *op, struct hf_bytes holder)
 {
-    return op->verb->is_orphan ? op->text_len == holder.len &&
-                               memcmp(op->text, holder.ptr, holder.len) == 0
-                         : is_hold(op->hold, holder);
+    return op->verb->is_orphan ? is_same(orphan_of(op), holder)
+                               : is_hold(op->hold, holder);
 }
 
 /* Also by a lock of another kind, though one should not have the same name. */
@@ -150,7 +158,7 @@ static bool is_side(const struct hf_kind *kind, struct hf_bytes holder)
     return kind && hf_owner_ends_in(holder.ptr, holder.len, kind->owner_suffix);
 }
 
-/* The side that the holder is of, with a reference; NULL: none, or no memory. */
+/* The side that the holder is of, referenced; NULL: none, or no memory. */
 static struct hf_lock *side_of(struct hf_lock *lock, struct hf_bytes holder)
 {
     const struct hf_kind *kind = lock->kind;

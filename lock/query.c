@@ -12,10 +12,10 @@
 /* A fresh text for the reply to begin with, so that it can be no other's. */
 static struct hf_bytes question(struct hf_op *op)
 {
-    size_t len = hf_owner_format(op->text, op->client->uuid, 0,
+    size_t len = hf_owner_format(op->text.question, op->client->uuid, 0,
                                  ++op->client->serial, "");
 
-    return (struct hf_bytes){op->text, len};
+    return (struct hf_bytes){op->text.question, len};
 }
 
 /* ---- inspect ---- */
@@ -101,7 +101,7 @@ static bool read_info(struct hf_op *op, struct hf_resp_value reply)
         return false;
     hf_info_read(info, &op->answer);
     info->ttl_ms = op->answer.number;
-    info->is_locked = info->ttl_ms != -2;
+    info->is_locked = info->ttl_ms != TTL_NO_LOCK;
     if (info->is_locked)
         complete(info, fields, has_queue != 0);
     return true;
@@ -124,7 +124,8 @@ static void on_inspected(struct hf_call *call, hf_status status,
 
 static void inspect(struct hf_op *op)
 {
-    hf_op_call(op, STEP_INSPECT, question(op), hf_op_deadline(op), on_inspected);
+    hf_op_call(op, STEP_INSPECT, question(op), hf_op_deadline(op),
+               on_inspected);
 }
 
 const struct hf_verb hf_verb_inspect = {.start = inspect,
@@ -193,10 +194,10 @@ static void on_forced(struct hf_call *call, hf_status status,
                                       "the first"));
 }
 
-static void force(struct hf_op *op)
+static void force(struct hf_op *op, int64_t deadline_ms)
 {
     hf_line_freeing(op);
-    hf_op_call(op, STEP_FORCE, question(op), hf_op_deadline(op), on_forced);
+    hf_op_call(op, STEP_FORCE, question(op), deadline_ms, on_forced);
 }
 
 static void on_acquainted(struct hf_call *call, hf_status status,
@@ -208,16 +209,18 @@ static void on_acquainted(struct hf_call *call, hf_status status,
     if (status < 0)
         hf_op_finish(op, status);
     else
-        force(op);
+        force(op, call->deadline_ms);
 }
 
-/* Which way waiters are woken is known once a cluster has answered. */
+/* Which way waiters are woken is known once a cluster has answered. Both
+ * questions together have one request timeout. */
 static void force_when_known(struct hf_op *op)
 {
     if (hf_router_is_known(op->client->router))
-        force(op);
+        force(op, hf_op_deadline(op));
     else
-        hf_op_call(op, STEP_INSPECT, question(op), hf_op_deadline(op), on_acquainted);
+        hf_op_call(op, STEP_INSPECT, question(op), hf_op_deadline(op),
+                   on_acquainted);
 }
 
 const struct hf_verb hf_verb_force = {.start = force_when_known,

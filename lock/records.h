@@ -1,5 +1,5 @@
-/* What the files of lock/ keep, and who points at whom: client, lock, line, hold
- * and operation. Private.
+/* What the files of lock/ keep, and who points at whom: client, lock, line,
+ * hold and operation. Private.
  *
  *   client -> locks (by kind and name) -> holds
  *                                     -> line of waiting operations
@@ -17,9 +17,9 @@
 #include "lock/wait.h"
 
 #define CLIENT_NAME_MAX 255
-/* The least number that hf_owner_thread and hf_owner_new give. Its 15 digits keep
- * an owner field within 64 bytes: a hash with a longer field costs the server
- * more. */
+/* The least number that hf_owner_thread and hf_owner_new give. Its 15 digits
+ * keep an owner field within 64 bytes: a hash with a longer field costs the
+ * server more. */
 #define OWNER_LEAST_GIVEN (-(INT64_C(1) << 48))
 #define HOLDS_SPARE_MAX 64      /* kept for the next acquire: no malloc then */
 
@@ -29,13 +29,13 @@ struct hf_hold;
 struct hf_client {
     /* Set once. */
     struct hf_loop *loop;
-    bool owns_loop;
     const struct hf_mem *mem;
+    bool owns_loop;
+    bool connects_once;
+    int replicas;
     int64_t request_timeout_ms;
     int64_t connect_timeout_ms;
-    bool connects_once;
     int64_t watchdog_ms;
-    int replicas;
     int64_t replicas_timeout_ms;
     uint32_t locks_max;
     uint32_t waiters_max;
@@ -62,6 +62,7 @@ struct hf_client {
 
     struct hf_list ops;         /* all under way */
     uint32_t ops_count;
+    uint64_t ops_begun;         /* since it was made */
     uint32_t orphans;           /* releases in the background (orphan.c), which
                                    `ops` contains */
     bool has_told_orphans;      /* the log says that there are too many */
@@ -78,8 +79,8 @@ struct hf_client {
     struct hf_turn_hook turn;
     bool renews_by_eval;        /* the server did not know the script: send its
                                    text */
-    bool renews_singly;         /* a slot is on the move: renew the holds that are
-                                   due now one by one */
+    bool renews_singly;         /* a slot is on the move: renew the holds that
+                                   are due now one by one */
     uint64_t renewals;
     uint64_t renewal_requests;
 };
@@ -88,8 +89,8 @@ struct hf_client {
 struct hf_plain_subscription {
     struct hf_subscription subscription;
     struct hf_line *line;
-    bool may_be_double;         /* a sharded message came; the next plain one may
-                                   be of the same release */
+    bool may_be_double;         /* a sharded message came; the next plain one
+                                   may be of the same release */
 };
 
 /* Who waits on one channel. Locks of one name whose kinds have the same channel
@@ -129,12 +130,10 @@ struct hf_hold {
     struct hf_list node;        /* in lock->holds, or client->spare_holds */
     struct hf_lock *lock;
     int64_t owner;
-    struct hf_lease lease;
     int64_t token;              /* the grant's; < 0: its kind has none */
     struct hf_timer timer;
     struct hf_list due_node;    /* in client->due_holds */
     struct hf_batch *batch;     /* the renewal under way that it is in */
-    bool is_free;               /* given up; its memory lasts until `batch` ends */
     struct hf_op *op;           /* the operation that acts on it now */
     struct hf_list pending;     /* operations that wait for `op` */
     struct hf_task lost_task;
@@ -143,7 +142,11 @@ struct hf_hold {
     void (*on_lost)(void *ctx, struct hf_lock *lock, int64_t owner,
                     enum hf_lost reason);
     void *ctx;
-    uint32_t text_len;
+
+    /* Not zeroed: hf_hold_new writes it. */
+    struct hf_lease lease;
+    bool is_free;               /* given up; `batch` still needs its memory */
+    uint8_t text_len;
     char text[HF_OWNER_TEXT_MAX];
     char key[];                 /* its kind's hold_key, if that has one */
 };
@@ -152,22 +155,26 @@ struct hf_hold {
 struct hf_verb {
     void (*start)(struct hf_op *op);
     void (*resume)(struct hf_op *op);   /* after start: the hold that it stood
-                                           behind is free. NULL: it stands behind
-                                           none */
+                                           behind is free. NULL: it stands
+                                           behind none */
     void (*cancel)(struct hf_op *op, hf_status status);
     void (*on_line)(struct hf_op *op, enum hf_wait_event event); /* to the first
                                            in line. NULL: it stands in none */
-    bool only_waits;            /* until its question has left: closing ends it */
-    bool is_orphan;             /* in the background (orphan.c): begins also while
-                                   the client is closing */
+    bool only_waits;            /* closing ends it until it has asked */
+    bool is_orphan;             /* in the background (orphan.c): begins also
+                                   while the client is closing */
 };
 
-#define OP_ARGS_MAX (CALL_HEAD + 1 + KIND_KEYS_MAX + 6)
+/* The most that a kind's row can make a step take (args.c), as for a release:
+ * the name, the kind's keys and the hold's; the echo; count and lease; the
+ * side; two commands and a channel to publish; the joined hold. */
+#define OP_ARGS_MAX (CALL_HEAD + 1 + KIND_KEYS_MAX + 1 + 1 + 2 + 1 + 3 + 1)
 
 /* One call of the API under way, blocking (on its caller's stack) or not. */
 struct hf_op {
     struct hf_list node;        /* in client->ops */
     struct hf_list line_node;   /* in line->waiters or hold->pending */
+    uint64_t came;              /* client->ops_begun when it began */
     struct hf_list cancel_node;
     struct hf_client *client;
     struct hf_lock *lock;
@@ -176,21 +183,18 @@ struct hf_op {
     int64_t count;              /* the hold count to reach */
     bool is_freeing;            /* a last release is under way (TURN-1) */
     bool was_listening;         /* line->is_listening when that began */
+    bool has_told_wait;
     struct hf_hold *hold;
-
-    struct hf_call call;
     struct hf_answer answer;    /* its texts only while the reply is read */
-    size_t text_len;            /* of text */
+    size_t text_len;            /* of text; 0: nothing is joined */
 
     /* To acquire. */
     struct hf_acquire_options options;
     int64_t lease_ms;
-    struct hf_wait wait;
     struct hf_timer timer;
-    bool has_told_wait;
     struct hf_wait_notice *notice;  /* on_wait, not called yet */
-    bool may_be_held;           /* an earlier question than op->call may have been
-                                   granted */
+    bool may_be_held;           /* an earlier question than op->call may have
+                                   been granted */
 
     /* To inspect, and to force. */
     struct hf_lock_info *info;  /* where the answer goes */
@@ -203,16 +207,28 @@ struct hf_op {
     struct hf_waiter *waiter;   /* blocking */
     hf_done *done;              /* not blocking */
     void *done_ctx;
-    struct hf_task task;
     size_t size;                /* of our own memory to free; 0: a caller's */
 
-    /* Not zeroed: written before they are read. */
+    /* Not zeroed from call.sending on: written before it is read. */
+    struct hf_call call;
+    struct hf_wait wait;        /* to acquire */
+    struct hf_task task;        /* that calls `done` */
     struct hf_resp_arg argv[OP_ARGS_MAX];
-    char text[HF_OWNER_TEXT_MAX];   /* a question; the owner that an orphan's
-                                       release is for; the hold that is joined */
+    union {                     /* by verb */
+        char question[HF_OWNER_TEXT_MAX];   /* that the reply begins with */
+        char orphan[HF_OWNER_TEXT_MAX];     /* whose hold is released */
+        char joined[HF_OWNER_TEXT_MAX];     /* the owner's field on the other
+                                               side */
+    } text;
     char count_text[HF_RESP_INTEGER_MAX];
     char lease_text[HF_RESP_INTEGER_MAX];
 };
+
+/* hf_op_orphan_key - behind an orphan: the key of its hold, which is gone. */
+static inline char *hf_op_orphan_key(const struct hf_op *op)
+{
+    return (char *)(op + 1);
+}
 
 /* hf_line_lock - the lock whose own line it is. */
 static inline struct hf_lock *hf_line_lock(struct hf_line *line)

@@ -50,10 +50,7 @@ static void end_lost(struct hf_op *op)
  * be shorter now. */
 static void settle(struct hf_op *op)
 {
-    if (op->call.may_have_run)
-        hf_lease_unknown(&op->hold->lease, &op->call.sending);
-    else
-        hf_lease_refused(&op->hold->lease);
+    hf_op_settle(op);
     hf_hold_rearm(op->hold);
 }
 
@@ -83,8 +80,7 @@ static void on_answer(struct hf_call *call, hf_status status,
         end_reentry(op, HF_OK);
         return;
     }
-    if (hf_lease_lose(&hold->lease,
-                     op->answer.number == -2 ? HF_LOST_DELETED : HF_LOST_TAKEN))
+    if (hf_lease_lose(&hold->lease, hf_answer_lost(&op->answer)))
         hf_hold_tell_lost(hold);
     end_lost(op);
 }

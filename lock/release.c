@@ -1,6 +1,6 @@
 /* Releasing what its owner gives up. */
 #include "lock/hold.h"
-#include "lock/holds.h"
+#include "lock/hold_lookup.h"
 #include "lock/line.h"
 #include "lock/op.h"
 #include "lock/orphan.h"
@@ -61,9 +61,7 @@ static void found_gone(struct hf_op *op)
         return;
     }
     hold->lease.count = op->count;
-    if (hf_lease_lose(&hold->lease,
-                     op->answer.number == -2 ? HF_LOST_DELETED
-                                             : HF_LOST_TAKEN) &&
+    if (hf_lease_lose(&hold->lease, hf_answer_lost(&op->answer)) &&
         op->count > 0)
         hf_hold_tell_lost(hold);
     end_release(op, op->count == 0, HF_LOST);
@@ -86,12 +84,12 @@ static void failed(struct hf_op *op, hf_status status)
     struct hf_hold *hold = op->hold;
 
     hold->lease.count = op->count;
+    op->call.may_have_run = op->call.may_have_run ||
+                            status == HF_E_SERVER; /* half of the script */
     if (op->count == 0)
         leave_to_orphan(hold);
-    else if (op->call.may_have_run || status == HF_E_SERVER)
-        hf_lease_unknown(&hold->lease, &op->call.sending);
     else
-        hf_lease_refused(&hold->lease);
+        hf_op_settle(op);
     hf_hold_rearm(hold);
     end_release(op, op->count == 0, status);
 }

@@ -63,5 +63,10 @@ bool hf_answer_read(struct hf_answer *out, struct hf_resp_value reply)
     if (out->count != ANSWER_NOT_HELD)
         return true;
     read_field(out, reply);
-    return has_number && out->number >= -2;
+    return has_number && out->number >= TTL_NO_LOCK;
+}
+
+enum hf_lost hf_answer_lost(const struct hf_answer *answer)
+{
+    return answer->number == TTL_NO_LOCK ? HF_LOST_DELETED : HF_LOST_TAKEN;
 }

@@ -3,8 +3,8 @@
  *   {echo, count[, number]}              done: the owner's hold count now
  *   {echo, -1, TTL[, field, its value[, mode]]}
  *                                        not done, for this owner does not hold
- *                                        the lock. TTL -1: another does, without
- *                                        a TTL; -2: nobody does
+ *                                        the lock. TTL -1: another does,
+ *                                        without a TTL; -2: nobody does
  *   {echo, less than -1[, number]}       nothing is done: the script says why
  *
  * The echo (call.h) is the owner, or a question's own text. The number of a
@@ -24,6 +24,7 @@ struct hf_bytes {
 };
 
 #define ANSWER_NOT_HELD (-1)
+#define TTL_NO_LOCK (-2)        /* nobody holds it */
 
 struct hf_answer {
     int64_t count;              /* < 0: it is not done */
@@ -42,6 +43,10 @@ bool hf_answer_read(struct hf_answer *out, struct hf_resp_value reply)
 bool hf_reply_integer(struct hf_resp_value reply, size_t index, int64_t *out);
 bool hf_reply_bytes(struct hf_resp_value reply, size_t index,
                     struct hf_bytes *out);
+
+/* hf_answer_lost - an owner that believed to hold the lock is answered
+ * ANSWER_NOT_HELD: why it has lost it. */
+enum hf_lost hf_answer_lost(const struct hf_answer *answer);
 
 /* hf_text_integer - decimal text, as a hash's field holds it. Strict, within 18
  * digits. */

@@ -11,17 +11,6 @@ struct hf_script {
     size_t len;
 };
 
-extern const struct hf_script hf_script_acquire;
-extern const struct hf_script hf_script_fenced_acquire;
-extern const struct hf_script hf_script_release;
-extern const struct hf_script hf_script_renew;
-extern const struct hf_script hf_script_force_release;
-extern const struct hf_script hf_script_inspect;
-extern const struct hf_script hf_script_read_acquire;
-extern const struct hf_script hf_script_read_release;
-extern const struct hf_script hf_script_read_renew;
-extern const struct hf_script hf_script_rw_force_release;
-extern const struct hf_script hf_script_write_acquire;
-extern const struct hf_script hf_script_write_release;
+#include "lock/script_names.h" /* made, too: hf_script_acquire, ... */
 
 #endif

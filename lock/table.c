@@ -69,7 +69,8 @@ static struct hf_lock *find(struct hf_client *client, uint32_t hash,
     return NULL;
 }
 
-static size_t keys_size(const struct hf_kind *kind, const char *name, size_t len)
+static size_t keys_size(const struct hf_kind *kind, const char *name,
+                        size_t len)
 {
     size_t size = 0;
 
@@ -190,13 +191,11 @@ void hf_lock_ref(struct hf_lock *lock)
     lock->refs++;
 }
 
-void hf_lock_unref(struct hf_lock *lock)
+static void lock_free(struct hf_lock *lock)
 {
     struct hf_client *client = lock->client;
     struct hf_lock *of = hf_line_lock(lock->line);
 
-    if (--lock->refs > 0)
-        return;
     lock->line->locks--;
     hf_list_remove(&lock->bucket_link);
     hf_list_remove(&lock->client_link);
@@ -204,6 +203,12 @@ void hf_lock_unref(struct hf_lock *lock)
     hf_mem_free(client->mem, lock, size_of(lock));
     if (of != lock)
         hf_lock_unref(of);
+}
+
+void hf_lock_unref(struct hf_lock *lock)
+{
+    if (--lock->refs == 0)
+        lock_free(lock);
 }
 
 /* Handles that were not freed are invalid from here on. The latest lock first:

@@ -5,6 +5,13 @@
 
 #include "lock/records.h"
 
+/* hf_table_init       - no locks. HF_E_NOMEM.
+ * hf_table_fini       - frees all locks, also those with references; takes one
+ *                       that was not made.
+ * hf_lock_find_or_add - with a reference for the caller. HF_E_NOMEM, HF_E_LIMIT
+ *                       (locks_max).
+ * hf_lock_ref, hf_lock_unref - one user more, or less; the last one frees it.
+ */
 hf_status hf_table_init(struct hf_client *client) HF_MUST_CHECK;
 void hf_table_fini(struct hf_client *client);
 hf_status hf_lock_find_or_add(struct hf_lock **out, struct hf_client *client,

@@ -49,7 +49,7 @@ void hf_wait_end(struct hf_wait *w)
     (void)go(w, IS_DONE, DO_NOTHING);
 }
 
-static enum hf_wait_todo ask(struct hf_wait *w,
+static enum hf_wait_todo ask_now(struct hf_wait *w,
                              const struct hf_channel *channel)
 {
     w->due_ms = w->deadline_ms;
@@ -87,7 +87,7 @@ static enum hf_wait_todo ask_in_turn(struct hf_wait *w, int64_t now_ms,
                                      int64_t turn_ms)
 {
     if (turn_ms <= now_ms || turn_ms >= w->deadline_ms)
-        return ask(w, channel);
+        return ask_now(w, channel);
     return give_way(w, channel, turn_ms);
 }
 
@@ -132,7 +132,7 @@ static enum hf_wait_todo refused(struct hf_wait *w, int64_t now_ms,
     if (!channel->is_live)
         return go(w, IS_SUBSCRIBING, DO_SUBSCRIBE);
     if (!w->asked_live)
-        return ask(w, channel); /* WAIT-2 */
+        return ask_now(w, channel); /* WAIT-2 */
     if (w->asked_generation != channel->generation)
         return woken(w, now_ms, channel); /* WAIT-3 */
     return go(w, IS_SLEEPING, DO_SLEEP);
@@ -152,7 +152,7 @@ static enum hf_wait_todo settled(struct hf_wait *w,
 {
     if (w->state != IS_SUBSCRIBING)
         return DO_NOTHING;
-    return w->gives_way ? give_way(w, channel, w->due_ms) : ask(w, channel);
+    return w->gives_way ? give_way(w, channel, w->due_ms) : ask_now(w, channel);
 }
 
 static enum hf_wait_todo due(struct hf_wait *w, int64_t now_ms,
@@ -163,7 +163,7 @@ static enum hf_wait_todo due(struct hf_wait *w, int64_t now_ms,
     if (is_over(w, now_ms))
         return go(w, IS_DONE, DO_GIVE_UP);
     if (now_ms >= w->due_ms)
-        return ask(w, channel);
+        return ask_now(w, channel);
     return w->state == IS_QUEUED ? begin(w, now_ms, channel)
                                  : woken(w, now_ms, channel); /* WAIT-6 */
 }

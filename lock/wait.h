@@ -78,8 +78,8 @@ enum hf_wait_state {
 /* What became of the questions that a line has asked. Its waiters share it. */
 struct hf_wait_answers {
     bool has_answered;          /* the server, since the line began (WAIT-7) */
-    hf_status last_error;       /* why the last question had no answer; HF_OK: it
-                                   had one */
+    hf_status last_error;       /* why the last question had no answer; HF_OK:
+                                   it had one */
 };
 
 struct hf_wait {

@@ -49,7 +49,7 @@ static const struct hf_verb verb = {.start = start, .cancel = hf_op_finish};
 
 static bool is_heard_elsewhere(const struct hf_op *released)
 {
-    return hf_command_is_by_ask(&released->call.command) &&
+    return released->call.is_by_ask &&
            hf_lock_is_sharded(released->lock);
 }
 

@@ -1,28 +1,28 @@
 /* The watchdog: holds that fall due in one turn are renewed together, up to
  * BATCH_MAX a script call, all calls in one write.
  *
- * In a cluster, a script call is for one slot. While that is on the move, a call
- * for several locks is refused (TRYAGAIN) as long as the node has some of them
- * and not the others; one for a single lock is not.
+ * In a cluster, a script call is for one slot. While that is on the move, a
+ * call for several locks is refused (TRYAGAIN) as long as the node has some of
+ * them and not the others; one for a single lock is not.
  *
  * WATCHDOG-1  A batch is asked once. What it did not renew is gathered anew, so
  *             that a hold released meanwhile is never renewed again.
- * WATCHDOG-2  A hold that is given up leaves its batch. A batch that was not sent
- *             yet is given up with it, and the others are gathered anew. One that
- *             was sent is let be, but follows no redirection: its answer means
- *             nothing to the hold.
+ * WATCHDOG-2  A hold that is given up leaves its batch. A batch that was not
+ *             sent yet is given up with it, and the others are gathered anew.
+ *             One that was sent is let be, but follows no redirection: its
+ *             answer means nothing to the hold.
  * WATCHDOG-3  A batch may be encoded late, and again (no connection, no room,
- *             MOVED, ASK): what its arguments point at lasts until it ends, also
- *             that of a hold that was freed. */
+ *             MOVED, ASK): what its arguments point at lasts until it ends,
+ *             also that of a hold that was freed. */
 #include <string.h>
 
 #include "lock/hold.h"
-#include "lock/holds.h"
+#include "lock/hold_lookup.h"
 #include "lock/log.h"
 #include "lock/watchdog.h"
 #include "net/base/mem.h"
 
-#define BATCH_MAX 100           /* locks a call: WIRE 6, lockWatchdogBatchSize */
+#define BATCH_MAX 100   /* locks a call, as lockWatchdogBatchSize: WIRE 6 */
 /* Names in bytes: a batch is never too great for the link, nor the server kept
  * busy by long ones. One may be as long as it is. */
 #define BATCH_NAMES_MAX (16u << 10)
@@ -36,7 +36,8 @@ struct hf_batch {
     char lease_text[HF_RESP_INTEGER_MAX];
     size_t count;
     struct hf_hold *holds[BATCH_MAX];
-    bool has_left[BATCH_MAX];           /* it was given up meanwhile (WATCHDOG-2) */
+    bool has_left[BATCH_MAX];           /* it was given up meanwhile
+                                           (WATCHDOG-2) */
     struct hf_resp_arg argv[CALL_HEAD + 3 * BATCH_MAX + 1];
 };
 
@@ -247,7 +248,7 @@ static void send_batch(struct hf_batch *batch)
 }
 
 /* Without memory for a batch: all that is due tries again soon. */
-static void put_off(struct hf_client *client)
+static void retry_all_due(struct hf_client *client)
 {
     int64_t now = hf_loop_now(client->loop);
 
@@ -269,7 +270,7 @@ static void on_turn_end(struct hf_turn_hook *turn)
         struct hf_batch *batch = hf_mem_new(client->mem, sizeof *batch);
 
         if (!batch) {
-            put_off(client);
+            retry_all_due(client);
             return;
         }
         batch->client = client;

@@ -609,23 +609,25 @@ static void judge(unsigned todo)
     if (todo & CLI_DO_START)
         world.is_alive = world.has_rest = true;
     if (todo & (CLI_DO_KILL | CLI_DO_STOP))
-        must(!world.is_released, "RUN-1: what was released runs no more");
+        ck_must(!world.is_released, "RUN-1: what was released runs no more");
     world.is_killed |= (todo & CLI_DO_KILL) != 0;
     world.was_told |= (todo & CLI_DO_STOP) != 0;
     if (todo & CLI_DO_RELEASE) {
-        must(!world.is_released, "released once");
-        must(!world.is_alive, "RUN-1: no first process at the release");
-        must(!world.has_rest || !world.was_told,
-             "RUN-1: nobody of a stopped command at the release");
+        ck_must(!world.is_released, "released once");
+        ck_must(!world.is_alive, "RUN-1: no first process at the release");
+        ck_must(!world.has_rest || !world.was_told,
+                "RUN-1: nobody of a stopped command at the release");
         world.is_released = true;
     }
     world.is_finished |= (todo & CLI_DO_FINISH) != 0;
     if (rules.on_lost != CLI_LOST_STOP || !world.is_alive)
         return;
-    must(world.is_killed || now_ms < safe_until_ms, "RUN-2: the safe moment");
-    must(world.is_killed || now_ms < world.gone_ms + GRACE, "RUN-2: the grace");
-    must(world.is_killed || cli_run_next_ms(&run) <= safe_until_ms,
-         "RUN-2: it asks to be called in time");
+    ck_must(world.is_killed || now_ms < safe_until_ms,
+            "RUN-2: the safe moment");
+    ck_must(world.is_killed || now_ms < world.gone_ms + GRACE,
+            "RUN-2: the grace");
+    ck_must(world.is_killed || cli_run_next_ms(&run) <= safe_until_ms,
+            "RUN-2: it asks to be called in time");
 }
 
 static void happen_by_chance(void)

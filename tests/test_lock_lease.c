@@ -175,9 +175,9 @@ START_TEST(lease_2_the_first_renewal_is_within_the_first_third)
 
             hf_lease_init(&h, watchdog);
             grant(&h, 1, sent, watchdog, true, spreads[i]);
-            must(h.renew_ms <= sent + third, "within the first third");
-            must(h.renew_ms >= sent + third - third / 4 - 1,
-                 "in its last quarter");
+            ck_must(h.renew_ms <= sent + third, "within the first third");
+            ck_must(h.renew_ms >= sent + third - third / 4 - 1,
+                    "in its last quarter");
         }
 }
 END_TEST
@@ -423,16 +423,19 @@ static void check_life(struct life *l)
 {
     int64_t next = hf_lease_next_ms(&l->h);
 
-    must(!l->was_lost || l->h.state == LEASE_LOST, "LEASE-4: lost stays lost");
-    must(!l->was_lost || l->h.reason == l->reason, "LEASE-4: so does the reason");
-    must(l->told <= 1, "LEASE-4: it is told once");
+    ck_must(!l->was_lost || l->h.state == LEASE_LOST,
+            "LEASE-4: lost stays lost");
+    ck_must(!l->was_lost || l->h.reason == l->reason,
+            "LEASE-4: so does the reason");
+    ck_must(l->told <= 1, "LEASE-4: it is told once");
     if (l->h.state == LEASE_LOST) {
-        must(next == HF_NEVER, "LEASE-4: a lost hold wants nothing");
+        ck_must(next == HF_NEVER, "LEASE-4: a lost hold wants nothing");
         return;
     }
-    must(next <= l->h.claims.end_ms, "next_ms is never after the safe moment");
-    must(l->h.claims.end_ms < l->server_until,
-         "LEASE-1: safe ends before the server's count");
+    ck_must(next <= l->h.claims.end_ms,
+            "next_ms is never after the safe moment");
+    ck_must(l->h.claims.end_ms < l->server_until,
+            "LEASE-1: safe ends before the server's count");
 }
 
 static void note_loss(struct life *l, bool is_new)
@@ -457,7 +460,8 @@ static void come_due(struct life *l)
 {
     switch (hf_lease_due(&l->h, l->now)) {
     case LEASE_DO_RENEW:
-        must(l->h.state == LEASE_HELD, "LEASE-3: only what is held is renewed");
+        ck_must(l->h.state == LEASE_HELD,
+                "LEASE-3: only what is held is renewed");
         l->sent = l->now;
         break;
     case LEASE_DO_TELL_LOST:
@@ -466,7 +470,7 @@ static void come_due(struct life *l)
     case LEASE_DO_NOTHING:
         break;
     }
-    must(hf_lease_next_ms(&l->h) > l->now, "what was due is done");
+    ck_must(hf_lease_next_ms(&l->h) > l->now, "what was due is done");
 }
 
 static void something_happens(struct life *l)

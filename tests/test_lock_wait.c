@@ -186,11 +186,12 @@ static void check_sleep(const struct hf_wait *w, const struct hf_channel *channe
 {
     if (w->state != SLEEPING)
         return;
-    must(channel->is_refused || w->gives_way ||
-             (channel->is_live && w->asked_live &&
-              w->asked_generation == channel->generation),
-         "WAIT-2, WAIT-3: nobody falls asleep unheard, or with news unread");
-    must(w->due_ms <= w->deadline_ms, "WAIT-4: no sleep beyond the deadline");
+    ck_must(channel->is_refused || w->gives_way ||
+                (channel->is_live && w->asked_live &&
+                 w->asked_generation == channel->generation),
+            "WAIT-2, WAIT-3: nobody falls asleep unheard, or with news unread");
+    ck_must(w->due_ms <= w->deadline_ms,
+            "WAIT-4: no sleep beyond the deadline");
 }
 
 START_TEST(random_events_keep_the_rules)
@@ -220,11 +221,12 @@ START_TEST(random_events_keep_the_rules)
                 channel.generation++;
             todo = hf_wait_step(&w, event, now, &channel,
                                 (int64_t)dice(40000) - 1, CAP);
-            must(w.state != DONE || todo == DO_GIVE_UP || i > 0,
-                 "only the deadline ends it");
-            must((todo == DO_ASK) <= (w.state == ASKING), "asking is a state");
-            must(todo != DO_GIVE_UP || now >= w.deadline_ms,
-                 "nobody gives up early");
+            ck_must(w.state != DONE || todo == DO_GIVE_UP || i > 0,
+                    "only the deadline ends it");
+            ck_must((todo == DO_ASK) <= (w.state == ASKING),
+                    "asking is a state");
+            ck_must(todo != DO_GIVE_UP || now >= w.deadline_ms,
+                    "nobody gives up early");
             if (todo == DO_SLEEP)
                 check_sleep(&w, &channel);
             now += (int64_t)dice(500);
@@ -653,7 +655,7 @@ START_TEST(no_moment_of_a_release_loses_the_wakeup)
         tell(&g, EVENT_DUE);
         while (g.w.state != DONE) {
             g.now++;
-            must(g.now < NOW + 500, "asked soon after the release");
+            ck_must(g.now < NOW + 500, "asked soon after the release");
             if (g.now == g.dropped_ms)
                 drop(&g);
             server_acts(&g);

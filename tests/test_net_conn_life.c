@@ -56,7 +56,7 @@ static int number_in(struct hf_resp_value v)
                  HF_OK)
         return number_in(child);
     else
-        must(hf_resp_copy_bytes(v, text, 15, &len) == HF_OK, "it is text");
+        ck_must(hf_resp_copy_bytes(v, text, 15, &len) == HF_OK, "it is text");
     return atoi(text);
 }
 
@@ -68,7 +68,7 @@ static void forget_twin(struct twin *from, size_t *count, size_t at)
 
 static void forget_served(void)
 {
-    must(w.served > 0, "nothing is answered before the server has");
+    ck_must(w.served > 0, "nothing is answered before the server has");
     w.served--;
     w.read--;
     forget_twin(w.sent, &w.sent_count, 0);
@@ -77,7 +77,7 @@ static void forget_served(void)
 static void world_push(void *ctx, struct hf_resp_value push)
 {
     (void)ctx;
-    must(number_in(push) == ++w.heard, "pushes come all, and in order");
+    ck_must(number_in(push) == ++w.heard, "pushes come all, and in order");
 }
 
 /* The first of the list that still has an owner is `name`, and is no more. */
@@ -85,7 +85,7 @@ static void must_be_first(struct twin *list, size_t *count, int name)
 {
     while (*count > 0 && list[0].is_given_up)
         forget_twin(list, count, 0);
-    must(*count > 0 && list[0].name == name, "requests end in order");
+    ck_must(*count > 0 && list[0].name == name, "requests end in order");
     forget_twin(list, count, 0);
 }
 
@@ -93,8 +93,10 @@ static void must_be_answered(int name, struct hf_resp_value reply)
 {
     while (w.sent_count > 0 && w.sent[0].is_given_up)
         forget_served();
-    must(w.sent_count > 0 && w.sent[0].name == name, "replies come in order");
-    must(number_in(reply) == w.sent[0].number, "the answer fits the question");
+    ck_must(w.sent_count > 0 && w.sent[0].name == name,
+            "replies come in order");
+    ck_must(number_in(reply) == w.sent[0].number,
+            "the answer fits the question");
     forget_served();
 }
 
@@ -104,7 +106,7 @@ static void world_end(void *ctx, struct hf_request *request,
     int name = (int)(request - t.requests);
 
     (void)ctx;
-    must(w.is_asking[name], "a request ends once");
+    ck_must(w.is_asking[name], "a request ends once");
     w.is_asking[name] = false;
     if (outcome == HF_ANSWERED) {
         must_be_answered(name, reply);
@@ -143,12 +145,13 @@ static void world_ask(void)
                           .awaits_push = request->is_acknowledged_by_push};
         return;
     }
-    must(rc == HF_E_LIMIT || (rc == HF_E_NOMEM && w.may_fail), "there is room");
-    must(before.last == t.conn.last && before.unsent == t.conn.unsent &&
-             before.first == t.conn.first &&
-             before.out_end - before.out_start - before.garbage ==
-                 t.conn.out_end - t.conn.out_start - t.conn.garbage,
-         "what is refused leaves no trace");
+    ck_must(rc == HF_E_LIMIT || (rc == HF_E_NOMEM && w.may_fail),
+            "there is room");
+    ck_must(before.last == t.conn.last && before.unsent == t.conn.unsent &&
+                before.first == t.conn.first &&
+                before.out_end - before.out_start - before.garbage ==
+                    t.conn.out_end - t.conn.out_start - t.conn.garbage,
+            "what is refused leaves no trace");
 }
 
 /* Gives up one of the twins, or none. */
@@ -160,9 +163,9 @@ static void world_give_up(void)
 
     if (i == w.queued_count + w.sent_count || twin->is_given_up)
         return;
-    must(hf_conn_forget(&t.conn, &t.requests[twin->name]) ==
-             (i < w.queued_count ? HF_UNSENT : HF_UNKNOWN),
-         "only what was not handed out can be withdrawn");
+    ck_must(hf_conn_forget(&t.conn, &t.requests[twin->name]) ==
+                (i < w.queued_count ? HF_UNSENT : HF_UNKNOWN),
+            "only what was not handed out can be withdrawn");
     w.is_asking[twin->name] = false;
     twin->is_given_up = true;
     if (i < w.queued_count)
@@ -187,9 +190,9 @@ static void world_read(void)
     size_t at = 0;
 
     while (request_decode(&r, t.wire + at, t.wire_len - at) == REQUEST_WHOLE) {
-        must(w.read < w.sent_count && r.argc >= 2 &&
-                 atoi(r.arg[1].ptr) == w.sent[w.read].number,
-             "the wire has what was asked and not withdrawn");
+        ck_must(w.read < w.sent_count && r.argc >= 2 &&
+                    atoi(r.arg[1].ptr) == w.sent[w.read].number,
+                "the wire has what was asked and not withdrawn");
         w.read++;
         at += r.len;
     }
@@ -247,17 +250,17 @@ static void world_reconnect(void)
 {
     hf_conn_close(&t.conn);
     for (size_t i = 0; i < w.sent_count; i++)
-        must(w.sent[i].is_given_up, "all in flight were told");
+        ck_must(w.sent[i].is_given_up, "all in flight were told");
     w.sent_count = w.read = w.served = w.inbound_len = 0;
     w.heard = w.pushed;
     w.reconnects++;
     if (dice(2)) {
         hf_conn_fail_queued(&t.conn);
-        must(w.queued_count == 0, "all queued were told");
+        ck_must(w.queued_count == 0, "all queued were told");
     }
     check();
     while (open_slowly() < 0) {
-        must(w.may_fail, "there is memory");
+        ck_must(w.may_fail, "there is memory");
         hf_conn_close(&t.conn);
     }
 }
@@ -271,7 +274,8 @@ static void world_hear(void)
         n = w.inbound_len;
     rc = take_in(w.inbound, n);
     if (rc < 0) {
-        must(rc == HF_E_NOMEM && w.may_fail, "what the server says is right");
+        ck_must(rc == HF_E_NOMEM && w.may_fail,
+                "what the server says is right");
         world_reconnect();
         return;
     }
@@ -284,7 +288,7 @@ static void world_forge(void)
 {
     if (w.served < w.sent_count || w.inbound_len > 0)
         return;
-    must(take("+forged\r\n") == HF_E_PROTOCOL, "nobody asked for it");
+    ck_must(take("+forged\r\n") == HF_E_PROTOCOL, "nobody asked for it");
     world_reconnect();
 }
 

@@ -396,7 +396,7 @@ START_TEST(attempts_are_spaced)
     start_ms = local_now_ms();
     want(true);
     while (proxy_accepted(proxy) < backoffs[_i].attempts) {
-        must(local_now_ms() < end_ms, "so many attempts are made");
+        ck_must(local_now_ms() < end_ms, "so many attempts are made");
         hf_loop_dispatch(loop, 5);
     }
     ck_assert_int_ge(local_now_ms() - start_ms + 1, backoffs[_i].least_ms);

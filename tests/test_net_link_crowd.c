@@ -90,7 +90,7 @@ static void *ask_and_ask(void *arg)
     (void)pthread_barrier_wait(&calm);
     answered = me->answered;
     ask_once(me, n, LONG_MS, false);
-    must(me->answered == answered + 1, "in calm, all is answered");
+    ck_must(me->answered == answered + 1, "in calm, all is answered");
     return NULL;
 }
 

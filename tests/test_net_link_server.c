@@ -91,9 +91,9 @@ END_TEST
 static void *resize_and_look(void *ctx, void *ptr, size_t old, size_t size)
 {
     if (ptr && size < old)
-        must(!memmem((char *)ptr + size, old - size, PASSWORD,
-                     strlen(PASSWORD)),
-             "freed memory holds no password");
+        ck_must(!memmem((char *)ptr + size, old - size, PASSWORD,
+                        strlen(PASSWORD)),
+                "freed memory holds no password");
     return hf_mem_libc.resize(ctx, ptr, old, size);
 }
 
@@ -265,7 +265,7 @@ START_TEST(steady_path_allocates_nothing)
         ck_assert_str_eq(ask("ECHO a"), "a");
     before = memory_counts(&memory).asked;
     for (int i = 0; i < 1000; i++)
-        must(strcmp(ask("ECHO a"), "a") == 0, "it answers");
+        ck_must(strcmp(ask("ECHO a"), "a") == 0, "it answers");
     ck_assert_uint_eq(memory_counts(&memory).asked, before);
     close_link();
 }
@@ -374,7 +374,7 @@ START_TEST(stopped_server_costs_bounded_memory_and_no_answer)
     server_pause(server);
     lock();
     while ((rc = submit(&asks[taken], words, -1)) == HF_OK)
-        must(++taken < COUNT, "there is an end to what is taken");
+        ck_must(++taken < COUNT, "there is an end to what is taken");
     unlock();
     ck_assert_int_eq(rc, HF_E_LIMIT);
     for (int i = 0; i < 10; i++)
@@ -383,7 +383,7 @@ START_TEST(stopped_server_costs_bounded_memory_and_no_answer)
     ck_assert_uint_lt(memory_counts(&memory).peak_bytes, 4 * options.output_max);
     server_resume(server);
     for (int i = 0; i < taken; i++)
-        must(answer(&asks[i])[0] == 'x', "each is answered");
+        ck_must(answer(&asks[i])[0] == 'x', "each is answered");
     ck_assert_str_eq(ask("PING"), "PONG");
     ck_assert_str_eq(changes, "+");
     close_link();
@@ -409,8 +409,8 @@ START_TEST(write_that_nobody_takes_has_a_deadline)
     for (int i = 0; i < COUNT; i++) {
         const char *text = answer(&asks[i]);
 
-        must(strcmp(text, "(unknown)") == 0 || strcmp(text, "(unsent)") == 0,
-             "nothing is answered");
+        ck_must(strcmp(text, "(unknown)") == 0 || strcmp(text, "(unsent)") == 0,
+                "nothing is answered");
         unsent += strcmp(text, "(unsent)") == 0;
     }
     ck_assert_int_gt(unsent, 0);
@@ -513,7 +513,7 @@ static const char *ask_by_relay(const char *words)
 
     start(&a, words, LONG_MS);
     while (a.text[0] == '\0') {
-        must(local_now_ms() < end_ms, "a request ends");
+        ck_must(local_now_ms() < end_ms, "a request ends");
         relay_pump();
         hf_loop_dispatch(loop, 1);
     }

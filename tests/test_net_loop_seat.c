@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "net/loop/loop_inner.h"
+#include "tests/support/dice.h"
 #include "tests/support/suite.h"
 #include "tests/support/turn_kit.h"
 
@@ -290,12 +291,10 @@ END_TEST
 
 static void *call_often(void *arg)
 {
-    uint64_t seed = (uintptr_t)arg;
+    uint64_t seed = DICE_SEED + (uintptr_t)arg;
 
-    for (int i = 0; i < 200; i++) {
-        seed = seed * 6364136223846793005u + 1442695040888963407u;
-        wait_ms((int64_t)(seed >> 62));
-    }
+    for (int i = 0; i < 200; i++)
+        wait_ms((int64_t)dice_of(&seed, 4));
     return NULL;
 }
 
@@ -338,7 +337,7 @@ static void *pass_token(void *arg)
             lock();
         }
         hf_waiter_init(&ring_of_waiters[me], loop);
-        must(token == me || laps == 0, "who is woken holds the token");
+        ck_must(token == me || laps == 0, "who is woken holds the token");
         if (laps == 0)
             break;
         laps--;

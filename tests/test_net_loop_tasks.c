@@ -429,10 +429,10 @@ static void *quiesce_often(void *arg)
     for (int i = 0; i < 100; i++) {
         lock();
         hf_loop_quiesce(loop);
-        must(loop->is_driven, "the seat is kept");
+        ck_must(loop->is_driven, "the seat is kept");
         unlock();
         lock();
-        must(loop->is_driven, "the seat is kept");
+        ck_must(loop->is_driven, "the seat is kept");
         hf_loop_resume(loop);
         unlock();
     }
@@ -444,7 +444,7 @@ static void *quiesce_often(void *arg)
 static void check_seat(bool has_thread)
 {
     lock();
-    must(has_thread || !loop->is_driven, "the seat is left");
+    ck_must(has_thread || !loop->is_driven, "the seat is left");
     unlock();
     wait_ms(1);
 }

@@ -435,7 +435,7 @@ START_TEST(subscriber_is_asked_while_it_is_idle)
     ck_assert_str_eq(ask("ECHO a"), "a");
     start_listening(&ears[0], "ch");
     while (pings() < 3) {
-        must(local_now_ms() < end_ms, "an idle subscriber is asked");
+        ck_must(local_now_ms() < end_ms, "an idle subscriber is asked");
         hf_loop_dispatch(loop, 5);
     }
     ck_assert_str_eq(server_ask(server, "PUBLISH ch hello"), "1");
@@ -475,7 +475,7 @@ static void drop_both(struct hf_subscription *s, bool is_live)
     on_ear_change(s, is_live);
     if (is_live)
         return;
-    must(dropped_with != NULL, "what was dropped is told nothing");
+    ck_must(dropped_with != NULL, "what was dropped is told nothing");
     hf_pubsub_drop(&dropped_with->s);
     hf_pubsub_drop(&ear->s);
     dropped_with = NULL;
@@ -515,7 +515,7 @@ static void ask_patiently(const char *words, const char *expected)
         lock();
         rc = submit(&a, words, LONG_MS);
         unlock();
-        must(rc == HF_OK || rc == HF_E_NOMEM, "without memory, an error");
+        ck_must(rc == HF_OK || rc == HF_E_NOMEM, "without memory, an error");
         if (rc == HF_OK && answer(&a)[0] != '(') {
             ck_assert_str_eq(a.text, expected);
             return;

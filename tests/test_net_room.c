@@ -435,7 +435,7 @@ static void person_done(struct hf_request *request, enum hf_outcome outcome,
     struct person *p = HF_OWNER_OF(request, struct person, request);
 
     (void)reply;
-    must(p->state == ASKS, "who is answered has asked");
+    ck_must(p->state == ASKS, "who is answered has asked");
     p->state = RESTS;
     told += outcome == HF_ANSWERED;
 }
@@ -468,16 +468,16 @@ static void person_ready(struct hf_space_waiter *room, hf_status status)
 {
     struct person *p = HF_OWNER_OF(room, struct person, room);
 
-    must(p->state == WAITS, "who is told has waited");
+    ck_must(p->state == WAITS, "who is told has waited");
     p->state = RESTS;
     if (status == HF_E_CLOSED)
         return;
-    must(status == HF_OK, "this link is not refused");
-    must(p->is_urgent || p->ticket >= served, "first come, first served");
+    ck_must(status == HF_OK, "this link is not refused");
+    ck_must(p->is_urgent || p->ticket >= served, "first come, first served");
     if (!p->is_urgent)
         served = p->ticket;
     if (dice(10)) /* some do not want it any more */
-        must(person_submit(p) == HF_OK, "there is room for who is told so");
+        ck_must(person_submit(p) == HF_OK, "there is room for who is told so");
 }
 
 static void person_acts(struct person *p)
@@ -499,9 +499,9 @@ static void person_acts(struct person *p)
         p->room.is_urgent = p->is_urgent;
         p->ticket = ++tickets;
         p->state = WAITS;
-        must(hf_link_await_space(link_, &p->room, person_command(p, argv)) ==
-                 HF_OK,
-             "each may wait");
+        ck_must(hf_link_await_space(link_, &p->room, person_command(p, argv)) ==
+                    HF_OK,
+                "each may wait");
     }
 }
 
@@ -550,7 +550,7 @@ START_TEST(nobody_is_left_waiting_whatever_happens)
     }
     end_ms = local_now_ms() + LONG_MS;
     while (!all_rest()) {
-        must(local_now_ms() < end_ms, "everybody has his turn");
+        ck_must(local_now_ms() < end_ms, "everybody has his turn");
         hf_loop_unlock(loop);
         hf_loop_dispatch(loop, 5);
         hf_loop_lock(loop);

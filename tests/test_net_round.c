@@ -63,11 +63,11 @@ static void check_again(const struct world *w)
 {
     int64_t pause_ms = w->round.due_ms - NOW_MS;
 
-    must(w->under_way && w->round.has_worse, "ROUND-5: others are silent");
-    must(NOW_MS - w->heard_ms >= HF_ROUND_SILENCE_MS, "ROUND-4");
-    must(pause_ms >= HF_ROUND_PAUSE_MS &&
-             pause_ms <= HF_ROUND_PAUSE_MS + SERVERS,
-         "ROUND-5: it goes on soon, and not at once");
+    ck_must(w->under_way && w->round.has_worse, "ROUND-5: others are silent");
+    ck_must(NOW_MS - w->heard_ms >= HF_ROUND_SILENCE_MS, "ROUND-4");
+    ck_must(pause_ms >= HF_ROUND_PAUSE_MS &&
+                pause_ms <= HF_ROUND_PAUSE_MS + SERVERS,
+            "ROUND-5: it goes on soon, and not at once");
 }
 
 /* `since_ms`: of the silence, before the end of the round cleared it. */
@@ -77,10 +77,10 @@ static void check_end(const struct world *w, int64_t since_ms)
         since_ms != HF_NEVER && NOW_MS - since_ms >= PATIENCE_MS;
 
     if (w->round.has_worse)
-        must(!w->under_way || is_patience_over, "ROUND-3");
-    must(!w->under_way || w->heard, "ROUND-6: silence alone ends no round");
-    must(!w->under_way || NOW_MS - w->heard_ms >= HF_ROUND_SILENCE_MS,
-         "ROUND-4");
+        ck_must(!w->under_way || is_patience_over, "ROUND-3");
+    ck_must(!w->under_way || w->heard, "ROUND-6: silence alone ends no round");
+    ck_must(!w->under_way || NOW_MS - w->heard_ms >= HF_ROUND_SILENCE_MS,
+            "ROUND-4");
 }
 
 static void act_when_due(struct world *w)
@@ -104,7 +104,7 @@ static void act_when_due(struct world *w)
     case HF_ROUND_WAIT:
         break;
     case HF_ROUND_TAKE:
-        must(false, "ROUND-2: time alone takes no map");
+        ck_must(false, "ROUND-2: time alone takes no map");
     }
 }
 
@@ -142,7 +142,7 @@ static bool answer(struct world *w, unsigned server, enum hf_round_answer what)
     w->heard_ms = NOW_MS;
     hf_round_probe_ended(&w->round);
     action = hf_round_answered(&w->round, NOW_MS, what);
-    must((action == HF_ROUND_TAKE) == (what != HF_ROUND_WORSE), "ROUND-2");
+    ck_must((action == HF_ROUND_TAKE) == (what != HF_ROUND_WORSE), "ROUND-2");
     if (action == HF_ROUND_TAKE) { /* as discover.c does */
         for (; w->under_way; w->under_way &= w->under_way - 1)
             hf_round_probe_ended(&w->round);
@@ -168,13 +168,13 @@ static void check(const struct world *w)
 {
     const struct hf_round *r = &w->round;
 
-    must(r->under_way == count_of(w->under_way), "probes are counted");
+    ck_must(r->under_way == count_of(w->under_way), "probes are counted");
     if (r->is_running && r->due_ms == HF_NEVER)
-        must(!w->heard && w->under_way && r->is_exhausted, "ROUND-6");
+        ck_must(!w->heard && w->under_way && r->is_exhausted, "ROUND-6");
     if (r->is_running && r->due_ms != HF_NEVER)
-        must(r->due_ms - NOW_MS <= HF_ROUND_STAGGER_MS ||
-                 r->due_ms - NOW_MS <= HF_ROUND_SILENCE_MS,
-             "ROUND-1, ROUND-4: the next step is soon");
+        ck_must(r->due_ms - NOW_MS <= HF_ROUND_STAGGER_MS ||
+                    r->due_ms - NOW_MS <= HF_ROUND_SILENCE_MS,
+                "ROUND-1, ROUND-4: the next step is soon");
 }
 
 /* These know better from now on, and answer at the next step; the others never
@@ -227,7 +227,7 @@ static void visit(const struct world *w)
     for (; keys[at]; at = (at + 1) % (2 * STATES_MAX))
         if (keys[at] == key)
             return;
-    must(state_count < STATES_MAX, "the states are finite");
+    ck_must(state_count < STATES_MAX, "the states are finite");
     keys[at] = key;
     states[state_count++] = *w;
 }
@@ -316,7 +316,7 @@ START_TEST(a_worse_map_is_adopted_when_patience_is_over)
             break; /* GIVE_UP: all else goes on */
         if (!next)
             pass(&w, STEP_MS);
-        must(ms < 2 * PATIENCE_MS, "patience ends");
+        ck_must(ms < 2 * PATIENCE_MS, "patience ends");
     }
     ck_assert_int_ge(ms, PATIENCE_MS);
 }

@@ -125,7 +125,7 @@ static void drive_until_received_times(int node, const char *text, int times)
     int64_t end_ms = local_now_ms() + LONG_MS;
 
     while (nodes_count(nodes, node, text) < times) {
-        must(local_now_ms() < end_ms, "what is awaited comes");
+        ck_must(local_now_ms() < end_ms, "what is awaited comes");
         hf_loop_dispatch(loop, 5);
     }
 }
@@ -180,7 +180,7 @@ static void drive_until_sent(const struct ask *a)
     bool is_sent = false;
 
     while (!is_sent) {
-        must(local_now_ms() < end_ms, "a command is sent");
+        ck_must(local_now_ms() < end_ms, "a command is sent");
         hf_loop_dispatch(loop, 5);
         lock();
         is_sent = hf_command_is_sent(&a->command);
@@ -193,7 +193,7 @@ static void drive_until_maps(uint64_t count)
     int64_t end_ms = local_now_ms() + LONG_MS;
 
     while (counts().maps < count) {
-        must(local_now_ms() < end_ms, "a map is adopted");
+        ck_must(local_now_ms() < end_ms, "a map is adopted");
         hf_loop_dispatch(loop, 5);
     }
 }
@@ -276,7 +276,7 @@ static void on_change(struct hf_subscription *s, bool is_live)
 {
     struct listener *l = HF_OWNER_OF(s, struct listener, subscription);
 
-    must(l->count < CHANGES_MAX - 1, "changes come to an end");
+    ck_must(l->count < CHANGES_MAX - 1, "changes come to an end");
     l->changes[l->count++] = is_live ? '+' : '-';
 }
 
@@ -310,7 +310,7 @@ static void drive_until_live(const struct listener *l, int n)
     int lives = 0;
 
     while (lives < n) {
-        must(local_now_ms() < end_ms, "a subscription becomes live");
+        ck_must(local_now_ms() < end_ms, "a subscription becomes live");
         hf_loop_dispatch(loop, 5);
         lives = 0;
         for (int i = 0; i < l->count; i++)

@@ -26,36 +26,36 @@ static void two_masters(void)
     go_on_stage(&other);
 }
 
+/* In RESP2 a connection takes either commands or messages. */
+static void switch_by_a_second_connection(void)
+{
+    char news[200] = "*3\r\n$7\r\nmessage\r\n$14\r\n+switch-master\r\n";
+    char text[100];
+
+    take_in(&first);
+    name_when_asked(&first, port_of(&one));
+    take_in(&first);
+    expect(&first, "SUBSCRIBE +switch-master");
+    say(&first, "*3\r\n$9\r\nsubscribe\r\n$14\r\n+switch-master\r\n:1\r\n");
+    add(&first, PEER_DO_WAIT, "");
+    (void)snprintf(text, sizeof text, NAME " 127.0.0.1 %d 127.0.0.1 %d",
+                   port_of(&one), port_of(&other));
+    put_bulk(news, sizeof news, text);
+    say(&first, news);
+    first.steps[first.count++] = (struct peer_step)PEER_TURN_TO(1);
+    name_when_asked(&first, port_of(&other));
+    go_on_stage(&first);
+}
+
 START_TEST(news_are_followed_at_once)
 {
     bool is_resp2 = _i == 1;
 
     two_masters();
-    take_in(&first);
-    name_when_asked(&first, port_of(&one));
-    if (is_resp2) {
-        take_in(&first); /* a connection for messages */
-        expect(&first, "SUBSCRIBE +switch-master");
-        say(&first, "*3\r\n$9\r\nsubscribe\r\n$14\r\n+switch-master\r\n:1\r\n");
-        add(&first, PEER_DO_WAIT, "");
-        say(&first, "*3\r\n$7\r\nmessage\r\n$14\r\n+switch-master\r\n");
-        {
-            char news[200] = "", text[100];
-
-            (void)snprintf(text, sizeof text,
-                           NAME " 127.0.0.1 %d 127.0.0.1 %d", port_of(&one),
-                           port_of(&other));
-            put_bulk(news, sizeof news, text);
-            say(&first, news);
-        }
-        first.steps[first.count++] = (struct peer_step)PEER_TURN_TO(1);
-    } else {
-        be_subscribed(&first);
-        add(&first, PEER_DO_WAIT, "");
-        tell_switch(&first, NAME, port_of(&one), port_of(&other));
-    }
-    name_when_asked(&first, port_of(&other));
-    go_on_stage(&first);
+    if (is_resp2)
+        switch_by_a_second_connection();
+    else
+        switch_when_let_go();
     open_router_at(port_of(&first), 0, is_resp2 ? 2 : 3);
     ask_and_get("a");
     drive_until_received(&first, 3);
@@ -71,9 +71,7 @@ END_TEST
 START_TEST(who_tells_is_asked)
 {
     two_masters();
-    take_in(&first);
-    name_when_asked(&first, port_of(&one));
-    be_subscribed(&first);
+    name_and_subscribe(&first, port_of(&one));
     go_on_stage(&first);
     take_in(&second);
     be_subscribed(&second);
@@ -109,9 +107,7 @@ START_TEST(what_is_no_news_is_not_followed)
     serve(&one, "ECHO a", "+a\r\n");
     serve(&one, "ECHO b", "+b\r\n");
     go_on_stage(&one);
-    take_in(&first);
-    name_when_asked(&first, port_of(&one));
-    be_subscribed(&first);
+    name_and_subscribe(&first, port_of(&one));
     for (int i = 0; i < ROWS(no_news); i++)
         tell_news(&first, no_news[i]);
     tell_switch(&first, NAME, 1, port_of(&one));
@@ -133,9 +129,7 @@ START_TEST(nothing_is_sent_behind_the_news)
     struct question q;
 
     two_masters();
-    take_in(&first);
-    name_when_asked(&first, port_of(&one));
-    be_subscribed(&first);
+    name_and_subscribe(&first, port_of(&one));
     add(&first, PEER_DO_WAIT, "");
     tell_switch(&first, NAME, port_of(&one), port_of(&other));
     be_asked(&first, "*0\r\n");
@@ -168,13 +162,7 @@ START_TEST(what_an_old_master_has_not_answered_is_unknown)
     have_role(&other, MASTER);
     serve(&other, "ECHO b", "+b\r\n");
     go_on_stage(&other);
-    take_in(&first);
-    name_when_asked(&first, port_of(&one));
-    be_subscribed(&first);
-    add(&first, PEER_DO_WAIT, "");
-    tell_switch(&first, NAME, port_of(&one), port_of(&other));
-    name_when_asked(&first, port_of(&other));
-    go_on_stage(&first);
+    switch_when_let_go();
     open_router();
     ask(&q, "a", 2 * LONG_MS);
     drive_until_received(&one, 2);
@@ -204,13 +192,7 @@ START_TEST(what_an_old_master_answers_behind_the_news_is_unknown)
     say(&other, MASTER);
     serve(&other, "ECHO b", "+b\r\n");
     go_on_stage(&other);
-    take_in(&first);
-    name_when_asked(&first, port_of(&one));
-    be_subscribed(&first);
-    add(&first, PEER_DO_WAIT, "");
-    tell_switch(&first, NAME, port_of(&one), port_of(&other));
-    name_when_asked(&first, port_of(&other));
-    go_on_stage(&first);
+    switch_when_let_go();
     open_router();
     ask(&q, "a", 2 * LONG_MS);
     drive_until_received(&one, 2);
@@ -258,13 +240,7 @@ START_TEST(what_an_old_master_says_of_its_replicas_is_unknown)
     have_role(&other, MASTER);
     serve(&other, "ECHO c", "+c\r\n");
     go_on_stage(&other);
-    take_in(&first);
-    name_when_asked(&first, port_of(&one));
-    be_subscribed(&first);
-    add(&first, PEER_DO_WAIT, "");
-    tell_switch(&first, NAME, port_of(&one), port_of(&other));
-    name_when_asked(&first, port_of(&other));
-    go_on_stage(&first);
+    switch_when_let_go();
     open_router();
     ask_and_get("a");
     prepare_question(&q, "b", LONG_MS);
@@ -288,9 +264,7 @@ END_TEST
 START_TEST(a_sentinel_that_comes_back_is_asked)
 {
     two_masters();
-    take_in(&first);
-    name_when_asked(&first, port_of(&one));
-    be_subscribed(&first);
+    name_and_subscribe(&first, port_of(&one));
     add(&first, PEER_DO_WAIT, "");
     add(&first, PEER_DO_CLOSE, "");
     take_in(&first);
@@ -324,9 +298,7 @@ START_TEST(a_command_that_meets_a_replica_goes_to_the_master)
     have_role(&other, MASTER);
     serve(&other, "ECHO a", "+a\r\n");
     go_on_stage(&other);
-    take_in(&first);
-    name_when_asked(&first, port_of(&one));
-    be_subscribed(&first);
+    name_and_subscribe(&first, port_of(&one));
     name_when_asked(&first, port_of(&other));
     go_on_stage(&first);
     open_router();
@@ -384,9 +356,7 @@ START_TEST(a_slow_connection_that_is_lost_makes_us_ask_who_is_the_master)
     take_in(&other);
     serve(&other, "ECHO b", "+b\r\n");
     go_on_stage(&other);
-    take_in(&first);
-    name_when_asked(&first, port_of(&one));
-    be_subscribed(&first);
+    name_and_subscribe(&first, port_of(&one));
     name_when_asked(&first, port_of(&other));
     go_on_stage(&first);
     open_router();

@@ -96,10 +96,10 @@ static struct twin *pop(void)
     if (!timer)
         return NULL;
     t = HF_OWNER_OF(timer, struct twin, timer);
-    must(t->is_armed, "what was cancelled is not handed out");
-    must(t->due_ms <= now(), "no timer is early");
-    must(!t->waits_for_next, "arming for the past cannot starve the loop");
-    must(!timer->link, "a popped timer is unarmed");
+    ck_must(t->is_armed, "what was cancelled is not handed out");
+    ck_must(t->due_ms <= now(), "no timer is early");
+    ck_must(!t->waits_for_next, "arming for the past cannot starve the loop");
+    ck_must(!timer->link, "a popped timer is unarmed");
     t->is_armed = false;
     world->fired++;
     return t;
@@ -129,10 +129,10 @@ static void check_next(void)
         if (t->comes_ms < first)
             first = t->comes_ms;
     }
-    must(world->wheel.count == count, "the wheel knows how many are armed");
-    must(next <= first, "the loop does not sleep past a timer");
-    must(next >= now(), "the loop is not sent into the past");
-    must(count > 0 || next == HF_NEVER, "nobody is woken for nothing");
+    ck_must(world->wheel.count == count, "the wheel knows how many are armed");
+    ck_must(next <= first, "the loop does not sleep past a timer");
+    ck_must(next >= now(), "the loop is not sent into the past");
+    ck_must(count > 0 || next == HF_NEVER, "nobody is woken for nothing");
 }
 
 static bool bit_of(const uint64_t *words, size_t index)
@@ -145,7 +145,7 @@ static size_t check_list(struct hf_timer *const *head)
     size_t count = 0;
 
     for (; *head; head = &(*head)->next, count++)
-        must((*head)->link == head, "a timer knows what points at it");
+        ck_must((*head)->link == head, "a timer knows what points at it");
     return count;
 }
 
@@ -156,19 +156,19 @@ static void check_buckets(void)
     size_t count = check_list(&w->due);
 
     for (size_t i = 0; i < LOW; i++) {
-        must(bit_of(w->low_used, i) == (w->low[i] != NULL), "TIMER-4");
+        ck_must(bit_of(w->low_used, i) == (w->low[i] != NULL), "TIMER-4");
         count += check_list(&w->low[i]);
     }
     for (size_t i = 0; i < LOW / 64; i++)
-        must(bit_of(w->low_summary, i) == (w->low_used[i] != 0), "TIMER-4");
+        ck_must(bit_of(w->low_summary, i) == (w->low_used[i] != 0), "TIMER-4");
     for (int level = 0; level < HF_WHEEL_UPPER; level++) {
         for (size_t i = 0; i < 1 << HF_WHEEL_UP_BITS; i++) {
-            must(bit_of(w->up_used[level], i) == (w->up[level][i] != NULL),
-                 "TIMER-4");
+            ck_must(bit_of(w->up_used[level], i) == (w->up[level][i] != NULL),
+                    "TIMER-4");
             count += check_list(&w->up[level][i]);
         }
     }
-    must(count == w->count, "no timer is lost");
+    ck_must(count == w->count, "no timer is lost");
 }
 
 /* After everything was popped: nothing that is due was left behind. */
@@ -177,8 +177,8 @@ static void check_none_is_late(void)
     for (int i = 0; i < TIMERS; i++) {
         const struct twin *t = &world->twins[i];
 
-        must(!t->is_armed || t->waits_for_next || t->due_ms > now(),
-             "no timer is late");
+        ck_must(!t->is_armed || t->waits_for_next || t->due_ms > now(),
+                "no timer is late");
     }
 }
 
@@ -254,7 +254,7 @@ static void pop_all(void)
     struct twin *t;
 
     while ((t = pop())) {
-        must(t->comes_ms >= last, "timers come in the order of time");
+        ck_must(t->comes_ms >= last, "timers come in the order of time");
         last = t->comes_ms;
         meddle(t);
     }

@@ -44,7 +44,7 @@ static int set_server(struct cli_try *t)
     if (t->url.kind == HF_URL_TLS)
         status = hf_tls_context_new(&t->server.tls, &hf_mem_libc, &t->url.tls,
                                     t->url.host, &err);
-    cli_common_warn(&t->url);
+    cli_common_warn(t->url.tls.is_unverified);
     return status == HF_OK ? CLI_GO_ON : cli_fail_status(status, &err);
 }
 

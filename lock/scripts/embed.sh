@@ -1,9 +1,17 @@
 #!/bin/sh
-# Turns Lua files into a C table: embed.sh FILE.lua... > scripts.c
+# Turns Lua files into C: embed.sh FILE.lua... > scripts.c
+#                         embed.sh --names FILE.lua... > script_names.h
 # Comment lines and indentation are left out of what is sent.
 set -eu
 
 echo '/* Made from lock/scripts/ by embed.sh. */'
+if [ "$1" = --names ]; then
+    shift
+    for file; do
+        echo "extern const struct hf_script hf_script_$(basename "$file" .lua);"
+    done
+    exit
+fi
 echo '#include "lock/scripts.h"'
 for file; do
     name=$(basename "$file" .lua)

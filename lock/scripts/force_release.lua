@@ -8,9 +8,10 @@
 --       read-write lock, {request, -4} a fair lock that somebody waits for,
 --       {request, -5, holders} held by several, {request, -6} a multi-lock
 -- Nothing but a hash is ever deleted (hlen refuses), and only one whose single
--- field is an owner's, with a count of 1 at least. A queue in another slot is nobody's: such a name cannot
--- be a fair lock's (WIRE 2.5). More than 16 listeners are told how many they are
--- (channel.h, TURN-2). Source: WIRE 1, 2.2, 5.3, 8.3, 18.
+-- field is an owner's, with a count of 1 at least, in 18 digits at most. A queue
+-- in another slot is nobody's: such a name cannot be a fair lock's (WIRE 2.5).
+-- More than 16 listeners are told how many they are (channel.h, TURN-2).
+-- Source: WIRE 1, 2.2, 5.3, 8.3, 18.
 local lock, holder = KEYS[1], ARGV[2]
 local count = redis.call('hlen', lock)
 if count == 0 then

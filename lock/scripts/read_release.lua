@@ -10,7 +10,8 @@
 -- all the same: they may be asleep on a TTL that has ended early.
 -- A hold is alive as long as its hold key is there. A holder that died leaves its
 -- field; the last living one deletes it with the lock. (A count beyond 1000 is not
--- gone through: such a holder is alive until the lock's TTL ends.)
+-- gone through: such a holder is alive until the lock's TTL ends; and of more than
+-- 1000 hold keys that are too many the rest end with their TTL.)
 -- The lock's TTL becomes that of the hold that lives longest; but it is not made
 -- shorter under a writer, who has a lease of his own. What remains of the owner's
 -- holds lives for `lease` or longer, as that of a plain lock does.
@@ -51,7 +52,7 @@ for i = 1, #fields, 2 do
         look_at(keys, tonumber(fields[i + 1]) or 0)
     end
 end
-for i = count + 1, held do
+for i = count + 1, math.min(held, count + 1000) do
     redis.call('del', prefix .. ':' .. i)
 end
 if count > 0 then

@@ -20,8 +20,8 @@ struct hf_subscription {
     void (*on_change)(struct hf_subscription *s, bool is_live);
     bool is_sharded;            /* SSUBSCRIBE: of one slot's node */
     /* The router's own. */
-    struct hf_list route_node;
     uint16_t slot;
+    struct hf_list route_node;
     /* hf_pubsub's own. */
     struct hf_list node;
     struct hf_pubsub *pubsub;   /* NULL: nowhere yet */

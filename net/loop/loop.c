@@ -1,6 +1,4 @@
 /* The loop: what one turn is. Who takes it is drive.c's business. */
-#include <errno.h>
-#include <fcntl.h>
 #include <limits.h>
 #include <sched.h>
 #include <string.h>
@@ -11,6 +9,7 @@
 #include "net/loop/clock.h"
 #include "net/loop/loop.h"
 #include "net/loop/loop_inner.h"
+#include "net/loop/wake_pipe.h"
 
 /* An event's key: 16 bits of index, 16 of generation. */
 #define WATCHED_MAX 65536u
@@ -20,11 +19,9 @@
 static void drain_wake(struct hf_io *io, int events)
 {
     struct hf_loop *loop = HF_OWNER_OF(io, struct hf_loop, wake_io);
-    char sink[64];
 
     (void)events;
-    while (read(io->fd, sink, sizeof sink) > 0)
-        continue;
+    hf_wake_pipe_drain(loop->wake_fd);
     loop->is_wake_sent = false;
     loop->stats.wakeups++;
 }
@@ -34,26 +31,21 @@ void hf_wake_driver(struct hf_loop *loop)
     if (loop->is_in_turn || loop->is_wake_sent ||
         loop->sleeps_until_ms == NOBODY_SLEEPS || hf_loop_forked(loop))
         return;
-    /* A full pipe is as good as a byte more in it. */
-    loop->is_wake_sent = write(loop->wake_fd[1], "", 1) >= 0 || errno == EAGAIN;
+    loop->is_wake_sent = hf_wake_pipe_write(loop->wake_fd);
 }
 
 static hf_status wake_open(struct hf_loop *loop)
 {
-    if (pipe2(loop->wake_fd, O_CLOEXEC | O_NONBLOCK) < 0)
-        return HF_E_SYSTEM;
+    hf_status rc = hf_wake_pipe_open(loop->wake_fd);
+
+    if (rc < 0)
+        return rc;
     loop->wake_io = (struct hf_io){
         .fd = loop->wake_fd[0], .events = HF_READ, .ready = drain_wake};
     return hf_loop_watch(loop, &loop->wake_io);
 }
 
 /* ---- new, free ---- */
-
-static void close_fd(int fd)
-{
-    if (fd >= 0)
-        (void)close(fd);
-}
 
 /* Takes a half-made loop. In a forked child only memory and descriptors: its
  * mutex may be held by a thread that does not exist there. */
@@ -62,8 +54,7 @@ static void loop_free(struct hf_loop *loop)
     if (!hf_loop_forked(loop))
         hf_drive_fini(loop);
     hf_poller_fini(&loop->poller);
-    close_fd(loop->wake_fd[0]);
-    close_fd(loop->wake_fd[1]);
+    hf_wake_pipe_close(loop->wake_fd);
     hf_fork_mark_fini(&loop->fork_mark);
     hf_mem_free(loop->mem, loop->watched,
                 loop->watched_room * sizeof *loop->watched);
@@ -209,17 +200,25 @@ static void handle(struct hf_loop *loop, const struct hf_poller_event *event)
 
 /* ---- time ---- */
 
+static void read_clock(struct hf_loop *loop)
+{
+    loop->now_us = hf_clock_us();
+    loop->now_ms = loop->now_us / 1000;
+    loop->is_now_known = true;
+}
+
 int64_t hf_loop_now_us(struct hf_loop *loop)
 {
     if (!loop->is_now_known)
-        loop->now_us = hf_clock_us();
-    loop->is_now_known = true;
+        read_clock(loop);
     return loop->now_us;
 }
 
 int64_t hf_loop_now(struct hf_loop *loop)
 {
-    return hf_loop_now_us(loop) / 1000;
+    if (!loop->is_now_known)
+        read_clock(loop);
+    return loop->now_ms;
 }
 
 uint64_t hf_loop_serial(struct hf_loop *loop)

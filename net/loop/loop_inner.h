@@ -25,6 +25,7 @@ struct hf_loop {
 
     /* Under `mutex`: the time, if it was read since the lock was taken. */
     int64_t now_us;
+    int64_t now_ms;
     bool is_now_known;
     uint64_t serial;              /* the last that was given */
 

@@ -234,6 +234,7 @@ hf_status hf_router_send(struct hf_router *router, struct hf_command *c)
     c->server = NULL;
     c->state = IDLE;
     c->hops = 0;
+    c->is_by_ask = false;
     c->had_no_room = false;
     c->sent_ms = HF_NEVER;
     hf_list_init(&c->node);
@@ -547,11 +548,6 @@ bool hf_command_is_sent(const struct hf_command *c)
 bool hf_command_awaits_replicas(const struct hf_command *c)
 {
     return c->state == DONE;
-}
-
-bool hf_command_is_by_ask(const struct hf_command *c)
-{
-    return c->is_by_ask;
 }
 
 void hf_command_part(struct hf_command *c)

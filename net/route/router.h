@@ -53,8 +53,10 @@ struct hf_command {
     int64_t sent_ms;            /* when what was answered, or may have been done,
                                    was sent; HF_NEVER: nothing was */
     uint64_t stream;            /* as hf_request's, of the same sending */
+    bool is_by_ask;             /* it was last sent by ASK: its slot is on the
+                                   move */
 
-    /* The router's own. */
+    /* The router's own. It need not be zeroed before hf_router_send. */
     struct hf_router *router;
     struct hf_server *server;   /* that it is, or was last, for; NULL: none */
     const struct hf_server *master; /* of the slot, by the map when `server` was
@@ -70,7 +72,6 @@ struct hf_command {
     struct hf_timer timer;      /* its deadline, while no link has it */
     uint8_t state;
     uint8_t hops;
-    bool is_by_ask;
     bool had_no_room;           /* it ended while it waited for room */
 };
 
@@ -121,7 +122,6 @@ enum hf_outcome hf_router_cancel(struct hf_command *command);
 
 /* hf_command_is_sent - bytes of it have left, its answer is to come.
  * hf_command_awaits_replicas - it was answered, and its WAIT is not yet.
- * hf_command_is_by_ask - it was last sent by ASK: its slot is on the move.
  * hf_command_part    - it has ended, and is sent again after a pause: the
  *                      server that it was for may be gone by then.
  * hf_command_stay    - it is not sent anywhere else: a redirection is its
@@ -132,7 +132,6 @@ enum hf_outcome hf_router_cancel(struct hf_command *command);
  *                      [locked] */
 bool hf_command_is_sent(const struct hf_command *command);
 bool hf_command_awaits_replicas(const struct hf_command *command);
-bool hf_command_is_by_ask(const struct hf_command *command);
 void hf_command_part(struct hf_command *command);
 void hf_command_stay(struct hf_command *command);
 void hf_command_condemn(struct hf_command *command, const char *why);

@@ -285,3 +285,13 @@ void hf_servers_sweep_soon(struct hf_router *router)
     hf_loop_arm(router->loop, &router->sweep,
                 hf_loop_now(router->loop) + SWEEP_MS);
 }
+
+/* ---- silence ---- */
+
+void hf_server_silence(const struct hf_server *server, struct hf_error *out)
+{
+    *out = *hf_link_error(server->link);
+    if (out->status == HF_OK)
+        hf_error_set(out, HF_E_CONNECT, "%s: no answer in time",
+                     hf_link_address(server->link));
+}

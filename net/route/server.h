@@ -86,4 +86,8 @@ static inline struct hf_server *hf_server_next(const struct hf_router *router,
 hf_status hf_server_wait_link(struct hf_link **out, struct hf_server *server)
     HF_MUST_CHECK;
 
+/* hf_server_silence - why it has not answered: the error of its link; if that
+ * has none, the answer has not come in time. */
+void hf_server_silence(const struct hf_server *server, struct hf_error *out);
+
 #endif

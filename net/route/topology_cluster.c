@@ -37,13 +37,10 @@ static void ask_was_refused(struct hf_server *server,
 
 static void unanswered(struct hf_server *server)
 {
-    const struct hf_error *why = hf_link_error(server->link);
-    struct hf_error copy = *why;
+    struct hf_error why;
 
-    if (why->status == HF_OK)
-        hf_error_set(&copy, HF_E_CONNECT, "%s: no answer in time",
-                     hf_link_address(server->link));
-    hf_discover_failed(server, hf_link_is_refused(server->link), &copy);
+    hf_server_silence(server, &why);
+    hf_discover_failed(server, hf_link_is_refused(server->link), &why);
 }
 
 static void on_info(struct hf_request *request, enum hf_outcome outcome,

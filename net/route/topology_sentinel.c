@@ -31,20 +31,12 @@ static void fill_of_master(const struct hf_server *server, struct hf_error *out,
                  hf_link_address(server->link), what);
 }
 
-static void fill_silent(const struct hf_server *where, struct hf_error *out)
-{
-    *out = *hf_link_error(where->link);
-    if (out->status == HF_OK)
-        hf_error_set(out, HF_E_CONNECT, "%s: no answer in time",
-                     hf_link_address(where->link));
-}
-
 static void fill_master_silent(const struct hf_server *server,
                               struct hf_error *out)
 {
     struct hf_error why;
 
-    fill_silent(server->probe.master, &why);
+    hf_server_silence(server->probe.master, &why);
     fill_of_master(server, out, why.status, why.text);
 }
 
@@ -53,7 +45,7 @@ static void explain(const struct hf_server *server, struct hf_error *out)
     if (server->probe.is_sent[ROLE])
         fill_master_silent(server, out);
     else
-        fill_silent(server, out);
+        hf_server_silence(server, out);
 }
 
 static const struct hf_server *awaits(const struct hf_server *server)
@@ -294,7 +286,7 @@ static void on_master(struct hf_request *request, enum hf_outcome outcome,
     struct hf_error why;
 
     if (outcome != HF_ANSWERED) {
-        fill_silent(server, &why);
+        hf_server_silence(server, &why);
         hf_discover_failed(server, hf_link_is_refused(server->link), &why);
     } else if (hf_sentinel_master_read(&where, reply, &why) < 0) {
         named_nobody(server, &why);

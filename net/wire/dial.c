@@ -10,7 +10,6 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/un.h>
-#include <unistd.h>
 
 #include "net/wire/dial.h"
 #include "net/base/error.h"
@@ -61,7 +60,7 @@ static void racer_stop(struct hf_racer *racer)
     if (racer->io.fd < 0)
         return;
     hf_loop_unwatch(racer->dial->loop, &racer->io);
-    (void)close(racer->io.fd);
+    hf_socket_close(racer->io.fd);
     racer->io.fd = -1;
 }
 
@@ -98,7 +97,7 @@ static const char *racer_start(struct hf_racer *racer,
     rc = hf_loop_watch(racer->dial->loop, &racer->io);
     if (rc == HF_OK)
         return NULL;
-    (void)close(fd);
+    hf_socket_close(fd);
     racer->io.fd = -1;
     return hf_net_status_text(rc);
 }

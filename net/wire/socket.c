@@ -53,7 +53,7 @@ hf_status hf_socket_connect(int *out, const struct sockaddr *address,
         return HF_OK;
     }
     why = errno;
-    (void)close(fd);
+    hf_socket_close(fd);
     errno = why;
     return HF_E_CONNECT;
 }
@@ -81,6 +81,11 @@ int hf_socket_error(int fd)
     if (getpeername(fd, (struct sockaddr *)&peer, &len) < 0)
         return errno;
     return is_own(&peer, len, fd) ? ECONNREFUSED : 0;
+}
+
+void hf_socket_close(int fd)
+{
+    (void)close(fd);
 }
 
 static long outcome(ssize_t n)

@@ -1,5 +1,6 @@
-/* Sockets that never block and never outlive an exec: the only file that reads
- * and writes one. Private to net/. */
+/* Sockets that never block and never outlive an exec: the only file that
+ * makes, reads, writes and closes one (but for OpenSSL, which reads and writes
+ * by itself). Private to net/. */
 #ifndef HF_SOCKET_H
 #define HF_SOCKET_H
 
@@ -12,10 +13,12 @@
  * hf_socket_error   - the errno of a connect that ended; 0: connected. Refused
  *                     is also who was connected to himself: a port of this
  *                     machine on which nobody listens may be picked for our end
- *                     too. */
+ *                     too.
+ * hf_socket_close   - of one that is watched no more. */
 hf_status hf_socket_connect(int *fd, const struct sockaddr *address,
                             socklen_t len) HF_MUST_CHECK;
 int hf_socket_error(int fd);
+void hf_socket_close(int fd);
 
 /* Both: > 0 bytes moved; 0: it would block; < 0: the negative errno, or
  * HF_SOCKET_EOF when the peer has closed. Never raises SIGPIPE. */

@@ -3,7 +3,6 @@
 #include "net/base/error.h"
 
 #include <string.h>
-#include <unistd.h>
 
 hf_status hf_stream_open(struct hf_stream *stream, int fd,
                          struct hf_tls_context *context)
@@ -44,7 +43,7 @@ void hf_stream_close(struct hf_stream *stream, bool is_polite)
     hf_tls_free(stream->tls, is_polite);
     stream->tls = NULL;
     if (stream->fd >= 0)
-        (void)close(stream->fd);
+        hf_socket_close(stream->fd);
     stream->fd = -1;
 }
 

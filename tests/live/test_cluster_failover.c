@@ -65,9 +65,9 @@ static void *work(void *arg)
     struct hf_error err = {0};
     struct hf_lock *lock;
 
-    must(hf_lock_new(&lock, w->client, w->name, strlen(w->name), &err) ==
-             HF_OK,
-         "a lock");
+    ck_must(hf_lock_new(&lock, w->client, w->name, strlen(w->name), &err) ==
+                HF_OK,
+            "a lock");
     while (!is_over) {
         int64_t began_ms = local_now_ms(), took_ms;
         hf_status rc;

@@ -194,12 +194,12 @@ static void work_once(struct worker *w, unsigned *seed)
     char name[32];
 
     (void)sprintf(name, "work:%d", n);
-    must(hf_lock_new(&lock, w->client, name, strlen(name), &err) == HF_OK,
-         "a lock");
+    ck_must(hf_lock_new(&lock, w->client, name, strlen(name), &err) == HF_OK,
+            "a lock");
     if (hf_lock_acquire(lock, NULL, &err) < 0)
         ck_abort_msg("acquire: %s", err.text);
-    must(++inside[n] == 1, "one at a time");
-    must(--inside[n] == 0, "one at a time");
+    ck_must(++inside[n] == 1, "one at a time");
+    ck_must(--inside[n] == 0, "one at a time");
     if (hf_lock_release(lock, hf_owner_thread(), &err) < 0)
         ck_abort_msg("release: %s", err.text);
     hf_lock_free(lock);

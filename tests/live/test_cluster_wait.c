@@ -349,6 +349,40 @@ START_TEST(so_is_a_lock_of_the_longest_name)
 }
 END_TEST
 
+/* Fenced locks and the read side have further keys, in the slot of another tag:
+ * no script can use both. */
+static const struct {
+    enum hf_lock_kind kind;
+    const char *name;
+    bool is_served;
+} two_slots[] = {
+    {HF_KIND_FENCED, "a{b", false}, {HF_KIND_FENCED, "a}b", false},
+    {HF_KIND_READ, "a{b", false},   {HF_KIND_READ, "{}x", false},
+    {HF_KIND_WRITE, "a{b", true},   {HF_KIND_NONREENTRANT, "a{b", true},
+};
+
+START_TEST(name_with_keys_in_two_slots_is_refused_with_advice)
+{
+    struct hf_client *client = cluster_client("");
+    const char *name = two_slots[_i].name;
+    struct hf_lock *lock = NULL;
+    struct hf_error err;
+
+    ck_assert_ok(hf_lock_new_kind(&lock, client, two_slots[_i].kind, name,
+                                  strlen(name), NULL));
+    if (two_slots[_i].is_served) {
+        acquire(lock, 1);
+        release(lock, 1);
+    } else {
+        ck_assert_status(try_acquire(lock, 1, &err), HF_E_SERVER);
+        ck_assert_ptr_nonnull(strstr(err.text, "CROSSSLOT"));
+        ck_assert_ptr_nonnull(strstr(err.text, "such as {this})"));
+    }
+    ck_assert_int_eq(server_ask_int(server_of(name), "EXISTS %s", name), 0);
+    hf_client_free(client);
+}
+END_TEST
+
 /* The first thing that the client asks: how waiters are woken, it has yet to
  * learn. */
 START_TEST(a_force_release_wakes_waiters_of_a_cluster)
@@ -401,6 +435,8 @@ static void add_case(Suite *s, const char *name, bool is_resp2)
     tcase_add_loop_test(c, a_lock_of_any_name_is_acquired_awaited_and_released,
                         0, COUNT(odd));
     tcase_add_test(c, so_is_a_lock_of_the_longest_name);
+    tcase_add_loop_test(c, name_with_keys_in_two_slots_is_refused_with_advice,
+                        0, COUNT(two_slots));
     tcase_add_loop_test(c, a_force_release_wakes_waiters_of_a_cluster, 0,
                         COUNT(ways));
     tcase_add_loop_test(c, a_waiter_is_woken_after_a_failover, 0, 1);

@@ -96,7 +96,8 @@ static struct process *sleeper(int which)
     (void)await_line(p, OUT, "waiting for ");
     await_subscribers(server, CHANNEL, 1);
     while (script_calls(server) < calls + 2) {
-        must(local_now_ms() < end_ms, "a waiter asks behind its subscription");
+        ck_must(local_now_ms() < end_ms,
+                "a waiter asks behind its subscription");
         local_rest_us(1000);
     }
     return p;
@@ -209,7 +210,7 @@ static bool is_closed_by_exec(pid_t pid, const char *fd)
     (void)!fread(text, 1, sizeof text - 1, file);
     (void)fclose(file);
     flags = strstr(text, "flags:");
-    must(flags != NULL, "a descriptor has flags");
+    ck_must(flags != NULL, "a descriptor has flags");
     return strtoul(flags + strlen("flags:"), NULL, 8) & O_CLOEXEC;
 }
 
@@ -227,8 +228,8 @@ static int descriptors(struct process *p)
     while ((entry = readdir(dir))) {
         if (entry->d_name[0] == '.' || is_from_us(atoi(entry->d_name)))
             continue;
-        must(is_closed_by_exec(pid_of(p), entry->d_name),
-             "a program that it starts inherits none");
+        ck_must(is_closed_by_exec(pid_of(p), entry->d_name),
+                "a program that it starts inherits none");
         n++;
     }
     (void)closedir(dir);
@@ -251,7 +252,7 @@ START_TEST(descriptors_stay_as_many_as_they_were)
             (void)await_line(p, OUT, "renewed");
     }
     while (descriptors(p) != n) {
-        must(local_now_ms() < end_ms, "none is left open");
+        ck_must(local_now_ms() < end_ms, "none is left open");
         local_rest_us(1000);
     }
     send(p, SIGTERM);

@@ -410,6 +410,33 @@ END_TEST
 
 /* ---- force ---- */
 
+/* A count of 18 digits is the greatest that a client reads. */
+static const struct {
+    const char *count;
+    bool is_lock;
+} counts[] = {{"1", true},
+              {"100000000000000000", true},
+              {"999999999999999999", true},
+              {"1000000000000000000", false},
+              {"9223372036854775808", false},
+              {"0000000000000000001", false}};
+
+START_TEST(force_frees_no_hash_with_a_count_beyond_18_digits)
+{
+    struct hf_error err = {0};
+    bool is_lock = counts[_i].is_lock;
+
+    open_client(&ways[0]);
+    (void)server_ask(server, "HSET " NAME " " LUA_HOLDER " %s",
+                     counts[_i].count);
+    ck_assert_status(hf_lock_force_release(lock, NULL, 0, &err),
+                     is_lock ? HF_OK : HF_E_SERVER);
+    ck_assert_int_eq(strstr(err.text, "is no lock") != NULL, !is_lock);
+    ck_assert_str_eq(server_ask(server, "EXISTS " NAME), is_lock ? "0" : "1");
+    close_client();
+}
+END_TEST
+
 START_TEST(force_frees_whoever_holds_it_and_tells_the_channel)
 {
     struct feed *feed = feed_open(server, "SUBSCRIBE " CHANNEL);
@@ -651,6 +678,8 @@ static void add_cases(Suite *s)
                         COUNT(strangers));
     tcase_add_test(c, a_read_lock_of_many_is_one_wherever_the_server_looks);
     tcase_add_test(c, forced_release_of_an_owner_that_is_none_is_refused);
+    tcase_add_loop_test(c, force_frees_no_hash_with_a_count_beyond_18_digits, 0,
+                        COUNT(counts));
     add_in_all_ways(c, force_frees_whoever_holds_it_and_tells_the_channel);
     add_in_all_ways(c, force_with_a_holder_frees_only_from_that_one);
     add_in_all_ways(c, force_without_blocking_does_not_need_the_holders_text_any_more);

@@ -127,7 +127,7 @@ START_TEST(a_waiter_waits_for_its_server_too)
     struct hf_acquire_options o = acquire_options(1);
     struct call call;
 
-    open_client(200);
+    open_client(1000); /* a busy machine answers within that */
     (void)lua_acquire(server, NAME, strlen(NAME), LUA_HOLDER, 1500);
     call_acquire(&call, lock, &o);
     await_subscribers(server, CHANNEL, 1);

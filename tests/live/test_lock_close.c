@@ -160,7 +160,7 @@ static void *block(void *owner)
 {
     struct hf_acquire_options o = acquire_options((intptr_t)owner);
 
-    must(hf_lock_acquire(lock, &o, NULL) == HF_E_CLOSED, "closed");
+    ck_must(hf_lock_acquire(lock, &o, NULL) == HF_E_CLOSED, "closed");
     return NULL;
 }
 

@@ -256,9 +256,12 @@ static void call_us(void *ctx, struct hf_lock *lost, int64_t owner,
 {
     struct hf_lock_info seen;
 
-    must(hf_lock_release(lost, owner, NULL) == HF_E_CLOSED, "release: closed");
-    must(hf_lock_acquire(lost, NULL, NULL) == HF_E_CLOSED, "acquire: closed");
-    must(hf_lock_inspect(lost, &seen, NULL) == HF_E_CLOSED, "inspect: closed");
+    ck_must(hf_lock_release(lost, owner, NULL) == HF_E_CLOSED,
+            "release: closed");
+    ck_must(hf_lock_acquire(lost, NULL, NULL) == HF_E_CLOSED,
+            "acquire: closed");
+    ck_must(hf_lock_inspect(lost, &seen, NULL) == HF_E_CLOSED,
+            "inspect: closed");
     diary_lost(ctx, lost, owner, reason);
 }
 
@@ -525,7 +528,7 @@ static void drive_until_sent(uint64_t count)
     int64_t end_ms = local_now_ms() + LONG_MS;
 
     while (proxy_count(proxy, PROXY_TO_SERVER, PROXY_PASSED) < count) {
-        must(local_now_ms() < end_ms, "bytes are sent");
+        ck_must(local_now_ms() < end_ms, "bytes are sent");
         hf_loop_dispatch(hf_client_loop(client), 1);
     }
 }

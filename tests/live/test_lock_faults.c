@@ -536,15 +536,16 @@ START_TEST(a_hundred_thousand_holds_leave_nothing)
     for (int i = 0; i < count; i++) {
         (void)snprintf(name, sizeof name, "hold:%d", i);
         locks[i] = lock_of(client, name);
-        must(hf_lock_acquire_async(locks[i], &o, crowd_done, &crowd) == HF_OK,
-             "a call is taken");
+        ck_must(hf_lock_acquire_async(locks[i], &o, crowd_done, &crowd) ==
+                HF_OK,
+                "a call is taken");
     }
     crowd_await(&crowd, count);
     ck_assert_uint_eq(stats_of(client).holds, (uint64_t)count);
     ck_assert_int_eq(server_ask_int(server, "DBSIZE"), count);
     for (int i = 0; i < count; i++)
-        must(hf_lock_release_async(locks[i], 1, crowd_done, &crowd) == HF_OK,
-             "a call is taken");
+        ck_must(hf_lock_release_async(locks[i], 1, crowd_done, &crowd) == HF_OK,
+                "a call is taken");
     crowd_await(&crowd, count);
     ck_assert_uint_eq(stats_of(client).holds, 0);
     server_await(server, LONG_MS, "0", "DBSIZE");
@@ -572,16 +573,16 @@ START_TEST(ten_thousand_waiters_leave_nothing)
     for (int i = 0; i < count; i++) {
         struct hf_acquire_options o = acquire_options(i + 1);
 
-        must(hf_lock_acquire_async(lock, &o, crowd_done, &crowd) == HF_OK,
-             "a call is taken");
+        ck_must(hf_lock_acquire_async(lock, &o, crowd_done, &crowd) == HF_OK,
+                "a call is taken");
     }
     ck_assert_uint_eq(stats_of(client).waiters, (uint64_t)count);
     release(lock, INT64_MAX);
     for (int i = 0; i < count; i++) {
         while (note_read(&crowd.note, &crowd.done) <= i)
             local_rest_us(20);
-        must(hf_lock_release_async(lock, i + 1, crowd_done, &gone) == HF_OK,
-             "they have it in the order in which they came");
+        ck_must(hf_lock_release_async(lock, i + 1, crowd_done, &gone) == HF_OK,
+                "they have it in the order in which they came");
     }
     crowd_await(&gone, count);
     crowd_await(&crowd, count);

@@ -144,6 +144,11 @@ START_TEST(question_that_is_repeated_has_the_same_token)
     ck_assert_ptr_nonnull(
         strstr(server_ask(server, command, "x:2", 1), "x:2 -1 "));
     ck_assert_str_eq(server_ask(server, "GET " TOKEN), "1");
+    (void)server_ask(server, "DEL " NAME);
+    (void)server_ask(server, "SET " TOKEN " 9007199254740992");
+    for (int i = 0; i < 3; i++)
+        ck_assert_str_eq(server_ask(server, command, "x:1", 1),
+                         "x:1 1 9007199254740993");
 }
 END_TEST
 
@@ -156,6 +161,22 @@ START_TEST(refusal_takes_no_token)
     ck_assert_str_eq(server_ask(server, "GET " TOKEN), "1");
     release(lock, 1);
     ck_assert_int_eq(acquire_token(lock, 2), 2);
+}
+END_TEST
+
+/* Lua's numbers are doubles: from 2^53 on, INCR's answer is not exact there. */
+static const int64_t far[] = {(INT64_C(1) << 53) - 2, (INT64_C(1) << 53) - 1,
+                              INT64_C(1) << 53, (INT64_C(1) << 53) + 1,
+                              999999999999999996};
+
+START_TEST(tokens_are_exact_beyond_what_lua_can_count)
+{
+    (void)server_ask(server, "SET " TOKEN " %lld", (long long)far[_i]);
+    for (int64_t token = far[_i] + 1; token <= far[_i] + 3; token++) {
+        ck_assert_int_eq(acquire_token(lock, 1), token);
+        ck_assert_int_eq(atoll(server_ask(server, "GET " TOKEN)), token);
+        release(lock, 1);
+    }
 }
 END_TEST
 
@@ -262,14 +283,14 @@ static void *contend(void *client_of_mine)
     struct hf_acquire_options o = acquire_options(hf_owner_thread());
     struct hf_lock *own = NULL;
 
-    must(hf_lock_new_kind(&own, client_of_mine, HF_KIND_FENCED, NAME,
-                          strlen(NAME), NULL) == HF_OK,
-         "a handle");
+    ck_must(hf_lock_new_kind(&own, client_of_mine, HF_KIND_FENCED, NAME,
+                             strlen(NAME), NULL) == HF_OK,
+            "a handle");
     for (int i = 0; i < TURNS; i++) {
-        must(hf_lock_acquire(own, &o, NULL) == HF_OK, "acquired");
-        must(hf_lock_token(own, o.owner) > last_token, "a greater token");
+        ck_must(hf_lock_acquire(own, &o, NULL) == HF_OK, "acquired");
+        ck_must(hf_lock_token(own, o.owner) > last_token, "a greater token");
         last_token = hf_lock_token(own, o.owner);
-        must(hf_lock_release(own, o.owner, NULL) == HF_OK, "released");
+        ck_must(hf_lock_release(own, o.owner, NULL) == HF_OK, "released");
     }
     hf_lock_free(own);
     return NULL;
@@ -372,6 +393,8 @@ static void add(Suite *suite)
     tcase_add_test(c, question_that_is_repeated_has_the_same_token);
     c = live_case(suite, "growth", start, stop);
     tcase_add_test(c, refusal_takes_no_token);
+    tcase_add_loop_test(c, tokens_are_exact_beyond_what_lua_can_count, 0,
+                        COUNT(far));
     tcase_add_test(c, force_release_keeps_the_counter);
     tcase_add_test(c, expiry_keeps_the_counter);
     tcase_add_test(c, holder_that_is_killed_has_the_smaller_token);

@@ -56,7 +56,7 @@ static int order[LOCKS + 1], orders;
 
 static void note_order(void *ctx, hf_status status, const struct hf_error *err)
 {
-    must(status == HF_OK, err->text);
+    ck_must(status == HF_OK, err->text);
     order[orders] = (int)((struct call *)ctx - calls);
     note_add(&order_note, &orders);
 }
@@ -103,9 +103,9 @@ static void *pairs(void *arg)
     struct hf_lock *lock = arg;
 
     for (int i = 0; i < 5; i++) {
-        must(hf_lock_acquire(lock, NULL, NULL) == HF_OK, "acquired");
-        must(hf_lock_release(lock, hf_owner_thread(), NULL) == HF_OK,
-             "released");
+        ck_must(hf_lock_acquire(lock, NULL, NULL) == HF_OK, "acquired");
+        ck_must(hf_lock_release(lock, hf_owner_thread(), NULL) == HF_OK,
+                "released");
     }
     return NULL;
 }

@@ -53,7 +53,7 @@ static int connect_to_server(void)
     int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
 
     a.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-    must(connect(fd, (struct sockaddr *)&a, sizeof a) == 0, "a connection");
+    ck_must(connect(fd, (struct sockaddr *)&a, sizeof a) == 0, "a connection");
     local_prepare(fd);
     return fd;
 }

@@ -135,11 +135,11 @@ static void *work(void *arg)
         rc = hf_lock_acquire(l, &o, &err);
         if (rc != HF_OK)
             ck_abort_msg("not acquired: %s: %s", hf_status_name(rc), err.text);
-        must(atomic_fetch_add(&inside, 1) == 0, "never two inside");
-        must(hf_lock_safe_ms(l, 1) > 0, "who is inside is safe");
-        must(atomic_fetch_sub(&inside, 1) == 1, "never two inside");
+        ck_must(atomic_fetch_add(&inside, 1) == 0, "never two inside");
+        ck_must(hf_lock_safe_ms(l, 1) > 0, "who is inside is safe");
+        ck_must(atomic_fetch_sub(&inside, 1) == 1, "never two inside");
         rc = hf_lock_release(l, 1, NULL);
-        must(rc == HF_OK, "and given back");
+        ck_must(rc == HF_OK, "and given back");
         w->grants++;
         local_rest_us(2000); /* its news would fill a slow wire else */
     }

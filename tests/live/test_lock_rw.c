@@ -86,49 +86,13 @@ static void ck_assert_count(struct hf_lock *of, int64_t owner, const char *count
 
 /* ---- what the server keeps ---- */
 
-/* A player of the contract's steps whose hands are the library's. */
-static struct hf_lock *player_side(const char *verb)
-{
-    return strstr(verb, "read") ? reads : writes;
-}
-
-static const char *act(struct rw_player *p, const char *verb, long lease_ms)
-{
-    static char texts[4][HF_OWNER_TEXT_MAX];
-    struct hf_lock *lock = player_side(verb);
-    struct hf_acquire_options o = acquire_options(p->thread);
-    char *texts_of = texts[2 * (p->thread - 1)];
-    hf_status rc;
-
-    o.wait_ms = 0;
-    o.lease_ms = lease_ms;
-    if (strncmp(verb, "un", 2) == 0)
-        rc = hf_lock_release(lock, p->thread, NULL);
-    else
-        rc = hf_lock_acquire(lock, &o, NULL);
-    if (hf_lock_hold_count(lock, p->thread, &(int64_t){0}, NULL) == HF_OK &&
-        *owner_of(lock, p->thread)) {
-        char *text = texts_of + (lock == writes ? HF_OWNER_TEXT_MAX : 0);
-
-        (void)strcpy(text, owner_of(lock, p->thread));
-        *(lock == writes ? &p->writer : &p->owner) = text;
-    }
-    return rc == HF_OK ? "ok" : "no";
-}
-
 /* The last table forces, after which a client has holds that are lost. */
 START_TEST(each_step_leaves_the_state_of_the_contract)
 {
     struct rw_player players[2];
 
     for (int i = 0; i < 2; i++)
-        players[i] = (struct rw_player){.owner = "nobody",
-                                        .writer = "nobody:write",
-                                        .times = 1,
-                                        .act = act,
-                                        .server = server,
-                                        .name = NAME,
-                                        .thread = i + 1};
+        players[i] = rw_player_library(server, NAME, client, i + 1);
     rw_play(&rw_tables[_i], players);
 }
 END_TEST
@@ -392,6 +356,90 @@ START_TEST(reader_that_was_refused_by_its_own_writer_does_not_stand_in_line)
 }
 END_TEST
 
+/* The server grants both, as it would to two readers: one hold counts both, also
+ * where they join the owner's write hold. */
+START_TEST(reads_of_one_owner_that_cross_are_one_hold)
+{
+    struct hf_client_options o;
+    struct hf_acquire_options at_once = acquire_options(1);
+    char url[SERVER_URL_MAX];
+    struct call calls[2];
+
+    at_once.wait_ms = _i % 2 ? HF_FOREVER : 0;
+    way_options(&o, url, server_port(server), &(struct way){3, false});
+    hf_client_free(client);
+    client = client_with(&o);
+    reads = side(client, HF_KIND_READ, NAME);
+    writes = side(client, HF_KIND_WRITE, NAME);
+    acquire(_i / 2 ? writes : reads, _i / 2 ? 1 : 9); /* connects, and stays */
+    for (int i = 0; i < 2; i++)
+        call_acquire(&calls[i], reads, &at_once);
+    for (int i = 0; i < 2; i++)
+        ck_assert_ok(call_drive(&calls[i], client));
+    ck_assert_count(reads, 1, "2");
+    release(reads, 1);
+    ck_assert_count(reads, 1, "1");
+    release(reads, 1);
+    ck_assert_int_eq(hf_lock_safe_ms(reads, 1), INT64_MIN);
+    release(_i / 2 ? writes : reads, _i / 2 ? 1 : 9);
+    ck_assert_free();
+}
+END_TEST
+
+/* The writer's reader came while the writer itself waited, and stands behind
+ * another's writer, who waits for this one. */
+START_TEST(reader_whose_writer_is_granted_leaves_the_line)
+{
+    struct hf_client *elsewhere = client_to(server_port(server));
+    struct hf_lock *theirs = side(elsewhere, HF_KIND_WRITE, NAME);
+    struct call writer, other, reader, third;
+
+    acquire(theirs, 9);
+    call_side(&writer, writes, 1);
+    await_subscribers(server, RW_CHANNEL, 1);
+    call_side(&other, writes, 2);
+    call_side(&reader, reads, 1);
+    call_side(&third, reads, 3);
+    ck_assert_uint_eq(stats_of(client).waiters, 4);
+    release(theirs, 9);
+    ck_assert_ok(call_await(&writer));
+    ck_assert_ok(call_await(&reader));
+    ck_assert(!call_is_done(&other));
+    ck_assert(!call_is_done(&third));
+    release(writes, 1);
+    release(reads, 1);
+    ck_assert_ok(call_await(&other));
+    release(writes, 2);
+    ck_assert_ok(call_await(&third));
+    release(reads, 3);
+    ck_assert_free();
+    hf_client_free(elsewhere);
+}
+END_TEST
+
+/* Likewise a writer whose reader is granted: it would wait for itself. */
+START_TEST(writer_whose_reader_is_granted_is_refused_at_once)
+{
+    struct hf_client *elsewhere = client_to(server_port(server));
+    struct hf_lock *theirs = side(elsewhere, HF_KIND_WRITE, NAME);
+    struct call writer, other, reader;
+
+    acquire(theirs, 9);
+    call_side(&reader, reads, 1);
+    await_subscribers(server, RW_CHANNEL, 1);
+    call_side(&other, writes, 2);
+    call_side(&writer, writes, 1);
+    release(theirs, 9);
+    ck_assert_ok(call_await(&reader));
+    ck_assert_status(call_await(&writer), HF_E_INVAL);
+    ck_assert(!call_is_done(&other));
+    release(reads, 1);
+    ck_assert_ok(call_await(&other));
+    release(writes, 2);
+    hf_client_free(elsewhere);
+}
+END_TEST
+
 /* ---- the watchdog ---- */
 
 #define HOLDERS 30
@@ -642,15 +690,15 @@ static void take_turn(struct hf_lock *own[2], int64_t owner, bool is_writer)
     bool is_locked;
     int inside;
 
-    must(hf_lock_acquire(own[is_writer], &o, NULL) == HF_OK, "acquired");
+    ck_must(hf_lock_acquire(own[is_writer], &o, NULL) == HF_OK, "acquired");
     inside = atomic_fetch_add(is_writer ? &writing : &reading, 1);
-    must(is_writer ? inside == 0 && reading == 0 : writing == 0, "alone");
-    must(hf_lock_is_locked(own[1], &is_locked, NULL) == HF_OK && is_locked,
-         "locked"); /* and a round trip inside */
-    must(is_writer ? reading == 0 && writing == 1 : writing == 0, "still");
+    ck_must(is_writer ? inside == 0 && reading == 0 : writing == 0, "alone");
+    ck_must(hf_lock_is_locked(own[1], &is_locked, NULL) == HF_OK && is_locked,
+            "locked"); /* and a round trip inside */
+    ck_must(is_writer ? reading == 0 && writing == 1 : writing == 0, "still");
     written += is_writer;
     atomic_fetch_sub(is_writer ? &writing : &reading, 1);
-    must(hf_lock_release(own[is_writer], owner, NULL) == HF_OK, "released");
+    ck_must(hf_lock_release(own[is_writer], owner, NULL) == HF_OK, "released");
 }
 
 static void *contend(void *client_of_mine)
@@ -659,10 +707,10 @@ static void *contend(void *client_of_mine)
     int64_t owner = hf_owner_thread();
 
     for (int i = 0; i < 2; i++)
-        must(hf_lock_new_kind(&own[i], client_of_mine,
-                              i ? HF_KIND_WRITE : HF_KIND_READ, NAME,
-                              strlen(NAME), NULL) == HF_OK,
-             "a handle");
+        ck_must(hf_lock_new_kind(&own[i], client_of_mine,
+                                 i ? HF_KIND_WRITE : HF_KIND_READ, NAME,
+                                 strlen(NAME), NULL) == HF_OK,
+                "a handle");
     for (int i = 0; i < TURNS; i++)
         take_turn(own, owner, (i + owner) % 3 == 0);
     return NULL;
@@ -769,6 +817,9 @@ static void add(Suite *suite)
     tcase_add_test(c, writer_that_gives_up_lets_readers_in);
     tcase_add_test(
         c, reader_that_was_refused_by_its_own_writer_does_not_stand_in_line);
+    tcase_add_loop_test(c, reads_of_one_owner_that_cross_are_one_hold, 0, 4);
+    tcase_add_test(c, reader_whose_writer_is_granted_leaves_the_line);
+    tcase_add_test(c, writer_whose_reader_is_granted_is_refused_at_once);
     c = live_case(suite, "watchdog", start_renewing, stop);
     tcase_add_test(c, many_read_holds_are_renewed);
     tcase_add_loop_test(c, renewal_of_one_side_leaves_the_other_its_lease, 0, 2);

@@ -31,11 +31,11 @@ static void *contend(void *arg)
         int64_t owner = hf_owner_thread();
         struct hf_acquire_options o = acquire_options(owner);
 
-        must(hf_lock_acquire(c->lock, &o, NULL) == HF_OK, "acquired");
+        ck_must(hf_lock_acquire(c->lock, &o, NULL) == HF_OK, "acquired");
         if (grants++ < GRANTS)
             grants_of[c->client]++;
         local_rest_us(1000);
-        must(hf_lock_release(c->lock, owner, NULL) == HF_OK, "released");
+        ck_must(hf_lock_release(c->lock, owner, NULL) == HF_OK, "released");
     }
     return NULL;
 }
@@ -57,8 +57,8 @@ static void run_contenders(int clients, int threads)
         c->lock = lock_of(client[c->client], NAME);
     }
     for (int i = 0; i < clients * threads; i++)
-        must(pthread_create(&all[i].thread, NULL, contend, &all[i]) == 0,
-             "a thread begins");
+        ck_must(pthread_create(&all[i].thread, NULL, contend, &all[i]) == 0,
+                "a thread begins");
     for (int i = 0; i < clients * threads; i++)
         (void)pthread_join(all[i].thread, NULL);
     for (int i = 0; i < clients; i++)
@@ -107,9 +107,9 @@ static void on_acquired(void *ctx, hf_status status, const struct hf_error *err)
     struct member *m = ctx;
 
     call_done(&m->acquired, status, err);
-    must(status == HF_OK, "each is granted");
-    must(hf_lock_release_async(m->lock, 1, on_released, m) == HF_OK,
-         "and releases");
+    ck_must(status == HF_OK, "each is granted");
+    ck_must(hf_lock_release_async(m->lock, 1, on_released, m) == HF_OK,
+            "and releases");
 }
 
 /* All of them in one loop of the test's: a thread for each would be a bench of

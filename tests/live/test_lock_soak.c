@@ -74,7 +74,7 @@ static void be_inside(struct worker *w, struct hf_lock *lock, int which,
     struct hf_acquire_options o = acquire_options(owner);
     int64_t count;
 
-    must(atomic_fetch_add(&inside[which], 1) == 0, "never two inside");
+    ck_must(atomic_fetch_add(&inside[which], 1) == 0, "never two inside");
     switch (dice_of(&w->seed, 4)) {
     case 0:
         if (hf_lock_acquire(lock, &o, NULL) == HF_OK)
@@ -82,14 +82,14 @@ static void be_inside(struct worker *w, struct hf_lock *lock, int which,
         break;
     case 1:
         if (hf_lock_hold_count(lock, owner, &count, NULL) == HF_OK)
-            must(count == 1, "the count is exact");
+            ck_must(count == 1, "the count is exact");
         break;
     default:
         sched_yield();
         break;
     }
-    must(hf_lock_safe_ms(lock, owner) > 0, "who is inside is safe");
-    must(atomic_fetch_sub(&inside[which], 1) == 1, "never two inside");
+    ck_must(hf_lock_safe_ms(lock, owner) > 0, "who is inside is safe");
+    ck_must(atomic_fetch_sub(&inside[which], 1) == 1, "never two inside");
 }
 
 static void one_round(struct worker *w)
@@ -109,14 +109,15 @@ static void one_round(struct worker *w)
         atomic_fetch_add(&grants, 1);
         be_inside(w, lock, which, w->number + 1);
         rc = hf_lock_release(lock, w->number + 1, &err);
-        must(rc == HF_OK || rc <= HF_E_CONNECT, "what is inside is not lost");
+        ck_must(rc == HF_OK || rc <= HF_E_CONNECT,
+                "what is inside is not lost");
     } else if (rc == HF_TIMEOUT || rc == HF_CANCELLED) {
         atomic_fetch_add(&refusals, 1);
     }
     if (rc <= HF_E_CONNECT)
         atomic_fetch_add(&unknowns, 1);
-    must(hf_lock_release(lock, w->number + 1, NULL) == HF_NOT_OWNER,
-         "nothing is left to release");
+    ck_must(hf_lock_release(lock, w->number + 1, NULL) == HF_NOT_OWNER,
+            "nothing is left to release");
     hf_lock_free(lock);
 }
 

@@ -839,7 +839,7 @@ static void *count_up(void *arg)
 
         if (hf_lock_acquire(mine, NULL, &err) < 0)
             ck_abort_msg("acquire: %s", err.text);
-        must(atomic_fetch_add(&inside, 1) == 0, "never two inside");
+        ck_must(atomic_fetch_add(&inside, 1) == 0, "never two inside");
         seen = count;
         sched_yield();
         count = seen + 1;
@@ -914,14 +914,15 @@ static void *redisson_counts(void *stop_flag)
         if (strcmp(lua_acquire(server, NAME, strlen(NAME), LUA_HOLDER, 30000),
                    "(nil)") != 0)
             continue;
-        must(atomic_fetch_add(&inside, 1) == 0, "never two inside");
+        ck_must(atomic_fetch_add(&inside, 1) == 0, "never two inside");
         count++;
         sched_yield();
         count--;
         atomic_fetch_sub(&inside, 1);
-        must(strcmp(lua_release(server, NAME, strlen(NAME), LUA_HOLDER, 30000),
-                    "1") == 0,
-             "Redisson's hold is its own");
+        ck_must(strcmp(lua_release(server, NAME, strlen(NAME), LUA_HOLDER,
+                                   30000),
+                       "1") == 0,
+                "Redisson's hold is its own");
     }
     return NULL;
 }

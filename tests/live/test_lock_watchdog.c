@@ -35,7 +35,7 @@ static void await_renewals_or_loss(int count)
     int64_t end_ms = local_now_ms() + LONG_MS;
 
     while (renewals() < count && losses() == 0) {
-        must(local_now_ms() < end_ms, "a hold is renewed or lost");
+        ck_must(local_now_ms() < end_ms, "a hold is renewed or lost");
         local_rest_us(500);
     }
 }
@@ -654,8 +654,8 @@ END_TEST
 static void release_in_callback(void *ctx, struct hf_lock *lost, int64_t owner,
                                 enum hf_lost reason)
 {
-    must(hf_lock_release(lost, owner, NULL) == HF_LOST,
-         "a lost hold is forgotten by releasing it");
+    ck_must(hf_lock_release(lost, owner, NULL) == HF_LOST,
+            "a lost hold is forgotten by releasing it");
     diary_lost(ctx, lost, owner, reason);
 }
 

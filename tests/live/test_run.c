@@ -469,6 +469,34 @@ START_TEST(unreachable_server_is_named)
 }
 END_TEST
 
+START_TEST(unreachable_server_is_named_once_for_all_locks)
+{
+    char url[64];
+
+    (void)snprintf(url, sizeof url, "redis://127.0.0.1:%d", local_dead_port());
+    fails(holdfast(NULL, "status", "-u", url, "a", "b", "c", NULL),
+          "cannot connect: Connection refused");
+}
+END_TEST
+
+/* Another lock may live on a node that can be reached. */
+START_TEST(unreachable_cluster_is_tried_for_each_lock)
+{
+    struct process *p;
+    const char *first;
+    char url[64];
+
+    (void)snprintf(url, sizeof url, "redis+cluster://127.0.0.1:%d",
+                   local_dead_port());
+    p = holdfast(NULL, "status", "-u", url, "--connect-timeout", "200ms", "a",
+                 "b", NULL);
+    ck_assert_int_eq(finish(p), 125);
+    first = strstr(await_end(p, ERR), "Connection refused");
+    ck_assert_ptr_nonnull(first);
+    ck_assert_ptr_nonnull(strstr(first + 1, "Connection refused"));
+}
+END_TEST
+
 /* Who asks once waits for no server: an hour to connect would be too long for
  * this test. */
 START_TEST(nonblocking_run_reports_a_refusal_at_once)
@@ -829,6 +857,8 @@ static void add_trouble(Suite *s)
     TCase *c = run_case(s, "trouble");
 
     tcase_add_test(c, unreachable_server_is_named);
+    tcase_add_test(c, unreachable_server_is_named_once_for_all_locks);
+    tcase_add_test(c, unreachable_cluster_is_tried_for_each_lock);
     tcase_add_loop_test(c, nonblocking_run_reports_a_refusal_at_once, 0, 5);
     tcase_add_test(c, waiter_waits_for_an_unreachable_server_too);
     tcase_add_test(c, lock_is_kept_at_least_so_long);

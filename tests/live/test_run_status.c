@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "lock/lock.h"
 #include "tests/support/suite.h"
 
 #define SH "sh", "-c"
@@ -192,6 +193,58 @@ START_TEST(other_kinds_are_shown_and_never_deleted)
     }
     p = holdfast(server, "run", "-w", "50ms", "x", "true", NULL);
     ck_assert_int_eq(finish(p), 75); /* a lock it is */
+}
+END_TEST
+
+/* `owner` NULL: one of several. */
+static void ck_assert_side(const char *kind, const char *owner,
+                           const char *holders)
+{
+    struct process *p = holdfast(server, "status", "--json", "x", NULL);
+    const char *line = await_line(p, OUT, "");
+
+    ck_assert_str_eq(member(line, "held"), "true");
+    ck_assert_str_eq(member(line, "kind"), kind);
+    if (owner)
+        ck_assert_str_eq(member(line, "owner"), owner);
+    ck_assert_str_eq(member(line, "holders"), holders);
+    ck_assert_str_eq(member(line, "hold_count"), "1");
+    ck_assert_int_gt(atoi(member(line, "ttl_ms")), 0);
+    ck_assert_int_eq(finish(p), 0);
+}
+
+static struct hf_lock *take_side(struct hf_client *client,
+                                 enum hf_lock_kind kind, int64_t owner)
+{
+    struct hf_acquire_options o;
+    struct hf_lock *lock = NULL;
+
+    hf_acquire_options_init(&o);
+    o.owner = owner;
+    ck_assert_int_eq(hf_lock_new_kind(&lock, client, kind, "x", 1, NULL),
+                     HF_OK);
+    ck_assert_int_eq(hf_lock_acquire(lock, &o, NULL), HF_OK);
+    return lock;
+}
+
+START_TEST(both_sides_of_a_read_write_lock_are_shown)
+{
+    char url[SERVER_URL_MAX], text[HF_OWNER_TEXT_MAX];
+    struct hf_lock *writes, *reads;
+    struct hf_client_options o;
+    struct hf_client *client;
+
+    hf_client_options_init(&o);
+    o.url = server_url(server, url);
+    ck_assert_int_eq(hf_client_new(&client, &o, NULL), HF_OK);
+    writes = take_side(client, HF_KIND_WRITE, 1);
+    reads = take_side(client, HF_KIND_READ, 1);
+    ck_assert_side("write", hf_lock_owner_text(writes, 1, text), "1");
+    ck_assert_int_eq(hf_lock_release(writes, 1, NULL), HF_OK);
+    ck_assert_side("read", hf_lock_owner_text(reads, 1, text), "1");
+    (void)take_side(client, HF_KIND_READ, 2);
+    ck_assert_side("read", NULL, "2");
+    hf_client_free(client);
 }
 END_TEST
 
@@ -394,6 +447,7 @@ int main(void)
     tcase_add_loop_test(status, hash_of_an_application_is_no_lock_for_any_command,
                         0, ROWS(no_locks));
     tcase_add_test(status, error_about_other_data_holds_no_control_characters);
+    tcase_add_test(status, both_sides_of_a_read_write_lock_are_shown);
     tcase_add_loop_test(status, other_kinds_are_shown_and_never_deleted, 0,
                         ROWS(kinds));
     tcase_add_test(status, environment_names_the_server);

@@ -257,6 +257,18 @@ START_TEST(holder_with_a_monstrous_count_is_alive)
 }
 END_TEST
 
+/* Its own count, which another program has written: the server is not kept busy
+ * by a hold key for each. */
+START_TEST(release_of_a_monstrous_count_ends_at_once)
+{
+    does("A read 100");
+    does("B read 300");
+    (void)server_ask(server, "HSET " NAME " " A " 1000000000000");
+    does("A unread");
+    ck_assert_state("read 300, B1 B:1=300");
+}
+END_TEST
+
 /* ---- renewal ---- */
 
 static const char *renew(long lease_ms)
@@ -499,6 +511,7 @@ static void add(Suite *suite)
     tcase_add_test(c, ttl_stays_where_a_writers_hold_key_is_missing);
     tcase_add_test(c, downgrade_leaves_the_ttl_of_the_read_holds);
     tcase_add_test(c, holder_with_a_monstrous_count_is_alive);
+    tcase_add_test(c, release_of_a_monstrous_count_ends_at_once);
     tcase_add_test(c, renewal_prolongs_ones_own_holds_and_shortens_no_others);
     tcase_add_test(c, renewal_says_who_is_gone_and_spoils_no_others);
     tcase_add_test(c, renewal_makes_a_lost_hold_key_again);

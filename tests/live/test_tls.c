@@ -209,9 +209,9 @@ static void *lock_and_unlock(void *ctx)
     while (!__atomic_load_n(load->stops, __ATOMIC_SEQ_CST)) {
         struct hf_acquire_options o = acquire_options(load->number);
 
-        must(hf_lock_acquire(lock, &o, NULL) == HF_OK, "it is acquired");
-        must(hf_lock_release(lock, load->number, NULL) == HF_OK,
-             "it is released");
+        ck_must(hf_lock_acquire(lock, &o, NULL) == HF_OK, "it is acquired");
+        ck_must(hf_lock_release(lock, load->number, NULL) == HF_OK,
+                "it is released");
         __atomic_add_fetch(&load->pairs, 1, __ATOMIC_SEQ_CST);
     }
     return NULL;
@@ -223,7 +223,7 @@ static void await_pairs(struct load *load, int more)
     int64_t end_ms = local_now_ms() + LONG_MS;
 
     while (__atomic_load_n(&load->pairs, __ATOMIC_SEQ_CST) < until) {
-        must(local_now_ms() < end_ms, "locks are taken and given back");
+        ck_must(local_now_ms() < end_ms, "locks are taken and given back");
         local_rest_us(1000);
     }
 }

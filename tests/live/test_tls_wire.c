@@ -121,14 +121,14 @@ static void ask(struct ask *a, const struct hf_resp_arg *argv, size_t argc,
     rc = hf_link_submit(link_, &a->request, argv, argc,
                         hf_loop_now(loop) + 2 * LONG_MS);
     hf_loop_unlock(loop);
-    must(rc == HF_OK, "a question is taken");
+    ck_must(rc == HF_OK, "a question is taken");
 }
 
 static void answered(struct ask *a)
 {
     hf_loop_lock(loop);
     hf_loop_wait(&a->waiter); /* the lock is free after */
-    must(a->is_as_expected, "it is answered as it should be");
+    ck_must(a->is_as_expected, "it is answered as it should be");
 }
 
 static void ask_get(struct ask *a, const char *key, const char *value,
@@ -374,9 +374,9 @@ static void part(SSL_CTX *ctx, int fd)
     BIO *buffer = BIO_new(BIO_f_buffer());
     char greeting[1000];
 
-    must(ssl && buffer && SSL_set_fd(ssl, fd), "there is a server's end");
-    must(SSL_accept(ssl) == 1, "the handshake is done");
-    must(SSL_read(ssl, greeting, sizeof greeting) > 0, "it is greeted");
+    ck_must(ssl && buffer && SSL_set_fd(ssl, fd), "there is a server's end");
+    ck_must(SSL_accept(ssl) == 1, "the handshake is done");
+    ck_must(SSL_read(ssl, greeting, sizeof greeting) > 0, "it is greeted");
     SSL_set0_wbio(ssl, BIO_push(buffer, BIO_new_socket(fd, BIO_NOCLOSE)));
     (void)SSL_write(ssl, "%7\r\n", 4);
     (void)SSL_shutdown(ssl);
@@ -406,14 +406,14 @@ static void parting_start(struct parting *p, const struct way *way)
 
     *p = (struct parting){.ctx = SSL_CTX_new(TLS_server_method())};
     p->listener = local_listen(&p->port);
-    must(p->ctx && p->listener >= 0 &&
-             SSL_CTX_set_max_proto_version(p->ctx, is_older ? TLS1_2_VERSION
-                                                            : 0) &&
-             SSL_CTX_use_certificate_file(p->ctx, certs.server,
-                                          SSL_FILETYPE_PEM) == 1 &&
-             SSL_CTX_use_PrivateKey_file(p->ctx, certs.server,
-                                         SSL_FILETYPE_PEM) == 1,
-         "there is a server");
+    ck_must(p->ctx && p->listener >= 0 &&
+                SSL_CTX_set_max_proto_version(p->ctx, is_older ? TLS1_2_VERSION
+                                                               : 0) &&
+                SSL_CTX_use_certificate_file(p->ctx, certs.server,
+                                             SSL_FILETYPE_PEM) == 1 &&
+                SSL_CTX_use_PrivateKey_file(p->ctx, certs.server,
+                                            SSL_FILETYPE_PEM) == 1,
+            "there is a server");
     ck_assert_int_eq(pthread_create(&p->thread, NULL, part_from_all, p), 0);
 }
 

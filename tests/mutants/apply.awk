@@ -1,8 +1,8 @@
 # apply.awk -v out=FOLDER -v tests=PROGRAMS [-v only=FILE] MUTANTS: writes mutant N
 # as FOLDER/N, the whole file with the one bug in it, and prints a line of: N, file,
 # kind, what is wrong, and the tests to be asked: those that stand behind the file
-# ("net_round": tests/test_net_round), or else PROGRAMS. Fails if the text of any
-# does not stand in its file exactly once.
+# ("net_round": tests/test_net_round; "exhaust/lease": tests/exhaust/lease), or
+# else PROGRAMS. Fails if the text of any does not stand in its file exactly once.
 
 /^#/ {
     next
@@ -20,8 +20,7 @@ title == "" {
 
 file == "" {
     file = $1
-    asked = substr($0, length($1) + 2)
-    gsub(/[a-z0-9_]+/, "tests/test_&", asked)
+    asked = programs(substr($0, length($1) + 2))
     next
 }
 
@@ -42,6 +41,14 @@ file == "" {
 END {
     apply()
     exit failed
+}
+
+function programs(names,    i, n, name, all) {
+    n = split(names, name, " ")
+    for (i = 1; i <= n; i++)
+        all = all (i > 1 ? " " : "") "tests/" \
+              (name[i] ~ /\// ? "" : "test_") name[i]
+    return all
 }
 
 function joined(text, lines) {

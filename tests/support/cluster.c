@@ -539,7 +539,8 @@ static void migrate(struct cluster *c, redisContext *from, int to,
     }
     reply = redisCommandArgv(from, 7 + (int)keys->elements, argv, lens);
     ck_assert_ptr_nonnull(reply);
-    must_be_ok(to, reply->str, "MIGRATE");
+    if (strcmp(reply->str, "NOKEY") != 0) /* all of them have expired by now */
+        must_be_ok(to, reply->str, "MIGRATE");
     freeReplyObject(reply);
 }
 

@@ -94,8 +94,8 @@ static void check_output(void)
 
     for (uint64_t n = c->unsent; n < c->last; n++)
         queued += c->places[n & (c->places_room - 1)].size;
-    must(c->unwritten + queued == c->out_end - c->out_start,
-         "every byte of the output belongs to a request that will send it");
+    ck_must(c->unwritten + queued == c->out_end - c->out_start,
+            "every byte of the output belongs to a request that will send it");
 }
 
 /* Each request that was taken has ended in one way, or waits for its end. */
@@ -108,16 +108,16 @@ static void check_counters(void)
     for (uint64_t at = c->first; at < c->last; at++)
         waiting += hf_expected_reply_request(
                        &c->places[at & (c->places_room - 1)]) != NULL;
-    must(n->requests == n->answered + n->unsent + n->unknown + waiting,
-         "every request is counted, by its outcome");
-    must(n->latency_us.count == n->answered + n->late_replies,
-         "every reply has its latency");
-    must(n->given_up <= n->unsent + n->unknown, "who is given up has ended");
+    ck_must(n->requests == n->answered + n->unsent + n->unknown + waiting,
+            "every request is counted, by its outcome");
+    ck_must(n->latency_us.count == n->answered + n->late_replies,
+            "every reply has its latency");
+    ck_must(n->given_up <= n->unsent + n->unknown, "who is given up has ended");
 }
 
 void check(void)
 {
-    must(hf_conn_ok(&t.conn), "the rules of conn.h");
+    ck_must(hf_conn_ok(&t.conn), "the rules of conn.h");
     check_output();
     check_counters();
 }
@@ -201,7 +201,7 @@ size_t put_out(size_t n)
     check();
     if (n > len)
         n = len;
-    must(t.wire_len + n <= WIRE_MAX, "the wire is long enough");
+    ck_must(t.wire_len + n <= WIRE_MAX, "the wire is long enough");
     if (n > 0)
         memcpy(t.wire + t.wire_len, ptr, n);
     t.wire_len += n;
@@ -251,8 +251,9 @@ hf_status open_slowly(void)
     while (rc == HF_OK && t.conn.state == HF_CONN_GREETING) {
         if (at == t.wire_len)
             put_out_all();
-        must(request_decode(r, t.wire + at, t.wire_len - at) == REQUEST_WHOLE,
-             "a greeting is written whole");
+        ck_must(request_decode(r, t.wire + at, t.wire_len - at) ==
+                REQUEST_WHOLE,
+                "a greeting is written whole");
         at += r->len;
         rc = take_in(answer, greeting_answer(&g, r, answer));
     }

@@ -38,9 +38,9 @@ static void on_push(void *ctx, struct hf_resp_value push)
     size_t len;
 
     (void)ctx;
-    must(hf_resp_element(push, 0, &kind) == HF_OK &&
-             hf_resp_bytes(kind, &ptr, &len) == HF_OK,
-         "a push has a kind");
+    ck_must(hf_resp_element(push, 0, &kind) == HF_OK &&
+                hf_resp_bytes(kind, &ptr, &len) == HF_OK,
+            "a push has a kind");
     append(pushed, sizeof pushed, ">");
     if (pubsub)
         hf_pubsub_push(pubsub, push);
@@ -180,7 +180,7 @@ void ask_done(struct hf_request *request, enum hf_outcome outcome,
 {
     struct ask *a = HF_OWNER_OF(request, struct ask, request);
 
-    must(a->text[0] == '\0', "a request ends once");
+    ck_must(a->text[0] == '\0', "a request ends once");
     if (outcome == HF_ANSWERED)
         take_reply(a->text, sizeof a->text, reply);
     else
@@ -212,7 +212,7 @@ void start(struct ask *a, const char *words, int timeout_ms)
     lock();
     rc = submit(a, words, timeout_ms);
     unlock();
-    must(rc == HF_OK, "a question is taken");
+    ck_must(rc == HF_OK, "a question is taken");
 }
 
 const char *answer(struct ask *a)

@@ -5,7 +5,7 @@
  *     drive_until(is_up);
  *     close_loop();
  *
- * Not ck_assert but must (promise.h) is what threads beside the test call. */
+ * Not ck_assert but ck_must (promise.h) is what threads beside the test call. */
 #ifndef TEST_LOOP_KIT_H
 #define TEST_LOOP_KIT_H
 

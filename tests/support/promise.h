@@ -7,7 +7,7 @@
 #include <check.h>
 #include <stdbool.h>
 
-static inline void must(bool holds, const char *promise)
+static inline void ck_must(bool holds, const char *promise)
 {
     if (!holds)
         ck_abort_msg("broken: %s", promise);

@@ -93,7 +93,7 @@ static void on_done(struct hf_command *c, enum hf_outcome outcome,
     const char *ptr = "";
     size_t len = 0;
 
-    must(a->ended++ == 0, "a command ends once");
+    ck_must(a->ended++ == 0, "a command ends once");
     (void)snprintf(a->address, sizeof a->address, "%s",
                    hf_command_address(c));
     if (outcome == HF_ANSWERED) {
@@ -137,7 +137,7 @@ const char *ask_for(int slot, int timeout_ms)
 {
     static struct ask a;
 
-    must(start(&a, slot, timeout_ms) == HF_OK, "a command is taken");
+    ck_must(start(&a, slot, timeout_ms) == HF_OK, "a command is taken");
     return answer_of(&a);
 }
 

@@ -212,7 +212,8 @@ static bool send(struct rw_player *p, bool is_acquire, bool is_read)
     return got == count;
 }
 
-static const char *act(struct rw_player *p, const char *verb, long lease_ms)
+static const char *script_acts(struct rw_player *p, const char *verb,
+                               long lease_ms)
 {
     bool is_acquire = *verb == 'r' || *verb == 'w';
     bool is_ok;
@@ -225,11 +226,71 @@ static const char *act(struct rw_player *p, const char *verb, long lease_ms)
     return is_ok ? "ok" : "no";
 }
 
+struct rw_player rw_player_of(struct server *s, const char *name,
+                              const char *owner, rw_act *act)
+{
+    struct rw_player p = {.times = 1, .act = act, .server = s, .name = name};
+
+    ck_assert_uint_lt(strlen(owner) + strlen(":write"), sizeof p.writer);
+    (void)sprintf(p.owner, "%s", owner);
+    (void)sprintf(p.writer, "%s:write", owner);
+    return p;
+}
+
 struct rw_player rw_player_scripts(struct server *s, const char *name,
                                    const char *owner, int times)
 {
-    return (struct rw_player){
-        .owner = owner, .times = times, .act = act, .server = s, .name = name};
+    struct rw_player p = rw_player_of(s, name, owner, script_acts);
+
+    p.times = times;
+    return p;
+}
+
+/* ---- the library ---- */
+
+static hf_status ask_library(const struct rw_player *p, const char *verb,
+                             struct hf_lock *lock, long lease_ms)
+{
+    struct hf_acquire_options o;
+
+    if (strncmp(verb, "force-", 6) == 0)
+        return hf_lock_force_release(lock, NULL, 0, NULL);
+    if (strncmp(verb, "un", 2) == 0)
+        return hf_lock_release(lock, p->thread, NULL);
+    hf_acquire_options_init(&o);
+    o.owner = p->thread;
+    o.wait_ms = 0;
+    o.lease_ms = lease_ms;
+    return hf_lock_acquire(lock, &o, NULL);
+}
+
+static const char *library_acts(struct rw_player *p, const char *verb,
+                                long lease_ms)
+{
+    bool is_read = strstr(verb, "read") != NULL;
+    char text[HF_OWNER_TEXT_MAX];
+    struct hf_lock *lock = NULL;
+    hf_status rc;
+
+    ck_assert_int_eq(hf_lock_new_kind(&lock, p->client,
+                                      is_read ? HF_KIND_READ : HF_KIND_WRITE,
+                                      p->name, strlen(p->name), NULL),
+                     HF_OK);
+    rc = ask_library(p, verb, lock, lease_ms);
+    if (*hf_lock_owner_text(lock, p->thread, text))
+        (void)strcpy(is_read ? p->owner : p->writer, text);
+    hf_lock_free(lock);
+    return rc == HF_OK ? "ok" : "no";
+}
+
+struct rw_player rw_player_library(struct server *s, const char *name,
+                                   struct hf_client *client, int thread)
+{
+    struct rw_player p = rw_player_of(s, name, "nobody", library_acts);
+
+    p.client = client;
+    p.thread = thread;
+    return p;
 }
 
 /* ---- the state ---- */
@@ -247,9 +308,7 @@ static char *put_player(char *to, const struct rw_player *p, char letter,
     const char *sep = ", ";
     const char *holds;
 
-    holds = p->writer
-                ? server_ask(p->server, "HGET %s %s", p->name, p->writer)
-                : server_ask(p->server, "HGET %s %s:write", p->name, p->owner);
+    holds = server_ask(p->server, "HGET %s %s", p->name, p->writer);
     if (strcmp(holds, "(nil)") != 0) {
         to += sprintf(to, "%s%c!%s", sep, letter, holds);
         ++*fields;

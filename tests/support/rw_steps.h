@@ -10,6 +10,8 @@
 
 #include <stdbool.h>
 
+#include "lock/lock.h"
+
 struct server;
 
 /* Verbs: read, write (one try, for so many seconds); unread, unwrite (one hold
@@ -38,26 +40,35 @@ extern const int rw_tables_count;
 
 /* One who takes steps. `act` returns "ok" or "no". */
 struct rw_player {
-    const char *owner;          /* the field of its read holds */
-    const char *writer;         /* of its write holds; NULL: "OWNER:write" */
+    char owner[HF_OWNER_TEXT_MAX];      /* the field of its read holds */
+    char writer[HF_OWNER_TEXT_MAX];     /* of its write holds */
     bool is_redisson;
     int times;                  /* how often each request is sent; 1 or more */
     const char *(*act)(struct rw_player *p, const char *verb, long lease_ms);
     struct server *server;
     const char *name;           /* the lock's */
-    int thread;                 /* of a Redisson */
+    struct hf_client *client;   /* of the library */
+    int thread;                 /* of a Redisson; of the library, its owner */
     int reads, writes;          /* of the scripts: the client's own counts */
     long lease_ms;              /* of the last acquire */
 };
 
-/* rw_player_scripts - one that calls lock/scripts/ by EVALSHA, `times` times each.
+/* rw_player_of      - one with this owner, that acts so.
+ * rw_player_scripts - one that calls lock/scripts/ by EVALSHA, `times` times each.
+ * rw_player_library - one that is the owner `thread` of a client. Each of its
+ *                     holds has a field of its own.
  * rw_play           - all steps of a table, from an empty server; players[0] is A.
  * rw_state          - see above; lent until the next call.
  * rw_hold_key       - the key of read hold `index`; 0: what all of them begin
  *                     with. Lent until the 4th call after.
  * rw_channel        - of the lock, lent likewise. */
+typedef const char *rw_act(struct rw_player *p, const char *verb, long lease_ms);
+struct rw_player rw_player_of(struct server *s, const char *name,
+                              const char *owner, rw_act *act);
 struct rw_player rw_player_scripts(struct server *s, const char *name,
                                    const char *owner, int times);
+struct rw_player rw_player_library(struct server *s, const char *name,
+                                   struct hf_client *client, int thread);
 void rw_play(const struct rw_table *table, struct rw_player players[2]);
 const char *rw_state(const struct rw_player players[2]);
 const char *rw_hold_key(const struct rw_player *p, int index);

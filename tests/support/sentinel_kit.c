@@ -138,6 +138,22 @@ void tell_switch(struct actor *a, const char *name, int from, int to)
     tell_news(a, news);
 }
 
+void name_and_subscribe(struct actor *a, int port)
+{
+    take_in(a);
+    name_when_asked(a, port);
+    be_subscribed(a);
+}
+
+void switch_when_let_go(void)
+{
+    name_and_subscribe(&first, port_of(&one));
+    add(&first, PEER_DO_WAIT, "");
+    tell_switch(&first, NAME, port_of(&one), port_of(&other));
+    name_when_asked(&first, port_of(&other));
+    go_on_stage(&first);
+}
+
 void have_role(struct actor *a, const char *role)
 {
     expect(a, "ROLE");

@@ -57,13 +57,18 @@ int port_of(const struct actor *a);
  * be_asked        - for the other sentinels, and then for the master.
  * name_master     - answers that; name_when_asked - both, without others.
  * be_subscribed   - to +switch-master. tell_news - a message of it; tell_switch -
- *                   from one port to another. */
+ *                   from one port to another.
+ * name_and_subscribe - takes in, names the master at that port, is subscribed to.
+ * switch_when_let_go - all that `first` does: names `one`; waits for peer_go; tells
+ *                   of the switch to `other`, and names that. On stage. */
 void be_asked(struct actor *a, const char *sentinels);
 void name_master(struct actor *a, int port);
 void name_when_asked(struct actor *a, int port);
 void be_subscribed(struct actor *a);
 void tell_news(struct actor *a, const char *news);
 void tell_switch(struct actor *a, const char *name, int from, int to);
+void name_and_subscribe(struct actor *a, int port);
+void switch_when_let_go(void);
 
 /* put_bulk - a bulk string behind what stands in dst. */
 void put_bulk(char *dst, size_t room, const char *text);

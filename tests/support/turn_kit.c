@@ -38,7 +38,7 @@ void tell(char what)
 {
     size_t len = strlen(story);
 
-    must(len + 1 < sizeof story, "the story is short");
+    ck_must(len + 1 < sizeof story, "the story is short");
     story[len] = what;
     story[len + 1] = '\0';
 }
@@ -54,7 +54,7 @@ void await(bool (*is_so)(void))
         unlock();
         if (it_is)
             return;
-        must(local_now_ms() < end_ms, "what is awaited comes");
+        ck_must(local_now_ms() < end_ms, "what is awaited comes");
         local_rest_us(100);
     }
 }
@@ -97,7 +97,7 @@ void wait_ms(int64_t ms)
     set(&a, ms);
     waits++;
     hf_loop_wait(&w);
-    must(a.fired == 1, "a caller returns when it was woken, and then alone");
+    ck_must(a.fired == 1, "a caller returns when it was woken, and then alone");
 }
 
 void run_job(struct hf_task *task)

@@ -1,5 +1,5 @@
 /* Finding holds, and their keys. */
-#include "lock/holds.h"
+#include "lock/hold_lookup.h"
 #include "lock/table.h"
 
 struct hf_hold *hf_hold_find(struct hf_lock *lock, int64_t owner)

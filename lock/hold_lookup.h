@@ -1,6 +1,6 @@
 /* Which holds a lock has, and the keys of holds. Private to lock/. */
-#ifndef HF_HOLDS_H
-#define HF_HOLDS_H
+#ifndef HF_HOLD_LOOKUP_H
+#define HF_HOLD_LOOKUP_H
 
 #include "lock/records.h"
 
