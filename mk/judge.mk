@@ -1,0 +1,23 @@
+# The judge of histories (tests/check/): a program of its own, which knows nothing
+# of holdfast.
+
+judge_O := $(call objects,$(addprefix tests/check/,history state properties \
+    watch lines clients servers judge))
+judge_main_O := $(BUILD)/tests/check/main.o
+
+# Millions of lines are judged.
+ifeq ($(origin CFLAGS),file)
+$(judge_O) $(judge_main_O) $(BUILD)/tests/check/naive.o: CFLAGS := -O2 -g
+endif
+
+$(BUILD)/judge: $(judge_main_O) $(judge_O)
+	$(call say,link $@)
+	$(Q)$(CC) $(LINK) $^ -o $@
+
+$(BUILD)/tests/test_judge_naive: $(BUILD)/tests/check/naive.o
+$(BUILD)/tests/test_judge: | $(BUILD)/judge
+
+#: make judge             build/judge: is a history of a lock service right?
+judge: $(BUILD)/judge
+
+.PHONY: judge

@@ -1,0 +1,566 @@
+/* What is wrong with a history, by the rules in properties.h. */
+#include "tests/check/properties.h"
+
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define MS 1000
+
+/* ---- violations ---- */
+
+/* A new one; what is not judged, or beyond what is kept, is written where nobody
+ * reads it. */
+static struct judge_violation *violate(struct judge *j, int property,
+                                       int64_t time_us)
+{
+    struct judge_violation *v = &j->unjudged;
+
+    if (j->header.judged >> property & 1) {
+        if (!j->violations)
+            j->violations =
+                must_have(malloc(JUDGE_VIOLATIONS_MAX * sizeof *v));
+        if (j->violations_count < JUDGE_VIOLATIONS_MAX)
+            v = &j->violations[j->violations_count];
+        j->violations_count++;
+    }
+    *v = (struct judge_violation){.property = property, .time_us = time_us};
+    return v;
+}
+
+/* In order, each once. */
+static void show(struct judge_violation *v, struct moment at)
+{
+    int i = v->lines_count;
+
+    for (int k = 0; k < v->lines_count; k++)
+        if (v->lines[k] == at.line)
+            return;
+    if (at.line == 0 || i == JUDGE_LINES_MAX)
+        return;
+    for (; i > 0 && v->lines[i - 1] > at.line; i--)
+        v->lines[i] = v->lines[i - 1];
+    v->lines[i] = at.line;
+    v->lines_count++;
+}
+
+__attribute__((format(printf, 2, 3))) static void
+say(struct judge_violation *v, const char *format, ...)
+{
+    size_t len = strlen(v->text);
+    va_list args;
+
+    va_start(args, format);
+    vsnprintf(v->text + len, sizeof v->text - len, format, args);
+    va_end(args);
+}
+
+/* Names and times, as a person reads them. They last for one sentence. */
+static const char *word(struct history_text text)
+{
+    static char words[8][48];
+    static unsigned turn;
+    char *at = words[turn++ % 8];
+    size_t len = text.len < 40 ? text.len : 40;
+
+    for (size_t i = 0; i < len; i++)
+        at[i] = text.at[i] > ' ' && text.at[i] < 0x7f ? text.at[i] : '?';
+    strcpy(at + len, len < text.len ? "..." : "");
+    return at;
+}
+
+static const char *when(int64_t us)
+{
+    static char times[8][32];
+    static unsigned turn;
+    char *at = times[turn++ % 8];
+
+    if (us == HISTORY_NEVER)
+        return "further notice";
+    snprintf(at, sizeof times[0], "%" PRId64 ".%06d s", us / 1000000,
+             (int)(us % 1000000));
+    return at;
+}
+
+static const char *lock_of(const struct hold *hold)
+{
+    return word(hold->lock->name);
+}
+
+static const char *owner_of(const struct hold *hold)
+{
+    return word(hold->owner);
+}
+
+static int64_t slack_us(const struct judge *j)
+{
+    return j->header.slack_ms * MS;
+}
+
+/* a + b, or never. */
+static int64_t later(int64_t a, int64_t b)
+{
+    return a == HISTORY_NEVER ? a : a + b;
+}
+
+/* ---- P1 ---- */
+
+static bool may_share(const struct hold *a, const struct hold *b)
+{
+    return (a->class == CLASS_READ && b->class == CLASS_READ) ||
+           text_is(a->owner, b->owner);
+}
+
+/* When it was granted; a history without servers says when it was believed. */
+static struct moment grant_of(const struct hold *hold)
+{
+    return hold->granted.line ? hold->granted : hold->believed_first;
+}
+
+/* Does its excuse explain that `other` holds it, too? */
+static bool explains(const struct hold *hold, const struct hold *other)
+{
+    if (hold->clock.line || state_is_by_old_master(hold))
+        return true;
+    if (hold->excuse.reason == EXCUSE_TAKEN_AWAY ||
+        hold->excuse.reason == EXCUSE_FAILOVER)
+        return hold->excuse.at.line <= grant_of(other).line;
+    return hold->excuse.reason != EXCUSE_NONE;
+}
+
+static void fail_p1(struct judge *j, const struct hold *a, const struct hold *b)
+{
+    struct judge_violation *v = violate(j, 1, j->now.us);
+
+    say(v,
+        "two owners believe at the same time that they hold lock %s: "
+        "%s from %s until %s, ",
+        lock_of(a), owner_of(a), when(a->believed_first.us), when(a->until_us));
+    say(v, "and %s from %s until %s", owner_of(b), when(b->believed_first.us),
+        when(b->until_us));
+    show(v, a->granted);
+    show(v, a->believed);
+    show(v, b->granted);
+    show(v, b->believed);
+}
+
+void p1_one_believes(struct judge *j, struct hold *hold)
+{
+    for (struct hold *other = hold->lock->holds; other; other = other->next)
+        if (other != hold && other->until_us > j->now.us &&
+            !may_share(hold, other) && !explains(hold, other) &&
+            !explains(other, hold))
+            fail_p1(j, other, hold);
+}
+
+/* ---- P2 ---- */
+
+bool last_release_is_under_way(const struct hold *hold)
+{
+    return hold->tally > 0 && hold->releasing >= hold->tally;
+}
+
+static void fail_p2_believes(struct judge *j, const struct hold *hold,
+                             const char *how)
+{
+    struct judge_violation *v = violate(j, 2, j->now.us);
+
+    say(v, "the server frees lock %s (%s) at %s while %s believes in it until %s",
+        lock_of(hold), how, when(j->now.us), owner_of(hold),
+        when(hold->until_us));
+    show(v, hold->last_held);
+    show(v, hold->believed);
+    show(v, j->now);
+}
+
+static void fail_p2_told(struct judge *j, const struct hold *hold)
+{
+    struct judge_violation *v = violate(j, 2, hold->owed_due_us);
+
+    say(v,
+        "%s has lost lock %s at %s, and was not told by %s", owner_of(hold),
+        lock_of(hold), when(hold->owed_since.us), when(hold->owed_due_us));
+    show(v, hold->last_held);
+    show(v, hold->excuse.at);
+    show(v, hold->owed_since);
+}
+
+/* From now on its loss is to be told. */
+static void owe(struct judge *j, struct hold *hold, int64_t due_us)
+{
+    if (hold->tally == 0 || hold->lost.line || hold->is_owed ||
+        last_release_is_under_way(hold))
+        return;
+    state_owe(j, hold, due_us);
+}
+
+void p2_taken_away(struct judge *j, struct hold *hold)
+{
+    int64_t in_time = j->now.us + j->header.tell_ms * MS;
+
+    if (j->header.tell_ms == HISTORY_NONE || state_held(j, hold))
+        return;
+    if ((!hold->is_renewed || hold->clock.line) &&
+        hold->until_us > in_time)
+        in_time = hold->until_us;
+    owe(j, hold, later(in_time, slack_us(j)));
+}
+
+void p2_before_freed(struct judge *j, struct hold *hold, enum history_why why)
+{
+    bool is_excused = state_is_excused(hold);
+
+    if (is_excused)
+        p2_taken_away(j, hold);
+    else if (later(hold->until_us, -slack_us(j)) > j->now.us)
+        fail_p2_believes(j, hold,
+                         why == HISTORY_WHY_EXPIRED ? "expired" : "released");
+    if (!is_excused && why == HISTORY_WHY_EXPIRED)
+        owe(j, hold, j->now.us + slack_us(j) - 1);
+}
+
+/* P2c: has a fault kept its owner from learning of it? Or does nothing renew it,
+ * and its belief began only after it was taken away? */
+static bool is_put_off(struct judge *j, const struct hold *hold)
+{
+    return state_is_excused(hold) &&
+           later(hold->until_us, slack_us(j)) > hold->owed_due_us &&
+           (!hold->is_renewed ||
+            trouble_since(j, hold->client, hold->lock, hold->owed_since.us));
+}
+
+void p2_overdue(struct judge *j, struct hold *hold)
+{
+    if (last_release_is_under_way(hold)) { /* whose end tells it */
+        state_unowe(j, hold);
+        return;
+    }
+    if (is_put_off(j, hold)) {
+        hold->owed_due_us = later(hold->until_us, slack_us(j));
+        return;
+    }
+    fail_p2_told(j, hold);
+    state_unowe(j, hold);
+}
+
+/* ---- P3 ---- */
+
+static void fail_p3(struct judge *j, const struct hold *hold, int64_t on_server)
+{
+    struct judge_violation *v = violate(j, 3, j->now.us);
+
+    say(v,
+        "all is quiet, and %s has acquired lock %s %" PRId64
+        " times more than it released it, but the server counts %" PRId64,
+        owner_of(hold), lock_of(hold), hold->tally, on_server);
+    if (hold->counted != HISTORY_NONE)
+        say(v, ", and its client %" PRId64, hold->counted);
+    show(v, hold->last_held);
+    show(v, hold->believed);
+    show(v, hold->counted_at);
+    show(v, j->quiet);
+}
+
+void p3_counts(struct judge *j, struct hold *hold)
+{
+    const struct record *record = state_held(j, hold);
+    int64_t on_server = record ? record->count : 0;
+
+    if (hold->lost.line || hold->unsure.line || (record && record->is_peers))
+        return;
+    if (hold->counted != HISTORY_NONE
+            ? hold->counted != on_server || hold->tally != on_server
+            : hold->tally > 0 && hold->tally != on_server)
+        fail_p3(j, hold, on_server);
+}
+
+/* ---- P4 ---- */
+
+/* The new master has not heard of its release; a plain lock's only holder would
+ * still be the one that renews it. */
+static bool is_renewed_with_another(const struct hold *hold)
+{
+    return hold->class != CLASS_PLAIN &&
+           (hold->released_of_old.line || hold->back.line);
+}
+
+void p4_renewed(struct judge *j, struct hold *hold, bool was_held)
+{
+    struct judge_violation *v;
+
+    if (hold->released.line && !is_renewed_with_another(hold)) {
+        v = violate(j, 4, j->now.us);
+        say(v, "the server renews lock %s for %s, which had released it at %s",
+            lock_of(hold), owner_of(hold), when(hold->released.us));
+        show(v, hold->released);
+        show(v, j->now);
+    } else if (!was_held) {
+        v = violate(j, 4, j->now.us);
+        say(v, "a renewal makes a hold of lock %s for %s, which had none",
+            lock_of(hold), owner_of(hold));
+        show(v, j->now);
+    }
+}
+
+/* ---- P5, P7 ---- */
+
+void p5_overdue(struct judge *j, struct ask *ask)
+{
+    struct judge_violation *v = violate(j, 5, ask->free_due_us);
+
+    say(v, "%s waits for lock %s, which is free for it since %s, still at %s",
+        word(ask->owner), word(ask->lock->name), when(ask->free_since.us),
+        when(ask->free_due_us));
+    show(v, ask->asked);
+    show(v, ask->free_since);
+}
+
+void p7_overdue(struct judge *j, struct ask *ask)
+{
+    struct judge_violation *v = violate(j, 7, ask->due_us);
+
+    say(v, "call %" PRId64 " of client c%u, begun at %s, has not ended by %s",
+        ask->call, (unsigned)ask->client, when(ask->asked.us),
+        when(ask->due_us));
+    show(v, ask->asked);
+}
+
+/* ---- P6 ---- */
+
+/* The line that says that nobody is there to give the hold back. */
+static struct moment gone(const struct judge *j, const struct hold *hold)
+{
+    if (hold->died.line || hold->lost.line)
+        return hold->died.line ? hold->died : hold->lost;
+    for (uint32_t i = 0; i < j->clients_room; i++) {
+        const struct party *p = &j->clients[i];
+        size_t len = strlen(p->id);
+        struct history_text name = hold->name.len ? hold->name : hold->owner;
+
+        if (p->died.line && len > 0 && name.len >= len &&
+            memcmp(name.at, p->id, len) == 0)
+            return p->died;
+    }
+    return (struct moment){0, 0};
+}
+
+void p6_left(struct judge *j, struct hold *hold)
+{
+    const struct record *record = state_held(j, hold);
+    struct judge_violation *v;
+
+    if (!record || record->is_peers ||
+        (hold->tally > 0 && !hold->lost.line) ||
+        (gone(j, hold).line && record->until_us != HISTORY_NEVER))
+        return;
+    v = violate(j, 6, j->now.us);
+    say(v,
+        "all is quiet, and the server holds lock %s for %s, which does not know "
+        "of it",
+        lock_of(hold), owner_of(hold));
+    show(v, record->last);
+    show(v, j->quiet);
+}
+
+static bool is_held(const struct judge *j, const struct lock *lock)
+{
+    for (const struct hold *hold = lock->holds; hold; hold = hold->next)
+        if (state_held(j, hold))
+            return true;
+    return false;
+}
+
+void p6_key(struct judge *j, const struct history_event *key)
+{
+    struct lock *lock = key->of.at ? state_lock(j, key->of, false) : NULL;
+    struct judge_violation *v;
+
+    if (!j->quiet.line || key->may.at || (lock && is_held(j, lock)))
+        return;
+    v = violate(j, 6, j->now.us);
+    say(v, "all is quiet, and the key %s is left", word(key->name));
+    show(v, j->quiet);
+    show(v, j->now);
+}
+
+/* ---- P8 ---- */
+
+void p8_granted(struct judge *j, struct hold *hold, int64_t token)
+{
+    struct lock *lock = hold->lock;
+    struct judge_violation *v;
+
+    if (token == hold->token)
+        return;
+    hold->token = token;
+    if (token <= lock->server_token) {
+        v = violate(j, 8, j->now.us);
+        say(v,
+            "the server grants lock %s to %s with token %" PRId64
+            ", after it has given %" PRId64,
+            lock_of(hold), owner_of(hold), token, lock->server_token);
+        show(v, lock->server_token_at);
+        show(v, j->now);
+        return;
+    }
+    lock->server_token = token;
+    lock->server_token_at = j->now;
+}
+
+static void fail_p8_told(struct judge *j, const struct ask *ask, int64_t token,
+                         struct moment other, int64_t other_token)
+{
+    struct judge_violation *v = violate(j, 8, j->now.us);
+
+    say(v,
+        "%s is told token %" PRId64 " of lock %s, ", word(ask->owner), token,
+        word(ask->lock->name));
+    say(v, "where %" PRId64 " was given %s", other_token,
+        other.line < ask->asked.line ? "before it asked" : "by the server");
+    show(v, other);
+    show(v, ask->asked);
+    show(v, j->now);
+}
+
+void p8_told(struct judge *j, struct ask *ask, struct hold *hold, int64_t token)
+{
+    struct lock *lock = hold->lock;
+    bool is_kept = token == hold->told_token;
+
+    hold->told_token = token;
+    if (hold->token && hold->token != token)
+        fail_p8_told(j, ask, token, hold->last_held, hold->token);
+    if (is_kept || grant_of(hold).line < lock->reset.line)
+        return;
+    if (token <= ask->token_before)
+        fail_p8_told(j, ask, token, ask->token_before_at, ask->token_before);
+    if (token > lock->told_token) {
+        lock->told_token = token;
+        lock->told_token_at = j->now;
+    }
+}
+
+/* ---- P9 ---- */
+
+/* Redisson's read-write locks do not see plain ones of the same name. */
+static bool is_peers_fault(const struct hold *a, const struct record *record,
+                           const struct hold *b)
+{
+    return record->is_peers &&
+           (a->class == CLASS_PLAIN) != (b->class == CLASS_PLAIN);
+}
+
+static bool may_hold_both(const struct hold *a, const struct hold *b)
+{
+    if (a->class == CLASS_READ && b->class == CLASS_READ)
+        return true;
+    return text_is(a->owner, b->owner) && a->class != b->class &&
+           a->class != CLASS_PLAIN && b->class != CLASS_PLAIN;
+}
+
+void p9_one_holds(struct judge *j, struct hold *hold, struct record *record)
+{
+    for (struct hold *other = hold->lock->holds; other; other = other->next) {
+        const struct record *theirs =
+            state_record(other, record->server, false);
+        struct judge_violation *v;
+
+        if (other == hold || !theirs || may_hold_both(hold, other) ||
+            is_peers_fault(hold, record, other) ||
+            is_peers_fault(other, theirs, hold))
+            continue;
+        v = violate(j, 9, j->now.us);
+        say(v, "server s%u holds lock %s for %s and ", (unsigned)record->server,
+            lock_of(hold), owner_of(other));
+        say(v, "for %s at the same time", owner_of(hold));
+        show(v, theirs->last);
+        show(v, j->now);
+    }
+}
+
+/* ---- P10 ---- */
+
+static void fail_p10(struct judge *j, const struct hold *hold, int64_t until_us,
+                     const char *what)
+{
+    struct judge_violation *v = violate(j, 10, j->now.us);
+
+    say(v, "%s believes in lock %s until %s, ", owner_of(hold), lock_of(hold),
+        when(hold->until_us));
+    say(v, "%s %s", what, until_us > 0 ? when(until_us) : "it never granted");
+    show(v, hold->last_held);
+    show(v, hold->believed);
+    show(v, hold->excuse.at);
+    show(v, j->now);
+}
+
+/* The latest end of the hold at a server that is no replica. */
+static int64_t granted_until(const struct judge *j, const struct hold *hold)
+{
+    int64_t until = 0;
+
+    for (const struct record *r = hold->records; r; r = r->next)
+        if (!j->servers[r->server].is_replica && r->until_us > until)
+            until = r->until_us;
+    return until;
+}
+
+void p10_believed(struct judge *j, struct hold *hold)
+{
+    int64_t until = granted_until(j, hold);
+
+    if (hold->until_us <= j->now.us || hold->clock.line)
+        return;
+    if (hold->excuse.reason != EXCUSE_NONE && hold->last_until_us > until)
+        until = hold->last_until_us;
+    if (later(hold->until_us, -slack_us(j)) > until)
+        fail_p10(j, hold, until, "beyond what the server has granted:");
+}
+
+/* P10d: its belief is to begin or to move later; does it no more have the hold? */
+void p10_extended(struct judge *j, struct hold *hold, int64_t until_us)
+{
+    struct judge_violation *v;
+    bool is_lost = hold->lost.line > hold->last_held.line;
+
+    if (until_us <= j->now.us || until_us <= hold->until_us ||
+        (!is_lost && !last_release_is_under_way(hold)))
+        return;
+    v = violate(j, 10, j->now.us);
+    say(v, "%s believes in lock %s until %s, after %s", owner_of(hold),
+        lock_of(hold), when(until_us),
+        is_lost ? "it was told that it has lost it" : "its last release began");
+    show(v, is_lost ? hold->lost : hold->believed);
+    show(v, j->now);
+}
+
+void p10_shortened(struct judge *j, struct hold *hold, struct record *record)
+{
+    if (!state_is_excused(hold) && hold->until_us > j->now.us &&
+        later(hold->until_us, -slack_us(j)) > record->until_us)
+        fail_p10(j, hold, record->until_us,
+                 "while the server now ends it earlier:");
+}
+
+/* An earlier call of unknown outcome has made the server count so many already. */
+static bool is_counted(const struct judge *j, const struct hold *hold)
+{
+    const struct record *record = state_held(j, hold);
+
+    return hold->unsure.line && record && record->count >= hold->tally;
+}
+
+void p10_granted(struct judge *j, struct ask *ask, struct hold *hold)
+{
+    struct judge_violation *v;
+
+    if (hold->last_held.line > ask->asked.line || is_counted(j, hold))
+        return;
+    v = violate(j, 10, j->now.us);
+    say(v, "%s is told that it holds lock %s, which no server has granted to it",
+        word(ask->owner), word(ask->lock->name));
+    show(v, ask->asked);
+    show(v, j->now);
+}

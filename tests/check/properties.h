@@ -1,0 +1,101 @@
+/* The properties of a history: what must never be, and what excuses it. Private to
+ * the judge.
+ *
+ * An excuse is always one line, which the violation would have named; without such
+ * a line there is none.
+ *
+ * P1   Two owners never believe at one instant of true time that they hold one
+ *      lock. A belief lasts from its `safe` line until that line's `until`, that
+ *      moment excluded. Readers may believe together, and one owner on both sides
+ *      of a read-write lock. Two kinds of one name are one lock.
+ *      Excused by: what has taken the first owner's hold away before the second was
+ *      granted (freed as deleted, forced, forgot; a failover without it); a grant
+ *      of a server that has been replaced, as long as the belief ends no later
+ *      than that; a TTL that a peer or an operator has made shorter, until it is
+ *      as long again; clocks (below). A hold that of all masters only the new one
+ *      has is granted by the failover.
+ * P2a  When a server frees a hold that has expired or was released, its owner
+ *      believes in it no more.
+ * P2b  When it has expired, its owner has been told before (before slack_ms are
+ *      over), unless its last release is under way, or it has not heard of the
+ *      grant. Suspended: it is told slack_ms after it continues at the latest.
+ * P2c  When it was taken away (above), its owner is told within tell_ms; or by the
+ *      end of its belief, if that is later, with a lease of its own, where a fault
+ *      touches the owner meanwhile, and where clocks are the excuse. The time in
+ *      which the owner is suspended is not counted.
+ *      P2a and P2b are excused where P1 is; a loss is then told as P2c says.
+ * P3   When all is quiet, an owner's acquires less its releases are what the server
+ *      counts, and what its client says (`count`).
+ *      Excused by: a loss that was told; a call on the hold whose outcome is
+ *      unknown, until one that is answered.
+ * P4a  No renewal is executed after the last release has returned OK (unless a
+ *      new master has not heard of it, of a read-write lock: whoever else holds
+ *      that renews all of its hash).
+ *      After an error nothing is certain: not judged.
+ * P4b  A renewal does not make a hold.
+ * P5   An acquire that waits does not wait longer than wake_ms for a lock that is
+ *      free for it: nobody holds it; for a reader, nobody holds it alone, its owner
+ *      does not read yet, and its client did not ask before it to hold the lock
+ *      alone. Longer: for
+ *      look_ms, if it was freed without a message (expired, taken away; a write side
+ *      released by a peer), or if it is asked for behind a call of its client that
+ *      waits already.
+ *      Not counted: while a fault touches the client, while the client is
+ *      suspended, while the lock's server is down; after each of these,
+ *      settle_ms, or until the bound above has passed.
+ * P6a  When all is quiet, no server holds what no client counts.
+ *      Excused, where the hold ends by itself: its client has died, or was told
+ *      that it is lost. Not judged: holds of peers.
+ * P6b  And no key is left, but those of locks that are held, and those that `may`.
+ * P7   Each call ends by its `due`. The time in which its client is suspended
+ *      is not counted. Not judged: clients that have died.
+ * P8   The fencing tokens of a lock grow in the order of grants: on the server; and
+ *      from each end of an acquire to those that are asked for after it. The client
+ *      is told the server's. A re-entry may keep its hold's. A `reset` begins anew.
+ * P9   On each server at most one owner holds a lock alone, and then nobody else
+ *      reads. One owner may hold both sides of a read-write lock.
+ *      Excused: a peer of another kind (plain, read-write) of that name.
+ * P10a What is believed was granted: a `safe` line is covered by a server's record of
+ *      the hold that ends no earlier. (slack_ms apart at most.)
+ * P10b A server's record does not become shorter than its owner's belief.
+ *      P10a and P10b are excused where P1 is; but of a hold that was taken away
+ *      nobody believes beyond its last end.
+ * P10c An acquire that ends well was executed: there is a held line of its owner
+ *      after it was asked; or, after a call on the hold whose outcome was unknown, the
+ *      server counts as many acquires already.
+ * P10d A belief neither begins nor moves later once its owner was told of the loss,
+ *      unless a held line follows; nor while its last release is under way.
+ *
+ * Clocks: the rates of a client and of the server that has its hold are at most
+ * `ppm` apart, and neither jumps. A `clock` line that says otherwise excuses the
+ * beliefs of the holds that there are, until the hold's first held line after the
+ * rates are in order again. */
+#ifndef CHECK_PROPERTIES_H
+#define CHECK_PROPERTIES_H
+
+#include "tests/check/state.h"
+
+bool last_release_is_under_way(const struct hold *hold);
+
+/* p1_ ... p10_: each looks at the state as it is when its line has been taken in, or
+ * where it says so, before, and adds what is wrong. */
+void p1_one_believes(struct judge *j, struct hold *hold);
+void p2_before_freed(struct judge *j, struct hold *hold, enum history_why why);
+void p2_taken_away(struct judge *j, struct hold *hold);
+void p2_overdue(struct judge *j, struct hold *hold);
+void p3_counts(struct judge *j, struct hold *hold);
+void p4_renewed(struct judge *j, struct hold *hold, bool was_held);
+void p5_overdue(struct judge *j, struct ask *ask);
+void p6_left(struct judge *j, struct hold *hold);
+void p6_key(struct judge *j, const struct history_event *key);
+void p7_overdue(struct judge *j, struct ask *ask);
+void p8_granted(struct judge *j, struct hold *hold, int64_t token);
+void p8_told(struct judge *j, struct ask *ask, struct hold *hold,
+             int64_t token);
+void p9_one_holds(struct judge *j, struct hold *hold, struct record *record);
+void p10_believed(struct judge *j, struct hold *hold);
+void p10_extended(struct judge *j, struct hold *hold, int64_t until_us);
+void p10_shortened(struct judge *j, struct hold *hold, struct record *record);
+void p10_granted(struct judge *j, struct ask *ask, struct hold *hold);
+
+#endif

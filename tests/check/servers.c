@@ -1,0 +1,235 @@
+/* What the lines of servers change, and which properties are then looked at. */
+#include "tests/check/lines.h"
+#include "tests/check/properties.h"
+#include "tests/check/watch.h"
+
+static void note_wait(struct judge *j, const struct hold *hold)
+{
+    for (const struct ask *ask = hold->lock->asks; ask; ask = ask->lock_next)
+        if (ask->free_since.line && text_is(ask->owner, hold->owner) &&
+            j->now.us - ask->free_since.us > j->stats.longest_wait_us)
+            j->stats.longest_wait_us = j->now.us - ask->free_since.us;
+}
+
+/* Is what a peer, or an operator, did the reason why it ends before the time that
+ * was granted; or that a new master has only what replication brought? Then it is,
+ * until that time is reached again. */
+static bool is_shortened(const struct hold *hold, const struct history_event *e)
+{
+    return e->until_us < hold->last_until_us &&
+           (e->by == HISTORY_BY_PEER || e->by == HISTORY_BY_OPERATOR ||
+            e->by == HISTORY_BY_REPLICATION ||
+            hold->excuse.reason == EXCUSE_SHORTENED);
+}
+
+static void excuse_old_master(struct judge *j, struct hold *hold,
+                              const struct history_event *e)
+{
+    struct moment replaced = j->servers[e->source.number].replaced;
+
+    excuse(hold, EXCUSE_OLD_MASTER, replaced);
+    if (replaced.line && e->until_us > hold->old_master_until_us)
+        hold->old_master_until_us = e->until_us;
+}
+
+static void excuse_held(struct judge *j, struct hold *hold,
+                        const struct history_event *e, bool was_held)
+{
+    bool was_shortened = was_held && is_shortened(hold, e);
+
+    hold->excuse = (struct excuse){EXCUSE_NONE, {0, 0}};
+    hold->clock.line = 0;
+    if (was_shortened)
+        excuse(hold, EXCUSE_SHORTENED, j->now);
+    else
+        hold->last_until_us = e->until_us;
+    excuse_old_master(j, hold, e);
+    excuse_clock(hold, clocks_apart(j, hold));
+}
+
+/* A replica does not count: it may not have heard yet that the hold was freed. */
+static bool is_at_another(const struct judge *j, const struct hold *hold,
+                          const struct record *record)
+{
+    for (const struct record *r = hold->records; r; r = r->next)
+        if (r != record && !j->servers[r->server].is_replica)
+            return true;
+    return false;
+}
+
+/* What a server says that decides, or has done so. */
+static void held_by_master(struct judge *j, struct hold *hold,
+                           struct record *record, const struct history_event *e,
+                           bool was_held)
+{
+    note_wait(j, hold);
+    if (!was_held && !is_at_another(j, hold, record))
+        hold->granted = j->now;
+    hold->last_held = j->now;
+    hold->last_server = e->source.number;
+    if (e->by == HISTORY_BY_ACQUIRE)
+        hold->released.line = hold->released_of_old.line = 0;
+    excuse_held(j, hold, e, was_held || record->next);
+    p9_one_holds(j, hold, record);
+    p10_shortened(j, hold, record);
+    if (e->by == HISTORY_BY_RENEW)
+        p4_renewed(j, hold, was_held);
+    if (e->token != HISTORY_NONE && e->token != 0)
+        p8_granted(j, hold, e->token);
+    if (hold->excuse.reason == EXCUSE_OLD_MASTER)
+        p2_taken_away(j, hold);
+}
+
+static void on_held(struct judge *j, struct party *p,
+                    const struct history_event *e)
+{
+    struct hold *hold = hold_of(j, e);
+    bool was_held = state_record(hold, p->source.number, false);
+    struct record *record = state_record(hold, p->source.number, true);
+
+    record->count = e->count;
+    record->until_us = e->until_us;
+    record->last = j->now;
+    record->is_peers = was_held && e->by != HISTORY_BY_ACQUIRE
+                           ? record->is_peers
+                           : e->by == HISTORY_BY_PEER;
+    if (p->is_replica)
+        return;
+    hold->lock->home = p->source.number;
+    held_by_master(j, hold, record, e, was_held);
+    watch_lock(j, hold->lock, watch_look_ms(j), false);
+}
+
+/* Was a message published with it, which wakes waiters? */
+static bool has_message(const struct hold *hold, const struct history_event *e)
+{
+    return e->why == HISTORY_WHY_FORCED ||
+           (e->why == HISTORY_WHY_RELEASED &&
+            (e->by != HISTORY_BY_PEER || hold->class != CLASS_WRITE));
+}
+
+static void on_freed(struct judge *j, struct party *p,
+                     const struct history_event *e)
+{
+    struct hold *hold = hold_of(j, e);
+    struct lock *lock = hold->lock;
+    bool decides = state_decides(j, p->source.number);
+
+    state_record_drop(hold, p->source.number);
+    if (decides && !state_held(j, hold))
+        lock->home = p->source.number;
+    if (!decides && e->why == HISTORY_WHY_RELEASED)
+        hold->released_of_old = j->now;
+    if (decides && !state_held(j, hold)) {
+        hold->back.line = 0;
+        if (e->why == HISTORY_WHY_EXPIRED || e->why == HISTORY_WHY_RELEASED) {
+            p2_before_freed(j, hold, e->why);
+        } else {
+            excuse(hold, EXCUSE_TAKEN_AWAY, j->now);
+            p2_taken_away(j, hold);
+        }
+        watch_lock(j, lock,
+                   has_message(hold, e) ? j->header.wake_ms : watch_look_ms(j),
+                   false);
+    }
+    state_tidy(j, lock);
+}
+
+static void on_reset(struct judge *j, const struct history_event *e)
+{
+    struct lock *lock = state_lock(j, e->lock, true);
+
+    lock->server_token = lock->told_token = 0;
+    lock->reset = j->now;
+    for (struct ask *ask = lock->asks; ask; ask = ask->lock_next)
+        ask->token_before = 0;
+    state_tidy(j, lock);
+}
+
+static void on_down(struct judge *j, struct party *p)
+{
+    p->trouble.open = 1;
+    p->trouble.last_us = j->now.us;
+    watch_all(j, 0);
+}
+
+static void on_up(struct judge *j, struct party *p)
+{
+    p->trouble.open = 0;
+    p->trouble.last_us = j->now.us;
+    watch_all(j, 0);
+}
+
+/* `old` does not decide any more: what has become of its holds? */
+static void on_replaced(struct judge *j, struct hold *hold,
+                        const struct party *old)
+{
+    const struct record *was = state_record(hold, old->source.number, false);
+    const struct record *is = was ? state_held(j, hold) : NULL;
+
+    if (!was || (is && is->until_us >= was->until_us))
+        return;
+    excuse(hold, EXCUSE_FAILOVER, j->now);
+    p2_taken_away(j, hold);
+}
+
+/* It has a hold that its predecessor had lost: there is nothing to be told. To all
+ * others it is as if it was granted only now. */
+static void on_successor(struct judge *j, struct hold *hold,
+                         const struct party *p)
+{
+    if (!state_record(hold, p->source.number, false))
+        return;
+    state_unowe(j, hold);
+    if (state_held(j, hold))
+        return;
+    hold->granted = hold->back = j->now;
+}
+
+static void on_master(struct judge *j, struct party *p,
+                      const struct history_event *e)
+{
+    struct party *old;
+
+    each_hold(j, on_successor, p);
+    p->is_replica = false;
+    p->replaced.line = 0;
+    if (e->instead.role == 's' && e->instead.number < j->servers_room) {
+        old = &j->servers[e->instead.number];
+        old->replaced = j->now;
+        each_hold(j, on_replaced, old);
+    }
+    j->trouble.last_us = j->now.us;
+    watch_all(j, 0);
+}
+
+/* It takes another's data over: what it had is gone. */
+static void on_demoted(struct judge *j, struct hold *hold,
+                       const struct party *p)
+{
+    (void)j;
+    state_record_drop(hold, p->source.number);
+}
+
+static void on_replica(struct judge *j, struct party *p)
+{
+    p->is_replica = true;
+    each_hold(j, on_demoted, p);
+    watch_all(j, 0);
+}
+
+void on_server(struct judge *j, struct party *p, const struct history_event *e)
+{
+    switch (e->what) {
+    case HISTORY_HELD: on_held(j, p, e); return;
+    case HISTORY_FREED: on_freed(j, p, e); return;
+    case HISTORY_RESET: on_reset(j, e); return;
+    case HISTORY_DOWN: on_down(j, p); return;
+    case HISTORY_UP: on_up(j, p); return;
+    case HISTORY_MASTER: on_master(j, p, e); return;
+    case HISTORY_REPLICA: on_replica(j, p); return;
+    case HISTORY_CLOCK: on_clock(j, p, e); return;
+    case HISTORY_KEY: p6_key(j, e); return;
+    default: return;
+    }
+}

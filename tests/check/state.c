@@ -1,0 +1,455 @@
+/* The judge's records: found by name, kept while something can still be said of
+ * them. */
+#include "tests/check/state.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define PARTIES_LEAST 16
+#define BUCKETS_LEAST 256       /* a power of two */
+
+void *must_have(void *memory)
+{
+    if (!memory) {
+        fputs("judge: out of memory\n", stderr);
+        abort();
+    }
+    return memory;
+}
+
+bool text_is(struct history_text a, struct history_text b)
+{
+    return a.len == b.len && (a.len == 0 || memcmp(a.at, b.at, a.len) == 0);
+}
+
+static struct history_text copy_of(struct history_text text)
+{
+    char *bytes = must_have(malloc(text.len + 1));
+
+    if (text.len > 0)
+        memcpy(bytes, text.at, text.len);
+    bytes[text.len] = '\0';
+    return (struct history_text){bytes, text.len};
+}
+
+static void text_free(struct history_text text)
+{
+    free((char *)text.at);
+}
+
+enum hold_class class_of(enum history_kind kind)
+{
+    return kind == HISTORY_KIND_READ    ? CLASS_READ
+           : kind == HISTORY_KIND_WRITE ? CLASS_WRITE
+                                        : CLASS_PLAIN;
+}
+
+void state_due(struct judge *j, int64_t us)
+{
+    if (us < j->next_due_us)
+        j->next_due_us = us;
+}
+
+void state_owe(struct judge *j, struct hold *hold, int64_t due_us)
+{
+    hold->is_owed = true;
+    hold->owed_since = j->now;
+    hold->owed_due_us = due_us;
+    hold->owed_next = j->owed;
+    j->owed = hold;
+    state_due(j, due_us);
+}
+
+void state_unowe(struct judge *j, struct hold *hold)
+{
+    struct hold **at = &j->owed;
+
+    if (!hold->is_owed)
+        return;
+    while (*at != hold)
+        at = &(*at)->owed_next;
+    *at = hold->owed_next;
+    hold->is_owed = false;
+}
+
+/* ---- parties ---- */
+
+static void make_room(struct party **parties, uint32_t *room, uint32_t number)
+{
+    uint32_t more = *room ? *room : PARTIES_LEAST;
+
+    while (more <= number)
+        more *= 2;
+    *parties = must_have(realloc(*parties, more * sizeof **parties));
+    memset(*parties + *room, 0, (more - *room) * sizeof **parties);
+    *room = more;
+}
+
+struct party *state_party(struct judge *j, struct history_source source)
+{
+    bool is_client = source.role == 'c';
+    struct party **parties = is_client ? &j->clients : &j->servers;
+    uint32_t *room = is_client ? &j->clients_room : &j->servers_room;
+
+    if (source.number >= PARTIES_MAX)
+        return NULL;
+    if (source.number >= *room)
+        make_room(parties, room, source.number);
+    (*parties)[source.number].source = source;
+    return &(*parties)[source.number];
+}
+
+struct party *state_client(struct judge *j, uint32_t client)
+{
+    return &j->clients[client < j->clients_room ? client : 0];
+}
+
+bool state_decides(const struct judge *j, uint32_t server)
+{
+    return server >= j->servers_room || (!j->servers[server].is_replica &&
+                                         !j->servers[server].replaced.line);
+}
+
+/* ---- faults ---- */
+
+static const struct trouble *trouble_of(const struct party *parties,
+                                        uint32_t room, uint32_t number)
+{
+    static const struct trouble none = {0, 0};
+
+    return number < room ? &parties[number].trouble : &none;
+}
+
+bool trouble_now(const struct judge *j, uint32_t client,
+                 const struct lock *lock)
+{
+    return j->trouble.open > 0 || lock->trouble.open > 0 ||
+           trouble_of(j->clients, j->clients_room, client)->open > 0 ||
+           trouble_of(j->servers, j->servers_room, lock->home)->open > 0;
+}
+
+static int64_t latest(int64_t a, int64_t b)
+{
+    return a > b ? a : b;
+}
+
+int64_t trouble_last(const struct judge *j, uint32_t client,
+                     const struct lock *lock)
+{
+    const struct trouble *c = trouble_of(j->clients, j->clients_room, client);
+    const struct trouble *s =
+        trouble_of(j->servers, j->servers_room, lock->home);
+
+    return latest(latest(j->trouble.last_us, lock->trouble.last_us),
+                  latest(c->last_us, s->last_us));
+}
+
+bool trouble_since(const struct judge *j, uint32_t client,
+                   const struct lock *lock, int64_t us)
+{
+    return trouble_now(j, client, lock) || trouble_last(j, client, lock) > us;
+}
+
+/* ---- locks ---- */
+
+/* FNV-1a. */
+static uint32_t hash_of(struct history_text text)
+{
+    uint32_t hash = 2166136261u;
+
+    for (size_t i = 0; i < text.len; i++)
+        hash = (hash ^ (unsigned char)text.at[i]) * 16777619u;
+    return hash;
+}
+
+static void spread_locks(struct judge *j)
+{
+    size_t room = j->locks_room ? j->locks_room * 2 : BUCKETS_LEAST;
+    struct lock **buckets = must_have(calloc(room, sizeof *buckets));
+
+    for (size_t i = 0; i < j->locks_room; i++)
+        for (struct lock *lock = j->locks[i], *next; lock; lock = next) {
+            next = lock->chain;
+            lock->chain = buckets[lock->hash & (room - 1)];
+            buckets[lock->hash & (room - 1)] = lock;
+        }
+    free(j->locks);
+    j->locks = buckets;
+    j->locks_room = room;
+}
+
+struct lock *state_lock(struct judge *j, struct history_text name, bool makes)
+{
+    uint32_t hash = hash_of(name);
+    struct lock *lock;
+
+    if (j->locks_count >= j->locks_room)
+        spread_locks(j);
+    for (lock = j->locks[hash & (j->locks_room - 1)]; lock; lock = lock->chain)
+        if (lock->hash == hash && text_is(lock->name, name))
+            return lock;
+    if (!makes)
+        return NULL;
+    lock = must_have(calloc(1, sizeof *lock));
+    lock->hash = hash;
+    lock->name = copy_of(name);
+    lock->chain = j->locks[hash & (j->locks_room - 1)];
+    j->locks[hash & (j->locks_room - 1)] = lock;
+    j->locks_count++;
+    return lock;
+}
+
+static void lock_free(struct judge *j, struct lock *lock)
+{
+    struct lock **at = &j->locks[lock->hash & (j->locks_room - 1)];
+
+    while (*at != lock)
+        at = &(*at)->chain;
+    *at = lock->chain;
+    j->locks_count--;
+    text_free(lock->name);
+    free(lock);
+}
+
+/* ---- holds ---- */
+
+static bool is_of_use(const struct hold *hold)
+{
+    return hold->records || hold->tally > 0 || hold->until_us > 0 ||
+           hold->releasing > 0 || hold->is_owed;
+}
+
+static void end_belief(const struct judge *j, struct hold *hold)
+{
+    if (hold->until_us <= j->now.us)
+        hold->until_us = 0;
+}
+
+struct hold *state_hold(struct lock *lock, enum hold_class class,
+                        struct history_text owner, struct history_text name,
+                        bool makes)
+{
+    struct hold *hold, *found = NULL;
+
+    for (hold = lock->holds; hold; hold = hold->next)
+        if (hold->class == class && text_is(hold->owner, owner) &&
+            (name.len == 0 || text_is(hold->name, name)) &&
+            (!found || (!is_of_use(found) && is_of_use(hold))))
+            found = hold;
+    if (found || !makes)
+        return found;
+    hold = must_have(calloc(1, sizeof *hold));
+    hold->lock = lock;
+    hold->class = class;
+    hold->owner = copy_of(owner);
+    hold->name = copy_of(name);
+    hold->counted = HISTORY_NONE;
+    hold->next = lock->holds;
+    lock->holds = hold;
+    return hold;
+}
+
+struct record *state_record(struct hold *hold, uint32_t server, bool makes)
+{
+    struct record *record = hold->records;
+
+    while (record && record->server != server)
+        record = record->next;
+    if (record || !makes)
+        return record;
+    record = must_have(calloc(1, sizeof *record));
+    record->server = server;
+    record->next = hold->records;
+    hold->records = record;
+    return record;
+}
+
+void state_record_drop(struct hold *hold, uint32_t server)
+{
+    for (struct record **at = &hold->records, *record; (record = *at);
+         at = &record->next)
+        if (record->server == server) {
+            *at = record->next;
+            free(record);
+            return;
+        }
+}
+
+struct record *state_held(const struct judge *j, const struct hold *hold)
+{
+    struct record *record = hold->records;
+
+    while (record && !state_decides(j, record->server))
+        record = record->next;
+    return record;
+}
+
+bool state_is_by_old_master(const struct hold *hold)
+{
+    return hold->until_us > 0 && hold->until_us <= hold->old_master_until_us;
+}
+
+bool state_is_excused(const struct hold *hold)
+{
+    return hold->excuse.reason != EXCUSE_NONE || hold->clock.line ||
+           state_is_by_old_master(hold);
+}
+
+/* An acquire under way may still say that it was this hold. */
+static bool is_awaited(const struct hold *hold)
+{
+    for (const struct ask *ask = hold->lock->asks; ask; ask = ask->lock_next)
+        if (ask->op == HISTORY_OP_ACQUIRE && text_is(ask->owner, hold->owner))
+            return true;
+    return false;
+}
+
+static void hold_free(struct hold *hold)
+{
+    while (hold->records)
+        state_record_drop(hold, hold->records->server);
+    text_free(hold->owner);
+    text_free(hold->name);
+    free(hold);
+}
+
+void state_tidy(struct judge *j, struct lock *lock)
+{
+    for (struct hold **at = &lock->holds, *hold; (hold = *at);) {
+        end_belief(j, hold);
+        if (is_of_use(hold) || is_awaited(hold)) {
+            at = &hold->next;
+            continue;
+        }
+        *at = hold->next;
+        hold_free(hold);
+    }
+    if (!lock->holds && !lock->asks && !lock->server_token &&
+        !lock->told_token && !lock->trouble.last_us)
+        lock_free(j, lock);
+}
+
+/* ---- calls ---- */
+
+static size_t bucket_of(const struct judge *j, uint32_t client, int64_t call)
+{
+    uint64_t mixed = ((uint64_t)call + client) * UINT64_C(0x9e3779b97f4a7c15);
+
+    return (size_t)(mixed >> 32) & (j->calls_room - 1);
+}
+
+static void spread_calls(struct judge *j)
+{
+    j->calls_room = j->calls_room ? j->calls_room * 2 : BUCKETS_LEAST;
+    free(j->calls);
+    j->calls = must_have(calloc(j->calls_room, sizeof(struct ask *)));
+    for (struct ask *ask = j->asks; ask; ask = ask->next) {
+        size_t i = bucket_of(j, ask->client, ask->call);
+
+        ask->chain = j->calls[i];
+        j->calls[i] = ask;
+    }
+}
+
+struct ask *state_ask(struct judge *j, uint32_t client, int64_t call)
+{
+    struct ask *ask =
+        j->calls_room ? j->calls[bucket_of(j, client, call)] : NULL;
+
+    while (ask && (ask->client != client || ask->call != call))
+        ask = ask->chain;
+    return ask;
+}
+
+static void join_lock(struct lock *lock, struct ask *ask)
+{
+    ask->lock_prev = lock->asks_last;
+    *(lock->asks_last ? &lock->asks_last->lock_next : &lock->asks) = ask;
+    lock->asks_last = ask;
+}
+
+static void leave_lock(struct lock *lock, struct ask *ask)
+{
+    *(ask->lock_prev ? &ask->lock_prev->lock_next : &lock->asks) =
+        ask->lock_next;
+    *(ask->lock_next ? &ask->lock_next->lock_prev : &lock->asks_last) =
+        ask->lock_prev;
+}
+
+static int64_t or_never(int64_t us)
+{
+    return us == HISTORY_NONE ? HISTORY_NEVER : us;
+}
+
+struct ask *state_ask_add(struct judge *j, const struct history_event *e)
+{
+    struct ask *ask = must_have(calloc(1, sizeof *ask));
+    size_t i;
+
+    if (j->calls_count++ >= j->calls_room)
+        spread_calls(j);
+    i = bucket_of(j, e->source.number, e->call);
+    *ask = (struct ask){.chain = j->calls[i],
+                        .next = j->asks,
+                        .client = e->source.number,
+                        .call = e->call,
+                        .asked = j->now,
+                        .op = e->op,
+                        .class = class_of(e->kind),
+                        .owner = copy_of(e->owner),
+                        .name = copy_of(e->hold),
+                        .lease_ms = e->lease_ms,
+                        .wait_ms = e->wait_ms,
+                        .due_us = or_never(e->due_us),
+                        .free_due_us = HISTORY_NEVER};
+    j->calls[i] = ask;
+    if (j->asks)
+        j->asks->prev = ask;
+    j->asks = ask;
+    if (e->lock.at)
+        ask->lock = state_lock(j, e->lock, true);
+    if (ask->lock)
+        join_lock(ask->lock, ask);
+    return ask;
+}
+
+void state_ask_drop(struct judge *j, struct ask *ask)
+{
+    struct ask **at = &j->calls[bucket_of(j, ask->client, ask->call)];
+
+    while (*at != ask)
+        at = &(*at)->chain;
+    *at = ask->chain;
+    *(ask->prev ? &ask->prev->next : &j->asks) = ask->next;
+    if (ask->next)
+        ask->next->prev = ask->prev;
+    if (ask->lock)
+        leave_lock(ask->lock, ask);
+    text_free(ask->owner);
+    text_free(ask->name);
+    free(ask);
+    j->calls_count--;
+}
+
+/* ---- all of it ---- */
+
+void state_free(struct judge *j)
+{
+    while (j->asks)
+        state_ask_drop(j, j->asks);
+    for (size_t i = 0; i < j->locks_room; i++)
+        for (struct lock *lock = j->locks[i], *next; lock; lock = next) {
+            next = lock->chain;
+            for (struct hold *hold = lock->holds, *after; hold; hold = after) {
+                after = hold->next;
+                hold_free(hold);
+            }
+            text_free(lock->name);
+            free(lock);
+        }
+    free(j->locks);
+    free(j->calls);
+    free(j->clients);
+    free(j->servers);
+}

@@ -1,0 +1,232 @@
+/* What the judge knows at one moment of a history: parties, locks, holds, calls
+ * under way. It only keeps; judge.c changes it as lines say, properties.c finds
+ * fault with it. Private to the judge. */
+#ifndef CHECK_STATE_H
+#define CHECK_STATE_H
+
+#include "tests/check/judge.h"
+
+#define PARTIES_MAX 65536       /* clients, or servers (history.h: source) */
+
+/* A line that is remembered; line 0: none. */
+struct moment {
+    int64_t us;
+    size_t line;
+};
+
+/* Whom a kind excludes. Plain: everybody. Read: all but readers. Write: all but the
+ * same owner as a reader. */
+enum hold_class { CLASS_PLAIN, CLASS_READ, CLASS_WRITE };
+
+/* Why an owner may believe in what is not so, and the line that says it. */
+enum excuse_reason {
+    EXCUSE_NONE,
+    EXCUSE_TAKEN_AWAY,          /* deleted, forced, forgot */
+    EXCUSE_FAILOVER,            /* a new master has no such hold, or ends it earlier */
+    EXCUSE_OLD_MASTER,          /* granted by a server that had been replaced */
+    EXCUSE_SHORTENED            /* by a peer, or by hand */
+};
+
+struct excuse {
+    enum excuse_reason reason;
+    struct moment at;
+};
+
+/* Faults that touch a client, a lock, or all. */
+struct trouble {
+    int open;                   /* that have begun, and not ended */
+    int64_t last_us;            /* when there was one last; 0: never */
+};
+
+struct party {
+    struct history_source source;
+    char id[80];                /* of a client: its holds' names begin so */
+    bool is_suspended;
+    struct moment stopped, went;
+    bool is_replica;            /* servers */
+    struct moment replaced;     /* by a new master */
+    int64_t ppm;
+    struct moment clock;        /* the last line of its clock */
+    struct moment died;
+    struct trouble trouble;
+};
+
+/* One server's record of a hold. */
+struct record {
+    struct record *next;
+    uint32_t server;
+    int64_t count;
+    int64_t until_us;
+    struct moment last;         /* the held line that said so */
+    bool is_peers;
+};
+
+struct lock;
+
+struct hold {
+    struct hold *next;          /* of its lock */
+    struct lock *lock;
+    enum hold_class class;
+    struct history_text owner, name;    /* name: of this hold, or empty */
+
+    /* Servers. */
+    struct record *records;
+    struct moment granted;      /* its first held line since nobody had it */
+    struct moment last_held;
+    int64_t last_until_us;      /* by that line, or what it was before a peer, or
+                                   an operator, made it shorter */
+    uint32_t last_server;       /* that wrote it */
+    struct excuse excuse;       /* since that line */
+    struct moment back;         /* the failover to a server that alone had it */
+    int64_t old_master_until_us;    /* the latest end that a server gave it after
+                                   it had been replaced; 0: none did */
+    struct moment clock;        /* likewise: rates further apart than is assumed,
+                                   or a jump */
+
+    /* The client. */
+    uint32_t client;            /* 0: unknown */
+    int64_t tally;              /* acquires that ended well, less releases */
+    int releasing;              /* releases under way */
+    bool is_renewed;            /* acquired without a lease of its own */
+    int64_t until_us;           /* its belief; 0: none */
+    struct moment believed;     /* the safe line that says so */
+    struct moment believed_first;   /* and the one that began it */
+    struct moment lost;         /* told */
+    struct moment released;     /* the end of its last release, if it is certain */
+    struct moment released_of_old; /* it was executed by a master that had been
+                                   replaced: its successor knows nothing of it */
+    struct moment unsure;       /* a call on it with an unknown outcome */
+    struct moment died;         /* the client has, holding it */
+    int64_t counted;            /* after quiet, says its client; or NONE */
+    struct moment counted_at;
+
+    int64_t token;              /* P8: the server's; 0: none */
+    int64_t told_token;         /* and the client's */
+
+    /* A loss that is to be told. */
+    bool is_owed;               /* it is in judge.owed */
+    int64_t owed_due_us;
+    struct moment owed_since;
+    struct hold *owed_next;
+};
+
+/* A call under way. */
+struct ask {
+    struct ask *next, *prev;    /* of all */
+    struct ask *chain;          /* in its bucket */
+    struct ask *lock_next, *lock_prev;  /* of its lock, oldest first */
+    uint32_t client;
+    int64_t call;
+    struct moment asked;
+    enum history_op op;
+    enum hold_class class;
+    struct lock *lock;          /* or NULL */
+    struct history_text owner, name;
+    int64_t lease_ms, wait_ms;
+    int64_t due_us;             /* P7; NEVER */
+    int64_t free_due_us;        /* P5; NEVER: the lock is not free for it */
+    struct moment free_since;
+    int64_t free_bound_ms;      /* and for how long it may be, then */
+    int64_t token_before;       /* P8: the greatest that was told before it asked */
+    struct moment token_before_at;
+};
+
+struct lock {
+    struct lock *chain;
+    uint32_t hash;
+    struct history_text name;
+    struct hold *holds;
+    struct ask *asks, *asks_last;
+    struct trouble trouble;
+    uint32_t home;              /* the server that said something of it last */
+    int64_t server_token;       /* P8: the greatest granted; 0: none */
+    struct moment server_token_at;
+    int64_t told_token;         /* P8: the greatest that an end has told */
+    struct moment told_token_at;
+    struct moment reset;        /* the server forgot them */
+};
+
+struct judge {
+    struct history_header header;
+    struct moment now;
+    struct party *clients, *servers;
+    uint32_t clients_room, servers_room;
+    struct lock **locks;        /* buckets */
+    struct ask **calls;         /* buckets */
+    size_t locks_count, locks_room, calls_count, calls_room;
+    struct ask *asks;
+    struct hold *owed;
+    int64_t next_due_us;        /* nothing is overdue before */
+    struct trouble trouble;     /* that touches all */
+    struct moment quiet, over;
+
+    struct judge_violation *violations;
+    size_t violations_count;
+    struct judge_violation unjudged;    /* what nobody wants to know */
+    struct judge_stats stats;
+    int64_t *leads;             /* the first LEADS_MAX */
+};
+
+#define LEADS_MAX (1 << 20)
+
+void *must_have(void *memory);
+
+/* state_party - of that source; NULL: its number is out of range.
+ * state_client - of that number; of an unknown one, one that does nothing.
+ * state_lock  - of that name; made, if there is none and `makes`.
+ * state_hold  - likewise, of `lock`. Without the hold's name: the one of that
+ *               owner and class that is believed in, acquired or on a server.
+ * state_ask   - the call of that client and number, or NULL. */
+struct party *state_party(struct judge *j, struct history_source source);
+struct party *state_client(struct judge *j, uint32_t client);
+struct lock *state_lock(struct judge *j, struct history_text name, bool makes);
+struct hold *state_hold(struct lock *lock, enum hold_class class,
+                        struct history_text owner, struct history_text name,
+                        bool makes);
+struct ask *state_ask(struct judge *j, uint32_t client, int64_t call);
+struct ask *state_ask_add(struct judge *j, const struct history_event *e);
+void state_ask_drop(struct judge *j, struct ask *ask);
+
+/* state_record      - what `server` has of the hold, or NULL; made, if `makes`.
+ * state_record_drop - it has it no more. */
+struct record *state_record(struct hold *hold, uint32_t server, bool makes);
+void state_record_drop(struct hold *hold, uint32_t server);
+
+/* state_tidy - forgets the holds of a lock, and the lock, that nothing can be
+ *              said of any more. */
+void state_tidy(struct judge *j, struct lock *lock);
+void state_free(struct judge *j);
+
+/* state_decides - is this server's data what counts?
+ * state_held    - the hold's record at a server that decides, or NULL. */
+bool state_decides(const struct judge *j, uint32_t server);
+struct record *state_held(const struct judge *j, const struct hold *hold);
+
+/* state_owe   - from now on its loss is to be told, by `due_us`.
+ * state_unowe - or not any more. */
+void state_owe(struct judge *j, struct hold *hold, int64_t due_us);
+void state_unowe(struct judge *j, struct hold *hold);
+
+/* state_due - something falls due at `us`. */
+void state_due(struct judge *j, int64_t us);
+
+/* trouble_now   - does a fault touch the client, the lock or all?
+ * trouble_since - has one, after that moment?
+ * trouble_last  - when there was one last; 0: never. */
+bool trouble_now(const struct judge *j, uint32_t client,
+                 const struct lock *lock);
+bool trouble_since(const struct judge *j, uint32_t client,
+                   const struct lock *lock, int64_t us);
+int64_t trouble_last(const struct judge *j, uint32_t client,
+                     const struct lock *lock);
+
+/* state_is_excused   - may its owner believe in what is not so?
+ * state_is_by_old_master - a server that had been replaced has granted what its
+ *                      owner believes. */
+bool state_is_excused(const struct hold *hold);
+bool state_is_by_old_master(const struct hold *hold);
+
+bool text_is(struct history_text a, struct history_text b);
+enum hold_class class_of(enum history_kind kind);
+
+#endif
