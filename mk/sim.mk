@@ -1,0 +1,131 @@
+# The simulation (docs/simulation.md): the client in a world of its own.
+
+sim_O := $(call objects,$(addprefix tests/sim/,plan plan_text shrink))
+play_O := $(call objects,$(addprefix tests/sim/,call failover nodes operations owner \
+            play program reshard sentinels server site story trouble witness))
+sim_T := $(addprefix $(BUILD)/tests/sim/,test_plan test_world test_world_faults \
+           test_model_alone test_seeds)
+
+# What stands in for the files that touch the system. Named before the libraries,
+# it is what the linker takes.
+world_O := $(call objects,$(addprefix tests/sim/world/,world process fiber handles flow \
+             connection network sim_clock sim_poller sim_random sim_resolve \
+             sim_socket sim_wake_pipe))
+$(addprefix $(BUILD)/tests/sim/,test_world test_world_faults): $(world_O) \
+    $(call objects,tests/sim/world_kit)
+$(addprefix $(BUILD)/tests/sim/,test_world test_world_faults test_seeds sim): \
+    LINK += $(call wrapped,sysconf)
+
+# Servers that run the real scripts, by Lua 5.1. They need nothing of the world.
+model_O := $(call objects,$(addprefix tests/sim/model/,blob keyspace values look \
+             reply access call client pubsub acl replication lua lua_values model \
+             strings keys hashes lists zsets connection scripts server_commands sentinel \
+             cluster))
+LUA_LIBS := -llua5.1 -lm
+$(BUILD)/tests/sim/test_model_alone: $(model_O)
+$(addprefix $(BUILD)/tests/live/,test_model test_model_cluster): $(model_O) \
+    $(call objects,$(addprefix tests/live/model_,twins words))
+$(addprefix $(BUILD)/tests/live/,test_model test_model_cluster): \
+    CHECK_LIBS += $(LUA_LIBS)
+
+# Optimized: it computes all the time.
+ifeq ($(origin CFLAGS),file)
+$(BUILD)/tests/sim/%.o: CFLAGS := -O2 -g
+endif
+
+$(sim_T): LINK += $(call wrapped,_tcase_add_test)
+$(sim_T): %: %.o $(sim_O) $(support_O) $(LIBS)
+	$(call say,link $@)
+	$(Q)$(CC) $(LINK) $(filter %.o,$^) $(LIBS) $(TLS_LIBS) $(LUA_LIBS) $(CHECK_LIBS) -o $@
+
+check_T += $(sim_T)
+build-tests: $(sim_T)
+
+$(BUILD)/tests/sim/test_seeds: $(play_O) $(world_O) $(model_O) $(judge_O)
+$(BUILD)/tests/sim/sim: $(BUILD)/tests/sim/sim.o $(play_O) $(sim_O) $(world_O) \
+                        $(model_O) $(judge_O) $(LIBS)
+	$(call say,link $@)
+	$(Q)$(CC) $(LINK) $(filter %.o,$^) $(LIBS) $(TLS_LIBS) $(LUA_LIBS) -o $@
+
+build-tests: $(BUILD)/tests/sim/sim
+
+#: make sim               the client in a simulated world, fresh seeds for
+#:                        SIM_TIME=$(SIM_TIME) s; SEEDS=A..B: these
+SIM_TIME ?= 60
+sim: deps
+	+@$(MAKE) --no-print-directory $(jobs) $(BUILD)/tests/sim/sim
+	@$(BUILD)/tests/sim/sim $(if $(SEEDS),--seeds $(SEEDS),\
+	    --seconds $(SIM_TIME)) --jobs $(or $(SIM_JOBS),1)
+
+# ONLY='3 17': these of tests/mutants/sim.txt; SIM_LIMIT=60: seconds for each.
+#: make sim-mutants       bugs put in on purpose: which seed of the simulation
+#:                        notices?
+sim-mutants: deps
+	@tests/mutants/sim.sh $(BUILD)
+
+# What the simulation alone reaches. What it does not: build/sim-coverage/missed.
+SIM_SEEDS ?= 3000
+#: make sim-coverage      lines of lock/ and net/ that SIM_SEEDS=$(SIM_SEEDS) seeds reach
+sim-coverage: deps
+	+@$(MAKE) --no-print-directory $(jobs) BUILD=$(BUILD)/sim-coverage \
+	    CFLAGS='-O1 -g --coverage' $(BUILD)/sim-coverage/tests/sim/sim
+	@find $(BUILD)/sim-coverage -name '*.gcda' -delete
+	@$(BUILD)/sim-coverage/tests/sim/sim --seeds 1..$(SIM_SEEDS) --all
+	@tests/sim/coverage.sh $(BUILD)/sim-coverage lock net/route net/link
+
+.PHONY: sim sim-coverage sim-mutants
+
+# Programs that try every case: a few seconds by themselves, all with "full".
+EXHAUST   := lease resp
+exhaust_T := $(EXHAUST:%=$(BUILD)/tests/exhaust/%)
+
+$(BUILD)/tests/exhaust/lease: $(call objects,$(addprefix tests/exhaust/,\
+    client possible trail seen))
+$(BUILD)/tests/exhaust/resp: $(call objects,$(addprefix tests/support/,\
+    resp_reading resp_twin))
+
+ifeq ($(origin CFLAGS),file)
+$(BUILD)/tests/exhaust/%.o $(BUILD)/tests/support/resp_twin.o: CFLAGS := -O2 -g
+endif
+
+$(exhaust_T): %: %.o $(LIBS)
+	$(call say,link $@)
+	$(Q)$(CC) $(LINK) $(filter %.o,$^) $(LIBS) -o $@
+
+check_T += $(exhaust_T)
+build-tests: $(exhaust_T)
+
+# The strings in two halves, for two processors.
+#: make exhaust           every case of the lease and of the parser: minutes
+exhaust: exhaust-lease exhaust-resp-0 exhaust-resp-1
+exhaust-lease: $(BUILD)/tests/exhaust/lease
+	@$< full
+exhaust-resp-%: $(BUILD)/tests/exhaust/resp
+	@$< full $* 2
+
+.PHONY: exhaust exhaust-lease
+
+# Real processes and servers, judged by the same judge.
+CHAOS_TIME ?= 60
+chaos_B := $(addprefix $(BUILD)/tests/soak/,chaos chaos_worker)
+
+$(BUILD)/tests/soak/chaos: $(judge_O) $(call objects,\
+    $(addprefix tests/soak/chaos_,commands faults model monitor place run said \
+    verdict watch))
+$(BUILD)/tests/soak/chaos_worker: LINK += $(call wrapped,connect send)
+$(BUILD)/tests/soak/chaos_worker: %: %.o $(BUILD)/tests/soak/chaos_network.o $(LIBS)
+	$(call say,link $@)
+	$(Q)$(CC) $(LINK) $(filter %.o,$^) $(LIBS) $(TLS_LIBS) -o $@
+build-tests: $(chaos_B)
+
+#: make chaos             real servers and processes, and faults of all kinds, for
+#:                        CHAOS_TIME=$(CHAOS_TIME) seconds; HF_CHAOS=cluster: one place
+chaos: deps $(chaos_B)
+	@HF_SECONDS=$(CHAOS_TIME) $(BUILD)/tests/soak/chaos
+
+#: make chaos-bugs        bugs put in on purpose, which make chaos must find
+chaos-bugs: deps $(chaos_B)
+	@for bug in belief wake; do \
+	    HF_CHAOS_BUG=$$bug $(BUILD)/tests/soak/chaos || exit; done
+
+.PHONY: chaos chaos-bugs

@@ -1,0 +1,123 @@
+/* By when calls must have ended. This is the one place that says it, reckoned
+ * from lock.h and connect.h:
+ *
+ *   acquire  wait_ms 0: "asks once, within the request timeout; once more,
+ * within another one". Otherwise wait_ms; for ever: no time. "With replicas, an
+ * acquire may take replicas_timeout_ms longer", and so may what stands behind
+ * it on the connection. release, force, inspect: the request timeout. close its
+ * own.
+ *
+ * Calls of one owner on one lock are asked one after the other, each with a
+ * request timeout of its own.
+ *
+ * These are times of the program's clock. Its rate may change on the way, by
+ * RATE_PERCENT within what is assumed. SLACK_MS: timers are of whole
+ * milliseconds. */
+#include <string.h>
+
+#include "tests/sim/call.h"
+#include "tests/sim/program.h"
+
+#define SLACK_MS 100
+#define RATE_PERCENT 3
+
+/* A clock beyond what is assumed may be a third fast, and then a third slow. */
+static int64_t rate_percent(const struct plan *plan)
+{
+    for (size_t i = 0; i < plan->fault_count; i++)
+        if (plan->faults[i].trouble == FAULT_CLOCK_BEYOND)
+            return 90;
+    return RATE_PERCENT;
+}
+
+/* HISTORY_NONE: it may take for ever. */
+static int64_t span_ms(const struct call *c)
+{
+    const struct plan_head *h = &program_sim(c->program)->plan->head;
+    int64_t replicas_ms = h->replicas != 0 ? h->replicas_ms : 0;
+    int64_t step_ms = h->request_ms + replicas_ms;
+
+    if (c->op == HISTORY_OP_CLOSE)
+        return c->wait_ms;
+    if (c->op != HISTORY_OP_ACQUIRE)
+        return step_ms * (1 + program_beside(c->program, c->owner));
+    if (c->wait_ms == HF_FOREVER)
+        return HISTORY_NONE;
+    if (c->wait_ms > 0)
+        return c->wait_ms + replicas_ms;
+    return step_ms * (2 + program_beside(c->program, c->owner));
+}
+
+static int64_t due_us(const struct call *c)
+{
+    const struct sim *sim = program_sim(c->program);
+    const struct process *process = program_process(c->program);
+    int64_t ms = span_ms(c);
+
+    if (ms == HISTORY_NONE)
+        return HISTORY_NONE;
+    ms += ms * rate_percent(sim->plan) / 100 + SLACK_MS;
+    return process_true_us(process, process_clock_us(process) + ms * 1000);
+}
+
+static struct history_event event_of(const struct call *c,
+                                     enum history_what what)
+{
+    struct history_event e = c->owner ? owner_event(c->owner, what)
+                                      : program_event(c->program, what);
+
+    e.call = c->number;
+    e.hold =
+        c->hold[0] != '\0' ? history_text(c->hold) : (struct history_text){0};
+    return e;
+}
+
+void call_ask(struct call *c)
+{
+    struct sim *sim = program_sim(c->program);
+    struct history_event e;
+
+    if (c->owner)
+        memcpy(c->hold, c->owner->hold, sizeof c->hold);
+    e = event_of(c, HISTORY_ASK);
+    e.op = c->op;
+    e.due_us = due_us(c);
+    if (c->op == HISTORY_OP_ACQUIRE) {
+        e.wait_ms = c->wait_ms;
+        e.lease_ms = c->lease_ms;
+    }
+    c->is_under_way = true;
+    if (c->owner)
+        c->owner->under_way++;
+    sim->result->calls++;
+    sim_write(sim, &e);
+}
+
+static bool is_mild(const struct sim *sim)
+{
+    return sim->plan->head.mood == MOOD_MILD && !sim->is_ending;
+}
+
+void call_end(struct call *c, hf_status status, int64_t token)
+{
+    struct sim *sim = program_sim(c->program);
+    struct history_event e;
+
+    if (c->op == HISTORY_OP_ACQUIRE)
+        memcpy(c->hold, c->owner->hold, sizeof c->hold);
+    e = event_of(c, HISTORY_END);
+    e.status = history_text(hf_status_name(status));
+    if (status == HF_UNREPLICATED && (c->flags & FLAG_KEEP_UNREPLICATED))
+        e.status = history_text("UNREPLICATED_HELD");
+    if (token != 0)
+        e.token = token;
+    c->is_under_way = false;
+    if (c->owner)
+        c->owner->under_way--;
+    sim->result->granted += c->op == HISTORY_OP_ACQUIRE && status == HF_OK;
+    sim_write(sim, &e);
+    if (is_mild(sim) && status != HF_OK)
+        sim_fail(sim, "mild",
+                 "call %lld ended with %s, though nothing was wrong",
+                 (long long)c->number, hf_status_name(status));
+}

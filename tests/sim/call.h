@@ -1,0 +1,26 @@
+/* Calls of a program: their lines in the history, and by when they must end. */
+#ifndef SIM_CALL_H
+#define SIM_CALL_H
+
+#include "tests/sim/owner.h"
+
+struct call {
+    struct call *next; /* all of a program */
+    struct program *program;
+    struct owner *owner; /* NULL: of none (close) */
+    enum history_op op;
+    int64_t number;
+    int64_t wait_ms, lease_ms, hold_ms, flags;
+    bool is_under_way;
+    char hold[HF_OWNER_TEXT_MAX]; /* that it is about; "": not known */
+    struct hf_cancel cancel;
+    struct hf_lock_info info;
+    struct event release; /* of what it acquired, hold_ms later */
+};
+
+/* call_ask - writes that it is asked, and the time by which it must have ended.
+ * call_end - writes how it ended. token 0: none. */
+void call_ask(struct call *c);
+void call_end(struct call *c, hf_status status, int64_t token);
+
+#endif

@@ -1,0 +1,117 @@
+/* Failover, in its three steps. */
+#include "tests/sim/failover.h"
+#include "tests/sim/nodes.h"
+
+static struct site *site_of(const struct trouble *t)
+{
+    return t->sim->site;
+}
+
+/* FEED-1: what was on its way is held back with what follows. */
+static void hold_back_replicas(struct trouble *t)
+{
+    const struct site *site = site_of(t);
+
+    for (size_t i = 0; i < site->count; i++)
+        if (server_follows(site->servers[i], t->old))
+            server_set_lag(site->servers[i], -1);
+}
+
+/* The one that has heard most, of those that run. */
+static struct server *best_replica(const struct trouble *t)
+{
+    const struct site *site = site_of(t);
+    struct server *best = NULL;
+
+    for (size_t i = 0; i < site->count; i++) {
+        struct server *s = site->servers[i];
+
+        if (!server_follows(s, t->old) || s->is_down || s->is_frozen)
+            continue;
+        if (!best || model_offset(s->model) > model_offset(best->model))
+            best = s;
+    }
+    return best;
+}
+
+static void follow_instead(struct site *site, struct server *old,
+                           struct server *master)
+{
+    for (size_t i = 0; i < site->count; i++)
+        if (server_follows(site->servers[i], old))
+            server_follow(site->servers[i], master, site_lag_us(site));
+}
+
+static void on_half_way(void *ctx)
+{
+    struct trouble *t = ctx;
+    struct server *best = best_replica(t);
+
+    if (site_master_of_shard(site_of(t), t->old->shard) != t->old || !best)
+        return;
+    server_promote(best, t->old);
+    follow_instead(site_of(t), t->old, best);
+    site_new_master(site_of(t), best, t->old, t->fault->for_ms * 1000 / 4);
+}
+
+static void begin(struct trouble *t)
+{
+    struct nodes *nodes = site_of(t)->nodes;
+
+    t->old = NULL;
+    if (site_of(t)->is_failing_over || (nodes && nodes_are_moving(nodes)))
+        return;
+    site_of(t)->is_failing_over = true;
+    t->old = site_master_of_shard(site_of(t), t->fault->server);
+    if (nodes && t->fault->n & FAILOVER_IS_SEEN)
+        nodes_set_down(nodes, t->old);
+    if (t->fault->n & FAILOVER_IS_STALE)
+        hold_back_replicas(t);
+    if (!(t->fault->n & FAILOVER_SERVES_ON))
+        server_take_down(t->old);
+    t->again = (struct event){.happen = on_half_way, .ctx = t};
+    world_after(t->sim->world, &t->again, t->fault->for_ms * 1000 / 2);
+}
+
+/* Sentinels see to it that clients are closed; nodes of a cluster redirect. */
+static void demote(struct trouble *t, struct server *master)
+{
+    server_follow(t->old, master, site_lag_us(site_of(t)));
+    if (site_of(t)->nodes)
+        return;
+    model_close_all(server_turn(t->old));
+    server_done(t->old);
+}
+
+static void hear_again(const struct trouble *t)
+{
+    const struct site *site = site_of(t);
+
+    for (size_t i = 0; i < site->count; i++)
+        if (server_follows(site->servers[i], t->old))
+            server_set_lag(site->servers[i], site_lag_us(site));
+}
+
+static void end(struct trouble *t)
+{
+    struct server *master;
+
+    if (!t->old)
+        return;
+    site_of(t)->is_failing_over = false;
+    master = site_master_of_shard(site_of(t), t->old->shard);
+    if (master != t->old)
+        demote(t, master);
+    server_bring_up(t->old, true);
+    hear_again(t);
+    if (site_of(t)->nodes)
+        nodes_learn_all(site_of(t)->nodes);
+}
+
+void failover(struct trouble *t)
+{
+    if (t->is_on)
+        begin(t);
+    else
+        end(t);
+}

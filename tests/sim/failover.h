@@ -1,0 +1,24 @@
+/* A master is replaced by one of its replicas.
+ *
+ *   begin      it dies; or its replicas hear nothing of it any more; or both
+ *   half-way   the replica that has heard most is master; the others follow it
+ *   end        the old one is back, or is told: it follows the new one
+ *
+ * Asynchronous replication loses what the new master has not heard of. An old
+ * master that has not died serves on until the end. */
+#ifndef SIM_FAILOVER_H
+#define SIM_FAILOVER_H
+
+#include "tests/sim/trouble.h"
+
+/* What `n` of FAULT_FAILOVER says. */
+enum {
+    FAILOVER_SERVES_ON = 1,
+    FAILOVER_IS_STALE = 2,
+    FAILOVER_IS_SEEN = 4 /* cluster: nodes say CLUSTERDOWN meanwhile */
+};
+
+/* failover - what FAULT_FAILOVER does: begins if t->is_on, otherwise ends. */
+void failover(struct trouble *t);
+
+#endif

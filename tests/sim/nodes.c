@@ -1,0 +1,284 @@
+/* Nodes, and what they tell each other.
+ *
+ * NODES-1  One slot at a time is on the move, and not while its shard's master
+ * is being replaced: a new master of before Valkey 8 does not know of it. */
+#include "tests/sim/nodes.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "tests/sim/site.h"
+#include "tests/support/must.h"
+
+#define AGAIN_US 50000 /* one that cannot be told now */
+
+struct message {
+    struct message *next;
+    struct nodes *nodes;
+    struct server *to;
+    struct event event;
+    struct model_text channel, payload; /* behind it */
+    bool is_shard;
+};
+
+struct nodes {
+    struct sim *sim;
+    struct model_cluster *cluster;
+    size_t count;
+    struct one {
+        struct nodes *nodes;
+        struct server *server;
+        struct model_node *node;
+        struct event news;
+    } all[SITE_SERVERS_MAX];
+    struct one *from, *to; /* of the slot on the move; NULL: there is none */
+    unsigned slot;
+    struct message *messages; /* all that there ever were */
+};
+
+/* ---- one of them ---- */
+
+static struct one *one_of(struct nodes *nodes, const struct server *s)
+{
+    return &nodes->all[s->number - 1];
+}
+
+static struct one *one_with(const struct nodes *nodes, const struct model *m)
+{
+    for (size_t i = 0; i < nodes->count; i++)
+        if (nodes->all[i].server->model == m)
+            return (struct one *)&nodes->all[i];
+    return NULL;
+}
+
+static bool runs(const struct one *one)
+{
+    return !one->server->is_down && !one->server->is_frozen;
+}
+
+static unsigned slot_of(const char *key)
+{
+    return model_cluster_slot(key, strlen(key));
+}
+
+struct server *nodes_owner(const struct nodes *nodes, const char *key)
+{
+    return one_with(nodes, model_cluster_owner(nodes->cluster, slot_of(key)))
+        ->server;
+}
+
+struct server *nodes_holder(const struct nodes *nodes, const char *key)
+{
+    struct model_key found;
+
+    if (nodes->to && nodes->slot == slot_of(key) &&
+        model_look(nodes->to->server->model, 0, key, strlen(key), &found))
+        return nodes->to->server;
+    return nodes_owner(nodes, key);
+}
+
+/* ---- learning ---- */
+
+static void learn(struct one *one)
+{
+    (void)server_turn(one->server);
+    model_cluster_learn(one->node);
+    server_done(one->server);
+}
+
+static void on_news(void *ctx)
+{
+    struct one *one = ctx;
+
+    if (one->server->is_frozen)
+        world_after(one->nodes->sim->world, &one->news, AGAIN_US);
+    else
+        learn(one);
+}
+
+void nodes_learn_all(struct nodes *nodes)
+{
+    for (size_t i = 0; i < nodes->count; i++)
+        on_news(&nodes->all[i]);
+}
+
+/* One after the other. */
+static void spread_news(struct nodes *nodes, const struct server *but,
+                        int64_t late_us)
+{
+    for (size_t i = 0; i < nodes->count; i++)
+        if (nodes->all[i].server != but)
+            world_after(nodes->sim->world, &nodes->all[i].news,
+                        late_us * (int64_t)(i + 1) / (int64_t)nodes->count);
+}
+
+void nodes_promote(struct nodes *nodes, struct server *s, struct server *old,
+                   int64_t late_us)
+{
+    struct one *one = one_of(nodes, s);
+
+    model_cluster_promote(one->node);
+    learn(one);
+    spread_news(nodes, old, late_us);
+}
+
+void nodes_set_down(struct nodes *nodes, const struct server *but)
+{
+    for (size_t i = 0; i < nodes->count; i++)
+        if (nodes->all[i].server != but)
+            model_cluster_set_down(nodes->all[i].node);
+}
+
+/* ---- the bus ---- */
+
+static void on_message(void *ctx)
+{
+    struct message *m = ctx;
+    struct one *one = one_of(m->nodes, m->to);
+
+    if (m->to->is_frozen)
+        world_after(m->nodes->sim->world, &m->event, AGAIN_US);
+    if (!runs(one))
+        return;
+    (void)server_turn(m->to);
+    model_cluster_hear(one->node, m->channel, m->payload, m->is_shard);
+    server_done(m->to);
+}
+
+static void send_message(struct nodes *nodes, struct server *to,
+                         struct model_text channel, struct model_text payload,
+                         bool is_shard)
+{
+    struct message *m = must_alloc(sizeof *m + channel.n + payload.n);
+    char *text = (char *)(m + 1);
+
+    memcpy(text, channel.p, channel.n);
+    memcpy(text + channel.n, payload.p, payload.n);
+    *m = (struct message){.next = nodes->messages,
+                          .nodes = nodes,
+                          .to = to,
+                          .event = {.happen = on_message, .ctx = m},
+                          .channel = {text, channel.n},
+                          .payload = {text + channel.n, payload.n},
+                          .is_shard = is_shard};
+    nodes->messages = m;
+    world_after(nodes->sim->world, &m->event, site_lag_us(nodes->sim->site));
+}
+
+static void published(void *ctx, struct model *from, struct model_text channel,
+                      struct model_text payload, bool is_shard)
+{
+    struct nodes *nodes = ctx;
+    const struct server *s = one_with(nodes, from)->server;
+
+    for (size_t i = 0; i < nodes->count; i++) {
+        struct server *to = nodes->all[i].server;
+
+        if (to != s && (!is_shard || to->shard == s->shard))
+            send_message(nodes, to, channel, payload, is_shard);
+    }
+}
+
+/* ---- new, free ---- */
+
+struct nodes *nodes_new(struct sim *sim, struct server *const *servers,
+                        size_t count)
+{
+    struct nodes *nodes = must_alloc(sizeof *nodes);
+
+    *nodes = (struct nodes){.sim = sim, .count = 2 * count};
+    nodes->cluster = model_cluster_new(published, nodes);
+    for (size_t i = 0; i < 2 * count; i++) {
+        struct one *one = &nodes->all[i];
+
+        *one = (struct one){.nodes = nodes, .server = servers[i]};
+        one->news = (struct event){.happen = on_news, .ctx = one};
+        one->node =
+            model_cluster_join(nodes->cluster, servers[i]->model,
+                               i < count ? NULL : nodes->all[i - count].node);
+    }
+    for (unsigned i = 0; i < count; i++)
+        model_cluster_assign(nodes->cluster,
+                             (unsigned)(MODEL_SLOTS * i / count),
+                             (unsigned)(MODEL_SLOTS * (i + 1) / count) - 1,
+                             nodes->all[i].node);
+    for (size_t i = 0; i < nodes->count; i++)
+        learn(&nodes->all[i]);
+    return nodes;
+}
+
+void nodes_free(struct nodes *nodes)
+{
+    if (!nodes)
+        return;
+    while (nodes->messages) {
+        struct message *m = nodes->messages;
+
+        nodes->messages = m->next;
+        world_cancel(nodes->sim->world, &m->event);
+        free(m);
+    }
+    for (size_t i = 0; i < nodes->count; i++)
+        world_cancel(nodes->sim->world, &nodes->all[i].news);
+    model_cluster_free(nodes->cluster);
+    free(nodes);
+}
+
+/* ---- a slot on the move ---- */
+
+bool nodes_are_moving(const struct nodes *nodes)
+{
+    return nodes->to != NULL;
+}
+
+bool nodes_open(struct nodes *nodes, const char *key, struct server *to)
+{
+    struct one *from = one_of(nodes, nodes_owner(nodes, key));
+
+    if (nodes->to || to == from->server || !runs(from) ||
+        !runs(one_of(nodes, to)))
+        return false;
+    nodes->from = from;
+    nodes->to = one_of(nodes, to);
+    nodes->slot = slot_of(key);
+    model_cluster_open(nodes->slot, from->node, nodes->to->node);
+    return true;
+}
+
+static bool may_move(const struct nodes *nodes, const char *key)
+{
+    return nodes->to && nodes->slot == slot_of(key) && runs(nodes->from) &&
+           runs(nodes->to);
+}
+
+bool nodes_move(struct nodes *nodes, const char *key)
+{
+    bool has_moved;
+
+    if (!may_move(nodes, key))
+        return false;
+    (void)server_turn(nodes->from->server);
+    (void)server_turn(nodes->to->server);
+    nodes->from->server->witness.is_moving = true;
+    has_moved =
+        model_cluster_move_key(nodes->slot, nodes->from->node, nodes->to->node);
+    nodes->from->server->witness.is_moving = false;
+    server_done(nodes->to->server);
+    server_done(nodes->from->server);
+    return has_moved;
+}
+
+bool nodes_give(struct nodes *nodes, const char *key, int64_t late_us)
+{
+    struct one *to = nodes->to;
+
+    if (!may_move(nodes, key))
+        return false;
+    while (nodes_move(nodes, key))
+        continue;
+    model_cluster_assign(nodes->cluster, nodes->slot, nodes->slot, to->node);
+    nodes->to = nodes->from = NULL;
+    learn(to);
+    spread_news(nodes, to->server, late_us);
+    return true;
+}

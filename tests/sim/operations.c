@@ -1,0 +1,331 @@
+/* What programs do: calls of the library by what operations say, and the callbacks
+ * in which they end. */
+#include <string.h>
+
+#include "tests/sim/program_inner.h"
+#include "tests/support/must.h"
+
+/* ---- calls ---- */
+
+static struct call *call_new(struct program *p, struct owner *o,
+                             enum history_op op)
+{
+    struct call *c = must_alloc(sizeof *c);
+
+    *c = (struct call){.next = p->calls,
+                       .program = p,
+                       .owner = o,
+                       .op = op,
+                       .number = (int64_t)++p->sim->call_count};
+    hf_cancel_init(&c->cancel, p->client);
+    p->calls = c;
+    return c;
+}
+
+/* A call that failed to begin: nothing was done, whatever the failure (lock.h).
+ * Of such, the history knows HF_E_LIMIT. */
+static void began(struct call *c, hf_status status, hf_done *done)
+{
+    if (status < 0)
+        done(c, HF_E_LIMIT, NULL);
+}
+
+/* ---- releasing ---- */
+
+static void on_released(void *ctx, hf_status status, const struct hf_error *err)
+{
+    struct call *c = ctx;
+
+    (void)err;
+    owner_released(c->owner, status);
+    call_end(c, status, 0);
+    owner_watch(c->owner);
+}
+
+static void release(struct owner *o)
+{
+    struct call *c = call_new(o->program, o, HISTORY_OP_RELEASE);
+
+    o->stands_behind = o->stands_behind || o->under_way > 0;
+    o->releasing++;
+    call_ask(c);
+    began(c, hf_lock_release_async(o->lock, o->number, on_released, c),
+          on_released);
+    owner_watch(o);
+}
+
+static void release_one(struct owner *o)
+{
+    if (o->count > o->releasing)
+        release(o);
+}
+
+static void release_all(struct owner *o)
+{
+    for (int64_t n = o->count - o->releasing; n > 0; n--)
+        release(o);
+}
+
+/* What an acquire got is given up hold_ms later. */
+static void on_hold_over(void *ctx)
+{
+    struct call *c = ctx;
+    struct program *p = c->program;
+    struct process *before;
+
+    if (process_is_suspended(p->process) || p->is_freeing) {
+        world_after(p->sim->world, &c->release, RETRY_US);
+        return;
+    }
+    before = process_enter(p->process);
+    release_one(c->owner);
+    process_enter(before);
+}
+
+/* ---- acquiring ---- */
+
+static void acquire(struct program *p, struct owner *o,
+                    const struct plan_op *op);
+
+static void on_lost(void *ctx, struct hf_lock *lock, int64_t number,
+                    enum hf_lost reason)
+{
+    struct call *c = ctx;
+
+    (void)lock;
+    (void)number;
+    owner_lost(c->owner, reason);
+    if ((c->flags & FLAG_RELEASE_IN_LOST) && !c->program->is_freeing)
+        release_all(c->owner);
+}
+
+/* Others are told that it waits, and holds on; the history does not need it. */
+static void on_wait(void *ctx, struct hf_lock *lock,
+                    const struct hf_lock_info *info)
+{
+    struct call *c = ctx;
+
+    (void)lock;
+    if (!c->is_under_way)
+        sim_fail(c->program->sim, "wait",
+                 "call %lld has ended, and then begins to wait for %s",
+                 (long long)c->number, info->holder);
+}
+
+static void on_renewed(void *ctx, struct hf_lock *lock, int64_t number)
+{
+    (void)lock;
+    (void)number;
+    owner_watch(((struct call *)ctx)->owner);
+}
+
+static void acquire_once_more(struct call *c)
+{
+    struct plan_op again = {.lock = c->owner->lock_index,
+                            .lease_ms = c->lease_ms,
+                            .hold_ms = c->hold_ms};
+
+    acquire(c->program, c->owner, &again);
+}
+
+static bool is_held(const struct call *c, hf_status status)
+{
+    return status == HF_OK ||
+           (status == HF_UNREPLICATED && (c->flags & FLAG_KEEP_UNREPLICATED));
+}
+
+static void on_acquired(void *ctx, hf_status status, const struct hf_error *err)
+{
+    struct call *c = ctx;
+    struct owner *o = c->owner;
+
+    (void)err;
+    owner_look(o);
+    if (!is_held(c, status)) {
+        call_end(c, status, 0);
+        owner_watch(o);
+        return;
+    }
+    owner_granted(o);
+    call_end(c, status, hf_lock_token(o->lock, o->number));
+    owner_watch(o);
+    if (c->hold_ms >= 0)
+        world_after(c->program->sim->world, &c->release, c->hold_ms * 1000);
+    if ((c->flags & FLAG_ACQUIRE_IN_DONE) && !c->program->is_freeing)
+        acquire_once_more(c);
+}
+
+static void acquire(struct program *p, struct owner *o,
+                    const struct plan_op *op)
+{
+    struct call *c = call_new(p, o, HISTORY_OP_ACQUIRE);
+    struct hf_acquire_options options;
+
+    c->wait_ms = op->wait_ms;
+    c->lease_ms = op->lease_ms;
+    c->hold_ms = op->hold_ms;
+    c->flags = op->flags;
+    c->release.happen = on_hold_over;
+    c->release.ctx = c;
+    hf_acquire_options_init(&options);
+    options.owner = o->number;
+    options.wait_ms = op->wait_ms;
+    options.lease_ms = op->lease_ms;
+    options.max_hold_ms = op->max_hold_ms;
+    options.cancel = &c->cancel;
+    options.keep_unreplicated = op->flags & FLAG_KEEP_UNREPLICATED;
+    options.on_lost = on_lost;
+    options.on_wait = on_wait;
+    options.on_renewed = on_renewed;
+    options.ctx = c;
+    call_ask(c);
+    began(c, hf_lock_acquire_async(o->lock, &options, on_acquired, c),
+          on_acquired);
+    owner_watch(o);
+}
+
+/* ---- the other calls ---- */
+
+static void on_ended(void *ctx, hf_status status, const struct hf_error *err)
+{
+    (void)err;
+    call_end(ctx, status, 0);
+    owner_watch(((struct call *)ctx)->owner);
+}
+
+static void force(struct owner *o, bool is_own)
+{
+    struct call *c = call_new(o->program, o, HISTORY_OP_FORCE);
+    const char *holder = is_own && o->hold[0] != '\0' ? o->hold : NULL;
+
+    call_ask(c);
+    began(c,
+          hf_lock_force_release_async(o->lock, holder,
+                                      holder ? strlen(holder) : 0, on_ended, c),
+          on_ended);
+}
+
+static void inspect(struct owner *o)
+{
+    struct call *c = call_new(o->program, o, HISTORY_OP_INSPECT);
+
+    call_ask(c);
+    began(c, hf_lock_inspect_async(o->lock, &c->info, on_ended, c), on_ended);
+}
+
+static void cancel(struct program *p, const struct owner *o)
+{
+    for (struct call *c = p->calls; c; c = c->next)
+        if (c->is_under_way && c->op == HISTORY_OP_ACQUIRE &&
+            (!o || c->owner == o))
+            hf_cancel_fire(&c->cancel);
+}
+
+/* It blocks: meanwhile the world goes on. */
+static void close_client(struct program *p, int64_t timeout_ms)
+{
+    struct call *c = call_new(p, NULL, HISTORY_OP_CLOSE);
+    hf_status status;
+
+    c->wait_ms = timeout_ms;
+    call_ask(c);
+    status = hf_client_close(p->client, timeout_ms, NULL, NULL);
+    program_watch(p);
+    call_end(c, status, 0);
+}
+
+static void replace_client(void *ctx)
+{
+    struct program *p = ctx;
+
+    if (p->close_ms >= 0)
+        close_client(p, p->close_ms);
+    program_free_client(p);
+    program_open_client(p);
+    p->is_closing = false;
+}
+
+void program_replace_client(struct program *p, int64_t close_ms)
+{
+    p->is_closing = true;
+    p->close_ms = close_ms;
+    process_call(p->process, replace_client, p);
+}
+
+/* ---- operations ---- */
+
+static void do_now(struct program *p, const struct plan_op *op)
+{
+    struct owner *o = program_owner(p, op);
+
+    switch ((enum plan_verb)op->verb) {
+    case OP_ACQUIRE:
+        acquire(p, o, op);
+        break;
+    case OP_RELEASE:
+        release_one(o);
+        break;
+    case OP_FORCE:
+        force(o, op->n == 1);
+        break;
+    case OP_INSPECT:
+        inspect(o);
+        break;
+    case OP_CANCEL:
+        cancel(p, o);
+        break;
+    case OP_CLOSE:
+    case OP_FREE:
+    case VERBS:
+        program_replace_client(p, op->verb == OP_CLOSE ? op->hold_ms : -1);
+        break;
+    }
+}
+
+bool program_can_do(const struct program *p, const struct plan_op *op)
+{
+    bool replaces = op->verb == OP_CLOSE || op->verb == OP_FREE;
+
+    return !process_is_suspended(p->process) && !p->is_freeing &&
+           !(p->is_closing && replaces);
+}
+
+void program_do(struct program *p, const struct plan_op *op)
+{
+    struct process *before = process_enter(p->process);
+
+    do_now(p, op);
+    process_enter(before);
+}
+
+/* ---- the end ---- */
+
+static bool reenters(const struct owner *o)
+{
+    const struct plan *plan = o->program->sim->plan;
+
+    return plan_kind(plan, o->lock_index, o->side) != HF_KIND_NONREENTRANT;
+}
+
+void program_settle(struct program *p)
+{
+    struct process *before = process_enter(p->process);
+
+    for (struct owner *o = p->owners; o; o = o->next) {
+        struct plan_op once = {.lock = o->lock_index};
+
+        if (o->count > 0 && !o->is_lost && o->under_way == 0 && reenters(o))
+            acquire(p, o, &once);
+    }
+    process_enter(before);
+}
+
+void program_give_up(struct program *p)
+{
+    struct process *before = process_enter(p->process);
+
+    cancel(p, NULL);
+    for (struct owner *o = p->owners; o; o = o->next)
+        release_all(o);
+    process_enter(before);
+}

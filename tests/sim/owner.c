@@ -1,0 +1,129 @@
+/* The book of one owner, and its lines. */
+#include <string.h>
+
+#include "tests/sim/owner.h"
+#include "tests/sim/program.h"
+
+static enum history_kind kind_of(enum hf_lock_kind kind)
+{
+    switch (kind) {
+    case HF_KIND_NONREENTRANT:
+        return HISTORY_KIND_NONREENTRANT;
+    case HF_KIND_FENCED:
+        return HISTORY_KIND_FENCED;
+    case HF_KIND_READ:
+        return HISTORY_KIND_READ;
+    case HF_KIND_WRITE:
+        return HISTORY_KIND_WRITE;
+    default:
+        return HISTORY_KIND_PLAIN;
+    }
+}
+
+struct history_event owner_event(const struct owner *o, enum history_what what)
+{
+    const struct sim *sim = program_sim(o->program);
+    struct history_event e = program_event(o->program, what);
+
+    e.lock = history_text(plan_lock_name(sim->plan, o->lock_index));
+    e.kind = kind_of(plan_kind(sim->plan, o->lock_index, o->side));
+    e.owner = history_text(o->name);
+    if (o->hold[0] != '\0')
+        e.hold = history_text(o->hold);
+    return e;
+}
+
+static void write_safe(struct owner *o, int64_t until_us)
+{
+    struct history_event e = owner_event(o, HISTORY_SAFE);
+
+    e.until_us = until_us;
+    o->until_us = until_us;
+    sim_write(program_sim(o->program), &e);
+}
+
+/* An owner that has asked for the release of all that it acquired believes nothing,
+ * though releases may stand one behind the other, or behind another call. One
+ * alone must end the belief by itself. */
+static bool has_given_up(const struct owner *o)
+{
+    return o->releasing > 0 && o->releasing == o->count && o->stands_behind;
+}
+
+/* Whole milliseconds of its own clock, as the caller would reckon: now, and so
+ * much more. */
+static int64_t believes_until_us(const struct owner *o)
+{
+    const struct process *process = program_process(o->program);
+    int64_t ms = hf_lock_safe_ms(o->lock, o->number);
+
+    if (ms <= 0 || has_given_up(o))
+        return 0;
+    return process_true_us(process,
+                           (process_clock_us(process) / 1000 + ms) * 1000);
+}
+
+/* A hold that is another one now is believed in no more. */
+void owner_look(struct owner *o)
+{
+    char hold[HF_OWNER_TEXT_MAX];
+
+    hf_lock_owner_text(o->lock, o->number, hold);
+    if (o->until_us > 0 && strcmp(hold, o->hold) != 0)
+        write_safe(o, 0);
+    memcpy(o->hold, hold, sizeof hold);
+}
+
+/* A belief that has run out needs no line. */
+void owner_watch(struct owner *o)
+{
+    int64_t now_us = world_now_us(program_sim(o->program)->world);
+    int64_t until_us = believes_until_us(o);
+
+    if (o->until_us > 0 && o->until_us <= now_us && until_us == 0)
+        o->until_us = 0;
+    owner_look(o);
+    if (until_us != o->until_us)
+        write_safe(o, until_us);
+}
+
+void owner_lost(struct owner *o, enum hf_lost reason)
+{
+    struct history_event e;
+
+    owner_watch(o);
+    e = owner_event(o, HISTORY_LOST);
+    e.reason = history_text(hf_lost_text(reason));
+    o->is_lost = true;
+    sim_write(program_sim(o->program), &e);
+}
+
+void owner_granted(struct owner *o)
+{
+    if (o->count++ == 0)
+        o->is_lost = false;
+}
+
+static bool was_done(hf_status status)
+{
+    return status != HF_NOT_OWNER && status != HF_E_LIMIT &&
+           status != HF_E_FORKED && status != HF_E_CLOSED;
+}
+
+void owner_released(struct owner *o, hf_status status)
+{
+    if (--o->releasing == 0)
+        o->stands_behind = false;
+    if (was_done(status) && o->count > 0)
+        o->count--;
+}
+
+void owner_count(struct owner *o)
+{
+    struct history_event e = owner_event(o, HISTORY_COUNT);
+
+    if (o->count == 0 || o->is_lost || o->under_way > 0)
+        return;
+    e.n = o->count;
+    sim_write(program_sim(o->program), &e);
+}

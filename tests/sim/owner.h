@@ -1,0 +1,43 @@
+/* What one owner was told about one lock, and may believe. The book is kept by
+ * what lock.h promises alone: it counts what was granted and given up, and asks
+ * hf_lock_safe_ms. */
+#ifndef SIM_OWNER_H
+#define SIM_OWNER_H
+
+#include "tests/sim/sim.h"
+
+/* "uuid:number": an owner of a client, on all lines of a history. */
+#define OWNER_NAME_MAX 64
+
+struct owner {
+    struct owner *next;
+    struct program *program;
+    struct hf_lock *lock;
+    int64_t lock_index, side, number;
+    int64_t count;     /* acquisitions that are to be given up */
+    int64_t releasing; /* of these, asked to be */
+    bool stands_behind; /* a release, when it was asked for, behind another call */
+    int64_t under_way; /* calls */
+    bool is_lost;      /* it was told so */
+    int64_t until_us;  /* what the history says that it believes; 0:
+                          nothing */
+    char name[OWNER_NAME_MAX];
+    char hold[HF_OWNER_TEXT_MAX]; /* its hold, as the server knows it; "" */
+};
+
+/* owner_event    - a line of the history about it.
+ * owner_look     - which hold it has.
+ * owner_watch    - writes down how long it may believe, if that has changed.
+ * owner_lost     - it is told that its hold is lost.
+ * owner_granted  - one acquisition more.
+ * owner_released - a release has ended: one less, unless nothing was done.
+ * owner_count    - a "count" line, if it holds and nothing is under way. */
+struct history_event owner_event(const struct owner *o, enum history_what what);
+void owner_look(struct owner *o);
+void owner_watch(struct owner *o);
+void owner_lost(struct owner *o, enum hf_lost reason);
+void owner_granted(struct owner *o);
+void owner_released(struct owner *o, hf_status status);
+void owner_count(struct owner *o);
+
+#endif

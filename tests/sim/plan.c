@@ -1,0 +1,504 @@
+/* A plan is drawn: each part by a stream of the seed that bears its name, so
+ * that a change to how one part is drawn moves no other. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "tests/sim/plan.h"
+#include "tests/support/dice.h"
+
+/* ---- chance ---- */
+
+static int64_t below(uint64_t *dice, int64_t sides)
+{
+    return (int64_t)dice_of(dice, (uint64_t)sides);
+}
+
+static int64_t between(uint64_t *dice, int64_t low, int64_t high)
+{
+    return low + below(dice, high - low + 1);
+}
+
+static bool one_in(uint64_t *dice, int64_t sides)
+{
+    return below(dice, sides) == 0;
+}
+
+/* Each power of two is as likely as the next: mostly short, now and then long.
+ */
+static int64_t spread(uint64_t *dice, int64_t low, int64_t high)
+{
+    int doublings = 0;
+    int64_t bottom;
+
+    while (low << (doublings + 1) <= high)
+        doublings++;
+    bottom = low << below(dice, doublings + 1);
+    return between(dice, bottom, 2 * bottom < high ? 2 * bottom : high);
+}
+
+static int64_t pick(uint64_t *dice, const int64_t *table, size_t count)
+{
+    return table[below(dice, (int64_t)count)];
+}
+
+#define COUNT(table) (sizeof(table) / sizeof *(table))
+
+/* ---- deployment ---- */
+
+static const int64_t moods[] = {MOOD_MILD, MOOD_MILD, MOOD_SINGLE, MOOD_SINGLE,
+                                MOOD_WILD, MOOD_WILD, MOOD_WILD,   MOOD_WILD};
+static const int64_t watchdogs_ms[] = {900, 3000, 3000, 10000, 30000};
+static const int64_t requests_ms[] = {300, 1000, 5000};
+#define REQUEST_MILD_MS 5000 /* every link is fast enough for that */
+static const int64_t latencies_us[] = {100, 500, 2000, 20000};
+
+static void draw_deployment(struct plan_head *h, uint64_t *dice)
+{
+    h->deployment = below(dice, PLAN_DEPLOYMENTS_BUILT);
+    h->version = below(dice, 4);
+    h->protocol = between(dice, 2, 3);
+    h->masters = h->deployment >= DEPLOY_CLUSTER ? 3 : 1;
+    h->latency_us = pick(dice, latencies_us, COUNT(latencies_us));
+    h->jitter_us = below(dice, h->latency_us);
+    h->keeps_alive = below(dice, 2);
+    h->has_long_leases = one_in(dice, 3);
+    h->is_deaf = one_in(dice, 8);
+    h->piece_max = one_in(dice, 3) ? between(dice, 1, 40) : 0;
+    h->replicas_ms = 100;
+    if (h->mood != MOOD_MILD)
+        h->replicas_ms = spread(dice, 20, h->watchdog_ms / 6);
+    h->lag_us = h->latency_us;
+    if (h->mood != MOOD_MILD && one_in(dice, 2))
+        h->lag_us = spread(dice, 1000, 2000 * h->replicas_ms);
+    if (h->deployment == DEPLOY_REPLICAS ||
+        (h->deployment != DEPLOY_STANDALONE && one_in(dice, 4)))
+        h->replicas = between(dice, HF_REPLICAS_MAJORITY, 1);
+}
+
+static void draw_head(struct plan *plan, uint64_t seed)
+{
+    struct plan_head *h = &plan->head;
+    uint64_t dice = dice_stream(seed, "head");
+
+    h->seed = (int64_t)seed;
+    h->mood = pick(&dice, moods, COUNT(moods));
+    h->length_ms = between(&dice, 5000, 60000);
+    h->watchdog_ms = pick(&dice, watchdogs_ms, COUNT(watchdogs_ms));
+    h->request_ms = h->mood == MOOD_MILD
+                        ? REQUEST_MILD_MS
+                        : pick(&dice, requests_ms, COUNT(requests_ms));
+    draw_deployment(h, &dice);
+    h->wakes_both = one_in(&dice, 4);
+}
+
+static void draw_programs(struct plan *plan, uint64_t seed)
+{
+    uint64_t dice = dice_stream(seed, "programs");
+
+    plan->program_count = (size_t)between(&dice, 2, PLAN_PROGRAMS_MAX);
+    for (size_t i = 0; i < plan->program_count; i++) {
+        plan->programs[i].offset_ms = between(&dice, 0, 100000000);
+        plan->programs[i].ppm = one_in(&dice, 3) ? between(&dice, -9000, 9000)
+                                                 : between(&dice, -100, 100);
+    }
+}
+
+/* ---- locks ---- */
+
+static const char *const names[PLAN_NAMES] = {
+    "nightly",   "shop{eu}lock", "order:42",  "a{b",
+    "two words", "line\nfeed",   "per%cent=", "{tag}x",
+};
+
+/* A brace, but no hash tag: in a cluster it serves for no lock of two keys,
+ * which would be in two slots (docs/kinds.md). */
+#define NAME_WITHOUT_TAG 3
+
+static bool needs_two_keys(const struct plan *plan, size_t lock)
+{
+    return plan->locks[lock].family == FAMILY_FENCED ||
+           plan->locks[lock].family == FAMILY_READ_WRITE;
+}
+
+static void draw_locks(struct plan *plan, uint64_t seed)
+{
+    uint64_t dice = dice_stream(seed, "locks");
+    int64_t name = below(&dice, PLAN_NAMES);
+
+    plan->lock_count = (size_t)between(&dice, 1, PLAN_LOCKS_MAX);
+    for (size_t i = 0; i < plan->lock_count; i++) {
+        plan->locks[i].family = below(&dice, FAMILIES);
+        plan->locks[i].name = (name + (int64_t)i) % PLAN_NAMES;
+        if (plan->head.deployment >= DEPLOY_CLUSTER &&
+            needs_two_keys(plan, i) && plan->locks[i].name == NAME_WITHOUT_TAG)
+            plan->locks[i].family = FAMILY_PLAIN;
+    }
+}
+
+const char *plan_lock_name(const struct plan *plan, int64_t lock)
+{
+    return names[plan->locks[lock].name];
+}
+
+bool plan_has_sides(int64_t family)
+{
+    return family == FAMILY_MIXED || family == FAMILY_READ_WRITE;
+}
+
+enum hf_lock_kind plan_kind(const struct plan *plan, int64_t lock, int64_t side)
+{
+    static const enum hf_lock_kind kinds[FAMILIES][2] = {
+        [FAMILY_PLAIN] = {HF_KIND_PLAIN, HF_KIND_PLAIN},
+        [FAMILY_NONREENTRANT] = {HF_KIND_NONREENTRANT, HF_KIND_NONREENTRANT},
+        [FAMILY_MIXED] = {HF_KIND_PLAIN, HF_KIND_NONREENTRANT},
+        [FAMILY_FENCED] = {HF_KIND_FENCED, HF_KIND_FENCED},
+        [FAMILY_READ_WRITE] = {HF_KIND_READ, HF_KIND_WRITE},
+    };
+
+    return kinds[plan->locks[lock].family][side];
+}
+
+/* ---- operations ---- */
+
+static void draw_target(struct plan_op *op, const struct plan *plan,
+                        uint64_t *dice)
+{
+    op->at_ms = below(dice, plan->head.length_ms);
+    op->program = below(dice, (int64_t)plan->program_count);
+    op->lock = below(dice, (int64_t)plan->lock_count);
+    op->side =
+        plan_has_sides(plan->locks[op->lock].family) ? below(dice, 2) : 0;
+    op->owner = between(dice, 1, PLAN_OWNERS);
+}
+
+/* Far longer than all is quiet: a lock that nobody knows of is there yet. */
+#define LEASE_LONG_MS 150000
+
+static int64_t draw_lease(const struct plan_head *h, uint64_t *dice)
+{
+    if (!one_in(dice, 3))
+        return 0;
+    switch (below(dice, h->has_long_leases ? 2 : 6)) {
+    case 0:
+        return LEASE_LONG_MS;
+    case 1:
+        return h->watchdog_ms * between(dice, 2, 8);
+    default:
+        return spread(dice, 30, h->watchdog_ms);
+    }
+}
+
+static int64_t draw_wait(uint64_t *dice)
+{
+    switch (below(dice, 4)) {
+    case 0:
+        return 0;
+    case 1:
+        return HF_FOREVER;
+    default:
+        return spread(dice, 1, 20000);
+    }
+}
+
+static void draw_acquire(struct plan_op *op, const struct plan_head *h,
+                         uint64_t *dice)
+{
+    op->verb = OP_ACQUIRE;
+    op->wait_ms = draw_wait(dice);
+    op->lease_ms = draw_lease(h, dice);
+    op->hold_ms = one_in(dice, 20) ? -1 : spread(dice, 1, h->watchdog_ms);
+    if (one_in(dice, 6))
+        op->max_hold_ms = spread(dice, 50, h->watchdog_ms);
+    if (one_in(dice, 4))
+        op->flags |= FLAG_RELEASE_IN_LOST;
+    if (one_in(dice, 8))
+        op->flags |= FLAG_ACQUIRE_IN_DONE;
+    if (h->replicas != 0 && one_in(dice, 2))
+        op->flags |= FLAG_KEEP_UNREPLICATED;
+}
+
+static const int64_t rare_verbs[] = {
+    OP_RELEASE, OP_RELEASE, OP_RELEASE, OP_RELEASE, OP_CANCEL, OP_CANCEL,
+    OP_INSPECT, OP_INSPECT, OP_FORCE,   OP_CLOSE,   OP_FREE,
+};
+
+/* What crosses must be near: soon behind another, of the same lock, and mostly
+ * of the same owner. */
+static void draw_near(struct plan_op *op, const struct plan_op *other,
+                      const struct plan_head *h, uint64_t *dice)
+{
+    op->at_ms = other->at_ms + spread(dice, 1, h->watchdog_ms / 2);
+    if (op->at_ms >= h->length_ms)
+        op->at_ms = h->length_ms - 1;
+    op->lock = other->lock;
+    op->side = other->side;
+    if (one_in(dice, 3))
+        return;
+    op->program = other->program;
+    op->owner = other->owner;
+}
+
+static void draw_op(struct plan_op *op, const struct plan *plan,
+                    const struct plan_op *other, uint64_t *dice)
+{
+    draw_target(op, plan, dice);
+    if (other)
+        draw_near(op, other, &plan->head, dice);
+    if (!one_in(dice, 5)) {
+        draw_acquire(op, &plan->head, dice);
+        return;
+    }
+    op->verb = pick(dice, rare_verbs, COUNT(rare_verbs));
+    op->n = below(dice, 2);
+    if (op->verb == OP_CLOSE)
+        op->hold_ms = one_in(dice, 3) ? 0 : spread(dice, 10, 5000);
+}
+
+/* Every owner has one lock at a time: its calls follow each other by the time
+ * that all before it may need. So no owner waits for itself, and everything is
+ * granted. */
+static void draw_mild_op(struct plan_op *op, const struct plan *plan,
+                         const struct plan_op *other, uint64_t *dice)
+{
+    draw_target(op, plan, dice);
+    if (other) {
+        op->at_ms = other->at_ms + spread(dice, 1, 50) - 1;
+        op->lock = other->lock;
+        op->side =
+            plan_has_sides(plan->locks[op->lock].family) ? below(dice, 2) : 0;
+    }
+    if (op->at_ms >= plan->head.length_ms)
+        op->at_ms = plan->head.length_ms - 1;
+    op->verb = OP_ACQUIRE;
+    op->wait_ms = HF_FOREVER;
+    op->hold_ms = spread(dice, 1, 400);
+}
+
+static int by_time(const void *a, const void *b)
+{
+    const int64_t *x = a, *y = b; /* at_ms is the first field of both */
+
+    return (*x > *y) - (*x < *y);
+}
+
+/* Re-entry by chance would wait behind its own owner's other side. */
+static void give_own_owners(struct plan *plan)
+{
+    for (size_t i = 0; i < plan->op_count; i++)
+        plan->ops[i].owner = (int64_t)i + 1;
+}
+
+static void draw_ops(struct plan *plan, uint64_t seed)
+{
+    uint64_t dice = dice_stream(seed, "operations");
+    bool is_mild = plan->head.mood == MOOD_MILD;
+    int64_t closeness = between(&dice, 0, 3); /* of 4 */
+
+    plan->op_count = (size_t)spread(&dice, 8, 300);
+    for (size_t i = 0; i < plan->op_count; i++) {
+        struct plan_op *op = &plan->ops[i];
+        const struct plan_op *other =
+            i > 0 && below(&dice, 4) < closeness ? op - 1 : NULL;
+
+        if (is_mild)
+            draw_mild_op(op, plan, other, &dice);
+        else
+            draw_op(op, plan, other, &dice);
+    }
+    qsort(plan->ops, plan->op_count, sizeof *plan->ops, by_time);
+    if (is_mild)
+        give_own_owners(plan);
+}
+
+/* ---- faults ---- */
+
+/* What `n` may be, and how long it lasts; 0: it does not last. */
+struct range {
+    int64_t n_low, n_high, for_low, for_high;
+};
+
+static const struct range ranges[TROUBLES] = {
+    [FAULT_DELAY] = {1, 4000, 10, 10000},
+    [FAULT_HOLD_BACK] = {0, 0, 10, 20000},
+    [FAULT_CUT] = {0, 400, 0, 0},
+    [FAULT_HALF_OPEN] = {0, 1, 10, 20000},
+    [FAULT_REFUSE] = {0, 0, 10, 10000},
+    [FAULT_IGNORE] = {0, 0, 10, 10000},
+    [FAULT_RESOLVER] = {0, 0, 10, 10000},
+    [FAULT_FREEZE] = {0, 0, 10, 20000},
+    [FAULT_RESTART] = {0, 0, 10, 10000},
+    [FAULT_FORGET] = {0, 0, 10, 10000},
+    [FAULT_LOADING] = {0, 0, 10, 5000},
+    [FAULT_BUSY] = {0, 0, 10, 5000},
+    [FAULT_FULL] = {0, 0, 10, 10000},
+    [FAULT_CROWDED] = {0, 0, 10, 10000},
+    [FAULT_ACL] = {0, 2, 10, 20000},
+    [FAULT_LAG] = {0, 0, 10, 10000},
+    [FAULT_FAILOVER] = {0, 7, 100, 10000},
+    [FAULT_MOVE_SLOT] = {0, 0, 10, 5000},
+    [FAULT_RETYPE] = {0, 0, 10, 5000},
+    [FAULT_SHORTEN] = {1, 2000, 0, 0},
+    [FAULT_PEER] = {0, 0, 10, 5000},
+    [FAULT_SUSPEND] = {0, 0, 10, 60000},
+    [FAULT_CLOCK] = {-9000, 9000, 0, 0},
+    [FAULT_CLOCK_BEYOND] = {-300000, 300000, 100, 10000},
+    [FAULT_MEMORY] = {1, 200, 0, 0},
+};
+
+bool plan_lasts(int64_t trouble)
+{
+    return ranges[trouble].for_high > 0;
+}
+
+bool plan_can_be(int64_t trouble, int64_t deployment)
+{
+    switch (trouble) {
+    case FAULT_MOVE_SLOT:
+        return deployment >= DEPLOY_CLUSTER;
+    case FAULT_FAILOVER:
+        return deployment >= DEPLOY_SENTINEL;
+    case FAULT_LAG:
+        return deployment != DEPLOY_STANDALONE;
+    default:
+        return true;
+    }
+}
+
+/* Any time; or about as long as a lease lasts, or as a call does. */
+static int64_t draw_span(const struct range *r, const struct plan_head *h,
+                         uint64_t *dice)
+{
+    int64_t ms = spread(dice, r->for_low, r->for_high);
+
+    if (one_in(dice, 3))
+        ms = (one_in(dice, 2) ? h->watchdog_ms : h->request_ms) *
+             between(dice, 30, 200) / 100;
+    if (ms < r->for_low)
+        return r->for_low;
+    return ms < r->for_high ? ms : r->for_high;
+}
+
+static void draw_fault(struct plan_fault *f, const struct plan *plan,
+                       int64_t trouble, uint64_t *dice)
+{
+    const struct range *r = &ranges[trouble];
+
+    f->trouble = trouble;
+    f->at_ms = below(dice, plan->head.length_ms);
+    f->program = below(dice, (int64_t)plan->program_count);
+    f->server = below(dice, 8);
+    f->lock = below(dice, (int64_t)plan->lock_count);
+    f->to_server = below(dice, 2);
+    f->n = between(dice, r->n_low, r->n_high);
+    f->for_ms = r->for_high > 0 ? draw_span(r, &plan->head, dice) : 0;
+}
+
+/* Soon after an operation begins, where it is; so its answer may be lost. */
+static void go_to_op(struct plan_fault *f, const struct plan_op *op,
+                     uint64_t *dice)
+{
+    f->at_ms = op->at_ms + spread(dice, 1, 200) - 1;
+    f->program = op->program;
+    f->lock = op->lock;
+}
+
+/* Soon behind another fault, where that one is. */
+static void go_to_fault(struct plan_fault *f, const struct plan_fault *other,
+                        const struct plan_head *h, uint64_t *dice)
+{
+    f->at_ms = other->at_ms + spread(dice, 1, h->watchdog_ms);
+    f->program = other->program;
+    f->server = other->server;
+    f->lock = other->lock;
+}
+
+static void place_fault(struct plan *plan, size_t i, int64_t hurry,
+                        uint64_t *dice)
+{
+    struct plan_fault *f = &plan->faults[i];
+
+    switch (below(dice, 3)) {
+    case 0:
+        go_to_op(f, &plan->ops[below(dice, (int64_t)plan->op_count)], dice);
+        break;
+    case 1:
+        if (i > 0)
+            go_to_fault(f, f - 1, &plan->head, dice);
+        break;
+    default:
+        break;
+    }
+    if (f->at_ms >= plan->head.length_ms)
+        f->at_ms = plan->head.length_ms - 1;
+    f->at_ms /= hurry;
+}
+
+static int64_t draw_trouble(const struct plan *plan, uint64_t *dice)
+{
+    int64_t trouble;
+
+    do {
+        trouble = below(dice, TROUBLES);
+    } while (!plan_can_be(trouble, plan->head.deployment));
+    return trouble;
+}
+
+/* A few kinds that come again and again meet each other; of all kinds, each is
+ * rare. Source: Groce et al., "Swarm Testing", 2012. */
+#define KINDS_MAX 6
+
+static void draw_faults(struct plan *plan, uint64_t seed)
+{
+    uint64_t dice = dice_stream(seed, "faults");
+    int64_t kinds[KINDS_MAX], count = between(&dice, 1, KINDS_MAX);
+    bool is_swarm = one_in(&dice, 2);
+    int64_t hurry = one_in(&dice, 4) ? 10 : 1; /* much happens afterwards */
+
+    if (plan->head.mood == MOOD_MILD)
+        return;
+    for (int64_t i = 0; i < count; i++)
+        kinds[i] = draw_trouble(plan, &dice);
+    plan->fault_count = plan->head.mood == MOOD_SINGLE
+                            ? 1
+                            : (size_t)between(&dice, 2, PLAN_FAULTS_MAX);
+    for (size_t i = 0; i < plan->fault_count; i++) {
+        draw_fault(&plan->faults[i], plan,
+                   is_swarm ? kinds[below(&dice, count)]
+                            : draw_trouble(plan, &dice),
+                   &dice);
+        place_fault(plan, i, hurry, &dice);
+    }
+    qsort(plan->faults, plan->fault_count, sizeof *plan->faults, by_time);
+}
+
+static bool is_of_connections(int64_t trouble)
+{
+    return trouble <= FAULT_HALF_OPEN;
+}
+
+/* Half of these disturb one connection alone: that of messages, of WAIT, or the
+ * main one, and what goes by the others overtakes it. */
+#define CONNECTIONS_MAX 3
+
+static void draw_connections(struct plan *plan, uint64_t seed)
+{
+    uint64_t dice = dice_stream(seed, "connections");
+
+    for (size_t i = 0; i < plan->fault_count; i++) {
+        struct plan_fault *f = &plan->faults[i];
+
+        if (is_of_connections(f->trouble) && one_in(&dice, 2))
+            f->connection = between(&dice, 1, CONNECTIONS_MAX);
+    }
+}
+
+void plan_draw(struct plan *plan, uint64_t seed)
+{
+    memset(plan, 0, sizeof *plan);
+    draw_head(plan, seed);
+    draw_programs(plan, seed);
+    draw_locks(plan, seed);
+    draw_ops(plan, seed);
+    draw_faults(plan, seed);
+    draw_connections(plan, seed);
+}

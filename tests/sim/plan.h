@@ -1,0 +1,216 @@
+/* A plan: what a run of the simulation is to do. It is data: a deployment,
+ * programs with their clocks, locks, operations and faults, each with its time.
+ * It is drawn from a seed, and can be printed, read again, and shrunk: leaving
+ * out an operation or a fault moves none of the others. */
+#ifndef SIM_PLAN_H
+#define SIM_PLAN_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#include "lock/lock.h"
+
+#define PLAN_PROGRAMS_MAX 6
+#define PLAN_LOCKS_MAX 4
+#define PLAN_OPS_MAX 320
+#define PLAN_FAULTS_MAX 32
+#define PLAN_OWNERS 3 /* of each program: 1 to 3 */
+
+/* How hard the world is. */
+enum plan_mood {
+    MOOD_MILD,   /* no faults, and enough time for everything: each
+                    call must end with HF_OK */
+    MOOD_SINGLE, /* one fault */
+    MOOD_WILD,   /* many */
+    MOODS
+};
+
+enum plan_deployment {
+    DEPLOY_STANDALONE,
+    DEPLOY_REPLICAS, /* a master and two replicas; a WAIT after each
+                        grant */
+    DEPLOY_SENTINEL,
+    DEPLOY_CLUSTER, /* messages by PUBLISH */
+    DEPLOY_SHARDED, /* a cluster, messages by SPUBLISH */
+    DEPLOYMENTS
+};
+
+/* Those before this one are built (site.h). */
+#define PLAN_DEPLOYMENTS_BUILT DEPLOYMENTS
+
+/* Which kinds of handles a name has. */
+enum plan_family {
+    FAMILY_PLAIN,
+    FAMILY_NONREENTRANT,
+    FAMILY_MIXED, /* plain and non-reentrant: side 0, 1 */
+    FAMILY_FENCED,
+    FAMILY_READ_WRITE, /* read and write: side 0, 1 */
+    FAMILIES
+};
+
+enum plan_verb {
+    OP_ACQUIRE, /* when granted, released after hold_ms */
+    OP_RELEASE, /* one acquisition, whoever made it */
+    OP_FORCE,   /* `n` 1: only if its owner here holds it */
+    OP_INSPECT,
+    OP_CANCEL, /* this owner's calls on this lock */
+    OP_CLOSE,  /* the client, with hold_ms to run dry; a new one
+                  follows */
+    OP_FREE,   /* likewise, without closing */
+    VERBS
+};
+
+enum plan_flags {
+    FLAG_KEEP_UNREPLICATED = 1,
+    FLAG_RELEASE_IN_LOST = 2, /* on_lost gives up what was lost */
+    FLAG_ACQUIRE_IN_DONE = 4  /* once more, in the callback that grants it */
+};
+
+/* Operations and faults have numbers alone, so that one table prints and reads
+ * them. Zero is each one's simplest value. */
+struct plan_op {
+    int64_t at_ms; /* since the start, as all times here */
+    int64_t verb;
+    int64_t program;
+    int64_t lock;
+    int64_t side;
+    int64_t owner;
+    int64_t wait_ms; /* as in hf_acquire_options, these three */
+    int64_t lease_ms;
+    int64_t max_hold_ms;
+    int64_t hold_ms; /* -1: until the end */
+    int64_t flags;
+    int64_t n;
+};
+
+enum plan_trouble {
+    /* of the link from a program to a server; `to_server` is the direction, and
+       `connection` which of its connections, 0: all, and the whole link */
+    FAULT_DELAY,     /* n ms more, for for_ms */
+    FAULT_HOLD_BACK, /* bytes wait, for for_ms */
+    FAULT_CUT,       /* the connection ends n bytes from now */
+    FAULT_RESET,
+    FAULT_HALF_OPEN, /* bytes vanish, for for_ms; then a reset, or (n 1)
+                        none */
+    FAULT_REFUSE,    /* new connections, for for_ms */
+    FAULT_IGNORE,    /* likewise, without an answer */
+    FAULT_RESOLVER,  /* names are not to be had, for for_ms */
+    /* of a server */
+    FAULT_FREEZE,  /* stopped, and continued after for_ms */
+    FAULT_RESTART, /* down for for_ms, back with its data */
+    FAULT_FORGET,  /* down for for_ms, back without */
+    FAULT_LOADING,
+    FAULT_BUSY,
+    FAULT_FULL,    /* out of memory */
+    FAULT_CROWDED, /* maxclients */
+    FAULT_ACL,     /* may not run scripts, or not subscribe (n 1), or
+                      neither kill clients nor ask for INFO (n 2) */
+    FAULT_SCRIPTS, /* SCRIPT FLUSH */
+    FAULT_KILL,    /* CLIENT KILL of all */
+    FAULT_FLUSHALL,
+    FAULT_LAG,       /* its replicas hear nothing, for for_ms */
+    FAULT_FAILOVER,  /* of its shard: the master dies, or (n 1) serves on,
+                        and a replica takes over, perhaps (n 2) one that has
+                        heard nothing for a while (failover.h) */
+    FAULT_MOVE_SLOT, /* of `lock`, to another master, in for_ms */
+    /* of a key */
+    FAULT_DELETE,
+    FAULT_RETYPE,  /* a string stands in its place, for for_ms */
+    FAULT_SHORTEN, /* its TTL becomes n ms */
+    FAULT_PEER,    /* a Redisson-like program wants it, and keeps it
+                      for for_ms */
+    /* of a program */
+    FAULT_SUSPEND,      /* for for_ms */
+    FAULT_CLOCK,        /* its rate becomes n ppm, within the assumption */
+    FAULT_CLOCK_BEYOND, /* likewise, beyond it, for for_ms */
+    FAULT_MEMORY,       /* its n-th allocation from now fails */
+    TROUBLES
+};
+
+#define PLAN_ACL_KILL 2
+
+struct plan_fault {
+    int64_t at_ms;
+    int64_t trouble;
+    int64_t program;
+    int64_t server;
+    int64_t lock;
+    int64_t to_server;
+    int64_t connection;
+    int64_t n;
+    int64_t for_ms;
+};
+
+struct plan_program {
+    int64_t offset_ms; /* of its clock */
+    int64_t ppm;       /* its rate, within what is assumed */
+};
+
+struct plan_lock {
+    int64_t family;
+    int64_t name; /* an index: plan_lock_name */
+};
+
+struct plan_head {
+    int64_t seed; /* of the dice of the world; a uint64_t */
+    int64_t mood;
+    int64_t deployment;
+    int64_t version; /* of the servers: an index */
+    int64_t protocol;
+    int64_t masters;
+    int64_t length_ms; /* operations and faults begin before that */
+    int64_t latency_us;
+    int64_t jitter_us;
+    int64_t lag_us;      /* from a master to its replicas */
+    int64_t is_deaf; /* it may not subscribe */
+    int64_t wakes_both; /* sharded=both in a sharded cluster's URL */
+    int64_t has_long_leases;
+    int64_t keeps_alive; /* a proxy answers keepalives: no kernel finds a
+                            connection dead */
+    int64_t piece_max; /* bytes arrive in pieces of up to so many; 0:
+                          as they were written */
+    int64_t watchdog_ms;
+    int64_t request_ms; /* request_timeout_ms */
+    int64_t replicas;   /* as in hf_client_options */
+    int64_t replicas_ms;
+};
+
+struct plan {
+    struct plan_head head;
+    size_t program_count, lock_count, op_count, fault_count;
+    struct plan_program programs[PLAN_PROGRAMS_MAX];
+    struct plan_lock locks[PLAN_LOCKS_MAX];
+    struct plan_op ops[PLAN_OPS_MAX]; /* by time, as are the faults */
+    struct plan_fault faults[PLAN_FAULTS_MAX];
+};
+
+/* plan_draw - the plan of a seed. The same at every run. */
+void plan_draw(struct plan *plan, uint64_t seed);
+
+/* plan_print - as text, a line for each part; what is 0 is left out.
+ * plan_read  - what plan_print wrote; false, and a line to stderr, if it is no
+ *              plan. */
+void plan_print(const struct plan *plan, FILE *to);
+bool plan_read(struct plan *plan, FILE *from);
+
+/* plan_kind     - the kind of the handle that an operation uses.
+ * plan_lock_name - names of locks: plain ones, with a hash tag, with an odd
+ *                 brace, with a space, a newline, a percent sign.
+ * plan_*_name   - words of the text. */
+#define PLAN_NAMES 8
+enum hf_lock_kind plan_kind(const struct plan *plan, int64_t lock,
+                            int64_t side);
+const char *plan_lock_name(const struct plan *plan, int64_t lock);
+const char *plan_trouble_name(int64_t trouble);
+const char *plan_verb_name(int64_t verb);
+const char *plan_deployment_name(int64_t deployment);
+
+/* plan_has_sides - has a lock of this family two sides?
+ * plan_can_be    - does this fault make sense there?
+ * plan_lasts     - does it last for for_ms, or is it done at once? */
+bool plan_has_sides(int64_t family);
+bool plan_lasts(int64_t trouble);
+bool plan_can_be(int64_t trouble, int64_t deployment);
+
+#endif

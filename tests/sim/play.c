@@ -1,0 +1,361 @@
+/* A play from its beginning to its end. */
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "tests/check/judge.h"
+#include "tests/sim/play.h"
+#include "tests/sim/program.h"
+#include "tests/sim/trouble.h"
+#include "tests/support/must.h"
+
+#define RETRY_US 10000 /* an operation that cannot be done now */
+#define END_ROUNDS 20  /* until everything must have been given up */
+
+struct step {
+    struct sim *sim;
+    const struct plan_op *op;
+    struct event event;
+};
+
+struct stage {
+    struct sim sim;
+    struct step steps[PLAN_OPS_MAX];
+    struct trouble troubles[PLAN_FAULTS_MAX];
+};
+
+/* ---- lines ---- */
+
+struct history_event sim_event(const struct sim *sim, char role, int64_t number,
+                               enum history_what what)
+{
+    return history_event(world_now_us(sim->world), role, (uint32_t)number,
+                         what);
+}
+
+void sim_write(struct sim *sim, const struct history_event *event)
+{
+    static char line[HISTORY_LINE_MAX];
+
+    if (sim->history && history_write(event, line, sizeof line) > 0)
+        (void)fputs(line, sim->history);
+    judge_event(sim->judge, event);
+}
+
+static bool shows_wire;
+
+void play_show_wire(bool shows)
+{
+    shows_wire = shows;
+}
+
+bool sim_shows_wire(void)
+{
+    return shows_wire;
+}
+
+void sim_comment(struct sim *sim, const char *who, const char *text)
+{
+    if (sim->history)
+        (void)fprintf(sim->history, "# %lld %s %s\n",
+                      (long long)world_now_us(sim->world), who, text);
+}
+
+static void write_world(struct sim *sim, enum history_what what)
+{
+    struct history_event e = sim_event(sim, 'w', 0, what);
+
+    sim_write(sim, &e);
+}
+
+void sim_fail(struct sim *sim, const char *property, const char *format, ...)
+{
+    struct play_result *r = sim->result;
+    va_list args;
+
+    if (r->has_failed)
+        return;
+    r->has_failed = true;
+    (void)snprintf(r->property, sizeof r->property, "%s", property);
+    va_start(args, format);
+    (void)vsnprintf(r->text, sizeof r->text, format, args);
+    va_end(args);
+}
+
+/* ---- bounds ---- */
+
+#define SETTLE_MS 30000 /* the kernel gives a silent connection up */
+
+/* How long a message takes to wake a waiter: some crossings of a slow link, and
+ * the start that others are given. Where nothing was ever wrong, less than a
+ * waiter who heard nothing sleeps. */
+#define WAKE_MS 2000
+#define WAKE_MILD_MS 300
+#define CROSSINGS 24
+
+/* A waiter that cannot subscribe looks so often. */
+#define POLL_MS 1000
+
+/* After these a connection may be believed in, or waited for, long after they
+ * are over: until PING finds out, or the kernel. */
+static bool is_found_out_late(int64_t trouble)
+{
+    switch (trouble) {
+    case FAULT_DELAY:
+    case FAULT_HOLD_BACK:
+    case FAULT_HALF_OPEN:
+    case FAULT_REFUSE:
+    case FAULT_IGNORE:
+    case FAULT_RESOLVER:
+    case FAULT_FREEZE:
+    case FAULT_LAG:
+    case FAULT_FAILOVER:
+    case FAULT_MOVE_SLOT:
+    case FAULT_ACL:
+        return true;
+    default:
+        return false;
+    }
+}
+
+static int64_t wake_ms(const struct plan_head *h)
+{
+    return h->mood == MOOD_MILD
+               ? WAKE_MILD_MS +
+                     CROSSINGS * (h->latency_us + h->jitter_us) / 1000
+               : WAKE_MS;
+}
+
+static int64_t settle_ms(const struct plan *plan, int64_t look_ms)
+{
+    for (size_t i = 0; i < plan->fault_count; i++)
+        if (is_found_out_late(plan->faults[i].trouble))
+            return 2 * look_ms + SETTLE_MS;
+    return 2 * plan->head.request_ms + 2 * WAKE_MS;
+}
+
+/* An acquire that waits for replicas delays those behind it on its connection,
+ * and there may be a dozen (lock.h): then no wait for a lock has a bound. */
+static bool are_replicas_slow(const struct plan_head *h)
+{
+    return h->replicas != 0 && h->lag_us > 1000 * WAKE_MS / 12;
+}
+
+/* Otherwise as guarantees.md promises: a waiter looks each third of the
+ * watchdog's time, each second without a subscription; a loss is told at the
+ * next renewal. Each of them takes a step of the request timeout at most. */
+static struct history_header bounds(const struct plan *plan)
+{
+    const struct plan_head *h = &plan->head;
+    struct history_header b;
+
+    history_header_init(&b);
+    b.look_ms = h->watchdog_ms / 3 + 2 * h->request_ms + 1000;
+    b.wake_ms = are_replicas_slow(h)
+                    ? HISTORY_NONE
+                    : wake_ms(h) + (h->is_deaf ? POLL_MS : 0);
+    b.settle_ms = settle_ms(plan, b.look_ms);
+    b.tell_ms = h->watchdog_ms / 3 + 2 * h->request_ms + 1000;
+    b.slack_ms = 2;
+    return b;
+}
+
+static void print_bound(const struct sim *sim, const char *name, int64_t ms)
+{
+    if (ms != HISTORY_NONE)
+        (void)fprintf(sim->history, "# %s %lld\n", name, (long long)ms);
+}
+
+static void print_header(const struct sim *sim, const struct history_header *b)
+{
+    if (!sim->history)
+        return;
+    (void)fputs(HISTORY_FIRST_LINE "\n", sim->history);
+    print_bound(sim, "wake_ms", b->wake_ms);
+    print_bound(sim, "look_ms", b->look_ms);
+    print_bound(sim, "settle_ms", b->settle_ms);
+    print_bound(sim, "tell_ms", b->tell_ms);
+    print_bound(sim, "slack_ms", b->slack_ms);
+    print_bound(sim, "seed", sim->plan->head.seed);
+}
+
+/* ---- the beginning ---- */
+
+static void on_step(void *ctx)
+{
+    struct step *step = ctx;
+    struct program *p = step->sim->programs[step->op->program];
+
+    if (program_can_do(p, step->op))
+        program_do(p, step->op);
+    else
+        world_after(step->sim->world, &step->event, RETRY_US);
+}
+
+static void arm_steps(struct stage *stage)
+{
+    struct sim *sim = &stage->sim;
+
+    for (size_t i = 0; i < sim->plan->op_count; i++) {
+        struct step *step = &stage->steps[i];
+
+        *step = (struct step){.sim = sim,
+                              .op = &sim->plan->ops[i],
+                              .event = {.happen = on_step, .ctx = step}};
+        world_at(sim->world, &step->event, sim_us(step->op->at_ms));
+    }
+}
+
+static void begin(struct stage *stage)
+{
+    struct sim *sim = &stage->sim;
+    struct history_header b = bounds(sim->plan);
+
+    sim->judge = judge_new(&b);
+    print_header(sim, &b);
+    sim->world = world_new((uint64_t)sim->plan->head.seed);
+    sim->site = site_new(sim);
+    for (size_t i = 0; i < sim->plan->program_count; i++)
+        sim->programs[i] = program_new(sim, (int64_t)i);
+    site_link_all(sim->site);
+    if (sim->plan->head.is_deaf)
+        site_forbid(sim->site, "SETUSER default -subscribe -ssubscribe");
+    arm_steps(stage);
+    trouble_arm(sim, stage->troubles);
+}
+
+/* ---- the end ---- */
+
+static void run_for(struct sim *sim, int64_t ms)
+{
+    world_run(sim->world, world_now_us(sim->world) + ms * 1000);
+}
+
+static void each_program(struct sim *sim, void (*act)(struct program *p))
+{
+    for (size_t i = 0; i < sim->plan->program_count; i++)
+        act(sim->programs[i]);
+}
+
+static bool is_idle(const struct sim *sim)
+{
+    for (size_t i = 0; i < sim->plan->program_count; i++)
+        if (!program_is_idle(sim->programs[i]))
+            return false;
+    return true;
+}
+
+/* What was left by clients that are gone ends with its TTL. */
+static int64_t longest_lease_ms(const struct plan *plan)
+{
+    int64_t ms = plan->head.watchdog_ms;
+
+    for (size_t i = 0; i < plan->op_count; i++)
+        if (plan->ops[i].lease_ms > ms)
+            ms = plan->ops[i].lease_ms;
+    return ms < 30000 ? 30000 : ms; /* a peer's */
+}
+
+/* A writer that enters again adds its lease to what is left (kinds.md). */
+#define REENTRIES 8
+
+static int64_t leases_last_ms(const struct plan *plan)
+{
+    for (size_t i = 0; i < plan->lock_count; i++)
+        if (plan->locks[i].family == FAMILY_READ_WRITE)
+            return REENTRIES * longest_lease_ms(plan);
+    return longest_lease_ms(plan);
+}
+
+/* What no client knows of is given back as soon as the server answers, or,
+ * where CLIENT KILL was refused, ends with its TTL at the latest
+ * (guarantees.md, 7). */
+static int64_t ghosts_last_ms(const struct plan *plan)
+{
+    for (size_t i = 0; i < plan->fault_count; i++)
+        if (plan->faults[i].trouble == FAULT_ACL &&
+            plan->faults[i].n == PLAN_ACL_KILL)
+            return 2 * longest_lease_ms(plan);
+    return 0;
+}
+
+/* All that is to be done is over, but what is held for ever is held, and its
+ * renewals have had time to find out. */
+static void become_quiet(struct sim *sim, const struct history_header *b)
+{
+    int64_t end_us = trouble_end_us(sim->plan);
+    int64_t length_us = sim_us(sim->plan->head.length_ms);
+
+    world_run(sim->world, end_us > length_us ? end_us : length_us);
+    run_for(sim, 2 * b->look_ms + SETTLE_MS + ghosts_last_ms(sim->plan));
+    sim->is_ending = true;
+    each_program(sim, program_settle);
+    run_for(sim, 4 * sim->plan->head.request_ms);
+    write_world(sim, HISTORY_QUIET);
+    each_program(sim, program_count);
+}
+
+/* Some calls end only when others have: again, until nothing is left. */
+static void give_everything_up(struct sim *sim)
+{
+    for (int i = 0; i < END_ROUNDS && !is_idle(sim); i++) {
+        each_program(sim, program_give_up);
+        run_for(sim, 2 * sim->plan->head.request_ms);
+    }
+    if (!is_idle(sim))
+        sim_fail(sim, "end", "calls are under way after %d rounds of giving up",
+                 END_ROUNDS);
+}
+
+/* A hold whose release failed ends with its TTL (lock.h). But a reader's field
+ * stands in one hash with that of its owner's write hold, whose renewals keep
+ * both: then that TTL begins only now. */
+static void end(struct sim *sim)
+{
+    struct history_header b = bounds(sim->plan);
+
+    become_quiet(sim, &b);
+    give_everything_up(sim);
+    run_for(sim, leases_last_ms(sim->plan));
+    site_keys(sim->site);
+    sim->result->simulated_us = world_now_us(sim->world) - WORLD_BEGIN_US;
+    write_world(sim, HISTORY_OVER);
+}
+
+/* ---- judging ---- */
+
+static void judge_it(struct sim *sim)
+{
+    const struct judge_violation *v;
+    char property[8];
+
+    judge_end(sim->judge);
+    v = judge_violation(sim->judge, 0);
+    if (!v)
+        return;
+    (void)snprintf(property, sizeof property, "P%d", v->property);
+    sim_fail(sim, property, "%s", v->text);
+}
+
+void play(const struct plan *plan, FILE *history, struct play_result *result)
+{
+    struct stage *stage = must_alloc(sizeof *stage);
+    struct sim *sim = &stage->sim;
+
+    memset(result, 0, sizeof *result);
+    memset(stage, 0, sizeof *stage);
+    sim->plan = plan;
+    sim->history = history;
+    sim->result = result;
+    begin(stage);
+    end(sim);
+    judge_it(sim);
+    each_program(sim, program_free);
+    if (world_handles(sim->world) != 0)
+        sim_fail(sim, "leak", "%u descriptors are open",
+                 world_handles(sim->world));
+    site_free(sim->site);
+    world_free(sim->world);
+    judge_free(sim->judge);
+    free(stage);
+}

@@ -1,0 +1,296 @@
+/* A program: its client, its owners, and what happens to it. What it does is in
+ * operations.c. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "tests/sim/program_inner.h"
+#include "tests/sim/site.h"
+#include "tests/support/must.h"
+
+#define FREED 0xdb
+
+struct sim *program_sim(const struct program *p)
+{
+    return p->sim;
+}
+
+struct process *program_process(const struct program *p)
+{
+    return p->process;
+}
+
+struct history_event program_event(const struct program *p,
+                                   enum history_what what)
+{
+    return sim_event(p->sim, 'c', p->index + 1, what);
+}
+
+static void write_plain(struct program *p, enum history_what what)
+{
+    struct history_event e = program_event(p, what);
+
+    sim_write(p->sim, &e);
+}
+
+/* ---- memory ---- */
+
+/* Freed memory is overwritten, so that a late read is noticed. A call that makes a
+ * block smaller, or frees it, must not fail (resp/base.h). */
+static void *resize(void *ctx, void *ptr, size_t old, size_t size)
+{
+    struct program *p = ctx;
+
+    if (size == 0) {
+        if (ptr)
+            memset(ptr, FREED, old);
+        free(ptr);
+        return NULL;
+    }
+    if (size > old && p->starve_in > 0 && --p->starve_in == 0)
+        return NULL;
+    return realloc(ptr, size);
+}
+
+void program_starve(struct program *p, int64_t nth)
+{
+    p->starve_in = nth;
+}
+
+/* ---- the client ---- */
+
+static void open_locks(struct program *p)
+{
+    const struct plan *plan = p->sim->plan;
+
+    for (int64_t i = 0; i < (int64_t)plan->lock_count; i++) {
+        const char *name = plan_lock_name(plan, i);
+
+        for (int64_t side = 0; side < 2; side++)
+            must(hf_lock_new_kind(&p->locks[i][side], p->client,
+                                  plan_kind(plan, i, side), name, strlen(name),
+                                  NULL) == HF_OK);
+    }
+}
+
+static void on_log(void *ctx, enum hf_log_level level, const char *line)
+{
+    struct program *p = ctx;
+
+    (void)level;
+    sim_comment(p->sim, process_name(p->process), line);
+}
+
+static void on_trace(void *ctx, const struct hf_trace *trace)
+{
+    struct program *p = ctx;
+    char text[HF_TRACE_TEXT_MAX];
+
+    sim_comment(p->sim, process_name(p->process), hf_trace_text(text, trace));
+}
+
+void program_open_client(struct program *p)
+{
+    const struct plan_head *h = &p->sim->plan->head;
+    struct process *before = process_enter(p->process);
+    struct hf_client_options o;
+
+    hf_client_options_init(&o);
+    o.url = site_url(p->sim->site);
+    o.protocol = (int)h->protocol;
+    o.thread = false;
+    o.mem = &p->mem;
+    o.connect_timeout_ms = h->request_ms;
+    o.request_timeout_ms = h->request_ms;
+    o.watchdog_ms = h->watchdog_ms;
+    o.replicas = (int)h->replicas;
+    o.replicas_timeout_ms = h->replicas_ms;
+    o.log = on_log;
+    o.log_ctx = p;
+    o.trace = sim_shows_wire() ? on_trace : NULL;
+    o.trace_ctx = p;
+    p->starve_in = 0;
+    must(hf_client_new(&p->client, &o, NULL) == HF_OK);
+    process_drive(p->process, hf_client_loop(p->client));
+    open_locks(p);
+    write_plain(p, HISTORY_START);
+    process_enter(before);
+}
+
+static void free_owners(struct program *p)
+{
+    while (p->owners) {
+        struct owner *o = p->owners;
+
+        p->owners = o->next;
+        free(o);
+    }
+}
+
+/* Callbacks of what is held and under way are called meanwhile. They may call
+ * nothing any more. */
+void program_free_client(struct program *p)
+{
+    struct process *before = process_enter(p->process);
+
+    p->is_freeing = true;
+    hf_client_free(p->client);
+    p->is_freeing = false;
+    write_plain(p, HISTORY_DIED);
+    free_owners(p);
+    for (struct call *c = p->calls; c; c = c->next) {
+        world_cancel(p->sim->world, &c->release);
+        c->owner = NULL;
+    }
+    process_enter(before);
+}
+
+static void on_turn(void *ctx)
+{
+    program_watch(ctx);
+}
+
+struct program *program_new(struct sim *sim, int64_t index)
+{
+    const struct plan_program *plan = &sim->plan->programs[index];
+    struct program *p = must_alloc(sizeof *p);
+    char name[16];
+
+    *p = (struct program){.sim = sim, .index = index};
+    p->mem = (struct hf_mem){resize, p};
+    (void)snprintf(name, sizeof name, "c%d", (int)index + 1);
+    p->process =
+        process_new(sim->world, name, plan->offset_ms * 1000, (int)plan->ppm);
+    process_on_turn(p->process, on_turn, p);
+    program_open_client(p);
+    return p;
+}
+
+void program_free(struct program *p)
+{
+    program_free_client(p);
+    while (p->calls) {
+        struct call *c = p->calls;
+
+        p->calls = c->next;
+        free(c);
+    }
+    free(p);
+}
+
+/* ---- owners ---- */
+
+static struct owner *owner_new(struct program *p, int64_t lock, int64_t side,
+                               int64_t number)
+{
+    struct owner *o = must_alloc(sizeof *o);
+
+    *o = (struct owner){.next = p->owners,
+                        .program = p,
+                        .lock = p->locks[lock][side],
+                        .lock_index = lock,
+                        .side = side,
+                        .number = number};
+    (void)snprintf(o->name, sizeof o->name, "%s:%lld",
+                   hf_client_uuid(p->client), (long long)number);
+    p->owners = o;
+    return o;
+}
+
+struct owner *program_owner(struct program *p, const struct plan_op *op)
+{
+    for (struct owner *o = p->owners; o; o = o->next)
+        if (o->lock_index == op->lock && o->side == op->side &&
+            o->number == op->owner)
+            return o;
+    return owner_new(p, op->lock, op->side, op->owner);
+}
+
+int64_t program_beside(const struct program *p, const struct owner *o)
+{
+    int64_t calls = 0;
+
+    for (const struct owner *other = p->owners; other; other = other->next)
+        if (other->lock_index == o->lock_index && other->number == o->number)
+            calls += other->under_way;
+    return calls;
+}
+
+/* An owner without holds and calls believes nothing. */
+void program_watch(struct program *p)
+{
+    struct process *before = process_enter(p->process);
+
+    for (struct owner *o = p->owners; o; o = o->next)
+        if (o->count > 0 || o->under_way > 0 || o->until_us > 0)
+            owner_watch(o);
+    process_enter(before);
+}
+
+void program_count(struct program *p)
+{
+    for (struct owner *o = p->owners; o; o = o->next)
+        owner_count(o);
+}
+
+bool program_is_idle(const struct program *p)
+{
+    for (const struct owner *o = p->owners; o; o = o->next)
+        if (o->under_way > 0 || o->count > 0)
+            return false;
+    return true;
+}
+
+/* ---- what happens to it ---- */
+
+static void on_resume(void *ctx)
+{
+    struct program *p = ctx;
+
+    process_resume(p->process);
+    write_plain(p, HISTORY_GO);
+}
+
+void program_suspend(struct program *p, int64_t for_ms)
+{
+    if (process_is_suspended(p->process))
+        return;
+    write_plain(p, HISTORY_STOP);
+    process_suspend(p->process);
+    p->resume.happen = on_resume;
+    p->resume.ctx = p;
+    world_after(p->sim->world, &p->resume, for_ms * 1000);
+}
+
+static void set_rate(struct program *p, int64_t ppm)
+{
+    struct history_event e = program_event(p, HISTORY_CLOCK);
+
+    e.ppm = ppm;
+    process_set_rate(p->process, (int)ppm);
+    sim_write(p->sim, &e);
+    program_watch(p);
+}
+
+/* What a client learned by a clock that was wrong stays wrong for a while, and
+ * nobody could say for how long: the program begins anew. */
+static void on_recover(void *ctx)
+{
+    struct program *p = ctx;
+
+    if (process_is_suspended(p->process) || p->is_closing) {
+        world_after(p->sim->world, &p->recover, RETRY_US);
+        return;
+    }
+    set_rate(p, p->sim->plan->programs[p->index].ppm);
+    program_replace_client(p, -1);
+}
+
+void program_set_rate(struct program *p, int64_t ppm, int64_t for_ms,
+                      bool is_beyond)
+{
+    set_rate(p, ppm);
+    p->recover.happen = on_recover;
+    p->recover.ctx = p;
+    if (is_beyond)
+        world_after(p->sim->world, &p->recover, for_ms * 1000);
+}

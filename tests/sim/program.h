@@ -1,0 +1,49 @@
+/* A program of a play: a process with a client, which does what operations say
+ * and writes down what it asked, what it was told, and what it may believe. */
+#ifndef SIM_PROGRAM_H
+#define SIM_PROGRAM_H
+
+#include "tests/sim/sim.h"
+
+struct owner;
+
+/* program_new     - with a client. program_free: when the play is over.
+ * program_can_do  - not while it is suspended; and it closes one client at a
+ *                   time.
+ * program_do      - one operation.
+ * program_watch   - writes down what is believed, if that has changed.
+ * program_settle  - each hold is entered and left once more: lock.h says that
+ *                   the server's count is right then.
+ * program_count   - writes down what is held.
+ * program_give_up - cancels what waits, releases what is held.
+ * program_is_idle - no call is under way. */
+struct program *program_new(struct sim *sim, int64_t index);
+void program_free(struct program *p);
+bool program_can_do(const struct program *p, const struct plan_op *op);
+void program_do(struct program *p, const struct plan_op *op);
+void program_watch(struct program *p);
+void program_settle(struct program *p);
+void program_count(struct program *p);
+void program_give_up(struct program *p);
+bool program_is_idle(const struct program *p);
+
+/* program_sim, _process - what it belongs to, what it runs in.
+ * program_event  - a line of its history.
+ * program_beside - calls of this owner's number that are under way on the same
+ *                  name. */
+struct sim *program_sim(const struct program *p);
+struct process *program_process(const struct program *p);
+struct history_event program_event(const struct program *p,
+                                   enum history_what what);
+int64_t program_beside(const struct program *p, const struct owner *o);
+
+/* program_suspend   - for so long.
+ * program_set_rate  - of its clock; if that is beyond what is assumed, for so
+ *                     long, else for good.
+ * program_starve    - its n-th allocation from now fails. */
+void program_suspend(struct program *p, int64_t for_ms);
+void program_set_rate(struct program *p, int64_t ppm, int64_t for_ms,
+                      bool is_beyond);
+void program_starve(struct program *p, int64_t nth);
+
+#endif

@@ -1,0 +1,38 @@
+/* What a program of a play keeps, for program.c (its client and owners) and
+ * operations.c (what it does with them). Private to these two. */
+#ifndef SIM_PROGRAM_INNER_H
+#define SIM_PROGRAM_INNER_H
+
+#include "tests/sim/call.h"
+#include "tests/sim/program.h"
+
+#define RETRY_US 10000 /* what cannot be done now is tried again */
+
+struct program {
+    struct sim *sim;
+    int64_t index;
+    struct process *process;
+    struct hf_client *client;
+    struct hf_lock *locks[PLAN_LOCKS_MAX][2];
+    struct owner *owners; /* of this client */
+    struct call *calls;   /* all that there ever were */
+    struct event resume, recover;
+    bool is_closing, is_freeing;
+    int64_t close_ms;  /* -1: it is freed without */
+    int64_t starve_in; /* allocations; 0: none fails */
+    struct hf_mem mem;
+};
+
+/* program_owner          - the one that an operation names; made when first
+ *                          asked for.
+ * program_open_client    - a new client, with a handle of each lock.
+ * program_free_client    - frees it, with its owners: "died".
+ * program_replace_client - closes it, with close_ms to run dry (-1: does not),
+ *                          frees it, and opens another; the world goes on
+ *                          meanwhile, and this function may return before. */
+struct owner *program_owner(struct program *p, const struct plan_op *op);
+void program_open_client(struct program *p);
+void program_free_client(struct program *p);
+void program_replace_client(struct program *p, int64_t close_ms);
+
+#endif

@@ -1,0 +1,47 @@
+/* What failed once: shrunk plans in tests/sim/plans/, each of which is played
+ * in `make check`. One line for each: its file, the property that it violated,
+ * and what was wrong. A plan outlives changes to how plans are drawn; a seed
+ * does not. */
+#ifndef SIM_SEEDS_H
+#define SIM_SEEDS_H
+
+static const struct past {
+    const char *plan;
+    const char *violated;
+    const char *why;
+} past_failures[] = {
+    {"reader_granted_twice", "P3",
+     "two calls of one owner for a read lock were granted beside each other: "
+     "two holds, of which the client counted one"},
+    {"reader_behind_a_later_writer", "P5",
+     "a reader that was refused stood behind a writer of its client that had come "
+     "while the reader's first question was under way"},
+    {"hold_of_a_master_again", "P4",
+     "the judge was not told what a server that became a replica had kept"},
+    {"reader_back_by_failover", "P4",
+     "a new master had not heard of a reader's release: the judge took the "
+     "renewals of other readers for that one's"},
+    {"forced_release_not_replicated", "P1",
+     "a new master had not heard of a forced release, nor of the grant that "
+     "followed: the judge excused the second owner only beside later grants"},
+    {"renewed_by_an_old_master", "P10",
+     "an old master had renewed further than its successor: the judge forgot it "
+     "with the successor's next line"},
+    {"replica_behind_a_grant", "P1",
+     "a frozen replica still had a hold that was granted again: the judge took the "
+     "grant for the old one"},
+    {"forced_before_the_cluster_is_known", "P7",
+     "a forced release that had to get to know the cluster first took a request "
+     "timeout for each of its two questions"},
+    {"release_not_replicated_under_a_writer", "P4",
+     "likewise of a reader that writes, too, and whose release returned only after "
+     "the failover"},
+    {"type_changed_under_a_waiter", "P5",
+     "the judge wanted a waiter that heard nothing to look as soon as the operator's "
+     "fault was over"},
+    {"acquire_behind_slow_replicas", "P5",
+     "the play expected a free lock to be granted in time behind an acquire that "
+     "waits for slow replicas on the same connection"},
+};
+
+#endif

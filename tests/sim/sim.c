@@ -1,0 +1,386 @@
+/* sim: plans drawn from seeds, played and judged. docs/simulation.md */
+#include <getopt.h>
+#include <inttypes.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "tests/sim/play.h"
+#include "tests/sim/shrink.h"
+#include "tests/sim/story.h"
+#include "tests/sim/trouble.h"
+#include "tests/support/must.h"
+
+/* So many seeds meet every kind of fault. */
+#define LONG_RUN 3000
+
+struct settings {
+    uint64_t from, to; /* seeds; to UINT64_MAX: until time is over */
+    double seconds;
+    int jobs, runs;
+    const char *plan_file, *history_file;
+    bool tells, prints, is_one, goes_on;
+};
+
+struct totals {
+    uint64_t seeds, calls, granted;
+    int64_t simulated_us;
+    uint64_t troubles[TROUBLES];
+    bool has_failed;
+};
+
+static const char *program_name;
+
+static const char help[] =
+    "usage: sim [--seconds N | --seeds A..B | --seed N | --plan FILE] [--jobs N]\n"
+    "           [--story] [--history FILE] [--wire] [--print] [--runs N] [--all]\n"
+    "\n"
+    "  --seconds N     fresh seeds for N seconds (default: 10); the first is named\n"
+    "  --seeds A..B    these, B excluded\n"
+    "  --seed N        this one\n"
+    "  --plan FILE     the plan in this file\n"
+    "  --jobs N        so many processes, with seeds of their own (default: 1)\n"
+    "  --story         of one plan: tell what happens\n"
+    "  --history FILE  of one plan: write its history there, for build/judge\n"
+    "  --wire          with --story or --history: each command of each client\n"
+    "  --print         of one plan: print it\n"
+    "  --runs N        how many runs shrinking may take (default: 500)\n"
+    "  --all           go on after a failure, and shrink none\n"
+    "  --help          this text\n"
+    "\n"
+    "A failure is shrunk, and told as a story; its plan is written to\n"
+    "failed-SEED.plan in the working folder.\n"
+    "Exit code: 0 all good, 1 a property was violated, 2 usage, 3 a kind of fault\n"
+    "never occurred in a long run.\n";
+
+static double now_s(void)
+{
+    struct timespec t;
+
+    (void)clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec + (double)t.tv_nsec / 1e9;
+}
+
+/* ---- one that failed ---- */
+
+struct failure {
+    char property[16];
+};
+
+static bool fails_again(void *ctx, const struct plan *plan)
+{
+    const struct failure *f = ctx;
+    struct play_result r;
+
+    play(plan, NULL, &r);
+    return r.has_failed && strcmp(r.property, f->property) == 0;
+}
+
+static void tell_story(const struct plan *plan)
+{
+    struct play_result r;
+    FILE *history = tmpfile();
+
+    must(history);
+    play(plan, history, &r);
+    rewind(history);
+    story_tell(history, stdout);
+    (void)fclose(history);
+    if (r.has_failed)
+        (void)printf("%s: %s\n", r.property, r.text);
+}
+
+static void keep_plan(const struct plan *plan)
+{
+    char name[64];
+    FILE *file;
+
+    (void)snprintf(name, sizeof name, "failed-%" PRIu64 ".plan",
+                   (uint64_t)plan->head.seed);
+    file = fopen(name, "w");
+    if (!file)
+        return;
+    plan_print(plan, file);
+    (void)fclose(file);
+    (void)printf("the shrunk plan again:  %s --plan %s --story\n", program_name,
+                 name);
+}
+
+static void report(const struct plan *plan, const struct play_result *r,
+                   const struct settings *set)
+{
+    static struct plan small;
+    struct failure f;
+    int runs;
+
+    (void)printf("seed %" PRIu64 " fails: %s: %s\n", (uint64_t)plan->head.seed,
+                 r->property, r->text);
+    (void)fflush(stdout);
+    if (set->goes_on)
+        return;
+    small = *plan;
+    memcpy(f.property, r->property, sizeof f.property);
+    runs = shrink(&small, fails_again, &f, set->runs);
+    (void)printf("shrunk by %d runs to %zu operations and %zu faults:\n\n",
+                 runs, small.op_count, small.fault_count);
+    plan_print(&small, stdout);
+    (void)putchar('\n');
+    tell_story(&small);
+    (void)printf("\nthe whole seed again:   %s --seed %" PRIu64 " --story\n",
+                 program_name, (uint64_t)plan->head.seed);
+    keep_plan(&small);
+    (void)fflush(stdout);
+}
+
+/* ---- one ---- */
+
+static void add(struct totals *t, const struct play_result *r)
+{
+    t->seeds++;
+    t->calls += r->calls;
+    t->granted += r->granted;
+    t->simulated_us += r->simulated_us;
+    t->has_failed = t->has_failed || r->has_failed;
+    for (int i = 0; i < TROUBLES; i++)
+        t->troubles[i] += r->troubles[i];
+}
+
+static int run_one(const struct plan *plan, const struct settings *set)
+{
+    struct play_result r;
+    FILE *history = set->history_file ? fopen(set->history_file, "w") : NULL;
+
+    must(history || !set->history_file);
+    if (set->prints)
+        plan_print(plan, stdout);
+    if (set->tells) {
+        tell_story(plan);
+        return 0;
+    }
+    play(plan, history, &r);
+    if (history)
+        (void)fclose(history);
+    if (r.has_failed)
+        report(plan, &r, set);
+    return r.has_failed;
+}
+
+/* ---- crashes ---- */
+
+static uint64_t seed_now;
+
+/* Whatever ends the program, its seed is told. */
+static void on_crash(int signal)
+{
+    char line[64];
+    int len =
+        snprintf(line, sizeof line, "seed %" PRIu64 " crashes\n", seed_now);
+
+    if (write(STDOUT_FILENO, line, (size_t)len) != (ssize_t)len)
+        _exit(1);
+    (void)raise(signal); /* SA_RESETHAND: now as ever */
+}
+
+static void watch_for_crashes(void)
+{
+    static const int signals[] = {SIGSEGV, SIGABRT, SIGBUS, SIGFPE};
+    struct sigaction action = {.sa_handler = on_crash};
+
+    action.sa_flags = (int)SA_RESETHAND;
+    for (size_t i = 0; i < sizeof signals / sizeof *signals; i++)
+        must(sigaction(signals[i], &action, NULL) == 0);
+}
+
+/* ---- many ---- */
+
+static void run_seeds(struct totals *t, const struct settings *set, int job)
+{
+    static struct plan plan;
+    double end_s = now_s() + set->seconds;
+    struct play_result r;
+
+    for (uint64_t seed = set->from + (uint64_t)job;
+         seed < set->to && (!t->has_failed || set->goes_on) &&
+         (set->to < UINT64_MAX || now_s() < end_s);
+         seed += (uint64_t)set->jobs) {
+        seed_now = seed;
+        plan_draw(&plan, seed);
+        play(&plan, NULL, &r);
+        add(t, &r);
+        if (r.has_failed)
+            report(&plan, &r, set);
+    }
+}
+
+static void add_totals(struct totals *sum, const struct totals *t)
+{
+    sum->seeds += t->seeds;
+    sum->calls += t->calls;
+    sum->granted += t->granted;
+    sum->simulated_us += t->simulated_us;
+    sum->has_failed = sum->has_failed || t->has_failed;
+    for (int i = 0; i < TROUBLES; i++)
+        sum->troubles[i] += t->troubles[i];
+}
+
+/* Each job is a process: a world is one for each. */
+static void run_jobs(struct totals *sum, const struct settings *set)
+{
+    int ends[2];
+    struct totals t = {0};
+
+    must(pipe(ends) == 0);
+    (void)fflush(stdout);
+    for (int job = 0; job < set->jobs; job++) {
+        if (fork() != 0)
+            continue;
+        run_seeds(&t, set, job);
+        must(write(ends[1], &t, sizeof t) == (ssize_t)sizeof t);
+        (void)fflush(stdout);
+        _exit(0);
+    }
+    (void)close(ends[1]);
+    while (read(ends[0], &t, sizeof t) == (ssize_t)sizeof t)
+        add_totals(sum, &t);
+    for (int job = 0; job < set->jobs; job++) {
+        int status;
+
+        sum->has_failed = (wait(&status) > 0 && status != 0) || sum->has_failed;
+    }
+}
+
+static int print_totals(const struct totals *t, double took_s)
+{
+    double simulated_s = (double)t->simulated_us / 1e6;
+    int never = 0;
+
+    (void)printf("%" PRIu64 " seeds in %.1f s: %.0f a second; %" PRIu64
+                 " operations, %.0f a second; %" PRIu64 " grants; %.0f s "
+                 "simulated, %.0f times real time\n",
+                 t->seeds, took_s, (double)t->seeds / took_s, t->calls,
+                 (double)t->calls / took_s, t->granted, simulated_s,
+                 simulated_s / took_s);
+    for (int i = 0; i < TROUBLES; i++) {
+        (void)printf("%s %s %" PRIu64,
+                     i ? "," : "faults:", plan_trouble_name(i), t->troubles[i]);
+        never +=
+            t->troubles[i] == 0 && plan_can_be(i, PLAN_DEPLOYMENTS_BUILT - 1);
+    }
+    (void)putchar('\n');
+    if (t->has_failed)
+        return 1;
+    return never > 0 && t->seeds >= LONG_RUN ? 3 : 0;
+}
+
+static int run_many(const struct settings *set)
+{
+    struct totals t = {0};
+    double begin_s = now_s();
+
+    (void)printf("seeds from %" PRIu64 "\n", set->from);
+    (void)fflush(stdout);
+    if (set->jobs == 1)
+        run_seeds(&t, set, 0);
+    else
+        run_jobs(&t, set);
+    return print_totals(&t, now_s() - begin_s);
+}
+
+/* ---- what is asked for ---- */
+
+static const struct option options[] = {
+    {"seconds", required_argument, NULL, 's'},
+    {"seeds", required_argument, NULL, 'S'},
+    {"seed", required_argument, NULL, 'n'},
+    {"plan", required_argument, NULL, 'p'},
+    {"jobs", required_argument, NULL, 'j'},
+    {"runs", required_argument, NULL, 'r'},
+    {"history", required_argument, NULL, 'h'},
+    {"story", no_argument, NULL, 't'},
+    {"print", no_argument, NULL, 'P'},
+    {"all", no_argument, NULL, 'a'},
+    {"wire", no_argument, NULL, 'w'},
+    {"help", no_argument, NULL, 'H'},
+    {NULL, 0, NULL, 0},
+};
+
+static bool take(struct settings *set, int option)
+{
+    switch (option) {
+    case 's':
+        set->seconds = atof(optarg);
+        return true;
+    case 'S':
+        return sscanf(optarg, "%" SCNu64 "..%" SCNu64, &set->from, &set->to) ==
+               2;
+    case 'n':
+        set->is_one = true;
+        return sscanf(optarg, "%" SCNu64, &set->from) == 1;
+    case 'p':
+        set->plan_file = optarg;
+        return true;
+    case 'j':
+        return (set->jobs = atoi(optarg)) > 0;
+    case 'r':
+        return (set->runs = atoi(optarg)) >= 0;
+    case 'h':
+        set->history_file = optarg;
+        return true;
+    case 't':
+        return set->tells = true;
+    case 'P':
+        return set->prints = true;
+    case 'a':
+        return set->goes_on = true;
+    case 'w':
+        play_show_wire(true);
+        return true;
+    default:
+        return false;
+    }
+}
+
+static bool get_plan(struct plan *plan, const struct settings *set)
+{
+    FILE *file;
+    bool ok;
+
+    if (!set->plan_file) {
+        plan_draw(plan, set->from);
+        return true;
+    }
+    if (!(file = fopen(set->plan_file, "r"))) {
+        perror(set->plan_file);
+        return false;
+    }
+    ok = plan_read(plan, file);
+    (void)fclose(file);
+    return ok;
+}
+
+int main(int argc, char **argv)
+{
+    static struct plan plan;
+    struct settings set = {.from = (uint64_t)time(NULL) * 1000003,
+                           .to = UINT64_MAX,
+                           .seconds = 10,
+                           .jobs = 1,
+                           .runs = 500};
+    int option;
+
+    while ((option = getopt_long(argc, argv, "", options, NULL)) != -1) {
+        if (!take(&set, option)) {
+            (void)fputs(help, option == 'H' ? stdout : stderr);
+            return option == 'H' ? 0 : 2;
+        }
+    }
+    program_name = argv[0];
+    watch_for_crashes();
+    seed_now = set.from;
+    if (!set.is_one && !set.plan_file)
+        return run_many(&set);
+    return get_plan(&plan, &set) ? run_one(&plan, &set) : 2;
+}

@@ -1,0 +1,44 @@
+/* What the parts of a play share: the world, the plan, the history and its judge.
+ * Other programs include play.h. */
+#ifndef SIM_SIM_H
+#define SIM_SIM_H
+
+#include "tests/check/history.h"
+#include "tests/sim/plan.h"
+#include "tests/sim/play.h"
+#include "tests/sim/world/world.h"
+
+struct judge;
+struct program;
+struct site;
+
+struct sim {
+    const struct plan *plan;
+    struct world *world;
+    FILE *history; /* NULL: nobody reads it */
+    struct judge *judge;
+    struct site *site; /* the servers */
+    struct program *programs[PLAN_PROGRAMS_MAX];
+    struct play_result *result;
+    uint64_t call_count;
+    bool is_ending; /* nothing new is asked for */
+};
+
+/* sim_us    - the true time of so many ms after the start.
+ * sim_event - a line of the history, of now; sim_write writes it.
+ * sim_comment - a comment in the history: what `who` sent or received.
+ * sim_shows_wire - are such comments wanted? See play_show_wire.
+ * sim_fail  - the first failure that the play itself sees is kept. */
+static inline int64_t sim_us(int64_t at_ms)
+{
+    return WORLD_BEGIN_US + at_ms * 1000;
+}
+struct history_event sim_event(const struct sim *sim, char role, int64_t number,
+                               enum history_what what);
+void sim_write(struct sim *sim, const struct history_event *event);
+void sim_comment(struct sim *sim, const char *who, const char *text);
+bool sim_shows_wire(void);
+void sim_fail(struct sim *sim, const char *property, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+
+#endif

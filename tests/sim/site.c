@@ -1,0 +1,208 @@
+/* Which servers there are. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "tests/sim/nodes.h"
+#include "tests/sim/program.h"
+#include "tests/sim/sentinels.h"
+#include "tests/sim/site.h"
+#include "tests/support/must.h"
+
+/* ---- new, free ---- */
+
+#define REPLICAS 2 /* of a master that has any, but in a cluster: 1 */
+
+static struct server *add(struct site *site, int64_t shard)
+{
+    struct server *s = server_new(site->sim, (int64_t)site->count + 1);
+
+    must(site->count < SITE_SERVERS_MAX);
+    s->shard = shard;
+    site->servers[site->count++] = s;
+    return s;
+}
+
+static void add_shard(struct site *site, int replicas)
+{
+    int64_t shard = (int64_t)site->shard_count++;
+    struct server *master = add(site, shard);
+
+    site->masters[shard] = master;
+    for (int i = 0; i < replicas; i++)
+        server_follow(add(site, shard), master, site_lag_us(site));
+}
+
+static void add_sentinels(struct site *site)
+{
+    struct server *servers[SENTINELS];
+
+    for (int i = 0; i < SENTINELS; i++)
+        servers[i] = add(site, -1);
+    site->sentinels = sentinels_new(servers, site->masters[0]);
+    (void)snprintf(site->url, sizeof site->url,
+                   "redis+sentinel://%s:%d,%s:%d/" SENTINEL_MASTER_NAME,
+                   servers[0]->name, SERVER_PORT, servers[1]->name,
+                   SERVER_PORT);
+}
+
+/* sharded=off: from 7.0 on it would be found out otherwise. */
+static const char *sharded_of(const struct plan_head *h)
+{
+    if (h->deployment != DEPLOY_SHARDED)
+        return "?sharded=off";
+    return h->wakes_both && h->version % 3 != 0 ? "?sharded=both" : "";
+}
+
+static void add_cluster(struct site *site)
+{
+    for (int64_t i = 0; i < SITE_SHARDS_MAX; i++)
+        site->masters[i] = add(site, i);
+    site->shard_count = SITE_SHARDS_MAX;
+    for (int64_t i = 0; i < SITE_SHARDS_MAX; i++)
+        server_follow(add(site, i), site->masters[i], site_lag_us(site));
+    site->nodes = nodes_new(site->sim, site->servers, SITE_SHARDS_MAX);
+    (void)snprintf(site->url, sizeof site->url,
+                   "redis+cluster://%s:%d,%s:%d%s", site->servers[0]->name,
+                   SERVER_PORT, site->servers[1]->name, SERVER_PORT,
+                   sharded_of(&site->sim->plan->head));
+}
+
+static void add_alone(struct site *site)
+{
+    int64_t deployment = site->sim->plan->head.deployment;
+
+    add_shard(site, deployment == DEPLOY_STANDALONE ? 0 : REPLICAS);
+    (void)snprintf(site->url, sizeof site->url, "redis://%s:%d",
+                   site->masters[0]->name, SERVER_PORT);
+    if (deployment == DEPLOY_SENTINEL)
+        add_sentinels(site);
+}
+
+struct site *site_new(struct sim *sim)
+{
+    struct site *site = must_alloc(sizeof *site);
+
+    *site = (struct site){.sim = sim};
+    if (sim->plan->head.deployment >= DEPLOY_CLUSTER)
+        add_cluster(site);
+    else
+        add_alone(site);
+    return site;
+}
+
+/* Replicas before their masters. */
+static void unfollow_all(struct site *site)
+{
+    for (size_t i = 0; i < site->count; i++)
+        server_unfollow(site->servers[i]);
+}
+
+void site_free(struct site *site)
+{
+    if (!site)
+        return;
+    unfollow_all(site);
+    while (site->count > 0)
+        server_free(site->servers[--site->count]);
+    sentinels_free(site->sentinels);
+    nodes_free(site->nodes);
+    free(site);
+}
+
+/* ---- links ---- */
+
+struct link_shape site_shape(const struct site *site)
+{
+    const struct plan_head *h = &site->sim->plan->head;
+
+    return (struct link_shape){.delay_us = h->latency_us,
+                               .jitter_us = h->jitter_us,
+                               .piece_max = (uint32_t)h->piece_max};
+}
+
+struct link *site_link(const struct site *site, const struct program *p,
+                       const struct server *s)
+{
+    return network_link(site->sim->world, program_process(p), s->listener);
+}
+
+void site_link_all(struct site *site)
+{
+    struct link_shape shape = site_shape(site);
+
+    for (size_t i = 0; i < site->count; i++)
+        for (size_t j = 0; j < site->sim->plan->program_count; j++) {
+            struct link *link =
+                site_link(site, site->sim->programs[j], site->servers[i]);
+
+            link_set_shape(link, TO_SERVER, &shape);
+            link_set_shape(link, TO_CLIENT, &shape);
+            link_keep_alive(link, site->sim->plan->head.keeps_alive);
+        }
+}
+
+void site_forbid(struct site *site, const char *acl)
+{
+    for (size_t i = 0; i < site->count; i++) {
+        (void)model_acl(server_turn(site->servers[i]), acl);
+        server_done(site->servers[i]);
+    }
+}
+
+/* ---- looking ---- */
+
+const char *site_url(const struct site *site)
+{
+    return site->url;
+}
+
+struct server *site_server(const struct site *site, int64_t number)
+{
+    return site->servers[(size_t)number % site->count];
+}
+
+struct server *site_master(const struct site *site, int64_t lock)
+{
+    if (site->nodes)
+        return nodes_holder(site->nodes, plan_lock_name(site->sim->plan, lock));
+    return site->masters[0];
+}
+
+int64_t site_lag_us(const struct site *site)
+{
+    return site->sim->plan->head.lag_us;
+}
+
+struct server *site_master_of_shard(const struct site *site, int64_t number)
+{
+    return site->masters[(size_t)number % site->shard_count];
+}
+
+/* Before 7.0 there are no sharded messages. */
+const char *site_publish(const struct site *site)
+{
+    const struct plan_head *h = &site->sim->plan->head;
+
+    return h->deployment == DEPLOY_SHARDED && h->version % 3 != 0 ? "spublish"
+                                                                  : "publish";
+}
+
+void site_new_master(struct site *site, struct server *s, struct server *old,
+                     int64_t late_us)
+{
+    site->masters[s->shard] = s;
+    if (site->nodes)
+        nodes_promote(site->nodes, s, old, late_us);
+    if (site->sentinels)
+        sentinels_tell(site->sentinels, s, late_us);
+}
+
+void site_keys(struct site *site)
+{
+    for (size_t i = 0; i < site->count; i++) {
+        struct server *s = site->servers[i];
+
+        if (!s->feed && s->shard >= 0)
+            witness_keys(&s->witness, server_turn(s));
+    }
+}

@@ -1,0 +1,56 @@
+/* The servers of a play, as its deployment wants them, and the links to them.
+ */
+#ifndef SIM_SITE_H
+#define SIM_SITE_H
+
+#include "tests/sim/server.h"
+
+#define SITE_SERVERS_MAX 12
+#define SITE_SHARDS_MAX 3
+
+struct nodes;
+struct sentinels;
+
+struct site {
+    struct sim *sim;
+    struct server *servers[SITE_SERVERS_MAX];
+    size_t count;
+    struct server *masters[SITE_SHARDS_MAX];
+    size_t shard_count;
+    struct sentinels *sentinels; /* NULL: there are none */
+    struct nodes *nodes;         /* of a cluster; NULL: it is none */
+    bool is_failing_over;
+    char url[256];
+};
+
+/* site_new    - all of them up. site_free takes NULL.
+ * site_link_all - after the programs were made: how their links are.
+ * site_forbid - what clients may not do: ACL words, at each server.
+ * site_url    - where clients begin.
+ * site_server - any number names one.
+ * site_link   - from a program to it.
+ * site_shape  - how a link is while nothing disturbs it.
+ * site_lag_us - how long news takes from a master to its replicas.
+ * site_master - who decides about a lock now; site_master_of_shard - about a
+ *               shard: any number names one.
+ * site_new_master - of its shard, in place of `old`; who is to know it, knows by
+ *               `late_us`.
+ * site_publish - with what Redisson publishes messages there.
+ * site_keys   - "key" lines of the masters. */
+struct site *site_new(struct sim *sim);
+void site_free(struct site *site);
+void site_link_all(struct site *site);
+void site_forbid(struct site *site, const char *acl);
+const char *site_url(const struct site *site);
+struct server *site_server(const struct site *site, int64_t number);
+struct link *site_link(const struct site *site, const struct program *p,
+                       const struct server *s);
+struct link_shape site_shape(const struct site *site);
+const char *site_publish(const struct site *site);
+int64_t site_lag_us(const struct site *site);
+struct server *site_master(const struct site *site, int64_t lock);
+struct server *site_master_of_shard(const struct site *site, int64_t number);
+void site_new_master(struct site *site, struct server *s, struct server *old,
+                     int64_t late_us);
+void site_keys(struct site *site);
+#endif

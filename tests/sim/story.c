@@ -1,0 +1,190 @@
+/* Lines of a history as sentences. */
+#include <inttypes.h>
+#include <string.h>
+
+#include "tests/check/history.h"
+#include "tests/sim/story.h"
+
+#define UUID_LEN 36
+
+struct story {
+    FILE *to;
+    int64_t begin_us; /* 0: no line yet */
+};
+
+static double seconds(const struct story *s, int64_t us)
+{
+    return (double)(us - s->begin_us) / 1e6;
+}
+
+static void tell_text(const struct story *s, struct history_text text)
+{
+    (void)fwrite(text.at, 1, text.len, s->to);
+}
+
+/* Four digits of a UUID tell clients apart. */
+static void tell_owner(const struct story *s, struct history_text owner)
+{
+    if (owner.len > UUID_LEN) {
+        (void)fprintf(s->to, " owner %.4s", owner.at);
+        owner.at += UUID_LEN;
+        owner.len -= UUID_LEN;
+    }
+    tell_text(s, owner);
+}
+
+static void tell_lock(const struct story *s, const struct history_event *e)
+{
+    static const char *const kinds[] = {
+        "", " plain", " nonreentrant", " fenced", " fair", " read", " write"};
+
+    if (e->lock.len == 0)
+        return;
+    (void)fputs(" '", s->to);
+    tell_text(s, e->lock);
+    (void)fprintf(s->to, "'%s", kinds[e->kind]);
+}
+
+static void tell_until(const struct story *s, int64_t us)
+{
+    if (us == HISTORY_NEVER)
+        (void)fputs(" for ever", s->to);
+    else if (us == 0)
+        (void)fputs(" no more", s->to);
+    else
+        (void)fprintf(s->to, " until %.6f", seconds(s, us));
+}
+
+static void tell_ask(const struct story *s, const struct history_event *e)
+{
+    static const char *const ops[] = {"?",     "acquire", "release",
+                                      "force", "inspect", "close"};
+
+    (void)fprintf(s->to, "asks (#%" PRId64 ") to %s", e->call, ops[e->op]);
+    tell_lock(s, e);
+    tell_owner(s, e->owner);
+    if (e->op == HISTORY_OP_ACQUIRE)
+        (void)fprintf(s->to, ", wait %" PRId64 " ms, lease %" PRId64 " ms",
+                      e->wait_ms, e->lease_ms);
+    if (e->due_us != HISTORY_NONE)
+        (void)fprintf(s->to, "; must end by %.6f", seconds(s, e->due_us));
+}
+
+static void tell_end(const struct story *s, const struct history_event *e)
+{
+    (void)fprintf(s->to, "is told (#%" PRId64 ") ", e->call);
+    tell_text(s, e->status);
+    if (e->token != HISTORY_NONE)
+        (void)fprintf(s->to, ", token %" PRId64, e->token);
+}
+
+static void tell_hold(const struct story *s, const struct history_event *e)
+{
+    static const char *const bys[] = {
+        "?", "acquire", "renew", "release", "peer", "replication", "operator"};
+    static const char *const whys[] = {"?",       "released", "expired",
+                                       "deleted", "forced",   "forgot"};
+
+    tell_lock(s, e);
+    tell_owner(s, e->owner);
+    if (e->what == HISTORY_FREED) {
+        (void)fprintf(s->to, ": freed, %s", whys[e->why]);
+        return;
+    }
+    (void)fprintf(s->to, ": held %" PRId64 " times", e->count);
+    tell_until(s, e->until_us);
+    (void)fprintf(s->to, ", by %s", bys[e->by]);
+}
+
+static void tell_fault(const struct story *s, const struct history_event *e)
+{
+    static const char *const states[] = {"", "", " begins", " ends"};
+
+    (void)fputs("FAULT ", s->to);
+    tell_text(s, e->fault);
+    (void)fputs(states[e->state], s->to);
+    (void)fputs(" on ", s->to);
+    tell_text(s, e->on);
+    tell_lock(s, e);
+}
+
+static void tell_belief(const struct story *s, const struct history_event *e)
+{
+    (void)fputs(e->what == HISTORY_SAFE ? "believes in"
+                                        : "is told of the loss of",
+                s->to);
+    tell_lock(s, e);
+    tell_owner(s, e->owner);
+    if (e->what == HISTORY_SAFE) {
+        tell_until(s, e->until_us);
+        return;
+    }
+    (void)fputs(": ", s->to);
+    tell_text(s, e->reason);
+}
+
+static void tell_plain(const struct story *s, const struct history_event *e)
+{
+    static const char *const words[] = {
+#define WORD(name, text) [HISTORY_##name] = text,
+        HISTORY_EVENTS(WORD)};
+
+    (void)fputs(words[e->what] ? words[e->what] : "?", s->to);
+    tell_lock(s, e);
+    if (e->ppm != HISTORY_NONE)
+        (void)fprintf(s->to, " %" PRId64 " ppm", e->ppm);
+    if (e->n != HISTORY_NONE)
+        (void)fprintf(s->to, " %" PRId64, e->n);
+    if (e->name.at) {
+        (void)fputc(' ', s->to);
+        tell_text(s, e->name);
+    }
+}
+
+static void tell(struct story *s, const struct history_event *e)
+{
+    if (s->begin_us == 0)
+        s->begin_us = e->time_us;
+    if (e->what == HISTORY_TOLD)
+        return;
+    (void)fprintf(s->to, "%12.6f  %c%-3u ", seconds(s, e->time_us),
+                  e->source.role, (unsigned)e->source.number);
+    if (e->what == HISTORY_ASK)
+        tell_ask(s, e);
+    else if (e->what == HISTORY_END)
+        tell_end(s, e);
+    else if (e->what == HISTORY_HELD || e->what == HISTORY_FREED)
+        tell_hold(s, e);
+    else if (e->what == HISTORY_SAFE || e->what == HISTORY_LOST)
+        tell_belief(s, e);
+    else if (e->what == HISTORY_FAULT)
+        tell_fault(s, e);
+    else
+        tell_plain(s, e);
+    (void)fputc('\n', s->to);
+}
+
+/* "# TIME WHO TEXT": of the wire. */
+static void tell_comment(const struct story *s, const char *line)
+{
+    long long us;
+    int at = 0;
+
+    if (sscanf(line, "# %lld %n", &us, &at) == 1 && at > 0)
+        (void)fprintf(s->to, "%12.6f    %s\n", seconds(s, us), line + at);
+}
+
+void story_tell(FILE *history, FILE *to)
+{
+    static char line[HISTORY_LINE_MAX];
+    struct story s = {.to = to};
+    struct history_event e;
+
+    while (fgets(line, sizeof line, history)) {
+        line[strcspn(line, "\n")] = '\0';
+        tell_comment(&s, line);
+        if (line[0] != '#' && line[0] != '\0' &&
+            !history_read(&e, line, strlen(line)))
+            tell(&s, &e);
+    }
+}

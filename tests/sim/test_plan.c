@@ -1,0 +1,168 @@
+/* Plans: drawn from a seed, printed, read again, shrunk. */
+#include <string.h>
+
+#include "tests/sim/plan.h"
+#include "tests/sim/shrink.h"
+#include "tests/support/suite.h"
+
+#define SEEDS 500
+
+static struct plan plan, again;
+
+static void print_and_read(const struct plan *from, struct plan *to)
+{
+    FILE *file = tmpfile();
+
+    ck_assert_ptr_nonnull(file);
+    plan_print(from, file);
+    rewind(file);
+    ck_assert(plan_read(to, file));
+    (void)fclose(file);
+}
+
+START_TEST(seed_gives_the_same_plan_every_time)
+{
+    for (uint64_t seed = 0; seed < SEEDS; seed++) {
+        plan_draw(&plan, seed);
+        plan_draw(&again, seed);
+        ck_assert_mem_eq(&plan, &again, sizeof plan);
+    }
+}
+END_TEST
+
+START_TEST(printed_plan_is_read_as_it_was)
+{
+    for (uint64_t seed = 0; seed < SEEDS; seed++) {
+        plan_draw(&plan, seed);
+        print_and_read(&plan, &again);
+        ck_assert_mem_eq(&plan, &again, sizeof plan);
+    }
+}
+END_TEST
+
+START_TEST(every_trouble_verb_and_deployment_is_drawn)
+{
+    int troubles[TROUBLES] = {0}, verbs[VERBS] = {0},
+        deployed[DEPLOYMENTS] = {0};
+
+    for (uint64_t seed = 0; seed < SEEDS; seed++) {
+        plan_draw(&plan, seed);
+        deployed[plan.head.deployment]++;
+        for (size_t i = 0; i < plan.fault_count; i++)
+            troubles[plan.faults[i].trouble]++;
+        for (size_t i = 0; i < plan.op_count; i++)
+            verbs[plan.ops[i].verb]++;
+    }
+    for (int i = 0; i < TROUBLES; i++)
+        ck_assert_msg(troubles[i] > 0 ||
+                          !plan_can_be(i, PLAN_DEPLOYMENTS_BUILT - 1),
+                      "no %s", plan_trouble_name(i));
+    for (int i = 0; i < VERBS; i++)
+        ck_assert_msg(verbs[i] > 0, "no %s", plan_verb_name(i));
+    for (int i = 0; i < PLAN_DEPLOYMENTS_BUILT; i++)
+        ck_assert_msg(deployed[i] > 0, "no %s", plan_deployment_name(i));
+}
+END_TEST
+
+START_TEST(text_that_is_no_plan_is_refused)
+{
+    static const char *const texts[] = {
+        "\n",
+        "plan seed=1\n",
+        "plan seed=1\nprogram\nlock family=plain\nop verb=acquire program=1\n",
+        "plan seed=x\nprogram\nlock family=plain\n",
+        "plan seed=1\nprogram\nlock family=strange\n",
+        "plan seed=1\nprogram\nlock family=plain\nsomething\n",
+    };
+    FILE *file = fmemopen((void *)texts[_i], strlen(texts[_i]), "r");
+
+    ck_assert_ptr_nonnull(file);
+    ck_assert(!plan_read(&plan, file));
+    (void)fclose(file);
+}
+END_TEST
+
+/* ---- shrinking ---- */
+
+/* Fails while it has this operation, with at least so long a lease, and both of
+ * these faults. */
+static int64_t op_ms, first_ms, second_ms;
+
+static bool has_op(const struct plan *p)
+{
+    for (size_t i = 0; i < p->op_count; i++)
+        if (p->ops[i].at_ms == op_ms && p->ops[i].lease_ms >= 40)
+            return true;
+    return false;
+}
+
+static bool has_fault(const struct plan *p, int64_t at_ms)
+{
+    for (size_t i = 0; i < p->fault_count; i++)
+        if (p->faults[i].at_ms == at_ms)
+            return true;
+    return false;
+}
+
+static bool fails(void *ctx, const struct plan *p)
+{
+    ++*(int *)ctx;
+    return has_op(p) && has_fault(p, first_ms) && has_fault(p, second_ms);
+}
+
+/* A plan with many faults, of which two matter. */
+static void draw_wild(void)
+{
+    uint64_t seed = 0;
+
+    do {
+        plan_draw(&plan, seed++);
+    } while (plan.fault_count < 10);
+    plan.ops[17].lease_ms = 1000;
+    op_ms = plan.ops[17].at_ms;
+    first_ms = plan.faults[2].at_ms;
+    second_ms = plan.faults[8].at_ms;
+}
+
+START_TEST(shrunk_plan_has_only_what_makes_it_fail)
+{
+    int calls = 0, runs;
+
+    draw_wild();
+    runs = shrink(&plan, fails, &calls, 10000);
+    ck_assert_int_eq(runs, calls);
+    ck_assert_uint_eq(plan.op_count, 1);
+    ck_assert_uint_eq(plan.fault_count, 2);
+    ck_assert(fails(&calls, &plan));
+    ck_assert_int_ge(plan.ops[0].lease_ms, 40);
+    ck_assert_int_lt(plan.ops[0].lease_ms, 80);
+    ck_assert_int_eq(plan.ops[0].hold_ms, 0);
+}
+END_TEST
+
+START_TEST(shrinking_ends_after_so_many_runs_with_a_plan_that_fails)
+{
+    for (int most = 0; most < 40; most++) {
+        int calls = 0;
+
+        draw_wild();
+        ck_assert_int_eq(shrink(&plan, fails, &calls, most), most);
+        ck_assert(fails(&calls, &plan));
+    }
+}
+END_TEST
+
+int main(void)
+{
+    Suite *s = suite_create("sim: plans");
+    TCase *t = tcase_create("plans");
+
+    tcase_add_test(t, seed_gives_the_same_plan_every_time);
+    tcase_add_test(t, printed_plan_is_read_as_it_was);
+    tcase_add_test(t, every_trouble_verb_and_deployment_is_drawn);
+    tcase_add_loop_test(t, text_that_is_no_plan_is_refused, 0, 6);
+    tcase_add_test(t, shrunk_plan_has_only_what_makes_it_fail);
+    tcase_add_test(t, shrinking_ends_after_so_many_runs_with_a_plan_that_fails);
+    suite_add_tcase(s, t);
+    return suite_run(s);
+}

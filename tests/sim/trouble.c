@@ -1,0 +1,459 @@
+/* What goes wrong, kind by kind. */
+#include <stdio.h>
+#include <string.h>
+
+#include "lock/lock.h"
+#include "tests/sim/failover.h"
+#include "tests/sim/program.h"
+#include "tests/sim/reshard.h"
+#include "tests/sim/trouble.h"
+
+#define AGAIN_US 50000
+
+/* ---- who is touched ---- */
+
+static struct server *server_of(const struct trouble *t)
+{
+    return site_server(t->sim->site, t->fault->server);
+}
+
+static struct server *shard_master_of(const struct trouble *t)
+{
+    return site_master_of_shard(t->sim->site, t->fault->server);
+}
+
+static struct program *program_of(const struct trouble *t)
+{
+    return t->sim->programs[t->fault->program];
+}
+
+static struct link *link_of(const struct trouble *t)
+{
+    return site_link(t->sim->site, program_of(t), server_of(t));
+}
+
+static enum way way_of(const struct trouble *t)
+{
+    return t->fault->to_server ? TO_SERVER : TO_CLIENT;
+}
+
+static const char *lock_of(const struct trouble *t)
+{
+    return plan_lock_name(t->sim->plan, t->fault->lock);
+}
+
+static struct server *master_of(const struct trouble *t)
+{
+    return site_master(t->sim->site, t->fault->lock);
+}
+
+/* The one connection that is touched; NULL: all, or it has none. */
+static struct connection *connection_of(const struct trouble *t)
+{
+    return t->fault->connection == 0
+               ? NULL
+               : link_connection(link_of(t), (unsigned)t->fault->connection);
+}
+
+/* ---- links ---- */
+
+static void delay(struct trouble *t)
+{
+    struct link_shape shape = site_shape(t->sim->site);
+    struct connection *one = t->is_on ? connection_of(t) : NULL;
+
+    if (one) {
+        connection_slow(one, way_of(t), t->fault->n * 1000);
+        return;
+    }
+    if (t->is_on)
+        shape.delay_us += t->fault->n * 1000;
+    link_set_shape(link_of(t), way_of(t), &shape);
+}
+
+static void hold_back(struct trouble *t)
+{
+    struct connection *one = t->is_on ? connection_of(t) : NULL;
+
+    if (one)
+        connection_hold(one, way_of(t));
+    else
+        link_hold(link_of(t), way_of(t), t->is_on);
+}
+
+static void cut(struct trouble *t)
+{
+    struct connection *one = connection_of(t);
+
+    if (one)
+        connection_cut_after(one, way_of(t), (size_t)t->fault->n);
+    else
+        link_cut_after(link_of(t), way_of(t), (size_t)t->fault->n);
+}
+
+static void reset(struct trouble *t)
+{
+    struct connection *one = connection_of(t);
+
+    if (one)
+        connection_reset(one);
+    else
+        link_reset(link_of(t));
+}
+
+/* Who went half open is not known any more at the end: all are reset. */
+static void half_open(struct trouble *t)
+{
+    struct connection *one = connection_of(t);
+
+    if (!t->is_on && t->fault->n == 0)
+        link_reset(link_of(t));
+    else if (t->is_on && one)
+        connection_forget(one, way_of(t));
+    else if (t->is_on)
+        link_forget(link_of(t), way_of(t));
+}
+
+static void refuse(struct trouble *t)
+{
+    link_set_door(link_of(t), t->is_on ? DOOR_REFUSES : DOOR_OPEN);
+}
+
+static void ignore(struct trouble *t)
+{
+    link_set_door(link_of(t), t->is_on ? DOOR_IGNORES : DOOR_OPEN);
+}
+
+static void resolver(struct trouble *t)
+{
+    network_set_names(t->sim->world, t->is_on ? NAMES_FAIL : NAMES_FOUND, 1000);
+}
+
+/* ---- servers ---- */
+
+static void freeze(struct trouble *t)
+{
+    server_freeze(server_of(t), t->is_on);
+}
+
+static void restart(struct trouble *t)
+{
+    if (t->is_on)
+        server_take_down(server_of(t));
+    else
+        server_bring_up(server_of(t), t->fault->trouble == FAULT_RESTART);
+}
+
+static void set_state(struct trouble *t)
+{
+    struct server *s = server_of(t);
+    struct model *m = server_turn(s);
+
+    if (t->fault->trouble == FAULT_LOADING)
+        model_set_loading(m, t->is_on);
+    else if (t->fault->trouble == FAULT_BUSY)
+        model_set_busy(m, t->is_on);
+    else if (t->fault->trouble == FAULT_FULL)
+        model_set_full(m, t->is_on);
+    else
+        model_set_maxclients(m, t->is_on ? 1 : 10000);
+    server_done(s);
+}
+
+static void acl(struct trouble *t)
+{
+    static const char *const taken[] = {
+        "SETUSER default -eval -evalsha",
+        "SETUSER default -subscribe -ssubscribe",
+        [PLAN_ACL_KILL] = "SETUSER default -client -info",
+    };
+    struct server *s = server_of(t);
+
+    (void)model_acl(server_turn(s),
+                    t->is_on ? taken[t->fault->n] : "SETUSER default +@all");
+    server_done(s);
+}
+
+static void forget_scripts(struct trouble *t)
+{
+    model_forget_scripts(server_turn(server_of(t)));
+    server_done(server_of(t));
+}
+
+static void kill_connections(struct trouble *t)
+{
+    model_close_all(server_turn(server_of(t)));
+    server_done(server_of(t));
+}
+
+static void flush(struct trouble *t)
+{
+    server_say(master_of(t), 1, (const char *[]){"FLUSHALL"});
+}
+
+static void lag(struct trouble *t)
+{
+    struct server *s = server_of(t);
+
+    if (s->feed)
+        server_set_lag(s, t->is_on ? -1 : t->sim->plan->head.lag_us);
+}
+
+/* ---- keys ---- */
+
+static void delete (struct trouble *t)
+{
+    server_say(master_of(t), 2, (const char *[]){"DEL", lock_of(t)});
+}
+
+static bool is_retyped(const struct trouble *t, const struct server *s)
+{
+    const char *name = lock_of(t);
+    struct model_key key;
+
+    return model_look(s->model, 0, name, strlen(name), &key) &&
+           key.type == MODEL_STRING;
+}
+
+/* Also where a stopped server has not executed the SET yet, or a replica, which
+ * may be master one day, has not heard of the DEL. */
+static bool may_be_retyped(const struct trouble *t)
+{
+    const struct site *site = t->sim->site;
+
+    for (size_t i = 0; i < site->count; i++)
+        if (site->servers[i]->is_frozen || site->servers[i]->is_down ||
+            is_retyped(t, site->servers[i]))
+            return true;
+    return false;
+}
+
+/* Whoever else has the name by then is left alone. A server that is busy,
+ * stopped or down is asked again. */
+static void un_retype(void *ctx)
+{
+    struct trouble *t = ctx;
+
+    if (is_retyped(t, master_of(t)))
+        server_say(master_of(t), 2, (const char *[]){"DEL", lock_of(t)});
+    if (may_be_retyped(t))
+        world_after(t->sim->world, &t->again, AGAIN_US);
+}
+
+static void retype(struct trouble *t)
+{
+    t->again = (struct event){.happen = un_retype, .ctx = t};
+    if (t->is_on)
+        server_say(master_of(t), 3, (const char *[]){"SET", lock_of(t), "x"});
+    else
+        un_retype(t);
+}
+
+static void shorten(struct trouble *t)
+{
+    char ms[24];
+
+    (void)snprintf(ms, sizeof ms, "%lld", (long long)t->fault->n);
+    server_say(master_of(t), 3, (const char *[]){"PEXPIRE", lock_of(t), ms});
+}
+
+/* ---- a peer ---- */
+
+/* A lock of Redisson's, taken if it is free and given up again, as
+ * WIRE 8.1, 8.2 have it. */
+static const char peer_acquire[] =
+    "if redis.call('exists', KEYS[1]) == 0 then "
+    "redis.call('hincrby', KEYS[1], ARGV[2], 1) "
+    "redis.call('pexpire', KEYS[1], ARGV[1]) end "
+    "return redis.call('pttl', KEYS[1])";
+static const char peer_release[] =
+    "if redis.call('hexists', KEYS[1], ARGV[1]) == 1 then "
+    "redis.call('del', KEYS[1]) "
+    "redis.call(ARGV[3], ARGV[2], 0) return 1 end return nil";
+#define PEER "00000000-0000-4000-8000-000000000000:1"
+
+static void channel_of(char *dst, size_t size, const char *name)
+{
+    const char *format = strchr(name, '{') ? "redisson_lock__channel:%s"
+                                           : "redisson_lock__channel:{%s}";
+
+    (void)snprintf(dst, size, format, name);
+}
+
+/* A plain lock beside a read-write lock of one name is a fault of the user's.
+ */
+static void peer(struct trouble *t)
+{
+    char channel[96];
+
+    if (t->sim->plan->locks[t->fault->lock].family == FAMILY_READ_WRITE)
+        return;
+    channel_of(channel, sizeof channel, lock_of(t));
+    if (t->is_on)
+        server_say(master_of(t), 6,
+                   (const char *[]){"EVAL", peer_acquire, "1", lock_of(t),
+                                    "30000", PEER});
+    else
+        server_say(master_of(t), 7,
+                   (const char *[]){"EVAL", peer_release, "1", lock_of(t), PEER,
+                                    channel, site_publish(t->sim->site)});
+}
+
+/* ---- programs ---- */
+
+static void suspend(struct trouble *t)
+{
+    program_suspend(program_of(t), t->fault->for_ms);
+}
+
+static void set_clock(struct trouble *t)
+{
+    program_set_rate(program_of(t), t->fault->n, t->fault->for_ms,
+                     t->fault->trouble == FAULT_CLOCK_BEYOND);
+}
+
+static void starve(struct trouble *t)
+{
+    program_starve(program_of(t), t->fault->n);
+}
+
+/* ---- the table ---- */
+
+enum touches {
+    TOUCHES_LINK,
+    TOUCHES_SERVER,
+    TOUCHES_SHARD,
+    TOUCHES_LOCK,
+    TOUCHES_PROGRAM
+};
+
+static const struct {
+    void (*act)(struct trouble *t);
+    enum touches touches;
+    bool ends_by_itself;
+} kinds[TROUBLES] = {
+    [FAULT_DELAY] = {delay, TOUCHES_LINK, false},
+    [FAULT_HOLD_BACK] = {hold_back, TOUCHES_LINK, false},
+    [FAULT_CUT] = {cut, TOUCHES_LINK, false},
+    [FAULT_RESET] = {reset, TOUCHES_LINK, false},
+    [FAULT_HALF_OPEN] = {half_open, TOUCHES_LINK, false},
+    [FAULT_REFUSE] = {refuse, TOUCHES_LINK, false},
+    [FAULT_IGNORE] = {ignore, TOUCHES_LINK, false},
+    [FAULT_RESOLVER] = {resolver, TOUCHES_SERVER, false},
+    [FAULT_FREEZE] = {freeze, TOUCHES_SERVER, false},
+    [FAULT_RESTART] = {restart, TOUCHES_SERVER, false},
+    [FAULT_FORGET] = {restart, TOUCHES_SERVER, false},
+    [FAULT_LOADING] = {set_state, TOUCHES_SERVER, false},
+    [FAULT_BUSY] = {set_state, TOUCHES_SERVER, false},
+    [FAULT_FULL] = {set_state, TOUCHES_SERVER, false},
+    [FAULT_CROWDED] = {set_state, TOUCHES_SERVER, false},
+    [FAULT_ACL] = {acl, TOUCHES_SERVER, false},
+    [FAULT_SCRIPTS] = {forget_scripts, TOUCHES_SERVER, false},
+    [FAULT_KILL] = {kill_connections, TOUCHES_SERVER, false},
+    [FAULT_FLUSHALL] = {flush, TOUCHES_SERVER, false},
+    [FAULT_LAG] = {lag, TOUCHES_SERVER, false},
+    [FAULT_FAILOVER] = {failover, TOUCHES_SHARD, false},
+    [FAULT_MOVE_SLOT] = {reshard, TOUCHES_LOCK, false},
+    [FAULT_DELETE] = {delete, TOUCHES_LOCK, false},
+    [FAULT_RETYPE] = {retype, TOUCHES_LOCK, false},
+    [FAULT_SHORTEN] = {shorten, TOUCHES_LOCK, false},
+    [FAULT_PEER] = {peer, TOUCHES_LOCK, false},
+    [FAULT_SUSPEND] = {suspend, TOUCHES_PROGRAM, true},
+    [FAULT_CLOCK] = {set_clock, TOUCHES_PROGRAM, true},
+    [FAULT_CLOCK_BEYOND] = {set_clock, TOUCHES_PROGRAM, true},
+    [FAULT_MEMORY] = {starve, TOUCHES_PROGRAM, true},
+};
+
+/* ---- lines ---- */
+
+static void name_the_touched(const struct trouble *t, char *dst, size_t size)
+{
+    long long program = t->fault->program + 1;
+    long long server = server_of(t)->number;
+
+    switch (kinds[t->fault->trouble].touches) {
+    case TOUCHES_LINK:
+        (void)snprintf(dst, size, "c%lld,s%lld", program, server);
+        break;
+    case TOUCHES_SERVER:
+        (void)snprintf(dst, size, "s%lld", server);
+        break;
+    case TOUCHES_SHARD:
+        (void)snprintf(dst, size, "s%lld",
+                       (long long)shard_master_of(t)->number);
+        break;
+    case TOUCHES_LOCK:
+        (void)snprintf(dst, size, "s%lld", (long long)master_of(t)->number);
+        break;
+    case TOUCHES_PROGRAM:
+        (void)snprintf(dst, size, "c%lld", program);
+        break;
+    }
+}
+
+static void write_fault(const struct trouble *t, enum history_state state)
+{
+    struct history_event e = sim_event(t->sim, 'w', 0, HISTORY_FAULT);
+    char on[64];
+
+    name_the_touched(t, on, sizeof on);
+    e.fault = history_text(plan_trouble_name(t->fault->trouble));
+    e.on = history_text(on);
+    e.state = state;
+    if (kinds[t->fault->trouble].touches == TOUCHES_LOCK)
+        e.lock = history_text(lock_of(t));
+    sim_write(t->sim, &e);
+}
+
+/* ---- beginning and ending ---- */
+
+static void on_end(void *ctx)
+{
+    struct trouble *t = ctx;
+
+    t->is_on = false;
+    kinds[t->fault->trouble].act(t);
+    write_fault(t, HISTORY_STATE_END);
+}
+
+static void on_begin(void *ctx)
+{
+    struct trouble *t = ctx;
+    bool lasts = plan_lasts(t->fault->trouble) &&
+                 !kinds[t->fault->trouble].ends_by_itself;
+
+    if (!kinds[t->fault->trouble].act)
+        return;
+    t->is_on = true;
+    write_fault(t, lasts ? HISTORY_STATE_BEGIN : HISTORY_STATE_ONCE);
+    t->sim->result->troubles[t->fault->trouble]++;
+    kinds[t->fault->trouble].act(t);
+    t->event.happen = on_end;
+    if (lasts)
+        world_after(t->sim->world, &t->event, t->fault->for_ms * 1000);
+}
+
+void trouble_arm(struct sim *sim, struct trouble troubles[PLAN_FAULTS_MAX])
+{
+    for (size_t i = 0; i < sim->plan->fault_count; i++) {
+        struct trouble *t = &troubles[i];
+
+        *t = (struct trouble){.sim = sim,
+                              .fault = &sim->plan->faults[i],
+                              .event = {.happen = on_begin, .ctx = t}};
+        world_at(sim->world, &t->event, sim_us(t->fault->at_ms));
+    }
+}
+
+int64_t trouble_end_us(const struct plan *plan)
+{
+    int64_t end_ms = 0;
+
+    for (size_t i = 0; i < plan->fault_count; i++) {
+        int64_t over_ms = plan->faults[i].at_ms + plan->faults[i].for_ms;
+
+        if (over_ms > end_ms)
+            end_ms = over_ms;
+    }
+    return sim_us(end_ms);
+}

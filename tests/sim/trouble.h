@@ -1,0 +1,21 @@
+/* Faults: how each is done to the world, and undone. */
+#ifndef SIM_TROUBLE_H
+#define SIM_TROUBLE_H
+
+#include "tests/sim/site.h"
+
+/* trouble_arm - every fault of the plan will be done at its time, and ends by
+ *               itself. The memory is the caller's, until the world is freed:
+ *               one for each fault.
+ * trouble_end_us - when the last of them is over. */
+struct trouble {
+    struct sim *sim;
+    const struct plan_fault *fault;
+    struct event event, again;
+    struct server *old; /* that is replaced; where a slot goes; NULL */
+    bool is_on;
+};
+void trouble_arm(struct sim *sim, struct trouble troubles[PLAN_FAULTS_MAX]);
+int64_t trouble_end_us(const struct plan *plan);
+
+#endif

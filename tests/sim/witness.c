@@ -1,0 +1,399 @@
+/* What a server did, as lines of the history. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "lock/scripts.h"
+#include "tests/sim/witness.h"
+#include "tests/support/must.h"
+
+#define SERIAL_DIGITS 10 /* behind the owner's number: lock/names.c */
+#define WRITE_SUFFIX ":write"
+
+/* ---- owners ---- */
+
+static bool ends_in(const char *text, size_t len, const char *suffix)
+{
+    size_t n = strlen(suffix);
+
+    return len > n && memcmp(text + len - n, suffix, n) == 0;
+}
+
+/* "uuid:numberSSSSSSSSSS[:write]": without the serial number of the hold and
+ * the side, an owner is the same on all lines. A peer's numbers are short: they
+ * are the owner's, whole. */
+static struct history_text owner_of(const char *field,
+                                    char out[WITNESS_HOLD_MAX])
+{
+    size_t len = strlen(field), digits;
+
+    if (ends_in(field, len, WRITE_SUFFIX))
+        len -= strlen(WRITE_SUFFIX);
+    digits = len;
+    while (digits > 0 && field[digits - 1] >= '0' && field[digits - 1] <= '9')
+        digits--;
+    if (len - digits > SERIAL_DIGITS)
+        len -= SERIAL_DIGITS;
+    memcpy(out, field, len);
+    out[len] = '\0';
+    return (struct history_text){out, len};
+}
+
+/* ---- causes ---- */
+
+static bool is_script(const struct model_change *c, const struct hf_script *s)
+{
+    return c->sha && strcmp(c->sha, s->sha) == 0;
+}
+
+static bool is_one_of(const struct model_change *c,
+                      const struct hf_script *const *scripts)
+{
+    for (; *scripts; scripts++)
+        if (is_script(c, *scripts))
+            return true;
+    return false;
+}
+
+static const struct hf_script *const acquires[] = {
+    &hf_script_acquire, &hf_script_fenced_acquire, &hf_script_read_acquire,
+    &hf_script_write_acquire, NULL};
+static const struct hf_script *const renewals[] = {&hf_script_renew,
+                                                   &hf_script_read_renew, NULL};
+static const struct hf_script *const releases[] = {
+    &hf_script_release, &hf_script_read_release, &hf_script_write_release,
+    NULL};
+static const struct hf_script *const forces[] = {
+    &hf_script_force_release, &hf_script_rw_force_release, NULL};
+
+static enum history_by by_of(const struct model_change *c)
+{
+    if (c->cause == MODEL_BY_REPLICATION)
+        return HISTORY_BY_REPLICATION;
+    if (!c->sha)
+        return HISTORY_BY_OPERATOR;
+    if (is_one_of(c, acquires))
+        return HISTORY_BY_ACQUIRE;
+    if (is_one_of(c, renewals))
+        return HISTORY_BY_RENEW;
+    return is_one_of(c, releases) ? HISTORY_BY_RELEASE : HISTORY_BY_PEER;
+}
+
+static enum history_why why_of(const struct witness *w,
+                               const struct model_change *c)
+{
+    switch (c->cause) {
+    case MODEL_BY_EXPIRY:
+        return HISTORY_WHY_EXPIRED;
+    case MODEL_BY_FLUSH:
+    case MODEL_BY_REPLICATION:
+        return HISTORY_WHY_FORGOT;
+    case MODEL_BY_OWNER:
+        return w->owner_why;
+    default:
+        break;
+    }
+    if (!c->sha)
+        return HISTORY_WHY_DELETED;
+    return is_one_of(c, forces) ? HISTORY_WHY_FORCED : HISTORY_WHY_RELEASED;
+}
+
+/* ---- lines ---- */
+
+static void write_hold(struct witness *w, size_t lock,
+                       const struct witness_hold *hold, bool has_mode,
+                       struct history_event *e)
+{
+    char owner[WITNESS_HOLD_MAX];
+
+    e->lock = history_text(plan_lock_name(w->sim->plan, (int64_t)lock));
+    e->owner = owner_of(hold->field, owner);
+    e->hold = history_text(hold->field);
+    e->kind = HISTORY_KIND_PLAIN;
+    if (has_mode)
+        e->kind = ends_in(hold->field, strlen(hold->field), WRITE_SUFFIX)
+                      ? HISTORY_KIND_WRITE
+                      : HISTORY_KIND_READ;
+    sim_write(w->sim, e);
+}
+
+static bool is_read_write(const struct witness *w, size_t lock)
+{
+    return w->sim->plan->locks[lock].family == FAMILY_READ_WRITE;
+}
+
+static void write_freed(struct witness *w, size_t lock,
+                        const struct witness_hold *hold, enum history_why why)
+{
+    struct history_event e = sim_event(w->sim, 's', w->server, HISTORY_FREED);
+
+    e.why = why;
+    write_hold(w, lock, hold, is_read_write(w, lock), &e);
+}
+
+static void write_held(struct witness *w, size_t lock,
+                       const struct witness_hold *hold, enum history_by by)
+{
+    struct history_event e = sim_event(w->sim, 's', w->server, HISTORY_HELD);
+
+    e.count = hold->count;
+    e.until_us = hold->until_us;
+    e.by = by;
+    write_hold(w, lock, hold, is_read_write(w, lock), &e);
+}
+
+void witness_repeat(struct witness *w)
+{
+    for (size_t lock = 0; lock < w->sim->plan->lock_count; lock++)
+        for (size_t i = 0; i < w->locks[lock].count; i++)
+            write_held(w, lock, &w->locks[lock].holds[i],
+                       HISTORY_BY_REPLICATION);
+}
+
+/* ---- looking at a lock ---- */
+
+static struct witness_hold *hold_of(struct witness *w, size_t lock,
+                                    struct model_text field)
+{
+    for (size_t i = 0; i < w->locks[lock].count; i++) {
+        struct witness_hold *h = &w->locks[lock].holds[i];
+
+        if (strlen(h->field) == field.n &&
+            memcmp(h->field, field.p, field.n) == 0)
+            return h;
+    }
+    return NULL;
+}
+
+static struct witness_hold *hold_new(struct witness *w, size_t lock,
+                                     struct model_text field)
+{
+    struct witness_hold *h = &w->locks[lock].holds[w->locks[lock].count++];
+
+    must(w->locks[lock].count < WITNESS_HOLDS_MAX &&
+         field.n < WITNESS_HOLD_MAX);
+    *h = (struct witness_hold){.count = -1};
+    memcpy(h->field, field.p, field.n);
+    return h;
+}
+
+static void free_those_who_went(struct witness *w, size_t lock,
+                                enum history_why why)
+{
+    size_t left = 0;
+
+    for (size_t i = 0; i < w->locks[lock].count; i++) {
+        struct witness_hold *h = &w->locks[lock].holds[i];
+
+        if (h->is_there)
+            w->locks[lock].holds[left++] = *h;
+        else
+            write_freed(w, lock, h, why);
+    }
+    w->locks[lock].count = left;
+}
+
+static int64_t until_of(const struct model_key *key)
+{
+    return key->expires_ms < 0 ? HISTORY_NEVER : key->expires_ms * 1000;
+}
+
+static int64_t number_of(struct model_text value)
+{
+    char digits[24] = "";
+
+    memcpy(digits, value.p,
+           value.n < sizeof digits ? value.n : sizeof digits - 1);
+    return strtoll(digits, NULL, 10);
+}
+
+static void see(struct witness *w, size_t lock, const struct model_key *key,
+                struct model_text field, struct model_text value,
+                enum history_by by)
+{
+    struct witness_hold *h = hold_of(w, lock, field);
+
+    if (!h)
+        h = hold_new(w, lock, field);
+    if (h->count == number_of(value) && h->until_us == until_of(key) &&
+        by != HISTORY_BY_ACQUIRE) /* one that is repeated is a grant, too */
+        return;
+    h->count = number_of(value);
+    h->until_us = until_of(key);
+    write_held(w, lock, h, by);
+}
+
+static bool is_mode(struct model_text field)
+{
+    return field.n == 4 && memcmp(field.p, "mode", 4) == 0;
+}
+
+static void each_field(struct witness *w, struct model *m, size_t lock,
+                       const struct model_change *c,
+                       const struct model_key *key, bool is_first_pass)
+{
+    struct model_text field, value;
+
+    for (size_t i = 0; model_at(m, 0, c->key, c->len, i, &field, &value); i++) {
+        struct witness_hold *h = hold_of(w, lock, field);
+
+        if (is_mode(field))
+            continue;
+        if (!is_first_pass)
+            see(w, lock, key, field, value, by_of(c));
+        else if (h)
+            h->is_there = true;
+    }
+}
+
+/* First the holds that are gone, then those that are new. */
+static void look(struct witness *w, struct model *m, size_t lock,
+                 const struct model_change *c)
+{
+    struct model_key key;
+    bool is_hash =
+        model_look(m, 0, c->key, c->len, &key) && key.type == MODEL_HASH;
+
+    for (size_t i = 0; i < w->locks[lock].count; i++)
+        w->locks[lock].holds[i].is_there = false;
+    if (is_hash)
+        each_field(w, m, lock, c, &key, true);
+    free_those_who_went(w, lock, why_of(w, c));
+    if (is_hash)
+        each_field(w, m, lock, c, &key, false);
+}
+
+/* ---- what is observed ---- */
+
+static bool is_name(const struct model_change *c, const char *name)
+{
+    return c->len == strlen(name) && memcmp(c->key, name, c->len) == 0;
+}
+
+static void token_key(char *dst, size_t size, const char *name)
+{
+    const char *format = strchr(name, '{') ? "redisson_lock_token:%s"
+                                           : "redisson_lock_token:{%s}";
+
+    (void)snprintf(dst, size, format, name);
+}
+
+static void write_reset(struct witness *w, const char *name)
+{
+    struct history_event e = sim_event(w->sim, 's', w->server, HISTORY_RESET);
+
+    e.lock = history_text(name);
+    sim_write(w->sim, &e);
+}
+
+static void look_at_token(struct witness *w, struct model *m, const char *name,
+                          const struct model_change *c)
+{
+    struct model_key key;
+    char token[128];
+
+    token_key(token, sizeof token, name);
+    if (is_name(c, token) && model_is_master(m) && !w->is_moving &&
+        !model_look(m, 0, c->key, c->len, &key))
+        write_reset(w, name);
+}
+
+static int64_t token_of(struct model *m, const char *name)
+{
+    struct model_text part, value;
+    char token[128];
+
+    token_key(token, sizeof token, name);
+    return model_at(m, 0, token, strlen(token), 0, &part, &value)
+               ? number_of(value)
+               : 0;
+}
+
+void witness_behind(struct witness *w, struct model *model, struct model *old)
+{
+    const struct plan *plan = w->sim->plan;
+
+    for (int64_t i = 0; i < (int64_t)plan->lock_count; i++) {
+        const char *name = plan_lock_name(plan, i);
+
+        if (token_of(model, name) < token_of(old, name))
+            write_reset(w, name);
+    }
+}
+
+static void on_change(void *ctx, struct model *m, const struct model_change *c)
+{
+    struct witness *w = ctx;
+    const struct plan *plan = w->sim->plan;
+
+    for (size_t i = 0; c->db == 0 && i < plan->lock_count; i++) {
+        const char *name = plan_lock_name(plan, (int64_t)i);
+
+        if (!is_name(c, name)) {
+            look_at_token(w, m, name, c);
+            continue;
+        }
+        look(w, m, i, c);
+        if (w->is_replaced)
+            write_reset(w, name);
+    }
+}
+
+static void on_publish(void *ctx, struct model *m, const char *channel,
+                       size_t len, const char *payload, size_t payload_len,
+                       int receivers)
+{
+    struct witness *w = ctx;
+    struct history_event e = sim_event(w->sim, 's', w->server, HISTORY_TOLD);
+
+    (void)m;
+    (void)payload;
+    (void)payload_len;
+    e.channel = (struct history_text){channel, len};
+    e.n = receivers;
+    sim_write(w->sim, &e);
+}
+
+void witness_init(struct witness *w, struct sim *sim, int64_t server,
+                  struct model *model)
+{
+    struct model_observer observer = {w, on_change, on_publish};
+
+    memset(w, 0, sizeof *w);
+    w->sim = sim;
+    w->server = server;
+    w->owner_why = HISTORY_WHY_DELETED;
+    model_observe(model, &observer);
+}
+
+/* ---- what is left ---- */
+
+static const char *const type_names[] = {"none", "string", "hash",
+                                         "list", "zset",   "set"};
+
+/* A fenced lock's counter stays for ever (lock.h: hf_lock_token). */
+static bool is_token_key(struct model_text name)
+{
+    static const char prefix[] = "redisson_lock_token:";
+
+    return name.n > sizeof prefix - 1 &&
+           memcmp(name.p, prefix, sizeof prefix - 1) == 0;
+}
+
+static void write_key(void *ctx, const struct model_key *key)
+{
+    struct witness *w = ctx;
+    struct history_event e = sim_event(w->sim, 's', w->server, HISTORY_KEY);
+
+    if (key->is_expired)
+        return;
+    e.name = (struct history_text){key->name.p, key->name.n};
+    e.type = history_text(type_names[key->type]);
+    if (is_token_key(key->name))
+        e.may = history_text("token");
+    sim_write(w->sim, &e);
+}
+
+void witness_keys(struct witness *w, struct model *model)
+{
+    model_each_key(model, 0, write_key, w);
+}

@@ -1,0 +1,45 @@
+/* A witness of one server: it turns changes of keys into lines of the history,
+ * held and freed, by what stands in the hashes of locks. It knows the scripts
+ * of lock/ by their SHA-1, and otherwise only how Redisson spells a lock.
+ *
+ * Source: WIRE 2, 8, 10, 12. */
+#ifndef SIM_WITNESS_H
+#define SIM_WITNESS_H
+
+#include "tests/sim/model/model.h"
+#include "tests/sim/sim.h"
+
+#define WITNESS_HOLDS_MAX 64 /* of one lock */
+#define WITNESS_HOLD_MAX 96  /* bytes of a field */
+
+struct witness_hold {
+    char field[WITNESS_HOLD_MAX];
+    int64_t count, until_us;
+    bool is_there;
+};
+
+struct witness {
+    struct sim *sim;
+    int64_t server;             /* its number: s1 is 1 */
+    enum history_why owner_why; /* what a change by the server's owner means */
+    bool is_moving;             /* keys go to another node: nothing is forgotten */
+    bool is_replaced;           /* a master that serves on beside its successor:
+                                   tokens of its grants are not above others */
+    struct {
+        struct witness_hold holds[WITNESS_HOLDS_MAX];
+        size_t count;
+    } locks[PLAN_LOCKS_MAX];
+};
+
+/* witness_init - observes the model, which must outlive it.
+ * witness_repeat - all that the server has, behind its "replica" line.
+ * witness_behind - "reset" lines: the model, a new master, has not heard of all
+ *                tokens that `old` gave.
+ * witness_keys - "key" lines: what is left. */
+void witness_init(struct witness *w, struct sim *sim, int64_t server,
+                  struct model *model);
+void witness_repeat(struct witness *w);
+void witness_behind(struct witness *w, struct model *model, struct model *old);
+void witness_keys(struct witness *w, struct model *model);
+
+#endif
