@@ -64,7 +64,8 @@ static void on_lost(void *ctx, struct hf_lock *lock, int64_t owner,
 
     (void)lock;
     (void)owner;
-    must(reason == HF_LOST_DELETED, "what the new master does not know is gone");
+    ck_must(reason == HF_LOST_DELETED,
+            "what the new master does not know is gone");
     note_add(&t->note, &t->losses);
 }
 
@@ -83,8 +84,9 @@ static void *take(void *arg)
         struct hf_lock *lock;
 
         name_of(t, round_now, n, name);
-        must(hf_lock_new(&lock, t->client, name, strlen(name), NULL) == HF_OK,
-             "a lock");
+        ck_must(hf_lock_new(&lock, t->client, name, strlen(name), NULL) ==
+                HF_OK,
+                "a lock");
         if (hf_lock_acquire(lock, &o, NULL) == HF_OK) {
             t->locks[t->count++] = lock;
         } else {

@@ -1,0 +1,573 @@
+/* Faults, by name. Each says when it begins and ends; `on` names the servers, and
+ * the clients where it touches only those of one side. */
+#include "tests/soak/chaos_faults.h"
+
+#include <check.h>
+#include <hiredis/hiredis.h>
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "net/route/slot.h"
+#include "tests/soak/chaos.h"
+#include "tests/support/dice.h"
+#include "tests/support/local.h"
+
+#define KILLS_MAX 500
+
+static void pause_ms(uint64_t ms)
+{
+    local_rest_us((int64_t)ms * 1000);
+}
+
+/* Is there a kind that was never done? All must be, in a minute. */
+static bool is_hurried;
+
+/* Short mostly; one in six as long as a lease. */
+static void a_while(struct run *r)
+{
+    bool is_long = dice_of(&r->seed, 6) == 0 && !is_hurried;
+
+    pause_ms(is_long ? 1000 + dice_of(&r->seed, 4000)
+                     : 20 + dice_of(&r->seed, 500));
+}
+
+static int any_proxied(struct run *r)
+{
+    return (int)dice_of(&r->seed, (uint64_t)r->place->proxied_count);
+}
+
+static int any_server(struct run *r)
+{
+    return (int)dice_of(&r->seed, (uint64_t)r->place->server_count);
+}
+
+static const char *any_lock(struct run *r)
+{
+    return chaos_handles[dice_of(&r->seed, CHAOS_HANDLES)].name;
+}
+
+static void say(struct run *r, const char *what, int server, const char *state)
+{
+    run_line(r, "w fault what=%s on=s%d state=%s", what, server + 1, state);
+}
+
+/* ---- the network ---- */
+
+/* One side in two is touched alone. */
+static int any_side(struct run *r)
+{
+    return (int)dice_of(&r->seed, PLACE_SIDES + 1);
+}
+
+/* The clients of a side; both, if it is none. */
+static void say_side(struct run *r, const char *what, int server, int side,
+                     const char *state)
+{
+    char on[128];
+    int len = snprintf(on, sizeof on, "s%d", server + 1);
+
+    for (int i = 0; i < RUN_WORKERS; i++)
+        if (side == PLACE_SIDES || i % PLACE_SIDES == side)
+            len += snprintf(on + len, sizeof on - (size_t)len, ",c%u",
+                            r->workers[i].client);
+    run_line(r, "w fault what=%s on=%s state=%s", what, on, state);
+}
+
+typedef void on_proxy(struct proxy *p, struct run *r);
+
+static void each_proxy(struct run *r, int server, int side, on_proxy *do_it)
+{
+    for (int i = 0; i < PLACE_SIDES; i++)
+        if (side == PLACE_SIDES || side == i)
+            do_it(r->place->proxies[server][i], r);
+}
+
+static void disturb(struct run *r, const char *what, on_proxy *begin,
+                    on_proxy *end)
+{
+    int server = any_proxied(r), side = any_side(r);
+
+    say_side(r, what, server, side, "begin");
+    each_proxy(r, server, side, begin);
+    a_while(r);
+    each_proxy(r, server, side, end);
+    say_side(r, what, server, side, "end");
+}
+
+static void hold_requests(struct proxy *p, struct run *r)
+{
+    (void)r;
+    proxy_hold(p, PROXY_TO_SERVER, true);
+}
+
+static void hold_replies(struct proxy *p, struct run *r)
+{
+    (void)r;
+    proxy_hold(p, PROXY_TO_CLIENT, true);
+}
+
+static void hold_both(struct proxy *p, struct run *r)
+{
+    hold_requests(p, r);
+    hold_replies(p, r);
+}
+
+static void pass(struct proxy *p, struct run *r)
+{
+    (void)r;
+    proxy_hold(p, PROXY_TO_SERVER, false);
+    proxy_hold(p, PROXY_TO_CLIENT, false);
+}
+
+/* What is held back comes late, or, if the connection is cut, never. */
+static void pass_or_cut(struct proxy *p, struct run *r)
+{
+    if (dice_of(&r->seed, 2) == 0)
+        proxy_cut(p, PROXY_RESET);
+    pass(p, r);
+}
+
+static void slow_down(struct proxy *p, struct run *r)
+{
+    proxy_delay(p, PROXY_TO_SERVER, (int)dice_of(&r->seed, 300));
+    proxy_delay(p, PROXY_TO_CLIENT, (int)dice_of(&r->seed, 300));
+    proxy_slice(p, PROXY_TO_CLIENT, 1 + (size_t)dice_of(&r->seed, 64));
+}
+
+static void speed_up(struct proxy *p, struct run *r)
+{
+    (void)r;
+    proxy_delay(p, PROXY_TO_SERVER, 0);
+    proxy_delay(p, PROXY_TO_CLIENT, 0);
+    proxy_slice(p, PROXY_TO_CLIENT, 0);
+}
+
+static void cut(struct proxy *p, struct run *r)
+{
+    proxy_cut(p, dice_of(&r->seed, 2) ? PROXY_CLOSE : PROXY_RESET);
+}
+
+static void cut_soon(struct proxy *p, struct run *r)
+{
+    proxy_cut_after(p, dice_of(&r->seed, 2) ? PROXY_TO_SERVER : PROXY_TO_CLIENT,
+                    1 + dice_of(&r->seed, 2000), PROXY_RESET);
+}
+
+static void nothing(struct proxy *p, struct run *r)
+{
+    (void)p;
+    (void)r;
+}
+
+static void requests_held(struct run *r)
+{
+    disturb(r, "requests-held", hold_requests, pass_or_cut);
+}
+
+static void replies_held(struct run *r)
+{
+    disturb(r, "replies-held", hold_replies, pass_or_cut);
+}
+
+static void partition(struct run *r)
+{
+    disturb(r, "partition", hold_both, pass_or_cut);
+}
+
+static void slow_link(struct run *r)
+{
+    disturb(r, "slow-link", slow_down, speed_up);
+}
+
+static void connections_cut(struct run *r)
+{
+    disturb(r, "connections-cut", cut, nothing);
+}
+
+static void cut_in_a_message(struct run *r)
+{
+    disturb(r, "cut-in-a-message", cut_soon, nothing);
+}
+
+/* ---- servers ---- */
+
+static void server_stopped(struct run *r)
+{
+    int server = any_server(r);
+
+    say(r, "server-stopped", server, "begin");
+    server_pause(r->place->servers[server]);
+    pause_ms(20 + dice_of(&r->seed, 500));
+    server_resume(r->place->servers[server]);
+    say(r, "server-stopped", server, "end");
+}
+
+/* No client has heard of what the watch has not seen: a server that is killed may
+ * have answered a client last, and MONITOR not any more. */
+static void kill_server(struct run *r, int server)
+{
+    each_proxy(r, server, PLACE_SIDES, hold_replies);
+    chaos_watch_await(r->watches[server]);
+    server_kill(r->place->servers[server]);
+    each_proxy(r, server, PLACE_SIDES, cut);
+    each_proxy(r, server, PLACE_SIDES, pass);
+}
+
+/* Clients are kept away until the watch is there: what it has not seen cannot be
+ * judged. */
+static void restart(struct run *r, int server)
+{
+    each_proxy(r, server, PLACE_SIDES, hold_both);
+    server_restart(r->place->servers[server]);
+    chaos_watch_await(r->watches[server]);
+    each_proxy(r, server, PLACE_SIDES, pass);
+}
+
+static void restarted(struct run *r)
+{
+    say(r, "restart", 0, "begin");
+    run_line(r, "s1 down");
+    kill_server(r, 0);
+    pause_ms(dice_of(&r->seed, 1500));
+    restart(r, 0);
+    run_line(r, "s1 up");
+    say(r, "restart", 0, "end");
+}
+
+static void restarted_empty(struct run *r)
+{
+    char from[128], to[160];
+
+    say(r, "restart-empty", 0, "begin");
+    run_line(r, "s1 down");
+    kill_server(r, 0);
+    (void)snprintf(from, sizeof from, "%s/appendonlydir",
+                   server_folder(r->place->servers[0]));
+    (void)snprintf(to, sizeof to, "%s-%d", from, rand());
+    (void)rename(from, to);
+    restart(r, 0);
+    run_line(r, "s1 up");
+    say(r, "restart-empty", 0, "end");
+}
+
+/* Whom clients are kept from sees them no more, and is missed by its like. */
+static void master_lost(struct run *r, const char *what, bool is_killed)
+{
+    int server = place_master(r->place, any_lock(r));
+    struct server *s;
+
+    if (server < 0)
+        return;
+    s = r->place->servers[server];
+    say(r, what, server, "begin");
+    is_killed ? kill_server(r, server) : server_pause(s);
+    pause_ms(2500 + dice_of(&r->seed, 1500));
+    if (is_killed)
+        restart(r, server);
+    place_mend(r->place);
+    if (r->place->sentinels)
+        pause_ms(4000); /* sentinels allow no other failover before */
+    place_mend(r->place);
+    say(r, what, server, "end");
+}
+
+static void master_killed(struct run *r)
+{
+    master_lost(r, "master-killed", true);
+}
+
+static void master_stopped(struct run *r)
+{
+    master_lost(r, "master-stopped", false);
+}
+
+static void failover(struct run *r)
+{
+    say(r, "failover", 0, "begin");
+    if (r->place->sentinels) {
+        (void)sentinels_failover(r->place->sentinels);
+        pause_ms(4000);
+    } else {
+        int master = cluster_owner_of(r->place->cluster, any_lock(r));
+
+        cluster_failover(r->place->cluster,
+                         master < 3 ? master + 3 : master - 3, "");
+    }
+    say(r, "failover", 0, "end");
+}
+
+static void reshard(struct run *r)
+{
+    struct cluster *c = r->place->cluster;
+    const char *name = any_lock(r);
+    int slot = hf_slot_of(name, strlen(name)), from = cluster_owner(c, slot);
+
+    say(r, "reshard", from, "begin");
+    for (int n = 0; n < 3; n++) {
+        int to = cluster_owner(c, HF_SLOTS * n / 3 + HF_SLOTS / 6);
+
+        if (to == from || to < 0)
+            continue;
+        cluster_move_begin(c, slot, to);
+        pause_ms(dice_of(&r->seed, 300));
+        (void)cluster_move_keys(c, slot, to, 1 << 30);
+        pause_ms(dice_of(&r->seed, 300));
+        cluster_move_end(c, slot, to);
+        break;
+    }
+    say(r, "reshard", from, "end");
+}
+
+/* ---- operators ---- */
+
+static void operate(struct run *r, const char *what, const char *format,
+                    const char *name)
+{
+    int server = place_master(r->place, name);
+
+    if (server < 0)
+        return;
+    say(r, what, server, "once");
+    (void)server_ask(r->place->servers[server], format, name);
+}
+
+static void flushed(struct run *r)
+{
+    operate(r, "flushall", "FLUSHALL", any_lock(r));
+}
+
+static void scripts_flushed(struct run *r)
+{
+    operate(r, "script-flush", "SCRIPT FLUSH", any_lock(r));
+}
+
+static void deleted(struct run *r)
+{
+    operate(r, "del", "DEL %s", any_lock(r));
+}
+
+static void shortened(struct run *r)
+{
+    operate(r, "pexpire", "PEXPIRE %s 150", any_lock(r));
+}
+
+static void full(struct run *r)
+{
+    int server = place_master(r->place, any_lock(r));
+    struct server *s;
+
+    if (server < 0)
+        return;
+    s = r->place->servers[server];
+    say(r, "maxclients", server, "begin");
+    (void)server_ask(s, "CONFIG SET maxclients 5");
+    each_proxy(r, server, any_side(r), cut);
+    a_while(r);
+    (void)server_ask(s, "CONFIG SET maxclients 10000");
+    say(r, "maxclients", server, "end");
+}
+
+/* Another program takes the lock's name for something else, for a while. */
+static void retyped(struct run *r)
+{
+    const char *name = any_lock(r);
+    int server = place_master(r->place, name);
+
+    if (server < 0)
+        return;
+    say(r, "retype", server, "begin");
+    (void)server_ask(r->place->servers[server], "SET %s other", name);
+    a_while(r);
+    server = place_master(r->place, name);
+    (void)server_ask(r->place->servers[server], "DEL %s", name);
+    say(r, "retype", server, "end");
+}
+
+static void set_for_a_while(struct run *r, const char *what, const char *command,
+                            const char *undo)
+{
+    int server = place_master(r->place, any_lock(r));
+
+    if (server < 0)
+        return;
+    say(r, what, server, "begin");
+    (void)server_ask(r->place->servers[server], command);
+    a_while(r);
+    (void)server_ask(r->place->servers[server], undo);
+    say(r, what, server, "end");
+}
+
+static void out_of_memory(struct run *r)
+{
+    set_for_a_while(r, "out-of-memory", "CONFIG SET maxmemory 1",
+                    "CONFIG SET maxmemory 0");
+}
+
+static void scripts_denied(struct run *r)
+{
+    set_for_a_while(r, "acl", "ACL SETUSER default -eval -evalsha",
+                    "ACL SETUSER default +eval +evalsha");
+}
+
+/* It may not have begun when it is killed for the first time. */
+static void kill_script(redisContext *runs, redisContext *kills)
+{
+    struct pollfd fd = {.fd = runs->fd, .events = POLLIN};
+    int left = KILLS_MAX;
+    void *reply = NULL;
+
+    while (left-- > 0 && poll(&fd, 1, 10) == 0)
+        freeReplyObject(redisCommand(kills, "SCRIPT KILL"));
+    ck_assert_int_eq(redisGetReply(runs, &reply), REDIS_OK);
+    freeReplyObject(reply);
+}
+
+/* Somebody's script takes long. Clients are told BUSY after 20 ms. */
+static void busy(struct run *r)
+{
+    int server = place_master(r->place, any_lock(r)), is_sent;
+    struct server *s = server < 0 ? NULL : r->place->servers[server];
+    redisContext *runs = s ? server_connect(s) : NULL;
+    redisContext *kills = s ? server_connect(s) : NULL;
+
+    if (runs && kills) {
+        say(r, "busy", server, "begin");
+        (void)server_ask(s, "CONFIG SET lua-time-limit 20");
+        (void)redisAppendCommand(runs, "EVAL %s 0", "while true do end");
+        (void)redisBufferWrite(runs, &is_sent);
+        pause_ms(20 + dice_of(&r->seed, 500));
+        kill_script(runs, kills);
+        (void)server_ask(s, "CONFIG SET lua-time-limit 5000");
+        say(r, "busy", server, "end");
+    }
+    redisFree(runs);
+    redisFree(kills);
+}
+
+/* ---- clients ---- */
+
+static int any_worker(struct run *r)
+{
+    return (int)dice_of(&r->seed, RUN_WORKERS);
+}
+
+static void client_stopped(struct run *r)
+{
+    int i = any_worker(r);
+
+    run_stop(r, i);
+    a_while(r);
+    run_go(r, i);
+}
+
+static void client_killed(struct run *r)
+{
+    int i = any_worker(r);
+
+    run_kill(r, i);
+    run_start(r, i);
+}
+
+static void client_closed(struct run *r)
+{
+    int i = any_worker(r);
+
+    run_close(r, i);
+    run_start(r, i);
+}
+
+/* ---- all of them ---- */
+
+#define STANDALONE 1
+#define SENTINEL 2
+#define CLUSTER 4
+#define REPLICATED (SENTINEL | CLUSTER)
+#define ALL (STANDALONE | REPLICATED)
+
+static struct fault {
+    const char *name;
+    void (*strike)(struct run *r);
+    int places;
+    int sides;                  /* of the dice: 1 in so many rounds */
+    unsigned done;
+} faults[] = {
+    {"requests-held", requests_held, ALL, 1, 0},
+    {"replies-held", replies_held, ALL, 1, 0},
+    {"partition", partition, ALL, 1, 0},
+    {"slow-link", slow_link, ALL, 1, 0},
+    {"connections-cut", connections_cut, ALL, 1, 0},
+    {"cut-in-a-message", cut_in_a_message, ALL, 1, 0},
+    {"server-stopped", server_stopped, ALL, 1, 0},
+    {"restart", restarted, STANDALONE, 2, 0},
+    {"restart-empty", restarted_empty, STANDALONE, 3, 0},
+    {"master-killed", master_killed, REPLICATED, 6, 0},
+    {"master-stopped", master_stopped, REPLICATED, 6, 0},
+    {"failover", failover, REPLICATED, 4, 0},
+    {"reshard", reshard, CLUSTER, 1, 0},
+    {"flushall", flushed, ALL, 4, 0},
+    {"script-flush", scripts_flushed, ALL, 1, 0},
+    {"del", deleted, ALL, 1, 0},
+    {"pexpire", shortened, ALL, 1, 0},
+    {"maxclients", full, ALL, 2, 0},
+    {"retype", retyped, ALL, 2, 0},
+    {"out-of-memory", out_of_memory, ALL, 2, 0},
+    {"acl", scripts_denied, ALL, 2, 0},
+    {"busy", busy, ALL, 2, 0},
+    {"client-stopped", client_stopped, ALL, 1, 0},
+    {"client-killed", client_killed, ALL, 1, 0},
+    {"client-closed", client_closed, ALL, 2, 0},
+};
+
+int faults_count(void)
+{
+    return (int)(sizeof faults / sizeof *faults);
+}
+
+const char *faults_name(int i)
+{
+    return faults[i].name;
+}
+
+unsigned faults_done(int i)
+{
+    return faults[i].done;
+}
+
+bool faults_fit(int i, const struct place *place)
+{
+    return faults[i].places & (place->cluster     ? CLUSTER
+                               : place->sentinels ? SENTINEL
+                                                  : STANDALONE);
+}
+
+static struct fault *choose(struct run *r)
+{
+    struct fault *f = NULL;
+
+    for (int i = 0; i < faults_count() && !f; i++) /* none never */
+        if (faults_fit(i, r->place) && !faults[i].done)
+            f = &faults[i];
+    is_hurried = f;
+    while (!f) {
+        int i = (int)dice_of(&r->seed, (uint64_t)faults_count());
+
+        if (faults_fit(i, r->place) &&
+            dice_of(&r->seed, (uint64_t)faults[i].sides) == 0)
+            f = &faults[i];
+    }
+    return f;
+}
+
+void faults_one(struct run *r)
+{
+    struct fault *f = choose(r);
+
+    f->strike(r);
+    f->done++;
+    if (is_hurried)
+        pause_ms(dice_of(&r->seed, 100));
+    else
+        pause_ms(dice_of(&r->seed, dice_of(&r->seed, 5) == 0 ? 3000 : 400));
+}

@@ -1,0 +1,121 @@
+/* Servers and proxies of make chaos. */
+#include "tests/soak/chaos_place.h"
+
+#include <check.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "tests/support/local.h"
+
+/* Sentinels allow no other failover before twice their failover timeout is over. */
+#define FAILOVER_MS 2000
+
+static void add(struct place *p, struct server *server, bool has_data)
+{
+    ck_assert_ptr_nonnull(server);
+    ck_assert_int_lt(p->proxied_count, PLACE_PROXIED_MAX);
+    for (int side = 0; side < PLACE_SIDES; side++)
+        p->proxies[p->proxied_count][side] = proxy_start(server_port(server));
+    p->proxied[p->proxied_count++] = server;
+    if (has_data)
+        p->servers[p->server_count++] = server;
+}
+
+/* What it has written to its file it has again after a restart. */
+static void start_standalone(struct place *p)
+{
+    static const char *const args[] = {"--appendonly", "yes", "--appendfsync",
+                                       "always", NULL};
+
+    p->standalone = server_start(args);
+    add(p, p->standalone, true);
+    (void)snprintf(p->url, sizeof p->url, "redis://127.0.0.1:%d",
+                   server_port(p->standalone));
+}
+
+static void start_sentinels(struct place *p)
+{
+    p->sentinels = sentinels_start(
+        &(struct sentinels_options){.replicas = 2,
+                                    .sentinels = 3,
+                                    .failover_timeout_ms = FAILOVER_MS});
+    ck_assert_ptr_nonnull(p->sentinels);
+    for (int i = 0; i < 3; i++)
+        add(p, sentinels_server(p->sentinels, i), true);
+    for (int i = 0; i < 3; i++)
+        add(p, sentinels_sentinel(p->sentinels, i), false);
+    (void)snprintf(p->url, sizeof p->url,
+                   "redis+sentinel://127.0.0.1:%d,127.0.0.1:%d,127.0.0.1:%d/"
+                   SENTINELS_NAME,
+                   server_port(p->proxied[3]), server_port(p->proxied[4]),
+                   server_port(p->proxied[5]));
+}
+
+static void start_cluster(struct place *p)
+{
+    char *to = p->url + sprintf(p->url, "redis+cluster://");
+
+    p->cluster = cluster_start(
+        &(struct cluster_options){.masters = 3, .replicas = 1});
+    ck_assert_ptr_nonnull(p->cluster);
+    for (int i = 0; i < cluster_count(p->cluster); i++) {
+        add(p, cluster_node(p->cluster, i), true);
+        to += sprintf(to, "%s127.0.0.1:%d", i ? "," : "",
+                      server_port(cluster_node(p->cluster, i)));
+    }
+}
+
+struct place *place_start(const char *name)
+{
+    struct place *p = local_new(sizeof *p);
+
+    p->name = name;
+    if (strcmp(name, "sentinel") == 0)
+        start_sentinels(p);
+    else if (strcmp(name, "cluster") == 0)
+        start_cluster(p);
+    else
+        start_standalone(p);
+    return p;
+}
+
+void place_stop(struct place *p)
+{
+    for (int i = 0; i < p->proxied_count; i++)
+        for (int side = 0; side < PLACE_SIDES; side++)
+            proxy_stop(p->proxies[i][side]);
+    server_stop(p->standalone);
+    sentinels_stop(p->sentinels);
+    cluster_stop(p->cluster);
+    free(p);
+}
+
+int place_master(struct place *p, const char *lock)
+{
+    if (p->cluster)
+        return cluster_owner_of(p->cluster, lock);
+    return p->sentinels ? sentinels_master(p->sentinels) : 0;
+}
+
+void place_mend(struct place *p)
+{
+    for (int i = 0; i < p->proxied_count; i++)
+        if (!server_pid(p->proxied[i]))
+            server_restart(p->proxied[i]);
+        else
+            server_resume(p->proxied[i]);
+    if (p->cluster)
+        cluster_mend(p->cluster);
+    if (p->sentinels)
+        sentinels_await_master(p->sentinels, sentinels_master(p->sentinels));
+}
+
+char *place_port(const struct place *p, int proxied, int side)
+{
+    char text[32];
+
+    (void)snprintf(text, sizeof text, "%d=%d", server_port(p->proxied[proxied]),
+                   proxy_port(p->proxies[proxied][side]));
+    return local_copy(text);
+}
