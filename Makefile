@@ -26,7 +26,8 @@ WARN := -Wall -Wextra -Wpedantic -Wshadow -Wstrict-prototypes \
         -Wconversion
 SAN  := $(if $(SANITIZE),-fsanitize=$(SANITIZE) -fno-sanitize-recover=all \
         -fno-omit-frame-pointer)
-OURS := -std=c11 -D_GNU_SOURCE -I. -fvisibility=hidden -fPIC -fno-semantic-interposition -pthread \
+OURS := -std=c11 -D_GNU_SOURCE -I. -I$(BUILD) -fvisibility=hidden -fPIC \
+        -fno-semantic-interposition -pthread \
         -MMD -MP -DHF_VERSION='"$(VERSION)"' $(SAN)
 # Warnings stand in front of the user's flags, so that -Wno-error and the like
 # count.
@@ -49,17 +50,20 @@ lock_O := $(call objects,$(LOCK:%=lock/%))
 cli_O  := $(call objects,$(CLI))
 LIBS   := $(BUILD)/libhf_lock.a $(BUILD)/libhf_net.a $(BUILD)/libhf_resp.a
 
-$(BUILD)/%.o: %.c
+scripts_L := $(SCRIPTS:%=lock/scripts/%.lua)
+
+$(BUILD)/%.o: %.c | $(BUILD)/lock/script_names.h
 	@mkdir -p $(@D)
 	$(call say,compile $<)
 	$(Q)$(COMPILE) -c $< -o $@
 
-$(BUILD)/lock/scripts.c: lock/scripts/embed.sh $(SCRIPTS:%=lock/scripts/%.lua) \
-                         mk/lists.mk
+$(BUILD)/lock/scripts.c $(BUILD)/lock/script_names.h: \
+    lock/scripts/embed.sh $(scripts_L) mk/lists.mk
 	@mkdir -p $(@D)
-	$(Q)lock/scripts/embed.sh $(filter %.lua,$^) > $@.new && mv $@.new $@
+	$(Q)lock/scripts/embed.sh $(if $(filter %.h,$@),--names) $(scripts_L) \
+	    > $@.new && mv $@.new $@
 
-$(BUILD)/lock/scripts.o: $(BUILD)/lock/scripts.c
+$(BUILD)/lock/scripts.o: $(BUILD)/lock/scripts.c $(BUILD)/lock/script_names.h
 	$(call say,compile $<)
 	$(Q)$(COMPILE) -c $< -o $@
 
@@ -94,7 +98,9 @@ $(BUILD)/holdfast: $(cli_O) $(LIBS)
 	$(Q)$(CC) $(LINK) $^ $(TLS_LIBS) -o $@
 
 include mk/install.mk
+include mk/judge.mk
 include mk/tests.mk
+include mk/sim.mk
 include mk/checks.mk
 include mk/vectors.mk
 include mk/servers.mk
@@ -107,7 +113,8 @@ clean:
 	rm -rf build build-*
 
 # A line "#: make TARGET" stands above each target for users; that is the help.
-shown := BUILD PREFIX DESTDIR FUZZ_TIME FUZZ_GOAL SOAK_TIME ROUNDS TRIALS
+shown := BUILD PREFIX DESTDIR FUZZ_TIME FUZZ_GOAL SOAK_TIME \
+         CHAOS_TIME SIM_TIME ROUNDS TRIALS N
 help:
 	@sed -n $(foreach name,$(shown),-e 's|$$($(name))|$($(name))|g') \
 	    -e 's/^#: //p' $(filter Makefile %.mk,$(MAKEFILE_LIST))

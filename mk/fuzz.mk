@@ -31,8 +31,10 @@ build-fuzz/seeds/made: $(BUILD)/fuzz/seeds tests/vectors/resp.txt
 #: make fuzz              each harness for FUZZ_TIME=$(FUZZ_TIME) seconds
 fuzz: deps-fuzz build-fuzz/seeds/made
 	@fuzz/build.sh guided
-	@for name in $(FUZZ); do \
-	    fuzz/run.sh guided $$name -max_total_time=$(FUZZ_TIME) || exit; done
+	+@$(MAKE) --no-print-directory $(jobs) $(FUZZ:%=guided-%)
+
+guided-%:
+	@fuzz/run.sh guided $* -max_total_time=$(FUZZ_TIME)
 
 # So many executions, on one core, for an hour or more; on a second core run
 # fuzz/long.sh beside it.

@@ -11,7 +11,8 @@ HEADERS := holdfast.h resp/base.h resp/resp.h net/net.h lock/connect.h lock/lock
 RESP := status parse value copy double encode
 NET  := $(addprefix base/,endpoint error hash histogram mem random status \
             url url_query url_scan url_secret utf8) \
-        $(addprefix loop/,clock drive fork loop poller_$(EVENTS) spin wheel) \
+        $(addprefix loop/,clock drive fork loop poller_$(EVENTS) spin wake_pipe \
+            wheel) \
         $(addprefix wire/,dial race resolve socket stream wire $(tls_$(TLS))) \
         $(addprefix link/,confirmation conn conn_queue deadlines greet link \
             link_request link_stats link_trace pubsub space trace) \
@@ -20,7 +21,7 @@ NET  := $(addprefix base/,endpoint error hash histogram mem random status \
             server silence slot slot_map slot_map_read topology topology_cluster \
             topology_sentinel topology_standalone)
 LOCK := scripts kind kind_reentrant kind_nonreentrant kind_fenced kind_read_write \
-        names reply status channel wait claims lease call log table holds args op \
+        names reply status channel wait claims lease call log table hold_lookup args op \
         hold notice line reentry acquire release wake orphan query watchdog close \
         client lock
 CLI  := $(basename $(wildcard cli/*.c cli/*/*.c))
@@ -48,7 +49,8 @@ UNIT := resp_base resp_parse resp_value resp_copy resp_double resp_encode \
         lock_names lock_status lock_kind lock_reply lock_claims lock_lease \
         lock_wait lock_share \
         cli_values cli_json cli_options cli_secret cli_run_state cli_resp \
-        cli_resp_check cli_doctor support $(tls_tests_$(TLS))
+        cli_resp_check cli_doctor support history judge \
+        judge_naive $(tls_tests_$(TLS))
 LIVE := url slot cluster_map cluster cluster_wait cluster_moves cluster_failover \
         sentinel_words sentinel sentinel_failover \
         lock lock_calls lock_nonreentrant lock_fenced lock_callbacks lock_wait \
@@ -57,5 +59,5 @@ LIVE := url slot cluster_map cluster cluster_wait cluster_moves cluster_failover
         lock_forged lock_acl lock_ghosts lock_full lock_replicas lock_memory \
         lock_end lock_close lock_soak rw_scripts lifecycle run run_loss \
         run_signals run_guard run_status run_slot \
-        lock_rw resp_check doctor examples $(tls_live_$(TLS))
+        lock_rw model model_cluster resp_check doctor examples $(tls_live_$(TLS))
 FUZZ := resp_parse resp_twin resp_encode cli_resp url topology

@@ -30,15 +30,6 @@ ROUNDS ?= 50
 soak-failover: deps $(BUILD)/tests/soak/failover
 	@HF_ROUNDS=$(ROUNDS) $(BUILD)/tests/soak/failover
 
-# Whatever goes wrong, for CHAOS_TIME seconds, on a cluster and behind sentinels:
-# are two owners ever both safe?
-CHAOS_TIME ?= 60
-
-#: make soak-chaos        faults of all kinds: are two owners ever both safe?
-soak-chaos: deps $(BUILD)/tests/soak/chaos
-	@HF_SECONDS=$(CHAOS_TIME) $(BUILD)/tests/soak/chaos
-	@HF_SECONDS=$(CHAOS_TIME) HF_CHAOS=sentinel $(BUILD)/tests/soak/chaos
-
 # TRIALS masters are stopped in each of three ways, and continued after the
 # failover.
 TRIALS ?= 24
@@ -56,5 +47,5 @@ redisson: deps all $(redisson_T)
 valgrind: deps all $(live_T)
 	@tests/valgrind.sh $(BUILD)
 
-.PHONY: servers live-each soak-cluster soak-failover soak-chaos soak-silence \
+.PHONY: servers live-each soak-cluster soak-failover soak-silence \
         live-each-cluster redisson valgrind

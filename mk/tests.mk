@@ -29,6 +29,9 @@ $(filter $(BUILD)/tests/test_net_loop%,$(unit_T)): \
 $(filter $(BUILD)/tests/test_net_link_% $(BUILD)/tests/test_net_pubsub,$(unit_T)): \
     $(call objects,$(addprefix tests/support/,loop_kit link_kit))
 
+# The judge of histories: it knows nothing of holdfast.
+$(patsubst %,$(BUILD)/tests/test_%,history judge judge_naive): $(judge_O)
+
 # System calls that fail, clocks that jump, where a test says so.
 wrapped = $(patsubst %,-Wl$(comma)--wrap=%,$(1))
 $(BUILD)/tests/test_net_faults: LINK += $(call wrapped,socket connect \

@@ -6,7 +6,7 @@ set -eu
 case $1 in
 deps)
     want='gcc make pkg-config check libhiredis-dev libevent-dev libssl-dev
-        libuv1-dev openssl redis-server redis-tools locales' ;;
+        libuv1-dev liblua5.1-0-dev openssl redis-server redis-tools locales' ;;
 deps-demo) want=redis-server ;;
 deps-bench) want='libev-dev libhiredis-dev libuv1-dev openssl redis-server' ;;
 deps-coverage) want='clang-19 libclang-rt-19-dev llvm-19 jq' ;;
