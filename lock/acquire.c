@@ -73,6 +73,14 @@ static bool waits_for_itself(const struct hf_op *op)
            hf_hold_to_join(op->lock, op->owner);
 }
 
+/* What an earlier question made or may have got is of no use now. */
+static void enter_held(struct hf_op *op, struct hf_hold *held)
+{
+    give_up_hold(op);
+    hf_line_leave(op);
+    hf_reentry_start(op, held);
+}
+
 static void on_own_grant(struct hf_timer *timer)
 {
     struct hf_op *op = HF_OWNER_OF(timer, struct hf_op, timer);
@@ -324,9 +332,7 @@ static void send_acquire(struct hf_op *op)
 
     hf_loop_disarm(op->client->loop, &op->timer);
     if (held) {
-        give_up_hold(op);
-        hf_line_leave(op);
-        hf_reentry_start(op, held);
+        enter_held(op, held);
         return;
     }
     if ((beside = conflicting_hold(op))) {
@@ -410,7 +416,7 @@ static void join(struct hf_op *op)
     hf_loop_disarm(op->client->loop, &op->timer);
     op->timer.fire = on_due;
     if (held) {
-        hf_reentry_start(op, held);
+        enter_held(op, held);
         return;
     }
     if (asks_beside_line(op)) {

@@ -34,8 +34,9 @@ static void write_plain(struct program *p, enum history_what what)
 
 /* ---- memory ---- */
 
-/* Freed memory is overwritten, so that a late read is noticed. A call that makes a
- * block smaller, or frees it, must not fail (resp/base.h). */
+/* Freed memory is overwritten, so that a late read is noticed; what is left when
+ * the client has been freed is a leak. A call that makes a block smaller, or frees
+ * it, must not fail (resp/base.h). */
 static void *resize(void *ctx, void *ptr, size_t old, size_t size)
 {
     struct program *p = ctx;
@@ -44,11 +45,15 @@ static void *resize(void *ctx, void *ptr, size_t old, size_t size)
         if (ptr)
             memset(ptr, FREED, old);
         free(ptr);
+        p->bytes -= old;
         return NULL;
     }
     if (size > old && p->starve_in > 0 && --p->starve_in == 0)
         return NULL;
-    return realloc(ptr, size);
+    ptr = realloc(ptr, size);
+    if (ptr)
+        p->bytes += size - old;
+    return ptr;
 }
 
 void program_starve(struct program *p, int64_t nth)
@@ -135,6 +140,9 @@ void program_free_client(struct program *p)
     p->is_freeing = true;
     hf_client_free(p->client);
     p->is_freeing = false;
+    if (p->bytes != 0)
+        sim_fail(p->sim, "leak", "%s keeps %zu bytes of its client",
+                 process_name(p->process), p->bytes);
     write_plain(p, HISTORY_DIED);
     free_owners(p);
     for (struct call *c = p->calls; c; c = c->next) {

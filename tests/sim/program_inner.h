@@ -21,6 +21,7 @@ struct program {
     int64_t close_ms;  /* -1: it is freed without */
     int64_t starve_in; /* allocations; 0: none fails */
     struct hf_mem mem;
+    size_t bytes;      /* that the client has of it */
 };
 
 /* program_owner          - the one that an operation names; made when first

@@ -16,6 +16,9 @@ static const struct past {
     {"reader_behind_a_later_writer", "P5",
      "a reader that was refused stood behind a writer of its client that had come "
      "while the reader's first question was under way"},
+    {"granted_beside_ones_own_wait", "leak",
+     "an owner that waits was granted by another of its calls: the record of the "
+     "first question was lost, and what the server may have given for it"},
     {"hold_of_a_master_again", "P4",
      "the judge was not told what a server that became a replica had kept"},
     {"reader_back_by_failover", "P4",
