@@ -1,6 +1,7 @@
 # The simulation (docs/simulation.md): the client in a world of its own.
 
-sim_O := $(call objects,$(addprefix tests/sim/,plan plan_text shrink))
+sim_O := $(call objects,$(addprefix tests/sim/,plan plan_text scene scene_answers \
+           shrink))
 play_O := $(call objects,$(addprefix tests/sim/,call failover nodes operations owner \
             play program reshard sentinels server site story trouble witness))
 sim_T := $(addprefix $(BUILD)/tests/sim/,test_plan test_world test_world_faults \

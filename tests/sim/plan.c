@@ -3,45 +3,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "tests/sim/draw.h"
 #include "tests/sim/plan.h"
-#include "tests/support/dice.h"
-
-/* ---- chance ---- */
-
-static int64_t below(uint64_t *dice, int64_t sides)
-{
-    return (int64_t)dice_of(dice, (uint64_t)sides);
-}
-
-static int64_t between(uint64_t *dice, int64_t low, int64_t high)
-{
-    return low + below(dice, high - low + 1);
-}
-
-static bool one_in(uint64_t *dice, int64_t sides)
-{
-    return below(dice, sides) == 0;
-}
-
-/* Each power of two is as likely as the next: mostly short, now and then long.
- */
-static int64_t spread(uint64_t *dice, int64_t low, int64_t high)
-{
-    int doublings = 0;
-    int64_t bottom;
-
-    while (low << (doublings + 1) <= high)
-        doublings++;
-    bottom = low << below(dice, doublings + 1);
-    return between(dice, bottom, 2 * bottom < high ? 2 * bottom : high);
-}
-
-static int64_t pick(uint64_t *dice, const int64_t *table, size_t count)
-{
-    return table[below(dice, (int64_t)count)];
-}
-
-#define COUNT(table) (sizeof(table) / sizeof *(table))
+#include "tests/sim/scene.h"
 
 /* ---- deployment ---- */
 
@@ -54,25 +18,34 @@ static const int64_t latencies_us[] = {100, 500, 2000, 20000};
 
 static void draw_deployment(struct plan_head *h, uint64_t *dice)
 {
-    h->deployment = below(dice, PLAN_DEPLOYMENTS_BUILT);
-    h->version = below(dice, 4);
-    h->protocol = between(dice, 2, 3);
+    h->deployment = h->scene == SCENE_NONE ? draw_below(dice, DEPLOYMENTS)
+                        : scene_deployment(h->scene, dice);
+    h->version = draw_below(dice, 4);
+    h->protocol = draw_between(dice, 2, 3);
     h->masters = h->deployment >= DEPLOY_CLUSTER ? 3 : 1;
-    h->latency_us = pick(dice, latencies_us, COUNT(latencies_us));
-    h->jitter_us = below(dice, h->latency_us);
-    h->keeps_alive = below(dice, 2);
-    h->has_long_leases = one_in(dice, 3);
-    h->is_deaf = one_in(dice, 8);
-    h->piece_max = one_in(dice, 3) ? between(dice, 1, 40) : 0;
+    h->latency_us = draw_pick(dice, latencies_us, DRAW_COUNT(latencies_us));
+    h->jitter_us = draw_below(dice, h->latency_us);
+    h->keeps_alive = draw_below(dice, 2);
+    h->has_long_leases = draw_one_in(dice, 3);
+    h->is_deaf = draw_one_in(dice, 8);
+    h->piece_max = draw_one_in(dice, 3) ? draw_between(dice, 1, 40) : 0;
     h->replicas_ms = 100;
     if (h->mood != MOOD_MILD)
-        h->replicas_ms = spread(dice, 20, h->watchdog_ms / 6);
+        h->replicas_ms = draw_spread(dice, 20, h->watchdog_ms / 6);
     h->lag_us = h->latency_us;
-    if (h->mood != MOOD_MILD && one_in(dice, 2))
-        h->lag_us = spread(dice, 1000, 2000 * h->replicas_ms);
+    if (h->mood != MOOD_MILD && draw_one_in(dice, 2))
+        h->lag_us = draw_spread(dice, 1000, 2000 * h->replicas_ms);
     if (h->deployment == DEPLOY_REPLICAS ||
-        (h->deployment != DEPLOY_STANDALONE && one_in(dice, 4)))
-        h->replicas = between(dice, HF_REPLICAS_MAJORITY, 1);
+        (h->deployment != DEPLOY_STANDALONE && draw_one_in(dice, 4)))
+        h->replicas = draw_between(dice, HF_REPLICAS_MAJORITY, 1);
+}
+
+/* Every other one of those where much goes wrong. */
+static int64_t draw_scene(uint64_t seed)
+{
+    uint64_t dice = dice_stream(seed, "scene");
+
+    return draw_one_in(&dice, 2) ? scene_pick(&dice) : SCENE_NONE;
 }
 
 static void draw_head(struct plan *plan, uint64_t seed)
@@ -81,25 +54,27 @@ static void draw_head(struct plan *plan, uint64_t seed)
     uint64_t dice = dice_stream(seed, "head");
 
     h->seed = (int64_t)seed;
-    h->mood = pick(&dice, moods, COUNT(moods));
-    h->length_ms = between(&dice, 5000, 60000);
-    h->watchdog_ms = pick(&dice, watchdogs_ms, COUNT(watchdogs_ms));
+    h->mood = draw_pick(&dice, moods, DRAW_COUNT(moods));
+    if (h->mood == MOOD_WILD)
+        h->scene = draw_scene(seed);
+    h->length_ms = draw_between(&dice, 5000, 60000);
+    h->watchdog_ms = draw_pick(&dice, watchdogs_ms, DRAW_COUNT(watchdogs_ms));
     h->request_ms = h->mood == MOOD_MILD
                         ? REQUEST_MILD_MS
-                        : pick(&dice, requests_ms, COUNT(requests_ms));
+                        : draw_pick(&dice, requests_ms, DRAW_COUNT(requests_ms));
     draw_deployment(h, &dice);
-    h->wakes_both = one_in(&dice, 4);
+    h->wakes_both = draw_one_in(&dice, 4);
 }
 
 static void draw_programs(struct plan *plan, uint64_t seed)
 {
     uint64_t dice = dice_stream(seed, "programs");
 
-    plan->program_count = (size_t)between(&dice, 2, PLAN_PROGRAMS_MAX);
+    plan->program_count = (size_t)draw_between(&dice, 2, PLAN_PROGRAMS_MAX);
     for (size_t i = 0; i < plan->program_count; i++) {
-        plan->programs[i].offset_ms = between(&dice, 0, 100000000);
-        plan->programs[i].ppm = one_in(&dice, 3) ? between(&dice, -9000, 9000)
-                                                 : between(&dice, -100, 100);
+        plan->programs[i].offset_ms = draw_between(&dice, 0, 100000000);
+        plan->programs[i].ppm = draw_one_in(&dice, 3) ? draw_between(&dice, -9000, 9000)
+                                                 : draw_between(&dice, -100, 100);
     }
 }
 
@@ -123,11 +98,11 @@ static bool needs_two_keys(const struct plan *plan, size_t lock)
 static void draw_locks(struct plan *plan, uint64_t seed)
 {
     uint64_t dice = dice_stream(seed, "locks");
-    int64_t name = below(&dice, PLAN_NAMES);
+    int64_t name = draw_below(&dice, PLAN_NAMES);
 
-    plan->lock_count = (size_t)between(&dice, 1, PLAN_LOCKS_MAX);
+    plan->lock_count = (size_t)draw_between(&dice, 1, PLAN_LOCKS_MAX);
     for (size_t i = 0; i < plan->lock_count; i++) {
-        plan->locks[i].family = below(&dice, FAMILIES);
+        plan->locks[i].family = draw_below(&dice, FAMILIES);
         plan->locks[i].name = (name + (int64_t)i) % PLAN_NAMES;
         if (plan->head.deployment >= DEPLOY_CLUSTER &&
             needs_two_keys(plan, i) && plan->locks[i].name == NAME_WITHOUT_TAG)
@@ -163,12 +138,12 @@ enum hf_lock_kind plan_kind(const struct plan *plan, int64_t lock, int64_t side)
 static void draw_target(struct plan_op *op, const struct plan *plan,
                         uint64_t *dice)
 {
-    op->at_ms = below(dice, plan->head.length_ms);
-    op->program = below(dice, (int64_t)plan->program_count);
-    op->lock = below(dice, (int64_t)plan->lock_count);
+    op->at_ms = draw_below(dice, plan->head.length_ms);
+    op->program = draw_below(dice, (int64_t)plan->program_count);
+    op->lock = draw_below(dice, (int64_t)plan->lock_count);
     op->side =
-        plan_has_sides(plan->locks[op->lock].family) ? below(dice, 2) : 0;
-    op->owner = between(dice, 1, PLAN_OWNERS);
+        plan_has_sides(plan->locks[op->lock].family) ? draw_below(dice, 2) : 0;
+    op->owner = draw_between(dice, 1, PLAN_OWNERS);
 }
 
 /* Far longer than all is quiet: a lock that nobody knows of is there yet. */
@@ -176,27 +151,27 @@ static void draw_target(struct plan_op *op, const struct plan *plan,
 
 static int64_t draw_lease(const struct plan_head *h, uint64_t *dice)
 {
-    if (!one_in(dice, 3))
+    if (!draw_one_in(dice, 3))
         return 0;
-    switch (below(dice, h->has_long_leases ? 2 : 6)) {
+    switch (draw_below(dice, h->has_long_leases ? 2 : 6)) {
     case 0:
         return LEASE_LONG_MS;
     case 1:
-        return h->watchdog_ms * between(dice, 2, 8);
+        return h->watchdog_ms * draw_between(dice, 2, 8);
     default:
-        return spread(dice, 30, h->watchdog_ms);
+        return draw_spread(dice, 30, h->watchdog_ms);
     }
 }
 
 static int64_t draw_wait(uint64_t *dice)
 {
-    switch (below(dice, 4)) {
+    switch (draw_below(dice, 4)) {
     case 0:
         return 0;
     case 1:
         return HF_FOREVER;
     default:
-        return spread(dice, 1, 20000);
+        return draw_spread(dice, 1, 20000);
     }
 }
 
@@ -206,14 +181,14 @@ static void draw_acquire(struct plan_op *op, const struct plan_head *h,
     op->verb = OP_ACQUIRE;
     op->wait_ms = draw_wait(dice);
     op->lease_ms = draw_lease(h, dice);
-    op->hold_ms = one_in(dice, 20) ? -1 : spread(dice, 1, h->watchdog_ms);
-    if (one_in(dice, 6))
-        op->max_hold_ms = spread(dice, 50, h->watchdog_ms);
-    if (one_in(dice, 4))
+    op->hold_ms = draw_one_in(dice, 20) ? -1 : draw_spread(dice, 1, h->watchdog_ms);
+    if (draw_one_in(dice, 6))
+        op->max_hold_ms = draw_spread(dice, 50, h->watchdog_ms);
+    if (draw_one_in(dice, 4))
         op->flags |= FLAG_RELEASE_IN_LOST;
-    if (one_in(dice, 8))
+    if (draw_one_in(dice, 8))
         op->flags |= FLAG_ACQUIRE_IN_DONE;
-    if (h->replicas != 0 && one_in(dice, 2))
+    if (h->replicas != 0 && draw_one_in(dice, 2))
         op->flags |= FLAG_KEEP_UNREPLICATED;
 }
 
@@ -227,12 +202,12 @@ static const int64_t rare_verbs[] = {
 static void draw_near(struct plan_op *op, const struct plan_op *other,
                       const struct plan_head *h, uint64_t *dice)
 {
-    op->at_ms = other->at_ms + spread(dice, 1, h->watchdog_ms / 2);
+    op->at_ms = other->at_ms + draw_spread(dice, 1, h->watchdog_ms / 2);
     if (op->at_ms >= h->length_ms)
         op->at_ms = h->length_ms - 1;
     op->lock = other->lock;
     op->side = other->side;
-    if (one_in(dice, 3))
+    if (draw_one_in(dice, 3))
         return;
     op->program = other->program;
     op->owner = other->owner;
@@ -244,14 +219,14 @@ static void draw_op(struct plan_op *op, const struct plan *plan,
     draw_target(op, plan, dice);
     if (other)
         draw_near(op, other, &plan->head, dice);
-    if (!one_in(dice, 5)) {
+    if (!draw_one_in(dice, 5)) {
         draw_acquire(op, &plan->head, dice);
         return;
     }
-    op->verb = pick(dice, rare_verbs, COUNT(rare_verbs));
-    op->n = below(dice, 2);
+    op->verb = draw_pick(dice, rare_verbs, DRAW_COUNT(rare_verbs));
+    op->n = draw_below(dice, 2);
     if (op->verb == OP_CLOSE)
-        op->hold_ms = one_in(dice, 3) ? 0 : spread(dice, 10, 5000);
+        op->hold_ms = draw_one_in(dice, 3) ? 0 : draw_spread(dice, 10, 5000);
 }
 
 /* Every owner has one lock at a time: its calls follow each other by the time
@@ -262,16 +237,16 @@ static void draw_mild_op(struct plan_op *op, const struct plan *plan,
 {
     draw_target(op, plan, dice);
     if (other) {
-        op->at_ms = other->at_ms + spread(dice, 1, 50) - 1;
+        op->at_ms = other->at_ms + draw_spread(dice, 1, 50) - 1;
         op->lock = other->lock;
         op->side =
-            plan_has_sides(plan->locks[op->lock].family) ? below(dice, 2) : 0;
+            plan_has_sides(plan->locks[op->lock].family) ? draw_below(dice, 2) : 0;
     }
     if (op->at_ms >= plan->head.length_ms)
         op->at_ms = plan->head.length_ms - 1;
     op->verb = OP_ACQUIRE;
     op->wait_ms = HF_FOREVER;
-    op->hold_ms = spread(dice, 1, 400);
+    op->hold_ms = draw_spread(dice, 1, 400);
 }
 
 static int by_time(const void *a, const void *b)
@@ -292,13 +267,13 @@ static void draw_ops(struct plan *plan, uint64_t seed)
 {
     uint64_t dice = dice_stream(seed, "operations");
     bool is_mild = plan->head.mood == MOOD_MILD;
-    int64_t closeness = between(&dice, 0, 3); /* of 4 */
+    int64_t closeness = draw_between(&dice, 0, 3); /* of 4 */
 
-    plan->op_count = (size_t)spread(&dice, 8, 300);
+    plan->op_count = (size_t)draw_spread(&dice, 8, 300);
     for (size_t i = 0; i < plan->op_count; i++) {
         struct plan_op *op = &plan->ops[i];
         const struct plan_op *other =
-            i > 0 && below(&dice, 4) < closeness ? op - 1 : NULL;
+            i > 0 && draw_below(&dice, 4) < closeness ? op - 1 : NULL;
 
         if (is_mild)
             draw_mild_op(op, plan, other, &dice);
@@ -368,11 +343,11 @@ bool plan_can_be(int64_t trouble, int64_t deployment)
 static int64_t draw_span(const struct range *r, const struct plan_head *h,
                          uint64_t *dice)
 {
-    int64_t ms = spread(dice, r->for_low, r->for_high);
+    int64_t ms = draw_spread(dice, r->for_low, r->for_high);
 
-    if (one_in(dice, 3))
-        ms = (one_in(dice, 2) ? h->watchdog_ms : h->request_ms) *
-             between(dice, 30, 200) / 100;
+    if (draw_one_in(dice, 3))
+        ms = (draw_one_in(dice, 2) ? h->watchdog_ms : h->request_ms) *
+             draw_between(dice, 30, 200) / 100;
     if (ms < r->for_low)
         return r->for_low;
     return ms < r->for_high ? ms : r->for_high;
@@ -384,12 +359,12 @@ static void draw_fault(struct plan_fault *f, const struct plan *plan,
     const struct range *r = &ranges[trouble];
 
     f->trouble = trouble;
-    f->at_ms = below(dice, plan->head.length_ms);
-    f->program = below(dice, (int64_t)plan->program_count);
-    f->server = below(dice, 8);
-    f->lock = below(dice, (int64_t)plan->lock_count);
-    f->to_server = below(dice, 2);
-    f->n = between(dice, r->n_low, r->n_high);
+    f->at_ms = draw_below(dice, plan->head.length_ms);
+    f->program = draw_below(dice, (int64_t)plan->program_count);
+    f->server = draw_below(dice, 8);
+    f->lock = draw_below(dice, (int64_t)plan->lock_count);
+    f->to_server = draw_below(dice, 2);
+    f->n = draw_between(dice, r->n_low, r->n_high);
     f->for_ms = r->for_high > 0 ? draw_span(r, &plan->head, dice) : 0;
 }
 
@@ -397,7 +372,7 @@ static void draw_fault(struct plan_fault *f, const struct plan *plan,
 static void go_to_op(struct plan_fault *f, const struct plan_op *op,
                      uint64_t *dice)
 {
-    f->at_ms = op->at_ms + spread(dice, 1, 200) - 1;
+    f->at_ms = op->at_ms + draw_spread(dice, 1, 200) - 1;
     f->program = op->program;
     f->lock = op->lock;
 }
@@ -406,7 +381,7 @@ static void go_to_op(struct plan_fault *f, const struct plan_op *op,
 static void go_to_fault(struct plan_fault *f, const struct plan_fault *other,
                         const struct plan_head *h, uint64_t *dice)
 {
-    f->at_ms = other->at_ms + spread(dice, 1, h->watchdog_ms);
+    f->at_ms = other->at_ms + draw_spread(dice, 1, h->watchdog_ms);
     f->program = other->program;
     f->server = other->server;
     f->lock = other->lock;
@@ -417,9 +392,9 @@ static void place_fault(struct plan *plan, size_t i, int64_t hurry,
 {
     struct plan_fault *f = &plan->faults[i];
 
-    switch (below(dice, 3)) {
+    switch (draw_below(dice, 3)) {
     case 0:
-        go_to_op(f, &plan->ops[below(dice, (int64_t)plan->op_count)], dice);
+        go_to_op(f, &plan->ops[draw_below(dice, (int64_t)plan->op_count)], dice);
         break;
     case 1:
         if (i > 0)
@@ -438,7 +413,7 @@ static int64_t draw_trouble(const struct plan *plan, uint64_t *dice)
     int64_t trouble;
 
     do {
-        trouble = below(dice, TROUBLES);
+        trouble = draw_below(dice, TROUBLES);
     } while (!plan_can_be(trouble, plan->head.deployment));
     return trouble;
 }
@@ -450,9 +425,9 @@ static int64_t draw_trouble(const struct plan *plan, uint64_t *dice)
 static void draw_faults(struct plan *plan, uint64_t seed)
 {
     uint64_t dice = dice_stream(seed, "faults");
-    int64_t kinds[KINDS_MAX], count = between(&dice, 1, KINDS_MAX);
-    bool is_swarm = one_in(&dice, 2);
-    int64_t hurry = one_in(&dice, 4) ? 10 : 1; /* much happens afterwards */
+    int64_t kinds[KINDS_MAX], count = draw_between(&dice, 1, KINDS_MAX);
+    bool is_swarm = draw_one_in(&dice, 2);
+    int64_t hurry = draw_one_in(&dice, 4) ? 10 : 1; /* much happens afterwards */
 
     if (plan->head.mood == MOOD_MILD)
         return;
@@ -460,10 +435,10 @@ static void draw_faults(struct plan *plan, uint64_t seed)
         kinds[i] = draw_trouble(plan, &dice);
     plan->fault_count = plan->head.mood == MOOD_SINGLE
                             ? 1
-                            : (size_t)between(&dice, 2, PLAN_FAULTS_MAX);
+                            : (size_t)draw_between(&dice, 2, PLAN_FAULTS_MAX);
     for (size_t i = 0; i < plan->fault_count; i++) {
         draw_fault(&plan->faults[i], plan,
-                   is_swarm ? kinds[below(&dice, count)]
+                   is_swarm ? kinds[draw_below(&dice, count)]
                             : draw_trouble(plan, &dice),
                    &dice);
         place_fault(plan, i, hurry, &dice);
@@ -487,9 +462,30 @@ static void draw_connections(struct plan *plan, uint64_t seed)
     for (size_t i = 0; i < plan->fault_count; i++) {
         struct plan_fault *f = &plan->faults[i];
 
-        if (is_of_connections(f->trouble) && one_in(&dice, 2))
-            f->connection = between(&dice, 1, CONNECTIONS_MAX);
+        if (is_of_connections(f->trouble) && draw_one_in(&dice, 2))
+            f->connection = draw_between(&dice, 1, CONNECTIONS_MAX);
     }
+}
+
+static void draw_by_chance(struct plan *plan, uint64_t seed)
+{
+    draw_ops(plan, seed);
+    draw_faults(plan, seed);
+    draw_connections(plan, seed);
+}
+
+static void put_in_order(struct plan *plan)
+{
+    qsort(plan->ops, plan->op_count, sizeof *plan->ops, by_time);
+    qsort(plan->faults, plan->fault_count, sizeof *plan->faults, by_time);
+}
+
+static void draw_scene_of(struct plan *plan, uint64_t seed)
+{
+    uint64_t dice = dice_stream(seed, "acts");
+
+    scene_draw(plan, &dice);
+    put_in_order(plan);
 }
 
 void plan_draw(struct plan *plan, uint64_t seed)
@@ -498,7 +494,8 @@ void plan_draw(struct plan *plan, uint64_t seed)
     draw_head(plan, seed);
     draw_programs(plan, seed);
     draw_locks(plan, seed);
-    draw_ops(plan, seed);
-    draw_faults(plan, seed);
-    draw_connections(plan, seed);
+    if (plan->head.scene == SCENE_NONE)
+        draw_by_chance(plan, seed);
+    else
+        draw_scene_of(plan, seed);
 }

@@ -36,8 +36,12 @@ enum plan_deployment {
     DEPLOYMENTS
 };
 
-/* Those before this one are built (site.h). */
-#define PLAN_DEPLOYMENTS_BUILT DEPLOYMENTS
+/* What the operations and faults are about (scene.h). */
+enum plan_scene {
+    SCENE_NONE, /* all at random */
+    SCENE_UNANSWERED,
+    SCENES
+};
 
 /* Which kinds of handles a name has. */
 enum plan_family {
@@ -155,6 +159,7 @@ struct plan_lock {
 struct plan_head {
     int64_t seed; /* of the dice of the world; a uint64_t */
     int64_t mood;
+    int64_t scene;
     int64_t deployment;
     int64_t version; /* of the servers: an index */
     int64_t protocol;

@@ -12,6 +12,7 @@
 /* ---- words ---- */
 
 static const char *const mood_names[MOODS + 1] = {"mild", "single", "wild"};
+static const char *const scene_names[SCENES + 1] = {"none", "unanswered"};
 static const char *const deployment_names[DEPLOYMENTS + 1] = {
     "standalone", "replicas", "sentinel", "cluster", "sharded"};
 static const char *const family_names[FAMILIES + 1] = {
@@ -87,6 +88,7 @@ struct field {
 static const struct field head_fields[] = {
     FIELD(plan_head, seed),
     WORDS(plan_head, mood, mood_names),
+    WORDS(plan_head, scene, scene_names),
     WORDS(plan_head, deployment, deployment_names),
     FIELD(plan_head, version),
     FIELD(plan_head, protocol),

@@ -267,7 +267,7 @@ static int print_totals(const struct totals *t, double took_s)
         (void)printf("%s %s %" PRIu64,
                      i ? "," : "faults:", plan_trouble_name(i), t->troubles[i]);
         never +=
-            t->troubles[i] == 0 && plan_can_be(i, PLAN_DEPLOYMENTS_BUILT - 1);
+            t->troubles[i] == 0 && plan_can_be(i, DEPLOYMENTS - 1);
     }
     (void)putchar('\n');
     if (t->has_failed)

@@ -55,11 +55,11 @@ START_TEST(every_trouble_verb_and_deployment_is_drawn)
     }
     for (int i = 0; i < TROUBLES; i++)
         ck_assert_msg(troubles[i] > 0 ||
-                          !plan_can_be(i, PLAN_DEPLOYMENTS_BUILT - 1),
+                          !plan_can_be(i, DEPLOYMENTS - 1),
                       "no %s", plan_trouble_name(i));
     for (int i = 0; i < VERBS; i++)
         ck_assert_msg(verbs[i] > 0, "no %s", plan_verb_name(i));
-    for (int i = 0; i < PLAN_DEPLOYMENTS_BUILT; i++)
+    for (int i = 0; i < DEPLOYMENTS; i++)
         ck_assert_msg(deployed[i] > 0, "no %s", plan_deployment_name(i));
 }
 END_TEST

@@ -1,0 +1,68 @@
+/* Which scenes there are, and what they are put together with. */
+#include "tests/sim/scene.h"
+
+#define EVERYWHERE ((1u << DEPLOYMENTS) - 1)
+
+static const struct scene {
+    void (*draw)(struct plan *plan, uint64_t *dice);
+    unsigned deployments; /* a bit for each */
+} scenes[SCENES] = {
+    [SCENE_UNANSWERED] = {scene_unanswered, EVERYWHERE},
+};
+
+int64_t scene_pick(uint64_t *dice)
+{
+    return draw_between(dice, SCENE_NONE + 1, SCENES - 1);
+}
+
+int64_t scene_deployment(int64_t scene, uint64_t *dice)
+{
+    int64_t deployment;
+
+    do {
+        deployment = draw_below(dice, DEPLOYMENTS);
+    } while ((scenes[scene].deployments >> deployment & 1) == 0);
+    return deployment;
+}
+
+void scene_draw(struct plan *plan, uint64_t *dice)
+{
+    scenes[plan->head.scene].draw(plan, dice);
+}
+
+struct plan_op *scene_op(struct plan *plan, int64_t at_ms, int64_t verb,
+                         int64_t owner)
+{
+    static struct plan_op lost;
+    struct plan_op *op = plan->op_count < PLAN_OPS_MAX
+                             ? &plan->ops[plan->op_count++]
+                             : &lost;
+
+    *op = (struct plan_op){.at_ms = at_ms, .verb = verb, .owner = owner};
+    return op;
+}
+
+struct plan_fault *scene_fault(struct plan *plan, int64_t at_ms,
+                               int64_t trouble, int64_t for_ms)
+{
+    static struct plan_fault lost;
+    struct plan_fault *fault = plan->fault_count < PLAN_FAULTS_MAX
+                                   ? &plan->faults[plan->fault_count++]
+                                   : &lost;
+
+    *fault = (struct plan_fault){.at_ms = at_ms > 0 ? at_ms : 0,
+                                 .trouble = trouble,
+                                 .for_ms = plan_lasts(trouble) ? for_ms : 0};
+    return fault;
+}
+
+size_t scene_acts(struct plan *plan, int64_t times_ms[SCENE_ACTS_MAX],
+                  uint64_t *dice)
+{
+    size_t acts = (size_t)draw_between(dice, 1, SCENE_ACTS_MAX);
+    int64_t part_ms = plan->head.length_ms / (int64_t)acts;
+
+    for (size_t i = 0; i < acts; i++)
+        times_ms[i] = (int64_t)i * part_ms + draw_below(dice, part_ms / 2 + 1);
+    return acts;
+}
