@@ -40,6 +40,7 @@ enum plan_deployment {
 enum plan_scene {
     SCENE_NONE, /* all at random */
     SCENE_UNANSWERED,
+    SCENE_OVERTAKEN,
     SCENES
 };
 

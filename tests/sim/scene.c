@@ -8,6 +8,7 @@ static const struct scene {
     unsigned deployments; /* a bit for each */
 } scenes[SCENES] = {
     [SCENE_UNANSWERED] = {scene_unanswered, EVERYWHERE},
+    [SCENE_OVERTAKEN] = {scene_overtaken, EVERYWHERE},
 };
 
 int64_t scene_pick(uint64_t *dice)

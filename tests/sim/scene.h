@@ -34,5 +34,6 @@ size_t scene_acts(struct plan *plan, int64_t times_ms[SCENE_ACTS_MAX],
 
 /* The scenes. */
 void scene_unanswered(struct plan *plan, uint64_t *dice);
+void scene_overtaken(struct plan *plan, uint64_t *dice);
 
 #endif

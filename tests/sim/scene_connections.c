@@ -1,0 +1,104 @@
+/* Scenes with two ways to one server, of which one is slow: commands that set a
+ * lock's TTL are executed in another order than they were asked. */
+#include "tests/sim/scene.h"
+
+/* Longer than a request, and than a silent connection is let be (LINK-3), or
+ * not. */
+static int64_t draw_slowness(const struct plan_head *h, uint64_t *dice)
+{
+    return draw_spread(dice, h->request_ms / 2, 12000);
+}
+
+/* Shorter than that of the watchdog, as long, or far longer. */
+static int64_t draw_lease(const struct plan_head *h, uint64_t *dice)
+{
+    static const int64_t percent[] = {5, 20, 50, 90, 100, 300, 1000};
+
+    return draw_one_in(dice, 4)
+               ? 0
+               : h->watchdog_ms *
+                     draw_pick(dice, percent, DRAW_COUNT(percent)) / 100;
+}
+
+/* A hold that lasts, and more calls of its owner on it while it is renewed. */
+static int64_t hold_and_reenter(struct plan *plan, int64_t at_ms, int64_t act,
+                                uint64_t *dice)
+{
+    struct plan_head *h = &plan->head;
+    int64_t program = draw_below(dice, (int64_t)plan->program_count);
+    int64_t lock = draw_below(dice, (int64_t)plan->lock_count);
+    int64_t calls = draw_between(dice, 1, 3), lasts_ms = 20000;
+
+    for (int64_t i = 0; i <= calls; i++) {
+        struct plan_op *op =
+            scene_op(plan, at_ms, OP_ACQUIRE, act % PLAN_OWNERS + 1);
+
+        op->program = program;
+        op->lock = lock;
+        op->lease_ms = draw_lease(h, dice);
+        op->hold_ms = i == 0 ? lasts_ms : draw_spread(dice, 1, lasts_ms);
+        op->flags = draw_below(dice, 4);
+        at_ms += i == 0 ? draw_spread(dice, 50, h->watchdog_ms)
+                        : draw_spread(dice, 1, h->request_ms * 2);
+    }
+    return program;
+}
+
+static const int64_t slow[] = {FAULT_HOLD_BACK, FAULT_HOLD_BACK, FAULT_DELAY,
+                               FAULT_HALF_OPEN};
+static const int64_t ends[] = {FAULT_RESET, FAULT_CUT, FAULT_HALF_OPEN,
+                               FAULT_KILL};
+
+static void slow_one_way(struct plan *plan, int64_t at_ms, int64_t program,
+                         uint64_t *dice)
+{
+    struct plan_head *h = &plan->head;
+    int64_t for_ms = draw_slowness(h, dice);
+    int64_t connection = draw_between(dice, 0, 3);
+    struct plan_fault *f =
+        scene_fault(plan, at_ms, draw_pick(dice, slow, DRAW_COUNT(slow)), for_ms);
+
+    f->program = program;
+    f->connection = connection;
+    f->to_server = 1;
+    f->n = f->trouble == FAULT_DELAY ? for_ms : draw_below(dice, 2);
+    if (draw_one_in(dice, 2))
+        return;
+    f = scene_fault(plan, at_ms + draw_spread(dice, 1, for_ms),
+                    draw_pick(dice, ends, DRAW_COUNT(ends)),
+                    draw_spread(dice, 10, for_ms));
+    f->program = program;
+    f->connection = connection;
+    f->to_server = 0;
+    f->n = draw_below(dice, 2);
+}
+
+/* The old connection cannot be killed, so that what it still brings is executed
+ * beside the new one. */
+static void keep_what_was_sent(struct plan *plan, uint64_t *dice)
+{
+    struct plan_fault *f = scene_fault(plan, 0, FAULT_ACL, plan->head.length_ms);
+
+    f->n = PLAN_ACL_KILL;
+    f->server = draw_below(dice, 8);
+}
+
+void scene_overtaken(struct plan *plan, uint64_t *dice)
+{
+    int64_t times_ms[SCENE_ACTS_MAX];
+    size_t acts = scene_acts(plan, times_ms, dice);
+    struct plan_head *h = &plan->head;
+
+    if (h->deployment != DEPLOY_STANDALONE && draw_one_in(dice, 2))
+        h->replicas = draw_between(dice, HF_REPLICAS_MAJORITY, 1);
+    h->request_ms = draw_one_in(dice, 2) ? 300 : 1000;
+    if (draw_one_in(dice, 2))
+        keep_what_was_sent(plan, dice);
+    for (size_t i = 0; i < acts; i++) {
+        int64_t program = hold_and_reenter(plan, times_ms[i], (int64_t)i, dice);
+        const struct plan_op *last = &plan->ops[plan->op_count - 1];
+
+        slow_one_way(plan, last->at_ms - draw_spread(dice, 1, 200), program,
+                     dice);
+    }
+}
