@@ -75,8 +75,8 @@
  * Lines of the world
  *     fault  what on [lock] [state]
  *                            on: sources, with commas, as "c1,s2". It touches the
- *                            clients named; if none is, all. With `lock`: only that
- *                            lock. state: begin, end or once (default)
+ *                            clients named; if none is, all; "s1,nobody": none. With
+ *                            `lock`: only that lock. state: begin, end or once (default)
  *     quiet                  all faults are over and nothing moves any more
  *     over                   the last line
  *

@@ -46,7 +46,7 @@ static void take_fault(struct judge *j, struct trouble *t, enum history_state s)
         t->open--;
 }
 
-/* "c1,s2": the next of them; role 0 at the end, and for what is none. */
+/* "c1,s2": the next of them; role 0 at the end, another letter for what is none. */
 static struct history_source next_source(struct history_text *on)
 {
     struct history_source source = {0, 0};
@@ -78,6 +78,7 @@ static void on_fault(struct judge *j, const struct history_event *e)
         struct history_source source = next_source(&on);
         struct party *p = source.role == 'c' ? state_party(j, source) : NULL;
 
+        has_client = has_client || source.role == 'n'; /* "nobody" */
         if (!p)
             continue;
         has_client = true;

@@ -290,6 +290,8 @@ void p4_renewed(struct judge *j, struct hold *hold, bool was_held)
 {
     struct judge_violation *v;
 
+    if (j->servers[hold->last_server].replaced.line)
+        return;
     if (hold->released.line && !is_renewed_with_another(hold)) {
         v = violate(j, 4, j->now.us);
         say(v, "the server renews lock %s for %s, which had released it at %s",

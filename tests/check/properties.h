@@ -33,6 +33,8 @@
  *      that renews all of its hash).
  *      After an error nothing is certain: not judged.
  * P4b  A renewal does not make a hold.
+ *      Neither is judged on a server that has been replaced: it may have been
+ *      stopped, and executes late what it was sent.
  * P5   An acquire that waits does not wait longer than wake_ms for a lock that is
  *      free for it: nobody holds it; for a reader, nobody holds it alone, its owner
  *      does not read yet, and its client did not ask before it to hold the lock

@@ -186,6 +186,15 @@ static void on_successor(struct judge *j, struct hold *hold,
     hold->granted = hold->back = j->now;
 }
 
+/* Its predecessor's locks are its own. */
+static void move_home(struct judge *j, uint32_t from, uint32_t to)
+{
+    for (size_t i = 0; i < j->locks_room; i++)
+        for (struct lock *lock = j->locks[i]; lock; lock = lock->chain)
+            if (lock->home == from)
+                lock->home = to;
+}
+
 static void on_master(struct judge *j, struct party *p,
                       const struct history_event *e)
 {
@@ -198,6 +207,7 @@ static void on_master(struct judge *j, struct party *p,
         old = &j->servers[e->instead.number];
         old->replaced = j->now;
         each_hold(j, on_replaced, old);
+        move_home(j, e->instead.number, e->source.number);
     }
     j->trouble.last_us = j->now.us;
     watch_all(j, 0);
