@@ -42,35 +42,64 @@ static void follow_instead(struct site *site, struct server *old,
             server_follow(site->servers[i], master, site_lag_us(site));
 }
 
+static int64_t half_way_us(const struct trouble *t)
+{
+    return t->fault->for_ms * 1000 / (t->fault->n & FAILOVER_IS_QUICK ? 8 : 2);
+}
+
+/* Where nothing else is wrong, nobody has an excuse long after all but the old
+ * master know. */
+static void all_know(void *ctx)
+{
+    trouble_tell(ctx, HISTORY_STATE_END);
+}
+
 static void on_half_way(void *ctx)
 {
     struct trouble *t = ctx;
     struct server *best = best_replica(t);
+    int64_t late_us = half_way_us(t) / 2;
 
     if (site_master_of_shard(site_of(t), t->old->shard) != t->old || !best)
         return;
     server_promote(best, t->old);
     follow_instead(site_of(t), t->old, best);
-    site_new_master(site_of(t), best, t->old, t->fault->for_ms * 1000 / 4);
+    site_new_master(site_of(t), best, t->old, late_us);
+    t->again.happen = all_know;
+    if (plan_is_calm(t->sim->plan) && !(t->fault->n & FAILOVER_SERVES_ON))
+        world_after(t->sim->world, &t->again, late_us);
+}
+
+static bool has_stopped(const struct trouble *t)
+{
+    return (t->fault->n & FAILOVER_STOPS) && !(t->fault->n & FAILOVER_SERVES_ON);
+}
+
+static void stop_or_die(struct trouble *t)
+{
+    if (has_stopped(t))
+        server_freeze(t->old, true);
+    else
+        server_take_down(t->old);
 }
 
 static void begin(struct trouble *t)
 {
     struct nodes *nodes = site_of(t)->nodes;
+    struct server *master = site_master_of_shard(site_of(t), t->fault->server);
 
     t->old = NULL;
-    if (site_of(t)->is_failing_over || (nodes && nodes_are_moving(nodes)))
+    if (site_of(t)->falling || (nodes && nodes_are_moving(nodes, master->shard)))
         return;
-    site_of(t)->is_failing_over = true;
-    t->old = site_master_of_shard(site_of(t), t->fault->server);
+    site_of(t)->falling = t->old = master;
     if (nodes && t->fault->n & FAILOVER_IS_SEEN)
         nodes_set_down(nodes, t->old);
     if (t->fault->n & FAILOVER_IS_STALE)
         hold_back_replicas(t);
     if (!(t->fault->n & FAILOVER_SERVES_ON))
-        server_take_down(t->old);
+        stop_or_die(t);
     t->again = (struct event){.happen = on_half_way, .ctx = t};
-    world_after(t->sim->world, &t->again, t->fault->for_ms * 1000 / 2);
+    world_after(t->sim->world, &t->again, half_way_us(t));
 }
 
 /* Sentinels see to it that clients are closed; nodes of a cluster redirect. */
@@ -98,7 +127,9 @@ static void end(struct trouble *t)
 
     if (!t->old)
         return;
-    site_of(t)->is_failing_over = false;
+    site_of(t)->falling = NULL;
+    if (has_stopped(t))
+        server_freeze(t->old, false);
     master = site_master_of_shard(site_of(t), t->old->shard);
     if (master != t->old)
         demote(t, master);

@@ -1,11 +1,12 @@
 /* A master is replaced by one of its replicas.
  *
- *   begin      it dies; or its replicas hear nothing of it any more; or both
+ *   begin      it dies, or stops; or its replicas hear nothing of it any more
  *   half-way   the replica that has heard most is master; the others follow it
  *   end        the old one is back, or is told: it follows the new one
  *
  * Asynchronous replication loses what the new master has not heard of. An old
- * master that has not died serves on until the end. */
+ * master that has neither died nor stopped serves on until the end. One that has
+ * stopped executes then what it had been sent, and is told only afterwards. */
 #ifndef SIM_FAILOVER_H
 #define SIM_FAILOVER_H
 
@@ -15,7 +16,9 @@
 enum {
     FAILOVER_SERVES_ON = 1,
     FAILOVER_IS_STALE = 2,
-    FAILOVER_IS_SEEN = 4 /* cluster: nodes say CLUSTERDOWN meanwhile */
+    FAILOVER_IS_SEEN = 4, /* cluster: nodes say CLUSTERDOWN meanwhile */
+    FAILOVER_IS_QUICK = 8, /* not half-way, but after an eighth of the time */
+    FAILOVER_STOPS = 16 /* unless it serves on: it does not die */
 };
 
 /* failover - what FAULT_FAILOVER does: begins if t->is_on, otherwise ends. */

@@ -1,7 +1,8 @@
 /* Nodes, and what they tell each other.
  *
- * NODES-1  One slot at a time is on the move, and not while its shard's master
- * is being replaced: a new master of before Valkey 8 does not know of it. */
+ * NODES-1  One slot at a time is on the move, until its former node has heard
+ * that it has left; and not while the master of either shard is being replaced: a
+ * new master of before Valkey 8 does not know of it. */
 #include "tests/sim/nodes.h"
 
 #include <stdlib.h>
@@ -32,6 +33,7 @@ struct nodes {
         struct event news;
     } all[SITE_SERVERS_MAX];
     struct one *from, *to; /* of the slot on the move; NULL: there is none */
+    const struct one *former; /* that has not heard yet that it was given */
     unsigned slot;
     struct message *messages; /* all that there ever were */
 };
@@ -84,6 +86,8 @@ static void learn(struct one *one)
     (void)server_turn(one->server);
     model_cluster_learn(one->node);
     server_done(one->server);
+    if (one->nodes->former == one)
+        one->nodes->former = NULL;
 }
 
 static void on_news(void *ctx)
@@ -226,16 +230,17 @@ void nodes_free(struct nodes *nodes)
 
 /* ---- a slot on the move ---- */
 
-bool nodes_are_moving(const struct nodes *nodes)
+bool nodes_are_moving(const struct nodes *nodes, int64_t shard)
 {
-    return nodes->to != NULL;
+    return nodes->to && (nodes->to->server->shard == shard ||
+                         nodes->from->server->shard == shard);
 }
 
 bool nodes_open(struct nodes *nodes, const char *key, struct server *to)
 {
     struct one *from = one_of(nodes, nodes_owner(nodes, key));
 
-    if (nodes->to || to == from->server || !runs(from) ||
+    if (nodes->to || nodes->former || to == from->server || !runs(from) ||
         !runs(one_of(nodes, to)))
         return false;
     nodes->from = from;
@@ -277,6 +282,7 @@ bool nodes_give(struct nodes *nodes, const char *key, int64_t late_us)
     while (nodes_move(nodes, key))
         continue;
     model_cluster_assign(nodes->cluster, nodes->slot, nodes->slot, to->node);
+    nodes->former = nodes->from;
     nodes->to = nodes->from = NULL;
     learn(to);
     spread_news(nodes, to->server, late_us);

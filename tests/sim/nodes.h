@@ -29,10 +29,11 @@ struct server *nodes_holder(const struct nodes *nodes, const char *key);
 /* nodes_open - the key's slot is on the move to that server; false: it cannot
  * be. nodes_move - one key of it is moved; false: there is none, or they do not
  * run. nodes_give - what is left is moved, and the slot is its; the others know
- * by `late_us`; false: not now. */
+ * by `late_us`; false: not now. nodes_are_moving - is a slot on the move from or
+ * to this shard? */
 bool nodes_open(struct nodes *nodes, const char *key, struct server *to);
 bool nodes_move(struct nodes *nodes, const char *key);
 bool nodes_give(struct nodes *nodes, const char *key, int64_t late_us);
-bool nodes_are_moving(const struct nodes *nodes);
+bool nodes_are_moving(const struct nodes *nodes, int64_t shard);
 
 #endif

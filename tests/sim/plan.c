@@ -89,7 +89,7 @@ static const char *const names[PLAN_NAMES] = {
  * which would be in two slots (docs/kinds.md). */
 #define NAME_WITHOUT_TAG 3
 
-static bool needs_two_keys(const struct plan *plan, size_t lock)
+bool plan_needs_two_keys(const struct plan *plan, int64_t lock)
 {
     return plan->locks[lock].family == FAMILY_FENCED ||
            plan->locks[lock].family == FAMILY_READ_WRITE;
@@ -105,7 +105,7 @@ static void draw_locks(struct plan *plan, uint64_t seed)
         plan->locks[i].family = draw_below(&dice, FAMILIES);
         plan->locks[i].name = (name + (int64_t)i) % PLAN_NAMES;
         if (plan->head.deployment >= DEPLOY_CLUSTER &&
-            needs_two_keys(plan, i) && plan->locks[i].name == NAME_WITHOUT_TAG)
+            plan_needs_two_keys(plan, (int64_t)i) && plan->locks[i].name == NAME_WITHOUT_TAG)
             plan->locks[i].family = FAMILY_PLAIN;
     }
 }
@@ -309,7 +309,7 @@ static const struct range ranges[TROUBLES] = {
     [FAULT_CROWDED] = {0, 0, 10, 10000},
     [FAULT_ACL] = {0, 2, 10, 20000},
     [FAULT_LAG] = {0, 0, 10, 10000},
-    [FAULT_FAILOVER] = {0, 7, 100, 10000},
+    [FAULT_FAILOVER] = {0, 31, 100, 10000},
     [FAULT_MOVE_SLOT] = {0, 0, 10, 5000},
     [FAULT_RETYPE] = {0, 0, 10, 5000},
     [FAULT_SHORTEN] = {1, 2000, 0, 0},
@@ -337,6 +337,21 @@ bool plan_can_be(int64_t trouble, int64_t deployment)
     default:
         return true;
     }
+}
+
+static bool is_calm(int64_t trouble)
+{
+    return trouble == FAULT_MOVE_SLOT || trouble == FAULT_FAILOVER ||
+           trouble == FAULT_FREEZE || trouble == FAULT_SCRIPTS;
+}
+
+/* With WAIT, a server that only listens matters, too. */
+bool plan_is_calm(const struct plan *plan)
+{
+    for (size_t i = 0; i < plan->fault_count; i++)
+        if (!is_calm(plan->faults[i].trouble))
+            return false;
+    return plan->head.replicas == 0;
 }
 
 /* Any time; or about as long as a lease lasts, or as a call does. */
@@ -421,6 +436,17 @@ static int64_t draw_trouble(const struct plan *plan, uint64_t *dice)
 /* A few kinds that come again and again meet each other; of all kinds, each is
  * rare. Source: Groce et al., "Swarm Testing", 2012. */
 #define KINDS_MAX 6
+
+void scene_disturb(struct plan *plan, int64_t count, uint64_t *dice)
+{
+    while (count-- > 0 && plan->fault_count < PLAN_FAULTS_MAX) {
+        size_t i = plan->fault_count++;
+
+        plan->faults[i] = (struct plan_fault){0};
+        draw_fault(&plan->faults[i], plan, draw_trouble(plan, dice), dice);
+        place_fault(plan, i, 1, dice);
+    }
+}
 
 static void draw_faults(struct plan *plan, uint64_t seed)
 {

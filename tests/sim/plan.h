@@ -41,6 +41,8 @@ enum plan_scene {
     SCENE_NONE, /* all at random */
     SCENE_UNANSWERED,
     SCENE_OVERTAKEN,
+    SCENE_SLOTS,
+    SCENE_FAILOVER,
     SCENES
 };
 
@@ -115,9 +117,8 @@ enum plan_trouble {
     FAULT_KILL,    /* CLIENT KILL of all */
     FAULT_FLUSHALL,
     FAULT_LAG,       /* its replicas hear nothing, for for_ms */
-    FAULT_FAILOVER,  /* of its shard: the master dies, or (n 1) serves on,
-                        and a replica takes over, perhaps (n 2) one that has
-                        heard nothing for a while (failover.h) */
+    FAULT_FAILOVER,  /* of its shard: the master dies, stops, or serves on, and
+                        a replica takes over; n: how (failover.h) */
     FAULT_MOVE_SLOT, /* of `lock`, to another master, in for_ms */
     /* of a key */
     FAULT_DELETE,
@@ -203,10 +204,12 @@ bool plan_read(struct plan *plan, FILE *from);
 /* plan_kind     - the kind of the handle that an operation uses.
  * plan_lock_name - names of locks: plain ones, with a hash tag, with an odd
  *                 brace, with a space, a newline, a percent sign.
+ * plan_needs_two_keys - is it a lock whose scripts have more keys than one?
  * plan_*_name   - words of the text. */
 #define PLAN_NAMES 8
 enum hf_lock_kind plan_kind(const struct plan *plan, int64_t lock,
                             int64_t side);
+bool plan_needs_two_keys(const struct plan *plan, int64_t lock);
 const char *plan_lock_name(const struct plan *plan, int64_t lock);
 const char *plan_trouble_name(int64_t trouble);
 const char *plan_verb_name(int64_t verb);
@@ -214,9 +217,12 @@ const char *plan_deployment_name(int64_t deployment);
 
 /* plan_has_sides - has a lock of this family two sides?
  * plan_can_be    - does this fault make sense there?
- * plan_lasts     - does it last for for_ms, or is it done at once? */
+ * plan_lasts     - does it last for for_ms, or is it done at once?
+ * plan_is_calm   - do links, programs and keys stay undisturbed? Slots move,
+ *                  masters are replaced, servers stop, and nothing else. */
 bool plan_has_sides(int64_t family);
 bool plan_lasts(int64_t trouble);
+bool plan_is_calm(const struct plan *plan);
 bool plan_can_be(int64_t trouble, int64_t deployment);
 
 #endif

@@ -12,8 +12,13 @@
 /* ---- words ---- */
 
 static const char *const mood_names[MOODS + 1] = {"mild", "single", "wild"};
-static const char *const scene_names[SCENES + 1] = {"none", "unanswered",
-                                                        "overtaken"};
+static const char *const scene_names[SCENES + 1] = {
+    "none",
+    "unanswered",
+    "overtaken",
+    "slots",
+    "failover",
+};
 static const char *const deployment_names[DEPLOYMENTS + 1] = {
     "standalone", "replicas", "sentinel", "cluster", "sharded"};
 static const char *const family_names[FAMILIES + 1] = {

@@ -118,20 +118,37 @@ static bool is_found_out_late(int64_t trouble)
     }
 }
 
-static int64_t wake_ms(const struct plan_head *h)
+/* How long the messages of a waiter, or to it, are under way. */
+static int64_t crossings_ms(const struct plan_head *h)
 {
-    return h->mood == MOOD_MILD
-               ? WAKE_MILD_MS +
-                     CROSSINGS * (h->latency_us + h->jitter_us) / 1000
-               : WAKE_MS;
+    return CROSSINGS * (h->latency_us + h->jitter_us) / 1000;
 }
+
+static int64_t wake_ms(const struct plan *plan)
+{
+    const struct plan_head *h = &plan->head;
+
+    if (h->mood == MOOD_MILD)
+        return WAKE_MILD_MS + crossings_ms(h);
+    return plan_is_calm(plan) ? WAKE_MILD_MS + crossings_ms(h) + 2 * h->lag_us / 1000
+                              : WAKE_MS;
+}
+
+/* After a failover or a move, all follow as soon as the servers agree: within
+ * 1.5 s, says cluster.md, and a waiter whose question had no answer asks again
+ * after POLL_MS. */
+#define FOLLOW_MS 1500
 
 static int64_t settle_ms(const struct plan *plan, int64_t look_ms)
 {
+    const struct plan_head *h = &plan->head;
+
+    if (plan_is_calm(plan))
+        return FOLLOW_MS + POLL_MS + crossings_ms(h) + 2 * h->lag_us / 1000;
     for (size_t i = 0; i < plan->fault_count; i++)
         if (is_found_out_late(plan->faults[i].trouble))
             return 2 * look_ms + SETTLE_MS;
-    return 2 * plan->head.request_ms + 2 * WAKE_MS;
+    return 2 * h->request_ms + 2 * WAKE_MS;
 }
 
 /* An acquire that waits for replicas delays those behind it on its connection,
@@ -153,7 +170,7 @@ static struct history_header bounds(const struct plan *plan)
     b.look_ms = h->watchdog_ms / 3 + 2 * h->request_ms + 1000;
     b.wake_ms = are_replicas_slow(h)
                     ? HISTORY_NONE
-                    : wake_ms(h) + (h->is_deaf ? POLL_MS : 0);
+                    : wake_ms(plan) + (h->is_deaf ? POLL_MS : 0);
     b.settle_ms = settle_ms(plan, b.look_ms);
     b.tell_ms = h->watchdog_ms / 3 + 2 * h->request_ms + 1000;
     b.slack_ms = 2;

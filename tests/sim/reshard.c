@@ -23,6 +23,24 @@ static void on_step(void *ctx)
     world_after(t->sim->world, &t->again, t->fault->for_ms * 1000 / STEPS);
 }
 
+static bool is_falling(const struct site *site, const struct server *one,
+                       const struct server *other)
+{
+    const struct server *falling = site->falling;
+
+    return falling &&
+           (falling->shard == one->shard || falling->shard == other->shard);
+}
+
+/* Where nothing else is wrong, a waiter has no excuse before the slot is given,
+ * nor long after the nodes know. But a script of two keys is refused (TRYAGAIN)
+ * from the beginning. */
+static bool is_told_at_once(const struct trouble *t)
+{
+    return !plan_is_calm(t->sim->plan) ||
+           plan_needs_two_keys(t->sim->plan, t->fault->lock);
+}
+
 static void begin(struct trouble *t)
 {
     struct site *site = t->sim->site;
@@ -31,19 +49,34 @@ static void begin(struct trouble *t)
         site_master_of_shard(site, from->shard + 1 + t->fault->server % 2);
 
     t->old = NULL;
-    if (site->is_failing_over || !nodes_open(site->nodes, key_of(t), to))
+    if (is_falling(site, from, to) ||
+        !nodes_open(site->nodes, key_of(t), to))
         return;
     t->old = to;
+    if (is_told_at_once(t))
+        trouble_tell(t, HISTORY_STATE_BEGIN);
     t->again = (struct event){.happen = on_step, .ctx = t};
     world_after(t->sim->world, &t->again, t->fault->for_ms * 1000 / STEPS);
+}
+
+static void all_know(void *ctx)
+{
+    trouble_tell(ctx, HISTORY_STATE_END);
 }
 
 static void give(void *ctx)
 {
     struct trouble *t = ctx;
+    int64_t late_us = t->fault->for_ms * 1000 / 4;
 
-    if (!nodes_give(nodes_of(t), key_of(t), t->fault->for_ms * 1000 / 4))
+    if (!nodes_give(nodes_of(t), key_of(t), late_us)) {
         world_after(t->sim->world, &t->again, AGAIN_US);
+    } else {
+        if (!is_told_at_once(t))
+            trouble_tell(t, HISTORY_STATE_BEGIN);
+        t->again.happen = all_know;
+        world_after(t->sim->world, &t->again, late_us);
+    }
 }
 
 void reshard(struct trouble *t)

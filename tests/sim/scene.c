@@ -2,6 +2,8 @@
 #include "tests/sim/scene.h"
 
 #define EVERYWHERE ((1u << DEPLOYMENTS) - 1)
+#define IN_CLUSTERS (1u << DEPLOY_CLUSTER | 1u << DEPLOY_SHARDED)
+#define WITH_FAILOVERS (1u << DEPLOY_SENTINEL | IN_CLUSTERS)
 
 static const struct scene {
     void (*draw)(struct plan *plan, uint64_t *dice);
@@ -9,6 +11,8 @@ static const struct scene {
 } scenes[SCENES] = {
     [SCENE_UNANSWERED] = {scene_unanswered, EVERYWHERE},
     [SCENE_OVERTAKEN] = {scene_overtaken, EVERYWHERE},
+    [SCENE_SLOTS] = {scene_slots, IN_CLUSTERS},
+    [SCENE_FAILOVER] = {scene_failover, WITH_FAILOVERS},
 };
 
 int64_t scene_pick(uint64_t *dice)
@@ -55,6 +59,31 @@ struct plan_fault *scene_fault(struct plan *plan, int64_t at_ms,
                                  .trouble = trouble,
                                  .for_ms = plan_lasts(trouble) ? for_ms : 0};
     return fault;
+}
+
+static const int64_t rare_verbs[] = {OP_RELEASE, OP_FORCE, OP_INSPECT,
+                                     OP_CANCEL,  OP_CLOSE, OP_FREE};
+
+struct plan_op *scene_user(struct plan *plan, int64_t at_ms, int64_t span_ms,
+                           int64_t lock, uint64_t *dice)
+{
+    struct plan_op *op =
+        scene_op(plan, at_ms, OP_ACQUIRE, draw_between(dice, 1, PLAN_OWNERS));
+
+    op->lock = lock;
+    op->program = draw_below(dice, (int64_t)plan->program_count);
+    if (plan_has_sides(plan->locks[lock].family))
+        op->side = draw_below(dice, 2);
+    if (draw_one_in(dice, 2))
+        op->lease_ms = plan->head.watchdog_ms * draw_between(dice, 1, 20);
+    if (!draw_one_in(dice, 8))
+        op->wait_ms = draw_spread(dice, span_ms, 16 * span_ms);
+    op->hold_ms = draw_spread(dice, 1 + span_ms / 50, 2 * span_ms);
+    if (draw_one_in(dice, 12)) {
+        op->verb = draw_pick(dice, rare_verbs, DRAW_COUNT(rare_verbs));
+        op->n = draw_below(dice, 2);
+    }
+    return op;
 }
 
 size_t scene_acts(struct plan *plan, int64_t times_ms[SCENE_ACTS_MAX],

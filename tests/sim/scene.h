@@ -22,6 +22,9 @@ void scene_draw(struct plan *plan, uint64_t *dice);
 /* For scenes:
  * scene_op    - an operation more, all else 0: that is, of program 0, on lock 0.
  * scene_fault - a fault more. Of both, what finds no room is lost.
+ * scene_user  - an operation on a lock: mostly somebody takes it, who waits and
+ *               holds it for about span_ms.
+ * scene_disturb - `count` faults more, of any kinds, anywhere. Last of all.
  * scene_acts  - how often a scene is played in one plan, at moments that are
  *               far enough apart: times[], at most SCENE_ACTS_MAX. */
 #define SCENE_ACTS_MAX 6
@@ -29,11 +32,16 @@ struct plan_op *scene_op(struct plan *plan, int64_t at_ms, int64_t verb,
                          int64_t owner);
 struct plan_fault *scene_fault(struct plan *plan, int64_t at_ms,
                                int64_t trouble, int64_t for_ms);
+struct plan_op *scene_user(struct plan *plan, int64_t at_ms, int64_t span_ms,
+                           int64_t lock, uint64_t *dice);
+void scene_disturb(struct plan *plan, int64_t count, uint64_t *dice);
 size_t scene_acts(struct plan *plan, int64_t times_ms[SCENE_ACTS_MAX],
                   uint64_t *dice);
 
 /* The scenes. */
 void scene_unanswered(struct plan *plan, uint64_t *dice);
 void scene_overtaken(struct plan *plan, uint64_t *dice);
+void scene_slots(struct plan *plan, uint64_t *dice);
+void scene_failover(struct plan *plan, uint64_t *dice);
 
 #endif

@@ -247,6 +247,7 @@ void server_promote(struct server *s, struct server *old)
     struct history_event e = sim_event(s->sim, 's', s->number, HISTORY_MASTER);
 
     server_unfollow(s);
+    s->has_been_master = true;
     e.instead = (struct history_source){'s', (uint32_t)old->number};
     sim_write(s->sim, &e);
     witness_behind(&s->witness, s->model, old->model);

@@ -21,6 +21,7 @@ struct server {
     struct event tick;
     int64_t shard; /* -1: of none; a sentinel */
     bool is_down, is_frozen;
+    bool has_been_master;
     struct server_feed *feed; /* of its master; NULL: it is one */
 };
 

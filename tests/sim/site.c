@@ -28,6 +28,7 @@ static void add_shard(struct site *site, int replicas)
     struct server *master = add(site, shard);
 
     site->masters[shard] = master;
+    master->has_been_master = true;
     for (int i = 0; i < replicas; i++)
         server_follow(add(site, shard), master, site_lag_us(site));
 }
@@ -39,6 +40,7 @@ static void add_sentinels(struct site *site)
     for (int i = 0; i < SENTINELS; i++)
         servers[i] = add(site, -1);
     site->sentinels = sentinels_new(servers, site->masters[0]);
+    memcpy(site->seeds, servers, sizeof site->seeds);
     (void)snprintf(site->url, sizeof site->url,
                    "redis+sentinel://%s:%d,%s:%d/" SENTINEL_MASTER_NAME,
                    servers[0]->name, SERVER_PORT, servers[1]->name,
@@ -55,12 +57,15 @@ static const char *sharded_of(const struct plan_head *h)
 
 static void add_cluster(struct site *site)
 {
-    for (int64_t i = 0; i < SITE_SHARDS_MAX; i++)
+    for (int64_t i = 0; i < SITE_SHARDS_MAX; i++) {
         site->masters[i] = add(site, i);
+        site->masters[i]->has_been_master = true;
+    }
     site->shard_count = SITE_SHARDS_MAX;
     for (int64_t i = 0; i < SITE_SHARDS_MAX; i++)
         server_follow(add(site, i), site->masters[i], site_lag_us(site));
     site->nodes = nodes_new(site->sim, site->servers, SITE_SHARDS_MAX);
+    memcpy(site->seeds, site->servers, sizeof site->seeds);
     (void)snprintf(site->url, sizeof site->url,
                    "redis+cluster://%s:%d,%s:%d%s", site->servers[0]->name,
                    SERVER_PORT, site->servers[1]->name, SERVER_PORT,
@@ -195,6 +200,17 @@ void site_new_master(struct site *site, struct server *s, struct server *old,
         nodes_promote(site->nodes, s, old, late_us);
     if (site->sentinels)
         sentinels_tell(site->sentinels, s, late_us);
+}
+
+bool site_has_other_seed(const struct site *site, const struct server *s)
+{
+    for (int i = 0; i < SITE_SEEDS; i++) {
+        const struct server *seed = site->seeds[i];
+
+        if (seed && seed != s && !seed->is_down && !seed->is_frozen)
+            return true;
+    }
+    return false;
 }
 
 void site_keys(struct site *site)

@@ -7,6 +7,7 @@
 
 #define SITE_SERVERS_MAX 12
 #define SITE_SHARDS_MAX 3
+#define SITE_SEEDS 2
 
 struct nodes;
 struct sentinels;
@@ -19,7 +20,8 @@ struct site {
     size_t shard_count;
     struct sentinels *sentinels; /* NULL: there are none */
     struct nodes *nodes;         /* of a cluster; NULL: it is none */
-    bool is_failing_over;
+    const struct server *falling; /* a master that is being replaced; NULL */
+    const struct server *seeds[SITE_SEEDS]; /* in the URL; NULL: one that is alone */
     char url[256];
 };
 
@@ -36,6 +38,7 @@ struct site {
  * site_new_master - of its shard, in place of `old`; who is to know it, knows by
  *               `late_us`.
  * site_publish - with what Redisson publishes messages there.
+ * site_has_other_seed - does one run, but for `s`, that the URL names?
  * site_keys   - "key" lines of the masters. */
 struct site *site_new(struct sim *sim);
 void site_free(struct site *site);
@@ -52,5 +55,6 @@ struct server *site_master(const struct site *site, int64_t lock);
 struct server *site_master_of_shard(const struct site *site, int64_t number);
 void site_new_master(struct site *site, struct server *s, struct server *old,
                      int64_t late_us);
+bool site_has_other_seed(const struct site *site, const struct server *s);
 void site_keys(struct site *site);
 #endif

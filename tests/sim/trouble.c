@@ -376,7 +376,8 @@ static void name_the_touched(const struct trouble *t, char *dst, size_t size)
         (void)snprintf(dst, size, "c%lld,s%lld", program, server);
         break;
     case TOUCHES_SERVER:
-        (void)snprintf(dst, size, "s%lld", server);
+        (void)snprintf(dst, size, "s%lld%s", server,
+                       t->is_aside ? ",nobody" : "");
         break;
     case TOUCHES_SHARD:
         (void)snprintf(dst, size, "s%lld",
@@ -391,11 +392,14 @@ static void name_the_touched(const struct trouble *t, char *dst, size_t size)
     }
 }
 
-static void write_fault(const struct trouble *t, enum history_state state)
+void trouble_tell(struct trouble *t, enum history_state state)
 {
     struct history_event e = sim_event(t->sim, 'w', 0, HISTORY_FAULT);
     char on[64];
 
+    if (state == HISTORY_STATE_END && t->is_told_over)
+        state = HISTORY_STATE_ONCE;
+    t->is_told_over = state == HISTORY_STATE_END;
     name_the_touched(t, on, sizeof on);
     e.fault = history_text(plan_trouble_name(t->fault->trouble));
     e.on = history_text(on);
@@ -403,6 +407,24 @@ static void write_fault(const struct trouble *t, enum history_state state)
     if (kinds[t->fault->trouble].touches == TOUCHES_LOCK)
         e.lock = history_text(lock_of(t));
     sim_write(t->sim, &e);
+}
+
+/* A server that has never had locks. Where nobody waits for replicas, a client
+ * that finds it silent is not held up, unless it knows no other one. */
+static bool is_aside(const struct trouble *t)
+{
+    const struct server *s = server_of(t);
+
+    return t->fault->trouble == FAULT_FREEZE &&
+           t->sim->plan->head.replicas == 0 && !s->has_been_master &&
+           site_has_other_seed(t->sim->site, s);
+}
+
+/* A slot on the move tells by itself when it may matter (reshard.c). */
+static void tell(struct trouble *t, enum history_state state)
+{
+    if (t->fault->trouble != FAULT_MOVE_SLOT)
+        trouble_tell(t, state);
 }
 
 /* ---- beginning and ending ---- */
@@ -413,7 +435,7 @@ static void on_end(void *ctx)
 
     t->is_on = false;
     kinds[t->fault->trouble].act(t);
-    write_fault(t, HISTORY_STATE_END);
+    tell(t, HISTORY_STATE_END);
 }
 
 static void on_begin(void *ctx)
@@ -425,7 +447,8 @@ static void on_begin(void *ctx)
     if (!kinds[t->fault->trouble].act)
         return;
     t->is_on = true;
-    write_fault(t, lasts ? HISTORY_STATE_BEGIN : HISTORY_STATE_ONCE);
+    t->is_aside = is_aside(t);
+    tell(t, lasts ? HISTORY_STATE_BEGIN : HISTORY_STATE_ONCE);
     t->sim->result->troubles[t->fault->trouble]++;
     kinds[t->fault->trouble].act(t);
     t->event.happen = on_end;

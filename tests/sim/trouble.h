@@ -7,6 +7,7 @@
 /* trouble_arm - every fault of the plan will be done at its time, and ends by
  *               itself. The memory is the caller's, until the world is freed:
  *               one for each fault.
+ * trouble_tell - its line in the history.
  * trouble_end_us - when the last of them is over. */
 struct trouble {
     struct sim *sim;
@@ -14,8 +15,11 @@ struct trouble {
     struct event event, again;
     struct server *old; /* that is replaced; where a slot goes; NULL */
     bool is_on;
+    bool is_aside; /* it touches nobody */
+    bool is_told_over; /* long after that, it touches somebody again */
 };
 void trouble_arm(struct sim *sim, struct trouble troubles[PLAN_FAULTS_MAX]);
+void trouble_tell(struct trouble *t, enum history_state state);
 int64_t trouble_end_us(const struct plan *plan);
 
 #endif
