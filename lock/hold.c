@@ -70,7 +70,6 @@ void hf_hold_free(struct hf_hold *hold)
 
     hf_loop_disarm(client->loop, &hold->timer);
     hf_loop_unpost(client->loop, &hold->lost_task);
-    hf_loop_unpost(client->loop, &hold->renewed_task);
     hf_hold_stop_renewal(hold);
     hf_list_remove(&hold->node);
     if (hold->batch)
@@ -165,6 +164,7 @@ void hf_hold_stop_renewal(struct hf_hold *hold)
     hf_list_remove(&hold->due_node);
     if (hold->batch)
         hold->lock->client->leave_batch(hold->batch, hold);
+    hf_loop_unpost(hold->lock->client->loop, &hold->renewed_task);
     hold->lease.is_renewing = false;
 }
 

@@ -26,8 +26,8 @@ bool hf_hold_enter(struct hf_hold *hold, struct hf_op *op);
 void hf_hold_leave(struct hf_hold *hold, bool is_gone);
 void hf_hold_drop(struct hf_hold *hold);
 
-/* hf_hold_stop_renewal - no renewal of it will be sent, and the answer to one
- * that was sent is ignored. */
+/* hf_hold_stop_renewal - no renewal of it will be sent, the answer to one that
+ * was sent is ignored, and none is told. */
 void hf_hold_stop_renewal(struct hf_hold *hold);
 
 #endif

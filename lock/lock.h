@@ -181,7 +181,8 @@ struct hf_acquire_options {
      * lives until then or, to be sure, until hf_client_free.
      * on_wait     another holds it: we begin to wait. Not called any more once
      *             the call has ended
-     * on_renewed  the watchdog renewed it
+     * on_renewed  the watchdog renewed it; not told any more once it is lost, or
+     *             its last release has begun
      * on_lost     once, before the server can let go of it, unless it already
      *             has: a deletion is noticed at the next renewal; or, with a
      *             lease_ms, which is not renewed, at the release or shortly

@@ -114,9 +114,15 @@ static void on_wait(void *ctx, struct hf_lock *lock,
 
 static void on_renewed(void *ctx, struct hf_lock *lock, int64_t number)
 {
+    struct owner *o = ((struct call *)ctx)->owner;
+
     (void)lock;
     (void)number;
-    owner_watch(((struct call *)ctx)->owner);
+    if (o->is_lost || owner_has_given_up(o))
+        sim_fail(o->program->sim, "renewed",
+                 "%s is told of a renewal of what it has %s", o->name,
+                 o->is_lost ? "lost" : "given up");
+    owner_watch(o);
 }
 
 static void acquire_once_more(struct call *c)

@@ -45,7 +45,7 @@ static void write_safe(struct owner *o, int64_t until_us)
 /* An owner that has asked for the release of all that it acquired believes nothing,
  * though releases may stand one behind the other, or behind another call. One
  * alone must end the belief by itself. */
-static bool has_given_up(const struct owner *o)
+static bool waits_to_give_up(const struct owner *o)
 {
     return o->releasing > 0 && o->releasing == o->count && o->stands_behind;
 }
@@ -57,7 +57,7 @@ static int64_t believes_until_us(const struct owner *o)
     const struct process *process = program_process(o->program);
     int64_t ms = hf_lock_safe_ms(o->lock, o->number);
 
-    if (ms <= 0 || has_given_up(o))
+    if (ms <= 0 || waits_to_give_up(o))
         return 0;
     return process_true_us(process,
                            (process_clock_us(process) / 1000 + ms) * 1000);
@@ -102,6 +102,11 @@ void owner_granted(struct owner *o)
 {
     if (o->count++ == 0)
         o->is_lost = false;
+}
+
+bool owner_has_given_up(const struct owner *o)
+{
+    return o->releasing > 0 && o->releasing == o->count && !o->stands_behind;
 }
 
 static bool was_done(hf_status status)

@@ -31,6 +31,7 @@ struct owner {
  * owner_lost     - it is told that its hold is lost.
  * owner_granted  - one acquisition more.
  * owner_released - a release has ended: one less, unless nothing was done.
+ * owner_has_given_up - the release of all that it acquired has begun.
  * owner_count    - a "count" line, if it holds and nothing is under way. */
 struct history_event owner_event(const struct owner *o, enum history_what what);
 void owner_look(struct owner *o);
@@ -38,6 +39,7 @@ void owner_watch(struct owner *o);
 void owner_lost(struct owner *o, enum hf_lost reason);
 void owner_granted(struct owner *o);
 void owner_released(struct owner *o, hf_status status);
+bool owner_has_given_up(const struct owner *o);
 void owner_count(struct owner *o);
 
 #endif

@@ -27,6 +27,8 @@ static int64_t hold_and_reenter(struct plan *plan, int64_t at_ms, int64_t act,
     struct plan_head *h = &plan->head;
     int64_t program = draw_below(dice, (int64_t)plan->program_count);
     int64_t lock = draw_below(dice, (int64_t)plan->lock_count);
+    int64_t sides = plan_has_sides(plan->locks[lock].family) ? 2 : 1;
+    int64_t side = draw_below(dice, sides);
     int64_t calls = draw_between(dice, 1, 3), lasts_ms = 20000;
 
     for (int64_t i = 0; i <= calls; i++) {
@@ -35,6 +37,7 @@ static int64_t hold_and_reenter(struct plan *plan, int64_t at_ms, int64_t act,
 
         op->program = program;
         op->lock = lock;
+        op->side = draw_one_in(dice, 8) ? draw_below(dice, sides) : side;
         op->lease_ms = draw_lease(h, dice);
         op->hold_ms = i == 0 ? lasts_ms : draw_spread(dice, 1, lasts_ms);
         op->flags = draw_below(dice, 4);
@@ -46,41 +49,56 @@ static int64_t hold_and_reenter(struct plan *plan, int64_t at_ms, int64_t act,
 
 static const int64_t slow[] = {FAULT_HOLD_BACK, FAULT_HOLD_BACK, FAULT_DELAY,
                                FAULT_HALF_OPEN};
-static const int64_t ends[] = {FAULT_RESET, FAULT_CUT, FAULT_HALF_OPEN,
-                               FAULT_KILL};
+static const int64_t ends[] = {FAULT_RESET, FAULT_CUT, FAULT_CUT,
+                               FAULT_HALF_OPEN, FAULT_KILL};
 
-static void slow_one_way(struct plan *plan, int64_t at_ms, int64_t program,
-                         uint64_t *dice)
+/* One connection, or (0) all: bytes are late. */
+static struct plan_fault *slow_one_way(struct plan *plan, int64_t at_ms,
+                                       uint64_t *dice)
 {
-    struct plan_head *h = &plan->head;
-    int64_t for_ms = draw_slowness(h, dice);
-    int64_t connection = draw_between(dice, 0, 3);
+    int64_t for_ms = draw_slowness(&plan->head, dice);
     struct plan_fault *f =
         scene_fault(plan, at_ms, draw_pick(dice, slow, DRAW_COUNT(slow)), for_ms);
 
-    f->program = program;
-    f->connection = connection;
-    f->to_server = 1;
-    f->n = f->trouble == FAULT_DELAY ? for_ms : draw_below(dice, 2);
-    if (draw_one_in(dice, 2))
-        return;
-    f = scene_fault(plan, at_ms + draw_spread(dice, 1, for_ms),
-                    draw_pick(dice, ends, DRAW_COUNT(ends)),
-                    draw_spread(dice, 10, for_ms));
-    f->program = program;
-    f->connection = connection;
-    f->to_server = 0;
-    f->n = draw_below(dice, 2);
+    f->connection = draw_between(dice, 0, 3);
+    f->to_server = draw_below(dice, 2);
+    f->n = f->trouble == FAULT_DELAY
+               ? draw_spread(dice, 1, 2 * plan->head.request_ms)
+               : draw_below(dice, 2);
+    return f;
 }
 
-/* The old connection cannot be killed, so that what it still brings is executed
- * beside the new one. */
-static void keep_what_was_sent(struct plan *plan, uint64_t *dice)
+/* The client hears that it has ended, mostly while a call still waits; what is on
+ * its way to the server arrives later. */
+static void end_it(struct plan *plan, const struct plan_fault *slowed,
+                   uint64_t *dice)
 {
-    struct plan_fault *f = scene_fault(plan, 0, FAULT_ACL, plan->head.length_ms);
+    struct plan_fault *f = scene_fault(
+        plan, slowed->at_ms + draw_spread(dice, 1, 2 * plan->head.request_ms),
+        draw_pick(dice, ends, DRAW_COUNT(ends)), 1000);
 
-    f->n = PLAN_ACL_KILL;
-    f->server = draw_below(dice, 8);
+    f->program = slowed->program;
+    f->server = slowed->server;
+    f->connection = slowed->connection;
+    f->to_server = draw_one_in(dice, 4);
+    f->n = f->trouble == FAULT_CUT && draw_one_in(dice, 4)
+               ? draw_below(dice, 400)
+               : draw_below(dice, 2);
+}
+
+/* No server kills an old connection, so that what that still brings is executed
+ * beside the new one. */
+#define SERVERS 6
+
+static void keep_what_was_sent(struct plan *plan)
+{
+    for (int64_t i = 0; i < SERVERS; i++) {
+        struct plan_fault *f =
+            scene_fault(plan, 0, FAULT_ACL, plan->head.length_ms);
+
+        f->n = PLAN_ACL_KILL;
+        f->server = i;
+    }
 }
 
 void scene_overtaken(struct plan *plan, uint64_t *dice)
@@ -93,12 +111,16 @@ void scene_overtaken(struct plan *plan, uint64_t *dice)
         h->replicas = draw_between(dice, HF_REPLICAS_MAJORITY, 1);
     h->request_ms = draw_one_in(dice, 2) ? 300 : 1000;
     if (draw_one_in(dice, 2))
-        keep_what_was_sent(plan, dice);
+        keep_what_was_sent(plan);
     for (size_t i = 0; i < acts; i++) {
         int64_t program = hold_and_reenter(plan, times_ms[i], (int64_t)i, dice);
         const struct plan_op *last = &plan->ops[plan->op_count - 1];
+        struct plan_fault *slowed =
+            slow_one_way(plan, last->at_ms - draw_spread(dice, 1, 200), dice);
 
-        slow_one_way(plan, last->at_ms - draw_spread(dice, 1, 200), program,
-                     dice);
+        slowed->program = program;
+        slowed->server = draw_below(dice, h->masters);
+        if (draw_one_in(dice, 2))
+            end_it(plan, slowed, dice);
     }
 }
