@@ -243,6 +243,7 @@ bool nodes_open(struct nodes *nodes, const char *key, struct server *to)
     if (nodes->to || nodes->former || to == from->server || !runs(from) ||
         !runs(one_of(nodes, to)))
         return false;
+    learn(one_of(nodes, to)); /* that it has lost the slot, perhaps just now */
     nodes->from = from;
     nodes->to = one_of(nodes, to);
     nodes->slot = slot_of(key);

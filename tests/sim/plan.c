@@ -63,7 +63,7 @@ static void draw_head(struct plan *plan, uint64_t seed)
                         ? REQUEST_MILD_MS
                         : draw_pick(&dice, requests_ms, DRAW_COUNT(requests_ms));
     draw_deployment(h, &dice);
-    h->wakes_both = draw_one_in(&dice, 4);
+    h->wakes_both = draw_one_in(&dice, 4) ? draw_between(&dice, 1, 2) : 0;
 }
 
 static void draw_programs(struct plan *plan, uint64_t seed)

@@ -43,6 +43,8 @@ enum plan_scene {
     SCENE_OVERTAKEN,
     SCENE_SLOTS,
     SCENE_FAILOVER,
+    SCENE_MESSAGES,
+    SCENE_RETURNS,
     SCENES
 };
 
@@ -171,7 +173,9 @@ struct plan_head {
     int64_t jitter_us;
     int64_t lag_us;      /* from a master to its replicas */
     int64_t is_deaf; /* it may not subscribe */
-    int64_t wakes_both; /* sharded=both in a sharded cluster's URL */
+    int64_t wakes_both; /* sharded=both in the URL of every other program of a
+                           sharded cluster; all else publishes and listens in
+                           the plain way alone (1), or in the sharded one (2) */
     int64_t has_long_leases;
     int64_t keeps_alive; /* a proxy answers keepalives: no kernel finds a
                             connection dead */

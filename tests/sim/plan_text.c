@@ -18,6 +18,8 @@ static const char *const scene_names[SCENES + 1] = {
     "overtaken",
     "slots",
     "failover",
+    "messages",
+    "returns",
 };
 static const char *const deployment_names[DEPLOYMENTS + 1] = {
     "standalone", "replicas", "sentinel", "cluster", "sharded"};

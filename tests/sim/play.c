@@ -124,11 +124,18 @@ static int64_t crossings_ms(const struct plan_head *h)
     return CROSSINGS * (h->latency_us + h->jitter_us) / 1000;
 }
 
+/* In a scene of messages nobody is stopped and no server is down: but for the
+ * faults, and what must settle after them, nothing slows a message down. */
+static bool is_of_messages(const struct plan_head *h)
+{
+    return h->scene == SCENE_MESSAGES || h->scene == SCENE_RETURNS;
+}
+
 static int64_t wake_ms(const struct plan *plan)
 {
     const struct plan_head *h = &plan->head;
 
-    if (h->mood == MOOD_MILD)
+    if (h->mood == MOOD_MILD || is_of_messages(h))
         return WAKE_MILD_MS + crossings_ms(h);
     return plan_is_calm(plan) ? WAKE_MILD_MS + crossings_ms(h) + 2 * h->lag_us / 1000
                               : WAKE_MS;
@@ -139,12 +146,31 @@ static int64_t wake_ms(const struct plan *plan)
  * after POLL_MS. */
 #define FOLLOW_MS 1500
 
+/* What a waiter listens by is replaced LISTEN_MS and a request timeout after it
+ * fell silent (guarantees.md, 8), what it asks by when it looks; a connection or
+ * a subscription that was refused is asked for again after POLL_MS. */
+#define LISTEN_MS 3000
+
+static int64_t settle_of_messages_ms(const struct plan *plan, int64_t look_ms)
+{
+    int64_t ms = 2 * plan->head.request_ms + 2 * WAKE_MS;
+
+    for (size_t i = 0; i < plan->fault_count; i++)
+        if (is_found_out_late(plan->faults[i].trouble) &&
+            plan->faults[i].trouble != FAULT_ACL &&
+            plan->faults[i].trouble != FAULT_REFUSE)
+            return ms + look_ms + LISTEN_MS;
+    return ms;
+}
+
 static int64_t settle_ms(const struct plan *plan, int64_t look_ms)
 {
     const struct plan_head *h = &plan->head;
 
     if (plan_is_calm(plan))
         return FOLLOW_MS + POLL_MS + crossings_ms(h) + 2 * h->lag_us / 1000;
+    if (is_of_messages(h))
+        return settle_of_messages_ms(plan, look_ms);
     for (size_t i = 0; i < plan->fault_count; i++)
         if (is_found_out_late(plan->faults[i].trouble))
             return 2 * look_ms + SETTLE_MS;

@@ -98,9 +98,11 @@ void program_open_client(struct program *p)
     const struct plan_head *h = &p->sim->plan->head;
     struct process *before = process_enter(p->process);
     struct hf_client_options o;
+    char url[SITE_URL_MAX];
 
     hf_client_options_init(&o);
-    o.url = site_url(p->sim->site);
+    site_url(p->sim->site, p->index, url, sizeof url);
+    o.url = url;
     o.protocol = (int)h->protocol;
     o.thread = false;
     o.mem = &p->mem;

@@ -13,6 +13,8 @@ static const struct scene {
     [SCENE_OVERTAKEN] = {scene_overtaken, EVERYWHERE},
     [SCENE_SLOTS] = {scene_slots, IN_CLUSTERS},
     [SCENE_FAILOVER] = {scene_failover, WITH_FAILOVERS},
+    [SCENE_MESSAGES] = {scene_messages, EVERYWHERE},
+    [SCENE_RETURNS] = {scene_returns, 1u << DEPLOY_SHARDED},
 };
 
 int64_t scene_pick(uint64_t *dice)

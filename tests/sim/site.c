@@ -47,12 +47,24 @@ static void add_sentinels(struct site *site)
                    SERVER_PORT);
 }
 
-/* sharded=off: from 7.0 on it would be found out otherwise. */
-static const char *sharded_of(const struct plan_head *h)
+/* Before 7.0 there are no sharded messages. */
+static bool has_sharded_messages(const struct plan_head *h)
+{
+    return h->deployment == DEPLOY_SHARDED && h->version % 3 != 0;
+}
+
+/* What a program's URL says of messages. On the way from plain messages to
+ * sharded ones, those that speak both go first, and last. sharded=off: from 7.0
+ * on it would be found out otherwise. */
+static const char *sharded_of(const struct plan_head *h, int64_t program)
 {
     if (h->deployment != DEPLOY_SHARDED)
         return "?sharded=off";
-    return h->wakes_both && h->version % 3 != 0 ? "?sharded=both" : "";
+    if (!has_sharded_messages(h) || h->wakes_both == 0)
+        return "";
+    if (program % 2 == 0)
+        return "?sharded=both";
+    return h->wakes_both == 1 ? "?sharded=off" : "";
 }
 
 static void add_cluster(struct site *site)
@@ -67,9 +79,8 @@ static void add_cluster(struct site *site)
     site->nodes = nodes_new(site->sim, site->servers, SITE_SHARDS_MAX);
     memcpy(site->seeds, site->servers, sizeof site->seeds);
     (void)snprintf(site->url, sizeof site->url,
-                   "redis+cluster://%s:%d,%s:%d%s", site->servers[0]->name,
-                   SERVER_PORT, site->servers[1]->name, SERVER_PORT,
-                   sharded_of(&site->sim->plan->head));
+                   "redis+cluster://%s:%d,%s:%d", site->servers[0]->name,
+                   SERVER_PORT, site->servers[1]->name, SERVER_PORT);
 }
 
 static void add_alone(struct site *site)
@@ -156,9 +167,12 @@ void site_forbid(struct site *site, const char *acl)
 
 /* ---- looking ---- */
 
-const char *site_url(const struct site *site)
+void site_url(const struct site *site, int64_t program, char *dst, size_t size)
 {
-    return site->url;
+    const struct plan_head *h = &site->sim->plan->head;
+
+    (void)snprintf(dst, size, "%s%s", site->url,
+                   site->nodes ? sharded_of(h, program) : "");
 }
 
 struct server *site_server(const struct site *site, int64_t number)
@@ -183,13 +197,12 @@ struct server *site_master_of_shard(const struct site *site, int64_t number)
     return site->masters[(size_t)number % site->shard_count];
 }
 
-/* Before 7.0 there are no sharded messages. */
 const char *site_publish(const struct site *site)
 {
     const struct plan_head *h = &site->sim->plan->head;
 
-    return h->deployment == DEPLOY_SHARDED && h->version % 3 != 0 ? "spublish"
-                                                                  : "publish";
+    return has_sharded_messages(h) && h->wakes_both != 1 ? "spublish"
+                                                         : "publish";
 }
 
 void site_new_master(struct site *site, struct server *s, struct server *old,

@@ -8,6 +8,7 @@
 #define SITE_SERVERS_MAX 12
 #define SITE_SHARDS_MAX 3
 #define SITE_SEEDS 2
+#define SITE_URL_MAX 256
 
 struct nodes;
 struct sentinels;
@@ -22,13 +23,13 @@ struct site {
     struct nodes *nodes;         /* of a cluster; NULL: it is none */
     const struct server *falling; /* a master that is being replaced; NULL */
     const struct server *seeds[SITE_SEEDS]; /* in the URL; NULL: one that is alone */
-    char url[256];
+    char url[SITE_URL_MAX];
 };
 
 /* site_new    - all of them up. site_free takes NULL.
  * site_link_all - after the programs were made: how their links are.
  * site_forbid - what clients may not do: ACL words, at each server.
- * site_url    - where clients begin.
+ * site_url    - where the client of a program begins: SITE_URL_MAX bytes.
  * site_server - any number names one.
  * site_link   - from a program to it.
  * site_shape  - how a link is while nothing disturbs it.
@@ -44,7 +45,7 @@ struct site *site_new(struct sim *sim);
 void site_free(struct site *site);
 void site_link_all(struct site *site);
 void site_forbid(struct site *site, const char *acl);
-const char *site_url(const struct site *site);
+void site_url(const struct site *site, int64_t program, char *dst, size_t size);
 struct server *site_server(const struct site *site, int64_t number);
 struct link *site_link(const struct site *site, const struct program *p,
                        const struct server *s);

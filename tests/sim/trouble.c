@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "lock/lock.h"
+#include "net/route/slot.h"
 #include "tests/sim/failover.h"
 #include "tests/sim/program.h"
 #include "tests/sim/reshard.h"
@@ -280,6 +281,17 @@ static void channel_of(char *dst, size_t size, const char *name)
     (void)snprintf(dst, size, format, name);
 }
 
+/* A sharded channel must be in its key's slot: that of an odd name is not. */
+static const char *publish_of(const struct trouble *t, const char *channel)
+{
+    const char *name = lock_of(t);
+
+    return hf_slot_of(name, strlen(name)) ==
+                   hf_slot_of(channel, strlen(channel))
+               ? site_publish(t->sim->site)
+               : "publish";
+}
+
 /* A plain lock beside a read-write lock of one name is a fault of the user's.
  */
 static void peer(struct trouble *t)
@@ -296,7 +308,7 @@ static void peer(struct trouble *t)
     else
         server_say(master_of(t), 7,
                    (const char *[]){"EVAL", peer_release, "1", lock_of(t), PEER,
-                                    channel, site_publish(t->sim->site)});
+                                    channel, publish_of(t, channel)});
 }
 
 /* ---- programs ---- */
@@ -420,10 +432,11 @@ static bool is_aside(const struct trouble *t)
            site_has_other_seed(t->sim->site, s);
 }
 
-/* A slot on the move tells by itself when it may matter (reshard.c). */
+/* A slot on the move tells by itself when it may matter (reshard.c). What a peer
+ * does is no fault. */
 static void tell(struct trouble *t, enum history_state state)
 {
-    if (t->fault->trouble != FAULT_MOVE_SLOT)
+    if (t->fault->trouble != FAULT_MOVE_SLOT && t->fault->trouble != FAULT_PEER)
         trouble_tell(t, state);
 }
 

@@ -1,0 +1,267 @@
+/* Scenes in which nothing but the message of a release wakes a waiter in time:
+ * leases are long, and so is the time until it would look by itself. */
+#include <string.h>
+
+#include "net/route/slot.h"
+#include "tests/sim/scene.h"
+
+#define LEASE_LONG_MS 150000
+#define SHARDS 3 /* of a cluster: slots are dealt out evenly (nodes.c) */
+#define WAITERS_MAX 4
+
+static const int64_t watchdogs_ms[] = {10000, 30000, 30000};
+static const int64_t requests_ms[] = {300, 1000};
+
+/* No connection has to wait for replicas, and nobody is refused from the
+ * beginning. */
+static void be_fast(struct plan_head *h, uint64_t *dice)
+{
+    h->is_deaf = 0;
+    h->replicas = 0;
+    h->watchdog_ms = draw_pick(dice, watchdogs_ms, DRAW_COUNT(watchdogs_ms));
+    h->request_ms = draw_pick(dice, requests_ms, DRAW_COUNT(requests_ms));
+}
+
+/* The number of the server that decides about a lock, before slots move. */
+static int64_t server_of(const struct plan *plan, int64_t lock)
+{
+    const char *name = plan_lock_name(plan, lock);
+
+    if (plan->head.deployment < DEPLOY_CLUSTER)
+        return 0;
+    return hf_slot_of(name, strlen(name)) * SHARDS / HF_SLOTS;
+}
+
+/* ---- who holds, and who waits ---- */
+
+static struct plan_op *acquire(struct plan *plan, int64_t at_ms, int64_t program,
+                               int64_t lock, uint64_t *dice)
+{
+    struct plan_op *op =
+        scene_op(plan, at_ms, OP_ACQUIRE, draw_between(dice, 1, PLAN_OWNERS));
+
+    op->program = program;
+    op->lock = lock;
+    op->wait_ms = HF_FOREVER;
+    op->lease_ms = draw_below(dice, 2) * LEASE_LONG_MS;
+    if (plan_has_sides(plan->locks[lock].family))
+        op->side = draw_below(dice, 2);
+    return op;
+}
+
+static void let_hold(struct plan *plan, int64_t at_ms, int64_t program,
+                     int64_t lock, int64_t hold_ms, uint64_t *dice)
+{
+    struct plan_fault *peer;
+
+    if (plan->locks[lock].family != FAMILY_READ_WRITE && draw_one_in(dice, 6)) {
+        peer = scene_fault(plan, at_ms, FAULT_PEER, hold_ms);
+        peer->lock = lock;
+        return;
+    }
+    acquire(plan, at_ms, program, lock, dice)->hold_ms = hold_ms;
+}
+
+static int64_t other_program(const struct plan *plan, int64_t program,
+                             uint64_t *dice)
+{
+    int64_t count = (int64_t)plan->program_count;
+
+    return (program + 1 + draw_below(dice, count - 1)) % count;
+}
+
+/* ---- scene: messages ---- */
+
+/* What a waiter listens by, and is refused. */
+static const int64_t disturbances[] = {
+    FAULT_RESET,   FAULT_RESET,     FAULT_CUT,   FAULT_CUT,    FAULT_KILL,
+    FAULT_REFUSE,  FAULT_ACL,       FAULT_ACL,   FAULT_ACL,    FAULT_HALF_OPEN,
+    FAULT_HALF_OPEN, FAULT_HALF_OPEN, FAULT_DELAY, FAULT_HOLD_BACK, FAULT_IGNORE,
+    FAULT_MOVE_SLOT};
+/* Of RESP2, the second is that of messages; of RESP3 there is one. 0: all. */
+static const int64_t connections[] = {0, 1, 2, 2, 2, 3};
+#define KINDS_MAX 2
+#define ACL_SUBSCRIBE 1
+
+struct act {
+    int64_t lock, holder, waiter; /* the programs */
+    int64_t at_ms, release_ms;
+    int64_t kinds[KINDS_MAX];
+};
+
+static void disturb(struct plan *plan, const struct act *act, int64_t at_ms,
+                    uint64_t *dice)
+{
+    struct plan_fault *f =
+        scene_fault(plan, at_ms, act->kinds[draw_below(dice, KINDS_MAX)],
+                    draw_spread(dice, 10, 4000));
+
+    f->program = act->waiter;
+    f->server = server_of(plan, act->lock);
+    f->lock = act->lock;
+    f->to_server = draw_one_in(dice, 3);
+    f->connection = draw_pick(dice, connections, DRAW_COUNT(connections));
+    if (f->trouble == FAULT_CUT)
+        f->n = draw_spread(dice, 1, 400);
+    else if (f->trouble == FAULT_DELAY)
+        f->n = draw_spread(dice, 10, 3000);
+    else if (f->trouble == FAULT_ACL)
+        f->n = ACL_SUBSCRIBE;
+    else
+        f->n = !draw_one_in(dice, 4); /* half open for good */
+}
+
+/* Soon after the waiter has come, or shortly before the release; several of them
+ * near each other. */
+static void disturb_act(struct plan *plan, const struct act *act, bool is_near,
+                        uint64_t *dice)
+{
+    int64_t count = draw_between(dice, 1, 3);
+    int64_t at_ms = is_near ? act->release_ms - draw_spread(dice, 1, 400)
+                            : act->at_ms + draw_spread(dice, 1, 1000);
+
+    while (count-- > 0) {
+        disturb(plan, act, at_ms, dice);
+        at_ms += draw_spread(dice, 1, 1000) * (draw_one_in(dice, 3) ? -1 : 1);
+    }
+}
+
+static void play_act(struct plan *plan, const struct act *act, bool is_near,
+                     uint64_t *dice)
+{
+    int64_t waiters = draw_between(dice, 1, WAITERS_MAX);
+
+    let_hold(plan, act->at_ms, act->holder, act->lock,
+             act->release_ms - act->at_ms, dice);
+    for (int64_t i = 0; i < waiters; i++) {
+        struct plan_op *op = acquire(
+            plan, act->at_ms + draw_spread(dice, 20, 400),
+            i == 0 ? act->waiter : other_program(plan, act->holder, dice),
+            act->lock, dice);
+
+        op->hold_ms = draw_spread(dice, 1, 2000);
+    }
+    disturb_act(plan, act, is_near, dice);
+}
+
+/* How long after a disturbance all must be as before, and more (play.c). */
+static int64_t long_after_ms(const struct plan_head *h, uint64_t *dice)
+{
+    int64_t settle_ms = 4 * h->request_ms + 9000;
+
+    return settle_ms + h->watchdog_ms / 3 * draw_below(dice, 2) +
+           draw_below(dice, 12000);
+}
+
+/* A lock is held for long; who waits for it listens, and what it listens by breaks,
+ * falls silent, or is refused and to be had again; the message is sent in that
+ * moment, or long after. */
+void scene_messages(struct plan *plan, uint64_t *dice)
+{
+    int64_t times_ms[SCENE_ACTS_MAX];
+    struct act act = {0};
+    size_t acts;
+    bool is_near = draw_one_in(dice, 2);
+
+    be_fast(&plan->head, dice);
+    plan->head.keeps_alive = !draw_one_in(dice, 4);
+    plan->head.length_ms = is_near ? draw_between(dice, 20000, 60000)
+                                   : draw_between(dice, 30000, 180000);
+    for (int i = 0; i < KINDS_MAX; i++)
+        do {
+            act.kinds[i] =
+                draw_pick(dice, disturbances, DRAW_COUNT(disturbances));
+        } while (!plan_can_be(act.kinds[i], plan->head.deployment));
+    acts = scene_acts(plan, times_ms, dice);
+    for (size_t i = 0; i < acts; i++) {
+        act.at_ms = times_ms[i];
+        act.release_ms =
+            act.at_ms + (is_near ? draw_spread(dice, 500, 8000)
+                                 : long_after_ms(&plan->head, dice));
+        act.lock = (int64_t)i % (int64_t)plan->lock_count;
+        act.holder = draw_below(dice, (int64_t)plan->program_count);
+        act.waiter = other_program(plan, act.holder, dice);
+        play_act(plan, &act, is_near, dice);
+    }
+}
+
+/* ---- scene: returns ---- */
+
+/* Locks whose slots are at one server. */
+static const int64_t neighbours[][4] = {{0, 4, 5, 6}, {1, 2, 7, 1}};
+
+static void draw_neighbours(struct plan *plan, uint64_t *dice)
+{
+    const int64_t *names = neighbours[draw_below(dice, DRAW_COUNT(neighbours))];
+
+    memset(plan->locks, 0, sizeof plan->locks);
+    plan->lock_count = (size_t)draw_between(dice, 2, 3);
+    for (size_t i = 0; i < plan->lock_count; i++)
+        plan->locks[i] = (struct plan_lock){.family = draw_below(dice, FAMILIES),
+                                            .name = names[i]};
+}
+
+/* Away and back, in the time in which a waiter does not look. Returns when the
+ * source tells its listeners: the others learn one after the other (nodes.c). */
+static int64_t move_there_and_back(struct plan *plan, int64_t at_ms,
+                                   uint64_t *dice)
+{
+    int64_t away_ms = draw_spread(dice, 20, 1000);
+    struct plan_fault *there = scene_fault(plan, at_ms, FAULT_MOVE_SLOT, away_ms);
+    struct plan_fault *back =
+        scene_fault(plan, at_ms + away_ms * 5 / 4 + draw_spread(dice, 1, 500),
+                    FAULT_MOVE_SLOT, draw_spread(dice, 10, 500));
+
+    there->server = draw_below(dice, 2);
+    back->server = 1 - there->server;
+    return at_ms + away_ms +
+           away_ms / 4 * (server_of(plan, 0) + 1) / (2 * SHARDS);
+}
+
+/* Who waits for this lock gives up when the slot is given: its channel is not
+ * wanted any more, in the moment in which the other channel ends. */
+static void give_up_at(struct plan *plan, int64_t program, int64_t lock,
+                       int64_t given_ms, uint64_t *dice)
+{
+    struct plan_op *op =
+        acquire(plan, given_ms - draw_spread(dice, 300, 1500), program, lock, dice);
+    int64_t window_ms = 2 * plan->head.latency_us / 1000 + 2;
+
+    op->wait_ms = given_ms - op->at_ms + draw_between(dice, -window_ms, window_ms);
+}
+
+/* A slot moves away and comes back before a waiter looks, and beside it another
+ * channel of the same connection is given up. Long after, the lock is released. */
+static void play_return(struct plan *plan, int64_t at_ms, uint64_t *dice)
+{
+    int64_t holder = draw_below(dice, (int64_t)plan->program_count);
+    int64_t given_ms = move_there_and_back(plan, at_ms + 2000, dice);
+    int64_t over_ms = given_ms + long_after_ms(&plan->head, dice) +
+                      plan->head.watchdog_ms / 3;
+
+    for (int64_t lock = 0; lock < (int64_t)plan->lock_count; lock++)
+        acquire(plan, at_ms, holder, lock, dice)->hold_ms =
+            over_ms + lock * draw_spread(dice, 1, 5000) - at_ms;
+    for (int64_t p = 0; p < (int64_t)plan->program_count; p++) {
+        struct plan_op *op;
+
+        if (p == holder)
+            continue;
+        op = acquire(plan, at_ms + draw_spread(dice, 100, 1900), p, 0, dice);
+        op->hold_ms = draw_spread(dice, 1, 2000);
+        for (int64_t lock = 1; lock < (int64_t)plan->lock_count; lock++)
+            give_up_at(plan, p, lock, given_ms, dice);
+    }
+}
+
+void scene_returns(struct plan *plan, uint64_t *dice)
+{
+    be_fast(&plan->head, dice);
+    plan->head.version = draw_between(dice, 1, 2); /* with sharded messages */
+    plan->head.latency_us = draw_spread(dice, 5000, 20000);
+    plan->head.jitter_us = draw_below(dice, plan->head.latency_us);
+    plan->head.lag_us = plan->head.latency_us;
+    draw_neighbours(plan, dice);
+    play_return(plan, draw_below(dice, 1000), dice);
+    plan->head.length_ms = 60000;
+}
