@@ -41,6 +41,7 @@ enum plan_scene {
     SCENE_NONE, /* all at random */
     SCENE_UNANSWERED,
     SCENE_OVERTAKEN,
+    SCENE_RENEWING,
     SCENE_SLOTS,
     SCENE_FAILOVER,
     SCENE_MESSAGES,

@@ -15,7 +15,7 @@ static const char *const mood_names[MOODS + 1] = {"mild", "single", "wild"};
 static const char *const scene_names[SCENES + 1] = {
     "none",
     "unanswered",
-    "overtaken",
+    "overtaken", "renewing",
     "slots",
     "failover",
     "messages",

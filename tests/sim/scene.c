@@ -11,6 +11,7 @@ static const struct scene {
 } scenes[SCENES] = {
     [SCENE_UNANSWERED] = {scene_unanswered, EVERYWHERE},
     [SCENE_OVERTAKEN] = {scene_overtaken, EVERYWHERE},
+    [SCENE_RENEWING] = {scene_renewing, EVERYWHERE},
     [SCENE_SLOTS] = {scene_slots, IN_CLUSTERS},
     [SCENE_FAILOVER] = {scene_failover, WITH_FAILOVERS},
     [SCENE_MESSAGES] = {scene_messages, EVERYWHERE},

@@ -41,6 +41,7 @@ size_t scene_acts(struct plan *plan, int64_t times_ms[SCENE_ACTS_MAX],
 /* The scenes. */
 void scene_unanswered(struct plan *plan, uint64_t *dice);
 void scene_overtaken(struct plan *plan, uint64_t *dice);
+void scene_renewing(struct plan *plan, uint64_t *dice);
 void scene_slots(struct plan *plan, uint64_t *dice);
 void scene_failover(struct plan *plan, uint64_t *dice);
 void scene_messages(struct plan *plan, uint64_t *dice);

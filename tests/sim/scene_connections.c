@@ -124,3 +124,65 @@ void scene_overtaken(struct plan *plan, uint64_t *dice)
             end_it(plan, slowed, dice);
     }
 }
+
+/* ---- renewals that are out ---- */
+
+/* From soon after the grants on; one is on its way for so long. */
+static int64_t slow_line(struct plan *plan, int64_t at_ms, int64_t program,
+                         uint64_t *dice)
+{
+    int64_t each_ms = draw_between(dice, 10, plan->head.request_ms / 3);
+
+    for (int64_t i = 0; i < 2 * plan->head.masters; i++) {
+        struct plan_fault *f =
+            scene_fault(plan, at_ms + plan->head.watchdog_ms / 5, FAULT_DELAY,
+                        2 * plan->head.watchdog_ms);
+
+        f->program = program;
+        f->server = i / 2;
+        f->to_server = i % 2;
+        f->n = each_ms;
+    }
+    return 2 * each_ms;
+}
+
+/* Holds of one program end while their renewals are out: as long as allowed,
+ * released, or with the client. */
+static void end_while_renewed(struct plan *plan, int64_t at_ms, int64_t program,
+                              uint64_t *dice)
+{
+    struct plan_head *h = &plan->head;
+    int64_t out_ms = slow_line(plan, at_ms, program, dice);
+    int64_t holds = draw_between(dice, 1, 4), ends_ms;
+
+    for (int64_t i = 0; i < holds; i++) {
+        struct plan_op *op = scene_op(plan, at_ms + draw_below(dice, 20),
+                                      OP_ACQUIRE, i % PLAN_OWNERS + 1);
+
+        ends_ms = h->watchdog_ms / 3 * draw_between(dice, 1, 3) +
+                  draw_below(dice, 2 * out_ms);
+        op->program = program;
+        op->lock = draw_below(dice, (int64_t)plan->lock_count);
+        op->side = plan_has_sides(plan->locks[op->lock].family)
+                       ? draw_below(dice, 2)
+                       : 0;
+        op->hold_ms = draw_one_in(dice, 2) ? ends_ms : -1;
+        op->max_hold_ms = draw_one_in(dice, 2) ? ends_ms : 0;
+        op->wait_ms = draw_one_in(dice, 2) ? h->watchdog_ms : h->request_ms;
+        op->flags = draw_below(dice, 8);
+    }
+    if (draw_one_in(dice, 3))
+        scene_op(plan, at_ms + ends_ms,
+                 draw_one_in(dice, 2) ? OP_FREE : OP_CLOSE, 1)
+            ->program = program;
+}
+
+void scene_renewing(struct plan *plan, uint64_t *dice)
+{
+    int64_t times_ms[SCENE_ACTS_MAX];
+    size_t acts = scene_acts(plan, times_ms, dice);
+
+    for (size_t i = 0; i < acts; i++)
+        end_while_renewed(plan, times_ms[i],
+                          draw_below(dice, (int64_t)plan->program_count), dice);
+}
