@@ -114,12 +114,19 @@ const struct hf_node *hf_slot_map_target(const struct hf_slot_map *map,
     return &map->nodes[index];
 }
 
+/* Slots mostly stand in long runs of one node: it is looked at once for each. */
 uint32_t hf_slot_map_covered(const struct hf_slot_map *map)
 {
     uint32_t covered = 0;
+    unsigned first = 0;
 
-    for (unsigned slot = 0; slot < HF_SLOTS; slot++)
-        covered += hf_slot_map_target(map, (uint16_t)slot) != NULL;
+    for (unsigned slot = 1; slot <= HF_SLOTS; slot++) {
+        if (slot < HF_SLOTS && map->owner[slot] == map->owner[first])
+            continue;
+        if (hf_slot_map_target(map, (uint16_t)first))
+            covered += slot - first;
+        first = slot;
+    }
     return covered;
 }
 
