@@ -1,7 +1,7 @@
 # The simulation (docs/simulation.md): the client in a world of its own.
 
 sim_O := $(call objects,$(addprefix tests/sim/,plan plan_text scene scene_answers \
-           scene_connections scene_failover scene_messages scene_slots \
+           scene_connections scene_crossing scene_failover scene_messages scene_slots \
            shrink))
 play_O := $(call objects,$(addprefix tests/sim/,call failover nodes operations owner \
             play program reshard sentinels server site story trouble witness))

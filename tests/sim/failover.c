@@ -7,6 +7,16 @@ static struct site *site_of(const struct trouble *t)
     return t->sim->site;
 }
 
+struct server *failover_master(const struct trouble *t)
+{
+    const struct site *site = site_of(t);
+    int64_t shard = t->fault->server;
+
+    if (t->fault->n & FAILOVER_OF_LOCK)
+        shard = site_master(site, t->fault->lock)->shard;
+    return site_master_of_shard(site, shard);
+}
+
 /* FEED-1: what was on its way is held back with what follows. */
 static void hold_back_replicas(struct trouble *t)
 {
@@ -47,8 +57,8 @@ static int64_t half_way_us(const struct trouble *t)
     return t->fault->for_ms * 1000 / (t->fault->n & FAILOVER_IS_QUICK ? 8 : 2);
 }
 
-/* Where nothing else is wrong, nobody has an excuse long after all but the old
- * master know. */
+/* Clients hear by themselves that a master has died. If nothing else is wrong, none
+ * has an excuse long after the others know. */
 static void all_know(void *ctx)
 {
     trouble_tell(ctx, HISTORY_STATE_END);
@@ -66,13 +76,14 @@ static void on_half_way(void *ctx)
     follow_instead(site_of(t), t->old, best);
     site_new_master(site_of(t), best, t->old, late_us);
     t->again.happen = all_know;
-    if (plan_is_calm(t->sim->plan) && !(t->fault->n & FAILOVER_SERVES_ON))
+    if (plan_is_calm(t->sim->plan) && t->old->is_down)
         world_after(t->sim->world, &t->again, late_us);
 }
 
 static bool has_stopped(const struct trouble *t)
 {
-    return (t->fault->n & FAILOVER_STOPS) && !(t->fault->n & FAILOVER_SERVES_ON);
+    return (t->fault->n & (FAILOVER_STOPS | FAILOVER_SERVES_ON)) ==
+           FAILOVER_STOPS;
 }
 
 static void stop_or_die(struct trouble *t)
@@ -86,7 +97,7 @@ static void stop_or_die(struct trouble *t)
 static void begin(struct trouble *t)
 {
     struct nodes *nodes = site_of(t)->nodes;
-    struct server *master = site_master_of_shard(site_of(t), t->fault->server);
+    struct server *master = failover_master(t);
 
     t->old = NULL;
     if (site_of(t)->falling || (nodes && nodes_are_moving(nodes, master->shard)))

@@ -18,10 +18,14 @@ enum {
     FAILOVER_IS_STALE = 2,
     FAILOVER_IS_SEEN = 4, /* cluster: nodes say CLUSTERDOWN meanwhile */
     FAILOVER_IS_QUICK = 8, /* not half-way, but after an eighth of the time */
-    FAILOVER_STOPS = 16 /* unless it serves on: it does not die */
+    FAILOVER_STOPS = 16, /* unless it serves on: it does not die */
+    FAILOVER_OF_LOCK = 32 /* the master of the lock; otherwise, of any shard */
 };
 
 /* failover - what FAULT_FAILOVER does: begins if t->is_on, otherwise ends. */
 void failover(struct trouble *t);
+
+/* failover_master - whom it is about: the master of that shard now. */
+struct server *failover_master(const struct trouble *t);
 
 #endif

@@ -46,6 +46,7 @@ enum plan_scene {
     SCENE_FAILOVER,
     SCENE_MESSAGES,
     SCENE_RETURNS,
+    SCENE_CROSSING,
     SCENES
 };
 

@@ -15,11 +15,13 @@ static const char *const mood_names[MOODS + 1] = {"mild", "single", "wild"};
 static const char *const scene_names[SCENES + 1] = {
     "none",
     "unanswered",
-    "overtaken", "renewing",
+    "overtaken",
+    "renewing",
     "slots",
     "failover",
     "messages",
     "returns",
+    "crossing",
 };
 static const char *const deployment_names[DEPLOYMENTS + 1] = {
     "standalone", "replicas", "sentinel", "cluster", "sharded"};

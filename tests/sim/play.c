@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "tests/check/judge.h"
+#include "tests/sim/failover.h"
 #include "tests/sim/play.h"
 #include "tests/sim/program.h"
 #include "tests/sim/trouble.h"
@@ -131,20 +132,43 @@ static bool is_of_messages(const struct plan_head *h)
     return h->scene == SCENE_MESSAGES || h->scene == SCENE_RETURNS;
 }
 
+/* Where nothing else is wrong. A question of so many crossings may take longer than
+ * a request is given, and is then asked again after POLL_MS. */
+static int64_t calm_ms(const struct plan_head *h)
+{
+    int64_t ms = crossings_ms(h) + 2 * h->lag_us / 1000;
+
+    return ms > h->request_ms ? ms + h->request_ms + POLL_MS : ms;
+}
+
 static int64_t wake_ms(const struct plan *plan)
 {
     const struct plan_head *h = &plan->head;
 
     if (h->mood == MOOD_MILD || is_of_messages(h))
         return WAKE_MILD_MS + crossings_ms(h);
-    return plan_is_calm(plan) ? WAKE_MILD_MS + crossings_ms(h) + 2 * h->lag_us / 1000
-                              : WAKE_MS;
+    return plan_is_calm(plan) ? WAKE_MILD_MS + calm_ms(h) : WAKE_MS;
 }
 
 /* After a failover or a move, all follow as soon as the servers agree: within
  * 1.5 s, says cluster.md, and a waiter whose question had no answer asks again
  * after POLL_MS. */
 #define FOLLOW_MS 1500
+#define MAP_MS 5000 /* a client that only listens asks so often for the map */
+
+static bool has_silent_failover(const struct plan *plan)
+{
+    for (size_t i = 0; i < plan->fault_count; i++)
+        if (plan->faults[i].trouble == FAULT_FAILOVER &&
+            plan->faults[i].n & (FAILOVER_SERVES_ON | FAILOVER_STOPS))
+            return true;
+    return false;
+}
+
+static int64_t follow_ms(const struct plan *plan)
+{
+    return FOLLOW_MS + POLL_MS + (has_silent_failover(plan) ? MAP_MS : 0);
+}
 
 /* What a waiter listens by is replaced LISTEN_MS and a request timeout after it
  * fell silent (guarantees.md, 8), what it asks by when it looks; a connection or
@@ -168,7 +192,7 @@ static int64_t settle_ms(const struct plan *plan, int64_t look_ms)
     const struct plan_head *h = &plan->head;
 
     if (plan_is_calm(plan))
-        return FOLLOW_MS + POLL_MS + crossings_ms(h) + 2 * h->lag_us / 1000;
+        return follow_ms(plan) + calm_ms(h);
     if (is_of_messages(h))
         return settle_of_messages_ms(plan, look_ms);
     for (size_t i = 0; i < plan->fault_count; i++)

@@ -13,6 +13,7 @@ static const struct scene {
     [SCENE_OVERTAKEN] = {scene_overtaken, EVERYWHERE},
     [SCENE_RENEWING] = {scene_renewing, EVERYWHERE},
     [SCENE_SLOTS] = {scene_slots, IN_CLUSTERS},
+    [SCENE_CROSSING] = {scene_crossing, EVERYWHERE},
     [SCENE_FAILOVER] = {scene_failover, WITH_FAILOVERS},
     [SCENE_MESSAGES] = {scene_messages, EVERYWHERE},
     [SCENE_RETURNS] = {scene_returns, 1u << DEPLOY_SHARDED},

@@ -1,18 +1,78 @@
 /* Scenes in which masters are replaced. */
+#include "tests/sim/failover.h"
 #include "tests/sim/scene.h"
 
 #define SILENT_MAX 2 /* servers */
-#define USERS_MAX 10
+#define USERS_MAX 8
+#define NEWCOMERS_MAX 3
+#define SERVERS_MAX 6 /* of all these deployments */
 
+/* Mostly from before the master fails until it is long replaced. */
 static void draw_silence(struct plan *plan, int64_t at_ms, int64_t span_ms,
                          uint64_t *dice)
 {
     int64_t count = draw_below(dice, SILENT_MAX + 1);
 
     for (int64_t i = 0; i < count; i++)
-        scene_fault(plan, at_ms + draw_below(dice, 2 * span_ms) - span_ms,
-                    FAULT_FREEZE, draw_spread(dice, span_ms / 2, 8 * span_ms))
-            ->server = draw_below(dice, 12);
+        scene_fault(plan, at_ms + draw_below(dice, span_ms) - span_ms * 3 / 4,
+                    FAULT_FREEZE, draw_spread(dice, span_ms / 2, 16 * span_ms))
+            ->server = draw_below(dice, SERVERS_MAX);
+}
+
+static struct plan_fault *draw_failover(struct plan *plan, int64_t at_ms,
+                                        int64_t span_ms, bool all_die,
+                                        uint64_t *dice)
+{
+    struct plan_fault *f =
+        scene_fault(plan, at_ms, FAULT_FAILOVER, span_ms * draw_between(dice, 1, 4));
+
+    f->server = draw_below(dice, SERVERS_MAX);
+    f->lock = draw_below(dice, (int64_t)plan->lock_count);
+    f->n = draw_below(dice, 64);
+    if (draw_one_in(dice, 2))
+        f->n |= FAILOVER_OF_LOCK | FAILOVER_IS_QUICK;
+    if (all_die)
+        f->n &= ~(int64_t)(FAILOVER_SERVES_ON | FAILOVER_STOPS);
+    return f;
+}
+
+static int64_t draw_lock(const struct plan *plan, const struct plan_fault *f,
+                         uint64_t *dice)
+{
+    return draw_one_in(dice, 2) ? f->lock
+                                : draw_below(dice, (int64_t)plan->lock_count);
+}
+
+/* A client that knows nothing yet, and asks just then. */
+static void draw_newcomer(struct plan *plan, const struct plan_fault *f,
+                          int64_t program, uint64_t *dice)
+{
+    struct plan_op *first =
+        scene_user(plan, f->at_ms + draw_below(dice, f->for_ms / 4 + 1),
+                   f->for_ms / 4 + 1, draw_lock(plan, f, dice), dice);
+
+    if (draw_one_in(dice, 2))
+        first->wait_ms = HF_FOREVER;
+    first->program = program;
+}
+
+static void draw_users(struct plan *plan, const struct plan_fault *f,
+                       int64_t span_ms, uint64_t *dice)
+{
+    int64_t count = (int64_t)plan->program_count;
+    int64_t newcomer = draw_below(dice, count);
+
+    scene_op(plan, f->at_ms - 1, OP_FREE, 1)->program = newcomer;
+    for (int64_t k = draw_spread(dice, 1, NEWCOMERS_MAX); k > 0; k--)
+        draw_newcomer(plan, f, newcomer, dice);
+    for (int64_t k = draw_spread(dice, 1, USERS_MAX); k > 0; k--) {
+        struct plan_op *op =
+            scene_user(plan, f->at_ms - span_ms + draw_below(dice, 4 * span_ms),
+                       span_ms, draw_lock(plan, f, dice), dice);
+
+        if (op->program == newcomer)
+            op->program = (newcomer + 1) % count;
+    }
 }
 
 /* A master is replaced while some wait for its locks, hold them, release them, or
@@ -22,23 +82,22 @@ void scene_failover(struct plan *plan, uint64_t *dice)
 {
     int64_t times_ms[SCENE_ACTS_MAX];
     size_t acts = scene_acts(plan, times_ms, dice);
+    bool all_die = draw_one_in(dice, 2); /* clients hear of it soonest */
 
     plan->head.lag_us = plan->head.latency_us;
     plan->head.is_deaf = draw_one_in(dice, 4);
+    if (draw_one_in(dice, 2))
+        plan->head.replicas = 0;
+    if (draw_one_in(dice, 2))
+        plan->head.request_ms = 5000; /* of which a silent server takes much */
     for (size_t i = 0; i < acts; i++) {
         int64_t span_ms = draw_spread(dice, 200, 4000);
-        int64_t users = draw_between(dice, 2, USERS_MAX);
-        struct plan_fault *failover =
-            scene_fault(plan, times_ms[i] + span_ms, FAULT_FAILOVER,
-                        span_ms * draw_between(dice, 1, 4));
+        const struct plan_fault *f =
+            draw_failover(plan, times_ms[i] + span_ms, span_ms, all_die, dice);
 
-        failover->server = draw_below(dice, 8);
-        failover->n = draw_below(dice, 32);
-        draw_silence(plan, failover->at_ms, span_ms, dice);
-        for (int64_t k = 0; k < users; k++)
-            scene_user(plan, times_ms[i] + draw_below(dice, 4 * span_ms), span_ms,
-                       draw_below(dice, (int64_t)plan->lock_count), dice);
+        draw_silence(plan, f->at_ms, span_ms, dice);
+        draw_users(plan, f, span_ms, dice);
     }
-    if (draw_one_in(dice, 4))
+    if (draw_one_in(dice, 6))
         scene_disturb(plan, draw_between(dice, 1, 3), dice);
 }

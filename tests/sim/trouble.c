@@ -18,11 +18,6 @@ static struct server *server_of(const struct trouble *t)
     return site_server(t->sim->site, t->fault->server);
 }
 
-static struct server *shard_master_of(const struct trouble *t)
-{
-    return site_master_of_shard(t->sim->site, t->fault->server);
-}
-
 static struct program *program_of(const struct trouble *t)
 {
     return t->sim->programs[t->fault->program];
@@ -393,7 +388,7 @@ static void name_the_touched(const struct trouble *t, char *dst, size_t size)
         break;
     case TOUCHES_SHARD:
         (void)snprintf(dst, size, "s%lld",
-                       (long long)shard_master_of(t)->number);
+                       (long long)failover_master(t)->number);
         break;
     case TOUCHES_LOCK:
         (void)snprintf(dst, size, "s%lld", (long long)master_of(t)->number);
