@@ -141,13 +141,27 @@ static int64_t calm_ms(const struct plan_head *h)
     return ms > h->request_ms ? ms + h->request_ms + POLL_MS : ms;
 }
 
+/* A client that waited for nothing finds out that its master is gone when it asks:
+ * a command that has waited for 250 ms is a reason to ask for the map. */
+#define FIND_OUT_MS 500
+
+static bool has_failover(const struct plan *plan)
+{
+    for (size_t i = 0; i < plan->fault_count; i++)
+        if (plan->faults[i].trouble == FAULT_FAILOVER)
+            return true;
+    return false;
+}
+
 static int64_t wake_ms(const struct plan *plan)
 {
     const struct plan_head *h = &plan->head;
 
     if (h->mood == MOOD_MILD || is_of_messages(h))
         return WAKE_MILD_MS + crossings_ms(h);
-    return plan_is_calm(plan) ? WAKE_MILD_MS + calm_ms(h) : WAKE_MS;
+    if (!plan_is_calm(plan))
+        return WAKE_MS;
+    return WAKE_MILD_MS + calm_ms(h) + (has_failover(plan) ? FIND_OUT_MS : 0);
 }
 
 /* After a failover or a move, all follow as soon as the servers agree: within
