@@ -72,29 +72,46 @@ static int64_t other_program(const struct plan *plan, int64_t program,
 
 /* ---- scene: messages ---- */
 
-/* What a waiter listens by, and is refused. */
-static const int64_t disturbances[] = {
-    FAULT_RESET,   FAULT_RESET,     FAULT_CUT,   FAULT_CUT,    FAULT_KILL,
-    FAULT_REFUSE,  FAULT_ACL,       FAULT_ACL,   FAULT_ACL,    FAULT_HALF_OPEN,
-    FAULT_HALF_OPEN, FAULT_HALF_OPEN, FAULT_DELAY, FAULT_HOLD_BACK, FAULT_IGNORE,
-    FAULT_MOVE_SLOT};
+/* What a waiter listens by breaks, falls silent, is refused, or goes elsewhere.
+ * A plan has mostly one of these. */
+#define MANNERS 4
+#define KINDS 4
+static const struct manner {
+    int64_t kinds[KINDS];
+    bool is_seen_at_once; /* by the client: soon all is as before */
+} manners[MANNERS] = {
+    {{FAULT_RESET, FAULT_CUT, FAULT_KILL, FAULT_REFUSE}, true},
+    {{FAULT_HALF_OPEN, FAULT_HALF_OPEN, FAULT_DELAY, FAULT_HOLD_BACK}, false},
+    {{FAULT_ACL, FAULT_ACL, FAULT_ACL, FAULT_RESET}, false},
+    {{FAULT_MOVE_SLOT, FAULT_MOVE_SLOT, FAULT_IGNORE, FAULT_RESET}, true},
+};
+
 /* Of RESP2, the second is that of messages; of RESP3 there is one. 0: all. */
 static const int64_t connections[] = {0, 1, 2, 2, 2, 3};
-#define KINDS_MAX 2
 #define ACL_SUBSCRIBE 1
 
 struct act {
     int64_t lock, holder, waiter; /* the programs */
     int64_t at_ms, release_ms;
-    int64_t kinds[KINDS_MAX];
+    const struct manner *manner;
 };
+
+static int64_t draw_kind(const struct plan *plan, const struct act *act,
+                         uint64_t *dice)
+{
+    int64_t kind;
+
+    do {
+        kind = draw_pick(dice, act->manner->kinds, KINDS);
+    } while (!plan_can_be(kind, plan->head.deployment));
+    return kind;
+}
 
 static void disturb(struct plan *plan, const struct act *act, int64_t at_ms,
                     uint64_t *dice)
 {
-    struct plan_fault *f =
-        scene_fault(plan, at_ms, act->kinds[draw_below(dice, KINDS_MAX)],
-                    draw_spread(dice, 10, 4000));
+    struct plan_fault *f = scene_fault(plan, at_ms, draw_kind(plan, act, dice),
+                                       draw_spread(dice, 10, 4000));
 
     f->program = act->waiter;
     f->server = server_of(plan, act->lock);
@@ -111,14 +128,14 @@ static void disturb(struct plan *plan, const struct act *act, int64_t at_ms,
         f->n = !draw_one_in(dice, 4); /* half open for good */
 }
 
-/* Soon after the waiter has come, or shortly before the release; several of them
- * near each other. */
+/* When the waiter comes, or shortly before the release; several of them near each
+ * other. */
 static void disturb_act(struct plan *plan, const struct act *act, bool is_near,
                         uint64_t *dice)
 {
     int64_t count = draw_between(dice, 1, 3);
     int64_t at_ms = is_near ? act->release_ms - draw_spread(dice, 1, 400)
-                            : act->at_ms + draw_spread(dice, 1, 1000);
+                            : act->at_ms + draw_between(dice, -300, 1000);
 
     while (count-- > 0) {
         disturb(plan, act, at_ms, dice);
@@ -153,6 +170,15 @@ static int64_t long_after_ms(const struct plan_head *h, uint64_t *dice)
            draw_below(dice, 12000);
 }
 
+static const struct manner *draw_manner(bool *is_near, uint64_t *dice)
+{
+    const struct manner *manner = &manners[draw_below(dice, MANNERS)];
+
+    *is_near = draw_one_in(dice, 4) ? !manner->is_seen_at_once
+                                    : manner->is_seen_at_once;
+    return manner;
+}
+
 /* A lock is held for long; who waits for it listens, and what it listens by breaks,
  * falls silent, or is refused and to be had again; the message is sent in that
  * moment, or long after. */
@@ -160,18 +186,15 @@ void scene_messages(struct plan *plan, uint64_t *dice)
 {
     int64_t times_ms[SCENE_ACTS_MAX];
     struct act act = {0};
+    bool is_near;
     size_t acts;
-    bool is_near = draw_one_in(dice, 2);
 
     be_fast(&plan->head, dice);
+    act.manner = draw_manner(&is_near, dice);
     plan->head.keeps_alive = !draw_one_in(dice, 4);
+    plan->head.protocol = draw_one_in(dice, 3) ? 3 : 2; /* mostly two connections */
     plan->head.length_ms = is_near ? draw_between(dice, 20000, 60000)
-                                   : draw_between(dice, 30000, 180000);
-    for (int i = 0; i < KINDS_MAX; i++)
-        do {
-            act.kinds[i] =
-                draw_pick(dice, disturbances, DRAW_COUNT(disturbances));
-        } while (!plan_can_be(act.kinds[i], plan->head.deployment));
+                                   : draw_between(dice, 60000, 240000);
     acts = scene_acts(plan, times_ms, dice);
     for (size_t i = 0; i < acts; i++) {
         act.at_ms = times_ms[i];
