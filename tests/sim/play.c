@@ -153,12 +153,22 @@ static bool has_failover(const struct plan *plan)
     return false;
 }
 
+/* A connection that is half open for good, and idle, is found out by the first
+ * question, whenever that is; a waiter asks again POLL_MS later. */
+static int64_t meet_dead_ms(const struct plan *plan)
+{
+    for (size_t i = 0; i < plan->fault_count; i++)
+        if (plan->faults[i].trouble == FAULT_HALF_OPEN && plan->faults[i].n == 1)
+            return plan->head.request_ms + POLL_MS;
+    return 0;
+}
+
 static int64_t wake_ms(const struct plan *plan)
 {
     const struct plan_head *h = &plan->head;
 
     if (h->mood == MOOD_MILD || is_of_messages(h))
-        return WAKE_MILD_MS + crossings_ms(h);
+        return WAKE_MILD_MS + crossings_ms(h) + meet_dead_ms(plan);
     if (!plan_is_calm(plan))
         return WAKE_MS;
     return WAKE_MILD_MS + calm_ms(h) + (has_failover(plan) ? FIND_OUT_MS : 0);

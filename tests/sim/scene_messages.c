@@ -82,7 +82,7 @@ static const struct manner {
 } manners[MANNERS] = {
     {{FAULT_RESET, FAULT_CUT, FAULT_KILL, FAULT_REFUSE}, true},
     {{FAULT_HALF_OPEN, FAULT_HALF_OPEN, FAULT_DELAY, FAULT_HOLD_BACK}, false},
-    {{FAULT_ACL, FAULT_ACL, FAULT_ACL, FAULT_RESET}, false},
+    {{FAULT_ACL, FAULT_ACL, FAULT_ACL, FAULT_KILL}, false},
     {{FAULT_MOVE_SLOT, FAULT_MOVE_SLOT, FAULT_IGNORE, FAULT_RESET}, true},
 };
 
@@ -107,6 +107,13 @@ static int64_t draw_kind(const struct plan *plan, const struct act *act,
     return kind;
 }
 
+/* Long enough for one that comes meanwhile to be refused. */
+static void refuse_for_a_while(struct plan_fault *f, uint64_t *dice)
+{
+    f->n = ACL_SUBSCRIBE;
+    f->for_ms = draw_spread(dice, 400, 6000);
+}
+
 static void disturb(struct plan *plan, const struct act *act, int64_t at_ms,
                     uint64_t *dice)
 {
@@ -123,7 +130,7 @@ static void disturb(struct plan *plan, const struct act *act, int64_t at_ms,
     else if (f->trouble == FAULT_DELAY)
         f->n = draw_spread(dice, 10, 3000);
     else if (f->trouble == FAULT_ACL)
-        f->n = ACL_SUBSCRIBE;
+        refuse_for_a_while(f, dice);
     else
         f->n = !draw_one_in(dice, 4); /* half open for good */
 }
@@ -135,7 +142,7 @@ static void disturb_act(struct plan *plan, const struct act *act, bool is_near,
 {
     int64_t count = draw_between(dice, 1, 3);
     int64_t at_ms = is_near ? act->release_ms - draw_spread(dice, 1, 400)
-                            : act->at_ms + draw_between(dice, -300, 1000);
+                            : act->at_ms + draw_between(dice, -300, 600);
 
     while (count-- > 0) {
         disturb(plan, act, at_ms, dice);
