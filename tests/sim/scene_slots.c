@@ -2,7 +2,7 @@
 #include "tests/sim/scene.h"
 
 #define MOVES_MAX 4 /* one after the other */
-#define USERS_MAX 10
+#define USERS_MAX 14
 
 static void draw_moves(struct plan *plan, int64_t at_ms, int64_t span_ms,
                        int64_t lock, uint64_t *dice)
@@ -20,6 +20,19 @@ static void draw_moves(struct plan *plan, int64_t at_ms, int64_t span_ms,
     }
 }
 
+/* Mostly with all that makes messages matter: servers that have sharded ones, and
+ * waiters that look late by themselves. */
+static void want_messages(struct plan_head *h, uint64_t *dice)
+{
+    if (draw_one_in(dice, 4))
+        return;
+    h->version = draw_between(dice, 1, 2);
+    h->replicas = 0;
+    h->watchdog_ms = draw_one_in(dice, 2) ? 10000 : 30000;
+    if (h->latency_us > 2000)
+        h->latency_us = h->jitter_us = 1000;
+}
+
 /* A slot is long on the move, several times perhaps, and the key of a lock in it
  * moves long before the slot does. Meanwhile and afterwards, that lock is taken,
  * waited for and released by those who came before the move, or who found the key
@@ -29,12 +42,13 @@ void scene_slots(struct plan *plan, uint64_t *dice)
     int64_t times_ms[SCENE_ACTS_MAX];
     size_t acts = scene_acts(plan, times_ms, dice);
 
+    want_messages(&plan->head, dice);
     plan->head.lag_us = plan->head.latency_us;
     plan->head.is_deaf = draw_one_in(dice, 16);
     for (size_t i = 0; i < acts; i++) {
         int64_t span_ms = draw_spread(dice, 200, 8000);
         int64_t lock = draw_below(dice, (int64_t)plan->lock_count);
-        int64_t users = draw_between(dice, 2, USERS_MAX);
+        int64_t users = draw_between(dice, 3, USERS_MAX);
 
         draw_moves(plan, times_ms[i] + span_ms / 2, span_ms, lock, dice);
         for (int64_t k = 0; k < users; k++)
