@@ -87,6 +87,14 @@ static void on_hold_over(void *ctx)
 static void acquire(struct program *p, struct owner *o,
                     const struct plan_op *op);
 
+/* Once all has been released, its user may have freed what `ctx` points at. */
+static void check_holds(const struct owner *o)
+{
+    if (o->count == 0 && o->under_way == 0)
+        sim_fail(o->program->sim, "lost",
+                 "%s is told of the loss of what it has released", o->name);
+}
+
 static void on_lost(void *ctx, struct hf_lock *lock, int64_t number,
                     enum hf_lost reason)
 {
@@ -94,6 +102,7 @@ static void on_lost(void *ctx, struct hf_lock *lock, int64_t number,
 
     (void)lock;
     (void)number;
+    check_holds(c->owner);
     owner_lost(c->owner, reason);
     if ((c->flags & FLAG_RELEASE_IN_LOST) && !c->program->is_freeing)
         release_all(c->owner);

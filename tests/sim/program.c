@@ -9,6 +9,13 @@
 
 #define FREED 0xdb
 
+/* By the address sanitizer, which sees late reads, too. */
+#ifdef __SANITIZE_ADDRESS__
+#define IS_WATCHED true
+#else
+#define IS_WATCHED false
+#endif
+
 struct sim *program_sim(const struct program *p)
 {
     return p->sim;
@@ -34,26 +41,69 @@ static void write_plain(struct program *p, enum history_what what)
 
 /* ---- memory ---- */
 
-/* Freed memory is overwritten, so that a late read is noticed; what is left when
- * the client has been freed is a leak. A call that makes a block smaller, or frees
- * it, must not fail (resp/base.h). */
+/* What was freed is overwritten, and kept for a while: who reads it late finds
+ * nonsense, and who writes it is found out. */
+static void give_back(struct program *p, struct freed *f)
+{
+    const unsigned char *bytes = f->ptr;
+
+    if (bytes &&
+        (bytes[0] != FREED || memcmp(bytes, bytes + 1, f->size - 1) != 0))
+        sim_fail(p->sim, "memory", "%s writes to what it has freed",
+                 process_name(p->process));
+    free(f->ptr);
+    *f = (struct freed){0};
+}
+
+static void keep_freed(struct program *p, void *ptr, size_t size)
+{
+    struct freed *f = &p->freed[p->freed_count++ % FREED_KEPT];
+
+    if (IS_WATCHED) {
+        free(ptr);
+        return;
+    }
+    give_back(p, f);
+    *f = (struct freed){memset(ptr, FREED, size), size};
+}
+
+static void give_all_back(struct program *p)
+{
+    for (size_t i = 0; i < FREED_KEPT; i++)
+        give_back(p, &p->freed[i]);
+}
+
+static void *grow(struct program *p, void *old, size_t old_size, size_t size)
+{
+    void *ptr;
+
+    if (p->starve_in > 0 && --p->starve_in == 0)
+        return NULL;
+    ptr = malloc(size);
+    if (!ptr)
+        return NULL;
+    if (old) {
+        memcpy(ptr, old, old_size);
+        keep_freed(p, old, old_size);
+    }
+    p->bytes += size - old_size;
+    return ptr;
+}
+
+/* What is left when the client has been freed is a leak. A call that makes a
+ * block smaller, or frees it, must not fail (resp/base.h). */
 static void *resize(void *ctx, void *ptr, size_t old, size_t size)
 {
     struct program *p = ctx;
 
-    if (size == 0) {
-        if (ptr)
-            memset(ptr, FREED, old);
-        free(ptr);
-        p->bytes -= old;
-        return NULL;
-    }
-    if (size > old && p->starve_in > 0 && --p->starve_in == 0)
-        return NULL;
-    ptr = realloc(ptr, size);
+    if (size > old)
+        return grow(p, ptr, old, size);
+    p->bytes -= old - size;
+    if (size > 0)
+        return realloc(ptr, size);
     if (ptr)
-        p->bytes += size - old;
-    return ptr;
+        keep_freed(p, ptr, old);
+    return NULL;
 }
 
 void program_starve(struct program *p, int64_t nth)
@@ -142,6 +192,7 @@ void program_free_client(struct program *p)
     p->is_freeing = true;
     hf_client_free(p->client);
     p->is_freeing = false;
+    give_all_back(p);
     if (p->bytes != 0)
         sim_fail(p->sim, "leak", "%s keeps %zu bytes of its client",
                  process_name(p->process), p->bytes);

@@ -8,6 +8,13 @@
 
 #define RETRY_US 10000 /* what cannot be done now is tried again */
 
+#define FREED_KEPT 64   /* blocks, the last ones */
+
+struct freed {
+    void *ptr;
+    size_t size;
+};
+
 struct program {
     struct sim *sim;
     int64_t index;
@@ -22,6 +29,8 @@ struct program {
     int64_t starve_in; /* allocations; 0: none fails */
     struct hf_mem mem;
     size_t bytes;      /* that the client has of it */
+    struct freed freed[FREED_KEPT];
+    size_t freed_count;
 };
 
 /* program_owner          - the one that an operation names; made when first
