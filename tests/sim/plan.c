@@ -296,6 +296,7 @@ static const struct range ranges[TROUBLES] = {
     [FAULT_DELAY] = {1, 4000, 10, 10000},
     [FAULT_HOLD_BACK] = {0, 0, 10, 20000},
     [FAULT_CUT] = {0, 400, 0, 0},
+    [FAULT_RESET] = {0, 1, 0, 0},
     [FAULT_HALF_OPEN] = {0, 1, 10, 20000},
     [FAULT_REFUSE] = {0, 0, 10, 10000},
     [FAULT_IGNORE] = {0, 0, 10, 10000},

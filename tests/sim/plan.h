@@ -101,7 +101,8 @@ enum plan_trouble {
     FAULT_DELAY,     /* n ms more, for for_ms */
     FAULT_HOLD_BACK, /* bytes wait, for for_ms */
     FAULT_CUT,       /* the connection ends n bytes from now */
-    FAULT_RESET,
+    FAULT_RESET,     /* or (n 1) of the client's end alone: what it has sent
+                        arrives */
     FAULT_HALF_OPEN, /* bytes vanish, for for_ms; then a reset, or (n 1)
                         none */
     FAULT_REFUSE,    /* new connections, for for_ms */

@@ -1,188 +1,297 @@
 /* Scenes with two ways to one server, of which one is slow: commands that set a
- * lock's TTL are executed in another order than they were asked. */
+ * lock's TTL are executed in another order than they were asked, or answered in
+ * another than they were executed; and a renewal is out while its hold is given
+ * up. The ways are the connection of calls that wait for replicas beside that
+ * of renewals, and a connection that was given up beside its successor. */
 #include "tests/sim/scene.h"
 
-/* Longer than a request, and than a silent connection is let be (LINK-3), or
- * not. */
-static int64_t draw_slowness(const struct plan_head *h, uint64_t *dice)
+/* Where an act is played. */
+struct stage {
+    int64_t program, lock, side, owner;
+    int64_t third_ms;  /* between two renewals */
+    int64_t answer_ms; /* so long a renewal waits for its answer */
+};
+
+static int64_t at_least_1(int64_t ms)
 {
-    return draw_spread(dice, h->request_ms / 2, 12000);
+    return ms > 0 ? ms : 1;
 }
 
-/* Shorter than that of the watchdog, as long, or far longer. */
-static int64_t draw_lease(const struct plan_head *h, uint64_t *dice)
+/* Acts are on one lock after the other, so that they leave each other alone. */
+static struct stage draw_stage(const struct plan *plan, size_t act,
+                               uint64_t *dice)
 {
-    static const int64_t percent[] = {5, 20, 50, 90, 100, 300, 1000};
+    const struct plan_head *h = &plan->head;
+    int64_t third_ms = h->watchdog_ms / 3;
+    size_t lock = act % plan->lock_count;
+    bool has_sides = plan_has_sides(plan->locks[lock].family);
 
-    return draw_one_in(dice, 4)
-               ? 0
-               : h->watchdog_ms *
-                     draw_pick(dice, percent, DRAW_COUNT(percent)) / 100;
+    return (struct stage){
+        .program = draw_below(dice, (int64_t)plan->program_count),
+        .lock = (int64_t)lock,
+        .side = has_sides ? draw_below(dice, 2) : 0,
+        .owner = (int64_t)act % PLAN_OWNERS + 1,
+        .third_ms = third_ms,
+        .answer_ms = third_ms < h->request_ms ? third_ms : h->request_ms};
 }
 
-/* A hold that lasts, and more calls of its owner on it while it is renewed. */
-static int64_t hold_and_reenter(struct plan *plan, int64_t at_ms, int64_t act,
-                                uint64_t *dice)
+static struct plan_op *acquire_on(struct plan *plan, const struct stage *s,
+                                  int64_t at_ms)
 {
-    struct plan_head *h = &plan->head;
-    int64_t program = draw_below(dice, (int64_t)plan->program_count);
-    int64_t lock = draw_below(dice, (int64_t)plan->lock_count);
-    int64_t sides = plan_has_sides(plan->locks[lock].family) ? 2 : 1;
-    int64_t side = draw_below(dice, sides);
-    int64_t calls = draw_between(dice, 1, 3), lasts_ms = 20000;
+    struct plan_op *op = scene_op(plan, at_ms, OP_ACQUIRE, s->owner);
 
-    for (int64_t i = 0; i <= calls; i++) {
-        struct plan_op *op =
-            scene_op(plan, at_ms, OP_ACQUIRE, act % PLAN_OWNERS + 1);
-
-        op->program = program;
-        op->lock = lock;
-        op->side = draw_one_in(dice, 8) ? draw_below(dice, sides) : side;
-        op->lease_ms = draw_lease(h, dice);
-        op->hold_ms = i == 0 ? lasts_ms : draw_spread(dice, 1, lasts_ms);
-        op->flags = draw_below(dice, 4);
-        at_ms += i == 0 ? draw_spread(dice, 50, h->watchdog_ms)
-                        : draw_spread(dice, 1, h->request_ms * 2);
-    }
-    return program;
+    op->program = s->program;
+    op->lock = s->lock;
+    op->side = s->side;
+    return op;
 }
 
-static const int64_t slow[] = {FAULT_HOLD_BACK, FAULT_HOLD_BACK, FAULT_DELAY,
-                               FAULT_HALF_OPEN};
-static const int64_t ends[] = {FAULT_RESET, FAULT_CUT, FAULT_CUT,
-                               FAULT_HALF_OPEN, FAULT_KILL};
-
-/* One connection, or (0) all: bytes are late. */
-static struct plan_fault *slow_one_way(struct plan *plan, int64_t at_ms,
-                                       uint64_t *dice)
+/* On the way to whichever master has the lock. */
+static void put_fault(struct plan *plan, const struct stage *s, int64_t at_ms,
+                      struct plan_fault fault)
 {
-    int64_t for_ms = draw_slowness(&plan->head, dice);
-    struct plan_fault *f =
-        scene_fault(plan, at_ms, draw_pick(dice, slow, DRAW_COUNT(slow)), for_ms);
-
-    f->connection = draw_between(dice, 0, 3);
-    f->to_server = draw_below(dice, 2);
-    f->n = f->trouble == FAULT_DELAY
-               ? draw_spread(dice, 1, 2 * plan->head.request_ms)
-               : draw_below(dice, 2);
-    return f;
-}
-
-/* The client hears that it has ended, mostly while a call still waits; what is on
- * its way to the server arrives later. */
-static void end_it(struct plan *plan, const struct plan_fault *slowed,
-                   uint64_t *dice)
-{
-    struct plan_fault *f = scene_fault(
-        plan, slowed->at_ms + draw_spread(dice, 1, 2 * plan->head.request_ms),
-        draw_pick(dice, ends, DRAW_COUNT(ends)), 1000);
-
-    f->program = slowed->program;
-    f->server = slowed->server;
-    f->connection = slowed->connection;
-    f->to_server = draw_one_in(dice, 4);
-    f->n = f->trouble == FAULT_CUT && draw_one_in(dice, 4)
-               ? draw_below(dice, 400)
-               : draw_below(dice, 2);
-}
-
-/* No server kills an old connection, so that what that still brings is executed
- * beside the new one. */
-#define SERVERS 6
-
-static void keep_what_was_sent(struct plan *plan)
-{
-    for (int64_t i = 0; i < SERVERS; i++) {
+    for (int64_t i = 0; i < plan->head.masters; i++) {
         struct plan_fault *f =
-            scene_fault(plan, 0, FAULT_ACL, plan->head.length_ms);
+            scene_fault(plan, at_ms, fault.trouble, fault.for_ms);
+
+        f->program = s->program;
+        f->server = i;
+        f->to_server = fault.to_server;
+        f->connection = fault.connection;
+        f->n = fault.n;
+    }
+}
+
+/* ---- the slow way ---- */
+
+/* Two connections, where calls wait for replicas; where there are none, each
+ * such call is one acquisition that too few have. */
+static void draw_ways(struct plan_head *h, uint64_t *dice)
+{
+    if (draw_one_in(dice, 4))
+        return;
+    h->replicas = h->deployment == DEPLOY_STANDALONE
+                      ? 1
+                      : draw_between(dice, HF_REPLICAS_MAJORITY, 1);
+}
+
+static int64_t draw_connection(uint64_t *dice)
+{
+    return draw_one_in(dice, 8) ? draw_below(dice, 4)
+                                : draw_between(dice, 1, 2);
+}
+
+/* Answers, or questions, that come later than those of the other way, but in
+ * time. */
+static void slow_down(struct plan *plan, const struct stage *s, int64_t at_ms,
+                      uint64_t *dice)
+{
+    put_fault(plan, s, at_ms,
+              (struct plan_fault){
+                  .trouble = FAULT_DELAY,
+                  .for_ms = draw_between(dice, s->third_ms, 4 * s->third_ms),
+                  .n = draw_between(dice, s->answer_ms / 20, s->answer_ms) + 1,
+                  .to_server = draw_one_in(dice, 4),
+                  .connection = draw_connection(dice)});
+}
+
+static const int64_t ends[] = {FAULT_RESET, FAULT_RESET, FAULT_RESET,
+                               FAULT_CUT,   FAULT_HALF_OPEN, FAULT_KILL};
+
+/* The client loses it meanwhile. */
+static void end_early(struct plan *plan, const struct stage *s,
+                      const struct plan_fault *held, uint64_t *dice)
+{
+    put_fault(plan, s,
+              held->at_ms + draw_spread(dice, 10, plan->head.request_ms),
+              (struct plan_fault){
+                  .trouble = draw_pick(dice, ends, DRAW_COUNT(ends)),
+                  .for_ms = draw_spread(dice, 10, held->for_ms),
+                  .connection = held->connection,
+                  .n = !draw_one_in(dice, 4)});
+}
+
+/* Held up until the client gives the connection up, and opens another one. What
+ * the old one brings then, the server executes beside that. */
+static void hold_up(struct plan *plan, const struct stage *s, int64_t at_ms,
+                    uint64_t *dice)
+{
+    int64_t request_ms = plan->head.request_ms;
+    struct plan_fault held = {
+        .at_ms = at_ms,
+        .trouble = FAULT_HOLD_BACK,
+        .for_ms = draw_one_in(dice, 4)
+                      ? draw_spread(dice, request_ms / 2, 12000)
+                      : request_ms * draw_between(dice, 50, 260) / 100,
+        .to_server = !draw_one_in(dice, 6),
+        .connection = draw_connection(dice)};
+
+    put_fault(plan, s, at_ms, held);
+    if (!draw_one_in(dice, 3))
+        end_early(plan, s, &held, dice);
+}
+
+/* The old connection cannot be killed by its successor. */
+static void forbid_kill(struct plan *plan, uint64_t *dice)
+{
+    for (int64_t i = 0; i < plan->head.masters; i++) {
+        struct plan_fault *f = scene_fault(
+            plan, draw_below(dice, 2) * draw_below(dice, plan->head.length_ms),
+            FAULT_ACL, plan->head.length_ms);
 
         f->n = PLAN_ACL_KILL;
         f->server = i;
     }
 }
 
+/* ---- a hold whose lease changes ---- */
+
+/* Shorter than that of the watchdog, as long, or far longer. */
+static int64_t draw_lease(const struct plan_head *h, uint64_t *dice)
+{
+    static const int64_t percent[] = {2, 5, 20, 50, 90, 100, 300, 1000};
+
+    if (draw_one_in(dice, 4))
+        return 0;
+    return at_least_1(h->watchdog_ms *
+                      draw_pick(dice, percent, DRAW_COUNT(percent)) / 100);
+}
+
+/* It lasts as long as its act. */
+static int64_t draw_hold(const struct plan *plan, uint64_t *dice)
+{
+    const struct plan_head *h = &plan->head;
+
+    return h->watchdog_ms + draw_between(dice, 1, 4) * h->request_ms;
+}
+
+/* While it is renewed, its owner enters again, for shorter or longer, and
+ * leaves in part: one call behind the other, or at once. */
+static void reenter(struct plan *plan, const struct stage *s, int64_t at_ms,
+                    uint64_t *dice)
+{
+    const struct plan_head *h = &plan->head;
+    int64_t calls = draw_between(dice, 1, 3);
+
+    for (int64_t i = 0; i < calls; i++) {
+        struct plan_op *op = acquire_on(plan, s, at_ms);
+
+        op->lease_ms = draw_lease(h, dice);
+        op->hold_ms = draw_one_in(dice, 2) ? draw_hold(plan, dice)
+                                           : draw_spread(dice, 1, 20000);
+        op->flags = FLAG_KEEP_UNREPLICATED;
+        at_ms += draw_spread(dice, 1, h->request_ms);
+    }
+}
+
+static void play_overtaken(struct plan *plan, const struct stage *s,
+                           int64_t at_ms, uint64_t *dice)
+{
+    struct plan_op *first = acquire_on(plan, s, at_ms);
+
+    first->hold_ms = draw_hold(plan, dice);
+    first->lease_ms = draw_one_in(dice, 6) ? draw_lease(&plan->head, dice) : 0;
+    first->flags = FLAG_KEEP_UNREPLICATED;
+    at_ms += draw_between(dice, 50, 2 * s->third_ms);
+    if (draw_one_in(dice, 2)) {
+        slow_down(plan, s, at_ms, dice);
+        at_ms += draw_below(dice, 2 * s->third_ms);
+    } else {
+        hold_up(plan, s, at_ms, dice);
+        at_ms += draw_spread(dice, 1, plan->head.request_ms / 2);
+    }
+    reenter(plan, s, at_ms, dice);
+}
+
+static void draw_times(struct plan_head *h, uint64_t *dice)
+{
+    static const int64_t watchdogs_ms[] = {900, 3000, 3000, 3000, 10000};
+
+    h->length_ms = draw_between(dice, 10000, 120000);
+    h->watchdog_ms = draw_pick(dice, watchdogs_ms, DRAW_COUNT(watchdogs_ms));
+    h->request_ms = draw_one_in(dice, 2) ? 300 : 1000;
+    h->replicas_ms = draw_spread(dice, 20, h->watchdog_ms / 6);
+}
+
 void scene_overtaken(struct plan *plan, uint64_t *dice)
 {
     int64_t times_ms[SCENE_ACTS_MAX];
-    size_t acts = scene_acts(plan, times_ms, dice);
-    struct plan_head *h = &plan->head;
+    size_t acts;
 
-    if (h->deployment != DEPLOY_STANDALONE && draw_one_in(dice, 2))
-        h->replicas = draw_between(dice, HF_REPLICAS_MAJORITY, 1);
-    h->request_ms = draw_one_in(dice, 2) ? 300 : 1000;
-    if (draw_one_in(dice, 2))
-        keep_what_was_sent(plan);
-    for (size_t i = 0; i < acts; i++) {
-        int64_t program = hold_and_reenter(plan, times_ms[i], (int64_t)i, dice);
-        const struct plan_op *last = &plan->ops[plan->op_count - 1];
-        struct plan_fault *slowed =
-            slow_one_way(plan, last->at_ms - draw_spread(dice, 1, 200), dice);
+    draw_times(&plan->head, dice);
+    acts = scene_acts(plan, times_ms, dice);
+    draw_ways(&plan->head, dice);
+    if (!draw_one_in(dice, 4))
+        forbid_kill(plan, dice);
+    for (size_t i = 0; i < 2 * acts; i++) {
+        struct stage s = draw_stage(plan, i, dice);
 
-        slowed->program = program;
-        slowed->server = draw_below(dice, h->masters);
-        if (draw_one_in(dice, 2))
-            end_it(plan, slowed, dice);
+        play_overtaken(plan, &s, times_ms[i / 2], dice);
     }
 }
 
-/* ---- renewals that are out ---- */
+/* ---- a hold that is given up while its renewal is out ---- */
 
-/* From soon after the grants on; one is on its way for so long. */
-static int64_t slow_line(struct plan *plan, int64_t at_ms, int64_t program,
+/* Readers, mostly, where there are any: they hold it together, and what is kept
+ * of them is memory of their own. */
+static void seek_readers(struct stage *s, const struct plan *plan,
                          uint64_t *dice)
 {
-    int64_t each_ms = draw_between(dice, 10, plan->head.request_ms / 3);
-
-    for (int64_t i = 0; i < 2 * plan->head.masters; i++) {
-        struct plan_fault *f =
-            scene_fault(plan, at_ms + plan->head.watchdog_ms / 5, FAULT_DELAY,
-                        2 * plan->head.watchdog_ms);
-
-        f->program = program;
-        f->server = i / 2;
-        f->to_server = i % 2;
-        f->n = each_ms;
-    }
-    return 2 * each_ms;
+    for (int tries = 0; tries < 4; tries++)
+        if (plan->locks[s->lock].family != FAMILY_READ_WRITE)
+            s->lock = draw_below(dice, (int64_t)plan->lock_count);
+    s->side = plan_has_sides(plan->locks[s->lock].family) &&
+              draw_one_in(dice, 4);
 }
 
-/* Holds of one program end while their renewals are out: as long as allowed,
- * released, or with the client. */
-static void end_while_renewed(struct plan *plan, int64_t at_ms, int64_t program,
-                              uint64_t *dice)
+/* It ends about when it is renewed for the first, the second or the third time:
+ * by its owner, by its client, or as it has been held for long enough. */
+static void end_while_renewed(struct plan *plan, const struct stage *s,
+                              struct plan_op *op, uint64_t *dice)
 {
-    struct plan_head *h = &plan->head;
-    int64_t out_ms = slow_line(plan, at_ms, program, dice);
-    int64_t holds = draw_between(dice, 1, 4), ends_ms;
+    int64_t renewed_ms = s->third_ms * draw_between(dice, 1, 3) -
+                         draw_below(dice, s->third_ms / 4 + 1);
+    int64_t ends_ms = at_least_1(renewed_ms + draw_below(dice, s->answer_ms));
 
-    for (int64_t i = 0; i < holds; i++) {
-        struct plan_op *op = scene_op(plan, at_ms + draw_below(dice, 20),
-                                      OP_ACQUIRE, i % PLAN_OWNERS + 1);
-
-        ends_ms = h->watchdog_ms / 3 * draw_between(dice, 1, 3) +
-                  draw_below(dice, 2 * out_ms);
-        op->program = program;
-        op->lock = draw_below(dice, (int64_t)plan->lock_count);
-        op->side = plan_has_sides(plan->locks[op->lock].family)
-                       ? draw_below(dice, 2)
-                       : 0;
-        op->hold_ms = draw_one_in(dice, 2) ? ends_ms : -1;
-        op->max_hold_ms = draw_one_in(dice, 2) ? ends_ms : 0;
-        op->wait_ms = draw_one_in(dice, 2) ? h->watchdog_ms : h->request_ms;
-        op->flags = draw_below(dice, 8);
+    op->hold_ms = draw_one_in(dice, 4) ? 20000 : ends_ms;
+    if (draw_one_in(dice, 4)) {
+        op->max_hold_ms = ends_ms;
+        op->flags |= draw_below(dice, 2) * FLAG_RELEASE_IN_LOST;
     }
-    if (draw_one_in(dice, 3))
-        scene_op(plan, at_ms + ends_ms,
-                 draw_one_in(dice, 2) ? OP_FREE : OP_CLOSE, 1)
-            ->program = program;
+    if (draw_one_in(dice, 4)) {
+        int64_t verb = draw_between(dice, OP_RELEASE, OP_FREE);
+        struct plan_op *also =
+            scene_op(plan, op->at_ms + ends_ms, verb, s->owner);
+
+        also->program = s->program;
+        also->lock = s->lock;
+        also->side = op->side;
+    }
 }
 
 void scene_renewing(struct plan *plan, uint64_t *dice)
 {
     int64_t times_ms[SCENE_ACTS_MAX];
-    size_t acts = scene_acts(plan, times_ms, dice);
+    size_t acts;
 
-    for (size_t i = 0; i < acts; i++)
-        end_while_renewed(plan, times_ms[i],
-                          draw_below(dice, (int64_t)plan->program_count), dice);
+    draw_times(&plan->head, dice);
+    acts = scene_acts(plan, times_ms, dice);
+    draw_ways(&plan->head, dice);
+    for (size_t i = 0; i < acts; i++) {
+        struct stage s = draw_stage(plan, i, dice);
+        int64_t holds = draw_between(dice, 1, 3);
+
+        seek_readers(&s, plan, dice);
+        for (int64_t k = 0; k < holds; k++) {
+            struct plan_op *op =
+                acquire_on(plan, &s, times_ms[i] + draw_spread(dice, 1, 100));
+
+            op->wait_ms = draw_below(dice, 2) * draw_spread(dice, 1, 1000);
+            op->flags = FLAG_KEEP_UNREPLICATED;
+            end_while_renewed(plan, &s, op, dice);
+            s.owner = s.owner % PLAN_OWNERS + 1;
+        }
+        slow_down(plan, &s, times_ms[i] + draw_between(dice, 50, s.third_ms),
+                  dice);
+    }
 }

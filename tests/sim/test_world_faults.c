@@ -133,7 +133,8 @@ static void forget_one(struct connection *c)
 }
 
 static void (*const of_one[])(struct connection *c) = {
-    hold_one, slow_one, cut_one, forget_one, connection_reset};
+    hold_one,   slow_one,         cut_one,
+    forget_one, connection_reset, connection_drop};
 
 /* Of two connections of one link the older is disturbed: the newer answers at
  * once. */

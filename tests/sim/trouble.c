@@ -91,8 +91,12 @@ static void reset(struct trouble *t)
 {
     struct connection *one = connection_of(t);
 
-    if (one)
+    if (one && t->fault->n == 1)
+        connection_drop(one);
+    else if (one)
         connection_reset(one);
+    else if (t->fault->n == 1)
+        link_drop(link_of(t));
     else
         link_reset(link_of(t));
 }

@@ -143,6 +143,12 @@ void connection_reset(struct connection *c)
     connection_settle(c);
 }
 
+void connection_drop(struct connection *c)
+{
+    link_tell(c->link, NET_RESET, TO_CLIENT, NULL, 0);
+    connection_break(c, ECONNRESET);
+}
+
 void connection_hold(struct connection *c, enum way way)
 {
     c->ways[way].is_held = true;

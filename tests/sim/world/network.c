@@ -201,6 +201,17 @@ void link_reset(struct link *link)
     each_connection(link, reset, NULL);
 }
 
+static void drop(struct connection *c, const void *how)
+{
+    (void)how;
+    connection_drop(c);
+}
+
+void link_drop(struct link *link)
+{
+    each_connection(link, drop, NULL);
+}
+
 static void forget(struct connection *c, const void *way)
 {
     connection_forget(c, *(const enum way *)way);

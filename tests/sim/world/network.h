@@ -99,6 +99,8 @@ struct listener *link_listener(const struct link *link);
  *                  not so, from then on.
  * link_reset     - every connection is reset, both sides hear of it; what was on
  *                  its way is lost.
+ * link_drop      - every connection is reset on the client's side alone: what it
+ *                  has sent arrives all the same, and its end behind that.
  * link_forget    - half open: on this way of the connections that there are,
  *                  all that has not arrived vanishes, for good; ends, too. */
 void link_set_shape(struct link *link, enum way way,
@@ -108,6 +110,7 @@ void link_cut_after(struct link *link, enum way way, size_t bytes);
 void link_set_door(struct link *link, enum door door);
 void link_keep_alive(struct link *link, bool keeps_alive);
 void link_reset(struct link *link);
+void link_drop(struct link *link);
 void link_forget(struct link *link, enum way way);
 
 /* ---- connections ---- */
@@ -123,6 +126,7 @@ void connection_hold(struct connection *c, enum way way);
 void connection_slow(struct connection *c, enum way way, int64_t delay_us);
 void connection_cut_after(struct connection *c, enum way way, size_t bytes);
 void connection_reset(struct connection *c);
+void connection_drop(struct connection *c);
 void connection_forget(struct connection *c, enum way way);
 
 /* ---- names ---- */
