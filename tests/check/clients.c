@@ -281,13 +281,8 @@ static void forget_client(struct judge *j, struct party *p)
             state_tidy(j, lock);
     }
     each_hold(j, on_gone, p);
+    state_gone(j, p);
     p->is_suspended = false;
-}
-
-static void on_died(struct judge *j, struct party *p)
-{
-    forget_client(j, p);
-    p->died = j->now;
 }
 
 static void on_start(struct judge *j, struct party *p,
@@ -296,7 +291,6 @@ static void on_start(struct judge *j, struct party *p,
     size_t len = e->id.len < sizeof p->id - 1 ? e->id.len : sizeof p->id - 1;
 
     forget_client(j, p);
-    p->died.line = 0;
     if (len > 0)
         memcpy(p->id, e->id.at, len);
     p->id[len] = '\0';
@@ -332,7 +326,7 @@ void on_client(struct judge *j, struct party *p, const struct history_event *e)
         on_go(j, p);
         return;
     case HISTORY_DIED:
-        on_died(j, p);
+        forget_client(j, p);
         return;
     case HISTORY_CLOCK:
         on_clock(j, p, e);

@@ -91,19 +91,41 @@ static void on_fault(struct judge *j, const struct history_event *e)
     watch_all(j, 0);
 }
 
+static void look_at_rest(struct judge *j, struct hold *hold,
+                         const struct party *party)
+{
+    (void)party;
+    p3_counts(j, hold);
+    p6_left(j, hold);
+}
+
+static void on_quiet(struct judge *j)
+{
+    j->quiet = j->now;
+    j->is_quiet = true;
+}
+
+static bool ends_quiet(enum history_what what)
+{
+    return what == HISTORY_ASK || what == HISTORY_FAULT ||
+           what == HISTORY_DIED || what == HISTORY_START ||
+           what == HISTORY_FREED;
+}
+
+/* By then all clients have said how they count. */
+static void end_quiet(struct judge *j)
+{
+    j->is_quiet = false;
+    each_hold(j, look_at_rest, NULL);
+}
+
 static void on_over(struct judge *j)
 {
     if (j->over.line)
         return;
     j->over = j->now;
-    if (!j->quiet.line)
-        return;
-    for (size_t i = 0; i < j->locks_room; i++)
-        for (struct lock *lock = j->locks[i]; lock; lock = lock->chain)
-            for (struct hold *hold = lock->holds; hold; hold = hold->next) {
-                p3_counts(j, hold);
-                p6_left(j, hold);
-            }
+    if (j->quiet.line)
+        end_quiet(j);
 }
 
 /* ---- a line ---- */
@@ -113,7 +135,7 @@ static void on_world(struct judge *j, const struct history_event *e)
     if (e->what == HISTORY_FAULT)
         on_fault(j, e);
     else if (e->what == HISTORY_QUIET)
-        j->quiet = j->now;
+        on_quiet(j);
     else if (e->what == HISTORY_OVER)
         on_over(j);
 }
@@ -154,6 +176,8 @@ void judge_event(struct judge *j, const struct history_event *e)
         watch_time(j);
     if (!is_whole(e))
         return;
+    if (j->is_quiet && ends_quiet(e->what))
+        end_quiet(j);
     if (e->source.role == 'w')
         on_world(j, e);
     else if (!(p = state_party(j, e->source)))

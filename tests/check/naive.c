@@ -507,14 +507,17 @@ static void check_ask(struct naive *h, int k)
     }
 }
 
-/* P3, P6: the hold of line x, when line k says that all is over. */
-static void check_quiet(struct naive *h, const struct history_event *x, int k)
+/* P3, P6: the hold of line x, behind line k. */
+static void check_rest(struct naive *h, const struct history_event *x, int k,
+                       bool is_over)
 {
     struct view v = look(h, x, k);
     int64_t held = v.is_held ? v.count : 0;
     bool is_gone = v.died >= 0 || v.lost >= 0;
+    bool is_taken_away = !v.is_held && v.excuse >= 0;
 
     if (v.lost < 0 && v.unsure < 0 && !(v.is_held && v.is_peers) &&
+        (is_over || !is_taken_away) &&
         (v.counted >= 0 ? h->at[v.counted].n != held || v.tally != held
                         : v.tally > 0 && v.tally != held))
         broken(h, 3);
@@ -523,22 +526,48 @@ static void check_quiet(struct naive *h, const struct history_event *x, int k)
         broken(h, 6);
 }
 
-static void check_over(struct naive *h, int k)
+static void check_all(struct naive *h, int k, bool is_over)
 {
-    bool is_quiet = false;
-
-    for (int i = 0; i <= k; i++)
-        is_quiet |= h->at[i].what == HISTORY_QUIET;
-    for (int i = 0; is_quiet && i <= k; i++) {
+    for (int i = 0; i <= k; i++) {
         int ask = h->at[i].what == HISTORY_END ? ask_of(h, i) : i;
 
         if (ask >= 0 && h->at[ask].lock.at && h->at[ask].owner.at)
-            check_quiet(h, &h->at[ask], k);
+            check_rest(h, &h->at[ask], k, is_over);
     }
+}
+
+static void check_over(struct naive *h, int k)
+{
+    bool was_quiet = false;
+
+    for (int i = 0; i <= k; i++)
+        was_quiet |= h->at[i].what == HISTORY_QUIET;
+    if (was_quiet)
+        check_all(h, k, true);
+}
+
+static bool ends_quiet(const struct history_event *e)
+{
+    return e->what == HISTORY_ASK || e->what == HISTORY_FREED ||
+           e->what == HISTORY_DIED || e->what == HISTORY_START ||
+           e->what == HISTORY_FAULT;
+}
+
+/* Is line k the first that ends it? */
+static void check_quiet(struct naive *h, int k)
+{
+    bool is_quiet = false;
+
+    for (int i = 0; i < k; i++)
+        is_quiet = h->at[i].what == HISTORY_QUIET ||
+                   (is_quiet && !ends_quiet(&h->at[i]));
+    if (is_quiet && ends_quiet(&h->at[k]))
+        check_all(h, k - 1, false);
 }
 
 static void check_line(struct naive *h, int k)
 {
+    check_quiet(h, k);
     switch (h->at[k].what) {
     case HISTORY_HELD:
         check_held(h, k);

@@ -263,12 +263,20 @@ static void fail_p3(struct judge *j, const struct hold *hold, int64_t on_server)
     show(v, j->quiet);
 }
 
+/* P2 says by when its owner is told. In the end it has been. */
+static bool is_to_be_told(const struct judge *j, const struct hold *hold)
+{
+    return !j->over.line && !state_held(j, hold) &&
+           hold->excuse.reason != EXCUSE_NONE;
+}
+
 void p3_counts(struct judge *j, struct hold *hold)
 {
     const struct record *record = state_held(j, hold);
     int64_t on_server = record ? record->count : 0;
 
-    if (hold->lost.line || hold->unsure.line || (record && record->is_peers))
+    if (hold->lost.line || hold->unsure.line || is_to_be_told(j, hold) ||
+        (record && record->is_peers))
         return;
     if (hold->counted != HISTORY_NONE
             ? hold->counted != on_server || hold->tally != on_server
@@ -331,21 +339,12 @@ void p7_overdue(struct judge *j, struct ask *ask)
 
 /* ---- P6 ---- */
 
-/* The line that says that nobody is there to give the hold back. */
-static struct moment gone(const struct judge *j, const struct hold *hold)
+/* Is there a line that says that nobody is there to give the hold back, or that
+ * whoever did so spoke to a master that had been replaced, or was then? */
+static bool ends_by_itself(const struct judge *j, const struct hold *hold)
 {
-    if (hold->died.line || hold->lost.line)
-        return hold->died.line ? hold->died : hold->lost;
-    for (uint32_t i = 0; i < j->clients_room; i++) {
-        const struct party *p = &j->clients[i];
-        size_t len = strlen(p->id);
-        struct history_text name = hold->name.len ? hold->name : hold->owner;
-
-        if (p->died.line && len > 0 && name.len >= len &&
-            memcmp(name.at, p->id, len) == 0)
-            return p->died;
-    }
-    return (struct moment){0, 0};
+    return hold->died.line || hold->lost.line || hold->back.line ||
+           hold->released_of_old.line || state_gone_of(j, hold).line;
 }
 
 void p6_left(struct judge *j, struct hold *hold)
@@ -355,7 +354,7 @@ void p6_left(struct judge *j, struct hold *hold)
 
     if (!record || record->is_peers ||
         (hold->tally > 0 && !hold->lost.line) ||
-        (gone(j, hold).line && record->until_us != HISTORY_NEVER))
+        (ends_by_itself(j, hold) && record->until_us != HISTORY_NEVER))
         return;
     v = violate(j, 6, j->now.us);
     say(v,

@@ -24,10 +24,15 @@
  *      touches the owner meanwhile, and where clocks are the excuse. The time in
  *      which the owner is suspended is not counted.
  *      P2a and P2b are excused where P1 is; a loss is then told as P2c says.
+ *
+ * P3 and P6a are judged when the quiet ends, at the first line behind `quiet` that
+ * asks, frees, begins or ends a client, or is a fault; and when all is over.
+ *
  * P3   When all is quiet, an owner's acquires less its releases are what the server
  *      counts, and what its client says (`count`).
- *      Excused by: a loss that was told; a call on the hold whose outcome is
- *      unknown, until one that is answered.
+ *      Excused by: a loss that was told, or, until all is over, of which P2 says by
+ *      when it is told; a call on the hold whose outcome is unknown, until one that
+ *      is answered.
  * P4a  No renewal is executed after the last release has returned OK (unless a
  *      new master has not heard of it, of a read-write lock: whoever else holds
  *      that renews all of its hash).
@@ -47,7 +52,8 @@
  *      settle_ms, or until the bound above has passed.
  * P6a  When all is quiet, no server holds what no client counts.
  *      Excused, where the hold ends by itself: its client has died, or was told
- *      that it is lost. Not judged: holds of peers.
+ *      that it is lost; a new master has not heard of its release, or the old one
+ *      has executed that. Not judged: holds of peers.
  * P6b  And no key is left, but those of locks that are held, and those that `may`.
  * P7   Each call ends by its `due`. The time in which its client is suspended
  *      is not counted. Not judged: clients that have died.

@@ -105,6 +105,32 @@ struct party *state_client(struct judge *j, uint32_t client)
     return &j->clients[client < j->clients_room ? client : 0];
 }
 
+void state_gone(struct judge *j, struct party *p)
+{
+    if (p->id[0] == '\0')
+        return;
+    if (j->gone_count == j->gone_room) {
+        j->gone_room = j->gone_room ? 2 * j->gone_room : PARTIES_LEAST;
+        j->gone = must_have(realloc(j->gone, j->gone_room * sizeof *j->gone));
+    }
+    memcpy(j->gone[j->gone_count].id, p->id, sizeof p->id);
+    j->gone[j->gone_count++].at = j->now;
+    p->id[0] = '\0';
+}
+
+struct moment state_gone_of(const struct judge *j, const struct hold *hold)
+{
+    struct history_text name = hold->name.len ? hold->name : hold->owner;
+
+    for (size_t i = 0; i < j->gone_count; i++) {
+        size_t len = strlen(j->gone[i].id);
+
+        if (name.len >= len && memcmp(name.at, j->gone[i].id, len) == 0)
+            return j->gone[i].at;
+    }
+    return (struct moment){0, 0};
+}
+
 bool state_decides(const struct judge *j, uint32_t server)
 {
     return server >= j->servers_room || (!j->servers[server].is_replica &&
@@ -452,4 +478,5 @@ void state_free(struct judge *j)
     free(j->calls);
     free(j->clients);
     free(j->servers);
+    free(j->gone);
 }

@@ -47,8 +47,13 @@ struct party {
     struct moment replaced;     /* by a new master */
     int64_t ppm;
     struct moment clock;        /* the last line of its clock */
-    struct moment died;
     struct trouble trouble;
+};
+
+/* A client that has died, or begun again with another id. */
+struct gone {
+    char id[80];
+    struct moment at;
 };
 
 /* One server's record of a hold. */
@@ -159,6 +164,9 @@ struct judge {
     int64_t next_due_us;        /* nothing is overdue before */
     struct trouble trouble;     /* that touches all */
     struct moment quiet, over;
+    bool is_quiet;              /* since that line nothing was asked */
+    struct gone *gone;          /* clients with an id that have died */
+    size_t gone_count, gone_room;
 
     struct judge_violation *violations;
     size_t violations_count;
@@ -173,12 +181,17 @@ void *must_have(void *memory);
 
 /* state_party - of that source; NULL: its number is out of range.
  * state_client - of that number; of an unknown one, one that does nothing.
+ * state_gone  - the client with its id is no more.
+ * state_gone_of - the line that says so of the client whose id begins the hold's
+ *               name; line 0: none does.
  * state_lock  - of that name; made, if there is none and `makes`.
  * state_hold  - likewise, of `lock`. Without the hold's name: the one of that
  *               owner and class that is believed in, acquired or on a server.
  * state_ask   - the call of that client and number, or NULL. */
 struct party *state_party(struct judge *j, struct history_source source);
 struct party *state_client(struct judge *j, uint32_t client);
+void state_gone(struct judge *j, struct party *p);
+struct moment state_gone_of(const struct judge *j, const struct hold *hold);
 struct lock *state_lock(struct judge *j, struct history_text name, bool makes);
 struct hold *state_hold(struct lock *lock, enum hold_class class,
                         struct history_text owner, struct history_text name,

@@ -315,6 +315,25 @@ void program_do(struct program *p, const struct plan_op *op)
 
 /* ---- the end ---- */
 
+/* Of a read-write lock: to write. */
+static int64_t excluding_side(const struct program *p, int64_t lock)
+{
+    return p->sim->plan->locks[lock].family == FAMILY_READ_WRITE;
+}
+
+void program_probe(struct program *p)
+{
+    struct process *before = process_enter(p->process);
+
+    for (int64_t i = 0; i < (int64_t)p->sim->plan->lock_count; i++) {
+        struct plan_op once = {
+            .lock = i, .side = excluding_side(p, i), .owner = PLAN_OWNERS + 1};
+
+        acquire(p, program_owner(p, &once), &once);
+    }
+    process_enter(before);
+}
+
 static bool reenters(const struct owner *o)
 {
     const struct plan *plan = o->program->sim->plan;
@@ -332,6 +351,14 @@ void program_settle(struct program *p)
         if (o->count > 0 && !o->is_lost && o->under_way == 0 && reenters(o))
             acquire(p, o, &once);
     }
+    process_enter(before);
+}
+
+void program_stop_waiting(struct program *p)
+{
+    struct process *before = process_enter(p->process);
+
+    cancel(p, NULL);
     process_enter(before);
 }
 

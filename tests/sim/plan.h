@@ -47,6 +47,8 @@ enum plan_scene {
     SCENE_MESSAGES,
     SCENE_RETURNS,
     SCENE_CROSSING,
+    SCENE_UNHEARD,
+    SCENE_LATE,
     SCENES
 };
 
@@ -139,6 +141,7 @@ enum plan_trouble {
     TROUBLES
 };
 
+#define PLAN_ACL_SUBSCRIBE 1
 #define PLAN_ACL_KILL 2
 
 struct plan_fault {

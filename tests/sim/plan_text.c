@@ -22,6 +22,8 @@ static const char *const scene_names[SCENES + 1] = {
     "messages",
     "returns",
     "crossing",
+    "unheard",
+    "late",
 };
 static const char *const deployment_names[DEPLOYMENTS + 1] = {
     "standalone", "replicas", "sentinel", "cluster", "sharded"};

@@ -225,11 +225,13 @@ static int64_t settle_ms(const struct plan *plan, int64_t look_ms)
     return 2 * h->request_ms + 2 * WAKE_MS;
 }
 
+#define WAITS 12 /* may stand on one connection */
+
 /* An acquire that waits for replicas delays those behind it on its connection,
  * and there may be a dozen (lock.h): then no wait for a lock has a bound. */
 static bool are_replicas_slow(const struct plan_head *h)
 {
-    return h->replicas != 0 && h->lag_us > 1000 * WAKE_MS / 12;
+    return h->replicas != 0 && h->lag_us > 1000 * WAKE_MS / WAITS;
 }
 
 /* Otherwise as guarantees.md promises: a waiter looks each third of the
@@ -358,30 +360,71 @@ static int64_t leases_last_ms(const struct plan *plan)
     return longest_lease_ms(plan);
 }
 
-/* What no client knows of is given back as soon as the server answers, or,
- * where CLIENT KILL was refused, ends with its TTL at the latest
- * (guarantees.md, 7). */
-static int64_t ghosts_last_ms(const struct plan *plan)
+/* Calls that have been asked end; and what they leave is given back, behind
+ * those that wait for replicas on the same connection. */
+static int64_t give_back_ms(const struct plan_head *h)
+{
+    return 2 * h->request_ms + (h->replicas != 0 ? WAITS * h->replicas_ms : 0);
+}
+
+/* Then a release in the background may fail, or come before its acquire. */
+static bool makes_ghosts(const struct plan_fault *fault)
+{
+    return fault->trouble == FAULT_MEMORY ||
+           (fault->trouble == FAULT_ACL && fault->n != PLAN_ACL_SUBSCRIBE);
+}
+
+static bool may_have_ghosts(const struct plan *plan)
 {
     for (size_t i = 0; i < plan->fault_count; i++)
-        if (plan->faults[i].trouble == FAULT_ACL &&
-            plan->faults[i].n == PLAN_ACL_KILL)
-            return 2 * longest_lease_ms(plan);
-    return 0;
+        if (makes_ghosts(&plan->faults[i]))
+            return true;
+    return false;
+}
+
+/* Readers hide each other: an answer names one holder. */
+#define GHOST_ROUNDS 8
+
+/* Readers that are held for ever hide the others. */
+static bool may_hide_ghosts(const struct plan *plan)
+{
+    for (size_t i = 0; i < plan->op_count; i++)
+        if (plan->ops[i].hold_ms < 0 &&
+            plan->locks[plan->ops[i].lock].family == FAMILY_READ_WRITE)
+            return true;
+    return false;
+}
+
+/* What no client knows of is given back as soon as the server answers, but for
+ * a ghost: that is, when its client is refused because of it (guarantees.md,
+ * 7). So each client asks for each lock. What is hidden ends with its TTL. */
+static void find_ghosts(struct sim *sim)
+{
+    if (!may_have_ghosts(sim->plan))
+        return;
+    for (int i = 0; i < GHOST_ROUNDS; i++) {
+        each_program(sim, program_probe);
+        run_for(sim, give_back_ms(&sim->plan->head));
+    }
+    if (may_hide_ghosts(sim->plan))
+        run_for(sim, 2 * longest_lease_ms(sim->plan));
 }
 
 /* All that is to be done is over, but what is held for ever is held, and its
- * renewals have had time to find out. */
+ * renewals have had time to find out. Nobody waits any more. */
 static void become_quiet(struct sim *sim, const struct history_header *b)
 {
     int64_t end_us = trouble_end_us(sim->plan);
     int64_t length_us = sim_us(sim->plan->head.length_ms);
 
     world_run(sim->world, end_us > length_us ? end_us : length_us);
-    run_for(sim, 2 * b->look_ms + SETTLE_MS + ghosts_last_ms(sim->plan));
+    run_for(sim, 2 * b->look_ms + SETTLE_MS);
     sim->is_ending = true;
+    find_ghosts(sim);
     each_program(sim, program_settle);
     run_for(sim, 4 * sim->plan->head.request_ms);
+    each_program(sim, program_stop_waiting);
+    run_for(sim, give_back_ms(&sim->plan->head));
     write_world(sim, HISTORY_QUIET);
     each_program(sim, program_count);
 }

@@ -39,6 +39,14 @@ static void write_plain(struct program *p, enum history_what what)
     sim_write(p->sim, &e);
 }
 
+static void write_start(struct program *p)
+{
+    struct history_event e = program_event(p, HISTORY_START);
+
+    e.id = history_text(hf_client_uuid(p->client));
+    sim_write(p->sim, &e);
+}
+
 /* ---- memory ---- */
 
 /* What was freed is overwritten, and kept for a while: who reads it late finds
@@ -169,7 +177,7 @@ void program_open_client(struct program *p)
     must(hf_client_new(&p->client, &o, NULL) == HF_OK);
     process_drive(p->process, hf_client_loop(p->client));
     open_locks(p);
-    write_plain(p, HISTORY_START);
+    write_start(p);
     process_enter(before);
 }
 

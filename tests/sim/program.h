@@ -12,8 +12,10 @@ struct owner;
  *                   time.
  * program_do      - one operation.
  * program_watch   - writes down what is believed, if that has changed.
+ * program_probe   - asks for each lock once, as an owner of its own.
  * program_settle  - each hold is entered and left once more: lock.h says that
  *                   the server's count is right then.
+ * program_stop_waiting - cancels what waits.
  * program_count   - writes down what is held.
  * program_give_up - cancels what waits, releases what is held.
  * program_is_idle - no call is under way. */
@@ -22,7 +24,9 @@ void program_free(struct program *p);
 bool program_can_do(const struct program *p, const struct plan_op *op);
 void program_do(struct program *p, const struct plan_op *op);
 void program_watch(struct program *p);
+void program_probe(struct program *p);
 void program_settle(struct program *p);
+void program_stop_waiting(struct program *p);
 void program_count(struct program *p);
 void program_give_up(struct program *p);
 bool program_is_idle(const struct program *p);

@@ -17,6 +17,8 @@ static const struct scene {
     [SCENE_FAILOVER] = {scene_failover, WITH_FAILOVERS},
     [SCENE_MESSAGES] = {scene_messages, EVERYWHERE},
     [SCENE_RETURNS] = {scene_returns, 1u << DEPLOY_SHARDED},
+    [SCENE_UNHEARD] = {scene_unheard, EVERYWHERE},
+    [SCENE_LATE] = {scene_late, EVERYWHERE},
 };
 
 int64_t scene_pick(uint64_t *dice)

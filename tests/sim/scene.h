@@ -47,5 +47,7 @@ void scene_crossing(struct plan *plan, uint64_t *dice);
 void scene_failover(struct plan *plan, uint64_t *dice);
 void scene_messages(struct plan *plan, uint64_t *dice);
 void scene_returns(struct plan *plan, uint64_t *dice);
+void scene_unheard(struct plan *plan, uint64_t *dice);
+void scene_late(struct plan *plan, uint64_t *dice);
 
 #endif

@@ -117,7 +117,7 @@ static void draw_wild(void)
 
     do {
         plan_draw(&plan, seed++);
-    } while (plan.fault_count < 10);
+    } while (plan.fault_count < 10 || plan.op_count < 18);
     plan.ops[17].lease_ms = 1000;
     op_ms = plan.ops[17].at_ms;
     first_ms = plan.faults[2].at_ms;

@@ -164,7 +164,7 @@ static void acl(struct trouble *t)
 {
     static const char *const taken[] = {
         "SETUSER default -eval -evalsha",
-        "SETUSER default -subscribe -ssubscribe",
+        [PLAN_ACL_SUBSCRIBE] = "SETUSER default -subscribe -ssubscribe",
         [PLAN_ACL_KILL] = "SETUSER default -client -info",
     };
     struct server *s = server_of(t);
