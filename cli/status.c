@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "cli/common.h"
-#include "cli/json.h"
+#include "cli/lock_words.h"
 #include "cli/report.h"
 
 /* ---- one lock ---- */
@@ -33,42 +33,11 @@ static void print_text(const char *name, const struct hf_lock_info *info)
         (void)puts("no TTL: it stays until it is released");
 }
 
-/* A word for programs: it never changes. */
-static const char *kind_word(enum hf_lock_kind kind)
-{
-    static const char *const words[] = {[HF_KIND_NONE] = "none",
-                                        [HF_KIND_PLAIN] = "plain",
-                                        [HF_KIND_FAIR] = "fair",
-                                        [HF_KIND_READ] = "read",
-                                        [HF_KIND_WRITE] = "write",
-                                        [HF_KIND_MULTI] = "multi"};
-
-    return words[kind];
-}
-
-/* `name` comes first, for a person who reads it. */
-static int print_json(const char *name, const struct hf_lock_info *info)
-{
-    struct cli_json j;
-
-    cli_json_init(&j);
-    cli_json_text(&j, "name", name);
-    cli_json_bool(&j, "held", info->is_locked);
-    if (info->is_locked) {
-        cli_json_text(&j, "kind", kind_word(info->kind));
-        cli_json_text(&j, "owner", info->holder);
-        cli_json_integer(&j, "holders", info->holders);
-        cli_json_integer(&j, "hold_count", info->hold_count);
-        cli_json_integer(&j, "ttl_ms", info->ttl_ms);
-    }
-    return cli_json_print(&j);
-}
-
 static int print(const struct cli_common *common, const char *name,
                  const struct hf_lock_info *info)
 {
     if (common->is_json)
-        return print_json(name, info);
+        return cli_lock_json(name, strlen(name), info);
     if (!common->is_quiet)
         print_text(name, info);
     return CLI_GO_ON;
