@@ -8,7 +8,8 @@ struct cli_common;
 /* The child's own code and 128 + signal come on top of these. */
 enum cli_exit {
     CLI_OK = 0,
-    CLI_NO = 1,                 /* status: free; unlock: not held by that one */
+    CLI_NO = 1,                 /* status: free; unlock: not held by that one;
+                                   ls: not all of them */
     CLI_NOT_ACQUIRED = 75,      /* EX_TEMPFAIL of sysexits.h; -E changes it */
     CLI_LOST = 122,
     CLI_MAX_HOLD = 124,         /* as timeout(1) */
@@ -31,6 +32,7 @@ struct cli_command {
 
 extern const struct cli_command cli_run_command;
 extern const struct cli_command cli_status_command;
+extern const struct cli_command cli_ls_command;
 extern const struct cli_command cli_unlock_command;
 extern const struct cli_command cli_doctor_command;
 extern const struct cli_command cli_resp_command;

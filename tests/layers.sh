@@ -50,7 +50,7 @@ look net/route "$resp|net/net\.h|net/(base|loop|wire|link|route)/$any"
 look lock "$resp|$net|lock/$any"
 look cli "$resp|$net|$lock|holdfast\.h|cli/$any"
 # The rooms of cli/ know what they share, and not each other.
-for room in run doctor resp; do
+for room in run ls doctor resp; do
     look "cli/$room" "$resp|$net|$lock|cli/($room/)?$any"
 done
 

@@ -24,7 +24,7 @@ make_tree() {
         echo '#include <stddef.h>' >"$tree/$floor/$floor.h"
     done
     for folder in resp net/base net/loop net/wire net/link net/route lock \
-                  cli cli/run cli/doctor cli/resp; do
+                  cli cli/run cli/ls cli/doctor cli/resp; do
         put "$folder/above.c" "$folder/above.h"
         put "$folder/above.c" "$folder/below.h"
         put "$folder/below.c" "$folder/below.h"

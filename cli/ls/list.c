@@ -1,0 +1,232 @@
+/* The locks that were found, and how they are printed. */
+#include "cli/ls/list.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli/command.h"
+#include "cli/lock_words.h"
+#include "cli/report.h"
+#include "net/base/error.h"
+
+#define ROOM_MIN 64
+
+/* ---- gathering ---- */
+
+static bool make_room(struct ls_list *list)
+{
+    size_t room = list->room ? 2 * list->room : ROOM_MIN;
+    struct ls_lock *locks;
+
+    if (list->count < list->room)
+        return true;
+    locks = reallocarray(list->locks, room, sizeof *locks);
+    if (!locks)
+        return false;
+    list->locks = locks;
+    list->room = room;
+    return true;
+}
+
+hf_status ls_list_add(struct ls_list *list, const char *name, size_t len,
+                      const struct hf_lock_info *info)
+{
+    char *copy = malloc(len);
+
+    if (!copy || !make_room(list)) {
+        free(copy);
+        return HF_E_NOMEM;
+    }
+    memcpy(copy, name, len);
+    list->locks[list->count++] = (struct ls_lock){copy, len, *info};
+    return HF_OK;
+}
+
+void ls_list_fini(struct ls_list *list)
+{
+    for (size_t i = 0; i < list->count; i++)
+        free(list->locks[i].name);
+    free(list->locks);
+    *list = (struct ls_list){0};
+}
+
+/* ---- sorting ---- */
+
+static int compare(const void *a, const void *b)
+{
+    const struct ls_lock *x = a, *y = b;
+    int order = memcmp(x->name, y->name, x->len < y->len ? x->len : y->len);
+
+    return order ? order : (x->len > y->len) - (x->len < y->len);
+}
+
+void ls_list_sort(struct ls_list *list)
+{
+    size_t kept = 0;
+
+    if (list->count == 0)
+        return;
+    qsort(list->locks, list->count, sizeof *list->locks, compare);
+    for (size_t i = 1; i < list->count; i++) {
+        if (compare(&list->locks[kept], &list->locks[i]) == 0)
+            free(list->locks[i].name);
+        else
+            list->locks[++kept] = list->locks[i];
+    }
+    list->count = kept + 1;
+}
+
+/* ---- a line ---- */
+
+enum { NAME, KIND, HOLDER, HOLDERS, COUNT, TTL, COLUMNS };
+
+/* The texts of one lock, as they are printed. */
+struct row {
+    char *name;                 /* for free() */
+    char holder[CLI_QUOTE_MAX];
+    char holders[24], count[24], ttl[CLI_SPAN_MAX];
+    const char *cells[COLUMNS];
+};
+
+/* What a longest escape of each byte needs, and hf_error_quote's dots. */
+static char *quote_all(const char *name, size_t len)
+{
+    size_t room = len * (sizeof "\\xHH" - 1) + sizeof "...";
+    char *text = malloc(room);
+
+    return text ? hf_error_quote(text, room, name, len) : NULL;
+}
+
+static void write_ttl(struct row *row, int64_t ttl_ms, enum ls_form form)
+{
+    if (form == LS_TABS)
+        (void)snprintf(row->ttl, sizeof row->ttl, "%lld", (long long)ttl_ms);
+    else if (ttl_ms < 0)
+        (void)strcpy(row->ttl, "none");
+    else
+        (void)cli_span(row->ttl, ttl_ms);
+}
+
+static bool write_row(struct row *row, const struct ls_lock *lock,
+                      enum ls_form form)
+{
+    const struct hf_lock_info *info = &lock->info;
+
+    row->name = quote_all(lock->name, lock->len);
+    (void)cli_quote(row->holder, info->holder, info->holder_len);
+    (void)snprintf(row->holders, sizeof row->holders, "%lld",
+                   (long long)info->holders);
+    if (info->kind == HF_KIND_MULTI) /* it counts each value */
+        (void)strcpy(row->count, "-");
+    else
+        (void)snprintf(row->count, sizeof row->count, "%lld",
+                       (long long)info->hold_count);
+    write_ttl(row, info->ttl_ms, form);
+    row->cells[NAME] = row->name;
+    row->cells[KIND] = cli_kind_word(info->kind);
+    row->cells[HOLDER] = row->holder;
+    row->cells[HOLDERS] = row->holders;
+    row->cells[COUNT] = row->count;
+    row->cells[TTL] = row->ttl;
+    return row->name != NULL;
+}
+
+/* ---- all ---- */
+
+/* Characters: in UTF-8 each has one byte that is not 10xxxxxx. */
+static size_t width_of(const char *text)
+{
+    size_t width = 0;
+
+    for (; *text; text++)
+        width += ((unsigned char)*text & 0xc0) != 0x80;
+    return width;
+}
+
+static void widen(size_t widths[COLUMNS], const char *const cells[COLUMNS])
+{
+    for (int i = 0; i < COLUMNS; i++)
+        if (width_of(cells[i]) > widths[i])
+            widths[i] = width_of(cells[i]);
+}
+
+static void print_cells(const char *const cells[COLUMNS],
+                        const size_t *widths)
+{
+    for (int i = 0; i < COLUMNS; i++) {
+        (void)fputs(cells[i], stdout);
+        if (i == COLUMNS - 1)
+            (void)putchar('\n');
+        else if (!widths)
+            (void)putchar('\t');
+        else
+            (void)printf("%*s", (int)(widths[i] - width_of(cells[i])) + 2, "");
+    }
+}
+
+static const char *const headings[COLUMNS] = {"NAME",    "KIND",  "HOLDER",
+                                              "HOLDERS", "COUNT", "TTL"};
+
+static int measure(const struct ls_list *list, size_t widths[COLUMNS])
+{
+    struct row row;
+
+    widen(widths, headings);
+    for (size_t i = 0; i < list->count; i++) {
+        if (!write_row(&row, &list->locks[i], LS_TABLE))
+            return cli_fail("out of memory");
+        widen(widths, row.cells);
+        free(row.name);
+    }
+    return CLI_GO_ON;
+}
+
+/* `widths` NULL: tabs stand between columns. */
+static int print_rows(const struct ls_list *list, enum ls_form form,
+                      const size_t *widths)
+{
+    struct row row;
+
+    for (size_t i = 0; i < list->count; i++) {
+        if (!write_row(&row, &list->locks[i], form))
+            return cli_fail("out of memory");
+        print_cells(row.cells, widths);
+        free(row.name);
+    }
+    return CLI_GO_ON;
+}
+
+static int print_table(const struct ls_list *list)
+{
+    size_t widths[COLUMNS] = {0};
+
+    if (list->count == 0)
+        return CLI_GO_ON;
+    if (measure(list, widths) != CLI_GO_ON)
+        return CLI_TROUBLE;
+    print_cells(headings, widths);
+    return print_rows(list, LS_TABLE, widths);
+}
+
+static int print_json(const struct ls_list *list)
+{
+    int rc = CLI_GO_ON;
+
+    for (size_t i = 0; i < list->count && rc == CLI_GO_ON; i++)
+        rc = cli_lock_json(list->locks[i].name, list->locks[i].len,
+                           &list->locks[i].info);
+    return rc;
+}
+
+int ls_list_print(const struct ls_list *list, enum ls_form form)
+{
+    switch (form) {
+    case LS_TABLE:
+        return print_table(list);
+    case LS_TABS:
+        return print_rows(list, form, NULL);
+    default:
+        return print_json(list);
+    }
+}

@@ -1,0 +1,231 @@
+/* `holdfast ls`: the locks that are held. */
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "cli/ls/look.h"
+#include "cli/ls/ls_options.h"
+#include "cli/report.h"
+#include "net/loop/clock.h"
+
+/* Keys of one SCAN. A server is busy with it for a millisecond at most, and
+ * serves others in between. */
+#define PAGE 1000
+#define PAGE_LEAST 10
+/* Keys that cost a server as much as looking into a hash. */
+#define COST_OF_HASH 10
+
+struct ls {
+    const struct cli_common *common;
+    const struct ls_options *options;
+    struct hf_loop *loop;
+    struct hf_client *client;
+    struct ls_scan *scan;
+    struct ls_look *look;
+    struct ls_list list;
+    int64_t end_ms;             /* HF_NEVER: no limit */
+    int64_t looked;             /* keys, about */
+    const char *over;           /* the limit that ended it; NULL: none did */
+};
+
+/* ---- the pace ---- */
+
+/* A slow pace has small pages, so that no second has more keys than --rate. */
+static int64_t page_size(const struct ls *ls)
+{
+    int64_t size = ls->options->rate < PAGE ? ls->options->rate : PAGE;
+    int64_t left;
+
+    if (size < PAGE_LEAST)
+        size = PAGE_LEAST;
+    if (ls->options->limit == 0)
+        return size;
+    left = (ls->options->limit - ls->looked) / ls_scan_open_count(ls->scan);
+    if (left < 1)
+        left = 1;
+    return left < size ? left : size;
+}
+
+/* Rests until the server that had most to do has had its time for it. */
+static void rest(const struct ls *ls, int64_t begun_ms, int64_t size)
+{
+    int64_t cost =
+        size + COST_OF_HASH * (int64_t)ls_scan_busiest(ls->scan);
+    int64_t until_ms = begun_ms + cost * 1000 / ls->options->rate;
+    int64_t now_ms;
+
+    if (until_ms > ls->end_ms)
+        until_ms = ls->end_ms;
+    while ((now_ms = hf_clock_ms()) < until_ms)
+        hf_loop_dispatch(ls->loop, until_ms - now_ms < PAGE
+                                       ? (int)(until_ms - now_ms)
+                                       : PAGE);
+}
+
+static const char *limit_that_is_over(const struct ls *ls)
+{
+    if (hf_clock_ms() >= ls->end_ms)
+        return "--time";
+    if (ls->options->limit > 0 && ls->looked >= ls->options->limit)
+        return "--limit";
+    return NULL;
+}
+
+/* ---- looking ---- */
+
+static hf_status look_at_page(struct ls *ls, int64_t size)
+{
+    hf_status rc;
+
+    ls->looked += size * ls_scan_open_count(ls->scan);
+    rc = ls_scan_next(ls->scan, (int)size);
+    return rc == HF_OK ? ls_look_at(ls->look, ls->scan) : rc;
+}
+
+static int look_through(struct ls *ls)
+{
+    while (ls_scan_open_count(ls->scan) > 0) {
+        int64_t begun_ms = hf_clock_ms();
+        int64_t size = page_size(ls);
+        hf_status rc;
+
+        if ((ls->over = limit_that_is_over(ls)))
+            break;
+        if ((rc = look_at_page(ls, size)) < 0)
+            return cli_fail("%s", hf_status_text(rc));
+        if (ls_scan_open_count(ls->scan) > 0)
+            rest(ls, begun_ms, size);
+    }
+    return CLI_GO_ON;
+}
+
+/* ---- what came of it ---- */
+
+static int print_list(struct ls *ls)
+{
+    enum ls_form form = LS_TABS;
+
+    ls_list_sort(&ls->list);
+    if (ls->common->is_quiet && !ls->common->is_json)
+        return CLI_GO_ON;
+    if (ls->common->is_json)
+        form = LS_JSON;
+    else if (isatty(STDOUT_FILENO))
+        form = LS_TABLE;
+    return ls_list_print(&ls->list, form);
+}
+
+/* Each server that was not looked through, and what could not be looked into. */
+static int report_failures(const struct ls *ls)
+{
+    const struct hf_error *why;
+    uint64_t refused = ls_look_refused(ls->look, &why);
+    int code = CLI_OK;
+
+    if (refused > 0)
+        code = cli_fail("the list is not whole; hashes that could not be "
+                        "looked into: %llu, the first: %s",
+                        (unsigned long long)refused, why->text);
+    for (uint32_t i = 0; i < ls_scan_count(ls->scan); i++)
+        if ((why = ls_scan_error(ls->scan, i)))
+            code = cli_fail_status(why->status, why);
+    return code;
+}
+
+static int report_end(const struct ls *ls)
+{
+    int code = report_failures(ls);
+    const char *lost = ls_scan_lost(ls->scan);
+
+    cli_step("servers: %u, keys looked through: about %lld, locks: %zu",
+             (unsigned)ls_scan_count(ls->scan), (long long)ls->looked,
+             ls->list.count);
+    if (code != CLI_OK)
+        return code;
+    if (ls->over)
+        cli_note("the list is not whole: %s is over after about %lld keys",
+                 ls->over, (long long)ls->looked);
+    else if (lost)
+        cli_note("the list may not be whole: a connection was lost and made "
+                 "anew: %s", lost);
+    return ls->over || lost ? CLI_NO : CLI_OK;
+}
+
+/* ---- the subcommand ---- */
+
+static int open_client(struct ls *ls)
+{
+    struct hf_client_options options;
+    int rc;
+
+    hf_client_options_init(&options);
+    options.loop = ls->loop;
+    options.connect_once = true;
+    rc = cli_client_open(&ls->client, ls->common, &options);
+    if (rc != CLI_GO_ON)
+        return rc;
+    ls->look = ls_look_new(ls->client, &ls->list);
+    return ls->look ? CLI_GO_ON : cli_fail("out of memory");
+}
+
+static int open_scan(struct ls *ls)
+{
+    struct hf_seeds seeds;
+    struct hf_url url;
+    struct hf_error err;
+    int rc = cli_common_server(&url, &seeds, ls->common);
+
+    if (rc == CLI_GO_ON &&
+        ls_scan_open(&ls->scan, ls->loop, &url, &seeds, ls->options->pattern,
+                     &err) < 0)
+        rc = cli_fail_status(err.status, &err);
+    explicit_bzero(&url, sizeof url);
+    explicit_bzero(&seeds, sizeof seeds);
+    return rc;
+}
+
+static int list_locks(struct ls *ls)
+{
+    const struct hf_loop_options options = {.thread = false};
+    hf_status status = hf_loop_new(&ls->loop, &options);
+    int rc;
+
+    if (status < 0)
+        return cli_fail("%s", hf_status_text(status));
+    if (ls->options->time_ms > 0)
+        ls->end_ms = hf_clock_ms() + ls->options->time_ms;
+    if ((rc = open_client(ls)) == CLI_GO_ON &&
+        (rc = open_scan(ls)) == CLI_GO_ON &&
+        (rc = look_through(ls)) == CLI_GO_ON &&
+        (rc = print_list(ls)) == CLI_GO_ON) {
+        (void)fflush(stdout); /* before what is said about it; main looks */
+        rc = report_end(ls);
+    }
+    return rc;
+}
+
+static int main_ls(struct cli_args *args, struct cli_common *common)
+{
+    struct ls_options options;
+    struct ls ls = {
+        .common = common, .options = &options, .end_ms = HF_NEVER};
+    int rc = ls_options_parse(&options, args, common);
+
+    if (rc == CLI_GO_ON)
+        rc = cli_common_begin(common);
+    if (rc == CLI_GO_ON)
+        rc = list_locks(&ls);
+    ls_scan_free(ls.scan);
+    hf_client_free(ls.client);
+    ls_look_free(ls.look);
+    ls_list_fini(&ls.list);
+    hf_loop_free(ls.loop);
+    return rc;
+}
+
+const struct cli_command cli_ls_command = {
+    .name = "ls",
+    .summary = "which locks are held, by whom, for how long yet",
+    .help = ls_help,
+    .main = main_ls,
+};
