@@ -66,6 +66,7 @@ cli_T := $(filter $(BUILD)/tests/test_cli_%,$(unit_T))
 run_T := $(filter $(BUILD)/tests/live/test_run% \
                   $(BUILD)/tests/live/test_resp% \
                   $(BUILD)/tests/live/test_doctor \
+                  $(BUILD)/tests/live/test_ls \
                   $(BUILD)/tests/live/test_lock_acl \
                   $(BUILD)/tests/live/test_tls_refused \
                   $(BUILD)/tests/live/test_examples,$(live_T))
