@@ -239,7 +239,6 @@ static void on_go(struct judge *j, struct party *p)
         return;
     p->is_suspended = false;
     p->went = j->now;
-    p->trouble.last_us = j->now.us;
     for (struct ask *ask = j->asks; ask; ask = ask->next)
         if (ask->client == p->source.number && ask->due_us != HISTORY_NEVER)
             ask->due_us += time_stopped(j, p, ask->asked);

@@ -114,11 +114,12 @@
 #define HISTORY_OPS(X)                                                        \
     X(OP_ACQUIRE, "acquire") X(OP_RELEASE, "release") X(OP_FORCE, "force")    \
     X(OP_INSPECT, "inspect") X(OP_CLOSE, "close")
-/* peer: another program; operator: by hand, past all locks. */
+/* peer: another program; operator: by hand, past all locks; other: by the command
+ * of another owner, whose hold is in the same record of the server. */
 #define HISTORY_BYS(X)                                                        \
     X(BY_ACQUIRE, "acquire") X(BY_RENEW, "renew") X(BY_RELEASE, "release")    \
     X(BY_PEER, "peer") X(BY_REPLICATION, "replication")                       \
-    X(BY_OPERATOR, "operator")
+    X(BY_OPERATOR, "operator") X(BY_OTHER, "other")
 /* forgot: a restart without data, a flush, a stale replica. */
 #define HISTORY_WHYS(X)                                                       \
     X(WHY_RELEASED, "released") X(WHY_EXPIRED, "expired")                     \

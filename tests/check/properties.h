@@ -13,7 +13,8 @@
  *      of a server that has been replaced, as long as the belief ends no later
  *      than that; a TTL that a peer or an operator has made shorter, until it is
  *      as long again; clocks (below). A hold that of all masters only the new one
- *      has is granted by the failover.
+ *      has is granted by the failover. What another owner's command does to a
+ *      hold (by=other) grants nothing, and ends no excuse of a failover.
  * P2a  When a server frees a hold that has expired or was released, its owner
  *      believes in it no more.
  * P2b  When it has expired, its owner has been told before (before slack_ms are
@@ -22,7 +23,7 @@
  * P2c  When it was taken away (above), its owner is told within tell_ms; or by the
  *      end of its belief, if that is later, with a lease of its own, where a fault
  *      touches the owner meanwhile, and where clocks are the excuse. The time in
- *      which the owner is suspended is not counted.
+ *      which the owner is suspended is not counted, and is no such fault.
  *      P2a and P2b are excused where P1 is; a loss is then told as P2c says.
  *
  * P3 and P6a are judged when the quiet ends, at the first line behind `quiet` that

@@ -37,6 +37,8 @@ static void excuse_held(struct judge *j, struct hold *hold,
 {
     bool was_shortened = was_held && is_shortened(hold, e);
 
+    if (e->by == HISTORY_BY_OTHER && hold->excuse.reason == EXCUSE_FAILOVER)
+        return; /* it was granted nothing anew */
     hold->excuse = (struct excuse){EXCUSE_NONE, {0, 0}};
     hold->clock.line = 0;
     if (was_shortened)
@@ -65,7 +67,8 @@ static void held_by_master(struct judge *j, struct hold *hold,
     note_wait(j, hold);
     if (!was_held && !is_at_another(j, hold, record))
         hold->granted = j->now;
-    hold->last_held = j->now;
+    if (e->by != HISTORY_BY_OTHER)
+        hold->last_held = j->now;
     hold->last_server = e->source.number;
     if (e->by == HISTORY_BY_ACQUIRE)
         hold->released.line = hold->released_of_old.line = 0;

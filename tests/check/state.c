@@ -100,7 +100,7 @@ struct party *state_party(struct judge *j, struct history_source source)
     return &(*parties)[source.number];
 }
 
-struct party *state_client(struct judge *j, uint32_t client)
+struct party *state_client(const struct judge *j, uint32_t client)
 {
     return &j->clients[client < j->clients_room ? client : 0];
 }

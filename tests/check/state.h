@@ -189,7 +189,7 @@ void *must_have(void *memory);
  *               owner and class that is believed in, acquired or on a server.
  * state_ask   - the call of that client and number, or NULL. */
 struct party *state_party(struct judge *j, struct history_source source);
-struct party *state_client(struct judge *j, uint32_t client);
+struct party *state_client(const struct judge *j, uint32_t client);
 void state_gone(struct judge *j, struct party *p);
 struct moment state_gone_of(const struct judge *j, const struct hold *hold);
 struct lock *state_lock(struct judge *j, struct history_text name, bool makes);

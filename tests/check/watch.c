@@ -61,7 +61,8 @@ static int64_t free_due(const struct judge *j, const struct ask *ask,
                         int64_t bound_ms)
 {
     int64_t due = j->now.us + bound_ms * MS;
-    int64_t last = trouble_last(j, ask->client, ask->lock);
+    int64_t last = latest(trouble_last(j, ask->client, ask->lock),
+                          state_client(j, ask->client)->went.us);
     int64_t settled = last ? last + watch_settle_ms(j) * MS : 0;
     int64_t looked = ask->free_since.us + ask->free_bound_ms * MS;
 

@@ -133,12 +133,13 @@ static bool is_of_messages(const struct plan_head *h)
 }
 
 /* Where nothing else is wrong. A question of so many crossings may take longer than
- * a request is given, and is then asked again after POLL_MS. */
+ * a request is given, and is then asked again after POLL_MS: redirected, it connects
+ * and brings its script, and may take that twice. */
 static int64_t calm_ms(const struct plan_head *h)
 {
     int64_t ms = crossings_ms(h) + 2 * h->lag_us / 1000;
 
-    return ms > h->request_ms ? ms + h->request_ms + POLL_MS : ms;
+    return ms > h->request_ms ? ms + 2 * (h->request_ms + POLL_MS) : ms;
 }
 
 /* A client that waited for nothing finds out that its master is gone when it asks:

@@ -45,6 +45,26 @@ static const struct past {
     {"acquire_behind_slow_replicas", "P5",
      "the play expected a free lock to be granted in time behind an acquire that "
      "waits for slow replicas on the same connection"},
+    {"read_hold_renewed_by_an_old_master", "P10",
+     "an old master had renewed a reader beside one with a longer lease: the lock's "
+     "end did not change, so the judge was not told"},
+    {"writer_reads_after_a_failover", "P10",
+     "a writer became a reader, too, of a new master that had not heard of its "
+     "renewals: the judge was told that the master had granted the write side"},
+    {"asked_first_after_a_failover", "P5",
+     "the play expected a client that had needed nothing since the failover to know "
+     "the new master"},
+    {"asked_first_after_a_stopped_master", "P5",
+     "likewise, where the old master accepts connections and does not answer"},
+    {"refused_by_an_old_master", "P5",
+     "the play expected a waiter that a node refused just before it became a "
+     "replica to hear of the lock, which was free at the new master already"},
+    {"reader_joins_after_a_failover", "P10",
+     "another reader made the lock's end later, and earlier again when it left: the "
+     "judge took that for a grant of the new master to the first one"},
+    {"redirected_over_a_slow_link", "P5",
+     "the request timeout was too short for a redirected question that had to "
+     "connect: the play expected it to be answered"},
 };
 
 #endif

@@ -206,14 +206,43 @@ static int64_t number_of(struct model_text value)
     return strtoll(digits, NULL, 10);
 }
 
-static void see(struct witness *w, size_t lock, const struct model_key *key,
-                struct model_text field, struct model_text value,
-                enum history_by by)
+static bool is_writer(struct model_text field)
+{
+    size_t n = strlen(WRITE_SUFFIX);
+
+    return field.n > n && memcmp(field.p + field.n - n, WRITE_SUFFIX, n) == 0;
+}
+
+/* A read-write lock has the fields of several owners, and one end. If the end alone
+ * has changed, by a command that is not the writer's, another's lease did it: what
+ * readers' commands do to their own, see_reader has seen before. */
+static enum history_by by_whom(const struct witness *w, size_t lock,
+                               const struct model_change *c,
+                               struct model_text field, bool is_counted)
+{
+    enum history_by by = by_of(c);
+    bool is_writers = is_script(c, &hf_script_write_acquire) ||
+                      is_script(c, &hf_script_renew);
+
+    if (!is_read_write(w, lock) || is_counted ||
+        (is_writers && is_writer(field)))
+        return by;
+    return by == HISTORY_BY_ACQUIRE || by == HISTORY_BY_RENEW ||
+                   by == HISTORY_BY_RELEASE
+               ? HISTORY_BY_OTHER
+               : by;
+}
+
+static void see(struct witness *w, size_t lock, const struct model_change *c,
+                const struct model_key *key, struct model_text field,
+                struct model_text value)
 {
     struct witness_hold *h = hold_of(w, lock, field);
+    enum history_by by;
 
     if (!h)
         h = hold_new(w, lock, field);
+    by = by_whom(w, lock, c, field, h->count != number_of(value));
     if (h->count == number_of(value) && h->until_us == until_of(key) &&
         by != HISTORY_BY_ACQUIRE) /* one that is repeated is a grant, too */
         return;
@@ -239,7 +268,7 @@ static void each_field(struct witness *w, struct model *m, size_t lock,
         if (is_mode(field))
             continue;
         if (!is_first_pass)
-            see(w, lock, key, field, value, by_of(c));
+            see(w, lock, c, key, field, value);
         else if (h)
             h->is_there = true;
     }
@@ -283,6 +312,55 @@ static void write_reset(struct witness *w, const char *name)
 
     e.lock = history_text(name);
     sim_write(w->sim, &e);
+}
+
+/* The number behind "{lock}:field:rwlock_timeout:", or 0: it is no such key. */
+static int64_t number_of_hold_key(const struct model_change *c,
+                                  const char *name, const char *field)
+{
+    const char *format = strchr(name, '{') ? "%s:%s:rwlock_timeout:"
+                                           : "{%s}:%s:rwlock_timeout:";
+    char prefix[128 + WITNESS_HOLD_MAX];
+    size_t n = (size_t)snprintf(prefix, sizeof prefix, format, name, field);
+
+    must(n < sizeof prefix);
+    return c->len > n && memcmp(c->key, prefix, n) == 0
+               ? number_of((struct model_text){c->key + n, c->len - n})
+               : 0;
+}
+
+/* A reader's lease is in a key of its own. The lock's end, which is that of the
+ * longest, need not change with it: what is in its hash does not tell of each
+ * grant and each renewal. */
+static void see_reader(struct witness *w, struct model *m, size_t lock,
+                       const struct model_change *c, struct witness_hold *h)
+{
+    const char *name = plan_lock_name(w->sim->plan, (int64_t)lock);
+    int64_t number = number_of_hold_key(c, name, h->field);
+    struct model_text field, value;
+    struct model_key key;
+
+    if (number == 0 || !model_look(m, 0, name, strlen(name), &key) ||
+        key.type != MODEL_HASH)
+        return;
+    for (size_t i = 0; model_at(m, 0, name, strlen(name), i, &field, &value);
+         i++)
+        if (hold_of(w, lock, field) == h && number_of(value) == number) {
+            h->count = number;
+            h->until_us = until_of(&key);
+            write_held(w, lock, h, by_of(c));
+        }
+}
+
+static void look_at_hold_key(struct witness *w, struct model *m, size_t lock,
+                             const struct model_change *c)
+{
+    enum history_by by = by_of(c);
+
+    if (is_read_write(w, lock) &&
+        (by == HISTORY_BY_ACQUIRE || by == HISTORY_BY_RENEW))
+        for (size_t i = 0; i < w->locks[lock].count; i++)
+            see_reader(w, m, lock, c, &w->locks[lock].holds[i]);
 }
 
 static void look_at_token(struct witness *w, struct model *m, const char *name,
@@ -330,6 +408,7 @@ static void on_change(void *ctx, struct model *m, const struct model_change *c)
 
         if (!is_name(c, name)) {
             look_at_token(w, m, name, c);
+            look_at_hold_key(w, m, i, c);
             continue;
         }
         look(w, m, i, c);
