@@ -81,7 +81,8 @@ static void tell_end(const struct story *s, const struct history_event *e)
 static void tell_hold(const struct story *s, const struct history_event *e)
 {
     static const char *const bys[] = {
-        "?", "acquire", "renew", "release", "peer", "replication", "operator"};
+        "?",    "acquire",     "renew",    "release",
+        "peer", "replication", "operator", "another owner's command"};
     static const char *const whys[] = {"?",       "released", "expired",
                                        "deleted", "forced",   "forgot"};
 
