@@ -68,7 +68,7 @@ static void on_ask(struct judge *j, const struct history_event *e)
 }
 
 static void end_granted(struct judge *j, struct ask *ask, struct hold *hold,
-                        int64_t token)
+                        const struct history_event *e)
 {
     j->stats.grants++;
     if (hold->tally++ == 0) {
@@ -78,10 +78,10 @@ static void end_granted(struct judge *j, struct ask *ask, struct hold *hold,
     hold->client = ask->client;
     hold->is_renewed =
         hold->is_renewed || ask->lease_ms == HISTORY_NONE || ask->lease_ms == 0;
-    p10_granted(j, ask, hold);
+    p10_granted(j, ask, hold, e->master);
     hold->unsure.line = hold->died.line = 0;
-    if (token != HISTORY_NONE && token != 0)
-        p8_told(j, ask, hold, token);
+    if (e->token != HISTORY_NONE && e->token != 0)
+        p8_told(j, ask, hold, e->token);
     if (state_is_excused(hold))
         p2_taken_away(j, hold); /* while the answer was on its way */
 }
@@ -96,7 +96,7 @@ static void end_acquire(struct judge *j, struct ask *ask,
         state_hold(ask->lock, ask->class, owner, name, outcome == DONE);
 
     if (outcome == DONE)
-        end_granted(j, ask, hold, e->token);
+        end_granted(j, ask, hold, e);
     else if (hold && hold->tally > 0 && outcome == UNKNOWN)
         hold->unsure = j->now;
 }

@@ -58,6 +58,7 @@ static const struct key {
     KEY("due", NUMBER, 0, due_us),
     KEY("status", TEXT, 0, status),
     KEY("token", NUMBER, 0, token),
+    KEY("master", NUMBER, 0, master),
     KEY("reason", TEXT, 0, reason),
     KEY("n", NUMBER, 0, n),
     KEY("id", TEXT, 0, id),
@@ -101,6 +102,7 @@ struct history_event history_event(int64_t time_us, char role, uint32_t number,
                                   .count = HISTORY_NONE,
                                   .n = HISTORY_NONE,
                                   .token = HISTORY_NONE,
+                                  .master = HISTORY_NONE,
                                   .ppm = HISTORY_NONE,
                                   .step_us = HISTORY_NONE};
 }

@@ -46,8 +46,10 @@
  *                            believed or asked by it
  *     ask    call op lock kind owner [hold lease wait due]
  *                            due: when it must have ended, in true us
- *     end    call status [hold owner token]
- *                            hold, owner: where the ask could not know them
+ *     end    call status [hold owner token master]
+ *                            hold, owner: where the ask could not know them;
+ *                            master: the number of the server that the client
+ *                            now takes for the lock's
  *     safe   lock kind owner [hold] until
  *                            until then, in true us, it may believe that it holds;
  *                            0: it believes nothing. Written when that changes
@@ -164,7 +166,7 @@ struct history_event {
     enum history_by by;
     enum history_why why;
     enum history_state state;
-    int64_t call, lease_ms, wait_ms, due_us, until_us, count, n, token;
+    int64_t call, lease_ms, wait_ms, due_us, until_us, count, n, token, master;
     int64_t ppm, step_us;
 };
 

@@ -553,15 +553,32 @@ static bool is_counted(const struct judge *j, const struct hold *hold)
     return hold->unsure.line && record && record->count >= hold->tally;
 }
 
-void p10_granted(struct judge *j, struct ask *ask, struct hold *hold)
+/* Its client knows that another server decides, and that one has not heard of it. */
+static bool is_by_former_master(const struct judge *j, struct hold *hold,
+                                int64_t master)
 {
+    struct moment replaced = j->servers[hold->last_server].replaced;
+
+    return master != HISTORY_NONE && hold->last_server != (uint32_t)master &&
+           replaced.line && replaced.line < hold->last_held.line &&
+           !state_record(hold, (uint32_t)master, false);
+}
+
+void p10_granted(struct judge *j, struct ask *ask, struct hold *hold,
+                 int64_t master)
+{
+    bool is_granted =
+        hold->last_held.line > ask->asked.line || is_counted(j, hold);
     struct judge_violation *v;
 
-    if (hold->last_held.line > ask->asked.line || is_counted(j, hold))
+    if (is_granted && !is_by_former_master(j, hold, master))
         return;
     v = violate(j, 10, j->now.us);
-    say(v, "%s is told that it holds lock %s, which no server has granted to it",
-        word(ask->owner), word(ask->lock->name));
+    say(v, "%s is told that it holds lock %s, which %s has granted to it",
+        word(ask->owner), word(ask->lock->name),
+        is_granted ? "a server that it takes for a master no more" : "no server");
     show(v, ask->asked);
+    if (is_granted)
+        show(v, hold->last_held);
     show(v, j->now);
 }

@@ -71,7 +71,8 @@
  *      nobody believes beyond its last end.
  * P10c An acquire that ends well was executed: there is a held line of its owner
  *      after it was asked; or, after a call on the hold whose outcome was unknown, the
- *      server counts as many acquires already.
+ *      server counts as many acquires already. Where the client says which server it
+ *      takes for the master, one that had been replaced by then does not count.
  * P10d A belief neither begins nor moves later once its owner was told of the loss,
  *      unless a held line follows; nor while its last release is under way.
  *
@@ -105,6 +106,7 @@ void p9_one_holds(struct judge *j, struct hold *hold, struct record *record);
 void p10_believed(struct judge *j, struct hold *hold);
 void p10_extended(struct judge *j, struct hold *hold, int64_t until_us);
 void p10_shortened(struct judge *j, struct hold *hold, struct record *record);
-void p10_granted(struct judge *j, struct ask *ask, struct hold *hold);
+void p10_granted(struct judge *j, struct ask *ask, struct hold *hold,
+                 int64_t master);
 
 #endif

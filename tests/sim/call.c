@@ -111,6 +111,8 @@ void call_end(struct call *c, hf_status status, int64_t token)
         e.status = history_text("UNREPLICATED_HELD");
     if (token != 0)
         e.token = token;
+    if (c->op == HISTORY_OP_ACQUIRE && status == HF_OK)
+        e.master = program_master(c->program, c->owner->lock);
     c->is_under_way = false;
     if (c->owner)
         c->owner->under_way--;

@@ -3,6 +3,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "lock/records.h"
+#include "net/link/link.h"
+#include "net/route/router_inner.h"
+#include "net/route/server.h"
 #include "tests/sim/program_inner.h"
 #include "tests/sim/site.h"
 #include "tests/support/must.h"
@@ -30,6 +34,20 @@ struct history_event program_event(const struct program *p,
                                    enum history_what what)
 {
     return sim_event(p->sim, 'c', p->index + 1, what);
+}
+
+/* Servers are named serverN, at 10.0.0.N. */
+int64_t program_master(const struct program *p, const struct hf_lock *lock)
+{
+    struct hf_server *server = NULL;
+    const char *name;
+
+    if (hf_router_target(&server, p->client->router, lock->slot) < 0 || !server)
+        return HISTORY_NONE;
+    for (name = strchr(hf_link_address(server->link), ':');
+         name[-1] >= '0' && name[-1] <= '9'; name--)
+        ;
+    return strtoll(name, NULL, 10);
 }
 
 static void write_plain(struct program *p, enum history_what what)

@@ -33,12 +33,15 @@ bool program_is_idle(const struct program *p);
 
 /* program_sim, _process - what it belongs to, what it runs in.
  * program_event  - a line of its history.
+ * program_master - the number of the server that its client takes for this lock's
+ *                  master; HISTORY_NONE: it does not know.
  * program_beside - calls of this owner's number that are under way on the same
  *                  name. */
 struct sim *program_sim(const struct program *p);
 struct process *program_process(const struct program *p);
 struct history_event program_event(const struct program *p,
                                    enum history_what what);
+int64_t program_master(const struct program *p, const struct hf_lock *lock);
 int64_t program_beside(const struct program *p, const struct owner *o);
 
 /* program_suspend   - for so long.
