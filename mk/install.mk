@@ -1,9 +1,11 @@
 # Examples, what a machine needs, and an installation.
 
 loops_B    := $(addprefix $(BUILD)/examples/loop_,epoll event uv)
-examples_B := $(BUILD)/examples/hold $(loops_B)
+fenced_B   := $(BUILD)/examples/fencing/fenced_write
+examples_B := $(BUILD)/examples/hold $(loops_B) $(fenced_B)
 
 $(loops_B): $(BUILD)/examples/job.o
+$(fenced_B): $(BUILD)/examples/fencing/fence.o
 $(BUILD)/examples/loop_event: LOOP_LIBS := -levent_core
 $(BUILD)/examples/loop_uv: LOOP_LIBS := -luv
 

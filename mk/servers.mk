@@ -43,9 +43,14 @@ soak-silence: deps $(BUILD)/tests/soak/silence
 redisson: deps all $(redisson_T)
 	@tests/redisson/run.sh $(BUILD)
 
+# What a lock protects, with the checkers of examples/fencing/.
+#: make fencing           late writers and Redis, PostgreSQL, SQLite that refuse them
+fencing: deps all $(BUILD)/tests/live/test_fencing
+	@tests/fencing/run.sh $(BUILD)
+
 #: make valgrind          a client that loses its server, under valgrind
 valgrind: deps all $(live_T)
 	@tests/valgrind.sh $(BUILD)
 
 .PHONY: servers live-each soak-cluster soak-failover soak-silence \
-        live-each-cluster redisson valgrind
+        live-each-cluster redisson fencing valgrind

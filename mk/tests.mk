@@ -69,11 +69,17 @@ run_T := $(filter $(BUILD)/tests/live/test_run% \
                   $(BUILD)/tests/live/test_ls \
                   $(BUILD)/tests/live/test_lock_acl \
                   $(BUILD)/tests/live/test_tls_refused \
-                  $(BUILD)/tests/live/test_examples,$(live_T))
+                  $(BUILD)/tests/live/test_examples \
+                  $(BUILD)/tests/live/test_fencing,$(live_T))
 $(cli_T): $(filter-out $(BUILD)/cli/main.o,$(cli_O))
 $(run_T) $(addprefix $(BUILD)/tests/live/,test_sentinel test_sentinel_failover): \
     $(BUILD)/tests/live/test_run_kit.o
 $(BUILD)/tests/live/test_examples: | $(examples_B)
+writer_T := $(BUILD)/tests/fencing/writer
+$(BUILD)/tests/live/test_fencing: | $(fenced_B) $(writer_T)
+$(writer_T): %: %.o $(LIBS)
+	$(call say,link $@)
+	$(Q)$(CC) $(LINK) $^ $(TLS_LIBS) -o $@
 
 soak_T := $(addprefix $(BUILD)/tests/soak/,chaos failover silence)
 

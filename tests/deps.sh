@@ -18,6 +18,7 @@ deps-s390x) want='gcc-s390x-linux-gnu libc6-dev-s390x-cross qemu-user' ;;
 deps-musl) want='gcc musl-tools' ;;
 deps-fuzz) want='clang libclang-rt-14-dev afl++ zip' ;;
 deps-valgrind) want=valgrind ;;
+deps-fencing) want='postgresql sqlite3' ;;
 deps-terminal) want='redis-server redis-tools tmux' ;;
 *) echo "usage: $0 deps|deps-WHAT" >&2; exit 2 ;;
 esac
@@ -53,4 +54,5 @@ if ! { $as apt-get update -qq &&
 fi
 case $missing in
 *' redis-server'*) $as update-rc.d redis-server disable >/dev/null ;;
+*' postgresql'*) $as update-rc.d postgresql disable >/dev/null ;;
 esac
