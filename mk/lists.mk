@@ -16,7 +16,7 @@ NET  := $(addprefix base/,endpoint error hash histogram mem random status \
         $(addprefix wire/,dial race resolve socket stream wire $(tls_$(TLS))) \
         $(addprefix link/,confirmation conn conn_queue deadlines greet link \
             link_request link_stats link_trace pubsub space trace) \
-        $(addprefix route/,cluster_info cluster_view command discover \
+        $(addprefix route/,cluster_info cluster_view command departed discover \
             listening probe redirect refusal replicas round router sentinel_words \
             server silence slot slot_map slot_map_read topology topology_cluster \
             topology_sentinel topology_standalone)

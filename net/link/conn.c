@@ -71,6 +71,7 @@ void hf_conn_init(struct hf_conn *c, const struct hf_conn_options *options)
 {
     memset(c, 0, sizeof *c);
     c->options = *options;
+    c->predecessor = options->predecessor;
 }
 
 void hf_conn_fini(struct hf_conn *c)

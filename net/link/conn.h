@@ -56,6 +56,7 @@ struct hf_conn_options {
     uint32_t requests_max;
     size_t reply_max;
     bool is_subscriber;
+    struct hf_predecessor predecessor; /* that it begins with */
     void (*on_push)(void *ctx, struct hf_resp_value push);
     /* A reply to a request that was given up; NULL: nobody looks. */
     void (*on_late)(void *ctx, uint64_t place, struct hf_resp_value reply);
@@ -174,7 +175,8 @@ hf_status hf_conn_took(struct hf_conn *c, size_t n, int64_t now_us)
  * hf_conn_greeting     - its settings are to be filled in before hf_conn_open;
  *                        its results may be read.
  * hf_conn_begin_stream - it is READY: a stream by this number, but if the
- *                        server has confirmed that the predecessor is gone.
+ *                        server has confirmed that the predecessor is gone, and
+ *                        that was ours, too.
  * hf_conn_condemn      - nothing more is delivered or handed out; the owner
  *                        closes it, for this reason.
  * hf_conn_has_output   - are there bytes that were handed out, or a greeting?
@@ -186,7 +188,7 @@ static inline struct hf_greeting *hf_conn_greeting(struct hf_conn *c)
 
 static inline void hf_conn_begin_stream(struct hf_conn *c, uint64_t serial)
 {
-    if (!c->greeting.has_killed)
+    if (!c->greeting.has_killed || c->stream == 0)
         c->stream = serial;
 }
 

@@ -87,6 +87,7 @@ static void conn_setup(struct hf_link *link)
         .requests_max = link->options.requests_max,
         .reply_max = link->options.reply_max,
         .is_subscriber = link->options.is_subscriber,
+        .predecessor = link->options.predecessor,
         .on_push = on_push,
         .on_end = on_end,
         .ctx = link,
@@ -562,4 +563,9 @@ const struct hf_error *hf_link_error(const struct hf_link *link)
 const char *hf_link_address(const struct hf_link *link)
 {
     return link->address;
+}
+
+const struct hf_predecessor *hf_link_predecessor(const struct hf_link *link)
+{
+    return &link->conn.predecessor;
 }

@@ -3,6 +3,7 @@
 #define HF_LINK_H
 
 #include "net/base/url.h"
+#include "net/link/greet.h"
 #include "net/link/request.h"
 #include "net/link/space.h"
 #include "net/loop/loop.h"
@@ -27,6 +28,9 @@ struct hf_link_options {
     struct hf_url url;
     struct hf_tls_context *tls; /* with rediss://; borrowed until hf_link_free */
     const char *client_name;    /* CLIENT SETNAME; NULL: none. Borrowed */
+    struct hf_predecessor predecessor; /* an earlier connection of ours to this
+                                   server, which may still have commands to
+                                   execute; id 0 (default): none */
     int protocol;               /* 3: HELLO 3, RESP2 if refused; 2: RESP2 */
     bool is_subscriber;         /* RESP2: a connection for pub/sub alone */
     int64_t connect_timeout_ms; /* resolve + connect + greeting; default 5000 */
@@ -111,13 +115,15 @@ void hf_link_condemn(struct hf_link *link, const char *why);
  * hf_link_protocol   - 2 or 3; 0: not known yet.
  * hf_link_error      - the last one, for a message; status HF_OK: none since
  *                      READY.
- * hf_link_address    - of its server, for a message. All [locked] */
+ * hf_link_address    - of its server, for a message.
+ * hf_link_predecessor - its last connection; id 0: it had none. All [locked] */
 bool hf_link_is_refused(const struct hf_link *link);
 int64_t hf_link_heard_ms(const struct hf_link *link);
 bool hf_link_is_up(const struct hf_link *link);
 int hf_link_protocol(const struct hf_link *link);
 const struct hf_error *hf_link_error(const struct hf_link *link);
 const char *hf_link_address(const struct hf_link *link);
+const struct hf_predecessor *hf_link_predecessor(const struct hf_link *link);
 
 /* hf_link_stats     - a copy (2 KB). [locked]
  * hf_link_stats_add - those of another link on top; what is greatest stays

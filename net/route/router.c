@@ -7,6 +7,7 @@
 #include "net/base/error.h"
 #include "net/base/mem.h"
 #include "net/route/command.h"
+#include "net/route/departed.h"
 #include "net/route/discover.h"
 #include "net/route/listening.h"
 #include "net/route/probe.h"
@@ -260,6 +261,7 @@ hf_status hf_router_new(struct hf_router **out, struct hf_loop *loop,
         (void)snprintf(router->client_name, sizeof router->client_name, "%s",
                        options->link.client_name);
     hf_list_init(&router->servers);
+    hf_list_init(&router->departed);
     hf_list_init(&router->pending);
     hf_list_init(&router->subscriptions);
     router->topology = hf_topology_of(&router->seeds);
@@ -293,6 +295,7 @@ void hf_router_free(struct hf_router *router)
     while (!hf_list_is_empty(&router->servers))
         hf_server_free(
             HF_OWNER_OF(router->servers.next, struct hf_server, node));
+    hf_departed_fini(router);
     hf_tls_context_free(router->tls);
     hf_slot_map_free(router->map);
     hf_mem_free(router->mem, router->by_node,

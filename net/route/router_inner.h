@@ -59,6 +59,8 @@ struct hf_router {
     struct hf_link_stats gone;    /* of links that were freed */
     void (*on_idle)(void *ctx);
     void *on_idle_ctx;
+    struct hf_list departed;      /* connections of servers that were freed */
+    uint32_t departed_count;
     uint32_t server_count;
     uint32_t by_node_room;
     bool is_known;                /* there was a map, or there is none to know */

@@ -4,6 +4,7 @@
 
 #include "net/base/error.h"
 #include "net/base/mem.h"
+#include "net/route/departed.h"
 #include "net/route/server.h"
 #include "net/wire/tls_context.h"
 
@@ -68,11 +69,14 @@ static void url_of(struct hf_url *url, const struct hf_server *server)
                 server->is_guide ? &router->seeds : NULL);
 }
 
-static void link_options(struct hf_link_options *link, struct hf_server *server)
+static void link_options(struct hf_link_options *link, struct hf_server *server,
+                         bool is_wait_link)
 {
+    struct hf_departed_place place = {server->host, server->port, is_wait_link};
     struct hf_router *router = server->router;
 
     *link = router->options.link;
+    link->predecessor = hf_departed_take(router, &place);
     url_of(&link->url, server);
     link->tls = server->tls;
     link->client_name = link->client_name ? router->client_name : NULL;
@@ -108,8 +112,10 @@ static hf_status connect_parts(struct hf_server *server)
 
     if ((rc = make_tls(server)) < 0)
         return rc;
-    link_options(&link, server);
-    if ((rc = hf_link_new(&server->link, router->loop, &link)) == HF_OK)
+    link_options(&link, server, false);
+    rc = hf_link_new(&server->link, router->loop, &link);
+    link.predecessor.id = 0;
+    if (rc == HF_OK)
         rc = hf_pubsub_new(&server->pubsub, router->loop, server->link, &link);
     explicit_bzero(&link.url, sizeof link.url);
     return rc;
@@ -121,7 +127,7 @@ hf_status hf_server_wait_link(struct hf_link **out, struct hf_server *server)
     hf_status rc = HF_OK;
 
     if (!server->wait_link) {
-        link_options(&link, server);
+        link_options(&link, server, true);
         link.on_push = NULL;
         link.on_change = on_wait_link_change;
         link.silence_ms += server->router->options.replicas_timeout_ms;
@@ -132,6 +138,18 @@ hf_status hf_server_wait_link(struct hf_link **out, struct hf_server *server)
     return rc;
 }
 
+/* A guide executes nothing that could come late. */
+static void note_departed(const struct hf_server *server)
+{
+    struct hf_departed_place place = {server->host, server->port, false};
+
+    if (server->is_guide)
+        return;
+    hf_departed_note(server->router, &place, server->link);
+    place.is_wait_link = true;
+    hf_departed_note(server->router, &place, server->wait_link);
+}
+
 void hf_server_free(struct hf_server *server)
 {
     struct hf_link_stats last;
@@ -139,6 +157,7 @@ void hf_server_free(struct hf_server *server)
     if (server->pubsub)
         hf_pubsub_on_idle(server->pubsub, NULL, NULL);
     server->router->events->on_free(server);
+    note_departed(server);
     hf_pubsub_free(server->pubsub);
     if (server->wait_link) {
         hf_link_stats(server->wait_link, &last);

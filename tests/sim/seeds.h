@@ -24,6 +24,10 @@ static const struct past {
     {"reader_back_by_failover", "P4",
      "a new master had not heard of a reader's release: the judge took the "
      "renewals of other readers for that one's"},
+    {"executed_behind_its_release", "P6",
+     "a server that nobody needed for a second was forgotten with its lost connection, "
+     "so the next one to it killed no predecessor: an acquire was executed behind its "
+     "release"},
     {"forced_release_not_replicated", "P1",
      "a new master had not heard of a forced release, nor of the grant that "
      "followed: the judge excused the second owner only beside later grants"},
