@@ -302,6 +302,23 @@ int64_t program_beside(const struct program *p, const struct owner *o)
     return calls;
 }
 
+bool program_asks_within(const struct program *p, const struct owner *o,
+                         int64_t ms)
+{
+    const struct plan *plan = p->sim->plan;
+    int64_t now_us = world_now_us(p->sim->world);
+
+    for (size_t i = 0; i < plan->op_count; i++) {
+        const struct plan_op *op = &plan->ops[i];
+
+        if (op->verb == OP_ACQUIRE && op->program == p->index &&
+            op->lock == o->lock_index && op->owner == o->number &&
+            sim_us(op->at_ms) > now_us && sim_us(op->at_ms - ms) < now_us)
+            return true;
+    }
+    return false;
+}
+
 /* An owner without holds and calls believes nothing. */
 void program_watch(struct program *p)
 {

@@ -36,13 +36,16 @@ bool program_is_idle(const struct program *p);
  * program_master - the number of the server that its client takes for this lock's
  *                  master; HISTORY_NONE: it does not know.
  * program_beside - calls of this owner's number that are under way on the same
- *                  name. */
+ *                  name.
+ * program_asks_within - so soon it will acquire that name again. */
 struct sim *program_sim(const struct program *p);
 struct process *program_process(const struct program *p);
 struct history_event program_event(const struct program *p,
                                    enum history_what what);
 int64_t program_master(const struct program *p, const struct hf_lock *lock);
 int64_t program_beside(const struct program *p, const struct owner *o);
+bool program_asks_within(const struct program *p, const struct owner *o,
+                         int64_t ms);
 
 /* program_suspend   - for so long.
  * program_set_rate  - of its clock; if that is beyond what is assumed, for so
