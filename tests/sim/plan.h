@@ -49,6 +49,7 @@ enum plan_scene {
     SCENE_CROSSING,
     SCENE_UNHEARD,
     SCENE_LATE,
+    SCENE_FORMER,
     SCENES
 };
 

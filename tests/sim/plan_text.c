@@ -24,6 +24,7 @@ static const char *const scene_names[SCENES + 1] = {
     "crossing",
     "unheard",
     "late",
+    "former",
 };
 static const char *const deployment_names[DEPLOYMENTS + 1] = {
     "standalone", "replicas", "sentinel", "cluster", "sharded"};

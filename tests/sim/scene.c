@@ -19,6 +19,7 @@ static const struct scene {
     [SCENE_RETURNS] = {scene_returns, 1u << DEPLOY_SHARDED},
     [SCENE_UNHEARD] = {scene_unheard, EVERYWHERE},
     [SCENE_LATE] = {scene_late, EVERYWHERE},
+    [SCENE_FORMER] = {scene_former, WITH_FAILOVERS},
 };
 
 int64_t scene_pick(uint64_t *dice)

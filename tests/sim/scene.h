@@ -45,6 +45,7 @@ void scene_renewing(struct plan *plan, uint64_t *dice);
 void scene_slots(struct plan *plan, uint64_t *dice);
 void scene_crossing(struct plan *plan, uint64_t *dice);
 void scene_failover(struct plan *plan, uint64_t *dice);
+void scene_former(struct plan *plan, uint64_t *dice);
 void scene_messages(struct plan *plan, uint64_t *dice);
 void scene_returns(struct plan *plan, uint64_t *dice);
 void scene_unheard(struct plan *plan, uint64_t *dice);
