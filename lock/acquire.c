@@ -7,6 +7,7 @@
 #include "lock/hold.h"
 #include "lock/hold_lookup.h"
 #include "lock/line.h"
+#include "lock/moment.h"
 #include "lock/notice.h"
 #include "lock/op.h"
 #include "lock/orphan.h"
@@ -20,7 +21,7 @@ static void join(struct hf_op *op);
 
 /* ---- ending ---- */
 
-/* Nobody here holds it, but the server may think so. */
+/* Nobody here holds it, but the server may think so; or that it waits. */
 static void give_up_hold(struct hf_op *op)
 {
     struct hf_hold *hold = op->hold;
@@ -28,9 +29,10 @@ static void give_up_hold(struct hf_op *op)
     op->hold = NULL;
     if (!hold)
         return;
-    if (op->call.may_have_run || op->may_be_held)
-        hf_release_orphan(op->lock, hold->text, hold->text_len, op->lease_ms);
-    op->call.may_have_run = op->may_be_held = false;
+    if (op->call.may_have_run || op->may_be_held || op->may_stand)
+        hf_release_orphan(op->lock, hold->text, hold->text_len, op->lease_ms,
+                          op->place_ms);
+    op->call.may_have_run = op->may_be_held = op->may_stand = false;
     hf_hold_free(hold);
 }
 
@@ -73,6 +75,11 @@ static bool waits_for_itself(const struct hf_op *op)
            hf_hold_to_join(op->lock, op->owner);
 }
 
+static bool is_in_line(const struct hf_op *op)
+{
+    return !hf_list_is_empty(&op->line_node);
+}
+
 /* What an earlier question made or may have got is of no use now. */
 static void enter_held(struct hf_op *op, struct hf_hold *held)
 {
@@ -89,6 +96,32 @@ static void on_own_grant(struct hf_timer *timer)
     join(op);
 }
 
+static void tell_own_call(struct hf_op *op, const struct hf_op *granted)
+{
+    if (op->owner != granted->owner || op->wait.state == IS_ASKING ||
+        !waits_for_itself(op))
+        return;
+    hf_line_leave(op);
+    op->timer.fire = on_own_grant;
+    hf_loop_arm(op->client->loop, &op->timer, 0);
+}
+
+/* Where each waiter has a line of its own. */
+static void tell_own_queuers(const struct hf_op *granted)
+{
+    const struct hf_list *ops = &granted->client->ops;
+
+    if (granted->lock->own_lines < 2)
+        return;
+    for (struct hf_list *l = ops->next; l != ops; l = l->next) {
+        struct hf_op *op = HF_OWNER_OF(l, struct hf_op, node);
+
+        if (op != granted && op->lock == granted->lock && op->own_line &&
+            is_in_line(op))
+            tell_own_call(op, granted);
+    }
+}
+
 /* One owner's calls on both sides of a lock: what it was granted by one lets
  * those in line go on, or shows them to be in vain. By their timers, as in
  * hf_line_leave. One that is asking sees it in its answer (is_overtaken). */
@@ -97,18 +130,12 @@ static void tell_own_calls(const struct hf_op *granted)
     struct hf_list *waiters = &granted->lock->line->waiters;
     struct hf_list *next;
 
+    tell_own_queuers(granted);
     if (granted->lock->line->locks < 2) /* mostly */
         return;
     for (struct hf_list *l = waiters->next; l != waiters; l = next) {
-        struct hf_op *op = HF_OWNER_OF(l, struct hf_op, line_node);
-
         next = l->next;
-        if (op->owner != granted->owner || op->wait.state == IS_ASKING ||
-            !waits_for_itself(op))
-            continue;
-        hf_line_leave(op);
-        op->timer.fire = on_own_grant;
-        hf_loop_arm(op->client->loop, &op->timer, 0);
+        tell_own_call(HF_OWNER_OF(l, struct hf_op, line_node), granted);
     }
 }
 
@@ -125,6 +152,7 @@ static void keep(struct hf_op *op)
             hf_loop_now(op->client->loop) + op->options.max_hold_ms;
     hf_list_push(&op->lock->holds, &hold->node);
     op->hold = NULL; /* it is the lock's */
+    op->may_stand = false;
     op->client->holds++;
     hf_hold_rearm(hold);
     tell_own_calls(op);
@@ -214,11 +242,6 @@ static bool is_other_data(const struct hf_lock_info *info)
            (info->holder_len > 0 || info->hold_count != 0);
 }
 
-static bool is_in_line(const struct hf_op *op)
-{
-    return !hf_list_is_empty(&op->line_node);
-}
-
 /* One that asked beside the line stands in it now. */
 static void wait_in_line(struct hf_op *op, int64_t ttl_ms)
 {
@@ -226,7 +249,7 @@ static void wait_in_line(struct hf_op *op, int64_t ttl_ms)
         hf_op_arm_due(op);
         return;
     }
-    hf_wait_answered(&op->lock->line->answers);
+    hf_wait_answered(&hf_op_line(op)->answers);
     advance(op, EVENT_REFUSED, ttl_ms);
 }
 
@@ -258,6 +281,7 @@ static void refused(struct hf_op *op)
         end_acquire(op, hf_info_refuse(op->error, op->lock, &info));
         return;
     }
+    op->may_stand = op->place_ms > 0;
     hf_release_ghost(op->lock, &op->answer);
     if (op->options.wait_ms != 0) {
         hf_notice_wait(op, &info);
@@ -273,7 +297,7 @@ static void refused(struct hf_op *op)
  * now, not one for each attempt to connect. */
 static void refuse_line(struct hf_op *op, hf_status status)
 {
-    struct hf_line *line = op->lock->line;
+    struct hf_line *line = hf_op_line(op);
     struct hf_op *behind;
 
     while (hf_line_first(line) == op && (behind = hf_line_behind_first(line))) {
@@ -287,7 +311,7 @@ static bool waits_on(struct hf_op *op, hf_status status)
 {
     return is_in_line(op) && op->call.is_passing &&
            !op->client->is_closing &&
-           hf_wait_failed(&op->wait, &op->lock->line->answers,
+           hf_wait_failed(&op->wait, &hf_op_line(op)->answers,
                           hf_loop_now(op->client->loop), status);
 }
 
@@ -315,7 +339,7 @@ static void on_answer(struct hf_call *call, hf_status status,
         failed(op, hf_op_odd_reply(op));
         return;
     }
-    hf_wait_answered(&op->lock->line->answers);
+    hf_wait_answered(&hf_op_line(op)->answers);
     if (op->answer.count == op->count)
         granted(op, HF_OK);
     else
@@ -343,6 +367,7 @@ static void send_acquire(struct hf_op *op)
         end_acquire(op, HF_E_NOMEM);
         return;
     }
+    hf_line_name(op);
     op->count = 1;
     op->wait.asked_ms = hf_loop_now(op->client->loop);
     op->may_be_held = op->may_be_held || op->call.may_have_run;
@@ -361,7 +386,7 @@ static void send_acquire(struct hf_op *op)
 static void advance(struct hf_op *op, enum hf_wait_event event, int64_t ttl_ms)
 {
     int64_t now = hf_loop_now(op->client->loop);
-    struct hf_line *line = op->lock->line;
+    struct hf_line *line = hf_op_line(op);
     int64_t cap_ms =
         hf_wait_cap_ms(op->client->watchdog_ms, line->subscription.is_sharded,
                        op->call.is_by_ask);
@@ -436,8 +461,16 @@ static void start(struct hf_op *op)
 
     op->lease_ms = o->lease_ms > 0 ? o->lease_ms : op->client->watchdog_ms;
     hf_wait_init(&op->wait, o->wait_ms < 0 ? HF_NEVER : now + o->wait_ms);
+    if (o->wait_ms != 0 && op->lock->kind->waiters_queue)
+        op->place_ms = o->wait_ms < 0
+                           ? op->client->watchdog_ms
+                           : earlier(o->wait_ms, op->client->watchdog_ms);
     if (o->cancel && o->cancel->is_fired) {
         hf_op_finish(op, HF_CANCELLED);
+        return;
+    }
+    if (op->place_ms > 0 && !hf_line_own(op)) {
+        hf_op_finish(op, HF_E_NOMEM);
         return;
     }
     if (o->cancel)

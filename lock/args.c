@@ -96,6 +96,8 @@ size_t hf_op_put_args(struct hf_op *op, enum hf_step step,
         at = put_integer(at, op->count_text, op->count);
         at = put_integer(at, op->lease_text, op->lease_ms);
     }
+    if (how->takes_place)
+        at = put_integer(at, op->place_text, op->place_ms);
     if (takes[step].holder)
         at = put(at, op->holder, op->holder_len);
     if (how->side)

@@ -206,7 +206,7 @@ static void let_go(const struct hf_hold *hold)
 {
     if (hold->lease.reason == HF_LOST_MAX_HOLD)
         hf_release_orphan(hold->lock, hold->text, hold->text_len,
-                          hold->lease.claims.answered_ms);
+                          hold->lease.claims.answered_ms, 0);
 }
 
 /* Both: the hold may be released, and freed, while the callback runs. */

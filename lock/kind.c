@@ -8,7 +8,7 @@ static const struct {
 } kinds[] = {
     [HF_KIND_NONE] = {"no lock", NULL},
     [HF_KIND_PLAIN] = {"plain lock", &hf_kind_reentrant},
-    [HF_KIND_FAIR] = {"fair lock", NULL},
+    [HF_KIND_FAIR] = {"fair lock", &hf_kind_fair},
     [HF_KIND_READ] = {"read lock", &hf_kind_read},
     [HF_KIND_WRITE] = {"write lock", &hf_kind_write},
     [HF_KIND_MULTI] = {"multi-lock", NULL},

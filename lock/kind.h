@@ -28,6 +28,8 @@ struct hf_kind_step {
     const struct hf_script *script; /* answers in the form of reply.h */
     uint8_t keys;               /* behind the name it takes so many `keys` */
     bool takes_hold_key;        /* and, as the last key, the hold's own */
+    bool takes_place;           /* how long the waiter's place in the queue is
+                                   kept for it; 0: it takes none */
     bool takes_joined;          /* as its last argument the owner's field on the
                                    other side, or "" */
     const char *side;           /* the side that it means; NULL: none */
@@ -40,6 +42,8 @@ struct hf_kind {
     const char *payload;        /* the message that wakes them: WIRE 5.2 */
     const char *owner_suffix;   /* behind the owner, in its field */
     bool is_shared;             /* owners hold it together */
+    bool waiters_queue;         /* on the server: each waiter asks for itself,
+                                   and has a channel: its owner behind it */
     const struct hf_kind *other;    /* the other side of such a lock, or NULL */
     bool joins_other;           /* an owner of the other side may take it */
     const char *hold_key;       /* the keys of a hold begin with
@@ -49,7 +53,7 @@ struct hf_kind {
 };
 
 extern const struct hf_kind hf_kind_reentrant, hf_kind_nonreentrant,
-    hf_kind_fenced, hf_kind_read, hf_kind_write;
+    hf_kind_fenced, hf_kind_fair, hf_kind_read, hf_kind_write;
 
 /* hf_kind_row - NULL: locks of this kind are only looked at. */
 const struct hf_kind *hf_kind_row(enum hf_lock_kind id);

@@ -1,5 +1,7 @@
 /* The line of those who wait for a lock: who is first, when it is told to ask
  * again, and the subscriptions by which the line hears of releases. */
+#include <string.h>
+
 #include "lock/line.h"
 #include "lock/table.h"
 #include "net/base/mem.h"
@@ -40,7 +42,7 @@ static void tell_first(struct hf_line *line, enum hf_wait_event event)
 /* The last waiter that came before it; the head, if there is none. */
 static struct hf_list *place_of(const struct hf_op *op)
 {
-    struct hf_list *head = &op->lock->line->waiters, *at = head->prev;
+    struct hf_list *head = &hf_op_line(op)->waiters, *at = head->prev;
 
     while (at != head &&
            HF_OWNER_OF(at, struct hf_op, line_node)->came > op->came)
@@ -53,7 +55,7 @@ static struct hf_list *place_of(const struct hf_op *op)
  * asks once more when what it waits for is due, which does no harm. */
 bool hf_line_enter(struct hf_op *op)
 {
-    struct hf_line *line = op->lock->line;
+    struct hf_line *line = hf_op_line(op);
 
     if (hf_list_is_empty(&line->waiters))
         line->answers = (struct hf_wait_answers){0};
@@ -65,7 +67,7 @@ bool hf_line_enter(struct hf_op *op)
  * thousand waiters failed at once, each would call the next on one stack. */
 void hf_line_leave(struct hf_op *op)
 {
-    struct hf_line *line = op->lock->line;
+    struct hf_line *line = hf_op_line(op);
     bool was_first = hf_line_first(line) == op;
 
     hf_list_remove(&op->line_node);
@@ -80,23 +82,66 @@ void hf_line_wake_first(struct hf_line *line)
     tell_first(line, EVENT_DUE);
 }
 
+/* ---- a line of one's own ---- */
+
+bool hf_line_own(struct hf_op *op)
+{
+    const struct hf_lock *lock = op->lock;
+    size_t size = sizeof *op->own_line + lock->line->name.len + 1 +
+                  HF_OWNER_TEXT_MAX;
+
+    if (!lock->kind->waiters_queue || op->own_line)
+        return true;
+    if (!(op->own_line = hf_mem_new(op->client->mem, size)))
+        return false;
+    op->own_line->size = size;
+    op->own_line->line.lock = op->lock;
+    op->own_line->line.locks = 1;
+    hf_list_init(&op->own_line->line.waiters);
+    op->lock->own_lines++;
+    return true;
+}
+
+void hf_line_name(struct hf_op *op)
+{
+    struct hf_bytes base = hf_lock_channel(op->lock);
+    struct hf_bytes owner = hf_hold_text(op->hold);
+    struct hf_own_line *own = op->own_line;
+
+    if (!own || own->line.is_listening)
+        return;
+    memcpy(own->channel, base.ptr, base.len);
+    own->channel[base.len] = ':';
+    memcpy(own->channel + base.len + 1, owner.ptr, owner.len);
+    own->line.name =
+        (struct hf_bytes){own->channel, base.len + 1 + owner.len};
+}
+
+void hf_line_disown(struct hf_op *op)
+{
+    if (!op->own_line)
+        return;
+    op->lock->own_lines--;
+    hf_mem_free(op->client->mem, op->own_line, op->own_line->size);
+    op->own_line = NULL;
+}
+
 /* ---- subscriptions ---- */
 
 static hf_status subscribe(struct hf_line *line, struct hf_subscription *s,
                            bool is_sharded)
 {
-    const struct hf_lock *lock = hf_line_lock(line);
-    struct hf_bytes channel = hf_lock_channel(lock);
+    const struct hf_lock *lock = line->lock;
 
-    s->channel = channel.ptr;
-    s->channel_len = channel.len;
+    s->channel = line->name.ptr;
+    s->channel_len = line->name.len;
     s->is_sharded = is_sharded;
     return hf_router_listen(lock->client->router, s, lock->slot);
 }
 
 static struct hf_client *client_of(struct hf_line *line)
 {
-    return hf_line_lock(line)->client;
+    return line->lock->client;
 }
 
 static bool wants_plain(struct hf_line *line)
@@ -132,7 +177,7 @@ void hf_line_listen(struct hf_line *line)
             line->channel.dice = 1;
         line->is_listening =
             subscribe(line, &line->subscription,
-                      hf_lock_is_sharded(hf_line_lock(line))) == HF_OK;
+                      hf_lock_is_sharded(line->lock)) == HF_OK;
         line->channel.is_refused = !line->is_listening;
     }
     if (line->is_listening && !line->plain && wants_plain(line))

@@ -8,6 +8,10 @@
 
 /* hf_line_first        - the only one that asks (WAIT-1); NULL: nobody waits.
  * hf_line_behind_first - NULL: there is none. The line is not empty.
+ * hf_line_own          - where each waiter of a kind asks for itself, one line
+ *                        for each: this call's is made. False: no memory.
+ * hf_line_name         - its channel, after the call's hold.
+ * hf_line_disown       - the call has ended, and stands in no line.
  * hf_line_enter        - in the order in which calls came, so mostly at its
  *                        end. True: it is the first.
  * hf_line_leave        - also of one that stands in none. The next one asks; a
@@ -21,6 +25,9 @@
  *                        nothing. */
 struct hf_op *hf_line_first(const struct hf_line *line);
 struct hf_op *hf_line_behind_first(const struct hf_line *line);
+bool hf_line_own(struct hf_op *op) HF_MUST_CHECK;
+void hf_line_name(struct hf_op *op);
+void hf_line_disown(struct hf_op *op);
 bool hf_line_enter(struct hf_op *op);
 void hf_line_leave(struct hf_op *op);
 void hf_line_wake_first(struct hf_line *line);

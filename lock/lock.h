@@ -69,7 +69,8 @@ struct hf_lock;
 enum hf_lock_kind {
     HF_KIND_NONE,               /* not locked */
     HF_KIND_PLAIN,              /* can be taken: reentrant, Redisson's RLock */
-    HF_KIND_FAIR,               /* somebody waits in its queue */
+    HF_KIND_FAIR,               /* can be taken: in the order of arrival, over
+                                   all processes; inspect: somebody waits */
     HF_KIND_READ,               /* can be taken: the side of many readers */
     HF_KIND_WRITE,              /* can be taken: the side of one writer */
     HF_KIND_MULTI,              /* many values, locked as one */

@@ -113,6 +113,7 @@ void hf_op_finish(struct hf_op *op, hf_status status)
     hf_list_remove(&op->node);
     hf_list_remove(&op->line_node);
     hf_list_remove(&op->cancel_node);
+    hf_line_disown(op);
     client->ops_count--;
     client->orphans -= op->verb->is_orphan;
     client->has_told_orphans = client->has_told_orphans && client->orphans > 0;

@@ -82,7 +82,7 @@ static const struct hf_verb verb = {
  * connection, or on the next one when the old one is dead on the server
  * (design 11). Without memory it is treated as beyond ORPHANS_MAX. */
 void hf_release_orphan(struct hf_lock *lock, const char *text, size_t len,
-                       int64_t lease_ms)
+                       int64_t lease_ms, int64_t place_ms)
 {
     struct hf_op *op;
 
@@ -93,6 +93,7 @@ void hf_release_orphan(struct hf_lock *lock, const char *text, size_t len,
     op->text_len = len;
     hf_hold_put_key(hf_op_orphan_key(op), lock, orphan_of(op));
     op->lease_ms = lease_ms;
+    op->place_ms = place_ms;
     op->call.patience_ms = lease_ms; /* ORPHAN-2 */
     start(op);
 }
@@ -183,6 +184,7 @@ void hf_release_ghost(struct hf_lock *lock, const struct hf_answer *answer)
         return;
     hf_release_orphan(side, holder.ptr, holder.len,
                       answer->number > 0 ? answer->number
-                                         : client->watchdog_ms);
+                                         : client->watchdog_ms,
+                      0);
     hf_lock_unref(side);
 }

@@ -104,6 +104,16 @@ struct hf_line {
     struct hf_channel channel;
     struct hf_subscription subscription;
     struct hf_plain_subscription *plain; /* or NULL */
+    struct hf_lock *lock;       /* whose it is, or whose waiter's */
+    struct hf_bytes name;       /* of the channel */
+};
+
+/* The line of one waiter, who has a channel of its own: "CHANNEL:{name}:OWNER".
+ */
+struct hf_own_line {
+    struct hf_line line;
+    size_t size;                /* of this memory */
+    char channel[];
 };
 
 struct hf_lock {
@@ -121,6 +131,7 @@ struct hf_lock {
     uint32_t channel_len;
     struct hf_list holds;
     struct hf_line *line;       /* its own, or that of an older lock */
+    uint32_t own_lines;         /* waiters that have one each */
     struct hf_line own_line;
     char text[];                /* name, NUL, channel (of its own line), the
                                    kind's keys */
@@ -166,9 +177,9 @@ struct hf_verb {
 };
 
 /* The most that a kind's row can make a step take (args.c), as for a release:
- * the name, the kind's keys and the hold's; the echo; count and lease; the
- * side; two commands and a channel to publish; the joined hold. */
-#define OP_ARGS_MAX (CALL_HEAD + 1 + KIND_KEYS_MAX + 1 + 1 + 2 + 1 + 3 + 1)
+ * the name, the kind's keys and the hold's; the echo; count, lease and place;
+ * the side; two commands and a channel to publish; the joined hold. */
+#define OP_ARGS_MAX (CALL_HEAD + 1 + KIND_KEYS_MAX + 1 + 1 + 3 + 1 + 3 + 1)
 
 /* One call of the API under way, blocking (on its caller's stack) or not. */
 struct hf_op {
@@ -178,6 +189,7 @@ struct hf_op {
     struct hf_list cancel_node;
     struct hf_client *client;
     struct hf_lock *lock;
+    struct hf_own_line *own_line;   /* NULL: it waits in lock->line */
     const struct hf_verb *verb;
     int64_t owner;
     int64_t count;              /* the hold count to reach */
@@ -195,6 +207,9 @@ struct hf_op {
     struct hf_wait_notice *notice;  /* on_wait, not called yet */
     bool may_be_held;           /* an earlier question than op->call may have
                                    been granted */
+    bool may_stand;             /* it may stand in the server's queue */
+    int64_t place_ms;           /* how long its place there outlasts its silence;
+                                   0: it takes none */
 
     /* To inspect, and to force. */
     struct hf_lock_info *info;  /* where the answer goes */
@@ -222,6 +237,7 @@ struct hf_op {
     } text;
     char count_text[HF_RESP_INTEGER_MAX];
     char lease_text[HF_RESP_INTEGER_MAX];
+    char place_text[HF_RESP_INTEGER_MAX];
 };
 
 /* hf_op_orphan_key - behind an orphan: the key of its hold, which is gone. */
@@ -230,17 +246,16 @@ static inline char *hf_op_orphan_key(const struct hf_op *op)
     return (char *)(op + 1);
 }
 
-/* hf_line_lock - the lock whose own line it is. */
-static inline struct hf_lock *hf_line_lock(struct hf_line *line)
-{
-    return HF_OWNER_OF(line, struct hf_lock, own_line);
-}
-
+/* Without what a waiter's own channel has behind it. */
 static inline struct hf_bytes hf_lock_channel(const struct hf_lock *lock)
 {
-    const struct hf_lock *of = hf_line_lock(lock->line);
+    return lock->line->name;
+}
 
-    return (struct hf_bytes){of->text + of->name_len + 1, of->channel_len};
+/* hf_op_line - where it stands while it waits. */
+static inline struct hf_line *hf_op_line(const struct hf_op *op)
+{
+    return op->own_line ? &op->own_line->line : op->lock->line;
 }
 
 /* The texts of kind->keys, one behind the other. */

@@ -30,7 +30,7 @@ static void end_release(struct hf_op *op, bool is_gone, hf_status status)
 static void leave_to_orphan(struct hf_hold *hold)
 {
     hf_release_orphan(hold->lock, hold->text, hold->text_len,
-                      hold->lease.claims.answered_ms);
+                      hold->lease.claims.answered_ms, 0);
 }
 
 /* Its owner was told, or is told now; one acquisition less all the same. */

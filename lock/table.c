@@ -117,10 +117,13 @@ static struct hf_lock *lock_new(struct hf_client *client,
     put_texts(lock, name, len);
     hf_list_init(&lock->holds);
     hf_list_init(&lock->own_line.waiters);
+    lock->own_line.lock = lock;
+    lock->own_line.name =
+        (struct hf_bytes){lock->text + len + 1, channel_len};
     lock->line = line ? line : &lock->own_line;
     lock->line->locks++;
     if (line)
-        hf_lock_ref(hf_line_lock(line));
+        hf_lock_ref(line->lock);
     return lock;
 }
 
@@ -194,7 +197,7 @@ void hf_lock_ref(struct hf_lock *lock)
 static void lock_free(struct hf_lock *lock)
 {
     struct hf_client *client = lock->client;
-    struct hf_lock *of = hf_line_lock(lock->line);
+    struct hf_lock *of = lock->line->lock;
 
     lock->line->locks--;
     hf_list_remove(&lock->bucket_link);

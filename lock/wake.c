@@ -50,6 +50,7 @@ static const struct hf_verb verb = {.start = start, .cancel = hf_op_finish};
 static bool is_heard_elsewhere(const struct hf_op *released)
 {
     return released->call.is_by_ask &&
+           !released->lock->kind->waiters_queue &&
            hf_lock_is_sharded(released->lock);
 }
 

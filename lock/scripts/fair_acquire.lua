@@ -1,0 +1,71 @@
+-- Takes the lock, or sets the owner's hold count to what the client counted; or
+-- puts the owner into the queue, and keeps its place for it.
+-- KEYS  lock, its queue, until when each place in the queue is honoured
+-- ARGV  owner, hold count to reach, lease in ms, how long a place outlasts silence
+--       in ms (0: it is not to wait)
+-- Reply {owner, hold count}                     held
+--       {owner, -1, TTL in ms, field, its value}  not: this is what keeps it; or,
+--                              if it is free, the head of the queue, and 1
+-- A first acquire (to reach: 1) takes a free lock if nobody is before it; a re-entry
+-- does not, because then the hold was lost. May be sent any number of times. An
+-- error means that nothing was acquired: a lock that cannot get its TTL is taken
+-- back.
+-- Heads whose time is over are dropped, but not the one who asks. Its own place is
+-- honoured as long as Redisson would: the TTL, or the time of the one before it,
+-- and its own time; from then on, as long as it asks. By the server's clock.
+-- While the lock is free, but another's, the TTL is 20 to 250 ms: Redisson's waiters
+-- leave the queue without a word. Source: WIRE 11.2.
+local lock, queue, places = KEYS[1], KEYS[2], KEYS[3]
+local owner, count, lease, place = ARGV[1], ARGV[2], ARGV[3], tonumber(ARGV[4])
+local time = redis.call('time')
+local now = time[1] * 1000 + math.floor(time[2] / 1000)
+local function honour(until_ms)
+    redis.call('zadd', places, string.format('%.0f', until_ms), owner)
+end
+local head, ends
+repeat
+    head = redis.call('lindex', queue, 0)
+    ends = head and tonumber(redis.call('zscore', places, head) or nil)
+    local is_stale = ends and ends <= now and head ~= owner
+    if is_stale then
+        redis.call('zrem', places, head)
+        redis.call('lpop', queue)
+    end
+until not is_stale
+local ttl = redis.call('pttl', lock)
+local is_free = ttl == -2 and count == '1' and (not head or head == owner)
+if is_free or redis.call('hexists', lock, owner) == 1 then
+    redis.call('hset', lock, owner, count)
+    local set = redis.pcall('pexpire', lock, lease)
+    if set ~= 1 then
+        if is_free then
+            redis.pcall('del', lock)
+        end
+        return set
+    end
+    if is_free and head then
+        redis.call('lpop', queue)
+        redis.call('zrem', places, owner)
+        for _, other in ipairs(redis.call('zrange', places, 0, -1)) do
+            redis.call('zincrby', places, -place, other)
+        end
+    end
+    return {owner, tonumber(count)}
+end
+if count == '1' and place > 0 then
+    local mine = tonumber(redis.call('zscore', places, owner) or nil)
+    if not mine then
+        local last = redis.call('lindex', queue, -1)
+        local before = last and last ~= owner and redis.call('zscore', places, last)
+        honour(place + (tonumber(before or nil) or now + math.max(ttl, 0)))
+        redis.call('rpush', queue, owner)
+    elseif mine < now + place then
+        honour(now + place)
+    end
+end
+if ttl == -2 and head then
+    return {owner, -1, math.max(math.min((ends or now + 250) - now, 250), 20), head, '1'}
+end
+local fields = redis.call('hscan', lock, 0, 'count', 2)[2]
+local i = fields[1] == 'mode' and fields[3] and 3 or 1
+return {owner, -1, ttl, fields[i] or '', fields[i + 1] or '0'}

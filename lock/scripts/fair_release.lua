@@ -1,0 +1,59 @@
+-- Sets the owner's hold count to what the client counted; at 0 frees the lock and
+-- wakes the head of the queue, and the owner leaves the queue, if it stands there.
+-- KEYS  lock, its queue, until when each place in the queue is honoured
+-- ARGV  owner, hold count to reach, lease in ms, the time that its place had in the
+--       queue in ms, PUBLISH or SPUBLISH, channel [, the other of them]
+-- Reply {owner, hold count[, listeners]}  done; listeners if the lock is free
+--       {owner, -1, TTL in ms}            this owner does not hold it
+-- May be sent any number of times. If nobody holds the lock, the head is told all the
+-- same: it may be asleep on a TTL that has ended early, or have become the head now.
+-- Heads whose time is over are dropped. Those who stood behind an owner that leaves
+-- the queue come earlier by the time that it had.
+-- The head listens on CHANNEL:OWNER, in one way: who listens in both counts once.
+-- Source: WIRE 5.2, 11.4, 11.5.
+local lock, queue, places = KEYS[1], KEYS[2], KEYS[3]
+local owner, count = ARGV[1], ARGV[2]
+local time = redis.call('time')
+local now = time[1] * 1000 + math.floor(time[2] / 1000)
+if count == '0' and redis.call('zscore', places, owner) then
+    local is_behind = false
+    for _, other in ipairs(redis.call('lrange', queue, 0, -1)) do
+        if is_behind and redis.call('zscore', places, other) then
+            redis.call('zincrby', places, '-' .. ARGV[4], other)
+        end
+        is_behind = is_behind or other == owner
+    end
+    redis.call('zrem', places, owner)
+    redis.call('lrem', queue, 0, owner)
+end
+local head
+repeat
+    head = redis.call('lindex', queue, 0)
+    local ends = head and tonumber(redis.call('zscore', places, head) or nil)
+    local is_stale = ends and ends <= now
+    if is_stale then
+        redis.call('zrem', places, head)
+        redis.call('lpop', queue)
+    end
+until not is_stale
+local reply, is_free = {owner, tonumber(count)}, count == '0'
+if redis.call('hexists', lock, owner) == 0 then
+    local ttl = redis.call('pttl', lock)
+    reply, is_free = {owner, -1, ttl}, is_free and ttl == -2
+elseif is_free then
+    redis.call('del', lock)
+else
+    redis.call('hset', lock, owner, count)
+    redis.call('pexpire', lock, ARGV[3])
+end
+local heard = 0
+if is_free and head then
+    heard = redis.call(ARGV[5], ARGV[6] .. ':' .. head, '0')
+    if ARGV[7] then
+        heard = math.max(heard, redis.call(ARGV[7], ARGV[6] .. ':' .. head, '0'))
+    end
+end
+if reply[2] == 0 then
+    reply[3] = heard
+end
+return reply

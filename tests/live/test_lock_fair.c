@@ -1,0 +1,517 @@
+/* The fair lock: its waiters are granted in the order in which the server heard
+ * of them. WIRE 11. */
+#include <signal.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "tests/live/test_lock_ways.h"
+#include "tests/support/cluster.h"
+#include "tests/support/one_server.h"
+
+#define QUEUE "redisson_lock_queue:{order:42}"
+#define ANOTHER "01234567-89ab-cdef-0123-456789abcdef:1"
+#define PLACES "redisson_lock_timeout:{order:42}"
+
+static struct hf_client *client;
+static struct hf_lock *lock;
+
+static struct hf_lock *fair(struct hf_client *of, const char *name)
+{
+    struct hf_lock *new = NULL;
+
+    ck_assert_ok(
+        hf_lock_new_kind(&new, of, HF_KIND_FAIR, name, strlen(name), NULL));
+    return new;
+}
+
+static void start(void)
+{
+    start_server();
+    client = client_to(server_port(server));
+    lock = fair(client, NAME);
+}
+
+static void stop(void)
+{
+    hf_client_free(client);
+    stop_server();
+}
+
+static long long server_now_ms(void)
+{
+    long long s = 0, us = 0;
+
+    ck_assert_int_eq(sscanf(server_ask(server, "TIME"), "%lld %lld", &s, &us),
+                     2);
+    return s * 1000 + us / 1000;
+}
+
+/* Until when the place at `index` is honoured. */
+static long long place(int index)
+{
+    const char *answer =
+        server_ask(server, "ZRANGE " PLACES " %d %d WITHSCORES", index, index);
+
+    ck_assert_ptr_nonnull(strchr(answer, ' '));
+    return atoll(strchr(answer, ' '));
+}
+
+/* How many waiters listen, each on its channel. */
+static void await_listeners(int count)
+{
+    int64_t deadline_ms = local_now_ms() + LONG_MS;
+    int found;
+
+    do {
+        const char *at = server_ask(server, "PUBSUB CHANNELS " CHANNEL ":*");
+
+        found = 0;
+        while ((at = strstr(at, CHANNEL))) {
+            found++;
+            at++;
+        }
+    } while (found != count && local_now_ms() < deadline_ms);
+    ck_assert_int_eq(found, count);
+}
+
+static void await_queue(int length)
+{
+    char expected[20];
+
+    (void)snprintf(expected, sizeof expected, "%d", length);
+    server_await(server, LONG_MS, expected, "LLEN " QUEUE);
+    server_await(server, LONG_MS, expected, "ZCARD " PLACES);
+}
+
+static void ck_assert_no_trace(void)
+{
+    await_queue(0);
+    server_await(server, LONG_MS, "0", "EXISTS " NAME);
+}
+
+/* Stands in the queue, behind all who came before, on return. */
+static void queue_up(struct call *call, struct hf_lock *on, int64_t owner,
+                     int64_t wait_ms)
+{
+    struct hf_acquire_options o = acquire_options(owner);
+    int before = (int)server_ask_int(server, "LLEN " QUEUE);
+
+    o.wait_ms = wait_ms;
+    call_acquire(call, on, &o);
+    await_queue(before + 1);
+}
+
+/* ---- alone ---- */
+
+START_TEST(alone_it_is_as_a_plain_one)
+{
+    struct hf_client_options o;
+    struct hf_lock_info info;
+    char url[SERVER_URL_MAX];
+
+    way_options(&o, url, server_port(server), &ways[_i]);
+    hf_client_free(client);
+    client = client_with(&o);
+    lock = fair(client, NAME);
+    acquire(lock, 1);
+    ck_assert_holder(server, lock, 1, 1);
+    acquire(lock, 1);
+    ck_assert_holder(server, lock, 1, 2);
+    ck_assert_ok(hf_lock_inspect(lock, &info, NULL));
+    ck_assert_int_eq(info.kind, HF_KIND_PLAIN); /* nobody waits */
+    ck_assert_status(try_acquire(lock, 2, NULL), HF_TIMEOUT);
+    release(lock, 1);
+    ck_assert_holder(server, lock, 1, 1);
+    release(lock, 1);
+    ck_assert_no_trace();
+}
+END_TEST
+
+START_TEST(it_is_renewed)
+{
+    struct diary diary;
+    struct hf_acquire_options o;
+
+    hf_client_free(client);
+    client = client_timed(server_port(server), STEADY_WATCHDOG_MS, 5000);
+    lock = fair(client, NAME);
+    o = diary_options(&diary, 1);
+    ck_assert_ok(hf_lock_acquire(lock, &o, NULL));
+    note_await(&diary.note, &diary.renewals, 2, "renewals");
+    ck_assert_int_eq(diary.losses, 0);
+    release(lock, 1);
+}
+END_TEST
+
+/* ---- the queue ---- */
+
+/* The example of the contract: each place is kept until the one before it ends,
+ * and for its own time; a grant and a departure bring the others forward. */
+START_TEST(state_is_redissons)
+{
+    struct call calls[3];
+    struct hf_lock_info info;
+    long long first, second, third, now;
+
+    acquire_for(lock, 1, 20000);
+    now = server_now_ms();
+    queue_up(&calls[0], lock, 2, HF_FOREVER);
+    queue_up(&calls[1], lock, 3, 10000);
+    queue_up(&calls[2], lock, 4, 7000);
+    first = place(0);
+    second = place(1);
+    third = place(2);
+    ck_assert_int_ge(first, now + 45000);
+    ck_assert_int_le(first, server_now_ms() + 50000);
+    ck_assert_int_eq(second, first + 10000);
+    ck_assert_int_eq(third, second + 7000);
+    ck_assert_ok(hf_lock_inspect(lock, &info, NULL));
+    ck_assert_int_eq(info.kind, HF_KIND_FAIR);
+    ck_assert_int_eq(info.holders, 1);
+    release(lock, 1);
+    ck_assert_ok(call_await(&calls[0]));
+    ck_assert_holder(server, lock, 2, 1);
+    await_queue(2);
+    ck_assert_int_eq(place(0), second - 30000);
+    release(lock, 2);
+    ck_assert_ok(call_await(&calls[1]));
+    release(lock, 3);
+    ck_assert_ok(call_await(&calls[2]));
+    release(lock, 4);
+    ck_assert_no_trace();
+}
+END_TEST
+
+START_TEST(head_is_told_on_its_own_channel_at_once)
+{
+    struct call call;
+    int64_t since_ms;
+
+    acquire(lock, 1);
+    queue_up(&call, lock, 2, HF_FOREVER);
+    await_listeners(1);
+    since_ms = local_now_ms();
+    release(lock, 1);
+    ck_assert_ok(call_await(&call));
+    ck_assert_int_lt(local_now_ms() - since_ms, 1000); /* a look: 10 s */
+    release(lock, 2);
+    await_listeners(0);
+    ck_assert_no_trace();
+}
+END_TEST
+
+START_TEST(force_release_tells_the_head)
+{
+    struct call call;
+
+    acquire(lock, 1);
+    queue_up(&call, lock, 2, HF_FOREVER);
+    await_listeners(1);
+    ck_assert_ok(hf_lock_force_release(lock, NULL, 0, NULL));
+    ck_assert_ok(call_await(&call));
+    ck_assert_status(hf_lock_release(lock, 1, NULL), HF_LOST);
+    release(lock, 2);
+    ck_assert_no_trace();
+}
+END_TEST
+
+START_TEST(one_try_goes_before_nobody)
+{
+    struct hf_error err;
+
+    (void)server_ask(server, "RPUSH " QUEUE " " ANOTHER);
+    (void)server_ask(server, "ZADD " PLACES " 99999999999999 " ANOTHER);
+    ck_assert_status(try_acquire(lock, 1, &err), HF_TIMEOUT);
+    await_queue(1);
+    (void)server_ask(server, "ZADD " PLACES " 1 " ANOTHER);
+    ck_assert_ok(try_acquire(lock, 1, &err)); /* its time was over */
+    await_queue(0);
+    release(lock, 1);
+}
+END_TEST
+
+START_TEST(calls_of_one_owner_become_one_hold)
+{
+    struct call calls[2];
+
+    acquire(lock, 1);
+    queue_up(&calls[0], lock, 2, HF_FOREVER);
+    queue_up(&calls[1], lock, 2, HF_FOREVER);
+    release(lock, 1);
+    ck_assert_ok(call_await(&calls[0]));
+    ck_assert_ok(call_await(&calls[1]));
+    ck_assert_holder(server, lock, 2, 2);
+    await_queue(0);
+    release(lock, 2);
+    release(lock, 2);
+    ck_assert_no_trace();
+}
+END_TEST
+
+/* ---- leaving ---- */
+
+START_TEST(who_times_out_leaves)
+{
+    struct call calls[2];
+
+    acquire(lock, 1);
+    queue_up(&calls[0], lock, 2, 300);
+    queue_up(&calls[1], lock, 3, HF_FOREVER);
+    ck_assert_status(call_await(&calls[0]), HF_TIMEOUT);
+    await_queue(1);
+    release(lock, 1);
+    ck_assert_ok(call_await(&calls[1]));
+    release(lock, 3);
+    ck_assert_no_trace();
+}
+END_TEST
+
+START_TEST(who_is_cancelled_leaves)
+{
+    struct hf_acquire_options o = acquire_options(2);
+    struct hf_cancel cancel;
+    struct call call;
+
+    hf_cancel_init(&cancel, client);
+    o.cancel = &cancel;
+    acquire(lock, 1);
+    call_acquire(&call, lock, &o);
+    await_queue(1);
+    hf_cancel_fire(&cancel);
+    ck_assert_status(call_await(&call), HF_CANCELLED);
+    await_queue(0);
+    release(lock, 1);
+    ck_assert_no_trace();
+}
+END_TEST
+
+START_TEST(who_closes_leaves)
+{
+    struct hf_client *other = client_to(server_port(server));
+    struct hf_client_closed closed;
+    struct call call;
+
+    acquire(lock, 1);
+    queue_up(&call, fair(other, NAME), 2, HF_FOREVER);
+    ck_assert_ok(hf_client_close(other, LONG_MS, &closed, NULL));
+    ck_assert_status(call_await(&call), HF_E_CLOSED);
+    ck_assert_int_eq(server_ask_int(server, "LLEN " QUEUE), 0);
+    hf_client_free(other);
+    release(lock, 1);
+    ck_assert_no_trace();
+}
+END_TEST
+
+/* A place that no call of ours has, since the server executed an acquire late:
+ * who is refused because of it gives it up. */
+START_TEST(ghost_at_the_head_is_sent_away)
+{
+    struct call calls[1];
+    char head[HF_OWNER_TEXT_MAX];
+
+    hf_client_free(client);
+    client = client_timed(server_port(server), STEADY_WATCHDOG_MS, 5000);
+    lock = fair(client, NAME);
+    acquire(lock, 1);
+    queue_up(&calls[0], lock, 2, HF_FOREVER);
+    (void)snprintf(head, sizeof head, "%s:77", hf_client_uuid(client));
+    (void)server_ask(server, "LPUSH " QUEUE " %s", head);
+    (void)server_ask(server, "ZADD " PLACES " 99999999999999 %s", head);
+    release(lock, 1);
+    ck_assert_ok(call_await(&calls[0]));
+    release(lock, 2);
+    ck_assert_no_trace();
+}
+END_TEST
+
+/* ---- order ---- */
+
+#define WAITERS 40
+
+/* In a process of its own: waits, one behind the other, for `owner` times two
+ * and more. Says by the list "order" in which turn each came. */
+static void wait_elsewhere(int to_child, int to_parent, int port)
+{
+    struct hf_client *own = client_to(port);
+    struct hf_lock *mine = fair(own, NAME);
+    static struct call calls[WAITERS];
+    char byte;
+
+    for (int i = 0; i < WAITERS / 2; i++) {
+        struct hf_acquire_options o = acquire_options(100 + 2 * i + 1);
+
+        if (read(to_child, &byte, 1) != 1)
+            _exit(1);
+        call_acquire(&calls[i], mine, &o);
+    }
+    for (int i = 0; i < WAITERS / 2; i++) {
+        if (call_await(&calls[i]) != HF_OK)
+            _exit(1);
+        if (write(to_parent, "x", 1) != 1 || read(to_child, &byte, 1) != 1)
+            _exit(1);
+        release(mine, 100 + 2 * i + 1);
+    }
+    _exit(0);
+}
+
+START_TEST(order_holds_across_processes)
+{
+    static struct call calls[WAITERS];
+    int down[2], up[2], status;
+    char byte;
+    pid_t pid;
+
+    acquire(lock, 1);
+    ck_assert_int_eq(pipe(down), 0);
+    ck_assert_int_eq(pipe(up), 0);
+    if ((pid = fork()) == 0)
+        wait_elsewhere(down[0], up[1], server_port(server));
+    for (int i = 0; i < WAITERS; i++) {
+        if (i % 2 == 0) {
+            queue_up(&calls[i], lock, 100 + i, HF_FOREVER);
+        } else {
+            ck_assert_int_eq(write(down[1], "q", 1), 1);
+            await_queue(i + 1);
+        }
+    }
+    release(lock, 1);
+    for (int i = 0; i < WAITERS; i++) {
+        if (i % 2 == 0) {
+            ck_assert_ok(call_await(&calls[i]));
+            ck_assert_holder(server, lock, 100 + i, 1);
+            release(lock, 100 + i);
+        } else {
+            ck_assert_int_eq(read(up[0], &byte, 1), 1);
+            ck_assert_int_eq(write(down[1], "r", 1), 1);
+        }
+    }
+    ck_assert_int_eq(waitpid(pid, &status, 0), pid);
+    ck_assert_int_eq(status, 0);
+    ck_assert_no_trace();
+}
+END_TEST
+
+/* ---- who dies ---- */
+
+static pid_t wait_and_die(int64_t watchdog_ms)
+{
+    int before = (int)server_ask_int(server, "LLEN " QUEUE);
+    pid_t pid = fork();
+
+    if (pid == 0) {
+        struct hf_client *own =
+            client_timed(server_port(server), watchdog_ms, 5000);
+        struct hf_acquire_options o = acquire_options(1);
+
+        (void)!hf_lock_acquire(fair(own, NAME), &o, NULL);
+        _exit(1);
+    }
+    await_queue(before + 1);
+    ck_assert_int_eq(kill(pid, SIGKILL), 0);
+    ck_assert_int_eq(waitpid(pid, NULL, 0), pid);
+    return pid;
+}
+
+/* TTL 1000, place 500: its place is over after 1500 ms. */
+START_TEST(dead_head_costs_its_own_time)
+{
+    struct call call;
+    int64_t since_ms;
+
+    acquire_for(lock, 1, 1000);
+    since_ms = local_now_ms();
+    (void)wait_and_die(500);
+    queue_up(&call, lock, 2, HF_FOREVER);
+    release(lock, 1);
+    ck_assert_status(try_acquire(lock, 3, NULL), HF_TIMEOUT);
+    ck_assert_ok(call_await(&call));
+    ck_assert_int_ge(local_now_ms() - since_ms, 1000);
+    ck_assert_int_lt(local_now_ms() - since_ms, 1500 + 1000);
+    release(lock, 2);
+    ck_assert_no_trace();
+}
+END_TEST
+
+/* With places of a second, the lock is held for three: who asks keeps its. */
+START_TEST(place_of_who_lives_outlasts_a_long_hold)
+{
+    struct hf_client *others[2];
+    struct call calls[2];
+
+    hf_client_free(client);
+    client = client_timed(server_port(server), 1000, 5000);
+    lock = fair(client, NAME);
+    acquire(lock, 1);
+    for (int i = 0; i < 2; i++) {
+        others[i] = client_timed(server_port(server), 1000, 5000);
+        queue_up(&calls[i], fair(others[i], NAME), 2, HF_FOREVER);
+    }
+    (void)usleep(3500 * 1000);
+    ck_assert_status(try_acquire(lock, 3, NULL), HF_TIMEOUT); /* drops heads */
+    await_queue(2);
+    release(lock, 1);
+    ck_assert_ok(call_await(&calls[0]));
+    ck_assert(!call_is_done(&calls[1]));
+    release(fair(others[0], NAME), 2);
+    ck_assert_ok(call_await(&calls[1]));
+    hf_client_free(others[0]);
+    hf_client_free(others[1]);
+}
+END_TEST
+
+START_TEST(holder_that_dies_leaves_it_to_the_head)
+{
+    struct hf_acquire_options o = acquire_options(1);
+    struct call calls[2];
+    pid_t pid = fork();
+
+    if (pid == 0) {
+        struct hf_client *own = client_to(server_port(server));
+
+        o.lease_ms = 700;
+        _exit(hf_lock_acquire(fair(own, NAME), &o, NULL) == HF_OK ? pause()
+                                                                  : 1);
+    }
+    server_await(server, LONG_MS, "1", "EXISTS " NAME);
+    queue_up(&calls[0], lock, 2, HF_FOREVER);
+    queue_up(&calls[1], lock, 3, HF_FOREVER);
+    ck_assert_int_eq(kill(pid, SIGKILL), 0);
+    ck_assert_int_eq(waitpid(pid, NULL, 0), pid);
+    ck_assert_ok(call_await(&calls[0]));
+    ck_assert(!call_is_done(&calls[1]));
+    release(lock, 2);
+    ck_assert_ok(call_await(&calls[1]));
+    release(lock, 3);
+    ck_assert_no_trace();
+}
+END_TEST
+
+static void add(Suite *suite)
+{
+    TCase *c = live_case(suite, "alone", start, stop);
+
+    tcase_add_loop_test(c, alone_it_is_as_a_plain_one, 0, COUNT(ways));
+    tcase_add_test(c, it_is_renewed);
+    c = live_case(suite, "queue", start, stop);
+    tcase_add_test(c, state_is_redissons);
+    tcase_add_test(c, head_is_told_on_its_own_channel_at_once);
+    tcase_add_test(c, force_release_tells_the_head);
+    tcase_add_test(c, one_try_goes_before_nobody);
+    tcase_add_test(c, calls_of_one_owner_become_one_hold);
+    c = live_case(suite, "leaving", start, stop);
+    tcase_add_test(c, who_times_out_leaves);
+    tcase_add_test(c, who_is_cancelled_leaves);
+    tcase_add_test(c, who_closes_leaves);
+    tcase_add_test(c, ghost_at_the_head_is_sent_away);
+    c = live_case(suite, "order", start, stop);
+    tcase_add_test(c, order_holds_across_processes);
+    c = live_case(suite, "death", start, stop);
+    tcase_add_test(c, dead_head_costs_its_own_time);
+    tcase_add_test(c, place_of_who_lives_outlasts_a_long_hold);
+    tcase_add_test(c, holder_that_dies_leaves_it_to_the_head);
+}
+
+int main(void)
+{
+    return live_main("lock_fair", add);
+}
