@@ -2,17 +2,17 @@
  * processes, are granted in the order in which the server heard of them.
  * Source: WIRE 11.
  *
- * FAIR-1  Each waiter stands in the server's queue under the owner field that it
- *         would hold the lock by, asks for itself, and listens on a channel of
- *         its own: a release tells the head of the queue alone.
+ * FAIR-1  Each waiter stands in the server's queue under the owner field by
+ *         which it would hold the lock, asks for itself, and listens on a
+ *         channel of its own: a release tells the head of the queue alone.
  * FAIR-2  A place has a time until which it is honoured, by the server's clock:
  *         the lock's TTL and the waiter's place_ms, which is its wait or, if
  *         that is shorter, the watchdog's time. A waiter that asks (wait.h,
  *         WAIT-4) prolongs it. So one that died costs those behind it no more
  *         than that.
  * FAIR-3  Who gives up is released like a lock that nobody here holds
- *         (orphan.c), and leaves the queue by that; if the lock is free, the new
- *         head is told.
+ *         (orphan.c), and leaves the queue by that; if the lock is free, the
+ *         new head is told.
  * FAIR-4  While the lock is free and it is another's turn, the answer names the
  *         head, and a time to wait that is never 0. A head that is ours, and
  *         that no call has, is a ghost (ORPHAN-3). */

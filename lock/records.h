@@ -208,8 +208,8 @@ struct hf_op {
     bool may_be_held;           /* an earlier question than op->call may have
                                    been granted */
     bool may_stand;             /* it may stand in the server's queue */
-    int64_t place_ms;           /* how long its place there outlasts its silence;
-                                   0: it takes none */
+    int64_t place_ms;           /* how long its place there outlasts its
+                                   silence; 0: it takes none */
 
     /* To inspect, and to force. */
     struct hf_lock_info *info;  /* where the answer goes */

@@ -48,6 +48,10 @@ void release_lost(struct hf_lock *lock);
 void ck_assert_told(const char *expected, int thread);
 void ck_assert_waits(int thread);
 
+/* ---- fair.c ---- */
+
+TCase *fair_case(void);
+
 /* ---- rw.c ---- */
 
 TCase *read_write_case(void);

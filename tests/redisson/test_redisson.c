@@ -304,6 +304,7 @@ static Suite *redisson_suite(void)
         tcase_add_test(tc, force_and_expiry_keep_the_counter);
     }
     suite_add_tcase(suite, tc);
+    suite_add_tcase(suite, fair_case());
     suite_add_tcase(suite, read_write_case());
     return suite;
 }
