@@ -4,6 +4,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "net/route/slot.h"
 #include "tests/live/test_lock_ways.h"
 #include "tests/support/cluster.h"
 #include "tests/support/one_server.h"
@@ -302,6 +303,25 @@ START_TEST(who_closes_leaves)
 }
 END_TEST
 
+/* It asks the server for nothing; its places are dead ones. */
+START_TEST(client_is_freed_while_it_waits)
+{
+    struct hf_client *other = client_to(server_port(server));
+    struct hf_lock *theirs = fair(other, NAME);
+    struct call calls[3];
+
+    acquire(lock, 1);
+    for (int i = 0; i < 3; i++)
+        queue_up(&calls[i], theirs, 2 + i / 2, HF_FOREVER);
+    await_listeners(3);
+    hf_client_free(other);
+    for (int i = 0; i < 3; i++)
+        ck_assert_status(call_await(&calls[i]), HF_E_CLOSED);
+    await_listeners(0);
+    release(lock, 1);
+}
+END_TEST
+
 /* A place that no call of ours has, since the server executed an acquire late:
  * who is refused because of it gives it up. */
 START_TEST(ghost_at_the_head_is_sent_away)
@@ -486,6 +506,54 @@ START_TEST(holder_that_dies_leaves_it_to_the_head)
 }
 END_TEST
 
+/* ---- clusters ---- */
+
+START_TEST(queue_goes_where_its_slot_goes)
+{
+    struct cluster *c =
+        cluster_start(&(struct cluster_options){.masters = 2});
+    int slot = hf_slot_of(NAME, strlen(NAME));
+    struct hf_acquire_options o = acquire_options(2);
+    struct hf_client_options options;
+    struct call calls[2];
+    char url[100];
+    int to;
+
+    ck_assert_ptr_nonnull(c);
+    hf_client_options_init(&options);
+    (void)snprintf(url, sizeof url, "redis+cluster://127.0.0.1:%d",
+                   server_port(cluster_node(c, 0)));
+    options.url = url;
+    client = client_with(&options);
+    lock = fair(client, NAME);
+    to = 1 - cluster_owner(c, slot);
+    for (int moves = 0; moves < 2; moves++) {
+        acquire(lock, 1);
+        o.owner = 2;
+        call_acquire(&calls[0], lock, &o);
+        server_await(cluster_node(c, cluster_owner(c, slot)), LONG_MS, "1",
+                     "LLEN " QUEUE);
+        o.owner = 3;
+        call_acquire(&calls[1], lock, &o);
+        server_await(cluster_node(c, cluster_owner(c, slot)), LONG_MS, "2",
+                     "LLEN " QUEUE);
+        if (moves == 1) {
+            cluster_move_begin(c, slot, to);
+            (void)cluster_move_keys(c, slot, to, 10);
+            cluster_move_end(c, slot, to);
+        }
+        release(lock, 1);
+        ck_assert_ok(call_await(&calls[0]));
+        ck_assert(!call_is_done(&calls[1]));
+        release(lock, 2);
+        ck_assert_ok(call_await(&calls[1]));
+        release(lock, 3);
+    }
+    hf_client_free(client);
+    cluster_stop(c);
+}
+END_TEST
+
 static void add(Suite *suite)
 {
     TCase *c = live_case(suite, "alone", start, stop);
@@ -502,6 +570,7 @@ static void add(Suite *suite)
     tcase_add_test(c, who_times_out_leaves);
     tcase_add_test(c, who_is_cancelled_leaves);
     tcase_add_test(c, who_closes_leaves);
+    tcase_add_test(c, client_is_freed_while_it_waits);
     tcase_add_test(c, ghost_at_the_head_is_sent_away);
     c = live_case(suite, "order", start, stop);
     tcase_add_test(c, order_holds_across_processes);
@@ -509,6 +578,8 @@ static void add(Suite *suite)
     tcase_add_test(c, dead_head_costs_its_own_time);
     tcase_add_test(c, place_of_who_lives_outlasts_a_long_hold);
     tcase_add_test(c, holder_that_dies_leaves_it_to_the_head);
+    c = live_case(suite, "cluster", NULL, NULL);
+    tcase_add_test(c, queue_goes_where_its_slot_goes);
 }
 
 int main(void)
