@@ -14,6 +14,8 @@ static const struct {
     [HF_KIND_MULTI] = {"multi-lock", NULL},
     [HF_KIND_NONREENTRANT] = {"non-reentrant lock", &hf_kind_nonreentrant},
     [HF_KIND_FENCED] = {"fenced lock", &hf_kind_fenced},
+    [HF_KIND_NONREENTRANT_FAIR] = {"non-reentrant fair lock",
+                                   &hf_kind_nonreentrant_fair},
 };
 
 static bool is_known(enum hf_lock_kind id)

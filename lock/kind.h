@@ -53,7 +53,8 @@ struct hf_kind {
 };
 
 extern const struct hf_kind hf_kind_reentrant, hf_kind_nonreentrant,
-    hf_kind_fenced, hf_kind_fair, hf_kind_read, hf_kind_write;
+    hf_kind_fenced, hf_kind_fair, hf_kind_nonreentrant_fair, hf_kind_read,
+    hf_kind_write;
 
 /* hf_kind_row - NULL: locks of this kind are only looked at. */
 const struct hf_kind *hf_kind_row(enum hf_lock_kind id);

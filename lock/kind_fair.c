@@ -18,21 +18,31 @@
  *         that no call has, is a ghost (ORPHAN-3). */
 #include "lock/kind.h"
 
+#define WHAT_BOTH_ARE \
+    .channel = "redisson_lock__channel", \
+    .payload = "0", \
+    .owner_suffix = "", \
+    .waiters_queue = true, \
+    .keys = {"redisson_lock_queue", "redisson_lock_timeout"}, \
+    .steps = { \
+        [STEP_ACQUIRE] = {.script = &hf_script_fair_acquire, .keys = 2, \
+                          .takes_place = true}, \
+        [STEP_RELEASE] = {.script = &hf_script_fair_release, .keys = 2, \
+                          .takes_place = true}, \
+        [STEP_RENEW] = {.script = &hf_script_renew}, \
+        [STEP_FORCE] = {.script = &hf_script_fair_force_release, .keys = 2}, \
+        [STEP_INSPECT] = {.script = &hf_script_inspect}, \
+    }
+
 const struct hf_kind hf_kind_fair = {
     .id = HF_KIND_FAIR,
     .reenters = true,
-    .channel = "redisson_lock__channel",
-    .payload = "0",
-    .owner_suffix = "",
-    .waiters_queue = true,
-    .keys = {"redisson_lock_queue", "redisson_lock_timeout"},
-    .steps = {
-        [STEP_ACQUIRE] = {.script = &hf_script_fair_acquire, .keys = 2,
-                          .takes_place = true},
-        [STEP_RELEASE] = {.script = &hf_script_fair_release, .keys = 2,
-                          .takes_place = true},
-        [STEP_RENEW] = {.script = &hf_script_renew},
-        [STEP_FORCE] = {.script = &hf_script_fair_force_release, .keys = 2},
-        [STEP_INSPECT] = {.script = &hf_script_inspect},
-    },
+    WHAT_BOTH_ARE
+};
+
+/* An owner that asks for what it holds is refused. */
+const struct hf_kind hf_kind_nonreentrant_fair = {
+    .id = HF_KIND_NONREENTRANT_FAIR,
+    .reenters = false,
+    WHAT_BOTH_ARE
 };

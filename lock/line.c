@@ -121,6 +121,7 @@ void hf_line_disown(struct hf_op *op)
 {
     if (!op->own_line)
         return;
+    hf_line_stop_listening(&op->own_line->line);
     op->lock->own_lines--;
     hf_mem_free(op->client->mem, op->own_line, op->own_line->size);
     op->own_line = NULL;

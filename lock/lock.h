@@ -75,7 +75,8 @@ enum hf_lock_kind {
     HF_KIND_WRITE,              /* can be taken: the side of one writer */
     HF_KIND_MULTI,              /* many values, locked as one */
     HF_KIND_NONREENTRANT,       /* can be taken: by an owner once */
-    HF_KIND_FENCED              /* can be taken: reentrant; hf_lock_token */
+    HF_KIND_FENCED,             /* can be taken: reentrant; hf_lock_token */
+    HF_KIND_NONREENTRANT_FAIR   /* can be taken: a fair one, by an owner once */
 };
 HF_API const char *hf_lock_kind_text(enum hf_lock_kind kind);
 

@@ -216,6 +216,28 @@ START_TEST(force_release_tells_the_head)
 }
 END_TEST
 
+START_TEST(nonreentrant_form_refuses_its_owner_and_shares_the_queue)
+{
+    struct hf_lock *once = NULL;
+    struct call calls[2];
+
+    ck_assert_ok(hf_lock_new_kind(&once, client, HF_KIND_NONREENTRANT_FAIR,
+                                  NAME, strlen(NAME), NULL));
+    acquire(once, 1);
+    ck_assert_status(try_acquire(once, 1, NULL), HF_E_INVAL);
+    ck_assert_holder(server, once, 1, 1);
+    queue_up(&calls[0], lock, 2, HF_FOREVER);
+    queue_up(&calls[1], once, 3, HF_FOREVER);
+    release(once, 1);
+    ck_assert_ok(call_await(&calls[0]));
+    ck_assert(!call_is_done(&calls[1]));
+    release(lock, 2);
+    ck_assert_ok(call_await(&calls[1]));
+    release(once, 3);
+    ck_assert_no_trace();
+}
+END_TEST
+
 START_TEST(one_try_goes_before_nobody)
 {
     struct hf_error err;
@@ -564,6 +586,8 @@ static void add(Suite *suite)
     tcase_add_test(c, state_is_redissons);
     tcase_add_test(c, head_is_told_on_its_own_channel_at_once);
     tcase_add_test(c, force_release_tells_the_head);
+    tcase_add_test(c,
+                   nonreentrant_form_refuses_its_owner_and_shares_the_queue);
     tcase_add_test(c, one_try_goes_before_nobody);
     tcase_add_test(c, calls_of_one_owner_become_one_hold);
     c = live_case(suite, "leaving", start, stop);
