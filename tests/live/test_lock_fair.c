@@ -271,6 +271,42 @@ START_TEST(calls_of_one_owner_become_one_hold)
 }
 END_TEST
 
+/* What the README says. */
+#define RIGHTS                                                                \
+    "~" NAME " resetchannels &redisson_lock__channel:* +evalsha +eval "        \
+    "+exists +hexists +hlen +hset +hget +hscan +pexpire +pttl +del +publish "  \
+    "+subscribe +unsubscribe +info +ping +hello +client|setname "              \
+    "+time +lindex +lrange +rpush +lpop +lrem +zadd +zscore +zrange +zrem "    \
+    "+zincrby ~redisson_lock_queue:* ~redisson_lock_timeout:*"
+
+START_TEST(these_rights_are_enough)
+{
+    struct hf_client_options o;
+    struct call calls[3];
+    char url[SERVER_URL_MAX];
+
+    ck_assert_str_eq(
+        server_ask(server, "ACL SETUSER app reset on >PASSWORD " RIGHTS), "OK");
+    hf_client_free(client);
+    client_options(&o, url, server_port(server));
+    o.user = "app";
+    o.password = "PASSWORD";
+    client = client_with(&o);
+    lock = fair(client, NAME);
+    acquire(lock, 1);
+    queue_up(&calls[0], lock, 2, HF_FOREVER);
+    queue_up(&calls[1], lock, 3, 200);
+    queue_up(&calls[2], lock, 4, HF_FOREVER);
+    ck_assert_status(call_await(&calls[1]), HF_TIMEOUT);
+    ck_assert_ok(hf_lock_force_release(lock, NULL, 0, NULL));
+    ck_assert_ok(call_await(&calls[0]));
+    release(lock, 2);
+    ck_assert_ok(call_await(&calls[2]));
+    release(lock, 4);
+    ck_assert_no_trace();
+}
+END_TEST
+
 /* ---- leaving ---- */
 
 START_TEST(who_times_out_leaves)
@@ -590,6 +626,7 @@ static void add(Suite *suite)
                    nonreentrant_form_refuses_its_owner_and_shares_the_queue);
     tcase_add_test(c, one_try_goes_before_nobody);
     tcase_add_test(c, calls_of_one_owner_become_one_hold);
+    tcase_add_test(c, these_rights_are_enough);
     c = live_case(suite, "leaving", start, stop);
     tcase_add_test(c, who_times_out_leaves);
     tcase_add_test(c, who_is_cancelled_leaves);
