@@ -111,7 +111,7 @@ static void tell_own_queuers(const struct hf_op *granted)
 {
     const struct hf_list *ops = &granted->client->ops;
 
-    if (granted->lock->own_lines < 2)
+    if (granted->lock->own_lines < (granted->own_line ? 2 : 1))
         return;
     for (struct hf_list *l = ops->next; l != ops; l = l->next) {
         struct hf_op *op = HF_OWNER_OF(l, struct hf_op, node);
@@ -317,6 +317,8 @@ static bool waits_on(struct hf_op *op, hf_status status)
 
 static void failed(struct hf_op *op, hf_status status)
 {
+    if (status == HF_E_SERVER && op->lock->kind->waiters_queue)
+        op->call.may_have_run = true; /* half of the script */
     if (waits_on(op, status)) {
         advance(op, EVENT_UNANSWERED, 0);
         return;

@@ -13,14 +13,16 @@
 -- Heads whose time is over are dropped, but not the one who asks. Its own place is
 -- honoured as long as Redisson would: the TTL, or the time of the one before it,
 -- and its own time; from then on, as long as it asks. By the server's clock.
+-- When the head is granted, the others come earlier by its time; but who may have
+-- asked just now keeps half of that, in which it asks again.
 -- While the lock is free, but another's, the TTL is 20 to 250 ms: Redisson's waiters
 -- leave the queue without a word. Source: WIRE 11.2.
 local lock, queue, places = KEYS[1], KEYS[2], KEYS[3]
 local owner, count, lease, place = ARGV[1], ARGV[2], ARGV[3], tonumber(ARGV[4])
 local time = redis.call('time')
 local now = time[1] * 1000 + math.floor(time[2] / 1000)
-local function honour(until_ms)
-    redis.call('zadd', places, string.format('%.0f', until_ms), owner)
+local function honour(who, until_ms)
+    redis.call('zadd', places, string.format('%.0f', until_ms), who)
 end
 local head, ends
 repeat
@@ -47,7 +49,8 @@ if is_free or redis.call('hexists', lock, owner) == 1 then
         redis.call('lpop', queue)
         redis.call('zrem', places, owner)
         for _, other in ipairs(redis.call('zrange', places, 0, -1)) do
-            redis.call('zincrby', places, -place, other)
+            local ends = tonumber(redis.call('zscore', places, other))
+            honour(other, math.min(ends, math.max(ends - place, now + place / 2)))
         end
     end
     return {owner, tonumber(count)}
@@ -57,10 +60,10 @@ if count == '1' and place > 0 then
     if not mine then
         local last = redis.call('lindex', queue, -1)
         local before = last and last ~= owner and redis.call('zscore', places, last)
-        honour(place + (tonumber(before or nil) or now + math.max(ttl, 0)))
         redis.call('rpush', queue, owner)
+        honour(owner, place + (tonumber(before or nil) or now + math.max(ttl, 0)))
     elseif mine < now + place then
-        honour(now + place)
+        honour(owner, now + place)
     end
 end
 if ttl == -2 and head then

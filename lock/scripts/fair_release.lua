@@ -8,7 +8,7 @@
 -- May be sent any number of times. If nobody holds the lock, the head is told all the
 -- same: it may be asleep on a TTL that has ended early, or have become the head now.
 -- Heads whose time is over are dropped. Those who stood behind an owner that leaves
--- the queue come earlier by the time that it had.
+-- the queue come earlier by the time that it had, as in fair_acquire.lua.
 -- The head listens on CHANNEL:OWNER, in one way: who listens in both counts once.
 -- Source: WIRE 5.2, 11.4, 11.5.
 local lock, queue, places = KEYS[1], KEYS[2], KEYS[3]
@@ -16,10 +16,12 @@ local owner, count = ARGV[1], ARGV[2]
 local time = redis.call('time')
 local now = time[1] * 1000 + math.floor(time[2] / 1000)
 if count == '0' and redis.call('zscore', places, owner) then
-    local is_behind = false
+    local is_behind, place = false, tonumber(ARGV[4])
     for _, other in ipairs(redis.call('lrange', queue, 0, -1)) do
-        if is_behind and redis.call('zscore', places, other) then
-            redis.call('zincrby', places, '-' .. ARGV[4], other)
+        local ends = tonumber(redis.call('zscore', places, other) or nil)
+        if is_behind and ends then
+            ends = math.min(ends, math.max(ends - place, now + place / 2))
+            redis.call('zadd', places, string.format('%.0f', ends), other)
         end
         is_behind = is_behind or other == owner
     end
