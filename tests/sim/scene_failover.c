@@ -104,23 +104,36 @@ void scene_failover(struct plan *plan, uint64_t *dice)
 
 /* ---- answers of a former master ---- */
 
-#define FIRST_MASTER 0 /* before the first failover */
 #define ASKED_MAX 6
+#define SILENT_MS 250 /* after that a client asks others who is master */
 
 static void ask_former(struct plan *plan, int64_t at_ms, int64_t program,
-                       uint64_t *dice)
+                       int64_t lock, uint64_t *dice)
 {
     struct plan_op *op = scene_op(plan, at_ms, OP_ACQUIRE,
                                   draw_between(dice, 1, PLAN_OWNERS));
 
     op->program = program;
-    op->lock = draw_below(dice, (int64_t)plan->lock_count);
-    op->side = plan_has_sides(plan->locks[op->lock].family)
-                   ? draw_below(dice, 2)
-                   : 0;
+    op->lock = lock;
+    op->side = plan_has_sides(plan->locks[lock].family) ? draw_below(dice, 2) : 0;
     op->lease_ms = draw_below(dice, 2) * draw_spread(dice, 1000, 150000);
     op->wait_ms = draw_below(dice, 2) * draw_spread(dice, 1, 4000);
     op->hold_ms = draw_one_in(dice, 4) ? -1 : draw_spread(dice, 1, 4000);
+}
+
+/* From the former master, whichever it is. */
+static void answer_late(struct plan *plan, int64_t at_ms, int64_t for_ms,
+                        int64_t program, uint64_t *dice)
+{
+    int64_t late_ms = draw_between(dice, 10, plan->head.request_ms - SILENT_MS);
+
+    for (int64_t i = 0; i < plan->head.masters; i++) {
+        struct plan_fault *f = scene_fault(plan, at_ms, FAULT_DELAY, for_ms);
+
+        f->program = program;
+        f->server = i;
+        f->n = late_ms;
+    }
 }
 
 /* A master serves on though it has been replaced, and its answers are late: they
@@ -128,27 +141,23 @@ static void ask_former(struct plan *plan, int64_t at_ms, int64_t program,
 void scene_former(struct plan *plan, uint64_t *dice)
 {
     struct plan_head *h = &plan->head;
-    int64_t span_ms = draw_spread(dice, 400, 8000);
+    int64_t program = draw_below(dice, (int64_t)plan->program_count);
+    int64_t lock = draw_below(dice, (int64_t)plan->lock_count);
+    int64_t span_ms = draw_spread(dice, 1000, 8000);
     int64_t at_ms = 1000 + draw_below(dice, h->length_ms / 2);
     struct plan_fault *f = scene_fault(plan, at_ms, FAULT_FAILOVER, span_ms);
-    int64_t program = draw_below(dice, (int64_t)plan->program_count);
-    int64_t half_ms, late_ms;
+    int64_t new_ms;
 
     h->request_ms = draw_one_in(dice, 2) ? 5000 : 1000;
-    f->server = FIRST_MASTER;
-    f->n = FAILOVER_SERVES_ON | draw_below(dice, 16);
-    half_ms = span_ms / (f->n & FAILOVER_IS_QUICK ? 8 : 2);
-    late_ms = draw_between(
-        dice, 1, half_ms < h->request_ms ? half_ms : h->request_ms - 1);
-    f = scene_fault(plan, at_ms, FAULT_DELAY, 2 * span_ms);
-    f->program = program;
-    f->server = FIRST_MASTER;
-    f->n = late_ms;
-    ask_former(plan, at_ms - draw_between(dice, 100, 900), program, dice);
+    f->lock = lock;
+    f->n = FAILOVER_SERVES_ON | FAILOVER_OF_LOCK | draw_below(dice, 16);
+    new_ms = at_ms + span_ms / (f->n & FAILOVER_IS_QUICK ? 8 : 2);
+    ask_former(plan, at_ms - draw_between(dice, 100, 900), program, lock, dice);
+    answer_late(plan, at_ms + draw_below(dice, span_ms / 8), 2 * span_ms, program,
+                dice);
     for (int64_t k = draw_between(dice, 1, ASKED_MAX); k > 0; k--)
-        ask_former(plan,
-                   at_ms + half_ms + draw_below(dice, half_ms + 1) - late_ms,
-                   program, dice);
+        ask_former(plan, new_ms - SILENT_MS + draw_below(dice, span_ms / 2),
+                   program, lock, dice);
     if (draw_one_in(dice, 6))
         scene_disturb(plan, 1, dice);
 }
