@@ -411,6 +411,22 @@ static void find_ghosts(struct sim *sim)
         run_for(sim, 2 * longest_lease_ms(sim->plan));
 }
 
+/* What is held for a while may be released just now. */
+static void await_calls(struct sim *sim)
+{
+    int64_t until_us =
+        world_now_us(sim->world) + 4 * sim->plan->head.request_ms * 1000;
+    bool is_calling;
+
+    do {
+        is_calling = false;
+        for (size_t i = 0; i < sim->plan->program_count; i++)
+            is_calling = is_calling || program_is_calling(sim->programs[i]);
+        if (is_calling)
+            run_for(sim, 1);
+    } while (is_calling && world_now_us(sim->world) < until_us);
+}
+
 /* All that is to be done is over, but what is held for ever is held, and its
  * renewals have had time to find out. Nobody waits any more. */
 static void become_quiet(struct sim *sim, const struct history_header *b)
@@ -426,6 +442,7 @@ static void become_quiet(struct sim *sim, const struct history_header *b)
     run_for(sim, 4 * sim->plan->head.request_ms);
     each_program(sim, program_stop_waiting);
     run_for(sim, give_back_ms(&sim->plan->head));
+    await_calls(sim);
     write_world(sim, HISTORY_QUIET);
     each_program(sim, program_count);
 }

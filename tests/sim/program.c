@@ -336,6 +336,14 @@ void program_count(struct program *p)
         owner_count(o);
 }
 
+bool program_is_calling(const struct program *p)
+{
+    for (const struct owner *o = p->owners; o; o = o->next)
+        if (o->under_way > 0)
+            return true;
+    return false;
+}
+
 bool program_is_idle(const struct program *p)
 {
     for (const struct owner *o = p->owners; o; o = o->next)

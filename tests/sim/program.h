@@ -18,7 +18,8 @@ struct owner;
  * program_stop_waiting - cancels what waits.
  * program_count   - writes down what is held.
  * program_give_up - cancels what waits, releases what is held.
- * program_is_idle - no call is under way. */
+ * program_is_calling - a call is under way.
+ * program_is_idle - none is, and nothing is held. */
 struct program *program_new(struct sim *sim, int64_t index);
 void program_free(struct program *p);
 bool program_can_do(const struct program *p, const struct plan_op *op);
@@ -29,6 +30,7 @@ void program_settle(struct program *p);
 void program_stop_waiting(struct program *p);
 void program_count(struct program *p);
 void program_give_up(struct program *p);
+bool program_is_calling(const struct program *p);
 bool program_is_idle(const struct program *p);
 
 /* program_sim, _process - what it belongs to, what it runs in.
