@@ -26,7 +26,7 @@ LOCK := scripts kind kind_reentrant kind_nonreentrant kind_fenced kind_fair kind
         client lock
 CLI  := $(basename $(wildcard cli/*.c cli/*/*.c))
 
-SCRIPTS := acquire fair_acquire fair_force_release fair_release fenced_acquire \
+SCRIPTS := acquire fair_acquire fair_release fenced_acquire \
            force_release inspect read_acquire read_release read_renew release renew \
            rw_force_release write_acquire write_release
 SUPPORT := cluster executor fds feed greeting keeper local lua_client memory \

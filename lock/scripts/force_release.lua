@@ -1,18 +1,20 @@
--- Frees a plain lock that one owner holds, whoever that is, and wakes waiters.
--- KEYS  lock
+-- Frees a plain or a fair lock that one owner holds, whoever that is, and wakes
+-- waiters; of a fair one the head of its queue, which stays.
+-- KEYS  lock [, its queue, until when each place in the queue is honoured]
 -- ARGV  request, holder ('' for whoever), PUBLISH or SPUBLISH, channel
 --       [, the other of them]
 -- Reply {request, 0, listeners} freed, {request, -1, TTL in ms} not locked, or by
 --       another;
 --       nothing is done, for it is {request, -2} no lock, {request, -3} a
---       read-write lock, {request, -4} a fair lock that somebody waits for,
---       {request, -5, holders} held by several, {request, -6} a multi-lock
+--       read-write lock, {request, -4} a fair lock that somebody waits for, and
+--       no queue was named, {request, -5, holders} held by several, {request, -6} a
+--       multi-lock
 -- Nothing but a hash is ever deleted (hlen refuses), and only one whose single
 -- field is an owner's, with a count of 1 at least, in 18 digits at most. A queue
 -- in another slot is nobody's: such a name cannot be a fair lock's (WIRE 2.5).
 -- More than 16 listeners are told how many they are (channel.h, TURN-2).
--- Source: WIRE 1, 2.2, 5.3, 8.3, 18.
-local lock, holder = KEYS[1], ARGV[2]
+-- Source: WIRE 1, 2.2, 5.3, 8.3, 11.6, 18.
+local lock, holder, channel = KEYS[1], ARGV[2], ARGV[4]
 local count = redis.call('hlen', lock)
 if count == 0 then
     return {ARGV[1], -1, -2}
@@ -40,20 +42,39 @@ end
 if holder ~= '' and field ~= holder then
     return {ARGV[1], -1, redis.call('pttl', lock)}
 end
-local queue = redis.pcall('exists', 'redisson_lock_queue:' ..
-    (lock:find('{', 1, true) and lock or '{' .. lock .. '}'))
-if type(queue) == 'table' and not queue.err:find('non local key', 1, true) then
-    return queue
-end
-if queue == 1 then
-    return {ARGV[1], -4}
+if KEYS[2] then
+    local time = redis.call('time')
+    local now = time[1] * 1000 + math.floor(time[2] / 1000)
+    local head
+    repeat
+        head = redis.call('lindex', KEYS[2], 0)
+        local ends = head and tonumber(redis.call('zscore', KEYS[3], head) or nil)
+        local is_stale = ends and ends <= now
+        if is_stale then
+            redis.call('zrem', KEYS[3], head)
+            redis.call('lpop', KEYS[2])
+        end
+    until not is_stale
+    channel = head and channel .. ':' .. head
+else
+    local queue = redis.pcall('exists', 'redisson_lock_queue:' ..
+        (lock:find('{', 1, true) and lock or '{' .. lock .. '}'))
+    if type(queue) == 'table' and not queue.err:find('non local key', 1, true) then
+        return queue
+    end
+    if queue == 1 then
+        return {ARGV[1], -4}
+    end
 end
 redis.call('del', lock)
-local heard = redis.call(ARGV[3], ARGV[4], '0')
+if not channel then
+    return {ARGV[1], 0, 0}
+end
+local heard = redis.call(ARGV[3], channel, '0')
 if heard > 16 then
-    redis.call(ARGV[3], ARGV[4], heard)
+    redis.call(ARGV[3], channel, heard)
 end
 if ARGV[5] then
-    heard = math.max(heard, redis.call(ARGV[5], ARGV[4], '0'))
+    heard = math.max(heard, redis.call(ARGV[5], channel, '0'))
 end
 return {ARGV[1], 0, heard}

@@ -76,7 +76,8 @@ static void link_options(struct hf_link_options *link, struct hf_server *server,
     struct hf_router *router = server->router;
 
     *link = router->options.link;
-    link->predecessor = hf_departed_take(router, &place);
+    if (!server->is_guide)
+        link->predecessor = hf_departed_take(router, &place);
     url_of(&link->url, server);
     link->tls = server->tls;
     link->client_name = link->client_name ? router->client_name : NULL;

@@ -485,15 +485,6 @@ END_TEST
 
 /* ---- all of it ---- */
 
-static TCase *case_of(Suite *s, const char *name, void (*begin)(void),
-                      void (*end)(void))
-{
-    TCase *c = run_case(s, name);
-
-    tcase_add_unchecked_fixture(c, begin, end);
-    return c;
-}
-
 int main(void)
 {
     Suite *s = suite_create("doctor");
@@ -518,14 +509,14 @@ int main(void)
     tcase_add_test(c, server_that_is_silent_is_trouble);
     tcase_add_test(c, other_kinds_of_url_are_told);
 
-    c = case_of(s, "cluster", start_cluster, stop_cluster);
+    c = run_case_in(s, "cluster", start_cluster, stop_cluster);
     tcase_add_test(c, good_cluster_is_fine);
     tcase_add_test(c, node_of_a_cluster_is_no_lone_server);
     tcase_add_test(c, settings_of_each_node_are_seen);
     tcase_add_test(c, messages_that_redisson_would_miss_are_found);
     tcase_add_test(c, missing_nodes_are_found);
 
-    c = case_of(s, "sentinels", start_sentinels, stop_sentinels);
+    c = run_case_in(s, "sentinels", start_sentinels, stop_sentinels);
     tcase_add_test(c, good_sentinels_are_fine);
     tcase_add_test(c, unknown_name_is_found);
     tcase_add_test(c, slow_failover_is_found);

@@ -510,11 +510,13 @@ START_TEST(dead_head_costs_its_own_time)
 }
 END_TEST
 
-/* With places of a second, the lock is held for three: who asks keeps its. */
+/* With places of a second, the lock is held until none of the first is left: who
+ * asks keeps its place. */
 START_TEST(place_of_who_lives_outlasts_a_long_hold)
 {
     struct hf_client *others[3];
     struct call calls[3];
+    long long first_end_ms;
 
     hf_client_free(client);
     client = client_timed(server_port(server), 1000, 5000);
@@ -524,7 +526,9 @@ START_TEST(place_of_who_lives_outlasts_a_long_hold)
         others[i] = client_timed(server_port(server), 1000, 5000);
         queue_up(&calls[i], fair(others[i], NAME), 2, HF_FOREVER);
     }
-    (void)usleep(3500 * 1000);
+    first_end_ms = place(2);
+    server_await(server, LONG_MS, "3", "ZCOUNT " PLACES " (%lld +inf",
+                 first_end_ms);
     ck_assert_status(try_acquire(lock, 3, NULL), HF_TIMEOUT); /* drops heads */
     await_queue(3);
     release(lock, 1);

@@ -565,15 +565,6 @@ END_TEST
 
 /* ---- all of it ---- */
 
-static TCase *case_of(Suite *s, const char *name, void (*begin)(void),
-                      void (*end)(void))
-{
-    TCase *c = run_case(s, name);
-
-    tcase_add_unchecked_fixture(c, begin, end);
-    return c;
-}
-
 int main(void)
 {
     Suite *s = suite_create("holdfast ls");
@@ -605,13 +596,13 @@ int main(void)
     tcase_add_test(c, silent_server_is_given_up);
     tcase_add_test(c, lost_connection_makes_the_list_doubtful);
 
-    c = case_of(s, "cluster", start_cluster, stop_cluster);
+    c = run_case_in(s, "cluster", start_cluster, stop_cluster);
     tcase_add_test(c, locks_of_all_masters_are_listed);
     tcase_add_test(c, limit_is_of_all_masters_together);
     tcase_add_test(c, url_of_one_node_is_refused);
     tcase_add_test(c, master_that_is_away_does_not_hide_the_others);
 
-    c = case_of(s, "sentinels", start_sentinels, stop_sentinels);
+    c = run_case_in(s, "sentinels", start_sentinels, stop_sentinels);
     tcase_add_test(c, locks_of_the_master_are_listed);
     return run_suite(s);
 }

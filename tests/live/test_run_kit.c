@@ -372,6 +372,15 @@ TCase *run_case(Suite *suite, const char *name)
     return c;
 }
 
+TCase *run_case_in(Suite *suite, const char *name, void (*begin)(void),
+                   void (*end)(void))
+{
+    TCase *c = run_case(suite, name);
+
+    tcase_add_unchecked_fixture(c, begin, end);
+    return c;
+}
+
 int run_suite(Suite *suite)
 {
     SRunner *r = srunner_create(suite);

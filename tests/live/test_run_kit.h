@@ -65,9 +65,12 @@ void await_state(pid_t pid, char state);
 /* The server that all tests of a program share.
  * run_suite - for main: runs it, frees it; 77 where there is no server.
  * run_case  - a case of it: the server is empty at each test's start, and no
- *             process is left at its end. */
+ *             process is left at its end.
+ * run_case_in - likewise, between `begin` and `end` of the whole case. */
 int run_suite(Suite *suite);
 TCase *run_case(Suite *suite, const char *name);
+TCase *run_case_in(Suite *suite, const char *name, void (*begin)(void),
+                   void (*end)(void));
 
 /* Somebody else's lock, as Redisson would write it. */
 #define STRANGER "6e3814a1-e847-452b-a982-45baf93a1df2:1"

@@ -168,27 +168,33 @@ static void run_zrem(struct call *c)
     md_int(c, n);
 }
 
-static void run_zscore(struct call *c)
+/* False, and replied: there is no such member, or no such set. */
+static bool find_member(struct call *c, const struct entry **e, ptrdiff_t *at)
 {
     bool ok;
-    const struct entry *e = zset_of(c, &ok);
-    ptrdiff_t at = e ? md_member_find(&e->as.zset, c->argv[2]) : -1;
 
-    if (ok && at < 0)
+    *e = zset_of(c, &ok);
+    *at = *e ? md_member_find(&(*e)->as.zset, c->argv[2]) : -1;
+    if (ok && *at < 0)
         md_null(c);
-    else if (ok)
+    return ok && *at >= 0;
+}
+
+static void run_zscore(struct call *c)
+{
+    const struct entry *e;
+    ptrdiff_t at;
+
+    if (find_member(c, &e, &at))
         reply_score(c, e->as.zset.at[at].score);
 }
 
 static void run_zrank(struct call *c)
 {
-    bool ok;
-    const struct entry *e = zset_of(c, &ok);
-    ptrdiff_t at = e ? md_member_find(&e->as.zset, c->argv[2]) : -1;
+    const struct entry *e;
+    ptrdiff_t at;
 
-    if (ok && at < 0)
-        md_null(c);
-    else if (ok)
+    if (find_member(c, &e, &at))
         md_int(c, at);
 }
 
