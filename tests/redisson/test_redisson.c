@@ -109,10 +109,26 @@ START_TEST(either_side_may_force_the_other)
 }
 END_TEST
 
+/* Until 3.32 one that asks just before the end of a lease may be told to sleep
+ * for less than no time, and then sleeps until a release. WIRE 20. */
+static bool oversleeps(const struct pair *p)
+{
+    return is_fair(p) && !driver_has("nonreentrant");
+}
+
+/* Late: the server has let go of it. */
+static void release_late(struct hf_lock *lock, const char *name,
+                         const struct hf_lock_info *held)
+{
+    server_await(server, TOLD_MS, "0", "HEXISTS %s %s", name, held->holder);
+    release_lost(lock);
+}
+
 START_TEST(what_expires_on_one_side_is_the_others)
 {
     const struct pair *p = &pairs[_i];
     struct hf_lock *lock = lock_on(p->ours, p->name);
+    struct hf_lock_info info;
 
     ck_assert_java("ok", 1, "acquire %s %s %d", p->java, p->name, SHORT_MS);
     ck_assert_int_eq(acquire_within(lock, TOLD_MS), HF_OK);
@@ -120,8 +136,13 @@ START_TEST(what_expires_on_one_side_is_the_others)
     release(lock);
 
     acquire_for(lock, SHORT_MS);
-    ck_assert_java("true", 1, "wait %s %s %d", p->java, p->name, TOLD_MS);
-    release_lost(lock);
+    ck_assert_int_eq(hf_lock_inspect(lock, &info, NULL), HF_OK);
+    driver_tell(java, 1, "wait %s %s %d", p->java, p->name, TOLD_MS);
+    if (oversleeps(p))
+        release_late(lock, p->name, &info);
+    ck_assert_told("true", 1);
+    if (!oversleeps(p))
+        release_lost(lock);
     ck_assert_java("ok", 1, "unlock %s %s", p->java, p->name);
     hf_lock_free(lock);
 }
