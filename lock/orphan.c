@@ -7,7 +7,9 @@
  *           it continues, and only then does the lease begin.
  * ORPHAN-2  A server that answers, but asks for patience (LOADING), is asked
  *           for as long as the lease, from its first answer on. Whatever it had
- *           granted by then has ended after that time.
+ *           granted by then has ended after that time; but of a read-write lock
+ *           all holds last as long as the longest. There it is asked once a
+ *           second from then on.
  * ORPHAN-3  A ghost: an acquire is refused because of a holder with our UUID
  *           that no hold and no call of ours has. The server may have executed
  *           that acquire late, after its release. The ghost is released like an
@@ -29,8 +31,31 @@
 
 /* 25 MiB of operations. */
 #define ORPHANS_MAX 16384
+#define ASK_AGAIN_MS 1000 /* ORPHAN-2 */
 
 /* ---- releasing ---- */
+
+static void start(struct hf_op *op);
+
+static void on_ask_again(struct hf_timer *timer)
+{
+    start(HF_OWNER_OF(timer, struct hf_op, timer));
+}
+
+/* ORPHAN-2 */
+static bool may_outlast_its_lease(const struct hf_op *op)
+{
+    return op->lock->kind->other;
+}
+
+static void ask_again(struct hf_op *op)
+{
+    struct hf_loop *loop = op->client->loop;
+
+    op->call.patience_ms = 0;
+    op->timer.fire = on_ask_again;
+    hf_loop_arm(loop, &op->timer, hf_loop_now(loop) + ASK_AGAIN_MS);
+}
 
 static void on_answer(struct hf_call *call, hf_status status,
                       struct hf_resp_value reply)
@@ -39,6 +64,10 @@ static void on_answer(struct hf_call *call, hf_status status,
 
     if (status == HF_OK && !hf_op_read_answer(op, reply))
         status = hf_op_odd_reply(op);
+    if (status < 0 && op->call.is_passing && may_outlast_its_lease(op)) {
+        ask_again(op);
+        return;
+    }
     if (status < 0)
         hf_client_log(op->client, HF_LOG_WARNING,
                       "a lock that nobody here holds may last until its lease "
@@ -75,8 +104,14 @@ static void start(struct hf_op *op)
     hf_op_call(op, STEP_RELEASE, orphan_of(op), HF_NEVER, on_answer);
 }
 
+static void cancel(struct hf_op *op, hf_status status)
+{
+    hf_loop_disarm(op->client->loop, &op->timer);
+    hf_op_finish(op, status);
+}
+
 static const struct hf_verb verb = {
-    .start = start, .cancel = hf_op_finish, .is_orphan = true};
+    .start = start, .cancel = cancel, .is_orphan = true};
 
 /* The server executes the release after the acquire: it follows on the same
  * connection, or on the next one when the old one is dead on the server

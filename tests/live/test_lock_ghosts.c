@@ -168,6 +168,65 @@ START_TEST(orphan2_time_counts_from_the_first_answer)
 }
 END_TEST
 
+/* Of a read-write lock it may last longer than its lease, as long as another's. */
+static struct peer_step loading_for_long[] = {
+    PEER_ACCEPT, PEER_GREET, PEER_EXPECT("EVALSHA * 2 order:42 ..."),
+    PEER_GONE,
+    PEER_ACCEPT, PEER_GREET, PEER_EXPECT("EVALSHA * 2 order:42 * * 0 ..."),
+    PEER_SEND("-LOADING the data\r\n"),
+    PEER_EXPECT("EVALSHA * 2 order:42 * * 0 ..."),
+    PEER_SEND("-LOADING the data\r\n"),
+    PEER_EXPECT("EVALSHA * 2 order:42 * * 0 ..."),
+    {.verb = PEER_DO_SEND}, PEER_WAIT, PEER_END,
+};
+
+static struct peer_step loading_for_ever[] = {
+    PEER_ACCEPT, PEER_GREET, PEER_EXPECT("EVALSHA * 2 order:42 ..."),
+    PEER_GONE,
+    PEER_ACCEPT, PEER_GREET, PEER_EXPECT("EVALSHA * 2 order:42 * * 0 ..."),
+    PEER_SEND("-LOADING the data\r\n"), PEER_WAIT, PEER_END,
+};
+
+static struct hf_lock *read_lock(void)
+{
+    struct hf_lock *reader;
+
+    ck_assert_ok(hf_lock_new_kind(&reader, client, HF_KIND_READ, NAME,
+                                  strlen(NAME), NULL));
+    return reader;
+}
+
+START_TEST(orphan2_reader_is_released_however_long_the_server_loads)
+{
+    struct hf_acquire_options o = one_try(1, 1);
+    struct hf_lock *reader;
+
+    open_peer(loading_for_long, 100);
+    reader = read_lock();
+    set_reply(&loading_for_long[11], reply[0], sizeof reply[0], 3, 1,
+              ":-1\r\n:-2\r\n");
+    ck_assert_status(hf_lock_acquire(reader, &o, NULL), HF_E_NOREPLY);
+    ck_assert_uint_eq(stats_of(client).orphans, 1);
+    await_orphans(0);
+    ck_assert_no_alarm();
+    peer_go(peer);
+    close_peer();
+}
+END_TEST
+
+START_TEST(orphan2_reader_that_is_to_be_released_does_not_keep_its_client)
+{
+    struct hf_acquire_options o = one_try(1, 1);
+
+    open_peer(loading_for_ever, 100);
+    ck_assert_status(hf_lock_acquire(read_lock(), &o, NULL), HF_E_NOREPLY);
+    let_pass(2 * LEASE); /* between two questions */
+    ck_assert_uint_eq(stats_of(client).orphans, 1);
+    peer_go(peer);
+    close_peer();
+}
+END_TEST
+
 /* The first acquire is executed on a connection that ends before its answer. On
  * the next, it is put off, and the second is refused because of it. */
 static struct peer_step executed_unheard[] = {
@@ -408,6 +467,9 @@ static void add_cases(Suite *s)
 
     tcase_add_test(c, orphan1_orphan_is_asked_until_the_server_has_answered);
     tcase_add_test(c, orphan2_time_counts_from_the_first_answer);
+    tcase_add_test(c, orphan2_reader_is_released_however_long_the_server_loads);
+    tcase_add_test(c,
+                   orphan2_reader_that_is_to_be_released_does_not_keep_its_client);
     tcase_add_test(c, orphan3_acquire_that_is_not_answered_yet_is_no_ghost);
 
     c = live_case(s, "a server", start_server, stop);

@@ -69,6 +69,9 @@ static const struct past {
     {"redirected_over_a_slow_link", "P5",
      "the request timeout was too short for a redirected question that had to "
      "connect: the play expected it to be answered"},
+    {"reader_entered_again_for_a_shorter_lease", "P6",
+     "its release was asked for only as long as the shorter lease while the server was "
+     "busy, and the lock lasts as long as the longer one"},
 };
 
 #endif
