@@ -54,6 +54,7 @@ static void on_ask(struct judge *j, const struct history_event *e)
     state_due(j, ask->due_us);
     if (!ask->lock)
         return;
+    note_rates(j, ask);
     if (ask->op == HISTORY_OP_ACQUIRE) {
         ask->token_before = ask->lock->told_token;
         ask->token_before_at = ask->lock->told_token_at;
@@ -76,6 +77,7 @@ static void end_granted(struct judge *j, struct ask *ask, struct hold *hold,
         hold->is_renewed = false;
     }
     hold->client = ask->client;
+    excuse_clock(hold, ask->clock);
     hold->is_renewed =
         hold->is_renewed || ask->lease_ms == HISTORY_NONE || ask->lease_ms == 0;
     p10_granted(j, ask, hold, e->master);
@@ -113,8 +115,10 @@ static void end_release(struct judge *j, struct ask *ask, enum outcome outcome)
     if (outcome == NOTHING || hold->tally == 0)
         return;
     hold->unsure = outcome == UNKNOWN ? j->now : (struct moment){0, 0};
-    if (--hold->tally > 0)
+    if (--hold->tally > 0) {
+        excuse_clock(hold, ask->clock);
         return;
+    }
     state_unowe(j, hold);
     hold->released = outcome == DONE ? j->now : (struct moment){0, 0};
 }

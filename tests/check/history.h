@@ -63,6 +63,8 @@
  *                            a hold exists, or its count or end changed. until:
  *                            when others could have the lock, in true us, or never
  *     freed  lock kind owner [hold] why
+ *                            also by a release of what it does not have, of a server
+ *                            that has been replaced
  *     reset  lock            it forgot the lock's fencing tokens
  *     told   channel n       a message was published, n subscribers
  *     down, up               it does not serve; it serves

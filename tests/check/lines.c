@@ -18,16 +18,34 @@ void each_hold(struct judge *j,
                 visit(j, hold, party);
 }
 
-static struct moment apart_from(struct judge *j, const struct hold *hold,
-                                uint32_t server)
+static struct moment rates_apart(const struct judge *j, uint32_t client,
+                                 uint32_t server)
 {
-    const struct party *c = state_client(j, hold->client);
-    const struct party *s = &j->servers[server];
+    static const struct party unknown;
+    const struct party *c = state_client(j, client);
+    const struct party *s =
+        server < j->servers_room ? &j->servers[server] : &unknown;
     int64_t apart = c->ppm - s->ppm;
 
     if ((apart < 0 ? -apart : apart) <= j->header.ppm)
         return (struct moment){0, 0};
     return c->clock.line > s->clock.line ? c->clock : s->clock;
+}
+
+static struct moment apart_from(struct judge *j, const struct hold *hold,
+                                uint32_t server)
+{
+    return rates_apart(j, hold->client, server);
+}
+
+void note_rates(const struct judge *j, struct ask *ask)
+{
+    struct moment at = {0, 0};
+
+    if (ask->lock)
+        at = rates_apart(j, ask->client, ask->lock->home);
+    if (at.line)
+        ask->clock = at;
 }
 
 struct moment clocks_apart(struct judge *j, const struct hold *hold)
@@ -66,6 +84,15 @@ static void on_step(struct judge *j, struct hold *hold, const struct party *p)
         excuse_clock(hold, j->now);
 }
 
+static void on_step_under_way(const struct judge *j, struct ask *ask,
+                              const struct party *p)
+{
+    if (p->source.role == 'c'
+            ? ask->client == p->source.number
+            : ask->lock && ask->lock->home == p->source.number)
+        ask->clock = j->now;
+}
+
 void on_clock(struct judge *j, struct party *p, const struct history_event *e)
 {
     if (e->ppm != HISTORY_NONE) {
@@ -75,4 +102,9 @@ void on_clock(struct judge *j, struct party *p, const struct history_event *e)
     }
     if (e->step_us != HISTORY_NONE)
         each_hold(j, on_step, p);
+    for (struct ask *ask = j->asks; ask; ask = ask->next) {
+        note_rates(j, ask);
+        if (e->step_us != HISTORY_NONE)
+            on_step_under_way(j, ask, p);
+    }
 }

@@ -15,6 +15,8 @@ void on_clock(struct judge *j, struct party *p, const struct history_event *e);
  * excuse       - from the line `at` on, if it is one, the hold's owner may believe
  *                in what is not so.
  * excuse_clock - likewise, because of clocks.
+ * note_rates   - of a call that is asked, or a clock line: are the rates of its
+ *                client and of its lock's server too far apart while it is under way?
  * clocks_apart - the clock line that puts the rates of the hold's client and of a
  *                server that has it, or had it last, too far apart; line 0: none
  *                does. */
@@ -25,6 +27,7 @@ void each_hold(struct judge *j,
                const struct party *party);
 void excuse(struct hold *hold, enum excuse_reason reason, struct moment at);
 void excuse_clock(struct hold *hold, struct moment at);
+void note_rates(const struct judge *j, struct ask *ask);
 struct moment clocks_apart(struct judge *j, const struct hold *hold);
 
 #endif

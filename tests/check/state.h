@@ -123,6 +123,9 @@ struct ask {
     uint32_t client;
     int64_t call;
     struct moment asked;
+    struct moment clock;        /* the clock line that puts rates further apart
+                                   than is assumed, or a jump, while it is under
+                                   way: its belief is reckoned from before */
     enum history_op op;
     enum hold_class class;
     struct lock *lock;          /* or NULL */

@@ -72,6 +72,13 @@ static const struct past {
     {"reader_entered_again_for_a_shorter_lease", "P6",
      "its release was asked for only as long as the shorter lease while the server was "
      "busy, and the lock lasts as long as the longer one"},
+    {"clock_slow_before_the_grant_is_known", "P10",
+     "the judge did not know whose hold it was yet, and excused nobody"},
+    {"released_at_an_old_master", "P6",
+     "an old master was asked to release what it did not have: no line said so, and "
+     "the judge excused only what it had"},
+    {"demoted_while_its_master_is_down", "P10",
+     "a model that was to follow a master that was down stayed a master"},
 };
 
 #endif

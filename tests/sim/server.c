@@ -234,6 +234,7 @@ void server_follow(struct server *s, struct server *master, int64_t lag_us)
                               .deliver = {.happen = on_deliver, .ctx = f},
                               .lag_us = lag_us};
     s->feed = f;
+    model_demote(s->model); /* also while its master is down */
     link_feed(f);
 }
 

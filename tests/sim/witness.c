@@ -432,10 +432,41 @@ static void on_publish(void *ctx, struct model *m, const char *channel,
     sim_write(w->sim, &e);
 }
 
+static bool is_text(struct model_text a, const char *b)
+{
+    return a.n == strlen(b) && memcmp(a.p, b, a.n) == 0;
+}
+
+static bool is_last_release(const struct model_script *s)
+{
+    for (const struct hf_script *const *r = releases; *r; r++)
+        if (strcmp((*r)->sha, s->sha) == 0)
+            return is_text(s->args[1], "0");
+    return false;
+}
+
+/* A master that serves on beside its successor may be asked to release what only
+ * that one has: no key changes, and its client takes the hold for released. */
+static void on_script(void *ctx, struct model *m, const struct model_script *s)
+{
+    struct witness *w = ctx;
+    const struct plan *plan = w->sim->plan;
+    struct witness_hold hold = {.count = 0};
+
+    (void)m;
+    if (!w->is_replaced || !is_last_release(s) || s->args[0].n >= WITNESS_HOLD_MAX)
+        return;
+    memcpy(hold.field, s->args[0].p, s->args[0].n);
+    for (size_t i = 0; i < plan->lock_count; i++)
+        if (is_text(s->key, plan_lock_name(plan, (int64_t)i)) &&
+            !hold_of(w, i, s->args[0]))
+            write_freed(w, i, &hold, HISTORY_WHY_RELEASED);
+}
+
 void witness_init(struct witness *w, struct sim *sim, int64_t server,
                   struct model *model)
 {
-    struct model_observer observer = {w, on_change, on_publish};
+    struct model_observer observer = {w, on_change, on_publish, on_script};
 
     memset(w, 0, sizeof *w);
     w->sim = sim;

@@ -474,6 +474,24 @@ static void too_long(lua_State *l, lua_Debug *at)
     (void)luaL_error(l, "the script runs for too long for a model");
 }
 
+static struct model_text word_at(const struct call *c, int64_t i)
+{
+    return i < c->argc ? (struct model_text){c->argv[i].p, c->argv[i].n}
+                       : (struct model_text){"", 0};
+}
+
+static void tell_observer(const struct call *c, int64_t keys, const char *sha)
+{
+    const struct model_observer *o = &c->m->observer;
+    struct model_script s = {
+        sha, {"", 0}, {word_at(c, 3 + keys), word_at(c, 4 + keys)}};
+
+    if (keys > 0)
+        s.key = word_at(c, 3);
+    if (o->on_script)
+        o->on_script(o->ctx, c->m, &s);
+}
+
 void md_eval(struct call *c, struct slice text, const char *sha)
 {
     struct script_run s = {c, sha, 2, false};
@@ -500,4 +518,5 @@ void md_eval(struct call *c, struct slice text, const char *sha)
         md_put_value(L, c, s.protocol);
     running = NULL;
     lua_settop(L, 0);
+    tell_observer(c, keys, sha);
 }

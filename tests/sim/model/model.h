@@ -89,14 +89,27 @@ struct model_change {
     int64_t client;           /* its id; 0: the server itself */
 };
 
+struct model_text {
+    const char *p;
+    size_t n;
+};
+
+/* A script that was called; a text that it has not is empty. */
+struct model_script {
+    const char *sha;
+    struct model_text key, args[2];   /* the first ones */
+};
+
 /* Called in the server's order. A command or a script is told when it is over,
- * once for each key; expiry at once. The key is then looked up by model_look. */
+ * once for each key; expiry at once. The key is then looked up by model_look.
+ * on_script is called after a script, whether it has changed something or not. */
 struct model_observer {
     void *ctx;
     void (*on_change)(void *ctx, struct model *m, const struct model_change *);
     void (*on_publish)(void *ctx, struct model *m, const char *channel,
                        size_t len, const char *payload, size_t payload_len,
                        int receivers);
+    void (*on_script)(void *ctx, struct model *m, const struct model_script *);
 };
 
 void model_observe(struct model *m, const struct model_observer *observer);
@@ -108,11 +121,6 @@ enum model_type {
     MODEL_LIST,
     MODEL_ZSET,
     MODEL_SET
-};
-
-struct model_text {
-    const char *p;
-    size_t n;
 };
 
 /* A key as it is stored, expired or not. Texts are lent until the next command. */
