@@ -8,8 +8,10 @@
  * ORPHAN-2  A server that answers, but asks for patience (LOADING), is asked
  *           for as long as the lease, from its first answer on. Whatever it had
  *           granted by then has ended after that time; but of a read-write lock
- *           all holds last as long as the longest. There it is asked once a
- *           second from then on.
+ *           all holds last as long as the longest, and one that is renewed
+ *           keeps the others. There it is asked once a second from then on; also
+ *           a server that is full, and refuses a writer's release if that makes
+ *           it a reader.
  * ORPHAN-3  A ghost: an acquire is refused because of a holder with our UUID
  *           that no hold and no call of ours has. The server may have executed
  *           that acquire late, after its release. The ghost is released like an
@@ -28,6 +30,7 @@
 #include "lock/orphan.h"
 #include "lock/table.h"
 #include "lock/wake.h"
+#include "net/route/refusal.h"
 
 /* 25 MiB of operations. */
 #define ORPHANS_MAX 16384
@@ -48,6 +51,11 @@ static bool may_outlast_its_lease(const struct hf_op *op)
     return op->lock->kind->other;
 }
 
+static bool is_passing(const struct hf_op *op, struct hf_resp_value reply)
+{
+    return op->call.is_passing || hf_refusal_is(reply, "OOM");
+}
+
 static void ask_again(struct hf_op *op)
 {
     struct hf_loop *loop = op->client->loop;
@@ -64,7 +72,7 @@ static void on_answer(struct hf_call *call, hf_status status,
 
     if (status == HF_OK && !hf_op_read_answer(op, reply))
         status = hf_op_odd_reply(op);
-    if (status < 0 && op->call.is_passing && may_outlast_its_lease(op)) {
+    if (status < 0 && is_passing(op, reply) && may_outlast_its_lease(op)) {
         ask_again(op);
         return;
     }

@@ -72,6 +72,9 @@ static const struct past {
     {"reader_entered_again_for_a_shorter_lease", "P6",
      "its release was asked for only as long as the shorter lease while the server was "
      "busy, and the lock lasts as long as the longer one"},
+    {"writer_becomes_a_reader_on_a_full_server", "P6",
+     "a full server refused the release of the write side, which was not asked for "
+     "again, and the lock lasts as long as its owner's read side"},
     {"clock_slow_before_the_grant_is_known", "P10",
      "the judge did not know whose hold it was yet, and excused nobody"},
     {"released_at_an_old_master", "P6",
