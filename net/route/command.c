@@ -3,7 +3,7 @@
  *
  *   IDLE -send-> PENDING <-> ROOM -> SENT -done-> IDLE
  *                                     |             ^
- *                                     +-> DONE -acknowledged
+ *                                     +-> DONE -acknowledged, or done again
  *
  * SENT is where a command mostly is from the start: the map is known and there
  * is room. DONE: its replicas are waited for. */
@@ -405,11 +405,14 @@ static void on_wait(struct hf_request *request, enum hf_outcome outcome,
     c->wait.done = NULL;
     if (c->state != DONE) /* an error, or no answer: its own reply tells */
         return;
+    if (is_from_former_master(c)) {
+        (void)take_out(c);
+        finish(c, HF_UNKNOWN, no_reply);
+        return;
+    }
     if (outcome == HF_ANSWERED && link_of(&link, c) == HF_OK &&
         hf_replicas_ask_more(c, link, reply, on_wait))
         return;
-    if (is_from_former_master(c))
-        outcome = HF_UNKNOWN;
     (void)take_out(c);
     hf_discover_want(c->router, NULL); /* replicas may have come or gone */
     c->acknowledged(c, outcome, reply, hf_replicas_wanted(c));
@@ -454,7 +457,7 @@ static void reconsider(struct hf_command *c)
     struct hf_server *target = NULL;
 
     (void)hf_router_target(&target, router, c->slot); /* no memory: it stays */
-    if (!target || target == c->server || c->state == DONE || will_answer(c)) {
+    if (!target || target == c->server || will_answer(c)) {
         hf_list_push(&c->server->commands, &c->node);
         return;
     }

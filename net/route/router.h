@@ -45,7 +45,8 @@ struct hf_command {
     /* [locked] With `replicas`, after a `done` whose reply was no error: the
      * reply to WAIT, which was sent in the same write. `wanted`: how many
      * replicas that came to, of the server that it was. The command is ours
-     * until then. */
+     * until then. If that server is master no more, `done` is called once more
+     * instead, with HF_UNKNOWN: the new master may know nothing of it. */
     void (*acknowledged)(struct hf_command *command, enum hf_outcome outcome,
                          struct hf_resp_value reply, uint32_t wanted);
 
