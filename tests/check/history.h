@@ -49,7 +49,7 @@
  *     end    call status [hold owner token master]
  *                            hold, owner: where the ask could not know them;
  *                            master: the number of the server that the client
- *                            now takes for the lock's
+ *                            now takes for the lock's; 0: it knows of none
  *     safe   lock kind owner [hold] until
  *                            until then, in true us, it may believe that it holds;
  *                            0: it believes nothing. Written when that changes

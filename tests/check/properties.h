@@ -72,7 +72,8 @@
  * P10c An acquire that ends well was executed: there is a held line of its owner
  *      after it was asked; or, after a call on the hold whose outcome was unknown, the
  *      server counts as many acquires already. Where the client says which server it
- *      takes for the master, one that had been replaced by then does not count.
+ *      takes for the master (0: none that it knows of), another one that had been
+ *      replaced by then does not count.
  * P10d A belief neither begins nor moves later once its owner was told of the loss,
  *      unless a held line follows; nor while its last release is under way.
  *

@@ -100,6 +100,11 @@ static bool is_mild(const struct sim *sim)
     return sim->plan->head.mood == MOOD_MILD && !sim->is_ending;
 }
 
+static bool is_kept(const struct call *c, hf_status status)
+{
+    return status == HF_UNREPLICATED && (c->flags & FLAG_KEEP_UNREPLICATED);
+}
+
 void call_end(struct call *c, hf_status status, int64_t token)
 {
     struct sim *sim = program_sim(c->program);
@@ -109,11 +114,11 @@ void call_end(struct call *c, hf_status status, int64_t token)
         memcpy(c->hold, c->owner->hold, sizeof c->hold);
     e = event_of(c, HISTORY_END);
     e.status = history_text(hf_status_name(status));
-    if (status == HF_UNREPLICATED && (c->flags & FLAG_KEEP_UNREPLICATED))
+    if (is_kept(c, status))
         e.status = history_text("UNREPLICATED_HELD");
     if (token != 0)
         e.token = token;
-    if (c->op == HISTORY_OP_ACQUIRE && status == HF_OK)
+    if (c->op == HISTORY_OP_ACQUIRE && (status == HF_OK || is_kept(c, status)))
         e.master = program_master(c->program, c->owner->lock);
     c->is_under_way = false;
     if (c->owner)

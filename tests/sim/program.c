@@ -42,8 +42,10 @@ int64_t program_master(const struct program *p, const struct hf_lock *lock)
     struct hf_server *server = NULL;
     const char *name;
 
-    if (hf_router_target(&server, p->client->router, lock->slot) < 0 || !server)
+    if (hf_router_target(&server, p->client->router, lock->slot) < 0)
         return HISTORY_NONE;
+    if (!server)
+        return 0;
     for (name = strchr(hf_link_address(server->link), ':');
          name[-1] >= '0' && name[-1] <= '9'; name--)
         ;

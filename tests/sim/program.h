@@ -36,7 +36,7 @@ bool program_is_idle(const struct program *p);
 /* program_sim, _process - what it belongs to, what it runs in.
  * program_event  - a line of its history.
  * program_master - the number of the server that its client takes for this lock's
- *                  master; HISTORY_NONE: it does not know.
+ *                  master; 0: it knows of none; HISTORY_NONE: no memory to say.
  * program_beside - calls of this owner's number that are under way on the same
  *                  name.
  * program_asks_within - so soon it will acquire that name again. */

@@ -106,6 +106,8 @@ void scene_failover(struct plan *plan, uint64_t *dice)
 
 #define ASKED_MAX 6
 #define SILENT_MS 250 /* after that a client asks others who is master */
+#define SENTINEL_FIRST 3 /* behind a master and its replicas */
+#define SENTINEL_LAST 5
 
 static void ask_former(struct plan *plan, int64_t at_ms, int64_t program,
                        int64_t lock, uint64_t *dice)
@@ -119,21 +121,52 @@ static void ask_former(struct plan *plan, int64_t at_ms, int64_t program,
     op->lease_ms = draw_below(dice, 2) * draw_spread(dice, 1000, 150000);
     op->wait_ms = draw_below(dice, 2) * draw_spread(dice, 1, 4000);
     op->hold_ms = draw_one_in(dice, 4) ? -1 : draw_spread(dice, 1, 4000);
+    if (plan->head.replicas != 0 && !draw_one_in(dice, 4))
+        op->flags = FLAG_KEEP_UNREPLICATED;
 }
 
-/* From the former master, whichever it is. */
-static void answer_late(struct plan *plan, int64_t at_ms, int64_t for_ms,
-                        int64_t program, uint64_t *dice)
+/* Of these servers. */
+static void answer_late(struct plan *plan, int64_t first, int64_t last,
+                        const struct plan_fault *like, uint64_t *dice)
 {
     int64_t late_ms = draw_between(dice, 10, plan->head.request_ms - SILENT_MS);
 
-    for (int64_t i = 0; i < plan->head.masters; i++) {
-        struct plan_fault *f = scene_fault(plan, at_ms, FAULT_DELAY, for_ms);
+    for (int64_t i = first; i <= last; i++) {
+        struct plan_fault *f =
+            scene_fault(plan, like->at_ms, FAULT_DELAY, like->for_ms);
 
-        f->program = program;
+        f->program = like->program;
         f->server = i;
         f->n = late_ms;
     }
+}
+
+/* The former master, whichever it is; beside sentinels perhaps the new one, too, which
+ * then confirms late that it is master, and those who tell of it. */
+static void answer_all_late(struct plan *plan, int64_t at_ms, int64_t span_ms,
+                            int64_t program, uint64_t *dice)
+{
+    struct plan_fault like = {.at_ms = at_ms + draw_below(dice, span_ms / 8),
+                              .for_ms = 2 * span_ms,
+                              .program = program};
+
+    answer_late(plan, 0, plan->head.masters - 1, &like, dice);
+    like.at_ms = at_ms;
+    if (plan->head.deployment == DEPLOY_SENTINEL && draw_one_in(dice, 2))
+        answer_late(plan, 1, SENTINEL_FIRST - 1, &like, dice);
+    if (plan->head.deployment == DEPLOY_SENTINEL && draw_one_in(dice, 2))
+        answer_late(plan, SENTINEL_FIRST, SENTINEL_LAST, &like, dice);
+}
+
+/* Of two in three of these plans: a grant waits for replicas, of which a former master
+ * has none left. */
+static void draw_replicas(struct plan_head *h, uint64_t *dice)
+{
+    h->replicas = draw_one_in(dice, 3)
+                      ? 0
+                      : draw_between(dice, HF_REPLICAS_MAJORITY, 1);
+    if (h->replicas != 0)
+        h->replicas_ms = h->watchdog_ms / draw_between(dice, 6, 12);
 }
 
 /* A master serves on though it has been replaced, and its answers are late: they
@@ -149,12 +182,12 @@ void scene_former(struct plan *plan, uint64_t *dice)
     int64_t new_ms;
 
     h->request_ms = draw_one_in(dice, 2) ? 5000 : 1000;
+    draw_replicas(h, dice);
     f->lock = lock;
     f->n = FAILOVER_SERVES_ON | FAILOVER_OF_LOCK | draw_below(dice, 16);
     new_ms = at_ms + span_ms / (f->n & FAILOVER_IS_QUICK ? 8 : 2);
     ask_former(plan, at_ms - draw_between(dice, 100, 900), program, lock, dice);
-    answer_late(plan, at_ms + draw_below(dice, span_ms / 8), 2 * span_ms, program,
-                dice);
+    answer_all_late(plan, at_ms, span_ms, program, dice);
     for (int64_t k = draw_between(dice, 1, ASKED_MAX); k > 0; k--)
         ask_former(plan, new_ms - SILENT_MS + draw_below(dice, span_ms / 2),
                    program, lock, dice);

@@ -82,6 +82,9 @@ static const struct past {
      "the judge excused only what it had"},
     {"demoted_while_its_master_is_down", "P10",
      "a model that was to follow a master that was down stayed a master"},
+    {"kept_of_a_former_master", "P10",
+     "replicas were waited for at a master that had been replaced: for want of "
+     "them its grant was kept, though the client knew of the new master"},
 };
 
 #endif
