@@ -217,12 +217,9 @@ static void on_acknowledged(struct hf_command *command, enum hf_outcome outcome,
     ck_abort_msg("its replicas count");
 }
 
-/* ROUTE-5: the same of WAIT. The replicas that an old master counts follow the new one
- * soon, and lose what they have. Nor is WAIT's reply waited for: ROUTE-3. */
-START_TEST(what_an_old_master_says_of_its_replicas_is_unknown)
+/* A master that answers at once, and WAIT when it is let go. */
+static void grant_and_wait(void)
 {
-    struct question q;
-
     take_in(&one);
     have_role(&one, MASTER);
     serve(&one, "ECHO a", "+a\r\n");
@@ -233,20 +230,60 @@ START_TEST(what_an_old_master_says_of_its_replicas_is_unknown)
     add(&one, PEER_DO_WAIT, "");
     say(&one, ":1\r\n");
     go_on_stage(&one);
+}
+
+static void ask_replicas(struct question *q)
+{
+    ask_and_get("a");
+    prepare_question(q, "b", LONG_MS);
+    q->command.replicas = 1;
+    q->command.replicas_timeout_ms = 100;
+    q->command.acknowledged = on_acknowledged;
+    send_question(q);
+    must_answer(q, "b");
+    q->is_done = false;
+}
+
+/* ROUTE-5: the same of WAIT. The replicas that an old master counts follow the new one
+ * soon, and lose what they have. Nobody has confirmed the new one yet. */
+START_TEST(what_an_old_master_says_of_its_replicas_is_unknown)
+{
+    struct question q;
+
+    grant_and_wait();
+    take_in(&other);
+    expect(&other, "ROLE");
+    add(&other, PEER_DO_WAIT, "");
+    say(&other, MASTER);
+    serve(&other, "ECHO c", "+c\r\n");
+    go_on_stage(&other);
+    switch_when_let_go();
+    open_router();
+    ask_replicas(&q);
+    peer_go(first.peer);
+    drive_until_received(&other, 1);
+    peer_go(one.peer);
+    drive_until_true(&q.is_done, "another end");
+    ck_assert_int_eq(q.outcome, HF_UNKNOWN);
+    peer_go(other.peer);
+    ask_and_get("c");
+    close_router();
+}
+END_TEST
+
+/* ROUTE-3 */
+START_TEST(replicas_of_an_old_master_are_not_waited_for)
+{
+    struct question q;
+
+    grant_and_wait();
     take_in(&other);
     have_role(&other, MASTER);
     serve(&other, "ECHO c", "+c\r\n");
     go_on_stage(&other);
     switch_when_let_go();
     open_router();
-    ask_and_get("a");
-    prepare_question(&q, "b", LONG_MS);
-    q.command.replicas = 1;
-    q.command.replicas_timeout_ms = 100;
-    q.command.acknowledged = on_acknowledged;
-    send_question(&q);
-    must_answer(&q, "b");
-    q.is_done = false;
+    ask_replicas(&q);
     peer_go(first.peer);
     drive_until_true(&q.is_done, "another end");
     ck_assert_int_eq(q.outcome, HF_UNKNOWN);
@@ -414,6 +451,7 @@ static TCase *case_news(void)
     tcase_add_test(c, what_an_old_master_has_not_answered_is_unknown);
     tcase_add_test(c, what_an_old_master_answers_behind_the_news_is_unknown);
     tcase_add_test(c, what_an_old_master_says_of_its_replicas_is_unknown);
+    tcase_add_test(c, replicas_of_an_old_master_are_not_waited_for);
     tcase_add_test(c, a_sentinel_that_comes_back_is_asked);
     return c;
 }

@@ -553,15 +553,18 @@ static bool is_counted(const struct judge *j, const struct hold *hold)
     return hold->unsure.line && record && record->count >= hold->tally;
 }
 
-/* Its client knows that another server decides, and that one has not heard of it. */
-static bool is_by_former_master(const struct judge *j, struct hold *hold,
-                                int64_t master)
+/* Its client knows that another server decides, and that one has not heard of it, nor
+ * granted it since. */
+static bool is_by_former_master(const struct judge *j, const struct ask *ask,
+                                struct hold *hold, int64_t master)
 {
     struct moment replaced = j->servers[hold->last_server].replaced;
+    bool has_granted = hold->ruled_by == (uint32_t)master &&
+                       hold->ruled.line > ask->asked.line;
 
     return master != HISTORY_NONE && hold->last_server != (uint32_t)master &&
            replaced.line && replaced.line < hold->last_held.line &&
-           !state_record(hold, (uint32_t)master, false);
+           !has_granted && !state_record(hold, (uint32_t)master, false);
 }
 
 void p10_granted(struct judge *j, struct ask *ask, struct hold *hold,
@@ -571,7 +574,7 @@ void p10_granted(struct judge *j, struct ask *ask, struct hold *hold,
         hold->last_held.line > ask->asked.line || is_counted(j, hold);
     struct judge_violation *v;
 
-    if (is_granted && !is_by_former_master(j, hold, master))
+    if (is_granted && !is_by_former_master(j, ask, hold, master))
         return;
     v = violate(j, 10, j->now.us);
     say(v, "%s is told that it holds lock %s, which %s has granted to it",

@@ -59,6 +59,15 @@ static bool is_at_another(const struct judge *j, const struct hold *hold,
     return false;
 }
 
+static void note_held(const struct judge *j, struct hold *hold, uint32_t server)
+{
+    hold->last_held = j->now;
+    if (j->servers[server].replaced.line)
+        return;
+    hold->ruled = j->now;
+    hold->ruled_by = server;
+}
+
 /* What a server says that decides, or has done so. */
 static void held_by_master(struct judge *j, struct hold *hold,
                            struct record *record, const struct history_event *e,
@@ -68,7 +77,7 @@ static void held_by_master(struct judge *j, struct hold *hold,
     if (!was_held && !is_at_another(j, hold, record))
         hold->granted = j->now;
     if (e->by != HISTORY_BY_OTHER)
-        hold->last_held = j->now;
+        note_held(j, hold, e->source.number);
     hold->last_server = e->source.number;
     if (e->by == HISTORY_BY_ACQUIRE)
         hold->released.line = hold->released_of_old.line = 0;

@@ -81,6 +81,8 @@ struct hold {
     int64_t last_until_us;      /* by that line, or what it was before a peer, or
                                    an operator, made it shorter */
     uint32_t last_server;       /* that wrote it */
+    struct moment ruled;        /* its last one by a server that decided */
+    uint32_t ruled_by;          /* which one */
     struct excuse excuse;       /* since that line */
     struct moment back;         /* the failover to a server that alone had it */
     int64_t old_master_until_us;    /* the latest end that a server gave it after

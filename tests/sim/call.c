@@ -79,8 +79,11 @@ void call_ask(struct call *c)
     struct sim *sim = program_sim(c->program);
     struct history_event e;
 
-    if (c->owner)
+    if (c->owner) {
         memcpy(c->hold, c->owner->hold, sizeof c->hold);
+        if (c->owner->under_way == 0)
+            c->owner->master = program_master(c->program, c->owner->lock);
+    }
     e = event_of(c, HISTORY_ASK);
     e.op = c->op;
     e.due_us = due_us(c);
@@ -119,7 +122,7 @@ void call_end(struct call *c, hf_status status, int64_t token)
     if (token != 0)
         e.token = token;
     if (c->op == HISTORY_OP_ACQUIRE && (status == HF_OK || is_kept(c, status)))
-        e.master = program_master(c->program, c->owner->lock);
+        e.master = c->owner->master;
     c->is_under_way = false;
     if (c->owner)
         c->owner->under_way--;

@@ -19,6 +19,8 @@ struct owner {
     bool stands_behind; /* a release, when it was asked for, behind another call */
     int64_t under_way; /* calls */
     bool is_lost;      /* it was told so */
+    int64_t master;    /* that the client knew of when its last turn ended: what it
+                          heard behind an answer, in the same turn, is too late */
     int64_t until_us;  /* what the history says that it believes; 0:
                           nothing */
     char name[OWNER_NAME_MAX];

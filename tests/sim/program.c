@@ -37,19 +37,22 @@ struct history_event program_event(const struct program *p,
 }
 
 /* Servers are named serverN, at 10.0.0.N. */
+static int64_t number_of(const char *host, size_t len)
+{
+    while (len > 0 && host[len - 1] >= '0' && host[len - 1] <= '9')
+        len--;
+    return strtoll(host + len, NULL, 10);
+}
+
 int64_t program_master(const struct program *p, const struct hf_lock *lock)
 {
-    struct hf_server *server = NULL;
-    const char *name;
+    const struct hf_router *router = p->client->router;
+    const struct hf_node *node =
+        router->map ? hf_slot_map_target(router->map, lock->slot) : NULL;
 
-    if (hf_router_target(&server, p->client->router, lock->slot) < 0)
+    if (router->only)
         return HISTORY_NONE;
-    if (!server)
-        return 0;
-    for (name = strchr(hf_link_address(server->link), ':');
-         name[-1] >= '0' && name[-1] <= '9'; name--)
-        ;
-    return strtoll(name, NULL, 10);
+    return node ? number_of(node->host, strlen(node->host)) : 0;
 }
 
 static void write_plain(struct program *p, enum history_what what)
@@ -327,8 +330,10 @@ void program_watch(struct program *p)
     struct process *before = process_enter(p->process);
 
     for (struct owner *o = p->owners; o; o = o->next)
-        if (o->count > 0 || o->under_way > 0 || o->until_us > 0)
+        if (o->count > 0 || o->under_way > 0 || o->until_us > 0) {
             owner_watch(o);
+            o->master = program_master(p, o->lock);
+        }
     process_enter(before);
 }
 

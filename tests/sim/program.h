@@ -11,7 +11,8 @@ struct owner;
  * program_can_do  - not while it is suspended; and it closes one client at a
  *                   time.
  * program_do      - one operation.
- * program_watch   - writes down what is believed, if that has changed.
+ * program_watch   - writes down what is believed, if that has changed, when a turn
+ *                   ends.
  * program_probe   - asks for each lock once, as an owner of its own.
  * program_settle  - each hold is entered and left once more: lock.h says that
  *                   the server's count is right then.
@@ -36,7 +37,7 @@ bool program_is_idle(const struct program *p);
 /* program_sim, _process - what it belongs to, what it runs in.
  * program_event  - a line of its history.
  * program_master - the number of the server that its client takes for this lock's
- *                  master; 0: it knows of none; HISTORY_NONE: no memory to say.
+ *                  master; 0: it knows of none; HISTORY_NONE: there is but one.
  * program_beside - calls of this owner's number that are under way on the same
  *                  name.
  * program_asks_within - so soon it will acquire that name again. */
