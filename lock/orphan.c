@@ -51,9 +51,11 @@ static bool may_outlast_its_lease(const struct hf_op *op)
     return op->lock->kind->other;
 }
 
-static bool is_passing(const struct hf_op *op, struct hf_resp_value reply)
+static bool is_passing(const struct hf_op *op, hf_status status,
+                       struct hf_resp_value reply)
 {
-    return op->call.is_passing || hf_refusal_is(reply, "OOM");
+    return op->call.is_passing ||
+           (status == HF_E_SERVER && hf_refusal_is(reply, "OOM"));
 }
 
 static void ask_again(struct hf_op *op)
@@ -72,7 +74,8 @@ static void on_answer(struct hf_call *call, hf_status status,
 
     if (status == HF_OK && !hf_op_read_answer(op, reply))
         status = hf_op_odd_reply(op);
-    if (status < 0 && is_passing(op, reply) && may_outlast_its_lease(op)) {
+    if (status < 0 && is_passing(op, status, reply) &&
+        may_outlast_its_lease(op)) {
         ask_again(op);
         return;
     }
