@@ -42,6 +42,17 @@ static void look_for_silence(struct hf_router *router, bool *is_anybody_busy)
         hf_discover_want(router, NULL);
 }
 
+/* The map may be asked for at any time, and an answer takes its own. */
+static int64_t next_look_ms(const struct hf_router *router, bool is_anybody_busy)
+{
+    int64_t now = hf_loop_now(router->loop);
+    int64_t due = router->discovery.ended_ms + LISTEN_MS;
+
+    if (is_anybody_busy)
+        return now + LOOK_MS;
+    return due > now ? due : now + LISTEN_MS;
+}
+
 static void on_timer(struct hf_timer *timer)
 {
     struct hf_router *router = HF_OWNER_OF(timer, struct hf_router, silence);
@@ -50,8 +61,7 @@ static void on_timer(struct hf_timer *timer)
     look_for_silence(router, &is_anybody_busy);
     if (is_anybody_busy || !hf_list_is_empty(&router->subscriptions))
         hf_loop_arm(router->loop, timer,
-                    hf_loop_now(router->loop) +
-                        (is_anybody_busy ? LOOK_MS : LISTEN_MS));
+                    next_look_ms(router, is_anybody_busy));
 }
 
 void hf_silence_init(struct hf_router *router)

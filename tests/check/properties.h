@@ -79,8 +79,9 @@
  *
  * Clocks: the rates of a client and of the server that has its hold are at most
  * `ppm` apart, and neither jumps. A `clock` line that says otherwise excuses the
- * beliefs of the holds that there are, until the hold's first held line after the
- * rates are in order again; and what is believed by a call that was under way then. */
+ * beliefs of the holds that there are, until the hold's first held line by its
+ * owner after the rates are in order again; and what is believed by a call that was
+ * under way then. */
 #ifndef CHECK_PROPERTIES_H
 #define CHECK_PROPERTIES_H
 

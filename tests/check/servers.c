@@ -32,6 +32,13 @@ static void excuse_old_master(struct judge *j, struct hold *hold,
         hold->old_master_until_us = e->until_us;
 }
 
+/* Does its owner reckon anew when it hears of it? */
+static bool is_by_owner(const struct history_event *e)
+{
+    return e->by == HISTORY_BY_ACQUIRE || e->by == HISTORY_BY_RENEW ||
+           e->by == HISTORY_BY_RELEASE;
+}
+
 static void excuse_held(struct judge *j, struct hold *hold,
                         const struct history_event *e, bool was_held)
 {
@@ -40,7 +47,8 @@ static void excuse_held(struct judge *j, struct hold *hold,
     if (e->by == HISTORY_BY_OTHER && hold->excuse.reason == EXCUSE_FAILOVER)
         return; /* it was granted nothing anew */
     hold->excuse = (struct excuse){EXCUSE_NONE, {0, 0}};
-    hold->clock.line = 0;
+    if (is_by_owner(e))
+        hold->clock.line = 0;
     if (was_shortened)
         excuse(hold, EXCUSE_SHORTENED, j->now);
     else
@@ -49,12 +57,13 @@ static void excuse_held(struct judge *j, struct hold *hold,
     excuse_clock(hold, clocks_apart(j, hold));
 }
 
-/* A replica does not count: it may not have heard yet that the hold was freed. */
+/* Nobody counts who does not decide: a replica may not have heard yet that the hold
+ * was freed, a master that has been replaced never does. */
 static bool is_at_another(const struct judge *j, const struct hold *hold,
                           const struct record *record)
 {
     for (const struct record *r = hold->records; r; r = r->next)
-        if (r != record && !j->servers[r->server].is_replica)
+        if (r != record && state_decides(j, r->server))
             return true;
     return false;
 }

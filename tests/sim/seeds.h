@@ -75,11 +75,22 @@ static const struct past {
     {"writer_becomes_a_reader_on_a_full_server", "P6",
      "a full server refused the release of the write side, which was not asked for "
      "again, and the lock lasts as long as its owner's read side"},
+    {"map_asked_for_just_before_it_is_due", "P5",
+     "a client that only listened asked for the map every 10 s where it had just "
+     "asked for it, not every 5 s"},
+    {"granted_anew_after_an_old_master", "P1",
+     "an old master still had a hold that was granted anew: the judge took its grant "
+     "for the one of then"},
+    {"cut_by_the_next_connection", "P5",
+     "a cut waited for minutes for a connection: the judge was not told when it came"},
     {"clock_slow_before_the_grant_is_known", "P10",
      "the judge did not know whose hold it was yet, and excused nobody"},
     {"released_at_an_old_master", "P6",
      "an old master was asked to release what it did not have: no line said so, and "
      "the judge excused only what it had"},
+    {"shortened_after_a_slow_clock", "P10",
+     "likewise, granted while the clock was slow: what an operator did to the hold ended "
+     "the excuse"},
     {"demoted_while_its_master_is_down", "P10",
      "a model that was to follow a master that was down stayed a master"},
     {"kept_of_a_former_master", "P10",

@@ -304,7 +304,7 @@ static void play(struct trace *t, uint64_t seed)
         for (int way = 0; way < 2; way++) /* the window: less than a command */
             link_set_shape(p[i].link, (enum way)way, &bad);
     for (int round = 0; round < 100; round++) {
-        link_cut_after(p[round % 2].link, TO_CLIENT, (size_t)round);
+        link_cut_after(p[round % 2].link, TO_CLIENT, (size_t)round, NULL);
         for (int i = 0; i < 2; i++)
             ask_acquire(&p[i], HF_FOREVER);
         kit_run(10 * SECOND);

@@ -101,7 +101,7 @@ START_TEST(a_connection_is_cut_at_any_byte)
     for (size_t bytes = 0; bytes < 400; bytes += 7) {
         kit_begin(1);
         program_start(&p, "c1", URL, 0);
-        link_cut_after(p.link, _i ? TO_CLIENT : TO_SERVER, bytes);
+        link_cut_after(p.link, _i ? TO_CLIENT : TO_SERVER, bytes, NULL);
         ask_acquire(&p, HF_FOREVER);
         kit_run(5 * SECOND);
         ck_assert_uint_eq(p.ended, 1);

@@ -33,6 +33,7 @@ struct link {
         struct link_shape shape;
         bool is_held;
         size_t cut_left;        /* SIZE_MAX: it is not cut */
+        struct event *cut;      /* NULL: nobody is told */
     } ways[2];
 };
 

@@ -61,6 +61,17 @@ static bool is_cut(struct flow *f, uint32_t before, size_t *left)
     return true;
 }
 
+static bool is_link_cut(struct flow *f, uint32_t before)
+{
+    struct link_way *way = way_of(f);
+
+    if (!is_cut(f, before, &way->cut_left))
+        return false;
+    if (way->cut)
+        world_after(world_of(f), way->cut, 0);
+    return true;
+}
+
 static void deliver(struct flow *f)
 {
     uint32_t before = f->arrived;
@@ -69,7 +80,7 @@ static void deliver(struct flow *f)
     advance(f);
     if (f->arrived == before)
         return;
-    is_over = is_cut(f, before, &way_of(f)->cut_left);
+    is_over = is_link_cut(f, before);
     if (is_cut(f, before, &f->connection->ways[f->way].cut_left))
         is_over = true;
     link_tell(f->connection->link, NET_ARRIVED, f->way, f->bytes + before,

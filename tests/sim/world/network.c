@@ -175,9 +175,11 @@ void link_hold(struct link *link, enum way way, bool is_held)
     each_connection(link, hold_changed, &way);
 }
 
-void link_cut_after(struct link *link, enum way way, size_t bytes)
+void link_cut_after(struct link *link, enum way way, size_t bytes,
+                    struct event *cut)
 {
     link->ways[way].cut_left = bytes;
+    link->ways[way].cut = cut;
 }
 
 void link_set_door(struct link *link, enum door door)

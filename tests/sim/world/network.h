@@ -93,7 +93,8 @@ struct listener *link_listener(const struct link *link);
  *                  at once, also what was held of one connection.
  * link_cut_after - when so many bytes more have arrived on this way, the
  *                  connection that brought the last of them is reset; what was
- *                  behind them is lost. Once. SIZE_MAX: not any more.
+ *                  behind them is lost. Once; then `cut`, if it is one, happens.
+ *                  SIZE_MAX: not any more.
  * link_set_door  - as listener_set_door, for this link alone.
  * link_keep_alive - a proxy between them answers the kernel's probes: NET-3 is
  *                  not so, from then on.
@@ -106,7 +107,8 @@ struct listener *link_listener(const struct link *link);
 void link_set_shape(struct link *link, enum way way,
                     const struct link_shape *shape);
 void link_hold(struct link *link, enum way way, bool is_held);
-void link_cut_after(struct link *link, enum way way, size_t bytes);
+void link_cut_after(struct link *link, enum way way, size_t bytes,
+                    struct event *cut);
 void link_set_door(struct link *link, enum door door);
 void link_keep_alive(struct link *link, bool keeps_alive);
 void link_reset(struct link *link);
