@@ -1,2 +1,3 @@
-/* Everything holdfast offers to programs; see lock/lock.h. */
+/* Everything holdfast offers to programs; see lock/lock.h, and lock/multi.h. */
 #include "lock/lock.h"
+#include "lock/multi.h"

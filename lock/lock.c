@@ -230,7 +230,8 @@ void hf_acquire_options_init(struct hf_acquire_options *options)
     options->wait_ms = HF_FOREVER;
 }
 
-static hf_status check(const struct hf_acquire_options *o, struct hf_error *err)
+hf_status hf_acquire_options_check(const struct hf_acquire_options *o,
+                                   struct hf_error *err)
 {
     hf_status rc = check_owner(o->owner, err);
 
@@ -259,7 +260,7 @@ hf_status hf_lock_acquire(struct hf_lock *lock,
         hf_acquire_options_init(&ours);
         options = &ours;
     }
-    if ((rc = check(options, err)) < 0)
+    if ((rc = hf_acquire_options_check(options, err)) < 0)
         return rc;
     return run(lock,
                &(struct ask){.verb = &hf_verb_acquire,
@@ -278,7 +279,7 @@ hf_status hf_lock_acquire_async(struct hf_lock *lock,
         return HF_E_FORKED;
     if (!options || is_threads(options->owner))
         return HF_E_INVAL; /* two tasks of one thread would be one owner */
-    if ((rc = check(options, NULL)) < 0)
+    if ((rc = hf_acquire_options_check(options, NULL)) < 0)
         return rc;
     return post(lock,
                 &(struct ask){.verb = &hf_verb_acquire,

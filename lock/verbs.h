@@ -7,4 +7,8 @@
 extern const struct hf_verb hf_verb_acquire, hf_verb_release, hf_verb_force,
     hf_verb_inspect;
 
+/* hf_acquire_options_check - what no acquire takes: HF_E_INVAL. lock.c */
+hf_status hf_acquire_options_check(const struct hf_acquire_options *options,
+                                   struct hf_error *err);
+
 #endif

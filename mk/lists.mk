@@ -6,7 +6,7 @@ tls_yes  := tls_openssl tls_openssl_settings tls_openssl_words
 tls_no   := tls_none
 
 # The installed headers: all that a program may include.
-HEADERS := holdfast.h resp/base.h resp/resp.h net/net.h lock/connect.h lock/lock.h
+HEADERS := holdfast.h resp/base.h resp/resp.h net/net.h lock/connect.h lock/lock.h lock/multi.h
 
 RESP := status parse value copy double encode
 NET  := $(addprefix base/,endpoint error hash histogram mem random status \
@@ -23,7 +23,7 @@ NET  := $(addprefix base/,endpoint error hash histogram mem random status \
 LOCK := scripts kind kind_reentrant kind_nonreentrant kind_fenced kind_fair kind_read_write \
         names reply status channel wait claims lease call log table hold_lookup args op \
         hold notice line reentry acquire release wake orphan query watchdog close \
-        client lock
+        client lock multi_turn multi multi_call
 CLI  := $(basename $(wildcard cli/*.c cli/*/*.c))
 
 SCRIPTS := acquire fair_acquire fair_release fenced_acquire \
@@ -48,7 +48,7 @@ UNIT := resp_base resp_parse resp_value resp_copy resp_double resp_encode \
         net_router_ends net_router_maps net_redirect net_refusal \
         net_sentinel_words net_sentinel net_sentinel_news \
         lock_names lock_status lock_kind lock_reply lock_claims lock_lease \
-        lock_wait lock_share \
+        lock_wait lock_share lock_multi_turn \
         cli_values cli_json cli_options cli_secret cli_run_state cli_resp \
         cli_resp_check cli_doctor cli_ls support history judge \
         judge_naive $(tls_tests_$(TLS))
@@ -60,6 +60,6 @@ LIVE := url slot cluster_map cluster cluster_wait cluster_moves cluster_failover
         lock_forged lock_acl lock_ghosts lock_full lock_replicas lock_memory \
         lock_end lock_close lock_soak rw_scripts lifecycle run run_loss \
         run_signals run_guard run_status run_slot \
-        lock_rw model model_cluster resp_check doctor ls examples fencing \
+        lock_rw model model_cluster resp_check doctor ls multi examples fencing \
         $(tls_live_$(TLS))
 FUZZ := resp_parse resp_twin resp_encode cli_resp url topology

@@ -53,6 +53,8 @@ import org.redisson.config.Config;
  *                                longest, us
  * </pre>
  *
+ * KIND "multi" is a MultiLock of plain locks, whose NAME is theirs: "a+b".
+ *
  * IllegalMonitorStateException is answered as "refused", any other as "error".
  */
 public final class Driver {
@@ -99,6 +101,9 @@ public final class Driver {
             return client.getReadWriteLock(name).readLock();
         case "write":
             return client.getReadWriteLock(name).writeLock();
+        case "multi":
+            return client.getMultiLock(Arrays.stream(name.split("\\+"))
+                    .map(client::getLock).toArray(RLock[]::new));
         default:
             return (RLock) getter(kind).invoke(client, name);
         }

@@ -52,6 +52,10 @@ void ck_assert_waits(int thread);
 
 TCase *fair_case(void);
 
+/* ---- multi.c ---- */
+
+TCase *multi_case(void);
+
 /* ---- rw.c ---- */
 
 TCase *read_write_case(void);

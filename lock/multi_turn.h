@@ -1,0 +1,72 @@
+/* Which member of a multi-lock is taken or given back next, as a pure machine:
+ * what became of the last step goes in, the next step comes out. Private to
+ * lock/.
+ *
+ * MULTI-1  Members are taken in one order. While some are held, the next one is
+ *          waited for until patience_ms after the first grant of this round.
+ * MULTI-2  Who does not get one gives all back, the last taken first, and
+ *          begins a new round: somebody may hold it who waits for what we held.
+ * MULTI-3  A round after one in the order begins with the member that was
+ *          missing. It is waited for while nothing is held; the others are then
+ *          tried once each. A round after such a one is in the order again. So
+ *          each pair of rounds waits for somebody: nobody runs in circles.
+ * MULTI-4  If a member is not safe any more when the last one is granted, all
+ *          are given back, and the next round is in the order; MULTI_LATE_MAX
+ *          times.
+ * MULTI-5  Anything but "not to be had" ends it at once, with what is held given
+ *          back. */
+#ifndef HF_MULTI_TURN_H
+#define HF_MULTI_TURN_H
+
+#include "lock/multi.h"
+
+#define MULTI_PATIENCE_MS 3000
+#define MULTI_LATE_MAX 3
+
+enum hf_multi_action {
+    MULTI_TAKE,                 /* acquire `member`, within wait_ms */
+    MULTI_GIVE_BACK,            /* release it */
+    MULTI_END                   /* with turn->status */
+};
+
+struct hf_multi_step {
+    enum hf_multi_action action;
+    uint32_t member;
+    int64_t wait_ms;            /* HF_FOREVER, or from 0 */
+};
+
+struct hf_multi_turn {
+    uint32_t count;
+    uint64_t taken;             /* members, as bits */
+    int64_t deadline_ms;        /* HF_NEVER: none */
+    bool tries_once;            /* each member: wait_ms was 0 */
+    int64_t patience_ms;
+
+    uint32_t first;             /* this round begins with it */
+    bool is_in_order;           /* this round: else MULTI-3 */
+    int64_t until_ms;           /* the end of the patience of this round */
+    uint32_t asked;             /* the member of the step that is under way */
+    uint32_t late;              /* rounds that ended by MULTI-4 */
+
+    bool gives_back;
+    bool is_over;               /* it ends when all is given back */
+    hf_status status;
+};
+
+/* hf_multi_turn_init    - none is taken. lease_ms: 0, the watchdog's.
+ * hf_multi_turn_release - all are; they are to be given back.
+ * hf_multi_turn_next    - what is to be done now.
+ * hf_multi_turn_took    - how MULTI_TAKE went.
+ * hf_multi_turn_gave    - MULTI_GIVE_BACK was done, however it went.
+ * hf_multi_turn_late    - all are taken, and this is not safe (MULTI-4). */
+void hf_multi_turn_init(struct hf_multi_turn *turn, uint32_t count,
+                        int64_t now_ms, int64_t wait_ms, int64_t lease_ms);
+void hf_multi_turn_release(struct hf_multi_turn *turn, uint32_t count);
+struct hf_multi_step hf_multi_turn_next(struct hf_multi_turn *turn,
+                                        int64_t now_ms);
+void hf_multi_turn_took(struct hf_multi_turn *turn, hf_status status,
+                        int64_t now_ms);
+void hf_multi_turn_gave(struct hf_multi_turn *turn);
+void hf_multi_turn_late(struct hf_multi_turn *turn, int64_t now_ms);
+
+#endif

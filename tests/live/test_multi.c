@@ -1,0 +1,440 @@
+/* Multi-locks: all of their members or none, on one server and on two. */
+#include "tests/live/test_lock.h"
+#include "tests/support/one_server.h"
+
+#include "lock/multi.h"
+
+#define WATCHDOG_MS 3000
+#define MEMBERS 4
+
+static struct server *far;      /* a second server, and its client */
+static struct hf_client *client, *far_client;
+static struct hf_lock *locks[MEMBERS]; /* c, a, d: here; b: there */
+
+static struct hf_lock *lock_of_kind(struct hf_client *of,
+                                    enum hf_lock_kind kind, const char *name)
+{
+    struct hf_lock *lock = NULL;
+
+    ck_assert_ok(hf_lock_new_kind(&lock, of, kind, name, strlen(name), NULL));
+    return lock;
+}
+
+static void start(void)
+{
+    start_server();
+    ck_assert_ptr_nonnull(far = server_start(NULL));
+    client = client_timed(server_port(server), WATCHDOG_MS, 5000);
+    far_client = client_timed(server_port(far), WATCHDOG_MS, 5000);
+    locks[0] = lock_of(client, "c");
+    locks[1] = lock_of(far_client, "b");
+    locks[2] = lock_of_kind(client, HF_KIND_FENCED, "a");
+    locks[3] = lock_of_kind(client, HF_KIND_FAIR, "d");
+}
+
+static void stop(void)
+{
+    hf_client_free(client);
+    hf_client_free(far_client);
+    server_stop(far);
+    stop_server();
+}
+
+static struct hf_multi *multi_of(struct hf_lock *const *of, size_t count)
+{
+    struct hf_multi *multi = NULL;
+    struct hf_error err = {0};
+
+    ck_assert_msg(hf_multi_new(&multi, of, count, &err) == HF_OK, "%s",
+                  err.text);
+    return multi;
+}
+
+/* In one try. */
+static hf_status take(struct hf_multi *multi, int64_t owner,
+                      struct hf_error *err)
+{
+    struct hf_acquire_options o = acquire_options(owner);
+
+    o.wait_ms = 0;
+    return hf_multi_acquire(multi, &o, err);
+}
+
+/* What is held, here and there. */
+static void ck_assert_keys(int here, int there)
+{
+    ck_assert_int_eq(server_ask_int(server, "EXISTS a c d"), here);
+    ck_assert_int_eq(server_ask_int(far, "EXISTS b"), there);
+}
+
+/* ---- all or none ---- */
+
+START_TEST(all_are_held_and_all_are_released)
+{
+    struct hf_multi *multi = multi_of(locks, MEMBERS);
+
+    ck_assert_ok(take(multi, 1, NULL));
+    ck_assert_keys(3, 1);
+    ck_assert_int_gt(hf_multi_safe_ms(multi, 1), 0);
+    ck_assert_int_eq(hf_multi_safe_ms(multi, 2), INT64_MIN);
+    ck_assert_int_gt(hf_lock_token(locks[2], 1), 0);
+    ck_assert_ok(hf_multi_release(multi, 1, NULL));
+    ck_assert_keys(0, 0);
+    ck_assert_int_eq(hf_multi_safe_ms(multi, 1), INT64_MIN);
+    ck_assert_status(hf_multi_release(multi, 1, NULL), HF_NOT_OWNER);
+    hf_multi_free(multi);
+}
+END_TEST
+
+START_TEST(members_are_sorted_by_name)
+{
+    struct hf_multi *multi = multi_of(locks, MEMBERS);
+
+    for (size_t i = 0; i < MEMBERS; i++)
+        ck_assert_int_eq(hf_lock_name(hf_multi_member(multi, i), NULL)[0],
+                         "abcd"[i]);
+    ck_assert_ptr_null(hf_multi_member(multi, MEMBERS));
+    hf_multi_free(multi);
+}
+END_TEST
+
+/* Each of them, in its turn, is another's. */
+START_TEST(one_that_is_missing_leaves_none)
+{
+    struct hf_lock *busy = locks[_i];
+    struct hf_multi *multi = multi_of(locks, MEMBERS);
+    struct hf_error err;
+    size_t len;
+
+    acquire(busy, 2);
+    ck_assert_status(take(multi, 1, &err), HF_TIMEOUT);
+    ck_assert_ptr_nonnull(strstr(err.text, "member '"));
+    ck_assert_ptr_nonnull(strstr(err.text, hf_lock_name(busy, &len)));
+    ck_assert_keys(_i != 1, _i == 1);
+    release(busy, 2);
+    ck_assert_ok(take(multi, 1, NULL));
+    ck_assert_ok(hf_multi_release(multi, 1, NULL));
+    hf_multi_free(multi);
+}
+END_TEST
+
+START_TEST(it_is_entered_again)
+{
+    struct hf_multi *multi = multi_of(locks, MEMBERS);
+
+    ck_assert_ok(take(multi, 1, NULL));
+    ck_assert_ok(take(multi, 1, NULL));
+    ck_assert_status(take(multi, 2, NULL), HF_TIMEOUT);
+    ck_assert_ok(hf_multi_release(multi, 1, NULL));
+    ck_assert_keys(3, 1);
+    ck_assert_int_gt(hf_multi_safe_ms(multi, 1), 0);
+    ck_assert_ok(hf_multi_release(multi, 1, NULL));
+    ck_assert_keys(0, 0);
+    hf_multi_free(multi);
+}
+END_TEST
+
+START_TEST(a_server_that_is_away_leaves_none)
+{
+    struct hf_multi *multi = multi_of(locks, MEMBERS);
+    struct hf_error err;
+
+    server_stop(far);
+    far = NULL;
+    ck_assert_status(take(multi, 1, &err), HF_E_CONNECT);
+    ck_assert_ptr_nonnull(strstr(err.text, "member 'b'"));
+    ck_assert_int_eq(server_ask_int(server, "EXISTS a c d"), 0);
+    hf_multi_free(multi);
+    ck_assert_ptr_nonnull(far = server_start(NULL));
+}
+END_TEST
+
+/* ---- waiting ---- */
+
+START_TEST(it_waits_for_each)
+{
+    struct hf_multi *multi = multi_of(locks, MEMBERS);
+    struct hf_acquire_options o;
+    struct diary diary;
+    struct call call;
+
+    acquire(locks[_i], 2);
+    o = diary_options(&diary, 1);
+    o.wait_ms = LONG_MS;
+    call_init(&call);
+    ck_assert_ok(hf_multi_acquire_async(multi, &o, call_done, &call));
+    note_await(&diary.note, &diary.waits, 1, "on_wait");
+    ck_assert(!call_is_done(&call));
+    release(locks[_i], 2);
+    ck_assert_status(call_await(&call), HF_OK);
+    ck_assert_keys(3, 1);
+    call_init(&call);
+    ck_assert_ok(hf_multi_release_async(multi, 1, call_done, &call));
+    ck_assert_status(call_await(&call), HF_OK);
+    ck_assert_keys(0, 0);
+    hf_multi_free(multi);
+}
+END_TEST
+
+START_TEST(a_cancelled_wait_leaves_none)
+{
+    struct hf_lock *here[] = {locks[0], locks[2], locks[3]};
+    struct hf_multi *multi = multi_of(here, COUNT(here));
+    struct hf_acquire_options o;
+    struct hf_cancel cancel;
+    struct diary diary;
+    struct call call;
+
+    acquire(locks[3], 2);
+    hf_cancel_init(&cancel, client);
+    o = diary_options(&diary, 1);
+    o.cancel = &cancel;
+    call_init(&call);
+    ck_assert_ok(hf_multi_acquire_async(multi, &o, call_done, &call));
+    note_await(&diary.note, &diary.waits, 1, "on_wait");
+    ck_assert_keys(3, 0);
+    hf_cancel_fire(&cancel);
+    ck_assert_status(call_await(&call), HF_CANCELLED);
+    ck_assert_keys(1, 0);
+    release(locks[3], 2);
+    hf_multi_free(multi);
+}
+END_TEST
+
+/* Who takes single locks in another order is let by: after its patience the
+ * multi-lock gives back what the other waits for. */
+START_TEST(who_waits_for_what_it_holds_is_let_by)
+{
+    struct hf_lock *here[] = {locks[0], locks[2]};
+    struct hf_multi *multi = multi_of(here, COUNT(here));
+    struct hf_acquire_options o;
+    struct diary diary;
+    struct call call;
+
+    acquire(locks[0], 2);       /* c; then a: the wrong way round */
+    o = diary_options(&diary, 1);
+    call_init(&call);
+    ck_assert_ok(hf_multi_acquire_async(multi, &o, call_done, &call));
+    note_await(&diary.note, &diary.waits, 1, "on_wait");
+    acquire(locks[2], 2);
+    release(locks[2], 2);
+    release(locks[0], 2);
+    ck_assert_status(call_await(&call), HF_OK);
+    ck_assert_ok(hf_multi_release(multi, 1, NULL));
+    hf_multi_free(multi);
+}
+END_TEST
+
+/* ---- many at once ---- */
+
+#define THREADS 4
+#define TURNS 40
+
+static int inside;
+static pthread_mutex_t inside_mutex = PTHREAD_MUTEX_INITIALIZER;
+
+static int count_inside(int change)
+{
+    int now;
+
+    pthread_mutex_lock(&inside_mutex);
+    now = inside += change;
+    pthread_mutex_unlock(&inside_mutex);
+    return now;
+}
+
+/* Each names the members in another order, and has two of them always. */
+static void *take_turns(void *number)
+{
+    size_t n = (size_t)number;
+    struct hf_lock *mine[MEMBERS];
+    struct hf_multi *multi;
+
+    for (size_t i = 0; i < MEMBERS; i++)
+        mine[i] = locks[n % 2 ? (i + n) % MEMBERS : MEMBERS - 1 - i];
+    multi = multi_of(mine, MEMBERS);
+    for (int i = 0; i < TURNS; i++) {
+        ck_must(hf_multi_acquire(multi, NULL, NULL) == HF_OK, "it is granted");
+        ck_must(count_inside(1) == 1, "nobody else is inside");
+        (void)count_inside(-1);
+        ck_must(hf_multi_release(multi, hf_owner_thread(), NULL) == HF_OK,
+                "it is released");
+    }
+    hf_multi_free(multi);
+    return NULL;
+}
+
+START_TEST(those_who_name_them_in_any_order_never_meet)
+{
+    pthread_t threads[THREADS];
+
+    for (size_t i = 0; i < THREADS; i++)
+        ck_assert_int_eq(
+            pthread_create(&threads[i], NULL, take_turns, (void *)i), 0);
+    for (size_t i = 0; i < THREADS; i++)
+        pthread_join(threads[i], NULL);
+    ck_assert_keys(0, 0);
+}
+END_TEST
+
+/* ---- lost as one ---- */
+
+struct losses {
+    struct note note;
+    int count;
+    char name;                  /* whose */
+};
+
+static void note_loss(void *ctx, struct hf_lock *lock, int64_t owner,
+                      enum hf_lost reason)
+{
+    struct losses *losses = ctx;
+
+    (void)owner;
+    (void)reason;
+    losses->name = *hf_lock_name(lock, NULL);
+    note_add(&losses->note, &losses->count);
+}
+
+START_TEST(the_first_loss_is_the_loss_of_all)
+{
+    struct hf_multi *multi = multi_of(locks, MEMBERS);
+    struct hf_acquire_options o = acquire_options(1);
+    struct losses losses = {.count = 0};
+    struct hf_error err;
+
+    note_init(&losses.note);
+    o.on_lost = note_loss;
+    o.ctx = &losses;
+    ck_assert_ok(hf_multi_acquire(multi, &o, NULL));
+    server_ask(far, "DEL b");
+    note_await(&losses.note, &losses.count, 1, "on_lost");
+    ck_assert_int_eq(losses.name, 'b');
+    ck_assert_int_eq(hf_multi_safe_ms(multi, 1), INT64_MIN);
+    server_ask(server, "DEL a");
+    while (hf_lock_safe_ms(locks[2], 1) != INT64_MIN)
+        local_rest_us(1000);
+    ck_assert_keys(2, 0);       /* the others are renewed */
+    ck_assert_status(hf_multi_release(multi, 1, &err), HF_LOST);
+    ck_assert_ptr_nonnull(strstr(err.text, "member '"));
+    ck_assert_keys(0, 0);
+    ck_assert_int_eq(note_read(&losses.note, &losses.count), 1);
+    ck_assert_ok(hf_multi_acquire(multi, &o, NULL));
+    ck_assert_int_gt(hf_multi_safe_ms(multi, 1), 0);
+    ck_assert_ok(hf_multi_release(multi, 1, NULL));
+    hf_multi_free(multi);
+}
+END_TEST
+
+START_TEST(a_lease_is_each_members)
+{
+    struct hf_multi *multi = multi_of(locks, MEMBERS);
+    struct hf_acquire_options o = acquire_options(1);
+
+    o.lease_ms = 20000;
+    ck_assert_ok(hf_multi_acquire(multi, &o, NULL));
+    ck_assert_int_ge(hf_multi_safe_ms(multi, 1), 10000);
+    ck_assert_int_gt(server_ask_int(server, "PTTL a"), 10000);
+    ck_assert_int_gt(server_ask_int(far, "PTTL b"), 10000);
+    ck_assert_ok(hf_multi_release(multi, 1, NULL));
+    hf_multi_free(multi);
+}
+END_TEST
+
+/* ---- what is refused ---- */
+
+START_TEST(members_that_would_wait_for_themselves_are_refused)
+{
+    struct hf_lock *read = lock_of_kind(client, HF_KIND_READ, "file");
+    struct hf_lock *write = lock_of_kind(client, HF_KIND_WRITE, "file");
+    struct hf_lock *twice[] = {locks[0], locks[1], locks[0]};
+    struct hf_lock *sides[] = {read, write};
+    struct hf_multi *multi;
+    struct hf_error err;
+
+    ck_assert_status(hf_multi_new(&multi, twice, 3, &err), HF_E_INVAL);
+    ck_assert_ptr_nonnull(strstr(err.text, "'c'"));
+    ck_assert_status(hf_multi_new(&multi, sides, 2, &err), HF_E_INVAL);
+    ck_assert_status(hf_multi_new(&multi, locks, 0, &err), HF_E_INVAL);
+    ck_assert_status(hf_multi_new(&multi, locks, HF_MULTI_MAX + 1, &err),
+                     HF_E_INVAL);
+    hf_multi_free(NULL);
+}
+END_TEST
+
+START_TEST(options_that_make_no_sense_are_refused)
+{
+    struct hf_multi *multi = multi_of(locks, MEMBERS);
+    struct hf_acquire_options o = acquire_options(1);
+    struct hf_cancel cancel;
+    struct call call;
+
+    o.keep_unreplicated = true;
+    ck_assert_status(hf_multi_acquire(multi, &o, NULL), HF_E_INVAL);
+    o = acquire_options(0);
+    ck_assert_status(hf_multi_acquire(multi, &o, NULL), HF_E_INVAL);
+    o = acquire_options(1);
+    o.wait_ms = -2;
+    ck_assert_status(hf_multi_acquire(multi, &o, NULL), HF_E_INVAL);
+    o = acquire_options(1);
+    hf_cancel_init(&cancel, client);
+    o.cancel = &cancel;
+    ck_assert_status(hf_multi_acquire(multi, &o, NULL), HF_E_INVAL);
+    o = acquire_options(hf_owner_thread());
+    ck_assert_status(hf_multi_acquire_async(multi, &o, call_done, &call),
+                     HF_E_INVAL);
+    ck_assert_status(hf_multi_acquire_async(multi, NULL, call_done, &call),
+                     HF_E_INVAL);
+    ck_assert_status(hf_multi_release(multi, 0, NULL), HF_NOT_OWNER);
+    ck_assert_keys(0, 0);
+    hf_multi_free(multi);
+}
+END_TEST
+
+/* The two would not know which of them has what. */
+START_TEST(a_second_call_of_one_owner_is_refused)
+{
+    struct hf_multi *multi = multi_of(locks, MEMBERS);
+    struct hf_acquire_options o;
+    struct diary diary;
+    struct call call;
+
+    acquire(locks[0], 2);
+    o = diary_options(&diary, 1);
+    call_init(&call);
+    ck_assert_ok(hf_multi_acquire_async(multi, &o, call_done, &call));
+    note_await(&diary.note, &diary.waits, 1, "on_wait");
+    ck_assert_status(take(multi, 1, NULL), HF_E_INVAL);
+    release(locks[0], 2);
+    ck_assert_status(call_await(&call), HF_OK);
+    ck_assert_ok(hf_multi_release(multi, 1, NULL));
+    hf_multi_free(multi);
+}
+END_TEST
+
+/* ---- the suite ---- */
+
+int main(void)
+{
+    Suite *s = suite_create("multi");
+    TCase *c = tcase_create("multi");
+
+    tcase_add_checked_fixture(c, start, stop);
+    tcase_set_timeout(c, 60);
+    tcase_add_test(c, all_are_held_and_all_are_released);
+    tcase_add_test(c, members_are_sorted_by_name);
+    tcase_add_loop_test(c, one_that_is_missing_leaves_none, 0, MEMBERS);
+    tcase_add_test(c, it_is_entered_again);
+    tcase_add_test(c, a_server_that_is_away_leaves_none);
+    tcase_add_loop_test(c, it_waits_for_each, 0, MEMBERS);
+    tcase_add_test(c, a_cancelled_wait_leaves_none);
+    tcase_add_test(c, who_waits_for_what_it_holds_is_let_by);
+    tcase_add_test(c, those_who_name_them_in_any_order_never_meet);
+    tcase_add_test(c, the_first_loss_is_the_loss_of_all);
+    tcase_add_test(c, a_lease_is_each_members);
+    tcase_add_test(c, members_that_would_wait_for_themselves_are_refused);
+    tcase_add_test(c, options_that_make_no_sense_are_refused);
+    tcase_add_test(c, a_second_call_of_one_owner_is_refused);
+    suite_add_tcase(s, c);
+    return suite_run(s);
+}

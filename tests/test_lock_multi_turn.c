@@ -1,0 +1,245 @@
+/* The rules of multi-locks, MULTI-1 to MULTI-5: told how each step went, and the
+ * time. */
+#include <check.h>
+
+#include "lock/multi_turn.h"
+#include "tests/support/dice.h"
+#include "tests/support/promise.h"
+#include "tests/support/suite.h"
+
+#define NOW INT64_C(1000000)
+
+static struct hf_multi_turn turn;
+
+static struct hf_multi_step next(int64_t now_ms)
+{
+    return hf_multi_turn_next(&turn, now_ms);
+}
+
+static void ck_assert_take(uint32_t member, int64_t wait_ms, int64_t now_ms)
+{
+    struct hf_multi_step step = next(now_ms);
+
+    ck_assert_int_eq(step.action, MULTI_TAKE);
+    ck_assert_uint_eq(step.member, member);
+    ck_assert_int_eq(step.wait_ms, wait_ms);
+}
+
+static void ck_assert_gives(uint32_t member)
+{
+    struct hf_multi_step step = next(NOW);
+
+    ck_assert_int_eq(step.action, MULTI_GIVE_BACK);
+    ck_assert_uint_eq(step.member, member);
+    hf_multi_turn_gave(&turn);
+}
+
+static void ck_assert_ends(hf_status status)
+{
+    ck_assert_int_eq(next(NOW).action, MULTI_END);
+    ck_assert_int_eq(turn.status, status);
+}
+
+static void took(hf_status status, int64_t now_ms)
+{
+    hf_multi_turn_took(&turn, status, now_ms);
+}
+
+/* ---- one rule each ---- */
+
+START_TEST(all_are_taken_in_order)
+{
+    hf_multi_turn_init(&turn, 3, NOW, HF_FOREVER, 0);
+    ck_assert_take(0, HF_FOREVER, NOW);
+    took(HF_OK, NOW);
+    ck_assert_take(1, MULTI_PATIENCE_MS, NOW);
+    took(HF_OK, NOW + 1000);
+    ck_assert_take(2, MULTI_PATIENCE_MS - 1000, NOW + 1000);
+    took(HF_OK, NOW + 1000);
+    ck_assert_ends(HF_OK);
+}
+END_TEST
+
+START_TEST(patience_is_a_quarter_of_a_short_lease_and_ends_with_the_wait)
+{
+    hf_multi_turn_init(&turn, 2, NOW, 500, 4000);
+    ck_assert_take(0, 500, NOW);
+    took(HF_OK, NOW);
+    ck_assert_take(1, 500, NOW);
+    hf_multi_turn_init(&turn, 2, NOW, 5000, 4000);
+    ck_assert_take(0, 5000, NOW);
+    took(HF_OK, NOW);
+    ck_assert_take(1, 1000, NOW);
+}
+END_TEST
+
+START_TEST(one_try_is_one_try_of_each)
+{
+    hf_multi_turn_init(&turn, 3, NOW, 0, 0);
+    ck_assert_take(0, 0, NOW);
+    took(HF_OK, NOW);
+    ck_assert_take(1, 0, NOW);
+    took(HF_TIMEOUT, NOW);
+    ck_assert_gives(0);
+    ck_assert_ends(HF_TIMEOUT);
+}
+END_TEST
+
+START_TEST(who_is_missing_is_waited_for_with_nothing_held)
+{
+    hf_multi_turn_init(&turn, 4, NOW, 60000, 0);
+    took(next(NOW).member == 0 ? HF_OK : HF_E_INVAL, NOW);
+    ck_assert_take(1, MULTI_PATIENCE_MS, NOW);
+    took(HF_OK, NOW);
+    ck_assert_take(2, MULTI_PATIENCE_MS, NOW);
+    took(HF_TIMEOUT, NOW + MULTI_PATIENCE_MS);
+    ck_assert_gives(1);
+    ck_assert_gives(0);
+    ck_assert_take(2, 60000 - 3000, NOW + 3000);
+    took(HF_OK, NOW + 4000);
+    ck_assert_take(0, 0, NOW + 4000);
+    took(HF_OK, NOW + 4000);
+    ck_assert_take(1, 0, NOW + 4000);
+    took(HF_TIMEOUT, NOW + 4000);
+    ck_assert_gives(2);
+    ck_assert_gives(0);
+    ck_assert_take(0, 60000 - 4000, NOW + 4000); /* in the order again */
+    took(HF_OK, NOW + 4000);
+    ck_assert_take(1, MULTI_PATIENCE_MS, NOW + 4000);
+}
+END_TEST
+
+START_TEST(a_member_that_fails_ends_it)
+{
+    hf_multi_turn_init(&turn, 2, NOW, HF_FOREVER, 0);
+    (void)next(NOW);
+    took(HF_OK, NOW);
+    (void)next(NOW);
+    took(HF_E_CONNECT, NOW);
+    ck_assert_gives(0);
+    ck_assert_ends(HF_E_CONNECT);
+}
+END_TEST
+
+static void take_both(void)
+{
+    (void)next(NOW);
+    took(HF_OK, NOW);
+    (void)next(NOW);
+    took(HF_OK, NOW);
+    ck_assert_ends(HF_OK);
+}
+
+START_TEST(what_is_not_safe_any_more_is_taken_again_a_few_times)
+{
+    hf_multi_turn_init(&turn, 2, NOW, HF_FOREVER, 0);
+    for (int i = 0; i < MULTI_LATE_MAX; i++) {
+        take_both();
+        hf_multi_turn_late(&turn, NOW);
+        ck_assert_gives(1);
+        ck_assert_gives(0);
+    }
+    take_both();
+    hf_multi_turn_late(&turn, NOW);
+    ck_assert_gives(1);
+    ck_assert_gives(0);
+    ck_assert_ends(HF_E_NOREPLY);
+}
+END_TEST
+
+START_TEST(a_release_gives_all_back_the_last_first)
+{
+    hf_multi_turn_release(&turn, HF_MULTI_MAX);
+    for (uint32_t i = HF_MULTI_MAX; i-- > 0;)
+        ck_assert_gives(i);
+    ck_assert_ends(HF_OK);
+}
+END_TEST
+
+/* ---- any course of things ---- */
+
+#define COURSES 20000
+#define STEPS 400
+
+static uint64_t held;           /* what the servers would say */
+
+static void ck_step(struct hf_multi_step step)
+{
+    uint64_t bit = UINT64_C(1) << step.member;
+
+    if (step.action == MULTI_TAKE) {
+        ck_must(!(held & bit), "what is held is not taken again");
+        ck_must(step.member < turn.count, "there is such a member");
+        ck_must(!held || step.wait_ms <= turn.patience_ms,
+                "who holds some waits no longer than its patience");
+        ck_must(!held || step.wait_ms == 0 || held < bit,
+                "who holds some waits for one behind them");
+    } else if (step.action == MULTI_GIVE_BACK) {
+        ck_must(held & bit, "what is held is given back");
+        ck_must(held >> step.member == 1, "the last one first");
+    }
+}
+
+static hf_status fate(void)
+{
+    uint64_t n = dice(20);
+
+    return n == 0 ? HF_E_NOREPLY : n < 8 ? HF_TIMEOUT : HF_OK;
+}
+
+static void go_through(int64_t wait_ms)
+{
+    int64_t now_ms = NOW;
+
+    held = 0;
+    hf_multi_turn_init(&turn, 1 + (uint32_t)dice(5), now_ms, wait_ms, 0);
+    for (int i = 0; i < STEPS; i++) {
+        struct hf_multi_step step = next(now_ms);
+        hf_status status = fate();
+
+        ck_step(step);
+        if (step.action == MULTI_END)
+            break;
+        now_ms += status == HF_TIMEOUT && step.wait_ms > 0 ? step.wait_ms : 1;
+        if (step.action == MULTI_GIVE_BACK) {
+            held &= ~(UINT64_C(1) << step.member);
+            hf_multi_turn_gave(&turn);
+            continue;
+        }
+        held |= (uint64_t)(status == HF_OK) << step.member;
+        took(status, now_ms);
+        if (held == (UINT64_C(1) << turn.count) - 1 && dice(4) == 0)
+            hf_multi_turn_late(&turn, now_ms);
+    }
+    ck_must(next(now_ms).action == MULTI_END, "it ends");
+    ck_must(turn.status == HF_OK ? held == (UINT64_C(1) << turn.count) - 1
+                                 : held == 0,
+            "all or none");
+}
+
+START_TEST(all_or_none_whatever_happens)
+{
+    static const int64_t waits[] = {0, 1, 5000, 100000};
+
+    for (int i = 0; i < COURSES; i++)
+        go_through(waits[i % ROWS(waits)]);
+}
+END_TEST
+
+int main(void)
+{
+    Suite *s = suite_create("lock/multi_turn");
+    TCase *c = tcase_create("turns");
+
+    tcase_add_test(c, all_are_taken_in_order);
+    tcase_add_test(c,
+                   patience_is_a_quarter_of_a_short_lease_and_ends_with_the_wait);
+    tcase_add_test(c, one_try_is_one_try_of_each);
+    tcase_add_test(c, who_is_missing_is_waited_for_with_nothing_held);
+    tcase_add_test(c, a_member_that_fails_ends_it);
+    tcase_add_test(c, what_is_not_safe_any_more_is_taken_again_a_few_times);
+    tcase_add_test(c, a_release_gives_all_back_the_last_first);
+    tcase_add_test(c, all_or_none_whatever_happens);
+    suite_add_tcase(s, c);
+    return suite_run(s);
+}
