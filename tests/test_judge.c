@@ -78,14 +78,27 @@ static void read_history(struct history *h, const char *name)
     fclose(f);
 }
 
-static void show_line(struct judge *judge, const char *line)
+/* An end may be left over: of a call that the variant does not ask, or ends itself. */
+static void show_rest(struct judge *judge, const char *line, bool may_be_left)
 {
     char copy[200];
     const char *wrong;
 
     strcpy(copy, line);
     wrong = judge_line(judge, copy, strlen(copy));
-    ck_assert_msg(!wrong, "%s: %s", line, wrong);
+    ck_assert_msg(!wrong || (may_be_left && strstr(line, " end ")), "%s: %s", line,
+                  wrong);
+}
+
+static void show_line(struct judge *judge, const char *line)
+{
+    show_rest(judge, line, false);
+}
+
+static bool has_other_calls(const struct history *h, const struct variant *v)
+{
+    return v && (strstr(v->how == '+' ? v->line : h->lines[v->at], " ask ") ||
+                 strstr(v->line, " end "));
 }
 
 /* What is broken, of the history with a variant, or without (NULL). *shown: what
@@ -100,7 +113,7 @@ static uint32_t judge_history(const struct history *h, const struct variant *v,
         if (v && v->at == i && v->how != '-')
             show_line(judge, v->line);
         if (!v || v->at != i || v->how == '+')
-            show_line(judge, h->lines[i]);
+            show_rest(judge, h->lines[i], has_other_calls(h, v));
     }
     judge_end(judge);
     *shown = 0;
@@ -280,6 +293,13 @@ static const struct {
      "judge: -:3: a line is earlier than the one before it\n", 2},
     {HISTORY_FIRST_LINE "\\n5 s1 held lock=a\\n", "-",
      "judge: -:2: a line does not say what it must\n", 2},
+    {HISTORY_FIRST_LINE "\\n5 c1 ask call=1\\n6 c2 end call=1\\n", "-",
+     "judge: -:3: the call that ends here was not asked, or has ended already\n", 2},
+    {HISTORY_FIRST_LINE "\\n5 c1 ask call=1\\n6 c1 end call=1\\n7 c1 end call=1\\n",
+     "-",
+     "judge: -:4: the call that ends here was not asked, or has ended already\n", 2},
+    {HISTORY_FIRST_LINE "\\n5 c1 ask call=1\\n6 c1 died\\n7 c1 end call=1\\n", "-",
+     "judge: -:4: the call that ends here was not asked, or has ended already\n", 2},
     /* What nobody reads is not passed over in silence: it may be a slip. */
     {HISTORY_FIRST_LINE "\\n1 c1 saef lock=a\\n2 c1 ask call=1 op=lock\\n"
                         "3 c1 end call=1 colour=red\\n",

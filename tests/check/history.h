@@ -47,6 +47,7 @@
  *     ask    call op lock kind owner [hold lease wait due]
  *                            due: when it must have ended, in true us
  *     end    call status [hold owner token master]
+ *                            of a call that was asked, once: else it is an error;
  *                            hold, owner: where the ask could not know them;
  *                            master: the number of the server that the client
  *                            now takes for the lock's; 0: it knows of none

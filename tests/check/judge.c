@@ -164,6 +164,13 @@ static bool is_whole(const struct history_event *e)
     }
 }
 
+/* A client that has died, or begun again, has no calls any more. */
+static bool is_unasked_end(struct judge *j, const struct history_event *e)
+{
+    return e->what == HISTORY_END && e->source.role == 'c' &&
+           !state_ask(j, e->source.number, e->call);
+}
+
 void judge_event(struct judge *j, const struct history_event *e)
 {
     struct party *p;
@@ -218,6 +225,8 @@ const char *judge_line(struct judge *j, char *line, size_t len)
         return "the number of a source is below 65536";
     if (!is_whole(&event))
         return "a line does not say what it must";
+    if (is_unasked_end(j, &event))
+        return "the call that ends here was not asked, or has ended already";
     judge_event(j, &event);
     note_ignored(j, event.ignored);
     return NULL;
