@@ -327,13 +327,13 @@ int cli_client_open(struct hf_client **out, const struct cli_common *common,
 }
 
 int cli_lock_open(struct hf_lock **out, struct hf_client *client,
-                  const char *name)
+                  enum hf_lock_kind kind, const char *name)
 {
     struct hf_error err = {0};
     hf_status rc;
 
     *out = NULL;
-    rc = hf_lock_new(out, client, name, strlen(name), &err);
+    rc = hf_lock_new_kind(out, client, kind, name, strlen(name), &err);
     if (rc == HF_OK) {
         rc = hf_lock_connect(*out, &err);
         hf_loop_dispatch(hf_client_loop(client), 0); /* log lines come first */

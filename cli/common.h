@@ -118,6 +118,6 @@ int cli_client_open(struct hf_client **out, const struct cli_common *common,
  *   hf_lock_free. With CLI_TROUBLE, NULL: there is no such lock; else its server
  *   could not be reached. */
 int cli_lock_open(struct hf_lock **out, struct hf_client *client,
-                  const char *name);
+                  enum hf_lock_kind kind, const char *name);
 
 #endif

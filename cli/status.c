@@ -76,7 +76,7 @@ static int print_locks(const struct cli_common *common,
 
     for (; is_reachable && *names; names++) {
         struct hf_lock *lock;
-        int rc = cli_lock_open(&lock, client, *names);
+        int rc = cli_lock_open(&lock, client, HF_KIND_PLAIN, *names);
 
         if (rc == CLI_GO_ON)
             rc = print_lock(common, lock, *names);

@@ -105,21 +105,17 @@ static int release_of(const struct unlock *u, const char *owner)
  * cannot be carried out. */
 static bool can_release(const struct hf_lock_info *info)
 {
-    return info->kind == HF_KIND_PLAIN && info->holders == 1;
+    return info->kind != HF_KIND_MULTI && info->holders == 1;
 }
 
 static int refuse(const struct unlock *u, const struct hf_lock_info *info)
 {
-    bool is_side = info->kind == HF_KIND_READ || info->kind == HF_KIND_WRITE;
-
-    if (info->kind == HF_KIND_PLAIN)
+    if (info->kind != HF_KIND_MULTI)
         return cli_fail("%s has %lld holders, and is released by force only "
                         "from one; nothing is changed",
                         u->quoted, (long long)info->holders);
     return cli_fail("%s is a %s, which only its own kind can release; nothing "
-                    "is changed", u->quoted,
-                    is_side ? "read-write lock"
-                            : hf_lock_kind_text(info->kind));
+                    "is changed", u->quoted, hf_lock_kind_text(info->kind));
 }
 
 /* Both must be terminals: one to ask, one to answer. */
@@ -145,30 +141,41 @@ static bool ask_person(const struct unlock *u, const struct hf_lock_info *info)
 }
 
 /* Releases only the holder that was shown. */
-static int release_by_force(const struct unlock *u)
+static int release_by_force(const struct unlock *u,
+                            const struct hf_lock_info *info)
 {
-    struct hf_lock_info info = {0};
-    int rc = inspect(u, &info);
-
-    if (rc != CLI_GO_ON)
-        return rc;
-    if (!info.is_locked)
+    if (!info->is_locked)
         return report_outcome(u, false, "");
-    if (!can_release(&info))
-        return refuse(u, &info);
-    if (!u->is_confirmed && !ask_person(u, &info))
-        return report_outcome(u, false, info.holder);
-    return release_of(u, info.holder);
+    if (!can_release(info))
+        return refuse(u, info);
+    if (!u->is_confirmed && !ask_person(u, info))
+        return report_outcome(u, false, info->holder);
+    return release_of(u, info->holder);
 }
 
 /* ---- the subcommand ---- */
 
+/* A kind of lock is released by its own script. */
+static int become_its_kind(struct unlock *u, struct hf_client *client,
+                           enum hf_lock_kind kind)
+{
+    if (kind != HF_KIND_FAIR && kind != HF_KIND_READ && kind != HF_KIND_WRITE)
+        return CLI_GO_ON;
+    hf_lock_free(u->lock);
+    return cli_lock_open(&u->lock, client, kind, u->name);
+}
+
 static int unlock_connected(struct unlock *u, struct hf_client *client)
 {
-    int rc = cli_lock_open(&u->lock, client, u->name);
+    struct hf_lock_info info = {0};
+    int rc = cli_lock_open(&u->lock, client, HF_KIND_PLAIN, u->name);
 
     if (rc == CLI_GO_ON)
-        rc = u->owner ? release_of(u, u->owner) : release_by_force(u);
+        rc = inspect(u, &info);
+    if (rc == CLI_GO_ON)
+        rc = become_its_kind(u, client, info.kind);
+    if (rc == CLI_GO_ON)
+        rc = u->owner ? release_of(u, u->owner) : release_by_force(u, &info);
     hf_lock_free(u->lock);
     return rc;
 }
@@ -248,10 +255,10 @@ const struct cli_command cli_unlock_command = {
         "usage: holdfast unlock [option]... NAME --owner OWNER\n"
         "       holdfast unlock [option]... NAME --force [-y]\n"
         "\n"
-        "Deletes a plain lock and wakes those who wait for it. Who worked under\n"
-        "it is not stopped, but learns of it with the next renewal.\n"
-        "What is no lock, or a read-write lock, a fair lock that somebody waits\n"
-        "for or a multi-lock, is left alone.\n"
+        "Frees a lock that one owner holds, of any kind that 'run' takes, and\n"
+        "wakes those who wait for it. Who worked under it is not stopped, but\n"
+        "learns of it with the next renewal. What is no lock, or is one hash of\n"
+        "many values, or has several holders, is left alone.\n"
         "Exit code: 0 released, 1 free or held by another, 125 trouble.\n"
         "\n"
         "  --owner OWNER        only if OWNER holds it, as 'status' shows it\n"

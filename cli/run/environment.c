@@ -40,7 +40,7 @@ static size_t environ_count(void)
 
 /* The new variables come first: their text is ours to free. */
 char **cli_environment_new(const char *const *names, const char *const *values,
-                           size_t count, const char *hidden)
+                           size_t count)
 {
     size_t old = environ_count();
     char **env = calloc(count + old + 1, sizeof *env);
@@ -48,22 +48,24 @@ char **cli_environment_new(const char *const *names, const char *const *values,
 
     if (!env)
         return NULL;
-    for (; n < count; n++) {
-        if ((env[n] = new_entry(names[n], values[n])))
+    for (size_t i = 0; i < count; i++) {
+        if (!values[i] || (env[n++] = new_entry(names[i], values[i])))
             continue;
-        cli_environment_free(env, n);
+        cli_environment_free(env, values, i);
         return NULL;
     }
     for (size_t i = 0; i < old; i++)
-        if (!is_one_of(environ[i], names, count) &&
-            !is_one_of(environ[i], &hidden, hidden != NULL))
+        if (!is_one_of(environ[i], names, count))
             env[n++] = environ[i];
     return env;
 }
 
-void cli_environment_free(char **env, size_t count)
+void cli_environment_free(char **env, const char *const *values, size_t count)
 {
+    size_t n = 0;
+
     for (size_t i = 0; env && i < count; i++)
-        free(env[i]);
+        if (values[i])
+            free(env[n++]);
     free(env);
 }

@@ -85,7 +85,7 @@ void cli_event_waiting(const struct cli_event_log *t,
 }
 
 void cli_event_acquired(struct cli_event_log *t, int64_t waited_ms,
-                        bool is_nested)
+                        bool is_nested, int64_t token)
 {
     char waited[CLI_SPAN_MAX];
     struct cli_json j;
@@ -94,6 +94,8 @@ void cli_event_acquired(struct cli_event_log *t, int64_t waited_ms,
     begin_event(&j, t, "acquired");
     cli_json_integer(&j, "waited_ms", waited_ms);
     cli_json_bool(&j, "nested", is_nested);
+    if (token > 0)
+        cli_json_integer(&j, "token", token);
     end_event(&j, t);
     if (is_nested)
         cli_step("%s is held by the outer run", t->quoted);

@@ -28,7 +28,7 @@ void cli_event_fini(struct cli_event_log *t);
 void cli_event_waiting(const struct cli_event_log *t,
                       const struct hf_lock_info *info);
 void cli_event_acquired(struct cli_event_log *t, int64_t waited_ms,
-                       bool is_nested);
+                        bool is_nested, int64_t token);
 void cli_event_refused(const struct cli_event_log *t, hf_status status,
                       const struct hf_error *err);
 void cli_event_renewed(const struct cli_event_log *t, int64_t safe_ms);

@@ -13,6 +13,7 @@
 #define CLI_ENV_NAME "HOLDFAST_NAME"
 #define CLI_ENV_OWNER "HOLDFAST_OWNER"
 #define CLI_ENV_FD "HOLDFAST_FD"
+#define CLI_ENV_TOKEN "HOLDFAST_TOKEN"  /* of a fenced lock */
 #define CLI_ENV_OUTER "HOLDFAST_OUTER"  /* all runs around it */
 
 /* Callbacks, called by hf_loop_dispatch without the loop's lock. `err` lives
@@ -46,6 +47,8 @@ struct cli_hold {
     void *ctx;
     struct hf_client *client;
     struct hf_lock *lock;
+    enum hf_lock_kind wanted;       /* the lock's */
+    int64_t token;                  /* of a fenced lock, while it is held; or 0 */
     char owner[HF_OWNER_TEXT_MAX];  /* as the server has it; "": not held */
 
     /* Of our own. */
@@ -60,7 +63,7 @@ struct cli_hold {
 };
 
 /* cli_hold_init - a nested run's hold is the outer one's, else our own.
- *                 `client` and `lock` are borrowed.
+ *                 `client` and `lock`, which is of kind `wanted`, are borrowed.
  * cli_hold_fini - before the client and the loop go.
  * cli_hold_is_nested - is it the outer one's? Known when it is acquired.
  * cli_hold_outer_new - what CLI_ENV_OUTER is for a command that runs under this
@@ -72,8 +75,8 @@ struct cli_hold {
  * cli_hold_safe_ms - as hf_lock_safe_ms.
  * cli_hold_turn    - after each hf_loop_dispatch: tells what it noted. */
 void cli_hold_init(struct cli_hold *h, struct hf_client *client,
-                   struct hf_lock *lock, const struct cli_hold_events *events,
-                   void *ctx);
+                   struct hf_lock *lock, enum hf_lock_kind wanted,
+                   const struct cli_hold_events *events, void *ctx);
 void cli_hold_fini(struct cli_hold *h);
 bool cli_hold_is_nested(const struct cli_hold *h);
 char *cli_hold_outer_new(const struct cli_hold *h, int fd);

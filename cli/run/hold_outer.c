@@ -224,6 +224,57 @@ static void refuse(struct cli_hold *h)
     h->events->refused(h->ctx, status, &gone);
 }
 
+/* Nobody could make it exclusive while the outer run, which waits for us, has
+ * it shared. */
+static void refuse_shared(struct cli_hold *h)
+{
+    struct hf_error err;
+    hf_status status = hf_error_set(
+        &err, HF_E_INVAL,
+        "the outer run holds this lock shared: a run inside it can have it "
+        "shared, but not alone");
+
+    h->events->refused(h->ctx, status, &err);
+}
+
+static void refuse_without_token(struct cli_hold *h)
+{
+    struct hf_error err;
+    hf_status status = hf_error_set(
+        &err, HF_E_INVAL,
+        "the outer run has taken this lock without --fenced: there is no token");
+
+    h->events->refused(h->ctx, status, &err);
+}
+
+/* That of the run whose command we are, if that is the one on our name. */
+static int64_t inherited_token(const struct cli_hold *h)
+{
+    const char *name = getenv(CLI_ENV_NAME), *token = getenv(CLI_ENV_TOKEN);
+
+    return name && token && strcmp(name, hf_lock_name(h->lock, NULL)) == 0
+               ? strtoll(token, NULL, 10)
+               : 0;
+}
+
+static void enter(struct cli_hold *h, const struct outer *outer)
+{
+    h->token = inherited_token(h);
+    if (h->wanted == HF_KIND_FENCED && h->token == 0) {
+        refuse_without_token(h);
+        return;
+    }
+    (void)copy(h->owner, &outer->field[OWNER]);
+    listen(h, outer);
+    h->events->acquired(h->ctx);
+}
+
+/* By the outer run, or, of several, by others beside it. */
+static bool is_shared(const struct cli_hold *h)
+{
+    return h->info.kind == HF_KIND_READ && h->wanted != HF_KIND_READ;
+}
+
 static void on_inspected(void *ctx, hf_status status,
                          const struct hf_error *err)
 {
@@ -232,11 +283,11 @@ static void on_inspected(void *ctx, hf_status status,
 
     if (status < 0) {
         h->events->refused(h->ctx, status, err);
+    } else if (is_shared(h)) {
+        refuse_shared(h);
     } else if (h->info.is_locked &&
                find_outer(h->lock, h->info.holder, &outer)) {
-        (void)copy(h->owner, &outer.field[OWNER]);
-        listen(h, &outer);
-        h->events->acquired(h->ctx);
+        enter(h, &outer);
     } else if (find_outer(h->lock, NULL, &outer) && is_at_work(&outer)) {
         become_own(h);
     } else {

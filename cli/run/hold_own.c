@@ -4,13 +4,14 @@
 /* ---- what both kinds share ---- */
 
 void cli_hold_init(struct cli_hold *h, struct hf_client *client,
-                   struct hf_lock *lock, const struct cli_hold_events *events,
-                   void *ctx)
+                   struct hf_lock *lock, enum hf_lock_kind wanted,
+                   const struct cli_hold_events *events, void *ctx)
 {
     *h = (struct cli_hold){.events = events,
                            .ctx = ctx,
                            .client = client,
                            .lock = lock,
+                           .wanted = wanted,
                            .number = hf_owner_new(),
                            .notice = {.fd = -1}};
     h->kind = cli_hold_is_inside(lock) ? &cli_hold_outer : &cli_hold_own;
@@ -97,6 +98,7 @@ static void on_acquired(void *ctx, hf_status status,
         return;
     }
     (void)hf_lock_owner_text(h->lock, h->number, h->owner);
+    h->token = hf_lock_token(h->lock, h->number);
     h->events->acquired(h->ctx);
 }
 

@@ -33,7 +33,7 @@ static void on_acquired(void *ctx)
     if (run->state.state == CLI_DONE)
         return; /* a nested run that was told to end */
     cli_event_acquired(&run->log, hf_clock_ms() - run->asked_ms,
-                       cli_hold_is_nested(&run->hold));
+                       cli_hold_is_nested(&run->hold), run->hold.token);
     cli_session_feed_number(run, CLI_EV_ACQUIRED, 0);
 }
 
@@ -241,7 +241,8 @@ static int open_client(struct cli_session *run, const struct cli_common *common)
     run->is_in_call = true;
     rc = cli_client_open(&run->client, common, &options);
     if (rc == CLI_GO_ON)
-        rc = cli_lock_open(&run->lock, run->client, run->options->name);
+        rc = cli_lock_open(&run->lock, run->client, run->options->kind,
+                           run->options->name);
     run->is_in_call = false;
     return rc;
 }
@@ -258,7 +259,8 @@ static int open_all(struct cli_session *run, const struct cli_common *common)
         rc = open_client(run, common);
     if (rc != CLI_GO_ON)
         return rc;
-    cli_hold_init(&run->hold, run->client, run->lock, &hold_events, run);
+    cli_hold_init(&run->hold, run->client, run->lock, run->options->kind,
+                  &hold_events, run);
     cli_event_init(&run->log, run->options->status_fd, run->options->name,
                    run->hold.owner);
     cli_tty_open(&run->tty);

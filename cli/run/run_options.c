@@ -26,6 +26,11 @@ const char cli_run_help[] =
     "  -E, --conflict-exit-code N\n"
     "                       exit code if it was not acquired; default 75\n"
     "  -c, --command STRING run STRING by $SHELL, else by /bin/sh\n"
+    "  -s, --shared         together with others who want it shared, while\n"
+    "                       nobody has it exclusively: a read-write lock\n"
+    "  -x, --exclusive      alone: the other side of such a lock\n"
+    "  --fair               those who wait get it in the order they came\n"
+    "  --fenced             COMMAND finds a growing number in HOLDFAST_TOKEN\n"
     "  --ttl D              the lock ends so long after the last renewal;\n"
     "                       renewed each third; default 30s\n"
     "  --lease D            take it for so long and never renew it\n"
@@ -50,6 +55,10 @@ enum {
     WAIT,
     CONFLICT,
     COMMAND,
+    SHARED,
+    EXCLUSIVE,
+    FAIR,
+    FENCED,
     TTL,
     LEASE,
     MAX_HOLD,
@@ -66,6 +75,10 @@ static const struct cli_option own_options[] = {
     {WAIT, 'w', "wait", "DURATION"},
     {CONFLICT, 'E', "conflict-exit-code", "NUMBER"},
     {COMMAND, 'c', "command", "STRING"},
+    {SHARED, 's', "shared", NULL},
+    {EXCLUSIVE, 'x', "exclusive", NULL},
+    {FAIR, 0, "fair", NULL},
+    {FENCED, 0, "fenced", NULL},
     {TTL, 0, "ttl", "DURATION"},
     {LEASE, 0, "lease", "DURATION"},
     {MAX_HOLD, 0, "max-hold", "DURATION"},
@@ -94,6 +107,22 @@ static int take_on_lost(struct cli_run_options *run,
         return CLI_GO_ON;
     }
     return cli_usage(args, "--on-lost '%s': write stop, warn or ignore", value);
+}
+
+/* A lock is of one kind. */
+static int take_kind(struct cli_run_options *run, const struct cli_args *args,
+                     int id)
+{
+    static const enum hf_lock_kind kinds[] = {[SHARED] = HF_KIND_READ,
+                                              [EXCLUSIVE] = HF_KIND_WRITE,
+                                              [FAIR] = HF_KIND_FAIR,
+                                              [FENCED] = HF_KIND_FENCED};
+
+    if (run->kind != HF_KIND_PLAIN && run->kind != kinds[id])
+        return cli_usage(args, "of --shared, --exclusive, --fair and --fenced, "
+                               "choose one");
+    run->kind = kinds[id];
+    return CLI_GO_ON;
 }
 
 /* Looks before we open anything that could get the number. */
@@ -137,6 +166,11 @@ static int take_own(struct cli_run_options *run, const struct cli_args *args,
         return cli_take_number(args, "-E", value, 0, 255, &run->conflict_code);
     case COMMAND:
         return take_shell_command(run, value);
+    case SHARED:
+    case EXCLUSIVE:
+    case FAIR:
+    case FENCED:
+        return take_kind(run, args, id);
     case TTL:
         return cli_take_duration(args, "--ttl", value, TTL_LEAST_MS,
                                  &run->ttl_ms);
@@ -244,7 +278,8 @@ int cli_run_options_parse(struct cli_run_options *run, struct cli_args *args,
     bool has_ttl;
     int rc;
 
-    *run = (struct cli_run_options){.wait_ms = HF_FOREVER,
+    *run = (struct cli_run_options){.kind = HF_KIND_PLAIN,
+                                    .wait_ms = HF_FOREVER,
                                     .conflict_code = CLI_NOT_ACQUIRED,
                                     .kill_after_ms = KILL_AFTER_MS,
                                     .lost_signal = SIGTERM,

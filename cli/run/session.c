@@ -102,29 +102,33 @@ static int start_with(struct cli_session *run, char **env, int kept_fd)
     return err;
 }
 
-static const char *hidden(const struct cli_session *run)
+/* NULL: there is none. That of an outer run, on another name, is not ours. */
+static const char *token_text(const struct cli_session *run, char dst[24])
 {
-    return run->options->hides_url ? CLI_ENV_URL : NULL;
+    (void)snprintf(dst, 24, "%lld", (long long)run->hold.token);
+    return run->hold.token > 0 ? dst : NULL;
 }
 
 /* Starts a command with its lock described in its environment. 0 or errno. */
 static int start_own(struct cli_session *run)
 {
     static const char *const names[] = {CLI_ENV_NAME, CLI_ENV_OWNER, CLI_ENV_FD,
-                                        CLI_ENV_OUTER};
+                                        CLI_ENV_OUTER, CLI_ENV_TOKEN,
+                                        CLI_ENV_URL};
     enum { COUNT = sizeof names / sizeof *names };
-    char digits[12];
+    size_t count = run->options->hides_url ? COUNT : COUNT - 1;
+    char digits[12], token[24];
     char *outer = cli_hold_outer_new(&run->hold, run->notice[0]);
     const char *values[COUNT] = {run->options->name, run->hold.owner, digits,
-                                 outer};
+                                 outer, token_text(run, token), NULL};
     char **env;
     int err = ENOMEM;
 
     (void)snprintf(digits, sizeof digits, "%d", run->notice[0]);
-    env = outer ? cli_environment_new(names, values, COUNT, hidden(run)) : NULL;
+    env = outer ? cli_environment_new(names, values, count) : NULL;
     if (env)
         err = start_with(run, env, run->notice[0]);
-    cli_environment_free(env, COUNT);
+    cli_environment_free(env, values, count);
     free(outer);
     close_end(run, 0);
     return err;
@@ -133,10 +137,12 @@ static int start_own(struct cli_session *run)
 /* A nested command inherits the description of the outer lock. */
 static int start_nested(struct cli_session *run)
 {
-    char **env = cli_environment_new(NULL, NULL, 0, hidden(run));
+    static const char *const names[] = {CLI_ENV_URL}, *const values[] = {NULL};
+    size_t count = run->options->hides_url ? 1 : 0;
+    char **env = cli_environment_new(names, values, count);
     int err = env ? start_with(run, env, -1) : ENOMEM;
 
-    cli_environment_free(env, 0);
+    cli_environment_free(env, values, count);
     return err;
 }
 

@@ -146,38 +146,58 @@ START_TEST(error_about_other_data_holds_no_control_characters)
 }
 END_TEST
 
-/* The other kinds of Redisson: what they look like, and what is said. */
+/* The kinds of Redisson: what they look like, and what is said. */
 static const struct {
     const char *made[3];
-    const char *shown, *kind, *refusal;
+    const char *shown, *kind;
+    const char *refusal;        /* NULL: this owner's, to be released */
+    const char *owner;
 } kinds[] = {
     {{"HSET x mode read " OTHER " 1 " ANOTHER " 1"},
      "x: read lock held by " OTHER " and 1 more, hold count 1", "read",
-     "read-write lock"},
+     "2 holders", OTHER},
+    {{"HSET x mode read " OTHER " 1", "PEXPIRE x 60000"},
+     "x: read lock held by " OTHER ", hold count 1", "read", NULL, OTHER},
     {{"HSET x mode write " OTHER ":write 2"},
      "x: write lock held by " OTHER ":write, hold count 2", "write",
-     "read-write lock"},
+     NULL, OTHER ":write"},
     {{"HSET x mode write " OTHER ":write 1 " OTHER " 1"},
-     "x: write lock held by " OTHER ":write, hold count 1", "write",
-     "read-write lock"},
+     "x: write lock held by " OTHER ":write, hold count 1", "write", NULL,
+     OTHER ":write"},
     {{"HSET x " OTHER " 1", "RPUSH redisson_lock_queue:{x} " ANOTHER},
-     "x: fair lock held by " OTHER ", hold count 1", "fair", "fair lock"},
+     "x: fair lock held by " OTHER ", hold count 1", "fair", NULL, OTHER},
     {{"HSET x AAAAAAAAAAAAAAAAAAAAAA " OTHER " AAAAAAAAAAAAAAAAAAAAAA:" OTHER
       ":lock_count 1"},
-     "x: multi-lock held by " OTHER ", no TTL", "multi", "multi-lock"},
+     "x: multi-lock held by " OTHER ", no TTL", "multi",
+     "multi-lock", OTHER},
     {{"HSET x " OTHER " 1 " ANOTHER " 1"},
-     "x: held by " OTHER " and 1 more, hold count 1", "plain", "2 holders"},
+     "x: held by " OTHER " and 1 more, hold count 1", "plain", "2 holders",
+     OTHER},
 };
 
-START_TEST(other_kinds_are_shown_and_never_deleted)
+static void make_lock(int kind)
 {
-    static const char *const ways[][2] = {{"--force", "-y"},
-                                          {"--owner", OTHER}};
+    server_ask(server, "FLUSHALL");
+    for (int i = 0; i < 3 && kinds[kind].made[i]; i++)
+        (void)server_ask(server, kinds[kind].made[i]);
+}
+
+static int unlock(const char *how, const char *what, const char *said)
+{
+    struct process *p = holdfast(server, "unlock", "x", how, what, NULL);
+    int code = finish(p);
+
+    ck_assert_ptr_nonnull(strstr(await_end(p, ERR), said ? said : ""));
+    return code;
+}
+
+START_TEST(every_kind_is_shown_and_freed_of_one_holder)
+{
+    bool is_freed = !kinds[_i].refusal;
     char before[600];
     struct process *p;
 
-    for (int i = 0; i < 3 && kinds[_i].made[i]; i++)
-        (void)server_ask(server, kinds[_i].made[i]);
+    make_lock(_i);
     (void)snprintf(before, sizeof before, "%s", server_ask(server, "DUMP x"));
     p = holdfast(server, "status", "x", NULL);
     (void)await_line(p, OUT, kinds[_i].shown);
@@ -185,14 +205,18 @@ START_TEST(other_kinds_are_shown_and_never_deleted)
     p = holdfast(server, "status", "--json", "x", NULL);
     ck_assert_str_eq(member(await_line(p, OUT, ""), "kind"), kinds[_i].kind);
     ck_assert_int_eq(finish(p), 0);
-    for (int i = 0; i < 2; i++) {
-        p = holdfast(server, "unlock", "x", ways[i][0], ways[i][1], NULL);
-        ck_assert_int_eq(finish(p), 125);
-        ck_assert_ptr_nonnull(strstr(await_end(p, ERR), kinds[_i].refusal));
-        ck_assert_str_eq(server_ask(server, "DUMP x"), before);
-    }
     p = holdfast(server, "run", "-w", "50ms", "x", "true", NULL);
     ck_assert_int_eq(finish(p), 75); /* a lock it is */
+    ck_assert_int_eq(unlock("--force", "-y", kinds[_i].refusal),
+                     is_freed ? 0 : 125);
+    if (!is_freed)
+        ck_assert_str_eq(server_ask(server, "DUMP x"), before);
+    make_lock(_i);
+    if (is_freed)
+        ck_assert_int_eq(unlock("--owner", ANOTHER, "is not released"), 1);
+    ck_assert_int_eq(unlock("--owner", kinds[_i].owner, kinds[_i].refusal),
+                     is_freed ? 0 : 125);
+    ck_assert_str_eq(server_ask(server, "EXISTS x"), is_freed ? "0" : "1");
 }
 END_TEST
 
@@ -448,7 +472,7 @@ int main(void)
                         0, ROWS(no_locks));
     tcase_add_test(status, error_about_other_data_holds_no_control_characters);
     tcase_add_test(status, both_sides_of_a_read_write_lock_are_shown);
-    tcase_add_loop_test(status, other_kinds_are_shown_and_never_deleted, 0,
+    tcase_add_loop_test(status, every_kind_is_shown_and_freed_of_one_holder, 0,
                         ROWS(kinds));
     tcase_add_test(status, environment_names_the_server);
     tcase_add_test(unlock, owner_is_compared);

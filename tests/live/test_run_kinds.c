@@ -1,0 +1,124 @@
+/* `holdfast run` and the kinds of locks: what each option takes, and what a run
+ * inside another one may ask for. */
+#include "tests/live/test_run_kit.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "tests/support/suite.h"
+
+#define HELD "8c1b7c0e-3d6f-4b1e-9c6a-0f2f4ce0a2b1:1"
+
+/* What an option takes, beside what another has. */
+static const struct {
+    const char *option, *made;
+    int code;
+} kinds[] = {
+    {"--shared", "HSET x mode read " HELD " 1", 0},
+    {"-s", "HSET x mode write " HELD ":write 1", 75},
+    {"--exclusive", "HSET x mode read " HELD " 1", 75},
+    {"-x", "PING", 0},
+    {"--fair", "PING", 0},
+    {"--fair", "HSET x " HELD " 1", 75},
+    {"--fair", "RPUSH redisson_lock_queue:{x} " HELD, 75},
+    {"--fenced", "PING", 0},
+};
+
+START_TEST(a_lock_is_of_the_kind_that_is_asked_for)
+{
+    (void)server_ask(server, kinds[_i].made);
+    (void)server_ask(server, "PEXPIRE x 60000");
+    (void)server_ask(server, "PEXPIRE x:" HELD ":rwlock_timeout:1 60000");
+    ck_assert_int_eq(finish(holdfast(server, "run", "-w", "50ms",
+                                     kinds[_i].option, "x", "true", NULL)),
+                     kinds[_i].code);
+}
+END_TEST
+
+START_TEST(two_kinds_are_refused)
+{
+    struct process *p = holdfast(server, "run", "--fair", "-s", "x", "true",
+                                 NULL);
+
+    ck_assert_int_eq(finish(p), 125);
+    ck_assert_ptr_nonnull(strstr(await_end(p, ERR), "choose one"));
+}
+END_TEST
+
+START_TEST(a_fenced_lock_gives_its_command_a_token)
+{
+    struct process *p;
+
+    for (int i = 1; i <= 2; i++) {
+        char expected[8];
+
+        p = holdfast(server, "run", "--fenced", "x", "-c",
+                     "echo $HOLDFAST_TOKEN", NULL);
+        (void)snprintf(expected, sizeof expected, "%d\n", i);
+        ck_assert_int_eq(finish(p), 0);
+        ck_assert_str_eq(await_end(p, OUT), expected);
+    }
+    p = holdfast(server, "run", "--fenced", "--status-fd", "3", "x", "true",
+                 NULL);
+    ck_assert_str_eq(member(await_line(p, STATUS, "acquired"), "token"), "3");
+    ck_assert_int_eq(finish(p), 0);
+}
+END_TEST
+
+/* A run inside another one: what it asks for, and what it is told. */
+static const struct {
+    const char *outer, *inner, *said;
+    int code;
+} inside[] = {
+    {"-s", "-s", "", 0},
+    {"-x", "-s", "", 0},
+    {"-x", "-x", "", 0},
+    {"-s", "-x", "the outer run holds this lock shared", 125},
+    {"--fair", "--fair", "", 0},
+    {"--fenced", "--fenced", "", 0},
+    {"--fair", "--fenced", "there is no token", 125},
+};
+
+START_TEST(a_run_inside_takes_what_the_outer_one_has)
+{
+    char line[300];
+    struct process *p;
+
+    (void)snprintf(line, sizeof line,
+                   HF_BUILD "/holdfast run -w 1s %s x "
+                            "-c 'echo token: $HOLDFAST_TOKEN'",
+                   inside[_i].inner);
+    p = holdfast(server, "run", inside[_i].outer, "x", "-c", line, NULL);
+    ck_assert_int_eq(finish(p), inside[_i].code);
+    ck_assert_ptr_nonnull(strstr(await_end(p, ERR), inside[_i].said));
+    if (strcmp(inside[_i].inner, "--fenced") == 0 && inside[_i].code == 0)
+        ck_assert_str_eq(await_end(p, OUT), "token: 1\n");
+}
+END_TEST
+
+/* The token of a lock around it is not that of another lock. */
+START_TEST(a_run_on_another_name_inside_has_no_token)
+{
+    struct process *p = holdfast(
+        server, "run", "--fenced", "x", "-c",
+        HF_BUILD "/holdfast run y -c 'echo token: $HOLDFAST_TOKEN'", NULL);
+
+    ck_assert_int_eq(finish(p), 0);
+    ck_assert_str_eq(await_end(p, OUT), "token:\n");
+}
+END_TEST
+
+int main(void)
+{
+    Suite *s = suite_create("holdfast run, kinds");
+    TCase *c = run_case(s, "kinds");
+
+    tcase_add_loop_test(c, a_lock_is_of_the_kind_that_is_asked_for, 0,
+                        ROWS(kinds));
+    tcase_add_test(c, two_kinds_are_refused);
+    tcase_add_test(c, a_fenced_lock_gives_its_command_a_token);
+    tcase_add_loop_test(c, a_run_inside_takes_what_the_outer_one_has, 0,
+                        ROWS(inside));
+    tcase_add_test(c, a_run_on_another_name_inside_has_no_token);
+    return run_suite(s);
+}
