@@ -463,6 +463,8 @@ static void start(struct hf_op *op)
 
     op->lease_ms = o->lease_ms > 0 ? o->lease_ms : op->client->watchdog_ms;
     hf_wait_init(&op->wait, o->wait_ms < 0 ? HF_NEVER : now + o->wait_ms);
+    if (op->lock->kind->spins)
+        hf_wait_spin(&op->wait);
     if (o->wait_ms != 0 && op->lock->kind->waiters_queue)
         op->place_ms = o->wait_ms < 0
                            ? op->client->watchdog_ms

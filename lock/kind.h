@@ -44,6 +44,7 @@ struct hf_kind {
     bool is_shared;             /* owners hold it together */
     bool waiters_queue;         /* on the server: each waiter asks for itself,
                                    and has a channel: its owner behind it */
+    bool spins;                 /* waiters do not rely on messages (WAIT-9) */
     const struct hf_kind *other;    /* the other side of such a lock, or NULL */
     bool joins_other;           /* an owner of the other side may take it */
     const char *hold_key;       /* the keys of a hold begin with
@@ -54,7 +55,7 @@ struct hf_kind {
 
 extern const struct hf_kind hf_kind_reentrant, hf_kind_nonreentrant,
     hf_kind_fenced, hf_kind_fair, hf_kind_nonreentrant_fair, hf_kind_read,
-    hf_kind_write;
+    hf_kind_write, hf_kind_spin;
 
 /* hf_kind_row - NULL: locks of this kind are only looked at. */
 const struct hf_kind *hf_kind_row(enum hf_lock_kind id);

@@ -20,7 +20,8 @@ NET  := $(addprefix base/,endpoint error hash histogram mem random status \
             listening probe redirect refusal replicas round router sentinel_words \
             server silence slot slot_map slot_map_read topology topology_cluster \
             topology_sentinel topology_standalone)
-LOCK := scripts kind kind_reentrant kind_nonreentrant kind_fenced kind_fair kind_read_write \
+LOCK := scripts kind kind_reentrant kind_nonreentrant kind_spin kind_fenced kind_fair \
+        kind_read_write \
         names reply status channel wait claims lease call log table hold_lookup args op \
         hold notice line reentry acquire release wake orphan query watchdog close \
         client lock multi_turn multi multi_call
@@ -54,7 +55,7 @@ UNIT := resp_base resp_parse resp_value resp_copy resp_double resp_encode \
         judge_naive $(tls_tests_$(TLS))
 LIVE := url slot cluster_map cluster cluster_wait cluster_moves cluster_failover \
         sentinel_words sentinel sentinel_failover \
-        lock lock_calls lock_nonreentrant lock_fenced lock_fair lock_callbacks \
+        lock lock_calls lock_nonreentrant lock_spin lock_fenced lock_fair lock_callbacks \
         lock_wait lock_share lock_watchdog lock_errors lock_absent lock_late \
         lock_shorter lock_cuts lock_faults lock_clock lock_network \
         lock_forged lock_acl lock_ghosts lock_full lock_replicas lock_memory \

@@ -17,6 +17,7 @@ static const struct {
     {HF_KIND_FENCED, true, "redisson_lock__channel", "0", ""},
     {HF_KIND_FAIR, true, "redisson_lock__channel", "0", ""},
     {HF_KIND_NONREENTRANT_FAIR, false, "redisson_lock__channel", "0", ""},
+    {HF_KIND_SPIN, true, "redisson_lock__channel", "0", ""},
 };
 
 START_TEST(a_row_says_what_the_contract_says)
