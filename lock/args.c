@@ -17,6 +17,8 @@ static const struct {
     [STEP_RELEASE] = {.count = true, .publish = true},
     [STEP_FORCE] = {.holder = true, .publish = true},
     [STEP_INSPECT] = {.holder = true},
+    [STEP_ADD] = {.count = true, .publish = true},
+    [STEP_SET] = {.count = true, .publish = true},
 };
 
 static struct hf_resp_arg *put(struct hf_resp_arg *at, const char *ptr,
