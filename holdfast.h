@@ -2,4 +2,5 @@
 #include "lock/latch.h"
 #include "lock/lock.h"
 #include "lock/multi.h"
+#include "lock/permits.h"
 #include "lock/semaphore.h"

@@ -255,7 +255,7 @@ static hf_status fill_held_by(struct hf_op *op, const struct hf_lock_info *info)
 {
     char name[100], holder[100], left[50] = "";
 
-    if (op->lock->kind->is_ownerless)
+    if (op->lock->kind->unavailable)
         return HF_TIMEOUT;
     if (info->ttl_ms >= 0)
         (void)snprintf(left, sizeof left, " for another %lld ms",

@@ -108,7 +108,7 @@ static void change(struct hf_op *op, enum hf_step step, answered *done,
     if (hf_router_is_known(op->client->router))
         ask(op, step, hf_op_deadline(op), done);
     else
-        ask(op, STEP_INSPECT, hf_op_deadline(op), known);
+        ask(op, STEP_READ, hf_op_deadline(op), known);
 }
 
 static hf_status read_change(struct hf_op *op, hf_status status,
@@ -244,7 +244,7 @@ static void on_read(struct hf_call *call, hf_status status,
 static void read_count(struct hf_op *op)
 {
     if (begin(op))
-        ask(op, STEP_INSPECT, hf_op_deadline(op), on_read);
+        ask(op, STEP_READ, hf_op_deadline(op), on_read);
 }
 
 const struct hf_verb hf_verb_read = {.start = read_count, .cancel = end};

@@ -30,6 +30,6 @@ const struct hf_kind hf_kind_semaphore = {
                       .takes_hold_key = true},
         [STEP_SET] = {.script = &hf_script_count_set,
                       .takes_hold_key = true, .side = ""},
-        [STEP_INSPECT] = {.script = &hf_script_count_read},
+        [STEP_READ] = {.script = &hf_script_count_read},
     },
 };

@@ -77,6 +77,7 @@ enum hf_lock_kind {
     HF_KIND_NONREENTRANT,       /* can be taken: by an owner once */
     HF_KIND_FENCED,             /* can be taken: reentrant; hf_lock_token */
     HF_KIND_NONREENTRANT_FAIR,  /* can be taken: a fair one, by an owner once */
+    HF_KIND_PERMIT,             /* can be taken, by several: permits.h */
     HF_KIND_SPIN                /* can be taken: reentrant; waiters ask again
                                    and again, for Redisson's releases of it
                                    publish nothing. Ours wake waiters of other

@@ -92,7 +92,7 @@ static size_t keys_size(const struct hf_kind *kind, const char *name,
     size_t size = 0;
 
     for (int i = 0; i < KIND_KEYS_MAX && kind->keys[i]; i++)
-        size += hf_prefixed_size(kind->keys[i], name, len);
+        size += hf_key_size(kind->keys[i], name, len);
     return size;
 }
 
@@ -110,8 +110,8 @@ static void put_texts(struct hf_lock *lock, const char *name, size_t len)
     if (lock->channel_len > 0)
         put_channel(at - lock->channel_len, lock->kind, name, len);
     for (int i = 0; i < KIND_KEYS_MAX && lock->kind->keys[i]; i++) {
-        hf_prefixed_put(at, lock->kind->keys[i], name, len);
-        at += hf_prefixed_size(lock->kind->keys[i], name, len);
+        hf_key_put(at, lock->kind->keys[i], name, len);
+        at += hf_key_size(lock->kind->keys[i], name, len);
     }
 }
 

@@ -77,7 +77,7 @@ START_TEST(what_nobody_owns_is_no_kind_of_lock)
     ck_assert_ptr_nonnull(row->steps[STEP_ACQUIRE].script);
     ck_assert(row->steps[STEP_ADD].takes_hold_key); /* COUNT-1 */
     ck_assert(row->steps[STEP_SET].takes_hold_key);
-    ck_assert_ptr_nonnull(row->steps[STEP_INSPECT].script);
+    ck_assert_ptr_nonnull(row->steps[STEP_READ].script);
     for (int id = 0; id < 100; id++)
         ck_assert_ptr_ne(hf_kind_row((enum hf_lock_kind)id), row);
 }

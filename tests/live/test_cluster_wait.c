@@ -360,6 +360,7 @@ static const struct {
 } two_slots[] = {
     {HF_KIND_FENCED, "a{b", false}, {HF_KIND_FENCED, "a}b", false},
     {HF_KIND_READ, "a{b", false},   {HF_KIND_READ, "{}x", false},
+    {HF_KIND_PERMIT, "a{b", false}, {HF_KIND_SPIN, "a{b", true},
     {HF_KIND_WRITE, "a{b", true},   {HF_KIND_NONREENTRANT, "a{b", true},
 };
 

@@ -41,6 +41,21 @@ static void stop(void)
     stop_server();
 }
 
+static struct hf_client *hasty_client(const char *rule)
+{
+    struct hf_client_options o;
+    char url[SERVER_URL_MAX], text[100];
+
+    (void)snprintf(text, sizeof text, "ACL SETUSER eve on nopass %s", rule);
+    (void)server_ask(server, text);
+    client_options(&o, url, server_port(server));
+    o.user = "eve";
+    o.password = "any";
+    o.request_timeout_ms = 150;
+    o.connect_timeout_ms = 2000;
+    return client_with(&o);
+}
+
 static void set_permits(int64_t permits)
 {
     (void)server_ask(server, "SET " POOL " %lld", (long long)permits);
@@ -283,6 +298,25 @@ START_TEST(message_that_never_comes_costs_seconds)
 }
 END_TEST
 
+/* Where it may not subscribe, it asks each second; but not for what is given here. */
+START_TEST(release_here_serves_a_waiter_that_hears_nothing)
+{
+    struct hf_client *deaf = hasty_client("~* &* +@all -subscribe");
+    struct hf_semaphore *of = semaphore_of(deaf, POOL);
+    struct call call;
+    int64_t from_ms;
+
+    set_permits(0);
+    call_take(&call, of, 1, HF_FOREVER, NULL);
+    local_rest_us(A_MOMENT_MS * 1000);
+    from_ms = local_now_ms();
+    give(of, 1);
+    ck_assert_status(call_await(&call), HF_OK);
+    ck_assert_int_lt(local_now_ms() - from_ms, 500);
+    hf_client_free(deaf);
+}
+END_TEST
+
 /* One that holds permits and wants one more does not wait behind a great wish that
  * only its own release can fulfil. */
 START_TEST(fewer_permits_go_before_more)
@@ -497,24 +531,65 @@ START_TEST(unknown_outcome_is_settled_in_the_background)
 }
 END_TEST
 
+/* May the client kill its predecessor on the server? If not, the acquire may be
+ * executed after its undoing. */
+static const char *const rules[] = {"~* &* +@all", "~* &* +@all -client|kill"};
+
+/* Those of the past are gone, and what lay in their buffers is executed or
+ * forgotten. */
+static void await_one_connection(void)
+{
+    int64_t end_ms = local_now_ms() + LONG_MS;
+    const char *list;
+
+    do {
+        list = server_ask(server, "CLIENT LIST");
+        ck_assert_msg(local_now_ms() < end_ms, "old connections stay: %s", list);
+        list = strstr(list, "user=eve");
+    } while (list && strstr(list + 1, "user=eve"));
+}
+
 /* The acquire lies in the buffer of a server that was stopped: it is executed after
  * its caller has given up, or never. */
 START_TEST(acquire_that_is_executed_late_takes_nothing_for_long)
 {
-    struct hf_client *hasty = client_timed(server_port(server), 60000, 150);
+    struct hf_client *hasty = hasty_client(rules[_i]);
     struct hf_semaphore *of = semaphore_of(hasty, POOL);
 
     set_permits(5);
     take(of, 1);
-    for (int i = 0; i < 8; i++) {
+    for (int i = 0; i < 12; i++) {
+        ck_assert_ok(hf_client_connect(hasty, NULL));
         server_pause(server);
+        local_rest_us(2000);
         ck_assert_int_lt(try_take(of, 1), 0);
         server_resume(server);
+        (void)hf_client_connect(hasty, NULL);
+        await_one_connection();
         server_await(server, LONG_MS, "4", "GET " POOL);
     }
     ck_assert_ok(hf_client_close(hasty, LONG_MS, NULL, NULL));
     ck_assert_available(4);
     hf_client_free(hasty);
+}
+END_TEST
+
+START_TEST(permits_that_too_few_replicas_have_are_given_back)
+{
+    struct hf_client_options o;
+    struct hf_client *careful;
+    char url[SERVER_URL_MAX];
+
+    client_options(&o, url, server_port(server));
+    o.replicas = 1;
+    o.replicas_timeout_ms = 100;
+    careful = client_with(&o);
+    set_permits(3);
+    ck_assert_status(try_take(semaphore_of(careful, POOL), 2), HF_UNREPLICATED);
+    server_await(server, LONG_MS, "3", "GET " POOL);
+    ck_assert_ok(hf_client_close(careful, LONG_MS, NULL, NULL));
+    ck_assert_available(3);
+    hf_client_free(careful);
 }
 END_TEST
 
@@ -629,6 +704,7 @@ static void add_all(Suite *suite)
     tcase_add_test(c, one_release_wakes_as_many_as_it_serves);
     tcase_add_test(c, permits_that_are_set_wake_waiters);
     tcase_add_test(c, message_that_never_comes_costs_seconds);
+    tcase_add_test(c, release_here_serves_a_waiter_that_hears_nothing);
     tcase_add_test(c, fewer_permits_go_before_more);
     tcase_add_test(c, equal_wishes_are_served_in_their_order);
     tcase_add_test(c, wait_ends_by_its_time_a_cancel_or_the_close);
@@ -637,7 +713,9 @@ static void add_all(Suite *suite)
     tcase_add_test(c, they_work_with_the_rights_that_the_readme_names);
     tcase_add_loop_test(c, cut_anywhere_each_call_counts_once, 0, COUNT(cuts));
     tcase_add_loop_test(c, unknown_outcome_is_settled_in_the_background, 0, 2);
-    tcase_add_test(c, acquire_that_is_executed_late_takes_nothing_for_long);
+    tcase_add_loop_test(c, acquire_that_is_executed_late_takes_nothing_for_long,
+                        0, COUNT(rules));
+    tcase_add_test(c, permits_that_too_few_replicas_have_are_given_back);
     tcase_add_test(c, waiter_outlives_its_server);
 }
 

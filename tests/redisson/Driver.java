@@ -18,6 +18,7 @@ import org.redisson.Redisson;
 import org.redisson.api.RBucket;
 import org.redisson.api.RCountDownLatch;
 import org.redisson.api.RLock;
+import org.redisson.api.RPermitExpirableSemaphore;
 import org.redisson.api.RSemaphore;
 import org.redisson.api.RedissonClient;
 import org.redisson.client.codec.StringCodec;
@@ -69,6 +70,16 @@ import org.redisson.config.Config;
  *   delete                       true | false
  *   turns N                      ok, after taking and releasing one permit so
  *                                often                semaphore alone
+ * </pre>
+ *
+ * Of the kind permit, which has expirable ones:
+ *
+ * <pre>
+ *   set N                        true | false
+ *   acquire [LEASE]              its id               without LEASE: no end
+ *   wait WAIT LEASE              its id | null
+ *   unlock ID                    true | false
+ *   count                        permits
  * </pre>
  *
  * IllegalMonitorStateException is answered as "refused", any other as "error".
@@ -230,6 +241,26 @@ public final class Driver {
         }
     }
 
+    private static String count(String verb, RPermitExpirableSemaphore semaphore,
+            List<String> args) throws InterruptedException {
+        switch (verb) {
+        case "set":
+            return String.valueOf(semaphore.trySetPermits((int) number(args, 0, 1)));
+        case "acquire":
+            return args.isEmpty() ? semaphore.acquire()
+                    : semaphore.acquire(number(args, 0, 0), MS);
+        case "wait":
+            return String.valueOf(
+                    semaphore.tryAcquire(number(args, 0, 0), number(args, 1, 0), MS));
+        case "unlock":
+            return String.valueOf(semaphore.tryRelease(args.get(0)));
+        case "count":
+            return String.valueOf(semaphore.availablePermits());
+        default:
+            return "what?";
+        }
+    }
+
     /* ---- a command ---- */
 
     private static long number(List<String> args, int index, long otherwise) {
@@ -278,6 +309,9 @@ public final class Driver {
         switch (words.get(2)) {
         case "semaphore":
             return count(words.get(1), client.getSemaphore(words.get(3)), args);
+        case "permit":
+            return count(words.get(1),
+                    client.getPermitExpirableSemaphore(words.get(3)), args);
         case "latch":
             return count(words.get(1), client.getCountDownLatch(words.get(3)), args);
         default:

@@ -220,6 +220,128 @@ START_TEST(we_are_woken_when_redisson_opens_a_latch)
 }
 END_TEST
 
+/* ---- expirable permits ---- */
+
+static struct hf_lock *permit_on(const char *name, int permits)
+{
+    struct hf_lock *permit = lock_on(HF_KIND_PERMIT, name);
+
+    server_ask(server, "DEL %s %s%s%s:timeout", name, strchr(name, '{') ? "" : "{",
+               name, strchr(name, '{') ? "" : "}");
+    ck_assert_str_eq(ask_java(1, "set", "permit", name, permits), "true");
+    return permit;
+}
+
+static int64_t permits_left(struct hf_lock *permit)
+{
+    int64_t out = -1;
+
+    ck_assert_int_eq(hf_permits_available(permit, &out, NULL), HF_OK);
+    return out;
+}
+
+/* Lent until the next but one. */
+static const char *their_permit(const char *name, int lease_ms)
+{
+    static char ids[2][64];
+    static int turn;
+
+    turn = !turn;
+    (void)snprintf(ids[turn], sizeof ids[turn], "%s",
+                   ask_java(1, "acquire", "permit", name, lease_ms));
+    return ids[turn];
+}
+
+START_TEST(expirable_permits_are_shared)
+{
+    const char *name = names[_i];
+    struct hf_lock *permit = permit_on(name, 3);
+    const char *one = their_permit(name, 60000);
+    const char *two = their_permit(name, 60000);
+
+    ck_assert_int_eq(acquire_within(permit, 0), HF_OK);
+    ck_assert_java("0", 1, "count permit %s", name);
+    ck_assert_java("null", 1, "wait permit %s 50 1000", name);
+    ck_assert_java("true", 1, "unlock permit %s %s", name, one);
+    ck_assert_java("1", 1, "count permit %s", name);
+    ck_assert_int_eq(permits_left(permit), 1);
+    release(permit);
+    ck_assert_java("2", 1, "count permit %s", name);
+    ck_assert_java("true", 1, "unlock permit %s %s", name, two);
+    ck_assert_java("false", 1, "unlock permit %s %s", name, two);
+    ck_assert_int_eq(permits_left(permit), 3);
+    hf_lock_free(permit);
+}
+END_TEST
+
+struct giver {
+    const char *name, *id;
+};
+
+static void *give_permit(void *arg)
+{
+    const struct giver *giver = arg;
+
+    local_rest_us(A_MOMENT_MS * 1000);
+    driver_tell(java, 1, "unlock permit %s %s", giver->name, giver->id);
+    return NULL;
+}
+
+START_TEST(each_side_wakes_the_other_that_wants_a_permit)
+{
+    const char *name = names[_i];
+    struct hf_lock *permit = permit_on(name, 1);
+    struct giver giver = {name, their_permit(name, 60000)};
+    const char *answer;
+    pthread_t thread;
+
+    ck_assert_int_eq(pthread_create(&thread, NULL, give_permit, &giver), 0);
+    ck_assert_int_eq(acquire_within(permit, 800), HF_OK);
+    (void)pthread_join(thread, NULL);
+    ck_assert_told("true", 1);
+
+    driver_tell(java, 2, "wait permit %s %d 60000", name, TOLD_MS);
+    ck_assert_waits(2);
+    release(permit);
+    answer = driver_answer(java, 2, 2000);
+    ck_assert(answer && strcmp(answer, "null") != 0);
+    hf_lock_free(permit);
+}
+END_TEST
+
+/* Nobody publishes that a permit has lapsed. */
+START_TEST(lapsed_permit_is_the_other_sides)
+{
+    const char *name = names[_i];
+    struct hf_lock *permit = permit_on(name, 1);
+    const char *theirs = their_permit(name, SHORT_MS), *answer;
+
+    ck_assert_int_eq(acquire_within(permit, TOLD_MS), HF_OK);
+    ck_assert_java("false", 1, "unlock permit %s %s", name, theirs);
+    release(permit);
+    acquire_for(permit, SHORT_MS);
+    driver_tell(java, 2, "wait permit %s %d 60000", name, TOLD_MS);
+    answer = driver_answer(java, 2, TOLD_MS);
+    ck_assert(answer && strcmp(answer, "null") != 0);
+    release_lost(permit);
+    ck_assert_int_eq(permits_left(permit), 0);
+    hf_lock_free(permit);
+}
+END_TEST
+
+/* Renewed three times in the time in which it would have lapsed. */
+START_TEST(permit_of_ours_is_renewed)
+{
+    struct hf_lock *permit = permit_on("renewed", 1);
+
+    ck_assert_int_eq(acquire_within(permit, 0), HF_OK);
+    ck_assert_java("null", 1, "wait permit renewed %d 1000",
+                   OUR_WATCHDOG_MS + 500);
+    release(permit);
+    hf_lock_free(permit);
+}
+END_TEST
+
 TCase *counts_case(void)
 {
     TCase *tc = both_case("semaphores, latches");
@@ -230,5 +352,9 @@ TCase *counts_case(void)
     tcase_add_loop_test(tc, no_permit_is_lost_or_made, 0, 2);
     tcase_add_loop_test(tc, both_sides_count_one_number_down, 0, 2);
     tcase_add_loop_test(tc, we_are_woken_when_redisson_opens_a_latch, 0, 4);
+    tcase_add_loop_test(tc, expirable_permits_are_shared, 0, 2);
+    tcase_add_loop_test(tc, each_side_wakes_the_other_that_wants_a_permit, 0, 2);
+    tcase_add_loop_test(tc, lapsed_permit_is_the_other_sides, 0, 2);
+    tcase_add_test(tc, permit_of_ours_is_renewed);
     return tc;
 }
