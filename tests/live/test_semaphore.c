@@ -531,6 +531,30 @@ START_TEST(unknown_outcome_is_settled_in_the_background)
 }
 END_TEST
 
+START_TEST(full_server_gives_permits_back_when_it_has_room)
+{
+    struct proxy *proxy = proxy_start(server_port(server));
+    struct hf_client *cut_client = client_timed(proxy_port(proxy), 60000, 500);
+    struct hf_semaphore *cut = semaphore_of(cut_client, POOL);
+    struct call call;
+
+    set_permits(5);
+    take(cut, 1);
+    proxy_hold(proxy, PROXY_TO_CLIENT, true);
+    call_take(&call, cut, 2, 0, NULL);
+    server_await(server, LONG_MS, "2", "GET " POOL);
+    (void)server_ask(server, "CONFIG SET maxmemory 1");
+    ck_assert_status(call_await(&call), HF_E_NOREPLY);
+    proxy_hold(proxy, PROXY_TO_CLIENT, false);
+    ck_assert_status(hf_semaphore_release(cut, 1, NULL), HF_E_SERVER);
+    ck_assert_available(2);
+    (void)server_ask(server, "CONFIG SET maxmemory 0");
+    server_await(server, LONG_MS, "4", "GET " POOL);
+    hf_client_free(cut_client);
+    proxy_stop(proxy);
+}
+END_TEST
+
 /* May the client kill its predecessor on the server? If not, the acquire may be
  * executed after its undoing. */
 static const char *const rules[] = {"~* &* +@all", "~* &* +@all -client|kill"};
@@ -715,6 +739,7 @@ static void add_all(Suite *suite)
     tcase_add_loop_test(c, unknown_outcome_is_settled_in_the_background, 0, 2);
     tcase_add_loop_test(c, acquire_that_is_executed_late_takes_nothing_for_long,
                         0, COUNT(rules));
+    tcase_add_test(c, full_server_gives_permits_back_when_it_has_room);
     tcase_add_test(c, permits_that_too_few_replicas_have_are_given_back);
     tcase_add_test(c, waiter_outlives_its_server);
 }
