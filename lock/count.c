@@ -18,13 +18,20 @@
 /* For so long a change is asked for again. Less than half of ANSWER_KEPT_MS, so
  * that the server still has what it answered to the first of them. */
 #define REPEAT_MS 240000
+/* How long an answer waits for others to be forgotten with. */
+#define FORGET_MS 5
+/* 15 of them are less than the operation that forgets them. */
+#define FORGET_KEY_MAX 128
 
 static struct hf_op *op_of(struct hf_call *call)
 {
     return HF_OWNER_OF(call, struct hf_op, call);
 }
 
-/* ---- answers that need not be kept ---- */
+/* ---- answers that need not be kept ----
+ *
+ * Several are deleted at once: a command for each would cost as much as the
+ * question. */
 
 static void on_forgotten(struct hf_call *call, hf_status status,
                          struct hf_resp_value reply)
@@ -33,7 +40,60 @@ static void on_forgotten(struct hf_call *call, hf_status status,
     hf_op_finish(op_of(call), status);
 }
 
-static const struct hf_verb verb_forget = {.cancel = hf_op_finish};
+static void cancel_forgetting(struct hf_op *op, hf_status status)
+{
+    hf_loop_disarm(op->client->loop, &op->timer);
+    if (op->lock->forgetting == op)
+        op->lock->forgetting = NULL;
+    hf_op_finish(op, status);
+}
+
+static const struct hf_verb verb_forget = {.cancel = cancel_forgetting};
+
+static void forget_all(struct hf_op *op)
+{
+    struct hf_client *client = op->client;
+    hf_status rc;
+
+    hf_loop_disarm(client->loop, &op->timer);
+    op->lock->forgetting = NULL;
+    op->argv[0] = (struct hf_resp_arg){"DEL", 3};
+    op->call.argv = op->argv;
+    op->call.argc = (size_t)op->count + 1;
+    op->call.slot = op->lock->slot;
+    op->call.done = on_forgotten;
+    rc = hf_call_tell(&op->call, client->loop, client->router,
+                      hf_op_deadline(op));
+    if (rc < 0)
+        on_forgotten(&op->call, rc, (struct hf_resp_value){0});
+}
+
+static void on_forget_due(struct hf_timer *timer)
+{
+    forget_all(HF_OWNER_OF(timer, struct hf_op, timer));
+}
+
+/* Those of long names one by one. */
+static int64_t forget_max(size_t key_len)
+{
+    return key_len <= FORGET_KEY_MAX ? OP_ARGS_MAX - 1 : 1;
+}
+
+/* Its keys stand behind it. All of a lock have one length. */
+static struct hf_op *forgetting(struct hf_lock *lock, size_t key_len)
+{
+    struct hf_op *op = lock->forgetting;
+
+    if (op || !(op = hf_op_new_background(lock, &verb_forget,
+                                          (size_t)forget_max(key_len) *
+                                              key_len)))
+        return op;
+    lock->forgetting = op;
+    op->timer.fire = on_forget_due;
+    hf_loop_arm(lock->client->loop, &op->timer,
+                hf_loop_now(lock->client->loop) + FORGET_MS);
+    return op;
+}
 
 static bool may_be_asked_still(const struct hf_op *op)
 {
@@ -43,24 +103,16 @@ static bool may_be_asked_still(const struct hf_op *op)
 void hf_count_forget(struct hf_op *asked)
 {
     size_t len = hf_hold_key_len(asked->lock, asked->hold->text_len);
-    struct hf_client *client = asked->client;
     struct hf_op *op;
-    hf_status rc;
+    char *key;
 
-    if (may_be_asked_still(asked) ||
-        !(op = hf_op_new_background(asked->lock, &verb_forget, len)))
+    if (may_be_asked_still(asked) || !(op = forgetting(asked->lock, len)))
         return;
-    memcpy(hf_op_orphan_key(op), asked->hold->key, len);
-    op->argv[0] = (struct hf_resp_arg){"DEL", 3};
-    op->argv[1] = (struct hf_resp_arg){hf_op_orphan_key(op), len};
-    op->call.argv = op->argv;
-    op->call.argc = 2;
-    op->call.slot = op->lock->slot;
-    op->call.done = on_forgotten;
-    rc = hf_call_tell(&op->call, client->loop, client->router,
-                      hf_op_deadline(op));
-    if (rc < 0)
-        on_forgotten(&op->call, rc, (struct hf_resp_value){0});
+    key = hf_op_orphan_key(op) + (size_t)op->count++ * len;
+    memcpy(key, asked->hold->key, len);
+    op->argv[op->count] = (struct hf_resp_arg){key, len};
+    if (op->count == forget_max(len))
+        forget_all(op);
 }
 
 /* ---- asking ---- */

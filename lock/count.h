@@ -10,8 +10,8 @@
 #define ANSWER_KEPT_MS 600000
 
 /* hf_count_forget - op->hold's question is answered, and was asked once only:
- *                   the server need not keep that answer. Nobody waits for it.
- */
+ *                   the server need not keep that answer. It is deleted with
+ *                   others, soon; nobody waits for it. */
 void hf_count_forget(struct hf_op *op);
 
 #endif

@@ -131,6 +131,7 @@ struct hf_lock {
     uint32_t channel_len;
     struct hf_list holds;
     struct hf_line *line;       /* its own, or that of an older lock */
+    struct hf_op *forgetting;   /* gathers answers (count.c); or NULL */
     uint32_t own_lines;         /* waiters that have one each */
     struct hf_line own_line;
     char text[];                /* name, NUL, channel (of its own line), the

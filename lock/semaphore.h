@@ -78,7 +78,8 @@ HF_API hf_status hf_semaphore_try_set_permits(struct hf_semaphore *semaphore,
  * A waiter is woken by the message of a release; one that never comes costs 3 s
  * at most. While a waiter waits, a server that goes away is waited for as in
  * hf_lock_acquire.
- * Cost: two commands when permits are available. */
+ * Cost: one command when permits are available; and, soon, one for up to 15
+ * calls that deletes what they left on the server. */
 HF_API hf_status hf_semaphore_acquire(struct hf_semaphore *semaphore,
                                       int64_t permits, int64_t wait_ms,
                                       struct hf_cancel *cancel,

@@ -1,6 +1,7 @@
 /* The semaphore: permits that nobody owns, each taken and given back once. WIRE
  * 15. */
 #include "lock/latch.h"
+#include "lock/scripts.h"
 #include "lock/semaphore.h"
 
 #include <stdatomic.h>
@@ -555,6 +556,43 @@ START_TEST(full_server_gives_permits_back_when_it_has_room)
 }
 END_TEST
 
+/* The undoing overtakes the acquire, or comes twice. */
+START_TEST(question_that_was_undone_takes_nothing_any_more)
+{
+    static const char *const words =
+        "EVAL %s 2 " POOL " {" POOL "}:q:holdfast_answer q %s 60000 PUBLISH c";
+    const char *take_text = hf_script_semaphore_acquire.text;
+    const char *undo_text = hf_script_semaphore_undo.text;
+
+    set_permits(5);
+    ck_assert_str_eq(server_ask(server, words, undo_text, "0"), "q 0");
+    ck_assert_str_eq(server_ask(server, words, take_text, "2"), "q -1 -1");
+    ck_assert_available(5);
+    (void)server_ask(server, "DEL {" POOL "}:q:holdfast_answer");
+    ck_assert_str_eq(server_ask(server, words, take_text, "2"), "q 2");
+    ck_assert_str_eq(server_ask(server, words, take_text, "2"), "q 2");
+    ck_assert_available(3);
+    ck_assert_str_eq(server_ask(server, words, undo_text, "0"), "q 0 5");
+    ck_assert_str_eq(server_ask(server, words, undo_text, "0"), "q 0");
+    ck_assert_str_eq(server_ask(server, words, take_text, "2"), "q -1 -1");
+    ck_assert_available(5);
+}
+END_TEST
+
+/* It was deleted while permits were out: it is not made anew by what gives up. */
+START_TEST(undoing_makes_no_semaphore)
+{
+    static const char *const words =
+        "EVAL %s 2 " POOL " {" POOL "}:q:holdfast_answer q %s 60000 PUBLISH c";
+
+    set_permits(5);
+    (void)server_ask(server, words, hf_script_semaphore_acquire.text, "2");
+    (void)server_ask(server, "DEL " POOL);
+    (void)server_ask(server, words, hf_script_semaphore_undo.text, "0");
+    ck_assert_int_eq(server_ask_int(server, "EXISTS " POOL), 0);
+}
+END_TEST
+
 /* May the client kill its predecessor on the server? If not, the acquire may be
  * executed after its undoing. */
 static const char *const rules[] = {"~* &* +@all", "~* &* +@all -client|kill"};
@@ -737,6 +775,8 @@ static void add_all(Suite *suite)
     tcase_add_test(c, they_work_with_the_rights_that_the_readme_names);
     tcase_add_loop_test(c, cut_anywhere_each_call_counts_once, 0, COUNT(cuts));
     tcase_add_loop_test(c, unknown_outcome_is_settled_in_the_background, 0, 2);
+    tcase_add_test(c, question_that_was_undone_takes_nothing_any_more);
+    tcase_add_test(c, undoing_makes_no_semaphore);
     tcase_add_loop_test(c, acquire_that_is_executed_late_takes_nothing_for_long,
                         0, COUNT(rules));
     tcase_add_test(c, full_server_gives_permits_back_when_it_has_room);
