@@ -2,8 +2,8 @@
 -- KEYS  semaphore, its permits that are out
 -- ARGV  owner, 1, lease in ms
 -- Reply {owner, 1}          held
---       {owner, -1, ms}     none is available, nor before so many ms are over; -1:
---                           nobody can say
+--       {owner, -1, ms}     none is available, and none lapses before so many ms are
+--                           over; -1: none is out
 -- May be sent any number of times. An error means that nothing was acquired.
 -- Lapsed permits are made available, no more of them than are needed.
 -- Source: WIRE 16.
@@ -27,8 +27,7 @@ if not held then
     end
     if not available or available < 1 then
         local first = redis.call('zrange', out, 0, 0, 'withscores')[2]
-        local left = first and tonumber(first) < 922337203685477 and tonumber(first) - now
-        return {owner, -1, left and math.max(left, 0) or -1}
+        return {owner, -1, first and math.max(tonumber(first) - now, 0) or -1}
     end
     redis.call('decrby', semaphore, 1)
 end

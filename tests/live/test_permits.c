@@ -25,13 +25,24 @@ static struct hf_lock *permit_of(struct hf_client *of)
     return new;
 }
 
-static void start(void)
+static void start_with(int64_t watchdog_ms)
 {
     start_server();
-    client = client_timed(server_port(server), STEADY_WATCHDOG_MS, 5000);
-    other = client_timed(server_port(server), STEADY_WATCHDOG_MS, 5000);
+    client = client_timed(server_port(server), watchdog_ms, 5000);
+    other = client_timed(server_port(server), watchdog_ms, 5000);
     permit = permit_of(client);
     permit_of_other = permit_of(other);
+}
+
+static void start(void)
+{
+    start_with(STEADY_WATCHDOG_MS);
+}
+
+/* A waiter that hears nothing asks after a third of this. */
+static void start_to_wait(void)
+{
+    start_with(60000);
 }
 
 static void stop(void)
@@ -204,14 +215,17 @@ START_TEST(permits_that_are_set_wake_waiters)
 {
     struct hf_acquire_options o = acquire_options(2);
     struct call calls[2];
+    int64_t from_ms;
 
     call_acquire(&calls[0], permit, &o);
     o.owner = 3;
     call_acquire(&calls[1], permit, &o);
     await_listeners(1);
+    from_ms = local_now_ms();
     set_permits(20);
     ck_assert_status(call_await(&calls[0]), HF_OK);
     ck_assert_status(call_await(&calls[1]), HF_OK);
+    ck_assert_int_lt(local_now_ms() - from_ms, TOLD_MS);
     release(permit, 2);
     release(permit, 3);
 }
@@ -237,14 +251,33 @@ START_TEST(lapsed_permit_is_taken_by_who_waits_for_it)
 }
 END_TEST
 
+START_TEST(what_has_lapsed_counts_as_available)
+{
+    struct hf_lock_info info;
+
+    set_permits(1);
+    ck_assert_str_eq(server_ask(server, "DECR " POOL), "0");
+    (void)server_ask(server, "ZADD " OUT_OF_POOL " 1000 0123456789abcdef");
+    ck_assert_int_eq(available(permit), 1);
+    ck_assert_ok(hf_lock_inspect(permit, &info, NULL));
+    ck_assert(!info.is_locked);
+    ck_assert_stands(0, 1); /* nobody wanted it */
+}
+END_TEST
+
 START_TEST(permit_without_a_lease_never_lapses)
 {
+    struct hf_lock_info info;
+
     set_permits(1);
     (void)server_ask(server, "DECR " POOL);
     (void)server_ask(server, "ZADD " OUT_OF_POOL
                              " 922337203685477 0123456789abcdef");
     ck_assert_status(try_acquire(permit, 1, NULL), HF_TIMEOUT);
     ck_assert_int_eq(available(permit), 0);
+    ck_assert_ok(hf_lock_inspect(permit, &info, NULL));
+    ck_assert_int_eq(info.ttl_ms, -1);
+    ck_assert_int_eq(info.holders, 1);
     ck_assert_stands(0, 1);
 }
 END_TEST
@@ -267,6 +300,7 @@ START_TEST(permit_is_renewed_and_safe)
     ck_assert_int_gt(hf_lock_safe_ms(permit, 2), 0);
     ck_assert_int_gt(hf_lock_safe_ms(lock, 1), 0);
     ck_assert_int_eq(diary.losses, 0);
+    ck_assert_status(try_acquire(permit_of_other, 3, NULL), HF_TIMEOUT);
     ck_assert_stands(0, 2);
     release(permit, 1);
     release(permit, 2);
@@ -498,10 +532,11 @@ static void add_all(Suite *suite)
     tcase_add_test(c, inspect_counts_and_force_gives_all_back);
     tcase_add_test(c, other_kinds_and_numbers_are_refused);
     tcase_add_test(c, calls_without_blocking_tell_the_same);
-    c = live_case(suite, "waits", start, stop);
+    c = live_case(suite, "waits", start_to_wait, stop);
     tcase_add_test(c, release_elsewhere_wakes_a_waiter);
     tcase_add_test(c, permits_that_are_set_wake_waiters);
     tcase_add_test(c, lapsed_permit_is_taken_by_who_waits_for_it);
+    tcase_add_test(c, what_has_lapsed_counts_as_available);
     tcase_add_test(c, permit_without_a_lease_never_lapses);
     c = live_case(suite, "leases", start, stop);
     tcase_add_test(c, permit_is_renewed_and_safe);
