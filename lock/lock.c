@@ -139,10 +139,9 @@ hf_status hf_lock_acquire(struct hf_lock *lock,
     if ((rc = hf_acquire_options_check(options, err)) < 0)
         return rc;
     return hf_ask_run(lock,
-               &(struct hf_ask){.verb = &hf_verb_acquire,
-                             .owner = options->owner,
-                             .options = options},
-               err);
+                      &(struct hf_ask){.verb = &hf_verb_acquire,
+                                       .owner = options->owner,
+                                       .options = options}, err);
 }
 
 hf_status hf_lock_acquire_async(struct hf_lock *lock,
@@ -158,10 +157,9 @@ hf_status hf_lock_acquire_async(struct hf_lock *lock,
     if ((rc = hf_acquire_options_check(options, NULL)) < 0)
         return rc;
     return hf_ask_post(lock,
-                &(struct hf_ask){.verb = &hf_verb_acquire,
-                              .owner = options->owner,
-                              .options = options},
-                done, ctx);
+                       &(struct hf_ask){.verb = &hf_verb_acquire,
+                                        .owner = options->owner,
+                                        .options = options}, done, ctx);
 }
 
 void hf_cancel_init(struct hf_cancel *cancel, struct hf_client *client)
@@ -194,15 +192,17 @@ void hf_cancel_fire(struct hf_cancel *cancel)
 hf_status hf_lock_release(struct hf_lock *lock, int64_t owner,
                           struct hf_error *err)
 {
-    return hf_ask_run(lock, &(struct hf_ask){.verb = &hf_verb_release, .owner = owner},
-               err);
+    return hf_ask_run(lock,
+                      &(struct hf_ask){.verb = &hf_verb_release,
+                                       .owner = owner}, err);
 }
 
 hf_status hf_lock_release_async(struct hf_lock *lock, int64_t owner,
                                 hf_done *done, void *ctx)
 {
-    return hf_ask_post(lock, &(struct hf_ask){.verb = &hf_verb_release, .owner = owner},
-                done, ctx);
+    return hf_ask_post(lock,
+                       &(struct hf_ask){.verb = &hf_verb_release,
+                                        .owner = owner}, done, ctx);
 }
 
 /* "Nobody" must not come to mean "whoever". */
@@ -226,10 +226,9 @@ hf_status hf_lock_force_release(struct hf_lock *lock, const char *holder,
     if (rc < 0)
         return rc;
     return hf_ask_run(lock,
-               &(struct hf_ask){.verb = &hf_verb_force,
-                             .holder = holder,
-                             .holder_len = holder ? len : 0},
-               err);
+                      &(struct hf_ask){.verb = &hf_verb_force,
+                                       .holder = holder,
+                                       .holder_len = holder ? len : 0}, err);
 }
 
 hf_status hf_lock_force_release_async(struct hf_lock *lock, const char *holder,
@@ -242,10 +241,10 @@ hf_status hf_lock_force_release_async(struct hf_lock *lock, const char *holder,
     if ((rc = check_holder(holder, len, NULL)) < 0)
         return rc;
     return hf_ask_post(lock,
-                &(struct hf_ask){.verb = &hf_verb_force,
-                              .holder = holder,
-                              .holder_len = holder ? len : 0},
-                done, ctx);
+                       &(struct hf_ask){.verb = &hf_verb_force,
+                                        .holder = holder,
+                                        .holder_len = holder ? len : 0}, done,
+                       ctx);
 }
 
 /* ---- how it stands ---- */
@@ -253,14 +252,17 @@ hf_status hf_lock_force_release_async(struct hf_lock *lock, const char *holder,
 hf_status hf_lock_inspect(struct hf_lock *lock, struct hf_lock_info *out,
                           struct hf_error *err)
 {
-    return hf_ask_run(lock, &(struct hf_ask){.verb = &hf_verb_inspect, .info = out}, err);
+    return hf_ask_run(lock,
+                      &(struct hf_ask){.verb = &hf_verb_inspect, .info = out},
+                      err);
 }
 
 hf_status hf_lock_inspect_async(struct hf_lock *lock, struct hf_lock_info *out,
                                 hf_done *done, void *ctx)
 {
-    return hf_ask_post(lock, &(struct hf_ask){.verb = &hf_verb_inspect, .info = out},
-                done, ctx);
+    return hf_ask_post(lock,
+                       &(struct hf_ask){.verb = &hf_verb_inspect, .info = out},
+                       done, ctx);
 }
 
 hf_status hf_lock_is_locked(struct hf_lock *lock, bool *out,
@@ -300,12 +302,11 @@ hf_status hf_lock_hold_count(struct hf_lock *lock, int64_t owner, int64_t *out,
         return HF_OK;
     }
     rc = hf_ask_run(lock,
-             &(struct hf_ask){.verb = &hf_verb_inspect,
-                           .info = &info,
-                           .holder = text,
-                           .holder_len = strlen(text),
-                           .count = &count},
-             err);
+                    &(struct hf_ask){.verb = &hf_verb_inspect,
+                                     .info = &info,
+                                     .holder = text,
+                                     .holder_len = strlen(text),
+                                     .count = &count}, err);
     if (rc == HF_OK)
         *out = count;
     return rc;
