@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "lock/count.h"
 #include "lock/hold.h"
 #include "lock/hold_lookup.h"
 #include "lock/line.h"
@@ -29,7 +30,8 @@ static void give_up_hold(struct hf_op *op)
     op->hold = NULL;
     if (!hold)
         return;
-    if (op->call.may_have_run || op->may_be_held || op->may_stand)
+    if (op->lock->kind->steps[STEP_RELEASE].script &&
+        (op->call.may_have_run || op->may_be_held || op->may_stand))
         hf_release_orphan(op->lock, hold->text, hold->text_len, op->lease_ms,
                           op->place_ms);
     op->call.may_have_run = op->may_be_held = op->may_stand = false;
@@ -158,6 +160,33 @@ static void keep(struct hf_op *op)
     tell_own_calls(op);
 }
 
+/* Those who stood in line when it asked would be answered likewise. */
+static void let_all_through(struct hf_op *op)
+{
+    struct hf_line *line = op->lock->line;
+    struct hf_op *behind;
+
+    while (hf_line_first(line) == op &&
+           (behind = hf_line_behind_first(line)) &&
+           behind->came <= op->asked_when)
+        end_acquire(behind, HF_OK);
+}
+
+/* Nobody owns it: there is nothing to keep, and nothing to forget but the
+ * question. */
+static void let_through(struct hf_op *op, hf_status status)
+{
+    struct hf_hold *question = op->hold;
+
+    if (op->lock->kind->steps[STEP_ACQUIRE].takes_hold_key)
+        hf_count_forget(op);
+    op->hold = NULL;
+    hf_hold_free(question);
+    if (op->lock->kind->opens_for_all)
+        let_all_through(op);
+    end_acquire(op, status);
+}
+
 /* Two calls of one owner, both asked before either was answered, are both
  * granted where a lock is shared. An owner has one hold: the second is given
  * back, and its call enters the first. */
@@ -192,6 +221,8 @@ static void granted(struct hf_op *op, hf_status status)
                   hf_error_set(op->error, HF_E_NOREPLY,
                                "%s: the answer came after the lease had ended",
                                hf_router_address(client->router)));
+    } else if (op->lock->kind->is_ownerless) {
+        let_through(op, status);
     } else if (hf_hold_find(op->lock, op->owner)) {
         ask_for_reentry(op);
     } else {
@@ -224,6 +255,8 @@ static hf_status fill_held_by(struct hf_op *op, const struct hf_lock_info *info)
 {
     char name[100], holder[100], left[50] = "";
 
+    if (op->lock->kind->unavailable)
+        return HF_TIMEOUT;
     if (info->ttl_ms >= 0)
         (void)snprintf(left, sizeof left, " for another %lld ms",
                        (long long)info->ttl_ms);
@@ -370,12 +403,14 @@ static void send_acquire(struct hf_op *op)
         return;
     }
     hf_line_name(op);
-    op->count = 1;
+    op->count = op->lock->kind->is_ownerless ? op->permits : 1;
+    op->asked_when = op->client->ops_begun;
     op->wait.asked_ms = hf_loop_now(op->client->loop);
     op->may_be_held = op->may_be_held || op->call.may_have_run;
     hf_op_settle(op); /* the last question of this wait */
     hf_lease_ask(&op->hold->lease, op->wait.asked_ms, op->lease_ms);
-    op->call.replicas = op->client->replicas;
+    op->call.replicas =
+        op->lock->kind->opens_for_all ? 0 : op->client->replicas;
     op->call.replicas_timeout_ms = op->client->replicas_timeout_ms;
     op->call.is_for_replicas = is_granted;
     op->call.acknowledged = on_acknowledged;
@@ -385,13 +420,20 @@ static void send_acquire(struct hf_op *op)
 
 /* ---- waiting ---- */
 
+/* Without an owner there is no lease whose end would bound the wait. */
+static bool may_miss_messages(const struct hf_op *op,
+                              const struct hf_line *line)
+{
+    return line->subscription.is_sharded || op->lock->kind->is_ownerless;
+}
+
 static void advance(struct hf_op *op, enum hf_wait_event event, int64_t ttl_ms)
 {
     int64_t now = hf_loop_now(op->client->loop);
     struct hf_line *line = hf_op_line(op);
-    int64_t cap_ms =
-        hf_wait_cap_ms(op->client->watchdog_ms, line->subscription.is_sharded,
-                       op->call.is_by_ask);
+    int64_t cap_ms = hf_wait_cap_ms(op->client->watchdog_ms,
+                                    may_miss_messages(op, line),
+                                    op->call.is_by_ask);
 
     switch (hf_wait_step(&op->wait, event, now, &line->channel, ttl_ms,
                          cap_ms)) {
@@ -463,6 +505,8 @@ static void start(struct hf_op *op)
 
     op->lease_ms = o->lease_ms > 0 ? o->lease_ms : op->client->watchdog_ms;
     hf_wait_init(&op->wait, o->wait_ms < 0 ? HF_NEVER : now + o->wait_ms);
+    if (op->lock->kind->spins)
+        hf_wait_spin(&op->wait);
     if (o->wait_ms != 0 && op->lock->kind->waiters_queue)
         op->place_ms = o->wait_ms < 0
                            ? op->client->watchdog_ms

@@ -17,6 +17,9 @@ static const struct {
     [STEP_RELEASE] = {.count = true, .publish = true},
     [STEP_FORCE] = {.holder = true, .publish = true},
     [STEP_INSPECT] = {.holder = true},
+    [STEP_ADD] = {.count = true, .publish = true},
+    [STEP_SET] = {.count = true, .publish = true},
+    [STEP_READ] = {.holder = true},
 };
 
 static struct hf_resp_arg *put(struct hf_resp_arg *at, const char *ptr,
@@ -39,8 +42,8 @@ static struct hf_resp_arg *put_keys(struct hf_resp_arg *at,
 
     at = put(at, lock->text, lock->name_len);
     for (size_t i = 0; i < more; i++) {
-        size_t len = hf_prefixed_size(lock->kind->keys[i], lock->text,
-                                      lock->name_len);
+        size_t len =
+            hf_key_size(lock->kind->keys[i], lock->text, lock->name_len);
 
         at = put(at, key, len);
         key += len;

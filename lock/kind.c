@@ -16,6 +16,8 @@ static const struct {
     [HF_KIND_FENCED] = {"fenced lock", &hf_kind_fenced},
     [HF_KIND_NONREENTRANT_FAIR] = {"non-reentrant fair lock",
                                    &hf_kind_nonreentrant_fair},
+    [HF_KIND_SPIN] = {"spin lock", &hf_kind_spin},
+    [HF_KIND_PERMIT] = {"permit", &hf_kind_permit},
 };
 
 static bool is_known(enum hf_lock_kind id)

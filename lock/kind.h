@@ -21,12 +21,16 @@ enum hf_step {
     STEP_RENEW,                 /* of many holds: watchdog.c */
     STEP_FORCE,
     STEP_INSPECT,
+    STEP_ADD,                   /* these three, of what is counted: count.c */
+    STEP_SET,
+    STEP_READ,
     STEPS
 };
 
 struct hf_kind_step {
     const struct hf_script *script; /* answers in the form of reply.h */
     uint8_t keys;               /* behind the name it takes so many `keys` */
+    bool is_without_name;       /* the keys alone, not the name: STEP_RENEW */
     bool takes_hold_key;        /* and, as the last key, the hold's own */
     bool takes_place;           /* how long the waiter's place in the queue is
                                    kept for it; 0: it takes none */
@@ -36,25 +40,39 @@ struct hf_kind_step {
 };
 
 struct hf_kind {
-    enum hf_lock_kind id;
+    enum hf_lock_kind id;       /* HF_KIND_NONE: it is no lock */
+    const char *noun;           /* in messages; NULL: "lock" */
+    const char *unavailable;    /* what a wait that is over says; or NULL */
     bool reenters;              /* an owner may acquire again what it holds */
     const char *channel;        /* "CHANNEL:{name}" wakes waiters: WIRE 2.2 */
-    const char *payload;        /* the message that wakes them: WIRE 5.2 */
+    bool has_braced_channel;    /* "CHANNEL{name}" instead, whatever the name */
+    const char *payload;        /* the message that wakes them: WIRE 5.2.
+                                   NULL: how many are available */
     const char *owner_suffix;   /* behind the owner, in its field */
     bool is_shared;             /* owners hold it together */
+    bool is_ownerless;          /* what is granted is nobody's: no hold is kept
+                                   of it. Without a script for STEP_RELEASE
+                                   there is nothing to give back */
+    bool opens_for_all;         /* a grant is one to all who wait */
+    bool has_nameless_holders;  /* the server cannot say who they are */
     bool waiters_queue;         /* on the server: each waiter asks for itself,
                                    and has a channel: its owner behind it */
+    bool spins;                 /* waiters do not rely on messages (WAIT-9) */
     const struct hf_kind *other;    /* the other side of such a lock, or NULL */
     bool joins_other;           /* an owner of the other side may take it */
     const char *hold_key;       /* the keys of a hold begin with
                                    "{name}:OWNER:HOLD_KEY"; NULL: it has none */
-    const char *keys[KIND_KEYS_MAX];    /* further keys: "KEY:{name}" */
+    const char *keys[KIND_KEYS_MAX];    /* further keys: "KEY:{name}"; of one
+                                           that begins with ':', "{name}KEY" */
     struct hf_kind_step steps[STEPS];
 };
 
 extern const struct hf_kind hf_kind_reentrant, hf_kind_nonreentrant,
     hf_kind_fenced, hf_kind_fair, hf_kind_nonreentrant_fair, hf_kind_read,
-    hf_kind_write;
+    hf_kind_write, hf_kind_spin, hf_kind_permit;
+
+/* What is no lock: each has a header of its own. */
+extern const struct hf_kind hf_kind_semaphore, hf_kind_latch;
 
 /* hf_kind_row - NULL: locks of this kind are only looked at. */
 const struct hf_kind *hf_kind_row(enum hf_lock_kind id);

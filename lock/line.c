@@ -39,13 +39,20 @@ static void tell_first(struct hf_line *line, enum hf_wait_event event)
         op->verb->on_line(op, event);
 }
 
-/* The last waiter that came before it; the head, if there is none. */
+/* The fewest permits come first (COUNT-3). */
+static bool is_behind(const struct hf_op *a, const struct hf_op *b)
+{
+    return a->permits != b->permits ? a->permits > b->permits
+                                    : a->came > b->came;
+}
+
+/* The last waiter that is to stand before it; the head, if there is none. */
 static struct hf_list *place_of(const struct hf_op *op)
 {
     struct hf_list *head = &hf_op_line(op)->waiters, *at = head->prev;
 
     while (at != head &&
-           HF_OWNER_OF(at, struct hf_op, line_node)->came > op->came)
+           is_behind(HF_OWNER_OF(at, struct hf_op, line_node), op))
         at = at->prev;
     return at;
 }
@@ -200,8 +207,11 @@ void hf_line_stop_listening(struct hf_line *line)
     hf_channel_lost(&line->channel);
 }
 
+/* A number of permits is none of listeners (TURN-2). */
 static void heard(struct hf_line *line, const char *ptr, size_t len)
 {
+    if (!line->lock->kind->payload)
+        len = 0;
     if (hf_channel_heard(&line->channel, hf_loop_now(client_of(line)->loop),
                          ptr, len))
         tell_first(line, EVENT_WOKEN);

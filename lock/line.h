@@ -13,7 +13,8 @@
  * hf_line_name         - its channel, after the call's hold.
  * hf_line_disown       - the call has ended, and stands in no line.
  * hf_line_enter        - in the order in which calls came, so mostly at its
- *                        end. True: it is the first.
+ *                        end; those who want more permits behind those who want
+ *                        fewer. True: it is the first.
  * hf_line_leave        - also of one that stands in none. The next one asks; a
  *                        line that is empty then ends its subscriptions.
  * hf_line_wake_first   - this client may have released the lock: the first in

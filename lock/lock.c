@@ -2,13 +2,11 @@
 #include <stdatomic.h>
 #include <string.h>
 
-#include "lock/hold.h"
+#include "lock/ask.h"
 #include "lock/hold_lookup.h"
-#include "lock/op.h"
 #include "lock/table.h"
 #include "lock/verbs.h"
 #include "net/base/error.h"
-#include "net/base/mem.h"
 
 /* ---- owners ----
  *
@@ -62,11 +60,6 @@ static hf_status check_owner(int64_t owner, struct hf_error *err)
     return HF_OK;
 }
 
-static hf_status forked(struct hf_error *err)
-{
-    return hf_error_set(err, HF_E_FORKED, "%s", hf_status_text(HF_E_FORKED));
-}
-
 /* ---- handles ---- */
 
 hf_status hf_lock_new_kind(struct hf_lock **out, struct hf_client *client,
@@ -74,24 +67,11 @@ hf_status hf_lock_new_kind(struct hf_lock **out, struct hf_client *client,
                            struct hf_error *err)
 {
     const struct hf_kind *row = hf_kind_row(kind);
-    hf_status rc;
 
-    if (hf_loop_forked(client->loop))
-        return forked(err);
-    if (!row)
+    if (!row && !hf_loop_forked(client->loop))
         return hf_error_set(err, HF_E_INVAL, "a %s cannot be taken",
                             hf_lock_kind_text(kind));
-    if (len == 0)
-        return hf_error_set(err, HF_E_INVAL, "a lock's name is not empty");
-    if (len > HF_LOCK_NAME_MAX)
-        return hf_error_set(err, HF_E_INVAL,
-                            "a lock's name is at most %d bytes, not %zu",
-                            HF_LOCK_NAME_MAX, len);
-    hf_loop_lock(client->loop);
-    rc = hf_lock_find_or_add(out, client, row, name, len);
-    hf_loop_unlock(client->loop);
-    return rc < 0 ? hf_error_set(err, rc, "a new lock: %s", hf_status_text(rc))
-                  : HF_OK;
+    return hf_ask_handle(out, client, row, name, len, err);
 }
 
 hf_status hf_lock_new(struct hf_lock **out, struct hf_client *client,
@@ -119,108 +99,6 @@ const char *hf_lock_name(const struct hf_lock *lock, size_t *len)
     return lock->text;
 }
 
-/* ---- one call, waited for or not ---- */
-
-/* What is asked. */
-struct ask {
-    const struct hf_verb *verb;
-    int64_t owner;
-    const struct hf_acquire_options *options;
-    struct hf_lock_info *info;
-    const char *holder;         /* NULL: nobody */
-    size_t holder_len;
-    int64_t *count;             /* NULL, or where the holder's count goes */
-};
-
-static void op_init(struct hf_op *op, struct hf_lock *lock,
-                    const struct ask *ask)
-{
-    memset(op, 0, offsetof(struct hf_op, call.sending));
-    op->client = lock->client;
-    op->lock = lock;
-    op->verb = ask->verb;
-    op->owner = ask->owner;
-    if (ask->options)
-        op->options = *ask->options;
-    op->info = ask->info;
-    op->holder = ask->holder;
-    op->holder_len = ask->holder_len;
-}
-
-/* Waits until it is done. */
-static hf_status run(struct hf_lock *lock, const struct ask *ask,
-                     struct hf_error *err)
-{
-    struct hf_loop *loop = lock->client->loop;
-    struct hf_waiter waiter;
-    struct hf_op op;
-    hf_status rc;
-
-    if (hf_loop_forked(loop))
-        return forked(err);
-    if (err)
-        err->status = HF_OK;
-    hf_waiter_init(&waiter, loop);
-    op_init(&op, lock, ask);
-    op.waiter = &waiter;
-    op.error = err;
-    hf_loop_lock(loop);
-    if ((rc = hf_op_begin(&op)) < 0) {
-        hf_loop_unlock(loop);
-        return rc;
-    }
-    op.verb->start(&op);
-    hf_loop_wait(&waiter);
-    if (ask->count)
-        *ask->count = op.count;
-    return op.status;
-}
-
-struct async_op {
-    struct hf_op op;
-    struct hf_error error;
-    char holder[];              /* a copy: the caller's may soon be gone */
-};
-
-static hf_status start_async(struct hf_lock *lock, const struct ask *ask,
-                             hf_done *done, void *ctx)
-{
-    size_t size = sizeof(struct async_op) + ask->holder_len;
-    struct async_op *async = hf_mem_new(lock->client->mem, size);
-    hf_status rc;
-
-    if (!async)
-        return HF_E_NOMEM;
-    op_init(&async->op, lock, ask);
-    if (ask->holder)
-        memcpy(async->holder, ask->holder, ask->holder_len);
-    async->op.holder = async->holder;
-    async->op.error = &async->error;
-    async->op.done = done;
-    async->op.done_ctx = ctx;
-    async->op.size = size;
-    if ((rc = hf_op_begin(&async->op)) < 0)
-        hf_mem_free(lock->client->mem, async, size);
-    else
-        async->op.verb->start(&async->op);
-    return rc;
-}
-
-/* Returns at once; `done` is told. */
-static hf_status post(struct hf_lock *lock, const struct ask *ask,
-                      hf_done *done, void *ctx)
-{
-    struct hf_loop *loop = lock->client->loop;
-    hf_status rc;
-
-    if (hf_loop_forked(loop))
-        return HF_E_FORKED;
-    hf_loop_lock(loop);
-    rc = start_async(lock, ask, done, ctx);
-    hf_loop_unlock(loop);
-    return rc;
-}
-
 /* ---- acquire ---- */
 
 void hf_acquire_options_init(struct hf_acquire_options *options)
@@ -237,10 +115,8 @@ hf_status hf_acquire_options_check(const struct hf_acquire_options *o,
 
     if (rc < 0)
         return rc;
-    if (o->wait_ms < HF_FOREVER || o->wait_ms > HF_SPAN_MAX_MS)
-        return hf_error_set(err, HF_E_INVAL,
-                            "wait_ms is HF_FOREVER, or 0 to %lld",
-                            (long long)HF_SPAN_MAX_MS);
+    if ((rc = hf_ask_check_wait(o->wait_ms, err)) < 0)
+        return rc;
     if (o->lease_ms < 0 || o->lease_ms > HF_SPAN_MAX_MS || o->max_hold_ms < 0 ||
         o->max_hold_ms > HF_SPAN_MAX_MS)
         return hf_error_set(err, HF_E_INVAL,
@@ -262,11 +138,10 @@ hf_status hf_lock_acquire(struct hf_lock *lock,
     }
     if ((rc = hf_acquire_options_check(options, err)) < 0)
         return rc;
-    return run(lock,
-               &(struct ask){.verb = &hf_verb_acquire,
-                             .owner = options->owner,
-                             .options = options},
-               err);
+    return hf_ask_run(lock,
+                      &(struct hf_ask){.verb = &hf_verb_acquire,
+                                       .owner = options->owner,
+                                       .options = options}, err);
 }
 
 hf_status hf_lock_acquire_async(struct hf_lock *lock,
@@ -281,11 +156,10 @@ hf_status hf_lock_acquire_async(struct hf_lock *lock,
         return HF_E_INVAL; /* two tasks of one thread would be one owner */
     if ((rc = hf_acquire_options_check(options, NULL)) < 0)
         return rc;
-    return post(lock,
-                &(struct ask){.verb = &hf_verb_acquire,
-                              .owner = options->owner,
-                              .options = options},
-                done, ctx);
+    return hf_ask_post(lock,
+                       &(struct hf_ask){.verb = &hf_verb_acquire,
+                                        .owner = options->owner,
+                                        .options = options}, done, ctx);
 }
 
 void hf_cancel_init(struct hf_cancel *cancel, struct hf_client *client)
@@ -293,6 +167,11 @@ void hf_cancel_init(struct hf_cancel *cancel, struct hf_client *client)
     cancel->client = client;
     cancel->is_fired = false;
     hf_list_init(&cancel->waits);
+}
+
+static void cancel_one(struct hf_op *op)
+{
+    op->verb->cancel(op, HF_CANCELLED);
 }
 
 void hf_cancel_fire(struct hf_cancel *cancel)
@@ -304,9 +183,7 @@ void hf_cancel_fire(struct hf_cancel *cancel)
     hf_loop_lock(loop);
     cancel->is_fired = true;
     while (!hf_list_is_empty(&cancel->waits))
-        hf_verb_acquire.cancel(
-            HF_OWNER_OF(cancel->waits.next, struct hf_op, cancel_node),
-            HF_CANCELLED);
+        cancel_one(HF_OWNER_OF(cancel->waits.next, struct hf_op, cancel_node));
     hf_loop_unlock(loop);
 }
 
@@ -315,15 +192,17 @@ void hf_cancel_fire(struct hf_cancel *cancel)
 hf_status hf_lock_release(struct hf_lock *lock, int64_t owner,
                           struct hf_error *err)
 {
-    return run(lock, &(struct ask){.verb = &hf_verb_release, .owner = owner},
-               err);
+    return hf_ask_run(lock,
+                      &(struct hf_ask){.verb = &hf_verb_release,
+                                       .owner = owner}, err);
 }
 
 hf_status hf_lock_release_async(struct hf_lock *lock, int64_t owner,
                                 hf_done *done, void *ctx)
 {
-    return post(lock, &(struct ask){.verb = &hf_verb_release, .owner = owner},
-                done, ctx);
+    return hf_ask_post(lock,
+                       &(struct hf_ask){.verb = &hf_verb_release,
+                                        .owner = owner}, done, ctx);
 }
 
 /* "Nobody" must not come to mean "whoever". */
@@ -346,11 +225,10 @@ hf_status hf_lock_force_release(struct hf_lock *lock, const char *holder,
 
     if (rc < 0)
         return rc;
-    return run(lock,
-               &(struct ask){.verb = &hf_verb_force,
-                             .holder = holder,
-                             .holder_len = holder ? len : 0},
-               err);
+    return hf_ask_run(lock,
+                      &(struct hf_ask){.verb = &hf_verb_force,
+                                       .holder = holder,
+                                       .holder_len = holder ? len : 0}, err);
 }
 
 hf_status hf_lock_force_release_async(struct hf_lock *lock, const char *holder,
@@ -362,11 +240,11 @@ hf_status hf_lock_force_release_async(struct hf_lock *lock, const char *holder,
         return HF_E_FORKED;
     if ((rc = check_holder(holder, len, NULL)) < 0)
         return rc;
-    return post(lock,
-                &(struct ask){.verb = &hf_verb_force,
-                              .holder = holder,
-                              .holder_len = holder ? len : 0},
-                done, ctx);
+    return hf_ask_post(lock,
+                       &(struct hf_ask){.verb = &hf_verb_force,
+                                        .holder = holder,
+                                        .holder_len = holder ? len : 0}, done,
+                       ctx);
 }
 
 /* ---- how it stands ---- */
@@ -374,14 +252,17 @@ hf_status hf_lock_force_release_async(struct hf_lock *lock, const char *holder,
 hf_status hf_lock_inspect(struct hf_lock *lock, struct hf_lock_info *out,
                           struct hf_error *err)
 {
-    return run(lock, &(struct ask){.verb = &hf_verb_inspect, .info = out}, err);
+    return hf_ask_run(lock,
+                      &(struct hf_ask){.verb = &hf_verb_inspect, .info = out},
+                      err);
 }
 
 hf_status hf_lock_inspect_async(struct hf_lock *lock, struct hf_lock_info *out,
                                 hf_done *done, void *ctx)
 {
-    return post(lock, &(struct ask){.verb = &hf_verb_inspect, .info = out},
-                done, ctx);
+    return hf_ask_post(lock,
+                       &(struct hf_ask){.verb = &hf_verb_inspect, .info = out},
+                       done, ctx);
 }
 
 hf_status hf_lock_is_locked(struct hf_lock *lock, bool *out,
@@ -415,18 +296,17 @@ hf_status hf_lock_hold_count(struct hf_lock *lock, int64_t owner, int64_t *out,
     hf_status rc;
 
     if (hf_loop_forked(lock->client->loop))
-        return forked(err);
+        return hf_ask_forked(err);
     if (!*hf_lock_owner_text(lock, owner, text)) {
         *out = 0;
         return HF_OK;
     }
-    rc = run(lock,
-             &(struct ask){.verb = &hf_verb_inspect,
-                           .info = &info,
-                           .holder = text,
-                           .holder_len = strlen(text),
-                           .count = &count},
-             err);
+    rc = hf_ask_run(lock,
+                    &(struct hf_ask){.verb = &hf_verb_inspect,
+                                     .info = &info,
+                                     .holder = text,
+                                     .holder_len = strlen(text),
+                                     .count = &count}, err);
     if (rc == HF_OK)
         *out = count;
     return rc;

@@ -65,7 +65,7 @@ struct hf_lock;
 /* Kinds of locks: those that can be taken, and those of Redisson's that are
  * only recognised, by what stands under their name, and left alone. A fair lock
  * that nobody waits for looks like a plain one, and may be treated as one; so
- * do a non-reentrant and a fenced lock: for the server, both are plain. */
+ * do a non-reentrant, a fenced and a spin lock: for the server, all are plain. */
 enum hf_lock_kind {
     HF_KIND_NONE,               /* not locked */
     HF_KIND_PLAIN,              /* can be taken: reentrant, Redisson's RLock */
@@ -76,7 +76,12 @@ enum hf_lock_kind {
     HF_KIND_MULTI,              /* many values, locked as one */
     HF_KIND_NONREENTRANT,       /* can be taken: by an owner once */
     HF_KIND_FENCED,             /* can be taken: reentrant; hf_lock_token */
-    HF_KIND_NONREENTRANT_FAIR   /* can be taken: a fair one, by an owner once */
+    HF_KIND_NONREENTRANT_FAIR,  /* can be taken: a fair one, by an owner once */
+    HF_KIND_PERMIT,             /* can be taken, by several: permits.h */
+    HF_KIND_SPIN                /* can be taken: reentrant; waiters ask again
+                                   and again, for Redisson's releases of it
+                                   publish nothing. Ours wake waiters of other
+                                   kinds */
 };
 HF_API const char *hf_lock_kind_text(enum hf_lock_kind kind);
 

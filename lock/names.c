@@ -232,6 +232,35 @@ void hf_prefixed_put(char *dst, const char *prefix, const char *name,
     (void)put_braced(dst, name, len);
 }
 
+size_t hf_key_size(const char *key, const char *name, size_t len)
+{
+    return *key == ':' ? braced_size(name, len) + strlen(key)
+                       : hf_prefixed_size(key, name, len);
+}
+
+void hf_key_put(char *dst, const char *key, const char *name, size_t len)
+{
+    if (*key != ':') {
+        hf_prefixed_put(dst, key, name, len);
+        return;
+    }
+    dst = put_braced(dst, name, len);
+    (void)put(dst, key, strlen(key));
+}
+
+size_t hf_braced_size(const char *prefix, size_t len)
+{
+    return strlen(prefix) + 1 + len + 1;
+}
+
+void hf_braced_put(char *dst, const char *prefix, const char *name, size_t len)
+{
+    dst = put(dst, prefix, strlen(prefix));
+    *dst++ = '{';
+    dst = put(dst, name, len);
+    *dst = '}';
+}
+
 size_t hf_hold_key_size(const char *suffix, size_t owner_len, const char *name,
                         size_t len)
 {

@@ -41,6 +41,16 @@ size_t hf_prefixed_size(const char *prefix, const char *name, size_t len);
 void hf_prefixed_put(char *dst, const char *prefix, const char *name,
                      size_t len);
 
+/* hf_key_size, hf_key_put - likewise; but of a prefix that begins with ':' it is
+ *                           "{name}:suffix". */
+size_t hf_key_size(const char *key, const char *name, size_t len);
+void hf_key_put(char *dst, const char *key, const char *name, size_t len);
+
+/* hf_braced_size, hf_braced_put - "prefix{name}", whatever the name. Source: WIRE
+ *                                 17. */
+size_t hf_braced_size(const char *prefix, size_t len);
+void hf_braced_put(char *dst, const char *prefix, const char *name, size_t len);
+
 /* hf_hold_key_size, hf_hold_key_put - "{name}:owner:suffix", with braces as
  *                                     above.
  * Source: WIRE 12. */

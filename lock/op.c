@@ -76,9 +76,16 @@ static void run_done(struct hf_task *task)
     free_op(op);
 }
 
+static const char *text_of(const struct hf_kind *kind, hf_status status)
+{
+    return status == HF_TIMEOUT && kind->unavailable ? kind->unavailable
+                                                     : hf_status_text(status);
+}
+
 /* Fills the error if nobody has; clears one that a later success outdated. */
 static void fill_error(struct hf_op *op)
 {
+    const struct hf_kind *kind = op->lock->kind;
     char name[100];
 
     if (!op->error || op->error->status == op->status)
@@ -87,10 +94,11 @@ static void fill_error(struct hf_op *op)
         op->error->status = HF_OK;
         return;
     }
-    hf_error_set(op->error, op->status, "lock '%s': %s",
+    hf_error_set(op->error, op->status, "%s '%s': %s",
+                 kind->noun ? kind->noun : "lock",
                  hf_error_quote(name, sizeof name, op->lock->text,
                                 op->lock->name_len),
-                 hf_status_text(op->status));
+                 text_of(kind, op->status));
 }
 
 bool hf_client_is_quiet(const struct hf_client *client)

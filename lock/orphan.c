@@ -11,7 +11,7 @@
  *           all holds last as long as the longest, and one that is renewed
  *           keeps the others. There it is asked once a second from then on; also
  *           a server that is full, and refuses a writer's release if that makes
- *           it a reader.
+ *           it a reader. Likewise permits that have no lease at all.
  * ORPHAN-3  A ghost: an acquire is refused because of a holder with our UUID
  *           that no hold and no call of ours has. The server may have executed
  *           that acquire late, after its release. The ghost is released like an
@@ -48,7 +48,7 @@ static void on_ask_again(struct hf_timer *timer)
 /* ORPHAN-2 */
 static bool may_outlast_its_lease(const struct hf_op *op)
 {
-    return op->lock->kind->other;
+    return op->lock->kind->other || op->lock->kind->is_ownerless;
 }
 
 static bool is_passing(const struct hf_op *op, hf_status status,
@@ -105,14 +105,14 @@ static bool has_room(struct hf_client *client)
     return false;
 }
 
-static struct hf_bytes orphan_of(const struct hf_op *op)
+struct hf_bytes hf_orphan_text(const struct hf_op *op)
 {
     return (struct hf_bytes){op->text.orphan, op->text_len};
 }
 
 static void start(struct hf_op *op)
 {
-    hf_op_call(op, STEP_RELEASE, orphan_of(op), HF_NEVER, on_answer);
+    hf_op_call(op, STEP_RELEASE, hf_orphan_text(op), HF_NEVER, on_answer);
 }
 
 static void cancel(struct hf_op *op, hf_status status)
@@ -124,6 +124,20 @@ static void cancel(struct hf_op *op, hf_status status)
 static const struct hf_verb verb = {
     .start = start, .cancel = cancel, .is_orphan = true};
 
+struct hf_op *hf_orphan_new(struct hf_lock *lock, const struct hf_verb *of,
+                            struct hf_bytes text)
+{
+    struct hf_op *op;
+
+    if (!has_room(lock->client) ||
+        !(op = hf_op_new_background(lock, of, hf_hold_key_len(lock, text.len))))
+        return NULL;
+    memcpy(op->text.orphan, text.ptr, text.len);
+    op->text_len = text.len;
+    hf_hold_put_key(hf_op_orphan_key(op), lock, hf_orphan_text(op));
+    return op;
+}
+
 /* The server executes the release after the acquire: it follows on the same
  * connection, or on the next one when the old one is dead on the server
  * (design 11). Without memory it is treated as beyond ORPHANS_MAX. */
@@ -132,12 +146,9 @@ void hf_release_orphan(struct hf_lock *lock, const char *text, size_t len,
 {
     struct hf_op *op;
 
-    if (lock->client->is_over || !has_room(lock->client) ||
-        !(op = hf_op_new_background(lock, &verb, hf_hold_key_len(lock, len))))
+    if (lock->client->is_over ||
+        !(op = hf_orphan_new(lock, &verb, (struct hf_bytes){text, len})))
         return;
-    memcpy(op->text.orphan, text, len);
-    op->text_len = len;
-    hf_hold_put_key(hf_op_orphan_key(op), lock, orphan_of(op));
     op->lease_ms = lease_ms;
     op->place_ms = place_ms;
     op->call.patience_ms = lease_ms; /* ORPHAN-2 */
@@ -166,7 +177,7 @@ static bool has_hold(const struct hf_lock *lock, struct hf_bytes holder)
 
 static bool is_of(const struct hf_op *op, struct hf_bytes holder)
 {
-    return op->verb->is_orphan ? is_same(orphan_of(op), holder)
+    return op->verb->is_orphan ? is_same(hf_orphan_text(op), holder)
                                : is_hold(op->hold, holder);
 }
 

@@ -87,6 +87,14 @@ static void complete(struct hf_lock_info *info, int64_t fields, bool has_queue)
         info->holders = 1; /* a writer may read, too */
 }
 
+static void complete_nameless(struct hf_lock_info *info,
+                              const struct hf_kind *kind, int64_t holders)
+{
+    info->kind = kind->id;
+    info->holders = holders;
+    info->hold_count = 1; /* each */
+}
+
 static bool read_info(struct hf_op *op, struct hf_resp_value reply)
 {
     struct hf_lock_info *info = op->info;
@@ -102,7 +110,9 @@ static bool read_info(struct hf_op *op, struct hf_resp_value reply)
     hf_info_read(info, &op->answer);
     info->ttl_ms = op->answer.number;
     info->is_locked = info->ttl_ms != TTL_NO_LOCK;
-    if (info->is_locked)
+    if (info->is_locked && op->lock->kind->has_nameless_holders)
+        complete_nameless(info, op->lock->kind, fields);
+    else if (info->is_locked)
         complete(info, fields, has_queue != 0);
     return true;
 }

@@ -131,6 +131,7 @@ struct hf_lock {
     uint32_t channel_len;
     struct hf_list holds;
     struct hf_line *line;       /* its own, or that of an older lock */
+    struct hf_op *forgetting;   /* gathers answers (count.c); or NULL */
     uint32_t own_lines;         /* waiters that have one each */
     struct hf_line own_line;
     char text[];                /* name, NUL, channel (of its own line), the
@@ -193,6 +194,10 @@ struct hf_op {
     const struct hf_verb *verb;
     int64_t owner;
     int64_t count;              /* the hold count to reach */
+    int64_t permits;            /* of a kind without owners: how many */
+    int64_t *value;             /* where the answer's number goes; or NULL */
+    bool *is_yes;               /* where it goes whether it was done; or NULL */
+    uint64_t asked_when;        /* client->ops_begun when it last asked */
     bool is_freeing;            /* a last release is under way (TURN-1) */
     bool was_listening;         /* line->is_listening when that began */
     bool has_told_wait;

@@ -69,13 +69,30 @@ static struct hf_lock *find(struct hf_client *client, uint32_t hash,
     return NULL;
 }
 
+static size_t channel_size(const struct hf_kind *kind, const char *name,
+                           size_t len)
+{
+    return kind->has_braced_channel
+               ? hf_braced_size(kind->channel, len)
+               : hf_prefixed_size(kind->channel, name, len);
+}
+
+static void put_channel(char *dst, const struct hf_kind *kind, const char *name,
+                        size_t len)
+{
+    if (kind->has_braced_channel)
+        hf_braced_put(dst, kind->channel, name, len);
+    else
+        hf_prefixed_put(dst, kind->channel, name, len);
+}
+
 static size_t keys_size(const struct hf_kind *kind, const char *name,
                         size_t len)
 {
     size_t size = 0;
 
     for (int i = 0; i < KIND_KEYS_MAX && kind->keys[i]; i++)
-        size += hf_prefixed_size(kind->keys[i], name, len);
+        size += hf_key_size(kind->keys[i], name, len);
     return size;
 }
 
@@ -91,10 +108,10 @@ static void put_texts(struct hf_lock *lock, const char *name, size_t len)
 
     memcpy(lock->text, name, len); /* and a NUL: the memory is zeroed */
     if (lock->channel_len > 0)
-        hf_prefixed_put(at - lock->channel_len, lock->kind->channel, name, len);
+        put_channel(at - lock->channel_len, lock->kind, name, len);
     for (int i = 0; i < KIND_KEYS_MAX && lock->kind->keys[i]; i++) {
-        hf_prefixed_put(at, lock->kind->keys[i], name, len);
-        at += hf_prefixed_size(lock->kind->keys[i], name, len);
+        hf_key_put(at, lock->kind->keys[i], name, len);
+        at += hf_key_size(lock->kind->keys[i], name, len);
     }
 }
 
@@ -103,7 +120,7 @@ static struct hf_lock *lock_new(struct hf_client *client,
                                 size_t len, struct hf_line *line)
 {
     size_t channel_len =
-        line ? 0 : hf_prefixed_size(kind->channel, name, len);
+        line ? 0 : channel_size(kind, name, len);
     struct hf_lock *lock =
         hf_mem_new(client->mem, sizeof *lock + len + 1 + channel_len +
                                     keys_size(kind, name, len));

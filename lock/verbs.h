@@ -11,4 +11,7 @@ extern const struct hf_verb hf_verb_acquire, hf_verb_release, hf_verb_force,
 hf_status hf_acquire_options_check(const struct hf_acquire_options *options,
                                    struct hf_error *err);
 
+/* Of kinds without owners. Add: permits, or a step of a latch. */
+extern const struct hf_verb hf_verb_add, hf_verb_set, hf_verb_read;
+
 #endif

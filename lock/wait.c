@@ -35,6 +35,11 @@ void hf_wait_init(struct hf_wait *w, int64_t deadline_ms)
     hf_wait_requeue(w);
 }
 
+void hf_wait_spin(struct hf_wait *w)
+{
+    w->spin_ms = WAIT_SPIN_FIRST_MS;
+}
+
 void hf_wait_requeue(struct hf_wait *w)
 {
     w->due_ms = w->deadline_ms;
@@ -64,6 +69,13 @@ static void set_due(struct hf_wait *w, int64_t now_ms, int64_t pause_ms)
     w->due_ms = earlier(now_ms + pause_ms, w->deadline_ms);
 }
 
+/* Is there no subscription to wait for? */
+static bool has_settled(const struct hf_wait *w,
+                        const struct hf_channel *channel)
+{
+    return channel->is_live || channel->is_refused || w->spin_ms > 0;
+}
+
 static bool is_over(const struct hf_wait *w, int64_t now_ms)
 {
     return now_ms >= w->deadline_ms;
@@ -77,7 +89,7 @@ give_way(struct hf_wait *w, const struct hf_channel *channel, int64_t until_ms)
 {
     w->gives_way = true;
     w->due_ms = earlier(w->due_ms, until_ms);
-    if (channel->is_live || channel->is_refused)
+    if (has_settled(w, channel))
         return go(w, IS_SLEEPING, DO_SLEEP);
     return go(w, IS_SUBSCRIBING, DO_SUBSCRIBE);
 }
@@ -127,15 +139,26 @@ static enum hf_wait_todo refused(struct hf_wait *w, int64_t now_ms,
         cap_ms = earlier(cap_ms, WAIT_POLL_MS);
     set_due(w, now_ms,
             ttl_ms < 0 || ttl_ms >= cap_ms ? cap_ms : ttl_ms + EXPIRY_SLACK_MS);
-    if (channel->is_refused)
-        return go(w, IS_SLEEPING, DO_SLEEP);
-    if (!channel->is_live)
+    if (!has_settled(w, channel))
         return go(w, IS_SUBSCRIBING, DO_SUBSCRIBE);
+    if (!channel->is_live)
+        return go(w, IS_SLEEPING, DO_SLEEP);
     if (!w->asked_live)
         return ask_now(w, channel); /* WAIT-2 */
     if (w->asked_generation != channel->generation)
         return woken(w, now_ms, channel); /* WAIT-3 */
     return go(w, IS_SLEEPING, DO_SLEEP);
+}
+
+/* The longest sleep. WAIT-9 */
+static int64_t next_cap_ms(struct hf_wait *w, int64_t cap_ms)
+{
+    int64_t spin_ms = w->spin_ms;
+
+    if (spin_ms == 0)
+        return cap_ms;
+    w->spin_ms = earlier(2 * spin_ms, WAIT_SPIN_MAX_MS);
+    return earlier(spin_ms, cap_ms);
 }
 
 /* As if the lock were held for WAIT_POLL_MS. */
@@ -174,7 +197,7 @@ enum hf_wait_todo hf_wait_step(struct hf_wait *w, enum hf_wait_event event,
 {
     switch (event) {
     case EVENT_REFUSED:
-        return refused(w, now_ms, channel, ttl_ms, cap_ms);
+        return refused(w, now_ms, channel, ttl_ms, next_cap_ms(w, cap_ms));
     case EVENT_UNANSWERED:
         return unanswered(w, now_ms, channel);
     case EVENT_SUBSCRIBED:

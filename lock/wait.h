@@ -36,8 +36,12 @@
  * WAIT-8  Giving way ends when a sleep would end (WAIT-4), at the latest; later
  *         events only shorten it. A waiter whose turn would come after its
  *         deadline asks at once.
+ * WAIT-9  A waiter of a spin lock subscribes to nothing, for such a release may
+ *         publish nothing. It sleeps WAIT_SPIN_FIRST_MS, then each time twice
+ *         as long, WAIT_SPIN_MAX_MS at most. Messages that its line hears for
+ *         waiters of another kind wake it, too.
  *
- * Source: WIRE 7. */
+ * Source: WIRE 7, 9.2. */
 #ifndef HF_WAIT_H
 #define HF_WAIT_H
 
@@ -48,6 +52,8 @@
 #include "lock/lock.h"
 
 #define WAIT_POLL_MS 1000
+#define WAIT_SPIN_FIRST_MS 1
+#define WAIT_SPIN_MAX_MS 128
 
 enum hf_wait_event {
     EVENT_REFUSED,              /* held by another */
@@ -86,6 +92,7 @@ struct hf_wait {
     enum hf_wait_state state;
     int64_t deadline_ms;        /* INT64_MAX: none */
     int64_t due_ms;             /* when to tell EVENT_DUE */
+    int64_t spin_ms;            /* its next sleep (WAIT-9); 0: it subscribes */
     bool gives_way;             /* TURN-1, TURN-2: it sleeps though the lock may
                                    be free */
     uint32_t asked_generation;
@@ -95,6 +102,7 @@ struct hf_wait {
 };
 
 /* hf_wait_init - QUEUED.
+ * hf_wait_spin - after hf_wait_init: it subscribes to nothing (WAIT-9).
  * hf_wait_requeue - QUEUED again, with the same deadline.
  * hf_wait_end  - DONE: its owner wants nothing more.
  * hf_wait_step - one event. `ttl_ms` counts for EVENT_REFUSED: what is left of
@@ -102,6 +110,7 @@ struct hf_wait {
  *                to sleep then. After DO_ASK the owner asks and reports
  *                EVENT_REFUSED or EVENT_UNANSWERED, or is done. */
 void hf_wait_init(struct hf_wait *w, int64_t deadline_ms);
+void hf_wait_spin(struct hf_wait *w);
 void hf_wait_requeue(struct hf_wait *w);
 void hf_wait_end(struct hf_wait *w);
 enum hf_wait_todo hf_wait_step(struct hf_wait *w, enum hf_wait_event event,

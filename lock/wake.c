@@ -11,6 +11,7 @@
  * WAKE-2  At most one for each lock is under way. */
 #include <string.h>
 
+#include "lock/moment.h"
 #include "lock/op.h"
 #include "lock/table.h"
 #include "lock/wake.h"
@@ -25,16 +26,25 @@ static void on_spoken(struct hf_call *call, hf_status status,
     hf_op_finish(op, status);
 }
 
+static struct hf_resp_arg payload_of(struct hf_op *op)
+{
+    const char *text = op->lock->kind->payload;
+
+    if (text)
+        return (struct hf_resp_arg){text, strlen(text)};
+    return (struct hf_resp_arg){
+        op->count_text, hf_resp_format_integer(op->count_text, op->count)};
+}
+
 static void start(struct hf_op *op)
 {
     struct hf_bytes channel = hf_lock_channel(op->lock);
-    const char *payload = op->lock->kind->payload;
     struct hf_client *client = op->client;
     hf_status rc;
 
     op->argv[0] = (struct hf_resp_arg){"SPUBLISH", 8};
     op->argv[1] = (struct hf_resp_arg){channel.ptr, channel.len};
-    op->argv[2] = (struct hf_resp_arg){payload, strlen(payload)};
+    op->argv[2] = payload_of(op);
     op->call.argv = op->argv;
     op->call.argc = 3;
     op->call.slot = op->lock->slot;
@@ -64,5 +74,6 @@ void hf_wake_source(const struct hf_op *released)
         !(op = hf_op_new_background(lock, &verb, 0)))
         return;
     lock->line->is_waking = true;
+    op->count = later(released->answer.number, 1); /* of permits */
     start(op);
 }

@@ -161,8 +161,13 @@ static struct hf_resp_arg *put_keys(struct hf_resp_arg *at,
                                     const struct hf_hold *hold)
 {
     const struct hf_lock *lock = hold->lock;
+    const char *key = lock->kind->keys[0];
 
-    *at++ = (struct hf_resp_arg){lock->text, lock->name_len};
+    *at++ = renewal_of(hold)->is_without_name
+                ? (struct hf_resp_arg){hf_lock_keys(lock),
+                                       hf_key_size(key, lock->text,
+                                                   lock->name_len)}
+                : (struct hf_resp_arg){lock->text, lock->name_len};
     if (renewal_of(hold)->takes_hold_key)
         *at++ = (struct hf_resp_arg){
             hold->key, hf_hold_key_len(lock, hold->text_len)};

@@ -6,7 +6,7 @@ tls_yes  := tls_openssl tls_openssl_settings tls_openssl_words
 tls_no   := tls_none
 
 # The installed headers: all that a program may include.
-HEADERS := holdfast.h resp/base.h resp/resp.h net/net.h lock/connect.h lock/lock.h lock/multi.h
+HEADERS := holdfast.h resp/base.h resp/resp.h net/net.h lock/connect.h lock/lock.h lock/semaphore.h lock/latch.h lock/multi.h lock/permits.h
 
 RESP := status parse value copy double encode
 NET  := $(addprefix base/,endpoint error hash histogram mem random status \
@@ -20,15 +20,19 @@ NET  := $(addprefix base/,endpoint error hash histogram mem random status \
             listening probe redirect refusal replicas round router sentinel_words \
             server silence slot slot_map slot_map_read topology topology_cluster \
             topology_sentinel topology_standalone)
-LOCK := scripts kind kind_reentrant kind_nonreentrant kind_fenced kind_fair kind_read_write \
+LOCK := scripts kind kind_reentrant kind_nonreentrant kind_spin kind_fenced kind_fair \
+        kind_read_write kind_semaphore kind_latch kind_permit \
         names reply status channel wait claims lease call log table hold_lookup args op \
-        hold notice line reentry acquire release wake orphan query watchdog close \
-        client lock multi_turn multi multi_call
+        hold notice line reentry count acquire release wake orphan query watchdog close \
+        client ask lock semaphore latch permits multi_turn multi multi_call
 CLI  := $(basename $(wildcard cli/*.c cli/*/*.c))
 
-SCRIPTS := acquire fair_acquire fair_release fenced_acquire \
-           force_release inspect read_acquire read_release read_renew release renew \
-           rw_force_release write_acquire write_release
+SCRIPTS := acquire count_read count_set fair_acquire fair_release fenced_acquire \
+           force_release inspect latch_await latch_count_down permit_acquire \
+           permit_force_release permit_inspect permit_read permit_release permit_renew \
+           read_acquire read_release read_renew release renew \
+           rw_force_release semaphore_acquire semaphore_release semaphore_undo \
+           write_acquire write_release
 SUPPORT := cluster executor fds feed greeting keeper local lua_client memory \
            network nodes one_server parts peer proxy reply request resp_ask \
            resp_reading resp_twin rw_steps sentinels server witness
@@ -54,10 +58,10 @@ UNIT := resp_base resp_parse resp_value resp_copy resp_double resp_encode \
         judge_naive $(tls_tests_$(TLS))
 LIVE := url slot cluster_map cluster cluster_wait cluster_moves cluster_failover \
         sentinel_words sentinel sentinel_failover \
-        lock lock_calls lock_nonreentrant lock_fenced lock_fair lock_callbacks \
+        lock lock_calls lock_nonreentrant lock_spin lock_fenced lock_fair lock_callbacks \
         lock_wait lock_share lock_watchdog lock_errors lock_absent lock_late \
         lock_shorter lock_cuts lock_faults lock_clock lock_network \
-        lock_forged lock_acl lock_ghosts lock_full lock_replicas lock_memory \
+        semaphore latch permits lock_forged lock_acl lock_ghosts lock_full lock_replicas lock_memory \
         lock_end lock_close lock_soak rw_scripts lifecycle run run_loss \
         run_signals run_kinds run_guard run_status run_slot \
         lock_rw model model_cluster resp_check doctor ls multi examples fencing \

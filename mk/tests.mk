@@ -61,7 +61,7 @@ $(patsubst %,$(BUILD)/tests/test_%.o,net_spin lock_lease): CFLAGS := -O2 -g
 endif
 
 redisson_T := $(BUILD)/tests/redisson/test_redisson
-$(redisson_T): $(call objects,$(addprefix tests/redisson/,both driver fair multi rw))
+$(redisson_T): $(call objects,$(addprefix tests/redisson/,both counts driver fair multi rw))
 cli_T := $(filter $(BUILD)/tests/test_cli_%,$(unit_T))
 run_T := $(filter $(BUILD)/tests/live/test_run% \
                   $(BUILD)/tests/live/test_resp% \

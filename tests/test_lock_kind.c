@@ -17,6 +17,7 @@ static const struct {
     {HF_KIND_FENCED, true, "redisson_lock__channel", "0", ""},
     {HF_KIND_FAIR, true, "redisson_lock__channel", "0", ""},
     {HF_KIND_NONREENTRANT_FAIR, false, "redisson_lock__channel", "0", ""},
+    {HF_KIND_SPIN, true, "redisson_lock__channel", "0", ""},
 };
 
 START_TEST(a_row_says_what_the_contract_says)
@@ -43,11 +44,42 @@ START_TEST(every_row_is_complete)
         ck_assert_int_eq(row->id, id);
         while (keys < KIND_KEYS_MAX && row->keys[keys])
             keys++;
-        for (int step = 0; step < STEPS; step++) {
+        for (int step = 0; step <= STEP_INSPECT; step++) {
             ck_assert_ptr_nonnull(row->steps[step].script);
             ck_assert_int_le(row->steps[step].keys, keys);
         }
     }
+}
+END_TEST
+
+/* What nobody owns: a handle of a lock cannot be one. */
+static const struct {
+    const struct hf_kind *row;
+    const char *channel, *noun;     /* WIRE 2.4 */
+    bool has_braced_channel, gives_back;
+} ownerless[] = {
+    {&hf_kind_semaphore, "redisson_sc", "semaphore", false, true},
+    {&hf_kind_latch, "redisson_countdownlatch__channel__", "latch", true, false},
+};
+
+START_TEST(what_nobody_owns_is_no_kind_of_lock)
+{
+    const struct hf_kind *row = ownerless[_i].row;
+
+    ck_assert(row->is_ownerless && row->is_shared);
+    ck_assert_int_eq(row->id, HF_KIND_NONE);
+    ck_assert_str_eq(row->channel, ownerless[_i].channel);
+    ck_assert_str_eq(row->noun, ownerless[_i].noun);
+    ck_assert_int_eq(row->has_braced_channel, ownerless[_i].has_braced_channel);
+    ck_assert_int_eq(row->steps[STEP_RELEASE].script != NULL,
+                     ownerless[_i].gives_back);
+    ck_assert_ptr_nonnull(row->unavailable);
+    ck_assert_ptr_nonnull(row->steps[STEP_ACQUIRE].script);
+    ck_assert(row->steps[STEP_ADD].takes_hold_key); /* COUNT-1 */
+    ck_assert(row->steps[STEP_SET].takes_hold_key);
+    ck_assert_ptr_nonnull(row->steps[STEP_READ].script);
+    for (int id = 0; id < 100; id++)
+        ck_assert_ptr_ne(hf_kind_row((enum hf_lock_kind)id), row);
 }
 END_TEST
 
@@ -69,6 +101,8 @@ int main(void)
 
     tcase_add_loop_test(c, a_row_says_what_the_contract_says, 0, COUNT(rows));
     tcase_add_test(c, every_row_is_complete);
+    tcase_add_loop_test(c, what_nobody_owns_is_no_kind_of_lock, 0,
+                        COUNT(ownerless));
     tcase_add_test(c, what_has_no_row_has_a_text);
     suite_add_tcase(s, c);
     return suite_run(s);

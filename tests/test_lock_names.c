@@ -56,6 +56,48 @@ START_TEST(a_channel_has_braces_unless_the_name_has_one)
 }
 END_TEST
 
+/* WIRE 2.2: behind the name, or before it. */
+static const struct {
+    const char *key, *name, *expected;
+} keys[] = {
+    {":timeout", "pool", "{pool}:timeout"},
+    {":timeout", "shop{eu}pool", "shop{eu}pool:timeout"},
+    {":timeout", "a}b", "{a}b}:timeout"},
+    {"redisson_lock_queue", "pool", "redisson_lock_queue:{pool}"},
+    {"redisson_lock_queue", "shop{eu}", "redisson_lock_queue:shop{eu}"},
+};
+
+START_TEST(a_further_key_stands_before_or_behind_the_name)
+{
+    const char *name = keys[_i].name;
+    size_t len = hf_key_size(keys[_i].key, name, strlen(name));
+    char *key = calloc(1, len + 1);
+
+    ck_assert_uint_eq(len, strlen(keys[_i].expected));
+    hf_key_put(key, keys[_i].key, name, strlen(name));
+    ck_assert_str_eq(key, keys[_i].expected);
+    free(key);
+}
+END_TEST
+
+/* A latch's: WIRE 17. */
+START_TEST(a_channel_with_braces_of_its_own_has_them_always)
+{
+    const char *name = channels[_i].name;
+    size_t name_len = channels[_i].len, len = hf_braced_size("p__", name_len);
+    char *channel = calloc(1, len + 1);
+
+    ck_assert_uint_eq(len, 3 + 1 + name_len + 1);
+    channel[len] = '!'; /* not to be written */
+    hf_braced_put(channel, "p__", name, name_len);
+    ck_assert_mem_eq(channel, "p__{", 4);
+    ck_assert_mem_eq(channel + 4, name, name_len);
+    ck_assert_int_eq(channel[len - 1], '}');
+    ck_assert_int_eq(channel[len], '!');
+    free(channel);
+}
+END_TEST
+
 START_TEST(a_channel_of_the_longest_name_fits)
 {
     char *name = malloc(HF_LOCK_NAME_MAX);
@@ -412,6 +454,10 @@ int main(void)
 
     tcase_add_loop_test(c, a_channel_has_braces_unless_the_name_has_one, 0,
                         COUNT(channels));
+    tcase_add_loop_test(c, a_channel_with_braces_of_its_own_has_them_always, 0,
+                        COUNT(channels));
+    tcase_add_loop_test(c, a_further_key_stands_before_or_behind_the_name, 0,
+                        COUNT(keys));
     tcase_add_test(c, a_channel_of_the_longest_name_fits);
     tcase_add_loop_test(c, a_known_name_and_its_channel_have_their_slots, 0,
                         COUNT(slots));

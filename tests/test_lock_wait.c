@@ -1,4 +1,4 @@
-/* The rules of waiting, WAIT-1 to WAIT-8, told events and the time. (WAIT-1, the line, is
+/* The rules of waiting, WAIT-1 to WAIT-9, told events and the time. (WAIT-1, the line, is
  * the edge's: tests/live/test_lock_wait.c.) */
 #include <check.h>
 #include <string.h>
@@ -762,6 +762,47 @@ END_TEST
 
 /* ---- */
 
+/* Nothing is subscribed to, and each sleep is longer than the one before. */
+START_TEST(wait_9_a_waiter_of_a_spin_lock_sleeps_longer_each_time)
+{
+    static const int64_t sleeps[] = {1, 2, 4, 8, 16, 32, 64, 128, 128};
+    struct hf_channel channel = channel_of(NOT_YET);
+    struct hf_wait w;
+    int64_t now = NOW;
+
+    hf_wait_init(&w, DEADLINE);
+    hf_wait_spin(&w);
+    ck_assert_int_eq(hf_wait_step(&w, EVENT_DUE, now, &channel, 0, CAP),
+                     DO_ASK);
+    for (int i = 0; i < COUNT(sleeps); i++) {
+        ck_assert_int_eq(hf_wait_step(&w, EVENT_REFUSED, now, &channel, TTL,
+                                      CAP),
+                         DO_SLEEP);
+        ck_assert_int_eq(w.due_ms, now + sleeps[i]);
+        now = w.due_ms;
+        ck_assert_int_eq(hf_wait_step(&w, EVENT_DUE, now, &channel, 0, CAP),
+                         DO_ASK);
+    }
+    (void)hf_wait_step(&w, EVENT_REFUSED, now, &channel, 5, CAP);
+    ck_assert_int_eq(w.due_ms, now + 6); /* WAIT-4 */
+    channel = channel_of(LIVE_MOVED); /* for a waiter of another kind */
+    ck_assert_int_eq(hf_wait_step(&w, EVENT_WOKEN, now, &channel, 0, CAP),
+                     DO_ASK);
+}
+END_TEST
+
+START_TEST(wait_9_a_server_that_is_away_is_asked_as_ever)
+{
+    struct hf_channel channel = channel_of(NOT_YET);
+    struct hf_wait w = wait_in(ASKING, false);
+
+    hf_wait_spin(&w);
+    ck_assert_int_eq(hf_wait_step(&w, EVENT_UNANSWERED, NOW, &channel, 0, CAP),
+                     DO_SLEEP);
+    ck_assert_int_eq(w.due_ms, NOW + WAIT_POLL_MS);
+}
+END_TEST
+
 static TCase *case_answers(void)
 {
     TCase *c = tcase_create("answers");
@@ -772,6 +813,15 @@ static TCase *case_answers(void)
     tcase_add_test(c, late_grant_is_asked_for_again_a_few_times);
     tcase_add_test(c, late_grants_count_over_a_return_to_the_queue);
     tcase_add_test(c, sleep_is_capped_lower_where_a_slot_may_move);
+    return c;
+}
+
+static TCase *case_spin(void)
+{
+    TCase *c = tcase_create("spin");
+
+    tcase_add_test(c, wait_9_a_waiter_of_a_spin_lock_sleeps_longer_each_time);
+    tcase_add_test(c, wait_9_a_server_that_is_away_is_asked_as_ever);
     return c;
 }
 
@@ -826,6 +876,7 @@ int main(void)
     Suite *s = suite_create("lock/wait");
 
     suite_add_tcase(s, case_arrows());
+    suite_add_tcase(s, case_spin());
     suite_add_tcase(s, case_turns());
     suite_add_tcase(s, case_answers());
     suite_add_tcase(s, case_random());

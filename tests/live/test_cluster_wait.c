@@ -2,6 +2,8 @@
  * wherever their slot goes meanwhile (C10, C15; WIRE 2.5, 5.1). */
 #include "tests/live/test_cluster.h"
 
+#include "lock/latch.h"
+#include "lock/semaphore.h"
 #include "tests/support/lua_client.h"
 
 /* Who waits without a message looks again when the holder's TTL ends: 30 s. */
@@ -358,6 +360,7 @@ static const struct {
 } two_slots[] = {
     {HF_KIND_FENCED, "a{b", false}, {HF_KIND_FENCED, "a}b", false},
     {HF_KIND_READ, "a{b", false},   {HF_KIND_READ, "{}x", false},
+    {HF_KIND_PERMIT, "a{b", false}, {HF_KIND_SPIN, "a{b", true},
     {HF_KIND_WRITE, "a{b", true},   {HF_KIND_NONREENTRANT, "a{b", true},
 };
 
@@ -379,6 +382,116 @@ START_TEST(name_with_keys_in_two_slots_is_refused_with_advice)
         ck_assert_ptr_nonnull(strstr(err.text, "such as {this})"));
     }
     ck_assert_int_eq(server_ask_int(server_of(name), "EXISTS %s", name), 0);
+    hf_client_free(client);
+}
+END_TEST
+
+/* ---- what nobody owns ---- */
+
+/* Sooner than a waiter of these would ask by itself. */
+#define TOLD_MS 2000
+
+static void await_one_listener(const char *name, const char *count,
+                               const char *channel)
+{
+    int64_t end_ms = local_now_ms() + LONG_MS;
+    const char *answer = "";
+
+    do {
+        ck_assert_msg(local_now_ms() < end_ms, "nobody listens: %s", answer);
+        answer = server_ask(server_of(name), count, channel, strlen(channel));
+    } while (answer[strlen(answer) - 1] != '1');
+}
+
+START_TEST(permits_given_wake_a_waiter_by_message)
+{
+    const struct way *way = &ways[_i];
+    struct hf_client *taker, *giver;
+    struct hf_semaphore *wanted, *given;
+    char name[32], channel[64];
+    int64_t from_ms;
+    struct call call;
+    int n = 0;
+
+    if (!is_there(way))
+        return;
+    (void)name_at(2, &n, name);
+    (void)snprintf(channel, sizeof channel, "redisson_sc:{%s}", name);
+    taker = cluster_client(way->options);
+    giver = cluster_client(way->options);
+    ck_assert_ok(
+        hf_semaphore_new(&wanted, taker, name, strlen(name), NULL));
+    ck_assert_ok(hf_semaphore_new(&given, giver, name, strlen(name), NULL));
+    call_init(&call);
+    ck_assert_ok(hf_semaphore_acquire_async(wanted, 20, HF_FOREVER, NULL,
+                                            call_done, &call));
+    await_one_listener(name, way->count, channel);
+    from_ms = local_now_ms();
+    ck_assert_ok(hf_semaphore_release(given, 20, NULL)); /* its first call */
+    ck_assert_int_eq(call_await(&call), HF_OK);
+    ck_assert_int_lt(local_now_ms() - from_ms, TOLD_MS);
+    ck_assert_str_eq(server_ask(server_of(name), "GET %s", name), "0");
+    (void)server_ask(server_of(name), "DEL %s", name);
+    hf_client_free(taker);
+    hf_client_free(giver);
+}
+END_TEST
+
+/* The channel of a name with a hash tag lies in another slot than the latch. */
+static const struct {
+    const char *name, *channel, *count;
+} latches[] = {
+    {"doors", "redisson_countdownlatch__channel__{doors}",
+     "PUBSUB SHARDNUMSUB %b"},
+    {"shop{eu}", "redisson_countdownlatch__channel__{shop{eu}}",
+     "PUBSUB NUMSUB %b"},
+};
+
+START_TEST(latch_that_opens_wakes_a_waiter_by_message)
+{
+    const char *name = latches[_i].name;
+    struct hf_client *waiting, *counting;
+    struct hf_latch *awaited, *counted;
+    int64_t from_ms;
+    struct call call;
+    bool was_set;
+
+    if (!has_sharded())
+        return;
+    waiting = cluster_client("");
+    counting = cluster_client("");
+    ck_assert_ok(hf_latch_new(&awaited, waiting, name, strlen(name), NULL));
+    ck_assert_ok(hf_latch_new(&counted, counting, name, strlen(name), NULL));
+    ck_assert_ok(hf_latch_try_set_count(counted, 1, &was_set, NULL));
+    ck_assert(was_set);
+    call_init(&call);
+    ck_assert_ok(
+        hf_latch_await_async(awaited, HF_FOREVER, NULL, call_done, &call));
+    /* A plain subscription may be at any node: one that nobody sees costs the
+     * waiter 3 s. */
+    if (_i == 0)
+        await_one_listener(name, latches[_i].count, latches[_i].channel);
+    from_ms = local_now_ms();
+    ck_assert_ok(hf_latch_count_down(counted, NULL));
+    ck_assert_int_eq(call_await(&call), HF_OK);
+    ck_assert_int_lt(local_now_ms() - from_ms, _i == 0 ? TOLD_MS : SOON_MS);
+    hf_client_free(waiting);
+    hf_client_free(counting);
+}
+END_TEST
+
+START_TEST(semaphore_with_keys_in_two_slots_is_refused_with_advice)
+{
+    struct hf_client *client = cluster_client("");
+    struct hf_semaphore *semaphore;
+    struct hf_error err;
+
+    ck_assert_ok(hf_semaphore_new(&semaphore, client, "a{b", 3, NULL));
+    ck_assert_status(hf_semaphore_release(semaphore, 1, &err), HF_E_SERVER);
+    ck_assert_ptr_nonnull(strstr(err.text, "CROSSSLOT"));
+    ck_assert_status(hf_semaphore_acquire(semaphore, 1, 0, NULL, &err),
+                     HF_E_SERVER);
+    ck_assert_int_eq(server_ask_int(server_of("a{b"), "EXISTS a{b"), 0);
     hf_client_free(client);
 }
 END_TEST
@@ -439,6 +552,11 @@ static void add_case(Suite *s, const char *name, bool is_resp2)
                         0, COUNT(two_slots));
     tcase_add_loop_test(c, a_force_release_wakes_waiters_of_a_cluster, 0,
                         COUNT(ways));
+    tcase_add_loop_test(c, permits_given_wake_a_waiter_by_message, 0,
+                        COUNT(ways));
+    tcase_add_loop_test(c, latch_that_opens_wakes_a_waiter_by_message, 0,
+                        COUNT(latches));
+    tcase_add_test(c, semaphore_with_keys_in_two_slots_is_refused_with_advice);
     tcase_add_loop_test(c, a_waiter_is_woken_after_a_failover, 0, 1);
 }
 

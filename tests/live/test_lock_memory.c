@@ -1,6 +1,8 @@
 /* Every allocation fails once, in turn: through a client's whole life nothing
  * crashes, hangs, leaks or stays locked, and each call says what became of it
  * (faults 2: rows 2 and 16; 4: row 28). */
+#include "lock/latch.h"
+#include "lock/semaphore.h"
 #include "tests/live/test_lock_ways.h"
 #include "tests/support/fds.h"
 #include "tests/support/lua_client.h"
@@ -136,6 +138,48 @@ static void come_back(struct hf_client *client, struct hf_lock *lock)
     ck_assert_honest(hf_lock_release(lock, hf_owner_thread(), NULL));
 }
 
+/* What is not given back for want of memory says so. */
+static void count(struct hf_client *client, struct hf_lock *lock)
+{
+    struct hf_semaphore *semaphore = NULL;
+    hf_status taken, given = HF_OK;
+
+    (void)lock;
+    (void)server_ask(server, "SET pool 5");
+    taken = hf_semaphore_new(&semaphore, client, "pool", 4, NULL);
+    if (taken == HF_OK)
+        taken = hf_semaphore_acquire(semaphore, 2, 0, NULL, NULL);
+    ck_assert_honest(taken);
+    if (taken == HF_OK)
+        given = hf_semaphore_release(semaphore, 2, NULL);
+    ck_assert_honest(given);
+    server_await(server, LONG_MS, given == HF_E_NOMEM ? "3" : "5", "GET pool");
+    hf_semaphore_free(semaphore);
+}
+
+static void count_down(struct hf_client *client, struct hf_lock *lock)
+{
+    struct hf_latch *latch = NULL;
+    bool was_set = false;
+    hf_status rc;
+
+    (void)lock;
+    (void)server_ask(server, "SET doors 2");
+    rc = hf_latch_new(&latch, client, "doors", 5, NULL);
+    ck_assert_honest(rc);
+    if (rc < 0)
+        return;
+    rc = hf_latch_try_set_count(latch, 3, &was_set, NULL);
+    ck_assert_honest(rc);
+    ck_assert(!was_set);
+    rc = hf_latch_count_down(latch, NULL);
+    ck_assert_honest(rc);
+    server_await(server, LONG_MS, rc == HF_E_NOMEM ? "2" : "1", "GET doors");
+    (void)server_ask(server, "DEL doors");
+    ck_assert_honest(hf_latch_await(latch, HF_FOREVER, NULL, NULL));
+    hf_latch_free(latch);
+}
+
 static const struct scene {
     const char *name;
     void (*play)(struct hf_client *client, struct hf_lock *lock);
@@ -146,6 +190,8 @@ static const struct scene {
     {"wait in line", wait_in_line, STEADY_WATCHDOG_MS},
     {"be renewed", be_renewed, BRIEF_WATCHDOG_MS},
     {"come back", come_back, STEADY_WATCHDOG_MS},
+    {"count", count, STEADY_WATCHDOG_MS},
+    {"count down", count_down, STEADY_WATCHDOG_MS},
 };
 
 /* ---- */

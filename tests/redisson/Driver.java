@@ -16,7 +16,10 @@ import java.util.concurrent.TimeUnit;
 import java.util.concurrent.locks.LockSupport;
 import org.redisson.Redisson;
 import org.redisson.api.RBucket;
+import org.redisson.api.RCountDownLatch;
 import org.redisson.api.RLock;
+import org.redisson.api.RPermitExpirableSemaphore;
+import org.redisson.api.RSemaphore;
 import org.redisson.api.RedissonClient;
 import org.redisson.client.codec.StringCodec;
 import org.redisson.config.Config;
@@ -54,6 +57,30 @@ import org.redisson.config.Config;
  * </pre>
  *
  * KIND "multi" is a MultiLock of plain locks, whose NAME is theirs: "a+b".
+ *
+ * Of the kinds semaphore and latch, which are no locks:
+ *
+ * <pre>
+ *   set N                        true | false         permits, or the count
+ *   acquire [N]                  ok                   latch: waits for it
+ *   try N                        true | false         semaphore alone
+ *   wait [N] WAIT                true | false         latch: without N
+ *   unlock [N]                   ok                   latch: counts down
+ *   count                        permits, or the count
+ *   delete                       true | false
+ *   turns N                      ok, after taking and releasing one permit so
+ *                                often                semaphore alone
+ * </pre>
+ *
+ * Of the kind permit, which has expirable ones:
+ *
+ * <pre>
+ *   set N                        true | false
+ *   acquire [LEASE]              its id               without LEASE: no end
+ *   wait WAIT LEASE              its id | null
+ *   unlock ID                    true | false
+ *   count                        permits
+ * </pre>
  *
  * IllegalMonitorStateException is answered as "refused", any other as "error".
  */
@@ -158,6 +185,82 @@ public final class Driver {
                 : n + " " + sorted.get(n / 2) / 1000 + " " + sorted.get(n - 1) / 1000;
     }
 
+    /* ---- what is counted ---- */
+
+    @SuppressWarnings("deprecation") /* what the oldest version has, too */
+    private static String count(String verb, RSemaphore semaphore, List<String> args)
+            throws InterruptedException {
+        int n = (int) number(args, 0, 1);
+        switch (verb) {
+        case "set":
+            return String.valueOf(semaphore.trySetPermits(n));
+        case "acquire":
+            semaphore.acquire(n);
+            return "ok";
+        case "try":
+            return String.valueOf(semaphore.tryAcquire(n));
+        case "wait":
+            return String.valueOf(semaphore.tryAcquire(n, number(args, 1, 0), MS));
+        case "unlock":
+            semaphore.release(n);
+            return "ok";
+        case "count":
+            return String.valueOf(semaphore.availablePermits());
+        case "delete":
+            return String.valueOf(semaphore.delete());
+        case "turns":
+            for (int i = 0; i < n; i++) {
+                semaphore.acquire();
+                semaphore.release();
+            }
+            return "ok";
+        default:
+            return "what?";
+        }
+    }
+
+    private static String count(String verb, RCountDownLatch latch, List<String> args)
+            throws InterruptedException {
+        switch (verb) {
+        case "set":
+            return String.valueOf(latch.trySetCount(number(args, 0, 1)));
+        case "acquire":
+            latch.await();
+            return "ok";
+        case "wait":
+            return String.valueOf(latch.await(number(args, 0, 0), MS));
+        case "unlock":
+            latch.countDown();
+            return "ok";
+        case "count":
+            return String.valueOf(latch.getCount());
+        case "delete":
+            return String.valueOf(latch.delete());
+        default:
+            return "what?";
+        }
+    }
+
+    private static String count(String verb, RPermitExpirableSemaphore semaphore,
+            List<String> args) throws InterruptedException {
+        switch (verb) {
+        case "set":
+            return String.valueOf(semaphore.trySetPermits((int) number(args, 0, 1)));
+        case "acquire":
+            return args.isEmpty() ? semaphore.acquire()
+                    : semaphore.acquire(number(args, 0, 0), MS);
+        case "wait":
+            return String.valueOf(
+                    semaphore.tryAcquire(number(args, 0, 0), number(args, 1, 0), MS));
+        case "unlock":
+            return String.valueOf(semaphore.tryRelease(args.get(0)));
+        case "count":
+            return String.valueOf(semaphore.availablePermits());
+        default:
+            return "what?";
+        }
+    }
+
     /* ---- a command ---- */
 
     private static long number(List<String> args, int index, long otherwise) {
@@ -201,13 +304,27 @@ public final class Driver {
         }
     }
 
+    private String act(List<String> words) throws Exception {
+        List<String> args = words.subList(4, words.size());
+        switch (words.get(2)) {
+        case "semaphore":
+            return count(words.get(1), client.getSemaphore(words.get(3)), args);
+        case "permit":
+            return count(words.get(1),
+                    client.getPermitExpirableSemaphore(words.get(3)), args);
+        case "latch":
+            return count(words.get(1), client.getCountDownLatch(words.get(3)), args);
+        default:
+            return act(words.get(1), lock(words.get(2), words.get(3)), args);
+        }
+    }
+
     private String answer(List<String> words) {
         try {
             if (words.get(1).equals("owner")) {
                 return client.getId() + ":" + Thread.currentThread().getId();
             }
-            return act(words.get(1), lock(words.get(2), words.get(3)),
-                    words.subList(4, words.size()));
+            return act(words);
         } catch (IllegalMonitorStateException refused) {
             return "refused";
         } catch (InvocationTargetException wrapped) {

@@ -48,6 +48,10 @@ void release_lost(struct hf_lock *lock);
 void ck_assert_told(const char *expected, int thread);
 void ck_assert_waits(int thread);
 
+/* ---- counts.c ---- */
+
+TCase *counts_case(void);
+
 /* ---- fair.c ---- */
 
 TCase *fair_case(void);

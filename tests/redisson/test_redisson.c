@@ -24,6 +24,9 @@ static const struct pair {
     {"nonreentrant", HF_KIND_NONREENTRANT, true, 1, "once"},
     {"nonreentrant", HF_KIND_PLAIN, true, 1, "once:plain"},
     {"lock", HF_KIND_NONREENTRANT, true, 2, "plain:once"},
+    {"spin", HF_KIND_SPIN, true, 2, "spin"},
+    {"spin", HF_KIND_SPIN, true, 2, "spin{eu}lock"},
+    {"lock", HF_KIND_SPIN, true, 2, "plain:spin"},
     {"write", HF_KIND_WRITE, true, 2, "file:7"},
     {"write", HF_KIND_WRITE, true, 2, "file{eu}"},
     {"read", HF_KIND_WRITE, false, 2, "file:read"},
@@ -327,6 +330,7 @@ static Suite *redisson_suite(void)
     suite_add_tcase(suite, tc);
     suite_add_tcase(suite, fair_case());
     suite_add_tcase(suite, multi_case());
+    suite_add_tcase(suite, counts_case());
     suite_add_tcase(suite, read_write_case());
     return suite;
 }

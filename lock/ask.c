@@ -1,0 +1,158 @@
+/* A public call is an operation that is waited for, or not. */
+#include "lock/ask.h"
+
+#include <stddef.h>
+#include <string.h>
+
+#include "lock/count.h"
+#include "lock/op.h"
+#include "lock/table.h"
+#include "lock/verbs.h"
+#include "net/base/error.h"
+#include "net/base/mem.h"
+
+hf_status hf_ask_forked(struct hf_error *err)
+{
+    return hf_error_set(err, HF_E_FORKED, "%s", hf_status_text(HF_E_FORKED));
+}
+
+hf_status hf_ask_check_wait(int64_t wait_ms, struct hf_error *err)
+{
+    if (wait_ms >= HF_FOREVER && wait_ms <= HF_SPAN_MAX_MS)
+        return HF_OK;
+    return hf_error_set(err, HF_E_INVAL, "wait_ms is HF_FOREVER, or 0 to %lld",
+                        (long long)HF_SPAN_MAX_MS);
+}
+
+struct hf_ask hf_ask_to_wait(struct hf_acquire_options *options,
+                             int64_t permits, int64_t wait_ms,
+                             struct hf_cancel *cancel)
+{
+    *options = (struct hf_acquire_options){
+        .wait_ms = wait_ms, .lease_ms = ANSWER_KEPT_MS, .cancel = cancel};
+    return (struct hf_ask){
+        .verb = &hf_verb_acquire, .permits = permits, .options = options};
+}
+
+static hf_status check_name(const struct hf_kind *kind, size_t len,
+                            struct hf_error *err)
+{
+    const char *noun = kind->noun ? kind->noun : "lock";
+
+    if (len == 0)
+        return hf_error_set(err, HF_E_INVAL, "a %s's name is not empty", noun);
+    if (len > HF_LOCK_NAME_MAX)
+        return hf_error_set(err, HF_E_INVAL,
+                            "a %s's name is at most %d bytes, not %zu", noun,
+                            HF_LOCK_NAME_MAX, len);
+    return HF_OK;
+}
+
+hf_status hf_ask_handle(struct hf_lock **out, struct hf_client *client,
+                        const struct hf_kind *kind, const void *name,
+                        size_t len, struct hf_error *err)
+{
+    hf_status rc;
+
+    if (hf_loop_forked(client->loop))
+        return hf_ask_forked(err);
+    if ((rc = check_name(kind, len, err)) < 0)
+        return rc;
+    hf_loop_lock(client->loop);
+    rc = hf_lock_find_or_add(out, client, kind, name, len);
+    hf_loop_unlock(client->loop);
+    return rc < 0 ? hf_error_set(err, rc, "a new %s: %s",
+                                 kind->noun ? kind->noun : "lock",
+                                 hf_status_text(rc))
+                  : HF_OK;
+}
+
+static void op_init(struct hf_op *op, struct hf_lock *lock,
+                    const struct hf_ask *ask)
+{
+    memset(op, 0, offsetof(struct hf_op, call.sending));
+    op->client = lock->client;
+    op->lock = lock;
+    op->verb = ask->verb;
+    op->owner = ask->owner;
+    op->permits = ask->permits;
+    if (ask->options)
+        op->options = *ask->options;
+    op->info = ask->info;
+    op->value = ask->value;
+    op->is_yes = ask->is_yes;
+    op->holder = ask->holder;
+    op->holder_len = ask->holder_len;
+}
+
+hf_status hf_ask_run(struct hf_lock *lock, const struct hf_ask *ask,
+                     struct hf_error *err)
+{
+    struct hf_loop *loop = lock->client->loop;
+    struct hf_waiter waiter;
+    struct hf_op op;
+    hf_status rc;
+
+    if (hf_loop_forked(loop))
+        return hf_ask_forked(err);
+    if (err)
+        err->status = HF_OK;
+    hf_waiter_init(&waiter, loop);
+    op_init(&op, lock, ask);
+    op.waiter = &waiter;
+    op.error = err;
+    hf_loop_lock(loop);
+    if ((rc = hf_op_begin(&op)) < 0) {
+        hf_loop_unlock(loop);
+        return rc;
+    }
+    op.verb->start(&op);
+    hf_loop_wait(&waiter);
+    if (ask->count)
+        *ask->count = op.count;
+    return op.status;
+}
+
+struct async_op {
+    struct hf_op op;
+    struct hf_error error;
+    char holder[];              /* a copy: the caller's may soon be gone */
+};
+
+static hf_status start_async(struct hf_lock *lock, const struct hf_ask *ask,
+                             hf_done *done, void *ctx)
+{
+    size_t size = sizeof(struct async_op) + ask->holder_len;
+    struct async_op *async = hf_mem_new(lock->client->mem, size);
+    hf_status rc;
+
+    if (!async)
+        return HF_E_NOMEM;
+    op_init(&async->op, lock, ask);
+    if (ask->holder)
+        memcpy(async->holder, ask->holder, ask->holder_len);
+    async->op.holder = async->holder;
+    async->op.error = &async->error;
+    async->op.done = done;
+    async->op.done_ctx = ctx;
+    async->op.size = size;
+    if ((rc = hf_op_begin(&async->op)) < 0)
+        hf_mem_free(lock->client->mem, async, size);
+    else
+        async->op.verb->start(&async->op);
+    return rc;
+}
+
+hf_status hf_ask_post(struct hf_lock *lock, const struct hf_ask *ask,
+                      hf_done *done, void *ctx)
+{
+    struct hf_loop *loop = lock->client->loop;
+    hf_status rc;
+
+    if (hf_loop_forked(loop))
+        return HF_E_FORKED;
+    hf_loop_lock(loop);
+    rc = start_async(lock, ask, done, ctx);
+    hf_loop_unlock(loop);
+    return rc;
+}

@@ -1,0 +1,302 @@
+/* What semaphores and latches count, and nobody owns: operations that change it
+ * or read it, and what becomes of those without an answer. COUNT-1:
+ * kind_semaphore.c. */
+#include "lock/count.h"
+
+#include <string.h>
+
+#include "lock/hold.h"
+#include "lock/hold_lookup.h"
+#include "lock/line.h"
+#include "lock/log.h"
+#include "lock/op.h"
+#include "lock/orphan.h"
+#include "lock/verbs.h"
+#include "lock/wake.h"
+#include "net/base/error.h"
+
+/* For so long a change is asked for again. Less than half of ANSWER_KEPT_MS, so
+ * that the server still has what it answered to the first of them. */
+#define REPEAT_MS 240000
+/* How long an answer waits for others to be forgotten with. */
+#define FORGET_MS 5
+/* 15 of them are less than the operation that forgets them. */
+#define FORGET_KEY_MAX 128
+
+static struct hf_op *op_of(struct hf_call *call)
+{
+    return HF_OWNER_OF(call, struct hf_op, call);
+}
+
+/* ---- answers that need not be kept ----
+ *
+ * Several are deleted at once: a command for each would cost as much as the
+ * question. */
+
+static void on_forgotten(struct hf_call *call, hf_status status,
+                         struct hf_resp_value reply)
+{
+    (void)reply; /* else it ends by its TTL */
+    hf_op_finish(op_of(call), status);
+}
+
+static void cancel_forgetting(struct hf_op *op, hf_status status)
+{
+    hf_loop_disarm(op->client->loop, &op->timer);
+    if (op->lock->forgetting == op)
+        op->lock->forgetting = NULL;
+    hf_op_finish(op, status);
+}
+
+static const struct hf_verb verb_forget = {.cancel = cancel_forgetting};
+
+static void forget_all(struct hf_op *op)
+{
+    struct hf_client *client = op->client;
+    hf_status rc;
+
+    hf_loop_disarm(client->loop, &op->timer);
+    op->lock->forgetting = NULL;
+    op->argv[0] = (struct hf_resp_arg){"DEL", 3};
+    op->call.argv = op->argv;
+    op->call.argc = (size_t)op->count + 1;
+    op->call.slot = op->lock->slot;
+    op->call.done = on_forgotten;
+    rc = hf_call_tell(&op->call, client->loop, client->router,
+                      hf_op_deadline(op));
+    if (rc < 0)
+        on_forgotten(&op->call, rc, (struct hf_resp_value){0});
+}
+
+static void on_forget_due(struct hf_timer *timer)
+{
+    forget_all(HF_OWNER_OF(timer, struct hf_op, timer));
+}
+
+/* Those of long names one by one. */
+static int64_t forget_max(size_t key_len)
+{
+    return key_len <= FORGET_KEY_MAX ? OP_ARGS_MAX - 1 : 1;
+}
+
+/* Its keys stand behind it. All of a lock have one length. */
+static struct hf_op *forgetting(struct hf_lock *lock, size_t key_len)
+{
+    struct hf_op *op = lock->forgetting;
+
+    if (op || !(op = hf_op_new_background(lock, &verb_forget,
+                                          (size_t)forget_max(key_len) *
+                                              key_len)))
+        return op;
+    lock->forgetting = op;
+    op->timer.fire = on_forget_due;
+    hf_loop_arm(lock->client->loop, &op->timer,
+                hf_loop_now(lock->client->loop) + FORGET_MS);
+    return op;
+}
+
+static bool may_be_asked_still(const struct hf_op *op)
+{
+    return op->call.is_repeated || op->may_be_held;
+}
+
+void hf_count_forget(struct hf_op *asked)
+{
+    size_t len = hf_hold_key_len(asked->lock, asked->hold->text_len);
+    struct hf_op *op;
+    char *key;
+
+    if (may_be_asked_still(asked) || !(op = forgetting(asked->lock, len)))
+        return;
+    key = hf_op_orphan_key(op) + (size_t)op->count++ * len;
+    memcpy(key, asked->hold->key, len);
+    op->argv[op->count] = (struct hf_resp_arg){key, len};
+    if (op->count == forget_max(len))
+        forget_all(op);
+}
+
+/* ---- asking ---- */
+
+/* One that is released twice would be two. */
+static void free_question(struct hf_op *op)
+{
+    if (op->hold)
+        hf_hold_free(op->hold);
+    op->hold = NULL;
+}
+
+static void end(struct hf_op *op, hf_status status)
+{
+    free_question(op);
+    hf_op_finish(op, status);
+}
+
+typedef void answered(struct hf_call *call, hf_status status,
+                      struct hf_resp_value reply);
+
+static void ask(struct hf_op *op, enum hf_step step, int64_t deadline_ms,
+                answered *done)
+{
+    hf_op_call(op, step, hf_hold_text(op->hold), deadline_ms, done);
+}
+
+static bool begin(struct hf_op *op)
+{
+    op->count = op->permits;
+    op->lease_ms = ANSWER_KEPT_MS;
+    if ((op->hold = hf_hold_new(op)))
+        return true;
+    end(op, HF_E_NOMEM);
+    return false;
+}
+
+/* Which way waiters are woken is known once a cluster has answered. Both
+ * questions together have one request timeout. */
+static void change(struct hf_op *op, enum hf_step step, answered *done,
+                   answered *known)
+{
+    if (!begin(op))
+        return;
+    if (hf_router_is_known(op->client->router))
+        ask(op, step, hf_op_deadline(op), done);
+    else
+        ask(op, STEP_READ, hf_op_deadline(op), known);
+}
+
+static hf_status read_change(struct hf_op *op, hf_status status,
+                             struct hf_resp_value reply)
+{
+    return status < 0 || hf_op_read_answer(op, reply) ? status
+                                                      : hf_op_odd_reply(op);
+}
+
+static bool is_done(const struct hf_op *op)
+{
+    return op->answer.count == op->count;
+}
+
+static void wake(struct hf_op *op)
+{
+    hf_line_wake_first(op->lock->line);
+    hf_wake_source(op);
+}
+
+/* ---- adding ---- */
+
+static void on_repeated(struct hf_call *call, hf_status status,
+                        struct hf_resp_value reply)
+{
+    struct hf_op *op = op_of(call);
+
+    status = read_change(op, status, reply);
+    if (status < 0)
+        hf_client_log(op->client, HF_LOG_WARNING,
+                      "nobody knows whether the server has done what was asked "
+                      "of a %s: %s",
+                      op->lock->kind->noun, hf_status_text(status));
+    else
+        wake(op);
+    hf_op_finish(op, status);
+}
+
+static const struct hf_verb verb_repeat = {.cancel = hf_op_finish,
+                                           .is_orphan = true};
+
+/* Nobody else can: only this question is known to the server. */
+static void repeat(const struct hf_op *asked)
+{
+    struct hf_bytes question = hf_hold_text(asked->hold);
+    struct hf_op *op;
+
+    if (asked->client->is_over ||
+        !(op = hf_orphan_new(asked->lock, &verb_repeat, question)))
+        return;
+    op->count = asked->count;
+    op->lease_ms = asked->lease_ms;
+    hf_op_call(op, STEP_ADD, hf_orphan_text(op),
+               hf_loop_now(op->client->loop) + REPEAT_MS, on_repeated);
+}
+
+static void on_added(struct hf_call *call, hf_status status,
+                     struct hf_resp_value reply)
+{
+    struct hf_op *op = op_of(call);
+
+    status = read_change(op, status, reply);
+    if (status == HF_OK && is_done(op)) {
+        wake(op);
+        hf_count_forget(op);
+    } else if (call->may_have_run || call->is_passing) {
+        repeat(op);
+    }
+    end(op, status);
+}
+
+static void on_known(struct hf_call *call, hf_status status,
+                     struct hf_resp_value reply)
+{
+    call->may_have_run = false; /* a mere question */
+    if (status < 0)
+        on_added(call, status, reply);
+    else
+        ask(op_of(call), STEP_ADD, call->deadline_ms, on_added);
+}
+
+static void add(struct hf_op *op)
+{
+    change(op, STEP_ADD, on_added, on_known);
+}
+
+const struct hf_verb hf_verb_add = {.start = add, .cancel = end};
+
+/* ---- setting ---- */
+
+static void on_set(struct hf_call *call, hf_status status,
+                   struct hf_resp_value reply)
+{
+    struct hf_op *op = op_of(call);
+
+    status = read_change(op, status, reply);
+    if (status == HF_OK) {
+        *op->is_yes = is_done(op);
+        wake(op);
+        hf_count_forget(op);
+    }
+    end(op, status);
+}
+
+static void on_known_to_set(struct hf_call *call, hf_status status,
+                            struct hf_resp_value reply)
+{
+    if (status < 0)
+        on_set(call, status, reply);
+    else
+        ask(op_of(call), STEP_SET, call->deadline_ms, on_set);
+}
+
+static void set(struct hf_op *op)
+{
+    change(op, STEP_SET, on_set, on_known_to_set);
+}
+
+const struct hf_verb hf_verb_set = {.start = set, .cancel = end};
+
+/* ---- reading ---- */
+
+static void on_read(struct hf_call *call, hf_status status,
+                    struct hf_resp_value reply)
+{
+    struct hf_op *op = op_of(call);
+
+    if (status == HF_OK && !hf_reply_integer(reply, 1, op->value))
+        status = hf_op_odd_reply(op);
+    end(op, status);
+}
+
+static void read_count(struct hf_op *op)
+{
+    if (begin(op))
+        ask(op, STEP_READ, hf_op_deadline(op), on_read);
+}
+
+const struct hf_verb hf_verb_read = {.start = read_count, .cancel = end};

@@ -1,0 +1,35 @@
+/* The semaphore: Redisson's RSemaphore. Its key holds how many permits are
+ * available; nobody owns one, so what was taken is given back by whoever says
+ * so, and a holder that dies keeps its permits. Source: WIRE 15.
+ *
+ * COUNT-1  Neither taking nor adding may be executed twice, and the client may
+ *          have to ask twice. So the script keeps what it answered to a
+ *          question, and repeats that. Once the client has the answer, it
+ *          deletes it; else it ends after ANSWER_KEPT_MS.
+ * COUNT-2  Who gives up has its question undone (orphan.c): what it took is
+ *          given back, and it takes nothing later.
+ * COUNT-3  In line the fewest permits come first: if these are not available,
+ *          none behind them are either, so it is enough that the first asks
+ *          (WAIT-1). */
+#include "lock/kind.h"
+
+const struct hf_kind hf_kind_semaphore = {
+    .noun = "semaphore",
+    .unavailable = "too few permits were available in the time allowed",
+    .channel = "redisson_sc",
+    .owner_suffix = "",
+    .is_shared = true,
+    .is_ownerless = true,
+    .hold_key = "holdfast_answer",
+    .steps = {
+        [STEP_ACQUIRE] = {.script = &hf_script_semaphore_acquire,
+                          .takes_hold_key = true},
+        [STEP_RELEASE] = {.script = &hf_script_semaphore_undo,
+                          .takes_hold_key = true},
+        [STEP_ADD] = {.script = &hf_script_semaphore_release,
+                      .takes_hold_key = true},
+        [STEP_SET] = {.script = &hf_script_count_set,
+                      .takes_hold_key = true, .side = ""},
+        [STEP_READ] = {.script = &hf_script_count_read},
+    },
+};

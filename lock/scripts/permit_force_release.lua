@@ -1,0 +1,29 @@
+-- Gives one owner's permit back, or all that are out, and wakes waiters.
+-- KEYS  semaphore, its permits that are out
+-- ARGV  request, owner ('' for all), PUBLISH or SPUBLISH, channel [, the other of
+--       them]
+-- Reply {request, 0, listeners} given back, {request, -1, -2} none of these is out
+-- Source: WIRE 5.2, 16.
+local semaphore, out, owner, heard = KEYS[1], KEYS[2], ARGV[2], 0
+local count = redis.call('zcard', out)
+local id = redis.sha1hex(owner):sub(1, 32):gsub('%x%x', function(byte)
+    return string.char(tonumber(byte, 16))
+end)
+if owner ~= '' then
+    count = redis.call('zscore', out, id) and 1 or 0
+end
+if count == 0 then
+    return {ARGV[1], -1, -2}
+end
+local total = redis.call('incrby', semaphore, count)
+if owner ~= '' then
+    redis.call('zrem', out, id)
+else
+    redis.call('del', out)
+end
+for i = 3, #ARGV, 2 do
+    if total > 0 then
+        heard = math.max(heard, redis.call(ARGV[i], ARGV[4], total))
+    end
+end
+return {ARGV[1], 0, heard}

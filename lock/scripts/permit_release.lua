@@ -1,0 +1,26 @@
+-- Gives the owner's permit back and wakes waiters.
+-- KEYS  semaphore, its permits that are out
+-- ARGV  owner, 0, lease in ms, PUBLISH or SPUBLISH, channel [, the other of them]
+-- Reply {owner, 0, listeners} given back; {owner, -1, -2} it has lapsed, and somebody
+--       has made it available
+-- May be sent any number of times. The message is how many are available.
+-- Source: WIRE 5.2, 16.
+local semaphore, out, owner, heard = KEYS[1], KEYS[2], ARGV[1], 0
+local id = redis.sha1hex(owner):sub(1, 32):gsub('%x%x', function(byte)
+    return string.char(tonumber(byte, 16))
+end)
+if not redis.call('zscore', out, id) then
+    return {owner, -1, -2}
+end
+local total = redis.call('incrby', semaphore, 1)
+local gone = redis.pcall('zrem', out, id)
+if gone ~= 1 then
+    redis.pcall('decrby', semaphore, 1)
+    return gone
+end
+for i = 4, #ARGV, 2 do
+    if total > 0 then
+        heard = math.max(heard, redis.call(ARGV[i], ARGV[5], total))
+    end
+end
+return {owner, 0, heard}

@@ -1,0 +1,26 @@
+-- Renews many permits.
+-- KEYS  for each: the permits of its semaphore that are out
+-- ARGV  lease in ms, then the owner of each
+-- Reply {owner of the first, then for each: 1 renewed, 0 it is out no more}
+-- One that has lapsed, and that nobody has made available yet, is still its owner's.
+-- A key of another type counts as gone and spoils nothing else. Any other refusal
+-- (NOPERM) says nothing of the permit: the error is the reply.
+-- Source: WIRE 16.
+local time = redis.call('time')
+local now = time[1] * 1000 + math.floor(time[2] / 1000)
+local reply, ends = {ARGV[2]}, string.format('%.0f', now + ARGV[1])
+for i, out in ipairs(KEYS) do
+    local id = redis.sha1hex(ARGV[i + 1]):sub(1, 32):gsub('%x%x', function(byte)
+        return string.char(tonumber(byte, 16))
+    end)
+    local held = redis.pcall('zscore', out, id)
+    if type(held) == 'string' then
+        redis.call('zadd', out, ends, id)
+        reply[i + 1] = 1
+    elseif held and not held.err:find('WRONGTYPE', 1, true) then
+        return held
+    else
+        reply[i + 1] = 0
+    end
+end
+return reply

@@ -1,0 +1,555 @@
+/* Expirable permits: a hold that several owners may have. WIRE 16. */
+#include "lock/permits.h"
+
+#include <stdatomic.h>
+
+#include "tests/live/test_lock.h"
+#include "tests/support/one_server.h"
+#include "tests/support/proxy.h"
+
+#define POOL "pool"
+#define OUT_OF_POOL "{pool}:timeout"
+#define CHANNEL_OF_POOL "redisson_sc:{pool}"
+#define TOLD_MS 2000
+#define SHORT_LEASE_MS 400
+
+static struct hf_client *client, *other;
+static struct hf_lock *permit, *permit_of_other;
+
+static struct hf_lock *permit_of(struct hf_client *of)
+{
+    struct hf_lock *new = NULL;
+
+    ck_assert_ok(hf_lock_new_kind(&new, of, HF_KIND_PERMIT, POOL, strlen(POOL),
+                                  NULL));
+    return new;
+}
+
+static void start_with(int64_t watchdog_ms)
+{
+    start_server();
+    client = client_timed(server_port(server), watchdog_ms, 5000);
+    other = client_timed(server_port(server), watchdog_ms, 5000);
+    permit = permit_of(client);
+    permit_of_other = permit_of(other);
+}
+
+static void start(void)
+{
+    start_with(STEADY_WATCHDOG_MS);
+}
+
+/* A waiter that hears nothing asks after a third of this. */
+static void start_to_wait(void)
+{
+    start_with(60000);
+}
+
+static void stop(void)
+{
+    hf_client_free(client);
+    hf_client_free(other);
+    stop_server();
+}
+
+static void set_permits(int64_t permits)
+{
+    bool was_set = false;
+
+    ck_assert_ok(hf_permits_try_set(permit, permits, &was_set, NULL));
+    ck_assert(was_set);
+}
+
+static int64_t available(struct hf_lock *of)
+{
+    int64_t out = -1;
+
+    ck_assert_ok(hf_permits_available(of, &out, NULL));
+    return out;
+}
+
+#define ck_assert_stands(free, out)                                           \
+    do {                                                                      \
+        ck_assert_str_eq(server_ask(server, "GET " POOL), #free);             \
+        ck_assert_int_eq(server_ask_int(server, "ZCARD " OUT_OF_POOL), out);  \
+    } while (0)
+
+/* ---- one call ---- */
+
+START_TEST(permits_are_set_taken_and_given_back)
+{
+    bool was_set = true;
+
+    ck_assert_int_eq(available(permit), 0);
+    ck_assert_status(try_acquire(permit, 1, NULL), HF_TIMEOUT);
+    set_permits(2);
+    ck_assert_ok(hf_permits_try_set(permit_of_other, 9, &was_set, NULL));
+    ck_assert(!was_set);
+    acquire(permit, 1);
+    acquire(permit_of_other, 1);
+    ck_assert_stands(0, 2);
+    ck_assert_int_eq(available(permit), 0);
+    ck_assert_status(try_acquire(permit, 2, NULL), HF_TIMEOUT);
+    release(permit_of_other, 1);
+    acquire(permit, 2);
+    release(permit, 1);
+    release(permit, 2);
+    ck_assert_stands(2, 0);
+    ck_assert_status(hf_lock_release(permit, 1, NULL), HF_NOT_OWNER);
+}
+END_TEST
+
+/* As Redisson's: 16 bytes and a deadline in ms of the epoch. */
+START_TEST(id_has_16_bytes)
+{
+    long long now, ends;
+
+    set_permits(1);
+    acquire_for(permit, 1, 60000);
+    ck_assert_int_eq(
+        server_ask_int(server, "EVAL %s 1 " OUT_OF_POOL,
+                       "return #redis.call('zrange',KEYS[1],0,0)[1]"),
+        16);
+    ends = server_ask_int(
+        server, "EVAL %s 1 " OUT_OF_POOL,
+        "return tonumber(redis.call('zrange',KEYS[1],0,0,'withscores')[2])");
+    now = server_ask_int(server, "EVAL %s 0",
+                         "return redis.call('time')[1]*1000");
+    ck_assert_int_gt(ends, now + 50000);
+    ck_assert_int_le(ends, now + 61000);
+    release(permit, 1);
+}
+END_TEST
+
+START_TEST(owner_has_one_permit_at_a_time)
+{
+    struct hf_acquire_options o = acquire_options(1);
+    struct hf_error err;
+
+    set_permits(5);
+    acquire(permit, 1);
+    ck_assert_status(hf_lock_acquire(permit, &o, &err), HF_E_INVAL);
+    ck_assert_ptr_nonnull(strstr(err.text, "held by this owner already"));
+    ck_assert_stands(4, 1);
+    release(permit, 1);
+}
+END_TEST
+
+START_TEST(inspect_counts_and_force_gives_all_back)
+{
+    char text[HF_OWNER_TEXT_MAX];
+    struct hf_lock_info info;
+    int64_t count = -1;
+    bool is_held;
+
+    set_permits(3);
+    ck_assert_ok(hf_lock_inspect(permit, &info, NULL));
+    ck_assert(!info.is_locked);
+    acquire(permit, 1);
+    acquire_for(permit_of_other, 1, 60000);
+    ck_assert_ok(hf_lock_inspect(permit, &info, NULL));
+    ck_assert(info.is_locked);
+    ck_assert_int_eq(info.kind, HF_KIND_PERMIT);
+    ck_assert_int_eq(info.holders, 2);
+    ck_assert_int_gt(info.ttl_ms, 50000);
+    ck_assert_ok(hf_lock_hold_count(permit, 1, &count, NULL));
+    ck_assert_int_eq(count, 1);
+    ck_assert_ok(hf_lock_is_held_by(permit, 2, &is_held, NULL));
+    ck_assert(!is_held);
+    (void)hf_lock_owner_text(permit, 1, text);
+    ck_assert_ok(hf_lock_force_release(permit, text, strlen(text), NULL));
+    ck_assert_stands(2, 1);
+    ck_assert_status(hf_lock_release(permit, 1, NULL), HF_LOST);
+    acquire(permit, 1);
+    ck_assert_ok(hf_lock_force_release(permit, NULL, 0, NULL));
+    ck_assert_stands(3, 0);
+    ck_assert_status(hf_lock_force_release(permit, NULL, 0, NULL), HF_NOT_OWNER);
+    ck_assert_status(hf_lock_release(permit, 1, NULL), HF_LOST);
+    ck_assert_status(hf_lock_release(permit_of_other, 1, NULL), HF_LOST);
+    ck_assert_stands(3, 0);
+}
+END_TEST
+
+START_TEST(other_kinds_and_numbers_are_refused)
+{
+    struct hf_lock *lock = lock_of(client, NAME);
+    struct hf_error err;
+    bool was_set;
+    int64_t out;
+
+    ck_assert_status(hf_permits_try_set(lock, 1, &was_set, &err), HF_E_INVAL);
+    ck_assert_ptr_nonnull(strstr(err.text, "plain lock"));
+    ck_assert_status(hf_permits_available(lock, &out, &err), HF_E_INVAL);
+    ck_assert_status(hf_permits_try_set(permit, -1, &was_set, &err),
+                     HF_E_INVAL);
+}
+END_TEST
+
+/* ---- waiting ---- */
+
+static void await_listeners(int count)
+{
+    await_subscribers(server, CHANNEL_OF_POOL, count);
+}
+
+START_TEST(release_elsewhere_wakes_a_waiter)
+{
+    struct hf_acquire_options o = acquire_options(2);
+    struct call call;
+    int64_t from_ms;
+
+    set_permits(1);
+    acquire_for(permit_of_other, 1, 60000);
+    call_acquire(&call, permit, &o);
+    await_listeners(1);
+    from_ms = local_now_ms();
+    release(permit_of_other, 1);
+    ck_assert_status(call_await(&call), HF_OK);
+    ck_assert_int_lt(local_now_ms() - from_ms, TOLD_MS);
+    release(permit, 2);
+    ck_assert_stands(1, 0);
+}
+END_TEST
+
+START_TEST(permits_that_are_set_wake_waiters)
+{
+    struct hf_acquire_options o = acquire_options(2);
+    struct call calls[2];
+    int64_t from_ms;
+
+    call_acquire(&calls[0], permit, &o);
+    o.owner = 3;
+    call_acquire(&calls[1], permit, &o);
+    await_listeners(1);
+    from_ms = local_now_ms();
+    set_permits(20);
+    ck_assert_status(call_await(&calls[0]), HF_OK);
+    ck_assert_status(call_await(&calls[1]), HF_OK);
+    ck_assert_int_lt(local_now_ms() - from_ms, TOLD_MS);
+    release(permit, 2);
+    release(permit, 3);
+}
+END_TEST
+
+/* Its holder died: nobody publishes, and nobody counts it back but who wants it. */
+START_TEST(lapsed_permit_is_taken_by_who_waits_for_it)
+{
+    struct hf_acquire_options o = acquire_options(2);
+    int64_t from_ms;
+
+    set_permits(1);
+    ck_assert_str_eq(server_ask(server, "DECR " POOL), "0");
+    from_ms = local_now_ms();
+    (void)server_ask(server, "EVAL %s 1 " OUT_OF_POOL,
+                     "local t=redis.call('time') return redis.call('zadd',"
+                     "KEYS[1],t[1]*1000+700,'0123456789abcdef')");
+    ck_assert_ok(hf_lock_acquire(permit, &o, NULL));
+    ck_assert_int_lt(local_now_ms() - from_ms, TOLD_MS);
+    ck_assert_stands(0, 1);
+    release(permit, 2);
+    ck_assert_stands(1, 0);
+}
+END_TEST
+
+START_TEST(what_has_lapsed_counts_as_available)
+{
+    struct hf_lock_info info;
+
+    set_permits(1);
+    ck_assert_str_eq(server_ask(server, "DECR " POOL), "0");
+    (void)server_ask(server, "ZADD " OUT_OF_POOL " 1000 0123456789abcdef");
+    ck_assert_int_eq(available(permit), 1);
+    ck_assert_ok(hf_lock_inspect(permit, &info, NULL));
+    ck_assert(!info.is_locked);
+    ck_assert_stands(0, 1); /* nobody wanted it */
+}
+END_TEST
+
+START_TEST(permit_without_a_lease_never_lapses)
+{
+    struct hf_lock_info info;
+
+    set_permits(1);
+    (void)server_ask(server, "DECR " POOL);
+    (void)server_ask(server, "ZADD " OUT_OF_POOL
+                             " 922337203685477 0123456789abcdef");
+    ck_assert_status(try_acquire(permit, 1, NULL), HF_TIMEOUT);
+    ck_assert_int_eq(available(permit), 0);
+    ck_assert_ok(hf_lock_inspect(permit, &info, NULL));
+    ck_assert_int_eq(info.ttl_ms, -1);
+    ck_assert_int_eq(info.holders, 1);
+    ck_assert_stands(0, 1);
+}
+END_TEST
+
+/* ---- leases ---- */
+
+START_TEST(permit_is_renewed_and_safe)
+{
+    struct hf_lock *lock = lock_of(client, NAME);
+    struct hf_acquire_options o;
+    struct diary diary;
+
+    set_permits(2);
+    o = diary_options(&diary, 1);
+    ck_assert_ok(hf_lock_acquire(permit, &o, NULL));
+    acquire(permit, 2);
+    acquire(lock, 1);
+    note_await(&diary.note, &diary.renewals, 4, "renewals");
+    ck_assert_int_gt(hf_lock_safe_ms(permit, 1), 0);
+    ck_assert_int_gt(hf_lock_safe_ms(permit, 2), 0);
+    ck_assert_int_gt(hf_lock_safe_ms(lock, 1), 0);
+    ck_assert_int_eq(note_read(&diary.note, &diary.losses), 0);
+    ck_assert_status(try_acquire(permit_of_other, 3, NULL), HF_TIMEOUT);
+    ck_assert_stands(0, 2);
+    release(permit, 1);
+    release(permit, 2);
+    release(lock, 1);
+    ck_assert_stands(2, 0);
+}
+END_TEST
+
+/* Somebody else has made it available: a Redisson whose clock is fast, say. */
+START_TEST(loss_is_told_at_the_next_renewal)
+{
+    struct hf_acquire_options o;
+    struct diary diary;
+
+    set_permits(1);
+    o = diary_options(&diary, 1);
+    ck_assert_ok(hf_lock_acquire(permit, &o, NULL));
+    (void)server_ask(server, "DEL " OUT_OF_POOL);
+    (void)server_ask(server, "INCR " POOL);
+    ck_assert_int_eq(diary_await_loss(&diary), HF_LOST_DELETED);
+    ck_assert_status(try_acquire(permit, 1, NULL), HF_LOST);
+    ck_assert_status(hf_lock_release(permit, 1, NULL), HF_LOST);
+    ck_assert_stands(1, 0);
+}
+END_TEST
+
+START_TEST(lease_that_ends_is_a_loss)
+{
+    struct hf_acquire_options o;
+    struct diary diary;
+
+    set_permits(1);
+    o = diary_options(&diary, 1);
+    o.lease_ms = SHORT_LEASE_MS;
+    ck_assert_ok(hf_lock_acquire(permit, &o, NULL));
+    acquire(permit_of_other, 1); /* takes what has lapsed */
+    note_await(&diary.note, &diary.losses, 1, "the loss");
+    ck_assert_status(hf_lock_release(permit, 1, NULL), HF_LOST);
+    ck_assert_stands(0, 1);
+    release(permit_of_other, 1);
+    ck_assert_stands(1, 0);
+}
+END_TEST
+
+/* ---- many, and a bad network ---- */
+
+#define THREADS 8
+#define TURNS 100
+#define PERMITS 3
+
+static atomic_int inside, most_inside;
+
+static void *take_turns(void *arg)
+{
+    struct hf_lock *of = arg;
+
+    for (int i = 0; i < TURNS; i++) {
+        int now;
+
+        acquire(of, hf_owner_thread());
+        now = atomic_fetch_add(&inside, 1) + 1;
+        if (now > atomic_load(&most_inside))
+            atomic_store(&most_inside, now);
+        atomic_fetch_sub(&inside, 1);
+        release(of, hf_owner_thread());
+    }
+    return NULL;
+}
+
+START_TEST(no_more_are_inside_than_there_are_permits)
+{
+    pthread_t threads[THREADS];
+
+    set_permits(PERMITS);
+    for (int i = 0; i < THREADS; i++)
+        ck_assert_int_eq(pthread_create(&threads[i], NULL, take_turns,
+                                        i % 2 ? permit : permit_of_other),
+                         0);
+    for (int i = 0; i < THREADS; i++)
+        (void)pthread_join(threads[i], NULL);
+    ck_assert_int_le(atomic_load(&most_inside), PERMITS);
+    ck_assert_stands(3, 0);
+}
+END_TEST
+
+static const enum proxy_way ways[] = {PROXY_TO_SERVER, PROXY_TO_CLIENT};
+
+START_TEST(cut_anywhere_each_call_counts_once)
+{
+    struct proxy *proxy = proxy_start(server_port(server));
+    struct hf_client *cut_client = client_timed(proxy_port(proxy), 60000, 5000);
+    struct hf_lock *cut = permit_of(cut_client);
+    uint64_t bytes;
+
+    set_permits(3);
+    acquire(cut, 1);
+    release(cut, 1);
+    bytes = proxy_count(proxy, ways[_i], PROXY_PASSED);
+    acquire(cut, 1);
+    release(cut, 1);
+    bytes = proxy_count(proxy, ways[_i], PROXY_PASSED) - bytes;
+    for (uint64_t n = 0; n <= bytes; n += 5) {
+        proxy_cut_after(proxy, ways[_i], n, PROXY_CLOSE);
+        acquire(cut, 1);
+        ck_assert_stands(2, 1);
+        release(cut, 1);
+        ck_assert_stands(3, 0);
+        proxy_cut_after(proxy, ways[_i], UINT64_MAX, PROXY_CLOSE);
+    }
+    hf_client_free(cut_client);
+    proxy_stop(proxy);
+}
+END_TEST
+
+/* What the server grants after all is given back in the background. */
+START_TEST(grant_without_an_answer_is_given_back)
+{
+    struct proxy *proxy = proxy_start(server_port(server));
+    struct hf_client *cut_client = client_timed(proxy_port(proxy), 60000, 300);
+    struct hf_lock *cut = permit_of(cut_client);
+
+    set_permits(2);
+    acquire(cut, 1);
+    proxy_hold(proxy, PROXY_TO_CLIENT, true);
+    ck_assert_status(try_acquire(cut, 2, NULL), HF_E_NOREPLY);
+    server_await(server, LONG_MS, "0", "GET " POOL);
+    proxy_hold(proxy, PROXY_TO_CLIENT, false);
+    server_await(server, LONG_MS, "1", "GET " POOL);
+    release(cut, 1);
+    ck_assert_stands(2, 0);
+    hf_client_free(cut_client);
+    proxy_stop(proxy);
+}
+END_TEST
+
+START_TEST(calls_without_blocking_tell_the_same)
+{
+    bool was_set = false;
+    struct call call;
+    int64_t out = -1;
+
+    call_init(&call);
+    ck_assert_ok(
+        hf_permits_try_set_async(permit, 4, &was_set, call_done, &call));
+    ck_assert_status(call_await(&call), HF_OK);
+    ck_assert(was_set);
+    call_init(&call);
+    ck_assert_ok(hf_permits_available_async(permit, &out, call_done, &call));
+    ck_assert_status(call_await(&call), HF_OK);
+    ck_assert_int_eq(out, 4);
+    ck_assert_status(
+        hf_permits_try_set_async(permit, -1, &was_set, call_done, &call),
+        HF_E_INVAL);
+    ck_assert_status(hf_permits_available_async(lock_of(client, NAME), &out,
+                                                call_done, &call),
+                     HF_E_INVAL);
+}
+END_TEST
+
+/* ---- rights ---- */
+
+/* What the README names for them. */
+#define RIGHTS                                                                \
+    "on >secret ~* resetchannels &redisson_sc:* +eval +evalsha +exists "      \
+    "+pttl +pexpire +del +publish +subscribe +unsubscribe +info +ping "       \
+    "+client|id +client|kill +client|setname +get +set +incrby +decrby "      \
+    "+time +zadd +zrem +zscore +zrange +zrangebyscore +zcard +zcount"
+
+static struct hf_client *client_of_user(void)
+{
+    struct hf_client_options o;
+    char url[SERVER_URL_MAX];
+
+    client_options(&o, url, server_port(server));
+    o.user = "app";
+    o.password = "secret";
+    o.watchdog_ms = 600;
+    return client_with(&o);
+}
+
+START_TEST(they_work_with_the_rights_that_the_readme_names)
+{
+    struct hf_client *holder, *waiter;
+    struct hf_lock *held, *wanted;
+    struct hf_acquire_options o;
+    struct hf_lock_info info;
+    struct diary diary;
+    struct call call;
+    bool was_set;
+
+    if (strstr(server_ask(server, "INFO server"), "redis_version:6.0"))
+        return; /* channels are no rights there */
+    ck_assert_str_eq(server_ask(server, "ACL SETUSER app reset " RIGHTS), "OK");
+    (void)server_ask(server, "ACL LOG RESET");
+    holder = client_of_user();
+    waiter = client_of_user();
+    held = permit_of(holder);
+    wanted = permit_of(waiter);
+    ck_assert_ok(hf_permits_try_set(held, 1, &was_set, NULL));
+    o = diary_options(&diary, 1);
+    ck_assert_ok(hf_lock_acquire(held, &o, NULL));
+    note_await(&diary.note, &diary.renewals, 1, "a renewal");
+    o = acquire_options(2);
+    call_acquire(&call, wanted, &o);
+    await_listeners(1);
+    release(held, 1);
+    ck_assert_status(call_await(&call), HF_OK);
+    ck_assert_ok(hf_lock_inspect(held, &info, NULL));
+    ck_assert_ok(hf_lock_force_release(held, NULL, 0, NULL));
+    ck_assert_int_eq(available(held), 1);
+    acquire_for(held, 3, 100); /* lapses, and is counted back */
+    ck_assert_status(hf_lock_release(wanted, 2, NULL), HF_LOST);
+    acquire(wanted, 3);
+    ck_assert_str_eq(server_ask(server, "ACL LOG"), "");
+    hf_client_free(holder);
+    hf_client_free(waiter);
+}
+END_TEST
+
+/* ---- */
+
+static void add_all(Suite *suite)
+{
+    TCase *c = live_case(suite, "calls", start, stop);
+
+    tcase_add_test(c, permits_are_set_taken_and_given_back);
+    tcase_add_test(c, id_has_16_bytes);
+    tcase_add_test(c, owner_has_one_permit_at_a_time);
+    tcase_add_test(c, inspect_counts_and_force_gives_all_back);
+    tcase_add_test(c, other_kinds_and_numbers_are_refused);
+    tcase_add_test(c, calls_without_blocking_tell_the_same);
+    c = live_case(suite, "waits", start_to_wait, stop);
+    tcase_add_test(c, release_elsewhere_wakes_a_waiter);
+    tcase_add_test(c, permits_that_are_set_wake_waiters);
+    tcase_add_test(c, lapsed_permit_is_taken_by_who_waits_for_it);
+    tcase_add_test(c, what_has_lapsed_counts_as_available);
+    tcase_add_test(c, permit_without_a_lease_never_lapses);
+    c = live_case(suite, "leases", start, stop);
+    tcase_add_test(c, permit_is_renewed_and_safe);
+    tcase_add_test(c, loss_is_told_at_the_next_renewal);
+    tcase_add_test(c, lease_that_ends_is_a_loss);
+    c = live_case(suite, "faults", start, stop);
+    tcase_add_test(c, no_more_are_inside_than_there_are_permits);
+    tcase_add_test(c, they_work_with_the_rights_that_the_readme_names);
+    tcase_add_loop_test(c, cut_anywhere_each_call_counts_once, 0, COUNT(ways));
+    tcase_add_test(c, grant_without_an_answer_is_given_back);
+}
+
+int main(void)
+{
+    return live_main("permits", add_all);
+}
