@@ -387,7 +387,7 @@ static void answered_error(struct hf_call *call, struct hf_resp_value reply)
         call->by_text = true; /* once: behind it, that answer is an error */
         use_verb(call, "EVAL", call->script->text, call->script->len);
         send_again(call);
-    } else if (passes(reply)) {
+    } else if (passes(reply) || call->command.was_put_off) {
         try_later(call, reply);
     } else { /* a new master has no replicas at first */
         call->is_passing = hf_refusal_is(reply, "NOREPLICAS");

@@ -251,6 +251,36 @@ START_TEST(a_call_outlives_the_server_that_asked_for_patience)
 }
 END_TEST
 
+static bool importing_and_busy(void *ctx, const struct nodes_ask *a,
+                               char *reply)
+{
+    (void)ctx;
+    if (request_matches(a->request, "ASKING"))
+        (void)strcpy(reply, "-BUSY a script is running\r\n");
+    else if (is_get(a))
+        (void)sprintf(reply, "-%s 5 127.0.0.1:%d\r\n",
+                      a->node == 0 ? "ASK" : "MOVED",
+                      nodes_port(nodes, a->node == 0));
+    else
+        return false;
+    return true;
+}
+
+/* What comes behind it is sent back, and would go to and fro. */
+START_TEST(a_server_that_puts_asking_off_is_not_followed_back)
+{
+    static struct ask a;
+
+    begin(importing_and_busy, all_of_0, 1);
+    ck_assert_int_eq(start(&a, 5, LONG_MS), HF_OK);
+    ck_assert_ptr_nonnull(strstr(answer_of(&a), "MOVED 5"));
+    ck_must(a.command.was_put_off, "who asked knows that it will pass");
+    ck_assert_uint_eq(counts().asked, 1);
+    ck_assert_uint_eq(counts().moved, 0);
+    end();
+}
+END_TEST
+
 START_TEST(asking_and_its_command_stand_side_by_side_for_any_number)
 {
     static struct ask many[64];
@@ -341,6 +371,7 @@ static TCase *case_ask(void)
     tcase_set_timeout(c, 60);
     tcase_add_test(c, ask_is_followed_behind_asking_and_not_learned);
     tcase_add_test(c, a_call_outlives_the_server_that_asked_for_patience);
+    tcase_add_test(c, a_server_that_puts_asking_off_is_not_followed_back);
     tcase_add_test(c, asking_and_its_command_stand_side_by_side_for_any_number);
     tcase_add_test(c, a_cancelled_command_leaves_no_asking_behind);
     tcase_add_test(c, a_command_at_its_deadline_leaves_no_asking_behind);

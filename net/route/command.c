@@ -126,6 +126,7 @@ static hf_status submit_all(struct hf_command *c, struct hf_link *link)
 {
     hf_status rc = HF_OK;
 
+    c->was_put_off = false;
     if (c->is_by_ask && (rc = submit_asking(c, link)) < 0) {
         c->asking.done = NULL;
         return rc;
@@ -292,9 +293,10 @@ static void on_asking(struct hf_request *request, enum hf_outcome outcome,
 {
     struct hf_command *c = HF_OWNER_OF(request, struct hf_command, asking);
 
-    (void)outcome; /* whatever it is, the command's own tells */
-    (void)reply;
     c->asking.done = NULL;
+    c->was_put_off = outcome == HF_ANSWERED &&
+                     (hf_resp_error_is(reply, "BUSY") ||
+                      hf_resp_error_is(reply, "LOADING"));
 }
 
 /* ---- redirections ---- */
@@ -343,6 +345,8 @@ static bool is_followed(struct hf_command *c, struct hf_resp_value reply)
     struct hf_redirection r;
 
     if (!topology->judge || c->hops >= HOPS_MAX)
+        return false;
+    if (c->was_put_off) /* it sends back to where this came from */
         return false;
     switch (topology->judge(&r, reply)) {
     case HF_STAYS: return false;

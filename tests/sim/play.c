@@ -398,7 +398,8 @@ static bool may_hide_ghosts(const struct plan *plan)
 
 /* What no client knows of is given back as soon as the server answers, but for
  * a ghost: that is, when its client is refused because of it (guarantees.md,
- * 7). So each client asks for each lock. What is hidden ends with its TTL. */
+ * 7). So each client asks for each lock. What is hidden ends with its lease; its
+ * field stays. */
 static void find_ghosts(struct sim *sim)
 {
     if (!may_have_ghosts(sim->plan))
@@ -443,6 +444,8 @@ static void become_quiet(struct sim *sim, const struct history_header *b)
     each_program(sim, program_stop_waiting);
     run_for(sim, give_back_ms(&sim->plan->head));
     await_calls(sim);
+    if (may_have_ghosts(sim->plan) && may_hide_ghosts(sim->plan))
+        site_dead_readers(sim->site);
     write_world(sim, HISTORY_QUIET);
     each_program(sim, program_count);
 }

@@ -83,6 +83,12 @@ static const struct past {
      "for the one of then"},
     {"cut_by_the_next_connection", "P5",
      "a cut waited for minutes for a connection: the judge was not told when it came"},
+    {"asking_put_off_by_a_busy_server", "P6",
+     "the server that a slot went to was busy and refused ASKING, and sent what came "
+     "behind it back: in a millisecond a release had been to and fro too often"},
+    {"reader_hidden_by_one_that_is_renewed", "P6",
+     "the field of a reader whose lease was over stayed, and the judge took it for a "
+     "hold"},
     {"clock_slow_before_the_grant_is_known", "P10",
      "the judge did not know whose hold it was yet, and excused nobody"},
     {"released_at_an_old_master", "P6",

@@ -226,12 +226,23 @@ bool site_has_other_seed(const struct site *site, const struct server *s)
     return false;
 }
 
-void site_keys(struct site *site)
+static void each_master(struct site *site,
+                        void (*see)(struct witness *w, struct model *m))
 {
     for (size_t i = 0; i < site->count; i++) {
         struct server *s = site->servers[i];
 
         if (!s->feed && s->shard >= 0)
-            witness_keys(&s->witness, server_turn(s));
+            see(&s->witness, server_turn(s));
     }
+}
+
+void site_dead_readers(struct site *site)
+{
+    each_master(site, witness_dead_readers);
+}
+
+void site_keys(struct site *site)
+{
+    each_master(site, witness_keys);
 }

@@ -40,7 +40,8 @@ struct site {
  *               `late_us`.
  * site_publish - with what Redisson publishes messages there.
  * site_has_other_seed - does one run, but for `s`, that the URL names?
- * site_keys   - "key" lines of the masters. */
+ * site_dead_readers, site_keys - "freed" and "key" lines of the masters: as
+ *               witness_*. */
 struct site *site_new(struct sim *sim);
 void site_free(struct site *site);
 void site_link_all(struct site *site);
@@ -57,5 +58,6 @@ struct server *site_master_of_shard(const struct site *site, int64_t number);
 void site_new_master(struct site *site, struct server *s, struct server *old,
                      int64_t late_us);
 bool site_has_other_seed(const struct site *site, const struct server *s);
+void site_dead_readers(struct site *site);
 void site_keys(struct site *site);
 #endif

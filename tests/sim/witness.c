@@ -477,6 +477,42 @@ void witness_init(struct witness *w, struct sim *sim, int64_t server,
 
 /* ---- what is left ---- */
 
+static bool has_hold_key(struct model *m, const char *name,
+                         const struct witness_hold *h)
+{
+    const char *format = strchr(name, '{') ? "%s:%s:rwlock_timeout:%lld"
+                                           : "{%s}:%s:rwlock_timeout:%lld";
+    char text[128 + WITNESS_HOLD_MAX];
+    struct model_key key;
+
+    for (long long i = 1; i <= h->count; i++) {
+        size_t n = (size_t)snprintf(text, sizeof text, format, name, h->field, i);
+
+        must(n < sizeof text);
+        if (model_look(m, 0, text, n, &key) && !key.is_expired)
+            return true;
+    }
+    return false;
+}
+
+static bool is_dead(struct model *m, const char *name,
+                    const struct witness_hold *h)
+{
+    return !ends_in(h->field, strlen(h->field), WRITE_SUFFIX) &&
+           !has_hold_key(m, name, h);
+}
+
+void witness_dead_readers(struct witness *w, struct model *model)
+{
+    for (size_t lock = 0; lock < w->sim->plan->lock_count; lock++)
+        for (size_t i = 0; is_read_write(w, lock) && i < w->locks[lock].count;
+             i++)
+            if (is_dead(model, plan_lock_name(w->sim->plan, (int64_t)lock),
+                        &w->locks[lock].holds[i]))
+                write_freed(w, lock, &w->locks[lock].holds[i],
+                            HISTORY_WHY_EXPIRED);
+}
+
 static const char *const type_names[] = {"none", "string", "hash",
                                          "list", "zset",   "set"};
 

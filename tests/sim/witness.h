@@ -35,11 +35,14 @@ struct witness {
  * witness_repeat - all that the server has, behind its "replica" line.
  * witness_behind - "reset" lines: the model, a new master, has not heard of all
  *                tokens that `old` gave.
+ * witness_dead_readers - "freed" lines of readers whose leases are over, and whose
+ *                fields stay as long as other readers have the lock (kinds.md).
  * witness_keys - "key" lines: what is left. */
 void witness_init(struct witness *w, struct sim *sim, int64_t server,
                   struct model *model);
 void witness_repeat(struct witness *w);
 void witness_behind(struct witness *w, struct model *model, struct model *old);
+void witness_dead_readers(struct witness *w, struct model *model);
 void witness_keys(struct witness *w, struct model *model);
 
 #endif
