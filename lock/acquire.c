@@ -309,7 +309,7 @@ static void refused(struct hf_op *op)
         send_acquire(op);
         return;
     }
-    hf_info_read(&info, &op->answer);
+    hf_info_read(&info, op->lock->kind, &op->answer);
     if (is_other_data(&info)) {
         end_acquire(op, hf_info_refuse(op->error, op->lock, &info));
         return;

@@ -105,7 +105,7 @@ size_t hf_op_put_args(struct hf_op *op, enum hf_step step,
         at = put(at, op->holder, op->holder_len);
     if (how->side)
         at = put(at, how->side, strlen(how->side));
-    if (takes[step].publish)
+    if (takes[step].publish && !op->lock->kind->tells_nobody)
         at = put_publish(at, op->lock);
     if (how->takes_joined)
         at = put_joined(at, op);

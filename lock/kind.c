@@ -17,6 +17,7 @@ static const struct {
     [HF_KIND_NONREENTRANT_FAIR] = {"non-reentrant fair lock",
                                    &hf_kind_nonreentrant_fair},
     [HF_KIND_SPIN] = {"spin lock", &hf_kind_spin},
+    [HF_KIND_VALUE] = {"value lock", &hf_kind_value},
     [HF_KIND_PERMIT] = {"permit", &hf_kind_permit},
 };
 

@@ -58,6 +58,9 @@ struct hf_kind {
     bool waiters_queue;         /* on the server: each waiter asks for itself,
                                    and has a channel: its owner behind it */
     bool spins;                 /* waiters do not rely on messages (WAIT-9) */
+    bool tells_nobody;          /* nor does a release publish any */
+    bool any_text_holds;        /* a holder need not be written as an owner of
+                                   Redisson's or of ours is */
     const struct hf_kind *other;    /* the other side of such a lock, or NULL */
     bool joins_other;           /* an owner of the other side may take it */
     const char *hold_key;       /* the keys of a hold begin with
@@ -69,7 +72,7 @@ struct hf_kind {
 
 extern const struct hf_kind hf_kind_reentrant, hf_kind_nonreentrant,
     hf_kind_fenced, hf_kind_fair, hf_kind_nonreentrant_fair, hf_kind_read,
-    hf_kind_write, hf_kind_spin, hf_kind_permit;
+    hf_kind_write, hf_kind_spin, hf_kind_permit, hf_kind_value;
 
 /* What is no lock: each has a header of its own. */
 extern const struct hf_kind hf_kind_semaphore, hf_kind_latch;

@@ -205,13 +205,21 @@ hf_status hf_lock_release_async(struct hf_lock *lock, int64_t owner,
                                         .owner = owner}, done, ctx);
 }
 
+#define HOLDER_MAX (sizeof(((struct hf_lock_info *)0)->holder) - 1)
+
+static bool holder_ok(const struct hf_kind *kind, const char *text, size_t len)
+{
+    return kind->any_text_holds ? len > 0 && len <= HOLDER_MAX
+                                : hf_owner_ok(text, len);
+}
+
 /* "Nobody" must not come to mean "whoever". */
-static hf_status check_holder(const char *holder, size_t len,
-                              struct hf_error *err)
+static hf_status check_holder(const struct hf_lock *lock, const char *holder,
+                              size_t len, struct hf_error *err)
 {
     char quoted[100];
 
-    if (!holder || hf_owner_ok(holder, len))
+    if (!holder || holder_ok(lock->kind, holder, len))
         return HF_OK;
     return hf_error_set(err, HF_E_INVAL,
                         "'%s' is no owner: those are written \"uuid:number\"",
@@ -221,7 +229,7 @@ static hf_status check_holder(const char *holder, size_t len,
 hf_status hf_lock_force_release(struct hf_lock *lock, const char *holder,
                                 size_t len, struct hf_error *err)
 {
-    hf_status rc = check_holder(holder, len, err);
+    hf_status rc = check_holder(lock, holder, len, err);
 
     if (rc < 0)
         return rc;
@@ -238,7 +246,7 @@ hf_status hf_lock_force_release_async(struct hf_lock *lock, const char *holder,
 
     if (hf_loop_forked(lock->client->loop))
         return HF_E_FORKED;
-    if ((rc = check_holder(holder, len, NULL)) < 0)
+    if ((rc = check_holder(lock, holder, len, NULL)) < 0)
         return rc;
     return hf_ask_post(lock,
                        &(struct hf_ask){.verb = &hf_verb_force,

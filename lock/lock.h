@@ -78,10 +78,10 @@ enum hf_lock_kind {
     HF_KIND_FENCED,             /* can be taken: reentrant; hf_lock_token */
     HF_KIND_NONREENTRANT_FAIR,  /* can be taken: a fair one, by an owner once */
     HF_KIND_PERMIT,             /* can be taken, by several: permits.h */
-    HF_KIND_SPIN                /* can be taken: reentrant; waiters ask again
-                                   and again, for Redisson's releases of it
-                                   publish nothing. Ours wake waiters of other
-                                   kinds */
+    HF_KIND_SPIN,               /* can be taken: reentrant; waiters ask again
+                                   and again: no message of Redisson's */
+    HF_KIND_VALUE               /* can be taken: by an owner once; SET NX PX, as
+                                   redis-py, redsync, node-redlock do */
 };
 HF_API const char *hf_lock_kind_text(enum hf_lock_kind kind);
 
@@ -145,8 +145,8 @@ struct hf_lock_info {
     int64_t ttl_ms;             /* -1: no TTL; -2: not locked */
     int64_t hold_count;         /* the holder's */
     size_t holder_len;
-    char holder[192];           /* who holds: "uuid:number"; of several, one.
-                                   Ends in NUL */
+    char holder[192];           /* who holds: "uuid:number"; of several, one; of
+                                   a value lock any text. Ends in NUL */
     enum hf_lock_kind kind;
     int64_t holders;            /* how many hold it; a reader that died counts
                                    until the lock is released */
@@ -290,13 +290,14 @@ HF_API hf_status hf_lock_release(struct hf_lock *lock, int64_t owner,
                                  struct hf_error *err);
 
 /* hf_lock_force_release - frees the lock, whoever holds it, and wakes waiters.
- *   holder, len   NULL: whoever; else only if it is held by this "uuid:number"
+ *   holder, len   NULL: whoever; else only if it is held by this "uuid:number";
+ *                 of a value lock any text of 1 to 191 bytes
  * Returns HF_OK, HF_NOT_OWNER (not locked, or by another), HF_E_*:
  *         HF_E_INVAL     `holder` is not of that form: empty, too long, ...
  *         HF_E_SERVER    another kind of lock has the name (the error says
  *                        which), or no lock at all; a plain lock has several
- *                        holders; or a read lock has, and `holder` names one:
- *                        nothing is changed
+ *                        holders; or a read lock has, and `holder` names one;
+ *                        a value lock's holder is none: nothing is changed
  * The holder learns of it when it renews or releases.
  * Source: WIRE 8.3. */
 HF_API hf_status hf_lock_force_release(struct hf_lock *lock, const char *holder,

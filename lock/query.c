@@ -39,23 +39,38 @@ static struct hf_bytes holder_in(enum hf_lock_kind kind, struct hf_bytes field,
     return field;
 }
 
-void hf_info_read(struct hf_lock_info *info, const struct hf_answer *answer)
+static void put_holder(struct hf_lock_info *info, struct hf_bytes holder)
 {
-    struct hf_bytes field = answer->field, value = answer->value, holder;
-    enum hf_lock_kind side =
-        hf_field_kind("mode", 4, answer->mode.ptr, answer->mode.len);
-
-    info->kind = hf_field_kind(field.ptr, field.len, value.ptr, value.len);
-    holder = holder_in(info->kind, field, value);
     info->holder_len = holder.len < sizeof info->holder
                            ? holder.len
                            : sizeof info->holder - 1;
     memcpy(info->holder, holder.ptr, info->holder_len);
     info->holder[info->holder_len] = '\0';
-    if (!hf_text_integer(value, &info->hold_count))
-        info->hold_count = 0;
+}
+
+static void read_hash(struct hf_lock_info *info, const struct hf_answer *answer)
+{
+    struct hf_bytes field = answer->field, value = answer->value;
+    enum hf_lock_kind side =
+        hf_field_kind("mode", 4, answer->mode.ptr, answer->mode.len);
+
+    info->kind = hf_field_kind(field.ptr, field.len, value.ptr, value.len);
+    put_holder(info, holder_in(info->kind, field, value));
     if (info->kind == HF_KIND_PLAIN && side != HF_KIND_NONE)
         info->kind = side;
+}
+
+void hf_info_read(struct hf_lock_info *info, const struct hf_kind *kind,
+                  const struct hf_answer *answer)
+{
+    if (!hf_text_integer(answer->value, &info->hold_count))
+        info->hold_count = 0;
+    if (!kind->any_text_holds) {
+        read_hash(info, answer);
+        return;
+    }
+    info->kind = kind->id;
+    put_holder(info, answer->field);
 }
 
 hf_status hf_info_refuse(struct hf_error *err, const struct hf_lock *lock,
@@ -107,7 +122,7 @@ static bool read_info(struct hf_op *op, struct hf_resp_value reply)
         !hf_reply_integer(reply, 7, &fields) ||
         !hf_reply_integer(reply, 8, &has_queue))
         return false;
-    hf_info_read(info, &op->answer);
+    hf_info_read(info, op->lock->kind, &op->answer);
     info->ttl_ms = op->answer.number;
     info->is_locked = info->ttl_ms != TTL_NO_LOCK;
     if (info->is_locked && op->lock->kind->has_nameless_holders)
@@ -145,14 +160,15 @@ const struct hf_verb hf_verb_inspect = {.start = inspect,
 
 /* Why nothing was done, where that is not for another holder: the script's last
  * reason, and all. */
-#define FORCE_LEAST (-6)
+#define FORCE_LEAST (-7)
 
 static hf_status refuse(struct hf_op *op)
 {
     static const char *const kinds[] = {[2] = "no lock of Redisson's form",
                                         [3] = "a read-write lock",
                                         [4] = "a fair lock with a queue",
-                                        [6] = "a multi-lock"};
+                                        [6] = "a multi-lock",
+                                        [7] = "a string that is no holder's"};
     char name[100], holders[40];
     int64_t answer = op->answer.count;
     const char *kind = holders;

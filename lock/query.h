@@ -5,10 +5,11 @@
 #include "lock/records.h"
 
 /* hf_info_read   - fills holder, hold_count and kind from the field of the
- *                  lock's hash that `answer` names. HF_KIND_NONE: no lock has
- *                  such a field.
+ *                  lock's hash that `answer` names, to a question of a lock of
+ *                  `kind`. HF_KIND_NONE: no lock has such a field.
  * hf_info_refuse - HF_E_SERVER: the hash is not a lock's. */
-void hf_info_read(struct hf_lock_info *info, const struct hf_answer *answer);
+void hf_info_read(struct hf_lock_info *info, const struct hf_kind *kind,
+                  const struct hf_answer *answer);
 hf_status hf_info_refuse(struct hf_error *err, const struct hf_lock *lock,
                          const struct hf_lock_info *info);
 

@@ -61,6 +61,7 @@ static bool is_heard_elsewhere(const struct hf_op *released)
 {
     return released->call.is_by_ask &&
            !released->lock->kind->waiters_queue &&
+           !released->lock->kind->tells_nobody &&
            hf_lock_is_sharded(released->lock);
 }
 

@@ -43,6 +43,11 @@ soak-silence: deps $(BUILD)/tests/soak/silence
 redisson: deps all $(redisson_T)
 	@tests/redisson/run.sh $(BUILD)
 
+# Beside those who lock by SET NX PX; skipped where they are not to be had.
+#: make others            value locks beside redis-py, node-redlock and redsync
+others: deps all $(others_T)
+	@tests/others/run.sh $(BUILD)
+
 # What a lock protects, with the checkers of examples/fencing/.
 #: make fencing           late writers and Redis, PostgreSQL, SQLite that refuse them
 fencing: deps all $(BUILD)/tests/live/test_fencing
@@ -53,4 +58,4 @@ valgrind: deps all $(live_T)
 	@tests/valgrind.sh $(BUILD)
 
 .PHONY: servers live-each soak-cluster soak-failover soak-silence \
-        live-each-cluster redisson fencing valgrind
+        live-each-cluster redisson others fencing valgrind

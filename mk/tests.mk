@@ -62,6 +62,8 @@ endif
 
 redisson_T := $(BUILD)/tests/redisson/test_redisson
 $(redisson_T): $(call objects,$(addprefix tests/redisson/,both counts driver fair multi rw))
+others_T := $(BUILD)/tests/others/test_others
+$(others_T): $(call objects,tests/redisson/driver)
 cli_T := $(filter $(BUILD)/tests/test_cli_%,$(unit_T))
 run_T := $(filter $(BUILD)/tests/live/test_run% \
                   $(BUILD)/tests/live/test_resp% \
@@ -84,10 +86,10 @@ $(writer_T): %: %.o $(LIBS)
 soak_T := $(addprefix $(BUILD)/tests/soak/,chaos failover silence)
 
 # What is run in parts (tests/support/parts.c).
-$(unit_T) $(live_T) $(each_T) $(redisson_T) $(soak_T) $(bytewise_T): \
+$(unit_T) $(live_T) $(each_T) $(redisson_T) $(others_T) $(soak_T) $(bytewise_T): \
     LINK += $(call wrapped,_tcase_add_test)
 
-$(unit_T) $(live_T) $(each_T) $(redisson_T) $(soak_T): \
+$(unit_T) $(live_T) $(each_T) $(redisson_T) $(others_T) $(soak_T): \
     %: %.o $(support_O) $(LIBS)
 	$(call say,link $@)
 	$(Q)$(CC) $(LINK) $(filter %.o,$^) $(LIBS) $(TLS_LIBS) $(CHECK_LIBS) -o $@
@@ -119,7 +121,7 @@ export CK_TIMEOUT_MULTIPLIER ?= 5
 
 #: make build-tests       the test programs, without a run
 build-tests: all $(examples_B) $(BUILD)/tests/locale/comma $(check_T) $(soak_T) \
-             $(each_T) $(redisson_T)
+             $(each_T) $(redisson_T) $(others_T)
 
 check-built: build-tests layers shape-check docs-check exports rules-check faults-check \
              deps-check

@@ -18,6 +18,7 @@ static const struct {
     {HF_KIND_FAIR, true, "redisson_lock__channel", "0", ""},
     {HF_KIND_NONREENTRANT_FAIR, false, "redisson_lock__channel", "0", ""},
     {HF_KIND_SPIN, true, "redisson_lock__channel", "0", ""},
+    {HF_KIND_VALUE, false, "", "", ""},    /* not Redisson's */
 };
 
 START_TEST(a_row_says_what_the_contract_says)

@@ -361,6 +361,7 @@ static const struct {
     {HF_KIND_FENCED, "a{b", false}, {HF_KIND_FENCED, "a}b", false},
     {HF_KIND_READ, "a{b", false},   {HF_KIND_READ, "{}x", false},
     {HF_KIND_PERMIT, "a{b", false}, {HF_KIND_SPIN, "a{b", true},
+    {HF_KIND_VALUE, "a{b", true},   {HF_KIND_VALUE, "{}x", true},
     {HF_KIND_WRITE, "a{b", true},   {HF_KIND_NONREENTRANT, "a{b", true},
 };
 

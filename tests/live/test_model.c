@@ -106,6 +106,13 @@ static const struct {
     {&hf_script_read_renew, "2 %l %h %t %o"},
     {&hf_script_rw_force_release, "1 %l 123 '' read %p %r"},
     {&hf_script_rw_force_release, "1 %l 123 %o write %p %r"},
+    {&hf_script_value_acquire, "1 %k %o 1 %t"},
+    {&hf_script_value_release, "1 %k %o 0 %t"},
+    {&hf_script_value_renew, "1 %k %t %o"},
+    {&hf_script_value_renew, "3 %k %k %l %t %o %o %o"},
+    {&hf_script_value_force_release, "1 %k 123 ''"},
+    {&hf_script_value_force_release, "1 %k 123 %o"},
+    {&hf_script_value_inspect, "1 %k 123 %o"},
     {&hf_script_write_acquire, "1 %l %w %n %t"},
     {&hf_script_write_release, "1 %l %w %n %t %p %r"},
 };

@@ -1,4 +1,5 @@
-/* Starts Driver.java, tells it commands, and sorts its answers by thread. */
+/* Starts Driver.java, or another program of its language, tells it commands, and
+ * sorts its answers by thread. */
 #include "tests/redisson/driver.h"
 
 #include <check.h>
@@ -64,7 +65,7 @@ static bool read_line(struct driver *d, int64_t deadline_ms)
         return false;
     ck_assert_msg(d->line_len < LINE_MAX_LEN - 1 &&
                       read(d->from, d->line + d->line_len, 1) == 1,
-                  "Redisson has ended, or says too much");
+                  "the other side has ended, or says too much");
     if (d->line[d->line_len] != '\n')
         return d->line_len++, false;
     d->line[d->line_len] = '\0';
@@ -79,7 +80,7 @@ static void sort_line(struct driver *d)
 
     ck_assert_msg(thread >= 1 && thread <= THREADS_MAX && *text == ' ' &&
                       d->count[thread] < ANSWERS_MAX,
-                  "Redisson says '%s'", d->line);
+                  "the other side says '%s'", d->line);
     (void)strcpy(d->answers[thread][d->count[thread]++], text + 1);
 }
 
@@ -128,47 +129,53 @@ const char *driver_ask(struct driver *d, int thread, const char *format, ...)
     tell(d, thread, format, args);
     va_end(args);
     answer = driver_answer(d, thread, DRIVER_MS);
-    ck_assert_msg(answer != NULL, "Redisson does not answer '%s'", format);
+    ck_assert_msg(answer != NULL, "the other side does not answer '%s'", format);
     return answer;
 }
 
 /* ---- the process ---- */
 
-static void exec_java(int in, int out, const char *url, int watchdog_ms)
+static void exec_program(int in, int out, const char *const argv[])
 {
-    const char *lib = environment("HF_REDISSON");
-    char path[600], watchdog[16];
-
     prctl(PR_SET_PDEATHSIG, SIGKILL);
     dup2(in, 0);
     dup2(out, 1);
-    (void)snprintf(path, sizeof path, "%s:%s/*", lib, lib);
-    (void)snprintf(watchdog, sizeof watchdog, "%d", watchdog_ms);
-    execlp("java", "java", "-XX:TieredStopAtLevel=1", "-cp", path, "Driver", url,
-           watchdog, (char *)NULL);
+    execvp(argv[0], (char *const *)argv);
     _exit(127);
 }
 
-struct driver *driver_start(struct server *s, int watchdog_ms)
+struct driver *driver_run(const char *const argv[])
 {
     struct driver *d = local_new(sizeof *d);
     int64_t deadline_ms = local_now_ms() + DRIVER_MS;
-    char url[SERVER_URL_MAX];
     int in[2], out[2];
 
     /* Closed in it, else it would keep its own input open. */
     ck_assert(pipe2(in, O_CLOEXEC) == 0 && pipe2(out, O_CLOEXEC) == 0);
-    server_url(s, url);
     if ((d->pid = fork()) == 0)
-        exec_java(in[0], out[1], url, watchdog_ms);
+        exec_program(in[0], out[1], argv);
     close(in[0]);
     close(out[1]);
     d->to = in[1];
     d->from = out[0];
     while (!read_line(d, deadline_ms))
-        ck_assert_msg(local_now_ms() < deadline_ms, "Redisson does not start");
-    ck_assert_msg(strncmp(d->line, "ready ", 6) == 0, "%s", d->line);
+        ck_assert_msg(local_now_ms() < deadline_ms, "%s does not start",
+                      argv[0]);
+    ck_assert_msg(strncmp(d->line, "ready", 5) == 0, "%s", d->line);
     return d;
+}
+
+struct driver *driver_start(struct server *s, int watchdog_ms)
+{
+    const char *lib = environment("HF_REDISSON");
+    char path[600], watchdog[16], url[SERVER_URL_MAX];
+    const char *const argv[] = {"java", "-XX:TieredStopAtLevel=1", "-cp", path,
+                          "Driver", url, watchdog, NULL};
+
+    (void)snprintf(path, sizeof path, "%s:%s/*", lib, lib);
+    (void)snprintf(watchdog, sizeof watchdog, "%d", watchdog_ms);
+    server_url(s, url);
+    return driver_run(argv);
 }
 
 void driver_kill(struct driver *d)

@@ -23,6 +23,8 @@ struct server;
 
 /* driver_has    - a kind of locks: "fenced".
  * driver_start  - ready on return; lockWatchdogTimeout is `watchdog_ms`.
+ * driver_run    - another program that speaks this language, found as execvp
+ *                 does; its first line is "ready".
  * driver_stop   - its input ends, and it. Takes NULL.
  * driver_kill   - SIGKILL; is dead on return. driver_stop follows.
  * driver_tell   - "VERB KIND NAME ..." to that thread.
@@ -31,6 +33,7 @@ struct server;
  * driver_ask    - both. */
 bool driver_has(const char *kind);
 struct driver *driver_start(struct server *s, int watchdog_ms);
+struct driver *driver_run(const char *const argv[]);
 void driver_stop(struct driver *d);
 void driver_kill(struct driver *d);
 void driver_tell(struct driver *d, int thread, const char *format, ...)

@@ -1,0 +1,16 @@
+-- Frees a value lock, whoever holds it.
+-- KEYS  lock
+-- ARGV  request, holder ('' for whoever)
+-- Reply {request, 0, 0} freed, {request, -1, TTL in ms} not locked, or by another;
+--       nothing is done, for it is {request, -7} no holder's text: empty, or longer
+--       than hf_lock_inspect could tell
+local lock, holder = KEYS[1], ARGV[2]
+local held = redis.call('get', lock)
+if not held or holder ~= '' and held ~= holder then
+    return {ARGV[1], -1, redis.call('pttl', lock)}
+end
+if held == '' or #held > 191 then
+    return {ARGV[1], -7}
+end
+redis.call('del', lock)
+return {ARGV[1], 0, 0}

@@ -1,0 +1,13 @@
+-- Frees the lock: compare and delete.
+-- KEYS  lock
+-- ARGV  owner
+-- Reply {owner, 0, 0}           done
+--       {owner, -1, TTL in ms}  this owner does not hold it
+-- May be sent any number of times. Nobody is told: whoever waits asks again and
+-- again. Source: REDLOCK, a single instance.
+local lock, owner = KEYS[1], ARGV[1]
+if redis.call('get', lock) ~= owner then
+    return {owner, -1, redis.call('pttl', lock)}
+end
+redis.call('del', lock)
+return {owner, 0, 0}
