@@ -4,7 +4,7 @@
 #
 # Each is a program that is told lines on its standard input, after it has said
 # "ready", and answers each by a line; both begin with the number of a thread, 1:
-#     beside NAME             one try                      true, false
+#     try NAME             one try                      true, false
 #     acquire NAME [MS]    waits; a lease of so long    ok, timeout
 #     release NAME         what it has acquired         ok, refused
 #     count NAME KEY N     N times: acquires, adds 1 to the number at KEY by reading
