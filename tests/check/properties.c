@@ -124,6 +124,8 @@ static bool explains(const struct hold *hold, const struct hold *other)
 {
     if (hold->clock.line || state_is_by_old_master(hold))
         return true;
+    if (hold->excuse.reason == EXCUSE_TAKEN_AWAY && hold->beside.line)
+        return true;
     if (hold->excuse.reason == EXCUSE_TAKEN_AWAY ||
         hold->excuse.reason == EXCUSE_FAILOVER)
         return hold->excuse.at.line <= grant_of(other).line;

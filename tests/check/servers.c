@@ -77,14 +77,33 @@ static void note_held(const struct judge *j, struct hold *hold, uint32_t server)
     hold->ruled_by = server;
 }
 
+/* Of a slot that moves to and fro, the server that it moves to executes what an
+ * earlier move had sent there, though the lock is still where it was. */
+static bool is_beside(const struct judge *j, const struct hold *hold,
+                      uint32_t server)
+{
+    for (const struct hold *h = hold->lock->holds; h; h = h->next) {
+        const struct record *r = h == hold ? NULL : state_held(j, h);
+
+        if (r && r->server != server && (h->class != CLASS_READ ||
+                                         hold->class != CLASS_READ))
+            return true;
+    }
+    return false;
+}
+
 /* What a server says that decides, or has done so. */
 static void held_by_master(struct judge *j, struct hold *hold,
                            struct record *record, const struct history_event *e,
                            bool was_held)
 {
     note_wait(j, hold);
-    if (!was_held && !is_at_another(j, hold, record))
+    if (!was_held && !is_at_another(j, hold, record)) {
         hold->granted = j->now;
+        hold->beside = is_beside(j, hold, e->source.number)
+                           ? j->now
+                           : (struct moment){0, 0};
+    }
     if (e->by != HISTORY_BY_OTHER)
         note_held(j, hold, e->source.number);
     hold->last_server = e->source.number;

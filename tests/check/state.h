@@ -84,6 +84,8 @@ struct hold {
     struct moment ruled;        /* its last one by a server that decided */
     uint32_t ruled_by;          /* which one */
     struct excuse excuse;       /* since that line */
+    struct moment beside;       /* line 0, or that first held line, while another
+                                   server had the lock for another owner */
     struct moment back;         /* the failover to a server that alone had it */
     int64_t old_master_until_us;    /* the latest end that a server gave it after
                                    it had been replaced; 0: none did */

@@ -89,6 +89,10 @@ static const struct past {
     {"reader_hidden_by_one_that_is_renewed", "P6",
      "the field of a reader whose lease was over stayed, and the judge took it for a "
      "hold"},
+    {"asked_by_an_earlier_move", "P1",
+     "a slot moved to and fro: a server granted what an earlier move had sent there "
+     "while another still had the lock; the judge excused only what was granted after "
+     "a loss"},
     {"clock_slow_before_the_grant_is_known", "P10",
      "the judge did not know whose hold it was yet, and excused nobody"},
     {"released_at_an_old_master", "P6",
