@@ -15,6 +15,7 @@
 #include <sys/wait.h>
 
 #include "bench/measure.h"
+#include "bench/redisson.h"
 #include "holdfast.h"
 
 #define NAME "bench-share"
@@ -160,59 +161,15 @@ static pid_t start_ours(struct tally *t, int threads, double ms)
 
 /* ---- a real Redisson ---- */
 
-/* It takes its time to be ready, so it says when. */
-static FILE *to_redisson, *from_redisson;
-static pid_t redisson;
-
-static bool has_redisson(void)
-{
-    return access(given("BENCH_REDISSON"), R_OK) == 0;
-}
-
-static void start_redisson(void)
-{
-    char path[600], address[64], line[200];
-    int to[2], from[2];
-
-    if (pipe(to) < 0 || pipe(from) < 0)
-        die("pipe", "failed");
-    snprintf(path, sizeof path, "%s:%s/*", given("BENCH_REDISSON"),
-             given("BENCH_REDISSON"));
-    snprintf(address, sizeof address, "redis://127.0.0.1:%d", server_port());
-    redisson = fork();
-    if (redisson == 0) {
-        dup2(to[0], 0);
-        dup2(from[1], 1);
-        close(to[1]); /* else it would never see the end */
-        execlp("java", "java", "-cp", path, "Driver", address, "30000", NULL);
-        die("java", "cannot be started");
-    }
-    close(to[0]);
-    close(from[1]);
-    to_redisson = fdopen(to[1], "w");
-    from_redisson = fdopen(from[0], "r");
-    if (!fgets(line, sizeof line, from_redisson))
-        die("Redisson", "does not start");
-}
-
 static void redisson_begins(int threads, double ms)
 {
-    fprintf(to_redisson, "1 contend lock " NAME " %d %ld %.0f\n", threads,
-            hold_us, ms);
-    fflush(to_redisson);
+    redisson_contend("lock", NAME, threads, hold_us, ms);
 }
 
 static void redisson_ends(struct tally *t)
 {
-    if (fscanf(from_redisson, "%*d %ld %lf %lf", &t->grants, &t->median_us,
-               &t->longest_us) != 3)
-        die("Redisson", "says nothing");
-}
-
-static void stop_redisson(void)
-{
-    fclose(to_redisson);
-    (void)waitpid(redisson, NULL, 0);
+    redisson_read("%*d %ld %lf %lf", &t->grants, &t->median_us,
+                  &t->longest_us);
 }
 
 /* ---- two of them ---- */
@@ -387,15 +344,15 @@ int main(int argc, char **argv)
     printf("%g ms each; waits in ms: median, longest\n"
            "second  threads   hold  grants/s   share   first              "
            "            second\n", ms);
-    if (has_redisson())
-        start_redisson();
+    if (redisson_is_there())
+        redisson_start();
     for (size_t h = 0; h < 3; h++)
         for (size_t i = 0; i < 3; i++)
-            for (int second = NOBODY; second <= (has_redisson() ? REDISSON : OURS);
+            for (int second = NOBODY; second <= (redisson_is_there() ? REDISSON : OURS);
                  second++)
                 share((enum second)second, threads[i], holds_us[h], ms);
-    if (has_redisson())
-        stop_redisson();
+    if (redisson_is_there())
+        redisson_stop();
     printf("\nfew waiters, and how late the next one has it, us\n");
     for (int n = 1; n <= 8; n *= 2)
         hand_over(n, 21);
