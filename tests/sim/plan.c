@@ -112,7 +112,8 @@ static void draw_locks(struct plan *plan, uint64_t seed)
         plan->locks[i].family = draw_below(&dice, FAMILIES);
         plan->locks[i].name = (name + (int64_t)i) % PLAN_NAMES;
         if (plan->head.deployment >= DEPLOY_CLUSTER &&
-            plan_needs_two_keys(plan, (int64_t)i) && plan->locks[i].name == NAME_WITHOUT_TAG)
+            plan_needs_two_keys(plan, (int64_t)i) &&
+            plan->locks[i].name == NAME_WITHOUT_TAG)
             plan->locks[i].family = FAMILY_PLAIN;
     }
 }
