@@ -301,6 +301,7 @@ static void refused(struct hf_op *op)
     struct hf_lock_info info = {
         .is_locked = true, .ttl_ms = op->answer.number, .holders = 1};
 
+    op->may_stand = op->place_ms > 0;
     if (op->client->is_closing) {
         end_acquire(op, HF_E_CLOSED);
         return;
@@ -314,7 +315,6 @@ static void refused(struct hf_op *op)
         end_acquire(op, hf_info_refuse(op->error, op->lock, &info));
         return;
     }
-    op->may_stand = op->place_ms > 0;
     hf_release_ghost(op->lock, &op->answer);
     if (op->options.wait_ms != 0) {
         hf_notice_wait(op, &info);

@@ -9,8 +9,9 @@
  *           for as long as the lease, from its first answer on. Whatever it had
  *           granted by then has ended after that time; but of a read-write lock
  *           all holds last as long as the longest, and one that is renewed
- *           keeps the others. There it is asked once a second from then on; also
- *           a server that is full, and refuses a writer's release if that makes
+ *           keeps the others; and a place in a queue lasts as long as those
+ *           before it. There it is asked once a second from then on; also a
+ *           server that is full, and refuses a writer's release if that makes
  *           it a reader. Likewise permits that have no lease at all.
  * ORPHAN-3  A ghost: an acquire is refused because of a holder with our UUID
  *           that no hold and no call of ours has. The server may have executed
@@ -48,7 +49,8 @@ static void on_ask_again(struct hf_timer *timer)
 /* ORPHAN-2 */
 static bool may_outlast_its_lease(const struct hf_op *op)
 {
-    return op->lock->kind->other || op->lock->kind->is_ownerless;
+    return op->lock->kind->other || op->lock->kind->waiters_queue ||
+           op->lock->kind->is_ownerless;
 }
 
 static bool is_passing(const struct hf_op *op, hf_status status,

@@ -2,7 +2,7 @@
 # of holdfast.
 
 judge_O := $(call objects,$(addprefix tests/check/,history state properties \
-    watch lines clients servers judge))
+    watch lines clients servers queue violation judge))
 judge_main_O := $(BUILD)/tests/check/main.o
 
 # Millions of lines are judged.

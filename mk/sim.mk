@@ -1,10 +1,11 @@
 # The simulation (docs/simulation.md): the client in a world of its own.
 
 sim_O := $(call objects,$(addprefix tests/sim/,plan plan_text scene scene_answers \
-           scene_connections scene_crossing scene_failover scene_messages scene_slots \
-           shrink))
+           scene_connections scene_crossing scene_failover scene_messages scene_queue \
+           scene_slots shrink))
 play_O := $(call objects,$(addprefix tests/sim/,call failover nodes operations owner \
-            play program reshard sentinels server site story trouble witness))
+            peer play program reshard sentinels server site story trouble witness \
+            witness_queue))
 sim_T := $(addprefix $(BUILD)/tests/sim/,test_plan test_world test_world_faults \
            test_model_alone test_seeds)
 

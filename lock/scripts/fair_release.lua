@@ -7,7 +7,8 @@
 --       {owner, -1, TTL in ms}            this owner does not hold it
 -- May be sent any number of times. If nobody holds the lock, the head is told all the
 -- same: it may be asleep on a TTL that has ended early, or have become the head now.
--- Heads whose time is over are dropped. Those who stood behind an owner that leaves
+-- A full server refuses a script whose first write needs memory: so it leaves the
+-- queue first. Heads whose time is over are dropped. Those who stood behind an owner that leaves
 -- the queue come earlier by the time that it had, as in fair_acquire.lua.
 -- The head listens on CHANNEL:OWNER, in one way: who listens in both counts once.
 -- Source: WIRE 5.2, 11.4, 11.5.
@@ -17,16 +18,17 @@ local time = redis.call('time')
 local now = time[1] * 1000 + math.floor(time[2] / 1000)
 if count == '0' and redis.call('zscore', places, owner) then
     local is_behind, place = false, tonumber(ARGV[4])
-    for _, other in ipairs(redis.call('lrange', queue, 0, -1)) do
+    local all = redis.call('lrange', queue, 0, -1)
+    redis.call('zrem', places, owner)
+    redis.call('lrem', queue, 0, owner)
+    for _, other in ipairs(all) do
         local ends = tonumber(redis.call('zscore', places, other) or nil)
         if is_behind and ends then
-            ends = math.min(ends, math.max(ends - place, now + place / 2))
+            ends = math.min(ends, math.max(ends - place, now + place * 3 / 4))
             redis.call('zadd', places, string.format('%.0f', ends), other)
         end
         is_behind = is_behind or other == owner
     end
-    redis.call('zrem', places, owner)
-    redis.call('lrem', queue, 0, owner)
 end
 local head
 repeat

@@ -4,6 +4,7 @@
 
 #include "tests/check/lines.h"
 #include "tests/check/properties.h"
+#include "tests/check/queue.h"
 #include "tests/check/watch.h"
 
 #define MS 1000
@@ -312,6 +313,9 @@ void on_client(struct judge *j, struct party *p, const struct history_event *e)
         return;
     case HISTORY_END:
         on_end(j, e);
+        return;
+    case HISTORY_WAIT:
+        on_wait(j, e);
         return;
     case HISTORY_SAFE:
         on_safe(j, e);

@@ -56,6 +56,8 @@
  *                            0: it believes nothing. Written when that changes
  *     lost   lock kind owner [hold reason]       it was told
  *     count  lock kind owner [hold] n            how often it holds, says the client
+ *     wait   call hold       the call waits in the server's queue, if it has one,
+ *                            under this name from now on
  *     stop, go, died         suspended, continued; gone, with all that it believed
  *     clock  [ppm] [step]    its rate from now on; or a jump, in us
  *
@@ -67,6 +69,11 @@
  *                            also by a release of what it does not have, of a server
  *                            that has been replaced
  *     reset  lock            it forgot the lock's fencing tokens
+ *     queued lock hold by    a fair lock's queue: a waiter is put at its end
+ *     head   lock [hold until] by
+ *                            and who is its first one now, and until when that is
+ *                            honoured; without `hold`: nobody
+ *     place  lock hold [may] after quiet: who is in it; may: why, if its client lives
  *     told   channel n       a message was published, n subscribers
  *     down, up               it does not serve; it serves
  *     master [instead]       it decides from now on, in place of that source; until
@@ -111,7 +118,8 @@
     X(DIED, "died") X(CLOCK, "clock") X(HELD, "held") X(FREED, "freed")       \
     X(RESET, "reset") X(TOLD, "told") X(DOWN, "down") X(UP, "up")             \
     X(MASTER, "master") X(REPLICA, "replica") X(KEY, "key")                   \
-    X(FAULT, "fault") X(QUIET, "quiet") X(OVER, "over")
+    X(FAULT, "fault") X(QUIET, "quiet") X(OVER, "over")                       \
+    X(WAIT, "wait") X(HEAD, "head") X(QUEUED, "queued") X(PLACE, "place")
 #define HISTORY_KINDS(X)                                                      \
     X(KIND_PLAIN, "plain") X(KIND_NONREENTRANT, "nonreentrant")               \
     X(KIND_FENCED, "fenced") X(KIND_FAIR, "fair") X(KIND_READ, "read")        \

@@ -157,7 +157,13 @@ static bool is_whole(const struct history_event *e)
     case HISTORY_FREED:
     case HISTORY_LOST:
         return e->lock.at && e->owner.at;
+    case HISTORY_WAIT:
+        return e->call != HISTORY_NONE && e->hold.at;
+    case HISTORY_QUEUED:
+    case HISTORY_PLACE:
+        return e->lock.at && e->hold.at;
     case HISTORY_RESET:
+    case HISTORY_HEAD:
         return e->lock.at;
     default:
         return true;

@@ -1,5 +1,6 @@
 /* What is wrong with a history, by the rules in properties.h. */
 #include "tests/check/properties.h"
+#include "tests/check/violation.h"
 
 #include <inttypes.h>
 #include <stdarg.h>
@@ -8,81 +9,6 @@
 #include <string.h>
 
 #define MS 1000
-
-/* ---- violations ---- */
-
-/* A new one; what is not judged, or beyond what is kept, is written where nobody
- * reads it. */
-static struct judge_violation *violate(struct judge *j, int property,
-                                       int64_t time_us)
-{
-    struct judge_violation *v = &j->unjudged;
-
-    if (j->header.judged >> property & 1) {
-        if (!j->violations)
-            j->violations =
-                must_have(malloc(JUDGE_VIOLATIONS_MAX * sizeof *v));
-        if (j->violations_count < JUDGE_VIOLATIONS_MAX)
-            v = &j->violations[j->violations_count];
-        j->violations_count++;
-    }
-    *v = (struct judge_violation){.property = property, .time_us = time_us};
-    return v;
-}
-
-/* In order, each once. */
-static void show(struct judge_violation *v, struct moment at)
-{
-    int i = v->lines_count;
-
-    for (int k = 0; k < v->lines_count; k++)
-        if (v->lines[k] == at.line)
-            return;
-    if (at.line == 0 || i == JUDGE_LINES_MAX)
-        return;
-    for (; i > 0 && v->lines[i - 1] > at.line; i--)
-        v->lines[i] = v->lines[i - 1];
-    v->lines[i] = at.line;
-    v->lines_count++;
-}
-
-__attribute__((format(printf, 2, 3))) static void
-say(struct judge_violation *v, const char *format, ...)
-{
-    size_t len = strlen(v->text);
-    va_list args;
-
-    va_start(args, format);
-    vsnprintf(v->text + len, sizeof v->text - len, format, args);
-    va_end(args);
-}
-
-/* Names and times, as a person reads them. They last for one sentence. */
-static const char *word(struct history_text text)
-{
-    static char words[8][48];
-    static unsigned turn;
-    char *at = words[turn++ % 8];
-    size_t len = text.len < 40 ? text.len : 40;
-
-    for (size_t i = 0; i < len; i++)
-        at[i] = text.at[i] > ' ' && text.at[i] < 0x7f ? text.at[i] : '?';
-    strcpy(at + len, len < text.len ? "..." : "");
-    return at;
-}
-
-static const char *when(int64_t us)
-{
-    static char times[8][32];
-    static unsigned turn;
-    char *at = times[turn++ % 8];
-
-    if (us == HISTORY_NEVER)
-        return "further notice";
-    snprintf(at, sizeof times[0], "%" PRId64 ".%06d s", us / 1000000,
-             (int)(us % 1000000));
-    return at;
-}
 
 static const char *lock_of(const struct hold *hold)
 {

@@ -53,11 +53,21 @@
  *      Not counted: while a fault touches the client, while the client is
  *      suspended, while the lock's server is down; after each of these,
  *      settle_ms, or until the bound above has passed.
+ * P5b  A fair lock is granted in the order in which its waiters came into the
+ *      server's queue, to those that wait yet: nobody is granted it before a call
+ *      that was put there earlier. And while a place is honoured, it is free for
+ *      nobody but the first in the queue (P5).
+ *      Begins anew with the end of a hold of its owner's, which its calls enter.
+ *      Excused: who came earlier was suspended since, or touched by a fault, or
+ *      settle_ms before; its clock, as below. Not judged of a lock that a peer
+ *      has waited for or held: a peer that goes makes others' places shorter.
  * P6a  When all is quiet, no server holds what no client counts.
  *      Excused, where the hold ends by itself: its client has died, or was told
  *      that it is lost; a new master has not heard of its release, or the old one
  *      has executed that. Not judged: holds of peers.
  * P6b  And no key is left, but those of locks that are held, and those that `may`.
+ * P6c  And nobody stands in the queue of a fair lock whose client lives, but for
+ *      places that `may`.
  * P7   Each call ends by its `due`. The time in which its client is suspended
  *      is not counted. Not judged: clients that have died.
  * P8   The fencing tokens of a lock grow in the order of grants: on the server; and
@@ -100,6 +110,7 @@ void p2_overdue(struct judge *j, struct hold *hold);
 void p3_counts(struct judge *j, struct hold *hold);
 void p4_renewed(struct judge *j, struct hold *hold, bool was_held);
 void p5_overdue(struct judge *j, struct ask *ask);
+void p5_in_order(struct judge *j, struct hold *hold);
 void p6_left(struct judge *j, struct hold *hold);
 void p6_key(struct judge *j, const struct history_event *key);
 void p7_overdue(struct judge *j, struct ask *ask);

@@ -1,6 +1,7 @@
 /* What the lines of servers change, and which properties are then looked at. */
 #include "tests/check/lines.h"
 #include "tests/check/properties.h"
+#include "tests/check/queue.h"
 #include "tests/check/watch.h"
 
 static void note_wait(struct judge *j, const struct hold *hold)
@@ -114,6 +115,8 @@ static void held_by_master(struct judge *j, struct hold *hold,
     p10_shortened(j, hold, record);
     if (e->by == HISTORY_BY_RENEW)
         p4_renewed(j, hold, was_held);
+    if (e->by == HISTORY_BY_ACQUIRE && !was_held)
+        p5_in_order(j, hold);
     if (e->token != HISTORY_NONE && e->token != 0)
         p8_granted(j, hold, e->token);
     if (hold->excuse.reason == EXCUSE_OLD_MASTER)
@@ -135,6 +138,7 @@ static void on_held(struct judge *j, struct party *p,
                            : e->by == HISTORY_BY_PEER;
     if (p->is_replica)
         return;
+    queue_peer(j, e);
     hold->lock->home = p->source.number;
     held_by_master(j, hold, record, e, was_held);
     watch_lock(j, hold->lock, watch_look_ms(j), false);
@@ -156,6 +160,7 @@ static void on_freed(struct judge *j, struct party *p,
     bool decides = state_decides(j, p->source.number);
 
     state_record_drop(hold, p->source.number);
+    queue_freed(hold);
     if (decides && !state_held(j, hold))
         lock->home = p->source.number;
     if (!decides && e->why == HISTORY_WHY_RELEASED)
@@ -280,6 +285,9 @@ void on_server(struct judge *j, struct party *p, const struct history_event *e)
     case HISTORY_REPLICA: on_replica(j, p); return;
     case HISTORY_CLOCK: on_clock(j, p, e); return;
     case HISTORY_KEY: p6_key(j, e); return;
+    case HISTORY_QUEUED: on_queued(j, e); return;
+    case HISTORY_HEAD: on_head(j, e); return;
+    case HISTORY_PLACE: on_place(j, e); return;
     default: return;
     }
 }

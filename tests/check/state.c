@@ -38,6 +38,14 @@ static void text_free(struct history_text text)
     free((char *)text.at);
 }
 
+void text_set(struct history_text *to, struct history_text from)
+{
+    struct history_text copy = copy_of(from);
+
+    text_free(*to);
+    *to = copy;
+}
+
 enum hold_class class_of(enum history_kind kind)
 {
     return kind == HISTORY_KIND_READ    ? CLASS_READ
@@ -235,6 +243,7 @@ static void lock_free(struct judge *j, struct lock *lock)
     *at = lock->chain;
     j->locks_count--;
     text_free(lock->name);
+    text_free(lock->head);
     free(lock);
 }
 
@@ -352,7 +361,8 @@ void state_tidy(struct judge *j, struct lock *lock)
         hold_free(hold);
     }
     if (!lock->holds && !lock->asks && !lock->server_token &&
-        !lock->told_token && !lock->trouble.last_us)
+        !lock->told_token && !lock->trouble.last_us && lock->head.len == 0 &&
+        !lock->peer.line)
         lock_free(j, lock);
 }
 
@@ -423,6 +433,7 @@ struct ask *state_ask_add(struct judge *j, const struct history_event *e)
                         .asked = j->now,
                         .op = e->op,
                         .class = class_of(e->kind),
+                        .is_fair = e->kind == HISTORY_KIND_FAIR,
                         .owner = copy_of(e->owner),
                         .name = copy_of(e->hold),
                         .lease_ms = e->lease_ms,
@@ -454,6 +465,7 @@ void state_ask_drop(struct judge *j, struct ask *ask)
         leave_lock(ask->lock, ask);
     text_free(ask->owner);
     text_free(ask->name);
+    text_free(ask->place);
     free(ask);
     j->calls_count--;
 }
@@ -472,6 +484,7 @@ void state_free(struct judge *j)
                 hold_free(hold);
             }
             text_free(lock->name);
+            text_free(lock->head);
             free(lock);
         }
     free(j->locks);

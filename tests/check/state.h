@@ -134,6 +134,10 @@ struct ask {
     enum hold_class class;
     struct lock *lock;          /* or NULL */
     struct history_text owner, name;
+    struct history_text place;  /* as which it stands in the server's queue */
+    struct moment queued;       /* since this line; line 0: it does not */
+    bool has_had_turn;          /* or its owner has, since then */
+    bool is_fair;
     int64_t lease_ms, wait_ms;
     int64_t due_us;             /* P7; NEVER */
     int64_t free_due_us;        /* P5; NEVER: the lock is not free for it */
@@ -156,6 +160,10 @@ struct lock {
     int64_t told_token;         /* P8: the greatest that an end has told */
     struct moment told_token_at;
     struct moment reset;        /* the server forgot them */
+    struct history_text head;   /* of the queue of a fair lock; or empty */
+    int64_t head_until_us;      /* its place is honoured */
+    uint32_t head_server;       /* that said so */
+    struct moment peer;         /* a peer stood in the queue, or held the lock */
 };
 
 struct judge {
@@ -247,6 +255,8 @@ bool state_is_excused(const struct hold *hold);
 bool state_is_by_old_master(const struct hold *hold);
 
 bool text_is(struct history_text a, struct history_text b);
+/* text_set - `to` becomes a copy; what it was is freed. */
+void text_set(struct history_text *to, struct history_text from);
 enum hold_class class_of(enum history_kind kind);
 
 #endif

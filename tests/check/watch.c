@@ -1,4 +1,5 @@
-/* For which calls is a lock free, and what is overdue? Rules: properties.h, P2, P5, P7. */
+/* For which calls is a lock free, and what is overdue? Rules: properties.h: P2, P5,
+ * P7. */
 #include "tests/check/watch.h"
 
 #include "tests/check/properties.h"
@@ -55,17 +56,32 @@ static int64_t latest(int64_t a, int64_t b)
     return a > b ? a : b;
 }
 
+/* From when on may the call have the lock, if nobody holds it? The first one in the
+ * server's queue goes before it, as long as its place is honoured. */
+static int64_t free_from(const struct judge *j, const struct ask *ask)
+{
+    const struct lock *lock = ask->lock;
+
+    if (!ask->is_fair || lock->head.len == 0 || text_is(lock->head, ask->place) ||
+        lock->head_until_us < j->now.us)
+        return j->now.us;
+    return lock->head_until_us;
+}
+
 /* The lock is free from now on: by when must the call have been granted? A fault
  * that is over says nothing to a waiter that looks by itself. */
 static int64_t free_due(const struct judge *j, const struct ask *ask,
                         int64_t bound_ms)
 {
-    int64_t due = j->now.us + bound_ms * MS;
+    int64_t from = free_from(j, ask);
+    int64_t due = from + bound_ms * MS;
     int64_t last = latest(trouble_last(j, ask->client, ask->lock),
                           state_client(j, ask->client)->went.us);
     int64_t settled = last ? last + watch_settle_ms(j) * MS : 0;
     int64_t looked = ask->free_since.us + ask->free_bound_ms * MS;
 
+    if (from > j->now.us) /* of which no message tells */
+        due = latest(due, from + watch_look_ms(j) * MS);
     return latest(latest(settled, due), looked);
 }
 
@@ -76,13 +92,14 @@ void watch_ask(struct judge *j, struct ask *ask, int64_t bound_ms,
 
     if (ask->op != HISTORY_OP_ACQUIRE || ask->wait_ms == 0)
         return;
-    if (!is_free_for(j, ask)) {
+    if (!is_free_for(j, ask) || free_from(j, ask) == HISTORY_NEVER) {
         ask->free_since.line = 0;
         ask->free_due_us = HISTORY_NEVER;
         return;
     }
     if (!ask->free_since.line) {
         ask->free_since = j->now;
+        ask->free_since.us = free_from(j, ask);
         ask->free_bound_ms = bound_ms;
     } else if (!restarts && ask->free_due_us != HISTORY_NEVER) {
         return;

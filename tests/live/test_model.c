@@ -93,6 +93,12 @@ static const struct {
 } our_scripts[] = {
     {&hf_script_acquire, "1 %l %o %n %t"},
     {&hf_script_fenced_acquire, "2 %l %T %o %n %t"},
+    {&hf_script_fair_acquire, "3 %l %q %z %o %n %t 300000"},
+    {&hf_script_fair_acquire, "3 %l %q %z %o 1 %t 20"},
+    {&hf_script_fair_acquire, "3 %l %q %z %o %n %t 0"},
+    {&hf_script_fair_release, "3 %l %q %z %o %n %t 20 %p %c"},
+    {&hf_script_fair_release, "3 %l %q %z %o 0 %t 300000 %p %c SPUBLISH"},
+    {&hf_script_force_release, "3 %l %q %z 123 '' %p %c"},
     {&hf_script_release, "1 %l %o %n %t %p %c"},
     {&hf_script_release, "1 %l %o %n %t %p %c SPUBLISH"},
     {&hf_script_renew, "1 %l %t %o"},

@@ -74,6 +74,20 @@ static struct history_event event_of(const struct call *c,
     return e;
 }
 
+void call_place(struct call *c, const char *field, size_t len)
+{
+    struct history_event e;
+
+    if (strlen(c->place) == len && memcmp(c->place, field, len) == 0)
+        return;
+    memcpy(c->place, field, len);
+    c->place[len] = '\0';
+    e = program_event(c->program, HISTORY_WAIT);
+    e.call = c->number;
+    e.hold = history_text(c->place);
+    sim_write(program_sim(c->program), &e);
+}
+
 void call_ask(struct call *c)
 {
     struct sim *sim = program_sim(c->program);
@@ -95,6 +109,9 @@ void call_ask(struct call *c)
     if (c->owner)
         c->owner->under_way++;
     sim->result->calls++;
+    if (c->owner)
+        sim->result->calls_of[plan_kind(sim->plan, c->owner->lock_index,
+                                        c->owner->side)]++;
     sim_write(sim, &e);
 }
 

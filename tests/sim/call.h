@@ -13,13 +13,17 @@ struct call {
     int64_t wait_ms, lease_ms, hold_ms, flags;
     bool is_under_way;
     char hold[HF_OWNER_TEXT_MAX]; /* that it is about; "": not known */
+    char place[HF_OWNER_TEXT_MAX]; /* as which it stands in a queue; "" */
     struct hf_cancel cancel;
     struct hf_lock_info info;
     struct event release; /* of what it acquired, hold_ms later */
 };
 
-/* call_ask - writes that it is asked, and the time by which it must have ended.
+/* call_place - writes as which it stands in the queue of a fair lock, if that is
+ *            news.
+ * call_ask - writes that it is asked, and the time by which it must have ended.
  * call_end - writes how it ended. token 0: none. */
+void call_place(struct call *c, const char *field, size_t len);
 void call_ask(struct call *c);
 void call_end(struct call *c, hf_status status, int64_t token);
 

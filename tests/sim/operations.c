@@ -196,6 +196,7 @@ static void acquire(struct program *p, struct owner *o,
     call_ask(c);
     began(c, hf_lock_acquire_async(o->lock, &options, on_acquired, c),
           on_acquired);
+    program_watch_queues(p);
     owner_watch(o);
 }
 
@@ -337,8 +338,9 @@ void program_probe(struct program *p)
 static bool reenters(const struct owner *o)
 {
     const struct plan *plan = o->program->sim->plan;
+    enum hf_lock_kind kind = plan_kind(plan, o->lock_index, o->side);
 
-    return plan_kind(plan, o->lock_index, o->side) != HF_KIND_NONREENTRANT;
+    return kind != HF_KIND_NONREENTRANT && kind != HF_KIND_NONREENTRANT_FAIR;
 }
 
 void program_settle(struct program *p)

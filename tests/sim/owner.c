@@ -11,6 +11,9 @@ static enum history_kind kind_of(enum hf_lock_kind kind)
         return HISTORY_KIND_NONREENTRANT;
     case HF_KIND_FENCED:
         return HISTORY_KIND_FENCED;
+    case HF_KIND_FAIR:
+    case HF_KIND_NONREENTRANT_FAIR:
+        return HISTORY_KIND_FAIR;
     case HF_KIND_READ:
         return HISTORY_KIND_READ;
     case HF_KIND_WRITE:

@@ -92,7 +92,14 @@ static const char *const names[PLAN_NAMES] = {
 bool plan_needs_two_keys(const struct plan *plan, int64_t lock)
 {
     return plan->locks[lock].family == FAMILY_FENCED ||
-           plan->locks[lock].family == FAMILY_READ_WRITE;
+           plan->locks[lock].family == FAMILY_READ_WRITE ||
+           plan_has_queue(plan, lock);
+}
+
+bool plan_has_queue(const struct plan *plan, int64_t lock)
+{
+    return plan->locks[lock].family == FAMILY_FAIR ||
+           plan->locks[lock].family == FAMILY_MIXED_FAIR;
 }
 
 static void draw_locks(struct plan *plan, uint64_t seed)
@@ -105,7 +112,8 @@ static void draw_locks(struct plan *plan, uint64_t seed)
         plan->locks[i].family = draw_below(&dice, FAMILIES);
         plan->locks[i].name = (name + (int64_t)i) % PLAN_NAMES;
         if (plan->head.deployment >= DEPLOY_CLUSTER &&
-            plan_needs_two_keys(plan, (int64_t)i) && plan->locks[i].name == NAME_WITHOUT_TAG)
+            plan_needs_two_keys(plan, (int64_t)i) &&
+            plan->locks[i].name == NAME_WITHOUT_TAG)
             plan->locks[i].family = FAMILY_PLAIN;
     }
 }
@@ -117,7 +125,8 @@ const char *plan_lock_name(const struct plan *plan, int64_t lock)
 
 bool plan_has_sides(int64_t family)
 {
-    return family == FAMILY_MIXED || family == FAMILY_READ_WRITE;
+    return family == FAMILY_MIXED || family == FAMILY_READ_WRITE ||
+           family == FAMILY_MIXED_FAIR;
 }
 
 enum hf_lock_kind plan_kind(const struct plan *plan, int64_t lock, int64_t side)
@@ -128,6 +137,8 @@ enum hf_lock_kind plan_kind(const struct plan *plan, int64_t lock, int64_t side)
         [FAMILY_MIXED] = {HF_KIND_PLAIN, HF_KIND_NONREENTRANT},
         [FAMILY_FENCED] = {HF_KIND_FENCED, HF_KIND_FENCED},
         [FAMILY_READ_WRITE] = {HF_KIND_READ, HF_KIND_WRITE},
+        [FAMILY_FAIR] = {HF_KIND_FAIR, HF_KIND_FAIR},
+        [FAMILY_MIXED_FAIR] = {HF_KIND_FAIR, HF_KIND_NONREENTRANT_FAIR},
     };
 
     return kinds[plan->locks[lock].family][side];
@@ -314,7 +325,7 @@ static const struct range ranges[TROUBLES] = {
     [FAULT_MOVE_SLOT] = {0, 0, 10, 5000},
     [FAULT_RETYPE] = {0, 0, 10, 5000},
     [FAULT_SHORTEN] = {1, 2000, 0, 0},
-    [FAULT_PEER] = {0, 0, 10, 5000},
+    [FAULT_PEER] = {0, 1, 10, 5000},
     [FAULT_SUSPEND] = {0, 0, 10, 60000},
     [FAULT_CLOCK] = {-9000, 9000, 0, 0},
     [FAULT_CLOCK_BEYOND] = {-300000, 300000, 100, 10000},

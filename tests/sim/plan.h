@@ -50,6 +50,7 @@ enum plan_scene {
     SCENE_UNHEARD,
     SCENE_LATE,
     SCENE_FORMER,
+    SCENE_QUEUE,
     SCENES
 };
 
@@ -60,6 +61,8 @@ enum plan_family {
     FAMILY_MIXED, /* plain and non-reentrant: side 0, 1 */
     FAMILY_FENCED,
     FAMILY_READ_WRITE, /* read and write: side 0, 1 */
+    FAMILY_FAIR,
+    FAMILY_MIXED_FAIR, /* fair and non-reentrant fair: side 0, 1 */
     FAMILIES
 };
 
@@ -133,7 +136,7 @@ enum plan_trouble {
     FAULT_RETYPE,  /* a string stands in its place, for for_ms */
     FAULT_SHORTEN, /* its TTL becomes n ms */
     FAULT_PEER,    /* a Redisson-like program wants it, and keeps it
-                      for for_ms */
+                      for for_ms; a fair one (n 1) until it dies */
     /* of a program */
     FAULT_SUSPEND,      /* for for_ms */
     FAULT_CLOCK,        /* its rate becomes n ppm, within the assumption */
@@ -216,11 +219,14 @@ bool plan_read(struct plan *plan, FILE *from);
  * plan_lock_name - names of locks: plain ones, with a hash tag, with an odd
  *                 brace, with a space, a newline, a percent sign.
  * plan_needs_two_keys - is it a lock whose scripts have more keys than one?
+ * plan_has_queue - is it a fair lock?
  * plan_*_name   - words of the text. */
 #define PLAN_NAMES 8
+#define PLAN_KINDS (HF_KIND_NONREENTRANT_FAIR + 1)
 enum hf_lock_kind plan_kind(const struct plan *plan, int64_t lock,
                             int64_t side);
 bool plan_needs_two_keys(const struct plan *plan, int64_t lock);
+bool plan_has_queue(const struct plan *plan, int64_t lock);
 const char *plan_lock_name(const struct plan *plan, int64_t lock);
 const char *plan_trouble_name(int64_t trouble);
 const char *plan_verb_name(int64_t verb);

@@ -5,6 +5,7 @@
 
 #include "tests/check/judge.h"
 #include "tests/sim/failover.h"
+#include "tests/sim/peer.h"
 #include "tests/sim/play.h"
 #include "tests/sim/program.h"
 #include "tests/sim/trouble.h"
@@ -447,6 +448,8 @@ static void become_quiet(struct sim *sim, const struct history_header *b)
     if (may_have_ghosts(sim->plan) && may_hide_ghosts(sim->plan))
         site_dead_readers(sim->site);
     write_world(sim, HISTORY_QUIET);
+    if (!may_have_ghosts(sim->plan))
+        site_places(sim->site);
     each_program(sim, program_count);
 }
 
@@ -462,6 +465,36 @@ static void give_everything_up(struct sim *sim)
                  END_ROUNDS);
 }
 
+/* Places in queues are honoured one behind the other, each for the watchdog's time
+ * at most; a dead waiter's of Redisson for five minutes. */
+static int64_t places_last_ms(const struct plan *plan)
+{
+    int64_t ms = longest_lease_ms(plan) +
+                 (int64_t)(plan->op_count + 1) * plan->head.watchdog_ms;
+
+    for (size_t i = 0; i < plan->fault_count; i++)
+        if (plan->faults[i].trouble == FAULT_PEER)
+            ms += PEER_PLACE_MS;
+    return ms;
+}
+
+/* Queues have no TTL: who died in one is dropped when his time is over, by the
+ * next one who asks. */
+static void outlast_places(struct sim *sim)
+{
+    int64_t until_us = site_places_until(sim->site);
+    int64_t last_us = world_now_us(sim->world) + places_last_ms(sim->plan) * 1000;
+
+    if (until_us == 0)
+        return;
+    if (until_us > last_us)
+        sim_fail(sim, "P6", "a place in a queue is honoured until %lld us",
+                 (long long)until_us);
+    world_run(sim->world, until_us + 1000);
+    each_program(sim, program_probe);
+    run_for(sim, 2 * give_back_ms(&sim->plan->head));
+}
+
 /* A hold whose release failed ends with its TTL (lock.h). But a reader's field
  * stands in one hash with that of its owner's write hold, whose renewals keep
  * both: then that TTL begins only now. */
@@ -472,6 +505,7 @@ static void end(struct sim *sim)
     become_quiet(sim, &b);
     give_everything_up(sim);
     run_for(sim, leases_last_ms(sim->plan));
+    outlast_places(sim);
     site_keys(sim->site);
     sim->result->simulated_us = world_now_us(sim->world) - WORLD_BEGIN_US;
     write_world(sim, HISTORY_OVER);

@@ -10,6 +10,7 @@ struct play_result {
                           nothing was wrong; "leak" */
     char text[512];
     uint64_t calls; /* lock operations that were asked for */
+    uint64_t calls_of[PLAN_KINDS]; /* by the kind of their lock */
     uint64_t granted;
     int64_t simulated_us;
     unsigned troubles[TROUBLES]; /* how often each was done */

@@ -3,7 +3,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "lock/hold.h"
+#include "lock/op.h"
 #include "lock/records.h"
+#include "lock/verbs.h"
 #include "net/link/link.h"
 #include "net/route/router_inner.h"
 #include "net/route/server.h"
@@ -324,6 +327,27 @@ bool program_asks_within(const struct program *p, const struct owner *o,
     return false;
 }
 
+void program_watch_queues(struct program *p)
+{
+    const struct hf_list *ops = &p->client->ops;
+
+    for (const struct hf_list *l = ops->next; l != ops; l = l->next) {
+        const struct hf_op *op = HF_OWNER_OF(l, struct hf_op, node);
+
+        if (op->verb == &hf_verb_acquire && op->hold &&
+            op->lock->kind->waiters_queue)
+            call_place(op->done_ctx, op->hold->text, op->hold->text_len);
+    }
+}
+
+static bool has_queues(const struct program *p)
+{
+    for (size_t i = 0; i < p->sim->plan->lock_count; i++)
+        if (plan_has_queue(p->sim->plan, (int64_t)i))
+            return true;
+    return false;
+}
+
 /* An owner without holds and calls believes nothing. */
 void program_watch(struct program *p)
 {
@@ -334,6 +358,8 @@ void program_watch(struct program *p)
             owner_watch(o);
             o->master = program_master(p, o->lock);
         }
+    if (has_queues(p) && !p->is_freeing)
+        program_watch_queues(p);
     process_enter(before);
 }
 

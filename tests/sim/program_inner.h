@@ -35,12 +35,14 @@ struct program {
 
 /* program_owner          - the one that an operation names; made when first
  *                          asked for.
+ * program_watch_queues   - as which of its calls stand in queues of servers.
  * program_open_client    - a new client, with a handle of each lock.
  * program_free_client    - frees it, with its owners: "died".
  * program_replace_client - closes it, with close_ms to run dry (-1: does not),
  *                          frees it, and opens another; the world goes on
  *                          meanwhile, and this function may return before. */
 struct owner *program_owner(struct program *p, const struct plan_op *op);
+void program_watch_queues(struct program *p);
 void program_open_client(struct program *p);
 void program_free_client(struct program *p);
 void program_replace_client(struct program *p, int64_t close_ms);

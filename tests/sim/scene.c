@@ -20,6 +20,7 @@ static const struct scene {
     [SCENE_UNHEARD] = {scene_unheard, EVERYWHERE},
     [SCENE_LATE] = {scene_late, EVERYWHERE},
     [SCENE_FORMER] = {scene_former, WITH_FAILOVERS},
+    [SCENE_QUEUE] = {scene_queue, EVERYWHERE},
 };
 
 int64_t scene_pick(uint64_t *dice)

@@ -50,5 +50,6 @@ void scene_messages(struct plan *plan, uint64_t *dice);
 void scene_returns(struct plan *plan, uint64_t *dice);
 void scene_unheard(struct plan *plan, uint64_t *dice);
 void scene_late(struct plan *plan, uint64_t *dice);
+void scene_queue(struct plan *plan, uint64_t *dice);
 
 #endif

@@ -106,6 +106,15 @@ static const struct past {
     {"kept_of_a_former_master", "P10",
      "replicas were waited for at a master that had been replaced: for want of "
      "them its grant was kept, though the client knew of the new master"},
+    {"waits_beside_its_own_hold", "P6",
+     "a call that had been put into the queue of a fair lock, and then entered a hold "
+     "that another call of its owner had got meanwhile, stayed in the queue"},
+    {"leaves_the_queue_of_a_full_server", "P6",
+     "a full server refused the script by which a waiter leaves the queue, and it was "
+     "not asked again"},
+    {"leaves_the_queue_of_a_busy_server", "P6",
+     "who gave up was taken out of the queue only if the server could do so within the "
+     "time of a lease, and a place there may last longer"},
 };
 
 #endif

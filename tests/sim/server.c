@@ -251,10 +251,10 @@ void server_promote(struct server *s, struct server *old)
     s->has_been_master = true;
     e.instead = (struct history_source){'s', (uint32_t)old->number};
     sim_write(s->sim, &e);
-    witness_behind(&s->witness, s->model, old->model);
     s->witness.is_replaced = false;
     old->witness.is_replaced = true;
     model_promote(server_turn(s));
+    witness_behind(&s->witness, s->model, old->model);
     server_done(s);
 }
 
@@ -296,6 +296,7 @@ void server_free(struct server *s)
         return;
     server_unfollow(s);
     model_free(s->model);
+    witness_free(&s->witness);
     while (s->conns) {
         struct server_conn *c = s->conns;
 

@@ -28,6 +28,7 @@ struct settings {
 struct totals {
     uint64_t seeds, calls, granted;
     int64_t simulated_us;
+    uint64_t calls_of[PLAN_KINDS];
     uint64_t troubles[TROUBLES];
     bool has_failed;
 };
@@ -146,6 +147,8 @@ static void add(struct totals *t, const struct play_result *r)
     t->has_failed = t->has_failed || r->has_failed;
     for (int i = 0; i < TROUBLES; i++)
         t->troubles[i] += r->troubles[i];
+    for (int i = 0; i < PLAN_KINDS; i++)
+        t->calls_of[i] += r->calls_of[i];
 }
 
 static int run_one(const struct plan *plan, const struct settings *set)
@@ -224,6 +227,8 @@ static void add_totals(struct totals *sum, const struct totals *t)
     sum->has_failed = sum->has_failed || t->has_failed;
     for (int i = 0; i < TROUBLES; i++)
         sum->troubles[i] += t->troubles[i];
+    for (int i = 0; i < PLAN_KINDS; i++)
+        sum->calls_of[i] += t->calls_of[i];
 }
 
 /* Each job is a process: a world is one for each. */
@@ -252,6 +257,28 @@ static void run_jobs(struct totals *sum, const struct settings *set)
     }
 }
 
+static void print_kinds(const struct totals *t)
+{
+    static const char *const names[PLAN_KINDS] = {
+        [HF_KIND_PLAIN] = "plain",
+        [HF_KIND_NONREENTRANT] = "nonreentrant",
+        [HF_KIND_FENCED] = "fenced",
+        [HF_KIND_READ] = "read",
+        [HF_KIND_WRITE] = "write",
+        [HF_KIND_FAIR] = "fair",
+        [HF_KIND_NONREENTRANT_FAIR] = "nonreentrant fair"};
+    const char *between = "operations:";
+
+    for (int i = 0; i < PLAN_KINDS; i++) {
+        if (t->calls_of[i] == 0)
+            continue;
+        (void)printf("%s %s %" PRIu64, between,
+                     names[i] ? names[i] : "?", t->calls_of[i]);
+        between = ",";
+    }
+    (void)putchar('\n');
+}
+
 static int print_totals(const struct totals *t, double took_s)
 {
     double simulated_s = (double)t->simulated_us / 1e6;
@@ -263,6 +290,7 @@ static int print_totals(const struct totals *t, double took_s)
                  t->seeds, took_s, (double)t->seeds / took_s, t->calls,
                  (double)t->calls / took_s, t->granted, simulated_s,
                  simulated_s / took_s);
+    print_kinds(t);
     for (int i = 0; i < TROUBLES; i++) {
         (void)printf("%s %s %" PRIu64,
                      i ? "," : "faults:", plan_trouble_name(i), t->troubles[i]);

@@ -226,13 +226,18 @@ bool site_has_other_seed(const struct site *site, const struct server *s)
     return false;
 }
 
+static bool is_master(const struct server *s)
+{
+    return !s->feed && s->shard >= 0;
+}
+
 static void each_master(struct site *site,
                         void (*see)(struct witness *w, struct model *m))
 {
     for (size_t i = 0; i < site->count; i++) {
         struct server *s = site->servers[i];
 
-        if (!s->feed && s->shard >= 0)
+        if (is_master(s))
             see(&s->witness, server_turn(s));
     }
 }
@@ -245,4 +250,23 @@ void site_dead_readers(struct site *site)
 void site_keys(struct site *site)
 {
     each_master(site, witness_keys);
+}
+
+void site_places(struct site *site)
+{
+    each_master(site, witness_places);
+}
+
+int64_t site_places_until(struct site *site)
+{
+    int64_t last_us = 0;
+
+    for (size_t i = 0; i < site->count; i++) {
+        struct server *s = site->servers[i];
+        int64_t us =
+            is_master(s) ? witness_places_until(&s->witness, server_turn(s)) : 0;
+
+        last_us = us > last_us ? us : last_us;
+    }
+    return last_us;
 }

@@ -40,8 +40,9 @@ struct site {
  *               `late_us`.
  * site_publish - with what Redisson publishes messages there.
  * site_has_other_seed - does one run, but for `s`, that the URL names?
- * site_dead_readers, site_keys - "freed" and "key" lines of the masters: as
- *               witness_*. */
+ * site_dead_readers, site_keys, site_places - "freed", "key" and "place" lines of the
+ *               masters: as witness_*.
+ * site_places_until - when the last place in a queue is over; 0: there is none. */
 struct site *site_new(struct sim *sim);
 void site_free(struct site *site);
 void site_link_all(struct site *site);
@@ -60,4 +61,6 @@ void site_new_master(struct site *site, struct server *s, struct server *old,
 bool site_has_other_seed(const struct site *site, const struct server *s);
 void site_dead_readers(struct site *site);
 void site_keys(struct site *site);
+void site_places(struct site *site);
+int64_t site_places_until(struct site *site);
 #endif

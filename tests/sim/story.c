@@ -132,6 +132,14 @@ static void tell_plain(const struct story *s, const struct history_event *e)
 
     (void)fputs(words[e->what] ? words[e->what] : "?", s->to);
     tell_lock(s, e);
+    if (e->owner.at)
+        tell_owner(s, e->owner);
+    else if (e->hold.at)
+        tell_owner(s, e->hold);
+    if (e->until_us != HISTORY_NONE)
+        tell_until(s, e->until_us);
+    if (e->call != HISTORY_NONE)
+        (void)fprintf(s->to, " (#%" PRId64 ")", e->call);
     if (e->ppm != HISTORY_NONE)
         (void)fprintf(s->to, " %" PRId64 " ppm", e->ppm);
     if (e->n != HISTORY_NONE)

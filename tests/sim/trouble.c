@@ -3,8 +3,8 @@
 #include <string.h>
 
 #include "lock/lock.h"
-#include "net/route/slot.h"
 #include "tests/sim/failover.h"
+#include "tests/sim/peer.h"
 #include "tests/sim/program.h"
 #include "tests/sim/reshard.h"
 #include "tests/sim/trouble.h"
@@ -266,55 +266,23 @@ static void shorten(struct trouble *t)
 
 /* ---- a peer ---- */
 
-/* A lock of Redisson's, taken if it is free and given up again, as
- * WIRE 8.1, 8.2 have it. */
-static const char peer_acquire[] =
-    "if redis.call('exists', KEYS[1]) == 0 then "
-    "redis.call('hincrby', KEYS[1], ARGV[2], 1) "
-    "redis.call('pexpire', KEYS[1], ARGV[1]) end "
-    "return redis.call('pttl', KEYS[1])";
-static const char peer_release[] =
-    "if redis.call('hexists', KEYS[1], ARGV[1]) == 1 then "
-    "redis.call('del', KEYS[1]) "
-    "redis.call(ARGV[3], ARGV[2], 0) return 1 end return nil";
-#define PEER "00000000-0000-4000-8000-000000000000:1"
-
-static void channel_of(char *dst, size_t size, const char *name)
+static void on_peer_again(void *ctx)
 {
-    const char *format = strchr(name, '{') ? "redisson_lock__channel:%s"
-                                           : "redisson_lock__channel:{%s}";
+    struct trouble *t = ctx;
 
-    (void)snprintf(dst, size, format, name);
+    peer_look(t);
+    world_after(t->sim->world, &t->again, PEER_LOOK_US);
 }
 
-/* A sharded channel must be in its key's slot: that of an odd name is not. */
-static const char *publish_of(const struct trouble *t, const char *channel)
-{
-    const char *name = lock_of(t);
-
-    return hf_slot_of(name, strlen(name)) ==
-                   hf_slot_of(channel, strlen(channel))
-               ? site_publish(t->sim->site)
-               : "publish";
-}
-
-/* A plain lock beside a read-write lock of one name is a fault of the user's.
- */
 static void peer(struct trouble *t)
 {
-    char channel[96];
-
-    if (t->sim->plan->locks[t->fault->lock].family == FAMILY_READ_WRITE)
-        return;
-    channel_of(channel, sizeof channel, lock_of(t));
-    if (t->is_on)
-        server_say(master_of(t), 6,
-                   (const char *[]){"EVAL", peer_acquire, "1", lock_of(t),
-                                    "30000", PEER});
-    else
-        server_say(master_of(t), 7,
-                   (const char *[]){"EVAL", peer_release, "1", lock_of(t), PEER,
-                                    channel, publish_of(t, channel)});
+    if (!t->is_on) {
+        world_cancel(t->sim->world, &t->again);
+        peer_leave(t);
+    } else if (peer_enter(t)) {
+        t->again = (struct event){.happen = on_peer_again, .ctx = t};
+        world_after(t->sim->world, &t->again, PEER_LOOK_US);
+    }
 }
 
 /* ---- programs ---- */

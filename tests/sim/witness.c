@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "lock/scripts.h"
-#include "tests/sim/witness.h"
+#include "tests/sim/witness_inner.h"
 #include "tests/support/must.h"
 
 #define SERIAL_DIGITS 10 /* behind the owner's number: lock/names.c */
@@ -21,8 +21,8 @@ static bool ends_in(const char *text, size_t len, const char *suffix)
 /* "uuid:numberSSSSSSSSSS[:write]": without the serial number of the hold and
  * the side, an owner is the same on all lines. A peer's numbers are short: they
  * are the owner's, whole. */
-static struct history_text owner_of(const char *field,
-                                    char out[WITNESS_HOLD_MAX])
+struct history_text witness_owner(const char *field,
+                                  char out[WITNESS_HOLD_MAX])
 {
     size_t len = strlen(field), digits;
 
@@ -56,12 +56,12 @@ static bool is_one_of(const struct model_change *c,
 
 static const struct hf_script *const acquires[] = {
     &hf_script_acquire, &hf_script_fenced_acquire, &hf_script_read_acquire,
-    &hf_script_write_acquire, NULL};
+    &hf_script_write_acquire, &hf_script_fair_acquire, NULL};
 static const struct hf_script *const renewals[] = {&hf_script_renew,
                                                    &hf_script_read_renew, NULL};
 static const struct hf_script *const releases[] = {
     &hf_script_release, &hf_script_read_release, &hf_script_write_release,
-    NULL};
+    &hf_script_fair_release, NULL};
 static const struct hf_script *const forces[] = {
     &hf_script_force_release, &hf_script_rw_force_release, NULL};
 
@@ -106,9 +106,10 @@ static void write_hold(struct witness *w, size_t lock,
     char owner[WITNESS_HOLD_MAX];
 
     e->lock = history_text(plan_lock_name(w->sim->plan, (int64_t)lock));
-    e->owner = owner_of(hold->field, owner);
+    e->owner = witness_owner(hold->field, owner);
     e->hold = history_text(hold->field);
-    e->kind = HISTORY_KIND_PLAIN;
+    e->kind = plan_has_queue(w->sim->plan, (int64_t)lock) ? HISTORY_KIND_FAIR
+                                                          : HISTORY_KIND_PLAIN;
     if (has_mode)
         e->kind = ends_in(hold->field, strlen(hold->field), WRITE_SUFFIX)
                       ? HISTORY_KIND_WRITE
@@ -396,6 +397,7 @@ void witness_behind(struct witness *w, struct model *model, struct model *old)
         if (token_of(model, name) < token_of(old, name))
             write_reset(w, name);
     }
+    witness_queue_promoted(w, model);
 }
 
 static void on_change(void *ctx, struct model *m, const struct model_change *c)
@@ -409,6 +411,7 @@ static void on_change(void *ctx, struct model *m, const struct model_change *c)
         if (!is_name(c, name)) {
             look_at_token(w, m, name, c);
             look_at_hold_key(w, m, i, c);
+            witness_queue_look(w, m, i, c, by_of(c));
             continue;
         }
         look(w, m, i, c);

@@ -18,6 +18,14 @@ struct witness_hold {
     bool is_there;
 };
 
+/* The queue of a fair lock: who stands in it, and what was written of its first. */
+struct witness_queue {
+    struct witness_place *places;
+    size_t count, room;
+    char head[WITNESS_HOLD_MAX]; /* "": nobody */
+    int64_t until_us;
+};
+
 struct witness {
     struct sim *sim;
     int64_t server;             /* its number: s1 is 1 */
@@ -29,6 +37,7 @@ struct witness {
         struct witness_hold holds[WITNESS_HOLDS_MAX];
         size_t count;
     } locks[PLAN_LOCKS_MAX];
+    struct witness_queue queues[PLAN_LOCKS_MAX];
 };
 
 /* witness_init - observes the model, which must outlive it.
@@ -37,12 +46,18 @@ struct witness {
  *                tokens that `old` gave.
  * witness_dead_readers - "freed" lines of readers whose leases are over, and whose
  *                fields stay as long as other readers have the lock (kinds.md).
- * witness_keys - "key" lines: what is left. */
+ * witness_keys - "key" lines: what is left.
+ * witness_places - "place" lines: who stands in queues.
+ * witness_places_until - until when the last of these is honoured; 0: nobody
+ *                stands there. */
 void witness_init(struct witness *w, struct sim *sim, int64_t server,
                   struct model *model);
 void witness_repeat(struct witness *w);
 void witness_behind(struct witness *w, struct model *model, struct model *old);
 void witness_dead_readers(struct witness *w, struct model *model);
 void witness_keys(struct witness *w, struct model *model);
+void witness_places(struct witness *w, struct model *model);
+int64_t witness_places_until(const struct witness *w, struct model *model);
+void witness_free(struct witness *w);
 
 #endif

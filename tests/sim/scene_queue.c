@@ -1,0 +1,210 @@
+/* Scenes of fair locks: who stands in the queue gives up, dies, is suspended, or does
+ * not hear that it is its turn; and those behind it wait. */
+#include "tests/sim/scene.h"
+
+#define LEASE_LONG_MS 150000
+#define WAITERS_MAX 6
+#define EVENTS_MAX 3
+
+static const int64_t watchdogs_ms[] = {3000, 10000, 30000, 30000};
+static const int64_t requests_ms[] = {300, 1000};
+
+static void be_fast(struct plan_head *h, uint64_t *dice)
+{
+    h->is_deaf = 0;
+    h->replicas = 0;
+    h->watchdog_ms = draw_pick(dice, watchdogs_ms, DRAW_COUNT(watchdogs_ms));
+    h->request_ms = draw_pick(dice, requests_ms, DRAW_COUNT(requests_ms));
+    h->length_ms = draw_between(dice, 20000, 120000);
+}
+
+/* Its further keys must be in its slot; names of one plan follow each other. */
+#define NAME_WITHOUT_TAG 3
+
+static void be_fair(struct plan *plan, uint64_t *dice)
+{
+    int64_t next = plan->locks[0].name + (int64_t)plan->lock_count;
+
+    for (size_t i = 0; i < plan->lock_count; i++) {
+        plan->locks[i].family = draw_one_in(dice, 3) ? FAMILY_MIXED_FAIR : FAMILY_FAIR;
+        if (plan->locks[i].name == NAME_WITHOUT_TAG)
+            plan->locks[i].name = next % PLAN_NAMES;
+    }
+}
+
+/* ---- who holds, and who waits ---- */
+
+struct act {
+    int64_t lock, at_ms, release_ms;
+    struct plan_op waiters[WAITERS_MAX];
+    int64_t count;
+};
+
+static struct plan_op *acquire(struct plan *plan, int64_t at_ms, int64_t lock,
+                               uint64_t *dice)
+{
+    struct plan_op *op =
+        scene_op(plan, at_ms, OP_ACQUIRE, draw_between(dice, 1, PLAN_OWNERS));
+
+    op->program = draw_below(dice, (int64_t)plan->program_count);
+    op->lock = lock;
+    op->wait_ms = HF_FOREVER;
+    if (plan_has_sides(plan->locks[lock].family))
+        op->side = draw_below(dice, 2);
+    return op;
+}
+
+static void let_hold(struct plan *plan, const struct act *act, uint64_t *dice)
+{
+    struct plan_op *op = acquire(plan, act->at_ms, act->lock, dice);
+
+    op->hold_ms = act->release_ms - act->at_ms;
+    if (draw_one_in(dice, 2))
+        op->lease_ms = draw_one_in(dice, 2) ? LEASE_LONG_MS : op->hold_ms + 1;
+}
+
+/* Most for ever; some until about the release, some for a short time. */
+static void let_wait(struct plan *plan, struct act *act, uint64_t *dice)
+{
+    int64_t hold_ms = act->release_ms - act->at_ms;
+    struct plan_op *op =
+        acquire(plan, act->at_ms + draw_spread(dice, 1, hold_ms), act->lock, dice);
+
+    op->hold_ms = draw_spread(dice, 1, 2000);
+    switch (draw_below(dice, 6)) {
+    case 0:
+        op->wait_ms = draw_spread(dice, 1, 2 * hold_ms);
+        break;
+    case 1:
+        op->wait_ms = act->release_ms + draw_between(dice, -30, 30) - op->at_ms;
+        if (op->wait_ms <= 0)
+            op->wait_ms = 1;
+        break;
+    default:
+        break;
+    }
+    act->waiters[act->count++] = *op;
+}
+
+/* ---- what happens to them ---- */
+
+static int64_t when(const struct act *act, uint64_t *dice)
+{
+    if (draw_one_in(dice, 2))
+        return act->release_ms + draw_between(dice, -60, 60);
+    return act->at_ms + draw_spread(dice, 1, 2 * (act->release_ms - act->at_ms));
+}
+
+static void leave(struct plan *plan, const struct act *act, int64_t verb,
+                  uint64_t *dice)
+{
+    const struct plan_op *who = &act->waiters[draw_below(dice, act->count)];
+    int64_t at_ms = when(act, dice);
+    struct plan_op *op =
+        scene_op(plan, at_ms > 0 ? at_ms : 0, verb, who->owner);
+
+    op->program = who->program;
+    op->lock = who->lock;
+    op->side = who->side;
+    if (verb == OP_CLOSE)
+        op->hold_ms = draw_below(dice, 2) * draw_spread(dice, 10, 1000);
+}
+
+static const int64_t link_faults[] = {FAULT_HOLD_BACK, FAULT_RESET, FAULT_CUT,
+                                      FAULT_HALF_OPEN, FAULT_DELAY, FAULT_SUSPEND,
+                                      FAULT_SUSPEND,   FAULT_SUSPEND};
+
+static void disturb_one(struct plan *plan, const struct act *act, uint64_t *dice)
+{
+    const struct plan_op *who = &act->waiters[draw_below(dice, act->count)];
+    int64_t kind = draw_pick(dice, link_faults, DRAW_COUNT(link_faults));
+    struct plan_fault *f =
+        scene_fault(plan, when(act, dice), kind,
+                    draw_spread(dice, 20, 2 * plan->head.watchdog_ms));
+
+    f->program = who->program;
+    f->lock = act->lock;
+    f->server = draw_below(dice, 3);
+    f->to_server = draw_one_in(dice, 3);
+    f->connection = draw_below(dice, 4);
+    if (kind == FAULT_DELAY)
+        f->n = draw_spread(dice, 10, 3000);
+    else if (kind == FAULT_CUT)
+        f->n = draw_spread(dice, 1, 400);
+}
+
+static void disturb_lock(struct plan *plan, const struct act *act, int64_t kind,
+                         uint64_t *dice)
+{
+    struct plan_fault *f = scene_fault(plan, when(act, dice), kind,
+                                       draw_spread(dice, 10, 4000));
+
+    f->lock = act->lock;
+    f->server = draw_below(dice, 2);
+    if (kind == FAULT_PEER)
+        f->n = draw_below(dice, 2);
+}
+
+static void happen(struct plan *plan, const struct act *act, int64_t what,
+                   uint64_t *dice)
+{
+    switch (what) {
+    case 0:
+    case 1:
+        leave(plan, act, OP_CANCEL, dice);
+        break;
+    case 2:
+        leave(plan, act, OP_FREE, dice);
+        break;
+    case 3:
+        leave(plan, act, OP_CLOSE, dice);
+        break;
+    case 4:
+        leave(plan, act, OP_FORCE, dice);
+        break;
+    case 5:
+    case 6:
+        disturb_one(plan, act, dice);
+        break;
+    case 7:
+        disturb_lock(plan, act, FAULT_PEER, dice);
+        break;
+    case 8:
+        disturb_lock(plan, act, draw_one_in(dice, 2) ? FAULT_DELETE : FAULT_SHORTEN,
+                     dice);
+        break;
+    default:
+        if (plan_can_be(FAULT_MOVE_SLOT, plan->head.deployment))
+            disturb_lock(plan, act, FAULT_MOVE_SLOT, dice);
+        break;
+    }
+}
+
+#define GOOD 5 /* of happenings: these are no faults */
+#define HAPPENINGS 10
+
+/* A lock is held, others queue for it, and not all of them stay until it is their
+ * turn. In half of the plans nothing is wrong. */
+void scene_queue(struct plan *plan, uint64_t *dice)
+{
+    int64_t times_ms[SCENE_ACTS_MAX];
+    int64_t happenings = draw_one_in(dice, 2) ? GOOD : HAPPENINGS;
+    size_t acts;
+
+    be_fast(&plan->head, dice);
+    be_fair(plan, dice);
+    acts = scene_acts(plan, times_ms, dice);
+    for (size_t i = 0; i < acts; i++) {
+        struct act act = {.lock = (int64_t)i % (int64_t)plan->lock_count,
+                          .at_ms = times_ms[i]};
+        int64_t waiters = draw_between(dice, 2, WAITERS_MAX);
+
+        act.release_ms =
+            act.at_ms + draw_spread(dice, 100, plan->head.length_ms / 4);
+        let_hold(plan, &act, dice);
+        while (act.count < waiters)
+            let_wait(plan, &act, dice);
+        for (int64_t n = draw_between(dice, 0, EVENTS_MAX); n > 0; n--)
+            happen(plan, &act, draw_below(dice, happenings), dice);
+    }
+}

@@ -1,0 +1,221 @@
+/* What a server's queue of a fair lock shows, as lines of the history. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "tests/sim/witness_inner.h"
+#include "tests/support/must.h"
+
+struct witness_place {
+    char field[WITNESS_HOLD_MAX];
+    bool is_inherited; /* it was there when this server became a master */
+};
+
+/* ---- the two keys ---- */
+
+enum { QUEUE, PLACES, PARTS };
+
+static size_t key_of(char *dst, size_t size, const char *name, int part)
+{
+    static const char *const parts[PARTS] = {"redisson_lock_queue",
+                                             "redisson_lock_timeout"};
+    const char *format = strchr(name, '{') ? "%s:%s" : "%s:{%s}";
+    size_t n = (size_t)snprintf(dst, size, format, parts[part], name);
+
+    must(n < size);
+    return n;
+}
+
+static bool is_of_queue(const struct model_change *c, const char *name)
+{
+    char key[WITNESS_HOLD_MAX];
+
+    for (int part = 0; part < PARTS; part++)
+        if (c->len == key_of(key, sizeof key, name, part) &&
+            memcmp(c->key, key, c->len) == 0)
+            return true;
+    return false;
+}
+
+/* Until when a place is honoured; never: it has no time. */
+static int64_t until_of(struct model *m, const char *name, struct model_text who)
+{
+    char key[WITNESS_HOLD_MAX];
+    size_t len = key_of(key, sizeof key, name, PLACES);
+    struct model_text member, score;
+
+    for (size_t i = 0; model_at(m, 0, key, len, i, &member, &score); i++)
+        if (member.n == who.n && memcmp(member.p, who.p, who.n) == 0)
+            return (int64_t)(strtod(score.p, NULL) * 1000);
+    return HISTORY_NEVER;
+}
+
+static bool element(struct model *m, const char *name, size_t i,
+                    struct model_text *who)
+{
+    char key[WITNESS_HOLD_MAX];
+    size_t len = key_of(key, sizeof key, name, QUEUE);
+    struct model_text none;
+
+    return model_at(m, 0, key, len, i, &none, who);
+}
+
+/* ---- lines ---- */
+
+static void write_line(struct witness *w, size_t lock, enum history_what what,
+                       enum history_by by, const char *field, int64_t until_us,
+                       const char *may)
+{
+    struct history_event e = sim_event(w->sim, 's', w->server, what);
+    char owner[WITNESS_HOLD_MAX];
+
+    e.lock = history_text(plan_lock_name(w->sim->plan, (int64_t)lock));
+    e.kind = HISTORY_KIND_FAIR;
+    e.by = by;
+    if (*field) {
+        e.owner = witness_owner(field, owner);
+        e.hold = history_text(field);
+        e.until_us = until_us;
+    }
+    if (may)
+        e.may = history_text(may);
+    sim_write(w->sim, &e);
+}
+
+/* ---- who is in it ---- */
+
+static void add(struct witness_queue *q, struct model_text who)
+{
+    struct witness_place *p;
+
+    if (q->count == q->room) {
+        q->room = q->room ? 2 * q->room : 16;
+        q->places = realloc(q->places, q->room * sizeof *q->places);
+        must(q->places);
+    }
+    must(who.n < WITNESS_HOLD_MAX);
+    p = &q->places[q->count++];
+    *p = (struct witness_place){.is_inherited = false};
+    memcpy(p->field, who.p, who.n);
+}
+
+static bool is_place(const struct witness_place *p, struct model_text who)
+{
+    return strlen(p->field) == who.n && memcmp(p->field, who.p, who.n) == 0;
+}
+
+/* Some have left, others stand at the end: what was there is in order. */
+static size_t keep_those_who_stay(struct witness_queue *q, struct model *m,
+                                  const char *name)
+{
+    struct model_text who;
+    size_t stay = 0;
+
+    for (size_t i = 0; i < q->count; i++) {
+        if (!element(m, name, stay, &who) || !is_place(&q->places[i], who))
+            continue;
+        q->places[stay++] = q->places[i];
+    }
+    q->count = stay;
+    return stay;
+}
+
+static void see_places(struct witness *w, struct model *m, size_t lock,
+                       enum history_by by)
+{
+    struct witness_queue *q = &w->queues[lock];
+    const char *name = plan_lock_name(w->sim->plan, (int64_t)lock);
+    struct model_text who;
+
+    for (size_t i = keep_those_who_stay(q, m, name); element(m, name, i, &who);
+         i++) {
+        add(q, who);
+        if (model_is_master(m))
+            write_line(w, lock, HISTORY_QUEUED, by, q->places[i].field,
+                       HISTORY_NONE, NULL);
+    }
+}
+
+static void see_head(struct witness *w, struct model *m, size_t lock,
+                     enum history_by by)
+{
+    struct witness_queue *q = &w->queues[lock];
+    const char *name = plan_lock_name(w->sim->plan, (int64_t)lock);
+    const char *head = q->count > 0 ? q->places[0].field : "";
+    int64_t until_us = 0;
+
+    if (q->count > 0)
+        until_us = until_of(
+            m, name, (struct model_text){head, strlen(head)});
+    if (!model_is_master(m) ||
+        (strcmp(head, q->head) == 0 && until_us == q->until_us))
+        return;
+    memcpy(q->head, head, strlen(head) + 1);
+    q->until_us = until_us;
+    write_line(w, lock, HISTORY_HEAD, by, head, until_us, NULL);
+}
+
+void witness_queue_look(struct witness *w, struct model *m, size_t lock,
+                        const struct model_change *c, enum history_by by)
+{
+    if (!plan_has_queue(w->sim->plan, (int64_t)lock) ||
+        !is_of_queue(c, plan_lock_name(w->sim->plan, (int64_t)lock)))
+        return;
+    see_places(w, m, lock, by);
+    see_head(w, m, lock, by);
+}
+
+void witness_queue_promoted(struct witness *w, struct model *m)
+{
+    for (size_t lock = 0; lock < w->sim->plan->lock_count; lock++) {
+        struct witness_queue *q = &w->queues[lock];
+
+        for (size_t i = 0; i < q->count; i++)
+            q->places[i].is_inherited = true;
+        q->head[0] = '\0';
+        q->until_us = -1;
+        if (plan_has_queue(w->sim->plan, (int64_t)lock))
+            see_head(w, m, lock, HISTORY_BY_REPLICATION);
+    }
+}
+
+void witness_places(struct witness *w, struct model *m)
+{
+    for (size_t lock = 0; lock < w->sim->plan->lock_count; lock++) {
+        const struct witness_queue *q = &w->queues[lock];
+        const char *name = plan_lock_name(w->sim->plan, (int64_t)lock);
+
+        for (size_t i = 0; i < q->count; i++) {
+            const char *field = q->places[i].field;
+            int64_t until_us = until_of(
+                m, name, (struct model_text){field, strlen(field)});
+
+            write_line(w, lock, HISTORY_PLACE, HISTORY_NO_BY, field, until_us,
+                       q->places[i].is_inherited ? "failover" : NULL);
+        }
+    }
+}
+
+int64_t witness_places_until(const struct witness *w, struct model *m)
+{
+    int64_t last_us = 0;
+    char key[WITNESS_HOLD_MAX];
+    struct model_text member, score;
+
+    for (size_t lock = 0; lock < w->sim->plan->lock_count; lock++) {
+        const char *name = plan_lock_name(w->sim->plan, (int64_t)lock);
+        size_t len = key_of(key, sizeof key, name, PLACES);
+
+        for (size_t i = 0; model_at(m, 0, key, len, i, &member, &score); i++) {
+            int64_t us = (int64_t)(strtod(score.p, NULL) * 1000);
+
+            last_us = us > last_us ? us : last_us;
+        }
+    }
+    return last_us;
+}
+
+void witness_free(struct witness *w)
+{
+    for (size_t lock = 0; lock < PLAN_LOCKS_MAX; lock++)
+        free(w->queues[lock].places);
+}
