@@ -11,7 +11,7 @@ enum cli_exit {
     CLI_NO = 1,                 /* status: free; unlock: not held by that one;
                                    ls: not all of them */
     CLI_NOT_ACQUIRED = 75,      /* EX_TEMPFAIL of sysexits.h; -E changes it */
-    CLI_LOST = 122,
+    CLI_LOST = 122,             /* release: OWNER does not hold it any more */
     CLI_MAX_HOLD = 124,         /* as timeout(1) */
     CLI_TROUBLE = 125,          /* as timeout(1), env(1) and nohup(1), and so */
     CLI_NOT_EXECUTABLE = 126,   /* are these */
@@ -31,6 +31,8 @@ struct cli_command {
 };
 
 extern const struct cli_command cli_run_command;
+extern const struct cli_command cli_acquire_command;
+extern const struct cli_command cli_release_command;
 extern const struct cli_command cli_status_command;
 extern const struct cli_command cli_ls_command;
 extern const struct cli_command cli_unlock_command;

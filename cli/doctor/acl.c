@@ -1,6 +1,7 @@
 /* The rule of a user who may do what holdfast does, and nothing else. It names
  * commands, because a category gives more (+@connection also gives CLIENT PAUSE
  * and CLIENT LIST). tests/live/test_lock_acl.c has exactly these rights. */
+#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -12,6 +13,45 @@ static const char rights[] =
     "+eval +evalsha +exists +hexists +hget +hset +hlen +hscan +pexpire +pttl "
     "+del +publish +subscribe +unsubscribe "
     "+info +ping +client|id +client|kill +client|setname";
+
+/* What each use needs beside. A pattern of keys or channels: its sign and what
+ * stands before the name; behind it `rest`. NULL: none. */
+struct use {
+    const char *word;
+    int bit;
+    const char *rights;
+    const char *keys, *keys_rest;
+    const char *channel, *channel_rest;
+};
+
+/* A waiter for a fair lock has a channel of its own, behind the lock's (WIRE
+ * 11.4). A read hold has keys of its own, behind the name (WIRE 12). */
+static const struct use uses_known[] = {
+    {.word = "fair", .bit = DOCTOR_USE_FAIR,
+     .rights = "+time +lindex +lrange +rpush +lpop +lrem +zadd +zscore +zrange "
+               "+zrem",
+     .keys = "redisson_lock_timeout:", .keys_rest = "",
+     .channel = "redisson_lock__channel:", .channel_rest = ":*"},
+    {.word = "shared", .bit = DOCTOR_USE_SIDES,
+     .rights = "+hmget +hgetall +hdel +set",
+     .keys = "", .keys_rest = ":*",
+     .channel = "redisson_rwlock:", .channel_rest = ""},
+    {.word = "exclusive", .bit = DOCTOR_USE_SIDES},
+    {.word = "fenced", .bit = DOCTOR_USE_FENCED,
+     .rights = "+incr +get",
+     .keys = "redisson_lock_token:", .keys_rest = ""},
+    {.word = "ls", .bit = DOCTOR_USE_LS, .rights = "+scan"},
+};
+
+#define USES (sizeof uses_known / sizeof *uses_known)
+
+int doctor_use_of(const char *word)
+{
+    for (size_t i = 0; i < USES; i++)
+        if (strcmp(uses_known[i].word, word) == 0)
+            return uses_known[i].bit;
+    return 0;
+}
 
 /* Prints a character of a pattern within redis-cli's quotation marks. The
  * server takes special characters literally behind a backslash. */
@@ -33,38 +73,70 @@ static void print_name(const char *name)
         print_byte((unsigned char)*name);
 }
 
-/* Prints the prefix, and the name in the form that Redisson puts behind a
- * prefix (WIRE 2.2, 2.4). */
-static void print_prefixed(char kind, const char *prefix, const char *name)
+/* Prints the prefix, the name in the form that Redisson puts behind a prefix
+ * (WIRE 2.2, 2.4), and the rest. */
+static void print_prefixed(char sign, const char *prefix, const char *name,
+                           const char *rest)
 {
-    bool has_tag = name && strchr(name, '{');
+    bool has_tag = strchr(name, '{');
 
-    (void)printf(" \"%c%s%s", kind, prefix, has_tag ? "" : "{");
+    (void)printf(" \"%c%s%s", sign, prefix, has_tag ? "" : "{");
     print_name(name);
-    (void)fputs(has_tag ? "\"" : "}\"", stdout);
+    (void)printf("%s%s\"", has_tag ? "" : "}", rest);
 }
 
 /* A forced release looks for the queue of a fair lock. */
-static void print_patterns(const char *name)
+static void print_keys(const char *name, int uses)
 {
     if (!name) {
-        (void)fputs(" ~* resetchannels &redisson_lock__channel:*", stdout);
+        (void)fputs(" ~*", stdout);
         return;
     }
     (void)fputs(" \"~", stdout);
     print_name(name);
     (void)putchar('"');
-    print_prefixed('~', "redisson_lock_queue:", name);
+    print_prefixed('~', "redisson_lock_queue:", name, "");
+    for (const struct use *u = uses_known; u < uses_known + USES; u++)
+        if (u->bit & uses && u->keys)
+            print_prefixed('~', u->keys, name, u->keys_rest);
+}
+
+/* Without a name: of all locks. */
+static void print_channel(const char *prefix, const char *name,
+                          const char *rest)
+{
+    if (name)
+        print_prefixed('&', prefix, name, rest);
+    else
+        (void)printf(" &%s*", prefix);
+}
+
+static void print_channels(const char *name, int uses)
+{
+    static const char plain[] = "redisson_lock__channel:";
+
     (void)fputs(" resetchannels", stdout);
-    print_prefixed('&', "redisson_lock__channel:", name);
+    print_channel(plain, name, "");
+    for (const struct use *u = uses_known; u < uses_known + USES; u++)
+        if (u->bit & uses && u->channel && (name || strcmp(u->channel, plain)))
+            print_channel(u->channel, name, u->channel_rest);
+}
+
+static void print_rights(int uses)
+{
+    (void)printf(" %s", rights);
+    for (const struct use *u = uses_known; u < uses_known + USES; u++)
+        if (u->bit & uses && u->rights)
+            (void)printf(" %s", u->rights);
 }
 
 void doctor_acl_print(const struct hf_url *url, const struct hf_seeds *seeds,
-                      const char *name)
+                      const char *name, int uses)
 {
     (void)fputs("ACL SETUSER app reset on >PASSWORD resetkeys", stdout);
-    print_patterns(name);
-    (void)printf(" %s", rights);
+    print_keys(name, uses);
+    print_channels(name, uses);
+    print_rights(uses);
     if (url->database != 0)
         (void)fputs(" +select", stdout);
     if (seeds->topology == HF_CLUSTER)

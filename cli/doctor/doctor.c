@@ -77,15 +77,21 @@ static int look_at_servers(const struct cli_common *common,
                       : report_findings(common, facts);
 }
 
-static int examine(const struct cli_common *common, struct doctor_facts *facts,
-                   bool wants_acl)
+struct options {
+    struct doctor_facts facts; /* what the options say of them */
+    bool wants_acl;
+    int uses;                  /* set of enum doctor_use */
+};
+
+static int examine(const struct cli_common *common, struct options *options)
 {
+    struct doctor_facts *facts = &options->facts;
     struct hf_seeds seeds;
     struct hf_url url;
     int rc = cli_common_server(&url, &seeds, common);
 
-    if (rc == CLI_GO_ON && wants_acl)
-        doctor_acl_print(&url, &seeds, facts->name);
+    if (rc == CLI_GO_ON && options->wants_acl)
+        doctor_acl_print(&url, &seeds, facts->name, options->uses);
     else if (rc == CLI_GO_ON)
         rc = look_at_servers(common, facts, &url, &seeds);
     if (rc == CLI_GO_ON)
@@ -98,19 +104,26 @@ static int examine(const struct cli_common *common, struct doctor_facts *facts,
 
 /* ---- the command line ---- */
 
-enum { OPT_NAME = 1, OPT_TTL, OPT_ACL };
+enum { OPT_NAME = 1, OPT_TTL, OPT_ACL, OPT_FOR };
 
 static const struct cli_option own_options[] = {
     {OPT_NAME, 0, "name", "NAME"},
     {OPT_TTL, 0, "ttl", "DURATION"},
     {OPT_ACL, 0, "acl", NULL},
+    {OPT_FOR, 0, "for", "USE"},
     {0},
 };
 
-struct options {
-    struct doctor_facts facts; /* what the options say of them */
-    bool wants_acl;
-};
+static int take_use(const struct cli_args *args, const char *word,
+                    struct options *options)
+{
+    int use = doctor_use_of(word);
+
+    options->uses |= use;
+    return use ? CLI_GO_ON
+               : cli_usage(args, "--for '%s': it is one of %s", word,
+                           DOCTOR_USE_WORDS);
+}
 
 static int take_option(void *ctx, const struct cli_args *args, int id,
                        char *value)
@@ -130,6 +143,8 @@ static int take_option(void *ctx, const struct cli_args *args, int id,
     case OPT_ACL:
         options->wants_acl = true;
         return CLI_GO_ON;
+    case OPT_FOR:
+        return take_use(args, value, options);
     default:
         return cli_usage(args, "'%s': it takes no arguments", value);
     }
@@ -140,10 +155,11 @@ static int main_doctor(struct cli_args *args, struct cli_common *common)
     struct options options = {.facts = {.ttl_ms = TTL_MS}};
     int rc = cli_common_parse(common, args, own_options, take_option, &options);
 
+    if (rc == CLI_GO_ON && options.uses && !options.wants_acl)
+        rc = cli_usage(args, "--for says more to --acl, which is missing");
     if (rc == CLI_GO_ON)
         rc = cli_common_begin(common);
-    return rc == CLI_GO_ON ? examine(common, &options.facts, options.wants_acl)
-                           : rc;
+    return rc == CLI_GO_ON ? examine(common, &options) : rc;
 }
 
 const struct cli_command cli_doctor_command = {
@@ -162,6 +178,9 @@ const struct cli_command cli_doctor_command = {
         "  --ttl DURATION       of the locks, as with 'run'; default 30s\n"
         "  --acl                ask nobody: print the least rights that a user\n"
         "                       needs for that lock at that URL, for redis-cli\n"
+        "  --for USE            with --acl: beside plain locks, the user has\n"
+        "                       fair, shared, exclusive or fenced ones, or\n"
+        "                       calls ls; may be repeated\n"
         "\n" CLI_COMMON_HELP,
     .main = main_doctor,
 };

@@ -10,18 +10,26 @@ static struct hf_client *holder, *waiter;
 
 /* ---- the user ---- */
 
-/* What doctor says, for redis-cli; lent until the next call. */
-static const char *rule_for(const char *name)
+/* What doctor says, for redis-cli; lent until the next call. `use`: of --for;
+ * NULL: without it. */
+static const char *rule_of(const char *name, const char *use)
 {
+    const char *for_use = use ? "--for" : NULL;
     struct process *p = name ? holdfast(NULL, "doctor", "--acl", "--name", name,
-                                        NULL)
-                             : holdfast(NULL, "doctor", "--acl", NULL);
+                                        for_use, use, NULL)
+                             : holdfast(NULL, "doctor", "--acl", for_use, use,
+                                        NULL);
     const char *line = await_line(p, OUT, "ACL SETUSER");
     static char rule[1024];
 
     (void)snprintf(rule, sizeof rule, "%s", line);
     ck_assert_int_eq(finish(p), 0);
     return rule;
+}
+
+static const char *rule_for(const char *name)
+{
+    return rule_of(name, NULL);
 }
 
 static bool knows_channels(void)
@@ -193,6 +201,101 @@ START_TEST(all_of_the_rights_are_used)
 }
 END_TEST
 
+/* ---- other kinds ---- */
+
+static const struct {
+    const char *use, *option;   /* of doctor --for, of run */
+} uses[] = {
+    {"fair", "--fair"},
+    {"shared", "--shared"},
+    {"exclusive", "--exclusive"},
+    {"fenced", "--fenced"},
+};
+
+static const char *user_url(void)
+{
+    static char url[64];
+
+    (void)snprintf(url, sizeof url, "redis://app:PASSWORD@127.0.0.1:%d",
+                   server_port(server));
+    return url;
+}
+
+/* `holdfast run` as that user. A command that is held, a second run that waits
+ * for it, one that gives up, and `unlock` by force: each step of a kind. */
+static struct process *run_as_user(const char *option, const char *wait,
+                                   const char *command)
+{
+    return holdfast(NULL, "run", "-u", user_url(), "--ttl", "600ms", "-w", wait, option,
+                    "order:42", "-c", command, NULL);
+}
+
+static void unlock_as_user(void)
+{
+    ck_assert_int_eq(finish(holdfast(NULL, "unlock", "-u", user_url(), "--force", "-y",
+                                     "order:42", NULL)), 0);
+}
+
+/* Only a writer keeps a reader out. */
+static const char *keeper_of(const char *option)
+{
+    return strcmp(option, "--shared") == 0 ? "--exclusive" : option;
+}
+
+static void use_kind(const char *option)
+{
+    struct process *first, *second;
+
+    first = run_as_user(keeper_of(option), "0", "echo held; read x");
+    await_line(first, OUT, "held");
+    ck_assert_int_eq(finish(run_as_user(option, "100ms", "true")), 75);
+    second = run_as_user(option, "20s", "echo held; read x");
+    local_rest_us(800000); /* longer than the TTL: renewed */
+    say(first, "\n");
+    ck_assert_int_eq(finish(first), 0);
+    await_line(second, OUT, "held");
+    unlock_as_user();
+    ck_assert_int_eq(finish(second), 122);
+}
+
+START_TEST(run_takes_a_kind_with_its_least_rights)
+{
+    const char *name = _i % 2 ? "order:42" : NULL;
+
+    make_user(rule_of(name, uses[_i / 2].use));
+    (void)server_ask(server, "ACL LOG RESET");
+    use_kind(uses[_i / 2].option);
+    ck_assert_ptr_null(strstr(server_ask(server, "ACL LOG"), "\"command\""));
+}
+END_TEST
+
+START_TEST(a_kind_is_refused_without_its_rights)
+{
+    make_user(rule_for(NULL));
+    ck_assert_int_eq(finish(run_as_user(uses[_i].option, "0", "true")), 125);
+}
+END_TEST
+
+START_TEST(ls_lists_with_its_least_rights)
+{
+    make_user(rule_of(NULL, "ls"));
+    hold_by_other("order:42", 60000);
+    ck_assert_int_eq(finish(holdfast(NULL, "ls", "-u", user_url(), NULL)), 0);
+    make_user(rule_for(NULL));
+    ck_assert_int_eq(finish(holdfast(NULL, "ls", "-u", user_url(), NULL)), 125);
+}
+END_TEST
+
+START_TEST(an_unknown_use_is_refused)
+{
+    struct process *p = holdfast(NULL, "doctor", "--acl", "--for", "x", NULL);
+
+    ck_assert_int_eq(finish(p), 125);
+    ck_assert_ptr_nonnull(strstr(await_end(p, ERR), "fair, shared"));
+    ck_assert_int_eq(finish(holdfast(NULL, "doctor", "--for", "ls", NULL)), 125);
+}
+END_TEST
+
 int main(void)
 {
     Suite *s = suite_create("lock, least rights");
@@ -202,5 +305,11 @@ int main(void)
                         2 * COUNT(names));
     tcase_add_test(c, the_rights_for_one_lock_are_for_no_other);
     tcase_add_test(c, all_of_the_rights_are_used);
+    tcase_add_loop_test(c, run_takes_a_kind_with_its_least_rights, 0,
+                        2 * COUNT(uses));
+    tcase_add_loop_test(c, a_kind_is_refused_without_its_rights, 0,
+                        COUNT(uses));
+    tcase_add_test(c, ls_lists_with_its_least_rights);
+    tcase_add_test(c, an_unknown_use_is_refused);
     return run_suite(s);
 }
