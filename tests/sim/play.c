@@ -479,7 +479,8 @@ static int64_t places_last_ms(const struct plan *plan)
 }
 
 /* Queues have no TTL: who died in one is dropped when his time is over, by the
- * next one who asks. */
+ * next one who asks. A client that has to find its server may not get there in the
+ * first call's time. */
 static void outlast_places(struct sim *sim)
 {
     int64_t until_us = site_places_until(sim->site);
@@ -491,8 +492,10 @@ static void outlast_places(struct sim *sim)
         sim_fail(sim, "P6", "a place in a queue is honoured until %lld us",
                  (long long)until_us);
     world_run(sim->world, until_us + 1000);
-    each_program(sim, program_probe);
-    run_for(sim, 2 * give_back_ms(&sim->plan->head));
+    for (int i = 0; i < 2; i++) {
+        each_program(sim, program_probe);
+        run_for(sim, 2 * give_back_ms(&sim->plan->head));
+    }
 }
 
 /* A hold whose release failed ends with its TTL (lock.h). But a reader's field

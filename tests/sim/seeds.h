@@ -93,6 +93,9 @@ static const struct past {
      "a slot moved to and fro: a server granted what an earlier move had sent there "
      "while another still had the lock; the judge excused only what was granted after "
      "a loss"},
+    {"queue_left_by_calls_that_do_not_arrive", "P6",
+     "the calls that were to drop a dead waiter's place ended before their clients had "
+     "found the server"},
     {"clock_slow_before_the_grant_is_known", "P10",
      "the judge did not know whose hold it was yet, and excused nobody"},
     {"released_at_an_old_master", "P6",
