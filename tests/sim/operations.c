@@ -340,7 +340,8 @@ static bool reenters(const struct owner *o)
     const struct plan *plan = o->program->sim->plan;
     enum hf_lock_kind kind = plan_kind(plan, o->lock_index, o->side);
 
-    return kind != HF_KIND_NONREENTRANT && kind != HF_KIND_NONREENTRANT_FAIR;
+    return kind != HF_KIND_NONREENTRANT && kind != HF_KIND_VALUE &&
+           kind != HF_KIND_NONREENTRANT_FAIR;
 }
 
 void program_settle(struct program *p)

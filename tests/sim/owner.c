@@ -8,6 +8,7 @@ static enum history_kind kind_of(enum hf_lock_kind kind)
 {
     switch (kind) {
     case HF_KIND_NONREENTRANT:
+    case HF_KIND_VALUE:
         return HISTORY_KIND_NONREENTRANT;
     case HF_KIND_FENCED:
         return HISTORY_KIND_FENCED;

@@ -162,10 +162,13 @@ static bool is_fair(const struct trouble *t)
     return plan_has_queue(t->sim->plan, t->fault->lock);
 }
 
-/* A plain lock beside a read-write lock of one name is a fault of the user's. */
+/* A plain lock beside a read-write or a value lock of one name is a fault of the
+ * user's. */
 static bool leaves_alone(const struct trouble *t)
 {
-    return t->sim->plan->locks[t->fault->lock].family == FAMILY_READ_WRITE;
+    int64_t family = t->sim->plan->locks[t->fault->lock].family;
+
+    return family == FAMILY_READ_WRITE || family == FAMILY_VALUE;
 }
 
 bool peer_enter(struct trouble *t)

@@ -109,7 +109,7 @@ static void draw_locks(struct plan *plan, uint64_t seed)
 
     plan->lock_count = (size_t)draw_between(&dice, 1, PLAN_LOCKS_MAX);
     for (size_t i = 0; i < plan->lock_count; i++) {
-        plan->locks[i].family = draw_below(&dice, FAMILIES);
+        plan->locks[i].family = draw_below(&dice, FAMILIES_DRAWN);
         plan->locks[i].name = (name + (int64_t)i) % PLAN_NAMES;
         if (plan->head.deployment >= DEPLOY_CLUSTER &&
             plan_needs_two_keys(plan, (int64_t)i) &&
@@ -139,6 +139,7 @@ enum hf_lock_kind plan_kind(const struct plan *plan, int64_t lock, int64_t side)
         [FAMILY_READ_WRITE] = {HF_KIND_READ, HF_KIND_WRITE},
         [FAMILY_FAIR] = {HF_KIND_FAIR, HF_KIND_FAIR},
         [FAMILY_MIXED_FAIR] = {HF_KIND_FAIR, HF_KIND_NONREENTRANT_FAIR},
+        [FAMILY_VALUE] = {HF_KIND_VALUE, HF_KIND_VALUE},
     };
 
     return kinds[plan->locks[lock].family][side];
@@ -526,6 +527,17 @@ static void draw_scene_of(struct plan *plan, uint64_t seed)
     put_in_order(plan);
 }
 
+/* Last, so that nothing else of a plan depends on it: its calls are those of a
+ * non-reentrant lock. */
+static void draw_values(struct plan *plan, uint64_t seed)
+{
+    uint64_t dice = dice_stream(seed, "values");
+
+    for (size_t i = 0; i < plan->lock_count; i++)
+        if (plan->locks[i].family == FAMILY_NONREENTRANT && draw_one_in(&dice, 2))
+            plan->locks[i].family = FAMILY_VALUE;
+}
+
 void plan_draw(struct plan *plan, uint64_t seed)
 {
     memset(plan, 0, sizeof *plan);
@@ -536,4 +548,5 @@ void plan_draw(struct plan *plan, uint64_t seed)
         draw_by_chance(plan, seed);
     else
         draw_scene_of(plan, seed);
+    draw_values(plan, seed);
 }

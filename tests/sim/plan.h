@@ -63,8 +63,10 @@ enum plan_family {
     FAMILY_READ_WRITE, /* read and write: side 0, 1 */
     FAMILY_FAIR,
     FAMILY_MIXED_FAIR, /* fair and non-reentrant fair: side 0, 1 */
+    FAMILY_VALUE,      /* drawn in place of a non-reentrant one */
     FAMILIES
 };
+#define FAMILIES_DRAWN FAMILY_VALUE
 
 enum plan_verb {
     OP_ACQUIRE, /* when granted, released after hold_ms */

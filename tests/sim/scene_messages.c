@@ -227,7 +227,7 @@ static void draw_neighbours(struct plan *plan, uint64_t *dice)
     memset(plan->locks, 0, sizeof plan->locks);
     plan->lock_count = (size_t)draw_between(dice, 2, 3);
     for (size_t i = 0; i < plan->lock_count; i++)
-        plan->locks[i] = (struct plan_lock){.family = draw_below(dice, FAMILIES),
+        plan->locks[i] = (struct plan_lock){.family = draw_below(dice, FAMILIES_DRAWN),
                                             .name = names[i]};
 }
 

@@ -208,9 +208,20 @@ static void lag(struct trouble *t)
 
 /* ---- keys ---- */
 
+static bool is_value(const struct trouble *t)
+{
+    return t->sim->plan->locks[t->fault->lock].family == FAMILY_VALUE;
+}
+
 static void delete (struct trouble *t)
 {
     server_say(master_of(t), 2, (const char *[]){"DEL", lock_of(t)});
+}
+
+/* A value lock is a string itself. */
+static enum model_type other_type(const struct trouble *t)
+{
+    return is_value(t) ? MODEL_HASH : MODEL_STRING;
 }
 
 static bool is_retyped(const struct trouble *t, const struct server *s)
@@ -219,7 +230,7 @@ static bool is_retyped(const struct trouble *t, const struct server *s)
     struct model_key key;
 
     return model_look(s->model, 0, name, strlen(name), &key) &&
-           key.type == MODEL_STRING;
+           key.type == other_type(t);
 }
 
 /* Also where a stopped server has not executed the SET yet, or a replica, which
@@ -250,10 +261,15 @@ static void un_retype(void *ctx)
 static void retype(struct trouble *t)
 {
     t->again = (struct event){.happen = un_retype, .ctx = t};
-    if (t->is_on)
+    if (t->is_on && is_value(t)) {
+        server_say(master_of(t), 2, (const char *[]){"DEL", lock_of(t)});
+        server_say(master_of(t), 4,
+                   (const char *[]){"HSET", lock_of(t), "f", "x"});
+    } else if (t->is_on) {
         server_say(master_of(t), 3, (const char *[]){"SET", lock_of(t), "x"});
-    else
+    } else {
         un_retype(t);
+    }
 }
 
 static void shorten(struct trouble *t)

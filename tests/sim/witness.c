@@ -56,14 +56,16 @@ static bool is_one_of(const struct model_change *c,
 
 static const struct hf_script *const acquires[] = {
     &hf_script_acquire, &hf_script_fenced_acquire, &hf_script_read_acquire,
-    &hf_script_write_acquire, &hf_script_fair_acquire, NULL};
+    &hf_script_write_acquire, &hf_script_fair_acquire, &hf_script_value_acquire, NULL};
 static const struct hf_script *const renewals[] = {&hf_script_renew,
-                                                   &hf_script_read_renew, NULL};
+                                                   &hf_script_read_renew,
+                                                   &hf_script_value_renew, NULL};
 static const struct hf_script *const releases[] = {
     &hf_script_release, &hf_script_read_release, &hf_script_write_release,
-    &hf_script_fair_release, NULL};
+    &hf_script_fair_release, &hf_script_value_release, NULL};
 static const struct hf_script *const forces[] = {
-    &hf_script_force_release, &hf_script_rw_force_release, NULL};
+    &hf_script_force_release, &hf_script_rw_force_release,
+    &hf_script_value_force_release, NULL};
 
 static enum history_by by_of(const struct model_change *c)
 {
@@ -275,6 +277,27 @@ static void each_field(struct witness *w, struct model *m, size_t lock,
     }
 }
 
+/* Of a value lock: the holder is the value, and holds it once. */
+static void see_value(struct witness *w, struct model *m, size_t lock,
+                      const struct model_change *c, const struct model_key *key)
+{
+    const struct model_text once = {"1", 1};
+    struct model_text part, holder;
+    struct witness_hold *h;
+
+    if (!model_at(m, 0, c->key, c->len, 0, &part, &holder))
+        return;
+    if ((h = hold_of(w, lock, holder)))
+        h->is_there = true;
+    free_those_who_went(w, lock, why_of(w, c));
+    see(w, lock, c, key, holder, once);
+}
+
+static bool is_value(const struct witness *w, size_t lock)
+{
+    return w->sim->plan->locks[lock].family == FAMILY_VALUE;
+}
+
 /* First the holds that are gone, then those that are new. */
 static void look(struct witness *w, struct model *m, size_t lock,
                  const struct model_change *c)
@@ -285,6 +308,11 @@ static void look(struct witness *w, struct model *m, size_t lock,
 
     for (size_t i = 0; i < w->locks[lock].count; i++)
         w->locks[lock].holds[i].is_there = false;
+    if (is_value(w, lock) && model_look(m, 0, c->key, c->len, &key) &&
+        key.type == MODEL_STRING) {
+        see_value(w, m, lock, c, &key);
+        return;
+    }
     if (is_hash)
         each_field(w, m, lock, c, &key, true);
     free_those_who_went(w, lock, why_of(w, c));
