@@ -50,7 +50,7 @@ START_TEST(a_fenced_lock_gives_its_command_a_token)
     struct process *p;
 
     for (int i = 1; i <= 2; i++) {
-        char expected[8];
+        char expected[16];
 
         p = holdfast(server, "run", "--fenced", "x", "-c",
                      "echo $HOLDFAST_TOKEN", NULL);
