@@ -53,6 +53,7 @@
  *      Not counted: while a fault touches the client, while the client is
  *      suspended, while the lock's server is down; after each of these,
  *      settle_ms, or until the bound above has passed.
+ *      Likewise of a fair lock whose server has forgotten its queue.
  * P5b  A fair lock is granted in the order in which its waiters came into the
  *      server's queue, to those that wait yet: nobody is granted it before a call
  *      that was put there earlier. And while a place is honoured, it is free for

@@ -68,6 +68,12 @@ static int64_t free_from(const struct judge *j, const struct ask *ask)
     return lock->head_until_us;
 }
 
+/* Nobody is in the queue, where it stood: a release has nobody to tell. */
+static bool has_lost_place(const struct ask *ask)
+{
+    return ask->is_fair && ask->queued.line && ask->lock->head.len == 0;
+}
+
 /* The lock is free from now on: by when must the call have been granted? A fault
  * that is over says nothing to a waiter that looks by itself. */
 static int64_t free_due(const struct judge *j, const struct ask *ask,
@@ -80,7 +86,7 @@ static int64_t free_due(const struct judge *j, const struct ask *ask,
     int64_t settled = last ? last + watch_settle_ms(j) * MS : 0;
     int64_t looked = ask->free_since.us + ask->free_bound_ms * MS;
 
-    if (from > j->now.us) /* of which no message tells */
+    if (from > j->now.us || has_lost_place(ask)) /* no message tells it */
         due = latest(due, from + watch_look_ms(j) * MS);
     return latest(latest(settled, due), looked);
 }

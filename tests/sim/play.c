@@ -492,7 +492,7 @@ static void outlast_places(struct sim *sim)
         sim_fail(sim, "P6", "a place in a queue is honoured until %lld us",
                  (long long)until_us);
     world_run(sim->world, until_us + 1000);
-    for (int i = 0; i < 2; i++) {
+    for (int i = 0; i < GHOST_ROUNDS && site_places_until(sim->site) > 0; i++) {
         each_program(sim, program_probe);
         run_for(sim, 2 * give_back_ms(&sim->plan->head));
     }

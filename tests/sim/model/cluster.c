@@ -459,6 +459,24 @@ static struct entry *key_of_slot(struct model *m, unsigned slot)
     return e;
 }
 
+/* Of a list and of a sorted set. */
+static void tell_replicas_of_queue(struct model *m, const struct entry *e)
+{
+    struct call c = {.m = m, .db = &m->dbs[0]};
+    bool is_list = e->type == MODEL_LIST;
+    struct slice argv[4] = {md_text(is_list ? "RPUSH" : "ZADD"), md_slice(e->key)};
+    struct model_text member, value;
+
+    if (!is_list && e->type != MODEL_ZSET)
+        return;
+    for (size_t i = 0;
+         model_at(m, 0, e->key->p, e->key->n, i, &member, &value); i++) {
+        argv[2] = (struct slice){value.p, value.n};
+        argv[3] = (struct slice){member.p, member.n};
+        md_effect(&c, argv, is_list ? 3 : 4);
+    }
+}
+
 /* What RESTORE does, in words that replicas of all ages know. */
 static void tell_replicas(struct model *m, const struct entry *e)
 {
@@ -472,6 +490,7 @@ static void tell_replicas(struct model *m, const struct entry *e)
         argv[3] = md_slice(e->as.hash.at[i].value);
         md_effect(&c, argv, 4);
     }
+    tell_replicas_of_queue(m, e);
     argv[0] = md_text("SET");
     argv[2] = e->type == MODEL_STRING ? md_slice(e->as.string) : argv[2];
     if (e->type == MODEL_STRING)
