@@ -13,6 +13,9 @@
 -- Heads whose time is over are dropped, but not the one who asks. Its own place is
 -- honoured as long as Redisson would: the TTL, or the time of the one before it,
 -- and its own time; from then on, as long as it asks. By the server's clock.
+-- If one of the two keys was lost, as by a server that was emptied while their slot
+-- moved, a head without a time is given a lease's, and times without a queue are
+-- deleted: nobody would ever drop them.
 -- When the head is granted, the others come earlier by its time; but who may have
 -- asked just now keeps three quarters of that, in which it asks again. (Half is too
 -- little after one whose wait is shorter than the watchdog's time.)
@@ -29,12 +32,19 @@ local head, ends
 repeat
     head = redis.call('lindex', queue, 0)
     ends = head and tonumber(redis.call('zscore', places, head) or nil)
+    if head and not ends then
+        ends = now + lease
+        honour(head, ends)
+    end
     local is_stale = ends and ends <= now and head ~= owner
     if is_stale then
         redis.call('zrem', places, head)
         redis.call('lpop', queue)
     end
 until not is_stale
+if not head then
+    redis.call('del', places)
+end
 local ttl = redis.call('pttl', lock)
 local is_free = ttl == -2 and count == '1' and (not head or head == owner)
 if is_free or redis.call('hexists', lock, owner) == 1 then
@@ -59,6 +69,7 @@ end
 if count == '1' and place > 0 then
     local mine = tonumber(redis.call('zscore', places, owner) or nil)
     if not mine then
+        redis.call('lrem', queue, 0, owner)
         local last = redis.call('lindex', queue, -1)
         local before = last and last ~= owner and redis.call('zscore', places, last)
         redis.call('rpush', queue, owner)

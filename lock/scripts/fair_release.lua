@@ -29,6 +29,8 @@ if count == '0' and redis.call('zscore', places, owner) then
         end
         is_behind = is_behind or other == owner
     end
+elseif count == '0' then
+    redis.call('lrem', queue, 0, owner) -- it may have lost its time
 end
 local head
 repeat

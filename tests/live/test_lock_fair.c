@@ -491,6 +491,48 @@ static pid_t wait_and_die(int64_t watchdog_ms)
 }
 
 /* TTL 1000, place 500: its place is over after 1500 ms. */
+/* A server that was emptied while the lock's slot moved has one key, and not the
+ * other. */
+START_TEST(head_without_a_time_is_given_one)
+{
+    struct hf_acquire_options o = acquire_options(1);
+
+    server_ask(server, "RPUSH " QUEUE " " ANOTHER);
+    o.wait_ms = LONG_MS;
+    o.lease_ms = 500;
+    ck_assert_ok(hf_lock_acquire(lock, &o, NULL));
+    ck_assert_int_eq(hf_lock_release(lock, 1, NULL), HF_OK);
+    ck_assert_no_trace();
+}
+END_TEST
+
+START_TEST(times_without_a_queue_are_deleted)
+{
+    server_ask(server, "ZADD " PLACES " 99999999999999 " ANOTHER);
+    acquire(lock, 1);
+    release(lock, 1);
+    ck_assert_no_trace();
+}
+END_TEST
+
+/* It would stand there twice. */
+START_TEST(waiter_that_lost_its_time_stands_in_the_queue_once)
+{
+    struct hf_acquire_options o = acquire_options(1);
+    struct call call;
+
+    acquire(lock, 2);
+    o.wait_ms = LONG_MS;
+    call_acquire(&call, lock, &o);
+    await_queue(1);
+    server_ask(server, "DEL " PLACES);
+    release(lock, 2);
+    ck_assert_status(call_await(&call), HF_OK);
+    release(lock, 1);
+    ck_assert_no_trace();
+}
+END_TEST
+
 START_TEST(dead_head_costs_its_own_time)
 {
     struct call call;
@@ -646,6 +688,9 @@ static void add(Suite *suite)
     c = live_case(suite, "order", start, stop);
     tcase_add_test(c, order_holds_across_processes);
     c = live_case(suite, "death", start, stop);
+    tcase_add_test(c, head_without_a_time_is_given_one);
+    tcase_add_test(c, times_without_a_queue_are_deleted);
+    tcase_add_test(c, waiter_that_lost_its_time_stands_in_the_queue_once);
     tcase_add_test(c, dead_head_costs_its_own_time);
     tcase_add_test(c, place_of_who_lives_outlasts_a_long_hold);
     tcase_add_test(c, holder_that_dies_leaves_it_to_the_head);
