@@ -224,7 +224,7 @@ bool plan_read(struct plan *plan, FILE *from);
  * plan_has_queue - is it a fair lock?
  * plan_*_name   - words of the text. */
 #define PLAN_NAMES 8
-#define PLAN_KINDS (HF_KIND_NONREENTRANT_FAIR + 1)
+#define PLAN_KINDS (HF_KIND_VALUE + 1)
 enum hf_lock_kind plan_kind(const struct plan *plan, int64_t lock,
                             int64_t side);
 bool plan_needs_two_keys(const struct plan *plan, int64_t lock);

@@ -266,7 +266,8 @@ static void print_kinds(const struct totals *t)
         [HF_KIND_READ] = "read",
         [HF_KIND_WRITE] = "write",
         [HF_KIND_FAIR] = "fair",
-        [HF_KIND_NONREENTRANT_FAIR] = "nonreentrant fair"};
+        [HF_KIND_NONREENTRANT_FAIR] = "nonreentrant fair",
+        [HF_KIND_VALUE] = "value"};
     const char *between = "operations:";
 
     for (int i = 0; i < PLAN_KINDS; i++) {
