@@ -75,6 +75,13 @@ START_TEST(simple_string_is_no_refusal)
 }
 END_TEST
 
+/* As of a command whose connection was refused. */
+START_TEST(no_reply_is_no_refusal)
+{
+    ck_assert(!hf_refusal_is((struct hf_resp_value){0}, "OOM"));
+}
+END_TEST
+
 int main(void)
 {
     Suite *s = suite_create("net/refusal");
@@ -83,6 +90,7 @@ int main(void)
     tcase_add_loop_test(c, refusal_is_found_within_the_error_of_a_script, 0,
                         (int)(sizeof rows / sizeof *rows));
     tcase_add_test(c, simple_string_is_no_refusal);
+    tcase_add_test(c, no_reply_is_no_refusal);
     suite_add_tcase(s, c);
     return suite_run(s);
 }

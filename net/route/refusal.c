@@ -45,7 +45,7 @@ static struct words words_of(struct hf_resp_value reply)
 {
     struct words words = {"", 0};
 
-    if (!hf_resp_is_error(reply))
+    if (!reply.node || !hf_resp_is_error(reply))
         return words;
     (void)hf_resp_bytes(reply, &words.ptr, &words.len);
     if (skip(&words, "ERR Error running script (call to "))

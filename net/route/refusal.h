@@ -6,7 +6,8 @@
 
 /* hf_refusal_words - what an error says, without what Redis before 7 puts in
  *                    front of a script's ("ERR Error running script (...").
- *                    Lent as the reply; "" if that is no error.
+ *                    Lent as the reply; "" if that is no error, or if
+ *                    there is none (all zeros).
  * hf_refusal_is    - is `code` ("READONLY") what these words begin with? Both:
  *                    pure. */
 void hf_refusal_words(struct hf_resp_value reply, const char **ptr,
