@@ -27,9 +27,16 @@ model_O := $(call objects,$(addprefix tests/sim/model/,blob keyspace values look
 LUA_LIBS := -llua5.1 -lm
 $(BUILD)/tests/sim/test_model_alone: $(model_O)
 $(addprefix $(BUILD)/tests/live/,test_model test_model_cluster): $(model_O) \
-    $(call objects,$(addprefix tests/live/model_,twins words))
+    $(call objects,$(addprefix tests/live/model_,twins words) tests/support/one_clock) \
+    | $(BUILD)/tests/support/server_clock.so
 $(addprefix $(BUILD)/tests/live/,test_model test_model_cluster): \
     CHECK_LIBS += $(LUA_LIBS)
+
+# Loaded into a server, which has no sanitizer.
+$(BUILD)/tests/support/server_clock.so: tests/support/server_clock.c
+	@mkdir -p $(@D)
+	$(call say,link $@)
+	$(Q)$(COMPILE) -fno-sanitize=all -fvisibility=default -shared $< -o $@
 
 # Optimized: it computes all the time.
 ifeq ($(origin CFLAGS),file)

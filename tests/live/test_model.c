@@ -58,10 +58,8 @@ static void check_now_and_then(long step)
 {
     if (step % COMPARE_EACH == 0)
         pair_compare_keys(pair);
-    if (step % FORGET_EACH == 0) {
+    if (step % FORGET_EACH == 0)
         ask(pair, "FLUSHALL");
-        pair_forget_slack();
-    }
 }
 
 /* ---- commands ---- */

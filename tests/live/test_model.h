@@ -31,8 +31,8 @@ struct pair *pair_open(void);
 void pair_close(struct pair *p);
 
 /* pair_ask     - the same request to both; one reply each, which must be equal:
- *                type, text, order. Numbers beyond 1000 may be as far apart as
- *                the clocks are (see pair_slack_ms).
+ *                type, text, order. Both have the same clock, which stands still
+ *                while they answer.
  * pair_ask_any - the same, for an array whose order is nobody's business.
  * pair_ask_type - only the types must be equal (HELLO: ids, versions).
  * pair_send    - bytes as they are; then `replies` of each are compared. */
@@ -54,10 +54,6 @@ void server_run_for_ever(void);
 
 /* Each key of both: type, value, time to live. */
 void pair_compare_keys(struct pair *p);
-
-/* How many ms the two clocks have been apart since the last call, at most. */
-void pair_forget_slack(void);
-int64_t pair_slack_ms(void);
 
 /* The last reply, as text; lent until the next one. */
 const char *pair_reply(const struct pair *p);

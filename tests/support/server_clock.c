@@ -1,0 +1,64 @@
+/* Loaded before a server (LD_PRELOAD), gives it the clock of a test: see
+ * one_clock.h. */
+#include <fcntl.h>
+#include <stdatomic.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <sys/time.h>
+#include <time.h>
+#include <unistd.h>
+
+static _Atomic(int64_t) *told_us;
+
+static __attribute__((constructor)) void find_clock(void)
+{
+    const char *path = getenv("HF_TEST_CLOCK");
+    int fd = path ? open(path, O_RDONLY | O_CLOEXEC) : -1;
+    void *page = fd < 0 ? MAP_FAILED
+                        : mmap(NULL, sizeof *told_us, PROT_READ, MAP_SHARED, fd, 0);
+
+    if (fd >= 0)
+        (void)close(fd);
+    if (page != MAP_FAILED)
+        told_us = page;
+}
+
+/* 0: nobody says; the machine's. */
+static int64_t clock_us(void)
+{
+    return told_us ? atomic_load(told_us) : 0;
+}
+
+int clock_gettime(clockid_t clock, struct timespec *t)
+{
+    int64_t us = clock == CLOCK_REALTIME ? clock_us() : 0;
+
+    if (us == 0)
+        return (int)syscall(SYS_clock_gettime, clock, t);
+    t->tv_sec = (time_t)(us / 1000000);
+    t->tv_nsec = (long)(us % 1000000) * 1000;
+    return 0;
+}
+
+int gettimeofday(struct timeval *restrict t, void *restrict zone)
+{
+    struct timespec now;
+
+    (void)zone;
+    (void)clock_gettime(CLOCK_REALTIME, &now);
+    t->tv_sec = now.tv_sec;
+    t->tv_usec = now.tv_nsec / 1000;
+    return 0;
+}
+
+time_t time(time_t *out)
+{
+    struct timespec now;
+
+    (void)clock_gettime(CLOCK_REALTIME, &now);
+    if (out)
+        *out = now.tv_sec;
+    return now.tv_sec;
+}
