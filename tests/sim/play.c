@@ -387,11 +387,16 @@ static bool may_have_ghosts(const struct plan *plan)
 /* Readers hide each other: an answer names one holder. */
 #define GHOST_ROUNDS 8
 
-/* Readers that are held for ever hide the others. */
+static bool stays_for_long(const struct plan_op *op)
+{
+    return op->hold_ms < 0 || op->verb == OP_CLOSE || op->verb == OP_FREE;
+}
+
+/* Readers that are held for ever hide the others, and those whose client is gone. */
 static bool may_hide_ghosts(const struct plan *plan)
 {
     for (size_t i = 0; i < plan->op_count; i++)
-        if (plan->ops[i].hold_ms < 0 &&
+        if (stays_for_long(&plan->ops[i]) &&
             plan->locks[plan->ops[i].lock].family == FAMILY_READ_WRITE)
             return true;
     return false;
@@ -439,6 +444,7 @@ static void become_quiet(struct sim *sim, const struct history_header *b)
     world_run(sim->world, end_us > length_us ? end_us : length_us);
     run_for(sim, 2 * b->look_ms + SETTLE_MS);
     sim->is_ending = true;
+    each_program(sim, program_feed);
     find_ghosts(sim);
     each_program(sim, program_settle);
     run_for(sim, 4 * sim->plan->head.request_ms);

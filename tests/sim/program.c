@@ -145,6 +145,11 @@ void program_starve(struct program *p, int64_t nth)
     p->starve_in = nth;
 }
 
+void program_feed(struct program *p)
+{
+    p->starve_in = 0;
+}
+
 /* ---- the client ---- */
 
 static void open_locks(struct program *p)

@@ -53,10 +53,11 @@ bool program_asks_within(const struct program *p, const struct owner *o,
 /* program_suspend   - for so long.
  * program_set_rate  - of its clock; if that is beyond what is assumed, for so
  *                     long, else for good.
- * program_starve    - its n-th allocation from now fails. */
+ * program_starve    - its n-th allocation from now fails. program_feed: none does. */
 void program_suspend(struct program *p, int64_t for_ms);
 void program_set_rate(struct program *p, int64_t ppm, int64_t for_ms,
                       bool is_beyond);
 void program_starve(struct program *p, int64_t nth);
+void program_feed(struct program *p);
 
 #endif

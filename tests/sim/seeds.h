@@ -118,6 +118,9 @@ static const struct past {
     {"leaves_the_queue_of_a_busy_server", "P6",
      "who gave up was taken out of the queue only if the server could do so within the "
      "time of a lease, and a place there may last longer"},
+    {"reader_hidden_by_a_dead_one", "P6",
+     "an ACL refused the release of a reader, which was then never found, for another, "
+     "whose client was gone, was named: the play waited only where readers stay for ever"},
 };
 
 #endif
