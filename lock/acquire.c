@@ -49,6 +49,14 @@ static void end_acquire(struct hf_op *op, hf_status status)
     hf_op_finish(op, status);
 }
 
+/* Another call's answer ends it, too. It may be asking all the same: whoever came
+ * earlier, or wants fewer permits, enters the line before it. */
+static void end_behind(struct hf_op *op, hf_status status)
+{
+    hf_call_cancel(&op->call);
+    end_acquire(op, status);
+}
+
 /* What the server has just granted. */
 static void give_back(struct hf_op *op, hf_status status)
 {
@@ -169,7 +177,7 @@ static void let_all_through(struct hf_op *op)
     while (hf_line_first(line) == op &&
            (behind = hf_line_behind_first(line)) &&
            behind->came <= op->asked_when)
-        end_acquire(behind, HF_OK);
+        end_behind(behind, HF_OK);
 }
 
 /* Nobody owns it: there is nothing to keep, and nothing to forget but the
@@ -336,7 +344,7 @@ static void refuse_line(struct hf_op *op, hf_status status)
     while (hf_line_first(line) == op && (behind = hf_line_behind_first(line))) {
         if (op->error)
             hf_error_set(behind->error, status, "%s", op->error->text);
-        end_acquire(behind, status);
+        end_behind(behind, status);
     }
 }
 

@@ -320,6 +320,46 @@ START_TEST(step_without_an_answer_goes_on_in_the_background)
 }
 END_TEST
 
+/* One that came earlier, and was answered later, stands before one whose own
+ * question is under way: the answer to the first ends both. */
+START_TEST(answer_for_all_ends_one_that_is_asking)
+{
+    struct proxy *proxy = proxy_start(server_port(server));
+    struct hf_client *slow = client_timed(proxy_port(proxy), 60000, 30000);
+    struct hf_latch *its = latch_of(slow, DOORS);
+    struct call first, second;
+    uint64_t kept;
+
+    set(latch, 1);
+    ck_assert_ok(hf_client_connect(slow, NULL));
+    (void)server_ask(server, "SCRIPT FLUSH");
+    proxy_hold(proxy, PROXY_TO_CLIENT, true);
+    call_await_latch(&first, its, HF_FOREVER, NULL); /* NOSCRIPT */
+    ck_assert(proxy_await(proxy, PROXY_TO_CLIENT, PROXY_KEPT, 1, LONG_MS));
+    ck_assert_status(hf_latch_await(latch_of_other, 0, NULL, NULL), HF_TIMEOUT);
+    call_await_latch(&second, its, HF_FOREVER, NULL);
+    kept = proxy_count(proxy, PROXY_TO_CLIENT, PROXY_KEPT);
+    ck_assert(proxy_await(proxy, PROXY_TO_CLIENT, PROXY_KEPT, kept + 1, LONG_MS));
+    proxy_hold(proxy, PROXY_TO_CLIENT, false);
+    await_listeners(1);
+    local_rest_us(A_MOMENT_MS * 1000);
+    proxy_hold(proxy, PROXY_TO_SERVER, true);
+    (void)server_ask(server, "PUBLISH " CHANNEL_OF_DOORS " 1");
+    ck_assert(proxy_await(proxy, PROXY_TO_SERVER, PROXY_KEPT, 1, LONG_MS));
+    kept = proxy_count(proxy, PROXY_TO_SERVER, PROXY_KEPT);
+    ck_assert(proxy_await(proxy, PROXY_TO_SERVER, PROXY_KEPT, kept + 100,
+                          LONG_MS)); /* the second asks by itself */
+    count_down(latch);
+    proxy_hold(proxy, PROXY_TO_SERVER, false);
+    ck_assert_status(call_await(&first), HF_OK);
+    ck_assert_status(call_await(&second), HF_OK);
+    local_rest_us(A_MOMENT_MS * 1000);
+    ck_assert_ok(hf_latch_await(its, LONG_MS, NULL, NULL));
+    hf_client_free(slow);
+    proxy_stop(proxy);
+}
+END_TEST
+
 /* ---- */
 
 static void add_all(Suite *suite)
@@ -341,6 +381,7 @@ static void add_all(Suite *suite)
     tcase_add_test(c, waiter_outlives_its_server);
     tcase_add_loop_test(c, cut_anywhere_a_step_counts_once, 0, COUNT(ways));
     tcase_add_test(c, step_without_an_answer_goes_on_in_the_background);
+    tcase_add_test(c, answer_for_all_ends_one_that_is_asking);
 }
 
 int main(void)

@@ -655,6 +655,37 @@ START_TEST(permits_that_too_few_replicas_have_are_given_back)
 }
 END_TEST
 
+/* Who wants fewer permits enters the line before one that asks once more when its
+ * own time has come. Both are asking when the server does not know us any more. */
+START_TEST(refused_password_ends_one_that_is_asking)
+{
+    struct proxy *proxy = proxy_start(server_port(server));
+    struct hf_client *slow = client_timed(proxy_port(proxy), 60000, 30000);
+    struct hf_semaphore *of = semaphore_of(slow, POOL);
+    struct call many, few;
+
+    set_permits(0);
+    call_take(&many, of, 5, HF_FOREVER, NULL);
+    await_listeners(1);
+    local_rest_us(A_MOMENT_MS * 1000);
+    call_take(&few, of, 1, HF_FOREVER, NULL);
+    local_rest_us(A_MOMENT_MS * 1000);
+    (void)server_ask(server, "ACL SETUSER witness on nopass ~* &* +@all");
+    (void)server_ask(server, "CONFIG SET requirepass secret");
+    proxy_hold(proxy, PROXY_TO_SERVER, true);
+    proxy_cut(proxy, PROXY_CLOSE);
+    local_rest_us(4000 * 1000); /* each has asked */
+    ck_assert(!call_is_done(&many) && !call_is_done(&few));
+    proxy_hold(proxy, PROXY_TO_SERVER, false);
+    ck_assert_status(call_await(&few), HF_E_AUTH);
+    ck_assert_status(call_await(&many), HF_E_AUTH);
+    local_rest_us(A_MOMENT_MS * 1000);
+    ck_assert_status(try_take(of, 1), HF_E_AUTH);
+    hf_client_free(slow);
+    proxy_stop(proxy);
+}
+END_TEST
+
 START_TEST(waiter_outlives_its_server)
 {
     struct call call;
@@ -782,6 +813,7 @@ static void add_all(Suite *suite)
     tcase_add_test(c, full_server_gives_permits_back_when_it_has_room);
     tcase_add_test(c, permits_that_too_few_replicas_have_are_given_back);
     tcase_add_test(c, waiter_outlives_its_server);
+    tcase_add_test(c, refused_password_ends_one_that_is_asking);
 }
 
 int main(void)
