@@ -104,8 +104,6 @@ static void leave_members(struct hf_multi *multi)
     for (uint32_t i = 0; i < multi->count; i++) {
         struct hf_loop *loop = multi->members[i]->client->loop;
 
-        if (hf_loop_forked(loop))
-            continue;
         hf_loop_lock(loop);
         hf_loop_finish_tasks(loop);
         hf_lock_unref(multi->members[i]);
@@ -113,11 +111,16 @@ static void leave_members(struct hf_multi *multi)
     }
 }
 
+bool hf_multi_forked(const struct hf_multi *multi)
+{
+    return hf_loop_forked(multi->members[0]->client->loop);
+}
+
 void hf_multi_free(struct hf_multi *multi)
 {
     struct hf_list *l;
 
-    if (!multi)
+    if (!multi || hf_multi_forked(multi))
         return;
     leave_members(multi);
     while ((l = multi->holds.next) != &multi->holds) {
@@ -186,6 +189,8 @@ int64_t hf_multi_safe_ms(struct hf_multi *multi, int64_t owner)
     const struct hf_multi_hold *hold;
     int64_t safe = INT64_MIN;
 
+    if (hf_multi_forked(multi))
+        return safe;
     pthread_mutex_lock(&multi->mutex);
     if (owner != 0 && (hold = hf_multi_find_hold(multi, owner)) && hold->count > 0 &&
         !hold->is_lost)

@@ -89,6 +89,7 @@ HF_API hf_status hf_multi_acquire(struct hf_multi *multi,
  *         HF_NOT_OWNER  it has none: nothing was done
  *         HF_E_INVAL    another call of this owner is under way: nothing was
  *                       done
+ *         HF_E_FORKED   nothing was done
  *         else          as hf_lock_release of the member that the error names */
 HF_API hf_status hf_multi_release(struct hf_multi *multi, int64_t owner,
                                   struct hf_error *err);

@@ -222,9 +222,11 @@ static hf_status begin_acquire(struct hf_multi_call *call,
                                const struct hf_acquire_options *options,
                                struct hf_error *err)
 {
-    hf_status rc = check(multi, options, err);
+    hf_status rc;
 
-    if (rc < 0)
+    if (hf_multi_forked(multi))
+        return refuse(err, HF_E_FORKED);
+    if ((rc = check(multi, options, err)) < 0)
         return rc;
     call->multi = multi;
     call->options = *options;
@@ -263,6 +265,8 @@ static hf_status begin_release(struct hf_multi_call *call,
 {
     hf_status rc;
 
+    if (hf_multi_forked(multi))
+        return refuse(err, HF_E_FORKED);
     call->multi = multi;
     call->is_release = true;
     call->options.owner = owner;

@@ -40,6 +40,10 @@ struct hf_multi_hold *hf_multi_add_hold(struct hf_multi *multi, int64_t owner);
 void hf_multi_leave_hold(struct hf_multi_hold *hold);
 int64_t hf_multi_all_safe_ms(const struct hf_multi *multi, int64_t owner);
 
+/* hf_multi_forked - this is a child of the process that made it: the mutex may be
+ * held by a thread that is not here. */
+bool hf_multi_forked(const struct hf_multi *multi);
+
 /* hf_multi_listen - the members' callbacks tell the hold, and it those that are
  * wanted. */
 void hf_multi_listen(struct hf_multi_hold *hold,
