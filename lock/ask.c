@@ -74,6 +74,8 @@ static void op_init(struct hf_op *op, struct hf_lock *lock,
     op->client = lock->client;
     op->lock = lock;
     op->verb = ask->verb;
+    op->must_begin = ask->must_begin;
+    op->is_member = ask->is_member;
     op->owner = ask->owner;
     op->permits = ask->permits;
     if (ask->options)
@@ -113,9 +115,25 @@ hf_status hf_ask_run(struct hf_lock *lock, const struct hf_ask *ask,
     return op.status;
 }
 
+/* `size`: what is to be freed when it has ended. */
+static hf_status start_in(struct hf_ask_room *room, size_t size,
+                          hf_done *done, void *ctx)
+{
+    struct hf_op *op = &room->op;
+    hf_status rc;
+
+    room->error.status = HF_OK;
+    op->error = &room->error;
+    op->done = done;
+    op->done_ctx = ctx;
+    op->size = size;
+    if ((rc = hf_op_begin(op)) == HF_OK)
+        op->verb->start(op);
+    return rc;
+}
+
 struct async_op {
-    struct hf_op op;
-    struct hf_error error;
+    struct hf_ask_room room;
     char holder[];              /* a copy: the caller's may soon be gone */
 };
 
@@ -128,18 +146,12 @@ static hf_status start_async(struct hf_lock *lock, const struct hf_ask *ask,
 
     if (!async)
         return HF_E_NOMEM;
-    op_init(&async->op, lock, ask);
+    op_init(&async->room.op, lock, ask);
     if (ask->holder)
         memcpy(async->holder, ask->holder, ask->holder_len);
-    async->op.holder = async->holder;
-    async->op.error = &async->error;
-    async->op.done = done;
-    async->op.done_ctx = ctx;
-    async->op.size = size;
-    if ((rc = hf_op_begin(&async->op)) < 0)
+    async->room.op.holder = async->holder;
+    if ((rc = start_in(&async->room, size, done, ctx)) < 0)
         hf_mem_free(lock->client->mem, async, size);
-    else
-        async->op.verb->start(&async->op);
     return rc;
 }
 
@@ -153,6 +165,21 @@ hf_status hf_ask_post(struct hf_lock *lock, const struct hf_ask *ask,
         return HF_E_FORKED;
     hf_loop_lock(loop);
     rc = start_async(lock, ask, done, ctx);
+    hf_loop_unlock(loop);
+    return rc;
+}
+
+hf_status hf_ask_post_in(struct hf_ask_room *room, struct hf_lock *lock,
+                         const struct hf_ask *ask, hf_done *done, void *ctx)
+{
+    struct hf_loop *loop = lock->client->loop;
+    hf_status rc;
+
+    if (hf_loop_forked(loop))
+        return HF_E_FORKED;
+    hf_loop_lock(loop);
+    op_init(&room->op, lock, ask);
+    rc = start_in(room, 0, done, ctx);
     hf_loop_unlock(loop);
     return rc;
 }

@@ -1,5 +1,6 @@
 /* Calls on a multi-lock: multi_turn.c says which member is next, and this asks
  * for it, waiting for the answer or not. */
+#include "lock/ask.h"
 #include "lock/multi_hold.h"
 #include "lock/multi_turn.h"
 #include "lock/records.h"
@@ -18,6 +19,7 @@ struct hf_multi_call {
     hf_done *done;              /* NULL: its caller waits */
     void *ctx;
     struct hf_error error;      /* of the member that failed */
+    struct hf_ask_room room;    /* to give a member back without blocking */
 };
 
 /* ---- all are taken ---- */
@@ -109,14 +111,17 @@ static hf_status take(struct hf_multi_call *call, struct hf_multi_step step,
                : hf_lock_acquire(lock, &call->options, err);
 }
 
+/* Nobody else would: it fails neither for want of memory nor of room. */
 static hf_status give_back(struct hf_multi_call *call,
                            struct hf_multi_step step, struct hf_error *err)
 {
     struct hf_lock *lock = call->multi->members[step.member];
-    int64_t owner = call->options.owner;
+    struct hf_ask ask = {.verb = &hf_verb_release,
+                         .must_begin = true,
+                         .owner = call->options.owner};
 
-    return call->done ? hf_lock_release_async(lock, owner, on_step, call)
-                      : hf_lock_release(lock, owner, err);
+    return call->done ? hf_ask_post_in(&call->room, lock, &ask, on_step, call)
+                      : hf_ask_run(lock, &ask, err);
 }
 
 /* False: on_step will be told, if it was not yet; the call is not ours now. */

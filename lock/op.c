@@ -15,12 +15,13 @@ hf_status hf_op_begin(struct hf_op *op)
 {
     struct hf_client *client = op->client;
 
-    if (client->is_closing && !op->verb->is_orphan)
+    if (client->is_over ||
+        (client->is_closing && !op->verb->is_orphan && !op->must_begin))
         return hf_error_set(op->error, HF_E_CLOSED, "%s",
                             hf_status_text(HF_E_CLOSED));
     if (client->ops_count - client->orphans + client->untold >=
             client->waiters_max &&
-        !op->verb->is_orphan)
+        !op->verb->is_orphan && !op->must_begin)
         return hf_error_set(op->error, HF_E_LIMIT,
                             "more than %u calls are under way",
                             (unsigned)client->waiters_max);
@@ -57,23 +58,27 @@ struct hf_op *hf_op_new_background(struct hf_lock *lock,
 
 /* ---- end ---- */
 
-static void free_op(struct hf_op *op)
+/* `size`: op->size. */
+static void free_op(const struct hf_client *client, struct hf_op *op,
+                    size_t size)
 {
-    if (op->size > 0)
-        hf_mem_free(op->client->mem, op, op->size);
+    if (size > 0)
+        hf_mem_free(client->mem, op, size);
 }
 
-/* The caller's own callback, for a call that did not block. */
+/* The caller's own callback, for a call that did not block. Memory that is not
+ * ours to free may be another call's when it returns. */
 static void run_done(struct hf_task *task)
 {
     struct hf_op *op = HF_OWNER_OF(task, struct hf_op, task);
-    struct hf_loop *loop = op->client->loop;
+    struct hf_client *client = op->client;
+    size_t size = op->size;
 
-    op->client->untold--;
-    hf_loop_unlock(loop);
+    client->untold--;
+    hf_loop_unlock(client->loop);
     op->done(op->done_ctx, op->status, op->error);
-    hf_loop_lock(loop);
-    free_op(op);
+    hf_loop_lock(client->loop);
+    free_op(client, op, size);
 }
 
 static const char *text_of(const struct hf_kind *kind, hf_status status)
@@ -137,7 +142,7 @@ void hf_op_finish(struct hf_op *op, hf_status status)
         hf_task_init(&op->task, run_done);
         hf_loop_post(client->loop, &op->task);
     } else {
-        free_op(op);
+        free_op(client, op, op->size);
     }
 }
 

@@ -200,6 +200,11 @@ struct hf_op {
     uint64_t asked_when;        /* client->ops_begun when it last asked */
     bool is_freeing;            /* a last release is under way (TURN-1) */
     bool was_listening;         /* line->is_listening when that began */
+    bool must_begin;            /* nobody would ask for it again: it begins also
+                                   where there is no room for another call,
+                                   or the client is closing */
+    bool is_member;             /* what it is granted is open: a multi-lock may
+                                   give it back */
     bool has_told_wait;
     struct hf_hold *hold;
     struct hf_answer answer;    /* its texts only while the reply is read */

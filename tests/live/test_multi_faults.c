@@ -19,15 +19,37 @@ static struct hf_client *client, *other;
 static struct hf_lock *locks[2], *busy; /* a, b: of `client`; b of `other` */
 static struct hf_multi *multi;
 
+/* ---- memory that is there or not ---- */
+
+static _Atomic int64_t allocations; /* that may still be made */
+
+static void *resize(void *ctx, void *ptr, size_t old, size_t size)
+{
+    (void)ctx;
+    if (size == 0) {
+        free(ptr);
+        return NULL;
+    }
+    return size > old && allocations-- <= 0 ? NULL : realloc(ptr, size);
+}
+
+#define PLENTY (INT64_C(1) << 40)
+
+static const struct hf_mem scarce = {.resize = resize};
+
+/* ---- */
+
 static void open_with(uint32_t waiters_max)
 {
     struct hf_client_options o;
     char url[SERVER_URL_MAX];
 
     start_server();
+    allocations = PLENTY;
     client_options(&o, url, server_port(server));
     o.watchdog_ms = WATCHDOG_MS;
     o.waiters_max = waiters_max;
+    o.mem = &scarce;
     client = client_with(&o);
     other = client_timed(server_port(server), WATCHDOG_MS, 5000);
     locks[0] = lock_of(client, "a");
@@ -55,9 +77,104 @@ static void ck_assert_none_held(void)
     ck_assert_uint_eq(stats_of(client).holds, 0);
 }
 
-/* ---- a fork ---- */
+/* It has a, and waits for b. */
+static void call_halfway(struct call *call, struct diary *diary,
+                         int64_t wait_ms)
+{
+    struct hf_acquire_options o;
 
+    acquire(busy, OTHERS);
+    o = diary_options(diary, OWNER);
+    o.wait_ms = wait_ms;
+    call_init(call);
+    ck_assert_ok(hf_multi_acquire_async(multi, &o, call_done, call));
+    note_await(&diary->note, &diary->waits, 1, "on_wait");
+    ck_assert_int_eq(server_ask_int(server, "EXISTS a"), 1);
+}
+
+/* ---- no memory ---- */
+
+START_TEST(release_without_memory_is_done_or_not_begun)
+{
+    struct hf_acquire_options o = acquire_options(OWNER);
+    struct call call;
+    hf_status rc;
+
+    ck_assert_ok(hf_multi_acquire(multi, &o, NULL));
+    allocations = _i;
+    call_init(&call);
+    rc = hf_multi_release_async(multi, OWNER, call_done, &call);
+    if (rc == HF_OK)
+        rc = call_await(&call);
+    allocations = PLENTY;
+    if (rc == HF_E_NOMEM) /* nothing was done */
+        ck_assert_ok(hf_multi_release(multi, OWNER, NULL));
+    ck_assert_none_held();
+}
+END_TEST
+
+START_TEST(member_is_given_back_without_memory)
+{
+    struct diary diary;
+    struct call call;
+
+    call_halfway(&call, &diary, 500);
+    allocations = 0;
+    ck_assert_int_lt(call_await(&call), 0);
+    allocations = PLENTY;
+    release(busy, OTHERS);
+    ck_assert_none_held();
+}
+END_TEST
+
+/* ---- no room ---- */
+
+static struct hf_lock *crowded; /* another's */
 static _Atomic bool is_over;
+
+/* Takes each room that there is. */
+static void *crowd(void *unused)
+{
+    struct hf_acquire_options o = acquire_options(0);
+
+    while (!is_over) {
+        o.owner = hf_owner_new();
+        o.wait_ms = 1;
+        (void)!hf_lock_acquire(crowded, &o, NULL);
+    }
+    return unused;
+}
+
+static void open_crowded(void)
+{
+    open_with(2);
+    crowded = lock_of(client, "x");
+    (void)server_ask(server, "HSET x someone:1 1");
+    (void)server_ask(server, "HSET b someone:1 1");
+    is_over = false;
+}
+
+#define CROWD 4
+
+START_TEST(member_is_given_back_though_no_call_may_begin)
+{
+    struct hf_acquire_options o = acquire_options(OWNER);
+    pthread_t threads[CROWD];
+
+    for (int i = 0; i < CROWD; i++)
+        ck_assert_int_eq(pthread_create(&threads[i], NULL, crowd, NULL), 0);
+    for (int i = 0; i < 300; i++) {
+        o.wait_ms = i % 3;
+        ck_assert_int_lt(hf_multi_acquire(multi, &o, NULL), 0);
+        server_await(server, LONG_MS, "0", "EXISTS a");
+    }
+    is_over = true;
+    for (int i = 0; i < CROWD; i++)
+        pthread_join(threads[i], NULL);
+}
+END_TEST
+
+/* ---- a fork ---- */
 
 static void *look(void *unused)
 {
@@ -112,7 +229,13 @@ END_TEST
 
 static void add_all(Suite *suite)
 {
-    TCase *c = live_case(suite, "fork", start, stop);
+    TCase *c = live_case(suite, "memory", start, stop);
+
+    tcase_add_loop_test(c, release_without_memory_is_done_or_not_begun, 0, 4);
+    tcase_add_test(c, member_is_given_back_without_memory);
+    c = live_case(suite, "room", open_crowded, stop);
+    tcase_add_test(c, member_is_given_back_though_no_call_may_begin);
+    c = live_case(suite, "fork", start, stop);
     tcase_add_test(c, forked_child_is_told_so_at_once);
 }
 
