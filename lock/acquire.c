@@ -164,6 +164,8 @@ static void keep(struct hf_op *op)
     op->hold = NULL; /* it is the lock's */
     op->may_stand = false;
     op->client->holds++;
+    hold->is_open = op->is_member;
+    op->client->open_holds += op->is_member;
     hf_hold_rearm(hold);
     tell_own_calls(op);
 }

@@ -2,7 +2,8 @@
  *
  * CLOSE-1  Once it is closing no call begins but releases of our own: of what
  *          is given back, and of what nobody here holds.
- * CLOSE-2  Quiet is when no operation and no (un)subscription is under way.
+ * CLOSE-2  Quiet is when no operation and no (un)subscription is under way, and
+ *          no multi-lock has some of its members only: those are given back.
  * CLOSE-3  Once it is over nothing more is asked, and nothing is under way. */
 #include <string.h>
 
@@ -65,13 +66,14 @@ static void on_deadline(struct hf_timer *timer)
         &HF_OWNER_OF(timer, struct closing, timer)->waiter);
 }
 
-static void await_quiet(struct hf_client *client, int64_t timeout_ms)
+/* Or until it may be quiet. */
+static void await_change(struct hf_client *client, int64_t deadline_ms)
 {
     struct hf_loop *loop = client->loop;
     struct closing closing = {.timer.fire = on_deadline};
 
     hf_waiter_init(&closing.waiter, loop);
-    hf_loop_arm(loop, &closing.timer, hf_loop_now(loop) + timeout_ms);
+    hf_loop_arm(loop, &closing.timer, deadline_ms);
     hf_router_on_idle(client->router, on_pubsub_idle, client);
     client->closer = &closing.waiter;
     hf_loop_wait(&closing.waiter);
@@ -79,6 +81,22 @@ static void await_quiet(struct hf_client *client, int64_t timeout_ms)
     client->closer = NULL;
     hf_router_on_idle(client->router, NULL, NULL);
     hf_loop_disarm(loop, &closing.timer);
+}
+
+/* Members of multi-locks are given back by those who were told, which takes a
+ * callback. */
+static void await_quiet(struct hf_client *client, int64_t timeout_ms)
+{
+    struct hf_loop *loop = client->loop;
+    int64_t deadline_ms = hf_loop_now(loop) + timeout_ms;
+
+    for (;;) {
+        if (client->open_holds > 0)
+            hf_loop_finish_tasks(loop);
+        if (hf_client_is_quiet(client) || hf_loop_now(loop) >= deadline_ms)
+            return;
+        await_change(client, deadline_ms);
+    }
 }
 
 /* ---- what became of it ---- */

@@ -5,6 +5,7 @@
 #include "lock/hold.h"
 #include "lock/hold_lookup.h"
 #include "lock/log.h"
+#include "lock/op.h"
 #include "lock/orphan.h"
 #include "lock/table.h"
 #include "net/base/error.h"
@@ -64,10 +65,20 @@ struct hf_hold *hf_hold_new(struct hf_op *op)
     return hold;
 }
 
+void hf_hold_settle(struct hf_hold *hold)
+{
+    struct hf_client *client = hold->lock->client;
+
+    client->open_holds -= hold->is_open;
+    hold->is_open = false;
+    hf_client_note_quiet(client);
+}
+
 void hf_hold_free(struct hf_hold *hold)
 {
     struct hf_client *client = hold->lock->client;
 
+    hf_hold_settle(hold);
     hf_loop_disarm(client->loop, &hold->timer);
     hf_loop_unpost(client->loop, &hold->lost_task);
     hf_hold_stop_renewal(hold);

@@ -8,12 +8,14 @@
  *                  no lease yet. NULL: no memory.
  * hf_hold_free   - forgets it; takes it out of whatever it is in, but for
  *                  client->holds. Its memory lasts until its batch ends.
+ * hf_hold_settle - its multi-lock has all members: it is open no more.
  * hf_hold_rearm  - its lease has changed: its timer fires when that is due.
  * hf_hold_tell_lost    - it is lost: no renewal follows, and on_lost is posted,
  *                  or the loss is logged.
  * hf_hold_tell_renewed - on_renewed is posted, if there is one. */
 struct hf_hold *hf_hold_new(struct hf_op *op) HF_MUST_CHECK;
 void hf_hold_free(struct hf_hold *hold);
+void hf_hold_settle(struct hf_hold *hold);
 void hf_hold_rearm(struct hf_hold *hold);
 void hf_hold_tell_lost(struct hf_hold *hold);
 void hf_hold_tell_renewed(struct hf_hold *hold);

@@ -125,9 +125,9 @@ hf_status hf_acquire_options_check(const struct hf_acquire_options *o,
     return HF_OK;
 }
 
-hf_status hf_lock_acquire(struct hf_lock *lock,
-                          const struct hf_acquire_options *options,
-                          struct hf_error *err)
+static hf_status acquire(struct hf_lock *lock,
+                         const struct hf_acquire_options *options,
+                         bool is_member, struct hf_error *err)
 {
     struct hf_acquire_options ours;
     hf_status rc;
@@ -140,13 +140,28 @@ hf_status hf_lock_acquire(struct hf_lock *lock,
         return rc;
     return hf_ask_run(lock,
                       &(struct hf_ask){.verb = &hf_verb_acquire,
+                                       .is_member = is_member,
                                        .owner = options->owner,
                                        .options = options}, err);
 }
 
-hf_status hf_lock_acquire_async(struct hf_lock *lock,
-                                const struct hf_acquire_options *options,
-                                hf_done *done, void *ctx)
+hf_status hf_lock_acquire(struct hf_lock *lock,
+                          const struct hf_acquire_options *options,
+                          struct hf_error *err)
+{
+    return acquire(lock, options, false, err);
+}
+
+hf_status hf_member_acquire(struct hf_lock *lock,
+                            const struct hf_acquire_options *options,
+                            struct hf_error *err)
+{
+    return acquire(lock, options, true, err);
+}
+
+static hf_status acquire_async(struct hf_lock *lock,
+                               const struct hf_acquire_options *options,
+                               bool is_member, hf_done *done, void *ctx)
 {
     hf_status rc;
 
@@ -158,8 +173,23 @@ hf_status hf_lock_acquire_async(struct hf_lock *lock,
         return rc;
     return hf_ask_post(lock,
                        &(struct hf_ask){.verb = &hf_verb_acquire,
+                                        .is_member = is_member,
                                         .owner = options->owner,
                                         .options = options}, done, ctx);
+}
+
+hf_status hf_lock_acquire_async(struct hf_lock *lock,
+                                const struct hf_acquire_options *options,
+                                hf_done *done, void *ctx)
+{
+    return acquire_async(lock, options, false, done, ctx);
+}
+
+hf_status hf_member_acquire_async(struct hf_lock *lock,
+                                  const struct hf_acquire_options *options,
+                                  hf_done *done, void *ctx)
+{
+    return acquire_async(lock, options, true, done, ctx);
 }
 
 void hf_cancel_init(struct hf_cancel *cancel, struct hf_client *client)

@@ -1,7 +1,8 @@
-/* Multi-locks: their members, in order, and what each owner has. Of a member it
- * knows what lock.h tells everybody. */
+/* Multi-locks: their members, in order, and what each owner has. */
 #include <string.h>
 
+#include "lock/hold.h"
+#include "lock/hold_lookup.h"
 #include "lock/multi_hold.h"
 #include "lock/records.h"
 #include "lock/table.h"
@@ -175,6 +176,19 @@ int64_t hf_multi_all_safe_ms(const struct hf_multi *multi, int64_t owner)
         least = safe < least ? safe : least;
     }
     return least;
+}
+
+void hf_multi_settle(const struct hf_multi *multi, int64_t owner)
+{
+    for (uint32_t i = 0; i < multi->count; i++) {
+        struct hf_lock *lock = multi->members[i];
+        struct hf_hold *hold;
+
+        hf_loop_lock(lock->client->loop);
+        if ((hold = hf_hold_find(lock, owner)))
+            hf_hold_settle(hold);
+        hf_loop_unlock(lock->client->loop);
+    }
 }
 
 void hf_multi_leave_hold(struct hf_multi_hold *hold)

@@ -75,7 +75,8 @@ HF_API void hf_multi_free(struct hf_multi *multi);
  *                       was granted
  *         else          as hf_lock_acquire of the member that the error names
  *   Unless it is HF_OK, each member that had been taken was released; should no
- *   answer come to that, in the background. */
+ *   answer come to that, in the background. hf_client_close waits until a call
+ *   has given back what it had taken of that client. */
 HF_API hf_status hf_multi_acquire(struct hf_multi *multi,
                                   const struct hf_acquire_options *options,
                                   struct hf_error *err) HF_MUST_CHECK;
@@ -90,7 +91,9 @@ HF_API hf_status hf_multi_acquire(struct hf_multi *multi,
  *         HF_E_INVAL    another call of this owner is under way: nothing was
  *                       done
  *         HF_E_FORKED   nothing was done
- *         else          as hf_lock_release of the member that the error names */
+ *         else          as hf_lock_release of the member that the error names.
+ *                       What a client that was closed still holds ends with its
+ *                       TTL */
 HF_API hf_status hf_multi_release(struct hf_multi *multi, int64_t owner,
                                   struct hf_error *err);
 

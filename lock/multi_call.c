@@ -38,8 +38,10 @@ static bool keep(struct hf_multi_call *call)
     bool is_kept;
 
     pthread_mutex_lock(&call->multi->mutex);
-    if ((is_kept = are_safe(call)))
+    if ((is_kept = are_safe(call))) {
         call->hold->count++;
+        hf_multi_settle(call->multi, call->options.owner);
+    }
     pthread_mutex_unlock(&call->multi->mutex);
     if (is_kept)
         return true;
@@ -107,8 +109,8 @@ static hf_status take(struct hf_multi_call *call, struct hf_multi_step step,
 
     call->options.wait_ms = step.wait_ms;
     return call->done
-               ? hf_lock_acquire_async(lock, &call->options, on_step, call)
-               : hf_lock_acquire(lock, &call->options, err);
+               ? hf_member_acquire_async(lock, &call->options, on_step, call)
+               : hf_member_acquire(lock, &call->options, err);
 }
 
 /* Nobody else would: it fails neither for want of memory nor of room. */

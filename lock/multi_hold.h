@@ -33,12 +33,14 @@ struct hf_multi {
  *                        NULL: no memory.
  * hf_multi_leave_hold  - its call has ended; it is nobody's if it holds nothing.
  * hf_multi_all_safe_ms - the least of the members; INT64_MIN: one is lost.
+ * hf_multi_settle      - the owner has all members.
  * All: [mutex] */
 struct hf_multi_hold *hf_multi_find_hold(const struct hf_multi *multi,
                                          int64_t owner);
 struct hf_multi_hold *hf_multi_add_hold(struct hf_multi *multi, int64_t owner);
 void hf_multi_leave_hold(struct hf_multi_hold *hold);
 int64_t hf_multi_all_safe_ms(const struct hf_multi *multi, int64_t owner);
+void hf_multi_settle(const struct hf_multi *multi, int64_t owner);
 
 /* hf_multi_forked - this is a child of the process that made it: the mutex may be
  * held by a thread that is not here. */

@@ -108,12 +108,15 @@ static void fill_error(struct hf_op *op)
 
 bool hf_client_is_quiet(const struct hf_client *client)
 {
-    return client->ops_count == 0 && hf_router_is_idle(client->router);
+    return client->ops_count == 0 && client->open_holds == 0 &&
+           hf_router_is_idle(client->router);
 }
 
+/* With holds that are open, for their callbacks to be called. */
 void hf_client_note_quiet(struct hf_client *client)
 {
-    if (client->closer && hf_client_is_quiet(client))
+    if (client->closer && client->ops_count == 0 &&
+        hf_router_is_idle(client->router))
         hf_waiter_wake(client->closer);
 }
 

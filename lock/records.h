@@ -69,6 +69,7 @@ struct hf_client {
     uint32_t untold;            /* operations that have ended, whose `done` is
                                    still to be called */
     uint64_t holds;
+    uint64_t open_holds;
     struct hf_list spare_holds;
     uint32_t spare_holds_count;
 
@@ -148,6 +149,7 @@ struct hf_hold {
     struct hf_batch *batch;     /* the renewal under way that it is in */
     struct hf_op *op;           /* the operation that acts on it now */
     struct hf_list pending;     /* operations that wait for `op` */
+    bool is_open;               /* a multi-lock's, which lacks others still */
     struct hf_task lost_task;
     struct hf_task renewed_task;
     void (*on_renewed)(void *ctx, struct hf_lock *lock, int64_t owner);
@@ -198,13 +200,13 @@ struct hf_op {
     int64_t *value;             /* where the answer's number goes; or NULL */
     bool *is_yes;               /* where it goes whether it was done; or NULL */
     uint64_t asked_when;        /* client->ops_begun when it last asked */
-    bool is_freeing;            /* a last release is under way (TURN-1) */
-    bool was_listening;         /* line->is_listening when that began */
     bool must_begin;            /* nobody would ask for it again: it begins also
                                    where there is no room for another call,
                                    or the client is closing */
     bool is_member;             /* what it is granted is open: a multi-lock may
                                    give it back */
+    bool is_freeing;            /* a last release is under way (TURN-1) */
+    bool was_listening;         /* line->is_listening when that began */
     bool has_told_wait;
     struct hf_hold *hold;
     struct hf_answer answer;    /* its texts only while the reply is read */

@@ -77,6 +77,8 @@ static void on_answer(struct hf_call *call, hf_status status,
         hf_lease_granted(&hold->lease, op->count, &call->sending,
                         op->options.lease_ms == 0, 0);
         hf_hold_rearm(hold);
+        if (!op->is_member)
+            hf_hold_settle(hold);
         end_reentry(op, HF_OK);
         return;
     }

@@ -174,6 +174,86 @@ START_TEST(member_is_given_back_though_no_call_may_begin)
 }
 END_TEST
 
+/* ---- a client that is closed ---- */
+
+START_TEST(member_is_given_back_when_its_client_is_closed)
+{
+    struct diary diary;
+    struct call call;
+
+    call_halfway(&call, &diary, HF_FOREVER);
+    ck_assert_ok(hf_client_close(client, LONG_MS, NULL, NULL));
+    ck_assert_status(call_await(&call), HF_E_CLOSED);
+    ck_assert_int_eq(server_ask_int(server, "EXISTS a"), 0);
+}
+END_TEST
+
+START_TEST(member_that_its_owner_took_by_itself_is_not_waited_for)
+{
+    int64_t from_ms = local_now_ms();
+    struct diary diary;
+    struct call call;
+
+    call_halfway(&call, &diary, 500);
+    acquire(locks[0], OWNER);
+    ck_assert_status(call_await(&call), HF_TIMEOUT);
+    ck_assert_ok(hf_client_close(client, LONG_MS, NULL, NULL));
+    ck_assert_int_lt(local_now_ms() - from_ms, LONG_MS);
+    ck_assert_int_eq(server_ask_int(server, "EXISTS a"), 1);
+}
+END_TEST
+
+/* Its callbacks, by which members are given back, are called by the close. */
+START_TEST(member_is_given_back_by_a_close_that_nobody_else_drives)
+{
+    struct hf_acquire_options o = acquire_options(OWNER);
+    struct hf_client_options options;
+    struct hf_client *idle;
+    struct hf_multi *its;
+    char url[SERVER_URL_MAX];
+    struct call call;
+
+    acquire(busy, OTHERS);
+    client_options(&options, url, server_port(server));
+    options.watchdog_ms = WATCHDOG_MS;
+    options.thread = false;
+    idle = client_with(&options);
+    locks[0] = lock_of(idle, "a");
+    locks[1] = lock_of(idle, "b");
+    ck_assert_ok(hf_multi_new(&its, locks, COUNT(locks), NULL));
+    call_init(&call);
+    ck_assert_ok(hf_multi_acquire_async(its, &o, call_done, &call));
+    while (server_ask_int(server, "EXISTS a") == _i)
+        hf_loop_dispatch(hf_client_loop(idle), 1);
+    ck_assert_ok(hf_client_close(idle, LONG_MS, NULL, NULL));
+    ck_assert_status(call_await(&call), HF_E_CLOSED);
+    ck_assert_int_eq(server_ask_int(server, "EXISTS a"), 0);
+    hf_multi_free(its);
+    hf_client_free(idle);
+}
+END_TEST
+
+static void *block(void *unused)
+{
+    struct hf_acquire_options o = acquire_options(OWNER);
+
+    ck_must(hf_multi_acquire(multi, &o, NULL) == HF_E_CLOSED, "closed");
+    return unused;
+}
+
+START_TEST(blocked_caller_gives_back_when_its_client_is_closed)
+{
+    pthread_t thread;
+
+    acquire(busy, OTHERS);
+    ck_assert_int_eq(pthread_create(&thread, NULL, block, NULL), 0);
+    await_subscribers(server, "redisson_lock__channel:{b}", 1);
+    ck_assert_ok(hf_client_close(client, LONG_MS, NULL, NULL));
+    ck_assert_int_eq(server_ask_int(server, "EXISTS a"), 0);
+    pthread_join(thread, NULL);
+}
+END_TEST
+
 /* ---- a fork ---- */
 
 static void *look(void *unused)
@@ -235,6 +315,12 @@ static void add_all(Suite *suite)
     tcase_add_test(c, member_is_given_back_without_memory);
     c = live_case(suite, "room", open_crowded, stop);
     tcase_add_test(c, member_is_given_back_though_no_call_may_begin);
+    c = live_case(suite, "close", start, stop);
+    tcase_add_test(c, member_is_given_back_when_its_client_is_closed);
+    tcase_add_test(c, member_that_its_owner_took_by_itself_is_not_waited_for);
+    tcase_add_loop_test(
+        c, member_is_given_back_by_a_close_that_nobody_else_drives, 0, 2);
+    tcase_add_test(c, blocked_caller_gives_back_when_its_client_is_closed);
     c = live_case(suite, "fork", start, stop);
     tcase_add_test(c, forked_child_is_told_so_at_once);
 }
