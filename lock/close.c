@@ -24,10 +24,11 @@ static void on_pubsub_idle(void *ctx)
 
 static void cancel(struct hf_op *op, struct hf_client_closed *closed)
 {
-    if (hf_op_cancel(op, HF_E_CLOSED))
-        closed->unknown++;
-    else
-        closed->cancelled++;
+    bool is_chore = hf_op_is_chore(op);
+    bool may_have_run = hf_op_cancel(op, HF_E_CLOSED);
+
+    closed->unknown += !is_chore && may_have_run;
+    closed->cancelled += !is_chore && !may_have_run;
 }
 
 /* A question that has left is answered soon, and its answer says whether there

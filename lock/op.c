@@ -9,6 +9,21 @@
 #include "net/base/error.h"
 #include "net/base/mem.h"
 
+static bool is_call(const struct hf_op *op)
+{
+    return op->waiter || op->done;
+}
+
+bool hf_op_is_chore(const struct hf_op *op)
+{
+    return !is_call(op) && !op->verb->is_orphan;
+}
+
+uint32_t hf_client_calls(const struct hf_client *client)
+{
+    return client->ops_count - client->orphans - client->chores;
+}
+
 /* ---- begin ---- */
 
 hf_status hf_op_begin(struct hf_op *op)
@@ -19,9 +34,8 @@ hf_status hf_op_begin(struct hf_op *op)
         (client->is_closing && !op->verb->is_orphan && !op->must_begin))
         return hf_error_set(op->error, HF_E_CLOSED, "%s",
                             hf_status_text(HF_E_CLOSED));
-    if (client->ops_count - client->orphans + client->untold >=
-            client->waiters_max &&
-        !op->verb->is_orphan && !op->must_begin)
+    if (is_call(op) && !op->must_begin &&
+        hf_client_calls(client) + client->untold >= client->waiters_max)
         return hf_error_set(op->error, HF_E_LIMIT,
                             "more than %u calls are under way",
                             (unsigned)client->waiters_max);
@@ -31,6 +45,7 @@ hf_status hf_op_begin(struct hf_op *op)
     client->ops_count++;
     op->came = ++client->ops_begun;
     client->orphans += op->verb->is_orphan;
+    client->chores += hf_op_is_chore(op);
     hf_lock_ref(op->lock);
     if (op->done)
         hf_loop_attend(client->loop);
@@ -132,8 +147,9 @@ void hf_op_finish(struct hf_op *op, hf_status status)
     hf_line_disown(op);
     client->ops_count--;
     client->orphans -= op->verb->is_orphan;
+    client->chores -= hf_op_is_chore(op);
     client->has_told_orphans = client->has_told_orphans && client->orphans > 0;
-    client->finished += client->is_closing;
+    client->finished += client->is_closing && !hf_op_is_chore(op);
     hf_client_note_quiet(client);
     hf_lock_unref(op->lock);
     if (op->waiter) {

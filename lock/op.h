@@ -45,6 +45,11 @@ void hf_op_settle(struct hf_op *op);
  * is unknown. */
 hf_status hf_op_odd_reply(struct hf_op *op);
 
+/* hf_op_is_chore  - nobody asked for it, and nothing is lost with it.
+ * hf_client_calls - what was asked for, and is under way. */
+bool hf_op_is_chore(const struct hf_op *op);
+uint32_t hf_client_calls(const struct hf_client *client);
+
 /* hf_client_is_quiet   - is no operation and no (un)subscription under way?
  * hf_client_note_quiet - something has ended: if that was all that the closer
  *                        waits for, it is woken. */

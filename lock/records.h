@@ -65,6 +65,8 @@ struct hf_client {
     uint64_t ops_begun;         /* since it was made */
     uint32_t orphans;           /* releases in the background (orphan.c), which
                                    `ops` contains */
+    uint32_t chores;            /* nobody's calls, also in `ops`: what the
+                                   client does so by the way */
     bool has_told_orphans;      /* the log says that there are too many */
     uint32_t untold;            /* operations that have ended, whose `done` is
                                    still to be called */

@@ -209,6 +209,34 @@ START_TEST(what_is_no_semaphore_is_left_alone)
 }
 END_TEST
 
+/* What the client does by itself: deleting answers that nobody needs. */
+START_TEST(no_call_is_under_way_when_all_have_ended)
+{
+    struct hf_client_closed closed;
+    struct hf_client_options o;
+    struct hf_semaphore *of;
+    struct hf_error err = {0};
+    char url[SERVER_URL_MAX];
+
+    client_options(&o, url, server_port(server));
+    o.waiters_max = (uint32_t)_i + 1;
+    hf_client_free(other);
+    other = client_with(&o);
+    of = semaphore_of(other, POOL);
+    set_permits(5);
+    for (int i = 0; i < 20; i++) {
+        take(of, 1);
+        ck_assert_uint_eq(stats_of(other).waiters, 0);
+        give(of, 1);
+    }
+    await_no_answers();
+    take(of, 1);
+    ck_assert_msg(hf_client_close(other, 0, &closed, &err) == HF_OK, "%s",
+                  err.text);
+    ck_assert_uint_eq(closed.cancelled + closed.unknown, 0);
+}
+END_TEST
+
 /* ---- waiting ---- */
 
 START_TEST(release_elsewhere_wakes_a_waiter)
@@ -788,6 +816,7 @@ static void add_all(Suite *suite)
     tcase_add_test(c, ttl_of_redissons_is_kept);
     tcase_add_test(c, numbers_and_waits_out_of_range_are_refused);
     tcase_add_test(c, name_is_checked);
+    tcase_add_loop_test(c, no_call_is_under_way_when_all_have_ended, 0, 2);
     tcase_add_loop_test(c, what_is_no_semaphore_is_left_alone, 0,
                         COUNT(others_data));
     tcase_add_test(c, calls_without_blocking_tell_the_same);
