@@ -2,6 +2,8 @@
  * crashes, hangs, leaks or stays locked, and each call says what became of it
  * (faults 2: rows 2 and 16; 4: row 28). */
 #include "lock/latch.h"
+#include "lock/multi.h"
+#include "lock/permits.h"
 #include "lock/semaphore.h"
 #include "tests/live/test_lock_ways.h"
 #include "tests/support/fds.h"
@@ -180,6 +182,100 @@ static void count_down(struct hf_client *client, struct hf_lock *lock)
     hf_latch_free(latch);
 }
 
+/* A permit that was taken has a lease: no more is lost than its time. */
+static void hold_permit(struct hf_client *client, struct hf_lock *lock)
+{
+    struct hf_lock *permit = NULL;
+    bool was_set = false;
+    int64_t left = 0;
+    hf_status rc;
+
+    (void)lock;
+    (void)server_ask(server, "DEL passes {passes}:timeout");
+    rc = hf_lock_new_kind(&permit, client, HF_KIND_PERMIT, "passes", 6, NULL);
+    ck_assert_honest(rc);
+    if (rc < 0)
+        return;
+    rc = hf_permits_try_set(permit, 2, &was_set, NULL);
+    ck_assert_honest(rc);
+    if (rc == HF_OK) {
+        ck_assert(was_set);
+        rc = hf_lock_acquire(permit, NULL, NULL);
+        ck_assert_honest(rc);
+        if (rc == HF_OK)
+            ck_assert_honest(
+                hf_lock_release(permit, hf_owner_thread(), NULL));
+        ck_assert_honest(hf_permits_available(permit, &left, NULL));
+        server_await(server, LONG_MS, "2", "GET passes");
+    }
+    hf_lock_free(permit);
+}
+
+static void hold_value(struct hf_client *client, struct hf_lock *lock)
+{
+    struct hf_lock *value = NULL;
+    struct hf_lock_info info;
+    hf_status rc =
+        hf_lock_new_kind(&value, client, HF_KIND_VALUE, "v", 1, NULL);
+
+    (void)lock;
+    ck_assert_honest(rc);
+    if (rc < 0)
+        return;
+    rc = hf_lock_acquire(value, NULL, NULL);
+    ck_assert_honest(rc);
+    if (rc == HF_OK) {
+        ck_assert_honest(hf_lock_inspect(value, &info, NULL));
+        ck_assert_honest(hf_lock_release(value, hf_owner_thread(), NULL));
+    }
+    server_await(server, LONG_MS, "0", "EXISTS v");
+    hf_lock_free(value);
+}
+
+/* Both calls of a multi-lock, waiting for the answer or not. */
+static void hold_both(struct hf_client *client, struct hf_multi *multi)
+{
+    struct hf_acquire_options o = acquire_options(1);
+    struct call call;
+    hf_status rc = hf_multi_acquire(multi, &o, NULL);
+
+    ck_assert_honest(rc);
+    if (rc == HF_OK)
+        ck_assert_honest(hf_multi_release(multi, 1, NULL));
+    call_init(&call);
+    rc = hf_multi_acquire_async(multi, &o, call_done, &call);
+    if (rc == HF_OK)
+        rc = call_drive(&call, client);
+    ck_assert_honest(rc);
+    if (rc < 0)
+        return;
+    call_init(&call);
+    rc = hf_multi_release_async(multi, 1, call_done, &call);
+    ck_assert_honest(rc);
+    if (rc == HF_OK)
+        ck_assert_honest(call_drive(&call, client));
+    else
+        ck_assert_honest(hf_multi_release(multi, 1, NULL));
+}
+
+static void hold_several(struct hf_client *client, struct hf_lock *lock)
+{
+    struct hf_lock *both[] = {lock, NULL};
+    struct hf_multi *multi = NULL;
+    hf_status rc = hf_lock_new(&both[1], client, "z", 1, NULL);
+
+    ck_assert_honest(rc);
+    if (rc < 0)
+        return;
+    rc = hf_multi_new(&multi, both, COUNT(both), NULL);
+    ck_assert_honest(rc);
+    if (rc == HF_OK)
+        hold_both(client, multi);
+    server_await(server, LONG_MS, "0", "EXISTS z " NAME);
+    hf_multi_free(multi);
+    hf_lock_free(both[1]);
+}
+
 static const struct scene {
     const char *name;
     void (*play)(struct hf_client *client, struct hf_lock *lock);
@@ -192,6 +288,9 @@ static const struct scene {
     {"come back", come_back, STEADY_WATCHDOG_MS},
     {"count", count, STEADY_WATCHDOG_MS},
     {"count down", count_down, STEADY_WATCHDOG_MS},
+    {"hold permit", hold_permit, STEADY_WATCHDOG_MS},
+    {"hold value", hold_value, STEADY_WATCHDOG_MS},
+    {"hold several", hold_several, STEADY_WATCHDOG_MS},
 };
 
 /* ---- */
