@@ -47,7 +47,8 @@ struct hf_multi;
  *   of two kinds: its owner would wait for itself. HF_E_NOMEM, HF_E_FORKED. No
  *   I/O.
  * hf_multi_free - gives the handle up; takes NULL. Nothing may be held or under
- *   way by it. Before its clients are freed, and not from a callback: it waits
+ *   way by it, but for what a client that was closed holds still: nobody is told
+ *   of that any more. Before its clients are freed, and not from a callback: it waits
  *   until callbacks that have begun have returned (without a background thread,
  *   it calls them). */
 HF_API hf_status hf_multi_new(struct hf_multi **out,

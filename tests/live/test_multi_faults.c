@@ -27,6 +27,8 @@ static void *resize(void *ctx, void *ptr, size_t old, size_t size)
 {
     (void)ctx;
     if (size == 0) {
+        if (ptr)
+            memset(ptr, 0xA5, old); /* nobody looks at it any more */
         free(ptr);
         return NULL;
     }
@@ -254,6 +256,25 @@ START_TEST(blocked_caller_gives_back_when_its_client_is_closed)
 }
 END_TEST
 
+/* What is held stays held then, until the client is freed, which tells of it. */
+START_TEST(it_may_be_freed_while_a_closed_client_holds_its_members)
+{
+    struct hf_acquire_options o;
+    struct diary diary;
+
+    o = diary_options(&diary, OWNER);
+    ck_assert_ok(hf_multi_acquire(multi, &o, NULL));
+    ck_assert_ok(hf_client_close(client, 0, NULL, NULL));
+    if (_i == 1)
+        ck_assert_status(hf_multi_release(multi, OWNER, NULL), HF_E_CLOSED);
+    hf_multi_free(multi);
+    multi = NULL;
+    hf_client_free(client);
+    client = NULL;
+    ck_assert_int_eq(diary.losses, 0);
+}
+END_TEST
+
 /* ---- a fork ---- */
 
 static void *look(void *unused)
@@ -321,6 +342,8 @@ static void add_all(Suite *suite)
     tcase_add_loop_test(
         c, member_is_given_back_by_a_close_that_nobody_else_drives, 0, 2);
     tcase_add_test(c, blocked_caller_gives_back_when_its_client_is_closed);
+    tcase_add_loop_test(
+        c, it_may_be_freed_while_a_closed_client_holds_its_members, 0, 2);
     c = live_case(suite, "fork", start, stop);
     tcase_add_test(c, forked_child_is_told_so_at_once);
 }
