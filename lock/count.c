@@ -209,7 +209,8 @@ static void repeat(const struct hf_op *asked)
     struct hf_op *op;
 
     if (asked->client->is_over ||
-        !(op = hf_orphan_new(asked->lock, &verb_repeat, question)))
+        !(op = hf_orphan_new(asked->lock, &verb_repeat, question,
+                             &asked->hold->orphan)))
         return;
     op->count = asked->count;
     op->lease_ms = asked->lease_ms;

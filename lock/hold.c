@@ -37,10 +37,23 @@ static void on_time(struct hf_timer *timer);
 static void run_lost(struct hf_task *task);
 static void run_renewed(struct hf_task *task);
 
+/* ORPHAN-5 */
+static struct hf_hold *take_all_memory(const struct hf_lock *lock)
+{
+    size_t room = key_room(lock);
+    struct hf_hold *hold = take_memory(lock->client, room);
+
+    if (!hold || !lock->kind->is_ownerless ||
+        (hold->orphan = hf_op_memory(lock, room)))
+        return hold;
+    hf_mem_free(lock->client->mem, hold, sizeof *hold + room);
+    return NULL;
+}
+
 struct hf_hold *hf_hold_new(struct hf_op *op)
 {
     struct hf_client *client = op->client;
-    struct hf_hold *hold = take_memory(client, key_room(op->lock));
+    struct hf_hold *hold = take_all_memory(op->lock);
 
     if (!hold)
         return NULL;
@@ -94,6 +107,8 @@ void hf_hold_drop(struct hf_hold *hold)
     struct hf_client *client = hold->lock->client;
     size_t room = key_room(hold->lock);
 
+    if (hold->orphan)
+        hf_mem_free(client->mem, hold->orphan, hold->orphan->size);
     hf_lock_unref(hold->lock);
     if (room == 0 && client->spare_holds_count < HOLDS_SPARE_MAX &&
         !client->is_closing) {

@@ -52,23 +52,34 @@ hf_status hf_op_begin(struct hf_op *op)
     return HF_OK;
 }
 
-struct hf_op *hf_op_new_background(struct hf_lock *lock,
-                                   const struct hf_verb *verb, size_t room)
+struct hf_op *hf_op_memory(const struct hf_lock *lock, size_t room)
 {
-    struct hf_client *client = lock->client;
     size_t size = sizeof(struct hf_op) + room;
-    struct hf_op *op = hf_mem_new(client->mem, size);
+    struct hf_op *op = hf_mem_new(lock->client->mem, size);
 
+    if (op)
+        op->size = size;
+    return op;
+}
+
+struct hf_op *hf_op_begin_background(struct hf_op *op, struct hf_lock *lock,
+                                     const struct hf_verb *verb)
+{
     if (!op)
         return NULL;
-    op->size = size;
-    op->client = client;
+    op->client = lock->client;
     op->lock = lock;
     op->verb = verb;
     if (hf_op_begin(op) == HF_OK)
         return op;
-    hf_mem_free(client->mem, op, size);
+    hf_mem_free(op->client->mem, op, op->size);
     return NULL;
+}
+
+struct hf_op *hf_op_new_background(struct hf_lock *lock,
+                                   const struct hf_verb *verb, size_t room)
+{
+    return hf_op_begin_background(hf_op_memory(lock, room), lock, verb);
 }
 
 /* ---- end ---- */

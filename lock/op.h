@@ -6,14 +6,21 @@
 #include "lock/records.h"
 
 /* hf_op_begin  - counts it in; HF_E_LIMIT, HF_E_CLOSED.
- * hf_op_new_background - one that nobody waits for, begun; it frees itself.
- *                Behind it are `room` bytes. NULL: no memory, or hf_op_begin
- *                refused it.
+ * hf_op_memory - for one that nobody waits for, and `room` bytes behind it.
+ *                NULL: there is none.
+ * hf_op_begin_background - in such memory, which may be NULL, and which it frees
+ *                itself. NULL: that was NULL, or hf_op_begin refused it; then
+ *                it is free.
+ * hf_op_new_background - both.
  * hf_op_finish - tells whoever asked; the operation is gone after. error, if
  *                any, is filled already.
  * hf_op_call   - calls the script of the lock's kind. `echo`: what its reply
  *                begins with. A failure to start is told to `done`. */
 hf_status hf_op_begin(struct hf_op *op) HF_MUST_CHECK;
+struct hf_op *hf_op_memory(const struct hf_lock *lock,
+                           size_t room) HF_MUST_CHECK;
+struct hf_op *hf_op_begin_background(struct hf_op *op, struct hf_lock *lock,
+                                     const struct hf_verb *verb) HF_MUST_CHECK;
 struct hf_op *hf_op_new_background(struct hf_lock *lock,
                                    const struct hf_verb *verb, size_t room)
     HF_MUST_CHECK;

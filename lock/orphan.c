@@ -21,7 +21,10 @@
  *           connection.
  * ORPHAN-4  At most ORPHANS_MAX are under way. A lock that is given up beyond
  *           that is found as a ghost when this client asks for it; otherwise it
- *           ends with its lease. */
+ *           ends with its lease.
+ * ORPHAN-5  What nobody owns has no lease that would end it: memory for its
+ *           orphan is taken before it is asked for, and ORPHAN-4 does not limit
+ *           it. */
 #include <string.h>
 
 #include "lock/hold_lookup.h"
@@ -126,13 +129,27 @@ static void cancel(struct hf_op *op, hf_status status)
 static const struct hf_verb verb = {
     .start = start, .cancel = cancel, .is_orphan = true};
 
-struct hf_op *hf_orphan_new(struct hf_lock *lock, const struct hf_verb *of,
-                            struct hf_bytes text)
+static struct hf_op *begin(struct hf_lock *lock, const struct hf_verb *of,
+                           struct hf_bytes text, struct hf_op **memory)
 {
-    struct hf_op *op;
+    struct hf_op *op = memory ? *memory : NULL;
 
-    if (!has_room(lock->client) ||
-        !(op = hf_op_new_background(lock, of, hf_hold_key_len(lock, text.len))))
+    if (op) {
+        *memory = NULL;
+        return hf_op_begin_background(op, lock, of);
+    }
+    return has_room(lock->client)
+               ? hf_op_new_background(lock, of,
+                                      hf_hold_key_len(lock, text.len))
+               : NULL;
+}
+
+struct hf_op *hf_orphan_new(struct hf_lock *lock, const struct hf_verb *of,
+                            struct hf_bytes text, struct hf_op **memory)
+{
+    struct hf_op *op = begin(lock, of, text, memory);
+
+    if (!op)
         return NULL;
     memcpy(op->text.orphan, text.ptr, text.len);
     op->text_len = text.len;
@@ -143,18 +160,26 @@ struct hf_op *hf_orphan_new(struct hf_lock *lock, const struct hf_verb *of,
 /* The server executes the release after the acquire: it follows on the same
  * connection, or on the next one when the old one is dead on the server
  * (design 11). Without memory it is treated as beyond ORPHANS_MAX. */
-void hf_release_orphan(struct hf_lock *lock, const char *text, size_t len,
-                       int64_t lease_ms, int64_t place_ms)
+void hf_release_orphan_in(struct hf_op **memory, struct hf_lock *lock,
+                          struct hf_bytes text, int64_t lease_ms,
+                          int64_t place_ms)
 {
     struct hf_op *op;
 
     if (lock->client->is_over ||
-        !(op = hf_orphan_new(lock, &verb, (struct hf_bytes){text, len})))
+        !(op = hf_orphan_new(lock, &verb, text, memory)))
         return;
     op->lease_ms = lease_ms;
     op->place_ms = place_ms;
     op->call.patience_ms = lease_ms; /* ORPHAN-2 */
     start(op);
+}
+
+void hf_release_orphan(struct hf_lock *lock, const char *text, size_t len,
+                       int64_t lease_ms, int64_t place_ms)
+{
+    hf_release_orphan_in(NULL, lock, (struct hf_bytes){text, len}, lease_ms,
+                         place_ms);
 }
 
 /* ---- ghosts ---- */

@@ -151,6 +151,9 @@ struct hf_hold {
     struct hf_batch *batch;     /* the renewal under way that it is in */
     struct hf_op *op;           /* the operation that acts on it now */
     struct hf_list pending;     /* operations that wait for `op` */
+    struct hf_op *orphan;       /* memory for the operation that settles it in
+                                   the background, where no lease would end it;
+                                   or NULL */
     bool is_open;               /* a multi-lock's, which lacks others still */
     struct hf_task lost_task;
     struct hf_task renewed_task;

@@ -10,6 +10,7 @@
 #include "tests/support/lua_client.h"
 #include "tests/support/memory.h"
 #include "tests/support/one_server.h"
+#include "tests/support/proxy.h"
 
 #define BRIEF_WATCHDOG_MS 300   /* renewals come soon, and a loss is no fault */
 #define PLENTY 2000             /* more than any scene allocates */
@@ -341,6 +342,52 @@ START_TEST(each_allocation_may_fail)
 }
 END_TEST
 
+/* Its caller has given up, and what the server did is to be undone, or to be done
+ * for certain: nobody owns it, so no lease would end it. */
+START_TEST(permits_are_not_lost_for_want_of_memory)
+{
+    struct proxy *proxy = proxy_start(server_port(server));
+    struct hf_client_options o;
+    struct hf_client *client;
+    struct hf_semaphore *semaphore;
+    char url[SERVER_URL_MAX];
+    struct call call;
+
+    memory_init(&memory);
+    client_options(&o, url, proxy_port(proxy));
+    o.mem = &memory.hook;
+    o.request_timeout_ms = 500;
+    client = client_with(&o);
+    ck_assert_ok(hf_semaphore_new(&semaphore, client, "pool", 4, NULL));
+    (void)server_ask(server, "SET pool 5");
+    ck_assert_ok(hf_semaphore_acquire(semaphore, 2, 0, NULL, NULL));
+    ck_assert_ok(hf_semaphore_release(semaphore, 1, NULL));
+    server_await(server, LONG_MS, "pool", "KEYS *");
+    proxy_hold(proxy, PROXY_TO_CLIENT, true);
+    proxy_hold(proxy, PROXY_TO_SERVER, _i == 1);
+    call_init(&call);
+    if (_i == 0)
+        ck_assert_ok(hf_semaphore_acquire_async(semaphore, 3, 0, NULL,
+                                                call_done, &call));
+    else
+        ck_assert_ok(
+            hf_semaphore_release_async(semaphore, 1, call_done, &call));
+    server_await(server, LONG_MS, _i == 0 ? "1" : "4", "GET pool");
+    local_rest_us(A_MOMENT_MS * 1000);
+    memory_fail_at(&memory, 1);
+    ck_assert_status(call_await(&call), HF_E_NOREPLY);
+    memory_fail_at(&memory, 0);
+    if (_i == 1)
+        proxy_cut(proxy, PROXY_CLOSE);
+    proxy_hold(proxy, PROXY_TO_SERVER, false);
+    proxy_hold(proxy, PROXY_TO_CLIENT, false);
+    server_await(server, LONG_MS, _i == 0 ? "4" : "5", "GET pool");
+    hf_client_free(client);
+    ck_assert_pstr_eq(memory_fini(&memory), NULL);
+    proxy_stop(proxy);
+}
+END_TEST
+
 /* On the steady path nothing is allocated at all. */
 START_TEST(a_pair_that_was_made_before_allocates_nothing)
 {
@@ -437,6 +484,7 @@ static void add_cases(Suite *s)
     tcase_add_loop_test(c, each_allocation_may_fail, 0, GAMES);
     tcase_add_loop_test(c, a_pair_that_was_made_before_allocates_nothing, 0,
                         COUNT(ways));
+    tcase_add_loop_test(c, permits_are_not_lost_for_want_of_memory, 0, 2);
     tcase_add_test(c, an_idle_client_takes_so_much_and_no_more);
     tcase_add_loop_test(c, what_was_used_is_given_back, 0, COUNT(ways));
 }
