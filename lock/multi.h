@@ -65,7 +65,9 @@ HF_API void hf_multi_free(struct hf_multi *multi);
  *             that all members have. on_wait and on_renewed are told of each
  *             member. on_lost is told once, with the first member that is lost;
  *             the others are renewed until they are released. Not if the owner
- *             held the member before by itself: then as it was asked there
+ *             held the member before by itself: then as it was asked there. A
+ *             member that the owner takes once more by itself, and keeps when it
+ *             has released the multi-lock, is told of no loss from then on
  * Returns HF_OK         all are held; release as often as acquired
  *         HF_TIMEOUT    wait_ms is over, or a member was not to be had at once
  *         HF_E_INVAL    the options; keep_unreplicated; a cancel of another
