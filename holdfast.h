@@ -1,4 +1,5 @@
-/* Everything holdfast offers to programs; see lock/lock.h, and lock/multi.h. */
+/* Everything holdfast offers to programs; see lock/lock.h first. */
+#include "lock/election.h"
 #include "lock/latch.h"
 #include "lock/lock.h"
 #include "lock/multi.h"

@@ -1,0 +1,450 @@
+/* Leader election: one leads, the next one follows, and the leader is told in
+ * time. */
+#include "tests/live/test_lock.h"
+#include "tests/support/one_server.h"
+
+#include "lock/election.h"
+
+#define CANDIDATES 4
+
+struct candidate {
+    struct note note;
+    struct hf_client *client;
+    struct hf_lock *lock;
+    struct hf_election *election;
+    int elected, deposed, troubles;
+    enum hf_lost reason;
+    hf_status trouble;
+    int64_t pttl_ms;            /* what the server kept when it was deposed */
+    void (*when_elected)(struct candidate *c);
+};
+
+static struct candidate all[CANDIDATES];
+static int leaders;             /* at this moment; under `told` */
+static int at_once;             /* at most */
+static int elections;
+static struct candidate *elected_last;
+static struct note told;
+
+static void count_leaders(int by)
+{
+    (void)pthread_mutex_lock(&told.mutex);
+    leaders += by;
+    at_once = leaders > at_once ? leaders : at_once;
+    (void)pthread_mutex_unlock(&told.mutex);
+}
+
+static void on_elected(void *ctx, struct hf_election *election)
+{
+    struct candidate *c = ctx;
+
+    ck_must(election == c->election, "it is this election's");
+    ck_must(hf_election_safe_ms(election) > 0, "who is elected, leads");
+    count_leaders(1);
+    if (c->when_elected)
+        c->when_elected(c);
+    elected_last = c;
+    note_add(&c->note, &c->elected);
+    note_add(&told, &elections);
+}
+
+static void on_deposed(void *ctx, struct hf_election *election, enum hf_lost reason)
+{
+    struct candidate *c = ctx;
+
+    ck_must(hf_election_safe_ms(election) == INT64_MIN, "who is deposed, leads no more");
+    c->reason = reason;
+    count_leaders(-1);
+    note_add(&c->note, &c->deposed);
+}
+
+static void on_trouble(void *ctx, struct hf_election *election,
+                       const struct hf_error *err)
+{
+    struct candidate *c = ctx;
+
+    (void)election;
+    c->trouble = err->status;
+    note_add(&c->note, &c->troubles);
+}
+
+static void open_candidate(struct candidate *c, enum hf_lock_kind kind)
+{
+    c->client = client_timed(server_port(server), STEADY_WATCHDOG_MS, 1000);
+    ck_assert_ok(hf_lock_new_kind(&c->lock, c->client, kind, NAME, strlen(NAME),
+                                  NULL));
+}
+
+static void start_kind(enum hf_lock_kind kind)
+{
+    start_server();
+    memset(all, 0, sizeof all);
+    note_init(&told);
+    leaders = at_once = elections = 0;
+    for (int i = 0; i < CANDIDATES; i++) {
+        note_init(&all[i].note);
+        open_candidate(&all[i], kind);
+    }
+}
+
+static void start(void)
+{
+    start_kind(HF_KIND_PLAIN);
+}
+
+static void stop(void)
+{
+    for (int i = 0; i < CANDIDATES; i++)
+        hf_client_free(all[i].client);
+    stop_server();
+}
+
+static void join(struct candidate *c)
+{
+    struct hf_election_options o = {.on_elected = on_elected,
+                                    .on_deposed = on_deposed,
+                                    .on_trouble = on_trouble,
+                                    .ctx = c};
+    struct hf_error err = {0};
+
+    ck_assert_msg(hf_election_join(&c->election, c->lock, &o, &err) == HF_OK, "%s",
+                  err.text);
+}
+
+static void leave(struct candidate *c)
+{
+    if (hf_election_safe_ms(c->election) > 0)
+        count_leaders(-1); /* its work is done */
+    ck_assert_ok(hf_election_leave(c->election, NULL));
+}
+
+/* Who stands in line listens. */
+static void await_listener(void)
+{
+    server_await(server, LONG_MS, CHANNEL " 1", "PUBSUB NUMSUB " CHANNEL);
+}
+
+static void await_elected(struct candidate *c, int times)
+{
+    note_await(&c->note, &c->elected, times, "the election");
+}
+
+static void await_deposed(struct candidate *c, int times)
+{
+    note_await(&c->note, &c->deposed, times, "being deposed");
+}
+
+/* ---- one leads ---- */
+
+/* In some order: the lock is no fair one. */
+START_TEST(who_leaves_is_followed_by_another)
+{
+    for (int i = 0; i < CANDIDATES; i++)
+        join(&all[i]);
+    for (int i = 1; i <= CANDIDATES; i++) {
+        struct candidate *c;
+
+        note_await(&told, &elections, i, "the next election");
+        c = elected_last;
+        leave(c);
+        ck_assert_int_eq(note_read(&c->note, &c->elected), 1);
+    }
+    ck_assert_int_eq(at_once, 1);
+    ck_assert_int_eq(server_ask_int(server, "EXISTS " NAME), 0);
+}
+END_TEST
+
+/* By a message: the TTL is longer than the test may take. */
+START_TEST(who_waits_is_woken)
+{
+    struct hf_client *patient;
+    struct candidate *c = &all[1];
+
+    patient = client_timed(server_port(server), 10 * LONG_MS, 5000);
+    hf_client_free(c->client);
+    c->client = patient;
+    c->lock = lock_of(patient, NAME);
+    acquire_for(all[0].lock, 1, 10 * LONG_MS);
+    join(c);
+    await_listener();
+    release(all[0].lock, 1);
+    await_elected(c, 1);
+    leave(c);
+}
+END_TEST
+
+START_TEST(the_leader_has_an_owner)
+{
+    struct candidate *c = &all[0];
+    char text[HF_OWNER_TEXT_MAX];
+
+    join(c);
+    await_elected(c, 1);
+    ck_assert_int_gt(hf_lock_safe_ms(c->lock, hf_election_owner(c->election)), 0);
+    ck_assert_int_eq(server_ask_int(server, "HEXISTS " NAME " %s",
+                                    hf_lock_owner_text(c->lock,
+                                                       hf_election_owner(c->election),
+                                                       text)),
+                     1);
+    leave(c);
+    ck_assert_int_eq(server_ask_int(server, "EXISTS " NAME), 0);
+}
+END_TEST
+
+/* ---- losing it ---- */
+
+START_TEST(who_is_deposed_stands_again)
+{
+    struct candidate *c = &all[0];
+
+    join(c);
+    for (int i = 1; i <= 3; i++) {
+        await_elected(c, i);
+        (void)server_ask(server, "DEL " NAME);
+        await_deposed(c, i);
+        ck_assert_int_eq(c->reason, HF_LOST_DELETED);
+    }
+    await_elected(c, 4);
+    leave(c);
+    ck_assert_int_eq(note_read(&c->note, &c->deposed), 3); /* leaving is no news */
+}
+END_TEST
+
+START_TEST(a_leader_that_is_cut_off_is_told_before_the_next_is_elected)
+{
+    struct candidate *c = &all[0];
+
+    join(c);
+    await_elected(c, 1);
+    server_pause(server);
+    await_deposed(c, 1);
+    ck_assert_int_eq(c->reason, HF_LOST_UNREACHABLE);
+    join(&all[1]);
+    server_resume(server);
+    note_await(&told, &elections, 2, "the next election");
+    leave(elected_last);
+    note_await(&told, &elections, 3, "the last election");
+    leave(elected_last);
+    ck_assert_int_eq(at_once, 1);
+}
+END_TEST
+
+static void delete_it(struct candidate *c)
+{
+    if (note_read(&c->note, &c->elected) == 0)
+        (void)server_ask(server, "DEL " NAME);
+}
+
+/* It is told so when it has heard that it leads. */
+START_TEST(a_loss_in_the_callback_comes_behind_it)
+{
+    struct candidate *c = &all[0];
+
+    c->when_elected = delete_it;
+    join(c);
+    await_deposed(c, 1);
+    ck_assert_int_ge(note_read(&c->note, &c->elected), 1);
+    await_elected(c, 2);
+    leave(c);
+}
+END_TEST
+
+/* ---- trouble ---- */
+
+START_TEST(a_server_that_is_away_is_asked_again)
+{
+    struct candidate *c = &all[0];
+
+    server_kill(server);
+    join(c);
+    note_await(&c->note, &c->troubles, 1, "trouble");
+    ck_assert_int_lt(c->trouble, 0);
+    ck_assert_int_eq(hf_election_safe_ms(c->election), INT64_MIN);
+    server_restart(server);
+    await_elected(c, 1);
+    leave(c);
+}
+END_TEST
+
+START_TEST(what_is_no_lock_is_trouble_until_it_is_gone)
+{
+    struct candidate *c = &all[0];
+
+    (void)server_ask(server, "SET " NAME " 1");
+    join(c);
+    note_await(&c->note, &c->troubles, 1, "trouble");
+    ck_assert_int_eq(c->trouble, HF_E_SERVER);
+    (void)server_ask(server, "DEL " NAME);
+    await_elected(c, 1);
+    leave(c);
+}
+END_TEST
+
+START_TEST(a_closed_client_stands_no_more)
+{
+    struct candidate *c = &all[0], *other = &all[1];
+
+    acquire(other->lock, 1);
+    join(c);
+    await_listener();
+    ck_assert_ok(hf_client_close(c->client, 1000, NULL, NULL));
+    note_await(&c->note, &c->troubles, 1, "trouble");
+    ck_assert_int_eq(c->trouble, HF_E_CLOSED);
+    release(other->lock, 1);
+    ck_assert_int_eq(note_read(&c->note, &c->elected), 0);
+    (void)hf_election_leave(c->election, NULL);
+}
+END_TEST
+
+/* ---- leaving ---- */
+
+enum moment { AT_ONCE, IN_LINE, IN_A_PAUSE, WHEN_LOST, MOMENTS };
+
+static void reach(struct candidate *c, enum moment moment)
+{
+    if (moment == IN_LINE) {
+        acquire(all[1].lock, 1);
+        join(c);
+        await_listener();
+        return;
+    }
+    if (moment == IN_A_PAUSE)
+        (void)server_ask(server, "SET " NAME " 1");
+    join(c);
+    if (moment == IN_A_PAUSE)
+        note_await(&c->note, &c->troubles, 1, "trouble");
+    if (moment != WHEN_LOST)
+        return;
+    await_elected(c, 1);
+    (void)server_ask(server, "DEL " NAME);
+}
+
+/* No callback comes later, and nothing is left. */
+START_TEST(it_can_be_left_at_any_moment)
+{
+    struct candidate *c = &all[0];
+    hf_status rc;
+    int elected;
+
+    reach(c, (enum moment)_i);
+    rc = hf_election_leave(c->election, NULL);
+    ck_assert(rc == HF_OK || (rc == HF_LOST && _i == WHEN_LOST));
+    elected = note_read(&c->note, &c->elected);
+    if (_i == IN_LINE)
+        release(all[1].lock, 1);
+    (void)server_ask(server, "DEL " NAME);
+    ck_assert_ok(try_acquire(c->lock, 7, NULL)); /* over the same connection */
+    release(c->lock, 7);
+    ck_assert_int_eq(note_read(&c->note, &c->elected), elected);
+    ck_assert_int_eq(server_ask_int(server, "EXISTS " NAME), 0);
+}
+END_TEST
+
+START_TEST(it_is_left_while_the_callback_runs)
+{
+    for (int i = 0; i < 100; i++) {
+        struct candidate *c = &all[i & 1];
+
+        join(c);
+        ck_assert_ok(hf_election_leave(c->election, NULL));
+    }
+    ck_assert_int_eq(server_ask_int(server, "EXISTS " NAME), 0);
+}
+END_TEST
+
+/* ---- without a background thread ---- */
+
+START_TEST(one_loop_of_the_users_drives_it)
+{
+    struct hf_client_options o;
+    char url[SERVER_URL_MAX];
+    struct candidate *c = &all[0];
+    struct hf_loop_options none = {.thread = false};
+    struct hf_client *client;
+    struct hf_loop *loop;
+    int64_t deadline_ms = local_now_ms() + LONG_MS;
+
+    ck_assert_ok(hf_loop_new(&loop, &none));
+    client_options(&o, url, server_port(server));
+    o.loop = loop;
+    client = client_with(&o);
+    hf_lock_free(c->lock);
+    c->lock = lock_of(client, NAME);
+    join(c);
+    while (note_read(&c->note, &c->elected) == 0) {
+        ck_assert(local_now_ms() < deadline_ms);
+        hf_loop_dispatch(loop, 100);
+    }
+    leave(c); /* it drives the loop itself */
+    ck_assert_int_eq(server_ask_int(server, "EXISTS " NAME), 0);
+    hf_lock_free(c->lock);
+    hf_client_free(client);
+    hf_loop_free(loop);
+}
+END_TEST
+
+/* ---- kinds ---- */
+
+START_TEST(it_needs_a_lock_of_one)
+{
+    static const enum hf_lock_kind many[] = {HF_KIND_READ, HF_KIND_PERMIT};
+    struct hf_election_options o = {0};
+    struct hf_error err;
+    struct hf_lock *lock;
+
+    ck_assert_ok(hf_lock_new_kind(&lock, all[0].client, many[_i], "many", 4, NULL));
+    ck_assert_status(hf_election_join(&all[0].election, lock, &o, &err), HF_E_INVAL);
+    ck_assert_ptr_nonnull(strstr(err.text, "nobody would lead"));
+    ck_assert_ok(hf_election_leave(NULL, NULL));
+    hf_lock_free(lock);
+}
+END_TEST
+
+static const enum hf_lock_kind kinds[] = {HF_KIND_FAIR, HF_KIND_FENCED, HF_KIND_WRITE,
+                                          HF_KIND_NONREENTRANT, HF_KIND_VALUE};
+
+START_TEST(each_kind_of_one_serves)
+{
+    struct candidate *c = &all[0];
+
+    for (int i = 0; i < 2; i++) {
+        hf_client_free(all[i].client);
+        open_candidate(&all[i], kinds[_i]);
+        join(&all[i]);
+        await_elected(c, 1);
+    }
+    if (kinds[_i] == HF_KIND_FENCED)
+        ck_assert_int_eq(hf_lock_token(c->lock, hf_election_owner(c->election)), 1);
+    leave(c);
+    await_elected(&all[1], 1);
+    leave(&all[1]);
+    ck_assert_int_eq(at_once, 1);
+}
+END_TEST
+
+/* ---- the suite ---- */
+
+int main(void)
+{
+    Suite *s = suite_create("election");
+    TCase *c = tcase_create("election");
+
+    tcase_add_checked_fixture(c, start, stop);
+    tcase_set_timeout(c, 60);
+    tcase_add_test(c, who_leaves_is_followed_by_another);
+    tcase_add_test(c, who_waits_is_woken);
+    tcase_add_test(c, the_leader_has_an_owner);
+    tcase_add_test(c, who_is_deposed_stands_again);
+    tcase_add_test(c, a_leader_that_is_cut_off_is_told_before_the_next_is_elected);
+    tcase_add_test(c, a_loss_in_the_callback_comes_behind_it);
+    tcase_add_test(c, a_server_that_is_away_is_asked_again);
+    tcase_add_test(c, what_is_no_lock_is_trouble_until_it_is_gone);
+    tcase_add_test(c, a_closed_client_stands_no_more);
+    tcase_add_loop_test(c, it_can_be_left_at_any_moment, 0, MOMENTS);
+    tcase_add_test(c, it_is_left_while_the_callback_runs);
+    tcase_add_test(c, one_loop_of_the_users_drives_it);
+    tcase_add_loop_test(c, it_needs_a_lock_of_one, 0, 2);
+    tcase_add_loop_test(c, each_kind_of_one_serves, 0, COUNT(kinds));
+    suite_add_tcase(s, c);
+    return suite_run(s);
+}
