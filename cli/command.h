@@ -31,6 +31,7 @@ struct cli_command {
 };
 
 extern const struct cli_command cli_run_command;
+extern const struct cli_command cli_elect_command;
 extern const struct cli_command cli_acquire_command;
 extern const struct cli_command cli_release_command;
 extern const struct cli_command cli_status_command;

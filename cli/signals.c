@@ -67,6 +67,8 @@ int cli_signals_open(void)
 {
     sigset_t noted;
 
+    if (pipe_fd[0] >= 0)
+        return pipe_fd[0];
     if (pipe2(pipe_fd, O_CLOEXEC | O_NONBLOCK) < 0)
         return -1;
     sigemptyset(&noted);
@@ -93,9 +95,9 @@ static void note_later(bool now)
     }
 }
 
-void cli_signals_note_stop(void)
+void cli_signals_note_stop(bool is_noted)
 {
-    note_later(true);
+    note_later(is_noted);
 }
 
 int cli_signals_take(void)

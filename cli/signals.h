@@ -7,12 +7,13 @@
 /* cli_signals_open - from now on TERM, INT, HUP, QUIT, USR1, USR2, CONT and
  *   CHLD are noted, PIPE and TTOU ignored. Those that were ignored when we were
  *   started (nohup, a shell's background) stay ignored. Returns a descriptor,
- *   readable when one was noted; -1: errno says why. Once in a process.
- * cli_signals_note - TSTP, too: once there is a command to stop with us.
+ *   readable when one was noted, the same each time; -1: errno says why.
+ * cli_signals_note_stop - TSTP, too, as long as there is a command to stop with
+ *   us.
  * cli_signals_take - the next one noted, or 0. Each is reported once, however
  *   often it came since. */
 int cli_signals_open(void);
-void cli_signals_note_stop(void);
+void cli_signals_note_stop(bool is_noted);
 int cli_signals_take(void);
 
 /* cli_signals_hold   - none is delivered, so that a forked child does not run

@@ -1,4 +1,4 @@
-/* The command line of `holdfast run`. */
+/* The command lines of `holdfast run` and `holdfast elect`. */
 #include "cli/run/run_options.h"
 
 #include <errno.h>
@@ -50,6 +50,41 @@ const char cli_run_help[] =
     "124 --max-hold; 125 holdfast failed; 126 COMMAND cannot be executed;\n"
     "127 COMMAND was not found.\n";
 
+#define REST_MS 1000
+
+const char cli_elect_help[] =
+    "usage: holdfast elect [option]... NAME [--] COMMAND [ARG]...\n"
+    "       holdfast elect [option]... NAME -c STRING\n"
+    "\n"
+    "Of all that stand for NAME, on all machines, one leads: it has the lock\n"
+    "NAME, and runs COMMAND. When COMMAND ends, or the lock is lost and COMMAND\n"
+    "is stopped, this one stands again, behind those that wait.\n"
+    "\n"
+    "  --once               do not stand again: leave with the code of `run`\n"
+    "  --pause D            stand again after so long; default 1s\n"
+    "  -c, --command STRING run STRING by $SHELL, else by /bin/sh\n"
+    "  -x, --exclusive      NAME is a read-write lock: its side of one\n"
+    "  --fair               those who wait lead in the order they came\n"
+    "  --fenced             COMMAND finds a growing number in HOLDFAST_TOKEN\n"
+    "  --ttl D              the lock ends so long after the last renewal;\n"
+    "                       renewed each third; default 30s\n"
+    "  --max-hold D         stop COMMAND after so long, and let others lead\n"
+    "  -k, --kill-after D   from TERM to KILL; default 5s; at most half the\n"
+    "                       TTL when the lock is lost\n"
+    "  --on-lost WHAT       stop (default), warn or ignore\n"
+    "  --lost-signal SIG    what stops the command; default TERM\n"
+    "  --status-fd N        a JSON line on descriptor N for each event\n"
+    "  --hide-url           COMMAND does not inherit HOLDFAST_URL\n"
+    CLI_COMMON_HELP
+    "\n"
+    "D: a number of seconds, or with ms, s, m or h behind it.\n"
+    "It ends by TERM, INT, QUIT or HUP: COMMAND, if it runs, gets the signal,\n"
+    "and the lock is released when it has ended; by HUP only while COMMAND does\n"
+    "not run. The exit code is COMMAND's, or 128 + N. Else it ends with 125 if\n"
+    "the server cannot be asked at first, with 126 or 127 if COMMAND cannot be\n"
+    "executed or was not found. A server that has answered once is asked again,\n"
+    "after 30 s at most.\n";
+
 enum {
     NONBLOCK = 1,
     WAIT,
@@ -67,22 +102,34 @@ enum {
     ON_LOST,
     LOST_SIGNAL,
     STATUS_FD,
-    HIDE_URL
+    HIDE_URL,
+    ONCE,
+    PAUSE
 };
 
-static const struct cli_option own_options[] = {
+static const struct cli_option run_options[] = {
     {NONBLOCK, 'n', "nonblock", NULL},
     {WAIT, 'w', "wait", "DURATION"},
     {CONFLICT, 'E', "conflict-exit-code", "NUMBER"},
-    {COMMAND, 'c', "command", "STRING"},
     {SHARED, 's', "shared", NULL},
+    {LEASE, 0, "lease", "DURATION"},
+    {AT_LEAST, 0, "at-least", "DURATION"},
+    {0},
+};
+
+static const struct cli_option elect_options[] = {
+    {ONCE, 0, "once", NULL},
+    {PAUSE, 0, "pause", "DURATION"},
+    {0},
+};
+
+static const struct cli_option shared_options[] = {
+    {COMMAND, 'c', "command", "STRING"},
     {EXCLUSIVE, 'x', "exclusive", NULL},
     {FAIR, 0, "fair", NULL},
     {FENCED, 0, "fenced", NULL},
     {TTL, 0, "ttl", "DURATION"},
-    {LEASE, 0, "lease", "DURATION"},
     {MAX_HOLD, 0, "max-hold", "DURATION"},
-    {AT_LEAST, 0, "at-least", "DURATION"},
     {KILL_AFTER, 'k', "kill-after", "DURATION"},
     {ON_LOST, 0, "on-lost", "stop, warn or ignore"},
     {LOST_SIGNAL, 0, "lost-signal", "SIGNAL"},
@@ -192,6 +239,11 @@ static int take_own(struct cli_run_options *run, const struct cli_args *args,
                                &run->lost_signal);
     case STATUS_FD:
         return take_status_fd(run, args, value);
+    case ONCE:
+        run->is_once = true;
+        return CLI_GO_ON;
+    case PAUSE:
+        return cli_take_duration(args, "--pause", value, 0, &run->rest_ms);
     default:
         run->hides_url = true;
         return CLI_GO_ON;
@@ -202,10 +254,11 @@ static int take_own(struct cli_run_options *run, const struct cli_args *args,
 
 /* Takes options up to NAME. CLI_GO_ON: NAME is taken, or there is none. */
 static int take_options(struct cli_run_options *run, struct cli_args *args,
-                        struct cli_common *common)
+                        struct cli_common *common,
+                        const struct cli_option *own)
 {
-    static const struct cli_option *const tables[] = {cli_common_options,
-                                                      own_options, NULL};
+    const struct cli_option *const tables[] = {cli_common_options,
+                                               shared_options, own, NULL};
     char *value;
     int id, rc;
 
@@ -272,8 +325,8 @@ static int check(const struct cli_run_options *run,
     return CLI_GO_ON;
 }
 
-int cli_run_options_parse(struct cli_run_options *run, struct cli_args *args,
-                          struct cli_common *common)
+static int parse(struct cli_run_options *run, struct cli_args *args,
+                 struct cli_common *common, const struct cli_option *own)
 {
     bool has_ttl;
     int rc;
@@ -283,8 +336,9 @@ int cli_run_options_parse(struct cli_run_options *run, struct cli_args *args,
                                     .conflict_code = CLI_NOT_ACQUIRED,
                                     .kill_after_ms = KILL_AFTER_MS,
                                     .lost_signal = SIGTERM,
-                                    .status_fd = -1};
-    if ((rc = take_options(run, args, common)) != CLI_GO_ON)
+                                    .status_fd = -1,
+                                    .rest_ms = REST_MS};
+    if ((rc = take_options(run, args, common, own)) != CLI_GO_ON)
         return rc;
     has_ttl = run->ttl_ms > 0;
     if (!has_ttl)
@@ -292,6 +346,18 @@ int cli_run_options_parse(struct cli_run_options *run, struct cli_args *args,
     if (run->name && (rc = take_command(run, args)) != CLI_GO_ON)
         return rc;
     return check(run, args, has_ttl);
+}
+
+int cli_run_options_parse(struct cli_run_options *run, struct cli_args *args,
+                          struct cli_common *common)
+{
+    return parse(run, args, common, run_options);
+}
+
+int cli_elect_options_parse(struct cli_run_options *run, struct cli_args *args,
+                            struct cli_common *common)
+{
+    return parse(run, args, common, elect_options);
 }
 
 /* ---- rules ---- */

@@ -1,4 +1,4 @@
-/* The command line of `holdfast run`. */
+/* The command lines of `holdfast run` and `holdfast elect`. */
 #ifndef CLI_RUN_OPTIONS_H
 #define CLI_RUN_OPTIONS_H
 
@@ -24,15 +24,19 @@ struct cli_run_options {
     int lost_signal;
     int status_fd;              /* -1: none */
     bool hides_url;             /* from the command */
+    bool is_once;               /* elect: does not stand again */
+    int64_t rest_ms;            /* elect: before it does */
 };
 
-extern const char cli_run_help[];
+extern const char cli_run_help[], cli_elect_help[];
 
-/* cli_run_options_parse - CLI_GO_ON, or the exit code of an error that was
- *                         reported, or of --help.
+/* cli_run_options_parse, cli_elect_options_parse - CLI_GO_ON, or the exit code of
+ *                    an error that was reported, or of --help.
  * cli_run_rules_of - the part that state.c needs. */
 int cli_run_options_parse(struct cli_run_options *run, struct cli_args *args,
                           struct cli_common *common);
+int cli_elect_options_parse(struct cli_run_options *run, struct cli_args *args,
+                            struct cli_common *common);
 struct cli_run_rules cli_run_rules_of(const struct cli_run_options *run);
 
 #endif

@@ -95,7 +95,7 @@ static int start_with(struct cli_session *run, char **env, int kept_fd)
                                   .tty = &run->tty};
     int err;
 
-    cli_signals_note_stop();
+    cli_signals_note_stop(true);
     err = cli_child_start(&run->child, &plan);
     if (err == 0)
         watch_guard(run);

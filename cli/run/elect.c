@@ -1,0 +1,107 @@
+/* `holdfast elect`: one round behind another. Whoever has the lock leads. */
+#include <poll.h>
+#include <signal.h>
+#include <sys/wait.h>
+
+#include "cli/report.h"
+#include "cli/run/round.h"
+#include "cli/signals.h"
+#include "net/loop/clock.h"
+
+/* While the server cannot be asked, twice as long each time. */
+#define REST_MAX_MS 30000
+
+/* ---- between two rounds ---- */
+
+static bool is_ending(int signal)
+{
+    return signal == SIGTERM || signal == SIGINT || signal == SIGHUP ||
+           signal == SIGQUIT;
+}
+
+/* Daemons that a command has left behind are our children now; ended, too. */
+static void reap(void)
+{
+    while (waitpid(-1, NULL, WNOHANG) > 0)
+        continue;
+}
+
+/* The first that ends programs; 0: none. */
+static int take_signal(void)
+{
+    int signal, first = 0;
+
+    while ((signal = cli_signals_take()) != 0)
+        if (first == 0 && is_ending(signal))
+            first = signal;
+    return first;
+}
+
+/* Rests, and ends with the signal that comes meanwhile; 0: none has. */
+static int rest(int64_t ms)
+{
+    struct pollfd signals = {.fd = cli_signals_open(), .events = POLLIN};
+    int64_t until_ms = hf_clock_ms() + ms, left_ms = ms;
+    int signal = take_signal();
+
+    cli_report_flush();
+    while (signal == 0 && left_ms > 0) {
+        (void)poll(&signals, 1, (int)left_ms);
+        signal = take_signal();
+        left_ms = until_ms - hf_clock_ms();
+    }
+    reap();
+    return signal;
+}
+
+/* ---- rounds ---- */
+
+/* A command that cannot be run, or a server that could not be asked at all: it
+ * would be so again. A server that answered once may come back. */
+static bool is_hopeless(const struct cli_round *round, bool has_led)
+{
+    return round->is_told || round->code == CLI_NOT_EXECUTABLE ||
+           round->code == CLI_NOT_FOUND ||
+           (round->code == CLI_TROUBLE && !round->has_run && !has_led);
+}
+
+static int64_t next_rest_ms(const struct cli_run_options *options,
+                            const struct cli_round *round, int64_t last_ms)
+{
+    if (round->has_run)
+        return options->rest_ms;
+    if (last_ms > REST_MAX_MS / 2)
+        return REST_MAX_MS;
+    return last_ms > 0 ? 2 * last_ms : 1;
+}
+
+static struct cli_round play_all(const struct cli_run_options *options,
+                                 const struct cli_common *common)
+{
+    int64_t rest_ms = options->rest_ms;
+    struct cli_round round;
+    bool has_led = false;
+    int signal;
+
+    for (;;) {
+        round = cli_round_play(options, common);
+        if (options->is_once || is_hopeless(&round, has_led))
+            return round;
+        has_led = has_led || round.has_run;
+        rest_ms = next_rest_ms(options, &round, rest_ms);
+        if ((signal = rest(rest_ms)) != 0)
+            return (struct cli_round){.code = CLI_SIGNAL + signal, .die_of = signal};
+    }
+}
+
+static int main_elect(struct cli_args *args, struct cli_common *common)
+{
+    return cli_round_main(args, common, cli_elect_options_parse, play_all);
+}
+
+const struct cli_command cli_elect_command = {
+    .name = "elect",
+    .summary = "run a command on one machine of many, again and again",
+    .help = cli_elect_help,
+    .main = main_elect,
+};

@@ -1,0 +1,375 @@
+/* One round. One thread, one loop: callbacks note what has happened, and after
+ * each turn the session is fed with it. */
+#include "cli/run/round.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "cli/report.h"
+#include "cli/run/process_tree.h"
+#include "cli/run/session.h"
+#include "cli/signals.h"
+
+/* How long we stay to release a lock that was granted while we cancelled;
+ * without an answer it ends with its TTL. Then, how long we wait for the reader
+ * of our last lines. */
+#define LINGER_MS 1000
+
+static void handle_signals(struct cli_session *run);
+
+/* ---- news of the lock ---- */
+
+static void on_waiting(void *ctx, const struct hf_lock_info *info)
+{
+    struct cli_session *run = ctx;
+
+    cli_event_waiting(&run->log, info);
+}
+
+static void on_acquired(void *ctx)
+{
+    struct cli_session *run = ctx;
+
+    handle_signals(run); /* earlier signals are not for the command */
+    if (run->state.state == CLI_DONE)
+        return; /* a nested run that was told to end */
+    cli_event_acquired(&run->log, hf_clock_ms() - run->asked_ms,
+                       cli_hold_is_nested(&run->hold), run->hold.token);
+    cli_session_feed_number(run, CLI_EV_ACQUIRED, 0);
+}
+
+static void on_refused(void *ctx, hf_status status, const struct hf_error *err)
+{
+    struct cli_session *run = ctx;
+
+    if (run->state.state == CLI_DONE)
+        return; /* a nested run's late answer */
+    cli_event_refused(&run->log, status, err);
+    cli_session_feed_number(run, CLI_EV_REFUSED, status);
+}
+
+static void on_renewed(void *ctx)
+{
+    struct cli_session *run = ctx;
+
+    cli_event_renewed(&run->log, cli_hold_safe_ms(&run->hold));
+    cli_session_feed_number(run, CLI_EV_RENEWED, 0);
+}
+
+static void on_lost(void *ctx, enum hf_lost reason)
+{
+    cli_session_feed_number(ctx, CLI_EV_LOST, (int)reason);
+}
+
+static void on_released(void *ctx, hf_status status, const struct hf_error *err)
+{
+    struct cli_session *run = ctx;
+
+    if (run->state.state == CLI_DONE)
+        return; /* nobody waited for it, and that was reported */
+    cli_event_released(&run->log, status, err, run->state.is_lost);
+    cli_session_feed_number(run, CLI_EV_RELEASED, status);
+}
+
+static const struct cli_hold_events hold_events = {.waiting = on_waiting,
+                                                   .acquired = on_acquired,
+                                                   .refused = on_refused,
+                                                   .renewed = on_renewed,
+                                                   .lost = on_lost,
+                                                   .released = on_released};
+
+/* ---- news of the command ---- */
+
+/* A command that stopped for want of the terminal gets it, if we have it. Else
+ * we stop, too, if there is a terminal to continue us from. */
+static void command_stopped(struct cli_session *run, int signal)
+{
+    bool wants_tty = signal == SIGTTIN || signal == SIGTTOU;
+
+    if (wants_tty && cli_tty_give(&run->tty, run->child.pid))
+        cli_child_signal(&run->child, SIGCONT);
+    else if (run->tty.fd >= 0)
+        cli_session_feed_number(run, CLI_EV_STOPPED, signal);
+}
+
+static void command_ended(struct cli_session *run,
+                          const struct cli_child_report *report)
+{
+    if (report->exec_error != 0)
+        (void)cli_fail("cannot run %s: %s", run->options->argv[0],
+                       strerror(report->exec_error));
+    else
+        cli_event_exit(&run->log, report->number, report->by_signal);
+    cli_session_feed(run, (struct cli_run_event){.kind = CLI_EV_ENDED,
+                                                 .number = report->number,
+                                                 .by_signal = report->by_signal,
+                                                 .had_tty = run->tty.is_given});
+}
+
+/* The guardian was killed, and the system killed the command with it. */
+static void command_is_unguarded(struct cli_session *run)
+{
+    cli_session_unwatch(run);
+    (void)cli_fail("the command's guardian was killed; so is the command");
+    cli_session_feed_number(run, CLI_EV_UNGUARDED, 0);
+}
+
+/* Reports it once: after TERM, KILL is refused, too. */
+static void report_refusal(struct cli_session *run, int err)
+{
+    if (!run->is_refusal_told)
+        (void)cli_fail("cannot signal the command: %s; it runs on",
+                       strerror(err));
+    run->is_refusal_told = true;
+}
+
+static void look_at_command(struct cli_session *run)
+{
+    struct cli_child_report report;
+
+    while ((report = cli_child_look(&run->child)).news != CLI_CHILD_NONE) {
+        if (report.news == CLI_CHILD_STOPPED)
+            command_stopped(run, report.number);
+        else if (report.news == CLI_CHILD_REFUSED)
+            report_refusal(run, report.number);
+        else if (report.news == CLI_CHILD_ENDED)
+            command_ended(run, &report);
+        else if (report.news == CLI_CHILD_UNGUARDED)
+            command_is_unguarded(run);
+        else
+            cli_session_feed_number(run, CLI_EV_EMPTY, 0);
+    }
+}
+
+/* ---- turns ---- */
+
+/* No command is running: we may just exit. */
+static void leave_if_told(void)
+{
+    int signal;
+
+    while ((signal = cli_signals_take()) != 0)
+        if (signal == SIGTERM || signal == SIGINT || signal == SIGHUP ||
+            signal == SIGQUIT)
+            cli_signals_die(signal, false);
+}
+
+static void on_signal(struct hf_io *io, int events)
+{
+    struct cli_session *run = HF_OWNER_OF(io, struct cli_session, signal_io);
+
+    (void)events;
+    if (run->is_in_call)
+        leave_if_told();
+    run->has_signal = true;
+    hf_loop_rewatch(run->loop, io, 0); /* until it is handled */
+}
+
+static void on_time(struct hf_timer *timer)
+{
+    HF_OWNER_OF(timer, struct cli_session, timer)->is_due = true;
+}
+
+static void handle_signals(struct cli_session *run)
+{
+    int signal;
+
+    run->has_signal = false;
+    while ((signal = cli_signals_take()) != 0) {
+        if (signal == SIGCHLD)
+            look_at_command(run);
+        else
+            cli_session_feed_number(run, CLI_EV_SIGNAL, signal);
+    }
+    hf_loop_lock(run->loop);
+    hf_loop_rewatch(run->loop, &run->signal_io, HF_READ);
+    hf_loop_unlock(run->loop);
+}
+
+static void take_turn(struct cli_session *run)
+{
+    hf_loop_dispatch(run->loop, -1);
+    if (run->has_signal)
+        handle_signals(run);
+    if (run->has_guard_news) {
+        run->has_guard_news = false;
+        look_at_command(run);
+        cli_session_listen(run);
+    }
+    cli_hold_turn(&run->hold);
+    if (run->is_due) {
+        run->is_due = false;
+        cli_session_feed_number(run, CLI_EV_TIME, 0);
+    }
+}
+
+/* ---- beginning and end ---- */
+
+static int open_loop(struct cli_session *run)
+{
+    struct hf_loop_options options = {.thread = false};
+    hf_status rc = hf_loop_new(&run->loop, &options);
+
+    if (rc < 0)
+        return cli_fail("cannot make an event loop: %s", hf_status_text(rc));
+    return CLI_GO_ON;
+}
+
+static int open_signals(struct cli_session *run)
+{
+    hf_status rc;
+
+    run->signal_io.fd = cli_signals_open();
+    if (run->signal_io.fd < 0)
+        return cli_fail("cannot watch for signals: %s", strerror(errno));
+    hf_loop_lock(run->loop);
+    rc = hf_loop_watch(run->loop, &run->signal_io);
+    hf_loop_unlock(run->loop);
+    if (rc < 0)
+        return cli_fail("cannot watch for signals: %s", hf_status_text(rc));
+    return CLI_GO_ON;
+}
+
+static int open_client(struct cli_session *run, const struct cli_common *common)
+{
+    struct hf_client_options options;
+    int rc;
+
+    hf_client_options_init(&options);
+    options.loop = run->loop;
+    options.watchdog_ms = run->options->ttl_ms;
+    options.connect_once = run->options->wait_ms == 0;
+    run->is_in_call = true;
+    rc = cli_client_open(&run->client, common, &options);
+    if (rc == CLI_GO_ON)
+        rc = cli_lock_open(&run->lock, run->client, run->options->kind,
+                           run->options->name);
+    run->is_in_call = false;
+    return rc;
+}
+
+static int open_all(struct cli_session *run, const struct cli_common *common)
+{
+    int rc = cli_session_open_notice(run);
+
+    if (rc == CLI_GO_ON)
+        rc = open_loop(run);
+    if (rc == CLI_GO_ON)
+        rc = open_signals(run);
+    if (rc == CLI_GO_ON)
+        rc = open_client(run, common);
+    if (rc != CLI_GO_ON)
+        return rc;
+    cli_hold_init(&run->hold, run->client, run->lock, run->options->kind,
+                  &hold_events, run);
+    cli_event_init(&run->log, run->options->status_fd, run->options->name,
+                   run->hold.owner);
+    cli_tty_open(&run->tty);
+    run->child.tree.has_strangers = cli_tree_has_strangers();
+    cli_tree_adopt(); /* if the guardian dies */
+    return CLI_GO_ON;
+}
+
+/* Closes a session that may be half open. */
+static void close_all(struct cli_session *run)
+{
+    cli_session_close_notice(run);
+    cli_tty_close(&run->tty);
+    cli_hold_fini(&run->hold);
+    cli_event_fini(&run->log);
+    hf_lock_free(run->lock);
+    hf_client_free(run->client);
+    if (run->loop) {
+        cli_session_unwatch(run);
+        hf_loop_lock(run->loop);
+        hf_loop_disarm(run->loop, &run->timer);
+        if (run->signal_io.fd >= 0)
+            hf_loop_unwatch(run->loop, &run->signal_io);
+        hf_loop_unlock(run->loop);
+    }
+    hf_loop_free(run->loop);
+}
+
+static void close_client(struct cli_session *run)
+{
+    run->is_in_call = true;
+    (void)hf_client_close(run->client, run->state.is_hasty ? 0 : LINGER_MS,
+                          NULL, NULL);
+    run->is_in_call = false;
+}
+
+static int run_opened(struct cli_session *run)
+{
+    struct cli_hold_ask ask = {.wait_ms = run->options->wait_ms,
+                               .lease_ms = run->options->lease_ms};
+    hf_status rc;
+
+    run->asked_ms = hf_clock_ms();
+    rc = cli_hold_ask(&run->hold, &ask);
+    if (rc < 0)
+        return cli_fail("cannot ask for the lock: %s", hf_status_text(rc));
+    while (run->state.state != CLI_DONE)
+        take_turn(run);
+    close_client(run);
+    return run->state.code;
+}
+
+#define BIT(signal) (UINT64_C(1) << (signal))
+
+static bool is_told(const struct cli_run *state)
+{
+    return state->die_of != 0 ||
+           (state->told & (BIT(SIGTERM) | BIT(SIGINT) | BIT(SIGQUIT))) != 0;
+}
+
+struct cli_round cli_round_play(const struct cli_run_options *options,
+                                const struct cli_common *common)
+{
+    struct cli_run_rules rules = cli_run_rules_of(options);
+    struct cli_session run = {
+        .options = options,
+        .signal_io = {.fd = -1, .events = HF_READ, .ready = on_signal},
+        .timer = {.fire = on_time},
+        .child = {.fd = -1},
+        .guard_io = {.fd = -1},
+        .tty = {.fd = -1},
+        .log = {.status = {.fd = -1, .own_fd = -1}},
+        .notice = {-1, -1}};
+    int rc;
+
+    cli_run_init(&run.state, &rules);
+    rc = open_all(&run, common);
+    if (rc == CLI_GO_ON)
+        rc = run_opened(&run);
+    close_all(&run);
+    cli_signals_note_stop(false);
+    return (struct cli_round){.code = rc,
+                              .has_run = run.state.has_run,
+                              .is_told = is_told(&run.state),
+                              .die_of = run.state.die_of,
+                              .is_for_all = run.state.is_for_all};
+}
+
+int cli_round_main(struct cli_args *args, struct cli_common *common,
+                   int (*parse)(struct cli_run_options *, struct cli_args *,
+                                struct cli_common *),
+                   struct cli_round (*play)(const struct cli_run_options *,
+                                            const struct cli_common *))
+{
+    struct cli_run_options options;
+    struct cli_round last;
+    int rc = parse(&options, args, common);
+
+    if (rc != CLI_GO_ON || (rc = cli_common_begin(common)) != CLI_GO_ON)
+        return rc;
+    cli_report_never_wait();
+    if (common->is_json && options.status_fd < 0)
+        options.status_fd = STDERR_FILENO;
+    last = play(&options, common);
+    cli_report_end(LINGER_MS);
+    if (last.die_of != 0)
+        cli_signals_die(last.die_of, last.is_for_all);
+    return last.code;
+}

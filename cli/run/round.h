@@ -1,0 +1,29 @@
+/* One round of a command under a lock: from asking for the lock to the end of
+ * its release. `run` has one, `elect` one behind another. */
+#ifndef CLI_RUN_ROUND_H
+#define CLI_RUN_ROUND_H
+
+#include "cli/common.h"
+#include "cli/run/run_options.h"
+
+struct cli_round {
+    int code;                   /* the exit code, if this is the last one */
+    bool has_run;               /* the lock was ours, and the command started */
+    bool is_told;               /* TERM, INT or QUIT ended it */
+    int die_of;                 /* state.h */
+    bool is_for_all;
+};
+
+/* cli_round_play - plays one. What went wrong was reported. Signals are watched
+ *                  from the first one on.
+ * cli_round_main - a subcommand: parses its options, plays, and ends as the last
+ *                  round did. */
+struct cli_round cli_round_play(const struct cli_run_options *options,
+                                const struct cli_common *common);
+int cli_round_main(struct cli_args *args, struct cli_common *common,
+                   int (*parse)(struct cli_run_options *, struct cli_args *,
+                                struct cli_common *),
+                   struct cli_round (*play)(const struct cli_run_options *,
+                                            const struct cli_common *));
+
+#endif

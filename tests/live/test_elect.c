@@ -1,0 +1,214 @@
+/* `holdfast elect`: one of many runs the command, and another when that one
+ * ends, is stopped, or dies. */
+#include "tests/live/test_run_kit.h"
+
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "tests/support/local.h"
+
+#define SH "sh", "-c"
+#define QUICK "--ttl", "1500ms", "--pause", "10ms"
+#define OBEDIENT SH, "echo up; read go; echo down"
+
+static struct process *candidate(void)
+{
+    return holdfast(server, "elect", QUICK, "--status-fd", "3", "x", OBEDIENT, NULL);
+}
+
+static void stop_by(struct process *p, int signal)
+{
+    (void)kill(pid_of(p), signal);
+    ck_assert_int_eq(finish(p), 1000 + signal);
+}
+
+/* ---- again and again ---- */
+
+START_TEST(command_runs_in_each_term)
+{
+    struct process *p = candidate();
+
+    for (int i = 0; i < 3; i++) {
+        (void)await_line(p, OUT, "up");
+        say(p, "go\n");
+        (void)await_line(p, OUT, "down");
+        (void)await_line(p, STATUS, "\"released\"");
+    }
+    (void)await_line(p, OUT, "up");
+    stop_by(p, SIGTERM);
+    ck_assert_int_eq(server_ask_int(server, "EXISTS x"), 0);
+}
+END_TEST
+
+START_TEST(another_leads_when_the_leader_ends)
+{
+    struct process *a = candidate(), *b;
+
+    (void)await_line(a, OUT, "up");
+    b = candidate();
+    (void)await_line(b, STATUS, "\"waiting\"");
+    stop_by(a, SIGTERM);
+    (void)await_line(b, OUT, "up");
+    stop_by(b, SIGTERM);
+}
+END_TEST
+
+START_TEST(another_leads_when_the_leader_is_killed)
+{
+    struct process *a = candidate(), *b;
+
+    (void)await_line(a, OUT, "up");
+    b = candidate();
+    (void)await_line(b, STATUS, "\"waiting\"");
+    ck_assert_int_eq(kill(pid_of(a), SIGKILL), 0);
+    (void)await_end(a, OUT); /* its command is dead, too */
+    (void)await_line(b, OUT, "up");
+    ck_assert_int_eq(finish(a), 1000 + SIGKILL);
+    stop_by(b, SIGTERM);
+}
+END_TEST
+
+START_TEST(a_deposed_leader_stands_again)
+{
+    struct process *p = candidate();
+
+    for (int i = 0; i < 2; i++) {
+        (void)await_line(p, OUT, "up");
+        (void)server_ask(server, "DEL x");
+        ck_assert_str_eq(member(await_line(p, STATUS, "\"lost\""), "reason"),
+                         "deleted");
+    }
+    (void)await_line(p, OUT, "up");
+    stop_by(p, SIGTERM);
+}
+END_TEST
+
+START_TEST(a_term_has_its_limit)
+{
+    struct process *p = holdfast(server, "elect", QUICK, "--max-hold", "50ms", "x",
+                                 OBEDIENT, NULL);
+
+    for (int i = 0; i < 3; i++)
+        (void)await_line(p, OUT, "up");
+    stop_by(p, SIGTERM);
+}
+END_TEST
+
+START_TEST(once_is_one_term)
+{
+    struct process *p = holdfast(server, "elect", QUICK, "--once", "x", SH, "exit 7",
+                                 NULL);
+
+    ck_assert_int_eq(finish(p), 7);
+}
+END_TEST
+
+/* ---- ends ---- */
+
+START_TEST(a_signal_ends_it_while_it_waits)
+{
+    struct process *p;
+
+    hold_by_other("x", 60000);
+    p = candidate();
+    (void)await_line(p, STATUS, "\"waiting\"");
+    stop_by(p, _i);
+}
+END_TEST
+
+/* TERM that the command handles: its code, and no other term. */
+START_TEST(a_command_that_ends_by_a_signal_is_the_last)
+{
+    struct process *p = holdfast(server, "elect", QUICK, "x", SH,
+                                 "trap 'exit 5' TERM; echo up; while :; do "
+                                 "read go || sleep 0.01; done",
+                                 NULL);
+
+    (void)await_line(p, OUT, "up");
+    (void)kill(pid_of(p), SIGTERM);
+    ck_assert_int_eq(finish(p), 5);
+}
+END_TEST
+
+START_TEST(a_signal_ends_it_between_two_terms)
+{
+    struct process *p = holdfast(server, "elect", "--pause", "1h", "--status-fd",
+                                 "3", "x", "true", NULL);
+
+    (void)await_line(p, STATUS, "\"released\"");
+    stop_by(p, SIGTERM);
+}
+END_TEST
+
+START_TEST(what_would_fail_again_ends_it)
+{
+    static const struct {
+        const char *command;
+        int code;
+    } rows[] = {{"/no/such/program", 127}, {"/etc/passwd", 126}};
+    struct process *p = holdfast(server, "elect", QUICK, "x", rows[_i].command, NULL);
+
+    ck_assert_int_eq(finish(p), rows[_i].code);
+}
+END_TEST
+
+START_TEST(a_server_that_never_answered_ends_it)
+{
+    struct process *p = holdfast(server, "elect", "--url", "redis://127.0.0.1:1",
+                                 "x", "true", NULL);
+
+    ck_assert_int_eq(finish(p), 125);
+}
+END_TEST
+
+START_TEST(a_server_that_comes_back_is_asked_again)
+{
+    struct process *p = candidate();
+
+    (void)await_line(p, OUT, "up");
+    server_kill(server);
+    (void)await_line(p, STATUS, "\"lost\"");
+    (void)await_line(p, ERR, "onnect");
+    server_restart(server);
+    (void)await_line(p, OUT, "up");
+    stop_by(p, SIGTERM);
+}
+END_TEST
+
+/* ---- options ---- */
+
+START_TEST(options_of_run_that_mean_nothing_here_are_refused)
+{
+    static const char *const words[] = {"-n", "--shared", "--wait=1", "--lease=1"};
+    struct process *p = holdfast(server, "elect", words[_i], "x", "true", NULL);
+    const char *line = await_line(p, ERR, "holdfast help elect");
+
+    ck_assert_ptr_nonnull(line);
+    ck_assert_int_eq(finish(p), 125);
+}
+END_TEST
+
+int main(void)
+{
+    Suite *s = suite_create("elect");
+    TCase *c = run_case(s, "terms");
+
+    tcase_add_test(c, command_runs_in_each_term);
+    tcase_add_test(c, another_leads_when_the_leader_ends);
+    tcase_add_test(c, another_leads_when_the_leader_is_killed);
+    tcase_add_test(c, a_deposed_leader_stands_again);
+    tcase_add_test(c, a_term_has_its_limit);
+    tcase_add_test(c, once_is_one_term);
+    c = run_case(s, "ends");
+    tcase_add_loop_test(c, a_signal_ends_it_while_it_waits, SIGHUP, SIGQUIT + 1);
+    tcase_add_test(c, a_command_that_ends_by_a_signal_is_the_last);
+    tcase_add_test(c, a_signal_ends_it_between_two_terms);
+    tcase_add_loop_test(c, what_would_fail_again_ends_it, 0, 2);
+    tcase_add_test(c, a_server_that_never_answered_ends_it);
+    tcase_add_test(c, a_server_that_comes_back_is_asked_again);
+    c = run_case(s, "options");
+    tcase_add_loop_test(c, options_of_run_that_mean_nothing_here_are_refused, 0, 4);
+    return run_suite(s);
+}
