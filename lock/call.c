@@ -22,6 +22,10 @@ static void on_retry(struct hf_timer *timer);
 static const char *const passing[] = {"LOADING", "BUSY", "TRYAGAIN",
                                       "CLUSTERDOWN", "MASTERDOWN"};
 
+#define LACKS_RIGHTS                                                           \
+    "the ACL of this user lacks a command, key or channel; 'holdfast doctor "  \
+    "--acl' prints what locks need"
+
 /* What a person can do about the others. */
 static const struct {
     const char *code;
@@ -32,10 +36,10 @@ static const struct {
     {"READONLY", "this server is a replica; give the master's address"},
     {"MISCONF", "the server cannot save to disk and refuses writes"},
     {"NOREPLICAS", "too few replicas are connected (min-replicas-to-write)"},
-    {"NOPERM", "the ACL of this user lacks a command, key or channel"},
-    {"ERR ACL failure in script:", "the ACL of this user lacks that command"},
-    {"The user executing the script can't run this command", /* Redis 6 */
-     "the ACL of this user lacks a command of the script"},
+    {"NOPERM", LACKS_RIGHTS},
+    {"ERR ACL failure in script:", LACKS_RIGHTS},
+    {"ERR The user executing the script can't", LACKS_RIGHTS}, /* Redis 7.0 */
+    {"The user executing the script can't", LACKS_RIGHTS},     /* Redis 6 */
     {"NOSCRIPT", "it was sent the script itself: this is no server that runs "
                  "scripts"},
     {"NOAUTH", "the server wants a password"},
