@@ -137,6 +137,16 @@ static void on_done(void *ctx, hf_status status, const struct hf_error *err)
         a->code = CLI_SIGNAL + a->signal;
 }
 
+/* Our end is not the hold's: the client forgets it, and nothing is lost. */
+static void on_forgotten(void *ctx, struct hf_lock *lock, int64_t owner,
+                         enum hf_lost reason)
+{
+    (void)ctx;
+    (void)lock;
+    (void)owner;
+    (void)reason;
+}
+
 static hf_status ask(struct acquire *a)
 {
     struct hf_acquire_options options;
@@ -147,6 +157,7 @@ static hf_status ask(struct acquire *a)
     options.wait_ms = a->wait_ms;
     options.lease_ms = a->lease_ms;
     options.cancel = &a->cancel;
+    options.on_lost = on_forgotten;
     return hf_lock_acquire_async(a->lock, &options, on_done, a);
 }
 

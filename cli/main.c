@@ -12,16 +12,17 @@
 
 /* If one of the first three were closed, a socket of ours would get its number,
  * and error messages would go to the server. Close-on-exec keeps them closed
- * for a command. */
+ * for a command. What is printed to a closed standard output fails, as it would
+ * have; messages go nowhere. */
 static void occupy_standard_fds(void)
 {
-    int fd;
+    static const int modes[] = {[STDIN_FILENO] = O_RDONLY,
+                                [STDOUT_FILENO] = O_RDONLY,
+                                [STDERR_FILENO] = O_WRONLY};
 
-    do
-        fd = open("/dev/null", O_RDWR | O_CLOEXEC);
-    while (fd >= 0 && fd <= STDERR_FILENO);
-    if (fd >= 0)
-        (void)close(fd);
+    for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++)
+        if (fcntl(fd, F_GETFD) < 0) /* the lowest that is closed */
+            (void)open("/dev/null", modes[fd] | O_CLOEXEC);
 }
 
 static int take_version(struct cli_args *args, struct cli_common *common)

@@ -66,8 +66,8 @@ static int main_release(struct cli_args *args, struct cli_common *common)
     int rc = cli_common_words(common, args, &words);
 
     if (rc == CLI_GO_ON && (!words[0] || !words[1] || words[2]))
-        return cli_usage(args, "give NAME and OWNER, as 'holdfast acquire' "
-                               "printed it");
+        return cli_usage(args, "give NAME and OWNER, the first word that "
+                               "'holdfast acquire' printed");
     if (rc == CLI_GO_ON)
         rc = cli_common_begin(common);
     return rc == CLI_GO_ON ? release(common, words) : rc;

@@ -130,6 +130,32 @@ START_TEST(an_owner_that_cannot_be_printed_holds_nothing)
 }
 END_TEST
 
+/* Nor where there is no standard output at all. */
+START_TEST(an_owner_without_standard_output_holds_nothing)
+{
+    char *argv[] = {(char *)"sh", (char *)"-c",
+                    (char *)"exec " HF_BUILD
+                            "/holdfast acquire x --lease 1m >&-", NULL};
+    struct process *p = start(server, argv);
+
+    await_line(p, ERR, "the lock is given back");
+    ck_assert_int_eq(finish(p), 125);
+    ck_assert(!is_held());
+}
+END_TEST
+
+/* That it outlives the process is no loss to be told of. */
+START_TEST(a_hold_that_stays_is_not_said_to_be_lost)
+{
+    struct process *p = holdfast(server, "acquire", "-v", "x", "--lease", "1m",
+                                 NULL);
+
+    ck_assert_str_eq(await_end(p, ERR), "");
+    ck_assert_int_eq(finish(p), 0);
+    ck_assert(is_held());
+}
+END_TEST
+
 START_TEST(programs_read_an_object)
 {
     struct process *p = holdfast(server, "acquire", "--json", "x", "--lease",
@@ -149,10 +175,15 @@ END_TEST
 
 START_TEST(wrong_usage_and_no_server_are_trouble)
 {
+    struct process *p;
+
     ck_assert_int_eq(finish(holdfast(server, "acquire", "x", NULL)), 125);
     ck_assert_int_eq(finish(holdfast(server, "acquire", "--lease", "1m", NULL)),
                      125);
     ck_assert_int_eq(finish(holdfast(server, "release", "x", NULL)), 125);
+    p = holdfast(server, "release", "x", STRANGER, "59988", NULL);
+    await_line(p, ERR, "the first word that 'holdfast acquire' printed");
+    ck_assert_int_eq(finish(p), 125);
     ck_assert_int_eq(finish(holdfast(NULL, "acquire", "-n", "-u",
                                      "redis://127.0.0.1:1", "x", "--lease",
                                      "1m", NULL)), 125);
@@ -175,6 +206,8 @@ int main(void)
     tcase_add_loop_test(c, a_signal_ends_the_wait_and_leaves_nothing, 0,
                         ROWS(signals));
     tcase_add_test(c, an_owner_that_cannot_be_printed_holds_nothing);
+    tcase_add_test(c, an_owner_without_standard_output_holds_nothing);
+    tcase_add_test(c, a_hold_that_stays_is_not_said_to_be_lost);
     tcase_add_test(c, programs_read_an_object);
     tcase_add_test(c, wrong_usage_and_no_server_are_trouble);
     return run_suite(s);
