@@ -169,23 +169,24 @@ static hf_status refuse(struct hf_op *op)
                                         [4] = "a fair lock with a queue",
                                         [6] = "a multi-lock",
                                         [7] = "a string that is no holder's"};
-    char name[100], holders[40];
     int64_t answer = op->answer.count;
-    const char *kind = holders;
+    char name[100];
 
-    (void)snprintf(holders, sizeof holders, "a lock with %lld holders",
-                   (long long)op->answer.number);
-    if (answer != -5)
-        kind = kinds[-answer];
     (void)hf_error_quote(name, sizeof name, op->lock->text, op->lock->name_len);
     if (answer == -2)
         return hf_error_set(op->error, HF_E_SERVER,
                             "%s: '%s' is no lock, and is left alone: it is a "
                             "hash that another program uses",
                             hf_router_address(op->client->router), name);
+    if (answer == -5)
+        return hf_error_set(op->error, HF_E_SERVER,
+                            "'%s' has %lld holders, and this frees only a lock "
+                            "that has one; nothing is changed", name,
+                            (long long)op->answer.number);
     return hf_error_set(op->error, HF_E_SERVER,
-                        "'%s' is %s, which this handle cannot release; nothing "
-                        "is changed", name, kind);
+                        "'%s' is %s, and is not freed as a %s; nothing is changed",
+                        name, kinds[-answer],
+                        hf_lock_kind_text(op->lock->kind->id));
 }
 
 static void on_forced(struct hf_call *call, hf_status status,
