@@ -32,8 +32,8 @@ static void give_up_hold(struct hf_op *op)
         return;
     if (op->lock->kind->steps[STEP_RELEASE].script &&
         (op->call.may_have_run || op->may_be_held || op->may_stand))
-        hf_release_orphan_in(&hold->orphan, op->lock, hf_hold_text(hold),
-                             op->lease_ms, op->place_ms);
+        hf_release_orphan(op->lock, hf_hold_text(hold), op->lease_ms,
+                          op->place_ms, &hold->orphan);
     op->call.may_have_run = op->may_be_held = op->may_stand = false;
     hf_hold_free(hold);
 }

@@ -13,6 +13,7 @@
  *          is released. */
 #include <pthread.h>
 
+#include "lock/ask.h"
 #include "lock/election.h"
 #include "lock/records.h"
 #include "lock/table.h"
@@ -183,7 +184,7 @@ static void on_task(struct hf_task *task)
 static hf_status check(const struct hf_lock *lock, struct hf_error *err)
 {
     if (hf_loop_forked(lock->client->loop))
-        return hf_error_set(err, HF_E_FORKED, "%s", hf_status_text(HF_E_FORKED));
+        return hf_ask_forked(err);
     if (lock->kind->is_shared || lock->kind->is_ownerless)
         return hf_error_set(err, HF_E_INVAL,
                             "a %s is held by many: nobody would lead",

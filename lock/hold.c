@@ -231,8 +231,8 @@ static void on_time(struct hf_timer *timer)
 static void let_go(const struct hf_hold *hold)
 {
     if (hold->lease.reason == HF_LOST_MAX_HOLD)
-        hf_release_orphan(hold->lock, hold->text, hold->text_len,
-                          hold->lease.claims.answered_ms, 0);
+        hf_release_orphan(hold->lock, hf_hold_text(hold),
+                          hold->lease.claims.answered_ms, 0, NULL);
 }
 
 /* Both: the hold may be released, and freed, while the callback runs. */

@@ -125,9 +125,16 @@ hf_status hf_acquire_options_check(const struct hf_acquire_options *o,
     return HF_OK;
 }
 
-static hf_status acquire(struct hf_lock *lock,
-                         const struct hf_acquire_options *options,
-                         bool is_member, struct hf_error *err)
+hf_status hf_acquire_options_check_async(const struct hf_acquire_options *o)
+{
+    if (!o || is_threads(o->owner))
+        return HF_E_INVAL; /* two tasks of one thread would be one owner */
+    return hf_acquire_options_check(o, NULL);
+}
+
+hf_status hf_lock_acquire(struct hf_lock *lock,
+                          const struct hf_acquire_options *options,
+                          struct hf_error *err)
 {
     struct hf_acquire_options ours;
     hf_status rc;
@@ -140,56 +147,24 @@ static hf_status acquire(struct hf_lock *lock,
         return rc;
     return hf_ask_run(lock,
                       &(struct hf_ask){.verb = &hf_verb_acquire,
-                                       .is_member = is_member,
                                        .owner = options->owner,
                                        .options = options}, err);
-}
-
-hf_status hf_lock_acquire(struct hf_lock *lock,
-                          const struct hf_acquire_options *options,
-                          struct hf_error *err)
-{
-    return acquire(lock, options, false, err);
-}
-
-hf_status hf_member_acquire(struct hf_lock *lock,
-                            const struct hf_acquire_options *options,
-                            struct hf_error *err)
-{
-    return acquire(lock, options, true, err);
-}
-
-static hf_status acquire_async(struct hf_lock *lock,
-                               const struct hf_acquire_options *options,
-                               bool is_member, hf_done *done, void *ctx)
-{
-    hf_status rc;
-
-    if (hf_loop_forked(lock->client->loop))
-        return HF_E_FORKED;
-    if (!options || is_threads(options->owner))
-        return HF_E_INVAL; /* two tasks of one thread would be one owner */
-    if ((rc = hf_acquire_options_check(options, NULL)) < 0)
-        return rc;
-    return hf_ask_post(lock,
-                       &(struct hf_ask){.verb = &hf_verb_acquire,
-                                        .is_member = is_member,
-                                        .owner = options->owner,
-                                        .options = options}, done, ctx);
 }
 
 hf_status hf_lock_acquire_async(struct hf_lock *lock,
                                 const struct hf_acquire_options *options,
                                 hf_done *done, void *ctx)
 {
-    return acquire_async(lock, options, false, done, ctx);
-}
+    hf_status rc;
 
-hf_status hf_member_acquire_async(struct hf_lock *lock,
-                                  const struct hf_acquire_options *options,
-                                  hf_done *done, void *ctx)
-{
-    return acquire_async(lock, options, true, done, ctx);
+    if (hf_loop_forked(lock->client->loop))
+        return HF_E_FORKED;
+    if ((rc = hf_acquire_options_check_async(options)) < 0)
+        return rc;
+    return hf_ask_post(lock,
+                       &(struct hf_ask){.verb = &hf_verb_acquire,
+                                        .owner = options->owner,
+                                        .options = options}, done, ctx);
 }
 
 void hf_cancel_init(struct hf_cancel *cancel, struct hf_client *client)

@@ -1,6 +1,7 @@
 /* Multi-locks: their members, in order, and what each owner has. */
 #include <string.h>
 
+#include "lock/ask.h"
 #include "lock/hold.h"
 #include "lock/hold_lookup.h"
 #include "lock/multi_hold.h"
@@ -58,8 +59,7 @@ static hf_status check_members(struct hf_lock *const *locks, size_t count,
                             HF_MULTI_MAX, count);
     for (size_t i = 0; i < count; i++)
         if (hf_loop_forked(locks[i]->client->loop))
-            return hf_error_set(err, HF_E_FORKED, "%s",
-                                hf_status_text(HF_E_FORKED));
+            return hf_ask_forked(err);
     return HF_OK;
 }
 

@@ -106,11 +106,14 @@ static hf_status take(struct hf_multi_call *call, struct hf_multi_step step,
                       struct hf_error *err)
 {
     struct hf_lock *lock = call->multi->members[step.member];
+    struct hf_ask ask = {.verb = &hf_verb_acquire,
+                         .is_member = true,
+                         .owner = call->options.owner,
+                         .options = &call->options};
 
     call->options.wait_ms = step.wait_ms;
-    return call->done
-               ? hf_member_acquire_async(lock, &call->options, on_step, call)
-               : hf_member_acquire(lock, &call->options, err);
+    return call->done ? hf_ask_post(lock, &ask, on_step, call)
+                      : hf_ask_run(lock, &ask, err);
 }
 
 /* Nobody else would: it fails neither for want of memory nor of room. */
@@ -179,9 +182,11 @@ static void on_step(void *ctx, hf_status status, const struct hf_error *err)
 /* ---- acquire ---- */
 
 static hf_status check(const struct hf_multi *multi,
-                       const struct hf_acquire_options *o, struct hf_error *err)
+                       const struct hf_acquire_options *o, bool blocks,
+                       struct hf_error *err)
 {
-    hf_status rc = hf_acquire_options_check(o, err);
+    hf_status rc = blocks ? hf_acquire_options_check(o, err)
+                          : hf_acquire_options_check_async(o);
 
     if (rc < 0)
         return rc;
@@ -233,7 +238,7 @@ static hf_status begin_acquire(struct hf_multi_call *call,
 
     if (hf_multi_forked(multi))
         return refuse(err, HF_E_FORKED);
-    if ((rc = check(multi, options, err)) < 0)
+    if ((rc = check(multi, options, !call->done, err)) < 0)
         return rc;
     call->multi = multi;
     call->options = *options;

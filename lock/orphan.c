@@ -160,9 +160,9 @@ struct hf_op *hf_orphan_new(struct hf_lock *lock, const struct hf_verb *of,
 /* The server executes the release after the acquire: it follows on the same
  * connection, or on the next one when the old one is dead on the server
  * (design 11). Without memory it is treated as beyond ORPHANS_MAX. */
-void hf_release_orphan_in(struct hf_op **memory, struct hf_lock *lock,
-                          struct hf_bytes text, int64_t lease_ms,
-                          int64_t place_ms)
+void hf_release_orphan(struct hf_lock *lock, struct hf_bytes text,
+                       int64_t lease_ms, int64_t place_ms,
+                       struct hf_op **memory)
 {
     struct hf_op *op;
 
@@ -173,13 +173,6 @@ void hf_release_orphan_in(struct hf_op **memory, struct hf_lock *lock,
     op->place_ms = place_ms;
     op->call.patience_ms = lease_ms; /* ORPHAN-2 */
     start(op);
-}
-
-void hf_release_orphan(struct hf_lock *lock, const char *text, size_t len,
-                       int64_t lease_ms, int64_t place_ms)
-{
-    hf_release_orphan_in(NULL, lock, (struct hf_bytes){text, len}, lease_ms,
-                         place_ms);
 }
 
 /* ---- ghosts ---- */
@@ -266,9 +259,9 @@ void hf_release_ghost(struct hf_lock *lock, const struct hf_answer *answer)
     if (!is_ours(client, holder) || is_held_here(lock, holder) ||
         is_under_way(client, holder) || !(side = side_of(lock, holder)))
         return;
-    hf_release_orphan(side, holder.ptr, holder.len,
+    hf_release_orphan(side, holder,
                       answer->number > 0 ? answer->number
                                          : client->watchdog_ms,
-                      0);
+                      0, NULL);
     hf_lock_unref(side);
 }

@@ -9,20 +9,18 @@
  *                     lease was `lease_ms`.
  *                     If it waited, it leaves the queue of its kind, too, where
  *                     it had `place_ms`.
- * hf_release_orphan_in - likewise, in memory that was taken before (ORPHAN-5),
- *                     if *memory is not NULL; which it is after, if it is used.
+ *                     memory  NULL, or where that is which was taken before
+ *                     (ORPHAN-5): NULL after, if it is used
  * hf_orphan_new     - an operation in the background about `text`, and with its
- *                     key behind it, not started. NULL: too many (ORPHAN-4), or
- *                     no memory.
+ *                     key behind it, not started; `memory` likewise. NULL: too
+ *                     many (ORPHAN-4), or no memory.
  * hf_orphan_text    - that text.
  * hf_release_ghost  - an acquire was refused, as `answer` says: releases the
  *                     holder if it has our UUID and this client has no record
  *                     of it (ORPHAN-3). */
-void hf_release_orphan(struct hf_lock *lock, const char *text, size_t len,
-                       int64_t lease_ms, int64_t place_ms);
-void hf_release_orphan_in(struct hf_op **memory, struct hf_lock *lock,
-                          struct hf_bytes text, int64_t lease_ms,
-                          int64_t place_ms);
+void hf_release_orphan(struct hf_lock *lock, struct hf_bytes text,
+                       int64_t lease_ms, int64_t place_ms,
+                       struct hf_op **memory);
 struct hf_op *hf_orphan_new(struct hf_lock *lock, const struct hf_verb *of,
                             struct hf_bytes text,
                             struct hf_op **memory) HF_MUST_CHECK;

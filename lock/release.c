@@ -29,8 +29,8 @@ static void end_release(struct hf_op *op, bool is_gone, hf_status status)
 
 static void leave_to_orphan(struct hf_hold *hold)
 {
-    hf_release_orphan(hold->lock, hold->text, hold->text_len,
-                      hold->lease.claims.answered_ms, 0);
+    hf_release_orphan(hold->lock, hf_hold_text(hold),
+                      hold->lease.claims.answered_ms, 0, NULL);
 }
 
 /* Its owner was told, or is told now; one acquisition less all the same. */
