@@ -14,6 +14,17 @@
 #define TTL_MS 30000
 #define TTL_LEAST_MS 100        /* the library's own limit */
 #define KILL_AFTER_MS 5000
+#define REST_MS 1000
+
+/* Of run and of elect. */
+#define HELP_OF_BOTH \
+    "  --on-lost WHAT       stop (default), warn or ignore\n" \
+    "  --lost-signal SIG    what stops the command; default TERM\n" \
+    "  --status-fd N        a JSON line on descriptor N for each event\n" \
+    "  --hide-url           COMMAND does not inherit HOLDFAST_URL\n" \
+    CLI_COMMON_HELP \
+    "\n" \
+    "D: a number of seconds, or with ms, s, m or h behind it.\n"
 
 const char cli_run_help[] =
     "usage: holdfast run [option]... NAME [--] COMMAND [ARG]...\n"
@@ -38,19 +49,11 @@ const char cli_run_help[] =
     "  --at-least D         keep the lock for so long, though COMMAND ended\n"
     "  -k, --kill-after D   from TERM to KILL; default 5s; at most half the\n"
     "                       TTL or lease when the lock is lost\n"
-    "  --on-lost WHAT       stop (default), warn or ignore\n"
-    "  --lost-signal SIG    what stops the command; default TERM\n"
-    "  --status-fd N        a JSON line on descriptor N for each event\n"
-    "  --hide-url           COMMAND does not inherit HOLDFAST_URL\n"
-    CLI_COMMON_HELP
-    "\n"
-    "D: a number of seconds, or with ms, s, m or h behind it.\n"
+    HELP_OF_BOTH
     "Exit code: the command's own; 128 + N if signal N ended it; 75 not\n"
     "acquired; 122 the lock was lost, and the command stopped;\n"
     "124 --max-hold; 125 holdfast failed; 126 COMMAND cannot be executed;\n"
     "127 COMMAND was not found.\n";
-
-#define REST_MS 1000
 
 const char cli_elect_help[] =
     "usage: holdfast elect [option]... NAME [--] COMMAND [ARG]...\n"
@@ -71,13 +74,7 @@ const char cli_elect_help[] =
     "  --max-hold D         stop COMMAND after so long, and let others lead\n"
     "  -k, --kill-after D   from TERM to KILL; default 5s; at most half the\n"
     "                       TTL when the lock is lost\n"
-    "  --on-lost WHAT       stop (default), warn or ignore\n"
-    "  --lost-signal SIG    what stops the command; default TERM\n"
-    "  --status-fd N        a JSON line on descriptor N for each event\n"
-    "  --hide-url           COMMAND does not inherit HOLDFAST_URL\n"
-    CLI_COMMON_HELP
-    "\n"
-    "D: a number of seconds, or with ms, s, m or h behind it.\n"
+    HELP_OF_BOTH
     "It ends by TERM, INT, QUIT or HUP: COMMAND, if it runs, gets the signal,\n"
     "and the lock is released when it has ended; by HUP only while COMMAND does\n"
     "not run. The exit code is COMMAND's, or 128 + N. Else it ends with 125 if\n"
