@@ -1,7 +1,6 @@
 /* `holdfast acquire`: takes a lock, prints its owner, and leaves the lock held
  * until its lease ends, or until `holdfast release`. */
 #include <errno.h>
-#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -39,20 +38,13 @@ struct acquire {
 
 /* ---- signals ---- */
 
-static bool is_ending(int signal)
-{
-    return signal == SIGTERM || signal == SIGINT || signal == SIGHUP ||
-           signal == SIGQUIT;
-}
-
 static void take_signals(struct acquire *a)
 {
-    int signal;
+    int signal = cli_signals_take_end();
 
     a->has_signal = false;
-    while ((signal = cli_signals_take()) != 0)
-        if (is_ending(signal) && a->signal == 0)
-            a->signal = signal;
+    if (a->signal == 0)
+        a->signal = signal;
 }
 
 static void on_signal(struct hf_io *io, int events)

@@ -83,21 +83,16 @@ int cli_signals_open(void)
     return pipe_fd[0];
 }
 
-static void note_later(bool now)
+void cli_signals_note_stop(bool is_noted)
 {
     for (size_t i = 0; i < WATCHED; i++) {
         if (watched[i].treatment != NOTE_LATER || stays_ignored(&watched[i]))
             continue;
-        if (now)
+        if (is_noted)
             treat(&watched[i]);
         else
             (void)sigaction(watched[i].number, &watched[i].before, NULL);
     }
-}
-
-void cli_signals_note_stop(bool is_noted)
-{
-    note_later(is_noted);
 }
 
 int cli_signals_take(void)
@@ -113,6 +108,22 @@ int cli_signals_take(void)
         return watched[i].number;
     }
     return 0;
+}
+
+bool cli_signals_end_programs(int signal)
+{
+    return signal == SIGTERM || signal == SIGINT || signal == SIGHUP ||
+           signal == SIGQUIT;
+}
+
+int cli_signals_take_end(void)
+{
+    int signal, first = 0;
+
+    while ((signal = cli_signals_take()) != 0)
+        if (first == 0 && cli_signals_end_programs(signal))
+            first = signal;
+    return first;
 }
 
 /* ---- around a fork ---- */
@@ -143,9 +154,9 @@ void cli_signals_inherit(void)
  * that we cannot get stuck. */
 void cli_signals_suspend(void)
 {
-    note_later(false);
+    cli_signals_note_stop(false);
     (void)kill(0, SIGTSTP);
-    note_later(true);
+    cli_signals_note_stop(true);
 }
 
 /* ---- dying ---- */

@@ -11,10 +11,14 @@
  * cli_signals_note_stop - TSTP, too, as long as there is a command to stop with
  *   us.
  * cli_signals_take - the next one noted, or 0. Each is reported once, however
- *   often it came since. */
+ *   often it came since.
+ * cli_signals_take_end - takes all, and returns the first that ends programs, or
+ *   0. cli_signals_end_programs - is it TERM, INT, HUP or QUIT? */
 int cli_signals_open(void);
 void cli_signals_note_stop(bool is_noted);
 int cli_signals_take(void);
+int cli_signals_take_end(void);
+bool cli_signals_end_programs(int signal);
 
 /* cli_signals_hold   - none is delivered, so that a forked child does not run
  *                      our handlers; cli_signals_resume - in the parent.

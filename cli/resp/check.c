@@ -2,7 +2,6 @@
 #include "cli/resp/check.h"
 
 #include <inttypes.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -142,13 +141,9 @@ static int choose_key(struct check *c)
 /* An exit code after a signal that ends programs, or CLI_GO_ON. */
 static int look_for_signal(void)
 {
-    int number;
+    int signal = cli_signals_take_end();
 
-    while ((number = cli_signals_take()) != 0)
-        if (number == SIGTERM || number == SIGINT || number == SIGHUP ||
-            number == SIGQUIT)
-            return CLI_SIGNAL + number;
-    return CLI_GO_ON;
+    return signal != 0 ? CLI_SIGNAL + signal : CLI_GO_ON;
 }
 
 static int try_all(struct check *c, int protocol)

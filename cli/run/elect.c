@@ -1,6 +1,5 @@
 /* `holdfast elect`: one round behind another. Whoever has the lock leads. */
 #include <poll.h>
-#include <signal.h>
 #include <sys/wait.h>
 
 #include "cli/report.h"
@@ -13,12 +12,6 @@
 
 /* ---- between two rounds ---- */
 
-static bool is_ending(int signal)
-{
-    return signal == SIGTERM || signal == SIGINT || signal == SIGHUP ||
-           signal == SIGQUIT;
-}
-
 /* Daemons that a command has left behind are our children now; ended, too. */
 static void reap(void)
 {
@@ -26,28 +19,17 @@ static void reap(void)
         continue;
 }
 
-/* The first that ends programs; 0: none. */
-static int take_signal(void)
-{
-    int signal, first = 0;
-
-    while ((signal = cli_signals_take()) != 0)
-        if (first == 0 && is_ending(signal))
-            first = signal;
-    return first;
-}
-
 /* Rests, and ends with the signal that comes meanwhile; 0: none has. */
 static int rest(int64_t ms)
 {
     struct pollfd signals = {.fd = cli_signals_open(), .events = POLLIN};
     int64_t until_ms = hf_clock_ms() + ms, left_ms = ms;
-    int signal = take_signal();
+    int signal = cli_signals_take_end();
 
     cli_report_flush();
     while (signal == 0 && left_ms > 0) {
         (void)poll(&signals, 1, (int)left_ms);
-        signal = take_signal();
+        signal = cli_signals_take_end();
         left_ms = until_ms - hf_clock_ms();
     }
     reap();

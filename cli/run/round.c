@@ -8,7 +8,6 @@
 #include <unistd.h>
 
 #include "cli/report.h"
-#include "cli/run/process_tree.h"
 #include "cli/run/session.h"
 #include "cli/signals.h"
 
@@ -148,12 +147,10 @@ static void look_at_command(struct cli_session *run)
 /* No command is running: we may just exit. */
 static void leave_if_told(void)
 {
-    int signal;
+    int signal = cli_signals_take_end();
 
-    while ((signal = cli_signals_take()) != 0)
-        if (signal == SIGTERM || signal == SIGINT || signal == SIGHUP ||
-            signal == SIGQUIT)
-            cli_signals_die(signal, false);
+    if (signal != 0)
+        cli_signals_die(signal, false);
 }
 
 static void on_signal(struct hf_io *io, int events)

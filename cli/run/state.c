@@ -47,6 +47,7 @@
 #include <signal.h>
 
 #include "cli/command.h"
+#include "cli/signals.h"
 
 static bool has_command(const struct cli_run *r)
 {
@@ -260,16 +261,10 @@ static unsigned refused(struct cli_run *r, int status)
     return finish(r, status == HF_LOST ? CLI_LOST : CLI_TROUBLE);
 }
 
-static bool ends_programs(int signal)
-{
-    return signal == SIGTERM || signal == SIGINT || signal == SIGHUP ||
-           signal == SIGQUIT;
-}
-
 /* The other signals are for the command, which has not started. */
 static unsigned signal_while_waiting(struct cli_run *r, int signal)
 {
-    if (!ends_programs(signal))
+    if (!cli_signals_end_programs(signal))
         return 0;
     r->code = CLI_SIGNAL + signal;
     r->die_of = signal;
@@ -278,7 +273,7 @@ static unsigned signal_while_waiting(struct cli_run *r, int signal)
 
 static unsigned signal_again(struct cli_run *r, int signal)
 {
-    if (!ends_programs(signal))
+    if (!cli_signals_end_programs(signal))
         return 0;
     r->is_hasty = true;
     return finish(r, r->code);
@@ -288,8 +283,8 @@ static unsigned signal_again(struct cli_run *r, int signal)
  * and a program may ask its user after INT or QUIT (RUN-6). */
 static unsigned forward(struct cli_run *r, int signal)
 {
-    r->is_told |= ends_programs(signal);
-    if (ends_programs(signal))
+    r->is_told |= cli_signals_end_programs(signal);
+    if (cli_signals_end_programs(signal))
         r->told |= UINT64_C(1) << signal;
     if (signal != SIGTERM || r->state == CLI_DRAINING)
         return CLI_DO_FORWARD;
@@ -423,7 +418,7 @@ static unsigned move(struct cli_run *r, const struct cli_run_event *ev)
         return release(r);
 
     case EDGE(CLI_KEEPING, CLI_EV_SIGNAL):
-        return ends_programs(ev->number) ? begin_release(r) : 0;
+        return cli_signals_end_programs(ev->number) ? begin_release(r) : 0;
     case EDGE(CLI_KEEPING, CLI_EV_LOST): /* RUN-4: keep its code */
         return begin_release(r);
     case EDGE(CLI_KEEPING, CLI_EV_TIME):
@@ -432,7 +427,7 @@ static unsigned move(struct cli_run *r, const struct cli_run_event *ev)
     case EDGE(CLI_RELEASING, CLI_EV_RELEASED):
         return released(r, ev->number);
     case EDGE(CLI_RELEASING, CLI_EV_SIGNAL):
-        return ends_programs(ev->number) ? give_up_release(r) : 0;
+        return cli_signals_end_programs(ev->number) ? give_up_release(r) : 0;
     case EDGE(CLI_RELEASING, CLI_EV_TIME):
         return look_at_release(r);
     default: /* late events, and TIME, which was handled */
