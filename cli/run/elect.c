@@ -1,4 +1,5 @@
 /* `holdfast elect`: one round behind another. Whoever has the lock leads. */
+#include <limits.h>
 #include <poll.h>
 #include <sys/wait.h>
 
@@ -28,7 +29,7 @@ static int rest(int64_t ms)
 
     cli_report_flush();
     while (signal == 0 && left_ms > 0) {
-        (void)poll(&signals, 1, (int)left_ms);
+        (void)poll(&signals, 1, left_ms < INT_MAX ? (int)left_ms : INT_MAX);
         signal = cli_signals_take_end();
         left_ms = until_ms - hf_clock_ms();
     }

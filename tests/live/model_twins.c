@@ -9,7 +9,6 @@
 #include <sys/socket.h>
 #include <sys/time.h>
 #include <sys/un.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "tests/support/dice.h"
@@ -268,7 +267,7 @@ static bool texts_agree(const char **a, const char **b)
         return ok;
     }
     ok = are_equal(x, n, y, m) || (n > 4 && memcmp(x, "ERR ", 4) == 0 &&
-                                 errors_agree(x, n, y, m));
+                                   errors_agree(x, n, y, m));
     *a = x + n + 2;
     *b = y + m + 2;
     return ok;
