@@ -126,7 +126,7 @@ const char *plan_lock_name(const struct plan *plan, int64_t lock)
 bool plan_has_sides(int64_t family)
 {
     return family == FAMILY_MIXED || family == FAMILY_READ_WRITE ||
-           family == FAMILY_MIXED_FAIR;
+           family == FAMILY_MIXED_FAIR || family == FAMILY_MIXED_SPIN;
 }
 
 enum hf_lock_kind plan_kind(const struct plan *plan, int64_t lock, int64_t side)
@@ -140,6 +140,8 @@ enum hf_lock_kind plan_kind(const struct plan *plan, int64_t lock, int64_t side)
         [FAMILY_FAIR] = {HF_KIND_FAIR, HF_KIND_FAIR},
         [FAMILY_MIXED_FAIR] = {HF_KIND_FAIR, HF_KIND_NONREENTRANT_FAIR},
         [FAMILY_VALUE] = {HF_KIND_VALUE, HF_KIND_VALUE},
+        [FAMILY_SPIN] = {HF_KIND_SPIN, HF_KIND_SPIN},
+        [FAMILY_MIXED_SPIN] = {HF_KIND_SPIN, HF_KIND_NONREENTRANT},
     };
 
     return kinds[plan->locks[lock].family][side];
@@ -538,6 +540,23 @@ static void draw_values(struct plan *plan, uint64_t seed)
             plan->locks[i].family = FAMILY_VALUE;
 }
 
+/* Likewise, in place of reentrant locks. */
+static void draw_spins(struct plan *plan, uint64_t seed)
+{
+    uint64_t dice = dice_stream(seed, "spins");
+
+    for (size_t i = 0; i < plan->lock_count; i++) {
+        int64_t *family = &plan->locks[i].family;
+
+        if (!draw_one_in(&dice, 3))
+            continue;
+        if (*family == FAMILY_PLAIN)
+            *family = FAMILY_SPIN;
+        else if (*family == FAMILY_MIXED)
+            *family = FAMILY_MIXED_SPIN;
+    }
+}
+
 /* Who stands in a queue keeps its place by asking, each third of the watchdog's
  * time; a question to a server that waits for replicas holds up those behind it.
  * A hundred waiters of a client are to get their turn in time. */
@@ -562,5 +581,6 @@ void plan_draw(struct plan *plan, uint64_t seed)
     else
         draw_scene_of(plan, seed);
     draw_values(plan, seed);
+    draw_spins(plan, seed);
     hurry_replicas(plan);
 }

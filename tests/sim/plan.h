@@ -64,6 +64,8 @@ enum plan_family {
     FAMILY_FAIR,
     FAMILY_MIXED_FAIR, /* fair and non-reentrant fair: side 0, 1 */
     FAMILY_VALUE,      /* drawn in place of a non-reentrant one */
+    FAMILY_SPIN,       /* of a plain one */
+    FAMILY_MIXED_SPIN, /* of a mixed one: spin and non-reentrant: side 0, 1 */
     FAMILIES
 };
 #define FAMILIES_DRAWN FAMILY_VALUE

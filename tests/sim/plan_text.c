@@ -31,7 +31,8 @@ static const char *const deployment_names[DEPLOYMENTS + 1] = {
     "standalone", "replicas", "sentinel", "cluster", "sharded"};
 static const char *const family_names[FAMILIES + 1] = {
     "plain",      "nonreentrant", "mixed",      "fenced",
-    "read_write", "fair",         "mixed_fair", "value"};
+    "read_write", "fair",         "mixed_fair", "value",
+    "spin",       "mixed_spin"};
 static const char *const verb_names[VERBS + 1] = {
     "acquire", "release", "force", "inspect", "cancel", "close", "free"};
 static const char *const trouble_names[TROUBLES + 1] = {
