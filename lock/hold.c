@@ -87,6 +87,20 @@ void hf_hold_settle(struct hf_hold *hold)
     hf_client_note_quiet(client);
 }
 
+void hf_hold_silence(struct hf_lock *lock,
+                     bool (*is_whose)(const struct hf_hold *, const void *whose),
+                     const void *whose)
+{
+    for (struct hf_list *l = lock->holds.next; l != &lock->holds; l = l->next) {
+        struct hf_hold *hold = HF_OWNER_OF(l, struct hf_hold, node);
+
+        if (is_whose(hold, whose)) {
+            hold->on_lost = NULL;
+            hold->on_renewed = NULL;
+        }
+    }
+}
+
 void hf_hold_free(struct hf_hold *hold)
 {
     struct hf_client *client = hold->lock->client;

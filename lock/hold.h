@@ -9,6 +9,8 @@
  * hf_hold_free   - forgets it; takes it out of whatever it is in, but for
  *                  client->holds. Its memory lasts until its batch ends.
  * hf_hold_settle - its multi-lock has all members: it is open no more.
+ * hf_hold_silence - holds of `whose` that a closed client has still: they have
+ *                  nobody to tell.
  * hf_hold_rearm  - its lease has changed: its timer fires when that is due.
  * hf_hold_tell_lost    - it is lost: no renewal follows, and on_lost is posted,
  *                  or the loss is logged.
@@ -16,6 +18,9 @@
 struct hf_hold *hf_hold_new(struct hf_op *op) HF_MUST_CHECK;
 void hf_hold_free(struct hf_hold *hold);
 void hf_hold_settle(struct hf_hold *hold);
+void hf_hold_silence(struct hf_lock *lock,
+                     bool (*is_whose)(const struct hf_hold *, const void *whose),
+                     const void *whose);
 void hf_hold_rearm(struct hf_hold *hold);
 void hf_hold_tell_lost(struct hf_hold *hold);
 void hf_hold_tell_renewed(struct hf_hold *hold);

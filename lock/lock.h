@@ -47,7 +47,8 @@ extern "C" {
     X(HF_NOT_OWNER, -2, "this owner does not hold the lock")                  \
     X(HF_LOST, -3, "the lock was lost while it was held")                     \
     X(HF_CANCELLED, -4, "the wait was cancelled")                             \
-    X(HF_UNREPLICATED, -5, "too few replicas have the lock")
+    X(HF_UNREPLICATED, -5, "too few replicas have the lock")                  \
+    X(HF_E_QUORUM, -113, "too few servers of a quorum answered")
 
 enum { HF_LOCK_STATUS_MAP(HF_STATUS_ENUM) };
 

@@ -102,23 +102,10 @@ hf_status hf_multi_new(struct hf_multi **out, struct hf_lock *const *locks,
 static void on_lost(void *ctx, struct hf_lock *lock, int64_t owner,
                     enum hf_lost reason);
 
-static bool is_ours(const struct hf_multi *multi, const struct hf_hold *hold)
+static bool has_hold(const struct hf_hold *hold, const void *multi)
 {
     return hold->on_lost == on_lost &&
            ((const struct hf_multi_hold *)hold->ctx)->multi == multi;
-}
-
-/* A client that was closed may hold it still: that has nobody to tell. */
-static void leave_holds(const struct hf_multi *multi, struct hf_lock *lock)
-{
-    for (struct hf_list *l = lock->holds.next; l != &lock->holds; l = l->next) {
-        struct hf_hold *hold = HF_OWNER_OF(l, struct hf_hold, node);
-
-        if (is_ours(multi, hold)) {
-            hold->on_lost = NULL;
-            hold->on_renewed = NULL;
-        }
-    }
 }
 
 /* Callbacks that have begun have returned when this does. */
@@ -129,7 +116,7 @@ static void leave_members(struct hf_multi *multi)
 
         hf_loop_lock(loop);
         hf_loop_finish_tasks(loop);
-        leave_holds(multi, multi->members[i]);
+        hf_hold_silence(multi->members[i], has_hold, multi);
         hf_lock_unref(multi->members[i]);
         hf_loop_unlock(loop);
     }

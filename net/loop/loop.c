@@ -124,6 +124,11 @@ const struct hf_mem *hf_loop_mem(const struct hf_loop *loop)
     return loop->mem;
 }
 
+bool hf_loop_has_thread(const struct hf_loop *loop)
+{
+    return loop->has_thread;
+}
+
 bool hf_loop_forked(const struct hf_loop *loop)
 {
     return hf_fork_mark_is_child(&loop->fork_mark);

@@ -7,8 +7,10 @@
 
 #include "net/net.h"
 
-/* hf_loop_mem - the allocator that the loop was made with. */
+/* hf_loop_mem        - the allocator that the loop was made with.
+ * hf_loop_has_thread - a background thread drives it. */
 const struct hf_mem *hf_loop_mem(const struct hf_loop *loop);
+bool hf_loop_has_thread(const struct hf_loop *loop);
 
 /* hf_loop_forked - are we in a child of the process that made the loop? Then
  * all of it is the parent's. What would do something returns HF_E_FORKED, or

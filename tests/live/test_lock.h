@@ -313,7 +313,9 @@ static inline void diary_wait(void *ctx, struct hf_lock *lock,
     struct diary *d = ctx;
 
     (void)lock;
+    (void)pthread_mutex_lock(&d->note.mutex);
     d->info = *info;
+    (void)pthread_mutex_unlock(&d->note.mutex);
     note_add(&d->note, &d->waits);
 }
 
@@ -322,9 +324,12 @@ static inline void diary_renewed(void *ctx, struct hf_lock *lock,
 {
     struct diary *d = ctx;
     int64_t now_ms = local_now_ms();
+    int64_t safe_ms = hf_lock_safe_ms(lock, owner);
 
+    (void)pthread_mutex_lock(&d->note.mutex); /* clients have a thread each */
     d->owner = owner;
-    d->safe_until_ms = now_ms + hf_lock_safe_ms(lock, owner);
+    d->safe_until_ms = now_ms + safe_ms;
+    (void)pthread_mutex_unlock(&d->note.mutex);
     note_add(&d->note, &d->renewals);
 }
 

@@ -1,0 +1,213 @@
+/* Quorums: their members, and what each owner has. */
+#include "lock/hold.h"
+#include "lock/quorum_hold.h"
+#include "lock/records.h"
+#include "lock/table.h"
+#include "net/base/error.h"
+#include "net/base/mem.h"
+
+/* ---- handles ---- */
+
+static size_t size_of(size_t count)
+{
+    return sizeof(struct hf_quorum) + count * sizeof(struct hf_lock *);
+}
+
+static size_t size_of_hold(size_t count)
+{
+    return sizeof(struct hf_quorum_hold) + count * sizeof(struct hf_quorum_seat);
+}
+
+static bool is_there(struct hf_lock *const *locks, size_t count,
+                     const struct hf_client *client)
+{
+    for (size_t i = 0; i < count; i++)
+        if (locks[i]->client == client)
+            return true;
+    return false;
+}
+
+static hf_status check_members(struct hf_lock *const *locks, size_t count,
+                               struct hf_error *err)
+{
+    if (count < 1 || count > HF_QUORUM_MAX)
+        return hf_error_set(err, HF_E_INVAL,
+                            "a quorum has 1 to %d members, not %zu",
+                            HF_QUORUM_MAX, count);
+    for (size_t i = 0; i < count; i++) {
+        if (hf_loop_forked(locks[i]->client->loop))
+            return hf_ask_forked(err);
+        if (is_there(locks, i, locks[i]->client))
+            return hf_error_set(err, HF_E_INVAL,
+                                "two members are of one client, at %s: that "
+                                "would count one server twice",
+                                hf_client_address(locks[i]->client));
+    }
+    return HF_OK;
+}
+
+static void keep_members(struct hf_quorum *quorum)
+{
+    for (uint32_t i = 0; i < quorum->count; i++) {
+        struct hf_loop *loop = quorum->members[i]->client->loop;
+
+        hf_loop_lock(loop);
+        hf_lock_ref(quorum->members[i]);
+        hf_loop_unlock(loop);
+    }
+}
+
+hf_status hf_quorum_new(struct hf_quorum **out, struct hf_lock *const *locks,
+                        size_t count, struct hf_error *err)
+{
+    hf_status rc = check_members(locks, count, err);
+    struct hf_quorum *quorum;
+
+    if (rc < 0)
+        return rc;
+    quorum = hf_mem_new(locks[0]->client->mem, size_of(count));
+    if (!quorum)
+        return hf_error_set(err, HF_E_NOMEM, "%s", hf_status_text(HF_E_NOMEM));
+    quorum->mem = locks[0]->client->mem;
+    quorum->count = (uint32_t)count;
+    for (size_t i = 0; i < count; i++)
+        quorum->members[i] = locks[i];
+    hf_list_init(&quorum->holds);
+    pthread_mutex_init(&quorum->mutex, NULL);
+    pthread_cond_init(&quorum->ended, NULL);
+    keep_members(quorum);
+    *out = quorum;
+    return HF_OK;
+}
+
+bool hf_quorum_forked(const struct hf_quorum *quorum)
+{
+    return hf_loop_forked(quorum->members[0]->client->loop);
+}
+
+struct hf_lock *hf_quorum_member(const struct hf_quorum *quorum, size_t index)
+{
+    return index < quorum->count ? quorum->members[index] : NULL;
+}
+
+/* Timers are of the first one's loop. */
+static void stop_timers(const struct hf_quorum *quorum)
+{
+    struct hf_loop *loop = quorum->members[0]->client->loop;
+
+    hf_loop_lock(loop);
+    for (struct hf_list *l = quorum->holds.next; l != &quorum->holds;
+         l = l->next) {
+        struct hf_quorum_hold *hold =
+            HF_OWNER_OF(l, struct hf_quorum_hold, node);
+
+        hf_loop_disarm(loop, &hold->timer);
+        hf_loop_unpost(loop, &hold->task);
+    }
+    hf_loop_unlock(loop);
+}
+
+/* Callbacks that have begun have returned when this does. */
+static void leave_members(const struct hf_quorum *quorum)
+{
+    for (uint32_t i = 0; i < quorum->count; i++) {
+        struct hf_loop *loop = quorum->members[i]->client->loop;
+
+        hf_loop_lock(loop);
+        hf_loop_finish_tasks(loop);
+        hf_hold_silence(quorum->members[i], hf_quorum_has_hold, quorum);
+        hf_lock_unref(quorum->members[i]);
+        hf_loop_unlock(loop);
+    }
+}
+
+void hf_quorum_free(struct hf_quorum *quorum)
+{
+    struct hf_list *l;
+
+    if (!quorum || hf_quorum_forked(quorum))
+        return;
+    stop_timers(quorum);
+    leave_members(quorum);
+    while ((l = quorum->holds.next) != &quorum->holds) {
+        hf_list_remove(l);
+        hf_mem_free(quorum->mem, HF_OWNER_OF(l, struct hf_quorum_hold, node),
+                    size_of_hold(quorum->count));
+    }
+    pthread_cond_destroy(&quorum->ended);
+    pthread_mutex_destroy(&quorum->mutex);
+    hf_mem_free(quorum->mem, quorum, size_of(quorum->count));
+}
+
+/* ---- holds ---- */
+
+struct hf_quorum_hold *hf_quorum_find_hold(const struct hf_quorum *quorum,
+                                           int64_t owner)
+{
+    for (struct hf_list *l = quorum->holds.next; l != &quorum->holds;
+         l = l->next) {
+        struct hf_quorum_hold *hold =
+            HF_OWNER_OF(l, struct hf_quorum_hold, node);
+
+        if (hold->owner == owner)
+            return hold;
+    }
+    return NULL;
+}
+
+static struct hf_quorum_hold *new_hold(struct hf_quorum *quorum)
+{
+    struct hf_quorum_hold *hold =
+        hf_mem_new(quorum->mem, size_of_hold(quorum->count));
+
+    if (!hold)
+        return NULL;
+    hold->quorum = quorum;
+    hold->timer = (struct hf_timer){.fire = hf_quorum_on_timer};
+    hf_task_init(&hold->task, hf_quorum_on_task);
+    for (uint32_t i = 0; i < quorum->count; i++) {
+        hold->seats[i].hold = hold;
+        hold->seats[i].member = i;
+    }
+    hf_quorum_turn_init(&hold->turn, quorum->count);
+    hf_list_push(&quorum->holds, &hold->node);
+    return hold;
+}
+
+struct hf_quorum_hold *hf_quorum_add_hold(struct hf_quorum *quorum)
+{
+    struct hf_quorum_hold *hold = hf_quorum_find_hold(quorum, 0);
+
+    return hold ? hold : new_hold(quorum);
+}
+
+/* The greatest first: the one in the middle is the last of most. */
+int64_t hf_quorum_all_safe_ms(const struct hf_quorum *quorum, int64_t owner)
+{
+    int64_t safe[HF_QUORUM_MAX];
+
+    for (uint32_t i = 0; i < quorum->count; i++) {
+        int64_t ms = hf_lock_safe_ms(quorum->members[i], owner);
+        uint32_t at = i;
+
+        for (; at > 0 && safe[at - 1] < ms; at--)
+            safe[at] = safe[at - 1];
+        safe[at] = ms;
+    }
+    return safe[quorum->count / 2];
+}
+
+int64_t hf_quorum_safe_ms(struct hf_quorum *quorum, int64_t owner)
+{
+    const struct hf_quorum_hold *hold;
+    int64_t safe = INT64_MIN;
+
+    if (hf_quorum_forked(quorum))
+        return safe;
+    pthread_mutex_lock(&quorum->mutex);
+    if (owner != 0 && (hold = hf_quorum_find_hold(quorum, owner)) &&
+        hold->turn.phase == QUORUM_HELD)
+        safe = hf_quorum_all_safe_ms(quorum, owner);
+    pthread_mutex_unlock(&quorum->mutex);
+    return safe;
+}

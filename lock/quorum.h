@@ -1,0 +1,135 @@
+/* Redlock: one lock on several servers that know nothing of each other, held by
+ * who has most of them. It stays held, and can be had, while a minority of the
+ * servers is down.
+ *
+ *     struct hf_lock *locks[3];            one on each server, of one name
+ *     struct hf_quorum *quorum;
+ *
+ *     for (int i = 0; i < 3; i++)
+ *         if (hf_lock_new(&locks[i], clients[i], "report", 6, &error) < 0)
+ *             return give_up(error.text);
+ *     if (hf_quorum_new(&quorum, locks, 3, &error) < 0 ||
+ *         hf_quorum_acquire(quorum, NULL, &error) < 0)
+ *         return give_up(error.text);
+ *     ...
+ *     hf_quorum_release(quorum, hf_owner_thread(), &error);
+ *     hf_quorum_free(quorum);
+ *
+ * Each member is a lock of any kind, on a deployment of its own: a server, a
+ * master with its sentinels, or a cluster. There is nothing on them but the
+ * members. Members of kind HF_KIND_VALUE exclude redsync and node-redlock on the
+ * same servers.
+ *
+ * What is promised, and what it takes of the servers (a server that was
+ * restarted without its data must stay away for the longest lease):
+ * docs/quorum.md.
+ *
+ * Order: give the members in one order everywhere. Nothing breaks otherwise, but
+ * those who meet agree sooner on who is first.
+ *
+ * Threads, callbacks, errors: as lock.h; callbacks of two members may run at the
+ * same time, on the threads of their clients. These must be driven by somebody
+ * all the time, best by their background threads: an answer of one server says
+ * what is asked of another.
+ *
+ * Source: REDLOCK; WIRE 13. */
+#ifndef HF_QUORUM_H
+#define HF_QUORUM_H
+
+#include "lock/lock.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* A handle on one set of members. Any number of owners may use it; each that
+ * has held it costs some 2 KB for each member until the handle is freed. */
+struct hf_quorum;
+
+#define HF_QUORUM_MAX 15
+
+/* hf_quorum_new  - of `count` locks, 1 to HF_QUORUM_MAX, best an odd number;
+ *   most of them (count / 2 + 1) make the quorum. The caller may free them
+ *   before it. HF_E_INVAL: more, or none; two of one client: that would count
+ *   one server twice. HF_E_NOMEM, HF_E_FORKED. No I/O.
+ * hf_quorum_free - gives the handle up; takes NULL. Nothing may be held or under
+ *   way by it. Before its clients are freed, and not from a callback: it waits
+ *   until callbacks that have begun have returned. */
+HF_API hf_status hf_quorum_new(struct hf_quorum **out,
+                               struct hf_lock *const *locks, size_t count,
+                               struct hf_error *err) HF_MUST_CHECK;
+HF_API void hf_quorum_free(struct hf_quorum *quorum);
+
+/* hf_quorum_acquire - takes most of the members. All are asked at once, and it
+ *   returns when most have said yes; the others may still do so. While it is
+ *   held, those who do not have it are asked again, each third of the first
+ *   client's watchdog_ms, unless there is a lease_ms.
+ *   options   NULL: as of hf_lock_acquire. wait_ms is for all together; with 0
+ *             each is asked once. A call whose members are held by others waits
+ *             for the first of them that answers, and holds none meanwhile.
+ *             lease_ms and max_hold_ms are each member's; with a lease_ms, at
+ *             least half of it is left when this returns. cancel must be NULL:
+ *             hf_quorum_cancel. on_wait and on_renewed are told of each member.
+ *             on_lost is told once, when it is no more held on most members,
+ *             with the member that broke it. The owner may not hold a member by
+ *             itself
+ * Returns HF_OK         most are held, and certain to be ours
+ *         HF_TIMEOUT    wait_ms is over, and others hold too many
+ *         HF_E_QUORUM   too many servers refused or did not answer in their
+ *                       client's request timeout; others are not in the way
+ *         HF_CANCELLED  hf_quorum_cancel
+ *         HF_LOST       this owner's was lost, and is not released yet
+ *         HF_E_INVAL    the options; or this owner holds it already, or another
+ *                       call of its is under way; or a client has no background
+ *                       thread (of calls that block)
+ *         HF_E_NOREPLY  again and again the answers came too late for the lease
+ *         HF_E_NOMEM, HF_E_FORKED
+ *   The error says what each server answered: "2 of 5 said yes, 3 are needed:
+ *   a:6379: yes; b:6379: yes; c:6379: held by ...". Unless it is HF_OK, what had
+ *   been taken is given back when it returns, also where no answer came: in the
+ *   background then, as by hf_lock_acquire. */
+HF_API hf_status hf_quorum_acquire(struct hf_quorum *quorum,
+                                   const struct hf_acquire_options *options,
+                                   struct hf_error *err) HF_MUST_CHECK;
+
+/* hf_quorum_release - gives all members back, at once. Whatever it returns, but
+ *   where "nothing was done", the owner holds it no more.
+ * Returns HF_OK         most answered that they are free
+ *         HF_LOST       it had been lost: fewer than most were still held
+ *         HF_NOT_OWNER  the owner does not hold it: nothing was done
+ *         HF_E_INVAL    another call of this owner is under way, or a client has
+ *                       no background thread: nothing was done
+ *         HF_E_FORKED   nothing was done
+ *         HF_E_QUORUM   too few answered. Each goes on in the background, or
+ *                       ends with its TTL, as by hf_lock_release */
+HF_API hf_status hf_quorum_release(struct hf_quorum *quorum, int64_t owner,
+                                   struct hf_error *err);
+
+/* hf_quorum_acquire_async, hf_quorum_release_async - as the calls of those names;
+ *   `done` as of hf_lock_acquire_async, whose rules for the owner hold here, too.
+ *   It runs where callbacks of one of the clients run.
+ * hf_quorum_cancel - ends the owner's acquire that is under way, if there is
+ *   one, with HF_CANCELLED. Any thread. */
+HF_API hf_status hf_quorum_acquire_async(
+    struct hf_quorum *quorum, const struct hf_acquire_options *options,
+    hf_done *done, void *ctx) HF_MUST_CHECK;
+HF_API hf_status hf_quorum_release_async(struct hf_quorum *quorum,
+                                         int64_t owner, hf_done *done,
+                                         void *ctx) HF_MUST_CHECK;
+HF_API void hf_quorum_cancel(struct hf_quorum *quorum, int64_t owner);
+
+/* hf_quorum_safe_ms - for how long it is certain to be ours: the least of the
+ *   greatest hf_lock_safe_ms that make a quorum, each with its margin for drift
+ *   taken off. <= 0: do not touch what it protects. INT64_MIN: the owner does
+ *   not hold it, or it is lost. No I/O.
+ * hf_quorum_member  - the one number `index`, from 0, in the order given. NULL:
+ *   there are not as many. The handle is borrowed, and valid as long as the
+ *   quorum. */
+HF_API int64_t hf_quorum_safe_ms(struct hf_quorum *quorum, int64_t owner);
+HF_API struct hf_lock *hf_quorum_member(const struct hf_quorum *quorum,
+                                        size_t index);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

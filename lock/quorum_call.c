@@ -1,0 +1,578 @@
+/* Calls on a quorum: quorum_turn.c says which members are asked, and this asks
+ * them, all without blocking. What each answers, a loss and the end of a wait
+ * come on the threads of their clients; the quorum's mutex makes one course of
+ * them. */
+#include "lock/hold.h"
+#include "lock/hold_lookup.h"
+#include "lock/moment.h"
+#include "lock/quorum_hold.h"
+#include "lock/records.h"
+#include "lock/verbs.h"
+#include "net/base/error.h"
+#include "net/base/random.h"
+#include "net/loop/loop.h"
+
+/* ---- step by step. All: [mutex] ---- */
+
+static void on_answer(void *ctx, hf_status status, const struct hf_error *err);
+static void on_given(void *ctx, hf_status status, const struct hf_error *err);
+static void on_wait(void *ctx, struct hf_lock *lock,
+                    const struct hf_lock_info *info);
+static void on_renewed(void *ctx, struct hf_lock *lock, int64_t owner);
+static void on_lost(void *ctx, struct hf_lock *lock, int64_t owner,
+                    enum hf_lost reason);
+
+static struct hf_lock *lock_of(const struct hf_quorum_seat *seat)
+{
+    return seat->hold->quorum->members[seat->member];
+}
+
+/* What is left of max_hold_ms: a member that is asked again later does not make
+ * the hold longer. */
+static int64_t left_to_hold(const struct hf_quorum_hold *hold)
+{
+    return hold->max_until_ms == HF_NEVER
+               ? 0
+               : later(hold->max_until_ms - hf_clock_ms(), 1);
+}
+
+static struct hf_acquire_options options_of(struct hf_quorum_seat *seat,
+                                            int64_t wait_ms)
+{
+    struct hf_quorum_hold *hold = seat->hold;
+
+    return (struct hf_acquire_options){
+        .owner = hold->owner,
+        .wait_ms = wait_ms,
+        .lease_ms = hold->wanted.lease_ms,
+        .max_hold_ms = left_to_hold(hold),
+        .cancel = &seat->cancel,
+        .on_wait = hold->wanted.on_wait ? on_wait : NULL,
+        .on_renewed = hold->wanted.on_renewed ? on_renewed : NULL,
+        .on_lost = on_lost,
+        .ctx = hold};
+}
+
+static void ask(struct hf_quorum_seat *seat, int64_t wait_ms)
+{
+    struct hf_acquire_options options = options_of(seat, wait_ms);
+    struct hf_ask question = {.verb = &hf_verb_acquire,
+                              .is_member = true,
+                              .owner = seat->hold->owner,
+                              .options = &options};
+    hf_status rc;
+
+    hf_cancel_init(&seat->cancel, lock_of(seat)->client);
+    rc = hf_ask_post_in(&seat->room, lock_of(seat), &question, on_answer, seat);
+    if (rc < 0) {
+        hf_quorum_note(seat, rc, &seat->room.error);
+        hf_quorum_turn_answered(&seat->hold->turn, seat->member, rc);
+    }
+}
+
+/* Does what becomes of its release matter to the caller? */
+static bool is_told(const struct hf_quorum_seat *seat)
+{
+    return seat->hold->is_release && seat->was_held;
+}
+
+/* Nobody else would: it fails neither for want of memory nor of room. */
+static void give_back(struct hf_quorum_seat *seat)
+{
+    struct hf_ask question = {.verb = &hf_verb_release,
+                              .must_begin = true,
+                              .owner = seat->hold->owner};
+    hf_status rc = hf_ask_post_in(&seat->room, lock_of(seat), &question,
+                                  on_given, seat);
+
+    if (rc < 0) {
+        if (is_told(seat))
+            hf_quorum_note(seat, rc, &seat->room.error);
+        hf_quorum_turn_gave(&seat->hold->turn, seat->member);
+    }
+}
+
+/* A client waits with its closing for members that may be given back. */
+static void settle(const struct hf_quorum_hold *hold, uint32_t member)
+{
+    struct hf_lock *lock = hold->quorum->members[member];
+    struct hf_hold *held;
+
+    hf_loop_lock(lock->client->loop);
+    if ((held = hf_hold_find(lock, hold->owner)))
+        hf_hold_settle(held);
+    hf_loop_unlock(lock->client->loop);
+}
+
+static void count(struct hf_quorum_hold *hold)
+{
+    int64_t safe_ms = hf_quorum_all_safe_ms(hold->quorum, hold->owner);
+    bool are_safe = safe_ms > 0 && safe_ms >= hold->wanted.lease_ms / 2;
+
+    hf_quorum_turn_counted(&hold->turn, are_safe, hf_clock_ms());
+    for (uint32_t i = 0; are_safe && i < hold->turn.count; i++)
+        if (hold->turn.votes[i].state == VOTE_OURS)
+            settle(hold, i);
+}
+
+static void arm(struct hf_quorum_hold *hold)
+{
+    struct hf_loop *loop = hold->quorum->members[0]->client->loop;
+    int64_t due_ms = hf_quorum_turn_due(&hold->turn);
+
+    hf_loop_lock(loop);
+    if (due_ms == HF_NEVER)
+        hf_loop_disarm(loop, &hold->timer);
+    else
+        hf_loop_arm(loop, &hold->timer, due_ms);
+    hf_loop_unlock(loop);
+}
+
+/* True: the call has ended. */
+static bool go_on(struct hf_quorum_hold *hold)
+{
+    struct hf_quorum_step step;
+
+    for (;;) {
+        step = hf_quorum_turn_next(&hold->turn, hf_clock_ms());
+        switch (step.action) {
+        case QUORUM_ASK:
+            ask(&hold->seats[step.member], step.wait_ms);
+            break;
+        case QUORUM_CANCEL:
+            hf_cancel_fire(&hold->seats[step.member].cancel);
+            break;
+        case QUORUM_GIVE_BACK:
+            give_back(&hold->seats[step.member]);
+            break;
+        case QUORUM_COUNT:
+            count(hold);
+            break;
+        case QUORUM_REST:
+        case QUORUM_END:
+            arm(hold);
+            return step.action == QUORUM_END;
+        }
+    }
+}
+
+/* ---- the end of a call ---- */
+
+/* What becomes of a release. */
+static hf_status judge_release(const struct hf_quorum_hold *hold,
+                               struct hf_error *err)
+{
+    uint32_t held = 0;
+
+    for (uint32_t i = 0; i < hold->turn.count; i++)
+        held += hold->seats[i].was_held && hold->seats[i].status != HF_LOST;
+    if (held < hold->turn.needed)
+        return hf_error_set(err, HF_LOST,
+                            "fewer than %u of %u members were still held",
+                            (unsigned)hold->turn.needed,
+                            (unsigned)hold->turn.count);
+    return hf_quorum_count_yes(hold) >= hold->turn.needed
+               ? HF_OK
+               : hf_quorum_tell_all(err, HF_E_QUORUM, hold);
+}
+
+static hf_status judge(const struct hf_quorum_hold *hold, struct hf_error *err)
+{
+    hf_status status = hold->turn.status;
+
+    if (hold->is_release)
+        return judge_release(hold, err);
+    if (status == HF_OK)
+        return status;
+    return status == HF_CANCELLED
+               ? hf_error_set(err, status, "%s", hf_status_text(status))
+               : hf_quorum_tell_all(err, status, hold);
+}
+
+/* The hold is another call's, or nobody's, when its `done` is told. */
+struct ending {
+    hf_done *done;
+    void *ctx;
+    hf_status status;
+    struct hf_error error;
+};
+
+/* [mutex] */
+static void end_call(struct hf_quorum_hold *hold, struct ending *ending)
+{
+    ending->error.status = HF_OK;
+    ending->status = judge(hold, &ending->error);
+    ending->done = hold->done;
+    ending->ctx = hold->ctx;
+    hold->is_busy = false;
+    if (hold->turn.phase == QUORUM_IDLE)
+        hold->owner = 0;
+}
+
+/* Gives the mutex up. */
+static void go_on_and_tell(struct hf_quorum_hold *hold)
+{
+    struct hf_quorum *quorum = hold->quorum;
+    struct ending ending;
+    bool is_over = go_on(hold);
+
+    if (is_over && !hold->done) {
+        pthread_cond_broadcast(&quorum->ended);
+        is_over = false;
+    }
+    if (is_over)
+        end_call(hold, &ending);
+    pthread_mutex_unlock(&quorum->mutex);
+    if (is_over)
+        ending.done(ending.ctx, ending.status, &ending.error);
+}
+
+/* ---- what is heard ---- */
+
+static void on_answer(void *ctx, hf_status status, const struct hf_error *err)
+{
+    struct hf_quorum_seat *seat = ctx;
+    struct hf_quorum_hold *hold = seat->hold;
+
+    pthread_mutex_lock(&hold->quorum->mutex);
+    hf_quorum_note(seat, status, err);
+    hf_quorum_turn_answered(&hold->turn, seat->member, status);
+    if (status == HF_OK && hold->turn.phase == QUORUM_HELD)
+        settle(hold, seat->member);
+    go_on_and_tell(hold);
+}
+
+static void on_given(void *ctx, hf_status status, const struct hf_error *err)
+{
+    struct hf_quorum_seat *seat = ctx;
+    struct hf_quorum_hold *hold = seat->hold;
+
+    pthread_mutex_lock(&hold->quorum->mutex);
+    if (is_told(seat))
+        hf_quorum_note(seat, status, err);
+    hf_quorum_turn_gave(&hold->turn, seat->member);
+    go_on_and_tell(hold);
+}
+
+void hf_quorum_on_timer(struct hf_timer *timer)
+{
+    struct hf_quorum_hold *hold =
+        HF_OWNER_OF(timer, struct hf_quorum_hold, timer);
+
+    hf_loop_post(hold->quorum->members[0]->client->loop, &hold->task);
+}
+
+void hf_quorum_on_task(struct hf_task *task)
+{
+    struct hf_quorum_hold *hold =
+        HF_OWNER_OF(task, struct hf_quorum_hold, task);
+    struct hf_loop *loop = hold->quorum->members[0]->client->loop;
+
+    hf_loop_unlock(loop);
+    pthread_mutex_lock(&hold->quorum->mutex);
+    go_on_and_tell(hold);
+    hf_loop_lock(loop);
+}
+
+/* A callback that had begun when its hold ended finds a record that is nobody's,
+ * or another's. */
+static struct hf_acquire_options wanted_of(struct hf_quorum_hold *hold,
+                                           int64_t owner)
+{
+    struct hf_acquire_options wanted = {0};
+
+    pthread_mutex_lock(&hold->quorum->mutex);
+    if (hold->owner != 0 && (owner == 0 || hold->owner == owner))
+        wanted = hold->wanted;
+    pthread_mutex_unlock(&hold->quorum->mutex);
+    return wanted;
+}
+
+static void on_wait(void *ctx, struct hf_lock *lock,
+                    const struct hf_lock_info *info)
+{
+    struct hf_acquire_options wanted = wanted_of(ctx, 0);
+
+    if (wanted.on_wait)
+        wanted.on_wait(wanted.ctx, lock, info);
+}
+
+static void on_renewed(void *ctx, struct hf_lock *lock, int64_t owner)
+{
+    struct hf_acquire_options wanted = wanted_of(ctx, owner);
+
+    if (wanted.on_renewed)
+        wanted.on_renewed(wanted.ctx, lock, owner);
+}
+
+static uint32_t member_of(const struct hf_quorum *quorum,
+                          const struct hf_lock *lock)
+{
+    uint32_t member = 0;
+
+    while (quorum->members[member] != lock)
+        member++;
+    return member;
+}
+
+/* One of an earlier hold, told late, is none: then this one's member is safe, or
+ * not held. */
+static void on_lost(void *ctx, struct hf_lock *lock, int64_t owner,
+                    enum hf_lost reason)
+{
+    struct hf_quorum_hold *hold = ctx;
+    struct hf_acquire_options wanted;
+    bool is_broken;
+
+    pthread_mutex_lock(&hold->quorum->mutex);
+    if (hold->owner != owner || hf_lock_safe_ms(lock, owner) != INT64_MIN) {
+        pthread_mutex_unlock(&hold->quorum->mutex);
+        return;
+    }
+    is_broken =
+        hf_quorum_turn_lost(&hold->turn, member_of(hold->quorum, lock));
+    wanted = hold->wanted;
+    go_on_and_tell(hold);
+    if (is_broken && wanted.on_lost)
+        wanted.on_lost(wanted.ctx, lock, owner, reason);
+}
+
+bool hf_quorum_has_hold(const struct hf_hold *hold, const void *quorum)
+{
+    return hold->on_lost == on_lost &&
+           ((const struct hf_quorum_hold *)hold->ctx)->quorum == quorum;
+}
+
+/* ---- acquire ---- */
+
+static hf_status check_threads(const struct hf_quorum *quorum,
+                               struct hf_error *err)
+{
+    for (uint32_t i = 0; i < quorum->count; i++)
+        if (!hf_loop_has_thread(quorum->members[i]->client->loop))
+            return hf_error_set(
+                err, HF_E_INVAL,
+                "%s: this client has no background thread; use the call that "
+                "does not block",
+                hf_client_address(quorum->members[i]->client));
+    return HF_OK;
+}
+
+static hf_status check(const struct hf_quorum *quorum,
+                       const struct hf_acquire_options *o, bool blocks,
+                       struct hf_error *err)
+{
+    hf_status rc = blocks ? hf_acquire_options_check(o, err)
+                          : hf_acquire_options_check_async(o);
+
+    if (rc < 0)
+        return rc;
+    if (o->keep_unreplicated || o->cancel)
+        return hf_error_set(err, HF_E_INVAL,
+                            "%s for quorums", o->cancel
+                                ? "cancel is of one client: use hf_quorum_cancel"
+                                : "keep_unreplicated is not");
+    return blocks ? check_threads(quorum, err) : HF_OK;
+}
+
+/* The owner's, in which nothing is under way. [mutex] */
+static hf_status take_hold(struct hf_quorum_hold **out,
+                           struct hf_quorum *quorum, int64_t owner,
+                           struct hf_error *err)
+{
+    struct hf_quorum_hold *hold = hf_quorum_find_hold(quorum, owner);
+
+    if (hold)
+        return hold->turn.phase == QUORUM_BROKEN && !hold->is_busy
+                   ? hf_error_set(err, HF_LOST,
+                                  "this owner's was lost: release it first")
+                   : hf_error_set(err, HF_E_INVAL,
+                                  "this owner holds it, or another call of it "
+                                  "is under way");
+    if (!(hold = hf_quorum_add_hold(quorum)))
+        return hf_error_set(err, HF_E_NOMEM, "%s", hf_status_text(HF_E_NOMEM));
+    hold->owner = owner;
+    hold->is_busy = true;
+    *out = hold;
+    return HF_OK;
+}
+
+/* [mutex] */
+static void begin_acquire(struct hf_quorum_hold *hold,
+                          const struct hf_acquire_options *o)
+{
+    const struct hf_client *client = hold->quorum->members[0]->client;
+    int64_t now_ms = hf_clock_ms();
+    struct hf_quorum_wish wish = {
+        .wait_ms = o->wait_ms,
+        .lease_ms = o->lease_ms,
+        .heal_ms = o->lease_ms > 0 ? HF_NEVER : client->watchdog_ms / 3};
+
+    (void)hf_random(&wish.dice, sizeof wish.dice);
+    hold->wanted = *o;
+    hold->max_until_ms = o->max_hold_ms > 0 ? now_ms + o->max_hold_ms : HF_NEVER;
+    hold->is_release = false;
+    for (uint32_t i = 0; i < hold->turn.count; i++)
+        hf_quorum_say(&hold->seats[i], HF_E_NOREPLY, "no answer yet");
+    hf_quorum_turn_acquire(&hold->turn, now_ms, &wish);
+}
+
+static hf_status start_acquire(struct hf_quorum_hold **out,
+                               struct hf_quorum *quorum,
+                               const struct hf_acquire_options *options,
+                               bool blocks, struct hf_error *err)
+{
+    hf_status rc;
+
+    if (hf_quorum_forked(quorum))
+        return hf_ask_forked(err);
+    if ((rc = check(quorum, options, blocks, err)) < 0)
+        return rc;
+    pthread_mutex_lock(&quorum->mutex);
+    if ((rc = take_hold(out, quorum, options->owner, err)) < 0) {
+        pthread_mutex_unlock(&quorum->mutex);
+        return rc;
+    }
+    begin_acquire(*out, options);
+    return HF_OK;
+}
+
+/* ---- release ---- */
+
+/* [mutex] */
+static hf_status begin_release(struct hf_quorum_hold **out,
+                               const struct hf_quorum *quorum, int64_t owner,
+                               struct hf_error *err)
+{
+    struct hf_quorum_hold *hold =
+        owner == 0 ? NULL : hf_quorum_find_hold(quorum, owner);
+
+    if (!hold)
+        return hf_error_set(err, HF_NOT_OWNER, "%s",
+                            hf_status_text(HF_NOT_OWNER));
+    if (hold->is_busy)
+        return hf_error_set(err, HF_E_INVAL,
+                            "another call of this owner is under way");
+    hold->is_busy = hold->is_release = true;
+    for (uint32_t i = 0; i < hold->turn.count; i++) {
+        hold->seats[i].was_held = hold->turn.votes[i].state == VOTE_OURS;
+        hf_quorum_say(&hold->seats[i], HF_NOT_OWNER, "not held");
+    }
+    hf_quorum_turn_release(&hold->turn);
+    *out = hold;
+    return HF_OK;
+}
+
+static hf_status start_release(struct hf_quorum_hold **out,
+                               struct hf_quorum *quorum, int64_t owner,
+                               bool blocks, struct hf_error *err)
+{
+    hf_status rc;
+
+    if (hf_quorum_forked(quorum))
+        return hf_ask_forked(err);
+    if (blocks && (rc = check_threads(quorum, err)) < 0)
+        return rc;
+    pthread_mutex_lock(&quorum->mutex);
+    if ((rc = begin_release(out, quorum, owner, err)) < 0)
+        pthread_mutex_unlock(&quorum->mutex);
+    return rc;
+}
+
+/* ---- waited for, or not ---- */
+
+/* [mutex] when called; free when it returns. */
+static hf_status run(struct hf_quorum_hold *hold, struct hf_error *err)
+{
+    struct hf_quorum *quorum = hold->quorum;
+    struct ending ending;
+
+    hold->done = NULL;
+    (void)go_on(hold);
+    while (hold->turn.is_called)
+        pthread_cond_wait(&quorum->ended, &quorum->mutex);
+    end_call(hold, &ending);
+    pthread_mutex_unlock(&quorum->mutex);
+    if (err)
+        *err = ending.error;
+    return ending.status;
+}
+
+hf_status hf_quorum_acquire(struct hf_quorum *quorum,
+                            const struct hf_acquire_options *options,
+                            struct hf_error *err)
+{
+    struct hf_acquire_options ours;
+    struct hf_quorum_hold *hold;
+    hf_status rc;
+
+    if (!options) {
+        hf_acquire_options_init(&ours);
+        options = &ours;
+    }
+    rc = start_acquire(&hold, quorum, options, true, err);
+    return rc < 0 ? rc : run(hold, err);
+}
+
+hf_status hf_quorum_release(struct hf_quorum *quorum, int64_t owner,
+                            struct hf_error *err)
+{
+    struct hf_quorum_hold *hold;
+    hf_status rc = start_release(&hold, quorum, owner, true, err);
+
+    return rc < 0 ? rc : run(hold, err);
+}
+
+/* [mutex] when called; free when it returns. What has ended at once is the
+ * failure of the function. */
+static hf_status post(struct hf_quorum_hold *hold, hf_done *done, void *ctx)
+{
+    struct hf_quorum *quorum = hold->quorum;
+    struct ending ending = {.status = HF_OK};
+
+    hold->done = done;
+    hold->ctx = ctx;
+    if (go_on(hold))
+        end_call(hold, &ending);
+    pthread_mutex_unlock(&quorum->mutex);
+    return ending.status;
+}
+
+hf_status hf_quorum_acquire_async(struct hf_quorum *quorum,
+                                  const struct hf_acquire_options *options,
+                                  hf_done *done, void *ctx)
+{
+    struct hf_quorum_hold *hold;
+    hf_status rc = options ? start_acquire(&hold, quorum, options, false, NULL)
+                           : HF_E_INVAL;
+
+    return rc < 0 ? rc : post(hold, done, ctx);
+}
+
+hf_status hf_quorum_release_async(struct hf_quorum *quorum, int64_t owner,
+                                  hf_done *done, void *ctx)
+{
+    struct hf_quorum_hold *hold;
+    hf_status rc = start_release(&hold, quorum, owner, false, NULL);
+
+    return rc < 0 ? rc : post(hold, done, ctx);
+}
+
+void hf_quorum_cancel(struct hf_quorum *quorum, int64_t owner)
+{
+    struct hf_loop *loop = quorum->members[0]->client->loop;
+    struct hf_quorum_hold *hold;
+
+    if (owner == 0 || hf_quorum_forked(quorum))
+        return;
+    pthread_mutex_lock(&quorum->mutex);
+    if (!(hold = hf_quorum_find_hold(quorum, owner)) || hold->is_release) {
+        pthread_mutex_unlock(&quorum->mutex);
+        return;
+    }
+    hf_quorum_turn_cancel(&hold->turn, HF_CANCELLED);
+    hf_loop_lock(loop);
+    hf_loop_post(loop, &hold->task); /* where callbacks run */
+    hf_loop_unlock(loop);
+    pthread_mutex_unlock(&quorum->mutex);
+}

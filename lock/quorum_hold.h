@@ -1,0 +1,88 @@
+/* Quorums, for the calls on them (quorum_call.c): the members, and what each
+ * owner has. Private to lock/. */
+#ifndef HF_QUORUM_HOLD_H
+#define HF_QUORUM_HOLD_H
+
+#include <pthread.h>
+
+#include "lock/ask.h"
+#include "lock/quorum_turn.h"
+
+/* What one member said last, cut. */
+#define QUORUM_SAID_MAX 120
+
+struct hf_quorum_hold;
+
+/* One member, for one owner: the call on it that is under way. */
+struct hf_quorum_seat {
+    struct hf_quorum_hold *hold;
+    uint32_t member;
+    bool was_held;              /* when the release began */
+    hf_status status;           /* of its last answer */
+    char said[QUORUM_SAID_MAX];
+    struct hf_cancel cancel;
+    struct hf_ask_room room;
+};
+
+/* What one owner has, or is about to. The ctx of its members' callbacks: kept
+ * until the quorum is freed, for one that has begun may still run when all is
+ * released. */
+struct hf_quorum_hold {
+    struct hf_list node;        /* in quorum->holds */
+    struct hf_quorum *quorum;
+    int64_t owner;              /* 0: nobody's; free for the next */
+    struct hf_quorum_turn turn;
+    struct hf_acquire_options wanted;   /* as the caller gave them */
+    int64_t max_until_ms;       /* HF_NEVER: no max_hold_ms */
+    bool is_release;            /* the call under way, or the last */
+    bool is_busy;               /* a call is under way */
+    struct hf_timer timer;      /* of the first member's loop; what it posts */
+    struct hf_task task;
+    hf_done *done;              /* of the call under way; NULL: it is waited for */
+    void *ctx;
+    struct hf_quorum_seat seats[];
+};
+
+struct hf_quorum {
+    const struct hf_mem *mem;
+    pthread_mutex_t mutex;      /* of the holds. Taken before a loop's lock */
+    pthread_cond_t ended;       /* a call that is waited for */
+    struct hf_list holds;
+    uint32_t count;
+    struct hf_lock *members[];
+};
+
+/* hf_quorum_find_hold - the owner's, or NULL; of 0: one that is nobody's.
+ * hf_quorum_add_hold  - one that is nobody's, or a new one. NULL: no memory.
+ * Both: [mutex] */
+struct hf_quorum_hold *hf_quorum_find_hold(const struct hf_quorum *quorum,
+                                           int64_t owner);
+struct hf_quorum_hold *hf_quorum_add_hold(struct hf_quorum *quorum);
+
+/* hf_quorum_all_safe_ms - the least of the greatest that make a quorum.
+ *   INT64_MIN: fewer are held. [mutex]
+ * hf_quorum_forked - this is a child of the process that made it: the mutex may
+ *   be held by a thread that is not here. */
+int64_t hf_quorum_all_safe_ms(const struct hf_quorum *quorum, int64_t owner);
+bool hf_quorum_forked(const struct hf_quorum *quorum);
+
+/* hf_quorum_say       - a member's last answer, in our words.
+ * hf_quorum_note      - as its call has ended.
+ * hf_quorum_count_yes - how many have said yes last.
+ * hf_quorum_tell_all  - fills the error with all of them; returns `status`.
+ * All: [mutex]. quorum_said.c */
+void hf_quorum_say(struct hf_quorum_seat *seat, hf_status status,
+                   const char *text);
+void hf_quorum_note(struct hf_quorum_seat *seat, hf_status status,
+                    const struct hf_error *err);
+uint32_t hf_quorum_count_yes(const struct hf_quorum_hold *hold);
+hf_status hf_quorum_tell_all(struct hf_error *err, hf_status status,
+                             const struct hf_quorum_hold *hold);
+
+/* hf_quorum_on_timer, hf_quorum_on_task - of each hold.
+ * hf_quorum_has_hold - its callbacks are this quorum's. quorum_call.c */
+void hf_quorum_on_timer(struct hf_timer *timer);
+void hf_quorum_on_task(struct hf_task *task);
+bool hf_quorum_has_hold(const struct hf_hold *hold, const void *quorum);
+
+#endif

@@ -1,0 +1,136 @@
+/* Which members of a quorum are asked, given back or waited for, as a pure
+ * machine: what became of each goes in, the next step comes out. Each member has
+ * a vote, and most of the votes decide. Private to lock/.
+ *
+ * QUORUM-1  A rush asks all members at once, without waiting. Most votes: they
+ *           are ours. More failures than a minority: it has failed.
+ * QUORUM-2  When others are in the way, one member decides who goes first: the
+ *           first in the order that answers. Who has it keeps what it has, and
+ *           asks for the others, waiting until its patience ends (a fill). Who
+ *           has it not gives all back, and stands in line there, holding none.
+ *           So those who meet are served one after the other.
+ *           A member that has failed before is not waited for here.
+ * QUORUM-3  A fill that fails gives all back, and stands in line again.
+ *           Patiences are drawn, so that those who use other orders do not give
+ *           up at the same moment for ever.
+ * QUORUM-4  Who stands in line for longer than its patience rushes meanwhile:
+ *           that one may be held by a process that died, or be cut off.
+ * QUORUM-5  While it is held, members that are not ours are asked again and
+ *           again, if `heals`: so servers may be down one after the other. A
+ *           member that was lost is forgotten first.
+ * QUORUM-6  It is lost when fewer than most are ours. What is left is kept until
+ *           the release.
+ * QUORUM-7  A call that does not end with HF_OK ends when nothing is asked or
+ *           held any more. */
+#ifndef HF_QUORUM_TURN_H
+#define HF_QUORUM_TURN_H
+
+#include "lock/quorum.h"
+
+#define QUORUM_ANSWER_MS 1000   /* the patience of a rush, while others are in
+                                   the way, and of a fill */
+#define QUORUM_LINE_MS 3000     /* that of a line */
+#define QUORUM_LATE_MAX 3
+
+enum hf_quorum_action {
+    QUORUM_REST,                /* nothing to do until something is heard */
+    QUORUM_ASK,                 /* acquire `member`, within wait_ms */
+    QUORUM_CANCEL,              /* end its acquire */
+    QUORUM_GIVE_BACK,           /* release it */
+    QUORUM_COUNT,               /* most are ours: are they safe? */
+    QUORUM_END                  /* the call ends, with turn->status */
+};
+
+struct hf_quorum_step {
+    enum hf_quorum_action action;
+    uint32_t member;
+    int64_t wait_ms;            /* HF_FOREVER, or from 0 */
+};
+
+enum hf_vote_state {
+    VOTE_FREE,                  /* not ours, and not asked */
+    VOTE_ASKED,
+    VOTE_OURS,
+    VOTE_LOST,                  /* it was ours; to be forgotten */
+    VOTE_GIVING                 /* is being released */
+};
+
+enum hf_vote_said { SAID_NOTHING, SAID_NO, SAID_FAILED };
+
+struct hf_vote {
+    enum hf_vote_state state;
+    enum hf_vote_said said;     /* in this round */
+    bool is_due;                /* to be asked when it is free */
+    bool is_unwanted;           /* to be given back whatever it says */
+    bool is_cancelled;
+    bool is_in_line;            /* asked by standing in line */
+    bool is_away;               /* it failed when last heard of, also in calls
+                                   before */
+};
+
+enum hf_quorum_phase {
+    QUORUM_IDLE,
+    QUORUM_RUSH,
+    QUORUM_LINE,
+    QUORUM_FILL,
+    QUORUM_HELD,
+    QUORUM_BROKEN,              /* QUORUM-6 */
+    QUORUM_LEAVE                /* all is given back, then the call ends */
+};
+
+struct hf_quorum_turn {
+    uint32_t count;
+    uint32_t needed;
+    enum hf_quorum_phase phase;
+    bool is_called;             /* somebody waits for the end of a call */
+    hf_status status;
+
+    bool tries_once;            /* each member: wait_ms was 0 */
+    int64_t deadline_ms;        /* HF_NEVER: none */
+    int64_t patience_ms;        /* none is longer */
+    int64_t heal_ms;            /* HF_NEVER: QUORUM-5 is off */
+    int64_t until_ms;           /* of this round; in QUORUM_HELD: when to heal */
+    uint32_t first;             /* QUORUM-2 */
+    uint32_t late;              /* how often most were ours, and not safe */
+    uint32_t dice;              /* not 0 */
+    struct hf_vote votes[HF_QUORUM_MAX];
+};
+
+/* What an acquire wants. lease_ms: 0, the watchdog's. heal_ms: how often, or
+ * HF_NEVER. dice: a random number. */
+struct hf_quorum_wish {
+    int64_t wait_ms;
+    int64_t lease_ms;
+    int64_t heal_ms;
+    uint32_t dice;
+};
+
+/* hf_quorum_turn_init    - nothing is held.
+ * hf_quorum_turn_acquire - from QUORUM_IDLE; hf_quorum_turn_release: from
+ *                          QUORUM_HELD or QUORUM_BROKEN.
+ * hf_quorum_turn_cancel  - the acquire under way is given up with `status`.
+ * hf_quorum_turn_next    - what is to be done now; to be asked again until it is
+ *                          QUORUM_REST, or the end of the call.
+ * hf_quorum_turn_due     - when to ask again though nothing is heard.
+ * hf_quorum_turn_counted - to QUORUM_COUNT.
+ * hf_quorum_turn_answered - how QUORUM_ASK went.
+ * hf_quorum_turn_gave    - QUORUM_GIVE_BACK was done, however it went.
+ * hf_quorum_turn_lost    - a member was lost. True: that broke the quorum.
+ * hf_quorum_turn_votes   - how many are ours. */
+void hf_quorum_turn_init(struct hf_quorum_turn *turn, uint32_t count);
+void hf_quorum_turn_acquire(struct hf_quorum_turn *turn, int64_t now_ms,
+                            const struct hf_quorum_wish *wish);
+void hf_quorum_turn_release(struct hf_quorum_turn *turn);
+void hf_quorum_turn_cancel(struct hf_quorum_turn *turn, hf_status status);
+struct hf_quorum_step hf_quorum_turn_next(struct hf_quorum_turn *turn,
+                                          int64_t now_ms);
+int64_t hf_quorum_turn_due(const struct hf_quorum_turn *turn);
+void hf_quorum_turn_counted(struct hf_quorum_turn *turn, bool are_safe,
+                            int64_t now_ms);
+void hf_quorum_turn_answered(struct hf_quorum_turn *turn, uint32_t member,
+                             hf_status status);
+void hf_quorum_turn_gave(struct hf_quorum_turn *turn, uint32_t member);
+bool hf_quorum_turn_lost(struct hf_quorum_turn *turn, uint32_t member);
+uint32_t hf_quorum_turn_votes(const struct hf_quorum_turn *turn);
+
+#endif

@@ -1,0 +1,531 @@
+/* Quorums on five servers: which may be down, what is told, and what no such
+ * lock can promise. */
+#include "tests/live/test_lock.h"
+
+#include "lock/quorum.h"
+
+#define SERVERS 5
+#define MOST 3
+#define WATCHDOG_MS 3000
+#define TIMEOUT_MS 2000         /* of a request */
+#define DEAD "0d1b8c1e-35b1-4fd6-8d4c-7a6f2c2f0a11:1"  /* an owner that died */
+#define NAME_LEN (sizeof NAME - 1)
+
+static struct server *servers[SERVERS];
+
+/* One program, with a client for each server. */
+struct party {
+    struct hf_client *clients[SERVERS];
+    struct hf_lock *locks[SERVERS];
+    struct hf_quorum *quorum;
+};
+static struct party here, there;
+
+/* `first`: the server that is asked first. */
+static void party_open(struct party *p, enum hf_lock_kind kind, int first)
+{
+    struct hf_error err = {0};
+
+    for (int i = 0; i < SERVERS; i++) {
+        int port = server_port(servers[(first + i) % SERVERS]);
+
+        p->clients[i] = client_timed(port, WATCHDOG_MS, TIMEOUT_MS);
+        ck_assert_ok(hf_lock_new_kind(&p->locks[i], p->clients[i], kind, NAME,
+                                      NAME_LEN, NULL));
+    }
+    ck_assert_msg(hf_quorum_new(&p->quorum, p->locks, SERVERS, &err) == HF_OK,
+                  "%s", err.text);
+}
+
+static void party_close(struct party *p)
+{
+    hf_quorum_free(p->quorum);
+    for (int i = 0; i < SERVERS; i++)
+        hf_client_free(p->clients[i]);
+}
+
+static void start(void)
+{
+    for (int i = 0; i < SERVERS; i++)
+        ck_assert_ptr_nonnull(servers[i] = server_start(NULL));
+    party_open(&here, HF_KIND_PLAIN, 0);
+    party_open(&there, HF_KIND_PLAIN, 0);
+}
+
+static void stop(void)
+{
+    party_close(&here);
+    party_close(&there);
+    for (int i = 0; i < SERVERS; i++)
+        server_stop(servers[i]);
+}
+
+static hf_status take(struct party *p, int64_t owner, int64_t wait_ms,
+                      struct hf_error *err)
+{
+    struct hf_acquire_options o = acquire_options(owner);
+
+    o.wait_ms = wait_ms;
+    return hf_quorum_acquire(p->quorum, &o, err);
+}
+
+static void ck_assert_taken(struct party *p, int64_t owner)
+{
+    struct hf_error err = {0};
+    hf_status rc = take(p, owner, LONG_MS, &err);
+
+    ck_assert_msg(rc == HF_OK, "%s: %s", hf_status_name(rc), err.text);
+    ck_assert_int_gt(hf_quorum_safe_ms(p->quorum, owner), 0);
+}
+
+static void ck_assert_given(struct party *p, int64_t owner)
+{
+    struct hf_error err = {0};
+    hf_status rc = hf_quorum_release(p->quorum, owner, &err);
+
+    ck_assert_msg(rc == HF_OK, "%s: %s", hf_status_name(rc), err.text);
+    ck_assert_int_eq(hf_quorum_safe_ms(p->quorum, owner), INT64_MIN);
+}
+
+static void await_key(int index, const char *exists)
+{
+    server_await(servers[index], LONG_MS, exists, "EXISTS " NAME);
+}
+
+static void await_keys(int first, int count, const char *exists)
+{
+    for (int i = first; i < first + count; i++)
+        await_key(i, exists);
+}
+
+static void each(int first, int count, void (*does)(struct server *))
+{
+    for (int i = first; i < first + count; i++)
+        does(servers[i]);
+}
+
+/* ---- most of them ---- */
+
+START_TEST(all_are_taken_and_all_are_given_back)
+{
+    ck_assert_taken(&here, 1);
+    await_keys(0, SERVERS, "1");
+    ck_assert_int_eq(hf_quorum_safe_ms(here.quorum, 2), INT64_MIN);
+    ck_assert_given(&here, 1);
+    for (int i = 0; i < SERVERS; i++)
+        ck_assert_int_eq(server_ask_int(servers[i], "EXISTS " NAME), 0);
+    ck_assert_status(hf_quorum_release(here.quorum, 1, NULL), HF_NOT_OWNER);
+    ck_assert_ptr_eq(hf_quorum_member(here.quorum, 4), here.locks[4]);
+    ck_assert_ptr_null(hf_quorum_member(here.quorum, SERVERS));
+}
+END_TEST
+
+static void ck_assert_most_do_without(int first, int count,
+                                      void (*stops)(struct server *))
+{
+    each(first, count, stops);
+    ck_assert_taken(&here, 1);
+    ck_assert_status(take(&there, 1, 0, NULL), HF_TIMEOUT);
+    await_keys((first + count) % SERVERS, SERVERS - count - first, "1");
+    ck_assert_given(&here, 1);
+    ck_assert_taken(&there, 1);
+    ck_assert_given(&there, 1);
+}
+
+START_TEST(two_may_be_down)
+{
+    ck_assert_most_do_without(0, 2, server_kill);
+}
+END_TEST
+
+START_TEST(two_may_be_silent)
+{
+    ck_assert_most_do_without(0, 2, server_pause);
+    each(0, 2, server_resume);
+}
+END_TEST
+
+static void ck_assert_refused(void (*stops)(struct server *),
+                              const char *what)
+{
+    int64_t begun_ms = local_now_ms();
+    struct hf_error err = {0};
+
+    each(2, 3, stops);
+    ck_assert_status(take(&here, 1, HF_FOREVER, &err), HF_E_QUORUM);
+    ck_assert_int_lt(local_now_ms() - begun_ms, TIMEOUT_MS + LONG_MS);
+    ck_assert_msg(strstr(err.text, "2 of 5 said yes, 3 are needed: 127.0.0.1:"),
+                  "%s", err.text);
+    ck_assert_msg(strstr(err.text, ": yes; 127.0.0.1:"), "%s", err.text);
+    ck_assert_msg(strstr(err.text, what), "%s", err.text);
+    for (int i = 0; i < 2; i++)
+        ck_assert_int_eq(server_ask_int(servers[i], "EXISTS " NAME), 0);
+}
+
+START_TEST(with_three_down_it_refuses_in_time)
+{
+    ck_assert_refused(server_kill, "refused");
+}
+END_TEST
+
+START_TEST(with_three_silent_it_refuses_in_time)
+{
+    ck_assert_refused(server_pause, "did not answer");
+    each(2, 3, server_resume);
+    await_keys(2, 3, "0");      /* released in the background */
+}
+END_TEST
+
+/* ---- the others ---- */
+
+START_TEST(who_holds_it_is_named)
+{
+    struct hf_error err = {0};
+
+    ck_assert_taken(&here, 1);
+    await_keys(0, SERVERS, "1");
+    ck_assert_status(take(&there, 1, 0, &err), HF_TIMEOUT);
+    ck_assert_ptr_nonnull(strstr(err.text, "0 of 5 said yes"));
+    ck_assert_ptr_nonnull(strstr(err.text, "is held by"));
+    ck_assert_status(take(&there, 1, A_MOMENT_MS, &err), HF_TIMEOUT);
+    ck_assert_given(&here, 1);
+}
+END_TEST
+
+START_TEST(who_waits_gets_it_when_it_is_released)
+{
+    struct hf_acquire_options o;
+    struct diary diary;
+    struct call call;
+
+    ck_assert_taken(&here, 1);
+    await_keys(0, SERVERS, "1");
+    o = diary_options(&diary, 7);
+    call_init(&call);
+    ck_assert_ok(
+        hf_quorum_acquire_async(there.quorum, &o, call_done, &call));
+    note_await(&diary.note, &diary.waits, 1, "on_wait");
+    ck_assert(!call_is_done(&call));
+    ck_assert_given(&here, 1);
+    ck_assert_status(call_await(&call), HF_OK);
+    call_init(&call);
+    ck_assert_ok(hf_quorum_release_async(there.quorum, 7, call_done, &call));
+    ck_assert_status(call_await(&call), HF_OK);
+}
+END_TEST
+
+START_TEST(a_wait_is_cancelled)
+{
+    struct hf_acquire_options o;
+    struct diary diary;
+    struct call call;
+
+    ck_assert_taken(&here, 1);
+    o = diary_options(&diary, 7);
+    call_init(&call);
+    ck_assert_ok(
+        hf_quorum_acquire_async(there.quorum, &o, call_done, &call));
+    note_await(&diary.note, &diary.waits, 1, "on_wait");
+    hf_quorum_cancel(there.quorum, 8); /* another's */
+    hf_quorum_cancel(there.quorum, 7);
+    ck_assert_status(call_await(&call), HF_CANCELLED);
+    ck_assert_given(&here, 1);
+}
+END_TEST
+
+/* Members of a minority that nobody gives back do not stop anybody. */
+START_TEST(what_a_dead_process_left_on_a_minority_is_in_nobodys_way)
+{
+    for (int i = 0; i < 2; i++)
+        (void)server_ask(servers[i], "HSET " NAME " " DEAD " 1");
+    ck_assert_taken(&here, 1);
+    ck_assert_given(&here, 1);
+}
+END_TEST
+
+/* Who waits at the first server is not stopped by what is left there alone. */
+START_TEST(a_first_member_that_nobody_frees_is_done_without)
+{
+    struct hf_acquire_options o;
+    struct diary diary;
+    struct call call;
+
+    for (int i = 0; i < MOST; i++)
+        (void)server_ask(servers[i], "HSET " NAME " " DEAD " 1");
+    o = diary_options(&diary, 7);
+    call_init(&call);
+    ck_assert_ok(hf_quorum_acquire_async(here.quorum, &o, call_done, &call));
+    note_await(&diary.note, &diary.waits, 1, "on_wait");
+    (void)server_ask(servers[2], "DEL " NAME);
+    ck_assert_status(call_await(&call), HF_OK);
+    call_init(&call);
+    ck_assert_ok(hf_quorum_release_async(here.quorum, 7, call_done, &call));
+    ck_assert_status(call_await(&call), HF_OK);
+}
+END_TEST
+
+#define CROWD 4
+
+static int inside, turns, turns_each;
+static struct note crowd_note;
+
+/* Without a lock of its own: what the quorum protects. */
+static void *worker(void *arg)
+{
+    struct party p;
+
+    party_open(&p, HF_KIND_PLAIN, *(int *)arg);
+    for (int i = 0; i < turns_each; i++) {
+        struct hf_error err = {0};
+        hf_status rc = take(&p, 1, HF_FOREVER, &err);
+
+        ck_must(rc == HF_OK, err.text);
+        note_add(&crowd_note, &inside);
+        ck_must(note_read(&crowd_note, &inside) == 1, "one at a time");
+        (void)pthread_mutex_lock(&crowd_note.mutex);
+        inside--;
+        turns++;
+        (void)pthread_mutex_unlock(&crowd_note.mutex);
+        ck_must(hf_quorum_release(p.quorum, 1, &err) == HF_OK, err.text);
+    }
+    party_close(&p);
+    return NULL;
+}
+
+static void crowd(const int *firsts, int each_goes)
+{
+    pthread_t threads[CROWD];
+    int args[CROWD];
+
+    note_init(&crowd_note);
+    inside = turns = 0;
+    turns_each = each_goes;
+    for (int i = 0; i < CROWD; i++) {
+        args[i] = firsts[i];
+        ck_assert_int_eq(pthread_create(&threads[i], NULL, worker, &args[i]),
+                         0);
+    }
+    for (int i = 0; i < CROWD; i++)
+        ck_assert_int_eq(pthread_join(threads[i], NULL), 0);
+    ck_assert_int_eq(turns, CROWD * each_goes);
+}
+
+START_TEST(a_crowd_goes_in_one_by_one)
+{
+    crowd((int[CROWD]){0}, 20);
+}
+END_TEST
+
+/* Each asks another server first. */
+START_TEST(a_crowd_without_one_order_goes_in_one_by_one)
+{
+    crowd((int[CROWD]){0, 1, 2, 3}, 5);
+}
+END_TEST
+
+START_TEST(a_crowd_goes_in_while_two_are_down)
+{
+    each(0, 2, server_kill);
+    crowd((int[CROWD]){0}, 20);
+}
+END_TEST
+
+/* ---- what is held ---- */
+
+START_TEST(it_is_renewed_and_may_lose_one_server_after_the_other)
+{
+    struct hf_acquire_options o;
+    struct diary diary;
+
+    o = diary_options(&diary, 1);
+    ck_assert_ok(hf_quorum_acquire(here.quorum, &o, NULL));
+    await_keys(0, SERVERS, "1");
+    for (int i = 0; i < SERVERS; i++) {
+        server_restart(servers[i]); /* and has lost its data */
+        await_key(i, "1");
+    }
+    note_await(&diary.note, &diary.renewals, 1, "a renewal");
+    ck_assert_int_eq(diary.losses, 0);
+    ck_assert_int_gt(hf_quorum_safe_ms(here.quorum, 1), 0);
+    ck_assert_given(&here, 1);
+}
+END_TEST
+
+START_TEST(it_is_lost_with_most_of_them)
+{
+    struct hf_acquire_options o;
+    struct hf_error err = {0};
+    struct diary diary;
+
+    o = diary_options(&diary, 1);
+    ck_assert_ok(hf_quorum_acquire(here.quorum, &o, NULL));
+    await_keys(0, SERVERS, "1");
+    each(0, MOST, server_pause);
+    note_await(&diary.note, &diary.losses, 1, "on_lost");
+    ck_assert_int_eq(hf_quorum_safe_ms(here.quorum, 1), INT64_MIN);
+    ck_assert_status(take(&here, 1, 0, &err), HF_LOST);
+    each(0, MOST, server_resume);
+    ck_assert_status(hf_quorum_release(here.quorum, 1, &err), HF_LOST);
+    ck_assert_int_eq(diary.losses, 1);
+    ck_assert_taken(&here, 1);
+    ck_assert_given(&here, 1);
+}
+END_TEST
+
+START_TEST(one_with_a_lease_ends_with_it)
+{
+    struct hf_acquire_options o;
+    struct diary diary;
+
+    o = diary_options(&diary, 1);
+    o.lease_ms = 500;
+    ck_assert_ok(hf_quorum_acquire(here.quorum, &o, NULL));
+    ck_assert_int_le(hf_quorum_safe_ms(here.quorum, 1), 500);
+    note_await(&diary.note, &diary.losses, 1, "on_lost");
+    ck_assert_int_eq(diary.renewals, 0);
+    ck_assert_status(hf_quorum_release(here.quorum, 1, NULL), HF_LOST);
+}
+END_TEST
+
+START_TEST(max_hold_ends_it)
+{
+    struct hf_acquire_options o;
+    struct diary diary;
+
+    o = diary_options(&diary, 1);
+    o.max_hold_ms = 500;
+    ck_assert_ok(hf_quorum_acquire(here.quorum, &o, NULL));
+    note_await(&diary.note, &diary.losses, 1, "on_lost");
+    ck_assert_status(hf_quorum_release(here.quorum, 1, NULL), HF_LOST);
+    await_keys(0, SERVERS, "0");
+}
+END_TEST
+
+START_TEST(a_closed_client_is_a_member_less)
+{
+    ck_assert_taken(&here, 1);
+    await_keys(0, SERVERS, "1");
+    (void)hf_client_close(here.clients[3], 1000, NULL, NULL);
+    ck_assert_int_gt(hf_quorum_safe_ms(here.quorum, 1), 0);
+    ck_assert_given(&here, 1);
+    ck_assert_taken(&here, 1);
+    ck_assert_given(&here, 1);
+}
+END_TEST
+
+/* ---- what no quorum promises ---- */
+
+static void await_unasked(struct party *p, int index)
+{
+    while (stats_of(p->clients[index]).waiters > 0)
+        local_rest_us(1000);
+}
+
+/* Two are down; one of those that granted it comes back without its data before
+ * the lease is over, and votes twice. So both believe, as docs/quorum.md says. */
+START_TEST(a_server_that_restarts_empty_at_once_lets_two_in)
+{
+    struct hf_acquire_options o = acquire_options(1);
+
+    each(3, 2, server_kill);
+    o.lease_ms = LONG_MS;
+    ck_assert_ok(hf_quorum_acquire(here.quorum, &o, NULL));
+    await_unasked(&here, 3);
+    await_unasked(&here, 4);
+    each(2, 3, server_restart);
+    ck_assert_taken(&there, 1);
+    ck_assert_int_gt(hf_quorum_safe_ms(here.quorum, 1), 0);
+    ck_assert_int_gt(hf_quorum_safe_ms(there.quorum, 1), 0);
+    ck_assert_given(&there, 1);
+    ck_assert_status(hf_quorum_release(here.quorum, 1, NULL), HF_LOST);
+}
+END_TEST
+
+/* ---- what is refused ---- */
+
+START_TEST(what_makes_no_quorum_is_refused)
+{
+    struct hf_lock *twice[] = {here.locks[0], here.locks[1], here.locks[0]};
+    struct hf_acquire_options o = acquire_options(1);
+    struct hf_quorum *quorum;
+    struct hf_cancel cancel;
+    struct hf_error err = {0};
+
+    ck_assert_status(hf_quorum_new(&quorum, twice, 3, &err), HF_E_INVAL);
+    ck_assert_ptr_nonnull(strstr(err.text, "would count one server twice"));
+    ck_assert_status(hf_quorum_new(&quorum, twice, 0, &err), HF_E_INVAL);
+    hf_cancel_init(&cancel, here.clients[0]);
+    o.cancel = &cancel;
+    ck_assert_status(hf_quorum_acquire(here.quorum, &o, &err), HF_E_INVAL);
+    ck_assert_ptr_nonnull(strstr(err.text, "hf_quorum_cancel"));
+    o = acquire_options(0);
+    ck_assert_status(hf_quorum_acquire(here.quorum, &o, &err), HF_E_INVAL);
+    ck_assert_status(hf_quorum_acquire_async(here.quorum, NULL, NULL, NULL),
+                     HF_E_INVAL);
+    ck_assert_taken(&here, 1);
+    ck_assert_status(take(&here, 1, 0, &err), HF_E_INVAL);
+    ck_assert_given(&here, 1);
+}
+END_TEST
+
+START_TEST(a_client_without_a_thread_does_not_block)
+{
+    struct hf_client_options o;
+    struct hf_quorum *quorum;
+    struct hf_client *client;
+    struct hf_lock *lock;
+    struct hf_error err = {0};
+    struct call call;
+    struct hf_acquire_options wanted = acquire_options(7);
+    char url[SERVER_URL_MAX];
+
+    client_options(&o, url, server_port(servers[0]));
+    o.thread = false;
+    client = client_with(&o);
+    lock = lock_of(client, NAME);
+    ck_assert_ok(hf_quorum_new(&quorum, &lock, 1, NULL));
+    ck_assert_status(hf_quorum_acquire(quorum, NULL, &err), HF_E_INVAL);
+    ck_assert_ptr_nonnull(strstr(err.text, "no background thread"));
+    call_init(&call);
+    ck_assert_ok(hf_quorum_acquire_async(quorum, &wanted, call_done, &call));
+    ck_assert_status(call_drive(&call, client), HF_OK);
+    call_init(&call);
+    ck_assert_ok(hf_quorum_release_async(quorum, 7, call_done, &call));
+    ck_assert_status(call_drive(&call, client), HF_OK);
+    hf_quorum_free(quorum);
+    hf_client_free(client);
+}
+END_TEST
+
+int main(void)
+{
+    Suite *s = suite_create("quorum");
+    TCase *c = tcase_create("quorum");
+
+    tcase_add_checked_fixture(c, start, stop);
+    tcase_set_timeout(c, 60);
+    tcase_add_test(c, all_are_taken_and_all_are_given_back);
+    tcase_add_test(c, two_may_be_down);
+    tcase_add_test(c, two_may_be_silent);
+    tcase_add_test(c, with_three_down_it_refuses_in_time);
+    tcase_add_test(c, with_three_silent_it_refuses_in_time);
+    tcase_add_test(c, who_holds_it_is_named);
+    tcase_add_test(c, who_waits_gets_it_when_it_is_released);
+    tcase_add_test(c, a_wait_is_cancelled);
+    tcase_add_test(
+        c, what_a_dead_process_left_on_a_minority_is_in_nobodys_way);
+    tcase_add_test(c, a_first_member_that_nobody_frees_is_done_without);
+    tcase_add_test(c, a_crowd_goes_in_one_by_one);
+    tcase_add_test(c, a_crowd_without_one_order_goes_in_one_by_one);
+    tcase_add_test(c, a_crowd_goes_in_while_two_are_down);
+    tcase_add_test(c, it_is_renewed_and_may_lose_one_server_after_the_other);
+    tcase_add_test(c, it_is_lost_with_most_of_them);
+    tcase_add_test(c, one_with_a_lease_ends_with_it);
+    tcase_add_test(c, max_hold_ends_it);
+    tcase_add_test(c, a_closed_client_is_a_member_less);
+    tcase_add_test(c, a_server_that_restarts_empty_at_once_lets_two_in);
+    tcase_add_test(c, what_makes_no_quorum_is_refused);
+    tcase_add_test(c, a_client_without_a_thread_does_not_block);
+    suite_add_tcase(s, c);
+    return suite_run(s);
+}

@@ -1,0 +1,668 @@
+/* The rules of quorums, QUORUM-1 to QUORUM-7: told how each step went, and the
+ * time; then everything that can happen to up to four members. */
+#include <check.h>
+#include <string.h>
+
+#include "lock/quorum_turn.h"
+#include "tests/support/dice.h"
+#include "tests/support/promise.h"
+#include "tests/support/suite.h"
+
+#define NOW INT64_C(1000000)
+#define HEAL_MS 10000
+
+static struct hf_quorum_turn turn;
+
+static void begin(uint32_t count, int64_t wait_ms, int64_t lease_ms)
+{
+    struct hf_quorum_wish wish = {
+        wait_ms, lease_ms, lease_ms ? HF_NEVER : HEAL_MS, 7};
+
+    hf_quorum_turn_init(&turn, count);
+    hf_quorum_turn_acquire(&turn, NOW, &wish);
+}
+
+/* ---- one rule each ---- */
+
+static struct hf_quorum_step next(int64_t now_ms)
+{
+    return hf_quorum_turn_next(&turn, now_ms);
+}
+
+static int64_t ck_assert_asks(uint32_t member, int64_t now_ms)
+{
+    struct hf_quorum_step step = next(now_ms);
+
+    ck_assert_int_eq(step.action, QUORUM_ASK);
+    ck_assert_uint_eq(step.member, member);
+    return step.wait_ms;
+}
+
+static void ck_assert_does(enum hf_quorum_action action, uint32_t member,
+                           int64_t now_ms)
+{
+    struct hf_quorum_step step = next(now_ms);
+
+    ck_assert_int_eq(step.action, action);
+    ck_assert_uint_eq(step.member, member);
+}
+
+static void ck_assert_rests(int64_t now_ms)
+{
+    ck_assert_does(QUORUM_REST, turn.count - 1, now_ms);
+}
+
+static void ck_assert_ends(hf_status status, int64_t now_ms)
+{
+    ck_assert_int_eq(next(now_ms).action, QUORUM_END);
+    ck_assert_int_eq(turn.status, status);
+}
+
+static void ck_assert_all_asked(int64_t now_ms)
+{
+    for (uint32_t i = 0; i < turn.count; i++)
+        ck_assert_int_eq(ck_assert_asks(i, now_ms), 0);
+    ck_assert_rests(now_ms);
+}
+
+static void say(uint32_t member, hf_status status)
+{
+    hf_quorum_turn_answered(&turn, member, status);
+}
+
+static void ck_assert_held(int64_t now_ms)
+{
+    ck_assert_int_eq(next(now_ms).action, QUORUM_COUNT);
+    hf_quorum_turn_counted(&turn, true, now_ms);
+    ck_assert_ends(HF_OK, now_ms);
+}
+
+static void hold_all(uint32_t count)
+{
+    begin(count, HF_FOREVER, 0);
+    ck_assert_all_asked(NOW);
+    for (uint32_t i = 0; i < count; i++)
+        say(i, HF_OK);
+    ck_assert_held(NOW);
+}
+
+START_TEST(most_votes_are_enough_and_the_others_may_come_later)
+{
+    begin(5, HF_FOREVER, 0);
+    ck_assert_all_asked(NOW);
+    say(4, HF_OK);
+    say(1, HF_OK);
+    ck_assert_rests(NOW);
+    say(2, HF_OK);
+    ck_assert_held(NOW);
+    say(0, HF_OK);
+    say(3, HF_E_CONNECT);
+    ck_assert_rests(NOW);
+    ck_assert_uint_eq(hf_quorum_turn_votes(&turn), 4);
+}
+END_TEST
+
+START_TEST(more_failures_than_a_minority_end_it)
+{
+    begin(5, HF_FOREVER, 0);
+    ck_assert_all_asked(NOW);
+    say(0, HF_OK);
+    say(1, HF_E_CONNECT);
+    say(2, HF_E_NOREPLY);
+    ck_assert_rests(NOW);
+    say(3, HF_E_AUTH);
+    ck_assert_does(QUORUM_GIVE_BACK, 0, NOW);
+    ck_assert_does(QUORUM_CANCEL, 4, NOW);
+    hf_quorum_turn_gave(&turn, 0);
+    ck_assert_rests(NOW);
+    say(4, HF_CANCELLED);
+    ck_assert_ends(HF_E_QUORUM, NOW);
+}
+END_TEST
+
+START_TEST(who_has_the_first_member_keeps_what_it_has_and_waits_for_the_others)
+{
+    begin(3, HF_FOREVER, 0);
+    ck_assert_all_asked(NOW);
+    say(0, HF_OK);
+    say(1, HF_TIMEOUT);
+    ck_assert_rests(NOW);
+    say(2, HF_TIMEOUT);
+    ck_assert_int_ge(ck_assert_asks(1, NOW), QUORUM_ANSWER_MS / 2);
+    ck_assert_int_le(ck_assert_asks(2, NOW), QUORUM_ANSWER_MS);
+    ck_assert_rests(NOW);
+    say(2, HF_OK);
+    ck_assert_held(NOW);
+}
+END_TEST
+
+START_TEST(who_has_it_not_gives_all_back_and_stands_in_line_there)
+{
+    begin(3, 60000, 0);
+    ck_assert_all_asked(NOW);
+    say(0, HF_TIMEOUT);
+    say(1, HF_OK);
+    say(2, HF_TIMEOUT);
+    ck_assert_int_eq(ck_assert_asks(0, NOW), 60000);
+    ck_assert_does(QUORUM_GIVE_BACK, 1, NOW);
+    ck_assert_rests(NOW);
+    hf_quorum_turn_gave(&turn, 1);
+    ck_assert_rests(NOW);
+    say(0, HF_OK);
+    (void)ck_assert_asks(1, NOW);
+    (void)ck_assert_asks(2, NOW);
+    say(1, HF_OK);
+    ck_assert_held(NOW);
+}
+END_TEST
+
+START_TEST(the_first_is_the_first_that_answers)
+{
+    begin(5, HF_FOREVER, 0);
+    ck_assert_all_asked(NOW);
+    say(0, HF_E_CONNECT);
+    say(1, HF_TIMEOUT);
+    say(2, HF_TIMEOUT);
+    say(3, HF_TIMEOUT);
+    ck_assert_int_eq(ck_assert_asks(1, NOW), HF_FOREVER);
+    ck_assert_does(QUORUM_CANCEL, 4, NOW);
+    say(1, HF_E_CONNECT); /* it goes away, too */
+    (void)ck_assert_asks(2, NOW);
+}
+END_TEST
+
+START_TEST(who_stands_in_line_too_long_rushes_and_keeps_its_place)
+{
+    int64_t due;
+
+    begin(3, HF_FOREVER, 0);
+    ck_assert_all_asked(NOW);
+    say(0, HF_TIMEOUT);
+    say(1, HF_TIMEOUT);
+    (void)ck_assert_asks(0, NOW);
+    ck_assert_does(QUORUM_CANCEL, 2, NOW);
+    say(2, HF_CANCELLED);
+    ck_assert_rests(NOW);
+    due = hf_quorum_turn_due(&turn);
+    ck_assert_int_gt(due, NOW);
+    ck_assert_int_le(due, NOW + QUORUM_LINE_MS);
+    ck_assert_int_eq(ck_assert_asks(1, due), 0);
+    ck_assert_int_eq(ck_assert_asks(2, due), 0);
+    say(1, HF_OK);
+    say(2, HF_OK);
+    ck_assert_held(due);
+    hf_quorum_turn_release(&turn);
+    ck_assert_does(QUORUM_CANCEL, 0, due); /* the line is left at last */
+}
+END_TEST
+
+START_TEST(a_fill_that_fails_gives_all_back)
+{
+    int64_t due;
+
+    begin(3, HF_FOREVER, 4000);
+    ck_assert_all_asked(NOW);
+    say(0, HF_OK);
+    say(1, HF_TIMEOUT);
+    say(2, HF_TIMEOUT);
+    ck_assert_int_le(ck_assert_asks(1, NOW), 1000); /* a quarter of the lease */
+    (void)ck_assert_asks(2, NOW);
+    ck_assert_rests(NOW);
+    due = hf_quorum_turn_due(&turn);
+    say(1, HF_TIMEOUT);
+    ck_assert_rests(due - 1);
+    ck_assert_does(QUORUM_GIVE_BACK, 0, due);
+    ck_assert_does(QUORUM_CANCEL, 2, due);
+    hf_quorum_turn_gave(&turn, 0);
+    ck_assert_int_eq(ck_assert_asks(0, due), HF_FOREVER);
+}
+END_TEST
+
+START_TEST(silent_members_are_not_waited_for_while_others_are_in_the_way)
+{
+    int64_t due;
+
+    begin(5, HF_FOREVER, 0);
+    ck_assert_all_asked(NOW);
+    ck_assert_int_eq(hf_quorum_turn_due(&turn), HF_NEVER);
+    say(0, HF_TIMEOUT);
+    say(1, HF_OK);
+    ck_assert_rests(NOW);
+    due = hf_quorum_turn_due(&turn);
+    ck_assert_int_le(due, NOW + QUORUM_ANSWER_MS);
+    ck_assert_int_eq(ck_assert_asks(0, due), HF_FOREVER);
+    ck_assert_does(QUORUM_GIVE_BACK, 1, due);
+}
+END_TEST
+
+START_TEST(one_try_is_one_try_of_each)
+{
+    begin(3, 0, 0);
+    ck_assert_all_asked(NOW);
+    say(0, HF_OK);
+    say(1, HF_TIMEOUT);
+    say(2, HF_TIMEOUT);
+    ck_assert_does(QUORUM_GIVE_BACK, 0, NOW);
+    hf_quorum_turn_gave(&turn, 0);
+    ck_assert_ends(HF_TIMEOUT, NOW);
+}
+END_TEST
+
+START_TEST(the_end_of_the_wait_ends_it_wherever_it_stands)
+{
+    begin(3, 100, 0);
+    ck_assert_all_asked(NOW);
+    say(0, HF_TIMEOUT);
+    say(1, HF_TIMEOUT);
+    ck_assert_int_eq(ck_assert_asks(0, NOW + 40), 60);
+    ck_assert_does(QUORUM_CANCEL, 2, NOW + 40);
+    say(2, HF_CANCELLED);
+    ck_assert_does(QUORUM_CANCEL, 0, NOW + 100);
+    say(0, HF_CANCELLED);
+    ck_assert_ends(HF_TIMEOUT, NOW + 100);
+}
+END_TEST
+
+START_TEST(what_is_not_safe_is_asked_for_again_a_few_times)
+{
+    begin(1, HF_FOREVER, 0);
+    for (int i = 0; i <= QUORUM_LATE_MAX; i++) {
+        (void)ck_assert_asks(0, NOW);
+        say(0, HF_OK);
+        ck_assert_int_eq(next(NOW).action, QUORUM_COUNT);
+        hf_quorum_turn_counted(&turn, false, NOW);
+        ck_assert_does(QUORUM_GIVE_BACK, 0, NOW);
+        hf_quorum_turn_gave(&turn, 0);
+    }
+    ck_assert_ends(HF_E_NOREPLY, NOW);
+}
+END_TEST
+
+START_TEST(a_grant_that_crosses_its_cancel_is_given_back)
+{
+    begin(3, HF_FOREVER, 0);
+    ck_assert_all_asked(NOW);
+    hf_quorum_turn_cancel(&turn, HF_CANCELLED);
+    for (uint32_t i = 0; i < 3; i++)
+        ck_assert_does(QUORUM_CANCEL, i, NOW);
+    say(1, HF_OK);
+    ck_assert_does(QUORUM_GIVE_BACK, 1, NOW);
+    say(0, HF_CANCELLED);
+    say(2, HF_CANCELLED);
+    ck_assert_rests(NOW);
+    hf_quorum_turn_gave(&turn, 1);
+    ck_assert_ends(HF_CANCELLED, NOW);
+}
+END_TEST
+
+START_TEST(what_is_lost_is_asked_for_again_while_most_are_ours)
+{
+    hold_all(3);
+    ck_assert(!hf_quorum_turn_lost(&turn, 1));
+    ck_assert_does(QUORUM_GIVE_BACK, 1, NOW);
+    hf_quorum_turn_gave(&turn, 1);
+    ck_assert_rests(NOW);
+    ck_assert_int_eq(hf_quorum_turn_due(&turn), NOW + HEAL_MS);
+    ck_assert_int_eq(ck_assert_asks(1, NOW + HEAL_MS), 0);
+    say(1, HF_OK);
+    ck_assert_rests(NOW + HEAL_MS);
+    ck_assert(!hf_quorum_turn_lost(&turn, 0)); /* another one: still most */
+    ck_assert(hf_quorum_turn_lost(&turn, 2));
+    ck_assert_int_eq(hf_quorum_turn_due(&turn), HF_NEVER);
+}
+END_TEST
+
+START_TEST(a_loss_of_most_is_one_and_the_rest_is_kept_until_the_release)
+{
+    hold_all(3);
+    ck_assert(!hf_quorum_turn_lost(&turn, 0));
+    ck_assert(hf_quorum_turn_lost(&turn, 2));
+    ck_assert(!hf_quorum_turn_lost(&turn, 1));
+    for (uint32_t i = 0; i < 3; i++) {
+        ck_assert_does(QUORUM_GIVE_BACK, i, NOW); /* forgotten */
+        hf_quorum_turn_gave(&turn, i);
+    }
+    hold_all(3);
+    ck_assert(!hf_quorum_turn_lost(&turn, 0));
+    ck_assert(hf_quorum_turn_lost(&turn, 2));
+    ck_assert_does(QUORUM_GIVE_BACK, 0, NOW);
+    ck_assert_does(QUORUM_GIVE_BACK, 2, NOW);
+    ck_assert_rests(NOW);
+    hf_quorum_turn_release(&turn);
+    ck_assert_does(QUORUM_GIVE_BACK, 1, NOW);
+}
+END_TEST
+
+/* ---- everything that can happen ---- */
+
+enum truth { NOT_ASKED, IS_ASKED, IS_HELD, IS_GIVEN };
+
+struct world {
+    struct hf_quorum_turn turn;
+    int64_t now_ms;
+    enum truth truth[HF_QUORUM_MAX];
+    bool was_held;              /* since the acquire began */
+    bool was_released;
+    bool was_lost;              /* as the user was told */
+    bool has_ended;             /* the call that is under way, or the last */
+};
+
+/* By its key, of which time is no part but whether the round is over. */
+#define SEEN_ROOM (1u << 22)
+static uint64_t seen[SEEN_ROOM];
+static uint32_t seen_count;
+
+static uint64_t pack(uint64_t key, uint64_t value, unsigned bits)
+{
+    return key << bits | value;
+}
+
+static uint64_t key_of(const struct world *w)
+{
+    const struct hf_quorum_turn *t = &w->turn;
+    uint64_t key = 1;
+
+    for (uint32_t i = 0; i < t->count; i++) {
+        const struct hf_vote *v = &t->votes[i];
+
+        key = pack(key, v->state, 3);
+        key = pack(key, v->said, 2);
+        key = pack(key, v->is_due, 1);
+        key = pack(key, v->is_unwanted, 1);
+        key = pack(key, v->is_cancelled, 1);
+        key = pack(key, v->is_in_line, 1);
+        key = pack(key, v->is_away, 1);
+    }
+    key = pack(key, t->phase, 3);
+    key = pack(key, t->is_called, 1);
+    key = pack(key, t->first, 2);
+    key = pack(key, t->late, 3);
+    key = pack(key, (uint64_t)-t->status & 7, 3);
+    key = pack(key, w->now_ms >= t->until_ms, 1);
+    key = pack(key, w->now_ms >= t->deadline_ms, 1);
+    key = pack(key, w->was_held, 1);
+    key = pack(key, w->was_released, 1);
+    key = pack(key, w->was_lost, 1);
+    return pack(key, w->has_ended, 1);
+}
+
+/* False: it was there. */
+static bool see(uint64_t key)
+{
+    uint32_t at = (uint32_t)(key * UINT64_C(0x9e3779b97f4a7c15) >> 42);
+
+    for (; seen[at]; at = (at + 1) % SEEN_ROOM)
+        if (seen[at] == key)
+            return false;
+    ck_must(++seen_count < SEEN_ROOM / 2, "there is room for all that is seen");
+    seen[at] = key;
+    return true;
+}
+
+static uint32_t count_truth(const struct world *w, enum truth truth)
+{
+    uint32_t count = 0;
+
+    for (uint32_t i = 0; i < w->turn.count; i++)
+        count += w->truth[i] == truth;
+    return count;
+}
+
+static void ck_end(struct world *w)
+{
+    uint32_t all = w->turn.count;
+
+    ck_must(!w->has_ended, "a call ends once");
+    w->has_ended = true;
+    if (w->turn.status == HF_OK && !w->was_released)
+        ck_must(count_truth(w, IS_HELD) > all / 2, "most are held");
+    else
+        ck_must(count_truth(w, NOT_ASKED) == all, "nothing is left");
+}
+
+static void ck_line(const struct world *w, struct hf_quorum_step step)
+{
+    const struct hf_quorum_turn *t = &w->turn;
+
+    if (step.action != QUORUM_REST || t->phase != QUORUM_LINE)
+        return;
+    ck_must(hf_quorum_turn_votes(t) == 0, "who stands in line keeps nothing");
+}
+
+/* Until it rests. */
+static void settle(struct world *w, bool are_safe)
+{
+    for (int i = 0; i < 100; i++) {
+        struct hf_quorum_step step = hf_quorum_turn_next(&w->turn, w->now_ms);
+        enum truth *truth = &w->truth[step.member];
+
+        ck_line(w, step);
+        switch (step.action) {
+        case QUORUM_ASK:
+            ck_must(*truth == NOT_ASKED, "one question at a time");
+            *truth = IS_ASKED;
+            break;
+        case QUORUM_CANCEL:
+            ck_must(*truth == IS_ASKED, "what is asked is cancelled");
+            break;
+        case QUORUM_GIVE_BACK:
+            ck_must(*truth == IS_HELD, "what is held is given back");
+            *truth = IS_GIVEN;
+            break;
+        case QUORUM_COUNT:
+            w->was_held = w->was_held || are_safe;
+            hf_quorum_turn_counted(&w->turn, are_safe, w->now_ms);
+            break;
+        case QUORUM_END:
+            ck_end(w);
+            break;
+        case QUORUM_REST:
+            return;
+        }
+    }
+    ck_must(false, "it rests at last");
+}
+
+static void answer(struct world *w, uint32_t member, hf_status status)
+{
+    w->truth[member] = status == HF_OK ? IS_HELD : NOT_ASKED;
+    hf_quorum_turn_answered(&w->turn, member, status);
+}
+
+/* What a member says. False: nothing; it is not asked, or lets us stand in
+ * line. */
+static bool tell(struct world *w, uint32_t member, hf_status status)
+{
+    const struct hf_vote *vote = &w->turn.votes[member];
+
+    if (w->truth[member] == IS_GIVEN) {
+        w->truth[member] = NOT_ASKED;
+        hf_quorum_turn_gave(&w->turn, member);
+        return true;
+    }
+    if (w->truth[member] != IS_ASKED ||
+        (vote->is_in_line && status == HF_TIMEOUT && !vote->is_cancelled))
+        return false;
+    answer(w, member, vote->is_cancelled ? HF_CANCELLED : status);
+    return true;
+}
+
+/* The same from here on: it ends. */
+static void ck_ends_if(struct world w, hf_status status)
+{
+    for (int i = 0; i < 1000 && w.turn.is_called; i++) {
+        bool is_told = false;
+
+        for (uint32_t m = 0; m < w.turn.count && !is_told; m++) {
+            is_told = tell(&w, m, status);
+        }
+        if (!is_told) {
+            ck_must(hf_quorum_turn_due(&w.turn) != HF_NEVER,
+                    "a timer goes where nothing is heard");
+            w.now_ms = hf_quorum_turn_due(&w.turn) > w.now_ms
+                           ? hf_quorum_turn_due(&w.turn)
+                           : w.now_ms;
+        }
+        settle(&w, true);
+    }
+    ck_must(!w.turn.is_called, "it ends");
+}
+
+static void explore(const struct world *w);
+
+static void try_answer(const struct world *from, uint32_t member,
+                       hf_status status)
+{
+    struct world w = *from;
+
+    answer(&w, member, status);
+    settle(&w, true);
+    explore(&w);
+    w = *from;
+    answer(&w, member, status);
+    settle(&w, false);
+    explore(&w);
+}
+
+static void try_answers(const struct world *from, uint32_t member)
+{
+    static const hf_status says[] = {HF_OK, HF_TIMEOUT, HF_E_NOREPLY};
+
+    if (from->turn.votes[member].is_cancelled) {
+        try_answer(from, member, HF_CANCELLED);
+        try_answer(from, member, HF_OK);
+        return;
+    }
+    for (size_t i = 0; i < ROWS(says); i++)
+        try_answer(from, member, says[i]);
+}
+
+static void try_given(const struct world *from, uint32_t member)
+{
+    struct world w = *from;
+
+    w.truth[member] = NOT_ASKED;
+    hf_quorum_turn_gave(&w.turn, member);
+    settle(&w, true);
+    explore(&w);
+}
+
+static void try_loss(const struct world *from, uint32_t member)
+{
+    struct world w = *from;
+    uint32_t before = hf_quorum_turn_votes(&w.turn);
+
+    if (hf_quorum_turn_lost(&w.turn, member)) {
+        ck_must(!w.was_lost, "a loss is told once");
+        ck_must(before == w.turn.needed, "it is the one that breaks it");
+        w.was_lost = true;
+    }
+    settle(&w, true);
+    explore(&w);
+}
+
+static void try_time(const struct world *from)
+{
+    struct world w = *from;
+    int64_t due = hf_quorum_turn_due(&w.turn);
+
+    if (due == HF_NEVER)
+        return;
+    w.now_ms = due > w.now_ms ? due : w.now_ms;
+    settle(&w, true);
+    explore(&w);
+}
+
+static void try_calls(const struct world *from)
+{
+    struct world w = *from;
+
+    if (w.turn.is_called && !w.was_held) {
+        hf_quorum_turn_cancel(&w.turn, HF_CANCELLED);
+        settle(&w, true);
+        explore(&w);
+    } else if (w.turn.phase == QUORUM_HELD || w.turn.phase == QUORUM_BROKEN) {
+        ck_must(w.has_ended, "it is held when the call has ended");
+        w.was_released = true;
+        w.has_ended = false;
+        hf_quorum_turn_release(&w.turn);
+        settle(&w, true);
+        explore(&w);
+    }
+}
+
+static void explore(const struct world *w)
+{
+    if (!see(key_of(w)))
+        return;
+    ck_must(!w->was_held || w->was_released || w->was_lost ||
+                hf_quorum_turn_votes(&w->turn) >= w->turn.needed,
+            "who holds it has most, or was told");
+    if (w->turn.is_called) {
+        ck_ends_if(*w, HF_OK);
+        ck_ends_if(*w, HF_TIMEOUT);
+        ck_ends_if(*w, HF_E_NOREPLY);
+    }
+    for (uint32_t i = 0; i < w->turn.count; i++) {
+        if (w->truth[i] == IS_ASKED)
+            try_answers(w, i);
+        else if (w->truth[i] == IS_GIVEN)
+            try_given(w, i);
+        else if (w->truth[i] == IS_HELD)
+            try_loss(w, i);
+    }
+    try_time(w);
+    try_calls(w);
+}
+
+static void explore_all(uint32_t count, int64_t wait_ms)
+{
+    struct hf_quorum_wish wish = {wait_ms, 0, HEAL_MS, 7};
+    struct world w = {.now_ms = NOW};
+
+    memset(seen, 0, sizeof seen);
+    seen_count = 0;
+    hf_quorum_turn_init(&w.turn, count);
+    hf_quorum_turn_acquire(&w.turn, NOW, &wish);
+    settle(&w, true);
+    explore(&w);
+    ck_must(seen_count > 50, "much was seen");
+}
+
+START_TEST(whatever_happens_to_a_few_members)
+{
+    explore_all(1, 20000);
+    explore_all(2, 20000);
+    explore_all(3, 0);
+    explore_all(3, 20000);
+    explore_all(4, 20000);
+}
+END_TEST
+
+int main(void)
+{
+    Suite *s = suite_create("lock/quorum_turn");
+    TCase *c = tcase_create("turns");
+
+    tcase_set_timeout(c, 60);
+    tcase_add_test(c, most_votes_are_enough_and_the_others_may_come_later);
+    tcase_add_test(c, more_failures_than_a_minority_end_it);
+    tcase_add_test(
+        c, who_has_the_first_member_keeps_what_it_has_and_waits_for_the_others);
+    tcase_add_test(c, who_has_it_not_gives_all_back_and_stands_in_line_there);
+    tcase_add_test(c, the_first_is_the_first_that_answers);
+    tcase_add_test(c, who_stands_in_line_too_long_rushes_and_keeps_its_place);
+    tcase_add_test(c, a_fill_that_fails_gives_all_back);
+    tcase_add_test(
+        c, silent_members_are_not_waited_for_while_others_are_in_the_way);
+    tcase_add_test(c, one_try_is_one_try_of_each);
+    tcase_add_test(c, the_end_of_the_wait_ends_it_wherever_it_stands);
+    tcase_add_test(c, what_is_not_safe_is_asked_for_again_a_few_times);
+    tcase_add_test(c, a_grant_that_crosses_its_cancel_is_given_back);
+    tcase_add_test(c, what_is_lost_is_asked_for_again_while_most_are_ours);
+    tcase_add_test(c,
+                   a_loss_of_most_is_one_and_the_rest_is_kept_until_the_release);
+    tcase_add_test(c, whatever_happens_to_a_few_members);
+    suite_add_tcase(s, c);
+    return suite_run(s);
+}
