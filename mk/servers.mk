@@ -43,6 +43,14 @@ soak-silence: deps $(BUILD)/tests/soak/silence
 redisson: deps all $(redisson_T)
 	@tests/redisson/run.sh $(BUILD)
 
+# Processes of both, killed and replaced, for so many seconds.
+REDISSON_SOAK_TIME ?= 600
+
+#: make soak-redisson     locks beside Redisson, for REDISSON_SOAK_TIME=$(REDISSON_SOAK_TIME) s
+soak-redisson: deps all $(redisson_soak_T)
+	@REDISSON=4.7.0 HF_SOAK_S=$(REDISSON_SOAK_TIME) \
+	    tests/redisson/run.sh $(BUILD) soak
+
 # Beside those who lock by SET NX PX; skipped where they are not to be had.
 #: make others            value locks beside redis-py, node-redlock and redsync
 others: deps all $(others_T)
@@ -57,5 +65,5 @@ fencing: deps all $(BUILD)/tests/live/test_fencing
 valgrind: deps all $(live_T)
 	@tests/valgrind.sh $(BUILD)
 
-.PHONY: servers live-each soak-cluster soak-failover soak-silence \
+.PHONY: servers live-each soak-cluster soak-failover soak-silence soak-redisson \
         live-each-cluster redisson others fencing valgrind

@@ -61,7 +61,10 @@ $(patsubst %,$(BUILD)/tests/test_%.o,net_spin lock_lease): CFLAGS := -O2 -g
 endif
 
 redisson_T := $(BUILD)/tests/redisson/test_redisson
+redisson_soak_T := $(BUILD)/tests/redisson/soak
 $(redisson_T): $(call objects,$(addprefix tests/redisson/,both counts driver fair multi rw))
+$(redisson_soak_T): $(judge_O) $(call objects,$(addprefix tests/redisson/,both driver \
+    soak_history soak_worker))
 others_T := $(BUILD)/tests/others/test_others
 $(others_T): $(call objects,tests/redisson/driver)
 cli_T := $(filter $(BUILD)/tests/test_cli_%,$(unit_T))
@@ -85,7 +88,7 @@ $(writer_T): %: %.o $(LIBS)
 	$(call say,link $@)
 	$(Q)$(CC) $(LINK) $^ $(TLS_LIBS) -o $@
 
-soak_T := $(addprefix $(BUILD)/tests/soak/,chaos failover silence)
+soak_T := $(addprefix $(BUILD)/tests/soak/,chaos failover silence) $(redisson_soak_T)
 
 # What is run in parts (tests/support/parts.c).
 $(unit_T) $(live_T) $(each_T) $(redisson_T) $(others_T) $(soak_T) $(bytewise_T): \
