@@ -62,7 +62,8 @@ endif
 
 redisson_T := $(BUILD)/tests/redisson/test_redisson
 redisson_soak_T := $(BUILD)/tests/redisson/soak
-$(redisson_T): $(call objects,$(addprefix tests/redisson/,both counts driver fair multi rw))
+$(redisson_T): $(call objects,$(addprefix tests/redisson/,both counts driver fair fair_order \
+    multi rw))
 $(redisson_soak_T): $(judge_O) $(call objects,$(addprefix tests/redisson/,both driver \
     soak_history soak_worker))
 others_T := $(BUILD)/tests/others/test_others

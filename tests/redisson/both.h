@@ -56,6 +56,10 @@ TCase *counts_case(void);
 
 TCase *fair_case(void);
 
+/* ---- fair_order.c ---- */
+
+TCase *fair_order_case(void);
+
 /* ---- multi.c ---- */
 
 TCase *multi_case(void);

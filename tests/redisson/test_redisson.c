@@ -329,6 +329,7 @@ static Suite *redisson_suite(void)
     }
     suite_add_tcase(suite, tc);
     suite_add_tcase(suite, fair_case());
+    suite_add_tcase(suite, fair_order_case());
     suite_add_tcase(suite, multi_case());
     suite_add_tcase(suite, counts_case());
     suite_add_tcase(suite, read_write_case());
