@@ -96,7 +96,7 @@ void twins_start(const char *password)
 {
     const char *args[] = {password ? "--requirepass" : NULL, password, NULL};
 
-    start_server_with_clock(args);
+    ck_assert_ptr_nonnull(server = server_start_with_clock(args));
     model = model_new(&(struct model_options){.version = version,
                                               .requirepass = password,
                                               .port = server_port(server)});

@@ -340,9 +340,11 @@ static inline void diary_lost(void *ctx, struct hf_lock *lock, int64_t owner,
     size_t len;
     const char *name = hf_lock_name(lock, &len);
 
+    (void)pthread_mutex_lock(&d->note.mutex);
     d->lost_ms = local_now_ms();
     d->reason = reason;
     d->owner = owner;
+    (void)pthread_mutex_unlock(&d->note.mutex);
     if (d->server)
         d->pttl_ms = server_ask_int(d->server, "PTTL %b", name, len);
     d->answered_ms = local_now_ms();

@@ -3,6 +3,7 @@
 #include "tests/live/test_lock.h"
 
 #include "lock/quorum.h"
+#include "tests/support/one_clock.h"
 
 #define SERVERS 5
 #define MOST 3
@@ -44,12 +45,20 @@ static void party_close(struct party *p)
         hf_client_free(p->clients[i]);
 }
 
-static void start(void)
+/* The clock of the first `settable` is the test's to set. */
+static void start_with(int settable)
 {
     for (int i = 0; i < SERVERS; i++)
-        ck_assert_ptr_nonnull(servers[i] = server_start(NULL));
+        ck_assert_ptr_nonnull(
+            servers[i] = i < settable ? server_start_with_clock(NULL)
+                                      : server_start(NULL));
     party_open(&here, HF_KIND_PLAIN, 0);
     party_open(&there, HF_KIND_PLAIN, 0);
+}
+
+static void start(void)
+{
+    start_with(0);
 }
 
 static void stop(void)
@@ -135,6 +144,24 @@ static void ck_assert_most_do_without(int first, int count,
 START_TEST(two_may_be_down)
 {
     ck_assert_most_do_without(0, 2, server_kill);
+}
+END_TEST
+
+/* Its answer is waited for: it is the third. */
+START_TEST(two_may_be_down_and_one_slow)
+{
+    struct call call;
+    struct hf_acquire_options o = acquire_options(7);
+
+    each(0, 2, server_kill);
+    server_pause(servers[4]);
+    call_init(&call);
+    ck_assert_ok(hf_quorum_acquire_async(here.quorum, &o, call_done, &call));
+    await_keys(2, 2, "1");
+    ck_assert(!call_is_done(&call));
+    server_resume(servers[4]);
+    ck_assert_status(call_await(&call), HF_OK);
+    ck_assert_given(&here, 7);
 }
 END_TEST
 
@@ -413,7 +440,60 @@ START_TEST(a_closed_client_is_a_member_less)
 }
 END_TEST
 
+/* ---- clocks that are set ---- */
+
+#define HOUR_US (INT64_C(3600) * 1000000)
+
+static void start_a_few_with_clocks(void)
+{
+    start_with(SERVERS - MOST);
+}
+
+static void start_most_with_clocks(void)
+{
+    start_with(MOST);
+}
+
+static void step_clocks(int64_t by_us)
+{
+    server_clock_set((int64_t)time(NULL) * 1000000 + by_us);
+}
+
+START_TEST(clocks_of_a_few_may_be_set)
+{
+    struct hf_acquire_options o;
+    struct diary diary;
+
+    o = diary_options(&diary, 1);
+    ck_assert_ok(hf_quorum_acquire(here.quorum, &o, NULL));
+    await_keys(0, SERVERS, "1");
+    step_clocks(HOUR_US);
+    ck_assert_status(take(&there, 1, 0, NULL), HF_TIMEOUT);
+    note_await(&diary.note, &diary.renewals, 2 * SERVERS, "renewals");
+    step_clocks(-HOUR_US);
+    ck_assert_status(take(&there, 1, 0, NULL), HF_TIMEOUT);
+    ck_assert_int_eq(diary.losses, 0);
+    ck_assert_int_gt(hf_quorum_safe_ms(here.quorum, 1), 0);
+    ck_assert_given(&here, 1);
+}
+END_TEST
+
 /* ---- what no quorum promises ---- */
+
+START_TEST(clocks_of_most_that_are_set_let_two_in)
+{
+    struct hf_acquire_options o = acquire_options(1);
+
+    o.lease_ms = LONG_MS;
+    ck_assert_ok(hf_quorum_acquire(here.quorum, &o, NULL));
+    await_keys(0, SERVERS, "1");
+    step_clocks(HOUR_US);
+    ck_assert_taken(&there, 1);
+    ck_assert_int_gt(hf_quorum_safe_ms(here.quorum, 1), 0);
+    ck_assert_given(&there, 1);
+    (void)hf_quorum_release(here.quorum, 1, NULL);
+}
+END_TEST
 
 static void await_unasked(struct party *p, int index)
 {
@@ -506,6 +586,7 @@ int main(void)
     tcase_set_timeout(c, 60);
     tcase_add_test(c, all_are_taken_and_all_are_given_back);
     tcase_add_test(c, two_may_be_down);
+    tcase_add_test(c, two_may_be_down_and_one_slow);
     tcase_add_test(c, two_may_be_silent);
     tcase_add_test(c, with_three_down_it_refuses_in_time);
     tcase_add_test(c, with_three_silent_it_refuses_in_time);
@@ -526,6 +607,16 @@ int main(void)
     tcase_add_test(c, a_server_that_restarts_empty_at_once_lets_two_in);
     tcase_add_test(c, what_makes_no_quorum_is_refused);
     tcase_add_test(c, a_client_without_a_thread_does_not_block);
+    suite_add_tcase(s, c);
+    c = tcase_create("a few clocks");
+    tcase_add_checked_fixture(c, start_a_few_with_clocks, stop);
+    tcase_set_timeout(c, 60);
+    tcase_add_test(c, clocks_of_a_few_may_be_set);
+    suite_add_tcase(s, c);
+    c = tcase_create("most clocks");
+    tcase_add_checked_fixture(c, start_most_with_clocks, stop);
+    tcase_set_timeout(c, 60);
+    tcase_add_test(c, clocks_of_most_that_are_set_let_two_in);
     suite_add_tcase(s, c);
     return suite_run(s);
 }
