@@ -66,7 +66,7 @@ $(redisson_T): $(call objects,$(addprefix tests/redisson/,both counts driver fai
     multi rw))
 $(redisson_soak_T): $(judge_O) $(call objects,$(addprefix tests/redisson/,both driver \
     soak_history soak_worker))
-others_T := $(BUILD)/tests/others/test_others
+others_T := $(addprefix $(BUILD)/tests/others/test_,others others_quorum)
 $(others_T): $(call objects,tests/redisson/driver)
 cli_T := $(filter $(BUILD)/tests/test_cli_%,$(unit_T))
 run_T := $(filter $(BUILD)/tests/live/test_run% \

@@ -1,13 +1,15 @@
-// redlock.js PORT: node-redlock with one server, told what to do. run.sh has the
-// language.
+// redlock.js PORT...: node-redlock with one server or several, told what to do.
+// run.sh has the language.
 const { default: Redlock } = require("redlock");
 const Redis = require("ioredis");
 const readline = require("readline");
 
-const server = new Redis(Number(process.argv[2]));
-const redlock = new Redlock([server], { retryCount: 600, retryDelay: 100 });
+const servers = process.argv.slice(2).map((port) => new Redis(Number(port)));
+const server = servers[0];
+const redlock = new Redlock(servers, { retryCount: 600, retryDelay: 100 });
 const held = new Map();
 
+servers.forEach((each) => each.on("error", () => {})); // one that is down
 redlock.on("error", () => {}); // of each attempt
 
 async function acquire(name, lease_ms = 30000, settings = {}) {
@@ -57,7 +59,7 @@ async function main() {
 
         console.log(thread, await verbs[verb](...args));
     }
-    server.disconnect();
+    servers.forEach((each) => each.disconnect());
 }
 
 main();

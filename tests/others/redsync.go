@@ -1,4 +1,5 @@
-// redsync PORT: redsync with one server, told what to do. run.sh has the language.
+// redsync PORT...: redsync with one server or several, told what to do. run.sh has
+// the language.
 package main
 
 import (
@@ -11,12 +12,31 @@ import (
 	"time"
 
 	"github.com/go-redsync/redsync/v4"
+	redsyncredis "github.com/go-redsync/redsync/v4/redis"
 	pool "github.com/go-redsync/redsync/v4/redis/goredis/v9"
 	"github.com/redis/go-redis/v9"
 )
 
-var server = redis.NewClient(&redis.Options{Addr: "127.0.0.1:" + os.Args[1]})
-var locks = redsync.New(pool.NewPool(server))
+// Of attempts at a server that is down.
+type silence struct{}
+
+func (silence) Printf(context.Context, string, ...interface{}) {}
+
+func client(port string) *redis.Client {
+	return redis.NewClient(&redis.Options{Addr: "127.0.0.1:" + port})
+}
+
+func pools() []redsyncredis.Pool {
+	var all []redsyncredis.Pool
+
+	for _, port := range os.Args[1:] {
+		all = append(all, pool.NewPool(client(port)))
+	}
+	return all
+}
+
+var server = client(os.Args[1])
+var locks = redsync.New(pools()...)
 var held = map[string]*redsync.Mutex{}
 
 func acquire(name string, lease time.Duration, tries int) bool {
@@ -72,6 +92,7 @@ func answer(verb string, args []string) string {
 }
 
 func main() {
+	redis.SetLogger(silence{})
 	fmt.Println("ready")
 	for lines := bufio.NewScanner(os.Stdin); lines.Scan(); {
 		words := strings.Fields(lines.Text())

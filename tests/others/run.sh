@@ -1,6 +1,7 @@
 #!/bin/sh
-# run.sh BUILD: value locks beside those who lock by SET NX PX, too: redis-py, redsync
-# and node-redlock. What is not installed, or cannot be fetched, is skipped.
+# run.sh BUILD: value locks, and quorums of them, beside those who lock by SET NX PX,
+# too: redis-py, redsync and node-redlock. What is not installed, or cannot be fetched,
+# is skipped.
 #
 # Each is a program that is told lines on its standard input, after it has said
 # "ready", and answers each by a line; both begin with the number of a thread, 1:
@@ -12,17 +13,23 @@
 set -eu
 
 here=$PWD/tests/others
-program=$1/tests/others/test_others
+programs=$PWD/$1/tests/others
 build=$PWD/$1/others
 mkdir -p "$build"
 
 skip() { echo "skipped: $1 ($2)"; }
 
-# beside NAME PROGRAM...
+# beside NAME PROGRAM...: one server. most NAME PROGRAM...: three, too.
 beside() {
     echo "beside $1:"
     shift
-    HF_OTHER=$* "$program"
+    HF_OTHER=$* "$programs/test_others"
+}
+
+most() {
+    beside "$@"
+    shift
+    HF_OTHER=$* "$programs/test_others_quorum"
 }
 
 if ! command -v python3 >/dev/null; then
@@ -39,7 +46,7 @@ if ! command -v node >/dev/null || ! command -v npm >/dev/null; then
 elif [ -e "$build/node/node_modules" ] || npm install -s \
         --prefix "$build/node" redlock@5.0.0-beta.2 ioredis@5 \
         >"$build/npm.log" 2>&1; then
-    beside node-redlock env NODE_PATH="$build/node/node_modules" node \
+    most node-redlock env NODE_PATH="$build/node/node_modules" node \
         "$here/redlock.js"
 else
     skip node-redlock "it cannot be fetched: $build/npm.log"
@@ -58,7 +65,7 @@ get() {
 if ! command -v go >/dev/null; then
     skip redsync "needs go"
 elif (get) >"$build/go.log" 2>&1; then
-    beside redsync "$build/go/redsync"
+    most redsync "$build/go/redsync"
 else
     skip redsync "it cannot be fetched or built: $build/go.log"
 fi
