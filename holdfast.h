@@ -3,5 +3,6 @@
 #include "lock/latch.h"
 #include "lock/lock.h"
 #include "lock/multi.h"
+#include "lock/quorum.h"
 #include "lock/permits.h"
 #include "lock/semaphore.h"
