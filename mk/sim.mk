@@ -5,7 +5,7 @@ sim_O := $(call objects,$(addprefix tests/sim/,plan plan_text scene scene_answer
            scene_slots shrink))
 play_O := $(call objects,$(addprefix tests/sim/,call failover nodes operations owner \
             peer play program reshard sentinels server site story trouble witness \
-            witness_queue))
+            witness_permit witness_queue))
 sim_T := $(addprefix $(BUILD)/tests/sim/,test_plan test_world test_world_faults \
            test_model_alone test_seeds)
 

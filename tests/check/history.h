@@ -34,7 +34,7 @@
  *     slack_ms    by how much times of servers and of callbacks may be off (0)
  *     ppm         the rates of clocks that are assumed (10000)
  *     judge       the only properties to judge, as digits: "17" is P1 and P7, and
- *                 P10 is 0 (default: all)
+ *                 P10 is 0 (default: all; of P11 on: all alone)
  *
  * Owners: `owner` is the holder, one text on clients' and servers' lines, unique
  * in the history ("c1:7"). The two sides of a read-write lock have the same one.
@@ -74,6 +74,10 @@
  *                            and who is its first one now, and until when that is
  *                            honoured; without `hold`: nobody
  *     place  lock hold [may] after quiet: who is in it; may: why, if its client lives
+ *     stock  lock by [n]     how many permits there are, out or available, from now
+ *                            on; without n: there is no such semaphore. While its
+ *                            keys go to another server, one by one, each may have
+ *                            a part
  *     told   channel n       a message was published, n subscribers
  *     down, up               it does not serve; it serves
  *     master [instead]       it decides from now on, in place of that source; until
@@ -99,7 +103,7 @@
  *
  * Values: plain, nonreentrant, fenced and fair are one kind for all that is
  * judged, and so is a line without `kind`; read and write are the two sides of one
- * lock. Where enum names are listed below, those are the words of the format. */
+ * lock; as many owners hold a permit as `stock` says. Where enum names are listed below, those are the words of the format. */
 #ifndef CHECK_HISTORY_H
 #define CHECK_HISTORY_H
 
@@ -119,20 +123,21 @@
     X(RESET, "reset") X(TOLD, "told") X(DOWN, "down") X(UP, "up")             \
     X(MASTER, "master") X(REPLICA, "replica") X(KEY, "key")                   \
     X(FAULT, "fault") X(QUIET, "quiet") X(OVER, "over")                       \
-    X(WAIT, "wait") X(HEAD, "head") X(QUEUED, "queued") X(PLACE, "place")
+    X(WAIT, "wait") X(HEAD, "head") X(QUEUED, "queued") X(PLACE, "place")       \
+    X(STOCK, "stock")
 #define HISTORY_KINDS(X)                                                      \
     X(KIND_PLAIN, "plain") X(KIND_NONREENTRANT, "nonreentrant")               \
     X(KIND_FENCED, "fenced") X(KIND_FAIR, "fair") X(KIND_READ, "read")        \
-    X(KIND_WRITE, "write")
+    X(KIND_WRITE, "write") X(KIND_PERMIT, "permit")
 #define HISTORY_OPS(X)                                                        \
     X(OP_ACQUIRE, "acquire") X(OP_RELEASE, "release") X(OP_FORCE, "force")    \
-    X(OP_INSPECT, "inspect") X(OP_CLOSE, "close")
+    X(OP_INSPECT, "inspect") X(OP_CLOSE, "close") X(OP_SET, "set")
 /* peer: another program; operator: by hand, past all locks; other: by the command
  * of another owner, whose hold is in the same record of the server. */
 #define HISTORY_BYS(X)                                                        \
     X(BY_ACQUIRE, "acquire") X(BY_RENEW, "renew") X(BY_RELEASE, "release")    \
     X(BY_PEER, "peer") X(BY_REPLICATION, "replication")                       \
-    X(BY_OPERATOR, "operator") X(BY_OTHER, "other")
+    X(BY_OPERATOR, "operator") X(BY_OTHER, "other") X(BY_SET, "set")
 /* forgot: a restart without data, a flush, a stale replica. */
 #define HISTORY_WHYS(X)                                                       \
     X(WHY_RELEASED, "released") X(WHY_EXPIRED, "expired")                     \

@@ -164,6 +164,7 @@ static bool is_whole(const struct history_event *e)
         return e->lock.at && e->hold.at;
     case HISTORY_RESET:
     case HISTORY_HEAD:
+    case HISTORY_STOCK:
         return e->lock.at;
     default:
         return true;

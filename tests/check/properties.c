@@ -74,12 +74,36 @@ static void fail_p1(struct judge *j, const struct hold *a, const struct hold *b)
     show(v, b->believed);
 }
 
+static bool believes_beside(const struct judge *j, const struct hold *hold,
+                            const struct hold *other)
+{
+    return other != hold && other->until_us > j->now.us &&
+           !explains(hold, other) && !explains(other, hold);
+}
+
+/* Of permits, more believe than there are. */
+static void p1_enough(struct judge *j, struct hold *hold)
+{
+    int64_t permits = hold->lock->permits, believe = 1;
+    struct hold *last = NULL;
+
+    for (struct hold *other = hold->lock->holds; other; other = other->next)
+        if (other->class == CLASS_PERMIT && believes_beside(j, hold, other)) {
+            believe++;
+            last = other;
+        }
+    if (last && permits > 0 && believe > permits)
+        fail_p1(j, last, hold);
+}
+
 void p1_one_believes(struct judge *j, struct hold *hold)
 {
+    if (hold->class == CLASS_PERMIT) {
+        p1_enough(j, hold);
+        return;
+    }
     for (struct hold *other = hold->lock->holds; other; other = other->next)
-        if (other != hold && other->until_us > j->now.us &&
-            !may_share(hold, other) && !explains(hold, other) &&
-            !explains(other, hold))
+        if (believes_beside(j, hold, other) && !may_share(hold, other))
             fail_p1(j, other, hold);
 }
 
@@ -389,8 +413,33 @@ static bool may_hold_both(const struct hold *a, const struct hold *b)
            a->class != CLASS_PLAIN && b->class != CLASS_PLAIN;
 }
 
+static void p9_enough(struct judge *j, const struct hold *hold,
+                      const struct record *record)
+{
+    const struct stock *stock = state_stock(hold->lock, record->server);
+    struct judge_violation *v;
+    int64_t out = 0;
+
+    for (struct hold *h = hold->lock->holds; h; h = h->next) {
+        const struct record *r = state_record(h, record->server, false);
+
+        out += h->class == CLASS_PERMIT && r && r->until_us > j->now.us;
+    }
+    if (stock->n == HISTORY_NONE || out <= stock->n)
+        return;
+    v = violate(j, 9, j->now.us);
+    say(v, "server s%u has given %" PRId64 " permits of %s, and there are %" PRId64,
+        (unsigned)record->server, out, lock_of(hold), stock->n);
+    show(v, stock->last);
+    show(v, j->now);
+}
+
 void p9_one_holds(struct judge *j, struct hold *hold, struct record *record)
 {
+    if (hold->class == CLASS_PERMIT) {
+        p9_enough(j, hold, record);
+        return;
+    }
     for (struct hold *other = hold->lock->holds; other; other = other->next) {
         const struct record *theirs =
             state_record(other, record->server, false);
@@ -511,5 +560,28 @@ void p10_granted(struct judge *j, struct ask *ask, struct hold *hold,
     show(v, ask->asked);
     if (is_granted)
         show(v, hold->last_held);
+    show(v, j->now);
+}
+
+/* ---- P11 ---- */
+
+/* Who takes or gives back changes nothing; who makes a semaphore finds none. */
+void p11_stock(struct judge *j, struct lock *lock, const struct stock *stock,
+               const struct history_event *e)
+{
+    bool is_ours = e->by == HISTORY_BY_ACQUIRE || e->by == HISTORY_BY_RELEASE ||
+                   e->by == HISTORY_BY_RENEW;
+    struct judge_violation *v;
+
+    if (is_ours ? e->n == stock->n
+                : e->by != HISTORY_BY_SET || stock->n == HISTORY_NONE)
+        return;
+    v = violate(j, 11, j->now.us);
+    say(v, "server s%u had %" PRId64 " permits of %s, ",
+        (unsigned)stock->server, stock->n == HISTORY_NONE ? 0 : stock->n,
+        word(lock->name));
+    say(v, "and has %" PRId64 " after %s", e->n == HISTORY_NONE ? 0 : e->n,
+        is_ours ? "one was taken or given back" : "it was set");
+    show(v, stock->last);
     show(v, j->now);
 }

@@ -89,6 +89,13 @@
  *      replaced by then does not count.
  * P10d A belief neither begins nor moves later once its owner was told of the loss,
  *      unless a held line follows; nor while its last release is under way.
+ * P11  Permits are neither made nor lost: how many there are on a server, out and
+ *      available, changes by no acquire, renewal or release, and is set only where
+ *      there are none.
+ *
+ * Permits: where as many owners may hold a permit as there are, P1 and P9 are of one
+ * more than these; a permit that has lapsed is out no more, whether somebody has
+ * taken it or not; P5 is of a call while fewer are out.
  *
  * Clocks: the rates of a client and of the server that has its hold are at most
  * `ppm` apart, and neither jumps. A `clock` line that says otherwise excuses the
@@ -102,7 +109,7 @@
 
 bool last_release_is_under_way(const struct hold *hold);
 
-/* p1_ ... p10_: each looks at the state as it is when its line has been taken in, or
+/* p1_ ... p11_: each looks at the state as it is when its line has been taken in, or
  * where it says so, before, and adds what is wrong. */
 void p1_one_believes(struct judge *j, struct hold *hold);
 void p2_before_freed(struct judge *j, struct hold *hold, enum history_why why);
@@ -124,5 +131,7 @@ void p10_extended(struct judge *j, struct hold *hold, int64_t until_us);
 void p10_shortened(struct judge *j, struct hold *hold, struct record *record);
 void p10_granted(struct judge *j, struct ask *ask, struct hold *hold,
                  int64_t master);
+void p11_stock(struct judge *j, struct lock *lock, const struct stock *stock,
+               const struct history_event *e);
 
 #endif

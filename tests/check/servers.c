@@ -86,8 +86,9 @@ static bool is_beside(const struct judge *j, const struct hold *hold,
     for (const struct hold *h = hold->lock->holds; h; h = h->next) {
         const struct record *r = h == hold ? NULL : state_held(j, h);
 
-        if (r && r->server != server && (h->class != CLASS_READ ||
-                                         hold->class != CLASS_READ))
+        if (r && r->server != server &&
+            (h->class != hold->class || h->class == CLASS_PLAIN ||
+             h->class == CLASS_WRITE))
             return true;
     }
     return false;
@@ -178,6 +179,26 @@ static void on_freed(struct judge *j, struct party *p,
                    false);
     }
     state_tidy(j, lock);
+}
+
+static void on_stock(struct judge *j, struct party *p,
+                     const struct history_event *e)
+{
+    struct lock *lock = state_lock(j, e->lock, true);
+    struct stock *stock = state_stock(lock, p->source.number);
+
+    p11_stock(j, lock, stock, e);
+    stock->n = e->n;
+    stock->last = j->now;
+    if (e->by == HISTORY_BY_SET)
+        lock->permits = e->n;
+    if (!state_decides(j, p->source.number))
+        return;
+    if (e->n != HISTORY_NONE)
+        lock->home = p->source.number;
+    watch_lock(j, lock,
+               e->by == HISTORY_BY_SET ? j->header.wake_ms : watch_look_ms(j),
+               false);
 }
 
 static void on_reset(struct judge *j, const struct history_event *e)
@@ -288,6 +309,7 @@ void on_server(struct judge *j, struct party *p, const struct history_event *e)
     case HISTORY_QUEUED: on_queued(j, e); return;
     case HISTORY_HEAD: on_head(j, e); return;
     case HISTORY_PLACE: on_place(j, e); return;
+    case HISTORY_STOCK: on_stock(j, p, e); return;
     default: return;
     }
 }

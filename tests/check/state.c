@@ -49,8 +49,9 @@ void text_set(struct history_text *to, struct history_text from)
 enum hold_class class_of(enum history_kind kind)
 {
     return kind == HISTORY_KIND_READ    ? CLASS_READ
-           : kind == HISTORY_KIND_WRITE ? CLASS_WRITE
-                                        : CLASS_PLAIN;
+           : kind == HISTORY_KIND_WRITE  ? CLASS_WRITE
+           : kind == HISTORY_KIND_PERMIT ? CLASS_PERMIT
+                                         : CLASS_PLAIN;
 }
 
 void state_due(struct judge *j, int64_t us)
@@ -234,6 +235,16 @@ struct lock *state_lock(struct judge *j, struct history_text name, bool makes)
     return lock;
 }
 
+static void free_texts(struct lock *lock)
+{
+    for (struct stock *s = lock->stocks, *next; s; s = next) {
+        next = s->next;
+        free(s);
+    }
+    text_free(lock->name);
+    text_free(lock->head);
+}
+
 static void lock_free(struct judge *j, struct lock *lock)
 {
     struct lock **at = &j->locks[lock->hash & (j->locks_room - 1)];
@@ -242,8 +253,7 @@ static void lock_free(struct judge *j, struct lock *lock)
         at = &(*at)->chain;
     *at = lock->chain;
     j->locks_count--;
-    text_free(lock->name);
-    text_free(lock->head);
+    free_texts(lock);
     free(lock);
 }
 
@@ -317,7 +327,32 @@ struct record *state_held(const struct judge *j, const struct hold *hold)
 
     while (record && !state_decides(j, record->server))
         record = record->next;
+    if (record && hold->class == CLASS_PERMIT && record->until_us <= j->now.us)
+        return NULL;
     return record;
+}
+
+struct stock *state_stock(struct lock *lock, uint32_t server)
+{
+    struct stock *stock = lock->stocks;
+
+    while (stock && stock->server != server)
+        stock = stock->next;
+    if (stock)
+        return stock;
+    stock = must_have(calloc(1, sizeof *stock));
+    *stock = (struct stock){lock->stocks, server, HISTORY_NONE, {0, 0}};
+    return lock->stocks = stock;
+}
+
+int64_t state_permits(const struct judge *j, const struct lock *lock)
+{
+    int64_t n = HISTORY_NONE;
+
+    for (const struct stock *s = lock->stocks; s; s = s->next)
+        if (state_decides(j, s->server) && s->n > n)
+            n = s->n;
+    return n;
 }
 
 bool state_is_by_old_master(const struct hold *hold)
@@ -362,7 +397,7 @@ void state_tidy(struct judge *j, struct lock *lock)
     }
     if (!lock->holds && !lock->asks && !lock->server_token &&
         !lock->told_token && !lock->trouble.last_us && lock->head.len == 0 &&
-        !lock->peer.line)
+        !lock->peer.line && !lock->stocks)
         lock_free(j, lock);
 }
 
@@ -483,8 +518,7 @@ void state_free(struct judge *j)
                 after = hold->next;
                 hold_free(hold);
             }
-            text_free(lock->name);
-            text_free(lock->head);
+            free_texts(lock);
             free(lock);
         }
     free(j->locks);

@@ -15,8 +15,8 @@ struct moment {
 };
 
 /* Whom a kind excludes. Plain: everybody. Read: all but readers. Write: all but the
- * same owner as a reader. */
-enum hold_class { CLASS_PLAIN, CLASS_READ, CLASS_WRITE };
+ * same owner as a reader. Permit: others, if as many hold one as there are. */
+enum hold_class { CLASS_PLAIN, CLASS_READ, CLASS_WRITE, CLASS_PERMIT };
 
 /* Why an owner may believe in what is not so, and the line that says it. */
 enum excuse_reason {
@@ -64,6 +64,14 @@ struct record {
     int64_t until_us;
     struct moment last;         /* the held line that said so */
     bool is_peers;
+};
+
+/* How many permits there are, says one server. */
+struct stock {
+    struct stock *next;
+    uint32_t server;
+    int64_t n;                  /* or NONE */
+    struct moment last;
 };
 
 struct lock;
@@ -164,6 +172,8 @@ struct lock {
     int64_t head_until_us;      /* its place is honoured */
     uint32_t head_server;       /* that said so */
     struct moment peer;         /* a peer stood in the queue, or held the lock */
+    struct stock *stocks;
+    int64_t permits;            /* as it was made, wherever it is now; 0: unknown */
 };
 
 struct judge {
@@ -226,9 +236,15 @@ void state_tidy(struct judge *j, struct lock *lock);
 void state_free(struct judge *j);
 
 /* state_decides - is this server's data what counts?
- * state_held    - the hold's record at a server that decides, or NULL. */
+ * state_held    - the hold's record at a server that decides, or NULL. A permit that
+ *               has lapsed is held no more, though nobody has taken it yet. */
 bool state_decides(const struct judge *j, uint32_t server);
 struct record *state_held(const struct judge *j, const struct hold *hold);
+
+/* state_stock  - what `server` says of the permits; made, if there is nothing yet.
+ * state_permits - how many there are at the server that decides, or NONE. */
+struct stock *state_stock(struct lock *lock, uint32_t server);
+int64_t state_permits(const struct judge *j, const struct lock *lock);
 
 /* state_owe   - from now on its loss is to be told, by `due_us`.
  * state_unowe - or not any more. */

@@ -28,8 +28,20 @@ static bool is_behind_one_alone(const struct ask *ask)
     return false;
 }
 
+/* Is a permit left? */
+static bool is_permit_free(const struct judge *j, const struct lock *lock)
+{
+    int64_t left = state_permits(j, lock);
+
+    for (const struct hold *hold = lock->holds; hold; hold = hold->next)
+        left -= left > 0 && state_held(j, hold);
+    return left > 0;
+}
+
 static bool is_free_for(const struct judge *j, const struct ask *ask)
 {
+    if (ask->class == CLASS_PERMIT)
+        return is_permit_free(j, ask->lock);
     for (const struct hold *hold = ask->lock->holds; hold; hold = hold->next)
         if (is_barred_by(j, hold, ask))
             return false;

@@ -16,6 +16,7 @@ struct call {
     char place[HF_OWNER_TEXT_MAX]; /* as which it stands in a queue; "" */
     struct hf_cancel cancel;
     struct hf_lock_info info;
+    bool was_set;
     struct event release; /* of what it acquired, hold_ms later */
 };
 

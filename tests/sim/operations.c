@@ -2,6 +2,7 @@
  * in which they end. */
 #include <string.h>
 
+#include "lock/permits.h"
 #include "tests/sim/program_inner.h"
 #include "tests/support/must.h"
 
@@ -229,6 +230,36 @@ static void inspect(struct owner *o)
     began(c, hf_lock_inspect_async(o->lock, &c->info, on_ended, c), on_ended);
 }
 
+/* Only of what has permits. */
+static void set_permits(struct owner *o)
+{
+    const struct plan_lock *lock =
+        &o->program->sim->plan->locks[o->lock_index];
+    struct call *c;
+
+    if (lock->family != FAMILY_PERMIT)
+        return;
+    c = call_new(o->program, o, HISTORY_OP_SET);
+    call_ask(c);
+    began(c,
+          hf_permits_try_set_async(o->lock, lock->permits, &c->was_set, on_ended,
+                                   c),
+          on_ended);
+}
+
+void program_set_all(struct program *p)
+{
+    struct process *before = process_enter(p->process);
+
+    for (int64_t i = 0; i < (int64_t)p->sim->plan->lock_count; i++) {
+        struct plan_op once = {.lock = i, .owner = PLAN_OWNERS + 1};
+
+        if (p->sim->plan->locks[i].family == FAMILY_PERMIT)
+            set_permits(program_owner(p, &once));
+    }
+    process_enter(before);
+}
+
 static void cancel(struct program *p, const struct owner *o)
 {
     for (struct call *c = p->calls; c; c = c->next)
@@ -259,6 +290,7 @@ static void replace_client(void *ctx)
     program_free_client(p);
     program_open_client(p);
     p->is_closing = false;
+    program_set_all(p);
 }
 
 void program_replace_client(struct program *p, int64_t close_ms)
@@ -286,6 +318,9 @@ static void do_now(struct program *p, const struct plan_op *op)
         break;
     case OP_INSPECT:
         inspect(o);
+        break;
+    case OP_SET:
+        set_permits(o);
         break;
     case OP_CANCEL:
         cancel(p, o);
@@ -341,7 +376,7 @@ static bool reenters(const struct owner *o)
     enum hf_lock_kind kind = plan_kind(plan, o->lock_index, o->side);
 
     return kind != HF_KIND_NONREENTRANT && kind != HF_KIND_VALUE &&
-           kind != HF_KIND_NONREENTRANT_FAIR;
+           kind != HF_KIND_NONREENTRANT_FAIR && kind != HF_KIND_PERMIT;
 }
 
 void program_settle(struct program *p)

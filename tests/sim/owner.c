@@ -19,6 +19,8 @@ static enum history_kind kind_of(enum hf_lock_kind kind)
         return HISTORY_KIND_READ;
     case HF_KIND_WRITE:
         return HISTORY_KIND_WRITE;
+    case HF_KIND_PERMIT:
+        return HISTORY_KIND_PERMIT;
     default:
         return HISTORY_KIND_PLAIN;
     }

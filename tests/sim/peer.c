@@ -168,7 +168,8 @@ static bool leaves_alone(const struct trouble *t)
 {
     int64_t family = t->sim->plan->locks[t->fault->lock].family;
 
-    return family == FAMILY_READ_WRITE || family == FAMILY_VALUE;
+    return family == FAMILY_READ_WRITE || family == FAMILY_VALUE ||
+           family == FAMILY_PERMIT;
 }
 
 bool peer_enter(struct trouble *t)

@@ -93,6 +93,7 @@ bool plan_needs_two_keys(const struct plan *plan, int64_t lock)
 {
     return plan->locks[lock].family == FAMILY_FENCED ||
            plan->locks[lock].family == FAMILY_READ_WRITE ||
+           plan->locks[lock].family == FAMILY_PERMIT ||
            plan_has_queue(plan, lock);
 }
 
@@ -141,6 +142,7 @@ enum hf_lock_kind plan_kind(const struct plan *plan, int64_t lock, int64_t side)
         [FAMILY_MIXED_FAIR] = {HF_KIND_FAIR, HF_KIND_NONREENTRANT_FAIR},
         [FAMILY_VALUE] = {HF_KIND_VALUE, HF_KIND_VALUE},
         [FAMILY_SPIN] = {HF_KIND_SPIN, HF_KIND_SPIN},
+        [FAMILY_PERMIT] = {HF_KIND_PERMIT, HF_KIND_PERMIT},
         [FAMILY_MIXED_SPIN] = {HF_KIND_SPIN, HF_KIND_NONREENTRANT},
     };
 
@@ -540,6 +542,36 @@ static void draw_values(struct plan *plan, uint64_t seed)
             plan->locks[i].family = FAMILY_VALUE;
 }
 
+static bool may_have_two_keys(const struct plan *plan, int64_t lock)
+{
+    return plan->head.deployment < DEPLOY_CLUSTER ||
+           plan->locks[lock].name != NAME_WITHOUT_TAG;
+}
+
+/* Some of its calls make it anew, after a fault has deleted it. */
+static void be_permit(struct plan *plan, int64_t lock, uint64_t *dice)
+{
+    plan->locks[lock].family = FAMILY_PERMIT;
+    plan->locks[lock].permits = draw_one_in(dice, 2) ? 1 : draw_between(dice, 2, 4);
+    for (size_t i = 0; i < plan->op_count; i++)
+        if (plan->ops[i].lock == lock && draw_one_in(dice, 12))
+            plan->ops[i].verb = OP_SET;
+}
+
+/* Likewise, in place of locks with one side. */
+static void draw_permits(struct plan *plan, uint64_t seed)
+{
+    uint64_t dice = dice_stream(seed, "permits");
+
+    for (int64_t i = 0; i < (int64_t)plan->lock_count; i++) {
+        int64_t family = plan->locks[i].family;
+
+        if ((family == FAMILY_PLAIN || family == FAMILY_NONREENTRANT) &&
+            draw_one_in(&dice, 4) && may_have_two_keys(plan, i))
+            be_permit(plan, i, &dice);
+    }
+}
+
 /* Likewise, in place of reentrant locks. */
 static void draw_spins(struct plan *plan, uint64_t seed)
 {
@@ -581,6 +613,7 @@ void plan_draw(struct plan *plan, uint64_t seed)
     else
         draw_scene_of(plan, seed);
     draw_values(plan, seed);
+    draw_permits(plan, seed);
     draw_spins(plan, seed);
     hurry_replicas(plan);
 }

@@ -66,6 +66,7 @@ enum plan_family {
     FAMILY_VALUE,      /* drawn in place of a non-reentrant one */
     FAMILY_SPIN,       /* of a plain one */
     FAMILY_MIXED_SPIN, /* of a mixed one: spin and non-reentrant: side 0, 1 */
+    FAMILY_PERMIT,     /* in place of a plain or non-reentrant one */
     FAMILIES
 };
 #define FAMILIES_DRAWN FAMILY_VALUE
@@ -79,6 +80,7 @@ enum plan_verb {
     OP_CLOSE,  /* the client, with hold_ms to run dry; a new one
                   follows */
     OP_FREE,   /* likewise, without closing */
+    OP_SET,    /* makes the semaphore, if there is none */
     VERBS
 };
 
@@ -172,6 +174,7 @@ struct plan_program {
 struct plan_lock {
     int64_t family;
     int64_t name; /* an index: plan_lock_name */
+    int64_t permits; /* of a semaphore */
 };
 
 struct plan_head {

@@ -32,9 +32,9 @@ static const char *const deployment_names[DEPLOYMENTS + 1] = {
 static const char *const family_names[FAMILIES + 1] = {
     "plain",      "nonreentrant", "mixed",      "fenced",
     "read_write", "fair",         "mixed_fair", "value",
-    "spin",       "mixed_spin"};
+    "spin",       "mixed_spin",   "permit"};
 static const char *const verb_names[VERBS + 1] = {
-    "acquire", "release", "force", "inspect", "cancel", "close", "free"};
+    "acquire", "release", "force", "inspect", "cancel", "close", "free", "set"};
 static const char *const trouble_names[TROUBLES + 1] = {
     [FAULT_DELAY] = "delay",
     [FAULT_HOLD_BACK] = "hold_back",
@@ -134,6 +134,7 @@ static const struct field program_fields[] = {
 static const struct field lock_fields[] = {
     WORDS(plan_lock, family, family_names),
     FIELD(plan_lock, name),
+    FIELD(plan_lock, permits),
     {NULL, 0, NULL},
 };
 

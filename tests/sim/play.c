@@ -313,6 +313,8 @@ static void begin(struct stage *stage)
     for (size_t i = 0; i < sim->plan->program_count; i++)
         sim->programs[i] = program_new(sim, (int64_t)i);
     site_link_all(sim->site);
+    for (size_t i = 0; i < sim->plan->program_count; i++)
+        program_set_all(sim->programs[i]);
     if (sim->plan->head.is_deaf)
         site_forbid(sim->site, "SETUSER default -subscribe -ssubscribe");
     arm_steps(stage);
@@ -392,9 +394,13 @@ static bool stays_for_long(const struct plan_op *op)
     return op->hold_ms < 0 || op->verb == OP_CLOSE || op->verb == OP_FREE;
 }
 
-/* Readers that are held for ever hide the others, and those whose client is gone. */
+/* Readers that are held for ever hide the others, and those whose client is gone.
+ * Of a permit no answer says whose it is. */
 static bool may_hide_ghosts(const struct plan *plan)
 {
+    for (size_t i = 0; i < plan->lock_count; i++)
+        if (plan->locks[i].family == FAMILY_PERMIT)
+            return true;
     for (size_t i = 0; i < plan->op_count; i++)
         if (stays_for_long(&plan->ops[i]) &&
             plan->locks[plan->ops[i].lock].family == FAMILY_READ_WRITE)
@@ -555,5 +561,6 @@ void play(const struct plan *plan, FILE *history, struct play_result *result)
     site_free(sim->site);
     world_free(sim->world);
     judge_free(sim->judge);
+    free(sim->permits);
     free(stage);
 }

@@ -13,6 +13,7 @@ struct owner;
  * program_do      - one operation.
  * program_watch   - writes down what is believed, if that has changed, when a turn
  *                   ends.
+ * program_set_all - makes each semaphore that there is not.
  * program_probe   - asks for each lock once, as an owner of its own.
  * program_settle  - each hold is entered and left once more: lock.h says that
  *                   the server's count is right then.
@@ -26,6 +27,7 @@ void program_free(struct program *p);
 bool program_can_do(const struct program *p, const struct plan_op *op);
 void program_do(struct program *p, const struct plan_op *op);
 void program_watch(struct program *p);
+void program_set_all(struct program *p);
 void program_probe(struct program *p);
 void program_settle(struct program *p);
 void program_stop_waiting(struct program *p);

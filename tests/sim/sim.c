@@ -268,7 +268,8 @@ static void print_kinds(const struct totals *t)
         [HF_KIND_FAIR] = "fair",
         [HF_KIND_NONREENTRANT_FAIR] = "nonreentrant fair",
         [HF_KIND_VALUE] = "value",
-        [HF_KIND_SPIN] = "spin"};
+        [HF_KIND_SPIN] = "spin",
+        [HF_KIND_PERMIT] = "permit"};
     const char *between = "operations:";
 
     for (int i = 0; i < PLAN_KINDS; i++) {

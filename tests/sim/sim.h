@@ -22,6 +22,8 @@ struct sim {
     struct play_result *result;
     uint64_t call_count;
     bool is_ending; /* nothing new is asked for */
+    struct sim_permit *permits; /* witness_permit.c */
+    size_t permit_count, permit_room;
 };
 
 /* sim_us    - the true time of so many ms after the start.

@@ -36,7 +36,8 @@ static void tell_owner(const struct story *s, struct history_text owner)
 static void tell_lock(const struct story *s, const struct history_event *e)
 {
     static const char *const kinds[] = {
-        "", " plain", " nonreentrant", " fenced", " fair", " read", " write"};
+        "",      " plain", " nonreentrant", " fenced", " fair",
+        " read", " write", " permit"};
 
     if (e->lock.len == 0)
         return;
@@ -58,7 +59,7 @@ static void tell_until(const struct story *s, int64_t us)
 static void tell_ask(const struct story *s, const struct history_event *e)
 {
     static const char *const ops[] = {"?",     "acquire", "release",
-                                      "force", "inspect", "close"};
+                                      "force", "inspect", "close", "set"};
 
     (void)fprintf(s->to, "asks (#%" PRId64 ") to %s", e->call, ops[e->op]);
     tell_lock(s, e);
@@ -82,7 +83,7 @@ static void tell_hold(const struct story *s, const struct history_event *e)
 {
     static const char *const bys[] = {
         "?",    "acquire",     "renew",    "release",
-        "peer", "replication", "operator", "another owner's command"};
+        "peer", "replication", "operator", "another owner's command", "set"};
     static const char *const whys[] = {"?",       "released", "expired",
                                        "deleted", "forced",   "forgot"};
 

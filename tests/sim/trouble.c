@@ -8,6 +8,7 @@
 #include "tests/sim/program.h"
 #include "tests/sim/reshard.h"
 #include "tests/sim/trouble.h"
+#include "tests/sim/witness.h"
 
 #define AGAIN_US 50000
 
@@ -208,14 +209,25 @@ static void lag(struct trouble *t)
 
 /* ---- keys ---- */
 
-static bool is_value(const struct trouble *t)
+static bool is_permit(const struct trouble *t)
 {
-    return t->sim->plan->locks[t->fault->lock].family == FAMILY_VALUE;
+    return t->sim->plan->locks[t->fault->lock].family == FAMILY_PERMIT;
 }
 
+static bool is_value(const struct trouble *t)
+{
+    return t->sim->plan->locks[t->fault->lock].family == FAMILY_VALUE ||
+           is_permit(t);
+}
+
+/* Of a semaphore, which permits are out, too: else the operator makes some. */
 static void delete (struct trouble *t)
 {
-    server_say(master_of(t), 2, (const char *[]){"DEL", lock_of(t)});
+    char out[WITNESS_KEY_MAX];
+
+    witness_out_key(out, sizeof out, lock_of(t));
+    server_say(master_of(t), is_permit(t) ? 3 : 2,
+               (const char *[]){"DEL", lock_of(t), out});
 }
 
 /* A value lock is a string itself. */
@@ -262,7 +274,7 @@ static void retype(struct trouble *t)
 {
     t->again = (struct event){.happen = un_retype, .ctx = t};
     if (t->is_on && is_value(t)) {
-        server_say(master_of(t), 2, (const char *[]){"DEL", lock_of(t)});
+        delete (t);
         server_say(master_of(t), 4,
                    (const char *[]){"HSET", lock_of(t), "f", "x"});
     } else if (t->is_on) {
@@ -276,6 +288,8 @@ static void shorten(struct trouble *t)
 {
     char ms[24];
 
+    if (is_permit(t)) /* the key of those that are out has a TTL of its own */
+        return;
     (void)snprintf(ms, sizeof ms, "%lld", (long long)t->fault->n);
     server_say(master_of(t), 3, (const char *[]){"PEXPIRE", lock_of(t), ms});
 }

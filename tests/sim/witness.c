@@ -56,16 +56,19 @@ static bool is_one_of(const struct model_change *c,
 
 static const struct hf_script *const acquires[] = {
     &hf_script_acquire, &hf_script_fenced_acquire, &hf_script_read_acquire,
-    &hf_script_write_acquire, &hf_script_fair_acquire, &hf_script_value_acquire, NULL};
+    &hf_script_write_acquire, &hf_script_fair_acquire, &hf_script_value_acquire,
+    &hf_script_permit_acquire, NULL};
 static const struct hf_script *const renewals[] = {&hf_script_renew,
                                                    &hf_script_read_renew,
-                                                   &hf_script_value_renew, NULL};
+                                                   &hf_script_value_renew,
+                                                   &hf_script_permit_renew, NULL};
 static const struct hf_script *const releases[] = {
     &hf_script_release, &hf_script_read_release, &hf_script_write_release,
-    &hf_script_fair_release, &hf_script_value_release, NULL};
+    &hf_script_fair_release, &hf_script_value_release, &hf_script_permit_release,
+    NULL};
 static const struct hf_script *const forces[] = {
     &hf_script_force_release, &hf_script_rw_force_release,
-    &hf_script_value_force_release, NULL};
+    &hf_script_value_force_release, &hf_script_permit_force_release, NULL};
 
 static enum history_by by_of(const struct model_change *c)
 {
@@ -77,6 +80,8 @@ static enum history_by by_of(const struct model_change *c)
         return HISTORY_BY_ACQUIRE;
     if (is_one_of(c, renewals))
         return HISTORY_BY_RENEW;
+    if (is_script(c, &hf_script_count_set))
+        return HISTORY_BY_SET;
     return is_one_of(c, releases) ? HISTORY_BY_RELEASE : HISTORY_BY_PEER;
 }
 
@@ -101,6 +106,11 @@ static enum history_why why_of(const struct witness *w,
 
 /* ---- lines ---- */
 
+static bool is_permit(const struct witness *w, size_t lock)
+{
+    return w->sim->plan->locks[lock].family == FAMILY_PERMIT;
+}
+
 static void write_hold(struct witness *w, size_t lock,
                        const struct witness_hold *hold, bool has_mode,
                        struct history_event *e)
@@ -112,6 +122,8 @@ static void write_hold(struct witness *w, size_t lock,
     e->hold = history_text(hold->field);
     e->kind = plan_has_queue(w->sim->plan, (int64_t)lock) ? HISTORY_KIND_FAIR
                                                           : HISTORY_KIND_PLAIN;
+    if (is_permit(w, lock))
+        e->kind = HISTORY_KIND_PERMIT;
     if (has_mode)
         e->kind = ends_in(hold->field, strlen(hold->field), WRITE_SUFFIX)
                       ? HISTORY_KIND_WRITE
@@ -150,6 +162,8 @@ void witness_repeat(struct witness *w)
         for (size_t i = 0; i < w->locks[lock].count; i++)
             write_held(w, lock, &w->locks[lock].holds[i],
                        HISTORY_BY_REPLICATION);
+    for (size_t lock = 0; lock < w->sim->plan->lock_count; lock++)
+        witness_permit_repeat(w, lock);
 }
 
 /* ---- looking at a lock ---- */
@@ -179,8 +193,7 @@ static struct witness_hold *hold_new(struct witness *w, size_t lock,
     return h;
 }
 
-static void free_those_who_went(struct witness *w, size_t lock,
-                                enum history_why why)
+void witness_free_rest(struct witness *w, size_t lock, enum history_why why)
 {
     size_t left = 0;
 
@@ -200,7 +213,7 @@ static int64_t until_of(const struct model_key *key)
     return key->expires_ms < 0 ? HISTORY_NEVER : key->expires_ms * 1000;
 }
 
-static int64_t number_of(struct model_text value)
+int64_t witness_number(struct model_text value)
 {
     char digits[24] = "";
 
@@ -245,12 +258,26 @@ static void see(struct witness *w, size_t lock, const struct model_change *c,
 
     if (!h)
         h = hold_new(w, lock, field);
-    by = by_whom(w, lock, c, field, h->count != number_of(value));
-    if (h->count == number_of(value) && h->until_us == until_of(key) &&
+    by = by_whom(w, lock, c, field, h->count != witness_number(value));
+    if (h->count == witness_number(value) && h->until_us == until_of(key) &&
         by != HISTORY_BY_ACQUIRE) /* one that is repeated is a grant, too */
         return;
-    h->count = number_of(value);
+    h->count = witness_number(value);
     h->until_us = until_of(key);
+    write_held(w, lock, h, by);
+}
+
+void witness_see(struct witness *w, size_t lock, struct model_text field,
+                 int64_t until_us, enum history_by by)
+{
+    struct witness_hold *h = hold_of(w, lock, field);
+
+    if (!h)
+        h = hold_new(w, lock, field);
+    if (h->count == 1 && h->until_us == until_us)
+        return;
+    h->count = 1;
+    h->until_us = until_us;
     write_held(w, lock, h, by);
 }
 
@@ -289,13 +316,27 @@ static void see_value(struct witness *w, struct model *m, size_t lock,
         return;
     if ((h = hold_of(w, lock, holder)))
         h->is_there = true;
-    free_those_who_went(w, lock, why_of(w, c));
+    witness_free_rest(w, lock, why_of(w, c));
     see(w, lock, c, key, holder, once);
 }
 
 static bool is_value(const struct witness *w, size_t lock)
 {
     return w->sim->plan->locks[lock].family == FAMILY_VALUE;
+}
+
+void witness_begin(struct witness *w, size_t lock)
+{
+    for (size_t i = 0; i < w->locks[lock].count; i++)
+        w->locks[lock].holds[i].is_there = false;
+}
+
+void witness_mark(struct witness *w, size_t lock, struct model_text field)
+{
+    struct witness_hold *h = hold_of(w, lock, field);
+
+    if (h)
+        h->is_there = true;
 }
 
 /* First the holds that are gone, then those that are new. */
@@ -306,8 +347,7 @@ static void look(struct witness *w, struct model *m, size_t lock,
     bool is_hash =
         model_look(m, 0, c->key, c->len, &key) && key.type == MODEL_HASH;
 
-    for (size_t i = 0; i < w->locks[lock].count; i++)
-        w->locks[lock].holds[i].is_there = false;
+    witness_begin(w, lock);
     if (is_value(w, lock) && model_look(m, 0, c->key, c->len, &key) &&
         key.type == MODEL_STRING) {
         see_value(w, m, lock, c, &key);
@@ -315,7 +355,7 @@ static void look(struct witness *w, struct model *m, size_t lock,
     }
     if (is_hash)
         each_field(w, m, lock, c, &key, true);
-    free_those_who_went(w, lock, why_of(w, c));
+    witness_free_rest(w, lock, why_of(w, c));
     if (is_hash)
         each_field(w, m, lock, c, &key, false);
 }
@@ -354,7 +394,7 @@ static int64_t number_of_hold_key(const struct model_change *c,
 
     must(n < sizeof prefix);
     return c->len > n && memcmp(c->key, prefix, n) == 0
-               ? number_of((struct model_text){c->key + n, c->len - n})
+               ? witness_number((struct model_text){c->key + n, c->len - n})
                : 0;
 }
 
@@ -374,7 +414,7 @@ static void see_reader(struct witness *w, struct model *m, size_t lock,
         return;
     for (size_t i = 0; model_at(m, 0, name, strlen(name), i, &field, &value);
          i++)
-        if (hold_of(w, lock, field) == h && number_of(value) == number) {
+        if (hold_of(w, lock, field) == h && witness_number(value) == number) {
             h->count = number;
             h->until_us = until_of(&key);
             write_held(w, lock, h, by_of(c));
@@ -411,7 +451,7 @@ static int64_t token_of(struct model *m, const char *name)
 
     token_key(token, sizeof token, name);
     return model_at(m, 0, token, strlen(token), 0, &part, &value)
-               ? number_of(value)
+               ? witness_number(value)
                : 0;
 }
 
@@ -436,6 +476,10 @@ static void on_change(void *ctx, struct model *m, const struct model_change *c)
     for (size_t i = 0; c->db == 0 && i < plan->lock_count; i++) {
         const char *name = plan_lock_name(plan, (int64_t)i);
 
+        if (is_permit(w, i)) {
+            witness_permit_look(w, m, i, c, by_of(c), why_of(w, c));
+            continue;
+        }
         if (!is_name(c, name)) {
             look_at_token(w, m, name, c);
             look_at_hold_key(w, m, i, c);
@@ -485,6 +529,7 @@ static void on_script(void *ctx, struct model *m, const struct model_script *s)
     struct witness_hold hold = {.count = 0};
 
     (void)m;
+    witness_permit_asked(w, s);
     if (!w->is_replaced || !is_last_release(s) || s->args[0].n >= WITNESS_HOLD_MAX)
         return;
     memcpy(hold.field, s->args[0].p, s->args[0].n);
@@ -502,7 +547,10 @@ void witness_init(struct witness *w, struct sim *sim, int64_t server,
     memset(w, 0, sizeof *w);
     w->sim = sim;
     w->server = server;
+    w->model = model;
     w->owner_why = HISTORY_WHY_DELETED;
+    for (size_t i = 0; i < PLAN_LOCKS_MAX; i++)
+        w->stocks[i] = HISTORY_NONE;
     model_observe(model, &observer);
 }
 
@@ -556,6 +604,26 @@ static bool is_token_key(struct model_text name)
            memcmp(name.p, prefix, sizeof prefix - 1) == 0;
 }
 
+/* A semaphore stays for ever. */
+static bool is_stock(const struct witness *w, struct model_text key)
+{
+    for (size_t i = 0; i < w->sim->plan->lock_count; i++)
+        if (is_permit(w, i) &&
+            is_text(key, plan_lock_name(w->sim->plan, (int64_t)i)))
+            return true;
+    return false;
+}
+
+/* What a question was answered, which was sent again, ends by itself (COUNT-1). */
+static bool is_answer(const struct model_key *key)
+{
+    static const char suffix[] = ":holdfast_answer";
+    size_t n = sizeof suffix - 1;
+
+    return key->expires_ms >= 0 && key->name.n > n &&
+           memcmp(key->name.p + key->name.n - n, suffix, n) == 0;
+}
+
 static void write_key(void *ctx, const struct model_key *key)
 {
     struct witness *w = ctx;
@@ -567,6 +635,12 @@ static void write_key(void *ctx, const struct model_key *key)
     e.type = history_text(type_names[key->type]);
     if (is_token_key(key->name))
         e.may = history_text("token");
+    else if (is_stock(w, key->name))
+        e.may = history_text("stock");
+    else if (is_answer(key))
+        e.may = history_text("answer");
+    else if (witness_permit_lapsed(w, w->model, key))
+        e.may = history_text("lapsed");
     sim_write(w->sim, &e);
 }
 

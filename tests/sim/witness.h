@@ -11,6 +11,7 @@
 
 #define WITNESS_HOLDS_MAX 64 /* of one lock */
 #define WITNESS_HOLD_MAX 96  /* bytes of a field */
+#define WITNESS_KEY_MAX 128  /* of a lock's further key */
 
 struct witness_hold {
     char field[WITNESS_HOLD_MAX];
@@ -29,6 +30,7 @@ struct witness_queue {
 struct witness {
     struct sim *sim;
     int64_t server;             /* its number: s1 is 1 */
+    struct model *model;
     enum history_why owner_why; /* what a change by the server's owner means */
     bool is_moving;             /* keys go to another node: nothing is forgotten */
     bool is_replaced;           /* a master that serves on beside its successor:
@@ -38,6 +40,7 @@ struct witness {
         size_t count;
     } locks[PLAN_LOCKS_MAX];
     struct witness_queue queues[PLAN_LOCKS_MAX];
+    int64_t stocks[PLAN_LOCKS_MAX]; /* permits, written last; or NONE */
 };
 
 /* witness_init - observes the model, which must outlive it.
@@ -46,6 +49,7 @@ struct witness {
  *                tokens that `old` gave.
  * witness_dead_readers - "freed" lines of readers whose leases are over, and whose
  *                fields stay as long as other readers have the lock (kinds.md).
+ * witness_out_key - the key that says which permits of a semaphore are out.
  * witness_keys - "key" lines: what is left.
  * witness_places - "place" lines: who stands in queues.
  * witness_places_until - until when the last of these is honoured; 0: nobody
@@ -55,6 +59,7 @@ void witness_init(struct witness *w, struct sim *sim, int64_t server,
 void witness_repeat(struct witness *w);
 void witness_behind(struct witness *w, struct model *model, struct model *old);
 void witness_dead_readers(struct witness *w, struct model *model);
+void witness_out_key(char *dst, size_t size, const char *name);
 void witness_keys(struct witness *w, struct model *model);
 void witness_places(struct witness *w, struct model *model);
 int64_t witness_places_until(const struct witness *w, struct model *model);

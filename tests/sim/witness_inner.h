@@ -16,4 +16,30 @@ void witness_queue_look(struct witness *w, struct model *m, size_t lock,
                         const struct model_change *c, enum history_by by);
 void witness_queue_promoted(struct witness *w, struct model *m);
 
+/* What witness.c does with any hold, for witness_permit.c:
+ * witness_begin - none of the lock's holds is seen yet.
+ * witness_mark  - the hold of this field is there, if it was there before.
+ * witness_free_rest - "freed" lines of those that were not.
+ * witness_see   - "held", if it is news, or `by` says so.
+ * witness_number - decimal digits. */
+void witness_begin(struct witness *w, size_t lock);
+void witness_mark(struct witness *w, size_t lock, struct model_text field);
+void witness_free_rest(struct witness *w, size_t lock, enum history_why why);
+void witness_see(struct witness *w, size_t lock, struct model_text field,
+                 int64_t until_us, enum history_by by);
+int64_t witness_number(struct model_text digits);
+
+/* witness_permit_asked - a script names an owner, whose permits have numbers.
+ * witness_permit_look  - writes what a change has made of a semaphore, if it is of
+ *                        one of its keys.
+ * witness_permit_repeat - "stock" lines of a server that has become a replica.
+ * witness_permit_lapsed - have all lapsed that stand in this key? */
+void witness_permit_asked(struct witness *w, const struct model_script *s);
+void witness_permit_look(struct witness *w, struct model *m, size_t lock,
+                         const struct model_change *c, enum history_by by,
+                         enum history_why why);
+void witness_permit_repeat(struct witness *w, size_t lock);
+bool witness_permit_lapsed(const struct witness *w, struct model *m,
+                           const struct model_key *key);
+
 #endif

@@ -1,0 +1,205 @@
+/* What a server did with the permits of a semaphore, as lines of the history: of each
+ * permit that is out "held" and "freed", and "stock": how many there are.
+ *
+ * Which ones are out stands in a sorted set, by numbers that scripts make of their
+ * owners' names (PERMIT-2). Who asks for one names its owner. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "lock/scripts.h"
+#include "tests/sim/model/blob.h"
+#include "tests/sim/witness_inner.h"
+#include "tests/support/must.h"
+
+#define ID_SIZE 16
+
+/* The number of an owner's permit. All servers of a play have the same. */
+struct sim_permit {
+    char id[ID_SIZE];
+    char field[WITNESS_HOLD_MAX];
+};
+
+static unsigned hex_digit(char c)
+{
+    return (unsigned)(c <= '9' ? c - '0' : c - 'a' + 10);
+}
+
+static void id_of(struct model_text field, char id[ID_SIZE])
+{
+    char hex[41];
+
+    md_sha1_hex((struct slice){field.p, field.n}, hex);
+    for (size_t i = 0; i < ID_SIZE; i++)
+        id[i] = (char)(hex_digit(hex[2 * i]) << 4 | hex_digit(hex[2 * i + 1]));
+}
+
+/* The last ones are asked for most. */
+static const struct sim_permit *permit_of(const struct sim *sim, const char *id)
+{
+    for (size_t i = sim->permit_count; i > 0; i--)
+        if (memcmp(sim->permits[i - 1].id, id, ID_SIZE) == 0)
+            return &sim->permits[i - 1];
+    return NULL;
+}
+
+static void permit_new(struct sim *sim, const char *id, struct model_text field)
+{
+    struct sim_permit *permit;
+
+    must(field.n < WITNESS_HOLD_MAX);
+    if (sim->permit_count == sim->permit_room) {
+        sim->permit_room = sim->permit_room ? 2 * sim->permit_room : 64;
+        sim->permits =
+            realloc(sim->permits, sim->permit_room * sizeof *sim->permits);
+        must(sim->permits != NULL);
+    }
+    permit = &sim->permits[sim->permit_count++];
+    *permit = (struct sim_permit){.field = ""};
+    memcpy(permit->id, id, ID_SIZE);
+    memcpy(permit->field, field.p, field.n);
+}
+
+void witness_permit_asked(struct witness *w, const struct model_script *s)
+{
+    char id[ID_SIZE];
+
+    if (strcmp(s->sha, hf_script_permit_acquire.sha) != 0)
+        return;
+    id_of(s->args[0], id);
+    if (!permit_of(w->sim, id))
+        permit_new(w->sim, id, s->args[0]);
+}
+
+/* ---- keys ---- */
+
+void witness_out_key(char *dst, size_t size, const char *name)
+{
+    (void)snprintf(dst, size, strchr(name, '{') ? "%s:timeout" : "{%s}:timeout",
+                   name);
+}
+
+static bool is_key(const struct model_change *c, const char *key)
+{
+    return c->len == strlen(key) && memcmp(c->key, key, c->len) == 0;
+}
+
+/* How many are available; NONE: there is no semaphore. */
+static int64_t available(struct model *m, const char *name)
+{
+    struct model_text part, value;
+    struct model_key key;
+
+    if (!model_look(m, 0, name, strlen(name), &key) ||
+        key.type != MODEL_STRING ||
+        !model_at(m, 0, name, strlen(name), 0, &part, &value))
+        return HISTORY_NONE;
+    return witness_number(value);
+}
+
+/* The index-th that is out, and until when. */
+static struct model_text out_at(const struct witness *w, struct model *m,
+                                const char *out, size_t index,
+                                int64_t *until_us)
+{
+    struct model_text id, score;
+    const struct sim_permit *permit;
+
+    if (!model_at(m, 0, out, strlen(out), index, &id, &score))
+        return (struct model_text){"", 0};
+    must(id.n == ID_SIZE && (permit = permit_of(w->sim, id.p)) != NULL);
+    *until_us = witness_number(score) * 1000;
+    return (struct model_text){permit->field, strlen(permit->field)};
+}
+
+bool witness_permit_lapsed(const struct witness *w, struct model *m,
+                           const struct model_key *key)
+{
+    static const char suffix[] = ":timeout";
+    size_t n = sizeof suffix - 1;
+    struct model_text id, score;
+
+    (void)w;
+    if (key->type != MODEL_ZSET || key->name.n < n ||
+        memcmp(key->name.p + key->name.n - n, suffix, n) != 0)
+        return false;
+    for (size_t i = 0; model_at(m, 0, key->name.p, key->name.n, i, &id, &score);
+         i++)
+        if (witness_number(score) > model_now_us(m) / 1000)
+            return false;
+    return true;
+}
+
+/* ---- lines ---- */
+
+static void write_stock(struct witness *w, size_t lock, enum history_by by)
+{
+    struct history_event e = sim_event(w->sim, 's', w->server, HISTORY_STOCK);
+
+    e.lock = history_text(plan_lock_name(w->sim->plan, (int64_t)lock));
+    e.n = w->stocks[lock];
+    e.by = by;
+    sim_write(w->sim, &e);
+}
+
+void witness_permit_repeat(struct witness *w, size_t lock)
+{
+    if (w->stocks[lock] != HISTORY_NONE)
+        write_stock(w, lock, HISTORY_BY_REPLICATION);
+}
+
+static void see_stock(struct witness *w, size_t lock, int64_t stock,
+                      enum history_by by)
+{
+    if (stock == w->stocks[lock])
+        return;
+    w->stocks[lock] = stock;
+    write_stock(w, lock, by);
+}
+
+static size_t count_out(struct model *m, const char *out)
+{
+    struct model_key key;
+
+    return model_look(m, 0, out, strlen(out), &key) && key.type == MODEL_ZSET
+               ? key.count
+               : 0;
+}
+
+/* Who takes what has lapsed frees it. */
+static enum history_why why_freed(enum history_by by, enum history_why why)
+{
+    return by == HISTORY_BY_ACQUIRE ? HISTORY_WHY_EXPIRED : why;
+}
+
+static void look(struct witness *w, struct model *m, size_t lock,
+                 const char *name, const char *out, enum history_by by,
+                 enum history_why why)
+{
+    size_t count = count_out(m, out);
+    int64_t left = available(m, name), until_us;
+
+    see_stock(w, lock, left == HISTORY_NONE ? left : left + (int64_t)count,
+              why == HISTORY_WHY_FORCED ? HISTORY_BY_RELEASE : by);
+    witness_begin(w, lock);
+    for (size_t i = 0; i < count; i++)
+        witness_mark(w, lock, out_at(w, m, out, i, &until_us));
+    witness_free_rest(w, lock, why_freed(by, why));
+    for (size_t i = 0; i < count; i++) {
+        struct model_text field = out_at(w, m, out, i, &until_us);
+
+        witness_see(w, lock, field, until_us, by);
+    }
+}
+
+void witness_permit_look(struct witness *w, struct model *m, size_t lock,
+                         const struct model_change *c, enum history_by by,
+                         enum history_why why)
+{
+    const char *name = plan_lock_name(w->sim->plan, (int64_t)lock);
+    char out[WITNESS_KEY_MAX];
+
+    witness_out_key(out, sizeof out, name);
+    if (is_key(c, name) || is_key(c, out))
+        look(w, m, lock, name, out, by, why);
+}
