@@ -101,6 +101,8 @@ size_t hf_op_put_args(struct hf_op *op, enum hf_step step,
     }
     if (how->takes_place)
         at = put_integer(at, op->place_text, op->place_ms);
+    if (how->takes_retention)
+        at = put(at, op->client->retention, strlen(op->client->retention));
     if (takes[step].holder)
         at = put(at, op->holder, op->holder_len);
     if (how->side)

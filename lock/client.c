@@ -125,6 +125,19 @@ static hf_status check_replicas(const struct hf_client_options *o,
     return HF_OK;
 }
 
+static hf_status check_retention(const struct hf_client_options *o,
+                                 struct hf_error *err)
+{
+    if (o->token_retention_ms == 0 ||
+        is_span(o->token_retention_ms, HF_TOKEN_RETENTION_LEAST_MS))
+        return HF_OK;
+    return hf_error_set(err, HF_E_INVAL,
+                        "tokens are retained for ever (0) or for %lld to %lld "
+                        "ms",
+                        (long long)HF_TOKEN_RETENTION_LEAST_MS,
+                        (long long)HF_SPAN_MAX_MS);
+}
+
 static hf_status check(const struct hf_client_options *o, struct hf_error *err)
 {
     if (!is_span(o->watchdog_ms, WATCHDOG_LEAST_MS))
@@ -140,7 +153,7 @@ static hf_status check(const struct hf_client_options *o, struct hf_error *err)
                             OUTPUT_LEAST);
     if (o->protocol != 2 && o->protocol != 3)
         return hf_error_set(err, HF_E_INVAL, "the protocol is 2 or 3");
-    return HF_OK;
+    return check_retention(o, err);
 }
 
 static void set_once(struct hf_client *client,
@@ -152,6 +165,8 @@ static void set_once(struct hf_client *client,
     client->watchdog_ms = o->watchdog_ms;
     client->replicas = o->replicas;
     client->replicas_timeout_ms = o->replicas_timeout_ms;
+    client->retention[hf_resp_format_integer(client->retention,
+                                             o->token_retention_ms)] = '\0';
     client->locks_max = o->locks_max;
     client->waiters_max = o->waiters_max;
     client->log = o->log;

@@ -33,6 +33,10 @@ struct hf_client;
 
 enum hf_log_level { HF_LOG_ERROR, HF_LOG_WARNING, HF_LOG_INFO };
 
+/* The least token_retention_ms: far longer than a question is repeated, and than
+ * the clocks of servers differ. */
+#define HF_TOKEN_RETENTION_LEAST_MS INT64_C(60000)
+
 /* What a URL can say, too (user, password, name, protocol, TLS, timeouts), is
  * taken from here if it is given here, that is, not NULL and not 0; else from
  * the URL; else it is the default. */
@@ -67,6 +71,10 @@ struct hf_client_options {
     int64_t replicas_timeout_ms;/* how long they have. Of a URL:
                                    replicas_timeout. Default 1000; at most a
                                    sixth of the watchdog's time */
+    int64_t token_retention_ms; /* so long after the last grant with a token the
+                                   counter of a lock ends: docs/fencing.md. 0
+                                   (default): never; else at least
+                                   HF_TOKEN_RETENTION_LEAST_MS */
     uint32_t locks_max;         /* different names in use. Default 1 Mi */
     uint32_t waiters_max;       /* calls under way, `done` included. Default
                                    1 Mi */

@@ -31,7 +31,7 @@ struct hf_hold *hf_hold_to_join(struct hf_lock *lock, int64_t owner)
     struct hf_hold *hold =
         lock->kind->joins_other ? hf_hold_find_beside(lock, owner) : NULL;
 
-    return hold && hold->lock->kind == lock->kind->other ? hold : NULL;
+    return hold && hold->lock->kind->id == lock->kind->other->id ? hold : NULL;
 }
 
 size_t hf_hold_key_len(const struct hf_lock *lock, size_t owner_len)

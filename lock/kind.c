@@ -5,20 +5,23 @@
 static const struct {
     const char *text;
     const struct hf_kind *row;  /* NULL: it is only told from others */
+    const struct hf_kind *with_token;   /* NULL: several may hold it */
 } kinds[] = {
-    [HF_KIND_NONE] = {"no lock", NULL},
-    [HF_KIND_PLAIN] = {"plain lock", &hf_kind_reentrant},
-    [HF_KIND_FAIR] = {"fair lock", &hf_kind_fair},
-    [HF_KIND_READ] = {"read lock", &hf_kind_read},
-    [HF_KIND_WRITE] = {"write lock", &hf_kind_write},
-    [HF_KIND_MULTI] = {"multi-lock", NULL},
-    [HF_KIND_NONREENTRANT] = {"non-reentrant lock", &hf_kind_nonreentrant},
-    [HF_KIND_FENCED] = {"fenced lock", &hf_kind_fenced},
+    [HF_KIND_NONE] = {"no lock", NULL, NULL},
+    [HF_KIND_PLAIN] = {"plain lock", &hf_kind_reentrant, &hf_kind_fenced},
+    [HF_KIND_FAIR] = {"fair lock", &hf_kind_fair, &hf_kind_fenced_fair},
+    [HF_KIND_READ] = {"read lock", &hf_kind_read, NULL},
+    [HF_KIND_WRITE] = {"write lock", &hf_kind_write, &hf_kind_fenced_write},
+    [HF_KIND_MULTI] = {"multi-lock", NULL, NULL},
+    [HF_KIND_NONREENTRANT] = {"non-reentrant lock", &hf_kind_nonreentrant,
+                              &hf_kind_fenced_nonreentrant},
+    [HF_KIND_FENCED] = {"fenced lock", &hf_kind_fenced, &hf_kind_fenced},
     [HF_KIND_NONREENTRANT_FAIR] = {"non-reentrant fair lock",
-                                   &hf_kind_nonreentrant_fair},
-    [HF_KIND_SPIN] = {"spin lock", &hf_kind_spin},
-    [HF_KIND_VALUE] = {"value lock", &hf_kind_value},
-    [HF_KIND_PERMIT] = {"permit", &hf_kind_permit},
+                                   &hf_kind_nonreentrant_fair,
+                                   &hf_kind_fenced_nonreentrant_fair},
+    [HF_KIND_SPIN] = {"spin lock", &hf_kind_spin, &hf_kind_fenced_spin},
+    [HF_KIND_VALUE] = {"value lock", &hf_kind_value, &hf_kind_fenced_value},
+    [HF_KIND_PERMIT] = {"permit", &hf_kind_permit, NULL},
 };
 
 static bool is_known(enum hf_lock_kind id)
@@ -26,12 +29,23 @@ static bool is_known(enum hf_lock_kind id)
     return (size_t)id < sizeof kinds / sizeof *kinds;
 }
 
-const char *hf_lock_kind_text(enum hf_lock_kind id)
+static enum hf_lock_kind without_token(enum hf_lock_kind kind)
 {
+    return (enum hf_lock_kind)((unsigned)kind & ~(unsigned)HF_WITH_TOKEN);
+}
+
+const char *hf_lock_kind_text(enum hf_lock_kind kind)
+{
+    enum hf_lock_kind id = without_token(kind);
+
     return is_known(id) ? kinds[id].text : "unknown kind of lock";
 }
 
-const struct hf_kind *hf_kind_row(enum hf_lock_kind id)
+const struct hf_kind *hf_kind_row(enum hf_lock_kind kind)
 {
-    return is_known(id) ? kinds[id].row : NULL;
+    enum hf_lock_kind id = without_token(kind);
+
+    if (!is_known(id))
+        return NULL;
+    return id == kind ? kinds[id].row : kinds[id].with_token;
 }

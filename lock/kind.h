@@ -12,7 +12,7 @@
 #include "lock/lock.h"
 #include "lock/scripts.h"
 
-#define KIND_KEYS_MAX 2
+#define KIND_KEYS_MAX 3
 
 /* What a client asks of a lock, each by a script. Arguments: args.c. */
 enum hf_step {
@@ -34,6 +34,8 @@ struct hf_kind_step {
     bool takes_hold_key;        /* and, as the last key, the hold's own */
     bool takes_place;           /* how long the waiter's place in the queue is
                                    kept for it; 0: it takes none */
+    bool takes_retention;       /* of the counter, which is the last of `keys`:
+                                   each grant has a token */
     bool takes_joined;          /* as its last argument the owner's field on the
                                    other side, or "" */
     const char *side;           /* the side that it means; NULL: none */
@@ -70,14 +72,33 @@ struct hf_kind {
     struct hf_kind_step steps[STEPS];
 };
 
+/* The steps of a lock that is for the server a hash with its owner's hold count;
+ * and what else is said of its acquire. */
+#define KIND_STEPS_OF_PLAIN(...) \
+    .steps = { \
+        [STEP_ACQUIRE] = {.script = &hf_script_acquire, __VA_ARGS__}, \
+        [STEP_RELEASE] = {.script = &hf_script_release}, \
+        [STEP_RENEW] = {.script = &hf_script_renew}, \
+        [STEP_FORCE] = {.script = &hf_script_force_release}, \
+        [STEP_INSPECT] = {.script = &hf_script_inspect}, \
+    }
+
+/* HF_WITH_TOKEN: a row of its own, which differs from the kind's in that its
+ * acquire is given the counter of the tokens. Source: WIRE 10. */
+#define KIND_COUNTER "redisson_lock_token"
+#define KIND_NUMBERS(KEYS) .keys = (KEYS), .takes_retention = true
+
 extern const struct hf_kind hf_kind_reentrant, hf_kind_nonreentrant,
     hf_kind_fenced, hf_kind_fair, hf_kind_nonreentrant_fair, hf_kind_read,
     hf_kind_write, hf_kind_spin, hf_kind_permit, hf_kind_value;
+extern const struct hf_kind hf_kind_fenced_nonreentrant, hf_kind_fenced_fair,
+    hf_kind_fenced_nonreentrant_fair, hf_kind_fenced_write, hf_kind_fenced_spin,
+    hf_kind_fenced_value;
 
 /* What is no lock: each has a header of its own. */
 extern const struct hf_kind hf_kind_semaphore, hf_kind_latch;
 
-/* hf_kind_row - NULL: locks of this kind are only looked at. */
+/* hf_kind_row - NULL: locks of this kind are only looked at, or have no token. */
 const struct hf_kind *hf_kind_row(enum hf_lock_kind id);
 
 #endif

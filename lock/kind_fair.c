@@ -18,15 +18,16 @@
  *         that no call has, is a ghost (ORPHAN-3). */
 #include "lock/kind.h"
 
-#define WHAT_BOTH_ARE \
-    .channel = "redisson_lock__channel", \
-    .payload = "0", \
-    .owner_suffix = "", \
-    .waiters_queue = true, \
-    .keys = {"redisson_lock_queue", "redisson_lock_timeout"}, \
+#define QUEUE "redisson_lock_queue", "redisson_lock_timeout"
+
+#define WHAT_ALL_ARE \
+    .channel = "redisson_lock__channel", .payload = "0", .owner_suffix = "", \
+    .waiters_queue = true
+
+#define STEPS_OF(...) \
     .steps = { \
-        [STEP_ACQUIRE] = {.script = &hf_script_fair_acquire, .keys = 2, \
-                          .takes_place = true}, \
+        [STEP_ACQUIRE] = {.script = &hf_script_fair_acquire, \
+                          .takes_place = true, __VA_ARGS__}, \
         [STEP_RELEASE] = {.script = &hf_script_fair_release, .keys = 2, \
                           .takes_place = true}, \
         [STEP_RENEW] = {.script = &hf_script_renew}, \
@@ -37,12 +38,30 @@
 const struct hf_kind hf_kind_fair = {
     .id = HF_KIND_FAIR,
     .reenters = true,
-    WHAT_BOTH_ARE
+    WHAT_ALL_ARE,
+    .keys = {QUEUE},
+    STEPS_OF(.keys = 2),
+};
+
+const struct hf_kind hf_kind_fenced_fair = {
+    .id = HF_KIND_FAIR,
+    .reenters = true,
+    WHAT_ALL_ARE,
+    .keys = {QUEUE, KIND_COUNTER},
+    STEPS_OF(KIND_NUMBERS(3)),
 };
 
 /* An owner that asks for what it holds is refused. */
 const struct hf_kind hf_kind_nonreentrant_fair = {
     .id = HF_KIND_NONREENTRANT_FAIR,
-    .reenters = false,
-    WHAT_BOTH_ARE
+    WHAT_ALL_ARE,
+    .keys = {QUEUE},
+    STEPS_OF(.keys = 2),
+};
+
+const struct hf_kind hf_kind_fenced_nonreentrant_fair = {
+    .id = HF_KIND_NONREENTRANT_FAIR,
+    WHAT_ALL_ARE,
+    .keys = {QUEUE, KIND_COUNTER},
+    STEPS_OF(KIND_NUMBERS(3)),
 };

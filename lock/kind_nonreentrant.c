@@ -6,16 +6,17 @@
  * WIRE 9.1. */
 #include "lock/kind.h"
 
+#define WHAT_BOTH_ARE \
+    .id = HF_KIND_NONREENTRANT, .channel = "redisson_lock__channel", \
+    .payload = "0", .owner_suffix = ""
+
 const struct hf_kind hf_kind_nonreentrant = {
-    .id = HF_KIND_NONREENTRANT,
-    .channel = "redisson_lock__channel",
-    .payload = "0",
-    .owner_suffix = "",
-    .steps = {
-        [STEP_ACQUIRE] = {.script = &hf_script_acquire},
-        [STEP_RELEASE] = {.script = &hf_script_release},
-        [STEP_RENEW] = {.script = &hf_script_renew},
-        [STEP_FORCE] = {.script = &hf_script_force_release},
-        [STEP_INSPECT] = {.script = &hf_script_inspect},
-    },
+    WHAT_BOTH_ARE,
+    KIND_STEPS_OF_PLAIN(),
+};
+
+const struct hf_kind hf_kind_fenced_nonreentrant = {
+    WHAT_BOTH_ARE,
+    .keys = {KIND_COUNTER},
+    KIND_STEPS_OF_PLAIN(KIND_NUMBERS(1)),
 };

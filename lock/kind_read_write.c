@@ -36,18 +36,28 @@ const struct hf_kind hf_kind_read = {
     },
 };
 
+#define WHAT_WRITERS_ARE \
+    .id = HF_KIND_WRITE, .reenters = true, .channel = CHANNEL, \
+    .payload = "1", /* readers may all come */ \
+    .owner_suffix = ":write", .other = &hf_kind_read
+
+#define STEPS_OF_WRITERS(...) \
+    .steps = { \
+        [STEP_ACQUIRE] = {.script = &hf_script_write_acquire, __VA_ARGS__}, \
+        [STEP_RELEASE] = {.script = &hf_script_write_release}, \
+        [STEP_RENEW] = {.script = &hf_script_renew}, \
+        [STEP_FORCE] = {.script = &hf_script_rw_force_release, \
+                        .side = "write"}, \
+        [STEP_INSPECT] = {.script = &hf_script_inspect}, \
+    }
+
 const struct hf_kind hf_kind_write = {
-    .id = HF_KIND_WRITE,
-    .reenters = true,
-    .channel = CHANNEL,
-    .payload = "1",             /* readers may all come */
-    .owner_suffix = ":write",
-    .other = &hf_kind_read,
-    .steps = {
-        [STEP_ACQUIRE] = {.script = &hf_script_write_acquire},
-        [STEP_RELEASE] = {.script = &hf_script_write_release},
-        [STEP_RENEW] = {.script = &hf_script_renew},
-        [STEP_FORCE] = {.script = &hf_script_rw_force_release, .side = "write"},
-        [STEP_INSPECT] = {.script = &hf_script_inspect},
-    },
+    WHAT_WRITERS_ARE,
+    STEPS_OF_WRITERS(),
+};
+
+const struct hf_kind hf_kind_fenced_write = {
+    WHAT_WRITERS_ARE,
+    .keys = {KIND_COUNTER},
+    STEPS_OF_WRITERS(KIND_NUMBERS(1)),
 };

@@ -5,19 +5,27 @@
  * as theirs do. Source: REDLOCK, a single instance. */
 #include "lock/kind.h"
 
+/* The channel is nobody's: it shares no line. */
+#define WHAT_BOTH_ARE \
+    .id = HF_KIND_VALUE, .channel = "", .payload = "", .owner_suffix = "", \
+    .spins = true, .tells_nobody = true, .any_text_holds = true
+
+#define STEPS_OF(...) \
+    .steps = { \
+        [STEP_ACQUIRE] = {.script = &hf_script_value_acquire, __VA_ARGS__}, \
+        [STEP_RELEASE] = {.script = &hf_script_value_release}, \
+        [STEP_RENEW] = {.script = &hf_script_value_renew}, \
+        [STEP_FORCE] = {.script = &hf_script_value_force_release}, \
+        [STEP_INSPECT] = {.script = &hf_script_value_inspect}, \
+    }
+
 const struct hf_kind hf_kind_value = {
-    .id = HF_KIND_VALUE,
-    .channel = "",              /* nobody's: it shares no line */
-    .payload = "",
-    .owner_suffix = "",
-    .spins = true,
-    .tells_nobody = true,
-    .any_text_holds = true,
-    .steps = {
-        [STEP_ACQUIRE] = {.script = &hf_script_value_acquire},
-        [STEP_RELEASE] = {.script = &hf_script_value_release},
-        [STEP_RENEW] = {.script = &hf_script_value_renew},
-        [STEP_FORCE] = {.script = &hf_script_value_force_release},
-        [STEP_INSPECT] = {.script = &hf_script_value_inspect},
-    },
+    WHAT_BOTH_ARE,
+    STEPS_OF(),
+};
+
+const struct hf_kind hf_kind_fenced_value = {
+    WHAT_BOTH_ARE,
+    .keys = {KIND_COUNTER},
+    STEPS_OF(KIND_NUMBERS(1)),
 };

@@ -69,8 +69,10 @@ hf_status hf_lock_new_kind(struct hf_lock **out, struct hf_client *client,
     const struct hf_kind *row = hf_kind_row(kind);
 
     if (!row && !hf_loop_forked(client->loop))
-        return hf_error_set(err, HF_E_INVAL, "a %s cannot be taken",
-                            hf_lock_kind_text(kind));
+        return hf_error_set(err, HF_E_INVAL, "a %s %s",
+                            hf_lock_kind_text(kind),
+                            kind & HF_WITH_TOKEN ? "has no token"
+                                                 : "cannot be taken");
     return hf_ask_handle(out, client, row, name, len, err);
 }
 

@@ -81,8 +81,9 @@ enum hf_lock_kind {
     HF_KIND_PERMIT,             /* can be taken, by several: permits.h */
     HF_KIND_SPIN,               /* can be taken: reentrant; waiters ask again
                                    and again: no message of Redisson's */
-    HF_KIND_VALUE               /* can be taken: by an owner once; SET NX PX, as
+    HF_KIND_VALUE,              /* can be taken: by an owner once; SET NX PX, as
                                    redis-py, redsync, node-redlock do */
+    HF_WITH_TOKEN = 256         /* or-ed to any of one owner: hf_lock_token */
 };
 HF_API const char *hf_lock_kind_text(enum hf_lock_kind kind);
 
@@ -332,12 +333,11 @@ HF_API hf_status hf_lock_hold_count(struct hf_lock *lock, int64_t owner,
  *   is handed out. No I/O; the first thing to ask after a pause. */
 HF_API int64_t hf_lock_safe_ms(struct hf_lock *lock, int64_t owner);
 
-/* hf_lock_token - the fencing token of a hold of a fenced lock: the number of
- *   its grant, greater than that of every grant of this lock before it, to
- *   Redisson's holders, too. How to use it, and where it begins anew:
- *   docs/kinds.md. A re-entry keeps it; a lost hold has it until released. 0:
- *   no such hold, or one of another kind. No I/O.
- *   Source: WIRE 10. */
+/* hf_lock_token - the fencing token of a hold of a fenced lock, or of one with
+ *   HF_WITH_TOKEN (not of readers, permits): the number of its grant, greater than
+ *   that of every grant with a token before it, to Redisson's fenced holders, too.
+ *   How to use it, where it begins anew: docs/fencing.md. A re-entry keeps it; a
+ *   lost hold has it until released. 0: no hold, or no token. No I/O. WIRE 10. */
 HF_API int64_t hf_lock_token(struct hf_lock *lock, int64_t owner);
 
 /* hf_lock_owner_text - the owner field of a hold, "uuid:number", as the server

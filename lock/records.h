@@ -37,6 +37,8 @@ struct hf_client {
     int64_t connect_timeout_ms;
     int64_t watchdog_ms;
     int64_t replicas_timeout_ms;
+    char retention[HF_RESP_INTEGER_MAX + 1];    /* ms, of a lock's counter of
+                                                   tokens; 0: for ever */
     uint32_t locks_max;
     uint32_t waiters_max;
     void (*log)(void *ctx, enum hf_log_level level, const char *line);

@@ -20,14 +20,14 @@ NET  := $(addprefix base/,endpoint error hash histogram mem random status \
             listening probe redirect refusal replicas round router sentinel_words \
             server silence slot slot_map slot_map_read topology topology_cluster \
             topology_sentinel topology_standalone)
-LOCK := scripts kind kind_reentrant kind_nonreentrant kind_spin kind_value kind_fenced kind_fair \
+LOCK := scripts kind kind_reentrant kind_nonreentrant kind_spin kind_value kind_fair \
         kind_read_write kind_semaphore kind_latch kind_permit \
         names reply status channel wait claims lease call log table hold_lookup args op \
         hold notice line reentry count acquire release wake orphan query watchdog close \
         client ask lock semaphore latch permits multi_turn multi multi_call quorum_turn quorum quorum_said quorum_call election
 CLI  := $(basename $(wildcard cli/*.c cli/*/*.c))
 
-SCRIPTS := acquire count_read count_set fair_acquire fair_release fenced_acquire \
+SCRIPTS := acquire count_read count_set fair_acquire fair_release \
            force_release inspect latch_await latch_count_down permit_acquire \
            permit_force_release permit_inspect permit_read permit_release permit_renew \
            read_acquire read_release read_renew release renew \
@@ -59,7 +59,7 @@ UNIT := resp_base resp_parse resp_value resp_copy resp_double resp_encode \
         judge_naive $(tls_tests_$(TLS))
 LIVE := url slot cluster_map cluster cluster_wait cluster_moves cluster_failover \
         sentinel_words sentinel sentinel_failover \
-        lock lock_calls lock_nonreentrant lock_spin lock_value lock_fenced lock_fair lock_callbacks \
+        lock lock_calls lock_nonreentrant lock_spin lock_value lock_fenced lock_tokens lock_fair lock_callbacks \
         lock_wait lock_share lock_watchdog lock_errors lock_absent lock_late \
         lock_shorter lock_cuts lock_faults lock_clock lock_network \
         semaphore latch permits lock_forged lock_acl lock_ghosts lock_full lock_replicas lock_memory \

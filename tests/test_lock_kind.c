@@ -18,6 +18,7 @@ static const struct {
     {HF_KIND_FAIR, true, "redisson_lock__channel", "0", ""},
     {HF_KIND_NONREENTRANT_FAIR, false, "redisson_lock__channel", "0", ""},
     {HF_KIND_SPIN, true, "redisson_lock__channel", "0", ""},
+    {HF_KIND_WRITE, true, "redisson_rwlock", "1", ":write"},
     {HF_KIND_VALUE, false, "", "", ""},    /* not Redisson's */
 };
 
@@ -31,6 +32,26 @@ START_TEST(a_row_says_what_the_contract_says)
     ck_assert_str_eq(row->channel, rows[_i].channel);
     ck_assert_str_eq(row->payload, rows[_i].payload);
     ck_assert_str_eq(row->owner_suffix, rows[_i].owner_suffix);
+}
+END_TEST
+
+START_TEST(a_row_with_a_token_is_the_kinds_but_for_that)
+{
+    const struct hf_kind *row = hf_kind_row(rows[_i].id);
+    const struct hf_kind *numbers =
+        hf_kind_row((enum hf_lock_kind)(rows[_i].id | HF_WITH_TOKEN));
+    int keys;
+
+    ck_assert_ptr_nonnull(numbers);
+    ck_assert(numbers->steps[STEP_ACQUIRE].takes_retention);
+    keys = numbers->steps[STEP_ACQUIRE].keys;
+    ck_assert_str_eq(numbers->keys[keys - 1], "redisson_lock_token");
+    ck_assert_str_eq(numbers->channel, row->channel);
+    ck_assert_int_eq(numbers->reenters, row->reenters);
+    ck_assert_int_eq(numbers->spins, row->spins);
+    ck_assert_ptr_eq(numbers->other, row->other);
+    for (int step = 0; step < STEPS; step++)
+        ck_assert_ptr_eq(numbers->steps[step].script, row->steps[step].script);
 }
 END_TEST
 
@@ -101,6 +122,8 @@ int main(void)
     TCase *c = tcase_create("rows");
 
     tcase_add_loop_test(c, a_row_says_what_the_contract_says, 0, COUNT(rows));
+    tcase_add_loop_test(c, a_row_with_a_token_is_the_kinds_but_for_that, 0,
+                        COUNT(rows));
     tcase_add_test(c, every_row_is_complete);
     tcase_add_loop_test(c, what_nobody_owns_is_no_kind_of_lock, 0,
                         COUNT(ownerless));

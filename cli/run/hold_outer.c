@@ -260,7 +260,7 @@ static int64_t inherited_token(const struct cli_hold *h)
 static void enter(struct cli_hold *h, const struct outer *outer)
 {
     h->token = inherited_token(h);
-    if (h->wanted == HF_KIND_FENCED && h->token == 0) {
+    if ((h->wanted & HF_WITH_TOKEN) && h->token == 0) {
         refuse_without_token(h);
         return;
     }

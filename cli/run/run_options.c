@@ -159,12 +159,11 @@ static int take_kind(struct cli_run_options *run, const struct cli_args *args,
 {
     static const enum hf_lock_kind kinds[] = {[SHARED] = HF_KIND_READ,
                                               [EXCLUSIVE] = HF_KIND_WRITE,
-                                              [FAIR] = HF_KIND_FAIR,
-                                              [FENCED] = HF_KIND_FENCED};
+                                              [FAIR] = HF_KIND_FAIR};
 
     if (run->kind != HF_KIND_PLAIN && run->kind != kinds[id])
-        return cli_usage(args, "of --shared, --exclusive, --fair and --fenced, "
-                               "choose one");
+        return cli_usage(args, "of --shared, --exclusive and --fair, choose "
+                               "one");
     run->kind = kinds[id];
     return CLI_GO_ON;
 }
@@ -213,8 +212,10 @@ static int take_own(struct cli_run_options *run, const struct cli_args *args,
     case SHARED:
     case EXCLUSIVE:
     case FAIR:
-    case FENCED:
         return take_kind(run, args, id);
+    case FENCED:
+        run->is_fenced = true;
+        return CLI_GO_ON;
     case TTL:
         return cli_take_duration(args, "--ttl", value, TTL_LEAST_MS,
                                  &run->ttl_ms);
@@ -312,6 +313,9 @@ static int check(const struct cli_run_options *run,
                          run->name);
     if (!*run->argv[0])
         return cli_usage(args, "COMMAND is empty");
+    if (run->is_fenced && run->kind == HF_KIND_READ)
+        return cli_usage(args, "those who share a lock have no token: --shared "
+                               "and --fenced do not go together");
     if (has_ttl && run->lease_ms > 0)
         return cli_usage(args, "--ttl is for renewed locks and --lease for "
                                "others; choose one");
@@ -342,7 +346,9 @@ static int parse(struct cli_run_options *run, struct cli_args *args,
         run->ttl_ms = TTL_MS;
     if (run->name && (rc = take_command(run, args)) != CLI_GO_ON)
         return rc;
-    return check(run, args, has_ttl);
+    if ((rc = check(run, args, has_ttl)) == CLI_GO_ON && run->is_fenced)
+        run->kind = (enum hf_lock_kind)(run->kind | HF_WITH_TOKEN);
+    return rc;
 }
 
 int cli_run_options_parse(struct cli_run_options *run, struct cli_args *args,

@@ -11,6 +11,7 @@
 struct cli_run_options {
     const char *name;
     enum hf_lock_kind kind;     /* what the options say; plain if none does */
+    bool is_fenced;             /* said in `kind`, too, in the end */
     char **argv;                /* the command; ends in NULL */
     char *shell_argv[4];        /* of -c; then argv is this */
     int64_t wait_ms;            /* as in hf_acquire_options */

@@ -1,19 +1,21 @@
 -- Takes the lock, or sets the owner's hold count to what the client counted.
--- KEYS  lock
--- ARGV  owner, hold count to reach, lease in ms
--- Reply {owner, hold count}                     held
+-- KEYS  lock[, counter of its fencing tokens]
+-- ARGV  owner, hold count to reach, lease in ms[, retention of the counter: token.lua]
+-- Reply {owner, hold count[, token]}            held
 --       {owner, -1, TTL in ms, field, its value}  not: this is what keeps it
 -- A first acquire (to reach: 1) takes a free lock; a re-entry does not, because
 -- then the hold was lost. May be sent any number of times. An error means that
 -- nothing was acquired: a lock that cannot get its TTL is taken back.
--- Source: WIRE 8.1.
+-- Source: WIRE 8.1, 10.2.
 local lock, owner, count, lease = KEYS[1], ARGV[1], ARGV[2], ARGV[3]
+local counter, retention = KEYS[2], ARGV[4]
 local is_free = count == '1' and redis.call('exists', lock) == 0
 if is_free or redis.call('hexists', lock, owner) == 1 then
+    --+ token
     redis.call('hset', lock, owner, count)
     local set = redis.pcall('pexpire', lock, lease)
     if set == 1 then
-        return {owner, tonumber(count)}
+        return {owner, tonumber(count), token}
     end
     if is_free then
         redis.pcall('del', lock)

@@ -1,7 +1,8 @@
 #!/bin/sh
 # Turns Lua files into C: embed.sh FILE.lua... > scripts.c
 #                         embed.sh --names FILE.lua... > script_names.h
-# Comment lines and indentation are left out of what is sent.
+# A line "--+ NAME" stands for NAME.lua beside it. Other comment lines, and
+# indentation, are left out of what is sent.
 set -eu
 
 echo '/* Made from lock/scripts/ by embed.sh. */'
@@ -15,7 +16,9 @@ fi
 echo '#include "lock/scripts.h"'
 for file; do
     name=$(basename "$file" .lua)
-    text=$(sed -e '/^ *--/d' -e 's/^ *//' "$file")
+    part=$(sed -n 's/^ *--+ \(.*\)/\1/p' "$file")
+    text=$(sed "/^ *--+ /r ${file%/*}/${part:-none}.lua" "$file" |
+        sed -e '/^ *--/d' -e 's/^ *//')
     sha=$(printf '%s\n' "$text" | sha1sum | cut -c1-40)
     printf '\nconst struct hf_script hf_script_%s = {\n    "%s", "%s",\n' \
         "$name" "$name" "$sha"

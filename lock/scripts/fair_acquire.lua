@@ -1,9 +1,10 @@
 -- Takes the lock, or sets the owner's hold count to what the client counted; or
 -- puts the owner into the queue, and keeps its place for it.
--- KEYS  lock, its queue, until when each place in the queue is honoured
+-- KEYS  lock, its queue, until when each place in the queue is honoured[,
+--       counter of its fencing tokens]
 -- ARGV  owner, hold count to reach, lease in ms, how long a place outlasts silence
---       in ms (0: it is not to wait)
--- Reply {owner, hold count}                     held
+--       in ms (0: it is not to wait)[, retention of the counter: token.lua]
+-- Reply {owner, hold count[, token]}            held
 --       {owner, -1, TTL in ms, field, its value}  not: this is what keeps it; or,
 --                              if it is free, the head of the queue, and 1
 -- A first acquire (to reach: 1) takes a free lock if nobody is before it; a re-entry
@@ -23,6 +24,7 @@
 -- leave the queue without a word. Source: WIRE 11.2.
 local lock, queue, places = KEYS[1], KEYS[2], KEYS[3]
 local owner, count, lease, place = ARGV[1], ARGV[2], ARGV[3], tonumber(ARGV[4])
+local counter, retention = KEYS[4], ARGV[5]
 local time = redis.call('time')
 local now = time[1] * 1000 + math.floor(time[2] / 1000)
 local function honour(who, until_ms)
@@ -48,6 +50,7 @@ end
 local ttl = redis.call('pttl', lock)
 local is_free = ttl == -2 and count == '1' and (not head or head == owner)
 if is_free or redis.call('hexists', lock, owner) == 1 then
+    --+ token
     redis.call('hset', lock, owner, count)
     local set = redis.pcall('pexpire', lock, lease)
     if set ~= 1 then
@@ -64,7 +67,7 @@ if is_free or redis.call('hexists', lock, owner) == 1 then
             honour(other, math.min(ends, math.max(ends - place, now + place * 3 / 4)))
         end
     end
-    return {owner, tonumber(count)}
+    return {owner, tonumber(count), token}
 end
 if count == '1' and place > 0 then
     local mine = tonumber(redis.call('zscore', places, owner) or nil)

@@ -1,7 +1,8 @@
 -- Takes the write hold, or sets its hold count to what the client counted.
--- KEYS  lock
--- ARGV  owner (its field, which ends in :write), hold count to reach, lease in ms
--- Reply {owner, hold count}                         held
+-- KEYS  lock[, counter of its fencing tokens]
+-- ARGV  owner (its field, which ends in :write), hold count to reach, lease in ms[,
+--       retention of the counter: token.lua]
+-- Reply {owner, hold count[, token]}                held
 --       {owner, -1, TTL in ms, field, its value[, mode]}  not: this is what keeps
 --                                it (TTL -1: none); no field: it is gone (TTL -2)
 -- A first acquire (to reach: 1) takes a free lock; a re-entry does not, because
@@ -13,6 +14,7 @@
 -- any lease that was promised, and no repetition prolongs it.
 -- Source: WIRE 12.2.
 local lock, owner, count, lease = KEYS[1], ARGV[1], ARGV[2], tonumber(ARGV[3])
+local counter, retention = KEYS[2], ARGV[4]
 local mode, held = unpack(redis.call('hmget', lock, 'mode', owner))
 local ttl = redis.call('pttl', lock)
 local is_free = count == '1' and ttl == -2
@@ -20,10 +22,11 @@ if is_free or held and mode == 'write' then
     if held and tonumber(held) < tonumber(count) then
         lease = math.max(ttl, 0) + lease
     end
+    --+ token
     redis.call('hset', lock, 'mode', 'write', owner, count)
     local set = redis.pcall('pexpire', lock, math.max(ttl, lease))
     if set == 1 then
-        return {owner, tonumber(count)}
+        return {owner, tonumber(count), token}
     end
     if is_free then
         redis.pcall('del', lock)

@@ -133,8 +133,8 @@ END_TEST
 /* As a client asks whose answer was lost. */
 START_TEST(question_that_is_repeated_has_the_same_token)
 {
-    const char *const format = "2 " NAME " " TOKEN " %s %d 30000";
-    const char *sha = rw_script_load(server, "fenced_acquire");
+    const char *const format = "2 " NAME " " TOKEN " %s %d 30000 0";
+    const char *sha = rw_script_load(server, "acquire");
     char command[200];
 
     (void)snprintf(command, sizeof command, "EVALSHA %s %s", sha, format);

@@ -90,10 +90,12 @@ static const struct {
     const char *call;
 } our_scripts[] = {
     {&hf_script_acquire, "1 %l %o %n %t"},
-    {&hf_script_fenced_acquire, "2 %l %T %o %n %t"},
+    {&hf_script_acquire, "2 %l %T %o %n %t 0"},
+    {&hf_script_acquire, "2 %l %T %o 1 %t 0"},
     {&hf_script_fair_acquire, "3 %l %q %z %o %n %t 300000"},
     {&hf_script_fair_acquire, "3 %l %q %z %o 1 %t 20"},
     {&hf_script_fair_acquire, "3 %l %q %z %o %n %t 0"},
+    {&hf_script_fair_acquire, "4 %l %q %z %T %o %n %t 300000 0"},
     {&hf_script_fair_release, "3 %l %q %z %o %n %t 20 %p %c"},
     {&hf_script_fair_release, "3 %l %q %z %o 0 %t 300000 %p %c SPUBLISH"},
     {&hf_script_force_release, "3 %l %q %z 123 '' %p %c"},
@@ -128,6 +130,7 @@ static const struct {
     {&hf_script_latch_await, "1 %k 123 1 0"},
     {&hf_script_latch_count_down, "2 %k %k 126 1 %t %p %c"},
     {&hf_script_value_acquire, "1 %k %o 1 %t"},
+    {&hf_script_value_acquire, "2 %k %T %o 1 %t 0"},
     {&hf_script_value_release, "1 %k %o 0 %t"},
     {&hf_script_value_renew, "1 %k %t %o"},
     {&hf_script_value_renew, "3 %k %k %l %t %o %o %o"},
@@ -135,6 +138,7 @@ static const struct {
     {&hf_script_value_force_release, "1 %k 123 %o"},
     {&hf_script_value_inspect, "1 %k 123 %o"},
     {&hf_script_write_acquire, "1 %l %w %n %t"},
+    {&hf_script_write_acquire, "2 %l %T %w %n %t 0"},
     {&hf_script_write_release, "1 %l %w %n %t %p %r"},
 };
 

@@ -65,6 +65,34 @@ START_TEST(a_fenced_lock_gives_its_command_a_token)
 }
 END_TEST
 
+/* Those of one name have one counter. */
+START_TEST(each_exclusive_kind_gives_a_token)
+{
+    static const char *const options[] = {"--fair", "-x", "--fair", "-x"};
+
+    for (int i = 0; i < 4; i++) {
+        char expected[16];
+        struct process *p =
+            holdfast(server, "run", "--fenced", options[i], "x", "-c",
+                     "echo $HOLDFAST_TOKEN", NULL);
+
+        (void)snprintf(expected, sizeof expected, "%d\n", i + 1);
+        ck_assert_int_eq(finish(p), 0);
+        ck_assert_str_eq(await_end(p, OUT), expected);
+    }
+}
+END_TEST
+
+START_TEST(who_shares_has_no_token)
+{
+    struct process *p =
+        holdfast(server, "run", "--fenced", "-s", "x", "true", NULL);
+
+    ck_assert_int_eq(finish(p), 125);
+    ck_assert_ptr_nonnull(strstr(await_end(p, ERR), "no token"));
+}
+END_TEST
+
 /* A run inside another one: what it asks for, and what it is told. */
 static const struct {
     const char *outer, *inner, *said;
@@ -76,8 +104,22 @@ static const struct {
     {"-s", "-x", "the outer run holds this lock shared", 125},
     {"--fair", "--fair", "", 0},
     {"--fenced", "--fenced", "", 0},
+    {"--fenced --fair", "--fair --fenced", "", 0},
     {"--fair", "--fenced", "there is no token", 125},
 };
+
+/* One option, or two. */
+static struct process *run_with(const char *options, const char *line)
+{
+    const char *second = strchr(options, ' ');
+    char first[20];
+
+    (void)snprintf(first, sizeof first, "%.*s",
+                   (int)strcspn(options, " "), options);
+    return second ? holdfast(server, "run", first, second + 1, "x", "-c", line,
+                             NULL)
+                  : holdfast(server, "run", first, "x", "-c", line, NULL);
+}
 
 START_TEST(a_run_inside_takes_what_the_outer_one_has)
 {
@@ -88,10 +130,10 @@ START_TEST(a_run_inside_takes_what_the_outer_one_has)
                    HF_BUILD "/holdfast run -w 1s %s x "
                             "-c 'echo token: $HOLDFAST_TOKEN'",
                    inside[_i].inner);
-    p = holdfast(server, "run", inside[_i].outer, "x", "-c", line, NULL);
+    p = run_with(inside[_i].outer, line);
     ck_assert_int_eq(finish(p), inside[_i].code);
     ck_assert_ptr_nonnull(strstr(await_end(p, ERR), inside[_i].said));
-    if (strcmp(inside[_i].inner, "--fenced") == 0 && inside[_i].code == 0)
+    if (strstr(inside[_i].inner, "--fenced") && inside[_i].code == 0)
         ck_assert_str_eq(await_end(p, OUT), "token: 1\n");
 }
 END_TEST
@@ -117,6 +159,8 @@ int main(void)
                         ROWS(kinds));
     tcase_add_test(c, two_kinds_are_refused);
     tcase_add_test(c, a_fenced_lock_gives_its_command_a_token);
+    tcase_add_test(c, each_exclusive_kind_gives_a_token);
+    tcase_add_test(c, who_shares_has_no_token);
     tcase_add_loop_test(c, a_run_inside_takes_what_the_outer_one_has, 0,
                         ROWS(inside));
     tcase_add_test(c, a_run_on_another_name_inside_has_no_token);

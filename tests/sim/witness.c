@@ -55,9 +55,9 @@ static bool is_one_of(const struct model_change *c,
 }
 
 static const struct hf_script *const acquires[] = {
-    &hf_script_acquire, &hf_script_fenced_acquire, &hf_script_read_acquire,
-    &hf_script_write_acquire, &hf_script_fair_acquire, &hf_script_value_acquire,
-    &hf_script_permit_acquire, NULL};
+    &hf_script_acquire, &hf_script_read_acquire, &hf_script_write_acquire,
+    &hf_script_fair_acquire, &hf_script_value_acquire, &hf_script_permit_acquire,
+    NULL};
 static const struct hf_script *const renewals[] = {&hf_script_renew,
                                                    &hf_script_read_renew,
                                                    &hf_script_value_renew,

@@ -25,7 +25,6 @@ struct meaning {
 /* A lock that an acquire finds free although it was held has expired. */
 static const struct meaning meanings[] = {
     {&hf_script_acquire, HISTORY_BY_ACQUIRE, HISTORY_WHY_EXPIRED},
-    {&hf_script_fenced_acquire, HISTORY_BY_ACQUIRE, HISTORY_WHY_EXPIRED},
     {&hf_script_read_acquire, HISTORY_BY_ACQUIRE, HISTORY_WHY_EXPIRED},
     {&hf_script_write_acquire, HISTORY_BY_ACQUIRE, HISTORY_WHY_EXPIRED},
     {&hf_script_release, HISTORY_BY_RELEASE, HISTORY_WHY_RELEASED},

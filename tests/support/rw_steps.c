@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "lock/scripts.h"
 #include "tests/support/feed.h"
 #include "tests/support/server.h"
 
@@ -132,16 +133,16 @@ const char *rw_channel(const char *name)
 
 const char *rw_script_load(struct server *s, const char *script)
 {
-    static char text[8192];
-    char path[100];
-    FILE *file;
+    static const struct hf_script *const scripts[] = {
+        &hf_script_acquire, &hf_script_read_acquire, &hf_script_read_release,
+        &hf_script_read_renew, &hf_script_rw_force_release,
+        &hf_script_write_acquire, &hf_script_write_release};
 
-    (void)snprintf(path, sizeof path, "lock/scripts/%s.lua", script);
-    file = fopen(path, "r");
-    ck_assert_msg(file != NULL, "%s: not there", path);
-    text[fread(text, 1, sizeof text - 1, file)] = '\0';
-    (void)fclose(file);
-    return server_ask(s, "SCRIPT LOAD %s", text);
+    for (size_t i = 0; i < sizeof scripts / sizeof *scripts; i++)
+        if (strcmp(scripts[i]->name, script) == 0)
+            return server_ask(s, "SCRIPT LOAD %s", scripts[i]->text);
+    ck_abort_msg("%s: not there", script);
+    return NULL;
 }
 
 /* The count or verdict behind the echo. */
