@@ -102,9 +102,8 @@ public final class Soak implements Runnable {
 
     private boolean acquireFenced() {
         RFencedLock fenced = (RFencedLock) lock;
-        long ms = lease == 0 ? -1 : lease;
-        Long number = wait < 0 ? fenced.lockAndGetToken(ms, MS)
-                : fenced.tryLockAndGetToken(wait, ms, MS);
+        Long number = wait < 0 ? fenced.lockAndGetToken()
+                : fenced.tryLockAndGetToken(wait, lease == 0 ? -1 : lease, MS);
         token = String.valueOf(number);
         return number != null;
     }
@@ -178,6 +177,9 @@ public final class Soak implements Runnable {
         wait = how == 0 ? 0 : how < 6 ? 100 + dice.nextInt(1500) : -1;
         if (kind.equals("fair") && wait == 0) {
             wait = PLACE_MS;
+        }
+        if (kind.equals("fenced") && wait < 0) {
+            lease = 0; /* lockAndGetToken(lease) renews all the same. WIRE 10.2 */
         }
     }
 

@@ -375,6 +375,13 @@ static bool is_late(const struct line *l)
     return l->first > 0 && l->mine == 0;
 }
 
+/* A read hold that ended by itself leaves its count while other readers stay, and the
+ * next one of Redisson's adds to it. WIRE 12.7. */
+static bool is_held_once(const struct line *l)
+{
+    return strcmp(l->kind, "read") ? l->mine == 1 : l->mine >= 1;
+}
+
 static void take_enter(struct soak_history *h, const struct line *l)
 {
     struct entry *entry;
@@ -387,7 +394,7 @@ static void take_enter(struct soak_history *h, const struct line *l)
         put_end(h, l, "HF_TIMEOUT");
         return;
     }
-    if (l->mine != 1 || l->others != 0)
+    if (!is_held_once(l) || l->others != 0)
         complain(h, l, "is inside, but the server has others, or not this one");
     free_the_leaving(h, l);
     entry = add(h, l);
