@@ -31,16 +31,17 @@ void cli_common_init(struct cli_common *common)
     *common = (struct cli_common){0};
 }
 
-static void free_url(struct cli_common *common)
+static void free_url(char *url)
 {
-    if (common->url)
-        explicit_bzero(common->url, strlen(common->url));
-    free(common->url);
+    if (url)
+        explicit_bzero(url, strlen(url));
+    free(url);
 }
 
 void cli_common_fini(struct cli_common *common)
 {
-    free_url(common);
+    for (size_t i = 0; i < common->urls_count; i++)
+        free_url(common->urls[i]);
     explicit_bzero(common, sizeof *common);
 }
 
@@ -51,12 +52,13 @@ void cli_common_fini(struct cli_common *common)
 static int take_url(struct cli_common *common, const struct cli_args *args,
                     char *value)
 {
-    if (common->url)
-        return cli_usage(args, "-u is given twice; one server is all it can "
-                               "use");
-    common->url = strdup(value);
-    if (!common->url)
+    char **url = &common->urls[common->urls_count];
+
+    if (common->urls_count == HF_QUORUM_MAX)
+        return cli_usage(args, "a quorum has at most %d servers", HF_QUORUM_MAX);
+    if (!(*url = strdup(value)))
         return cli_fail("out of memory");
+    common->urls_count++;
     cli_secret_hide(value);
     return CLI_GO_ON;
 }
@@ -140,6 +142,15 @@ int cli_common_take(struct cli_common *common, const struct cli_args *args,
     }
 }
 
+int cli_common_one_server(const struct cli_common *common,
+                          const struct cli_args *args)
+{
+    return common->urls_count <= 1
+               ? CLI_GO_ON
+               : cli_usage(args, "-u is given twice; several servers are for "
+                                 "--quorum, of run and elect");
+}
+
 int cli_common_parse(struct cli_common *common, struct cli_args *args,
                      const struct cli_option *own, cli_taker *take, void *ctx)
 {
@@ -155,7 +166,7 @@ int cli_common_parse(struct cli_common *common, struct cli_args *args,
         if (rc != CLI_GO_ON)
             return rc;
     }
-    return CLI_GO_ON;
+    return cli_common_one_server(common, args);
 }
 
 /* Gathers words where the arguments stood: there is room for all and a NULL. */
@@ -193,7 +204,7 @@ static const char *from_environment(const char *name)
 
 const char *cli_common_url(const struct cli_common *common)
 {
-    const char *url = common->url;
+    const char *url = common->urls[0];
 
     if (!url)
         url = from_environment(CLI_ENV_URL);
@@ -212,10 +223,11 @@ static char *put_encoded(char *d, const char *text)
 }
 
 /* The library takes it only from the URL, which ends in its options. */
-static int add_sentinel_password(struct cli_common *common)
+static int add_sentinel_password(struct cli_common *common, size_t index)
 {
     static const char option[] = "sentinel_password=";
-    const char *old = cli_common_url(common);
+    const char *old = common->urls[index] ? common->urls[index]
+                                          : cli_common_url(common);
     char *url = malloc(strlen(old) + sizeof option + 1 + 3 * CLI_SECRET_MAX);
 
     if (!url)
@@ -223,9 +235,22 @@ static int add_sentinel_password(struct cli_common *common)
     (void)put_encoded(url + sprintf(url, "%s%c%s", old,
                                     strchr(old, '?') ? '&' : '?', option),
                       common->sentinel_password);
-    free_url(common);
-    common->url = url;
+    free_url(common->urls[index]);
+    common->urls[index] = url;
     return CLI_GO_ON;
+}
+
+static int add_sentinel_passwords(struct cli_common *common)
+{
+    int rc = CLI_GO_ON;
+
+    if (!common->sentinel_password[0])
+        return rc;
+    if (common->urls_count == 0)
+        common->urls_count = 1; /* the environment's */
+    for (size_t i = 0; rc == CLI_GO_ON && i < common->urls_count; i++)
+        rc = add_sentinel_password(common, i);
+    return rc;
 }
 
 int cli_common_begin(struct cli_common *common)
@@ -234,8 +259,7 @@ int cli_common_begin(struct cli_common *common)
     if (common->open_file)
         cli_note("others can read or change the password file %s (chmod 600)",
                  common->open_file);
-    return common->sentinel_password[0] ? add_sentinel_password(common)
-                                        : CLI_GO_ON;
+    return add_sentinel_passwords(common);
 }
 
 /* As hf_client_options_init has it. */
@@ -307,14 +331,14 @@ bool cli_common_is_cluster(const struct cli_common *common)
     return url_facts(cli_common_url(common)).is_cluster;
 }
 
-int cli_client_open(struct hf_client **out, const struct cli_common *common,
-                    struct hf_client_options *options)
+static int open_client(struct hf_client **out, const struct cli_common *common,
+                       const char *url, struct hf_client_options *options)
 {
     struct hf_error err = {0};
     hf_status rc;
 
     *out = NULL;
-    options->url = cli_common_url(common);
+    options->url = url;
     options->user = common->user;
     options->password = common->password[0] ? common->password : NULL;
     options->tls = &common->tls;
@@ -324,6 +348,21 @@ int cli_client_open(struct hf_client **out, const struct cli_common *common,
         cli_common_warn(url_facts(options->url).is_unverified);
     rc = hf_client_new(out, options, &err);
     return rc < 0 ? cli_fail_status(rc, &err) : CLI_GO_ON;
+}
+
+int cli_client_open(struct hf_client **out, const struct cli_common *common,
+                    struct hf_client_options *options)
+{
+    return open_client(out, common, cli_common_url(common), options);
+}
+
+int cli_client_open_at(struct hf_client **out, const struct cli_common *common,
+                       size_t index, struct hf_client_options *options)
+{
+    const char *url = common->urls[index];
+
+    return open_client(out, common, url ? url : cli_common_url(common),
+                       options);
 }
 
 int cli_lock_open(struct hf_lock **out, struct hf_client *client,

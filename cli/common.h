@@ -8,10 +8,12 @@
 #include "cli/options.h"
 #include "cli/secret.h"
 #include "lock/lock.h"
+#include "lock/quorum.h"
 #include "net/base/url.h"
 
 struct cli_common {
-    char *url;                  /* our copy, for cli_common_fini; NULL: none */
+    char *urls[HF_QUORUM_MAX];  /* our copies, for cli_common_fini */
+    size_t urls_count;          /* 0: none is given. More than one: a quorum's */
     const char *user;
     char password[CLI_SECRET_MAX];      /* of a file; "": none is given */
     char sentinel_password[CLI_SECRET_MAX]; /* likewise; for the URL
@@ -72,6 +74,7 @@ extern const struct cli_option cli_common_options[];
  * cli_common_take - one option; CLI_GO_ON or the exit code (0 after --help).
  * cli_common_parse - takes the rest of the command line. `take` gets words and
  *   the options of `own` (NULL: none). CLI_GO_ON, or the exit code.
+ * cli_common_one_server - is no more than one given? Asked by the former.
  * cli_common_words - the same, for a subcommand with words and without options
  *   of its own. *words ends in NULL and is lent until the program ends. */
 typedef int cli_taker(void *ctx, const struct cli_args *args, int id,
@@ -82,11 +85,13 @@ int cli_common_take(struct cli_common *common, const struct cli_args *args,
                     int id, char *value);
 int cli_common_parse(struct cli_common *common, struct cli_args *args,
                      const struct cli_option *own, cli_taker *take, void *ctx);
+int cli_common_one_server(const struct cli_common *common,
+                          const struct cli_args *args);
 int cli_common_words(struct cli_common *common, struct cli_args *args,
                      char ***words);
 
 /* cli_common_begin - once all options are known: sets how much is said, warns
- * of an unsafe password file, and completes the URL. CLI_GO_ON, or CLI_TROUBLE
+ * of an unsafe password file, and completes the URLs. CLI_GO_ON, or CLI_TROUBLE
  * and reported. */
 int cli_common_begin(struct cli_common *common);
 
@@ -113,6 +118,10 @@ void cli_common_warn(bool is_unverified);
  *   hf_client_free. */
 int cli_client_open(struct hf_client **out, const struct cli_common *common,
                     struct hf_client_options *options);
+
+/* cli_client_open_at - likewise, at the server of -u number `index`, from 0. */
+int cli_client_open_at(struct hf_client **out, const struct cli_common *common,
+                       size_t index, struct hf_client_options *options);
 
 /* cli_lock_open - a handle on a name, whose server is connected; likewise, for
  *   hf_lock_free. With CLI_TROUBLE, NULL: there is no such lock; else its server

@@ -36,16 +36,16 @@ uint32_t hf_quorum_count_yes(const struct hf_quorum_hold *hold)
     return yes;
 }
 
-/* "; a:6379: yes"; many errors have the address. */
+/* "; a:6379: yes". Of an error that has the address, what follows that. */
 static size_t put_said(const struct hf_quorum_seat *seat, char *dst,
                        size_t room)
 {
     const struct hf_lock *lock = seat->hold->quorum->members[seat->member];
     const char *address = hf_client_address(lock->client);
-    bool is_named = strstr(seat->said, address) != NULL;
+    const char *named = strstr(seat->said, address);
     int len = snprintf(dst, room, "%s%s%s%s", seat->member ? "; " : "",
-                       is_named ? "" : address, is_named ? "" : ": ",
-                       seat->said);
+                       named ? "" : address, named ? "" : ": ",
+                       named ? named : seat->said);
 
     return len < 0 ? 0 : (size_t)len < room ? (size_t)len : room - 1;
 }

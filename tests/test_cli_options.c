@@ -70,7 +70,7 @@ START_TEST(plain_call_has_defaults)
     ck_assert_int_eq(run.kill_after_ms, 5000);
     ck_assert_int_eq(run.lost_signal, SIGTERM);
     ck_assert_int_eq(run.status_fd, -1);
-    ck_assert_ptr_null(common.url);
+    ck_assert_ptr_null(common.urls[0]);
     ck_assert_str_eq(common.password, "");
     ck_assert_str_eq(common.tls.ca_file, "");
     ck_assert_int_eq(common.connect_timeout_ms, 0);
@@ -223,7 +223,7 @@ START_TEST(password_is_unreadable_in_argv)
     args = (struct cli_args){.next = argv, .command = &cli_run_command};
     cli_common_init(&common);
     ck_assert_int_eq(cli_run_options_parse(&run, &args, &common), CLI_GO_ON);
-    ck_assert_str_eq(common.url, "rediss://u:secret@h?tls_key_password=pw");
+    ck_assert_str_eq(common.urls[0], "rediss://u:secret@h?tls_key_password=pw");
     ck_assert_str_eq(argv[1], "rediss://u:******@h?tls_key_password=**");
     cli_common_fini(&common);
 }
@@ -283,6 +283,13 @@ static const struct {
     {"name -c a b", "one word"},
     {"-c x name cmd", "'cmd' is too much"},
     {"-u redis://a -u redis://b name cmd", "-u is given twice"},
+    {"--quorum -u redis://a -u redis://b name cmd", "three servers or more"},
+    {"--quorum -u redis://a -u redis://b -u redis://c --multi b name cmd",
+     "of --quorum and --multi, choose one"},
+    {"--multi b --fenced name cmd", "not for --multi or --quorum"},
+    {"--multi b --permits 2 name cmd", "not for --multi or --quorum"},
+    {"--permits 0 name cmd", "--permits '0'"},
+    {"--permits 2 --fair name cmd", "choose one"},
     {"--tls-ca _ name cmd", "--tls-ca has 1 to 255 bytes"},
     {"--tls-sni _ name cmd", "--tls-sni has 1 to 255 bytes"},
     {"--tls-key", "--tls-key needs a value: FILE"},

@@ -7,7 +7,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "lock/lock.h"
+#include "cli/run/locks.h"
 
 /* Variables of the command's environment that describe its lock. */
 #define CLI_ENV_NAME "HOLDFAST_NAME"
@@ -45,15 +45,14 @@ struct cli_hold {
     const struct cli_hold_kind *kind;
     const struct cli_hold_events *events;
     void *ctx;
-    struct hf_client *client;
-    struct hf_lock *lock;
-    enum hf_lock_kind wanted;       /* the lock's */
+    struct cli_locks *locks;
+    struct hf_lock *lock;           /* the first of them */
+    enum hf_lock_kind wanted;       /* its kind */
     int64_t token;                  /* of a fenced lock, while it is held; or 0 */
     char owner[HF_OWNER_TEXT_MAX];  /* as the server has it; "": not held */
 
     /* Of our own. */
     int64_t number;
-    struct hf_cancel cancel;
 
     /* Of an outer run. */
     struct hf_lock_info info;       /* being asked for */
@@ -63,7 +62,7 @@ struct cli_hold {
 };
 
 /* cli_hold_init - a nested run's hold is the outer one's, else our own.
- *                 `client` and `lock`, which is of kind `wanted`, are borrowed.
+ *                 `locks`, which are of kind `wanted`, are borrowed.
  * cli_hold_fini - before the client and the loop go.
  * cli_hold_is_nested - is it the outer one's? Known when it is acquired.
  * cli_hold_outer_new - what CLI_ENV_OUTER is for a command that runs under this
@@ -74,8 +73,8 @@ struct cli_hold {
  * cli_hold_release - `released` follows, unless it fails here.
  * cli_hold_safe_ms - as hf_lock_safe_ms.
  * cli_hold_turn    - after each hf_loop_dispatch: tells what it noted. */
-void cli_hold_init(struct cli_hold *h, struct hf_client *client,
-                   struct hf_lock *lock, enum hf_lock_kind wanted,
+void cli_hold_init(struct cli_hold *h, struct cli_locks *locks,
+                   enum hf_lock_kind wanted,
                    const struct cli_hold_events *events, void *ctx);
 void cli_hold_fini(struct cli_hold *h);
 bool cli_hold_is_nested(const struct cli_hold *h);
@@ -86,9 +85,10 @@ hf_status cli_hold_release(struct cli_hold *h);
 int64_t cli_hold_safe_ms(struct cli_hold *h);
 void cli_hold_turn(struct cli_hold *h);
 
-/* The two kinds. cli_hold_is_inside - is there an outer run on this name? */
+/* The two kinds. cli_hold_is_inside - is there an outer run on one of the
+ * names? */
 extern const struct cli_hold_kind cli_hold_own;
 extern const struct cli_hold_kind cli_hold_outer;
-bool cli_hold_is_inside(const struct hf_lock *lock);
+bool cli_hold_is_inside(const struct cli_locks *locks);
 
 #endif

@@ -101,11 +101,14 @@ static bool find_outer(const struct hf_lock *lock, const char *holder,
     return false;
 }
 
-bool cli_hold_is_inside(const struct hf_lock *lock)
+bool cli_hold_is_inside(const struct cli_locks *locks)
 {
     struct outer outer;
 
-    return find_outer(lock, NULL, &outer);
+    for (size_t i = 0; i < locks->count; i++)
+        if (find_outer(locks->locks[i], NULL, &outer))
+            return true;
+    return false;
 }
 
 /* Returns how much of the list is kept behind a new run. */
@@ -119,21 +122,52 @@ static size_t kept_len(const char *list)
     return (size_t)(at - list);
 }
 
+/* One run, of one of its names. Returns behind it. */
+static char *put_outer(char *d, size_t room, const struct cli_hold *h,
+                       struct hf_lock *lock, int fd)
+{
+    size_t len;
+    const char *name = hf_lock_name(lock, &len);
+    char digits[12], id[FD_ID_MAX], owner[HF_OWNER_TEXT_MAX];
+
+    (void)snprintf(digits, sizeof digits, "%d", fd);
+    (void)hf_lock_owner_text(lock, h->number, owner);
+    d += snprintf(d, room, "%zu:%s,%zu:%s,%zu:%s,%zu:%s,", len, name,
+                  strlen(owner), owner, strlen(digits), digits,
+                  strlen(fd_id(id, fd)), id);
+    return d;
+}
+
+/* Of a quorum, all members have one name. */
+static size_t count_names(const struct cli_locks *locks)
+{
+    return locks->quorum ? 1 : locks->count;
+}
+
+static size_t room_for_names(const struct cli_locks *locks)
+{
+    size_t room = 0, len;
+
+    for (size_t i = 0; i < count_names(locks); i++) {
+        (void)hf_lock_name(locks->locks[i], &len);
+        room += len + 256; /* the owner, two numbers, an id */
+    }
+    return room;
+}
+
 char *cli_hold_outer_new(const struct cli_hold *h, int fd)
 {
     const char *before = getenv(CLI_ENV_OUTER);
-    size_t name_len, kept = before ? kept_len(before) : 0;
-    const char *name = hf_lock_name(h->lock, &name_len);
-    char digits[12], id[FD_ID_MAX];
-    size_t room = kept + name_len + 256; /* the owner, two numbers, an id */
-    char *list = malloc(room);
+    size_t kept = before ? kept_len(before) : 0;
+    size_t room = room_for_names(h->locks) + kept + 1;
+    char *list = malloc(room), *d = list;
 
     if (!list)
         return NULL;
-    (void)snprintf(digits, sizeof digits, "%d", fd);
-    (void)snprintf(list, room, "%zu:%s,%zu:%s,%zu:%s,%zu:%s,%.*s", name_len,
-                   name, strlen(h->owner), h->owner, strlen(digits), digits,
-                   strlen(fd_id(id, fd)), id, (int)kept, before ? before : "");
+    for (size_t i = 0; i < count_names(h->locks); i++)
+        d = put_outer(d, room - (size_t)(d - list), h, h->locks->locks[i], fd);
+    (void)snprintf(d, room - (size_t)(d - list), "%.*s", (int)kept,
+                   before ? before : "");
     return list;
 }
 
@@ -154,7 +188,7 @@ static void on_notice(struct hf_io *io, int events)
 
     (void)events;
     h->has_notice = is_at_end(io->fd);
-    hf_loop_unwatch(hf_client_loop(h->client), io); /* once is enough */
+    hf_loop_unwatch(hf_client_loop(h->locks->clients[0]), io); /* once is enough */
     io->fd = -1;
 }
 
@@ -183,7 +217,7 @@ static bool is_at_work(const struct outer *outer)
 /* Without a notice, the outer run's signals must do. */
 static void listen(struct cli_hold *h, const struct outer *outer)
 {
-    struct hf_loop *loop = hf_client_loop(h->client);
+    struct hf_loop *loop = hf_client_loop(h->locks->clients[0]);
 
     h->notice = (struct hf_io){
         .fd = notice_fd(outer), .events = HF_READ, .ready = on_notice};
@@ -295,10 +329,25 @@ static void on_inspected(void *ctx, hf_status status,
     }
 }
 
+/* It would wait for the outer run, which waits for it. */
+static hf_status refuse_set(struct cli_hold *h)
+{
+    struct hf_error err;
+    hf_status status = hf_error_set(
+        &err, HF_E_INVAL,
+        "an outer run holds one of these locks: --multi and --quorum cannot be "
+        "inside it");
+
+    h->events->refused(h->ctx, status, &err);
+    return HF_OK;
+}
+
 static hf_status outer_ask(struct cli_hold *h, const struct cli_hold_ask *ask)
 {
     struct outer outer;
 
+    if (h->locks->multi || h->locks->quorum)
+        return refuse_set(h);
     h->ask = *ask;
     if (find_outer(h->lock, NULL, &outer)) /* cli_hold_is_inside has found it */
         (void)copy(h->owner, &outer.field[OWNER]);
@@ -328,7 +377,7 @@ static int64_t outer_safe_ms(struct cli_hold *h)
 
 static void outer_fini(struct cli_hold *h)
 {
-    struct hf_loop *loop = hf_client_loop(h->client);
+    struct hf_loop *loop = hf_client_loop(h->locks->clients[0]);
 
     if (h->notice.fd < 0)
         return;

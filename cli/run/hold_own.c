@@ -1,20 +1,26 @@
 /* A lock that this run takes itself, and what both kinds share. */
 #include "cli/run/hold.h"
 
+#include "cli/report.h"
+
 /* ---- what both kinds share ---- */
 
-void cli_hold_init(struct cli_hold *h, struct hf_client *client,
-                   struct hf_lock *lock, enum hf_lock_kind wanted,
+/* Each run takes a permit of its own. */
+void cli_hold_init(struct cli_hold *h, struct cli_locks *locks,
+                   enum hf_lock_kind wanted,
                    const struct cli_hold_events *events, void *ctx)
 {
+    bool is_inside = wanted != HF_KIND_PERMIT && cli_hold_is_inside(locks);
+
     *h = (struct cli_hold){.events = events,
                            .ctx = ctx,
-                           .client = client,
-                           .lock = lock,
+                           .locks = locks,
+                           .lock = locks->locks[0],
                            .wanted = wanted,
                            .number = hf_owner_new(),
-                           .notice = {.fd = -1}};
-    h->kind = cli_hold_is_inside(lock) ? &cli_hold_outer : &cli_hold_own;
+                           .notice = {.fd = -1},
+                           .kind = is_inside ? &cli_hold_outer
+                                             : &cli_hold_own};
 }
 
 void cli_hold_fini(struct cli_hold *h)
@@ -82,10 +88,12 @@ static void on_lost(void *ctx, struct hf_lock *lock, int64_t number,
 {
     struct cli_hold *h = ctx;
 
-    (void)lock;
     (void)number;
-    if (reason != HF_LOST_CLOSED) /* we closed it ourselves */
-        h->events->lost(h->ctx, reason);
+    if (reason == HF_LOST_CLOSED)
+        return; /* we closed it ourselves */
+    if (h->locks->multi)
+        cli_step("lost '%s'", hf_lock_name(lock, NULL));
+    h->events->lost(h->ctx, reason);
 }
 
 static void on_acquired(void *ctx, hf_status status,
@@ -97,7 +105,7 @@ static void on_acquired(void *ctx, hf_status status,
         h->events->refused(h->ctx, status, err);
         return;
     }
-    (void)hf_lock_owner_text(h->lock, h->number, h->owner);
+    cli_locks_owner(h->locks, h->number, h->owner);
     h->token = hf_lock_token(h->lock, h->number);
     h->events->acquired(h->ctx);
 }
@@ -116,32 +124,30 @@ static hf_status own_ask(struct cli_hold *h, const struct cli_hold_ask *ask)
 {
     struct hf_acquire_options options;
 
-    hf_cancel_init(&h->cancel, h->client);
     hf_acquire_options_init(&options);
     options.owner = h->number;
     options.wait_ms = ask->wait_ms;
     options.lease_ms = ask->lease_ms;
-    options.cancel = &h->cancel;
     options.on_wait = on_wait;
     options.on_renewed = on_renewed;
     options.on_lost = on_lost;
     options.ctx = h;
-    return hf_lock_acquire_async(h->lock, &options, on_acquired, h);
+    return cli_locks_acquire(h->locks, &options, on_acquired, h);
 }
 
 static void own_cancel(struct cli_hold *h)
 {
-    hf_cancel_fire(&h->cancel);
+    cli_locks_cancel(h->locks, h->number);
 }
 
 static hf_status own_release(struct cli_hold *h)
 {
-    return hf_lock_release_async(h->lock, h->number, on_released, h);
+    return cli_locks_release(h->locks, h->number, on_released, h);
 }
 
 static int64_t own_safe_ms(struct cli_hold *h)
 {
-    return hf_lock_safe_ms(h->lock, h->number);
+    return cli_locks_safe_ms(h->locks, h->number);
 }
 
 static void own_fini(struct cli_hold *h)

@@ -229,20 +229,12 @@ static int open_signals(struct cli_session *run)
     return CLI_GO_ON;
 }
 
-static int open_client(struct cli_session *run, const struct cli_common *common)
+static int open_locks(struct cli_session *run, const struct cli_common *common)
 {
-    struct hf_client_options options;
     int rc;
 
-    hf_client_options_init(&options);
-    options.loop = run->loop;
-    options.watchdog_ms = run->options->ttl_ms;
-    options.connect_once = run->options->wait_ms == 0;
     run->is_in_call = true;
-    rc = cli_client_open(&run->client, common, &options);
-    if (rc == CLI_GO_ON)
-        rc = cli_lock_open(&run->lock, run->client, run->options->kind,
-                           run->options->name);
+    rc = cli_locks_open(&run->locks, run->loop, run->options, common);
     run->is_in_call = false;
     return rc;
 }
@@ -256,11 +248,11 @@ static int open_all(struct cli_session *run, const struct cli_common *common)
     if (rc == CLI_GO_ON)
         rc = open_signals(run);
     if (rc == CLI_GO_ON)
-        rc = open_client(run, common);
+        rc = open_locks(run, common);
     if (rc != CLI_GO_ON)
         return rc;
-    cli_hold_init(&run->hold, run->client, run->lock, run->options->kind,
-                  &hold_events, run);
+    cli_hold_init(&run->hold, &run->locks, run->options->kind, &hold_events,
+                  run);
     cli_event_init(&run->log, run->options->status_fd, run->options->name,
                    run->hold.owner);
     cli_tty_open(&run->tty);
@@ -276,8 +268,7 @@ static void close_all(struct cli_session *run)
     cli_tty_close(&run->tty);
     cli_hold_fini(&run->hold);
     cli_event_fini(&run->log);
-    hf_lock_free(run->lock);
-    hf_client_free(run->client);
+    cli_locks_free(&run->locks);
     if (run->loop) {
         cli_session_unwatch(run);
         hf_loop_lock(run->loop);
@@ -289,11 +280,10 @@ static void close_all(struct cli_session *run)
     hf_loop_free(run->loop);
 }
 
-static void close_client(struct cli_session *run)
+static void close_locks(struct cli_session *run)
 {
     run->is_in_call = true;
-    (void)hf_client_close(run->client, run->state.is_hasty ? 0 : LINGER_MS,
-                          NULL, NULL);
+    cli_locks_close(&run->locks, run->state.is_hasty ? 0 : LINGER_MS);
     run->is_in_call = false;
 }
 
@@ -309,7 +299,7 @@ static int run_opened(struct cli_session *run)
         return cli_fail("cannot ask for the lock: %s", hf_status_text(rc));
     while (run->state.state != CLI_DONE)
         take_turn(run);
-    close_client(run);
+    close_locks(run);
     return run->state.code;
 }
 

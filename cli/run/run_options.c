@@ -26,6 +26,12 @@
     "\n" \
     "D: a number of seconds, or with ms, s, m or h behind it.\n"
 
+#define HELP_OF_SETS \
+    "  --value              NAME is a string with a TTL, as redis-py, redsync\n" \
+    "                       and node-redlock lock\n" \
+    "  --multi NAME         this lock, too, or none; may be repeated\n" \
+    "  --quorum             on most of the servers, of which each has a -u\n"
+
 const char cli_run_help[] =
     "usage: holdfast run [option]... NAME [--] COMMAND [ARG]...\n"
     "       holdfast run [option]... NAME -c STRING\n"
@@ -42,6 +48,8 @@ const char cli_run_help[] =
     "  -x, --exclusive      alone: the other side of such a lock\n"
     "  --fair               those who wait get it in the order they came\n"
     "  --fenced             COMMAND finds a growing number in HOLDFAST_TOKEN\n"
+    HELP_OF_SETS
+    "  --permits N          together with others, N at most\n"
     "  --ttl D              the lock ends so long after the last renewal;\n"
     "                       renewed each third; default 30s\n"
     "  --lease D            take it for so long and never renew it\n"
@@ -69,6 +77,7 @@ const char cli_elect_help[] =
     "  -x, --exclusive      NAME is a read-write lock: its side of one\n"
     "  --fair               those who wait lead in the order they came\n"
     "  --fenced             COMMAND finds a growing number in HOLDFAST_TOKEN\n"
+    HELP_OF_SETS
     "  --ttl D              the lock ends so long after the last renewal;\n"
     "                       renewed each third; default 30s\n"
     "  --max-hold D         stop COMMAND after so long, and let others lead\n"
@@ -91,6 +100,10 @@ enum {
     EXCLUSIVE,
     FAIR,
     FENCED,
+    VALUE,
+    MULTI,
+    QUORUM,
+    PERMITS,
     TTL,
     LEASE,
     MAX_HOLD,
@@ -111,6 +124,7 @@ static const struct cli_option run_options[] = {
     {SHARED, 's', "shared", NULL},
     {LEASE, 0, "lease", "DURATION"},
     {AT_LEAST, 0, "at-least", "DURATION"},
+    {PERMITS, 0, "permits", "NUMBER"},
     {0},
 };
 
@@ -125,6 +139,9 @@ static const struct cli_option shared_options[] = {
     {EXCLUSIVE, 'x', "exclusive", NULL},
     {FAIR, 0, "fair", NULL},
     {FENCED, 0, "fenced", NULL},
+    {VALUE, 0, "value", NULL},
+    {MULTI, 0, "multi", "NAME"},
+    {QUORUM, 0, "quorum", NULL},
     {TTL, 0, "ttl", "DURATION"},
     {MAX_HOLD, 0, "max-hold", "DURATION"},
     {KILL_AFTER, 'k', "kill-after", "DURATION"},
@@ -159,13 +176,36 @@ static int take_kind(struct cli_run_options *run, const struct cli_args *args,
 {
     static const enum hf_lock_kind kinds[] = {[SHARED] = HF_KIND_READ,
                                               [EXCLUSIVE] = HF_KIND_WRITE,
-                                              [FAIR] = HF_KIND_FAIR};
+                                              [FAIR] = HF_KIND_FAIR,
+                                              [VALUE] = HF_KIND_VALUE,
+                                              [PERMITS] = HF_KIND_PERMIT};
 
     if (run->kind != HF_KIND_PLAIN && run->kind != kinds[id])
-        return cli_usage(args, "of --shared, --exclusive and --fair, choose "
-                               "one");
+        return cli_usage(args, "of --shared, --exclusive, --fair, --value and "
+                               "--permits, choose one");
     run->kind = kinds[id];
     return CLI_GO_ON;
+}
+
+static int take_other(struct cli_run_options *run, const struct cli_args *args,
+                      const char *name)
+{
+    if (!*name)
+        return cli_usage(args, "--multi: NAME is empty");
+    if (run->others_count == HF_MULTI_MAX - 1)
+        return cli_usage(args, "--multi: at most %d locks are taken as one",
+                         HF_MULTI_MAX);
+    run->others[run->others_count++] = name;
+    return CLI_GO_ON;
+}
+
+static int take_permits(struct cli_run_options *run,
+                        const struct cli_args *args, const char *value)
+{
+    int rc = cli_take_number(args, "--permits", value, 1, INT_MAX,
+                             &run->permits);
+
+    return rc == CLI_GO_ON ? take_kind(run, args, PERMITS) : rc;
 }
 
 /* Looks before we open anything that could get the number. */
@@ -212,7 +252,15 @@ static int take_own(struct cli_run_options *run, const struct cli_args *args,
     case SHARED:
     case EXCLUSIVE:
     case FAIR:
+    case VALUE:
         return take_kind(run, args, id);
+    case MULTI:
+        return take_other(run, args, value);
+    case PERMITS:
+        return take_permits(run, args, value);
+    case QUORUM:
+        run->is_quorum = true;
+        return CLI_GO_ON;
     case FENCED:
         run->is_fenced = true;
         return CLI_GO_ON;
@@ -301,6 +349,26 @@ static int take_command(struct cli_run_options *run,
     return CLI_GO_ON;
 }
 
+/* What is held on several servers or under several names. */
+static int check_sets(const struct cli_run_options *run,
+                      const struct cli_args *args,
+                      const struct cli_common *common)
+{
+    bool is_set = run->is_quorum || run->others_count > 0;
+
+    if (!run->is_quorum && cli_common_one_server(common, args) != CLI_GO_ON)
+        return CLI_TROUBLE;
+    if (run->is_quorum && common->urls_count < 3)
+        return cli_usage(args, "--quorum: give three servers or more, each "
+                               "with a -u of its own");
+    if (run->is_quorum && run->others_count > 0)
+        return cli_usage(args, "of --quorum and --multi, choose one");
+    if (is_set && (run->permits > 0 || run->is_fenced))
+        return cli_usage(args, "--permits and --fenced are for one lock on one "
+                               "server, not for --multi or --quorum");
+    return CLI_GO_ON;
+}
+
 static int check(const struct cli_run_options *run,
                  const struct cli_args *args, bool has_ttl)
 {
@@ -313,9 +381,10 @@ static int check(const struct cli_run_options *run,
                          run->name);
     if (!*run->argv[0])
         return cli_usage(args, "COMMAND is empty");
-    if (run->is_fenced && run->kind == HF_KIND_READ)
+    if (run->is_fenced &&
+        (run->kind == HF_KIND_READ || run->kind == HF_KIND_PERMIT))
         return cli_usage(args, "those who share a lock have no token: --shared "
-                               "and --fenced do not go together");
+                               "and --permits do not go with --fenced");
     if (has_ttl && run->lease_ms > 0)
         return cli_usage(args, "--ttl is for renewed locks and --lease for "
                                "others; choose one");
@@ -346,7 +415,9 @@ static int parse(struct cli_run_options *run, struct cli_args *args,
         run->ttl_ms = TTL_MS;
     if (run->name && (rc = take_command(run, args)) != CLI_GO_ON)
         return rc;
-    if ((rc = check(run, args, has_ttl)) == CLI_GO_ON && run->is_fenced)
+    if ((rc = check(run, args, has_ttl)) == CLI_GO_ON)
+        rc = check_sets(run, args, common);
+    if (rc == CLI_GO_ON && run->is_fenced)
         run->kind = (enum hf_lock_kind)(run->kind | HF_WITH_TOKEN);
     return rc;
 }

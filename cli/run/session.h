@@ -15,8 +15,7 @@ struct cli_session {
     struct cli_run state;
     struct cli_event_log log;
     struct hf_loop *loop;
-    struct hf_client *client;
-    struct hf_lock *lock;
+    struct cli_locks locks;
     struct cli_hold hold;
     struct cli_child child;
     struct cli_tty tty;

@@ -22,6 +22,8 @@ static const struct {
     {"--fair", "HSET x " HELD " 1", 75},
     {"--fair", "RPUSH redisson_lock_queue:{x} " HELD, 75},
     {"--fenced", "PING", 0},
+    {"--value", "PING", 0},
+    {"--value", "SET x somebody", 75},
 };
 
 START_TEST(a_lock_is_of_the_kind_that_is_asked_for)

@@ -1,0 +1,180 @@
+/* What a round locks. */
+#include "cli/run/locks.h"
+
+#include <string.h>
+
+#include "cli/report.h"
+#include "lock/permits.h"
+
+/* ---- opening ---- */
+
+static int open_client(struct cli_locks *l, struct hf_loop *loop,
+                       const struct cli_run_options *run,
+                       const struct cli_common *common, size_t index)
+{
+    struct hf_client_options options;
+
+    hf_client_options_init(&options);
+    options.loop = loop;
+    options.watchdog_ms = run->ttl_ms;
+    options.connect_once = run->wait_ms == 0;
+    return cli_client_open_at(&l->clients[l->clients_count++], common, index,
+                              &options);
+}
+
+/* Any server of a quorum may be down. */
+static int open_member(struct cli_locks *l, const struct cli_run_options *run)
+{
+    struct hf_error err = {0};
+    hf_status rc = hf_lock_new_kind(&l->locks[l->count],
+                                    l->clients[l->count], run->kind, run->name,
+                                    strlen(run->name), &err);
+
+    l->count += rc == HF_OK;
+    return rc < 0 ? cli_fail_status(rc, &err) : CLI_GO_ON;
+}
+
+static int open_quorum(struct cli_locks *l, struct hf_loop *loop,
+                       const struct cli_run_options *run,
+                       const struct cli_common *common)
+{
+    struct hf_error err = {0};
+    int rc = CLI_GO_ON;
+    hf_status status;
+
+    for (size_t i = 0; rc == CLI_GO_ON && i < common->urls_count; i++)
+        if ((rc = open_client(l, loop, run, common, i)) == CLI_GO_ON)
+            rc = open_member(l, run);
+    if (rc != CLI_GO_ON)
+        return rc;
+    status = hf_quorum_new(&l->quorum, l->locks, l->count, &err);
+    return status < 0 ? cli_fail_status(status, &err) : CLI_GO_ON;
+}
+
+static int open_lock(struct cli_locks *l, const struct cli_run_options *run,
+                     const char *name)
+{
+    int rc = cli_lock_open(&l->locks[l->count], l->clients[0], run->kind, name);
+
+    l->count += l->locks[l->count] != NULL;
+    return rc;
+}
+
+static int open_multi(struct cli_locks *l, const struct cli_run_options *run)
+{
+    struct hf_error err = {0};
+    int rc = CLI_GO_ON;
+    hf_status status;
+
+    for (size_t i = 0; rc == CLI_GO_ON && i < run->others_count; i++)
+        rc = open_lock(l, run, run->others[i]);
+    if (rc != CLI_GO_ON)
+        return rc;
+    status = hf_multi_new(&l->multi, l->locks, l->count, &err);
+    return status < 0 ? cli_fail_status(status, &err) : CLI_GO_ON;
+}
+
+/* As many as there are, if there are any yet. */
+static int make_permits(const struct cli_locks *l,
+                        const struct cli_run_options *run)
+{
+    struct hf_error err = {0};
+    bool is_new = false;
+    hf_status rc =
+        hf_permits_try_set(l->locks[0], run->permits, &is_new, &err);
+
+    if (rc < 0)
+        return cli_fail_status(rc, &err);
+    if (is_new)
+        cli_step("made %d permits of '%s'", run->permits, run->name);
+    return CLI_GO_ON;
+}
+
+int cli_locks_open(struct cli_locks *l, struct hf_loop *loop,
+                   const struct cli_run_options *run,
+                   const struct cli_common *common)
+{
+    int rc;
+
+    if (run->is_quorum)
+        return open_quorum(l, loop, run, common);
+    rc = open_client(l, loop, run, common, 0);
+    if (rc == CLI_GO_ON)
+        rc = open_lock(l, run, run->name);
+    if (rc == CLI_GO_ON && run->permits > 0)
+        rc = make_permits(l, run);
+    if (rc == CLI_GO_ON && run->others_count > 0)
+        rc = open_multi(l, run);
+    return rc;
+}
+
+/* ---- closing ---- */
+
+void cli_locks_close(struct cli_locks *l, int64_t linger_ms)
+{
+    int64_t deadline_ms = hf_clock_ms() + linger_ms;
+
+    for (size_t i = 0; i < l->clients_count; i++) {
+        int64_t left_ms = deadline_ms - hf_clock_ms();
+
+        (void)hf_client_close(l->clients[i], left_ms > 0 ? left_ms : 0, NULL,
+                              NULL);
+    }
+}
+
+void cli_locks_free(struct cli_locks *l)
+{
+    hf_multi_free(l->multi);
+    hf_quorum_free(l->quorum);
+    for (size_t i = 0; i < l->count; i++)
+        hf_lock_free(l->locks[i]);
+    for (size_t i = 0; i < l->clients_count; i++)
+        hf_client_free(l->clients[i]);
+}
+
+/* ---- what is done with it ---- */
+
+hf_status cli_locks_acquire(struct cli_locks *l,
+                            struct hf_acquire_options *options, hf_done *done,
+                            void *ctx)
+{
+    if (l->quorum)
+        return hf_quorum_acquire_async(l->quorum, options, done, ctx);
+    hf_cancel_init(&l->cancel, l->clients[0]);
+    options->cancel = &l->cancel;
+    return l->multi ? hf_multi_acquire_async(l->multi, options, done, ctx)
+                    : hf_lock_acquire_async(l->locks[0], options, done, ctx);
+}
+
+void cli_locks_cancel(struct cli_locks *l, int64_t owner)
+{
+    if (l->quorum)
+        hf_quorum_cancel(l->quorum, owner);
+    else
+        hf_cancel_fire(&l->cancel);
+}
+
+hf_status cli_locks_release(struct cli_locks *l, int64_t owner, hf_done *done,
+                            void *ctx)
+{
+    if (l->quorum)
+        return hf_quorum_release_async(l->quorum, owner, done, ctx);
+    return l->multi ? hf_multi_release_async(l->multi, owner, done, ctx)
+                    : hf_lock_release_async(l->locks[0], owner, done, ctx);
+}
+
+int64_t cli_locks_safe_ms(const struct cli_locks *l, int64_t owner)
+{
+    if (l->quorum)
+        return hf_quorum_safe_ms(l->quorum, owner);
+    return l->multi ? hf_multi_safe_ms(l->multi, owner)
+                    : hf_lock_safe_ms(l->locks[0], owner);
+}
+
+void cli_locks_owner(const struct cli_locks *l, int64_t owner,
+                     char dst[HF_OWNER_TEXT_MAX])
+{
+    *dst = '\0';
+    for (size_t i = 0; *dst == '\0' && i < l->count; i++)
+        (void)hf_lock_owner_text(l->locks[i], owner, dst);
+}

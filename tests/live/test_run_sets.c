@@ -1,0 +1,227 @@
+/* `holdfast run` under several locks at a time: --multi, --quorum, --permits. */
+#include "tests/live/test_run_kit.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "tests/support/suite.h"
+
+#define SERVERS 3
+
+static struct server *servers[SERVERS];
+static char urls[SERVERS][SERVER_URL_MAX];
+
+static void start_servers(void)
+{
+    for (int i = 0; i < SERVERS; i++) {
+        ck_assert_ptr_nonnull(servers[i] = server_start(NULL));
+        (void)server_url(servers[i], urls[i]);
+    }
+}
+
+static void stop_servers(void)
+{
+    for (int i = 0; i < SERVERS; i++)
+        server_stop(servers[i]);
+}
+
+/* ---- most of several servers ---- */
+
+#define QUORUM "--quorum", "-u", urls[0], "-u", urls[1], "-u", urls[2]
+
+static void ck_assert_keys(const char *name, int count)
+{
+    int found = 0;
+
+    for (int i = 0; i < SERVERS; i++)
+        if (server_is_running(servers[i]))
+            found += (int)server_ask_int(servers[i], "EXISTS %s", name);
+    ck_assert_int_ge(found, count);
+    ck_assert(count > 0 || found == 0);
+}
+
+static struct process *hold_by_most(void)
+{
+    struct process *p = holdfast(NULL, "run", QUORUM, "x", "sh", "-c",
+                                 "echo ready; read go", NULL);
+
+    (void)await_line(p, OUT, "ready");
+    ck_assert_keys("x", 2);
+    return p;
+}
+
+static void ck_assert_most_hold(void)
+{
+    struct process *p = hold_by_most();
+    struct process *other =
+        holdfast(NULL, "run", "-v", "-n", QUORUM, "x", "true", NULL);
+
+    ck_assert_int_eq(finish(other), 75);
+    ck_assert_ptr_nonnull(strstr(await_end(other, ERR), "said yes"));
+    other = holdfast(NULL, "run", "--status-fd", "3", QUORUM, "x", "true",
+                     NULL);
+    (void)await_line(other, STATUS, "waiting");
+    say(p, "go\n");
+    ck_assert_int_eq(finish(p), 0);
+    ck_assert_int_eq(finish(other), 0);
+    ck_assert_keys("x", 0);
+}
+
+START_TEST(most_servers_are_enough)
+{
+    ck_assert_most_hold();
+    server_kill(servers[0]);
+    ck_assert_most_hold();
+}
+END_TEST
+
+START_TEST(a_minority_is_not)
+{
+    struct process *p;
+    const char *said;
+
+    server_kill(servers[0]);
+    server_kill(servers[2]);
+    p = holdfast(NULL, "run", "-n", QUORUM, "x", "true", NULL);
+    ck_assert_int_eq(finish(p), 125);
+    said = await_end(p, ERR);
+    ck_assert_ptr_nonnull(strstr(said, "1 of 3 said yes, 2 are needed"));
+    ck_assert_ptr_nonnull(strstr(said, "refused"));
+    ck_assert_int_eq(server_ask_int(servers[1], "EXISTS x"), 0);
+}
+END_TEST
+
+START_TEST(it_stops_when_most_are_gone)
+{
+    struct process *p =
+        holdfast(NULL, "run", "--ttl", "2s", QUORUM, "x", "sh", "-c",
+                 "echo ready; exec cat", NULL);
+
+    (void)await_line(p, OUT, "ready");
+    server_kill(servers[0]);
+    server_kill(servers[1]);
+    ck_assert_int_eq(finish(p), 122);
+}
+END_TEST
+
+START_TEST(a_leader_is_elected_by_most)
+{
+    struct process *p;
+
+    server_kill(servers[1]);
+    p = holdfast(NULL, "elect", "--once", QUORUM, "x", "echo", "I lead", NULL);
+    ck_assert_int_eq(finish(p), 0);
+    ck_assert_str_eq(await_end(p, OUT), "I lead\n");
+}
+END_TEST
+
+/* ---- several locks ---- */
+
+START_TEST(all_or_none_of_several)
+{
+    struct process *p;
+
+    hold_by_other("b", 60000);
+    p = holdfast(server, "run", "-n", "--multi", "b", "--multi", "c", "a",
+                 "true", NULL);
+    ck_assert_int_eq(finish(p), 75);
+    ck_assert_int_eq(server_ask_int(server, "EXISTS a c"), 0);
+    (void)server_ask(server, "DEL b");
+    p = holdfast(server, "run", "--multi", "b", "--multi", "c", "a", "sh",
+                 "-c", "echo ready; read go", NULL);
+    (void)await_line(p, OUT, "ready");
+    ck_assert_int_eq(server_ask_int(server, "EXISTS a b c"), 3);
+    say(p, "go\n");
+    ck_assert_int_eq(finish(p), 0);
+    ck_assert_int_eq(server_ask_int(server, "EXISTS a b c"), 0);
+}
+END_TEST
+
+START_TEST(the_loss_of_one_is_the_loss_of_all)
+{
+    struct process *p =
+        holdfast(server, "run", "-v", "--ttl", "600ms", "--multi", "b", "a",
+                 "sh", "-c", "echo ready; exec cat", NULL);
+
+    (void)await_line(p, OUT, "ready");
+    (void)server_ask(server, "DEL b");
+    ck_assert_int_eq(finish(p), 122);
+    ck_assert_ptr_nonnull(strstr(await_end(p, ERR), "lost 'b'"));
+    ck_assert_int_eq(server_ask_int(server, "EXISTS a"), 0);
+}
+END_TEST
+
+/* Each name of the outer run is known to those inside it. */
+static const struct {
+    const char *options, *name, *said;
+    int code;
+} inside[] = {
+    {"-v", "a", "held by the outer run", 0},
+    {"-v", "b", "held by the outer run", 0},
+    {"--multi=b", "c", "cannot be inside it", 125},
+};
+
+START_TEST(a_run_inside_several)
+{
+    struct process *p = holdfast(server, "run", "--multi", "b", "a",
+                                 HF_BUILD "/holdfast", "run",
+                                 inside[_i].options, inside[_i].name, "true",
+                                 NULL);
+
+    ck_assert_int_eq(finish(p), inside[_i].code);
+    ck_assert_ptr_nonnull(strstr(await_end(p, ERR), inside[_i].said));
+}
+END_TEST
+
+/* ---- permits ---- */
+
+START_TEST(as_many_run_as_there_are_permits)
+{
+    struct process *p[2], *third;
+
+    for (int i = 0; i < 2; i++) {
+        p[i] = holdfast(server, "run", "--permits", "2", "x", "sh", "-c",
+                        "echo ready; read go", NULL);
+        (void)await_line(p[i], OUT, "ready");
+    }
+    third = holdfast(server, "run", "-n", "--permits", "2", "x", "true", NULL);
+    ck_assert_int_eq(finish(third), 75);
+    third = holdfast(server, "run", "--permits", "2", "x", "true", NULL);
+    say(p[0], "go\n");
+    ck_assert_int_eq(finish(p[0]), 0);
+    ck_assert_int_eq(finish(third), 0);
+    say(p[1], "go\n");
+    ck_assert_int_eq(finish(p[1]), 0);
+}
+END_TEST
+
+START_TEST(each_run_inside_takes_a_permit)
+{
+    struct process *p = holdfast(
+        server, "run", "--permits", "2", "x", HF_BUILD "/holdfast", "run",
+        "--permits", "2", "x", HF_BUILD "/holdfast", "run", "-n", "--permits",
+        "2", "x", "true", NULL);
+
+    ck_assert_int_eq(finish(p), 75);
+}
+END_TEST
+
+int main(void)
+{
+    Suite *s = suite_create("holdfast run, several locks");
+    TCase *c = run_case_in(s, "quorum", NULL, NULL);
+
+    tcase_add_checked_fixture(c, start_servers, stop_servers);
+    tcase_add_test(c, most_servers_are_enough);
+    tcase_add_test(c, a_minority_is_not);
+    tcase_add_test(c, it_stops_when_most_are_gone);
+    tcase_add_test(c, a_leader_is_elected_by_most);
+    c = run_case(s, "multi");
+    tcase_add_test(c, all_or_none_of_several);
+    tcase_add_test(c, the_loss_of_one_is_the_loss_of_all);
+    tcase_add_loop_test(c, a_run_inside_several, 0, ROWS(inside));
+    c = run_case(s, "permits");
+    tcase_add_test(c, as_many_run_as_there_are_permits);
+    tcase_add_test(c, each_run_inside_takes_a_permit);
+    return run_suite(s);
+}
