@@ -1,7 +1,7 @@
 # The judge of histories (tests/check/): a program of its own, which knows nothing
 # of holdfast.
 
-judge_O := $(call objects,$(addprefix tests/check/,history state properties \
+judge_O := $(call objects,$(addprefix tests/check/,history state count properties \
     watch lines clients servers queue violation judge))
 judge_main_O := $(BUILD)/tests/check/main.o
 

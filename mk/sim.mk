@@ -1,11 +1,11 @@
 # The simulation (docs/simulation.md): the client in a world of its own.
 
-sim_O := $(call objects,$(addprefix tests/sim/,plan plan_text scene scene_answers \
+sim_O := $(call objects,$(addprefix tests/sim/,plan plan_text scene scene_answers scene_counted \
            scene_connections scene_crossing scene_failover scene_messages scene_queue \
            scene_slots shrink))
-play_O := $(call objects,$(addprefix tests/sim/,call failover nodes operations owner \
+play_O := $(call objects,$(addprefix tests/sim/,call counts failover nodes operations owner \
             peer play program reshard sentinels server site story trouble witness \
-            witness_permit witness_queue))
+            witness_count witness_permit witness_queue))
 sim_T := $(addprefix $(BUILD)/tests/sim/,test_plan test_world test_world_faults \
            test_model_alone test_seeds)
 

@@ -2,6 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "tests/check/count.h"
 #include "tests/check/lines.h"
 #include "tests/check/properties.h"
 #include "tests/check/queue.h"
@@ -62,7 +63,7 @@ static void on_ask(struct judge *j, const struct history_event *e)
         watch_ask(j, ask,
                   stands_in_line(ask) ? watch_look_ms(j) : j->header.wake_ms,
                   false);
-    } else if (ask->op == HISTORY_OP_RELEASE) {
+    } else if (ask->op == HISTORY_OP_RELEASE && !count_is_of(ask)) {
         hold = state_hold(ask->lock, ask->class, ask->owner, ask->name, true);
         hold->client = ask->client;
         hold->releasing++;
@@ -136,6 +137,13 @@ static void move_up(struct judge *j, struct ask *ended)
             watch_ask(j, ask, j->header.wake_ms, true);
 }
 
+/* A client that is freed ends calls that it has sent. */
+static bool was_not_sent(struct history_text status)
+{
+    return outcome_of(status) == NOTHING &&
+           !text_is(status, history_text("HF_E_CLOSED"));
+}
+
 static void on_end(struct judge *j, const struct history_event *e)
 {
     struct ask *ask = state_ask(j, e->source.number, e->call);
@@ -144,7 +152,10 @@ static void on_end(struct judge *j, const struct history_event *e)
     if (!ask)
         return;
     if ((lock = ask->lock)) {
-        if (ask->op == HISTORY_OP_ACQUIRE)
+        if (count_is_of(ask))
+            count_ended(j, ask, outcome_of(e->status) == DONE,
+                        was_not_sent(e->status));
+        else if (ask->op == HISTORY_OP_ACQUIRE)
             end_acquire(j, ask, e);
         else if (ask->op == HISTORY_OP_RELEASE)
             end_release(j, ask, outcome_of(e->status));
@@ -285,6 +296,7 @@ static void forget_client(struct judge *j, struct party *p)
             state_tidy(j, lock);
     }
     each_hold(j, on_gone, p);
+    count_gone(j, p->source.number);
     state_gone(j, p);
     p->is_suspended = false;
 }

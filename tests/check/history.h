@@ -44,7 +44,7 @@
  * Lines of clients
  *     start  [id=]           a process begins, or begins again: nothing is held,
  *                            believed or asked by it
- *     ask    call op lock kind owner [hold lease wait due]
+ *     ask    call op lock kind owner [hold lease wait due n]
  *                            due: when it must have ended, in true us
  *     end    call status [hold owner token master]
  *                            of a call that was asked, once: else it is an error;
@@ -74,10 +74,12 @@
  *                            and who is its first one now, and until when that is
  *                            honoured; without `hold`: nobody
  *     place  lock hold [may] after quiet: who is in it; may: why, if its client lives
- *     stock  lock by [n]     how many permits there are, out or available, from now
+ *     stock  lock by [n kind hold]  how many permits there are, out or available, from now
  *                            on; without n: there is no such semaphore. While its
  *                            keys go to another server, one by one, each may have
- *                            a part
+ *                            a part. Of kind semaphore or latch: how many are
+ *                            available, how far it is from 0; hold: the question
+ *                            that has changed it
  *     told   channel n       a message was published, n subscribers
  *     down, up               it does not serve; it serves
  *     master [instead]       it decides from now on, in place of that source; until
@@ -103,7 +105,9 @@
  *
  * Values: plain, nonreentrant, fenced and fair are one kind for all that is
  * judged, and so is a line without `kind`; read and write are the two sides of one
- * lock; as many owners hold a permit as `stock` says. Where enum names are listed below, those are the words of the format. */
+ * lock; as many owners hold a permit as `stock` says. A semaphore, a latch: nobody
+ * holds it. To take `n` permits, or to await the latch, is an acquire; to add n, or
+ * to count down by n, a release; a `wait` line names what the call asks the server. Where enum names are listed below, those are the words of the format. */
 #ifndef CHECK_HISTORY_H
 #define CHECK_HISTORY_H
 
@@ -128,7 +132,8 @@
 #define HISTORY_KINDS(X)                                                      \
     X(KIND_PLAIN, "plain") X(KIND_NONREENTRANT, "nonreentrant")               \
     X(KIND_FENCED, "fenced") X(KIND_FAIR, "fair") X(KIND_READ, "read")        \
-    X(KIND_WRITE, "write") X(KIND_PERMIT, "permit")
+    X(KIND_WRITE, "write") X(KIND_PERMIT, "permit")                   \
+    X(KIND_SEMAPHORE, "semaphore") X(KIND_LATCH, "latch")
 #define HISTORY_OPS(X)                                                        \
     X(OP_ACQUIRE, "acquire") X(OP_RELEASE, "release") X(OP_FORCE, "force")    \
     X(OP_INSPECT, "inspect") X(OP_CLOSE, "close") X(OP_SET, "set")

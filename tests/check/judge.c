@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "tests/check/count.h"
 #include "tests/check/lines.h"
 #include "tests/check/properties.h"
 #include "tests/check/watch.h"
@@ -117,6 +118,7 @@ static void end_quiet(struct judge *j)
 {
     j->is_quiet = false;
     each_hold(j, look_at_rest, NULL);
+    count_rest(j);
 }
 
 static void on_over(struct judge *j)

@@ -92,6 +92,14 @@
  * P11  Permits are neither made nor lost: how many there are on a server, out and
  *      available, changes by no acquire, renewal or release, and is set only where
  *      there are none.
+ *      What nobody owns, a semaphore or a latch, is changed by questions alone, each
+ *      of which does its step once (takes n, adds n, counts down by n) or undoes it;
+ *      never below 0 by who takes. When a call has ended well, its questions have
+ *      done one step: but a latch that was at 0, or not there, at some moment since
+ *      it was asked is not counted down; and nobody returns from awaiting another one.
+ *      When all is quiet, a call that took and has not ended well has changed nothing.
+ *      Excused: an operator or a new master, for questions that were asked before;
+ *      servers that were replaced; clients that have died.
  *
  * Permits: where as many owners may hold a permit as there are, P1 and P9 are of one
  * more than these; a permit that has lapsed is out no more, whether somebody has

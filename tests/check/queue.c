@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "tests/check/count.h"
 #include "tests/check/properties.h"
 #include "tests/check/violation.h"
 #include "tests/check/watch.h"
@@ -17,6 +18,10 @@ void on_wait(struct judge *j, const struct history_event *e)
 
     if (!ask || !ask->lock)
         return;
+    if (count_is_of(ask)) {
+        count_asked(ask, e->hold);
+        return;
+    }
     text_set(&ask->place, e->hold);
     ask->queued.line = 0;
     ask->has_had_turn = false;

@@ -1,4 +1,5 @@
 /* What the lines of servers change, and which properties are then looked at. */
+#include "tests/check/count.h"
 #include "tests/check/lines.h"
 #include "tests/check/properties.h"
 #include "tests/check/queue.h"
@@ -187,7 +188,12 @@ static void on_stock(struct judge *j, struct party *p,
     struct lock *lock = state_lock(j, e->lock, true);
     struct stock *stock = state_stock(lock, p->source.number);
 
-    p11_stock(j, lock, stock, e);
+    if (e->kind == HISTORY_KIND_SEMAPHORE || e->kind == HISTORY_KIND_LATCH)
+        count_stock(j, lock, stock, e);
+    else
+        p11_stock(j, lock, stock, e);
+    if (stock->n <= 0 && e->n > 0)
+        stock->present = j->now;
     stock->n = e->n;
     stock->last = j->now;
     if (e->by == HISTORY_BY_SET)
@@ -197,7 +203,9 @@ static void on_stock(struct judge *j, struct party *p,
     if (e->n != HISTORY_NONE)
         lock->home = p->source.number;
     watch_lock(j, lock,
-               e->by == HISTORY_BY_SET ? j->header.wake_ms : watch_look_ms(j),
+               e->by == HISTORY_BY_SET || e->by == HISTORY_BY_RELEASE
+                   ? j->header.wake_ms
+                   : watch_look_ms(j),
                false);
 }
 
@@ -275,6 +283,7 @@ static void on_master(struct judge *j, struct party *p,
         each_hold(j, on_replaced, old);
         move_home(j, e->instead.number, e->source.number);
     }
+    count_disturbed(j, NULL);
     j->trouble.last_us = j->now.us;
     watch_all(j, 0);
 }

@@ -1,5 +1,6 @@
 /* The judge's records: found by name, kept while something can still be said of
  * them. */
+#include "tests/check/count.h"
 #include "tests/check/state.h"
 
 #include <stdio.h>
@@ -50,8 +51,10 @@ enum hold_class class_of(enum history_kind kind)
 {
     return kind == HISTORY_KIND_READ    ? CLASS_READ
            : kind == HISTORY_KIND_WRITE  ? CLASS_WRITE
-           : kind == HISTORY_KIND_PERMIT ? CLASS_PERMIT
-                                         : CLASS_PLAIN;
+           : kind == HISTORY_KIND_PERMIT    ? CLASS_PERMIT
+           : kind == HISTORY_KIND_SEMAPHORE ? CLASS_SEMAPHORE
+           : kind == HISTORY_KIND_LATCH     ? CLASS_LATCH
+                                            : CLASS_PLAIN;
 }
 
 void state_due(struct judge *j, int64_t us)
@@ -241,6 +244,7 @@ static void free_texts(struct lock *lock)
         next = s->next;
         free(s);
     }
+    count_free(lock);
     text_free(lock->name);
     text_free(lock->head);
 }
@@ -341,7 +345,7 @@ struct stock *state_stock(struct lock *lock, uint32_t server)
     if (stock)
         return stock;
     stock = must_have(calloc(1, sizeof *stock));
-    *stock = (struct stock){lock->stocks, server, HISTORY_NONE, {0, 0}};
+    *stock = (struct stock){lock->stocks, server, HISTORY_NONE, {0, 0}, {0, 0}};
     return lock->stocks = stock;
 }
 
@@ -473,6 +477,7 @@ struct ask *state_ask_add(struct judge *j, const struct history_event *e)
                         .name = copy_of(e->hold),
                         .lease_ms = e->lease_ms,
                         .wait_ms = e->wait_ms,
+                        .n = e->n == HISTORY_NONE ? 1 : e->n,
                         .due_us = or_never(e->due_us),
                         .free_due_us = HISTORY_NEVER};
     j->calls[i] = ask;

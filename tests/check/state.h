@@ -16,7 +16,8 @@ struct moment {
 
 /* Whom a kind excludes. Plain: everybody. Read: all but readers. Write: all but the
  * same owner as a reader. Permit: others, if as many hold one as there are. */
-enum hold_class { CLASS_PLAIN, CLASS_READ, CLASS_WRITE, CLASS_PERMIT };
+enum hold_class { CLASS_PLAIN, CLASS_READ, CLASS_WRITE, CLASS_PERMIT,
+                  CLASS_SEMAPHORE, CLASS_LATCH };
 
 /* Why an owner may believe in what is not so, and the line that says it. */
 enum excuse_reason {
@@ -72,9 +73,11 @@ struct stock {
     uint32_t server;
     int64_t n;                  /* or NONE */
     struct moment last;
+    struct moment present;      /* since then it has been more than 0 */
 };
 
 struct lock;
+struct question;
 
 struct hold {
     struct hold *next;          /* of its lock */
@@ -147,6 +150,7 @@ struct ask {
     bool has_had_turn;          /* or its owner has, since then */
     bool is_fair;
     int64_t lease_ms, wait_ms;
+    int64_t n;                  /* permits that it takes or gives back */
     int64_t due_us;             /* P7; NEVER */
     int64_t free_due_us;        /* P5; NEVER: the lock is not free for it */
     struct moment free_since;
@@ -173,6 +177,8 @@ struct lock {
     uint32_t head_server;       /* that said so */
     struct moment peer;         /* a peer stood in the queue, or held the lock */
     struct stock *stocks;
+    struct question *questions; /* count.h */
+    struct moment disturbed;    /* the last fault that changed a number */
     int64_t permits;            /* as it was made, wherever it is now; 0: unknown */
 };
 

@@ -2,6 +2,7 @@
  * P7. */
 #include "tests/check/watch.h"
 
+#include "tests/check/count.h"
 #include "tests/check/properties.h"
 
 #define MS 1000
@@ -40,6 +41,8 @@ static bool is_permit_free(const struct judge *j, const struct lock *lock)
 
 static bool is_free_for(const struct judge *j, const struct ask *ask)
 {
+    if (count_is_of(ask))
+        return count_is_free(j, ask);
     if (ask->class == CLASS_PERMIT)
         return is_permit_free(j, ask->lock);
     for (const struct hold *hold = ask->lock->holds; hold; hold = hold->next)

@@ -101,6 +101,8 @@ void call_ask(struct call *c)
     e = event_of(c, HISTORY_ASK);
     e.op = c->op;
     e.due_us = due_us(c);
+    if (c->n > 0)
+        e.n = c->n;
     if (c->op == HISTORY_OP_ACQUIRE) {
         e.wait_ms = c->wait_ms;
         e.lease_ms = c->lease_ms;

@@ -17,6 +17,8 @@ struct call {
     struct hf_cancel cancel;
     struct hf_lock_info info;
     bool was_set;
+    int64_t value, n; /* how many permits */
+    bool is_out;      /* they are to be given back */
     struct event release; /* of what it acquired, hold_ms later */
 };
 

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "lock/permits.h"
+#include "tests/sim/counts.h"
 #include "tests/sim/program_inner.h"
 #include "tests/support/must.h"
 
@@ -233,18 +234,21 @@ static void inspect(struct owner *o)
 /* Only of what has permits. */
 static void set_permits(struct owner *o)
 {
-    const struct plan_lock *lock =
-        &o->program->sim->plan->locks[o->lock_index];
+    const struct plan *plan = o->program->sim->plan;
+    int64_t n = plan->locks[o->lock_index].permits;
     struct call *c;
 
-    if (lock->family != FAMILY_PERMIT)
+    if (!plan_has_permits(plan, o->lock_index))
         return;
     c = call_new(o->program, o, HISTORY_OP_SET);
+    c->n = n;
     call_ask(c);
-    began(c,
-          hf_permits_try_set_async(o->lock, lock->permits, &c->was_set, on_ended,
-                                   c),
-          on_ended);
+    if (plan_is_counted(plan, o->lock_index))
+        began(c, count_set(o, c, n, on_ended), on_ended);
+    else
+        began(c, hf_permits_try_set_async(o->lock, n, &c->was_set, on_ended, c),
+              on_ended);
+    program_watch_queues(o->program);
 }
 
 void program_set_all(struct program *p)
@@ -254,10 +258,132 @@ void program_set_all(struct program *p)
     for (int64_t i = 0; i < (int64_t)p->sim->plan->lock_count; i++) {
         struct plan_op once = {.lock = i, .owner = PLAN_OWNERS + 1};
 
-        if (p->sim->plan->locks[i].family == FAMILY_PERMIT)
+        if (plan_has_permits(p->sim->plan, i))
             set_permits(program_owner(p, &once));
     }
     process_enter(before);
+}
+
+/* ---- what nobody holds ---- */
+
+static void on_given(void *ctx, hf_status status, const struct hf_error *err)
+{
+    struct call *c = ctx;
+
+    (void)err;
+    if (c->owner->releasing > 0) {
+        c->owner->releasing--;
+        c->owner->count--;
+    }
+    call_end(c, status, 0);
+}
+
+/* So many permits; or the latch is counted down. */
+static void give(struct owner *o, int64_t n)
+{
+    struct call *c = call_new(o->program, o, HISTORY_OP_RELEASE);
+
+    c->n = n;
+    call_ask(c);
+    began(c, count_give(o, c, n, on_given), on_given);
+    program_watch_queues(o->program);
+}
+
+/* Whatever becomes of it, it is asked once. */
+static void give_back(struct call *taken)
+{
+    struct owner *o = taken->owner;
+
+    if (!taken->is_out)
+        return;
+    taken->is_out = false;
+    o->releasing++;
+    give(o, taken->n);
+}
+
+static void on_take_over(void *ctx)
+{
+    struct call *c = ctx;
+    struct program *p = c->program;
+    struct process *before;
+
+    if (process_is_suspended(p->process) || p->is_freeing) {
+        world_after(p->sim->world, &c->release, RETRY_US);
+        return;
+    }
+    before = process_enter(p->process);
+    give_back(c);
+    process_enter(before);
+}
+
+static bool is_semaphore(const struct owner *o)
+{
+    return o->program->sim->plan->locks[o->lock_index].family ==
+           FAMILY_SEMAPHORE;
+}
+
+static void on_taken(void *ctx, hf_status status, const struct hf_error *err)
+{
+    struct call *c = ctx;
+
+    (void)err;
+    call_end(c, status, 0);
+    if (status != HF_OK || !is_semaphore(c->owner))
+        return;
+    c->is_out = true;
+    c->owner->count++;
+    if (c->hold_ms >= 0)
+        world_after(c->program->sim->world, &c->release, c->hold_ms * 1000);
+}
+
+static void take(struct owner *o, const struct plan_op *op)
+{
+    struct call *c = call_new(o->program, o, HISTORY_OP_ACQUIRE);
+
+    c->n = is_semaphore(o) && op->n > 1 ? op->n : 1;
+    c->wait_ms = op->wait_ms;
+    c->hold_ms = op->hold_ms;
+    c->release.happen = on_take_over;
+    c->release.ctx = c;
+    call_ask(c);
+    began(c, count_take(o, c, on_taken), on_taken);
+    program_watch_queues(o->program);
+}
+
+static void look(struct owner *o)
+{
+    struct call *c = call_new(o->program, o, HISTORY_OP_INSPECT);
+
+    call_ask(c);
+    began(c, count_look(o, c, on_ended), on_ended);
+}
+
+/* Of the other verbs, true: they mean the same here. */
+static bool does_as_with_locks(struct owner *o, const struct plan_op *op)
+{
+    switch ((enum plan_verb)op->verb) {
+    case OP_ACQUIRE:
+        take(o, op);
+        return false;
+    case OP_GIVE:
+        if (!is_semaphore(o))
+            give(o, 1);
+        return false;
+    case OP_RELEASE:
+    case OP_FORCE:
+    case OP_INSPECT:
+        look(o);
+        return false;
+    default:
+        return true;
+    }
+}
+
+static void give_all_back(struct program *p)
+{
+    for (struct call *c = p->calls; c; c = c->next)
+        if (c->owner && c->is_out)
+            give_back(c);
 }
 
 static void cancel(struct program *p, const struct owner *o)
@@ -306,6 +432,8 @@ static void do_now(struct program *p, const struct plan_op *op)
 {
     struct owner *o = program_owner(p, op);
 
+    if (plan_is_counted(p->sim->plan, op->lock) && !does_as_with_locks(o, op))
+        return;
     switch ((enum plan_verb)op->verb) {
     case OP_ACQUIRE:
         acquire(p, o, op);
@@ -324,6 +452,8 @@ static void do_now(struct program *p, const struct plan_op *op)
         break;
     case OP_CANCEL:
         cancel(p, o);
+        break;
+    case OP_GIVE:
         break;
     case OP_CLOSE:
     case OP_FREE:
@@ -365,6 +495,8 @@ void program_probe(struct program *p)
         struct plan_op once = {
             .lock = i, .side = excluding_side(p, i), .owner = PLAN_OWNERS + 1};
 
+        if (plan_is_counted(p->sim->plan, i)) /* which has no ghosts */
+            continue;
         acquire(p, program_owner(p, &once), &once);
     }
     process_enter(before);
@@ -376,7 +508,8 @@ static bool reenters(const struct owner *o)
     enum hf_lock_kind kind = plan_kind(plan, o->lock_index, o->side);
 
     return kind != HF_KIND_NONREENTRANT && kind != HF_KIND_VALUE &&
-           kind != HF_KIND_NONREENTRANT_FAIR && kind != HF_KIND_PERMIT;
+           kind != HF_KIND_NONREENTRANT_FAIR && kind != HF_KIND_PERMIT &&
+           !plan_is_counted(plan, o->lock_index);
 }
 
 void program_settle(struct program *p)
@@ -405,7 +538,9 @@ void program_give_up(struct program *p)
     struct process *before = process_enter(p->process);
 
     cancel(p, NULL);
+    give_all_back(p);
     for (struct owner *o = p->owners; o; o = o->next)
-        release_all(o);
+        if (!plan_is_counted(p->sim->plan, o->lock_index))
+            release_all(o);
     process_enter(before);
 }

@@ -6,6 +6,10 @@
 
 static enum history_kind kind_of(enum hf_lock_kind kind)
 {
+    if (kind == PLAN_KIND_SEMAPHORE)
+        return HISTORY_KIND_SEMAPHORE;
+    if (kind == PLAN_KIND_LATCH)
+        return HISTORY_KIND_LATCH;
     switch (kind) {
     case HF_KIND_NONREENTRANT:
     case HF_KIND_VALUE:
@@ -83,9 +87,12 @@ void owner_look(struct owner *o)
 /* A belief that has run out needs no line. */
 void owner_watch(struct owner *o)
 {
-    int64_t now_us = world_now_us(program_sim(o->program)->world);
-    int64_t until_us = believes_until_us(o);
+    const struct sim *sim = program_sim(o->program);
+    int64_t now_us = world_now_us(sim->world), until_us;
 
+    if (plan_is_counted(sim->plan, o->lock_index)) /* nobody holds it */
+        return;
+    until_us = believes_until_us(o);
     if (o->until_us > 0 && o->until_us <= now_us && until_us == 0)
         o->until_us = 0;
     owner_look(o);
@@ -133,7 +140,8 @@ void owner_count(struct owner *o)
 {
     struct history_event e = owner_event(o, HISTORY_COUNT);
 
-    if (o->count == 0 || o->is_lost || o->under_way > 0)
+    if (o->count == 0 || o->is_lost || o->under_way > 0 ||
+        plan_is_counted(program_sim(o->program)->plan, o->lock_index))
         return;
     e.n = o->count;
     sim_write(program_sim(o->program), &e);

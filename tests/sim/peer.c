@@ -169,7 +169,7 @@ static bool leaves_alone(const struct trouble *t)
     int64_t family = t->sim->plan->locks[t->fault->lock].family;
 
     return family == FAMILY_READ_WRITE || family == FAMILY_VALUE ||
-           family == FAMILY_PERMIT;
+           plan_has_permits(t->sim->plan, t->fault->lock);
 }
 
 bool peer_enter(struct trouble *t)

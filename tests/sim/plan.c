@@ -93,8 +93,20 @@ bool plan_needs_two_keys(const struct plan *plan, int64_t lock)
 {
     return plan->locks[lock].family == FAMILY_FENCED ||
            plan->locks[lock].family == FAMILY_READ_WRITE ||
-           plan->locks[lock].family == FAMILY_PERMIT ||
+           plan_has_permits(plan, lock) ||
            plan_has_queue(plan, lock);
+}
+
+bool plan_is_counted(const struct plan *plan, int64_t lock)
+{
+    return plan->locks[lock].family == FAMILY_SEMAPHORE ||
+           plan->locks[lock].family == FAMILY_LATCH;
+}
+
+bool plan_has_permits(const struct plan *plan, int64_t lock)
+{
+    return plan->locks[lock].family == FAMILY_PERMIT ||
+           plan_is_counted(plan, lock);
 }
 
 bool plan_has_queue(const struct plan *plan, int64_t lock)
@@ -143,6 +155,8 @@ enum hf_lock_kind plan_kind(const struct plan *plan, int64_t lock, int64_t side)
         [FAMILY_VALUE] = {HF_KIND_VALUE, HF_KIND_VALUE},
         [FAMILY_SPIN] = {HF_KIND_SPIN, HF_KIND_SPIN},
         [FAMILY_PERMIT] = {HF_KIND_PERMIT, HF_KIND_PERMIT},
+        [FAMILY_SEMAPHORE] = {PLAN_KIND_SEMAPHORE, PLAN_KIND_SEMAPHORE},
+        [FAMILY_LATCH] = {PLAN_KIND_LATCH, PLAN_KIND_LATCH},
         [FAMILY_MIXED_SPIN] = {HF_KIND_SPIN, HF_KIND_NONREENTRANT},
     };
 
@@ -551,24 +565,85 @@ static bool may_have_two_keys(const struct plan *plan, int64_t lock)
 /* Some of its calls make it anew, after a fault has deleted it. */
 static void be_permit(struct plan *plan, int64_t lock, uint64_t *dice)
 {
-    plan->locks[lock].family = FAMILY_PERMIT;
-    plan->locks[lock].permits = draw_one_in(dice, 2) ? 1 : draw_between(dice, 2, 4);
     for (size_t i = 0; i < plan->op_count; i++)
         if (plan->ops[i].lock == lock && draw_one_in(dice, 12))
             plan->ops[i].verb = OP_SET;
 }
 
+/* Some want more than one. */
+static void be_semaphore(struct plan *plan, int64_t lock, uint64_t *dice)
+{
+    be_permit(plan, lock, dice);
+    for (size_t i = 0; i < plan->op_count; i++)
+        if (plan->ops[i].lock == lock && plan->ops[i].verb == OP_ACQUIRE)
+            plan->ops[i].n = draw_one_in(dice, 2)
+                                 ? draw_between(dice, 1, plan->locks[lock].permits)
+                                 : 1;
+}
+
+/* Where nothing goes wrong, all who wait must pass: nobody makes it anew, and it is
+ * counted down often enough. */
+static void open_in_the_end(struct plan *plan, int64_t lock)
+{
+    for (int64_t n = plan->locks[lock].permits;
+         n > 0 && plan->op_count < PLAN_OPS_MAX; n--)
+        plan->ops[plan->op_count++] =
+            (struct plan_op){.at_ms = plan->head.length_ms + 1000,
+                             .verb = OP_GIVE,
+                             .lock = lock,
+                             .owner = (int64_t)plan->op_count + 1};
+}
+
+/* Who would acquire waits, or counts down; and it is made anew now and then. */
+static void be_latch(struct plan *plan, int64_t lock, uint64_t *dice)
+{
+    bool is_mild = plan->head.mood == MOOD_MILD;
+
+    for (size_t i = 0; i < plan->op_count; i++) {
+        struct plan_op *op = &plan->ops[i];
+
+        if (op->lock == lock && op->verb == OP_ACQUIRE && draw_one_in(dice, 2))
+            op->verb = !is_mild && draw_one_in(dice, 3) ? OP_SET : OP_GIVE;
+    }
+    if (is_mild)
+        open_in_the_end(plan, lock);
+}
+
+static void be_counted(struct plan *plan, int64_t lock, int64_t family,
+                       uint64_t *dice)
+{
+    plan->locks[lock].family = family;
+    plan->locks[lock].permits = draw_one_in(dice, 2) ? 1 : draw_between(dice, 2, 4);
+    if (family == FAMILY_PERMIT)
+        be_permit(plan, lock, dice);
+    else if (family == FAMILY_SEMAPHORE)
+        be_semaphore(plan, lock, dice);
+    else
+        be_latch(plan, lock, dice);
+}
+
+/* A scene of such has nothing else. */
+static bool is_to_be_counted(const struct plan *plan, int64_t lock,
+                             uint64_t *dice)
+{
+    int64_t family = plan->locks[lock].family;
+
+    return (family == FAMILY_PLAIN || family == FAMILY_NONREENTRANT) &&
+           (draw_one_in(dice, 2) || plan->head.scene == SCENE_COUNTED) &&
+           may_have_two_keys(plan, lock);
+}
+
 /* Likewise, in place of locks with one side. */
 static void draw_permits(struct plan *plan, uint64_t seed)
 {
+    static const int64_t families[] = {FAMILY_PERMIT, FAMILY_SEMAPHORE,
+                                       FAMILY_LATCH};
     uint64_t dice = dice_stream(seed, "permits");
 
     for (int64_t i = 0; i < (int64_t)plan->lock_count; i++) {
-        int64_t family = plan->locks[i].family;
-
-        if ((family == FAMILY_PLAIN || family == FAMILY_NONREENTRANT) &&
-            draw_one_in(&dice, 4) && may_have_two_keys(plan, i))
-            be_permit(plan, i, &dice);
+        if (is_to_be_counted(plan, i, &dice))
+            be_counted(plan, i, draw_pick(&dice, families, DRAW_COUNT(families)),
+                       &dice);
     }
 }
 

@@ -51,6 +51,7 @@ enum plan_scene {
     SCENE_LATE,
     SCENE_FORMER,
     SCENE_QUEUE,
+    SCENE_COUNTED,
     SCENES
 };
 
@@ -67,6 +68,8 @@ enum plan_family {
     FAMILY_SPIN,       /* of a plain one */
     FAMILY_MIXED_SPIN, /* of a mixed one: spin and non-reentrant: side 0, 1 */
     FAMILY_PERMIT,     /* in place of a plain or non-reentrant one */
+    FAMILY_SEMAPHORE,  /* likewise */
+    FAMILY_LATCH,
     FAMILIES
 };
 #define FAMILIES_DRAWN FAMILY_VALUE
@@ -80,7 +83,8 @@ enum plan_verb {
     OP_CLOSE,  /* the client, with hold_ms to run dry; a new one
                   follows */
     OP_FREE,   /* likewise, without closing */
-    OP_SET,    /* makes the semaphore, if there is none */
+    OP_SET,    /* makes the semaphore or the latch, if there is none */
+    OP_GIVE,   /* counts a latch down */
     VERBS
 };
 
@@ -174,7 +178,7 @@ struct plan_program {
 struct plan_lock {
     int64_t family;
     int64_t name; /* an index: plan_lock_name */
-    int64_t permits; /* of a semaphore */
+    int64_t permits; /* of a semaphore; what a latch counts from */
 };
 
 struct plan_head {
@@ -227,13 +231,19 @@ bool plan_read(struct plan *plan, FILE *from);
  *                 brace, with a space, a newline, a percent sign.
  * plan_needs_two_keys - is it a lock whose scripts have more keys than one?
  * plan_has_queue - is it a fair lock?
+ * plan_is_counted - is it a semaphore or a latch, which nobody holds?
+ * plan_has_permits - is it one of these, or a semaphore of expirable permits?
  * plan_*_name   - words of the text. */
 #define PLAN_NAMES 8
-#define PLAN_KINDS (HF_KIND_VALUE + 1)
+#define PLAN_KIND_SEMAPHORE ((enum hf_lock_kind)(HF_KIND_VALUE + 1))
+#define PLAN_KIND_LATCH ((enum hf_lock_kind)(HF_KIND_VALUE + 2))
+#define PLAN_KINDS (HF_KIND_VALUE + 3)
 enum hf_lock_kind plan_kind(const struct plan *plan, int64_t lock,
                             int64_t side);
 bool plan_needs_two_keys(const struct plan *plan, int64_t lock);
 bool plan_has_queue(const struct plan *plan, int64_t lock);
+bool plan_is_counted(const struct plan *plan, int64_t lock);
+bool plan_has_permits(const struct plan *plan, int64_t lock);
 const char *plan_lock_name(const struct plan *plan, int64_t lock);
 const char *plan_trouble_name(int64_t trouble);
 const char *plan_verb_name(int64_t verb);

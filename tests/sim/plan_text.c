@@ -26,15 +26,18 @@ static const char *const scene_names[SCENES + 1] = {
     "late",
     "former",
     "queue",
+    "counted",
 };
 static const char *const deployment_names[DEPLOYMENTS + 1] = {
     "standalone", "replicas", "sentinel", "cluster", "sharded"};
 static const char *const family_names[FAMILIES + 1] = {
     "plain",      "nonreentrant", "mixed",      "fenced",
     "read_write", "fair",         "mixed_fair", "value",
-    "spin",       "mixed_spin",   "permit"};
+    "spin",       "mixed_spin",   "permit",     "semaphore",
+    "latch"};
 static const char *const verb_names[VERBS + 1] = {
-    "acquire", "release", "force", "inspect", "cancel", "close", "free", "set"};
+    "acquire", "release", "force", "inspect", "cancel", "close", "free", "set",
+    "give"};
 static const char *const trouble_names[TROUBLES + 1] = {
     [FAULT_DELAY] = "delay",
     [FAULT_HOLD_BACK] = "hold_back",

@@ -4,12 +4,14 @@
 #include <string.h>
 
 #include "lock/hold.h"
+#include "lock/kind.h"
 #include "lock/op.h"
 #include "lock/records.h"
 #include "lock/verbs.h"
 #include "net/link/link.h"
 #include "net/route/router_inner.h"
 #include "net/route/server.h"
+#include "tests/sim/counts.h"
 #include "tests/sim/program_inner.h"
 #include "tests/sim/site.h"
 #include "tests/support/must.h"
@@ -159,6 +161,10 @@ static void open_locks(struct program *p)
     for (int64_t i = 0; i < (int64_t)plan->lock_count; i++) {
         const char *name = plan_lock_name(plan, i);
 
+        if (plan_is_counted(plan, i)) {
+            p->locks[i][0] = count_open(p->client, plan->locks[i].family, name);
+            continue;
+        }
         for (int64_t side = 0; side < 2; side++)
             must(hf_lock_new_kind(&p->locks[i][side], p->client,
                                   plan_kind(plan, i, side), name, strlen(name),
@@ -332,6 +338,17 @@ bool program_asks_within(const struct program *p, const struct owner *o,
     return false;
 }
 
+/* In a queue; or it asks for what is counted. */
+static bool stands_or_counts(const struct hf_op *op)
+{
+    bool acquires = op->verb == &hf_verb_acquire;
+
+    return op->lock->kind->is_ownerless
+               ? acquires || op->verb == &hf_verb_add ||
+                     op->verb == &hf_verb_set || op->verb == &hf_verb_read
+               : acquires && op->lock->kind->waiters_queue;
+}
+
 void program_watch_queues(struct program *p)
 {
     const struct hf_list *ops = &p->client->ops;
@@ -339,8 +356,7 @@ void program_watch_queues(struct program *p)
     for (const struct hf_list *l = ops->next; l != ops; l = l->next) {
         const struct hf_op *op = HF_OWNER_OF(l, struct hf_op, node);
 
-        if (op->verb == &hf_verb_acquire && op->hold &&
-            op->lock->kind->waiters_queue)
+        if (op->hold && stands_or_counts(op))
             call_place(op->done_ctx, op->hold->text, op->hold->text_len);
     }
 }
@@ -348,7 +364,8 @@ void program_watch_queues(struct program *p)
 static bool has_queues(const struct program *p)
 {
     for (size_t i = 0; i < p->sim->plan->lock_count; i++)
-        if (plan_has_queue(p->sim->plan, (int64_t)i))
+        if (plan_has_queue(p->sim->plan, (int64_t)i) ||
+            plan_is_counted(p->sim->plan, (int64_t)i))
             return true;
     return false;
 }

@@ -21,6 +21,7 @@ static const struct scene {
     [SCENE_LATE] = {scene_late, EVERYWHERE},
     [SCENE_FORMER] = {scene_former, WITH_FAILOVERS},
     [SCENE_QUEUE] = {scene_queue, EVERYWHERE},
+    [SCENE_COUNTED] = {scene_counted, EVERYWHERE},
 };
 
 int64_t scene_pick(uint64_t *dice)

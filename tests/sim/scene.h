@@ -51,5 +51,6 @@ void scene_returns(struct plan *plan, uint64_t *dice);
 void scene_unheard(struct plan *plan, uint64_t *dice);
 void scene_late(struct plan *plan, uint64_t *dice);
 void scene_queue(struct plan *plan, uint64_t *dice);
+void scene_counted(struct plan *plan, uint64_t *dice);
 
 #endif

@@ -269,7 +269,9 @@ static void print_kinds(const struct totals *t)
         [HF_KIND_NONREENTRANT_FAIR] = "nonreentrant fair",
         [HF_KIND_VALUE] = "value",
         [HF_KIND_SPIN] = "spin",
-        [HF_KIND_PERMIT] = "permit"};
+        [HF_KIND_PERMIT] = "permit",
+        [PLAN_KIND_SEMAPHORE] = "semaphore",
+        [PLAN_KIND_LATCH] = "latch"};
     const char *between = "operations:";
 
     for (int i = 0; i < PLAN_KINDS; i++) {

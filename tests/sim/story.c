@@ -37,7 +37,8 @@ static void tell_lock(const struct story *s, const struct history_event *e)
 {
     static const char *const kinds[] = {
         "",      " plain", " nonreentrant", " fenced", " fair",
-        " read", " write", " permit"};
+        " read", " write", " permit", " semaphore",
+        " latch"};
 
     if (e->lock.len == 0)
         return;

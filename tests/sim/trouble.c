@@ -217,7 +217,7 @@ static bool is_permit(const struct trouble *t)
 static bool is_value(const struct trouble *t)
 {
     return t->sim->plan->locks[t->fault->lock].family == FAMILY_VALUE ||
-           is_permit(t);
+           plan_has_permits(t->sim->plan, t->fault->lock);
 }
 
 /* Of a semaphore, which permits are out, too: else the operator makes some. */

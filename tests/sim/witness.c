@@ -163,7 +163,7 @@ void witness_repeat(struct witness *w)
             write_held(w, lock, &w->locks[lock].holds[i],
                        HISTORY_BY_REPLICATION);
     for (size_t lock = 0; lock < w->sim->plan->lock_count; lock++)
-        witness_permit_repeat(w, lock);
+        witness_stock_repeat(w, lock);
 }
 
 /* ---- looking at a lock ---- */
@@ -480,6 +480,10 @@ static void on_change(void *ctx, struct model *m, const struct model_change *c)
             witness_permit_look(w, m, i, c, by_of(c), why_of(w, c));
             continue;
         }
+        if (plan_is_counted(plan, (int64_t)i)) {
+            witness_count_look(w, m, i, c, by_of(c));
+            continue;
+        }
         if (!is_name(c, name)) {
             look_at_token(w, m, name, c);
             look_at_hold_key(w, m, i, c);
@@ -530,6 +534,7 @@ static void on_script(void *ctx, struct model *m, const struct model_script *s)
 
     (void)m;
     witness_permit_asked(w, s);
+    witness_count_asked(w, s);
     if (!w->is_replaced || !is_last_release(s) || s->args[0].n >= WITNESS_HOLD_MAX)
         return;
     memcpy(hold.field, s->args[0].p, s->args[0].n);
@@ -608,7 +613,7 @@ static bool is_token_key(struct model_text name)
 static bool is_stock(const struct witness *w, struct model_text key)
 {
     for (size_t i = 0; i < w->sim->plan->lock_count; i++)
-        if (is_permit(w, i) &&
+        if (plan_has_permits(w->sim->plan, (int64_t)i) &&
             is_text(key, plan_lock_name(w->sim->plan, (int64_t)i)))
             return true;
     return false;

@@ -41,6 +41,7 @@ struct witness {
     } locks[PLAN_LOCKS_MAX];
     struct witness_queue queues[PLAN_LOCKS_MAX];
     int64_t stocks[PLAN_LOCKS_MAX]; /* permits, written last; or NONE */
+    char question[WITNESS_HOLD_MAX]; /* of the last script that counts; "" */
 };
 
 /* witness_init - observes the model, which must outlive it.

@@ -32,13 +32,24 @@ int64_t witness_number(struct model_text digits);
 /* witness_permit_asked - a script names an owner, whose permits have numbers.
  * witness_permit_look  - writes what a change has made of a semaphore, if it is of
  *                        one of its keys.
- * witness_permit_repeat - "stock" lines of a server that has become a replica.
  * witness_permit_lapsed - have all lapsed that stand in this key? */
 void witness_permit_asked(struct witness *w, const struct model_script *s);
 void witness_permit_look(struct witness *w, struct model *m, size_t lock,
                          const struct model_change *c, enum history_by by,
                          enum history_why why);
-void witness_permit_repeat(struct witness *w, size_t lock);
+
+/* witness_available - what such a key says; NONE: there is none.
+ * witness_stock - a "stock" line, if it is news; hold: the question, or "".
+ * witness_stock_repeat - of a server that has become a replica.
+ * witness_count_asked - a script names a question.
+ * witness_count_look  - as witness_permit_look, of a semaphore or latch. */
+int64_t witness_available(struct model *m, const char *name);
+void witness_stock(struct witness *w, size_t lock, int64_t stock,
+                   enum history_by by, const char *hold);
+void witness_stock_repeat(struct witness *w, size_t lock);
+void witness_count_asked(struct witness *w, const struct model_script *s);
+void witness_count_look(struct witness *w, struct model *m, size_t lock,
+                        const struct model_change *c, enum history_by by);
 bool witness_permit_lapsed(const struct witness *w, struct model *m,
                            const struct model_key *key);
 

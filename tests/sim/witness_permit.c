@@ -84,19 +84,6 @@ static bool is_key(const struct model_change *c, const char *key)
     return c->len == strlen(key) && memcmp(c->key, key, c->len) == 0;
 }
 
-/* How many are available; NONE: there is no semaphore. */
-static int64_t available(struct model *m, const char *name)
-{
-    struct model_text part, value;
-    struct model_key key;
-
-    if (!model_look(m, 0, name, strlen(name), &key) ||
-        key.type != MODEL_STRING ||
-        !model_at(m, 0, name, strlen(name), 0, &part, &value))
-        return HISTORY_NONE;
-    return witness_number(value);
-}
-
 /* The index-th that is out, and until when. */
 static struct model_text out_at(const struct witness *w, struct model *m,
                                 const char *out, size_t index,
@@ -132,31 +119,6 @@ bool witness_permit_lapsed(const struct witness *w, struct model *m,
 
 /* ---- lines ---- */
 
-static void write_stock(struct witness *w, size_t lock, enum history_by by)
-{
-    struct history_event e = sim_event(w->sim, 's', w->server, HISTORY_STOCK);
-
-    e.lock = history_text(plan_lock_name(w->sim->plan, (int64_t)lock));
-    e.n = w->stocks[lock];
-    e.by = by;
-    sim_write(w->sim, &e);
-}
-
-void witness_permit_repeat(struct witness *w, size_t lock)
-{
-    if (w->stocks[lock] != HISTORY_NONE)
-        write_stock(w, lock, HISTORY_BY_REPLICATION);
-}
-
-static void see_stock(struct witness *w, size_t lock, int64_t stock,
-                      enum history_by by)
-{
-    if (stock == w->stocks[lock])
-        return;
-    w->stocks[lock] = stock;
-    write_stock(w, lock, by);
-}
-
 static size_t count_out(struct model *m, const char *out)
 {
     struct model_key key;
@@ -177,10 +139,10 @@ static void look(struct witness *w, struct model *m, size_t lock,
                  enum history_why why)
 {
     size_t count = count_out(m, out);
-    int64_t left = available(m, name), until_us;
+    int64_t left = witness_available(m, name), until_us;
 
-    see_stock(w, lock, left == HISTORY_NONE ? left : left + (int64_t)count,
-              why == HISTORY_WHY_FORCED ? HISTORY_BY_RELEASE : by);
+    witness_stock(w, lock, left == HISTORY_NONE ? left : left + (int64_t)count,
+              why == HISTORY_WHY_FORCED ? HISTORY_BY_RELEASE : by, "");
     witness_begin(w, lock);
     for (size_t i = 0; i < count; i++)
         witness_mark(w, lock, out_at(w, m, out, i, &until_us));

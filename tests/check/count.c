@@ -1,0 +1,278 @@
+/* Semaphores and latches: what each question has done. Rules: properties.h, P11. */
+#include "tests/check/count.h"
+#include "tests/check/violation.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+
+bool count_is_of(const struct ask *ask)
+{
+    return ask->class == CLASS_SEMAPHORE || ask->class == CLASS_LATCH;
+}
+
+/* ---- questions ---- */
+
+static struct question *question_of(const struct lock *lock,
+                                    struct history_text name)
+{
+    struct question *q = lock->questions;
+
+    while (q && !text_is(q->name, name))
+        q = q->next;
+    return q;
+}
+
+void count_asked(const struct ask *ask, struct history_text name)
+{
+    struct question *q;
+
+    if (question_of(ask->lock, name))
+        return;
+    q = must_have(calloc(1, sizeof *q));
+    *q = (struct question){.next = ask->lock->questions,
+                           .client = ask->client,
+                           .call = ask->call,
+                           .op = ask->op,
+                           .is_latch = ask->class == CLASS_LATCH,
+                           .n = ask->n,
+                           .wanted = HISTORY_NONE,
+                           .asked = ask->asked};
+    text_set(&q->name, name);
+    ask->lock->questions = q;
+}
+
+void count_free(struct lock *lock)
+{
+    for (struct question *q = lock->questions, *next; q; q = next) {
+        next = q->next;
+        free((char *)q->name.at);
+        free(q);
+    }
+}
+
+/* By how much it changes the number when it is executed. */
+static int64_t step_of(const struct question *q)
+{
+    switch (q->op) {
+    case HISTORY_OP_ACQUIRE:
+        return q->is_latch ? 0 : -q->n;
+    case HISTORY_OP_RELEASE:
+        return q->is_latch ? -q->n : q->n;
+    case HISTORY_OP_SET:
+        return q->n;
+    default:
+        return 0;
+    }
+}
+
+/* ---- faults ---- */
+
+static void disturb(const struct judge *j, struct lock *lock)
+{
+    lock->disturbed = j->now;
+    for (struct question *q = lock->questions; q; q = q->next)
+        q->is_unsure = true;
+}
+
+void count_disturbed(struct judge *j, struct lock *lock)
+{
+    if (lock) {
+        disturb(j, lock);
+        return;
+    }
+    for (size_t i = 0; i < j->locks_room; i++)
+        for (lock = j->locks[i]; lock; lock = lock->chain)
+            disturb(j, lock);
+}
+
+static bool is_undisturbed(const struct judge *j, const struct ask *ask)
+{
+    for (uint32_t i = 0; i < j->servers_room; i++)
+        if (j->servers[i].replaced.line)
+            return false;
+    return ask->lock->disturbed.line < ask->asked.line;
+}
+
+static void gone_of(struct lock *lock, uint32_t client)
+{
+    for (struct question *q = lock->questions; q; q = q->next)
+        if (q->client == client)
+            q->is_left = true;
+}
+
+void count_gone(struct judge *j, uint32_t client)
+{
+    for (size_t i = 0; i < j->locks_room; i++)
+        for (struct lock *lock = j->locks[i]; lock; lock = lock->chain)
+            gone_of(lock, client);
+}
+
+/* ---- what servers say ---- */
+
+static int64_t or_0(int64_t n)
+{
+    return n == HISTORY_NONE ? 0 : n;
+}
+
+static void fail_stock(struct judge *j, const struct lock *lock,
+                       const struct stock *stock, const struct history_event *e,
+                       const char *why)
+{
+    struct judge_violation *v = violate(j, 11, j->now.us);
+
+    say(v, "server s%u counts %" PRId64 " of %s after %" PRId64 ": %s",
+        (unsigned)stock->server, or_0(e->n), word(lock->name), or_0(stock->n),
+        why);
+    show(v, stock->last);
+    show(v, j->now);
+}
+
+/* A question does its step, and may undo it; nothing else. */
+static void take_in(struct judge *j, const struct lock *lock,
+                    const struct stock *stock, struct question *q,
+                    const struct history_event *e)
+{
+    q->net += or_0(e->n) - or_0(stock->n);
+    q->last = j->now;
+    if (q->is_unsure || q->net == 0 || q->net == step_of(q))
+        return;
+    fail_stock(j, lock, stock, e, "one question is executed twice, or undone twice");
+    q->is_unsure = true;
+}
+
+void count_stock(struct judge *j, struct lock *lock, const struct stock *stock,
+                 const struct history_event *e)
+{
+    struct question *q = e->hold.at ? question_of(lock, e->hold) : NULL;
+
+    if (e->by == HISTORY_BY_REPLICATION)
+        return;
+    if (!e->hold.at || !state_decides(j, stock->server)) {
+        count_disturbed(j, lock);
+        return;
+    }
+    if (e->by == HISTORY_BY_SET && stock->n != HISTORY_NONE)
+        fail_stock(j, lock, stock, e, "it is set where there is one already");
+    if (e->by == HISTORY_BY_ACQUIRE && or_0(e->n) < 0)
+        fail_stock(j, lock, stock, e, "more is taken than there is");
+    if (q)
+        take_in(j, lock, stock, q, e);
+}
+
+/* ---- how calls end ---- */
+
+static void fail_end(struct judge *j, const struct ask *ask, const char *what)
+{
+    struct judge_violation *v = violate(j, 11, j->now.us);
+
+    say(v, "call %" PRId64 " of client c%u on %s has ended well, and %s", ask->call,
+        (unsigned)ask->client, word(ask->lock->name), what);
+    show(v, ask->asked);
+    show(v, j->now);
+}
+
+/* What all of its questions have done together. */
+static int64_t net_of(const struct ask *ask, bool *is_unsure)
+{
+    int64_t net = 0;
+
+    for (const struct question *q = ask->lock->questions; q; q = q->next)
+        if (q->client == ask->client && q->call == ask->call) {
+            net += q->net;
+            *is_unsure = *is_unsure || q->is_unsure;
+        }
+    return net;
+}
+
+/* Has the latch been there, and not at 0, since before it was asked? */
+static bool was_closed(const struct judge *j, const struct ask *ask)
+{
+    for (const struct stock *s = ask->lock->stocks; s; s = s->next)
+        if (state_decides(j, s->server) && s->n > 0 &&
+            s->present.line < ask->asked.line)
+            return true;
+    return false;
+}
+
+static void end_latch(struct judge *j, struct ask *ask, int64_t net)
+{
+    if (!was_closed(j, ask))
+        return;
+    if (ask->op == HISTORY_OP_ACQUIRE)
+        fail_end(j, ask, "the latch was never at 0 meanwhile");
+    else if (ask->op == HISTORY_OP_RELEASE && net == 0)
+        fail_end(j, ask, "no server has counted it");
+}
+
+static void end_semaphore(struct judge *j, struct ask *ask, int64_t net)
+{
+    if (ask->op == HISTORY_OP_ACQUIRE && net != -ask->n)
+        fail_end(j, ask, "no server has given it that many permits");
+    else if (ask->op == HISTORY_OP_RELEASE && net != ask->n)
+        fail_end(j, ask, "no server has added that many permits");
+}
+
+/* What its questions should have done when all is quiet. */
+static void want(const struct ask *ask, bool is_done, bool is_nothing)
+{
+    int64_t left = is_done ? 1 : 0;
+
+    for (struct question *q = ask->lock->questions; q; q = q->next) {
+        if (q->client != ask->client || q->call != ask->call)
+            continue;
+        if (q->op == HISTORY_OP_ACQUIRE)
+            q->wanted = left-- > 0 ? step_of(q) : 0;
+        else if (is_nothing)
+            q->wanted = 0;
+    }
+}
+
+void count_ended(struct judge *j, struct ask *ask, bool is_done, bool is_nothing)
+{
+    bool is_unsure = false;
+    int64_t net = net_of(ask, &is_unsure);
+
+    want(ask, is_done, is_nothing);
+    if (!is_done || is_unsure || !is_undisturbed(j, ask))
+        return;
+    if (ask->class == CLASS_LATCH)
+        end_latch(j, ask, net);
+    else
+        end_semaphore(j, ask, net);
+}
+
+/* ---- when all is quiet ---- */
+
+static void rest_of(struct judge *j, const struct lock *lock,
+                    const struct question *q)
+{
+    struct judge_violation *v;
+
+    if (q->is_unsure || q->is_left || q->wanted == HISTORY_NONE || q->net == q->wanted)
+        return;
+    v = violate(j, 11, j->now.us);
+    say(v, "all is quiet, and call %" PRId64 " of client c%u on %s ", q->call,
+        (unsigned)q->client, word(lock->name));
+    say(v, "has changed the number by %" PRId64 " in place of %" PRId64, q->net,
+        q->wanted);
+    show(v, q->asked);
+    show(v, q->last);
+    show(v, j->quiet);
+}
+
+void count_rest(struct judge *j)
+{
+    for (size_t i = 0; i < j->locks_room; i++)
+        for (const struct lock *lock = j->locks[i]; lock; lock = lock->chain)
+            for (const struct question *q = lock->questions; q; q = q->next)
+                rest_of(j, lock, q);
+}
+
+/* ---- waiting ---- */
+
+bool count_is_free(const struct judge *j, const struct ask *ask)
+{
+    int64_t n = state_permits(j, ask->lock);
+
+    return ask->class == CLASS_LATCH ? n == HISTORY_NONE || n <= 0 : n >= ask->n;
+}

@@ -1,0 +1,49 @@
+/* What is counted, and nobody owns: semaphores and latches. Private to the judge.
+ *
+ * Each call asks the server a question, or several, one after the other; the client's
+ * `wait` line names each, and so do the server's `stock` lines. So the judge knows by
+ * how much each question has changed the number, and rules P11 (properties.h). */
+#ifndef CHECK_COUNT_H
+#define CHECK_COUNT_H
+
+#include "tests/check/state.h"
+
+struct question {
+    struct question *next;      /* of its lock */
+    struct history_text name;
+    uint32_t client;
+    int64_t call;
+    enum history_op op;
+    bool is_latch;
+    int64_t n;
+    int64_t net;                /* by so much it has changed the number */
+    int64_t wanted;             /* by how much it should have, in the end; or NONE */
+    bool is_unsure;             /* a fault has changed what it did */
+    bool is_left;               /* its client is no more: nobody undoes it */
+    struct moment asked, last;
+};
+
+/* count_is_of   - is the call about something that is counted?
+ * count_asked   - the call asks this from now on.
+ * count_stock   - a server says how many there are, before the state changes.
+ * count_ended   - the call has ended. `is_done`: well; `is_nothing`: it says that
+ *                 nothing was done.
+ * count_gone    - the client is no more: what it had not settled nobody does.
+ * count_disturbed - a fault may have undone what the lock's questions did. With
+ *                 lock NULL: all locks'.
+ * count_rest    - all is quiet.
+ * count_is_free - is there so much; has the latch opened?
+ * count_free    - forgets the lock's questions. */
+bool count_is_of(const struct ask *ask);
+void count_asked(const struct ask *ask, struct history_text name);
+void count_stock(struct judge *j, struct lock *lock, const struct stock *stock,
+                 const struct history_event *e);
+void count_ended(struct judge *j, struct ask *ask, bool is_done,
+                 bool is_nothing);
+void count_gone(struct judge *j, uint32_t client);
+void count_disturbed(struct judge *j, struct lock *lock);
+void count_rest(struct judge *j);
+bool count_is_free(const struct judge *j, const struct ask *ask);
+void count_free(struct lock *lock);
+
+#endif

@@ -1,0 +1,21 @@
+/* Semaphores and latches of programs: which call of the library is which. Each
+ * function begins a call, whose status comes to `done` with `c`, unless the function
+ * itself fails. */
+#ifndef SIM_COUNTS_H
+#define SIM_COUNTS_H
+
+#include "tests/sim/call.h"
+
+/* count_open - a handle, as a lock's.
+ * count_take - takes c->n permits, or awaits the latch.
+ * count_give - adds n, or counts down.
+ * count_set  - makes it, with n.
+ * count_look - how many there are. */
+struct hf_lock *count_open(struct hf_client *client, int64_t family,
+                           const char *name);
+hf_status count_take(struct owner *o, struct call *c, hf_done *done);
+hf_status count_give(struct owner *o, struct call *c, int64_t n, hf_done *done);
+hf_status count_set(struct owner *o, struct call *c, int64_t n, hf_done *done);
+hf_status count_look(struct owner *o, struct call *c, hf_done *done);
+
+#endif

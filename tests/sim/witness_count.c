@@ -1,0 +1,106 @@
+/* What a server counts, as lines of the history: "stock". */
+#include <string.h>
+
+#include "lock/scripts.h"
+#include "tests/sim/witness_inner.h"
+
+int64_t witness_available(struct model *m, const char *name)
+{
+    struct model_text part, value;
+    struct model_key key;
+
+    if (!model_look(m, 0, name, strlen(name), &key) ||
+        key.type != MODEL_STRING ||
+        !model_at(m, 0, name, strlen(name), 0, &part, &value))
+        return HISTORY_NONE;
+    return witness_number(value);
+}
+
+/* ---- lines ---- */
+
+static enum history_kind kind_of(const struct witness *w, size_t lock)
+{
+    switch (w->sim->plan->locks[lock].family) {
+    case FAMILY_SEMAPHORE:
+        return HISTORY_KIND_SEMAPHORE;
+    case FAMILY_LATCH:
+        return HISTORY_KIND_LATCH;
+    default:
+        return HISTORY_KIND_PERMIT;
+    }
+}
+
+static void write_stock(struct witness *w, size_t lock, enum history_by by,
+                        const char *hold)
+{
+    struct history_event e = sim_event(w->sim, 's', w->server, HISTORY_STOCK);
+
+    e.lock = history_text(plan_lock_name(w->sim->plan, (int64_t)lock));
+    e.kind = kind_of(w, lock);
+    e.n = w->stocks[lock];
+    e.by = by;
+    if (hold[0] != '\0')
+        e.hold = history_text(hold);
+    sim_write(w->sim, &e);
+}
+
+void witness_stock_repeat(struct witness *w, size_t lock)
+{
+    if (w->stocks[lock] != HISTORY_NONE)
+        write_stock(w, lock, HISTORY_BY_REPLICATION, "");
+}
+
+void witness_stock(struct witness *w, size_t lock, int64_t stock,
+                   enum history_by by, const char *hold)
+{
+    if (stock == w->stocks[lock])
+        return;
+    w->stocks[lock] = stock;
+    write_stock(w, lock, by, hold);
+}
+
+/* ---- semaphores and latches ---- */
+
+static const struct hf_script *const counting[] = {
+    &hf_script_semaphore_acquire, &hf_script_semaphore_release,
+    &hf_script_semaphore_undo, &hf_script_latch_count_down, &hf_script_count_set,
+    NULL};
+
+static bool counts(const char *sha)
+{
+    for (const struct hf_script *const *s = counting; *s; s++)
+        if (strcmp((*s)->sha, sha) == 0)
+            return true;
+    return false;
+}
+
+void witness_count_asked(struct witness *w, const struct model_script *s)
+{
+    w->question[0] = '\0';
+    if (!counts(s->sha) || s->args[0].n >= sizeof w->question)
+        return;
+    memcpy(w->question, s->args[0].p, s->args[0].n);
+    w->question[s->args[0].n] = '\0';
+}
+
+/* A key that goes to another server takes its number with it. */
+static enum history_by by_whom(const struct witness *w,
+                               const struct model_change *c, enum history_by by)
+{
+    if (c->cause == MODEL_BY_OWNER && w->is_moving)
+        return HISTORY_BY_REPLICATION;
+    if (c->sha && strcmp(c->sha, hf_script_semaphore_acquire.sha) == 0)
+        return HISTORY_BY_ACQUIRE;
+    return c->sha && counts(c->sha) && by != HISTORY_BY_SET ? HISTORY_BY_RELEASE
+                                                           : by;
+}
+
+void witness_count_look(struct witness *w, struct model *m, size_t lock,
+                        const struct model_change *c, enum history_by by)
+{
+    const char *name = plan_lock_name(w->sim->plan, (int64_t)lock);
+
+    if (c->len == strlen(name) && memcmp(c->key, name, c->len) == 0)
+        witness_stock(w, lock, witness_available(m, name), by_whom(w, c, by),
+                      c->sha && counts(c->sha) ? w->question : "");
+}
