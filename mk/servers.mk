@@ -51,6 +51,10 @@ soak-redisson: deps all $(redisson_soak_T)
 	@REDISSON=4.7.0 HF_SOAK_S=$(REDISSON_SOAK_TIME) \
 	    tests/redisson/run.sh $(BUILD) soak
 
+#: make redisson-writer   how long a writer waits among fifty readers
+redisson-writer: deps all $(writer_among_T)
+	@REDISSON=4.7.0 tests/redisson/run.sh $(BUILD) writer
+
 # Beside those who lock by SET NX PX; skipped where they are not to be had.
 #: make others            value locks beside redis-py, node-redlock and redsync
 others: deps all $(others_T)
@@ -66,4 +70,4 @@ valgrind: deps all $(live_T)
 	@tests/valgrind.sh $(BUILD)
 
 .PHONY: servers live-each soak-cluster soak-failover soak-silence soak-redisson \
-        live-each-cluster redisson others fencing valgrind
+        live-each-cluster redisson redisson-writer others fencing valgrind

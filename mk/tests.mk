@@ -62,10 +62,12 @@ endif
 
 redisson_T := $(BUILD)/tests/redisson/test_redisson
 redisson_soak_T := $(BUILD)/tests/redisson/soak
-$(redisson_T): $(call objects,$(addprefix tests/redisson/,both counts driver fair fair_order \
-    multi rw))
+$(redisson_T): $(call objects,$(addprefix tests/redisson/,both counts driver fair \
+    fair_order monitor multi rw turnstile))
 $(redisson_soak_T): $(judge_O) $(call objects,$(addprefix tests/redisson/,both driver \
     soak_history soak_worker))
+writer_among_T := $(BUILD)/tests/redisson/writer
+$(writer_among_T): $(call objects,$(addprefix tests/redisson/,both driver))
 others_T := $(addprefix $(BUILD)/tests/others/test_,others others_quorum)
 $(others_T): $(call objects,tests/redisson/driver)
 cli_T := $(filter $(BUILD)/tests/test_cli_%,$(unit_T))
@@ -89,7 +91,7 @@ $(writer_T): %: %.o $(LIBS)
 	$(call say,link $@)
 	$(Q)$(CC) $(LINK) $^ $(TLS_LIBS) -o $@
 
-soak_T := $(addprefix $(BUILD)/tests/soak/,chaos failover silence) $(redisson_soak_T)
+soak_T := $(addprefix $(BUILD)/tests/soak/,chaos failover silence) $(redisson_soak_T) $(writer_among_T)
 
 # What is run in parts (tests/support/parts.c).
 $(unit_T) $(live_T) $(each_T) $(redisson_T) $(others_T) $(soak_T) $(bytewise_T): \

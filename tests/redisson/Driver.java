@@ -51,9 +51,11 @@ import org.redisson.config.Config;
  *   ttl                          ms
  *   owner                        (no KIND, no NAME) this thread's field
  *   add KEY TIMES                ok, after so many locked read-add-writes
- *   contend THREADS HOLD MS      for so long, by so many threads, each holding
+ *   contend THREADS HOLD MS [GATE]
+ *                                for so long, by so many threads, each holding
  *                                for HOLD us: grants, the median wait and the
- *                                longest, us
+ *                                longest, us; with GATE 1 each takes the fair
+ *                                lock NAME:gate before, and then releases it
  * </pre>
  *
  * KIND "multi" is a MultiLock of plain locks, whose NAME is theirs: "a+b".
@@ -156,23 +158,34 @@ public final class Driver {
         }
     }
 
-    private static void takeTurns(RLock lock, long holdUs, long endNs, Queue<Long> waits) {
+    private static void lock(RLock lock, RLock gate) {
+        if (gate != null) {
+            gate.lock();
+        }
+        lock.lock();
+        if (gate != null) {
+            gate.unlock();
+        }
+    }
+
+    private static void takeTurns(RLock lock, RLock gate, long holdUs, long endNs,
+            Queue<Long> waits) {
         while (System.nanoTime() < endNs) {
             long began = System.nanoTime();
-            lock.lock();
+            lock(lock, gate);
             waits.add(System.nanoTime() - began);
             LockSupport.parkNanos(holdUs * 1000);
             lock.unlock();
         }
     }
 
-    private static String contend(RLock lock, long threads, long holdUs, long ms)
+    private static String contend(RLock lock, RLock gate, long threads, long holdUs, long ms)
             throws InterruptedException {
         Queue<Long> waits = new ConcurrentLinkedQueue<>();
         long endNs = System.nanoTime() + ms * 1000000;
         List<Thread> all = new ArrayList<>();
         for (int i = 0; i < threads; i++) {
-            all.add(new Thread(() -> takeTurns(lock, holdUs, endNs, waits)));
+            all.add(new Thread(() -> takeTurns(lock, gate, holdUs, endNs, waits)));
             all.get(i).start();
         }
         for (Thread thread : all) {
@@ -298,7 +311,9 @@ public final class Driver {
             add(lock, args.get(0), (int) number(args, 1, 0));
             return "ok";
         case "contend":
-            return contend(lock, number(args, 0, 1), number(args, 1, 0), number(args, 2, 0));
+            return contend(lock, number(args, 3, 0) == 0 ? null
+                            : client.getFairLock(lock.getName() + ":gate"),
+                    number(args, 0, 1), number(args, 1, 0), number(args, 2, 0));
         default:
             return "what?";
         }

@@ -38,6 +38,7 @@ public final class Soak implements Runnable {
 
     private final Random dice;
     private final Map<String, Long> avoided = new HashMap<>(); /* until when, ms */
+    private final Map<String, Long> renewed = new HashMap<>(); /* last, ms */
     private long call;
     private String owner;
 
@@ -163,13 +164,23 @@ public final class Soak implements Runnable {
         }
     }
 
+    private static long nowMs() {
+        return System.nanoTime() / 1000000;
+    }
+
+    /** A renewal that is under way when this thread releases renews what it takes next. */
+    private boolean mayLeave() {
+        return !kind.equals("semaphore")
+                && nowMs() - renewed.getOrDefault(name, 0L) > LEASE_MS;
+    }
+
     private void choose() {
         do {
             String[] pair = all[dice.nextInt(all.length)].split("=");
             kind = pair[0];
             name = pair[1];
-        } while (avoided.getOrDefault(name, 0L) > System.nanoTime() / 1000000);
-        boolean isShort = !kind.equals("semaphore") && dice.nextInt(40) == 0;
+        } while (avoided.getOrDefault(name, 0L) > nowMs());
+        boolean isShort = mayLeave() && dice.nextInt(40) == 0;
         lease = kind.equals("semaphore") ? 0
                 : isShort ? SHORT_MS
                 : kind.equals("permit") || dice.nextInt(3) == 0 ? LEASE_MS : 0;
@@ -193,10 +204,13 @@ public final class Soak implements Runnable {
         }
         mark("enter", lease, token);
         if (lease == SHORT_MS) { /* left to its end */
-            avoided.put(name, System.nanoTime() / 1000000 + 2 * SHORT_MS);
+            avoided.put(name, nowMs() + 2 * SHORT_MS);
             return;
         }
         hold();
+        if (lease == 0) {
+            renewed.put(name, nowMs());
+        }
         mark("leave", lease, 0);
         mark(release(), 0, 0);
     }

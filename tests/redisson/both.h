@@ -68,4 +68,8 @@ TCase *multi_case(void);
 
 TCase *read_write_case(void);
 
+/* ---- turnstile.c ---- */
+
+TCase *turnstile_case(void);
+
 #endif

@@ -1,7 +1,6 @@
 /* The order of fair locks beside Redisson's, over a thousand grants, and behind a dead
  * waiter. What the server did is read from MONITOR: who came into the queue, and who
  * was granted, in the server's order. */
-#include <hiredis/hiredis.h>
 #include <inttypes.h>
 #include <pthread.h>
 #include <signal.h>
@@ -10,64 +9,11 @@
 #include <unistd.h>
 
 #include "tests/redisson/both.h"
-#include "tests/support/local.h"
+#include "tests/redisson/monitor.h"
 
 #define NAME "fair:order"
 #define QUEUE "redisson_lock_queue:{" NAME "}"
 #define PLACES "redisson_lock_timeout:{" NAME "}"
-#define OWNER_ROOM 96
-
-/* ---- what MONITOR shows ---- */
-
-static redisContext *monitor;
-
-static void watch(void)
-{
-    redisReply *r;
-
-    monitor = server_connect(server);
-    ck_assert_ptr_nonnull(monitor);
-    r = redisCommand(monitor, "MONITOR");
-    ck_assert_str_eq(r->str, "OK");
-    freeReplyObject(r);
-}
-
-/* Whose field the line's command names, if it begins so. */
-static bool is_line(const char *line, const char *command,
-                    char owner[OWNER_ROOM])
-{
-    const char *at = strstr(line, command);
-
-    owner[0] = '\0';
-    if (at)
-        (void)sscanf(at + strlen(command), " \"%95[^\"]\"", owner);
-    return at != NULL;
-}
-
-static int64_t ms_of(const char *line)
-{
-    long long s, us;
-
-    ck_assert_int_eq(sscanf(line, "%lld.%lld", &s, &us), 2);
-    return s * 1000 + us / 1000;
-}
-
-/* Each line until now, in the server's order. */
-static void read_lines(void (*take)(void *ctx, const char *line), void *ctx)
-{
-    bool is_over = false;
-
-    server_ask(server, "ECHO that-is-all");
-    while (!is_over) {
-        redisReply *r;
-
-        ck_assert_int_eq(redisGetReply(monitor, (void **)&r), REDIS_OK);
-        is_over = strstr(r->str, "that-is-all") != NULL;
-        take(ctx, r->str);
-        freeReplyObject(r);
-    }
-    redisFree(monitor);
-}
 
 /* ---- a thousand grants ---- */
 
@@ -77,10 +23,10 @@ static void read_lines(void (*take)(void *ctx, const char *line), void *ctx)
 #define WAITERS_MAX (2 * THREADS)
 
 struct order {
-    char waiting[WAITERS_MAX][OWNER_ROOM];
+    char waiting[WAITERS_MAX][MONITOR_OWNER_ROOM];
     int count;
     int grants, from_queue, popped, handed_over;
-    char last[OWNER_ROOM];
+    char last[MONITOR_OWNER_ROOM];
 };
 
 static void take_arrival(struct order *o, const char *owner)
@@ -100,19 +46,19 @@ static void take_grant(struct order *o, const char *owner)
                   "grant %d is of %s, but %s came first", o->grants, owner,
                   o->waiting[0]);
     o->from_queue++;
-    memmove(o->waiting[0], o->waiting[1], (size_t)--o->count * OWNER_ROOM);
+    memmove(o->waiting[0], o->waiting[1], (size_t)--o->count * MONITOR_OWNER_ROOM);
 }
 
 static void take_line(void *ctx, const char *line)
 {
     struct order *o = ctx;
-    char owner[OWNER_ROOM];
+    char owner[MONITOR_OWNER_ROOM];
 
-    if (is_line(line, "\"rpush\" \"" QUEUE "\"", owner))
+    if (monitor_is(line, "\"rpush\" \"" QUEUE "\"", owner))
         take_arrival(o, owner);
-    else if (is_line(line, "\"hset\" \"" NAME "\"", owner))
+    else if (monitor_is(line, "\"hset\" \"" NAME "\"", owner))
         take_grant(o, owner);
-    else if (is_line(line, "\"lpop\" \"" QUEUE "\"", owner))
+    else if (monitor_is(line, "\"lpop\" \"" QUEUE "\"", owner))
         o->popped++;
 }
 
@@ -148,7 +94,7 @@ START_TEST(a_thousand_grants_are_in_the_order_of_arrival)
     void *trouble;
 
     server_ask(server, "SET sum 0");
-    watch();
+    monitor_begin();
     ck_assert_int_eq(acquire_within(lock, 0), HF_OK);
     for (int i = 0; i < THREADS; i++) {
         driver_tell(java, i + 1, "add fair " NAME " sum %d", TIMES);
@@ -161,7 +107,7 @@ START_TEST(a_thousand_grants_are_in_the_order_of_arrival)
         ck_assert_int_eq(pthread_join(threads[i], &trouble), 0);
         ck_assert_ptr_null(trouble);
     }
-    read_lines(take_line, &order);
+    monitor_end(take_line, &order);
     (void)printf("fair: %d grants, %d of them waited for, %d from one side to "
                  "the other\n",
                  order.grants, order.from_queue, order.handed_over);
@@ -265,12 +211,12 @@ struct grants {
 static void note_grant(void *ctx, const char *line)
 {
     struct grants *g = ctx;
-    char owner[OWNER_ROOM];
+    char owner[MONITOR_OWNER_ROOM];
 
-    if (!is_line(line, "\"hset\" \"" NAME "\"", owner))
+    if (!monitor_is(line, "\"hset\" \"" NAME "\"", owner))
         return;
     ck_assert_int_lt(g->count, 4);
-    g->ms[g->count++] = ms_of(line);
+    g->ms[g->count++] = monitor_ms(line);
 }
 
 static int64_t head_until_ms(void)
@@ -288,11 +234,11 @@ START_TEST(next_waiter_is_served_when_the_place_of_a_dead_one_ends)
     struct grants grants = {0};
     int64_t until_ms, promised_ms;
 
-    watch();
+    monitor_begin();
     (dead_is_ours ? kill_waiter_of_ours : kill_waiter_of_redisson)(lock);
     until_ms = head_until_ms();
     (next_is_ours ? serve_ours : serve_redisson)(lock);
-    read_lines(note_grant, &grants);
+    monitor_end(note_grant, &grants);
     ck_assert_int_eq(grants.count, 2);
     promised_ms = grants.ms[0] + HELD_MS + DEAD_WAIT_MS;
     (void)printf("fair: %s waiter dies, %s is next, %" PRId64
