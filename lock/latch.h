@@ -51,7 +51,8 @@ HF_API hf_status hf_latch_try_set_count(struct hf_latch *latch, int64_t count,
  * Returns HF_OK. After HF_E_CONNECT, HF_E_NOREPLY and HF_E_PROTOCOL, and after
  * HF_E_SERVER of a server that asked for patience (LOADING, BUSY, ...), it goes
  * on in the background for four minutes, or until the client is closed: do not
- * count down again. After any other nothing was done. */
+ * count down again. After HF_E_CLOSED of a call that was under way when the client
+ * was freed nobody knows. After any other nothing was done. */
 HF_API hf_status hf_latch_count_down(struct hf_latch *latch,
                                      struct hf_error *err);
 

@@ -91,7 +91,8 @@ HF_API hf_status hf_semaphore_acquire(struct hf_semaphore *semaphore,
  * Returns HF_OK. After HF_E_CONNECT, HF_E_NOREPLY and HF_E_PROTOCOL, and after
  * HF_E_SERVER of a server that asked for patience (LOADING, BUSY, ...), it goes
  * on in the background for four minutes, or until the client is closed: do not
- * release again. After any other nothing was done. */
+ * release again. After HF_E_CLOSED of a call that was under way when the client was
+ * freed nobody knows. After any other nothing was done. */
 HF_API hf_status hf_semaphore_release(struct hf_semaphore *semaphore,
                                       int64_t permits, struct hf_error *err);
 
