@@ -77,10 +77,10 @@ int soak_worker(int argc, char **argv);
 struct soak_counts {
     unsigned long lines, grants, handed_over, expired, misses, lost;
     unsigned long of_kind[2][16];   /* [0]: holdfast's, by the thing's number */
-    int64_t longest_us, longest_fair_us, longest_pool_us;
+    int64_t longest_us, longest_fair_us, longest_rw_us, longest_pool_us;
 };
 
-/* soak_history_new  - the judge's lines go to `folder`/history and history-fair.
+/* soak_history_new  - the judge's lines go to `folder`/history, -fair and -rw.
  * soak_history_line - takes in a line of the log; `is_java`: by the client's number.
  * soak_history_end  - judges what only then is certain, says on stdout what is wrong;
  *                     returns how much that is, and frees it. */

@@ -22,6 +22,9 @@
 #define WAKE_MS 1500
 /* A fair lock's places: those of the dead are honoured one after the other. */
 #define FAIR_WAKE_MS (SOAK_MORTALS * SOAK_THREADS * SOAK_PLACE_MS + WAKE_MS)
+/* A reader that goes while another one's lease still runs makes the TTL shorter and tells
+ * nobody: who waits sleeps for the TTL that it was told, or until it asks by itself. */
+#define RW_LOOK_MS (SOAK_WATCHDOG_MS + WAKE_MS)
 /* What a dead process took of permits, and had not yet said so. */
 #define POOL_WAKE_MS (SOAK_LEASE_MS + WAKE_MS)
 /* Of two threads of one client that ask at once, nobody knows whose call begins first;
@@ -71,7 +74,7 @@ struct pool {
 };
 
 struct soak_history {
-    struct out plain, fair;
+    struct out plain, fair, rw;
     struct entry entries[ENTRIES_MAX];
     int count;
     struct pool pools[2];
@@ -97,7 +100,7 @@ static void complain(struct soak_history *h, const struct line *l,
 }
 
 static void open_out(struct out *out, const char *folder, const char *name,
-                     int wake_ms)
+                     int look_ms, int wake_ms)
 {
     char path[512], text[256], *at = text;
 
@@ -105,7 +108,7 @@ static void open_out(struct out *out, const char *folder, const char *name,
     out->file = fopen(path, "w");
     ck_assert_msg(out->file != NULL, "%s cannot be written", path);
     out->judge = judge_new(NULL);
-    (void)snprintf(text, sizeof text, header, wake_ms, wake_ms);
+    (void)snprintf(text, sizeof text, header, look_ms, wake_ms);
     (void)fputs(text, out->file);
     while (*at) {
         size_t len = strcspn(at, "\n");
@@ -120,8 +123,9 @@ struct soak_history *soak_history_new(const char *folder)
 {
     struct soak_history *h = local_new(sizeof *h);
 
-    open_out(&h->plain, folder, "history", WAKE_MS);
-    open_out(&h->fair, folder, "history-fair", FAIR_WAKE_MS);
+    open_out(&h->plain, folder, "history", WAKE_MS, WAKE_MS);
+    open_out(&h->fair, folder, "history-fair", FAIR_WAKE_MS, FAIR_WAKE_MS);
+    open_out(&h->rw, folder, "history-rw", RW_LOOK_MS, WAKE_MS);
     h->pools[0] = (struct pool){.kind = "permit", .all = SOAK_PERMITS};
     h->pools[1] = (struct pool){.kind = "semaphore", .all = SOAK_SEMAPHORE};
     return h;
@@ -156,7 +160,9 @@ static enum history_kind kind_of(const char *text)
 
 static struct out *out_of(struct soak_history *h, const struct line *l)
 {
-    return strcmp(l->kind, "fair") ? &h->plain : &h->fair;
+    if (strcmp(l->kind, "fair") == 0)
+        return &h->fair;
+    return strcmp(l->name, "rw:0") ? &h->plain : &h->rw;
 }
 
 /* A line of that client (or of the server, 0) about the lock. */
@@ -481,15 +487,16 @@ static void take_gone(struct soak_history *h, const struct line *l)
 
 /* ---- the dead ---- */
 
-static void put_of_both(struct soak_history *h, struct history_event e)
+static void put_to_all(struct soak_history *h, struct history_event e)
 {
     put(&h->plain, &e);
     put(&h->fair, &e);
+    put(&h->rw, &e);
 }
 
 static void take_died(struct soak_history *h, const struct line *l)
 {
-    put_of_both(h, history_event(h->now_us, 'c', l->client, HISTORY_DIED));
+    put_to_all(h, history_event(h->now_us, 'c', l->client, HISTORY_DIED));
     for (int i = 0; i < 2; i++)
         drop_wish(&h->pools[i], l->client, 0);
     for (int i = 0; i < h->count; i++)
@@ -605,6 +612,7 @@ unsigned long soak_history_end(struct soak_history *h, struct soak_counts *out)
     put_readers(h, h->now_us, NULL);
     wrong = close_out(&h->plain, &h->counts.longest_us);
     wrong += close_out(&h->fair, &h->counts.longest_fair_us);
+    wrong += close_out(&h->rw, &h->counts.longest_rw_us);
     wrong += h->wrong;
     *out = h->counts;
     free(h);
