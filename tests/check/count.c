@@ -189,6 +189,7 @@ static bool was_closed(const struct judge *j, const struct ask *ask)
 {
     for (const struct stock *s = ask->lock->stocks; s; s = s->next)
         if (state_decides(j, s->server) && s->n > 0 &&
+            (s->until_us == HISTORY_NONE || s->until_us > j->now.us) &&
             s->present.line < ask->asked.line)
             return true;
     return false;

@@ -74,12 +74,12 @@
  *                            and who is its first one now, and until when that is
  *                            honoured; without `hold`: nobody
  *     place  lock hold [may] after quiet: who is in it; may: why, if its client lives
- *     stock  lock by [n kind hold]  how many permits there are, out or available, from now
+ *     stock  lock by [n kind hold until]  how many permits there are, out or available, from now
  *                            on; without n: there is no such semaphore. While its
  *                            keys go to another server, one by one, each may have
  *                            a part. Of kind semaphore or latch: how many are
  *                            available, how far it is from 0; hold: the question
- *                            that has changed it
+ *                            that has changed it; until: it expires then
  *     told   channel n       a message was published, n subscribers
  *     down, up               it does not serve; it serves
  *     master [instead]       it decides from now on, in place of that source; until

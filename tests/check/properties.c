@@ -81,18 +81,21 @@ static bool believes_beside(const struct judge *j, const struct hold *hold,
            !explains(hold, other) && !explains(other, hold);
 }
 
-/* Of permits, more believe than there are. */
+/* Of permits, more believe than there are. One that was taken away is another's, and
+ * whose it is nobody can say. */
 static void p1_enough(struct judge *j, struct hold *hold)
 {
     int64_t permits = hold->lock->permits, believe = 1;
     struct hold *last = NULL;
 
     for (struct hold *other = hold->lock->holds; other; other = other->next)
-        if (other->class == CLASS_PERMIT && believes_beside(j, hold, other)) {
+        if (other != hold && other->class == CLASS_PERMIT &&
+            other->until_us > j->now.us && !state_is_excused(other)) {
             believe++;
             last = other;
         }
-    if (last && permits > 0 && believe > permits)
+    if (last && permits > 0 && believe > permits && !state_is_excused(hold) &&
+        !hold->lock->halved.line)
         fail_p1(j, last, hold);
 }
 
@@ -425,7 +428,7 @@ static void p9_enough(struct judge *j, const struct hold *hold,
 
         out += h->class == CLASS_PERMIT && r && r->until_us > j->now.us;
     }
-    if (stock->n == HISTORY_NONE || out <= stock->n)
+    if (stock->n == HISTORY_NONE || out <= stock->n || hold->lock->halved.line)
         return;
     v = violate(j, 9, j->now.us);
     say(v, "server s%u has given %" PRId64 " permits of %s, and there are %" PRId64,
@@ -573,8 +576,9 @@ void p11_stock(struct judge *j, struct lock *lock, const struct stock *stock,
                    e->by == HISTORY_BY_RENEW;
     struct judge_violation *v;
 
-    if (is_ours ? e->n == stock->n
-                : e->by != HISTORY_BY_SET || stock->n == HISTORY_NONE)
+    if (lock->halved.line ||
+        (is_ours ? e->n == stock->n
+                 : e->by != HISTORY_BY_SET || stock->n == HISTORY_NONE))
         return;
     v = violate(j, 11, j->now.us);
     say(v, "server s%u had %" PRId64 " permits of %s, ",

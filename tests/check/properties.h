@@ -103,7 +103,9 @@
  *
  * Permits: where as many owners may hold a permit as there are, P1 and P9 are of one
  * more than these; a permit that has lapsed is out no more, whether somebody has
- * taken it or not; P5 is of a call while fewer are out.
+ * taken it or not, but is its owner's again by a renewal; P5 is of a call while fewer
+ * are out. Excused: where an operator has deleted the number of permits while some
+ * were out (on another server, their slot being on the move).
  *
  * Clocks: the rates of a client and of the server that has its hold are at most
  * `ppm` apart, and neither jumps. A `clock` line that says otherwise excuses the

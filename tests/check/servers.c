@@ -117,6 +117,9 @@ static void held_by_master(struct judge *j, struct hold *hold,
     p10_shortened(j, hold, record);
     if (e->by == HISTORY_BY_RENEW)
         p4_renewed(j, hold, was_held);
+    if (e->by == HISTORY_BY_RENEW && hold->class == CLASS_PERMIT &&
+        state_decides(j, e->source.number))
+        state_unowe(j, hold); /* it had lapsed, and nobody had taken it */
     if (e->by == HISTORY_BY_ACQUIRE && !was_held)
         p5_in_order(j, hold);
     if (e->token != HISTORY_NONE && e->token != 0)
@@ -182,19 +185,36 @@ static void on_freed(struct judge *j, struct party *p,
     state_tidy(j, lock);
 }
 
+/* Somebody's FLUSHALL, say, has deleted the number of permits, and those that are out
+ * were on another server just then: what is left of both is half a semaphore, until
+ * both are gone. */
+static void note_halves(struct judge *j, struct lock *lock,
+                        const struct history_event *e)
+{
+    if (e->n != HISTORY_NONE || e->by == HISTORY_BY_REPLICATION)
+        return;
+    lock->halved.line = 0;
+    for (const struct hold *hold = lock->holds; hold; hold = hold->next)
+        if (hold->class == CLASS_PERMIT && hold->records)
+            lock->halved = j->now;
+}
+
 static void on_stock(struct judge *j, struct party *p,
                      const struct history_event *e)
 {
     struct lock *lock = state_lock(j, e->lock, true);
     struct stock *stock = state_stock(lock, p->source.number);
 
-    if (e->kind == HISTORY_KIND_SEMAPHORE || e->kind == HISTORY_KIND_LATCH)
+    if (e->kind == HISTORY_KIND_SEMAPHORE || e->kind == HISTORY_KIND_LATCH) {
         count_stock(j, lock, stock, e);
-    else
+    } else {
         p11_stock(j, lock, stock, e);
+        note_halves(j, lock, e);
+    }
     if (stock->n <= 0 && e->n > 0)
         stock->present = j->now;
     stock->n = e->n;
+    stock->until_us = e->until_us;
     stock->last = j->now;
     if (e->by == HISTORY_BY_SET)
         lock->permits = e->n;

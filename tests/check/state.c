@@ -345,7 +345,8 @@ struct stock *state_stock(struct lock *lock, uint32_t server)
     if (stock)
         return stock;
     stock = must_have(calloc(1, sizeof *stock));
-    *stock = (struct stock){lock->stocks, server, HISTORY_NONE, {0, 0}, {0, 0}};
+    *stock = (struct stock){lock->stocks, server, HISTORY_NONE, HISTORY_NONE, {0, 0},
+                             {0, 0}};
     return lock->stocks = stock;
 }
 

@@ -72,6 +72,7 @@ struct stock {
     struct stock *next;
     uint32_t server;
     int64_t n;                  /* or NONE */
+    int64_t until_us;           /* then the key expires; or NONE */
     struct moment last;
     struct moment present;      /* since then it has been more than 0 */
 };
@@ -179,6 +180,7 @@ struct lock {
     struct stock *stocks;
     struct question *questions; /* count.h */
     struct moment disturbed;    /* the last fault that changed a number */
+    struct moment halved;       /* half of the semaphore has been deleted */
     int64_t permits;            /* as it was made, wherever it is now; 0: unknown */
 };
 

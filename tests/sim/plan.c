@@ -622,12 +622,36 @@ static void be_counted(struct plan *plan, int64_t lock, int64_t family,
         be_latch(plan, lock, dice);
 }
 
+/* What all names are to be, or -1. */
+static int64_t the_only = -1;
+
+bool plan_only(const char *family)
+{
+    static const int64_t families[] = {FAMILY_SPIN, FAMILY_PERMIT,
+                                       FAMILY_SEMAPHORE, FAMILY_LATCH};
+
+    for (size_t i = 0; i < DRAW_COUNT(families); i++)
+        if (strcmp(family, plan_family_name(families[i])) == 0)
+            the_only = families[i];
+    return the_only >= 0;
+}
+
+/* They become what they are to be when the rest has been drawn. */
+static void be_plain(struct plan *plan)
+{
+    for (size_t i = 0; i < plan->lock_count; i++)
+        plan->locks[i].family = FAMILY_PLAIN;
+}
+
 /* A scene of such has nothing else. */
 static bool is_to_be_counted(const struct plan *plan, int64_t lock,
                              uint64_t *dice)
 {
     int64_t family = plan->locks[lock].family;
 
+    if (the_only >= 0)
+        return the_only != FAMILY_SPIN && family == FAMILY_PLAIN &&
+               may_have_two_keys(plan, lock);
     return (family == FAMILY_PLAIN || family == FAMILY_NONREENTRANT) &&
            (draw_one_in(dice, 2) || plan->head.scene == SCENE_COUNTED) &&
            may_have_two_keys(plan, lock);
@@ -641,9 +665,12 @@ static void draw_permits(struct plan *plan, uint64_t seed)
     uint64_t dice = dice_stream(seed, "permits");
 
     for (int64_t i = 0; i < (int64_t)plan->lock_count; i++) {
-        if (is_to_be_counted(plan, i, &dice))
-            be_counted(plan, i, draw_pick(&dice, families, DRAW_COUNT(families)),
-                       &dice);
+        int64_t family;
+
+        if (!is_to_be_counted(plan, i, &dice))
+            continue;
+        family = draw_pick(&dice, families, DRAW_COUNT(families));
+        be_counted(plan, i, the_only >= 0 ? the_only : family, &dice);
     }
 }
 
@@ -655,7 +682,7 @@ static void draw_spins(struct plan *plan, uint64_t seed)
     for (size_t i = 0; i < plan->lock_count; i++) {
         int64_t *family = &plan->locks[i].family;
 
-        if (!draw_one_in(&dice, 3))
+        if (!draw_one_in(&dice, 3) && the_only != FAMILY_SPIN)
             continue;
         if (*family == FAMILY_PLAIN)
             *family = FAMILY_SPIN;
@@ -683,6 +710,8 @@ void plan_draw(struct plan *plan, uint64_t seed)
     draw_head(plan, seed);
     draw_programs(plan, seed);
     draw_locks(plan, seed);
+    if (the_only >= 0)
+        be_plain(plan);
     if (plan->head.scene == SCENE_NONE)
         draw_by_chance(plan, seed);
     else

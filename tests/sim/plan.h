@@ -220,6 +220,11 @@ struct plan {
 /* plan_draw - the plan of a seed. The same at every run. */
 void plan_draw(struct plan *plan, uint64_t seed);
 
+/* plan_only - from now on, of plans that are drawn, all names but those of scenes of
+ *             queues are of this family: spin, permit, semaphore, latch. False: it
+ *             is none of these. */
+bool plan_only(const char *family);
+
 /* plan_print - as text, a line for each part; what is 0 is left out.
  * plan_read  - what plan_print wrote; false, and a line to stderr, if it is no
  *              plan. */
@@ -247,6 +252,7 @@ bool plan_has_permits(const struct plan *plan, int64_t lock);
 const char *plan_lock_name(const struct plan *plan, int64_t lock);
 const char *plan_trouble_name(int64_t trouble);
 const char *plan_verb_name(int64_t verb);
+const char *plan_family_name(int64_t family);
 const char *plan_deployment_name(int64_t deployment);
 
 /* plan_has_sides - has a lock of this family two sides?

@@ -81,6 +81,11 @@ const char *plan_verb_name(int64_t verb)
     return verb_names[verb];
 }
 
+const char *plan_family_name(int64_t family)
+{
+    return family_names[family];
+}
+
 const char *plan_deployment_name(int64_t deployment)
 {
     return deployment_names[deployment];

@@ -38,6 +38,7 @@ static const char *program_name;
 static const char help[] =
     "usage: sim [--seconds N | --seeds A..B | --seed N | --plan FILE] [--jobs N]\n"
     "           [--story] [--history FILE] [--wire] [--print] [--runs N] [--all]\n"
+    "           [--family F]\n"
     "\n"
     "  --seconds N     fresh seeds for N seconds (default: 10); the first is named\n"
     "  --seeds A..B    these, B excluded\n"
@@ -50,6 +51,7 @@ static const char help[] =
     "  --print         of one plan: print it\n"
     "  --runs N        how many runs shrinking may take (default: 500)\n"
     "  --all           go on after a failure, and shrink none\n"
+    "  --family F      all names are spin, permit, semaphore or latch\n"
     "  --help          this text\n"
     "\n"
     "A failure is shrunk, and told as a story; its plan is written to\n"
@@ -331,6 +333,7 @@ static const struct option options[] = {
     {"plan", required_argument, NULL, 'p'},
     {"jobs", required_argument, NULL, 'j'},
     {"runs", required_argument, NULL, 'r'},
+    {"family", required_argument, NULL, 'f'},
     {"history", required_argument, NULL, 'h'},
     {"story", no_argument, NULL, 't'},
     {"print", no_argument, NULL, 'P'},
@@ -357,6 +360,8 @@ static bool take(struct settings *set, int option)
         return true;
     case 'j':
         return (set->jobs = atoi(optarg)) > 0;
+    case 'f':
+        return plan_only(optarg);
     case 'r':
         return (set->runs = atoi(optarg)) >= 0;
     case 'h':

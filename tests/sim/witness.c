@@ -555,7 +555,7 @@ void witness_init(struct witness *w, struct sim *sim, int64_t server,
     w->model = model;
     w->owner_why = HISTORY_WHY_DELETED;
     for (size_t i = 0; i < PLAN_LOCKS_MAX; i++)
-        w->stocks[i] = HISTORY_NONE;
+        w->stocks[i] = w->stocks_until_us[i] = HISTORY_NONE;
     model_observe(model, &observer);
 }
 

@@ -41,6 +41,7 @@ struct witness {
     } locks[PLAN_LOCKS_MAX];
     struct witness_queue queues[PLAN_LOCKS_MAX];
     int64_t stocks[PLAN_LOCKS_MAX]; /* permits, written last; or NONE */
+    int64_t stocks_until_us[PLAN_LOCKS_MAX]; /* likewise, their key's end */
     char question[WITNESS_HOLD_MAX]; /* of the last script that counts; "" */
 };
 

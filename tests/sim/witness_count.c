@@ -39,6 +39,7 @@ static void write_stock(struct witness *w, size_t lock, enum history_by by,
     e.kind = kind_of(w, lock);
     e.n = w->stocks[lock];
     e.by = by;
+    e.until_us = w->stocks_until_us[lock];
     if (hold[0] != '\0')
         e.hold = history_text(hold);
     sim_write(w->sim, &e);
@@ -95,12 +96,30 @@ static enum history_by by_whom(const struct witness *w,
                                                            : by;
 }
 
+/* It has one by an operator's doing. That is news, though the number stays. */
+static void see_end(struct witness *w, struct model *m, size_t lock,
+                    const char *name)
+{
+    struct model_key key;
+    int64_t until_us = HISTORY_NONE;
+
+    if (model_look(m, 0, name, strlen(name), &key) && key.expires_ms >= 0)
+        until_us = key.expires_ms * 1000;
+    if (until_us == w->stocks_until_us[lock])
+        return;
+    w->stocks_until_us[lock] = until_us;
+    if (w->stocks[lock] != HISTORY_NONE)
+        write_stock(w, lock, HISTORY_BY_REPLICATION, "");
+}
+
 void witness_count_look(struct witness *w, struct model *m, size_t lock,
                         const struct model_change *c, enum history_by by)
 {
     const char *name = plan_lock_name(w->sim->plan, (int64_t)lock);
 
-    if (c->len == strlen(name) && memcmp(c->key, name, c->len) == 0)
-        witness_stock(w, lock, witness_available(m, name), by_whom(w, c, by),
-                      c->sha && counts(c->sha) ? w->question : "");
+    if (c->len != strlen(name) || memcmp(c->key, name, c->len) != 0)
+        return;
+    see_end(w, m, lock, name);
+    witness_stock(w, lock, witness_available(m, name), by_whom(w, c, by),
+                  c->sha && counts(c->sha) ? w->question : "");
 }

@@ -141,17 +141,29 @@ static void look(struct witness *w, struct model *m, size_t lock,
     size_t count = count_out(m, out);
     int64_t left = witness_available(m, name), until_us;
 
-    witness_stock(w, lock, left == HISTORY_NONE ? left : left + (int64_t)count,
-              why == HISTORY_WHY_FORCED ? HISTORY_BY_RELEASE : by, "");
+    if (left != HISTORY_NONE)
+        witness_stock(w, lock, left + (int64_t)count, by, "");
     witness_begin(w, lock);
     for (size_t i = 0; i < count; i++)
         witness_mark(w, lock, out_at(w, m, out, i, &until_us));
     witness_free_rest(w, lock, why_freed(by, why));
+    if (left == HISTORY_NONE)
+        witness_stock(w, lock, left, by, "");
     for (size_t i = 0; i < count; i++) {
         struct model_text field = out_at(w, m, out, i, &until_us);
 
         witness_see(w, lock, field, until_us, by);
     }
+}
+
+/* A key that goes to another server takes what it says with it. */
+static enum history_by by_whom(const struct witness *w,
+                               const struct model_change *c, enum history_by by,
+                               enum history_why why)
+{
+    if (c->cause == MODEL_BY_OWNER && w->is_moving)
+        return HISTORY_BY_REPLICATION;
+    return why == HISTORY_WHY_FORCED ? HISTORY_BY_RELEASE : by;
 }
 
 void witness_permit_look(struct witness *w, struct model *m, size_t lock,
@@ -163,5 +175,5 @@ void witness_permit_look(struct witness *w, struct model *m, size_t lock,
 
     witness_out_key(out, sizeof out, name);
     if (is_key(c, name) || is_key(c, out))
-        look(w, m, lock, name, out, by, why);
+        look(w, m, lock, name, out, by_whom(w, c, by, why), why);
 }
