@@ -235,6 +235,31 @@ START_TEST(silent_members_are_not_waited_for_while_others_are_in_the_way)
 }
 END_TEST
 
+/* Also in a call before. */
+START_TEST(who_failed_before_is_not_waited_for_while_others_are_in_the_way)
+{
+    struct hf_quorum_wish wish = {HF_FOREVER, 0, HEAL_MS, 7};
+
+    begin(3, HF_FOREVER, 0);
+    ck_assert_all_asked(NOW);
+    say(0, HF_E_CONNECT);
+    say(1, HF_OK);
+    say(2, HF_OK);
+    ck_assert_held(NOW);
+    hf_quorum_turn_release(&turn);
+    for (uint32_t i = 1; i < 3; i++) {
+        ck_assert_does(QUORUM_GIVE_BACK, i, NOW);
+        hf_quorum_turn_gave(&turn, i);
+    }
+    ck_assert_ends(HF_OK, NOW);
+    hf_quorum_turn_acquire(&turn, NOW, &wish);
+    ck_assert_all_asked(NOW);
+    say(1, HF_TIMEOUT);
+    ck_assert_does(QUORUM_CANCEL, 0, NOW); /* at once; and 1 is the first */
+    ck_assert_int_eq(ck_assert_asks(1, NOW), HF_FOREVER);
+}
+END_TEST
+
 START_TEST(one_try_is_one_try_of_each)
 {
     begin(3, 0, 0);
@@ -655,6 +680,8 @@ int main(void)
     tcase_add_test(c, a_fill_that_fails_gives_all_back);
     tcase_add_test(
         c, silent_members_are_not_waited_for_while_others_are_in_the_way);
+    tcase_add_test(
+        c, who_failed_before_is_not_waited_for_while_others_are_in_the_way);
     tcase_add_test(c, one_try_is_one_try_of_each);
     tcase_add_test(c, the_end_of_the_wait_ends_it_wherever_it_stands);
     tcase_add_test(c, what_is_not_safe_is_asked_for_again_a_few_times);
