@@ -188,6 +188,26 @@ START_TEST(signal_is_forwarded_and_its_death_reported)
 }
 END_TEST
 
+/* `elect` has to end by it, wherever the round stands. */
+START_TEST(signal_behind_the_command_is_noted)
+{
+    begin();
+    run_command();
+    (void)happens(CLI_EV_ENDED, 0);
+    (void)happens(CLI_EV_EMPTY, 0);
+    ck_assert_int_eq(run.state, CLI_RELEASING);
+    if (_i == 1)
+        (void)happens(CLI_EV_RELEASED, HF_OK);
+    (void)happens(CLI_EV_SIGNAL, SIGUSR1);
+    ck_assert_int_eq(run.late_signal, 0);
+    (void)happens(CLI_EV_SIGNAL, SIGTERM);
+    ck_assert_int_eq(run.state, CLI_DONE);
+    (void)happens(CLI_EV_SIGNAL, SIGHUP);
+    ck_assert_int_eq(run.late_signal, SIGTERM);
+    leaves_with(0);
+}
+END_TEST
+
 /* RUN-6: the time from TERM to KILL, whoever sent it; but not from INT. */
 START_TEST(command_that_ignores_term_is_killed_and_one_that_ignores_int_is_not)
 {
@@ -719,6 +739,7 @@ static TCase *case_end(void)
 
     tcase_add_loop_test(c, own_end_keeps_its_code, 0, 10);
     tcase_add_test(c, signal_is_forwarded_and_its_death_reported);
+    tcase_add_loop_test(c, signal_behind_the_command_is_noted, 0, 2);
     tcase_add_test(
         c, command_that_ignores_term_is_killed_and_one_that_ignores_int_is_not);
     tcase_add_loop_test(c,

@@ -335,6 +335,7 @@ struct cli_round cli_round_play(const struct cli_run_options *options,
     return (struct cli_round){.code = rc,
                               .has_run = run.state.has_run,
                               .is_told = is_told(&run.state),
+                              .late_signal = run.state.late_signal,
                               .die_of = run.state.die_of,
                               .is_for_all = run.state.is_for_all};
 }

@@ -10,6 +10,7 @@ struct cli_round {
     int code;                   /* the exit code, if this is the last one */
     bool has_run;               /* the lock was ours, and the command started */
     bool is_told;               /* TERM, INT or QUIT ended it */
+    int late_signal;            /* state.h */
     int die_of;                 /* state.h */
     bool is_for_all;
 };

@@ -292,6 +292,16 @@ static unsigned forward(struct cli_run *r, int signal)
     return CLI_DO_FORWARD | stop(r, later(r->now_ms, r->rules.kill_after_ms));
 }
 
+/* The command has ended: this is for us alone. */
+static bool note_late(struct cli_run *r, int signal)
+{
+    bool ends = cli_signals_end_programs(signal);
+
+    if (ends && r->late_signal == 0)
+        r->late_signal = signal;
+    return ends;
+}
+
 /* RUN-7 */
 static void note_death(struct cli_run *r, const struct cli_run_event *ev)
 {
@@ -418,7 +428,7 @@ static unsigned move(struct cli_run *r, const struct cli_run_event *ev)
         return release(r);
 
     case EDGE(CLI_KEEPING, CLI_EV_SIGNAL):
-        return cli_signals_end_programs(ev->number) ? begin_release(r) : 0;
+        return note_late(r, ev->number) ? begin_release(r) : 0;
     case EDGE(CLI_KEEPING, CLI_EV_LOST): /* RUN-4: keep its code */
         return begin_release(r);
     case EDGE(CLI_KEEPING, CLI_EV_TIME):
@@ -427,9 +437,13 @@ static unsigned move(struct cli_run *r, const struct cli_run_event *ev)
     case EDGE(CLI_RELEASING, CLI_EV_RELEASED):
         return released(r, ev->number);
     case EDGE(CLI_RELEASING, CLI_EV_SIGNAL):
-        return cli_signals_end_programs(ev->number) ? give_up_release(r) : 0;
+        return note_late(r, ev->number) ? give_up_release(r) : 0;
     case EDGE(CLI_RELEASING, CLI_EV_TIME):
         return look_at_release(r);
+
+    case EDGE(CLI_DONE, CLI_EV_SIGNAL):
+        (void)note_late(r, ev->number);
+        return 0;
     default: /* late events, and TIME, which was handled */
         return 0;
     }

@@ -92,6 +92,8 @@ struct cli_run {
     bool is_max_hold;           /* max_hold ended it */
     bool is_told;               /* a signal that ends programs was forwarded */
     uint64_t told;              /* which: a bit each */
+    int late_signal;            /* the first one that ends programs and came when
+                                   the command had ended; 0: none */
     int die_of;                 /* DONE: if not 0, end by this signal instead of
                                    with `code` */
     bool is_for_all;            /* and so shall our process group */

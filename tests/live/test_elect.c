@@ -142,6 +142,22 @@ START_TEST(a_signal_ends_it_between_two_terms)
 }
 END_TEST
 
+/* The command has ended; the server does not say that the lock is free. */
+START_TEST(a_signal_ends_it_while_it_releases)
+{
+    struct process *p = holdfast(server, "elect", QUICK, "--status-fd", "3", "x",
+                                 SH, "echo up; read go", NULL);
+
+    (void)await_line(p, OUT, "up");
+    server_pause(server);
+    say(p, "go\n");
+    (void)await_line(p, STATUS, "\"exit\"");
+    (void)kill(pid_of(p), SIGTERM);
+    ck_assert_int_eq(finish(p), 1000 + SIGTERM);
+    server_resume(server);
+}
+END_TEST
+
 START_TEST(what_would_fail_again_ends_it)
 {
     static const struct {
@@ -205,6 +221,7 @@ int main(void)
     tcase_add_loop_test(c, a_signal_ends_it_while_it_waits, SIGHUP, SIGQUIT + 1);
     tcase_add_test(c, a_command_that_ends_by_a_signal_is_the_last);
     tcase_add_test(c, a_signal_ends_it_between_two_terms);
+    tcase_add_test(c, a_signal_ends_it_while_it_releases);
     tcase_add_loop_test(c, what_would_fail_again_ends_it, 0, 2);
     tcase_add_test(c, a_server_that_never_answered_ends_it);
     tcase_add_test(c, a_server_that_comes_back_is_asked_again);
