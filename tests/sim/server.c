@@ -295,6 +295,7 @@ void server_free(struct server *s)
     if (!s)
         return;
     server_unfollow(s);
+    world_cancel(s->sim->world, &s->tick); /* a key that expires yet */
     model_free(s->model);
     witness_free(&s->witness);
     while (s->conns) {
