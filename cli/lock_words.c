@@ -10,7 +10,9 @@ const char *cli_kind_word(enum hf_lock_kind kind)
                                         [HF_KIND_FAIR] = "fair",
                                         [HF_KIND_READ] = "read",
                                         [HF_KIND_WRITE] = "write",
-                                        [HF_KIND_MULTI] = "multi"};
+                                        [HF_KIND_MULTI] = "multi",
+                                        [HF_KIND_PERMIT] = "permit",
+                                        [HF_KIND_VALUE] = "value"};
 
     return words[kind];
 }

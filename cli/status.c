@@ -4,28 +4,49 @@
 
 #include "cli/common.h"
 #include "cli/lock_words.h"
+#include "cli/look_up.h"
 #include "cli/report.h"
 
 /* ---- one lock ---- */
 
-static void print_text(const char *name, const struct hf_lock_info *info)
+/* A multi-lock counts each value, others no re-entries. */
+static bool has_count(const struct hf_lock_info *info)
 {
-    char quoted[CLI_QUOTE_MAX], holder[CLI_QUOTE_MAX], ttl[CLI_SPAN_MAX];
+    return info->kind != HF_KIND_MULTI && info->kind != HF_KIND_VALUE;
+}
+
+static void print_holder(const struct hf_lock_info *info)
+{
+    char holder[CLI_QUOTE_MAX];
     bool is_plain = info->kind == HF_KIND_PLAIN;
 
-    (void)cli_quote(quoted, name, strlen(name));
-    if (!info->is_locked) {
-        (void)printf("%s: free\n", quoted);
-        return;
-    }
-    (void)printf("%s: %s%sheld by %s", quoted,
+    (void)printf("%s%sheld by %s",
                  is_plain ? "" : hf_lock_kind_text(info->kind),
                  is_plain ? "" : " ",
                  cli_quote(holder, info->holder, info->holder_len));
     if (info->holders > 1)
         (void)printf(" and %lld more", (long long)info->holders - 1);
-    if (info->kind != HF_KIND_MULTI) /* a multi-lock counts each value */
+    if (has_count(info))
         (void)printf(", hold count %lld", (long long)info->hold_count);
+}
+
+static void print_text(const char *name, const struct hf_lock_info *info)
+{
+    char quoted[CLI_QUOTE_MAX], ttl[CLI_SPAN_MAX];
+
+    (void)printf("%s: ", cli_quote(quoted, name, strlen(name)));
+    if (!info->is_locked) {
+        if (info->kind == HF_KIND_PERMIT)
+            (void)printf("a number of permits, or a counter: %lld\n",
+                         (long long)info->hold_count);
+        else
+            (void)puts("free");
+        return;
+    }
+    if (info->kind == HF_KIND_PERMIT)
+        (void)printf("permits out: %lld", (long long)info->holders);
+    else
+        print_holder(info);
     (void)fputs(", ", stdout);
     if (info->ttl_ms >= 0)
         (void)printf("TTL %s\n", cli_span(ttl, info->ttl_ms));
@@ -43,17 +64,14 @@ static int print(const struct cli_common *common, const char *name,
     return CLI_GO_ON;
 }
 
-static int print_lock(const struct cli_common *common, struct hf_lock *lock,
+static int print_lock(const struct cli_common *common,
+                      struct hf_client *client, struct hf_lock **lock,
                       const char *name)
 {
     struct hf_lock_info info = {0};
-    struct hf_error err = {0};
-    hf_status status = hf_lock_inspect(lock, &info, &err);
-    int rc;
+    int rc = cli_look_up(lock, client, name, &info);
 
-    if (status < 0)
-        return cli_fail_status(status, &err);
-    if ((rc = print(common, name, &info)) != CLI_GO_ON)
+    if (rc != CLI_GO_ON || (rc = print(common, name, &info)) != CLI_GO_ON)
         return rc;
     return info.is_locked ? CLI_OK : CLI_NO;
 }
@@ -79,7 +97,7 @@ static int print_locks(const struct cli_common *common,
         int rc = cli_lock_open(&lock, client, HF_KIND_PLAIN, *names);
 
         if (rc == CLI_GO_ON)
-            rc = print_lock(common, lock, *names);
+            rc = print_lock(common, client, &lock, *names);
         else if (lock)
             is_reachable = cli_common_is_cluster(common);
         hf_lock_free(lock);
@@ -123,7 +141,7 @@ const struct cli_command cli_status_command = {
         "usage: holdfast status [option]... NAME...\n"
         "\n"
         "Shows of each lock: its owner, its hold count, its TTL; and its kind, if\n"
-        "it is one of Redisson's others: fair, read, write, multi.\n"
+        "it is no plain one: fair, read, write, multi, value, permit.\n"
         "Exit code: 0 all are held, 1 at least one is free, 125 trouble.\n"
         "\n" CLI_COMMON_HELP,
     .main = main_status,

@@ -6,6 +6,7 @@
 
 #include "cli/common.h"
 #include "cli/json.h"
+#include "cli/look_up.h"
 #include "cli/report.h"
 
 enum { OWNER = 1, FORCE, YES };
@@ -103,13 +104,26 @@ static int release_of(const struct unlock *u, const char *owner)
 
 /* The library refuses the rest, too. But nobody is asked for a "yes" that
  * cannot be carried out. */
+static bool is_foreign(const struct hf_lock_info *info)
+{
+    return info->kind == HF_KIND_VALUE && info->ttl_ms < 0;
+}
+
 static bool can_release(const struct hf_lock_info *info)
 {
-    return info->kind != HF_KIND_MULTI && info->holders == 1;
+    return info->kind != HF_KIND_MULTI && info->kind != HF_KIND_PERMIT &&
+           !is_foreign(info) && info->holders == 1;
 }
 
 static int refuse(const struct unlock *u, const struct hf_lock_info *info)
 {
+    if (info->kind == HF_KIND_PERMIT)
+        return cli_fail("%s has permits, which their holders give back, or "
+                        "their leases; nothing is changed", u->quoted);
+    if (is_foreign(info))
+        return cli_fail("%s is a string without a TTL, which may be no lock; "
+                        "nothing is changed. --owner with its text releases it",
+                        u->quoted);
     if (info->kind != HF_KIND_MULTI)
         return cli_fail("%s has %lld holders, and is released by force only "
                         "from one; nothing is changed",
@@ -155,25 +169,13 @@ static int release_by_force(const struct unlock *u,
 
 /* ---- the subcommand ---- */
 
-/* A kind of lock is released by its own script. */
-static int become_its_kind(struct unlock *u, struct hf_client *client,
-                           enum hf_lock_kind kind)
-{
-    if (kind != HF_KIND_FAIR && kind != HF_KIND_READ && kind != HF_KIND_WRITE)
-        return CLI_GO_ON;
-    hf_lock_free(u->lock);
-    return cli_lock_open(&u->lock, client, kind, u->name);
-}
-
 static int unlock_connected(struct unlock *u, struct hf_client *client)
 {
     struct hf_lock_info info = {0};
     int rc = cli_lock_open(&u->lock, client, HF_KIND_PLAIN, u->name);
 
     if (rc == CLI_GO_ON)
-        rc = inspect(u, &info);
-    if (rc == CLI_GO_ON)
-        rc = become_its_kind(u, client, info.kind);
+        rc = cli_look_up(&u->lock, client, u->name, &info);
     if (rc == CLI_GO_ON)
         rc = u->owner ? release_of(u, u->owner) : release_by_force(u, &info);
     hf_lock_free(u->lock);

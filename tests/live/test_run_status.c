@@ -54,13 +54,13 @@ START_TEST(of_several_locks_the_worst_counts)
 
     hold_by_other("x", 60000);
     hold_by_other("y", 60000);
-    (void)server_ask(server, "SET text value");
+    (void)server_ask(server, "RPUSH text value");
     ck_assert_int_eq(finish(holdfast(server, "status", "x", "y", NULL)), 0);
     ck_assert_int_eq(finish(holdfast(server, "status", "x", "z", NULL)), 1);
     p = holdfast(server, "status", "text", "z", "x", NULL);
     ck_assert_int_eq(finish(p), 125);
     ck_assert_ptr_nonnull(strstr(await_end(p, OUT), "z: free\nx: held by "));
-    ck_assert_ptr_nonnull(strstr(await_end(p, ERR), "WRONGTYPE"));
+    ck_assert_ptr_nonnull(strstr(await_end(p, ERR), "a type that no lock has"));
 }
 END_TEST
 
@@ -79,6 +79,66 @@ START_TEST(json_has_a_line_for_each)
     ck_assert_str_eq(await_line(p, OUT, ""),
                      "{\"name\":\"a\\\"b\",\"held\":false}");
     ck_assert_int_eq(finish(p), 1);
+}
+END_TEST
+
+/* What is no hash: what it may be, and what `unlock --force` says. */
+static const struct {
+    const char *made, *shown, *forced;
+    int shown_code, forced_code;
+} strings[] = {
+    {"SET x " OTHER " PX 60000", "x: value lock held by " OTHER ", TTL 59.",
+     "x: released; it was held by " OTHER, 0, 0},
+    {"SET x text", "x: value lock held by text, no TTL",
+     "may be no lock; nothing is changed", 0, 125},
+    {"SET x 3", "x: a number of permits, or a counter: 3", "it is free", 1, 1},
+    {"SADD x text", "a type that no lock has", "a type that no lock has", 125,
+     125},
+};
+
+static const char *all_words(struct process *p)
+{
+    static char words[2000];
+
+    (void)snprintf(words, sizeof words, "%s", await_end(p, OUT));
+    (void)snprintf(words + strlen(words), sizeof words - strlen(words), "%s",
+                   await_end(p, ERR));
+    return words;
+}
+
+START_TEST(what_is_no_hash_is_looked_at_twice)
+{
+    struct process *p;
+
+    (void)server_ask(server, strings[_i].made);
+    p = holdfast(server, "status", "x", NULL);
+    ck_assert_int_eq(finish(p), strings[_i].shown_code);
+    ck_assert_ptr_nonnull(strstr(all_words(p), strings[_i].shown));
+    p = holdfast(server, "unlock", "--force", "-y", "x", NULL);
+    ck_assert_int_eq(finish(p), strings[_i].forced_code);
+    ck_assert_ptr_nonnull(strstr(all_words(p), strings[_i].forced));
+    ck_assert_int_eq(server_ask_int(server, "EXISTS x"),
+                     strings[_i].forced_code != 0);
+}
+END_TEST
+
+START_TEST(permits_that_are_out_are_counted)
+{
+    struct process *p = holdfast(server, "run", "--permits", "2", "x", SH,
+                                 "echo ready; read go", NULL);
+    struct process *asked;
+
+    (void)await_line(p, OUT, "ready");
+    asked = holdfast(server, "status", "x", NULL);
+    ck_assert_int_eq(finish(asked), 0);
+    (void)await_line(asked, OUT, "x: permits out: 1, TTL ");
+    asked = holdfast(server, "status", "--json", "x", NULL);
+    ck_assert_str_eq(member(await_line(asked, OUT, "x"), "kind"), "permit");
+    asked = holdfast(server, "unlock", "--force", "-y", "x", NULL);
+    ck_assert_int_eq(finish(asked), 125);
+    ck_assert_ptr_nonnull(strstr(await_end(asked, ERR), "nothing is changed"));
+    say(p, "go\n");
+    ck_assert_int_eq(finish(p), 0);
 }
 END_TEST
 
@@ -467,6 +527,8 @@ int main(void)
     tcase_add_test(status, quiet_status_has_only_a_code);
     tcase_add_test(status, of_several_locks_the_worst_counts);
     tcase_add_test(status, json_has_a_line_for_each);
+    tcase_add_loop_test(status, what_is_no_hash_is_looked_at_twice, 0, ROWS(strings));
+    tcase_add_test(status, permits_that_are_out_are_counted);
     tcase_add_test(status, lock_without_ttl_is_said_to_stay);
     tcase_add_loop_test(status, hash_of_an_application_is_no_lock_for_any_command,
                         0, ROWS(no_locks));
