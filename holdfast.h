@@ -6,3 +6,4 @@
 #include "lock/quorum.h"
 #include "lock/permits.h"
 #include "lock/semaphore.h"
+#include "lock/token.h"

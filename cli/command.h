@@ -9,7 +9,7 @@ struct cli_common;
 enum cli_exit {
     CLI_OK = 0,
     CLI_NO = 1,                 /* status: free; unlock: not held by that one;
-                                   ls: not all of them */
+                                   ls: not all of them; fence: none, stale */
     CLI_NOT_ACQUIRED = 75,      /* EX_TEMPFAIL of sysexits.h; -E changes it */
     CLI_LOST = 122,             /* release: OWNER does not hold it any more */
     CLI_MAX_HOLD = 124,         /* as timeout(1) */
@@ -35,6 +35,7 @@ extern const struct cli_command cli_elect_command;
 extern const struct cli_command cli_acquire_command;
 extern const struct cli_command cli_release_command;
 extern const struct cli_command cli_status_command;
+extern const struct cli_command cli_fence_command;
 extern const struct cli_command cli_ls_command;
 extern const struct cli_command cli_unlock_command;
 extern const struct cli_command cli_doctor_command;

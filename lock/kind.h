@@ -87,6 +87,8 @@ struct hf_kind {
  * acquire is given the counter of the tokens. Source: WIRE 10. */
 #define KIND_COUNTER "redisson_lock_token"
 #define KIND_NUMBERS(KEYS) .keys = (KEYS), .takes_retention = true
+#define KIND_READS_COUNTER(KEYS) \
+    .steps[STEP_READ] = {.script = &hf_script_count_read, .keys = (KEYS)}
 
 extern const struct hf_kind hf_kind_reentrant, hf_kind_nonreentrant,
     hf_kind_fenced, hf_kind_fair, hf_kind_nonreentrant_fair, hf_kind_read,

@@ -49,6 +49,7 @@ const struct hf_kind hf_kind_fenced_fair = {
     WHAT_ALL_ARE,
     .keys = {QUEUE, KIND_COUNTER},
     STEPS_OF(KIND_NUMBERS(3)),
+    KIND_READS_COUNTER(3),
 };
 
 /* An owner that asks for what it holds is refused. */
@@ -64,4 +65,5 @@ const struct hf_kind hf_kind_fenced_nonreentrant_fair = {
     WHAT_ALL_ARE,
     .keys = {QUEUE, KIND_COUNTER},
     STEPS_OF(KIND_NUMBERS(3)),
+    KIND_READS_COUNTER(3),
 };

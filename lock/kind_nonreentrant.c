@@ -19,4 +19,5 @@ const struct hf_kind hf_kind_fenced_nonreentrant = {
     WHAT_BOTH_ARE,
     .keys = {KIND_COUNTER},
     KIND_STEPS_OF_PLAIN(KIND_NUMBERS(1)),
+    KIND_READS_COUNTER(1),
 };

@@ -60,4 +60,5 @@ const struct hf_kind hf_kind_fenced_write = {
     WHAT_WRITERS_ARE,
     .keys = {KIND_COUNTER},
     STEPS_OF_WRITERS(KIND_NUMBERS(1)),
+    KIND_READS_COUNTER(1),
 };

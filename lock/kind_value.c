@@ -28,4 +28,5 @@ const struct hf_kind hf_kind_fenced_value = {
     WHAT_BOTH_ARE,
     .keys = {KIND_COUNTER},
     STEPS_OF(KIND_NUMBERS(1)),
+    KIND_READS_COUNTER(1),
 };

@@ -6,7 +6,7 @@ tls_yes  := tls_openssl tls_openssl_settings tls_openssl_words
 tls_no   := tls_none
 
 # The installed headers: all that a program may include.
-HEADERS := holdfast.h resp/base.h resp/resp.h net/net.h lock/connect.h lock/lock.h lock/semaphore.h lock/latch.h lock/multi.h lock/quorum.h lock/permits.h lock/election.h
+HEADERS := holdfast.h resp/base.h resp/resp.h net/net.h lock/connect.h lock/lock.h lock/semaphore.h lock/latch.h lock/multi.h lock/quorum.h lock/permits.h lock/token.h lock/election.h
 
 RESP := status parse value copy double encode
 NET  := $(addprefix base/,endpoint error hash histogram mem random status \
@@ -24,7 +24,7 @@ LOCK := scripts kind kind_reentrant kind_nonreentrant kind_spin kind_value kind_
         kind_read_write kind_semaphore kind_latch kind_permit \
         names reply status channel wait claims lease call log table hold_lookup args op \
         hold notice line reentry count acquire release wake orphan query watchdog close \
-        client ask lock semaphore latch permits multi_turn multi multi_call quorum_turn quorum quorum_said quorum_call election
+        client ask lock semaphore latch permits token multi_turn multi multi_call quorum_turn quorum quorum_said quorum_call election
 CLI  := $(basename $(wildcard cli/*.c cli/*/*.c))
 
 SCRIPTS := acquire count_read count_set fair_acquire fair_release \
@@ -64,7 +64,7 @@ LIVE := url slot cluster_map cluster cluster_wait cluster_moves cluster_failover
         lock_shorter lock_cuts lock_faults lock_clock lock_network \
         semaphore latch permits lock_forged lock_acl lock_ghosts lock_full lock_replicas lock_memory \
         lock_end lock_close lock_soak rw_scripts lifecycle run run_loss \
-        run_signals run_kinds run_sets elect acquire run_guard run_status run_slot \
+        run_signals run_kinds run_fence run_sets elect acquire run_guard run_status run_slot \
         lock_rw model model_cluster resp_check doctor ls multi multi_faults quorum election examples fencing \
         $(tls_live_$(TLS))
 FUZZ := resp_parse resp_twin resp_encode cli_resp url topology

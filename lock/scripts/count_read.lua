@@ -1,6 +1,6 @@
--- How many permits are available, or how far a latch is from 0.
--- KEYS  semaphore or latch
+-- How many permits are available, how far a latch is from 0, or the latest token.
+-- KEYS  what is counted; before it perhaps others
 -- ARGV  question, ''
 -- Reply {question, number}; 0 if there is none
--- Source: WIRE 15, 17.
-return {ARGV[1], redis.call('get', KEYS[1]) or 0}
+-- Source: WIRE 10, 15, 17.
+return {ARGV[1], redis.call('get', KEYS[#KEYS]) or 0}

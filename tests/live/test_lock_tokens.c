@@ -1,4 +1,5 @@
 /* HF_WITH_TOKEN: each exclusive kind has fencing tokens, of one counter. WIRE 10. */
+#include "lock/token.h"
 #include "tests/live/test_lock_ways.h"
 #include "tests/support/one_server.h"
 
@@ -173,6 +174,43 @@ START_TEST(writer_with_a_token_reads_too)
 }
 END_TEST
 
+static int64_t latest(struct hf_lock *of)
+{
+    int64_t token = -1;
+
+    ck_assert_ok(hf_token_latest(of, &token, NULL));
+    return token;
+}
+
+START_TEST(latest_is_anybodys)
+{
+    struct hf_lock *lock = lock_with(kinds[_i].kind | HF_WITH_TOKEN);
+    struct hf_lock *fenced = lock_with(HF_KIND_FENCED);
+
+    ck_assert_int_eq(latest(lock), 0);
+    acquire(lock, 1);
+    ck_assert_int_eq(latest(lock), 1);
+    ck_assert_int_eq(latest(fenced), 1);
+    release(lock, 1);
+    (void)server_ask(server, "SET " TOKEN " 9007199254740993");
+    ck_assert_int_eq(latest(lock), INT64_C(9007199254740993));
+    (void)server_ask(server, "SET " TOKEN " x");
+    ck_assert_status(hf_token_latest(lock, &(int64_t){0}, NULL),
+                     HF_E_PROTOCOL);
+}
+END_TEST
+
+START_TEST(lock_without_tokens_has_no_latest)
+{
+    int64_t token;
+
+    ck_assert_status(
+        hf_token_latest(lock_with(HF_KIND_PLAIN), &token, NULL), HF_E_INVAL);
+    ck_assert_status(
+        hf_token_latest(lock_with(HF_KIND_READ), &token, NULL), HF_E_INVAL);
+}
+END_TEST
+
 /* ---- retention ---- */
 
 START_TEST(counter_ends_after_the_last_grant)
@@ -245,6 +283,8 @@ static void add(Suite *suite)
                         COUNT(kinds));
     tcase_add_loop_test(c, next_waiter_has_the_next_token, 0, COUNT(kinds));
     tcase_add_test(c, kinds_share_the_counter);
+    tcase_add_loop_test(c, latest_is_anybodys, 0, COUNT(kinds));
+    tcase_add_test(c, lock_without_tokens_has_no_latest);
     tcase_add_test(c, who_shares_has_no_token);
     tcase_add_test(c, writer_with_a_token_reads_too);
     c = live_case(suite, "retention", start_with_retention, stop);

@@ -1,0 +1,109 @@
+/* `holdfast fence`: the counter of fencing tokens, and what it says of one. */
+#include <string.h>
+
+#include "tests/live/test_run_kit.h"
+
+#include "tests/support/suite.h"
+
+static void says(struct process *p, int code, const char *text)
+{
+    ck_assert_int_eq(finish(p), code);
+    ck_assert_str_eq(await_end(p, OUT), text);
+    ck_assert_str_eq(await_end(p, ERR), "");
+}
+
+START_TEST(a_name_without_tokens_has_none)
+{
+    says(holdfast(server, "fence", "x", NULL), 1, "x: no token yet\n");
+    says(holdfast(server, "fence", "-q", "x", NULL), 1, "");
+}
+END_TEST
+
+START_TEST(the_latest_token_is_shown)
+{
+    ck_assert_int_eq(
+        finish(holdfast(server, "run", "--fenced", "x", "true", NULL)), 0);
+    ck_assert_int_eq(finish(holdfast(server, "run", "--fair", "--fenced", "x",
+                                     "true", NULL)), 0);
+    says(holdfast(server, "fence", "x", NULL), 0, "x: token 2\n");
+}
+END_TEST
+
+static const struct {
+    const char *token, *text, *json;
+    int code;
+} checks[] = {
+    {"41", "x: token 41 is stale: the latest is 42\n", "true", 1},
+    {"42", "x: token 42 is the latest\n", "false", 0},
+    {"43", "x: token 43 is newer than the counter, which is at 42: was that "
+           "lost?\n", "false", 0},
+};
+
+START_TEST(a_token_is_tested)
+{
+    struct process *p;
+
+    (void)server_ask(server, "SET redisson_lock_token:{x} 42");
+    says(holdfast(server, "fence", "x", "check", checks[_i].token, NULL),
+         checks[_i].code, checks[_i].text);
+    says(holdfast(server, "fence", "-q", "x", "check", checks[_i].token, NULL),
+         checks[_i].code, "");
+    p = holdfast(server, "fence", "--json", "x", "check", checks[_i].token,
+                 NULL);
+    ck_assert_str_eq(member(await_line(p, OUT, "latest"), "stale"),
+                     checks[_i].json);
+    ck_assert_int_eq(finish(p), checks[_i].code);
+}
+END_TEST
+
+/* The command of a run finds out about itself. */
+START_TEST(a_command_tests_its_own_token)
+{
+    struct process *p = holdfast(
+        server, "run", "--fenced", "x", "-c",
+        HF_BUILD "/holdfast fence x check $HOLDFAST_TOKEN", NULL);
+
+    says(p, 0, "x: token 1 is the latest\n");
+}
+END_TEST
+
+static const char *const wrong[][4] = {
+    {NULL},
+    {"x", "check"},
+    {"x", "check", "0"},
+    {"x", "check", "-1"},
+    {"x", "check", "1x"},
+    {"x", "check", ""},
+    {"x", "check", "1234567890123456789"},
+    {"x", "test", "1"},
+    {"x", "check", "1", "2"},
+};
+
+START_TEST(what_is_no_question_is_refused)
+{
+    ck_assert_int_eq(finish(holdfast(server, "fence", wrong[_i][0],
+                                     wrong[_i][1], wrong[_i][2], wrong[_i][3],
+                                     NULL)), 125);
+}
+END_TEST
+
+START_TEST(a_counter_that_is_none_is_trouble)
+{
+    (void)server_ask(server, "LPUSH redisson_lock_token:{x} 1");
+    ck_assert_int_eq(finish(holdfast(server, "fence", "x", NULL)), 125);
+}
+END_TEST
+
+int main(void)
+{
+    Suite *s = suite_create("holdfast fence");
+    TCase *c = run_case(s, "fence");
+
+    tcase_add_test(c, a_name_without_tokens_has_none);
+    tcase_add_test(c, the_latest_token_is_shown);
+    tcase_add_loop_test(c, a_token_is_tested, 0, ROWS(checks));
+    tcase_add_test(c, a_command_tests_its_own_token);
+    tcase_add_loop_test(c, what_is_no_question_is_refused, 0, ROWS(wrong));
+    tcase_add_test(c, a_counter_that_is_none_is_trouble);
+    return run_suite(s);
+}
