@@ -291,6 +291,48 @@ START_TEST(force_and_expiry_keep_the_counter)
 }
 END_TEST
 
+/* Our other kinds with tokens: of one counter with Redisson's fenced lock, and
+ * excluded by it. A fair lock's release wakes the next in the queue alone, so
+ * nobody waits here. */
+static const enum hf_lock_kind with_token[] = {
+    HF_KIND_PLAIN, HF_KIND_NONREENTRANT, HF_KIND_FAIR,
+    HF_KIND_NONREENTRANT_FAIR, HF_KIND_SPIN};
+#define WITH_TOKEN ((int)(sizeof with_token / sizeof *with_token))
+
+START_TEST(redissons_tokens_go_on_after_those_of_our_kinds)
+{
+    struct hf_lock *lock = lock_on(
+        (enum hf_lock_kind)(with_token[_i] | HF_WITH_TOKEN), FENCED);
+    int64_t last = atoll(driver_ask(java, 1, "token fenced " FENCED));
+
+    for (int i = 0; i < 3; i++) {
+        ck_assert_int_eq(our_token(lock), ++last);
+        release(lock);
+        ck_assert_int_eq(their_token(), ++last);
+        ck_assert_int_eq(acquire_within(lock, 0), HF_TIMEOUT);
+        ck_assert_java("ok", 1, "unlock fenced " FENCED);
+    }
+    hf_lock_free(lock);
+}
+END_TEST
+
+/* Redisson's other kinds take no token: the counter stays where it was. */
+START_TEST(redissons_fair_holder_has_no_token)
+{
+    struct hf_lock *lock = lock_on(
+        (enum hf_lock_kind)(HF_KIND_FAIR | HF_WITH_TOKEN), FENCED);
+    int64_t last = our_token(lock);
+
+    release(lock);
+    ck_assert_java("ok", 1, "acquire fair " FENCED);
+    ck_assert_int_eq(acquire_within(lock, 0), HF_TIMEOUT);
+    ck_assert_java("ok", 1, "unlock fair " FENCED);
+    ck_assert_int_eq(our_token(lock), last + 1);
+    release(lock);
+    hf_lock_free(lock);
+}
+END_TEST
+
 /* ---- the suite ---- */
 
 /* Of the kinds that this version of Redisson has. */
@@ -323,6 +365,9 @@ static Suite *redisson_suite(void)
     if (driver_has("nonreentrant"))
         tcase_add_test(tc, each_side_refuses_its_own_owner);
     if (driver_has("fenced")) {
+        tcase_add_loop_test(tc, redissons_tokens_go_on_after_those_of_our_kinds, 0,
+                            WITH_TOKEN);
+        tcase_add_test(tc, redissons_fair_holder_has_no_token);
         tcase_add_test(tc, tokens_grow_from_one_side_to_the_other);
         tcase_add_test(tc, waiter_has_a_greater_token_than_its_holder);
         tcase_add_test(tc, force_and_expiry_keep_the_counter);
