@@ -15,7 +15,8 @@ static size_t size_of(size_t count)
 
 static size_t size_of_hold(size_t count)
 {
-    return sizeof(struct hf_quorum_hold) + count * sizeof(struct hf_quorum_seat);
+    return sizeof(struct hf_quorum_hold) +
+           count * sizeof(struct hf_quorum_seat);
 }
 
 static bool is_there(struct hf_lock *const *locks, size_t count,

@@ -1,5 +1,5 @@
-/* Redlock: one lock on several servers that know nothing of each other, held by
- * who has most of them. It stays held, and can be had, while a minority of the
+/* Redlock: one lock on several independent servers. Its holder has it on a
+ * majority of them, so it stays held, and can be had, while a minority of the
  * servers is down.
  *
  *     struct hf_lock *locks[3];            one on each server, of one name
@@ -16,7 +16,7 @@
  *     hf_quorum_free(quorum);
  *
  * Each member is a lock of any kind, on a deployment of its own: a server, a
- * master with its sentinels, or a cluster. There is nothing on them but the
+ * master with its sentinels, or a cluster. The servers keep nothing but the
  * members. Members of kind HF_KIND_VALUE exclude redsync and node-redlock on the
  * same servers.
  *
@@ -24,13 +24,13 @@
  * restarted without its data must stay away for the longest lease):
  * docs/quorum.md.
  *
- * Order: give the members in one order everywhere. Nothing breaks otherwise, but
- * those who meet agree sooner on who is first.
+ * Order: give the members in one order everywhere. The order does not matter for
+ * safety; with one order, competing acquires agree sooner on which is first.
  *
  * Threads, callbacks, errors: as lock.h; callbacks of two members may run at the
- * same time, on the threads of their clients. These must be driven by somebody
- * all the time, best by their background threads: an answer of one server says
- * what is asked of another.
+ * same time, on the threads of their clients. The loops of all clients must be
+ * driven all the time, best by their background threads: an answer of one server
+ * decides what is asked of another.
  *
  * Source: REDLOCK; WIRE 13. */
 #ifndef HF_QUORUM_H
@@ -60,13 +60,13 @@ HF_API hf_status hf_quorum_new(struct hf_quorum **out,
                                struct hf_error *err) HF_MUST_CHECK;
 HF_API void hf_quorum_free(struct hf_quorum *quorum);
 
-/* hf_quorum_acquire - takes most of the members. All are asked at once, and it
- *   returns when most have said yes; the others may still do so. While it is
- *   held, those who do not have it are asked again, each third of the first
+/* hf_quorum_acquire - takes a majority of the members. All are asked at once, and
+ *   it returns when a majority has answered yes; the others may still do so.
+ *   While it is held, missing members are asked again, each third of the first
  *   client's watchdog_ms, unless there is a lease_ms.
  *   options   NULL: as of hf_lock_acquire. wait_ms is for all together; with 0
- *             each is asked once. A call whose members are held by others waits
- *             for the first of them that answers, and holds none meanwhile.
+ *             each is asked once. While other owners hold too many members, the
+ *             call waits for the first member that answers, holding none.
  *             lease_ms and max_hold_ms are each member's; with a lease_ms, at
  *             least half of it is left when this returns. cancel must be NULL:
  *             hf_quorum_cancel. on_wait and on_renewed are told of each member.

@@ -1,7 +1,6 @@
-/* Calls on a quorum: quorum_turn.c says which members are asked, and this asks
- * them, all without blocking. What each answers, a loss and the end of a wait
- * come on the threads of their clients; the quorum's mutex makes one course of
- * them. */
+/* Calls on a quorum: quorum_turn.c says which members are asked, and this file
+ * asks them, without blocking. Answers, losses and timers arrive on the threads of
+ * the members' clients; the quorum's mutex orders them. */
 #include "lock/hold.h"
 #include "lock/hold_lookup.h"
 #include "lock/moment.h"
@@ -65,18 +64,19 @@ static void ask(struct hf_quorum_seat *seat, int64_t wait_ms)
     hf_cancel_init(&seat->cancel, lock_of(seat)->client);
     rc = hf_ask_post_in(&seat->room, lock_of(seat), &question, on_answer, seat);
     if (rc < 0) {
-        hf_quorum_note(seat, rc, &seat->room.error);
+        hf_quorum_note_answer(seat, rc, &seat->room.error);
         hf_quorum_turn_answered(&seat->hold->turn, seat->member, rc);
     }
 }
 
-/* Does what becomes of its release matter to the caller? */
-static bool is_told(const struct hf_quorum_seat *seat)
+/* Is this member part of the release that was asked for? */
+static bool counts_in_release(const struct hf_quorum_seat *seat)
 {
     return seat->hold->is_release && seat->was_held;
 }
 
-/* Nobody else would: it fails neither for want of memory nor of room. */
+/* A release that cannot begin would leave the member held: it needs no memory and
+ * no place among the calls of its client. */
 static void give_back(struct hf_quorum_seat *seat)
 {
     struct hf_ask question = {.verb = &hf_verb_release,
@@ -86,13 +86,13 @@ static void give_back(struct hf_quorum_seat *seat)
                                   on_given, seat);
 
     if (rc < 0) {
-        if (is_told(seat))
-            hf_quorum_note(seat, rc, &seat->room.error);
+        if (counts_in_release(seat))
+            hf_quorum_note_answer(seat, rc, &seat->room.error);
         hf_quorum_turn_gave(&seat->hold->turn, seat->member);
     }
 }
 
-/* A client waits with its closing for members that may be given back. */
+/* hf_client_close waits for open members, which may still be given back. */
 static void settle(const struct hf_quorum_hold *hold, uint32_t member)
 {
     struct hf_lock *lock = hold->quorum->members[member];
@@ -158,7 +158,6 @@ static bool go_on(struct hf_quorum_hold *hold)
 
 /* ---- the end of a call ---- */
 
-/* What becomes of a release. */
 static hf_status judge_release(const struct hf_quorum_hold *hold,
                                struct hf_error *err)
 {
@@ -173,7 +172,7 @@ static hf_status judge_release(const struct hf_quorum_hold *hold,
                             (unsigned)hold->turn.count);
     return hf_quorum_count_yes(hold) >= hold->turn.needed
                ? HF_OK
-               : hf_quorum_tell_all(err, HF_E_QUORUM, hold);
+               : hf_quorum_fill_error(err, HF_E_QUORUM, hold);
 }
 
 static hf_status judge(const struct hf_quorum_hold *hold, struct hf_error *err)
@@ -186,10 +185,10 @@ static hf_status judge(const struct hf_quorum_hold *hold, struct hf_error *err)
         return status;
     return status == HF_CANCELLED
                ? hf_error_set(err, status, "%s", hf_status_text(status))
-               : hf_quorum_tell_all(err, status, hold);
+               : hf_quorum_fill_error(err, status, hold);
 }
 
-/* The hold is another call's, or nobody's, when its `done` is told. */
+/* A copy: the hold may belong to another call when `done` runs. */
 struct ending {
     hf_done *done;
     void *ctx;
@@ -235,7 +234,7 @@ static void on_answer(void *ctx, hf_status status, const struct hf_error *err)
     struct hf_quorum_hold *hold = seat->hold;
 
     pthread_mutex_lock(&hold->quorum->mutex);
-    hf_quorum_note(seat, status, err);
+    hf_quorum_note_answer(seat, status, err);
     hf_quorum_turn_answered(&hold->turn, seat->member, status);
     if (status == HF_OK && hold->turn.phase == QUORUM_HELD)
         settle(hold, seat->member);
@@ -248,8 +247,8 @@ static void on_given(void *ctx, hf_status status, const struct hf_error *err)
     struct hf_quorum_hold *hold = seat->hold;
 
     pthread_mutex_lock(&hold->quorum->mutex);
-    if (is_told(seat))
-        hf_quorum_note(seat, status, err);
+    if (counts_in_release(seat))
+        hf_quorum_note_answer(seat, status, err);
     hf_quorum_turn_gave(&hold->turn, seat->member);
     go_on_and_tell(hold);
 }
@@ -274,8 +273,8 @@ void hf_quorum_on_task(struct hf_task *task)
     hf_loop_lock(loop);
 }
 
-/* A callback that had begun when its hold ended finds a record that is nobody's,
- * or another's. */
+/* The hold may have ended since the callback began: its record is then free, or
+ * another owner's. */
 static struct hf_acquire_options wanted_of(struct hf_quorum_hold *hold,
                                            int64_t owner)
 {
@@ -315,8 +314,8 @@ static uint32_t member_of(const struct hf_quorum *quorum,
     return member;
 }
 
-/* One of an earlier hold, told late, is none: then this one's member is safe, or
- * not held. */
+/* A late loss of an earlier hold is ignored: then the member of this hold is safe,
+ * or not held. */
 static void on_lost(void *ctx, struct hf_lock *lock, int64_t owner,
                     enum hf_lost reason)
 {
@@ -403,18 +402,18 @@ static void begin_acquire(struct hf_quorum_hold *hold,
 {
     const struct hf_client *client = hold->quorum->members[0]->client;
     int64_t now_ms = hf_clock_ms();
-    struct hf_quorum_wish wish = {
+    struct hf_quorum_request request = {
         .wait_ms = o->wait_ms,
         .lease_ms = o->lease_ms,
         .heal_ms = o->lease_ms > 0 ? HF_NEVER : client->watchdog_ms / 3};
 
-    (void)hf_random(&wish.dice, sizeof wish.dice);
+    (void)hf_random(&request.dice, sizeof request.dice);
     hold->wanted = *o;
     hold->max_until_ms = o->max_hold_ms > 0 ? now_ms + o->max_hold_ms : HF_NEVER;
     hold->is_release = false;
     for (uint32_t i = 0; i < hold->turn.count; i++)
-        hf_quorum_say(&hold->seats[i], HF_E_NOREPLY, "no answer yet");
-    hf_quorum_turn_acquire(&hold->turn, now_ms, &wish);
+        hf_quorum_set_answer(&hold->seats[i], HF_E_NOREPLY, "no answer yet");
+    hf_quorum_turn_acquire(&hold->turn, now_ms, &request);
 }
 
 static hf_status start_acquire(struct hf_quorum_hold **out,
@@ -456,7 +455,7 @@ static hf_status begin_release(struct hf_quorum_hold **out,
     hold->is_busy = hold->is_release = true;
     for (uint32_t i = 0; i < hold->turn.count; i++) {
         hold->seats[i].was_held = hold->turn.votes[i].state == VOTE_OURS;
-        hf_quorum_say(&hold->seats[i], HF_NOT_OWNER, "not held");
+        hf_quorum_set_answer(&hold->seats[i], HF_NOT_OWNER, "not held");
     }
     hf_quorum_turn_release(&hold->turn);
     *out = hold;
@@ -523,8 +522,8 @@ hf_status hf_quorum_release(struct hf_quorum *quorum, int64_t owner,
     return rc < 0 ? rc : run(hold, err);
 }
 
-/* [mutex] when called; free when it returns. What has ended at once is the
- * failure of the function. */
+/* [mutex] when called; free when it returns. A call that ends at once fails by
+ * its return value. */
 static hf_status post(struct hf_quorum_hold *hold, hf_done *done, void *ctx)
 {
     struct hf_quorum *quorum = hold->quorum;

@@ -8,8 +8,8 @@
 #include "lock/ask.h"
 #include "lock/quorum_turn.h"
 
-/* What one member said last, cut. */
-#define QUORUM_SAID_MAX 120
+/* Bytes of a member's last answer that are kept. */
+#define QUORUM_ANSWER_MAX 120
 
 struct hf_quorum_hold;
 
@@ -19,7 +19,7 @@ struct hf_quorum_seat {
     uint32_t member;
     bool was_held;              /* when the release began */
     hf_status status;           /* of its last answer */
-    char said[QUORUM_SAID_MAX];
+    char answer[QUORUM_ANSWER_MAX];
     struct hf_cancel cancel;
     struct hf_ask_room room;
 };
@@ -66,17 +66,17 @@ struct hf_quorum_hold *hf_quorum_add_hold(struct hf_quorum *quorum);
 int64_t hf_quorum_all_safe_ms(const struct hf_quorum *quorum, int64_t owner);
 bool hf_quorum_forked(const struct hf_quorum *quorum);
 
-/* hf_quorum_say       - a member's last answer, in our words.
- * hf_quorum_note      - as its call has ended.
- * hf_quorum_count_yes - how many have said yes last.
- * hf_quorum_tell_all  - fills the error with all of them; returns `status`.
- * All: [mutex]. quorum_said.c */
-void hf_quorum_say(struct hf_quorum_seat *seat, hf_status status,
+/* hf_quorum_set_answer  - the last answer of a member.
+ * hf_quorum_note_answer - likewise, from the end of its call.
+ * hf_quorum_count_yes   - members whose last answer is yes.
+ * hf_quorum_fill_error  - with all answers; returns `status`.
+ * All: [mutex]. quorum_answers.c */
+void hf_quorum_set_answer(struct hf_quorum_seat *seat, hf_status status,
                    const char *text);
-void hf_quorum_note(struct hf_quorum_seat *seat, hf_status status,
+void hf_quorum_note_answer(struct hf_quorum_seat *seat, hf_status status,
                     const struct hf_error *err);
 uint32_t hf_quorum_count_yes(const struct hf_quorum_hold *hold);
-hf_status hf_quorum_tell_all(struct hf_error *err, hf_status status,
+hf_status hf_quorum_fill_error(struct hf_error *err, hf_status status,
                              const struct hf_quorum_hold *hold);
 
 /* hf_quorum_on_timer, hf_quorum_on_task - of each hold.

@@ -13,7 +13,7 @@ void hf_quorum_turn_init(struct hf_quorum_turn *turn, uint32_t count)
 
 /* ---- counting ---- */
 
-/* Ours, and to be kept. */
+/* Held, and to be kept. */
 static bool has_vote(const struct hf_quorum_turn *turn, uint32_t member)
 {
     return turn->votes[member].state == VOTE_OURS &&
@@ -29,20 +29,20 @@ uint32_t hf_quorum_turn_votes(const struct hf_quorum_turn *turn)
     return ours;
 }
 
-static uint32_t count_said(const struct hf_quorum_turn *turn,
-                           enum hf_vote_said said)
+static uint32_t count_answers(const struct hf_quorum_turn *turn,
+                           enum hf_vote_answer answer)
 {
     uint32_t count = 0;
 
     for (uint32_t i = 0; i < turn->count; i++)
-        count += turn->votes[i].said == said;
+        count += turn->votes[i].answer == answer;
     return count;
 }
 
-/* Others are in the way: then one that is away is not waited for. */
+/* Other owners hold members: then a member that is away is not waited for. */
 static bool is_contested(const struct hf_quorum_turn *turn)
 {
-    return turn->phase == QUORUM_RUSH && count_said(turn, SAID_NO) > 0;
+    return turn->phase == QUORUM_RUSH && count_answers(turn, ANSWER_NO) > 0;
 }
 
 static bool is_open(const struct hf_quorum_turn *turn,
@@ -54,7 +54,7 @@ static bool is_open(const struct hf_quorum_turn *turn,
                             !vote->is_in_line);
 }
 
-/* Those who may still say yes in this round. */
+/* Members that may still answer yes in this round. */
 static uint32_t count_open(const struct hf_quorum_turn *turn)
 {
     uint32_t open = 0;
@@ -88,14 +88,14 @@ static bool is_asked_or_ours(const struct hf_vote *vote)
     return vote->state == VOTE_ASKED || vote->state == VOTE_OURS;
 }
 
-/* All but those that are ours, or that we wait for. */
+/* All members but those that are held or asked already. */
 static void ask_all(struct hf_quorum_turn *turn)
 {
     for (uint32_t i = 0; i < turn->count; i++) {
         struct hf_vote *vote = &turn->votes[i];
 
         vote->is_due = vote->is_unwanted || !is_asked_or_ours(vote);
-        vote->said = SAID_NOTHING;
+        vote->answer = ANSWER_NONE;
     }
 }
 
@@ -151,10 +151,10 @@ static void stand_in_line(struct hf_quorum_turn *turn)
         return;
     }
     turn->votes[turn->first].is_due = true;
-    turn->votes[turn->first].said = SAID_NOTHING;
+    turn->votes[turn->first].answer = ANSWER_NONE;
 }
 
-/* A rush out of the line has left us standing there. */
+/* The acquire may still stand in line, from before a rush. */
 static void begin_line(struct hf_quorum_turn *turn, int64_t now_ms)
 {
     struct hf_vote *first = &turn->votes[turn->first];
@@ -167,24 +167,24 @@ static void begin_line(struct hf_quorum_turn *turn, int64_t now_ms)
         stand_in_line(turn);
 }
 
-/* ---- what follows from what was heard ---- */
+/* ---- what follows from the answers ---- */
 
-/* Too few can still be had in this round; or too few were heard of, and
- * somebody else waits for what we have. */
+/* Too few members can still be had in this round; or its time is over, and other
+ * owners may wait for the members held. */
 static bool is_blocked(const struct hf_quorum_turn *turn, int64_t now_ms)
 {
     if (hf_quorum_turn_votes(turn) + count_open(turn) < turn->needed)
         return true;
     return now_ms >= turn->until_ms &&
-           (turn->phase == QUORUM_FILL || count_said(turn, SAID_NO) > 0);
+           (turn->phase == QUORUM_FILL || count_answers(turn, ANSWER_NO) > 0);
 }
 
 static hf_status why_not(const struct hf_quorum_turn *turn)
 {
-    return count_said(turn, SAID_NO) > 0 ? HF_TIMEOUT : HF_E_QUORUM;
+    return count_answers(turn, ANSWER_NO) > 0 ? HF_TIMEOUT : HF_E_QUORUM;
 }
 
-/* Those that were waited for in vain. */
+/* Members that gave no answer in time. */
 static void note_silence(struct hf_quorum_turn *turn)
 {
     for (uint32_t i = 0; i < turn->count; i++) {
@@ -210,7 +210,7 @@ static void after_block(struct hf_quorum_turn *turn, int64_t now_ms)
 
 static void go_on_asking(struct hf_quorum_turn *turn, int64_t now_ms)
 {
-    if (count_said(turn, SAID_FAILED) > turn->count - turn->needed)
+    if (count_answers(turn, ANSWER_FAILED) > turn->count - turn->needed)
         leave(turn, HF_E_QUORUM);
     else if (now_ms >= turn->deadline_ms)
         leave(turn, why_not(turn));
@@ -225,11 +225,11 @@ static void go_on_in_line(struct hf_quorum_turn *turn, int64_t now_ms)
 
     if (has_vote(turn, turn->first))
         begin_asking(turn, QUORUM_FILL, now_ms);
-    else if (now_ms >= turn->deadline_ms || first->said == SAID_NO)
+    else if (now_ms >= turn->deadline_ms || first->answer == ANSWER_NO)
         leave(turn, HF_TIMEOUT);
     else if (now_ms >= turn->until_ms)
         begin_asking(turn, QUORUM_RUSH, now_ms);
-    else if (first->said == SAID_FAILED)
+    else if (first->answer == ANSWER_FAILED)
         stand_in_line(turn);
 }
 
@@ -367,7 +367,7 @@ int64_t hf_quorum_turn_due(const struct hf_quorum_turn *turn)
 {
     switch (turn->phase) {
     case QUORUM_RUSH:
-        return count_said(turn, SAID_NO) > 0
+        return count_answers(turn, ANSWER_NO) > 0
                    ? earlier(turn->until_ms, turn->deadline_ms)
                    : turn->deadline_ms;
     case QUORUM_LINE:
@@ -380,21 +380,21 @@ int64_t hf_quorum_turn_due(const struct hf_quorum_turn *turn)
     }
 }
 
-/* ---- what is told ---- */
+/* ---- events ---- */
 
 void hf_quorum_turn_acquire(struct hf_quorum_turn *turn, int64_t now_ms,
-                            const struct hf_quorum_wish *wish)
+                            const struct hf_quorum_request *request)
 {
     for (uint32_t i = 0; i < turn->count; i++)
         turn->votes[i] = (struct hf_vote){.is_away = turn->votes[i].is_away};
     turn->first = turn->late = 0;
     turn->is_called = true;
-    turn->tries_once = wish->wait_ms == 0;
+    turn->tries_once = request->wait_ms == 0;
     turn->deadline_ms =
-        wish->wait_ms > 0 ? now_ms + wish->wait_ms : HF_NEVER;
-    turn->patience_ms = wish->lease_ms > 0 ? wish->lease_ms / 4 : HF_NEVER;
-    turn->heal_ms = wish->heal_ms;
-    turn->dice = wish->dice ? wish->dice : 1;
+        request->wait_ms > 0 ? now_ms + request->wait_ms : HF_NEVER;
+    turn->patience_ms = request->lease_ms > 0 ? request->lease_ms / 4 : HF_NEVER;
+    turn->heal_ms = request->heal_ms;
+    turn->dice = request->dice ? request->dice : 1;
     begin_asking(turn, QUORUM_RUSH, now_ms);
 }
 
@@ -428,12 +428,12 @@ void hf_quorum_turn_counted(struct hf_quorum_turn *turn, bool are_safe,
     }
 }
 
-/* What was asked in vain by us says nothing of the member. */
+/* The answer to a call that was cancelled says nothing of the member. */
 static void refused(struct hf_vote *vote, hf_status status)
 {
     vote->state = VOTE_FREE;
     if (!vote->is_unwanted) {
-        vote->said = status == HF_TIMEOUT ? SAID_NO : SAID_FAILED;
+        vote->answer = status == HF_TIMEOUT ? ANSWER_NO : ANSWER_FAILED;
         vote->is_away = status != HF_TIMEOUT;
     }
     vote->is_unwanted = false;
@@ -476,7 +476,7 @@ bool hf_quorum_turn_lost(struct hf_quorum_turn *turn, uint32_t member)
     if (vote->state != VOTE_OURS)
         return false;
     vote->state = VOTE_LOST;
-    vote->said = SAID_FAILED;
+    vote->answer = ANSWER_FAILED;
     if (turn->phase != QUORUM_HELD ||
         hf_quorum_turn_votes(turn) >= turn->needed)
         return false;

@@ -1,27 +1,30 @@
 /* Which members of a quorum are asked, given back or waited for, as a pure
- * machine: what became of each goes in, the next step comes out. Each member has
- * a vote, and most of the votes decide. Private to lock/.
+ * machine: the answers of the members go in, the next step comes out. Each member
+ * has a vote, and a majority decides. Private to lock/.
  *
- * QUORUM-1  A rush asks all members at once, without waiting. Most votes: they
- *           are ours. More failures than a minority: it has failed.
- * QUORUM-2  When others are in the way, one member decides who goes first: the
- *           first in the order that answers. Who has it keeps what it has, and
- *           asks for the others, waiting until its patience ends (a fill). Who
- *           has it not gives all back, and stands in line there, holding none.
- *           So those who meet are served one after the other.
- *           A member that has failed before is not waited for here.
- * QUORUM-3  A fill that fails gives all back, and stands in line again.
- *           Patiences are drawn, so that those who use other orders do not give
- *           up at the same moment for ever.
- * QUORUM-4  Who stands in line for longer than its patience rushes meanwhile:
- *           that one may be held by a process that died, or be cut off.
- * QUORUM-5  While it is held, members that are not ours are asked again and
- *           again, if `heals`: so servers may be down one after the other. A
- *           member that was lost is forgotten first.
- * QUORUM-6  It is lost when fewer than most are ours. What is left is kept until
- *           the release.
- * QUORUM-7  A call that does not end with HF_OK ends when nothing is asked or
- *           held any more. */
+ * QUORUM-1  A rush asks all members at once, without waiting. With a majority of
+ *           votes the quorum is held. More failures than a minority end the
+ *           acquire.
+ * QUORUM-2  While other owners hold members, the first member that answers, in
+ *           the order of members, decides which acquire goes on. The acquire
+ *           that has it keeps its members, and asks for the others, waiting until
+ *           its patience ends (a fill). The other acquires give all members back
+ *           and wait in the line of the first member, holding none. So competing
+ *           acquires are served one after the other. A member that failed before
+ *           delays none of this.
+ * QUORUM-3  A fill that fails gives all members back, and the acquire waits in
+ *           line again. The length of a patience is random: acquires that use
+ *           other orders do not give up at the same moment for ever.
+ * QUORUM-4  An acquire that waits in line for longer than its patience rushes
+ *           meanwhile: the first member may be held by a process that died, or be
+ *           cut off.
+ * QUORUM-5  While the quorum is held, missing members are asked again and again,
+ *           if heal_ms says so: servers may then be down one after the other. A
+ *           member that was lost is released first, which asks no server.
+ * QUORUM-6  The quorum is lost when fewer than a majority of members are held.
+ *           The others are kept until the release.
+ * QUORUM-7  An acquire that fails ends when no member is asked or held any
+ *           more. */
 #ifndef HF_QUORUM_TURN_H
 #define HF_QUORUM_TURN_H
 
@@ -48,18 +51,18 @@ struct hf_quorum_step {
 };
 
 enum hf_vote_state {
-    VOTE_FREE,                  /* not ours, and not asked */
+    VOTE_FREE,                  /* neither held nor asked */
     VOTE_ASKED,
     VOTE_OURS,
-    VOTE_LOST,                  /* it was ours; to be forgotten */
+    VOTE_LOST,                  /* it was held; its record is to be released */
     VOTE_GIVING                 /* is being released */
 };
 
-enum hf_vote_said { SAID_NOTHING, SAID_NO, SAID_FAILED };
+enum hf_vote_answer { ANSWER_NONE, ANSWER_NO, ANSWER_FAILED };
 
 struct hf_vote {
     enum hf_vote_state state;
-    enum hf_vote_said said;     /* in this round */
+    enum hf_vote_answer answer; /* in this round */
     bool is_due;                /* to be asked when it is free */
     bool is_unwanted;           /* to be given back whatever it says */
     bool is_cancelled;
@@ -82,7 +85,7 @@ struct hf_quorum_turn {
     uint32_t count;
     uint32_t needed;
     enum hf_quorum_phase phase;
-    bool is_called;             /* somebody waits for the end of a call */
+    bool is_called;             /* a call is under way */
     hf_status status;
 
     bool tries_once;            /* each member: wait_ms was 0 */
@@ -96,9 +99,9 @@ struct hf_quorum_turn {
     struct hf_vote votes[HF_QUORUM_MAX];
 };
 
-/* What an acquire wants. lease_ms: 0, the watchdog's. heal_ms: how often, or
+/* The options of an acquire. lease_ms: 0, the watchdog's. heal_ms: how often, or
  * HF_NEVER. dice: a random number. */
-struct hf_quorum_wish {
+struct hf_quorum_request {
     int64_t wait_ms;
     int64_t lease_ms;
     int64_t heal_ms;
@@ -119,7 +122,7 @@ struct hf_quorum_wish {
  * hf_quorum_turn_votes   - how many are ours. */
 void hf_quorum_turn_init(struct hf_quorum_turn *turn, uint32_t count);
 void hf_quorum_turn_acquire(struct hf_quorum_turn *turn, int64_t now_ms,
-                            const struct hf_quorum_wish *wish);
+                            const struct hf_quorum_request *request);
 void hf_quorum_turn_release(struct hf_quorum_turn *turn);
 void hf_quorum_turn_cancel(struct hf_quorum_turn *turn, hf_status status);
 struct hf_quorum_step hf_quorum_turn_next(struct hf_quorum_turn *turn,

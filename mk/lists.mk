@@ -24,7 +24,7 @@ LOCK := scripts kind kind_reentrant kind_nonreentrant kind_spin kind_value kind_
         kind_read_write kind_semaphore kind_latch kind_permit \
         names reply status channel wait claims lease call log table hold_lookup args op \
         hold notice line reentry count acquire release wake orphan query watchdog close \
-        client ask lock semaphore latch permits token multi_turn multi multi_call quorum_turn quorum quorum_said quorum_call election
+        client ask lock semaphore latch permits token multi_turn multi multi_call quorum_turn quorum quorum_answers quorum_call election
 CLI  := $(basename $(wildcard cli/*.c cli/*/*.c))
 
 SCRIPTS := acquire count_read count_set fair_acquire fair_release \

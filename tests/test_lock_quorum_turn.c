@@ -15,11 +15,11 @@ static struct hf_quorum_turn turn;
 
 static void begin(uint32_t count, int64_t wait_ms, int64_t lease_ms)
 {
-    struct hf_quorum_wish wish = {
+    struct hf_quorum_request request = {
         wait_ms, lease_ms, lease_ms ? HF_NEVER : HEAL_MS, 7};
 
     hf_quorum_turn_init(&turn, count);
-    hf_quorum_turn_acquire(&turn, NOW, &wish);
+    hf_quorum_turn_acquire(&turn, NOW, &request);
 }
 
 /* ---- one rule each ---- */
@@ -238,7 +238,7 @@ END_TEST
 /* Also in a call before. */
 START_TEST(who_failed_before_is_not_waited_for_while_others_are_in_the_way)
 {
-    struct hf_quorum_wish wish = {HF_FOREVER, 0, HEAL_MS, 7};
+    struct hf_quorum_request request = {HF_FOREVER, 0, HEAL_MS, 7};
 
     begin(3, HF_FOREVER, 0);
     ck_assert_all_asked(NOW);
@@ -252,7 +252,7 @@ START_TEST(who_failed_before_is_not_waited_for_while_others_are_in_the_way)
         hf_quorum_turn_gave(&turn, i);
     }
     ck_assert_ends(HF_OK, NOW);
-    hf_quorum_turn_acquire(&turn, NOW, &wish);
+    hf_quorum_turn_acquire(&turn, NOW, &request);
     ck_assert_all_asked(NOW);
     say(1, HF_TIMEOUT);
     ck_assert_does(QUORUM_CANCEL, 0, NOW); /* at once; and 1 is the first */
@@ -391,7 +391,7 @@ static uint64_t key_of(const struct world *w)
         const struct hf_vote *v = &t->votes[i];
 
         key = pack(key, v->state, 3);
-        key = pack(key, v->said, 2);
+        key = pack(key, v->answer, 2);
         key = pack(key, v->is_due, 1);
         key = pack(key, v->is_unwanted, 1);
         key = pack(key, v->is_cancelled, 1);
@@ -642,13 +642,13 @@ static void explore(const struct world *w)
 
 static void explore_all(uint32_t count, int64_t wait_ms)
 {
-    struct hf_quorum_wish wish = {wait_ms, 0, HEAL_MS, 7};
+    struct hf_quorum_request request = {wait_ms, 0, HEAL_MS, 7};
     struct world w = {.now_ms = NOW};
 
     memset(seen, 0, sizeof seen);
     seen_count = 0;
     hf_quorum_turn_init(&w.turn, count);
-    hf_quorum_turn_acquire(&w.turn, NOW, &wish);
+    hf_quorum_turn_acquire(&w.turn, NOW, &request);
     settle(&w, true);
     explore(&w);
     ck_must(seen_count > 50, "much was seen");

@@ -45,12 +45,16 @@ static void reenter(struct call *call, int64_t lease_ms)
 }
 
 /* P1. The server is asked first: what is left there can only be less by the time
- * that we are asked. */
+ * that we are asked; but where a renewal comes in between, on a busy machine, both
+ * are asked again. A belief that is too long stays so. */
 static void ck_assert_not_believed_too_long(void)
 {
-    int64_t kept_ms = server_ask_int(server, "PTTL " NAME);
-    int64_t safe_ms = hf_lock_safe_ms(lock, 1);
+    int64_t kept_ms = 0, safe_ms = 1;
 
+    for (int i = 0; i < 3 && safe_ms > kept_ms; i++) {
+        kept_ms = server_ask_int(server, "PTTL " NAME);
+        safe_ms = hf_lock_safe_ms(lock, 1);
+    }
     ck_assert_msg(safe_ms <= kept_ms, "safe for %lld ms, kept for %lld ms",
                   (long long)safe_ms, (long long)kept_ms);
 }

@@ -1,4 +1,4 @@
-/* What the members of a quorum have said, for an error. */
+/* The last answer of each member of a quorum, for an error. */
 #include <stdio.h>
 #include <string.h>
 
@@ -6,23 +6,23 @@
 #include "lock/records.h"
 #include "net/base/error.h"
 
-void hf_quorum_say(struct hf_quorum_seat *seat, hf_status status,
+void hf_quorum_set_answer(struct hf_quorum_seat *seat, hf_status status,
                    const char *text)
 {
     seat->status = status;
-    (void)snprintf(seat->said, sizeof seat->said, "%.*s", QUORUM_SAID_MAX - 1,
-                   text);
+    (void)snprintf(seat->answer, sizeof seat->answer, "%.*s",
+                   QUORUM_ANSWER_MAX - 1, text);
 }
 
-void hf_quorum_note(struct hf_quorum_seat *seat, hf_status status,
+void hf_quorum_note_answer(struct hf_quorum_seat *seat, hf_status status,
                     const struct hf_error *err)
 {
     if (status == HF_OK)
-        hf_quorum_say(seat, status, "yes");
+        hf_quorum_set_answer(seat, status, "yes");
     else if (status == HF_CANCELLED)
-        hf_quorum_say(seat, status, "no answer in time");
+        hf_quorum_set_answer(seat, status, "no answer in time");
     else
-        hf_quorum_say(seat, status,
+        hf_quorum_set_answer(seat, status,
                       err->status == status ? err->text
                                             : hf_status_text(status));
 }
@@ -36,28 +36,28 @@ uint32_t hf_quorum_count_yes(const struct hf_quorum_hold *hold)
     return yes;
 }
 
-/* "; a:6379: yes". Of an error that has the address, what follows that. */
-static size_t put_said(const struct hf_quorum_seat *seat, char *dst,
+/* "; a:6379: yes". An error that contains the address is cut in front of it. */
+static size_t put_answer(const struct hf_quorum_seat *seat, char *dst,
                        size_t room)
 {
     const struct hf_lock *lock = seat->hold->quorum->members[seat->member];
     const char *address = hf_client_address(lock->client);
-    const char *named = strstr(seat->said, address);
+    const char *named = strstr(seat->answer, address);
     int len = snprintf(dst, room, "%s%s%s%s", seat->member ? "; " : "",
                        named ? "" : address, named ? "" : ": ",
-                       named ? named : seat->said);
+                       named ? named : seat->answer);
 
     return len < 0 ? 0 : (size_t)len < room ? (size_t)len : room - 1;
 }
 
-hf_status hf_quorum_tell_all(struct hf_error *err, hf_status status,
+hf_status hf_quorum_fill_error(struct hf_error *err, hf_status status,
                              const struct hf_quorum_hold *hold)
 {
     char all[HF_ERROR_TEXT_MAX];
     size_t len = 0;
 
     for (uint32_t i = 0; i < hold->turn.count; i++)
-        len += put_said(&hold->seats[i], all + len, sizeof all - len);
+        len += put_answer(&hold->seats[i], all + len, sizeof all - len);
     return hf_error_set(err, status, "%u of %u said yes, %u are needed: %s",
                         (unsigned)hf_quorum_count_yes(hold),
                         (unsigned)hold->turn.count,
