@@ -35,40 +35,41 @@ static bool is_number(const struct hf_lock_info *info)
            strspn(info->holder, "0123456789") == info->holder_len;
 }
 
-static int look_at_string(struct hf_lock **lock, struct hf_client *client,
-                          const char *name, struct hf_lock_info *info)
+static int look_at(struct hf_lock **lock, struct hf_client *client,
+                   enum hf_lock_kind kind, const char *name,
+                   struct hf_lock_info *info)
 {
     struct hf_error err = {0};
-    int rc = become(lock, client, HF_KIND_VALUE, name);
-    hf_status status = rc == CLI_GO_ON ? hf_lock_inspect(*lock, info, &err)
-                                       : HF_OK;
+    int rc = become(lock, client, kind, name);
+    hf_status status;
 
     if (rc != CLI_GO_ON)
         return rc;
-    if (status < 0)
-        return fail(name, status, &err);
-    if (info->is_locked && is_number(info))
+    status = hf_lock_inspect(*lock, info, &err);
+    return status < 0 ? fail(name, status, &err) : CLI_GO_ON;
+}
+
+static int look_at_string(struct hf_lock **lock, struct hf_client *client,
+                          const char *name, struct hf_lock_info *info)
+{
+    int rc = look_at(lock, client, HF_KIND_VALUE, name, info);
+
+    if (rc == CLI_GO_ON && info->is_locked && is_number(info))
         *info = (struct hf_lock_info){.kind = HF_KIND_PERMIT,
                                       .hold_count = atoll(info->holder),
                                       .ttl_ms = -2};
-    return CLI_GO_ON;
+    return rc;
 }
 
 /* Permits that are out are known by a key of their own. */
 static int look_at_permits(struct hf_lock **lock, struct hf_client *client,
                            const char *name, struct hf_lock_info *info)
 {
-    struct hf_error err = {0};
-    int rc = become(lock, client, HF_KIND_PERMIT, name);
-    hf_status status = rc == CLI_GO_ON ? hf_lock_inspect(*lock, info, &err)
-                                       : HF_OK;
+    int rc = look_at(lock, client, HF_KIND_PERMIT, name, info);
 
-    if (rc != CLI_GO_ON)
-        return rc;
-    if (status < 0)
-        return fail(name, status, &err);
-    return info->is_locked ? CLI_GO_ON
-                           : look_at_string(lock, client, name, info);
+    return rc != CLI_GO_ON || info->is_locked
+               ? rc
+               : look_at_string(lock, client, name, info);
 }
 
 int cli_look_up(struct hf_lock **lock, struct hf_client *client,
