@@ -150,7 +150,7 @@ static const struct row rows[] = {
                 "-WRONGPASS invalid username-password pair or user is "
                 "disabled.\r\n"}}},
     {"no password", .status = HF_E_AUTH, .is_final = true,
-     .says = "NOAUTH HELLO must be called",
+     .says = "NOAUTH (it wants a password)",
      .steps = {{"HELLO 3",
                 "-NOAUTH HELLO must be called with the client already "
                 "authenticated\r\n"}}},
@@ -164,10 +164,12 @@ static const struct row rows[] = {
      .steps = {{"AUTH " PASSWORD "|CLIENT ID",
                 "-ERR Client sent AUTH, but no password is set\r\n"}}},
     {"RESP2, no password given", .protocol_wanted = 2, .protocol = 2,
-     .status = HF_E_AUTH, .is_final = true, .says = "NOAUTH Auth",
+     .status = HF_E_AUTH, .is_final = true, .says = "NOAUTH (it wants",
      .steps = {{"CLIENT ID", "-NOAUTH Authentication required.\r\n"}}},
     {"a database that is not there", .database = 99, .status = HF_E_SERVER,
-     .is_final = true, .says = "SELECT: the server answered: ERR DB index",
+     .is_final = true,
+     .says = "SELECT: the server answered: ERR DB index is out of range; the "
+             "server has no database 99: name a lower one",
      .steps = {{"HELLO 3", HELLO_OK},
                {SETINFO "SELECT 99|INFO server",
                 OK OK "-ERR DB index is out of range\r\n"}}},

@@ -23,7 +23,10 @@ static const struct {
     {"ERR READONLY", "READONLY", false, "ERR READONLY"},
     /* Redis 7 */
     {"OOM command not allowed. script: 01, on @user_script:4.", "OOM", true,
-     "OOM command not allowed. script: 01, on @user_script:4."},
+     "OOM command not allowed."},
+    {"WRONGTYPE Operation script: 01, on @user_script:4.", "WRONGTYPE", true,
+     "WRONGTYPE Operation"},
+    {"ERR script: none", "ERR", true, "ERR script: none"},
     /* Redis 6 */
     {SCRIPT "@user_script: 4: -READONLY You can't", "READONLY", true,
      "READONLY You can't"},

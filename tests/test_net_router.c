@@ -57,12 +57,13 @@ static bool has_refreshed_twice(void)
 }
 
 /* C6. Once more at the end, and in between as often as may be: a busy machine takes
- * longer for a thousand. */
+ * longer for a thousand. Maps that come meanwhile deny what MOVED said: an answer
+ * behind them is not believed (ROUTE-5). */
 START_TEST(a_thousand_moved_ask_for_the_way_twice_at_most)
 {
     static struct ask many[MANY];
     int64_t began_ms;
-    int most;
+    int most, followed = 0;
 
     say("-MOVED 5 127.0.0.1:%d\r\n", NULL);
     begin(says, all_of_0, 1);
@@ -75,7 +76,11 @@ START_TEST(a_thousand_moved_ask_for_the_way_twice_at_most)
     for (int i = 0; i < MANY; i++)
         ck_assert_int_eq(start(&many[i], 1 + i, LONG_MS), HF_OK);
     for (int i = 0; i < MANY; i++)
-        ck_assert_str_eq(answer_of(&many[i]), "node 1");
+        if (strcmp(answer_of(&many[i]), "node 1") != 0)
+            ck_assert_str_eq(many[i].text, "(unknown) ");
+        else
+            followed++;
+    ck_assert_int_gt(followed, MANY / 2);
     most = 4 + (int)((local_now_ms() - began_ms) / REFRESH_MIN_MS);
     drive_for(500);
     ck_assert_int_ge((int)counts().moved, MANY);

@@ -80,7 +80,9 @@ START_TEST(no_cluster_is_said_at_once)
     add_seed(nodes_port(nodes, 3));
     ck_assert_int_eq(open_router(NULL), HF_OK);
     text = ask(5);
-    ck_assert_msg(strstr(text, "cluster support disabled"), "%s", text);
+    ck_assert_msg(strstr(text, "cluster support disabled; is this a single "
+                               "server? Its URL is redis://"),
+                  "%s", text);
     ck_assert_int_lt(local_now_ms() - began_ms, QUICK_MS);
     end();
 }

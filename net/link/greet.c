@@ -194,6 +194,12 @@ static bool may_hold_password(const struct hf_greeting *g,
     return hf_url_password_is_in(g->url, ptr, len);
 }
 
+/* Redis takes 200 bytes to say that there is no password. */
+static bool lacks_password(struct hf_resp_value reply)
+{
+    return hf_resp_error_is(reply, "NOAUTH");
+}
+
 static enum hf_greet_answer fail(struct hf_greeting *g, hf_status status,
                                  bool is_final, const char *what,
                                  struct hf_resp_value reply)
@@ -206,6 +212,9 @@ static enum hf_greet_answer fail(struct hf_greeting *g, hf_status status,
     if (may_hold_password(g, reply)) {
         ptr = "(words that may hold the password)";
         len = strlen(ptr);
+    } else if (lacks_password(reply)) {
+        ptr = "NOAUTH (it wants a password)";
+        len = strlen(ptr);
     }
     g->is_final = is_final;
     hf_error_set(&g->error, status, "%s: the server answered: %s", what,
@@ -215,8 +224,7 @@ static enum hf_greet_answer fail(struct hf_greeting *g, hf_status status,
 
 static bool refuses_us(struct hf_resp_value reply)
 {
-    return hf_resp_error_is(reply, "WRONGPASS") ||
-           hf_resp_error_is(reply, "NOAUTH");
+    return hf_resp_error_is(reply, "WRONGPASS") || lacks_password(reply);
 }
 
 /* The server turns away every connection, whatever that has to say. It tells so
@@ -285,12 +293,26 @@ static enum hf_greet_answer on_id(struct hf_greeting *g,
     return GREET_MORE;
 }
 
+/* A server has databases 0 to 15, unless its configuration says otherwise. */
+static void advise_database(struct hf_greeting *g)
+{
+    struct hf_error said = g->error;
+
+    if (strstr(said.text, "out of range"))
+        hf_error_set(&g->error, said.status,
+                     "%s; the server has no database %d: name a lower one, or "
+                     "raise 'databases' in its configuration",
+                     said.text, (int)g->url->database);
+}
+
 static enum hf_greet_answer on_select(struct hf_greeting *g,
                                       struct hf_resp_value reply)
 {
-    return hf_resp_is_error(reply)
-               ? fail(g, HF_E_SERVER, true, "SELECT", reply)
-               : GREET_MORE;
+    if (!hf_resp_is_error(reply))
+        return GREET_MORE;
+    (void)fail(g, HF_E_SERVER, true, "SELECT", reply);
+    advise_database(g);
+    return GREET_FAILED;
 }
 
 static void note_run_id(struct hf_greeting *g, const char *info, size_t len)

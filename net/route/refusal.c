@@ -8,7 +8,12 @@
  *   -READONLY You can't write against a read only replica.
  *
  * Returned by the script (redis.pcall), it begins at the second
- * "@user_script". */
+ * "@user_script".
+ *
+ * Redis 7 and Valkey say behind it where the script stood, which tells a person
+ * nothing:
+ *
+ *   OOM command not allowed. script: SHA1, on @user_script:4. */
 #include <string.h>
 
 #include "net/net.h"
@@ -41,6 +46,16 @@ static void skip_behind(struct words *words, const char *mark)
     (void)skip(words, mark);
 }
 
+static void cut_place(struct words *words)
+{
+    static const char begin[] = " script: ", middle[] = ", on @user_script:";
+    const char *at = memmem(words->ptr, words->len, begin, strlen(begin));
+
+    if (at && memmem(at, words->len - (size_t)(at - words->ptr), middle,
+                     strlen(middle)))
+        words->len = (size_t)(at - words->ptr);
+}
+
 static struct words words_of(struct hf_resp_value reply)
 {
     struct words words = {"", 0};
@@ -53,6 +68,7 @@ static struct words words_of(struct hf_resp_value reply)
     while (skip(&words, "@user_script:"))
         skip_behind(&words, ": ");
     (void)skip(&words, "-");
+    cut_place(&words);
     return words;
 }
 

@@ -21,6 +21,10 @@ static hf_status refuse_reply(struct hf_error *err, struct hf_resp_value reply,
     struct hf_text text;
     char quoted[256];
 
+    if (hf_resp_error_is(reply, "ERR unknown command"))
+        return hf_error_set(err, HF_E_SERVER,
+                            "%s: ERR unknown command; is this a sentinel?",
+                            command);
     if (hf_resp_is_error(reply) &&
         hf_resp_bytes(reply, &text.ptr, &text.len) == HF_OK)
         return hf_error_set(

@@ -2,6 +2,7 @@
  * INFO, before the map, so that the map is at least as new as the epoch
  * (slot_map.h); once, whether it knows sharded messages, as Redisson does (WIRE
  * 5.1); CLUSTER SLOTS. */
+#include <stdio.h>
 #include <string.h>
 
 #include "net/base/error.h"
@@ -26,13 +27,17 @@ static void ask_was_refused(struct hf_server *server,
 {
     bool is_passing = hf_resp_error_is(reply, "LOADING") ||
                       hf_resp_error_is(reply, "BUSY");
-    char words[200];
+    char words[200], what[260];
     const char *ptr = "";
     size_t len = 0;
 
     (void)hf_resp_bytes(reply, &ptr, &len);
-    failed(server, !is_passing, HF_E_SERVER,
-           hf_error_quote(words, sizeof words, ptr, len));
+    (void)snprintf(what, sizeof what, "%s%s",
+                   hf_error_quote(words, sizeof words, ptr, len),
+                   hf_resp_error_is(reply, "ERR")
+                       ? "; is this a single server? Its URL is redis://"
+                       : "");
+    failed(server, !is_passing, HF_E_SERVER, what);
 }
 
 static void unanswered(struct hf_server *server)
