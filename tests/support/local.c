@@ -56,11 +56,12 @@ char *local_copy(const char *text)
     return must(strdup(text));
 }
 
-/* Binds to port 0, which makes the kernel choose, and asks what it chose. */
-static bool bind_anywhere(int fd, int *port)
+/* *port 0: one that the kernel chooses, which goes there. */
+static bool bind_to(int fd, int *port)
 {
     struct sockaddr_in address = {
         .sin_family = AF_INET,
+        .sin_port = htons((uint16_t)*port),
         .sin_addr.s_addr = htonl(INADDR_LOOPBACK),
     };
     socklen_t len = sizeof address;
@@ -76,7 +77,7 @@ static int bound_socket(int *port)
 {
     int fd = socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
 
-    if (fd >= 0 && !bind_anywhere(fd, port)) {
+    if (fd >= 0 && !bind_to(fd, port)) {
         (void)close(fd);
         fd = -1;
     }
@@ -85,13 +86,24 @@ static int bound_socket(int *port)
 
 int local_listen(int *port)
 {
-    int fd = bound_socket(port);
+    int fd;
 
+    *port = 0;
+    fd = bound_socket(port);
     if (fd >= 0 && listen(fd, LISTEN_BACKLOG) < 0) {
         (void)close(fd);
         fd = -1;
     }
     return fd;
+}
+
+bool local_is_free(int port)
+{
+    int fd = bound_socket(&port);
+
+    if (fd >= 0)
+        (void)close(fd);
+    return fd >= 0;
 }
 
 int local_dead_port(void)

@@ -23,6 +23,7 @@ char *local_copy(const char *text);
 
 /* local_listen     - a listening, non-blocking socket on a free port of
  *                    127.0.0.1, which goes to *port; -1: errno says why.
+ * local_is_free    - could a server listen at that port of 127.0.0.1 now?
  * local_dead_port  - a port of 127.0.0.1 where nobody listens, nor anybody else
  *                    will while this process lives; 0: there is none.
  * local_prepare    - makes a connection non-blocking and TCP_NODELAY.
@@ -32,6 +33,7 @@ char *local_copy(const char *text);
  * local_reset      - closes so that the other side sees a reset (RST).
  * Both take -1 and do nothing. */
 int local_listen(int *port);
+bool local_is_free(int port);
 int local_dead_port(void);
 void local_prepare(int fd);
 void local_close(int fd);
