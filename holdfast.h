@@ -1,4 +1,5 @@
 /* Everything holdfast offers to programs; see lock/lock.h first. */
+#include "lock/by_owner.h"
 #include "lock/election.h"
 #include "lock/latch.h"
 #include "lock/lock.h"

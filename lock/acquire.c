@@ -164,6 +164,7 @@ static void keep(struct hf_op *op)
     op->hold = NULL; /* it is the lock's */
     op->may_stand = false;
     op->client->holds++;
+    hold->is_member = op->is_member;
     hold->is_open = op->is_member;
     op->client->open_holds += op->is_member;
     hf_hold_rearm(hold);
@@ -419,11 +420,8 @@ static void send_acquire(struct hf_op *op)
     op->may_be_held = op->may_be_held || op->call.may_have_run;
     hf_op_settle(op); /* the last question of this wait */
     hf_lease_ask(&op->hold->lease, op->wait.asked_ms, op->lease_ms);
-    op->call.replicas =
-        op->lock->kind->opens_for_all ? 0 : op->client->replicas;
-    op->call.replicas_timeout_ms = op->client->replicas_timeout_ms;
-    op->call.is_for_replicas = is_granted;
-    op->call.acknowledged = on_acknowledged;
+    if (!op->lock->kind->opens_for_all)
+        hf_op_want_replicas(op, is_granted, on_acknowledged);
     hf_op_call(op, STEP_ACQUIRE, hf_hold_text(op->hold), hf_op_deadline(op),
                on_answer);
 }

@@ -15,6 +15,7 @@ static const struct {
 } takes[STEPS] = {
     [STEP_ACQUIRE] = {.count = true},
     [STEP_RELEASE] = {.count = true, .publish = true},
+    [STEP_EXTEND] = {.count = true},
     [STEP_FORCE] = {.holder = true, .publish = true},
     [STEP_INSPECT] = {.holder = true},
     [STEP_ADD] = {.count = true, .publish = true},

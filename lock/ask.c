@@ -40,7 +40,7 @@ static hf_status check_name(const struct hf_kind *kind, size_t len,
     const char *noun = kind->noun ? kind->noun : "lock";
 
     if (len == 0)
-        return hf_error_set(err, HF_E_INVAL, "a %s's name is not empty", noun);
+        return hf_error_set(err, HF_E_INVAL, "the %s's name is empty", noun);
     if (len > HF_LOCK_NAME_MAX)
         return hf_error_set(err, HF_E_INVAL,
                             "a %s's name is at most %d bytes, not %zu", noun,

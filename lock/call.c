@@ -1,4 +1,5 @@
 /* Calling a script, with everything that can come between. See call.h. */
+#include <stdio.h>
 #include <string.h>
 
 #include "lock/call.h"
@@ -11,6 +12,8 @@
 #define RETRY_SPREAD_MS 40
 /* Answers that are not ours: a peer that forges more is not worth asking. */
 #define FORGERIES_MAX 3
+/* A script's name and a lock's, cut. */
+#define TITLE_MAX 140
 
 static void on_reply(struct hf_command *command, enum hf_outcome outcome,
                      struct hf_resp_value reply);
@@ -24,14 +27,17 @@ static const char *const passing[] = {"LOADING", "BUSY", "TRYAGAIN",
 
 #define LACKS_RIGHTS                                                           \
     "the ACL of this user lacks a command, key or channel; 'holdfast doctor "  \
-    "--acl' prints what locks need"
+    "--acl' prints what plain locks need, and with --for what others do"
 
 /* What a person can do about the others. */
 static const struct {
     const char *code;
     const char *advice;
 } advices[] = {
-    {"WRONGTYPE", "the key holds something else; use another name"},
+    {"WRONGTYPE", "the key holds something else than this kind of lock; use "
+                  "another name"},
+    {"ERR value is not an integer", "the key holds something else than a "
+                                    "number; use another name"},
     {"OOM", "the server is out of memory (maxmemory)"},
     {"READONLY", "this server is a replica; give the master's address"},
     {"MISCONF", "the server cannot save to disk and refuses writes"},
@@ -79,15 +85,27 @@ static void end_call(struct hf_call *call, hf_status status,
 
 static const struct hf_resp_value no_reply;
 
-static void end_with(struct hf_call *call, hf_status status, const char *what,
-                     const char *why)
+/* "acquire of 'report'"; "renew". */
+static const char *title_of(const struct hf_call *call, char dst[TITLE_MAX])
 {
     char name[100];
 
-    hf_error_set(call->error, status, "%s of '%s': %s%s%s", call->script->name,
-                 hf_error_quote(name, sizeof name, call->subject,
-                                call->subject_len),
-                 what, why ? ": " : "", why ? why : "");
+    if (call->subject)
+        (void)snprintf(dst, TITLE_MAX, "%s of '%s'", call->script->name,
+                       hf_error_quote(name, sizeof name, call->subject,
+                                      call->subject_len));
+    else
+        (void)snprintf(dst, TITLE_MAX, "%s", call->script->name);
+    return dst;
+}
+
+static void end_with(struct hf_call *call, hf_status status, const char *what,
+                     const char *why)
+{
+    char title[TITLE_MAX];
+
+    hf_error_set(call->error, status, "%s: %s%s%s", title_of(call, title), what,
+                 why ? ": " : "", why ? why : "");
     end_call(call, status, no_reply);
 }
 
@@ -95,13 +113,11 @@ static void end_with(struct hf_call *call, hf_status status, const char *what,
 static void end_with_words(struct hf_call *call, const char *words,
                            const char *advice, struct hf_resp_value reply)
 {
-    char name[100];
+    char title[TITLE_MAX];
 
-    hf_error_set(call->error, HF_E_SERVER, "%s of '%s' on %s: %s%s%s%s",
-                 call->script->name,
-                 hf_error_quote(name, sizeof name, call->subject,
-                                call->subject_len),
-                 hf_command_address(&call->command), words,
+    hf_error_set(call->error, HF_E_SERVER, "%s on %s: %s%s%s%s",
+                 title_of(call, title), hf_command_address(&call->command),
+                 words,
                  advice ? " (" : "", advice ? advice : "", advice ? ")" : "");
     end_call(call, HF_E_SERVER, reply);
 }
@@ -137,7 +153,10 @@ static void end_unanswered(struct hf_call *call)
         end_with(call, HF_E_NOREPLY,
                  why->status != HF_OK ? why->text
                                       : hf_command_address(&call->command),
-                 "no answer in time; the server may have done it");
+                 call->must_not_repeat
+                     ? "no answer; the server may have done it, or may do it "
+                       "yet: look before you ask again"
+                     : "no answer in time; the server may have done it");
     else if (why->status != HF_OK)
         end_with(call, status_of(why), why->text, NULL);
     else
@@ -350,7 +369,8 @@ static void unknown(struct hf_call *call)
 {
     call->may_have_run = true;
     note_stray(&call->sending);
-    if (call->is_once || hf_loop_now(call->loop) >= call->deadline_ms) {
+    if (call->is_once || call->must_not_repeat ||
+        hf_loop_now(call->loop) >= call->deadline_ms) {
         end_unanswered(call);
         return;
     }
@@ -437,13 +457,10 @@ static void acknowledge(struct hf_call *call, hf_status status)
 
 static void too_few(struct hf_call *call, int64_t count, uint32_t wanted)
 {
-    char name[100];
+    char title[TITLE_MAX];
 
     hf_error_set(call->error, HF_UNREPLICATED,
-                 "%s of '%s' on %s: %lld of %u replicas have it",
-                 call->script->name,
-                 hf_error_quote(name, sizeof name, call->subject,
-                                call->subject_len),
+                 "%s on %s: %lld of %u replicas have it", title_of(call, title),
                  hf_command_address(&call->command), (long long)count,
                  (unsigned)wanted);
     acknowledge(call, HF_UNREPLICATED);

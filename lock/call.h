@@ -2,7 +2,8 @@
  * where that is safe, until the deadline. Private to lock/.
  *
  * Every script of ours may run any number of times, so an unknown outcome is
- * made known by asking again (design 4). */
+ * made known by asking again (design 4). But for a forced release that names no
+ * holder: asked again, it could free the next one (must_not_repeat). */
 #ifndef HF_CALL_H
 #define HF_CALL_H
 
@@ -24,10 +25,13 @@ struct hf_call {
     size_t keys;
     const char *echo;             /* what the reply's first element must be */
     size_t echo_len;
-    const char *subject;          /* the lock's name, for messages */
+    const char *subject;          /* the lock's name, for messages; NULL: many
+                                     locks' */
     size_t subject_len;
     uint16_t slot;                /* of all keys */
     bool is_once;                 /* ask once: neither again nor by text */
+    bool must_not_repeat;         /* an unknown outcome ends it: run again, it could
+                                     free another holder */
     bool by_text;                 /* send the script's text at once; set when it
                                      was sent because the server asked for it */
     bool is_urgent;               /* as hf_command's: it has room before the

@@ -15,8 +15,10 @@
 
 #include "lock/ask.h"
 #include "lock/election.h"
+#include "lock/hold.h"
 #include "lock/records.h"
 #include "lock/table.h"
+#include "lock/verbs.h"
 #include "net/base/error.h"
 #include "net/base/mem.h"
 
@@ -245,9 +247,27 @@ static void free_election(struct hf_election *e)
     hf_mem_free(client->mem, e, sizeof *e);
 }
 
+static bool has_hold(const struct hf_hold *hold, const void *election)
+{
+    return hold->on_lost == on_lost && hold->ctx == election;
+}
+
+/* What could not be released has nobody to tell any more. */
+static void silence(const struct hf_election *e)
+{
+    struct hf_loop *loop = e->lock->client->loop;
+
+    hf_loop_lock(loop);
+    hf_loop_finish_tasks(loop);
+    hf_hold_silence(e->lock, has_hold, e);
+    hf_loop_unlock(loop);
+}
+
 /* ELECT-4 */
 static hf_status withdraw(struct hf_election *e, struct hf_error *err)
 {
+    const struct hf_ask last = {
+        .verb = &hf_verb_release, .must_begin = true, .owner = e->owner};
     hf_status rc;
 
     pthread_mutex_lock(&e->mutex);
@@ -255,8 +275,8 @@ static hf_status withdraw(struct hf_election *e, struct hf_error *err)
     pthread_mutex_unlock(&e->mutex);
     hf_cancel_fire(&e->cancel);
     finish_callbacks(e);
-    rc = hf_lock_release(e->lock, e->owner, err);
-    finish_callbacks(e);
+    rc = hf_ask_run(e->lock, &last, err);
+    silence(e);
     return rc == HF_NOT_OWNER ? HF_OK : rc;
 }
 

@@ -241,10 +241,11 @@ static void on_time(struct hf_timer *timer)
 
 /* ---- telling ---- */
 
-/* It has been held as long as allowed, and its owner knows. */
+/* It has been held as long as allowed, and its owner was told. Not a member: the
+ * thread of another one may still be telling. The release ends it, or its TTL. */
 static void let_go(const struct hf_hold *hold)
 {
-    if (hold->lease.reason == HF_LOST_MAX_HOLD)
+    if (hold->lease.reason == HF_LOST_MAX_HOLD && !hold->is_member)
         hf_release_orphan(hold->lock, hf_hold_text(hold),
                           hold->lease.claims.answered_ms, 0, NULL);
 }

@@ -19,6 +19,7 @@ enum hf_step {
     STEP_ACQUIRE,
     STEP_RELEASE,
     STEP_RENEW,                 /* of many holds: watchdog.c */
+    STEP_EXTEND,                /* of one hold, by its owner: by_owner.c */
     STEP_FORCE,
     STEP_INSPECT,
     STEP_ADD,                   /* these three, of what is counted: count.c */
@@ -79,6 +80,7 @@ struct hf_kind {
         [STEP_ACQUIRE] = {.script = &hf_script_acquire, __VA_ARGS__}, \
         [STEP_RELEASE] = {.script = &hf_script_release}, \
         [STEP_RENEW] = {.script = &hf_script_renew}, \
+        [STEP_EXTEND] = {.script = &hf_script_extend}, \
         [STEP_FORCE] = {.script = &hf_script_force_release}, \
         [STEP_INSPECT] = {.script = &hf_script_inspect}, \
     }

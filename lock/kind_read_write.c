@@ -31,6 +31,8 @@ const struct hf_kind hf_kind_read = {
                           .takes_hold_key = true},
         [STEP_RENEW] = {.script = &hf_script_read_renew,
                         .takes_hold_key = true},
+        [STEP_EXTEND] = {.script = &hf_script_read_extend,
+                         .takes_hold_key = true},
         [STEP_FORCE] = {.script = &hf_script_rw_force_release, .side = "read"},
         [STEP_INSPECT] = {.script = &hf_script_inspect},
     },
@@ -46,6 +48,7 @@ const struct hf_kind hf_kind_read = {
         [STEP_ACQUIRE] = {.script = &hf_script_write_acquire, __VA_ARGS__}, \
         [STEP_RELEASE] = {.script = &hf_script_write_release}, \
         [STEP_RENEW] = {.script = &hf_script_renew}, \
+        [STEP_EXTEND] = {.script = &hf_script_extend, .side = "write"}, \
         [STEP_FORCE] = {.script = &hf_script_rw_force_release, \
                         .side = "write"}, \
         [STEP_INSPECT] = {.script = &hf_script_inspect}, \

@@ -192,7 +192,7 @@ const char *hf_lost_text(enum hf_lost reason)
         [HF_LOST_TAKEN] = "another holds it",
         [HF_LOST_UNREACHABLE] = "the server did not answer in time",
         [HF_LOST_SUSPENDED] = "this process did not run in time",
-        [HF_LOST_LEASE_ENDED] = "its lease has ended",
+        [HF_LOST_LEASE_ENDED] = "its lease ends",
         [HF_LOST_MAX_HOLD] = "it was held as long as allowed",
         [HF_LOST_CLOSED] = "the client was closed",
     };

@@ -64,10 +64,12 @@ HF_API void hf_multi_free(struct hf_multi *multi);
  *             it is left when this returns. The cancel must be of the client
  *             that all members have. on_wait and on_renewed are told of each
  *             member. on_lost is told once, with the first member that is lost;
- *             the others are renewed until they are released. Not if the owner
- *             held the member before by itself: then as it was asked there. A
- *             member that the owner takes once more by itself, and keeps when it
- *             has released the multi-lock, is told of no loss from then on
+ *             if clients have threads of their own, perhaps before `done` is
+ *             called. The others are renewed until they are released. After
+ *             max_hold_ms none is: each ends with the release, or by its TTL. Of a
+ *             member that the owner held before by itself it is told as it asked
+ *             there. A member that the owner takes once more by itself, and keeps
+ *             when it has released the multi-lock, is told of no loss from then on
  * Returns HF_OK         all are held; release as often as acquired
  *         HF_TIMEOUT    wait_ms is over, or a member was not to be had at once
  *         HF_E_INVAL    the options; keep_unreplicated; a cancel of another

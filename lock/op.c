@@ -199,7 +199,18 @@ static void fail_start(struct hf_op *op, hf_status status)
 static bool is_replicated(const struct hf_op *op, enum hf_step step)
 {
     return op->client->replicas != 0 &&
-           (step == STEP_ACQUIRE || step == STEP_RELEASE);
+           (step == STEP_ACQUIRE || step == STEP_EXTEND || step == STEP_RELEASE);
+}
+
+void hf_op_want_replicas(struct hf_op *op,
+                         bool (*is_for_replicas)(struct hf_call *,
+                                                 struct hf_resp_value),
+                         void (*acknowledged)(struct hf_call *, hf_status))
+{
+    op->call.replicas = op->client->replicas;
+    op->call.replicas_timeout_ms = op->client->replicas_timeout_ms;
+    op->call.is_for_replicas = is_for_replicas;
+    op->call.acknowledged = acknowledged;
 }
 
 void hf_op_call(struct hf_op *op, enum hf_step step, struct hf_bytes echo,
@@ -254,7 +265,8 @@ hf_status hf_op_odd_reply(struct hf_op *op)
 {
     op->call.may_have_run = true;
     return hf_error_set(op->error, HF_E_PROTOCOL,
-                        "%s: an answer of another shape",
+                        "%s: an answer of another shape; has another "
+                        "program changed the lock's keys?",
                         hf_router_address(op->client->router));
 }
 

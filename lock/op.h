@@ -14,6 +14,9 @@
  * hf_op_new_background - both.
  * hf_op_finish - tells whoever asked; the operation is gone after. error, if
  *                any, is filled already.
+ * hf_op_want_replicas - before hf_op_call: if the client has replicas confirm locks,
+ *                a reply that `is_for_replicas` accepts waits for them, and
+ *                `acknowledged` is called instead of `done` (call.h).
  * hf_op_call   - calls the script of the lock's kind. `echo`: what its reply
  *                begins with. A failure to start is told to `done`. */
 hf_status hf_op_begin(struct hf_op *op) HF_MUST_CHECK;
@@ -25,6 +28,10 @@ struct hf_op *hf_op_new_background(struct hf_lock *lock,
                                    const struct hf_verb *verb, size_t room)
     HF_MUST_CHECK;
 void hf_op_finish(struct hf_op *op, hf_status status);
+void hf_op_want_replicas(struct hf_op *op,
+                         bool (*is_for_replicas)(struct hf_call *,
+                                                 struct hf_resp_value),
+                         void (*acknowledged)(struct hf_call *, hf_status));
 void hf_op_call(struct hf_op *op, enum hf_step step, struct hf_bytes echo,
                 int64_t deadline_ms,
                 void (*done)(struct hf_call *, hf_status,

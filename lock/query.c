@@ -2,6 +2,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "lock/hold.h"
 #include "lock/line.h"
 #include "lock/op.h"
 #include "lock/query.h"
@@ -139,7 +140,8 @@ static void on_inspected(struct hf_call *call, hf_status status,
 
     if (status == HF_OK && !read_info(op, reply))
         status = hf_error_set(op->error, HF_E_PROTOCOL,
-                              "%s: an answer of another shape",
+                              "%s: an answer of another shape; has another "
+                              "program changed the lock's keys?",
                               hf_router_address(op->client->router));
     else if (status == HF_OK && op->info->is_locked &&
              op->info->kind == HF_KIND_NONE)
@@ -189,6 +191,28 @@ static hf_status refuse(struct hf_op *op)
                         hf_lock_kind_text(op->lock->kind->id));
 }
 
+static hf_status outcome(struct hf_op *op)
+{
+    if (op->answer.count == 0)
+        return HF_OK;
+    if (op->answer.count != ANSWER_NOT_HELD)
+        return refuse(op);
+    if (!op->call.is_repeated)
+        return HF_NOT_OWNER;
+    return hf_error_set(op->error, HF_E_NOREPLY,
+                        "asked twice, and that owner does not hold it: it may "
+                        "have been released by the first");
+}
+
+/* The hold of one question: by_owner.c. */
+static void end(struct hf_op *op, hf_status status)
+{
+    if (op->hold)
+        hf_hold_free(op->hold);
+    op->hold = NULL;
+    hf_op_finish(op, status);
+}
+
 static void on_forced(struct hf_call *call, hf_status status,
                       struct hf_resp_value reply)
 {
@@ -202,29 +226,20 @@ static void on_forced(struct hf_call *call, hf_status status,
     if (status == HF_OK)
         hf_line_wake_first(op->lock->line);
     hf_wake_source(op);
-    if (status < 0)
-        hf_op_finish(op, status);
-    else if (!is_read)
-        hf_op_finish(op, hf_op_odd_reply(op));
-    else if (is_done)
-        hf_op_finish(op, HF_OK);
-    else if (answer->count != ANSWER_NOT_HELD)
-        hf_op_finish(op, refuse(op));
-    else if (!call->is_repeated)
-        hf_op_finish(op, HF_NOT_OWNER);
-    else if (op->holder_len == 0) /* it is free: the first try, or another */
-        hf_op_finish(op, HF_OK);
-    else
-        hf_op_finish(op, hf_error_set(op->error, HF_E_NOREPLY,
-                                      "asked twice, and that owner does not "
-                                      "hold it: it may have been released by "
-                                      "the first"));
+    if (status == HF_OK)
+        status = is_read ? outcome(op) : hf_op_odd_reply(op);
+    end(op, status);
 }
 
 static void force(struct hf_op *op, int64_t deadline_ms)
 {
     hf_line_freeing(op);
-    hf_op_call(op, STEP_FORCE, question(op), deadline_ms, on_forced);
+    op->call.must_not_repeat = op->holder_len == 0;
+    if (op->hold)
+        hf_op_call(op, STEP_RELEASE, hf_hold_text(op->hold), deadline_ms,
+                   on_forced);
+    else
+        hf_op_call(op, STEP_FORCE, question(op), deadline_ms, on_forced);
 }
 
 static void on_acquainted(struct hf_call *call, hf_status status,
@@ -234,7 +249,7 @@ static void on_acquainted(struct hf_call *call, hf_status status,
 
     (void)reply;
     if (status < 0)
-        hf_op_finish(op, status);
+        end(op, status);
     else
         force(op, call->deadline_ms);
 }
@@ -251,4 +266,4 @@ static void force_when_known(struct hf_op *op)
 }
 
 const struct hf_verb hf_verb_force = {.start = force_when_known,
-                                      .cancel = hf_op_finish};
+                                      .cancel = end};

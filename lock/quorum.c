@@ -182,20 +182,28 @@ struct hf_quorum_hold *hf_quorum_add_hold(struct hf_quorum *quorum)
     return hold ? hold : new_hold(quorum);
 }
 
-/* The greatest first: the one in the middle is the last of most. */
-int64_t hf_quorum_all_safe_ms(const struct hf_quorum *quorum, int64_t owner)
+static int64_t member_safe_ms(const struct hf_quorum_hold *hold, uint32_t member)
+{
+    return hf_quorum_turn_has_vote(&hold->turn, member)
+               ? hf_lock_safe_ms(hold->quorum->members[member], hold->owner)
+               : INT64_MIN;
+}
+
+/* Sorted, the greatest first: most last as long as the one in the middle. */
+int64_t hf_quorum_most_safe_ms(const struct hf_quorum_hold *hold)
 {
     int64_t safe[HF_QUORUM_MAX];
+    uint32_t count = hold->turn.count;
 
-    for (uint32_t i = 0; i < quorum->count; i++) {
-        int64_t ms = hf_lock_safe_ms(quorum->members[i], owner);
+    for (uint32_t i = 0; i < count; i++) {
+        int64_t ms = member_safe_ms(hold, i);
         uint32_t at = i;
 
         for (; at > 0 && safe[at - 1] < ms; at--)
             safe[at] = safe[at - 1];
         safe[at] = ms;
     }
-    return safe[quorum->count / 2];
+    return safe[count / 2];
 }
 
 int64_t hf_quorum_safe_ms(struct hf_quorum *quorum, int64_t owner)
@@ -208,7 +216,7 @@ int64_t hf_quorum_safe_ms(struct hf_quorum *quorum, int64_t owner)
     pthread_mutex_lock(&quorum->mutex);
     if (owner != 0 && (hold = hf_quorum_find_hold(quorum, owner)) &&
         hold->turn.phase == QUORUM_HELD)
-        safe = hf_quorum_all_safe_ms(quorum, owner);
+        safe = hf_quorum_most_safe_ms(hold);
     pthread_mutex_unlock(&quorum->mutex);
     return safe;
 }

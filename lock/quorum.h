@@ -71,8 +71,10 @@ HF_API void hf_quorum_free(struct hf_quorum *quorum);
  *             least half of it is left when this returns. cancel must be NULL:
  *             hf_quorum_cancel. on_wait and on_renewed are told of each member.
  *             on_lost is told once, when it is no more held on most members,
- *             with the member that broke it. The owner may not hold a member by
- *             itself
+ *             with the member that broke it; if clients have threads of their
+ *             own, perhaps before `done` is called. After max_hold_ms, each member
+ *             ends with the release, or by its TTL. The owner may not hold a
+ *             member by itself
  * Returns HF_OK         most are held, and certain to be ours
  *         HF_TIMEOUT    wait_ms is over, and others hold too many
  *         HF_E_QUORUM   too many servers refused or did not answer in their

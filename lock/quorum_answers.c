@@ -20,7 +20,7 @@ void hf_quorum_note_answer(struct hf_quorum_seat *seat, hf_status status,
     if (status == HF_OK)
         hf_quorum_set_answer(seat, status, "yes");
     else if (status == HF_CANCELLED)
-        hf_quorum_set_answer(seat, status, "no answer in time");
+        hf_quorum_set_answer(seat, status, "no answer yet");
     else
         hf_quorum_set_answer(seat, status,
                       err->status == status ? err->text

@@ -26,10 +26,12 @@ static struct hf_lock *lock_of(const struct hf_quorum_seat *seat)
     return seat->hold->quorum->members[seat->member];
 }
 
-/* What is left of max_hold_ms: a member that is asked again later does not make
- * the hold longer. */
+/* Of max_hold_ms: a member that is asked again later does not make the hold
+ * longer. */
 static int64_t left_to_hold(const struct hf_quorum_hold *hold)
 {
+    if (hold->turn.phase != QUORUM_HELD)
+        return hold->wanted.max_hold_ms;
     return hold->max_until_ms == HF_NEVER
                ? 0
                : later(hold->max_until_ms - hf_clock_ms(), 1);
@@ -106,10 +108,14 @@ static void settle(const struct hf_quorum_hold *hold, uint32_t member)
 
 static void count(struct hf_quorum_hold *hold)
 {
-    int64_t safe_ms = hf_quorum_all_safe_ms(hold->quorum, hold->owner);
+    int64_t safe_ms = hf_quorum_most_safe_ms(hold);
     bool are_safe = safe_ms > 0 && safe_ms >= hold->wanted.lease_ms / 2;
+    int64_t now_ms = hf_clock_ms();
 
-    hf_quorum_turn_counted(&hold->turn, are_safe, hf_clock_ms());
+    hf_quorum_turn_counted(&hold->turn, are_safe, now_ms);
+    hold->max_until_ms = hold->wanted.max_hold_ms > 0
+                             ? now_ms + hold->wanted.max_hold_ms
+                             : HF_NEVER;
     for (uint32_t i = 0; are_safe && i < hold->turn.count; i++)
         if (hold->turn.votes[i].state == VOTE_OURS)
             settle(hold, i);
@@ -228,15 +234,25 @@ static void go_on_and_tell(struct hf_quorum_hold *hold)
 
 /* ---- what is heard ---- */
 
+/* A loss is told before all others, and so before the grant itself. [mutex] */
+static bool was_lost_before(const struct hf_quorum_seat *seat, hf_status status)
+{
+    return status == HF_OK &&
+           hf_lock_safe_ms(lock_of(seat), seat->hold->owner) == INT64_MIN;
+}
+
 static void on_answer(void *ctx, hf_status status, const struct hf_error *err)
 {
     struct hf_quorum_seat *seat = ctx;
     struct hf_quorum_hold *hold = seat->hold;
 
     pthread_mutex_lock(&hold->quorum->mutex);
-    hf_quorum_note_answer(seat, status, err);
+    if (!hold->is_release)
+        hf_quorum_note_answer(seat, status, err);
     hf_quorum_turn_answered(&hold->turn, seat->member, status);
-    if (status == HF_OK && hold->turn.phase == QUORUM_HELD)
+    if (was_lost_before(seat, status))
+        (void)hf_quorum_turn_lost(&hold->turn, seat->member);
+    else if (status == HF_OK && hold->turn.phase == QUORUM_HELD)
         settle(hold, seat->member);
     go_on_and_tell(hold);
 }
@@ -273,15 +289,21 @@ void hf_quorum_on_task(struct hf_task *task)
     hf_loop_lock(loop);
 }
 
-/* The hold may have ended since the callback began: its record is then free, or
- * another owner's. */
+static bool is_waiting(const struct hf_quorum_hold *hold)
+{
+    return hold->turn.is_called && !hold->is_release;
+}
+
+/* The call, or the hold, may have ended since the callback began: the record is
+ * then free, or another owner's. Owner 0: whoever waits. */
 static struct hf_acquire_options wanted_of(struct hf_quorum_hold *hold,
                                            int64_t owner)
 {
     struct hf_acquire_options wanted = {0};
 
     pthread_mutex_lock(&hold->quorum->mutex);
-    if (hold->owner != 0 && (owner == 0 || hold->owner == owner))
+    if (hold->owner != 0 &&
+        (owner == 0 ? is_waiting(hold) : hold->owner == owner))
         wanted = hold->wanted;
     pthread_mutex_unlock(&hold->quorum->mutex);
     return wanted;
@@ -409,7 +431,6 @@ static void begin_acquire(struct hf_quorum_hold *hold,
 
     (void)hf_random(&request.dice, sizeof request.dice);
     hold->wanted = *o;
-    hold->max_until_ms = o->max_hold_ms > 0 ? now_ms + o->max_hold_ms : HF_NEVER;
     hold->is_release = false;
     for (uint32_t i = 0; i < hold->turn.count; i++)
         hf_quorum_set_answer(&hold->seats[i], HF_E_NOREPLY, "no answer yet");

@@ -59,11 +59,11 @@ struct hf_quorum_hold *hf_quorum_find_hold(const struct hf_quorum *quorum,
                                            int64_t owner);
 struct hf_quorum_hold *hf_quorum_add_hold(struct hf_quorum *quorum);
 
-/* hf_quorum_all_safe_ms - the least of the greatest that make a quorum.
- *   INT64_MIN: fewer are held. [mutex]
+/* hf_quorum_most_safe_ms - for how long most are certain to be ours, of the members
+ *   that have a vote; INT64_MIN: fewer have one. [mutex]
  * hf_quorum_forked - this is a child of the process that made it: the mutex may
  *   be held by a thread that is not here. */
-int64_t hf_quorum_all_safe_ms(const struct hf_quorum *quorum, int64_t owner);
+int64_t hf_quorum_most_safe_ms(const struct hf_quorum_hold *hold);
 bool hf_quorum_forked(const struct hf_quorum *quorum);
 
 /* hf_quorum_set_answer  - the last answer of a member.

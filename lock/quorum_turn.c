@@ -13,8 +13,8 @@ void hf_quorum_turn_init(struct hf_quorum_turn *turn, uint32_t count)
 
 /* ---- counting ---- */
 
-/* Held, and to be kept. */
-static bool has_vote(const struct hf_quorum_turn *turn, uint32_t member)
+bool hf_quorum_turn_has_vote(const struct hf_quorum_turn *turn,
+                             uint32_t member)
 {
     return turn->votes[member].state == VOTE_OURS &&
            !turn->votes[member].is_unwanted;
@@ -25,7 +25,7 @@ uint32_t hf_quorum_turn_votes(const struct hf_quorum_turn *turn)
     uint32_t ours = 0;
 
     for (uint32_t i = 0; i < turn->count; i++)
-        ours += has_vote(turn, i);
+        ours += hf_quorum_turn_has_vote(turn, i);
     return ours;
 }
 
@@ -202,7 +202,7 @@ static void after_block(struct hf_quorum_turn *turn, int64_t now_ms)
         leave(turn, why_not(turn));
     else if (turn->phase == QUORUM_RUSH &&
              !turn->votes[turn->first].is_in_line && choose_first(turn) &&
-             has_vote(turn, turn->first))
+             hf_quorum_turn_has_vote(turn, turn->first))
         begin_asking(turn, QUORUM_FILL, now_ms);
     else
         begin_line(turn, now_ms);
@@ -223,7 +223,7 @@ static void go_on_in_line(struct hf_quorum_turn *turn, int64_t now_ms)
 {
     const struct hf_vote *first = &turn->votes[turn->first];
 
-    if (has_vote(turn, turn->first))
+    if (hf_quorum_turn_has_vote(turn, turn->first))
         begin_asking(turn, QUORUM_FILL, now_ms);
     else if (now_ms >= turn->deadline_ms || first->answer == ANSWER_NO)
         leave(turn, HF_TIMEOUT);

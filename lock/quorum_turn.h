@@ -119,7 +119,8 @@ struct hf_quorum_request {
  * hf_quorum_turn_answered - how QUORUM_ASK went.
  * hf_quorum_turn_gave    - QUORUM_GIVE_BACK was done, however it went.
  * hf_quorum_turn_lost    - a member was lost. True: that broke the quorum.
- * hf_quorum_turn_votes   - how many are ours. */
+ * hf_quorum_turn_has_vote - it is ours, and not about to be given back.
+ * hf_quorum_turn_votes   - how many members have a vote. */
 void hf_quorum_turn_init(struct hf_quorum_turn *turn, uint32_t count);
 void hf_quorum_turn_acquire(struct hf_quorum_turn *turn, int64_t now_ms,
                             const struct hf_quorum_request *request);
@@ -134,6 +135,8 @@ void hf_quorum_turn_answered(struct hf_quorum_turn *turn, uint32_t member,
                              hf_status status);
 void hf_quorum_turn_gave(struct hf_quorum_turn *turn, uint32_t member);
 bool hf_quorum_turn_lost(struct hf_quorum_turn *turn, uint32_t member);
+bool hf_quorum_turn_has_vote(const struct hf_quorum_turn *turn,
+                             uint32_t member);
 uint32_t hf_quorum_turn_votes(const struct hf_quorum_turn *turn);
 
 #endif

@@ -156,7 +156,8 @@ struct hf_hold {
     struct hf_op *orphan;       /* memory for the operation that settles it in
                                    the background, where no lease would end it;
                                    or NULL */
-    bool is_open;               /* a multi-lock's, which lacks others still */
+    bool is_member;             /* a multi-lock or a quorum asked for it */
+    bool is_open;               /* a member; the others are not all held yet */
     struct hf_task lost_task;
     struct hf_task renewed_task;
     void (*on_renewed)(void *ctx, struct hf_lock *lock, int64_t owner);

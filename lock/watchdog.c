@@ -207,7 +207,6 @@ static void fill(struct hf_batch *batch)
 
 static void describe(struct hf_batch *batch)
 {
-    static const char subject[] = "what is held";
     struct hf_hold *first = batch->holds[0];
     struct hf_call *call = &batch->call;
 
@@ -217,8 +216,6 @@ static void describe(struct hf_batch *batch)
     call->slot = first->lock->slot;
     call->echo = batch->echo;
     call->echo_len = first->text_len;
-    call->subject = subject;
-    call->subject_len = sizeof subject - 1;
     call->is_once = true;   /* WATCHDOG-1 */
     call->is_urgent = true; /* it cannot come later */
     call->by_text = batch->client->renews_by_eval;

@@ -16,10 +16,15 @@ if count == 0 then
     return {ARGV[1], -1, -2}
 end
 local total = redis.call('incrby', semaphore, count)
+local removed
 if owner ~= '' then
-    redis.call('zrem', out, id)
+    removed = redis.pcall('zrem', out, id)
 else
-    redis.call('del', out)
+    removed = redis.pcall('del', out)
+end
+if removed ~= 1 then -- an error: they are out still
+    redis.pcall('decrby', semaphore, count)
+    return removed
 end
 for i = 3, #ARGV, 2 do
     if total > 0 then

@@ -5,7 +5,8 @@
 --        -1 others hold it}
 -- The owner's holds get the lease, and so does the lock, unless it has more: other
 -- readers may have longer leases. The last hold key is made again if it is gone:
--- where the owner's field is, no writer has been.
+-- where the owner's field is, no writer has been. Of more than 1000 holds only the last
+-- are gone through: the server must not be kept busy by a count that somebody wrote.
 -- A key of another type counts as held by others and spoils nothing else. Any
 -- other refusal (NOPERM) says nothing of the lock: the error is the reply.
 -- Why a prefix stands among the keys: read_acquire.lua. Source: WIRE 12.6.
@@ -14,10 +15,11 @@ for i = 2, #ARGV do
     local lock, prefix = KEYS[2 * i - 3], KEYS[2 * i - 2]
     local held = redis.pcall('hget', lock, ARGV[i])
     if type(held) == 'string' then
-        for j = 1, tonumber(held) - 1 do
-            redis.call('pexpire', prefix .. ':' .. j, lease)
+        held = tonumber(held)
+        for before = 1, math.min(held - 1, 1000) do
+            redis.call('pexpire', prefix .. string.format(':%.0f', held - before), lease)
         end
-        redis.call('set', prefix .. ':' .. held, '1', 'px', lease)
+        redis.call('set', prefix .. string.format(':%.0f', held), '1', 'px', lease)
         if redis.call('pttl', lock) < lease then
             redis.call('pexpire', lock, lease)
         end

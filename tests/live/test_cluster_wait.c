@@ -2,6 +2,7 @@
  * wherever their slot goes meanwhile (C10, C15; WIRE 2.5, 5.1). */
 #include "tests/live/test_cluster.h"
 
+#include "lock/by_owner.h"
 #include "lock/latch.h"
 #include "lock/semaphore.h"
 #include "tests/support/lua_client.h"
@@ -497,29 +498,55 @@ START_TEST(semaphore_with_keys_in_two_slots_is_refused_with_advice)
 }
 END_TEST
 
+static hf_status by_force(struct hf_lock *lock, struct hf_lock *held)
+{
+    (void)held;
+    return hf_lock_force_release(lock, NULL, 0, NULL);
+}
+
+static hf_status by_owner(struct hf_lock *lock, struct hf_lock *held)
+{
+    char owner[HF_OWNER_TEXT_MAX];
+
+    (void)hf_lock_owner_text(held, 1, owner);
+    return hf_release_by_owner(lock, owner, strlen(owner), NULL);
+}
+
 /* The first thing that the client asks: how waiters are woken, it has yet to
  * learn. */
-START_TEST(a_force_release_wakes_waiters_of_a_cluster)
+static void free_from_elsewhere(const struct way *way,
+                                hf_status (*free_it)(struct hf_lock *lock,
+                                                     struct hf_lock *held))
 {
-    const struct way *way = &ways[_i];
     struct hf_client *stranger;
     struct hf_lock *lock;
     struct pair p;
     char name[32];
     int n = 0;
 
-    if (!is_there(way))
-        return;
     (void)name_at(1, &n, name);
     pair_begin(&p, way, name, strlen(name), 1);
     stranger = cluster_client(way->options);
     lock = lock_of(stranger, name);
-    ck_assert_ok(hf_lock_force_release(lock, NULL, 0, NULL));
+    ck_assert_ok(free_it(lock, p.holder));
     ck_assert_int_eq(call_await(&p.call), HF_OK);
     hf_lock_free(lock);
     hf_client_free(stranger);
     ck_assert_status(hf_lock_release(p.holder, 1, NULL), HF_LOST);
     pair_end(&p);
+}
+
+START_TEST(a_force_release_wakes_waiters_of_a_cluster)
+{
+    if (is_there(&ways[_i]))
+        free_from_elsewhere(&ways[_i], by_force);
+}
+END_TEST
+
+START_TEST(so_does_a_release_by_the_owner_s_name)
+{
+    if (is_there(&ways[_i]))
+        free_from_elsewhere(&ways[_i], by_owner);
 }
 END_TEST
 
@@ -553,6 +580,7 @@ static void add_case(Suite *s, const char *name, bool is_resp2)
                         0, COUNT(two_slots));
     tcase_add_loop_test(c, a_force_release_wakes_waiters_of_a_cluster, 0,
                         COUNT(ways));
+    tcase_add_loop_test(c, so_does_a_release_by_the_owner_s_name, 0, COUNT(ways));
     tcase_add_loop_test(c, permits_given_wake_a_waiter_by_message, 0,
                         COUNT(ways));
     tcase_add_loop_test(c, latch_that_opens_wakes_a_waiter_by_message, 0,

@@ -296,6 +296,22 @@ START_TEST(a_closed_client_stands_no_more)
 }
 END_TEST
 
+/* Its lock is let go of with the client, and that is told to nobody. */
+START_TEST(a_leader_that_left_a_closed_client_hears_no_more)
+{
+    struct candidate *c = &all[0];
+    struct hf_client *client = c->client;
+
+    join(c);
+    await_elected(c, 1);
+    ck_assert_ok(hf_client_close(client, 1000, NULL, NULL));
+    ck_assert_status(hf_election_leave(c->election, NULL), HF_E_CLOSED);
+    c->client = NULL;
+    hf_client_free(client);
+    ck_assert_int_eq(note_read(&c->note, &c->deposed), 0);
+}
+END_TEST
+
 /* ---- leaving ---- */
 
 enum moment { AT_ONCE, IN_LINE, IN_A_PAUSE, WHEN_LOST, MOMENTS };
@@ -440,6 +456,7 @@ int main(void)
     tcase_add_test(c, a_server_that_is_away_is_asked_again);
     tcase_add_test(c, what_is_no_lock_is_trouble_until_it_is_gone);
     tcase_add_test(c, a_closed_client_stands_no_more);
+    tcase_add_test(c, a_leader_that_left_a_closed_client_hears_no_more);
     tcase_add_loop_test(c, it_can_be_left_at_any_moment, 0, MOMENTS);
     tcase_add_test(c, it_is_left_while_the_callback_runs);
     tcase_add_test(c, one_loop_of_the_users_drives_it);

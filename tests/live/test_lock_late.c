@@ -345,8 +345,9 @@ START_TEST(an_unheard_release_after_the_safe_moment_is_lost)
 }
 END_TEST
 
-START_TEST(an_unheard_force_is_ok_when_asked_again)
+START_TEST(an_unheard_force_without_a_holder_is_not_asked_again)
 {
+    struct hf_lock_info info;
     struct call call;
 
     (void)lua_acquire(server, NAME, strlen(NAME), LUA_HOLDER, 30000);
@@ -357,9 +358,12 @@ START_TEST(an_unheard_force_is_ok_when_asked_again)
     ck_assert_ok(
         hf_lock_force_release_async(lock, NULL, 0, call_done, &call));
     await_lost_answer();
+    (void)lua_acquire(server, NAME, strlen(NAME), LUA_HOLDER_2, 30000);
     connect_anew();
-    ck_assert_status(call_await(&call), HF_OK);
-    ck_assert_str_eq(hash_of(server, NAME), "");
+    ck_assert_status(call_await(&call), HF_E_NOREPLY);
+    ck_assert_ptr_nonnull(strstr(call.error.text, "look before you ask again"));
+    ck_assert_ok(hf_lock_inspect(lock, &info, NULL));
+    ck_assert_str_eq(info.holder, LUA_HOLDER_2);
 }
 END_TEST
 
@@ -505,7 +509,7 @@ static void add_cases(Suite *s)
     tcase_add_test(c, an_unheard_release_is_ok_though_another_has_it_now);
     tcase_add_test(c, an_unheard_partial_release_that_finds_it_gone_is_lost);
     tcase_add_test(c, an_unheard_release_after_the_safe_moment_is_lost);
-    tcase_add_test(c, an_unheard_force_is_ok_when_asked_again);
+    tcase_add_test(c, an_unheard_force_without_a_holder_is_not_asked_again);
     tcase_add_test(c, late_answers_go_to_nobody);
     tcase_add_test(c, a_grant_that_comes_after_its_lease_is_none);
 

@@ -1,9 +1,11 @@
 /* Every allocation fails once, in turn: through a client's whole life nothing
  * crashes, hangs, leaks or stays locked, and each call says what became of it
  * (faults 2: rows 2 and 16; 4: row 28). */
+#include "lock/by_owner.h"
 #include "lock/latch.h"
 #include "lock/multi.h"
 #include "lock/permits.h"
+#include "lock/quorum.h"
 #include "lock/semaphore.h"
 #include "tests/live/test_lock_ways.h"
 #include "tests/support/fds.h"
@@ -77,6 +79,24 @@ static void look_and_force(struct hf_client *client, struct hf_lock *lock)
     call_init(&call);
     rc = hf_lock_force_release_async(lock, LUA_HOLDER, strlen(LUA_HOLDER),
                                      call_done, &call);
+    if (rc == HF_OK)
+        rc = call_drive(&call, client);
+    ck_assert_honest(rc);
+    (void)lua_force_release(server, NAME, strlen(NAME));
+}
+
+static void renew_and_release_anothers(struct hf_client *client,
+                                       struct hf_lock *lock)
+{
+    const char *owner = LUA_HOLDER;
+    struct call call;
+    hf_status rc;
+
+    (void)lua_acquire(server, NAME, strlen(NAME), owner, 60000);
+    ck_assert_honest(hf_renew_by_owner(lock, owner, strlen(owner), 90000, NULL,
+                                       NULL));
+    call_init(&call);
+    rc = hf_release_by_owner_async(lock, owner, strlen(owner), call_done, &call);
     if (rc == HF_OK)
         rc = call_drive(&call, client);
     ck_assert_honest(rc);
@@ -277,6 +297,61 @@ static void hold_several(struct hf_client *client, struct hf_lock *lock)
     hf_lock_free(both[1]);
 }
 
+/* A release needs no memory. */
+static void hold_most_of(struct hf_client *client, struct hf_quorum *quorum)
+{
+    struct hf_acquire_options o = acquire_options(1);
+    struct call call;
+    hf_status rc;
+
+    call_init(&call);
+    rc = hf_quorum_acquire_async(quorum, &o, call_done, &call);
+    if (rc == HF_OK)
+        rc = call_drive(&call, client);
+    ck_assert_honest(rc);
+    if (rc < 0)
+        return;
+    ck_assert_int_gt(hf_quorum_safe_ms(quorum, 1), 0);
+    call_init(&call);
+    ck_assert_ok(hf_quorum_release_async(quorum, 1, call_done, &call));
+    ck_assert_ok(call_drive(&call, client));
+}
+
+/* Clients of one loop; names stand for servers. */
+static void hold_most(struct hf_client *client, struct hf_lock *lock)
+{
+    static const char *const names[] = {NAME, "y", "z"};
+    struct hf_client *clients[COUNT(names)] = {client};
+    struct hf_lock *locks[COUNT(names)] = {lock};
+    struct hf_quorum *quorum = NULL;
+    struct hf_client_options o;
+    char url[SERVER_URL_MAX];
+    hf_status rc = HF_OK;
+
+    client_options(&o, url, server_port(server));
+    o.mem = &memory.hook;
+    o.loop = hf_client_loop(client);
+    o.watchdog_ms = watchdog_ms;
+    for (size_t i = 1; i < COUNT(names) && rc == HF_OK; i++) {
+        rc = hf_client_new(&clients[i], &o, NULL);
+        if (rc == HF_OK)
+            rc = hf_lock_new(&locks[i], clients[i], names[i], 1, NULL);
+        ck_assert_honest(rc);
+    }
+    if (rc == HF_OK) {
+        rc = hf_quorum_new(&quorum, locks, COUNT(names), NULL);
+        ck_assert_honest(rc);
+    }
+    if (rc == HF_OK)
+        hold_most_of(client, quorum);
+    server_await(server, LONG_MS, "0", "EXISTS y z " NAME);
+    hf_quorum_free(quorum);
+    for (size_t i = 1; i < COUNT(names); i++) {
+        hf_lock_free(locks[i]);
+        hf_client_free(clients[i]);
+    }
+}
+
 static const struct scene {
     const char *name;
     void (*play)(struct hf_client *client, struct hf_lock *lock);
@@ -284,6 +359,8 @@ static const struct scene {
 } scenes[] = {
     {"take and give back", take_and_give_back, STEADY_WATCHDOG_MS},
     {"look and force", look_and_force, STEADY_WATCHDOG_MS},
+    {"renew and release another's", renew_and_release_anothers,
+     STEADY_WATCHDOG_MS},
     {"wait in line", wait_in_line, STEADY_WATCHDOG_MS},
     {"be renewed", be_renewed, BRIEF_WATCHDOG_MS},
     {"come back", come_back, STEADY_WATCHDOG_MS},
@@ -292,6 +369,7 @@ static const struct scene {
     {"hold permit", hold_permit, STEADY_WATCHDOG_MS},
     {"hold value", hold_value, STEADY_WATCHDOG_MS},
     {"hold several", hold_several, STEADY_WATCHDOG_MS},
+    {"hold most", hold_most, STEADY_WATCHDOG_MS},
 };
 
 /* ---- */

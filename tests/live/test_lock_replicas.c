@@ -1,6 +1,8 @@
 /* Locks that replicas must have, too: a real master and two real replicas, which
  * are paused, and a master that refuses WAIT (WIRE 4.4; faults 4: row 8). */
+#include "lock/by_owner.h"
 #include "tests/live/test_lock.h"
+#include "tests/support/lua_client.h"
 #include "tests/support/memory.h"
 
 #define WAIT_MS 5000           /* that replicas have, */
@@ -163,7 +165,45 @@ START_TEST(reentry_renewal_and_release_do_not_wait)
 }
 END_TEST
 
+/* Of a hold that nobody looks after: no later renewal would repair it. */
+START_TEST(a_renewal_by_owner_is_at_the_replicas)
+{
+    const char *owner = LUA_HOLDER;
+
+    open_with(2, _i);
+    (void)lua_acquire(master, NAME, strlen(NAME), owner, 30000);
+    for (int minutes = 1; minutes <= 5; minutes++) {
+        ck_assert_ok(hf_renew_by_owner(lock_, owner, strlen(owner),
+                                       minutes * 60000, NULL, NULL));
+        for (int i = 0; i < 2; i++)
+            ck_assert_int_gt(server_ask_int(replicas[i], "PTTL " NAME),
+                             minutes * 60000 - 30000);
+    }
+    ck_assert_status(hf_renew_by_owner(lock_, LUA_HOLDER_2, strlen(LUA_HOLDER_2),
+                                       1000, NULL, NULL), HF_NOT_OWNER);
+    close_client();
+}
+END_TEST
+
 /* ---- too few ---- */
+
+/* Nor is it said to be at the replicas when it is not. */
+START_TEST(a_renewal_by_owner_that_too_few_replicas_have_is_told)
+{
+    const char *owner = LUA_HOLDER;
+    struct hf_error err = {0};
+
+    open_with(2, _i);
+    (void)lua_acquire(master, NAME, strlen(NAME), owner, 30000);
+    pause_replicas(1);
+    ck_assert_status(hf_renew_by_owner(lock_, owner, strlen(owner), 60000, NULL,
+                                       &err), HF_UNREPLICATED);
+    ck_assert_ptr_nonnull(strstr(err.text, " of 2 replicas have it"));
+    ck_assert_int_gt(server_ask_int(master, "PTTL " NAME), 30000);
+    resume_replicas();
+    close_client();
+}
+END_TEST
 
 START_TEST(too_few_replicas_and_it_is_given_back)
 {
@@ -456,6 +496,7 @@ static void add(Suite *suite)
     tcase_add_loop_test(enough, what_is_acquired_is_at_the_replicas, 2, 4);
     tcase_add_test(enough, as_many_as_were_asked_for_are_enough);
     tcase_add_loop_test(enough, all_have_it, 2, 4);
+    tcase_add_loop_test(enough, a_renewal_by_owner_is_at_the_replicas, 2, 4);
     tcase_add_test(enough, reentry_renewal_and_release_do_not_wait);
     tcase_add_loop_test(enough, late_reentry_is_not_forgotten_over_a_renewal, 2,
                         4);
@@ -470,6 +511,8 @@ static void add(Suite *suite)
     tcase_add_unchecked_fixture(few, start, stop);
     tcase_add_checked_fixture(few, set_short, NULL);
     tcase_set_timeout(few, 60);
+    tcase_add_loop_test(few, a_renewal_by_owner_that_too_few_replicas_have_is_told,
+                        2, 4);
     tcase_add_loop_test(few, too_few_replicas_and_it_is_given_back, 2, 4);
     tcase_add_loop_test(few, all_are_those_that_are_attached, 2, 4);
     tcase_add_loop_test(few, majority_counts_the_master, 2, 4);

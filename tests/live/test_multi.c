@@ -1,5 +1,6 @@
 /* Multi-locks: all of their members or none, on one server and on two. */
 #include "tests/live/test_lock.h"
+#include "tests/support/feed.h"
 #include "tests/support/one_server.h"
 
 #include "lock/multi.h"
@@ -326,6 +327,57 @@ START_TEST(the_first_loss_is_the_loss_of_all)
 }
 END_TEST
 
+struct slow_loss {
+    struct losses losses;
+    int done;                   /* it may return */
+};
+
+static void tell_slowly(void *ctx, struct hf_lock *lock, int64_t owner,
+                        enum hf_lost reason)
+{
+    struct slow_loss *slow = ctx;
+
+    note_loss(&slow->losses, lock, owner, reason);
+    note_await(&slow->losses.note, &slow->done, 1, "the end of a callback");
+}
+
+/* All members end at the same time, each on a thread of its own: while one tells,
+ * the other is not let go, but ends by its TTL. */
+START_TEST(max_hold_lets_go_of_no_member_while_its_owner_is_told)
+{
+    struct hf_multi *multi = multi_of(locks, 2);
+    struct hf_acquire_options o = acquire_options(1);
+    struct slow_loss slow = {.done = 0};
+    struct feed *feeds[2];
+    bool is_there;
+
+    for (int i = 0; i < 2; i++) {
+        struct server *s = i ? far : server;
+
+        (void)server_ask(s, "CONFIG SET notify-keyspace-events Egx");
+        feeds[i] = feed_open(s, "SUBSCRIBE __keyevent@0__:del "
+                                "__keyevent@0__:expired");
+    }
+    note_init(&slow.losses.note);
+    o.max_hold_ms = 300;
+    o.on_lost = tell_slowly;
+    o.ctx = &slow;
+    ck_assert_ok(hf_multi_acquire(multi, &o, NULL));
+    note_await(&slow.losses.note, &slow.losses.count, 1, "on_lost");
+    is_there = slow.losses.name == 'b';
+    ck_assert_ptr_nonnull(
+        strstr(feed_next(feeds[!is_there], LONG_MS)->text, ":expired"));
+    note_add(&slow.losses.note, &slow.done);
+    ck_assert_status(hf_multi_release(multi, 1, NULL), HF_LOST);
+    ck_assert_int_eq(note_read(&slow.losses.note, &slow.losses.count), 1);
+    for (int i = 0; i < 2; i++)
+        feed_close(feeds[i]);
+    server_await(server, LONG_MS, "0", "EXISTS c");
+    server_await(far, LONG_MS, "0", "EXISTS b");
+    hf_multi_free(multi);
+}
+END_TEST
+
 START_TEST(a_lease_is_each_members)
 {
     struct hf_multi *multi = multi_of(locks, MEMBERS);
@@ -431,6 +483,7 @@ int main(void)
     tcase_add_test(c, who_waits_for_what_it_holds_is_let_by);
     tcase_add_test(c, those_who_name_them_in_any_order_never_meet);
     tcase_add_test(c, the_first_loss_is_the_loss_of_all);
+    tcase_add_test(c, max_hold_lets_go_of_no_member_while_its_owner_is_told);
     tcase_add_test(c, a_lease_is_each_members);
     tcase_add_test(c, members_that_would_wait_for_themselves_are_refused);
     tcase_add_test(c, options_that_make_no_sense_are_refused);

@@ -121,8 +121,7 @@ START_TEST(all_are_taken_and_all_are_given_back)
     await_keys(0, SERVERS, "1");
     ck_assert_int_eq(hf_quorum_safe_ms(here.quorum, 2), INT64_MIN);
     ck_assert_given(&here, 1);
-    for (int i = 0; i < SERVERS; i++)
-        ck_assert_int_eq(server_ask_int(servers[i], "EXISTS " NAME), 0);
+    await_keys(0, SERVERS, "0"); /* one whose answer was not heard yet: soon */
     ck_assert_status(hf_quorum_release(here.quorum, 1, NULL), HF_NOT_OWNER);
     ck_assert_ptr_eq(hf_quorum_member(here.quorum, 4), here.locks[4]);
     ck_assert_ptr_null(hf_quorum_member(here.quorum, SERVERS));
@@ -428,6 +427,31 @@ START_TEST(max_hold_ends_it)
 }
 END_TEST
 
+/* The time begins when it is granted, however long it was waited for. */
+START_TEST(max_hold_does_not_count_the_wait)
+{
+    struct hf_acquire_options o;
+    struct diary diary;
+    struct call call;
+
+    ck_assert_taken(&here, 1);
+    o = diary_options(&diary, 7);
+    o.max_hold_ms = 3000;
+    call_init(&call);
+    ck_assert_ok(
+        hf_quorum_acquire_async(there.quorum, &o, call_done, &call));
+    note_await(&diary.note, &diary.waits, 1, "on_wait");
+    local_rest_us(3500 * 1000);
+    ck_assert_given(&here, 1);
+    ck_assert_status(call_await(&call), HF_OK);
+    local_rest_us(500 * 1000);
+    ck_assert_int_eq(note_read(&diary.note, &diary.losses), 0);
+    call_init(&call);
+    ck_assert_ok(hf_quorum_release_async(there.quorum, 7, call_done, &call));
+    ck_assert_status(call_await(&call), HF_OK);
+}
+END_TEST
+
 START_TEST(a_closed_client_is_a_member_less)
 {
     ck_assert_taken(&here, 1);
@@ -577,6 +601,126 @@ START_TEST(a_client_without_a_thread_does_not_block)
 }
 END_TEST
 
+/* ---- a loss that is told before the answer ---- */
+
+#define THREE 3
+
+/* Three members whose loops the test drives. */
+static void open_driven(struct party *p)
+{
+    struct hf_client_options o;
+    char url[SERVER_URL_MAX];
+
+    for (int i = 0; i < THREE; i++) {
+        client_options(&o, url, server_port(servers[i]));
+        o.thread = false;
+        o.watchdog_ms = WATCHDOG_MS;
+        o.request_timeout_ms = TIMEOUT_MS;
+        p->clients[i] = client_with(&o);
+        p->locks[i] = lock_of(p->clients[i], NAME);
+    }
+    ck_assert_ok(hf_quorum_new(&p->quorum, p->locks, THREE, NULL));
+}
+
+/* By calls that block: callbacks wait meanwhile. */
+static void await_safe_without_callbacks(struct hf_lock *lock, int64_t owner,
+                                         bool is_safe)
+{
+    int64_t deadline_ms = local_now_ms() + LONG_MS;
+    struct hf_lock_info info;
+
+    while ((hf_lock_safe_ms(lock, owner) > 0) != is_safe) {
+        ck_assert(local_now_ms() < deadline_ms);
+        ck_assert_ok(hf_lock_inspect(lock, &info, NULL));
+        local_rest_us(1000);
+    }
+}
+
+static void close_driven(struct party *p)
+{
+    for (int i = 0; i < THREE; i++)
+        (void)hf_client_close(p->clients[i], 0, NULL, NULL);
+    hf_quorum_free(p->quorum);
+    for (int i = 0; i < THREE; i++)
+        hf_client_free(p->clients[i]);
+}
+
+static void drive_to_end(struct party *p, int count, struct call *call)
+{
+    int64_t deadline_ms = local_now_ms() + LONG_MS;
+
+    while (!call_is_done(call)) {
+        ck_assert(local_now_ms() < deadline_ms);
+        for (int i = 0; i < count; i++)
+            hf_loop_dispatch(hf_client_loop(p->clients[i]), 10);
+    }
+}
+
+static void drive_until_lost(struct party *p, int count, int member,
+                             int64_t owner)
+{
+    int64_t deadline_ms = local_now_ms() + LONG_MS;
+
+    while (hf_lock_safe_ms(p->locks[member], owner) > 0) {
+        ck_assert(local_now_ms() < deadline_ms);
+        for (int i = 0; i < count; i++)
+            hf_loop_dispatch(hf_client_loop(p->clients[i]), 10);
+    }
+}
+
+/* The third member is granted, and lost, while its callbacks wait; a loss is told
+ * before all others. It is no member of the majority from then on. */
+START_TEST(a_member_lost_before_its_answer_is_heard_does_not_count)
+{
+    struct hf_acquire_options o;
+    struct diary diary;
+    struct party p;
+    struct call call;
+
+    open_driven(&p);
+    o = diary_options(&diary, 7);
+    call_init(&call);
+    ck_assert_ok(hf_quorum_acquire_async(p.quorum, &o, call_done, &call));
+    await_safe_without_callbacks(p.locks[2], 7, true);
+    drive_to_end(&p, 2, &call);
+    ck_assert_status(call_await(&call), HF_OK);
+    (void)server_ask(servers[2], "DEL " NAME);
+    await_safe_without_callbacks(p.locks[2], 7, false);
+    hf_loop_dispatch(hf_client_loop(p.clients[2]), 0);
+    ck_assert_int_eq(diary.losses, 0);
+    (void)server_ask(servers[1], "DEL " NAME);
+    drive_until_lost(&p, 2, 1, 7);
+    hf_loop_dispatch(hf_client_loop(p.clients[1]), 10);
+    ck_assert_int_eq(hf_quorum_safe_ms(p.quorum, 7), INT64_MIN);
+    ck_assert_int_eq(diary.losses, 1);
+    close_driven(&p);
+}
+END_TEST
+
+/* The third member's grant is heard when all are given back: it is no answer to
+ * that. Two of three do not answer. */
+START_TEST(a_grant_that_is_heard_late_is_no_answer_to_a_release)
+{
+    struct hf_acquire_options o = acquire_options(7);
+    struct party p;
+    struct call call;
+
+    open_driven(&p);
+    call_init(&call);
+    ck_assert_ok(hf_quorum_acquire_async(p.quorum, &o, call_done, &call));
+    await_safe_without_callbacks(p.locks[2], 7, true);
+    drive_to_end(&p, 2, &call);
+    ck_assert_status(call_await(&call), HF_OK);
+    each(1, 2, server_pause);
+    call_init(&call);
+    ck_assert_ok(hf_quorum_release_async(p.quorum, 7, call_done, &call));
+    drive_to_end(&p, THREE, &call);
+    ck_assert_status(call_await(&call), HF_E_QUORUM);
+    each(1, 2, server_resume);
+    close_driven(&p);
+}
+END_TEST
+
 int main(void)
 {
     Suite *s = suite_create("quorum");
@@ -603,10 +747,13 @@ int main(void)
     tcase_add_test(c, it_is_lost_with_most_of_them);
     tcase_add_test(c, one_with_a_lease_ends_with_it);
     tcase_add_test(c, max_hold_ends_it);
+    tcase_add_test(c, max_hold_does_not_count_the_wait);
     tcase_add_test(c, a_closed_client_is_a_member_less);
     tcase_add_test(c, a_server_that_restarts_empty_at_once_lets_two_in);
     tcase_add_test(c, what_makes_no_quorum_is_refused);
     tcase_add_test(c, a_client_without_a_thread_does_not_block);
+    tcase_add_test(c, a_grant_that_is_heard_late_is_no_answer_to_a_release);
+    tcase_add_test(c, a_member_lost_before_its_answer_is_heard_does_not_count);
     suite_add_tcase(s, c);
     c = tcase_create("a few clocks");
     tcase_add_checked_fixture(c, start_a_few_with_clocks, stop);

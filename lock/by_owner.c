@@ -1,0 +1,244 @@
+/* What is done to a hold by its owner's text: its process may be gone. No hold of
+ * this client is touched; one is made for the texts of the question alone. */
+#include "lock/by_owner.h"
+
+#include <string.h>
+
+#include "lock/ask.h"
+#include "lock/claims.h"
+#include "lock/hold.h"
+#include "lock/hold_lookup.h"
+#include "lock/op.h"
+#include "lock/verbs.h"
+#include "net/base/error.h"
+
+/* ---- the question ---- */
+
+static bool begin(struct hf_op *op)
+{
+    struct hf_hold *hold = op->hold = hf_hold_new(op);
+
+    if (!hold) {
+        hf_op_finish(op, HF_E_NOMEM);
+        return false;
+    }
+    memcpy(hold->text, op->holder, op->holder_len);
+    hold->text_len = (uint8_t)op->holder_len;
+    hf_hold_put_key(hold->key, op->lock, hf_hold_text(hold));
+    return true;
+}
+
+static void end(struct hf_op *op, hf_status status)
+{
+    hf_hold_free(op->hold);
+    op->hold = NULL;
+    hf_op_finish(op, status);
+}
+
+/* ---- renew ---- */
+
+/* As of a hold of ours: our clock began before the server's. */
+static int64_t safe_ms(const struct hf_op *op)
+{
+    int64_t ttl_ms = op->answer.number;
+
+    if (ttl_ms < 0)
+        return HF_SPAN_MAX_MS; /* it has no TTL */
+    return op->call.sending.sent_ms + ttl_ms - hf_claims_drift_ms(ttl_ms) -
+           hf_loop_now(op->client->loop);
+}
+
+static hf_status read_answer(struct hf_op *op, struct hf_resp_value reply)
+{
+    if (!hf_answer_read(&op->answer, reply) ||
+        op->answer.count < ANSWER_NOT_HELD)
+        return hf_op_odd_reply(op);
+    return op->answer.count == ANSWER_NOT_HELD ? HF_NOT_OWNER : HF_OK;
+}
+
+static void end_renewal(struct hf_op *op, hf_status status)
+{
+    if (status == HF_OK && op->value)
+        *op->value = safe_ms(op);
+    end(op, status);
+}
+
+static void on_renewed(struct hf_call *call, hf_status status,
+                       struct hf_resp_value reply)
+{
+    struct hf_op *op = HF_OWNER_OF(call, struct hf_op, call);
+
+    end_renewal(op, status == HF_OK ? read_answer(op, reply) : status);
+}
+
+/* No process renews it again: what a failover lost would stay lost. */
+static bool is_renewed(struct hf_call *call, struct hf_resp_value reply)
+{
+    struct hf_op *op = HF_OWNER_OF(call, struct hf_op, call);
+
+    return hf_answer_read(&op->answer, reply) &&
+           op->answer.count > ANSWER_NOT_HELD;
+}
+
+static void on_acknowledged(struct hf_call *call, hf_status status)
+{
+    end_renewal(HF_OWNER_OF(call, struct hf_op, call), status);
+}
+
+static void renew(struct hf_op *op)
+{
+    op->lease_ms = op->options.lease_ms;
+    if (!begin(op))
+        return;
+    hf_op_want_replicas(op, is_renewed, on_acknowledged);
+    hf_op_call(op, STEP_EXTEND, hf_hold_text(op->hold), hf_op_deadline(op),
+               on_renewed);
+}
+
+static const struct hf_verb verb_renew = {.start = renew, .cancel = end};
+
+/* ---- release ----
+ *
+ * A forced release of that holder is one, and leaves locks of other kinds alone.
+ * Not of a read-write lock: there it is for all who hold it. Its own scripts look
+ * at the mode, and give up the holds of one owner. */
+
+static void release(struct hf_op *op)
+{
+    if (begin(op))
+        hf_verb_force.start(op);
+}
+
+static const struct hf_verb verb_release = {.start = release, .cancel = end};
+
+/* ---- what is asked ---- */
+
+/* The sides of a read-write lock have fields of their own. */
+static bool is_written_so(const struct hf_kind *kind, const char *owner,
+                          size_t len)
+{
+    if (!owner || len < 1 || len >= HF_OWNER_TEXT_MAX)
+        return false;
+    if (kind->any_text_holds)
+        return true;
+    return hf_owner_ok(owner, len) &&
+           (!kind->other || hf_owner_ends_in(owner, len, kind->owner_suffix));
+}
+
+static bool is_ours(const struct hf_client *client, const char *owner,
+                    size_t len)
+{
+    return len > UUID_LEN && memcmp(owner, client->uuid, UUID_LEN) == 0;
+}
+
+static hf_status refuse_owner(const struct hf_kind *kind, const char *quoted,
+                              struct hf_error *err)
+{
+    if (kind->any_text_holds)
+        return hf_error_set(err, HF_E_INVAL,
+                            "'%s' is no owner: that of a value lock has 1 to %d "
+                            "bytes here", quoted, HF_OWNER_TEXT_MAX - 1);
+    return hf_error_set(err, HF_E_INVAL,
+                        "'%s' is no owner of a %s: those are written "
+                        "\"uuid:number%s\"", quoted,
+                        hf_lock_kind_text(kind->id), kind->owner_suffix);
+}
+
+static hf_status check_owner(const struct hf_lock *lock, const char *owner,
+                             size_t len, struct hf_error *err)
+{
+    char quoted[100];
+
+    (void)hf_error_quote(quoted, sizeof quoted, owner ? owner : "",
+                         owner ? len : 0);
+    if (!is_written_so(lock->kind, owner, len))
+        return refuse_owner(lock->kind, quoted, err);
+    if (is_ours(lock->client, owner, len))
+        return hf_error_set(err, HF_E_INVAL,
+                            "'%s' is an owner of this very client: its own "
+                            "calls renew and release it", quoted);
+    return HF_OK;
+}
+
+static hf_status check_lease(int64_t lease_ms, struct hf_error *err)
+{
+    if (lease_ms > 0 && lease_ms <= HF_SPAN_MAX_MS)
+        return HF_OK;
+    return hf_error_set(err, HF_E_INVAL, "a lease is 1 to %lld ms",
+                        (long long)HF_SPAN_MAX_MS);
+}
+
+static hf_status check_renewal(const struct hf_lock *lock, const char *owner,
+                               size_t len, int64_t lease_ms,
+                               struct hf_error *err)
+{
+    hf_status rc = check_owner(lock, owner, len, err);
+
+    return rc < 0 ? rc : check_lease(lease_ms, err);
+}
+
+static struct hf_ask to_renew(const char *owner, size_t len,
+                              const struct hf_acquire_options *options,
+                              int64_t *out)
+{
+    return (struct hf_ask){.verb = &verb_renew,
+                           .options = options,
+                           .value = out,
+                           .holder = owner,
+                           .holder_len = len};
+}
+
+static struct hf_ask to_release(const char *owner, size_t len)
+{
+    return (struct hf_ask){
+        .verb = &verb_release, .holder = owner, .holder_len = len};
+}
+
+/* ---- the public calls ---- */
+
+hf_status hf_renew_by_owner(struct hf_lock *lock, const char *owner, size_t len,
+                            int64_t lease_ms, int64_t *out,
+                            struct hf_error *err)
+{
+    struct hf_acquire_options options = {.lease_ms = lease_ms};
+    struct hf_ask ask = to_renew(owner, len, &options, out);
+    hf_status rc = check_renewal(lock, owner, len, lease_ms, err);
+
+    return rc < 0 ? rc : hf_ask_run(lock, &ask, err);
+}
+
+hf_status hf_renew_by_owner_async(struct hf_lock *lock, const char *owner,
+                                  size_t len, int64_t lease_ms, int64_t *out,
+                                  hf_done *done, void *ctx)
+{
+    struct hf_acquire_options options = {.lease_ms = lease_ms};
+    struct hf_ask ask = to_renew(owner, len, &options, out);
+    hf_status rc = check_renewal(lock, owner, len, lease_ms, NULL);
+
+    return rc < 0 ? rc : hf_ask_post(lock, &ask, done, ctx);
+}
+
+hf_status hf_release_by_owner(struct hf_lock *lock, const char *owner,
+                              size_t len, struct hf_error *err)
+{
+    struct hf_ask ask = to_release(owner, len);
+    hf_status rc = check_owner(lock, owner, len, err);
+
+    if (rc < 0)
+        return rc;
+    return lock->kind->other ? hf_ask_run(lock, &ask, err)
+                             : hf_lock_force_release(lock, owner, len, err);
+}
+
+hf_status hf_release_by_owner_async(struct hf_lock *lock, const char *owner,
+                                    size_t len, hf_done *done, void *ctx)
+{
+    struct hf_ask ask = to_release(owner, len);
+    hf_status rc = check_owner(lock, owner, len, NULL);
+
+    if (rc < 0)
+        return rc;
+    return lock->kind->other
+               ? hf_ask_post(lock, &ask, done, ctx)
+               : hf_lock_force_release_async(lock, owner, len, done, ctx);
+}

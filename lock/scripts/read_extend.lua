@@ -1,0 +1,31 @@
+-- Makes the read holds of an owner last for a lease. Never makes them shorter: the
+-- owner may believe in what it has.
+-- KEYS  lock, prefix of the owner's hold keys: {lock}:owner:rwlock_timeout
+-- ARGV  owner, 0, lease in ms
+-- Reply {owner, hold count[, TTL in ms]} done; of the hold that ends first, if any does
+--       {owner, -1, TTL in ms}           this owner does not read it
+-- Its last hold key is made again if it is gone: where the owner's field is, no writer
+-- has been. Of more than 1000 holds only the last are gone through. Why a prefix stands
+-- among the keys: read_acquire.lua. Source: WIRE 12.6.
+local lock, prefix, owner, lease = KEYS[1], KEYS[2], ARGV[1], tonumber(ARGV[3])
+local held = tonumber(redis.call('hget', lock, owner) or nil)
+local ttl = redis.call('pttl', lock)
+if not held or redis.call('hexists', lock, 'mode') == 0 then
+    return {owner, -1, ttl}
+end
+if ttl >= 0 and ttl < lease then
+    redis.call('pexpire', lock, lease)
+    ttl = lease
+end
+for before = 0, math.min(held, 1000) - 1 do
+    local key = prefix .. string.format(':%.0f', held - before)
+    local left = redis.call('pttl', key)
+    if left >= 0 and left < lease or left == -2 and before == 0 then
+        redis.call('set', key, '1', 'px', lease)
+        left = lease
+    end
+    if left >= 0 and (ttl < 0 or left < ttl) then
+        ttl = left
+    end
+end
+return {owner, held, ttl >= 0 and ttl or nil}

@@ -1,0 +1,16 @@
+-- Makes the hold of an owner last for a lease. Never makes it shorter: the owner may
+-- believe in what it has.
+-- KEYS  lock
+-- ARGV  owner, 0, lease in ms
+-- Reply {owner, 1[, TTL in ms]}  done; no TTL: it has none
+--       {owner, -1, TTL in ms}   this owner does not hold it
+local lock, owner, lease = KEYS[1], ARGV[1], tonumber(ARGV[3])
+local ttl = redis.call('pttl', lock)
+if redis.call('get', lock) ~= owner then
+    return {owner, -1, ttl}
+end
+if ttl >= 0 and ttl < lease then
+    redis.call('pexpire', lock, lease)
+    ttl = lease
+end
+return {owner, 1, ttl >= 0 and ttl or nil}
