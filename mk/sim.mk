@@ -6,8 +6,10 @@ sim_O := $(call objects,$(addprefix tests/sim/,plan plan_text scene scene_answer
 play_O := $(call objects,$(addprefix tests/sim/,call counts failover nodes operations owner \
             peer play program reshard sentinels server site story trouble witness \
             witness_count witness_permit witness_queue))
+# Worlds without a plan.
+trials := test_quorum test_multi test_election test_by_owner
 sim_T := $(addprefix $(BUILD)/tests/sim/,test_plan test_world test_world_faults \
-           test_model_alone test_seeds test_quorum)
+           test_model_alone test_seeds $(trials))
 
 # What stands in for the files that touch the system. Named before the libraries,
 # it is what the linker takes.
@@ -16,7 +18,7 @@ world_O := $(call objects,$(addprefix tests/sim/world/,world process fiber handl
              sim_socket sim_wake_pipe))
 $(addprefix $(BUILD)/tests/sim/,test_world test_world_faults): $(world_O) \
     $(call objects,tests/sim/world_kit)
-$(addprefix $(BUILD)/tests/sim/,test_world test_world_faults test_seeds test_quorum sim): \
+$(addprefix $(BUILD)/tests/sim/,test_world test_world_faults test_seeds $(trials) sim): \
     LINK += $(call wrapped,sysconf)
 
 # Servers that run the real scripts, by Lua 5.1. They need nothing of the world.
@@ -52,7 +54,8 @@ $(sim_T): %: %.o $(sim_O) $(support_O) $(LIBS)
 check_T += $(sim_T)
 build-tests: $(sim_T)
 
-$(addprefix $(BUILD)/tests/sim/,test_seeds test_quorum): $(play_O) $(world_O) $(model_O) $(judge_O)
+$(addprefix $(BUILD)/tests/sim/,test_seeds $(trials)): $(play_O) $(world_O) $(model_O) $(judge_O)
+$(addprefix $(BUILD)/tests/sim/,$(trials)): $(call objects,tests/sim/trial)
 $(BUILD)/tests/sim/sim: $(BUILD)/tests/sim/sim.o $(play_O) $(sim_O) $(world_O) \
                         $(model_O) $(judge_O) $(LIBS)
 	$(call say,link $@)

@@ -92,6 +92,7 @@ static const char *const names[PLAN_NAMES] = {
 bool plan_needs_two_keys(const struct plan *plan, int64_t lock)
 {
     return plan->locks[lock].family == FAMILY_FENCED ||
+           plan->locks[lock].has_tokens ||
            plan->locks[lock].family == FAMILY_READ_WRITE ||
            plan_has_permits(plan, lock) ||
            plan_has_queue(plan, lock);
@@ -161,6 +162,16 @@ enum hf_lock_kind plan_kind(const struct plan *plan, int64_t lock, int64_t side)
     };
 
     return kinds[plan->locks[lock].family][side];
+}
+
+enum hf_lock_kind plan_kind_of_handle(const struct plan *plan, int64_t lock,
+                                      int64_t side)
+{
+    enum hf_lock_kind kind = plan_kind(plan, lock, side);
+
+    return plan->locks[lock].has_tokens && kind != HF_KIND_READ
+               ? (enum hf_lock_kind)(kind | HF_WITH_TOKEN)
+               : kind;
 }
 
 /* ---- operations ---- */
@@ -691,6 +702,18 @@ static void draw_spins(struct plan *plan, uint64_t seed)
     }
 }
 
+/* Likewise, with the calls that it has. */
+static void draw_tokens(struct plan *plan, uint64_t seed)
+{
+    uint64_t dice = dice_stream(seed, "tokens");
+
+    for (int64_t i = 0; i < (int64_t)plan->lock_count; i++)
+        plan->locks[i].has_tokens =
+            !plan_has_permits(plan, i) &&
+            plan->locks[i].family != FAMILY_FENCED &&
+            draw_one_in(&dice, 3) && may_have_two_keys(plan, i);
+}
+
 /* Who stands in a queue keeps its place by asking, each third of the watchdog's
  * time; a question to a server that waits for replicas holds up those behind it.
  * A hundred waiters of a client are to get their turn in time. */
@@ -719,5 +742,6 @@ void plan_draw(struct plan *plan, uint64_t seed)
     draw_values(plan, seed);
     draw_permits(plan, seed);
     draw_spins(plan, seed);
+    draw_tokens(plan, seed);
     hurry_replicas(plan);
 }

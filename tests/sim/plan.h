@@ -179,6 +179,7 @@ struct plan_lock {
     int64_t family;
     int64_t name; /* an index: plan_lock_name */
     int64_t permits; /* of a semaphore; what a latch counts from */
+    int64_t has_tokens; /* HF_WITH_TOKEN; not its readers */
 };
 
 struct plan_head {
@@ -231,7 +232,8 @@ bool plan_only(const char *family);
 void plan_print(const struct plan *plan, FILE *to);
 bool plan_read(struct plan *plan, FILE *from);
 
-/* plan_kind     - the kind of the handle that an operation uses.
+/* plan_kind     - the kind of the handle that an operation uses; _of_handle: with
+ *                 the flag for tokens.
  * plan_lock_name - names of locks: plain ones, with a hash tag, with an odd
  *                 brace, with a space, a newline, a percent sign.
  * plan_needs_two_keys - is it a lock whose scripts have more keys than one?
@@ -245,6 +247,8 @@ bool plan_read(struct plan *plan, FILE *from);
 #define PLAN_KINDS (HF_KIND_VALUE + 3)
 enum hf_lock_kind plan_kind(const struct plan *plan, int64_t lock,
                             int64_t side);
+enum hf_lock_kind plan_kind_of_handle(const struct plan *plan, int64_t lock,
+                                      int64_t side);
 bool plan_needs_two_keys(const struct plan *plan, int64_t lock);
 bool plan_has_queue(const struct plan *plan, int64_t lock);
 bool plan_is_counted(const struct plan *plan, int64_t lock);

@@ -143,6 +143,7 @@ static const struct field lock_fields[] = {
     WORDS(plan_lock, family, family_names),
     FIELD(plan_lock, name),
     FIELD(plan_lock, permits),
+    FIELD(plan_lock, has_tokens),
     {NULL, 0, NULL},
 };
 

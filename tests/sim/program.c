@@ -167,8 +167,8 @@ static void open_locks(struct program *p)
         }
         for (int64_t side = 0; side < 2; side++)
             must(hf_lock_new_kind(&p->locks[i][side], p->client,
-                                  plan_kind(plan, i, side), name, strlen(name),
-                                  NULL) == HF_OK);
+                                  plan_kind_of_handle(plan, i, side), name,
+                                  strlen(name), NULL) == HF_OK);
     }
 }
 

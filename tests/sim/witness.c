@@ -600,7 +600,7 @@ void witness_dead_readers(struct witness *w, struct model *model)
 static const char *const type_names[] = {"none", "string", "hash",
                                          "list", "zset",   "set"};
 
-/* A fenced lock's counter stays for ever (lock.h: hf_lock_token). */
+/* The counter of a lock's tokens stays for ever (lock.h: hf_lock_token). */
 static bool is_token_key(struct model_text name)
 {
     static const char prefix[] = "redisson_lock_token:";

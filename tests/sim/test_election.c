@@ -1,0 +1,283 @@
+/* Leader elections in the simulated world: candidates of several processes, two in
+ * one of them, stand for one lock on one server; now and then one leaves and joins
+ * again. Watched: at no moment do two believe that they lead (P1), one is deposed
+ * before another is elected (P2), callbacks come in turns, leaving ends (P7), there is
+ * a leader soon when the faults are over (P5), and nothing is left (P6).
+ *
+ * ELECTION_SEEDS=1..5000: these, instead of the first few. */
+#include <string.h>
+
+#include "lock/election.h"
+#include "tests/sim/trial.h"
+#include "tests/support/must.h"
+#include "tests/support/suite.h"
+
+#define PROCESSES 3
+#define PARTIES 4               /* the last one shares its client with another */
+#define NAME "leader"
+/* A pause after trouble, a lease that nobody ends, and what is slow beside it. */
+#define SOON_MS 40000
+
+struct party {
+    struct process *process;
+    struct hf_client *client;
+    struct hf_lock *lock;
+    struct hf_election *election;   /* NULL: it does not stand */
+    struct event next;          /* what it does by itself */
+    bool leads;                 /* so it was told */
+    bool is_busy;               /* it joins or leaves */
+    int64_t until_us;           /* what it believes, in true time; 0: nothing */
+};
+
+static struct trial trial;
+static struct party parties[PARTIES];
+static bool they_leave;         /* without a reason, now and then */
+static bool is_ending;          /* who leads leaves, and stays away */
+static int64_t leader_seen_us;  /* until when one believes, or did */
+static uint64_t operations, elected, deposed;
+
+static int64_t draw(int64_t sides)
+{
+    return trial_draw(&trial, sides);
+}
+
+static void violate(const char *property, const struct party *p)
+{
+    trial_violate(&trial, property, (int)(p - parties));
+}
+
+/* ---- beliefs ---- */
+
+static void look(struct party *p)
+{
+    int64_t safe =
+        p->election ? hf_election_safe_ms(p->election) : INT64_MIN;
+
+    p->until_us = trial_until_us(p->process, safe);
+    if (p->until_us > 0 && p->until_us > leader_seen_us)
+        leader_seen_us = p->until_us;
+    for (int i = 0; i < PARTIES && p->until_us > 0; i++)
+        if (&parties[i] != p && parties[i].until_us > trial_now_us(&trial))
+            violate("P1: two believe", p);
+}
+
+static void on_turn(void *ctx)
+{
+    const struct process *process = ctx;
+
+    for (int i = 0; i < PARTIES; i++)
+        if (parties[i].process == process)
+            look(&parties[i]);
+}
+
+/* ---- what a candidate is told ---- */
+
+static void on_elected(void *ctx, struct hf_election *election)
+{
+    struct party *p = ctx;
+
+    operations++;
+    elected++;
+    if (p->leads)
+        violate("elected twice", p);
+    if (hf_election_safe_ms(election) <= 0)
+        violate("elected, and not safe", p);
+    for (int i = 0; i < PARTIES; i++)
+        if (parties[i].leads && !process_is_suspended(parties[i].process))
+            violate("P2: elected, and another was not deposed", p);
+    p->leads = true;
+    look(p);
+}
+
+static void on_deposed(void *ctx, struct hf_election *election,
+                       enum hf_lost reason)
+{
+    struct party *p = ctx;
+
+    (void)reason;
+    operations++;
+    deposed++;
+    if (!p->leads)
+        violate("deposed, and it did not lead", p);
+    if (hf_election_safe_ms(election) != INT64_MIN)
+        violate("deposed, and it believes", p);
+    p->leads = false;
+}
+
+/* ---- what it does ---- */
+
+static void act_after(struct party *p, int64_t ms)
+{
+    world_after(trial.sim.world, &p->next, ms * 1000);
+}
+
+static void join(struct party *p)
+{
+    struct hf_election_options o = {
+        .on_elected = on_elected, .on_deposed = on_deposed, .ctx = p};
+
+    operations++;
+    must(hf_election_join(&p->election, p->lock, &o, NULL) == HF_OK);
+}
+
+/* It waits for the server, and the world goes on. */
+static void leave(struct party *p)
+{
+    struct hf_election *election = p->election;
+
+    p->leads = false;
+    p->election = NULL;         /* nobody asks it any more */
+    p->until_us = 0;
+    p->is_busy = true;
+    (void)hf_election_leave(election, NULL);
+    p->is_busy = false;
+    operations++;
+}
+
+static void change(void *ctx)
+{
+    struct party *p = ctx;
+
+    if (!p->election)
+        join(p);
+    else if (is_ending ? p->leads : they_leave)
+        leave(p);
+}
+
+static void act(void *ctx)
+{
+    struct party *p = ctx;
+
+    if (process_is_suspended(p->process) || p->is_busy) {
+        act_after(p, 10);
+        return;
+    }
+    process_call(p->process, change, p);
+    if (!is_ending)
+        act_after(p, p->election ? draw(20000) : draw(2000));
+    else if (p->election)
+        act_after(p, 1000);
+}
+
+/* ---- one world ---- */
+
+static enum hf_lock_kind draw_kind(void)
+{
+    static const enum hf_lock_kind kinds[] = {
+        HF_KIND_PLAIN, HF_KIND_FENCED, HF_KIND_NONREENTRANT, HF_KIND_FAIR,
+        HF_KIND_VALUE, HF_KIND_WRITE};
+
+    return kinds[draw(sizeof kinds / sizeof *kinds)];
+}
+
+static void open_party(int i, enum hf_lock_kind kind)
+{
+    struct party *p = &parties[i];
+
+    *p = (struct party){.next = {.happen = act, .ctx = p}};
+    if (i < PROCESSES) {
+        p->process = trial_process(&trial, i + 1);
+        process_on_turn(p->process, on_turn, p->process);
+        p->client = trial_client(&trial, p->process, 0);
+    } else {
+        p->process = parties[0].process;
+        p->client = parties[0].client;
+    }
+    (void)process_enter(p->process);
+    must(hf_lock_new_kind(&p->lock, p->client, kind, NAME, strlen(NAME), NULL) ==
+         HF_OK);
+    (void)process_enter(NULL);
+    act_after(p, draw(1000));
+}
+
+static void close_party(int i)
+{
+    struct party *p = &parties[i];
+
+    (void)process_enter(p->process);
+    hf_lock_free(p->lock);
+    if (i < PROCESSES)
+        hf_client_free(p->client);
+    (void)process_enter(NULL);
+}
+
+/* Each second of the calm: who led when? */
+static void check_calm(void)
+{
+    int64_t end_ms = TRIAL_TROUBLE_MS + 2 * TRIAL_CALM_MS;
+
+    for (int64_t ms = TRIAL_TROUBLE_MS; ms < end_ms; ms += 1000) {
+        trial_run(&trial, ms);
+        if (ms > TRIAL_TROUBLE_MS + SOON_MS &&
+            trial_now_us(&trial) - leader_seen_us > SOON_MS * 1000)
+            violate("P5: nobody leads, and all is well", &parties[0]);
+    }
+}
+
+static void check_end(void)
+{
+    for (int i = 0; i < PARTIES; i++) {
+        if (parties[i].election)
+            violate("P5: it stands, and is never elected", &parties[i]);
+        if (parties[i].is_busy)
+            violate("P7: leaving does not end", &parties[i]);
+    }
+    trial_check_free(&trial, NAME);
+}
+
+/* All stand, and each that is elected leaves: so all are. */
+static void end_all(void)
+{
+    is_ending = true;
+    for (int i = 0; i < PARTIES; i++)
+        act_after(&parties[i], 0);
+    trial_run(&trial, TRIAL_TROUBLE_MS + 4 * TRIAL_CALM_MS);
+}
+
+static void play_world(uint64_t seed, enum trial_forgetting forgetting)
+{
+    enum hf_lock_kind kind;
+
+    trial_begin(&trial, seed, "election", 1);
+    is_ending = false;
+    leader_seen_us = 0;
+    they_leave = draw(2);
+    kind = draw_kind();
+    for (int i = 0; i < PARTIES; i++)
+        open_party(i, kind);
+    trial_faults(&trial, forgetting);
+    check_calm();
+    end_all();
+    check_end();
+    for (int i = PARTIES - 1; i >= 0; i--)
+        close_party(i);
+    trial_end(&trial);
+}
+
+/* ---- the tests ---- */
+
+static const enum trial_forgetting forgettings[] = {TRIAL_KEEPS,
+                                                    TRIAL_STAYS_AWAY};
+
+START_TEST(one_leads_at_a_time_whatever_goes_wrong)
+{
+    long long worlds;
+
+    operations = elected = deposed = 0;
+    worlds = trial_play(&trial, "ELECTION_SEEDS", play_world, forgettings[_i]);
+    printf("%lld worlds, %llu operations, %llu elected, %llu deposed\n", worlds,
+           (unsigned long long)operations,
+           (unsigned long long)elected, (unsigned long long)deposed);
+    ck_assert_uint_gt(elected, 0);
+    ck_assert_uint_gt(deposed, 0);
+}
+END_TEST
+
+int main(void)
+{
+    Suite *s = suite_create("sim: elections");
+    TCase *c = trial_case(s, "elections", "ELECTION_SEEDS");
+
+    tcase_add_loop_test(c, one_leads_at_a_time_whatever_goes_wrong, 0, 2);
+    return suite_run(s);
+}

@@ -1,0 +1,376 @@
+/* Multi-locks in the simulated world: parties that each have a client for each of
+ * one to three servers take sets of four names, in any order, beside others that take
+ * one of them. Watched: at no moment do two parties believe in sets that overlap (P1),
+ * a loss was told before another is granted (P2), who is granted holds every member
+ * on its server, the first loss is that of all, calls end (P7), everybody gets on when
+ * the faults are over (P5), and nothing is left (P6).
+ *
+ * MULTI_SEEDS=1..5000: these, instead of the first few. */
+#include <string.h>
+
+#include "lock/multi.h"
+#include "tests/sim/trial.h"
+#include "tests/support/must.h"
+#include "tests/support/suite.h"
+
+#define PARTIES 4
+#define SERVERS_MAX 3
+#define OWNER 7
+#define NAMES 4
+
+static const char *const names[NAMES] = {"a", "b", "c", "d"};
+
+struct party {
+    struct process *process;
+    struct hf_client *clients[SERVERS_MAX];
+    struct hf_lock *locks[NAMES];
+    struct hf_multi *multi;     /* of the last call; NULL: that was of one lock */
+    struct hf_lock *single;     /* that one */
+    unsigned set;               /* the names that it asks for, or holds: bits */
+    struct hf_cancel cancel;
+    struct event next;          /* what it does by itself */
+    enum { RESTS, ASKS, HOLDS, GIVES } state;
+    bool is_told;               /* that it is lost */
+    int64_t lease_ms;           /* asked for; 0: the watchdog's */
+    int64_t until_us;           /* what it believes, in true time; 0: nothing */
+};
+
+static struct trial trial;
+static struct party parties[PARTIES];
+static enum hf_lock_kind kinds[NAMES];
+static bool is_ending;
+static uint64_t operations, losses;
+
+static int64_t draw(int64_t sides)
+{
+    return trial_draw(&trial, sides);
+}
+
+static int number_of(const struct party *p)
+{
+    return (int)(p - parties);
+}
+
+static void violate(const char *property, const struct party *p)
+{
+    trial_violate(&trial, property, number_of(p));
+}
+
+static int server_of(int name)
+{
+    return name % (int)trial.site.count;
+}
+
+/* ---- beliefs ---- */
+
+static int64_t safe_ms(const struct party *p)
+{
+    if (p->multi)
+        return hf_multi_safe_ms(p->multi, OWNER);
+    return p->single ? hf_lock_safe_ms(p->single, OWNER) : INT64_MIN;
+}
+
+static void look(struct party *p)
+{
+    int64_t safe = safe_ms(p);
+
+    p->until_us = trial_until_us(p->process, safe);
+    for (int i = 0; i < PARTIES && p->until_us > 0; i++)
+        if (&parties[i] != p && parties[i].until_us > trial_now_us(&trial) &&
+            (parties[i].set & p->set))
+            violate("P1: two believe", p);
+}
+
+static void on_turn(void *ctx)
+{
+    look(ctx);
+}
+
+/* ---- what a party does ---- */
+
+static void act_after(struct party *p, int64_t ms)
+{
+    world_after(trial.sim.world, &p->next, ms * 1000);
+}
+
+static void on_lost(void *ctx, struct hf_lock *lock, int64_t owner,
+                    enum hf_lost reason)
+{
+    struct party *p = ctx;
+
+    (void)lock, (void)owner, (void)reason;
+    if ((p->state != HOLDS && p->state != GIVES) || p->is_told)
+        violate("a loss that is none, or is told twice", p);
+    if (safe_ms(p) != INT64_MIN)
+        violate("one is lost, and the set is not", p);
+    p->is_told = true;
+    losses++;
+    if (p->state == HOLDS)
+        act_after(p, draw(200));
+}
+
+static void check_others(const struct party *p)
+{
+    for (int i = 0; i < PARTIES; i++)
+        if (&parties[i] != p && (parties[i].set & p->set) &&
+            parties[i].state == HOLDS && !parties[i].is_told &&
+            !process_is_suspended(parties[i].process))
+            violate("P2: granted, and another was not told", p);
+}
+
+/* So says its server: by a field, or as the value. */
+static bool is_held_by(const struct party *p, int name)
+{
+    struct model *model = server_turn(trial.site.servers[server_of(name)]);
+    struct model_text field, value;
+    char owner[HF_OWNER_TEXT_MAX];
+    struct model_key key;
+
+    (void)hf_lock_owner_text(p->locks[name], OWNER, owner);
+    if (!model_look(model, 0, names[name], 1, &key) || key.is_expired)
+        return false;
+    if (kinds[name] != HF_KIND_VALUE)
+        return model_field(model, 0, names[name], 1, owner, &value);
+    return model_at(model, 0, names[name], 1, 0, &field, &value) &&
+           value.n == strlen(owner) &&
+           memcmp(value.p, owner, value.n) == 0;
+}
+
+/* With a lease, half of it is left (multi.h); of one lock it may be less. */
+static void check_granted(const struct party *p)
+{
+    int64_t safe = safe_ms(p);
+
+    if (safe <= 0 || (p->multi && safe < p->lease_ms / 2 - 1))
+        violate("granted, and not safe", p);
+    for (int i = 0; i < NAMES; i++)
+        if ((p->set & (1u << i)) && !is_held_by(p, i))
+            violate("granted, and a member is not held", p);
+}
+
+static void on_acquired(void *ctx, hf_status status, const struct hf_error *err)
+{
+    struct party *p = ctx;
+
+    (void)err;
+    operations++;
+    p->state = status == HF_OK ? HOLDS : RESTS;
+    if (status == HF_OK) {
+        check_granted(p);
+        check_others(p);
+        trial_granted(&trial, number_of(p));
+        act_after(p, draw(4) ? draw(300) : draw(8000));
+    } else {
+        act_after(p, draw(500));
+    }
+    look(p);
+}
+
+static void on_released(void *ctx, hf_status status, const struct hf_error *err)
+{
+    struct party *p = ctx;
+
+    (void)status, (void)err;
+    operations++;
+    p->state = RESTS;
+    act_after(p, draw(500));
+}
+
+/* ---- asking ---- */
+
+static struct hf_acquire_options options_of(struct party *p)
+{
+    static const int64_t waits[] = {0, 200, 5000, 20000, 20000, HF_FOREVER};
+    struct hf_acquire_options o;
+
+    hf_acquire_options_init(&o);
+    o.owner = OWNER;
+    o.wait_ms = waits[draw(6)];
+    o.lease_ms = p->lease_ms = draw(4) ? 0 : 500 + draw(TRIAL_WATCHDOG_MS - 500);
+    o.max_hold_ms = draw(8) ? 0 : 200 + draw(8000);
+    o.on_lost = on_lost;
+    o.ctx = p;
+    if (trial.site.count == 1) {
+        hf_cancel_init(&p->cancel, p->clients[0]);
+        o.cancel = &p->cancel;
+    }
+    return o;
+}
+
+/* Two or more, in any order: the multi-lock has one of its own. */
+static size_t draw_members(struct party *p, struct hf_lock *members[NAMES])
+{
+    size_t count = 2 + (size_t)draw(NAMES - 1);
+    int order[NAMES] = {0, 1, 2, 3};
+
+    p->set = 0;
+    for (size_t i = 0; i < count; i++) {
+        size_t other = i + (size_t)draw(NAMES - (int64_t)i);
+        int name = order[other];
+
+        order[other] = order[i];
+        p->set |= 1u << name;
+        members[i] = p->locks[name];
+    }
+    return count;
+}
+
+static hf_status ask_for_several(struct party *p,
+                                 const struct hf_acquire_options *o)
+{
+    struct hf_lock *members[NAMES];
+    size_t count = draw_members(p, members);
+
+    must(hf_multi_new(&p->multi, members, count, NULL) == HF_OK);
+    return hf_multi_acquire_async(p->multi, o, on_acquired, p);
+}
+
+static hf_status ask_for_one(struct party *p, const struct hf_acquire_options *o)
+{
+    int name = (int)draw(NAMES);
+
+    p->set = 1u << name;
+    p->single = p->locks[name];
+    return hf_lock_acquire_async(p->single, o, on_acquired, p);
+}
+
+static void ask(struct party *p)
+{
+    struct hf_acquire_options o = options_of(p);
+    hf_status rc;
+
+    hf_multi_free(p->multi);
+    p->multi = NULL;
+    p->single = NULL;
+    p->is_told = false;
+    p->state = ASKS;
+    rc = draw(4) ? ask_for_several(p, &o) : ask_for_one(p, &o);
+    if (rc < 0)
+        on_acquired(p, rc, NULL);
+    else if (o.cancel && draw(8) == 0)
+        act_after(p, draw(1000)); /* it is cancelled then */
+}
+
+static void give_up(struct party *p)
+{
+    hf_status rc;
+
+    p->state = GIVES;
+    rc = p->multi ? hf_multi_release_async(p->multi, OWNER, on_released, p)
+                  : hf_lock_release_async(p->single, OWNER, on_released, p);
+    if (rc < 0)
+        on_released(p, rc, NULL);
+}
+
+static void act(void *ctx)
+{
+    struct party *p = ctx;
+    struct process *before;
+
+    if (process_is_suspended(p->process)) {
+        act_after(p, 10);
+        return;
+    }
+    before = process_enter(p->process);
+    if (p->state == RESTS && !is_ending)
+        ask(p);
+    else if (p->state == ASKS)
+        hf_cancel_fire(&p->cancel);
+    else if (p->state == HOLDS)
+        give_up(p);
+    look(p);
+    (void)process_enter(before);
+}
+
+/* ---- one world ---- */
+
+static void draw_kinds(void)
+{
+    static const enum hf_lock_kind all[] = {
+        HF_KIND_PLAIN, HF_KIND_PLAIN, HF_KIND_NONREENTRANT, HF_KIND_FAIR,
+        HF_KIND_VALUE, HF_KIND_WRITE, HF_KIND_FENCED,       HF_KIND_SPIN};
+
+    for (int i = 0; i < NAMES; i++)
+        kinds[i] = all[draw(sizeof all / sizeof *all)];
+}
+
+static void open_party(struct party *p)
+{
+    *p = (struct party){.next = {.happen = act, .ctx = p}};
+    p->process = trial_process(&trial, number_of(p) + 1);
+    process_on_turn(p->process, on_turn, p);
+    for (size_t i = 0; i < trial.site.count; i++)
+        p->clients[i] = trial_client(&trial, p->process, (int)i);
+    (void)process_enter(p->process);
+    for (int i = 0; i < NAMES; i++)
+        must(hf_lock_new_kind(&p->locks[i], p->clients[server_of(i)], kinds[i],
+                              names[i], 1, NULL) == HF_OK);
+    (void)process_enter(NULL);
+    act_after(p, draw(1000));
+}
+
+static void close_party(struct party *p)
+{
+    (void)process_enter(p->process);
+    hf_multi_free(p->multi);
+    p->multi = NULL;
+    p->single = NULL;
+    for (int i = 0; i < NAMES; i++)
+        hf_lock_free(p->locks[i]);
+    for (size_t i = 0; i < trial.site.count; i++)
+        hf_client_free(p->clients[i]);
+    (void)process_enter(NULL);
+}
+
+static void check_end(void)
+{
+    for (int i = 0; i < PARTIES; i++)
+        if (parties[i].state != RESTS)
+            violate("P7: a call does not end, or a hold", &parties[i]);
+    for (int i = 0; i < NAMES; i++)
+        trial_check_free(&trial, names[i]);
+}
+
+static void play_world(uint64_t seed, enum trial_forgetting forgetting)
+{
+    trial_begin(&trial, seed, "multi", 1 + (int)(seed % SERVERS_MAX));
+    is_ending = false;
+    draw_kinds();
+    for (int i = 0; i < PARTIES; i++)
+        open_party(&parties[i]);
+    trial_faults(&trial, forgetting);
+    trial_run(&trial, TRIAL_TROUBLE_MS + 2 * TRIAL_CALM_MS);
+    trial_check_granted(&trial, PARTIES);
+    is_ending = true;
+    trial_run(&trial, TRIAL_TROUBLE_MS + 4 * TRIAL_CALM_MS);
+    check_end();
+    for (int i = 0; i < PARTIES; i++)
+        close_party(&parties[i]);
+    trial_end(&trial);
+}
+
+/* ---- the tests ---- */
+
+static const enum trial_forgetting forgettings[] = {TRIAL_KEEPS,
+                                                    TRIAL_STAYS_AWAY};
+
+START_TEST(sets_exclude_each_other_whatever_goes_wrong)
+{
+    long long worlds;
+
+    operations = losses = 0;
+    worlds = trial_play(&trial, "MULTI_SEEDS", play_world, forgettings[_i]);
+    printf("%lld worlds, %llu operations, %llu losses\n", worlds,
+           (unsigned long long)operations, (unsigned long long)losses);
+    ck_assert_uint_gt(losses, 0);
+}
+END_TEST
+
+int main(void)
+{
+    Suite *s = suite_create("sim: multi-locks");
+    TCase *c = trial_case(s, "multi-locks", "MULTI_SEEDS");
+
+    tcase_add_loop_test(c, sets_exclude_each_other_whatever_goes_wrong, 0, 2);
+    return suite_run(s);
+}
