@@ -1,23 +1,33 @@
-/* `holdfast acquire`: takes a lock, prints its owner, and leaves the lock held
- * until its lease ends, or until `holdfast release`. */
+/* `holdfast acquire`: takes a lock, prints a handle of it, and leaves it held until
+ * its lease ends; `renew` makes that longer, `release` frees it. */
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "cli/common.h"
+#include "cli/handle.h"
 #include "cli/json.h"
+#include "cli/kind_options.h"
+#include "cli/lock_words.h"
 #include "cli/report.h"
 #include "cli/signals.h"
-
-#define LEASE_LEAST_MS 100
 
 /* How long we stay to give back a lock that is granted while we cancel; without
  * an answer it ends with its lease. */
 #define LINGER_MS 1000
 
+/* How long we stay once the handle is printed, to tidy up behind a wait. What is not
+ * answered by then ends on the server by itself. */
+#define TIDY_MS 25
+
+/* A script may count SAFE_MS from our end, so time to print and to end is taken off:
+ * a fiftieth, or this. */
+#define PRINT_LEAST_MS 50
+
 struct acquire {
     const struct cli_common *common;
     const char *name;
+    struct cli_kind_options kind;
     int64_t lease_ms;           /* 0: not given */
     int64_t wait_ms;
     int conflict_code;
@@ -32,6 +42,8 @@ struct acquire {
     bool is_in_call;            /* a call that blocks: a signal just ends us */
     bool is_done;
     bool is_held;
+    bool is_told;               /* its handle is printed: it stays held, and no
+                                   signal ends us otherwise than well */
     int signal;                 /* what ended the wait; 0: nothing */
     int code;
 };
@@ -53,7 +65,7 @@ static void on_signal(struct hf_io *io, int events)
 
     (void)events;
     take_signals(a);
-    if (a->is_in_call && a->signal != 0)
+    if (a->is_in_call && a->signal != 0 && !a->is_told)
         cli_signals_die(a->signal, false);
     a->has_signal = a->signal != 0;
     if (a->has_signal)
@@ -62,25 +74,48 @@ static void on_signal(struct hf_io *io, int events)
 
 /* ---- saying what is held ---- */
 
-/* The safe time is in whole milliseconds: a shell can calculate with it. */
-static int print_hold(const struct acquire *a)
+static int print_json(const struct acquire *a, const char *handle,
+                      int64_t safe_ms)
 {
+    struct cli_lock lock = {.name = a->name, .len = strlen(a->name)};
     char owner[HF_OWNER_TEXT_MAX];
-    int64_t safe_ms = hf_lock_safe_ms(a->lock, a->owner);
     struct cli_json j;
+
+    cli_json_init(&j);
+    cli_lock_put_name(&j, &lock);
+    cli_json_text(&j, "handle", handle);
+    cli_json_text(&j, "kind", cli_handle_kind(a->kind.kind));
+    cli_json_text(&j, "owner", hf_lock_owner_text(a->lock, a->owner, owner));
+    cli_json_integer(&j, "safe_ms", safe_ms);
+    if (a->kind.is_fenced)
+        cli_json_integer(&j, "token", hf_lock_token(a->lock, a->owner));
+    return cli_json_print(&j);
+}
+
+static int64_t safe_at_our_end(const struct acquire *a)
+{
+    int64_t safe_ms = hf_lock_safe_ms(a->lock, a->owner);
+
+    return safe_ms / 50 > PRINT_LEAST_MS ? safe_ms - safe_ms / 50
+                                         : safe_ms - PRINT_LEAST_MS;
+}
+
+/* The safe time is in whole milliseconds: a shell can calculate with it. */
+static int print_hold(const struct acquire *a, int64_t safe_ms)
+{
+    char owner[HF_OWNER_TEXT_MAX], handle[CLI_HANDLE_MAX];
 
     if (safe_ms <= 0)
         return cli_fail("the lease has ended before it could be used");
-    (void)hf_lock_owner_text(a->lock, a->owner, owner);
-    if (!a->common->is_json) {
-        (void)printf("%s %lld\n", owner, (long long)safe_ms);
-        return CLI_GO_ON;
-    }
-    cli_json_init(&j);
-    cli_json_text(&j, "name", a->name);
-    cli_json_text(&j, "owner", owner);
-    cli_json_integer(&j, "safe_ms", safe_ms);
-    return cli_json_print(&j);
+    (void)cli_handle_format(handle, a->kind.kind,
+                            hf_lock_owner_text(a->lock, a->owner, owner));
+    if (a->common->is_json)
+        return print_json(a, handle, safe_ms);
+    (void)printf("%s %lld", handle, (long long)safe_ms);
+    if (a->kind.is_fenced)
+        (void)printf(" %lld", (long long)hf_lock_token(a->lock, a->owner));
+    (void)putchar('\n');
+    return CLI_GO_ON;
 }
 
 static void give_back(struct acquire *a)
@@ -88,9 +123,7 @@ static void give_back(struct acquire *a)
     struct hf_error err = {0};
     hf_status status;
 
-    a->is_in_call = true;
     status = hf_lock_release(a->lock, a->owner, &err);
-    a->is_in_call = false;
     if (status < 0)
         (void)cli_fail_status(status, &err);
 }
@@ -98,12 +131,17 @@ static void give_back(struct acquire *a)
 /* A lock whose owner nobody was told of would only be in the way. */
 static int tell(struct acquire *a)
 {
-    int rc = print_hold(a);
+    int64_t safe_ms = safe_at_our_end(a);
+    int rc = print_hold(a, safe_ms);
 
     if (rc == CLI_GO_ON && (fflush(stdout) != 0 || ferror(stdout)))
         rc = cli_fail("cannot write to standard output: %s; the lock is "
                       "given back", strerror(errno));
-    if (rc == CLI_GO_ON)
+    if (rc == CLI_GO_ON && hf_lock_safe_ms(a->lock, a->owner) - TIDY_MS < safe_ms)
+        rc = cli_fail("standard output took so long that what was printed is not "
+                      "true any more; the lock is given back");
+    a->is_told = rc == CLI_GO_ON;
+    if (a->is_told)
         return CLI_OK;
     clearerr(stdout); /* it is reported */
     give_back(a);
@@ -203,17 +241,40 @@ static int open_lock(struct acquire *a)
     a->is_in_call = true;
     rc = cli_client_open(&a->client, a->common, &options);
     if (rc == CLI_GO_ON)
-        rc = cli_lock_open(&a->lock, a->client, HF_KIND_PLAIN, a->name);
+        rc = cli_lock_open(&a->lock, a->client, a->kind.kind, a->name);
+    if (rc == CLI_GO_ON)
+        rc = cli_kind_make_permits(&a->kind, a->lock);
     a->is_in_call = false;
     return rc;
 }
 
-/* What is held stays held; what is granted too late is given back. */
-static void close_all(struct acquire *a)
+/* A lock whose handle is printed stays held; one that is granted too late is given
+ * back. False: no answer came, so the server may keep one that nobody knows of. */
+static bool close_client(struct acquire *a)
 {
-    a->is_in_call = true;
-    if (a->client)
-        (void)hf_client_close(a->client, LINGER_MS, NULL, NULL);
+    hf_status status;
+
+    if (!a->client)
+        return true;
+    status = hf_client_close(a->client, a->is_told ? TIDY_MS : LINGER_MS, NULL,
+                             NULL);
+    return status == HF_OK || a->is_told;
+}
+
+/* Returns the exit code: trouble instead of "not acquired"; else `code`. */
+static int report_unknown(const struct acquire *a, int code)
+{
+    char name[CLI_QUOTE_MAX];
+    int trouble =
+        cli_fail("the server does not answer: it may keep %s locked until the "
+                 "lease ends; 'holdfast status' shows it",
+                 cli_quote(name, a->name, strlen(a->name)));
+
+    return code == a->conflict_code ? trouble : code;
+}
+
+static void free_all(struct acquire *a)
+{
     hf_lock_free(a->lock);
     hf_client_free(a->client);
     if (a->loop && a->signal_io.fd >= 0) {
@@ -233,6 +294,8 @@ static const struct cli_option own_options[] = {
     {WAIT, 'w', "wait", "DURATION"},
     {NONBLOCK, 'n', "nonblock", NULL},
     {CONFLICT, 'E', "conflict-exit-code", "CODE"},
+    CLI_KIND_ROWS,
+    CLI_KIND_ROWS_OF_MANY,
     {0},
 };
 
@@ -241,9 +304,11 @@ static int take_option(void *ctx, const struct cli_args *args, int id,
 {
     struct acquire *a = ctx;
 
+    if (id >= CLI_KIND_OPTION)
+        return cli_kind_take(&a->kind, args, id, value);
     switch (id) {
     case LEASE:
-        return cli_take_duration(args, "--lease", value, LEASE_LEAST_MS,
+        return cli_take_duration(args, "--lease", value, CLI_LEASE_LEAST_MS,
                                  &a->lease_ms);
     case WAIT:
         return cli_take_duration(args, "--wait", value, 0, &a->wait_ms);
@@ -261,19 +326,22 @@ static int take_option(void *ctx, const struct cli_args *args, int id,
     }
 }
 
-static int check(const struct acquire *a, const struct cli_args *args)
+static int check(struct acquire *a, const struct cli_args *args)
 {
     if (!a->name)
         return cli_usage(args, "which lock? NAME is missing");
+    if (!*a->name)
+        return cli_usage(args, "NAME is empty");
     if (a->lease_ms == 0)
         return cli_usage(args, "--lease is missing: nobody renews the lock, so "
                                "it must end by itself");
-    return CLI_GO_ON;
+    return cli_kind_check(&a->kind, args);
 }
 
 static int main_acquire(struct cli_args *args, struct cli_common *common)
 {
     struct acquire a = {.common = common,
+                        .kind = {.kind = HF_KIND_PLAIN},
                         .wait_ms = HF_FOREVER,
                         .conflict_code = CLI_NOT_ACQUIRED,
                         .signal_io = {.fd = -1, .events = HF_READ,
@@ -291,7 +359,10 @@ static int main_acquire(struct cli_args *args, struct cli_common *common)
         rc = open_lock(&a);
     if (rc == CLI_GO_ON)
         rc = acquire(&a);
-    close_all(&a);
+    a.is_in_call = true;
+    if (!close_client(&a))
+        rc = report_unknown(&a, rc);
+    free_all(&a);
     if (a.signal != 0 && rc == CLI_SIGNAL + a.signal)
         cli_signals_die(a.signal, false);
     return rc;
@@ -303,18 +374,25 @@ const struct cli_command cli_acquire_command = {
     .help =
         "usage: holdfast acquire [option]... NAME --lease DURATION\n"
         "\n"
-        "Takes a plain lock, prints 'OWNER SAFE_MS' and ends. The lock stays\n"
-        "held until its lease ends or 'holdfast release NAME OWNER' frees it;\n"
-        "nobody renews it. Work under it for SAFE_MS milliseconds at most.\n"
-        "OWNER names this hold and is no secret: 'status' shows it, too.\n"
+        "Takes a lock, prints 'HANDLE SAFE_MS' and ends. The lock stays held until\n"
+        "its lease ends, 'holdfast release NAME HANDLE' frees it, or 'holdfast\n"
+        "renew' makes the lease longer; nobody else renews it. Work under it for\n"
+        "SAFE_MS milliseconds at most. HANDLE names this hold and is no secret:\n"
+        "'status' shows the owner in it, too.\n"
         "Exit code: 0 held, 75 not acquired, 125 trouble; stopped by a signal\n"
-        "while it waits, it dies of that and holds nothing.\n"
+        "while it waits, it dies of that and holds nothing; if the server does\n"
+        "not answer then, it says that the lock may be held until its lease ends.\n"
         "\n"
         "  --lease DURATION     how long it is held; at least 100ms\n"
         "  -w, --wait DURATION  wait at most so long; default: for ever\n"
         "  -n, --nonblock       do not wait\n"
         "  -E, --conflict-exit-code N\n"
         "                       the exit code if it is not acquired\n"
+        CLI_KIND_HELP_SHARED
+        CLI_KIND_HELP_FAIR
+        "  --fenced             prints 'HANDLE SAFE_MS TOKEN': a growing number\n"
+        CLI_KIND_HELP_VALUE
+        CLI_KIND_HELP_PERMITS
         "\n" CLI_COMMON_HELP,
     .main = main_acquire,
 };

@@ -11,7 +11,7 @@ enum cli_exit {
     CLI_NO = 1,                 /* status: free; unlock: not held by that one;
                                    ls: not all of them; fence: none, stale */
     CLI_NOT_ACQUIRED = 75,      /* EX_TEMPFAIL of sysexits.h; -E changes it */
-    CLI_LOST = 122,             /* release: OWNER does not hold it any more */
+    CLI_LOST = 122,             /* renew, release: it is not held any more */
     CLI_MAX_HOLD = 124,         /* as timeout(1) */
     CLI_TROUBLE = 125,          /* as timeout(1), env(1) and nohup(1), and so */
     CLI_NOT_EXECUTABLE = 126,   /* are these */
@@ -33,9 +33,11 @@ struct cli_command {
 extern const struct cli_command cli_run_command;
 extern const struct cli_command cli_elect_command;
 extern const struct cli_command cli_acquire_command;
+extern const struct cli_command cli_renew_command;
 extern const struct cli_command cli_release_command;
 extern const struct cli_command cli_status_command;
 extern const struct cli_command cli_fence_command;
+extern const struct cli_command cli_watch_command;
 extern const struct cli_command cli_ls_command;
 extern const struct cli_command cli_unlock_command;
 extern const struct cli_command cli_doctor_command;

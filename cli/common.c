@@ -356,6 +356,17 @@ int cli_client_open(struct hf_client **out, const struct cli_common *common,
     return open_client(out, common, cli_common_url(common), options);
 }
 
+int cli_client_open_once(struct hf_client **out,
+                         const struct cli_common *common)
+{
+    struct hf_client_options options;
+
+    hf_client_options_init(&options);
+    options.thread = false;
+    options.connect_once = true;
+    return cli_client_open(out, common, &options);
+}
+
 int cli_client_open_at(struct hf_client **out, const struct cli_common *common,
                        size_t index, struct hf_client_options *options)
 {

@@ -58,7 +58,8 @@ extern const struct cli_option cli_common_options[];
     "  --password-file F    the password is the first line of F\n"            \
     "  --sentinel-password-file F\n"                                          \
     "                       the sentinels' password is the first line of F\n" \
-    "  --connect-timeout D  how long to try to connect; default 5s\n"         \
+    "  --connect-timeout D  how long to try to connect: a number of seconds,\n" \
+    "                       or with ms, s, m or h behind it; default 5s\n"    \
     "  --tls-ca FILE        trust these certificates (PEM) and no others\n"   \
     "  --tls-cert FILE      our certificate (PEM)\n"                          \
     "  --tls-key FILE       its key, if not in the same file\n"               \
@@ -119,7 +120,12 @@ void cli_common_warn(bool is_unverified);
 int cli_client_open(struct hf_client **out, const struct cli_common *common,
                     struct hf_client_options *options);
 
-/* cli_client_open_at - likewise, at the server of -u number `index`, from 0. */
+/* cli_client_open_once - likewise, with all defaults, for a few calls of this
+ *   thread: a server that cannot be reached is not tried again. */
+int cli_client_open_once(struct hf_client **out,
+                         const struct cli_common *common);
+
+/* cli_client_open_at - as cli_client_open, at the server of -u number `index`, from 0. */
 int cli_client_open_at(struct hf_client **out, const struct cli_common *common,
                        size_t index, struct hf_client_options *options);
 

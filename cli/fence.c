@@ -76,6 +76,7 @@ static int print_json(const struct fence *f)
     struct cli_json j;
 
     cli_json_init(&j);
+    cli_json_escape_for(&j, f->name, strlen(f->name));
     cli_json_text(&j, "name", f->name);
     cli_json_integer(&j, "latest", f->latest);
     if (f->token > 0) {
@@ -115,14 +116,9 @@ static int read_latest(struct fence *f, struct hf_client *client)
 
 static int look(struct fence *f)
 {
-    struct hf_client_options options;
     struct hf_client *client;
-    int rc;
+    int rc = cli_client_open_once(&client, f->common);
 
-    hf_client_options_init(&options);
-    options.thread = false;
-    options.connect_once = true;
-    rc = cli_client_open(&client, f->common, &options);
     if (rc == CLI_GO_ON)
         rc = read_latest(f, client);
     hf_client_free(client);

@@ -7,8 +7,9 @@ static int take_topic(void *ctx, const struct cli_args *args, int id,
 {
     const struct cli_command **topic = ctx;
 
-    (void)args;
     (void)id;
+    if (*topic)
+        return cli_usage(args, "one COMMAND only; '%s' is too much", value);
     *topic = cli_command_find(value);
     return *topic ? CLI_GO_ON : CLI_TROUBLE;
 }

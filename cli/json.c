@@ -109,14 +109,40 @@ static size_t put_next(struct cli_json *j, const char *p, size_t len)
     return step;
 }
 
+/* Likewise, where a stray byte, and each backslash, is spelled out. */
+static size_t escape_next(struct cli_json *j, const char *p, size_t len)
+{
+    char spelled[sizeof "\\\\xHH"];
+    uint32_t code;
+
+    if (*p == '\\') {
+        put_bytes(j, "\\\\\\\\", 4);
+        return 1;
+    }
+    if (hf_utf8_read(&code, p, len) > 0)
+        return put_next(j, p, len);
+    (void)snprintf(spelled, sizeof spelled, "\\\\x%02x", (unsigned char)*p);
+    put_bytes(j, spelled, sizeof spelled - 1);
+    return 1;
+}
+
+void cli_json_escape_for(struct cli_json *j, const char *ptr, size_t len)
+{
+    j->escapes = j->escapes || !hf_utf8_ok(ptr, len);
+}
+
 void cli_json_bytes(struct cli_json *j, const char *key, const char *ptr,
                     size_t len)
 {
     put_key(j, key);
     put_bytes(j, "\"", 1);
     for (size_t i = 0; i < len;)
-        i += put_next(j, ptr + i, len - i);
+        i += (j->escapes ? escape_next : put_next)(j, ptr + i, len - i);
     put_bytes(j, "\"", 1);
+    if (j->escapes && !j->has_told_so) {
+        j->has_told_so = true;
+        cli_json_bool(j, "escaped", true);
+    }
 }
 
 void cli_json_text(struct cli_json *j, const char *key, const char *text)

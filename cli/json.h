@@ -11,6 +11,8 @@ struct cli_json {
     size_t len;
     size_t room;
     bool is_broken;             /* memory ran out */
+    bool escapes;               /* cli_json_escape_for */
+    bool has_told_so;           /* `escaped` is in it */
 };
 
 /* cli_json_init - "{".
@@ -26,7 +28,12 @@ int cli_json_print(struct cli_json *j);
 /* Each adds a member. `key` needs no escaping.
  * cli_json_bytes - any bytes: UTF-8 as it is, but characters that a terminal
  *                  obeys (hf_utf8_is_shown) as \uXXXX, and stray bytes as
- *                  U+FFFD. cli_json_text - up to the NUL. */
+ *                  U+FFFD. cli_json_text - up to the NUL.
+ * cli_json_escape_for - before the first one, of each text that follows and may be
+ *                  no UTF-8. If it is none, nothing is lost: in all texts a stray
+ *                  byte is then \xHH, and a backslash two; a member `escaped`,
+ *                  true, behind the first text tells a reader of it. */
+void cli_json_escape_for(struct cli_json *j, const char *ptr, size_t len);
 void cli_json_bytes(struct cli_json *j, const char *key, const char *ptr,
                     size_t len);
 void cli_json_text(struct cli_json *j, const char *key, const char *text);

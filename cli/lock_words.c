@@ -1,8 +1,6 @@
 /* A lock as programs read it. */
 #include "cli/lock_words.h"
 
-#include "cli/json.h"
-
 const char *cli_kind_word(enum hf_lock_kind kind)
 {
     static const char *const words[] = {[HF_KIND_NONE] = "none",
@@ -17,20 +15,54 @@ const char *cli_kind_word(enum hf_lock_kind kind)
     return words[kind];
 }
 
-/* `name` comes first, for a person who reads it. */
-int cli_lock_json(const char *name, size_t len, const struct hf_lock_info *info)
+bool cli_lock_is_counter(const struct hf_lock_info *info)
+{
+    return !info->is_locked && info->kind == HF_KIND_PERMIT;
+}
+
+const char *cli_lock_word(const struct hf_lock_info *info)
+{
+    return cli_lock_is_counter(info) ? "counter" : cli_kind_word(info->kind);
+}
+
+/* ---- JSON ---- */
+
+/* It comes first, for a person who reads it. */
+void cli_lock_put_name(struct cli_json *j, const struct cli_lock *lock)
+{
+    cli_json_escape_for(j, lock->name, lock->len);
+    cli_json_escape_for(j, lock->info.holder, lock->info.holder_len);
+    cli_json_bytes(j, "name", lock->name, lock->len);
+}
+
+void cli_lock_put_holder(struct cli_json *j, const struct cli_lock *lock)
+{
+    const struct hf_lock_info *info = &lock->info;
+
+    if (!info->is_locked)
+        return;
+    cli_json_text(j, "kind", cli_kind_word(info->kind));
+    cli_json_bytes(j, "owner", info->holder, info->holder_len);
+    cli_json_integer(j, "holders", info->holders);
+    cli_json_integer(j, "hold_count", info->hold_count);
+    cli_json_integer(j, "ttl_ms", info->ttl_ms);
+    if (lock->knows_available)
+        cli_json_integer(j, "available", lock->available);
+    if (lock->waiters >= 0)
+        cli_json_integer(j, "waiters", lock->waiters);
+}
+
+int cli_lock_json(const struct cli_lock *lock)
 {
     struct cli_json j;
 
     cli_json_init(&j);
-    cli_json_bytes(&j, "name", name, len);
-    cli_json_bool(&j, "held", info->is_locked);
-    if (info->is_locked) {
-        cli_json_text(&j, "kind", cli_kind_word(info->kind));
-        cli_json_text(&j, "owner", info->holder);
-        cli_json_integer(&j, "holders", info->holders);
-        cli_json_integer(&j, "hold_count", info->hold_count);
-        cli_json_integer(&j, "ttl_ms", info->ttl_ms);
+    cli_lock_put_name(&j, lock);
+    cli_json_bool(&j, "held", lock->info.is_locked);
+    cli_lock_put_holder(&j, lock);
+    if (cli_lock_is_counter(&lock->info)) {
+        cli_json_text(&j, "kind", "counter");
+        cli_json_integer(&j, "count", lock->info.hold_count);
     }
     return cli_json_print(&j);
 }

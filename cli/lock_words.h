@@ -1,14 +1,37 @@
-/* A lock as programs read it: what `status` and `ls` print alike. */
+/* A lock as programs read it: what `status`, `ls` and `watch` print alike. */
 #ifndef CLI_LOCK_WORDS_H
 #define CLI_LOCK_WORDS_H
 
+#include "cli/json.h"
 #include "lock/lock.h"
 
+/* What was found under a name. */
+struct cli_lock {
+    const char *name;           /* `len` bytes of any value */
+    size_t len;
+    struct hf_lock_info info;   /* or a counter, as cli_look_up says it: not
+                                   locked, HF_KIND_PERMIT, its number as
+                                   hold_count */
+    bool knows_available;
+    int64_t available;          /* permits; may be negative */
+    int64_t waiters;            /* in a fair lock's queue; -1: not known */
+};
+
 /* cli_kind_word - "plain", "fair", "read", ...: it never changes.
- * cli_lock_json - prints how the lock of that name stands, as a JSON object on a
- *                 line. CLI_GO_ON, or CLI_TROUBLE and reported. */
+ * cli_lock_is_counter - a semaphore's permits, a latch, or another program's
+ *                 number: nothing tells them apart.
+ * cli_lock_word - the kind's; "counter".
+ * cli_lock_json - prints how the lock stands, as a JSON object on a line.
+ *                 CLI_GO_ON, or CLI_TROUBLE and reported. */
 const char *cli_kind_word(enum hf_lock_kind kind);
-int cli_lock_json(const char *name, size_t len,
-                  const struct hf_lock_info *info);
+bool cli_lock_is_counter(const struct hf_lock_info *info);
+const char *cli_lock_word(const struct hf_lock_info *info);
+int cli_lock_json(const struct cli_lock *lock);
+
+/* cli_lock_put_name, cli_lock_put_holder - members of that object, for another one:
+ *                 the name, which is the first (cli_json_escape_for); kind, owner
+ *                 and the like, if it is held. */
+void cli_lock_put_name(struct cli_json *j, const struct cli_lock *lock);
+void cli_lock_put_holder(struct cli_json *j, const struct cli_lock *lock);
 
 #endif

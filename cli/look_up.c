@@ -2,88 +2,100 @@
  * shows it by its fields, a string may be a value lock or a number of permits. */
 #include "cli/look_up.h"
 
-#include <stdlib.h>
 #include <string.h>
 
+#include "cli/counter.h"
 #include "cli/report.h"
+#include "net/base/error.h"
 
-static int become(struct hf_lock **lock, struct hf_client *client,
-                  enum hf_lock_kind kind, const char *name)
+static hf_status become(struct hf_lock **lock, struct hf_client *client,
+                        enum hf_lock_kind kind, const char *name,
+                        struct hf_error *err)
 {
     hf_lock_free(*lock);
-    return cli_lock_open(lock, client, kind, name);
+    *lock = NULL;
+    return hf_lock_new_kind(lock, client, kind, name, strlen(name), err);
 }
 
+/* Behind the address: the lock's name is in front of it. */
 static bool is_wrong_type(hf_status status, const struct hf_error *err)
 {
-    return status == HF_E_SERVER && strstr(err->text, "WRONGTYPE");
+    return status == HF_E_SERVER && strstr(err->text, ": WRONGTYPE ");
 }
 
-static int fail(const char *name, hf_status status, const struct hf_error *err)
+static hf_status refuse(const char *name, struct hf_error *err)
 {
     char quoted[CLI_QUOTE_MAX];
 
-    if (!is_wrong_type(status, err))
-        return cli_fail_status(status, err);
-    return cli_fail("the key %s is of a type that no lock has: it is left alone",
-                    cli_quote(quoted, name, strlen(name)));
+    return hf_error_set(err, HF_E_SERVER,
+                        "the key %s is of a type that no lock has: it is left "
+                        "alone", cli_quote(quoted, name, strlen(name)));
 }
 
-static bool is_number(const struct hf_lock_info *info)
+static hf_status look_at(struct hf_lock **lock, struct hf_client *client,
+                         enum hf_lock_kind kind, const char *name,
+                         struct hf_lock_info *info, struct hf_error *err)
 {
-    return info->ttl_ms < 0 && info->holder_len > 0 &&
-           strspn(info->holder, "0123456789") == info->holder_len;
+    hf_status rc = become(lock, client, kind, name, err);
+
+    if (rc == HF_OK)
+        rc = hf_lock_inspect(*lock, info, err);
+    return is_wrong_type(rc, err) ? refuse(name, err) : rc;
 }
 
-static int look_at(struct hf_lock **lock, struct hf_client *client,
-                   enum hf_lock_kind kind, const char *name,
-                   struct hf_lock_info *info)
+/* A number is a value lock's only if it has a TTL. */
+static hf_status look_at_number(struct hf_lock **lock, struct hf_client *client,
+                                const char *name, struct hf_lock_info *info,
+                                int64_t number, struct hf_error *err)
 {
-    struct hf_error err = {0};
-    int rc = become(lock, client, kind, name);
-    hf_status status;
+    if (info->ttl_ms >= 0)
+        return become(lock, client, HF_KIND_VALUE, name, err);
+    *info = (struct hf_lock_info){
+        .kind = HF_KIND_PERMIT, .hold_count = number, .ttl_ms = -2};
+    return HF_OK;
+}
 
-    if (rc != CLI_GO_ON)
+/* A number may be that of a semaphore's permits; those that are out are known by a
+ * key of their own. */
+static hf_status look_at_string(struct hf_lock **lock, struct hf_client *client,
+                                const char *name, struct hf_lock_info *info,
+                                struct hf_error *err)
+{
+    struct hf_lock_info string;
+    hf_status rc = look_at(lock, client, HF_KIND_VALUE, name, info, err);
+    int64_t number;
+
+    if (rc < 0 || !info->is_locked ||
+        !cli_counter_read(info->holder, info->holder_len, &number))
         return rc;
-    status = hf_lock_inspect(*lock, info, &err);
-    return status < 0 ? fail(name, status, &err) : CLI_GO_ON;
+    string = *info;
+    rc = look_at(lock, client, HF_KIND_PERMIT, name, info, err);
+    if (rc < 0 || info->is_locked)
+        return rc;
+    *info = string;
+    return look_at_number(lock, client, name, info, number, err);
 }
 
-static int look_at_string(struct hf_lock **lock, struct hf_client *client,
-                          const char *name, struct hf_lock_info *info)
+hf_status cli_look(struct hf_lock **lock, struct hf_client *client,
+                   const char *name, struct hf_lock_info *info,
+                   struct hf_error *err)
 {
-    int rc = look_at(lock, client, HF_KIND_VALUE, name, info);
+    hf_status rc = hf_lock_inspect(*lock, info, err);
+    enum hf_lock_kind kind = info->kind;
 
-    if (rc == CLI_GO_ON && info->is_locked && is_number(info))
-        *info = (struct hf_lock_info){.kind = HF_KIND_PERMIT,
-                                      .hold_count = atoll(info->holder),
-                                      .ttl_ms = -2};
-    return rc;
-}
-
-/* Permits that are out are known by a key of their own. */
-static int look_at_permits(struct hf_lock **lock, struct hf_client *client,
-                           const char *name, struct hf_lock_info *info)
-{
-    int rc = look_at(lock, client, HF_KIND_PERMIT, name, info);
-
-    return rc != CLI_GO_ON || info->is_locked
-               ? rc
-               : look_at_string(lock, client, name, info);
+    if (is_wrong_type(rc, err))
+        return look_at_string(lock, client, name, info, err);
+    return rc == HF_OK && (kind == HF_KIND_FAIR || kind == HF_KIND_READ ||
+                           kind == HF_KIND_WRITE)
+               ? become(lock, client, kind, name, err)
+               : rc;
 }
 
 int cli_look_up(struct hf_lock **lock, struct hf_client *client,
                 const char *name, struct hf_lock_info *info)
 {
     struct hf_error err = {0};
-    hf_status status = hf_lock_inspect(*lock, info, &err);
-    enum hf_lock_kind kind = info->kind;
+    hf_status rc = cli_look(lock, client, name, info, &err);
 
-    if (is_wrong_type(status, &err))
-        return look_at_permits(lock, client, name, info);
-    if (status < 0)
-        return cli_fail_status(status, &err);
-    return kind == HF_KIND_FAIR || kind == HF_KIND_READ || kind == HF_KIND_WRITE
-               ? become(lock, client, kind, name)
-               : CLI_GO_ON;
+    return rc < 0 ? cli_fail_status(rc, &err) : CLI_GO_ON;
 }

@@ -176,11 +176,13 @@ int cli_fail_status(hf_status status, const struct hf_error *err)
 {
     const char *text = err->text[0] ? err->text : hf_status_text(status);
     const char *todo = advice(status);
+    size_t len = strlen(text);
 
     /* A line that ends with a question has said where to look. */
-    if (!todo || text[strlen(text) - 1] == '?')
+    if (!todo || text[len - 1] == '?')
         return cli_fail("%s", text);
-    return cli_fail("%s; %s", text, todo);
+    len -= text[len - 1] == '.';
+    return cli_fail("%.*s; %s", (int)len, text, todo);
 }
 
 /* ---- pieces of lines ---- */

@@ -21,6 +21,7 @@ static int print_json(const char *key, uint16_t slot)
     struct cli_json j;
 
     cli_json_init(&j);
+    cli_json_escape_for(&j, key, strlen(key));
     cli_json_text(&j, "key", key);
     cli_json_integer(&j, "slot", slot);
     return cli_json_print(&j);

@@ -57,8 +57,11 @@ static void print_text(const char *name, const struct hf_lock_info *info)
 static int print(const struct cli_common *common, const char *name,
                  const struct hf_lock_info *info)
 {
+    const struct cli_lock lock = {
+        .name = name, .len = strlen(name), .info = *info, .waiters = -1};
+
     if (common->is_json)
-        return cli_lock_json(name, strlen(name), info);
+        return cli_lock_json(&lock);
     if (!common->is_quiet)
         print_text(name, info);
     return CLI_GO_ON;
@@ -108,14 +111,9 @@ static int print_locks(const struct cli_common *common,
 
 static int print_all(const struct cli_common *common, char *const *names)
 {
-    struct hf_client_options options;
     struct hf_client *client;
-    int rc;
+    int rc = cli_client_open_once(&client, common);
 
-    hf_client_options_init(&options);
-    options.thread = false;
-    options.connect_once = true;
-    rc = cli_client_open(&client, common, &options);
     if (rc == CLI_GO_ON)
         rc = print_locks(common, client, names);
     hf_client_free(client);

@@ -36,6 +36,8 @@ static int print_json(const struct unlock *u, bool is_released,
     struct cli_json j;
 
     cli_json_init(&j);
+    cli_json_escape_for(&j, u->name, strlen(u->name));
+    cli_json_escape_for(&j, owner, strlen(owner));
     cli_json_text(&j, "name", u->name);
     cli_json_bool(&j, "released", is_released);
     if (*owner)
@@ -118,15 +120,16 @@ static bool can_release(const struct hf_lock_info *info)
 static int refuse(const struct unlock *u, const struct hf_lock_info *info)
 {
     if (info->kind == HF_KIND_PERMIT)
-        return cli_fail("%s has permits, which their holders give back, or "
-                        "their leases; nothing is changed", u->quoted);
+        return cli_fail("%s is a semaphore: only its holder gives a permit "
+                        "back, or the end of its lease; nothing is changed",
+                        u->quoted);
     if (is_foreign(info))
         return cli_fail("%s is a string without a TTL, which may be no lock; "
                         "nothing is changed. --owner with its text releases it",
                         u->quoted);
     if (info->kind != HF_KIND_MULTI)
-        return cli_fail("%s has %lld holders, and is released by force only "
-                        "from one; nothing is changed",
+        return cli_fail("%s has %lld holders; unlock frees only what one "
+                        "holds; nothing is changed",
                         u->quoted, (long long)info->holders);
     return cli_fail("%s is a %s, which only its own kind can release; nothing "
                     "is changed", u->quoted, hf_lock_kind_text(info->kind));
@@ -150,8 +153,11 @@ static bool ask_person(const struct unlock *u, const struct hf_lock_info *info)
                   cli_quote(holder, info->holder, strlen(info->holder)),
                   (long long)info->hold_count,
                   info->ttl_ms >= 0 ? cli_span(ttl, info->ttl_ms) : "none");
-    return fgets(answer, sizeof answer, stdin) &&
-           (answer[0] == 'y' || answer[0] == 'Y');
+    if (!fgets(answer, sizeof answer, stdin)) {
+        (void)fputc('\n', stderr);
+        return false;
+    }
+    return answer[0] == 'y' || answer[0] == 'Y';
 }
 
 /* Releases only the holder that was shown. */
@@ -184,14 +190,9 @@ static int unlock_connected(struct unlock *u, struct hf_client *client)
 
 static int unlock(struct unlock *u)
 {
-    struct hf_client_options options;
     struct hf_client *client;
-    int rc;
+    int rc = cli_client_open_once(&client, u->common);
 
-    hf_client_options_init(&options);
-    options.thread = false;
-    options.connect_once = true;
-    rc = cli_client_open(&client, u->common, &options);
     if (rc == CLI_GO_ON)
         rc = unlock_connected(u, client);
     hf_client_free(client);

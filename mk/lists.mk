@@ -55,7 +55,7 @@ UNIT := resp_base resp_parse resp_value resp_copy resp_double resp_encode \
         lock_names lock_status lock_kind lock_reply lock_claims lock_lease \
         lock_wait lock_share lock_multi_turn lock_quorum_turn \
         cli_values cli_json cli_options cli_secret cli_run_state cli_resp \
-        cli_resp_check cli_doctor cli_ls support history judge \
+        cli_resp_check cli_doctor cli_ls cli_watch support history judge \
         judge_naive $(tls_tests_$(TLS))
 LIVE := url slot cluster_map cluster cluster_wait cluster_moves cluster_failover \
         sentinel_words sentinel sentinel_failover \
@@ -64,7 +64,7 @@ LIVE := url slot cluster_map cluster cluster_wait cluster_moves cluster_failover
         lock_shorter lock_cuts lock_faults lock_clock lock_network \
         semaphore latch permits lock_forged lock_acl lock_ghosts lock_full lock_replicas lock_memory \
         lock_end lock_close lock_soak rw_scripts lifecycle run run_loss \
-        run_signals run_kinds run_fence run_sets elect acquire run_guard run_status run_slot \
+        run_signals run_kinds run_fence run_sets elect acquire watch run_guard run_status run_slot \
         lock_rw model model_cluster resp_check doctor ls multi multi_faults quorum election examples fencing \
         $(tls_live_$(TLS))
 FUZZ := resp_parse resp_twin resp_encode cli_resp url topology

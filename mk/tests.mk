@@ -76,6 +76,7 @@ run_T := $(filter $(BUILD)/tests/live/test_run% \
                   $(BUILD)/tests/live/test_doctor \
                   $(BUILD)/tests/live/test_ls \
                   $(BUILD)/tests/live/test_acquire \
+                  $(BUILD)/tests/live/test_watch \
                   $(BUILD)/tests/live/test_elect \
                   $(BUILD)/tests/live/test_lock_acl \
                   $(BUILD)/tests/live/test_tls_refused \

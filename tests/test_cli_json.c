@@ -1,6 +1,7 @@
 /* JSON lines for programs. Source: RFC 8259, sections 7 and 8.1. */
 #include <check.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "cli/json.h"
@@ -42,6 +43,51 @@ START_TEST(any_bytes_become_a_string)
     cli_json_bytes(&j, "k", texts[_i].bytes, texts[_i].len);
     ck_assert_str_eq(cli_json_end(&j), texts[_i].json);
     ck_assert_uint_eq(j.len, strlen(texts[_i].json));
+    cli_json_fini(&j);
+}
+END_TEST
+
+/* As `holdfast resp --json` spells what is not UTF-8. */
+static const struct {
+    const char *bytes;
+    size_t len;
+    const char *json;
+} spelled[] = {
+    {BYTES("\xff"), "\"k\":\"\\\\xff\",\"escaped\":true"},
+    {BYTES("\\\xff"), "\"k\":\"\\\\\\\\\\\\xff\",\"escaped\":true"},
+    {BYTES("a\"\0\x80\xc3"),
+     "\"k\":\"a\\\"\\u0000\\\\x80\\\\xc3\",\"escaped\":true"},
+    {BYTES("\xc3\xa9\xc2\x9b"), "\"k\":\"\xc3\xa9\\u009b\""},
+    {BYTES("\\"), "\"k\":\"\\\\\""},
+};
+
+START_TEST(stray_bytes_are_spelled_and_told_of)
+{
+    char line[200];
+    struct cli_json j;
+
+    cli_json_init(&j);
+    cli_json_escape_for(&j, spelled[_i].bytes, spelled[_i].len);
+    cli_json_bytes(&j, "k", spelled[_i].bytes, spelled[_i].len);
+    (void)snprintf(line, sizeof line, "{%s}\n", spelled[_i].json);
+    ck_assert_str_eq(cli_json_end(&j), line);
+    cli_json_fini(&j);
+}
+END_TEST
+
+/* Whichever of them has the stray byte; `escaped` comes once. */
+START_TEST(all_texts_are_spelled_alike)
+{
+    struct cli_json j;
+
+    cli_json_init(&j);
+    cli_json_escape_for(&j, BYTES("a\\"));
+    cli_json_escape_for(&j, BYTES("\xff"));
+    cli_json_text(&j, "a", "a\\");
+    cli_json_text(&j, "b", "\xff");
+    ck_assert_str_eq(cli_json_end(&j),
+                     "{\"a\":\"a\\\\\\\\\",\"escaped\":true,"
+                     "\"b\":\"\\\\xff\"}\n");
     cli_json_fini(&j);
 }
 END_TEST
@@ -96,6 +142,8 @@ int main(void)
     Suite *s = suite_create("cli/json");
     TCase *c = tcase_create("lines");
 
+    tcase_add_loop_test(c, stray_bytes_are_spelled_and_told_of, 0, ROWS(spelled));
+    tcase_add_test(c, all_texts_are_spelled_alike);
     tcase_add_loop_test(c, any_bytes_become_a_string, 0,
                         sizeof texts / sizeof *texts);
     tcase_add_test(c, members_keep_their_order);

@@ -284,6 +284,8 @@ static const struct {
     {"-c x name cmd", "'cmd' is too much"},
     {"-u redis://a -u redis://b name cmd", "-u is given twice"},
     {"--quorum -u redis://a -u redis://b name cmd", "three servers or more"},
+    {"--quorum -u redis://a -u redis://b -u redis://a name cmd",
+     "-u number 3 names a server that an earlier -u names"},
     {"--quorum -u redis://a -u redis://b -u redis://c --multi b name cmd",
      "of --quorum and --multi, choose one"},
     {"--multi b --fenced name cmd", "not for --multi or --quorum"},

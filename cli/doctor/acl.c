@@ -22,10 +22,17 @@ struct use {
     const char *rights;
     const char *keys, *keys_rest;
     const char *channel, *channel_rest;
+    bool has_braced_channel;    /* whatever the name */
 };
 
+/* What counts: the number, and the answers that are kept. */
+#define RIGHTS_TO_COUNT "+get +set +incrby +decrby"
+
 /* A waiter for a fair lock has a channel of its own, behind the lock's (WIRE
- * 11.4). A read hold has keys of its own, behind the name (WIRE 12). */
+ * 11.4). A read hold has keys of its own, behind the name (WIRE 12), and so have
+ * the answers of semaphores and latches, and permits that are out (WIRE 16). A
+ * latch's channel has braces whatever the name (WIRE 17). A spin lock, a lock on
+ * several servers and several as one need what a plain lock needs. */
 static const struct use uses_known[] = {
     {.word = "fair", .bit = DOCTOR_USE_FAIR,
      .rights = "+time +lindex +lrange +rpush +lpop +lrem +zadd +zscore +zrange "
@@ -40,7 +47,29 @@ static const struct use uses_known[] = {
     {.word = "fenced", .bit = DOCTOR_USE_FENCED,
      .rights = "+incr +get",
      .keys = "redisson_lock_token:", .keys_rest = ""},
-    {.word = "ls", .bit = DOCTOR_USE_LS, .rights = "+scan"},
+    {.word = "retention", .bit = DOCTOR_USE_RETENTION,
+     .rights = "+incr +get +time +set",
+     .keys = "redisson_lock_token:", .keys_rest = ""},
+    {.word = "value", .bit = DOCTOR_USE_VALUE, .rights = "+get +set"},
+    {.word = "permits", .bit = DOCTOR_USE_PERMITS,
+     .rights = RIGHTS_TO_COUNT " +time +zadd +zrem +zscore +zrange "
+               "+zrangebyscore +zcard +zcount",
+     .keys = "", .keys_rest = ":*",
+     .channel = "redisson_sc:", .channel_rest = ""},
+    {.word = "semaphore", .bit = DOCTOR_USE_SEMAPHORE,
+     .rights = RIGHTS_TO_COUNT,
+     .keys = "", .keys_rest = ":*",
+     .channel = "redisson_sc:", .channel_rest = ""},
+    {.word = "latch", .bit = DOCTOR_USE_LATCH,
+     .rights = RIGHTS_TO_COUNT,
+     .keys = "", .keys_rest = ":*",
+     .channel = "redisson_countdownlatch__channel__", .channel_rest = "",
+     .has_braced_channel = true},
+    {.word = "spin", .bit = DOCTOR_USE_PLAIN},
+    {.word = "quorum", .bit = DOCTOR_USE_PLAIN},
+    {.word = "multi", .bit = DOCTOR_USE_PLAIN},
+    {.word = "ls", .bit = DOCTOR_USE_LS,
+     .rights = "+scan +llen +getrange +zrange +zcard +zcount +zscore +time"},
 };
 
 #define USES (sizeof uses_known / sizeof *uses_known)
@@ -73,16 +102,20 @@ static void print_name(const char *name)
         print_byte((unsigned char)*name);
 }
 
+static void print_braced(char sign, const char *prefix, const char *name,
+                         const char *rest, bool has_braces)
+{
+    (void)printf(" \"%c%s%s", sign, prefix, has_braces ? "{" : "");
+    print_name(name);
+    (void)printf("%s%s\"", has_braces ? "}" : "", rest);
+}
+
 /* Prints the prefix, the name in the form that Redisson puts behind a prefix
  * (WIRE 2.2, 2.4), and the rest. */
 static void print_prefixed(char sign, const char *prefix, const char *name,
                            const char *rest)
 {
-    bool has_tag = strchr(name, '{');
-
-    (void)printf(" \"%c%s%s", sign, prefix, has_tag ? "" : "{");
-    print_name(name);
-    (void)printf("%s%s\"", has_tag ? "" : "}", rest);
+    print_braced(sign, prefix, name, rest, !strchr(name, '{'));
 }
 
 /* A forced release looks for the queue of a fair lock. */
@@ -102,24 +135,27 @@ static void print_keys(const char *name, int uses)
 }
 
 /* Without a name: of all locks. */
-static void print_channel(const char *prefix, const char *name,
-                          const char *rest)
+static void print_channel(const struct use *u, const char *name)
 {
-    if (name)
-        print_prefixed('&', prefix, name, rest);
+    if (!name)
+        (void)printf(" &%s*", u->channel);
+    else if (u->has_braced_channel)
+        print_braced('&', u->channel, name, u->channel_rest, true);
     else
-        (void)printf(" &%s*", prefix);
+        print_prefixed('&', u->channel, name, u->channel_rest);
 }
 
 static void print_channels(const char *name, int uses)
 {
-    static const char plain[] = "redisson_lock__channel:";
+    static const struct use plain = {.channel = "redisson_lock__channel:",
+                                     .channel_rest = ""};
 
     (void)fputs(" resetchannels", stdout);
-    print_channel(plain, name, "");
+    print_channel(&plain, name);
     for (const struct use *u = uses_known; u < uses_known + USES; u++)
-        if (u->bit & uses && u->channel && (name || strcmp(u->channel, plain)))
-            print_channel(u->channel, name, u->channel_rest);
+        if (u->bit & uses && u->channel &&
+            (name || strcmp(u->channel, plain.channel) != 0))
+            print_channel(u, name);
 }
 
 static void print_rights(int uses)

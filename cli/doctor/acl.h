@@ -10,16 +10,24 @@ enum doctor_use {
     DOCTOR_USE_FAIR = 1,
     DOCTOR_USE_SIDES = 2,       /* both sides of a read-write lock */
     DOCTOR_USE_FENCED = 4,
-    DOCTOR_USE_LS = 8           /* `holdfast ls` */
+    DOCTOR_USE_LS = 8,          /* `holdfast ls` */
+    DOCTOR_USE_RETENTION = 16,  /* fenced, with token_retention_ms */
+    DOCTOR_USE_VALUE = 32,
+    DOCTOR_USE_PERMITS = 64,    /* those that expire */
+    DOCTOR_USE_SEMAPHORE = 128,
+    DOCTOR_USE_LATCH = 256,
+    DOCTOR_USE_PLAIN = 512      /* nothing more: spin, quorum, multi */
 };
 
-/* doctor_use_of - the bit of a word: "fair", "shared", "exclusive", "fenced",
- *   "ls"; 0: there is no such word. DOCTOR_USE_WORDS names them all.
+/* doctor_use_of - the bit of a word: "fair", "shared", ...; 0: there is no such
+ *   word. DOCTOR_USE_WORDS names them all.
  * doctor_acl_print - to standard output, a line for redis-cli: the rule of a
  *   user who may do what holdfast does at that URL with plain locks and with
  *   `uses`, and nothing else. `name` is the lock's; NULL: all locks. Asks no
  *   server. */
-#define DOCTOR_USE_WORDS "fair, shared, exclusive, fenced or ls"
+#define DOCTOR_USE_WORDS \
+    "fair, shared, exclusive, fenced, retention, value, permits, semaphore, " \
+    "latch, spin, quorum, multi or ls"
 int doctor_use_of(const char *word);
 void doctor_acl_print(const struct hf_url *url, const struct hf_seeds *seeds,
                       const char *name, int uses);

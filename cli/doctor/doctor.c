@@ -179,8 +179,10 @@ const struct cli_command cli_doctor_command = {
         "  --acl                ask nobody: print the least rights that a user\n"
         "                       needs for that lock at that URL, for redis-cli\n"
         "  --for USE            with --acl: beside plain locks, the user has\n"
-        "                       fair, shared, exclusive or fenced ones, or\n"
-        "                       calls ls; may be repeated\n"
+        "                       fair, shared, exclusive, fenced, retention (of\n"
+        "                       tokens), value, spin, quorum or multi ones,\n"
+        "                       permits, semaphore, latch; or calls ls; may be\n"
+        "                       repeated\n"
         "\n" CLI_COMMON_HELP,
     .main = main_doctor,
 };

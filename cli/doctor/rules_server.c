@@ -414,7 +414,8 @@ const struct doctor_rule doctor_rules_server[] = {
      .unseen = "busy-reply-threshold",
      .meaning = "a script that does not end is not noticed before locks are "
                 "lost",
-     .advice = "set busy-reply-threshold 5000 (lua-time-limit before 7.0)"},
+     .advice = "set busy-reply-threshold (lua-time-limit before 7.0) to less "
+               "than a third of the TTL"},
     {"clock", DOCTOR_WARNING, OF_NODE, has_our_time,
      .meaning = "plain locks do not mind, for the server alone counts a TTL; "
                 "Redisson's fair locks and expiring permits compare its clock "

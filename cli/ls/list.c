@@ -6,7 +6,6 @@
 #include <string.h>
 
 #include "cli/command.h"
-#include "cli/lock_words.h"
 #include "cli/report.h"
 #include "net/base/error.h"
 
@@ -17,7 +16,7 @@
 static bool make_room(struct ls_list *list)
 {
     size_t room = list->room ? 2 * list->room : ROOM_MIN;
-    struct ls_lock *locks;
+    struct cli_lock *locks;
 
     if (list->count < list->room)
         return true;
@@ -29,36 +28,43 @@ static bool make_room(struct ls_list *list)
     return true;
 }
 
-hf_status ls_list_add(struct ls_list *list, const char *name, size_t len,
-                      const struct hf_lock_info *info)
+hf_status ls_list_add(struct ls_list *list, const struct cli_lock *lock)
 {
-    char *copy = malloc(len);
+    char *copy = malloc(lock->len);
 
     if (!copy || !make_room(list)) {
         free(copy);
         return HF_E_NOMEM;
     }
-    memcpy(copy, name, len);
-    list->locks[list->count++] = (struct ls_lock){copy, len, *info};
+    memcpy(copy, lock->name, lock->len);
+    list->locks[list->count] = *lock;
+    list->locks[list->count++].name = copy;
     return HF_OK;
 }
 
 void ls_list_fini(struct ls_list *list)
 {
     for (size_t i = 0; i < list->count; i++)
-        free(list->locks[i].name);
+        free((char *)list->locks[i].name);
     free(list->locks);
     *list = (struct ls_list){0};
 }
 
 /* ---- sorting ---- */
 
-static int compare(const void *a, const void *b)
+static int compare_names(const struct cli_lock *x, const struct cli_lock *y)
 {
-    const struct ls_lock *x = a, *y = b;
     int order = memcmp(x->name, y->name, x->len < y->len ? x->len : y->len);
 
     return order ? order : (x->len > y->len) - (x->len < y->len);
+}
+
+static int compare(const void *a, const void *b)
+{
+    const struct cli_lock *x = a, *y = b;
+    int order = compare_names(x, y);
+
+    return order ? order : y->info.is_locked - x->info.is_locked;
 }
 
 void ls_list_sort(struct ls_list *list)
@@ -69,8 +75,8 @@ void ls_list_sort(struct ls_list *list)
         return;
     qsort(list->locks, list->count, sizeof *list->locks, compare);
     for (size_t i = 1; i < list->count; i++) {
-        if (compare(&list->locks[kept], &list->locks[i]) == 0)
-            free(list->locks[i].name);
+        if (compare_names(&list->locks[kept], &list->locks[i]) == 0)
+            free((char *)list->locks[i].name);
         else
             list->locks[++kept] = list->locks[i];
     }
@@ -79,13 +85,16 @@ void ls_list_sort(struct ls_list *list)
 
 /* ---- a line ---- */
 
-enum { NAME, KIND, HOLDER, HOLDERS, COUNT, TTL, COLUMNS };
+enum { NAME, KIND, HOLDER, HOLDERS, COUNT, TTL, WAITERS, LEFT, COLUMNS };
+
+#define NUMBER_MAX 24
 
 /* The texts of one lock, as they are printed. */
 struct row {
     char *name;                 /* for free() */
     char holder[CLI_QUOTE_MAX];
-    char holders[24], count[24], ttl[CLI_SPAN_MAX];
+    char holders[NUMBER_MAX], count[NUMBER_MAX], ttl[CLI_SPAN_MAX];
+    char waiters[NUMBER_MAX], left[NUMBER_MAX];
     const char *cells[COLUMNS];
 };
 
@@ -108,26 +117,47 @@ static void write_ttl(struct row *row, int64_t ttl_ms, enum ls_form form)
         (void)cli_span(row->ttl, ttl_ms);
 }
 
-static bool write_row(struct row *row, const struct ls_lock *lock,
+/* A number that this kind has; else "-". */
+static const char *write_number(char text[NUMBER_MAX], bool has_it, int64_t n)
+{
+    (void)snprintf(text, NUMBER_MAX, "%lld", (long long)n);
+    return has_it ? text : "-";
+}
+
+/* A multi-lock counts each value; a permit is had once. */
+static bool has_count(const struct hf_lock_info *info)
+{
+    return info->kind != HF_KIND_MULTI && info->kind != HF_KIND_PERMIT;
+}
+
+static void write_numbers(struct row *row, const struct cli_lock *lock)
+{
+    const struct hf_lock_info *info = &lock->info;
+    bool is_counter = cli_lock_is_counter(info);
+
+    row->cells[HOLDERS] =
+        write_number(row->holders, info->is_locked, info->holders);
+    row->cells[COUNT] =
+        write_number(row->count, has_count(info), info->hold_count);
+    row->cells[WAITERS] =
+        write_number(row->waiters, lock->waiters >= 0, lock->waiters);
+    row->cells[LEFT] =
+        write_number(row->left, is_counter || lock->knows_available,
+                     is_counter ? info->hold_count : lock->available);
+}
+
+static bool write_row(struct row *row, const struct cli_lock *lock,
                       enum ls_form form)
 {
     const struct hf_lock_info *info = &lock->info;
 
     row->name = quote_all(lock->name, lock->len);
     (void)cli_quote(row->holder, info->holder, info->holder_len);
-    (void)snprintf(row->holders, sizeof row->holders, "%lld",
-                   (long long)info->holders);
-    if (info->kind == HF_KIND_MULTI) /* it counts each value */
-        (void)strcpy(row->count, "-");
-    else
-        (void)snprintf(row->count, sizeof row->count, "%lld",
-                       (long long)info->hold_count);
     write_ttl(row, info->ttl_ms, form);
+    write_numbers(row, lock);
     row->cells[NAME] = row->name;
-    row->cells[KIND] = cli_kind_word(info->kind);
-    row->cells[HOLDER] = row->holder;
-    row->cells[HOLDERS] = row->holders;
-    row->cells[COUNT] = row->count;
+    row->cells[KIND] = cli_lock_word(info);
+    row->cells[HOLDER] = info->holder_len > 0 ? row->holder : "-";
     row->cells[TTL] = row->ttl;
     return row->name != NULL;
 }
@@ -165,8 +195,8 @@ static void print_cells(const char *const cells[COLUMNS],
     }
 }
 
-static const char *const headings[COLUMNS] = {"NAME",    "KIND",  "HOLDER",
-                                              "HOLDERS", "COUNT", "TTL"};
+static const char *const headings[COLUMNS] = {
+    "NAME", "KIND", "HOLDER", "HOLDERS", "COUNT", "TTL", "WAITERS", "LEFT"};
 
 static int measure(const struct ls_list *list, size_t widths[COLUMNS])
 {
@@ -214,8 +244,7 @@ static int print_json(const struct ls_list *list)
     int rc = CLI_GO_ON;
 
     for (size_t i = 0; i < list->count && rc == CLI_GO_ON; i++)
-        rc = cli_lock_json(list->locks[i].name, list->locks[i].len,
-                           &list->locks[i].info);
+        rc = cli_lock_json(&list->locks[i]);
     return rc;
 }
 

@@ -12,8 +12,6 @@
  * serves others in between. */
 #define PAGE 1000
 #define PAGE_LEAST 10
-/* Keys that cost a server as much as looking into a hash. */
-#define COST_OF_HASH 10
 
 struct ls {
     const struct cli_common *common;
@@ -30,12 +28,16 @@ struct ls {
 
 /* ---- the pace ---- */
 
-/* A slow pace has small pages, so that no second has more keys than --rate. */
+/* Of each walk. A slow pace has small pages, so that no second has more keys than
+ * --rate. */
 static int64_t page_size(const struct ls *ls)
 {
-    int64_t size = ls->options->rate < PAGE ? ls->options->rate : PAGE;
+    int64_t walks = ls_scan_count(ls->scan) / ls_scan_servers(ls->scan);
+    int64_t size = ls->options->rate / walks;
     int64_t left;
 
+    if (size > PAGE)
+        size = PAGE;
     if (size < PAGE_LEAST)
         size = PAGE_LEAST;
     if (ls->options->limit == 0)
@@ -49,8 +51,7 @@ static int64_t page_size(const struct ls *ls)
 /* Rests until the server that had most to do has had its time for it. */
 static void rest(const struct ls *ls, int64_t begun_ms, int64_t size)
 {
-    int64_t cost =
-        size + COST_OF_HASH * (int64_t)ls_scan_busiest(ls->scan);
+    int64_t cost = ls_scan_cost(ls->scan, size);
     int64_t until_ms = begun_ms + cost * 1000 / ls->options->rate;
     int64_t now_ms;
 
@@ -115,6 +116,16 @@ static int print_list(struct ls *ls)
     return ls_list_print(&ls->list, form);
 }
 
+/* A server's walks stand in a row; what ended one often ends the next, too. */
+static bool is_news(const struct ls *ls, uint32_t i)
+{
+    const struct hf_error *why = ls_scan_error(ls->scan, i);
+    const struct hf_error *before = i > 0 ? ls_scan_error(ls->scan, i - 1)
+                                          : NULL;
+
+    return why && !(before && strcmp(why->text, before->text) == 0);
+}
+
 /* Each server that was not looked through, and what could not be looked into. */
 static int report_failures(const struct ls *ls)
 {
@@ -123,12 +134,14 @@ static int report_failures(const struct ls *ls)
     int code = CLI_OK;
 
     if (refused > 0)
-        code = cli_fail("the list is not whole; hashes that could not be "
+        code = cli_fail("the list is not whole; keys that could not be "
                         "looked into: %llu, the first: %s",
                         (unsigned long long)refused, why->text);
     for (uint32_t i = 0; i < ls_scan_count(ls->scan); i++)
-        if ((why = ls_scan_error(ls->scan, i)))
+        if (is_news(ls, i)) {
+            why = ls_scan_error(ls->scan, i);
             code = cli_fail_status(why->status, why);
+        }
     return code;
 }
 
@@ -138,7 +151,7 @@ static int report_end(const struct ls *ls)
     const char *lost = ls_scan_lost(ls->scan);
 
     cli_step("servers: %u, keys looked through: about %lld, locks: %zu",
-             (unsigned)ls_scan_count(ls->scan), (long long)ls->looked,
+             (unsigned)ls_scan_servers(ls->scan), (long long)ls->looked,
              ls->list.count);
     if (code != CLI_OK)
         return code;
@@ -164,7 +177,7 @@ static int open_client(struct ls *ls)
     rc = cli_client_open(&ls->client, ls->common, &options);
     if (rc != CLI_GO_ON)
         return rc;
-    ls->look = ls_look_new(ls->client, &ls->list);
+    ls->look = ls_look_new(ls->client, &ls->list, ls->options);
     return ls->look ? CLI_GO_ON : cli_fail("out of memory");
 }
 
@@ -176,7 +189,7 @@ static int open_scan(struct ls *ls)
     int rc = cli_common_server(&url, &seeds, ls->common);
 
     if (rc == CLI_GO_ON &&
-        ls_scan_open(&ls->scan, ls->loop, &url, &seeds, ls->options->pattern,
+        ls_scan_open(&ls->scan, ls->loop, &url, &seeds, &ls->options->wish,
                      &err) < 0)
         rc = cli_fail_status(err.status, &err);
     explicit_bzero(&url, sizeof url);

@@ -1,29 +1,90 @@
 /* The command line of `holdfast ls`. */
 #include "cli/ls/ls_options.h"
 
+#include <string.h>
+
+#include "cli/lock_words.h"
+
 /* A server looks through about a million keys a second, and does nothing else
  * meanwhile: so much takes a twentieth of its time. */
 #define RATE 50000
 #define NUMBER_MAX 1000000000
 
-enum { OPT_TIME = 1, OPT_LIMIT, OPT_RATE };
+enum { OPT_KIND = 1, OPT_TIME, OPT_LIMIT, OPT_RATE };
 
 static const struct cli_option own_options[] = {
+    {OPT_KIND, 0, "kind", "KIND"},
     {OPT_TIME, 0, "time", "DURATION"},
     {OPT_LIMIT, 0, "limit", "KEYS"},
     {OPT_RATE, 0, "rate", "KEYS"},
     {0},
 };
 
+/* ---- kinds ---- */
+
+/* The type of key that shows it. */
+static const struct {
+    enum hf_lock_kind kind;     /* HF_KIND_NONE: a counter */
+    enum ls_type type;
+    bool is_certain;            /* nothing else looks like it: listed unless other
+                                   kinds are asked for */
+} kinds[] = {
+    {HF_KIND_PLAIN, LS_HASH, true},  {HF_KIND_FAIR, LS_HASH, true},
+    {HF_KIND_READ, LS_HASH, true},   {HF_KIND_WRITE, LS_HASH, true},
+    {HF_KIND_MULTI, LS_HASH, true},  {HF_KIND_PERMIT, LS_ZSET, true},
+    {HF_KIND_VALUE, LS_STRING, false}, {HF_KIND_NONE, LS_STRING, false},
+};
+
+#define KINDS (sizeof kinds / sizeof *kinds)
+
+static void add_kind(struct ls_options *options, size_t i)
+{
+    options->kinds |= kinds[i].kind == HF_KIND_NONE ? LS_COUNTER
+                                                    : 1u << kinds[i].kind;
+    options->wish.types |= 1u << kinds[i].type;
+}
+
+static const char *word_of(size_t i)
+{
+    return kinds[i].kind == HF_KIND_NONE ? "counter"
+                                         : cli_kind_word(kinds[i].kind);
+}
+
+static int take_kind(struct ls_options *options, const struct cli_args *args,
+                     const char *value)
+{
+    bool is_known = false;
+
+    for (size_t i = 0; i < KINDS; i++)
+        if (strcmp(value, word_of(i)) == 0 || strcmp(value, "all") == 0) {
+            add_kind(options, i);
+            is_known = true;
+        }
+    if (!is_known)
+        return cli_usage(args, "--kind '%s': write plain, fair, read, write, "
+                               "multi, permit, value, counter or all", value);
+    return CLI_GO_ON;
+}
+
+/* What is listed if no kind is asked for. */
+static void add_certain_kinds(struct ls_options *options)
+{
+    for (size_t i = 0; i < KINDS; i++)
+        if (kinds[i].is_certain)
+            add_kind(options, i);
+}
+
+/* ---- the rest ---- */
+
 static int take_pattern(struct ls_options *options, const struct cli_args *args,
                         const char *value)
 {
-    if (options->pattern)
+    if (options->wish.pattern)
         return cli_usage(args, "one PATTERN only; '%s' is too much (quote it, "
                                "so that the shell leaves it alone)", value);
     if (!*value)
         return cli_usage(args, "PATTERN is empty");
-    options->pattern = value;
+    options->wish.pattern = value;
     return CLI_GO_ON;
 }
 
@@ -33,6 +94,8 @@ static int take_option(void *ctx, const struct cli_args *args, int id,
     struct ls_options *options = ctx;
 
     switch (id) {
+    case OPT_KIND:
+        return take_kind(options, args, value);
     case OPT_TIME:
         return cli_take_duration(args, "--time", value, 1, &options->time_ms);
     case OPT_LIMIT:
@@ -49,24 +112,34 @@ static int take_option(void *ctx, const struct cli_args *args, int id,
 int ls_options_parse(struct ls_options *options, struct cli_args *args,
                      struct cli_common *common)
 {
+    int rc;
+
     *options = (struct ls_options){.rate = RATE};
-    return cli_common_parse(common, args, own_options, take_option, options);
+    rc = cli_common_parse(common, args, own_options, take_option, options);
+    if (options->kinds == 0)
+        add_certain_kinds(options);
+    return rc;
 }
 
 const char ls_help[] =
     "usage: holdfast ls [option]... [PATTERN]\n"
     "\n"
-    "Lists the locks that are held on the server, on all masters of a cluster,\n"
-    "or on the master of sentinels: name, kind, holder, number of holders, hold\n"
-    "count and TTL, by name. PATTERN is a glob, in quotes: 'deploy:*'.\n"
-    "It looks through all keys (SCAN, at a pace that servers do not feel), and\n"
-    "only reads. On a terminal that is a table; elsewhere a tab stands between\n"
-    "columns, TTL is in milliseconds (-1: none), and there is no heading.\n"
+    "Lists the locks that are held, and the semaphores of which expirable permits\n"
+    "are out, on the server, on all masters of a cluster, or on the master of\n"
+    "sentinels: name, kind, holder, number of holders, hold count, TTL, waiters in\n"
+    "a fair lock's queue, permits left; by name. PATTERN is a glob, in quotes:\n"
+    "'deploy:*'. It looks through all keys (SCAN, at a pace that servers do not\n"
+    "feel), and only reads. On a terminal that is a table; elsewhere a tab stands\n"
+    "between columns, TTL is in milliseconds (-1: none), and there is no heading.\n"
     "Exit code: 0 the list is whole, 1 it is not, for --time or --limit is over\n"
     "or a connection was lost; 125 trouble.\n"
     "\n"
+    "  --kind KIND          only these (repeat it): plain, fair, read, write, multi,\n"
+    "                       permit, all; and what is listed only if asked for, as\n"
+    "                       other programs' strings look the same: value (a TTL, as\n"
+    "                       of SET NX PX), counter (a number: a semaphore, a latch)\n"
     "  --time DURATION      look for so long at most\n"
     "  --limit KEYS         look through about so many keys at most\n"
     "  --rate KEYS          keys a second, on each server; default 50000. A hash\n"
-    "                       counts as ten\n"
+    "                       counts as ten, a string as three\n"
     "\n" CLI_COMMON_HELP;

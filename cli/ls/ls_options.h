@@ -5,9 +5,15 @@
 #include <stdint.h>
 
 #include "cli/common.h"
+#include "cli/ls/scan.h"
+
+/* Of `kinds`, beside 1 << HF_KIND_PLAIN, ...: what may be a counter of any
+ * program. */
+#define LS_COUNTER (1u << 31)
 
 struct ls_options {
-    const char *pattern;        /* as SCAN MATCH takes it; NULL: every name */
+    struct ls_wish wish;
+    unsigned kinds;             /* what is listed */
     int64_t time_ms;            /* 0: no limit */
     int limit;                  /* keys, of all servers together; 0: no limit */
     int rate;                   /* keys a second, of each server */

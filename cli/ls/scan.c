@@ -1,4 +1,4 @@
-/* A walk through the names of all hashes that servers hold. */
+/* A walk through the names of all keys of some types that servers hold. */
 #include "cli/ls/scan.h"
 
 #include <stdio.h>
@@ -7,20 +7,25 @@
 
 #include "net/base/error.h"
 #include "net/base/mem.h"
-#include "net/loop/clock.h"
 #include "net/route/cluster_view.h"
-#include "net/route/refusal.h"
-#include "net/route/router.h"
 #include "net/route/slot.h"
 
 #define TIMEOUT_MS 5000         /* of an answer, if the URL does not say */
-#define WORDS_MAX 8
 
-/* One server, and how far it has been looked through. */
+/* How many keys SCAN goes through while a server looks into one of each type: by
+ * a script, or by a command or two. */
+static const struct {
+    const char *word;
+    int64_t cost;
+} types[LS_TYPES] = {[LS_HASH] = {"hash", 10},
+                     [LS_ZSET] = {"zset", 10},
+                     [LS_STRING] = {"string", 3}};
+
+/* One server, and how far it has been looked through for one type. */
 struct source {
     struct ls_scan *scan;
-    struct hf_command command;
-    struct hf_resp_arg argv[WORDS_MAX];
+    struct ls_question question;
+    enum ls_type type;
     uint16_t slot;              /* one of its own, by which it is found */
     char cursor[24];            /* of 64 bits; "0" at its begin and end */
     char address[300];          /* "": it has not answered yet */
@@ -30,14 +35,12 @@ struct source {
 };
 
 struct ls_scan {
-    struct hf_loop *loop;
-    struct hf_router *router;
-    const char *pattern;
-    int64_t timeout_ms;         /* to connect, and of an answer */
+    struct ls_requests requests;
+    const struct ls_wish *wish;
     char lost[HF_ERROR_TEXT_MAX];
     hf_status status;           /* HF_E_NOMEM: a name has no room */
-    uint32_t pending;
-    uint32_t count;
+    uint32_t servers;
+    uint32_t count;             /* of sources: those of a server in a row */
     struct source *sources;
     size_t name_count, name_room;
     struct ls_name *names;
@@ -65,7 +68,7 @@ static hf_status open_router(struct ls_scan *scan, const struct hf_url *url,
     int64_t timeout_ms = url->timeout_ms > 0 ? url->timeout_ms : TIMEOUT_MS;
     hf_status rc;
 
-    scan->timeout_ms = url->connect_timeout_ms + timeout_ms;
+    scan->requests.timeout_ms = url->connect_timeout_ms + timeout_ms;
     hf_link_options_init(&options.link);
     options.link.url = *url;
     options.link.client_name = "holdfast-ls";
@@ -74,12 +77,14 @@ static hf_status open_router(struct ls_scan *scan, const struct hf_url *url,
     options.link.silence_ms = timeout_ms;
     options.link.on_trace = on_trace;
     options.link.trace_ctx = scan;
-    rc = hf_router_new(&scan->router, scan->loop, &options, err);
+    rc = hf_router_new(&scan->requests.router, scan->requests.loop, &options,
+                       err);
     explicit_bzero(&options.link.url, sizeof options.link.url);
     return rc;
 }
 
-static hf_status add_source(struct ls_scan *scan, uint16_t slot)
+static hf_status add_source(struct ls_scan *scan, uint16_t slot,
+                            enum ls_type type)
 {
     struct source *sources =
         reallocarray(scan->sources, scan->count + 1, sizeof *sources);
@@ -87,108 +92,62 @@ static hf_status add_source(struct ls_scan *scan, uint16_t slot)
     if (!sources)
         return HF_E_NOMEM;
     scan->sources = sources;
-    sources[scan->count++] = (struct source){
-        .scan = scan, .slot = slot, .cursor = "0", .is_open = true};
+    sources[scan->count++] = (struct source){.scan = scan,
+                                             .slot = slot,
+                                             .type = type,
+                                             .cursor = "0",
+                                             .is_open = true};
     return HF_OK;
 }
 
-/* ---- commands ---- */
-
-static void send_command(struct ls_scan *scan, struct hf_command *command,
-                         struct hf_error *err)
+static hf_status add_server(struct ls_scan *scan, uint16_t slot)
 {
-    hf_status rc;
+    hf_status rc = HF_OK;
 
-    command->is_once = true;
-    command->deadline_ms = hf_clock_ms() + scan->timeout_ms;
-    hf_loop_lock(scan->loop);
-    rc = hf_router_send(scan->router, command);
-    hf_loop_unlock(scan->loop);
-    if (rc == HF_OK)
-        scan->pending++;
-    else
-        (void)hf_error_set(err, rc, "%s", hf_status_text(rc));
+    scan->servers++;
+    for (int type = 0; type < LS_TYPES && rc == HF_OK; type++)
+        if (scan->wish->types & 1u << type)
+            rc = add_source(scan, slot, (enum ls_type)type);
+    return rc;
 }
-
-static void await_all(struct ls_scan *scan)
-{
-    while (scan->pending > 0)
-        hf_loop_dispatch(scan->loop, -1);
-}
-
-/* Why a command was not done: HF_OK if it was. */
-static void read_failure(struct hf_error *err, const struct hf_command *command,
-                         enum hf_outcome outcome, struct hf_resp_value reply)
-{
-    const struct hf_error *why = hf_command_error(command);
-    const char *address = hf_command_address(command);
-    char words[220];
-    const char *ptr;
-    size_t len;
-
-    *err = (struct hf_error){0};
-    if (outcome != HF_ANSWERED && why->status != HF_OK) {
-        *err = *why;
-    } else if (outcome != HF_ANSWERED) {
-        (void)hf_error_set(err, HF_E_NOREPLY, "%s: no answer in time", address);
-    } else if (hf_resp_is_error(reply)) {
-        hf_refusal_words(reply, &ptr, &len);
-        (void)hf_error_set(err, HF_E_SERVER, "%s: %.*s: %s%s", address,
-                           (int)command->argv[0].len,
-                           (const char *)command->argv[0].ptr,
-                           hf_error_quote(words, sizeof words, ptr, len),
-                           hf_refusal_is(reply, "NOPERM")
-                               ? " (the ACL of this user lacks that command)"
-                               : "");
-    }
-}
-
-struct question {
-    struct hf_command command;
-    struct ls_scan *scan;
-    struct hf_error error;
-};
 
 /* Asks one thing and waits for the answer. */
-static hf_status ask(struct question *q)
+static hf_status ask(struct ls_scan *scan, struct ls_question *q,
+                     const char *command, const char *what)
 {
-    send_command(q->scan, &q->command, &q->error);
-    await_all(q->scan);
+    ls_question_word(q, command);
+    ls_question_word(q, what);
+    ls_ask(&scan->requests, q);
+    ls_await(&scan->requests);
     return q->error.status;
 }
 
 /* ---- one server ---- */
 
-static void on_info(struct hf_command *command, enum hf_outcome outcome,
-                    struct hf_resp_value reply)
+static void read_info(struct ls_question *q, struct hf_resp_value reply)
 {
     static const char sign[] = "cluster_enabled:1";
-    struct question *q = HF_OWNER_OF(command, struct question, command);
     const char *ptr;
     size_t len;
 
-    q->scan->pending--;
-    if (outcome != HF_ANSWERED)
-        read_failure(&q->error, command, outcome, reply);
-    else if (hf_resp_bytes(reply, &ptr, &len) == HF_OK &&
-             memmem(ptr, len, sign, strlen(sign)))
+    if (hf_resp_bytes(reply, &ptr, &len) == HF_OK &&
+        memmem(ptr, len, sign, strlen(sign)))
         (void)hf_error_set(&q->error, HF_E_SERVER,
                            "%s: this node of a cluster has only a part of its "
                            "locks; give the URL as redis+cluster://...",
-                           hf_command_address(command));
+                           hf_command_address(&q->command));
 }
 
 /* A user who may not ask is believed. */
 static hf_status find_server(struct ls_scan *scan, struct hf_error *err)
 {
-    static const struct hf_resp_arg argv[] = {{"INFO", 4}, {"cluster", 7}};
-    struct question q = {
-        .scan = scan,
-        .command = {.argv = argv, .argc = 2, .done = on_info}};
-    hf_status rc = ask(&q);
+    struct ls_question q = {.read = read_info};
+    hf_status rc = ask(scan, &q, "INFO", "cluster");
 
+    if (rc == HF_OK || q.is_refused)
+        return add_server(scan, 0);
     *err = q.error;
-    return rc == HF_OK ? add_source(scan, 0) : rc;
+    return rc;
 }
 
 /* ---- the masters of a cluster ---- */
@@ -206,26 +165,27 @@ static hf_status add_masters(struct ls_scan *scan,
         if (owner < 0 || is_seen[owner])
             continue;
         is_seen[owner] = true;
-        rc = add_source(scan, (uint16_t)slot);
+        rc = add_server(scan, (uint16_t)slot);
     }
     free(is_seen);
     return rc;
 }
 
-static void on_map(struct hf_command *command, enum hf_outcome outcome,
-                   struct hf_resp_value reply)
+struct map_question {
+    struct ls_question question;
+    struct ls_scan *scan;
+};
+
+static void read_map(struct ls_question *q, struct hf_resp_value reply)
 {
-    struct question *q = HF_OWNER_OF(command, struct question, command);
+    struct map_question *m = HF_OWNER_OF(q, struct map_question, question);
     struct hf_cluster_view *view;
     hf_status rc;
 
-    q->scan->pending--;
-    read_failure(&q->error, command, outcome, reply);
-    if (q->error.status != HF_OK ||
-        hf_cluster_view_read(&view, &hf_mem_libc, "", false, reply,
+    if (hf_cluster_view_read(&view, &hf_mem_libc, "", false, reply,
                              &q->error) != HF_OK)
         return;
-    rc = add_masters(q->scan, view);
+    rc = add_masters(m->scan, view);
     if (rc < 0)
         (void)hf_error_set(&q->error, rc, "%s", hf_status_text(rc));
     hf_cluster_view_free(view);
@@ -235,23 +195,19 @@ static void on_map(struct hf_command *command, enum hf_outcome outcome,
  * is away. */
 static hf_status find_masters(struct ls_scan *scan, struct hf_error *err)
 {
-    static const struct hf_resp_arg argv[] = {{"CLUSTER", 7}, {"SLOTS", 5}};
     static const uint16_t slots[] = {0, HF_SLOTS / 2, HF_SLOTS - 1};
-    struct question q = {0};
 
     for (size_t i = 0; i < 3 && scan->count == 0; i++) {
-        q = (struct question){.scan = scan,
-                              .command = {.argv = argv,
-                                          .argc = 2,
-                                          .slot = slots[i],
-                                          .done = on_map}};
-        (void)ask(&q); /* the last error counts */
+        struct map_question m = {
+            .question = {.slot = slots[i], .read = read_map}, .scan = scan};
+
+        (void)ask(scan, &m.question, "CLUSTER", "SLOTS");
+        *err = m.question.error; /* the last counts */
     }
-    if (q.error.status == HF_OK && scan->count == 0)
-        (void)hf_error_set(&q.error, HF_E_SERVER,
+    if (err->status == HF_OK && scan->count == 0)
+        (void)hf_error_set(err, HF_E_SERVER,
                            "no node of the cluster serves any slot");
-    *err = q.error;
-    return q.error.status;
+    return err->status;
 }
 
 /* ---- open, close ---- */
@@ -268,15 +224,15 @@ static hf_status open_scan(struct ls_scan *scan, const struct hf_url *url,
 
 hf_status ls_scan_open(struct ls_scan **out, struct hf_loop *loop,
                        const struct hf_url *url, const struct hf_seeds *seeds,
-                       const char *pattern, struct hf_error *err)
+                       const struct ls_wish *wish, struct hf_error *err)
 {
     struct ls_scan *scan = *out = calloc(1, sizeof *scan);
     hf_status rc = HF_E_NOMEM;
 
     *err = (struct hf_error){0};
     if (scan) {
-        scan->loop = loop;
-        scan->pattern = pattern;
+        scan->requests.loop = loop;
+        scan->wish = wish;
         rc = open_scan(scan, url, seeds, err);
     }
     if (rc < 0 && err->status == HF_OK)
@@ -294,9 +250,9 @@ void ls_scan_free(struct ls_scan *scan)
 {
     if (!scan)
         return;
-    hf_loop_lock(scan->loop);
-    hf_router_free(scan->router);
-    hf_loop_unlock(scan->loop);
+    hf_loop_lock(scan->requests.loop);
+    hf_router_free(scan->requests.router);
+    hf_loop_unlock(scan->requests.loop);
     forget_names(scan);
     free(scan->names);
     free(scan->sources);
@@ -335,7 +291,7 @@ static void add_name(struct source *s, const char *ptr, size_t len)
     }
     memcpy(copy, ptr, len);
     scan->names[scan->name_count++] =
-        (struct ls_name){copy, len, (uint32_t)(s - scan->sources)};
+        (struct ls_name){copy, len, (uint32_t)(s - scan->sources), s->type};
     s->names++;
 }
 
@@ -369,9 +325,10 @@ static bool is_same_server(struct source *s, const char *address)
     return strncmp(s->address, address, sizeof s->address - 1) == 0;
 }
 
-static void take_page(struct source *s, struct hf_resp_value reply)
+static void take_page(struct ls_question *q, struct hf_resp_value reply)
 {
-    const char *address = hf_command_address(&s->command);
+    struct source *s = HF_OWNER_OF(q, struct source, question);
+    const char *address = hf_command_address(&q->command);
 
     if (!is_same_server(s, address))
         (void)hf_error_set(&s->error, HF_E_SERVER,
@@ -381,47 +338,38 @@ static void take_page(struct source *s, struct hf_resp_value reply)
     else if (!read_page(s, reply))
         (void)hf_error_set(&s->error, HF_E_PROTOCOL,
                            "%s: SCAN: an answer of another shape", address);
-    s->is_open = s->error.status == HF_OK && strcmp(s->cursor, "0") != 0;
 }
 
-static void on_page(struct hf_command *command, enum hf_outcome outcome,
-                    struct hf_resp_value reply)
+/* Of sorted sets, those that have the name of a semaphore's: the pattern is of
+ * the semaphore. */
+static const char *pattern_of(const struct source *s)
 {
-    struct source *s = HF_OWNER_OF(command, struct source, command);
-
-    s->scan->pending--;
-    read_failure(&s->error, command, outcome, reply);
-    if (s->error.status == HF_OK)
-        take_page(s, reply);
-    else
-        s->is_open = false;
-}
-
-static void add_word(struct hf_command *command, struct hf_resp_arg *argv,
-                     const char *word)
-{
-    argv[command->argc++] = (struct hf_resp_arg){word, strlen(word)};
+    return s->type == LS_ZSET ? "*" LS_PERMITS_SUFFIX : s->scan->wish->pattern;
 }
 
 static void ask_for_page(struct source *s, const char *count)
 {
-    struct hf_command *command = &s->command;
+    const char *pattern = pattern_of(s);
 
-    *command = (struct hf_command){
-        .argv = s->argv, .slot = s->slot, .done = on_page};
-    add_word(command, s->argv, "SCAN");
-    add_word(command, s->argv, s->cursor);
-    if (s->scan->pattern) {
-        add_word(command, s->argv, "MATCH");
-        add_word(command, s->argv, s->scan->pattern);
+    s->question = (struct ls_question){.slot = s->slot, .read = take_page};
+    ls_question_word(&s->question, "SCAN");
+    ls_question_word(&s->question, s->cursor);
+    if (pattern) {
+        ls_question_word(&s->question, "MATCH");
+        ls_question_word(&s->question, pattern);
     }
-    add_word(command, s->argv, "COUNT");
-    add_word(command, s->argv, count);
-    add_word(command, s->argv, "TYPE");
-    add_word(command, s->argv, "hash");
-    s->names = 0;
-    send_command(s->scan, command, &s->error);
-    s->is_open = s->error.status == HF_OK;
+    ls_question_word(&s->question, "COUNT");
+    ls_question_word(&s->question, count);
+    ls_question_word(&s->question, "TYPE");
+    ls_question_word(&s->question, types[s->type].word);
+    ls_ask(&s->scan->requests, &s->question);
+}
+
+static void end_page(struct source *s)
+{
+    if (s->error.status == HF_OK)
+        s->error = s->question.error;
+    s->is_open = s->error.status == HF_OK && strcmp(s->cursor, "0") != 0;
 }
 
 hf_status ls_scan_next(struct ls_scan *scan, int count)
@@ -430,10 +378,15 @@ hf_status ls_scan_next(struct ls_scan *scan, int count)
 
     forget_names(scan);
     (void)snprintf(text, sizeof text, "%d", count);
-    for (uint32_t i = 0; i < scan->count; i++)
+    for (uint32_t i = 0; i < scan->count; i++) {
+        scan->sources[i].names = 0;
         if (scan->sources[i].is_open)
             ask_for_page(&scan->sources[i], text);
-    await_all(scan);
+    }
+    ls_await(&scan->requests);
+    for (uint32_t i = 0; i < scan->count; i++)
+        if (scan->sources[i].is_open)
+            end_page(&scan->sources[i]);
     return scan->status;
 }
 
@@ -464,14 +417,30 @@ const struct ls_name *ls_scan_names(const struct ls_scan *scan, size_t *count)
     return scan->names;
 }
 
-size_t ls_scan_busiest(const struct ls_scan *scan)
+struct ls_requests *ls_scan_requests(struct ls_scan *scan)
 {
-    size_t most = 0;
+    return &scan->requests;
+}
 
-    for (uint32_t i = 0; i < scan->count; i++)
-        if (scan->sources[i].names > most)
-            most = scan->sources[i].names;
+int64_t ls_scan_cost(const struct ls_scan *scan, int64_t size)
+{
+    int64_t most = 0, cost = 0;
+
+    for (uint32_t i = 0; i < scan->count; i++) {
+        const struct source *s = &scan->sources[i];
+
+        if (i == 0 || s->slot != s[-1].slot)
+            cost = 0;
+        cost += size + types[s->type].cost * (int64_t)s->names;
+        if (cost > most)
+            most = cost;
+    }
     return most;
+}
+
+uint32_t ls_scan_servers(const struct ls_scan *scan)
+{
+    return scan->servers;
 }
 
 uint32_t ls_scan_count(const struct ls_scan *scan)

@@ -186,7 +186,8 @@ static int take_option(void *ctx, const struct cli_args *args, int id,
     else if (!options->is_check && strcmp(value, "check") == 0)
         options->is_check = true;
     else
-        return cli_usage(args, "'%s' is too much", value);
+        return cli_usage(args, "'%s' is too much; the one word that may follow "
+                               "is: check", value);
     return CLI_GO_ON;
 }
 

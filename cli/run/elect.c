@@ -43,8 +43,7 @@ static int rest(int64_t ms)
  * would be so again. A server that answered once may come back. */
 static bool is_hopeless(const struct cli_round *round, bool has_led)
 {
-    return round->is_told || round->code == CLI_NOT_EXECUTABLE ||
-           round->code == CLI_NOT_FOUND ||
+    return round->is_told || round->cannot_run ||
            (round->code == CLI_TROUBLE && !round->has_run && !has_led);
 }
 

@@ -26,6 +26,7 @@ void cli_event_init(struct cli_event_log *t, int status_fd, const char *name,
     *t = (struct cli_event_log){.name = name, .owner = owner};
     cli_sink_open(&t->status, status_fd);
     (void)cli_quote(t->quoted, name, strlen(name));
+    cli_event_lost_member(t, name);
 }
 
 void cli_event_fini(struct cli_event_log *t)
@@ -79,8 +80,11 @@ void cli_event_waiting(const struct cli_event_log *t,
     cli_json_text(&j, "holder", info->holder);
     cli_json_integer(&j, "ttl_ms", info->ttl_ms);
     end_event(&j, t);
+    /* A semaphore does not say who has its permits. */
     cli_step("waiting for %s: held by %s, TTL %s", t->quoted,
-             cli_quote(holder, info->holder, strlen(info->holder)),
+             *info->holder
+                 ? cli_quote(holder, info->holder, strlen(info->holder))
+                 : "others",
              info->ttl_ms >= 0 ? cli_span(ttl, info->ttl_ms) : "none");
 }
 
@@ -157,16 +161,21 @@ static void write_loss(const struct cli_event_log *t, enum hf_lost reason)
     end_event(&j, t);
 }
 
+void cli_event_lost_member(struct cli_event_log *t, const char *name)
+{
+    (void)cli_quote(t->lost, name, strlen(name));
+}
+
 void cli_event_lost(const struct cli_event_log *t, enum hf_lost reason,
                     enum cli_on_lost on_lost)
 {
     write_loss(t, reason);
     if (on_lost == CLI_LOST_STOP)
         (void)cli_fail("lost the lock %s: %s; stopping the command",
-                       t->quoted, reason_text(t, reason));
+                       t->lost, reason_text(t, reason));
     else if (on_lost == CLI_LOST_WARN)
         (void)cli_fail("lost the lock %s: %s; the command goes on without it",
-                       t->quoted, reason_text(t, reason));
+                       t->lost, reason_text(t, reason));
 }
 
 void cli_event_max_hold(const struct cli_event_log *t, int64_t max_hold_ms)
@@ -206,7 +215,9 @@ void cli_event_released(const struct cli_event_log *t, hf_status status,
     begin_event(&j, t, "released");
     cli_json_text(&j, "status", hf_status_name(status));
     end_event(&j, t);
-    if (status == HF_OK)
+    if (status == HF_OK && t->is_nested)
+        cli_step("%s stays with the outer run", t->quoted);
+    else if (status == HF_OK)
         cli_step("released %s", t->quoted);
     else if (is_gone && !is_known)
         cli_note("the lock %s was gone before it was released", t->quoted);

@@ -60,7 +60,7 @@ void cli_hold_turn(struct cli_hold *h)
         return;
     h->has_notice = false;
     /* Only the outer run knows the reason. */
-    h->events->lost(h->ctx, HF_LOST_DELETED);
+    h->events->lost(h->ctx, HF_LOST_DELETED, NULL);
 }
 
 /* ---- the library's callbacks ---- */
@@ -91,9 +91,8 @@ static void on_lost(void *ctx, struct hf_lock *lock, int64_t number,
     (void)number;
     if (reason == HF_LOST_CLOSED)
         return; /* we closed it ourselves */
-    if (h->locks->multi)
-        cli_step("lost '%s'", hf_lock_name(lock, NULL));
-    h->events->lost(h->ctx, reason);
+    h->events->lost(h->ctx, reason,
+                    h->locks->multi ? hf_lock_name(lock, NULL) : NULL);
 }
 
 static void on_acquired(void *ctx, hf_status status,

@@ -4,7 +4,6 @@
 #include <string.h>
 
 #include "cli/report.h"
-#include "lock/permits.h"
 
 /* ---- opening ---- */
 
@@ -27,8 +26,8 @@ static int open_member(struct cli_locks *l, const struct cli_run_options *run)
 {
     struct hf_error err = {0};
     hf_status rc = hf_lock_new_kind(&l->locks[l->count],
-                                    l->clients[l->count], run->kind, run->name,
-                                    strlen(run->name), &err);
+                                    l->clients[l->count], run->kind.kind,
+                                    run->name, strlen(run->name), &err);
 
     l->count += rc == HF_OK;
     return rc < 0 ? cli_fail_status(rc, &err) : CLI_GO_ON;
@@ -54,7 +53,8 @@ static int open_quorum(struct cli_locks *l, struct hf_loop *loop,
 static int open_lock(struct cli_locks *l, const struct cli_run_options *run,
                      const char *name)
 {
-    int rc = cli_lock_open(&l->locks[l->count], l->clients[0], run->kind, name);
+    int rc = cli_lock_open(&l->locks[l->count], l->clients[0], run->kind.kind,
+                           name);
 
     l->count += l->locks[l->count] != NULL;
     return rc;
@@ -74,22 +74,6 @@ static int open_multi(struct cli_locks *l, const struct cli_run_options *run)
     return status < 0 ? cli_fail_status(status, &err) : CLI_GO_ON;
 }
 
-/* As many as there are, if there are any yet. */
-static int make_permits(const struct cli_locks *l,
-                        const struct cli_run_options *run)
-{
-    struct hf_error err = {0};
-    bool is_new = false;
-    hf_status rc =
-        hf_permits_try_set(l->locks[0], run->permits, &is_new, &err);
-
-    if (rc < 0)
-        return cli_fail_status(rc, &err);
-    if (is_new)
-        cli_step("made %d permits of '%s'", run->permits, run->name);
-    return CLI_GO_ON;
-}
-
 int cli_locks_open(struct cli_locks *l, struct hf_loop *loop,
                    const struct cli_run_options *run,
                    const struct cli_common *common)
@@ -101,8 +85,8 @@ int cli_locks_open(struct cli_locks *l, struct hf_loop *loop,
     rc = open_client(l, loop, run, common, 0);
     if (rc == CLI_GO_ON)
         rc = open_lock(l, run, run->name);
-    if (rc == CLI_GO_ON && run->permits > 0)
-        rc = make_permits(l, run);
+    if (rc == CLI_GO_ON)
+        rc = cli_kind_make_permits(&run->kind, l->locks[0]);
     if (rc == CLI_GO_ON && run->others_count > 0)
         rc = open_multi(l, run);
     return rc;

@@ -57,9 +57,13 @@ static void on_renewed(void *ctx)
     cli_session_feed_number(run, CLI_EV_RENEWED, 0);
 }
 
-static void on_lost(void *ctx, enum hf_lost reason)
+static void on_lost(void *ctx, enum hf_lost reason, const char *member)
 {
-    cli_session_feed_number(ctx, CLI_EV_LOST, (int)reason);
+    struct cli_session *run = ctx;
+
+    if (member)
+        cli_event_lost_member(&run->log, member);
+    cli_session_feed_number(run, CLI_EV_LOST, (int)reason);
 }
 
 static void on_released(void *ctx, hf_status status, const struct hf_error *err)
@@ -96,7 +100,8 @@ static void command_stopped(struct cli_session *run, int signal)
 static void command_ended(struct cli_session *run,
                           const struct cli_child_report *report)
 {
-    if (report->exec_error != 0)
+    run->cannot_run = report->exec_error != 0;
+    if (run->cannot_run)
         (void)cli_fail("cannot run %s: %s", run->options->argv[0],
                        strerror(report->exec_error));
     else
@@ -144,7 +149,7 @@ static void look_at_command(struct cli_session *run)
 
 /* ---- turns ---- */
 
-/* No command is running: we may just exit. */
+/* While no command runs, and none has run whose exit code is ours. */
 static void leave_if_told(void)
 {
     int signal = cli_signals_take_end();
@@ -158,7 +163,7 @@ static void on_signal(struct hf_io *io, int events)
     struct cli_session *run = HF_OWNER_OF(io, struct cli_session, signal_io);
 
     (void)events;
-    if (run->is_in_call)
+    if (run->is_in_call && !run->state.has_run)
         leave_if_told();
     run->has_signal = true;
     hf_loop_rewatch(run->loop, io, 0); /* until it is handled */
@@ -251,8 +256,8 @@ static int open_all(struct cli_session *run, const struct cli_common *common)
         rc = open_locks(run, common);
     if (rc != CLI_GO_ON)
         return rc;
-    cli_hold_init(&run->hold, &run->locks, run->options->kind, &hold_events,
-                  run);
+    cli_hold_init(&run->hold, &run->locks, run->options->kind.kind,
+                  &hold_events, run);
     cli_event_init(&run->log, run->options->status_fd, run->options->name,
                    run->hold.owner);
     cli_tty_open(&run->tty);
@@ -334,6 +339,7 @@ struct cli_round cli_round_play(const struct cli_run_options *options,
     cli_signals_note_stop(false);
     return (struct cli_round){.code = rc,
                               .has_run = run.state.has_run,
+                              .cannot_run = run.cannot_run,
                               .is_told = is_told(&run.state),
                               .late_signal = run.state.late_signal,
                               .die_of = run.state.die_of,

@@ -27,8 +27,7 @@
     "D: a number of seconds, or with ms, s, m or h behind it.\n"
 
 #define HELP_OF_SETS \
-    "  --value              NAME is a string with a TTL, as redis-py, redsync\n" \
-    "                       and node-redlock lock\n" \
+    CLI_KIND_HELP_VALUE \
     "  --multi NAME         this lock, too, or none; may be repeated\n" \
     "  --quorum             on most of the servers, of which each has a -u\n"
 
@@ -43,13 +42,11 @@ const char cli_run_help[] =
     "  -E, --conflict-exit-code N\n"
     "                       exit code if it was not acquired; default 75\n"
     "  -c, --command STRING run STRING by $SHELL, else by /bin/sh\n"
-    "  -s, --shared         together with others who want it shared, while\n"
-    "                       nobody has it exclusively: a read-write lock\n"
-    "  -x, --exclusive      alone: the other side of such a lock\n"
-    "  --fair               those who wait get it in the order they came\n"
+    CLI_KIND_HELP_SHARED
+    CLI_KIND_HELP_FAIR
     "  --fenced             COMMAND finds a growing number in HOLDFAST_TOKEN\n"
     HELP_OF_SETS
-    "  --permits N          together with others, N at most\n"
+    CLI_KIND_HELP_PERMITS
     "  --ttl D              the lock ends so long after the last renewal;\n"
     "                       renewed each third; default 30s\n"
     "  --lease D            take it for so long and never renew it\n"
@@ -96,14 +93,8 @@ enum {
     WAIT,
     CONFLICT,
     COMMAND,
-    SHARED,
-    EXCLUSIVE,
-    FAIR,
-    FENCED,
-    VALUE,
     MULTI,
     QUORUM,
-    PERMITS,
     TTL,
     LEASE,
     MAX_HOLD,
@@ -121,10 +112,9 @@ static const struct cli_option run_options[] = {
     {NONBLOCK, 'n', "nonblock", NULL},
     {WAIT, 'w', "wait", "DURATION"},
     {CONFLICT, 'E', "conflict-exit-code", "NUMBER"},
-    {SHARED, 's', "shared", NULL},
     {LEASE, 0, "lease", "DURATION"},
     {AT_LEAST, 0, "at-least", "DURATION"},
-    {PERMITS, 0, "permits", "NUMBER"},
+    CLI_KIND_ROWS_OF_MANY,
     {0},
 };
 
@@ -136,10 +126,7 @@ static const struct cli_option elect_options[] = {
 
 static const struct cli_option shared_options[] = {
     {COMMAND, 'c', "command", "STRING"},
-    {EXCLUSIVE, 'x', "exclusive", NULL},
-    {FAIR, 0, "fair", NULL},
-    {FENCED, 0, "fenced", NULL},
-    {VALUE, 0, "value", NULL},
+    CLI_KIND_ROWS,
     {MULTI, 0, "multi", "NAME"},
     {QUORUM, 0, "quorum", NULL},
     {TTL, 0, "ttl", "DURATION"},
@@ -170,23 +157,6 @@ static int take_on_lost(struct cli_run_options *run,
     return cli_usage(args, "--on-lost '%s': write stop, warn or ignore", value);
 }
 
-/* A lock is of one kind. */
-static int take_kind(struct cli_run_options *run, const struct cli_args *args,
-                     int id)
-{
-    static const enum hf_lock_kind kinds[] = {[SHARED] = HF_KIND_READ,
-                                              [EXCLUSIVE] = HF_KIND_WRITE,
-                                              [FAIR] = HF_KIND_FAIR,
-                                              [VALUE] = HF_KIND_VALUE,
-                                              [PERMITS] = HF_KIND_PERMIT};
-
-    if (run->kind != HF_KIND_PLAIN && run->kind != kinds[id])
-        return cli_usage(args, "of --shared, --exclusive, --fair, --value and "
-                               "--permits, choose one");
-    run->kind = kinds[id];
-    return CLI_GO_ON;
-}
-
 static int take_other(struct cli_run_options *run, const struct cli_args *args,
                       const char *name)
 {
@@ -197,15 +167,6 @@ static int take_other(struct cli_run_options *run, const struct cli_args *args,
                          HF_MULTI_MAX);
     run->others[run->others_count++] = name;
     return CLI_GO_ON;
-}
-
-static int take_permits(struct cli_run_options *run,
-                        const struct cli_args *args, const char *value)
-{
-    int rc = cli_take_number(args, "--permits", value, 1, INT_MAX,
-                             &run->permits);
-
-    return rc == CLI_GO_ON ? take_kind(run, args, PERMITS) : rc;
 }
 
 /* Looks before we open anything that could get the number. */
@@ -249,20 +210,10 @@ static int take_own(struct cli_run_options *run, const struct cli_args *args,
         return cli_take_number(args, "-E", value, 0, 255, &run->conflict_code);
     case COMMAND:
         return take_shell_command(run, value);
-    case SHARED:
-    case EXCLUSIVE:
-    case FAIR:
-    case VALUE:
-        return take_kind(run, args, id);
     case MULTI:
         return take_other(run, args, value);
-    case PERMITS:
-        return take_permits(run, args, value);
     case QUORUM:
         run->is_quorum = true;
-        return CLI_GO_ON;
-    case FENCED:
-        run->is_fenced = true;
         return CLI_GO_ON;
     case TTL:
         return cli_take_duration(args, "--ttl", value, TTL_LEAST_MS,
@@ -298,6 +249,16 @@ static int take_own(struct cli_run_options *run, const struct cli_args *args,
 
 /* ---- NAME and COMMAND ---- */
 
+static int take_option(struct cli_run_options *run, const struct cli_args *args,
+                       struct cli_common *common, int id, char *value)
+{
+    if (id >= CLI_OPT_COMMON)
+        return cli_common_take(common, args, id, value);
+    if (id >= CLI_KIND_OPTION)
+        return cli_kind_take(&run->kind, args, id, value);
+    return take_own(run, args, id, value);
+}
+
 /* Takes options up to NAME. CLI_GO_ON: NAME is taken, or there is none. */
 static int take_options(struct cli_run_options *run, struct cli_args *args,
                         struct cli_common *common,
@@ -309,8 +270,7 @@ static int take_options(struct cli_run_options *run, struct cli_args *args,
     int id, rc;
 
     while ((id = cli_args_next(args, tables, &value)) >= 0) {
-        rc = id < CLI_OPT_COMMON ? take_own(run, args, id, value)
-                                 : cli_common_take(common, args, id, value);
+        rc = take_option(run, args, common, id, value);
         if (rc != CLI_GO_ON)
             return rc;
     }
@@ -349,6 +309,31 @@ static int take_command(struct cli_run_options *run,
     return CLI_GO_ON;
 }
 
+/* A server that is given twice would have two votes, of which one owner never
+ * gets both. */
+static size_t first_double(const struct cli_common *common)
+{
+    for (size_t i = 1; i < common->urls_count; i++)
+        for (size_t j = 0; j < i; j++)
+            if (strcmp(common->urls[i], common->urls[j]) == 0)
+                return i + 1;
+    return 0;
+}
+
+static int check_quorum(const struct cli_args *args,
+                        const struct cli_common *common)
+{
+    size_t n = first_double(common);
+
+    if (common->urls_count < 3)
+        return cli_usage(args, "--quorum: give three servers or more, each "
+                               "with a -u of its own");
+    if (n > 0)
+        return cli_usage(args, "--quorum: -u number %zu names a server that "
+                               "an earlier -u names; each has one vote", n);
+    return CLI_GO_ON;
+}
+
 /* What is held on several servers or under several names. */
 static int check_sets(const struct cli_run_options *run,
                       const struct cli_args *args,
@@ -358,12 +343,11 @@ static int check_sets(const struct cli_run_options *run,
 
     if (!run->is_quorum && cli_common_one_server(common, args) != CLI_GO_ON)
         return CLI_TROUBLE;
-    if (run->is_quorum && common->urls_count < 3)
-        return cli_usage(args, "--quorum: give three servers or more, each "
-                               "with a -u of its own");
+    if (run->is_quorum && check_quorum(args, common) != CLI_GO_ON)
+        return CLI_TROUBLE;
     if (run->is_quorum && run->others_count > 0)
         return cli_usage(args, "of --quorum and --multi, choose one");
-    if (is_set && (run->permits > 0 || run->is_fenced))
+    if (is_set && (run->kind.permits > 0 || run->kind.is_fenced))
         return cli_usage(args, "--permits and --fenced are for one lock on one "
                                "server, not for --multi or --quorum");
     return CLI_GO_ON;
@@ -381,10 +365,6 @@ static int check(const struct cli_run_options *run,
                          run->name);
     if (!*run->argv[0])
         return cli_usage(args, "COMMAND is empty");
-    if (run->is_fenced &&
-        (run->kind == HF_KIND_READ || run->kind == HF_KIND_PERMIT))
-        return cli_usage(args, "those who share a lock have no token: --shared "
-                               "and --permits do not go with --fenced");
     if (has_ttl && run->lease_ms > 0)
         return cli_usage(args, "--ttl is for renewed locks and --lease for "
                                "others; choose one");
@@ -401,7 +381,7 @@ static int parse(struct cli_run_options *run, struct cli_args *args,
     bool has_ttl;
     int rc;
 
-    *run = (struct cli_run_options){.kind = HF_KIND_PLAIN,
+    *run = (struct cli_run_options){.kind = {.kind = HF_KIND_PLAIN},
                                     .wait_ms = HF_FOREVER,
                                     .conflict_code = CLI_NOT_ACQUIRED,
                                     .kill_after_ms = KILL_AFTER_MS,
@@ -417,9 +397,7 @@ static int parse(struct cli_run_options *run, struct cli_args *args,
         return rc;
     if ((rc = check(run, args, has_ttl)) == CLI_GO_ON)
         rc = check_sets(run, args, common);
-    if (rc == CLI_GO_ON && run->is_fenced)
-        run->kind = (enum hf_lock_kind)(run->kind | HF_WITH_TOKEN);
-    return rc;
+    return rc == CLI_GO_ON ? cli_kind_check(&run->kind, args) : rc;
 }
 
 int cli_run_options_parse(struct cli_run_options *run, struct cli_args *args,

@@ -6,6 +6,7 @@
 #include <stdint.h>
 
 #include "cli/common.h"
+#include "cli/kind_options.h"
 #include "cli/run/state.h"
 #include "lock/multi.h"
 
@@ -13,9 +14,7 @@ struct cli_run_options {
     const char *name;
     const char *others[HF_MULTI_MAX];   /* of --multi; NAME is one more */
     size_t others_count;
-    enum hf_lock_kind kind;     /* what the options say; plain if none does */
-    bool is_fenced;             /* said in `kind`, too, in the end */
-    int permits;                /* 0: not of a number of permits */
+    struct cli_kind_options kind;
     bool is_quorum;
     char **argv;                /* the command; ends in NULL */
     char *shell_argv[4];        /* of -c; then argv is this */

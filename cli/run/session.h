@@ -32,6 +32,7 @@ struct cli_session {
     bool has_guard_news;
     bool is_due;
     bool is_in_call;            /* in a call that signals do not end */
+    bool cannot_run;            /* the command could not be executed */
     bool is_refusal_told;       /* the command may not be signalled */
 };
 

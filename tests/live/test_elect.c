@@ -170,6 +170,20 @@ START_TEST(what_would_fail_again_ends_it)
 }
 END_TEST
 
+/* So a shell says that it could not run its own command, as we say of ours. */
+START_TEST(a_command_that_ends_with_126_or_127_is_run_again)
+{
+    struct process *p = holdfast(server, "elect", QUICK, "x", "sh", "-c",
+                                 _i ? "echo led; exit 126"
+                                    : "echo led; exit 127", NULL);
+
+    (void)await_line(p, OUT, "led");
+    (void)await_line(p, OUT, "led");
+    (void)kill(pid_of(p), SIGTERM);
+    (void)finish(p);            /* by that, or as the last term did: both are right */
+}
+END_TEST
+
 START_TEST(a_server_that_never_answered_ends_it)
 {
     struct process *p = holdfast(server, "elect", "--url", "redis://127.0.0.1:1",
@@ -222,6 +236,7 @@ int main(void)
     tcase_add_test(c, a_command_that_ends_by_a_signal_is_the_last);
     tcase_add_test(c, a_signal_ends_it_between_two_terms);
     tcase_add_test(c, a_signal_ends_it_while_it_releases);
+    tcase_add_loop_test(c, a_command_that_ends_with_126_or_127_is_run_again, 0, 2);
     tcase_add_loop_test(c, what_would_fail_again_ends_it, 0, 2);
     tcase_add_test(c, a_server_that_never_answered_ends_it);
     tcase_add_test(c, a_server_that_comes_back_is_asked_again);

@@ -2,6 +2,10 @@
  * a lock does works, and all of the rights are used. */
 #include "tests/live/test_run_kit.h"
 
+#include "lock/latch.h"
+#include "lock/permits.h"
+#include "lock/semaphore.h"
+#include "lock/token.h"
 #include "tests/live/test_lock.h"
 
 #define WATCHDOG_MS 1500
@@ -38,7 +42,7 @@ static bool knows_channels(void)
 }
 
 /* As redis-cli would send it: words, within quotation marks or not. */
-static void make_user(const char *rule)
+static void make_user_on(struct server *of, const char *rule)
 {
     static char plain[1024];
     char *to = plain;
@@ -54,10 +58,17 @@ static void make_user(const char *rule)
         word += len + (word[len] == ' ');
     }
     to[-1] = '\0';
-    ck_assert_str_eq(server_ask(server, plain), "OK");
+    ck_assert_str_eq(server_ask(of, plain), "OK");
 }
 
-static struct hf_client *client_of_user(int protocol)
+static void make_user(const char *rule)
+{
+    make_user_on(server, rule);
+}
+
+/* `retention_ms`: of tokens; 0: they stay. */
+static struct hf_client *client_of_user_keeping(int protocol,
+                                                int64_t retention_ms)
 {
     struct hf_client_options o;
     char url[SERVER_URL_MAX];
@@ -67,7 +78,13 @@ static struct hf_client *client_of_user(int protocol)
     o.password = "PASSWORD";
     o.protocol = protocol;
     o.watchdog_ms = WATCHDOG_MS;
+    o.token_retention_ms = retention_ms;
     return client_with(&o);
+}
+
+static struct hf_client *client_of_user(int protocol)
+{
+    return client_of_user_keeping(protocol, 0);
 }
 
 /* ---- what locks do ---- */
@@ -205,11 +222,15 @@ END_TEST
 
 static const struct {
     const char *use, *option;   /* of doctor --for, of run */
+    bool is_kept;               /* `unlock` is not tried: it frees no permits, and
+                                   looks for them before it sees a value lock */
 } uses[] = {
-    {"fair", "--fair"},
-    {"shared", "--shared"},
-    {"exclusive", "--exclusive"},
-    {"fenced", "--fenced"},
+    {"fair", "--fair", false},
+    {"shared", "--shared", false},
+    {"exclusive", "--exclusive", false},
+    {"fenced", "--fenced", false},
+    {"value", "--value", true},
+    {"permits", "--permits=1", true},
 };
 
 static const char *user_url(void)
@@ -242,7 +263,7 @@ static const char *keeper_of(const char *option)
     return strcmp(option, "--shared") == 0 ? "--exclusive" : option;
 }
 
-static void use_kind(const char *option)
+static void use_kind(const char *option, bool is_kept)
 {
     struct process *first, *second;
 
@@ -254,8 +275,11 @@ static void use_kind(const char *option)
     say(first, "\n");
     ck_assert_int_eq(finish(first), 0);
     await_line(second, OUT, "held");
-    unlock_as_user();
-    ck_assert_int_eq(finish(second), 122);
+    if (is_kept)
+        say(second, "\n");
+    else
+        unlock_as_user();
+    ck_assert_int_eq(finish(second), is_kept ? 0 : 122);
 }
 
 START_TEST(run_takes_a_kind_with_its_least_rights)
@@ -264,7 +288,7 @@ START_TEST(run_takes_a_kind_with_its_least_rights)
 
     make_user(rule_of(name, uses[_i / 2].use));
     (void)server_ask(server, "ACL LOG RESET");
-    use_kind(uses[_i / 2].option);
+    use_kind(uses[_i / 2].option, uses[_i / 2].is_kept);
     ck_assert_ptr_null(strstr(server_ask(server, "ACL LOG"), "\"command\""));
 }
 END_TEST
@@ -276,11 +300,239 @@ START_TEST(a_kind_is_refused_without_its_rights)
 }
 END_TEST
 
+/* ---- what only the library does ---- */
+
+/* The lock is taken, renewed, looked at, waited for, handed over, and freed by
+ * force. Owners are of both clients. */
+static void use_lock(const char *name, enum hf_lock_kind kind)
+{
+    struct hf_acquire_options o = acquire_options(2);
+    struct hf_lock *a, *b;
+    struct hf_lock_info info;
+    struct call call;
+
+    ck_assert_ok(hf_lock_new_kind(&a, holder, kind, name, strlen(name), NULL));
+    ck_assert_ok(hf_lock_new_kind(&b, waiter, kind, name, strlen(name), NULL));
+    acquire(a, 1);
+    call_acquire(&call, b, &o);
+    while (stats_of(holder).renewals == 0)
+        local_rest_us(1000);
+    release(a, 1);
+    ck_assert_ok(call_await(&call));
+    ck_assert_ok(hf_lock_inspect(a, &info, NULL));
+    ck_assert(info.is_locked);
+    ck_assert_ok(hf_lock_force_release(a, NULL, 0, NULL));
+    ck_assert_status(hf_lock_release(b, 2, NULL), HF_LOST);
+    hf_lock_free(a);
+    hf_lock_free(b);
+}
+
+static void use_value(const char *name)
+{
+    use_lock(name, HF_KIND_VALUE);
+}
+
+static void use_spin(const char *name)
+{
+    use_lock(name, HF_KIND_SPIN);
+}
+
+static void use_retention(const char *name)
+{
+    struct hf_lock *lock;
+    int64_t latest;
+
+    hf_client_free(holder);
+    holder = client_of_user_keeping(3, 3600000);
+    ck_assert_ok(hf_lock_new_kind(&lock, holder, HF_KIND_FENCED, name,
+                                  strlen(name), NULL));
+    for (int i = 0; i < 2; i++) {
+        acquire(lock, 1);
+        acquire(lock, 1);
+        release(lock, 1);
+        release(lock, 1);
+    }
+    ck_assert_ok(hf_token_latest(lock, &latest, NULL));
+    use_lock(name, HF_KIND_FENCED);
+    hf_lock_free(lock);
+}
+
+static void use_permits(const char *name)
+{
+    struct hf_lock *permit;
+    int64_t available;
+    bool was_set;
+
+    ck_assert_ok(hf_lock_new_kind(&permit, holder, HF_KIND_PERMIT, name,
+                                  strlen(name), NULL));
+    ck_assert_ok(hf_permits_try_set(permit, 1, &was_set, NULL));
+    ck_assert_ok(hf_permits_available(permit, &available, NULL));
+    ck_assert_int_eq(available, 1);
+    use_lock(name, HF_KIND_PERMIT);
+    acquire_for(permit, 1, 50);
+    local_rest_us(100000); /* it lapses */
+    acquire(permit, 2);
+    release(permit, 2);
+    ck_assert_status(hf_lock_release(permit, 1, NULL), HF_LOST);
+    hf_lock_free(permit);
+}
+
+/* A wait that is given up takes back what it may have been granted. */
+static void use_semaphore(const char *name)
+{
+    struct hf_semaphore *pool, *pool_of_waiter;
+    struct hf_cancel cancel;
+    int64_t available;
+    bool was_set;
+    struct call call;
+
+    ck_assert_ok(hf_semaphore_new(&pool, holder, name, strlen(name), NULL));
+    ck_assert_ok(hf_semaphore_new(&pool_of_waiter, waiter, name, strlen(name),
+                                  NULL));
+    ck_assert_ok(hf_semaphore_try_set_permits(pool, 1, &was_set, NULL));
+    ck_assert_ok(hf_semaphore_acquire(pool, 1, 0, NULL, NULL));
+    hf_cancel_init(&cancel, waiter);
+    for (int i = 0; i < 2; i++) {
+        call_init(&call);
+        ck_assert_ok(hf_semaphore_acquire_async(pool_of_waiter, 1, HF_FOREVER,
+                                                &cancel, call_done, &call));
+        local_rest_us(100000);
+        if (i == 0) {
+            ck_assert_ok(hf_semaphore_release(pool, 1, NULL));
+            ck_assert_ok(call_await(&call));
+        }
+    }
+    hf_cancel_fire(&cancel);
+    ck_assert_status(call_await(&call), HF_CANCELLED);
+    ck_assert_ok(hf_semaphore_available(pool, &available, NULL));
+    ck_assert_int_eq(available, 0);
+    hf_semaphore_free(pool);
+    hf_semaphore_free(pool_of_waiter);
+}
+
+static void use_latch(const char *name)
+{
+    struct hf_latch *latch, *latch_of_waiter;
+    int64_t count;
+    bool was_set;
+    struct call call;
+
+    ck_assert_ok(hf_latch_new(&latch, holder, name, strlen(name), NULL));
+    ck_assert_ok(hf_latch_new(&latch_of_waiter, waiter, name, strlen(name),
+                              NULL));
+    ck_assert_ok(hf_latch_try_set_count(latch, 2, &was_set, NULL));
+    call_init(&call);
+    ck_assert_ok(hf_latch_await_async(latch_of_waiter, HF_FOREVER, NULL,
+                                      call_done, &call));
+    ck_assert_ok(hf_latch_count_down(latch, NULL));
+    ck_assert_ok(hf_latch_count(latch, &count, NULL));
+    ck_assert_int_eq(count, 1);
+    local_rest_us(100000);
+    ck_assert_ok(hf_latch_count_down(latch, NULL));
+    ck_assert_ok(call_await(&call));
+    hf_latch_free(latch);
+    hf_latch_free(latch_of_waiter);
+}
+
+/* `more`: what each needs beside the rights for plain locks; and how many rights it
+ * needs only where an answer could not be kept, to undo what was done. */
+static const struct {
+    const char *use;
+    void (*do_all)(const char *name);
+    const char *more[12];
+    int to_undo;
+} libraries[] = {
+    {"value", use_value, {"get", "set"}, 0},
+    {"spin", use_spin, {NULL}, 0},
+    {"retention", use_retention, {"incr", "get", "time", "set"}, 0},
+    {"permits", use_permits,
+     {"get", "set", "incrby", "decrby", "time", "zadd", "zrem", "zscore",
+      "zrange", "zrangebyscore", "zcard", "zcount"}, 0},
+    {"semaphore", use_semaphore, {"get", "set", "incrby", "decrby"}, 0},
+    {"latch", use_latch, {"get", "set", "decrby"}, 1},
+};
+
+/* With the rights for all names and for this one alone, by RESP2 and by RESP3. No
+ * right is there that nothing needs, and none is missing. */
+START_TEST(library_uses_a_kind_with_its_least_rights)
+{
+    int row = _i / 4;
+
+    make_user(rule_of(_i % 2 ? "order:42" : NULL, libraries[row].use));
+    (void)server_ask(server, "ACL LOG RESET");
+    (void)server_ask(server, "CONFIG RESETSTAT");
+    holder = client_of_user(2 + _i / 2 % 2);
+    waiter = client_of_user(2 + _i / 2 % 2);
+    libraries[row].do_all("order:42");
+    hf_client_free(holder);
+    hf_client_free(waiter);
+    ck_assert_ptr_null(strstr(server_ask(server, "ACL LOG"), "NOPERM"));
+    ck_assert_ptr_null(strstr(server_ask(server, "ACL LOG"), "\"command\""));
+    ck_assert_ptr_null(strstr(server_ask(server, "ACL LOG"), "\"channel\""));
+    for (int i = 0; i < 12 && libraries[row].more[i]; i++)
+        ck_assert_msg(is_used(libraries[row].more[i]), "+%s is of no use",
+                      libraries[row].more[i]);
+}
+END_TEST
+
+/* What is printed for a use is what the table above has, and a channel or keys. */
+START_TEST(no_right_is_printed_that_is_not_tried)
+{
+    int plain = 0, rights_of_use = 0, tried = 0;
+    const char *const *more = libraries[_i].more;
+
+    for (const char *at = rule_for("x"); (at = strchr(at, '+')); at++)
+        plain++;
+    for (const char *at = rule_of("x", libraries[_i].use);
+         (at = strchr(at, '+')); at++)
+        rights_of_use++;
+    while (tried < 12 && more[tried])
+        tried++;
+    ck_assert_int_eq(rights_of_use - plain, tried + libraries[_i].to_undo);
+}
+END_TEST
+
+/* A plain lock's rights, on each of the servers. */
+START_TEST(run_takes_a_quorum_with_its_least_rights)
+{
+    struct server *all[3] = {server, server_start(NULL), server_start(NULL)};
+    char urls[3][64];
+    struct process *p;
+
+    for (int i = 0; i < 3; i++) {
+        (void)snprintf(urls[i], sizeof urls[i],
+                       "redis://app:PASSWORD@127.0.0.1:%d", server_port(all[i]));
+        make_user_on(all[i], rule_of("order:42", "quorum"));
+        (void)server_ask(all[i], "ACL LOG RESET");
+    }
+    p = holdfast(NULL, "run", "--quorum", "-u", urls[0], "-u", urls[1], "-u",
+                 urls[2], "--ttl=2s", "order:42", "sleep", "1", NULL);
+    ck_assert_int_eq(finish(p), 0);
+    for (int i = 0; i < 3; i++) {
+        ck_assert_ptr_null(strstr(server_ask(all[i], "ACL LOG"), "\"command\""));
+        ck_assert_int_eq(server_ask_int(all[i], "EXISTS order:42"), 0);
+    }
+    server_stop(all[1]);
+    server_stop(all[2]);
+}
+END_TEST
+
 START_TEST(ls_lists_with_its_least_rights)
 {
+    struct process *p;
+
     make_user(rule_of(NULL, "ls"));
+    (void)server_ask(server, "ACL LOG RESET");
     hold_by_other("order:42", 60000);
-    ck_assert_int_eq(finish(holdfast(NULL, "ls", "-u", user_url(), NULL)), 0);
+    (void)server_ask(server, "RPUSH redisson_lock_queue:{order:42} other");
+    (void)server_ask(server, "SET pool 1");
+    (void)server_ask(server, "ZADD {pool}:timeout 922337203685477 "
+                             "0123456789abcdef");
+    p = holdfast(NULL, "ls", "-u", user_url(), "--kind=all", NULL);
+    ck_assert_int_eq(finish(p), 0);
+    (void)await_line(p, OUT, "order:42\tfair\t");
+    (void)await_line(p, OUT, "pool\tpermit\t-\t1\t");
+    ck_assert_ptr_null(strstr(server_ask(server, "ACL LOG"), "\"command\""));
     make_user(rule_for(NULL));
     ck_assert_int_eq(finish(holdfast(NULL, "ls", "-u", user_url(), NULL)), 125);
 }
@@ -309,6 +561,11 @@ int main(void)
                         2 * COUNT(uses));
     tcase_add_loop_test(c, a_kind_is_refused_without_its_rights, 0,
                         COUNT(uses));
+    tcase_add_loop_test(c, library_uses_a_kind_with_its_least_rights, 0,
+                        4 * COUNT(libraries));
+    tcase_add_loop_test(c, no_right_is_printed_that_is_not_tried, 0,
+                        COUNT(libraries));
+    tcase_add_test(c, run_takes_a_quorum_with_its_least_rights);
     tcase_add_test(c, ls_lists_with_its_least_rights);
     tcase_add_test(c, an_unknown_use_is_refused);
     return run_suite(s);

@@ -7,7 +7,10 @@
 #include <string.h>
 #include <time.h>
 
+#include "lock/latch.h"
 #include "lock/lock.h"
+#include "lock/permits.h"
+#include "lock/semaphore.h"
 #include "tests/support/cluster.h"
 #include "tests/support/sentinels.h"
 #include "tests/support/suite.h"
@@ -139,16 +142,16 @@ static const struct {
     const char *made[2];
     const char *line;
 } foreign[] = {
-    {{"HSET x " OTHER " 3"}, "x\tplain\t" OTHER "\t1\t3\t-1\n"},
+    {{"HSET x " OTHER " 3"}, "x\tplain\t" OTHER "\t1\t3\t-1\t-\t-\n"},
     {{"HSET x mode read " OTHER " 1 " ANOTHER " 1"},
-     "x\tread\t" OTHER "\t2\t1\t-1\n"},
+     "x\tread\t" OTHER "\t2\t1\t-1\t-\t-\n"},
     {{"HSET x mode write " OTHER ":write 2"},
-     "x\twrite\t" OTHER ":write\t1\t2\t-1\n"},
+     "x\twrite\t" OTHER ":write\t1\t2\t-1\t-\t-\n"},
     {{"HSET x " OTHER " 1", "RPUSH redisson_lock_queue:{x} " ANOTHER},
-     "x\tfair\t" OTHER "\t1\t1\t-1\n"},
+     "x\tfair\t" OTHER "\t1\t1\t-1\t1\t-\n"},
     {{"HSET x AAAAAAAAAAAAAAAAAAAAAA " OTHER " AAAAAAAAAAAAAAAAAAAAAA:" OTHER
       ":lock_count 1"},
-     "x\tmulti\t" OTHER "\t1\t-\t-1\n"},
+     "x\tmulti\t" OTHER "\t1\t-\t-1\t-\t-\n"},
 };
 
 START_TEST(lock_that_redisson_holds_is_listed)
@@ -157,6 +160,182 @@ START_TEST(lock_that_redisson_holds_is_listed)
         (void)server_ask(server, foreign[_i].made[i]);
     ck_assert_int_eq(ls(url(), NULL, NULL, NULL), 0);
     ck_assert_str_eq(listed, foreign[_i].line);
+}
+END_TEST
+
+START_TEST(waiters_of_a_fair_lock_are_counted)
+{
+    (void)server_ask(server, "HSET {a}b " OTHER " 1");
+    for (int i = 0; i < 3; i++)
+        (void)server_ask(server, "RPUSH redisson_lock_queue:{a}b " OTHER "%d",
+                         i);
+    ck_assert_int_eq(ls(url(), "--kind=fair", NULL, NULL), 0);
+    ck_assert_str_eq(listed, "{a}b\tfair\t" OTHER "\t1\t1\t-1\t3\t-\n");
+    ck_assert_int_eq(ls(url(), "--kind=plain", NULL, NULL), 0);
+    ck_assert_str_eq(listed, "");
+}
+END_TEST
+
+/* ---- permits, semaphores, latches, value locks ---- */
+
+static struct hf_lock *permits_of(const char *name, int64_t permits)
+{
+    struct hf_lock *lock;
+    bool was_set;
+
+    ck_assert_int_eq(hf_lock_new_kind(&lock, client, HF_KIND_PERMIT, name,
+                                      strlen(name), NULL), HF_OK);
+    ck_assert_int_eq(hf_permits_try_set(lock, permits, &was_set, NULL), HF_OK);
+    return lock;
+}
+
+static void take_permit(struct hf_lock *lock, int64_t owner)
+{
+    struct hf_acquire_options o;
+
+    hf_acquire_options_init(&o);
+    o.owner = owner;
+    ck_assert_int_eq(hf_lock_acquire(lock, &o, NULL), HF_OK);
+}
+
+START_TEST(permits_that_are_out_are_listed)
+{
+    struct hf_lock *pool = permits_of("pool", 5);
+    const char *line;
+
+    ck_assert_int_eq(ls(url(), NULL, NULL, NULL), 0);
+    ck_assert_str_eq(listed, "");
+    take_permit(pool, 1);
+    take_permit(pool, 2);
+    take_permit(permits_of("shop{eu}", 1), 1);
+    ck_assert_int_eq(ls(url(), "--json", NULL, NULL), 0);
+    ck_assert_int_eq(lines(), 2);
+    line = line_of("pool");
+    ck_assert_str_eq(member(line, "kind"), "permit");
+    ck_assert_str_eq(member(line, "held"), "true");
+    ck_assert_str_eq(member(line, "holders"), "2");
+    ck_assert_str_eq(member(line, "available"), "3");
+    ck_assert_int_gt(atoi(member(line, "ttl_ms")), 20000);
+    ck_assert_str_eq(member(line_of("shop{eu}"), "available"), "0");
+    ck_assert_int_eq(ls(url(), "p*l", NULL, NULL), 0);
+    ck_assert_lists("pool\tpermit\t-\t2\t-\t2");
+    ck_assert_lists("\t-\t3\n");
+    ck_assert_int_eq(lines(), 1);
+}
+END_TEST
+
+/* Redisson's permits: 16 bytes, and one that never lapses. What has lapsed is left
+ * over: it is taken out by the next who acquires. */
+START_TEST(permits_of_redisson_are_listed)
+{
+    (void)server_ask(server, "SET pool 2");
+    (void)server_ask(server, "ZADD {pool}:timeout 922337203685477 %b 1 %b",
+                     "0123456789abcde\xff", (size_t)16, "lapsed permit 12",
+                     (size_t)16);
+    ck_assert_int_eq(ls(url(), NULL, NULL, NULL), 0);
+    ck_assert_str_eq(listed, "pool\tpermit\t-\t1\t-\t-1\t-\t3\n");
+    ck_assert_int_eq(ls(url(), "--kind=all", NULL, NULL), 0);
+    ck_assert_str_eq(listed, "pool\tpermit\t-\t1\t-\t-1\t-\t3\n");
+}
+END_TEST
+
+/* What differs from a semaphore's permits in one thing each. */
+static const char *const no_permits[][2] = {
+    {"SET pool 2", "ZADD {pool}:timeout 922337203685477 job:12"},
+    {"SET pool 2", "ZADD {pool}:timeout 922337203685477 0123456789abcdef "
+                   "922337203685477 0123456789abcdefg"},
+    {"SET pool two", "ZADD {pool}:timeout 922337203685477 0123456789abcdef"},
+    {"DEL pool", "ZADD {pool}:timeout 922337203685477 0123456789abcdef"},
+    {"SADD pool 2", "ZADD {pool}:timeout 922337203685477 0123456789abcdef"},
+    {"SET pool 2", "ZADD pool:timeout 922337203685477 0123456789abcdef"},
+    {"SET pool 2", "ZADD {pool}:timeouts 922337203685477 0123456789abcdef"},
+    {"SET pool 2", "SADD {pool}:timeout 0123456789abcdef"},
+    {"SET pool 2", "ZADD {pool}:timeout 1 0123456789abcdef"}, /* lapsed */
+};
+
+START_TEST(sets_of_other_programs_are_no_permits)
+{
+    (void)server_ask(server, no_permits[_i][0]);
+    (void)server_ask(server, no_permits[_i][1]);
+    ck_assert_int_eq(ls(url(), NULL, NULL, NULL), 0);
+    ck_assert_str_eq(listed, "");
+    ck_assert_str_eq(said, "");
+}
+END_TEST
+
+static void make_semaphore(const char *name, int64_t permits)
+{
+    struct hf_semaphore *semaphore;
+    bool was_set;
+
+    ck_assert_int_eq(hf_semaphore_new(&semaphore, client, name, strlen(name),
+                                      NULL), HF_OK);
+    ck_assert_int_eq(hf_semaphore_try_set_permits(semaphore, permits, &was_set, NULL),
+                     HF_OK);
+    hf_semaphore_free(semaphore);
+}
+
+static void make_latch(const char *name, int64_t count)
+{
+    struct hf_latch *latch;
+    bool was_set;
+
+    ck_assert_int_eq(hf_latch_new(&latch, client, name, strlen(name), NULL),
+                     HF_OK);
+    ck_assert_int_eq(hf_latch_try_set_count(latch, count, &was_set, NULL),
+                     HF_OK);
+    hf_latch_free(latch);
+}
+
+/* Nothing tells them from an application's counter: they are listed, as such, only
+ * if asked for; and what stands beside them is not. */
+START_TEST(semaphores_and_latches_are_listed_as_counters_if_asked_for)
+{
+    static const char *const others[] = {
+        "SET float 1.5", "SET text seven", "SET empty ''", "SET padded 07",
+        "SET long 123456789012345678901", "RPUSH list 7", "HSET hash f 7",
+        "SET redisson_lock_token:{x} 7", "SET ends 7 PX 60000"};
+
+    make_semaphore("pool", 7);
+    make_latch("done", 3);
+    (void)server_ask(server, "SET visits 12");
+    for (int i = 0; i < ROWS(others); i++)
+        (void)server_ask(server, others[i]);
+    ck_assert_int_eq(ls(url(), NULL, NULL, NULL), 0);
+    ck_assert_str_eq(listed, "");
+    ck_assert_int_eq(ls(url(), "--kind=counter", NULL, NULL), 0);
+    ck_assert_str_eq(listed, "done\tcounter\t-\t-\t-\t-1\t-\t3\n"
+                             "pool\tcounter\t-\t-\t-\t-1\t-\t7\n"
+                             "visits\tcounter\t-\t-\t-\t-1\t-\t12\n");
+    ck_assert_int_eq(ls(url(), "--kind=counter", "--json", "pool"), 0);
+    ck_assert_str_eq(listed, "{\"name\":\"pool\",\"held\":false,"
+                             "\"kind\":\"counter\",\"count\":7}\n");
+}
+END_TEST
+
+START_TEST(value_locks_are_listed_if_asked_for)
+{
+    char owner[HF_OWNER_TEXT_MAX], long_value[193];
+
+    (void)snprintf(owner, sizeof owner, "%s", take(HF_KIND_VALUE, "x", 1));
+    (void)take(HF_KIND_READ, "shared", 1);      /* has a key of its own */
+    make_semaphore("pool", 7);                  /* has an answer */
+    memset(long_value, 'a', sizeof long_value - 1);
+    long_value[192] = '\0';
+    (void)server_ask(server, "SET cache %s PX 60000", long_value);
+    (void)server_ask(server, "SET edge %b PX 60000", long_value, (size_t)191);
+    (void)server_ask(server, "SET none %b PX 60000", "", (size_t)0);
+    (void)server_ask(server, "SET setting text");
+    (void)server_ask(server, "SET theirs 0f5e PX 60000");
+    ck_assert_int_eq(ls(url(), NULL, NULL, NULL), 0);
+    ck_assert_int_eq(lines(), 1);
+    ck_assert_int_eq(ls(url(), "--kind=value", "--json", NULL), 0);
+    ck_assert_int_eq(lines(), 3);
+    ck_assert_str_eq(member(line_of("x"), "owner"), owner);
+    ck_assert_str_eq(member(line_of("x"), "kind"), "value");
+    ck_assert_int_gt(atoi(member(line_of("x"), "ttl_ms")), 20000);
+    ck_assert_str_eq(member(line_of("theirs"), "owner"), "0f5e");
+    (void)line_of("edge");
 }
 END_TEST
 
@@ -174,6 +353,11 @@ static const char *const no_locks[] = {
     "RPUSH redisson_lock_queue:{z} " OTHER,
     "ZADD redisson_lock_timeout:{z} 1 " OTHER,
     "SADD set " OTHER,
+    "SET visits 12",
+    "SET {visits}:timeout 12",
+    "SET session " OTHER " PX 600000",
+    "ZADD {cart}:timeout 1 " OTHER,
+    "ZADD scores 1 0123456789abcdef",
 };
 
 START_TEST(what_is_no_lock_is_passed_over_and_left_as_it_was)
@@ -258,7 +442,8 @@ START_TEST(odd_bytes_in_names_are_escaped)
     ck_assert_int_eq(ls(url(), NULL, NULL, NULL), 0);
     ck_assert_lists("a\\x09b\\x0a\\x1b[2J\\xff\\x00z\tplain\t");
     ck_assert_int_eq(ls(url(), "--json", NULL, NULL), 0);
-    ck_assert_lists("{\"name\":\"a\\u0009b\\u000a\\u001b[2J\\ufffd\\u0000z\",");
+    ck_assert_lists("{\"name\":\"a\\u0009b\\u000a\\u001b[2J\\\\xff\\u0000z\","
+                    "\"escaped\":true,\"held\":true,");
 }
 END_TEST
 
@@ -327,7 +512,8 @@ END_TEST
 
 /* ---- rights, and servers that are not there ---- */
 
-#define RIGHTS "+info +ping +client +eval +evalsha +exists +hget +hlen +hscan +pttl"
+#define RIGHTS \
+    "+info +ping +client +eval +evalsha +exists +hget +hlen +hscan +pttl +llen"
 
 static const char *url_of_user(const char *rights)
 {
@@ -363,10 +549,33 @@ START_TEST(hash_that_may_not_be_read_makes_the_list_not_whole)
     ck_assert_int_eq(ls(u, "--json", NULL, NULL), 125);
     ck_assert_int_eq(lines(), 1);
     (void)line_of("app:x");
-    ck_assert_says("hashes that could not be looked into: 1, the first: ");
+    ck_assert_says("keys that could not be looked into: 1, the first: ");
     ck_assert_says("NOPERM");
     ck_assert_int_eq(ls(u, "app:*", NULL, NULL), 0);
     ck_assert_int_eq(lines(), 1);
+}
+END_TEST
+
+/* What it takes to look at permits: said once for all that lack it. */
+START_TEST(user_who_may_not_look_at_permits_is_told)
+{
+    const char *u = url_of_user("~* +scan " RIGHTS);
+
+    (void)server_ask(server, "SET pool 1");
+    (void)server_ask(server,
+                     "ZADD {pool}:timeout 922337203685477 0123456789abcdef");
+    hold_by_other("x", 60000);
+    ck_assert_int_eq(ls(u, NULL, NULL, NULL), 125);
+    ck_assert_int_eq(lines(), 1);
+    ck_assert_says("keys that could not be looked into: ");
+    ck_assert_says("GETRANGE: NOPERM");
+    ck_assert_int_eq(ls(u, "--kind=plain", NULL, NULL), 0);
+    u = url_of_user("~* +scan +getrange +zrange +zcard +zcount +zscore +time "
+                    RIGHTS);
+    ck_assert_int_eq(ls(u, NULL, NULL, NULL), 0);
+    ck_assert_int_eq(lines(), 2);
+    ck_assert_int_eq(ls(u, "--kind=all", NULL, NULL), 0);
+    ck_assert_int_eq(lines(), 2);
 }
 END_TEST
 
@@ -417,9 +626,9 @@ START_TEST(lost_connection_makes_the_list_doubtful)
     hold_by_other("x", 60000);
     (void)server_ask(server, "CONFIG RESETSTAT");
     p = holdfast(server, "ls", "--rate=1000", NULL);
-    server_await(server, PATIENCE_MS, "1", "EVAL %s 0",
-                 "return redis.call('info', 'commandstats')"
-                 ":find('cmdstat_scan') and 1 or 0");
+    server_await(server, PATIENCE_MS, "1", "EVAL %s 0", /* a second page */
+                 "return tonumber(redis.call('info', 'commandstats')"
+                 ":match('cmdstat_scan:calls=(%d+)') or 0) > 4 and 1 or 0");
     server_kill_connections(server);
     ck_assert_int_eq(finish(p), 1);
     (void)await_line(p, ERR, "the list may not be whole: a connection was lost");
@@ -473,12 +682,53 @@ START_TEST(locks_of_all_masters_are_listed)
     (void)server_ask(cluster_node(cluster, 2), "DEBUG POPULATE 10000 key");
     ck_assert_int_eq(ls(cluster_url(""), "-v", NULL, NULL), 0);
     ck_assert_int_eq(lines(), LOCKS);
-    ck_assert_int_eq(strncmp(listed, "l:00\tplain\t" OTHER "\t1\t1\t-1\nl:01\t",
+    ck_assert_int_eq(strncmp(listed, "l:00\tplain\t" OTHER
+                             "\t1\t1\t-1\t-\t-\nl:01\t",
                              strlen("l:00\tplain\t" OTHER
-                                    "\t1\t1\t-1\nl:01\t")), 0);
+                                    "\t1\t1\t-1\t-\t-\nl:01\t")), 0);
     ck_assert_says("servers: 3,");
     ck_assert_int_eq(ls(cluster_url(""), "l:0*", NULL, NULL), 0);
     ck_assert_int_eq(lines(), 10);
+}
+END_TEST
+
+static void empty_cluster(void)
+{
+    for (int i = 0; i < MASTERS; i++)
+        (void)server_ask(cluster_node(cluster, i), "FLUSHALL");
+}
+
+START_TEST(each_kind_is_found_on_each_master)
+{
+    empty_cluster();
+    for (int i = 0; i < 20; i++) {
+        char name[16];
+        struct server *of;
+
+        (void)snprintf(name, sizeof name, "n:%02d", i);
+        of = cluster_node(cluster, cluster_owner_of(cluster, name));
+        (void)server_ask(of, "SET %s 3", name);
+        (void)server_ask(of, "ZADD {%s}:timeout 922337203685477 "
+                             "0123456789abcdef", name);
+        (void)server_ask(of, "SET {%s}:value me PX 60000", name);
+        (void)server_ask(of, "SET {%s}:count 7", name);
+        (void)server_ask(of, "HSET {%s}:fair " OTHER " 1", name);
+        (void)server_ask(of, "RPUSH redisson_lock_queue:{%s}:fair " ANOTHER,
+                         name);
+    }
+    ck_assert_int_eq(ls(cluster_url(""), NULL, NULL, NULL), 0);
+    ck_assert_int_eq(lines(), 40);
+    ck_assert_lists("n:00\tpermit\t-\t1\t-\t-1\t-\t3\n");
+    ck_assert_lists("{n:19}:fair\tfair\t" OTHER "\t1\t1\t-1\t1\t-\n");
+    ck_assert_int_eq(ls(cluster_url(""), "--kind=all", NULL, NULL), 0);
+    ck_assert_int_eq(lines(), 80);
+    ck_assert_lists("{n:19}:count\tcounter\t-\t-\t-\t-1\t-\t7\n");
+    ck_assert_lists("{n:00}:value\tvalue\tme\t1\t1\t5");
+    ck_assert_int_eq(ls(cluster_url(""), "--kind=all", "*:value", NULL), 0);
+    ck_assert_int_eq(lines(), 20);
+    ck_assert_int_eq(ls(cluster_url(""), "--kind=permit", "n:1?", NULL), 0);
+    ck_assert_int_eq(lines(), 10);
+    empty_cluster();
 }
 END_TEST
 
@@ -575,6 +825,15 @@ int main(void)
     tcase_add_loop_test(c, lock_that_redisson_holds_is_listed, 0,
                         ROWS(foreign));
 
+    tcase_add_test(c, waiters_of_a_fair_lock_are_counted);
+    tcase_add_test(c, permits_that_are_out_are_listed);
+    tcase_add_test(c, permits_of_redisson_are_listed);
+    tcase_add_loop_test(c, sets_of_other_programs_are_no_permits, 0,
+                        ROWS(no_permits));
+    tcase_add_test(c,
+                   semaphores_and_latches_are_listed_as_counters_if_asked_for);
+    tcase_add_test(c, value_locks_are_listed_if_asked_for);
+
     c = run_case(s, "list");
     tcase_add_test(c, what_is_no_lock_is_passed_over_and_left_as_it_was);
     tcase_add_test(c, nothing_held_is_an_empty_whole_list);
@@ -592,12 +851,14 @@ int main(void)
     c = run_case(s, "trouble");
     tcase_add_test(c, user_without_the_right_to_scan_is_told);
     tcase_add_test(c, hash_that_may_not_be_read_makes_the_list_not_whole);
+    tcase_add_test(c, user_who_may_not_look_at_permits_is_told);
     tcase_add_test(c, server_that_is_not_there_is_trouble);
     tcase_add_test(c, silent_server_is_given_up);
     tcase_add_test(c, lost_connection_makes_the_list_doubtful);
 
     c = run_case_in(s, "cluster", start_cluster, stop_cluster);
     tcase_add_test(c, locks_of_all_masters_are_listed);
+    tcase_add_test(c, each_kind_is_found_on_each_master);
     tcase_add_test(c, limit_is_of_all_masters_together);
     tcase_add_test(c, url_of_one_node_is_refused);
     tcase_add_test(c, master_that_is_away_does_not_hide_the_others);

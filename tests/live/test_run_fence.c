@@ -56,6 +56,26 @@ START_TEST(a_token_is_tested)
 }
 END_TEST
 
+START_TEST(no_byte_of_a_name_is_lost)
+{
+    says(holdfast(server, "fence", "--json", "\xff", NULL), 1,
+         "{\"name\":\"\\\\xff\",\"escaped\":true,\"latest\":0}\n");
+}
+END_TEST
+
+/* It says whose fault that may be; the port is not to be looked at. */
+START_TEST(a_counter_that_is_no_number_is_told)
+{
+    struct process *p;
+
+    (void)server_ask(server, "SET redisson_lock_token:{x} many");
+    p = holdfast(server, "fence", "x", NULL);
+    ck_assert_int_eq(finish(p), 125);
+    ck_assert_ptr_nonnull(strstr(await_end(p, ERR),
+                                 "program changed the lock's keys?\n"));
+}
+END_TEST
+
 /* The command of a run finds out about itself. */
 START_TEST(a_command_tests_its_own_token)
 {
@@ -101,7 +121,9 @@ int main(void)
 
     tcase_add_test(c, a_name_without_tokens_has_none);
     tcase_add_test(c, the_latest_token_is_shown);
+    tcase_add_test(c, no_byte_of_a_name_is_lost);
     tcase_add_loop_test(c, a_token_is_tested, 0, ROWS(checks));
+    tcase_add_test(c, a_counter_that_is_no_number_is_told);
     tcase_add_test(c, a_command_tests_its_own_token);
     tcase_add_loop_test(c, what_is_no_question_is_refused, 0, ROWS(wrong));
     tcase_add_test(c, a_counter_that_is_none_is_trouble);

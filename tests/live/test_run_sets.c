@@ -140,13 +140,13 @@ END_TEST
 START_TEST(the_loss_of_one_is_the_loss_of_all)
 {
     struct process *p =
-        holdfast(server, "run", "-v", "--ttl", "600ms", "--multi", "b", "a",
+        holdfast(server, "run", "--ttl", "600ms", "--multi", "b", "a",
                  "sh", "-c", "echo ready; exec cat", NULL);
 
     (void)await_line(p, OUT, "ready");
     (void)server_ask(server, "DEL b");
     ck_assert_int_eq(finish(p), 122);
-    ck_assert_ptr_nonnull(strstr(await_end(p, ERR), "lost 'b'"));
+    ck_assert_ptr_nonnull(strstr(await_end(p, ERR), "lost the lock b: "));
     ck_assert_int_eq(server_ask_int(server, "EXISTS a"), 0);
 }
 END_TEST
@@ -158,6 +158,7 @@ static const struct {
 } inside[] = {
     {"-v", "a", "held by the outer run", 0},
     {"-v", "b", "held by the outer run", 0},
+    {"-v", "b", "b stays with the outer run", 0},
     {"--multi=b", "c", "cannot be inside it", 125},
 };
 
@@ -186,7 +187,8 @@ START_TEST(as_many_run_as_there_are_permits)
     }
     third = holdfast(server, "run", "-n", "--permits", "2", "x", "true", NULL);
     ck_assert_int_eq(finish(third), 75);
-    third = holdfast(server, "run", "--permits", "2", "x", "true", NULL);
+    third = holdfast(server, "run", "-v", "--permits", "2", "x", "true", NULL);
+    (void)await_line(third, ERR, "waiting for x: held by others, TTL");
     say(p[0], "go\n");
     ck_assert_int_eq(finish(p[0]), 0);
     ck_assert_int_eq(finish(third), 0);

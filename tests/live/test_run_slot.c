@@ -46,6 +46,8 @@ START_TEST(a_key_is_shown_and_not_obeyed)
            "{foo}gr\xc3\xbcn\\xc2\\x9b\\xe2\\x80\\xae: 12182\n");
     prints(holdfast(NULL, "slot", "--json", "{foo}\xc3\xbc\xc2\x9b", NULL),
            "{\"key\":\"{foo}\xc3\xbc\\u009b\",\"slot\":12182}\n");
+    prints(holdfast(NULL, "slot", "--json", "{foo}\xff", NULL),
+           "{\"key\":\"{foo}\\\\xff\",\"escaped\":true,\"slot\":12182}\n");
 }
 END_TEST
 

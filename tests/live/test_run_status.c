@@ -82,6 +82,21 @@ START_TEST(json_has_a_line_for_each)
 }
 END_TEST
 
+START_TEST(json_says_where_it_spells_bytes)
+{
+    struct process *p;
+
+    (void)server_ask(server, "SET x %b", "a\\\0\xff", (size_t)4);
+    p = holdfast(server, "status", "--json", "x", NULL);
+    ck_assert_str_eq(await_line(p, OUT, ""),
+                     "{\"name\":\"x\",\"escaped\":true,\"held\":true,"
+                     "\"kind\":\"value\",\"owner\":"
+                     "\"a\\\\\\\\\\u0000\\\\xff\",\"holders\":1,"
+                     "\"hold_count\":1,\"ttl_ms\":-1}");
+    ck_assert_int_eq(finish(p), 0);
+}
+END_TEST
+
 /* What is no hash: what it may be, and what `unlock --force` says. */
 static const struct {
     const char *made, *shown, *forced;
@@ -92,6 +107,7 @@ static const struct {
     {"SET x text", "x: value lock held by text, no TTL",
      "may be no lock; nothing is changed", 0, 125},
     {"SET x 3", "x: a number of permits, or a counter: 3", "it is free", 1, 1},
+    {"SET x -3", "x: a number of permits, or a counter: -3", "it is free", 1, 1},
     {"SADD x text", "a type that no lock has", "a type that no lock has", 125,
      125},
 };
@@ -399,6 +415,10 @@ START_TEST(force_needs_a_terminal_or_yes)
     ck_assert_str_eq(await_end(p, OUT), "{\"name\":\"x\",\"released\":true,"
                                         "\"owner\":\"" OTHER "\"}\n");
     ck_assert_str_eq(server_ask(server, "EXISTS x"), "0");
+    p = holdfast(server, "unlock", "\xff", "--force", "--yes", "--json", NULL);
+    ck_assert_int_eq(finish(p), 1);
+    ck_assert_str_eq(await_end(p, OUT), "{\"name\":\"\\\\xff\",\"escaped\":true,"
+                                        "\"released\":false}\n");
 }
 END_TEST
 
@@ -527,6 +547,7 @@ int main(void)
     tcase_add_test(status, quiet_status_has_only_a_code);
     tcase_add_test(status, of_several_locks_the_worst_counts);
     tcase_add_test(status, json_has_a_line_for_each);
+    tcase_add_test(status, json_says_where_it_spells_bytes);
     tcase_add_loop_test(status, what_is_no_hash_is_looked_at_twice, 0, ROWS(strings));
     tcase_add_test(status, permits_that_are_out_are_counted);
     tcase_add_test(status, lock_without_ttl_is_said_to_stay);

@@ -1,0 +1,14 @@
+/* A counter's text: the number of a semaphore or a latch, or another program's. */
+#ifndef CLI_COUNTER_H
+#define CLI_COUNTER_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* cli_counter_read - is it an integer as INCRBY writes it, of 64 bits? *out is its
+ *   value. To tell it from a longer text takes bytes 0 to CLI_COUNTER_LAST. Pure. */
+#define CLI_COUNTER_LAST "20"
+bool cli_counter_read(const char *text, size_t len, int64_t *out);
+
+#endif

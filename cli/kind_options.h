@@ -1,0 +1,57 @@
+/* The options that say of what kind a lock is: run, elect and acquire have them. */
+#ifndef CLI_KIND_OPTIONS_H
+#define CLI_KIND_OPTIONS_H
+
+#include <stdbool.h>
+
+#include "cli/options.h"
+#include "lock/lock.h"
+
+struct cli_kind_options {
+    enum hf_lock_kind kind;     /* what the options say; plain if none does */
+    bool is_fenced;             /* said in `kind`, too, once they are checked */
+    int permits;                /* 0: not of a number of permits */
+};
+
+/* Their ids, apart from those of the subcommands. */
+enum {
+    CLI_KIND_OPTION = 500,
+    CLI_EXCLUSIVE = CLI_KIND_OPTION,
+    CLI_FAIR,
+    CLI_FENCED,
+    CLI_VALUE,
+    CLI_SHARED,
+    CLI_PERMITS
+};
+
+/* Rows for a subcommand's table: of one owner, and of many. */
+#define CLI_KIND_ROWS \
+    {CLI_EXCLUSIVE, 'x', "exclusive", NULL}, {CLI_FAIR, 0, "fair", NULL}, \
+        {CLI_FENCED, 0, "fenced", NULL}, {CLI_VALUE, 0, "value", NULL}
+#define CLI_KIND_ROWS_OF_MANY \
+    {CLI_SHARED, 's', "shared", NULL}, {CLI_PERMITS, 0, "permits", "NUMBER"}
+
+/* Their lines of help texts. What --fenced gives differs. */
+#define CLI_KIND_HELP_SHARED \
+    "  -s, --shared         together with others who want it shared, while\n" \
+    "                       nobody has it exclusively: a read-write lock\n" \
+    "  -x, --exclusive      alone: the other side of such a lock\n"
+#define CLI_KIND_HELP_FAIR \
+    "  --fair               those who wait get it in the order they came\n"
+#define CLI_KIND_HELP_VALUE \
+    "  --value              NAME is a string with a TTL, as redis-py, redsync\n" \
+    "                       and node-redlock lock\n"
+#define CLI_KIND_HELP_PERMITS \
+    "  --permits N          together with others, N at most\n"
+
+/* cli_kind_take  - one of them. cli_kind_check - once all are taken. CLI_GO_ON, or
+ *   CLI_TROUBLE and reported.
+ * cli_kind_make_permits - for --permits: as many as there are to be, if there are
+ *   none yet. Likewise. */
+int cli_kind_take(struct cli_kind_options *of, const struct cli_args *args, int id,
+                  const char *value);
+int cli_kind_check(struct cli_kind_options *of, const struct cli_args *args);
+int cli_kind_make_permits(const struct cli_kind_options *of,
+                          struct hf_lock *lock);
+
+#endif

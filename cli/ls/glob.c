@@ -1,0 +1,76 @@
+/* Patterns as SCAN MATCH takes them. */
+#include "cli/ls/glob.h"
+
+#include <string.h>
+
+static bool is_escape(const char *at)
+{
+    return at[0] == '\\' && at[1];
+}
+
+/* One member of a class: a byte, or a range either way round. */
+static bool member_has(const char **at, unsigned char c)
+{
+    bool is_literal = is_escape(*at);
+    unsigned char low, high;
+
+    *at += is_literal;
+    low = high = (unsigned char)*(*at)++;
+    if (!is_literal && (*at)[0] == '-' && (*at)[1]) {
+        high = (unsigned char)(*at)[1];
+        *at += 2;
+    }
+    return low > high ? c >= high && c <= low : c >= low && c <= high;
+}
+
+/* What stands behind '[', up to its ']' or the end; *at comes to stand behind
+ * that. */
+static bool class_has(const char **at, unsigned char c)
+{
+    bool is_inverted = **at == '^', has = false;
+
+    *at += is_inverted;
+    while (**at && **at != ']')
+        if (member_has(at, c))
+            has = true;
+    *at += **at == ']';
+    return has != is_inverted;
+}
+
+/* Does what stands at *pattern, no '*', match this byte? *pattern comes to stand
+ * behind it. */
+static bool step(const char **pattern, char c)
+{
+    if (**pattern == '[') {
+        ++*pattern;
+        return class_has(pattern, (unsigned char)c);
+    }
+    if (**pattern == '?') {
+        ++*pattern;
+        return true;
+    }
+    *pattern += is_escape(*pattern);
+    return **pattern && *(*pattern)++ == c;
+}
+
+/* A star that took too little takes one byte more: only the last one need. */
+bool ls_glob_matches(const char *pattern, const char *name, size_t len)
+{
+    const char *end = name + len;
+    const char *behind_star = NULL, *taken = NULL;
+
+    while (name < end) {
+        if (*pattern == '*') {
+            behind_star = ++pattern;
+            taken = name;
+        } else if (step(&pattern, *name)) {
+            name++;
+        } else if (behind_star) {
+            pattern = behind_star;
+            name = ++taken;
+        } else {
+            return false;
+        }
+    }
+    return pattern[strspn(pattern, "*")] == '\0';
+}

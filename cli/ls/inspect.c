@@ -1,0 +1,133 @@
+/* Which of many names are locks that are held. */
+#include "cli/ls/inspect.h"
+
+#include <stdlib.h>
+
+#include "net/loop/clock.h"
+
+/* At a time. A server runs so many scripts in well under a millisecond, between
+ * the commands of others. */
+#define QUESTIONS 32
+/* A refusal that took so long says nothing about the key: the server is down or
+ * busy (CLUSTERDOWN, LOADING), and was asked again until the request timeout. */
+#define PATIENCE_MS 1000
+
+struct question {
+    struct ls_inspection *inspection;   /* NULL: free */
+    struct hf_lock *lock;
+    struct hf_lock_info info;
+    int64_t all;
+    uint32_t source;
+    int64_t asked_ms;
+};
+
+struct ls_inspection {
+    struct ls_looking *looking;
+    enum hf_lock_kind kind;
+    uint32_t pending;
+    struct question questions[QUESTIONS];
+};
+
+struct ls_inspection *ls_inspection_new(struct ls_looking *looking,
+                                        enum hf_lock_kind kind)
+{
+    struct ls_inspection *inspection = calloc(1, sizeof *inspection);
+
+    if (!inspection)
+        return NULL;
+    inspection->looking = looking;
+    inspection->kind = kind;
+    return inspection;
+}
+
+void ls_inspection_free(struct ls_inspection *inspection)
+{
+    free(inspection);
+}
+
+/* ---- answers ---- */
+
+static void list_it(const struct question *q)
+{
+    struct cli_lock lock = {.info = q->info, .waiters = -1};
+
+    lock.name = hf_lock_name(q->lock, &lock.len);
+    lock.knows_available = q->info.kind == HF_KIND_PERMIT;
+    lock.available = q->all - q->info.holders;
+    ls_looking_add(q->inspection->looking, &lock);
+}
+
+static void take_answer(const struct question *q, hf_status status,
+                        const struct hf_error *err)
+{
+    struct ls_looking *looking = q->inspection->looking;
+    bool is_no_lock = q->info.is_locked && q->info.kind == HF_KIND_NONE;
+    bool is_of_key = hf_clock_ms() - q->asked_ms < PATIENCE_MS;
+
+    if (status == HF_OK && q->info.is_locked)
+        list_it(q);
+    if (status == HF_OK || (status == HF_E_SERVER && is_no_lock))
+        return;
+    if (status == HF_E_SERVER && is_of_key)
+        ls_looking_refused(looking, err);
+    else if (status == HF_E_NOMEM)
+        looking->status = status;
+    else
+        ls_scan_fail(looking->scan, q->source, err);
+}
+
+static void on_inspected(void *ctx, hf_status status,
+                         const struct hf_error *err)
+{
+    struct question *q = ctx;
+
+    take_answer(q, status, err);
+    hf_lock_free(q->lock);
+    q->inspection->pending--;
+    q->inspection = NULL;
+}
+
+/* ---- questions ---- */
+
+static void dispatch(struct ls_inspection *inspection)
+{
+    hf_loop_dispatch(hf_client_loop(inspection->looking->client), -1);
+}
+
+static struct question *free_question(struct ls_inspection *inspection)
+{
+    struct question *q = inspection->questions;
+
+    while (inspection->pending == QUESTIONS)
+        dispatch(inspection);
+    while (q->inspection)
+        q++;
+    return q;
+}
+
+void ls_inspection_ask(struct ls_inspection *inspection, uint32_t source,
+                       const char *name, size_t len, int64_t all)
+{
+    struct question *q = free_question(inspection);
+    hf_status rc;
+
+    *q = (struct question){
+        .all = all, .source = source, .asked_ms = hf_clock_ms()};
+    rc = hf_lock_new_kind(&q->lock, inspection->looking->client,
+                          inspection->kind, name, len, NULL);
+    if (rc == HF_OK)
+        rc = hf_lock_inspect_async(q->lock, &q->info, on_inspected, q);
+    if (rc < 0) {
+        hf_lock_free(q->lock);
+        inspection->looking->status = rc;
+        return;
+    }
+    q->inspection = inspection;
+    inspection->pending++;
+}
+
+void ls_inspection_await(struct ls_inspection *inspection)
+{
+    while (inspection->pending > 0)
+        dispatch(inspection);
+}

@@ -1,0 +1,182 @@
+/* Which of many sorted sets are of semaphores whose permits expire. */
+#include "cli/ls/permits.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli/counter.h"
+#include "cli/ls/glob.h"
+#include "net/route/slot.h"
+
+#define SUFFIX_LEN (sizeof LS_PERMITS_SUFFIX - 1)
+#define PERMIT_LEN 16
+/* Members that are looked at. */
+#define SAMPLE "16"
+/* Sets at a time. */
+#define BATCH 32
+
+/* ---- names ---- */
+
+/* "{x}:timeout" is that of "x"; but also of "{x}". */
+int ls_permits_names(struct ls_part names[2], const char *set, size_t len)
+{
+    size_t body = len < SUFFIX_LEN ? 0 : len - SUFFIX_LEN;
+    int count = 0;
+
+    if (body == 0 || memcmp(set + body, LS_PERMITS_SUFFIX, SUFFIX_LEN) != 0)
+        return 0;
+    if (body > 2 && set[0] == '{' && set[body - 1] == '}' &&
+        !memchr(set + 1, '{', body - 1))
+        names[count++] = (struct ls_part){set + 1, body - 2};
+    if (memchr(set, '{', body))
+        names[count++] = (struct ls_part){set, body};
+    return count;
+}
+
+/* ---- one set ---- */
+
+struct candidate {
+    struct ls_part name;        /* the semaphore's */
+    uint32_t source;
+    struct ls_question number, members, size;
+    int64_t available, out;
+    bool has_number, has_permits;
+};
+
+static void read_number(struct ls_question *q, struct hf_resp_value reply)
+{
+    struct candidate *c = HF_OWNER_OF(q, struct candidate, number);
+    const char *ptr;
+    size_t len;
+
+    c->has_number = hf_resp_bytes(reply, &ptr, &len) == HF_OK &&
+                    cli_counter_read(ptr, len, &c->available);
+}
+
+static void read_members(struct ls_question *q, struct hf_resp_value reply)
+{
+    struct candidate *c = HF_OWNER_OF(q, struct candidate, members);
+    struct hf_resp_value member;
+    const char *ptr;
+    size_t len;
+
+    for (size_t i = 0; i < hf_resp_count(reply); i++)
+        if (hf_resp_element(reply, i, &member) < 0 ||
+            hf_resp_bytes(member, &ptr, &len) < 0 || len != PERMIT_LEN)
+            return;
+    c->has_permits = hf_resp_count(reply) > 0;
+}
+
+static void read_size(struct ls_question *q, struct hf_resp_value reply)
+{
+    struct candidate *c = HF_OWNER_OF(q, struct candidate, size);
+
+    if (hf_resp_integer(reply, &c->out) < 0)
+        c->has_permits = false;
+}
+
+static void ask(struct ls_requests *requests, struct candidate *c,
+                const struct ls_name *set)
+{
+    uint16_t slot = hf_slot_of(set->ptr, set->len);
+
+    c->number = (struct ls_question){.slot = slot, .read = read_number};
+    ls_question_word(&c->number, "GETRANGE");
+    ls_question_bytes(&c->number, c->name.ptr, c->name.len);
+    ls_question_word(&c->number, "0");
+    ls_question_word(&c->number, CLI_COUNTER_LAST);
+    c->members = (struct ls_question){.slot = slot, .read = read_members};
+    ls_question_word(&c->members, "ZRANGE");
+    ls_question_bytes(&c->members, set->ptr, set->len);
+    ls_question_word(&c->members, "0");
+    ls_question_word(&c->members, SAMPLE);
+    c->size = (struct ls_question){.slot = slot, .read = read_size};
+    ls_question_word(&c->size, "ZCARD");
+    ls_question_bytes(&c->size, set->ptr, set->len);
+    ls_ask(requests, &c->number);
+    ls_ask(requests, &c->members);
+    ls_ask(requests, &c->size);
+}
+
+/* Of a question that failed: the first. */
+static const struct ls_question *failure(const struct candidate *c)
+{
+    if (c->number.error.status != HF_OK)
+        return &c->number;
+    if (c->members.error.status != HF_OK)
+        return &c->members;
+    return c->size.error.status != HF_OK ? &c->size : NULL;
+}
+
+/* ---- all of a page ---- */
+
+struct batch {
+    struct ls_looking *looking;
+    struct ls_inspection *inspection;
+    size_t count;
+    struct candidate candidates[BATCH];
+};
+
+static void finish(struct batch *batch)
+{
+    ls_await(ls_scan_requests(batch->looking->scan));
+    for (size_t i = 0; i < batch->count; i++) {
+        const struct candidate *c = &batch->candidates[i];
+
+        if (failure(c))
+            ls_looking_fail(batch->looking, c->source, failure(c));
+        else if (c->has_number && c->has_permits)
+            ls_inspection_ask(batch->inspection, c->source, c->name.ptr,
+                              c->name.len, c->available + c->out);
+    }
+    batch->count = 0;
+}
+
+/* A pattern is of the semaphore's name. Where the two keys have different slots,
+ * no cluster would take such a semaphore: it is none. */
+static bool is_asked_for(const struct ls_looking *looking,
+                         struct ls_part name, const struct ls_name *set)
+{
+    const char *pattern = looking->options->wish.pattern;
+
+    return hf_slot_of(name.ptr, name.len) == hf_slot_of(set->ptr, set->len) &&
+           (!pattern || ls_glob_matches(pattern, name.ptr, name.len));
+}
+
+static void add_set(struct batch *batch, const struct ls_name *set)
+{
+    struct ls_part names[2];
+    int count = ls_permits_names(names, set->ptr, set->len);
+
+    for (int i = 0; i < count; i++) {
+        struct candidate *c = &batch->candidates[batch->count];
+
+        if (!is_asked_for(batch->looking, names[i], set))
+            continue;
+        *c = (struct candidate){.name = names[i], .source = set->source};
+        ask(ls_scan_requests(batch->looking->scan), c, set);
+        if (++batch->count == BATCH)
+            finish(batch);
+    }
+}
+
+void ls_permits_look(struct ls_looking *looking,
+                     struct ls_inspection *inspection)
+{
+    size_t count;
+    const struct ls_name *names = ls_scan_names(looking->scan, &count);
+    struct batch *batch = calloc(1, sizeof *batch);
+
+    if (!batch) {
+        looking->status = HF_E_NOMEM;
+        return;
+    }
+    batch->looking = looking;
+    batch->inspection = inspection;
+    for (size_t i = 0; i < count; i++)
+        if (names[i].type == LS_ZSET)
+            add_set(batch, &names[i]);
+    finish(batch);
+    ls_inspection_await(inspection);
+    free(batch);
+}

@@ -1,0 +1,46 @@
+/* Commands to servers, many at a time, and their answers. */
+#ifndef CLI_LS_REQUESTS_H
+#define CLI_LS_REQUESTS_H
+
+#include "lock/lock.h"
+#include "net/route/router.h"
+
+struct ls_requests {
+    struct hf_loop *loop;
+    struct hf_router *router;
+    int64_t timeout_ms;         /* to connect, and of an answer */
+    uint32_t pending;
+};
+
+#define LS_WORDS_MAX 8
+
+/* One command. The caller's memory, in place until it is answered. */
+struct ls_question {
+    /* Set by the owner; zeroed otherwise. */
+    uint16_t slot;              /* of its key, or of the server */
+    void (*read)(struct ls_question *q, struct hf_resp_value reply);
+
+    /* Read by the owner in the end. */
+    struct hf_error error;      /* HF_OK: `read` was called, and has set none */
+    bool is_refused;            /* the answer was an error */
+
+    /* requests.c's own. */
+    struct ls_requests *requests;
+    bool is_repeated;           /* it was asked twice */
+    struct hf_resp_arg words[LS_WORDS_MAX];
+    size_t count;
+    struct hf_command command;
+};
+
+/* ls_question_word, ls_question_bytes - one word more; borrowed.
+ * ls_ask   - sends it. `read` is called from ls_await, unless there is an error.
+ * ls_await - until all are answered, or have failed. */
+void ls_question_word(struct ls_question *q, const char *word);
+void ls_question_bytes(struct ls_question *q, const char *ptr, size_t len);
+void ls_ask(struct ls_requests *requests, struct ls_question *q);
+void ls_await(struct ls_requests *requests);
+
+/* ls_question_is - is the answer an error with this code ("WRONGTYPE")? */
+bool ls_question_is(const struct ls_question *q, const char *code);
+
+#endif

@@ -1,0 +1,165 @@
+/* Which of many strings may be value locks, or counters. */
+#include "cli/ls/strings.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli/counter.h"
+#include "cli/ls/text.h"
+#include "net/route/slot.h"
+
+/* Strings at a time. */
+#define BATCH 100
+
+struct candidate {
+    const struct ls_name *name;
+    struct ls_question ttl, text;
+    struct hf_lock_info info;
+    bool is_one;                /* `info` is for the list */
+};
+
+struct batch {
+    struct ls_looking *looking;
+    size_t count;
+    struct candidate candidates[BATCH];
+};
+
+/* ---- TTLs ---- */
+
+static void read_ttl(struct ls_question *q, struct hf_resp_value reply)
+{
+    struct candidate *c = HF_OWNER_OF(q, struct candidate, ttl);
+
+    if (hf_resp_integer(reply, &c->info.ttl_ms) < 0)
+        c->info.ttl_ms = -2;
+}
+
+static void ask_ttl(struct ls_requests *requests, struct candidate *c)
+{
+    c->ttl = (struct ls_question){
+        .slot = hf_slot_of(c->name->ptr, c->name->len), .read = read_ttl};
+    ls_question_word(&c->ttl, "PTTL");
+    ls_question_bytes(&c->ttl, c->name->ptr, c->name->len);
+    ls_ask(requests, &c->ttl);
+}
+
+/* With this TTL, could it be of a kind that is asked for? */
+static bool may_be_one(const struct ls_looking *looking,
+                       const struct candidate *c)
+{
+    unsigned kinds = looking->options->kinds;
+
+    if (c->info.ttl_ms >= 0)
+        return kinds & 1u << HF_KIND_VALUE;
+    return c->info.ttl_ms == -1 && kinds & LS_COUNTER;
+}
+
+/* ---- texts ---- */
+
+static void take_counter(struct candidate *c, const char *ptr, size_t len)
+{
+    c->info.kind = HF_KIND_PERMIT;
+    c->is_one = cli_counter_read(ptr, len, &c->info.hold_count);
+}
+
+static void take_value(struct candidate *c, const char *ptr, size_t len)
+{
+    if (len < 1 || len > LS_HOLDER_MAX)
+        return;
+    memcpy(c->info.holder, ptr, len);
+    c->info.holder[len] = '\0';
+    c->info.holder_len = len;
+    c->info.kind = HF_KIND_VALUE;
+    c->info.is_locked = true;
+    c->info.hold_count = c->info.holders = 1;
+    c->is_one = true;
+}
+
+static void read_text(struct ls_question *q, struct hf_resp_value reply)
+{
+    struct candidate *c = HF_OWNER_OF(q, struct candidate, text);
+    const char *ptr;
+    size_t len;
+
+    if (hf_resp_bytes(reply, &ptr, &len) < 0)
+        return;
+    if (c->info.ttl_ms < 0)
+        take_counter(c, ptr, len);
+    else
+        take_value(c, ptr, len);
+}
+
+/* One byte more than a holder has: a longer text is seen to be longer. */
+static void ask_text(struct ls_requests *requests, struct candidate *c)
+{
+    static const char last[] = "191";
+
+    _Static_assert(LS_HOLDER_MAX == 191, "the last byte that is read");
+    c->text = (struct ls_question){.slot = c->ttl.slot, .read = read_text};
+    ls_question_word(&c->text, "GETRANGE");
+    ls_question_bytes(&c->text, c->name->ptr, c->name->len);
+    ls_question_word(&c->text, "0");
+    ls_question_word(&c->text, c->info.ttl_ms < 0 ? CLI_COUNTER_LAST : last);
+    ls_ask(requests, &c->text);
+}
+
+/* ---- all of a page ---- */
+
+static void take(struct ls_looking *looking, const struct candidate *c)
+{
+    const struct ls_question *failed =
+        c->ttl.error.status != HF_OK ? &c->ttl : &c->text;
+
+    if (failed->error.status != HF_OK)
+        ls_looking_fail(looking, c->name->source, failed);
+    else if (c->is_one)
+        ls_looking_add(looking, &(struct cli_lock){.name = c->name->ptr,
+                                                   .len = c->name->len,
+                                                   .info = c->info,
+                                                   .waiters = -1});
+}
+
+static void finish(struct batch *batch)
+{
+    struct ls_requests *requests = ls_scan_requests(batch->looking->scan);
+
+    ls_await(requests);
+    for (size_t i = 0; i < batch->count; i++)
+        if (batch->candidates[i].ttl.error.status == HF_OK &&
+            may_be_one(batch->looking, &batch->candidates[i]))
+            ask_text(requests, &batch->candidates[i]);
+    ls_await(requests);
+    for (size_t i = 0; i < batch->count; i++)
+        take(batch->looking, &batch->candidates[i]);
+    batch->count = 0;
+}
+
+static void add_string(struct batch *batch, const struct ls_name *name)
+{
+    struct candidate *c = &batch->candidates[batch->count++];
+
+    *c = (struct candidate){.name = name};
+    ask_ttl(ls_scan_requests(batch->looking->scan), c);
+    if (batch->count == BATCH)
+        finish(batch);
+}
+
+void ls_strings_look(struct ls_looking *looking)
+{
+    size_t count;
+    const struct ls_name *names = ls_scan_names(looking->scan, &count);
+    struct batch *batch = calloc(1, sizeof *batch);
+
+    if (!batch) {
+        looking->status = HF_E_NOMEM;
+        return;
+    }
+    batch->looking = looking;
+    for (size_t i = 0; i < count; i++)
+        if (names[i].type == LS_STRING &&
+            !ls_text_is_ours(names[i].ptr, names[i].len))
+            add_string(batch, &names[i]);
+    finish(batch);
+    free(batch);
+}

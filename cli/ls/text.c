@@ -1,0 +1,31 @@
+/* Names of keys. */
+#include "cli/ls/text.h"
+
+#include <string.h>
+
+static bool begins_with(const char *name, size_t len, const char *prefix)
+{
+    size_t prefix_len = strlen(prefix);
+
+    return len > prefix_len && memcmp(name, prefix, prefix_len) == 0;
+}
+
+static bool ends_in(const char *name, size_t len, const char *suffix)
+{
+    size_t suffix_len = strlen(suffix);
+
+    return len > suffix_len &&
+           memcmp(name + len - suffix_len, suffix, suffix_len) == 0;
+}
+
+bool ls_text_is_ours(const char *name, size_t len)
+{
+    size_t digits = 0;
+
+    while (digits < len && (unsigned)name[len - digits - 1] - (unsigned)'0' <= 9)
+        digits++;
+    return begins_with(name, len, "redisson_lock_token:") ||
+           begins_with(name, len, "redisson_unlock_latch:") ||
+           ends_in(name, len, ":holdfast_answer") ||
+           (digits > 0 && ends_in(name, len - digits, ":rwlock_timeout:"));
+}

@@ -1,0 +1,105 @@
+/* `holdfast renew`: a lock that `holdfast acquire` took is held for longer. */
+#include <string.h>
+
+#include "cli/common.h"
+#include "cli/handle.h"
+#include "cli/report.h"
+#include "lock/by_owner.h"
+
+struct renew {
+    const struct cli_common *common;
+    const char *name;
+    const char *handle;
+    int64_t lease_ms;           /* 0: not given */
+};
+
+/* ---- asking ---- */
+
+static int renew_of(const struct renew *r, struct cli_handle *h)
+{
+    struct hf_error err = {0};
+    int64_t safe_ms = 0;
+    hf_status status = hf_renew_by_owner(h->lock, h->owner, strlen(h->owner),
+                                         r->lease_ms, &safe_ms, &err);
+
+    if (status < 0 && status != HF_NOT_OWNER)
+        return cli_handle_fail(h, status, &err);
+    if (status == HF_OK && safe_ms <= 0)
+        return cli_fail("the answer came so late that the lease may have ended "
+                        "again; renew with a longer one");
+    return cli_handle_report(h, r->common, "renewed", status == HF_OK, safe_ms);
+}
+
+static int renew(const struct renew *r)
+{
+    struct cli_handle handle;
+    int rc = cli_handle_open(&handle, r->common, r->name, r->handle);
+
+    if (rc == CLI_GO_ON)
+        rc = renew_of(r, &handle);
+    cli_handle_close(&handle);
+    return rc;
+}
+
+/* ---- the command line ---- */
+
+enum { LEASE = 1 };
+
+static const struct cli_option own_options[] = {
+    {LEASE, 0, "lease", "DURATION"},
+    {0},
+};
+
+static int take_option(void *ctx, const struct cli_args *args, int id,
+                       char *value)
+{
+    struct renew *r = ctx;
+
+    if (id == LEASE)
+        return cli_take_duration(args, "--lease", value, CLI_LEASE_LEAST_MS,
+                                 &r->lease_ms);
+    if (r->handle)
+        return cli_handle_too_much(args, value);
+    *(r->name ? &r->handle : &r->name) = value;
+    return CLI_GO_ON;
+}
+
+static int check(const struct renew *r, const struct cli_args *args)
+{
+    int rc = cli_handle_check(args, r->name, r->handle);
+
+    if (rc == CLI_GO_ON && r->lease_ms == 0)
+        rc = cli_usage(args, "for how long? --lease is missing");
+    return rc;
+}
+
+static int main_renew(struct cli_args *args, struct cli_common *common)
+{
+    struct renew r = {.common = common};
+    int rc = cli_common_parse(common, args, own_options, take_option, &r);
+
+    if (rc == CLI_GO_ON)
+        rc = check(&r, args);
+    if (rc == CLI_GO_ON)
+        rc = cli_common_begin(common);
+    return rc == CLI_GO_ON ? renew(&r) : rc;
+}
+
+const struct cli_command cli_renew_command = {
+    .name = "renew",
+    .summary = "hold a lock that 'acquire' took for longer",
+    .help =
+        "usage: holdfast renew [option]... NAME HANDLE --lease DURATION\n"
+        "\n"
+        "The lock stays held for DURATION from now on, if it is still held by the\n"
+        "HANDLE that 'holdfast acquire' printed; one that is held for longer\n"
+        "already is left as it is. Prints SAFE_MS: work under it for so many\n"
+        "milliseconds from now at most. If it is not held by that any more,\n"
+        "nothing is changed, and the work since may not have been protected.\n"
+        "Exit code: 0 renewed, 122 it is not held by that any more, 125\n"
+        "trouble: it may still be held; ask again.\n"
+        "\n"
+        "  --lease DURATION     how long it is held; at least 100ms\n"
+        "\n" CLI_COMMON_HELP,
+    .main = main_renew,
+};

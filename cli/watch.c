@@ -1,0 +1,373 @@
+/* `holdfast watch`: says what happens to locks, a line for each event. It looks at
+ * them again and again; between two looks it knows nothing. */
+#include <limits.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "cli/common.h"
+#include "cli/json.h"
+#include "cli/lock_words.h"
+#include "cli/look_up.h"
+#include "cli/report.h"
+#include "cli/watch_events.h"
+#include "net/base/error.h"
+
+#define EVERY_MS 500
+#define EVERY_LEAST_MS 50
+#define NAMES_MAX 1000
+
+struct watched {
+    const char *name;
+    struct cli_look look;       /* the last one that was answered */
+    bool is_unknown;            /* no look was answered since */
+};
+
+struct watch {
+    const struct cli_common *common;
+    int64_t every_ms;
+    int64_t for_ms;             /* 0: until it is ended */
+    struct hf_client *client;
+    struct watched *locks;
+    size_t count;
+};
+
+/* ---- a line ---- */
+
+#define TIME_MAX 40
+
+/* In UTC, to the millisecond: RFC 3339. */
+static void put_time(char dst[TIME_MAX])
+{
+    struct timespec now;
+    struct tm utc;
+    size_t len;
+
+    (void)clock_gettime(CLOCK_REALTIME, &now);
+    (void)gmtime_r(&now.tv_sec, &utc);
+    len = strftime(dst, TIME_MAX, "%Y-%m-%dT%H:%M:%S", &utc);
+    (void)snprintf(dst + len, TIME_MAX - len, ".%03ldZ",
+                   now.tv_nsec / 1000000);
+}
+
+/* `info`: of an event that is past, who held it; NULL: it is not known. */
+static void print_json(const struct watched *w, const char *event,
+                       const struct hf_lock_info *info, const char *reason)
+{
+    struct cli_lock lock = {
+        .name = w->name, .len = strlen(w->name), .waiters = -1};
+    char time[TIME_MAX];
+    struct cli_json j;
+
+    if (info)
+        lock.info = *info;
+    put_time(time);
+    cli_json_init(&j);
+    cli_json_text(&j, "time", time);
+    cli_lock_put_name(&j, &lock);
+    cli_json_text(&j, "event", event);
+    cli_lock_put_holder(&j, &lock);
+    if (reason)
+        cli_json_text(&j, "reason", reason);
+    (void)cli_json_print(&j);
+}
+
+static void print_head(const struct watched *w)
+{
+    char time[TIME_MAX], name[CLI_QUOTE_MAX];
+
+    put_time(time);
+    (void)printf("%s %s: ", time,
+                 cli_quote(name, w->name, strlen(w->name)));
+}
+
+/* What an event is called before the owner. */
+static const char *phrase(enum cli_watch_event event)
+{
+    static const char *const phrases[] = {
+        [CLI_WATCH_HELD] = "held by",
+        [CLI_WATCH_RELEASED] = "released, was held by",
+        [CLI_WATCH_EXPIRED] = "expired, was held by",
+        [CLI_WATCH_ACQUIRED] = "acquired by",
+        [CLI_WATCH_JOINED] = "joined, now held by",
+        [CLI_WATCH_LEFT] = "left by one, now held by",
+        [CLI_WATCH_REENTERED] = "re-entered by",
+        [CLI_WATCH_PARTLY] = "partly released by",
+        [CLI_WATCH_RENEWED] = "renewed by",
+        [CLI_WATCH_SHORTENED] = "lease shortened, held by"};
+
+    return phrases[event];
+}
+
+static void print_owner(enum cli_watch_event event,
+                        const struct hf_lock_info *info)
+{
+    char holder[CLI_QUOTE_MAX];
+
+    (void)printf("%s ", phrase(event));
+    if (info->kind == HF_KIND_PERMIT)
+        (void)printf("%lld of a semaphore's permits",
+                     (long long)info->holders);
+    else
+        (void)printf("%s", cli_quote(holder, info->holder, info->holder_len));
+    if (info->kind == HF_KIND_READ && info->holders > 1)
+        (void)printf(" and %lld more", (long long)info->holders - 1);
+    if (info->kind != HF_KIND_PLAIN && info->kind != HF_KIND_PERMIT)
+        (void)printf(" (%s)", hf_lock_kind_text(info->kind));
+    if (event == CLI_WATCH_REENTERED || event == CLI_WATCH_PARTLY)
+        (void)printf(", hold count %lld", (long long)info->hold_count);
+}
+
+static void print_text(const struct watched *w, enum cli_watch_event event,
+                       const struct hf_lock_info *info)
+{
+    char ttl[CLI_SPAN_MAX];
+
+    print_head(w);
+    if (event == CLI_WATCH_FREE) {
+        (void)puts("free");
+        return;
+    }
+    print_owner(event, info);
+    if (cli_watch_is_past(event))
+        (void)putchar('\n');
+    else if (info->ttl_ms < 0)
+        (void)puts(", no TTL");
+    else
+        (void)printf(", TTL %s\n", cli_span(ttl, info->ttl_ms));
+}
+
+static void print_event(const struct watch *watch, const struct watched *w,
+                        enum cli_watch_event event,
+                        const struct hf_lock_info *info)
+{
+    if (watch->common->is_json)
+        print_json(w, cli_watch_word(event), info, NULL);
+    else
+        print_text(w, event, info);
+}
+
+/* Until it can be looked at again. */
+static void print_unknown(const struct watch *watch, const struct watched *w,
+                          const char *reason)
+{
+    if (watch->common->is_json) {
+        print_json(w, "unknown", NULL, reason);
+        return;
+    }
+    print_head(w);
+    (void)printf("unknown: %s\n", reason);
+}
+
+/* ---- a look ---- */
+
+static void compare(const struct watch *watch, struct watched *w,
+                    const struct cli_look *now)
+{
+    enum cli_watch_event events[CLI_WATCH_EVENTS_MAX];
+    size_t count = cli_watch_compare(events, &w->look, now);
+
+    for (size_t i = 0; i < count; i++)
+        print_event(watch, w, events[i],
+                    cli_watch_is_past(events[i]) ? &w->look.info : &now->info);
+    if (w->is_unknown && count == 0) /* or nobody would know that it is known */
+        print_event(watch, w, now->info.is_locked ? CLI_WATCH_HELD
+                                                  : CLI_WATCH_FREE, &now->info);
+    w->look = *now;
+    w->is_unknown = false;
+}
+
+static hf_status look(const struct watch *watch, const char *name,
+                      struct cli_look *out, struct hf_error *err)
+{
+    struct hf_lock *lock = NULL;
+    hf_status rc =
+        hf_lock_new(&lock, watch->client, name, strlen(name), err);
+
+    *out = (struct cli_look){.asked_ms = hf_clock_ms()};
+    if (rc == HF_OK)
+        rc = cli_look(&lock, watch->client, name, &out->info, err);
+    out->answered_ms = hf_clock_ms();
+    hf_lock_free(lock);
+    return rc;
+}
+
+/* One server has all locks, except in a cluster: if it does not answer for one, the
+ * others are not asked for, as each would wait for it anew. */
+static bool is_away(const struct watch *watch, hf_status status)
+{
+    return (status == HF_E_CONNECT || status == HF_E_NOREPLY) &&
+           !cli_common_is_cluster(watch->common);
+}
+
+static void look_at_all(struct watch *watch)
+{
+    struct hf_error err = {0};
+    hf_status rc = HF_OK;
+
+    for (size_t i = 0; i < watch->count; i++) {
+        struct watched *w = &watch->locks[i];
+        struct cli_look now;
+
+        if (is_away(watch, rc))
+            hf_error_set(&err, rc, "the server cannot be reached");
+        else
+            rc = look(watch, w->name, &now, &err);
+        if (rc == HF_OK)
+            compare(watch, w, &now);
+        else if (!w->is_unknown)
+            print_unknown(watch, w, err.text);
+        w->is_unknown = rc < 0;
+    }
+}
+
+/* ---- again and again ---- */
+
+/* False: who read what is printed has gone. */
+static bool rest_until(int64_t ms)
+{
+    struct pollfd out = {.fd = STDOUT_FILENO}; /* errors alone */
+    int64_t left_ms;
+
+    while ((left_ms = ms - hf_clock_ms()) > 0)
+        if (poll(&out, 1, left_ms < INT_MAX ? (int)left_ms : INT_MAX) > 0)
+            return false;
+    return true;
+}
+
+/* As a write to it would; returns only where SIGPIPE is ignored. */
+static int end_unread(void)
+{
+    (void)raise(SIGPIPE);
+    return cli_fail("nobody reads standard output any more");
+}
+
+/* No disk is full, nor has a reader gone where SIGPIPE is ignored. */
+static bool can_write(void)
+{
+    return fflush(stdout) == 0 && !ferror(stdout);
+}
+
+/* However long a look takes, the server rests between two. */
+static int follow(struct watch *watch)
+{
+    int64_t end_ms = hf_clock_ms() + watch->for_ms;
+    int64_t next_ms;
+
+    for (;;) {
+        look_at_all(watch);
+        if (!can_write())
+            return CLI_TROUBLE; /* main says why */
+        next_ms = hf_clock_ms() + watch->every_ms;
+        if (watch->for_ms > 0 && next_ms >= end_ms)
+            break;
+        if (!rest_until(next_ms))
+            return end_unread();
+    }
+    if (!rest_until(end_ms))
+        return end_unread();
+    look_at_all(watch);
+    return CLI_OK;
+}
+
+/* A server that cannot be reached at all is an error: it may be a wrong URL. */
+static int reach(struct watch *watch)
+{
+    struct hf_lock *lock;
+    int rc = cli_lock_open(&lock, watch->client, HF_KIND_PLAIN,
+                           watch->locks[0].name);
+
+    hf_lock_free(lock);
+    return rc;
+}
+
+static int watch_all(struct watch *watch)
+{
+    struct hf_client_options options;
+    int rc;
+
+    hf_client_options_init(&options);
+    options.connect_once = true;
+    rc = cli_client_open(&watch->client, watch->common, &options);
+    if (rc == CLI_GO_ON)
+        rc = reach(watch);
+    if (rc == CLI_GO_ON)
+        rc = follow(watch);
+    hf_client_free(watch->client);
+    return rc;
+}
+
+/* ---- the command line ---- */
+
+enum { EVERY = 1, FOR };
+
+static const struct cli_option own_options[] = {
+    {EVERY, 0, "every", "DURATION"},
+    {FOR, 0, "for", "DURATION"},
+    {0},
+};
+
+static int take_option(void *ctx, const struct cli_args *args, int id,
+                       char *value)
+{
+    struct watch *watch = ctx;
+
+    switch (id) {
+    case EVERY:
+        return cli_take_duration(args, "--every", value, EVERY_LEAST_MS,
+                                 &watch->every_ms);
+    case FOR:
+        return cli_take_duration(args, "--for", value, 1, &watch->for_ms);
+    default:
+        if (!*value)
+            return cli_usage(args, "NAME is empty");
+        if (watch->count == NAMES_MAX)
+            return cli_usage(args, "at most %d names", NAMES_MAX);
+        watch->locks[watch->count++] = (struct watched){
+            .name = value, .look = {.is_first = true}};
+        return CLI_GO_ON;
+    }
+}
+
+static int main_watch(struct cli_args *args, struct cli_common *common)
+{
+    struct watch watch = {.common = common, .every_ms = EVERY_MS};
+    int rc;
+
+    if (!(watch.locks = calloc(NAMES_MAX, sizeof *watch.locks)))
+        return cli_fail("out of memory");
+    rc = cli_common_parse(common, args, own_options, take_option, &watch);
+    if (rc == CLI_GO_ON && watch.count == 0)
+        rc = cli_usage(args, "which lock? NAME is missing");
+    if (rc == CLI_GO_ON)
+        rc = cli_common_begin(common);
+    if (rc == CLI_GO_ON)
+        rc = watch_all(&watch);
+    free(watch.locks);
+    return rc;
+}
+
+const struct cli_command cli_watch_command = {
+    .name = "watch",
+    .summary = "say what happens to locks, as it happens",
+    .help =
+        "usage: holdfast watch [option]... NAME...\n"
+        "\n"
+        "Prints a line for each event: how the lock stands at first (held, free),\n"
+        "then acquired, renewed, released, expired, and by whom; with --json, an\n"
+        "object a line. It looks at each lock again and again, and changes\n"
+        "nothing: what begins and ends between two looks is not seen, and a lock\n"
+        "that is freed by force is 'released', too. While a lock cannot be looked\n"
+        "at, it is 'unknown'.\n"
+        "It ends by a signal, or after --for, then with exit code 0; 125 trouble.\n"
+        "\n"
+        "  --every DURATION     from one look to the next; default 500ms; at\n"
+        "                       least 50ms\n"
+        "  --for DURATION       watch for so long; default: until it is ended\n"
+        "\n" CLI_COMMON_HELP,
+    .main = main_watch,
+};

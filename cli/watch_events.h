@@ -1,0 +1,40 @@
+/* What happened to a lock between two looks at it: pure, for `holdfast watch`. */
+#ifndef CLI_WATCH_EVENTS_H
+#define CLI_WATCH_EVENTS_H
+
+#include "lock/lock.h"
+
+/* What was seen, and when on our clock: the server looked in between. */
+struct cli_look {
+    bool is_first;              /* nobody looked before: asked_ms, .. are unset */
+    int64_t asked_ms, answered_ms;
+    struct hf_lock_info info;
+};
+
+enum cli_watch_event {
+    CLI_WATCH_FREE,             /* at first */
+    CLI_WATCH_HELD,             /* at first */
+    CLI_WATCH_RELEASED,         /* before its lease could have ended */
+    CLI_WATCH_EXPIRED,          /* when its lease may have ended */
+    CLI_WATCH_ACQUIRED,
+    CLI_WATCH_JOINED,           /* one more reader, one more permit is out */
+    CLI_WATCH_LEFT,             /* one fewer */
+    CLI_WATCH_REENTERED,        /* by its owner */
+    CLI_WATCH_PARTLY,          /* its owner released it, and holds it still */
+    CLI_WATCH_RENEWED,          /* its lease ends later than it did */
+    CLI_WATCH_SHORTENED         /* earlier */
+};
+
+/* cli_watch_word    - "released": it never changes.
+ * cli_watch_is_past - is it an event of the hold that was seen before?
+ * cli_watch_compare - puts what happened from `before` (is_first: at first) to `now`
+ *                     into `out`, in its order. Returns how many. What began and
+ *                     ended in between was not seen. */
+#define CLI_WATCH_EVENTS_MAX 2
+const char *cli_watch_word(enum cli_watch_event event);
+bool cli_watch_is_past(enum cli_watch_event event);
+size_t cli_watch_compare(enum cli_watch_event out[CLI_WATCH_EVENTS_MAX],
+                         const struct cli_look *before,
+                         const struct cli_look *now);
+
+#endif
