@@ -51,6 +51,17 @@ static inline void redisson_contend(const char *kind, const char *name,
     fflush(to_redisson);
 }
 
+/* Makes a semaphore or the like. */
+static inline void redisson_set(const char *kind, const char *name, int count)
+{
+    char answer[16];
+
+    fprintf(to_redisson, "1 set %s %s %d\n", kind, name, count);
+    fflush(to_redisson);
+    if (fscanf(from_redisson, "%*d %15s", answer) != 1)
+        die("Redisson", "says nothing");
+}
+
 /* Their grants, the median wait and the longest in us. */
 #define redisson_read(format, ...)                                            \
     do {                                                                      \

@@ -15,6 +15,7 @@ import java.util.concurrent.Executors;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.locks.LockSupport;
 import org.redisson.Redisson;
+import org.redisson.RedissonRedLock;
 import org.redisson.api.RBucket;
 import org.redisson.api.RCountDownLatch;
 import org.redisson.api.RLock;
@@ -58,7 +59,9 @@ import org.redisson.config.Config;
  *                                lock NAME:gate before, and then releases it
  * </pre>
  *
- * KIND "multi" is a MultiLock of plain locks, whose NAME is theirs: "a+b".
+ * KIND "multi" is a MultiLock of plain locks, whose NAME is theirs: "a+b"; "quorum" a
+ * RedLock of them. A turn of "contend" may also be of the kinds below: of a latch,
+ * its count is set to 1 and counted down.
  *
  * Of the kinds semaphore and latch, which are no locks:
  *
@@ -124,6 +127,11 @@ public final class Driver {
         return kinds.toString();
     }
 
+    private RLock[] members(String names) {
+        return Arrays.stream(names.split("\\+")).map(client::getLock).toArray(RLock[]::new);
+    }
+
+    @SuppressWarnings("deprecation") /* what there is of quorums */
     private RLock lock(String kind, String name) throws Exception {
         switch (kind) {
         case "read":
@@ -131,8 +139,9 @@ public final class Driver {
         case "write":
             return client.getReadWriteLock(name).writeLock();
         case "multi":
-            return client.getMultiLock(Arrays.stream(name.split("\\+"))
-                    .map(client::getLock).toArray(RLock[]::new));
+            return client.getMultiLock(members(name));
+        case "quorum":
+            return new RedissonRedLock(members(name));
         default:
             return (RLock) getter(kind).invoke(client, name);
         }
@@ -158,7 +167,12 @@ public final class Driver {
         }
     }
 
-    private static void lock(RLock lock, RLock gate) {
+    /** One turn: takes, and says how it is given back. */
+    private interface Turn {
+        Runnable take() throws Exception;
+    }
+
+    private static Runnable take(RLock lock, RLock gate) {
         if (gate != null) {
             gate.lock();
         }
@@ -166,26 +180,54 @@ public final class Driver {
         if (gate != null) {
             gate.unlock();
         }
+        return lock::unlock;
     }
 
-    private static void takeTurns(RLock lock, RLock gate, long holdUs, long endNs,
-            Queue<Long> waits) {
-        while (System.nanoTime() < endNs) {
-            long began = System.nanoTime();
-            lock(lock, gate);
-            waits.add(System.nanoTime() - began);
-            LockSupport.parkNanos(holdUs * 1000);
-            lock.unlock();
+    private Turn turn(String kind, String name, boolean hasGate) throws Exception {
+        switch (kind) {
+        case "semaphore":
+            return () -> {
+                client.getSemaphore(name).acquire();
+                return client.getSemaphore(name)::release;
+            };
+        case "permit":
+            return () -> {
+                String id = client.getPermitExpirableSemaphore(name).acquire(30000, MS);
+                return () -> client.getPermitExpirableSemaphore(name).release(id);
+            };
+        case "latch":
+            return () -> {
+                client.getCountDownLatch(name).trySetCount(1);
+                return client.getCountDownLatch(name)::countDown;
+            };
+        default:
+            RLock lock = lock(kind, name);
+            RLock gate = hasGate ? client.getFairLock(name + ":gate") : null;
+            return () -> take(lock, gate);
         }
     }
 
-    private static String contend(RLock lock, RLock gate, long threads, long holdUs, long ms)
+    private static void takeTurns(Turn turn, long holdUs, long endNs, Queue<Long> waits) {
+        try {
+            while (System.nanoTime() < endNs) {
+                long began = System.nanoTime();
+                Runnable giveBack = turn.take();
+                waits.add(System.nanoTime() - began);
+                LockSupport.parkNanos(holdUs * 1000);
+                giveBack.run();
+            }
+        } catch (Exception e) {
+            throw new IllegalStateException(e);
+        }
+    }
+
+    private static String contend(Turn turn, long threads, long holdUs, long ms)
             throws InterruptedException {
         Queue<Long> waits = new ConcurrentLinkedQueue<>();
         long endNs = System.nanoTime() + ms * 1000000;
         List<Thread> all = new ArrayList<>();
         for (int i = 0; i < threads; i++) {
-            all.add(new Thread(() -> takeTurns(lock, gate, holdUs, endNs, waits)));
+            all.add(new Thread(() -> takeTurns(turn, holdUs, endNs, waits)));
             all.get(i).start();
         }
         for (Thread thread : all) {
@@ -310,10 +352,6 @@ public final class Driver {
         case "add":
             add(lock, args.get(0), (int) number(args, 1, 0));
             return "ok";
-        case "contend":
-            return contend(lock, number(args, 3, 0) == 0 ? null
-                            : client.getFairLock(lock.getName() + ":gate"),
-                    number(args, 0, 1), number(args, 1, 0), number(args, 2, 0));
         default:
             return "what?";
         }
@@ -321,6 +359,10 @@ public final class Driver {
 
     private String act(List<String> words) throws Exception {
         List<String> args = words.subList(4, words.size());
+        if (words.get(1).equals("contend")) {
+            return contend(turn(words.get(2), words.get(3), number(args, 3, 0) != 0),
+                    number(args, 0, 1), number(args, 1, 0), number(args, 2, 0));
+        }
         switch (words.get(2)) {
         case "semaphore":
             return count(words.get(1), client.getSemaphore(words.get(3)), args);
