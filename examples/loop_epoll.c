@@ -1,6 +1,8 @@
 /* holdfast in an event loop of your own: plain epoll(7). What is done there
  * under a lock is in job.c.
  *
+ *     cc -o loop_epoll loop_epoll.c job.c \
+ *         $(pkg-config --cflags --libs holdfast)
  *     loop_epoll [URL [WATCHDOG_MS [RENEWALS]]]
  *
  * 1  When hf_loop_fd is readable, call hf_loop_dispatch, which makes the

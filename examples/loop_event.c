@@ -1,6 +1,8 @@
 /* holdfast in an event loop of your own: libevent. What is done there under a
  * lock is in job.c.
  *
+ *     cc -o loop_event loop_event.c job.c \
+ *         $(pkg-config --cflags --libs holdfast libevent)
  *     loop_event [URL [WATCHDOG_MS [RENEWALS]]]
  *
  * 1  When hf_loop_fd is readable, call hf_loop_dispatch, which makes the

@@ -1,6 +1,8 @@
 /* holdfast in an event loop of your own: libuv. What is done there under a lock
  * is in job.c.
  *
+ *     cc -o loop_uv loop_uv.c job.c \
+ *         $(pkg-config --cflags --libs holdfast libuv)
  *     loop_uv [URL [WATCHDOG_MS [RENEWALS]]]
  *
  * 1  When hf_loop_fd is readable (uv_poll_t), call hf_loop_dispatch; that makes
