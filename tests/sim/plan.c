@@ -712,6 +712,7 @@ static void draw_tokens(struct plan *plan, uint64_t seed)
             !plan_has_permits(plan, i) &&
             plan->locks[i].family != FAMILY_FENCED &&
             draw_one_in(&dice, 3) && may_have_two_keys(plan, i);
+    plan->head.retains_tokens = draw_one_in(&dice, 3);
 }
 
 /* Who stands in a queue keeps its place by asking, each third of the watchdog's

@@ -207,6 +207,7 @@ struct plan_head {
     int64_t request_ms; /* request_timeout_ms */
     int64_t replicas;   /* as in hf_client_options */
     int64_t replicas_ms;
+    int64_t retains_tokens; /* token_retention_ms: a lost counter harms nobody */
 };
 
 struct plan {

@@ -130,6 +130,7 @@ static const struct field head_fields[] = {
     FIELD(plan_head, request_ms),
     FIELD(plan_head, replicas),
     FIELD(plan_head, replicas_ms),
+    FIELD(plan_head, retains_tokens),
     {NULL, 0, NULL},
 };
 

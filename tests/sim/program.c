@@ -206,6 +206,7 @@ void program_open_client(struct program *p)
     o.watchdog_ms = h->watchdog_ms;
     o.replicas = (int)h->replicas;
     o.replicas_timeout_ms = h->replicas_ms;
+    o.token_retention_ms = h->retains_tokens ? HF_TOKEN_RETENTION_LEAST_MS : 0;
     o.log = on_log;
     o.log_ctx = p;
     o.trace = sim_shows_wire() ? on_trace : NULL;

@@ -432,6 +432,7 @@ static void look_at_hold_key(struct witness *w, struct model *m, size_t lock,
             see_reader(w, m, lock, c, &w->locks[lock].holds[i]);
 }
 
+/* A counter that is gone begins anew; one with retention, beyond all before. */
 static void look_at_token(struct witness *w, struct model *m, const char *name,
                           const struct model_change *c)
 {
@@ -439,8 +440,8 @@ static void look_at_token(struct witness *w, struct model *m, const char *name,
     char token[128];
 
     token_key(token, sizeof token, name);
-    if (is_name(c, token) && model_is_master(m) && !w->is_moving &&
-        !model_look(m, 0, c->key, c->len, &key))
+    if (!w->sim->plan->head.retains_tokens && is_name(c, token) &&
+        model_is_master(m) && !w->is_moving && !model_look(m, 0, c->key, c->len, &key))
         write_reset(w, name);
 }
 
@@ -600,7 +601,7 @@ void witness_dead_readers(struct witness *w, struct model *model)
 static const char *const type_names[] = {"none", "string", "hash",
                                          "list", "zset",   "set"};
 
-/* The counter of a lock's tokens stays for ever (lock.h: hf_lock_token). */
+/* The counter of a lock's tokens stays, for ever or a while (lock.h: hf_lock_token). */
 static bool is_token_key(struct model_text name)
 {
     static const char prefix[] = "redisson_lock_token:";
