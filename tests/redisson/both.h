@@ -64,6 +64,10 @@ TCase *fair_order_case(void);
 
 TCase *multi_case(void);
 
+/* ---- quorum.c ---- */
+
+TCase *quorum_case(void);
+
 /* ---- rw.c ---- */
 
 TCase *read_write_case(void);

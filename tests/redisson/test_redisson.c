@@ -377,6 +377,7 @@ static Suite *redisson_suite(void)
     suite_add_tcase(suite, fair_order_case());
     suite_add_tcase(suite, multi_case());
     suite_add_tcase(suite, counts_case());
+    suite_add_tcase(suite, quorum_case());
     suite_add_tcase(suite, read_write_case());
     suite_add_tcase(suite, turnstile_case());
     return suite;
