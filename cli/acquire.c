@@ -20,10 +20,6 @@
  * answered by then ends on the server by itself. */
 #define TIDY_MS 25
 
-/* A script may count SAFE_MS from our end, so time to print and to end is taken off:
- * a fiftieth, or this. */
-#define PRINT_LEAST_MS 50
-
 struct acquire {
     const struct cli_common *common;
     const char *name;
@@ -92,21 +88,14 @@ static int print_json(const struct acquire *a, const char *handle,
     return cli_json_print(&j);
 }
 
-static int64_t safe_at_our_end(const struct acquire *a)
-{
-    int64_t safe_ms = hf_lock_safe_ms(a->lock, a->owner);
-
-    return safe_ms / 50 > PRINT_LEAST_MS ? safe_ms - safe_ms / 50
-                                         : safe_ms - PRINT_LEAST_MS;
-}
-
 /* The safe time is in whole milliseconds: a shell can calculate with it. */
 static int print_hold(const struct acquire *a, int64_t safe_ms)
 {
     char owner[HF_OWNER_TEXT_MAX], handle[CLI_HANDLE_MAX];
 
     if (safe_ms <= 0)
-        return cli_fail("the lease has ended before it could be used");
+        return cli_fail("the lease ended before it could be used; give a longer "
+                        "--lease");
     (void)cli_handle_format(handle, a->kind.kind,
                             hf_lock_owner_text(a->lock, a->owner, owner));
     if (a->common->is_json)
@@ -128,10 +117,12 @@ static void give_back(struct acquire *a)
         (void)cli_fail_status(status, &err);
 }
 
-/* A lock whose owner nobody was told of would only be in the way. */
+/* A lock whose handle was not printed could be released by nobody else: it is given
+ * back. */
 static int tell(struct acquire *a)
 {
-    int64_t safe_ms = safe_at_our_end(a);
+    int64_t safe_ms =
+        cli_handle_safe_at_end(hf_lock_safe_ms(a->lock, a->owner));
     int rc = print_hold(a, safe_ms);
 
     if (rc == CLI_GO_ON && (fflush(stdout) != 0 || ferror(stdout)))

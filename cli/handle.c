@@ -7,7 +7,10 @@
 #include "cli/lock_words.h"
 #include "cli/report.h"
 
-/* A token is not the kind's: who renews or releases needs none. */
+/* The least time that is set aside to print and to end. */
+#define END_LEAST_MS 50
+
+/* Renewing and releasing need no token. */
 static enum hf_lock_kind without_token(enum hf_lock_kind kind)
 {
     return (enum hf_lock_kind)((unsigned)kind & ~(unsigned)HF_WITH_TOKEN);
@@ -28,7 +31,15 @@ char *cli_handle_format(char dst[CLI_HANDLE_MAX], enum hf_lock_kind kind,
     return dst;
 }
 
-/* Whose handle it is, where a kind stands before the owner. */
+int64_t cli_handle_safe_at_end(int64_t safe_ms)
+{
+    int64_t fiftieth_ms = safe_ms / 50;
+
+    return safe_ms - (fiftieth_ms > END_LEAST_MS ? fiftieth_ms : END_LEAST_MS);
+}
+
+/* Splits "KIND:owner". Without a known kind it is of a plain lock, and all of it is
+ * the owner. */
 static void parse(struct cli_handle *h)
 {
     static const enum hf_lock_kind kinds[] = {HF_KIND_FAIR, HF_KIND_READ,
@@ -44,6 +55,7 @@ static void parse(struct cli_handle *h)
         if (strncmp(h->text, word, len) == 0 && h->text[len] == ':') {
             h->kind = kinds[i];
             h->owner = h->text + len + 1;
+            return;
         }
     }
 }
@@ -59,7 +71,7 @@ int cli_handle_check(const struct cli_args *args, const char *name,
     return *text ? CLI_GO_ON : cli_usage(args, "HANDLE is empty");
 }
 
-int cli_handle_too_much(const struct cli_args *args, const char *word)
+int cli_handle_extra_word(const struct cli_args *args, const char *word)
 {
     return cli_usage(args, "give NAME and HANDLE, only the first word that "
                            "'holdfast acquire' printed; '%s' is too much", word);

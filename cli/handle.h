@@ -22,9 +22,11 @@ struct cli_handle {
 
 /* cli_handle_format - of what this owner holds, by a lock of this kind. Returns dst.
  * cli_handle_kind   - its kind as a word.
+ * cli_handle_safe_at_end - a script counts from when this process ends: what is left
+ *                     of a safe time then, less what it takes to print and to end.
  * cli_handle_check  - were NAME and HANDLE given (else NULL), and not empty?
  *                     CLI_GO_ON, or CLI_TROUBLE and reported.
- * cli_handle_too_much - reports a word behind them; CLI_TROUBLE.
+ * cli_handle_extra_word - reports a word behind them; CLI_TROUBLE.
  * cli_handle_open   - takes them, and opens that lock, connected, for calls that
  *                     block. CLI_GO_ON, or CLI_TROUBLE and reported; for
  *                     cli_handle_close in both cases.
@@ -35,9 +37,10 @@ struct cli_handle {
 char *cli_handle_format(char dst[CLI_HANDLE_MAX], enum hf_lock_kind kind,
                         const char *owner);
 const char *cli_handle_kind(enum hf_lock_kind kind);
+int64_t cli_handle_safe_at_end(int64_t safe_ms);
 int cli_handle_check(const struct cli_args *args, const char *name,
                      const char *text);
-int cli_handle_too_much(const struct cli_args *args, const char *word);
+int cli_handle_extra_word(const struct cli_args *args, const char *word);
 int cli_handle_open(struct cli_handle *handle, const struct cli_common *common,
                     const char *name, const char *text);
 void cli_handle_close(struct cli_handle *handle);

@@ -29,10 +29,10 @@ int cli_json_print(struct cli_json *j);
  * cli_json_bytes - any bytes: UTF-8 as it is, but characters that a terminal
  *                  obeys (hf_utf8_is_shown) as \uXXXX, and stray bytes as
  *                  U+FFFD. cli_json_text - up to the NUL.
- * cli_json_escape_for - before the first one, of each text that follows and may be
- *                  no UTF-8. If it is none, nothing is lost: in all texts a stray
- *                  byte is then \xHH, and a backslash two; a member `escaped`,
- *                  true, behind the first text tells a reader of it. */
+ * cli_json_escape_for - for each text that may not be UTF-8, before any is added. If
+ *                  one is not, no byte is lost: every text has \xHH for a stray
+ *                  byte and two backslashes for one, and a member `escaped`, true,
+ *                  follows the first. */
 void cli_json_escape_for(struct cli_json *j, const char *ptr, size_t len);
 void cli_json_bytes(struct cli_json *j, const char *key, const char *ptr,
                     size_t len);

@@ -31,7 +31,7 @@ enum {
 #define CLI_KIND_ROWS_OF_MANY \
     {CLI_SHARED, 's', "shared", NULL}, {CLI_PERMITS, 0, "permits", "NUMBER"}
 
-/* Their lines of help texts. What --fenced gives differs. */
+/* Their lines of help texts; each subcommand has a line of its own for --fenced. */
 #define CLI_KIND_HELP_SHARED \
     "  -s, --shared         together with others who want it shared, while\n" \
     "                       nobody has it exclusively: a read-write lock\n" \
@@ -44,10 +44,10 @@ enum {
 #define CLI_KIND_HELP_PERMITS \
     "  --permits N          together with others, N at most\n"
 
-/* cli_kind_take  - one of them. cli_kind_check - once all are taken. CLI_GO_ON, or
- *   CLI_TROUBLE and reported.
- * cli_kind_make_permits - for --permits: as many as there are to be, if there are
- *   none yet. Likewise. */
+/* cli_kind_take  - takes one of these options.
+ * cli_kind_check - do they go together? Once all are taken.
+ * cli_kind_make_permits - with --permits: makes that many, if there are none yet.
+ * Each returns CLI_GO_ON, or CLI_TROUBLE and reported. */
 int cli_kind_take(struct cli_kind_options *of, const struct cli_args *args, int id,
                   const char *value);
 int cli_kind_check(struct cli_kind_options *of, const struct cli_args *args);

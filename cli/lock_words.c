@@ -22,7 +22,7 @@ bool cli_lock_is_counter(const struct hf_lock_info *info)
 
 const char *cli_lock_word(const struct hf_lock_info *info)
 {
-    return cli_lock_is_counter(info) ? "counter" : cli_kind_word(info->kind);
+    return cli_lock_is_counter(info) ? CLI_COUNTER_WORD : cli_kind_word(info->kind);
 }
 
 /* ---- JSON ---- */
@@ -61,7 +61,7 @@ int cli_lock_json(const struct cli_lock *lock)
     cli_json_bool(&j, "held", lock->info.is_locked);
     cli_lock_put_holder(&j, lock);
     if (cli_lock_is_counter(&lock->info)) {
-        cli_json_text(&j, "kind", "counter");
+        cli_json_text(&j, "kind", CLI_COUNTER_WORD);
         cli_json_integer(&j, "count", lock->info.hold_count);
     }
     return cli_json_print(&j);

@@ -17,10 +17,11 @@ static hf_status become(struct hf_lock **lock, struct hf_client *client,
     return hf_lock_new_kind(lock, client, kind, name, strlen(name), err);
 }
 
-/* Behind the address: the lock's name is in front of it. */
+/* The server's words stand last. (A name with these very words is misread; only the
+ * message suffers.) */
 static bool is_wrong_type(hf_status status, const struct hf_error *err)
 {
-    return status == HF_E_SERVER && strstr(err->text, ": WRONGTYPE ");
+    return status == HF_E_SERVER && strstr(err->text, ": WRONGTYPE Operation against");
 }
 
 static hf_status refuse(const char *name, struct hf_error *err)

@@ -4,8 +4,8 @@
 
 #include "cli/common.h"
 
-/* cli_look    - how the lock of that name stands; *lock, a handle of a plain one
- *   from cli_lock_open, is replaced by one of its kind.
+/* cli_look    - how the lock of that name stands; *lock, a handle of a plain one,
+ *   connected or not, is replaced by one of its kind.
  *   Of permits, info->holders are out. Of a semaphore of which none is out, or of
  *   a counter (a string that is an integer and has no TTL), nothing is locked, the
  *   kind is HF_KIND_PERMIT, and hold_count is that number.

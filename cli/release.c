@@ -37,7 +37,7 @@ static int main_release(struct cli_args *args, struct cli_common *common)
     if (rc == CLI_GO_ON)
         rc = cli_handle_check(args, words[0], words[0] ? words[1] : NULL);
     if (rc == CLI_GO_ON && words[2])
-        rc = cli_handle_too_much(args, words[2]);
+        rc = cli_handle_extra_word(args, words[2]);
     if (rc == CLI_GO_ON)
         rc = cli_common_begin(common);
     return rc == CLI_GO_ON ? release(common, words) : rc;

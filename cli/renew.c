@@ -1,10 +1,12 @@
 /* `holdfast renew`: a lock that `holdfast acquire` took is held for longer. */
+#include <stdio.h>
 #include <string.h>
 
 #include "cli/common.h"
 #include "cli/handle.h"
 #include "cli/report.h"
 #include "lock/by_owner.h"
+#include "net/loop/clock.h"
 
 struct renew {
     const struct cli_common *common;
@@ -15,6 +17,25 @@ struct renew {
 
 /* ---- asking ---- */
 
+/* A pipe that is full may hold up what is printed. */
+static int tell(const struct renew *r, const struct cli_handle *h,
+                int64_t safe_ms)
+{
+    int64_t until_ms = hf_clock_ms() + safe_ms;
+    int64_t told_ms = cli_handle_safe_at_end(safe_ms);
+    int rc;
+
+    if (told_ms <= 0)
+        return cli_fail("the answer took longer than the lease: the lock may be "
+                        "free again; give a longer --lease");
+    rc = cli_handle_report(h, r->common, "renewed", true, told_ms);
+    (void)fflush(stdout); /* main looks */
+    if (rc == CLI_OK && until_ms - hf_clock_ms() < told_ms)
+        rc = cli_fail("standard output took so long that what was printed is not "
+                      "true any more; renew again");
+    return rc;
+}
+
 static int renew_of(const struct renew *r, struct cli_handle *h)
 {
     struct hf_error err = {0};
@@ -22,12 +43,11 @@ static int renew_of(const struct renew *r, struct cli_handle *h)
     hf_status status = hf_renew_by_owner(h->lock, h->owner, strlen(h->owner),
                                          r->lease_ms, &safe_ms, &err);
 
-    if (status < 0 && status != HF_NOT_OWNER)
-        return cli_handle_fail(h, status, &err);
-    if (status == HF_OK && safe_ms <= 0)
-        return cli_fail("the answer came so late that the lease may have ended "
-                        "again; renew with a longer one");
-    return cli_handle_report(h, r->common, "renewed", status == HF_OK, safe_ms);
+    if (status == HF_OK)
+        return tell(r, h, safe_ms);
+    return status == HF_NOT_OWNER
+               ? cli_handle_report(h, r->common, "renewed", false, 0)
+               : cli_handle_fail(h, status, &err);
 }
 
 static int renew(const struct renew *r)
@@ -59,7 +79,7 @@ static int take_option(void *ctx, const struct cli_args *args, int id,
         return cli_take_duration(args, "--lease", value, CLI_LEASE_LEAST_MS,
                                  &r->lease_ms);
     if (r->handle)
-        return cli_handle_too_much(args, value);
+        return cli_handle_extra_word(args, value);
     *(r->name ? &r->handle : &r->name) = value;
     return CLI_GO_ON;
 }
@@ -94,7 +114,7 @@ const struct cli_command cli_renew_command = {
         "The lock stays held for DURATION from now on, if it is still held by the\n"
         "HANDLE that 'holdfast acquire' printed; one that is held for longer\n"
         "already is left as it is. Prints SAFE_MS: work under it for so many\n"
-        "milliseconds from now at most. If it is not held by that any more,\n"
+        "milliseconds from its end at most. If it is not held by that any more,\n"
         "nothing is changed, and the work since may not have been protected.\n"
         "Exit code: 0 renewed, 122 it is not held by that any more, 125\n"
         "trouble: it may still be held; ask again.\n"

@@ -120,8 +120,8 @@ static bool can_release(const struct hf_lock_info *info)
 static int refuse(const struct unlock *u, const struct hf_lock_info *info)
 {
     if (info->kind == HF_KIND_PERMIT)
-        return cli_fail("%s is a semaphore: only its holder gives a permit "
-                        "back, or the end of its lease; nothing is changed",
+        return cli_fail("%s is a semaphore: a permit ends when its holder gives it "
+                        "back, or with its lease; nothing is changed",
                         u->quoted);
     if (is_foreign(info))
         return cli_fail("%s is a string without a TTL, which may be no lock; "

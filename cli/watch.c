@@ -23,7 +23,7 @@
 
 struct watched {
     const char *name;
-    struct cli_look look;       /* the last one that was answered */
+    struct cli_snapshot look;       /* the last one that was answered */
     bool is_unknown;            /* no look was answered since */
 };
 
@@ -151,7 +151,7 @@ static void print_event(const struct watch *watch, const struct watched *w,
         print_text(w, event, info);
 }
 
-/* Until it can be looked at again. */
+/* Printed once; the next line is that of the next answer. */
 static void print_unknown(const struct watch *watch, const struct watched *w,
                           const char *reason)
 {
@@ -166,7 +166,7 @@ static void print_unknown(const struct watch *watch, const struct watched *w,
 /* ---- a look ---- */
 
 static void compare(const struct watch *watch, struct watched *w,
-                    const struct cli_look *now)
+                    const struct cli_snapshot *now)
 {
     enum cli_watch_event events[CLI_WATCH_EVENTS_MAX];
     size_t count = cli_watch_compare(events, &w->look, now);
@@ -174,7 +174,7 @@ static void compare(const struct watch *watch, struct watched *w,
     for (size_t i = 0; i < count; i++)
         print_event(watch, w, events[i],
                     cli_watch_is_past(events[i]) ? &w->look.info : &now->info);
-    if (w->is_unknown && count == 0) /* or nobody would know that it is known */
+    if (w->is_unknown && count == 0) /* "unknown" is outdated: how it stands */
         print_event(watch, w, now->info.is_locked ? CLI_WATCH_HELD
                                                   : CLI_WATCH_FREE, &now->info);
     w->look = *now;
@@ -182,13 +182,13 @@ static void compare(const struct watch *watch, struct watched *w,
 }
 
 static hf_status look(const struct watch *watch, const char *name,
-                      struct cli_look *out, struct hf_error *err)
+                      struct cli_snapshot *out, struct hf_error *err)
 {
     struct hf_lock *lock = NULL;
     hf_status rc =
         hf_lock_new(&lock, watch->client, name, strlen(name), err);
 
-    *out = (struct cli_look){.asked_ms = hf_clock_ms()};
+    *out = (struct cli_snapshot){.asked_ms = hf_clock_ms()};
     if (rc == HF_OK)
         rc = cli_look(&lock, watch->client, name, &out->info, err);
     out->answered_ms = hf_clock_ms();
@@ -211,7 +211,7 @@ static void look_at_all(struct watch *watch)
 
     for (size_t i = 0; i < watch->count; i++) {
         struct watched *w = &watch->locks[i];
-        struct cli_look now;
+        struct cli_snapshot now;
 
         if (is_away(watch, rc))
             hf_error_set(&err, rc, "the server cannot be reached");
@@ -227,7 +227,7 @@ static void look_at_all(struct watch *watch)
 
 /* ---- again and again ---- */
 
-/* False: who read what is printed has gone. */
+/* False: the reader of standard output has gone. */
 static bool rest_until(int64_t ms)
 {
     struct pollfd out = {.fd = STDOUT_FILENO}; /* errors alone */
@@ -239,20 +239,20 @@ static bool rest_until(int64_t ms)
     return true;
 }
 
-/* As a write to it would; returns only where SIGPIPE is ignored. */
+/* As a write to a closed pipe ends it; returns only where SIGPIPE is ignored. */
 static int end_unread(void)
 {
     (void)raise(SIGPIPE);
     return cli_fail("nobody reads standard output any more");
 }
 
-/* No disk is full, nor has a reader gone where SIGPIPE is ignored. */
+/* False: a disk is full, or the reader has gone and SIGPIPE is ignored. */
 static bool can_write(void)
 {
     return fflush(stdout) == 0 && !ferror(stdout);
 }
 
-/* However long a look takes, the server rests between two. */
+/* The rest comes after the answers, however slow they are. */
 static int follow(struct watch *watch)
 {
     int64_t end_ms = hf_clock_ms() + watch->for_ms;

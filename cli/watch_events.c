@@ -30,22 +30,28 @@ bool cli_watch_is_past(enum cli_watch_event event)
 
 /* ---- when the lease ends ---- */
 
-static bool has_end(const struct cli_look *look)
+static bool has_end(const struct cli_snapshot *look)
 {
     return look->info.ttl_ms >= 0;
 }
 
-static int64_t earliest_end(const struct cli_look *look)
+/* Bounded: a TTL may be any number, and is added to a clock. */
+static int64_t ttl_ms(const struct cli_snapshot *look)
 {
-    return look->asked_ms + look->info.ttl_ms - ROUNDING_MS;
+    return look->info.ttl_ms < HF_SPAN_MAX_MS ? look->info.ttl_ms : HF_SPAN_MAX_MS;
 }
 
-static int64_t latest_end(const struct cli_look *look)
+static int64_t earliest_end(const struct cli_snapshot *look)
 {
-    return look->answered_ms + look->info.ttl_ms + ROUNDING_MS;
+    return look->asked_ms + ttl_ms(look) - ROUNDING_MS;
 }
 
-static bool ends_later(const struct cli_look *a, const struct cli_look *b)
+static int64_t latest_end(const struct cli_snapshot *look)
+{
+    return look->answered_ms + ttl_ms(look) + ROUNDING_MS;
+}
+
+static bool ends_later(const struct cli_snapshot *a, const struct cli_snapshot *b)
 {
     return has_end(b) &&
            (!has_end(a) || earliest_end(a) > latest_end(b));
@@ -78,8 +84,8 @@ static bool is_same_hold(const struct hf_lock_info *a,
 }
 
 /* How the hold that was seen before has ended. */
-static enum cli_watch_event how_ended(const struct cli_look *before,
-                                      const struct cli_look *now)
+static enum cli_watch_event how_ended(const struct cli_snapshot *before,
+                                      const struct cli_snapshot *now)
 {
     return has_end(before) && now->answered_ms >= earliest_end(before)
                ? CLI_WATCH_EXPIRED
@@ -87,8 +93,8 @@ static enum cli_watch_event how_ended(const struct cli_look *before,
 }
 
 static size_t change_of_lease(enum cli_watch_event *out,
-                              const struct cli_look *before,
-                              const struct cli_look *now)
+                              const struct cli_snapshot *before,
+                              const struct cli_snapshot *now)
 {
     if (ends_later(now, before))
         *out = CLI_WATCH_RENEWED;
@@ -100,8 +106,8 @@ static size_t change_of_lease(enum cli_watch_event *out,
 }
 
 static size_t change_of_hold(enum cli_watch_event *out,
-                             const struct cli_look *before,
-                             const struct cli_look *now)
+                             const struct cli_snapshot *before,
+                             const struct cli_snapshot *now)
 {
     const struct hf_lock_info *a = &before->info, *b = &now->info;
 
@@ -116,8 +122,8 @@ static size_t change_of_hold(enum cli_watch_event *out,
 }
 
 size_t cli_watch_compare(enum cli_watch_event out[CLI_WATCH_EVENTS_MAX],
-                         const struct cli_look *before,
-                         const struct cli_look *now)
+                         const struct cli_snapshot *before,
+                         const struct cli_snapshot *now)
 {
     size_t count = 0;
 

@@ -5,7 +5,7 @@
 #include "lock/lock.h"
 
 /* What was seen, and when on our clock: the server looked in between. */
-struct cli_look {
+struct cli_snapshot {
     bool is_first;              /* nobody looked before: asked_ms, .. are unset */
     int64_t asked_ms, answered_ms;
     struct hf_lock_info info;
@@ -26,15 +26,15 @@ enum cli_watch_event {
 };
 
 /* cli_watch_word    - "released": it never changes.
- * cli_watch_is_past - is it an event of the hold that was seen before?
- * cli_watch_compare - puts what happened from `before` (is_first: at first) to `now`
- *                     into `out`, in its order. Returns how many. What began and
- *                     ended in between was not seen. */
+ * cli_watch_is_past - is the event of the hold that was seen before?
+ * cli_watch_compare - writes the events between two snapshots to `out`, in their
+ *                     order, and returns how many. A hold that began and ended in
+ *                     between was not seen. */
 #define CLI_WATCH_EVENTS_MAX 2
 const char *cli_watch_word(enum cli_watch_event event);
 bool cli_watch_is_past(enum cli_watch_event event);
 size_t cli_watch_compare(enum cli_watch_event out[CLI_WATCH_EVENTS_MAX],
-                         const struct cli_look *before,
-                         const struct cli_look *now);
+                         const struct cli_snapshot *before,
+                         const struct cli_snapshot *now);
 
 #endif

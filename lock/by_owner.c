@@ -1,5 +1,6 @@
-/* What is done to a hold by its owner's text: its process may be gone. No hold of
- * this client is touched; one is made for the texts of the question alone. */
+/* Renews and releases a hold by its owner's text; the process that took it may be
+ * gone. The client's own holds are not touched: a temporary one carries the owner's
+ * text and key for one call. */
 #include "lock/by_owner.h"
 
 #include <string.h>
@@ -14,7 +15,7 @@
 
 /* ---- the question ---- */
 
-static bool begin(struct hf_op *op)
+static bool make_hold(struct hf_op *op)
 {
     struct hf_hold *hold = op->hold = hf_hold_new(op);
 
@@ -28,22 +29,16 @@ static bool begin(struct hf_op *op)
     return true;
 }
 
-static void end(struct hf_op *op, hf_status status)
-{
-    hf_hold_free(op->hold);
-    op->hold = NULL;
-    hf_op_finish(op, status);
-}
-
 /* ---- renew ---- */
 
-/* As of a hold of ours: our clock began before the server's. */
-static int64_t safe_ms(const struct hf_op *op)
+/* Counted from when it was asked, as for our own holds: the server's TTL began
+ * later. */
+static int64_t left_ms(const struct hf_op *op)
 {
     int64_t ttl_ms = op->answer.number;
 
-    if (ttl_ms < 0)
-        return HF_SPAN_MAX_MS; /* it has no TTL */
+    if (ttl_ms < 0 || ttl_ms > HF_SPAN_MAX_MS)
+        return HF_SPAN_MAX_MS; /* no TTL, or longer than anybody may ask for */
     return op->call.sending.sent_ms + ttl_ms - hf_claims_drift_ms(ttl_ms) -
            hf_loop_now(op->client->loop);
 }
@@ -59,8 +54,8 @@ static hf_status read_answer(struct hf_op *op, struct hf_resp_value reply)
 static void end_renewal(struct hf_op *op, hf_status status)
 {
     if (status == HF_OK && op->value)
-        *op->value = safe_ms(op);
-    end(op, status);
+        *op->value = left_ms(op);
+    hf_op_finish_question(op, status);
 }
 
 static void on_renewed(struct hf_call *call, hf_status status,
@@ -71,7 +66,8 @@ static void on_renewed(struct hf_call *call, hf_status status,
     end_renewal(op, status == HF_OK ? read_answer(op, reply) : status);
 }
 
-/* No process renews it again: what a failover lost would stay lost. */
+/* Yes: nobody renews this hold again, so a failover that loses the new lease loses
+ * it for good. */
 static bool is_renewed(struct hf_call *call, struct hf_resp_value reply)
 {
     struct hf_op *op = HF_OWNER_OF(call, struct hf_op, call);
@@ -88,33 +84,34 @@ static void on_acknowledged(struct hf_call *call, hf_status status)
 static void renew(struct hf_op *op)
 {
     op->lease_ms = op->options.lease_ms;
-    if (!begin(op))
+    if (!make_hold(op))
         return;
     hf_op_want_replicas(op, is_renewed, on_acknowledged);
     hf_op_call(op, STEP_EXTEND, hf_hold_text(op->hold), hf_op_deadline(op),
                on_renewed);
 }
 
-static const struct hf_verb verb_renew = {.start = renew, .cancel = end};
+static const struct hf_verb verb_renew = {.start = renew, .cancel = hf_op_finish_question};
 
 /* ---- release ----
  *
- * A forced release of that holder is one, and leaves locks of other kinds alone.
- * Not of a read-write lock: there it is for all who hold it. Its own scripts look
- * at the mode, and give up the holds of one owner. */
+ * Most kinds: a forced release that names the holder. It refuses locks of other
+ * kinds. A read-write lock is different: a forced release frees every holder, or
+ * refuses if several read. So the kind's own release script is run, which gives up
+ * the holds of one owner. */
 
 static void release(struct hf_op *op)
 {
-    if (begin(op))
+    if (make_hold(op))
         hf_verb_force.start(op);
 }
 
-static const struct hf_verb verb_release = {.start = release, .cancel = end};
+static const struct hf_verb verb_release = {.start = release, .cancel = hf_op_finish_question};
 
 /* ---- what is asked ---- */
 
 /* The sides of a read-write lock have fields of their own. */
-static bool is_written_so(const struct hf_kind *kind, const char *owner,
+static bool has_owner_form(const struct hf_kind *kind, const char *owner,
                           size_t len)
 {
     if (!owner || len < 1 || len >= HF_OWNER_TEXT_MAX)
@@ -125,7 +122,7 @@ static bool is_written_so(const struct hf_kind *kind, const char *owner,
            (!kind->other || hf_owner_ends_in(owner, len, kind->owner_suffix));
 }
 
-static bool is_ours(const struct hf_client *client, const char *owner,
+static bool is_of_this_client(const struct hf_client *client, const char *owner,
                     size_t len)
 {
     return len > UUID_LEN && memcmp(owner, client->uuid, UUID_LEN) == 0;
@@ -151,12 +148,12 @@ static hf_status check_owner(const struct hf_lock *lock, const char *owner,
 
     (void)hf_error_quote(quoted, sizeof quoted, owner ? owner : "",
                          owner ? len : 0);
-    if (!is_written_so(lock->kind, owner, len))
+    if (!has_owner_form(lock->kind, owner, len))
         return refuse_owner(lock->kind, quoted, err);
-    if (is_ours(lock->client, owner, len))
+    if (is_of_this_client(lock->client, owner, len))
         return hf_error_set(err, HF_E_INVAL,
-                            "'%s' is an owner of this very client: its own "
-                            "calls renew and release it", quoted);
+                            "'%s' is an owner of this client, which renews it "
+                            "itself: use hf_lock_release", quoted);
     return HF_OK;
 }
 
@@ -179,11 +176,11 @@ static hf_status check_renewal(const struct hf_lock *lock, const char *owner,
 
 static struct hf_ask to_renew(const char *owner, size_t len,
                               const struct hf_acquire_options *options,
-                              int64_t *out)
+                              int64_t *safe_ms)
 {
     return (struct hf_ask){.verb = &verb_renew,
                            .options = options,
-                           .value = out,
+                           .value = safe_ms,
                            .holder = owner,
                            .holder_len = len};
 }
@@ -197,22 +194,22 @@ static struct hf_ask to_release(const char *owner, size_t len)
 /* ---- the public calls ---- */
 
 hf_status hf_renew_by_owner(struct hf_lock *lock, const char *owner, size_t len,
-                            int64_t lease_ms, int64_t *out,
+                            int64_t lease_ms, int64_t *safe_ms,
                             struct hf_error *err)
 {
     struct hf_acquire_options options = {.lease_ms = lease_ms};
-    struct hf_ask ask = to_renew(owner, len, &options, out);
+    struct hf_ask ask = to_renew(owner, len, &options, safe_ms);
     hf_status rc = check_renewal(lock, owner, len, lease_ms, err);
 
     return rc < 0 ? rc : hf_ask_run(lock, &ask, err);
 }
 
 hf_status hf_renew_by_owner_async(struct hf_lock *lock, const char *owner,
-                                  size_t len, int64_t lease_ms, int64_t *out,
+                                  size_t len, int64_t lease_ms, int64_t *safe_ms,
                                   hf_done *done, void *ctx)
 {
     struct hf_acquire_options options = {.lease_ms = lease_ms};
-    struct hf_ask ask = to_renew(owner, len, &options, out);
+    struct hf_ask ask = to_renew(owner, len, &options, safe_ms);
     hf_status rc = check_renewal(lock, owner, len, lease_ms, NULL);
 
     return rc < 0 ? rc : hf_ask_post(lock, &ask, done, ctx);

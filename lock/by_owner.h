@@ -21,19 +21,21 @@
  *
  * Both return
  *         HF_OK          done
- *         HF_NOT_OWNER   that owner does not hold it (any more): nothing is done.
- *                        A permit whose lease is over is its owner's until somebody
+ *         HF_NOT_OWNER   that owner does not hold it (any more), or not by this kind
+ *                        of lock: nothing is changed. A permit whose lease is over is its owner's until somebody
  *                        asks for one, and may be renewed and released until then
  *         HF_E_INVAL     no owner of this kind is written so; it is one of this
  *                        client's own, which renews and releases it itself; or the
  *                        lease
- *         HF_E_SERVER    the server refused; or another kind of lock, or something
- *                        else, has the name, and is left alone
+ *         HF_E_SERVER    the server refused; or another kind of lock (if not
+ *                        HF_NOT_OWNER), or something else, has the name, and is
+ *                        left alone
  *         HF_E_CONNECT, HF_E_TLS, HF_E_AUTH, HF_E_PROTOCOL, HF_E_NOREPLY
  *                        no answer within the request timeout: it may have been
- *                        done, and may be done yet. Ask again: both may be asked any
- *                        number of times; but an owner of Redisson's is a thread,
- *                        not one hold: what that took since is released, too
+ *                        done, and may be done yet. Ask again: both calls may be
+ *                        repeated. But an owner of Redisson's is a thread, not one
+ *                        hold: a repeated release also frees what that thread has
+ *                        taken since
  *         HF_UNREPLICATED  (renew) done, but too few replicas have confirmed it
  *                        (connect.h: replicas): behind a failover the lease before
  *                        it may count
@@ -49,12 +51,12 @@
 extern "C" {
 #endif
 
-/* hf_renew_by_owner - the hold lasts for lease_ms (1 to HF_SPAN_MAX_MS) from now on;
- *   one that would last longer is left as it is, so a renewal that is late shortens
- *   nothing. *safe_ms, which may be NULL, is set with HF_OK: for how long it is
- *   certain to last from now, as in hf_lock_safe_ms; HF_SPAN_MAX_MS if it has no TTL;
- *   <= 0: the answer came too late, ask again.
- *   All acquisitions of the owner get it. Source: WIRE 6, 12.6, 16. */
+/* hf_renew_by_owner - the hold lasts for lease_ms (1 to HF_SPAN_MAX_MS) from now on,
+ *   with all acquisitions of its owner. A longer lease is kept, so a renewal that is
+ *   late shortens nothing. *safe_ms, which may be NULL, is set with HF_OK only: how
+ *   long the hold is certain to last from now, as hf_lock_safe_ms; HF_SPAN_MAX_MS: it
+ *   has no TTL, or one longer than that; <= 0: the answer came too late, ask again.
+ *   Source: WIRE 6, 12.6, 16. */
 HF_API hf_status hf_renew_by_owner(struct hf_lock *lock, const char *owner,
                                    size_t len, int64_t lease_ms,
                                    int64_t *safe_ms, struct hf_error *err)
@@ -70,7 +72,7 @@ HF_API hf_status hf_release_by_owner(struct hf_lock *lock, const char *owner,
 /* hf_renew_by_owner_async, hf_release_by_owner_async - as the call of the same name,
  *   without blocking: `done` is called once, with the status that the blocking call
  *   would return, unless the function itself returns a failure; then nothing was
- *   done. safe_ms must live until then, and counts from when `done` is due. */
+ *   done. *safe_ms must stay valid until then, and counts from that moment. */
 HF_API hf_status hf_renew_by_owner_async(struct hf_lock *lock,
                                          const char *owner, size_t len,
                                          int64_t lease_ms, int64_t *safe_ms,

@@ -2,8 +2,8 @@
  * where that is safe, until the deadline. Private to lock/.
  *
  * Every script of ours may run any number of times, so an unknown outcome is
- * made known by asking again (design 4). But for a forced release that names no
- * holder: asked again, it could free the next one (must_not_repeat). */
+ * made known by asking again (design 4). The exception is a forced release without
+ * a holder: repeated, it could free the next one (must_not_repeat). */
 #ifndef HF_CALL_H
 #define HF_CALL_H
 

@@ -117,20 +117,6 @@ void hf_count_forget(struct hf_op *asked)
 
 /* ---- asking ---- */
 
-/* One that is released twice would be two. */
-static void free_question(struct hf_op *op)
-{
-    if (op->hold)
-        hf_hold_free(op->hold);
-    op->hold = NULL;
-}
-
-static void end(struct hf_op *op, hf_status status)
-{
-    free_question(op);
-    hf_op_finish(op, status);
-}
-
 typedef void answered(struct hf_call *call, hf_status status,
                       struct hf_resp_value reply);
 
@@ -146,7 +132,7 @@ static bool begin(struct hf_op *op)
     op->lease_ms = ANSWER_KEPT_MS;
     if ((op->hold = hf_hold_new(op)))
         return true;
-    end(op, HF_E_NOMEM);
+    hf_op_finish_question(op, HF_E_NOMEM);
     return false;
 }
 
@@ -230,7 +216,7 @@ static void on_added(struct hf_call *call, hf_status status,
     } else if (call->may_have_run || call->is_passing) {
         repeat(op);
     }
-    end(op, status);
+    hf_op_finish_question(op, status);
 }
 
 static void on_known(struct hf_call *call, hf_status status,
@@ -248,7 +234,7 @@ static void add(struct hf_op *op)
     change(op, STEP_ADD, on_added, on_known);
 }
 
-const struct hf_verb hf_verb_add = {.start = add, .cancel = end};
+const struct hf_verb hf_verb_add = {.start = add, .cancel = hf_op_finish_question};
 
 /* ---- setting ---- */
 
@@ -263,7 +249,7 @@ static void on_set(struct hf_call *call, hf_status status,
         wake(op);
         hf_count_forget(op);
     }
-    end(op, status);
+    hf_op_finish_question(op, status);
 }
 
 static void on_known_to_set(struct hf_call *call, hf_status status,
@@ -280,7 +266,7 @@ static void set(struct hf_op *op)
     change(op, STEP_SET, on_set, on_known_to_set);
 }
 
-const struct hf_verb hf_verb_set = {.start = set, .cancel = end};
+const struct hf_verb hf_verb_set = {.start = set, .cancel = hf_op_finish_question};
 
 /* ---- reading ---- */
 
@@ -291,7 +277,7 @@ static void on_read(struct hf_call *call, hf_status status,
 
     if (status == HF_OK && !hf_reply_integer(reply, 1, op->value))
         status = hf_op_odd_reply(op);
-    end(op, status);
+    hf_op_finish_question(op, status);
 }
 
 static void read_count(struct hf_op *op)
@@ -300,4 +286,4 @@ static void read_count(struct hf_op *op)
         ask(op, STEP_READ, hf_op_deadline(op), on_read);
 }
 
-const struct hf_verb hf_verb_read = {.start = read_count, .cancel = end};
+const struct hf_verb hf_verb_read = {.start = read_count, .cancel = hf_op_finish_question};

@@ -1,5 +1,6 @@
 /* Leader election: a candidate is an owner of a lock, who asks for it again and
- * again. Of the lock it uses what lock.h tells everybody.
+ * again by the public calls of lock.h. Its last release is a private one, which needs
+ * neither memory nor room, and no open client.
  *
  * ELECT-1  At most one call is under way: the acquire, or the release of a hold
  *          that was lost. Its answer, a loss and the end of a pause come one
@@ -247,19 +248,19 @@ static void free_election(struct hf_election *e)
     hf_mem_free(client->mem, e, sizeof *e);
 }
 
-static bool has_hold(const struct hf_hold *hold, const void *election)
+static bool is_hold_of(const struct hf_hold *hold, const void *election)
 {
     return hold->on_lost == on_lost && hold->ctx == election;
 }
 
-/* What could not be released has nobody to tell any more. */
+/* The election is freed next: a hold that could not be released must not call it. */
 static void silence(const struct hf_election *e)
 {
     struct hf_loop *loop = e->lock->client->loop;
 
     hf_loop_lock(loop);
     hf_loop_finish_tasks(loop);
-    hf_hold_silence(e->lock, has_hold, e);
+    hf_hold_silence(e->lock, is_hold_of, e);
     hf_loop_unlock(loop);
 }
 

@@ -103,8 +103,11 @@ void hf_hold_silence(struct hf_lock *lock,
 
 void hf_hold_free(struct hf_hold *hold)
 {
-    struct hf_client *client = hold->lock->client;
+    struct hf_client *client;
 
+    if (!hold)
+        return;
+    client = hold->lock->client;
     hf_hold_settle(hold);
     hf_loop_disarm(client->loop, &hold->timer);
     hf_loop_unpost(client->loop, &hold->lost_task);
@@ -241,8 +244,9 @@ static void on_time(struct hf_timer *timer)
 
 /* ---- telling ---- */
 
-/* It has been held as long as allowed, and its owner was told. Not a member: the
- * thread of another one may still be telling. The release ends it, or its TTL. */
+/* It was held as long as allowed, and its owner was told: it is released. Not a
+ * member of a multi-lock or quorum: the thread of another client may be in on_lost
+ * yet. That hold ends with the release, or by its TTL. */
 static void let_go(const struct hf_hold *hold)
 {
     if (hold->lease.reason == HF_LOST_MAX_HOLD && !hold->is_member)

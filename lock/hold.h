@@ -5,12 +5,14 @@
 #include "lock/records.h"
 
 /* hf_hold_new    - for the first acquire that `op` asks: its field and its key,
- *                  no lease yet. NULL: no memory.
+ *                  no lease yet. NULL: no memory. (by_owner.c writes another
+ *                  owner's over them.)
  * hf_hold_free   - forgets it; takes it out of whatever it is in, but for
- *                  client->holds. Its memory lasts until its batch ends.
+ *                  client->holds. Its memory lasts until its batch ends. Takes
+ *                  NULL.
  * hf_hold_settle - its multi-lock has all members: it is open no more.
- * hf_hold_silence - holds of `whose` that a closed client has still: they have
- *                  nobody to tell.
+ * hf_hold_silence - the holds of `whose` call nobody any more: what they would
+ *                  call is freed next.
  * hf_hold_rearm  - its lease has changed: its timer fires when that is due.
  * hf_hold_tell_lost    - it is lost: no renewal follows, and on_lost is posted,
  *                  or the loss is logged.

@@ -62,14 +62,14 @@ HF_API void hf_multi_free(struct hf_multi *multi);
  *             each is tried once. lease_ms and max_hold_ms are each member's,
  *             and count from its own grant; with a lease_ms, at least half of
  *             it is left when this returns. The cancel must be of the client
- *             that all members have. on_wait and on_renewed are told of each
- *             member. on_lost is told once, with the first member that is lost;
- *             if clients have threads of their own, perhaps before `done` is
- *             called. The others are renewed until they are released. After
- *             max_hold_ms none is: each ends with the release, or by its TTL. Of a
- *             member that the owner held before by itself it is told as it asked
- *             there. A member that the owner takes once more by itself, and keeps
- *             when it has released the multi-lock, is told of no loss from then on
+ *             that all members have. on_wait and on_renewed are called for each
+ *             member. on_lost is called once, with the first member that is lost;
+ *             if clients have threads, perhaps before `done`. The other members
+ *             are renewed until they are released. After max_hold_ms no member
+ *             is renewed: each ends with the release, or by its TTL. A member
+ *             that the owner already held by itself calls the on_lost that was
+ *             given there. A member that the owner takes once more by itself, and
+ *             keeps when it has released the multi-lock, calls nobody then
  * Returns HF_OK         all are held; release as often as acquired
  *         HF_TIMEOUT    wait_ms is over, or a member was not to be had at once
  *         HF_E_INVAL    the options; keep_unreplicated; a cancel of another

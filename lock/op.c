@@ -4,6 +4,7 @@
 #include "lock/args.h"
 #include "lock/line.h"
 #include "lock/notice.h"
+#include "lock/hold.h"
 #include "lock/op.h"
 #include "lock/table.h"
 #include "net/base/error.h"
@@ -176,6 +177,13 @@ void hf_op_finish(struct hf_op *op, hf_status status)
     }
 }
 
+void hf_op_finish_question(struct hf_op *op, hf_status status)
+{
+    hf_hold_free(op->hold);
+    op->hold = NULL;
+    hf_op_finish(op, status);
+}
+
 bool hf_op_cancel(struct hf_op *op, hf_status status)
 {
     bool may_have_run;
@@ -265,8 +273,8 @@ hf_status hf_op_odd_reply(struct hf_op *op)
 {
     op->call.may_have_run = true;
     return hf_error_set(op->error, HF_E_PROTOCOL,
-                        "%s: an answer of another shape; has another "
-                        "program changed the lock's keys?",
+                        "%s: the reply is not of the form that the script "
+                        "gives; has another program changed the lock's keys?",
                         hf_router_address(op->client->router));
 }
 

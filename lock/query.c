@@ -2,7 +2,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "lock/hold.h"
 #include "lock/line.h"
 #include "lock/op.h"
 #include "lock/query.h"
@@ -139,10 +138,7 @@ static void on_inspected(struct hf_call *call, hf_status status,
     struct hf_op *op = HF_OWNER_OF(call, struct hf_op, call);
 
     if (status == HF_OK && !read_info(op, reply))
-        status = hf_error_set(op->error, HF_E_PROTOCOL,
-                              "%s: an answer of another shape; has another "
-                              "program changed the lock's keys?",
-                              hf_router_address(op->client->router));
+        status = hf_op_odd_reply(op);
     else if (status == HF_OK && op->info->is_locked &&
              op->info->kind == HF_KIND_NONE)
         status = hf_info_refuse(op->error, op->lock, op->info);
@@ -200,17 +196,8 @@ static hf_status outcome(struct hf_op *op)
     if (!op->call.is_repeated)
         return HF_NOT_OWNER;
     return hf_error_set(op->error, HF_E_NOREPLY,
-                        "asked twice, and that owner does not hold it: it may "
-                        "have been released by the first");
-}
-
-/* The hold of one question: by_owner.c. */
-static void end(struct hf_op *op, hf_status status)
-{
-    if (op->hold)
-        hf_hold_free(op->hold);
-    op->hold = NULL;
-    hf_op_finish(op, status);
+                        "the first request was not answered; at the second, that "
+                        "owner does not hold it: the first may have released it");
 }
 
 static void on_forced(struct hf_call *call, hf_status status,
@@ -228,7 +215,7 @@ static void on_forced(struct hf_call *call, hf_status status,
     hf_wake_source(op);
     if (status == HF_OK)
         status = is_read ? outcome(op) : hf_op_odd_reply(op);
-    end(op, status);
+    hf_op_finish_question(op, status); /* by_owner.c has made a hold for it */
 }
 
 static void force(struct hf_op *op, int64_t deadline_ms)
@@ -249,7 +236,7 @@ static void on_acquainted(struct hf_call *call, hf_status status,
 
     (void)reply;
     if (status < 0)
-        end(op, status);
+        hf_op_finish_question(op, status);
     else
         force(op, call->deadline_ms);
 }
@@ -266,4 +253,4 @@ static void force_when_known(struct hf_op *op)
 }
 
 const struct hf_verb hf_verb_force = {.start = force_when_known,
-                                      .cancel = end};
+                                      .cancel = hf_op_finish_question};

@@ -69,10 +69,10 @@ HF_API void hf_quorum_free(struct hf_quorum *quorum);
  *             call waits for the first member that answers, holding none.
  *             lease_ms and max_hold_ms are each member's; with a lease_ms, at
  *             least half of it is left when this returns. cancel must be NULL:
- *             hf_quorum_cancel. on_wait and on_renewed are told of each member.
- *             on_lost is told once, when it is no more held on most members,
- *             with the member that broke it; if clients have threads of their
- *             own, perhaps before `done` is called. After max_hold_ms, each member
+ *             hf_quorum_cancel. on_wait and on_renewed are called for each
+ *             member. on_lost is called once, when fewer than most members are
+ *             held, with the member that broke it; if clients have threads,
+ *             perhaps before `done`. After max_hold_ms no member is renewed: each
  *             ends with the release, or by its TTL. The owner may not hold a
  *             member by itself
  * Returns HF_OK         most are held, and certain to be ours

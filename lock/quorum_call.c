@@ -26,8 +26,8 @@ static struct hf_lock *lock_of(const struct hf_quorum_seat *seat)
     return seat->hold->quorum->members[seat->member];
 }
 
-/* Of max_hold_ms: a member that is asked again later does not make the hold
- * longer. */
+/* All of max_hold_ms before the hold is counted; then what is left of it, so that a
+ * member that is asked again does not make the hold longer. */
 static int64_t left_to_hold(const struct hf_quorum_hold *hold)
 {
     if (hold->turn.phase != QUORUM_HELD)
@@ -234,7 +234,8 @@ static void go_on_and_tell(struct hf_quorum_hold *hold)
 
 /* ---- what is heard ---- */
 
-/* A loss is told before all others, and so before the grant itself. [mutex] */
+/* Losses are told before other callbacks, so a grant may be heard after its own
+ * loss. [mutex] */
 static bool was_lost_before(const struct hf_quorum_seat *seat, hf_status status)
 {
     return status == HF_OK &&
@@ -294,8 +295,7 @@ static bool is_waiting(const struct hf_quorum_hold *hold)
     return hold->turn.is_called && !hold->is_release;
 }
 
-/* The call, or the hold, may have ended since the callback began: the record is
- * then free, or another owner's. Owner 0: whoever waits. */
+/* By now the record may be free, or another owner's. Owner 0: any call that waits. */
 static struct hf_acquire_options wanted_of(struct hf_quorum_hold *hold,
                                            int64_t owner)
 {

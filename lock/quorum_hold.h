@@ -59,8 +59,8 @@ struct hf_quorum_hold *hf_quorum_find_hold(const struct hf_quorum *quorum,
                                            int64_t owner);
 struct hf_quorum_hold *hf_quorum_add_hold(struct hf_quorum *quorum);
 
-/* hf_quorum_most_safe_ms - for how long most are certain to be ours, of the members
- *   that have a vote; INT64_MIN: fewer have one. [mutex]
+/* hf_quorum_most_safe_ms - how long a majority of the members is certain to be held;
+ *   only members with a vote count. INT64_MIN: no majority has one. [mutex]
  * hf_quorum_forked - this is a child of the process that made it: the mutex may
  *   be held by a thread that is not here. */
 int64_t hf_quorum_most_safe_ms(const struct hf_quorum_hold *hold);

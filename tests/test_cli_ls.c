@@ -11,7 +11,7 @@
 #include "cli/ls/list.h"
 #include "cli/ls/ls_options.h"
 #include "cli/ls/permits.h"
-#include "cli/ls/text.h"
+#include "cli/ls/key_names.h"
 #include "tests/support/suite.h"
 
 static char text[1024];         /* what was written */
@@ -55,7 +55,7 @@ static int parse(const char *a, const char *b, const char *c)
 START_TEST(plain_call_lists_all_at_a_pace)
 {
     ck_assert_int_eq(parse(NULL, NULL, NULL), CLI_GO_ON);
-    ck_assert_ptr_null(options.wish.pattern);
+    ck_assert_ptr_null(options.filter.pattern);
     ck_assert_int_eq(options.time_ms, 0);
     ck_assert_int_eq(options.limit, 0);
     ck_assert_int_eq(options.rate, 50000);
@@ -71,7 +71,7 @@ END_TEST
 static const struct {
     const char *words[2];
     unsigned kinds, types;
-} wishes[] = {
+} filteres[] = {
     {{NULL}, OF_HASHES | BIT(HF_KIND_PERMIT), BIT(LS_HASH) | BIT(LS_ZSET)},
     {{"--kind=fair"}, BIT(HF_KIND_FAIR), BIT(LS_HASH)},
     {{"--kind=read", "--kind=write"}, BIT(HF_KIND_READ) | BIT(HF_KIND_WRITE),
@@ -85,10 +85,10 @@ static const struct {
 
 START_TEST(kinds_say_which_keys_are_looked_through)
 {
-    ck_assert_int_eq(parse(wishes[_i].words[0], wishes[_i].words[1], NULL),
+    ck_assert_int_eq(parse(filteres[_i].words[0], filteres[_i].words[1], NULL),
                      CLI_GO_ON);
-    ck_assert_uint_eq(options.kinds, wishes[_i].kinds);
-    ck_assert_uint_eq(options.wish.types, wishes[_i].types);
+    ck_assert_uint_eq(options.kinds, filteres[_i].kinds);
+    ck_assert_uint_eq(options.filter.types, filteres[_i].types);
 }
 END_TEST
 
@@ -101,9 +101,9 @@ START_TEST(each_option_is_taken)
     ck_assert_int_eq(options.rate, 9);
     ck_assert_int_eq(parse("--rate", "1000000000", "a*"), CLI_GO_ON);
     ck_assert_int_eq(options.rate, 1000000000);
-    ck_assert_str_eq(options.wish.pattern, "a*");
+    ck_assert_str_eq(options.filter.pattern, "a*");
     ck_assert_int_eq(parse("--", "--time", NULL), CLI_GO_ON);
-    ck_assert_str_eq(options.wish.pattern, "--time");
+    ck_assert_str_eq(options.filter.pattern, "--time");
 }
 END_TEST
 
@@ -447,7 +447,7 @@ static const struct {
 
 START_TEST(keys_beside_locks_are_known_by_their_names)
 {
-    ck_assert_int_eq(ls_text_is_ours(strings[_i].name,
+    ck_assert_int_eq(ls_key_is_auxiliary(strings[_i].name,
                                      strlen(strings[_i].name)),
                      strings[_i].is_ours);
 }
@@ -461,7 +461,7 @@ int main(void)
     tcase_add_test(c, plain_call_lists_all_at_a_pace);
     tcase_add_test(c, each_option_is_taken);
     tcase_add_loop_test(c, kinds_say_which_keys_are_looked_through, 0,
-                        ROWS(wishes));
+                        ROWS(filteres));
     tcase_add_loop_test(c, mistakes_are_told, 0, ROWS(mistakes));
     suite_add_tcase(s, c);
 

@@ -19,9 +19,9 @@ struct seen {
 
 static const struct seen is_free = {.asked_ms = 1000};
 
-static struct cli_look look_of(const struct seen *seen)
+static struct cli_snapshot look_of(const struct seen *seen)
 {
-    struct cli_look look = {.asked_ms = seen->asked_ms,
+    struct cli_snapshot look = {.asked_ms = seen->asked_ms,
                             .answered_ms = seen->asked_ms + seen->took_ms,
                             .info = {.ttl_ms = -2}};
 
@@ -38,8 +38,8 @@ static struct cli_look look_of(const struct seen *seen)
 }
 
 /* The words of all events, with a space between them. */
-static const char *happened(const struct cli_look *before,
-                            const struct cli_look *now)
+static const char *happened(const struct cli_snapshot *before,
+                            const struct cli_snapshot *now)
 {
     static char words[100];
     enum cli_watch_event events[CLI_WATCH_EVENTS_MAX];
@@ -103,8 +103,8 @@ static const struct {
 
 START_TEST(two_looks_tell_what_happened)
 {
-    struct cli_look before = look_of(&cases[_i].before);
-    struct cli_look now = look_of(&cases[_i].now);
+    struct cli_snapshot before = look_of(&cases[_i].before);
+    struct cli_snapshot now = look_of(&cases[_i].now);
 
     ck_assert_str_eq(happened(&before, &now), cases[_i].events);
 }
@@ -113,8 +113,8 @@ END_TEST
 START_TEST(the_first_look_tells_how_it_stands)
 {
     static const struct seen held = HELD(A, 1, 30000, 1000);
-    struct cli_look before = {.is_first = true};
-    struct cli_look now = look_of(&is_free);
+    struct cli_snapshot before = {.is_first = true};
+    struct cli_snapshot now = look_of(&is_free);
 
     ck_assert_str_eq(happened(&before, &now), "free");
     now = look_of(&held);
@@ -122,7 +122,7 @@ START_TEST(the_first_look_tells_how_it_stands)
 }
 END_TEST
 
-START_TEST(what_is_past_is_told_of_the_former_holder)
+START_TEST(released_and_expired_name_the_former_holder)
 {
     ck_assert(cli_watch_is_past(CLI_WATCH_RELEASED));
     ck_assert(cli_watch_is_past(CLI_WATCH_EXPIRED));
@@ -139,7 +139,7 @@ int main(void)
     tcase_add_loop_test(c, two_looks_tell_what_happened, 0,
                         (int)(sizeof cases / sizeof *cases));
     tcase_add_test(c, the_first_look_tells_how_it_stands);
-    tcase_add_test(c, what_is_past_is_told_of_the_former_holder);
+    tcase_add_test(c, released_and_expired_name_the_former_holder);
     suite_add_tcase(s, c);
     return suite_run(s);
 }

@@ -1,4 +1,4 @@
-/* Which of many names are locks that are held. */
+/* Asks the library's script about many names at once. */
 #include "cli/ls/inspect.h"
 
 #include <stdlib.h>
@@ -16,7 +16,7 @@ struct question {
     struct ls_inspection *inspection;   /* NULL: free */
     struct hf_lock *lock;
     struct hf_lock_info info;
-    int64_t all;
+    int64_t total;              /* permits, available and out */
     uint32_t source;
     int64_t asked_ms;
 };
@@ -52,8 +52,9 @@ static void list_it(const struct question *q)
     struct cli_lock lock = {.info = q->info, .waiters = -1};
 
     lock.name = hf_lock_name(q->lock, &lock.len);
-    lock.knows_available = q->info.kind == HF_KIND_PERMIT;
-    lock.available = q->all - q->info.holders;
+    lock.knows_available =
+        q->info.kind == HF_KIND_PERMIT &&
+        !__builtin_sub_overflow(q->total, q->info.holders, &lock.available);
     ls_looking_add(q->inspection->looking, &lock);
 }
 
@@ -106,13 +107,13 @@ static struct question *free_question(struct ls_inspection *inspection)
 }
 
 void ls_inspection_ask(struct ls_inspection *inspection, uint32_t source,
-                       const char *name, size_t len, int64_t all)
+                       const char *name, size_t len, int64_t total)
 {
     struct question *q = free_question(inspection);
     hf_status rc;
 
     *q = (struct question){
-        .all = all, .source = source, .asked_ms = hf_clock_ms()};
+        .total = total, .source = source, .asked_ms = hf_clock_ms()};
     rc = hf_lock_new_kind(&q->lock, inspection->looking->client,
                           inspection->kind, name, len, NULL);
     if (rc == HF_OK)

@@ -1,5 +1,4 @@
-/* Which of many names are locks that are held: asked as `status` asks, by the
- * library's script, many at a time. */
+/* Asks of many names, as `status` does of one, by the library's script. */
 #ifndef CLI_LS_INSPECT_H
 #define CLI_LS_INSPECT_H
 
@@ -11,15 +10,14 @@ struct ls_inspection;
  *   hashes, or HF_KIND_PERMIT. `looking` is borrowed. NULL: no memory.
  * ls_inspection_free - takes NULL.
  * ls_inspection_ask - one name, of this source. Puts it on the list, if it is
- *   held, with `available` (HF_KIND_PERMIT): how many permits there would be if
- *   none were out. A hash that is no lock is passed over. If a server does not
+ *   held. `total` (HF_KIND_PERMIT): the permits that are available and out. A hash that is no lock is passed over. If a server does not
  *   answer, or is down or busy until the request timeout, its walk is ended.
  * ls_inspection_await - until all are answered. */
 struct ls_inspection *ls_inspection_new(struct ls_looking *looking,
                                         enum hf_lock_kind kind);
 void ls_inspection_free(struct ls_inspection *inspection);
 void ls_inspection_ask(struct ls_inspection *inspection, uint32_t source,
-                       const char *name, size_t len, int64_t all);
+                       const char *name, size_t len, int64_t total);
 void ls_inspection_await(struct ls_inspection *inspection);
 
 #endif

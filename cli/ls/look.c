@@ -1,4 +1,4 @@
-/* Which of many names are locks that are held. */
+/* Looks into a page of names: hashes, queues, sorted sets, strings. */
 #include "cli/ls/look.h"
 
 #include <stdlib.h>
@@ -43,9 +43,8 @@ static void look_at_hashes(struct ls_look *look)
     size_t count;
     const struct ls_name *names = ls_scan_names(look->looking.scan, &count);
 
-    for (size_t i = 0; i < count && look->looking.status == HF_OK; i++)
-        if (names[i].type == LS_HASH &&
-            !ls_scan_error(look->looking.scan, names[i].source))
+    for (size_t i = 0; i < count; i++)
+        if (ls_looking_wants(&look->looking, &names[i], LS_HASH))
             ls_inspection_ask(look->hashes, names[i].source, names[i].ptr,
                               names[i].len, 0);
     ls_inspection_await(look->hashes);
@@ -59,9 +58,9 @@ hf_status ls_look_at(struct ls_look *look, struct ls_scan *scan)
     looking->scan = scan;
     look_at_hashes(look);
     ls_queues_look(looking, first);
-    if (looking->options->wish.types & 1u << LS_ZSET)
+    if (looking->options->filter.types & 1u << LS_ZSET)
         ls_permits_look(looking, look->permits);
-    if (looking->options->wish.types & 1u << LS_STRING)
+    if (looking->options->filter.types & 1u << LS_STRING)
         ls_strings_look(looking);
     return looking->status;
 }

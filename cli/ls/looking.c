@@ -1,6 +1,13 @@
 /* What all looks at a page of names share. */
 #include "cli/ls/looking.h"
 
+bool ls_looking_wants(const struct ls_looking *looking,
+                      const struct ls_name *name, enum ls_type type)
+{
+    return looking->status == HF_OK && name->type == type &&
+           !ls_scan_error(looking->scan, name->source);
+}
+
 void ls_looking_add(struct ls_looking *looking, const struct cli_lock *lock)
 {
     unsigned bit = cli_lock_is_counter(&lock->info)
@@ -18,13 +25,20 @@ void ls_looking_refused(struct ls_looking *looking, const struct hf_error *err)
         looking->refusal = *err;
 }
 
+/* The answer says nothing about the key, and the next would be the same. */
+static bool is_server_away(const struct ls_question *q)
+{
+    return !q->is_refused || ls_question_is(q, "BUSY") ||
+           ls_question_is(q, "LOADING") || ls_question_is(q, "CLUSTERDOWN");
+}
+
 void ls_looking_fail(struct ls_looking *looking, uint32_t source,
                      const struct ls_question *q)
 {
     if (ls_question_is(q, "WRONGTYPE"))
         return;
-    if (q->is_refused)
-        ls_looking_refused(looking, &q->error);
-    else
+    if (is_server_away(q))
         ls_scan_fail(looking->scan, source, &q->error);
+    else
+        ls_looking_refused(looking, &q->error);
 }

@@ -13,6 +13,8 @@
 #define PAGE 1000
 #define PAGE_LEAST 10
 
+#define NAP_MAX_MS 1000 /* a wait is an int */
+
 struct ls {
     const struct cli_common *common;
     const struct ls_options *options;
@@ -28,8 +30,7 @@ struct ls {
 
 /* ---- the pace ---- */
 
-/* Of each walk. A slow pace has small pages, so that no second has more keys than
- * --rate. */
+/* Of each walk. A slow pace has small pages, but none below PAGE_LEAST. */
 static int64_t page_size(const struct ls *ls)
 {
     int64_t walks = ls_scan_count(ls->scan) / ls_scan_servers(ls->scan);
@@ -58,9 +59,9 @@ static void rest(const struct ls *ls, int64_t begun_ms, int64_t size)
     if (until_ms > ls->end_ms)
         until_ms = ls->end_ms;
     while ((now_ms = hf_clock_ms()) < until_ms)
-        hf_loop_dispatch(ls->loop, until_ms - now_ms < PAGE
+        hf_loop_dispatch(ls->loop, until_ms - now_ms < NAP_MAX_MS
                                        ? (int)(until_ms - now_ms)
-                                       : PAGE);
+                                       : NAP_MAX_MS);
 }
 
 static const char *limit_that_is_over(const struct ls *ls)
@@ -189,7 +190,7 @@ static int open_scan(struct ls *ls)
     int rc = cli_common_server(&url, &seeds, ls->common);
 
     if (rc == CLI_GO_ON &&
-        ls_scan_open(&ls->scan, ls->loop, &url, &seeds, &ls->options->wish,
+        ls_scan_open(&ls->scan, ls->loop, &url, &seeds, &ls->options->filter,
                      &err) < 0)
         rc = cli_fail_status(err.status, &err);
     explicit_bzero(&url, sizeof url);

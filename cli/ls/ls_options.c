@@ -41,12 +41,12 @@ static void add_kind(struct ls_options *options, size_t i)
 {
     options->kinds |= kinds[i].kind == HF_KIND_NONE ? LS_COUNTER
                                                     : 1u << kinds[i].kind;
-    options->wish.types |= 1u << kinds[i].type;
+    options->filter.types |= 1u << kinds[i].type;
 }
 
 static const char *word_of(size_t i)
 {
-    return kinds[i].kind == HF_KIND_NONE ? "counter"
+    return kinds[i].kind == HF_KIND_NONE ? CLI_COUNTER_WORD
                                          : cli_kind_word(kinds[i].kind);
 }
 
@@ -79,12 +79,12 @@ static void add_certain_kinds(struct ls_options *options)
 static int take_pattern(struct ls_options *options, const struct cli_args *args,
                         const char *value)
 {
-    if (options->wish.pattern)
+    if (options->filter.pattern)
         return cli_usage(args, "one PATTERN only; '%s' is too much (quote it, "
                                "so that the shell leaves it alone)", value);
     if (!*value)
         return cli_usage(args, "PATTERN is empty");
-    options->wish.pattern = value;
+    options->filter.pattern = value;
     return CLI_GO_ON;
 }
 

@@ -12,7 +12,7 @@
 #define LS_COUNTER (1u << 31)
 
 struct ls_options {
-    struct ls_wish wish;
+    struct ls_filter filter;
     unsigned kinds;             /* what is listed */
     int64_t time_ms;            /* 0: no limit */
     int limit;                  /* keys, of all servers together; 0: no limit */

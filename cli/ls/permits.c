@@ -10,8 +10,8 @@
 
 #define SUFFIX_LEN (sizeof LS_PERMITS_SUFFIX - 1)
 #define PERMIT_LEN 16
-/* Members that are looked at. */
-#define SAMPLE "16"
+/* The last member that is looked at: of 17. */
+#define SAMPLE_LAST "16"
 /* Sets at a time. */
 #define BATCH 32
 
@@ -89,7 +89,7 @@ static void ask(struct ls_requests *requests, struct candidate *c,
     ls_question_word(&c->members, "ZRANGE");
     ls_question_bytes(&c->members, set->ptr, set->len);
     ls_question_word(&c->members, "0");
-    ls_question_word(&c->members, SAMPLE);
+    ls_question_word(&c->members, SAMPLE_LAST);
     c->size = (struct ls_question){.slot = slot, .read = read_size};
     ls_question_word(&c->size, "ZCARD");
     ls_question_bytes(&c->size, set->ptr, set->len);
@@ -122,12 +122,14 @@ static void finish(struct batch *batch)
     ls_await(ls_scan_requests(batch->looking->scan));
     for (size_t i = 0; i < batch->count; i++) {
         const struct candidate *c = &batch->candidates[i];
+        int64_t total;
 
         if (failure(c))
             ls_looking_fail(batch->looking, c->source, failure(c));
-        else if (c->has_number && c->has_permits)
+        else if (c->has_number && c->has_permits &&
+                 !__builtin_add_overflow(c->available, c->out, &total))
             ls_inspection_ask(batch->inspection, c->source, c->name.ptr,
-                              c->name.len, c->available + c->out);
+                              c->name.len, total);
     }
     batch->count = 0;
 }
@@ -137,7 +139,7 @@ static void finish(struct batch *batch)
 static bool is_asked_for(const struct ls_looking *looking,
                          struct ls_part name, const struct ls_name *set)
 {
-    const char *pattern = looking->options->wish.pattern;
+    const char *pattern = looking->options->filter.pattern;
 
     return hf_slot_of(name.ptr, name.len) == hf_slot_of(set->ptr, set->len) &&
            (!pattern || ls_glob_matches(pattern, name.ptr, name.len));
@@ -174,7 +176,7 @@ void ls_permits_look(struct ls_looking *looking,
     batch->looking = looking;
     batch->inspection = inspection;
     for (size_t i = 0; i < count; i++)
-        if (names[i].type == LS_ZSET)
+        if (ls_looking_wants(looking, &names[i], LS_ZSET))
             add_set(batch, &names[i]);
     finish(batch);
     ls_inspection_await(inspection);

@@ -70,9 +70,13 @@ static void on_answer(struct hf_command *command, enum hf_outcome outcome,
         q->read(q, reply);
 }
 
+/* Behind the address and the command, as keep_refusal writes it. */
 bool ls_question_is(const struct ls_question *q, const char *code)
 {
-    return q->is_refused && strstr(q->error.text, code);
+    char part[40];
+
+    (void)snprintf(part, sizeof part, ": %s ", code);
+    return q->is_refused && strstr(q->error.text, part);
 }
 
 /* ---- asking ---- */

@@ -36,7 +36,7 @@ struct source {
 
 struct ls_scan {
     struct ls_requests requests;
-    const struct ls_wish *wish;
+    const struct ls_filter *filter;
     char lost[HF_ERROR_TEXT_MAX];
     hf_status status;           /* HF_E_NOMEM: a name has no room */
     uint32_t servers;
@@ -106,7 +106,7 @@ static hf_status add_server(struct ls_scan *scan, uint16_t slot)
 
     scan->servers++;
     for (int type = 0; type < LS_TYPES && rc == HF_OK; type++)
-        if (scan->wish->types & 1u << type)
+        if (scan->filter->types & 1u << type)
             rc = add_source(scan, slot, (enum ls_type)type);
     return rc;
 }
@@ -224,7 +224,7 @@ static hf_status open_scan(struct ls_scan *scan, const struct hf_url *url,
 
 hf_status ls_scan_open(struct ls_scan **out, struct hf_loop *loop,
                        const struct hf_url *url, const struct hf_seeds *seeds,
-                       const struct ls_wish *wish, struct hf_error *err)
+                       const struct ls_filter *filter, struct hf_error *err)
 {
     struct ls_scan *scan = *out = calloc(1, sizeof *scan);
     hf_status rc = HF_E_NOMEM;
@@ -232,7 +232,7 @@ hf_status ls_scan_open(struct ls_scan **out, struct hf_loop *loop,
     *err = (struct hf_error){0};
     if (scan) {
         scan->requests.loop = loop;
-        scan->wish = wish;
+        scan->filter = filter;
         rc = open_scan(scan, url, seeds, err);
     }
     if (rc < 0 && err->status == HF_OK)
@@ -344,7 +344,7 @@ static void take_page(struct ls_question *q, struct hf_resp_value reply)
  * the semaphore. */
 static const char *pattern_of(const struct source *s)
 {
-    return s->type == LS_ZSET ? "*" LS_PERMITS_SUFFIX : s->scan->wish->pattern;
+    return s->type == LS_ZSET ? "*" LS_PERMITS_SUFFIX : s->scan->filter->pattern;
 }
 
 static void ask_for_page(struct source *s, const char *count)

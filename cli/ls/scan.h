@@ -1,7 +1,7 @@
 /* A walk through the names of all keys of some types that servers hold, page by
  * page.
  *
- *     status = ls_scan_open(&scan, loop, url, seeds, &wish, &err);
+ *     status = ls_scan_open(&scan, loop, url, seeds, &filter, &err);
  *     while (status == HF_OK && ls_scan_open_count(scan) > 0)
  *         status = ls_scan_next(scan, 1000);     and ls_scan_names
  *
@@ -27,7 +27,7 @@ struct ls_scan;
 enum ls_type { LS_HASH, LS_ZSET, LS_STRING, LS_TYPES };
 
 /* What is looked for. */
-struct ls_wish {
+struct ls_filter {
     const char *pattern;        /* as SCAN MATCH takes it; NULL: every name */
     unsigned types;             /* 1 << LS_HASH, ... */
 };
@@ -45,7 +45,7 @@ struct ls_name {
     enum ls_type type;
 };
 
-/* ls_scan_open - finds the servers. `wish` is borrowed. *err is filled, and *out
+/* ls_scan_open - finds the servers. `filter` is borrowed. *err is filled, and *out
  *   is set in any case, to NULL or for ls_scan_free. HF_E_NOMEM, HF_E_CONNECT,
  *   HF_E_SERVER (also: the URL of one server names a node of a cluster), ...
  * ls_scan_free - takes NULL.
@@ -54,7 +54,7 @@ struct ls_name {
  * ls_scan_fail - ends one walk, for a reason that the caller has. */
 hf_status ls_scan_open(struct ls_scan **out, struct hf_loop *loop,
                        const struct hf_url *url, const struct hf_seeds *seeds,
-                       const struct ls_wish *wish, struct hf_error *err);
+                       const struct ls_filter *filter, struct hf_error *err);
 void ls_scan_free(struct ls_scan *scan);
 hf_status ls_scan_next(struct ls_scan *scan, int count);
 void ls_scan_fail(struct ls_scan *scan, uint32_t source,

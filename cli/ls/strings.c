@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "cli/counter.h"
-#include "cli/ls/text.h"
+#include "cli/ls/key_names.h"
 #include "net/route/slot.h"
 
 /* Strings at a time. */
@@ -16,7 +16,7 @@ struct candidate {
     const struct ls_name *name;
     struct ls_question ttl, text;
     struct hf_lock_info info;
-    bool is_one;                /* `info` is for the list */
+    bool is_listed;                /* `info` is for the list */
 };
 
 struct batch {
@@ -60,7 +60,7 @@ static bool may_be_one(const struct ls_looking *looking,
 static void take_counter(struct candidate *c, const char *ptr, size_t len)
 {
     c->info.kind = HF_KIND_PERMIT;
-    c->is_one = cli_counter_read(ptr, len, &c->info.hold_count);
+    c->is_listed = cli_counter_read(ptr, len, &c->info.hold_count);
 }
 
 static void take_value(struct candidate *c, const char *ptr, size_t len)
@@ -73,7 +73,7 @@ static void take_value(struct candidate *c, const char *ptr, size_t len)
     c->info.kind = HF_KIND_VALUE;
     c->info.is_locked = true;
     c->info.hold_count = c->info.holders = 1;
-    c->is_one = true;
+    c->is_listed = true;
 }
 
 static void read_text(struct ls_question *q, struct hf_resp_value reply)
@@ -113,7 +113,7 @@ static void take(struct ls_looking *looking, const struct candidate *c)
 
     if (failed->error.status != HF_OK)
         ls_looking_fail(looking, c->name->source, failed);
-    else if (c->is_one)
+    else if (c->is_listed)
         ls_looking_add(looking, &(struct cli_lock){.name = c->name->ptr,
                                                    .len = c->name->len,
                                                    .info = c->info,
@@ -157,8 +157,8 @@ void ls_strings_look(struct ls_looking *looking)
     }
     batch->looking = looking;
     for (size_t i = 0; i < count; i++)
-        if (names[i].type == LS_STRING &&
-            !ls_text_is_ours(names[i].ptr, names[i].len))
+        if (ls_looking_wants(looking, &names[i], LS_STRING) &&
+            !ls_key_is_auxiliary(names[i].ptr, names[i].len))
             add_string(batch, &names[i]);
     finish(batch);
     free(batch);

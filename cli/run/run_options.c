@@ -309,9 +309,8 @@ static int take_command(struct cli_run_options *run,
     return CLI_GO_ON;
 }
 
-/* A server that is given twice would have two votes, of which one owner never
- * gets both. */
-static size_t first_double(const struct cli_common *common)
+/* A server that is given twice would have two votes, and no owner could get both. */
+static size_t first_duplicate(const struct cli_common *common)
 {
     for (size_t i = 1; i < common->urls_count; i++)
         for (size_t j = 0; j < i; j++)
@@ -323,7 +322,7 @@ static size_t first_double(const struct cli_common *common)
 static int check_quorum(const struct cli_args *args,
                         const struct cli_common *common)
 {
-    size_t n = first_double(common);
+    size_t n = first_duplicate(common);
 
     if (common->urls_count < 3)
         return cli_usage(args, "--quorum: give three servers or more, each "

@@ -194,7 +194,7 @@ static bool may_hold_password(const struct hf_greeting *g,
     return hf_url_password_is_in(g->url, ptr, len);
 }
 
-/* Redis takes 200 bytes to say that there is no password. */
+/* The server's own words are 200 bytes about HELLO: short ones stand for them. */
 static bool lacks_password(struct hf_resp_value reply)
 {
     return hf_resp_error_is(reply, "NOAUTH");

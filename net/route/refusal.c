@@ -10,8 +10,7 @@
  * Returned by the script (redis.pcall), it begins at the second
  * "@user_script".
  *
- * Redis 7 and Valkey say behind it where the script stood, which tells a person
- * nothing:
+ * Redis 7 and Valkey add the place in the script, which helps no person, and is cut:
  *
  *   OOM command not allowed. script: SHA1, on @user_script:4. */
 #include <string.h>

@@ -543,7 +543,7 @@ START_TEST(a_force_release_wakes_waiters_of_a_cluster)
 }
 END_TEST
 
-START_TEST(so_does_a_release_by_the_owner_s_name)
+START_TEST(release_by_owner_wakes_waiters_of_a_cluster)
 {
     if (is_there(&ways[_i]))
         free_from_elsewhere(&ways[_i], by_owner);
@@ -580,7 +580,7 @@ static void add_case(Suite *s, const char *name, bool is_resp2)
                         0, COUNT(two_slots));
     tcase_add_loop_test(c, a_force_release_wakes_waiters_of_a_cluster, 0,
                         COUNT(ways));
-    tcase_add_loop_test(c, so_does_a_release_by_the_owner_s_name, 0, COUNT(ways));
+    tcase_add_loop_test(c, release_by_owner_wakes_waiters_of_a_cluster, 0, COUNT(ways));
     tcase_add_loop_test(c, permits_given_wake_a_waiter_by_message, 0,
                         COUNT(ways));
     tcase_add_loop_test(c, latch_that_opens_wakes_a_waiter_by_message, 0,

@@ -378,6 +378,13 @@ static void use_permits(const char *name)
 }
 
 /* A wait that is given up takes back what it may have been granted. */
+/* Whoever waits has subscribed. */
+static void await_listener(void)
+{
+    server_await(server, LONG_MS, "1", "EVAL %s 0",
+                 "return #redis.call('pubsub', 'channels')");
+}
+
 static void use_semaphore(const char *name)
 {
     struct hf_semaphore *pool, *pool_of_waiter;
@@ -396,7 +403,7 @@ static void use_semaphore(const char *name)
         call_init(&call);
         ck_assert_ok(hf_semaphore_acquire_async(pool_of_waiter, 1, HF_FOREVER,
                                                 &cancel, call_done, &call));
-        local_rest_us(100000);
+        await_listener();
         if (i == 0) {
             ck_assert_ok(hf_semaphore_release(pool, 1, NULL));
             ck_assert_ok(call_await(&call));
@@ -427,7 +434,7 @@ static void use_latch(const char *name)
     ck_assert_ok(hf_latch_count_down(latch, NULL));
     ck_assert_ok(hf_latch_count(latch, &count, NULL));
     ck_assert_int_eq(count, 1);
-    local_rest_us(100000);
+    await_listener();
     ck_assert_ok(hf_latch_count_down(latch, NULL));
     ck_assert_ok(call_await(&call));
     hf_latch_free(latch);

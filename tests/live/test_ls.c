@@ -249,6 +249,8 @@ static const char *const no_permits[][2] = {
     {"SADD pool 2", "ZADD {pool}:timeout 922337203685477 0123456789abcdef"},
     {"SET pool 2", "ZADD pool:timeout 922337203685477 0123456789abcdef"},
     {"SET pool 2", "ZADD {pool}:timeouts 922337203685477 0123456789abcdef"},
+    {"SET pool 9223372036854775807", /* more than a number has room for */
+     "ZADD {pool}:timeout 922337203685477 0123456789abcdef"},
     {"SET pool 2", "SADD {pool}:timeout 0123456789abcdef"},
     {"SET pool 2", "ZADD {pool}:timeout 1 0123456789abcdef"}, /* lapsed */
 };

@@ -66,7 +66,7 @@ START_TEST(a_lease_that_ends_is_no_release)
 }
 END_TEST
 
-START_TEST(one_that_holds_it_already_is_told_first)
+START_TEST(first_line_says_who_holds_the_lock)
 {
     struct process *p;
 
@@ -239,7 +239,7 @@ int main(void)
 
     tcase_add_test(c, a_hold_is_followed_to_its_end);
     tcase_add_test(c, a_lease_that_ends_is_no_release);
-    tcase_add_test(c, one_that_holds_it_already_is_told_first);
+    tcase_add_test(c, first_line_says_who_holds_the_lock);
     tcase_add_loop_test(c, each_kind_is_seen, 0, ROWS(kinds));
     tcase_add_test(c, readers_come_and_go);
     tcase_add_test(c, programs_read_objects);

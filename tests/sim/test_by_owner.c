@@ -294,7 +294,7 @@ static void play_world(uint64_t seed, enum trial_forgetting forgetting)
 static const enum trial_forgetting forgettings[] = {TRIAL_KEEPS,
                                                     TRIAL_STAYS_AWAY};
 
-START_TEST(a_hold_lasts_as_long_as_was_said_whatever_goes_wrong)
+START_TEST(hold_lasts_as_long_as_safe_ms_said_whatever_goes_wrong)
 {
     long long worlds;
 
@@ -314,7 +314,7 @@ int main(void)
     Suite *s = suite_create("sim: by owner");
     TCase *c = trial_case(s, "by owner", "BY_OWNER_SEEDS");
 
-    tcase_add_loop_test(c, a_hold_lasts_as_long_as_was_said_whatever_goes_wrong,
+    tcase_add_loop_test(c, hold_lasts_as_long_as_safe_ms_said_whatever_goes_wrong,
                         0, 2);
     return suite_run(s);
 }

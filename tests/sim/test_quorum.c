@@ -264,6 +264,7 @@ static void play_all(enum trial_forgetting forgetting)
     worlds = trial_play(&trial, "QUORUM_SEEDS", play_world, forgetting);
     printf("%lld worlds, %llu operations\n", worlds,
            (unsigned long long)operations);
+    ck_assert_uint_gt(operations, 0);
 }
 
 START_TEST(one_believes_at_a_time_on_servers_that_keep_their_data)

@@ -1,5 +1,5 @@
-/* Names of keys. */
-#include "cli/ls/text.h"
+/* Names of keys that locks have beside their own. */
+#include "cli/ls/key_names.h"
 
 #include <string.h>
 
@@ -18,7 +18,7 @@ static bool ends_in(const char *name, size_t len, const char *suffix)
            memcmp(name + len - suffix_len, suffix, suffix_len) == 0;
 }
 
-bool ls_text_is_ours(const char *name, size_t len)
+bool ls_key_is_auxiliary(const char *name, size_t len)
 {
     size_t digits = 0;
 
