@@ -301,16 +301,14 @@ HF_API hf_status hf_lock_release(struct hf_lock *lock, int64_t owner,
  *                        holders; or a read lock has, and `holder` names one;
  *                        a value lock's holder is none: nothing is changed
  *         HF_E_NOREPLY   it may have been done, or may be yet. Without a holder it
- *                        is not repeated, for another may hold it by then: inspect
- *                        first
+ *                        is not repeated (another may hold it by then): inspect
  * The holder learns of it when it renews or releases. Source: WIRE 8.3. */
 HF_API hf_status hf_lock_force_release(struct hf_lock *lock, const char *holder,
                                        size_t len, struct hf_error *err);
 
 /* hf_lock_inspect - asks the server how the lock stands. HF_E_SERVER: something
  *   else is kept under its name, which is no lock.
- * hf_lock_is_locked, hf_lock_remaining_ms - one field of that (the TTL in ms; -1: it
- *   has none; -2: it is not locked).
+ * hf_lock_is_locked, hf_lock_remaining_ms - of that (TTL in ms; -1 none, -2 free).
  * hf_lock_is_held_by, hf_lock_hold_count - an owner of this client: what the
  *   server says of its hold; false, 0 without asking if there is none.
  * Source: WIRE 8.4. */
