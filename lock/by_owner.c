@@ -55,7 +55,7 @@ static void end_renewal(struct hf_op *op, hf_status status)
 {
     if (status == HF_OK && op->value)
         *op->value = left_ms(op);
-    hf_op_finish_question(op, status);
+    hf_hold_finish_question(op, status);
 }
 
 static void on_renewed(struct hf_call *call, hf_status status,
@@ -91,7 +91,7 @@ static void renew(struct hf_op *op)
                on_renewed);
 }
 
-static const struct hf_verb verb_renew = {.start = renew, .cancel = hf_op_finish_question};
+static const struct hf_verb verb_renew = {.start = renew, .cancel = hf_hold_finish_question};
 
 /* ---- release ----
  *
@@ -106,7 +106,7 @@ static void release(struct hf_op *op)
         hf_verb_force.start(op);
 }
 
-static const struct hf_verb verb_release = {.start = release, .cancel = hf_op_finish_question};
+static const struct hf_verb verb_release = {.start = release, .cancel = hf_hold_finish_question};
 
 /* ---- what is asked ---- */
 

@@ -132,7 +132,7 @@ static bool begin(struct hf_op *op)
     op->lease_ms = ANSWER_KEPT_MS;
     if ((op->hold = hf_hold_new(op)))
         return true;
-    hf_op_finish_question(op, HF_E_NOMEM);
+    hf_hold_finish_question(op, HF_E_NOMEM);
     return false;
 }
 
@@ -216,7 +216,7 @@ static void on_added(struct hf_call *call, hf_status status,
     } else if (call->may_have_run || call->is_passing) {
         repeat(op);
     }
-    hf_op_finish_question(op, status);
+    hf_hold_finish_question(op, status);
 }
 
 static void on_known(struct hf_call *call, hf_status status,
@@ -234,7 +234,7 @@ static void add(struct hf_op *op)
     change(op, STEP_ADD, on_added, on_known);
 }
 
-const struct hf_verb hf_verb_add = {.start = add, .cancel = hf_op_finish_question};
+const struct hf_verb hf_verb_add = {.start = add, .cancel = hf_hold_finish_question};
 
 /* ---- setting ---- */
 
@@ -249,7 +249,7 @@ static void on_set(struct hf_call *call, hf_status status,
         wake(op);
         hf_count_forget(op);
     }
-    hf_op_finish_question(op, status);
+    hf_hold_finish_question(op, status);
 }
 
 static void on_known_to_set(struct hf_call *call, hf_status status,
@@ -266,7 +266,7 @@ static void set(struct hf_op *op)
     change(op, STEP_SET, on_set, on_known_to_set);
 }
 
-const struct hf_verb hf_verb_set = {.start = set, .cancel = hf_op_finish_question};
+const struct hf_verb hf_verb_set = {.start = set, .cancel = hf_hold_finish_question};
 
 /* ---- reading ---- */
 
@@ -277,7 +277,7 @@ static void on_read(struct hf_call *call, hf_status status,
 
     if (status == HF_OK && !hf_reply_integer(reply, 1, op->value))
         status = hf_op_odd_reply(op);
-    hf_op_finish_question(op, status);
+    hf_hold_finish_question(op, status);
 }
 
 static void read_count(struct hf_op *op)
@@ -286,4 +286,4 @@ static void read_count(struct hf_op *op)
         ask(op, STEP_READ, hf_op_deadline(op), on_read);
 }
 
-const struct hf_verb hf_verb_read = {.start = read_count, .cancel = hf_op_finish_question};
+const struct hf_verb hf_verb_read = {.start = read_count, .cancel = hf_hold_finish_question};

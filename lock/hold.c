@@ -119,6 +119,13 @@ void hf_hold_free(struct hf_hold *hold)
         hf_hold_drop(hold);
 }
 
+void hf_hold_finish_question(struct hf_op *op, hf_status status)
+{
+    hf_hold_free(op->hold);
+    op->hold = NULL;
+    hf_op_finish(op, status);
+}
+
 void hf_hold_drop(struct hf_hold *hold)
 {
     struct hf_client *client = hold->lock->client;

@@ -10,6 +10,8 @@
  * hf_hold_free   - forgets it; takes it out of whatever it is in, but for
  *                  client->holds. Its memory lasts until its batch ends. Takes
  *                  NULL.
+ * hf_hold_finish_question - ends an operation whose hold was made for its question
+ *                  alone, and frees that; NULL: there was none.
  * hf_hold_settle - its multi-lock has all members: it is open no more.
  * hf_hold_silence - the holds of `whose` call nobody any more: what they would
  *                  call is freed next.
@@ -19,6 +21,7 @@
  * hf_hold_tell_renewed - on_renewed is posted, if there is one. */
 struct hf_hold *hf_hold_new(struct hf_op *op) HF_MUST_CHECK;
 void hf_hold_free(struct hf_hold *hold);
+void hf_hold_finish_question(struct hf_op *op, hf_status status);
 void hf_hold_settle(struct hf_hold *hold);
 void hf_hold_silence(struct hf_lock *lock,
                      bool (*is_whose)(const struct hf_hold *, const void *whose),

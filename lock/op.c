@@ -4,7 +4,6 @@
 #include "lock/args.h"
 #include "lock/line.h"
 #include "lock/notice.h"
-#include "lock/hold.h"
 #include "lock/op.h"
 #include "lock/table.h"
 #include "net/base/error.h"
@@ -175,13 +174,6 @@ void hf_op_finish(struct hf_op *op, hf_status status)
     } else {
         free_op(client, op, op->size);
     }
-}
-
-void hf_op_finish_question(struct hf_op *op, hf_status status)
-{
-    hf_hold_free(op->hold);
-    op->hold = NULL;
-    hf_op_finish(op, status);
 }
 
 bool hf_op_cancel(struct hf_op *op, hf_status status)

@@ -14,8 +14,6 @@
  * hf_op_new_background - both.
  * hf_op_finish - tells whoever asked; the operation is gone after. error, if
  *                any, is filled already.
- * hf_op_finish_question - likewise, of one whose hold was made for the question
- *                alone: that is gone, too.
  * hf_op_want_replicas - before hf_op_call: if the client has replicas confirm locks,
  *                a reply that `is_for_replicas` accepts waits for them, and
  *                `acknowledged` is called instead of `done` (call.h).
@@ -30,7 +28,6 @@ struct hf_op *hf_op_new_background(struct hf_lock *lock,
                                    const struct hf_verb *verb, size_t room)
     HF_MUST_CHECK;
 void hf_op_finish(struct hf_op *op, hf_status status);
-void hf_op_finish_question(struct hf_op *op, hf_status status);
 void hf_op_want_replicas(struct hf_op *op,
                          bool (*is_for_replicas)(struct hf_call *,
                                                  struct hf_resp_value),

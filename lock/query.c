@@ -2,6 +2,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "lock/hold.h"
 #include "lock/line.h"
 #include "lock/op.h"
 #include "lock/query.h"
@@ -215,7 +216,7 @@ static void on_forced(struct hf_call *call, hf_status status,
     hf_wake_source(op);
     if (status == HF_OK)
         status = is_read ? outcome(op) : hf_op_odd_reply(op);
-    hf_op_finish_question(op, status); /* by_owner.c has made a hold for it */
+    hf_hold_finish_question(op, status); /* by_owner.c has made a hold for it */
 }
 
 static void force(struct hf_op *op, int64_t deadline_ms)
@@ -236,7 +237,7 @@ static void on_acquainted(struct hf_call *call, hf_status status,
 
     (void)reply;
     if (status < 0)
-        hf_op_finish_question(op, status);
+        hf_hold_finish_question(op, status);
     else
         force(op, call->deadline_ms);
 }
@@ -253,4 +254,4 @@ static void force_when_known(struct hf_op *op)
 }
 
 const struct hf_verb hf_verb_force = {.start = force_when_known,
-                                      .cancel = hf_op_finish_question};
+                                      .cancel = hf_hold_finish_question};
