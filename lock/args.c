@@ -37,12 +37,14 @@ static struct hf_resp_arg *put_integer(struct hf_resp_arg *at, char *text,
 }
 
 static struct hf_resp_arg *put_keys(struct hf_resp_arg *at,
-                                    const struct hf_lock *lock, size_t more)
+                                    const struct hf_lock *lock,
+                                    const struct hf_kind_step *how)
 {
     const char *key = hf_lock_keys(lock);
 
-    at = put(at, lock->text, lock->name_len);
-    for (size_t i = 0; i < more; i++) {
+    if (!how->is_without_name)
+        at = put(at, lock->text, lock->name_len);
+    for (size_t i = 0; i < how->keys; i++) {
         size_t len =
             hf_key_size(lock->kind->keys[i], lock->text, lock->name_len);
 
@@ -92,7 +94,7 @@ size_t hf_op_put_args(struct hf_op *op, enum hf_step step,
     const struct hf_kind_step *how = &op->lock->kind->steps[step];
     struct hf_resp_arg *at = op->argv + CALL_HEAD;
 
-    at = put_keys(at, op->lock, how->keys);
+    at = put_keys(at, op->lock, how);
     if (how->takes_hold_key)
         at = put_hold_key(at, op, echo.len);
     at = put(at, echo.ptr, echo.len);

@@ -269,16 +269,18 @@ static hf_status withdraw(struct hf_election *e, struct hf_error *err)
 {
     const struct hf_ask last = {
         .verb = &hf_verb_release, .must_begin = true, .owner = e->owner};
+    bool was_leading;
     hf_status rc;
 
     pthread_mutex_lock(&e->mutex);
+    was_leading = e->is_leading; /* else a loss was told, or never led */
     e->is_leaving = true;
     pthread_mutex_unlock(&e->mutex);
     hf_cancel_fire(&e->cancel);
     finish_callbacks(e);
     rc = hf_ask_run(e->lock, &last, err);
     silence(e);
-    return rc == HF_NOT_OWNER ? HF_OK : rc;
+    return rc == HF_NOT_OWNER || (rc == HF_LOST && !was_leading) ? HF_OK : rc;
 }
 
 hf_status hf_election_leave(struct hf_election *election, struct hf_error *err)

@@ -31,7 +31,7 @@ enum hf_step {
 struct hf_kind_step {
     const struct hf_script *script; /* answers in the form of reply.h */
     uint8_t keys;               /* behind the name it takes so many `keys` */
-    bool is_without_name;       /* the keys alone, not the name: STEP_RENEW */
+    bool is_without_name;       /* the keys alone, not the name */
     bool takes_hold_key;        /* and, as the last key, the hold's own */
     bool takes_place;           /* how long the waiter's place in the queue is
                                    kept for it; 0: it takes none */

@@ -1,20 +1,27 @@
 /* Reading what a script answers. */
 #include "lock/reply.h"
 
-bool hf_text_integer(struct hf_bytes text, int64_t *out)
+/* Of 64 bits: a token may be any. */
+static bool read_integer(struct hf_bytes text, int64_t *out)
 {
     bool minus = text.len > 0 && *text.ptr == '-';
     int64_t n = 0;
 
-    if (text.len - minus == 0 || text.len - minus > 18)
+    if (text.len - minus == 0)
         return false;
-    for (size_t i = minus; i < text.len; i++) {
-        if (text.ptr[i] < '0' || text.ptr[i] > '9')
+    for (size_t i = minus; i < text.len; i++)
+        if (text.ptr[i] < '0' || text.ptr[i] > '9' ||
+            __builtin_mul_overflow(n, 10, &n) ||
+            __builtin_add_overflow(n, text.ptr[i] - '0', &n))
             return false;
-        n = n * 10 + (text.ptr[i] - '0');
-    }
     *out = minus ? -n : n;
     return true;
+}
+
+bool hf_text_integer(struct hf_bytes text, int64_t *out)
+{
+    return text.len > 0 && text.len - (*text.ptr == '-') <= 18 &&
+           read_integer(text, out);
 }
 
 bool hf_reply_bytes(struct hf_resp_value reply, size_t index,
@@ -36,7 +43,7 @@ bool hf_reply_integer(struct hf_resp_value reply, size_t index, int64_t *out)
     if (hf_resp_integer(v, out) == HF_OK)
         return true;
     return hf_resp_bytes(v, &text.ptr, &text.len) == HF_OK &&
-           hf_text_integer(text, out);
+           read_integer(text, out);
 }
 
 static void read_field(struct hf_answer *out, struct hf_resp_value reply)

@@ -4,15 +4,18 @@
 -- ARGV  owner, 0, lease in ms[, write: it is a writer's]
 -- Reply {owner, hold count[, TTL in ms]} done; no TTL: it has none
 --       {owner, -1, TTL in ms}           this owner does not hold it so
--- Source: WIRE 6.
+-- Something is written whenever it is done: by WAIT, a server confirms only what the
+-- connection has written (Redis 7.2, Valkey). Source: WIRE 6.
 local lock, owner, lease = KEYS[1], ARGV[1], tonumber(ARGV[3])
-local held = tonumber(redis.call('hget', lock, owner) or nil)
+local held = redis.call('hget', lock, owner)
 local ttl = redis.call('pttl', lock)
-if not held or (redis.call('hget', lock, 'mode') or nil) ~= ARGV[4] then
+if not tonumber(held or nil) or (redis.call('hget', lock, 'mode') or nil) ~= ARGV[4] then
     return {owner, -1, ttl}
 end
-if ttl >= 0 and ttl < lease then
-    redis.call('pexpire', lock, lease)
-    ttl = lease
+if ttl < 0 then
+    redis.call('hset', lock, owner, held)
+    return {owner, tonumber(held)}
 end
-return {owner, held, ttl >= 0 and ttl or nil}
+ttl = math.max(ttl, lease)
+redis.call('pexpire', lock, ttl)
+return {owner, tonumber(held), ttl}

@@ -12,11 +12,12 @@
 -- error means that nothing was acquired: a lock that cannot get its TTL is taken
 -- back.
 -- Heads whose time is over are dropped, but not the one who asks. Its own place is
--- honoured as long as Redisson would: the TTL, or the time of the one before it,
--- and its own time; from then on, as long as it asks. By the server's clock.
+-- honoured for its own time, behind that of the one before it, and as long as it asks.
+-- By the server's clock. (Redisson, whose waiters do not ask again, adds the lock's TTL.)
 -- If one of the two keys was lost, as by a server that was emptied while their slot
 -- moved, a head without a time is given a lease's, and times without a queue are
--- deleted: nobody would ever drop them.
+-- deleted: nobody would ever drop them. (ZRANGE refuses a key of another type, and then
+-- nothing is done.)
 -- When the head is granted, the others come earlier by its time; but who may have
 -- asked just now keeps three quarters of that, in which it asks again. (Half is too
 -- little after one whose wait is shorter than the watchdog's time.)
@@ -44,7 +45,7 @@ repeat
         redis.call('lpop', queue)
     end
 until not is_stale
-if not head then
+if not head and redis.call('zrange', places, 0, 0)[1] then
     redis.call('del', places)
 end
 local ttl = redis.call('pttl', lock)
@@ -76,7 +77,7 @@ if count == '1' and place > 0 then
         local last = redis.call('lindex', queue, -1)
         local before = last and last ~= owner and redis.call('zscore', places, last)
         redis.call('rpush', queue, owner)
-        honour(owner, place + (tonumber(before or nil) or now + math.max(ttl, 0)))
+        honour(owner, place + (tonumber(before or nil) or now))
     elseif mine < now + place then
         honour(owner, now + place)
     end

@@ -15,13 +15,15 @@ if redis.call('exists', latch) == 0 then
     return {ARGV[1], 1, 0}
 end
 count = redis.call('decrby', latch, 1)
+local gone = count > 0 or redis.pcall('del', latch)
+if type(gone) == 'table' then -- an error: it is there still
+    redis.pcall('incrby', latch, 1)
+    return gone
+end
 local kept = redis.pcall('set', answer, math.max(count, 0), 'px', ARGV[3])
 if kept.err then
-    redis.pcall('incrby', latch, 1)
+    redis.pcall('incrby', latch, count > 0 and 1 or count + 1)
     return kept
-end
-if count <= 0 then
-    redis.call('del', latch)
 end
 for i = 4, #ARGV, 2 do
     if count == 0 then

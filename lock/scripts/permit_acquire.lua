@@ -5,7 +5,8 @@
 --       {owner, -1, ms}     none is available, and none lapses before so many ms are
 --                           over; -1: none is out
 -- May be sent any number of times. An error means that nothing was acquired.
--- Lapsed permits are made available, no more of them than are needed.
+-- Lapsed permits are made available, no more of them than are needed, and at most 1000
+-- at a time.
 -- Source: WIRE 16.
 local semaphore, out, owner = KEYS[1], KEYS[2], ARGV[1]
 local time = redis.call('time')
@@ -19,10 +20,14 @@ if not held then
     available = available and (tonumber(available) or redis.call('decrby', semaphore, 0))
     if available and available < 1 then
         local lapsed = redis.call('zrangebyscore', out, 0, string.format('%.0f', now),
-            'limit', 0, 1 - available)
+            'limit', 0, math.min(1 - available, 1000))
         if #lapsed > 0 then
-            redis.call('zrem', out, unpack(lapsed))
             available = redis.call('incrby', semaphore, #lapsed)
+            local gone = redis.pcall('zrem', out, unpack(lapsed))
+            if type(gone) == 'table' then -- an error: they are out still
+                redis.pcall('decrby', semaphore, #lapsed)
+                return gone
+            end
         end
     end
     if not available or available < 1 then

@@ -3,6 +3,7 @@
 -- ARGV  request, owner ('' for all), PUBLISH or SPUBLISH, channel [, the other of
 --       them]
 -- Reply {request, 0, listeners} given back, {request, -1, -2} none of these is out
+-- Why a member is deleted that is not there: permit_extend.lua.
 -- Source: WIRE 5.2, 16.
 local semaphore, out, owner, heard = KEYS[1], KEYS[2], ARGV[2], 0
 local count = redis.call('zcard', out)
@@ -15,6 +16,7 @@ end
 if count == 0 then
     return {ARGV[1], -1, -2}
 end
+redis.call('zrem', out, '')
 local total = redis.call('incrby', semaphore, count)
 local removed
 if owner ~= '' then

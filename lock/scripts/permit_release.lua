@@ -3,7 +3,8 @@
 -- ARGV  owner, 0, lease in ms, PUBLISH or SPUBLISH, channel [, the other of them]
 -- Reply {owner, 0, listeners} given back; {owner, -1, -2} it has lapsed, and somebody
 --       has made it available
--- May be sent any number of times. The message is how many are available.
+-- May be sent any number of times. The message is how many are available. Why a member
+-- is deleted that is not there: permit_extend.lua.
 -- Source: WIRE 5.2, 16.
 local semaphore, out, owner, heard = KEYS[1], KEYS[2], ARGV[1], 0
 local id = redis.sha1hex(owner):sub(1, 32):gsub('%x%x', function(byte)
@@ -12,6 +13,7 @@ end)
 if not redis.call('zscore', out, id) then
     return {owner, -1, -2}
 end
+redis.call('zrem', out, '')
 local total = redis.call('incrby', semaphore, 1)
 local gone = redis.pcall('zrem', out, id)
 if gone ~= 1 then

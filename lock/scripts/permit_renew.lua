@@ -4,7 +4,8 @@
 -- Reply {owner of the first, then for each: 1 renewed, 0 it is out no more}
 -- One that has lapsed, and that nobody has made available yet, is still its owner's.
 -- A key of another type counts as gone and spoils nothing else. Any other refusal
--- (NOPERM) says nothing of the permit: the error is the reply.
+-- (NOPERM) says nothing of the permit: the error is the reply. Why a member is deleted
+-- that is not there: permit_extend.lua.
 -- Source: WIRE 16.
 local time = redis.call('time')
 local now = time[1] * 1000 + math.floor(time[2] / 1000)
@@ -15,6 +16,7 @@ for i, out in ipairs(KEYS) do
     end)
     local held = redis.pcall('zscore', out, id)
     if type(held) == 'string' then
+        redis.call('zrem', out, '')
         redis.call('zadd', out, ends, id)
         reply[i + 1] = 1
     elseif held and not held.err:find('WRONGTYPE', 1, true) then

@@ -6,16 +6,19 @@
 --       {owner, -1, TTL in ms}           this owner does not read it
 -- Its last hold key is made again if it is gone: where the owner's field is, no writer
 -- has been. Of more than 1000 holds only the last are gone through. Why a prefix stands
--- among the keys: read_acquire.lua. Source: WIRE 12.6.
+-- among the keys: read_acquire.lua. Why something is written whenever it is done:
+-- extend.lua. Source: WIRE 12.6.
 local lock, prefix, owner, lease = KEYS[1], KEYS[2], ARGV[1], tonumber(ARGV[3])
 local held = tonumber(redis.call('hget', lock, owner) or nil)
 local ttl = redis.call('pttl', lock)
 if not held or redis.call('hexists', lock, 'mode') == 0 then
     return {owner, -1, ttl}
 end
-if ttl >= 0 and ttl < lease then
-    redis.call('pexpire', lock, lease)
-    ttl = lease
+if ttl < 0 then
+    redis.call('hset', lock, owner, string.format('%.0f', held))
+else
+    ttl = math.max(ttl, lease)
+    redis.call('pexpire', lock, ttl)
 end
 for before = 0, math.min(held, 1000) - 1 do
     local key = prefix .. string.format(':%.0f', held - before)

@@ -7,25 +7,24 @@
 -- readers may have longer leases. The last hold key is made again if it is gone:
 -- where the owner's field is, no writer has been. Of more than 1000 holds only the last
 -- are gone through: the server must not be kept busy by a count that somebody wrote.
--- A key of another type counts as held by others and spoils nothing else. Any
--- other refusal (NOPERM) says nothing of the lock: the error is the reply.
+-- A key of another type, or a count that is no number, counts as held by others and
+-- spoils nothing else. The lock's TTL is written first: that needs no memory, and then
+-- a full server lets the others pass. Any other refusal (NOPERM) says nothing of the lock: the error is the reply.
 -- Why a prefix stands among the keys: read_acquire.lua. Source: WIRE 12.6.
 local reply, lease = {ARGV[2]}, tonumber(ARGV[1])
 for i = 2, #ARGV do
     local lock, prefix = KEYS[2 * i - 3], KEYS[2 * i - 2]
-    local held = redis.pcall('hget', lock, ARGV[i])
-    if type(held) == 'string' then
-        held = tonumber(held)
+    local field = redis.pcall('hget', lock, ARGV[i])
+    local held = type(field) == 'string' and tonumber(field)
+    if held then
+        redis.call('pexpire', lock, math.max(redis.call('pttl', lock), lease))
         for before = 1, math.min(held - 1, 1000) do
             redis.call('pexpire', prefix .. string.format(':%.0f', held - before), lease)
         end
         redis.call('set', prefix .. string.format(':%.0f', held), '1', 'px', lease)
-        if redis.call('pttl', lock) < lease then
-            redis.call('pexpire', lock, lease)
-        end
         reply[i] = 1
-    elseif held and not held.err:find('WRONGTYPE', 1, true) then
-        return held
+    elseif type(field) == 'table' and not field.err:find('WRONGTYPE', 1, true) then
+        return field
     else
         reply[i] = -redis.call('exists', lock)
     end

@@ -6,8 +6,8 @@
 -- The acquire of a free lock takes the next token. Asked again it answers the same
 -- one, for while the owner holds the lock nobody else takes one. The counter is a
 -- key, so while a slot is on the move the answer is TRYAGAIN, and no second counter
--- begins in the other node. It is raised first: one that cannot be is an error, and
--- nothing was acquired.
+-- begins in the other node. It is raised first: one that cannot be, or that somebody has
+-- set below 0, is an error, and nothing was acquired.
 -- A counter that may end does not begin at 1, but at the server's clock in us. No
 -- lock is granted once in each us, so that is beyond every token before.
 -- Source: WIRE 10.2; the retention is our own.
@@ -18,6 +18,10 @@ if counter and count == '1' then
         redis.call('set', counter, now[1] .. string.format('%06d', now[2]))
     end
     token = redis.call(is_free and 'incr' or 'get', counter) or nil
+    if is_free and token < 1 then
+        return redis.error_reply('ERR the counter ' .. counter .. ' is below 0: tokens of '
+            .. 'holdfast and Redisson begin at 1')
+    end
     if is_free and token >= 2 ^ 53 then
         token = redis.call('get', counter) -- Lua's numbers end there
     end

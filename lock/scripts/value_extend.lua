@@ -4,13 +4,16 @@
 -- ARGV  owner, 0, lease in ms
 -- Reply {owner, 1[, TTL in ms]}  done; no TTL: it has none
 --       {owner, -1, TTL in ms}   this owner does not hold it
+-- Something is written whenever it is done: extend.lua.
 local lock, owner, lease = KEYS[1], ARGV[1], tonumber(ARGV[3])
 local ttl = redis.call('pttl', lock)
 if redis.call('get', lock) ~= owner then
     return {owner, -1, ttl}
 end
-if ttl >= 0 and ttl < lease then
-    redis.call('pexpire', lock, lease)
-    ttl = lease
+if ttl < 0 then
+    redis.call('set', lock, owner)
+    return {owner, 1}
 end
-return {owner, 1, ttl >= 0 and ttl or nil}
+ttl = math.max(ttl, lease)
+redis.call('pexpire', lock, ttl)
+return {owner, 1, ttl}

@@ -356,6 +356,36 @@ START_TEST(it_can_be_left_at_any_moment)
 }
 END_TEST
 
+static struct note leaving;
+static int has_begun;
+
+static void on_deposed_slowly(void *ctx, struct hf_election *election,
+                              enum hf_lost reason)
+{
+    on_deposed(ctx, election, reason);
+    note_await(&leaving, &has_begun, 1, "leaving");
+    local_rest_us(100000); /* leave() has begun by then, or nothing is shown */
+}
+
+/* Its caller knows: it is no loss more. */
+START_TEST(it_is_left_while_a_loss_is_being_told)
+{
+    struct candidate *c = &all[0];
+    struct hf_election_options o = {.on_elected = on_elected,
+                                    .on_deposed = on_deposed_slowly,
+                                    .ctx = c};
+
+    note_init(&leaving);
+    has_begun = 0;
+    ck_assert_ok(hf_election_join(&c->election, c->lock, &o, NULL));
+    await_elected(c, 1);
+    (void)server_ask(server, "DEL " NAME);
+    note_await(&c->note, &c->deposed, 1, "deposed");
+    note_add(&leaving, &has_begun);
+    ck_assert_ok(hf_election_leave(c->election, NULL));
+}
+END_TEST
+
 START_TEST(it_is_left_while_the_callback_runs)
 {
     for (int i = 0; i < 100; i++) {
@@ -459,6 +489,7 @@ int main(void)
     tcase_add_test(c, a_leader_that_left_a_closed_client_hears_no_more);
     tcase_add_loop_test(c, it_can_be_left_at_any_moment, 0, MOMENTS);
     tcase_add_test(c, it_is_left_while_the_callback_runs);
+    tcase_add_test(c, it_is_left_while_a_loss_is_being_told);
     tcase_add_test(c, one_loop_of_the_users_drives_it);
     tcase_add_loop_test(c, it_needs_a_lock_of_one, 0, 2);
     tcase_add_loop_test(c, each_kind_of_one_serves, 0, COUNT(kinds));

@@ -98,6 +98,37 @@ START_TEST(a_renewal_makes_it_last_longer)
 }
 END_TEST
 
+/* A full server refuses scripts that begin with what needs memory. */
+START_TEST(a_full_server_renews_and_releases)
+{
+    struct hf_lock *lock = lock_in(client, kinds[_i]);
+
+    leave_held(kinds[_i], 1);
+    (void)server_ask(server, "CONFIG SET maxmemory 1");
+    ck_assert_ok(renew(lock, HOUR_MS, NULL));
+    ck_assert_ok(renew(lock, MINUTE_MS, NULL));
+    ck_assert_ok(give_up(lock));
+    ck_assert_int_eq(left_ms(lock), -2);
+    hf_lock_free(lock);
+}
+END_TEST
+
+START_TEST(permit_that_never_ends_has_the_longest_safe_time)
+{
+    struct hf_lock *lock = lock_in(client, HF_KIND_PERMIT);
+    int64_t safe_ms = 0;
+
+    leave_held(HF_KIND_PERMIT, 1);
+    (void)server_ask(server, "EVAL %s 1 {" NAME "}:timeout",
+                     "return redis.call('zadd', KEYS[1], 922337203685477, "
+                     "redis.call('zrange', KEYS[1], 0, 0)[1])");
+    ck_assert_ok(renew(lock, MINUTE_MS, &safe_ms));
+    ck_assert_int_eq(safe_ms, HF_SPAN_MAX_MS);
+    ck_assert_int_eq(left_ms(lock), -1);
+    hf_lock_free(lock);
+}
+END_TEST
+
 /* Also when it comes late: what is left counts. */
 START_TEST(a_renewal_never_makes_it_shorter)
 {
@@ -511,6 +542,8 @@ static void add(Suite *s)
     tcase_add_loop_test(c, renewal_and_release_are_of_every_acquisition, 0,
                         COUNT(reentrant));
     tcase_add_test(c, renewal_leaves_a_lock_without_ttl_alone);
+    tcase_add_loop_test(c, a_full_server_renews_and_releases, 0, COUNT(kinds));
+    tcase_add_test(c, permit_that_never_ends_has_the_longest_safe_time);
     c = live_case(s, "others", start, stop);
     tcase_add_loop_test(c, stranger_can_neither_renew_nor_release, 0,
                         COUNT(kinds));

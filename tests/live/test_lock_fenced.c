@@ -167,7 +167,18 @@ END_TEST
 /* Lua's numbers are doubles: from 2^53 on, INCR's answer is not exact there. */
 static const int64_t far[] = {(INT64_C(1) << 53) - 2, (INT64_C(1) << 53) - 1,
                               INT64_C(1) << 53, (INT64_C(1) << 53) + 1,
-                              999999999999999996};
+                              999999999999999996, INT64_MAX - 4};
+
+START_TEST(counter_below_0_is_an_error_and_nothing_is_acquired)
+{
+    struct hf_error err;
+
+    (void)server_ask(server, "SET " TOKEN " -5");
+    ck_assert_status(try_acquire(lock, 1, &err), HF_E_SERVER);
+    ck_assert_ptr_nonnull(strstr(err.text, "is below 0"));
+    ck_assert_int_eq(server_ask_int(server, "EXISTS " NAME), 0);
+}
+END_TEST
 
 START_TEST(tokens_are_exact_beyond_what_lua_can_count)
 {
@@ -393,6 +404,7 @@ static void add(Suite *suite)
     tcase_add_test(c, question_that_is_repeated_has_the_same_token);
     c = live_case(suite, "growth", start, stop);
     tcase_add_test(c, refusal_takes_no_token);
+    tcase_add_test(c, counter_below_0_is_an_error_and_nothing_is_acquired);
     tcase_add_loop_test(c, tokens_are_exact_beyond_what_lua_can_count, 0,
                         COUNT(far));
     tcase_add_test(c, force_release_keeps_the_counter);

@@ -205,6 +205,24 @@ START_TEST(a_renewal_by_owner_that_too_few_replicas_have_is_told)
 }
 END_TEST
 
+/* Since Redis 7.2 a server confirms only what the connection has written. */
+START_TEST(a_renewal_by_owner_that_finds_a_longer_lease_is_confirmed_too)
+{
+    const char *holder = LUA_HOLDER;
+    hf_status rc;
+
+    open_with(2, _i);
+    rc = hf_renew_by_owner(lock_, holder, strlen(holder), 1000, NULL, NULL);
+    ck_assert_status(rc, HF_NOT_OWNER);
+    pause_replicas(2);
+    (void)lua_acquire(master, NAME, strlen(NAME), holder, 600000);
+    rc = hf_renew_by_owner(lock_, holder, strlen(holder), 60000, NULL, NULL);
+    ck_assert_status(rc, HF_UNREPLICATED);
+    resume_replicas();
+    close_client();
+}
+END_TEST
+
 START_TEST(too_few_replicas_and_it_is_given_back)
 {
     struct hf_error err = {0};
@@ -512,6 +530,9 @@ static void add(Suite *suite)
     tcase_add_checked_fixture(few, set_short, NULL);
     tcase_set_timeout(few, 60);
     tcase_add_loop_test(few, a_renewal_by_owner_that_too_few_replicas_have_is_told,
+                        2, 4);
+    tcase_add_loop_test(few,
+                        a_renewal_by_owner_that_finds_a_longer_lease_is_confirmed_too,
                         2, 4);
     tcase_add_loop_test(few, too_few_replicas_and_it_is_given_back, 2, 4);
     tcase_add_loop_test(few, all_are_those_that_are_attached, 2, 4);

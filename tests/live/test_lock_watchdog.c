@@ -5,6 +5,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "lock/permits.h"
 #include "lock/scripts.h"
 #include "tests/live/test_lock_held.h"
 #include "tests/support/feed.h"
@@ -151,6 +152,33 @@ START_TEST(what_leaves_the_field_leaves_the_hold)
     }
     ck_assert_int_eq(losses(), 0);
     release(lock, 1);
+}
+END_TEST
+
+/* Those that several may have, too: what they write needs no memory, or comes second. */
+static const enum hf_lock_kind kinds_on_a_full_server[] = {
+    HF_KIND_PLAIN, HF_KIND_FAIR, HF_KIND_VALUE,
+    HF_KIND_WRITE, HF_KIND_READ, HF_KIND_PERMIT,
+};
+
+START_TEST(a_full_server_renews_every_kind)
+{
+    struct hf_acquire_options o;
+    struct hf_lock *other = NULL;
+    bool is_new;
+
+    ck_assert_ok(hf_lock_new_kind(&other, client, kinds_on_a_full_server[_i], NAME,
+                                  strlen(NAME), NULL));
+    if (kinds_on_a_full_server[_i] == HF_KIND_PERMIT)
+        ck_assert_ok(hf_permits_try_set(other, 1, &is_new, NULL));
+    o = diary_options(&diary, 1);
+    ck_assert_ok(hf_lock_acquire(other, &o, NULL));
+    await_renewals(1);
+    (void)server_ask(server, "CONFIG SET maxmemory 1");
+    await_renewals(renewals() + 4); /* longer than the lease */
+    ck_assert_int_eq(losses(), 0);
+    release(other, 1);
+    hf_lock_free(other);
 }
 END_TEST
 
@@ -714,6 +742,8 @@ static void add_cases(Suite *s)
     tcase_add_test(c, lease_1_the_safe_moment_comes_before_the_server_lets_go);
     tcase_add_loop_test(c, what_leaves_the_field_leaves_the_hold, 0,
                         COUNT(harmless));
+    tcase_add_loop_test(c, a_full_server_renews_every_kind, 0,
+                        COUNT(kinds_on_a_full_server));
     tcase_add_test(c, lease_3_after_its_release_a_hold_is_never_renewed);
     tcase_add_test(c, releases_may_race_with_renewals);
     tcase_add_test(c, a_thousand_holds_are_renewed_with_a_handful_of_writes);

@@ -282,6 +282,19 @@ START_TEST(permit_without_a_lease_never_lapses)
 }
 END_TEST
 
+/* They are made available a thousand at a time. */
+START_TEST(many_that_have_lapsed_become_available)
+{
+    (void)server_ask(server, "SET " POOL " -2500");
+    (void)server_ask(server, "EVAL %s 1 " OUT_OF_POOL,
+                     "for i = 1, 2501 do redis.call('zadd', KEYS[1], 1000, "
+                     "string.format('%016d', i)) end");
+    acquire(permit, 1);
+    ck_assert_int_eq(available(permit), 0);
+    release(permit, 1);
+}
+END_TEST
+
 /* ---- leases ---- */
 
 START_TEST(permit_is_renewed_and_safe)
@@ -538,6 +551,7 @@ static void add_all(Suite *suite)
     tcase_add_test(c, lapsed_permit_is_taken_by_who_waits_for_it);
     tcase_add_test(c, what_has_lapsed_counts_as_available);
     tcase_add_test(c, permit_without_a_lease_never_lapses);
+    tcase_add_test(c, many_that_have_lapsed_become_available);
     c = live_case(suite, "leases", start, stop);
     tcase_add_test(c, permit_is_renewed_and_safe);
     tcase_add_test(c, loss_is_told_at_the_next_renewal);

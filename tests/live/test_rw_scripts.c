@@ -301,6 +301,9 @@ START_TEST(renewal_says_who_is_gone_and_spoils_no_others)
     ck_assert_state("read 200, A1 A:1=200");
     (void)server_ask(server, "DEL " NAME " other");
     ck_assert_str_eq(renew(2 * LEASE_MS), A " 0 0 0");
+    (void)server_ask(server, "HSET " NAME " mode read " A " x");
+    does("B read 100");
+    ck_assert_str_eq(renew(2 * LEASE_MS), A " -1 1 0");
 }
 END_TEST
 
