@@ -1,8 +1,11 @@
 /* `holdfast acquire`: takes a lock, prints a handle of it, and leaves it held until
  * its lease ends; `renew` makes that longer, `release` frees it. */
 #include <errno.h>
+#include <limits.h>
+#include <poll.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "cli/common.h"
 #include "cli/handle.h"
@@ -113,8 +116,29 @@ static void give_back(struct acquire *a)
     hf_status status;
 
     status = hf_lock_release(a->lock, a->owner, &err);
-    if (status < 0)
+    if (status < 0 && status != HF_LOST) /* its lease is over */
         (void)cli_fail_status(status, &err);
+}
+
+/* A reader of a pipe may take its time, and no signal ends a write. False: one that
+ * ends us came, or the lease is over. */
+static bool await_room(struct acquire *a)
+{
+    struct pollfd fds[2] = {{.fd = STDOUT_FILENO, .events = POLLOUT},
+                            {.fd = a->signal_io.fd, .events = POLLIN}};
+    int64_t left_ms;
+
+    while ((left_ms = hf_lock_safe_ms(a->lock, a->owner)) > 0) {
+        int ready = poll(fds, 2, left_ms < INT_MAX ? (int)left_ms : INT_MAX);
+
+        if (ready > 0 && fds[1].revents)
+            take_signals(a);
+        if (a->signal != 0)
+            return false;
+        if (ready > 0 && fds[0].revents)
+            return true;
+    }
+    return false;
 }
 
 /* A lock whose handle was not printed could be released by nobody else: it is given
@@ -196,10 +220,12 @@ static int acquire(struct acquire *a)
     }
     if (!a->is_held)
         return a->code;
-    if (a->signal == 0)
+    if (a->signal == 0 && await_room(a))
         return tell(a);
     give_back(a);
-    return CLI_SIGNAL + a->signal;
+    return a->signal != 0 ? CLI_SIGNAL + a->signal
+                          : cli_fail("nobody read standard output before the "
+                                     "lease ended; the lock is given back");
 }
 
 /* ---- beginning and end ---- */

@@ -77,6 +77,28 @@ int cli_handle_extra_word(const struct cli_args *args, const char *word)
                            "'holdfast acquire' printed; '%s' is too much", word);
 }
 
+/* "uuid:number", as `acquire` prints it. Of a value lock the library takes any text;
+ * a script that has mixed up its words must not release an application's key. */
+static bool has_owner(const struct cli_handle *h)
+{
+    size_t uuid = strspn(h->owner, "0123456789abcdef-");
+
+    const char *number = h->owner + uuid + 1;
+
+    return h->kind != HF_KIND_VALUE ||
+           (uuid == 36 && h->owner[uuid] == ':' && *number &&
+            number[strspn(number, "-0123456789")] == '\0');
+}
+
+static int refuse(const struct cli_handle *h)
+{
+    char quoted[CLI_QUOTE_MAX];
+
+    return cli_fail("%s is no handle: give the first word that 'holdfast acquire' "
+                    "printed, such as fair:UUID:NUMBER",
+                    cli_quote(quoted, h->text, strlen(h->text)));
+}
+
 int cli_handle_open(struct cli_handle *h, const struct cli_common *common,
                     const char *name, const char *text)
 {
@@ -84,6 +106,8 @@ int cli_handle_open(struct cli_handle *h, const struct cli_common *common,
 
     *h = (struct cli_handle){.name = name, .text = text};
     parse(h);
+    if (!has_owner(h))
+        return refuse(h);
     rc = cli_client_open_once(&h->client, common);
     return rc == CLI_GO_ON ? cli_lock_open(&h->lock, h->client, h->kind, name)
                            : rc;
@@ -98,13 +122,7 @@ void cli_handle_close(struct cli_handle *h)
 int cli_handle_fail(const struct cli_handle *h, hf_status status,
                     const struct hf_error *err)
 {
-    char quoted[CLI_QUOTE_MAX];
-
-    if (status != HF_E_INVAL)
-        return cli_fail_status(status, err);
-    return cli_fail("%s is no handle: give the first word that 'holdfast acquire' "
-                    "printed, such as fair:UUID:NUMBER",
-                    cli_quote(quoted, h->text, strlen(h->text)));
+    return status == HF_E_INVAL ? refuse(h) : cli_fail_status(status, err);
 }
 
 static void note_loss(const struct cli_handle *h, const char *done)

@@ -19,6 +19,7 @@
 
 #define EVERY_MS 500
 #define EVERY_LEAST_MS 50
+#define BEFORE_END_MS 20
 #define NAMES_MAX 1000
 
 struct watched {
@@ -252,7 +253,23 @@ static bool can_write(void)
     return fflush(stdout) == 0 && !ferror(stdout);
 }
 
-/* The rest comes after the answers, however slow they are. */
+/* The rest comes after the answers, however slow they are. Just before a lease ends
+ * there is a look of its own: if the lock is gone by then it was released, and if it
+ * goes later it has expired. */
+static int64_t next_look_ms(const struct watch *watch)
+{
+    int64_t now_ms = hf_clock_ms(), next_ms = now_ms + watch->every_ms;
+
+    for (size_t i = 0; i < watch->count; i++) {
+        const struct watched *w = &watch->locks[i];
+        int64_t ends_ms = w->is_unknown ? HF_NEVER : cli_watch_ends_ms(&w->look);
+
+        if (ends_ms != HF_NEVER && ends_ms - BEFORE_END_MS < next_ms)
+            next_ms = ends_ms - BEFORE_END_MS;
+    }
+    return next_ms < now_ms + EVERY_LEAST_MS ? now_ms + EVERY_LEAST_MS : next_ms;
+}
+
 static int follow(struct watch *watch)
 {
     int64_t end_ms = hf_clock_ms() + watch->for_ms;
@@ -262,7 +279,7 @@ static int follow(struct watch *watch)
         look_at_all(watch);
         if (!can_write())
             return CLI_TROUBLE; /* main says why */
-        next_ms = hf_clock_ms() + watch->every_ms;
+        next_ms = next_look_ms(watch);
         if (watch->for_ms > 0 && next_ms >= end_ms)
             break;
         if (!rest_until(next_ms))
@@ -366,7 +383,7 @@ const struct cli_command cli_watch_command = {
         "It ends by a signal, or after --for, then with exit code 0; 125 trouble.\n"
         "\n"
         "  --every DURATION     from one look to the next; default 500ms; at\n"
-        "                       least 50ms\n"
+        "                       least 50ms; sooner when a lease is to end\n"
         "  --for DURATION       watch for so long; default: until it is ended\n"
         "\n" CLI_COMMON_HELP,
     .main = main_watch,

@@ -57,6 +57,11 @@ static bool ends_later(const struct cli_snapshot *a, const struct cli_snapshot *
            (!has_end(a) || earliest_end(a) > latest_end(b));
 }
 
+int64_t cli_watch_ends_ms(const struct cli_snapshot *look)
+{
+    return look->info.is_locked && has_end(look) ? earliest_end(look) : HF_NEVER;
+}
+
 /* ---- one hold or another ---- */
 
 static bool is_shared(const struct hf_lock_info *info)

@@ -27,10 +27,13 @@ enum cli_watch_event {
 
 /* cli_watch_word    - "released": it never changes.
  * cli_watch_is_past - is the event of the hold that was seen before?
+ * cli_watch_ends_ms - when the lease that was seen ends, at the earliest; HF_NEVER: it
+ *                     does not, or there is none.
  * cli_watch_compare - writes the events between two snapshots to `out`, in their
  *                     order, and returns how many. A hold that began and ended in
  *                     between was not seen. */
 #define CLI_WATCH_EVENTS_MAX 2
+int64_t cli_watch_ends_ms(const struct cli_snapshot *look);
 const char *cli_watch_word(enum cli_watch_event event);
 bool cli_watch_is_past(enum cli_watch_event event);
 size_t cli_watch_compare(enum cli_watch_event out[CLI_WATCH_EVENTS_MAX],

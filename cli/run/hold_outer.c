@@ -29,8 +29,9 @@ static char *fd_id(char dst[FD_ID_MAX], int fd)
     return dst;
 }
 
-/* The most runs that may be nested. Of more, the outermost are forgotten. */
-#define OUTER_MAX 16
+/* The most holds around a run; a multi-lock has several. Of more, the outermost are
+ * forgotten. */
+#define OUTER_MAX 80
 
 /* ---- the list of outer holds ---- */
 
@@ -132,13 +133,15 @@ static char *put_outer(char *d, size_t room, const struct cli_hold *h,
 
     (void)snprintf(digits, sizeof digits, "%d", fd);
     (void)hf_lock_owner_text(lock, h->number, owner);
+    if (h->locks->quorum)
+        *owner = '\0';
     d += snprintf(d, room, "%zu:%s,%zu:%s,%zu:%s,%zu:%s,", len, name,
                   strlen(owner), owner, strlen(digits), digits,
                   strlen(fd_id(id, fd)), id);
     return d;
 }
 
-/* Of a quorum, all members have one name. */
+/* Of a quorum, all members have one name, and owners of their own: none is noted. */
 static size_t count_names(const struct cli_locks *locks)
 {
     return locks->quorum ? 1 : locks->count;
@@ -342,6 +345,21 @@ static hf_status refuse_set(struct cli_hold *h)
     return HF_OK;
 }
 
+/* On one of its servers it would wait for the outer run, or be without a lock, if that
+ * one is not among those that it holds. */
+static hf_status refuse_in_quorum(struct cli_hold *h)
+{
+    struct hf_error err;
+    hf_status status = hf_error_set(
+        &err, HF_E_INVAL,
+        "an outer run holds this lock on most of several servers: a run on one "
+        "server cannot be inside it; on other servers than those, unset "
+        CLI_ENV_OWNER);
+
+    h->events->refused(h->ctx, status, &err);
+    return HF_OK;
+}
+
 static hf_status outer_ask(struct cli_hold *h, const struct cli_hold_ask *ask)
 {
     struct outer outer;
@@ -351,6 +369,8 @@ static hf_status outer_ask(struct cli_hold *h, const struct cli_hold_ask *ask)
     h->ask = *ask;
     if (find_outer(h->lock, NULL, &outer)) /* cli_hold_is_inside has found it */
         (void)copy(h->owner, &outer.field[OWNER]);
+    if (!*h->owner)
+        return refuse_in_quorum(h);
     return hf_lock_inspect_async(h->lock, &h->info, on_inspected, h);
 }
 

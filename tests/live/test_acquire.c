@@ -60,6 +60,10 @@ START_TEST(nobody_renews_it)
 }
 END_TEST
 
+/* Nor is any text a value lock's owner, as it is to the library. */
+static const char *const nonsense[] = {"nonsense", "value:5", "value:",
+                                       "value:" STRANGER "x", "fair:5"};
+
 START_TEST(a_release_leaves_the_lock_of_another)
 {
     char owner[OWNER_MAX];
@@ -70,9 +74,16 @@ START_TEST(a_release_leaves_the_lock_of_another)
     hold_by_other("x", 60000);
     ck_assert_int_eq(release(owner), 122);
     ck_assert(is_held());
-    p = holdfast(server, "release", "x", "nonsense", NULL);
-    await_line(p, ERR, "no handle: give the first word");
-    ck_assert_int_eq(finish(p), 125);
+    for (size_t i = 0; i < ROWS(nonsense); i++) {
+        (void)server_ask(server, "SET s 5");
+        p = holdfast(server, "release", "s", nonsense[i], NULL);
+        await_line(p, ERR, "no handle: give the first word");
+        ck_assert_int_eq(finish(p), 125);
+        p = holdfast(server, "renew", "s", nonsense[i], "--lease=1m", NULL);
+        await_line(p, ERR, "no handle: give the first word");
+        ck_assert_int_eq(finish(p), 125);
+        ck_assert_str_eq(server_ask(server, "GET s"), "5");
+    }
 }
 END_TEST
 
@@ -295,8 +306,25 @@ START_TEST(a_safe_time_that_is_printed_too_late_is_no_success)
     server_await(server, PATIENCE_MS, "1", "EXISTS x");
     server_await(server, PATIENCE_MS, "0", "EXISTS x");
     say(p, "go\n");
-    await_line(p, ERR, "is not true any more");
+    await_line(p, ERR, _i == 0 ? "nobody read standard output" : "is not true any more");
     await_line(p, ERR, "code 125");
+    (void)finish(p);
+}
+END_TEST
+
+/* Nor is it too late for a signal. (timeout(1) sends one, and waits.) */
+START_TEST(a_signal_ends_it_while_nobody_reads)
+{
+    char *argv[] = {(char *)"sh", (char *)"-c",
+                    (char *)"exec 3<&0; (head -c 65536 /dev/zero; timeout 1 "
+                            HF_BUILD "/holdfast acquire x --lease 1m; "
+                            "echo code $? >&2) | (read go <&3; cat >/dev/null)",
+                    NULL};
+    struct process *p = start(server, argv);
+
+    await_line(p, ERR, "code 124");
+    ck_assert(!is_held());
+    say(p, "go\n");
     (void)finish(p);
 }
 END_TEST
@@ -430,6 +458,7 @@ int main(void)
     tcase_add_test(c, an_owner_that_cannot_be_printed_holds_nothing);
     tcase_add_loop_test(c, a_safe_time_that_is_printed_too_late_is_no_success, 0,
                         ROWS(full_pipes));
+    tcase_add_test(c, a_signal_ends_it_while_nobody_reads);
     tcase_add_test(c, an_owner_without_standard_output_holds_nothing);
     tcase_add_test(c, a_hold_that_stays_is_not_said_to_be_lost);
     tcase_add_test(c, programs_read_an_object);

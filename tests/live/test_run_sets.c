@@ -115,6 +115,21 @@ START_TEST(a_leader_is_elected_by_most)
 }
 END_TEST
 
+/* It would wait for the outer one. */
+START_TEST(a_run_inside_on_one_of_the_servers_is_refused)
+{
+    struct process *p =
+        holdfast(NULL, "run", QUORUM, "x", HF_BUILD "/holdfast", "run", "-u",
+                 urls[_i], "x", "true", NULL);
+
+    await_line(p, ERR, "on most of several servers");
+    ck_assert_int_eq(finish(p), 125);
+    p = holdfast(NULL, "run", QUORUM, "x", HF_BUILD "/holdfast", "run", "-u",
+                 urls[_i], "y", "true", NULL);
+    ck_assert_int_eq(finish(p), 0);
+}
+END_TEST
+
 /* ---- several locks ---- */
 
 START_TEST(all_or_none_of_several)
@@ -218,6 +233,7 @@ int main(void)
     tcase_add_test(c, a_minority_is_not);
     tcase_add_test(c, it_stops_when_most_are_gone);
     tcase_add_test(c, a_leader_is_elected_by_most);
+    tcase_add_loop_test(c, a_run_inside_on_one_of_the_servers_is_refused, 0, SERVERS);
     c = run_case(s, "multi");
     tcase_add_test(c, all_or_none_of_several);
     tcase_add_test(c, the_loss_of_one_is_the_loss_of_all);

@@ -66,6 +66,24 @@ START_TEST(a_lease_that_ends_is_no_release)
 }
 END_TEST
 
+/* However seldom it looks, it looks before the lease ends. */
+START_TEST(release_is_told_from_expiry_by_a_look_before_the_end)
+{
+    struct process *holder = holdfast(server, "run", "--ttl", "2s", "x", "sh", "-c",
+                                      "echo ready; read go", NULL);
+    struct process *p;
+
+    await_line(holder, OUT, "ready");
+    p = holdfast(server, "watch", "--every=1h", "x", NULL);
+    await_line(p, OUT, "x: held by");
+    await_line(p, OUT, "x: renewed by");
+    say(holder, "go\n");
+    ck_assert_int_eq(finish(holder), 0);
+    await_line(p, OUT, "x: released, was held by");
+    end(p);
+}
+END_TEST
+
 START_TEST(first_line_says_who_holds_the_lock)
 {
     struct process *p;
@@ -239,6 +257,7 @@ int main(void)
 
     tcase_add_test(c, a_hold_is_followed_to_its_end);
     tcase_add_test(c, a_lease_that_ends_is_no_release);
+    tcase_add_test(c, release_is_told_from_expiry_by_a_look_before_the_end);
     tcase_add_test(c, first_line_says_who_holds_the_lock);
     tcase_add_loop_test(c, each_kind_is_seen, 0, ROWS(kinds));
     tcase_add_test(c, readers_come_and_go);
