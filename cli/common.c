@@ -7,6 +7,7 @@
 
 #include "cli/commands.h"
 #include "cli/report.h"
+#include "net/base/error.h"
 
 const struct cli_option cli_common_options[] = {
     {CLI_OPT_URL, 'u', "url", "URL"},
@@ -331,8 +332,10 @@ bool cli_common_is_cluster(const struct cli_common *common)
     return url_facts(cli_common_url(common)).is_cluster;
 }
 
+/* `number`: of the -u, from 1; 0: there is only one. */
 static int open_client(struct hf_client **out, const struct cli_common *common,
-                       const char *url, struct hf_client_options *options)
+                       const char *url, size_t number,
+                       struct hf_client_options *options)
 {
     struct hf_error err = {0};
     hf_status rc;
@@ -347,13 +350,20 @@ static int open_client(struct hf_client **out, const struct cli_common *common,
     if (!common->is_verbose) /* else the library warns of the same */
         cli_common_warn(url_facts(options->url).is_unverified);
     rc = hf_client_new(out, options, &err);
-    return rc < 0 ? cli_fail_status(rc, &err) : CLI_GO_ON;
+    if (rc == HF_OK)
+        return CLI_GO_ON;
+    if (number > 0 && err.text[0]) {
+        struct hf_error said = err;
+
+        (void)hf_error_set(&err, rc, "-u number %zu: %s", number, said.text);
+    }
+    return cli_fail_status(rc, &err);
 }
 
 int cli_client_open(struct hf_client **out, const struct cli_common *common,
                     struct hf_client_options *options)
 {
-    return open_client(out, common, cli_common_url(common), options);
+    return open_client(out, common, cli_common_url(common), 0, options);
 }
 
 int cli_client_open_once(struct hf_client **out,
@@ -373,7 +383,7 @@ int cli_client_open_at(struct hf_client **out, const struct cli_common *common,
     const char *url = common->urls[index];
 
     return open_client(out, common, url ? url : cli_common_url(common),
-                       options);
+                       common->urls_count > 1 ? index + 1 : 0, options);
 }
 
 int cli_lock_open(struct hf_lock **out, struct hf_client *client,

@@ -72,7 +72,8 @@ int cli_kind_make_permits(const struct cli_kind_options *of,
         return cli_fail_status(rc, &err);
     name = hf_lock_name(lock, &len);
     if (is_new)
-        cli_step("made %d permits of %s", of->permits,
+        cli_step("made %d permit%s of %s", of->permits,
+                 of->permits == 1 ? "" : "s",
                  cli_quote(quoted, name, len));
     return CLI_GO_ON;
 }

@@ -38,13 +38,16 @@ void cli_lock_put_name(struct cli_json *j, const struct cli_lock *lock)
 void cli_lock_put_holder(struct cli_json *j, const struct cli_lock *lock)
 {
     const struct hf_lock_info *info = &lock->info;
+    bool is_permit = info->kind == HF_KIND_PERMIT; /* whose, nobody knows */
 
     if (!info->is_locked)
         return;
     cli_json_text(j, "kind", cli_kind_word(info->kind));
-    cli_json_bytes(j, "owner", info->holder, info->holder_len);
+    if (!is_permit)
+        cli_json_bytes(j, "owner", info->holder, info->holder_len);
     cli_json_integer(j, "holders", info->holders);
-    cli_json_integer(j, "hold_count", info->hold_count);
+    if (!is_permit)
+        cli_json_integer(j, "hold_count", info->hold_count);
     cli_json_integer(j, "ttl_ms", info->ttl_ms);
     if (lock->knows_available)
         cli_json_integer(j, "available", lock->available);

@@ -24,13 +24,15 @@ static bool is_wrong_type(hf_status status, const struct hf_error *err)
     return status == HF_E_SERVER && strstr(err->text, ": WRONGTYPE Operation against");
 }
 
-static hf_status refuse(const char *name, struct hf_error *err)
+static hf_status refuse(const struct hf_client *client, const char *name,
+                        struct hf_error *err)
 {
     char quoted[CLI_QUOTE_MAX];
 
     return hf_error_set(err, HF_E_SERVER,
-                        "the key %s is of a type that no lock has: it is left "
-                        "alone", cli_quote(quoted, name, strlen(name)));
+                        "'%s' on %s is of a type that no lock has: it is left "
+                        "alone", cli_quote(quoted, name, strlen(name)),
+                        hf_client_address(client));
 }
 
 static hf_status look_at(struct hf_lock **lock, struct hf_client *client,
@@ -41,7 +43,7 @@ static hf_status look_at(struct hf_lock **lock, struct hf_client *client,
 
     if (rc == HF_OK)
         rc = hf_lock_inspect(*lock, info, err);
-    return is_wrong_type(rc, err) ? refuse(name, err) : rc;
+    return is_wrong_type(rc, err) ? refuse(client, name, err) : rc;
 }
 
 /* A number is a value lock's only if it has a TTL. */

@@ -91,11 +91,11 @@ static const char *title_of(const struct hf_call *call, char dst[TITLE_MAX])
     char name[100];
 
     if (call->subject)
-        (void)snprintf(dst, TITLE_MAX, "%s of '%s'", call->script->name,
+        (void)snprintf(dst, TITLE_MAX, "%s of '%s'", call->script->title,
                        hf_error_quote(name, sizeof name, call->subject,
                                       call->subject_len));
     else
-        (void)snprintf(dst, TITLE_MAX, "%s", call->script->name);
+        (void)snprintf(dst, TITLE_MAX, "%s", call->script->title);
     return dst;
 }
 
@@ -153,7 +153,8 @@ static void end_unanswered(struct hf_call *call)
         end_with(call, HF_E_NOREPLY,
                  why->status != HF_OK ? why->text
                                       : hf_command_address(&call->command),
-                 call->must_not_repeat
+                 call->only_reads ? "no answer in time"
+                 : call->must_not_repeat
                      ? "no answer; the server may have done it, or may do it "
                        "yet: look before you ask again"
                      : "no answer in time; the server may have done it");

@@ -30,6 +30,7 @@ struct hf_call {
     size_t subject_len;
     uint16_t slot;                /* of all keys */
     bool is_once;                 /* ask once: neither again nor by text */
+    bool only_reads;              /* changes nothing on the server */
     bool must_not_repeat;         /* an unknown outcome ends it: run again, it could
                                      free another holder */
     bool by_text;                 /* send the script's text at once; set when it

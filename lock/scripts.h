@@ -6,6 +6,7 @@
 
 struct hf_script {
     const char *name;
+    const char *title;            /* the verb, for messages: "forced release" */
     char sha[41];                 /* SHA-1 of the text, as EVALSHA wants it */
     const char *text;
     size_t len;

@@ -309,8 +309,8 @@ START_TEST(counters_and_queues_have_their_numbers)
         "{\"name\":\"c\",\"held\":false,\"kind\":\"counter\",\"count\":-3}\n"
         "{\"name\":\"f\",\"held\":true,\"kind\":\"fair\",\"owner\":\"me:1\","
         "\"holders\":1,\"hold_count\":1,\"ttl_ms\":7,\"waiters\":4}\n"
-        "{\"name\":\"p\",\"held\":true,\"kind\":\"permit\",\"owner\":\"\","
-        "\"holders\":1,\"hold_count\":1,\"ttl_ms\":1500,"
+        "{\"name\":\"p\",\"held\":true,\"kind\":\"permit\","
+        "\"holders\":1,\"ttl_ms\":1500,"
         "\"available\":0}\n");
     ls_list_fini(&list);
 }

@@ -26,7 +26,6 @@ void cli_event_init(struct cli_event_log *t, int status_fd, const char *name,
     *t = (struct cli_event_log){.name = name, .owner = owner};
     cli_sink_open(&t->status, status_fd);
     (void)cli_quote(t->quoted, name, strlen(name));
-    cli_event_lost_member(t, name);
 }
 
 void cli_event_fini(struct cli_event_log *t)
@@ -50,6 +49,8 @@ static void begin_event(struct cli_json *j, const struct cli_event_log *t,
     size_t len = strlen(t->name);
 
     cli_json_init(j);
+    if (t->lost_name)
+        cli_json_escape_for(j, t->lost_name, strlen(t->lost_name));
     cli_json_text(j, "event", event);
     cli_json_integer(j, "time_ms", wall_clock_ms());
     cli_json_bytes(j, "name", t->name,
@@ -158,12 +159,29 @@ static void write_loss(const struct cli_event_log *t, enum hf_lost reason)
 
     begin_event(&j, t, "lost");
     cli_json_text(&j, "reason", reason_word(t, reason));
+    if (t->lost_name)
+        cli_json_text(&j, "member", t->lost_name);
     end_event(&j, t);
 }
 
-void cli_event_lost_member(struct cli_event_log *t, const char *name)
+void cli_event_lost_member(struct cli_event_log *t, const char *name,
+                           const char *server)
 {
-    (void)cli_quote(t->lost, name, strlen(name));
+    t->lost_name = name;
+    t->server = server;
+}
+
+static void say_lost(const struct cli_event_log *t, enum hf_lost reason,
+                     const char *and_now)
+{
+    const char *name = t->lost_name ? t->lost_name : t->name;
+    bool has_server = reason == HF_LOST_UNREACHABLE && t->server && !t->is_nested;
+    char quoted[CLI_QUOTE_MAX];
+
+    (void)cli_fail("lost the lock %s: %s%s%s%s; %s",
+                   cli_quote(quoted, name, strlen(name)), reason_text(t, reason),
+                   has_server ? " (" : "", has_server ? t->server : "",
+                   has_server ? ")" : "", and_now);
 }
 
 void cli_event_lost(const struct cli_event_log *t, enum hf_lost reason,
@@ -171,11 +189,9 @@ void cli_event_lost(const struct cli_event_log *t, enum hf_lost reason,
 {
     write_loss(t, reason);
     if (on_lost == CLI_LOST_STOP)
-        (void)cli_fail("lost the lock %s: %s; stopping the command",
-                       t->lost, reason_text(t, reason));
+        say_lost(t, reason, "stopping the command");
     else if (on_lost == CLI_LOST_WARN)
-        (void)cli_fail("lost the lock %s: %s; the command goes on without it",
-                       t->lost, reason_text(t, reason));
+        say_lost(t, reason, "the command goes on without it");
 }
 
 void cli_event_max_hold(const struct cli_event_log *t, int64_t max_hold_ms)

@@ -17,7 +17,9 @@ struct cli_event_log {
     const char *owner;          /* ours, "" before there is one. Borrowed */
     bool is_nested;             /* the outer run's; known when acquired */
     char quoted[CLI_QUOTE_MAX]; /* the name, for a person */
-    char lost[CLI_QUOTE_MAX];   /* that of the lock that is lost, likewise */
+    const char *lost_name;      /* of several locks, that of the lost one; or NULL.
+                                   Borrowed */
+    const char *server;         /* its address, or NULL. Borrowed */
 };
 
 /* cli_event_init - borrows `name` and `owner` until cli_event_fini.
@@ -35,8 +37,10 @@ void cli_event_refused(const struct cli_event_log *t, hf_status status,
 void cli_event_renewed(const struct cli_event_log *t, int64_t safe_ms);
 void cli_event_lost(const struct cli_event_log *t, enum hf_lost reason,
                    enum cli_on_lost on_lost);
-/* Of several locks: this is the one whose loss cli_event_lost will tell of. */
-void cli_event_lost_member(struct cli_event_log *t, const char *name);
+/* What cli_event_lost will tell of: the lost one's name, of several locks, or NULL; and
+ * its server's address. */
+void cli_event_lost_member(struct cli_event_log *t, const char *name,
+                           const char *server);
 void cli_event_max_hold(const struct cli_event_log *t, int64_t max_hold_ms);
 void cli_event_exit(const struct cli_event_log *t, int code, bool by_signal);
 

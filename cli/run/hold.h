@@ -23,8 +23,8 @@ struct cli_hold_events {
     void (*acquired)(void *ctx);
     void (*refused)(void *ctx, hf_status status, const struct hf_error *err);
     void (*renewed)(void *ctx);
-    /* `member`: of several locks, the one; else NULL. */
-    void (*lost)(void *ctx, enum hf_lost reason, const char *member);
+    /* `lock`: the one that was lost; NULL: an outer run's. */
+    void (*lost)(void *ctx, enum hf_lost reason, const struct hf_lock *lock);
     void (*released)(void *ctx, hf_status status, const struct hf_error *err);
 };
 

@@ -91,8 +91,7 @@ static void on_lost(void *ctx, struct hf_lock *lock, int64_t number,
     (void)number;
     if (reason == HF_LOST_CLOSED)
         return; /* we closed it ourselves */
-    h->events->lost(h->ctx, reason,
-                    h->locks->multi ? hf_lock_name(lock, NULL) : NULL);
+    h->events->lost(h->ctx, reason, lock);
 }
 
 static void on_acquired(void *ctx, hf_status status,

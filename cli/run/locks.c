@@ -155,6 +155,16 @@ int64_t cli_locks_safe_ms(const struct cli_locks *l, int64_t owner)
                     : hf_lock_safe_ms(l->locks[0], owner);
 }
 
+/* Of a quorum, each has a client of its own. */
+const char *cli_locks_address(const struct cli_locks *l, const struct hf_lock *lock)
+{
+    size_t i = 0;
+
+    while (l->quorum && l->locks[i] != lock)
+        i++;
+    return hf_client_address(l->clients[i]);
+}
+
 void cli_locks_owner(const struct cli_locks *l, int64_t owner,
                      char dst[HF_OWNER_TEXT_MAX])
 {

@@ -57,12 +57,14 @@ static void on_renewed(void *ctx)
     cli_session_feed_number(run, CLI_EV_RENEWED, 0);
 }
 
-static void on_lost(void *ctx, enum hf_lost reason, const char *member)
+static void on_lost(void *ctx, enum hf_lost reason, const struct hf_lock *lock)
 {
     struct cli_session *run = ctx;
 
-    if (member)
-        cli_event_lost_member(&run->log, member);
+    if (lock)
+        cli_event_lost_member(&run->log,
+                              run->locks.multi ? hf_lock_name(lock, NULL) : NULL,
+                              cli_locks_address(&run->locks, lock));
     cli_session_feed_number(run, CLI_EV_LOST, (int)reason);
 }
 

@@ -19,9 +19,13 @@ for file; do
     part=$(sed -n 's/^ *--+ \(.*\)/\1/p' "$file")
     text=$(sed "/^ *--+ /r ${file%/*}/${part:-none}.lua" "$file" |
         sed -e '/^ *--/d' -e 's/^ *//')
+    title=$(printf '%s\n' "$name" | sed -E \
+        -e 's/^(count|fair|latch|permit|read|rw|semaphore|value|write)_//' \
+        -e 's/^force_release$/forced release/' -e 's/^extend$/renew/' \
+        -e 's/_/ /g')
     sha=$(printf '%s\n' "$text" | sha1sum | cut -c1-40)
-    printf '\nconst struct hf_script hf_script_%s = {\n    "%s", "%s",\n' \
-        "$name" "$name" "$sha"
+    printf '\nconst struct hf_script hf_script_%s = {\n    "%s", "%s", "%s",\n' \
+        "$name" "$name" "$title" "$sha"
     printf '%s\n' "$text" | sed -e 's/[\\"]/\\&/g' -e 's/.*/    "&\\n"/'
     printf '    , %s\n};\n' "$(printf '%s\n' "$text" | wc -c)"
 done

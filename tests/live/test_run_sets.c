@@ -100,6 +100,7 @@ START_TEST(it_stops_when_most_are_gone)
     (void)await_line(p, OUT, "ready");
     server_kill(servers[0]);
     server_kill(servers[1]);
+    await_line(p, ERR, "did not answer in time (127.0.0.1:");
     ck_assert_int_eq(finish(p), 122);
 }
 END_TEST
@@ -155,11 +156,12 @@ END_TEST
 START_TEST(the_loss_of_one_is_the_loss_of_all)
 {
     struct process *p =
-        holdfast(server, "run", "--ttl", "600ms", "--multi", "b", "a",
-                 "sh", "-c", "echo ready; exec cat", NULL);
+        holdfast(server, "run", "--ttl", "600ms", "--status-fd", "3",
+                 "--multi", "b", "a", "sh", "-c", "echo ready; exec cat", NULL);
 
     (void)await_line(p, OUT, "ready");
     (void)server_ask(server, "DEL b");
+    (void)await_line(p, STATUS, "\"member\":\"b\"");
     ck_assert_int_eq(finish(p), 122);
     ck_assert_ptr_nonnull(strstr(await_end(p, ERR), "lost the lock b: "));
     ck_assert_int_eq(server_ask_int(server, "EXISTS a"), 0);

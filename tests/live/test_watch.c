@@ -182,7 +182,7 @@ START_TEST(a_key_that_is_no_lock_is_unknown)
     struct process *p = watching(NULL);
 
     (void)server_ask(server, "RPUSH x a");
-    await_line(p, OUT, "x: unknown: the key x is of a type that no lock has");
+    await_line(p, OUT, "x: unknown: 'x' on 127.0.0.1:");
     (void)server_ask(server, "DEL x");
     await_line(p, OUT, "x: free");
     end(p);
