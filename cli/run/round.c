@@ -262,6 +262,9 @@ static int open_all(struct cli_session *run, const struct cli_common *common)
                   &hold_events, run);
     cli_event_init(&run->log, run->options->status_fd, run->options->name,
                    run->hold.owner);
+    if (!run->locks.quorum)
+        cli_event_lost_member(&run->log, NULL,
+                              hf_client_address(run->locks.clients[0]));
     cli_tty_open(&run->tty);
     run->child.tree.has_strangers = cli_tree_has_strangers();
     cli_tree_adopt(); /* if the guardian dies */

@@ -100,7 +100,6 @@ START_TEST(it_stops_when_most_are_gone)
     (void)await_line(p, OUT, "ready");
     server_kill(servers[0]);
     server_kill(servers[1]);
-    await_line(p, ERR, "did not answer in time (127.0.0.1:");
     ck_assert_int_eq(finish(p), 122);
 }
 END_TEST
