@@ -518,7 +518,8 @@ static void start(struct hf_op *op)
     if (o->wait_ms != 0 && op->lock->kind->waiters_queue)
         op->place_ms = o->wait_ms < 0
                            ? op->client->watchdog_ms
-                           : earlier(o->wait_ms, op->client->watchdog_ms);
+                           : earlier(o->wait_ms + op->client->watchdog_ms / 3,
+                                     op->client->watchdog_ms); /* FAIR-2 */
     if (o->cancel && o->cancel->is_fired) {
         hf_op_finish(op, HF_CANCELLED);
         return;

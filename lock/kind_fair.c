@@ -6,11 +6,13 @@
  *         which it would hold the lock, asks for itself, and listens on a
  *         channel of its own: a release tells the head of the queue alone.
  * FAIR-2  A place has a time until which it is honoured, by the server's clock:
- *         the waiter's place_ms, which is its wait or, if that is shorter, the
- *         watchdog's time, behind that of the one before it. A waiter that asks
- *         (wait.h, WAIT-4) prolongs it. So one that died costs those behind it
- *         no more than that, whatever the lock's TTL was. (Redisson adds the
- *         TTL, for its waiters do not ask again.)
+ *         the waiter's place_ms, behind that of the one before it: its wait and
+ *         a third of the watchdog's time or, if that is shorter, the watchdog's
+ *         time. A waiter that asks (wait.h, WAIT-4: each third) prolongs it; one
+ *         that does not ask again, for its wait is short, keeps it until its
+ *         wait is over, though those before it were granted or left. So one that
+ *         died costs those behind it no more than that, whatever the lock's TTL
+ *         was. (Redisson adds the TTL, for its waiters do not ask again.)
  * FAIR-3  Who gives up is released like a lock that nobody here holds
  *         (orphan.c), and leaves the queue by that; if the lock is free, the
  *         new head is told.

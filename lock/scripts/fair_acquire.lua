@@ -18,8 +18,8 @@
 -- moved, a head without a time is given a lease's, and times without a queue are
 -- deleted: nobody would ever drop them. (ZRANGE refuses a key of another type, and then
 -- nothing is done.)
--- When the head is granted, the others come earlier by its time; but who may have
--- asked just now keeps three quarters of that, in which it asks again. (Half is too
+-- When the head is granted, the others come earlier by what is left of its time; but who
+-- may have asked just now keeps three quarters of that time, in which it asks again. (Half is too
 -- little after one whose wait is shorter than the watchdog's time.)
 -- While the lock is free, but another's, the TTL is 20 to 250 ms: Redisson's waiters
 -- leave the queue without a word. Source: WIRE 11.2.
@@ -61,11 +61,13 @@ if is_free or redis.call('hexists', lock, owner) == 1 then
         return set
     end
     if is_free and head then
+        local unused = math.max(math.min(place, ends - now), 0)
         redis.call('lpop', queue)
         redis.call('zrem', places, owner)
         for _, other in ipairs(redis.call('zrange', places, 0, -1)) do
-            local ends = tonumber(redis.call('zscore', places, other))
-            honour(other, math.min(ends, math.max(ends - place, now + place * 3 / 4)))
+            local until_ms = tonumber(redis.call('zscore', places, other))
+            honour(other, math.min(until_ms,
+                math.max(until_ms - unused, now + place * 3 / 4)))
         end
     end
     return {owner, tonumber(count), token}

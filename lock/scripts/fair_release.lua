@@ -9,22 +9,24 @@
 -- same: it may be asleep on a TTL that has ended early, or have become the head now.
 -- A full server refuses a script whose first write needs memory: so it leaves the
 -- queue first. Heads whose time is over are dropped. Those who stood behind an owner that leaves
--- the queue come earlier by the time that it had, as in fair_acquire.lua.
+-- the queue come earlier by what is left of its time, as in fair_acquire.lua.
 -- The head listens on CHANNEL:OWNER, in one way: who listens in both counts once.
 -- Source: WIRE 5.2, 11.4, 11.5.
 local lock, queue, places = KEYS[1], KEYS[2], KEYS[3]
 local owner, count = ARGV[1], ARGV[2]
 local time = redis.call('time')
 local now = time[1] * 1000 + math.floor(time[2] / 1000)
-if count == '0' and redis.call('zscore', places, owner) then
+local mine = count == '0' and redis.call('zscore', places, owner)
+if mine then
     local is_behind, place = false, tonumber(ARGV[4])
+    local unused = math.max(math.min(place, tonumber(mine) - now), 0)
     local all = redis.call('lrange', queue, 0, -1)
     redis.call('zrem', places, owner)
     redis.call('lrem', queue, 0, owner)
     for _, other in ipairs(all) do
         local ends = tonumber(redis.call('zscore', places, other) or nil)
         if is_behind and ends then
-            ends = math.min(ends, math.max(ends - place, now + place * 3 / 4))
+            ends = math.min(ends, math.max(ends - unused, now + place * 3 / 4))
             redis.call('zadd', places, string.format('%.0f', ends), other)
         end
         is_behind = is_behind or other == owner

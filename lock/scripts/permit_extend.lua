@@ -8,7 +8,7 @@
 -- First comes a write that changes nothing and needs no memory (there is no such
 -- member): after that, a full server lets the others pass.
 -- Something is written whenever it is done (extend.lua): ZADD of an equal number is
--- not, so the permit is taken out for that. Source: WIRE 16.
+-- not, so another comes before it. Source: WIRE 16.
 local out, owner, lease = KEYS[1], ARGV[1], tonumber(ARGV[3])
 local id = redis.sha1hex(owner):sub(1, 32):gsub('%x%x', function(byte)
     return string.char(tonumber(byte, 16))
@@ -22,7 +22,7 @@ local now = time[1] * 1000 + math.floor(time[2] / 1000)
 ends = math.max(ends, now + lease)
 redis.call('zrem', out, '')
 if redis.call('zadd', out, 'ch', string.format('%.0f', ends), id) == 0 then
-    redis.call('zrem', out, id)
+    redis.call('zadd', out, string.format('%.0f', ends + 1), id)
     redis.call('zadd', out, string.format('%.0f', ends), id)
 end
 return {owner, 1, ends < 922337203685477 and ends - now or nil}

@@ -19,6 +19,7 @@ if counter and count == '1' then
     end
     token = redis.call(is_free and 'incr' or 'get', counter) or nil
     if is_free and token < 1 then
+        redis.pcall('decr', counter)
         return redis.error_reply('ERR the counter ' .. counter .. ' is below 0: tokens of '
             .. 'holdfast and Redisson begin at 1')
     end

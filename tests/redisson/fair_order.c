@@ -123,8 +123,8 @@ END_TEST
 
 /* ---- behind a dead waiter ---- */
 
-/* docs/kinds.md: a dead waiter of holdfast keeps its place for its own wait, one of
- * Redisson from when the TTL ends that the lock had when it came. From then on the next
+/* docs/kinds.md: a dead waiter of holdfast keeps its place for its own time, here the
+ * watchdog's, one of Redisson from when the TTL ends that the lock had when it came. From then on the next
  * one is served when it asks: Redisson's all the time, one of holdfast four times a
  * second. */
 #define HELD_MS 2000
@@ -136,13 +136,14 @@ END_TEST
 
 static void exec_waiter(void)
 {
-    char url[SERVER_URL_MAX], wait[16];
+    char url[SERVER_URL_MAX], wait[16], ttl[16];
 
     server_url(server, url);
     (void)snprintf(wait, sizeof wait, "%dms", DEAD_WAIT_MS);
+    (void)snprintf(ttl, sizeof ttl, "%dms", DEAD_WAIT_MS); /* no more than that */
     prctl(PR_SET_PDEATHSIG, SIGKILL);
     execl(HF_BUILD "/holdfast", "holdfast", "run", "-q", "-u", url, "--fair",
-          "--wait", wait, NAME, "true", NULL);
+          "--wait", wait, "--ttl", ttl, NAME, "true", NULL);
     _exit(127);
 }
 
