@@ -26,6 +26,7 @@ struct watched {
     const char *name;
     struct cli_snapshot look;       /* the last one that was answered */
     bool is_unknown;            /* no look was answered since */
+    int64_t next_ms;            /* the next look; 0: at once */
 };
 
 struct watch {
@@ -205,7 +206,21 @@ static bool is_away(const struct watch *watch, hf_status status)
            !cli_common_is_cluster(watch->common);
 }
 
-static void look_at_all(struct watch *watch)
+/* The pause comes after the answer, however slow that was. Just before a lease ends there
+ * is a look of its own: if the lock is gone by then it was released, and if it goes later
+ * it has expired. */
+static int64_t next_look_ms(const struct watch *watch, const struct watched *w)
+{
+    int64_t now_ms = hf_clock_ms(), next_ms = now_ms + watch->every_ms;
+    int64_t ends_ms = w->is_unknown ? HF_NEVER : cli_watch_ends_ms(&w->look);
+
+    if (ends_ms != HF_NEVER && ends_ms - BEFORE_END_MS < next_ms)
+        next_ms = ends_ms - BEFORE_END_MS;
+    return next_ms < now_ms + EVERY_LEAST_MS ? now_ms + EVERY_LEAST_MS : next_ms;
+}
+
+/* At those that are due by then. */
+static void look_at_due(struct watch *watch, int64_t until_ms)
 {
     struct hf_error err = {0};
     hf_status rc = HF_OK;
@@ -214,6 +229,8 @@ static void look_at_all(struct watch *watch)
         struct watched *w = &watch->locks[i];
         struct cli_snapshot now;
 
+        if (w->next_ms > until_ms)
+            continue;
         if (is_away(watch, rc))
             hf_error_set(&err, rc, "the server cannot be reached");
         else
@@ -223,7 +240,18 @@ static void look_at_all(struct watch *watch)
         else if (!w->is_unknown)
             print_unknown(watch, w, err.text);
         w->is_unknown = rc < 0;
+        w->next_ms = next_look_ms(watch, w);
     }
+}
+
+static int64_t first_due_ms(const struct watch *watch)
+{
+    int64_t first_ms = HF_NEVER;
+
+    for (size_t i = 0; i < watch->count; i++)
+        if (watch->locks[i].next_ms < first_ms)
+            first_ms = watch->locks[i].next_ms;
+    return first_ms;
 }
 
 /* ---- again and again ---- */
@@ -253,41 +281,20 @@ static bool can_write(void)
     return fflush(stdout) == 0 && !ferror(stdout);
 }
 
-/* The rest comes after the answers, however slow they are. Just before a lease ends
- * there is a look of its own: if the lock is gone by then it was released, and if it
- * goes later it has expired. */
-static int64_t next_look_ms(const struct watch *watch)
-{
-    int64_t now_ms = hf_clock_ms(), next_ms = now_ms + watch->every_ms;
-
-    for (size_t i = 0; i < watch->count; i++) {
-        const struct watched *w = &watch->locks[i];
-        int64_t ends_ms = w->is_unknown ? HF_NEVER : cli_watch_ends_ms(&w->look);
-
-        if (ends_ms != HF_NEVER && ends_ms - BEFORE_END_MS < next_ms)
-            next_ms = ends_ms - BEFORE_END_MS;
-    }
-    return next_ms < now_ms + EVERY_LEAST_MS ? now_ms + EVERY_LEAST_MS : next_ms;
-}
-
 static int follow(struct watch *watch)
 {
-    int64_t end_ms = hf_clock_ms() + watch->for_ms;
+    int64_t end_ms = watch->for_ms > 0 ? hf_clock_ms() + watch->for_ms : HF_NEVER;
     int64_t next_ms;
 
-    for (;;) {
-        look_at_all(watch);
+    do {
+        look_at_due(watch, hf_clock_ms());
         if (!can_write())
             return CLI_TROUBLE; /* main says why */
-        next_ms = next_look_ms(watch);
-        if (watch->for_ms > 0 && next_ms >= end_ms)
-            break;
-        if (!rest_until(next_ms))
+        next_ms = first_due_ms(watch);
+        if (!rest_until(next_ms < end_ms ? next_ms : end_ms))
             return end_unread();
-    }
-    if (!rest_until(end_ms))
-        return end_unread();
-    look_at_all(watch);
+    } while (next_ms < end_ms);
+    look_at_due(watch, HF_NEVER);
     return CLI_OK;
 }
 
