@@ -31,6 +31,8 @@ $(filter $(BUILD)/tests/test_net_link_% $(BUILD)/tests/test_net_pubsub,$(unit_T)
 
 # The judge of histories: it knows nothing of holdfast.
 $(patsubst %,$(BUILD)/tests/test_%,history judge judge_naive): $(judge_O)
+$(BUILD)/tests/test_chaos_model: $(judge_O) $(call objects,\
+    $(addprefix tests/soak/chaos_,commands model monitor said watch))
 
 # System calls that fail, clocks that jump, where a test says so.
 wrapped = $(patsubst %,-Wl$(comma)--wrap=%,$(1))

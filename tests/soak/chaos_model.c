@@ -120,6 +120,21 @@ static void hand_over(struct step *st, int lock)
             decide(m, lock, i, st->us);
 }
 
+static bool another_serves(const struct step *st, int lock)
+{
+    for (int i = 0; i < st->m->count; i++)
+        if (i != st->server && st->m->servers[i].is_serving[lock])
+            return true;
+    return false;
+}
+
+/* A master that comes back calls itself master until sentinels, or the cluster, make
+ * it the replica of the one that serves in its place. */
+static bool serves_from_now_on(const struct step *st, int lock)
+{
+    return st->m->servers[st->server].is_known || !another_serves(st, lock);
+}
+
 /* What `lock` is in the server's own words replaces what we think of it. */
 static void take_over(struct step *st, int lock, const struct hash *theirs,
                       int64_t token, bool is_serving)
@@ -146,7 +161,7 @@ static void take_over(struct step *st, int lock, const struct hash *theirs,
             (void)printf("model: %" PRId64 " server %d, %s is not as expected\n",
                          st->us, st->server + 1, chaos_handles[lock].name);
     }
-    if (is_serving && !was_serving)
+    if (is_serving && !was_serving && serves_from_now_on(st, lock))
         decide(st->m, lock, st->server, st->us);
     if (!is_serving)
         hand_over(st, lock);
