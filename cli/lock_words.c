@@ -51,8 +51,6 @@ void cli_lock_put_holder(struct cli_json *j, const struct cli_lock *lock)
     cli_json_integer(j, "ttl_ms", info->ttl_ms);
     if (lock->knows_available)
         cli_json_integer(j, "available", lock->available);
-    if (lock->waiters >= 0)
-        cli_json_integer(j, "waiters", lock->waiters);
 }
 
 int cli_lock_json(const struct cli_lock *lock)
@@ -63,6 +61,8 @@ int cli_lock_json(const struct cli_lock *lock)
     cli_lock_put_name(&j, lock);
     cli_json_bool(&j, "held", lock->info.is_locked);
     cli_lock_put_holder(&j, lock);
+    if (lock->info.waiters > 0)
+        cli_json_integer(&j, "waiters", lock->info.waiters);
     if (cli_lock_is_counter(&lock->info)) {
         cli_json_text(&j, "kind", CLI_COUNTER_WORD);
         cli_json_integer(&j, "count", lock->info.hold_count);

@@ -14,7 +14,6 @@ struct cli_lock {
                                    hold_count */
     bool knows_available;
     int64_t available;          /* permits; may be negative */
-    int64_t waiters;            /* in a fair lock's queue; -1: not known */
 };
 
 /* cli_kind_word - "plain", "fair", "read", ...: it never changes.

@@ -6,8 +6,25 @@
 #include "cli/lock_words.h"
 #include "cli/look_up.h"
 #include "cli/report.h"
+#include "lock/permits.h"
 
 /* ---- one lock ---- */
+
+/* What is to be printed of it. */
+static int look_up(struct hf_lock **lock, struct hf_client *client,
+                   struct cli_lock *out)
+{
+    struct hf_error err = {0};
+    int rc = cli_look_up(lock, client, out->name, &out->info);
+    hf_status status;
+
+    if (rc != CLI_GO_ON || !out->info.is_locked ||
+        out->info.kind != HF_KIND_PERMIT)
+        return rc;
+    status = hf_permits_available(*lock, &out->available, &err);
+    out->knows_available = status == HF_OK;
+    return status < 0 ? cli_fail_status(status, &err) : CLI_GO_ON;
+}
 
 /* A multi-lock counts each value, others no re-entries. */
 static bool has_count(const struct hf_lock_info *info)
@@ -30,53 +47,58 @@ static void print_holder(const struct hf_lock_info *info)
         (void)printf(", hold count %lld", (long long)info->hold_count);
 }
 
-static void print_text(const char *name, const struct hf_lock_info *info)
+static void print_free(const struct hf_lock_info *info)
 {
-    char quoted[CLI_QUOTE_MAX], ttl[CLI_SPAN_MAX];
-
-    (void)printf("%s: ", cli_quote(quoted, name, strlen(name)));
-    if (!info->is_locked) {
-        if (info->kind == HF_KIND_PERMIT)
-            (void)printf("a number of permits, or a counter: %lld\n",
-                         (long long)info->hold_count);
-        else
-            (void)puts("free");
-        return;
-    }
-    if (info->kind == HF_KIND_PERMIT)
-        (void)printf("permits out: %lld", (long long)info->holders);
+    if (cli_lock_is_counter(info))
+        (void)printf("a number of permits, or a counter: %lld\n",
+                     (long long)info->hold_count);
+    else if (info->waiters > 0)
+        (void)printf("free, waiters in its queue: %lld\n",
+                     (long long)info->waiters);
     else
-        print_holder(info);
-    (void)fputs(", ", stdout);
-    if (info->ttl_ms >= 0)
-        (void)printf("TTL %s\n", cli_span(ttl, info->ttl_ms));
-    else
-        (void)puts("no TTL: it stays until it is released");
+        (void)puts("free");
 }
 
-static int print(const struct cli_common *common, const char *name,
-                 const struct hf_lock_info *info)
+static void print_held(const struct cli_lock *lock)
 {
-    const struct cli_lock lock = {
-        .name = name, .len = strlen(name), .info = *info, .waiters = -1};
+    const struct hf_lock_info *info = &lock->info;
+    char ttl[CLI_SPAN_MAX];
 
-    if (common->is_json)
-        return cli_lock_json(&lock);
-    if (!common->is_quiet)
-        print_text(name, info);
-    return CLI_GO_ON;
+    if (info->kind == HF_KIND_PERMIT)
+        (void)printf("permits out: %lld, available: %lld",
+                     (long long)info->holders, (long long)lock->available);
+    else
+        print_holder(info);
+    if (info->waiters > 0)
+        (void)printf(", waiters in its queue: %lld", (long long)info->waiters);
+    if (info->ttl_ms >= 0)
+        (void)printf(", TTL %s\n", cli_span(ttl, info->ttl_ms));
+    else
+        (void)puts(", no TTL: it stays until it is released");
+}
+
+static void print_text(const struct cli_lock *lock)
+{
+    char quoted[CLI_QUOTE_MAX];
+
+    (void)printf("%s: ", cli_quote(quoted, lock->name, lock->len));
+    lock->info.is_locked ? print_held(lock) : print_free(&lock->info);
 }
 
 static int print_lock(const struct cli_common *common,
                       struct hf_client *client, struct hf_lock **lock,
                       const char *name)
 {
-    struct hf_lock_info info = {0};
-    int rc = cli_look_up(lock, client, name, &info);
+    struct cli_lock found = {.name = name, .len = strlen(name)};
+    int rc = look_up(lock, client, &found);
 
-    if (rc != CLI_GO_ON || (rc = print(common, name, &info)) != CLI_GO_ON)
+    if (rc == CLI_GO_ON && common->is_json)
+        rc = cli_lock_json(&found);
+    else if (rc == CLI_GO_ON && !common->is_quiet)
+        print_text(&found);
+    if (rc != CLI_GO_ON)
         return rc;
-    return info.is_locked ? CLI_OK : CLI_NO;
+    return found.info.is_locked ? CLI_OK : CLI_NO;
 }
 
 /* ---- all ---- */

@@ -60,8 +60,7 @@ static void put_time(char dst[TIME_MAX])
 static void print_json(const struct watched *w, const char *event,
                        const struct hf_lock_info *info, const char *reason)
 {
-    struct cli_lock lock = {
-        .name = w->name, .len = strlen(w->name), .waiters = -1};
+    struct cli_lock lock = {.name = w->name, .len = strlen(w->name)};
     char time[TIME_MAX];
     struct cli_json j;
 

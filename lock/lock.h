@@ -150,8 +150,8 @@ struct hf_lock_info {
     char holder[192];           /* who holds: "uuid:number"; of several, one; of
                                    a value lock any text. Ends in NUL */
     enum hf_lock_kind kind;
-    int64_t holders;            /* how many hold it; a reader that died counts
-                                   until the lock is released */
+    int64_t holders;            /* readers that died, too, until it is released */
+    int64_t waiters;            /* in a fair lock's queue; -1: not known */
 };
 
 /* Ends waits from elsewhere. The caller's memory; fired once, it stays fired

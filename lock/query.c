@@ -90,12 +90,12 @@ hf_status hf_info_refuse(struct hf_error *err, const struct hf_lock *lock,
 }
 
 /* What the single field cannot say. */
-static void complete(struct hf_lock_info *info, int64_t fields, bool has_queue)
+static void complete(struct hf_lock_info *info, int64_t fields)
 {
     info->holders = fields;
     if (info->kind == HF_KIND_MULTI)
         info->holders = 1; /* a field is no holder there */
-    else if (info->kind == HF_KIND_PLAIN && has_queue)
+    else if (info->kind == HF_KIND_PLAIN && info->waiters != 0)
         info->kind = HF_KIND_FAIR;
     if (info->kind == HF_KIND_READ)
         info->holders = fields - 1;
@@ -114,14 +114,14 @@ static void complete_nameless(struct hf_lock_info *info,
 static bool read_info(struct hf_op *op, struct hf_resp_value reply)
 {
     struct hf_lock_info *info = op->info;
-    int64_t fields, has_queue;
+    int64_t fields;
 
     *info = (struct hf_lock_info){0};
     if (!hf_answer_read(&op->answer, reply) ||
         op->answer.count != ANSWER_NOT_HELD ||
         !hf_reply_integer(reply, 6, &op->count) ||
         !hf_reply_integer(reply, 7, &fields) ||
-        !hf_reply_integer(reply, 8, &has_queue))
+        !hf_reply_integer(reply, 8, &info->waiters))
         return false;
     hf_info_read(info, op->lock->kind, &op->answer);
     info->ttl_ms = op->answer.number;
@@ -129,7 +129,7 @@ static bool read_info(struct hf_op *op, struct hf_resp_value reply)
     if (info->is_locked && op->lock->kind->has_nameless_holders)
         complete_nameless(info, op->lock->kind, fields);
     else if (info->is_locked)
-        complete(info, fields, has_queue != 0);
+        complete(info, fields);
     return true;
 }
 

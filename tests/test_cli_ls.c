@@ -139,7 +139,7 @@ static struct ls_list list;
 
 static void add(const char *name, size_t len, struct hf_lock_info info)
 {
-    struct cli_lock lock = {.name = name, .len = len, .waiters = -1};
+    struct cli_lock lock = {.name = name, .len = len};
 
     info.is_locked = true;
     (void)strcpy(info.holder, "me:1");
@@ -154,8 +154,7 @@ static void add_counter(const char *name, int64_t number)
                                   .len = strlen(name),
                                   .info = {.kind = HF_KIND_PERMIT,
                                            .ttl_ms = -1,
-                                           .hold_count = number},
-                                  .waiters = -1};
+                                           .hold_count = number}};
 
     ck_assert_int_eq(ls_list_add(&list, &lock), HF_OK);
 }
@@ -170,8 +169,7 @@ static void add_permits(const char *name, int64_t out, int64_t left)
                                            .hold_count = 1,
                                            .holders = out},
                                   .knows_available = true,
-                                  .available = left,
-                                  .waiters = -1};
+                                  .available = left};
 
     ck_assert_int_eq(ls_list_add(&list, &lock), HF_OK);
 }
@@ -288,13 +286,14 @@ END_TEST
 /* A counter is held by nobody: what it says is how many are left. */
 START_TEST(counters_and_queues_have_their_numbers)
 {
-    struct cli_lock fair = {.name = "f", .len = 1, .waiters = 4};
+    struct cli_lock fair = {.name = "f", .len = 1};
 
     fair.info = (struct hf_lock_info){.is_locked = true,
                                       .kind = HF_KIND_FAIR,
                                       .ttl_ms = 7,
                                       .hold_count = 1,
                                       .holders = 1,
+                                      .waiters = 4,
                                       .holder = "me:1",
                                       .holder_len = 4};
     ck_assert_int_eq(ls_list_add(&list, &fair), HF_OK);

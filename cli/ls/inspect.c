@@ -49,7 +49,7 @@ void ls_inspection_free(struct ls_inspection *inspection)
 
 static void list_it(const struct question *q)
 {
-    struct cli_lock lock = {.info = q->info, .waiters = -1};
+    struct cli_lock lock = {.info = q->info};
 
     lock.name = hf_lock_name(q->lock, &lock.len);
     lock.knows_available =

@@ -140,7 +140,7 @@ static void write_numbers(struct row *row, const struct cli_lock *lock)
     row->cells[COUNT] =
         write_number(row->count, has_count(info), info->hold_count);
     row->cells[WAITERS] =
-        write_number(row->waiters, lock->waiters >= 0, lock->waiters);
+        write_number(row->waiters, info->waiters > 0, info->waiters);
     row->cells[LEFT] =
         write_number(row->left, is_counter || lock->knows_available,
                      is_counter ? info->hold_count : lock->available);

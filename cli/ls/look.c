@@ -1,10 +1,9 @@
-/* Looks into a page of names: hashes, queues, sorted sets, strings. */
+/* Looks into a page of names: hashes, sorted sets, strings. */
 #include "cli/ls/look.h"
 
 #include <stdlib.h>
 
 #include "cli/ls/permits.h"
-#include "cli/ls/queues.h"
 #include "cli/ls/strings.h"
 
 struct ls_look {
@@ -53,11 +52,9 @@ static void look_at_hashes(struct ls_look *look)
 hf_status ls_look_at(struct ls_look *look, struct ls_scan *scan)
 {
     struct ls_looking *looking = &look->looking;
-    size_t first = looking->list->count;
 
     looking->scan = scan;
     look_at_hashes(look);
-    ls_queues_look(looking, first);
     if (looking->options->filter.types & 1u << LS_ZSET)
         ls_permits_look(looking, look->permits);
     if (looking->options->filter.types & 1u << LS_STRING)

@@ -116,8 +116,7 @@ static void take(struct ls_looking *looking, const struct candidate *c)
     else if (c->is_listed)
         ls_looking_add(looking, &(struct cli_lock){.name = c->name->ptr,
                                                    .len = c->name->len,
-                                                   .info = c->info,
-                                                   .waiters = -1});
+                                                   .info = c->info});
 }
 
 static void finish(struct batch *batch)

@@ -3,14 +3,19 @@
 -- ARGV  request, owner to look for ('' for none)
 -- Reply {request, -1, TTL in ms (-1 none, -2 not locked), a field of the hash, its
 --        value, the field `mode` or '', the owner's count, how many fields there
---        are, 1 if a fair lock's queue is there}
+--        are, how many wait in a fair lock's queue (-1: it is there, and cannot be
+--        read)}
 -- Source: WIRE 2.2, 8.4.
 local lock = KEYS[1]
 local fields = redis.call('hscan', lock, 0, 'count', 100)[2]
 local i = fields[1] == 'mode' and fields[3] and 3 or 1
 local queue = 'redisson_lock_queue:' ..
     (lock:find('{', 1, true) and lock or '{' .. lock .. '}')
+local waiters = redis.pcall('llen', queue)
+if type(waiters) ~= 'number' then
+    waiters = redis.pcall('exists', queue) == 1 and -1 or 0
+end
 return {ARGV[1], -1, redis.call('pttl', lock), fields[i] or '', fields[i + 1] or '0',
         redis.call('hget', lock, 'mode') or '',
         redis.call('hget', lock, ARGV[2]) or '0', redis.call('hlen', lock),
-        redis.pcall('exists', queue) == 1 and 1 or 0}
+        waiters}

@@ -171,6 +171,7 @@ START_TEST(state_is_redissons)
     ck_assert_ok(hf_lock_inspect(lock, &info, NULL));
     ck_assert_int_eq(info.kind, HF_KIND_FAIR);
     ck_assert_int_eq(info.holders, 1);
+    ck_assert_int_eq(info.waiters, 3);
     release(lock, 1);
     ck_assert_ok(call_await(&calls[0]));
     ck_assert_holder(server, lock, 2, 1);

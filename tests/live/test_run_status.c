@@ -143,18 +143,50 @@ START_TEST(permits_that_are_out_are_counted)
     struct process *p = holdfast(server, "run", "--permits", "2", "x", SH,
                                  "echo ready; read go", NULL);
     struct process *asked;
+    const char *line;
 
     (void)await_line(p, OUT, "ready");
     asked = holdfast(server, "status", "x", NULL);
     ck_assert_int_eq(finish(asked), 0);
-    (void)await_line(asked, OUT, "x: permits out: 1, TTL ");
+    (void)await_line(asked, OUT, "x: permits out: 1, available: 1, TTL ");
     asked = holdfast(server, "status", "--json", "x", NULL);
-    ck_assert_str_eq(member(await_line(asked, OUT, "x"), "kind"), "permit");
+    line = await_line(asked, OUT, "x");
+    ck_assert_str_eq(member(line, "kind"), "permit");
+    ck_assert_str_eq(member(line, "available"), "1");
     asked = holdfast(server, "unlock", "--force", "-y", "x", NULL);
     ck_assert_int_eq(finish(asked), 125);
     ck_assert_ptr_nonnull(strstr(await_end(asked, ERR), "nothing is changed"));
     say(p, "go\n");
     ck_assert_int_eq(finish(p), 0);
+}
+END_TEST
+
+/* A free one may have a queue: whoever is first has died, or has yet to come. */
+static const struct {
+    const char *hold, *text, *json;
+    int code;
+} queues[] = {
+    {"HSET x " OTHER " 1",
+     "x: fair lock held by " OTHER ", hold count 1, waiters in its queue: 2, no TTL: "
+     "it stays until it is released",
+     "{\"name\":\"x\",\"held\":true,\"kind\":\"fair\",\"owner\":\"" OTHER "\","
+     "\"holders\":1,\"hold_count\":1,\"ttl_ms\":-1,\"waiters\":2}", 0},
+    {"HDEL x " OTHER, "x: free, waiters in its queue: 2",
+     "{\"name\":\"x\",\"held\":false,\"waiters\":2}", 1},
+};
+
+START_TEST(waiters_in_a_fair_locks_queue_are_counted)
+{
+    struct process *p;
+
+    (void)server_ask(server, queues[_i].hold);
+    (void)server_ask(server, "RPUSH redisson_lock_queue:{x} a b");
+    p = holdfast(server, "status", "x", NULL);
+    ck_assert_str_eq(await_line(p, OUT, ""), queues[_i].text);
+    ck_assert_int_eq(finish(p), queues[_i].code);
+    p = holdfast(server, "status", "--json", "x", NULL);
+    ck_assert_str_eq(await_line(p, OUT, ""), queues[_i].json);
+    ck_assert_int_eq(finish(p), queues[_i].code);
 }
 END_TEST
 
@@ -549,6 +581,8 @@ int main(void)
     tcase_add_test(status, json_has_a_line_for_each);
     tcase_add_test(status, json_says_where_it_spells_bytes);
     tcase_add_loop_test(status, what_is_no_hash_is_looked_at_twice, 0, ROWS(strings));
+    tcase_add_loop_test(status, waiters_in_a_fair_locks_queue_are_counted, 0,
+                        ROWS(queues));
     tcase_add_test(status, permits_that_are_out_are_counted);
     tcase_add_test(status, lock_without_ttl_is_said_to_stay);
     tcase_add_loop_test(status, hash_of_an_application_is_no_lock_for_any_command,
