@@ -286,6 +286,8 @@ static const struct {
     {"--quorum -u redis://a -u redis://b name cmd", "three servers or more"},
     {"--quorum -u redis://a -u redis://b -u redis://a name cmd",
      "-u number 3 names a server that an earlier -u names"},
+    {"--quorum -u redis://a/1 -u redis://b -u redis://c -u redis://a/2 name cmd",
+     "-u number 4 names a server that an earlier -u names"},
     {"--quorum -u redis://a -u redis://b -u redis://c --multi b name cmd",
      "of --quorum and --multi, choose one"},
     {"--multi b --fenced name cmd", "not for --multi or --quorum"},

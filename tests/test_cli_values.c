@@ -1,8 +1,9 @@
-/* What people write behind options: durations, numbers, signals. */
+/* What people write behind options: durations, numbers, signals, servers. */
 #include <check.h>
 #include <locale.h>
 #include <signal.h>
 
+#include "cli/same_server.h"
 #include "cli/values.h"
 #include "tests/support/suite.h"
 
@@ -117,6 +118,39 @@ START_TEST(signal_has_a_name_or_a_number)
 }
 END_TEST
 
+/* ---- servers ---- */
+
+static const struct {
+    const char *a, *b;
+    bool is_same;
+} servers[] = {
+    {"redis://a", "redis://a:6379", true},
+    {"redis://a", "redis://A/3", true},
+    {"redis://a", "rediss://user:word@a", true},
+    {"redis://localhost", "redis://127.0.0.1", true},
+    {"redis://[::1]", "redis://localhost", true},
+    {"unix:///tmp/s", "redis+unix:///tmp/s?db=1", true},
+    {"redis+cluster://a,b", "redis+cluster://c,b", true},
+    {"redis+sentinel://a:26379,b:26379/m", "redis+sentinel://b:26379/m", true},
+    {"redis://a", "redis://b", false},
+    {"redis://a:1", "redis://a:2", false},
+    {"redis://a", "unix:///a", false},
+    {"unix:///tmp/s", "unix:///tmp/t", false},
+    {"redis+cluster://a,b", "redis+cluster://c,d", false},
+    {"redis+sentinel://a:26379/m", "redis+sentinel://a:26379/n", false},
+    {"redis://a", "no URL", false},
+    {"no URL", "no URL", false},
+};
+
+START_TEST(two_urls_may_lead_to_one_server)
+{
+    ck_assert_int_eq(cli_same_server(servers[_i].a, servers[_i].b),
+                     servers[_i].is_same);
+    ck_assert_int_eq(cli_same_server(servers[_i].b, servers[_i].a),
+                     servers[_i].is_same);
+}
+END_TEST
+
 int main(void)
 {
     Suite *s = suite_create("cli/values");
@@ -130,6 +164,7 @@ int main(void)
     tcase_add_test(durations, locales_do_not_matter);
     tcase_add_test(rest, number_is_taken_within_its_limits_only);
     tcase_add_test(rest, signal_has_a_name_or_a_number);
+    tcase_add_loop_test(rest, two_urls_may_lead_to_one_server, 0, ROWS(servers));
     suite_add_tcase(s, durations);
     suite_add_tcase(s, rest);
     return suite_run(s);

@@ -9,6 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "cli/same_server.h"
 #include "cli/values.h"
 
 #define TTL_MS 30000
@@ -309,12 +310,13 @@ static int take_command(struct cli_run_options *run,
     return CLI_GO_ON;
 }
 
-/* A server that is given twice would have two votes, and no owner could get both. */
+/* A server that is given twice would have two votes: of one database, no owner could
+ * get both; of two, one server alone would be most of them. */
 static size_t first_duplicate(const struct cli_common *common)
 {
     for (size_t i = 1; i < common->urls_count; i++)
         for (size_t j = 0; j < i; j++)
-            if (strcmp(common->urls[i], common->urls[j]) == 0)
+            if (cli_same_server(common->urls[i], common->urls[j]))
                 return i + 1;
     return 0;
 }
