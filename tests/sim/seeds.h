@@ -121,6 +121,9 @@ static const struct past {
     {"reader_hidden_by_a_dead_one", "P6",
      "an ACL refused the release of a reader, which was then never found, for another, "
      "whose client was gone, was named: the play waited only where readers stay for ever"},
+    {"answer_forgotten_at_zero", "P11",
+     "a server forgot what it had answered while the latch was at 0: no number changed, "
+     "so that nothing told the judge"},
 };
 
 #endif

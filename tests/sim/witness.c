@@ -623,11 +623,7 @@ static bool is_stock(const struct witness *w, struct model_text key)
 /* What a question was answered, which was sent again, ends by itself (COUNT-1). */
 static bool is_answer(const struct model_key *key)
 {
-    static const char suffix[] = ":holdfast_answer";
-    size_t n = sizeof suffix - 1;
-
-    return key->expires_ms >= 0 && key->name.n > n &&
-           memcmp(key->name.p + key->name.n - n, suffix, n) == 0;
+    return key->expires_ms >= 0 && witness_is_answer(key->name.p, key->name.n);
 }
 
 static void write_key(void *ctx, const struct model_key *key)

@@ -1,4 +1,5 @@
 /* What a server counts, as lines of the history: "stock". */
+#include <stdio.h>
 #include <string.h>
 
 #include "lock/scripts.h"
@@ -112,11 +113,39 @@ static void see_end(struct witness *w, struct model *m, size_t lock,
         write_stock(w, lock, HISTORY_BY_REPLICATION, "");
 }
 
+bool witness_is_answer(const char *key, size_t len)
+{
+    static const char suffix[] = ":holdfast_answer";
+    size_t n = sizeof suffix - 1;
+
+    return len > n && memcmp(key + len - n, suffix, n) == 0;
+}
+
+/* "{name}:QUESTION:holdfast_answer" */
+static bool is_answer_of(const struct model_change *c, const char *name)
+{
+    char begin[128];
+    int n = snprintf(begin, sizeof begin, strchr(name, '{') ? "%s:" : "{%s}:", name);
+
+    return witness_is_answer(c->key, c->len) && c->len > (size_t)n &&
+           memcmp(c->key, begin, (size_t)n) == 0;
+}
+
+/* Not by its client: a question that comes again is executed again. The judge is told,
+ * also where no number changes. */
+static bool is_forgotten(const struct witness *w, const struct model_change *c)
+{
+    return c->cause == MODEL_BY_FLUSH ||
+           (c->cause == MODEL_BY_OWNER && !w->is_moving);
+}
+
 void witness_count_look(struct witness *w, struct model *m, size_t lock,
                         const struct model_change *c, enum history_by by)
 {
     const char *name = plan_lock_name(w->sim->plan, (int64_t)lock);
 
+    if (is_forgotten(w, c) && is_answer_of(c, name))
+        write_stock(w, lock, HISTORY_BY_OPERATOR, "");
     if (c->len != strlen(name) || memcmp(c->key, name, c->len) != 0)
         return;
     see_end(w, m, lock, name);

@@ -42,12 +42,14 @@ void witness_permit_look(struct witness *w, struct model *m, size_t lock,
  * witness_stock - a "stock" line, if it is news; hold: the question, or "".
  * witness_stock_repeat - of a server that has become a replica.
  * witness_count_asked - a script names a question.
+ * witness_is_answer   - is what a question was answered kept in such a key?
  * witness_count_look  - as witness_permit_look, of a semaphore or latch. */
 int64_t witness_available(struct model *m, const char *name);
 void witness_stock(struct witness *w, size_t lock, int64_t stock,
                    enum history_by by, const char *hold);
 void witness_stock_repeat(struct witness *w, size_t lock);
 void witness_count_asked(struct witness *w, const struct model_script *s);
+bool witness_is_answer(const char *key, size_t len);
 void witness_count_look(struct witness *w, struct model *m, size_t lock,
                         const struct model_change *c, enum history_by by);
 bool witness_permit_lapsed(const struct witness *w, struct model *m,
