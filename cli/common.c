@@ -303,7 +303,7 @@ void cli_common_warn(bool is_unverified)
 {
     if (is_unverified)
         cli_note("the server's certificate is not checked (tls_verify=no): "
-                 "whoever sits in between can read and change everything");
+                 "a machine in between can read and change everything");
 }
 
 /* What the URL says that is no secret. A bad one says nothing: that is for the

@@ -70,7 +70,7 @@ static void print_text(const struct fence *f)
                      "was that lost?\n", token, latest);
 }
 
-/* `name` comes first, for a person who reads it. */
+/* `name` comes first, for people. */
 static int print_json(const struct fence *f)
 {
     struct cli_json j;

@@ -50,7 +50,7 @@ int cli_kind_check(struct cli_kind_options *of, const struct cli_args *args)
     if (!of->is_fenced)
         return CLI_GO_ON;
     if (of->kind == HF_KIND_READ || of->kind == HF_KIND_PERMIT)
-        return cli_usage(args, "those who share a lock have no token: --shared "
+        return cli_usage(args, "holders that share a lock have no token: --shared "
                                "and --permits do not go with --fenced");
     of->kind = (enum hf_lock_kind)(of->kind | HF_WITH_TOKEN);
     return CLI_GO_ON;

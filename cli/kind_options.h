@@ -33,11 +33,11 @@ enum {
 
 /* Their lines of help texts; each subcommand has a line of its own for --fenced. */
 #define CLI_KIND_HELP_SHARED \
-    "  -s, --shared         together with others who want it shared, while\n" \
+    "  -s, --shared         together with others that want it shared, while\n" \
     "                       nobody has it exclusively: a read-write lock\n" \
     "  -x, --exclusive      alone: the other side of such a lock\n"
 #define CLI_KIND_HELP_FAIR \
-    "  --fair               those who wait get it in the order they came\n"
+    "  --fair               waiters get it in the order they came\n"
 #define CLI_KIND_HELP_VALUE \
     "  --value              NAME is a string with a TTL, as redis-py, redsync\n" \
     "                       and node-redlock lock\n"

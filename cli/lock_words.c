@@ -27,7 +27,7 @@ const char *cli_lock_word(const struct hf_lock_info *info)
 
 /* ---- JSON ---- */
 
-/* It comes first, for a person who reads it. */
+/* It comes first, for people. */
 void cli_lock_put_name(struct cli_json *j, const struct cli_lock *lock)
 {
     cli_json_escape_for(j, lock->name, lock->len);

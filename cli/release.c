@@ -50,7 +50,7 @@ const struct cli_command cli_release_command = {
         "usage: holdfast release [option]... NAME HANDLE\n"
         "\n"
         "Frees the lock if it is still held by the HANDLE that 'holdfast acquire'\n"
-        "printed, and wakes those who wait for it. Else nothing is changed, and\n"
+        "printed, and wakes waiters. Else nothing is changed, and\n"
         "the work since may not have been protected.\n"
         "Exit code: 0 released, 122 it is not held by that any more, 125\n"
         "trouble.\n"

@@ -15,7 +15,7 @@ static void print_text(const char *key, uint16_t slot)
                  (unsigned)slot);
 }
 
-/* `key` comes first, for a person who reads it. */
+/* `key` comes first, for people. */
 static int print_json(const char *key, uint16_t slot)
 {
     struct cli_json j;

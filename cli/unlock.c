@@ -77,7 +77,7 @@ static int inspect(const struct unlock *u, struct hf_lock_info *info)
     return status < 0 ? cli_fail_status(status, &err) : CLI_GO_ON;
 }
 
-/* Not released: reports who holds it. */
+/* Not released: reports the holder. */
 static int report_holder(const struct unlock *u)
 {
     struct hf_lock_info info = {0};
@@ -148,7 +148,7 @@ static bool ask_person(const struct unlock *u, const struct hf_lock_info *info)
 
     (void)fprintf(stderr,
                   "%s is held by %s, hold count %lld, TTL %s.\n"
-                  "Whoever works under it is not stopped. Release it? [y/N] ",
+                  "Work under it is not stopped. Release it? [y/N] ",
                   u->quoted,
                   cli_quote(holder, info->holder, strlen(info->holder)),
                   (long long)info->hold_count,
@@ -259,13 +259,13 @@ const struct cli_command cli_unlock_command = {
         "       holdfast unlock [option]... NAME --force [-y]\n"
         "\n"
         "Frees a lock that one owner holds, of any kind that 'run' takes, and\n"
-        "wakes those who wait for it. Who worked under it is not stopped, but\n"
+        "wakes waiters. Work under it is not stopped, but its holder\n"
         "learns of it with the next renewal. What is no lock, or is one hash of\n"
         "many values, or has several holders, is left alone.\n"
         "Exit code: 0 released, 1 free or held by another, 125 trouble.\n"
         "\n"
         "  --owner OWNER        only if OWNER holds it, as 'status' shows it\n"
-        "  --force              whoever holds it; shows the owner and asks\n"
+        "  --force              of any holder; shows the owner and asks\n"
         "  -y, --yes            do not ask\n" CLI_COMMON_HELP,
     .main = main_unlock,
 };

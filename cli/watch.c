@@ -56,7 +56,7 @@ static void put_time(char dst[TIME_MAX])
                    now.tv_nsec / 1000000);
 }
 
-/* `info`: of an event that is past, who held it; NULL: it is not known. */
+/* `info`: of an event that is past, its holder; NULL: not known. */
 static void print_json(const struct watched *w, const char *event,
                        const struct hf_lock_info *info, const char *reason)
 {
@@ -381,7 +381,7 @@ const struct cli_command cli_watch_command = {
         "usage: holdfast watch [option]... NAME...\n"
         "\n"
         "Prints a line for each event: how the lock stands at first (held, free),\n"
-        "then acquired, renewed, released, expired, and by whom; with --json, an\n"
+        "then acquired, renewed, released, expired, and the owner; with --json, an\n"
         "object a line. It looks at each lock again and again, and changes\n"
         "nothing: what begins and ends between two looks is not seen, and a lock\n"
         "that is freed by force is 'released', too. While a lock cannot be looked\n"

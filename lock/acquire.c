@@ -49,7 +49,7 @@ static void end_acquire(struct hf_op *op, hf_status status)
     hf_op_finish(op, status);
 }
 
-/* Another call's answer ends it, too. It may be asking all the same: whoever came
+/* Another call's answer ends it, too. It may be asking all the same: a waiter that came
  * earlier, or wants fewer permits, enters the line before it. */
 static void end_behind(struct hf_op *op, hf_status status)
 {
@@ -171,7 +171,7 @@ static void keep(struct hf_op *op)
     tell_own_calls(op);
 }
 
-/* Those who stood in line when it asked would be answered likewise. */
+/* The waiters in line when it asked would get the same answer. */
 static void let_all_through(struct hf_op *op)
 {
     struct hf_line *line = op->lock->line;
@@ -479,7 +479,7 @@ static void on_due(struct hf_timer *timer)
 
 /* ---- start, cancel ---- */
 
-/* An owner never stands behind those who wait for what it holds itself. Owners
+/* An owner never stands behind waiters for what it holds itself. Owners
  * that hold the lock together need not ask one by one. */
 static bool asks_beside_line(const struct hf_op *op)
 {

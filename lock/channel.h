@@ -49,7 +49,7 @@ struct hf_channel {
     uint32_t unused;            /* our releases in a row with other listeners of
                                    which none took a turn */
     uint32_t releases;          /* ours that are under way */
-    uint32_t early;             /* messages meanwhile, whoever released */
+    uint32_t early;             /* messages meanwhile, of any release */
     uint32_t echoes;            /* messages of our releases, still to come */
     /* TURN-2 */
     uint32_t crowd;             /* listeners, if more than WAIT_FEW; else 0 */

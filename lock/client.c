@@ -242,7 +242,7 @@ static void warn(struct hf_client *client, const struct hf_url *url)
     if (url->tls.is_unverified)
         hf_client_log(client, HF_LOG_WARNING,
                       "%s: the server's certificate is not checked "
-                      "(tls_verify=no): whoever sits in between can read and "
+                      "(tls_verify=no): a machine in between can read and "
                       "change everything",
                       hf_router_address(client->router));
 }

@@ -1,4 +1,4 @@
-/* Closing with a deadline: who only waits is sent away, what was asked may end.
+/* Closing with a deadline: waiters are sent away, what was asked may end.
  *
  * CLOSE-1  Once it is closing no call begins but releases of our own: of what
  *          is given back, and of what nobody here holds.
@@ -84,8 +84,7 @@ static void await_change(struct hf_client *client, int64_t deadline_ms)
     hf_loop_disarm(loop, &closing.timer);
 }
 
-/* Members of multi-locks are given back by those who were told, which takes a
- * callback. */
+/* Members of multi-locks are given back by calls that end in a callback. */
 static void await_quiet(struct hf_client *client, int64_t timeout_ms)
 {
     struct hf_loop *loop = client->loop;
@@ -124,7 +123,7 @@ static uint64_t count_all_holds(const struct hf_client *client)
     return count;
 }
 
-/* What was left: all that was cancelled but those who only waited. */
+/* What was left: all that was cancelled, but for waiters. */
 static hf_status say_left(struct hf_client *client,
                           const struct hf_client_closed *left,
                           struct hf_error *err)

@@ -142,7 +142,7 @@ HF_API void hf_client_free(struct hf_client *client);
  *   with HF_E_CLOSED, those of waiting for a lock that another holds, too, at
  *   once. What has been asked, and what is to be released, also in the
  *   background, has `timeout_ms` (0: none) to be answered; then it is cancelled
- *   with HF_E_CLOSED. A lock that is granted meanwhile, to a caller who could
+ *   with HF_E_CLOSED. A lock that is granted meanwhile, to a caller that could
  *   not release it any more, is given back. What is held stays held, and is
  *   renewed, until hf_client_free. Before it returns, `done` and the other
  *   callbacks of what has ended have been called. (hf_client_connect in

@@ -10,7 +10,7 @@
  *     ...
  *     hf_election_leave(election, &error);
  *
- * The leader is who holds the lock: there is nothing else on the server, and
+ * The leader is the holder of the lock: there is nothing else on the server, and
  * whatever takes that lock, here or in Redisson, excludes the leader. A
  * candidate waits for the lock, leads while it holds it, renewed by the
  * watchdog, and waits again when it was lost, until it leaves.

@@ -1,5 +1,5 @@
-/* Our record of what we hold: the edge around lease.c. Who may act on a hold,
- * when its time comes, and who is told. */
+/* Our record of a hold: the edge around lease.c. Which call may act on a hold, what
+ * happens when its time comes, and which callback is told. */
 #include <string.h>
 
 #include "lock/hold.h"
@@ -143,7 +143,7 @@ void hf_hold_drop(struct hf_hold *hold)
     }
 }
 
-/* ---- who may act ---- */
+/* ---- which call may act ---- */
 
 bool hf_hold_enter(struct hf_hold *hold, struct hf_op *op)
 {

@@ -56,7 +56,7 @@ struct hf_kind {
     bool is_ownerless;          /* what is granted is nobody's: no hold is kept
                                    of it. Without a script for STEP_RELEASE
                                    there is nothing to give back */
-    bool opens_for_all;         /* a grant is one to all who wait */
+    bool opens_for_all;         /* a grant is one to all waiters */
     bool has_nameless_holders;  /* the server cannot say who they are */
     bool waiters_queue;         /* on the server: each waiter asks for itself,
                                    and has a channel: its owner behind it */

@@ -13,7 +13,7 @@
  *         wait is over, though those before it were granted or left. So one that
  *         died costs those behind it no more than that, whatever the lock's TTL
  *         was. (Redisson adds the TTL, for its waiters do not ask again.)
- * FAIR-3  Who gives up is released like a lock that nobody here holds
+ * FAIR-3  A waiter that gives up is released like a lock that nobody here holds
  *         (orphan.c), and leaves the queue by that; if the lock is free, the
  *         new head is told.
  * FAIR-4  While the lock is free and it is another's turn, the answer names the

@@ -1,6 +1,6 @@
 /* The count-down latch: Redisson's RCountDownLatch. Its key holds how often it
- * is still to be counted down; who waits for it takes nothing, so all who wait
- * pass together. Source: WIRE 17.
+ * is still to be counted down; a waiter takes nothing, so all waiters pass
+ * together. Source: WIRE 17.
  *
  * Redisson's waiters look at the count only after a message of its reaching 0.
  * Ours look after each message, and every few seconds: a latch that was deleted

@@ -1,12 +1,12 @@
 /* The semaphore: Redisson's RSemaphore. Its key holds how many permits are
- * available; nobody owns one, so what was taken is given back by whoever says
- * so, and a holder that dies keeps its permits. Source: WIRE 15.
+ * available; nobody owns one, so any process may give back what was taken,
+ * and a holder that dies keeps its permits. Source: WIRE 15.
  *
  * COUNT-1  Neither taking nor adding may be executed twice, and the client may
  *          have to ask twice. So the script keeps what it answered to a
  *          question, and repeats that. Once the client has the answer, it
  *          deletes it; else it ends after ANSWER_KEPT_MS.
- * COUNT-2  Who gives up has its question undone (orphan.c): what it took is
+ * COUNT-2  The question of a call that gives up is undone (orphan.c): what it took is
  *          given back, and it takes nothing later.
  * COUNT-3  In line the fewest permits come first: if these are not available,
  *          none behind them are either, so it is enough that the first asks

@@ -1,8 +1,8 @@
 /* The spin lock: Redisson's RSpinLock. On the server it is a reentrant lock, so
  * the two exclude each other. Redisson's release of it publishes nothing, and
  * its waiters listen to nothing. Ours listen to nothing either (WAIT-9), but a
- * release of ours publishes: to those who spin that is nothing, and it wakes
- * those who wait for a reentrant lock of the name, which Redisson leaves to the
+ * release of ours publishes: waiters of spin locks do not hear it, and it wakes
+ * waiters for a reentrant lock of the name, which Redisson leaves to the
  * TTL. Source: WIRE 9.2. */
 #include "lock/kind.h"
 

@@ -4,11 +4,11 @@
  *     hf_latch_try_set_count(latch, 3, &is_new, &error);
  *     ...
  *     hf_latch_count_down(latch, &error);                each of the three
- *     hf_latch_await(latch, HF_FOREVER, NULL, &error);   who waits for them
+ *     hf_latch_await(latch, HF_FOREVER, NULL, &error);   the waiter
  *
- * At 0 the latch is deleted: all who wait pass, and it may be set anew. The
- * count outlives whoever was to count it down: a process that dies before it
- * does leaves the others to their deadlines.
+ * At 0 the latch is deleted: all waiters pass, and it may be set anew. The
+ * count outlives the processes: one that dies before it has counted down leaves
+ * the waiters to their deadlines.
  *
  * Each call counts once, however often it had to be sent (docs/semaphores.md).
  *
@@ -46,7 +46,7 @@ HF_API hf_status hf_latch_try_set_count(struct hf_latch *latch, int64_t count,
                                         bool *was_set, struct hf_error *err)
     HF_MUST_CHECK;
 
-/* hf_latch_count_down - one less; at 0 all who wait pass. A latch that is not
+/* hf_latch_count_down - one less; at 0 all waiters pass. A latch that is not
  *   there stays so.
  * Returns HF_OK. After HF_E_CONNECT, HF_E_NOREPLY and HF_E_PROTOCOL, and after
  * HF_E_SERVER of a server that asked for patience (LOADING, BUSY, ...), it goes

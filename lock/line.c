@@ -1,4 +1,4 @@
-/* The line of those who wait for a lock: who is first, when it is told to ask
+/* The line of waiters for a lock: which is first, when it is told to ask
  * again, and the subscriptions by which the line hears of releases. */
 #include <string.h>
 
@@ -13,7 +13,7 @@ static void on_plain_message(struct hf_subscription *s, const char *ptr,
                              size_t len);
 static void on_plain_change(struct hf_subscription *s, bool is_live);
 
-/* ---- who waits ---- */
+/* ---- the waiters ---- */
 
 struct hf_op *hf_line_first(const struct hf_line *line)
 {
@@ -57,8 +57,8 @@ static struct hf_list *place_of(const struct hf_op *op)
     return at;
 }
 
-/* A reader first asks beside the line, and those who come meanwhile may stand
- * in it by the time it is refused. Whoever was first then is not any more: it
+/* A reader first asks beside the line, and waiters that come meanwhile may stand
+ * in it by the time the reader is refused. The first of them is not first any more: it
  * asks once more when what it waits for is due, which does no harm. */
 bool hf_line_enter(struct hf_op *op)
 {

@@ -1,4 +1,4 @@
-/* The line of those who wait for a lock: who is first, when it is told to ask
+/* The line of waiters for a lock: which is first, when it is told to ask
  * again, and the subscriptions by which the line hears of releases. Private to
  * lock/. */
 #ifndef HF_LINE_H
@@ -13,7 +13,7 @@
  * hf_line_name         - its channel, after the call's hold.
  * hf_line_disown       - the call has ended, and stands in no line.
  * hf_line_enter        - in the order in which calls came, so mostly at its
- *                        end; those who want more permits behind those who want
+ *                        end; waiters for more permits behind those for
  *                        fewer. True: it is the first.
  * hf_line_leave        - also of one that stands in none. The next one asks; a
  *                        line that is empty then ends its subscriptions.

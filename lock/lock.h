@@ -96,7 +96,7 @@ HF_API const char *hf_lock_kind_text(enum hf_lock_kind kind);
  *   The two sides of a read-write lock (RReadWriteLock) are two handles of one
  *   name; what an owner holds (hf_lock_safe_ms, hf_lock_hold_count), a loss and
  *   a forced release are of the handle's side, hf_lock_inspect tells of both.
- *   Give a name to one kind of lock. What each kind is, who waits for whom, and
+ *   Give a name to one kind of lock. What each kind is, its order of waiters, and
  *   what two kinds of one name do to each other: docs/kinds.md.
  * hf_lock_free - gives the handle up; holds and waits go on. Takes NULL. */
 HF_API hf_status hf_lock_new(struct hf_lock **out, struct hf_client *client,
@@ -147,7 +147,7 @@ struct hf_lock_info {
     int64_t ttl_ms;             /* -1: no TTL; -2: not locked */
     int64_t hold_count;         /* the holder's */
     size_t holder_len;
-    char holder[192];           /* who holds: "uuid:number"; of several, one; of
+    char holder[192];           /* the owner: "uuid:number"; of several, one; of
                                    a value lock any text. Ends in NUL */
     enum hf_lock_kind kind;
     int64_t holders;            /* readers that died, too, until it is released */
@@ -291,8 +291,8 @@ HF_API hf_status hf_lock_acquire(struct hf_lock *lock,
 HF_API hf_status hf_lock_release(struct hf_lock *lock, int64_t owner,
                                  struct hf_error *err);
 
-/* hf_lock_force_release - frees the lock, whoever holds it, and wakes waiters.
- *   holder, len   NULL: whoever; else only if it is held by this "uuid:number";
+/* hf_lock_force_release - frees the lock of any holder, and wakes waiters.
+ *   holder, len   NULL: any; else only if it is held by this "uuid:number";
  *                 of a value lock any text of 1 to 191 bytes
  * Returns HF_OK, HF_NOT_OWNER (not locked, or by another), HF_E_*:
  *         HF_E_INVAL     `holder` is not of that form: empty, too long, ...

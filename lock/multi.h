@@ -17,7 +17,7 @@
  *
  * Order: members are taken by name, in the order of its bytes, whatever order
  * the caller gives; locks of one name on several servers in the order given. So
- * multi-locks never wait for each other in a circle. For those who take single
+ * multi-locks never wait for each other in a circle. For callers that take single
  * locks in another order there is a bound: while some members are held, the
  * others are waited for 3 s, or a quarter of the lease, if that is less. Then
  * all are given back; the member that was missing is waited for while none is

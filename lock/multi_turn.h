@@ -4,12 +4,12 @@
  *
  * MULTI-1  Members are taken in one order. While some are held, the next one is
  *          waited for until patience_ms after the first grant of this round.
- * MULTI-2  Who does not get one gives all back, the last taken first, and
- *          begins a new round: somebody may hold it who waits for what we held.
+ * MULTI-2  A call that does not get one gives all back, the last taken first, and
+ *          begins a new round: its holder may wait for what we held.
  * MULTI-3  A round after one in the order begins with the member that was
  *          missing. It is waited for while nothing is held; the others are then
  *          tried once each. A round after such a one is in the order again. So
- *          each pair of rounds waits for somebody: nobody runs in circles.
+ *          each pair of rounds waits for a holder: no call runs in circles.
  * MULTI-4  If a member is not safe any more when the last one is granted, all
  *          are given back, and the next round is in the order; MULTI_LATE_MAX
  *          times.

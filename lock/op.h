@@ -12,7 +12,7 @@
  *                itself. NULL: that was NULL, or hf_op_begin refused it; then
  *                it is free.
  * hf_op_new_background - both.
- * hf_op_finish - tells whoever asked; the operation is gone after. error, if
+ * hf_op_finish - tells the caller; the operation is gone after. error, if
  *                any, is filled already.
  * hf_op_want_replicas - before hf_op_call: if the client has replicas confirm locks,
  *                a reply that `is_for_replicas` accepts waits for them, and

@@ -15,7 +15,7 @@
  *   an owner has one permit of a name at a time: it is refused (HF_E_INVAL) if
  *     it asks for another. Several are several owners (hf_owner_new);
  *   hf_lock_inspect says how many permits are out (holders), and when the last
- *     of them lapses; not who has them: the server knows numbers only;
+ *     of them lapses; not their owners: the server knows numbers only;
  *   hf_lock_force_release gives all permits back that are out, or that of one
  *     owner;
  *   the server's clock says when a permit lapses. Redisson uses that of its own

@@ -1,4 +1,4 @@
-/* Asking how a lock stands, and freeing it whoever holds it. */
+/* Asking how a lock stands, and freeing it by force. */
 #include <stdio.h>
 #include <string.h>
 

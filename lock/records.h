@@ -1,4 +1,4 @@
-/* What the files of lock/ keep, and who points at whom: client, lock, line,
+/* What the files of lock/ keep, and which points at which: client, lock, line,
  * hold and operation. Private.
  *
  *   client -> locks (by kind and name) -> holds
@@ -98,7 +98,7 @@ struct hf_plain_subscription {
                                    may be of the same release */
 };
 
-/* Who waits on one channel. Locks of one name whose kinds have the same channel
+/* The waiters on one channel. Locks of one name whose kinds have the same channel
  * share it. */
 struct hf_line {
     struct hf_list waiters;     /* operations, first come first */
@@ -113,8 +113,7 @@ struct hf_line {
     struct hf_bytes name;       /* of the channel */
 };
 
-/* The line of one waiter, who has a channel of its own: "CHANNEL:{name}:OWNER".
- */
+/* The line of one waiter that has a channel of its own: "CHANNEL:{name}:OWNER". */
 struct hf_own_line {
     struct hf_line line;
     size_t size;                /* of this memory */
@@ -233,7 +232,7 @@ struct hf_op {
 
     /* To inspect, and to force. */
     struct hf_lock_info *info;  /* where the answer goes */
-    const char *holder;         /* who is looked for; who may hold it */
+    const char *holder;         /* the owner to look for */
     size_t holder_len;
 
     /* How it ends. */

@@ -44,8 +44,8 @@ static void release_lost(struct hf_op *op)
     end_release(op, is_last, HF_LOST);
 }
 
-/* Asked again after an unknown outcome and found gone: it was we who released
- * it, if it was safe when we first asked (design 12). */
+/* Asked again after an unknown outcome and found gone: we released it
+ * ourselves, if it was safe when we first asked (design 12). */
 static bool was_released_by_us(const struct hf_op *op)
 {
     return op->call.is_repeated && op->count == 0 &&

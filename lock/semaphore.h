@@ -11,15 +11,15 @@
  *         hf_semaphore_release(pool, 1, &error);
  *     }
  *
- * Nobody owns a permit, and none has a lease: what was taken is given back by
- * whoever calls hf_semaphore_release, from any thread or process, and what a
- * process took that died is gone until somebody gives it back. What must not
+ * Nobody owns a permit, and none has a lease: any thread or process gives back
+ * what was taken, by hf_semaphore_release, and what a process took that died is
+ * gone until another gives it back. What must not
  * outlive its holder is a lock's work (lock.h).
  *
  * Each call counts once, however often it had to be sent (docs/semaphores.md
  * says how, and what in Redisson waits for ever and does not here). Waiters of
- * one client are served in the order in which they came, but those who want
- * fewer permits before those who want more; between clients there is no order.
+ * one client are served in the order in which they came, but waiters for
+ * fewer permits before those for more; between clients there is no order.
  *
  * Threads: every function may be called from any thread.
  * Errors: `err` may be NULL. It is filled whenever the status is negative.
@@ -85,8 +85,8 @@ HF_API hf_status hf_semaphore_acquire(struct hf_semaphore *semaphore,
                                       struct hf_cancel *cancel,
                                       struct hf_error *err) HF_MUST_CHECK;
 
-/* hf_semaphore_release - gives so many permits (1 to HF_PERMITS_MAX) to whoever
- *   wants them; also more than were ever taken, or to a semaphore that is not
+/* hf_semaphore_release - adds so many permits (1 to HF_PERMITS_MAX);
+ *   also more than were ever taken, or to a semaphore that is not
  *   there, which makes it.
  * Returns HF_OK. After HF_E_CONNECT, HF_E_NOREPLY and HF_E_PROTOCOL, and after
  * HF_E_SERVER of a server that asked for patience (LOADING, BUSY, ...), it goes

@@ -88,7 +88,7 @@ HF_API uint64_t hf_histogram_quantile(const struct hf_histogram *h, double q);
 
 /* ---- servers ------------------------------------------------------------- */
 
-/* A URL says where a server is, who we are there, and how to speak to it:
+/* A URL says where a server is, the login, and how to speak to it:
  *
  *     redis://[[user]:password@]host[:port][/database][?option]
  *     rediss://                                        likewise, with TLS
@@ -140,7 +140,7 @@ struct hf_tls_options {
     char ciphers[HF_URL_FILE_MAX];     /* TLS 1.2: OpenSSL's cipher list */
     char ciphersuites[HF_URL_FILE_MAX];/* TLS 1.3 */
     char alpn[64];                     /* the one protocol to ask for */
-    bool is_unverified;                /* any certificate will do: whoever sits in
+    bool is_unverified;                /* any certificate will do: a machine in
                                           between can read and change all */
 };
 
@@ -152,15 +152,15 @@ HF_API const char *hf_tls_library(void);
  * same write), and in a cluster no fewer than the map has; as many as make a
  * majority together with the server itself. One at least: a server that has
  * none left grants nothing. One that is away is not counted, but by a map that
- * does not know it yet: who has to be sure of it gives a number. */
+ * does not know it yet: to be sure of it, give a number. */
 #define HF_REPLICAS_ALL (-1)
 #define HF_REPLICAS_MAJORITY (-2)
 
 /* ---- the loop ------------------------------------------------------------ */
 
-/* A loop owns a poller, a wheel and whoever registers with it. At most one
- * thread at a time *drives* it: waits for events and handles them. Whoever
- * waits for a reply drives if nobody does; the background thread drives when
+/* A loop owns a poller, a wheel and what is registered with it. At most one
+ * thread at a time *drives* it: waits for events and handles them. A thread that
+ * waits for a reply drives if none does; the background thread drives when
  * no caller does and there is something to hear. */
 struct hf_loop;
 
@@ -249,9 +249,8 @@ enum hf_outcome {
                         server may have done it, or may do it yet */
 };
 
-/* What a link tells, as it happens, to who wants to look; with each, the fields
- * that hold more. All that they point at is valid until the callback
- * returns. */
+/* What a link traces, as it happens; with each, the fields that hold more. All that
+ * they point at is valid until the callback returns. */
 enum hf_trace_kind {
     HF_TRACE_CONNECTED,         /* READY: protocol */
     HF_TRACE_LOST,              /* not any more, or the attempt failed: why */

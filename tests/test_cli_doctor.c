@@ -280,13 +280,13 @@ static const struct {
     {lone, DOCTOR_UNSAFE, "version-old",
      "Redis 2.6.17", FACT(0, FACT_VERSION, "2.6.17")},
     {lone, DOCTOR_WARNING, "forged-replies",
-     "Valkey 8.0.1 has CVE-2025-67733, unless whoever packaged it mended that",
+     "Valkey 8.0.1 has CVE-2025-67733, unless its package mended that",
      FACT(0, FACT_VALKEY, "8.0.1")},
     {lone, DOCTOR_WARNING, "forged-replies",
-     "Valkey 7.2.11 has CVE-2025-67733, unless whoever packaged it mended that",
+     "Valkey 7.2.11 has CVE-2025-67733, unless its package mended that",
      FACT(0, FACT_VALKEY, "7.2.11")},
     {lone, DOCTOR_WARNING, "forged-replies",
-     "Valkey 9.0.2 has CVE-2025-67733, unless whoever packaged it mended that",
+     "Valkey 9.0.2 has CVE-2025-67733, unless its package mended that",
      FACT(0, FACT_VALKEY, "9.0.2")},
     {lone, DOCTOR_UNSAFE, "role",
      "its role is slave", FACT(0, FACT_ROLE, "slave")},
@@ -400,10 +400,10 @@ static const struct {
     {cluster, DOCTOR_UNSAFE, "two-owners",
      "it and 10.0.0.1:2 both serve slot 4999", DONE(other_owner)},
     {cluster, DOCTOR_WARNING, "views",
-     "10.0.0.1:1 and 10.0.0.1:5 do not agree on who serves what, or on the "
+     "10.0.0.1:1 and 10.0.0.1:5 do not agree on which node serves what, or on the "
      "epoch", DONE(other_view)},
     {cluster, DOCTOR_WARNING, "views",
-     "10.0.0.1:1 and 10.0.0.1:6 do not agree on who serves what, or on the "
+     "10.0.0.1:1 and 10.0.0.1:6 do not agree on which node serves what, or on the "
      "epoch", DONE(other_epoch)},
     {cluster, DOCTOR_WARNING, "failed-nodes",
      "it takes these for failed: 10.0.0.1:9",

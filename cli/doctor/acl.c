@@ -1,4 +1,4 @@
-/* The rule of a user who may do what holdfast does, and nothing else. It names
+/* The rule of a user that may do what holdfast does, and nothing else. It names
  * commands, because a category gives more (+@connection also gives CLIENT PAUSE
  * and CLIENT LIST). tests/live/test_lock_acl.c has exactly these rights. */
 #include <stdbool.h>

@@ -22,7 +22,7 @@ enum doctor_use {
 /* doctor_use_of - the bit of a word: "fair", "shared", ...; 0: there is no such
  *   word. DOCTOR_USE_WORDS names them all.
  * doctor_acl_print - to standard output, a line for redis-cli: the rule of a
- *   user who may do what holdfast does at that URL with plain locks and with
+ *   user that may do what holdfast does at that URL with plain locks and with
  *   `uses`, and nothing else. `name` is the lock's; NULL: all locks. Asks no
  *   server. */
 #define DOCTOR_USE_WORDS \

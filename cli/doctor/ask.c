@@ -315,7 +315,7 @@ static void ask_round(struct asker *a, uint32_t first)
     ask_all(a, first, TO_SUBSCRIBE, plan->timeout_ms);
 }
 
-/* ---- who is there ---- */
+/* ---- which nodes there are ---- */
 
 /* A cluster's map, or a sentinel, may name a server by another address than the
  * one that was asked. */

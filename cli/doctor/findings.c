@@ -103,7 +103,7 @@ static void add_unseen(struct doctor_findings *out,
     f->rule = "unseen";
     f->meaning = may_be_unsafe ? "it may be unsafe, and nobody can tell"
                                : "it may be better, and nobody can tell";
-    f->advice = "run the doctor as a user who may INFO, CONFIG GET, TIME and "
+    f->advice = "run the doctor as a user that may INFO, CONFIG GET, TIME and "
                 "CLUSTER, if there is one";
     (void)snprintf(f->text, sizeof f->text, "could not see: %.480s",
                    unseen->list);

@@ -79,8 +79,8 @@ static enum doctor_verdict forges_nothing(struct doctor_case *c)
         return VERDICT_NONE;
     if (is_forger(v))
         return doctor_found(c,
-                            "Valkey %s has CVE-2025-67733, unless whoever "
-                            "packaged it mended that",
+                            "Valkey %s has CVE-2025-67733, unless its "
+                            "package mended that",
                             valkey);
     return doctor_fine(c, "Valkey %s forges no replies", valkey);
 }
@@ -298,7 +298,7 @@ const struct doctor_rule doctor_rules_server[] = {
      .meaning = "it cannot run the scripts of locks",
      .advice = "use Redis 5 or later, or Valkey"},
     {"forged-replies", DOCTOR_WARNING, OF_NODE, forges_nothing,
-     .meaning = "whoever may run scripts can forge replies; holdfast notices "
+     .meaning = "a client that may run scripts can forge replies; holdfast notices "
                 "and reconnects, another client may take one for a grant",
      .advice = "use Valkey 7.2.12, 8.0.7, 8.1.6, 9.0.3 or later"},
     {"role", DOCTOR_UNSAFE, OF_NODE, doctor_equals, is_standalone,
@@ -366,7 +366,7 @@ const struct doctor_rule doctor_rules_server[] = {
      .advice = "permit it: +publish, in a cluster +spublish too"},
     {"subscribe-denied", DOCTOR_WARNING, OF_MASTER, doctor_permits,
      .may = {MAY_SSUBSCRIBE, MAY_SUBSCRIBE},
-     .meaning = "nobody is woken by a release: who waits gets the lock only "
+     .meaning = "a release wakes nobody: waiters get the lock only "
                 "when its TTL is over",
      .advice = "permit it: +subscribe, in a cluster +ssubscribe too"},
     {"kill-denied", DOCTOR_WARNING, OF_MASTER, doctor_permits,
@@ -406,9 +406,9 @@ const struct doctor_rule doctor_rules_server[] = {
                 "maxclients",
      .advice = "set tcp-keepalive 300"},
     {"clients", DOCTOR_WARNING, OF_NODE, has_connections,
-     .meaning = "when there are maxclients, whoever reconnects is refused, and "
-                "its locks are lost",
-     .advice = "raise maxclients, or find out who they are"},
+     .meaning = "when there are maxclients, a client that reconnects is "
+                "refused, and its locks are lost",
+     .advice = "raise maxclients, or find out whose they are"},
     {"busy", DOCTOR_NOTE, OF_NODE, doctor_within, .fact = FACT_BUSY_MS,
      .limit = LIMIT_BEAT_MS, .found = "busy-reply-threshold is {} ms",
      .unseen = "busy-reply-threshold",

@@ -139,7 +139,7 @@ static enum doctor_verdict views_agree(struct doctor_case *c)
         first++;
     for (uint32_t i = first; i < facts->count; i++)
         if (sees_otherwise(facts->servers[first], facts->servers[i]))
-            return doctor_found(c, "%s and %s do not agree on who serves what, "
+            return doctor_found(c, "%s and %s do not agree on which node serves what, "
                                    "or on the epoch",
                                 facts->servers[first]->address,
                                 facts->servers[i]->address);
@@ -493,13 +493,13 @@ const struct doctor_rule doctor_rules_topology[] = {
      .advice = "a failover is under way: ask again in a minute; permit +role"},
     {"two-masters", DOCTOR_UNSAFE, OF_MASTER, doctor_always, is_second_master,
      .found = "it takes itself for a master, and sentinels name another",
-     .meaning = "who still asks it takes locks that others hold",
+     .meaning = "clients that still ask it take locks that others hold",
      .advice = "it should be made a replica within some 10 s; if not, "
                "REPLICAOF by hand"},
     {"certificate", DOCTOR_WARNING, OF_ALL, doctor_at_most,
      .measure = measure_unverified, .limit = 0,
      .fine = "certificates are checked", .found = "tls_verify=no",
-     .meaning = "whoever sits in between can read and change everything, "
+     .meaning = "a machine in between can read and change everything, "
                 "locks too",
      .advice = "give tls_ca=FILE in place of tls_verify=no"},
     {"many", DOCTOR_WARNING, OF_ALL, doctor_always, is_cut,

@@ -47,7 +47,7 @@ static int set_server(struct cli_try *t)
     return status == HF_OK ? CLI_GO_ON : cli_fail_status(status, &err);
 }
 
-/* ---- who is there ---- */
+/* ---- which server it is ---- */
 
 static void take_text(char dst[NAME_ROOM], struct hf_resp_value map,
                       const char *key)

@@ -1,4 +1,4 @@
-/* `holdfast elect`: one round behind another. Whoever has the lock leads. */
+/* `holdfast elect`: one round behind another. The holder of the lock leads. */
 #include <limits.h>
 #include <poll.h>
 #include <sys/wait.h>

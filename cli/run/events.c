@@ -81,7 +81,7 @@ void cli_event_waiting(const struct cli_event_log *t,
     cli_json_text(&j, "holder", info->holder);
     cli_json_integer(&j, "ttl_ms", info->ttl_ms);
     end_event(&j, t);
-    /* A semaphore does not say who has its permits. */
+    /* A semaphore does not know the owners of its permits. */
     cli_step("waiting for %s: held by %s, TTL %s", t->quoted,
              *info->holder
                  ? cli_quote(holder, info->holder, strlen(info->holder))

@@ -73,7 +73,7 @@ const char cli_elect_help[] =
     "  --pause D            stand again after so long; default 1s\n"
     "  -c, --command STRING run STRING by $SHELL, else by /bin/sh\n"
     "  -x, --exclusive      NAME is a read-write lock: its side of one\n"
-    "  --fair               those who wait lead in the order they came\n"
+    "  --fair               candidates lead in the order they came\n"
     "  --fenced             COMMAND finds a growing number in HOLDFAST_TOKEN\n"
     HELP_OF_SETS
     "  --ttl D              the lock ends so long after the last renewal;\n"

@@ -1,5 +1,5 @@
 -- Sets a semaphore's permits or a latch's count if there is none, once for each
--- question, however often that is sent, and tells who waits.
+-- question, however often that is sent, and tells waiters.
 -- KEYS  semaphore or latch, what this question was answered
 -- ARGV  question, number, how long that answer is kept in ms, message ('': the
 --       number), PUBLISH or SPUBLISH, channel [, the other of them]

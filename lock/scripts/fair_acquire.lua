@@ -11,16 +11,16 @@
 -- does not, because then the hold was lost. May be sent any number of times. An
 -- error means that nothing was acquired: a lock that cannot get its TTL is taken
 -- back.
--- Heads whose time is over are dropped, but not the one who asks. Its own place is
+-- Heads whose time is over are dropped, but not the one that asks. Its own place is
 -- honoured for its own time, behind that of the one before it, and as long as it asks.
 -- By the server's clock. (Redisson, whose waiters do not ask again, adds the lock's TTL.)
 -- If one of the two keys was lost, as by a server that was emptied while their slot
 -- moved, a head without a time is given a lease's, and times without a queue are
 -- deleted: nobody would ever drop them. (ZRANGE refuses a key of another type, and then
 -- nothing is done.)
--- When the head is granted, the others come earlier by what is left of its time; but who
--- may have asked just now keeps three quarters of that time, in which it asks again. (Half is too
--- little after one whose wait is shorter than the watchdog's time.)
+-- When the head is granted, the others come earlier by what is left of its time. A waiter
+-- that may have asked just now keeps three quarters of its own, in which it asks again:
+-- half is too little behind one whose wait is shorter than the watchdog's time.
 -- While the lock is free, but another's, the TTL is 20 to 250 ms: Redisson's waiters
 -- leave the queue without a word. Source: WIRE 11.2.
 local lock, queue, places = KEYS[1], KEYS[2], KEYS[3]

@@ -8,9 +8,9 @@
 -- May be sent any number of times. If nobody holds the lock, the head is told all the
 -- same: it may be asleep on a TTL that has ended early, or have become the head now.
 -- A full server refuses a script whose first write needs memory: so it leaves the
--- queue first. Heads whose time is over are dropped. Those who stood behind an owner that leaves
+-- queue first. Heads whose time is over are dropped. Those behind an owner that leaves
 -- the queue come earlier by what is left of its time, as in fair_acquire.lua.
--- The head listens on CHANNEL:OWNER, in one way: who listens in both counts once.
+-- The head listens on CHANNEL:OWNER, in one way: a listener in both counts once.
 -- Source: WIRE 5.2, 11.4, 11.5.
 local lock, queue, places = KEYS[1], KEYS[2], KEYS[3]
 local owner, count = ARGV[1], ARGV[2]

@@ -1,7 +1,7 @@
--- Frees a plain or a fair lock that one owner holds, whoever that is, and wakes
+-- Frees a plain or a fair lock that one owner holds, any owner, and wakes
 -- waiters; of a fair one the head of its queue, which stays.
 -- KEYS  lock [, its queue, until when each place in the queue is honoured]
--- ARGV  request, holder ('' for whoever), PUBLISH or SPUBLISH, channel
+-- ARGV  request, holder ('' for any), PUBLISH or SPUBLISH, channel
 --       [, the other of them]
 -- Reply {request, 0, listeners} freed, {request, -1, TTL in ms} not locked, or by
 --       another;

@@ -1,5 +1,5 @@
 -- Counts down by one, once for each question, however often that is sent; at 0
--- deletes the latch and opens it for who waits.
+-- deletes the latch and opens it for waiters.
 -- KEYS  latch, what this question was answered
 -- ARGV  question, 1, how long that answer is kept in ms, PUBLISH or SPUBLISH,
 --       channel [, the other of them]

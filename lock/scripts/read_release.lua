@@ -13,9 +13,9 @@
 -- gone through: such a holder is alive until the lock's TTL ends; and of more than
 -- 1000 hold keys that are too many the rest end with their TTL.)
 -- The lock's TTL becomes that of the hold that lives longest; but it is not made
--- shorter under a writer, who has a lease of his own. What remains of the owner's
+-- shorter under a writer, which has a lease of its own. What remains of the owner's
 -- holds lives for `lease` or longer, as that of a plain lock does.
--- Whoever listens in both ways is counted once. More than 16 listeners are told
+-- A listener in both ways is counted once. More than 16 listeners are told
 -- how many they are (channel.h, TURN-2): Redisson ignores numbers other than 0 and 1.
 -- Why a prefix stands among the keys: read_acquire.lua. Source: WIRE 5.3, 12.3.
 local lock, prefix, owner = KEYS[1], KEYS[2], ARGV[1]

@@ -7,7 +7,7 @@
 --       {owner, -1, TTL in ms}            this owner does not hold it
 -- May be sent any number of times. On a lock that nobody holds, waiters are
 -- woken all the same: they may be asleep on a TTL that has ended early.
--- Whoever listens in both ways is counted once. More than 16 listeners are told
+-- A listener in both ways is counted once. More than 16 listeners are told
 -- how many they are (channel.h, TURN-2): Redisson ignores numbers other than 0 and 1.
 -- Source: WIRE 5.3, 8.2.
 local lock, owner, count = KEYS[1], ARGV[1], ARGV[2]

@@ -3,8 +3,8 @@
 -- ARGV  lease in ms, then the owner of each lock
 -- Reply {owner of the first, then for each: 1 renewed, 0 no such lock,
 --        -1 another holds it}
--- The TTL becomes the lease; but a writer who reads, too (`mode` and two fields), may
--- have a longer lease for that, and his TTL is not made shorter.
+-- The TTL becomes the lease; but a writer that reads, too (`mode` and two fields), may
+-- have a longer lease for that, and its TTL is not made shorter.
 -- A key of another type counts as held by another and spoils nothing else. Any
 -- other refusal (NOPERM) says nothing of the lock: the error is the reply.
 -- Source: WIRE 6, 12.

@@ -1,7 +1,7 @@
--- Frees a read-write lock that readers hold, or that a writer holds, whoever that
--- is, and wakes waiters.
+-- Frees a read-write lock that readers hold, or that a writer holds, and wakes
+-- waiters.
 -- KEYS  lock
--- ARGV  request, holder ('' for whoever), read or write: the side that is meant,
+-- ARGV  request, holder ('' for any), read or write: the side that is meant,
 --       PUBLISH or SPUBLISH, channel [, the other of them]
 -- Reply {request, 0, listeners} freed, {request, -1, TTL in ms} by another, or by
 --       nobody (TTL -2);

@@ -4,7 +4,7 @@
 --       token.lua]
 -- Reply {owner, 1[, token]}                held
 --       {owner, -1, TTL in ms, holder, 1}  not: this is what keeps it
--- Whoever does SET NX PX is excluded, and excludes us; any value is a holder's. May
+-- A client that does SET NX PX is excluded, and excludes us; any value is a holder's. May
 -- be sent any number of times: the lease begins anew.
 -- Source: REDLOCK, a single instance.
 local lock, owner, count, lease = KEYS[1], ARGV[1], ARGV[2], ARGV[3]

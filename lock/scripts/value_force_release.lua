@@ -1,6 +1,6 @@
--- Frees a value lock, whoever holds it.
+-- Frees a value lock of any holder.
 -- KEYS  lock
--- ARGV  request, holder ('' for whoever)
+-- ARGV  request, holder ('' for any)
 -- Reply {request, 0, 0} freed, {request, -1, TTL in ms} not locked, or by another;
 --       nothing is done, for it is {request, -7} no holder's text: empty, or longer
 --       than hf_lock_inspect could tell

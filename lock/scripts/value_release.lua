@@ -3,7 +3,7 @@
 -- ARGV  owner
 -- Reply {owner, 0, 0}           done
 --       {owner, -1, TTL in ms}  this owner does not hold it
--- May be sent any number of times. Nobody is told: whoever waits asks again and
+-- May be sent any number of times. No message is sent: waiters ask again and
 -- again. Source: REDLOCK, a single instance.
 local lock, owner = KEYS[1], ARGV[1]
 if redis.call('get', lock) ~= owner then

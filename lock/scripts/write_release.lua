@@ -14,7 +14,7 @@
 -- that lives longest; with read holds it is never less than theirs. It is not made
 -- shorter where one of their keys is missing: that may have expired, or be in
 -- another node while a slot is on the move.
--- Whoever listens in both ways is counted once. More than 16 listeners are told
+-- A listener in both ways is counted once. More than 16 listeners are told
 -- how many they are (channel.h, TURN-2): Redisson ignores numbers other than 0 and 1.
 -- Source: WIRE 5.3, 12.4.
 local lock, owner, count, lease = KEYS[1], ARGV[1], ARGV[2], tonumber(ARGV[3])

@@ -6,11 +6,11 @@
 
 struct sockaddr_un;
 
-/* Where a server is, who we are there, and how to speak to it. All text in one
+/* Where a server is, the login, and how to speak to it. All text in one
  * block, each piece NUL-terminated, "" if not given; a password may hold any
  * byte but NUL. A number that is not given is 0.
  *
- * Client name, protocol and timeouts are wishes, for whoever fills a struct
+ * Client name, protocol and timeouts are wishes, for the caller that fills a struct
  * hf_link_options to take over: the link heeds those that stand there. */
 struct hf_url {
     enum { HF_URL_TCP, HF_URL_TLS, HF_URL_UNIX } kind;
@@ -41,7 +41,7 @@ struct hf_seeds {
         uint16_t port;
     } list[HF_SEEDS_MAX];
     char master[HF_MASTER_NAME_MAX];    /* what the sentinels call it */
-    char sentinel_user[256];            /* who we are to the sentinels */
+    char sentinel_user[256];            /* the login at the sentinels */
     char sentinel_password[HF_URL_TEXT_MAX];
     enum {
         HF_SHARDED_AUTO,

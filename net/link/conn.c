@@ -33,7 +33,7 @@ static void count_unanswered(struct hf_conn *c, enum hf_outcome outcome)
         c->stats.unknown++;
 }
 
-/* The place is free before its owner hears of it, who may submit again. */
+/* The place is free before its owner hears of it: the owner may submit again. */
 static void end_request(struct hf_conn *c, struct hf_request *request,
                         enum hf_outcome outcome, struct hf_resp_value reply)
 {

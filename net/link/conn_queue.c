@@ -143,7 +143,7 @@ static bool is_withdrawn_at(const struct hf_conn *c, uint64_t number)
 
 /* Withdrawn places at either end are given back, so that requests which time
  * out while there is no server do not fill the ring. Not those that are being
- * ended: who comes after them is not among them. */
+ * ended: requests that come later are not among them. */
 static void trim(struct hf_conn *c)
 {
     while (c->last > c->unsent && c->last > c->ending &&

@@ -37,7 +37,7 @@ struct hf_greeting {
     const char *client_name;
     int wanted_protocol;
     struct hf_predecessor *predecessor;   /* kept up to date */
-    /* Who looks on; NULL: nobody. A command with its password; a reply, and
+    /* Tracing; NULL: none. A command with its password; a reply, and
      * whether its words may hold that. */
     void (*on_command)(void *ctx, const struct hf_resp_arg *argv, size_t argc);
     void (*on_reply)(void *ctx, struct hf_resp_value reply, bool is_secret);

@@ -12,7 +12,7 @@
  * LINK-4  A failed attempt is tried again with backoff while requests wait or
  *         the link is wanted; a refusal that trying again cannot mend fails all
  *         that is queued at once.
- * LINK-5  Those who wait for space are served at the end of each turn in which
+ * LINK-5  Waiters for space are served at the end of each turn in which
  *         there may be some, before anything is written. */
 #include <assert.h>
 #include <stdio.h>
@@ -233,8 +233,8 @@ static void greet(struct hf_link *link)
     flush(link);
 }
 
-/* The handshake of TLS: nothing of ours is sent before it has shown who the
- * peer is. Plain text needs none. */
+/* The handshake of TLS: nothing of ours is sent before the peer has proved its
+ * identity. Plain text needs none. */
 static void secure(struct hf_link *link)
 {
     hf_status rc = hf_stream_start(&link->stream);

@@ -91,8 +91,8 @@ enum hf_outcome hf_link_cancel(struct hf_request *request);
  *   link takes none so great, ever.
  * hf_link_forget_space - waits no more; `ready` is not called. One that does
  *   not wait (its node initialised) is left alone.
- * hf_link_is_awaited  - does anybody wait? hf_link_submit does not look: who
- *   submits before them takes what they wait for. All [locked] */
+ * hf_link_is_awaited  - are there such waiters? hf_link_submit does not look: a
+ *   caller that submits before them takes the space. All [locked] */
 hf_status hf_link_await_space(struct hf_link *link,
                               struct hf_space_waiter *waiter,
                               size_t bytes) HF_MUST_CHECK;

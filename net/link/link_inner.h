@@ -37,7 +37,7 @@ struct hf_link {
     struct hf_deadlines deadlines;             /* the requests' deadlines */
     struct hf_turn_hook turn;
     struct hf_dial dial;
-    struct hf_space_queue space_queue;         /* those who wait for space */
+    struct hf_space_queue space_queue;         /* waiters for space */
     unsigned failures;              /* attempts, and short lives, in a row */
     bool has_answered;              /* anything but the greeting, since READY */
     int64_t quiet_since_ms;         /* bytes last came, or were first awaited */

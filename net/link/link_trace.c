@@ -1,4 +1,4 @@
-/* What a link reports to those who look on. */
+/* What a link reports to the callbacks that trace it. */
 #include "net/link/link_inner.h"
 #include "net/link/trace.h"
 

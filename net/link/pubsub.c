@@ -291,7 +291,7 @@ static void on_watch(struct hf_timer *timer)
     hf_loop_arm(ps->loop, timer, next);
 }
 
-/* Whoever has no subscription asks nothing. */
+/* Without a subscription there is nothing to ask. */
 static void watch(struct hf_pubsub *ps)
 {
     if (ps->count == 0)
@@ -480,7 +480,7 @@ static void on_own_change(void *ctx, bool is_up)
 /* What it still hears would be heard twice. */
 static void close_own(struct hf_pubsub *ps)
 {
-    hf_link_free(ps->own); /* whoever waits for its room waits no more */
+    hf_link_free(ps->own); /* its waiters for space are dropped, too */
     ps->own = NULL;
 }
 

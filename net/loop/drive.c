@@ -131,7 +131,7 @@ static void sit_down(struct hf_loop *loop, bool runs_tasks)
     loop->does_driver_run_tasks = runs_tasks;
 }
 
-/* A blocked caller takes one turn. The seat is passed to those who quiesce,
+/* A blocked caller takes one turn. The seat is passed to threads that quiesce,
  * because the next thing that a caller does is sleep. */
 static void drive_for_reply(struct hf_loop *loop)
 {

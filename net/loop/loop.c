@@ -1,4 +1,4 @@
-/* The loop: what one turn is. Who takes it is drive.c's business. */
+/* The loop: what one turn is. Which thread takes it: drive.c. */
 #include <limits.h>
 #include <sched.h>
 #include <string.h>
@@ -271,7 +271,7 @@ static void post(struct hf_loop *loop, struct hf_list *tasks,
     if (!hf_list_is_empty(&task->node))
         return;
     hf_list_push(tasks, &task->node);
-    if (!loop->is_running_tasks) /* who runs some looks again behind them */
+    if (!loop->is_running_tasks) /* else the running thread looks again */
         hf_call_task_runner(loop);
 }
 
@@ -368,7 +368,7 @@ void hf_turn_flush(struct hf_loop *loop)
 
 /* ---- a turn ---- */
 
-/* For one who runs tasks, too. */
+/* Also for a thread that runs tasks. */
 static int64_t next_due(struct hf_loop *loop)
 {
     return hf_tasks_are_due(loop) ? 0 : hf_wheel_next_ms(&loop->wheel);

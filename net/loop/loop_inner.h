@@ -52,7 +52,7 @@ struct hf_loop {
     int64_t outer_until_ms;       /* what hf_loop_timeout said, until the next
                                      hf_loop_dispatch; else NOBODY_SLEEPS */
 
-    /* Under `mutex`: who drives (drive.c). */
+    /* Under `mutex`: which thread drives (drive.c). */
     bool is_driven;
     bool does_driver_run_tasks;   /* it is no blocked caller */
     bool is_closing;
@@ -66,8 +66,8 @@ struct hf_loop {
     int64_t caller_ms;            /* when a blocked caller last came or went */
     struct hf_list sleepers;      /* blocked callers, longest waiting first */
     struct hf_list roused;        /* to be posted when the lock is given up */
-    pthread_cond_t seat_is_free;  /* for those who quiesce */
-    pthread_cond_t seat_is_offered; /* for those who dispatch */
+    pthread_cond_t seat_is_free;  /* for threads that quiesce */
+    pthread_cond_t seat_is_offered; /* for threads that dispatch */
     pthread_cond_t background;    /* for the background thread */
 
     struct hf_loop_stats stats;
@@ -83,7 +83,7 @@ void hf_turn_take(struct hf_loop *loop, int64_t until_ms);
 void hf_turn_flush(struct hf_loop *loop);
 
 /* hf_tasks_run     - the users' callbacks, by the background thread or by
- *                    whoever dispatches (SEAT-9). Does nothing while another
+ *                    the thread that dispatches (SEAT-9). Does nothing while another
  *                    thread runs some.
  * hf_tasks_are_due - is there something for hf_tasks_run to do? Both
  * [locked] */
@@ -94,7 +94,7 @@ static inline bool hf_tasks_are_due(const struct hf_loop *loop)
                                        !hf_list_is_empty(&loop->first_tasks));
 }
 
-/* hf_call_task_runner - drive.c: there are tasks; who runs them looks.
+/* hf_call_task_runner - drive.c: there are tasks; wakes the thread that runs them.
  * [locked] */
 void hf_call_task_runner(struct hf_loop *loop);
 

@@ -43,7 +43,7 @@ void hf_poller_change(struct hf_poller *p, int fd, int events, uint32_t key);
 void hf_poller_remove(struct hf_poller *p, int fd);
 
 /* hf_poller_open_outer - before the first event: outer_fd can be made readable
- *                        without waking whoever waits in hf_poller_wait. Does
+ *                        without waking hf_poller_wait. Does
  *                        nothing with poll(2). HF_E_SYSTEM
  * hf_poller_call       - does so; hf_poller_uncall takes it back. Both under
  *                        the loop's lock. */

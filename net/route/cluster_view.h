@@ -1,11 +1,11 @@
-/* A cluster's map, for who wants to look at it. */
+/* A cluster's map, for programs that show or compare it. */
 #ifndef HF_CLUSTER_VIEW_H
 #define HF_CLUSTER_VIEW_H
 
 #include "net/net.h"
 
-/* Who serves what, as one node of a cluster says: what routing goes by, for who
- * wants to see it, or to compare what several nodes say. */
+/* Which node serves which slots, as one node of a cluster says: what routing goes by,
+ * and what several nodes may say differently. */
 struct hf_cluster_view;
 
 struct hf_cluster_node {

@@ -186,7 +186,7 @@ static const struct hf_server *master_of(const struct hf_command *c)
     return master;
 }
 
-/* Not before those who wait already, unless it is urgent. */
+/* Behind the commands that wait for space already, unless it is urgent. */
 static hf_status hand_over(struct hf_command *c, struct hf_server *server)
 {
     struct hf_link *link;

@@ -329,7 +329,7 @@ void hf_discover_learned(struct hf_router *router, uint16_t slot)
     router->discovery.learned_count++;
 }
 
-/* MAP-4: who was asked may have answered before the slot moved. Should that be
+/* MAP-4: the node may have answered before the slot moved. Should that be
  * wrong, the next round's answer is taken as it is. Without memory, so is this
  * one. */
 static void learn_again(struct hf_router *router, struct hf_slot_map **map)

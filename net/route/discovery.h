@@ -41,7 +41,7 @@ struct hf_discovery {
     uint64_t learned[HF_SLOTS / 64]; /* slots of MOVED since the round began */
     uint32_t learned_count;       /* MOVED, ever */
     bool is_wanted_again;
-    bool is_final;                /* all who failed would fail again */
+    bool is_final;                /* each attempt that failed would fail again */
     bool is_told;                 /* router->error comes from a reachable server,
                                      in this round, */
     bool was_told;                /* or in the one before (DISCOVER-5) */

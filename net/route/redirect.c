@@ -1,5 +1,5 @@
-/* MOVED and ASK, read strictly: whoever follows a redirection sends a password
- * where it points. */
+/* MOVED and ASK, read strictly: a client that follows a redirection sends its
+ * password there. */
 #include <string.h>
 
 #include "net/route/redirect.h"

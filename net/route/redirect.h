@@ -1,4 +1,4 @@
-/* Redirections: errors by which a cluster's node says who has the slot. Pure.
+/* Redirections: errors by which a cluster's node says which node has the slot. Pure.
  * Private to net/. */
 #ifndef HF_REDIRECT_H
 #define HF_REDIRECT_H

@@ -51,7 +51,7 @@ struct hf_router {
     struct hf_list pending;
     struct hf_list subscriptions;
     struct hf_discovery discovery;
-    struct hf_timer silence;      /* the next look at who is silent */
+    struct hf_timer silence;      /* the next look for silent servers */
     const struct hf_server_events *events;
     struct hf_timer sweep;        /* when to free servers that nobody needs */
     struct hf_error error;        /* why the map is not known */

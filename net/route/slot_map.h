@@ -83,7 +83,7 @@ struct hf_slot_map {
     struct hf_node nodes[];
 };
 
-/* Whom the map was asked from. */
+/* The node that the map comes from. */
 struct hf_slot_map_source {
     const struct hf_mem *mem;       /* borrowed until hf_slot_map_free */
     const char *host;               /* what nodes of "the same host" get */

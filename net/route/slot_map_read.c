@@ -287,7 +287,7 @@ static hf_status read_shards_node(struct reader *r, struct hf_resp_value v,
 }
 
 /* Of several masters that are online the first: with the others the node that
- * was asked has not yet agreed who it is (MAP-4 puts it right). */
+ * was asked has not agreed yet which it is (MAP-4 puts it right). */
 static uint16_t better_master(const struct reader *r, uint16_t a, uint16_t b)
 {
     if (a == HF_NO_NODE)

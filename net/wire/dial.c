@@ -25,7 +25,7 @@ static void add_text(struct hf_dial *d, const char *between, const char *text)
     (void)snprintf(d->why + len, sizeof d->why - len, "%s%s", between, text);
 }
 
-/* Which address it was, says who has more than one. */
+/* The address is named where there are several. */
 static void note(struct hf_dial *d, unsigned index, const char *why)
 {
     const struct hf_address *a = &d->race.addresses.list[index];
@@ -108,7 +108,7 @@ static void failed(struct hf_dial *d, unsigned index, const char *why)
     hf_race_failed(&d->race, hf_loop_now(d->loop));
 }
 
-/* Starts who may start, and comes back when the next one may. */
+/* Starts the attempts that are due, and comes back when the next one is. */
 static void go_on(struct hf_dial *d)
 {
     const char *why;

@@ -29,12 +29,12 @@ struct hf_dial {
 };
 
 /* hf_dial_init  - idle; `url` is borrowed for good.
- * hf_dial_start - an idle one. `done` is called once, by whoever drives the
- *   loop and never from here: with a connected socket, non-blocking and
+ * hf_dial_start - an idle one. `done` is called once, by the thread that drives
+ *   the loop, and never from here: with a connected socket, non-blocking and
  *   close-on-exec, which is the owner's from here on; or with -1, when no
  *   address is left. The dial is idle again by then.
- * hf_dial_stop  - `done` will not be called, all sockets are closed: by whoever
- *   drives the loop, or while nobody does. An idle one may be stopped. */
+ * hf_dial_stop  - `done` will not be called, all sockets are closed: by the thread
+ *   that drives the loop, or while none does. An idle one may be stopped. */
 void hf_dial_init(struct hf_dial *dial, struct hf_loop *loop,
                   const struct hf_url *url,
                   void (*done)(struct hf_dial *dial, int fd));

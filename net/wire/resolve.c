@@ -1,6 +1,6 @@
 /* Names to addresses: getaddrinfo in a thread that nobody has to wait for.
  *
- *   hf_resolve   the loop's side: who asked, what is watched
+ *   hf_resolve   the loop's side: the caller, what is watched
  *   lookup       what both sides share: the question, the answer, a pipe
  *
  * RESOLVE-1  The thread touches its lookup alone. getaddrinfo cannot be

@@ -34,8 +34,8 @@ struct hf_resolve;
  *   Then *out is it, with `port`. Never waits, asks nobody. Any thread.
  *
  * hf_resolve_start - asks for the addresses of `host`, which is copied, in a
- *   thread of its own. `done` is called [locked], once, by whoever drives the
- *   loop, and never from here: with the addresses, at least one, or with NULL
+ *   thread of its own. `done` is called [locked], once, by the thread that drives
+ *   the loop, and never from here: with the addresses, at least one, or with NULL
  *   and a line that says why not; both are lent until it returns. The resolve
  *   is gone by then. HF_E_NOMEM, HF_E_SYSTEM (errno), HF_E_INVAL (`host` is too
  *   long), HF_E_LIMIT (HF_RESOLVE_THREADS_MAX). [locked]

@@ -10,8 +10,8 @@
 
 /* hf_socket_connect - begins to connect; *fd is set on HF_OK, and is writable
  *                     once it is connected or failed. HF_E_CONNECT: errno.
- * hf_socket_error   - the errno of a connect that ended; 0: connected. Refused
- *                     is also who was connected to himself: a port of this
+ * hf_socket_error   - the errno of a connect that ended; 0: connected. Refused,
+ *                     too, is a socket that was connected to itself: a port of this
  *                     machine on which nobody listens may be picked for our end
  *                     too.
  * hf_socket_close   - of one that is watched no more. */

@@ -25,7 +25,7 @@ hf_status hf_stream_start(struct hf_stream *stream) HF_MUST_CHECK;
 bool hf_stream_is_resumed(const struct hf_stream *stream);
 void hf_stream_close(struct hf_stream *stream, bool is_polite);
 
-/* Says who gives up on a handshake. */
+/* The error of a handshake that took too long. */
 #define HF_STREAM_IS_LATE                                                      \
     "connected, but the server did not finish the TLS handshake in time; is "  \
     "this a plain port (redis://)?"

@@ -1,7 +1,7 @@
 /* TLS connections, by OpenSSL over our own sockets.
  *
  * TLS-1  OpenSSL judges by the first error of the thread's queue: the queue is
- *        emptied before each call, whoever filled it, and left empty.
+ *        emptied before each call, and left empty.
  * TLS-2  Nothing is read or written before the handshake is done and the
  *        certificate is judged by us: `end` says so until then.
  * TLS-3  A session is forgotten if its handshake fails.

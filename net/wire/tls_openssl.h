@@ -21,7 +21,7 @@
 /* RFC 6125 6.4.3 permits "db*.a.test"; nobody needs it. */
 #define HF_TLS_HOST_FLAGS X509_CHECK_FLAG_NO_PARTIAL_WILDCARDS
 
-/* Whom the certificate must name. */
+/* The name that the certificate must have. */
 struct hf_tls_name {
     char text[256];
     bool is_address;

@@ -16,7 +16,7 @@
 #define LABEL_MAX 63
 
 /* 112 bits: no RSA under 2048, no SHA-1. Some builds of OpenSSL begin lower;
- * who must can go there, by "@SECLEVEL=1" in tls_ciphers. */
+ * so can a user who has to, by "@SECLEVEL=1" in tls_ciphers. */
 #define SECURITY_LEVEL 2
 
 /* ---- the name ---- */
@@ -179,7 +179,7 @@ bool hf_tls_check_name(SSL *ssl, const struct hf_tls_name *name)
                : X509_VERIFY_PARAM_set1_host(param, name->text, 0);
 }
 
-/* ---- who we are ---- */
+/* ---- our own certificate ---- */
 
 /* What a file asks for while it is read. */
 struct password {

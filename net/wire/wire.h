@@ -6,8 +6,8 @@
 #include "net/wire/tls_context.h"
 
 /* A wire is one connection that sends exactly the bytes that it is told to and
- * keeps all that come: no greeting, no parser, no second attempt. For who wants
- * to see bytes; who wants replies has a link.
+ * keeps all that come: no greeting, no parser, no second attempt. For programs
+ * that look at bytes; those that want replies have a link.
  *
  * Threads: one at a time. Open, send and read block until `deadline_ms` of
  * hf_clock_ms at most. */
