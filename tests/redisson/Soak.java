@@ -27,7 +27,7 @@ public final class Soak implements Runnable {
     private static final long WATCHDOG_MS = 6000;
     private static final long LEASE_MS = 2000;
     private static final long SHORT_MS = 300;
-    private static final long PLACE_MS = 2000;
+    private static final long FAIR_WAIT_MS = 1600;
     private static final TimeUnit MS = TimeUnit.MILLISECONDS;
 
     private static RedissonClient redisson;
@@ -187,7 +187,7 @@ public final class Soak implements Runnable {
         int how = dice.nextInt(10);
         wait = how == 0 ? 0 : how < 6 ? 100 + dice.nextInt(1500) : -1;
         if (kind.equals("fair") && wait == 0) {
-            wait = PLACE_MS;
+            wait = FAIR_WAIT_MS;
         }
         if (kind.equals("fenced") && wait < 0) {
             lease = 0; /* lockAndGetToken(lease) renews all the same. WIRE 10.2 */
@@ -231,7 +231,7 @@ public final class Soak implements Runnable {
     private static RedissonClient connect(String url) {
         Config config = new Config();
         config.setLockWatchdogTimeout(WATCHDOG_MS);
-        config.setFairLockWaitTimeout(PLACE_MS);
+        config.setFairLockWaitTimeout(FAIR_WAIT_MS);
         config.setCodec(StringCodec.INSTANCE);
         config.useSingleServer().setAddress(url).setConnectionMinimumIdleSize(1)
                 .setClientName("soak-" + client);

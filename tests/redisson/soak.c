@@ -80,6 +80,18 @@ static const char died_script[] =
     "end "
     "say('buried', '-', '-', 0, '-')";
 
+/* How many of the dead have a place in the fair lock's queue. ARGV: the living. */
+static const char places_script[] =
+    "local t, living, dead = redis.call('time'), {}, 0 "
+    "for i, client in ipairs(ARGV) do "
+    "  living[redis.call('hget', 'soak:uuid', client) or ''] = 1 "
+    "end "
+    "for i, waiter in ipairs(redis.call('zrangebyscore', "
+    "  'redisson_lock_timeout:{fair:0}', t[1] * 1000, '+inf')) do "
+    "  if not living[waiter:sub(1, 36)] then dead = dead + 1 end "
+    "end "
+    "return dead";
+
 static const char left_script[] =
     "local left = {} "
     "local known = {['soak:log'] = 1, ['soak:uuid'] = 1, ['permit:0'] = 1, "
@@ -184,11 +196,34 @@ static void await_silence_of(const struct slot *slot)
     }
 }
 
+/* A script's integer, or 0. */
+static long long ask_log(int argc, const char **argv)
+{
+    redisReply *r = redisCommandArgv(s.log, argc, argv, NULL);
+    long long n;
+
+    ck_assert_msg(r && r->type != REDIS_REPLY_ERROR, "%s", r ? r->str : "?");
+    n = r->integer;
+    freeReplyObject(r);
+    return n;
+}
+
+static long long dead_in_queue(void)
+{
+    const char *argv[3 + SLOTS] = {"EVAL", places_script, "0"};
+    char numbers[SLOTS][16];
+
+    for (int i = 0; i < SLOTS; i++) {
+        (void)snprintf(numbers[i], sizeof numbers[i], "%u", s.slots[i].client);
+        argv[3 + i] = numbers[i];
+    }
+    return ask_log(3 + SLOTS, argv);
+}
+
 static void ask_what_rests(const struct slot *slot)
 {
     const char *argv[4 + 2 * SOAK_THINGS_COUNT] = {"EVAL", died_script, "0"};
     char client_number[16];
-    redisReply *r;
 
     (void)snprintf(client_number, sizeof client_number, "%u", slot->client);
     argv[3] = client_number;
@@ -196,9 +231,7 @@ static void ask_what_rests(const struct slot *slot)
         argv[4 + 2 * i] = soak_things[i].kind;
         argv[5 + 2 * i] = soak_things[i].name;
     }
-    r = redisCommandArgv(s.log, 4 + 2 * SOAK_THINGS_COUNT, argv, NULL);
-    ck_assert_msg(r && r->type != REDIS_REPLY_ERROR, "%s", r ? r->str : "?");
-    freeReplyObject(r);
+    (void)ask_log(4 + 2 * SOAK_THINGS_COUNT, argv);
 }
 
 static void kill_and_replace(struct slot *slot)
@@ -310,7 +343,8 @@ static void run(void)
             struct slot *slot = &s.slots[i];
 
             check_alive(slot);
-            if (slot->is_mortal && slot->grants >= slot->grants_max)
+            if (slot->is_mortal && slot->grants >= slot->grants_max &&
+                dead_in_queue() + SOAK_THREADS <= SOAK_DEAD_MAX)
                 kill_and_replace(slot);
         }
     }

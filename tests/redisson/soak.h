@@ -35,9 +35,11 @@
 #define SOAK_WATCHDOG_MS 6000
 #define SOAK_LEASE_MS 2000
 #define SOAK_SHORT_MS 300
-#define SOAK_PLACE_MS 2000      /* of a fair lock's waiter that has died */
+#define SOAK_FAIR_WAIT_MS 1600  /* the longest for a fair lock */
 #define SOAK_THREADS 3
-#define SOAK_MORTALS 3          /* processes that are killed */
+/* Dead waiters in the fair lock's queue: no process is killed while there would be
+ * more. */
+#define SOAK_DEAD_MAX (SOAK_THREADS + 1)
 #define SOAK_PERMITS 3
 #define SOAK_SEMAPHORE 2
 

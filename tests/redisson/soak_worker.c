@@ -180,7 +180,7 @@ static void choose(struct worker *t)
     how = roll(t, 10);
     t->wait_ms = how == 0 ? 0 : how < 6 ? 100 + roll(t, 1500) : HF_FOREVER;
     if (is_kind(t, "fair") && t->wait_ms <= 0)
-        t->wait_ms = SOAK_PLACE_MS;
+        t->wait_ms = SOAK_FAIR_WAIT_MS;
 }
 
 static void hold(struct worker *t)
