@@ -128,6 +128,9 @@ void hf_quorum_free(struct hf_quorum *quorum)
 
     if (!quorum || hf_quorum_forked(quorum))
         return;
+    pthread_mutex_lock(&quorum->mutex);
+    quorum->is_freed = true;
+    pthread_mutex_unlock(&quorum->mutex);
     stop_timers(quorum);
     leave_members(quorum);
     while ((l = quorum->holds.next) != &quorum->holds) {
@@ -138,6 +141,35 @@ void hf_quorum_free(struct hf_quorum *quorum)
     pthread_cond_destroy(&quorum->ended);
     pthread_mutex_destroy(&quorum->mutex);
     hf_mem_free(quorum->mem, quorum, size_of(quorum->count));
+}
+
+/* ---- threads ---- */
+
+/* The answers of a member come where its client's callbacks run. */
+static hf_status check_thread(struct hf_client *client, struct hf_error *err)
+{
+    bool is_in_callback;
+
+    hf_loop_lock(client->loop);
+    is_in_callback = hf_loop_runs_tasks_here(client->loop);
+    hf_loop_unlock(client->loop);
+    if (hf_loop_has_thread(client->loop) && !is_in_callback)
+        return HF_OK;
+    return hf_error_set(err, HF_E_INVAL, "%s: %s; use the call that does not block",
+                        hf_client_address(client),
+                        is_in_callback ? "in a callback of this client nobody would "
+                                         "hear its answer"
+                                       : "this client has no background thread");
+}
+
+hf_status hf_quorum_check_threads(const struct hf_quorum *quorum,
+                                  struct hf_error *err)
+{
+    hf_status rc = HF_OK;
+
+    for (uint32_t i = 0; rc == HF_OK && i < quorum->count; i++)
+        rc = check_thread(quorum->members[i]->client, err);
+    return rc;
 }
 
 /* ---- holds ---- */

@@ -30,7 +30,10 @@
  * Threads, callbacks, errors: as lock.h; callbacks of two members may run at the
  * same time, on the threads of their clients. The loops of all clients must be
  * driven all the time, best by their background threads: an answer of one server
- * decides what is asked of another.
+ * decides what is asked of another. Answers are heard where callbacks run. So here a
+ * slow callback of a client delays calls; a callback may not call what blocks (it is
+ * refused: HF_E_INVAL), but the calls that do not; and a mutex that a callback takes
+ * must not be held across a call that blocks.
  *
  * Source: REDLOCK; WIRE 13. */
 #ifndef HF_QUORUM_H
@@ -82,8 +85,8 @@ HF_API void hf_quorum_free(struct hf_quorum *quorum);
  *         HF_CANCELLED  hf_quorum_cancel
  *         HF_LOST       this owner's was lost, and is not released yet
  *         HF_E_INVAL    the options; or this owner holds it already, or another
- *                       call of its is under way; or a client has no background
- *                       thread (of calls that block)
+ *                       call of its is under way; of calls that block: a client
+ *                       has no background thread, or runs this in a callback
  *         HF_E_NOREPLY  again and again the answers came too late for the lease
  *         HF_E_NOMEM, HF_E_FORKED
  *   The error says what each server answered: "2 of 5 said yes, 3 are needed:
@@ -100,7 +103,8 @@ HF_API hf_status hf_quorum_acquire(struct hf_quorum *quorum,
  *         HF_LOST       it had been lost: fewer than most were still held
  *         HF_NOT_OWNER  the owner does not hold it: nothing was done
  *         HF_E_INVAL    another call of this owner is under way, or a client has
- *                       no background thread: nothing was done
+ *                       no background thread, or runs this in a callback:
+ *                       nothing was done
  *         HF_E_FORKED   nothing was done
  *         HF_E_QUORUM   too few answered. Each goes on in the background, or
  *                       ends with its TTL, as by hf_lock_release */

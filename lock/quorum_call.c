@@ -127,7 +127,7 @@ static void arm(struct hf_quorum_hold *hold)
     int64_t due_ms = hf_quorum_turn_due(&hold->turn);
 
     hf_loop_lock(loop);
-    if (due_ms == HF_NEVER)
+    if (due_ms == HF_NEVER || hold->quorum->is_freed)
         hf_loop_disarm(loop, &hold->timer);
     else
         hf_loop_arm(loop, &hold->timer, due_ms);
@@ -326,14 +326,17 @@ static void on_renewed(void *ctx, struct hf_lock *lock, int64_t owner)
         wanted.on_renewed(wanted.ctx, lock, owner);
 }
 
-static uint32_t member_of(const struct hf_quorum *quorum,
-                          const struct hf_lock *lock)
+/* All members that are lost by now: the callback of one may be behind a slow one. True:
+ * that broke the quorum. [mutex] */
+static bool note_losses(struct hf_quorum_hold *hold)
 {
-    uint32_t member = 0;
+    bool is_broken = false;
 
-    while (quorum->members[member] != lock)
-        member++;
-    return member;
+    for (uint32_t i = 0; i < hold->turn.count; i++)
+        if (hold->turn.votes[i].state == VOTE_OURS &&
+            hf_lock_safe_ms(hold->quorum->members[i], hold->owner) == INT64_MIN)
+            is_broken = hf_quorum_turn_lost(&hold->turn, i) || is_broken;
+    return is_broken;
 }
 
 /* A late loss of an earlier hold is ignored: then the member of this hold is safe,
@@ -350,8 +353,7 @@ static void on_lost(void *ctx, struct hf_lock *lock, int64_t owner,
         pthread_mutex_unlock(&hold->quorum->mutex);
         return;
     }
-    is_broken =
-        hf_quorum_turn_lost(&hold->turn, member_of(hold->quorum, lock));
+    is_broken = note_losses(hold);
     wanted = hold->wanted;
     go_on_and_tell(hold);
     if (is_broken && wanted.on_lost)
@@ -365,19 +367,6 @@ bool hf_quorum_has_hold(const struct hf_hold *hold, const void *quorum)
 }
 
 /* ---- acquire ---- */
-
-static hf_status check_threads(const struct hf_quorum *quorum,
-                               struct hf_error *err)
-{
-    for (uint32_t i = 0; i < quorum->count; i++)
-        if (!hf_loop_has_thread(quorum->members[i]->client->loop))
-            return hf_error_set(
-                err, HF_E_INVAL,
-                "%s: this client has no background thread; use the call that "
-                "does not block",
-                hf_client_address(quorum->members[i]->client));
-    return HF_OK;
-}
 
 static hf_status check(const struct hf_quorum *quorum,
                        const struct hf_acquire_options *o, bool blocks,
@@ -393,7 +382,7 @@ static hf_status check(const struct hf_quorum *quorum,
                             "%s for quorums", o->cancel
                                 ? "cancel is of one client: use hf_quorum_cancel"
                                 : "keep_unreplicated is not");
-    return blocks ? check_threads(quorum, err) : HF_OK;
+    return blocks ? hf_quorum_check_threads(quorum, err) : HF_OK;
 }
 
 /* The owner's, in which nothing is under way. [mutex] */
@@ -491,7 +480,7 @@ static hf_status start_release(struct hf_quorum_hold **out,
 
     if (hf_quorum_forked(quorum))
         return hf_ask_forked(err);
-    if (blocks && (rc = check_threads(quorum, err)) < 0)
+    if (blocks && (rc = hf_quorum_check_threads(quorum, err)) < 0)
         return rc;
     pthread_mutex_lock(&quorum->mutex);
     if ((rc = begin_release(out, quorum, owner, err)) < 0)

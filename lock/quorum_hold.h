@@ -48,9 +48,15 @@ struct hf_quorum {
     pthread_mutex_t mutex;      /* of the holds. Taken before a loop's lock */
     pthread_cond_t ended;       /* a call that is waited for */
     struct hf_list holds;
+    bool is_freed;              /* no timer is armed any more */
     uint32_t count;
     struct hf_lock *members[];
 };
+
+/* hf_quorum_check_threads - may the calling thread block until members have answered?
+ *                           Else HF_E_INVAL. */
+hf_status hf_quorum_check_threads(const struct hf_quorum *quorum,
+                                  struct hf_error *err);
 
 /* hf_quorum_find_hold - the owner's, or NULL; of 0: one that is nobody's.
  * hf_quorum_add_hold  - one that is nobody's, or a new one. NULL: no memory.

@@ -154,14 +154,14 @@ static void stand_in_line(struct hf_quorum_turn *turn)
     turn->votes[turn->first].answer = ANSWER_NONE;
 }
 
-/* The acquire may still stand in line, from before a rush. */
+/* The acquire may still stand in line, from before a rush, unless it was cancelled. */
 static void begin_line(struct hf_quorum_turn *turn, int64_t now_ms)
 {
     struct hf_vote *first = &turn->votes[turn->first];
 
     begin(turn, QUORUM_LINE, now_ms);
     give_all_back(turn);
-    if (first->is_in_line)
+    if (first->is_in_line && !first->is_cancelled)
         first->is_unwanted = false;
     else
         stand_in_line(turn);
@@ -321,7 +321,9 @@ static struct hf_quorum_step step_of(struct hf_quorum_turn *turn,
             return give_back(vote, member);
         break;
     case VOTE_LOST:
-        return give_back(vote, member);
+        if (turn->phase != QUORUM_BROKEN)
+            return give_back(vote, member);
+        break;
     case VOTE_GIVING:
         break;
     }

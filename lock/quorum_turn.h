@@ -20,9 +20,10 @@
  *           cut off.
  * QUORUM-5  While the quorum is held, missing members are asked again and again,
  *           if heal_ms says so: servers may then be down one after the other. A
- *           member that was lost is released first, which asks no server.
+ *           member that was lost is released first.
  * QUORUM-6  The quorum is lost when fewer than a majority of members are held.
- *           The others are kept until the release.
+ *           From then on nothing is given back until the release: on_lost may be
+ *           running yet, and whatever a server has of this hold keeps others out.
  * QUORUM-7  An acquire that fails ends when no member is asked or held any
  *           more. */
 #ifndef HF_QUORUM_TURN_H
@@ -54,7 +55,8 @@ enum hf_vote_state {
     VOTE_FREE,                  /* neither held nor asked */
     VOTE_ASKED,
     VOTE_OURS,
-    VOTE_LOST,                  /* it was held; its record is to be released */
+    VOTE_LOST,                  /* it was held, and is to be released: the server
+                                   may have it yet */
     VOTE_GIVING                 /* is being released */
 };
 

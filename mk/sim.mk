@@ -30,7 +30,7 @@ LUA_LIBS := -llua5.1 -lm
 $(BUILD)/tests/sim/test_model_alone: $(model_O)
 $(addprefix $(BUILD)/tests/live/,test_model test_model_cluster): $(model_O) \
     $(call objects,$(addprefix tests/live/model_,twins words))
-$(addprefix $(BUILD)/tests/live/,test_model test_model_cluster test_quorum): \
+$(addprefix $(BUILD)/tests/live/,test_model test_model_cluster test_quorum test_quorum_loss): \
     $(call objects,tests/support/one_clock) | $(BUILD)/tests/support/server_clock.so
 $(addprefix $(BUILD)/tests/live/,test_model test_model_cluster): \
     CHECK_LIBS += $(LUA_LIBS)

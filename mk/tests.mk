@@ -87,6 +87,8 @@ run_T := $(filter $(BUILD)/tests/live/test_run% \
 $(cli_T): $(filter-out $(BUILD)/cli/main.o,$(cli_O))
 $(run_T) $(addprefix $(BUILD)/tests/live/,test_sentinel test_sentinel_failover): \
     $(BUILD)/tests/live/test_run_kit.o
+$(filter $(BUILD)/tests/live/test_quorum%,$(live_T)): \
+    $(BUILD)/tests/live/test_quorum_kit.o
 $(BUILD)/tests/live/test_examples: | $(examples_B)
 writer_T := $(BUILD)/tests/fencing/writer
 $(BUILD)/tests/live/test_fencing: | $(fenced_B) $(writer_T)

@@ -337,24 +337,18 @@ START_TEST(what_is_lost_is_asked_for_again_while_most_are_ours)
 }
 END_TEST
 
-START_TEST(a_loss_of_most_is_one_and_the_rest_is_kept_until_the_release)
+/* What was lost, too: a server may have it yet, and on_lost may be running. */
+START_TEST(a_loss_of_most_is_one_and_all_is_kept_until_the_release)
 {
     hold_all(3);
     ck_assert(!hf_quorum_turn_lost(&turn, 0));
     ck_assert(hf_quorum_turn_lost(&turn, 2));
+    ck_assert_rests(NOW);
     ck_assert(!hf_quorum_turn_lost(&turn, 1));
-    for (uint32_t i = 0; i < 3; i++) {
-        ck_assert_does(QUORUM_GIVE_BACK, i, NOW); /* forgotten */
-        hf_quorum_turn_gave(&turn, i);
-    }
-    hold_all(3);
-    ck_assert(!hf_quorum_turn_lost(&turn, 0));
-    ck_assert(hf_quorum_turn_lost(&turn, 2));
-    ck_assert_does(QUORUM_GIVE_BACK, 0, NOW);
-    ck_assert_does(QUORUM_GIVE_BACK, 2, NOW);
     ck_assert_rests(NOW);
     hf_quorum_turn_release(&turn);
-    ck_assert_does(QUORUM_GIVE_BACK, 1, NOW);
+    for (uint32_t i = 0; i < 3; i++)
+        ck_assert_does(QUORUM_GIVE_BACK, i, NOW);
 }
 END_TEST
 
@@ -688,7 +682,7 @@ int main(void)
     tcase_add_test(c, a_grant_that_crosses_its_cancel_is_given_back);
     tcase_add_test(c, what_is_lost_is_asked_for_again_while_most_are_ours);
     tcase_add_test(c,
-                   a_loss_of_most_is_one_and_the_rest_is_kept_until_the_release);
+                   a_loss_of_most_is_one_and_all_is_kept_until_the_release);
     tcase_add_test(c, whatever_happens_to_a_few_members);
     suite_add_tcase(s, c);
     return suite_run(s);

@@ -313,6 +313,7 @@ void hf_tasks_run(struct hf_loop *loop)
     if (!hf_tasks_are_due(loop))
         return;
     loop->is_running_tasks = true;
+    loop->task_runner = pthread_self();
     hf_list_init(&due);
     hf_list_join(&due, &loop->tasks);
     while ((task = take_task(loop, &due)))
@@ -321,6 +322,12 @@ void hf_tasks_run(struct hf_loop *loop)
     pthread_cond_broadcast(&loop->tasks_are_done);
     if (hf_tasks_are_due(loop))
         hf_call_task_runner(loop);
+}
+
+bool hf_loop_runs_tasks_here(const struct hf_loop *loop)
+{
+    return loop->is_running_tasks &&
+           pthread_equal(loop->task_runner, pthread_self());
 }
 
 void hf_loop_finish_tasks(struct hf_loop *loop)

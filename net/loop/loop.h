@@ -49,12 +49,14 @@ struct hf_task {
  *                        [locked]
  * hf_loop_finish_tasks - waits until all that is posted has been run: by the
  *                        background thread; without one it does so itself. Not
- *                        from a task. [locked] */
+ *                        from a task. [locked]
+ * hf_loop_runs_tasks_here - is the calling thread in one of its tasks? [locked] */
 void hf_task_init(struct hf_task *task, void (*run)(struct hf_task *task));
 void hf_loop_post(struct hf_loop *loop, struct hf_task *task);
 void hf_loop_post_first(struct hf_loop *loop, struct hf_task *task);
 void hf_loop_unpost(struct hf_loop *loop, struct hf_task *task);
 void hf_loop_finish_tasks(struct hf_loop *loop);
+bool hf_loop_runs_tasks_here(const struct hf_loop *loop);
 
 /* A turn hook is called [locked] at the end of each turn in which it was
  * requested, before output is flushed: for work that is done in batches. */

@@ -1,117 +1,9 @@
 /* Quorums on five servers: which may be down, what is told, and what no such
  * lock can promise. */
-#include "tests/live/test_lock.h"
-
-#include "lock/quorum.h"
+#include "tests/live/test_quorum_kit.h"
 #include "tests/support/one_clock.h"
 
-#define SERVERS 5
-#define MOST 3
-#define WATCHDOG_MS 3000
-#define TIMEOUT_MS 2000         /* of a request */
 #define DEAD "0d1b8c1e-35b1-4fd6-8d4c-7a6f2c2f0a11:1"  /* an owner that died */
-#define NAME_LEN (sizeof NAME - 1)
-
-static struct server *servers[SERVERS];
-
-/* One program, with a client for each server. */
-struct party {
-    struct hf_client *clients[SERVERS];
-    struct hf_lock *locks[SERVERS];
-    struct hf_quorum *quorum;
-};
-static struct party here, there;
-
-/* `first`: the server that is asked first. */
-static void party_open(struct party *p, enum hf_lock_kind kind, int first)
-{
-    struct hf_error err = {0};
-
-    for (int i = 0; i < SERVERS; i++) {
-        int port = server_port(servers[(first + i) % SERVERS]);
-
-        p->clients[i] = client_timed(port, WATCHDOG_MS, TIMEOUT_MS);
-        ck_assert_ok(hf_lock_new_kind(&p->locks[i], p->clients[i], kind, NAME,
-                                      NAME_LEN, NULL));
-    }
-    ck_assert_msg(hf_quorum_new(&p->quorum, p->locks, SERVERS, &err) == HF_OK,
-                  "%s", err.text);
-}
-
-static void party_close(struct party *p)
-{
-    hf_quorum_free(p->quorum);
-    for (int i = 0; i < SERVERS; i++)
-        hf_client_free(p->clients[i]);
-}
-
-/* The clock of the first `settable` is the test's to set. */
-static void start_with(int settable)
-{
-    for (int i = 0; i < SERVERS; i++)
-        ck_assert_ptr_nonnull(
-            servers[i] = i < settable ? server_start_with_clock(NULL)
-                                      : server_start(NULL));
-    party_open(&here, HF_KIND_PLAIN, 0);
-    party_open(&there, HF_KIND_PLAIN, 0);
-}
-
-static void start(void)
-{
-    start_with(0);
-}
-
-static void stop(void)
-{
-    party_close(&here);
-    party_close(&there);
-    for (int i = 0; i < SERVERS; i++)
-        server_stop(servers[i]);
-}
-
-static hf_status take(struct party *p, int64_t owner, int64_t wait_ms,
-                      struct hf_error *err)
-{
-    struct hf_acquire_options o = acquire_options(owner);
-
-    o.wait_ms = wait_ms;
-    return hf_quorum_acquire(p->quorum, &o, err);
-}
-
-static void ck_assert_taken(struct party *p, int64_t owner)
-{
-    struct hf_error err = {0};
-    hf_status rc = take(p, owner, LONG_MS, &err);
-
-    ck_assert_msg(rc == HF_OK, "%s: %s", hf_status_name(rc), err.text);
-    ck_assert_int_gt(hf_quorum_safe_ms(p->quorum, owner), 0);
-}
-
-static void ck_assert_given(struct party *p, int64_t owner)
-{
-    struct hf_error err = {0};
-    hf_status rc = hf_quorum_release(p->quorum, owner, &err);
-
-    ck_assert_msg(rc == HF_OK, "%s: %s", hf_status_name(rc), err.text);
-    ck_assert_int_eq(hf_quorum_safe_ms(p->quorum, owner), INT64_MIN);
-}
-
-static void await_key(int index, const char *exists)
-{
-    server_await(servers[index], LONG_MS, exists, "EXISTS " NAME);
-}
-
-static void await_keys(int first, int count, const char *exists)
-{
-    for (int i = first; i < first + count; i++)
-        await_key(i, exists);
-}
-
-static void each(int first, int count, void (*does)(struct server *))
-{
-    for (int i = first; i < first + count; i++)
-        does(servers[i]);
-}
 
 /* ---- most of them ---- */
 
@@ -368,7 +260,7 @@ START_TEST(it_is_renewed_and_may_lose_one_server_after_the_other)
     await_keys(0, SERVERS, "1");
     for (int i = 0; i < SERVERS; i++) {
         server_restart(servers[i]); /* and has lost its data */
-        await_key(i, "1");
+        await_keys(i, 1, "1");
     }
     note_await(&diary.note, &diary.renewals, 1, "a renewal");
     ck_assert_int_eq(diary.losses, 0);
@@ -601,126 +493,6 @@ START_TEST(a_client_without_a_thread_does_not_block)
 }
 END_TEST
 
-/* ---- a loss that is told before the answer ---- */
-
-#define THREE 3
-
-/* Three members whose loops the test drives. */
-static void open_driven(struct party *p)
-{
-    struct hf_client_options o;
-    char url[SERVER_URL_MAX];
-
-    for (int i = 0; i < THREE; i++) {
-        client_options(&o, url, server_port(servers[i]));
-        o.thread = false;
-        o.watchdog_ms = WATCHDOG_MS;
-        o.request_timeout_ms = TIMEOUT_MS;
-        p->clients[i] = client_with(&o);
-        p->locks[i] = lock_of(p->clients[i], NAME);
-    }
-    ck_assert_ok(hf_quorum_new(&p->quorum, p->locks, THREE, NULL));
-}
-
-/* By calls that block: callbacks wait meanwhile. */
-static void await_safe_without_callbacks(struct hf_lock *lock, int64_t owner,
-                                         bool is_safe)
-{
-    int64_t deadline_ms = local_now_ms() + LONG_MS;
-    struct hf_lock_info info;
-
-    while ((hf_lock_safe_ms(lock, owner) > 0) != is_safe) {
-        ck_assert(local_now_ms() < deadline_ms);
-        ck_assert_ok(hf_lock_inspect(lock, &info, NULL));
-        local_rest_us(1000);
-    }
-}
-
-static void close_driven(struct party *p)
-{
-    for (int i = 0; i < THREE; i++)
-        (void)hf_client_close(p->clients[i], 0, NULL, NULL);
-    hf_quorum_free(p->quorum);
-    for (int i = 0; i < THREE; i++)
-        hf_client_free(p->clients[i]);
-}
-
-static void drive_to_end(struct party *p, int count, struct call *call)
-{
-    int64_t deadline_ms = local_now_ms() + LONG_MS;
-
-    while (!call_is_done(call)) {
-        ck_assert(local_now_ms() < deadline_ms);
-        for (int i = 0; i < count; i++)
-            hf_loop_dispatch(hf_client_loop(p->clients[i]), 10);
-    }
-}
-
-static void drive_until_lost(struct party *p, int count, int member,
-                             int64_t owner)
-{
-    int64_t deadline_ms = local_now_ms() + LONG_MS;
-
-    while (hf_lock_safe_ms(p->locks[member], owner) > 0) {
-        ck_assert(local_now_ms() < deadline_ms);
-        for (int i = 0; i < count; i++)
-            hf_loop_dispatch(hf_client_loop(p->clients[i]), 10);
-    }
-}
-
-/* The third member is granted, and lost, while its callbacks wait; a loss is told
- * before all others. It is no member of the majority from then on. */
-START_TEST(a_member_lost_before_its_answer_is_heard_does_not_count)
-{
-    struct hf_acquire_options o;
-    struct diary diary;
-    struct party p;
-    struct call call;
-
-    open_driven(&p);
-    o = diary_options(&diary, 7);
-    call_init(&call);
-    ck_assert_ok(hf_quorum_acquire_async(p.quorum, &o, call_done, &call));
-    await_safe_without_callbacks(p.locks[2], 7, true);
-    drive_to_end(&p, 2, &call);
-    ck_assert_status(call_await(&call), HF_OK);
-    (void)server_ask(servers[2], "DEL " NAME);
-    await_safe_without_callbacks(p.locks[2], 7, false);
-    hf_loop_dispatch(hf_client_loop(p.clients[2]), 0);
-    ck_assert_int_eq(diary.losses, 0);
-    (void)server_ask(servers[1], "DEL " NAME);
-    drive_until_lost(&p, 2, 1, 7);
-    hf_loop_dispatch(hf_client_loop(p.clients[1]), 10);
-    ck_assert_int_eq(hf_quorum_safe_ms(p.quorum, 7), INT64_MIN);
-    ck_assert_int_eq(diary.losses, 1);
-    close_driven(&p);
-}
-END_TEST
-
-/* The third member's grant is heard when all are given back: it is no answer to
- * that. Two of three do not answer. */
-START_TEST(a_grant_that_is_heard_late_is_no_answer_to_a_release)
-{
-    struct hf_acquire_options o = acquire_options(7);
-    struct party p;
-    struct call call;
-
-    open_driven(&p);
-    call_init(&call);
-    ck_assert_ok(hf_quorum_acquire_async(p.quorum, &o, call_done, &call));
-    await_safe_without_callbacks(p.locks[2], 7, true);
-    drive_to_end(&p, 2, &call);
-    ck_assert_status(call_await(&call), HF_OK);
-    each(1, 2, server_pause);
-    call_init(&call);
-    ck_assert_ok(hf_quorum_release_async(p.quorum, 7, call_done, &call));
-    drive_to_end(&p, THREE, &call);
-    ck_assert_status(call_await(&call), HF_E_QUORUM);
-    each(1, 2, server_resume);
-    close_driven(&p);
-}
-END_TEST
-
 int main(void)
 {
     Suite *s = suite_create("quorum");
@@ -752,8 +524,6 @@ int main(void)
     tcase_add_test(c, a_server_that_restarts_empty_at_once_lets_two_in);
     tcase_add_test(c, what_makes_no_quorum_is_refused);
     tcase_add_test(c, a_client_without_a_thread_does_not_block);
-    tcase_add_test(c, a_grant_that_is_heard_late_is_no_answer_to_a_release);
-    tcase_add_test(c, a_member_lost_before_its_answer_is_heard_does_not_count);
     suite_add_tcase(s, c);
     c = tcase_create("a few clocks");
     tcase_add_checked_fixture(c, start_a_few_with_clocks, stop);

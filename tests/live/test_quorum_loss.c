@@ -1,0 +1,295 @@
+/* Quorums that are lost: told once and in time, and nothing is free before. Calls in
+ * callbacks. */
+#include "tests/live/test_quorum_kit.h"
+
+/* ---- loops that the test drives ---- */
+
+#define THREE 3
+
+/* Three members whose loops the test drives. */
+static void open_driven(struct party *p)
+{
+    struct hf_client_options o;
+    char url[SERVER_URL_MAX];
+
+    for (int i = 0; i < THREE; i++) {
+        client_options(&o, url, server_port(servers[i]));
+        o.thread = false;
+        o.watchdog_ms = WATCHDOG_MS;
+        o.request_timeout_ms = TIMEOUT_MS;
+        p->clients[i] = client_with(&o);
+        p->locks[i] = lock_of(p->clients[i], NAME);
+    }
+    ck_assert_ok(hf_quorum_new(&p->quorum, p->locks, THREE, NULL));
+}
+
+/* By calls that block: callbacks wait meanwhile. */
+static void await_safe_without_callbacks(struct hf_lock *lock, int64_t owner,
+                                         bool is_safe)
+{
+    int64_t deadline_ms = local_now_ms() + LONG_MS;
+    struct hf_lock_info info;
+
+    while ((hf_lock_safe_ms(lock, owner) > 0) != is_safe) {
+        ck_assert(local_now_ms() < deadline_ms);
+        ck_assert_ok(hf_lock_inspect(lock, &info, NULL));
+        local_rest_us(1000);
+    }
+}
+
+static void close_driven(struct party *p)
+{
+    for (int i = 0; i < THREE; i++)
+        (void)hf_client_close(p->clients[i], 0, NULL, NULL);
+    hf_quorum_free(p->quorum);
+    for (int i = 0; i < THREE; i++)
+        hf_client_free(p->clients[i]);
+}
+
+static void drive_to_end(struct party *p, int count, struct call *call)
+{
+    int64_t deadline_ms = local_now_ms() + LONG_MS;
+
+    while (!call_is_done(call)) {
+        ck_assert(local_now_ms() < deadline_ms);
+        for (int i = 0; i < count; i++)
+            hf_loop_dispatch(hf_client_loop(p->clients[i]), 10);
+    }
+}
+
+static void drive_until_lost(struct party *p, int count, int member,
+                             int64_t owner)
+{
+    int64_t deadline_ms = local_now_ms() + LONG_MS;
+
+    while (hf_lock_safe_ms(p->locks[member], owner) > 0) {
+        ck_assert(local_now_ms() < deadline_ms);
+        for (int i = 0; i < count; i++)
+            hf_loop_dispatch(hf_client_loop(p->clients[i]), 10);
+    }
+}
+
+/* The third member is granted, and lost, while its callbacks wait; a loss is told
+ * before all others. It is no member of the majority from then on. */
+START_TEST(a_member_lost_before_its_answer_is_heard_does_not_count)
+{
+    struct hf_acquire_options o;
+    struct diary diary;
+    struct party p;
+    struct call call;
+
+    open_driven(&p);
+    o = diary_options(&diary, 7);
+    call_init(&call);
+    ck_assert_ok(hf_quorum_acquire_async(p.quorum, &o, call_done, &call));
+    await_safe_without_callbacks(p.locks[2], 7, true);
+    drive_to_end(&p, 2, &call);
+    ck_assert_status(call_await(&call), HF_OK);
+    (void)server_ask(servers[2], "DEL " NAME);
+    await_safe_without_callbacks(p.locks[2], 7, false);
+    hf_loop_dispatch(hf_client_loop(p.clients[2]), 0);
+    ck_assert_int_eq(diary.losses, 0);
+    (void)server_ask(servers[1], "DEL " NAME);
+    drive_until_lost(&p, 2, 1, 7);
+    hf_loop_dispatch(hf_client_loop(p.clients[1]), 10);
+    ck_assert_int_eq(hf_quorum_safe_ms(p.quorum, 7), INT64_MIN);
+    ck_assert_int_eq(diary.losses, 1);
+    close_driven(&p);
+}
+END_TEST
+
+/* The third member's grant is heard when all are given back: it is no answer to
+ * that. Two of three do not answer. */
+START_TEST(a_grant_that_is_heard_late_is_no_answer_to_a_release)
+{
+    struct hf_acquire_options o = acquire_options(7);
+    struct party p;
+    struct call call;
+
+    open_driven(&p);
+    call_init(&call);
+    ck_assert_ok(hf_quorum_acquire_async(p.quorum, &o, call_done, &call));
+    await_safe_without_callbacks(p.locks[2], 7, true);
+    drive_to_end(&p, 2, &call);
+    ck_assert_status(call_await(&call), HF_OK);
+    each(1, 2, server_pause);
+    call_init(&call);
+    ck_assert_ok(hf_quorum_release_async(p.quorum, 7, call_done, &call));
+    drive_to_end(&p, THREE, &call);
+    ck_assert_status(call_await(&call), HF_E_QUORUM);
+    each(1, 2, server_resume);
+    close_driven(&p);
+}
+END_TEST
+
+/* The third member is lost, but its callback waits, when the second one's is told. */
+START_TEST(a_loss_that_is_not_heard_yet_counts)
+{
+    struct hf_acquire_options o;
+    struct diary diary;
+    struct party p;
+    struct call call;
+
+    open_driven(&p);
+    o = diary_options(&diary, 7);
+    call_init(&call);
+    ck_assert_ok(hf_quorum_acquire_async(p.quorum, &o, call_done, &call));
+    drive_to_end(&p, THREE, &call);
+    ck_assert_status(call_await(&call), HF_OK);
+    await_safe_without_callbacks(p.locks[2], 7, true);
+    for (int i = 0; i < 20; i++)
+        hf_loop_dispatch(hf_client_loop(p.clients[2]), 5);
+    (void)server_ask(servers[2], "DEL " NAME);
+    await_safe_without_callbacks(p.locks[2], 7, false);
+    (void)server_ask(servers[1], "DEL " NAME);
+    drive_until_lost(&p, 2, 1, 7);
+    hf_loop_dispatch(hf_client_loop(p.clients[1]), 10);
+    ck_assert_int_eq(hf_quorum_safe_ms(p.quorum, 7), INT64_MIN);
+    ck_assert_int_eq(diary.losses, 1);
+    close_driven(&p);
+}
+END_TEST
+
+/* ---- while on_lost runs ---- */
+
+struct slow_loss {
+    struct note note;
+    int begun, ended;
+    int64_t rest_ms;
+};
+
+static void on_lost_slow(void *ctx, struct hf_lock *lock, int64_t owner,
+                         enum hf_lost reason)
+{
+    struct slow_loss *s = ctx;
+
+    (void)lock;
+    (void)owner;
+    (void)reason;
+    note_add(&s->note, &s->begun);
+    local_rest_us(s->rest_ms * 1000);
+    note_add(&s->note, &s->ended);
+}
+
+static void ck_assert_nobody_gets_in(struct hf_acquire_options *o, int64_t for_ms)
+{
+    struct slow_loss s = {.rest_ms = for_ms + 300};
+    int64_t begun_ms;
+    hf_status rc = HF_TIMEOUT;
+
+    note_init(&s.note);
+    o->on_lost = on_lost_slow;
+    o->ctx = &s;
+    ck_assert_ok(hf_quorum_acquire(here.quorum, o, NULL));
+    await_keys(0, SERVERS, "1");
+    note_await(&s.note, &s.begun, 1, "on_lost");
+    begun_ms = local_now_ms();
+    while (rc != HF_OK && local_now_ms() < begun_ms + for_ms)
+        rc = take(&there, 2, 0, NULL);
+    ck_assert_msg(rc != HF_OK, "another owner has it, and on_lost has not returned");
+    note_await(&s.note, &s.ended, 1, "the end of on_lost");
+    ck_assert_status(hf_quorum_release(here.quorum, 1, NULL), HF_LOST);
+}
+
+/* Its members stay held for the rest of their TTL. */
+START_TEST(max_hold_frees_nothing_before_the_release)
+{
+    struct hf_acquire_options o = acquire_options(1);
+
+    o.max_hold_ms = 1000;
+    ck_assert_nobody_gets_in(&o, 1000);
+}
+END_TEST
+
+/* The margin is a hundredth and 2 ms: 92 of them. */
+START_TEST(a_lease_that_ends_frees_nothing_before_the_release)
+{
+    struct hf_acquire_options o = acquire_options(1);
+
+    o.lease_ms = 9000;
+    ck_assert_nobody_gets_in(&o, 60);
+}
+END_TEST
+
+/* ---- releases of what was lost ---- */
+
+START_TEST(the_release_of_what_is_lost_is_told_by_done)
+{
+    struct hf_acquire_options o;
+    struct diary diary;
+    struct call call;
+
+    o = diary_options(&diary, 7);
+    call_init(&call);
+    ck_assert_ok(hf_quorum_acquire_async(here.quorum, &o, call_done, &call));
+    ck_assert_status(call_await(&call), HF_OK);
+    await_keys(0, SERVERS, "1");
+    for (int i = 0; i < SERVERS; i++)
+        (void)server_ask(servers[i], "DEL " NAME);
+    note_await(&diary.note, &diary.losses, 1, "on_lost");
+    for (int i = 0; i < SERVERS; i++)
+        while (hf_lock_safe_ms(here.locks[i], 7) > 0)
+            local_rest_us(1000);
+    call_init(&call);
+    ck_assert_ok(hf_quorum_release_async(here.quorum, 7, call_done, &call));
+    ck_assert_status(call_await(&call), HF_LOST);
+}
+END_TEST
+
+struct in_callback {
+    struct note note;
+    int ended;
+    hf_status blocking, posted;
+    struct hf_error err;
+    struct call call;
+};
+
+static void release_in_on_lost(void *ctx, struct hf_lock *lock, int64_t owner,
+                               enum hf_lost reason)
+{
+    struct in_callback *c = ctx;
+
+    (void)lock;
+    (void)reason;
+    c->blocking = hf_quorum_release(here.quorum, owner, &c->err);
+    c->posted = hf_quorum_release_async(here.quorum, owner, call_done, &c->call);
+    note_add(&c->note, &c->ended);
+}
+
+/* What blocks would wait for an answer that nobody hears. */
+START_TEST(a_callback_releases_without_blocking)
+{
+    struct in_callback c = {.blocking = HF_OK};
+    struct hf_acquire_options o = acquire_options(1);
+
+    note_init(&c.note);
+    call_init(&c.call);
+    o.lease_ms = 500;
+    o.on_lost = release_in_on_lost;
+    o.ctx = &c;
+    ck_assert_ok(hf_quorum_acquire(here.quorum, &o, NULL));
+    note_await(&c.note, &c.ended, 1, "the end of on_lost");
+    ck_assert_status(c.blocking, HF_E_INVAL);
+    ck_assert_ptr_nonnull(strstr(c.err.text, "use the call that does not block"));
+    ck_assert_ok(c.posted);
+    ck_assert_status(call_await(&c.call), HF_LOST);
+}
+END_TEST
+
+int main(void)
+{
+    Suite *s = suite_create("quorum, lost");
+    TCase *c = tcase_create("lost");
+
+    tcase_add_checked_fixture(c, start, stop);
+    tcase_set_timeout(c, 60);
+    tcase_add_test(c, a_grant_that_is_heard_late_is_no_answer_to_a_release);
+    tcase_add_test(c, a_member_lost_before_its_answer_is_heard_does_not_count);
+    tcase_add_test(c, a_loss_that_is_not_heard_yet_counts);
+    tcase_add_test(c, max_hold_frees_nothing_before_the_release);
+    tcase_add_test(c, a_lease_that_ends_frees_nothing_before_the_release);
+    tcase_add_test(c, the_release_of_what_is_lost_is_told_by_done);
+    tcase_add_test(c, a_callback_releases_without_blocking);
+    suite_add_tcase(s, c);
+    return suite_run(s);
+}
