@@ -180,6 +180,7 @@ static void leave_command(struct cli_session *run)
 {
     cli_tty_take(&run->tty);
     cli_child_leave(&run->child);
+    cli_session_unwatch(run); /* a socket that has ended is always readable */
 }
 
 static void release_lock(struct cli_session *run)

@@ -414,6 +414,27 @@ START_TEST(empty_owner_is_no_outer_run)
 END_TEST
 
 /* The command has ended, and others still do not get the lock. */
+static int64_t cpu_ms_of_children(void)
+{
+    struct rusage u;
+
+    ck_assert_int_eq(getrusage(RUSAGE_CHILDREN, &u), 0);
+    return (u.ru_utime.tv_sec + u.ru_stime.tv_sec) * 1000 +
+           (u.ru_utime.tv_usec + u.ru_stime.tv_usec) / 1000;
+}
+
+/* The socket of the guardian, which has left, is readable for ever. */
+START_TEST(keeping_the_lock_costs_no_processor)
+{
+    int64_t before_ms = cpu_ms_of_children();
+    struct process *p =
+        holdfast(server, "run", "--at-least", "2s", "x", "true", NULL);
+
+    ck_assert_int_eq(finish(p), 0);
+    ck_assert_int_lt(cpu_ms_of_children() - before_ms, 500);
+}
+END_TEST
+
 START_TEST(lock_is_kept_at_least_so_long)
 {
     struct process *p =
@@ -865,6 +886,7 @@ static void add_trouble(Suite *s)
     tcase_add_loop_test(c, nonblocking_run_reports_a_refusal_at_once, 0, 5);
     tcase_add_test(c, waiter_waits_for_an_unreachable_server_too);
     tcase_add_test(c, lock_is_kept_at_least_so_long);
+    tcase_add_test(c, keeping_the_lock_costs_no_processor);
     tcase_add_test(c, command_cannot_write_events);
     tcase_add_test(c, empty_owner_is_no_outer_run);
     tcase_add_test(c, key_of_another_type_is_named);
