@@ -5,6 +5,7 @@
 
 #include "lock/args.h"
 #include "lock/hold_lookup.h"
+#include "lock/moment.h"
 #include "lock/table.h"
 
 /* Of the steps that an operation asks for. */
@@ -88,6 +89,12 @@ static struct hf_resp_arg *put_publish(struct hf_resp_arg *at,
     return at;
 }
 
+/* FAIR-3 */
+static int64_t floor_ms(const struct hf_op *op)
+{
+    return later(op->place_ms * 3 / 4, op->client->watchdog_ms / 2);
+}
+
 size_t hf_op_put_args(struct hf_op *op, enum hf_step step,
                       struct hf_bytes echo)
 {
@@ -102,8 +109,10 @@ size_t hf_op_put_args(struct hf_op *op, enum hf_step step,
         at = put_integer(at, op->count_text, op->count);
         at = put_integer(at, op->lease_text, op->lease_ms);
     }
-    if (how->takes_place)
+    if (how->takes_place) {
         at = put_integer(at, op->place_text, op->place_ms);
+        at = put_integer(at, op->floor_text, floor_ms(op));
+    }
     if (how->takes_retention)
         at = put(at, op->client->retention, strlen(op->client->retention));
     if (takes[step].holder)

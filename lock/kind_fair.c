@@ -13,10 +13,14 @@
  *         wait is over, though those before it were granted or left. So one that
  *         died costs those behind it no more than that, whatever the lock's TTL
  *         was. (Redisson adds the TTL, for its waiters do not ask again.)
- * FAIR-3  A waiter that gives up is released like a lock that nobody here holds
+ * FAIR-3  A grant, or a waiter that leaves, takes what is left of its place off
+ *         those behind it, but not below the floor: three quarters of that place
+ *         or, if that is longer, half of the watchdog's time. Each asks again
+ *         within a third of it.
+ * FAIR-4  A waiter that gives up is released like a lock that nobody here holds
  *         (orphan.c), and leaves the queue by that; if the lock is free, the
  *         new head is told.
- * FAIR-4  While the lock is free and it is another's turn, the answer names the
+ * FAIR-5  While the lock is free and it is another's turn, the answer names the
  *         head, and a time to wait that is never 0. A head that is ours, and
  *         that no call has, is a ghost (ORPHAN-3). */
 #include "lock/kind.h"

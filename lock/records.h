@@ -189,7 +189,7 @@ struct hf_verb {
 /* The most that a kind's row can make a step take (args.c), as for a release:
  * the name, the kind's keys and the hold's; the echo; count, lease and place;
  * the side; two commands and a channel to publish; the joined hold. */
-#define OP_ARGS_MAX (CALL_HEAD + 1 + KIND_KEYS_MAX + 1 + 1 + 3 + 1 + 3 + 1)
+#define OP_ARGS_MAX (CALL_HEAD + 1 + KIND_KEYS_MAX + 1 + 1 + 3 + 2 + 3 + 1)
 
 /* One call of the API under way, blocking (on its caller's stack) or not. */
 struct hf_op {
@@ -256,7 +256,7 @@ struct hf_op {
     } text;
     char count_text[HF_RESP_INTEGER_MAX];
     char lease_text[HF_RESP_INTEGER_MAX];
-    char place_text[HF_RESP_INTEGER_MAX];
+    char place_text[HF_RESP_INTEGER_MAX], floor_text[HF_RESP_INTEGER_MAX];
 };
 
 /* hf_op_orphan_key - behind an orphan: the key of its hold, which is gone. */

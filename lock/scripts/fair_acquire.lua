@@ -3,7 +3,8 @@
 -- KEYS  lock, its queue, until when each place in the queue is honoured[,
 --       counter of its fencing tokens]
 -- ARGV  owner, hold count to reach, lease in ms, how long a place outlasts silence
---       in ms (0: it is not to wait)[, retention of the counter: token.lua]
+--       in ms (0: it is not to wait), what the others' places keep at least when the
+--       head is granted: the floor, in ms[, retention of the counter: token.lua]
 -- Reply {owner, hold count[, token]}            held
 --       {owner, -1, TTL in ms, field, its value}  not: this is what keeps it; or,
 --                              if it is free, the head of the queue, and 1
@@ -18,14 +19,13 @@
 -- moved, a head without a time is given a lease's, and times without a queue are
 -- deleted: nobody would ever drop them. (ZRANGE refuses a key of another type, and then
 -- nothing is done.)
--- When the head is granted, the others come earlier by what is left of its time. A waiter
--- that may have asked just now keeps three quarters of its own, in which it asks again:
--- half is too little behind one whose wait is shorter than the watchdog's time.
+-- When the head is granted, the others come earlier by what is left of its time. One of
+-- them may have asked just now: each keeps the floor, within which it asks again.
 -- While the lock is free, but another's, the TTL is 20 to 250 ms: Redisson's waiters
 -- leave the queue without a word. Source: WIRE 11.2.
 local lock, queue, places = KEYS[1], KEYS[2], KEYS[3]
 local owner, count, lease, place = ARGV[1], ARGV[2], ARGV[3], tonumber(ARGV[4])
-local counter, retention = KEYS[4], ARGV[5]
+local floor, counter, retention = ARGV[5], KEYS[4], ARGV[6]
 local time = redis.call('time')
 local now = time[1] * 1000 + math.floor(time[2] / 1000)
 local function honour(who, until_ms)
@@ -67,7 +67,7 @@ if is_free or redis.call('hexists', lock, owner) == 1 then
         for _, other in ipairs(redis.call('zrange', places, 0, -1)) do
             local until_ms = tonumber(redis.call('zscore', places, other))
             honour(other, math.min(until_ms,
-                math.max(until_ms - unused, now + place * 3 / 4)))
+                math.max(until_ms - unused, now + floor)))
         end
     end
     return {owner, tonumber(count), token}

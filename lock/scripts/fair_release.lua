@@ -2,7 +2,8 @@
 -- wakes the head of the queue, and the owner leaves the queue, if it stands there.
 -- KEYS  lock, its queue, until when each place in the queue is honoured
 -- ARGV  owner, hold count to reach, lease in ms, the time that its place had in the
---       queue in ms, PUBLISH or SPUBLISH, channel [, the other of them]
+--       queue in ms, the floor of fair_acquire.lua in ms, PUBLISH or SPUBLISH, channel
+--       [, the other of them]
 -- Reply {owner, hold count[, listeners]}  done; listeners if the lock is free
 --       {owner, -1, TTL in ms}            this owner does not hold it
 -- May be sent any number of times. If nobody holds the lock, the head is told all the
@@ -26,7 +27,7 @@ if mine then
     for _, other in ipairs(all) do
         local ends = tonumber(redis.call('zscore', places, other) or nil)
         if is_behind and ends then
-            ends = math.min(ends, math.max(ends - unused, now + place * 3 / 4))
+            ends = math.min(ends, math.max(ends - unused, now + ARGV[5]))
             redis.call('zadd', places, string.format('%.0f', ends), other)
         end
         is_behind = is_behind or other == owner
@@ -56,9 +57,9 @@ else
 end
 local heard = 0
 if is_free and head then
-    heard = redis.call(ARGV[5], ARGV[6] .. ':' .. head, '0')
-    if ARGV[7] then
-        heard = math.max(heard, redis.call(ARGV[7], ARGV[6] .. ':' .. head, '0'))
+    heard = redis.call(ARGV[6], ARGV[7] .. ':' .. head, '0')
+    if ARGV[8] then
+        heard = math.max(heard, redis.call(ARGV[8], ARGV[7] .. ':' .. head, '0'))
     end
 end
 if reply[2] == 0 then

@@ -187,6 +187,29 @@ START_TEST(state_is_redissons)
 }
 END_TEST
 
+/* Its time was shorter than the watchdog's, but those behind it ask by the watchdog's. */
+START_TEST(a_short_wait_that_ends_leaves_others_the_time_to_ask)
+{
+    struct hf_client *own = client_timed(server_port(server), 3000, 5000);
+    struct hf_lock *short_lock = fair(own, NAME);
+    struct call call;
+    long long behind;
+
+    acquire(lock, 1);
+    queue_up(&call, short_lock, 2, 300);
+    behind = place(0) + 300; /* that one's place is 1.3 s, its floor 1.5 s */
+    (void)server_ask(server, "RPUSH " QUEUE " " ANOTHER);
+    (void)server_ask(server, "ZADD " PLACES " %lld " ANOTHER, behind);
+    ck_assert_status(call_await(&call), HF_TIMEOUT);
+    await_queue(1);
+    ck_assert_int_eq(place(0), behind);
+    (void)server_ask(server, "DEL " QUEUE " " PLACES);
+    release(lock, 1);
+    hf_lock_free(short_lock);
+    hf_client_free(own);
+}
+END_TEST
+
 START_TEST(head_is_told_on_its_own_channel_at_once)
 {
     struct call call;
@@ -693,6 +716,7 @@ static void add(Suite *suite)
     tcase_add_test(c, it_is_renewed);
     c = live_case(suite, "queue", start, stop);
     tcase_add_test(c, state_is_redissons);
+    tcase_add_test(c, a_short_wait_that_ends_leaves_others_the_time_to_ask);
     tcase_add_test(c, head_is_told_on_its_own_channel_at_once);
     tcase_add_test(c, force_release_tells_the_head);
     tcase_add_test(c,
