@@ -1,4 +1,5 @@
 /* `holdfast fence`: the counter of a lock's fencing tokens. */
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -17,15 +18,14 @@ struct fence {
 
 /* ---- words ---- */
 
-/* 1 to 18 digits, as tokens have. */
+/* Of 63 bits, as tokens are. */
 static bool parse_token(const char *text, int64_t *out)
 {
     size_t digits = strspn(text, "0123456789");
 
-    if (digits == 0 || digits > 18 || text[digits])
-        return false;
+    errno = 0;
     *out = strtoll(text, NULL, 10);
-    return *out > 0;
+    return digits > 0 && !text[digits] && errno == 0 && *out > 0;
 }
 
 static int take_words(struct fence *f, const struct cli_args *args,
@@ -39,8 +39,8 @@ static int take_words(struct fence *f, const struct cli_args *args,
     if (strcmp(words[1], "check") != 0 || !words[2] || words[3])
         return cli_usage(args, "behind NAME nothing may stand but: check TOKEN");
     if (!parse_token(words[2], &f->token))
-        return cli_usage(args, "'%s' is no token: that is a number from 1 on, of "
-                               "18 digits at most", words[2]);
+        return cli_usage(args, "'%s' is no token: that is a number from 1 to "
+                               "9223372036854775807", words[2]);
     return CLI_GO_ON;
 }
 

@@ -6,6 +6,7 @@
 
 #include "cli/common.h"
 #include "cli/json.h"
+#include "cli/lock_words.h"
 #include "cli/look_up.h"
 #include "cli/report.h"
 
@@ -25,6 +26,7 @@ struct unlock {
     bool is_forced;
     bool is_confirmed;
     struct hf_lock *lock;
+    struct hf_lock_info info;   /* when it was last looked at */
     char quoted[CLI_QUOTE_MAX]; /* the name, for messages */
 };
 
@@ -45,8 +47,17 @@ static int print_json(const struct unlock *u, bool is_released,
     return cli_json_print(&j);
 }
 
-/* `owner` is the former or present holder; "": nobody. Returns the exit
- * code. */
+static const char *why_not(const struct unlock *u)
+{
+    if (cli_lock_is_counter(&u->info))
+        return "it is a number of permits, or a counter";
+    if (u->info.is_locked && u->info.kind == HF_KIND_PERMIT)
+        return "that owner has no permit of it";
+    return "it is free";
+}
+
+/* `owner` is the former or present holder; "": nobody that is known. Returns the
+ * exit code. */
 static int report_outcome(const struct unlock *u, bool is_released,
                           const char *owner)
 {
@@ -63,40 +74,36 @@ static int report_outcome(const struct unlock *u, bool is_released,
     else if (!is_released && *owner)
         cli_note("%s is not released: it is held by %s", u->quoted, holder);
     else if (!is_released)
-        cli_note("%s is not released: it is free", u->quoted);
+        cli_note("%s is not released: %s", u->quoted, why_not(u));
     return code;
 }
 
 /* ---- releasing ---- */
 
-static int inspect(const struct unlock *u, struct hf_lock_info *info)
+/* Not released: reports the holder. That of a longer text is cut. */
+static int report_holder(struct unlock *u, const char *tried)
 {
+    struct hf_lock_info *info = &u->info;
     struct hf_error err = {0};
     hf_status status = hf_lock_inspect(u->lock, info, &err);
 
-    return status < 0 ? cli_fail_status(status, &err) : CLI_GO_ON;
-}
-
-/* Not released: reports the holder. */
-static int report_holder(const struct unlock *u)
-{
-    struct hf_lock_info info = {0};
-    int rc = inspect(u, &info);
-
-    if (rc != CLI_GO_ON)
-        return rc;
-    return report_outcome(u, false, info.is_locked ? info.holder : "");
+    if (status < 0)
+        return cli_fail_status(status, &err);
+    if (info->is_locked && *tried && strcmp(info->holder, tried) == 0)
+        return cli_fail("%s is a string of more than %zu bytes, which may be no lock; "
+                        "nothing is changed", u->quoted, info->holder_len);
+    return report_outcome(u, false, info->is_locked ? info->holder : "");
 }
 
 /* Compares and deletes in one step, so that a new holder keeps it. */
-static int release_of(const struct unlock *u, const char *owner)
+static int release_of(struct unlock *u, const char *owner)
 {
     struct hf_error err = {0};
     hf_status status =
         hf_lock_force_release(u->lock, owner, strlen(owner), &err);
 
     if (status == HF_NOT_OWNER)
-        return report_holder(u);
+        return report_holder(u, owner);
     if (status < 0)
         return cli_fail_status(status, &err);
     return report_outcome(u, true, owner);
@@ -108,7 +115,8 @@ static int release_of(const struct unlock *u, const char *owner)
  * cannot be carried out. */
 static bool is_foreign(const struct hf_lock_info *info)
 {
-    return info->kind == HF_KIND_VALUE && info->ttl_ms < 0;
+    return info->kind == HF_KIND_VALUE &&
+           (info->ttl_ms < 0 || info->holder_len == 0);
 }
 
 static bool can_release(const struct hf_lock_info *info)
@@ -123,13 +131,17 @@ static int refuse(const struct unlock *u, const struct hf_lock_info *info)
         return cli_fail("%s is a semaphore: a permit ends when its holder gives it "
                         "back, or with its lease; nothing is changed",
                         u->quoted);
+    if (is_foreign(info) && info->holder_len == 0)
+        return cli_fail("%s is an empty string, which is no lock; nothing is changed",
+                        u->quoted);
     if (is_foreign(info))
         return cli_fail("%s is a string without a TTL, which may be no lock; "
                         "nothing is changed. --owner with its text releases it",
                         u->quoted);
     if (info->kind != HF_KIND_MULTI)
-        return cli_fail("%s has %lld holders; unlock frees only what one "
-                        "holds; nothing is changed",
+        return cli_fail("%s has %lld holders; unlock frees only what one holds, so "
+                        "nothing is changed. 'release' gives up one of them by its "
+                        "handle; else each ends with its TTL",
                         u->quoted, (long long)info->holders);
     return cli_fail("%s is a %s, which only its own kind can release; nothing "
                     "is changed", u->quoted, hf_lock_kind_text(info->kind));
@@ -161,29 +173,30 @@ static bool ask_person(const struct unlock *u, const struct hf_lock_info *info)
 }
 
 /* Releases only the holder that was shown. */
-static int release_by_force(const struct unlock *u,
-                            const struct hf_lock_info *info)
+static int release_by_force(struct unlock *u)
 {
+    const struct hf_lock_info *info = &u->info;
+    char holder[sizeof info->holder];
+
     if (!info->is_locked)
         return report_outcome(u, false, "");
     if (!can_release(info))
         return refuse(u, info);
     if (!u->is_confirmed && !ask_person(u, info))
         return report_outcome(u, false, info->holder);
-    return release_of(u, info->holder);
+    return release_of(u, strcpy(holder, info->holder));
 }
 
 /* ---- the subcommand ---- */
 
 static int unlock_connected(struct unlock *u, struct hf_client *client)
 {
-    struct hf_lock_info info = {0};
     int rc = cli_lock_open(&u->lock, client, HF_KIND_PLAIN, u->name);
 
     if (rc == CLI_GO_ON)
-        rc = cli_look_up(&u->lock, client, u->name, &info);
+        rc = cli_look_up(&u->lock, client, u->name, &u->info);
     if (rc == CLI_GO_ON)
-        rc = u->owner ? release_of(u, u->owner) : release_by_force(u, &info);
+        rc = u->owner ? release_of(u, u->owner) : release_by_force(u);
     hf_lock_free(u->lock);
     return rc;
 }
@@ -199,6 +212,25 @@ static int unlock(struct unlock *u)
     return rc;
 }
 
+/* As status shows an owner: "\xHH" is a byte. Decoded in place. */
+static char *as_shown(char *text)
+{
+    char *to = text;
+    unsigned byte;
+    int len;
+
+    for (const char *at = text; *at; at += len) {
+        len = 0;
+        if (sscanf(at, "\\x%2x%n", &byte, &len) != 1 || len != 4 || byte == 0) {
+            byte = (unsigned char)*at;
+            len = 1;
+        }
+        *to++ = (char)byte;
+    }
+    *to = '\0';
+    return text;
+}
+
 static int take_option(void *ctx, const struct cli_args *args, int id,
                        char *value)
 {
@@ -211,7 +243,7 @@ static int take_option(void *ctx, const struct cli_args *args, int id,
         u->name = value;
         break;
     case OWNER:
-        u->owner = value;
+        u->owner = as_shown(value);
         break;
     case FORCE:
         u->is_forced = true;

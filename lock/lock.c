@@ -229,7 +229,10 @@ static hf_status check_holder(const struct hf_lock *lock, const char *holder,
     if (!holder || holder_ok(lock->kind, holder, len))
         return HF_OK;
     return hf_error_set(err, HF_E_INVAL,
-                        "'%s' is no owner: those are written \"uuid:number\"",
+                        lock->kind->any_text_holds
+                            ? "'%s' is no owner: that of a value lock has 1 to 191 "
+                              "bytes"
+                            : "'%s' is no owner: those are written \"uuid:number\"",
                         hf_error_quote(quoted, sizeof quoted, holder, len));
 }
 

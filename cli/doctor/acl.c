@@ -1,11 +1,13 @@
 /* The rule of a user that may do what holdfast does, and nothing else. It names
  * commands, because a category gives more (+@connection also gives CLIENT PAUSE
  * and CLIENT LIST). tests/live/test_lock_acl.c has exactly these rights. */
+#include <ctype.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "cli/doctor/acl.h"
+#include "cli/report.h"
 
 /* Scripts and what they call; messages; the greeting, which kills the
  * connection before it (design 11); PING. */
@@ -86,7 +88,9 @@ int doctor_use_of(const char *word)
  * server takes special characters literally behind a backslash. */
 static void print_byte(unsigned char c)
 {
-    if (strchr("*?[]\\", c))
+    if (isspace(c)) /* a rule cannot have any */
+        (void)putchar('?');
+    else if (strchr("*?[]\\", c))
         (void)printf("\\\\%s%c", c == '\\' ? "\\" : "", c);
     else if (c == '"')
         (void)fputs("\\\"", stdout);
@@ -94,6 +98,13 @@ static void print_byte(unsigned char c)
         (void)printf("\\x%02x", c);
     else
         (void)putchar(c);
+}
+
+static bool has_space(const char *name)
+{
+    while (*name && !isspace((unsigned char)*name))
+        name++;
+    return *name;
 }
 
 static void print_name(const char *name)
@@ -169,6 +180,9 @@ static void print_rights(int uses)
 void doctor_acl_print(const struct hf_url *url, const struct hf_seeds *seeds,
                       const char *name, int uses)
 {
+    if (name && has_space(name))
+        cli_note("white space in the name stands as '?', which is any byte: a rule of "
+                 "the server cannot have any");
     (void)fputs("ACL SETUSER app reset on >PASSWORD resetkeys", stdout);
     print_keys(name, uses);
     print_channels(name, uses);

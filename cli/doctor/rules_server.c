@@ -183,7 +183,7 @@ static enum doctor_verdict permits_calls(struct doctor_case *c)
             return doctor_unseen(c, "what scripts may call");
         if (doctor_is_refused(c->server, (enum doctor_permission)i))
             len += (size_t)snprintf(c->text + len, sizeof c->text - len, "%s%s",
-                                    len ? ", " : "there is no ",
+                                    len ? ", " : "scripts may not call ",
                                     doctor_permission_names[i]);
     }
     return len > 0 ? VERDICT_FOUND

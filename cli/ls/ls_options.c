@@ -116,6 +116,7 @@ int ls_options_parse(struct ls_options *options, struct cli_args *args,
 
     *options = (struct ls_options){.rate = RATE};
     rc = cli_common_parse(common, args, own_options, take_option, options);
+    options->is_cluster = cli_common_is_cluster(common);
     if (options->kinds == 0)
         add_certain_kinds(options);
     return rc;

@@ -134,14 +134,15 @@ static void finish(struct batch *batch)
     batch->count = 0;
 }
 
-/* A pattern is of the semaphore's name. Where the two keys have different slots,
- * no cluster would take such a semaphore: it is none. */
+/* A pattern is of the semaphore's name. A cluster takes no semaphore whose two keys have
+ * different slots: there it is none. */
 static bool is_asked_for(const struct ls_looking *looking,
                          struct ls_part name, const struct ls_name *set)
 {
     const char *pattern = looking->options->filter.pattern;
 
-    return hf_slot_of(name.ptr, name.len) == hf_slot_of(set->ptr, set->len) &&
+    return (!looking->options->is_cluster ||
+            hf_slot_of(name.ptr, name.len) == hf_slot_of(set->ptr, set->len)) &&
            (!pattern || ls_glob_matches(pattern, name.ptr, name.len));
 }
 

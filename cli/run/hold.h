@@ -66,6 +66,8 @@ struct cli_hold {
  *                 `locks`, which are of kind `wanted`, are borrowed.
  * cli_hold_fini - before the client and the loop go.
  * cli_hold_is_nested - is it the outer one's? Known when it is acquired.
+ * cli_hold_is_innermost - of a nested run: is the outer one the run whose command it
+ *                 is? Else one on another name is in between.
  * cli_hold_outer_new - what CLI_ENV_OUTER is for a command that runs under this
  *                 hold, with `fd` as its notice; for free(). NULL: no memory.
  *
@@ -79,6 +81,7 @@ void cli_hold_init(struct cli_hold *h, struct cli_locks *locks,
                    const struct cli_hold_events *events, void *ctx);
 void cli_hold_fini(struct cli_hold *h);
 bool cli_hold_is_nested(const struct cli_hold *h);
+bool cli_hold_is_innermost(const struct cli_hold *h);
 char *cli_hold_outer_new(const struct cli_hold *h, int fd);
 hf_status cli_hold_ask(struct cli_hold *h, const struct cli_hold_ask *ask);
 void cli_hold_cancel(struct cli_hold *h);

@@ -274,12 +274,23 @@ static void refuse_shared(struct cli_hold *h)
     h->events->refused(h->ctx, status, &err);
 }
 
+bool cli_hold_is_innermost(const struct cli_hold *h)
+{
+    const char *name = getenv(CLI_ENV_NAME);
+
+    return name && strcmp(name, hf_lock_name(h->lock, NULL)) == 0;
+}
+
 static void refuse_without_token(struct cli_hold *h)
 {
     struct hf_error err;
     hf_status status = hf_error_set(
-        &err, HF_E_INVAL,
-        "the outer run has taken this lock without --fenced: there is no token");
+        &err, HF_E_INVAL, "%s",
+        cli_hold_is_innermost(h)
+            ? "the outer run has taken this lock without --fenced: there is no "
+              "token"
+            : "a run on another name is in between: it does not hand on the token "
+              "of this lock");
 
     h->events->refused(h->ctx, status, &err);
 }
@@ -287,11 +298,9 @@ static void refuse_without_token(struct cli_hold *h)
 /* That of the run whose command we are, if that is the one on our name. */
 static int64_t inherited_token(const struct cli_hold *h)
 {
-    const char *name = getenv(CLI_ENV_NAME), *token = getenv(CLI_ENV_TOKEN);
+    const char *token = getenv(CLI_ENV_TOKEN);
 
-    return name && token && strcmp(name, hf_lock_name(h->lock, NULL)) == 0
-               ? strtoll(token, NULL, 10)
-               : 0;
+    return token && cli_hold_is_innermost(h) ? strtoll(token, NULL, 10) : 0;
 }
 
 static void enter(struct cli_hold *h, const struct outer *outer)

@@ -15,6 +15,8 @@
  * without an answer it ends with its TTL. Then, how long we wait for the reader
  * of our last lines. */
 #define LINGER_MS 1000
+/* After a signal: the members of a multi-lock are given back one after the other. */
+#define HASTY_MS 200
 
 static void handle_signals(struct cli_session *run);
 
@@ -293,7 +295,7 @@ static void close_all(struct cli_session *run)
 static void close_locks(struct cli_session *run)
 {
     run->is_in_call = true;
-    cli_locks_close(&run->locks, run->state.is_hasty ? 0 : LINGER_MS);
+    cli_locks_close(&run->locks, run->state.is_hasty ? HASTY_MS : LINGER_MS);
     run->is_in_call = false;
 }
 

@@ -72,7 +72,7 @@ const char cli_elect_help[] =
     "  --once               do not stand again: leave with the code of `run`\n"
     "  --pause D            stand again after so long; default 1s\n"
     "  -c, --command STRING run STRING by $SHELL, else by /bin/sh\n"
-    "  -x, --exclusive      NAME is a read-write lock: its side of one\n"
+    "  -x, --exclusive      NAME is a read-write lock: stand for the writer's side\n"
     "  --fair               candidates lead in the order they came\n"
     "  --fenced             COMMAND finds a growing number in HOLDFAST_TOKEN\n"
     HELP_OF_SETS
@@ -220,7 +220,8 @@ static int take_own(struct cli_run_options *run, const struct cli_args *args,
         return cli_take_duration(args, "--ttl", value, TTL_LEAST_MS,
                                  &run->ttl_ms);
     case LEASE:
-        return cli_take_duration(args, "--lease", value, 1, &run->lease_ms);
+        return cli_take_duration(args, "--lease", value, TTL_LEAST_MS,
+                                 &run->lease_ms);
     case MAX_HOLD:
         return cli_take_duration(args, "--max-hold", value, 1,
                                  &run->max_hold_ms);

@@ -134,14 +134,33 @@ static int start_own(struct cli_session *run)
     return err;
 }
 
-/* A nested command inherits the description of the outer lock. */
+static void note_ignored(const struct cli_session *run)
+{
+    if (run->options->lease_ms > 0 || run->options->at_least_ms > 0)
+        cli_note("--lease and --at-least have no effect here: the outer run keeps "
+                 "this lock, and releases it");
+}
+
+/* A nested command inherits the description of the outer lock; not that of another
+ * one, whose run is in between. */
 static int start_nested(struct cli_session *run)
 {
-    static const char *const names[] = {CLI_ENV_URL}, *const values[] = {NULL};
-    size_t count = run->options->hides_url ? 1 : 0;
-    char **env = cli_environment_new(names, values, count);
-    int err = env ? start_with(run, env, -1) : ENOMEM;
+    static const char *const names[] = {CLI_ENV_URL, CLI_ENV_NAME, CLI_ENV_OWNER,
+                                        CLI_ENV_FD, CLI_ENV_TOKEN};
+    bool is_hidden = run->options->hides_url;
+    char digits[12];
+    const char *values[] = {is_hidden ? NULL : getenv(CLI_ENV_URL),
+                            run->options->name, run->hold.owner,
+                            run->hold.notice.fd < 0 ? NULL : digits, NULL};
+    size_t count = cli_hold_is_innermost(&run->hold) ? is_hidden : 5;
+    char **env;
+    int err = ENOMEM;
 
+    note_ignored(run);
+    (void)snprintf(digits, sizeof digits, "%d", run->hold.notice.fd);
+    env = cli_environment_new(names, values, count);
+    if (env)
+        err = start_with(run, env, -1);
     cli_environment_free(env, values, count);
     return err;
 }

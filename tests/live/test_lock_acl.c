@@ -173,6 +173,20 @@ START_TEST(locks_work_with_the_least_rights)
 }
 END_TEST
 
+/* No rule can have any: any byte will do there. */
+START_TEST(a_name_with_white_space_has_a_rule)
+{
+    struct hf_lock *lock;
+
+    make_user(rule_for("a b\tc"));
+    holder = client_of_user(3);
+    lock = lock_of(holder, "a b\tc");
+    acquire(lock, 1);
+    release(lock, 1);
+    hf_client_free(holder);
+}
+END_TEST
+
 START_TEST(the_rights_for_one_lock_are_for_no_other)
 {
     struct hf_client *client;
@@ -562,6 +576,7 @@ int main(void)
 
     tcase_add_loop_test(c, locks_work_with_the_least_rights, 0,
                         2 * COUNT(names));
+    tcase_add_test(c, a_name_with_white_space_has_a_rule);
     tcase_add_test(c, the_rights_for_one_lock_are_for_no_other);
     tcase_add_test(c, all_of_the_rights_are_used);
     tcase_add_loop_test(c, run_takes_a_kind_with_its_least_rights, 0,

@@ -152,6 +152,35 @@ START_TEST(a_run_on_another_name_inside_has_no_token)
 }
 END_TEST
 
+/* Nor does a run on another name in between hide its own name, or hand on a token. */
+START_TEST(a_run_behind_another_name_has_its_own_name_and_no_other_token)
+{
+    struct process *p = holdfast(
+        server, "run", "--fenced", "x", "-c",
+        HF_BUILD "/holdfast run --fenced y " HF_BUILD "/holdfast run x "
+                 "-c 'echo $HOLDFAST_NAME token: $HOLDFAST_TOKEN'", NULL);
+
+    ck_assert_int_eq(finish(p), 0);
+    ck_assert_str_eq(await_end(p, OUT), "x token:\n");
+    p = holdfast(server, "run", "--fenced", "x", "-c",
+                 HF_BUILD "/holdfast run y " HF_BUILD
+                          "/holdfast run --fenced x true", NULL);
+    ck_assert_int_eq(finish(p), 125);
+    ck_assert_ptr_nonnull(strstr(await_end(p, ERR), "does not hand on the token"));
+}
+END_TEST
+
+START_TEST(a_run_inside_says_what_it_does_not_heed)
+{
+    struct process *p =
+        holdfast(server, "run", "x", "-c",
+                 HF_BUILD "/holdfast run --at-least 1h x true", NULL);
+
+    ck_assert_int_eq(finish(p), 0);
+    ck_assert_ptr_nonnull(strstr(await_end(p, ERR), "have no effect here"));
+}
+END_TEST
+
 int main(void)
 {
     Suite *s = suite_create("holdfast run, kinds");
@@ -166,5 +195,7 @@ int main(void)
     tcase_add_loop_test(c, a_run_inside_takes_what_the_outer_one_has, 0,
                         ROWS(inside));
     tcase_add_test(c, a_run_on_another_name_inside_has_no_token);
+    tcase_add_test(c, a_run_behind_another_name_has_its_own_name_and_no_other_token);
+    tcase_add_test(c, a_run_inside_says_what_it_does_not_heed);
     return run_suite(s);
 }

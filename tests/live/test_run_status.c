@@ -106,8 +106,10 @@ static const struct {
      "x: released; it was held by " OTHER, 0, 0},
     {"SET x text", "x: value lock held by text, no TTL",
      "may be no lock; nothing is changed", 0, 125},
-    {"SET x 3", "x: a number of permits, or a counter: 3", "it is free", 1, 1},
-    {"SET x -3", "x: a number of permits, or a counter: -3", "it is free", 1, 1},
+    {"SET x 3", "x: a number of permits, or a counter: 3",
+     "it is a number of permits, or a counter", 1, 1},
+    {"SET x -3", "x: a number of permits, or a counter: -3",
+     "it is a number of permits, or a counter", 1, 1},
     {"SADD x text", "a type that no lock has", "a type that no lock has", 125,
      125},
 };
@@ -156,6 +158,9 @@ START_TEST(permits_that_are_out_are_counted)
     asked = holdfast(server, "unlock", "--force", "-y", "x", NULL);
     ck_assert_int_eq(finish(asked), 125);
     ck_assert_ptr_nonnull(strstr(await_end(asked, ERR), "nothing is changed"));
+    asked = holdfast(server, "unlock", "--owner", OTHER, "x", NULL);
+    ck_assert_int_eq(finish(asked), 1);
+    ck_assert_ptr_nonnull(strstr(await_end(asked, ERR), "has no permit of it"));
     say(p, "go\n");
     ck_assert_int_eq(finish(p), 0);
 }
@@ -493,6 +498,34 @@ START_TEST(unlock_refuses_what_is_no_owner)
 }
 END_TEST
 
+/* A string that no holder has written. */
+static const struct {
+    size_t len;
+    const char *said;
+} odd_strings[] = {
+    {0, "is an empty string, which is no lock"},
+    {192, "is a string of more than 191 bytes"},
+};
+
+START_TEST(unlock_says_which_strings_are_no_locks)
+{
+    char text[200];
+
+    memset(text, 'x', sizeof text);
+    (void)server_ask(server, "SET x %b EX 60", text, odd_strings[_i].len);
+    ck_assert_int_eq(unlock("--force", "-y", odd_strings[_i].said), 125);
+    ck_assert_str_eq(server_ask(server, "EXISTS x"), "1");
+}
+END_TEST
+
+START_TEST(unlock_takes_an_owner_as_status_shows_it)
+{
+    (void)server_ask(server, "SET x %s EX 60", "a\\b\xff");
+    ck_assert_int_eq(unlock("--owner", "a\\x5cb\\xfe", "is not released"), 1);
+    ck_assert_int_eq(unlock("--owner", "a\\x5cb\\xff", NULL), 0);
+}
+END_TEST
+
 /* Its transactions and negative thread numbers are Redisson's, too. */
 static const char *const owners[] = {
     OTHER, "6E3814A1-E847-452B-A982-45BAF93A1DF2:-9223372036854775808",
@@ -596,6 +629,9 @@ int main(void)
     tcase_add_test(unlock, waiters_wake);
     tcase_add_test(unlock, force_needs_a_terminal_or_yes);
     tcase_add_loop_test(unlock, force_asks_on_a_terminal, 0, 5);
+    tcase_add_loop_test(unlock, unlock_says_which_strings_are_no_locks, 0,
+                        ROWS(odd_strings));
+    tcase_add_test(unlock, unlock_takes_an_owner_as_status_shows_it);
     tcase_add_loop_test(unlock, unlock_refuses_what_is_no_owner, 0,
                         ROWS(no_owners));
     tcase_add_loop_test(unlock, every_owner_of_a_plain_lock_can_be_named, 0,
