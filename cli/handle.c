@@ -129,7 +129,7 @@ static void note_loss(const struct cli_handle *h, const char *done)
 {
     char name[CLI_QUOTE_MAX], owner[CLI_QUOTE_MAX];
 
-    cli_note("%s is not %s: %s does not hold it (any more)",
+    cli_note("%s is not %s: %s does not hold it",
              cli_quote(name, h->name, strlen(h->name)), done,
              cli_quote(owner, h->owner, strlen(h->owner)));
 }

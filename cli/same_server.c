@@ -7,20 +7,20 @@
 
 #include "net/base/url.h"
 
-struct place {
+struct target {
     struct hf_url url;
     struct hf_seeds seeds;      /* of one server, that one */
 };
 
-static bool read_place(struct place *place, const char *text)
+static bool read_target(struct target *target, const char *text)
 {
-    struct hf_seeds *seeds = &place->seeds;
+    struct hf_seeds *seeds = &target->seeds;
 
-    if (hf_url_parse_seeds(&place->url, seeds, text, NULL) < 0)
+    if (hf_url_parse_seeds(&target->url, seeds, text, NULL) < 0)
         return false;
     if (seeds->count == 0) {
-        (void)strcpy(seeds->list[0].host, place->url.host);
-        seeds->list[seeds->count++].port = place->url.port;
+        (void)strcpy(seeds->list[0].host, target->url.host);
+        seeds->list[seeds->count++].port = target->url.port;
     }
     return true;
 }
@@ -43,7 +43,7 @@ static bool shares_host(const struct hf_seeds *a, const struct hf_seeds *b)
     return false;
 }
 
-static bool is_one(const struct place *a, const struct place *b)
+static bool is_one(const struct target *a, const struct target *b)
 {
     bool is_unix = a->url.kind == HF_URL_UNIX;
 
@@ -57,10 +57,12 @@ static bool is_one(const struct place *a, const struct place *b)
 
 bool cli_same_server(const char *a, const char *b)
 {
-    struct place *places = calloc(2, sizeof *places);
-    bool is_same = places && read_place(&places[0], a) &&
-                   read_place(&places[1], b) && is_one(&places[0], &places[1]);
+    struct target *targets = calloc(2, sizeof *targets);
+    bool is_same = targets && read_target(&targets[0], a) &&
+                   read_target(&targets[1], b) && is_one(&targets[0], &targets[1]);
 
-    free(places);
+    if (targets)
+        explicit_bzero(targets, 2 * sizeof *targets); /* passwords */
+    free(targets);
     return is_same;
 }

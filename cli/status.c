@@ -10,7 +10,7 @@
 
 /* ---- one lock ---- */
 
-/* What is to be printed of it. */
+/* Inspects the lock and, of a semaphore, what is available. */
 static int look_up(struct hf_lock **lock, struct hf_client *client,
                    struct cli_lock *out)
 {
@@ -82,7 +82,10 @@ static void print_text(const struct cli_lock *lock)
     char quoted[CLI_QUOTE_MAX];
 
     (void)printf("%s: ", cli_quote(quoted, lock->name, lock->len));
-    lock->info.is_locked ? print_held(lock) : print_free(&lock->info);
+    if (lock->info.is_locked)
+        print_held(lock);
+    else
+        print_free(&lock->info);
 }
 
 static int print_lock(const struct cli_common *common,

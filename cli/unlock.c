@@ -1,6 +1,8 @@
 /* `holdfast unlock`: frees a lock that somebody else holds. */
+#include <ctype.h>
 #include <errno.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -26,7 +28,7 @@ struct unlock {
     bool is_forced;
     bool is_confirmed;
     struct hf_lock *lock;
-    struct hf_lock_info info;   /* when it was last looked at */
+    struct hf_lock_info info;   /* as last inspected */
     char quoted[CLI_QUOTE_MAX]; /* the name, for messages */
 };
 
@@ -80,16 +82,21 @@ static int report_outcome(const struct unlock *u, bool is_released,
 
 /* ---- releasing ---- */
 
-/* Not released: reports the holder. That of a longer text is cut. */
+/* Not released: reports the holder. hf_lock_inspect cuts a text after 191 bytes: an
+ * owner that is equal to the rest is not the holder. */
 static int report_holder(struct unlock *u, const char *tried)
 {
     struct hf_lock_info *info = &u->info;
     struct hf_error err = {0};
-    hf_status status = hf_lock_inspect(u->lock, info, &err);
+    hf_status status;
 
+    if (cli_lock_is_counter(info))
+        return report_outcome(u, false, "");
+    status = hf_lock_inspect(u->lock, info, &err);
     if (status < 0)
         return cli_fail_status(status, &err);
-    if (info->is_locked && *tried && strcmp(info->holder, tried) == 0)
+    if (info->kind == HF_KIND_VALUE && info->holder_len == sizeof info->holder - 1 &&
+        strcmp(info->holder, tried) == 0)
         return cli_fail("%s is a string of more than %zu bytes, which may be no lock; "
                         "nothing is changed", u->quoted, info->holder_len);
     return report_outcome(u, false, info->is_locked ? info->holder : "");
@@ -141,7 +148,8 @@ static int refuse(const struct unlock *u, const struct hf_lock_info *info)
     if (info->kind != HF_KIND_MULTI)
         return cli_fail("%s has %lld holders; unlock frees only what one holds, so "
                         "nothing is changed. 'release' gives up one of them by its "
-                        "handle; else each ends with its TTL",
+                        "handle; else each ends when its holder releases it or "
+                        "stops renewing it",
                         u->quoted, (long long)info->holders);
     return cli_fail("%s is a %s, which only its own kind can release; nothing "
                     "is changed", u->quoted, hf_lock_kind_text(info->kind));
@@ -215,17 +223,15 @@ static int unlock(struct unlock *u)
 /* As status shows an owner: "\xHH" is a byte. Decoded in place. */
 static char *as_shown(char *text)
 {
-    char *to = text;
-    unsigned byte;
-    int len;
+    char *to = text, digits[3] = "";
 
-    for (const char *at = text; *at; at += len) {
-        len = 0;
-        if (sscanf(at, "\\x%2x%n", &byte, &len) != 1 || len != 4 || byte == 0) {
-            byte = (unsigned char)*at;
-            len = 1;
-        }
-        *to++ = (char)byte;
+    for (const char *at = text; *at; at++) {
+        bool is_byte = at[0] == '\\' && at[1] == 'x' &&
+                       isxdigit((unsigned char)at[2]) &&
+                       isxdigit((unsigned char)at[3]);
+
+        *to++ = is_byte ? (char)strtoul(memcpy(digits, at + 2, 2), NULL, 16) : *at;
+        at += is_byte ? 3 : 0;
     }
     *to = '\0';
     return text;

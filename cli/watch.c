@@ -381,7 +381,7 @@ const struct cli_command cli_watch_command = {
         "usage: holdfast watch [option]... NAME...\n"
         "\n"
         "Prints a line for each event: how the lock stands at first (held, free),\n"
-        "then acquired, renewed, released, expired, and the owner; with --json, an\n"
+        "then acquired, renewed, released, expired, each with the owner; with --json, an\n"
         "object a line. It looks at each lock again and again, and changes\n"
         "nothing: what begins and ends between two looks is not seen, and a lock\n"
         "that is freed by force is 'released', too. While a lock cannot be looked\n"

@@ -84,7 +84,7 @@ static void await_change(struct hf_client *client, int64_t deadline_ms)
     hf_loop_disarm(loop, &closing.timer);
 }
 
-/* Members of multi-locks are given back by calls that end in a callback. */
+/* A callback gives the members of a multi-lock back: callbacks must run first. */
 static void await_quiet(struct hf_client *client, int64_t timeout_ms)
 {
     struct hf_loop *loop = client->loop;

@@ -1,4 +1,4 @@
-/* Leader election: a candidate is an owner of a lock, which asks for it again and
+/* Leader election: a candidate is an owner that asks for a lock again and
  * again by the public calls of lock.h. Its last release is a private one, which needs
  * neither memory nor room, and no open client.
  *

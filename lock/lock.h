@@ -151,7 +151,7 @@ struct hf_lock_info {
                                    a value lock any text. Ends in NUL */
     enum hf_lock_kind kind;
     int64_t holders;            /* readers that died, too, until it is released */
-    int64_t waiters;            /* in a fair lock's queue; -1: not known */
+    int64_t waiters;            /* in a fair lock's queue, also dead; -1: unknown */
 };
 
 /* Ends waits from elsewhere. The caller's memory; fired once, it stays fired
@@ -291,7 +291,7 @@ HF_API hf_status hf_lock_acquire(struct hf_lock *lock,
 HF_API hf_status hf_lock_release(struct hf_lock *lock, int64_t owner,
                                  struct hf_error *err);
 
-/* hf_lock_force_release - frees the lock of any holder, and wakes waiters.
+/* hf_lock_force_release - frees the lock, any holder's or that of one, and wakes waiters.
  *   holder, len   NULL: any; else only if it is held by this "uuid:number";
  *                 of a value lock any text of 1 to 191 bytes
  * Returns HF_OK, HF_NOT_OWNER (not locked, or by another), HF_E_*:

@@ -1,4 +1,5 @@
-/* Quorums: their members, and what each owner has. */
+/* Quorums: their members, the threads that may wait for them, and what each owner
+ * has. */
 #include "lock/hold.h"
 #include "lock/quorum_hold.h"
 #include "lock/records.h"
@@ -157,8 +158,8 @@ static hf_status check_thread(struct hf_client *client, struct hf_error *err)
         return HF_OK;
     return hf_error_set(err, HF_E_INVAL, "%s: %s; use the call that does not block",
                         hf_client_address(client),
-                        is_in_callback ? "in a callback of this client nobody would "
-                                         "hear its answer"
+                        is_in_callback ? "a blocking call in a callback of this "
+                                         "client would wait for ever"
                                        : "this client has no background thread");
 }
 

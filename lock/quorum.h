@@ -30,10 +30,10 @@
  * Threads, callbacks, errors: as lock.h; callbacks of two members may run at the
  * same time, on the threads of their clients. The loops of all clients must be
  * driven all the time, best by their background threads: an answer of one server
- * decides what is asked of another. Answers are heard where callbacks run. So here a
- * slow callback of a client delays calls; a callback may not call what blocks (it is
- * refused: HF_E_INVAL), but the calls that do not; and a mutex that a callback takes
- * must not be held across a call that blocks.
+ * decides what is asked of another. Answers are heard where callbacks run. So a slow
+ * callback of a client delays calls, and on_lost of a loss there; in a callback a
+ * blocking call is refused (HF_E_INVAL): use the _async one; and a mutex that a
+ * callback takes must not be held across a blocking call.
  *
  * Source: REDLOCK; WIRE 13. */
 #ifndef HF_QUORUM_H
@@ -74,10 +74,11 @@ HF_API void hf_quorum_free(struct hf_quorum *quorum);
  *             least half of it is left when this returns. cancel must be NULL:
  *             hf_quorum_cancel. on_wait and on_renewed are called for each
  *             member. on_lost is called once, when fewer than most members are
- *             held, with the member that broke it; if clients have threads,
- *             perhaps before `done`. After max_hold_ms no member is renewed: each
- *             ends with the release, or by its TTL. The owner may not hold a
- *             member by itself
+ *             held, with a member that was lost; if clients have threads, perhaps
+ *             before `done`. Release it then: until the release lost members are
+ *             left to their TTLs, and the others are renewed. After max_hold_ms no
+ *             member is renewed: each ends with the release, or by its TTL. The
+ *             owner may not hold a member by itself
  * Returns HF_OK         most are held, and certain to be ours
  *         HF_TIMEOUT    wait_ms is over, and others hold too many
  *         HF_E_QUORUM   too many servers refused or did not answer in their

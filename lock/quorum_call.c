@@ -127,7 +127,7 @@ static void arm(struct hf_quorum_hold *hold)
     int64_t due_ms = hf_quorum_turn_due(&hold->turn);
 
     hf_loop_lock(loop);
-    if (due_ms == HF_NEVER || hold->quorum->is_freed)
+    if (due_ms == HF_NEVER)
         hf_loop_disarm(loop, &hold->timer);
     else
         hf_loop_arm(loop, &hold->timer, due_ms);
@@ -139,6 +139,8 @@ static bool go_on(struct hf_quorum_hold *hold)
 {
     struct hf_quorum_step step;
 
+    if (hold->quorum->is_freed)
+        return false;
     for (;;) {
         step = hf_quorum_turn_next(&hold->turn, hf_clock_ms());
         switch (step.action) {

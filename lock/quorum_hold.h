@@ -48,7 +48,7 @@ struct hf_quorum {
     pthread_mutex_t mutex;      /* of the holds. Taken before a loop's lock */
     pthread_cond_t ended;       /* a call that is waited for */
     struct hf_list holds;
-    bool is_freed;              /* no timer is armed any more */
+    bool is_freed;              /* nothing is asked any more */
     uint32_t count;
     struct hf_lock *members[];
 };

@@ -317,7 +317,7 @@ static struct hf_quorum_step step_of(struct hf_quorum_turn *turn,
             return cancel(vote, member);
         break;
     case VOTE_OURS:
-        if (vote->is_unwanted)
+        if (vote->is_unwanted && turn->phase != QUORUM_BROKEN)
             return give_back(vote, member);
         break;
     case VOTE_LOST:

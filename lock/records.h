@@ -187,9 +187,9 @@ struct hf_verb {
 };
 
 /* The most that a kind's row can make a step take (args.c), as for a release:
- * the name, the kind's keys and the hold's; the echo; count, lease and place;
+ * the name, the kind's keys and the hold's; the echo; count, lease, place and floor;
  * the side; two commands and a channel to publish; the joined hold. */
-#define OP_ARGS_MAX (CALL_HEAD + 1 + KIND_KEYS_MAX + 1 + 1 + 3 + 2 + 3 + 1)
+#define OP_ARGS_MAX (CALL_HEAD + 1 + KIND_KEYS_MAX + 1 + 1 + 4 + 1 + 3 + 1)
 
 /* One call of the API under way, blocking (on its caller's stack) or not. */
 struct hf_op {
@@ -232,7 +232,7 @@ struct hf_op {
 
     /* To inspect, and to force. */
     struct hf_lock_info *info;  /* where the answer goes */
-    const char *holder;         /* the owner to look for */
+    const char *holder;         /* inspect: whose count; force: whom alone to free */
     size_t holder_len;
 
     /* How it ends. */

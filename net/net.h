@@ -158,7 +158,7 @@ HF_API const char *hf_tls_library(void);
 
 /* ---- the loop ------------------------------------------------------------ */
 
-/* A loop owns a poller, a wheel and what is registered with it. At most one
+/* A loop owns a poller and a wheel, and serves what is registered. At most one
  * thread at a time *drives* it: waits for events and handles them. A thread that
  * waits for a reply drives if none does; the background thread drives when
  * no caller does and there is something to hear. */

@@ -154,7 +154,7 @@ START_TEST(a_master_that_comes_back_does_not_decide)
 }
 END_TEST
 
-START_TEST(a_master_that_comes_back_decides_if_it_serves)
+START_TEST(a_master_that_comes_back_decides_once_a_client_uses_it)
 {
     fail_over();
     stands(0, "master", 0);
@@ -194,7 +194,7 @@ int main(void)
 
     tcase_add_checked_fixture(c, start, remove_files);
     tcase_add_test(c, a_master_that_comes_back_does_not_decide);
-    tcase_add_test(c, a_master_that_comes_back_decides_if_it_serves);
+    tcase_add_test(c, a_master_that_comes_back_decides_once_a_client_uses_it);
     tcase_add_test(c, the_only_master_comes_back_without_its_data);
     tcase_add_test(c, a_replica_takes_over_without_the_lock);
     suite_add_tcase(suite, c);

@@ -268,7 +268,7 @@ static const struct {
     {"-w -1 name cmd", "--wait '-1'"},
     {"-w 87601h name cmd", "ten years"},
     {"--ttl 99ms name cmd", "at least 100 ms"},
-    {"--lease 0 name cmd", "at least 1 ms"},
+    {"--lease 0 name cmd", "at least 100 ms"},
     {"--max-hold 0 name cmd", "at least 1 ms"},
     {"--connect-timeout 0 name cmd", "at least 1 ms"},
     {"-E 256 name cmd", "from 0 to 255"},

@@ -352,6 +352,24 @@ START_TEST(a_loss_of_most_is_one_and_all_is_kept_until_the_release)
 }
 END_TEST
 
+/* A member that was being asked again when the quorum broke, and says yes. */
+START_TEST(what_is_granted_after_a_loss_is_kept_until_the_release)
+{
+    hold_all(3);
+    ck_assert(!hf_quorum_turn_lost(&turn, 1));
+    ck_assert_does(QUORUM_GIVE_BACK, 1, NOW);
+    hf_quorum_turn_gave(&turn, 1);
+    (void)ck_assert_asks(1, NOW + HEAL_MS);
+    ck_assert(hf_quorum_turn_lost(&turn, 0));
+    ck_assert_does(QUORUM_CANCEL, 1, NOW + HEAL_MS);
+    say(1, HF_OK);
+    ck_assert_rests(NOW + HEAL_MS);
+    hf_quorum_turn_release(&turn);
+    for (uint32_t i = 0; i < 3; i++)
+        ck_assert_does(QUORUM_GIVE_BACK, i, NOW + HEAL_MS);
+}
+END_TEST
+
 /* ---- everything that can happen ---- */
 
 enum truth { NOT_ASKED, IS_ASKED, IS_HELD, IS_GIVEN };
@@ -683,6 +701,7 @@ int main(void)
     tcase_add_test(c, what_is_lost_is_asked_for_again_while_most_are_ours);
     tcase_add_test(c,
                    a_loss_of_most_is_one_and_all_is_kept_until_the_release);
+    tcase_add_test(c, what_is_granted_after_a_loss_is_kept_until_the_release);
     tcase_add_test(c, whatever_happens_to_a_few_members);
     suite_add_tcase(s, c);
     return suite_run(s);

@@ -37,7 +37,7 @@ struct use {
  * several servers and several as one need what a plain lock needs. */
 static const struct use uses_known[] = {
     {.word = "fair", .bit = DOCTOR_USE_FAIR,
-     .rights = "+time +lindex +lrange +rpush +lpop +lrem +zadd +zscore +zrange "
+     .rights = "+time +llen +lindex +lrange +rpush +lpop +lrem +zadd +zscore +zrange "
                "+zrem",
      .keys = "redisson_lock_timeout:", .keys_rest = "",
      .channel = "redisson_lock__channel:", .channel_rest = ":*"},

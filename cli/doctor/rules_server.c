@@ -79,8 +79,8 @@ static enum doctor_verdict forges_nothing(struct doctor_case *c)
         return VERDICT_NONE;
     if (is_forger(v))
         return doctor_found(c,
-                            "Valkey %s has CVE-2025-67733, unless its "
-                            "package mended that",
+                            "Valkey %s has CVE-2025-67733, unless the "
+                            "package has the fix",
                             valkey);
     return doctor_fine(c, "Valkey %s forges no replies", valkey);
 }

@@ -138,7 +138,7 @@ static void read_info(struct ls_question *q, struct hf_resp_value reply)
                            hf_command_address(&q->command));
 }
 
-/* Without the right to ask, it is believed. */
+/* If INFO is refused, the URL is believed: no cluster. */
 static hf_status find_server(struct ls_scan *scan, struct hf_error *err)
 {
     struct ls_question q = {.read = read_info};

@@ -66,8 +66,8 @@ struct cli_hold {
  *                 `locks`, which are of kind `wanted`, are borrowed.
  * cli_hold_fini - before the client and the loop go.
  * cli_hold_is_nested - is it the outer one's? Known when it is acquired.
- * cli_hold_is_innermost - of a nested run: is the outer one the run whose command it
- *                 is? Else one on another name is in between.
+ * cli_hold_is_innermost - of a nested run: is HOLDFAST_OWNER that of the outer hold? Else
+ *                 a run on another lock is in between.
  * cli_hold_outer_new - what CLI_ENV_OUTER is for a command that runs under this
  *                 hold, with `fd` as its notice; for free(). NULL: no memory.
  *

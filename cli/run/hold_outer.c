@@ -276,26 +276,23 @@ static void refuse_shared(struct cli_hold *h)
 
 bool cli_hold_is_innermost(const struct cli_hold *h)
 {
-    const char *name = getenv(CLI_ENV_NAME);
+    const char *owner = getenv(CLI_ENV_OWNER);
 
-    return name && strcmp(name, hf_lock_name(h->lock, NULL)) == 0;
+    return owner && strcmp(owner, h->owner) == 0;
 }
 
 static void refuse_without_token(struct cli_hold *h)
 {
     struct hf_error err;
     hf_status status = hf_error_set(
-        &err, HF_E_INVAL, "%s",
-        cli_hold_is_innermost(h)
-            ? "the outer run has taken this lock without --fenced: there is no "
-              "token"
-            : "a run on another name is in between: it does not hand on the token "
-              "of this lock");
+        &err, HF_E_INVAL,
+        "no token of this lock is handed on to this run: the outer run has taken it "
+        "without --fenced, or another run is in between");
 
     h->events->refused(h->ctx, status, &err);
 }
 
-/* That of the run whose command we are, if that is the one on our name. */
+/* That of the run whose command we are, if that one holds the lock. */
 static int64_t inherited_token(const struct cli_hold *h)
 {
     const char *token = getenv(CLI_ENV_TOKEN);
@@ -305,12 +302,13 @@ static int64_t inherited_token(const struct cli_hold *h)
 
 static void enter(struct cli_hold *h, const struct outer *outer)
 {
+    (void)copy(h->owner, &outer->field[OWNER]);
     h->token = inherited_token(h);
     if ((h->wanted & HF_WITH_TOKEN) && h->token == 0) {
+        h->owner[0] = '\0';
         refuse_without_token(h);
         return;
     }
-    (void)copy(h->owner, &outer->field[OWNER]);
     listen(h, outer);
     h->events->acquired(h->ctx);
 }

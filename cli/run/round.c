@@ -15,7 +15,8 @@
  * without an answer it ends with its TTL. Then, how long we wait for the reader
  * of our last lines. */
 #define LINGER_MS 1000
-/* After a signal: the members of a multi-lock are given back one after the other. */
+/* After one more signal, or a release without an answer: enough for the members of a
+ * multi-lock, which are given back one after the other. */
 #define HASTY_MS 200
 
 static void handle_signals(struct cli_session *run);

@@ -134,42 +134,49 @@ static int start_own(struct cli_session *run)
     return err;
 }
 
-static void note_ignored(const struct cli_session *run)
-{
-    if (run->options->lease_ms > 0 || run->options->at_least_ms > 0)
-        cli_note("--lease and --at-least have no effect here: the outer run keeps "
-                 "this lock, and releases it");
-}
-
 /* A nested command inherits the description of the outer lock; not that of another
  * one, whose run is in between. */
 static int start_nested(struct cli_session *run)
 {
-    static const char *const names[] = {CLI_ENV_URL, CLI_ENV_NAME, CLI_ENV_OWNER,
-                                        CLI_ENV_FD, CLI_ENV_TOKEN};
-    bool is_hidden = run->options->hides_url;
+    static const char *const names[] = {CLI_ENV_NAME, CLI_ENV_OWNER, CLI_ENV_FD,
+                                        CLI_ENV_TOKEN, CLI_ENV_URL};
+    enum { COUNT = sizeof names / sizeof *names };
+    bool is_innermost = cli_hold_is_innermost(&run->hold);
+    int fd = run->hold.notice.fd;
     char digits[12];
-    const char *values[] = {is_hidden ? NULL : getenv(CLI_ENV_URL),
-                            run->options->name, run->hold.owner,
-                            run->hold.notice.fd < 0 ? NULL : digits, NULL};
-    size_t count = cli_hold_is_innermost(&run->hold) ? is_hidden : 5;
+    const char *values[COUNT] = {run->options->name, run->hold.owner,
+                                 is_innermost ? getenv(CLI_ENV_FD)
+                                 : fd < 0     ? NULL
+                                              : digits,
+                                 is_innermost ? getenv(CLI_ENV_TOKEN) : NULL,
+                                 run->options->hides_url ? NULL
+                                                         : getenv(CLI_ENV_URL)};
     char **env;
     int err = ENOMEM;
 
-    note_ignored(run);
-    (void)snprintf(digits, sizeof digits, "%d", run->hold.notice.fd);
-    env = cli_environment_new(names, values, count);
+    (void)snprintf(digits, sizeof digits, "%d", fd);
+    env = cli_environment_new(names, values, COUNT);
     if (env)
         err = start_with(run, env, -1);
-    cli_environment_free(env, values, count);
+    cli_environment_free(env, values, COUNT);
     return err;
+}
+
+static void note_ignored(const struct cli_run_options *options)
+{
+    if (options->lease_ms > 0 || options->at_least_ms > 0)
+        cli_note("%s has no effect here: the outer run keeps this lock, and "
+                 "releases it", options->lease_ms > 0 ? "--lease" : "--at-least");
 }
 
 static void start_command(struct cli_session *run)
 {
-    int err = cli_hold_is_nested(&run->hold) ? start_nested(run)
-                                             : start_own(run);
+    bool is_nested = cli_hold_is_nested(&run->hold);
+    int err;
 
+    if (is_nested)
+        note_ignored(run->options);
+    err = is_nested ? start_nested(run) : start_own(run);
     if (err == 0)
         return;
     (void)cli_fail("cannot start a process: %s", err == ECANCELED

@@ -101,7 +101,7 @@ struct cli_run {
     bool is_all;                /* processes with a session of their own count,
                                    too (process_tree.h) */
     bool was_safe;              /* the hold was safe when the command ended */
-    bool is_hasty;              /* DONE: do not wait for requests */
+    bool is_hasty;              /* DONE: hardly wait for requests */
 };
 
 void cli_run_init(struct cli_run *r, const struct cli_run_rules *rules);

@@ -14,7 +14,7 @@
 -- The head listens on CHANNEL:OWNER, in one way: a listener in both counts once.
 -- Source: WIRE 5.2, 11.4, 11.5.
 local lock, queue, places = KEYS[1], KEYS[2], KEYS[3]
-local owner, count = ARGV[1], ARGV[2]
+local owner, count, floor = ARGV[1], ARGV[2], ARGV[5]
 local time = redis.call('time')
 local now = time[1] * 1000 + math.floor(time[2] / 1000)
 local mine = count == '0' and redis.call('zscore', places, owner)
@@ -27,7 +27,7 @@ if mine then
     for _, other in ipairs(all) do
         local ends = tonumber(redis.call('zscore', places, other) or nil)
         if is_behind and ends then
-            ends = math.min(ends, math.max(ends - unused, now + ARGV[5]))
+            ends = math.min(ends, math.max(ends - unused, now + floor))
             redis.call('zadd', places, string.format('%.0f', ends), other)
         end
         is_behind = is_behind or other == owner

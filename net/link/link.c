@@ -233,8 +233,8 @@ static void greet(struct hf_link *link)
     flush(link);
 }
 
-/* The handshake of TLS: nothing of ours is sent before the peer has proved its
- * identity. Plain text needs none. */
+/* The handshake of TLS: nothing of ours is sent before the peer has passed the
+ * checks. Plain text has none. */
 static void secure(struct hf_link *link)
 {
     hf_status rc = hf_stream_start(&link->stream);

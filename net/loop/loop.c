@@ -375,7 +375,7 @@ void hf_turn_flush(struct hf_loop *loop)
 
 /* ---- a turn ---- */
 
-/* Also for a thread that runs tasks. */
+/* When something is next due, tasks included. */
 static int64_t next_due(struct hf_loop *loop)
 {
     return hf_tasks_are_due(loop) ? 0 : hf_wheel_next_ms(&loop->wheel);

@@ -42,7 +42,7 @@ struct hf_loop {
     struct hf_list turns;
     bool is_in_turn;
     bool is_running_tasks;
-    pthread_t task_runner;        /* while it is */
+    pthread_t task_runner;        /* valid while is_running_tasks */
     pthread_cond_t tasks_are_done;
 
     /* Under `mutex`: waking a driver that sleeps in the poller. */

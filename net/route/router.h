@@ -104,7 +104,7 @@ void hf_router_free(struct hf_router *router);
 
 /* hf_router_slot - of a key: to be kept where the key is. 0 but in a cluster,
  *   where nothing is computed. Any thread.
- * hf_router_is_known   - has it a map, of a server at least?
+ * hf_router_is_known   - has it learned a map, at least once?
  * hf_router_is_sharded - is that a cluster with sharded messages that are to be
  *   used? False while it is not known. [locked]
  * hf_router_wakes_both - and plain ones, too: sharded=both. [locked]

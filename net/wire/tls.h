@@ -15,10 +15,10 @@ hf_status hf_tls_new(struct hf_tls **out, struct hf_tls_context *context,
 void hf_tls_free(struct hf_tls *tls, bool is_polite);
 
 /* hf_tls_handshake - goes on with it:
- *   HF_OK         it is done, and the peer has proved its identity
+ *   HF_OK         it is done, and the peer has passed the checks
  *   HF_RESP_MORE  call again when the descriptor is ready for hf_tls_wants()
  *   HF_E_CONNECT  the connection ended: trying again may help
- *   HF_E_TLS      the peer has another identity, does not speak TLS, or does
+ *   HF_E_TLS      the peer has not passed the checks, does not speak TLS, or does
  *                 not want us: trying again will not help
  *   HF_E_NOMEM
  * hf_tls_read, hf_tls_write - as hf_socket_read and hf_socket_write, and

@@ -107,7 +107,7 @@ static const struct {
     {"--fair", "--fair", "", 0},
     {"--fenced", "--fenced", "", 0},
     {"--fenced --fair", "--fair --fenced", "", 0},
-    {"--fair", "--fenced", "there is no token", 125},
+    {"--fair", "--fenced", "no token of this lock is handed on", 125},
 };
 
 /* One option, or two. */
@@ -166,7 +166,25 @@ START_TEST(a_run_behind_another_name_has_its_own_name_and_no_other_token)
                  HF_BUILD "/holdfast run y " HF_BUILD
                           "/holdfast run --fenced x true", NULL);
     ck_assert_int_eq(finish(p), 125);
-    ck_assert_ptr_nonnull(strstr(await_end(p, ERR), "does not hand on the token"));
+    ck_assert_ptr_nonnull(strstr(await_end(p, ERR), "no token of this lock is handed on"));
+}
+END_TEST
+
+/* Of the same name on two servers, each has its own. */
+START_TEST(no_token_comes_from_another_server)
+{
+    struct server *other = server_start(NULL);
+    char line[600], urls[2][SERVER_URL_MAX];
+    struct process *p;
+
+    (void)snprintf(line, sizeof line,
+                   HF_BUILD "/holdfast run --fenced -u %s x " HF_BUILD
+                            "/holdfast run -u %s x -c 'echo token: $HOLDFAST_TOKEN'",
+                   server_url(other, urls[0]), server_url(server, urls[1]));
+    p = holdfast(server, "run", "x", "-c", line, NULL);
+    ck_assert_int_eq(finish(p), 0);
+    ck_assert_str_eq(await_end(p, OUT), "token:\n");
+    server_stop(other);
 }
 END_TEST
 
@@ -177,7 +195,7 @@ START_TEST(a_run_inside_says_what_it_does_not_heed)
                  HF_BUILD "/holdfast run --at-least 1h x true", NULL);
 
     ck_assert_int_eq(finish(p), 0);
-    ck_assert_ptr_nonnull(strstr(await_end(p, ERR), "have no effect here"));
+    ck_assert_ptr_nonnull(strstr(await_end(p, ERR), "--at-least has no effect here"));
 }
 END_TEST
 
@@ -196,6 +214,7 @@ int main(void)
                         ROWS(inside));
     tcase_add_test(c, a_run_on_another_name_inside_has_no_token);
     tcase_add_test(c, a_run_behind_another_name_has_its_own_name_and_no_other_token);
+    tcase_add_test(c, no_token_comes_from_another_server);
     tcase_add_test(c, a_run_inside_says_what_it_does_not_heed);
     return run_suite(s);
 }

@@ -27,7 +27,7 @@ public final class Soak implements Runnable {
     private static final long WATCHDOG_MS = 6000;
     private static final long LEASE_MS = 2000;
     private static final long SHORT_MS = 300;
-    private static final long FAIR_WAIT_MS = 1600;
+    private static final long FAIR_WAIT_MS = 1600; /* as in soak.h */
     private static final TimeUnit MS = TimeUnit.MILLISECONDS;
 
     private static RedissonClient redisson;

@@ -4,6 +4,7 @@
 
 #include "lock/scripts.h"
 #include "tests/sim/witness_inner.h"
+#include "tests/support/must.h"
 
 int64_t witness_available(struct model *m, const char *name)
 {
@@ -127,12 +128,13 @@ static bool is_answer_of(const struct model_change *c, const char *name)
     char begin[128];
     int n = snprintf(begin, sizeof begin, strchr(name, '{') ? "%s:" : "{%s}:", name);
 
+    must(n < (int)sizeof begin);
     return witness_is_answer(c->key, c->len) && c->len > (size_t)n &&
            memcmp(c->key, begin, (size_t)n) == 0;
 }
 
-/* Not by its client: a question that comes again is executed again. The judge is told,
- * also where no number changes. */
+/* The server lost an answer that it kept: a question that is sent again is executed
+ * again. The judge is told, also where no number changes. */
 static bool is_forgotten(const struct witness *w, const struct model_change *c)
 {
     return c->cause == MODEL_BY_FLUSH ||

@@ -128,9 +128,10 @@ static bool another_serves(const struct step *st, int lock)
     return false;
 }
 
-/* A master that comes back calls itself master until sentinels, or the cluster, make
- * it the replica of the one that serves in its place. */
-static bool serves_from_now_on(const struct step *st, int lock)
+/* Known since its connection began, or nobody else serves. A master that comes back
+ * calls itself master until sentinels, or the cluster, make it the replica of the one
+ * that serves in its place. */
+static bool may_decide(const struct step *st, int lock)
 {
     return st->m->servers[st->server].is_known || !another_serves(st, lock);
 }
@@ -161,7 +162,7 @@ static void take_over(struct step *st, int lock, const struct hash *theirs,
             (void)printf("model: %" PRId64 " server %d, %s is not as expected\n",
                          st->us, st->server + 1, chaos_handles[lock].name);
     }
-    if (is_serving && !was_serving && serves_from_now_on(st, lock))
+    if (is_serving && !was_serving && may_decide(st, lock))
         decide(st->m, lock, st->server, st->us);
     if (!is_serving)
         hand_over(st, lock);
