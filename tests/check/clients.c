@@ -34,13 +34,17 @@ static enum outcome outcome_of(struct history_text status)
     return UNKNOWN;
 }
 
+static bool waits(const struct ask *ask)
+{
+    return ask->op == HISTORY_OP_ACQUIRE && ask->wait_ms != 0;
+}
+
 /* Behind another call of its client, which may sleep because nobody told it
  * that the lock is free? Those of one client may ask one after the other. */
 static bool stands_in_line(const struct ask *ask)
 {
     for (const struct ask *a = ask->lock->asks; a; a = a->lock_next)
-        if (a != ask && a->client == ask->client &&
-            a->op == HISTORY_OP_ACQUIRE && a->wait_ms != 0)
+        if (a != ask && a->client == ask->client && waits(a))
             return true;
     return false;
 }
@@ -125,16 +129,26 @@ static void end_release(struct judge *j, struct ask *ask, enum outcome outcome)
     hold->released = outcome == DONE ? j->now : (struct moment){0, 0};
 }
 
-/* Calls of one client stand in line: the next one has only now its turn. */
+static bool is_first_in_line(const struct ask *ask)
+{
+    for (const struct ask *a = ask->lock_prev; a; a = a->lock_prev)
+        if (a->client == ask->client && waits(a))
+            return false;
+    return true;
+}
+
+/* Calls of one client stand in line: the next one has only now its turn. Behind one that
+ * stays, that one asks by itself. */
 static void move_up(struct judge *j, struct ask *ended)
 {
     struct ask *ask = ended->lock_next;
-    bool stood_in_line = ended->op == HISTORY_OP_ACQUIRE && ended->wait_ms != 0;
+    bool stood_in_line = waits(ended);
+    int64_t bound_ms = is_first_in_line(ended) ? j->header.wake_ms : watch_look_ms(j);
 
     ended->op = HISTORY_NO_OP; /* nobody is behind it any more */
     for (; stood_in_line && ask; ask = ask->lock_next)
         if (ask->client == ended->client)
-            watch_ask(j, ask, j->header.wake_ms, true);
+            watch_ask(j, ask, bound_ms, true);
 }
 
 /* A client that is freed ends calls that it has sent. */

@@ -124,6 +124,9 @@ static const struct past {
     {"answer_forgotten_at_zero", "P11",
      "a server forgot what it had answered while the latch was at 0: no number changed, "
      "so that nothing told the judge"},
+    {"writer_leaves_the_line_behind_a_reader", "P5",
+     "the judge wanted the next reader to be granted at once, but the first in line, "
+     "which had no message of a deletion, had yet to ask"},
 };
 
 #endif
