@@ -137,18 +137,21 @@ static bool is_first_in_line(const struct ask *ask)
     return true;
 }
 
-/* Calls of one client stand in line: the next one has only now its turn. Behind one that
- * stays, that one asks by itself. */
+/* Calls of one client stand in line: the next one has only now its turn. For one that was
+ * behind the ended call alone, the lock is free only now; if the first in line stays,
+ * that one has yet to look. */
 static void move_up(struct judge *j, struct ask *ended)
 {
     struct ask *ask = ended->lock_next;
-    bool stood_in_line = waits(ended);
-    int64_t bound_ms = is_first_in_line(ended) ? j->header.wake_ms : watch_look_ms(j);
+    bool stood_in_line = waits(ended), was_first = is_first_in_line(ended);
 
     ended->op = HISTORY_NO_OP; /* nobody is behind it any more */
     for (; stood_in_line && ask; ask = ask->lock_next)
         if (ask->client == ended->client)
-            watch_ask(j, ask, bound_ms, true);
+            watch_ask(j, ask,
+                      was_first || ask->free_since.line ? j->header.wake_ms
+                                                        : watch_look_ms(j),
+                      true);
 }
 
 /* A client that is freed ends calls that it has sent. */
