@@ -220,19 +220,25 @@ static int unlock(struct unlock *u)
     return rc;
 }
 
-/* As status shows an owner: "\xHH" is a byte. Decoded in place. */
+/* The byte that "\xHH" stands for; 0: there is no such escape, or it is that of NUL,
+ * which would end the text. */
+static char byte_at(const char *at)
+{
+    char digits[3] = "";
+
+    if (at[0] != '\\' || at[1] != 'x' || !isxdigit((unsigned char)at[2]) ||
+        !isxdigit((unsigned char)at[3]))
+        return '\0';
+    return (char)strtoul(memcpy(digits, at + 2, 2), NULL, 16);
+}
+
+/* As status shows an owner. Decoded in place. */
 static char *as_shown(char *text)
 {
-    char *to = text, digits[3] = "";
+    char *to = text, byte;
 
-    for (const char *at = text; *at; at++) {
-        bool is_byte = at[0] == '\\' && at[1] == 'x' &&
-                       isxdigit((unsigned char)at[2]) &&
-                       isxdigit((unsigned char)at[3]);
-
-        *to++ = is_byte ? (char)strtoul(memcpy(digits, at + 2, 2), NULL, 16) : *at;
-        at += is_byte ? 3 : 0;
-    }
+    for (const char *at = text; *at; at += byte ? 4 : 1)
+        *to++ = (byte = byte_at(at)) ? byte : *at;
     *to = '\0';
     return text;
 }

@@ -15,8 +15,9 @@
  *         was. (Redisson adds the TTL, for its waiters do not ask again.)
  * FAIR-3  A grant, or a waiter that leaves, takes what is left of its place off
  *         those behind it, but not below the floor: three quarters of that place
- *         or, if that is longer, half of the watchdog's time. Each asks again
- *         within a third of it, or its wait is over by then (FAIR-2).
+ *         or, if that is longer, half of the watchdog's time. Each
+ *         asks again within a third of the watchdog's time, or its wait is over
+ *         by then (FAIR-2).
  * FAIR-4  A waiter that gives up is released like a lock that nobody here holds
  *         (orphan.c), and leaves the queue by that; if the lock is free, the
  *         new head is told.

@@ -302,6 +302,13 @@ static struct hf_quorum_step give_back(struct hf_vote *vote, uint32_t member)
     return (struct hf_quorum_step){QUORUM_GIVE_BACK, member, 0};
 }
 
+/* QUORUM-6 */
+static bool is_to_go(const struct hf_quorum_turn *turn, const struct hf_vote *vote)
+{
+    return turn->phase != QUORUM_BROKEN &&
+           (vote->state == VOTE_LOST || vote->is_unwanted);
+}
+
 static struct hf_quorum_step step_of(struct hf_quorum_turn *turn,
                                      uint32_t member, int64_t now_ms)
 {
@@ -317,11 +324,8 @@ static struct hf_quorum_step step_of(struct hf_quorum_turn *turn,
             return cancel(vote, member);
         break;
     case VOTE_OURS:
-        if (vote->is_unwanted && turn->phase != QUORUM_BROKEN)
-            return give_back(vote, member);
-        break;
     case VOTE_LOST:
-        if (turn->phase != QUORUM_BROKEN)
+        if (is_to_go(turn, vote))
             return give_back(vote, member);
         break;
     case VOTE_GIVING:

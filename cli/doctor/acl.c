@@ -1,7 +1,6 @@
 /* The rule of a user that may do what holdfast does, and nothing else. It names
  * commands, because a category gives more (+@connection also gives CLIENT PAUSE
  * and CLIENT LIST). tests/live/test_lock_acl.c has exactly these rights. */
-#include <ctype.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
@@ -84,11 +83,14 @@ int doctor_use_of(const char *word)
     return 0;
 }
 
+/* A rule of the server cannot have any. */
+#define WHITE_SPACE " \t\n\v\f\r"
+
 /* Prints a character of a pattern within redis-cli's quotation marks. The
  * server takes special characters literally behind a backslash. */
 static void print_byte(unsigned char c)
 {
-    if (isspace(c)) /* a rule cannot have any */
+    if (strchr(WHITE_SPACE, c))
         (void)putchar('?');
     else if (strchr("*?[]\\", c))
         (void)printf("\\\\%s%c", c == '\\' ? "\\" : "", c);
@@ -98,13 +100,6 @@ static void print_byte(unsigned char c)
         (void)printf("\\x%02x", c);
     else
         (void)putchar(c);
-}
-
-static bool has_space(const char *name)
-{
-    while (*name && !isspace((unsigned char)*name))
-        name++;
-    return *name;
 }
 
 static void print_name(const char *name)
@@ -180,7 +175,7 @@ static void print_rights(int uses)
 void doctor_acl_print(const struct hf_url *url, const struct hf_seeds *seeds,
                       const char *name, int uses)
 {
-    if (name && has_space(name))
+    if (name && strpbrk(name, WHITE_SPACE))
         cli_note("white space in the name stands as '?', which is any byte: a rule of "
                  "the server cannot have any");
     (void)fputs("ACL SETUSER app reset on >PASSWORD resetkeys", stdout);

@@ -109,26 +109,42 @@ static const char *token_text(const struct cli_session *run, char dst[24])
     return run->hold.token > 0 ? dst : NULL;
 }
 
+/* What the command's environment says of its lock; NULL: nothing. */
+struct description {
+    const char *fd, *outer, *token;
+};
+
 /* Starts a command with its lock described in its environment. 0 or errno. */
-static int start_own(struct cli_session *run)
+static int start_described(struct cli_session *run, struct description d, int kept_fd)
 {
     static const char *const names[] = {CLI_ENV_NAME, CLI_ENV_OWNER, CLI_ENV_FD,
                                         CLI_ENV_OUTER, CLI_ENV_TOKEN,
                                         CLI_ENV_URL};
     enum { COUNT = sizeof names / sizeof *names };
-    size_t count = run->options->hides_url ? COUNT : COUNT - 1;
+    const char *url = run->options->hides_url ? NULL : getenv(CLI_ENV_URL);
+    const char *values[COUNT] = {run->options->name, run->hold.owner, d.fd,
+                                 d.outer, d.token, url};
+    char **env = cli_environment_new(names, values, COUNT);
+    int err = env ? start_with(run, env, kept_fd) : ENOMEM;
+
+    cli_environment_free(env, values, COUNT);
+    return err;
+}
+
+static const char *fd_text(int fd, char dst[12])
+{
+    (void)snprintf(dst, 12, "%d", fd);
+    return fd < 0 ? NULL : dst;
+}
+
+static int start_own(struct cli_session *run)
+{
     char digits[12], token[24];
     char *outer = cli_hold_outer_new(&run->hold, run->notice[0]);
-    const char *values[COUNT] = {run->options->name, run->hold.owner, digits,
-                                 outer, token_text(run, token), NULL};
-    char **env;
-    int err = ENOMEM;
+    struct description d = {fd_text(run->notice[0], digits), outer,
+                            token_text(run, token)};
+    int err = outer ? start_described(run, d, run->notice[0]) : ENOMEM;
 
-    (void)snprintf(digits, sizeof digits, "%d", run->notice[0]);
-    env = outer ? cli_environment_new(names, values, count) : NULL;
-    if (env)
-        err = start_with(run, env, run->notice[0]);
-    cli_environment_free(env, values, count);
     free(outer);
     close_end(run, 0);
     return err;
@@ -138,28 +154,14 @@ static int start_own(struct cli_session *run)
  * one, whose run is in between. */
 static int start_nested(struct cli_session *run)
 {
-    static const char *const names[] = {CLI_ENV_NAME, CLI_ENV_OWNER, CLI_ENV_FD,
-                                        CLI_ENV_TOKEN, CLI_ENV_URL};
-    enum { COUNT = sizeof names / sizeof *names };
     bool is_innermost = cli_hold_is_innermost(&run->hold);
-    int fd = run->hold.notice.fd;
     char digits[12];
-    const char *values[COUNT] = {run->options->name, run->hold.owner,
-                                 is_innermost ? getenv(CLI_ENV_FD)
-                                 : fd < 0     ? NULL
-                                              : digits,
-                                 is_innermost ? getenv(CLI_ENV_TOKEN) : NULL,
-                                 run->options->hides_url ? NULL
-                                                         : getenv(CLI_ENV_URL)};
-    char **env;
-    int err = ENOMEM;
+    struct description d = {is_innermost ? getenv(CLI_ENV_FD)
+                                         : fd_text(run->hold.notice.fd, digits),
+                            getenv(CLI_ENV_OUTER),
+                            is_innermost ? getenv(CLI_ENV_TOKEN) : NULL};
 
-    (void)snprintf(digits, sizeof digits, "%d", fd);
-    env = cli_environment_new(names, values, COUNT);
-    if (env)
-        err = start_with(run, env, -1);
-    cli_environment_free(env, values, COUNT);
-    return err;
+    return start_described(run, d, -1);
 }
 
 static void note_ignored(const struct cli_run_options *options)

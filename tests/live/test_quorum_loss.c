@@ -46,15 +46,20 @@ static void close_driven(struct party *p)
         hf_client_free(p->clients[i]);
 }
 
+/* A turn of each of the first `count` clients. */
+static void dispatch(struct party *p, int count, int64_t deadline_ms)
+{
+    ck_assert(local_now_ms() < deadline_ms);
+    for (int i = 0; i < count; i++)
+        hf_loop_dispatch(hf_client_loop(p->clients[i]), 10);
+}
+
 static void drive_to_end(struct party *p, int count, struct call *call)
 {
     int64_t deadline_ms = local_now_ms() + LONG_MS;
 
-    while (!call_is_done(call)) {
-        ck_assert(local_now_ms() < deadline_ms);
-        for (int i = 0; i < count; i++)
-            hf_loop_dispatch(hf_client_loop(p->clients[i]), 10);
-    }
+    while (!call_is_done(call))
+        dispatch(p, count, deadline_ms);
 }
 
 static void drive_until_lost(struct party *p, int count, int member,
@@ -62,11 +67,40 @@ static void drive_until_lost(struct party *p, int count, int member,
 {
     int64_t deadline_ms = local_now_ms() + LONG_MS;
 
-    while (hf_lock_safe_ms(p->locks[member], owner) > 0) {
-        ck_assert(local_now_ms() < deadline_ms);
-        for (int i = 0; i < count; i++)
-            hf_loop_dispatch(hf_client_loop(p->clients[i]), 10);
-    }
+    while (hf_lock_safe_ms(p->locks[member], owner) > 0)
+        dispatch(p, count, deadline_ms);
+}
+
+/* By owner 7, on all three; the first `heard` of them hear of it. */
+static void acquire_driven(struct party *p, const struct hf_acquire_options *o,
+                           int heard)
+{
+    struct call call;
+
+    open_driven(p);
+    call_init(&call);
+    ck_assert_ok(hf_quorum_acquire_async(p->quorum, o, call_done, &call));
+    if (heard < THREE)
+        await_safe_without_callbacks(p->locks[2], 7, true);
+    drive_to_end(p, heard, &call);
+    ck_assert_status(call_await(&call), HF_OK);
+}
+
+/* Its callback waits. */
+static void lose_the_third(struct party *p)
+{
+    (void)server_ask(servers[2], "DEL " NAME);
+    await_safe_without_callbacks(p->locks[2], 7, false);
+}
+
+static void ck_assert_the_second_loss_is_told(struct party *p,
+                                              const struct diary *diary)
+{
+    (void)server_ask(servers[1], "DEL " NAME);
+    drive_until_lost(p, 2, 1, 7);
+    hf_loop_dispatch(hf_client_loop(p->clients[1]), 10);
+    ck_assert_int_eq(hf_quorum_safe_ms(p->quorum, 7), INT64_MIN);
+    ck_assert_int_eq(diary->losses, 1);
 }
 
 /* The third member is granted, and lost, while its callbacks wait; a loss is told
@@ -76,24 +110,13 @@ START_TEST(a_member_lost_before_its_answer_is_heard_does_not_count)
     struct hf_acquire_options o;
     struct diary diary;
     struct party p;
-    struct call call;
 
-    open_driven(&p);
     o = diary_options(&diary, 7);
-    call_init(&call);
-    ck_assert_ok(hf_quorum_acquire_async(p.quorum, &o, call_done, &call));
-    await_safe_without_callbacks(p.locks[2], 7, true);
-    drive_to_end(&p, 2, &call);
-    ck_assert_status(call_await(&call), HF_OK);
-    (void)server_ask(servers[2], "DEL " NAME);
-    await_safe_without_callbacks(p.locks[2], 7, false);
+    acquire_driven(&p, &o, 2);
+    lose_the_third(&p);
     hf_loop_dispatch(hf_client_loop(p.clients[2]), 0);
     ck_assert_int_eq(diary.losses, 0);
-    (void)server_ask(servers[1], "DEL " NAME);
-    drive_until_lost(&p, 2, 1, 7);
-    hf_loop_dispatch(hf_client_loop(p.clients[1]), 10);
-    ck_assert_int_eq(hf_quorum_safe_ms(p.quorum, 7), INT64_MIN);
-    ck_assert_int_eq(diary.losses, 1);
+    ck_assert_the_second_loss_is_told(&p, &diary);
     close_driven(&p);
 }
 END_TEST
@@ -106,12 +129,7 @@ START_TEST(a_grant_that_is_heard_late_is_no_answer_to_a_release)
     struct party p;
     struct call call;
 
-    open_driven(&p);
-    call_init(&call);
-    ck_assert_ok(hf_quorum_acquire_async(p.quorum, &o, call_done, &call));
-    await_safe_without_callbacks(p.locks[2], 7, true);
-    drive_to_end(&p, 2, &call);
-    ck_assert_status(call_await(&call), HF_OK);
+    acquire_driven(&p, &o, 2);
     each(1, 2, server_pause);
     call_init(&call);
     ck_assert_ok(hf_quorum_release_async(p.quorum, 7, call_done, &call));
@@ -128,24 +146,14 @@ START_TEST(a_loss_that_is_not_heard_yet_counts)
     struct hf_acquire_options o;
     struct diary diary;
     struct party p;
-    struct call call;
 
-    open_driven(&p);
     o = diary_options(&diary, 7);
-    call_init(&call);
-    ck_assert_ok(hf_quorum_acquire_async(p.quorum, &o, call_done, &call));
-    drive_to_end(&p, THREE, &call);
-    ck_assert_status(call_await(&call), HF_OK);
+    acquire_driven(&p, &o, THREE);
     await_safe_without_callbacks(p.locks[2], 7, true);
-    for (int i = 0; i < 20; i++)
+    for (int i = 0; i < 20; i++) /* its grant is heard, too */
         hf_loop_dispatch(hf_client_loop(p.clients[2]), 5);
-    (void)server_ask(servers[2], "DEL " NAME);
-    await_safe_without_callbacks(p.locks[2], 7, false);
-    (void)server_ask(servers[1], "DEL " NAME);
-    drive_until_lost(&p, 2, 1, 7);
-    hf_loop_dispatch(hf_client_loop(p.clients[1]), 10);
-    ck_assert_int_eq(hf_quorum_safe_ms(p.quorum, 7), INT64_MIN);
-    ck_assert_int_eq(diary.losses, 1);
+    lose_the_third(&p);
+    ck_assert_the_second_loss_is_told(&p, &diary);
     close_driven(&p);
 }
 END_TEST

@@ -522,6 +522,7 @@ START_TEST(unlock_takes_an_owner_as_status_shows_it)
 {
     (void)server_ask(server, "SET x %s EX 60", "a\\b\xff");
     ck_assert_int_eq(unlock("--owner", "a\\x5cb\\xfe", "is not released"), 1);
+    ck_assert_int_eq(unlock("--owner", "a\\x5cb\\xff\\x00", "is not released"), 1);
     ck_assert_int_eq(unlock("--owner", "a\\x5cb\\xff", NULL), 0);
 }
 END_TEST

@@ -124,9 +124,9 @@ END_TEST
 /* ---- behind a dead waiter ---- */
 
 /* docs/kinds.md: a dead waiter of holdfast keeps its place for its own time, here the
- * watchdog's, one of Redisson from when the TTL ends that the lock had when it came. From then on the next
- * one is served when it asks: Redisson's all the time, one of holdfast four times a
- * second. */
+ * watchdog's, one of Redisson from when the TTL ends that the lock had when it came. From
+ * then on the next one is served when it asks: Redisson's all the time, one of holdfast
+ * four times a second. */
 #define HELD_MS 2000
 #define DEAD_WAIT_MS 1500
 #define ASK_MS 250
