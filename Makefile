@@ -101,6 +101,7 @@ include mk/install.mk
 include mk/judge.mk
 include mk/tests.mk
 include mk/sim.mk
+include mk/nightly.mk
 include mk/checks.mk
 include mk/vectors.mk
 include mk/servers.mk
@@ -114,7 +115,7 @@ clean:
 
 # A line "#: make TARGET" stands above each target for users; that is the help.
 shown := BUILD PREFIX DESTDIR FUZZ_TIME FUZZ_GOAL SOAK_TIME \
-         CHAOS_TIME SIM_TIME ROUNDS TRIALS N
+         CHAOS_TIME SIM_TIME ROUNDS TRIALS N HOURS
 help:
 	@sed -n $(foreach name,$(shown),-e 's|$$($(name))|$($(name))|g') \
 	    -e 's/^#: //p' $(filter Makefile %.mk,$(MAKEFILE_LIST))

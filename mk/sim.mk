@@ -63,11 +63,14 @@ $(BUILD)/tests/sim/sim: $(BUILD)/tests/sim/sim.o $(play_O) $(sim_O) $(world_O) \
 
 build-tests: $(BUILD)/tests/sim/sim
 
+# Plans that a nightly run found come first.
 #: make sim               the client in a simulated world, fresh seeds for
 #:                        SIM_TIME=$(SIM_TIME) s; SEEDS=A..B: these
 SIM_TIME ?= 60
 sim: deps
 	+@$(MAKE) --no-print-directory $(jobs) $(BUILD)/tests/sim/sim
+	@for plan in $(wildcard $(BUILD)/nightly/corpus/*.plan); do \
+	    $(BUILD)/tests/sim/sim --plan $$plan || exit; done
 	@$(BUILD)/tests/sim/sim $(if $(SEEDS),--seeds $(SEEDS),\
 	    --seconds $(SIM_TIME)) --jobs $(or $(SIM_JOBS),1)
 

@@ -1,0 +1,20 @@
+# Random runs: fresh seeds, real servers with faults, fuzzing. They do not gate a
+# change; what they find becomes a recorded plan or a test, and that gates.
+
+HOURS ?= 1
+
+nightly_B := $(BUILD)/tests/sim/sim $(trials:%=$(BUILD)/tests/sim/%) $(chaos_B)
+
+#: make nightly           random runs of all kinds for HOURS=$(HOURS), continuing after
+#:                        the last; writes build/nightly/report.html
+nightly: deps deps-fuzz build-fuzz/seeds/made
+	+@$(MAKE) --no-print-directory $(jobs) $(nightly_B)
+	@fuzz/build.sh guided
+	@tests/nightly.sh $(BUILD) $$(($(HOURS) * 3600))
+
+#: make nightly-short     a few seconds of each kind; only a crash or two holders fail
+nightly-short: deps
+	+@$(MAKE) --no-print-directory $(jobs) $(nightly_B)
+	@tests/nightly.sh $(BUILD) 0 short
+
+.PHONY: nightly nightly-short
