@@ -152,6 +152,7 @@ struct hf_lock_info {
     enum hf_lock_kind kind;
     int64_t holders;            /* readers that died, too, until it is released */
     int64_t waiters;            /* in a fair lock's queue, also dead; -1: unknown */
+    size_t holder_full_len;     /* on the server; > holder_len: the text is cut */
 };
 
 /* Ends waits from elsewhere. The caller's memory; fired once, it stays fired
@@ -306,8 +307,7 @@ HF_API hf_status hf_lock_release(struct hf_lock *lock, int64_t owner,
 HF_API hf_status hf_lock_force_release(struct hf_lock *lock, const char *holder,
                                        size_t len, struct hf_error *err);
 
-/* hf_lock_inspect - asks the server how the lock stands. HF_E_SERVER: something
- *   else is kept under its name, which is no lock.
+/* hf_lock_inspect - what the server reports. HF_E_SERVER: the key is not a lock.
  * hf_lock_is_locked, hf_lock_remaining_ms - of that (TTL in ms; -1 none, -2 free).
  * hf_lock_is_held_by, hf_lock_hold_count - an owner of this client: what the
  *   server says of its hold; false, 0 without asking if there is none.

@@ -256,7 +256,8 @@ void hf_release_ghost(struct hf_lock *lock, const struct hf_answer *answer)
     struct hf_bytes holder = answer->field;
     struct hf_lock *side;
 
-    if (!is_ours(client, holder) || is_held_here(lock, holder) ||
+    if (hf_answer_is_cut(answer) || !is_ours(client, holder) ||
+        is_held_here(lock, holder) ||
         is_under_way(client, holder) || !(side = side_of(lock, holder)))
         return;
     hf_release_orphan(side, holder,

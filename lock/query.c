@@ -45,6 +45,7 @@ static void put_holder(struct hf_lock_info *info, struct hf_bytes holder)
     info->holder_len = holder.len < sizeof info->holder
                            ? holder.len
                            : sizeof info->holder - 1;
+    info->holder_full_len = holder.len;
     memcpy(info->holder, holder.ptr, info->holder_len);
     info->holder[info->holder_len] = '\0';
 }
@@ -55,8 +56,12 @@ static void read_hash(struct hf_lock_info *info, const struct hf_answer *answer)
     enum hf_lock_kind side =
         hf_field_kind("mode", 4, answer->mode.ptr, answer->mode.len);
 
-    info->kind = hf_field_kind(field.ptr, field.len, value.ptr, value.len);
+    info->kind = hf_answer_is_cut(answer)
+                     ? HF_KIND_NONE
+                     : hf_field_kind(field.ptr, field.len, value.ptr, value.len);
     put_holder(info, holder_in(info->kind, field, value));
+    if (info->kind == HF_KIND_NONE)
+        info->holder_full_len = answer->field_len;
     if (info->kind == HF_KIND_PLAIN && side != HF_KIND_NONE)
         info->kind = side;
 }
@@ -64,7 +69,8 @@ static void read_hash(struct hf_lock_info *info, const struct hf_answer *answer)
 void hf_info_read(struct hf_lock_info *info, const struct hf_kind *kind,
                   const struct hf_answer *answer)
 {
-    if (!hf_text_integer(answer->value, &info->hold_count))
+    if (answer->value_len > answer->value.len ||
+        !hf_text_integer(answer->value, &info->hold_count))
         info->hold_count = 0;
     if (!kind->any_text_holds) {
         read_hash(info, answer);
@@ -72,6 +78,7 @@ void hf_info_read(struct hf_lock_info *info, const struct hf_kind *kind,
     }
     info->kind = kind->id;
     put_holder(info, answer->field);
+    info->holder_full_len = answer->field_len;
 }
 
 hf_status hf_info_refuse(struct hf_error *err, const struct hf_lock *lock,
@@ -119,9 +126,9 @@ static bool read_info(struct hf_op *op, struct hf_resp_value reply)
     *info = (struct hf_lock_info){0};
     if (!hf_answer_read(&op->answer, reply) ||
         op->answer.count != ANSWER_NOT_HELD ||
-        !hf_reply_integer(reply, 6, &op->count) ||
-        !hf_reply_integer(reply, 7, &fields) ||
-        !hf_reply_integer(reply, 8, &info->waiters))
+        !hf_reply_integer(reply, 8, &op->count) ||
+        !hf_reply_integer(reply, 9, &fields) ||
+        !hf_reply_integer(reply, 10, &info->waiters))
         return false;
     hf_info_read(info, op->lock->kind, &op->answer);
     info->ttl_ms = op->answer.number;

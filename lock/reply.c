@@ -46,14 +46,26 @@ bool hf_reply_integer(struct hf_resp_value reply, size_t index, int64_t *out)
            read_integer(text, out);
 }
 
+/* The true length of a text, which is `index` of the reply. */
+static size_t read_length(struct hf_resp_value reply, size_t index,
+                          struct hf_bytes text)
+{
+    int64_t len;
+
+    return hf_reply_integer(reply, index, &len) && len > (int64_t)text.len
+               ? (size_t)len
+               : text.len;
+}
+
 static void read_field(struct hf_answer *out, struct hf_resp_value reply)
 {
     if (!hf_reply_bytes(reply, 5, &out->mode))
         out->mode = (struct hf_bytes){"", 0};
-    if (hf_reply_bytes(reply, 3, &out->field) &&
-        hf_reply_bytes(reply, 4, &out->value))
-        return;
-    out->field = out->value = (struct hf_bytes){"", 0};
+    if (!hf_reply_bytes(reply, 3, &out->field) ||
+        !hf_reply_bytes(reply, 4, &out->value))
+        out->field = out->value = (struct hf_bytes){"", 0};
+    out->field_len = read_length(reply, 6, out->field);
+    out->value_len = read_length(reply, 7, out->value);
 }
 
 bool hf_answer_read(struct hf_answer *out, struct hf_resp_value reply)

@@ -1,8 +1,8 @@
 /* What a script answers. Private to lock/.
  *
  *   {echo, count[, number]}              done: the owner's hold count now
- *   {echo, -1, TTL[, field, its value[, mode]]}
- *                                        not done, for this owner does not hold
+ *   {echo, -1, TTL[, field, its value[, mode[, length of the field, of the
+ *    value]]]}                           not done, for this owner does not hold
  *                                        the lock. TTL -1: another does,
  *                                        without a TTL; -2: nobody does
  *   {echo, less than -1[, number]}       nothing is done: the script says why
@@ -12,7 +12,11 @@
  * the message that wakes waiters: without one, no message was sent. A field is
  * what keeps the lock from us: an owner's, or one that no lock has; `mode` is
  * that field of a read-write lock. A script may say more behind, for its own
- * reader. */
+ * reader.
+ *
+ * Another program may have written texts of any length, so a script cuts each text
+ * to HF_REPLY_TEXT_MAX bytes (tests/script_texts.sh checks this) and returns the true
+ * lengths. A text that was cut is never an owner of ours. */
 #ifndef HF_REPLY_H
 #define HF_REPLY_H
 
@@ -25,6 +29,7 @@ struct hf_bytes {
 
 #define ANSWER_NOT_HELD (-1)
 #define TTL_NO_LOCK (-2)        /* nobody holds it */
+#define HF_REPLY_TEXT_MAX 191   /* bytes of a text, as in struct hf_lock_info */
 
 struct hf_answer {
     int64_t count;              /* < 0: it is not done */
@@ -32,6 +37,8 @@ struct hf_answer {
     struct hf_bytes field;      /* "": it names none */
     struct hf_bytes value;
     struct hf_bytes mode;       /* "": there is none */
+    size_t field_len;           /* on the server: > field.len if it was cut */
+    size_t value_len;           /* likewise */
 };
 
 /* hf_answer_read - false: the reply has another shape. The texts live as long
@@ -43,6 +50,14 @@ bool hf_answer_read(struct hf_answer *out, struct hf_resp_value reply)
 bool hf_reply_integer(struct hf_resp_value reply, size_t index, int64_t *out);
 bool hf_reply_bytes(struct hf_resp_value reply, size_t index,
                     struct hf_bytes *out);
+
+/* hf_answer_is_cut - is the field or its value longer on the server? Neither is then
+ * an owner's, or a hold count. */
+static inline bool hf_answer_is_cut(const struct hf_answer *answer)
+{
+    return answer->field_len > answer->field.len ||
+           answer->value_len > answer->value.len;
+}
 
 /* hf_answer_lost - an owner that believed to hold the lock is answered
  * ANSWER_NOT_HELD: why it has lost it. */

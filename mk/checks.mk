@@ -39,8 +39,14 @@ rules-check:
 faults-check:
 	@tests/faults.sh
 
+# No script returns a text of another program at its full length.
+#: make texts-check       does each script cut the texts that it returns?
+texts-check:
+	@tests/script_texts.sh
+	@tests/script_texts_fails.sh
+
 # Nobody's machine is changed without being asked.
 deps-check:
 	@tests/deps_asks.sh
 
-.PHONY: layers shape shape-check docs-check exports rules rules-check faults-check deps-check
+.PHONY: layers shape shape-check docs-check exports rules rules-check faults-check texts-check deps-check

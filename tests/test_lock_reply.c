@@ -89,6 +89,33 @@ START_TEST(mode_stands_behind_the_field_that_a_refusal_names)
 }
 END_TEST
 
+/* A script cuts what another program wrote; what was cut is no owner's. */
+static const struct {
+    const char *bytes;
+    size_t field_len, value_len;
+    bool is_cut;
+} lengths[] = {
+    {"*8\r\n+e\r\n:-1\r\n:5\r\n+ff\r\n+1\r\n+\r\n:2\r\n:1\r\n", 2, 1, false},
+    {"*8\r\n+e\r\n:-1\r\n:5\r\n+ff\r\n+1\r\n+\r\n:20000000\r\n:1\r\n", 20000000, 1,
+     true},
+    {"*8\r\n+e\r\n:-1\r\n:5\r\n+ff\r\n+1\r\n+\r\n:2\r\n:192\r\n", 2, 192, true},
+    {"*8\r\n+e\r\n:-1\r\n:5\r\n+ff\r\n+1\r\n+\r\n:1\r\n:-1\r\n", 2, 1, false},
+    {"*8\r\n+e\r\n:-1\r\n:5\r\n+ff\r\n+1\r\n+\r\n_\r\n+x\r\n", 2, 1, false},
+    {"*5\r\n+e\r\n:-1\r\n:5\r\n+ff\r\n+1\r\n", 2, 1, false},
+    {"*3\r\n+e\r\n:-1\r\n:5\r\n", 0, 0, false},
+};
+
+START_TEST(true_lengths_show_which_text_was_cut)
+{
+    struct hf_answer a;
+
+    ck_assert(hf_answer_read(&a, parsed(lengths[_i].bytes)));
+    ck_assert_uint_eq(a.field_len, lengths[_i].field_len);
+    ck_assert_uint_eq(a.value_len, lengths[_i].value_len);
+    ck_assert_int_eq(hf_answer_is_cut(&a), lengths[_i].is_cut);
+}
+END_TEST
+
 static const struct {
     const char *text;
     bool is_integer;
@@ -125,6 +152,8 @@ int main(void)
                         COUNT(rows));
     tcase_add_loop_test(c, mode_stands_behind_the_field_that_a_refusal_names, 0,
                         COUNT(modes));
+    tcase_add_loop_test(c, true_lengths_show_which_text_was_cut, 0,
+                        COUNT(lengths));
     tcase_add_loop_test(c, an_integer_is_strict_decimal_text, 0,
                         COUNT(integers));
     suite_add_tcase(s, c);

@@ -51,7 +51,7 @@ static const struct use uses_known[] = {
     {.word = "retention", .bit = DOCTOR_USE_RETENTION,
      .rights = "+incr +get +time +set",
      .keys = "redisson_lock_token:", .keys_rest = ""},
-    {.word = "value", .bit = DOCTOR_USE_VALUE, .rights = "+get +set"},
+    {.word = "value", .bit = DOCTOR_USE_VALUE, .rights = "+getrange +strlen +set"},
     {.word = "permits", .bit = DOCTOR_USE_PERMITS,
      .rights = RIGHTS_TO_COUNT " +time +zadd +zrem +zscore +zrange "
                "+zrangebyscore +zcard +zcount",

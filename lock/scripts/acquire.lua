@@ -2,7 +2,9 @@
 -- KEYS  lock[, counter of its fencing tokens]
 -- ARGV  owner, hold count to reach, lease in ms[, retention of the counter: token.lua]
 -- Reply {owner, hold count[, token]}            held
---       {owner, -1, TTL in ms, field, its value}  not: this is what keeps it
+--       {owner, -1, TTL in ms, field, its value, '', length of the field, of the value}
+--                       not held; this field keeps it. Texts are cut to 191 bytes;
+--                       the lengths are the true ones
 -- A first acquire (to reach: 1) takes a free lock; a re-entry does not, because
 -- then the hold was lost. May be sent any number of times. An error means that
 -- nothing was acquired: a lock that cannot get its TTL is taken back.
@@ -24,4 +26,6 @@ if is_free or redis.call('hexists', lock, owner) == 1 then
 end
 local fields = redis.call('hscan', lock, 0, 'count', 2)[2]
 local i = fields[1] == 'mode' and fields[3] and 3 or 1
-return {owner, -1, redis.call('pttl', lock), fields[i] or '', fields[i + 1] or '0'}
+local field, value = fields[i] or '', fields[i + 1] or '0'
+return {owner, -1, redis.call('pttl', lock), field:sub(1, 191), value:sub(1, 191), '',
+        #field, #value}

@@ -6,8 +6,10 @@
 --       in ms (0: it is not to wait), what the others' places keep at least when the
 --       head is granted: the floor, in ms[, retention of the counter: token.lua]
 -- Reply {owner, hold count[, token]}            held
---       {owner, -1, TTL in ms, field, its value}  not: this is what keeps it; or,
---                              if it is free, the head of the queue, and 1
+--       {owner, -1, TTL in ms, field, its value, '', length of the field, of the value}
+--                       not held; this field keeps it or, if it is free, the head of
+--                       the queue, with the value 1. Texts are cut to 191 bytes; the
+--                       lengths are the true ones
 -- A first acquire (to reach: 1) takes a free lock if nobody is before it; a re-entry
 -- does not, because then the hold was lost. May be sent any number of times. An
 -- error means that nothing was acquired: a lock that cannot get its TTL is taken
@@ -85,8 +87,10 @@ if count == '1' and place > 0 then
     end
 end
 if ttl == -2 and head then
-    return {owner, -1, math.max(math.min((ends or now + 250) - now, 250), 20), head, '1'}
+    return {owner, -1, math.max(math.min((ends or now + 250) - now, 250), 20),
+            head:sub(1, 191), '1', '', #head, 1}
 end
 local fields = redis.call('hscan', lock, 0, 'count', 2)[2]
 local i = fields[1] == 'mode' and fields[3] and 3 or 1
-return {owner, -1, ttl, fields[i] or '', fields[i + 1] or '0'}
+local field, value = fields[i] or '', fields[i + 1] or '0'
+return {owner, -1, ttl, field:sub(1, 191), value:sub(1, 191), '', #field, #value}

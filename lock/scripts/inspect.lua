@@ -2,9 +2,10 @@
 -- KEYS  lock
 -- ARGV  request, owner to look for ('' for none)
 -- Reply {request, -1, TTL in ms (-1 none, -2 not locked), a field of the hash, its
---        value, the field `mode` or '', the owner's count, how many fields there
---        are, how many wait in a fair lock's queue (-1: it is there, and cannot be
---        read)}
+--        value, the field `mode` or '', length of the field, of the value, the owner's
+--        count, how many fields there are, how many wait in a fair lock's queue (-1:
+--        it is there, and cannot be read)}
+-- Texts are cut to 191 bytes; the lengths are the true ones.
 -- Source: WIRE 2.2, 8.4.
 local lock = KEYS[1]
 local fields = redis.call('hscan', lock, 0, 'count', 100)[2]
@@ -15,7 +16,9 @@ local waiters = redis.pcall('llen', queue)
 if type(waiters) ~= 'number' then
     waiters = redis.pcall('exists', queue) == 1 and -1 or 0
 end
-return {ARGV[1], -1, redis.call('pttl', lock), fields[i] or '', fields[i + 1] or '0',
-        redis.call('hget', lock, 'mode') or '',
-        redis.call('hget', lock, ARGV[2]) or '0', redis.call('hlen', lock),
+local field, value = fields[i] or '', fields[i + 1] or '0'
+local mode = redis.call('hget', lock, 'mode') or ''
+local count = redis.call('hget', lock, ARGV[2]) or '0'
+return {ARGV[1], -1, redis.call('pttl', lock), field:sub(1, 191), value:sub(1, 191),
+        mode:sub(1, 191), #field, #value, count:sub(1, 191), redis.call('hlen', lock),
         waiters}

@@ -3,8 +3,10 @@
 -- KEYS  lock, prefix of the owner's hold keys: {lock}:owner:rwlock_timeout
 -- ARGV  owner, hold count to reach, lease in ms, field of the owner's write hold
 -- Reply {owner, hold count}                         held
---       {owner, -1, TTL in ms, field, its value[, mode]}  not: this is what keeps
---                                it (TTL -1: none); no field: it is gone (TTL -2)
+--       {owner, -1, TTL in ms, field, its value, mode or '', length of the field, of
+--        the value}             not held; this field keeps it (TTL -1: none); '': the
+--                               lock is gone (TTL -2). Texts are cut to 191 bytes; the
+--                               lengths are the true ones
 -- A first acquire (to reach: 1) takes a free lock, joins other readers, and goes
 -- under the owner's own write hold; a re-entry does not, unless its field is there:
 -- where that is, no writer has been. May be sent any number of times. An error
@@ -37,4 +39,7 @@ for i = 1, #fields, 2 do
         at = i
     end
 end
-return {owner, -1, ttl, at and fields[at], at and fields[at + 1], mode or nil}
+local field, value = at and fields[at] or '', at and fields[at + 1] or ''
+mode = mode or ''
+return {owner, -1, ttl, field:sub(1, 191), value:sub(1, 191), mode:sub(1, 191), #field,
+        #value}

@@ -3,17 +3,20 @@
 -- ARGV  owner, hold count to reach (1), lease in ms[, retention of the counter:
 --       token.lua]
 -- Reply {owner, 1[, token]}                held
---       {owner, -1, TTL in ms, holder, 1}  not: this is what keeps it
+--       {owner, -1, TTL in ms, holder, 1, '', length of the holder, 1}  not held; this
+--                       text keeps it. It is cut to 191 bytes; the length is the true one
 -- A client that does SET NX PX is excluded, and excludes us; any value is a holder's. May
--- be sent any number of times: the lease begins anew.
+-- be sent any number of times: the lease begins anew. An owner has at most 191 bytes,
+-- so the first 192 bytes show whether the value is the owner's.
 -- Source: REDLOCK, a single instance.
 local lock, owner, count, lease = KEYS[1], ARGV[1], ARGV[2], ARGV[3]
 local counter, retention = KEYS[2], ARGV[4]
-local holder = redis.call('get', lock)
-local is_free = not holder
+local ttl = redis.call('pttl', lock)
+local is_free = ttl == -2
+local holder = is_free or redis.call('getrange', lock, 0, 191)
 if is_free or holder == owner then
     --+ token
     redis.call('set', lock, owner, 'px', lease)
     return {owner, 1, token}
 end
-return {owner, -1, redis.call('pttl', lock), holder, '1'}
+return {owner, -1, ttl, holder:sub(1, 191), '1', '', redis.call('strlen', lock), 1}

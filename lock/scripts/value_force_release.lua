@@ -5,9 +5,10 @@
 --       nothing is done, for it is {request, -7} no holder's text: empty, or longer
 --       than hf_lock_inspect could tell
 local lock, holder = KEYS[1], ARGV[2]
-local held = redis.call('get', lock)
-if not held or holder ~= '' and held ~= holder then
-    return {ARGV[1], -1, redis.call('pttl', lock)}
+local ttl = redis.call('pttl', lock)
+local held = redis.call('getrange', lock, 0, 191)
+if ttl == -2 or holder ~= '' and held ~= holder then
+    return {ARGV[1], -1, ttl}
 end
 if held == '' or #held > 191 then
     return {ARGV[1], -7}

@@ -3,18 +3,20 @@
 -- ARGV  lease in ms, then the owner of each lock
 -- Reply {owner of the first, then for each: 1 renewed, 0 no such lock,
 --        -1 another holds it}
+-- One byte more than the owner has shows a longer value.
 -- A key of another type counts as held by another and spoils nothing else. Any
 -- other refusal (NOPERM) says nothing of the lock: the error is the reply.
 local reply, lease = {ARGV[2]}, ARGV[1]
 for i, lock in ipairs(KEYS) do
-    local holder = redis.pcall('get', lock)
-    if type(holder) == 'table' and not holder.err:find('WRONGTYPE', 1, true) then
-        return holder
-    end
-    reply[i + 1] = holder and -1 or 0
-    if holder == ARGV[i + 1] then
+    local owner = ARGV[i + 1]
+    local holder = redis.pcall('getrange', lock, 0, #owner)
+    if holder == owner then
         redis.call('pexpire', lock, lease)
         reply[i + 1] = 1
+    elseif type(holder) == 'table' and not holder.err:find('WRONGTYPE', 1, true) then
+        return holder
+    else
+        reply[i + 1] = -redis.call('exists', lock)
     end
 end
 return reply

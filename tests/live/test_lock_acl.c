@@ -463,7 +463,7 @@ static const struct {
     const char *more[12];
     int to_undo;
 } libraries[] = {
-    {"value", use_value, {"get", "set"}, 0},
+    {"value", use_value, {"getrange", "strlen", "set"}, 0},
     {"spin", use_spin, {NULL}, 0},
     {"retention", use_retention, {"incr", "get", "time", "set"}, 0},
     {"permits", use_permits,

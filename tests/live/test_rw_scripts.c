@@ -104,7 +104,7 @@ START_TEST(refusal_says_who_holds_it)
 
     does("A read 100");
     (void)server_ask(server, "PERSIST " NAME);
-    (void)sprintf(expected, "%s:write -1 -1 %s 1 read", B, A);
+    (void)sprintf(expected, "%s:write -1 -1 %s 1 read 38 1", B, A);
     ck_assert_str_eq(write_acquire(B, 1), expected);
     (void)server_ask(server, "DEL " NAME);
     begin(NAME, 1);
@@ -112,7 +112,7 @@ START_TEST(refusal_says_who_holds_it)
     does("A write 100");
     does("A read 100");
     (void)server_ask(server, "PERSIST " NAME);
-    (void)sprintf(expected, "%s -1 -1 %s:write 2 write", B, A);
+    (void)sprintf(expected, "%s -1 -1 %s:write 2 write 44 1", B, A);
     ck_assert_str_eq(read_acquire(B, 1), expected);
 }
 END_TEST
@@ -121,36 +121,36 @@ END_TEST
 START_TEST(refusal_names_the_writer_and_not_what_it_reads)
 {
     (void)server_ask(server, "HSET " NAME " mode write " A " 3 " A ":write 2");
-    ck_assert_str_eq(read_acquire(B, 1), B " -1 -1 " A ":write 2 write");
-    ck_assert_str_eq(write_acquire(B, 1), B ":write -1 -1 " A ":write 2 write");
+    ck_assert_str_eq(read_acquire(B, 1), B " -1 -1 " A ":write 2 write 44 1");
+    ck_assert_str_eq(write_acquire(B, 1), B ":write -1 -1 " A ":write 2 write 44 1");
 }
 END_TEST
 
 START_TEST(write_field_counts_only_while_it_is_written)
 {
     (void)server_ask(server, "HSET " NAME " mode read " A ":write 1");
-    ck_assert_str_eq(write_acquire(A, 2), A ":write -1 -1 " A ":write 1 read");
+    ck_assert_str_eq(write_acquire(A, 2), A ":write -1 -1 " A ":write 1 read 44 1");
     ck_assert_str_eq(write_release(A, 0), A ":write -1 -1");
 }
 END_TEST
 
 START_TEST(lost_hold_is_not_taken_again_by_a_reentry)
 {
-    ck_assert_str_eq(read_acquire(A, 2), A " -1 -2");
-    ck_assert_str_eq(write_acquire(A, 2), A ":write -1 -2");
+    ck_assert_str_eq(read_acquire(A, 2), A " -1 -2    0 0");
+    ck_assert_str_eq(write_acquire(A, 2), A ":write -1 -2    0 0");
     ck_assert_state("free");
     does("B read 100");
     (void)server_ask(server, "PERSIST " NAME);
-    ck_assert_str_eq(read_acquire(A, 2), A " -1 -1 " B " 1 read");
+    ck_assert_str_eq(read_acquire(A, 2), A " -1 -1 " B " 1 read 54 1");
 }
 END_TEST
 
 START_TEST(plain_lock_of_the_name_is_respected)
 {
     (void)server_ask(server, "HSET " NAME " " A " 1");
-    ck_assert_str_eq(read_acquire(B, 1), B " -1 -1 " A " 1");
-    ck_assert_str_eq(write_acquire(B, 1), B ":write -1 -1 " A " 1");
-    ck_assert_str_eq(read_acquire(A, 1), A " -1 -1 " A " 1");
+    ck_assert_str_eq(read_acquire(B, 1), B " -1 -1 " A " 1  38 1");
+    ck_assert_str_eq(write_acquire(B, 1), B ":write -1 -1 " A " 1  38 1");
+    ck_assert_str_eq(read_acquire(A, 1), A " -1 -1 " A " 1  38 1");
     ck_assert_str_eq(read_release(A, 0), A " -1 -1");
     ck_assert_str_eq(hash_of(server, NAME), A " 1");
 }

@@ -273,6 +273,39 @@ static void run_strlen(struct call *c)
         md_int(c, e ? e->as.string->n : 0);
 }
 
+/* Counted from the end if negative. */
+static int64_t place_of(int64_t index, int64_t len)
+{
+    int64_t at = index < 0 ? len + index : index;
+
+    return at < 0 ? 0 : at;
+}
+
+static void run_getrange(struct call *c)
+{
+    bool ok;
+    const struct entry *e;
+    int64_t first, last, len;
+
+    if (!md_int_arg(c, 2, &first) || !md_int_arg(c, 3, &last))
+        return;
+    e = md_typed(c, c->argv[1], MODEL_STRING, &ok);
+    if (!ok)
+        return;
+    len = e ? (int64_t)e->as.string->n : 0;
+    if (len == 0 || (first < 0 && last < 0 && first > last)) {
+        md_bulk(c, (struct slice){"", 0});
+        return;
+    }
+    first = place_of(first, len);
+    last = place_of(last, len);
+    if (last >= len)
+        last = len - 1;
+    md_bulk(c, first > last ? (struct slice){"", 0}
+                            : (struct slice){e->as.string->p + first,
+                                             (size_t)(last - first + 1)});
+}
+
 static void run_append(struct call *c)
 {
     bool ok;
@@ -360,6 +393,7 @@ const struct command md_string_commands[] = {
     {"getex", -2, C_WRITE, 1, 1, 1, .run = run_getex, .since = 62},
     {"mget", -2, 0, 1, -1, 1, .run = run_mget},
     {"mset", -3, MAKES, 1, -1, 2, .run = run_mset},
+    {"getrange", 4, 0, 1, 1, 1, .run = run_getrange},
     {"strlen", 2, 0, 1, 1, 1, .run = run_strlen},
     {"append", 3, MAKES, 1, 1, 1, .run = run_append},
     {"incr", 2, MAKES, 1, 1, 1, .run = run_incr},
