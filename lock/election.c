@@ -11,7 +11,10 @@
  *          asks nobody. Then we stand again.
  * ELECT-4  Once we leave, nothing is begun. An acquire under way is cancelled,
  *          and what callbacks are due run to their end: then a hold that is left
- *          is released. */
+ *          is released.
+ * ELECT-5  The pause after an error grows while errors follow each other. A reply
+ *          that grants the lock, or names its holder, makes the next pause the
+ *          shortest. */
 #include <pthread.h>
 
 #include "lock/ask.h"
@@ -136,6 +139,17 @@ static void on_lost(void *ctx, struct hf_lock *lock, int64_t owner,
     give_back(e);
 }
 
+/* The server replies: what went wrong before has ended, and the next error is the
+ * first one. */
+static void on_wait(void *ctx, struct hf_lock *lock,
+                    const struct hf_lock_info *info)
+{
+    struct hf_election *e = ctx;
+
+    (void)lock, (void)info;
+    e->pause_ms = PAUSE_MIN_MS;
+}
+
 static void elected(struct hf_election *e)
 {
     e->pause_ms = PAUSE_MIN_MS;
@@ -165,6 +179,7 @@ static void stand(struct hf_election *e)
     hf_acquire_options_init(&o);
     o.owner = e->owner;
     o.cancel = &e->cancel;
+    o.on_wait = on_wait;
     o.on_lost = on_lost;
     o.ctx = e;
     rc = hf_lock_acquire_async(e->lock, &o, on_answer, e);

@@ -40,7 +40,8 @@ struct hf_election;
  * on_deposed  we do not lead any more, and somebody else will: `reason` as of
  *             on_lost (lock.h), and as early. We stand again when this returns
  * on_trouble  the server cannot be asked: `err` says why. We stand again after
- *             a pause, 1 s at first and 30 s at most. HF_E_CLOSED: the client
+ *             a pause, 1 s at first and 30 s at most; it is 1 s again after the
+ *             server has replied that another holds the lock. HF_E_CLOSED: the client
  *             was closed, and we do not stand any more */
 struct hf_election_options {
     void (*on_elected)(void *ctx, struct hf_election *election);

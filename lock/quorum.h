@@ -69,7 +69,9 @@ HF_API void hf_quorum_free(struct hf_quorum *quorum);
  *   client's watchdog_ms, unless there is a lease_ms.
  *   options   NULL: as of hf_lock_acquire. wait_ms is for all together; with 0
  *             each is asked once. While other owners hold too many members, the
- *             call waits for the first member that answers, holding none.
+ *             call waits for the first member that answers, holding none. Each
+ *             call gives every member its time to reply, up to 1 s while others
+ *             hold members, whatever the member did in calls before.
  *             lease_ms and max_hold_ms are each member's; with a lease_ms, at
  *             least half of it is left when this returns. cancel must be NULL:
  *             hf_quorum_cancel. on_wait and on_renewed are called for each
@@ -80,7 +82,9 @@ HF_API void hf_quorum_free(struct hf_quorum *quorum);
  *             member is renewed: each ends with the release, or by its TTL. The
  *             owner may not hold a member by itself
  * Returns HF_OK         most are held, and certain to be ours
- *         HF_TIMEOUT    wait_ms is over, and others hold too many
+ *         HF_TIMEOUT    wait_ms is over, and others hold too many. A request that
+ *                       the end of wait_ms cuts off is not a failure of its
+ *                       server if a member was held by another in this call
  *         HF_E_QUORUM   too many servers refused or did not answer in their
  *                       client's request timeout; others are not in the way
  *         HF_CANCELLED  hf_quorum_cancel

@@ -17,14 +17,20 @@ void hf_quorum_set_answer(struct hf_quorum_seat *seat, hf_status status,
 void hf_quorum_note_answer(struct hf_quorum_seat *seat, hf_status status,
                     const struct hf_error *err)
 {
+    if (status == HF_CANCELLED)
+        return; /* the last answer is still the last one */
     if (status == HF_OK)
         hf_quorum_set_answer(seat, status, "yes");
-    else if (status == HF_CANCELLED)
-        hf_quorum_set_answer(seat, status, "no answer yet");
     else
         hf_quorum_set_answer(seat, status,
                       err->status == status ? err->text
                                             : hf_status_text(status));
+}
+
+void hf_quorum_note_returned(struct hf_quorum_seat *seat)
+{
+    if (seat->status == HF_OK)
+        hf_quorum_set_answer(seat, HF_CANCELLED, "yes, and was released since");
 }
 
 uint32_t hf_quorum_count_yes(const struct hf_quorum_hold *hold)

@@ -87,6 +87,8 @@ static void give_back(struct hf_quorum_seat *seat)
     hf_status rc = hf_ask_post_in(&seat->room, lock_of(seat), &question,
                                   on_given, seat);
 
+    if (seat->hold->turn.phase != QUORUM_LEAVE)
+        hf_quorum_note_returned(seat);
     if (rc < 0) {
         if (counts_in_release(seat))
             hf_quorum_note_answer(seat, rc, &seat->room.error);

@@ -73,7 +73,10 @@ int64_t hf_quorum_most_safe_ms(const struct hf_quorum_hold *hold);
 bool hf_quorum_forked(const struct hf_quorum *quorum);
 
 /* hf_quorum_set_answer  - the last answer of a member.
- * hf_quorum_note_answer - likewise, from the end of its call.
+ * hf_quorum_note_answer - likewise, from the end of its call. The end of a
+ *                         cancelled call is not an answer.
+ * hf_quorum_note_returned - a member that was granted is released, and the acquire
+ *                         goes on: its "yes" no longer counts.
  * hf_quorum_count_yes   - members whose last answer is yes.
  * hf_quorum_fill_error  - with all answers; returns `status`.
  * All: [mutex]. quorum_answers.c */
@@ -81,6 +84,7 @@ void hf_quorum_set_answer(struct hf_quorum_seat *seat, hf_status status,
                    const char *text);
 void hf_quorum_note_answer(struct hf_quorum_seat *seat, hf_status status,
                     const struct hf_error *err);
+void hf_quorum_note_returned(struct hf_quorum_seat *seat);
 uint32_t hf_quorum_count_yes(const struct hf_quorum_hold *hold);
 hf_status hf_quorum_fill_error(struct hf_error *err, hf_status status,
                              const struct hf_quorum_hold *hold);

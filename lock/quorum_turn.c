@@ -39,17 +39,8 @@ static uint32_t count_answers(const struct hf_quorum_turn *turn,
     return count;
 }
 
-/* Other owners hold members: then a member that is away is not waited for. */
-static bool is_contested(const struct hf_quorum_turn *turn)
+static bool is_open(const struct hf_vote *vote)
 {
-    return turn->phase == QUORUM_RUSH && count_answers(turn, ANSWER_NO) > 0;
-}
-
-static bool is_open(const struct hf_quorum_turn *turn,
-                    const struct hf_vote *vote)
-{
-    if (vote->is_away && is_contested(turn))
-        return false;
     return vote->is_due || (vote->state == VOTE_ASKED && !vote->is_unwanted &&
                             !vote->is_in_line);
 }
@@ -60,7 +51,7 @@ static uint32_t count_open(const struct hf_quorum_turn *turn)
     uint32_t open = 0;
 
     for (uint32_t i = 0; i < turn->count; i++)
-        open += is_open(turn, &turn->votes[i]);
+        open += is_open(&turn->votes[i]);
     return open;
 }
 
@@ -99,11 +90,21 @@ static void ask_all(struct hf_quorum_turn *turn)
     }
 }
 
+/* At most half of the time that is left, so that a rush follows (QUORUM-4). */
+static int64_t line_patience(const struct hf_quorum_turn *turn, int64_t now_ms)
+{
+    int64_t left_ms = turn->deadline_ms == HF_NEVER
+                          ? HF_NEVER
+                          : turn->deadline_ms - now_ms;
+
+    return earlier(QUORUM_LINE_MS, later(left_ms / 2, QUORUM_LINE_LEAST_MS));
+}
+
 static void begin(struct hf_quorum_turn *turn, enum hf_quorum_phase phase,
                   int64_t now_ms)
 {
-    int64_t patience_ms =
-        phase == QUORUM_LINE ? QUORUM_LINE_MS : QUORUM_ANSWER_MS;
+    int64_t patience_ms = phase == QUORUM_LINE ? line_patience(turn, now_ms)
+                                               : QUORUM_ANSWER_MS;
 
     turn->phase = phase;
     turn->until_ms =
@@ -144,10 +145,12 @@ static bool choose_first(struct hf_quorum_turn *turn)
     return false;
 }
 
-static void stand_in_line(struct hf_quorum_turn *turn)
+/* Without a member to wait at, a rush finds out which members answer now. */
+static void stand_in_line(struct hf_quorum_turn *turn, int64_t now_ms)
 {
     if (!choose_first(turn)) {
-        leave(turn, HF_E_QUORUM);
+        turn->first = 0;
+        begin_asking(turn, QUORUM_RUSH, now_ms);
         return;
     }
     turn->votes[turn->first].is_due = true;
@@ -164,7 +167,7 @@ static void begin_line(struct hf_quorum_turn *turn, int64_t now_ms)
     if (first->is_in_line && !first->is_cancelled)
         first->is_unwanted = false;
     else
-        stand_in_line(turn);
+        stand_in_line(turn, now_ms);
 }
 
 /* ---- what follows from the answers ---- */
@@ -184,19 +187,30 @@ static hf_status why_not(const struct hf_quorum_turn *turn)
     return count_answers(turn, ANSWER_NO) > 0 ? HF_TIMEOUT : HF_E_QUORUM;
 }
 
+/* The end of the wait may cut a rush off before any reply to it arrives, and a
+ * request of a fill waits for the owner of its member. What was replied before
+ * tells why the call has waited (QUORUM-8). */
+static hf_status why_overdue(const struct hf_quorum_turn *turn, int64_t now_ms)
+{
+    bool had_its_time =
+        turn->phase == QUORUM_RUSH && now_ms >= turn->until_ms;
+
+    return turn->was_refused && !had_its_time ? HF_TIMEOUT : why_not(turn);
+}
+
 /* Members that gave no answer in time. */
 static void note_silence(struct hf_quorum_turn *turn)
 {
     for (uint32_t i = 0; i < turn->count; i++) {
         struct hf_vote *vote = &turn->votes[i];
 
-        vote->is_away = vote->is_away || is_open(turn, vote);
+        vote->is_away = vote->is_away || is_open(vote);
     }
 }
 
 static void after_block(struct hf_quorum_turn *turn, int64_t now_ms)
 {
-    if (now_ms >= turn->until_ms)
+    if (turn->phase == QUORUM_RUSH && now_ms >= turn->until_ms)
         note_silence(turn);
     if (turn->tries_once)
         leave(turn, why_not(turn));
@@ -213,7 +227,7 @@ static void go_on_asking(struct hf_quorum_turn *turn, int64_t now_ms)
     if (count_answers(turn, ANSWER_FAILED) > turn->count - turn->needed)
         leave(turn, HF_E_QUORUM);
     else if (now_ms >= turn->deadline_ms)
-        leave(turn, why_not(turn));
+        leave(turn, why_overdue(turn, now_ms));
     else if (is_blocked(turn, now_ms))
         after_block(turn, now_ms);
 }
@@ -230,7 +244,7 @@ static void go_on_in_line(struct hf_quorum_turn *turn, int64_t now_ms)
     else if (now_ms >= turn->until_ms)
         begin_asking(turn, QUORUM_RUSH, now_ms);
     else if (first->answer == ANSWER_FAILED)
-        stand_in_line(turn);
+        stand_in_line(turn, now_ms);
 }
 
 static void heal(struct hf_quorum_turn *turn, int64_t now_ms)
@@ -286,6 +300,7 @@ static struct hf_quorum_step ask(struct hf_quorum_turn *turn, uint32_t member,
     vote->state = VOTE_ASKED;
     vote->is_due = false;
     vote->is_in_line = turn->phase == QUORUM_LINE;
+    vote->is_brief = turn->phase == QUORUM_FILL;
     return (struct hf_quorum_step){
         QUORUM_ASK, member, wait_for(turn, now_ms)};
 }
@@ -392,8 +407,9 @@ void hf_quorum_turn_acquire(struct hf_quorum_turn *turn, int64_t now_ms,
                             const struct hf_quorum_request *request)
 {
     for (uint32_t i = 0; i < turn->count; i++)
-        turn->votes[i] = (struct hf_vote){.is_away = turn->votes[i].is_away};
+        turn->votes[i] = (struct hf_vote){.state = VOTE_FREE};
     turn->first = turn->late = 0;
+    turn->was_refused = false;
     turn->is_called = true;
     turn->tries_once = request->wait_ms == 0;
     turn->deadline_ms =
@@ -430,18 +446,35 @@ void hf_quorum_turn_counted(struct hf_quorum_turn *turn, bool are_safe,
         give_all_back(turn);
         begin_asking(turn, QUORUM_RUSH, now_ms);
     } else {
-        leave(turn, HF_E_NOREPLY);
+        leave(turn, turn->late <= QUORUM_LATE_MAX && turn->was_refused
+                        ? HF_TIMEOUT
+                        : HF_E_NOREPLY);
     }
 }
 
-/* The answer to a call that was cancelled says nothing of the member. */
-static void refused(struct hf_vote *vote, hf_status status)
+/* A request of a fill has a short time of its own: no reply within that time is
+ * silence, and the next rush finds out whether the server has failed. */
+static enum hf_vote_answer answer_of(const struct hf_vote *vote,
+                                     hf_status status)
+{
+    if (status == HF_TIMEOUT)
+        return ANSWER_NO;
+    return vote->is_brief && (status == HF_E_NOREPLY || status == HF_E_CONNECT)
+               ? ANSWER_NONE
+               : ANSWER_FAILED;
+}
+
+/* The end of a request that was cancelled tells nothing about the lock. Only a
+ * server that replied sends HF_TIMEOUT, also after a cancel. */
+static void refused(struct hf_quorum_turn *turn, struct hf_vote *vote,
+                    hf_status status)
 {
     vote->state = VOTE_FREE;
-    if (!vote->is_unwanted) {
-        vote->answer = status == HF_TIMEOUT ? ANSWER_NO : ANSWER_FAILED;
-        vote->is_away = status != HF_TIMEOUT;
-    }
+    if (!vote->is_unwanted)
+        vote->answer = answer_of(vote, status);
+    vote->is_away = status != HF_TIMEOUT &&
+                    (vote->is_away || vote->answer == ANSWER_FAILED);
+    turn->was_refused = turn->was_refused || status == HF_TIMEOUT;
     vote->is_unwanted = false;
 }
 
@@ -452,7 +485,7 @@ void hf_quorum_turn_answered(struct hf_quorum_turn *turn, uint32_t member,
 
     vote->is_cancelled = vote->is_in_line = false;
     if (status != HF_OK) {
-        refused(vote, status);
+        refused(turn, vote, status);
         return;
     }
     vote->state = VOTE_OURS;

@@ -10,14 +10,17 @@
  *           that has it keeps its members, and asks for the others, waiting until
  *           its patience ends (a fill). The other acquires give all members back
  *           and wait in the line of the first member, holding none. So competing
- *           acquires are served one after the other. A member that failed before
- *           delays none of this.
+ *           acquires are served one after the other. A member that failed, or was
+ *           silent, in this call is not the first until it replies again. Its vote
+ *           counts as any other: each rush waits for it until the rush's patience
+ *           ends. No call knows what members did in calls before.
  * QUORUM-3  A fill that fails gives all members back, and the acquire waits in
  *           line again. The length of a patience is random: acquires that use
  *           other orders do not give up at the same moment for ever.
  * QUORUM-4  An acquire that waits in line for longer than its patience rushes
  *           meanwhile: the first member may be held by a process that died, or be
- *           cut off.
+ *           cut off. This patience is at most half of the time that the acquire
+ *           has left, so that it finds a majority that is free by then.
  * QUORUM-5  While the quorum is held, missing members are asked again and again,
  *           if heal_ms says so: servers may then be down one after the other. A
  *           member that was lost is released first.
@@ -25,7 +28,11 @@
  *           From then on nothing is given back until the release: on_lost may be
  *           running yet, and whatever a server has of this hold keeps others out.
  * QUORUM-7  An acquire that fails ends when no member is asked or held any
- *           more. */
+ *           more.
+ * QUORUM-8  Only a server that had its time to reply has failed. A request that a
+ *           patience, or the end of the wait, cuts off tells nothing about its
+ *           server: if members were held by other owners, the result of the
+ *           acquire is HF_TIMEOUT. */
 #ifndef HF_QUORUM_TURN_H
 #define HF_QUORUM_TURN_H
 
@@ -34,6 +41,7 @@
 #define QUORUM_ANSWER_MS 1000   /* the patience of a rush, while others are in
                                    the way, and of a fill */
 #define QUORUM_LINE_MS 3000     /* that of a line */
+#define QUORUM_LINE_LEAST_MS 20 /* more than a round trip to a server nearby */
 #define QUORUM_LATE_MAX 3
 
 enum hf_quorum_action {
@@ -69,8 +77,9 @@ struct hf_vote {
     bool is_unwanted;           /* to be given back whatever it says */
     bool is_cancelled;
     bool is_in_line;            /* asked by standing in line */
-    bool is_away;               /* it failed when last heard of, also in calls
-                                   before */
+    bool is_away;               /* in this call, it failed or was silent, and has
+                                   not replied since (QUORUM-2) */
+    bool is_brief;              /* the request was sent with the time of a fill */
 };
 
 enum hf_quorum_phase {
@@ -91,6 +100,7 @@ struct hf_quorum_turn {
     hf_status status;
 
     bool tries_once;            /* each member: wait_ms was 0 */
+    bool was_refused;           /* in this call, another owner held a member */
     int64_t deadline_ms;        /* HF_NEVER: none */
     int64_t patience_ms;        /* none is longer */
     int64_t heal_ms;            /* HF_NEVER: QUORUM-5 is off */

@@ -235,8 +235,8 @@ START_TEST(silent_members_are_not_waited_for_while_others_are_in_the_way)
 }
 END_TEST
 
-/* Also in a call before. */
-START_TEST(who_failed_before_is_not_waited_for_while_others_are_in_the_way)
+/* The server may have recovered since that call. */
+START_TEST(a_member_that_failed_in_a_call_before_has_its_time_like_any_other)
 {
     struct hf_quorum_request request = {HF_FOREVER, 0, HEAL_MS, 7};
 
@@ -255,8 +255,119 @@ START_TEST(who_failed_before_is_not_waited_for_while_others_are_in_the_way)
     hf_quorum_turn_acquire(&turn, NOW, &request);
     ck_assert_all_asked(NOW);
     say(1, HF_TIMEOUT);
-    ck_assert_does(QUORUM_CANCEL, 0, NOW); /* at once; and 1 is the first */
-    ck_assert_int_eq(ck_assert_asks(1, NOW), HF_FOREVER);
+    say(2, HF_OK);
+    ck_assert_rests(NOW + 30);
+    say(0, HF_OK);
+    ck_assert_held(NOW + 30);
+}
+END_TEST
+
+/* Also a member that was silent in the rush before, in this call. */
+START_TEST(each_rush_waits_for_every_member)
+{
+    int64_t due;
+
+    begin(3, HF_FOREVER, 0);
+    ck_assert_all_asked(NOW);
+    say(0, HF_TIMEOUT);
+    say(1, HF_OK);
+    due = hf_quorum_turn_due(&turn);
+    ck_assert_int_eq(ck_assert_asks(0, due), HF_FOREVER);
+    ck_assert_does(QUORUM_GIVE_BACK, 1, due);
+    hf_quorum_turn_gave(&turn, 1);
+    ck_assert_does(QUORUM_CANCEL, 2, due);
+    say(2, HF_CANCELLED);
+    ck_assert_rests(due);
+    due = hf_quorum_turn_due(&turn);
+    ck_assert_int_eq(ck_assert_asks(1, due), 0);
+    ck_assert_int_eq(ck_assert_asks(2, due), 0);
+    say(1, HF_OK);
+    ck_assert_rests(due + 30);
+    say(2, HF_OK);
+    ck_assert_held(due + 30);
+}
+END_TEST
+
+START_TEST(a_line_leaves_time_for_a_rush_before_the_wait_ends)
+{
+    int64_t due;
+
+    begin(3, 1000, 0);
+    ck_assert_all_asked(NOW);
+    say(0, HF_TIMEOUT);
+    say(1, HF_TIMEOUT);
+    ck_assert_int_eq(ck_assert_asks(0, NOW), 1000);
+    ck_assert_does(QUORUM_CANCEL, 2, NOW);
+    say(2, HF_CANCELLED);
+    ck_assert_rests(NOW);
+    due = hf_quorum_turn_due(&turn);
+    ck_assert_int_le(due, NOW + 500);
+    ck_assert_int_eq(ck_assert_asks(1, due), 0);
+    ck_assert_int_eq(ck_assert_asks(2, due), 0);
+    say(1, HF_OK);
+    say(2, HF_OK);
+    ck_assert_held(due);
+}
+END_TEST
+
+static void fill_from(int64_t now_ms)
+{
+    ck_assert_all_asked(now_ms);
+    say(0, HF_OK);
+    say(1, HF_TIMEOUT);
+    say(2, HF_TIMEOUT);
+    (void)ck_assert_asks(1, now_ms);
+    (void)ck_assert_asks(2, now_ms);
+    ck_assert_rests(now_ms);
+}
+
+/* QUORUM-8: of a request with a short time, HF_E_NOREPLY says no more than that. */
+START_TEST(a_short_request_without_a_reply_is_not_a_failed_server)
+{
+    begin(3, HF_FOREVER, 0);
+    fill_from(NOW);
+    say(1, HF_E_NOREPLY);
+    say(2, HF_E_CONNECT);
+    ck_assert_does(QUORUM_GIVE_BACK, 0, NOW);
+    hf_quorum_turn_gave(&turn, 0);
+    ck_assert_int_eq(ck_assert_asks(0, NOW), HF_FOREVER); /* the line */
+}
+END_TEST
+
+START_TEST(a_refusal_in_a_fill_is_a_failure)
+{
+    begin(3, HF_FOREVER, 0);
+    fill_from(NOW);
+    say(1, HF_E_SERVER);
+    say(2, HF_E_AUTH);
+    ck_assert_does(QUORUM_GIVE_BACK, 0, NOW);
+    hf_quorum_turn_gave(&turn, 0);
+    ck_assert_ends(HF_E_QUORUM, NOW);
+}
+END_TEST
+
+/* The rush of a line has just begun; the members were held when last heard of. */
+START_TEST(a_wait_that_ends_before_any_reply_to_its_last_round_timed_out)
+{
+    int64_t due;
+
+    begin(3, 100, 0);
+    ck_assert_all_asked(NOW);
+    say(0, HF_TIMEOUT);
+    say(1, HF_TIMEOUT);
+    (void)ck_assert_asks(0, NOW + 1);
+    ck_assert_does(QUORUM_CANCEL, 2, NOW + 1);
+    say(2, HF_CANCELLED);
+    ck_assert_rests(NOW + 1);
+    due = hf_quorum_turn_due(&turn);
+    ck_assert_int_eq(ck_assert_asks(1, due), 0);
+    ck_assert_int_eq(ck_assert_asks(2, due), 0);
+    ck_assert_rests(due);
+    for (uint32_t i = 0; i < 3; i++)
+        ck_assert_does(QUORUM_CANCEL, i, NOW + 100);
+    for (uint32_t i = 0; i < 3; i++)
+        say(i, HF_CANCELLED);
+    ck_assert_ends(HF_TIMEOUT, NOW + 100);
 }
 END_TEST
 
@@ -394,6 +505,12 @@ static uint64_t pack(uint64_t key, uint64_t value, unsigned bits)
     return key << bits | value;
 }
 
+/* is_brief matters only while the member is asked. */
+static uint64_t state_of(const struct hf_vote *v)
+{
+    return v->state == VOTE_ASKED && v->is_brief ? VOTE_GIVING + 1 : v->state;
+}
+
 static uint64_t key_of(const struct world *w)
 {
     const struct hf_quorum_turn *t = &w->turn;
@@ -402,7 +519,7 @@ static uint64_t key_of(const struct world *w)
     for (uint32_t i = 0; i < t->count; i++) {
         const struct hf_vote *v = &t->votes[i];
 
-        key = pack(key, v->state, 3);
+        key = pack(key, state_of(v), 3);
         key = pack(key, v->answer, 2);
         key = pack(key, v->is_due, 1);
         key = pack(key, v->is_unwanted, 1);
@@ -412,6 +529,7 @@ static uint64_t key_of(const struct world *w)
     }
     key = pack(key, t->phase, 3);
     key = pack(key, t->is_called, 1);
+    key = pack(key, t->was_refused, 1);
     key = pack(key, t->first, 2);
     key = pack(key, t->late, 3);
     key = pack(key, (uint64_t)-t->status & 7, 3);
@@ -693,7 +811,13 @@ int main(void)
     tcase_add_test(
         c, silent_members_are_not_waited_for_while_others_are_in_the_way);
     tcase_add_test(
-        c, who_failed_before_is_not_waited_for_while_others_are_in_the_way);
+        c, a_member_that_failed_in_a_call_before_has_its_time_like_any_other);
+    tcase_add_test(c, each_rush_waits_for_every_member);
+    tcase_add_test(c, a_line_leaves_time_for_a_rush_before_the_wait_ends);
+    tcase_add_test(c, a_short_request_without_a_reply_is_not_a_failed_server);
+    tcase_add_test(c, a_refusal_in_a_fill_is_a_failure);
+    tcase_add_test(
+        c, a_wait_that_ends_before_any_reply_to_its_last_round_timed_out);
     tcase_add_test(c, one_try_is_one_try_of_each);
     tcase_add_test(c, the_end_of_the_wait_ends_it_wherever_it_stands);
     tcase_add_test(c, what_is_not_safe_is_asked_for_again_a_few_times);

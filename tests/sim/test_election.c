@@ -254,7 +254,107 @@ static void play_world(uint64_t seed, enum trial_forgetting forgetting)
     trial_end(&trial);
 }
 
+/* ---- an error long ago ---- */
+
+static unsigned errors;
+
+static void on_trouble(void *ctx, struct hf_election *election,
+                       const struct hf_error *err)
+{
+    (void)ctx, (void)election;
+    must(err->status == HF_E_SERVER);
+    errors++;
+}
+
+static void pass(int64_t ms)
+{
+    world_run(trial.sim.world, trial_now_us(&trial) + ms * 1000);
+}
+
+/* The name is used for something else: the server refuses each acquire. */
+static void occupy(bool is_occupied)
+{
+    struct server *s = trial.site.servers[0];
+
+    if (is_occupied)
+        server_say(s, 3, (const char *[]){"SET", NAME, "1"});
+    else
+        server_say(s, 2, (const char *[]){"DEL", NAME});
+}
+
+static void stand_alone(struct party *p)
+{
+    struct hf_election_options o = {.on_elected = on_elected,
+                                    .on_deposed = on_deposed,
+                                    .on_trouble = on_trouble,
+                                    .ctx = p};
+
+    errors = 0;
+    (void)process_enter(p->process);
+    must(hf_election_join(&p->election, p->lock, &o, NULL) == HF_OK);
+    (void)process_enter(NULL);
+}
+
+static void leave_now(void *ctx)
+{
+    leave(ctx);
+}
+
+static void on_leave(void *ctx)
+{
+    struct party *p = ctx;
+
+    process_call(p->process, leave_now, p);
+}
+
+static void leave_alone(struct party *p)
+{
+    p->next.happen = on_leave;
+    act_after(p, 0);
+    pass(2000);
+    must(!p->election && !p->is_busy);
+}
+
+/* The other one leads, and the first one waits behind it: the server replies. */
+static void lead_before(struct party *p, struct party *other)
+{
+    occupy(false);
+    stand_alone(other);
+    pass(200);
+    must(other->leads);
+    pass(60000);
+    must(!p->leads);
+}
+
 /* ---- the tests ---- */
+
+/* ELECT-5. An error comes after the server was well for a minute. */
+START_TEST(the_pause_after_an_error_is_short_again_once_the_server_replied)
+{
+    trial_begin(&trial, 1, "pause", 1);
+    is_ending = false;
+    for (int i = 0; i < 2; i++) {
+        open_party(i, HF_KIND_PLAIN);
+        world_cancel(trial.sim.world, &parties[i].next);
+    }
+    occupy(true);
+    stand_alone(&parties[0]);
+    pass(50000);
+    ck_assert_uint_ge(errors, 4);
+    lead_before(&parties[0], &parties[1]);
+    occupy(true);
+    leave_alone(&parties[1]);
+    pass(6000);
+    ck_assert_uint_ge(errors, 1);
+    occupy(false);
+    pass(9000);
+    ck_assert(parties[0].leads);
+    leave_alone(&parties[0]);
+    for (int i = 1; i >= 0; i--)
+        close_party(i);
+    trial_end(&trial);
+}
+END_TEST
 
 static const enum trial_forgetting forgettings[] = {TRIAL_KEEPS,
                                                     TRIAL_STAYS_AWAY};
@@ -278,6 +378,8 @@ int main(void)
     Suite *s = suite_create("sim: elections");
     TCase *c = trial_case(s, "elections", "ELECTION_SEEDS");
 
+    tcase_add_test(
+        c, the_pause_after_an_error_is_short_again_once_the_server_replied);
     tcase_add_loop_test(c, one_leads_at_a_time_whatever_goes_wrong, 0, 2);
     return suite_run(s);
 }

@@ -23,6 +23,7 @@ struct party {
     struct event next;          /* what it does by itself */
     enum { RESTS, ASKS, HOLDS, GIVES } state;
     bool is_told;               /* that it is lost */
+    hf_status status;           /* of its last acquire */
     int64_t lease_ms;           /* asked for; 0: the watchdog's */
     int64_t until_us;           /* what it believes, in true time; 0: nothing */
 };
@@ -30,6 +31,7 @@ struct party {
 static struct trial trial;
 static struct party parties[PARTIES];
 static bool is_ending;
+static bool is_faultless;       /* nothing goes wrong in this world */
 static uint64_t operations, doubles;
 
 static int64_t draw(int64_t sides)
@@ -113,8 +115,11 @@ static void on_acquired(void *ctx, hf_status status, const struct hf_error *err)
 {
     struct party *p = ctx;
 
-    (void)err;
     operations++;
+    p->status = status;
+    if (is_faultless && status < 0 && status != HF_TIMEOUT &&
+        status != HF_CANCELLED)
+        violate(err ? err->text : "P8: a call does not begin", number_of(p));
     if (status == HF_OK) {
         check_granted(p);
         check_others(p);
@@ -146,7 +151,7 @@ static void ask(struct party *p)
 
     hf_acquire_options_init(&o);
     o.owner = OWNER;
-    o.wait_ms = waits[draw(5)];
+    o.wait_ms = !is_faultless ? waits[draw(5)] : draw(4) ? 700 + draw(3000) : 0;
     o.lease_ms = p->lease_ms = draw(4) ? 0 : 500 + draw(TRIAL_WATCHDOG_MS - 500);
     o.max_hold_ms = draw(8) ? 0 : 200 + draw(8000);
     o.on_lost = on_lost;
@@ -254,6 +259,201 @@ static void play_world(uint64_t seed, enum trial_forgetting forgetting)
     trial_end(&trial);
 }
 
+/* ---- P8: a free majority is granted, whatever happened before ---- */
+
+#define ROUNDS 12
+#define SQUATTER_OWNER 9
+#define RECOVERY_MS 20000       /* longer than any pause between two connects */
+#define ANSWER_BOUND_MS 1000    /* a call that is granted ends within this time */
+
+static struct party *const squatter = &parties[PARTIES - 1];
+static uint64_t refusals, waits_ms;
+
+static void pass(int64_t ms)
+{
+    world_run(trial.sim.world, trial_now_us(&trial) + ms * 1000);
+}
+
+static struct link *link_of(const struct party *p, int server)
+{
+    return network_link(trial.sim.world, p->process,
+                        trial.site.servers[server]->listener);
+}
+
+/* The number of the first server, of `count`, of a minority. */
+static int draw_minority(int *count)
+{
+    *count = (int)draw((int64_t)trial.site.count / 2 + 1);
+    return (int)draw((int64_t)trial.site.count);
+}
+
+static struct hf_lock *member_at(const struct party *p, int server)
+{
+    int first = (trial.plan.head.seed & 2) ? 0 : number_of(p);
+
+    return hf_quorum_member(p->quorum,
+                            (size_t)(server + first) % trial.site.count);
+}
+
+static void begin_call(struct party *p, int64_t wait_ms)
+{
+    struct process *before = process_enter(p->process);
+    struct hf_acquire_options o;
+
+    hf_acquire_options_init(&o);
+    o.owner = OWNER;
+    o.wait_ms = wait_ms;
+    o.on_lost = on_lost;
+    o.ctx = p;
+    p->lease_ms = 0;
+    p->is_told = false;
+    p->state = ASKS;
+    must(hf_quorum_acquire_async(p->quorum, &o, on_acquired, p) == HF_OK);
+    (void)process_enter(before);
+}
+
+/* What the party does next: it cancels the call, or releases what it holds. */
+static void end_round(struct party *p)
+{
+    act(p);
+    pass(5000);
+    world_cancel(trial.sim.world, &p->next);
+    must(p->state == RESTS);
+}
+
+/* A minority is unreachable for the party while it acquires and releases. */
+static void play_outage(struct party *p)
+{
+    int count, first = draw_minority(&count);
+    enum way way = draw(2) ? TO_SERVER : TO_CLIENT;
+    bool is_held = draw(2);
+
+    for (int i = 0; i < count; i++) {
+        struct link *link = link_of(p, (first + i) % (int)trial.site.count);
+
+        link_set_door(link, DOOR_IGNORES);
+        if (is_held)
+            link_hold(link, way, true);
+        else
+            link_reset(link);
+    }
+    begin_call(p, draw(2) ? 5000 : 0);
+    pass(2000 + draw(4000));
+    end_round(p);
+    for (int i = 0; i < count; i++) {
+        struct link *link = link_of(p, (first + i) % (int)trial.site.count);
+
+        link_set_door(link, DOOR_OPEN);
+        link_hold(link, way, false);
+    }
+    pass(RECOVERY_MS);
+}
+
+/* Each way of each link has a delay of its own. */
+static void draw_delays(const struct party *p)
+{
+    for (int i = 0; i < (int)trial.site.count; i++) {
+        struct link_shape shape = {.delay_us = 50 + draw(2) * draw(60000)};
+
+        link_set_shape(link_of(p, i), TO_SERVER, &shape);
+        link_set_shape(link_of(p, i), TO_CLIENT, &shape);
+    }
+}
+
+static void on_squatted(void *ctx, hf_status status, const struct hf_error *err)
+{
+    (void)ctx, (void)err;
+    must(status == HF_OK);
+}
+
+static void squat(int server, bool takes)
+{
+    struct process *before = process_enter(squatter->process);
+    struct hf_lock *lock = member_at(squatter, server);
+    struct hf_acquire_options o;
+
+    hf_acquire_options_init(&o);
+    o.owner = SQUATTER_OWNER;
+    must((takes ? hf_lock_acquire_async(lock, &o, on_squatted, NULL)
+                : hf_lock_release_async(lock, SQUATTER_OWNER, on_squatted, NULL)) ==
+         HF_OK);
+    (void)process_enter(before);
+}
+
+static void squat_on(int first, int count, bool takes)
+{
+    for (int i = 0; i < count; i++)
+        squat((first + i) % (int)trial.site.count, takes);
+    pass(500);
+}
+
+/* The call ends, granted, while others hold a minority. */
+static void play_free_round(struct party *p)
+{
+    static const int64_t waits[] = {0, 1000, 1000, 5000, HF_FOREVER};
+    int count, first = draw_minority(&count);
+    int64_t begun_us = trial_now_us(&trial);
+
+    begin_call(p, waits[draw(5)]); /* its replies may come late */
+    pass(draw(100));
+    end_round(p);
+    squat_on(first, count, true);
+    begun_us = trial_now_us(&trial);
+    begin_call(p, waits[draw(5)]);
+    for (int i = 0; i < ANSWER_BOUND_MS / 5 && p->state == ASKS; i++)
+        pass(5);
+    waits_ms += (uint64_t)(trial_now_us(&trial) - begun_us) / 1000;
+    if (p->state == ASKS || p->status != HF_OK) {
+        refusals++;
+        violate("P8: not granted although a majority is free", number_of(p));
+    }
+    end_round(p);
+    squat_on(first, count, false);
+}
+
+/* Parties contend over links of different lengths, with waits of any length. */
+static void play_faultless_world(uint64_t seed, enum trial_forgetting forgetting)
+{
+    (void)forgetting;
+    trial_begin(&trial, seed, "faultless", seed % 7 < 3 ? 3 : 5);
+    is_ending = false;
+    is_faultless = true;
+    for (int i = 0; i < PARTIES; i++) {
+        open_party(&parties[i]);
+        draw_delays(&parties[i]);
+    }
+    trial_run(&trial, TRIAL_TROUBLE_MS);
+    is_ending = true;
+    trial_run(&trial, 2 * TRIAL_TROUBLE_MS);
+    check_end();
+    for (int i = 0; i < PARTIES; i++)
+        close_party(&parties[i]);
+    trial_end(&trial);
+    is_faultless = false;
+}
+
+static void play_free_world(uint64_t seed, enum trial_forgetting forgetting)
+{
+    (void)forgetting;
+    trial_begin(&trial, seed, "free", seed % 7 < 3 ? 3 : 5);
+    is_ending = true;
+    for (int i = 0; i < PARTIES; i++)
+        open_party(&parties[i]);
+    pass(2000);
+    for (int i = 0; i < ROUNDS; i++) {
+        struct party *p = &parties[draw(PARTIES - 1)];
+
+        if (draw(2))
+            play_outage(p);
+        draw_delays(p);
+        play_free_round(p);
+    }
+    check_end();
+    for (int i = 0; i < PARTIES; i++)
+        close_party(&parties[i]);
+    trial_end(&trial);
+}
+
 /* ---- the tests ---- */
 
 static void play_all(enum trial_forgetting forgetting)
@@ -289,6 +489,27 @@ START_TEST(servers_that_forget_and_are_back_at_once_let_two_believe)
 }
 END_TEST
 
+/* Nothing goes wrong while the call is under way; members may have failed before. */
+START_TEST(a_free_majority_is_granted_at_once_whatever_happened_before)
+{
+    long long worlds;
+
+    refusals = waits_ms = 0;
+    worlds = trial_play(&trial, "QUORUM_SEEDS", play_free_world, TRIAL_KEEPS);
+    printf("%lld worlds, %llu ms to a grant on average\n", worlds,
+           (unsigned long long)waits_ms / (unsigned long long)(worlds * ROUNDS));
+    ck_assert_uint_eq(refusals, 0);
+}
+END_TEST
+
+START_TEST(no_call_fails_where_nothing_goes_wrong)
+{
+    operations = 0;
+    (void)trial_play(&trial, "QUORUM_SEEDS", play_faultless_world, TRIAL_KEEPS);
+    ck_assert_uint_gt(operations, 0);
+}
+END_TEST
+
 int main(void)
 {
     Suite *s = suite_create("sim: quorums");
@@ -298,5 +519,8 @@ int main(void)
     tcase_add_test(
         c, likewise_where_servers_that_forgot_stay_away_for_the_longest_lease);
     tcase_add_test(c, servers_that_forget_and_are_back_at_once_let_two_believe);
+    tcase_add_test(
+        c, a_free_majority_is_granted_at_once_whatever_happened_before);
+    tcase_add_test(c, no_call_fails_where_nothing_goes_wrong);
     return suite_run(s);
 }
