@@ -58,7 +58,7 @@ $(BUILD)/%.o: %.c | $(BUILD)/lock/script_names.h
 	$(Q)$(COMPILE) -c $< -o $@
 
 $(BUILD)/lock/scripts.c $(BUILD)/lock/script_names.h: \
-    lock/scripts/embed.sh $(scripts_L) lock/scripts/token.lua mk/lists.mk
+    lock/scripts/embed.sh $(scripts_L) $(PARTS:%=lock/scripts/%.lua) mk/lists.mk
 	@mkdir -p $(@D)
 	$(Q)lock/scripts/embed.sh $(if $(filter %.h,$@),--names) $(scripts_L) \
 	    > $@.new && mv $@.new $@

@@ -12,7 +12,8 @@
  *
  * Each call counts once, however often it had to be sent (docs/semaphores.md).
  *
- * Threads, errors, statuses: as in semaphore.h.
+ * Threads, errors, statuses: as in semaphore.h. The count is 0 to HF_COUNT_MAX: a key
+ * that holds anything else is an error (HF_E_SERVER) of every call.
  *
  * Source: WIRE 17. */
 #ifndef HF_LATCH_H
@@ -47,7 +48,8 @@ HF_API hf_status hf_latch_try_set_count(struct hf_latch *latch, int64_t count,
     HF_MUST_CHECK;
 
 /* hf_latch_count_down - one less; at 0 all waiters pass. A latch that is not
- *   there stays so.
+ *   there stays so. A message for waiters that the server refuses (ACL) is logged,
+ *   and is not an error: the waiters look every 3 s.
  * Returns HF_OK. After HF_E_CONNECT, HF_E_NOREPLY and HF_E_PROTOCOL, and after
  * HF_E_SERVER of a server that asked for patience (LOADING, BUSY, ...), it goes
  * on in the background for four minutes, or until the client is closed: do not

@@ -3,11 +3,15 @@
 
 #include "lock/args.h"
 #include "lock/line.h"
+#include "lock/log.h"
 #include "lock/notice.h"
 #include "lock/op.h"
 #include "lock/table.h"
 #include "net/base/error.h"
 #include "net/base/mem.h"
+
+/* A user without rights on channels would fill the log. */
+#define NOTE_EACH_MS 60000
 
 static bool is_call(const struct hf_op *op)
 {
@@ -279,9 +283,29 @@ void hf_op_settle(struct hf_op *op)
         hf_lease_refused(&op->hold->lease);
 }
 
+void hf_op_log_note(struct hf_op *op)
+{
+    struct hf_client *client = op->client;
+    int64_t now = hf_loop_now(client->loop);
+    char name[100], why[200];
+
+    if (op->answer.note.len == 0 || now < client->next_note_ms)
+        return;
+    client->next_note_ms = now + NOTE_EACH_MS;
+    hf_client_log(client, HF_LOG_WARNING,
+                  "could not send the message that wakes the waiters of '%s'; they "
+                  "look by themselves, seconds later: %s",
+                  hf_error_quote(name, sizeof name, op->lock->text,
+                                 op->lock->name_len),
+                  hf_error_quote(why, sizeof why, op->answer.note.ptr,
+                                 op->answer.note.len));
+}
+
 bool hf_op_read_answer(struct hf_op *op, struct hf_resp_value reply)
 {
-    return hf_answer_read(&op->answer, reply) &&
-           (op->answer.count == op->count ||
-            op->answer.count == ANSWER_NOT_HELD);
+    if (!hf_answer_read(&op->answer, reply) ||
+        (op->answer.count != op->count && op->answer.count != ANSWER_NOT_HELD))
+        return false;
+    hf_op_log_note(op);
+    return true;
 }

@@ -47,8 +47,11 @@ int64_t hf_op_deadline(const struct hf_op *op);
 void hf_op_arm_due(struct hf_op *op);
 
 /* hf_op_read_answer - reads it into op->answer: done, with op->count, or not
- * held. False: the script cannot give that. */
+ * held. False: the script cannot give that.
+ * hf_op_log_note    - op->answer says that the message for waiters was not sent: logs
+ * it, once a minute. What was requested is done all the same. */
 bool hf_op_read_answer(struct hf_op *op, struct hf_resp_value reply);
+void hf_op_log_note(struct hf_op *op);
 
 /* hf_op_settle - what became of the call, for the lease of op->hold: the server
  * has not executed it and never will, or may have. */

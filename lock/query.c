@@ -218,6 +218,8 @@ static void on_forced(struct hf_call *call, hf_status status,
     bool is_done = is_read && answer->count == 0;
 
     hf_line_freed(op, is_done ? answer->number : -1);
+    if (is_done)
+        hf_op_log_note(op);
     if (status == HF_OK)
         hf_line_wake_first(op->lock->line);
     hf_wake_source(op);

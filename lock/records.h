@@ -70,6 +70,8 @@ struct hf_client {
     uint32_t chores;            /* nobody's calls, also in `ops`: what the
                                    client does so by the way */
     bool has_told_orphans;      /* the log says that there are too many */
+    int64_t next_note_ms;       /* not before that the log says that a message was
+                                   not sent */
     uint32_t untold;            /* operations that have ended, whose `done` is
                                    still to be called */
     uint64_t holds;

@@ -72,13 +72,16 @@ bool hf_answer_read(struct hf_answer *out, struct hf_resp_value reply)
 {
     bool has_number = hf_resp_count(reply) > 2;
 
-    *out = (struct hf_answer){
-        .number = -1, .field = {"", 0}, .value = {"", 0}, .mode = {"", 0}};
+    *out = (struct hf_answer){.number = -1, .field = {"", 0}, .value = {"", 0},
+                              .mode = {"", 0}, .note = {"", 0}};
     if (!hf_reply_integer(reply, 1, &out->count) ||
         (has_number && !hf_reply_integer(reply, 2, &out->number)))
         return false;
-    if (out->count >= 0)
+    if (out->count >= 0) {
+        if (!hf_reply_bytes(reply, 3, &out->note))
+            out->note = (struct hf_bytes){"", 0};
         return !has_number || out->number >= 0;
+    }
     if (out->count != ANSWER_NOT_HELD)
         return true;
     read_field(out, reply);

@@ -1,6 +1,7 @@
 /* What a script answers. Private to lock/.
  *
- *   {echo, count[, number]}              done: the owner's hold count now
+ *   {echo, count[, number[, note]]}      done: the owner's hold count now; and why
+ *                                        the message that wakes waiters was not sent
  *   {echo, -1, TTL[, field, its value[, mode[, length of the field, of the
  *    value]]]}                           not done, for this owner does not hold
  *                                        the lock. TTL -1: another does,
@@ -39,6 +40,7 @@ struct hf_answer {
     struct hf_bytes mode;       /* "": there is none */
     size_t field_len;           /* on the server: > field.len if it was cut */
     size_t value_len;           /* likewise */
+    struct hf_bytes note;       /* "": there is none */
 };
 
 /* hf_answer_read - false: the reply has another shape. The texts live as long

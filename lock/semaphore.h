@@ -24,8 +24,8 @@
  * Threads: every function may be called from any thread.
  * Errors: `err` may be NULL. It is filled whenever the status is negative.
  * Statuses that all calls may return: HF_E_INVAL (the number, the wait),
- * HF_E_SERVER (the server refused: WRONGTYPE, NOPERM, ...; nothing was done),
- * HF_E_CONNECT, HF_E_TLS, HF_E_AUTH, HF_E_PROTOCOL, HF_E_NOREPLY (no answer
+ * HF_E_SERVER (the server refused: WRONGTYPE, NOPERM, ..., or the key does not hold a
+ * count, or the sum would pass HF_COUNT_MAX; nothing was done), HF_E_CONNECT, HF_E_TLS, HF_E_AUTH, HF_E_PROTOCOL, HF_E_NOREPLY (no answer
  * within the request timeout), HF_E_LIMIT, HF_E_NOMEM, HF_E_FORKED, HF_E_CLOSED.
  *
  * Source: WIRE 15. */
@@ -43,6 +43,12 @@ struct hf_semaphore;
 
 /* The most permits of one call. */
 #define HF_PERMITS_MAX INT64_C(2147483647)
+
+/* The greatest count that a key may hold, 2^53: Redis' scripts count exactly up to
+ * there. A count is a whole number in decimal, as INCR writes it. The permits of a
+ * semaphore may also be negative, down to -2^53, because Redisson's addPermits and
+ * setPermits can make them so: then none is available. */
+#define HF_COUNT_MAX (INT64_C(1) << 53)
 
 /* hf_semaphore_new  - a handle; on the server nothing is made. The name is the
  *   key itself, 1 to HF_LOCK_NAME_MAX bytes, copied; no lock, latch or other
@@ -87,7 +93,8 @@ HF_API hf_status hf_semaphore_acquire(struct hf_semaphore *semaphore,
 
 /* hf_semaphore_release - adds so many permits (1 to HF_PERMITS_MAX);
  *   also more than were ever taken, or to a semaphore that is not
- *   there, which makes it.
+ *   there, which makes it. A message for waiters that the server refuses (ACL) is
+ *   logged, and is not an error: the waiters look every 3 s.
  * Returns HF_OK. After HF_E_CONNECT, HF_E_NOREPLY and HF_E_PROTOCOL, and after
  * HF_E_SERVER of a server that asked for patience (LOADING, BUSY, ...), it goes
  * on in the background for four minutes, or until the client is closed: do not

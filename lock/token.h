@@ -3,7 +3,8 @@
  * docs/fencing.md.
  *
  * Threads, errors, statuses: as in semaphore.h. HF_E_INVAL: the lock has no tokens
- * (it is neither of HF_KIND_FENCED nor HF_WITH_TOKEN).
+ * (it is neither of HF_KIND_FENCED nor HF_WITH_TOKEN). HF_E_SERVER: also if the counter
+ * does not hold a whole number from 0 to 2^63 - 1.
  *
  * Source: WIRE 10. */
 #ifndef HF_TOKEN_H

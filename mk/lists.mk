@@ -34,6 +34,8 @@ SCRIPTS := acquire count_read count_set extend fair_acquire fair_release \
            rw_force_release semaphore_acquire semaphore_release semaphore_undo \
            value_acquire value_extend value_force_release value_inspect value_release value_renew \
            write_acquire write_release
+# What scripts have in common: "--+ NAME" in them.
+PARTS := number tell token
 SUPPORT := cluster executor fds feed greeting keeper local lua_client memory \
            network nodes one_server parts peer proxy reply request resp_ask \
            resp_reading resp_twin rw_steps sentinels server witness
@@ -62,7 +64,7 @@ LIVE := url slot cluster_map cluster cluster_wait cluster_moves cluster_failover
         lock lock_calls lock_nonreentrant lock_spin lock_value lock_fenced lock_tokens lock_fair lock_by_owner lock_callbacks \
         lock_wait lock_share lock_watchdog lock_errors lock_absent lock_late \
         lock_shorter lock_cuts lock_faults lock_clock lock_network \
-        semaphore latch permits lock_forged lock_acl lock_ghosts lock_full halfway lock_replicas lock_memory \
+        semaphore latch permits lock_forged lock_acl lock_ghosts lock_full halfway counts lock_replicas lock_memory \
         lock_end lock_close lock_soak rw_scripts lifecycle run run_loss \
         run_signals run_kinds run_fence run_sets elect acquire watch run_guard run_status run_slot \
         lock_rw model model_cluster resp_check doctor ls multi multi_faults quorum quorum_loss election examples fencing \

@@ -1,7 +1,17 @@
 -- How many permits are available, how far a latch is from 0, or the latest token.
--- KEYS  what is counted; before it perhaps others
--- ARGV  question, ''
--- Reply {question, number}; 0 if there is none. A text is cut to 191 bytes
--- Source: WIRE 10, 15, 17.
-local text = redis.call('get', KEYS[#KEYS]) or '0'
-return {ARGV[1], text:sub(1, 191)}
+-- KEYS  semaphore or latch; or a lock, perhaps others, and the counter of its tokens
+-- ARGV  question, ''[, '0': a latch, which cannot be below 0]
+-- Reply {question, number}; 0 if there is none
+-- A token may be greater than Lua's numbers are exact. Redisson's addPermits may make
+-- the permits negative. Source: WIRE 10, 15, 17.
+--+ number
+if #KEYS == 1 then
+    local number, wrong = number_of(KEYS[1], ARGV[3] and 0 or -2 ^ 53)
+    return wrong or {ARGV[1], number or 0}
+end
+local token = redis.call('get', KEYS[#KEYS]) or '0'
+if token == '0' or token:find('^[1-9]%d*$') and (#token < 19 or
+        #token == 19 and token <= '9223372036854775807') then
+    return {ARGV[1], token:sub(1, 191)}
+end
+return refusal(KEYS[#KEYS])

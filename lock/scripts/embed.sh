@@ -16,8 +16,11 @@ fi
 echo '#include "lock/scripts.h"'
 for file; do
     name=$(basename "$file" .lua)
-    part=$(sed -n 's/^ *--+ \(.*\)/\1/p' "$file")
-    text=$(sed "/^ *--+ /r ${file%/*}/${part:-none}.lua" "$file" |
+    text=$(awk -v folder="${file%/*}" '
+        $1 == "--+" { part = folder "/" $2 ".lua"
+                      while ((getline line < part) > 0) print line
+                      close(part); next }
+        { print }' "$file" |
         sed -e '/^ *--/d' -e 's/^ *//')
     title=$(printf '%s\n' "$name" | sed -E \
         -e 's/^(count|fair|latch|permit|read|rw|semaphore|value|write)_//' \

@@ -4,7 +4,8 @@
 -- ARGV  owner, hold count to reach, lease in ms, the time that its place had in the
 --       queue in ms, the floor of fair_acquire.lua in ms, PUBLISH or SPUBLISH, channel
 --       [, the other of them]
--- Reply {owner, hold count[, listeners]}  done; listeners if the lock is free
+-- Reply {owner, hold count[, listeners[, why the message was not sent]]}
+--                                         done; listeners if the lock is free
 --       {owner, -1, TTL in ms}            this owner does not hold it
 -- May be sent any number of times. If nobody holds the lock, the head is told all the
 -- same: it may be asleep on a TTL that has ended early, or have become the head now.
@@ -14,6 +15,7 @@
 -- The head listens on CHANNEL:OWNER, in one way: a listener in both counts once.
 -- Source: WIRE 5.2, 11.4, 11.5.
 local lock, queue, places = KEYS[1], KEYS[2], KEYS[3]
+--+ tell
 local owner, count, floor = ARGV[1], ARGV[2], ARGV[5]
 local time = redis.call('time')
 local now = time[1] * 1000 + math.floor(time[2] / 1000)
@@ -55,14 +57,11 @@ else
     redis.call('hset', lock, owner, count)
     redis.call('pexpire', lock, ARGV[3])
 end
-local heard = 0
+local heard, note = 0, nil
 if is_free and head then
-    heard = redis.call(ARGV[6], ARGV[7] .. ':' .. head, '0')
-    if ARGV[8] then
-        heard = math.max(heard, redis.call(ARGV[8], ARGV[7] .. ':' .. head, '0'))
-    end
+    heard, note = tell(6, ARGV[7] .. ':' .. head, '0')
 end
 if reply[2] == 0 then
-    reply[3] = heard
+    reply[3], reply[4] = heard, note
 end
 return reply

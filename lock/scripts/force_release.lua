@@ -3,8 +3,8 @@
 -- KEYS  lock [, its queue, until when each place in the queue is honoured]
 -- ARGV  request, holder ('' for any), PUBLISH or SPUBLISH, channel
 --       [, the other of them]
--- Reply {request, 0, listeners} freed, {request, -1, TTL in ms} not locked, or by
---       another;
+-- Reply {request, 0, listeners[, why the message was not sent]} freed
+--       {request, -1, TTL in ms} not locked, or by another;
 --       nothing is done, for it is {request, -2} no lock, {request, -3} a
 --       read-write lock, {request, -4} a fair lock that somebody waits for, and
 --       no queue was named, {request, -5, holders} held by several, {request, -6} a
@@ -12,9 +12,9 @@
 -- Nothing but a hash is ever deleted (hlen refuses), and only one whose single
 -- field is an owner's, with a count of 1 at least, in 18 digits at most. A queue
 -- in another slot is nobody's: such a name cannot be a fair lock's (WIRE 2.5).
--- More than 16 listeners are told how many they are (channel.h, TURN-2).
 -- Source: WIRE 1, 2.2, 5.3, 8.3, 11.6, 18.
 local lock, holder, channel = KEYS[1], ARGV[2], ARGV[4]
+--+ tell
 local count = redis.call('hlen', lock)
 if count == 0 then
     return {ARGV[1], -1, -2}
@@ -70,11 +70,4 @@ redis.call('del', lock)
 if not channel then
     return {ARGV[1], 0, 0}
 end
-local heard = redis.call(ARGV[3], channel, '0')
-if heard > 16 then
-    redis.call(ARGV[3], channel, heard)
-end
-if ARGV[5] then
-    heard = math.max(heard, redis.call(ARGV[5], channel, '0'))
-end
-return {ARGV[1], 0, heard}
+return {ARGV[1], 0, tell(3, channel, '0', true)}

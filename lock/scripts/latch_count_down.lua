@@ -3,31 +3,42 @@
 -- KEYS  latch, what this question was answered
 -- ARGV  question, 1, how long that answer is kept in ms, PUBLISH or SPUBLISH,
 --       channel [, the other of them]
--- Reply {question, 1, count}
--- An error means that nothing was counted. Where there is no latch, nothing is.
+-- Reply {question, 1, count[, why the message was not sent]}
+-- An error means that nothing was counted. Where there is no latch, nothing is. A latch
+-- at 0, which somebody has set, is deleted. Why the answer is written again:
+-- semaphore_acquire.lua.
 -- Source: WIRE 5.2, 17.
 local latch, answer = KEYS[1], KEYS[2]
-local count = redis.call('get', answer)
-if count then
-    return {ARGV[1], 1, tonumber(count)}
+--+ number
+--+ tell
+local left, wrong = number_of(answer, 0)
+local count
+if not left and not wrong then
+    count, wrong = number_of(latch, 0)
 end
-if redis.call('exists', latch) == 0 then
+if wrong then
+    return wrong
+end
+if not left and not count then
     return {ARGV[1], 1, 0}
 end
-count = redis.call('decrby', latch, 1)
-local gone = count > 0 or redis.pcall('del', latch)
-if type(gone) == 'table' then -- an error: it is there still
-    redis.pcall('incrby', latch, 1)
-    return gone
+redis.call('set', answer, string.format('%.0f', left or math.max(count - 1, 0)), 'px',
+    ARGV[3])
+if left then
+    return {ARGV[1], 1, left}
 end
-local kept = redis.pcall('set', answer, math.max(count, 0), 'px', ARGV[3])
-if kept.err then
-    redis.pcall('incrby', latch, count > 0 and 1 or count + 1)
-    return kept
+local done
+if count > 1 then
+    done = redis.pcall('decrby', latch, 1)
+else
+    done = redis.pcall('del', latch)
 end
-for i = 4, #ARGV, 2 do
-    if count == 0 then
-        redis.call(ARGV[i], ARGV[5], '0')
-    end
+if type(done) == 'table' then
+    redis.pcall('del', answer)
+    return done
 end
-return {ARGV[1], 1, math.max(count, 0)}
+local heard, note = 0, nil
+if count == 1 then
+    heard, note = tell(4, ARGV[5], '0')
+end
+return {ARGV[1], 1, math.max(count - 1, 0), note}

@@ -4,7 +4,8 @@
 -- Reply {owner, 1}          held
 --       {owner, -1, ms}     none is available, and none lapses before so many ms are
 --                           over; -1: none is out
--- May be sent any number of times. An error means that nothing was acquired.
+-- May be sent any number of times. An error means that nothing was acquired; lapsed
+-- permits may have been made available.
 -- Lapsed permits are made available, no more of them than are needed, and at most 1000
 -- at a time.
 -- Source: WIRE 16.
@@ -14,10 +15,13 @@ local now = time[1] * 1000 + math.floor(time[2] / 1000)
 local id = redis.sha1hex(owner):sub(1, 32):gsub('%x%x', function(byte)
     return string.char(tonumber(byte, 16))
 end)
+--+ number
+local available, wrong = number_of(semaphore, -2 ^ 53)
 local held = redis.call('zscore', out, id)
+if wrong then
+    return wrong
+end
 if not held then
-    local available = redis.call('get', semaphore)
-    available = available and (tonumber(available) or redis.call('decrby', semaphore, 0))
     if available and available < 1 then
         local lapsed = redis.call('zrangebyscore', out, 0, string.format('%.0f', now),
             'limit', 0, math.min(1 - available, 1000))
@@ -32,19 +36,26 @@ if not held then
     end
     if not available or available < 1 then
         local first = redis.call('zrange', out, 0, 0, 'withscores')[2]
-        return {owner, -1, first and math.max(tonumber(first) - now, 0) or -1}
+        return {owner, -1, first and
+            math.min(math.max(tonumber(first) - now, 0), 2 ^ 53) or -1}
     end
     redis.call('decrby', semaphore, 1)
 end
 local added = redis.pcall('zadd', out, string.format('%.0f', now + ARGV[3]), id)
-if type(added) == 'table' then
-    if not held then
+local ttl = redis.pcall('pttl', semaphore)
+if type(added) ~= 'table' then
+    added = ttl
+    if type(ttl) ~= 'table' and ttl > 0 then
+        added = redis.pcall('pexpire', out, ttl)
+    end
+end
+if type(added) == 'table' then -- an error: it is taken back
+    if held then
+        redis.pcall('zadd', out, held, id)
+    else
+        redis.pcall('zrem', out, id)
         redis.pcall('incrby', semaphore, 1)
     end
     return added
-end
-local ttl = redis.call('pttl', semaphore)
-if ttl > 0 then
-    redis.call('pexpire', out, ttl)
 end
 return {owner, 1}

@@ -2,10 +2,17 @@
 -- KEYS  semaphore, its permits that are out
 -- ARGV  request, owner ('' for all), PUBLISH or SPUBLISH, channel [, the other of
 --       them]
--- Reply {request, 0, listeners} given back, {request, -1, -2} none of these is out
+-- Reply {request, 0, listeners[, why the message was not sent]} given back
+--       {request, -1, -2} none of these is out
 -- Why a member is deleted that is not there: permit_extend.lua.
 -- Source: WIRE 5.2, 16.
-local semaphore, out, owner, heard = KEYS[1], KEYS[2], ARGV[2], 0
+local semaphore, out, owner = KEYS[1], KEYS[2], ARGV[2]
+--+ number
+--+ tell
+local available, wrong = number_of(semaphore, -2 ^ 53)
+if wrong then
+    return wrong
+end
 local count = redis.call('zcard', out)
 local id = redis.sha1hex(owner):sub(1, 32):gsub('%x%x', function(byte)
     return string.char(tonumber(byte, 16))
@@ -15,6 +22,9 @@ if owner ~= '' then
 end
 if count == 0 then
     return {ARGV[1], -1, -2}
+end
+if (available or 0) > 2 ^ 53 - count then
+    return refusal(semaphore)
 end
 redis.call('zrem', out, '')
 local total = redis.call('incrby', semaphore, count)
@@ -28,9 +38,8 @@ if removed ~= 1 then -- an error: they are out still
     redis.pcall('decrby', semaphore, count)
     return removed
 end
-for i = 3, #ARGV, 2 do
-    if total > 0 then
-        heard = math.max(heard, redis.call(ARGV[i], ARGV[4], total))
-    end
+local heard, note = 0, nil
+if total > 0 then
+    heard, note = tell(3, ARGV[4], string.format('%.0f', total))
 end
-return {ARGV[1], 0, heard}
+return {ARGV[1], 0, heard, note}

@@ -3,11 +3,15 @@
 -- ARGV  question, ''
 -- Reply {question, number}; 0 if there is no semaphore
 -- Source: WIRE 16.
-local available = redis.call('get', KEYS[1])
-if not available then
-    return {ARGV[1], 0}
+--+ number
+local available, wrong = number_of(KEYS[1], -2 ^ 53)
+if wrong or not available then
+    return wrong or {ARGV[1], 0}
 end
 local time = redis.call('time')
 local now = time[1] * 1000 + math.floor(time[2] / 1000)
 local lapsed = redis.call('zcount', KEYS[2], 0, string.format('%.0f', now))
-return {ARGV[1], (tonumber(available) or redis.call('decrby', KEYS[1], 0)) + lapsed}
+if available > 2 ^ 53 - lapsed then
+    return refusal(KEYS[1])
+end
+return {ARGV[1], available + lapsed}

@@ -1,17 +1,23 @@
 -- Gives the owner's permit back and wakes waiters.
 -- KEYS  semaphore, its permits that are out
 -- ARGV  owner, 0, lease in ms, PUBLISH or SPUBLISH, channel [, the other of them]
--- Reply {owner, 0, listeners} given back; {owner, -1, -2} it has lapsed, and somebody
---       has made it available
+-- Reply {owner, 0, listeners[, why the message was not sent]} given back
+--       {owner, -1, -2} it has lapsed, and somebody has made it available
 -- May be sent any number of times. The message is how many are available. Why a member
 -- is deleted that is not there: permit_extend.lua.
 -- Source: WIRE 5.2, 16.
-local semaphore, out, owner, heard = KEYS[1], KEYS[2], ARGV[1], 0
+local semaphore, out, owner = KEYS[1], KEYS[2], ARGV[1]
+--+ number
+--+ tell
 local id = redis.sha1hex(owner):sub(1, 32):gsub('%x%x', function(byte)
     return string.char(tonumber(byte, 16))
 end)
 if not redis.call('zscore', out, id) then
     return {owner, -1, -2}
+end
+local available, wrong = number_of(semaphore, -2 ^ 53)
+if wrong or available == 2 ^ 53 then
+    return wrong or refusal(semaphore)
 end
 redis.call('zrem', out, '')
 local total = redis.call('incrby', semaphore, 1)
@@ -20,9 +26,8 @@ if gone ~= 1 then
     redis.pcall('decrby', semaphore, 1)
     return gone
 end
-for i = 4, #ARGV, 2 do
-    if total > 0 then
-        heard = math.max(heard, redis.call(ARGV[i], ARGV[5], total))
-    end
+local heard, note = 0, nil
+if total > 0 then
+    heard, note = tell(4, ARGV[5], string.format('%.0f', total))
 end
-return {owner, 0, heard}
+return {owner, 0, heard, note}

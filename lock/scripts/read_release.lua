@@ -4,7 +4,7 @@
 -- ARGV  owner, hold count to reach, lease in ms, PUBLISH or SPUBLISH, channel
 --       [, the other of them]
 -- Reply {owner, hold count}       done; it is still held, by whomever
---       {owner, 0, listeners}     done, and it is free
+--       {owner, 0, listeners[, why the message was not sent]}  done, and it is free
 --       {owner, -1, TTL in ms}    this owner does not hold it; TTL -2: nobody does
 -- May be sent any number of times. On a lock that nobody holds, waiters are woken
 -- all the same: they may be asleep on a TTL that has ended early.
@@ -15,23 +15,15 @@
 -- The lock's TTL becomes that of the hold that lives longest; but it is not made
 -- shorter under a writer, which has a lease of its own. What remains of the owner's
 -- holds lives for `lease` or longer, as that of a plain lock does.
--- A listener in both ways is counted once. More than 16 listeners are told
--- how many they are (channel.h, TURN-2): Redisson ignores numbers other than 0 and 1.
 -- Why a prefix stands among the keys: read_acquire.lua. Source: WIRE 5.3, 12.3.
 local lock, prefix, owner = KEYS[1], KEYS[2], ARGV[1]
 local count, lease = tonumber(ARGV[2]), tonumber(ARGV[3])
-local function wake()
-    local heard = redis.call(ARGV[4], ARGV[5], '0')
-    if heard > 16 then
-        redis.call(ARGV[4], ARGV[5], heard)
-    end
-    return ARGV[6] and math.max(heard, redis.call(ARGV[6], ARGV[5], '0')) or heard
-end
+--+ tell
 local mode, held = unpack(redis.call('hmget', lock, 'mode', owner))
 local ttl = redis.call('pttl', lock)
 if not (mode and held) then
     if count == 0 and ttl == -2 then
-        wake()
+        tell(4, ARGV[5], '0', true)
     end
     return {owner, -1, ttl}
 end
@@ -65,7 +57,7 @@ elseif longest > 0 or mode == 'write' then
     redis.call('hdel', lock, owner)
 else
     redis.call('del', lock)
-    return {owner, 0, wake()}
+    return {owner, 0, tell(4, ARGV[5], '0', true)}
 end
 if longest > (mode == 'write' and ttl or 0) then
     redis.call('pexpire', lock, longest)

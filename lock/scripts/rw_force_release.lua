@@ -12,6 +12,7 @@
 -- and only one whose fields are `mode` and owners'. More than 16 listeners are told
 -- how many they are (channel.h, TURN-2). Source: WIRE 1, 5.3, 12.5, 18.
 local lock, holder, side = KEYS[1], ARGV[2], ARGV[3]
+--+ tell
 local x = '%x%x%x%x'
 local owner = '^' .. x .. x .. ('%-' .. x):rep(4) .. x .. x .. ':%-?%d+'
 local function is_owner(field)
@@ -41,12 +42,4 @@ if holder ~= '' and side == 'read' and count > 2 then
     return {ARGV[1], -5, count - 1}
 end
 redis.call('del', lock)
-local payload = side == 'read' and '0' or '1'
-local heard = redis.call(ARGV[4], ARGV[5], payload)
-if heard > 16 then
-    redis.call(ARGV[4], ARGV[5], heard)
-end
-if ARGV[6] then
-    heard = math.max(heard, redis.call(ARGV[6], ARGV[5], payload))
-end
-return {ARGV[1], 0, heard}
+return {ARGV[1], 0, tell(4, ARGV[5], side == 'read' and '0' or '1', true)}

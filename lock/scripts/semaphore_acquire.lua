@@ -5,22 +5,26 @@
 --       {question, -1, -1}              too few are available, or none is there;
 --                                       or the question was given up
 -- An error means that nothing was taken. The answer is kept only if permits were
--- taken: their number.
+-- taken: their number. It is written again when the question is sent again: by WAIT, a
+-- server confirms only what the connection has written (extend.lua).
 -- Source: WIRE 15.
 local semaphore, answer, permits = KEYS[1], KEYS[2], tonumber(ARGV[2])
-local taken = redis.call('get', answer)
-if not taken then
-    local available = redis.call('get', semaphore)
-    if not available or (tonumber(available) or permits) < permits then
-        return {ARGV[1], -1, -1}
-    end
-    redis.call('decrby', semaphore, permits)
-    local kept = redis.pcall('set', answer, permits, 'px', ARGV[3])
-    if kept.err then
-        redis.pcall('incrby', semaphore, permits)
-        return kept
-    end
-elseif tonumber(taken) ~= permits then
+--+ number
+local taken, wrong = number_of(answer, 0)
+local available
+if not taken and not wrong then
+    available, wrong = number_of(semaphore, -2 ^ 53)
+end
+if wrong then
+    return wrong
+end
+if (taken or available or -1) < permits then
     return {ARGV[1], -1, -1}
+end
+redis.call('set', answer, permits, 'px', ARGV[3])
+local left = taken or redis.pcall('decrby', semaphore, permits)
+if type(left) == 'table' then
+    redis.pcall('del', answer)
+    return left
 end
 return {ARGV[1], permits}

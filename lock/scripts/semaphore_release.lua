@@ -3,23 +3,34 @@
 -- KEYS  semaphore, what this question was answered
 -- ARGV  question, permits, how long that answer is kept in ms, PUBLISH or SPUBLISH,
 --       channel [, the other of them]
--- Reply {question, permits, how many are available now}
+-- Reply {question, permits, how many are available now[, why the message was not sent]}
 -- An error means that nothing was added. The message is how many are available:
--- Redisson wakes as many threads.
+-- Redisson wakes as many threads. Why the answer is written again:
+-- semaphore_acquire.lua.
 -- Source: WIRE 5.2, 15.
 local semaphore, answer, permits = KEYS[1], KEYS[2], tonumber(ARGV[2])
-local total = tonumber(redis.call('get', answer) or nil)
-if not total then
-    total = redis.call('incrby', semaphore, permits)
-    local kept = redis.pcall('set', answer, total, 'px', ARGV[3])
-    if kept.err then
-        redis.pcall('decrby', semaphore, permits)
-        return kept
-    end
-    for i = 4, #ARGV, 2 do
-        if total > 0 then
-            redis.call(ARGV[i], ARGV[5], total)
-        end
-    end
+--+ number
+--+ tell
+local total, wrong = number_of(answer, -2 ^ 53)
+local available
+if not total and not wrong then
+    available, wrong = number_of(semaphore, -2 ^ 53)
 end
-return {ARGV[1], permits, math.max(total, 0)}
+if wrong or not total and (available or 0) > 2 ^ 53 - permits then
+    return wrong or refusal(semaphore)
+end
+redis.call('set', answer, string.format('%.0f', total or (available or 0) + permits),
+    'px', ARGV[3])
+if total then
+    return {ARGV[1], permits, math.max(total, 0)}
+end
+total = redis.pcall('incrby', semaphore, permits)
+if type(total) == 'table' then
+    redis.pcall('del', answer)
+    return total
+end
+local heard, note = 0, nil
+if total > 0 then
+    heard, note = tell(4, ARGV[5], string.format('%.0f', total))
+end
+return {ARGV[1], permits, math.max(total, 0), note}

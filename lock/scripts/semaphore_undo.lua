@@ -3,27 +3,33 @@
 -- KEYS  semaphore, what that question was answered
 -- ARGV  question, 0, how long the new answer is kept in ms, PUBLISH or SPUBLISH,
 --       channel [, the other of them]
--- Reply {question, 0[, permits that are available now]}
+-- Reply {question, 0[, permits that are available now[, why the message was not sent]]}
 -- An error means that nothing was done. A semaphore that was deleted meanwhile is not
 -- made anew.
 -- Source: WIRE 5.2, 15.
 local semaphore, answer = KEYS[1], KEYS[2]
-local taken = tonumber(redis.call('get', answer) or 0)
-local has_taken = taken ~= 0 and redis.call('exists', semaphore) == 1
-local total = has_taken and redis.call('incrby', semaphore, taken)
-local kept = redis.pcall('set', answer, 0, 'px', ARGV[3])
-if kept.err then
-    if has_taken then
-        redis.pcall('decrby', semaphore, taken)
-    end
-    return kept
+--+ number
+--+ tell
+local taken, wrong = number_of(answer, 0)
+local available
+if not wrong and (taken or 0) > 0 then
+    available, wrong = number_of(semaphore, -2 ^ 53)
 end
-if not has_taken then
+if wrong or available and available > 2 ^ 53 - taken then
+    return wrong or refusal(semaphore)
+end
+local ttl = available and redis.call('pttl', answer)
+redis.call('set', answer, 0, 'px', ARGV[3])
+if not available then
     return {ARGV[1], 0}
 end
-for i = 4, #ARGV, 2 do
-    if total > 0 then
-        redis.call(ARGV[i], ARGV[5], total)
-    end
+local total = redis.pcall('incrby', semaphore, taken)
+if type(total) == 'table' then
+    redis.pcall('set', answer, taken, 'px', math.max(ttl, 1))
+    return total
 end
-return {ARGV[1], 0, math.max(total, 0)}
+local heard, note = 0, nil
+if total > 0 then
+    heard, note = tell(4, ARGV[5], string.format('%.0f', total))
+end
+return {ARGV[1], 0, math.max(total, 0), note}

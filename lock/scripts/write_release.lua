@@ -18,18 +18,12 @@
 -- how many they are (channel.h, TURN-2): Redisson ignores numbers other than 0 and 1.
 -- Source: WIRE 5.3, 12.4.
 local lock, owner, count, lease = KEYS[1], ARGV[1], ARGV[2], tonumber(ARGV[3])
-local function wake()
-    local heard = redis.call(ARGV[4], ARGV[5], '1')
-    if heard > 16 then
-        redis.call(ARGV[4], ARGV[5], heard)
-    end
-    return ARGV[6] and math.max(heard, redis.call(ARGV[6], ARGV[5], '1')) or heard
-end
+--+ tell
 local mode, held = unpack(redis.call('hmget', lock, 'mode', owner))
 local ttl = redis.call('pttl', lock)
 if not (mode == 'write' and held) then
     if count == '0' and ttl == -2 then
-        wake()
+        tell(4, ARGV[5], '1', true)
     end
     return {owner, -1, ttl}
 end
@@ -49,7 +43,7 @@ for i = 1, #fields, 2 do
 end
 if count == '0' and not reads then
     redis.call('del', lock)
-    return {owner, 0, wake()}
+    return {owner, 0, tell(4, ARGV[5], '1', true)}
 end
 if count == '0' then
     redis.call('hset', lock, 'mode', 'read')
@@ -61,6 +55,6 @@ if longest > 0 then
     redis.call('pexpire', lock, longest)
 end
 if count == '0' then
-    return {owner, 0, wake()}
+    return {owner, 0, tell(4, ARGV[5], '1', true)}
 end
 return {owner, tonumber(count)}

@@ -12,7 +12,7 @@
 static const char *const rights[] = {
     "decrby", "del",   "exists",        "get",  "incrby", "set",
     "time",   "zadd",  "zcard",         "zcount", "zrange", "zrangebyscore",
-    "zrem",   "zscore", "pexpire",      "pttl",
+    "zrem",   "zscore", "pexpire",      "pttl", "publish",
 };
 
 static struct hf_client *client;
@@ -84,6 +84,18 @@ static hf_status give_two(void)
     return rc;
 }
 
+static hf_status set_pool(void)
+{
+    struct hf_semaphore *pool;
+    bool was_set = false;
+    hf_status rc;
+
+    ck_assert_ok(hf_semaphore_new(&pool, client, POOL, strlen(POOL), NULL));
+    rc = hf_semaphore_try_set_permits(pool, 2, &was_set, NULL);
+    hf_semaphore_free(pool);
+    return rc;
+}
+
 static hf_status count_down(void)
 {
     struct hf_latch *latch;
@@ -100,7 +112,7 @@ static hf_status count_down(void)
 #define NEVER "922337203685477"
 
 static const struct {
-    const char *number;         /* at first */
+    const char *number;         /* at first; NULL: there is no key */
     const char *ends;           /* of two permits that are out; NULL: none is */
     hf_status (*act)(void);
     int done;                   /* by how much the number changes, permits that
@@ -114,6 +126,8 @@ static const struct {
     {"3", NULL, give_two, 2},
     {"1", NULL, count_down, -1},
     {"2", NULL, count_down, -1},
+    {NULL, NULL, set_pool, 2},
+    {NULL, NULL, give_two, 2},
 };
 
 /* ---- the test ---- */
@@ -121,7 +135,8 @@ static const struct {
 static void set_up(size_t call)
 {
     (void)server_ask(server, "FLUSHALL");
-    (void)server_ask(server, "SET " POOL " %s", calls[call].number);
+    if (calls[call].number)
+        (void)server_ask(server, "SET " POOL " %s", calls[call].number);
     if (calls[call].ends)
         (void)server_ask(server, TWO_OUT, calls[call].ends, calls[call].ends);
 }

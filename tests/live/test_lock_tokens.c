@@ -196,7 +196,7 @@ START_TEST(latest_is_anybodys)
     ck_assert_int_eq(latest(lock), INT64_C(9007199254740993));
     (void)server_ask(server, "SET " TOKEN " x");
     ck_assert_status(hf_token_latest(lock, &(int64_t){0}, NULL),
-                     HF_E_PROTOCOL);
+                     HF_E_SERVER);
 }
 END_TEST
 

@@ -127,6 +127,8 @@ static const struct {
     {&hf_script_count_set, "2 %k %k 123 5 %t '' %p %c"},
     {&hf_script_count_set, "2 %k %k 123 2 %t 1 %p %c SPUBLISH"},
     {&hf_script_count_read, "1 %k 123 ''"},
+    {&hf_script_count_read, "1 %k 123 '' 0"},
+    {&hf_script_count_read, "2 %l %T 123 ''"},
     {&hf_script_semaphore_acquire, "2 %k %k 123 1 %t"},
     {&hf_script_semaphore_acquire, "2 %k %k 124 3 %t"},
     {&hf_script_semaphore_release, "2 %k %k 125 2 %t %p %c"},

@@ -1,0 +1,23 @@
+-- Reads a counter: a part of the scripts that count.
+-- Leaves  refusal(key): the error of a key that holds something else than a counter may;
+--         also of a sum that would pass 2^53
+--         number_of(key, least): the number that the key holds; nil: there is no key;
+--         nil and an error to reply with: the key holds something else than a whole
+--         number from `least` to 2^53, written as INCR writes it
+-- Source: WIRE 3.
+local function refusal(key)
+    return redis.error_reply('ERR value is not an integer from 0 to 2^53: the counter '
+        .. key:sub(1, 100))
+end
+local function number_of(key, least)
+    local text = redis.call('get', key)
+    if not text then
+        return nil
+    end
+    local number = tonumber(text)
+    if number and number >= least and number <= 2 ^ 53
+            and string.format('%.0f', number) == text and text ~= '-0' then
+        return number
+    end
+    return nil, refusal(key)
+end
