@@ -6,5 +6,6 @@
 #include "lock/multi.h"
 #include "lock/quorum.h"
 #include "lock/permits.h"
+#include "lock/queue.h"
 #include "lock/semaphore.h"
 #include "lock/token.h"

@@ -311,7 +311,7 @@ static void refused(struct hf_op *op)
 {
     struct hf_lock_info info = {
         .is_locked = true, .ttl_ms = op->answer.number, .holders = 1,
-        .waiters = -1};
+        .waiters = -1, .first_place_ms = -1};
 
     op->may_stand = op->place_ms > 0;
     if (op->client->is_closing) {

@@ -12,6 +12,7 @@
 static const struct {
     bool count;                 /* the hold count to reach, and the lease */
     bool holder;                /* the owner to look for */
+    bool first;                 /* the index of the first place */
     bool publish;               /* how to wake waiters */
 } takes[STEPS] = {
     [STEP_ACQUIRE] = {.count = true},
@@ -22,6 +23,7 @@ static const struct {
     [STEP_ADD] = {.count = true, .publish = true},
     [STEP_SET] = {.count = true, .publish = true},
     [STEP_READ] = {.holder = true},
+    [STEP_DROP] = {.holder = true, .first = true, .publish = true},
 };
 
 static struct hf_resp_arg *put(struct hf_resp_arg *at, const char *ptr,
@@ -117,6 +119,8 @@ size_t hf_op_put_args(struct hf_op *op, enum hf_step step,
         at = put(at, op->client->retention, strlen(op->client->retention));
     if (takes[step].holder)
         at = put(at, op->holder, op->holder_len);
+    if (takes[step].first)
+        at = put_integer(at, op->count_text, op->count);
     if (how->side)
         at = put(at, how->side, strlen(how->side));
     if (takes[step].publish && !op->lock->kind->tells_nobody)

@@ -25,6 +25,7 @@ enum hf_step {
     STEP_ADD,                   /* these three, of what is counted: count.c */
     STEP_SET,
     STEP_READ,
+    STEP_DROP,                  /* places in a fair lock's queue: queue.c */
     STEPS
 };
 

@@ -42,6 +42,7 @@
         [STEP_EXTEND] = {.script = &hf_script_extend}, \
         [STEP_FORCE] = {.script = &hf_script_force_release, .keys = 2}, \
         [STEP_INSPECT] = {.script = &hf_script_inspect}, \
+        [STEP_DROP] = {.script = &hf_script_fair_drop, .keys = 2}, \
     }
 
 const struct hf_kind hf_kind_fair = {

@@ -18,14 +18,10 @@
  *
  * What a lock promises, and on which assumptions: docs/guarantees.md.
  *
- * Threads: every function may be called from any thread, unless it says
- * otherwise.
- *
- * Callbacks (on_lost, on_renewed, on_wait, done): connect.h says on which
- * thread they run, and what they may call.
- *
+ * Threads: every function may be called from any thread, unless it says otherwise.
+ * Callbacks (on_lost, on_renewed, on_wait, done): connect.h says on which thread they
+ * run, and what they may call.
  * Errors: `err` may be NULL. It is filled whenever the status is negative.
- *
  * Source: WIRE (redisson-wire, sections 1 to 12) for keys, fields, channels. */
 #ifndef HF_LOCK_H
 #define HF_LOCK_H
@@ -153,6 +149,10 @@ struct hf_lock_info {
     int64_t holders;            /* readers that died, too, until it is released */
     int64_t waiters;            /* in a fair lock's queue, also dead; -1: unknown */
     size_t holder_full_len;     /* on the server; > holder_len: the text is cut */
+    int64_t first_place_ms;     /* of the first of these waiters, also if the lock is
+                                   free: queue.h. -1: there is none, or unknown */
+    size_t first_waiter_len;
+    char first_waiter[192];     /* "uuid:number", cut to 191 bytes. Ends in NUL */
 };
 
 /* Ends waits from elsewhere. The caller's memory; fired once, it stays fired

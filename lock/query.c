@@ -118,6 +118,21 @@ static void complete_nameless(struct hf_lock_info *info,
     info->hold_count = 1; /* each */
 }
 
+/* Only the reply for a kind whose name may be a fair lock's has these. */
+static void read_first_place(struct hf_lock_info *info,
+                             struct hf_resp_value reply)
+{
+    struct hf_bytes waiter;
+
+    info->first_place_ms = -1;
+    if (!hf_reply_bytes(reply, 11, &waiter) ||
+        waiter.len >= sizeof info->first_waiter ||
+        !hf_reply_integer(reply, 13, &info->first_place_ms))
+        return;
+    memcpy(info->first_waiter, waiter.ptr, waiter.len);
+    info->first_waiter_len = waiter.len;
+}
+
 static bool read_info(struct hf_op *op, struct hf_resp_value reply)
 {
     struct hf_lock_info *info = op->info;
@@ -130,6 +145,7 @@ static bool read_info(struct hf_op *op, struct hf_resp_value reply)
         !hf_reply_integer(reply, 9, &fields) ||
         !hf_reply_integer(reply, 10, &info->waiters))
         return false;
+    read_first_place(info, reply);
     hf_info_read(info, op->lock->kind, &op->answer);
     info->ttl_ms = op->answer.number;
     info->is_locked = info->ttl_ms != TTL_NO_LOCK;

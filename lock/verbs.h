@@ -5,7 +5,7 @@
 #include "lock/records.h"
 
 extern const struct hf_verb hf_verb_acquire, hf_verb_release, hf_verb_force,
-    hf_verb_inspect;
+    hf_verb_inspect, hf_verb_drop;
 
 /* hf_acquire_options_check       - what no acquire takes: HF_E_INVAL.
  * hf_acquire_options_check_async - likewise, of one that does not block.

@@ -6,7 +6,7 @@ tls_yes  := tls_openssl tls_openssl_settings tls_openssl_words
 tls_no   := tls_none
 
 # The installed headers: all that a program may include.
-HEADERS := holdfast.h resp/base.h resp/resp.h net/net.h lock/connect.h lock/lock.h lock/semaphore.h lock/latch.h lock/multi.h lock/quorum.h lock/permits.h lock/token.h lock/by_owner.h lock/election.h
+HEADERS := holdfast.h resp/base.h resp/resp.h net/net.h lock/connect.h lock/lock.h lock/semaphore.h lock/latch.h lock/multi.h lock/quorum.h lock/permits.h lock/queue.h lock/token.h lock/by_owner.h lock/election.h
 
 RESP := status parse value copy double encode
 NET  := $(addprefix base/,endpoint error hash histogram mem random status \
@@ -23,11 +23,11 @@ NET  := $(addprefix base/,endpoint error hash histogram mem random status \
 LOCK := scripts kind kind_reentrant kind_nonreentrant kind_spin kind_value kind_fair \
         kind_read_write kind_semaphore kind_latch kind_permit \
         names reply status channel wait claims lease call log table hold_lookup args op \
-        hold notice line reentry count acquire release wake orphan query watchdog close \
+        hold notice line reentry count acquire release wake orphan query queue watchdog close \
         client ask lock semaphore latch permits token by_owner multi_turn multi multi_call quorum_turn quorum quorum_answers quorum_call election
 CLI  := $(basename $(wildcard cli/*.c cli/*/*.c))
 
-SCRIPTS := acquire count_read count_set extend fair_acquire fair_release \
+SCRIPTS := acquire count_read count_set extend fair_acquire fair_drop fair_release \
            force_release inspect latch_await latch_count_down permit_acquire \
            permit_extend permit_force_release permit_inspect permit_read permit_release permit_renew \
            read_acquire read_extend read_release read_renew release renew \
@@ -61,7 +61,7 @@ UNIT := resp_base resp_parse resp_value resp_copy resp_double resp_encode \
         judge_naive $(tls_tests_$(TLS))
 LIVE := url slot cluster_map cluster cluster_wait cluster_moves cluster_failover \
         sentinel_words sentinel sentinel_failover \
-        lock lock_calls lock_nonreentrant lock_spin lock_value lock_fenced lock_tokens lock_fair lock_by_owner lock_callbacks \
+        lock lock_calls lock_nonreentrant lock_spin lock_value lock_fenced lock_tokens lock_fair fair_queue lock_by_owner lock_callbacks \
         lock_wait lock_share lock_watchdog lock_errors lock_absent lock_late \
         lock_shorter lock_cuts lock_faults lock_clock lock_network \
         semaphore latch permits lock_forged lock_acl lock_ghosts lock_full halfway counts lock_replicas lock_memory \

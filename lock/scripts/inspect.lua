@@ -4,7 +4,8 @@
 -- Reply {request, -1, TTL in ms (-1 none, -2 not locked), a field of the hash, its
 --        value, the field `mode` or '', length of the field, of the value, the owner's
 --        count, how many fields there are, how many wait in a fair lock's queue (-1:
---        it is there, and cannot be read)}
+--        it is there, and cannot be read)[, the first of them, its length, for how
+--        many ms its place is kept (-1: unknown)]}
 -- Texts are cut to 191 bytes; the lengths are the true ones.
 -- Source: WIRE 2.2, 8.4.
 local lock = KEYS[1]
@@ -19,6 +20,18 @@ end
 local field, value = fields[i] or '', fields[i + 1] or '0'
 local mode = redis.call('hget', lock, 'mode') or ''
 local count = redis.call('hget', lock, ARGV[2]) or '0'
-return {ARGV[1], -1, redis.call('pttl', lock), field:sub(1, 191), value:sub(1, 191),
+local reply = {ARGV[1], -1, redis.call('pttl', lock), field:sub(1, 191), value:sub(1, 191),
         mode:sub(1, 191), #field, #value, count:sub(1, 191), redis.call('hlen', lock),
         waiters}
+local head = waiters > 0 and redis.pcall('lindex', queue, 0)
+if type(head) == 'string' then
+    local ends = redis.pcall('zscore', 'redisson_lock_timeout' .. queue:sub(20), head)
+    local time, left = redis.call('time'), -1
+    ends = type(ends) == 'string' and tonumber(ends)
+    if ends and ends < 1e15 then
+        left = ends - time[1] * 1000 - math.floor(time[2] / 1000)
+        left = math.max(math.floor(left), 0)
+    end
+    reply[12], reply[13], reply[14] = head:sub(1, 191), #head, left
+end
+return reply

@@ -96,6 +96,8 @@ static const struct {
     {&hf_script_fair_acquire, "3 %l %q %z %o 1 %t 20 15"},
     {&hf_script_fair_acquire, "3 %l %q %z %o %n %t 0 30"},
     {&hf_script_fair_acquire, "4 %l %q %z %T %o %n %t 300000 225000 0"},
+    {&hf_script_fair_drop, "3 %l %q %z 123 '' 0 %p %c"},
+    {&hf_script_fair_drop, "3 %l %q %z 123 %o 0 %p %c SPUBLISH"},
     {&hf_script_fair_release, "3 %l %q %z %o %n %t 20 30 %p %c"},
     {&hf_script_fair_release, "3 %l %q %z %o 0 %t 300000 225000 %p %c SPUBLISH"},
     {&hf_script_force_release, "3 %l %q %z 123 '' %p %c"},

@@ -1,0 +1,40 @@
+-- Removes places from a fair lock's queue: that of one waiter, or those of waiters
+-- that do not listen on their channel. The holder is not touched.
+-- KEYS  lock, its queue, until when each place in the queue is honoured
+-- ARGV  request, waiter ('': those that do not listen), index of the first place to
+--       examine, PUBLISH or SPUBLISH, channel [, the other of them]
+-- Reply {request, places removed[, index of the next place to examine]}
+--       {request, -1, -1}  this waiter has no place
+-- Examines at most 200 places per call. A waiter that listens is woken by that, sends
+-- its acquire, and waits again. A waiter that is alive and has lost its place enters
+-- the queue at its end. If the lock is free, the new head is woken.
+-- Source: WIRE 11.3, 11.4.
+local lock, queue, places = KEYS[1], KEYS[2], KEYS[3]
+local waiter, first, channel = ARGV[2], tonumber(ARGV[3]), ARGV[5]
+local function tell(owner)
+    local heard = redis.call(ARGV[4], channel .. ':' .. owner, '0')
+    if ARGV[6] then
+        heard = math.max(heard, redis.call(ARGV[6], channel .. ':' .. owner, '0'))
+    end
+    return heard
+end
+local found = redis.call('lrange', queue, first, first + 199)
+local removed = 0
+for _, owner in ipairs(found) do
+    if owner == waiter or waiter == '' and tell(owner) == 0 then
+        redis.call('zrem', places, owner)
+        redis.call('lrem', queue, 1, owner)
+        removed = removed + 1
+    end
+end
+local head = removed > 0 and redis.call('lindex', queue, 0)
+if head and redis.call('exists', lock) == 0 then
+    tell(head)
+end
+if #found == 200 and (waiter == '' or removed == 0) then
+    return {ARGV[1], removed, first + 200 - removed}
+end
+if waiter ~= '' and removed == 0 then
+    return {ARGV[1], -1, -1}
+end
+return {ARGV[1], removed}

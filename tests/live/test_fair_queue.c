@@ -1,0 +1,249 @@
+/* A fair lock's queue on the server: what a caller learns of it, and how an operator
+ * removes the places of dead waiters. */
+#include "lock/queue.h"
+#include "tests/live/test_lock_ways.h"
+#include "tests/support/one_server.h"
+
+#define QUEUE "redisson_lock_queue:{order:42}"
+#define PLACES "redisson_lock_timeout:{order:42}"
+#define DEAD "01234567-89ab-cdef-0123-456789abcdef:"
+
+static struct hf_client *client;
+static struct hf_lock *lock;
+
+static struct hf_lock *kind_of_lock(struct hf_client *of, enum hf_lock_kind kind)
+{
+    struct hf_lock *new = NULL;
+
+    ck_assert_ok(hf_lock_new_kind(&new, of, kind, NAME, strlen(NAME), NULL));
+    return new;
+}
+
+static void start(void)
+{
+    start_server();
+    client = client_to(server_port(server));
+    lock = kind_of_lock(client, HF_KIND_FAIR);
+}
+
+static void stop(void)
+{
+    hf_client_free(client);
+    stop_server();
+}
+
+static long long server_now_ms(void)
+{
+    long long s = 0, us = 0;
+
+    ck_assert_int_eq(sscanf(server_ask(server, "TIME"), "%lld %lld", &s, &us),
+                     2);
+    return s * 1000 + us / 1000;
+}
+
+static void queue_dead(int number, long long until_ms)
+{
+    (void)server_ask(server, "RPUSH " QUEUE " " DEAD "%d", number);
+    (void)server_ask(server, "ZADD " PLACES " %lld " DEAD "%d", until_ms, number);
+}
+
+static void await_queue(int length)
+{
+    char expected[20];
+
+    (void)snprintf(expected, sizeof expected, "%d", length);
+    server_await(server, LONG_MS, expected, "LLEN " QUEUE);
+    server_await(server, LONG_MS, expected, "ZCARD " PLACES);
+}
+
+static void queue_up(struct call *call, int64_t owner)
+{
+    struct hf_acquire_options o = acquire_options(owner);
+    int before = (int)server_ask_int(server, "LLEN " QUEUE);
+
+    o.wait_ms = HF_FOREVER;
+    call_acquire(call, lock, &o);
+    await_queue(before + 1);
+    server_await(server, LONG_MS, "1", "PUBLISH " CHANNEL ":%s 0",
+                 server_ask(server, "LINDEX " QUEUE " -1"));
+}
+
+static void ck_assert_dropped(const char *waiter, int64_t expected)
+{
+    int64_t dropped = -1;
+
+    ck_assert_ok(hf_lock_drop_waiter(lock, waiter, waiter ? strlen(waiter) : 0,
+                                     &dropped, NULL));
+    ck_assert_int_eq(dropped, expected);
+}
+
+/* ---- what a caller learns ---- */
+
+START_TEST(info_has_the_first_place_also_if_the_lock_is_free)
+{
+    struct hf_lock_info info;
+
+    queue_dead(1, server_now_ms() + 100000);
+    queue_dead(2, server_now_ms() + 400000);
+    ck_assert_ok(hf_lock_inspect(lock, &info, NULL));
+    ck_assert(!info.is_locked);
+    ck_assert_int_eq(info.waiters, 2);
+    ck_assert_str_eq(info.first_waiter, DEAD "1");
+    ck_assert_uint_eq(info.first_waiter_len, strlen(DEAD "1"));
+    ck_assert_int_gt(info.first_place_ms, 100000 - LONG_MS);
+    ck_assert_int_le(info.first_place_ms, 100000);
+}
+END_TEST
+
+START_TEST(info_has_no_place_without_a_queue)
+{
+    struct hf_lock_info info;
+
+    acquire(lock, 1);
+    ck_assert_ok(hf_lock_inspect(lock, &info, NULL));
+    ck_assert_int_eq(info.first_place_ms, -1);
+    ck_assert_str_eq(info.first_waiter, "");
+    release(lock, 1);
+}
+END_TEST
+
+static const char *const odd_times[] = {"DEL " PLACES,
+                                        "ZADD " PLACES " +inf " DEAD "1"};
+
+START_TEST(time_of_the_first_place_is_unknown_if_it_is_no_time)
+{
+    struct hf_lock_info info;
+
+    queue_dead(1, server_now_ms() + 100000);
+    (void)server_ask(server, odd_times[_i]);
+    ck_assert_ok(hf_lock_inspect(lock, &info, NULL));
+    ck_assert_int_eq(info.waiters, 1);
+    ck_assert_int_eq(info.first_place_ms, -1);
+    ck_assert_str_eq(info.first_waiter, DEAD "1");
+}
+END_TEST
+
+/* ---- removing places ---- */
+
+START_TEST(places_of_the_dead_are_removed_and_the_living_stay)
+{
+    struct call calls[2];
+
+    acquire(lock, 1);
+    queue_dead(1, server_now_ms() + 400000);
+    queue_up(&calls[0], 2);
+    queue_dead(2, server_now_ms() + 800000);
+    queue_up(&calls[1], 3);
+    ck_assert_dropped(NULL, 2);
+    await_queue(2);
+    ck_assert_holder(server, lock, 1, 1);
+    ck_assert(!call_is_done(&calls[0]));
+    release(lock, 1);
+    ck_assert_ok(call_await(&calls[0]));
+    ck_assert(!call_is_done(&calls[1]));
+    release(lock, 2);
+    ck_assert_ok(call_await(&calls[1]));
+    release(lock, 3);
+    await_queue(0);
+}
+END_TEST
+
+START_TEST(free_lock_goes_to_the_first_living_waiter_at_once)
+{
+    struct call call;
+    int64_t since_ms;
+
+    acquire(lock, 1);
+    queue_dead(1, server_now_ms() + 400000);
+    queue_up(&call, 2);
+    release(lock, 1);
+    since_ms = local_now_ms();
+    ck_assert_dropped(NULL, 1);
+    ck_assert_ok(call_await(&call));
+    ck_assert_int_lt(local_now_ms() - since_ms, 1000);
+    release(lock, 2);
+    await_queue(0);
+}
+END_TEST
+
+START_TEST(place_of_one_waiter_is_removed)
+{
+    for (int i = 1; i <= 3; i++)
+        queue_dead(i, server_now_ms() + 400000);
+    ck_assert_dropped(DEAD "2", 1);
+    ck_assert_str_eq(server_ask(server, "LINDEX " QUEUE " 1"), DEAD "3");
+    ck_assert_int_eq(server_ask_int(server, "ZCARD " PLACES), 2);
+    ck_assert_status(hf_lock_drop_waiter(lock, DEAD "2", strlen(DEAD "2"), NULL,
+                                         NULL),
+                     HF_NOT_OWNER);
+}
+END_TEST
+
+START_TEST(holder_without_a_place_keeps_the_lock)
+{
+    char holder[HF_OWNER_TEXT_MAX];
+
+    acquire(lock, 1);
+    (void)hf_lock_owner_text(lock, 1, holder);
+    ck_assert_status(
+        hf_lock_drop_waiter(lock, holder, strlen(holder), NULL, NULL),
+        HF_NOT_OWNER);
+    ck_assert_dropped(NULL, 0);
+    ck_assert_holder(server, lock, 1, 1);
+    release(lock, 1);
+}
+END_TEST
+
+/* More than one call of the script examines. */
+START_TEST(long_queue_is_examined_in_parts)
+{
+    struct call call;
+
+    acquire(lock, 1);
+    for (int i = 0; i < 450; i++)
+        queue_dead(i, server_now_ms() + 400000);
+    queue_up(&call, 2);
+    queue_dead(450, server_now_ms() + 400000);
+    ck_assert_dropped(DEAD "300", 1);
+    ck_assert_dropped(NULL, 450);
+    await_queue(1);
+    release(lock, 1);
+    ck_assert_ok(call_await(&call));
+    release(lock, 2);
+}
+END_TEST
+
+START_TEST(what_has_no_queue_or_is_no_waiter_is_refused)
+{
+    static const char *const odd[] = {"", "x", DEAD, DEAD "1 "};
+    struct hf_lock *plain = kind_of_lock(client, HF_KIND_PLAIN);
+
+    ck_assert_status(hf_lock_drop_waiter(plain, NULL, 0, NULL, NULL), HF_E_INVAL);
+    for (size_t i = 0; i < COUNT(odd); i++)
+        ck_assert_status(
+            hf_lock_drop_waiter(lock, odd[i], strlen(odd[i]), NULL, NULL),
+            HF_E_INVAL);
+}
+END_TEST
+
+static void add(Suite *suite)
+{
+    TCase *c = live_case(suite, "info", start, stop);
+
+    tcase_add_test(c, info_has_the_first_place_also_if_the_lock_is_free);
+    tcase_add_test(c, info_has_no_place_without_a_queue);
+    tcase_add_loop_test(c, time_of_the_first_place_is_unknown_if_it_is_no_time, 0,
+                        COUNT(odd_times));
+    c = live_case(suite, "drop", start, stop);
+    tcase_add_test(c, places_of_the_dead_are_removed_and_the_living_stay);
+    tcase_add_test(c, free_lock_goes_to_the_first_living_waiter_at_once);
+    tcase_add_test(c, place_of_one_waiter_is_removed);
+    tcase_add_test(c, holder_without_a_place_keeps_the_lock);
+    tcase_add_test(c, long_queue_is_examined_in_parts);
+    tcase_add_test(c, what_has_no_queue_or_is_no_waiter_is_refused);
+}
+
+int main(void)
+{
+    return live_main("fair_queue", add);
+}
