@@ -16,6 +16,9 @@
 
 #define PLENTY 500            /* of ours */
 #define STRIDE 101            /* a prime */
+/* Allocations of one life: 2,223 to 3,637 with OpenSSL 3.5, 5,000 and more with
+ * 3.0. Far fewer would mean that the hook is not used. */
+#define FEWEST 1000
 #define SOME_BLOCKS 100       /* that OpenSSL keeps for good, whatever fails */
 
 static const struct way {
@@ -189,7 +192,7 @@ START_TEST(each_allocation_of_openssl_may_fail)
         n += getenv("HF_EVERY") ? 1 : STRIDE;
     } while (has_failed());
     fail_at(0); /* nor when OpenSSL cleans up */
-    ck_assert_uint_gt(n, 5000);
+    ck_assert_uint_gt(n, FEWEST);
     ck_assert_int_lt(heap.blocks, before + SOME_BLOCKS);
 }
 END_TEST

@@ -176,7 +176,9 @@ static const struct reason {
     {.is_plain = true, .status = HF_E_CONNECT,
      .words = {"is this a TLS port (rediss://)"}},
 
-    /* Redis waits for the end of what it takes for a line. */
+    /* Redis waits for the end of a line. The random bytes of the handshake may
+     * contain one (those of OpenSSL 3.5, which are many, nearly always do); then
+     * Redis answers at once, with an error (is_answered). */
     {.kind = PLAIN, .is_late = true, .status = HF_E_CONNECT,
      .words = {"did not finish the TLS handshake in time; is this a plain port "
                "(redis://)?"}},
@@ -299,10 +301,18 @@ static void tear_down(const struct reason *r)
 
 /* ---- the two that are told ---- */
 
+/* A plain server found the end of a line in the handshake and answered it. */
+static bool is_answered(const struct reason *r, const char *text)
+{
+    return r->kind == PLAIN &&
+           strstr(text, "the server does not speak TLS here; use redis://");
+}
+
 static void ck_assert_clear(const struct reason *r, const char *text)
 {
     for (const char *const *word = r->words; *word; word++)
-        ck_assert_msg(strstr(text, *word), "not '%s': %s", *word, text);
+        ck_assert_msg(is_answered(r, text) || strstr(text, *word),
+                      "not '%s': %s", *word, text);
     ck_assert_msg(!strstr(text, PASSWORD), "%s", text);
     ck_assert_msg(!strchr(text, '\n'), "%s", text);
 }
@@ -313,7 +323,8 @@ static void ck_assert_in_time(const struct reason *r, int64_t since_ms,
     int64_t took_ms = local_now_ms() - since_ms;
 
     if (r->is_late) {
-        ck_assert_int_ge(took_ms, limit_ms);
+        if (r->kind != PLAIN)
+            ck_assert_int_ge(took_ms, limit_ms);
         ck_assert_int_lt(took_ms, limit_ms + LATE_MS);
     } else {
         ck_assert_int_lt(took_ms, AT_ONCE_MS);
@@ -367,12 +378,15 @@ START_TEST(library_says_why)
 
     set_up(r);
     for (int i = 0; i < COUNT(calls); i++) {
+        hf_status rc;
+
         fds_note();
         since_ms = local_now_ms();
-        ck_assert_status(calls[i].make(&err), r->status);
+        rc = calls[i].make(&err);
+        ck_assert_status(rc, is_answered(r, err.text) ? HF_E_TLS : r->status);
         fds_await_none();
         ck_assert_in_time(r, since_ms, calls[i].limit_ms);
-        ck_assert_int_eq(err.status, r->status);
+        ck_assert_int_eq(err.status, rc);
         ck_assert_clear(r, err.text);
     }
     tear_down(r);
