@@ -17,4 +17,8 @@ nightly-short: deps
 	+@$(MAKE) --no-print-directory $(jobs) $(nightly_B)
 	@tests/nightly.sh $(BUILD) 0 short
 
+#: make check-trixie      make check in a root of Debian 13 (as root; mmdebstrap)
+check-%:
+	@tests/root.sh $*
+
 .PHONY: nightly nightly-short

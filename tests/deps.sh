@@ -1,8 +1,14 @@
 #!/bin/sh
 # Installs the Debian packages that a target needs, or says which are missing.
 # Only root, or a user who sets SUDO (SUDO=sudo), has packages installed.
+# deps.sh --list TARGET prints their names.
 set -eu
 
+list=
+if [ "${1:-}" = --list ]; then
+    list=yes
+    shift
+fi
 case $1 in
 deps)
     want='gcc make pkg-config check libhiredis-dev libevent-dev libssl-dev
@@ -19,9 +25,15 @@ deps-musl) want='gcc musl-tools' ;;
 deps-fuzz) want='clang libclang-rt-14-dev afl++ zip' ;;
 deps-valgrind) want=valgrind ;;
 deps-fencing) want='postgresql sqlite3' ;;
+deps-root) want='mmdebstrap util-linux' ;;
 deps-terminal) want='redis-server redis-tools tmux' ;;
 *) echo "usage: $0 deps|deps-WHAT" >&2; exit 2 ;;
 esac
+
+if [ -n "$list" ]; then
+    echo $want
+    exit 0
+fi
 
 missing=
 for p in $want; do
