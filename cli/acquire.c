@@ -18,6 +18,8 @@
 /* How long we stay to give back a lock that is granted while we cancel; without
  * an answer it ends with its lease. */
 #define LINGER_MS 1000
+/* The same after a signal, of CLI_SIGNALS_LIMIT_MS. */
+#define LINGER_AFTER_SIGNAL_MS 50
 
 /* How long we stay once the handle is printed, to tidy up behind a wait. What is not
  * answered by then ends on the server by itself. */
@@ -38,13 +40,14 @@ struct acquire {
     struct hf_cancel cancel;
     int64_t owner;
     bool has_signal;
-    bool is_in_call;            /* a call that blocks: a signal just ends us */
     bool is_done;
     bool is_held;
     bool is_told;               /* its handle is printed: it stays held, and no
                                    signal ends us otherwise than well */
     int signal;                 /* what ended the wait; 0: nothing */
     int code;
+    char last_words[CLI_QUOTE_MAX + 160]; /* if a signal ends us before the server
+                                   has answered */
 };
 
 /* ---- signals ---- */
@@ -64,8 +67,6 @@ static void on_signal(struct hf_io *io, int events)
 
     (void)events;
     take_signals(a);
-    if (a->is_in_call && a->signal != 0 && !a->is_told)
-        cli_signals_die(a->signal, false);
     a->has_signal = a->signal != 0;
     if (a->has_signal)
         hf_loop_rewatch(a->loop, io, 0);
@@ -156,8 +157,10 @@ static int tell(struct acquire *a)
         rc = cli_fail("standard output took so long that what was printed is not "
                       "true any more; the lock is given back");
     a->is_told = rc == CLI_GO_ON;
-    if (a->is_told)
+    if (a->is_told) {
+        cli_signals_limit(false, NULL);
         return CLI_OK;
+    }
     clearerr(stdout); /* it is reported */
     give_back(a);
     return rc;
@@ -206,10 +209,26 @@ static hf_status ask(struct acquire *a)
     return hf_lock_acquire_async(a->lock, &options, on_done, a);
 }
 
+#define UNKNOWN                                                                \
+    "the server does not answer: it may keep %s locked until the lease ends; "  \
+    "'holdfast status' shows it"
+
+static void watch_end(struct acquire *a)
+{
+    char name[CLI_QUOTE_MAX];
+
+    (void)snprintf(a->last_words, sizeof a->last_words,
+                   "holdfast: " UNKNOWN "\n",
+                   cli_quote(name, a->name, strlen(a->name)));
+    cli_signals_limit(true, a->last_words);
+}
+
 static int acquire(struct acquire *a)
 {
-    hf_status status = ask(a);
+    hf_status status;
 
+    watch_end(a);
+    status = ask(a);
     if (status < 0)
         return cli_fail("cannot ask for the lock: %s", hf_status_text(status));
     while (!a->is_done) {
@@ -255,13 +274,13 @@ static int open_lock(struct acquire *a)
     hf_client_options_init(&options);
     options.loop = a->loop;
     options.connect_once = a->wait_ms == 0;
-    a->is_in_call = true;
+    cli_signals_end_at_once(true); /* nothing is held, and the calls block */
     rc = cli_client_open(&a->client, a->common, &options);
     if (rc == CLI_GO_ON)
         rc = cli_lock_open(&a->lock, a->client, a->kind.kind, a->name);
     if (rc == CLI_GO_ON)
         rc = cli_kind_make_permits(&a->kind, a->lock);
-    a->is_in_call = false;
+    cli_signals_end_at_once(false);
     return rc;
 }
 
@@ -269,12 +288,14 @@ static int open_lock(struct acquire *a)
  * back. False: no answer came, so the server may keep one that nobody knows of. */
 static bool close_client(struct acquire *a)
 {
+    int64_t linger_ms = a->is_told ? TIDY_MS : LINGER_MS;
     hf_status status;
 
     if (!a->client)
         return true;
-    status = hf_client_close(a->client, a->is_told ? TIDY_MS : LINGER_MS, NULL,
-                             NULL);
+    if (a->signal != 0)
+        linger_ms = LINGER_AFTER_SIGNAL_MS;
+    status = hf_client_close(a->client, linger_ms, NULL, NULL);
     return status == HF_OK || a->is_told;
 }
 
@@ -283,9 +304,7 @@ static int report_unknown(const struct acquire *a, int code)
 {
     char name[CLI_QUOTE_MAX];
     int trouble =
-        cli_fail("the server does not answer: it may keep %s locked until the "
-                 "lease ends; 'holdfast status' shows it",
-                 cli_quote(name, a->name, strlen(a->name)));
+        cli_fail(UNKNOWN, cli_quote(name, a->name, strlen(a->name)));
 
     return code == a->conflict_code ? trouble : code;
 }
@@ -355,6 +374,16 @@ static int check(struct acquire *a, const struct cli_args *args)
     return cli_kind_check(&a->kind, args);
 }
 
+/* A signal that came before the handle was printed. */
+static int end(struct acquire *a, int code)
+{
+    if (!a->is_told && a->signal_io.fd >= 0)
+        take_signals(a);
+    if (!a->is_told && a->signal != 0)
+        cli_signals_die(a->signal, false);
+    return code;
+}
+
 static int main_acquire(struct cli_args *args, struct cli_common *common)
 {
     struct acquire a = {.common = common,
@@ -376,13 +405,10 @@ static int main_acquire(struct cli_args *args, struct cli_common *common)
         rc = open_lock(&a);
     if (rc == CLI_GO_ON)
         rc = acquire(&a);
-    a.is_in_call = true;
     if (!close_client(&a))
         rc = report_unknown(&a, rc);
     free_all(&a);
-    if (a.signal != 0 && rc == CLI_SIGNAL + a.signal)
-        cli_signals_die(a.signal, false);
-    return rc;
+    return end(&a, rc);
 }
 
 const struct cli_command cli_acquire_command = {

@@ -9,6 +9,7 @@
 #include "cli/common.h"
 #include "cli/core.h"
 #include "cli/report.h"
+#include "cli/signals.h"
 
 /* If one of the first three were closed, a socket of ours would get its number,
  * and error messages would go to the server. Close-on-exec keeps them closed
@@ -69,6 +70,7 @@ int main(int argc, char **argv)
     struct cli_common common;
     int code;
 
+    cli_signals_begin();
     cli_core_forbid();
     occupy_standard_fds();
     cli_common_init(&common);

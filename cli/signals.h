@@ -4,17 +4,38 @@
 
 #include <stdbool.h>
 
+/* cli_signals_begin - the first call of the program: TERM, INT, HUP and QUIT end
+ *   it at once, in every state, also where it is PID 1, to which the kernel
+ *   delivers only signals that have a handler. A signal that was ignored when we
+ *   were started stays ignored. */
+void cli_signals_begin(void);
+
 /* cli_signals_open - from now on TERM, INT, HUP, QUIT, USR1, USR2, CONT and
  *   CHLD are noted, PIPE and TTOU ignored. Those that were ignored when we were
  *   started (nohup, a shell's background) stay ignored. Returns a descriptor,
  *   readable when one was noted, the same each time; -1: errno says why.
+ * cli_signals_end_at_once - on: the four end the program as after
+ *   cli_signals_begin, at once if one was noted before. For calls that block
+ *   while nothing is held. Off: they are noted.
+ * cli_signals_limit - on: a noted one of the four ends the program after
+ *   CLI_SIGNALS_LIMIT_MS, whatever the program does by then, and `last_words` (a
+ *   line, borrowed; NULL: none) are printed. Off: for as long as a command runs.
+ * cli_signals_limit_by - starts that time for `signal` if it is not running.
  * cli_signals_note_stop - TSTP, too, as long as there is a command to stop with
  *   us.
  * cli_signals_take - the next one noted, or 0. Each is reported once, however
  *   often it came since.
+ * cli_signals_has_end - is one of the four noted and not taken?
  * cli_signals_take_end - takes all, and returns the first that ends programs, or
  *   0. cli_signals_end_programs - is it TERM, INT, HUP or QUIT? */
+#define CLI_SIGNALS_LIMIT_MS 90
+#define CLI_SIGNALS_PROMPT_MS 60 /* of it, for requests that end in order */
+
 int cli_signals_open(void);
+void cli_signals_end_at_once(bool on);
+void cli_signals_limit(bool on, const char *last_words);
+void cli_signals_limit_by(int signal);
+bool cli_signals_has_end(void);
 void cli_signals_note_stop(bool is_noted);
 int cli_signals_take(void);
 int cli_signals_take_end(void);
@@ -32,9 +53,10 @@ void cli_signals_inherit(void);
 void cli_signals_suspend(void);
 
 /* cli_signals_die - ends this process by the signal, so that its parent sees
- *   what happened. `for_all`: ends its whole process group, as a terminal does.
- *   No core is dumped (core.h). Returns only if the signal was ignored when we
- *   were started. */
+ *   what happened; PID 1, which no signal of its own ends, exits with 128 + the
+ *   signal. `for_all`: ends its whole process group, as a terminal does. No core
+ *   is dumped (core.h). Returns only if the signal was ignored when we were
+ *   started. */
 void cli_signals_die(int signal, bool for_all);
 
 #endif

@@ -1,6 +1,13 @@
 /* Takes a lock, says so, gives it back: the README's example. */
 #include <holdfast.h>
+#include <signal.h>
 #include <stdio.h>
+#include <stdlib.h>
+
+static void end(int signal)
+{
+    _Exit(128 + signal);
+}
 
 int main(void)
 {
@@ -9,6 +16,8 @@ int main(void)
     struct hf_lock *lock;
     struct hf_error error;
 
+    signal(SIGTERM, end); /* PID 1 of a container needs a handler */
+    signal(SIGINT, end);
     hf_client_options_init(&options);
     options.url = "redis://127.0.0.1:6379";
     if (hf_client_new(&client, &options, &error) < 0 ||

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "cli/command.h"
+#include "cli/signals.h"
 #include "cli/run/state.h"
 #include "tests/support/dice.h"
 #include "tests/support/promise.h"
@@ -120,6 +121,22 @@ START_TEST(second_signal_while_cancelling_leaves_at_once)
     (void)happens(CLI_EV_SIGNAL, SIGINT);
     ck_assert_uint_eq(happens(CLI_EV_SIGNAL, SIGTERM), CLI_DO_FINISH);
     leaves_with(128 + SIGINT);
+}
+END_TEST
+
+/* RUN-10 */
+START_TEST(cancel_that_is_not_answered_is_left_in_time)
+{
+    begin();
+    (void)happens(CLI_EV_SIGNAL, SIGTERM);
+    ck_assert_int_eq(cli_run_next_ms(&run), now_ms + CLI_SIGNALS_PROMPT_MS);
+    now_ms += CLI_SIGNALS_PROMPT_MS - 1;
+    ck_assert_uint_eq(happens(CLI_EV_TIME, 0), 0);
+    now_ms++;
+    ck_assert_uint_eq(happens(CLI_EV_TIME, 0), CLI_DO_FINISH);
+    leaves_with(128 + SIGTERM);
+    ck_assert_int_eq(run.die_of, SIGTERM);
+    ck_assert(run.is_hasty);
 }
 END_TEST
 
@@ -366,6 +383,48 @@ START_TEST(release_is_awaited_no_longer_than_the_lock_lasts)
     leaves_with(unanswered[_i].code);
     ck_assert(run.is_hasty);
     ck_assert_int_eq(cli_run_next_ms(&run), HF_NEVER);
+}
+END_TEST
+
+/* RUN-10: TERM ended the command. HUP may have meant something else. */
+START_TEST(release_of_a_command_that_was_told_to_end_is_left_in_time)
+{
+    static const int signals[] = {SIGTERM, SIGINT, SIGQUIT, SIGHUP};
+    int64_t until_ms;
+
+    begin();
+    run_command();
+    (void)happens(CLI_EV_SIGNAL, signals[_i]);
+    (void)happens(CLI_EV_ENDED, 5);
+    (void)happens(CLI_EV_EMPTY, 0);
+    until_ms = signals[_i] == SIGHUP ? safe_until_ms
+                                     : now_ms + CLI_SIGNALS_PROMPT_MS;
+    ck_assert_int_ge(cli_run_next_ms(&run), until_ms);
+    ck_assert_int_le(cli_run_next_ms(&run), until_ms + TTL / 100);
+    now_ms = cli_run_next_ms(&run);
+    ck_assert_uint_eq(happens(CLI_EV_TIME, 0),
+                      CLI_DO_TELL_UNRELEASED | CLI_DO_FINISH);
+    leaves_with(5);
+}
+END_TEST
+
+/* RUN-10: KILL was sent. The lock is not released (RUN-1). */
+START_TEST(command_that_was_killed_and_does_not_end_is_left_in_time)
+{
+    begin();
+    run_command();
+    (void)happens(CLI_EV_SIGNAL, SIGTERM);
+    if (_i == 1)
+        (void)happens(CLI_EV_ENDED, 0);
+    now_ms += KILL_AFTER;
+    ck_assert(happens(CLI_EV_TIME, 0) & CLI_DO_KILL);
+    ck_assert_uint_eq(happens(CLI_EV_SIGNAL, SIGINT), CLI_DO_FORWARD);
+    ck_assert_int_eq(cli_run_next_ms(&run), now_ms + CLI_SIGNALS_PROMPT_MS);
+    now_ms += CLI_SIGNALS_PROMPT_MS;
+    ck_assert_uint_eq(happens(CLI_EV_TIME, 0),
+                      CLI_DO_TELL_ABANDONED | CLI_DO_FINISH);
+    leaves_with(128 + SIGINT);
+    ck_assert_int_eq(run.die_of, SIGINT);
 }
 END_TEST
 
@@ -728,6 +787,7 @@ static TCase *case_waiting(void)
     tcase_add_loop_test(c, signal_while_waiting_cancels, 0, 4);
     tcase_add_test(c, lock_that_comes_with_the_cancel_is_given_back);
     tcase_add_test(c, second_signal_while_cancelling_leaves_at_once);
+    tcase_add_test(c, cancel_that_is_not_answered_is_left_in_time);
     tcase_add_test(c, signals_for_a_command_wait_for_nobody);
     tcase_add_test(c, lease_that_ended_before_the_start_starts_nothing);
     return c;
@@ -752,6 +812,10 @@ static TCase *case_end(void)
     tcase_add_loop_test(c, daemons_are_spared_by_an_end_in_order_alone, 0, 3);
     tcase_add_loop_test(c, release_is_awaited_no_longer_than_the_lock_lasts, 0,
                         4);
+    tcase_add_loop_test(
+        c, release_of_a_command_that_was_told_to_end_is_left_in_time, 0, 4);
+    tcase_add_loop_test(
+        c, command_that_was_killed_and_does_not_end_is_left_in_time, 0, 2);
     tcase_add_loop_test(c, lock_is_kept_at_least_so_long, 0, 3);
     tcase_add_test(c, command_that_is_told_to_end_keeps_no_lock);
     tcase_add_test(c, background_processes_are_left_alone);

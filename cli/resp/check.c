@@ -219,6 +219,8 @@ int cli_resp_check(const struct cli_common *common, int protocol)
     if (rc == CLI_GO_ON && cli_signals_open() < 0)
         rc = cli_fail("cannot listen to signals");
     if (rc == CLI_GO_ON)
+        cli_signals_limit(true, NULL); /* time to delete the keys of a check */
+    if (rc == CLI_GO_ON)
         rc = check_all(&c, protocol);
     cli_talk_close(&c.try.talk);
     cli_talk_close(&c.try.second);

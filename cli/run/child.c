@@ -15,10 +15,13 @@
 #include "cli/core.h"
 #include "cli/run/guard.h"
 #include "cli/signals.h"
+#include "net/loop/clock.h"
 
 /* Time for the guardian to fork and to say so. One that needs longer is stopped
  * or dying. */
 #define START_MS 10000
+#define START_AFTER_SIGNAL_MS 20 /* of CLI_SIGNALS_LIMIT_MS */
+#define LOOK_MS 10              /* how late a signal may be seen */
 
 /* ---- starting ---- */
 
@@ -95,21 +98,48 @@ static pid_t fork_command(const void *ctx, int *command_fd)
     return pid;
 }
 
+/* Waits for the guardian's first message. After a signal that ends programs, only a
+ * little longer. False: *err is ETIMEDOUT or EINTR. */
+static bool await_message(int fd, int *err)
+{
+    struct pollfd p = {.fd = fd, .events = POLLIN};
+    int64_t until_ms = hf_clock_ms() + START_MS, left_ms;
+
+    *err = ETIMEDOUT;
+    while ((left_ms = until_ms - hf_clock_ms()) > 0) {
+        if (*err != EINTR && cli_signals_has_end()) {
+            *err = EINTR;
+            until_ms = hf_clock_ms() + START_AFTER_SIGNAL_MS;
+            continue;
+        }
+        if (poll(&p, 1, left_ms < LOOK_MS ? (int)left_ms : LOOK_MS) > 0)
+            return true;
+    }
+    return false;
+}
+
 /* Returns the command's pid, or 0 and errno in *err. */
 static pid_t await_start(int fd, int *err)
 {
     struct cli_guard_message m;
-    struct pollfd p = {.fd = fd, .events = POLLIN};
-    int rc;
 
-    do
-        rc = poll(&p, 1, START_MS);
-    while (rc < 0 && errno == EINTR);
-    *err = rc > 0 ? ECANCELED : ETIMEDOUT;
-    if (rc <= 0 || recv(fd, &m, sizeof m, 0) != sizeof m)
+    if (!await_message(fd, err))
+        return 0;
+    *err = ECANCELED;
+    if (recv(fd, &m, sizeof m, 0) != sizeof m)
         return 0;
     *err = m.word == GUARD_FAILED ? m.number : 0;
     return m.word == GUARD_STARTED ? m.number : 0;
+}
+
+/* No message of the guardian arrives after that, so that it lets no command
+ * execute; and the command dies with it. */
+static void end_guard(const struct cli_child *child, int fd)
+{
+    (void)shutdown(fd, SHUT_RDWR);
+    if (child->guard > 0)
+        (void)kill(child->guard, SIGKILL); /* our child, not reaped */
+    (void)close(fd);
 }
 
 int cli_child_start(struct cli_child *child, const struct cli_child_plan *plan)
@@ -132,7 +162,7 @@ int cli_child_start(struct cli_child *child, const struct cli_child_plan *plan)
     if (child->guard > 0)
         child->pid = await_start(fd[0], &err);
     if (child->pid == 0) {
-        (void)close(fd[0]); /* which ends the guardian, too */
+        end_guard(child, fd[0]);
         return err;
     }
     child->tree.first = child->pid;

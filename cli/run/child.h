@@ -26,9 +26,10 @@ struct cli_child_plan {
     struct cli_tty *tty;
 };
 
-/* cli_child_start - forks; 0 or errno, ECANCELED if the guardian was killed:
- *                   then nothing was executed. ENDED tells whether the program
- *                   could be executed.
+/* cli_child_start - forks; 0 or errno: ECANCELED if the guardian was killed,
+ *                   EINTR if a signal that ends programs came first; then nothing
+ *                   was executed. ENDED tells whether the program could be
+ *                   executed.
  * cli_child_signal - to the whole group; TERM continues what is stopped.
  * cli_child_drain - asks for EMPTY. `all` as in process_tree.h.
  * cli_child_kill  - all that is left of it, and what appears later.

@@ -94,16 +94,18 @@ int cli_locks_open(struct cli_locks *l, struct hf_loop *loop,
 
 /* ---- closing ---- */
 
-void cli_locks_close(struct cli_locks *l, int64_t linger_ms)
+bool cli_locks_close(struct cli_locks *l, int64_t linger_ms)
 {
+    bool is_known = true;
     int64_t deadline_ms = hf_clock_ms() + linger_ms;
 
     for (size_t i = 0; i < l->clients_count; i++) {
         int64_t left_ms = deadline_ms - hf_clock_ms();
 
-        (void)hf_client_close(l->clients[i], left_ms > 0 ? left_ms : 0, NULL,
-                              NULL);
+        is_known &= hf_client_close(l->clients[i], left_ms > 0 ? left_ms : 0,
+                                    NULL, NULL) == HF_OK;
     }
+    return is_known;
 }
 
 void cli_locks_free(struct cli_locks *l)

@@ -21,12 +21,13 @@ struct cli_locks {
 /* cli_locks_open  - the clients, on this loop, and the locks. Servers are
  *   connected, but for those of a quorum. CLI_GO_ON, or CLI_TROUBLE and
  *   reported; both are for cli_locks_free.
- * cli_locks_close - within so long: as hf_client_close. cli_locks_free - takes
+ * cli_locks_close - within so long: as hf_client_close. False: a request has no
+ *   answer, so that a server may keep a lock until its TTL ends. cli_locks_free - takes
  *   one that is all zero. */
 int cli_locks_open(struct cli_locks *locks, struct hf_loop *loop,
                    const struct cli_run_options *run,
                    const struct cli_common *common);
-void cli_locks_close(struct cli_locks *locks, int64_t linger_ms);
+bool cli_locks_close(struct cli_locks *locks, int64_t linger_ms);
 void cli_locks_free(struct cli_locks *locks);
 
 /* cli_locks_acquire - as hf_lock_acquire_async; `options` without a cancel.

@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <signal.h>
+#include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -15,9 +16,11 @@
  * without an answer it ends with its TTL. Then, how long we wait for the reader
  * of our last lines. */
 #define LINGER_MS 1000
-/* After one more signal, or a release without an answer: enough for the members of a
- * multi-lock, which are given back one after the other. */
+/* After a release without an answer: enough for the members of a multi-lock, which
+ * are given back one after the other. */
 #define HASTY_MS 200
+/* After a signal, of its limit: for our last lines. */
+#define LAST_LINES_MS 10
 
 static void handle_signals(struct cli_session *run);
 
@@ -154,22 +157,11 @@ static void look_at_command(struct cli_session *run)
 
 /* ---- turns ---- */
 
-/* While no command runs, and none has run whose exit code is ours. */
-static void leave_if_told(void)
-{
-    int signal = cli_signals_take_end();
-
-    if (signal != 0)
-        cli_signals_die(signal, false);
-}
-
 static void on_signal(struct hf_io *io, int events)
 {
     struct cli_session *run = HF_OWNER_OF(io, struct cli_session, signal_io);
 
     (void)events;
-    if (run->is_in_call && !run->state.has_run)
-        leave_if_told();
     run->has_signal = true;
     hf_loop_rewatch(run->loop, io, 0); /* until it is handled */
 }
@@ -239,14 +231,23 @@ static int open_signals(struct cli_session *run)
     return CLI_GO_ON;
 }
 
+/* Nothing is held, and the calls block. */
 static int open_locks(struct cli_session *run, const struct cli_common *common)
 {
     int rc;
 
-    run->is_in_call = true;
+    cli_report_flush();
+    cli_signals_end_at_once(true);
     rc = cli_locks_open(&run->locks, run->loop, run->options, common);
-    run->is_in_call = false;
+    cli_signals_end_at_once(false);
     return rc;
+}
+
+static void prepare_last_words(struct cli_session *run)
+{
+    (void)snprintf(run->last_words, sizeof run->last_words,
+                   "holdfast: the server does not answer: it may keep %s locked "
+                   "until the TTL ends\n", run->log.quoted);
 }
 
 static int open_all(struct cli_session *run, const struct cli_common *common)
@@ -265,6 +266,7 @@ static int open_all(struct cli_session *run, const struct cli_common *common)
                   &hold_events, run);
     cli_event_init(&run->log, run->options->status_fd, run->options->name,
                    run->hold.owner);
+    prepare_last_words(run);
     if (!run->locks.quorum)
         cli_event_lost_member(&run->log, NULL,
                               hf_client_address(run->locks.clients[0]));
@@ -293,11 +295,23 @@ static void close_all(struct cli_session *run)
     hf_loop_free(run->loop);
 }
 
+static int64_t linger_ms(const struct cli_run *state)
+{
+    int64_t left_ms = state->end_by_ms - hf_clock_ms();
+
+    if (state->end_signal != 0)
+        return left_ms > LAST_LINES_MS ? left_ms : LAST_LINES_MS;
+    return state->is_hasty ? HASTY_MS : LINGER_MS;
+}
+
+/* What a command had is released, or was reported (CLI_DO_TELL_UNRELEASED). */
 static void close_locks(struct cli_session *run)
 {
-    run->is_in_call = true;
-    cli_locks_close(&run->locks, run->state.is_hasty ? HASTY_MS : LINGER_MS);
-    run->is_in_call = false;
+    bool is_known = cli_locks_close(&run->locks, linger_ms(&run->state));
+
+    if (!is_known && !run->state.has_run)
+        cli_note("the server does not answer: it may keep %s locked until the TTL "
+                 "ends", run->log.quoted);
 }
 
 static int run_opened(struct cli_session *run)
@@ -306,6 +320,7 @@ static int run_opened(struct cli_session *run)
                                .lease_ms = run->options->lease_ms};
     hf_status rc;
 
+    cli_session_watch_end(run);
     run->asked_ms = hf_clock_ms();
     rc = cli_hold_ask(&run->hold, &ask);
     if (rc < 0)
@@ -350,8 +365,20 @@ struct cli_round cli_round_play(const struct cli_run_options *options,
                               .cannot_run = run.cannot_run,
                               .is_told = is_told(&run.state),
                               .late_signal = run.state.late_signal,
+                              .is_cut = run.state.is_cut,
                               .die_of = run.state.die_of,
                               .is_for_all = run.state.is_for_all};
+}
+
+/* What ended the command, or the wait for its release. 0: none. After the command
+ * has ended, its code counts if the release was answered; so do the codes of a lost
+ * lock and of --max-hold. */
+static int ending_signal(const struct cli_round *last)
+{
+    bool is_ours = last->code == CLI_LOST || last->code == CLI_MAX_HOLD;
+
+    return last->die_of == 0 && last->is_cut && !is_ours ? last->late_signal
+                                                         : last->die_of;
 }
 
 int cli_round_main(struct cli_args *args, struct cli_common *common,
@@ -362,6 +389,7 @@ int cli_round_main(struct cli_args *args, struct cli_common *common,
 {
     struct cli_run_options options;
     struct cli_round last;
+    int signal;
     int rc = parse(&options, args, common);
 
     if (rc != CLI_GO_ON || (rc = cli_common_begin(common)) != CLI_GO_ON)
@@ -370,8 +398,9 @@ int cli_round_main(struct cli_args *args, struct cli_common *common,
     if (common->is_json && options.status_fd < 0)
         options.status_fd = STDERR_FILENO;
     last = play(&options, common);
-    cli_report_end(LINGER_MS);
-    if (last.die_of != 0)
-        cli_signals_die(last.die_of, last.is_for_all);
+    signal = ending_signal(&last);
+    cli_report_end(signal || last.late_signal ? LAST_LINES_MS : LINGER_MS);
+    if (signal != 0)
+        cli_signals_die(signal, last.is_for_all);
     return last.code;
 }

@@ -171,6 +171,13 @@ static void note_ignored(const struct cli_run_options *options)
                  "releases it", options->lease_ms > 0 ? "--lease" : "--at-least");
 }
 
+static const char *why_not_started(int err)
+{
+    if (err == ECANCELED)
+        return "its guardian was killed";
+    return err == EINTR ? "a signal came first" : strerror(err);
+}
+
 static void start_command(struct cli_session *run)
 {
     bool is_nested = cli_hold_is_nested(&run->hold);
@@ -181,9 +188,7 @@ static void start_command(struct cli_session *run)
     err = is_nested ? start_nested(run) : start_own(run);
     if (err == 0)
         return;
-    (void)cli_fail("cannot start a process: %s", err == ECANCELED
-                                                     ? "its guardian was killed"
-                                                     : strerror(err));
+    (void)cli_fail("cannot start a process: %s", why_not_started(err));
     cli_session_feed_number(run, CLI_EV_ENDED, CLI_TROUBLE);
 }
 
@@ -241,6 +246,12 @@ static void report_unreleased(struct cli_session *run)
     cli_event_released(&run->log, HF_E_NOREPLY, &err, run->state.is_lost);
 }
 
+static void report_abandoned(const struct cli_session *run)
+{
+    (void)cli_fail("the command was killed and has not ended yet; %s stays "
+                   "locked until its TTL ends", run->log.quoted);
+}
+
 static void carry_out(struct cli_session *run, unsigned todo, int number)
 {
     if (todo & CLI_DO_DRAIN)
@@ -267,6 +278,8 @@ static void carry_out(struct cli_session *run, unsigned todo, int number)
         release_lock(run);
     if (todo & CLI_DO_TELL_UNRELEASED)
         report_unreleased(run);
+    if (todo & CLI_DO_TELL_ABANDONED)
+        report_abandoned(run);
 }
 
 static void rearm(struct cli_session *run)
@@ -281,6 +294,16 @@ static void rearm(struct cli_session *run)
     hf_loop_unlock(run->loop);
 }
 
+void cli_session_watch_end(struct cli_session *run)
+{
+    const struct cli_run *r = &run->state;
+    bool on = !cli_run_has_command(r);
+
+    cli_signals_limit(on, run->last_words);
+    if (on && r->end_signal != 0)
+        cli_signals_limit_by(r->end_signal);
+}
+
 void cli_session_feed(struct cli_session *run, struct cli_run_event ev)
 {
     unsigned todo;
@@ -289,6 +312,7 @@ void cli_session_feed(struct cli_session *run, struct cli_run_event ev)
     ev.safe_ms = cli_hold_safe_ms(&run->hold);
     todo = cli_run_step(&run->state, &ev);
     rearm(run); /* no message may delay KILL */
+    cli_session_watch_end(run);
     carry_out(run, todo, ev.number);
     cli_report_flush();
 }

@@ -3,6 +3,7 @@
 #ifndef CLI_RUN_SESSION_H
 #define CLI_RUN_SESSION_H
 
+#include "cli/report.h"
 #include "cli/run/child.h"
 #include "cli/run/events.h"
 #include "cli/run/hold.h"
@@ -31,12 +32,15 @@ struct cli_session {
     bool has_signal;
     bool has_guard_news;
     bool is_due;
-    bool is_in_call;            /* in a call that signals do not end */
+    char last_words[CLI_QUOTE_MAX + 128]; /* if a signal ends us before the
+                                   server has answered */
     bool cannot_run;            /* the command could not be executed */
     bool is_refusal_told;       /* the command may not be signalled */
 };
 
-/* cli_session_open_notice - makes the pipe; before all else that opens
+/* cli_session_watch_end - a signal that ends programs ends us in time, as long as
+ *   no command runs (RUN-10).
+ * cli_session_open_notice - makes the pipe; before all else that opens
  *   descriptors, because a shell such as dash can name only those below 10.
  *   CLI_GO_ON, or CLI_TROUBLE and reported.
  * cli_session_close_notice - closes both ends.
@@ -44,6 +48,7 @@ struct cli_session {
  *   its times. cli_session_feed_number - an event of this kind and number.
  * cli_session_listen - the guardian's news are read: watch for more.
  * cli_session_unwatch - there will be no more. Also if nothing is watched. */
+void cli_session_watch_end(struct cli_session *run);
 int cli_session_open_notice(struct cli_session *run);
 void cli_session_close_notice(struct cli_session *run);
 void cli_session_feed(struct cli_session *run, struct cli_run_event ev);

@@ -11,7 +11,7 @@
  *  signal                                                         |   |
  *    |                                                            |   v
  *    +-> CANCELLING -------acquired all the same------------------+ released:
- *         +-refused, signal again-> DONE              signal, overdue-> DONE
+ *         +-refused, signal again, overdue-> DONE     signal, overdue-> DONE
  *
  * KEEPING comes before RELEASING while at_least is not over. It ends with that
  * time, with a signal that ends programs, or when the lock is lost.
@@ -40,7 +40,11 @@
  *        is killed with it.
  * RUN-9  The answer to a release is awaited until the lease has ended on the
  *        server: later it cannot matter. A signal that ends programs ends that
- *        wait at once; the exit code is that of a release without an answer. */
+ *        wait at once.
+ * RUN-10 A signal that ends programs ends us within CLI_SIGNALS_PROMPT_MS, except
+ *        while a command runs that has not been killed. The same limit holds
+ *        after a command that TERM, INT or QUIT ended. A request that is not
+ *        answered by then leaves the lock to its TTL. */
 #include "cli/run/state.h"
 
 #include <assert.h>
@@ -49,7 +53,7 @@
 #include "cli/command.h"
 #include "cli/signals.h"
 
-static bool has_command(const struct cli_run *r)
+bool cli_run_has_command(const struct cli_run *r)
 {
     return r->state == CLI_RUNNING || r->state == CLI_STOPPING ||
            r->state == CLI_DRAINING;
@@ -57,7 +61,7 @@ static bool has_command(const struct cli_run *r)
 
 static bool run_ok(const struct cli_run *r)
 {
-    return (has_command(r) || r->state >= CLI_RELEASING ||
+    return (cli_run_has_command(r) || r->state >= CLI_RELEASING ||
             r->kill_ms == HF_NEVER) &&
            (!r->is_max_hold || r->state >= CLI_STOPPING) &&
            r->rules.grace_ms <= r->rules.kill_after_ms;
@@ -70,6 +74,7 @@ void cli_run_init(struct cli_run *r, const struct cli_run_rules *rules)
                           .safe_until_ms = HF_NEVER,
                           .hold_until_ms = HF_NEVER,
                           .release_until_ms = HF_NEVER,
+                          .end_by_ms = HF_NEVER,
                           .kill_ms = HF_NEVER};
 }
 
@@ -95,6 +100,14 @@ static int64_t later(int64_t from_ms, int64_t span_ms)
 static int64_t sooner(int64_t a_ms, int64_t b_ms)
 {
     return a_ms < b_ms ? a_ms : b_ms;
+}
+
+/* RUN-10 */
+static void leave_soon(struct cli_run *r, int signal)
+{
+    r->end_by_ms = sooner(r->end_by_ms, later(r->now_ms, CLI_SIGNALS_PROMPT_MS));
+    if (r->end_signal == 0)
+        r->end_signal = signal;
 }
 
 /* ---- stopping the command ---- */
@@ -185,7 +198,7 @@ static unsigned check_running(struct cli_run *r)
  * (RUN-4), so that only the safe moment counts. */
 static unsigned check_time(struct cli_run *r, enum cli_run_kind kind)
 {
-    if (!has_command(r))
+    if (!cli_run_has_command(r))
         return 0;
     if (!r->is_lost && r->now_ms >= r->safe_until_ms)
         return lose(r, overdue_reason(r), r->now_ms);
@@ -203,8 +216,11 @@ int64_t cli_run_next_ms(const struct cli_run *r)
         return r->keep_until_ms;
     if (r->state == CLI_RELEASING)
         return r->release_until_ms;
-    if (!has_command(r))
+    if (r->state == CLI_CANCELLING)
+        return r->end_by_ms;
+    if (!cli_run_has_command(r))
         return HF_NEVER;
+    next = sooner(next, r->end_by_ms);
     if (r->state == CLI_RUNNING)
         next = sooner(next, r->hold_until_ms);
     if (r->is_lost)
@@ -232,7 +248,7 @@ static unsigned begin_release(struct cli_run *r)
     int64_t until_ms =
         r->safe_until_ms > r->now_ms ? r->safe_until_ms : r->now_ms;
 
-    r->release_until_ms = later(until_ms, LET_GO_MS);
+    r->release_until_ms = sooner(later(until_ms, LET_GO_MS), r->end_by_ms);
     return go(r, CLI_RELEASING, CLI_DO_RELEASE);
 }
 
@@ -268,7 +284,14 @@ static unsigned signal_while_waiting(struct cli_run *r, int signal)
         return 0;
     r->code = CLI_SIGNAL + signal;
     r->die_of = signal;
+    leave_soon(r, signal);
     return go(r, CLI_CANCELLING, CLI_DO_CANCEL);
+}
+
+static unsigned look_at_cancel(struct cli_run *r)
+{
+    r->is_hasty = r->is_hasty || r->now_ms >= r->end_by_ms;
+    return r->is_hasty ? finish(r, r->code) : 0;
 }
 
 static unsigned signal_again(struct cli_run *r, int signal)
@@ -283,9 +306,13 @@ static unsigned signal_again(struct cli_run *r, int signal)
  * and a program may ask its user after INT or QUIT (RUN-6). */
 static unsigned forward(struct cli_run *r, int signal)
 {
-    r->is_told |= cli_signals_end_programs(signal);
-    if (cli_signals_end_programs(signal))
+    bool ends = cli_signals_end_programs(signal);
+
+    r->is_told |= ends;
+    if (ends)
         r->told |= UINT64_C(1) << signal;
+    if (ends && r->is_killed)
+        leave_soon(r, signal);
     if (signal != SIGTERM || r->state == CLI_DRAINING)
         return CLI_DO_FORWARD;
     r->state = CLI_STOPPING;
@@ -299,6 +326,8 @@ static bool note_late(struct cli_run *r, int signal)
 
     if (ends && r->late_signal == 0)
         r->late_signal = signal;
+    if (ends)
+        leave_soon(r, signal);
     return ends;
 }
 
@@ -322,9 +351,25 @@ static bool must_keep(const struct cli_run *r)
            !r->is_max_hold && r->safe_until_ms != HF_NEVER;
 }
 
+#define BIT(signal) (UINT64_C(1) << (signal))
+
+/* The signal by which the command was told to end for good, or 0. HUP may mean
+ * something else. */
+static int final_signal(const struct cli_run *r)
+{
+    static const int signals[] = {SIGTERM, SIGINT, SIGQUIT};
+
+    for (size_t i = 0; r->die_of == 0 && i < 3; i++)
+        if (r->told & BIT(signals[i]))
+            return signals[i];
+    return r->die_of;
+}
+
 static unsigned release(struct cli_run *r)
 {
     r->kill_ms = HF_NEVER;
+    if (final_signal(r) != 0)
+        leave_soon(r, final_signal(r));
     if (must_keep(r))
         return go(r, CLI_KEEPING, CLI_DO_KEEP);
     return begin_release(r);
@@ -358,6 +403,22 @@ static unsigned unguarded(struct cli_run *r)
     return go(r, CLI_DRAINING, CLI_DO_DRAIN | CLI_DO_KILL);
 }
 
+/* RUN-10. Not released: the rest of the command may run for a moment (RUN-1). */
+static unsigned abandon(struct cli_run *r)
+{
+    bool tells_loss = r->is_lost && r->rules.on_lost != CLI_LOST_IGNORE;
+
+    r->is_hasty = true;
+    r->die_of = r->end_signal;
+    return CLI_DO_TELL_ABANDONED |
+           finish(r, tells_loss ? CLI_LOST : CLI_SIGNAL + r->end_signal);
+}
+
+static unsigned look_at_end(struct cli_run *r)
+{
+    return r->now_ms >= r->end_by_ms ? abandon(r) : 0;
+}
+
 static unsigned look_at_keeping(struct cli_run *r)
 {
     return r->now_ms >= r->keep_until_ms ? begin_release(r) : 0;
@@ -378,6 +439,7 @@ static unsigned released(struct cli_run *r, int status)
 static unsigned give_up_release(struct cli_run *r)
 {
     r->is_hasty = true;
+    r->is_cut = r->late_signal != 0;
     r->release_until_ms = HF_NEVER;
     return CLI_DO_TELL_UNRELEASED | released(r, HF_E_NOREPLY);
 }
@@ -406,6 +468,8 @@ static unsigned move(struct cli_run *r, const struct cli_run_event *ev)
         return finish(r, r->code);
     case EDGE(CLI_CANCELLING, CLI_EV_SIGNAL):
         return signal_again(r, ev->number);
+    case EDGE(CLI_CANCELLING, CLI_EV_TIME):
+        return look_at_cancel(r);
 
     case EDGE(CLI_RUNNING, CLI_EV_SIGNAL):
     case EDGE(CLI_STOPPING, CLI_EV_SIGNAL):
@@ -426,6 +490,9 @@ static unsigned move(struct cli_run *r, const struct cli_run_event *ev)
         return unguarded(r);
     case EDGE(CLI_DRAINING, CLI_EV_EMPTY):
         return release(r);
+    case EDGE(CLI_STOPPING, CLI_EV_TIME):
+    case EDGE(CLI_DRAINING, CLI_EV_TIME):
+        return look_at_end(r);
 
     case EDGE(CLI_KEEPING, CLI_EV_SIGNAL):
         return note_late(r, ev->number) ? begin_release(r) : 0;

@@ -72,7 +72,9 @@ enum cli_run_todo {
     CLI_DO_RELEASE = 1 << 9,
     CLI_DO_FINISH = 1 << 10,    /* leave with `code` */
     CLI_DO_KEEP = 1 << 11,      /* the lock; the command is gone */
-    CLI_DO_TELL_UNRELEASED = 1 << 12 /* no answer came, and we wait no longer */
+    CLI_DO_TELL_UNRELEASED = 1 << 12, /* no answer came, and we wait no longer */
+    CLI_DO_TELL_ABANDONED = 1 << 13 /* what was killed has not ended; its guardian
+                                       continues to kill it */
 };
 
 struct cli_run {
@@ -85,6 +87,9 @@ struct cli_run {
     int64_t keep_until_ms;      /* the end of at_least */
     int64_t hold_until_ms;      /* the end of max_hold; HF_NEVER: none */
     int64_t release_until_ms;   /* when its answer cannot matter any more */
+    int64_t end_by_ms;          /* after a signal: when we leave, whatever was
+                                   answered by then; HF_NEVER: no signal came */
+    int end_signal;             /* that signal; 0: none */
     int64_t kill_ms;            /* when to KILL; HF_NEVER: not planned */
     enum hf_lost reason;        /* if is_lost */
     bool has_run;               /* the command was started */
@@ -94,6 +99,7 @@ struct cli_run {
     uint64_t told;              /* which: a bit each */
     int late_signal;            /* the first one that ends programs and came when
                                    the command had ended; 0: none */
+    bool is_cut;                /* a late signal ended the wait for the release */
     int die_of;                 /* DONE: if not 0, end by this signal instead of
                                    with `code` */
     bool is_for_all;            /* and so shall our process group */
@@ -106,8 +112,10 @@ struct cli_run {
 
 void cli_run_init(struct cli_run *r, const struct cli_run_rules *rules);
 
-/* cli_run_step    - moves by one event; returns a set of cli_run_todo.
+/* cli_run_has_command - does a command run, or is one being ended?
+ * cli_run_step    - moves by one event; returns a set of cli_run_todo.
  * cli_run_next_ms - when it next wants a CLI_EV_TIME; HF_NEVER: no need. */
+bool cli_run_has_command(const struct cli_run *r);
 unsigned cli_run_step(struct cli_run *r, const struct cli_run_event *ev);
 int64_t cli_run_next_ms(const struct cli_run *r);
 

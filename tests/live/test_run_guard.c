@@ -99,11 +99,36 @@ START_TEST(command_executes_after_the_guardian_has_said_so)
 }
 END_TEST
 
+/* The guardian does nothing: the command is not started, and the lock is
+ * released. */
+START_TEST(signal_ends_a_start_that_takes_long)
+{
+    struct moment m;
+    int64_t sent_ms, took_ms;
+
+    if (!come_to(&m, "echo up")) {
+        (void)fprintf(stderr, "  skipped: ptrace is refused: %s\n",
+                      strerror(errno));
+        return;
+    }
+    sent_ms = local_now_ms();
+    ck_assert_int_eq(kill(pid_of(m.holdfast), SIGTERM), 0);
+    ck_assert_int_eq(finish(m.holdfast), 1000 + SIGTERM);
+    took_ms = local_now_ms() - sent_ms;
+    ck_assert_msg(took_ms < 1000, "it took %d ms", (int)took_ms);
+    ck_assert_ptr_nonnull(
+        strstr(await_end(m.holdfast, ERR), "a signal came first"));
+    ck_assert_str_eq(await_end(m.holdfast, OUT), "");
+    server_await(server, PATIENCE_MS, "0", "EXISTS x");
+}
+END_TEST
+
 int main(void)
 {
     Suite *s = suite_create("holdfast run, guardian");
     TCase *c = run_case(s, "its first word");
 
     tcase_add_test(c, command_executes_after_the_guardian_has_said_so);
+    tcase_add_test(c, signal_ends_a_start_that_takes_long);
     return run_suite(s);
 }

@@ -5,6 +5,7 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <pty.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -13,6 +14,7 @@
 #include <sys/pidfd.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -107,8 +109,20 @@ static void make_socket(int *ours, int *its)
     *its = fd[1];
 }
 
+static pid_t plain_fork(void)
+{
+    return fork();
+}
+
+/* As fork, but the child is PID 1. */
+static pid_t fork_init(void)
+{
+    return (pid_t)syscall(SYS_clone, CLONE_NEWPID | SIGCHLD, NULL, NULL, NULL,
+                          NULL);
+}
+
 static struct process *start_with(struct server *s, char *const *argv,
-                                  bool is_socket)
+                                  bool is_socket, pid_t (*new_child)(void))
 {
     struct process *p = new_process();
     int ends[4];
@@ -119,7 +133,7 @@ static struct process *start_with(struct server *s, char *const *argv,
             make_socket(&p->fd[i], &ends[i]);
         else
             make_pipe(&p->fd[i], &ends[i], true);
-    p->pid = fork();
+    p->pid = new_child();
     if (p->pid == 0)
         become(s, argv, ends);
     for (int i = 0; i < 4; i++)
@@ -129,7 +143,16 @@ static struct process *start_with(struct server *s, char *const *argv,
 
 struct process *start(struct server *s, char *const *argv)
 {
-    return start_with(s, argv, false);
+    return start_with(s, argv, false, plain_fork);
+}
+
+/* A process that was not made is not killed by forget_all. */
+struct process *start_as_init(struct server *s, char *const *argv)
+{
+    struct process *p = start_with(s, argv, false, fork_init);
+
+    p->is_reaped = p->pid < 0;
+    return p->is_reaped ? NULL : p;
 }
 
 struct process *start_deaf(struct server *s, char *const *argv, bool is_socket)
@@ -141,7 +164,7 @@ struct process *start_deaf(struct server *s, char *const *argv, bool is_socket)
     for (; *argv && n < ARGS_MAX + 3; argv++)
         all[n++] = *argv;
     ck_assert_ptr_null(*argv);
-    return start_with(s, all, is_socket);
+    return start_with(s, all, is_socket, plain_fork);
 }
 
 struct process *holdfast(struct server *s, ...)

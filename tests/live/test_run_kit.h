@@ -29,11 +29,14 @@ enum stream { OUT = 1, ERR = 2, STATUS = 3 };
  * start    - any program, argv[0] first.
  * start_deaf - likewise, with a standard error that is full before the first
  *            line and that nobody reads: a pipe or a socket.
+ * start_as_init - any program, as PID 1 of a namespace of its own, as in a
+ *            container. NULL: this user may not make one.
  * start_on_terminal - on the slave of a pseudo terminal whose other end is
  *            OUT, and what `say` writes to; as the leader of a session. */
 struct process *holdfast(struct server *s, ...);
 struct process *start(struct server *s, char *const *argv);
 struct process *start_deaf(struct server *s, char *const *argv, bool is_socket);
+struct process *start_as_init(struct server *s, char *const *argv);
 struct process *start_on_terminal(struct server *s, char *const *argv);
 
 pid_t pid_of(const struct process *p);
