@@ -18,8 +18,9 @@
  * Order: members are taken by name, in the order of its bytes, whatever order
  * the caller gives; locks of one name on several servers in the order given. So
  * multi-locks never wait for each other in a circle. For callers that take single
- * locks in another order there is a bound: while some members are held, the
- * others are waited for 3 s, or a quarter of the lease, if that is less. Then
+ * locks in another order, and for multi-locks that give the servers of one name in
+ * opposite orders, there is a bound: while some members are held, the others are
+ * waited for 1.5 to 3 s (random), or a quarter of the lease, if that is less. Then
  * all are given back; the member that was missing is waited for while none is
  * held, and the others are tried.
  *
@@ -71,7 +72,9 @@ HF_API void hf_multi_free(struct hf_multi *multi);
  *             given there. A member that the owner takes once more by itself, and
  *             keeps when it has released the multi-lock, calls nobody then
  * Returns HF_OK         all are held; release as often as acquired
- *         HF_TIMEOUT    wait_ms is over, or a member was not to be had at once
+ *         HF_TIMEOUT    wait_ms is over, or a member was not to be had at once.
+ *                       Also if wait_ms cut off the request of a member: its
+ *                       silence is an error only if it lasted for half of wait_ms
  *         HF_E_INVAL    the options; keep_unreplicated; a cancel of another
  *                       client; or another call of this owner on this multi-lock
  *                       is under way

@@ -7,6 +7,7 @@
 #include "lock/verbs.h"
 #include "net/base/error.h"
 #include "net/base/mem.h"
+#include "net/base/random.h"
 
 /* One acquire or release under way. */
 struct hf_multi_call {
@@ -72,6 +73,8 @@ static void note_taken(struct hf_multi_call *call, hf_status status,
     if (status < 0)
         name_member(call, status, why);
     hf_multi_turn_took(&call->turn, status, hf_clock_ms());
+    if (call->turn.status == HF_TIMEOUT && status != HF_TIMEOUT)
+        name_member(call, HF_TIMEOUT, "the wait ended before its server replied");
 }
 
 /* Of a release, a loss is what its caller must know; else the first failure. */
@@ -161,6 +164,9 @@ static bool go_on(struct hf_multi_call *call)
     }
     if (call->turn.status == HF_OK)
         call->error.status = HF_OK; /* what went wrong before was mended */
+    else if (call->error.status != call->turn.status)
+        hf_error_set(&call->error, call->turn.status, "%s",
+                     hf_status_text(call->turn.status));
     pthread_mutex_lock(&call->multi->mutex);
     hf_multi_leave_hold(call->hold);
     pthread_mutex_unlock(&call->multi->mutex);
@@ -250,6 +256,7 @@ static hf_status begin_acquire(struct hf_multi_call *call,
     hf_multi_listen(call->hold, &call->options);
     hf_multi_turn_init(&call->turn, multi->count, hf_clock_ms(),
                        options->wait_ms, options->lease_ms);
+    (void)hf_random(&call->turn.dice, sizeof call->turn.dice);
     return HF_OK;
 }
 

@@ -12,9 +12,17 @@
  *          each pair of rounds waits for a holder: no call runs in circles.
  * MULTI-4  If a member is not safe any more when the last one is granted, all
  *          are given back, and the next round is in the order; MULTI_LATE_MAX
- *          times.
+ *          times, or once if each member is tried once.
  * MULTI-5  Anything but "not to be had" ends it at once, with what is held given
- *          back. */
+ *          back.
+ * MULTI-6  The length of a patience is random, from half of it to the whole: calls
+ *          that take locks in opposite orders do not end their rounds at the same
+ *          moment again and again.
+ * MULTI-7  Only a server that had its time to reply has failed. A request that a
+ *          patience cuts off before its reply ends the round, as a refusal does.
+ *          If the end of the wait cuts it off, the result is HF_TIMEOUT, unless
+ *          the member was silent for half of the wait or more. No request is sent
+ *          after the end of the wait. */
 #ifndef HF_MULTI_TURN_H
 #define HF_MULTI_TURN_H
 
@@ -38,15 +46,22 @@ struct hf_multi_step {
 struct hf_multi_turn {
     uint32_t count;
     uint64_t taken;             /* members, as bits */
+    int64_t begun_ms;
     int64_t deadline_ms;        /* HF_NEVER: none */
     bool tries_once;            /* each member: wait_ms was 0 */
     int64_t patience_ms;
+    uint32_t dice;              /* set by the caller after init; 0: the whole
+                                   patience each time */
 
     uint32_t first;             /* this round begins with it */
     bool is_in_order;           /* this round: else MULTI-3 */
     int64_t until_ms;           /* the end of the patience of this round */
     uint32_t asked;             /* the member of the step that is under way */
     uint32_t late;              /* rounds that ended by MULTI-4 */
+    int64_t asked_ms;           /* when that step began */
+    int64_t cut_ms;             /* when its own wait ends; HF_NEVER: it has none */
+    uint32_t silent;            /* the member that was asked last, and for how long */
+    int64_t silent_ms;          /* it has sent no reply (MULTI-7) */
 
     bool gives_back;
     bool is_over;               /* it ends when all is given back */

@@ -441,14 +441,13 @@ void hf_quorum_turn_counted(struct hf_quorum_turn *turn, bool are_safe,
         turn->status = HF_OK;
         turn->until_ms =
             turn->heal_ms == HF_NEVER ? HF_NEVER : now_ms + turn->heal_ms;
-    } else if (turn->late++ < QUORUM_LATE_MAX && !turn->tries_once &&
-               now_ms < turn->deadline_ms) {
+    } else if (turn->late++ >= (turn->tries_once ? 1 : QUORUM_LATE_MAX)) {
+        leave(turn, HF_E_NOREPLY);
+    } else if (now_ms < turn->deadline_ms) {
         give_all_back(turn);
         begin_asking(turn, QUORUM_RUSH, now_ms);
     } else {
-        leave(turn, turn->late <= QUORUM_LATE_MAX && turn->was_refused
-                        ? HF_TIMEOUT
-                        : HF_E_NOREPLY);
+        leave(turn, HF_TIMEOUT);
     }
 }
 

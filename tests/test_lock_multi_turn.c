@@ -1,4 +1,4 @@
-/* The rules of multi-locks, MULTI-1 to MULTI-5: told how each step went, and the
+/* The rules of multi-locks, MULTI-1 to MULTI-7: told how each step went, and the
  * time. */
 #include <check.h>
 
@@ -147,6 +147,98 @@ START_TEST(what_is_not_safe_any_more_is_taken_again_a_few_times)
 }
 END_TEST
 
+/* MULTI-7: not even if it is the only thing that was heard of the server. */
+START_TEST(a_request_that_patience_cuts_off_ends_the_round_only)
+{
+    hf_multi_turn_init(&turn, 2, NOW, HF_FOREVER, 0);
+    (void)next(NOW);
+    took(HF_OK, NOW);
+    ck_assert_take(1, 1, NOW + MULTI_PATIENCE_MS - 1);
+    took(HF_E_NOREPLY, NOW + MULTI_PATIENCE_MS);
+    ck_assert_gives(0);
+    ck_assert_take(1, HF_FOREVER, NOW + MULTI_PATIENCE_MS);
+    took(HF_OK, NOW + MULTI_PATIENCE_MS);
+    ck_assert_take(0, 0, NOW + MULTI_PATIENCE_MS);
+    took(HF_OK, NOW + MULTI_PATIENCE_MS);
+    ck_assert_ends(HF_OK);
+}
+END_TEST
+
+static const hf_status silences[] = {HF_E_NOREPLY, HF_E_CONNECT, HF_E_SERVER};
+
+START_TEST(a_request_with_little_time_before_the_end_of_the_wait_timed_out)
+{
+    hf_multi_turn_init(&turn, 2, NOW, 1000, 0);
+    (void)next(NOW);
+    took(HF_OK, NOW + 990);
+    ck_assert_take(1, 10, NOW + 990);
+    took(silences[_i], NOW + 1000);
+    ck_assert_gives(0);
+    ck_assert_ends(HF_TIMEOUT);
+}
+END_TEST
+
+/* Also over two rounds. */
+START_TEST(a_server_that_is_silent_for_most_of_the_wait_has_failed)
+{
+    hf_multi_turn_init(&turn, 2, NOW, 5000, 0);
+    (void)next(NOW);
+    took(HF_OK, NOW);
+    ck_assert_take(1, 3000, NOW);
+    took(silences[_i], NOW + 3000);
+    ck_assert_gives(0);
+    ck_assert_take(1, 2000, NOW + 3000);
+    took(silences[_i], NOW + 5000);
+    ck_assert_ends(silences[_i]);
+}
+END_TEST
+
+/* The server has replied within the time of the request. */
+START_TEST(an_error_that_comes_in_time_is_one)
+{
+    hf_multi_turn_init(&turn, 2, NOW, 1000, 0);
+    (void)next(NOW);
+    took(HF_OK, NOW + 990);
+    (void)next(NOW + 990);
+    took(silences[_i], NOW + 999);
+    ck_assert_gives(0);
+    ck_assert_ends(silences[_i]);
+}
+END_TEST
+
+START_TEST(nothing_is_requested_after_the_end_of_the_wait)
+{
+    hf_multi_turn_init(&turn, 2, NOW, 1000, 0);
+    (void)next(NOW);
+    took(HF_OK, NOW + 1000);
+    ck_assert_int_eq(next(NOW + 1000).action, MULTI_GIVE_BACK);
+    hf_multi_turn_gave(&turn);
+    ck_assert_ends(HF_TIMEOUT);
+}
+END_TEST
+
+START_TEST(the_length_of_a_patience_is_random)
+{
+    int64_t least = MULTI_PATIENCE_MS, most = 0;
+
+    for (uint32_t i = 1; i <= 1000; i++) {
+        int64_t wait_ms;
+
+        hf_multi_turn_init(&turn, 2, NOW, HF_FOREVER, 0);
+        turn.dice = i * 2654435761u;
+        (void)next(NOW);
+        took(HF_OK, NOW);
+        wait_ms = next(NOW).wait_ms;
+        least = wait_ms < least ? wait_ms : least;
+        most = wait_ms > most ? wait_ms : most;
+    }
+    ck_assert_int_ge(least, MULTI_PATIENCE_MS / 2);
+    ck_assert_int_le(least, MULTI_PATIENCE_MS / 2 + 100);
+    ck_assert_int_le(most, MULTI_PATIENCE_MS);
+    ck_assert_int_ge(most, MULTI_PATIENCE_MS - 100);
+}
+END_TEST
+
 START_TEST(a_release_gives_all_back_the_last_first)
 {
     hf_multi_turn_release(&turn, HF_MULTI_MAX);
@@ -238,6 +330,17 @@ int main(void)
     tcase_add_test(c, who_is_missing_is_waited_for_with_nothing_held);
     tcase_add_test(c, a_member_that_fails_ends_it);
     tcase_add_test(c, what_is_not_safe_any_more_is_taken_again_a_few_times);
+    tcase_add_test(c, a_request_that_patience_cuts_off_ends_the_round_only);
+    tcase_add_loop_test(
+        c, a_request_with_little_time_before_the_end_of_the_wait_timed_out, 0,
+        ROWS(silences));
+    tcase_add_loop_test(
+        c, a_server_that_is_silent_for_most_of_the_wait_has_failed, 0,
+        ROWS(silences));
+    tcase_add_loop_test(c, an_error_that_comes_in_time_is_one, 0,
+                        ROWS(silences));
+    tcase_add_test(c, nothing_is_requested_after_the_end_of_the_wait);
+    tcase_add_test(c, the_length_of_a_patience_is_random);
     tcase_add_test(c, a_release_gives_all_back_the_last_first);
     tcase_add_test(c, all_or_none_whatever_happens);
     suite_add_tcase(s, c);

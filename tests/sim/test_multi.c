@@ -27,10 +27,12 @@ struct party {
     struct hf_multi *multi;     /* of the last call; NULL: that was of one lock */
     struct hf_lock *single;     /* that one */
     unsigned set;               /* the names that it asks for, or holds: bits */
+    int64_t owner;
     struct hf_cancel cancel;
     struct event next;          /* what it does by itself */
     enum { RESTS, ASKS, HOLDS, GIVES } state;
     bool is_told;               /* that it is lost */
+    hf_status status;           /* of its last acquire */
     int64_t lease_ms;           /* asked for; 0: the watchdog's */
     int64_t until_us;           /* what it believes, in true time; 0: nothing */
 };
@@ -39,6 +41,7 @@ static struct trial trial;
 static struct party parties[PARTIES];
 static enum hf_lock_kind kinds[NAMES];
 static bool is_ending;
+static bool is_faultless;       /* nothing goes wrong in this world */
 static uint64_t operations, losses;
 
 static int64_t draw(int64_t sides)
@@ -66,8 +69,8 @@ static int server_of(int name)
 static int64_t safe_ms(const struct party *p)
 {
     if (p->multi)
-        return hf_multi_safe_ms(p->multi, OWNER);
-    return p->single ? hf_lock_safe_ms(p->single, OWNER) : INT64_MIN;
+        return hf_multi_safe_ms(p->multi, p->owner);
+    return p->single ? hf_lock_safe_ms(p->single, p->owner) : INT64_MIN;
 }
 
 static void look(struct party *p)
@@ -152,8 +155,11 @@ static void on_acquired(void *ctx, hf_status status, const struct hf_error *err)
 {
     struct party *p = ctx;
 
-    (void)err;
     operations++;
+    p->status = status;
+    if (is_faultless && status < 0 && status != HF_TIMEOUT &&
+        status != HF_CANCELLED)
+        violate(err ? err->text : "P8: a call does not begin", p);
     p->state = status == HF_OK ? HOLDS : RESTS;
     if (status == HF_OK) {
         check_granted(p);
@@ -178,6 +184,12 @@ static void on_released(void *ctx, hf_status status, const struct hf_error *err)
 
 /* ---- asking ---- */
 
+/* Where nothing goes wrong, it is enough for a round trip to each server. */
+static int64_t least_lease_ms(void)
+{
+    return is_faultless ? 2000 : 500;
+}
+
 static struct hf_acquire_options options_of(struct party *p)
 {
     static const int64_t waits[] = {0, 200, 5000, 20000, 20000, HF_FOREVER};
@@ -185,8 +197,9 @@ static struct hf_acquire_options options_of(struct party *p)
 
     hf_acquire_options_init(&o);
     o.owner = OWNER;
-    o.wait_ms = waits[draw(6)];
-    o.lease_ms = p->lease_ms = draw(4) ? 0 : 500 + draw(TRIAL_WATCHDOG_MS - 500);
+    o.wait_ms = !is_faultless ? waits[draw(6)] : draw(6) ? 700 + draw(6000) : 0;
+    o.lease_ms = p->lease_ms =
+        draw(4) ? 0 : least_lease_ms() + draw(TRIAL_WATCHDOG_MS - least_lease_ms());
     o.max_hold_ms = draw(8) ? 0 : 200 + draw(8000);
     o.on_lost = on_lost;
     o.ctx = p;
@@ -256,8 +269,8 @@ static void give_up(struct party *p)
     hf_status rc;
 
     p->state = GIVES;
-    rc = p->multi ? hf_multi_release_async(p->multi, OWNER, on_released, p)
-                  : hf_lock_release_async(p->single, OWNER, on_released, p);
+    rc = p->multi ? hf_multi_release_async(p->multi, p->owner, on_released, p)
+                  : hf_lock_release_async(p->single, p->owner, on_released, p);
     if (rc < 0)
         on_released(p, rc, NULL);
 }
@@ -296,7 +309,7 @@ static void draw_kinds(void)
 
 static void open_party(struct party *p)
 {
-    *p = (struct party){.next = {.happen = act, .ctx = p}};
+    *p = (struct party){.next = {.happen = act, .ctx = p}, .owner = OWNER};
     p->process = trial_process(&trial, number_of(p) + 1);
     process_on_turn(p->process, on_turn, p);
     for (size_t i = 0; i < trial.site.count; i++)
@@ -349,6 +362,160 @@ static void play_world(uint64_t seed, enum trial_forgetting forgetting)
     trial_end(&trial);
 }
 
+/* ---- P8: nothing goes wrong ---- */
+
+static void pass(int64_t ms)
+{
+    world_run(trial.sim.world, trial_now_us(&trial) + ms * 1000);
+}
+
+/* Each way of each link has a delay of its own. */
+static void draw_delays(const struct party *p)
+{
+    for (size_t i = 0; i < trial.site.count; i++) {
+        struct link *link = network_link(trial.sim.world, p->process,
+                                         trial.site.servers[i]->listener);
+        struct link_shape shape = {.delay_us = 50 + draw(2) * draw(60000)};
+
+        link_set_shape(link, TO_SERVER, &shape);
+        link_set_shape(link, TO_CLIENT, &shape);
+    }
+}
+
+/* All members are free, whatever the calls before have left. */
+static void take_alone(struct party *p)
+{
+    static const int64_t waits[] = {0, 1000, 5000, HF_FOREVER};
+    struct process *before = process_enter(p->process);
+    struct hf_acquire_options o = options_of(p);
+
+    hf_multi_free(p->multi);
+    p->multi = NULL;
+    p->single = NULL;
+    p->is_told = false;
+    p->state = ASKS;
+    o.wait_ms = waits[draw(4)];
+    o.lease_ms = p->lease_ms = 0;
+    must(ask_for_several(p, &o) == HF_OK);
+    (void)process_enter(before);
+    pass(1500);
+    if (p->state == ASKS || p->status != HF_OK)
+        violate("P8: not granted although all members are free", p);
+    act(p);
+    pass(5000);
+    world_cancel(trial.sim.world, &p->next);
+}
+
+static void play_faultless_world(uint64_t seed, enum trial_forgetting forgetting)
+{
+    (void)forgetting;
+    trial_begin(&trial, seed, "faultless", 1 + (int)(seed % SERVERS_MAX));
+    is_ending = false;
+    is_faultless = true;
+    draw_kinds();
+    for (int i = 0; i < PARTIES; i++) {
+        open_party(&parties[i]);
+        draw_delays(&parties[i]);
+    }
+    trial_run(&trial, TRIAL_TROUBLE_MS);
+    is_ending = true;
+    trial_run(&trial, 2 * TRIAL_TROUBLE_MS);
+    check_end();
+    for (int i = 0; i < PARTIES; i++)
+        take_alone(&parties[i]);
+    for (int i = 0; i < PARTIES; i++)
+        close_party(&parties[i]);
+    trial_end(&trial);
+    is_faultless = false;
+}
+
+/* ---- one name on several servers, in opposite orders ---- */
+
+#define DUELS 10
+#define DUEL_SERVERS 2
+#define DUEL_MS 20000           /* several rounds */
+#define DUEL_MEAN_MS 3500       /* to the first grant: the first patience, mostly */
+
+static int64_t duel_ms;         /* to the first grant, of all duels of a world */
+
+/* Both parties are of one process: their clocks and links are the same, so that only
+ * chance can keep them from doing the same at the same moment. */
+static void open_duellist(struct party *p, struct process *process)
+{
+    struct hf_lock *members[DUEL_SERVERS];
+
+    *p = (struct party){.next = {.happen = act, .ctx = p}, .process = process};
+    p->set = 1u << NAMES;       /* they exclude each other */
+    for (int i = 0; i < DUEL_SERVERS; i++) {
+        int server = p == &parties[0] ? i : DUEL_SERVERS - 1 - i;
+
+        p->clients[server] = trial_client(&trial, process, server);
+        (void)process_enter(process);
+        must(hf_lock_new(&p->locks[i], p->clients[server], names[0], 1, NULL) ==
+             HF_OK);
+        (void)process_enter(NULL);
+        members[i] = p->locks[i];
+    }
+    must(hf_multi_new(&p->multi, members, DUEL_SERVERS, NULL) == HF_OK);
+}
+
+static void duel(void)
+{
+    struct process *before = process_enter(parties[0].process);
+
+    for (int i = 0; i < 2; i++) {
+        struct party *p = &parties[i];
+        struct hf_acquire_options o;
+
+        hf_acquire_options_init(&o);
+        o.owner = p->owner = OWNER + i;
+        p->lease_ms = 0;
+        p->status = HF_TIMEOUT;
+        p->state = ASKS;
+        must(hf_multi_acquire_async(p->multi, &o, on_acquired, p) == HF_OK);
+    }
+    (void)process_enter(before);
+    for (; parties[0].state == ASKS && parties[1].state == ASKS; duel_ms += 10)
+        pass(10);
+    pass(DUEL_MS);
+    for (int i = 0; i < 2; i++)
+        if (parties[i].status != HF_OK)
+            violate("P5: they take each other's members again and again",
+                    &parties[i]);
+}
+
+static void close_duellist(struct party *p)
+{
+    (void)process_enter(p->process);
+    hf_multi_free(p->multi);
+    for (int i = 0; i < DUEL_SERVERS; i++)
+        hf_lock_free(p->locks[i]);
+    for (int i = 0; i < DUEL_SERVERS; i++)
+        hf_client_free(p->clients[i]);
+    *p = (struct party){.state = RESTS};
+    (void)process_enter(NULL);
+}
+
+static void play_duels(uint64_t seed, enum trial_forgetting forgetting)
+{
+    struct process *process;
+
+    (void)forgetting;
+    trial_begin(&trial, seed, "duel", DUEL_SERVERS);
+    is_ending = true;
+    duel_ms = 0;
+    process = trial_process(&trial, 1);
+    for (int i = 0; i < 2; i++)
+        open_duellist(&parties[i], process);
+    for (int i = 0; i < DUELS && !*trial.violation; i++)
+        duel();
+    if (duel_ms > DUELS * DUEL_MEAN_MS)
+        violate("P5: they begin their rounds at the same moments", &parties[0]);
+    for (int i = 0; i < 2; i++)
+        close_duellist(&parties[i]);
+    trial_end(&trial);
+}
+
 /* ---- the tests ---- */
 
 static const enum trial_forgetting forgettings[] = {TRIAL_KEEPS,
@@ -366,11 +533,28 @@ START_TEST(sets_exclude_each_other_whatever_goes_wrong)
 }
 END_TEST
 
+/* Parties contend over links of different lengths, with waits of any length. */
+START_TEST(no_call_fails_where_nothing_goes_wrong)
+{
+    operations = 0;
+    (void)trial_play(&trial, "MULTI_SEEDS", play_faultless_world, TRIAL_KEEPS);
+    ck_assert_uint_gt(operations, 0);
+}
+END_TEST
+
+START_TEST(opposite_orders_back_off_at_random)
+{
+    (void)trial_play(&trial, "MULTI_SEEDS", play_duels, TRIAL_KEEPS);
+}
+END_TEST
+
 int main(void)
 {
     Suite *s = suite_create("sim: multi-locks");
     TCase *c = trial_case(s, "multi-locks", "MULTI_SEEDS");
 
+    tcase_add_test(c, no_call_fails_where_nothing_goes_wrong);
+    tcase_add_test(c, opposite_orders_back_off_at_random);
     tcase_add_loop_test(c, sets_exclude_each_other_whatever_goes_wrong, 0, 2);
     return suite_run(s);
 }
