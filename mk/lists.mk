@@ -14,7 +14,7 @@ NET  := $(addprefix base/,endpoint error hash histogram mem random status \
         $(addprefix loop/,clock drive fork loop poller_$(EVENTS) spin wake_pipe \
             wheel) \
         $(addprefix wire/,dial race resolve socket stream wire $(tls_$(TLS))) \
-        $(addprefix link/,confirmation conn conn_queue deadlines greet link \
+        $(addprefix link/,channel_table confirmation conn conn_queue deadlines greet link \
             link_request link_stats link_trace pubsub space trace) \
         $(addprefix route/,cluster_info cluster_view command departed discover \
             listening probe redirect refusal replicas round router sentinel_words \
@@ -62,7 +62,7 @@ UNIT := resp_base resp_parse resp_value resp_copy resp_double resp_encode \
 LIVE := url slot cluster_map cluster cluster_wait cluster_moves cluster_failover \
         sentinel_words sentinel sentinel_failover \
         lock lock_calls lock_nonreentrant lock_spin lock_value lock_fenced lock_tokens lock_fair fair_queue lock_by_owner lock_callbacks \
-        lock_wait lock_share lock_watchdog lock_errors lock_absent lock_late \
+        lock_wait lock_channels lock_share lock_watchdog lock_errors lock_absent lock_late \
         lock_shorter lock_cuts lock_faults lock_clock lock_network \
         semaphore latch permits lock_forged lock_acl lock_ghosts lock_full halfway counts lock_replicas lock_memory \
         lock_end lock_close lock_soak rw_scripts lifecycle run run_loss \

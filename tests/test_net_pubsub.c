@@ -503,6 +503,154 @@ START_TEST(subscription_may_be_dropped_by_another_that_is_told_of_a_loss)
 }
 END_TEST
 
+/* ---- several subscriptions for one channel ---- */
+
+static void await_listeners(int count)
+{
+    char expected[2] = {(char)('0' + count), '\0'};
+    int64_t end_ms = local_now_ms() + LONG_MS;
+
+    while (strcmp(server_ask(server, "PUBLISH ch x"), expected) != 0) {
+        ck_assert_int_lt(local_now_ms(), end_ms);
+        hf_loop_dispatch(loop, 1);
+    }
+}
+
+/* Either may be dropped first. */
+START_TEST(channel_is_left_with_its_last_subscription)
+{
+    struct ear *first = &ears[_i % 2], *last = &ears[1 - _i % 2];
+
+    open_world(_i / 2);
+    ck_assert_str_eq(ask("PING"), "PONG");
+    start_listening(&ears[0], "ch");
+    start_listening(&ears[1], "ch");
+    await_story(&ears[0], "+");
+    await_story(&ears[1], "+");
+    ck_assert_str_eq(server_ask(server, "PUBLISH ch both"), "1");
+    await_story(&ears[0], "+both");
+    await_story(&ears[1], "+both");
+    stop_listening(first);
+    ck_assert_str_eq(ask("ECHO a"), "a");
+    ck_assert_str_eq(server_ask(server, "PUBLISH ch one"), "1");
+    await_story(last, "+bothone");
+    ck_assert_str_eq(first->story, "+both");
+    server_kill_connections(server);
+    await_story(last, "+bothone-+");
+    ck_assert_str_eq(server_ask(server, "PUBLISH ch again"), "1");
+    await_story(last, "+bothone-+again");
+    stop_listening(last);
+    await_listeners(0);
+    close_world();
+}
+END_TEST
+
+/* Whether its own SUBSCRIBE was sent, or only that of one that was dropped. */
+START_TEST(channel_is_left_though_the_last_subscription_was_never_sent)
+{
+    open_world(_i);
+    ck_assert_str_eq(ask("PING"), "PONG");
+    start_listening(&ears[0], "ch");
+    await_story(&ears[0], "+");
+    lock();
+    ck_assert_int_eq(listen_to(&ears[1], "ch"), HF_OK);
+    hf_pubsub_drop(&ears[0].s);
+    hf_pubsub_drop(&ears[1].s);
+    unlock();
+    await_listeners(0);
+    ck_assert_str_eq(ask("ECHO a"), "a");
+    close_world();
+}
+END_TEST
+
+/* The first is dropped while the SUBSCRIBE of both, or of one, is under way. */
+START_TEST(channel_is_kept_for_one_that_came_while_another_was_dropped)
+{
+    open_world(_i / 3);
+    ck_assert_str_eq(ask("PING"), "PONG");
+    lock();
+    ck_assert_int_eq(listen_to(&ears[0], "ch"), HF_OK);
+    unlock();
+    if (_i % 3 == 0)
+        await_story(&ears[0], "+");
+    lock();
+    if (_i % 3 == 2)
+        hf_pubsub_drop(&ears[0].s);
+    ck_assert_int_eq(listen_to(&ears[1], "ch"), HF_OK);
+    if (_i % 3 < 2)
+        hf_pubsub_drop(&ears[0].s);
+    unlock();
+    await_story(&ears[1], "+");
+    ck_assert_str_eq(ask("ECHO a"), "a");
+    ck_assert_str_eq(server_ask(server, "PUBLISH ch x"), "1");
+    await_story(&ears[1], "+x");
+    stop_listening(&ears[1]);
+    await_listeners(0);
+    close_world();
+}
+END_TEST
+
+/* What a message's callback does: drops itself, another, or both, or takes the
+ * channel again. */
+enum { DROPS_ITSELF, DROPS_OTHER, DROPS_BOTH, RETURNS, DEEDS };
+static int deed;
+static bool is_dropped[2];
+
+static void drop_ear(int i)
+{
+    if (!is_dropped[i])
+        hf_pubsub_drop(&ears[i].s);
+    is_dropped[i] = true;
+}
+
+static void act_on_message(struct hf_subscription *s, const char *ptr,
+                           size_t len)
+{
+    int i = (int)(HF_OWNER_OF(s, struct ear, s) - ears);
+
+    on_message(s, ptr, len);
+    if (deed != DROPS_OTHER)
+        drop_ear(i);
+    if (deed == DROPS_OTHER || deed == DROPS_BOTH)
+        drop_ear(1 - i);
+    if (deed != RETURNS)
+        return;
+    is_dropped[i] = false;
+    ck_assert_int_eq(hf_pubsub_add(pubsub, s), HF_OK);
+}
+
+static int times_heard(const char *word)
+{
+    return !!strstr(ears[0].story, word) + !!strstr(ears[1].story, word);
+}
+
+START_TEST(callback_of_a_message_may_drop_and_add_subscriptions)
+{
+    static const int heard[DEEDS] = {2, 1, 1, 2};
+
+    deed = _i % DEEDS;
+    open_world(_i / DEEDS);
+    for (int i = 0; i < 2; i++) {
+        is_dropped[i] = false;
+        start_listening(&ears[i], "ch");
+        ears[i].s.on_message = act_on_message;
+        await_story(&ears[i], "+");
+    }
+    ck_assert_str_eq(server_ask(server, "PUBLISH ch x"), "1");
+    while (times_heard("x") < heard[deed])
+        hf_loop_dispatch(loop, 5);
+    ck_assert_str_eq(ask("ECHO a"), "a");
+    ck_assert_int_eq(times_heard("x"), heard[deed]);
+    ck_assert_int_eq(times_heard("xx"), 0);
+    lock();
+    drop_ear(0);
+    drop_ear(1);
+    unlock();
+    await_listeners(0);
+    close_world();
+}
+END_TEST
+
 /* ---- memory ---- */
 
 /* Asks until there is an answer; an allocation may fail, once. */
@@ -623,6 +771,16 @@ static TCase *case_subscriptions(void)
                         ROWS(worlds));
     tcase_add_loop_test(
         c, subscription_may_be_dropped_by_another_that_is_told_of_a_loss, 0, 4);
+    tcase_add_loop_test(c, channel_is_left_with_its_last_subscription, 0,
+                        2 * ROWS(worlds));
+    tcase_add_loop_test(
+        c, channel_is_left_though_the_last_subscription_was_never_sent, 0,
+        ROWS(worlds));
+    tcase_add_loop_test(
+        c, channel_is_kept_for_one_that_came_while_another_was_dropped, 0,
+        3 * ROWS(worlds));
+    tcase_add_loop_test(c, callback_of_a_message_may_drop_and_add_subscriptions,
+                        0, DEEDS * ROWS(worlds));
     tcase_add_loop_test(c, any_allocation_may_fail, 0, ROWS(worlds));
     return c;
 }

@@ -14,14 +14,18 @@
  * PUBSUB-4  PING is sent on a connection that carries subscriptions and has
  *           been silent for listen_ms. Silence after that ends the connection
  *           (LINK-3), and the owners are told. Otherwise a server that has gone
- *           behind a proxy would not be noticed. */
+ *           behind a proxy would not be noticed.
+ * PUBSUB-5  Several subscriptions may be for one channel: two locks may share
+ *           one. Each sends its own SUBSCRIBE, and hears each message. The
+ *           server counts a connection once, so UNSUBSCRIBE is sent when the
+ *           last of them is dropped, unless no SUBSCRIBE of any was sent. */
 #include <string.h>
 
 #include "net/base/mem.h"
+#include "net/link/channel_table.h"
 #include "net/link/pubsub.h"
 #include "net/net.h"
 
-#define BUCKETS 1024u             /* ten thousand channels: ten a bucket */
 #define RETRY_MS 1000             /* as often as a waiter without a subscription
                                      looks at its lock */
 
@@ -39,7 +43,6 @@ struct hf_pubsub {
     struct hf_link *main;
     struct hf_link *own;            /* RESP2, made when first needed */
     struct hf_link_options options; /* for `own` */
-    uint32_t count;
     struct hf_list orders;
     struct hf_space_waiter room;            /* PUBSUB-3 */
     struct hf_timer retry;
@@ -50,33 +53,8 @@ struct hf_pubsub {
     void *idle_ctx;
     void (*slot_moved)(void *ctx);      /* likewise */
     void *slot_moved_ctx;
-    struct hf_list buckets[BUCKETS];
+    struct hf_channel_table channels;
 };
-
-/* ---- looking up ---- */
-
-static struct hf_list *bucket_of(struct hf_pubsub *ps, const char *ptr,
-                                 size_t len)
-{
-    return &ps->buckets[hf_loop_hash(ps->loop, ptr, len) % BUCKETS];
-}
-
-/* A plain and a sharded channel of one name are two channels. */
-static struct hf_subscription *find(struct hf_pubsub *ps, const char *ptr,
-                                    size_t len, bool is_sharded)
-{
-    struct hf_list *bucket = bucket_of(ps, ptr, len);
-
-    for (struct hf_list *l = bucket->next; l != bucket; l = l->next) {
-        struct hf_subscription *s =
-            HF_OWNER_OF(l, struct hf_subscription, node);
-
-        if (s->is_sharded == is_sharded && s->channel_len == len &&
-            memcmp(s->channel, ptr, len) == 0)
-            return s;
-    }
-    return NULL;
-}
 
 /* ---- the link in use (PUBSUB-1) ---- */
 
@@ -120,9 +98,9 @@ static hf_status open_own(struct hf_pubsub *ps)
 
 static void want_link(struct hf_pubsub *ps)
 {
-    hf_link_want(ps->main, ps->count > 0);
+    hf_link_want(ps->main, ps->channels.count > 0);
     if (ps->own)
-        hf_link_want(ps->own, ps->count > 0);
+        hf_link_want(ps->own, ps->channels.count > 0);
 }
 
 /* ---- orders ---- */
@@ -294,7 +272,7 @@ static void on_watch(struct hf_timer *timer)
 /* Without a subscription there is nothing to ask. */
 static void watch(struct hf_pubsub *ps)
 {
-    if (ps->count == 0)
+    if (ps->channels.count == 0)
         hf_loop_disarm(ps->loop, &ps->watch);
     else if (!ps->watch.link && ps->options.listen_ms > 0)
         hf_loop_arm(ps->loop, &ps->watch,
@@ -326,8 +304,7 @@ hf_status hf_pubsub_new(struct hf_pubsub **out, struct hf_loop *loop,
     ps->watch.fire = on_watch;
     hf_list_init(&ps->room.node);
     hf_list_init(&ps->orders);
-    for (size_t i = 0; i < BUCKETS; i++)
-        hf_list_init(&ps->buckets[i]);
+    hf_channel_table_init(&ps->channels, loop);
     *out = ps;
     return HF_OK;
 }
@@ -366,63 +343,72 @@ static void ended(struct hf_pubsub *ps, struct hf_subscription *s)
         report_slot_moved(ps);
 }
 
-/* The subscription that a push is about, if it is of that kind: "message" or
- * "smessage", say. */
-static struct hf_subscription *subject(struct hf_pubsub *ps,
-                                       struct hf_resp_value kind,
-                                       const char *sharded,
-                                       const char *channel, size_t len)
+static bool is_kind(struct hf_resp_value kind, const char *word,
+                    bool is_sharded)
 {
-    if (hf_resp_is_text(kind, sharded, strlen(sharded)))
-        return find(ps, channel, len, true);
-    if (hf_resp_is_text(kind, sharded + 1, strlen(sharded) - 1))
-        return find(ps, channel, len, false);
-    return NULL;
+    const char *text = word + !is_sharded; /* without the "s" */
+
+    return hf_resp_is_text(kind, text, strlen(text));
+}
+
+/* A message, if `payload` is not NULL; else the server ended the subscription. */
+static void tell(struct hf_pubsub *ps, struct hf_resp_value channel,
+                 bool is_sharded, const struct hf_resp_value *payload)
+{
+    struct hf_subscription *s;
+    const char *ptr, *text = NULL;
+    size_t len, text_len = 0;
+    struct hf_channel_walk walk;
+
+    if (hf_resp_bytes(channel, &ptr, &len) < 0 ||
+        (payload && hf_resp_bytes(*payload, &text, &text_len) < 0))
+        return;
+    hf_channel_walk_begin(&ps->channels, &walk,
+                          hf_channel_bucket(&ps->channels, ptr, len));
+    while ((s = hf_channel_walk_next(&ps->channels, &walk)) != NULL) {
+        if (!hf_channel_is(s, ptr, len, is_sharded))
+            continue;
+        if (payload)
+            s->on_message(s, text, text_len);
+        else
+            ended(ps, s);
+    }
 }
 
 void hf_pubsub_push(struct hf_pubsub *ps, struct hf_resp_value push)
 {
     struct hf_resp_value kind, channel, payload;
-    struct hf_subscription *s;
-    const char *ptr;
-    size_t len;
 
     if (hf_resp_count(push) != 3 || hf_resp_element(push, 0, &kind) < 0 ||
         hf_resp_element(push, 1, &channel) < 0 ||
-        hf_resp_element(push, 2, &payload) < 0 ||
-        hf_resp_bytes(channel, &ptr, &len) < 0)
+        hf_resp_element(push, 2, &payload) < 0)
         return; /* a kind that is not for us */
-    if ((s = subject(ps, kind, "sunsubscribe", ptr, len)) != NULL)
-        ended(ps, s);
-    else if ((s = subject(ps, kind, "smessage", ptr, len)) != NULL &&
-             hf_resp_bytes(payload, &ptr, &len) == HF_OK)
-        s->on_message(s, ptr, len);
+    for (int is_sharded = 0; is_sharded < 2; is_sharded++)
+        if (is_kind(kind, "smessage", is_sharded))
+            tell(ps, channel, is_sharded, &payload);
+        else if (is_kind(kind, "sunsubscribe", is_sharded))
+            tell(ps, channel, is_sharded, NULL);
 }
 
-/* `act` may drop this one, and others: those leave either list. */
+/* `act` may drop this one, and others. */
 static void each_in_bucket(struct hf_pubsub *ps, struct hf_list *bucket,
                            void (*act)(struct hf_pubsub *,
                                        struct hf_subscription *))
 {
-    struct hf_list list;
+    struct hf_subscription *s;
+    struct hf_channel_walk walk;
 
-    hf_list_init(&list);
-    hf_list_join(&list, bucket);
-    while (!hf_list_is_empty(&list)) {
-        struct hf_list *l = list.next;
-
-        hf_list_remove(l);
-        hf_list_push(bucket, l);
-        act(ps, HF_OWNER_OF(l, struct hf_subscription, node));
-    }
+    hf_channel_walk_begin(&ps->channels, &walk, bucket);
+    while ((s = hf_channel_walk_next(&ps->channels, &walk)) != NULL)
+        act(ps, s);
 }
 
 static void each_subscription(struct hf_pubsub *ps,
                               void (*act)(struct hf_pubsub *,
                                           struct hf_subscription *))
 {
-    for (size_t i = 0; i < BUCKETS; i++)
-        each_in_bucket(ps, &ps->buckets[i], act);
+    for (size_t i = 0; i < CHANNEL_BUCKETS; i++)
+        each_in_bucket(ps, &ps->channels.buckets[i], act);
 }
 
 static void went_down(struct hf_pubsub *ps, struct hf_subscription *s)
@@ -454,7 +440,7 @@ static void on_retry(struct hf_timer *timer)
 {
     struct hf_pubsub *ps = HF_OWNER_OF(timer, struct hf_pubsub, retry);
 
-    if (ps->count == 0)
+    if (ps->channels.count == 0)
         return;
     if (is_resp2(ps) && open_own(ps) < 0)
         retry_soon(ps);
@@ -465,6 +451,7 @@ static void on_retry(struct hf_timer *timer)
 /* A new connection has no subscriptions, whatever an old one may have. */
 static void came_up(struct hf_pubsub *ps, struct hf_subscription *s)
 {
+    s->has_inherited = false;
     s->is_live = false;
     ask_for(ps, s);
 }
@@ -489,7 +476,7 @@ void hf_pubsub_change(struct hf_pubsub *ps, bool is_up)
     if (link_of(ps) == ps->main) {
         each_subscription(ps, is_up ? came_up : went_down);
         close_own(ps);
-    } else if (is_up && ps->count > 0) {
+    } else if (is_up && ps->channels.count > 0) {
         if (open_own(ps) < 0)
             retry_soon(ps);
         each_subscription(ps, ask_for);
@@ -509,8 +496,8 @@ hf_status hf_pubsub_add(struct hf_pubsub *ps, struct hf_subscription *s)
     s->pubsub = ps;
     s->order = NULL;
     s->is_live = false;
-    hf_list_push(bucket_of(ps, s->channel, s->channel_len), &s->node);
-    ps->count++;
+    s->has_inherited = false;
+    hf_channel_table_add(&ps->channels, s);
     want_link(ps);
     watch(ps);
     ask_for(ps, s);
@@ -525,19 +512,30 @@ void hf_pubsub_retry(struct hf_subscription *s)
         ask_for(ps, s);
 }
 
-void hf_pubsub_drop(struct hf_subscription *s)
+/* Without memory the server still sends messages: no subscription hears them. */
+static void unsubscribe(struct hf_pubsub *ps, const struct hf_subscription *s)
 {
-    struct hf_pubsub *ps = s->pubsub;
     struct hf_link *link = link_of(ps);
 
-    hf_list_remove(&s->node);
-    ps->count--;
-    want_link(ps);
-    watch(ps);
-    if (s->order && withdraw(s->order))
-        return;
-    /* Without memory the server goes on telling us: heard by nobody. */
     if (link && hf_link_is_up(link))
         (void)give_order(ps, s->is_sharded ? "SUNSUBSCRIBE" : "UNSUBSCRIBE",
                          s->channel, s->channel_len, NULL);
+}
+
+/* PUBSUB-5 */
+void hf_pubsub_drop(struct hf_subscription *s)
+{
+    struct hf_pubsub *ps = s->pubsub;
+    struct hf_subscription *other;
+    bool may_be_subscribed;
+
+    hf_channel_table_remove(&ps->channels, s);
+    want_link(ps);
+    watch(ps);
+    may_be_subscribed = !(s->order && withdraw(s->order)) || s->has_inherited;
+    other = hf_channel_table_other(&ps->channels, s);
+    if (may_be_subscribed && other)
+        other->has_inherited = true;
+    else if (may_be_subscribed)
+        unsubscribe(ps, s);
 }

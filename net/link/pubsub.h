@@ -2,6 +2,7 @@
 #ifndef HF_PUBSUB_H
 #define HF_PUBSUB_H
 
+#include "net/link/channel_table.h"
 #include "net/link/link.h"
 
 /* Channels of one server: over the main link in RESP3, over a link of its own
@@ -9,31 +10,12 @@
  * anew. */
 struct hf_pubsub;
 
-struct hf_subscription {
-    /* Set by the owner. The channel's bytes are borrowed until dropped. */
-    const char *channel;
-    size_t channel_len;
-    /* [locked] A message; `ptr` is valid until it returns. */
-    void (*on_message)(struct hf_subscription *s, const char *ptr, size_t len);
-    /* [locked] The server confirmed it (true), or it was lost (false). It may
-     * drop this subscription and others. */
-    void (*on_change)(struct hf_subscription *s, bool is_live);
-    bool is_sharded;            /* SSUBSCRIBE: of one slot's node */
-    /* The router's own. */
-    uint16_t slot;
-    struct hf_list route_node;
-    /* hf_pubsub's own. */
-    struct hf_list node;
-    struct hf_pubsub *pubsub;   /* NULL: nowhere yet */
-    struct hf_pubsub_order *order;   /* SUBSCRIBE under way */
-    bool is_live;
-};
-
 /* hf_pubsub_new  - on top of `main`, whose on_push and on_change it wants to be
  *                  told: call hf_pubsub_push and hf_pubsub_change from them.
  * hf_pubsub_free - and its own link. All subscriptions are dropped before.
  *                  Takes NULL.
- * hf_pubsub_add  - subscribes; on_change(true) follows when confirmed. What
+ * hf_pubsub_add  - subscribes; on_change(true) follows when confirmed. Several
+ *                  may be for one channel: each hears each message. What
  *                  fails for want of memory or room, or is refused
  *                  (on_change(false)), is tried again. HF_E_FORKED.
  * hf_pubsub_drop - unsubscribes, at once for the caller.

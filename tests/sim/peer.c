@@ -60,7 +60,7 @@ static void plain_enter(const struct trouble *t)
 
 static void plain_leave(const struct trouble *t)
 {
-    char channel[96];
+    char channel[PLAN_KEY_MAX];
 
     name_with(channel, sizeof channel, "redisson_lock__channel", lock_of(t));
     server_say(master_of(t), 7,
@@ -115,7 +115,8 @@ static const char fair_leave[] =
     "redis.call('lrem', KEYS[2], 0, ARGV[1]) return 0";
 
 struct fair_words {
-    char owner[64], queue[96], places[96], channel[96], now[24], wait[24];
+    char owner[64], now[24], wait[24];
+    char queue[PLAN_KEY_MAX], places[PLAN_KEY_MAX], channel[PLAN_KEY_MAX];
 };
 
 /* Each of these faults is an owner of its own. */

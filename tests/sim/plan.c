@@ -80,15 +80,6 @@ static void draw_programs(struct plan *plan, uint64_t seed)
 
 /* ---- locks ---- */
 
-static const char *const names[PLAN_NAMES] = {
-    "nightly",   "shop{eu}lock", "order:42",  "a{b",
-    "two words", "line\nfeed",   "per%cent=", "{tag}x",
-};
-
-/* A brace, but no hash tag: in a cluster it serves for no lock of two keys,
- * which would be in two slots (docs/kinds.md). */
-#define NAME_WITHOUT_TAG 3
-
 bool plan_needs_two_keys(const struct plan *plan, int64_t lock)
 {
     return plan->locks[lock].family == FAMILY_FENCED ||
@@ -119,22 +110,16 @@ bool plan_has_queue(const struct plan *plan, int64_t lock)
 static void draw_locks(struct plan *plan, uint64_t seed)
 {
     uint64_t dice = dice_stream(seed, "locks");
-    int64_t name = draw_below(&dice, PLAN_NAMES);
+    int64_t name = draw_below(&dice, PLAN_NAMES_DRAWN);
 
     plan->lock_count = (size_t)draw_between(&dice, 1, PLAN_LOCKS_MAX);
     for (size_t i = 0; i < plan->lock_count; i++) {
         plan->locks[i].family = draw_below(&dice, FAMILIES_DRAWN);
-        plan->locks[i].name = (name + (int64_t)i) % PLAN_NAMES;
-        if (plan->head.deployment >= DEPLOY_CLUSTER &&
-            plan_needs_two_keys(plan, (int64_t)i) &&
-            plan->locks[i].name == NAME_WITHOUT_TAG)
+        plan->locks[i].name = (name + (int64_t)i) % PLAN_NAMES_DRAWN;
+        if (plan_needs_two_keys(plan, (int64_t)i) &&
+            !plan_may_have_two_keys(plan, (int64_t)i))
             plan->locks[i].family = FAMILY_PLAIN;
     }
-}
-
-const char *plan_lock_name(const struct plan *plan, int64_t lock)
-{
-    return names[plan->locks[lock].name];
 }
 
 bool plan_has_sides(int64_t family)
@@ -567,12 +552,6 @@ static void draw_values(struct plan *plan, uint64_t seed)
             plan->locks[i].family = FAMILY_VALUE;
 }
 
-static bool may_have_two_keys(const struct plan *plan, int64_t lock)
-{
-    return plan->head.deployment < DEPLOY_CLUSTER ||
-           plan->locks[lock].name != NAME_WITHOUT_TAG;
-}
-
 /* Some of its calls make it anew, after a fault has deleted it. */
 static void be_permit(struct plan *plan, int64_t lock, uint64_t *dice)
 {
@@ -662,10 +641,10 @@ static bool is_to_be_counted(const struct plan *plan, int64_t lock,
 
     if (the_only >= 0)
         return the_only != FAMILY_SPIN && family == FAMILY_PLAIN &&
-               may_have_two_keys(plan, lock);
+               plan_may_have_two_keys(plan, lock);
     return (family == FAMILY_PLAIN || family == FAMILY_NONREENTRANT) &&
            (draw_one_in(dice, 2) || plan->head.scene == SCENE_COUNTED) &&
-           may_have_two_keys(plan, lock);
+           plan_may_have_two_keys(plan, lock);
 }
 
 /* Likewise, in place of locks with one side. */
@@ -711,7 +690,7 @@ static void draw_tokens(struct plan *plan, uint64_t seed)
         plan->locks[i].has_tokens =
             !plan_has_permits(plan, i) &&
             plan->locks[i].family != FAMILY_FENCED &&
-            draw_one_in(&dice, 3) && may_have_two_keys(plan, i);
+            draw_one_in(&dice, 3) && plan_may_have_two_keys(plan, i);
     plan->head.retains_tokens = draw_one_in(&dice, 3);
 }
 
@@ -744,5 +723,6 @@ void plan_draw(struct plan *plan, uint64_t seed)
     draw_permits(plan, seed);
     draw_spins(plan, seed);
     draw_tokens(plan, seed);
+    plan_rename(plan, seed);
     hurry_replicas(plan);
 }

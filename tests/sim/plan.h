@@ -235,14 +235,20 @@ bool plan_read(struct plan *plan, FILE *from);
 
 /* plan_kind     - the kind of the handle that an operation uses; _of_handle: with
  *                 the flag for tokens.
- * plan_lock_name - names of locks: plain ones, with a hash tag, with an odd
- *                 brace, with a space, a newline, a percent sign.
+ * plan_lock_name - the lock's name (plan_names.c).
+ * plan_name_has_two_slots - is its channel in another slot than its key?
+ * plan_may_have_two_keys - may its scripts name more keys than one here? In a
+ *                 cluster these must be in one slot (docs/kinds.md).
+ * plan_rename   - gives some locks unusual names, or two locks names that share
+ *                 a channel.
  * plan_needs_two_keys - is it a lock whose scripts have more keys than one?
  * plan_has_queue - is it a fair lock?
  * plan_is_counted - is it a semaphore or a latch, which nobody holds?
  * plan_has_permits - is it one of these, or a semaphore of expirable permits?
  * plan_*_name   - words of the text. */
-#define PLAN_NAMES 8
+#define PLAN_NAMES_DRAWN 8 /* plan_rename gives the others */
+#define PLAN_NAMES 24
+#define PLAN_KEY_MAX 384 /* bytes of any key or channel of such a name */
 #define PLAN_KIND_SEMAPHORE ((enum hf_lock_kind)(HF_KIND_VALUE + 1))
 #define PLAN_KIND_LATCH ((enum hf_lock_kind)(HF_KIND_VALUE + 2))
 #define PLAN_KINDS (HF_KIND_VALUE + 3)
@@ -255,6 +261,9 @@ bool plan_has_queue(const struct plan *plan, int64_t lock);
 bool plan_is_counted(const struct plan *plan, int64_t lock);
 bool plan_has_permits(const struct plan *plan, int64_t lock);
 const char *plan_lock_name(const struct plan *plan, int64_t lock);
+bool plan_name_has_two_slots(const struct plan *plan, int64_t lock);
+bool plan_may_have_two_keys(const struct plan *plan, int64_t lock);
+void plan_rename(struct plan *plan, uint64_t seed);
 const char *plan_trouble_name(int64_t trouble);
 const char *plan_verb_name(int64_t verb);
 const char *plan_family_name(int64_t family);

@@ -19,16 +19,14 @@ static void be_fast(struct plan_head *h, uint64_t *dice)
 }
 
 /* Its further keys must be in its slot; names of one plan follow each other. */
-#define NAME_WITHOUT_TAG 3
-
 static void be_fair(struct plan *plan, uint64_t *dice)
 {
     int64_t next = plan->locks[0].name + (int64_t)plan->lock_count;
 
     for (size_t i = 0; i < plan->lock_count; i++) {
         plan->locks[i].family = draw_one_in(dice, 3) ? FAMILY_MIXED_FAIR : FAMILY_FAIR;
-        if (plan->locks[i].name == NAME_WITHOUT_TAG)
-            plan->locks[i].name = next % PLAN_NAMES;
+        if (plan_name_has_two_slots(plan, (int64_t)i))
+            plan->locks[i].name = next % PLAN_NAMES_DRAWN;
     }
 }
 

@@ -389,7 +389,7 @@ static int64_t number_of_hold_key(const struct model_change *c,
 {
     const char *format = strchr(name, '{') ? "%s:%s:rwlock_timeout:"
                                            : "{%s}:%s:rwlock_timeout:";
-    char prefix[128 + WITNESS_HOLD_MAX];
+    char prefix[PLAN_KEY_MAX + WITNESS_HOLD_MAX];
     size_t n = (size_t)snprintf(prefix, sizeof prefix, format, name, field);
 
     must(n < sizeof prefix);
@@ -437,7 +437,7 @@ static void look_at_token(struct witness *w, struct model *m, const char *name,
                           const struct model_change *c)
 {
     struct model_key key;
-    char token[128];
+    char token[PLAN_KEY_MAX];
 
     token_key(token, sizeof token, name);
     if (!w->sim->plan->head.retains_tokens && is_name(c, token) &&
@@ -448,7 +448,7 @@ static void look_at_token(struct witness *w, struct model *m, const char *name,
 static int64_t token_of(struct model *m, const char *name)
 {
     struct model_text part, value;
-    char token[128];
+    char token[PLAN_KEY_MAX];
 
     token_key(token, sizeof token, name);
     return model_at(m, 0, token, strlen(token), 0, &part, &value)
@@ -567,7 +567,7 @@ static bool has_hold_key(struct model *m, const char *name,
 {
     const char *format = strchr(name, '{') ? "%s:%s:rwlock_timeout:%lld"
                                            : "{%s}:%s:rwlock_timeout:%lld";
-    char text[128 + WITNESS_HOLD_MAX];
+    char text[PLAN_KEY_MAX + WITNESS_HOLD_MAX];
     struct model_key key;
 
     for (long long i = 1; i <= h->count; i++) {

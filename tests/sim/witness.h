@@ -11,7 +11,7 @@
 
 #define WITNESS_HOLDS_MAX 64 /* of one lock */
 #define WITNESS_HOLD_MAX 96  /* bytes of a field */
-#define WITNESS_KEY_MAX 128  /* of a lock's further key */
+#define WITNESS_KEY_MAX PLAN_KEY_MAX
 
 struct witness_hold {
     char field[WITNESS_HOLD_MAX];

@@ -125,7 +125,7 @@ bool witness_is_answer(const char *key, size_t len)
 /* "{name}:QUESTION:holdfast_answer" */
 static bool is_answer_of(const struct model_change *c, const char *name)
 {
-    char begin[128];
+    char begin[PLAN_KEY_MAX];
     int n = snprintf(begin, sizeof begin, strchr(name, '{') ? "%s:" : "{%s}:", name);
 
     must(n < (int)sizeof begin);

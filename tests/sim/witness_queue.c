@@ -27,7 +27,7 @@ static size_t key_of(char *dst, size_t size, const char *name, int part)
 
 static bool is_of_queue(const struct model_change *c, const char *name)
 {
-    char key[WITNESS_HOLD_MAX];
+    char key[PLAN_KEY_MAX];
 
     for (int part = 0; part < PARTS; part++)
         if (c->len == key_of(key, sizeof key, name, part) &&
@@ -39,7 +39,7 @@ static bool is_of_queue(const struct model_change *c, const char *name)
 /* Until when a place is honoured; never: it has no time. */
 static int64_t until_of(struct model *m, const char *name, struct model_text who)
 {
-    char key[WITNESS_HOLD_MAX];
+    char key[PLAN_KEY_MAX];
     size_t len = key_of(key, sizeof key, name, PLACES);
     struct model_text member, score;
 
@@ -52,7 +52,7 @@ static int64_t until_of(struct model *m, const char *name, struct model_text who
 static bool element(struct model *m, const char *name, size_t i,
                     struct model_text *who)
 {
-    char key[WITNESS_HOLD_MAX];
+    char key[PLAN_KEY_MAX];
     size_t len = key_of(key, sizeof key, name, QUEUE);
     struct model_text none;
 
@@ -198,7 +198,7 @@ void witness_places(struct witness *w, struct model *m)
 int64_t witness_places_until(const struct witness *w, struct model *m)
 {
     int64_t last_us = 0;
-    char key[WITNESS_HOLD_MAX];
+    char key[PLAN_KEY_MAX];
     struct model_text member, score;
 
     for (size_t lock = 0; lock < w->sim->plan->lock_count; lock++) {
