@@ -42,10 +42,6 @@ static const struct {
     {"READONLY", "this server is a replica; give the master's address"},
     {"MISCONF", "the server cannot save to disk and refuses writes"},
     {"NOREPLICAS", "too few replicas are connected (min-replicas-to-write)"},
-    {"NOPERM", LACKS_RIGHTS},
-    {"ERR ACL failure in script:", LACKS_RIGHTS},
-    {"ERR The user executing the script can't", LACKS_RIGHTS}, /* Redis 7.0 */
-    {"The user executing the script can't", LACKS_RIGHTS},     /* Redis 6 */
     {"NOSCRIPT", "it was sent the script itself: this is no server that runs "
                  "scripts"},
     {"NOAUTH", "the server wants a password"},
@@ -68,6 +64,8 @@ static bool passes(struct hf_resp_value reply)
 
 static const char *advice_on(struct hf_resp_value reply)
 {
+    if (hf_refusal_is_by_acl(reply))
+        return LACKS_RIGHTS;
     for (size_t i = 0; i < sizeof advices / sizeof *advices; i++)
         if (hf_refusal_is(reply, advices[i].code))
             return advices[i].advice;

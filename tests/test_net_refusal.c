@@ -27,6 +27,20 @@ static const struct {
     {"WRONGTYPE Operation script: 01, on @user_script:4.", "WRONGTYPE", true,
      "WRONGTYPE Operation"},
     {"ERR script: none", "ERR", true, "ERR script: none"},
+    {"ERR on @user_script:4.", "ERR", true, "ERR on @user_script:4."},
+    /* Redis 7.2 and later: " script: " is also among the words themselves. */
+    {"ERR ACL failure in script: User app has no permissions to run the 'hset' "
+     "command script: 01, on @user_script:4.", "ERR", true,
+     "ERR ACL failure in script: User app has no permissions to run the 'hset' "
+     "command"},
+    {"ERR ACL failure in script: No permissions to access a key", "ERR", true,
+     "ERR ACL failure in script: No permissions to access a key"},
+    /* Valkey 9 */
+    {"ERR ACL failure in script: No permissions to access a channel script: on "
+     "@user_script:1.", "ERR", true,
+     "ERR ACL failure in script: No permissions to access a channel"},
+    {"OOM command not allowed. script: on @user_script:4.", "OOM", true,
+     "OOM command not allowed."},
     /* Redis 6 */
     {SCRIPT "@user_script: 4: -READONLY You can't", "READONLY", true,
      "READONLY You can't"},
@@ -69,6 +83,42 @@ START_TEST(refusal_is_found_within_the_error_of_a_script)
 }
 END_TEST
 
+/* What the ACL refuses, as six servers say it; and what is refused otherwise. */
+static const struct {
+    const char *error;
+    bool is_by_acl;
+} acl_rows[] = {
+    {"NOPERM this user has no permissions to run the 'get' command", true},
+    {"NOPERM No permissions to access a key", true},
+    {SCRIPT "@user_script: 4: The user executing the script can't run this command "
+     "or subcommand", true},
+    {"@user_script: 1: The user executing the script can't access at least one of "
+     "the keys mentioned in the command arguments", true},
+    {"ERR The user executing the script can't publish to the channel mentioned in "
+     "the command script: 01, on @user_script:1.", true},
+    {"ERR ACL failure in script: User app has no permissions to run the 'hget' "
+     "command script: 01, on @user_script:1.", true},
+    {"ERR ACL failure in script: No permissions to access a key script: on "
+     "@user_script:1.", true},
+    {"ERR ACL failure in script: No permissions to access a channel", true},
+    {"NOPERMX", false},
+    {"ERR no script: ACL failure", false},
+    {"OOM command not allowed.", false},
+    {"", false},
+};
+
+START_TEST(refusal_by_the_acl_is_recognised_in_every_wording)
+{
+    struct hf_resp_node nodes[4];
+    struct hf_resp_tape tape = {.nodes = nodes, .room = 4};
+    char bytes[300];
+
+    (void)snprintf(bytes, sizeof bytes, "-%s\r\n", acl_rows[_i].error);
+    ck_assert_int_eq(hf_refusal_is_by_acl(parse(bytes, &tape)),
+                     acl_rows[_i].is_by_acl);
+}
+END_TEST
+
 START_TEST(simple_string_is_no_refusal)
 {
     struct hf_resp_node nodes[4];
@@ -92,6 +142,8 @@ int main(void)
 
     tcase_add_loop_test(c, refusal_is_found_within_the_error_of_a_script, 0,
                         (int)(sizeof rows / sizeof *rows));
+    tcase_add_loop_test(c, refusal_by_the_acl_is_recognised_in_every_wording, 0,
+                        (int)(sizeof acl_rows / sizeof *acl_rows));
     tcase_add_test(c, simple_string_is_no_refusal);
     tcase_add_test(c, no_reply_is_no_refusal);
     suite_add_tcase(s, c);

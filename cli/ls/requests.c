@@ -24,7 +24,7 @@ void ls_question_word(struct ls_question *q, const char *word)
 
 static void keep_refusal(struct ls_question *q, struct hf_resp_value reply)
 {
-    bool lacks_right = hf_refusal_is(reply, "NOPERM");
+    bool lacks_right = hf_refusal_is_by_acl(reply);
     char words[220];
     const char *ptr;
     size_t len;

@@ -12,7 +12,14 @@
  *
  * Redis 7 and Valkey add the place in the script, which helps no person, and is cut:
  *
- *   OOM command not allowed. script: SHA1, on @user_script:4. */
+ *   OOM command not allowed. script: SHA1, on @user_script:4.
+ *   OOM command not allowed. script: on @user_script:4.         Valkey 9
+ *
+ * A refusal by the ACL is NOPERM for a command. For a script it begins with other
+ * words, which differ between the versions; since Redis 7.2 it has " script: " in
+ * its own words:
+ *
+ *   ERR ACL failure in script: No permissions to access a key script: SHA1, on ... */
 #include <string.h>
 
 #include "net/net.h"
@@ -45,14 +52,18 @@ static void skip_behind(struct words *words, const char *mark)
     (void)skip(words, mark);
 }
 
+/* The last " script: " before "on @user_script:" begins the place. */
 static void cut_place(struct words *words)
 {
-    static const char begin[] = " script: ", middle[] = ", on @user_script:";
-    const char *at = memmem(words->ptr, words->len, begin, strlen(begin));
+    static const char begin[] = " script: ", where[] = "on @user_script:";
+    const char *end = memmem(words->ptr, words->len, where, strlen(where));
+    size_t at = end ? (size_t)(end - words->ptr) : 0;
 
-    if (at && memmem(at, words->len - (size_t)(at - words->ptr), middle,
-                     strlen(middle)))
-        words->len = (size_t)(at - words->ptr);
+    for (; at >= strlen(begin); at--)
+        if (memcmp(words->ptr + at - strlen(begin), begin, strlen(begin)) == 0) {
+            words->len = at - strlen(begin);
+            return;
+        }
 }
 
 static struct words words_of(struct hf_resp_value reply)
@@ -84,4 +95,17 @@ bool hf_refusal_is(struct hf_resp_value reply, const char *code)
     struct words words = words_of(reply);
 
     return skip(&words, code) && (words.len == 0 || words.ptr[0] == ' ');
+}
+
+bool hf_refusal_is_by_acl(struct hf_resp_value reply)
+{
+    static const char *const beginnings[] = {
+        "NOPERM", "ERR ACL failure in script:",         /* 7.2, Valkey */
+        "ERR The user executing the script can't",      /* 7.0 */
+        "The user executing the script can't"};         /* 6 */
+
+    for (size_t i = 0; i < sizeof beginnings / sizeof *beginnings; i++)
+        if (hf_refusal_is(reply, beginnings[i]))
+            return true;
+    return false;
 }

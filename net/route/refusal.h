@@ -8,10 +8,13 @@
  *                    front of a script's ("ERR Error running script (...").
  *                    Lent as the reply; "" if that is no error, or if
  *                    there is none (all zeros).
- * hf_refusal_is    - is `code` ("READONLY") what these words begin with? Both:
- *                    pure. */
+ * hf_refusal_is    - is `code` ("READONLY") what these words begin with?
+ * hf_refusal_is_by_acl - the user lacks a command, key or channel: for a command
+ *                    (NOPERM) or within a script, in the words of any version of
+ *                    Redis or Valkey. All are pure. */
 void hf_refusal_words(struct hf_resp_value reply, const char **ptr,
                       size_t *len);
 bool hf_refusal_is(struct hf_resp_value reply, const char *code);
+bool hf_refusal_is_by_acl(struct hf_resp_value reply);
 
 #endif
