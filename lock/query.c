@@ -96,13 +96,17 @@ hf_status hf_info_refuse(struct hf_error *err, const struct hf_lock *lock,
                                        info->holder_len));
 }
 
+/* The ACL hides whether there is a queue: inspect.lua. */
+#define QUEUE_UNSEEN (-2)
+
 /* What the single field cannot say. */
 static void complete(struct hf_lock_info *info, int64_t fields)
 {
     info->holders = fields;
     if (info->kind == HF_KIND_MULTI)
         info->holders = 1; /* a field is no holder there */
-    else if (info->kind == HF_KIND_PLAIN && info->waiters != 0)
+    else if (info->kind == HF_KIND_PLAIN && info->waiters != 0 &&
+             info->waiters != QUEUE_UNSEEN)
         info->kind = HF_KIND_FAIR;
     if (info->kind == HF_KIND_READ)
         info->holders = fields - 1;
@@ -153,6 +157,8 @@ static bool read_info(struct hf_op *op, struct hf_resp_value reply)
         complete_nameless(info, op->lock->kind, fields);
     else if (info->is_locked)
         complete(info, fields);
+    if (info->waiters == QUEUE_UNSEEN)
+        info->waiters = -1;
     return true;
 }
 

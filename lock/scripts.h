@@ -10,7 +10,12 @@ struct hf_script {
     char sha[41];                 /* SHA-1 of the text, as EVALSHA wants it */
     const char *text;
     size_t len;
+    const char *commands;         /* that it calls, separated by spaces, without
+                                     those of token.lua */
 };
+
+/* What token.lua calls, which numbers the grants of fenced locks. */
+extern const char hf_token_commands[];
 
 #include "lock/script_names.h" /* made, too: hf_script_acquire, ... */
 

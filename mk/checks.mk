@@ -16,9 +16,11 @@ shape-check:
 	@tests/shape.sh
 	@tests/shape_fails.sh
 
-# The files that docs/architecture.md and README.md name exist.
-docs-check:
+# The files that docs/architecture.md and README.md name exist; README's rules for
+# users are what doctor prints.
+docs-check: $(BUILD)/holdfast
 	@tests/docs.sh
+	@tests/acl.sh $(BUILD)/holdfast
 
 # What the shared library exports is what tests/exports.txt says, and what the
 # installed headers declare.

@@ -20,7 +20,7 @@ NET  := $(addprefix base/,endpoint error hash histogram mem random status \
             listening probe redirect refusal replicas round router sentinel_words \
             server silence slot slot_map slot_map_read topology topology_cluster \
             topology_sentinel topology_standalone)
-LOCK := scripts kind kind_reentrant kind_nonreentrant kind_spin kind_value kind_fair \
+LOCK := scripts rights kind kind_reentrant kind_nonreentrant kind_spin kind_value kind_fair \
         kind_read_write kind_semaphore kind_latch kind_permit \
         names reply status channel wait claims lease call log table hold_lookup args op \
         hold notice line reentry count acquire release wake orphan query queue watchdog close \

@@ -335,7 +335,7 @@ static const struct {
      "the ACL forbids SUBSCRIBE", DENIED(MAY_SUBSCRIBE)},
     {cluster, DOCTOR_WARNING, "subscribe-denied",
      "the ACL forbids SSUBSCRIBE", DENIED(MAY_SSUBSCRIBE)},
-    {lone, DOCTOR_WARNING, "kill-denied",
+    {lone, DOCTOR_NOTE, "kill-left-out",
      "the ACL forbids CLIENT KILL", DENIED(MAY_KILL)},
     {lone, DOCTOR_WARNING, "kill-denied",
      "the ACL forbids CLIENT ID", DENIED(MAY_CLIENT_ID)},

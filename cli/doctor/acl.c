@@ -1,76 +1,50 @@
 /* The rule of a user that may do what holdfast does, and nothing else. It names
  * commands, because a category gives more (+@connection also gives CLIENT PAUSE
- * and CLIENT LIST). tests/live/test_lock_acl.c has exactly these rights. */
+ * and CLIENT LIST). What scripts call, and their keys and channels, come from the
+ * scripts and the kinds themselves (lock/rights.h). tests/live/test_lock_acl.c runs
+ * every kind with exactly these rights. */
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "cli/doctor/acl.h"
 #include "cli/report.h"
+#include "lock/rights.h"
 
-/* Scripts and what they call; messages; the greeting, which kills the
- * connection before it (design 11); PING. */
-static const char rights[] =
-    "+eval +evalsha +exists +hexists +hget +hset +hlen +hscan +pexpire +pttl "
-    "+del +publish +subscribe +unsubscribe "
-    "+info +ping +client|id +client|kill +client|setname";
+#define DOCTOR_ACL_USER "ACL SETUSER app"
+#define DOCTOR_ACL_SETINFO "client|setinfo"
 
-/* What each use needs beside. A pattern of keys or channels: its sign and what
- * stands before the name; behind it `rest`. NULL: none. */
-struct use {
+/* ---- what is used ---- */
+
+/* What each use needs beside plain locks. A spin lock, a lock on several servers and
+ * several locks as one need the same as a plain lock. `status`, `watch` and `unlock`
+ * inspect a string as a value lock and as permits. */
+#define RIGHTS_MAX 2
+static const struct use {
     const char *word;
     int bit;
-    const char *rights;
-    const char *keys, *keys_rest;
-    const char *channel, *channel_rest;
-    bool has_braced_channel;    /* whatever the name */
-};
-
-/* What counts: the number, and the answers that are kept. */
-#define RIGHTS_TO_COUNT "+get +set +incrby +decrby"
-
-/* A waiter for a fair lock has a channel of its own, behind the lock's (WIRE
- * 11.4). A read hold has keys of its own, behind the name (WIRE 12), and so have
- * the answers of semaphores and latches, and permits that are out (WIRE 16). A
- * latch's channel has braces whatever the name (WIRE 17). A spin lock, a lock on
- * several servers and several as one need what a plain lock needs. */
-static const struct use uses_known[] = {
-    {.word = "fair", .bit = DOCTOR_USE_FAIR,
-     .rights = "+time +llen +lindex +lrange +rpush +lpop +lrem +zadd +zscore +zrange "
-               "+zrem",
-     .keys = "redisson_lock_timeout:", .keys_rest = "",
-     .channel = "redisson_lock__channel:", .channel_rest = ":*"},
-    {.word = "shared", .bit = DOCTOR_USE_SIDES,
-     .rights = "+hmget +hgetall +hdel +set",
-     .keys = "", .keys_rest = ":*",
-     .channel = "redisson_rwlock:", .channel_rest = ""},
+    int count;                  /* of `rights` */
+    enum hf_rights rights[RIGHTS_MAX];
+    const char *commands;       /* that this program sends itself; NULL: none */
+} uses_known[] = {
+    {.word = "fair", .bit = DOCTOR_USE_FAIR, 1, {HF_RIGHTS_FAIR}},
+    {.word = "shared", .bit = DOCTOR_USE_SIDES, 1, {HF_RIGHTS_READ_WRITE}},
     {.word = "exclusive", .bit = DOCTOR_USE_SIDES},
-    {.word = "fenced", .bit = DOCTOR_USE_FENCED,
-     .rights = "+incr +get",
-     .keys = "redisson_lock_token:", .keys_rest = ""},
-    {.word = "retention", .bit = DOCTOR_USE_RETENTION,
-     .rights = "+incr +get +time +set",
-     .keys = "redisson_lock_token:", .keys_rest = ""},
-    {.word = "value", .bit = DOCTOR_USE_VALUE, .rights = "+getrange +strlen +set"},
-    {.word = "permits", .bit = DOCTOR_USE_PERMITS,
-     .rights = RIGHTS_TO_COUNT " +time +zadd +zrem +zscore +zrange "
-               "+zrangebyscore +zcard +zcount",
-     .keys = "", .keys_rest = ":*",
-     .channel = "redisson_sc:", .channel_rest = ""},
-    {.word = "semaphore", .bit = DOCTOR_USE_SEMAPHORE,
-     .rights = RIGHTS_TO_COUNT,
-     .keys = "", .keys_rest = ":*",
-     .channel = "redisson_sc:", .channel_rest = ""},
-    {.word = "latch", .bit = DOCTOR_USE_LATCH,
-     .rights = RIGHTS_TO_COUNT,
-     .keys = "", .keys_rest = ":*",
-     .channel = "redisson_countdownlatch__channel__", .channel_rest = "",
-     .has_braced_channel = true},
+    {.word = "fenced", .bit = DOCTOR_USE_FENCED, 1, {HF_RIGHTS_TOKEN}},
+    {.word = "retention", .bit = DOCTOR_USE_RETENTION, 1, {HF_RIGHTS_RETENTION}},
+    {.word = "value", .bit = DOCTOR_USE_VALUE, 2,
+     {HF_RIGHTS_VALUE, HF_RIGHTS_LOOK_STRING}},
+    {.word = "permits", .bit = DOCTOR_USE_PERMITS, 2,
+     {HF_RIGHTS_PERMIT, HF_RIGHTS_LOOK_STRING}},
+    {.word = "semaphore", .bit = DOCTOR_USE_SEMAPHORE, 2,
+     {HF_RIGHTS_SEMAPHORE, HF_RIGHTS_LOOK_STRING}},
+    {.word = "latch", .bit = DOCTOR_USE_LATCH, 2,
+     {HF_RIGHTS_LATCH, HF_RIGHTS_LOOK_STRING}},
     {.word = "spin", .bit = DOCTOR_USE_PLAIN},
     {.word = "quorum", .bit = DOCTOR_USE_PLAIN},
     {.word = "multi", .bit = DOCTOR_USE_PLAIN},
-    {.word = "ls", .bit = DOCTOR_USE_LS,
-     .rights = "+scan +llen +getrange +zrange +zcard +zcount +zscore +time"},
+    {.word = "ls", .bit = DOCTOR_USE_LS, 1, {HF_RIGHTS_LOOK_PERMIT},
+     .commands = "scan pttl getrange zrange zcard"},
 };
 
 #define USES (sizeof uses_known / sizeof *uses_known)
@@ -82,6 +56,8 @@ int doctor_use_of(const char *word)
             return uses_known[i].bit;
     return 0;
 }
+
+/* ---- names ---- */
 
 /* A rule of the server cannot have any. */
 #define WHITE_SPACE " \t\n\v\f\r"
@@ -108,89 +84,190 @@ static void print_name(const char *name)
         print_byte((unsigned char)*name);
 }
 
-static void print_braced(char sign, const char *prefix, const char *name,
-                         const char *rest, bool has_braces)
+/* "PREFIX:{name}REST" or "PREFIX{name}REST", in the form that Redisson gives a name
+ * behind a prefix (WIRE 2.2, 2.4, 17). */
+static void print_pattern(char sign, const struct hf_rights_pattern *p,
+                          const char *name)
 {
-    (void)printf(" \"%c%s%s", sign, prefix, has_braces ? "{" : "");
+    bool has_braces = p->is_braced || !strchr(name, '{');
+
+    (void)printf(" \"%c%s%s%s", sign, p->prefix,
+                 p->prefix[0] && !p->is_braced ? ":" : "", has_braces ? "{" : "");
     print_name(name);
-    (void)printf("%s%s\"", has_braces ? "}" : "", rest);
+    (void)printf("%s%s\"", has_braces ? "}" : "", p->rest);
 }
 
-/* Prints the prefix, the name in the form that Redisson puts behind a prefix
- * (WIRE 2.2, 2.4), and the rest. */
-static void print_prefixed(char sign, const char *prefix, const char *name,
-                           const char *rest)
+/* ---- patterns ---- */
+
+struct patterns {
+    struct hf_rights_pattern list[4 * HF_RIGHTS_PATTERNS_MAX];
+    size_t count;
+};
+
+static bool is_same(const struct hf_rights_pattern *a,
+                    const struct hf_rights_pattern *b, bool has_name)
 {
-    print_braced(sign, prefix, name, rest, !strchr(name, '{'));
+    return strcmp(a->prefix, b->prefix) == 0 &&
+           (!has_name || strcmp(a->rest, b->rest) == 0);
 }
 
-/* A forced release looks for the queue of a fair lock. */
+static void add_pattern(struct patterns *all, const struct hf_rights_pattern *p,
+                        bool has_name)
+{
+    for (size_t i = 0; i < all->count; i++)
+        if (is_same(&all->list[i], p, has_name))
+            return;
+    if (all->count < sizeof all->list / sizeof *all->list)
+        all->list[all->count++] = *p;
+}
+
+/* hf_rights_keys, hf_rights_channels. */
+typedef size_t patterns_of(enum hf_rights of,
+                           struct hf_rights_pattern out[HF_RIGHTS_PATTERNS_MAX]);
+
+static void add_patterns(struct patterns *all, enum hf_rights of, patterns_of *get,
+                         bool has_name)
+{
+    struct hf_rights_pattern found[HF_RIGHTS_PATTERNS_MAX];
+    size_t count = get(of, found);
+
+    for (size_t i = 0; i < count; i++)
+        add_pattern(all, &found[i], has_name);
+}
+
+static void add_all_patterns(struct patterns *all, int uses, patterns_of *get,
+                             bool has_name)
+{
+    add_patterns(all, HF_RIGHTS_PLAIN, get, has_name);
+    for (const struct use *u = uses_known; u < uses_known + USES; u++)
+        for (int i = 0; u->bit & uses && i < u->count; i++)
+            add_patterns(all, u->rights[i], get, has_name);
+}
+
+/* Inspecting and a forced release look at the queue of a fair lock. */
 static void print_keys(const char *name, int uses)
 {
+    struct patterns all = {.list = {{"redisson_lock_queue", "", false},
+                                    {"redisson_lock_timeout", "", false}},
+                           .count = 2};
+
     if (!name) {
         (void)fputs(" ~*", stdout);
         return;
     }
+    add_all_patterns(&all, uses, hf_rights_keys, true);
     (void)fputs(" \"~", stdout);
     print_name(name);
     (void)putchar('"');
-    print_prefixed('~', "redisson_lock_queue:", name, "");
-    for (const struct use *u = uses_known; u < uses_known + USES; u++)
-        if (u->bit & uses && u->keys)
-            print_prefixed('~', u->keys, name, u->keys_rest);
+    for (size_t i = 0; i < all.count; i++)
+        print_pattern('~', &all.list[i], name);
 }
 
-/* Without a name: of all locks. */
-static void print_channel(const struct use *u, const char *name)
-{
-    if (!name)
-        (void)printf(" &%s*", u->channel);
-    else if (u->has_braced_channel)
-        print_braced('&', u->channel, name, u->channel_rest, true);
-    else
-        print_prefixed('&', u->channel, name, u->channel_rest);
-}
-
+/* Without a name: the channels of all locks. */
 static void print_channels(const char *name, int uses)
 {
-    static const struct use plain = {.channel = "redisson_lock__channel:",
-                                     .channel_rest = ""};
+    struct patterns all = {.count = 0};
 
+    add_all_patterns(&all, uses, hf_rights_channels, name != NULL);
     (void)fputs(" resetchannels", stdout);
-    print_channel(&plain, name);
-    for (const struct use *u = uses_known; u < uses_known + USES; u++)
-        if (u->bit & uses && u->channel &&
-            (name || strcmp(u->channel, plain.channel) != 0))
-            print_channel(u, name);
+    for (size_t i = 0; i < all.count; i++)
+        if (name)
+            print_pattern('&', &all.list[i], name);
+        else
+            (void)printf(" &%s%s*", all.list[i].prefix,
+                         all.list[i].is_braced ? "" : ":");
 }
 
-static void print_rights(int uses)
+/* ---- commands ---- */
+
+struct commands {
+    char text[1024];            /* each once, a space before it */
+    size_t len;
+};
+
+static bool has_command(const struct commands *all, const char *word, size_t len)
 {
-    (void)printf(" %s", rights);
-    for (const struct use *u = uses_known; u < uses_known + USES; u++)
-        if (u->bit & uses && u->rights)
-            (void)printf(" %s", u->rights);
+    for (const char *at = all->text; *at; at += 1 + strcspn(at + 1, " "))
+        if (strcspn(at + 1, " ") == len && memcmp(at + 1, word, len) == 0)
+            return true;
+    return false;
 }
 
-void doctor_acl_print(const struct hf_url *url, const struct hf_seeds *seeds,
-                      const char *name, int uses)
+static void add_command(void *ctx, const char *word, size_t len)
 {
-    if (name && strpbrk(name, WHITE_SPACE))
-        cli_note("white space in the name stands as '?', which is any byte: a rule of "
-                 "the server cannot have any");
-    (void)fputs("ACL SETUSER app reset on >PASSWORD resetkeys", stdout);
-    print_keys(name, uses);
-    print_channels(name, uses);
-    print_rights(uses);
+    struct commands *all = ctx;
+
+    if (has_command(all, word, len) || len + 2 > sizeof all->text - all->len)
+        return;
+    all->len += (size_t)snprintf(all->text + all->len, sizeof all->text - all->len,
+                                 " %.*s", (int)len, word);
+}
+
+static void add_commands(struct commands *all, const char *words)
+{
+    for (size_t len; words && (len = strcspn(words, " ")) > 0;
+         words += len + (words[len] == ' '))
+        add_command(all, words, len);
+}
+
+static void add_use(struct commands *all, const struct use *u)
+{
+    for (int i = 0; i < u->count; i++)
+        hf_rights_commands(u->rights[i], add_command, all);
+    add_commands(all, u->commands);
+}
+
+/* What the URL's kind of deployment needs. */
+static void add_deployment(struct commands *all, const struct hf_url *url,
+                           const struct hf_seeds *seeds)
+{
     if (url->database != 0)
-        (void)fputs(" +select", stdout);
+        add_commands(all, "select");
     if (seeds->topology == HF_CLUSTER)
-        (void)fputs(" +cluster|slots +cluster|info +pubsub|shardnumsub +asking "
-                    "+spublish +ssubscribe +sunsubscribe",
-                    stdout);
+        add_commands(all, "cluster|slots cluster|info pubsub|shardnumsub asking "
+                          "spublish ssubscribe sunsubscribe");
     if (url->replicas != 0)
-        (void)fputs(" +wait", stdout);
+        add_commands(all, "wait");
     if (url->replicas != 0 || seeds->topology == HF_SENTINEL)
-        (void)fputs(" +role", stdout);
+        add_commands(all, "role");
+}
+
+/* Scripts and what they call; messages; the greeting; PING. Only on request, the end
+ * of the connection before it (design 11). */
+static void print_commands(const struct doctor_acl *rule)
+{
+    struct commands all = {.len = 0};
+
+    add_commands(&all, "eval evalsha");
+    hf_rights_commands(HF_RIGHTS_PLAIN, add_command, &all);
+    add_commands(&all, "subscribe unsubscribe info ping client|id client|setname");
+    if (rule->server == DOCTOR_ACL_LATEST || rule->server == DOCTOR_ACL_NO_CHANNELS)
+        add_commands(&all, DOCTOR_ACL_SETINFO);
+    if (rule->with_kill)
+        add_commands(&all, "client|kill");
+    for (const struct use *u = uses_known; u < uses_known + USES; u++)
+        if (u->bit & rule->uses)
+            add_use(&all, u);
+    add_deployment(&all, rule->url, rule->seeds);
+    for (const char *at = all.text; *at; at += 1 + strcspn(at + 1, " "))
+        (void)printf(" +%.*s", (int)strcspn(at + 1, " "), at + 1);
+}
+
+/* ---- the rule ---- */
+
+void doctor_acl_print(const struct doctor_acl *rule)
+{
+    const char *name = rule->name;
+
+    if (name && strpbrk(name, WHITE_SPACE))
+        cli_note("white space in the name is printed as '?', which is any byte: a rule "
+                 "of the server cannot have any");
+    (void)fputs(DOCTOR_ACL_USER " reset on >PASSWORD resetkeys", stdout);
+    print_keys(name, rule->uses);
+    if (rule->server != DOCTOR_ACL_NO_CHANNELS)
+        print_channels(name, rule->uses);
+    print_commands(rule);
     (void)putchar('\n');
+    if (rule->server == DOCTOR_ACL_UNKNOWN)
+        (void)puts(DOCTOR_ACL_USER " +" DOCTOR_ACL_SETINFO);
 }

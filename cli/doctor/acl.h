@@ -2,6 +2,7 @@
 #ifndef CLI_DOCTOR_ACL_H
 #define CLI_DOCTOR_ACL_H
 
+#include "cli/doctor/facts.h"
 #include "net/base/url.h"
 #include "net/net.h"
 
@@ -19,17 +20,36 @@ enum doctor_use {
     DOCTOR_USE_PLAIN = 512      /* nothing more: spin, quorum, multi */
 };
 
+/* For which servers a rule is. */
+enum doctor_acl_server {
+    DOCTOR_ACL_UNKNOWN,
+    DOCTOR_ACL_NO_CHANNELS,     /* Redis 6.0 */
+    DOCTOR_ACL_NO_SETINFO,      /* Redis 7.0: refuses rules with CLIENT SETINFO */
+    DOCTOR_ACL_LATEST           /* Redis 6.2, 7.2 and later, Valkey */
+};
+
+struct doctor_acl {
+    const struct hf_url *url;
+    const struct hf_seeds *seeds;
+    const char *name;           /* the lock's; NULL: all locks */
+    int uses;                   /* a set of enum doctor_use */
+    bool with_kill;             /* the user may end connections, of any user */
+    enum doctor_acl_server server;
+};
+
 /* doctor_use_of - the bit of a word: "fair", "shared", ...; 0: there is no such
  *   word. DOCTOR_USE_WORDS names them all.
+ * doctor_acl_server_of - for which servers a rule must be, by what they said. If they
+ *   differ, or none said its version: DOCTOR_ACL_UNKNOWN. Pure.
  * doctor_acl_print - to standard output, a line for redis-cli: the rule of a
  *   user that may do what holdfast does at that URL with plain locks and with
- *   `uses`, and nothing else. `name` is the lock's; NULL: all locks. Asks no
- *   server. */
+ *   `uses`, and nothing else. For unknown servers, a second line that Redis 7.0
+ *   refuses and the others need. */
 #define DOCTOR_USE_WORDS \
     "fair, shared, exclusive, fenced, retention, value, permits, semaphore, " \
     "latch, spin, quorum, multi or ls"
 int doctor_use_of(const char *word);
-void doctor_acl_print(const struct hf_url *url, const struct hf_seeds *seeds,
-                      const char *name, int uses);
+enum doctor_acl_server doctor_acl_server_of(const struct doctor_facts *facts);
+void doctor_acl_print(const struct doctor_acl *rule);
 
 #endif

@@ -215,13 +215,18 @@ static void submit_question(struct target *t, size_t index,
            deadline_ms);
 }
 
+static bool is_wanted(const struct target *t, const struct doctor_question *q)
+{
+    return doctor_question_is_for(q, t->asker->facts, t->server) &&
+           (!t->asker->plan->asks_info_alone || q->permission == MAY_INFO);
+}
+
 static void submit_questions(struct target *t, bool subscribes,
                              int64_t deadline_ms)
 {
     for (size_t i = 0; i < doctor_question_count; i++)
         if (doctor_question_subscribes(&doctor_questions[i]) == subscribes &&
-            doctor_question_is_for(&doctor_questions[i], t->asker->facts,
-                                   t->server))
+            is_wanted(t, &doctor_questions[i]))
             submit_question(t, i, deadline_ms);
 }
 
@@ -308,11 +313,12 @@ static void ask_round(struct asker *a, uint32_t first)
 
     ask_all(a, first, EVERYTHING,
             plan->url->connect_timeout_ms + plan->timeout_ms);
-    for (int i = 0; i < CLOCK_READINGS; i++)
+    for (int i = 0; i < CLOCK_READINGS && !plan->asks_info_alone; i++)
         ask_all(a, first, THE_TIME, plan->timeout_ms);
     for (uint32_t i = first; i < a->count; i++)
         note_end_of_round(a->targets[i]);
-    ask_all(a, first, TO_SUBSCRIBE, plan->timeout_ms);
+    if (!plan->asks_info_alone)
+        ask_all(a, first, TO_SUBSCRIBE, plan->timeout_ms);
 }
 
 /* ---- which nodes there are ---- */

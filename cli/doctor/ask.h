@@ -10,6 +10,7 @@ struct doctor_plan {
                                            timeout */
     const struct hf_seeds *seeds;
     int64_t timeout_ms;                 /* of an answer */
+    bool asks_info_alone;               /* INFO, of the servers that the URL names */
 };
 
 /* doctor_ask - all servers that the URL names, and all that these name; at the

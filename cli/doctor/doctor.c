@@ -59,20 +59,28 @@ static int report_findings(const struct cli_common *common,
     return rc;
 }
 
-static int look_at_servers(const struct cli_common *common,
-                           struct doctor_facts *facts, const struct hf_url *url,
-                           const struct hf_seeds *seeds)
+static hf_status ask_servers(struct doctor_facts *facts, const struct hf_url *url,
+                             const struct hf_seeds *seeds, bool asks_info_alone,
+                             struct hf_error *err)
 {
     const struct doctor_plan plan = {
         .url = url,
         .seeds = seeds,
         .timeout_ms = url->timeout_ms > 0 ? url->timeout_ms : TIMEOUT_MS,
+        .asks_info_alone = asks_info_alone,
     };
-    struct hf_error err = {0};
-    hf_status status;
 
     set_options(facts, url, seeds);
-    status = doctor_ask(facts, &plan, &err);
+    return doctor_ask(facts, &plan, err);
+}
+
+static int look_at_servers(const struct cli_common *common,
+                           struct doctor_facts *facts, const struct hf_url *url,
+                           const struct hf_seeds *seeds)
+{
+    struct hf_error err = {0};
+    hf_status status = ask_servers(facts, url, seeds, false, &err);
+
     return status < 0 ? cli_fail_status(status, &err)
                       : report_findings(common, facts);
 }
@@ -80,8 +88,33 @@ static int look_at_servers(const struct cli_common *common,
 struct options {
     struct doctor_facts facts; /* what the options say of them */
     bool wants_acl;
+    bool with_kill;
     int uses;                  /* set of enum doctor_use */
 };
+
+/* ---- the rule ---- */
+
+/* A server that cannot be reached, or does not say its version, is unknown. */
+static int print_rule(struct options *options, const struct hf_url *url,
+                      const struct hf_seeds *seeds)
+{
+    struct doctor_acl rule = {.url = url,
+                              .seeds = seeds,
+                              .name = options->facts.name,
+                              .uses = options->uses,
+                              .with_kill = options->with_kill};
+    struct hf_error err = {0};
+    hf_status status = ask_servers(&options->facts, url, seeds, true, &err);
+
+    if (status < 0)
+        return cli_fail_status(status, &err);
+    rule.server = doctor_acl_server_of(&options->facts);
+    if (rule.server == DOCTOR_ACL_UNKNOWN)
+        cli_note("the server's version is unknown: Redis 7.0 refuses the second "
+                 "command and does not need it");
+    doctor_acl_print(&rule);
+    return CLI_GO_ON;
+}
 
 static int examine(const struct cli_common *common, struct options *options)
 {
@@ -91,7 +124,7 @@ static int examine(const struct cli_common *common, struct options *options)
     int rc = cli_common_server(&url, &seeds, common);
 
     if (rc == CLI_GO_ON && options->wants_acl)
-        doctor_acl_print(&url, &seeds, facts->name, options->uses);
+        rc = print_rule(options, &url, &seeds);
     else if (rc == CLI_GO_ON)
         rc = look_at_servers(common, facts, &url, &seeds);
     if (rc == CLI_GO_ON)
@@ -104,13 +137,14 @@ static int examine(const struct cli_common *common, struct options *options)
 
 /* ---- the command line ---- */
 
-enum { OPT_NAME = 1, OPT_TTL, OPT_ACL, OPT_FOR };
+enum { OPT_NAME = 1, OPT_TTL, OPT_ACL, OPT_FOR, OPT_KILL };
 
 static const struct cli_option own_options[] = {
     {OPT_NAME, 0, "name", "NAME"},
     {OPT_TTL, 0, "ttl", "DURATION"},
     {OPT_ACL, 0, "acl", NULL},
     {OPT_FOR, 0, "for", "USE"},
+    {OPT_KILL, 0, "with-kill", NULL},
     {0},
 };
 
@@ -145,6 +179,9 @@ static int take_option(void *ctx, const struct cli_args *args, int id,
         return CLI_GO_ON;
     case OPT_FOR:
         return take_use(args, value, options);
+    case OPT_KILL:
+        options->with_kill = true;
+        return CLI_GO_ON;
     default:
         return cli_usage(args, "'%s': it takes no arguments", value);
     }
@@ -155,8 +192,8 @@ static int main_doctor(struct cli_args *args, struct cli_common *common)
     struct options options = {.facts = {.ttl_ms = TTL_MS}};
     int rc = cli_common_parse(common, args, own_options, take_option, &options);
 
-    if (rc == CLI_GO_ON && options.uses && !options.wants_acl)
-        rc = cli_usage(args, "--for says more to --acl, which is missing");
+    if (rc == CLI_GO_ON && !options.wants_acl && (options.uses || options.with_kill))
+        rc = cli_usage(args, "--for and --with-kill add to --acl, which is missing");
     if (rc == CLI_GO_ON)
         rc = cli_common_begin(common);
     return rc == CLI_GO_ON ? examine(common, &options) : rc;
@@ -176,13 +213,16 @@ const struct cli_command cli_doctor_command = {
         "\n"
         "  --name NAME          may this user take this lock? Else: any lock\n"
         "  --ttl DURATION       of the locks, as with 'run'; default 30s\n"
-        "  --acl                ask nobody: print the least rights that a user\n"
-        "                       needs for that lock at that URL, for redis-cli\n"
+        "  --acl                print the least rights that a user needs for that\n"
+        "                       lock at that URL, for redis-cli; of the server only\n"
+        "                       its version is read, if it can be reached\n"
         "  --for USE            with --acl: beside plain locks, the user has\n"
         "                       fair, shared, exclusive, fenced, retention (of\n"
         "                       tokens), value, spin, quorum or multi ones,\n"
         "                       permits, semaphore, latch; or calls ls; may be\n"
         "                       repeated\n"
+        "  --with-kill          with --acl: the user may also end connections by\n"
+        "                       CLIENT KILL: its own, and those of every other user\n"
         "\n" CLI_COMMON_HELP,
     .main = main_doctor,
 };

@@ -370,13 +370,19 @@ const struct doctor_rule doctor_rules_server[] = {
                 "when its TTL is over",
      .advice = "permit it: +subscribe, in a cluster +ssubscribe too"},
     {"kill-denied", DOCTOR_WARNING, OF_MASTER, doctor_permits,
-     .may = {MAY_CLIENT_ID, MAY_KILL, MAY_INFO},
+     .may = {MAY_CLIENT_ID, MAY_INFO},
+     .fine = "it tells which connection was lost",
+     .meaning = "a lost connection cannot be ended, even where CLIENT KILL is "
+                "permitted; and ACL LOG gets an entry for each connection",
+     .advice = "permit them: +client|id +info (CLIENT ID is there since 5.0)"},
+    {"kill-left-out", DOCTOR_NOTE, OF_MASTER, doctor_permits,
+     .may = {MAY_KILL},
      .fine = "a lost connection can be ended by the next",
-     .meaning = "a request of a lost connection may be done after its "
-                "successor's; each hold has a number of its own against that, "
+     .meaning = "a request of a lost connection may be executed after the requests "
+                "of the next; each hold has a number of its own against that, "
                 "and what is left ends with its TTL",
-     .advice = "permit them: +client|id +client|kill +info (CLIENT ID is there "
-               "since 5.0)"},
+     .advice = "leave it so, or permit +client|kill to a user that may close the "
+               "connections of every other user"},
     {"hello-denied", DOCTOR_NOTE, OF_NODE, doctor_at_least,
      .measure = measure_protocol, .limit = 3, .fine = "it speaks RESP3",
      .found = "it speaks RESP2 (HELLO is not there)",

@@ -2,8 +2,17 @@
 # Turns Lua files into C: embed.sh FILE.lua... > scripts.c
 #                         embed.sh --names FILE.lua... > script_names.h
 # A line "--+ NAME" stands for NAME.lua beside it. Other comment lines, and
-# indentation, are left out of what is sent.
+# indentation, are left out of what is sent. `commands` are what a script calls;
+# those of token.lua, which needs rights that only fenced locks have, are apart.
 set -eu
+
+# commands FILE...: the commands that they call, each once. A command that is an
+# argument of the script is PUBLISH (in a cluster SPUBLISH).
+commands() {
+    sed '/^ *--/d' "$@" | tr '\n' ' ' | grep -oE 'redis\.p?call\([^,)]*' |
+        sed -E "s/.*\(//; /'/!s/.*/'publish'/" | grep -oE "'[a-z]+'" |
+        tr -d "'" | sort -u | paste -s -d ' ' -
+}
 
 echo '/* Made from lock/scripts/ by embed.sh. */'
 if [ "$1" = --names ]; then
@@ -14,6 +23,8 @@ if [ "$1" = --names ]; then
     exit
 fi
 echo '#include "lock/scripts.h"'
+printf '\nconst char hf_token_commands[] = "%s";\n' \
+    "$(commands "$(dirname "$1")/token.lua")"
 for file; do
     name=$(basename "$file" .lua)
     text=$(awk -v folder="${file%/*}" '
@@ -30,5 +41,8 @@ for file; do
     printf '\nconst struct hf_script hf_script_%s = {\n    "%s", "%s", "%s",\n' \
         "$name" "$name" "$title" "$sha"
     printf '%s\n' "$text" | sed -e 's/[\\"]/\\&/g' -e 's/.*/    "&\\n"/'
-    printf '    , %s\n};\n' "$(printf '%s\n' "$text" | wc -c)"
+    parts=$(sed -n "s|^ *--+ \([a-z_]*\).*|${file%/*}/\1.lua|p" "$file" |
+        grep -v '/token\.lua$' || :)
+    printf '    , %s, "%s"\n};\n' "$(printf '%s\n' "$text" | wc -c)" \
+        "$(commands "$file" $parts)"
 done

@@ -4,7 +4,7 @@
 -- Reply {request, -1, TTL in ms (-1 none, -2 not locked), a field of the hash, its
 --        value, the field `mode` or '', length of the field, of the value, the owner's
 --        count, how many fields there are, how many wait in a fair lock's queue (-1:
---        it is there, and cannot be read)[, the first of them, its length, for how
+--        it is there, and cannot be read; -2: whether it is there cannot be seen)[, the first of them, its length, for how
 --        many ms its place is kept (-1: unknown)]}
 -- Texts are cut to 191 bytes; the lengths are the true ones.
 -- Source: WIRE 2.2, 8.4.
@@ -15,7 +15,10 @@ local queue = 'redisson_lock_queue:' ..
     (lock:find('{', 1, true) and lock or '{' .. lock .. '}')
 local waiters = redis.pcall('llen', queue)
 if type(waiters) ~= 'number' then
-    waiters = redis.pcall('exists', queue) == 1 and -1 or 0
+    local there = redis.pcall('exists', queue)
+    local is_unseen = type(there) ~= 'number'
+        and not there.err:find('non local key', 1, true)
+    waiters = is_unseen and -2 or there == 1 and -1 or 0
 end
 local field, value = fields[i] or '', fields[i + 1] or '0'
 local mode = redis.call('hget', lock, 'mode') or ''
@@ -26,9 +29,9 @@ local reply = {ARGV[1], -1, redis.call('pttl', lock), field:sub(1, 191), value:s
 local head = waiters > 0 and redis.pcall('lindex', queue, 0)
 if type(head) == 'string' then
     local ends = redis.pcall('zscore', 'redisson_lock_timeout' .. queue:sub(20), head)
-    local time, left = redis.call('time'), -1
+    local time, left = redis.pcall('time'), -1
     ends = type(ends) == 'string' and tonumber(ends)
-    if ends and ends < 1e15 then
+    if ends and ends < 1e15 and time[1] then
         left = ends - time[1] * 1000 - math.floor(time[2] / 1000)
         left = math.max(math.floor(left), 0)
     end

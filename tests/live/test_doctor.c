@@ -190,6 +190,7 @@ static const struct {
     {"-publish", "unsafe", "publish-denied", 2},
     {"-subscribe", "warning", "subscribe-denied", 1},
     {"-client", "warning", "kill-denied", 1},
+    {"-client|kill", "note", "kill-left-out", 0},
     {"-ping", "warning", "ping-denied", 1},
     {"-config", "note", "unseen", 0},
     {"-time", "note", "unseen", 0},

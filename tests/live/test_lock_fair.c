@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include "net/route/slot.h"
+#include "tests/live/test_acl.h"
 #include "tests/live/test_lock_ways.h"
 #include "tests/support/cluster.h"
 #include "tests/support/one_server.h"
@@ -294,27 +295,13 @@ START_TEST(calls_of_one_owner_become_one_hold)
 }
 END_TEST
 
-/* What the README says. */
-#define RIGHTS                                                                \
-    "~" NAME " resetchannels &redisson_lock__channel:* +evalsha +eval "        \
-    "+exists +hexists +hlen +hset +hget +hscan +pexpire +pttl +del +publish "  \
-    "+subscribe +unsubscribe +info +ping +hello +client|setname "              \
-    "+time +lindex +lrange +rpush +lpop +lrem +zadd +zscore +zrange +zrem "    \
-    "~redisson_lock_queue:* ~redisson_lock_timeout:*"
-
 START_TEST(these_rights_are_enough)
 {
-    struct hf_client_options o;
     struct call calls[3];
-    char url[SERVER_URL_MAX];
 
-    ck_assert_str_eq(
-        server_ask(server, "ACL SETUSER app reset on >PASSWORD " RIGHTS), "OK");
+    acl_make_user(server, "--for fair --name " NAME);
     hf_client_free(client);
-    client_options(&o, url, server_port(server));
-    o.user = "app";
-    o.password = "PASSWORD";
-    client = client_with(&o);
+    client = acl_client(server, 3, 0, 0);
     lock = fair(client, NAME);
     acquire(lock, 1);
     queue_up(&calls[0], lock, 2, HF_FOREVER);
@@ -327,6 +314,7 @@ START_TEST(these_rights_are_enough)
     ck_assert_ok(call_await(&calls[2]));
     release(lock, 4);
     ck_assert_no_trace();
+    ck_assert_no_denial(server, "fair locks");
 }
 END_TEST
 

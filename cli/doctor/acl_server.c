@@ -1,0 +1,34 @@
+/* Which form of the ACL's rules servers accept, by their versions. */
+#include <stdio.h>
+
+#include "cli/doctor/acl.h"
+
+/* Redis 6 takes any subcommand in a rule. 7.0 takes those that it knows, and CLIENT
+ * SETINFO, which every connection sends, came with 7.2. Channels came with 6.2. */
+static enum doctor_acl_server form_of(unsigned major, unsigned minor)
+{
+    if (major < 6)
+        return DOCTOR_ACL_UNKNOWN; /* no ACL at all */
+    if (major == 6)
+        return minor < 2 ? DOCTOR_ACL_NO_CHANNELS : DOCTOR_ACL_LATEST;
+    return major == 7 && minor < 2 ? DOCTOR_ACL_NO_SETINFO : DOCTOR_ACL_LATEST;
+}
+
+enum doctor_acl_server doctor_acl_server_of(const struct doctor_facts *facts)
+{
+    enum doctor_acl_server all = DOCTOR_ACL_UNKNOWN;
+
+    for (uint32_t i = 0; i < facts->count; i++) {
+        const char *version = facts->servers[i]->fact[FACT_VERSION];
+        enum doctor_acl_server one;
+        unsigned major, minor;
+
+        if (!version || sscanf(version, "%u.%u", &major, &minor) != 2)
+            continue;
+        one = form_of(major, minor);
+        if (all != DOCTOR_ACL_UNKNOWN && one != all)
+            return DOCTOR_ACL_UNKNOWN;
+        all = one;
+    }
+    return all;
+}
