@@ -403,6 +403,17 @@ static bool is_ours(const struct hf_call *call, struct hf_resp_value reply)
            hf_resp_is_text(first, call->echo, call->echo_len);
 }
 
+/* The script has run, and has not returned what ours return. To send it again would
+ * have it return the same. */
+static void too_large(struct hf_call *call)
+{
+    if (call->replicas)
+        (void)hf_router_cancel(&call->command);
+    call->may_have_run = true;
+    end_with(call, HF_E_LIMIT, hf_command_address(&call->command),
+             "the reply is too large and was skipped");
+}
+
 static void answered_error(struct hf_call *call, struct hf_resp_value reply)
 {
     if (hf_resp_error_is(reply, "NOSCRIPT") && !call->is_once &&
@@ -438,6 +449,8 @@ static void on_reply(struct hf_command *command, enum hf_outcome outcome,
         end_unsent(call);
     else if (outcome == HF_UNKNOWN)
         unknown(call);
+    else if (hf_refusal_is_too_large(reply))
+        too_large(call);
     else if (hf_resp_is_error(reply))
         answered_error(call, reply);
     else if (!is_ours(call, reply))

@@ -259,8 +259,8 @@ static void changed(struct hf_line *line, bool is_one_live)
     line->channel.is_refused = !is_one_live && !was_live;
     line->channel.generation++; /* messages may have been missed */
     hf_channel_lost(&line->channel);
-    if (line->channel.is_live)
-        tell_first(line, EVENT_SUBSCRIBED);
+    if (line->channel.is_live) /* was, too: a message may have been lost */
+        tell_first(line, was_live ? EVENT_WOKEN : EVENT_SUBSCRIBED);
     else if (was_live)
         tell_first(line, EVENT_WOKEN);
     else if (!is_one_live)

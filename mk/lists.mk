@@ -15,7 +15,7 @@ NET  := $(addprefix base/,endpoint error hash histogram mem random status \
             wheel) \
         $(addprefix wire/,dial race resolve socket stream wire $(tls_$(TLS))) \
         $(addprefix link/,channel_table confirmation conn conn_queue deadlines greet link \
-            link_request link_stats link_trace pubsub space trace) \
+            link_request link_stats link_trace pubsub skip space too_large trace) \
         $(addprefix route/,cluster_info cluster_view command departed discover \
             listening probe redirect refusal replicas round router sentinel_words \
             server silence slot slot_map slot_map_read topology topology_cluster \
@@ -48,7 +48,7 @@ UNIT := resp_base resp_parse resp_value resp_copy resp_double resp_encode \
         net_mem net_hash net_wheel net_histogram net_spin net_url net_loop \
         net_loop_seat net_loop_tasks net_loop_thread net_resolve \
         net_race net_dial net_socket net_greet net_conn net_conn_end \
-        net_conn_life net_conn_limits net_room net_trace \
+        net_conn_life net_conn_limits net_conn_skip net_skip net_room net_trace \
         net_link_connect net_link_request net_link_server \
         net_link_crowd net_pubsub net_wire net_cuts net_faults net_pace \
         net_slot net_slot_map net_round net_router \

@@ -465,6 +465,67 @@ START_TEST(subscription_that_is_refused_is_told_so)
 }
 END_TEST
 
+static void open_world_for_small_replies(int i)
+{
+    start_server_with(worlds[i].args);
+    prepare(server_port(server));
+    (void)server_ask(server, "EVAL %s 0",
+                     "redis.call('set', 'large', ('x'):rep(20000000)) "
+                     "for i = 1, 9000 do redis.call('rpush', 'list', i) end");
+    options.protocol = worlds[i].protocol;
+    options.reply_max = 4000;
+    open_prepared();
+    open_pubsub();
+}
+
+static void ck_assert_no_losses(void)
+{
+    struct hf_link_stats stats;
+
+    lock();
+    hf_link_stats(link_, &stats);
+    unlock();
+    ck_assert_uint_eq(stats.losses, 0);
+}
+
+/* No message is lost without a word: each subscription of the connection is told
+ * that one may be, and the connection stays. */
+START_TEST(message_that_is_too_large_is_told_as_a_loss)
+{
+    open_world_for_small_replies(_i);
+    start_listening(&ears[0], "ch");
+    start_listening(&ears[1], "other");
+    await_story(&ears[0], "+");
+    await_story(&ears[1], "+");
+    for (int i = 0; i < 2; i++)
+        (void)server_ask(server, "EVAL %s 0",
+                         "return redis.call('publish', 'ch', ('x'):rep(100000))");
+    (void)server_ask(server, "PUBLISH ch hello");
+    await_story(&ears[0], "+++hello");
+    await_story(&ears[1], "+++");
+    ck_assert_str_eq(ask("ECHO a"), "a");
+    ck_assert_no_losses();
+    stop_listening(&ears[0]);
+    stop_listening(&ears[1]);
+    close_world();
+}
+END_TEST
+
+/* Requests in front of it and behind it are answered, over one connection. */
+START_TEST(reply_that_is_too_large_fails_its_own_request_alone)
+{
+    open_world_for_small_replies(_i);
+    for (int i = 0; i < 3; i++) {
+        ck_assert_str_eq(ask("ECHO a"), "a");
+        ck_assert_ptr_nonnull(strstr(ask("GET large"), "too large"));
+        ck_assert_ptr_nonnull(strstr(ask("LRANGE list 0 -1"), "too large"));
+    }
+    ck_assert_str_eq(ask("ECHO b"), "b");
+    ck_assert_no_losses();
+    close_world();
+}
+END_TEST
+
 static struct ear *dropped_with;      /* by the first that hears of a loss */
 
 /* As a lock's whose last waiter leaves: both of its subscriptions go. */
@@ -768,6 +829,10 @@ static TCase *case_subscriptions(void)
     tcase_add_loop_test(c, subscriber_is_asked_while_it_is_idle, 0,
                         ROWS(worlds));
     tcase_add_loop_test(c, subscription_that_is_refused_is_told_so, 0,
+                        ROWS(worlds));
+    tcase_add_loop_test(c, message_that_is_too_large_is_told_as_a_loss, 0,
+                        ROWS(worlds));
+    tcase_add_loop_test(c, reply_that_is_too_large_fails_its_own_request_alone, 0,
                         ROWS(worlds));
     tcase_add_loop_test(
         c, subscription_may_be_dropped_by_another_that_is_told_of_a_loss, 0, 4);

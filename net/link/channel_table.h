@@ -13,8 +13,9 @@ struct hf_subscription {
     size_t channel_len;
     /* [locked] A message; `ptr` is valid until it returns. */
     void (*on_message)(struct hf_subscription *s, const char *ptr, size_t len);
-    /* [locked] The server confirmed it (true), or it was lost (false). It may
-     * drop this subscription and others. */
+    /* [locked] The server confirmed it (true), or it was lost (false); true for one
+     * that is live: a message may have been lost. It may drop this subscription
+     * and others. */
     void (*on_change)(struct hf_subscription *s, bool is_live);
     bool is_sharded;            /* SSUBSCRIBE: of one slot's node */
     /* The router's own. */

@@ -5,6 +5,7 @@
 #include "net/base/error.h"
 #include "net/base/mem.h"
 #include "net/link/conn.h"
+#include "net/link/too_large.h"
 
 #define READ_MIN (16 * 1024)      /* room for one read; stays in the L1 cache */
 #define IN_MAX UINT32_MAX         /* the parser's limits refuse long before */
@@ -85,6 +86,25 @@ void hf_conn_fini(struct hf_conn *c)
     hf_mem_free(mem, c->places, c->places_room * sizeof *c->places);
 }
 
+static uint32_t smaller(uint32_t limit, size_t bytes)
+{
+    return bytes < limit ? (uint32_t)bytes : limit;
+}
+
+/* What cannot be part of a reply of reply_max bytes is refused at its header. An
+ * element has 3 bytes at least. */
+static void parser_init(struct hf_conn *c)
+{
+    struct hf_resp_limits limits = hf_resp_default_limits;
+    size_t max = c->options.reply_max;
+
+    limits.line = smaller(limits.line, max);
+    limits.bulk = smaller(limits.bulk, max);
+    limits.elements = smaller(limits.elements, max / 3);
+    limits.reply = smaller(limits.reply, max);
+    hf_resp_init(&c->parser, &limits, c->greeting.protocol);
+}
+
 void hf_conn_open(struct hf_conn *c)
 {
     assert(c->state == HF_CONN_CLOSED);
@@ -92,9 +112,10 @@ void hf_conn_open(struct hf_conn *c)
     c->in_len = 0;
     c->tape.count = 0;
     c->is_condemned = false;
+    c->is_skipping = false;
     c->greeting.predecessor = &c->predecessor;
     hf_greet_start(&c->greeting);
-    hf_resp_init(&c->parser, NULL, c->greeting.protocol);
+    parser_init(c);
 }
 
 static void drop_unwritten(struct hf_conn *c)
@@ -173,7 +194,8 @@ static hf_status broken(struct hf_conn *c, hf_status status)
                         c->parser.error.expected, found);
 }
 
-/* Parses all there is; *whole is how many nodes belong to complete values. */
+/* Parses all there is; *whole is how many nodes belong to complete values.
+ * HF_E_LIMIT: what follows them is too large. */
 static hf_status parse_all(struct hf_conn *c, uint32_t *whole)
 {
     hf_status rc;
@@ -183,6 +205,8 @@ static hf_status parse_all(struct hf_conn *c, uint32_t *whole)
            HF_RESP_MORE) {
         if (rc == HF_OK)
             *whole = c->tape.count;
+        else if (rc == HF_E_LIMIT)
+            return rc;
         else if (rc != HF_RESP_ROOM)
             return broken(c, rc);
         else if (!hf_mem_grow(c->options.mem, &c->tape.nodes, &c->tape.room,
@@ -325,24 +349,105 @@ static void drop_input(struct hf_conn *c, size_t used)
                          HF_CONN_KEEP_MAX);
 }
 
-hf_status hf_conn_took(struct hf_conn *c, size_t n, int64_t now_us)
+/* ---- a value that is too large (CONN-8) ---- */
+
+static void begin_skip(struct hf_conn *c)
 {
+    drop_input(c, c->parser.start);
+    c->tape.count = 0;
+    parser_init(c);
+    hf_skip_begin(&c->skip, c->greeting.protocol);
+    c->is_skipping = true;
+    c->is_skip_told = false;
+}
+
+/* In RESP2 a subscribed connection's only other array is a pong, which is small. */
+static bool skips_push(const struct hf_conn *c)
+{
+    return c->skip.outermost == '>' ||
+           (c->options.is_subscriber && c->greeting.protocol == 2 &&
+            c->skip.outermost == '*');
+}
+
+static void lose_push(struct hf_conn *c)
+{
+    c->stats.pushes++;
+    if (c->state == HF_CONN_READY && c->options.on_push_lost)
+        c->options.on_push_lost(c->options.ctx);
+}
+
+static hf_status tell_skip(struct hf_conn *c)
+{
+    hf_status rc = HF_OK;
+
+    if (c->is_skip_told || !c->skip.outermost)
+        return HF_OK;
+    c->is_skip_told = true;
+    if (skips_push(c))
+        lose_push(c);
+    else
+        rc = c->state == HF_CONN_GREETING ? deliver_greeting(c, hf_too_large())
+                                          : deliver_reply(c, hf_too_large());
+    return c->is_condemned ? c->error.status : rc;
+}
+
+static hf_status skip_broken(struct hf_conn *c, hf_status status)
+{
+    return hf_error_set(&c->error, status,
+                        "a value of more than %zu bytes cannot be skipped: "
+                        "it is not RESP",
+                        c->options.reply_max);
+}
+
+static hf_status go_on_skipping(struct hf_conn *c)
+{
+    size_t used;
+    hf_status rc = hf_skip_bytes(&c->skip, c->in, c->in_len, &used), told;
+
+    if (rc < 0)
+        return skip_broken(c, rc);
+    if ((told = tell_skip(c)) < 0)
+        return told;
+    c->is_skipping = rc == HF_RESP_MORE;
+    drop_input(c, used);
+    return HF_OK;
+}
+
+static hf_status take_values(struct hf_conn *c)
+{
+    hf_status parsed, rc;
     uint32_t whole;
     size_t used;
+
+    parsed = parse_all(c, &whole);
+    if (parsed < 0 && parsed != HF_E_LIMIT)
+        return parsed;
+    if ((rc = deliver_all(c, whole)) < 0)
+        return rc;
+    if (parsed == HF_E_LIMIT) {
+        begin_skip(c);
+        return HF_OK;
+    }
+    hf_resp_drop(&c->parser, &c->tape, &used);
+    drop_input(c, used);
+    return HF_OK;
+}
+
+/* As long as there are bytes behind a value that ends, or before one that is
+ * skipped. */
+hf_status hf_conn_took(struct hf_conn *c, size_t n, int64_t now_us)
+{
+    bool was_skipping;
     hf_status rc;
 
     c->read_us = (uint32_t)now_us;
     c->in_len += n;
-    if ((rc = parse_all(c, &whole)) < 0 || (rc = deliver_all(c, whole)) < 0)
-        return rc;
-    hf_resp_drop(&c->parser, &c->tape, &used);
-    drop_input(c, used);
-    assert(hf_conn_ok(c));
-    if (c->in_len > c->options.reply_max)
-        return hf_error_set(&c->error, HF_E_LIMIT,
-                            "a reply of more than %zu bytes",
-                            c->options.reply_max);
-    return HF_OK;
+    do {
+        was_skipping = c->is_skipping;
+        rc = was_skipping ? go_on_skipping(c) : take_values(c);
+    } while (rc == HF_OK && was_skipping != c->is_skipping && c->in_len > 0);
+    assert(rc < 0 || hf_conn_ok(c));
+    return rc;
 }
 
 void hf_conn_condemn(struct hf_conn *c, const char *why)

@@ -7,7 +7,8 @@
  * CONN-1  Replies answer requests in order; the places are the only judge.
  * CONN-2  A request that was given up keeps its place until its reply came or
  *         the connection is gone (RESP-CONFORMANCE V2).
- * CONN-3  Nothing of a read is delivered before all of it has parsed (V4).
+ * CONN-3  Nothing of a read is delivered before all of it has parsed (V4), or all
+ *         that comes before a value that is too large (CONN-8).
  * CONN-4  A reply that nobody asked for is fatal (V4).
  * CONN-5  Buffers, parser and places in flight die with the connection (V5).
  *         What was not written at all waits for the next one.
@@ -15,13 +16,18 @@
  *         ends ANSWERED or UNKNOWN. One before that ends UNSENT.
  * CONN-7  A push confirms the first place in flight if that awaits one of its
  *         kind for its channel. Any other push is news: a server ends a sharded
- *         subscription unasked when the slot leaves. */
+ *         subscription unasked when the slot leaves.
+ * CONN-8  A value beyond reply_max, or beyond another limit of the parser, is
+ *         skipped as it comes: it costs its own request (hf_too_large) or, if it
+ *         is a push, on_push_lost, and no memory. Both are told as soon as its
+ *         type is known, before its end. */
 #ifndef HF_CONN_H
 #define HF_CONN_H
 
 #include "net/link/confirmation.h"
 #include "net/link/greet.h"
 #include "net/link/request.h"
+#include "net/link/skip.h"
 #include "net/net.h"
 
 /* Where a request waits for its reply. Four of them to a cache line. */
@@ -58,6 +64,8 @@ struct hf_conn_options {
     bool is_subscriber;
     struct hf_predecessor predecessor; /* that it begins with */
     void (*on_push)(void *ctx, struct hf_resp_value push);
+    /* A push was too large. NULL: it is dropped. */
+    void (*on_push_lost)(void *ctx);
     /* A reply to a request that was given up; NULL: nobody looks. */
     void (*on_late)(void *ctx, uint64_t place, struct hf_resp_value reply);
     /* A request has ended and its place is free; calls its `done`. */
@@ -79,6 +87,9 @@ struct hf_conn {
     /* Bytes received, and the values in them. */
     struct hf_resp_parser parser;
     struct hf_resp_tape tape;
+    struct hf_skip skip;          /* CONN-8 */
+    bool is_skipping;             /* `in` begins within that value */
+    bool is_skip_told;
     char *in;
     uint32_t in_room;
     size_t in_len;
@@ -208,6 +219,12 @@ static inline bool hf_conn_has_output(const struct hf_conn *c)
 static inline struct hf_link_stats *hf_conn_counters(struct hf_conn *c)
 {
     return &c->stats;
+}
+
+/* hf_conn_is_skipping - do the bytes that come belong to nobody? (CONN-8) */
+static inline bool hf_conn_is_skipping(const struct hf_conn *c)
+{
+    return c->is_skipping;
 }
 
 /* hf_conn_stats - a copy of the counters, with how it stands. */

@@ -9,6 +9,8 @@
  * LINK-3  While anything is in flight, silence of silence_ms ends the
  *         connection: there is no one at the other end. A caller's own deadline
  *         ends nothing but its request.
+ *         The bytes of a value that is skipped (CONN-8) count as silence: the
+ *         replies behind it are as late as those of a silent server.
  * LINK-4  A failed attempt is tried again with backoff while requests wait or
  *         the link is wanted; a refusal that trying again cannot mend fails all
  *         that is queued at once.
@@ -67,6 +69,14 @@ static void on_push(void *ctx, struct hf_resp_value push)
         link->options.on_push(link->options.ctx, push);
 }
 
+static void on_push_lost(void *ctx)
+{
+    struct hf_link *link = ctx;
+
+    if (link->options.on_push_lost)
+        link->options.on_push_lost(link->options.ctx);
+}
+
 static void on_end(void *ctx, struct hf_request *request,
                    enum hf_outcome outcome, struct hf_resp_value reply)
 {
@@ -89,6 +99,7 @@ static void conn_setup(struct hf_link *link)
         .is_subscriber = link->options.is_subscriber,
         .predecessor = link->options.predecessor,
         .on_push = on_push,
+        .on_push_lost = on_push_lost,
         .on_end = on_end,
         .ctx = link,
     };
@@ -430,7 +441,8 @@ static void read_all(struct hf_link *link)
         if (n == 0)
             break;
         hf_conn_counters(&link->conn)->bytes_in += (uint64_t)n;
-        link->quiet_since_ms = hf_loop_now(link->loop);
+        if (!hf_conn_is_skipping(&link->conn))
+            link->quiet_since_ms = hf_loop_now(link->loop);
         rc = hf_conn_took(&link->conn, (size_t)n, hf_loop_now_us(link->loop));
         if (rc < 0) {
             end_refused(link, rc);

@@ -45,8 +45,8 @@ struct hf_link_options {
     size_t output_max;          /* bytes queued and not yet taken by the kernel;
                                    default 64 MiB */
     uint32_t requests_max;      /* unanswered ones; default 1 Mi */
-    size_t reply_max;           /* bytes of one reply or push: a peer that sends a
-                                   greater one is left. Default 1 GiB. Its nodes
+    size_t reply_max;           /* bytes of one reply or push. A greater one is
+                                   skipped (CONN-8). Default 1 GiB. Its nodes
                                    take some ten times as much at most */
 
     /* [locked] up: READY now; or not any more. */
@@ -55,6 +55,9 @@ struct hf_link_options {
     void (*on_failure)(void *ctx);
     /* [locked] A push, or in RESP2 a pub/sub message. */
     void (*on_push)(void *ctx, struct hf_resp_value push);
+    /* [locked] A push was too large: any subscription may have lost a message.
+     * NULL: nobody asks. */
+    void (*on_push_lost)(void *ctx);
     void *ctx;
 
     /* [locked] Looks, and calls nothing of ours but hf_trace_text, hf_resp_*

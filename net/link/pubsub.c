@@ -76,6 +76,11 @@ static void on_own_push(void *ctx, struct hf_resp_value push)
     hf_pubsub_push(ctx, push);
 }
 
+static void on_own_push_lost(void *ctx)
+{
+    hf_pubsub_push_lost(ctx);
+}
+
 static void on_own_change(void *ctx, bool is_up);
 
 static hf_status open_own(struct hf_pubsub *ps)
@@ -88,6 +93,7 @@ static hf_status open_own(struct hf_pubsub *ps)
     options.protocol = 2;
     options.is_subscriber = true;
     options.on_push = on_own_push;
+    options.on_push_lost = on_own_push_lost;
     options.on_change = on_own_change;
     options.on_failure = NULL;
     options.ctx = ps;
@@ -409,6 +415,18 @@ static void each_subscription(struct hf_pubsub *ps,
 {
     for (size_t i = 0; i < CHANNEL_BUCKETS; i++)
         each_in_bucket(ps, &ps->channels.buckets[i], act);
+}
+
+static void may_have_lost(struct hf_pubsub *ps, struct hf_subscription *s)
+{
+    (void)ps;
+    if (s->is_live)
+        s->on_change(s, true);
+}
+
+void hf_pubsub_push_lost(struct hf_pubsub *ps)
+{
+    each_subscription(ps, may_have_lost);
 }
 
 static void went_down(struct hf_pubsub *ps, struct hf_subscription *s)

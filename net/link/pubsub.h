@@ -11,7 +11,8 @@
 struct hf_pubsub;
 
 /* hf_pubsub_new  - on top of `main`, whose on_push and on_change it wants to be
- *                  told: call hf_pubsub_push and hf_pubsub_change from them.
+ *                  told: call hf_pubsub_push, hf_pubsub_push_lost (a push was too
+ *                  large) and hf_pubsub_change from them.
  * hf_pubsub_free - and its own link. All subscriptions are dropped before.
  *                  Takes NULL.
  * hf_pubsub_add  - subscribes; on_change(true) follows when confirmed. Several
@@ -31,6 +32,7 @@ hf_status hf_pubsub_new(struct hf_pubsub **out, struct hf_loop *loop,
                         const struct hf_link_options *options) HF_MUST_CHECK;
 void hf_pubsub_free(struct hf_pubsub *ps);
 void hf_pubsub_push(struct hf_pubsub *ps, struct hf_resp_value push);
+void hf_pubsub_push_lost(struct hf_pubsub *ps);
 void hf_pubsub_change(struct hf_pubsub *ps, bool is_up);
 hf_status hf_pubsub_add(struct hf_pubsub *ps, struct hf_subscription *s);
 void hf_pubsub_drop(struct hf_subscription *s);

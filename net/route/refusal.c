@@ -23,6 +23,7 @@
 #include <string.h>
 
 #include "net/net.h"
+#include "net/link/too_large.h"
 #include "net/route/refusal.h"
 
 struct words {
@@ -108,4 +109,9 @@ bool hf_refusal_is_by_acl(struct hf_resp_value reply)
         if (hf_refusal_is(reply, beginnings[i]))
             return true;
     return false;
+}
+
+bool hf_refusal_is_too_large(struct hf_resp_value reply)
+{
+    return hf_is_too_large(reply);
 }

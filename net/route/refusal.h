@@ -17,4 +17,8 @@ void hf_refusal_words(struct hf_resp_value reply, const char **ptr,
 bool hf_refusal_is(struct hf_resp_value reply, const char *code);
 bool hf_refusal_is_by_acl(struct hf_resp_value reply);
 
+/* hf_refusal_is_too_large - the reply was too large and was skipped: the server has
+ * executed the command, and what it replied is not known. */
+bool hf_refusal_is_too_large(struct hf_resp_value reply);
+
 #endif

@@ -17,6 +17,13 @@ static void on_push(void *ctx, struct hf_resp_value push)
     hf_pubsub_push(server->pubsub, push);
 }
 
+static void on_push_lost(void *ctx)
+{
+    struct hf_server *server = ctx;
+
+    hf_pubsub_push_lost(server->pubsub);
+}
+
 static void on_change(void *ctx, bool is_up)
 {
     struct hf_server *server = ctx;
@@ -85,6 +92,7 @@ static void link_options(struct hf_link_options *link, struct hf_server *server,
         link->listen_ms = 0; /* idle clients subscribe to it, too; one that waits
                                 asks it anyway (DISCOVER-7) */
     link->on_push = on_push;
+    link->on_push_lost = on_push_lost;
     link->on_change = on_change;
     link->on_failure = on_failure;
     link->ctx = server;
@@ -130,6 +138,7 @@ hf_status hf_server_wait_link(struct hf_link **out, struct hf_server *server)
     if (!server->wait_link) {
         link_options(&link, server, true);
         link.on_push = NULL;
+        link.on_push_lost = NULL;
         link.on_change = on_wait_link_change;
         link.silence_ms += server->router->options.replicas_timeout_ms;
         rc = hf_link_new(&server->wait_link, server->router->loop, &link);

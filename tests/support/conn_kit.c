@@ -56,6 +56,12 @@ static void on_push(void *ctx, struct hf_resp_value push)
     tell_value(push);
 }
 
+static void on_push_lost(void *ctx)
+{
+    (void)ctx;
+    (void)fputs(" >?", t.story);
+}
+
 static void on_end(void *ctx, struct hf_request *request,
                    enum hf_outcome outcome, struct hf_resp_value reply)
 {
@@ -132,6 +138,7 @@ struct hf_conn_options defaults(void)
         .requests_max = NAMES,
         .reply_max = 64u << 20,
         .on_push = on_push,
+        .on_push_lost = on_push_lost,
         .on_end = on_end,
     };
 }

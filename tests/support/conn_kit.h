@@ -6,6 +6,7 @@
  * `SSUBSCRIBE ch`, W `SUNSUBSCRIBE ch`. What happens is written down as text:
  *     a=1     `a` was answered with 1        a?   ended UNKNOWN
  *     >[x,y]  a push came                    a!   ended UNSENT
+ *     >?      a push was too large
  *
  *     start();
  *     ask_all("ab");

@@ -46,6 +46,13 @@ static void on_push(void *ctx, struct hf_resp_value push)
         hf_pubsub_push(pubsub, push);
 }
 
+static void on_push_lost(void *ctx)
+{
+    (void)ctx;
+    if (pubsub)
+        hf_pubsub_push_lost(pubsub);
+}
+
 void prepare(int port)
 {
     hf_link_options_init(&options);
@@ -55,6 +62,7 @@ void prepare(int port)
     options.backoff_max_ms = 20;
     options.on_change = on_change;
     options.on_push = on_push;
+    options.on_push_lost = on_push_lost;
     changes[0] = pushed[0] = '\0';
 }
 
