@@ -155,6 +155,11 @@ live: deps
 live-built: all $(live_T)
 	@tests/run.sh $(live_T)
 
+#: make refused           prints each script, each command refused in it, the answer, and
+#:                        what becomes of the keys
+refused: $(BUILD)/tests/live/test_refused
+	@HF_TABLE=1 $<
+
 #: make terminal          Ctrl-C, Ctrl-Z and Ctrl-S on a terminal of tmux
 terminal: all
 	@tests/deps.sh deps-terminal
@@ -177,4 +182,4 @@ $(BUILD)/tests/locale/comma:
 	@mkdir -p $(@D)
 	@localedef --no-archive -i de_DE -f UTF-8 $@ 2>/dev/null || mkdir -p $@
 
-.PHONY: build-tests check check-built check-busy live live-built terminal live-tls
+.PHONY: build-tests check check-built check-busy live live-built refused terminal live-tls

@@ -12,7 +12,8 @@
 local lock, owner, count, lease = KEYS[1], ARGV[1], ARGV[2], ARGV[3]
 local counter, retention = KEYS[2], ARGV[4]
 local is_free = count == '1' and redis.call('exists', lock) == 0
-if is_free or redis.call('hexists', lock, owner) == 1 then
+local held = not is_free and redis.call('hget', lock, owner)
+if is_free or held then
     --+ token
     redis.call('hset', lock, owner, count)
     local set = redis.pcall('pexpire', lock, lease)
@@ -21,6 +22,8 @@ if is_free or redis.call('hexists', lock, owner) == 1 then
     end
     if is_free then
         redis.pcall('del', lock)
+    else
+        redis.pcall('hset', lock, owner, held)
     end
     return set
 end

@@ -52,13 +52,16 @@ if not head and redis.call('zrange', places, 0, 0)[1] then
 end
 local ttl = redis.call('pttl', lock)
 local is_free = ttl == -2 and count == '1' and (not head or head == owner)
-if is_free or redis.call('hexists', lock, owner) == 1 then
+local held = not is_free and redis.call('hget', lock, owner)
+if is_free or held then
     --+ token
     redis.call('hset', lock, owner, count)
     local set = redis.pcall('pexpire', lock, lease)
     if set ~= 1 then
         if is_free then
             redis.pcall('del', lock)
+        else
+            redis.pcall('hset', lock, owner, held)
         end
         return set
     end

@@ -27,9 +27,11 @@ for _, owner in ipairs(found) do
         removed = removed + 1
     end
 end
-local head = removed > 0 and redis.call('lindex', queue, 0)
-if head and redis.call('exists', lock) == 0 then
-    tell(head)
+local head = removed > 0 and redis.pcall('lindex', queue, 0)
+if type(head) == 'string' and redis.pcall('exists', lock) == 0 then
+    for i = 4, #ARGV, 2 do -- what is refused after the removal is not an error
+        redis.pcall(ARGV[i], channel .. ':' .. head, '0')
+    end
 end
 if #found == 200 and (waiter == '' or removed == 0) then
     return {ARGV[1], removed, first + 200 - removed}

@@ -48,14 +48,19 @@ repeat
     end
 until not is_stale
 local reply, is_free = {owner, tonumber(count)}, count == '0'
-if redis.call('hexists', lock, owner) == 0 then
+local held = redis.call('hget', lock, owner)
+if not held then
     local ttl = redis.call('pttl', lock)
     reply, is_free = {owner, -1, ttl}, is_free and ttl == -2
 elseif is_free then
     redis.call('del', lock)
 else
     redis.call('hset', lock, owner, count)
-    redis.call('pexpire', lock, ARGV[3])
+    local set = redis.pcall('pexpire', lock, ARGV[3])
+    if type(set) == 'table' then
+        redis.pcall('hset', lock, owner, held)
+        return set
+    end
 end
 local heard, note = 0, nil
 if is_free and head then

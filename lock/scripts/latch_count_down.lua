@@ -22,20 +22,20 @@ end
 if not left and not count then
     return {ARGV[1], 1, 0}
 end
-redis.call('set', answer, string.format('%.0f', left or math.max(count - 1, 0)), 'px',
-    ARGV[3])
 if left then
+    redis.call('set', answer, string.format('%.0f', left), 'px', ARGV[3])
     return {ARGV[1], 1, left}
 end
-local done
 if count > 1 then
-    done = redis.pcall('decrby', latch, 1)
+    redis.call('decrby', latch, 1)
 else
-    done = redis.pcall('del', latch)
+    redis.call('del', latch)
 end
-if type(done) == 'table' then
-    redis.pcall('del', answer)
-    return done
+local kept = redis.pcall('set', answer, string.format('%.0f', math.max(count - 1, 0)),
+    'px', ARGV[3])
+if kept.err then
+    redis.pcall('incrby', latch, count > 1 and 1 or count)
+    return kept
 end
 local heard, note = 0, nil
 if count == 1 then

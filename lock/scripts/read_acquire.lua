@@ -21,15 +21,22 @@ local mode, held, writes = unpack(redis.call('hmget', lock, 'mode', owner, ARGV[
 local ttl = redis.call('pttl', lock)
 local is_first = count == '1' and not held
 if held and mode or is_first and (ttl == -2 or mode == 'read' or mode and writes) then
-    redis.call('set', KEYS[2] .. ':' .. count, '1', 'px', lease)
+    local key = KEYS[2] .. ':' .. count
     redis.call('hset', lock, 'mode', mode or 'read', owner, count)
-    local set = ttl >= tonumber(lease) and 1 or redis.pcall('pexpire', lock, lease)
+    local set = redis.pcall('set', key, '1', 'px', lease)
+    if not set.err then
+        set = ttl >= tonumber(lease) and 1 or redis.pcall('pexpire', lock, lease)
+    end
     if set == 1 then
         return {owner, tonumber(count)}
     end
-    if is_first then
+    if held then
+        redis.pcall('hset', lock, owner, held)
+    else
         redis.pcall('hdel', lock, owner, mode and owner or 'mode')
-        redis.pcall('del', KEYS[2] .. ':' .. count)
+    end
+    if held ~= count then
+        redis.pcall('del', key)
     end
     return set
 end

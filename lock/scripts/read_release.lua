@@ -15,6 +15,9 @@
 -- The lock's TTL becomes that of the hold that lives longest; but it is not made
 -- shorter under a writer, which has a lease of its own. What remains of the owner's
 -- holds lives for `lease` or longer, as that of a plain lock does.
+-- A partial release begins with a write that changes nothing and needs no memory (there
+-- is no such field): after that, a full server lets the others pass. An error means that
+-- all is as before.
 -- Why a prefix stands among the keys: read_acquire.lua. Source: WIRE 5.3, 12.3.
 local lock, prefix, owner = KEYS[1], KEYS[2], ARGV[1]
 local count, lease = tonumber(ARGV[2]), tonumber(ARGV[3])
@@ -44,22 +47,47 @@ for i = 1, #fields, 2 do
         look_at(keys, tonumber(fields[i + 1]) or 0)
     end
 end
-for i = count + 1, math.min(held, count + 1000) do
-    redis.call('del', prefix .. ':' .. i)
-end
-if count > 0 then
-    redis.call('hset', lock, owner, count)
-    if redis.call('pttl', prefix .. ':' .. count) < lease then
-        redis.call('set', prefix .. ':' .. count, '1', 'px', lease)
-        longest = math.max(longest, lease)
+local function drop_keys()
+    for i = count + 1, math.min(held, count + 1000) do
+        local gone = redis.pcall('del', prefix .. ':' .. i)
+        if type(gone) == 'table' then
+            return gone
+        end
     end
-elseif longest > 0 or mode == 'write' then
-    redis.call('hdel', lock, owner)
-else
+end
+if count == 0 and longest == 0 and mode ~= 'write' then
     redis.call('del', lock)
+    drop_keys()
     return {owner, 0, tell(4, ARGV[5], '0', true)}
 end
-if longest > (mode == 'write' and ttl or 0) then
-    redis.call('pexpire', lock, longest)
+local key, set, left = prefix .. ':' .. count, nil, nil
+if count > 0 then
+    redis.call('hdel', lock, '')
+    redis.call('hset', lock, owner, count)
+    left = redis.call('pttl', key)
+    if left < lease then
+        set = redis.pcall('set', key, '1', 'px', lease)
+        longest = math.max(longest, lease)
+    end
+else
+    redis.call('hdel', lock, owner)
+end
+if not (set and set.err) and longest > (mode == 'write' and ttl or 0) then
+    set = redis.pcall('pexpire', lock, longest)
+end
+if type(set) ~= 'table' or not set.err then
+    set = drop_keys() or {}
+end
+if set.err then -- it is as it was
+    redis.pcall('hset', lock, owner, string.format('%.0f', held))
+    if ttl > 0 then
+        redis.pcall('pexpire', lock, ttl)
+    end
+    if left == -2 then
+        redis.pcall('del', key)
+    elseif left and left >= 0 and left < lease then
+        redis.pcall('set', key, '1', 'px', math.max(left, 1))
+    end
+    return set
 end
 return {owner, count}

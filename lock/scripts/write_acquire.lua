@@ -32,6 +32,8 @@ if is_free or held and mode == 'write' then
     end
     if is_free then
         redis.pcall('del', lock)
+    else
+        redis.pcall('hset', lock, owner, held)
     end
     return set
 end

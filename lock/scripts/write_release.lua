@@ -47,12 +47,19 @@ if count == '0' and not reads then
 end
 if count == '0' then
     redis.call('hset', lock, 'mode', 'read')
-    redis.call('hdel', lock, owner)
 else
     redis.call('hset', lock, owner, count)
 end
-if longest > 0 then
-    redis.call('pexpire', lock, longest)
+local set = longest > 0 and redis.pcall('pexpire', lock, longest) or 1
+if type(set) ~= 'table' and count == '0' then
+    set = redis.pcall('hdel', lock, owner)
+end
+if type(set) == 'table' then -- an error: it is as it was
+    redis.pcall('hset', lock, 'mode', 'write', owner, held)
+    if ttl > 0 then
+        redis.pcall('pexpire', lock, ttl)
+    end
+    return set
 end
 if count == '0' then
     return {owner, 0, tell(4, ARGV[5], '1', true)}
