@@ -37,7 +37,7 @@ SCRIPTS := acquire count_read count_set extend fair_acquire fair_drop fair_relea
 # What scripts have in common: "--+ NAME" in them.
 PARTS := number tell token
 SUPPORT := cluster executor fds feed greeting keeper local lua_client memory \
-           network nodes one_server parts peer proxy reply request resp_ask \
+           lateness network nodes one_server parts peer proxy reply request resp_ask \
            resp_reading resp_twin rw_steps sentinels server witness
 
 tls_tests_yes := $(addprefix net_tls_,certs handshake stream memory)

@@ -15,7 +15,7 @@ $(patsubst %,$(BUILD)/tests/test_%,$(tls_tests_yes)): \
 $(tls_live_yes:%=$(BUILD)/tests/live/test_%): $(call objects,tests/support/certs)
 
 $(BUILD)/tests/test_support: $(call objects,$(addprefix tests/support/self/,\
-    memory peer plain proxy server))
+    lateness memory peer plain proxy server))
 $(patsubst %,$(BUILD)/tests/test_net_%,resolve dial link_connect): \
     $(call objects,tests/support/names)
 $(filter $(BUILD)/tests/test_net_conn%,$(unit_T)): \

@@ -65,7 +65,7 @@ START_TEST(a_bad_seed_alone_is_an_error_by_the_deadline)
     ck_assert_msg(strncmp(text, "(unsent) ", 9) == 0 &&
                       strstr(text, "127.0.0.1:") && strlen(text) > 28,
                   "%s", text);
-    ck_assert_int_lt(local_now_ms() - began_ms, SHORT_MS + QUICK_MS);
+    ck_assert_within(began_ms, SHORT_MS + QUICK_MS);
     end();
 }
 END_TEST
@@ -83,7 +83,7 @@ START_TEST(no_cluster_is_said_at_once)
     ck_assert_msg(strstr(text, "cluster support disabled; is this a single "
                                "server? Its URL is redis://"),
                   "%s", text);
-    ck_assert_int_lt(local_now_ms() - began_ms, QUICK_MS);
+    ck_assert_within(began_ms, QUICK_MS);
     end();
 }
 END_TEST

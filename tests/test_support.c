@@ -10,6 +10,7 @@ int main(void)
 {
     Suite *suite = suite_create("support");
 
+    add_lateness_tests(suite);
     add_memory_tests(suite);
     add_peer_tests(suite);
     if (server_is_installed()) {

@@ -276,7 +276,7 @@ static void must_be_refused(struct hf_client *client, const char *name)
     rc = hf_lock_acquire(lock, &o, &err);
     ck_assert_msg(rc == HF_E_NOREPLY || rc == HF_E_CONNECT, "%d: %s", rc,
                   err.text);
-    ck_assert_int_lt(local_now_ms() - began_ms, IN_TIME_MS);
+    ck_assert_within(began_ms, IN_TIME_MS);
     hf_lock_free(lock);
 }
 
@@ -333,7 +333,7 @@ START_TEST(a_cluster_without_a_majority_says_so_and_works_again)
     o.wait_ms = 500;
     began_ms = local_now_ms();
     ck_assert_status(hf_lock_acquire(lock, &o, &err), HF_E_SERVER);
-    ck_assert_int_lt(local_now_ms() - began_ms, IN_TIME_MS);
+    ck_assert_within(began_ms, IN_TIME_MS);
     ck_assert_msg(strstr(err.text, "CLUSTERDOWN") != NULL, "%s", err.text);
     cluster_mend(cluster);
     ck_assert_int_lt(time_of(client, name_free), AFTER_MS);

@@ -161,7 +161,7 @@ START_TEST(all_who_wait_pass_at_0)
         ck_assert_status(call_await(&here[i]), HF_OK);
         ck_assert_status(call_await(&there[i]), HF_OK);
     }
-    ck_assert_int_lt(local_now_ms() - from_ms, TOLD_MS);
+    ck_assert_within(from_ms, TOLD_MS);
     await_listeners(0);
 }
 END_TEST
@@ -200,7 +200,7 @@ START_TEST(deletion_lets_waiters_pass)
         (void)server_ask(server, "PUBLISH " CHANNEL_OF_DOORS " 1");
     ck_assert_status(call_await(&call), HF_OK);
     if (_i == 0)
-        ck_assert_int_lt(local_now_ms() - from_ms, TOLD_MS);
+        ck_assert_within(from_ms, TOLD_MS);
 }
 END_TEST
 

@@ -250,7 +250,7 @@ START_TEST(nothing_waits_for_ever_for_a_network_that_is_gone)
     ck_assert_int_lt(hf_lock_release(lock, 1, &err), 0);
     hf_client_free(client);
     client = NULL;
-    ck_assert_int_lt(local_now_ms() - start_ms, LONG_MS);
+    ck_assert_within(start_ms, LONG_MS);
 }
 END_TEST
 

@@ -77,7 +77,7 @@ START_TEST(waiter_sees_a_release_that_tells_nobody)
     (void)server_ask(server, "DEL " NAME);
     freed_ms = local_now_ms();
     ck_assert_status(call_await(&call), HF_OK);
-    ck_assert_int_lt(local_now_ms() - freed_ms, IN_TIME_MS);
+    ck_assert_within(freed_ms, IN_TIME_MS);
     release(lock, 2);
     ck_assert_status(hf_lock_release(plain, 1, NULL), HF_LOST);
 }
@@ -135,7 +135,7 @@ START_TEST(release_wakes_waiters_of_a_plain_lock)
     release(lock, 1);
     freed_ms = local_now_ms();
     ck_assert_status(call_await(&call), HF_OK);
-    ck_assert_int_lt(local_now_ms() - freed_ms, IN_TIME_MS);
+    ck_assert_within(freed_ms, IN_TIME_MS);
     release(plain, 2);
 }
 END_TEST

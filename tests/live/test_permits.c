@@ -205,7 +205,7 @@ START_TEST(release_elsewhere_wakes_a_waiter)
     from_ms = local_now_ms();
     release(permit_of_other, 1);
     ck_assert_status(call_await(&call), HF_OK);
-    ck_assert_int_lt(local_now_ms() - from_ms, TOLD_MS);
+    ck_assert_within(from_ms, TOLD_MS);
     release(permit, 2);
     ck_assert_stands(1, 0);
 }
@@ -225,7 +225,7 @@ START_TEST(permits_that_are_set_wake_waiters)
     set_permits(20);
     ck_assert_status(call_await(&calls[0]), HF_OK);
     ck_assert_status(call_await(&calls[1]), HF_OK);
-    ck_assert_int_lt(local_now_ms() - from_ms, TOLD_MS);
+    ck_assert_within(from_ms, TOLD_MS);
     release(permit, 2);
     release(permit, 3);
 }
@@ -244,7 +244,7 @@ START_TEST(lapsed_permit_is_taken_by_who_waits_for_it)
                      "local t=redis.call('time') return redis.call('zadd',"
                      "KEYS[1],t[1]*1000+700,'0123456789abcdef')");
     ck_assert_ok(hf_lock_acquire(permit, &o, NULL));
-    ck_assert_int_lt(local_now_ms() - from_ms, TOLD_MS);
+    ck_assert_within(from_ms, TOLD_MS);
     ck_assert_stands(0, 1);
     release(permit, 2);
     ck_assert_stands(1, 0);

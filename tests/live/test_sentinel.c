@@ -79,7 +79,7 @@ START_TEST(bad_sentinels_in_front_of_a_good_one_do_not_matter)
     o.connect_timeout_ms = o.request_timeout_ms = PATIENT_MS;
     client = client_with(&o);
     take_and_give_back(client, master_now());
-    ck_assert_int_lt(local_now_ms() - began_ms, AT_ONCE_MS);
+    ck_assert_within(began_ms, AT_ONCE_MS);
     hf_client_free(client);
     server_stop(silent);
     server_stop(none);
@@ -123,7 +123,7 @@ START_TEST(a_name_that_no_sentinel_knows_is_told_at_once)
     client = client_with(&o);
     ck_assert_status(hf_client_connect(client, &error), HF_E_INVAL);
     must_say(&error, "the sentinels do not know 'nobody'");
-    ck_assert_int_lt(local_now_ms() - began_ms, AT_ONCE_MS);
+    ck_assert_within(began_ms, AT_ONCE_MS);
     hf_client_free(client);
 }
 END_TEST

@@ -6,15 +6,20 @@
 #include <check.h>
 #include <stdlib.h>
 
+#include "tests/support/lateness.h"
+
 #define ROWS(table) ((int)(sizeof(table) / sizeof *(table)))
 
-/* Runs the suite, frees it, and returns what main is to return. */
+/* Runs the suite beside the probe of the machine's delays, frees it, and returns
+ * the exit code for main. */
 static inline int suite_run(Suite *s)
 {
     SRunner *r = srunner_create(s);
     int failed;
 
+    (void)lateness_start();
     srunner_run_all(r, CK_ENV);
+    lateness_stop();
     failed = srunner_ntests_failed(r);
     srunner_free(r);
     return failed ? EXIT_FAILURE : EXIT_SUCCESS;

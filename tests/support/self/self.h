@@ -28,6 +28,7 @@ struct redisContext;
 
 /* One for each file; add its test cases. Those of server.c and proxy.c need a
  * server. */
+void add_lateness_tests(Suite *suite);
 void add_memory_tests(Suite *suite);
 void add_peer_tests(Suite *suite);
 void add_proxy_tests(Suite *suite);
