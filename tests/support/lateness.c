@@ -15,6 +15,7 @@
 /* Shared with the probe and with the process of each test. Sample I is at
  * I % SAMPLES; the probe writes a sample before it counts it. */
 struct probe {
+    int64_t begin_ms;
     atomic_llong count;
     struct {
         atomic_llong at_ms;   /* when the probe woke */
@@ -27,7 +28,7 @@ static pid_t probe_pid;
 
 _Noreturn static void measure(struct probe *p)
 {
-    int64_t late_ms = 0, due_ms = local_now_ms() + SLEEP_MS;
+    int64_t late_ms = 0, due_ms = p->begin_ms + SLEEP_MS;
 
     for (long long n = 0;; n++) {
         int64_t now_ms;
@@ -51,6 +52,7 @@ pid_t lateness_start(void)
 
     if (p == MAP_FAILED)
         return 0;
+    p->begin_ms = local_now_ms();
     probe = p;
     probe_pid = fork();
     if (probe_pid != 0)
@@ -69,8 +71,8 @@ void lateness_stop(void)
     probe_pid = 0;
 }
 
-/* All delays up to the last sample that is not after at_ms; samples older than
- * the table count as its oldest one. */
+/* All delays up to the last sample that is not after at_ms. If the table no longer
+ * has that sample, its oldest one counts. */
 static int64_t late_before(const struct probe *p, int64_t at_ms)
 {
     long long count = atomic_load(&p->count);
@@ -80,20 +82,20 @@ static int64_t late_before(const struct probe *p, int64_t at_ms)
     for (long long i = count - 1; i >= oldest; i--) {
         late_ms = atomic_load(&p->samples[i % SAMPLES].late_ms);
         if (atomic_load(&p->samples[i % SAMPLES].at_ms) <= at_ms)
-            break;
+            return late_ms;
     }
-    return late_ms;
+    return oldest > 0 ? late_ms : 0;
 }
 
 /* The delay of the sleep that has not ended yet. */
 static int64_t overdue_ms(const struct probe *p, int64_t now_ms)
 {
     long long count = atomic_load(&p->count);
-    int64_t due_ms;
+    int64_t due_ms = p->begin_ms + SLEEP_MS;
 
-    if (count == 0)
-        return 0;
-    due_ms = atomic_load(&p->samples[(count - 1) % SAMPLES].at_ms) + SLEEP_MS;
+    if (count > 0)
+        due_ms =
+            atomic_load(&p->samples[(count - 1) % SAMPLES].at_ms) + SLEEP_MS;
     return now_ms > due_ms + 1 ? now_ms - due_ms : 0;
 }
 
