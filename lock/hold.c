@@ -236,6 +236,7 @@ static void on_time(struct hf_timer *timer)
     struct hf_hold *hold = HF_OWNER_OF(timer, struct hf_hold, timer);
     int64_t now = hf_loop_now(hold->lock->client->loop);
 
+    hf_lease_note_sleep(&hold->lease, now);
     switch (hf_lease_due(&hold->lease, now)) {
     case LEASE_DO_RENEW:
         ask_renewal(hold);

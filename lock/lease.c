@@ -16,6 +16,7 @@ void hf_lease_init(struct hf_lease *l, int64_t watchdog_ms)
     *l = (struct hf_lease){.state = LEASE_HELD,
                                .watchdog_ms = watchdog_ms,
                                .renew_ms = HF_NEVER,
+                               .failed_ms = INT64_MIN,
                                .max_until_ms = HF_NEVER};
     hf_claims_init(&l->claims);
 }
@@ -100,8 +101,22 @@ void hf_lease_release(struct hf_lease *l)
 
 /* ---- renewals ---- */
 
+/* LEASE-5. A process that continues just after the safe moment has not sent the
+ * renewal either. */
+void hf_lease_note_sleep(struct hf_lease *l, int64_t now_ms)
+{
+    int64_t least_ms = earlier(l->claims.shortest_ms, l->watchdog_ms) / 3 / 4;
+    int64_t due_ms = l->renew_ms > l->failed_ms ? l->renew_ms : l->failed_ms;
+
+    l->has_slept = l->is_renewed && !l->is_renewing &&
+                   l->state == LEASE_HELD && now_ms >= l->claims.end_ms &&
+                   l->claims.end_ms - due_ms > least_ms;
+}
+
 static enum hf_lost overdue(const struct hf_lease *l, int64_t now_ms)
 {
+    if (l->has_slept)
+        return HF_LOST_SUSPENDED;
     if (now_ms - l->claims.end_ms >
         hf_claims_drift_ms(l->claims.shortest_ms) + SLEPT_MS)
         return HF_LOST_SUSPENDED;
@@ -151,6 +166,7 @@ void hf_lease_retry(struct hf_lease *l, int64_t now_ms,
     else
         hf_claims_refused(&l->claims, CLAIM_BY_RENEWAL);
     l->renew_ms = earlier(l->renew_ms, soon);
+    l->failed_ms = now_ms;
 }
 
 /* ---- its end ---- */

@@ -15,6 +15,9 @@
  * LEASE-3  While RELEASING nothing is renewed: once the release is on its way
  *          no renewal follows it.
  * LEASE-4  LOST is for good, and told once.
+ * LEASE-5  A loss has the reason SUSPENDED if the safe moment passed while this
+ *          process did not run: it is noticed long after that moment, or a renewal
+ *          that was due long before it had not been sent.
  *
  * Sources: LEASE; WIRE 6; design 6. */
 #ifndef HF_LEASE_H
@@ -37,6 +40,8 @@ struct hf_lease {
     struct hf_claims claims;
     int64_t renew_ms;           /* when the next renewal is due */
     int64_t max_until_ms;       /* INT64_MAX: no such limit */
+    int64_t failed_ms;          /* when the last renewal failed */
+    bool has_slept;             /* LEASE-5 */
 };
 
 /* hf_lease_init     - before its first acquire.
@@ -48,6 +53,7 @@ struct hf_lease {
  * hf_lease_unknown  - the server may have executed it, or may execute it later.
  * hf_lease_refused  - it was not executed, and never will be.
  * hf_lease_release  - the last release is handed out.
+ * hf_lease_note_sleep - before hf_lease_due, when its timer has fired: LEASE-5.
  * hf_lease_due      - the time has come (hf_lease_next_ms): RENEW (a renewal is
  *                    handed out now), lost, or nothing yet.
  * hf_lease_renewed  - a renewal succeeded.
@@ -64,6 +70,7 @@ void hf_lease_granted(struct hf_lease *l, int64_t count,
 void hf_lease_unknown(struct hf_lease *l, const struct hf_sending *how);
 void hf_lease_refused(struct hf_lease *l);
 void hf_lease_release(struct hf_lease *l);
+void hf_lease_note_sleep(struct hf_lease *l, int64_t now_ms);
 enum hf_lease_todo hf_lease_due(struct hf_lease *l, int64_t now_ms);
 void hf_lease_renewed(struct hf_lease *l, const struct hf_sending *how);
 void hf_lease_retry(struct hf_lease *l, int64_t now_ms,

@@ -298,6 +298,29 @@ END_TEST
 
 /* ---- being lost ---- */
 
+/* LEASE-5: the renewal was due long before. One that is under way, or that is to be
+ * repeated soon, is the server's fault. */
+START_TEST(renewal_that_was_not_sent_in_time_is_our_fault)
+{
+    struct hf_lease h = renewed_hold();
+
+    hf_lease_note_sleep(&h, SAFE + _i);
+    ck_assert_int_eq(hf_lease_due(&h, SAFE + _i), LEASE_DO_TELL_LOST);
+    ck_assert_int_eq(h.reason, HF_LOST_SUSPENDED);
+    h = renewed_hold();
+    ck_assert_int_eq(hf_lease_due(&h, hf_lease_next_ms(&h)), LEASE_DO_RENEW);
+    hf_lease_note_sleep(&h, SAFE + _i);
+    ck_assert_int_eq(hf_lease_due(&h, SAFE + _i), LEASE_DO_TELL_LOST);
+    ck_assert_int_eq(h.reason, HF_LOST_UNREACHABLE);
+    h = renewed_hold();
+    ck_assert_int_eq(hf_lease_due(&h, hf_lease_next_ms(&h)), LEASE_DO_RENEW);
+    hf_lease_retry(&h, SAFE - 2 * (WATCHDOG / 3 / 16), NULL);
+    hf_lease_note_sleep(&h, SAFE + _i);
+    ck_assert_int_eq(hf_lease_due(&h, SAFE + _i), LEASE_DO_TELL_LOST);
+    ck_assert_int_eq(h.reason, HF_LOST_UNREACHABLE);
+}
+END_TEST
+
 /* Seen within the margin and 50 ms, it was the server that was silent; later,
  * it was we who did not run. */
 static const struct {
@@ -611,6 +634,7 @@ static TCase *case_lost(void)
 {
     TCase *c = tcase_create("lost");
 
+    tcase_add_loop_test(c, renewal_that_was_not_sent_in_time_is_our_fault, 0, 3);
     tcase_add_loop_test(c, the_passed_safe_moment_is_lost_with_the_reason, 0,
                         COUNT(ends));
     tcase_add_test(c, a_renewal_under_way_does_not_hide_the_safe_moment);
