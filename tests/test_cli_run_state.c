@@ -582,6 +582,116 @@ START_TEST(after_a_pause_the_clock_comes_first)
 }
 END_TEST
 
+/* RUN-3: a stop that leaves no time for a renewal is the reason, whichever event
+ * comes first and however soon after the safe moment, or after the moment of the stop
+ * signal. */
+static const struct {
+    enum cli_run_kind kind;
+    int number;
+} first_after_a_stop[] = {
+    {CLI_EV_SIGNAL, SIGCONT},
+    {CLI_EV_TIME, 0},
+    {CLI_EV_RENEWED, 0},
+    {CLI_EV_LOST, HF_LOST_UNREACHABLE},
+    {CLI_EV_LOST, HF_LOST_SUSPENDED},
+    {CLI_EV_LOST, HF_LOST_LEASE_ENDED},
+    {CLI_EV_LOST, HF_LOST_DELETED},
+    {CLI_EV_LOST, HF_LOST_TAKEN},
+    {CLI_EV_OVERDUE, 0},
+    {CLI_EV_UNGUARDED, 0},
+    {CLI_EV_ENDED, CLI_SIGNAL + SIGKILL},
+    {CLI_EV_STOPPED, SIGTSTP},
+};
+
+START_TEST(reason_after_a_stop_is_the_stop)
+{
+    for (int64_t late_ms = 0; late_ms < 250; late_ms++) {
+        begin_with(CLI_LOST_STOP, 0);
+        rules.has_lease = dice(2);
+        cli_run_init(&run, &rules);
+        run_command();
+        cli_run_beat(&run, now_ms + TTL / 16);
+        now_ms = safe_until_ms + late_ms;
+        (void)happens(first_after_a_stop[_i].kind, first_after_a_stop[_i].number);
+        ck_assert(run.is_lost);
+        ck_assert_int_eq(run.reason, HF_LOST_SUSPENDED);
+    }
+    rules.has_lease = false;
+}
+END_TEST
+
+/* The safe moment is still to come. */
+START_TEST(stop_until_the_stop_signal_is_the_reason)
+{
+    begin();
+    run_command();
+    cli_run_beat(&run, now_ms + TTL / 16);
+    now_ms = safe_until_ms - GRACE + _i;
+    ck_assert(happens(CLI_EV_SIGNAL, SIGCONT) & CLI_DO_STOP);
+    ck_assert_int_eq(run.reason, HF_LOST_SUSPENDED);
+}
+END_TEST
+
+/* A busy machine wakes us late, and the server is silent. */
+START_TEST(short_delays_are_not_the_reason)
+{
+    begin();
+    run_command();
+    while (run.state == CLI_RUNNING) {
+        int64_t next_ms = cli_run_next_ms(&run);
+
+        cli_run_beat(&run, now_ms + TTL / 16);
+        now_ms = run.stops.wanted_ms < next_ms ? run.stops.wanted_ms : next_ms;
+        now_ms += (int)dice(TTL / 12 / 4);
+        (void)happens(CLI_EV_TIME, 0);
+    }
+    ck_assert_int_eq(run.reason, HF_LOST_UNREACHABLE);
+}
+END_TEST
+
+/* A renewal after a short stop: the next loss has its own reason. */
+START_TEST(stop_before_a_renewal_is_forgotten)
+{
+    begin();
+    run_command();
+    cli_run_beat(&run, now_ms + TTL / 16);
+    now_ms += TTL / 3;
+    safe_until_ms += TTL / 3;
+    (void)happens(CLI_EV_RENEWED, 0);
+    cli_run_beat(&run, HF_NEVER);
+    now_ms = cli_run_next_ms(&run);
+    (void)happens(CLI_EV_TIME, 0);
+    ck_assert_int_eq(run.reason, HF_LOST_UNREACHABLE);
+}
+END_TEST
+
+/* The guardian kills at the safe moment; a renewal has moved that since, and the
+ * guardian could not be told. */
+START_TEST(guardian_that_kills_before_the_safe_moment_had_no_news_of_us)
+{
+    begin();
+    run_command();
+    ck_assert_int_eq(cli_run_deadline_ms(&run), safe_until_ms);
+    now_ms = safe_until_ms;
+    safe_until_ms += TTL / 3;
+    ck_assert(happens(CLI_EV_OVERDUE, 0) & CLI_DO_TELL_LOST);
+    ck_assert_int_eq(run.reason, HF_LOST_SUSPENDED);
+    (void)ends_by_signal(SIGKILL);
+    (void)happens(CLI_EV_EMPTY, 0);
+    (void)happens(CLI_EV_RELEASED, HF_OK);
+    leaves_with(122);
+}
+END_TEST
+
+START_TEST(guardian_has_a_deadline_only_if_a_loss_stops_the_command)
+{
+    begin_with((enum cli_on_lost)_i, 0);
+    run_command();
+    ck_assert_int_eq(cli_run_deadline_ms(&run),
+                     _i == CLI_LOST_STOP ? safe_until_ms : HF_NEVER);
+}
+END_TEST
+
 /* The lock floor knows that it is lost, and its notice is not here yet. */
 START_TEST(unknown_safe_moment_is_the_last_known)
 {
@@ -830,6 +940,14 @@ static TCase *case_lost(void)
     tcase_add_test(c, command_without_renewals_is_killed_at_the_safe_moment);
     tcase_add_test(c, renewal_moves_the_safe_moment);
     tcase_add_test(c, lease_ends_for_its_own_reason);
+    tcase_add_loop_test(c, reason_after_a_stop_is_the_stop, 0,
+                        ROWS(first_after_a_stop));
+    tcase_add_loop_test(c, stop_until_the_stop_signal_is_the_reason, 0, 3);
+    tcase_add_test(c, short_delays_are_not_the_reason);
+    tcase_add_test(c, stop_before_a_renewal_is_forgotten);
+    tcase_add_test(c, guardian_that_kills_before_the_safe_moment_had_no_news_of_us);
+    tcase_add_loop_test(
+        c, guardian_has_a_deadline_only_if_a_loss_stops_the_command, 0, 3);
     tcase_add_loop_test(c, deleted_or_taken_is_term_then_kill, 0, 2);
     tcase_add_loop_test(c, overdue_hold_kills_the_command, 0, 3);
     tcase_add_loop_test(c, after_a_pause_the_clock_comes_first, 0, 5);

@@ -155,7 +155,7 @@ int cli_child_start(struct cli_child *child, const struct cli_child_plan *plan)
     err = errno;
     if (child->guard == 0) {
         (void)close(fd[0]);
-        cli_guard(fd[1], fork_command, &start);
+        cli_guard(fd[1], fork_command, &start, plan->deadline_ms);
     }
     (void)close(fd[1]);
     cli_signals_resume();
@@ -166,6 +166,7 @@ int cli_child_start(struct cli_child *child, const struct cli_child_plan *plan)
         return err;
     }
     child->tree.first = child->pid;
+    child->deadline_ms = plan->deadline_ms;
     plan->tty->is_given = start.is_foreground;
     child->fd = fd[0];
     return 0;
@@ -175,15 +176,20 @@ int cli_child_start(struct cli_child *child, const struct cli_child_plan *plan)
 
 /* Sends a message, and continues a stopped guardian. The guardian is our child
  * and not reaped, so that its pid is not reused. */
+static void send_message(const struct cli_child *child,
+                         const struct cli_guard_message *m)
+{
+    if (child->fd < 0)
+        return;
+    (void)send(child->fd, m, sizeof *m, MSG_NOSIGNAL | MSG_DONTWAIT);
+    (void)kill(child->guard, SIGCONT);
+}
+
 static void send_word(const struct cli_child *child, enum cli_guard_word word,
                       int number)
 {
-    struct cli_guard_message m = {.word = word, .number = number};
-
-    if (child->fd < 0)
-        return;
-    (void)send(child->fd, &m, sizeof m, MSG_NOSIGNAL | MSG_DONTWAIT);
-    (void)kill(child->guard, SIGCONT);
+    send_message(child,
+                 &(struct cli_guard_message){.word = word, .number = number});
 }
 
 void cli_child_signal(const struct cli_child *child, int signal)
@@ -208,6 +214,18 @@ void cli_child_kill(struct cli_child *child, bool all)
     child->tree.is_all |= all;
     if (child->is_unguarded)
         cli_tree_kill(&child->tree);
+}
+
+/* Times of one moment that are computed at different moments differ a little. */
+#define SAME_MS 2
+
+void cli_child_set_deadline(struct cli_child *child, int64_t ms)
+{
+    if (ms >= child->deadline_ms && ms - child->deadline_ms <= SAME_MS)
+        return;
+    child->deadline_ms = ms;
+    send_message(child, &(struct cli_guard_message){.word = GUARD_DEADLINE,
+                                                    .ms = ms});
 }
 
 void cli_child_leave(struct cli_child *child)
@@ -238,6 +256,8 @@ static struct cli_child_report report_of(const struct cli_guard_message *m)
         return end_of(m);
     if (m->word == GUARD_STOPPED)
         return report(CLI_CHILD_STOPPED, m->number);
+    if (m->word == GUARD_OVERDUE)
+        return report(CLI_CHILD_OVERDUE, 0);
     if (m->word == GUARD_REFUSED)
         return report(CLI_CHILD_REFUSED, m->number);
     return report(CLI_CHILD_EMPTY, 0);

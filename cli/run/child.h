@@ -4,6 +4,7 @@
 #define CLI_RUN_CHILD_H
 
 #include <stdbool.h>
+#include <stdint.h>
 #include <sys/types.h>
 
 #include "cli/run/process_tree.h"
@@ -17,6 +18,7 @@ struct cli_child {
     struct cli_process_tree tree;   /* ours if the guardian is dead */
     bool is_unguarded;          /* the guardian is dead */
     bool wants_empty;
+    int64_t deadline_ms;        /* the guardian's */
 };
 
 struct cli_child_plan {
@@ -24,6 +26,7 @@ struct cli_child_plan {
     char **env;
     int kept_fd;                /* stays open in the command; -1: none */
     struct cli_tty *tty;
+    int64_t deadline_ms;        /* as cli_child_set_deadline */
 };
 
 /* cli_child_start - forks; 0 or errno: ECANCELED if the guardian was killed,
@@ -33,11 +36,14 @@ struct cli_child_plan {
  * cli_child_signal - to the whole group; TERM continues what is stopped.
  * cli_child_drain - asks for EMPTY. `all` as in process_tree.h.
  * cli_child_kill  - all that is left of it, and what appears later.
+ * cli_child_set_deadline - when the guardian kills all by itself, also while we are
+ *                   stopped; HF_NEVER: it does not.
  * cli_child_leave - what is left may live on. Also if none was started. */
 int cli_child_start(struct cli_child *child, const struct cli_child_plan *plan);
 void cli_child_signal(const struct cli_child *child, int signal);
 void cli_child_drain(struct cli_child *child, bool all);
 void cli_child_kill(struct cli_child *child, bool all);
+void cli_child_set_deadline(struct cli_child *child, int64_t ms);
 void cli_child_leave(struct cli_child *child);
 
 /* cli_child_look - what has happened to the command. Call it until it says
@@ -46,6 +52,7 @@ enum cli_child_news {
     CLI_CHILD_NONE,
     CLI_CHILD_STOPPED,
     CLI_CHILD_REFUSED,          /* we may not signal it; number: errno */
+    CLI_CHILD_OVERDUE,          /* the deadline has passed: all is killed */
     CLI_CHILD_ENDED,            /* its first process has ended */
     CLI_CHILD_EMPTY,            /* all have ended; after cli_child_drain */
     CLI_CHILD_UNGUARDED         /* the guardian is dead, and the command with

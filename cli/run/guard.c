@@ -1,6 +1,6 @@
 /* The guardian. It was forked and has not executed, so that only
- * async-signal-safe functions are called here. It keeps two descriptors, and so
- * holds neither pipes nor the server's connection open. */
+ * async-signal-safe functions are called here. It keeps three descriptors, and
+ * so holds neither pipes nor the server's connection open. */
 #include "cli/run/guard.h"
 
 #include <errno.h>
@@ -12,16 +12,21 @@
 #include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
+#include <sys/timerfd.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "cli/run/process_tree.h"
+#include "net/loop/clock.h"
+#include "net/net.h"
 
 #define SOCKET_FD 0
 #define COMMAND_FD 1
+#define TIMER_FD 2              /* -1 would mean that no deadline can be kept */
 
 struct guard {
     struct cli_process_tree tree;
+    int64_t deadline_ms;
     bool wants_empty;
     bool is_alone;              /* holdfast is dead */
 };
@@ -118,7 +123,7 @@ static void look_after(struct guard *g)
         _exit(EXIT_SUCCESS);
 }
 
-/* ---- from holdfast ---- */
+/* ---- killing ---- */
 
 static void signal_group(const struct guard *g, int number)
 {
@@ -134,6 +139,44 @@ static void kill_from_now_on(struct guard *g, bool all)
     g->tree.is_all |= all;
 }
 
+/* ---- the deadline ---- */
+
+/* On a clock that runs on while the machine sleeps. */
+static void open_timer(void)
+{
+    int fd = timerfd_create(CLOCK_BOOTTIME, TFD_NONBLOCK | TFD_CLOEXEC);
+
+    if (fd >= 0 && fd != TIMER_FD) {
+        (void)dup2(fd, TIMER_FD);
+        (void)close(fd);
+    }
+}
+
+/* HF_NEVER disarms it. */
+static void set_deadline(struct guard *g, int64_t ms)
+{
+    struct itimerspec at = {.it_value = {0}};
+
+    g->deadline_ms = ms;
+    if (ms != HF_NEVER) {
+        at.it_value.tv_sec = (time_t)(ms / 1000);
+        at.it_value.tv_nsec = (long)(ms % 1000) * 1000000;
+    }
+    (void)timerfd_settime(TIMER_FD, TFD_TIMER_ABSTIME, &at, NULL);
+}
+
+static void look_at_deadline(struct guard *g)
+{
+    if (g->deadline_ms == HF_NEVER || hf_clock_ms() < g->deadline_ms)
+        return;
+    set_deadline(g, HF_NEVER);
+    (void)send_word(GUARD_OVERDUE, 0);
+    kill_from_now_on(g, true);
+    signal_group(g, SIGKILL);
+}
+
+/* ---- from holdfast ---- */
+
 static void obey(struct guard *g, const struct cli_guard_message *m)
 {
     switch (m->word) {
@@ -147,6 +190,9 @@ static void obey(struct guard *g, const struct cli_guard_message *m)
     case GUARD_KILL:
         kill_from_now_on(g, m->number != 0);
         signal_group(g, SIGKILL);
+        break;
+    case GUARD_DEADLINE:
+        set_deadline(g, m->ms);
         break;
     case GUARD_LEAVE:
         _exit(EXIT_SUCCESS);
@@ -195,9 +241,25 @@ static void let_command_go(const struct guard *g)
     (void)send(COMMAND_FD, &go, sizeof go, MSG_NOSIGNAL); /* killed already */
 }
 
+/* A later deadline that has arrived counts. */
+static void take_turn(struct guard *g, const sigset_t *while_waiting)
+{
+    struct pollfd p[2] = {{.fd = g->is_alone ? -1 : SOCKET_FD,
+                           .events = POLLIN},
+                          {.fd = g->deadline_ms == HF_NEVER ? -1 : TIMER_FD,
+                           .events = POLLIN}};
+
+    look_after(g);
+    if (ppoll(p, 2, NULL, while_waiting) <= 0)
+        return;
+    if (p[0].revents)
+        listen_to_holdfast(g);
+    look_at_deadline(g);
+}
+
 _Noreturn void cli_guard(int fd,
                          pid_t (*start)(const void *ctx, int *command_fd),
-                         const void *ctx)
+                         const void *ctx, int64_t deadline_ms)
 {
     struct guard g = {0};
     sigset_t while_waiting;
@@ -214,13 +276,9 @@ _Noreturn void cli_guard(int fd,
         _exit(EXIT_FAILURE);
     }
     hear_only_children(&while_waiting);
+    open_timer();
+    set_deadline(&g, deadline_ms);
     let_command_go(&g);
-    for (;;) {
-        struct pollfd p = {.fd = g.is_alone ? -1 : SOCKET_FD,
-                           .events = POLLIN};
-
-        look_after(&g);
-        if (ppoll(&p, 1, NULL, &while_waiting) > 0)
-            listen_to_holdfast(&g);
-    }
+    for (;;)
+        take_turn(&g, &while_waiting);
 }

@@ -2,11 +2,14 @@
  * parent. It adopts the processes that the command leaves behind, tells
  * holdfast when they have ended, and signals or kills them when holdfast says
  * so. If holdfast dies, the guardian kills them all; if the guardian dies,
- * holdfast does. So no single death leaves a process of the command at work. */
+ * holdfast does. So no single death leaves a process of the command at work. The
+ * guardian has a deadline of its own, the lock's safe moment: a holdfast that is
+ * stopped cannot kill the command in time. */
 #ifndef CLI_RUN_GUARD_H
 #define CLI_RUN_GUARD_H
 
 #include <stdbool.h>
+#include <stdint.h>
 #include <sys/types.h>
 
 /* The messages between holdfast and the guardian. */
@@ -16,6 +19,8 @@ enum cli_guard_word {
     GUARD_DRAIN,                /* number: is_all (process_tree.h). Say EMPTY */
     GUARD_KILL,                 /* number: is_all. Kill later ones, too */
     GUARD_LEAVE,                /* the rest may live on; exit */
+    GUARD_DEADLINE,             /* ms: kill all at that time of hf_clock_ms, if
+                                   no other time comes before; HF_NEVER: do not */
     /* the guardian says */
     GUARD_STARTED,              /* number: the command's pid and group */
     GUARD_FAILED,               /* number: errno of fork */
@@ -23,6 +28,7 @@ enum cli_guard_word {
     GUARD_REFUSED,              /* number: errno of kill, of a SIGNAL or KILL */
     GUARD_ENDED,                /* number: si_status; code: si_code; error:
                                    exec's errno or 0 */
+    GUARD_OVERDUE,              /* the deadline has passed: all is killed */
     GUARD_EMPTY                 /* once after each DRAIN */
 };
 struct cli_guard_message {
@@ -30,6 +36,7 @@ struct cli_guard_message {
     int number;
     int code;
     int error;
+    int64_t ms;
 };
 
 /* cli_guard - the guardian, in a new process, with all signals blocked.
@@ -37,9 +44,10 @@ struct cli_guard_message {
  *   fd     the socket to holdfast
  *   start  forks the command. Returns its pid, or -1 and errno; *command_fd is
  *          a socket to it. The command executes after it has received a byte
- *          there, and not at all after the end; exec's errno comes back. */
+ *          there, and not at all after the end; exec's errno comes back.
+ *   deadline_ms  as GUARD_DEADLINE, until the first one comes */
 _Noreturn void cli_guard(int fd,
                          pid_t (*start)(const void *ctx, int *command_fd),
-                         const void *ctx);
+                         const void *ctx, int64_t deadline_ms);
 
 #endif

@@ -52,10 +52,11 @@ bool cli_tree_reap(struct cli_process_tree *tree, siginfo_t *info)
 #ifdef __linux__
 
 #include <sys/prctl.h>
+#include <sys/syscall.h>
 
-void cli_tree_adopt(void)
+bool cli_tree_adopt(void)
 {
-    (void)prctl(PR_SET_CHILD_SUBREAPER, 1); /* fails before Linux 3.4 */
+    return prctl(PR_SET_CHILD_SUBREAPER, 1) == 0; /* fails before Linux 3.4 */
 }
 
 void cli_tree_die_with(pid_t parent)
@@ -66,6 +67,35 @@ void cli_tree_die_with(pid_t parent)
 }
 
 /* ---- children ---- */
+
+#define LIST "/proc/thread-self/children"
+
+/* The numbers must be those of our own namespace. */
+static bool is_our_proc(void)
+{
+    char text[24];
+    ssize_t len = readlink("/proc/self", text, sizeof text);
+    pid_t pid = 0;
+
+    for (ssize_t i = 0; i < len; i++)
+        pid = pid * 10 + (text[i] - '0');
+    return len > 0 && pid == getpid();
+}
+
+/* A list without a child, though there is one, is not to be trusted. */
+bool cli_tree_has_list(void)
+{
+    char c;
+    int fd = is_our_proc() ? open(LIST, O_RDONLY | O_CLOEXEC) : -1;
+    bool has_list;
+
+    if (fd < 0)
+        return false;
+    has_list = read(fd, &c, 1) > 0 || waitid(P_ALL, 0, &(siginfo_t){0}, WEXITED |
+                                             WNOHANG | WNOWAIT) != 0;
+    (void)close(fd);
+    return has_list;
+}
 
 typedef bool visitor(const struct cli_process_tree *tree, pid_t pid);
 
@@ -91,18 +121,16 @@ static bool visit_numbers(const struct cli_process_tree *tree, visitor *visit,
     return true;
 }
 
-/* Visits each child of ours. The kernel needs CONFIG_PROC_CHILDREN, which
- * distributions set; without it, no child is found. A child that is missed
- * because the list changes is found next time: each change is a SIGCHLD. */
-static void each_child(const struct cli_process_tree *tree, visitor *visit)
+/* Each child of ours in the list. The kernel needs CONFIG_PROC_CHILDREN, which
+ * distributions set. A child that is missed because the list changes is found next
+ * time: each change is a SIGCHLD. */
+static void each_listed(const struct cli_process_tree *tree, visitor *visit)
 {
-    int fd = open("/proc/thread-self/children", O_RDONLY | O_CLOEXEC);
+    int fd = open(LIST, O_RDONLY | O_CLOEXEC);
     char text[2048];
     size_t len = 0;
     ssize_t n;
 
-    if (fd < 0)
-        return;
     while ((n = read(fd, text + len, sizeof text - len)) > 0) {
         size_t left;
 
@@ -112,7 +140,78 @@ static void each_child(const struct cli_process_tree *tree, visitor *visit)
         memmove(text, text + len - left, left);
         len = left;
     }
-    (void)close(fd);
+    if (fd >= 0)
+        (void)close(fd);
+}
+
+/* ---- without a list ---- */
+
+/* PID_MAX_LIMIT of Linux: no number is greater. */
+#define PID_LIMIT 4194304
+
+static bool is_child(idtype_t type, pid_t pid)
+{
+    siginfo_t info;
+
+    return waitid(type, (id_t)pid, &info, WEXITED | WNOHANG | WNOWAIT) == 0;
+}
+
+/* False: the visitor wants no more. */
+static bool visit_range(const struct cli_process_tree *tree, visitor *visit,
+                        pid_t first, pid_t last)
+{
+    for (pid_t pid = first; pid <= last; pid++)
+        if (is_child(P_PID, pid) && !visit(tree, pid))
+            return false;
+    return true;
+}
+
+/* The number that the kernel gives to a process now; 0: there can be no other. The
+ * process sends no SIGCHLD when it ends, which would have us look again. */
+static pid_t newest_pid(void)
+{
+    siginfo_t info;
+    pid_t pid = (pid_t)syscall(SYS_clone, 0, NULL, NULL, NULL, NULL);
+
+    if (pid == 0)
+        _exit(EXIT_SUCCESS);
+    if (pid > 0)
+        (void)waitid(P_PID, (id_t)pid, &info, WEXITED | __WALL);
+    return pid > 0 ? pid : 0;
+}
+
+/* Numbers grow, and begin again at the limit. All that the command has started are
+ * between its own and the newest, unless they have gone round since. */
+static bool visit_recent(const struct cli_process_tree *tree, visitor *visit)
+{
+    pid_t newest = newest_pid();
+
+    if (newest >= tree->first)
+        return visit_range(tree, visit, tree->first, newest);
+    return visit_range(tree, visit, tree->first, PID_LIMIT) &&
+           visit_range(tree, visit, 1, newest);
+}
+
+/* Has the visitor of `each_child` met a child that counts? */
+static bool has_met;
+
+/* All numbers, which takes some tenths of a second, only if no child that counts
+ * has a recent one. */
+static void each_tried(const struct cli_process_tree *tree, visitor *visit)
+{
+    has_met = false;
+    if (is_child(P_ALL, 0) && visit_recent(tree, visit) && !has_met)
+        (void)visit_range(tree, visit, 1, PID_LIMIT);
+}
+
+/* ---- both ways ---- */
+
+static void each_child(const struct cli_process_tree *tree, visitor *visit)
+{
+    if (cli_tree_has_list())
+        each_listed(tree, visit);
+    else
+        each_tried(tree, visit);
 }
 
 static bool is_meant(const struct cli_process_tree *tree, pid_t pid)
@@ -122,8 +221,10 @@ static bool is_meant(const struct cli_process_tree *tree, pid_t pid)
 
 static bool kill_one(const struct cli_process_tree *tree, pid_t pid)
 {
-    if (is_meant(tree, pid))
-        (void)kill(pid, SIGKILL);
+    if (!is_meant(tree, pid))
+        return true;
+    has_met = true;
+    (void)kill(pid, SIGKILL);
     return true;
 }
 
@@ -132,31 +233,37 @@ static void kill_children(const struct cli_process_tree *tree)
     each_child(tree, kill_one);
 }
 
-/* What find_one has found. */
-static bool is_found;
-
 static bool find_one(const struct cli_process_tree *tree, pid_t pid)
 {
-    is_found = is_meant(tree, pid);
-    return !is_found;
+    has_met = is_meant(tree, pid);
+    return !has_met;
 }
 
 static bool has_children(const struct cli_process_tree *tree)
 {
-    is_found = false;
-    each_child(tree, find_one);
-    return is_found;
+    if (tree->has_strangers || !is_child(P_ALL, 0))
+        return false;
+    has_met = tree->is_all;
+    if (!has_met)
+        each_child(tree, find_one);
+    return has_met;
 }
 
 bool cli_tree_has_strangers(void)
 {
-    return has_children(&(struct cli_process_tree){.is_all = true});
+    return is_child(P_ALL, 0);
 }
 
 #else
 
-void cli_tree_adopt(void)
+bool cli_tree_adopt(void)
 {
+    return false;
+}
+
+bool cli_tree_has_list(void)
+{
+    return false;
 }
 
 void cli_tree_die_with(pid_t parent)

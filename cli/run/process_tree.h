@@ -1,7 +1,9 @@
 /* The processes that descend from a command. The guardian (guard.c) uses this,
  * and holdfast itself if the guardian was killed. Where the system cannot adopt
- * orphans, only the process group is known. Only async-signal-safe functions
- * are called here. */
+ * orphans, only the process group is known. Children are found in /proc, or, where
+ * that is missing, empty or of other process numbers, by trying the numbers. A child
+ * is killed by its number only while it is ours and not reaped, so that the number
+ * cannot be another process's. Only async-signal-safe functions are called here. */
 #ifndef CLI_RUN_PROCESS_TREE_H
 #define CLI_RUN_PROCESS_TREE_H
 
@@ -10,10 +12,12 @@
 #include <sys/types.h>
 
 /* cli_tree_adopt    - from now on, a descendant whose parent dies becomes our
- *                     child instead of init's.
+ *                     child instead of init's. False: the system cannot do that.
+ * cli_tree_has_list - does /proc list our children?
  * cli_tree_die_with - in a new child: it is killed when `parent` dies, or has
  *                     died already. */
-void cli_tree_adopt(void);
+bool cli_tree_adopt(void);
+bool cli_tree_has_list(void);
 void cli_tree_die_with(pid_t parent);
 
 /* Which processes count: the command's group, and all that we adopted in our

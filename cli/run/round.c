@@ -146,6 +146,8 @@ static void look_at_command(struct cli_session *run)
             command_stopped(run, report.number);
         else if (report.news == CLI_CHILD_REFUSED)
             report_refusal(run, report.number);
+        else if (report.news == CLI_CHILD_OVERDUE)
+            cli_session_feed_number(run, CLI_EV_OVERDUE, 0);
         else if (report.news == CLI_CHILD_ENDED)
             command_ended(run, &report);
         else if (report.news == CLI_CHILD_UNGUARDED)
@@ -272,7 +274,6 @@ static int open_all(struct cli_session *run, const struct cli_common *common)
                               hf_client_address(run->locks.clients[0]));
     cli_tty_open(&run->tty);
     run->child.tree.has_strangers = cli_tree_has_strangers();
-    cli_tree_adopt(); /* if the guardian dies */
     return CLI_GO_ON;
 }
 
@@ -325,6 +326,7 @@ static int run_opened(struct cli_session *run)
     rc = cli_hold_ask(&run->hold, &ask);
     if (rc < 0)
         return cli_fail("cannot ask for the lock: %s", hf_status_text(rc));
+    cli_session_feed_number(run, CLI_EV_TIME, 0); /* the first beat */
     while (run->state.state != CLI_DONE)
         take_turn(run);
     close_locks(run);
@@ -370,15 +372,27 @@ struct cli_round cli_round_play(const struct cli_run_options *options,
                               .is_for_all = run.state.is_for_all};
 }
 
-/* What ended the command, or the wait for its release. 0: none. After the command
- * has ended, its code counts if the release was answered; so do the codes of a lost
- * lock and of --max-hold. */
+/* What ended the command, its start, or the wait for its release. 0: none. After the
+ * command has ended, its code counts if the release was answered; so do the codes of a
+ * lost lock and of --max-hold. */
 static int ending_signal(const struct cli_round *last)
 {
     bool is_ours = last->code == CLI_LOST || last->code == CLI_MAX_HOLD;
+    bool is_late = last->code == CLI_TROUBLE || (last->is_cut && !is_ours);
 
-    return last->die_of == 0 && last->is_cut && !is_ours ? last->late_signal
-                                                         : last->die_of;
+    return last->die_of == 0 && is_late ? last->late_signal : last->die_of;
+}
+
+/* What the command has started is adopted by its guardian, and by us if that dies. */
+static void report_limits(void)
+{
+    if (!cli_tree_adopt())
+        cli_note("this system lets no process adopt orphans: what the command "
+                 "starts outside its process group is not killed with it");
+    else if (!cli_tree_has_list())
+        cli_note("/proc does not list our processes: what the command starts is "
+                 "found by trying process numbers, and to kill all of it may take "
+                 "a second longer");
 }
 
 int cli_round_main(struct cli_args *args, struct cli_common *common,
@@ -395,6 +409,7 @@ int cli_round_main(struct cli_args *args, struct cli_common *common,
     if (rc != CLI_GO_ON || (rc = cli_common_begin(common)) != CLI_GO_ON)
         return rc;
     cli_report_never_wait();
+    report_limits();
     if (common->is_json && options.status_fd < 0)
         options.status_fd = STDERR_FILENO;
     last = play(&options, common);

@@ -92,6 +92,7 @@ static int start_with(struct cli_session *run, char **env, int kept_fd)
     struct cli_child_plan plan = {.argv = run->options->argv,
                                   .env = env,
                                   .kept_fd = kept_fd,
+                                  .deadline_ms = cli_run_deadline_ms(&run->state),
                                   .tty = &run->tty};
     int err;
 
@@ -282,10 +283,32 @@ static void carry_out(struct cli_session *run, unsigned todo, int number)
         report_abandoned(run);
 }
 
+/* While a lock is wanted or held, we are awake so often that each stop of this
+ * process is noticed that could delay a renewal. */
+#define BEATS 16
+#define BEAT_LEAST_MS 10
+
+static void beat(struct cli_session *run, int64_t now_ms)
+{
+    const struct cli_run_options *o = run->options;
+    int64_t part_ms = (o->lease_ms > 0 ? o->lease_ms : o->ttl_ms) / BEATS;
+    bool is_wanted = run->state.state < CLI_KEEPING && !run->state.is_lost &&
+                     !cli_hold_is_nested(&run->hold);
+
+    if (!is_wanted)
+        cli_run_beat(&run->state, HF_NEVER);
+    else if (run->state.stops.beat_ms <= now_ms ||
+             run->state.stops.beat_ms == HF_NEVER)
+        cli_run_beat(&run->state,
+                     now_ms + (part_ms > BEAT_LEAST_MS ? part_ms : BEAT_LEAST_MS));
+}
+
 static void rearm(struct cli_session *run)
 {
     int64_t next_ms = cli_run_next_ms(&run->state);
 
+    if (run->state.stops.beat_ms < next_ms)
+        next_ms = run->state.stops.beat_ms;
     hf_loop_lock(run->loop);
     if (next_ms == HF_NEVER)
         hf_loop_disarm(run->loop, &run->timer);
@@ -311,9 +334,12 @@ void cli_session_feed(struct cli_session *run, struct cli_run_event ev)
     ev.now_ms = hf_clock_ms();
     ev.safe_ms = cli_hold_safe_ms(&run->hold);
     todo = cli_run_step(&run->state, &ev);
+    beat(run, ev.now_ms);
     rearm(run); /* no message may delay KILL */
     cli_session_watch_end(run);
     carry_out(run, todo, ev.number);
+    if (cli_run_has_command(&run->state))
+        cli_child_set_deadline(&run->child, cli_run_deadline_ms(&run->state));
     cli_report_flush();
 }
 

@@ -23,7 +23,9 @@
  * RUN-2  With on_lost = stop, all of it is killed no later than at the safe
  *        moment, and no later than grace_ms after we learn of the loss.
  * RUN-3  Before anything else is decided, the clock is compared with the safe
- *        moment: we may have been stopped or suspended for long.
+ *        moment: we may have been stopped or suspended for long. Each event shows
+ *        how late it is, so that the reason of a loss does not depend on which event
+ *        comes first after a stop.
  * RUN-4  A command that ended by itself before the safe moment keeps its code.
  * RUN-5  Short: the stop signal is sent grace_ms before the safe moment, if no
  *        renewal has moved it by then. A stop signal is not taken back.
@@ -76,6 +78,7 @@ void cli_run_init(struct cli_run *r, const struct cli_run_rules *rules)
                           .release_until_ms = HF_NEVER,
                           .end_by_ms = HF_NEVER,
                           .kill_ms = HF_NEVER};
+    cli_stops_init(&r->stops);
 }
 
 static unsigned go(struct cli_run *r, enum cli_run_state state, unsigned todo)
@@ -149,9 +152,17 @@ static unsigned lose(struct cli_run *r, enum hf_lost reason, int64_t kill_ms)
 /* If we see the safe moment well after it came, we slept through it. */
 #define SLEPT_MS 200
 
-static enum hf_lost overdue_reason(const struct cli_run *r)
+static bool has_slept(const struct cli_run *r)
 {
     if (r->safe_until_ms != HF_NEVER && r->now_ms - r->safe_until_ms > SLEPT_MS)
+        return true;
+    return cli_stops_matter(&r->stops,
+                            !r->rules.has_lease && r->state != CLI_WAITING);
+}
+
+static enum hf_lost overdue_reason(const struct cli_run *r)
+{
+    if (has_slept(r))
         return HF_LOST_SUSPENDED;
     return r->rules.has_lease ? HF_LOST_LEASE_ENDED : HF_LOST_UNREACHABLE;
 }
@@ -162,9 +173,26 @@ static unsigned was_lost(struct cli_run *r, enum hf_lost reason)
 {
     int64_t kill_ms = r->now_ms;
 
+    if ((reason == HF_LOST_UNREACHABLE || reason == HF_LOST_LEASE_ENDED) &&
+        has_slept(r))
+        reason = HF_LOST_SUSPENDED;
     if (reason == HF_LOST_DELETED || reason == HF_LOST_TAKEN)
         kill_ms = sooner(later(r->now_ms, r->rules.grace_ms), r->safe_until_ms);
     return lose(r, reason, kill_ms);
+}
+
+/* The guardian has killed the command. If the safe moment is later now, a renewal
+ * was answered that we could not report to the guardian, as we did not run. */
+static unsigned was_overdue(struct cli_run *r)
+{
+    unsigned todo = 0;
+
+    if (!r->is_lost)
+        todo = lose(r, r->now_ms < r->safe_until_ms ? HF_LOST_SUSPENDED
+                                                    : overdue_reason(r), r->now_ms);
+    r->is_killed = true;
+    r->kill_ms = HF_NEVER;
+    return todo;
 }
 
 static unsigned reach_max_hold(struct cli_run *r)
@@ -229,12 +257,35 @@ int64_t cli_run_next_ms(const struct cli_run *r)
                   r->state == CLI_RUNNING ? short_ms(r) : r->safe_until_ms);
 }
 
+/* The same moment, computed twice, may differ by a millisecond. */
+#define RENEWED_MS 2
+
+/* RUN-2, while we are stopped. */
+int64_t cli_run_deadline_ms(const struct cli_run *r)
+{
+    if (r->rules.on_lost != CLI_LOST_STOP)
+        return HF_NEVER;
+    return r->is_lost ? sooner(r->kill_ms, r->safe_until_ms) : r->safe_until_ms;
+}
+
 /* INT64_MIN: lost, and the LOST event follows. Keep what we knew. */
+static void see_safe_moment(struct cli_run *r, int64_t safe_ms)
+{
+    int64_t until_ms;
+
+    if (safe_ms == INT64_MIN)
+        return;
+    until_ms = later(r->now_ms, safe_ms);
+    if (r->state == CLI_WAITING || until_ms > r->safe_until_ms + RENEWED_MS)
+        cli_stops_renewed(&r->stops, until_ms == HF_NEVER ? 0 : safe_ms);
+    r->safe_until_ms = until_ms;
+}
+
 static void see_time(struct cli_run *r, const struct cli_run_event *ev)
 {
     r->now_ms = ev->now_ms;
-    if (ev->safe_ms != INT64_MIN)
-        r->safe_until_ms = later(ev->now_ms, ev->safe_ms);
+    cli_stops_see(&r->stops, r->now_ms);
+    see_safe_moment(r, ev->safe_ms);
 }
 
 /* ---- releasing ---- */
@@ -481,6 +532,10 @@ static unsigned move(struct cli_run *r, const struct cli_run_event *ev)
     case EDGE(CLI_STOPPING, CLI_EV_LOST):
     case EDGE(CLI_DRAINING, CLI_EV_LOST):
         return was_lost(r, (enum hf_lost)ev->number);
+    case EDGE(CLI_RUNNING, CLI_EV_OVERDUE):
+    case EDGE(CLI_STOPPING, CLI_EV_OVERDUE):
+    case EDGE(CLI_DRAINING, CLI_EV_OVERDUE):
+        return was_overdue(r);
     case EDGE(CLI_RUNNING, CLI_EV_ENDED):
     case EDGE(CLI_STOPPING, CLI_EV_ENDED):
         return ended(r, ev);
@@ -524,6 +579,13 @@ unsigned cli_run_step(struct cli_run *r, const struct cli_run_event *ev)
     see_time(r, ev);
     todo = check_time(r, ev->kind);
     todo |= move(r, ev);
+    cli_stops_want(&r->stops, cli_run_next_ms(r));
     assert(run_ok(r));
     return todo;
+}
+
+void cli_run_beat(struct cli_run *r, int64_t ms)
+{
+    r->stops.beat_ms = ms;
+    cli_stops_want(&r->stops, cli_run_next_ms(r));
 }

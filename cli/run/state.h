@@ -6,6 +6,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "cli/run/stops.h"
 #include "lock/lock.h"
 
 enum cli_on_lost { CLI_LOST_STOP, CLI_LOST_WARN, CLI_LOST_IGNORE };
@@ -41,6 +42,8 @@ enum cli_run_kind {
     CLI_EV_ENDED,               /* number: its exit code, or 128 + signal */
     CLI_EV_EMPTY,               /* no process of the command is left */
     CLI_EV_UNGUARDED,           /* the guardian is dead */
+    CLI_EV_OVERDUE,             /* the guardian's deadline has passed, and it has
+                                   killed the command */
     CLI_EV_RENEWED,
     CLI_EV_LOST,                /* number: enum hf_lost */
     CLI_EV_TIME,                /* cli_run_next_ms has come */
@@ -90,6 +93,7 @@ struct cli_run {
     int64_t end_by_ms;          /* after a signal: when we leave, whatever was
                                    answered by then; HF_NEVER: no signal came */
     int end_signal;             /* that signal; 0: none */
+    struct cli_stops stops;
     int64_t kill_ms;            /* when to KILL; HF_NEVER: not planned */
     enum hf_lost reason;        /* if is_lost */
     bool has_run;               /* the command was started */
@@ -114,9 +118,16 @@ void cli_run_init(struct cli_run *r, const struct cli_run_rules *rules);
 
 /* cli_run_has_command - does a command run, or is one being ended?
  * cli_run_step    - moves by one event; returns a set of cli_run_todo.
+ * cli_run_deadline_ms - when the guardian must kill the command if it hears
+ *                   nothing more of us; HF_NEVER: not at all.
+ * cli_run_beat    - when the caller wants to be awake in any case, HF_NEVER: not at
+ *                   all; it shows how long this process was stopped. Call it after a
+ *                   step.
  * cli_run_next_ms - when it next wants a CLI_EV_TIME; HF_NEVER: no need. */
 bool cli_run_has_command(const struct cli_run *r);
 unsigned cli_run_step(struct cli_run *r, const struct cli_run_event *ev);
+void cli_run_beat(struct cli_run *r, int64_t ms);
+int64_t cli_run_deadline_ms(const struct cli_run *r);
 int64_t cli_run_next_ms(const struct cli_run *r);
 
 #endif

@@ -11,6 +11,7 @@
 #include <sys/wait.h>
 
 #include "tests/support/local.h"
+#include "tests/support/suite.h"
 
 /* ---- tracing ---- */
 
@@ -123,6 +124,190 @@ START_TEST(signal_ends_a_start_that_takes_long)
 }
 END_TEST
 
+/* ---- holdfast is stopped while the lease ends ---- */
+
+#define HOLDFAST HF_BUILD "/holdfast"
+
+static bool is_gone(pid_t pid)
+{
+    return kill(pid, 0) < 0;
+}
+
+/* The first process, one of its group, one with a session of its own. */
+START_TEST(command_of_a_stopped_holdfast_is_dead_in_time)
+{
+    struct process *p = holdfast(
+        server, "run", "--ttl", "1s", _i == 0 ? "-k0" : "-k10s", "x", "sh", "-c",
+        "trap '' TERM; setsid sleep 1000 & echo $!; sleep 1000 & echo $!;"
+        "echo $$; wait", NULL);
+    pid_t pids[3];
+
+    for (int i = 0; i < 3; i++)
+        pids[i] = (pid_t)atoi(await_line(p, OUT, ""));
+    ck_assert_int_eq(kill(pid_of(p), SIGSTOP), 0);
+    server_await(server, PATIENCE_MS, "0", "EXISTS x");
+    for (int i = 0; i < 3; i++)
+        ck_assert_msg(is_gone(pids[i]), "process %d runs on", i);
+    ck_assert_int_eq(kill(pid_of(p), SIGCONT), 0);
+    ck_assert_int_eq(finish(p), 122);
+    (void)await_line(p, ERR, "this process did not run in time");
+}
+END_TEST
+
+/* It is told of each renewal, and kills nothing that has a lock. */
+START_TEST(guardian_does_not_kill_what_is_renewed)
+{
+    struct process *p = holdfast(server, "run", "--ttl", "300ms", "--status-fd",
+                                 "3", "x", "sh", "-c", "echo up; read go", NULL);
+
+    (void)await_line(p, OUT, "up");
+    for (int i = 0; i < 10; i++)
+        (void)await_line(p, STATUS, "\"renewed\"");
+    say(p, "go\n");
+    ck_assert_int_eq(finish(p), 0);
+}
+END_TEST
+
+/* The command may go on without the lock, if it is told to. */
+START_TEST(guardian_has_no_deadline_if_a_loss_is_no_end)
+{
+    struct process *p = holdfast(server, "run", "--ttl", "300ms", "--on-lost",
+                                 "warn", "x", "sh", "-c", "echo up; read go; exit 5",
+                                 NULL);
+
+    (void)await_line(p, OUT, "up");
+    ck_assert_int_eq(kill(pid_of(p), SIGSTOP), 0);
+    server_await(server, PATIENCE_MS, "0", "EXISTS x");
+    local_rest_us(100000);
+    ck_assert_int_eq(kill(pid_of(p), SIGCONT), 0);
+    (void)await_line(p, ERR, "this process did not run in time");
+    say(p, "go\n");
+    ck_assert_int_eq(finish(p), 122);
+}
+END_TEST
+
+/* ---- the reason of a loss is the stop ---- */
+
+/* Stopped at different moments of a renewal, and continued as soon as the lock is
+ * gone, or a little later. */
+#define STOPS 12
+
+static void stop_past_the_ttl(const char *const *words, int64_t rest_us)
+{
+    char *argv[16] = {(char *)HOLDFAST, (char *)"run", (char *)"--status-fd",
+                      (char *)"3"};
+    struct process *p;
+    size_t n = 4;
+
+    while (*words)
+        argv[n++] = (char *)*words++;
+    p = start(server, argv);
+    (void)await_line(p, OUT, "up");
+    local_rest_us(rest_us % 200000);
+    ck_assert_int_eq(kill(pid_of(p), SIGSTOP), 0);
+    server_await(server, PATIENCE_MS, "0", "EXISTS x");
+    local_rest_us(rest_us % 50000);
+    ck_assert_int_eq(kill(pid_of(p), SIGCONT), 0);
+    ck_assert_str_eq(member(await_line(p, STATUS, "\"lost\""), "reason"),
+                     "suspended");
+    shut(p);
+    (void)finish(p);
+}
+
+static const char *const stopped[][9] = {
+    {"--ttl", "300ms", "x", "sh", "-c", "echo up; read go"},
+    {"--ttl", "300ms", "-k0", "x", "sh", "-c", "echo up; read go"},
+    {"--ttl", "300ms", "--on-lost=warn", "x", "sh", "-c", "echo up; read go"},
+    {"--lease", "300ms", "-k0", "x", "sh", "-c", "echo up; read go"},
+};
+
+START_TEST(reason_of_a_loss_is_the_stop)
+{
+    for (int i = 0; i < STOPS; i++)
+        stop_past_the_ttl(stopped[_i], i * 27000);
+}
+END_TEST
+
+START_TEST(reason_of_a_loss_is_the_silent_server)
+{
+    struct process *p = holdfast(server, "run", "--ttl", "3s", "--status-fd", "3",
+                                 "x", "sh", "-c", "echo up; read go", NULL);
+
+    (void)await_line(p, OUT, "up");
+    server_pause(server);
+    ck_assert_str_eq(member(await_line(p, STATUS, "\"lost\""), "reason"),
+                     "unreachable");
+    server_resume(server);
+    (void)finish(p);
+}
+END_TEST
+
+/* ---- without /proc ---- */
+
+/* Whatever hides the processes: no /proc, an empty one, one that shows no other
+ * user's, and one of another PID namespace. */
+static const char *const hidings[] = {
+    "umount -l /proc", "mount -t tmpfs none /proc",
+    "mount -t proc -o hidepid=2 proc /proc", "true"};
+#define OTHER_NUMBERS 3
+
+/* Groups and sessions of their own, and a parent in between that has ended. All hold
+ * our standard output. */
+#define WILD "(setsid sh -c 'sleep 1000 & sleep 1000; :' &); " \
+             "timeout 1000 sleep 1000 & echo up; read go; exit 5"
+
+static struct process *start_hidden(int hiding)
+{
+    char script[900];
+    char *argv[] = {(char *)"unshare", (char *)(hiding == OTHER_NUMBERS ? "-pf" : "-m"),
+                    (char *)"sh", (char *)"-c", script, NULL};
+
+    (void)snprintf(script, sizeof script,
+                   "%s || exit 77; exec " HOLDFAST " run --ttl 2s -k 50ms x sh -c "
+                   "\"%s\"", hidings[hiding], WILD);
+    return start(server, argv);
+}
+
+static bool comes_up(struct process *p)
+{
+    int64_t until_ms = local_now_ms() + PATIENCE_MS;
+
+    while (local_now_ms() < until_ms && !is_ended(p, OUT))
+        if (strcmp(server_ask(server, "EXISTS x"), "1") == 0) {
+            (void)await_line(p, OUT, "up");
+            return true;
+        }
+    (void)fprintf(stderr, "  skipped: no namespace: %s\n", await_end(p, ERR));
+    return false;
+}
+
+START_TEST(nothing_outlives_a_lost_lock_without_proc)
+{
+    struct process *p = start_hidden(_i);
+
+    if (!comes_up(p))
+        return;
+    (void)server_ask(server, "DEL x");
+    (void)await_end(p, OUT);
+    ck_assert_int_eq(finish(p), 122);
+    if (_i != 2)
+        (void)await_line(p, ERR, "/proc does not list our processes");
+}
+END_TEST
+
+/* `unshare -m` is replaced by holdfast; a new PID namespace ends with its first
+ * process in any case. */
+START_TEST(nothing_outlives_holdfast_without_proc)
+{
+    struct process *p = start_hidden(_i);
+
+    if (!comes_up(p))
+        return;
+    ck_assert_int_eq(kill(pid_of(p), SIGKILL), 0);
+    (void)await_end(p, OUT);
+}
+END_TEST
+
 int main(void)
 {
     Suite *s = suite_create("holdfast run, guardian");
@@ -130,5 +315,16 @@ int main(void)
 
     tcase_add_test(c, command_executes_after_the_guardian_has_said_so);
     tcase_add_test(c, signal_ends_a_start_that_takes_long);
+    c = run_case(s, "its deadline");
+    tcase_add_loop_test(c, command_of_a_stopped_holdfast_is_dead_in_time, 0, 2);
+    tcase_add_test(c, guardian_does_not_kill_what_is_renewed);
+    tcase_add_test(c, guardian_has_no_deadline_if_a_loss_is_no_end);
+    tcase_add_loop_test(c, reason_of_a_loss_is_the_stop, 0, ROWS(stopped));
+    tcase_add_test(c, reason_of_a_loss_is_the_silent_server);
+    c = run_case(s, "without /proc");
+    tcase_add_loop_test(c, nothing_outlives_a_lost_lock_without_proc, 0,
+                        ROWS(hidings));
+    tcase_add_loop_test(c, nothing_outlives_holdfast_without_proc, 0,
+                        OTHER_NUMBERS);
     return run_suite(s);
 }

@@ -1,0 +1,47 @@
+/* How long this process did not run. See stops.h. */
+#include "cli/run/stops.h"
+
+#include "net/net.h"
+
+/* A renewal is sent after a third of the time for which the last one is safe, and the
+ * stop signal comes after half of it or later. A stop that leaves no time between the
+ * two is longer than a twelfth; a busy machine makes shorter delays. */
+#define PART 12
+#define LEAST_MS 20
+#define LATE_PART 4             /* of that: shorter delays are not counted */
+#define MOST_MS 200             /* of a fixed lease, whose length says nothing */
+
+void cli_stops_init(struct cli_stops *s)
+{
+    *s = (struct cli_stops){.beat_ms = HF_NEVER, .wanted_ms = HF_NEVER};
+}
+
+static int64_t least_ms(const struct cli_stops *s)
+{
+    return s->span_ms / PART > LEAST_MS ? s->span_ms / PART : LEAST_MS;
+}
+
+void cli_stops_see(struct cli_stops *s, int64_t now_ms)
+{
+    s->late_ms = now_ms > s->wanted_ms ? now_ms - s->wanted_ms : 0;
+    if (s->late_ms > least_ms(s) / LATE_PART)
+        s->slept_ms += s->late_ms;
+}
+
+void cli_stops_renewed(struct cli_stops *s, int64_t span_ms)
+{
+    s->slept_ms = 0;
+    s->span_ms = span_ms;
+}
+
+void cli_stops_want(struct cli_stops *s, int64_t next_ms)
+{
+    s->wanted_ms = next_ms < s->beat_ms ? next_ms : s->beat_ms;
+}
+
+bool cli_stops_matter(const struct cli_stops *s, bool is_renewed)
+{
+    if (is_renewed)
+        return s->slept_ms >= least_ms(s);
+    return s->late_ms >= (least_ms(s) < MOST_MS ? least_ms(s) : MOST_MS);
+}

@@ -1,0 +1,32 @@
+/* How long this process did not run, as far as it delayed renewals. A pure
+ * computation: each event is compared with the time at which one was wanted. */
+#ifndef CLI_RUN_STOPS_H
+#define CLI_RUN_STOPS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct cli_stops {
+    int64_t beat_ms;            /* the caller's next look, besides its other
+                                   timers; HF_NEVER: none */
+    int64_t wanted_ms;          /* when the next event is wanted, at the latest */
+    int64_t late_ms;            /* how much later than that this event came */
+    int64_t slept_ms;           /* the sum of that since the last renewal */
+    int64_t span_ms;            /* for how long the last renewal was safe */
+};
+
+/* cli_stops_init    - nothing is wanted.
+ * cli_stops_see     - an event comes at `now_ms`.
+ * cli_stops_renewed - a lock is safe for `span_ms` from now: earlier stops do not
+ *                     matter.
+ * cli_stops_want    - when the next event is wanted, the beat included.
+ * cli_stops_matter  - was this process stopped for so long that a renewal could not
+ *                     be in time? `is_renewed`: false for a fixed lease, for which a
+ *                     stop matters only if it covers this moment. */
+void cli_stops_init(struct cli_stops *s);
+void cli_stops_see(struct cli_stops *s, int64_t now_ms);
+void cli_stops_renewed(struct cli_stops *s, int64_t span_ms);
+void cli_stops_want(struct cli_stops *s, int64_t next_ms);
+bool cli_stops_matter(const struct cli_stops *s, bool is_renewed);
+
+#endif
