@@ -29,9 +29,45 @@ static bool is_there(struct hf_lock *const *locks, size_t count,
     return false;
 }
 
+static bool has_tokens(const struct hf_kind *kind)
+{
+    return kind->steps[STEP_ACQUIRE].takes_retention;
+}
+
+/* Two majorities have a server in common. It keeps their owners apart only if it
+ * grants its member to one owner at a time; readers are such owners against writers.
+ * NULL: nothing. */
+static const char *why_not_a_member(const struct hf_kind *kind,
+                                    const struct hf_kind *first)
+{
+    if (has_tokens(kind))
+        return "the fencing tokens of the members have no common order: take a "
+               "fenced lock on one server";
+    if (kind->is_ownerless || (kind->is_shared && !kind->other))
+        return "each server has a number of its own of these, so that majorities "
+               "would admit more holders than that number";
+    if (kind->is_shared != first->is_shared)
+        return "some members are read locks and others are not: readers do not "
+               "exclude each other where most of the members are read locks";
+    return NULL;
+}
+
+static hf_status check_kind(const struct hf_lock *lock,
+                            const struct hf_lock *first, struct hf_error *err)
+{
+    const char *why = why_not_a_member(lock->kind, first->kind);
+
+    return why ? hf_error_set(err, HF_E_INVAL, "a %s cannot be a member of a "
+                              "quorum: %s", hf_lock_kind_text(lock->kind->id),
+                              why)
+               : HF_OK;
+}
+
 static hf_status check_members(struct hf_lock *const *locks, size_t count,
                                struct hf_error *err)
 {
+    hf_status rc = HF_OK;
+
     if (count < 1 || count > HF_QUORUM_MAX)
         return hf_error_set(err, HF_E_INVAL,
                             "a quorum has 1 to %d members, not %zu",
@@ -44,8 +80,10 @@ static hf_status check_members(struct hf_lock *const *locks, size_t count,
                                 "two members are of one client, at %s: that "
                                 "would count one server twice",
                                 hf_client_address(locks[i]->client));
+        if ((rc = check_kind(locks[i], locks[0], err)) < 0)
+            return rc;
     }
-    return HF_OK;
+    return rc;
 }
 
 static void keep_members(struct hf_quorum *quorum)

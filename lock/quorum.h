@@ -15,9 +15,14 @@
  *     hf_quorum_release(quorum, hf_owner_thread(), &error);
  *     hf_quorum_free(quorum);
  *
- * Each member is a lock of any kind, on a deployment of its own: a server, a
- * master with its sentinels, or a cluster. The servers keep nothing but the
- * members. Members of kind HF_KIND_VALUE exclude redsync and node-redlock on the
+ * Each member is a lock on a deployment of its own: a server, a master with its
+ * sentinels, or a cluster. The servers keep nothing but the members. The kinds are
+ * those that one owner holds alone, without a fencing token, and read locks: a
+ * server in common keeps two owners apart, or a reader and a writer. Readers hold a
+ * quorum together, and exclude a quorum of the write locks. Permits are not a
+ * member's kind: two majorities may take different permits of the server that they
+ * have in common. Nor are fenced locks: each server counts its own tokens, which
+ * have no common order. Members of kind HF_KIND_VALUE exclude redsync and node-redlock on the
  * same servers.
  *
  * What is promised, and what it takes of the servers (a server that was
@@ -54,7 +59,8 @@ struct hf_quorum;
 /* hf_quorum_new  - of `count` locks, 1 to HF_QUORUM_MAX, best an odd number;
  *   most of them (count / 2 + 1) make the quorum. The caller may free them
  *   before it. HF_E_INVAL: more, or none; two of one client: that would count
- *   one server twice. HF_E_NOMEM, HF_E_FORKED. No I/O.
+ *   one server twice; permits; locks with fencing tokens; read locks beside
+ *   others. HF_E_NOMEM, HF_E_FORKED. No I/O.
  * hf_quorum_free - gives the handle up; takes NULL. Nothing may be held or under
  *   way by it. Before its clients are freed, and not from a callback: it waits
  *   until callbacks that have begun have returned. */

@@ -464,6 +464,107 @@ START_TEST(what_makes_no_quorum_is_refused)
 }
 END_TEST
 
+/* Each server has permits, or tokens, of its own. */
+static const struct {
+    enum hf_lock_kind kind;
+    const char *why;            /* NULL: a quorum of it is sound */
+} kinds[] = {
+    {HF_KIND_PLAIN, NULL},
+    {HF_KIND_FAIR, NULL},
+    {HF_KIND_READ, NULL},
+    {HF_KIND_WRITE, NULL},
+    {HF_KIND_NONREENTRANT, NULL},
+    {HF_KIND_NONREENTRANT_FAIR, NULL},
+    {HF_KIND_SPIN, NULL},
+    {HF_KIND_VALUE, NULL},
+    {HF_KIND_PERMIT, "more holders"},
+    {HF_KIND_FENCED, "no common order"},
+    {HF_KIND_PLAIN | HF_WITH_TOKEN, "no common order"},
+    {HF_KIND_FAIR | HF_WITH_TOKEN, "no common order"},
+    {HF_KIND_WRITE | HF_WITH_TOKEN, "no common order"},
+    {HF_KIND_VALUE | HF_WITH_TOKEN, "no common order"},
+    {HF_KIND_SPIN | HF_WITH_TOKEN, "no common order"},
+};
+
+static struct hf_lock *lock_at(int i, enum hf_lock_kind kind)
+{
+    struct hf_lock *lock;
+
+    ck_assert_ok(hf_lock_new_kind(&lock, here.clients[i], kind, "kinds", 5, NULL));
+    return lock;
+}
+
+/* The last member is of that kind, the others of `kind`. */
+static hf_status quorum_with(struct hf_quorum **out, enum hf_lock_kind kind,
+                             enum hf_lock_kind last, struct hf_error *err)
+{
+    struct hf_lock *locks[3];
+    hf_status rc;
+
+    for (int i = 0; i < 3; i++)
+        locks[i] = lock_at(i, i == 2 ? last : kind);
+    rc = hf_quorum_new(out, locks, 3, err);
+    for (int i = 0; i < 3; i++)
+        hf_lock_free(locks[i]);
+    return rc;
+}
+
+START_TEST(what_each_server_counts_by_itself_is_refused)
+{
+    struct hf_error err = {0};
+    struct hf_quorum *quorum;
+    hf_status rc = quorum_with(&quorum, kinds[_i].kind, kinds[_i].kind, &err);
+
+    if (!kinds[_i].why) {
+        ck_assert_ok(rc);
+        hf_quorum_free(quorum);
+        return;
+    }
+    ck_assert_status(rc, HF_E_INVAL);
+    ck_assert_msg(strstr(err.text, kinds[_i].why) != NULL, "%s", err.text);
+    ck_assert_status(quorum_with(&quorum, HF_KIND_PLAIN, kinds[_i].kind, &err),
+                     HF_E_INVAL);
+}
+END_TEST
+
+START_TEST(read_locks_beside_others_are_refused)
+{
+    struct hf_error err = {0};
+    struct hf_quorum *quorum;
+
+    ck_assert_status(quorum_with(&quorum, HF_KIND_READ, HF_KIND_WRITE, &err),
+                     HF_E_INVAL);
+    ck_assert_msg(strstr(err.text, "read locks") != NULL, "%s", err.text);
+    ck_assert_status(quorum_with(&quorum, HF_KIND_WRITE, HF_KIND_READ, &err),
+                     HF_E_INVAL);
+}
+END_TEST
+
+/* A majority of readers keeps each majority with a writer out, and the reverse. */
+START_TEST(readers_hold_a_quorum_together_and_a_writer_alone)
+{
+    struct hf_acquire_options o = acquire_options(1);
+    struct hf_quorum *readers, *writers;
+
+    o.wait_ms = 0;
+    ck_assert_ok(quorum_with(&readers, HF_KIND_READ, HF_KIND_READ, NULL));
+    ck_assert_ok(quorum_with(&writers, HF_KIND_WRITE, HF_KIND_WRITE, NULL));
+    ck_assert_ok(hf_quorum_acquire(readers, &o, NULL));
+    o.owner = 2;
+    ck_assert_ok(hf_quorum_acquire(readers, &o, NULL));
+    o.owner = 3;
+    ck_assert_status(hf_quorum_acquire(writers, &o, NULL), HF_TIMEOUT);
+    ck_assert_ok(hf_quorum_release(readers, 1, NULL));
+    ck_assert_ok(hf_quorum_release(readers, 2, NULL));
+    ck_assert_ok(hf_quorum_acquire(writers, &o, NULL));
+    o.owner = 4;
+    ck_assert_status(hf_quorum_acquire(readers, &o, NULL), HF_TIMEOUT);
+    ck_assert_ok(hf_quorum_release(writers, 3, NULL));
+    hf_quorum_free(readers);
+    hf_quorum_free(writers);
+}
+END_TEST
+
 START_TEST(a_client_without_a_thread_does_not_block)
 {
     struct hf_client_options o;
@@ -523,6 +624,10 @@ int main(void)
     tcase_add_test(c, a_closed_client_is_a_member_less);
     tcase_add_test(c, a_server_that_restarts_empty_at_once_lets_two_in);
     tcase_add_test(c, what_makes_no_quorum_is_refused);
+    tcase_add_loop_test(c, what_each_server_counts_by_itself_is_refused, 0,
+                        ROWS(kinds));
+    tcase_add_test(c, read_locks_beside_others_are_refused);
+    tcase_add_test(c, readers_hold_a_quorum_together_and_a_writer_alone);
     tcase_add_test(c, a_client_without_a_thread_does_not_block);
     suite_add_tcase(s, c);
     c = tcase_create("a few clocks");
