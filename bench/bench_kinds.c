@@ -54,9 +54,12 @@ static void take_multi(struct subject *s)
 
 static void take_quorum(struct subject *s)
 {
+    struct hf_acquire_options o;
     struct hf_error err;
 
-    must(hf_quorum_acquire(s->quorum, NULL, &err), "acquire", &err);
+    hf_acquire_options_init(&o);
+    o.allow_same_server = true;
+    must(hf_quorum_acquire(s->quorum, &o, &err), "acquire", &err);
     must(hf_quorum_release(s->quorum, hf_owner_thread(), &err), "release", &err);
 }
 

@@ -205,6 +205,7 @@ struct hf_acquire_options {
     void (*on_lost)(void *ctx, struct hf_lock *lock, int64_t owner,
                     enum hf_lost reason);
     void *ctx;
+    bool allow_same_server;     /* of members: quorum.h, multi.h */
 };
 
 /* hf_acquire_options_init - every default, the calling thread as the owner. */
@@ -352,8 +353,7 @@ HF_API char *hf_lock_owner_text(struct hf_lock *lock, int64_t owner,
  * blocking call would return, unless the function itself returns a failure:
  * then nothing was done (HF_E_INVAL, HF_E_NOMEM, HF_E_LIMIT, HF_E_FORKED,
  * HF_E_CLOSED). `err` is valid until `done` returns. `out` must live until
- * then.
- */
+ * then. */
 typedef void hf_done(void *ctx, hf_status status, const struct hf_error *err);
 
 /* An asynchronous acquire belongs to no thread, so `options` must name its

@@ -29,6 +29,9 @@ static bool add_member(struct hf_multi *multi, struct hf_lock *lock)
         if (multi->members[i]->client == lock->client &&
             compare(multi->members[i], lock) == 0)
             return false;
+    for (uint32_t i = 0; i < multi->count; i++)
+        multi->has_namesakes = multi->has_namesakes ||
+                               compare(multi->members[i], lock) == 0;
     for (; at > 0 && compare(multi->members[at - 1], lock) > 0; at--)
         multi->members[at] = multi->members[at - 1];
     multi->members[at] = lock;

@@ -24,6 +24,15 @@
  * all are given back; the member that was missing is waited for while none is
  * held, and the others are tried.
  *
+ * Members may share a server: of one client, or of several clients under different
+ * names. But two members of one name, of two clients, are meant for two servers. If
+ * both clients are connected to one server (by two addresses, or to two of its
+ * databases), the members are one key, for which the owner would wait for itself, or
+ * two keys that one fault takes away together. An acquire compares the run_id that
+ * each server sent in its handshake, and returns HF_E_INVAL, unless
+ * allow_same_server is set: two databases are then two locks, and one key is never
+ * granted. Servers that send no run_id are not compared.
+ *
  * Threads, callbacks, errors: as lock.h. Members of several clients should have
  * loops that somebody drives, such as a background thread: while we wait for
  * one, the others must be renewed.
@@ -75,7 +84,8 @@ HF_API void hf_multi_free(struct hf_multi *multi);
  *         HF_TIMEOUT    wait_ms is over, or a member was not to be had at once.
  *                       Also if wait_ms cut off the request of a member: its
  *                       silence is an error only if it lasted for half of wait_ms
- *         HF_E_INVAL    the options; keep_unreplicated; a cancel of another
+ *         HF_E_INVAL    the options; two members of one name on one server;
+ *                       keep_unreplicated; a cancel of another
  *                       client; or another call of this owner on this multi-lock
  *                       is under way
  *         HF_E_NOREPLY  as of hf_lock_acquire; or again and again a member was

@@ -3,6 +3,7 @@
 #include "lock/ask.h"
 #include "lock/multi_hold.h"
 #include "lock/multi_turn.h"
+#include "lock/one_server.h"
 #include "lock/records.h"
 #include "lock/verbs.h"
 #include "net/base/error.h"
@@ -31,6 +32,21 @@ static bool are_safe(const struct hf_multi_call *call)
     int64_t safe_ms = hf_multi_all_safe_ms(call->multi, call->options.owner);
 
     return safe_ms > 0 && safe_ms >= call->options.lease_ms / 2;
+}
+
+/* Members of one name on one server: refused, and given back. One server may be
+ * connected later than another, so this is looked at after each reply. */
+static bool is_on_one_server(struct hf_multi_call *call)
+{
+    const struct hf_multi *multi = call->multi;
+    struct hf_one_server found;
+
+    if (!multi->has_namesakes || call->options.allow_same_server ||
+        !hf_one_server_find(&found, multi->members, multi->count, true))
+        return false;
+    (void)hf_one_server_refuse(&call->error, &found, multi->members);
+    hf_multi_turn_refuse(&call->turn, HF_E_INVAL);
+    return true;
 }
 
 /* False: they are to be given back, and taken again (MULTI-4). */
@@ -75,6 +91,8 @@ static void note_taken(struct hf_multi_call *call, hf_status status,
     hf_multi_turn_took(&call->turn, status, hf_clock_ms());
     if (call->turn.status == HF_TIMEOUT && status != HF_TIMEOUT)
         name_member(call, HF_TIMEOUT, "the wait ended before its server replied");
+    if (status == HF_OK || status == HF_TIMEOUT)
+        (void)is_on_one_server(call);
 }
 
 /* Of a release, a loss is what its caller must know; else the first failure. */

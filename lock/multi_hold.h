@@ -24,6 +24,7 @@ struct hf_multi {
     const struct hf_mem *mem;
     pthread_mutex_t mutex;      /* of the holds. Taken before a loop's lock */
     struct hf_list holds;
+    bool has_namesakes;         /* two members have one name, and two clients */
     uint32_t count;
     struct hf_lock *members[];  /* in the order in which they are taken */
 };

@@ -208,3 +208,8 @@ void hf_multi_turn_late(struct hf_multi_turn *turn, int64_t now_ms)
     else
         end(turn, HF_TIMEOUT);
 }
+
+void hf_multi_turn_refuse(struct hf_multi_turn *turn, hf_status status)
+{
+    end(turn, status);
+}

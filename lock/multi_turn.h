@@ -73,7 +73,8 @@ struct hf_multi_turn {
  * hf_multi_turn_next    - what is to be done now.
  * hf_multi_turn_took    - how MULTI_TAKE went.
  * hf_multi_turn_gave    - MULTI_GIVE_BACK was done, however it went.
- * hf_multi_turn_late    - all are taken, and this is not safe (MULTI-4). */
+ * hf_multi_turn_late    - all are taken, and this is not safe (MULTI-4).
+ * hf_multi_turn_refuse  - it ends with `status`, and all is given back. */
 void hf_multi_turn_init(struct hf_multi_turn *turn, uint32_t count,
                         int64_t now_ms, int64_t wait_ms, int64_t lease_ms);
 void hf_multi_turn_release(struct hf_multi_turn *turn, uint32_t count);
@@ -83,5 +84,6 @@ void hf_multi_turn_took(struct hf_multi_turn *turn, hf_status status,
                         int64_t now_ms);
 void hf_multi_turn_gave(struct hf_multi_turn *turn);
 void hf_multi_turn_late(struct hf_multi_turn *turn, int64_t now_ms);
+void hf_multi_turn_refuse(struct hf_multi_turn *turn, hf_status status);
 
 #endif

@@ -29,6 +29,15 @@
  * restarted without its data must stay away for the longest lease):
  * docs/quorum.md.
  *
+ * One server must not have two votes: one fault would take both. An address does not
+ * tell (127.0.0.2, a Unix socket, a second name, another database), so an acquire
+ * compares the run_id that each server sent in its handshake, and returns HF_E_INVAL
+ * if two are equal, unless allow_same_server is set. The first majority of a handle
+ * waits up to 200 ms for members that are still connecting. A member that is away is
+ * not compared until it has connected. If a server sends no run_id (its user lacks
+ * +info, or a proxy hides it), nothing is refused, and a line of the client's log
+ * says that it could not be checked.
+ *
  * Order: give the members in one order everywhere. The order does not matter for
  * safety; with one order, competing acquires agree sooner on which is first.
  *
@@ -95,8 +104,9 @@ HF_API void hf_quorum_free(struct hf_quorum *quorum);
  *                       client's request timeout; others are not in the way
  *         HF_CANCELLED  hf_quorum_cancel
  *         HF_LOST       this owner's was lost, and is not released yet
- *         HF_E_INVAL    the options; or this owner holds it already, or another
- *                       call of its is under way; of calls that block: a client
+ *         HF_E_INVAL    the options; or two members are on one server; or this
+ *                       owner holds it already, or another call of its is under
+ *                       way; of calls that block: a client
  *                       has no background thread, or runs this in a callback
  *         HF_E_NOREPLY  again and again the answers came too late for the lease
  *         HF_E_NOMEM, HF_E_FORKED

@@ -1,4 +1,5 @@
-/* The last answer of each member of a quorum, for an error. */
+/* The last answer of each member of a quorum, and what a call returns because of
+ * them. */
 #include <stdio.h>
 #include <string.h>
 
@@ -68,4 +69,40 @@ hf_status hf_quorum_fill_error(struct hf_error *err, hf_status status,
                         (unsigned)hf_quorum_count_yes(hold),
                         (unsigned)hold->turn.count,
                         (unsigned)hold->turn.needed, all);
+}
+
+/* ---- how a call ends ---- */
+
+static hf_status judge_release(const struct hf_quorum_hold *hold,
+                               struct hf_error *err)
+{
+    uint32_t held = 0;
+
+    for (uint32_t i = 0; i < hold->turn.count; i++)
+        held += hold->seats[i].was_held && hold->seats[i].status != HF_LOST;
+    if (held < hold->turn.needed)
+        return hf_error_set(err, HF_LOST,
+                            "fewer than %u of %u members were still held",
+                            (unsigned)hold->turn.needed,
+                            (unsigned)hold->turn.count);
+    return hf_quorum_count_yes(hold) >= hold->turn.needed
+               ? HF_OK
+               : hf_quorum_fill_error(err, HF_E_QUORUM, hold);
+}
+
+hf_status hf_quorum_judge(const struct hf_quorum_hold *hold,
+                          struct hf_error *err)
+{
+    hf_status status = hold->turn.status;
+
+    if (hold->is_release)
+        return judge_release(hold, err);
+    if (status == HF_OK)
+        return status;
+    if (hold->is_refused)
+        return hf_one_server_refuse(err, &hold->one_server,
+                                    hold->quorum->members);
+    return status == HF_CANCELLED
+               ? hf_error_set(err, status, "%s", hf_status_text(status))
+               : hf_quorum_fill_error(err, status, hold);
 }

@@ -114,6 +114,7 @@ static void count(struct hf_quorum_hold *hold)
     bool are_safe = safe_ms > 0 && safe_ms >= hold->wanted.lease_ms / 2;
     int64_t now_ms = hf_clock_ms();
 
+    hf_quorum_note_compared(hold);
     hf_quorum_turn_counted(&hold->turn, are_safe, now_ms);
     hold->max_until_ms = hold->wanted.max_hold_ms > 0
                              ? now_ms + hold->wanted.max_hold_ms
@@ -128,6 +129,8 @@ static void arm(struct hf_quorum_hold *hold)
     struct hf_loop *loop = hold->quorum->members[0]->client->loop;
     int64_t due_ms = hf_quorum_turn_due(&hold->turn);
 
+    if (hf_quorum_waits_to_compare(hold))
+        due_ms = earlier(due_ms, hold->seen_by_ms);
     hf_loop_lock(loop);
     if (due_ms == HF_NEVER)
         hf_loop_disarm(loop, &hold->timer);
@@ -156,7 +159,12 @@ static bool go_on(struct hf_quorum_hold *hold)
             give_back(&hold->seats[step.member]);
             break;
         case QUORUM_COUNT:
-            count(hold);
+            if (hf_quorum_waits_to_compare(hold)) {
+                arm(hold);
+                return false;
+            }
+            if (!hf_quorum_is_on_one_server(hold))
+                count(hold);
             break;
         case QUORUM_REST:
         case QUORUM_END:
@@ -167,36 +175,6 @@ static bool go_on(struct hf_quorum_hold *hold)
 }
 
 /* ---- the end of a call ---- */
-
-static hf_status judge_release(const struct hf_quorum_hold *hold,
-                               struct hf_error *err)
-{
-    uint32_t held = 0;
-
-    for (uint32_t i = 0; i < hold->turn.count; i++)
-        held += hold->seats[i].was_held && hold->seats[i].status != HF_LOST;
-    if (held < hold->turn.needed)
-        return hf_error_set(err, HF_LOST,
-                            "fewer than %u of %u members were still held",
-                            (unsigned)hold->turn.needed,
-                            (unsigned)hold->turn.count);
-    return hf_quorum_count_yes(hold) >= hold->turn.needed
-               ? HF_OK
-               : hf_quorum_fill_error(err, HF_E_QUORUM, hold);
-}
-
-static hf_status judge(const struct hf_quorum_hold *hold, struct hf_error *err)
-{
-    hf_status status = hold->turn.status;
-
-    if (hold->is_release)
-        return judge_release(hold, err);
-    if (status == HF_OK)
-        return status;
-    return status == HF_CANCELLED
-               ? hf_error_set(err, status, "%s", hf_status_text(status))
-               : hf_quorum_fill_error(err, status, hold);
-}
 
 /* A copy: the hold may belong to another call when `done` runs. */
 struct ending {
@@ -210,7 +188,7 @@ struct ending {
 static void end_call(struct hf_quorum_hold *hold, struct ending *ending)
 {
     ending->error.status = HF_OK;
-    ending->status = judge(hold, &ending->error);
+    ending->status = hf_quorum_judge(hold, &ending->error);
     ending->done = hold->done;
     ending->ctx = hold->ctx;
     hold->is_busy = false;
@@ -259,6 +237,8 @@ static void on_answer(void *ctx, hf_status status, const struct hf_error *err)
         (void)hf_quorum_turn_lost(&hold->turn, seat->member);
     else if (status == HF_OK && hold->turn.phase == QUORUM_HELD)
         settle(hold, seat->member);
+    else if (status != HF_OK && !hold->is_release)
+        (void)hf_quorum_is_on_one_server(hold);
     go_on_and_tell(hold);
 }
 
@@ -424,7 +404,8 @@ static void begin_acquire(struct hf_quorum_hold *hold,
 
     (void)hf_random(&request.dice, sizeof request.dice);
     hold->wanted = *o;
-    hold->is_release = false;
+    hold->is_release = hold->is_refused = false;
+    hold->seen_by_ms = hf_quorum_seen_by(hold->quorum, o, now_ms);
     for (uint32_t i = 0; i < hold->turn.count; i++)
         hf_quorum_set_answer(&hold->seats[i], HF_E_NOREPLY, "no answer yet");
     hf_quorum_turn_acquire(&hold->turn, now_ms, &request);

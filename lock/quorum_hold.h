@@ -6,7 +6,11 @@
 #include <pthread.h>
 
 #include "lock/ask.h"
+#include "lock/one_server.h"
 #include "lock/quorum_turn.h"
+
+/* How long the first majority waits for members that are still connecting. */
+#define QUORUM_SEEN_MS 200
 
 /* Bytes of a member's last answer that are kept. */
 #define QUORUM_ANSWER_MAX 120
@@ -34,6 +38,11 @@ struct hf_quorum_hold {
     struct hf_quorum_turn turn;
     struct hf_acquire_options wanted;   /* as the caller gave them */
     int64_t max_until_ms;       /* HF_NEVER: no max_hold_ms */
+    int64_t seen_by_ms;         /* until then, a majority waits for members that
+                                   are not connected yet, to compare servers; 0:
+                                   it does not */
+    bool is_refused;            /* the acquire: members are on one server */
+    struct hf_one_server one_server;    /* these */
     bool is_release;            /* the call under way, or the last */
     bool is_busy;               /* a call is under way */
     struct hf_timer timer;      /* of the first member's loop; what it posts */
@@ -49,6 +58,8 @@ struct hf_quorum {
     pthread_cond_t ended;       /* a call that is waited for */
     struct hf_list holds;
     bool is_freed;              /* nothing is asked any more */
+    bool is_compared;           /* whether members are on one server: once, with
+                                   time for all of them to connect */
     uint32_t count;
     struct hf_lock *members[];
 };
@@ -79,6 +90,7 @@ bool hf_quorum_forked(const struct hf_quorum *quorum);
  *                         goes on: its "yes" no longer counts.
  * hf_quorum_count_yes   - members whose last answer is yes.
  * hf_quorum_fill_error  - with all answers; returns `status`.
+ * hf_quorum_judge       - how the call ends; fills the error.
  * All: [mutex]. quorum_answers.c */
 void hf_quorum_set_answer(struct hf_quorum_seat *seat, hf_status status,
                    const char *text);
@@ -86,8 +98,24 @@ void hf_quorum_note_answer(struct hf_quorum_seat *seat, hf_status status,
                     const struct hf_error *err);
 void hf_quorum_note_returned(struct hf_quorum_seat *seat);
 uint32_t hf_quorum_count_yes(const struct hf_quorum_hold *hold);
+hf_status hf_quorum_judge(const struct hf_quorum_hold *hold,
+                          struct hf_error *err);
 hf_status hf_quorum_fill_error(struct hf_error *err, hf_status status,
                              const struct hf_quorum_hold *hold);
+
+/* hf_quorum_seen_by     - until when an acquire that begins now waits for members
+ *                         that are connecting; within its wait_ms, unless that is
+ *                         0. 0: it does not wait.
+ * hf_quorum_waits_to_compare - a majority is ours, and such a member is asked.
+ * hf_quorum_is_on_one_server - are two members? Then the acquire is refused.
+ * hf_quorum_note_compared - a majority is about to be counted. Logs, once, if the
+ *                         servers cannot be compared.
+ * All: [mutex]. quorum_servers.c */
+int64_t hf_quorum_seen_by(const struct hf_quorum *quorum,
+                          const struct hf_acquire_options *o, int64_t now_ms);
+bool hf_quorum_waits_to_compare(const struct hf_quorum_hold *hold);
+bool hf_quorum_is_on_one_server(struct hf_quorum_hold *hold);
+void hf_quorum_note_compared(const struct hf_quorum_hold *hold);
 
 /* hf_quorum_on_timer, hf_quorum_on_task - of each hold.
  * hf_quorum_has_hold - its callbacks are this quorum's. quorum_call.c */

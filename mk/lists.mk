@@ -24,7 +24,7 @@ LOCK := scripts rights kind kind_reentrant kind_nonreentrant kind_spin kind_valu
         kind_read_write kind_semaphore kind_latch kind_permit \
         names reply status channel wait claims lease call log table hold_lookup args op \
         hold notice line reentry count acquire release wake orphan query queue watchdog close \
-        client ask lock semaphore latch permits token by_owner multi_turn multi multi_call quorum_turn quorum quorum_answers quorum_call election
+        client ask lock semaphore latch permits token by_owner one_server multi_turn multi multi_call quorum_turn quorum quorum_answers quorum_servers quorum_call election
 CLI  := $(basename $(wildcard cli/*.c cli/*/*.c))
 
 SCRIPTS := acquire count_read count_set extend fair_acquire fair_drop fair_release \
@@ -67,6 +67,6 @@ LIVE := url slot cluster_map cluster cluster_wait cluster_moves cluster_failover
         semaphore latch permits lock_forged lock_acl lock_ghosts lock_full halfway refused counts lock_replicas lock_memory \
         lock_end lock_close lock_soak rw_scripts lifecycle run run_loss \
         run_signals run_kinds run_fence run_sets elect acquire watch run_guard run_ends run_status run_slot \
-        lock_rw model model_cluster resp_check doctor ls multi multi_faults quorum quorum_loss election examples fencing \
+        lock_rw model model_cluster resp_check doctor ls multi multi_faults one_server quorum quorum_loss election examples fencing \
         $(tls_live_$(TLS))
 FUZZ := resp_parse resp_twin resp_encode cli_resp url topology

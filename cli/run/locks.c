@@ -41,6 +41,7 @@ static int open_quorum(struct cli_locks *l, struct hf_loop *loop,
     int rc = CLI_GO_ON;
     hf_status status;
 
+    l->allow_same_server = run->allow_same_server;
     for (size_t i = 0; rc == CLI_GO_ON && i < common->urls_count; i++)
         if ((rc = open_client(l, loop, run, common, i)) == CLI_GO_ON)
             rc = open_member(l, run);
@@ -124,6 +125,7 @@ hf_status cli_locks_acquire(struct cli_locks *l,
                             struct hf_acquire_options *options, hf_done *done,
                             void *ctx)
 {
+    options->allow_same_server = l->allow_same_server;
     if (l->quorum)
         return hf_quorum_acquire_async(l->quorum, options, done, ctx);
     hf_cancel_init(&l->cancel, l->clients[0]);

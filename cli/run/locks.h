@@ -16,6 +16,7 @@ struct cli_locks {
     struct hf_multi *multi;     /* NULL: it is none */
     struct hf_quorum *quorum;   /* likewise */
     struct hf_cancel cancel;
+    bool allow_same_server;
 };
 
 /* cli_locks_open  - the clients, on this loop, and the locks. Servers are

@@ -30,7 +30,8 @@
 #define HELP_OF_SETS \
     CLI_KIND_HELP_VALUE \
     "  --multi NAME         this lock, too, or none; may be repeated\n" \
-    "  --quorum             on most of the servers, of which each has a -u\n"
+    "  --quorum             on most of the servers, of which each has a -u\n" \
+    "  --allow-same-server  two of these may be one server, with two votes\n"
 
 const char cli_run_help[] =
     "usage: holdfast run [option]... NAME [--] COMMAND [ARG]...\n"
@@ -96,6 +97,7 @@ enum {
     COMMAND,
     MULTI,
     QUORUM,
+    ALLOW_SAME_SERVER,
     TTL,
     LEASE,
     MAX_HOLD,
@@ -130,6 +132,7 @@ static const struct cli_option shared_options[] = {
     CLI_KIND_ROWS,
     {MULTI, 0, "multi", "NAME"},
     {QUORUM, 0, "quorum", NULL},
+    {ALLOW_SAME_SERVER, 0, "allow-same-server", NULL},
     {TTL, 0, "ttl", "DURATION"},
     {MAX_HOLD, 0, "max-hold", "DURATION"},
     {KILL_AFTER, 'k', "kill-after", "DURATION"},
@@ -215,6 +218,9 @@ static int take_own(struct cli_run_options *run, const struct cli_args *args,
         return take_other(run, args, value);
     case QUORUM:
         run->is_quorum = true;
+        return CLI_GO_ON;
+    case ALLOW_SAME_SERVER:
+        run->allow_same_server = true;
         return CLI_GO_ON;
     case TTL:
         return cli_take_duration(args, "--ttl", value, TTL_LEAST_MS,
@@ -312,7 +318,8 @@ static int take_command(struct cli_run_options *run,
 }
 
 /* A server that is given twice would have two votes: of one database, no owner could
- * get both; of two, one server alone would be most of them. */
+ * get both; of two, one server alone would be most of them. This is what the text
+ * shows before anything is connected; the acquire compares the servers themselves. */
 static size_t first_duplicate(const struct cli_common *common)
 {
     for (size_t i = 1; i < common->urls_count; i++)
@@ -322,10 +329,11 @@ static size_t first_duplicate(const struct cli_common *common)
     return 0;
 }
 
-static int check_quorum(const struct cli_args *args,
+static int check_quorum(const struct cli_run_options *run,
+                        const struct cli_args *args,
                         const struct cli_common *common)
 {
-    size_t n = first_duplicate(common);
+    size_t n = run->allow_same_server ? 0 : first_duplicate(common);
 
     if (common->urls_count < 3)
         return cli_usage(args, "--quorum: give three servers or more, each "
@@ -345,8 +353,10 @@ static int check_sets(const struct cli_run_options *run,
 
     if (!run->is_quorum && cli_common_one_server(common, args) != CLI_GO_ON)
         return CLI_TROUBLE;
-    if (run->is_quorum && check_quorum(args, common) != CLI_GO_ON)
+    if (run->is_quorum && check_quorum(run, args, common) != CLI_GO_ON)
         return CLI_TROUBLE;
+    if (run->allow_same_server && !run->is_quorum)
+        return cli_usage(args, "--allow-same-server is for --quorum");
     if (run->is_quorum && run->others_count > 0)
         return cli_usage(args, "of --quorum and --multi, choose one");
     if (is_set && (run->kind.permits > 0 || run->kind.is_fenced))

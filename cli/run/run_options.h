@@ -16,6 +16,7 @@ struct cli_run_options {
     size_t others_count;
     struct cli_kind_options kind;
     bool is_quorum;
+    bool allow_same_server;     /* --quorum: members may be on one server */
     char **argv;                /* the command; ends in NULL */
     char *shell_argv[4];        /* of -c; then argv is this */
     int64_t wait_ms;            /* as in hf_acquire_options */

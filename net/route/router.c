@@ -326,6 +326,37 @@ uint16_t hf_router_slot(const struct hf_router *router, const void *key,
     return router->topology->slot ? router->topology->slot(key, len) : 0;
 }
 
+static const struct hf_server *known_target(const struct hf_router *router,
+                                            uint16_t slot)
+{
+    if (router->only)
+        return router->only;
+    return router->map && hf_slot_map_target(router->map, slot)
+               ? router->by_node[router->map->owner[slot]]
+               : NULL;
+}
+
+static const struct hf_link *link_that_is_up(const struct hf_server *server)
+{
+    if (server->link && hf_link_is_up(server->link))
+        return server->link;
+    return server->wait_link && hf_link_is_up(server->wait_link)
+               ? server->wait_link
+               : NULL;
+}
+
+bool hf_router_run_id(const struct hf_router *router, uint16_t slot, char *dst)
+{
+    const struct hf_server *server = known_target(router, slot);
+    const struct hf_link *link = server ? link_that_is_up(server) : NULL;
+
+    *dst = '\0';
+    if (!link)
+        return false;
+    memcpy(dst, hf_link_predecessor(link)->run_id, HF_RUN_ID_MAX);
+    return true;
+}
+
 bool hf_router_is_known(const struct hf_router *router)
 {
     return router->is_known;

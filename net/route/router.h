@@ -18,6 +18,8 @@
  * clients". */
 struct hf_router;
 
+#define HF_RUN_ID_MAX RUN_ID_MAX
+
 /* A command, wherever the server is that it is for. The caller's memory, ours
  * from send until `done`. */
 struct hf_command {
@@ -108,6 +110,9 @@ void hf_router_free(struct hf_router *router);
  * hf_router_is_sharded - is that a cluster with sharded messages that are to be
  *   used? False while it is not known. [locked]
  * hf_router_wakes_both - and plain ones, too: sharded=both. [locked]
+ * hf_router_run_id - of the server process that serves the slot now, as the last
+ *   handshake with it told (INFO server): HF_RUN_ID_MAX bytes. False: it is not
+ *   connected. "": it is, and told none, as where INFO is not permitted. [locked]
  * hf_router_send - `done` follows. HF_E_NOMEM, HF_E_LIMIT (greater than any
  *   link takes, ever): it does not. While the map is not known, or the link is
  *   full, it waits, first come first served. Never calls `done` itself.
@@ -119,6 +124,7 @@ uint16_t hf_router_slot(const struct hf_router *router, const void *key,
 bool hf_router_is_known(const struct hf_router *router);
 bool hf_router_is_sharded(const struct hf_router *router);
 bool hf_router_wakes_both(const struct hf_router *router);
+bool hf_router_run_id(const struct hf_router *router, uint16_t slot, char *dst);
 hf_status hf_router_send(struct hf_router *router, struct hf_command *command)
     HF_MUST_CHECK;
 enum hf_outcome hf_router_cancel(struct hf_command *command);

@@ -115,6 +115,26 @@ START_TEST(a_leader_is_elected_by_most)
 }
 END_TEST
 
+#define TWICE(OTHER) "--quorum", "-u", urls[0], "-u", urls[1], "-u", (OTHER)
+
+/* Its addresses differ, and only the server itself tells. */
+START_TEST(two_addresses_of_one_server_are_refused_unless_that_is_allowed)
+{
+    char other[200];
+    struct process *p;
+
+    (void)snprintf(other, sizeof other, "unix://%s",
+                   server_unix_path(servers[1]));
+    p = holdfast(NULL, _i ? "elect" : "run", TWICE(other), "x", "true", NULL);
+    await_line(p, ERR, "on one server");
+    ck_assert_int_eq(finish(p), 125);
+    ck_assert_keys("x", 0);
+    p = holdfast(NULL, "run", "-n", TWICE(other), "--allow-same-server", "x",
+                 "true", NULL);
+    ck_assert_int_eq(finish(p), 0);
+}
+END_TEST
+
 /* It would wait for the outer one. */
 START_TEST(a_run_inside_on_one_of_the_servers_is_refused)
 {
@@ -234,6 +254,8 @@ int main(void)
     tcase_add_test(c, a_minority_is_not);
     tcase_add_test(c, it_stops_when_most_are_gone);
     tcase_add_test(c, a_leader_is_elected_by_most);
+    tcase_add_loop_test(
+        c, two_addresses_of_one_server_are_refused_unless_that_is_allowed, 0, 2);
     tcase_add_loop_test(c, a_run_inside_on_one_of_the_servers_is_refused, 0, SERVERS);
     c = run_case(s, "multi");
     tcase_add_test(c, all_or_none_of_several);

@@ -46,6 +46,7 @@ static hf_status quorum_within(int64_t wait_ms)
 
     hf_acquire_options_init(&o);
     o.wait_ms = wait_ms;
+    o.allow_same_server = true;
     return hf_quorum_acquire(quorum, &o, NULL);
 }
 

@@ -510,6 +510,84 @@ START_TEST(no_call_fails_where_nothing_goes_wrong)
 }
 END_TEST
 
+/* ---- two members on one server ---- */
+
+static hf_status shared_status;
+static char shared_text[HF_ERROR_TEXT_MAX];
+
+static void on_shared(void *ctx, hf_status status, const struct hf_error *err)
+{
+    (void)ctx;
+    shared_status = status;
+    (void)snprintf(shared_text, sizeof shared_text, "%s", err->text);
+}
+
+static void acquire_shared(struct party *p, int64_t wait_ms, bool is_allowed)
+{
+    struct hf_acquire_options o;
+
+    hf_acquire_options_init(&o);
+    o.owner = OWNER;
+    o.wait_ms = wait_ms;
+    o.allow_same_server = is_allowed;
+    shared_status = HF_CANCELLED;
+    (void)process_enter(p->process);
+    must(hf_quorum_acquire_async(p->quorum, &o, on_shared, NULL) == HF_OK);
+    (void)process_enter(NULL);
+    pass(1000);
+}
+
+/* Of three members, the second and the third one are on one server, which one of
+ * them may reach late. */
+static void open_sharing(struct party *p, int64_t delay_us)
+{
+    static const int server_of[] = {0, 1, 1};
+    struct link_shape shape = {.delay_us = delay_us};
+    struct hf_lock *members[3];
+
+    *p = (struct party){.process = trial_process(&trial, 1)};
+    link_set_shape(link_of(p, 1), TO_CLIENT, &shape);
+    for (int i = 0; i < 3; i++) {
+        p->clients[i] = trial_client(&trial, p->process, server_of[i]);
+        (void)process_enter(p->process);
+        must(hf_lock_new(&members[i], p->clients[i], NAME, strlen(NAME), NULL) ==
+             HF_OK);
+        must(i < 2 ||
+             hf_quorum_new(&p->quorum, members, 3, NULL) == HF_OK);
+        (void)process_enter(NULL);
+    }
+}
+
+START_TEST(two_members_on_one_server_are_refused_unless_that_is_allowed)
+{
+    static const int64_t waits[] = {0, 5000, HF_FOREVER};
+    struct party *p = &parties[0];
+
+    trial_begin(&trial, 1, "shared", 2);
+    open_sharing(p, _i < 3 ? 50 : 20000);
+    acquire_shared(p, waits[_i % 3], false);
+    ck_assert_int_eq(shared_status, HF_E_INVAL);
+    ck_assert_msg(strstr(shared_text, "on one server: 10.0.0.2:6379 and "
+                                      "10.0.0.2:6379") != NULL,
+                  "%s", shared_text);
+    trial_check_free(&trial, NAME);
+    ck_assert_str_eq(trial.violation, "");
+    acquire_shared(p, waits[_i % 3], true);
+    ck_assert_int_eq(shared_status, HF_OK);
+    (void)process_enter(p->process);
+    must(hf_quorum_release_async(p->quorum, OWNER, on_shared, NULL) == HF_OK);
+    (void)process_enter(NULL);
+    pass(3000);
+    (void)process_enter(p->process);
+    hf_quorum_free(p->quorum);
+    p->quorum = NULL;
+    for (int i = 0; i < 3; i++)
+        hf_client_free(p->clients[i]);
+    (void)process_enter(NULL);
+    trial_end(&trial);
+}
+END_TEST
+
 int main(void)
 {
     Suite *s = suite_create("sim: quorums");
@@ -521,6 +599,8 @@ int main(void)
     tcase_add_test(c, servers_that_forget_and_are_back_at_once_let_two_believe);
     tcase_add_test(
         c, a_free_majority_is_granted_at_once_whatever_happened_before);
+    tcase_add_loop_test(
+        c, two_members_on_one_server_are_refused_unless_that_is_allowed, 0, 6);
     tcase_add_test(c, no_call_fails_where_nothing_goes_wrong);
     return suite_run(s);
 }
