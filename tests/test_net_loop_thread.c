@@ -8,6 +8,7 @@
 
 #include "net/base/mem.h"
 #include "net/loop/fork.h"
+#include "net/loop/loop_inner.h"
 #include "tests/support/suite.h"
 #include "tests/support/turn_kit.h"
 
@@ -54,6 +55,61 @@ START_TEST(background_thread_does_what_no_caller_does)
     if (_i & 2)
         hf_loop_unattend(loop);
     unlock();
+    teardown();
+}
+END_TEST
+
+static bool background_rests(void)
+{
+    return loop->rests_until_ms != NOBODY_SLEEPS;
+}
+
+static struct alarm brief;
+
+static bool brief_has_fired(void)
+{
+    return brief.fired > 0;
+}
+
+/* Armed by a thread that leaves, for a time before the rest ends. */
+static void arm_brief(struct hf_timer *timer)
+{
+    set(&brief, 3);
+    hf_waiter_wake(HF_OWNER_OF(timer, struct alarm, timer)->waiter);
+}
+
+static int64_t late_by_ms(bool is_armed_in_a_turn)
+{
+    struct hf_waiter w;
+    struct alarm a = {.waiter = &w, .timer.fire = arm_brief};
+
+    brief = (struct alarm){.letter = 't'};
+    local_rest_us(25000); /* by now the thread drives */
+    wait_ms(1);           /* and rests, from now on */
+    await(background_rests);
+    lock();
+    if (is_armed_in_a_turn) {
+        hf_waiter_init(&w, loop);
+        set(&a, 1);
+        a.timer.fire = arm_brief;
+        hf_loop_wait(&w);
+    } else {
+        set(&brief, 3);
+        unlock();
+    }
+    await(brief_has_fired);
+    return brief.fired_ms - brief.timer.due_ms;
+}
+
+/* The rest takes 20 ms. A busy machine may be late, but not most times. */
+START_TEST(timer_that_is_due_before_the_background_thread_has_rested_is_in_time)
+{
+    int late = 0;
+
+    setup_thread();
+    for (int i = 0; i < 20; i++)
+        late += late_by_ms(_i) > 8;
+    ck_assert_int_lt(late, 10);
     teardown();
 }
 END_TEST
@@ -350,6 +406,9 @@ static TCase *case_background_thread(void)
     tcase_set_timeout(c, 30);
     tcase_add_test(c, without_a_thread_nothing_happens_by_itself);
     tcase_add_loop_test(c, background_thread_does_what_no_caller_does, 0, 8);
+    tcase_add_loop_test(
+        c, timer_that_is_due_before_the_background_thread_has_rested_is_in_time,
+        0, 2);
     tcase_add_test(c, background_thread_gets_no_signals);
     tcase_add_test(c, loop_may_be_freed_in_any_state_of_its_thread);
     tcase_add_test(c, freeing_nothing_is_fine);

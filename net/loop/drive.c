@@ -12,7 +12,8 @@
  * SEAT-4  The background thread leaves the seat alone for REST_MS after a
  *         blocked caller, unless the loop is attended or a timer is due: a lone
  *         caller then pays for a write and a read, and for no switch of
- *         threads.
+ *         threads. A timer that is armed for a time before the rest ends shortens
+ *         the rest: at once if no thread drives, else when the driver leaves.
  * SEAT-5  A sleeper is posted after the lock was given up, and a sleeper that
  *         has its answer does not take the lock again: it would only queue for
  *         it behind the driver.
@@ -47,6 +48,22 @@ static bool needs_background(const struct hf_loop *loop)
 {
     return loop->attended > 0 || loop->does_background_doze ||
            hf_tasks_are_due(loop);
+}
+
+/* SEAT-4. True: the thread in the background must look again. */
+static bool is_rest_too_long(struct hf_loop *loop)
+{
+    if (!loop->is_due_in_rest)
+        return false;
+    loop->is_due_in_rest = false;
+    return hf_wheel_next_ms(&loop->wheel) < loop->rests_until_ms;
+}
+
+void hf_shorten_rest(struct hf_loop *loop)
+{
+    loop->is_due_in_rest = true;
+    if (!loop->is_driven && is_rest_too_long(loop))
+        pthread_cond_signal(&loop->background);
 }
 
 /* An outer event loop by a descriptor of its own: the blocked caller that
@@ -117,7 +134,8 @@ static void pass_seat(struct hf_loop *loop)
     } else if (loop->dispatchers > 0) {
         loop->stats.seats_passed++;
         pthread_cond_signal(&loop->seat_is_offered);
-    } else if (loop->has_thread && needs_background(loop)) {
+    } else if (loop->has_thread &&
+               (needs_background(loop) || is_rest_too_long(loop))) {
         loop->stats.seats_passed++;
         pthread_cond_signal(&loop->background);
     } else {
@@ -315,7 +333,10 @@ static void rest(struct hf_loop *loop, int64_t ms)
     struct timespec until = monotonic_in(ms);
 
     post_all(&loop->roused);
+    loop->rests_until_ms = hf_loop_now(loop) + ms;
+    loop->is_due_in_rest = false;
     (void)pthread_cond_timedwait(&loop->background, &loop->mutex, &until);
+    loop->rests_until_ms = NOBODY_SLEEPS;
     hf_locked_anew(loop);
 }
 

@@ -97,6 +97,7 @@ hf_status hf_loop_new(struct hf_loop **out,
     loop->poller.mem = mem;
     loop->sleeps_until_ms = NOBODY_SLEEPS;
     loop->outer_until_ms = NOBODY_SLEEPS;
+    loop->rests_until_ms = NOBODY_SLEEPS;
     if ((rc = hf_drive_init(loop)) < 0) {
         hf_fork_mark_fini(&loop->fork_mark);
         hf_mem_free(mem, loop, sizeof *loop);
@@ -241,6 +242,8 @@ void hf_loop_arm(struct hf_loop *loop, struct hf_timer *timer, int64_t due_ms)
     hf_wheel_arm(&loop->wheel, timer, due_ms);
     if (due_ms < loop->sleeps_until_ms)
         hf_wake_driver(loop);
+    if (due_ms < loop->rests_until_ms)
+        hf_shorten_rest(loop);
 }
 
 void hf_loop_disarm(struct hf_loop *loop, struct hf_timer *timer)

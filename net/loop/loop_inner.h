@@ -58,6 +58,9 @@ struct hf_loop {
     bool does_driver_run_tasks;   /* it is no blocked caller */
     bool is_closing;
     bool does_background_doze;
+    int64_t rests_until_ms;       /* NOBODY_SLEEPS, or when the background thread
+                                     ends its rest */
+    bool is_due_in_rest;          /* a timer was armed for a time before that */
     uint32_t attended;
     uint32_t quiescers;
     uint32_t dispatchers;         /* waiting in hf_loop_dispatch for the seat */
@@ -98,6 +101,10 @@ static inline bool hf_tasks_are_due(const struct hf_loop *loop)
 /* hf_call_task_runner - drive.c: there are tasks; wakes the thread that runs them.
  * [locked] */
 void hf_call_task_runner(struct hf_loop *loop);
+
+/* hf_shorten_rest - drive.c: a timer is due before the background thread ends its
+ * rest (SEAT-4). [locked] */
+void hf_shorten_rest(struct hf_loop *loop);
 
 /* hf_wake_driver - the thread that sleeps in the poller looks again.
  * hf_wake_outer  - so does another event loop, if it would sleep past what is

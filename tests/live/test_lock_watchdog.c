@@ -140,6 +140,39 @@ static const char *const harmless[] = {
     "DEBUG SLEEP 0.2",
 };
 
+/* Shorter than the background thread's rest after a blocking call (SEAT-4). A
+ * busy machine may be late, but not most times. */
+static const int64_t short_leases_ms[] = {6, 10, 15};
+#define SHORT_ROUNDS 20
+
+/* How long after the latest end of the TTL on_lost was called. */
+static int64_t told_late_ms(int64_t owner, int64_t lease_ms)
+{
+    struct hf_acquire_options o = diary_options(&diary, owner);
+    int64_t end_ms;
+
+    o.lease_ms = lease_ms;
+    local_rest_us(25000); /* the background thread drives by now, */
+    acquire(lock, 99);
+    release(lock, 99);    /* and rests */
+    if (hf_lock_acquire(lock, &o, NULL) != HF_OK)
+        return 0; /* a machine that is too busy for such a lease */
+    end_ms = local_now_ms() + lease_ms;
+    (void)diary_await_loss(&diary);
+    (void)hf_lock_release(lock, owner, NULL);
+    return diary.lost_ms - end_ms;
+}
+
+START_TEST(a_lease_shorter_than_the_background_threads_rest_is_told_in_time)
+{
+    int late = 0;
+
+    for (int i = 0; i < SHORT_ROUNDS; i++)
+        late += told_late_ms(i + 1, short_leases_ms[_i]) > 0;
+    ck_assert_int_lt(late, SHORT_ROUNDS / 2);
+}
+END_TEST
+
 START_TEST(what_leaves_the_field_leaves_the_hold)
 {
     hold();
@@ -753,6 +786,9 @@ static void add_cases(Suite *s)
 
     c = live_case(s, "losses", start, stop);
     tcase_add_test(c, a_lease_is_not_renewed_and_its_end_is_told_before);
+    tcase_add_loop_test(
+        c, a_lease_shorter_than_the_background_threads_rest_is_told_in_time, 0,
+        COUNT(short_leases_ms));
     tcase_add_loop_test(c, a_lock_that_is_gone_is_told_once_with_the_reason, 0,
                         COUNT(fates));
     tcase_add_test(c, a_server_that_forgot_everything_is_noticed);
