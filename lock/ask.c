@@ -110,6 +110,8 @@ hf_status hf_ask_run(struct hf_lock *lock, const struct hf_ask *ask,
     }
     op.verb->start(&op);
     hf_loop_wait(&waiter);
+    if (hf_loop_forked(loop))
+        return hf_ask_forked(err);
     if (ask->count)
         *ask->count = op.count;
     return op.status;

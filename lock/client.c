@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "lock/ask.h"
 #include "lock/hold.h"
 #include "lock/line.h"
 #include "lock/log.h"
@@ -375,6 +376,8 @@ static hf_status send_probe(struct hf_client *client, struct probe *probe,
     if (rc < 0)
         return hf_error_set(err, rc, "%s", hf_status_text(rc));
     hf_loop_wait(&probe->waiter);
+    if (hf_loop_forked(client->loop))
+        return hf_ask_forked(err);
     hf_loop_lock(client->loop);
     return probed(probe, err);
 }

@@ -7,6 +7,7 @@
  * CLOSE-3  Once it is over nothing more is asked, and nothing is under way. */
 #include <string.h>
 
+#include "lock/ask.h"
 #include "lock/op.h"
 #include "net/base/error.h"
 
@@ -93,7 +94,8 @@ static void await_quiet(struct hf_client *client, int64_t timeout_ms)
     for (;;) {
         if (client->open_holds > 0)
             hf_loop_finish_tasks(loop);
-        if (hf_client_is_quiet(client) || hf_loop_now(loop) >= deadline_ms)
+        if (hf_client_is_quiet(client) || hf_loop_forked(loop) ||
+            hf_loop_now(loop) >= deadline_ms)
             return;
         await_change(client, deadline_ms);
     }
@@ -158,6 +160,8 @@ static hf_status run_dry(struct hf_client *client, int64_t timeout_ms,
     out->finished = client->finished - out->cancelled - out->unknown;
     out->holds = count_all_holds(client);
     hf_loop_finish_tasks(client->loop);
+    if (hf_loop_forked(client->loop)) /* a callback has forked */
+        return hf_ask_forked(err);
     return say_left(client, &left, err);
 }
 

@@ -14,7 +14,13 @@
  * that free or close. It should return soon. While it runs, no other callback
  * runs, and holds are renewed only if a blocked caller or another thread drives
  * the loop: a callback that takes longer than a third of the watchdog's timeout
- * may cost holds. */
+ * may cost holds.
+ *     A callback may fork. In the child no other callback runs. A copy of the
+ * background thread ends when the callback returns there, and the child with it
+ * unless it has begun other threads; hf_loop_dispatch and other calls return.
+ * The child's thread blocks the signals that the thread that made the loop
+ * blocked, and no others. The background thread itself blocks all: a program
+ * that posix_spawn() or system() starts from a callback inherits that. */
 #ifndef HF_CONNECT_H
 #define HF_CONNECT_H
 

@@ -86,11 +86,11 @@ static void stand_later(struct hf_election *e)
 
 static void trouble(struct hf_election *e, const struct hf_error *err)
 {
-    if (is_leaving(e))
+    if (hf_loop_forked(e->lock->client->loop) || is_leaving(e))
         return;
     if (e->options.on_trouble)
         e->options.on_trouble(e->options.ctx, e, err);
-    if (err->status != HF_E_CLOSED)
+    if (err->status != HF_E_CLOSED && !hf_loop_forked(e->lock->client->loop))
         stand_later(e);
 }
 
@@ -119,7 +119,7 @@ static void give_back(struct hf_election *e)
 {
     hf_status rc;
 
-    if (is_leaving(e))
+    if (hf_loop_forked(e->lock->client->loop) || is_leaving(e))
         return;
     rc = hf_lock_release_async(e->lock, e->owner, on_given_back, e);
     if (rc < 0)

@@ -24,7 +24,7 @@ static void log_left_out(struct hf_client *client, uint64_t count,
 {
     char text[100];
 
-    if (count == 0)
+    if (count == 0 || hf_loop_forked(client->loop))
         return;
     (void)snprintf(text, sizeof text,
                    "%llu more lines were left out: too many at once",

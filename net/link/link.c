@@ -216,8 +216,8 @@ static void flush(struct hf_link *link)
     size_t len = hf_conn_output(&link->conn, hf_loop_now_us(link->loop), &ptr);
     long n;
 
-    if (len == 0)
-        return;
+    if (len == 0 || hf_loop_forked(link->loop))
+        return; /* in a child the parent writes them */
     if (was_idle)
         link->quiet_since_ms = now;
     if (link->state == HF_LINK_READY && !link->has_unread)
@@ -425,6 +425,8 @@ static void read_all(struct hf_link *link)
     long n;
 
     link->has_unread = false;
+    if (hf_loop_forked(link->loop))
+        return; /* a trace callback has forked: the parent reads */
     do {
         room = hf_conn_room(&link->conn, &ptr);
         if (room == 0) {
@@ -448,7 +450,7 @@ static void read_all(struct hf_link *link)
             end_refused(link, rc);
             return;
         }
-    } while (++reads < READS_MAX &&
+    } while (++reads < READS_MAX && !hf_loop_forked(link->loop) &&
              ((size_t)n == room || hf_stream_has_more(&link->stream)));
     if (reads == READS_MAX)
         read_later(link);

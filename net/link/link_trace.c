@@ -4,6 +4,8 @@
 
 void hf_link_trace(struct hf_link *link, struct hf_trace trace)
 {
+    if (hf_loop_forked(link->loop))
+        return; /* an earlier one has forked */
     trace.address = link->address;
     link->options.on_trace(link->options.trace_ctx, &trace);
 }

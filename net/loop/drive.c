@@ -30,6 +30,9 @@
  *         never does: it may hold a mutex that the callback wants, and it has a
  *         deadline. While a blocked caller drives, each post calls a thread
  *         that runs them.
+ * SEAT-10 A callback may fork. In the child no thread drives: the background
+ *         thread, if the child has it, ends when the callback returns, and other
+ *         calls return. That thread blocks no signals there.
  *
  * Source: performance.md, 6 ("adaptive"). */
 #include <errno.h>
@@ -122,7 +125,7 @@ static void pass_seat(struct hf_loop *loop)
 {
     struct hf_waiter *next;
 
-    if (loop->is_driven)
+    if (loop->is_driven || hf_loop_forked(loop))
         return;
     if (loop->quiescers > 0) {
         pthread_cond_broadcast(&loop->seat_is_free);
@@ -279,7 +282,7 @@ void hf_loop_wait(struct hf_waiter *w)
     if (hf_loop_forked(loop))
         return; /* nothing will come */
     hf_turn_flush(loop);
-    while (!w->is_woken) {
+    while (!w->is_woken && !hf_loop_forked(loop)) {
         loop->caller_ms = hf_loop_now(loop);
         if (is_seat_free(loop))
             drive_for_reply(loop);
@@ -376,12 +379,29 @@ static void background_step(struct hf_loop *loop)
     }
 }
 
+/* In a background thread: the signals that its maker blocked. */
+static _Thread_local const sigset_t *mask_of_maker;
+static pthread_once_t fork_once = PTHREAD_ONCE_INIT;
+
+/* The only thread of a child is a copy of the one that forked (SEAT-10). */
+static void unblock_signals(void)
+{
+    if (mask_of_maker)
+        (void)pthread_sigmask(SIG_SETMASK, mask_of_maker, NULL);
+}
+
+static void watch_forks(void)
+{
+    (void)pthread_atfork(NULL, NULL, unblock_signals);
+}
+
 static void *background(void *arg)
 {
     struct hf_loop *loop = arg;
 
+    mask_of_maker = &loop->mask_of_maker;
     hf_loop_lock(loop);
-    while (!loop->is_closing)
+    while (!loop->is_closing && !hf_loop_forked(loop)) /* SEAT-10 */
         background_step(loop);
     hf_loop_unlock(loop);
     return NULL;
@@ -409,13 +429,14 @@ hf_status hf_drive_init(struct hf_loop *loop)
 /* Signals are the program's own: none is delivered to our thread. */
 hf_status hf_drive_start(struct hf_loop *loop)
 {
-    sigset_t all, before;
+    sigset_t all;
     int rc;
 
+    (void)pthread_once(&fork_once, watch_forks);
     sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &before);
+    pthread_sigmask(SIG_SETMASK, &all, &loop->mask_of_maker);
     rc = pthread_create(&loop->thread, NULL, background, loop);
-    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    pthread_sigmask(SIG_SETMASK, &loop->mask_of_maker, NULL);
     if (rc != 0)
         return rc == EAGAIN ? HF_E_NOMEM : HF_E_SYSTEM;
     loop->has_thread = true;

@@ -14,6 +14,13 @@
 /* An event's key: 16 bits of index, 16 of generation. */
 #define WATCHED_MAX 65536u
 
+/* Any callback of the user's may have forked: in the child nothing more is done.
+ */
+static bool is_child(const struct hf_loop *loop)
+{
+    return hf_fork_mark_is_child(&loop->fork_mark);
+}
+
 /* ---- waking ---- */
 
 static void drain_wake(struct hf_io *io, int events)
@@ -256,7 +263,7 @@ static void fire_due(struct hf_loop *loop)
     struct hf_timer *timer;
 
     hf_wheel_advance(&loop->wheel, hf_loop_now(loop));
-    while ((timer = hf_wheel_pop(&loop->wheel)))
+    while (!is_child(loop) && (timer = hf_wheel_pop(&loop->wheel)))
         timer->fire(timer);
 }
 
@@ -307,7 +314,9 @@ static struct hf_task *take_task(struct hf_loop *loop, struct hf_list *due)
     return task;
 }
 
-/* Gathers first: a task that posts itself again waits for the next turn. */
+/* Gathers first: a task that posts itself again waits for the next turn. A child
+ * that a callback has forked keeps what was gathered: memory that is freed there
+ * is still in a list. */
 void hf_tasks_run(struct hf_loop *loop)
 {
     struct hf_list due;
@@ -319,9 +328,12 @@ void hf_tasks_run(struct hf_loop *loop)
     loop->task_runner = pthread_self();
     hf_list_init(&due);
     hf_list_join(&due, &loop->tasks);
-    while ((task = take_task(loop, &due)))
+    while (!is_child(loop) && (task = take_task(loop, &due)))
         task->run(task);
+    hf_list_join(&loop->tasks, &due);
     loop->is_running_tasks = false;
+    if (is_child(loop))
+        return;
     pthread_cond_broadcast(&loop->tasks_are_done);
     if (hf_tasks_are_due(loop))
         hf_call_task_runner(loop);
@@ -335,9 +347,8 @@ bool hf_loop_runs_tasks_here(const struct hf_loop *loop)
 
 void hf_loop_finish_tasks(struct hf_loop *loop)
 {
-    if (hf_loop_forked(loop))
-        return;
-    while (loop->is_running_tasks || hf_tasks_are_due(loop)) {
+    while (!hf_loop_forked(loop) &&
+           (loop->is_running_tasks || hf_tasks_are_due(loop))) {
         if (loop->is_running_tasks || loop->has_thread)
             hf_wait_on(loop, &loop->tasks_are_done);
         else
@@ -367,7 +378,7 @@ void hf_loop_forget_turn(struct hf_loop *loop, struct hf_turn_hook *turn)
 /* Until none is left: a batch that is sent makes its link want to flush. */
 void hf_turn_flush(struct hf_loop *loop)
 {
-    while (!hf_list_is_empty(&loop->turns)) {
+    while (!hf_list_is_empty(&loop->turns) && !is_child(loop)) {
         struct hf_turn_hook *turn =
             HF_OWNER_OF(loop->turns.next, struct hf_turn_hook, node);
 
@@ -444,7 +455,7 @@ static void handle_all(struct hf_loop *loop,
                        const struct hf_poller_event *events, int count)
 {
     loop->is_in_turn = true;
-    for (int i = 0; i < count; i++)
+    for (int i = 0; i < count && !is_child(loop); i++)
         handle(loop, &events[i]);
     fire_due(loop);
     hf_turn_flush(loop);
@@ -460,6 +471,8 @@ void hf_turn_take(struct hf_loop *loop, int64_t until_ms)
     int64_t due, now_ms;
     int n, timeout_ms;
 
+    if (is_child(loop))
+        return;
     hf_turn_flush(loop);
     due = loop->does_driver_run_tasks ? next_due(loop)
                                       : hf_wheel_next_ms(&loop->wheel);

@@ -4,6 +4,7 @@
 #define HF_LOOP_INNER_H
 
 #include <pthread.h>
+#include <signal.h>
 
 #include "net/base/hash.h"
 #include "net/loop/fork.h"
@@ -22,6 +23,7 @@ struct hf_loop {
     pthread_mutex_t mutex;
     bool has_thread;
     pthread_t thread;
+    sigset_t mask_of_maker;       /* signals that the thread's maker blocked */
 
     /* Under `mutex`: the time, if it was read since the lock was taken. */
     int64_t now_us;
