@@ -134,7 +134,7 @@ static uint32_t judge_history(const struct history *h, const struct variant *v,
 }
 
 static const char *const names[] = {
-    "queue.txt", "p1.txt", "p2.txt", "p3.txt", "p4.txt",       "p5.txt",       "p6.txt",
+    "queue.txt", "queue_at_zero.txt", "p1.txt", "p2.txt", "p3.txt", "p4.txt",       "p5.txt",       "p6.txt",
     "p7.txt", "p8.txt", "p9.txt", "p10.txt", "failover.txt", "quiet.txt",
     "successor.txt", "excuses.txt", "old_master.txt", "permit.txt", "count.txt"};
 
@@ -315,6 +315,16 @@ static const struct {
      "  at 0.000005 s: call 1 of client c1, begun at 0.000000 s, has not ended "
      "by 0.000005 s\n"
      "    3: 0 c1 ask call=1 due=5\n",
+     1},
+    {HISTORY_FIRST_LINE "\n1 c1 start id=c1\n"
+                        "1 s1 stock lock=a kind=semaphore n=2 by=set hold=c1:0\n"
+                        "2 s1 stock lock=a kind=semaphore n=3 by=set hold=c1:9\n",
+     "-",
+     "-: P11, permits and counts are neither made nor lost:\n"
+     "  at 0.000002 s: server s1 counts 3 of a after 2: it is set where there is "
+     "one already\n"
+     "    3: 1 s1 stock lock=a kind=semaphore n=2 by=set hold=c1:0\n"
+     "    4: 2 s1 stock lock=a kind=semaphore n=3 by=set hold=c1:9\n",
      1}};
 
 START_TEST(the_program_says_it_and_exits_accordingly)

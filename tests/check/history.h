@@ -191,6 +191,9 @@ struct history_event {
     int64_t ppm, step_us;
 };
 
+/* P1 to P11. */
+#define HISTORY_PROPERTIES 11
+
 struct history_header {
     int64_t wake_ms, look_ms, settle_ms, tell_ms, slack_ms, ppm;
     uint32_t judged;            /* bit N: PN */

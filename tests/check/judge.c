@@ -40,7 +40,7 @@ void judge_free(struct judge *j)
 
 static void take_fault(struct judge *j, struct trouble *t, enum history_state s)
 {
-    t->last_us = j->now.us;
+    t->last = j->now;
     if (s == HISTORY_STATE_BEGIN)
         t->open++;
     else if (s == HISTORY_STATE_END && t->open > 0)

@@ -14,7 +14,7 @@ static const char help[] =
     "usage: judge [--stats] FILE...\n"
     "\n"
     "Reads histories of a lock service (\"-\": standard input), and says what is\n"
-    "wrong with each by the properties P1 to P10: which property, when, and by\n"
+    "wrong with each by the properties P1 to P11: which property, when, and by\n"
     "which lines. docs/simulation.md, \"Histories\", says how to write one for any\n"
     "client; tests/check/history.h is the format, properties.h the properties.\n"
     "\n"
@@ -23,7 +23,7 @@ static const char help[] =
     "\n"
     "Exit code: 0 nothing is wrong, 1 something is, 2 a file cannot be read.\n";
 
-static const char *const sentences[] = {
+static const char *const sentences[1 + HISTORY_PROPERTIES] = {
     NULL,
     "two owners are never both safe",
     "a loss is told before the server lets go, or in time",
@@ -34,7 +34,8 @@ static const char *const sentences[] = {
     "each call ends in time",
     "fencing tokens grow",
     "one owner, or readers, on the server",
-    "nothing is believed that was not granted"};
+    "nothing is believed that was not granted",
+    "permits and counts are neither made nor lost"};
 
 /* A whole file, so that its lines can be shown. */
 struct file {

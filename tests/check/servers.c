@@ -243,14 +243,14 @@ static void on_reset(struct judge *j, const struct history_event *e)
 static void on_down(struct judge *j, struct party *p)
 {
     p->trouble.open = 1;
-    p->trouble.last_us = j->now.us;
+    p->trouble.last = j->now;
     watch_all(j, 0);
 }
 
 static void on_up(struct judge *j, struct party *p)
 {
     p->trouble.open = 0;
-    p->trouble.last_us = j->now.us;
+    p->trouble.last = j->now;
     watch_all(j, 0);
 }
 
@@ -304,7 +304,7 @@ static void on_master(struct judge *j, struct party *p,
         move_home(j, e->instead.number, e->source.number);
     }
     count_disturbed(j, NULL);
-    j->trouble.last_us = j->now.us;
+    j->trouble.last = j->now;
     watch_all(j, 0);
 }
 

@@ -154,7 +154,7 @@ bool state_decides(const struct judge *j, uint32_t server)
 static const struct trouble *trouble_of(const struct party *parties,
                                         uint32_t room, uint32_t number)
 {
-    static const struct trouble none = {0, 0};
+    static const struct trouble none = {0, {0}};
 
     return number < room ? &parties[number].trouble : &none;
 }
@@ -172,6 +172,11 @@ static int64_t latest(int64_t a, int64_t b)
     return a > b ? a : b;
 }
 
+static int64_t last_of(const struct trouble *t)
+{
+    return t->last.line ? t->last.us : NEVER_YET;
+}
+
 int64_t trouble_last(const struct judge *j, uint32_t client,
                      const struct lock *lock)
 {
@@ -179,8 +184,8 @@ int64_t trouble_last(const struct judge *j, uint32_t client,
     const struct trouble *s =
         trouble_of(j->servers, j->servers_room, lock->home);
 
-    return latest(latest(j->trouble.last_us, lock->trouble.last_us),
-                  latest(c->last_us, s->last_us));
+    return latest(latest(last_of(&j->trouble), last_of(&lock->trouble)),
+                  latest(last_of(c), last_of(s)));
 }
 
 bool trouble_since(const struct judge *j, uint32_t client,
@@ -401,7 +406,7 @@ void state_tidy(struct judge *j, struct lock *lock)
         hold_free(hold);
     }
     if (!lock->holds && !lock->asks && !lock->server_token &&
-        !lock->told_token && !lock->trouble.last_us && lock->head.len == 0 &&
+        !lock->told_token && !lock->trouble.last.line && lock->head.len == 0 &&
         !lock->peer.line && !lock->stocks)
         lock_free(j, lock);
 }

@@ -36,7 +36,7 @@ struct excuse {
 /* Faults that touch a client, a lock, or all. */
 struct trouble {
     int open;                   /* that have begun, and not ended */
-    int64_t last_us;            /* when there was one last; 0: never */
+    struct moment last;         /* of the latest one; line 0: there was none */
 };
 
 struct party {
@@ -264,7 +264,8 @@ void state_due(struct judge *j, int64_t us);
 
 /* trouble_now   - does a fault touch the client, the lock or all?
  * trouble_since - has one, after that moment?
- * trouble_last  - when there was one last; 0: never. */
+ * trouble_last  - the time of the latest one; NEVER_YET: there was none. */
+#define NEVER_YET INT64_MIN
 bool trouble_now(const struct judge *j, uint32_t client,
                  const struct lock *lock);
 bool trouble_since(const struct judge *j, uint32_t client,

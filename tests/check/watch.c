@@ -96,9 +96,11 @@ static int64_t free_due(const struct judge *j, const struct ask *ask,
 {
     int64_t from = free_from(j, ask);
     int64_t due = from + bound_ms * MS;
+    struct moment went = state_client(j, ask->client)->went;
     int64_t last = latest(trouble_last(j, ask->client, ask->lock),
-                          state_client(j, ask->client)->went.us);
-    int64_t settled = last ? last + watch_settle_ms(j) * MS : 0;
+                          went.line ? went.us : NEVER_YET);
+    int64_t settled =
+        last == NEVER_YET ? NEVER_YET : last + watch_settle_ms(j) * MS;
     int64_t looked = ask->free_since.us + ask->free_bound_ms * MS;
 
     if (from > j->now.us || has_lost_place(ask)) /* no message tells it */
