@@ -14,6 +14,8 @@
 #define LOCK "plain:0"
 #define UUID "00000000-0000-4000-8000-000000000001"
 #define OWNER UUID ":10000000001"
+#define FENCED "fenced:0"
+#define COUNTER "redisson_lock_token:{" FENCED "}"
 #define LEASE_MS 3000
 
 static FILE *files[SERVERS];
@@ -187,6 +189,36 @@ START_TEST(a_replica_takes_over_without_the_lock)
 }
 END_TEST
 
+/* An acquire of the fenced lock, which makes its counter `token`. */
+static void is_fenced(int server, int token)
+{
+    put_moment(server);
+    (void)fprintf(files[server], "[0 127.0.0.1:5000] \"EVALSHA\" \"%s\" \"2\" \"" FENCED
+                  "\" \"" COUNTER "\"\r\n", hf_script_acquire.sha);
+    for (int i = 0; i < token; i++) {
+        put_moment(server);
+        (void)fputs("[0 lua] \"incr\" \"" COUNTER "\"\r\n", files[server]);
+    }
+    put_moment(server);
+    (void)fputs("[0 lua] \"hset\" \"" FENCED "\" \"" OWNER "\" \"1\"\r\n",
+                files[server]);
+    put_moment(server);
+    (void)fputs("[0 lua] \"pexpire\" \"" FENCED "\" \"3000\"\r\n", files[server]);
+}
+
+/* The new master had not heard of two grants, so its counter is behind. */
+START_TEST(an_acquire_sent_again_to_a_new_master_has_that_ones_token)
+{
+    stands(0, "master", 0);
+    stands(1, "slave", 0);
+    is_fenced(0, 3);
+    is_fenced(1, 1);
+    (void)take_in();
+    ck_assert_msg(says(" token=3"), "%s", history);
+    ck_assert_msg(says(" token=1"), "%s", history);
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("chaos_model");
@@ -197,6 +229,7 @@ int main(void)
     tcase_add_test(c, a_master_that_comes_back_decides_once_a_client_uses_it);
     tcase_add_test(c, the_only_master_comes_back_without_its_data);
     tcase_add_test(c, a_replica_takes_over_without_the_lock);
+    tcase_add_test(c, an_acquire_sent_again_to_a_new_master_has_that_ones_token);
     suite_add_tcase(suite, c);
     return suite_run(suite);
 }

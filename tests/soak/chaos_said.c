@@ -125,6 +125,13 @@ static void tell_token(struct model *m, int lock, int64_t us)
     m->token_said[lock] = token;
 }
 
+/* The acquire that shows that another server decides, sent again to a new master: that
+ * server's counter gives the token, which is smaller if it had not replicated all. */
+static bool is_granted_anew(const struct view *v, enum history_by by)
+{
+    return by == HISTORY_BY_REPLICATION && v->is_set && v->event.count == 1;
+}
+
 /* An acquire gives a token; a re-entry keeps it. A failover to a replica that has not
  * heard of a release brings the hold back, and gives none. */
 static void set_token(const struct model *m, int lock, struct view *v,
@@ -132,9 +139,9 @@ static void set_token(const struct model *m, int lock, struct view *v,
 {
     if (v->event.kind != HISTORY_KIND_FENCED)
         return;
-    if (old)
+    if (old && !is_granted_anew(v, by))
         v->event.token = old->event.token;
-    else if (by == HISTORY_BY_ACQUIRE)
+    else if (by == HISTORY_BY_ACQUIRE || is_granted_anew(v, by))
         v->event.token = m->token_said[lock];
 }
 
