@@ -31,6 +31,8 @@ local total = redis.call('incrby', semaphore, count)
 local removed
 if owner ~= '' then
     removed = redis.pcall('zrem', out, id)
+elseif count > 500 and redis.pcall('unlink', out) == 1 then
+    removed = 1 -- DEL frees each member before the script ends
 else
     removed = redis.pcall('del', out)
 end

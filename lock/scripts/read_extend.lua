@@ -5,7 +5,7 @@
 -- Reply {owner, hold count[, TTL in ms]} done; of the hold that ends first, if any does
 --       {owner, -1, TTL in ms}           this owner does not read it
 -- Its last hold key is made again if it is gone: where the owner's field is, no writer
--- has been. Of more than 1000 holds only the last are gone through. Why a prefix stands
+-- has been. Of more than 500 holds only the last are gone through. Why a prefix stands
 -- among the keys: read_acquire.lua. Why something is written whenever it is done:
 -- extend.lua. Source: WIRE 12.6.
 local lock, prefix, owner, lease = KEYS[1], KEYS[2], ARGV[1], tonumber(ARGV[3])
@@ -20,7 +20,7 @@ else
     ttl = math.max(ttl, lease)
     redis.call('pexpire', lock, ttl)
 end
-for before = 0, math.min(held, 1000) - 1 do
+for before = 0, math.min(held, 500) - 1 do
     local key = prefix .. string.format(':%.0f', held - before)
     local left = redis.call('pttl', key)
     if left >= 0 and left < lease or left == -2 and before == 0 then

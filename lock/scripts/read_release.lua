@@ -9,9 +9,12 @@
 -- May be sent any number of times. On a lock that nobody holds, waiters are woken
 -- all the same: they may be asleep on a TTL that has ended early.
 -- A hold is alive as long as its hold key is there. A holder that died leaves its
--- field; the last living one deletes it with the lock. (A count beyond 1000 is not
--- gone through: such a holder is alive until the lock's TTL ends; and of more than
--- 1000 hold keys that are too many the rest end with their TTL.)
+-- field; the last living one deletes it with the lock.
+-- One call looks at 300 fields and 500 hold keys at most, whatever others wrote. What
+-- it does not look at counts as alive until the lock's TTL ends. Of a lock with more
+-- fields, it deletes those of the dead among the ones that it saw, so that the next
+-- call sees others; the TTL stays. It deletes 300 hold keys at most; the rest end with
+-- their TTL.
 -- The lock's TTL becomes that of the hold that lives longest; but it is not made
 -- shorter under a writer, which has a lease of its own. What remains of the owner's
 -- holds lives for `lease` or longer, as that of a plain lock does.
@@ -31,31 +34,39 @@ if not (mode and held) then
     return {owner, -1, ttl}
 end
 held = tonumber(held)
-local longest = 0
+local scan = redis.call('hscan', lock, 0, 'count', 300)
+local fields, is_whole, budget = scan[2], scan[1] == '0', 500
+local longest, is_unseen, dead = 0, not is_whole, {}
+-- From the last hold on, which every renewal writes; false: all are dead.
 local function look_at(keys, holds)
-    longest = holds > 1000 and math.max(longest, ttl) or longest
-    for i = 1, math.min(holds, 1000) do
-        longest = math.max(longest, redis.call('pttl', keys .. ':' .. i))
+    local alive, seen = holds > budget, math.min(holds, budget)
+    is_unseen, budget = is_unseen or alive, budget - seen
+    for before = 0, seen - 1 do
+        local ms = redis.call('pttl', keys .. string.format(':%.0f', holds - before))
+        alive, longest = alive or ms > 0, math.max(longest, ms)
     end
+    return alive
 end
-local fields = redis.call('hgetall', lock)
 for i = 1, #fields, 2 do
-    local keys = prefix:sub(1, -#owner - 16) .. fields[i] .. ':rwlock_timeout'
-    if fields[i] == owner then
+    local field, holds = fields[i], tonumber(fields[i + 1])
+    local keys = prefix:sub(1, -#owner - 16) .. field .. ':rwlock_timeout'
+    if field == owner then
         look_at(prefix, math.min(held, count))
-    elseif fields[i] ~= 'mode' and not fields[i]:find(':write$') then
-        look_at(keys, tonumber(fields[i + 1]) or 0)
+    elseif field:find(':write$') then
+        dead[#dead + 1] = mode == 'read' and field or nil
+    elseif field ~= 'mode' and not look_at(keys, holds or 0) then
+        dead[#dead + 1] = field
     end
 end
 local function drop_keys()
-    for i = count + 1, math.min(held, count + 1000) do
+    for i = count + 1, math.min(held, count + 300) do
         local gone = redis.pcall('del', prefix .. ':' .. i)
         if type(gone) == 'table' then
             return gone
         end
     end
 end
-if count == 0 and longest == 0 and mode ~= 'write' then
+if count == 0 and longest <= 0 and not is_unseen and mode ~= 'write' then
     redis.call('del', lock)
     drop_keys()
     return {owner, 0, tell(4, ARGV[5], '0', true)}
@@ -72,7 +83,8 @@ if count > 0 then
 else
     redis.call('hdel', lock, owner)
 end
-if not (set and set.err) and longest > (mode == 'write' and ttl or 0) then
+local least = (is_unseen or mode == 'write') and ttl or 0
+if not (set and set.err) and longest > least then
     set = redis.pcall('pexpire', lock, longest)
 end
 if type(set) ~= 'table' or not set.err then
@@ -89,5 +101,8 @@ if set.err then -- it is as it was
         redis.pcall('set', key, '1', 'px', math.max(left, 1))
     end
     return set
+end
+if not is_whole and #dead > 0 then
+    redis.pcall('hdel', lock, unpack(dead))
 end
 return {owner, count}

@@ -5,21 +5,23 @@
 --        -1 others hold it}
 -- The owner's holds get the lease, and so does the lock, unless it has more: other
 -- readers may have longer leases. The last hold key is made again if it is gone:
--- where the owner's field is, no writer has been. Of more than 1000 holds only the last
--- are gone through: the server must not be kept busy by a count that somebody wrote.
+-- where the owner's field is, no writer has been. One call renews 500 hold keys at most
+-- beside the last of each owner, from the last on: the server must not be kept busy by
+-- counts that others wrote, and a hold that has its last key is alive.
 -- A key of another type, or a count that is no number, counts as held by others and
 -- spoils nothing else. The lock's TTL is written first: that needs no memory, and then
 -- a full server lets the others pass. Any other refusal (NOPERM) says nothing of the lock: the error is the reply.
 -- Why a prefix stands among the keys: read_acquire.lua. Source: WIRE 12.6.
-local reply, lease = {ARGV[2]}, tonumber(ARGV[1])
+local reply, lease, left = {ARGV[2]}, tonumber(ARGV[1]), 500
 for i = 2, #ARGV do
     local lock, prefix = KEYS[2 * i - 3], KEYS[2 * i - 2]
     local field = redis.pcall('hget', lock, ARGV[i])
     local held = type(field) == 'string' and tonumber(field)
     if held then
         redis.call('pexpire', lock, math.max(redis.call('pttl', lock), lease))
-        for before = 1, math.min(held - 1, 1000) do
+        for before = 1, math.min(held - 1, left) do
             redis.call('pexpire', prefix .. string.format(':%.0f', held - before), lease)
+            left = left - 1
         end
         redis.call('set', prefix .. string.format(':%.0f', held), '1', 'px', lease)
         reply[i] = 1

@@ -41,5 +41,7 @@ end
 if holder ~= '' and side == 'read' and count > 2 then
     return {ARGV[1], -5, count - 1}
 end
-redis.call('del', lock)
+if count <= 500 or redis.pcall('unlink', lock) ~= 1 then
+    redis.call('del', lock) -- frees each field before the script ends
+end
 return {ARGV[1], 0, tell(4, ARGV[5], side == 'read' and '0' or '1', true)}

@@ -14,6 +14,8 @@
 -- that lives longest; with read holds it is never less than theirs. It is not made
 -- shorter where one of their keys is missing: that may have expired, or be in
 -- another node while a slot is on the move.
+-- One call looks at 300 fields and 500 hold keys at most, whatever others wrote. What
+-- it does not look at counts as read holds that live until the lock's TTL ends.
 -- A listener in both ways is counted once. More than 16 listeners are told
 -- how many they are (channel.h, TURN-2): Redisson ignores numbers other than 0 and 1.
 -- Source: WIRE 5.3, 12.4.
@@ -27,20 +29,23 @@ if not (mode == 'write' and held) then
     end
     return {owner, -1, ttl}
 end
-local longest, reads = count == '0' and 0 or lease, false
+local longest, left = count == '0' and 0 or lease, 500
 local base = lock:find('{', 1, true) and lock or '{' .. lock .. '}'
-local fields = redis.call('hgetall', lock)
+local scan = redis.call('hscan', lock, 0, 'count', 300)
+local fields, is_unseen = scan[2], scan[1] ~= '0'
+local reads = is_unseen
 for i = 1, #fields, 2 do
-    local keys = base .. ':' .. fields[i] .. ':rwlock_timeout:'
+    local keys = base .. ':' .. fields[i] .. ':rwlock_timeout'
     local holds = tonumber(fields[i + 1])
     if fields[i] ~= owner and holds then
-        reads = true
-        for j = 1, math.min(holds, 1000) do
-            local left = redis.call('pttl', keys .. j)
-            longest = math.max(longest, left == -2 and ttl or left)
+        reads, is_unseen = true, is_unseen or holds > left
+        for before = 0, math.min(holds, left) - 1 do
+            local ms = redis.call('pttl', keys .. string.format(':%.0f', holds - before))
+            longest, left = math.max(longest, ms == -2 and ttl or ms), left - 1
         end
     end
 end
+longest = is_unseen and math.max(longest, ttl) or longest
 if count == '0' and not reads then
     redis.call('del', lock)
     return {owner, 0, tell(4, ARGV[5], '1', true)}
