@@ -56,6 +56,43 @@ int cli_kind_check(struct cli_kind_options *of, const struct cli_args *args)
     return CLI_GO_ON;
 }
 
+/* ---- permits that exist already ---- */
+
+#define TRIES 3                 /* others may take one between two replies */
+
+/* How many there are: available, or out. False: unknown. */
+static bool count_permits(struct hf_lock *lock, int64_t *total)
+{
+    struct hf_lock_info before, after;
+    int64_t available;
+
+    for (int i = 0; i < TRIES; i++) {
+        if (hf_lock_inspect(lock, &before, NULL) < 0 ||
+            hf_permits_available(lock, &available, NULL) < 0 ||
+            hf_lock_inspect(lock, &after, NULL) < 0)
+            return false;
+        *total = available + after.holders;
+        if (before.holders == after.holders)
+            return true;
+    }
+    return false;
+}
+
+/* Their number is not changed: the processes that hold one count on it. */
+static void compare_permits(const struct cli_kind_options *of, struct hf_lock *lock)
+{
+    char quoted[CLI_QUOTE_MAX];
+    int64_t total;
+    size_t len;
+    const char *name = hf_lock_name(lock, &len);
+
+    if (count_permits(lock, &total) && total != of->permits)
+        cli_note("%s has %lld permit%s, and --permits %d does not change that; "
+                 "delete the key when no permit is out to change it",
+                 cli_quote(quoted, name, len), (long long)total,
+                 total == 1 ? "" : "s", of->permits);
+}
+
 int cli_kind_make_permits(const struct cli_kind_options *of,
                           struct hf_lock *lock)
 {
@@ -75,5 +112,7 @@ int cli_kind_make_permits(const struct cli_kind_options *of,
         cli_step("made %d permit%s of %s", of->permits,
                  of->permits == 1 ? "" : "s",
                  cli_quote(quoted, name, len));
+    else
+        compare_permits(of, lock);
     return CLI_GO_ON;
 }

@@ -233,6 +233,35 @@ START_TEST(as_many_run_as_there_are_permits)
 }
 END_TEST
 
+/* The number is that of all permits, not of those that are available. */
+#define OTHER_NUMBER "x has 2 permits, and --permits 5 does not change that"
+
+static const struct {
+    const char *command, *option, *permits, *said;
+} numbers[] = {{"run", "--ttl=50s", "5", OTHER_NUMBER},
+               {"run", "--nonblock", "5", OTHER_NUMBER},
+               {"acquire", "--lease=50s", "5", OTHER_NUMBER},
+               {"run", "--ttl=50s", "2", ""}};
+
+START_TEST(other_number_of_permits_is_reported)
+{
+    bool is_acquire = strcmp(numbers[_i].command, "acquire") == 0;
+    struct process *first, *p;
+
+    first = holdfast(server, "run", "--permits", "2", "x", "sh", "-c",
+                     "echo ready; read go; exit 3", NULL);
+    (void)await_line(first, OUT, "ready");
+    p = holdfast(server, numbers[_i].command, numbers[_i].option, "--permits",
+                 numbers[_i].permits, "x", is_acquire ? NULL : "true", NULL);
+    ck_assert_int_eq(finish(p), 0);
+    if (*numbers[_i].said)
+        (void)await_line(p, ERR, numbers[_i].said);
+    ck_assert_str_eq(await_end(p, ERR), "");
+    shut(first);
+    ck_assert_int_eq(finish(first), 3);
+}
+END_TEST
+
 START_TEST(each_run_inside_takes_a_permit)
 {
     struct process *p = holdfast(
@@ -263,6 +292,8 @@ int main(void)
     tcase_add_loop_test(c, a_run_inside_several, 0, ROWS(inside));
     c = run_case(s, "permits");
     tcase_add_test(c, as_many_run_as_there_are_permits);
+    tcase_add_loop_test(c, other_number_of_permits_is_reported, 0,
+                        ROWS(numbers));
     tcase_add_test(c, each_run_inside_takes_a_permit);
     return run_suite(s);
 }
