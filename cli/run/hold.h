@@ -7,6 +7,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "cli/run/door.h"
 #include "cli/run/locks.h"
 
 /* Variables of the command's environment that describe its lock. */
@@ -39,6 +40,7 @@ struct cli_hold_kind {
     void (*cancel)(struct cli_hold *h);
     hf_status (*release)(struct cli_hold *h);
     int64_t (*safe_ms)(struct cli_hold *h);
+    void (*turn)(struct cli_hold *h);
     void (*fini)(struct cli_hold *h);
 };
 
@@ -60,6 +62,8 @@ struct cli_hold {
     struct cli_hold_ask ask;        /* if this is no nested run after all */
     struct hf_io notice;            /* HOLDFAST_FD; fd -1: there is none */
     bool has_notice;                /* seen, and not yet reported */
+    struct cli_proof proof;         /* that the outer run holds it */
+    bool is_proving;
 };
 
 /* cli_hold_init - a nested run's hold is the outer one's, else our own.
@@ -69,7 +73,9 @@ struct cli_hold {
  * cli_hold_is_innermost - of a nested run: is HOLDFAST_OWNER that of the outer hold? Else
  *                 a run on another lock is in between.
  * cli_hold_outer_new - what CLI_ENV_OUTER is for a command that runs under this
- *                 hold, with `fd` as its notice; for free(). NULL: no memory.
+ *                 hold, with `fd` as its notice and that door (door.h); for free().
+ *                 NULL: no memory.
+ * cli_hold_has  - as cli_door_holds, for a hold of our own.
  *
  * cli_hold_ask     - `acquired` or `refused` follows, unless it fails here.
  * cli_hold_cancel  - `refused` follows soon, or `acquired`, if that was first.
@@ -82,15 +88,17 @@ void cli_hold_init(struct cli_hold *h, struct cli_locks *locks,
 void cli_hold_fini(struct cli_hold *h);
 bool cli_hold_is_nested(const struct cli_hold *h);
 bool cli_hold_is_innermost(const struct cli_hold *h);
-char *cli_hold_outer_new(const struct cli_hold *h, int fd);
+char *cli_hold_outer_new(const struct cli_hold *h, int fd, const char *door);
+bool cli_hold_has(struct cli_hold *h, const char *name, size_t len,
+                  const char *owner, int64_t *token);
 hf_status cli_hold_ask(struct cli_hold *h, const struct cli_hold_ask *ask);
 void cli_hold_cancel(struct cli_hold *h);
 hf_status cli_hold_release(struct cli_hold *h);
 int64_t cli_hold_safe_ms(struct cli_hold *h);
 void cli_hold_turn(struct cli_hold *h);
 
-/* The two kinds. cli_hold_is_inside - is there an outer run on one of the
- * names? */
+/* The two kinds. cli_hold_is_inside - does the environment have an outer run on one
+ * of the names, or a list of runs that cannot be read? */
 extern const struct cli_hold_kind cli_hold_own;
 extern const struct cli_hold_kind cli_hold_outer;
 bool cli_hold_is_inside(const struct cli_locks *locks);

@@ -11,10 +11,12 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "cli/report.h"
 #include "cli/values.h"
 #include "net/base/error.h"
 
 #define FD_ID_MAX 48
+#define PLACE_MAX (FD_ID_MAX + CLI_DOOR_MAX)
 
 /* Device and inode of a descriptor. */
 static char *fd_id(char dst[FD_ID_MAX], int fd)
@@ -42,7 +44,8 @@ struct field {
     size_t len;
 };
 
-enum { NAME, OWNER, FD, FD_ID, FIELDS };
+/* PLACE is the id of the notice, "@" and the door (door.h). */
+enum { NAME, OWNER, FD, PLACE, FIELDS };
 
 struct outer {
     struct field field[FIELDS];
@@ -63,13 +66,19 @@ static bool take_field(const char **at, struct field *out)
     return true;
 }
 
+/* False: nothing is taken. */
 static bool take_outer(const char **at, struct outer *out)
 {
+    const char *p = *at;
+
     for (int i = 0; i < FIELDS; i++)
-        if (!take_field(at, &out->field[i]))
+        if (!take_field(&p, &out->field[i]))
             return false;
-    return out->field[OWNER].len < HF_OWNER_TEXT_MAX &&
-           out->field[FD_ID].len < FD_ID_MAX && out->field[FD].len < 12;
+    if (out->field[OWNER].len >= HF_OWNER_TEXT_MAX ||
+        out->field[PLACE].len >= PLACE_MAX || out->field[FD].len >= 12)
+        return false;
+    *at = p;
+    return true;
 }
 
 static char *copy(char *dst, const struct field *field)
@@ -102,10 +111,25 @@ static bool find_outer(const struct hf_lock *lock, const char *holder,
     return false;
 }
 
+/* A list that a program or a forger has changed: it may be about this name. */
+static bool is_broken(void)
+{
+    const char *owner = getenv(CLI_ENV_OWNER), *at = getenv(CLI_ENV_OUTER);
+    struct outer outer;
+
+    if (!owner || !*owner || !at)
+        return false;
+    while (*at && take_outer(&at, &outer))
+        continue;
+    return *at != '\0';
+}
+
 bool cli_hold_is_inside(const struct cli_locks *locks)
 {
     struct outer outer;
 
+    if (is_broken())
+        return true;
     for (size_t i = 0; i < locks->count; i++)
         if (find_outer(locks->locks[i], NULL, &outer))
             return true;
@@ -125,19 +149,19 @@ static size_t kept_len(const char *list)
 
 /* One run, of one of its names. Returns behind it. */
 static char *put_outer(char *d, size_t room, const struct cli_hold *h,
-                       struct hf_lock *lock, int fd)
+                       struct hf_lock *lock, int fd, const char *place)
 {
     size_t len;
     const char *name = hf_lock_name(lock, &len);
-    char digits[12], id[FD_ID_MAX], owner[HF_OWNER_TEXT_MAX];
+    char digits[12], owner[HF_OWNER_TEXT_MAX];
 
     (void)snprintf(digits, sizeof digits, "%d", fd);
     (void)hf_lock_owner_text(lock, h->number, owner);
     if (h->locks->quorum)
         *owner = '\0';
     d += snprintf(d, room, "%zu:%s,%zu:%s,%zu:%s,%zu:%s,", len, name,
-                  strlen(owner), owner, strlen(digits), digits,
-                  strlen(fd_id(id, fd)), id);
+                  strlen(owner), owner, strlen(digits), digits, strlen(place),
+                  place);
     return d;
 }
 
@@ -158,8 +182,9 @@ static size_t room_for_names(const struct cli_locks *locks)
     return room;
 }
 
-char *cli_hold_outer_new(const struct cli_hold *h, int fd)
+char *cli_hold_outer_new(const struct cli_hold *h, int fd, const char *door)
 {
+    char id[FD_ID_MAX], place[PLACE_MAX];
     const char *before = getenv(CLI_ENV_OUTER);
     size_t kept = before ? kept_len(before) : 0;
     size_t room = room_for_names(h->locks) + kept + 1;
@@ -167,8 +192,10 @@ char *cli_hold_outer_new(const struct cli_hold *h, int fd)
 
     if (!list)
         return NULL;
+    (void)snprintf(place, sizeof place, "%s@%s", fd_id(id, fd), door);
     for (size_t i = 0; i < count_names(h->locks); i++)
-        d = put_outer(d, room - (size_t)(d - list), h, h->locks->locks[i], fd);
+        d = put_outer(d, room - (size_t)(d - list), h, h->locks->locks[i], fd,
+                      place);
     (void)snprintf(d, room - (size_t)(d - list), "%.*s", (int)kept,
                    before ? before : "");
     return list;
@@ -199,14 +226,13 @@ static void on_notice(struct hf_io *io, int events)
  * number is then free, or of another file, such as make's. */
 static int notice_fd(const struct outer *outer)
 {
-    char text[12], id[FD_ID_MAX], is[FD_ID_MAX];
+    char text[12], place[PLACE_MAX], is[FD_ID_MAX];
     int fd;
 
     if (!cli_number_parse(copy(text, &outer->field[FD]), 0, INT_MAX, &fd))
         return -1;
-    return *fd_id(is, fd) && strcmp(is, copy(id, &outer->field[FD_ID])) == 0
-               ? fd
-               : -1;
+    *strchrnul(copy(place, &outer->field[PLACE]), '@') = '\0';
+    return *fd_id(is, fd) && strcmp(is, place) == 0 ? fd : -1;
 }
 
 /* Has the outer run neither ended nor noticed a loss? */
@@ -217,15 +243,12 @@ static bool is_at_work(const struct outer *outer)
     return fd >= 0 && !is_at_end(fd);
 }
 
-/* Without a notice, the outer run's signals must do. */
-static void listen(struct cli_hold *h, const struct outer *outer)
+static void listen(struct cli_hold *h)
 {
     struct hf_loop *loop = hf_client_loop(h->locks->clients[0]);
 
     h->notice = (struct hf_io){
-        .fd = notice_fd(outer), .events = HF_READ, .ready = on_notice};
-    if (h->notice.fd < 0)
-        return;
+        .fd = h->proof.notice_fd, .events = HF_READ, .ready = on_notice};
     hf_loop_lock(loop);
     if (hf_loop_watch(loop, &h->notice) < 0)
         h->notice.fd = -1;
@@ -292,25 +315,99 @@ static void refuse_without_token(struct cli_hold *h)
     h->events->refused(h->ctx, status, &err);
 }
 
-/* That of the run whose command we are, if that one holds the lock. */
-static int64_t inherited_token(const struct cli_hold *h)
-{
-    const char *token = getenv(CLI_ENV_TOKEN);
+/* ---- the token ---- */
 
-    return token && cli_hold_is_innermost(h) ? strtoll(token, NULL, 10) : 0;
+static void refuse_token(struct cli_hold *h, const char *text, int64_t token)
+{
+    char quoted[CLI_QUOTE_MAX], number[24] = "none";
+    struct hf_error err;
+    hf_status status;
+
+    if (token > 0)
+        (void)snprintf(number, sizeof number, "%lld", (long long)token);
+    status = hf_error_set(&err, HF_E_INVAL,
+                          CLI_ENV_TOKEN "=%s is not the token of the outer run's "
+                          "lock, which is %s; has something changed the "
+                          "environment?", cli_quote(quoted, text, strlen(text)),
+                          number);
+    h->events->refused(h->ctx, status, &err);
 }
 
-static void enter(struct cli_hold *h, const struct outer *outer)
+/* The outer run's number, exactly as it writes it. */
+static bool is_token(const char *text, int64_t token)
 {
-    (void)copy(h->owner, &outer->field[OWNER]);
-    h->token = inherited_token(h);
+    char number[24];
+
+    (void)snprintf(number, sizeof number, "%lld", (long long)token);
+    return token > 0 && strcmp(text, number) == 0;
+}
+
+/* ---- the proof ---- */
+
+static void refuse_unproven(struct cli_hold *h)
+{
+    struct hf_error err;
+    hf_status status = hf_error_set(
+        &err, HF_E_INVAL,
+        "cannot prove that this run is inside the one that holds this lock "
+        "(" CLI_ENV_OWNER "=%s): that needs the descriptor that its command "
+        "inherits, which sudo and ssh close, and its reply; to take the lock apart "
+        "from that run, unset " CLI_ENV_OWNER, h->owner);
+
+    h->owner[0] = '\0';
+    h->events->refused(h->ctx, status, &err);
+}
+
+/* The token is that of the run whose command we are, if that one holds the lock. */
+static void enter(struct cli_hold *h, int64_t token)
+{
+    const char *text = cli_hold_is_innermost(h) ? getenv(CLI_ENV_TOKEN) : NULL;
+
+    if (text && *text && !is_token(text, token)) {
+        h->owner[0] = '\0';
+        refuse_token(h, text, token);
+        return;
+    }
+    h->token = text && *text ? token : 0;
     if ((h->wanted & HF_WITH_TOKEN) && h->token == 0) {
         h->owner[0] = '\0';
         refuse_without_token(h);
         return;
     }
-    listen(h, outer);
+    listen(h);
     h->events->acquired(h->ctx);
+}
+
+static void prove(struct cli_hold *h, const struct outer *outer)
+{
+    char place[PLACE_MAX];
+    const char *door = strchr(copy(place, &outer->field[PLACE]), '@');
+
+    (void)copy(h->owner, &outer->field[OWNER]);
+    if (notice_fd(outer) < 0 || !door || strlen(door + 1) >= CLI_DOOR_MAX) {
+        refuse_unproven(h);
+        return;
+    }
+    (void)strcpy(h->proof.owner, h->owner);
+    h->proof.name = hf_lock_name(h->lock, &h->proof.len);
+    h->is_proving = true;
+    cli_proof_begin(&h->proof, hf_client_loop(h->locks->clients[0]), door + 1,
+                    notice_fd(outer));
+}
+
+static void look_at_proof(struct cli_hold *h)
+{
+    int64_t token = 0;
+    enum cli_proven proven = cli_proof_look(&h->proof, &token);
+
+    if (proven == CLI_PROOF_PENDING)
+        return;
+    h->is_proving = false;
+    cli_proof_end(&h->proof);
+    if (proven == CLI_PROOF_HELD)
+        enter(h, token);
+    else
+        refuse_unproven(h);
 }
 
 /* By the outer run, or, of several, by others beside it. */
@@ -331,7 +428,7 @@ static void on_inspected(void *ctx, hf_status status,
         refuse_shared(h);
     } else if (h->info.is_locked &&
                find_outer(h->lock, h->info.holder, &outer)) {
-        enter(h, &outer);
+        prove(h, &outer);
     } else if (find_outer(h->lock, NULL, &outer) && is_at_work(&outer)) {
         become_own(h);
     } else {
@@ -367,10 +464,25 @@ static hf_status refuse_in_quorum(struct cli_hold *h)
     return HF_OK;
 }
 
+static hf_status refuse_broken(struct cli_hold *h)
+{
+    struct hf_error err;
+    hf_status status = hf_error_set(
+        &err, HF_E_INVAL,
+        CLI_ENV_OUTER " is not as holdfast writes it, so that this run cannot know "
+        "whether it is inside another; to take the lock apart from others, unset "
+        CLI_ENV_OWNER);
+
+    h->events->refused(h->ctx, status, &err);
+    return HF_OK;
+}
+
 static hf_status outer_ask(struct cli_hold *h, const struct cli_hold_ask *ask)
 {
     struct outer outer;
 
+    if (is_broken())
+        return refuse_broken(h);
     if (h->locks->multi || h->locks->quorum)
         return refuse_set(h);
     h->ask = *ask;
@@ -395,6 +507,17 @@ static hf_status outer_release(struct cli_hold *h)
     return HF_OK;
 }
 
+static void outer_turn(struct cli_hold *h)
+{
+    if (h->is_proving)
+        look_at_proof(h);
+    if (!h->has_notice)
+        return;
+    h->has_notice = false;
+    /* Only the outer run knows the reason. */
+    h->events->lost(h->ctx, HF_LOST_DELETED, NULL);
+}
+
 /* The hold is safe until the notice comes. */
 static int64_t outer_safe_ms(struct cli_hold *h)
 {
@@ -406,6 +529,7 @@ static void outer_fini(struct cli_hold *h)
 {
     struct hf_loop *loop = hf_client_loop(h->locks->clients[0]);
 
+    cli_proof_end(&h->proof);
     if (h->notice.fd < 0)
         return;
     hf_loop_lock(loop);
@@ -418,4 +542,5 @@ const struct cli_hold_kind cli_hold_outer = {.ask = outer_ask,
                                              .cancel = outer_cancel,
                                              .release = outer_release,
                                              .safe_ms = outer_safe_ms,
+                                             .turn = outer_turn,
                                              .fini = outer_fini};

@@ -1,6 +1,8 @@
 /* A lock that this run takes itself, and what both kinds share. */
 #include "cli/run/hold.h"
 
+#include <string.h>
+
 #include "cli/report.h"
 
 /* ---- what both kinds share ---- */
@@ -56,11 +58,25 @@ int64_t cli_hold_safe_ms(struct cli_hold *h)
 
 void cli_hold_turn(struct cli_hold *h)
 {
-    if (!h->has_notice)
-        return;
-    h->has_notice = false;
-    /* Only the outer run knows the reason. */
-    h->events->lost(h->ctx, HF_LOST_DELETED, NULL);
+    h->kind->turn(h);
+}
+
+bool cli_hold_has(struct cli_hold *h, const char *name, size_t len,
+                  const char *owner, int64_t *token)
+{
+    char text[HF_OWNER_TEXT_MAX];
+
+    *token = h->token;
+    for (size_t i = 0; !h->locks->quorum && i < h->locks->count; i++) {
+        size_t own_len;
+        const char *own = hf_lock_name(h->locks->locks[i], &own_len);
+
+        if (own_len == len && memcmp(own, name, len) == 0)
+            return strcmp(hf_lock_owner_text(h->locks->locks[i], h->number, text),
+                          owner) == 0 &&
+                   h->kind->safe_ms(h) > 0;
+    }
+    return false;
 }
 
 /* ---- the library's callbacks ---- */
@@ -148,6 +164,11 @@ static int64_t own_safe_ms(struct cli_hold *h)
     return cli_locks_safe_ms(h->locks, h->number);
 }
 
+static void own_turn(struct cli_hold *h)
+{
+    (void)h; /* the library's callbacks report all */
+}
+
 static void own_fini(struct cli_hold *h)
 {
     (void)h; /* what is left ends with the client */
@@ -157,4 +178,5 @@ const struct cli_hold_kind cli_hold_own = {.ask = own_ask,
                                            .cancel = own_cancel,
                                            .release = own_release,
                                            .safe_ms = own_safe_ms,
+                                           .turn = own_turn,
                                            .fini = own_fini};

@@ -199,6 +199,7 @@ static void take_turn(struct cli_session *run)
         look_at_command(run);
         cli_session_listen(run);
     }
+    cli_door_turn(&run->door);
     cli_hold_turn(&run->hold);
     if (run->is_due) {
         run->is_due = false;
@@ -280,6 +281,7 @@ static int open_all(struct cli_session *run, const struct cli_common *common)
 /* Closes a session that may be half open. */
 static void close_all(struct cli_session *run)
 {
+    cli_door_close(&run->door);
     cli_session_close_notice(run);
     cli_tty_close(&run->tty);
     cli_hold_fini(&run->hold);
@@ -351,6 +353,7 @@ struct cli_round cli_round_play(const struct cli_run_options *options,
         .timer = {.fire = on_time},
         .child = {.fd = -1},
         .guard_io = {.fd = -1},
+        .door = {.io = {.fd = -1}},
         .tty = {.fd = -1},
         .log = {.status = {.fd = -1, .own_fd = -1}},
         .notice = {-1, -1}};

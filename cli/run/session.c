@@ -138,10 +138,25 @@ static const char *fd_text(int fd, char dst[12])
     return fd < 0 ? NULL : dst;
 }
 
+static bool holds(void *ctx, const char *name, size_t len, const char *owner,
+                  int64_t *token)
+{
+    struct cli_session *run = ctx;
+
+    return !run->state.is_lost && cli_run_has_command(&run->state) &&
+           cli_hold_has(&run->hold, name, len, owner, token);
+}
+
+static char *describe_for_runs_inside(struct cli_session *run)
+{
+    cli_door_open(&run->door, run->loop, run->notice[1], holds, run);
+    return cli_hold_outer_new(&run->hold, run->notice[0], run->door.address);
+}
+
 static int start_own(struct cli_session *run)
 {
     char digits[12], token[24];
-    char *outer = cli_hold_outer_new(&run->hold, run->notice[0]);
+    char *outer = describe_for_runs_inside(run);
     struct description d = {fd_text(run->notice[0], digits), outer,
                             token_text(run, token)};
     int err = outer ? start_described(run, d, run->notice[0]) : ENOMEM;
@@ -213,6 +228,7 @@ static void suspend_us(struct cli_session *run)
 static void leave_command(struct cli_session *run)
 {
     cli_tty_take(&run->tty);
+    cli_door_close(&run->door);
     cli_child_leave(&run->child);
     cli_session_unwatch(run); /* a socket that has ended is always readable */
 }

@@ -23,6 +23,7 @@ struct cli_session {
     int notice[2];              /* a pipe whose reading end is the command's
                                    HOLDFAST_FD; when the hold is lost, we close
                                    the other; -1: closed */
+    struct cli_door door;       /* for runs inside the command */
     int64_t asked_ms;           /* when we began to wait */
 
     /* Noted in a turn of the loop. */

@@ -1,0 +1,69 @@
+/* The proof that a run is inside another. The environment of a command, which
+ * describes its lock, is inherited through sudo(8) and ssh(1) also where nothing
+ * else is: so a run inside sends the outer run its end of the notice (HOLDFAST_FD),
+ * a pipe that only processes of the outer run's command have. The outer run compares
+ * it with its own end, and replies whether it holds the lock.
+ *
+ *   door    the outer run's socket, in the abstract namespace of unix(7)
+ *   proof   the other side: a request and its reply */
+#ifndef CLI_RUN_DOOR_H
+#define CLI_RUN_DOOR_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "lock/lock.h"
+#include "net/net.h"
+
+#define CLI_DOOR_MAX 16         /* an address as text, and a 0 */
+
+/* Does this run hold that lock for that owner? *token: its number, or 0. */
+typedef bool cli_door_holds(void *ctx, const char *name, size_t len,
+                            const char *owner, int64_t *token);
+
+struct cli_door {
+    struct hf_loop *loop;
+    struct hf_io io;            /* fd -1: closed */
+    bool has_call;              /* noted in a turn of the loop */
+    int notice_fd;              /* our end of the notice; borrowed */
+    cli_door_holds *holds;
+    void *ctx;
+    char address[CLI_DOOR_MAX]; /* "": there is none, and no run inside */
+};
+
+/* cli_door_open  - without a socket or memory its address is empty.
+ * cli_door_turn  - after each hf_loop_dispatch: replies to what was received.
+ * cli_door_close - also if it is closed, or all zero with io.fd -1. */
+void cli_door_open(struct cli_door *door, struct hf_loop *loop, int notice_fd,
+                   cli_door_holds *holds, void *ctx);
+void cli_door_turn(struct cli_door *door);
+void cli_door_close(struct cli_door *door);
+
+enum cli_proven { CLI_PROOF_PENDING, CLI_PROOF_HELD, CLI_PROOF_NONE };
+
+struct cli_proof {
+    struct hf_loop *loop;
+    struct hf_io io;            /* the reply; fd -1: none is awaited */
+    struct hf_timer timer;
+    bool is_due;                /* noted in a turn of the loop */
+    bool is_sent;
+    int64_t until_ms;
+    int notice_fd, passed_fd;   /* sent with the request */
+    char address[CLI_DOOR_MAX];
+    char owner[HF_OWNER_TEXT_MAX];
+    const char *name;
+    size_t len;
+};
+
+/* cli_proof_begin - sends the request: to that address, that we have `notice_fd`, for
+ *                   that lock and owner. All pointers are borrowed until the end.
+ * cli_proof_look  - after each hf_loop_dispatch. HELD: *token is its number, or 0.
+ *                   NONE: the outer run denies it, or does not reply.
+ * cli_proof_end   - also if none is under way. */
+void cli_proof_begin(struct cli_proof *proof, struct hf_loop *loop,
+                     const char *address, int notice_fd);
+enum cli_proven cli_proof_look(struct cli_proof *proof, int64_t *token);
+void cli_proof_end(struct cli_proof *proof);
+
+#endif
