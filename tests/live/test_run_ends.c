@@ -3,7 +3,9 @@
  * of several has to be in time, and each must end by the signal. */
 #include "tests/live/test_run_kit.h"
 
+#include <arpa/inet.h>
 #include <errno.h>
+#include <netinet/in.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdio.h>
@@ -107,6 +109,52 @@ static struct process *shaking_hands(int which)
 {
     be_silent("rediss");
     return start_connecting(which);
+}
+
+/* ---- a silent name server ---- */
+
+#define NAME_SERVER "127.0.0.9"
+#define LOOKS_UP_MS 3000
+
+static int dns_fd = -1;
+static char dns_script[400];
+
+/* False: not root, or the port is in use. */
+static bool open_name_server(void)
+{
+    struct sockaddr_in at = {.sin_family = AF_INET, .sin_port = htons(53)};
+
+    dns_fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+    (void)inet_pton(AF_INET, NAME_SERVER, &at.sin_addr);
+    return bind(dns_fd, (struct sockaddr *)&at, sizeof at) == 0;
+}
+
+static const char *const looking_up[] = {"run", "elect", "status", "watch",
+                                         "acquire --lease=1m", "ls"};
+
+/* NULL also where names are not looked up by DNS. */
+static struct process *resolving(int which)
+{
+    char *argv[] = {(char *)"unshare", (char *)"-m", (char *)"sh", (char *)"-c",
+                    dns_script, NULL};
+    struct pollfd query = {.events = POLLIN};
+    struct process *p;
+    bool is_server = open_name_server();
+
+    (void)snprintf(dns_script, sizeof dns_script,
+                   "f=$(mktemp); echo nameserver " NAME_SERVER " >$f;"
+                   "mount --bind $f /etc/resolv.conf || exit 77; rm $f;"
+                   "exec " HOLDFAST " %s -u redis://slow.example %s",
+                   looking_up[which], which == 5 ? "" : which < 2 ? "x true" : "x");
+    query.fd = dns_fd;
+    if (!is_server || !(p = launch(NULL, argv)))
+        return NULL;
+    return poll(&query, 1, LOOKS_UP_MS) == 1 ? p : NULL;
+}
+
+static void close_name_server(void)
+{
+    (void)close(dns_fd);
 }
 
 static void hang_up(void)
@@ -302,13 +350,13 @@ static const struct state {
 } states[] = {
     {"connecting", connecting_plainly, ROWS(connecting), hang_up, NULL, false},
     {"in a TLS handshake", shaking_hands, ROWS(connecting), hang_up, NULL, false},
+    {"looking up a name", resolving, ROWS(looking_up), close_name_server, NULL,
+     false},
     {"printing", printing, ROWS(unread), nothing, NULL, false},
     {"waiting", start_waiting, 4, nothing, "", false},
     {"waiting, server frozen", waiting_at_a_frozen_server, 4, resume, NULL, false},
-    {"releasing", releasing, 2, resume, "others wait until its TTL ends",
-     false},
-    {"keeping", keeping, 1, resume, "others wait until its TTL ends",
-     false},
+    {"releasing", releasing, 2, resume, "until its TTL ends", false},
+    {"keeping", keeping, 1, resume, "until its TTL ends", false},
     {"killing", killing, 1, let_go, "stays locked until its TTL ends",
      true},
 };
@@ -353,8 +401,8 @@ static void all_end_in_time(const struct state *state)
 {
     for (int which = 0; which < state->count; which++)
         if (!ends_in_time(state, which)) {
-            (void)fprintf(stderr, "  skipped: no PID namespace: %s\n",
-                          strerror(errno));
+            (void)fprintf(stderr, "  skipped: %s: no namespace, or no name "
+                          "server: %s\n", state->name, strerror(errno));
             return;
         }
 }
