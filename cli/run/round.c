@@ -120,11 +120,18 @@ static void command_ended(struct cli_session *run,
                                                  .had_tty = run->tty.is_given});
 }
 
-/* The guardian was killed, and the system killed the command with it. */
+/* The guardian was killed, and the system killed the command with it; but not one
+ * that has become another user's. */
 static void command_is_unguarded(struct cli_session *run)
 {
+    int err = cli_tree_signal(&run->child.tree, SIGKILL);
+
     cli_session_unwatch(run);
-    (void)cli_fail("the command's guardian was killed; so is the command");
+    if (err == EPERM)
+        (void)cli_fail("the command's guardian was killed, and the command cannot be "
+                       "signalled: %s; it runs on", strerror(err));
+    else
+        (void)cli_fail("the command's guardian was killed; so is the command");
     cli_session_feed_number(run, CLI_EV_UNGUARDED, 0);
 }
 

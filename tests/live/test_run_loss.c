@@ -88,6 +88,34 @@ START_TEST(command_that_may_not_be_signalled_is_not_said_to_be_stopped)
 }
 END_TEST
 
+/* The system does not kill it with its guardian either. */
+START_TEST(command_that_may_not_be_signalled_is_not_said_to_be_killed)
+{
+    struct process *p;
+    char path[64];
+    FILE *file;
+    int guard = 0;
+
+    if (geteuid() != 0 || access("/usr/bin/setpriv", X_OK) < 0)
+        return;
+    ck_assert_int_eq(prctl(PR_CAPBSET_DROP, 5 /* CAP_KILL */), 0);
+    p = holdfast(server, "run", TTL, "-k", "100ms", "x", "/usr/bin/setpriv",
+                 "--reuid=65534", "--clear-groups", OBEDIENT, NULL);
+    (void)await_line(p, OUT, "up");
+    (void)snprintf(path, sizeof path, "/proc/%d/task/%d/children", pid_of(p),
+                   pid_of(p));
+    ck_assert_ptr_nonnull(file = fopen(path, "r"));
+    ck_assert_int_eq(fscanf(file, "%d", &guard), 1);
+    (void)fclose(file);
+    ck_assert_int_eq(kill(guard, SIGKILL), 0);
+    (void)await_line(p, ERR, "cannot be signalled: Operation not permitted");
+    ck_assert(!is_ended(p, OUT));
+    say(p, "go\n");
+    ck_assert_int_eq(finish(p), 128 + SIGKILL);
+    ck_assert_ptr_null(strstr(await_end(p, ERR), "so is the command"));
+}
+END_TEST
+
 /* And the thief keeps it. */
 START_TEST(taken_lock_stops_the_command)
 {
@@ -613,6 +641,8 @@ static void add_losses(Suite *s)
     tcase_add_test(gone, deleted_lock_stops_the_command);
     tcase_add_test(gone,
                    command_that_may_not_be_signalled_is_not_said_to_be_stopped);
+    tcase_add_test(gone,
+                   command_that_may_not_be_signalled_is_not_said_to_be_killed);
     tcase_add_test(gone, taken_lock_stops_the_command);
     tcase_add_test(gone, stubborn_command_is_killed_with_its_group);
     tcase_add_test(gone, lost_signal_is_the_one_that_was_chosen);
