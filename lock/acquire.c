@@ -417,7 +417,8 @@ static void send_acquire(struct hf_op *op)
     hf_line_name(op);
     op->count = op->lock->kind->is_ownerless ? op->permits : 1;
     op->asked_when = op->client->ops_begun;
-    op->wait.asked_ms = hf_loop_now(op->client->loop);
+    op->silence_ms = hf_loop_now(op->client->loop) - op->wait.asked_ms;
+    op->wait.asked_ms += op->silence_ms;
     op->may_be_held = op->may_be_held || op->call.may_have_run;
     hf_op_settle(op); /* the last question of this wait */
     hf_lease_ask(&op->hold->lease, op->wait.asked_ms, op->lease_ms);

@@ -123,6 +123,10 @@ size_t hf_op_put_args(struct hf_op *op, enum hf_step step,
         at = put_integer(at, op->count_text, op->count);
     if (how->side)
         at = put(at, how->side, strlen(how->side));
+    if (how->takes_silence && op->may_stand) {
+        at = put_integer(at, op->silence_text, op->silence_ms);
+        at = put_publish(at, op->lock);
+    }
     if (takes[step].publish && !op->lock->kind->tells_nobody)
         at = put_publish(at, op->lock);
     if (how->takes_joined)

@@ -36,6 +36,8 @@ struct hf_kind_step {
     bool takes_hold_key;        /* and, as the last key, the hold's own */
     bool takes_place;           /* how long the waiter's place in the queue is
                                    kept for it; 0: it takes none */
+    bool takes_silence;         /* if the waiter has a place: for how long it has
+                                   sent nothing, and how to wake the head */
     bool takes_retention;       /* of the counter, which is the last of `keys`:
                                    each grant has a token */
     bool takes_joined;          /* as its last argument the owner's field on the

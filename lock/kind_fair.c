@@ -18,6 +18,16 @@
  *         or, if that is longer, half of the watchdog's time. Each
  *         asks again within a third of the watchdog's time, or its wait is over
  *         by then (FAIR-2).
+ * FAIR-6  When a Redisson waiter is granted the lock or leaves, it takes its whole
+ *         wait off the places behind it, also if the lock was held for longer than
+ *         that. So each acquire of a waiter keeps its place for place_ms beyond all
+ *         that the Redisson waiters before it may take off; and, while the lock is
+ *         held, it keeps the places of Redisson's waiters, which do not prolong them
+ *         (fair_places.lua). While the lock is free, the first place is kept for
+ *         place_ms at most, Redisson's for 15 s: its waiter is woken, and a dead one
+ *         must not keep the lock from others. tests/exhaust/fair.c tries the orders.
+ * FAIR-7  A script processes 200 places at most; a queue that is longer is processed
+ *         by the next ones.
  * FAIR-4  A waiter that gives up is released like a lock that nobody here holds
  *         (orphan.c), and leaves the queue by that; if the lock is free, the
  *         new head is told.
@@ -35,7 +45,8 @@
 #define STEPS_OF(...) \
     .steps = { \
         [STEP_ACQUIRE] = {.script = &hf_script_fair_acquire, \
-                          .takes_place = true, __VA_ARGS__}, \
+                          .takes_place = true, .takes_silence = true, \
+                          __VA_ARGS__}, \
         [STEP_RELEASE] = {.script = &hf_script_fair_release, .keys = 2, \
                           .takes_place = true}, \
         [STEP_RENEW] = {.script = &hf_script_renew}, \

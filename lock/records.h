@@ -231,6 +231,7 @@ struct hf_op {
     bool may_stand;             /* it may stand in the server's queue */
     int64_t place_ms;           /* how long its place there outlasts its
                                    silence; 0: it takes none */
+    int64_t silence_ms;         /* between its last two acquires */
 
     /* To inspect, and to force. */
     struct hf_lock_info *info;  /* where the answer goes */
@@ -259,6 +260,7 @@ struct hf_op {
     char count_text[HF_RESP_INTEGER_MAX];
     char lease_text[HF_RESP_INTEGER_MAX];
     char place_text[HF_RESP_INTEGER_MAX], floor_text[HF_RESP_INTEGER_MAX];
+    char silence_text[HF_RESP_INTEGER_MAX];
 };
 
 /* hf_op_orphan_key - behind an orphan: the key of its hold, which is gone. */

@@ -20,7 +20,8 @@ static const struct needs {
     const char *key;                        /* a prefix, beside those of rows */
 } table[] = {
     /* force_release.lua changes a queue that is named, and a fair lock names it. */
-    [HF_RIGHTS_PLAIN] = {.rows = {&hf_kind_reentrant}, .except = "zrem lpop"},
+    [HF_RIGHTS_PLAIN] = {.rows = {&hf_kind_reentrant}, 
+                         .except = "zrem lpop zadd lrange"},
     [HF_RIGHTS_FAIR] = {.rows = {&hf_kind_fair}},
     [HF_RIGHTS_READ_WRITE] = {.rows = {&hf_kind_read, &hf_kind_write}},
     /* A counter that stays does not begin at the server's clock. */

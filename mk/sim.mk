@@ -93,9 +93,10 @@ sim-coverage: deps
 .PHONY: sim sim-coverage sim-mutants
 
 # Programs that try every case: a few seconds by themselves, all with "full".
-EXHAUST   := lease resp
+EXHAUST   := fair lease resp
 exhaust_T := $(EXHAUST:%=$(BUILD)/tests/exhaust/%)
 
+$(BUILD)/tests/exhaust/fair: $(BUILD)/tests/exhaust/fair_story.o $(model_O)
 $(BUILD)/tests/exhaust/lease: $(call objects,$(addprefix tests/exhaust/,\
     client possible trail seen))
 $(BUILD)/tests/exhaust/resp: $(call objects,$(addprefix tests/support/,\
@@ -107,20 +108,22 @@ endif
 
 $(exhaust_T): %: %.o $(LIBS)
 	$(call say,link $@)
-	$(Q)$(CC) $(LINK) $(filter %.o,$^) $(LIBS) -o $@
+	$(Q)$(CC) $(LINK) $(filter %.o,$^) $(LIBS) $(if $(filter %/fair,$@),$(LUA_LIBS)) -o $@
 
 check_T += $(exhaust_T)
 build-tests: $(exhaust_T)
 
 # The strings in two halves, for two processors.
-#: make exhaust           every case of the lease and of the parser: minutes
-exhaust: exhaust-lease exhaust-resp-0 exhaust-resp-1
+#: make exhaust           every case of the lease, the fair order, the parser: minutes
+exhaust: exhaust-lease exhaust-fair exhaust-resp-0 exhaust-resp-1
 exhaust-lease: $(BUILD)/tests/exhaust/lease
+	@$< full
+exhaust-fair: $(BUILD)/tests/exhaust/fair
 	@$< full
 exhaust-resp-%: $(BUILD)/tests/exhaust/resp
 	@$< full $* 2
 
-.PHONY: exhaust exhaust-lease
+.PHONY: exhaust exhaust-fair exhaust-lease
 
 # Real processes and servers, judged by the same judge.
 CHAOS_TIME ?= 60

@@ -25,6 +25,9 @@ fi
 echo '#include "lock/scripts.h"'
 printf '\nconst char hf_token_commands[] = "%s";\n' \
     "$(commands "$(dirname "$1")/token.lua")"
+echo '#ifdef __GNUC__'
+echo '#pragma GCC diagnostic ignored "-Woverlength-strings"'
+echo '#endif'
 for file; do
     name=$(basename "$file" .lua)
     text=$(awk -v folder="${file%/*}" '

@@ -3,51 +3,41 @@
 -- KEYS  lock, its queue, until when each place in the queue is honoured[,
 --       counter of its fencing tokens]
 -- ARGV  owner, hold count to reach, lease in ms, how long a place outlasts silence
---       in ms (0: it is not to wait), what the others' places keep at least when the
---       head is granted: the floor, in ms[, retention of the counter: token.lua]
+--       in ms (0: it is not to wait), within how many ms a waiter sends its next
+--       acquire: the floor[, retention of the counter: token.lua][, ms since its last
+--       acquire, PUBLISH or SPUBLISH, channel[, the other of them]]
 -- Reply {owner, hold count[, token]}            held
 --       {owner, -1, TTL in ms, field, its value, '', length of the field, of the value}
---                       not held; this field keeps it or, if it is free, the head of
---                       the queue, with the value 1. Texts are cut to 191 bytes; the
---                       lengths are the true ones
+--                              not: this is what keeps it; or, if it is free, the head
+--                              of the queue, and 1
+-- Texts are cut to 191 bytes; the lengths are the true ones.
 -- A first acquire (to reach: 1) takes a free lock if nobody is before it; a re-entry
 -- does not, because then the hold was lost. May be sent any number of times. An
 -- error means that nothing was acquired: a lock that cannot get its TTL is taken
 -- back.
--- Heads whose time is over are dropped, but not the one that asks. Its own place is
--- honoured for its own time, behind that of the one before it, and as long as it asks.
--- By the server's clock. (Redisson, whose waiters do not ask again, adds the lock's TTL.)
+-- Heads whose time is over are dropped, but not the owner itself. Its own place is
+-- honoured for its own time, behind that of the one before it, and as long as it sends
+-- acquires: fair_places.lua. By the server's clock. (Redisson adds the lock's TTL.)
 -- If one of the two keys was lost, as by a server that was emptied while their slot
 -- moved, a head without a time is given a lease's, and times without a queue are
 -- deleted: nobody would ever drop them. (ZRANGE refuses a key of another type, and then
 -- nothing is done.)
--- When the head is granted, the others come earlier by what is left of its time. One of
--- them may have asked just now: each keeps the floor, within which it asks again.
+-- When the head is granted, the others come earlier by what is left of its time.
 -- While the lock is free, but another's, the TTL is 20 to 250 ms: Redisson's waiters
--- leave the queue without a word. Source: WIRE 11.2.
+-- leave the queue without a word. A waiter that has waited wakes the head each time, which
+-- may be asleep. If more stale heads are left, the TTL is 1 ms. Source: WIRE 11.2.
 local lock, queue, places = KEYS[1], KEYS[2], KEYS[3]
 local owner, count, lease, place = ARGV[1], ARGV[2], ARGV[3], tonumber(ARGV[4])
-local floor, counter, retention = ARGV[5], KEYS[4], ARGV[6]
+local floor, counter, retention = tonumber(ARGV[5]), KEYS[4], ARGV[6]
 local time = redis.call('time')
 local now = time[1] * 1000 + math.floor(time[2] / 1000)
-local function honour(who, until_ms)
-    redis.call('zadd', places, string.format('%.0f', until_ms), who)
-end
-local head, ends
-repeat
-    head = redis.call('lindex', queue, 0)
-    ends = head and tonumber(redis.call('zscore', places, head) or nil)
-    if head and not ends then
-        ends = now + lease
-        honour(head, ends)
-    end
-    local is_stale = ends and ends <= now and head ~= owner
-    if is_stale then
-        redis.call('zrem', places, head)
-        redis.call('lpop', queue)
-    end
-until not is_stale
-if not head and redis.call('zrange', places, 0, 0)[1] then
+--+ fair_places
+--+ tell
+local head, ends, is_stale = drop_stale(owner)
+if head and not ends then
+    ends = now + lease
+    honour(head, ends)
+elseif not head and redis.call('zrange', places, 0, 0)[1] then
     redis.call('del', places)
 end
 local ttl = redis.call('pttl', lock)
@@ -66,31 +56,43 @@ if is_free or held then
         return set
     end
     if is_free and head then
-        local unused = math.max(math.min(place, ends - now), 0)
         redis.call('lpop', queue)
         redis.call('zrem', places, owner)
-        for _, other in ipairs(redis.call('zrange', places, 0, -1)) do
-            local until_ms = tonumber(redis.call('zscore', places, other))
-            honour(other, math.min(until_ms,
-                math.max(until_ms - unused, now + floor)))
-        end
+        settle('held', nil, 0, 1, ends - now)
     end
     return {owner, tonumber(count), token}
 end
 if count == '1' and place > 0 then
-    local mine = tonumber(redis.call('zscore', places, owner) or nil)
+    local i = counter and 7 or 6
+    local mine = redis.call('zscore', places, owner)
     if not mine then
-        redis.call('lrem', queue, 0, owner)
-        local last = redis.call('lindex', queue, -1)
-        local before = last and last ~= owner and redis.call('zscore', places, last)
+        local last = redis.call('lrange', queue, -1, -1)[1]
+        local before = tonumber(last and redis.call('zscore', places, last) or nil)
+        before = before and math.min(math.max(before, now), now + FAR) or now
+        for _, who in ipairs(redis.call('lrange', queue, 0, WINDOW - 1)) do
+            if who == owner then
+                redis.call('lrem', queue, 1, owner) -- it had lost its time
+            end
+        end
         redis.call('rpush', queue, owner)
-        honour(owner, place + (tonumber(before or nil) or now))
-    elseif mine < now + place then
-        honour(owner, now + place)
+        redis.call('zadd', places,
+            string.format('%.17g', math.floor(before + place) + mark(owner)), owner)
     end
+    local silence = mine and tonumber(ARGV[i] or 0) or 0
+    local first, at = settle(ttl == -2 and 'free' or 'held', owner, silence)
+    if mine and not at then
+        honour(owner, math.floor(math.max(mine + silence, now + place)) + mark(owner))
+    end
+    ends = head and first
+    if head and ttl == -2 and ARGV[i + 1] then
+        tell(i + 1, ARGV[i + 2] .. ':' .. head, '0')
+    end
+elseif head and ttl == -2 then
+    ends = settle('free')
 end
 if ttl == -2 and head then
-    return {owner, -1, math.max(math.min((ends or now + 250) - now, 250), 20),
+    local left = math.max(math.min((ends or now + 250) - now, 250), 20)
+    return {owner, -1, is_stale and 1 or math.ceil(left),
             head:sub(1, 191), '1', '', #head, 1}
 end
 local fields = redis.call('hscan', lock, 0, 'count', 2)[2]

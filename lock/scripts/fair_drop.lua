@@ -11,17 +11,18 @@
 -- Source: WIRE 11.3, 11.4.
 local lock, queue, places = KEYS[1], KEYS[2], KEYS[3]
 local waiter, first, channel = ARGV[2], tonumber(ARGV[3]), ARGV[5]
-local function tell(owner)
-    local heard = redis.call(ARGV[4], channel .. ':' .. owner, '0')
-    if ARGV[6] then
-        heard = math.max(heard, redis.call(ARGV[6], channel .. ':' .. owner, '0'))
-    end
-    return heard
-end
+--+ tell
 local found = redis.call('lrange', queue, first, first + 199)
 local removed = 0
 for _, owner in ipairs(found) do
-    if owner == waiter or waiter == '' and tell(owner) == 0 then
+    local heard, note = 1, nil
+    if waiter == '' then
+        heard, note = tell(4, channel .. ':' .. owner, '0')
+    end
+    if note then -- it may listen
+        return redis.error_reply(note)
+    end
+    if owner == waiter or heard == 0 then
         redis.call('zrem', places, owner)
         redis.call('lrem', queue, 1, owner)
         removed = removed + 1
@@ -29,9 +30,7 @@ for _, owner in ipairs(found) do
 end
 local head = removed > 0 and redis.pcall('lindex', queue, 0)
 if type(head) == 'string' and redis.pcall('exists', lock) == 0 then
-    for i = 4, #ARGV, 2 do -- what is refused after the removal is not an error
-        redis.pcall(ARGV[i], channel .. ':' .. head, '0')
-    end
+    tell(4, channel .. ':' .. head, '0') -- a refusal after the removal is not an error
 end
 if #found == 200 and (waiter == '' or removed == 0) then
     return {ARGV[1], removed, first + 200 - removed}

@@ -11,42 +11,47 @@
 -- same: it may be asleep on a TTL that has ended early, or have become the head now.
 -- A full server refuses a script whose first write needs memory: so it leaves the
 -- queue first. Heads whose time is over are dropped. Those behind an owner that leaves
--- the queue come earlier by what is left of its time, as in fair_acquire.lua.
+-- the queue come earlier by its place, as in fair_acquire.lua.
+-- An owner far from both ends of the queue leaves a place whose time is over, which is
+-- dropped when it is the head.
 -- The head listens on CHANNEL:OWNER, in one way: a listener in both counts once.
 -- Source: WIRE 5.2, 11.4, 11.5.
 local lock, queue, places = KEYS[1], KEYS[2], KEYS[3]
 --+ tell
-local owner, count, floor = ARGV[1], ARGV[2], ARGV[5]
+local owner, count = ARGV[1], ARGV[2]
+local place, floor = tonumber(ARGV[4]), tonumber(ARGV[5])
 local time = redis.call('time')
 local now = time[1] * 1000 + math.floor(time[2] / 1000)
-local mine = count == '0' and redis.call('zscore', places, owner)
-if mine then
-    local is_behind, place = false, tonumber(ARGV[4])
-    local unused = math.max(math.min(place, tonumber(mine) - now), 0)
-    local all = redis.call('lrange', queue, 0, -1)
-    redis.call('zrem', places, owner)
-    redis.call('lrem', queue, 0, owner)
-    for _, other in ipairs(all) do
-        local ends = tonumber(redis.call('zscore', places, other) or nil)
-        if is_behind and ends then
-            ends = math.min(ends, math.max(ends - unused, now + floor))
-            redis.call('zadd', places, string.format('%.0f', ends), other)
+--+ fair_places
+local function find(from, to)
+    local found = redis.call('lrange', queue, from, to)
+    for i, who in ipairs(found) do
+        if who == owner then
+            return i, found[i - 1], #found
         end
-        is_behind = is_behind or other == owner
     end
-elseif count == '0' then
-    redis.call('lrem', queue, 0, owner) -- it may have lost its time
+    return nil, nil, #found
 end
-local head
-repeat
-    head = redis.call('lindex', queue, 0)
-    local ends = head and tonumber(redis.call('zscore', places, head) or nil)
-    local is_stale = ends and ends <= now
-    if is_stale then
-        redis.call('zrem', places, head)
-        redis.call('lpop', queue)
+local first, less
+if count == '0' then
+    local at, before, length = find(0, WINDOW - 1)
+    local ends = length > 0 and tonumber(redis.call('zscore', places, owner) or nil)
+    if at and ends then
+        before = tonumber(before and redis.call('zscore', places, before) or nil)
+        first, less = at, ends - math.max(before or now, now)
     end
-until not is_stale
+    if ends then
+        redis.call('zrem', places, owner)
+    end
+    if at then
+        redis.call('lrem', queue, 1, owner)
+    elseif length == WINDOW and find(-WINDOW, -1) then
+        redis.call('lrem', queue, -1, owner)
+    elseif length == WINDOW and ends then
+        honour(owner, 1)
+    end
+end
+local head = drop_stale()
 local reply, is_free = {owner, tonumber(count)}, count == '0'
 local held = redis.call('hget', lock, owner)
 if not held then
@@ -63,6 +68,9 @@ else
     end
 end
 local heard, note = 0, nil
+if head and (is_free or less) then
+    settle(is_free and 'free', nil, 0, first, less)
+end
 if is_free and head then
     heard, note = tell(6, ARGV[7] .. ':' .. head, '0')
 end

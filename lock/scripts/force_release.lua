@@ -9,6 +9,7 @@
 --       read-write lock, {request, -4} a fair lock that somebody waits for, and
 --       no queue was named, {request, -5, holders} held by several, {request, -6} a
 --       multi-lock
+-- A free lock's queue is repaired, and its head woken, also.
 -- Nothing but a hash is ever deleted (hlen refuses), and only one whose single
 -- field is an owner's, with a count of 1 at least, in 18 digits at most. A queue
 -- in another slot is nobody's: such a name cannot be a fair lock's (WIRE 2.5).
@@ -16,7 +17,20 @@
 local lock, holder, channel = KEYS[1], ARGV[2], ARGV[4]
 --+ tell
 local count = redis.call('hlen', lock)
+local function first_waiter()
+    local queue, places, place, floor = KEYS[2], KEYS[3], 0, 15000
+    local time = redis.call('time')
+    local now = time[1] * 1000 + math.floor(time[2] / 1000)
+    --+ fair_places
+    local head = drop_stale()
+    settle('free')
+    return head
+end
 if count == 0 then
+    local head = KEYS[2] and first_waiter()
+    if head then
+        tell(3, channel .. ':' .. head, '0')
+    end
     return {ARGV[1], -1, -2}
 end
 local x = '%x%x%x%x'
@@ -43,18 +57,7 @@ if holder ~= '' and field ~= holder then
     return {ARGV[1], -1, redis.call('pttl', lock)}
 end
 if KEYS[2] then
-    local time = redis.call('time')
-    local now = time[1] * 1000 + math.floor(time[2] / 1000)
-    local head
-    repeat
-        head = redis.call('lindex', KEYS[2], 0)
-        local ends = head and tonumber(redis.call('zscore', KEYS[3], head) or nil)
-        local is_stale = ends and ends <= now
-        if is_stale then
-            redis.call('zrem', KEYS[3], head)
-            redis.call('lpop', KEYS[2])
-        end
-    until not is_stale
+    local head = first_waiter()
     channel = head and channel .. ':' .. head
 else
     local queue = redis.pcall('exists', 'redisson_lock_queue:' ..

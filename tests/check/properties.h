@@ -60,8 +60,7 @@
  *      nobody but the first in the queue (P5).
  *      Begins anew with the end of a hold of its owner's, which its calls enter.
  *      Excused: who came earlier was suspended since, or touched by a fault, or
- *      settle_ms before; its clock, as below. Not judged of a lock that a peer
- *      has waited for or held: a peer that goes makes others' places shorter.
+ *      settle_ms before; its clock, as below. Grants of peers are not judged.
  * P6a  When all is quiet, no server holds what no client counts.
  *      Excused, where the hold ends by itself: its client has died, or was told
  *      that it is lost; a new master has not heard of its release, or the old one

@@ -27,18 +27,11 @@ void on_wait(struct judge *j, const struct history_event *e)
     ask->has_had_turn = false;
 }
 
-void queue_peer(struct judge *j, const struct history_event *e)
-{
-    if (e->by == HISTORY_BY_PEER && e->kind == HISTORY_KIND_FAIR)
-        state_lock(j, e->lock, true)->peer = j->now;
-}
-
 /* The first time counts: who loses its place must not lose its turn. */
 void on_queued(struct judge *j, const struct history_event *e)
 {
     struct lock *lock = state_lock(j, e->lock, true);
 
-    queue_peer(j, e);
     for (struct ask *ask = lock->asks; ask; ask = ask->lock_next)
         if (text_is(ask->place, e->hold) &&
             (!ask->queued.line || ask->has_had_turn)) {
@@ -75,7 +68,6 @@ void on_head(struct judge *j, const struct history_event *e)
     struct lock *lock = state_lock(j, e->lock, true);
     bool is_another = !text_is(lock->head, e->hold);
 
-    queue_peer(j, e);
     if (!state_decides(j, e->source.number) ||
         (e->hold.len == 0 && lock->head_server != e->source.number))
         return;
@@ -104,8 +96,7 @@ static bool is_disturbed(const struct judge *j, const struct ask *ask)
     int64_t since_us = ask->queued.us - watch_settle_ms(j) * MS;
     const struct party *client = state_client(j, ask->client);
 
-    return j->header.wake_ms == HISTORY_NONE || ask->lock->peer.line ||
-           ask->clock.line || client->is_suspended ||
+    return j->header.wake_ms == HISTORY_NONE || ask->clock.line || client->is_suspended ||
            (client->went.line && client->went.us >= since_us) ||
            trouble_now(j, ask->client, ask->lock) ||
            trouble_last(j, ask->client, ask->lock) >= since_us;

@@ -143,7 +143,6 @@ static void on_held(struct judge *j, struct party *p,
                            : e->by == HISTORY_BY_PEER;
     if (p->is_replica)
         return;
-    queue_peer(j, e);
     hold->lock->home = p->source.number;
     held_by_master(j, hold, record, e, was_held);
     watch_lock(j, hold->lock, watch_look_ms(j), false);

@@ -407,7 +407,7 @@ void state_tidy(struct judge *j, struct lock *lock)
     }
     if (!lock->holds && !lock->asks && !lock->server_token &&
         !lock->told_token && !lock->trouble.last.line && lock->head.len == 0 &&
-        !lock->peer.line && !lock->stocks)
+        !lock->stocks)
         lock_free(j, lock);
 }
 

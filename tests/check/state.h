@@ -176,7 +176,6 @@ struct lock {
     struct history_text head;   /* of the queue of a fair lock; or empty */
     int64_t head_until_us;      /* its place is honoured */
     uint32_t head_server;       /* that said so */
-    struct moment peer;         /* a peer stood in the queue, or held the lock */
     struct stock *stocks;
     struct question *questions; /* count.h */
     struct moment disturbed;    /* the last fault that changed a number */

@@ -178,6 +178,32 @@ static void happen(struct plan *plan, const struct act *act, int64_t what,
     }
 }
 
+/* ---- a hold of minutes ---- */
+
+/* When a Redisson-like waiter is granted the lock or leaves, all scores come earlier by
+ * its whole wait: places that are short must not fall into the past, however long the
+ * lock was held. */
+static void hold_for_minutes(struct plan *plan, uint64_t *dice)
+{
+    struct act act = {.lock = draw_below(dice, (int64_t)plan->lock_count),
+                      .at_ms = plan->head.length_ms};
+    int64_t at_ms = act.at_ms;
+
+    act.release_ms = at_ms + draw_between(dice, 40000, 120000);
+    plan->head.length_ms = act.release_ms + 10000;
+    let_hold(plan, &act, dice);
+    for (int64_t n = draw_between(dice, 3, WAITERS_MAX); n > 0; n--) {
+        at_ms += draw_between(dice, 50, 5000);
+        if (draw_one_in(dice, 2)) {
+            acquire(plan, at_ms, act.lock, dice)->hold_ms = draw_spread(dice, 1, 2000);
+        } else {
+            scene_fault(plan, at_ms, FAULT_PEER,
+                        act.release_ms - at_ms + draw_between(dice, -20000, 3000))
+                ->lock = act.lock;
+        }
+    }
+}
+
 #define GOOD 5 /* of happenings: these are no faults */
 #define HAPPENINGS 10
 
@@ -205,4 +231,6 @@ void scene_queue(struct plan *plan, uint64_t *dice)
         for (int64_t n = draw_between(dice, 0, EVENTS_MAX); n > 0; n--)
             happen(plan, &act, draw_below(dice, happenings), dice);
     }
+    if (draw_one_in(dice, 3))
+        hold_for_minutes(plan, dice);
 }

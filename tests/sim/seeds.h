@@ -112,6 +112,9 @@ static const struct past {
     {"waits_beside_its_own_hold", "P6",
      "a call that had been put into the queue of a fair lock, and then entered a hold "
      "that another call of its owner had got meanwhile, stayed in the queue"},
+    {"keeps_its_place_behind_a_peer", "P5",
+     "when a Redisson-like waiter was granted the lock after a minute, its wait was taken "
+     "off a place that had a watchdog's time behind it: the waiter lost its place"},
     {"leaves_the_queue_of_a_full_server", "P6",
      "a full server refused the script by which a waiter leaves the queue, and it was "
      "not asked again"},

@@ -1,0 +1,112 @@
+-- The places of a fair lock's queue: a part of the scripts that read it.
+-- Takes   queue, places, now (all in ms), place (of a waiter that sends this; 0: no
+--         waiter), floor: within this time a waiter of holdfast sends its next acquire
+-- Leaves  drop_stale, settle, honour, mark, WINDOW
+-- Each function processes the first 200 places at most; the next scripts the others.
+-- What is refused in settle is not an error: the script has done something already.
+--
+-- The grant of a Redisson waiter takes its wait off all scores, and so does one that
+-- leaves the queue, off those behind it. Only the head is dropped when its score is in
+-- the past. So a waiter keeps its place until its next acquire if its score is not below
+-- now + floor + the waits of all Redisson waiters before it. settle keeps it there: for the
+-- waiter that sends this, and, while the lock is held, for Redisson's waiters, which do not
+-- prolong their places. Only live waiters of holdfast keep their places; a place whose
+-- time is over is dropped, or left to be dropped.
+-- A wait is known by the distance to the score before it; not that of the head, which is
+-- taken to be Redisson's default, or what is left of it; of a longer one, an hour may be
+-- over already. What the sender's score says counts also: it was set when more was left.
+-- A score of a waiter of holdfast has its mark as a fraction. Redisson's waiters inherit
+-- fractions from the place before them; those are removed.
+local WINDOW, WAIT, HOUR, FAR = 200, 300000, 3600000, 30 * 86400000
+local function mark(who)
+    local sum = 0
+    for _, byte in ipairs({who:byte(-10, -1)}) do
+        sum = (sum * 31 + byte) % 1021
+    end
+    return (sum + 1) / 1024
+end
+local function honour(who, until_ms)
+    return redis.pcall('zadd', places, string.format('%.17g', until_ms), who)
+end
+-- Returns the head, its score (nil: none), and whether it is stale, because there are more.
+local function drop_stale(keep)
+    for i = 0, WINDOW do
+        local head = redis.call('lrange', queue, 0, 0)[1]
+        local ends = head and tonumber(redis.call('zscore', places, head) or nil)
+        local is_stale = ends and ends <= now and head ~= keep
+        if not is_stale or i == WINDOW then
+            return head, ends, is_stale
+        end
+        redis.call('zrem', places, head)
+        redis.call('lpop', queue)
+    end
+end
+-- state: 'held', 'free', or false: the lock is held, and nobody keeps the others' places.
+-- me: the waiter that sends this. silence: since its last acquire. less: to take off the
+-- scores from index `first` on. Returns the head's score, and whether `me` was found.
+local function settle(state, me, silence, first, less)
+    local found = redis.pcall('lrange', queue, 0, WINDOW - 1)
+    local old, new, ours, wait, sum, at = {}, {}, {}, {}, 0, nil -- ours: its mark
+    for i, who in ipairs(found) do
+        local s = tonumber(redis.pcall('zscore', places, who) or nil)
+        local before = math.max(new[i - 1] or now, now)
+        old[i] = s
+        ours[i] = mark(who)
+        ours[i] = s and s % 1 == ours[i] and ours[i]
+        if not s or s ~= s or s > before + math.max(FAR, 4 * place) then
+            s = before + WAIT
+        elseif not ours[i] and s % 1 > 0 then
+            s = math.floor(s)
+        end
+        new[i] = s
+        at = at or who == me and i
+        local is_behind_stale = i > 1 and new[i - 1] <= now
+        local left = s - (is_behind_stale and now or before)
+        if ours[i] or s <= now then
+            wait[i] = 0
+        elseif i > 1 and not is_behind_stale and left > 0 then
+            wait[i] = left
+        else
+            wait[i] = math.max(WAIT, left > 1.2 * WAIT and left + math.min(left, HOUR) or left)
+        end
+        sum = sum + (at and 0 or wait[i])
+    end
+    local more = at and sum > 0 and new[at] + silence - now - place - sum or 0
+    if more > 0 then
+        local i = 1
+        while wait[i] == 0 do
+            i = i + 1
+        end
+        wait[i] = wait[i] + more
+    end
+    sum, less = 0, less or 0
+    local raise = 0
+    for i, who in ipairs(found) do
+        local s, need = new[i], now + floor + sum
+        if less > 0 and i >= first then
+            new[i] = math.max(s - less, math.min(s, need))
+            less = s - new[i]
+        elseif not ours[i] then
+            new[i] = s + raise
+        end
+        if i == at then
+            local least = now + place + sum -- a little less is not worth a write
+            new[i] = least - new[i] > math.min(floor / 10, 500) and least or new[i]
+        elseif state == 'held' and not ours[i] and s > now and new[i] < need - floor / 10 then
+            new[i] = need
+        end
+        if i == 1 and state == 'free' then
+            new[i] = math.min(new[i], now + math.max(place, floor, ours[i] and 0 or 15000))
+            if ours[i] and first ~= 1 then
+                first, less = 1, s - new[i]
+            end
+        end
+        new[i] = math.floor(new[i]) + (ours[i] or 0)
+        raise = (i == at or not ours[i]) and math.max(new[i] - s, 0) or 0
+        if new[i] ~= old[i] then
+            honour(who, new[i])
+        end
+        sum = sum + wait[i]
+    end
+    return new[1], at
+end
