@@ -31,6 +31,8 @@
 /* The reading with the shortest round trip counts. */
 #define CLOCK_READINGS 5
 #define QUESTIONS_MAX 64
+/* Bytes of one reply. CLUSTER NODES of a thousand nodes has a tenth of it. */
+#define REPLY_MAX (4u << 20)
 
 struct target;
 
@@ -145,6 +147,7 @@ static hf_status open_link(struct target *t, const struct hf_url *url,
     options.protocol = t->asker->facts->protocol;
     options.connect_timeout_ms = t->asker->plan->url->connect_timeout_ms;
     options.silence_ms = t->asker->plan->timeout_ms;
+    options.reply_max = REPLY_MAX;
     options.on_trace = on_trace;
     options.trace_ctx = t;
     if (url->kind == HF_URL_TLS)

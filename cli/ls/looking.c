@@ -35,8 +35,8 @@ static bool is_server_away(const struct ls_question *q)
 void ls_looking_fail(struct ls_looking *looking, uint32_t source,
                      const struct ls_question *q)
 {
-    if (ls_question_is(q, "WRONGTYPE"))
-        return;
+    if (ls_question_is(q, "WRONGTYPE") || ls_question_is(q, LS_TOO_LARGE))
+        return; /* no lock has it */
     if (is_server_away(q))
         ls_scan_fail(looking->scan, source, &q->error);
     else

@@ -40,6 +40,9 @@ void ls_question_bytes(struct ls_question *q, const char *ptr, size_t len);
 void ls_ask(struct ls_requests *requests, struct ls_question *q);
 void ls_await(struct ls_requests *requests);
 
+/* What ls_question_is finds where the reply was too large and was skipped. */
+#define LS_TOO_LARGE "TOOLARGE"
+
 /* ls_question_is - is the answer an error with this code ("WRONGTYPE")? */
 bool ls_question_is(const struct ls_question *q, const char *code);
 

@@ -11,6 +11,8 @@
 #include "net/route/slot.h"
 
 #define TIMEOUT_MS 5000         /* of an answer, if the URL does not say */
+#define REPLY_MAX (4u << 20)    /* bytes: a page of names has a tenth of it */
+#define SHRINK 8                /* SCAN-3 */
 
 /* How many keys SCAN goes through while a server looks into one of each type: by
  * a script, or by a command or two. */
@@ -75,6 +77,7 @@ static hf_status open_router(struct ls_scan *scan, const struct hf_url *url,
     options.link.protocol = url->protocol ? url->protocol : 3;
     options.link.connect_timeout_ms = url->connect_timeout_ms;
     options.link.silence_ms = timeout_ms;
+    options.link.reply_max = REPLY_MAX;
     options.link.on_trace = on_trace;
     options.link.trace_ctx = scan;
     rc = hf_router_new(&scan->requests.router, scan->requests.loop, &options,
@@ -365,6 +368,30 @@ static void ask_for_page(struct source *s, const char *count)
     ls_ask(&s->scan->requests, &s->question);
 }
 
+/* SCAN-3. True: it was sent again. */
+static bool shrink_page(struct source *s, const char *count)
+{
+    if (!s->is_open || !ls_question_is(&s->question, LS_TOO_LARGE))
+        return false;
+    ask_for_page(s, count);
+    return true;
+}
+
+static void shrink_pages(struct ls_scan *scan, int count)
+{
+    bool was_too_large = true;
+    char text[16];
+
+    while (was_too_large && count > 1) {
+        count = count / SHRINK > 1 ? count / SHRINK : 1;
+        (void)snprintf(text, sizeof text, "%d", count);
+        was_too_large = false;
+        for (uint32_t i = 0; i < scan->count; i++)
+            was_too_large = shrink_page(&scan->sources[i], text) || was_too_large;
+        ls_await(&scan->requests);
+    }
+}
+
 static void end_page(struct source *s)
 {
     if (s->error.status == HF_OK)
@@ -384,6 +411,7 @@ hf_status ls_scan_next(struct ls_scan *scan, int count)
             ask_for_page(&scan->sources[i], text);
     }
     ls_await(&scan->requests);
+    shrink_pages(scan, count);
     for (uint32_t i = 0; i < scan->count; i++)
         if (scan->sources[i].is_open)
             end_page(&scan->sources[i]);

@@ -13,7 +13,9 @@
  * SCAN-1  A cursor is good only on the server that gave it. If another answers
  *         in its place, that walk has failed.
  * SCAN-2  A connection that was lost meanwhile may have been a restart, after
- *         which an old cursor misses keys: scan->lost says so. */
+ *         which an old cursor misses keys: scan->lost says so.
+ * SCAN-3  A page that is too large to read, for keys may have names of any length, is
+ *         requested again with fewer keys, down to one. */
 #ifndef CLI_LS_SCAN_H
 #define CLI_LS_SCAN_H
 

@@ -21,7 +21,7 @@
 
 /* ---- what it says ---- */
 
-static char listed[65536];      /* standard output of the last run */
+static char listed[1 << 24];      /* standard output of the last run */
 static char said[4096];         /* and standard error */
 
 /* Up to three words more; NULL: none. Returns the exit code. */
@@ -381,6 +381,30 @@ START_TEST(what_is_no_lock_is_passed_over_and_left_as_it_was)
     ck_assert_int_eq(server_ask_int(server, "DBSIZE"), ROWS(no_locks) + 1);
     ck_assert_ptr_null(
         strstr(server_ask(server, "INFO commandstats"), "cmdstat_keys"));
+}
+END_TEST
+
+/* Names of 64 KiB, members, fields and values of 20 MB: none is read whole, and what is
+ * a lock is found among them. */
+START_TEST(large_keys_of_other_programs_hide_no_lock)
+{
+    ck_assert_str_eq(server_ask(server, "EVAL %s 0",
+        "for i = 1, 200 do redis.call('set', i .. ('n'):rep(65000), 1, 'px', 9e6) end "
+        "local x = ('x'):rep(20000000) "
+        "redis.call('set', 'string', x, 'px', 9e6) redis.call('set', 'counter', x) "
+        "redis.call('hset', 'hash', x, 1) redis.call('hset', 'value', 'f', x) "
+        "redis.call('zadd', '{set}:timeout', 9e14, x) redis.call('set', 'set', 1) "
+        "redis.call('hset', 'held', '" OTHER "', 1) "
+        "return redis.call('pexpire', 'held', 9e6)"), "1");
+    for (int i = 0; i < 2; i++) {
+        ck_assert_int_eq(ls(url(), i ? "--kind=value" : NULL, NULL, NULL), 0);
+        ck_assert_str_eq(said, "");
+        ck_assert_int_eq(lines(), i ? 200 : 1);
+        ck_assert_lists(i ? "nnn" : "held");
+    }
+    ck_assert_int_eq(ls(url(), "--kind=counter", NULL, NULL), 0);
+    ck_assert_str_eq(said, "");
+    ck_assert_lists("set\tcounter");
 }
 END_TEST
 
@@ -839,6 +863,7 @@ int main(void)
 
     c = run_case(s, "list");
     tcase_add_test(c, what_is_no_lock_is_passed_over_and_left_as_it_was);
+    tcase_add_test(c, large_keys_of_other_programs_hide_no_lock);
     tcase_add_test(c, nothing_held_is_an_empty_whole_list);
     tcase_add_test(c, locks_are_found_among_ten_thousand_keys_each_once);
     tcase_add_test(c, pattern_picks_names);
