@@ -32,7 +32,8 @@ static void give_up_hold(struct hf_op *op)
         return;
     if (op->lock->kind->steps[STEP_RELEASE].script &&
         (op->call.may_have_run || op->may_be_held || op->may_stand))
-        hf_release_orphan(op->lock, hf_hold_text(hold), op->lease_ms,
+        hf_release_orphan(op->lock, hf_hold_text(hold),
+                          op->lock->kind->is_ownerless ? LATE_COPY_MS : op->lease_ms,
                           op->place_ms, &hold->orphan);
     op->call.may_have_run = op->may_be_held = op->may_stand = false;
     hf_hold_free(hold);
@@ -393,6 +394,26 @@ static void on_answer(struct hf_call *call, hf_status status,
         refused(op);
 }
 
+/* The server will not keep its answer much longer: a new request follows. */
+static bool is_question_old(const struct hf_op *op, int64_t now)
+{
+    return op->hold && op->lock->kind->is_ownerless &&
+           now - op->named_ms >= ASKED_AGAIN_MS;
+}
+
+static bool has_question(struct hf_op *op)
+{
+    int64_t now = hf_loop_now(op->client->loop);
+
+    if (is_question_old(op, now))
+        give_up_hold(op);
+    if (!op->hold) {
+        op->named_ms = now;
+        op->hold = hf_hold_new(op);
+    }
+    return op->hold != NULL;
+}
+
 /* The record is made before we ask, so that a grant cannot find no memory; one
  * number serves all the tries of one wait. Should the same owner have acquired
  * meanwhile by another call, this one becomes a re-entry. */
@@ -410,7 +431,7 @@ static void send_acquire(struct hf_op *op)
         end_acquire(op, hf_reentry_refuse(op, beside));
         return;
     }
-    if (!op->hold && !(op->hold = hf_hold_new(op))) {
+    if (!has_question(op)) {
         end_acquire(op, HF_E_NOMEM);
         return;
     }

@@ -72,8 +72,10 @@ struct hf_client_options {
     int64_t watchdog_ms;        /* TTL of a hold taken without a lease; renewed
                                    each third. Default 30000, least 100 */
     int replicas;               /* how many replicas must have a lock before it
-                                   counts as acquired: a number, HF_REPLICAS_ALL
-                                   or _MAJORITY. URL: replicas. Default 0 */
+                                   counts as acquired, and each change of a
+                                   semaphore's or latch's count: a number,
+                                   HF_REPLICAS_ALL or _MAJORITY. URL: replicas.
+                                   Default 0 */
     int64_t replicas_timeout_ms;/* how long they have. Of a URL:
                                    replicas_timeout. Default 1000; at most a
                                    sixth of the watchdog's time */

@@ -14,10 +14,10 @@
 #include "lock/verbs.h"
 #include "lock/wake.h"
 #include "net/base/error.h"
+#include "net/route/refusal.h"
 
-/* For so long a change is asked for again. Less than half of ANSWER_KEPT_MS, so
- * that the server still has what it answered to the first of them. */
-#define REPEAT_MS 240000
+/* Between two tries in the background, where the server refuses for now. */
+#define ASK_AGAIN_MS 1000
 /* How long an answer waits for others to be forgotten with. */
 #define FORGET_MS 5
 /* 15 of them are less than the operation that forgets them. */
@@ -95,6 +95,33 @@ static struct hf_op *forgetting(struct hf_lock *lock, size_t key_len)
     return op;
 }
 
+/* ---- answers that end soon ---- */
+
+static const struct hf_verb verb_shorten = {.cancel = hf_op_finish};
+
+/* A copy of the request may still be executed: until then the answer is kept. */
+static void shorten(struct hf_lock *lock, const char *key, size_t len)
+{
+    struct hf_op *op = hf_op_new_background(lock, &verb_shorten, len);
+    struct hf_client *client = lock->client;
+    hf_status rc;
+
+    if (!op)
+        return;
+    memcpy(hf_op_orphan_key(op), key, len);
+    op->argv[0] = (struct hf_resp_arg){"PEXPIRE", 7};
+    op->argv[1] = (struct hf_resp_arg){hf_op_orphan_key(op), len};
+    op->argv[2] = (struct hf_resp_arg){
+        op->lease_text, hf_resp_format_integer(op->lease_text, LATE_COPY_MS)};
+    op->call.argv = op->argv;
+    op->call.argc = 3;
+    op->call.slot = lock->slot;
+    op->call.done = on_forgotten;
+    rc = hf_call_tell(&op->call, client->loop, client->router, hf_op_deadline(op));
+    if (rc < 0)
+        on_forgotten(&op->call, rc, (struct hf_resp_value){0});
+}
+
 static bool may_be_asked_still(const struct hf_op *op)
 {
     return op->call.is_repeated || op->may_be_held;
@@ -106,7 +133,11 @@ void hf_count_forget(struct hf_op *asked)
     struct hf_op *op;
     char *key;
 
-    if (may_be_asked_still(asked) || !(op = forgetting(asked->lock, len)))
+    if (may_be_asked_still(asked)) {
+        shorten(asked->lock, asked->hold->key, len);
+        return;
+    }
+    if (!(op = forgetting(asked->lock, len)))
         return;
     key = hf_op_orphan_key(op) + (size_t)op->count++ * len;
     memcpy(key, asked->hold->key, len);
@@ -136,15 +167,41 @@ static bool begin(struct hf_op *op)
     return false;
 }
 
+static bool is_done(const struct hf_op *op)
+{
+    return op->answer.count == op->count;
+}
+
+static bool is_counted(struct hf_call *call, struct hf_resp_value reply)
+{
+    struct hf_op *op = op_of(call);
+
+    return hf_op_read_answer(op, reply) && is_done(op);
+}
+
+static void on_confirmed(struct hf_call *call, hf_status status);
+
+/* The key has no TTL that would end what a failover made wrong: so replicas confirm each
+ * change. */
+static void ask_to_change(struct hf_op *op, enum hf_step step, int64_t deadline_ms,
+                          answered *done)
+{
+    hf_op_want_replicas(op, is_counted, on_confirmed);
+    ask(op, step, deadline_ms, done);
+}
+
 /* Which way waiters are woken is known once a cluster has answered. Both
- * questions together have one request timeout. */
+ * questions together have one request timeout. A set is not sent again once its call
+ * has ended. */
 static void change(struct hf_op *op, enum hf_step step, answered *done,
                    answered *known)
 {
     if (!begin(op))
         return;
+    if (step == STEP_SET)
+        op->lease_ms = LATE_COPY_MS;
     if (hf_router_is_known(op->client->router))
-        ask(op, step, hf_op_deadline(op), done);
+        ask_to_change(op, step, hf_op_deadline(op), done);
     else
         ask(op, STEP_READ, hf_op_deadline(op), known);
 }
@@ -156,39 +213,117 @@ static hf_status read_change(struct hf_op *op, hf_status status,
                                                       : hf_op_odd_reply(op);
 }
 
-static bool is_done(const struct hf_op *op)
-{
-    return op->answer.count == op->count;
-}
-
 static void wake(struct hf_op *op)
 {
     hf_line_wake_first(op->lock->line);
     hf_wake_source(op);
 }
 
+/* The same text, with a status that says what is known. */
+static hf_status restate(struct hf_op *op, hf_status status)
+{
+    struct hf_error copy;
+
+    if (!op->error || op->error->status == HF_OK)
+        return status;
+    copy = *op->error;
+    return hf_error_set(op->error, status, "%s", copy.text);
+}
+
+/* The server has done it. */
+static void end_change(struct hf_op *op, hf_status status)
+{
+    if (op->is_yes)
+        *op->is_yes = is_done(op);
+    wake(op);
+    hf_count_forget(op);
+    hf_hold_finish_question(op, status);
+}
+
+/* A user who may not WAIT has changed the count all the same. */
+static void on_confirmed(struct hf_call *call, hf_status status)
+{
+    struct hf_op *op = op_of(call);
+
+    end_change(op, status < 0 ? restate(op, HF_UNREPLICATED) : status);
+}
+
+static bool is_unknown(hf_status status)
+{
+    return status == HF_E_CONNECT || status == HF_E_NOREPLY ||
+           status == HF_E_PROTOCOL;
+}
+
+/* An error that is the answer to a copy says nothing of those before it. Any other
+ * status means that nothing was done, and that nothing goes on. */
+static hf_status fail_change(struct hf_op *op, hf_status status, bool goes_on)
+{
+    return goes_on && !is_unknown(status) ? restate(op, HF_E_NOREPLY) : status;
+}
+
 /* ---- adding ---- */
+
+static void send_again(struct hf_op *op);
+
+static void on_send_again(struct hf_timer *timer)
+{
+    send_again(HF_OWNER_OF(timer, struct hf_op, timer));
+}
+
+/* The server is full, say, or has no replicas. */
+static bool may_be_done_later(const struct hf_op *op, hf_status status,
+                              struct hf_resp_value reply)
+{
+    return (op->call.is_passing ||
+            (status == HF_E_SERVER && hf_refusal_is(reply, "OOM"))) &&
+           hf_loop_now(op->client->loop) < op->wait.deadline_ms;
+}
+
+static void end_repeated(struct hf_op *op, hf_status status)
+{
+    if (status < 0)
+        hf_client_log(op->client, HF_LOG_WARNING,
+                      "outcome of an operation on a %s is unknown: %s",
+                      op->lock->kind->noun, hf_status_text(status));
+    else
+        wake(op);
+    if (status == HF_OK)
+        shorten(op->lock, hf_op_orphan_key(op),
+                hf_hold_key_len(op->lock, op->text_len));
+    hf_op_finish(op, status);
+}
 
 static void on_repeated(struct hf_call *call, hf_status status,
                         struct hf_resp_value reply)
 {
     struct hf_op *op = op_of(call);
+    struct hf_loop *loop = op->client->loop;
 
     status = read_change(op, status, reply);
-    if (status < 0)
-        hf_client_log(op->client, HF_LOG_WARNING,
-                      "nobody knows whether the server has done what was asked "
-                      "of a %s: %s",
-                      op->lock->kind->noun, hf_status_text(status));
-    else
-        wake(op);
+    if (status == HF_OK || !may_be_done_later(op, status, reply)) {
+        end_repeated(op, status);
+        return;
+    }
+    op->timer.fire = on_send_again;
+    hf_loop_arm(loop, &op->timer, hf_loop_now(loop) + ASK_AGAIN_MS);
+}
+
+static void send_again(struct hf_op *op)
+{
+    hf_op_call(op, STEP_ADD, hf_orphan_text(op), op->wait.deadline_ms, on_repeated);
+}
+
+static void cancel_repeating(struct hf_op *op, hf_status status)
+{
+    hf_loop_disarm(op->client->loop, &op->timer);
     hf_op_finish(op, status);
 }
 
-static const struct hf_verb verb_repeat = {.cancel = hf_op_finish,
+static const struct hf_verb verb_repeat = {.cancel = cancel_repeating,
                                            .is_orphan = true};
 
-/* Nobody else can: only this question is known to the server. */
+/* No other client can: only this question is known to the server. It is sent until the
+ * server has answered, however long it is away. */
 static void repeat(const struct hf_op *asked)
 {
     struct hf_bytes question = hf_hold_text(asked->hold);
@@ -200,23 +335,25 @@ static void repeat(const struct hf_op *asked)
         return;
     op->count = asked->count;
     op->lease_ms = asked->lease_ms;
-    hf_op_call(op, STEP_ADD, hf_orphan_text(op),
-               hf_loop_now(op->client->loop) + REPEAT_MS, on_repeated);
+    op->wait.deadline_ms = hf_loop_now(op->client->loop) + ASKED_AGAIN_MS;
+    send_again(op);
 }
 
 static void on_added(struct hf_call *call, hf_status status,
                      struct hf_resp_value reply)
 {
     struct hf_op *op = op_of(call);
+    bool goes_on;
 
     status = read_change(op, status, reply);
-    if (status == HF_OK && is_done(op)) {
-        wake(op);
-        hf_count_forget(op);
-    } else if (call->may_have_run || call->is_passing) {
-        repeat(op);
+    if (status == HF_OK) {
+        end_change(op, status);
+        return;
     }
-    hf_hold_finish_question(op, status);
+    goes_on = call->may_have_run || call->is_passing || is_unknown(status);
+    if (goes_on)
+        repeat(op);
+    hf_hold_finish_question(op, fail_change(op, status, goes_on));
 }
 
 static void on_known(struct hf_call *call, hf_status status,
@@ -226,7 +363,7 @@ static void on_known(struct hf_call *call, hf_status status,
     if (status < 0)
         on_added(call, status, reply);
     else
-        ask(op_of(call), STEP_ADD, call->deadline_ms, on_added);
+        ask_to_change(op_of(call), STEP_ADD, call->deadline_ms, on_added);
 }
 
 static void add(struct hf_op *op)
@@ -244,12 +381,10 @@ static void on_set(struct hf_call *call, hf_status status,
     struct hf_op *op = op_of(call);
 
     status = read_change(op, status, reply);
-    if (status == HF_OK) {
-        *op->is_yes = is_done(op);
-        wake(op);
-        hf_count_forget(op);
-    }
-    hf_hold_finish_question(op, status);
+    if (status == HF_OK)
+        end_change(op, status);
+    else
+        hf_hold_finish_question(op, fail_change(op, status, call->may_have_run));
 }
 
 static void on_known_to_set(struct hf_call *call, hf_status status,
@@ -258,7 +393,7 @@ static void on_known_to_set(struct hf_call *call, hf_status status,
     if (status < 0)
         on_set(call, status, reply);
     else
-        ask(op_of(call), STEP_SET, call->deadline_ms, on_set);
+        ask_to_change(op_of(call), STEP_SET, call->deadline_ms, on_set);
 }
 
 static void set(struct hf_op *op)

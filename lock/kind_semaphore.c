@@ -5,9 +5,11 @@
  * COUNT-1  Neither taking nor adding may be executed twice, and the client may
  *          have to ask twice. So the script keeps what it answered to a
  *          question, and repeats that. Once the client has the answer, it
- *          deletes it; else it ends after ANSWER_KEPT_MS.
+ *          deletes it; else it ends after ANSWER_KEPT_MS, long after the client has
+ *          stopped to send the request (ASKED_AGAIN_MS).
  * COUNT-2  The question of a call that gives up is undone (orphan.c): what it took is
- *          given back, and it takes nothing later.
+ *          given back, and it takes nothing later. So is the question of a waiter that
+ *          is as old as ASKED_AGAIN_MS, before a new one is sent.
  * COUNT-3  In line the fewest permits come first: if these are not available,
  *          none behind them are either, so it is enough that the first asks
  *          (WAIT-1). */

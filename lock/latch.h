@@ -41,8 +41,9 @@ HF_API hf_status hf_latch_new(struct hf_latch **out, struct hf_client *client,
 HF_API void hf_latch_free(struct hf_latch *latch);
 
 /* hf_latch_try_set_count - sets the count (1 to HF_LATCH_COUNT_MAX) unless the
- *   latch is there already. *was_set says which. After HF_E_NOREPLY nobody
- *   knows; ask again. */
+ *   latch is there already. *was_set says which. HF_UNREPLICATED: as HF_OK, but too
+ *   few replicas confirmed it in time. After HF_E_NOREPLY and HF_E_PROTOCOL the outcome
+ *   is unknown; call it again. */
 HF_API hf_status hf_latch_try_set_count(struct hf_latch *latch, int64_t count,
                                         bool *was_set, struct hf_error *err)
     HF_MUST_CHECK;
@@ -50,11 +51,15 @@ HF_API hf_status hf_latch_try_set_count(struct hf_latch *latch, int64_t count,
 /* hf_latch_count_down - one less; at 0 all waiters pass. A latch that is not
  *   there stays so. A message for waiters that the server refuses (ACL) is logged,
  *   and is not an error: the waiters look every 3 s.
- * Returns HF_OK. After HF_E_CONNECT, HF_E_NOREPLY and HF_E_PROTOCOL, and after
- * HF_E_SERVER of a server that asked for patience (LOADING, BUSY, ...), it goes
- * on in the background for four minutes, or until the client is closed: do not
- * count down again. After HF_E_CLOSED of a call that was under way when the client
- * was freed nobody knows. After any other nothing was done. */
+ * Returns HF_OK            counted
+ *         HF_UNREPLICATED  counted, but too few replicas (hf_client_options) confirmed
+ *                          it in time: a failover may forget it. Do not repeat it
+ *         HF_E_CONNECT, HF_E_NOREPLY, HF_E_PROTOCOL  unknown: it goes on in the
+ *                          background until the server has answered, however long that
+ *                          takes, or until the client is closed. Do not repeat it
+ *         HF_E_CLOSED      of a call that was under way when the client was freed:
+ *                          unknown
+ *         any other        nothing was done */
 HF_API hf_status hf_latch_count_down(struct hf_latch *latch,
                                      struct hf_error *err);
 

@@ -12,7 +12,8 @@
  *           keeps the others; and a place in a queue lasts as long as those
  *           before it. There it is asked once a second from then on; also a
  *           server that is full, and refuses a writer's release if that makes
- *           it a reader. Likewise permits that have no lease at all.
+ *           it a reader. Likewise permits that have no lease at all, and expirable ones,
+ *           which no refused acquire finds as ghosts.
  * ORPHAN-3  A ghost: an acquire is refused because of a holder with our UUID
  *           that no hold and no call of ours has. The server may have executed
  *           that acquire late, after its release. The ghost is released like an
@@ -24,7 +25,10 @@
  *           ends with its lease.
  * ORPHAN-5  What nobody owns has no lease that would end it: memory for its
  *           orphan is taken before it is asked for, and ORPHAN-4 does not limit
- *           it. */
+ *           it.
+ * ORPHAN-6  Nor would a lease end what a failover makes of it: if replicas confirm
+ *           locks, its release is repeated until they have confirmed that, too, or for
+ *           a minute, or until the client is closed: closing does not wait for it. */
 #include <string.h>
 
 #include "lock/hold_lookup.h"
@@ -39,6 +43,8 @@
 /* 25 MiB of operations. */
 #define ORPHANS_MAX 16384
 #define ASK_AGAIN_MS 1000 /* ORPHAN-2 */
+/* After 1, 2, 4, ... s: for a minute. ORPHAN-6 */
+#define CONFIRMATIONS_MAX 6
 
 /* ---- releasing ---- */
 
@@ -53,7 +59,7 @@ static void on_ask_again(struct hf_timer *timer)
 static bool may_outlast_its_lease(const struct hf_op *op)
 {
     return op->lock->kind->other || op->lock->kind->waiters_queue ||
-           op->lock->kind->is_ownerless;
+           op->lock->kind->is_ownerless || op->lock->kind->has_nameless_holders;
 }
 
 static bool is_passing(const struct hf_op *op, hf_status status,
@@ -63,13 +69,30 @@ static bool is_passing(const struct hf_op *op, hf_status status,
            (status == HF_E_SERVER && hf_refusal_is(reply, "OOM"));
 }
 
-static void ask_again(struct hf_op *op)
+static void ask_again(struct hf_op *op, int64_t after_ms)
 {
     struct hf_loop *loop = op->client->loop;
 
     op->call.patience_ms = 0;
     op->timer.fire = on_ask_again;
-    hf_loop_arm(loop, &op->timer, hf_loop_now(loop) + ASK_AGAIN_MS);
+    hf_loop_arm(loop, &op->timer, hf_loop_now(loop) + after_ms);
+}
+
+static void end(struct hf_op *op, hf_status status)
+{
+    if (status == HF_UNREPLICATED)
+        hf_client_log(op->client, HF_LOG_WARNING,
+                      "permits that were given back may be lost by a failover: %s",
+                      hf_status_text(status));
+    else if (status < 0)
+        hf_client_log(op->client, HF_LOG_WARNING,
+                      "a lock that nobody here holds may last until its lease "
+                      "ends: %s",
+                      hf_status_text(status));
+    else /* released now, or it was never granted */
+        hf_line_wake_first(op->lock->line);
+    hf_wake_source(op);
+    hf_op_finish(op, status);
 }
 
 static void on_answer(struct hf_call *call, hf_status status,
@@ -81,18 +104,43 @@ static void on_answer(struct hf_call *call, hf_status status,
         status = hf_op_odd_reply(op);
     if (status < 0 && is_passing(op, status, reply) &&
         may_outlast_its_lease(op)) {
-        ask_again(op);
+        ask_again(op, ASK_AGAIN_MS);
         return;
     }
-    if (status < 0)
-        hf_client_log(op->client, HF_LOG_WARNING,
-                      "a lock that nobody here holds may last until its lease "
-                      "ends: %s",
-                      hf_status_text(status));
-    else /* released now, or it was never granted */
-        hf_line_wake_first(op->lock->line);
-    hf_wake_source(op);
-    hf_op_finish(op, status);
+    end(op, status);
+}
+
+/* ---- replicas: ORPHAN-6 ---- */
+
+static bool is_released(struct hf_call *call, struct hf_resp_value reply)
+{
+    return hf_op_read_answer(HF_OWNER_OF(call, struct hf_op, call), reply);
+}
+
+static void cancel(struct hf_op *op, hf_status status);
+
+static const struct hf_verb verb_confirm = {
+    .start = start, .cancel = cancel, .only_waits = true};
+
+static void be_confirmed_later(struct hf_op *op)
+{
+    if (op->verb->is_orphan) { /* it is released: what follows is a chore */
+        op->client->orphans--;
+        op->client->chores++;
+        op->verb = &verb_confirm;
+    }
+    ask_again(op, ASK_AGAIN_MS << op->confirmations++);
+}
+
+static void on_acknowledged(struct hf_call *call, hf_status status)
+{
+    struct hf_op *op = HF_OWNER_OF(call, struct hf_op, call);
+
+    if (status == HF_OK || op->client->is_closing ||
+        op->confirmations >= CONFIRMATIONS_MAX)
+        end(op, status);
+    else
+        be_confirmed_later(op);
 }
 
 /* The warning is logged once, until there is room again. */
@@ -117,6 +165,8 @@ struct hf_bytes hf_orphan_text(const struct hf_op *op)
 
 static void start(struct hf_op *op)
 {
+    if (op->lock->kind->is_ownerless)
+        hf_op_want_replicas(op, is_released, on_acknowledged);
     hf_op_call(op, STEP_RELEASE, hf_orphan_text(op), HF_NEVER, on_answer);
 }
 

@@ -38,8 +38,9 @@ extern "C" {
 #endif
 
 /* hf_permits_try_set - makes the semaphore, with so many permits (0 to
- *   2^31 - 1), unless it is there already. *was_set says which. After
- *   HF_E_NOREPLY nobody knows; ask again. */
+ *   2^31 - 1), unless it is there already. *was_set says which. HF_UNREPLICATED: as
+ *   HF_OK, but too few replicas confirmed it in time. After HF_E_NOREPLY and
+ *   HF_E_PROTOCOL the outcome is unknown; call it again. */
 HF_API hf_status hf_permits_try_set(struct hf_lock *permit, int64_t permits,
                                     bool *was_set, struct hf_error *err)
     HF_MUST_CHECK;

@@ -214,6 +214,8 @@ struct hf_op {
                                    or the client is closing */
     bool is_member;             /* what it is granted is open: a multi-lock may
                                    give it back */
+    int confirmations;          /* how often replicas had to be asked to confirm what
+                                   is released in the background */
     bool is_freeing;            /* a last release is under way (TURN-1) */
     bool was_listening;         /* line->is_listening when that began */
     bool has_told_wait;
@@ -232,6 +234,8 @@ struct hf_op {
     int64_t place_ms;           /* how long its place there outlasts its
                                    silence; 0: it takes none */
     int64_t silence_ms;         /* between its last two acquires */
+    int64_t named_ms;           /* when `hold` was made: its number, and the request
+                                   that the server remembers by it */
 
     /* To inspect, and to force. */
     struct hf_lock_info *info;  /* where the answer goes */

@@ -61,8 +61,9 @@ HF_API hf_status hf_semaphore_new(struct hf_semaphore **out,
 HF_API void hf_semaphore_free(struct hf_semaphore *semaphore);
 
 /* hf_semaphore_try_set_permits - makes the semaphore, with so many permits (0 to
- *   HF_PERMITS_MAX), unless it is there already. *was_set says which. After
- *   HF_E_NOREPLY nobody knows; ask again. */
+ *   HF_PERMITS_MAX), unless it is there already. *was_set says which.
+ *   HF_UNREPLICATED: as HF_OK, but too few replicas confirmed it in time. After
+ *   HF_E_NOREPLY and HF_E_PROTOCOL the outcome is unknown; call it again. */
 HF_API hf_status hf_semaphore_try_set_permits(struct hf_semaphore *semaphore,
                                               int64_t permits, bool *was_set,
                                               struct hf_error *err)
@@ -95,11 +96,15 @@ HF_API hf_status hf_semaphore_acquire(struct hf_semaphore *semaphore,
  *   also more than were ever taken, or to a semaphore that is not
  *   there, which makes it. A message for waiters that the server refuses (ACL) is
  *   logged, and is not an error: the waiters look every 3 s.
- * Returns HF_OK. After HF_E_CONNECT, HF_E_NOREPLY and HF_E_PROTOCOL, and after
- * HF_E_SERVER of a server that asked for patience (LOADING, BUSY, ...), it goes
- * on in the background for four minutes, or until the client is closed: do not
- * release again. After HF_E_CLOSED of a call that was under way when the client was
- * freed nobody knows. After any other nothing was done. */
+ * Returns HF_OK            added
+ *         HF_UNREPLICATED  added, but too few replicas (hf_client_options) confirmed it
+ *                          in time: a failover may forget it. Do not release again
+ *         HF_E_CONNECT, HF_E_NOREPLY, HF_E_PROTOCOL  unknown: it goes on in the
+ *                          background until the server has answered, however long that
+ *                          takes, or until the client is closed. Do not release again
+ *         HF_E_CLOSED      of a call that was under way when the client was freed:
+ *                          unknown
+ *         any other        nothing was done */
 HF_API hf_status hf_semaphore_release(struct hf_semaphore *semaphore,
                                       int64_t permits, struct hf_error *err);
 

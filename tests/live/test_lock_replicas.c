@@ -1,6 +1,9 @@
 /* Locks that replicas must have, too: a real master and two real replicas, which
  * are paused, and a master that refuses WAIT (WIRE 4.4; faults 4: row 8). */
 #include "lock/by_owner.h"
+#include "lock/latch.h"
+#include "lock/permits.h"
+#include "lock/semaphore.h"
 #include "tests/live/test_lock.h"
 #include "tests/support/lua_client.h"
 #include "tests/support/memory.h"
@@ -220,6 +223,143 @@ START_TEST(a_renewal_by_owner_that_finds_a_longer_lease_is_confirmed_too)
     ck_assert_status(rc, HF_UNREPLICATED);
     resume_replicas();
     close_client();
+}
+END_TEST
+
+/* ---- counts ---- */
+
+static struct hf_semaphore *pool;
+static struct hf_latch *doors;
+static struct hf_lock *permit;
+
+static void open_counts(int count, int protocol)
+{
+    open_with(count, protocol);
+    ck_assert_ok(hf_semaphore_new(&pool, client, "pool", 4, NULL));
+    ck_assert_ok(hf_latch_new(&doors, client, "doors", 5, NULL));
+    ck_assert_ok(hf_lock_new_kind(&permit, client, HF_KIND_PERMIT, "permits", 7, NULL));
+}
+
+static void close_counts(void)
+{
+    hf_semaphore_free(pool);
+    hf_latch_free(doors);
+    hf_lock_free(permit);
+    close_client();
+}
+
+static hf_status add_two(struct hf_error *err)
+{
+    return hf_semaphore_release(pool, 2, err);
+}
+
+static hf_status set_pool(struct hf_error *err)
+{
+    bool was_set = false;
+    hf_status rc = hf_semaphore_try_set_permits(pool, 2, &was_set, err);
+
+    ck_assert(was_set);
+    return rc;
+}
+
+static hf_status set_doors(struct hf_error *err)
+{
+    bool was_set = false;
+    hf_status rc = hf_latch_try_set_count(doors, 2, &was_set, err);
+
+    ck_assert(was_set);
+    return rc;
+}
+
+static hf_status set_expirable(struct hf_error *err)
+{
+    bool was_set = false;
+    hf_status rc = hf_permits_try_set(permit, 2, &was_set, err);
+
+    ck_assert(was_set);
+    return rc;
+}
+
+static hf_status count_down(struct hf_error *err)
+{
+    return hf_latch_count_down(doors, err);
+}
+
+static const struct {
+    hf_status (*act)(struct hf_error *err);
+    const char *before, *key, *after;
+} changes[] = {
+    {add_two, "SET pool 1", "pool", "3"},
+    {add_two, "DEL pool", "pool", "2"},
+    {set_pool, "DEL pool", "pool", "2"},
+    {set_doors, "DEL doors", "doors", "2"},
+    {set_expirable, "DEL permits", "permits", "2"},
+    {count_down, "SET doors 3", "doors", "2"},
+    {count_down, "SET doors 1", "doors", "(nil)"},
+};
+
+/* No TTL would repair what a failover forgets. */
+START_TEST(each_change_of_a_count_is_at_the_replicas)
+{
+    open_counts(2, 2 + _i % 2);
+    for (int n = 0; n < 20; n++) {
+        (void)server_ask(master, changes[_i / 2].before);
+        ck_assert_ok(changes[_i / 2].act(NULL));
+        for (int i = 0; i < 2; i++)
+            ck_assert_str_eq(server_ask(replicas[i], "GET %s", changes[_i / 2].key),
+                             changes[_i / 2].after);
+    }
+    close_counts();
+}
+END_TEST
+
+/* It is done, and the status says that it may be forgotten. */
+START_TEST(change_of_a_count_that_too_few_replicas_have_is_told)
+{
+    struct hf_error err = {0};
+
+    open_counts(2, 2 + _i % 2);
+    (void)server_ask(master, changes[_i / 2].before);
+    server_await(master, LONG_MS, "2", "WAIT 2 100");
+    pause_replicas(1);
+    ck_assert_status(changes[_i / 2].act(&err), HF_UNREPLICATED);
+    ck_assert_ptr_nonnull(strstr(err.text, " of 2 replicas have it"));
+    ck_assert_str_eq(server_ask(master, "GET %s", changes[_i / 2].key),
+                     changes[_i / 2].after);
+    resume_replicas();
+    close_counts();
+}
+END_TEST
+
+/* The change is made before WAIT is refused. */
+START_TEST(change_of_a_count_is_done_where_wait_is_refused)
+{
+    struct hf_error err = {0};
+
+    open_counts(2, 3);
+    (void)server_ask(master, changes[_i].before);
+    (void)server_ask(master, "ACL SETUSER default -wait");
+    ck_assert_status(changes[_i].act(&err), HF_UNREPLICATED);
+    ck_assert_ptr_nonnull(strstr(err.text, "WAIT"));
+    (void)server_ask(master, "ACL SETUSER default +wait");
+    ck_assert_str_eq(server_ask(master, "GET %s", changes[_i].key), changes[_i].after);
+    close_counts();
+}
+END_TEST
+
+/* Also the permits that go back. */
+START_TEST(permits_given_back_are_at_the_replicas_in_the_end)
+{
+    open_counts(2, 3);
+    (void)server_ask(master, "SET pool 3");
+    pause_replicas(2);
+    ck_assert_status(hf_semaphore_acquire(pool, 2, 0, NULL, NULL), HF_UNREPLICATED);
+    server_await(master, LONG_MS, "3", "GET pool");
+    ck_assert_uint_eq(stats_of(client).waiters, 0);
+    resume_replicas();
+    for (int i = 0; i < 2; i++)
+        server_await(replicas[i], LONG_MS, "3", "GET pool");
+    close_counts();
 }
 END_TEST
 
@@ -516,6 +656,8 @@ static void add(Suite *suite)
     tcase_add_loop_test(enough, all_have_it, 2, 4);
     tcase_add_loop_test(enough, a_renewal_by_owner_is_at_the_replicas, 2, 4);
     tcase_add_test(enough, reentry_renewal_and_release_do_not_wait);
+    tcase_add_loop_test(enough, each_change_of_a_count_is_at_the_replicas, 0,
+                        2 * COUNT(changes));
     tcase_add_loop_test(enough, late_reentry_is_not_forgotten_over_a_renewal, 2,
                         4);
     tcase_add_test(enough, acl_without_wait_is_found_at_connect);
@@ -534,6 +676,11 @@ static void add(Suite *suite)
     tcase_add_loop_test(few,
                         a_renewal_by_owner_that_finds_a_longer_lease_is_confirmed_too,
                         2, 4);
+    tcase_add_loop_test(few, change_of_a_count_that_too_few_replicas_have_is_told, 0,
+                        2 * COUNT(changes));
+    tcase_add_loop_test(few, change_of_a_count_is_done_where_wait_is_refused, 0,
+                        COUNT(changes));
+    tcase_add_test(few, permits_given_back_are_at_the_replicas_in_the_end);
     tcase_add_loop_test(few, too_few_replicas_and_it_is_given_back, 2, 4);
     tcase_add_loop_test(few, all_are_those_that_are_attached, 2, 4);
     tcase_add_loop_test(few, majority_counts_the_master, 2, 4);

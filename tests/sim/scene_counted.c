@@ -2,8 +2,27 @@
  * again, or overtaken by what undoes them. */
 #include "tests/sim/scene.h"
 
+/* For longer than servers once remembered what they had answered. */
+#define LONG_OUTAGE_MS 601000
+#define LONG_OUTAGE_MORE_MS 1000000
+
+static bool is_outage(const struct plan_fault *f)
+{
+    return f->trouble == FAULT_HOLD_BACK || f->trouble == FAULT_HALF_OPEN ||
+           f->trouble == FAULT_IGNORE || f->trouble == FAULT_REFUSE;
+}
+
+static void long_outage(struct plan *plan, uint64_t *dice)
+{
+    scene_unanswered(plan, dice);
+    for (size_t i = 0; i < plan->fault_count; i++)
+        if (is_outage(&plan->faults[i]) && draw_one_in(dice, 2))
+            plan->faults[i].for_ms =
+                LONG_OUTAGE_MS + draw_below(dice, LONG_OUTAGE_MORE_MS);
+}
+
 static void (*const scenes[])(struct plan *plan, uint64_t *dice) = {
-    scene_unanswered, scene_overtaken, scene_late};
+    scene_unanswered, scene_overtaken, scene_late, long_outage};
 
 /* All locks have one side and one key until plan.c makes them what they are to be. */
 void scene_counted(struct plan *plan, uint64_t *dice)

@@ -130,6 +130,13 @@ static const struct past {
     {"writer_leaves_the_line_behind_a_reader", "P5",
      "the judge wanted the next reader to be granted at once, but the first in line, "
      "which had no message of a deletion, had yet to ask"},
+    {"permits_taken_before_a_long_outage", "P11",
+     "the server had forgotten after ten minutes what it had answered, so what a call "
+     "took that ended before the outage did was not given back"},
+    {"waiter_granted_before_a_long_outage", "P11",
+     "likewise, and a waiter was granted twice by one request"},
+    {"waiter_granted_weeks_before", "P11",
+     "likewise, for longer than one request is sent again"},
 };
 
 #endif
