@@ -64,26 +64,45 @@ static void all_know(void *ctx)
     trouble_tell(ctx, HISTORY_STATE_END);
 }
 
+static bool has_stopped(const struct trouble *t)
+{
+    return (t->fault->n & (FAILOVER_STOPS | FAILOVER_SERVES_ON)) ==
+           FAILOVER_STOPS;
+}
+
+static void on_wake(void *ctx)
+{
+    const struct trouble *t = ctx;
+
+    server_freeze(t->old, false);
+}
+
+/* What follows in this trouble after half-way, if anything does. */
+static void arm_again(struct trouble *t, int64_t late_us, int64_t last_us)
+{
+    if (has_stopped(t) && t->fault->n & FAILOVER_WAKES) {
+        t->again.happen = on_wake;
+        world_after(t->sim->world, &t->again, late_us / 2);
+        return;
+    }
+    t->again.happen = all_know;
+    if (plan_is_calm(t->sim->plan) && t->old->is_down)
+        world_after(t->sim->world, &t->again, last_us);
+}
+
 static void on_half_way(void *ctx)
 {
     struct trouble *t = ctx;
     struct server *best = best_replica(t);
     int64_t late_us = half_way_us(t) / 2;
+    int64_t first_us = t->fault->n & FAILOVER_IS_UNTOLD ? late_us : 0;
 
     if (site_master_of_shard(site_of(t), t->old->shard) != t->old || !best)
         return;
     server_promote(best, t->old);
     follow_instead(site_of(t), t->old, best);
-    site_new_master(site_of(t), best, t->old, late_us);
-    t->again.happen = all_know;
-    if (plan_is_calm(t->sim->plan) && t->old->is_down)
-        world_after(t->sim->world, &t->again, late_us);
-}
-
-static bool has_stopped(const struct trouble *t)
-{
-    return (t->fault->n & (FAILOVER_STOPS | FAILOVER_SERVES_ON)) ==
-           FAILOVER_STOPS;
+    site_new_master(site_of(t), best, t->old, first_us, first_us + late_us);
+    arm_again(t, late_us, first_us + late_us);
 }
 
 static void stop_or_die(struct trouble *t)

@@ -6,7 +6,11 @@
  *
  * Asynchronous replication loses what the new master has not heard of. An old
  * master that has neither died nor stopped serves on until the end. One that has
- * stopped executes then what it had been sent, and is told only afterwards. */
+ * stopped executes then what it had been sent, and is told only afterwards.
+ *
+ * The first sentinel hears of the new master half-way, or, with IS_UNTOLD, a
+ * half of half-way later; the last one as much later. A master that WAKES
+ * continues a quarter of half-way after it was replaced. */
 #ifndef SIM_FAILOVER_H
 #define SIM_FAILOVER_H
 
@@ -19,7 +23,11 @@ enum {
     FAILOVER_IS_SEEN = 4, /* cluster: nodes say CLUSTERDOWN meanwhile */
     FAILOVER_IS_QUICK = 8, /* not half-way, but after an eighth of the time */
     FAILOVER_STOPS = 16, /* unless it serves on: it does not die */
-    FAILOVER_OF_LOCK = 32 /* the master of the lock; otherwise, of any shard */
+    FAILOVER_OF_LOCK = 32, /* the master of the lock; otherwise, of any shard */
+    FAILOVER_IS_UNTOLD = 64, /* sentinels: no sentinel knows the new master at
+                                once; the first one hears of it later */
+    FAILOVER_WAKES = 128 /* a master that has stopped continues before the first
+                            sentinel can have heard, and is demoted in the end */
 };
 
 /* failover - what FAULT_FAILOVER does: begins if t->is_on, otherwise ends. */

@@ -28,7 +28,7 @@ static struct plan_fault *draw_failover(struct plan *plan, int64_t at_ms,
 
     f->server = draw_below(dice, SERVERS_MAX);
     f->lock = draw_below(dice, (int64_t)plan->lock_count);
-    f->n = draw_below(dice, 64);
+    f->n = draw_below(dice, 256);
     if (draw_one_in(dice, 2))
         f->n |= FAILOVER_OF_LOCK | FAILOVER_IS_QUICK;
     if (all_die)
@@ -179,12 +179,14 @@ void scene_former(struct plan *plan, uint64_t *dice)
     int64_t span_ms = draw_spread(dice, 1000, 8000);
     int64_t at_ms = 1000 + draw_below(dice, h->length_ms / 2);
     struct plan_fault *f = scene_fault(plan, at_ms, FAULT_FAILOVER, span_ms);
-    int64_t new_ms;
+    int64_t new_ms, how;
 
     h->request_ms = draw_one_in(dice, 2) ? 5000 : 1000;
     draw_replicas(h, dice);
     f->lock = lock;
-    f->n = FAILOVER_SERVES_ON | FAILOVER_OF_LOCK | draw_below(dice, 16);
+    how = draw_below(dice, 32);
+    f->n = FAILOVER_SERVES_ON | FAILOVER_OF_LOCK | (how & 15) |
+           (how & FAILOVER_STOPS ? FAILOVER_IS_UNTOLD : 0);
     new_ms = at_ms + span_ms / (f->n & FAILOVER_IS_QUICK ? 8 : 2);
     ask_former(plan, at_ms - draw_between(dice, 100, 900), program, lock, dice);
     answer_all_late(plan, at_ms, span_ms, program, dice);

@@ -55,13 +55,13 @@ void sentinels_free(struct sentinels *group)
 }
 
 void sentinels_tell(struct sentinels *group, const struct server *master,
-                    int64_t late_us)
+                    int64_t first_us, int64_t last_us)
 {
     for (int i = 0; i < SENTINELS; i++) {
         struct member *m = &group->members[i];
 
         m->master = master;
         world_after(m->server->sim->world, &m->news,
-                    late_us * i / (SENTINELS - 1));
+                    first_us + (last_us - first_us) * i / (SENTINELS - 1));
     }
 }

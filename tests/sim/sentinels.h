@@ -12,13 +12,13 @@ struct sentinels;
 
 /* sentinels_new  - makes these servers, which are new, sentinels of `master`.
  * sentinels_free - after the servers were freed. Takes NULL.
- * sentinels_tell - there is a new master: the first sentinel knows now, the
- *                  last one `late_us` later. One that is frozen or down
+ * sentinels_tell - there is a new master: the first sentinel knows after
+ *                  `first_us`, the last one after `last_us`. One that is frozen or down
  *                  learns of it afterwards. */
 struct sentinels *sentinels_new(struct server *const servers[SENTINELS],
                                 const struct server *master);
 void sentinels_free(struct sentinels *group);
 void sentinels_tell(struct sentinels *group, const struct server *master,
-                    int64_t late_us);
+                    int64_t first_us, int64_t last_us);
 
 #endif

@@ -206,13 +206,13 @@ const char *site_publish(const struct site *site)
 }
 
 void site_new_master(struct site *site, struct server *s, struct server *old,
-                     int64_t late_us)
+                     int64_t first_us, int64_t last_us)
 {
     site->masters[s->shard] = s;
     if (site->nodes)
-        nodes_promote(site->nodes, s, old, late_us);
+        nodes_promote(site->nodes, s, old, last_us);
     if (site->sentinels)
-        sentinels_tell(site->sentinels, s, late_us);
+        sentinels_tell(site->sentinels, s, first_us, last_us);
 }
 
 bool site_has_other_seed(const struct site *site, const struct server *s)

@@ -36,8 +36,8 @@ struct site {
  * site_lag_us - how long news takes from a master to its replicas.
  * site_master - who decides about a lock now; site_master_of_shard - about a
  *               shard: any number names one.
- * site_new_master - of its shard, in place of `old`; who is to know it, knows by
- *               `late_us`.
+ * site_new_master - of its shard, in place of `old`: no sentinel knows it before
+ *               `first_us`; nodes and sentinels know it by `last_us`.
  * site_publish - with what Redisson publishes messages there.
  * site_has_other_seed - does one run, but for `s`, that the URL names?
  * site_dead_readers, site_keys, site_places - "freed", "key" and "place" lines of the
@@ -57,7 +57,7 @@ int64_t site_lag_us(const struct site *site);
 struct server *site_master(const struct site *site, int64_t lock);
 struct server *site_master_of_shard(const struct site *site, int64_t number);
 void site_new_master(struct site *site, struct server *s, struct server *old,
-                     int64_t late_us);
+                     int64_t first_us, int64_t last_us);
 bool site_has_other_seed(const struct site *site, const struct server *s);
 void site_dead_readers(struct site *site);
 void site_keys(struct site *site);
