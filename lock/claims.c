@@ -116,6 +116,15 @@ static void note_answered(struct hf_claims *c,
     c->answered_step = c->step;
 }
 
+static void prove(struct hf_claims *c, const struct hf_claim_asked *asked,
+                  const struct hf_sending *how)
+{
+    c->step++;
+    c->proved_ms = later(c->proved_ms, how->sent_ms);
+    settle(c, asked->step, how->stream);
+    note_answered(c, asked, how->stream);
+}
+
 void hf_claims_answered(struct hf_claims *c, enum hf_claim_by by,
                        const struct hf_sending *how)
 {
@@ -124,10 +133,8 @@ void hf_claims_answered(struct hf_claims *c, enum hf_claim_by by,
     if (asked.lease_ms == 0)
         return;
     c->asked[by].lease_ms = 0;
-    c->step++;
-    c->proved_ms = later(c->proved_ms, how->sent_ms);
-    settle(c, asked.step, how->stream);
-    note_answered(c, &asked, how->stream);
+    prove(c, &asked, how);
+    c->set_ms = c->answered_ms;
     if (how->stray != 0 && how->stray != how->stream)
         note_unknown(c, asked.since_ms, asked.lease_ms, how->stray);
     find_end(c);
@@ -152,5 +159,22 @@ void hf_claims_unknown(struct hf_claims *c, enum hf_claim_by by,
 void hf_claims_refused(struct hf_claims *c, enum hf_claim_by by)
 {
     c->asked[by].lease_ms = 0;
+    find_end(c);
+}
+
+/* ---- looks ---- */
+
+void hf_claims_look(struct hf_claims *c)
+{
+    c->look_step = ++c->step;
+}
+
+void hf_claims_looked(struct hf_claims *c, const struct hf_sending *how,
+                      int64_t ttl_ms)
+{
+    struct hf_claim_asked look = {how->sent_ms, earlier(ttl_ms, c->set_ms),
+                                  c->look_step};
+
+    prove(c, &look, how);
     find_end(c);
 }

@@ -68,9 +68,12 @@ struct hf_claims {
     int64_t shortest_ms;        /* the lease of the claim that ends first */
     int64_t proved_ms;          /* the latest sending that was answered */
     int64_t answered_ms;        /* the lease of what was answered last */
+    int64_t set_ms;             /* the lease of the last answer that was not a
+                                   look: what the owner's calls set again */
     uint64_t answered_stream;
     uint32_t answered_step;
     uint32_t step;              /* handings out and ends, counted */
+    uint32_t look_step;         /* when the last look was handed out */
     struct hf_claim_asked asked[CLAIM_BYS];
     struct hf_claim_unknown unknown[CLAIM_UNKNOWNS];
 };
@@ -88,7 +91,10 @@ int64_t hf_claims_drift_ms(int64_t lease_ms);
  *                     it, or may execute it later. With how->stream 0 it was
  *                     never sent, and is no claim.
  * hf_claims_refused  - it was not executed, and never will be.
- *   The last three do nothing if no command of that kind is under way. */
+ * hf_claims_look     - a command is handed out that only reads the key's TTL.
+ * hf_claims_looked   - that was `ttl_ms` (> 0): as if the command had set it,
+ *                     or set_ms, if that is less.
+ *   The three before these three do nothing if no command of that kind is under way. */
 void hf_claims_init(struct hf_claims *c);
 void hf_claims_ask(struct hf_claims *c, enum hf_claim_by by, int64_t now_ms,
                   int64_t lease_ms);
@@ -97,5 +103,8 @@ void hf_claims_answered(struct hf_claims *c, enum hf_claim_by by,
 void hf_claims_unknown(struct hf_claims *c, enum hf_claim_by by,
                       const struct hf_sending *how);
 void hf_claims_refused(struct hf_claims *c, enum hf_claim_by by);
+void hf_claims_look(struct hf_claims *c);
+void hf_claims_looked(struct hf_claims *c, const struct hf_sending *how,
+                      int64_t ttl_ms);
 
 #endif

@@ -8,6 +8,7 @@
 #include "lock/line.h"
 #include "lock/log.h"
 #include "lock/op.h"
+#include "lock/switch.h"
 #include "lock/table.h"
 #include "lock/watchdog.h"
 #include "net/base/error.h"
@@ -17,6 +18,7 @@
 #define TIMEOUT_MS 5000        /* to connect; of a request */
 #define REPLICAS_TIMEOUT_MS 1000
 #define REPLICAS_MAX 1024
+#define DOUBT_AFTER_MS 1000
 /* The greatest reply: of CLUSTER SLOTS, a range for each slot. Those of scripts
  * hold a name at most. */
 #define REPLY_MAX (16u << 20)
@@ -175,6 +177,14 @@ static void set_once(struct hf_client *client,
     client->worst_left_out = HF_LOG_INFO;
 }
 
+/* A failover takes a second at least (down-after-milliseconds); and a renewal that
+ * is answered in its own third of the watchdog's timeout needs no doubt. */
+static int64_t doubt_ms(const struct hf_client_options *o)
+{
+    return o->watchdog_ms / 3 < DOUBT_AFTER_MS ? o->watchdog_ms / 3
+                                               : DOUBT_AFTER_MS;
+}
+
 static hf_status connect_parts(struct hf_client *client,
                                const struct hf_client_options *o,
                                const struct hf_url *url,
@@ -184,6 +194,8 @@ static hf_status connect_parts(struct hf_client *client,
     struct hf_router_options options = {
         .seeds = seeds,
         .on_trouble = on_trouble,
+        .on_switched = hf_switch_note,
+        .is_attentive = hf_switch_is_attentive,
         .ctx = client,
     };
     hf_status rc;
@@ -196,6 +208,7 @@ static hf_status connect_parts(struct hf_client *client,
     options.link.silence_ms = o->request_timeout_ms;
     options.link.output_max = o->output_max;
     options.link.reply_max = REPLY_MAX;
+    options.doubt_ms = doubt_ms(o);
     options.replicas_timeout_ms = o->replicas ? o->replicas_timeout_ms : 0;
     options.link.on_trace = o->trace;
     options.link.trace_ctx = o->trace_ctx;
@@ -279,6 +292,7 @@ static hf_status make(struct hf_client **out, struct hf_loop *loop,
     hf_list_init(&client->ops);
     hf_list_init(&client->spare_holds);
     hf_watchdog_init(client);
+    hf_switch_init(client);
     rc = copy_text(client->name, sizeof client->name, o->name,
                    "the client's name", err);
     if (rc == HF_OK && !hf_uuid_make(client->uuid))
@@ -505,6 +519,7 @@ void hf_client_free(struct hf_client *client)
     each_lock(client, stop_listening);
     end_ops(client); /* the last waiter may take its lock along */
     hf_watchdog_fini(client);
+    hf_switch_fini(client);
     each_lock(client, end_holds);
     hf_loop_resume(loop);
     hf_loop_finish_tasks(loop);

@@ -65,6 +65,7 @@ struct hf_hold *hf_hold_new(struct hf_op *op)
     hold->ctx = op->options.ctx;
     hf_list_init(&hold->node);
     hf_list_init(&hold->due_node);
+    hf_list_init(&hold->unsure_node);
     hf_list_init(&hold->pending);
     hf_task_init(&hold->lost_task, run_lost);
     hf_task_init(&hold->renewed_task, run_renewed);
@@ -201,10 +202,12 @@ void hf_hold_leave(struct hf_hold *hold, bool is_gone)
 
 /* ---- renewal ---- */
 
-static void ask_renewal(struct hf_hold *hold)
+/* Or a look. */
+static void ask_renewal(struct hf_hold *hold, bool is_look)
 {
     struct hf_client *client = hold->lock->client;
 
+    hold->is_looked_at = is_look;
     hf_list_push(&client->due_holds, &hold->due_node);
     hf_loop_at_turn_end(client->loop, &client->turn);
 }
@@ -212,6 +215,7 @@ static void ask_renewal(struct hf_hold *hold)
 void hf_hold_stop_renewal(struct hf_hold *hold)
 {
     hf_list_remove(&hold->due_node);
+    hf_list_remove(&hold->unsure_node);
     if (hold->batch)
         hold->lock->client->leave_batch(hold->batch, hold);
     hf_loop_unpost(hold->lock->client->loop, &hold->renewed_task);
@@ -239,7 +243,10 @@ static void on_time(struct hf_timer *timer)
     hf_lease_note_sleep(&hold->lease, now);
     switch (hf_lease_due(&hold->lease, now)) {
     case LEASE_DO_RENEW:
-        ask_renewal(hold);
+        ask_renewal(hold, false);
+        break;
+    case LEASE_DO_LOOK:
+        ask_renewal(hold, true);
         break;
     case LEASE_DO_TELL_LOST:
         hf_hold_tell_lost(hold);
@@ -259,7 +266,7 @@ static void let_go(const struct hf_hold *hold)
 {
     if (hold->lease.reason == HF_LOST_MAX_HOLD && !hold->is_member)
         hf_release_orphan(hold->lock, hf_hold_text(hold),
-                          hold->lease.claims.answered_ms, 0, NULL);
+                          hold->lease.claims.set_ms, 0, NULL);
 }
 
 /* Both: the hold may be released, and freed, while the callback runs. */

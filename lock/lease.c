@@ -17,7 +17,10 @@ void hf_lease_init(struct hf_lease *l, int64_t watchdog_ms)
                                .watchdog_ms = watchdog_ms,
                                .renew_ms = HF_NEVER,
                                .failed_ms = INT64_MIN,
-                               .max_until_ms = HF_NEVER};
+                               .max_until_ms = HF_NEVER,
+                               .rush_ms = HF_NEVER,
+                               .before_ms = INT64_MIN,
+                               .doubt_ms = HF_NEVER};
     hf_claims_init(&l->claims);
 }
 
@@ -59,6 +62,13 @@ static void renew_in_time(struct hf_lease *l)
                                   lease + lease / 3);
 }
 
+/* LEASE-7. */
+static void note_answer(struct hf_lease *l)
+{
+    l->before_ms = l->claims.end_ms;
+    l->doubt_ms = HF_NEVER;
+}
+
 /* ---- calls of its owner ---- */
 
 void hf_lease_ask(struct hf_lease *l, int64_t now_ms, int64_t lease_ms)
@@ -75,6 +85,7 @@ void hf_lease_granted(struct hf_lease *l, int64_t count,
                     (int64_t)(spread % SPREADS) * (third(l) / TICKS);
 
     l->count = count;
+    note_answer(l);
     hf_claims_answered(&l->claims, CLAIM_BY_CALL, how);
     if (is_renewed && !l->is_renewed)
         l->renew_ms = on_tick(l, first);
@@ -129,6 +140,12 @@ static enum hf_lease_todo lose(struct hf_lease *l, enum hf_lost reason)
     return hf_lease_lose(l, reason) ? LEASE_DO_TELL_LOST : LEASE_DO_NOTHING;
 }
 
+/* When the next renewal or look is due. */
+static int64_t check_ms(const struct hf_lease *l)
+{
+    return l->is_renewed ? earlier(l->renew_ms, l->rush_ms) : l->rush_ms;
+}
+
 enum hf_lease_todo hf_lease_due(struct hf_lease *l, int64_t now_ms)
 {
     if (l->state == LEASE_LOST)
@@ -137,10 +154,15 @@ enum hf_lease_todo hf_lease_due(struct hf_lease *l, int64_t now_ms)
         return lose(l, overdue(l, now_ms));
     if (now_ms >= l->max_until_ms)
         return lose(l, HF_LOST_MAX_HOLD);
-    if (now_ms < l->renew_ms || l->is_renewing || !l->is_renewed ||
+    if (now_ms < check_ms(l) || l->is_renewing ||
         l->state == LEASE_RELEASING)
         return LEASE_DO_NOTHING;
     l->is_renewing = true;
+    l->rush_ms = HF_NEVER;
+    if (!l->is_renewed) {
+        hf_claims_look(&l->claims);
+        return LEASE_DO_LOOK;
+    }
     while (l->renew_ms <= now_ms) /* bounded, for the end has not come */
         l->renew_ms += third(l) > 0 ? third(l) : 1;
     hf_claims_ask(&l->claims, CLAIM_BY_RENEWAL, now_ms, l->watchdog_ms);
@@ -150,8 +172,17 @@ enum hf_lease_todo hf_lease_due(struct hf_lease *l, int64_t now_ms)
 void hf_lease_renewed(struct hf_lease *l, const struct hf_sending *how)
 {
     l->is_renewing = false;
+    note_answer(l);
     hf_claims_answered(&l->claims, CLAIM_BY_RENEWAL, how);
     renew_in_time(l);
+}
+
+void hf_lease_looked(struct hf_lease *l, const struct hf_sending *how,
+                     int64_t ttl_ms)
+{
+    l->is_renewing = false;
+    note_answer(l);
+    hf_claims_looked(&l->claims, how, ttl_ms);
 }
 
 void hf_lease_retry(struct hf_lease *l, int64_t now_ms,
@@ -165,8 +196,27 @@ void hf_lease_retry(struct hf_lease *l, int64_t now_ms,
         hf_claims_unknown(&l->claims, CLAIM_BY_RENEWAL, how);
     else
         hf_claims_refused(&l->claims, CLAIM_BY_RENEWAL);
-    l->renew_ms = earlier(l->renew_ms, soon);
     l->failed_ms = now_ms;
+    if (!l->is_renewed)
+        l->rush_ms = earlier(l->rush_ms, soon);
+    else if (l->rush_ms == HF_NEVER)
+        l->renew_ms = earlier(l->renew_ms, soon);
+}
+
+/* ---- a switch of masters ---- */
+
+bool hf_lease_switched(struct hf_lease *l, bool is_sudden)
+{
+    if (l->state != LEASE_HELD)
+        return false;
+    if (is_sudden)
+        l->doubt_ms = earlier(l->doubt_ms, l->before_ms);
+    return true;
+}
+
+void hf_lease_rush(struct hf_lease *l, int64_t now_ms)
+{
+    l->rush_ms = now_ms;
 }
 
 /* ---- its end ---- */
@@ -186,8 +236,8 @@ int64_t hf_lease_next_ms(const struct hf_lease *l)
 
     if (l->state == LEASE_LOST)
         return HF_NEVER;
-    if (l->is_renewed && !l->is_renewing && l->state == LEASE_HELD)
-        next = earlier(next, l->renew_ms);
+    if (!l->is_renewing && l->state == LEASE_HELD)
+        next = earlier(next, check_ms(l));
     return next;
 }
 
@@ -198,7 +248,16 @@ bool hf_lease_may_remain(const struct hf_lease *l)
 
 int64_t hf_lease_safe_ms(const struct hf_lease *l, int64_t now_ms)
 {
-    return l->state == LEASE_HELD ? l->claims.end_ms - now_ms : INT64_MIN;
+    if (l->state != LEASE_HELD)
+        return INT64_MIN;
+    if (l->doubt_ms <= now_ms)
+        return earlier(0, l->claims.end_ms - now_ms);
+    return earlier(l->doubt_ms, l->claims.end_ms) - now_ms;
+}
+
+int64_t hf_lease_safe_until_ms(const struct hf_lease *l)
+{
+    return earlier(l->doubt_ms, l->claims.end_ms);
 }
 
 const char *hf_lost_text(enum hf_lost reason)

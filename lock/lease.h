@@ -18,6 +18,12 @@
  * LEASE-5  A loss has the reason SUSPENDED if the safe moment passed while this
  *          process did not run: it is noticed long after that moment, or a renewal
  *          that was due long before it had not been sent.
+ * LEASE-6  After a switch of masters, a hold is renewed at once, whenever its next
+ *          renewal is due. A hold that the watchdog does not renew is looked at.
+ * LEASE-7  If the former master answered until the switch, its last answer may be
+ *          of a server that was no longer the master. Until another answer comes,
+ *          the hold is safe only until it would be without that answer. It is not
+ *          lost by this.
  *
  * Sources: LEASE; WIRE 6; design 6. */
 #ifndef HF_LEASE_H
@@ -26,7 +32,8 @@
 #include "lock/claims.h"
 #include "lock/lock.h"
 
-enum hf_lease_todo { LEASE_DO_NOTHING, LEASE_DO_RENEW, LEASE_DO_TELL_LOST };
+enum hf_lease_todo { LEASE_DO_NOTHING, LEASE_DO_RENEW, LEASE_DO_LOOK,
+                     LEASE_DO_TELL_LOST };
 
 enum hf_lease_state { LEASE_HELD, LEASE_RELEASING, LEASE_LOST };
 
@@ -35,13 +42,17 @@ struct hf_lease {
     enum hf_lost reason;        /* when LOST */
     int64_t count;              /* acquisitions not yet released */
     bool is_renewed;            /* by the watchdog */
-    bool is_renewing;           /* a renewal is under way */
+    bool is_renewing;           /* a renewal or a look is under way */
     int64_t watchdog_ms;
     struct hf_claims claims;
     int64_t renew_ms;           /* when the next renewal is due */
     int64_t max_until_ms;       /* INT64_MAX: no such limit */
     int64_t failed_ms;          /* when the last renewal failed */
     bool has_slept;             /* LEASE-5 */
+    int64_t rush_ms;            /* LEASE-6: HF_NEVER, or when the renewal or look
+                                   is due that a switch has made necessary */
+    int64_t before_ms;          /* the safe moment before the last answer */
+    int64_t doubt_ms;           /* LEASE-7: HF_NEVER, or the safe moment */
 };
 
 /* hf_lease_init     - before its first acquire.
@@ -54,10 +65,15 @@ struct hf_lease {
  * hf_lease_refused  - it was not executed, and never will be.
  * hf_lease_release  - the last release is handed out.
  * hf_lease_note_sleep - before hf_lease_due, when its timer has fired: LEASE-5.
- * hf_lease_due      - the time has come (hf_lease_next_ms): RENEW (a renewal is
+ * hf_lease_due      - the time has come (hf_lease_next_ms): RENEW or LOOK (it is
  *                    handed out now), lost, or nothing yet.
  * hf_lease_renewed  - a renewal succeeded.
- * hf_lease_retry    - a renewal failed: it is due again soon, until the safe
+ * hf_lease_looked   - a look found the hold, with a TTL of `ttl_ms` (> 0).
+ * hf_lease_switched - another server is the master. `is_sudden`: the former one
+ *                    answered until now (LEASE-7). False: there is nothing to do;
+ *                    else hf_lease_rush follows.
+ * hf_lease_rush     - the renewal or look of LEASE-6 is due now.
+ * hf_lease_retry    - a renewal or a look failed: it is due again soon, until the safe
  *                    moment. `how`: the server may have executed it; NULL: it
  *                    has not.
  * hf_lease_lose     - false if it is lost already (LEASE-4).
@@ -73,6 +89,10 @@ void hf_lease_release(struct hf_lease *l);
 void hf_lease_note_sleep(struct hf_lease *l, int64_t now_ms);
 enum hf_lease_todo hf_lease_due(struct hf_lease *l, int64_t now_ms);
 void hf_lease_renewed(struct hf_lease *l, const struct hf_sending *how);
+void hf_lease_looked(struct hf_lease *l, const struct hf_sending *how,
+                     int64_t ttl_ms);
+bool hf_lease_switched(struct hf_lease *l, bool is_sudden);
+void hf_lease_rush(struct hf_lease *l, int64_t now_ms);
 void hf_lease_retry(struct hf_lease *l, int64_t now_ms,
                     const struct hf_sending *how);
 bool hf_lease_lose(struct hf_lease *l, enum hf_lost reason);
@@ -81,6 +101,9 @@ int64_t hf_lease_next_ms(const struct hf_lease *l);
 /* hf_lease_safe_ms - what is left at `now_ms`; INT64_MIN if it is lost, or its
  * last release was handed out. */
 int64_t hf_lease_safe_ms(const struct hf_lease *l, int64_t now_ms);
+
+/* hf_lease_safe_until_ms - when that ends. */
+int64_t hf_lease_safe_until_ms(const struct hf_lease *l);
 
 /* hf_lease_may_remain - of a lost hold: may the server still have it? Then it
  * is released there. */

@@ -326,12 +326,12 @@ HF_API hf_status hf_lock_hold_count(struct hf_lock *lock, int64_t owner,
                                     int64_t *out, struct hf_error *err)
     HF_MUST_CHECK;
 
-/* hf_lock_safe_ms - for how long the hold is certain to be ours, counted from
- *   now: our clock began before the server's, and a margin for drift is taken
- *   off. <= 0: do not touch what the lock protects. INT64_MIN: no such hold, it
- *   is lost, or its last release has begun. A re-entry, partial release or
- *   renewal whose lease is shorter than what is left counts from the moment it
- *   is handed out. No I/O; the first thing to ask after a pause. */
+/* hf_lock_safe_ms - for how long the hold is certain to be ours, from now on: our
+ *   clock began before the server's, less a margin for drift. <= 0: do not touch
+ *   what the lock protects; so, too, after a switch of masters, until the new one
+ *   answers (docs/guarantees.md, 3a). INT64_MIN: no such hold, lost, or its last
+ *   release has begun. A re-entry, partial release or renewal whose lease is shorter
+ *   counts from when it is handed out. No I/O; the first call after a pause. */
 HF_API int64_t hf_lock_safe_ms(struct hf_lock *lock, int64_t owner);
 
 /* hf_lock_token - the fencing token of a hold of a fenced lock, or of one with

@@ -82,6 +82,7 @@ struct hf_client {
     /* The watchdog (watchdog.c). */
     struct hf_list due_holds;   /* to be renewed at the end of this turn */
     struct hf_list batches;
+    uint32_t batches_count;
     void (*leave_batch)(struct hf_batch *batch, const struct hf_hold *hold);
     struct hf_turn_hook turn;
     bool renews_by_eval;        /* the server did not know the script: send its
@@ -90,6 +91,10 @@ struct hf_client {
                                    are due now one by one */
     uint64_t renewals;
     uint64_t renewal_requests;
+
+    /* A switch of masters (switch.c). */
+    struct hf_list unsure_holds;    /* the new master is to be asked for these */
+    struct hf_timer unsure_timer;   /* takes the next of them */
 };
 
 /* The plain subscription beside the sharded one: sharded=both. */
@@ -151,12 +156,14 @@ struct hf_hold {
     int64_t token;              /* the grant's; < 0: its kind has none */
     struct hf_timer timer;
     struct hf_list due_node;    /* in client->due_holds */
-    struct hf_batch *batch;     /* the renewal under way that it is in */
+    struct hf_list unsure_node; /* in client->unsure_holds */
+    struct hf_batch *batch;     /* the renewal or look under way that it is in */
     struct hf_op *op;           /* the operation that acts on it now */
     struct hf_list pending;     /* operations that wait for `op` */
     struct hf_op *orphan;       /* memory for the operation that settles it in
                                    the background, where no lease would end it;
                                    or NULL */
+    bool is_looked_at;          /* due_node, batch: for a look, not a renewal */
     bool is_member;             /* a multi-lock or a quorum asked for it */
     bool is_open;               /* a member; the others are not all held yet */
     struct hf_task lost_task;

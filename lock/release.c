@@ -30,7 +30,7 @@ static void end_release(struct hf_op *op, bool is_gone, hf_status status)
 static void leave_to_orphan(struct hf_hold *hold)
 {
     hf_release_orphan(hold->lock, hf_hold_text(hold),
-                      hold->lease.claims.answered_ms, 0, NULL);
+                      hold->lease.claims.set_ms, 0, NULL);
 }
 
 /* Its owner was told, or is told now; one acquisition less all the same. */
@@ -49,7 +49,7 @@ static void release_lost(struct hf_op *op)
 static bool was_released_by_us(const struct hf_op *op)
 {
     return op->call.is_repeated && op->count == 0 &&
-           op->call.first_sent_ms < op->hold->lease.claims.end_ms;
+           op->call.first_sent_ms < hf_lease_safe_until_ms(&op->hold->lease);
 }
 
 static void found_gone(struct hf_op *op)
@@ -121,7 +121,7 @@ static void release(struct hf_op *op)
         return;
     }
     op->count = hold->lease.count - 1;
-    op->lease_ms = hold->lease.claims.answered_ms;
+    op->lease_ms = hold->lease.claims.set_ms;
     if (op->count == 0) {
         hf_lease_release(&hold->lease);
         hf_hold_stop_renewal(hold); /* LEASE-3 */

@@ -34,6 +34,7 @@ struct hf_batch {
     struct hf_error error;
     char echo[HF_OWNER_TEXT_MAX];
     char lease_text[HF_RESP_INTEGER_MAX];
+    bool is_look;                       /* with lease 0, which renews nothing */
     size_t count;
     struct hf_hold *holds[BATCH_MAX];
     bool has_left[BATCH_MAX];           /* it was given up meanwhile
@@ -53,6 +54,7 @@ static void batch_free(struct hf_batch *batch)
             hf_hold_drop(hold); /* WATCHDOG-3 */
     }
     hf_list_remove(&batch->node);
+    batch->client->batches_count--;
     hf_mem_free(batch->client->mem, batch, sizeof *batch);
 }
 
@@ -61,6 +63,10 @@ static void answered_one(struct hf_batch *batch, struct hf_hold *hold,
 {
     if (hold->lease.state == LEASE_LOST)
         return; /* LEASE-4: too late to tell of a renewal */
+    if (batch->is_look && answer > 0) {
+        hf_lease_looked(&hold->lease, &batch->call.sending, answer);
+        return;
+    }
     if (answer == 1) {
         hf_lease_renewed(&hold->lease, &batch->call.sending);
         batch->client->renewals++;
@@ -82,7 +88,7 @@ static void answered(struct hf_batch *batch, struct hf_resp_value reply)
         if (batch->has_left[i])
             continue;
         if (hf_reply_integer(reply, i + 1, &answer) && answer >= -1 &&
-            answer <= 1)
+            (answer <= 1 || batch->is_look))
             answered_one(batch, hold, answer);
         else /* not an answer of ours: it proves nothing */
             hf_lease_retry(&hold->lease, hf_loop_now(batch->client->loop),
@@ -103,7 +109,9 @@ static void failed(struct hf_batch *batch, bool may_have_run, bool is_at_once)
             continue;
         hf_lease_retry(&hold->lease, now,
                       may_have_run ? &batch->call.sending : NULL);
-        if (is_at_once)
+        if (is_at_once && batch->is_look)
+            hf_lease_rush(&hold->lease, now);
+        else if (is_at_once)
             hold->lease.renew_ms = now;
         hf_hold_rearm(hold);
     }
@@ -154,6 +162,7 @@ static const struct hf_kind_step *renewal_of(const struct hf_hold *hold)
 static bool goes_with(const struct hf_hold *hold, const struct hf_hold *first)
 {
     return hold->lock->slot == first->lock->slot &&
+           hold->is_looked_at == first->is_looked_at &&
            renewal_of(hold)->script == renewal_of(first)->script;
 }
 
@@ -195,10 +204,12 @@ static void fill(struct hf_batch *batch)
         n++;
     }
     batch->count = n;
+    batch->is_look = batch->holds[0]->is_looked_at;
     batch->call.keys = (size_t)(at - batch->argv) - CALL_HEAD;
     *at++ = (struct hf_resp_arg){
         batch->lease_text,
-        hf_resp_format_integer(batch->lease_text, client->watchdog_ms)};
+        hf_resp_format_integer(batch->lease_text,
+                               batch->is_look ? 0 : client->watchdog_ms)};
     for (size_t i = 0; i < n; i++)
         *at++ = (struct hf_resp_arg){batch->holds[i]->text,
                                      batch->holds[i]->text_len};
@@ -277,6 +288,7 @@ static void on_turn_end(struct hf_turn_hook *turn)
         }
         batch->client = client;
         hf_list_push(&client->batches, &batch->node);
+        client->batches_count++;
         send_batch(batch);
     }
     client->renews_singly = false;

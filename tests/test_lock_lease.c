@@ -429,6 +429,120 @@ START_TEST(lease_4_lost_is_for_good_and_told_once)
 }
 END_TEST
 
+/* ---- LEASE-6, LEASE-7 ---- */
+
+START_TEST(lease_6_a_switch_makes_a_renewal_due_and_moves_no_other)
+{
+    struct hf_lease h = renewed_hold();
+    int64_t due = hf_lease_next_ms(&h);
+
+    ck_assert(hf_lease_switched(&h, false));
+    ck_assert_int_eq(hf_lease_next_ms(&h), due);
+    hf_lease_rush(&h, START + 5);
+    ck_assert_int_eq(hf_lease_next_ms(&h), START + 5);
+    ck_assert_int_eq(hf_lease_due(&h, START + 5), LEASE_DO_RENEW);
+    renewed_at(&h, START + 5);
+    ck_assert_int_eq(hf_lease_next_ms(&h), due);
+    ck_assert_int_eq(hf_lease_safe_ms(&h, START + 5), WATCHDOG - DRIFT);
+}
+END_TEST
+
+/* The one under way is of the former master, and its outcome is unknown. */
+START_TEST(lease_6_a_renewal_under_way_is_followed_by_another_one_at_once)
+{
+    struct hf_lease h = renewed_hold();
+    int64_t due = hf_lease_next_ms(&h);
+
+    ck_assert_int_eq(hf_lease_due(&h, due), LEASE_DO_RENEW);
+    ck_assert(hf_lease_switched(&h, false));
+    hf_lease_rush(&h, due + 5);
+    ck_assert_int_eq(hf_lease_due(&h, due + 5), LEASE_DO_NOTHING);
+    retry_at(&h, due + 6);
+    ck_assert_int_eq(hf_lease_due(&h, due + 6), LEASE_DO_RENEW);
+}
+END_TEST
+
+START_TEST(lease_6_a_hold_with_a_lease_is_looked_at)
+{
+    struct hf_lease h = leased_hold(60000);
+    struct hf_sending how = sent(START + 7);
+
+    ck_assert_int_eq(hf_lease_next_ms(&h), START + 60000 - 602);
+    ck_assert(hf_lease_switched(&h, false));
+    hf_lease_rush(&h, START + 5);
+    ck_assert_int_eq(hf_lease_due(&h, START + 5), LEASE_DO_LOOK);
+    hf_lease_looked(&h, &how, 20000); /* less than it had */
+    ck_assert_int_eq(hf_lease_safe_ms(&h, START + 7), 20000 - 202);
+    ck_assert_int_eq(h.claims.set_ms, 60000);
+    ck_assert_int_eq(hf_lease_next_ms(&h), START + 7 + 20000 - 202);
+}
+END_TEST
+
+START_TEST(lease_6_a_look_prolongs_no_lease)
+{
+    struct hf_lease h = leased_hold(1000);
+    struct hf_sending how = sent(START + 7);
+
+    ck_assert(hf_lease_switched(&h, false));
+    hf_lease_rush(&h, START + 5);
+    ck_assert_int_eq(hf_lease_due(&h, START + 5), LEASE_DO_LOOK);
+    hf_lease_looked(&h, &how, 90000); /* an operator has made it longer */
+    ck_assert_int_le(hf_lease_safe_ms(&h, START + 7), 1000 - 12);
+}
+END_TEST
+
+START_TEST(lease_6_a_look_without_an_answer_is_repeated_soon)
+{
+    struct hf_lease h = leased_hold(60000);
+
+    ck_assert(hf_lease_switched(&h, false));
+    hf_lease_rush(&h, START + 5);
+    ck_assert_int_eq(hf_lease_due(&h, START + 5), LEASE_DO_LOOK);
+    hf_lease_retry(&h, START + 5, NULL);
+    ck_assert_int_le(hf_lease_next_ms(&h), START + 5 + WATCHDOG / 3);
+    ck_assert_int_eq(hf_lease_due(&h, hf_lease_next_ms(&h)), LEASE_DO_LOOK);
+}
+END_TEST
+
+START_TEST(lease_7_the_last_answer_before_a_sudden_switch_does_not_count)
+{
+    struct hf_lease h = renewed_hold();
+
+    ck_assert_int_eq(hf_lease_due(&h, START + THIRD), LEASE_DO_RENEW);
+    renewed_at(&h, START + THIRD);
+    ck_assert(hf_lease_switched(&h, true));
+    ck_assert_int_eq(hf_lease_safe_ms(&h, START + THIRD),
+                     WATCHDOG - DRIFT - THIRD);
+    ck_assert_int_eq(hf_lease_safe_ms(&h, SAFE), 0);
+    ck_assert_int_eq(hf_lease_due(&h, SAFE), LEASE_DO_RENEW); /* not lost */
+    renewed_at(&h, SAFE);
+    ck_assert_int_eq(hf_lease_safe_ms(&h, SAFE), WATCHDOG - DRIFT);
+}
+END_TEST
+
+START_TEST(lease_7_a_hold_that_was_just_granted_is_not_safe_after_a_sudden_switch)
+{
+    struct hf_lease h = leased_hold(60000);
+    struct hf_sending how = sent(START + 7);
+
+    ck_assert(hf_lease_switched(&h, true));
+    ck_assert_int_eq(hf_lease_safe_ms(&h, START), 0);
+    hf_lease_rush(&h, START + 5);
+    ck_assert_int_eq(hf_lease_due(&h, START + 5), LEASE_DO_LOOK);
+    hf_lease_looked(&h, &how, 59000);
+    ck_assert_int_eq(hf_lease_safe_ms(&h, START + 7), 59000 - 592);
+}
+END_TEST
+
+START_TEST(lease_3_a_switch_renews_nothing_that_is_being_released)
+{
+    struct hf_lease h = renewed_hold();
+
+    hf_lease_release(&h);
+    ck_assert(!hf_lease_switched(&h, true));
+}
+END_TEST
+
 /* ---- random events ---- */
 
 struct life {
@@ -487,6 +601,11 @@ static void come_due(struct life *l)
                 "LEASE-3: only what is held is renewed");
         l->sent = l->now;
         break;
+    case LEASE_DO_LOOK:
+        ck_must(l->h.state == LEASE_HELD && !l->h.is_renewed,
+                "LEASE-6: only what is held and not renewed is looked at");
+        l->sent = l->now;
+        break;
     case LEASE_DO_TELL_LOST:
         note_loss(l, true);
         break;
@@ -500,7 +619,11 @@ static void something_happens(struct life *l)
 {
     int64_t lease = dice(2) ? WATCHDOG : 50 + (int64_t)dice(90000);
 
-    switch (dice(7)) {
+    switch (dice(8)) {
+    case 5: /* another server is the master, and has it, too */
+        if (hf_lease_switched(&l->h, dice(2)))
+            hf_lease_rush(&l->h, l->now);
+        break;
     case 0: /* a re-entry or a partial release */
         if (l->was_lost || l->h.state == LEASE_RELEASING)
             break;
@@ -649,6 +772,24 @@ static TCase *case_lost(void)
     return c;
 }
 
+static TCase *case_switch(void)
+{
+    TCase *t = tcase_create("switch");
+
+    tcase_add_test(t, lease_6_a_switch_makes_a_renewal_due_and_moves_no_other);
+    tcase_add_test(
+        t, lease_6_a_renewal_under_way_is_followed_by_another_one_at_once);
+    tcase_add_test(t, lease_6_a_hold_with_a_lease_is_looked_at);
+    tcase_add_test(t, lease_6_a_look_prolongs_no_lease);
+    tcase_add_test(t, lease_6_a_look_without_an_answer_is_repeated_soon);
+    tcase_add_test(
+        t, lease_7_the_last_answer_before_a_sudden_switch_does_not_count);
+    tcase_add_test(
+        t, lease_7_a_hold_that_was_just_granted_is_not_safe_after_a_sudden_switch);
+    tcase_add_test(t, lease_3_a_switch_renews_nothing_that_is_being_released);
+    return t;
+}
+
 static TCase *case_random(void)
 {
     TCase *c = tcase_create("random");
@@ -665,6 +806,7 @@ int main(void)
     suite_add_tcase(s, case_safe());
     suite_add_tcase(s, case_renewals());
     suite_add_tcase(s, case_lost());
+    suite_add_tcase(s, case_switch());
     suite_add_tcase(s, case_random());
     return suite_run(s);
 }

@@ -1,7 +1,8 @@
--- Renews many permits.
+-- Renews many permits, or only looks at them.
 -- KEYS  for each: the permits of its semaphore that are out
--- ARGV  lease in ms, then the owner of each
--- Reply {owner of the first, then for each: 1 renewed, 0 it is out no more}
+-- ARGV  lease in ms (0: changes nothing), then the owner of each
+-- Reply {owner of the first, then for each: 1 renewed, 0 it is out no more}; with
+--       lease 0 the permit's TTL instead of 1
 -- One that has lapsed, and that nobody has made available yet, is still its owner's.
 -- A key of another type counts as gone and spoils nothing else. Any other refusal
 -- (NOPERM) says nothing of the permit: the error is the reply. Why a member is deleted
@@ -15,7 +16,9 @@ for i, out in ipairs(KEYS) do
         return string.char(tonumber(byte, 16))
     end)
     local held = redis.pcall('zscore', out, id)
-    if type(held) == 'string' then
+    if type(held) == 'string' and ARGV[1] == '0' then
+        reply[i + 1] = math.min(math.max(held - now, 1), 2 ^ 53 - 1)
+    elseif type(held) == 'string' then
         redis.call('zrem', out, '')
         redis.call('zadd', out, ends, id)
         reply[i + 1] = 1

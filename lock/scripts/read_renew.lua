@@ -1,8 +1,10 @@
--- Renews many read holds. (A write hold is renewed as a plain one: renew.lua.)
+-- Renews many read holds, or only looks at them. (A write hold is renewed as a plain
+-- one: renew.lua.)
 -- KEYS  for each: lock, prefix of the owner's hold keys: {lock}:owner:rwlock_timeout
--- ARGV  lease in ms, then the owner of each
+-- ARGV  lease in ms (0: changes nothing), then the owner of each
 -- Reply {owner of the first, then for each: 1 renewed, 0 no such lock,
---        -1 others hold it}
+--        -1 others hold it}; with lease 0 the TTL of the owner's last hold key, or
+--        of the lock, if that is shorter, instead of 1 (2^53 - 1: none)
 -- The owner's holds get the lease, and so does the lock, unless it has more: other
 -- readers may have longer leases. The last hold key is made again if it is gone:
 -- where the owner's field is, no writer has been. One call renews 500 hold keys at most
@@ -17,7 +19,12 @@ for i = 2, #ARGV do
     local lock, prefix = KEYS[2 * i - 3], KEYS[2 * i - 2]
     local field = redis.pcall('hget', lock, ARGV[i])
     local held = type(field) == 'string' and tonumber(field)
-    if held then
+    if held and lease == 0 then
+        local ttl = redis.call('pttl', lock)
+        local own = redis.call('pttl', prefix .. string.format(':%.0f', held))
+        ttl = ttl < 0 and 2 ^ 53 - 1 or ttl
+        reply[i] = math.max(own == -1 and ttl or math.min(own, ttl), 1)
+    elseif held then
         redis.call('pexpire', lock, math.max(redis.call('pttl', lock), lease))
         for before = 1, math.min(held - 1, left) do
             redis.call('pexpire', prefix .. string.format(':%.0f', held - before), lease)

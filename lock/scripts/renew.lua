@@ -1,8 +1,8 @@
--- Renews many holds.
+-- Renews many holds, or only looks at them.
 -- KEYS  locks
--- ARGV  lease in ms, then the owner of each lock
+-- ARGV  lease in ms (0: changes nothing), then the owner of each lock
 -- Reply {owner of the first, then for each: 1 renewed, 0 no such lock,
---        -1 another holds it}
+--        -1 another holds it}; with lease 0 its TTL instead of 1 (2^53 - 1: none)
 -- The TTL becomes the lease; but a writer that reads, too (`mode` and two fields), may
 -- have a longer lease for that, and its TTL is not made shorter.
 -- A key of another type counts as held by another and spoils nothing else. Any
@@ -11,7 +11,10 @@
 local reply, lease = {ARGV[2]}, tonumber(ARGV[1])
 for i, lock in ipairs(KEYS) do
     local held = redis.pcall('hexists', lock, ARGV[i + 1])
-    if held == 1 then
+    if held == 1 and lease == 0 then
+        local ttl = redis.call('pttl', lock)
+        reply[i + 1] = ttl < 0 and 2 ^ 53 - 1 or math.max(ttl, 1)
+    elseif held == 1 then
         if redis.call('hlen', lock) < 3 or redis.call('pttl', lock) < lease then
             redis.call('pexpire', lock, lease)
         end

@@ -12,9 +12,11 @@
 #include "net/base/error.h"
 #include "net/route/command.h"
 #include "net/route/discover.h"
+#include "net/route/doubt.h"
 #include "net/route/replicas.h"
 #include "net/route/server.h"
 #include "net/route/silence.h"
+#include "net/route/switched.h"
 
 #define HOPS_MAX 5             /* redirections of one command */
 
@@ -379,7 +381,8 @@ static void on_reply(struct hf_request *request, enum hf_outcome outcome,
     bool is_good = outcome == HF_ANSWERED && !hf_resp_is_error(reply);
 
     note_sent(c);
-    if (is_good && is_from_former_master(c)) {
+    if (is_good &&
+        (is_from_former_master(c) || hf_doubt_answered(c->server))) {
         outcome = HF_UNKNOWN;
         reply = no_reply;
         is_good = false;
@@ -396,6 +399,7 @@ static void on_reply(struct hf_request *request, enum hf_outcome outcome,
             return;
         if (hf_resp_error_is(reply, "CLUSTERDOWN"))
             hf_discover_want(c->router, NULL);
+        hf_switched_refused(c, reply);
     }
     finish(c, outcome, reply);
 }

@@ -13,6 +13,7 @@
 #include "net/route/probe.h"
 #include "net/route/server.h"
 #include "net/route/silence.h"
+#include "net/route/switched.h"
 #include "net/wire/tls_context.h"
 
 /* ---- who serves a slot ---- */
@@ -74,6 +75,7 @@ void hf_router_learn(struct hf_router *router, const struct hf_redirection *r,
     struct hf_server *server = NULL;
     uint16_t node;
 
+    hf_switched_by_moved(router, r->slot, host, r->port);
     if (router->map &&
         hf_slot_map_set(&router->map, r->slot, host, r->port) == HF_OK) {
         node = router->map->owner[r->slot];
@@ -133,6 +135,7 @@ static void adopt(struct hf_router *router, struct hf_slot_map *map)
         hf_slot_map_free(map); /* the old one must do */
         return;
     }
+    hf_switched_by_map(router, map);
     hf_slot_map_free(router->map);
     router->map = map;
     router->is_known = true;
@@ -145,8 +148,7 @@ static void adopt(struct hf_router *router, struct hf_slot_map *map)
 
 void hf_router_forget(struct hf_router *router)
 {
-    hf_slot_map_free(router->map);
-    router->map = NULL;
+    hf_switched_forget(router);
     each_server(router, unmark_target);
     each_server(router, hf_commands_bring_back);
     hf_discover_want(router, NULL);
@@ -172,6 +174,7 @@ static void on_link_down(struct hf_server *server, const struct hf_link *link)
                  hf_link_error(link)->text);
     if (router->options.on_trouble)
         router->options.on_trouble(router->options.ctx, &why);
+    hf_switched_lost(server);
     if (router->topology->on_link_down && !router->is_closing)
         router->topology->on_link_down(server);
 }
@@ -205,7 +208,8 @@ static bool has_waiters(const struct hf_server *server)
 static bool is_waited_for(struct hf_router *router)
 {
     bool is =
-        !hf_list_is_empty(&router->pending) || hf_router_is_unheard(router);
+        !hf_list_is_empty(&router->pending) || hf_router_is_unheard(router) ||
+        hf_switched_is_awaited(router);
 
     for (struct hf_server *s = NULL;
          !is && (s = hf_server_next(router, s));)
@@ -298,6 +302,7 @@ void hf_router_free(struct hf_router *router)
     hf_departed_fini(router);
     hf_tls_context_free(router->tls);
     hf_slot_map_free(router->map);
+    hf_switched_fini(router);
     hf_mem_free(router->mem, router->by_node,
                 router->by_node_room * sizeof *router->by_node);
     explicit_bzero(&router->options.link.url, sizeof router->options.link.url);

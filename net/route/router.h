@@ -80,6 +80,20 @@ struct hf_command {
     bool had_no_room;           /* it ended while it waited for room */
 };
 
+/* Slots that another server serves than before: a bit for each. */
+#define HF_SWITCHED_WORDS 256
+struct hf_switched {
+    uint64_t slots[HF_SWITCHED_WORDS];
+    uint64_t sudden[HF_SWITCHED_WORDS]; /* of these: the former server answered
+                                           until now; its last answers may be of
+                                           a server that was no longer the master */
+};
+
+static inline bool hf_switched_has(const uint64_t *slots, uint16_t slot)
+{
+    return slots[slot / 64] >> slot % 64 & 1;
+}
+
 struct hf_router_options {
     const struct hf_seeds *seeds;       /* copied; NULL: standalone */
     struct hf_link_options link;        /* of every server: its url's user, TLS,
@@ -92,7 +106,14 @@ struct hf_router_options {
     /* [locked] A server was lost, or could not be asked for the map: for a
      * log. */
     void (*on_trouble)(void *ctx, const struct hf_error *why);
+    /* [locked] Another server serves these slots. Sends no command. NULL: nobody
+     * needs to know. */
+    void (*on_switched)(void *ctx, const struct hf_switched *which);
+    /* [locked] Must a switch be noticed, though no command is under way? NULL: no. */
+    bool (*is_attentive)(void *ctx);
     void *ctx;
+    int64_t doubt_ms;                   /* after a silence of this length, an answer
+                                           does not count (doubt.h); 0: it does */
 };
 
 /* hf_router_new  - does no I/O. HF_E_NOMEM, HF_E_TLS, HF_E_INVAL (TLS files,

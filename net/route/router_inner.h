@@ -47,6 +47,10 @@ struct hf_router {
     struct hf_tls_context *tls;   /* shared by those of all servers */
     struct hf_server *only;       /* the only server, if there is no map */
     struct hf_slot_map *map;      /* NULL: not known */
+    struct hf_slot_map *former;   /* the map in force before it was forgotten */
+    bool former_answered;         /* its server, until then */
+    int64_t lost_ms;              /* when a master's connection last ended; 0: none
+                                     did */
     struct hf_server **by_node;   /* of the map's nodes; NULL: not looked up yet */
     struct hf_list pending;
     struct hf_list subscriptions;

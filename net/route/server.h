@@ -40,6 +40,13 @@ struct hf_server {
     const struct hf_command *seen;/* the first of them, unsent, at the last look;
                                    only compared */
     struct hf_probe probe;
+    /* doubt.h */
+    bool has_answered;            /* a command, ever */
+    int64_t silent_since_ms;      /* 0: it is not silent */
+    int64_t doubt_until_ms, doubt_again_ms;
+    /* switched.h */
+    bool is_demoted;              /* it has answered nothing since READONLY */
+    int64_t demoted_ms;           /* when that came last; 0: never */
 };
 
 /* What a server reports to the router. */

@@ -4,6 +4,7 @@
  * every LISTEN_MS. */
 #include "net/route/silence.h"
 #include "net/route/discover.h"
+#include "net/route/doubt.h"
 #include "net/route/server.h"
 
 #define LOOK_MS 250            /* a script takes some microseconds */
@@ -21,8 +22,12 @@ static bool is_silent(struct hf_server *server, int64_t now)
     first = HF_OWNER_OF(server->commands.next, struct hf_command, node);
     if (hf_command_awaits_replicas(first))
         return false; /* it was answered */
-    if (hf_command_is_sent(first))
-        return now - first->request.sent_ms >= LOOK_MS;
+    if (hf_command_is_sent(first) && now - first->request.sent_ms < LOOK_MS)
+        return false;
+    if (hf_command_is_sent(first)) {
+        hf_doubt_silent(server, first->request.sent_ms);
+        return true;
+    }
     server->seen = first;
     return first == seen || !hf_link_is_up(server->link);
 }

@@ -47,6 +47,9 @@ struct hf_topology {
     /* A link to this server has ended. */
     void (*on_link_down)(struct hf_server *server);
 
+    /* A server answers after a silence (doubt.h). NULL: it is the only one. */
+    void (*on_doubt)(struct hf_server *server);
+
     /* Of an error reply; *out is set with HF_REDIRECTS. Pure. */
     enum hf_verdict (*judge)(struct hf_redirection *out,
                              struct hf_resp_value reply);

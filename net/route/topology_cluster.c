@@ -218,6 +218,12 @@ static void on_link_down(struct hf_server *server)
     hf_discover_want(server->router, NULL);
 }
 
+/* The other nodes know its successor at once. */
+static void on_doubt(struct hf_server *server)
+{
+    hf_discover_want(server->router, NULL);
+}
+
 static enum hf_verdict judge(struct hf_redirection *out,
                              struct hf_resp_value reply)
 {
@@ -232,5 +238,6 @@ const struct hf_topology hf_topology_cluster = {
     .explain = explain,
     .awaits = awaits,
     .on_link_down = on_link_down,
+    .on_doubt = on_doubt,
     .judge = judge,
 };

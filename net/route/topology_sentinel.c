@@ -13,6 +13,7 @@
 
 #include "net/base/error.h"
 #include "net/route/discover.h"
+#include "net/route/doubt.h"
 #include "net/route/probe.h"
 #include "net/route/refusal.h"
 #include "net/route/sentinel_words.h"
@@ -224,6 +225,18 @@ static void is_no_master(struct hf_server *server, const char *what)
     hf_discover_failed(server, false, &why);
 }
 
+/* DOUBT-3: soon again. The answer to ROLE may be the first one after the silence. */
+static void is_doubted(struct hf_server *server)
+{
+    struct hf_discovery *d = &server->router->discovery;
+
+    if (server->probe.master->is_target)
+        hf_router_forget(server->router);
+    if (d->failures > 1)
+        d->failures = 1;
+    is_no_master(server, "it was silent, and may have been replaced; asking again");
+}
+
 static void on_role(struct hf_request *request, enum hf_outcome outcome,
                     struct hf_resp_value reply)
 {
@@ -239,6 +252,8 @@ static void on_role(struct hf_request *request, enum hf_outcome outcome,
         is_no_master(server, why.text);
     } else if (role.kind != HF_ROLE_MASTER) {
         is_no_master(server, "it says that it is none");
+    } else if (hf_doubt_is_on(server->probe.master)) {
+        is_doubted(server);
     } else {
         is_master(server);
     }
@@ -335,6 +350,16 @@ static void on_link_down(struct hf_server *server)
         hf_discover_want(server->router, NULL);
 }
 
+/* Nothing is sent to it, and no answer of it counts, until the sentinels had time to
+ * learn of its successor. */
+static void on_doubt(struct hf_server *server)
+{
+    if (!server->is_target)
+        return;
+    hf_router_forget(server->router);
+    hf_discover_restart(server->router, NULL);
+}
+
 /* A master that has become a replica takes no writes. */
 static enum hf_verdict judge(struct hf_redirection *out,
                              struct hf_resp_value reply)
@@ -349,5 +374,6 @@ const struct hf_topology hf_topology_sentinel = {
     .explain = explain,
     .awaits = awaits,
     .on_link_down = on_link_down,
+    .on_doubt = on_doubt,
     .judge = judge,
 };

@@ -1,0 +1,50 @@
+/* Whether a master that was silent is the master. Rules in doubt.h. */
+#include "net/route/doubt.h"
+#include "net/route/server.h"
+#include "net/route/switched.h"
+
+#define DOUBT_MS 1500           /* a second between two INFO of a sentinel, and time
+                                   for the answers */
+#define DOUBT_AGAIN_MS 10000
+
+/* A server that never answered has granted nothing. */
+void hf_doubt_silent(struct hf_server *server, int64_t since_ms)
+{
+    if (server->silent_since_ms == 0 && server->has_answered)
+        server->silent_since_ms = since_ms;
+}
+
+/* Ends the silence. */
+static bool begin(struct hf_server *server)
+{
+    const struct hf_router *router = server->router;
+    int64_t now = hf_loop_now(router->loop);
+    int64_t since_ms = server->silent_since_ms;
+
+    server->silent_since_ms = 0;
+    if (since_ms == 0 || !router->topology->on_doubt ||
+        router->options.doubt_ms == 0 ||
+        now - since_ms < router->options.doubt_ms ||
+        now < server->doubt_again_ms)
+        return false;
+    server->doubt_until_ms = now + DOUBT_MS;
+    server->doubt_again_ms = now + DOUBT_MS + DOUBT_AGAIN_MS;
+    return true;
+}
+
+bool hf_doubt_answered(struct hf_server *server)
+{
+    server->has_answered = true;
+    if (!begin(server)) {
+        hf_switched_answered(server);
+        return false;
+    }
+    server->router->topology->on_doubt(server);
+    return true;
+}
+
+bool hf_doubt_is_on(struct hf_server *server)
+{
+    return begin(server) ||
+           hf_loop_now(server->router->loop) < server->doubt_until_ms;
+}

@@ -1,0 +1,188 @@
+/* Which slots another server serves. Rules in switched.h. */
+#include <string.h>
+
+#include "net/route/refusal.h"
+#include "net/route/server.h"
+#include "net/route/switched.h"
+
+#define ATTENTIVE_MS 40000      /* sentinels wait 30 s by default (down-after-milliseconds),
+                                   nodes of a cluster 15 s */
+#define DEMOTED_AGAIN_MS 1000   /* a replica's address is no reason to connect
+                                   anew with each command */
+
+static void report(struct hf_router *router, const struct hf_switched *which)
+{
+    if (router->options.on_switched && !router->is_closing)
+        router->options.on_switched(router->options.ctx, which);
+}
+
+/* SWITCHED-2 */
+static bool has_answered_until_now(struct hf_router *router,
+                                   const struct hf_node *node)
+{
+    const struct hf_server *server =
+        hf_server_find(router, node->host, node->port, false);
+
+    return server && hf_link_is_up(server->link) &&
+           server->silent_since_ms == 0;
+}
+
+static void set(uint64_t *slots, unsigned slot)
+{
+    slots[slot / 64] |= UINT64_C(1) << slot % 64;
+}
+
+/* Of a pair of nodes, of two maps; most slots have the pair of the slot before. */
+struct pair {
+    uint16_t from, to;
+    bool is_switched, is_sudden;
+};
+
+static void compare(struct pair *pair, struct hf_router *router,
+                    const struct hf_slot_map *old,
+                    const struct hf_slot_map *map)
+{
+    const struct hf_node *from = &old->nodes[pair->from];
+    const struct hf_node *to = &map->nodes[pair->to];
+
+    pair->is_switched =
+        from->port != to->port || strcmp(from->host, to->host) != 0;
+    pair->is_sudden =
+        pair->is_switched && has_answered_until_now(router, from);
+}
+
+static bool find_switched(struct hf_switched *which, struct hf_router *router,
+                          const struct hf_slot_map *old,
+                          const struct hf_slot_map *map)
+{
+    struct pair pair = {.from = HF_NO_NODE};
+    bool is_any = false;
+
+    for (unsigned slot = 0; slot < HF_SLOTS; slot++) {
+        if (old->owner[slot] == HF_NO_NODE || map->owner[slot] == HF_NO_NODE)
+            continue;
+        if (pair.from != old->owner[slot] || pair.to != map->owner[slot]) {
+            pair.from = old->owner[slot];
+            pair.to = map->owner[slot];
+            compare(&pair, router, old, map);
+        }
+        if (pair.is_switched)
+            set(which->slots, slot);
+        if (pair.is_sudden || (pair.is_switched && router->former_answered))
+            set(which->sudden, slot);
+        is_any |= pair.is_switched;
+    }
+    return is_any;
+}
+
+void hf_switched_by_map(struct hf_router *router, const struct hf_slot_map *map)
+{
+    const struct hf_slot_map *old =
+        router->map ? router->map : router->former;
+    struct hf_switched which;
+
+    if (!old)
+        return;
+    memset(&which, 0, sizeof which);
+    if (find_switched(&which, router, old, map))
+        report(router, &which);
+    router->former_answered = false;
+    hf_slot_map_free(router->former);
+    router->former = NULL;
+}
+
+void hf_switched_forget(struct hf_router *router)
+{
+    const struct hf_node *node;
+
+    if (!router->map)
+        return;
+    node = hf_slot_map_target(router->map, 0);
+    router->former_answered = node && has_answered_until_now(router, node);
+    hf_slot_map_free(router->former);
+    router->former = router->map;
+    router->map = NULL;
+}
+
+void hf_switched_by_moved(struct hf_router *router, uint16_t slot,
+                          const char *host, uint16_t port)
+{
+    const struct hf_node *node =
+        router->map ? hf_slot_map_target(router->map, slot) : NULL;
+    struct hf_switched which;
+
+    if (!node || (node->port == port && strcmp(node->host, host) == 0))
+        return;
+    memset(&which, 0, sizeof which);
+    set(which.slots, slot);
+    if (has_answered_until_now(router, node))
+        set(which.sudden, slot);
+    report(router, &which);
+}
+
+/* ---- a server that the URL names (SWITCHED-3) ---- */
+
+static void report_all(struct hf_router *router, bool is_sudden)
+{
+    struct hf_switched which;
+
+    memset(which.slots, 0xff, sizeof which.slots);
+    memset(which.sudden, is_sudden ? 0xff : 0, sizeof which.sudden);
+    report(router, &which);
+}
+
+void hf_switched_refused(struct hf_command *command, struct hf_resp_value error)
+{
+    struct hf_router *router = command->router;
+    struct hf_server *server = command->server;
+    int64_t now = hf_loop_now(router->loop);
+
+    if (server != router->only || !hf_refusal_is(error, "READONLY") ||
+        (server->demoted_ms != 0 &&
+         now - server->demoted_ms < DEMOTED_AGAIN_MS))
+        return;
+    server->demoted_ms = now;
+    server->is_demoted = true;
+    hf_command_condemn(command, "this server is a replica now");
+    report_all(router, true);
+}
+
+void hf_switched_answered(struct hf_server *server)
+{
+    if (!server->is_demoted)
+        return;
+    server->is_demoted = false;
+    report_all(server->router, false);
+}
+
+/* ---- a master that is away (SWITCHED-4) ---- */
+
+void hf_switched_lost(struct hf_server *server)
+{
+    if (server->is_target)
+        server->router->lost_ms = hf_loop_now(server->router->loop);
+}
+
+static bool is_one_down(const struct hf_router *router)
+{
+    for (const struct hf_server *s = NULL; (s = hf_server_next(router, s));)
+        if (s->is_target && s->has_answered && !hf_link_is_up(s->link))
+            return true;
+    return false;
+}
+
+bool hf_switched_is_awaited(const struct hf_router *router)
+{
+    const struct hf_router_options *o = &router->options;
+
+    return router->lost_ms != 0 &&
+           hf_loop_now(router->loop) - router->lost_ms < ATTENTIVE_MS &&
+           o->is_attentive && o->is_attentive(o->ctx) &&
+           (!router->map || is_one_down(router));
+}
+
+void hf_switched_fini(struct hf_router *router)
+{
+    hf_slot_map_free(router->former);
+    router->former = NULL;
+}

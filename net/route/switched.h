@@ -1,0 +1,39 @@
+/* Notices that another server serves a slot. Private to net/. [locked]
+ *
+ * SWITCHED-1  A slot is reported when the server that a map names for it is not the
+ *             server of the last map that named one. The first map reports
+ *             nothing.
+ * SWITCHED-2  It is reported as sudden if the former server answered until then.
+ * SWITCHED-3  A server that the URL names (standalone) is reported, for all slots,
+ *             when it refuses a write because it is a replica, and again when it
+ *             answers after that. The connection is replaced: the address may lead
+ *             to another server by now.
+ * SWITCHED-4  While the owner is attentive (options.is_attentive), a master whose
+ *             connection has ended is a reason to ask for the map again and again,
+ *             for ATTENTIVE_MS: after a failover that takes so long, or not at all,
+ *             the next command finds out. */
+#ifndef HF_SWITCHED_H
+#define HF_SWITCHED_H
+
+#include "net/route/router_inner.h"
+
+/* hf_switched_forget   - the map in force is forgotten: the next one is compared with
+ *                        it. Takes it out of the router.
+ * hf_switched_by_map   - `map` is about to replace the map in force.
+ * hf_switched_by_moved - so is the server of this slot.
+ * hf_switched_refused  - a command was answered by this error.
+ * hf_switched_answered - a command was answered, and not by an error.
+ * hf_switched_lost     - the connection to the server has ended.
+ * hf_switched_is_awaited - is the map to be asked for again (SWITCHED-4)?
+ * hf_switched_fini     - when the router is freed. */
+void hf_switched_forget(struct hf_router *router);
+void hf_switched_by_map(struct hf_router *router, const struct hf_slot_map *map);
+void hf_switched_by_moved(struct hf_router *router, uint16_t slot,
+                          const char *host, uint16_t port);
+void hf_switched_refused(struct hf_command *command, struct hf_resp_value error);
+void hf_switched_answered(struct hf_server *server);
+void hf_switched_lost(struct hf_server *server);
+bool hf_switched_is_awaited(const struct hf_router *router);
+void hf_switched_fini(struct hf_router *router);
+
+#endif

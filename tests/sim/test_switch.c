@@ -1,0 +1,356 @@
+/* Switches of masters: one program holds a lock, another waits for it, and the
+ * master stops. Every combination of rows is played in the simulated world, and
+ * the history says for how long both believed that they hold the lock. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "tests/check/history.h"
+#include "tests/sim/failover.h"
+#include "tests/sim/plan.h"
+#include "tests/sim/play.h"
+#include "tests/support/suite.h"
+
+#define WATCHDOG_MS 3000
+#define HOLDER_MS 1000  /* the holder acquires */
+#define WAITER_MS 1500  /* the waiter begins to wait */
+#define STOP_MS 5000    /* the master stops */
+#define LENGTH_MS 40000
+
+static struct plan plan;
+
+/* ---- the history ---- */
+
+#define OWNERS 8
+#define ENOUGH_US 20000000 /* after the switch */
+
+struct believer {
+    char owner[80];
+    int64_t until_us;
+};
+
+struct story {
+    struct believer all[OWNERS];
+    int count;
+    int64_t now_us;
+    int64_t both_us;        /* both believed for so long */
+    int64_t switched_us;    /* a replica became the master; 0: never */
+    uint32_t master;        /* that one */
+    int64_t renewed_us;     /* a hold was renewed there; 0: never */
+    int64_t lost_us;        /* the first owner was told; 0: never */
+    int losses;
+};
+
+static struct believer *believer_of(struct story *s, struct history_text owner)
+{
+    for (int i = 0; i < s->count; i++)
+        if (strlen(s->all[i].owner) == owner.len &&
+            memcmp(s->all[i].owner, owner.at, owner.len) == 0)
+            return &s->all[i];
+    ck_assert_int_lt(s->count, OWNERS);
+    ck_assert_uint_lt(owner.len, sizeof s->all[0].owner);
+    memcpy(s->all[s->count].owner, owner.at, owner.len);
+    return &s->all[s->count++];
+}
+
+static int64_t least(int64_t a, int64_t b)
+{
+    return a < b ? a : b;
+}
+
+/* Adds the time from the last line to this one in which two owners believed. */
+static void advance(struct story *s, int64_t us)
+{
+    for (int i = 0; i < s->count; i++)
+        for (int k = i + 1; k < s->count; k++) {
+            int64_t end_us = least(
+                us, least(s->all[i].until_us, s->all[k].until_us));
+
+            if (end_us > s->now_us)
+                s->both_us += end_us - s->now_us;
+        }
+    s->now_us = us;
+}
+
+static void take_line(struct story *s, const struct history_event *e)
+{
+    advance(s, e->time_us);
+    if (e->what == HISTORY_SAFE)
+        believer_of(s, e->owner)->until_us = e->until_us;
+    if (e->what == HISTORY_MASTER && e->instead.role) {
+        s->switched_us = e->time_us;
+        s->master = e->source.number;
+    }
+    if (e->what == HISTORY_HELD && e->by == HISTORY_BY_RENEW &&
+        e->source.number == s->master && s->renewed_us == 0)
+        s->renewed_us = e->time_us;
+    if (e->what == HISTORY_LOST) {
+        believer_of(s, e->owner)->until_us = 0;
+        s->losses++;
+        s->lost_us = s->lost_us ? s->lost_us : e->time_us;
+    }
+}
+
+static void read_story(struct story *s, char *text)
+{
+    char *rest = text, *line;
+
+    memset(s, 0, sizeof *s);
+    while ((line = strsep(&rest, "\n"))) {
+        struct history_event e;
+
+        if (line[0] == '\0' || line[0] == '#')
+            continue;
+        ck_assert_ptr_null(history_read(&e, line, strlen(line)));
+        if (e.what == HISTORY_OVER || e.what == HISTORY_QUIET ||
+            (s->switched_us && e.time_us - s->switched_us > ENOUGH_US))
+            break;
+        take_line(s, &e);
+    }
+}
+
+static void play_story(struct story *s)
+{
+    struct play_result r;
+    char *text = NULL;
+    size_t len;
+    FILE *file = open_memstream(&text, &len);
+
+    ck_assert_ptr_nonnull(file);
+    play(&plan, file, &r);
+    (void)fclose(file);
+    if (getenv("HF_TELL_STORY"))
+        (void)fputs(text, stderr);
+    ck_assert_msg(!r.has_failed, "%s: %s", r.property, r.text);
+    read_story(s, text);
+    free(text);
+}
+
+/* ---- the plans ---- */
+
+static const struct kind {
+    const char *name;
+    int64_t family, side;
+} kinds[] = {
+    {"plain", FAMILY_PLAIN, 0},       {"write", FAMILY_READ_WRITE, 1},
+    {"fair", FAMILY_FAIR, 0},         {"value", FAMILY_VALUE, 0},
+    {"permit", FAMILY_PERMIT, 0},     {"fenced", FAMILY_FENCED, 0},
+    {"spin", FAMILY_SPIN, 0},         {"read", FAMILY_READ_WRITE, 0},
+};
+#define EXCLUSIVE (ROWS(kinds) - 1)
+
+static void plan_holder(const struct kind *kind, int64_t deployment,
+                        int64_t lease_ms)
+{
+    plan.head = (struct plan_head){
+        .seed = 1,
+        .mood = MOOD_WILD,
+        .deployment = deployment,
+        .version = 3,
+        .protocol = 3,
+        .masters = deployment == DEPLOY_SENTINEL ? 1 : 3,
+        .length_ms = LENGTH_MS,
+        .latency_us = 200,
+        .lag_us = 200,
+        .watchdog_ms = WATCHDOG_MS,
+        .request_ms = 5000,
+        .replicas_ms = 100,
+    };
+    plan.program_count = 2;
+    plan.programs[0] = (struct plan_program){.offset_ms = 1000000};
+    plan.programs[1] = (struct plan_program){.offset_ms = 2000000};
+    plan.lock_count = 1;
+    plan.locks[0] = (struct plan_lock){.family = kind->family, .permits = 1};
+    plan.op_count = 2;
+    plan.ops[0] = (struct plan_op){.at_ms = HOLDER_MS, .owner = 1,
+                                   .side = kind->side, .hold_ms = -1,
+                                   .lease_ms = lease_ms};
+    plan.ops[1] = (struct plan_op){.at_ms = WAITER_MS, .program = 1, .owner = 1,
+                                   .side = kind->side, .hold_ms = -1,
+                                   .wait_ms = HF_FOREVER};
+    plan.fault_count = 0;
+}
+
+/* The master fails `at_ms`; a replica replaces it after `after_ms`. */
+static void plan_failover(int64_t at_ms, int64_t after_ms, int64_t how)
+{
+    plan.faults[plan.fault_count++] = (struct plan_fault){
+        .at_ms = at_ms, .trouble = FAULT_FAILOVER,
+        .n = how | FAILOVER_IS_QUICK | FAILOVER_OF_LOCK, .for_ms = 8 * after_ms};
+}
+
+/* ---- a master that stops, and continues before a sentinel has heard ---- */
+
+static const int64_t outages_ms[] = {1200, 1400, 1600, 1800, 2000};
+#define FIRST_SENTINEL 3 /* behind a master and its replicas */
+#define PHASES 8 /* when in a third of the watchdog's timeout it stops */
+
+/* The holder hears nothing of the first sentinel, so the waiter knows the new master
+ * before it. */
+static void plan_deafness(void)
+{
+    plan.faults[plan.fault_count++] = (struct plan_fault){
+        .at_ms = WAITER_MS, .trouble = FAULT_HOLD_BACK, .server = FIRST_SENTINEL,
+        .for_ms = LENGTH_MS / 2};
+}
+
+static void tell(const struct kind *kind, int64_t outage_ms, int64_t at_ms,
+                 const struct story *s)
+{
+    if (getenv("HF_TEST_TELL") && (s->both_us || s->losses))
+        (void)fprintf(stderr,
+                      "%s, replaced after %lld ms, stopped at %lld: both "
+                      "believed for %lld us, %d losses\n",
+                      kind->name, (long long)outage_ms, (long long)at_ms,
+                      (long long)s->both_us, s->losses);
+}
+
+/* Returns for how long both believed. */
+static int64_t play_stop(const struct kind *kind, int64_t outage_ms, int phase,
+                         bool is_deaf)
+{
+    int64_t at_ms = STOP_MS + phase * WATCHDOG_MS / 3 / PHASES;
+    struct story s;
+
+    plan_holder(kind, DEPLOY_SENTINEL, 0);
+    if (is_deaf)
+        plan_deafness();
+    plan_failover(at_ms, outage_ms,
+                  FAILOVER_STOPS | FAILOVER_WAKES | FAILOVER_IS_UNTOLD);
+    play_story(&s);
+    tell(kind, outage_ms, at_ms, &s);
+    return s.both_us;
+}
+
+static void must_believe_alone(const struct kind *kind, bool is_deaf)
+{
+    int64_t worst_us = 0;
+
+    for (size_t k = 0; k < ROWS(outages_ms); k++)
+        for (int phase = 0; phase < PHASES; phase++) {
+            int64_t us = play_stop(kind, outages_ms[k], phase, is_deaf);
+
+            worst_us = us > worst_us ? us : worst_us;
+        }
+    ck_assert_msg(worst_us == 0, "%s: both believed for %lld us", kind->name,
+                  (long long)worst_us);
+}
+
+START_TEST(two_owners_never_believe_after_a_stopped_master_continues)
+{
+    must_believe_alone(&kinds[_i], false);
+}
+END_TEST
+
+START_TEST(two_owners_never_believe_though_one_of_them_learns_late)
+{
+    must_believe_alone(&kinds[_i], true);
+}
+END_TEST
+
+/* ---- at once ---- */
+
+#define LONG_MS 30000       /* a watchdog's timeout: nothing is renewed by itself */
+#define REPLACED_MS 1000    /* after it failed */
+#define SERVERS 6
+#define LATE_MS (REPLACED_MS / 2)   /* from one sentinel to the next, or all nodes */
+#define AT_ONCE_US 100000
+#define NEWS_US (2 * LATE_MS * 1000)
+#define FOLLOW_US 1500000   /* clients of a cluster ask for the map: cluster.md */
+
+static const struct replacing {
+    const char *name;
+    int64_t deployment, how, lease_ms, within_us;
+} ways[] = {
+    {"sentinels, dies", DEPLOY_SENTINEL, 0, 0, AT_ONCE_US + NEWS_US},
+    {"sentinels, untold", DEPLOY_SENTINEL, FAILOVER_IS_UNTOLD, 0,
+     AT_ONCE_US + NEWS_US},
+    {"sentinels, serves on", DEPLOY_SENTINEL, FAILOVER_SERVES_ON, 0, AT_ONCE_US},
+    {"sentinels, serves on untold", DEPLOY_SENTINEL,
+     FAILOVER_SERVES_ON | FAILOVER_IS_UNTOLD, 0, AT_ONCE_US + LATE_MS * 1000},
+    {"sentinels, lease", DEPLOY_SENTINEL, FAILOVER_SERVES_ON, 2 * LONG_MS,
+     AT_ONCE_US},
+    {"cluster, dies", DEPLOY_CLUSTER, 0, 0, FOLLOW_US},
+    {"sharded, dies", DEPLOY_SHARDED, 0, 0, FOLLOW_US},
+    {"cluster, lease", DEPLOY_CLUSTER, 0, 2 * LONG_MS, FOLLOW_US},
+};
+
+/* No replica hears of what happens from the beginning on. */
+static void plan_lag(void)
+{
+    for (int64_t server = 0; server < SERVERS; server++)
+        plan.faults[plan.fault_count++] = (struct plan_fault){
+            .at_ms = HOLDER_MS / 2, .trouble = FAULT_LAG, .server = server,
+            .for_ms = LENGTH_MS / 2};
+}
+
+static void play_way(struct story *s, const struct kind *kind,
+                     const struct replacing *way, bool is_lagging)
+{
+    plan_holder(kind, way->deployment, way->lease_ms);
+    plan.head.watchdog_ms = LONG_MS;
+    plan.op_count = 1;
+    if (is_lagging)
+        plan_lag();
+    plan_failover(STOP_MS, REPLACED_MS, way->how);
+    play_story(s);
+    ck_assert_msg(s->switched_us > 0, "%s, %s: no switch", kind->name,
+                  way->name);
+}
+
+static void must_follow(int64_t us, const struct story *s,
+                        const struct kind *kind, const struct replacing *way)
+{
+    ck_assert_msg(us > 0, "%s, %s: never", kind->name, way->name);
+    ck_assert_msg(us - s->switched_us < way->within_us,
+                  "%s, %s: %lld us after the switch", kind->name, way->name,
+                  (long long)(us - s->switched_us));
+}
+
+START_TEST(what_the_new_master_lacks_is_lost_at_once)
+{
+    const struct replacing *way = &ways[_i];
+
+    for (size_t k = 0; k < ROWS(kinds); k++) {
+        struct story s;
+
+        play_way(&s, &kinds[k], way, true);
+        must_follow(s.lost_us, &s, &kinds[k], way);
+        ck_assert_int_eq(s.losses, 1);
+    }
+}
+END_TEST
+
+START_TEST(what_the_new_master_has_is_renewed_at_once)
+{
+    const struct replacing *way = &ways[_i];
+
+    for (size_t k = 0; k < ROWS(kinds); k++) {
+        struct story s;
+
+        play_way(&s, &kinds[k], way, false);
+        if (way->lease_ms == 0)
+            must_follow(s.renewed_us, &s, &kinds[k], way);
+        ck_assert_int_eq(s.losses, 0);
+    }
+}
+END_TEST
+
+int main(void)
+{
+    Suite *s = suite_create("sim: switches of masters");
+    TCase *t = tcase_create("switch");
+
+    tcase_add_loop_test(
+        t, two_owners_never_believe_after_a_stopped_master_continues, 0,
+        EXCLUSIVE);
+    tcase_add_loop_test(
+        t, two_owners_never_believe_though_one_of_them_learns_late, 0,
+        EXCLUSIVE);
+    tcase_add_loop_test(t, what_the_new_master_lacks_is_lost_at_once, 0,
+                        ROWS(ways));
+    tcase_add_loop_test(t, what_the_new_master_has_is_renewed_at_once, 0,
+                        ROWS(ways));
+    tcase_set_timeout(t, 120);
+    suite_add_tcase(s, t);
+    return suite_run(s);
+}
