@@ -255,14 +255,14 @@ static int open_loop(struct acquire *a)
     hf_status rc = hf_loop_new(&a->loop, &options);
 
     if (rc < 0)
-        return cli_fail("cannot make an event loop: %s", hf_status_text(rc));
+        return cli_fail_what(rc, "cannot make an event loop");
     a->signal_io.fd = cli_signals_open();
     if (a->signal_io.fd < 0)
-        return cli_fail("cannot watch for signals: %s", strerror(errno));
+        return cli_fail_what(HF_E_SYSTEM, "cannot watch for signals");
     hf_loop_lock(a->loop);
     rc = hf_loop_watch(a->loop, &a->signal_io);
     hf_loop_unlock(a->loop);
-    return rc < 0 ? cli_fail("cannot watch for signals: %s", hf_status_text(rc))
+    return rc < 0 ? cli_fail_what(rc, "cannot watch for signals")
                   : CLI_GO_ON;
 }
 

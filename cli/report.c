@@ -172,10 +172,19 @@ static const char *advice(hf_status status)
     }
 }
 
+int cli_fail_what(hf_status status, const char *what)
+{
+    struct hf_error err;
+
+    (void)hf_error_status(&err, status, what);
+    return cli_fail("%s", err.text);
+}
+
 int cli_fail_status(hf_status status, const struct hf_error *err)
 {
     const char *text = err->text[0] ? err->text : hf_status_text(status);
-    const char *todo = advice(status);
+    bool lacks_descriptors = strstr(text, "(EMFILE") || strstr(text, "(ENFILE");
+    const char *todo = lacks_descriptors ? NULL : advice(status);
     size_t len = strlen(text);
 
     /* A line that ends with a question has said where to look. */

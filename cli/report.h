@@ -28,6 +28,7 @@ void cli_report_end(int patience_ms);
  *             reads well.
  * cli_note  - a note.
  * cli_step  - a step.
+ * cli_fail_what   - "WHAT: why", as hf_error_status; returns CLI_TROUBLE.
  * cli_fail_status - an error that the library reports, with what to do about
  *             it; returns CLI_TROUBLE.
  * As printf. One line, written at once, cut to CLI_LINE_MAX, without control
@@ -36,6 +37,7 @@ void cli_report_end(int patience_ms);
 int cli_fail(const char *format, ...) __attribute__((format(printf, 1, 2)));
 void cli_note(const char *format, ...) __attribute__((format(printf, 1, 2)));
 void cli_step(const char *format, ...) __attribute__((format(printf, 1, 2)));
+int cli_fail_what(hf_status status, const char *what);
 int cli_fail_status(hf_status status, const struct hf_error *err);
 
 /* cli_log - for hf_client_options.log: log lines of the library as steps. */

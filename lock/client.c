@@ -231,9 +231,7 @@ static hf_status make_loop(struct hf_loop **loop,
     if (*loop)
         return HF_OK;
     rc = hf_loop_new(loop, &options);
-    return rc < 0 ? hf_error_set(err, rc, "cannot make a loop: %s",
-                                 hf_status_text(rc))
-                  : HF_OK;
+    return rc < 0 ? hf_error_status(err, rc, "cannot make an event loop") : HF_OK;
 }
 
 /* Takes a half-made client. Locked, with nothing under way any more. */

@@ -169,7 +169,7 @@ struct hf_loop_options {
     bool thread;                /* drive from a background thread */
 };
 
-/* hf_loop_new  - HF_E_NOMEM, HF_E_SYSTEM; *out is set only on HF_OK.
+/* hf_loop_new  - HF_E_NOMEM, HF_E_SYSTEM (errno); *out is set only on HF_OK.
  * hf_loop_free - takes NULL. Everything registered must be gone. Stops the
  *                thread. Not from a callback. */
 HF_API hf_status hf_loop_new(struct hf_loop **out,

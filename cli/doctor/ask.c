@@ -504,7 +504,7 @@ hf_status doctor_ask(struct doctor_facts *facts, const struct doctor_plan *plan,
         rc = ask_rounds(a, err);
     }
     if (rc < 0 && (!err || err->status == HF_OK))
-        (void)hf_error_set(err, rc, "%s", hf_status_text(rc));
+        (void)hf_error_status(err, rc, "cannot make an event loop");
     hf_loop_free(a->loop);
     free(scratch.channel);
     free(scratch.scratch_channel);

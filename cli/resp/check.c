@@ -217,7 +217,7 @@ int cli_resp_check(const struct cli_common *common, int protocol)
     if (rc == CLI_GO_ON)
         rc = set_server(&c.try);
     if (rc == CLI_GO_ON && cli_signals_open() < 0)
-        rc = cli_fail("cannot listen to signals");
+        rc = cli_fail_what(HF_E_SYSTEM, "cannot watch for signals");
     if (rc == CLI_GO_ON)
         cli_signals_limit(true, NULL); /* time to delete the keys of a check */
     if (rc == CLI_GO_ON)

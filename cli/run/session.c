@@ -33,7 +33,7 @@ int cli_session_open_notice(struct cli_session *run)
     if (pipe2(run->notice, O_CLOEXEC) == 0)
         return CLI_GO_ON;
     run->notice[0] = run->notice[1] = -1;
-    return cli_fail("cannot make a pipe: %s", strerror(errno));
+    return cli_fail_what(HF_E_SYSTEM, "cannot make a pipe");
 }
 
 void cli_session_close_notice(struct cli_session *run)
@@ -191,7 +191,7 @@ static const char *why_not_started(int err)
 {
     if (err == ECANCELED)
         return "its guardian was killed";
-    return err == EINTR ? "a signal came first" : strerror(err);
+    return err == EINTR ? "a signal came first" : hf_errno_text(err);
 }
 
 static void start_command(struct cli_session *run)

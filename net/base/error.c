@@ -1,4 +1,5 @@
 /* Errors as one line for a person. */
+#include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
@@ -45,6 +46,23 @@ hf_status hf_error_set(struct hf_error *e, hf_status status, const char *format,
         e->text[len = hf_utf8_whole(e->text, len)] = '\0';
     hf_error_tame(e->text, len);
     return status;
+}
+
+const char *hf_errno_text(int number)
+{
+    if (number == EMFILE)
+        return "Too many open files (EMFILE: ulimit -n)";
+    if (number == ENFILE)
+        return "Too many open files in system (ENFILE: fs.file-max)";
+    return strerror(number);
+}
+
+hf_status hf_error_status(struct hf_error *e, hf_status status, const char *what)
+{
+    const char *why = status == HF_E_SYSTEM && errno != 0 ? hf_errno_text(errno)
+                                                          : hf_net_status_text(status);
+
+    return hf_error_set(e, status, "%s: %s", what, why);
 }
 
 static char *put_byte(char *d, unsigned char c)

@@ -19,6 +19,14 @@ hf_status hf_error_set(struct hf_error *e, hf_status status, const char *format,
 char *hf_error_quote(char *dst, size_t room, const void *ptr, size_t len);
 void hf_error_tame(char *text, size_t len);
 
+/* hf_errno_text - as strerror; if the process or the system has no descriptor left,
+ *   also the symbol and what limits them: "Too many open files (EMFILE: ulimit -n)".
+ *   Lent as by strerror.
+ * hf_error_status - fills *e with "WHAT: " and the status's text; of HF_E_SYSTEM the
+ *   text of errno, which then tells why. Returns `status`. */
+const char *hf_errno_text(int number);
+hf_status hf_error_status(struct hf_error *e, hf_status status, const char *what);
+
 /* hf_net_status_text - one line about a status of this floor or of the one
  *                      below.
  * hf_net_status_name - its name. Both: as hf_resp_status_text. */

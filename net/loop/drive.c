@@ -437,6 +437,7 @@ hf_status hf_drive_start(struct hf_loop *loop)
     pthread_sigmask(SIG_SETMASK, &all, &loop->mask_of_maker);
     rc = pthread_create(&loop->thread, NULL, background, loop);
     pthread_sigmask(SIG_SETMASK, &loop->mask_of_maker, NULL);
+    errno = rc;
     if (rc != 0)
         return rc == EAGAIN ? HF_E_NOMEM : HF_E_SYSTEM;
     loop->has_thread = true;

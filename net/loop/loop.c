@@ -1,6 +1,7 @@
 /* The loop: what one turn is. Which thread takes it: drive.c. */
 #include <limits.h>
 #include <sched.h>
+#include <errno.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -93,6 +94,7 @@ hf_status hf_loop_new(struct hf_loop **out,
     const struct hf_mem *mem = options->mem ? options->mem : &hf_mem_libc;
     struct hf_loop *loop = hf_mem_new(mem, sizeof *loop);
     hf_status rc;
+    int why;
 
     if (!loop)
         return HF_E_NOMEM;
@@ -111,7 +113,9 @@ hf_status hf_loop_new(struct hf_loop **out,
         return rc;
     }
     if ((rc = loop_init(loop, options->thread)) < 0) {
+        why = errno;
         loop_free(loop);
+        errno = why;
         return rc;
     }
     *out = loop;

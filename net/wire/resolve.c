@@ -27,6 +27,7 @@
 #include <unistd.h>
 
 #include "net/wire/resolve.h"
+#include "net/base/error.h"
 #include "net/base/mem.h"
 #include "net/base/url.h"
 #include "net/loop/loop.h"
@@ -181,6 +182,7 @@ static void *lookup_run(void *arg)
 {
     struct lookup *l = arg;
 
+    errno = 0;
     l->error = ask_libc(l->host, l->port, 0, &l->found);
     l->system_error = errno;
     atomic_store(&l->is_answered, true); /* RESOLVE-3 */
@@ -236,8 +238,12 @@ static void resolve_free(struct hf_resolve *r)
 
 static const char *why_not(const struct lookup *l)
 {
-    return l->error == EAI_SYSTEM ? strerror(l->system_error)
-                                  : gai_strerror(l->error);
+    bool lacks_descriptors =
+        l->system_error == EMFILE || l->system_error == ENFILE;
+
+    return l->error == EAI_SYSTEM || lacks_descriptors
+               ? hf_errno_text(l->system_error)
+               : gai_strerror(l->error);
 }
 
 /* All is freed but the lookup before the caller is told: it may do anything. */
@@ -292,6 +298,7 @@ hf_status hf_resolve_start(struct hf_resolve **out, struct hf_loop *loop,
 {
     struct hf_resolve *r;
     hf_status rc;
+    int why;
 
     if (strlen(host) >= HOST_ROOM)
         return HF_E_INVAL;
@@ -306,7 +313,9 @@ hf_status hf_resolve_start(struct hf_resolve **out, struct hf_loop *loop,
     };
     rc = begin(r, host, port);
     if (rc < 0) {
+        why = errno;
         resolve_free(r);
+        errno = why;
         return rc;
     }
     *out = r;

@@ -55,7 +55,7 @@ static long done(struct hf_stream *stream, long n)
         hf_error_set(&stream->error, HF_E_CONNECT,
                      "the server closed the connection");
     else if (n < 0)
-        hf_error_set(&stream->error, HF_E_CONNECT, "%s", strerror((int)-n));
+        hf_error_set(&stream->error, HF_E_CONNECT, "%s", hf_errno_text((int)-n));
     return n;
 }
 

@@ -404,7 +404,7 @@ static void fill_broken(struct hf_tls *tls)
 
     hf_error_set(&tls->error, HF_E_CONNECT, "%s %s%s",
                  is_eof ? "the server closed the connection"
-                        : strerror((int)-tls->broken),
+                        : hf_errno_text((int)-tls->broken),
                  tls->is_greeting ? "in the TLS handshake"
                                   : "without a TLS goodbye (close_notify)",
                  is_suspect(tls) ? "; it had asked for a client certificate "

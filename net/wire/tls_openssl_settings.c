@@ -128,7 +128,7 @@ static hf_status look_into(const char *path, struct hf_error *err)
         return hf_error_set(err, HF_E_TLS, "tls_ca_dir %s: %s",
                             hf_error_quote(quoted, sizeof quoted, path,
                                            strlen(path)),
-                            strerror(errno));
+                            hf_errno_text(errno));
     (void)closedir(dir);
     return HF_OK;
 }

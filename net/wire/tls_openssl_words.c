@@ -66,7 +66,7 @@ hf_status hf_tls_fill_queue(struct hf_error *err, const char *of,
     if (r.is_nomem)
         return say_nomem(err);
     if (r.of_system)
-        return hf_error_set(err, HF_E_TLS, "%s: %s", of, strerror(r.of_system));
+        return hf_error_set(err, HF_E_TLS, "%s: %s", of, hf_errno_text(r.of_system));
     if (!r.first)
         return hf_error_set(err, HF_E_TLS, "%s: %s", of, what);
     return hf_error_set(err, HF_E_TLS, "%s: %s (%s)", of, what,

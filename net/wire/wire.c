@@ -157,7 +157,7 @@ hf_status hf_wire_open(struct hf_wire **out,
 
     (void)hf_url_address(options->url, address, sizeof address);
     if (rc < 0)
-        return hf_error_set(err, rc, "%s: %s", address, hf_net_status_text(rc));
+        return hf_error_status(err, rc, address);
     rc = dial(w, deadline_ms);
     if (rc == HF_OK)
         rc = open_stream(w);
