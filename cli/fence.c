@@ -9,6 +9,9 @@
 #include "cli/report.h"
 #include "lock/token.h"
 
+/* TOKEN is above the counter: tokens that were granted are greater than the next. */
+enum { EXIT_COUNTER_LOST = 2 };
+
 struct fence {
     const struct cli_common *common;
     const char *name;
@@ -51,6 +54,11 @@ static bool is_stale(const struct fence *f)
     return f->token > 0 && f->token < f->latest;
 }
 
+static bool is_counter_lost(const struct fence *f)
+{
+    return f->token > f->latest;
+}
+
 static void print_text(const struct fence *f)
 {
     char quoted[CLI_QUOTE_MAX];
@@ -82,6 +90,7 @@ static int print_json(const struct fence *f)
     if (f->token > 0) {
         cli_json_integer(&j, "token", f->token);
         cli_json_bool(&j, "stale", is_stale(f));
+        cli_json_bool(&j, "counter_lost", is_counter_lost(f));
     }
     return cli_json_print(&j);
 }
@@ -96,6 +105,8 @@ static int print(const struct fence *f)
         print_text(f);
     if (rc != CLI_GO_ON)
         return rc;
+    if (is_counter_lost(f))
+        return EXIT_COUNTER_LOST;
     return is_stale(f) || (f->token == 0 && f->latest == 0) ? CLI_NO : CLI_OK;
 }
 
@@ -150,8 +161,9 @@ const struct cli_command cli_fence_command = {
         "check: whether TOKEN is smaller, so that its holder is late. A look\n"
         "before a write protects nothing, for a later holder may come between:\n"
         "the resource must compare tokens itself (docs/fencing.md).\n"
-        "Exit code: 0 there is one, or TOKEN is not smaller; 1 there is none, or\n"
-        "TOKEN is smaller; 125 trouble.\n"
+        "Exit code: 0 there is one, or TOKEN is the latest; 1 there is none, or\n"
+        "TOKEN is smaller; 2 TOKEN is greater than the counter, which was lost;\n"
+        "125 trouble.\n"
         "\n" CLI_COMMON_HELP,
     .main = main_fence,
 };

@@ -36,9 +36,9 @@ static const struct {
     {"41", "x: token 41 is stale: the latest is 42\n", "true", 1},
     {"42", "x: token 42 is the latest\n", "false", 0},
     {"43", "x: token 43 is newer than the counter, which is at 42: was that "
-           "lost?\n", "false", 0},
+           "lost?\n", "false", 2},
     {"9223372036854775807", "x: token 9223372036854775807 is newer than the counter, "
-     "which is at 42: was that lost?\n", "false", 0},
+     "which is at 42: was that lost?\n", "false", 2},
 };
 
 START_TEST(a_token_is_tested)
@@ -55,6 +55,19 @@ START_TEST(a_token_is_tested)
     ck_assert_str_eq(member(await_line(p, OUT, "latest"), "stale"),
                      checks[_i].json);
     ck_assert_int_eq(finish(p), checks[_i].code);
+}
+END_TEST
+
+/* No counter at all: it was deleted, or its retention has ended. */
+START_TEST(a_token_without_a_counter_is_told)
+{
+    struct process *p;
+
+    says(holdfast(server, "fence", "x", "check", "5", NULL), 2,
+         "x: token 5 is newer than the counter, which is at 0: was that lost?\n");
+    p = holdfast(server, "fence", "--json", "x", "check", "5", NULL);
+    ck_assert_str_eq(member(await_line(p, OUT, "latest"), "counter_lost"), "true");
+    ck_assert_int_eq(finish(p), 2);
 }
 END_TEST
 
@@ -126,6 +139,7 @@ int main(void)
     tcase_add_test(c, no_byte_of_a_name_is_lost);
     tcase_add_loop_test(c, a_token_is_tested, 0, ROWS(checks));
     tcase_add_test(c, a_counter_that_is_not_a_number_is_reported);
+    tcase_add_test(c, a_token_without_a_counter_is_told);
     tcase_add_test(c, a_command_tests_its_own_token);
     tcase_add_loop_test(c, what_is_no_question_is_refused, 0, ROWS(wrong));
     tcase_add_test(c, a_counter_that_is_none_is_trouble);
