@@ -258,7 +258,8 @@ int cli_common_begin(struct cli_common *common)
 {
     cli_report_level(common->is_quiet, common->is_verbose);
     if (common->open_file)
-        cli_note("others can read or change the password file %s (chmod 600)",
+        cli_note("others can read or change the password file %s (chmod 600); its owner "
+                 "must be this user or root",
                  common->open_file);
     return add_sentinel_passwords(common);
 }

@@ -1,4 +1,5 @@
-/* Forbids our core dumps, because passwords are in our memory while we run. */
+/* Forbids our core dumps, to files and to a piped core_pattern, because passwords are
+ * in our memory while we run. */
 #ifndef CLI_CORE_H
 #define CLI_CORE_H
 

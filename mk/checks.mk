@@ -51,4 +51,8 @@ texts-check:
 deps-check:
 	@tests/deps_asks.sh
 
-.PHONY: layers shape shape-check docs-check exports rules rules-check faults-check texts-check deps-check
+# Installed files can be read by everyone, whatever the umask is.
+install-check: all
+	@tests/install.sh $(MAKE)
+
+.PHONY: install-check layers shape shape-check docs-check exports rules rules-check faults-check texts-check deps-check

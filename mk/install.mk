@@ -46,6 +46,7 @@ install: all
 	    -e 's|@TLS@|$(if $(filter yes,$(TLS)),$(or \
 	        $(call openssl,--static --libs),-lssl -lcrypto))|' \
 	    holdfast.pc.in > $(DESTDIR)$(PREFIX)/lib/pkgconfig/holdfast.pc
+	chmod 644 $(DESTDIR)$(PREFIX)/lib/pkgconfig/holdfast.pc
 	@[ -n '$(DESTDIR)' ] || [ "$$(id -u)" != 0 ] || \
 	    PATH="$$PATH:/sbin" ldconfig 2>/dev/null || :
 

@@ -55,9 +55,9 @@ if [ -z "$as" ] && [ "$(id -u)" != 0 ]; then
     exit 1
 fi
 echo "installing:$missing"
-# A server installed for tests is no service: it is neither started now
-# (RUNLEVEL=1), nor at boot (below).
-export DEBIAN_FRONTEND=noninteractive RUNLEVEL=1
+# A server installed for tests is not a service: it is neither started now
+# (RUNLEVEL=1), nor at boot (below). By env, because sudo drops the environment.
+as="$as env DEBIAN_FRONTEND=noninteractive RUNLEVEL=1"
 if ! { $as apt-get update -qq &&
        $as apt-get install -y -qq --no-install-recommends $missing; } \
        >/dev/null; then

@@ -13,9 +13,11 @@ mkdir "$dir/bin"
 fake() { printf '#!/bin/sh\n%s\n' "$2" >"$dir/bin/$1"; chmod +x "$dir/bin/$1"; }
 fake id "cat '$dir/uid'"
 fake dpkg-query "exit 1"
-fake apt-get "echo apt-get >>'$dir/calls'"
+fake apt-get "echo \"apt-get RUNLEVEL=\$RUNLEVEL \$DEBIAN_FRONTEND\" >>'$dir/calls'"
 fake update-rc.d "echo update-rc.d >>'$dir/calls'"
-fake sudo "echo sudo >>'$dir/calls'; [ \"\$1\" != -n ] || shift; exec \"\$@\""
+# As sudo does by default, it drops the environment.
+fake sudo "echo sudo >>'$dir/calls'; [ \"\$1\" != -n ] || shift
+    exec env -i PATH=\"\$PATH\" \"\$@\""
 
 fail() { echo "deps_asks: $*" >&2; cat "$dir/says" >&2; exit 1; }
 
@@ -36,9 +38,13 @@ run 1000 sudo
 [ $code = 0 ] || fail "SUDO=sudo: code $code"
 grep -q sudo "$dir/calls" || fail 'SUDO=sudo is not used'
 grep -q apt-get "$dir/calls" || fail 'SUDO=sudo installs nothing'
+! grep apt-get "$dir/calls" | grep -v 'RUNLEVEL=1 noninteractive' ||
+    fail 'by sudo the installation would start the server'
 
 run 0 ''
 [ $code = 0 ] || fail "root: code $code"
 grep -q apt-get "$dir/calls" || fail 'root installs nothing'
+! grep apt-get "$dir/calls" | grep -v 'RUNLEVEL=1 noninteractive' ||
+    fail 'for root the installation would start the server'
 ! grep -q sudo "$dir/calls" || fail 'root asks sudo'
 grep -q 'installing: redis-server' "$dir/says" || fail 'root is not told'

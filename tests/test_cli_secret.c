@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "cli/secret.h"
@@ -114,6 +115,114 @@ START_TEST(pipe_is_read_to_the_end_of_its_line)
 }
 END_TEST
 
+/* ---- named pipes ---- */
+
+static char *make_fifo(void)
+{
+    static char name[64];
+
+    (void)snprintf(name, sizeof name, "/tmp/holdfast-fifo-%d", (int)getpid());
+    (void)unlink(name);
+    ck_assert_int_eq(mkfifo(name, 0600), 0);
+    return name;
+}
+
+static int64_t now_ms(void)
+{
+    struct timespec t;
+
+    (void)clock_gettime(CLOCK_MONOTONIC, &t);
+    return (int64_t)t.tv_sec * 1000 + t.tv_nsec / 1000000;
+}
+
+START_TEST(pipe_without_a_writer_is_refused_in_time)
+{
+    char got[CLI_SECRET_MAX], *name = make_fifo();
+    int64_t begun_ms = now_ms();
+
+    mute();
+    ck_assert_int_eq(cli_secret_read(got, name, &is_open), CLI_TROUBLE);
+    ck_assert_int_ge(now_ms() - begun_ms, 4900);
+    ck_assert_int_le(now_ms() - begun_ms, 15000);
+    (void)unlink(name);
+}
+END_TEST
+
+/* It opens the pipe late, and writes later still. */
+START_TEST(writer_may_come_late)
+{
+    char got[CLI_SECRET_MAX], *name = make_fifo();
+
+    if (fork() == 0) {
+        int fd;
+
+        (void)usleep(300000);
+        fd = open(name, O_WRONLY);
+        (void)usleep(300000);
+        (void)!write(fd, "sec", 3);
+        (void)usleep(100000);
+        (void)!write(fd, "ret\n", 4);
+        _exit(0);
+    }
+    ck_assert_int_eq(cli_secret_read(got, name, &is_open), CLI_GO_ON);
+    ck_assert_str_eq(got, "secret");
+    (void)unlink(name);
+}
+END_TEST
+
+START_TEST(writer_may_end_without_a_line)
+{
+    char got[CLI_SECRET_MAX], *name = make_fifo();
+    int own = open(name, O_RDWR), rc;
+
+    ck_assert_int_eq(write(own, "secret", 6), 6);
+    if (fork() == 0) {
+        (void)close(own);
+        _exit(0);
+    }
+    if (fork() == 0) {
+        (void)usleep(300000);
+        _exit(0); /* the last that has it open for writing */
+    }
+    (void)close(own);
+    rc = cli_secret_read(got, name, &is_open);
+    (void)unlink(name);
+    ck_assert_int_eq(rc, CLI_GO_ON);
+    ck_assert_str_eq(got, "secret");
+}
+END_TEST
+
+/* ---- who can read or change a file ---- */
+
+static const struct {
+    mode_t mode;
+    uid_t owner;                /* -1: this user */
+    bool is_open;
+} owned[] = {
+    {0600, (uid_t)-1, false}, {0400, (uid_t)-1, false}, {0640, (uid_t)-1, false},
+    {0660, (uid_t)-1, true},  {0620, (uid_t)-1, true},  {0604, (uid_t)-1, true},
+    {0602, (uid_t)-1, true},  {0644, (uid_t)-1, true},  {0600, 12345, true},
+    {0400, 12345, true},      {0600, 0, false},
+};
+
+START_TEST(unsafe_file_is_noted)
+{
+    char got[CLI_SECRET_MAX];
+    int rc;
+
+    if (owned[_i].owner != (uid_t)-1 && geteuid() != 0)
+        return; /* only root gives files away */
+    write_file(BYTES("secret\n"));
+    ck_assert_int_eq(chmod(path, owned[_i].mode), 0);
+    if (owned[_i].owner != (uid_t)-1)
+        ck_assert_int_eq(chown(path, owned[_i].owner, (gid_t)-1), 0);
+    rc = cli_secret_read(got, path, &is_open);
+    (void)unlink(path);
+    ck_assert_int_eq(rc, CLI_GO_ON);
+    ck_assert_int_eq(is_open, owned[_i].is_open);
+}
+END_TEST
+
 static const struct {
     const char *url;
     const char *hidden;
@@ -158,6 +267,11 @@ int main(void)
     tcase_add_loop_test(c, line_has_a_longest_length, 0, 4);
     tcase_add_test(c, what_cannot_be_read_is_refused);
     tcase_add_test(c, pipe_is_read_to_the_end_of_its_line);
+    tcase_set_timeout(c, 30);
+    tcase_add_test(c, pipe_without_a_writer_is_refused_in_time);
+    tcase_add_test(c, writer_may_come_late);
+    tcase_add_test(c, writer_may_end_without_a_line);
+    tcase_add_loop_test(c, unsafe_file_is_noted, 0, sizeof owned / sizeof *owned);
     tcase_add_loop_test(c, passwords_of_a_url_are_hidden, 0,
                         sizeof urls / sizeof *urls);
     suite_add_tcase(s, c);

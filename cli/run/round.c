@@ -11,6 +11,7 @@
 #include "cli/report.h"
 #include "cli/run/session.h"
 #include "cli/signals.h"
+#include "net/base/error.h"
 
 /* How long we stay to release a lock that was granted while we cancelled;
  * without an answer it ends with its TTL. Then, how long we wait for the reader
@@ -111,7 +112,7 @@ static void command_ended(struct cli_session *run,
     run->cannot_run = report->exec_error != 0;
     if (run->cannot_run)
         (void)cli_fail("cannot run %s: %s", run->options->argv[0],
-                       strerror(report->exec_error));
+                       hf_errno_text(report->exec_error));
     else
         cli_event_exit(&run->log, report->number, report->by_signal);
     cli_session_feed(run, (struct cli_run_event){.kind = CLI_EV_ENDED,
@@ -120,16 +121,23 @@ static void command_ended(struct cli_session *run,
                                                  .had_tty = run->tty.is_given});
 }
 
+/* A setuid command survives its guardian, and cannot be killed. Its pid is its own until
+ * we reap it, also if we have not adopted it yet; one that has ended may be reaped. */
+static bool survives(const struct cli_session *run)
+{
+    return cli_tree_signal(&run->child.tree, SIGKILL) == EPERM ||
+           (run->state.state != CLI_DRAINING && kill(run->child.pid, SIGKILL) < 0 &&
+            errno == EPERM);
+}
+
 /* The guardian was killed, and the system killed the command with it; but not one
  * that has become another user's. */
 static void command_is_unguarded(struct cli_session *run)
 {
-    int err = cli_tree_signal(&run->child.tree, SIGKILL);
-
     cli_session_unwatch(run);
-    if (err == EPERM)
+    if (survives(run))
         (void)cli_fail("the command's guardian was killed, and the command cannot be "
-                       "signalled: %s; it runs on", strerror(err));
+                       "signalled: %s; it runs on", strerror(EPERM));
     else
         (void)cli_fail("the command's guardian was killed; so is the command");
     cli_session_feed_number(run, CLI_EV_UNGUARDED, 0);
@@ -140,7 +148,7 @@ static void report_refusal(struct cli_session *run, int err)
 {
     if (!run->is_refusal_told)
         (void)cli_fail("cannot signal the command: %s; it runs on",
-                       strerror(err));
+                       hf_errno_text(err));
     run->is_refusal_told = true;
 }
 
@@ -222,7 +230,7 @@ static int open_loop(struct cli_session *run)
     hf_status rc = hf_loop_new(&run->loop, &options);
 
     if (rc < 0)
-        return cli_fail("cannot make an event loop: %s", hf_status_text(rc));
+        return cli_fail_what(rc, "cannot make an event loop");
     return CLI_GO_ON;
 }
 
@@ -232,12 +240,12 @@ static int open_signals(struct cli_session *run)
 
     run->signal_io.fd = cli_signals_open();
     if (run->signal_io.fd < 0)
-        return cli_fail("cannot watch for signals: %s", strerror(errno));
+        return cli_fail_what(HF_E_SYSTEM, "cannot watch for signals");
     hf_loop_lock(run->loop);
     rc = hf_loop_watch(run->loop, &run->signal_io);
     hf_loop_unlock(run->loop);
     if (rc < 0)
-        return cli_fail("cannot watch for signals: %s", hf_status_text(rc));
+        return cli_fail_what(rc, "cannot watch for signals");
     return CLI_GO_ON;
 }
 

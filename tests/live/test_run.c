@@ -733,6 +733,7 @@ static const struct {
              {0644, "--password-file", "--json", true},
              {0602, "--password-file", "--json", true},
              {0604, "--tls-key-password-file", "--json", true},
+             {0660, "--password-file", "--json", true},
              {0644, "--password-file", "-q", false}};
 
 START_TEST(password_file_that_all_can_read_is_told)
@@ -796,6 +797,37 @@ START_TEST(only_the_command_may_dump_core)
     ck_assert_int_eq(setrlimit(RLIMIT_CORE, &before), 0);
     ck_assert_int_eq(finish(p), 0);
     ck_assert_str_eq(await_end(p, OUT), "4096\n0\n0\n");
+}
+END_TEST
+
+/* A core_pattern that is a pipe does not obey the limit. Of a process that is not
+ * dumpable, the files in /proc/PID belong to root; the command is as before. A shell's <(...) can
+ * still be opened. */
+START_TEST(neither_holdfast_nor_its_guardian_is_dumpable)
+{
+    char *argv[] = {(char *)"setpriv", (char *)"--reuid=65534", (char *)"--regid=65534",
+                    (char *)"--clear-groups", (char *)"bash", (char *)"-c",
+                    (char *)HF_BUILD "/holdfast run --password-file <(echo hush-hush) "
+                    "x -c \"$PROBE\"", NULL};
+    struct server *guarded;
+    struct process *p;
+    int code;
+
+    if (geteuid() != 0) {
+        (void)fprintf(stderr, "  skipped: only root can become another user\n");
+        return;
+    }
+    ck_assert_int_eq(setenv("PROBE", "guard=$PPID; read -r _ _ _ ours _ </proc/$guard/stat;"
+                            "stat -c %u /proc/$$/io /proc/$guard/io /proc/$ours/io", 1), 0);
+    guarded = start_with_password();
+    p = start(guarded, argv);
+    code = finish(p);
+    if (code == 126 || code == 127)
+        (void)fprintf(stderr, "  skipped: another user cannot execute " HF_BUILD
+                              "/holdfast\n");
+    else
+        ck_assert_str_eq(await_end(p, OUT), "65534\n0\n0\n");
+    server_stop(guarded);
 }
 END_TEST
 
@@ -901,6 +933,7 @@ static void add_trouble(Suite *s)
     tcase_add_loop_test(c, password_of_sentinels_comes_from_a_file, 0, 2);
     tcase_add_test(c, password_is_not_in_any_command_line);
     tcase_add_test(c, only_the_command_may_dump_core);
+    tcase_add_test(c, neither_holdfast_nor_its_guardian_is_dumpable);
     tcase_add_loop_test(c, help_and_version_are_on_standard_output, 0, 9);
     tcase_add_test(c, no_or_unknown_command_is_an_error);
     tcase_add_test(c, full_disk_is_not_success);

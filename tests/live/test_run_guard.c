@@ -9,6 +9,7 @@
 #include <string.h>
 #include <sys/ptrace.h>
 #include <sys/wait.h>
+#include <unistd.h>
 
 #include "tests/support/local.h"
 #include "tests/support/suite.h"
@@ -305,6 +306,69 @@ START_TEST(nothing_outlives_holdfast_without_proc)
         return;
     ck_assert_int_eq(kill(pid_of(p), SIGKILL), 0);
     (void)await_end(p, OUT);
+
+/* ---- a command of another user ---- */
+
+/* setpriv with the mode of a setuid program, in a folder that all may enter: it
+ * becomes root entirely, so that its user cannot kill it, and the death of its parent
+ * does not. False: this folder takes no such programs. */
+static bool make_programs(char folder[64])
+{
+    char command[600];
+
+    (void)strcpy(folder, "/tmp/holdfast-setuid-XXXXXX");
+    ck_assert_ptr_nonnull(mkdtemp(folder));
+    (void)snprintf(command, sizeof command,
+                   "chmod 755 %s && cp " HF_BUILD "/holdfast %s && "
+                   "cp $(command -v setpriv) %s/become && chmod 4755 %s/become && "
+                   "test $(setpriv --reuid=65534 --clear-groups %s/become --reuid=0 "
+                   "id -u) = 0", folder, folder, folder, folder, folder);
+    return system(command) == 0;
+}
+
+static void remove_programs(const char *folder)
+{
+    char command[100];
+
+    (void)snprintf(command, sizeof command, "rm -rf %s", folder);
+    (void)!system(command);
+}
+
+static struct process *run_as_other(const char *folder)
+{
+    char path[2][100];
+    char *argv[] = {(char *)"setpriv", (char *)"--reuid=65534", (char *)"--regid=65534",
+                    (char *)"--clear-groups", path[0], (char *)"run", (char *)"x",
+                    path[1], (char *)"--reuid=0", (char *)"sh", (char *)"-c",
+                    (char *)"echo up $$ $PPID; exec sleep 3", NULL};
+
+    (void)snprintf(path[0], sizeof path[0], "%s/holdfast", folder);
+    (void)snprintf(path[1], sizeof path[1], "%s/become", folder);
+    return start(server, argv);
+}
+
+START_TEST(setuid_command_that_survives_is_reported_as_that)
+{
+    int command = 0, guardian = 0;
+    struct process *p;
+    char folder[64];
+    const char *said;
+
+    if (geteuid() != 0 || !make_programs(folder)) {
+        (void)fprintf(stderr, "  skipped: no setuid program can be made\n");
+        return;
+    }
+    p = run_as_other(folder);
+    ck_assert_int_eq(sscanf(await_line(p, OUT, "up "), "up %d %d", &command, &guardian),
+                     2);
+    ck_assert_int_eq(kill(guardian, SIGKILL), 0);
+    said = await_line(p, ERR, "guardian was killed");
+    ck_assert_ptr_nonnull(strstr(said, "it runs on"));
+    ck_assert_int_eq(kill(command, 0), 0);
+    ck_assert_int_eq(kill(command, SIGKILL), 0);
+    (void)finish(p);
+    ck_assert_ptr_null(strstr(await_end(p, ERR), "so is the command"));
+    remove_programs(folder);
 }
 END_TEST
 
@@ -326,5 +390,7 @@ int main(void)
                         ROWS(hidings));
     tcase_add_loop_test(c, nothing_outlives_holdfast_without_proc, 0,
                         OTHER_NUMBERS);
+    c = run_case(s, "a command of another user");
+    tcase_add_test(c, setuid_command_that_survives_is_reported_as_that);
     return run_suite(s);
 }
