@@ -28,6 +28,15 @@ bool cli_lock_is_counter(const struct hf_lock_info *info);
 const char *cli_lock_word(const struct hf_lock_info *info);
 int cli_lock_json(const struct cli_lock *lock);
 
+/* cli_places_text - of a queue with waiters, for a sentence: "2 places are kept, the
+ *                 first until 2026-11-25T14:31:07Z, 12.3 s from now (OWNER)".
+ * cli_places_put - members: waiters; of a free lock whose first place has a known
+ *                 time also kind, first_waiter, first_place_ms; what could not be
+ *                 seen, as "unseen". */
+#define CLI_PLACES_MAX 512
+char *cli_places_text(char dst[CLI_PLACES_MAX], const struct hf_lock_info *info);
+void cli_places_put(struct cli_json *j, const struct hf_lock_info *info);
+
 /* cli_lock_put_name, cli_lock_put_holder - members of that object, for another one:
  *                 the name, which is the first (cli_json_escape_for); kind, owner
  *                 and the like, if it is held. */

@@ -47,16 +47,29 @@ static void print_holder(const struct hf_lock_info *info)
         (void)printf(", hold count %lld", (long long)info->hold_count);
 }
 
+static void print_unseen(const struct hf_lock_info *info)
+{
+    if (info->waiters < 0)
+        (void)fputs(", its queue of waiters cannot be seen (ACL, or another type of "
+                    "key)", stdout);
+}
+
 static void print_free(const struct hf_lock_info *info)
 {
+    char places[CLI_PLACES_MAX];
+
     if (cli_lock_is_counter(info))
         (void)printf("a number of permits, or a counter: %lld\n",
                      (long long)info->hold_count);
+    else if (info->waiters > 0 && info->first_place_ms >= 0)
+        (void)printf("free, but %s\n", cli_places_text(places, info));
     else if (info->waiters > 0)
-        (void)printf("free, waiters in its queue: %lld\n",
-                     (long long)info->waiters);
-    else
-        (void)puts("free");
+        (void)printf("free, waiters in its queue: %lld\n", (long long)info->waiters);
+    else {
+        (void)fputs("free", stdout);
+        print_unseen(info);
+        (void)putchar('\n');
+    }
 }
 
 static void print_held(const struct cli_lock *lock)
@@ -71,6 +84,7 @@ static void print_held(const struct cli_lock *lock)
         print_holder(info);
     if (info->waiters > 0)
         (void)printf(", waiters in its queue: %lld", (long long)info->waiters);
+    print_unseen(info);
     if (info->ttl_ms >= 0)
         (void)printf(", TTL %s\n", cli_span(ttl, info->ttl_ms));
     else

@@ -4,20 +4,22 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "cli/common.h"
 #include "cli/json.h"
 #include "cli/lock_words.h"
 #include "cli/look_up.h"
+#include "cli/person.h"
+#include "cli/queue.h"
 #include "cli/report.h"
 
-enum { OWNER = 1, FORCE, YES };
+enum { OWNER = 1, FORCE, YES, QUEUE };
 
 static const struct cli_option own_options[] = {
     {OWNER, 0, "owner", "OWNER"},
     {FORCE, 0, "force", NULL},
     {YES, 'y', "yes", NULL},
+    {QUEUE, 0, "queue", NULL},
     {0},
 };
 
@@ -27,6 +29,7 @@ struct unlock {
     const char *owner;          /* NULL: --force */
     bool is_forced;
     bool is_confirmed;
+    bool is_queue;              /* places in its queue, not the lock */
     struct hf_lock *lock;
     struct hf_lock_info info;   /* as last inspected */
     char quoted[CLI_QUOTE_MAX]; /* the name, for messages */
@@ -49,13 +52,22 @@ static int print_json(const struct unlock *u, bool is_released,
     return cli_json_print(&j);
 }
 
-static const char *why_not(const struct unlock *u)
+#define WHY_MAX (CLI_PLACES_MAX + 100)
+
+static const char *why_not(const struct unlock *u, char dst[WHY_MAX])
 {
+    char places[CLI_PLACES_MAX];
+
     if (cli_lock_is_counter(&u->info))
         return "it is a number of permits, or a counter";
     if (u->info.is_locked && u->info.kind == HF_KIND_PERMIT)
         return "that owner has no permit of it";
-    return "it is free";
+    if (u->info.is_locked || u->info.waiters <= 0)
+        return "it is free";
+    (void)snprintf(dst, WHY_MAX,
+                   "it is free, but %s; --queue --force removes those of dead waiters",
+                   cli_places_text(places, &u->info));
+    return dst;
 }
 
 /* `owner` is the former or present holder; "": nobody that is known. Returns the
@@ -63,7 +75,7 @@ static const char *why_not(const struct unlock *u)
 static int report_outcome(const struct unlock *u, bool is_released,
                           const char *owner)
 {
-    char holder[CLI_QUOTE_MAX];
+    char holder[CLI_QUOTE_MAX], why[WHY_MAX];
     int code = is_released ? CLI_OK : CLI_NO;
     int rc;
 
@@ -76,7 +88,7 @@ static int report_outcome(const struct unlock *u, bool is_released,
     else if (!is_released && *owner)
         cli_note("%s is not released: it is held by %s", u->quoted, holder);
     else if (!is_released)
-        cli_note("%s is not released: %s", u->quoted, why_not(u));
+        cli_note("%s is not released: %s", u->quoted, why_not(u, why));
     return code;
 }
 
@@ -155,16 +167,9 @@ static int refuse(const struct unlock *u, const struct hf_lock_info *info)
                     "is changed", u->quoted, hf_lock_kind_text(info->kind));
 }
 
-/* Both must be terminals: one to ask, one to answer. */
-static bool can_ask(void)
-{
-    return isatty(STDIN_FILENO) && isatty(STDERR_FILENO);
-}
-
 static bool ask_person(const struct unlock *u, const struct hf_lock_info *info)
 {
     char holder[CLI_QUOTE_MAX], ttl[CLI_SPAN_MAX];
-    char answer[16];
 
     (void)fprintf(stderr,
                   "%s is held by %s, hold count %lld, TTL %s.\n"
@@ -173,11 +178,7 @@ static bool ask_person(const struct unlock *u, const struct hf_lock_info *info)
                   cli_quote(holder, info->holder, strlen(info->holder)),
                   (long long)info->hold_count,
                   info->ttl_ms >= 0 ? cli_span(ttl, info->ttl_ms) : "none");
-    if (!fgets(answer, sizeof answer, stdin)) {
-        (void)fputc('\n', stderr);
-        return false;
-    }
-    return answer[0] == 'y' || answer[0] == 'Y';
+    return cli_person_says_yes();
 }
 
 /* Releases only the holder that was shown. */
@@ -197,10 +198,25 @@ static int release_by_force(struct unlock *u)
 
 /* ---- the subcommand ---- */
 
+static int unlock_queue(const struct unlock *u, struct hf_client *client)
+{
+    const struct cli_queue_plan plan = {.common = u->common,
+                                        .name = u->name,
+                                        .quoted = u->quoted,
+                                        .owner = u->owner,
+                                        .is_forced = u->is_forced,
+                                        .is_confirmed = u->is_confirmed};
+
+    return cli_queue_clear(&plan, client);
+}
+
 static int unlock_connected(struct unlock *u, struct hf_client *client)
 {
-    int rc = cli_lock_open(&u->lock, client, HF_KIND_PLAIN, u->name);
+    int rc;
 
+    if (u->is_queue)
+        return unlock_queue(u, client);
+    rc = cli_lock_open(&u->lock, client, HF_KIND_PLAIN, u->name);
     if (rc == CLI_GO_ON)
         rc = cli_look_up(&u->lock, client, u->name, &u->info);
     if (rc == CLI_GO_ON)
@@ -263,6 +279,9 @@ static int take_option(void *ctx, const struct cli_args *args, int id,
     case YES:
         u->is_confirmed = true;
         break;
+    case QUEUE:
+        u->is_queue = true;
+        break;
     }
     return CLI_GO_ON;
 }
@@ -271,10 +290,10 @@ static int check(const struct unlock *u, const struct cli_args *args)
 {
     if (!u->name)
         return cli_usage(args, "which lock? NAME is missing");
-    if (!u->owner == !u->is_forced)
+    if (u->is_queue ? u->owner && u->is_forced : !u->owner == !u->is_forced)
         return cli_usage(args, "give --owner OWNER as 'holdfast status' shows "
                                "it, or --force, and not both");
-    if (u->is_forced && !u->is_confirmed && !can_ask())
+    if (u->is_forced && !u->is_confirmed && !cli_person_can_answer())
         return cli_usage(args, "--force asks on a terminal, and there is none; "
                                "add -y to release it unasked");
     return CLI_GO_ON;
@@ -301,15 +320,22 @@ const struct cli_command cli_unlock_command = {
     .help =
         "usage: holdfast unlock [option]... NAME --owner OWNER\n"
         "       holdfast unlock [option]... NAME --force [-y]\n"
+        "       holdfast unlock [option]... NAME --queue [--owner OWNER | --force [-y]]\n"
         "\n"
         "Frees a lock that one owner holds, of any kind that 'run' takes, and\n"
         "wakes waiters. Work under it is not stopped, but its holder\n"
         "learns of it with the next renewal. What is no lock, or is one hash of\n"
         "many values, or has several holders, is left alone.\n"
-        "Exit code: 0 released, 1 free or held by another, 125 trouble.\n"
+        "With --queue: shows the places that are kept in a fair lock's queue. With\n"
+        "--force it removes those of waiters that do not listen (dead ones), with\n"
+        "--owner the place of one waiter; a waiter that is alive enters the queue\n"
+        "again, at its end. The holder is not touched.\n"
+        "Exit code: 0 released, or places were removed, or none is kept; 1 free or\n"
+        "held by another, or no place was removed; 125 trouble.\n"
         "\n"
         "  --owner OWNER        only if OWNER holds it, as 'status' shows it\n"
         "  --force              of any holder; shows the owner and asks\n"
+        "  --queue              places in its queue, not the lock\n"
         "  -y, --yes            do not ask\n" CLI_COMMON_HELP,
     .main = main_unlock,
 };

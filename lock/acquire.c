@@ -308,6 +308,21 @@ static bool is_overtaken(struct hf_op *op)
            (!asked_to_join && hf_hold_to_join(op->lock, op->owner));
 }
 
+/* The reply names the head of the queue with the value 1, and a short time:
+ * fair_acquire.lua. */
+static bool is_head_of_queue(const struct hf_op *op, const struct hf_lock_info *info)
+{
+    return op->lock->kind->waiters_queue && info->hold_count == 1 &&
+           info->ttl_ms >= 20 && info->ttl_ms <= 250;
+}
+
+static hf_status refuse_other_data(struct hf_op *op, const struct hf_lock_info *info)
+{
+    return is_head_of_queue(op, info)
+               ? hf_info_refuse_head(op->error, op->lock, info)
+               : hf_info_refuse(op->error, op->lock, info);
+}
+
 static void refused(struct hf_op *op)
 {
     struct hf_lock_info info = {
@@ -325,7 +340,7 @@ static void refused(struct hf_op *op)
     }
     hf_info_read(&info, op->lock->kind, &op->answer);
     if (is_other_data(&info)) {
-        end_acquire(op, hf_info_refuse(op->error, op->lock, &info));
+        end_acquire(op, refuse_other_data(op, &info));
         return;
     }
     hf_release_ghost(op->lock, &op->answer);

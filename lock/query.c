@@ -96,6 +96,21 @@ hf_status hf_info_refuse(struct hf_error *err, const struct hf_lock *lock,
                                        info->holder_len));
 }
 
+hf_status hf_info_refuse_head(struct hf_error *err, const struct hf_lock *lock,
+                              const struct hf_lock_info *info)
+{
+    char name[100], head[100];
+
+    return hf_error_set(err, HF_E_SERVER,
+                        "%s: '%s' is free, but the first place in its queue is '%s', "
+                        "which is not an owner of a lock: another program wrote it; "
+                        "'holdfast unlock --queue' removes it",
+                        hf_router_address(lock->client->router),
+                        hf_error_quote(name, sizeof name, lock->text, lock->name_len),
+                        hf_error_quote(head, sizeof head, info->holder,
+                                       info->holder_len));
+}
+
 /* The ACL hides whether there is a queue: inspect.lua. */
 #define QUEUE_UNSEEN (-2)
 

@@ -68,5 +68,6 @@ LIVE := url slot cluster_map cluster cluster_wait cluster_moves cluster_failover
         lock_end lock_fork lock_close lock_soak rw_scripts lifecycle run run_loss \
         run_signals run_kinds run_fence run_sets elect acquire watch run_guard run_ends run_inside run_status run_slot \
         lock_rw model model_cluster resp_check doctor ls multi multi_faults one_server quorum quorum_loss election examples fencing \
+        descriptors unlock_queue \
         $(tls_live_$(TLS))
 FUZZ := resp_parse resp_twin resp_encode cli_resp url topology

@@ -76,6 +76,8 @@ cli_T := $(filter $(BUILD)/tests/test_cli_%,$(unit_T))
 run_T := $(filter $(BUILD)/tests/live/test_run% \
                   $(BUILD)/tests/live/test_resp% \
                   $(BUILD)/tests/live/test_doctor \
+                  $(BUILD)/tests/live/test_descriptors \
+                  $(BUILD)/tests/live/test_unlock_queue \
                   $(BUILD)/tests/live/test_ls \
                   $(BUILD)/tests/live/test_acquire \
                   $(BUILD)/tests/live/test_watch \
@@ -137,7 +139,7 @@ build-tests: all $(examples_B) $(BUILD)/tests/locale/comma $(check_T) $(soak_T) 
              $(each_T) $(redisson_T) $(others_T)
 
 check-built: build-tests layers shape-check docs-check exports rules-check faults-check texts-check \
-             deps-check
+             deps-check install-check
 	@tests/run.sh $(check_T)
 
 # A test that a busy machine fails has a fault: it looks at the clock where it

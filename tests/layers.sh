@@ -10,7 +10,7 @@ resp='resp/(base|resp)\.h'
 net='net/net\.h|net/base/(error|mem|random|url|utf8)\.h|net/loop/(clock|loop)\.h'
 net="$net|net/wire/(tls_context|wire)\.h|net/link/link\.h"
 net="$net|net/route/(cluster_view|refusal|router|slot)\.h"
-lock='lock/(by_owner|lock|multi|permits|quorum|rights|token)\.h'
+lock='lock/(by_owner|lock|multi|permits|queue|quorum|rights|token)\.h'
 contracts="$resp|$net|$lock"
 any='[a-z0-9_]+\.h'
 

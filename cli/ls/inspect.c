@@ -51,11 +51,20 @@ static void list_it(const struct question *q)
 {
     struct cli_lock lock = {.info = q->info};
 
+    if (!q->info.is_locked)
+        lock.info.kind = HF_KIND_FAIR; /* free, but places are kept */
     lock.name = hf_lock_name(q->lock, &lock.len);
     lock.knows_available =
         q->info.kind == HF_KIND_PERMIT &&
         !__builtin_sub_overflow(q->total, q->info.holders, &lock.available);
     ls_looking_add(q->inspection->looking, &lock);
+}
+
+/* While the lock is free; a first place that has expired is dropped by the next
+ * request. */
+static bool keeps_places(const struct hf_lock_info *info)
+{
+    return info->waiters > 0 && info->first_place_ms != 0;
 }
 
 static void take_answer(const struct question *q, hf_status status,
@@ -65,7 +74,7 @@ static void take_answer(const struct question *q, hf_status status,
     bool is_no_lock = q->info.is_locked && q->info.kind == HF_KIND_NONE;
     bool is_of_key = hf_clock_ms() - q->asked_ms < PATIENCE_MS;
 
-    if (status == HF_OK && q->info.is_locked)
+    if (status == HF_OK && (q->info.is_locked || keeps_places(&q->info)))
         list_it(q);
     if (status == HF_OK || (status == HF_E_SERVER && is_no_lock))
         return;

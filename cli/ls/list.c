@@ -83,6 +83,21 @@ void ls_list_sort(struct ls_list *list)
     list->count = kept + 1;
 }
 
+static int compare_by_name(const void *a, const void *b)
+{
+    return compare_names(a, b);
+}
+
+const struct cli_lock *ls_list_find(const struct ls_list *list, const char *name,
+                                    size_t len)
+{
+    const struct cli_lock key = {.name = name, .len = len};
+
+    return list->count ? bsearch(&key, list->locks, list->count, sizeof key,
+                                 compare_by_name)
+                       : NULL;
+}
+
 /* ---- a line ---- */
 
 enum { NAME, KIND, HOLDER, HOLDERS, COUNT, TTL, WAITERS, LEFT, COLUMNS };
@@ -107,9 +122,12 @@ static char *quote_all(const char *name, size_t len)
     return text ? hf_error_quote(text, room, name, len) : NULL;
 }
 
+/* -2: a free lock, whose queue keeps places. */
 static void write_ttl(struct row *row, int64_t ttl_ms, enum ls_form form)
 {
-    if (form == LS_TABS)
+    if (form == LS_TABLE && ttl_ms == -2)
+        (void)strcpy(row->ttl, "free");
+    else if (form == LS_TABS)
         (void)snprintf(row->ttl, sizeof row->ttl, "%lld", (long long)ttl_ms);
     else if (ttl_ms < 0)
         (void)strcpy(row->ttl, "none");
@@ -134,11 +152,12 @@ static void write_numbers(struct row *row, const struct cli_lock *lock)
 {
     const struct hf_lock_info *info = &lock->info;
     bool is_counter = cli_lock_is_counter(info);
+    bool is_free = !info->is_locked && !is_counter;
 
     row->cells[HOLDERS] =
         write_number(row->holders, info->is_locked, info->holders);
     row->cells[COUNT] =
-        write_number(row->count, has_count(info), info->hold_count);
+        write_number(row->count, has_count(info) && !is_free, info->hold_count);
     row->cells[WAITERS] =
         write_number(row->waiters, info->waiters > 0, info->waiters);
     row->cells[LEFT] =

@@ -12,11 +12,14 @@ struct ls_list {                /* zeroed: empty */
 /* ls_list_add   - copied, its name too. HF_E_NOMEM.
  * ls_list_sort  - by name, byte by byte; each name once: of a counter and a
  *   semaphore whose permits are out, the semaphore.
+ * ls_list_find  - in a sorted list; NULL: no such name.
  * ls_list_print - all: as a table for a person, with tabs for a program, or as
  *   JSON. CLI_GO_ON, or CLI_TROUBLE and reported. */
 enum ls_form { LS_TABLE, LS_TABS, LS_JSON };
 hf_status ls_list_add(struct ls_list *list, const struct cli_lock *lock);
 void ls_list_sort(struct ls_list *list);
+const struct cli_lock *ls_list_find(const struct ls_list *list, const char *name,
+                                    size_t len);
 int ls_list_print(const struct ls_list *list, enum ls_form form);
 void ls_list_fini(struct ls_list *list);
 

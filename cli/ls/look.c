@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "cli/ls/permits.h"
+#include "cli/ls/queues.h"
 #include "cli/ls/strings.h"
 
 struct ls_look {
@@ -49,12 +50,33 @@ static void look_at_hashes(struct ls_look *look)
     ls_inspection_await(look->hashes);
 }
 
+static void look_at_queues(struct ls_look *look)
+{
+    size_t count;
+    const struct ls_name *names = ls_scan_names(look->looking.scan, &count);
+    struct ls_part locks[2];
+
+    for (size_t i = 0; i < count; i++) {
+        int n = ls_looking_wants(&look->looking, &names[i], LS_LIST)
+                    ? ls_queue_names(locks, names[i].ptr, names[i].len)
+                    : 0;
+
+        while (n-- > 0)
+            if (ls_queue_is_asked_for(&look->looking, &locks[n]))
+                ls_inspection_ask(look->hashes, names[i].source, locks[n].ptr,
+                                  locks[n].len, 0);
+    }
+    ls_inspection_await(look->hashes);
+}
+
 hf_status ls_look_at(struct ls_look *look, struct ls_scan *scan)
 {
     struct ls_looking *looking = &look->looking;
 
     looking->scan = scan;
     look_at_hashes(look);
+    if (looking->options->filter.has_queues)
+        look_at_queues(look);
     if (looking->options->filter.types & 1u << LS_ZSET)
         ls_permits_look(looking, look->permits);
     if (looking->options->filter.types & 1u << LS_STRING)

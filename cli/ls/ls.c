@@ -5,6 +5,7 @@
 
 #include "cli/ls/look.h"
 #include "cli/ls/ls_options.h"
+#include "cli/ls/queues.h"
 #include "cli/report.h"
 #include "net/loop/clock.h"
 
@@ -108,6 +109,7 @@ static int print_list(struct ls *ls)
     enum ls_form form = LS_TABS;
 
     ls_list_sort(&ls->list);
+    ls_queue_drop_twins(&ls->list);
     if (ls->common->is_quiet && !ls->common->is_json)
         return CLI_GO_ON;
     if (ls->common->is_json)
@@ -205,7 +207,7 @@ static int list_locks(struct ls *ls)
     int rc;
 
     if (status < 0)
-        return cli_fail("%s", hf_status_text(status));
+        return cli_fail_what(status, "cannot make an event loop");
     if (ls->options->time_ms > 0)
         ls->end_ms = hf_clock_ms() + ls->options->time_ms;
     if ((rc = open_client(ls)) == CLI_GO_ON &&

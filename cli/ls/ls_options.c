@@ -42,6 +42,7 @@ static void add_kind(struct ls_options *options, size_t i)
     options->kinds |= kinds[i].kind == HF_KIND_NONE ? LS_COUNTER
                                                     : 1u << kinds[i].kind;
     options->filter.types |= 1u << kinds[i].type;
+    options->filter.has_queues |= kinds[i].kind == HF_KIND_FAIR;
 }
 
 static const char *word_of(size_t i)
@@ -125,9 +126,9 @@ int ls_options_parse(struct ls_options *options, struct cli_args *args,
 const char ls_help[] =
     "usage: holdfast ls [option]... [PATTERN]\n"
     "\n"
-    "Lists the locks that are held, and the semaphores of which expirable permits\n"
-    "are out, on the server, on all masters of a cluster, or on the master of\n"
-    "sentinels: name, kind, holder, number of holders, hold count, TTL, waiters in\n"
+    "Lists the locks that are held, the fair locks that are free while places are\n"
+    "kept in their queue, and the semaphores of which expirable permits are out, on\n"
+    "the server, on all masters of a cluster, or on the master of sentinels: name, kind, holder, number of holders, hold count, TTL, waiters in\n"
     "a fair lock's queue, permits left; by name. PATTERN is a glob, in quotes:\n"
     "'deploy:*'. It looks through all keys (SCAN, at a pace that servers do not\n"
     "feel), and only reads. On a terminal that is a table; elsewhere a tab stands\n"

@@ -21,7 +21,8 @@ static const struct {
     int64_t cost;
 } types[LS_TYPES] = {[LS_HASH] = {"hash", 10},
                      [LS_ZSET] = {"zset", 10},
-                     [LS_STRING] = {"string", 3}};
+                     [LS_STRING] = {"string", 3},
+                     [LS_LIST] = {"list", 10}};
 
 /* One server, and how far it has been looked through for one type. */
 struct source {
@@ -109,7 +110,8 @@ static hf_status add_server(struct ls_scan *scan, uint16_t slot)
 
     scan->servers++;
     for (int type = 0; type < LS_TYPES && rc == HF_OK; type++)
-        if (scan->filter->types & 1u << type)
+        if (scan->filter->types & 1u << type ||
+            (type == LS_LIST && scan->filter->has_queues))
             rc = add_source(scan, slot, (enum ls_type)type);
     return rc;
 }
@@ -343,10 +345,12 @@ static void take_page(struct ls_question *q, struct hf_resp_value reply)
                            "%s: SCAN: an answer of another shape", address);
 }
 
-/* Of sorted sets, those that have the name of a semaphore's: the pattern is of
- * the semaphore. */
+/* Of sorted sets, those that have the name of a semaphore's, and of lists, those of
+ * queues: the pattern is of the semaphore or the lock. */
 static const char *pattern_of(const struct source *s)
 {
+    if (s->type == LS_LIST)
+        return LS_QUEUE_PREFIX "*";
     return s->type == LS_ZSET ? "*" LS_PERMITS_SUFFIX : s->scan->filter->pattern;
 }
 

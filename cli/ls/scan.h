@@ -26,18 +26,23 @@
 
 struct ls_scan;
 
-enum ls_type { LS_HASH, LS_ZSET, LS_STRING, LS_TYPES };
+enum ls_type { LS_HASH, LS_ZSET, LS_STRING, LS_LIST, LS_TYPES };
 
 /* What is looked for. */
 struct ls_filter {
     const char *pattern;        /* as SCAN MATCH takes it; NULL: every name */
     unsigned types;             /* 1 << LS_HASH, ... */
+    bool has_queues;            /* LS_LIST: queues of fair locks */
 };
 
 /* The sorted set of a semaphore's permits has the semaphore's name, and this
  * behind it. The walk names no other sorted sets, and the pattern is not applied
  * to them. Source: WIRE 16. */
 #define LS_PERMITS_SUFFIX ":timeout"
+
+/* The queue of a fair lock is a list, and has this before the lock's name. The walk
+ * names no other lists, and the pattern is not applied to them. Source: WIRE 11. */
+#define LS_QUEUE_PREFIX "redisson_lock_queue:"
 
 /* A name, lent until the next call of ls_scan_next. */
 struct ls_name {

@@ -306,6 +306,8 @@ START_TEST(nothing_outlives_holdfast_without_proc)
         return;
     ck_assert_int_eq(kill(pid_of(p), SIGKILL), 0);
     (void)await_end(p, OUT);
+}
+END_TEST
 
 /* ---- a command of another user ---- */
 
