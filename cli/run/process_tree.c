@@ -195,12 +195,14 @@ static bool visit_recent(const struct cli_process_tree *tree, visitor *visit)
 /* Has the visitor of `each_child` met a child that counts? */
 static bool has_met;
 
-/* All numbers, which takes some tenths of a second, only if no child that counts
- * has a recent one. */
+/* All numbers, which may take seconds, only if a child counts that has none of the
+ * recent ones: the numbers have gone round. With daemons that do not count, nothing
+ * shows that one is missing. */
 static void each_tried(const struct cli_process_tree *tree, visitor *visit)
 {
     has_met = false;
-    if (is_child(P_ALL, 0) && visit_recent(tree, visit) && !has_met)
+    if (is_child(P_ALL, 0) && visit_recent(tree, visit) && !has_met &&
+        tree->is_all)
         (void)visit_range(tree, visit, 1, PID_LIMIT);
 }
 

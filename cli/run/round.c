@@ -410,7 +410,7 @@ static void report_limits(void)
     else if (!cli_tree_has_list())
         cli_note("/proc does not list our processes: what the command starts is "
                  "found by trying process numbers, and to kill all of it may take "
-                 "a second longer");
+                 "longer");
 }
 
 int cli_round_main(struct cli_args *args, struct cli_common *common,

@@ -1,9 +1,11 @@
 /* `holdfast run` under several locks at a time: --multi, --quorum, --permits. */
 #include "tests/live/test_run_kit.h"
 
+#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 
+#include "tests/support/local.h"
 #include "tests/support/suite.h"
 
 #define SERVERS 3
@@ -112,6 +114,69 @@ START_TEST(a_leader_is_elected_by_most)
     p = holdfast(NULL, "elect", "--once", QUORUM, "x", "echo", "I lead", NULL);
     ck_assert_int_eq(finish(p), 0);
     ck_assert_str_eq(await_end(p, OUT), "I lead\n");
+}
+END_TEST
+
+/* ---- a signal ends it in time, whatever the servers do ---- */
+
+#define IN_TIME_MS 100
+#define TRIES 6
+
+static void pause_all(bool is_paused)
+{
+    for (int i = 0; i < SERVERS; i++) {
+        if (is_paused)
+            server_pause(servers[i]);
+        else
+            server_resume(servers[i]);
+    }
+}
+
+/* 0: it waits for another holder; 1: it releases; 2: the servers are silent from the
+ * start. */
+static int64_t end_at_frozen_servers(int which)
+{
+    struct process *other = which == 0 ? hold_by_most() : NULL, *p;
+    int64_t sent_ms;
+
+    if (which == 2)
+        pause_all(true);
+    p = holdfast(NULL, "run", "--status-fd", "3", QUORUM, "x", "sh", "-c",
+                 "echo up; read go", NULL);
+    if (which == 0)
+        (void)await_line(p, STATUS, "\"waiting\"");
+    if (which == 1)
+        (void)await_line(p, OUT, "up");
+    if (which == 2)
+        await_state(pid_of(p), 'S');
+    pause_all(true);
+    if (which == 1) {
+        say(p, "go\n");
+        (void)await_line(p, STATUS, "\"exit\"");
+    }
+    sent_ms = local_now_ms();
+    ck_assert_int_eq(kill(pid_of(p), SIGTERM), 0);
+    ck_assert_int_eq(finish(p), 1000 + SIGTERM);
+    sent_ms = local_now_ms() - sent_ms;
+    pause_all(false);
+    if (other) {
+        say(other, "go\n");
+        ck_assert_int_eq(finish(other), 0);
+    }
+    return sent_ms;
+}
+
+START_TEST(a_signal_ends_it_in_time)
+{
+    int64_t took_ms = 0;
+
+    for (int i = 0; i < TRIES; i++) {
+        for (int k = 0; k < SERVERS; k++)
+            (void)server_ask(servers[k], "FLUSHALL");
+        if ((took_ms = end_at_frozen_servers(_i)) <= IN_TIME_MS)
+            return;
+    }
+    ck_abort_msg("it took %d ms", (int)took_ms);
 }
 END_TEST
 
@@ -283,6 +348,7 @@ int main(void)
     tcase_add_test(c, a_minority_is_not);
     tcase_add_test(c, it_stops_when_most_are_gone);
     tcase_add_test(c, a_leader_is_elected_by_most);
+    tcase_add_loop_test(c, a_signal_ends_it_in_time, 0, 3);
     tcase_add_loop_test(
         c, two_addresses_of_one_server_are_refused_unless_that_is_allowed, 0, 2);
     tcase_add_loop_test(c, a_run_inside_on_one_of_the_servers_is_refused, 0, SERVERS);
