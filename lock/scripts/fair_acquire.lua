@@ -19,7 +19,7 @@
 -- honoured for its own time, behind that of the one before it, and as long as it sends
 -- acquires: fair_places.lua. By the server's clock. (Redisson adds the lock's TTL.)
 -- If one of the two keys was lost, as by a server that was emptied while their slot
--- moved, a head without a time is given a lease's, and times without a queue are
+-- moved, a head without a time is given a lease's, and times of owners without a queue are
 -- deleted: nobody would ever drop them. (ZRANGE refuses a key of another type, and then
 -- nothing is done.)
 -- When the head is granted, the others come earlier by what is left of its time.
@@ -37,8 +37,12 @@ local head, ends, is_stale = drop_stale(owner)
 if head and not ends then
     ends = now + lease
     honour(head, ends)
-elseif not head and redis.call('zrange', places, 0, 0)[1] then
-    redis.call('del', places)
+elseif not head then
+    for _, who in ipairs(redis.call('zrange', places, 0, WINDOW - 1)) do
+        if who:find('^%x+%-[%x-]+:%-?%d+$') then
+            redis.call('zrem', places, who)
+        end
+    end
 end
 local ttl = redis.call('pttl', lock)
 local is_free = ttl == -2 and count == '1' and (not head or head == owner)
@@ -68,7 +72,7 @@ if count == '1' and place > 0 then
     if not mine then
         local last = redis.call('lrange', queue, -1, -1)[1]
         local before = tonumber(last and redis.call('zscore', places, last) or nil)
-        before = before and math.min(math.max(before, now), now + FAR) or now
+        before = before and before <= now + FAR and math.max(before, now) or now
         for _, who in ipairs(redis.call('lrange', queue, 0, WINDOW - 1)) do
             if who == owner then
                 redis.call('lrem', queue, 1, owner) -- it had lost its time

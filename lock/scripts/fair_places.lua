@@ -96,7 +96,7 @@ local function settle(state, me, silence, first, less)
             new[i] = need
         end
         if i == 1 and state == 'free' then
-            new[i] = math.min(new[i], now + math.max(place, floor, ours[i] and 0 or 15000))
+            new[i] = math.min(new[i], now + (ours[i] and math.max(place, floor) or 15000))
             if ours[i] and first ~= 1 then
                 first, less = 1, s - new[i]
             end

@@ -71,7 +71,7 @@ static void with_fates(struct story *s, int from, int others, int most_holds)
         return;
     }
     with_fates(s, from + 1, others, most_holds);
-    for (int fate = LIVES + 1; fate < STORY_FATES; fate++) {
+    for (int fate = LIVES + 1; fate < IS_FAR; fate++) {
         if (fate == WAITS_LONG && s->waiters[from].is_ours)
             continue;
         s->waiters[from].fate = (uint8_t)fate;
@@ -99,6 +99,23 @@ static void with_orders(int ours, int theirs, int others, int most_holds)
     }
 }
 
+/* An infinite place among them; a waiter of holdfast comes later. */
+static void with_far_places(int most_holds)
+{
+    static const char *const orders[] = {"FJCC", "FCJC", "JFCC", "CFJC", "JCFC",
+                                         "CJFC", "FFJC", "FJFC"};
+
+    for (int k = 0; k < COUNT(orders); k++) {
+        struct story s = {.count = 4};
+
+        for (int i = 0; i < s.count; i++) {
+            s.waiters[i].is_ours = orders[k][i] == 'C';
+            s.waiters[i].fate = orders[k][i] == 'F' ? IS_FAR : LIVES;
+        }
+        with_times(&s, most_holds);
+    }
+}
+
 static int finish(void)
 {
     (void)printf("%ld stories; a live waiter waited for a free lock for %lld ms at "
@@ -113,6 +130,7 @@ int main(int argc, char **argv)
         with_orders(1, 2, 0, 2);
         with_orders(2, 1, 0, 1);
         with_orders(1, 2, 1, 1);
+        with_far_places(1);
         return finish();
     }
     if (argc == 4) {
@@ -124,6 +142,7 @@ int main(int argc, char **argv)
         with_orders(2, 2, others, COUNT(holds_ms));
         with_orders(3, 3, others, COUNT(holds_ms) - others);
     }
+    with_far_places(COUNT(holds_ms));
     with_orders(1, 2, 2, COUNT(holds_ms));
     with_orders(2, 2, 2, 1);
     with_orders(3, 3, 2, 1);

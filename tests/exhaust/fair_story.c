@@ -216,9 +216,27 @@ static void granted(struct client *c, const struct story *s)
     c->dies_ms = c->leaves_ms = NEVER;
 }
 
+static void go_away(struct client *c)
+{
+    c->state = GONE;
+    c->next_ms = c->leaves_ms = c->dies_ms = c->ends_ms = NEVER;
+}
+
+static void put_far_place(struct client *c)
+{
+    ASK("RPUSH", QUEUE, c->field);
+    ASK("ZADD", PLACES, "+inf", c->field);
+    go_away(c);
+}
+
 static void try_it(struct client *c, const struct story *s)
 {
     int64_t ttl_ms;
+
+    if (c->is->fate == IS_FAR) {
+        put_far_place(c);
+        return;
+    }
 
     if (c->state == ABSENT) {
         c->state = WAITS;
@@ -236,12 +254,6 @@ static void try_it(struct client *c, const struct story *s)
         ttl_ms = SPIN_MS;
     c->sent_ms = now_ms;
     c->next_ms = c->requests++ == 0 ? now_ms + 1 : now_ms + ttl_ms + 1;
-}
-
-static void go_away(struct client *c)
-{
-    c->state = GONE;
-    c->next_ms = c->leaves_ms = c->dies_ms = c->ends_ms = NEVER;
 }
 
 static void step(struct client *c, const struct story *s)
@@ -441,7 +453,8 @@ void story_print(const struct story *s)
 {
     static const char *const fates[STORY_FATES] = {
         "", " cancels", " dies", " cancels late", " dies late", " times out",
-        " waits long"};
+        " waits long",
+        " is an infinite place"};
 
     (void)printf("%s holds for %lld s%s (the next for %lld ms), each %lld s:",
                  s->holder_is_ours ? "C" : "J", (long long)s->hold_ms / 1000,

@@ -22,6 +22,7 @@ enum story_fate {
     DIES_LATE,
     TIMES_OUT,                /* it waits for STORY_SHORT_MS */
     WAITS_LONG,               /* for two hours: Redisson's tryLock */
+    IS_FAR,                   /* no waiter: a place whose time is infinite */
     STORY_FATES
 };
 

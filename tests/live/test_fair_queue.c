@@ -226,6 +226,207 @@ START_TEST(what_has_no_queue_or_is_no_waiter_is_refused)
 }
 END_TEST
 
+/* ---- times that no place can have ---- */
+
+/* How much longer a free lock may be kept by a dead waiter's place (docs/kinds.md). */
+#define DEAD_MS 15000
+
+static const char *const far_times[] = {"+inf", "9e18", "99999999999999",
+                                        "1e300"};
+
+static long long time_of(const char *waiter)
+{
+    return atoll(server_ask(server, "ZSCORE " PLACES " %s", waiter));
+}
+
+/* The place is that of a waiter of Redisson's, and holdfast's waits behind it. */
+START_TEST(far_place_keeps_a_free_lock_for_seconds)
+{
+    struct call call;
+
+    (void)server_ask(server, "RPUSH " QUEUE " " DEAD "1");
+    (void)server_ask(server, "ZADD " PLACES " %s " DEAD "1", far_times[_i]);
+    queue_up(&call, 2);
+    ck_assert_int_le(time_of(DEAD "1"), server_now_ms() + DEAD_MS);
+    ck_assert_int_gt(time_of(DEAD "1"), server_now_ms());
+    ck_assert(!call_is_done(&call));
+    (void)server_ask(server, "ZADD " PLACES " 1 " DEAD "1"); /* no need to wait */
+    ck_assert_ok(call_await(&call));
+    release(lock, 2);
+    await_queue(0);
+}
+END_TEST
+
+/* While the lock is held, a new waiter does not inherit the far time. */
+START_TEST(far_place_is_not_inherited)
+{
+    char waiter[HF_OWNER_TEXT_MAX];
+    struct call call;
+
+    acquire(lock, 1);
+    (void)server_ask(server, "RPUSH " QUEUE " " DEAD "1");
+    (void)server_ask(server, "ZADD " PLACES " %s " DEAD "1", far_times[_i]);
+    queue_up(&call, 2);
+    (void)snprintf(waiter, sizeof waiter, "%s",
+                   server_ask(server, "LINDEX " QUEUE " 1"));
+    ck_assert_int_le(time_of(DEAD "1"), server_now_ms() + 300000);
+    ck_assert_int_le(time_of(waiter), server_now_ms() + 2 * 300000 + 30000);
+    ck_assert_int_gt(time_of(waiter), time_of(DEAD "1"));
+    (void)server_ask(server, "ZADD " PLACES " 1 " DEAD "1");
+    release(lock, 1);
+    ck_assert_ok(call_await(&call));
+    release(lock, 2);
+}
+END_TEST
+
+START_TEST(unlock_by_force_repairs_the_queue_of_a_free_lock)
+{
+    (void)server_ask(server, "RPUSH " QUEUE " " DEAD "1");
+    (void)server_ask(server, "ZADD " PLACES " %s " DEAD "1", far_times[_i]);
+    ck_assert_status(hf_lock_force_release(lock, NULL, 0, NULL), HF_NOT_OWNER);
+    ck_assert_int_le(time_of(DEAD "1"), server_now_ms() + DEAD_MS);
+}
+END_TEST
+
+/* Also if its waiter came to a lock that was held. */
+START_TEST(release_shortens_the_place_of_a_silent_waiter)
+{
+    struct call call;
+
+    acquire(lock, 1);
+    queue_dead(1, server_now_ms() + 3600000);
+    queue_up(&call, 2);
+    ck_assert_int_ge(time_of(DEAD "1"), server_now_ms() + 3500000);
+    release(lock, 1);
+    ck_assert_int_le(time_of(DEAD "1"), server_now_ms() + DEAD_MS);
+    ck_assert(!call_is_done(&call));
+    (void)server_ask(server, "ZADD " PLACES " 1 " DEAD "1");
+    ck_assert_ok(call_await(&call));
+    release(lock, 2);
+}
+END_TEST
+
+START_TEST(what_is_not_in_the_queue_is_left_alone)
+{
+    struct call calls[2];
+
+    acquire(lock, 1);
+    (void)server_ask(server, "ZADD " PLACES " +inf mine");
+    queue_dead(1, 1);
+    for (int i = 0; i < 2; i++) {
+        struct hf_acquire_options o = acquire_options(2 + i);
+
+        o.wait_ms = HF_FOREVER;
+        call_acquire(&calls[i], lock, &o);
+        server_await(server, LONG_MS, i == 0 ? "1" : "2", "LLEN " QUEUE);
+    }
+    release(lock, 1);
+    for (int i = 0; i < 2; i++) {
+        ck_assert_ok(call_await(&calls[i]));
+        ck_assert_str_eq(server_ask(server, "ZSCORE " PLACES " mine"), "inf");
+        release(lock, 2 + i);
+    }
+}
+END_TEST
+
+/* ---- long queues ---- */
+
+#define MANY 300000
+/* Far more than 200 places cost, far less than MANY do. */
+#define SCRIPT_MS 60
+
+static void queue_many(long long until_ms)
+{
+    (void)server_ask(
+        server,
+        "EVAL %s 0 %lld %d",
+        "for i = 1, ARGV[2], 100 do local names, times = {}, {} "
+        "for k = 0, 99 do names[k + 1] = '" DEAD "' .. i + k "
+        "times[2 * k + 1] = ARGV[1] times[2 * k + 2] = names[k + 1] end "
+        "redis.call('rpush', '" QUEUE "', unpack(names)) "
+        "redis.call('zadd', '" PLACES "', unpack(times)) end",
+        until_ms, MANY);
+    (void)server_ask(server, "CONFIG SET slowlog-log-slower-than %d",
+                     SCRIPT_MS * 1000);
+    (void)server_ask(server, "SLOWLOG RESET");
+}
+
+static void ck_assert_none_was_slow(void)
+{
+    ck_assert_msg(server_ask_int(server, "SLOWLOG LEN") == 0, "%s",
+                  server_ask(server, "SLOWLOG GET 1"));
+}
+
+START_TEST(stale_places_are_dropped_by_many_short_scripts)
+{
+    struct hf_acquire_options o = acquire_options(1);
+
+    queue_many(1);
+    o.wait_ms = HF_FOREVER;
+    ck_assert_ok(hf_lock_acquire(lock, &o, NULL));
+    ck_assert_int_eq(server_ask_int(server, "LLEN " QUEUE), 0);
+    release(lock, 1);
+    ck_assert_none_was_slow();
+}
+END_TEST
+
+START_TEST(scripts_are_short_beside_many_living_places)
+{
+    struct call call;
+
+    acquire(lock, 1);
+    queue_up(&call, 2);
+    queue_many(server_now_ms() + 400000);
+    (void)hf_lock_force_release(lock, NULL, 0, NULL);
+    ck_assert_ok(call_await(&call));
+    ck_assert_int_eq(server_ask_int(server, "LLEN " QUEUE), MANY);
+    release(lock, 2);
+    ck_assert_none_was_slow();
+    (void)hf_lock_release(lock, 1, NULL);
+}
+END_TEST
+
+static void ck_assert_leaves(struct hf_cancel *cancel, struct call *call)
+{
+    hf_cancel_fire(cancel);
+    ck_assert_status(call_await(call), HF_CANCELLED);
+}
+
+/* A waiter leaves before, among and behind the others; those keep their order, and one
+ * that was among them is dropped when it is the head. */
+START_TEST(waiter_leaves_a_long_queue)
+{
+    struct hf_acquire_options o = acquire_options(2);
+    struct hf_cancel cancel;
+    struct call call;
+    int before = _i == 0 ? 0 : 300;
+    int behind = _i == 2 ? 0 : 300;
+    char waiter[HF_OWNER_TEXT_MAX];
+
+    acquire(lock, 1);
+    for (int i = 0; i < before; i++)
+        queue_dead(i, server_now_ms() + 400000);
+    hf_cancel_init(&cancel, client);
+    o.cancel = &cancel;
+    call_acquire(&call, lock, &o);
+    await_queue(before + 1);
+    (void)snprintf(waiter, sizeof waiter, "%s",
+                   server_ask(server, "LINDEX " QUEUE " -1"));
+    for (int i = 0; i < behind; i++)
+        queue_dead(1000 + i, server_now_ms() + 400000);
+    ck_assert_leaves(&cancel, &call);
+    if (before > 0 && behind > 0)
+        server_await(server, LONG_MS, "1", "ZSCORE " PLACES " %s", waiter);
+    else
+        await_queue(before + behind);
+    if (before > 0)
+        ck_assert_str_eq(server_ask(server, "LINDEX " QUEUE " 299"), DEAD "299");
+    if (behind > 0)
+        ck_assert_str_eq(server_ask(server, "LINDEX " QUEUE " -1"), DEAD "1299");
+    release(lock, 1);
+}
+END_TEST
+
 static void add(Suite *suite)
 {
     TCase *c = live_case(suite, "info", start, stop);
@@ -241,6 +442,18 @@ static void add(Suite *suite)
     tcase_add_test(c, holder_without_a_place_keeps_the_lock);
     tcase_add_test(c, long_queue_is_examined_in_parts);
     tcase_add_test(c, what_has_no_queue_or_is_no_waiter_is_refused);
+    c = live_case(suite, "far", start, stop);
+    tcase_add_loop_test(c, far_place_keeps_a_free_lock_for_seconds, 0,
+                        COUNT(far_times));
+    tcase_add_loop_test(c, far_place_is_not_inherited, 0, COUNT(far_times));
+    tcase_add_loop_test(c, unlock_by_force_repairs_the_queue_of_a_free_lock, 0,
+                        COUNT(far_times));
+    tcase_add_test(c, release_shortens_the_place_of_a_silent_waiter);
+    tcase_add_test(c, what_is_not_in_the_queue_is_left_alone);
+    c = live_case(suite, "long", start, stop);
+    tcase_add_test(c, stale_places_are_dropped_by_many_short_scripts);
+    tcase_add_test(c, scripts_are_short_beside_many_living_places);
+    tcase_add_loop_test(c, waiter_leaves_a_long_queue, 0, 3);
 }
 
 int main(void)
