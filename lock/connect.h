@@ -74,7 +74,7 @@ struct hf_client_options {
     int replicas;               /* how many replicas must have a lock before it
                                    counts as acquired, and each change of a
                                    semaphore's or latch's count: a number,
-                                   HF_REPLICAS_ALL or _MAJORITY. URL: replicas.
+                                   HF_REPLICAS_ALL or _MAJORITY (net.h). URL: replicas.
                                    Default 0 */
     int64_t replicas_timeout_ms;/* how long they have. Of a URL:
                                    replicas_timeout. Default 1000; at most a

@@ -111,7 +111,7 @@ static void cluster(void)
 static void sentinels(void)
 {
     facts.topology = HF_SENTINEL;
-    facts.replicas = HF_REPLICAS_ALL;
+    facts.replicas = 1;
     add(1)->said = SAID_MASTER;
     (void)add_replica(2, 0);
     for (uint16_t i = 3; i < 6; i++) {
@@ -180,6 +180,24 @@ static void majority_is_asked_for(void)
 {
     facts.replicas = HF_REPLICAS_MAJORITY;
     set(at(1), FACT_REPLICAS, "0");
+}
+static void there_are_two(void)
+{
+    set(at(0), FACT_REPLICAS, "2");
+    facts.replicas = 1;
+}
+static void majority_of_two_is_asked_for(void)
+{
+    set(at(0), FACT_REPLICAS, "2");
+    facts.replicas = HF_REPLICAS_MAJORITY;
+}
+static void all_are_asked_of_sentinels(void)
+{
+    facts.replicas = HF_REPLICAS_ALL;
+}
+static void majority_is_asked_of_sentinels(void)
+{
+    facts.replicas = HF_REPLICAS_MAJORITY;
 }
 static void wait_is_denied(void) { at(0)->may[MAY_WAIT].is = MAY_NO_COMMAND; }
 static void replica_clock_is_off(void)
@@ -373,6 +391,20 @@ static const struct {
     {cluster, DOCTOR_UNSAFE, "replicas-few",
      "0 replicas are connected, 1 must have a lock",
      DONE(majority_is_asked_for)},
+    {sentinels, DOCTOR_WARNING, "replicas-part",
+     "1 of 2 replicas must have a lock", DONE(there_are_two)},
+    {sentinels, DOCTOR_NOTE, "replicas-connected",
+     "replicas=all counts only replicas that are connected",
+     DONE(all_are_asked_of_sentinels)},
+    {sentinels, DOCTOR_WARNING, "replicas-part",
+     "1 of 2 replicas must have a lock", DONE(majority_of_two_is_asked_for)},
+    {sentinels, DOCTOR_NOTE, "replicas-connected",
+     "replicas=majority counts only replicas that are connected",
+     DONE(majority_is_asked_of_sentinels)},
+    {cluster, DOCTOR_WARNING, "replicas-part",
+     "1 of 2 replicas must have a lock", DONE(there_are_two)},
+    {cluster, DOCTOR_WARNING, "replicas-part",
+     "1 of 2 replicas must have a lock", DONE(majority_of_two_is_asked_for)},
     {cluster, DOCTOR_WARNING, "replica-lag",
      "a replica was not heard of for 3 s", FACT(0, FACT_LAG, "3")},
     {sentinels, DOCTOR_UNSAFE, "wait-denied",

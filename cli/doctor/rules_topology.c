@@ -27,6 +27,39 @@ static bool measure_unacknowledged(const struct doctor_case *c, int64_t *out)
     return count > 0;
 }
 
+static bool has_failovers(const struct doctor_case *c)
+{
+    return is_acknowledged(c) && c->facts->topology != HF_STANDALONE;
+}
+
+/* A master that is being replaced may keep some of its replicas for a while: these
+ * confirm its locks, and another replica becomes the master. */
+static enum doctor_verdict waits_for_all(struct doctor_case *c)
+{
+    int64_t count = doctor_replica_count(c->facts, c->server);
+    int64_t wanted = c->facts->replicas;
+
+    if (count == 0)
+        return VERDICT_NONE;
+    if (wanted == HF_REPLICAS_MAJORITY)
+        wanted = (count + 1) / 2;
+    if (wanted > 0 && wanted < count)
+        return doctor_found(c, "%" PRId64 " of %" PRId64
+                               " replicas must have a lock", wanted, count);
+    return doctor_fine(c, "all replicas must have a lock");
+}
+
+/* Sentinels do not tell clients of replicas, so that these are not counted while they
+ * are away. */
+static enum doctor_verdict counts_connected(struct doctor_case *c)
+{
+    if (c->facts->replicas >= 0 || c->facts->topology != HF_SENTINEL)
+        return VERDICT_NONE;
+    return doctor_found(c, "replicas=%s counts only replicas that are connected",
+                        c->facts->replicas == HF_REPLICAS_ALL ? "all"
+                                                              : "majority");
+}
+
 /* How far a replica's clock is from its master's, for certain. */
 static bool measure_apart_ms(const struct doctor_case *c, int64_t *out)
 {
@@ -327,13 +360,21 @@ const struct doctor_rule doctor_rules_topology[] = {
      .found = "{} replica{s}, and no replicas= in the URL",
      .meaning = "a failover may forget a lock that was just taken, and "
                 "another takes it",
-     .advice = "give replicas=majority (or a number) in the URL"},
+     .advice = "give replicas=N in the URL, N the number of its replicas"},
+    {"replicas-part", DOCTOR_WARNING, OF_MASTER, waits_for_all, has_failovers,
+     .meaning = "a master that is being replaced may keep a replica, which confirms "
+                "its locks: a failover to another replica forgets them",
+     .advice = "give replicas=N in the URL, N the number of its replicas"},
     {"replicas-few", DOCTOR_UNSAFE, OF_MASTER, doctor_at_least, is_acknowledged,
      .fact = FACT_REPLICAS, .limit = LIMIT_REPLICAS,
      .found = "{} replicas are connected, {limit} must have a lock",
      .unseen = "how many replicas are connected",
      .meaning = "every lock is given back again: too few replicas have it",
      .advice = "start the replicas, or ask for fewer"},
+    {"replicas-connected", DOCTOR_NOTE, OF_MASTER, counts_connected, has_replicas,
+     .meaning = "a master that is being replaced has fewer of them, and may grant a "
+                "lock that its successor does not have",
+     .advice = "give replicas=N in the URL, N the number of its replicas"},
     {"replica-lag", DOCTOR_WARNING, OF_MASTER, doctor_at_most,
      .fact = FACT_LAG, .limit = LAG_MAX_S,
      .fine = "its replicas keep up",
