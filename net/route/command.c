@@ -179,13 +179,13 @@ static hf_status await_room(struct hf_command *c, struct hf_link *link)
     return HF_OK;
 }
 
-/* Of its slot, by the map in force; NULL: not known. */
-static const struct hf_server *master_of(const struct hf_command *c)
+/* The serial of its slot's master, by the map in force; 0: not known. */
+static uint64_t master_of(const struct hf_command *c)
 {
     struct hf_server *master = NULL;
 
     (void)hf_router_target(&master, c->router, c->slot); /* no memory: as NULL */
-    return master;
+    return master ? master->serial : 0;
 }
 
 /* Behind the commands that wait for space already, unless it is urgent. */
@@ -235,6 +235,7 @@ hf_status hf_router_send(struct hf_router *router, struct hf_command *c)
 {
     c->router = router;
     c->server = NULL;
+    c->serial = ++router->commands;
     c->state = IDLE;
     c->hops = 0;
     c->is_by_ask = false;
@@ -369,9 +370,9 @@ static bool is_followed(struct hf_command *c, struct hf_resp_value reply)
  * server that it named when this one was chosen. */
 static bool is_from_former_master(const struct hf_command *c)
 {
-    const struct hf_server *master = master_of(c);
+    uint64_t master = master_of(c);
 
-    return master != c->server && master != c->master;
+    return master != c->server->serial && master != c->master;
 }
 
 static void on_reply(struct hf_request *request, enum hf_outcome outcome,

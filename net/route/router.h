@@ -64,8 +64,10 @@ struct hf_command {
     /* The router's own. It need not be zeroed before hf_router_send. */
     struct hf_router *router;
     struct hf_server *server;   /* that it is, or was last, for; NULL: none */
-    const struct hf_server *master; /* of the slot, by the map when `server` was
-                                   chosen: ASK and MOVED name others. Compared */
+    uint64_t master;            /* the serial of the slot's master, by the map
+                                   when `server` was chosen: ASK and MOVED name
+                                   others. 0: not known */
+    uint64_t serial;            /* no other command of the router has it */
     struct hf_list node;
     struct hf_request request;
     struct hf_request asking;   /* in front of it, where it was sent by ASK */

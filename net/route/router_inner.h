@@ -66,6 +66,8 @@ struct hf_router {
     struct hf_list departed;      /* connections of servers that were freed */
     uint32_t departed_count;
     uint32_t server_count;
+    uint64_t servers_made;
+    uint64_t commands;            /* since it was made */
     uint32_t by_node_room;
     bool is_known;                /* there was a map, or there is none to know */
     bool is_sharded;              /* then: its nodes know SPUBLISH */

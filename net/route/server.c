@@ -197,6 +197,7 @@ static hf_status make(struct hf_server **out, struct hf_router *router,
     if (!server)
         return HF_E_NOMEM;
     server->router = router;
+    server->serial = ++router->servers_made;
     (void)snprintf(server->host, sizeof server->host, "%s", host);
     server->port = port;
     server->is_guide = is_guide;

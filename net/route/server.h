@@ -36,9 +36,11 @@ struct hf_server {
     struct hf_pubsub *pubsub;
     struct hf_tls_context *tls;
     uint32_t replicas;            /* that it has, as far as known */
+    uint64_t serial;              /* no other server of the router had it: its
+                                   memory may become another server's */
     struct hf_list commands;
-    const struct hf_command *seen;/* the first of them, unsent, at the last look;
-                                   only compared */
+    uint64_t seen;                /* the serial of the first of them, unsent, at
+                                   the last look; 0: none */
     struct hf_probe probe;
     /* doubt.h */
     bool has_answered;            /* a command, ever */

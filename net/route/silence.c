@@ -14,9 +14,10 @@
  * behind others that have no answer: twice the same one does so for LOOK_MS. */
 static bool is_silent(struct hf_server *server, int64_t now)
 {
-    const struct hf_command *first, *seen = server->seen;
+    const struct hf_command *first;
+    uint64_t seen = server->seen;
 
-    server->seen = NULL;
+    server->seen = 0;
     if (hf_list_is_empty(&server->commands))
         return false;
     first = HF_OWNER_OF(server->commands.next, struct hf_command, node);
@@ -28,8 +29,8 @@ static bool is_silent(struct hf_server *server, int64_t now)
         hf_doubt_silent(server, first->request.sent_ms);
         return true;
     }
-    server->seen = first;
-    return first == seen || !hf_link_is_up(server->link);
+    server->seen = first->serial;
+    return first->serial == seen || !hf_link_is_up(server->link);
 }
 
 static void look_for_silence(struct hf_router *router, bool *is_anybody_busy)
