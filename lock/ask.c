@@ -67,6 +67,17 @@ hf_status hf_ask_handle(struct hf_lock **out, struct hf_client *client,
                   : HF_OK;
 }
 
+static hf_status check_cancel(const struct hf_lock *lock,
+                              const struct hf_ask *ask, struct hf_error *err)
+{
+    const struct hf_cancel *cancel = ask->options ? ask->options->cancel : NULL;
+
+    if (!cancel || cancel->client == lock->client)
+        return HF_OK;
+    return hf_error_set(err, HF_E_INVAL,
+                        "the cancel is of another client than the lock");
+}
+
 static void op_init(struct hf_op *op, struct hf_lock *lock,
                     const struct hf_ask *ask)
 {
@@ -97,6 +108,8 @@ hf_status hf_ask_run(struct hf_lock *lock, const struct hf_ask *ask,
 
     if (hf_loop_forked(loop))
         return hf_ask_forked(err);
+    if ((rc = check_cancel(lock, ask, err)) < 0)
+        return rc;
     if (err)
         err->status = HF_OK;
     hf_waiter_init(&waiter, loop);
@@ -165,6 +178,8 @@ hf_status hf_ask_post(struct hf_lock *lock, const struct hf_ask *ask,
 
     if (hf_loop_forked(loop))
         return HF_E_FORKED;
+    if ((rc = check_cancel(lock, ask, NULL)) < 0)
+        return rc;
     hf_loop_lock(loop);
     rc = start_async(lock, ask, done, ctx);
     hf_loop_unlock(loop);

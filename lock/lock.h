@@ -158,7 +158,7 @@ struct hf_lock_info {
 /* Ends waits from elsewhere. The caller's memory; fired once, it stays fired
  * until it is initialised again, so a cancel before the call counts too. One
  * may serve many calls.
- * hf_cancel_init - for calls of this client; not while one of them has it.
+ * hf_cancel_init - for calls of this client (others: HF_E_INVAL); not during one.
  * hf_cancel_fire - ends those under way, and those to come, with HF_CANCELLED.
  *   Any thread, but not a signal handler. */
 struct hf_cancel {
@@ -279,8 +279,8 @@ HF_API hf_status hf_lock_acquire(struct hf_lock *lock,
  *         HF_NOT_OWNER  this client has no such hold: nothing was done
  *         HF_LOST       one less of a hold that had been lost; with the last
  *                       one it is forgotten
- *         HF_E_LIMIT, HF_E_FORKED, or HF_E_CLOSED from a client that was closed
- *                       before: nothing was done
+ *         HF_E_LIMIT, HF_E_FORKED, or HF_E_CLOSED from a call that began after
+ *                       hf_client_close: nothing was done
  *         other HF_E_*  no answer, or the server refused. One less all the
  *                       same. If it was the last one, the hold is forgotten,
  *                       never renewed again, and released in the background or

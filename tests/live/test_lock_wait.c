@@ -2,6 +2,7 @@
  * real server, with Redisson's own scripts on the other side (WIRE 7, 8). */
 #include <stdatomic.h>
 
+#include "lock/semaphore.h"
 #include "tests/live/test_lock.h"
 #include "tests/support/feed.h"
 #include "tests/support/lua_client.h"
@@ -608,6 +609,28 @@ START_TEST(a_cancel_before_the_call_counts_and_asks_nothing)
 }
 END_TEST
 
+START_TEST(a_cancel_of_another_client_is_refused)
+{
+    struct hf_client *other = client_to(server_port(server));
+    struct hf_acquire_options o = acquire_options(1);
+    struct hf_semaphore *semaphore = NULL;
+    struct hf_error err = {0};
+
+    hf_cancel_init(&cancel, other);
+    o.cancel = &cancel;
+    ck_assert_status(hf_lock_acquire(lock, &o, &err), HF_E_INVAL);
+    ck_assert_ptr_nonnull(strstr(err.text, "another client"));
+    ck_assert_status(hf_lock_acquire_async(lock, &o, call_done, NULL),
+                     HF_E_INVAL);
+    ck_assert_ok(hf_semaphore_new(&semaphore, client, "s", 1, NULL));
+    ck_assert_status(hf_semaphore_acquire(semaphore, 1, 0, &cancel, NULL),
+                     HF_E_INVAL);
+    hf_semaphore_free(semaphore);
+    ck_assert_str_eq(hash_of(server, NAME), "");
+    hf_client_free(other);
+}
+END_TEST
+
 START_TEST(a_cancel_ends_all_its_waits_asleep_and_in_the_line)
 {
     struct call sleeper, second, third, other;
@@ -978,6 +1001,7 @@ static void add_giving_up(TCase *c)
     tcase_add_loop_test(c, a_wait_ends_in_time_though_the_server_is_silent, 0,
                         COUNT(places));
     tcase_add_test(c, a_cancel_before_the_call_counts_and_asks_nothing);
+    tcase_add_test(c, a_cancel_of_another_client_is_refused);
     tcase_add_test(c, a_cancel_ends_all_its_waits_asleep_and_in_the_line);
     tcase_add_loop_test(c, a_cancel_while_asking_leaves_no_lock, 0, 2);
     tcase_add_test(c, a_cancelled_reentry_leaves_the_hold_as_it_was);
