@@ -161,7 +161,7 @@ static void keep(struct hf_op *op)
     if (op->options.max_hold_ms > 0)
         hold->lease.max_until_ms =
             hf_loop_now(op->client->loop) + op->options.max_hold_ms;
-    hf_list_push(&op->lock->holds, &hold->node);
+    hf_hold_add(hold);
     op->hold = NULL; /* it is the lock's */
     op->may_stand = false;
     op->client->holds++;

@@ -113,7 +113,7 @@ void hf_hold_free(struct hf_hold *hold)
     hf_loop_disarm(client->loop, &hold->timer);
     hf_loop_unpost(client->loop, &hold->lost_task);
     hf_hold_stop_renewal(hold);
-    hf_list_remove(&hold->node);
+    hf_hold_remove(hold);
     if (hold->batch)
         hold->is_free = true;
     else

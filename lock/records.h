@@ -85,8 +85,6 @@ struct hf_client {
     uint32_t batches_count;
     void (*leave_batch)(struct hf_batch *batch, const struct hf_hold *hold);
     struct hf_turn_hook turn;
-    bool renews_by_eval;        /* the server did not know the script: send its
-                                   text */
     bool renews_singly;         /* a slot is on the move: renew the holds that
                                    are due now one by one */
     uint64_t renewals;
@@ -141,6 +139,9 @@ struct hf_lock {
     uint32_t name_len;
     uint32_t channel_len;
     struct hf_list holds;
+    uint32_t holds_count;
+    uint32_t hold_buckets_room; /* a power of two; 0: few holds, and no buckets */
+    struct hf_list *hold_buckets;   /* the holds by a hash of their owners */
     struct hf_line *line;       /* its own, or that of an older lock */
     struct hf_op *forgetting;   /* gathers answers (count.c); or NULL */
     uint32_t own_lines;         /* waiters that have one each */
@@ -151,6 +152,7 @@ struct hf_lock {
 
 struct hf_hold {
     struct hf_list node;        /* in lock->holds, or client->spare_holds */
+    struct hf_list owner_node;  /* in lock->hold_buckets, if there are any */
     struct hf_lock *lock;
     int64_t owner;
     int64_t token;              /* the grant's; < 0: its kind has none */
@@ -166,6 +168,8 @@ struct hf_hold {
     bool is_looked_at;          /* due_node, batch: for a look, not a renewal */
     bool is_member;             /* a multi-lock or a quorum asked for it */
     bool is_open;               /* a member; the others are not all held yet */
+    bool renews_by_text;        /* its server did not know the script: the next
+                                   renewal sends its text */
     struct hf_task lost_task;
     struct hf_task renewed_task;
     void (*on_renewed)(void *ctx, struct hf_lock *lock, int64_t owner);
@@ -199,6 +203,19 @@ struct hf_verb {
  * the name, the kind's keys and the hold's; the echo; count, lease, place and floor;
  * the side; two commands and a channel to publish; the joined hold. */
 #define OP_ARGS_MAX (CALL_HEAD + 1 + KIND_KEYS_MAX + 1 + 1 + 4 + 1 + 3 + 1)
+
+/* Those of them that contain the name: it, the kind's keys, the hold's, the channel;
+ * and what each adds to it: a prefix, braces, an owner, a suffix. */
+#define OP_NAMES_MAX (1 + KIND_KEYS_MAX + 1 + 1)
+#define OP_AFFIX_MAX 160
+/* Any other argument: the holder is the longest. Any script's text. */
+#define OP_WORD_MAX 192
+#define OP_SCRIPT_MAX (16 * 1024)
+/* The longest command of any kind, with what may be sent before and after it
+ * (ASKING, ROLE, WAIT). */
+#define OP_BYTES_MAX                                                           \
+    (OP_NAMES_MAX * (HF_LOCK_NAME_MAX + OP_AFFIX_MAX) + OP_SCRIPT_MAX +        \
+     OP_ARGS_MAX * (OP_WORD_MAX + HF_RESP_ARG_EXTRA) + 1024)
 
 /* One call of the API under way, blocking (on its caller's stack) or not. */
 struct hf_op {

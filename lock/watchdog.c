@@ -14,6 +14,7 @@
  * WATCHDOG-3  A batch may be encoded late, and again (no connection, no room,
  *             MOVED, ASK): what its arguments point at lasts until it ends,
  *             also that of a hold that was freed. */
+#include <assert.h>
 #include <string.h>
 
 #include "lock/hold.h"
@@ -26,6 +27,14 @@
 /* Names in bytes: a batch is never too great for the link, nor the server kept
  * busy by long ones. One may be as long as it is. */
 #define BATCH_NAMES_MAX (16u << 10)
+
+/* A lock's name or key, and the key of its hold; an owner's field. */
+static_assert(2 * (BATCH_NAMES_MAX + HF_LOCK_NAME_MAX) +
+                      BATCH_MAX * (2 * OP_AFFIX_MAX + HF_OWNER_TEXT_MAX +
+                                   3 * HF_RESP_ARG_EXTRA) +
+                      OP_SCRIPT_MAX + 1024 <=
+                  OP_BYTES_MAX,
+              "a batch fits into the least output_max");
 
 struct hf_batch {
     struct hf_list node;
@@ -95,7 +104,6 @@ static void answered(struct hf_batch *batch, struct hf_resp_value reply)
                           &batch->call.sending);
         hf_hold_rearm(hold);
     }
-    batch->client->renews_by_eval = false;
 }
 
 static void failed(struct hf_batch *batch, bool may_have_run, bool is_at_once)
@@ -117,16 +125,26 @@ static void failed(struct hf_batch *batch, bool may_have_run, bool is_at_once)
     }
 }
 
-/* Asked in another way, it may succeed: by the script's text, or one by one. */
+/* Of holds that have not left: a batch that was sent has others' memory. */
+static void renew_by_text(struct hf_batch *batch)
+{
+    for (size_t i = 0; i < batch->count; i++)
+        if (!batch->has_left[i])
+            batch->holds[i]->renews_by_text = true;
+}
+
+/* Asked in another way, it may succeed: by the script's text, or one by one. The
+ * text is for these holds: other servers may know the script. */
 static bool changes_way(struct hf_batch *batch, struct hf_resp_value reply)
 {
-    struct hf_client *client = batch->client;
     bool is_parted = batch->count > 1 && hf_resp_error_is(reply, "TRYAGAIN");
-
-    client->renews_by_eval =
+    bool lacks_script =
         !batch->call.by_text && hf_resp_error_is(reply, "NOSCRIPT");
-    client->renews_singly = client->renews_singly || is_parted;
-    return client->renews_by_eval || is_parted;
+
+    if (lacks_script)
+        renew_by_text(batch);
+    batch->client->renews_singly = batch->client->renews_singly || is_parted;
+    return lacks_script || is_parted;
 }
 
 static void on_renewed(struct hf_call *call, hf_status status,
@@ -141,7 +159,6 @@ static void on_renewed(struct hf_call *call, hf_status status,
                changes_way(batch, reply)) {
         failed(batch, false, true);
     } else {
-        client->renews_by_eval = false;
         hf_client_log(client, HF_LOG_WARNING, "renewal failed: %s",
                       status < 0 ? batch->error.text
                                  : "an answer of another shape");
@@ -199,6 +216,8 @@ static void fill(struct hf_batch *batch)
         hf_list_remove(&hold->due_node);
         batch->holds[n] = hold;
         hold->batch = batch;
+        batch->call.by_text = batch->call.by_text || hold->renews_by_text;
+        hold->renews_by_text = false;
         names += hold->lock->name_len;
         at = put_keys(at, hold);
         n++;
@@ -229,7 +248,6 @@ static void describe(struct hf_batch *batch)
     call->echo_len = first->text_len;
     call->is_once = true;   /* WATCHDOG-1 */
     call->is_urgent = true; /* it cannot come later */
-    call->by_text = batch->client->renews_by_eval;
     call->error = &batch->error;
     call->done = on_renewed;
 }
@@ -303,8 +321,10 @@ static void gather_anew(struct hf_batch *batch)
 
     hf_call_cancel(&batch->call);
     for (size_t i = 0; i < batch->count; i++)
-        if (!batch->has_left[i])
+        if (!batch->has_left[i]) {
+            batch->holds[i]->renews_by_text = batch->call.by_text;
             hf_list_push(&client->due_holds, &batch->holds[i]->due_node);
+        }
     batch_free(batch);
     hf_loop_at_turn_end(client->loop, &client->turn);
 }

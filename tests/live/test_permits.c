@@ -135,6 +135,32 @@ START_TEST(owner_has_one_permit_at_a_time)
 }
 END_TEST
 
+#define MANY 300
+
+/* So many that holds are found by a hash of their owners. */
+START_TEST(each_of_many_permits_of_a_client_has_its_hold)
+{
+    set_permits(MANY);
+    for (int i = 1; i <= MANY; i++)
+        acquire(permit, i);
+    for (int i = 2; i <= MANY; i += 2)
+        release(permit, i);
+    for (int i = 1; i <= MANY; i++) {
+        ck_assert_int_eq(hf_lock_safe_ms(permit, i) > 0, i % 2);
+        if (i % 2 == 0)
+            ck_assert_status(hf_lock_release(permit, i, NULL), HF_NOT_OWNER);
+    }
+    for (int i = 2; i <= MANY; i += 2)
+        acquire(permit, i);
+    for (int i = MANY; i >= 1; i--)
+        release(permit, i);
+    ck_assert_uint_eq(stats_of(client).holds, 0);
+    acquire(permit, 7);
+    release(permit, 7);
+    ck_assert_int_eq(available(permit), MANY);
+}
+END_TEST
+
 START_TEST(inspect_counts_and_force_gives_all_back)
 {
     char text[HF_OWNER_TEXT_MAX];
@@ -520,6 +546,7 @@ static void add_all(Suite *suite)
     tcase_add_test(c, permits_are_set_taken_and_given_back);
     tcase_add_test(c, id_has_16_bytes);
     tcase_add_test(c, owner_has_one_permit_at_a_time);
+    tcase_add_test(c, each_of_many_permits_of_a_client_has_its_hold);
     tcase_add_test(c, inspect_counts_and_force_gives_all_back);
     tcase_add_test(c, other_kinds_and_numbers_are_refused);
     tcase_add_test(c, calls_without_blocking_tell_the_same);
