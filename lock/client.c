@@ -22,12 +22,7 @@
 /* The greatest reply: of CLUSTER SLOTS, a range for each slot. Those of scripts
  * hold a name at most. */
 #define REPLY_MAX (16u << 20)
-/* The greatest command: a release by its script's text (2 KiB), with the name
- * and the channel of the longest name. */
 #define OUTPUT_LEAST (192u << 10)
-
-static_assert(OUTPUT_LEAST >= 2 * HF_LOCK_NAME_MAX + 16384,
-              "name, channel, script");
 
 void hf_client_options_init(struct hf_client_options *options)
 {
@@ -206,7 +201,8 @@ static hf_status connect_parts(struct hf_client *client,
     options.link.protocol = o->protocol;
     options.link.connect_timeout_ms = o->connect_timeout_ms;
     options.link.silence_ms = o->request_timeout_ms;
-    options.link.output_max = o->output_max;
+    options.link.output_max =
+        o->output_max < OP_BYTES_MAX ? OP_BYTES_MAX : o->output_max;
     options.link.reply_max = REPLY_MAX;
     options.doubt_ms = doubt_ms(o);
     options.replicas_timeout_ms = o->replicas ? o->replicas_timeout_ms : 0;

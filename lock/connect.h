@@ -88,8 +88,9 @@ struct hf_client_options {
                                    1 Mi */
     size_t output_max;          /* bytes that wait to be sent. While there is no
                                    room, calls wait for it, first come first
-                                   served. Default 64 MiB, least 192 KiB: the
-                                   longest name fits */
+                                   served. Default 64 MiB, least 192 KiB. Less than
+                                   the longest command of any kind needs (some
+                                   400 KiB) counts as that much */
 
     /* A line about what no call reports (a lost connection, a renewal refused),
      * and no callback: a hold without on_lost was lost.

@@ -6,6 +6,7 @@
 #include "lock/orphan.h"
 #include "lock/verbs.h"
 #include "lock/wake.h"
+#include "net/base/error.h"
 
 /* Released, and nobody was told: others hold it still. */
 static bool is_still_held(const struct hf_op *op)
@@ -78,6 +79,16 @@ static void done(struct hf_op *op)
     end_release(op, op->count == 0, HF_OK);
 }
 
+/* HF_E_LIMIT of a release means that nothing was done, but here it has begun. */
+static hf_status status_of(const struct hf_op *op, hf_status status)
+{
+    if (status != HF_E_LIMIT)
+        return status;
+    return hf_error_set(op->error, HF_E_CONNECT,
+                        "%s: the release could not be sent: a limit was reached",
+                        hf_router_address(op->client->router));
+}
+
 /* The count is ours to know, so one acquisition less it is, answered or not. */
 static void failed(struct hf_op *op, hf_status status)
 {
@@ -91,7 +102,7 @@ static void failed(struct hf_op *op, hf_status status)
     else
         hf_op_settle(op);
     hf_hold_rearm(hold);
-    end_release(op, op->count == 0, status);
+    end_release(op, op->count == 0, status_of(op, status));
 }
 
 static void on_released(struct hf_call *call, hf_status status,
@@ -140,8 +151,9 @@ static void cancel(struct hf_op *op, hf_status status)
 {
     hf_call_cancel(&op->call);
     hf_loop_disarm(op->client->loop, &op->timer);
-    if (!op->hold) {
-        hf_op_finish(op, status);
+    if (!op->hold) { /* the release before it was the last one */
+        hf_op_finish(op, hf_hold_find(op->lock, op->owner) ? status
+                                                           : HF_NOT_OWNER);
         return;
     }
     if (!op->call.script)

@@ -2,6 +2,8 @@
 #include <check.h>
 
 #include "lock/kind.h"
+#include "lock/records.h"
+#include "lock/scripts.h"
 #include "tests/support/suite.h"
 
 #define COUNT(table) ((int)(sizeof(table) / sizeof *(table)))
@@ -77,6 +79,45 @@ START_TEST(every_row_is_complete)
 }
 END_TEST
 
+/* Of a name of the longest kind, by the text of its script: what any step of any
+ * kind may send fits into the least output_max. */
+static size_t longest_of(const struct hf_kind *row, int step)
+{
+    const struct hf_kind_step *how = &row->steps[step];
+    static char name[HF_LOCK_NAME_MAX];
+    size_t size = how->script->len + sizeof name +
+                  hf_prefixed_size(row->channel, name, sizeof name) +
+                  HF_OWNER_TEXT_MAX;
+
+    for (int i = 0; i < how->keys; i++)
+        size += hf_key_size(row->keys[i], name, sizeof name);
+    if (how->takes_hold_key)
+        size += hf_hold_key_size(row->hold_key, HF_OWNER_TEXT_MAX, name,
+                                 sizeof name);
+    return size + OP_ARGS_MAX * (OP_WORD_MAX + HF_RESP_ARG_EXTRA);
+}
+
+static void ck_assert_fits(const struct hf_kind *row)
+{
+    for (int step = 0; row && step < STEPS; step++) {
+        if (!row->steps[step].script)
+            continue;
+        ck_assert_uint_le(row->steps[step].script->len, OP_SCRIPT_MAX);
+        ck_assert_uint_le(longest_of(row, step), OP_BYTES_MAX);
+    }
+}
+
+START_TEST(every_command_fits_into_the_least_output)
+{
+    for (int id = 0; id < 100; id++) {
+        ck_assert_fits(hf_kind_row((enum hf_lock_kind)id));
+        ck_assert_fits(hf_kind_row((enum hf_lock_kind)(id | HF_WITH_TOKEN)));
+    }
+    ck_assert_fits(&hf_kind_semaphore);
+    ck_assert_fits(&hf_kind_latch);
+}
+END_TEST
+
 /* What nobody owns: a handle of a lock cannot be one. */
 static const struct {
     const struct hf_kind *row;
@@ -128,6 +169,7 @@ int main(void)
     tcase_add_loop_test(c, a_row_with_a_token_is_the_kinds_but_for_that, 0,
                         COUNT(rows));
     tcase_add_test(c, every_row_is_complete);
+    tcase_add_test(c, every_command_fits_into_the_least_output);
     tcase_add_loop_test(c, what_nobody_owns_is_no_kind_of_lock, 0,
                         COUNT(ownerless));
     tcase_add_test(c, what_has_no_row_has_a_text);

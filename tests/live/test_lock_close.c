@@ -317,6 +317,21 @@ START_TEST(release_behind_another_one_is_cancelled_unsent)
 }
 END_TEST
 
+/* The first one is the last release of the hold. */
+START_TEST(release_of_what_another_release_ended_is_not_owner)
+{
+    open_client(_i);
+    acquire(lock, 1);
+    server_pause(server);
+    call_release(&calls[0], lock, 1);
+    call_release(&calls[1], lock, 1);
+    ck_assert_status(close_late(NULL), HF_E_NOREPLY);
+    ck_assert_status(calls[0].status, HF_E_CLOSED);
+    ck_assert_status(calls[1].status, HF_NOT_OWNER);
+    free_client();
+}
+END_TEST
+
 START_TEST(server_that_is_not_there_is_left_at_the_deadline)
 {
     struct hf_lock_info info;
@@ -390,6 +405,8 @@ static void add_cases(Suite *s)
     tcase_add_loop_test(c, stopped_server_is_left_at_the_deadline, 0,
                         COUNT(ways));
     tcase_add_loop_test(c, release_behind_another_one_is_cancelled_unsent, 0,
+                        COUNT(ways));
+    tcase_add_loop_test(c, release_of_what_another_release_ended_is_not_owner, 0,
                         COUNT(ways));
     tcase_add_loop_test(c, server_that_is_not_there_is_left_at_the_deadline, 0,
                         COUNT(ways));
