@@ -93,7 +93,7 @@ sim-coverage: deps
 .PHONY: sim sim-coverage sim-mutants
 
 # Programs that try every case: a few seconds by themselves, all with "full".
-EXHAUST   := fair lease resp
+EXHAUST   := fair lease resp rest
 exhaust_T := $(EXHAUST:%=$(BUILD)/tests/exhaust/%)
 
 $(BUILD)/tests/exhaust/fair: $(BUILD)/tests/exhaust/fair_story.o $(model_O)
@@ -115,15 +115,17 @@ build-tests: $(exhaust_T)
 
 # The strings in two halves, for two processors.
 #: make exhaust           every case of the lease, the fair order, the parser: minutes
-exhaust: exhaust-lease exhaust-fair exhaust-resp-0 exhaust-resp-1
+exhaust: exhaust-lease exhaust-rest exhaust-fair exhaust-resp-0 exhaust-resp-1
 exhaust-lease: $(BUILD)/tests/exhaust/lease
+	@$< full
+exhaust-rest: $(BUILD)/tests/exhaust/rest
 	@$< full
 exhaust-fair: $(BUILD)/tests/exhaust/fair
 	@$< full
 exhaust-resp-%: $(BUILD)/tests/exhaust/resp
 	@$< full $* 2
 
-.PHONY: exhaust exhaust-fair exhaust-lease
+.PHONY: exhaust exhaust-fair exhaust-lease exhaust-rest
 
 # Real processes and servers, judged by the same judge.
 CHAOS_TIME ?= 60

@@ -253,8 +253,7 @@ void hf_loop_arm(struct hf_loop *loop, struct hf_timer *timer, int64_t due_ms)
     hf_wheel_arm(&loop->wheel, timer, due_ms);
     if (due_ms < loop->sleeps_until_ms)
         hf_wake_driver(loop);
-    if (due_ms < loop->rests_until_ms)
-        hf_shorten_rest(loop);
+    hf_note_armed(loop, due_ms);
 }
 
 void hf_loop_disarm(struct hf_loop *loop, struct hf_timer *timer)

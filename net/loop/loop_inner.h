@@ -105,8 +105,13 @@ static inline bool hf_tasks_are_due(const struct hf_loop *loop)
 void hf_call_task_runner(struct hf_loop *loop);
 
 /* hf_shorten_rest - drive.c: a timer is due before the background thread ends its
- * rest (SEAT-4). [locked] */
+ * rest (SEAT-4). hf_note_armed: a timer is due at that time. Both [locked] */
 void hf_shorten_rest(struct hf_loop *loop);
+static inline void hf_note_armed(struct hf_loop *loop, int64_t due_ms)
+{
+    if (due_ms < loop->rests_until_ms)
+        hf_shorten_rest(loop);
+}
 
 /* hf_wake_driver - the thread that sleeps in the poller looks again.
  * hf_wake_outer  - so does another event loop, if it would sleep past what is
