@@ -22,11 +22,12 @@
 
 #define SOCKET_FD 0
 #define COMMAND_FD 1
-#define TIMER_FD 2              /* -1 would mean that no deadline can be kept */
+#define TIMER_FD 2
 
 struct guard {
     struct cli_process_tree tree;
     int64_t deadline_ms;
+    bool has_timer;
     bool wants_empty;
     bool is_alone;              /* holdfast is dead */
 };
@@ -141,15 +142,14 @@ static void kill_from_now_on(struct guard *g, bool all)
 
 /* ---- the deadline ---- */
 
-/* On a clock that runs on while the machine sleeps. */
-static void open_timer(void)
+/* On a clock that runs on while the machine sleeps (since Linux 3.15). */
+static void open_timer(struct guard *g)
 {
     int fd = timerfd_create(CLOCK_BOOTTIME, TFD_NONBLOCK | TFD_CLOEXEC);
 
-    if (fd >= 0 && fd != TIMER_FD) {
-        (void)dup2(fd, TIMER_FD);
+    g->has_timer = fd >= 0 && dup2(fd, TIMER_FD) == TIMER_FD;
+    if (fd >= 0 && fd != TIMER_FD)
         (void)close(fd);
-    }
 }
 
 /* HF_NEVER disarms it. */
@@ -165,9 +165,14 @@ static void set_deadline(struct guard *g, int64_t ms)
     (void)timerfd_settime(TIMER_FD, TFD_TIMER_ABSTIME, &at, NULL);
 }
 
+static bool is_overdue(const struct guard *g)
+{
+    return g->deadline_ms != HF_NEVER && hf_clock_ms() >= g->deadline_ms;
+}
+
 static void look_at_deadline(struct guard *g)
 {
-    if (g->deadline_ms == HF_NEVER || hf_clock_ms() < g->deadline_ms)
+    if (!is_overdue(g))
         return;
     set_deadline(g, HF_NEVER);
     (void)send_word(GUARD_OVERDUE, 0);
@@ -241,18 +246,33 @@ static void let_command_go(const struct guard *g)
     (void)send(COMMAND_FD, &go, sizeof go, MSG_NOSIGNAL); /* killed already */
 }
 
+/* Until the deadline, without a timer; NULL: there is one, or no deadline. */
+static struct timespec *timeout_of(const struct guard *g, struct timespec *out)
+{
+    int64_t left_ms = g->deadline_ms - hf_clock_ms();
+
+    if (g->has_timer || g->deadline_ms == HF_NEVER)
+        return NULL;
+    left_ms = left_ms > 0 ? left_ms : 0;
+    *out = (struct timespec){.tv_sec = (time_t)(left_ms / 1000),
+                             .tv_nsec = (long)(left_ms % 1000) * 1000000};
+    return out;
+}
+
 /* A later deadline that has arrived counts. */
 static void take_turn(struct guard *g, const sigset_t *while_waiting)
 {
+    bool is_timed = g->has_timer && g->deadline_ms != HF_NEVER;
     struct pollfd p[2] = {{.fd = g->is_alone ? -1 : SOCKET_FD,
                            .events = POLLIN},
-                          {.fd = g->deadline_ms == HF_NEVER ? -1 : TIMER_FD,
-                           .events = POLLIN}};
+                          {.fd = is_timed ? TIMER_FD : -1, .events = POLLIN}};
+    struct timespec timeout;
+
+    int ready;
 
     look_after(g);
-    if (ppoll(p, 2, NULL, while_waiting) <= 0)
-        return;
-    if (p[0].revents)
+    ready = ppoll(p, 2, timeout_of(g, &timeout), while_waiting);
+    if (!g->is_alone && ((ready > 0 && p[0].revents) || is_overdue(g)))
         listen_to_holdfast(g);
     look_at_deadline(g);
 }
@@ -276,7 +296,7 @@ _Noreturn void cli_guard(int fd,
         _exit(EXIT_FAILURE);
     }
     hear_only_children(&while_waiting);
-    open_timer();
+    open_timer(&g);
     set_deadline(&g, deadline_ms);
     let_command_go(&g);
     for (;;)

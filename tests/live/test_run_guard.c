@@ -191,7 +191,7 @@ END_TEST
 
 /* Stopped at different moments of a renewal, and continued as soon as the lock is
  * gone, or a little later. */
-#define STOPS 12
+#define STOPS 8
 
 static void stop_past_the_ttl(const char *const *words, int64_t rest_us)
 {
