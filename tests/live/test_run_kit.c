@@ -360,6 +360,11 @@ static char state_of(pid_t pid)
     return end ? end[2] : 'X';
 }
 
+bool is_dead(pid_t pid)
+{
+    return strchr("ZX", state_of(pid)) != NULL;
+}
+
 void await_state(pid_t pid, char state)
 {
     int64_t until_ms = local_now_ms() + PATIENCE_MS;

@@ -62,8 +62,10 @@ int finish(struct process *p);
 /* The value of a member of a JSON line, as text, lent until the next call. */
 const char *member(const char *line, const char *key);
 
-/* Until /proc/PID/stat says that state ('T' stopped, ..). */
+/* await_state - until /proc/PID/stat says that state ('T' stopped, ..).
+ * is_dead     - has it ended, reaped or not? */
 void await_state(pid_t pid, char state);
+bool is_dead(pid_t pid);
 
 /* The server that all tests of a program share.
  * run_suite - for main: runs it, frees it; 77 where there is no server.
