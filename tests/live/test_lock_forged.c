@@ -270,6 +270,56 @@ START_TEST(an_answer_for_another_lock_is_no_hold)
 }
 END_TEST
 
+/* ---- a reply that is too large ---- */
+
+#define LARGE 20000000          /* a client reads 16 MiB of one reply */
+
+static char second_grant[200];
+
+static struct peer_step large_reply[] = {
+    PEER_ACCEPT, PEER_GREET, PEER_EXPECT("EVALSHA * 1 a ..."),
+    PEER_EXPECT("EVALSHA * 1 b ..."), PEER_WAIT,
+    {.verb = PEER_DO_SEND, .text = NULL, .number = 0},
+    {.verb = PEER_DO_SEND, .text = second_grant, .number = 0},
+    PEER_EXPECT("EVALSHA * 1 a ..."), PEER_WAIT, PEER_END,
+};
+
+/* The call is told at once, without a second request, and what it may have acquired is
+ * released. The reply behind it counts, and so does the connection. */
+START_TEST(a_reply_that_is_too_large_costs_its_call_alone)
+{
+    static char large[LARGE + 100];
+    struct hf_acquire_options o = acquire_options(1);
+    struct hf_lock *a, *b;
+    struct call for_a, for_b;
+    size_t len = (size_t)sprintf(large, "*2\r\n$%d\r\n", LARGE);
+
+    memset(large + len, 'x', LARGE);
+    len += LARGE;
+    len += (size_t)sprintf(large + len, "\r\n:1\r\n");
+    large_reply[5].text = large;
+    large_reply[5].number = len;
+    open_client(large_reply);
+    a = lock_of(client, "a");
+    b = lock_of(client, "b");
+    call_acquire(&for_a, a, &o);
+    call_acquire(&for_b, b, &o);
+    ck_assert(peer_await(peer, 2));
+    (void)snprintf(second_grant, sizeof second_grant, "*2\r\n$48\r\n%s:10000000002\r\n"
+                   ":1\r\n", hf_client_uuid(client));
+    large_reply[6].number = strlen(second_grant);
+    peer_go(peer);
+    ck_assert_status(call_await(&for_a), HF_E_LIMIT);
+    ck_assert_ptr_nonnull(strstr(for_a.error.text, "too large"));
+    ck_assert_status(call_await(&for_b), HF_OK);
+    ck_assert(peer_await(peer, 3)); /* the release of a */
+    ck_assert_uint_eq(stats_of(client).link.losses, 0);
+    ck_assert_uint_eq(stats_of(client).holds, 1);
+    peer_go(peer);
+    close_client();
+}
+END_TEST
+
 /* ---- lies to a holder ---- */
 
 static char granted[200];
@@ -552,6 +602,7 @@ static void add_cases(Suite *s)
                         WHOLE_LIES);
     tcase_add_loop_test(c, our_name_alone_is_no_hold, 0, COUNT(halves));
     tcase_add_test(c, an_answer_for_another_lock_is_no_hold);
+    tcase_add_test(c, a_reply_that_is_too_large_costs_its_call_alone);
 
     c = live_case(s, "a holder", nothing, nothing);
     tcase_add_loop_test(c, no_lie_becomes_a_renewal, 0, WHOLE_LIES);
