@@ -219,17 +219,6 @@ static void wake(struct hf_op *op)
     hf_wake_source(op);
 }
 
-/* The same text, with a status that says what is known. */
-static hf_status restate(struct hf_op *op, hf_status status)
-{
-    struct hf_error copy;
-
-    if (!op->error || op->error->status == HF_OK)
-        return status;
-    copy = *op->error;
-    return hf_error_set(op->error, status, "%s", copy.text);
-}
-
 /* The server has done it. */
 static void end_change(struct hf_op *op, hf_status status)
 {
@@ -245,7 +234,7 @@ static void on_confirmed(struct hf_call *call, hf_status status)
 {
     struct hf_op *op = op_of(call);
 
-    end_change(op, status < 0 ? restate(op, HF_UNREPLICATED) : status);
+    end_change(op, status < 0 ? hf_op_restate(op, HF_UNREPLICATED) : status);
 }
 
 static bool is_unknown(hf_status status)
@@ -258,7 +247,7 @@ static bool is_unknown(hf_status status)
  * status means that nothing was done, and that nothing goes on. */
 static hf_status fail_change(struct hf_op *op, hf_status status, bool goes_on)
 {
-    return goes_on && !is_unknown(status) ? restate(op, HF_E_NOREPLY) : status;
+    return goes_on && !is_unknown(status) ? hf_op_restate(op, HF_E_NOREPLY) : status;
 }
 
 /* ---- adding ---- */

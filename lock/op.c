@@ -310,3 +310,13 @@ bool hf_op_read_answer(struct hf_op *op, struct hf_resp_value reply)
     hf_op_log_note(op);
     return true;
 }
+
+hf_status hf_op_restate(struct hf_op *op, hf_status status)
+{
+    struct hf_error copy;
+
+    if (!op->error || op->error->status == HF_OK)
+        return status;
+    copy = *op->error;
+    return hf_error_set(op->error, status, "%s", copy.text);
+}

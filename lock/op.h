@@ -62,6 +62,10 @@ void hf_op_settle(struct hf_op *op);
  * is unknown. */
 hf_status hf_op_odd_reply(struct hf_op *op);
 
+/* hf_op_restate - the error keeps its text, with a status that says what is known:
+ * returned. */
+hf_status hf_op_restate(struct hf_op *op, hf_status status);
+
 /* hf_op_is_chore  - nobody asked for it, and nothing is lost with it.
  * hf_client_calls - what was asked for, and is under way. */
 bool hf_op_is_chore(const struct hf_op *op);

@@ -23,7 +23,7 @@ if not left and not count then
     return {ARGV[1], 1, 0}
 end
 if left then
-    redis.call('set', answer, string.format('%.0f', left), 'px', ARGV[3])
+    redis.call('set', answer, left, 'px', ARGV[3])
     return {ARGV[1], 1, left}
 end
 if count > 1 then
@@ -31,8 +31,7 @@ if count > 1 then
 else
     redis.call('del', latch)
 end
-local kept = redis.pcall('set', answer, string.format('%.0f', math.max(count - 1, 0)),
-    'px', ARGV[3])
+local kept = redis.pcall('set', answer, math.max(count - 1, 0), 'px', ARGV[3])
 if kept.err then
     redis.pcall('incrby', latch, count > 1 and 1 or count)
     return kept

@@ -14,9 +14,9 @@ local function number_of(key, least)
     if not text then
         return nil
     end
-    local number = tonumber(text)
-    if number and number >= least and number <= 2 ^ 53
-            and string.format('%.0f', number) == text and text ~= '-0' then
+    local number = text:find('^%-?[1-9]%d*$') and tonumber(text) or text == '0' and 0
+    if number and number >= least and (#text < 16 or number <= 2 ^ 53
+            and string.format('%.0f', number) == text) then
         return number
     end
     return nil, refusal(key)

@@ -42,6 +42,6 @@ if removed ~= 1 then -- an error: they are out still
 end
 local heard, note = 0, nil
 if total > 0 then
-    heard, note = tell(3, ARGV[4], string.format('%.0f', total))
+    heard, note = tell(3, ARGV[4], total)
 end
 return {ARGV[1], 0, heard, note}

@@ -28,6 +28,6 @@ if gone ~= 1 then
 end
 local heard, note = 0, nil
 if total > 0 then
-    heard, note = tell(4, ARGV[5], string.format('%.0f', total))
+    heard, note = tell(4, ARGV[5], total)
 end
 return {owner, 0, heard, note}

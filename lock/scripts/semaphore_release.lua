@@ -19,8 +19,7 @@ end
 if wrong or not total and (available or 0) > 2 ^ 53 - permits then
     return wrong or refusal(semaphore)
 end
-redis.call('set', answer, string.format('%.0f', total or (available or 0) + permits),
-    'px', ARGV[3])
+redis.call('set', answer, total or (available or 0) + permits, 'px', ARGV[3])
 if total then
     return {ARGV[1], permits, math.max(total, 0)}
 end
@@ -31,6 +30,6 @@ if type(total) == 'table' then
 end
 local heard, note = 0, nil
 if total > 0 then
-    heard, note = tell(4, ARGV[5], string.format('%.0f', total))
+    heard, note = tell(4, ARGV[5], total)
 end
 return {ARGV[1], permits, math.max(total, 0), note}

@@ -30,6 +30,6 @@ if type(total) == 'table' then
 end
 local heard, note = 0, nil
 if total > 0 then
-    heard, note = tell(4, ARGV[5], string.format('%.0f', total))
+    heard, note = tell(4, ARGV[5], total)
 end
 return {ARGV[1], 0, math.max(total, 0), note}
