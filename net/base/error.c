@@ -48,13 +48,29 @@ hf_status hf_error_set(struct hf_error *e, hf_status status, const char *format,
     return status;
 }
 
+#define OF_PROCESS " (EMFILE: ulimit -n)"
+#define OF_SYSTEM " (ENFILE: fs.file-max)"
+
 const char *hf_errno_text(int number)
 {
     if (number == EMFILE)
-        return "Too many open files (EMFILE: ulimit -n)";
+        return "Too many open files" OF_PROCESS;
     if (number == ENFILE)
-        return "Too many open files in system (ENFILE: fs.file-max)";
+        return "Too many open files in system" OF_SYSTEM;
     return strerror(number);
+}
+
+/* ENFILE first: its text begins with that of EMFILE. */
+char *hf_errno_name_limit(char *dst, size_t room)
+{
+    const char *limit = strstr(dst, strerror(ENFILE))   ? OF_SYSTEM
+                        : strstr(dst, strerror(EMFILE)) ? OF_PROCESS
+                                                        : "";
+    size_t len = strlen(dst);
+
+    if (!strstr(dst, limit) && len + strlen(limit) < room)
+        (void)strcpy(dst + len, limit);
+    return dst;
 }
 
 hf_status hf_error_status(struct hf_error *e, hf_status status, const char *what)

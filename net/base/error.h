@@ -22,9 +22,12 @@ void hf_error_tame(char *text, size_t len);
 /* hf_errno_text - as strerror; if the process or the system has no descriptor left,
  *   also the symbol and what limits them: "Too many open files (EMFILE: ulimit -n)".
  *   Lent as by strerror.
+ * hf_errno_name_limit - appends the same to a text that holds strerror's of EMFILE or
+ *   ENFILE, and does not name it yet. Returns dst.
  * hf_error_status - fills *e with "WHAT: " and the status's text; of HF_E_SYSTEM the
  *   text of errno, which then tells why. Returns `status`. */
 const char *hf_errno_text(int number);
+char *hf_errno_name_limit(char *dst, size_t room);
 hf_status hf_error_status(struct hf_error *e, hf_status status, const char *what);
 
 /* hf_net_status_text - one line about a status of this floor or of the one

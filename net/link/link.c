@@ -268,7 +268,8 @@ static void fill_not_dialed(struct hf_link *link)
 {
     char why[HF_ERROR_TEXT_MAX];
 
-    fill_error(link, HF_E_CONNECT, hf_dial_error(&link->dial, why, sizeof why), "");
+    (void)hf_dial_error(&link->dial, why, sizeof why);
+    fill_error(link, HF_E_CONNECT, hf_errno_name_limit(why, sizeof why), "");
 }
 
 void hf_link_fill_late(struct hf_link *link)

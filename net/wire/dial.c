@@ -88,19 +88,18 @@ static const char *racer_start(struct hf_racer *racer,
                                const struct hf_address *a)
 {
     hf_status rc;
-    int fd, why;
+    int fd;
 
     if (hf_socket_connect(&fd, (const struct sockaddr *)&a->storage, a->len) <
         0)
-        return hf_errno_text(errno);
+        return strerror(errno);
     racer->io = (struct hf_io){.fd = fd, .events = HF_WRITE, .ready = on_ready};
     rc = hf_loop_watch(racer->dial->loop, &racer->io);
     if (rc == HF_OK)
         return NULL;
-    why = errno;
     hf_socket_close(fd);
     racer->io.fd = -1;
-    return rc == HF_E_SYSTEM ? hf_errno_text(why) : hf_net_status_text(rc);
+    return hf_net_status_text(rc);
 }
 
 static void failed(struct hf_dial *d, unsigned index, const char *why)
@@ -153,7 +152,7 @@ static void on_ready(struct hf_io *io, int events)
         return;
     }
     racer_stop(racer);
-    failed(d, (unsigned)(racer - d->racers), hf_errno_text(error));
+    failed(d, (unsigned)(racer - d->racers), strerror(error));
     go_on(d);
 }
 
@@ -198,7 +197,7 @@ static bool resolve(struct hf_dial *d)
 
     if (rc < 0)
         add_text(d, "",
-                 rc == HF_E_SYSTEM ? hf_errno_text(errno) : hf_net_status_text(rc));
+                 rc == HF_E_SYSTEM ? strerror(errno) : hf_net_status_text(rc));
     return rc == HF_OK;
 }
 

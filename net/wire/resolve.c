@@ -27,7 +27,6 @@
 #include <unistd.h>
 
 #include "net/wire/resolve.h"
-#include "net/base/error.h"
 #include "net/base/mem.h"
 #include "net/base/url.h"
 #include "net/loop/loop.h"
@@ -241,9 +240,8 @@ static const char *why_not(const struct lookup *l)
     bool lacks_descriptors =
         l->system_error == EMFILE || l->system_error == ENFILE;
 
-    return l->error == EAI_SYSTEM || lacks_descriptors
-               ? hf_errno_text(l->system_error)
-               : gai_strerror(l->error);
+    return l->error == EAI_SYSTEM || lacks_descriptors ? strerror(l->system_error)
+                                                       : gai_strerror(l->error);
 }
 
 /* All is freed but the lookup before the caller is told: it may do anything. */

@@ -93,7 +93,8 @@ static hf_status dial(struct hf_wire *w, int64_t deadline_ms)
     is_done = await(w, deadline_ms);
     if (is_done && w->io.fd >= 0)
         return HF_OK;
-    return fail(w, HF_E_CONNECT, hf_dial_error(&w->dial, why, sizeof why));
+    (void)hf_dial_error(&w->dial, why, sizeof why);
+    return fail(w, HF_E_CONNECT, hf_errno_name_limit(why, sizeof why));
 }
 
 /* Takes the socket that was dialed, in any case. */

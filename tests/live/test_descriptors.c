@@ -24,7 +24,8 @@ static const char *const commands[] = {
 static bool is_of_something_else(const char *said)
 {
     static const char *const others[] = {"it is free", "is no handle", "any more",
-                                         "HELLO", "AUTH", "the handle", "no longer"};
+                                         "HELLO", "AUTH", "the handle", "no longer",
+                                         "Name or service", "name resolution"};
 
     for (size_t i = 0; i < COUNT(others); i++)
         if (strstr(said, others[i]))
