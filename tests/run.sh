@@ -7,6 +7,13 @@
 # a long log looks.
 set -u
 
+# The resolver and the names in certificates are tested with this name.
+if command -v getent >/dev/null && ! getent ahosts localhost >/dev/null; then
+    echo "$0: the name localhost does not resolve here, and some sixty tests would" \
+        "fail: add '127.0.0.1 localhost' to /etc/hosts" >&2
+    exit 1
+fi
+
 logs=$(mktemp -d)
 trap 'rm -rf "$logs"' EXIT
 trap 'exit 130' INT TERM
