@@ -276,7 +276,7 @@ static void see_safe_moment(struct cli_run *r, int64_t safe_ms)
     if (safe_ms == INT64_MIN)
         return;
     until_ms = later(r->now_ms, safe_ms);
-    if (r->state == CLI_WAITING || until_ms > r->safe_until_ms + RENEWED_MS)
+    if (r->state == CLI_WAITING || until_ms - RENEWED_MS > r->safe_until_ms)
         cli_stops_renewed(&r->stops, until_ms == HF_NEVER ? 0 : safe_ms);
     r->safe_until_ms = until_ms;
 }

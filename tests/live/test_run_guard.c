@@ -252,6 +252,13 @@ static const char *const hidings[] = {
 #define WILD "(setsid sh -c 'sleep 1000 & sleep 1000; :' &); " \
              "timeout 1000 sleep 1000 & echo up; read go; exit 5"
 
+/* The leak check at the end needs /proc, and fails with 1. */
+#ifdef __SANITIZE_ADDRESS__
+#define CODE_WITHOUT_PROC 1
+#else
+#define CODE_WITHOUT_PROC 122
+#endif
+
 static struct process *start_hidden(int hiding)
 {
     char script[900];
@@ -285,7 +292,7 @@ START_TEST(nothing_outlives_a_lost_lock_without_proc)
         return;
     (void)server_ask(server, "DEL x");
     (void)await_end(p, OUT);
-    ck_assert_int_eq(finish(p), 122);
+    ck_assert_int_eq(finish(p), _i < 2 ? CODE_WITHOUT_PROC : 122);
     if (_i != 2)
         (void)await_line(p, ERR, "/proc does not list our processes");
 }
