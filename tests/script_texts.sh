@@ -6,7 +6,8 @@
 # A returned value is accepted if it is: a literal; an argument or a key; a number (a
 # length, an arithmetic result, tonumber, math.*, the reply to a command of which all
 # replies are numbers); a text with :sub(1, 191) behind it; a table of such values; a
-# name to which only such values are assigned; an error that the script caught.
+# name to which only such values are assigned; an error that the script caught. What a
+# local function returns counts where the script returns it.
 set -eu
 
 [ $# -gt 0 ] || set -- lock/scripts/*.lua
@@ -100,6 +101,45 @@ for script; do
         return ok
     }
 
+    # A function may return a text to the script, which then may not return it.
+    function function_is_safe(name,    i, ok) {
+        if (!(name in functions))
+            return 0
+        if (name in asked)
+            return 1
+        asked[name] = 1
+        ok = 1
+        for (i = 1; ok && i <= results[name]; i++)
+            ok = all_are_safe(result[name, i], ",")
+        delete asked[name]
+        return ok
+    }
+
+    # By how much a statement opens more blocks than it closes.
+    function nesting(s,    word, n, i, depth) {
+        gsub(/\x27[^\x27]*\x27/, " ", s)
+        gsub(/[^A-Za-z0-9_]+/, " ", s)
+        n = split(s, word, " ")
+        depth = 0
+        for (i = 1; i <= n; i++)
+            if (word[i] ~ /^(function|if|for|while|repeat)$/)
+                depth++
+            else if (word[i] ~ /^(end|until)$/)
+                depth--
+        return depth
+    }
+
+    # What a statement returns, "" if nothing, or an error that was caught.
+    function returned(s, before,    value) {
+        if (!match(s, /(^|[ \n])return /))
+            return ""
+        returns++
+        before = before substr(s, 1, RSTART - 1)
+        value = substr(s, RSTART + RLENGTH)
+        sub(/ end\)?.*$/, "", value)
+        return is_error(value, before) ? "" : value
+    }
+
     function is_safe(s) {
         s = trim(s)
         if (s ~ /^\(/ && piece(s, 1) == length(s))
@@ -127,7 +167,7 @@ for script; do
         if (s ~ /^redis\.p?call\(/)
             return s ~ numbers || s ~ /^redis\.p?call\(ARGV\[/ # PUBLISH
         if (s ~ /^[a-z_]+\(.*\)$/)
-            return ((substr(s, 1, index(s, "(") - 1)) in functions)
+            return function_is_safe(substr(s, 1, index(s, "(") - 1))
         if (s ~ /^[a-z_]+$/)
             return name_is_safe(s)
         return 0
@@ -188,25 +228,28 @@ for script; do
             if (s ~ /^local function [a-z_]+/) {
                 split(s, word, /[ (]/)
                 functions[word[3]] = 1
+                if (inside == "") {
+                    inside = word[3]
+                    outer = depth
+                }
             } else if (s ~ /^(local )?[a-z_]+(\[[^]]*\])?(, [a-z_]+)* = /)
                 take_assignment(s)
-        }
-        before = ""
-        for (i = 1; i <= count; i++) {
-            s = all[i]
-            if (match(s, /(^|[ \n])return /)) {
-                before = before substr(s, 1, RSTART - 1)
-                s = substr(s, RSTART + RLENGTH)
-                sub(/ end\)?.*$/, "", s)
-                returns++
-                if (!all_are_safe(s, ",") && !is_error(s, before)) {
-                    gsub(/\n */, " ", s)
-                    print script ": returns a text that is not cut: " s
-                    bad = 1
-                }
-            }
+            s = returned(s, before)
+            if (s != "" && inside != "")
+                result[inside, ++results[inside]] = s
+            else if (s != "")
+                top[++tops] = s
             before = before all[i] "\n"
+            depth += nesting(all[i])
+            if (inside != "" && depth <= outer)
+                inside = ""
         }
+        for (i = 1; i <= tops; i++)
+            if (!all_are_safe(top[i], ",")) {
+                gsub(/\n */, " ", top[i])
+                print script ": returns a text that is not cut: " top[i]
+                bad = 1
+            }
         if (!returns && script !~ /token\.lua$/) {
             print script ": nothing is returned"
             bad = 1

@@ -36,10 +36,14 @@ fails "local reply = {owner, 1}" "reply[3] = redis.call('get', lock)" "return re
 fails "local t = redis.pcall('get', lock)" "if t then" "return t" "end" "return {1}"
 fails "local function f()" "return redis.call('type', lock).ok" "end" "return {f()}"
 fails "return redis.call('zrange', lock, 0, -1)"
+fails "local function f()" "return 1, redis.call('get', lock)" "end" \
+    "local n, t = f()" "return {n, t}"
 
 passes "local t = redis.call('get', lock) or ''" "return {owner, t:sub(1, 191), #t}"
 passes "local t = redis.call('get', lock)" "return {owner, (t or ''):sub(1, 191)}"
 passes "local t = redis.pcall('get', lock)" \
     "if type(t) == 'table' and not t.err:find('X') then" "return t" "end" "return {1}"
+passes "local function f()" "if lock then" "return redis.call('get', lock)" "end" \
+    "return nil" "end" "return {f() and 1 or 0, (f() or ''):sub(1, 191)}"
 passes "local n = redis.call('pttl', lock)" "return {owner, math.max(n, 0), n + 1, -n}"
 passes "local t = redis.call('get', lock)" "return {t == owner and 1 or 0, tonumber(t)}"
