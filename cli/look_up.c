@@ -6,6 +6,7 @@
 
 #include "cli/counter.h"
 #include "cli/report.h"
+#include "cli/value_string.h"
 #include "net/base/error.h"
 
 static hf_status become(struct hf_lock **lock, struct hf_client *client,
@@ -25,14 +26,13 @@ static bool is_wrong_type(hf_status status, const struct hf_error *err)
 }
 
 static hf_status refuse(const struct hf_client *client, const char *name,
-                        struct hf_error *err)
+                        const char *what, struct hf_error *err)
 {
     char quoted[CLI_QUOTE_MAX];
 
-    return hf_error_set(err, HF_E_SERVER,
-                        "'%s' on %s is of a type that no lock has: it is left "
-                        "alone", cli_quote(quoted, name, strlen(name)),
-                        hf_client_address(client));
+    return hf_error_set(err, HF_E_SERVER, "'%s' on %s is %s: it is left alone",
+                        cli_quote(quoted, name, strlen(name)),
+                        hf_client_address(client), what);
 }
 
 static hf_status look_at(struct hf_lock **lock, struct hf_client *client,
@@ -43,19 +43,39 @@ static hf_status look_at(struct hf_lock **lock, struct hf_client *client,
 
     if (rc == HF_OK)
         rc = hf_lock_inspect(*lock, info, err);
-    return is_wrong_type(rc, err) ? refuse(client, name, err) : rc;
+    return is_wrong_type(rc, err)
+               ? refuse(client, name, "of a type that no lock has", err)
+               : rc;
 }
 
-/* A number is a value lock's only if it has a TTL. */
-static hf_status look_at_number(struct hf_lock **lock, struct hf_client *client,
-                                const char *name, struct hf_lock_info *info,
-                                int64_t number, struct hf_error *err)
+static hf_status judge_string(const struct hf_client *client, const char *name,
+                              struct hf_lock_info *info, struct hf_error *err)
 {
-    if (info->ttl_ms >= 0)
-        return become(lock, client, HF_KIND_VALUE, name, err);
-    *info = (struct hf_lock_info){
-        .kind = HF_KIND_PERMIT, .hold_count = number, .ttl_ms = -2};
+    int64_t number = 0;
+
+    switch (cli_string_class(info->holder, info->holder_full_len, info->ttl_ms,
+                             &number)) {
+    case CLI_STRING_EMPTY:
+        return refuse(client, name, "an empty string, which is no lock", err);
+    case CLI_STRING_LONG:
+        return refuse(client, name, "a string of more than 191 bytes, which is no "
+                                    "lock", err);
+    case CLI_STRING_COUNTER:
+        *info = (struct hf_lock_info){
+            .kind = HF_KIND_PERMIT, .hold_count = number, .ttl_ms = -2};
+        return HF_OK;
+    case CLI_STRING_LOCK:
+    case CLI_STRING_UNTIMED:
+        break;
+    }
     return HF_OK;
+}
+
+static bool is_number(const struct hf_lock_info *info)
+{
+    int64_t number;
+
+    return cli_counter_read(info->holder, info->holder_full_len, &number);
 }
 
 /* A number may be that of a semaphore's permits; those that are out are known by a
@@ -66,17 +86,20 @@ static hf_status look_at_string(struct hf_lock **lock, struct hf_client *client,
 {
     struct hf_lock_info string;
     hf_status rc = look_at(lock, client, HF_KIND_VALUE, name, info, err);
-    int64_t number;
 
-    if (rc < 0 || !info->is_locked ||
-        !cli_counter_read(info->holder, info->holder_len, &number))
+    if (rc < 0 || !info->is_locked)
         return rc;
+    if (!is_number(info))
+        return judge_string(client, name, info, err);
     string = *info;
     rc = look_at(lock, client, HF_KIND_PERMIT, name, info, err);
     if (rc < 0 || info->is_locked)
         return rc;
     *info = string;
-    return look_at_number(lock, client, name, info, number, err);
+    if (info->ttl_ms >= 0 &&
+        (rc = become(lock, client, HF_KIND_VALUE, name, err)) < 0)
+        return rc;
+    return judge_string(client, name, info, err);
 }
 
 hf_status cli_look(struct hf_lock **lock, struct hf_client *client,

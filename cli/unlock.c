@@ -12,6 +12,7 @@
 #include "cli/person.h"
 #include "cli/queue.h"
 #include "cli/report.h"
+#include "cli/value_string.h"
 
 enum { OWNER = 1, FORCE, YES, QUEUE };
 
@@ -27,6 +28,7 @@ struct unlock {
     const struct cli_common *common;
     const char *name;
     const char *owner;          /* NULL: --force */
+    size_t owner_len;           /* it may contain NUL */
     bool is_forced;
     bool is_confirmed;
     bool is_queue;              /* places in its queue, not the lock */
@@ -38,17 +40,17 @@ struct unlock {
 /* ---- saying how it went ---- */
 
 static int print_json(const struct unlock *u, bool is_released,
-                      const char *owner)
+                      const char *owner, size_t len)
 {
     struct cli_json j;
 
     cli_json_init(&j);
     cli_json_escape_for(&j, u->name, strlen(u->name));
-    cli_json_escape_for(&j, owner, strlen(owner));
+    cli_json_escape_for(&j, owner, len);
     cli_json_text(&j, "name", u->name);
     cli_json_bool(&j, "released", is_released);
-    if (*owner)
-        cli_json_text(&j, "owner", owner);
+    if (len > 0)
+        cli_json_bytes(&j, "owner", owner, len);
     return cli_json_print(&j);
 }
 
@@ -70,22 +72,23 @@ static const char *why_not(const struct unlock *u, char dst[WHY_MAX])
     return dst;
 }
 
-/* `owner` is the former or present holder; "": nobody that is known. Returns the
+/* `owner` is the former or present holder; len 0: no holder is known. Returns the
  * exit code. */
 static int report_outcome(const struct unlock *u, bool is_released,
-                          const char *owner)
+                          const char *owner, size_t len)
 {
     char holder[CLI_QUOTE_MAX], why[WHY_MAX];
     int code = is_released ? CLI_OK : CLI_NO;
     int rc;
 
-    (void)cli_quote(holder, owner, strlen(owner));
+    (void)cli_quote(holder, owner, len);
     if (u->common->is_json)
-        return (rc = print_json(u, is_released, owner)) == CLI_GO_ON ? code
-                                                                     : rc;
+        return (rc = print_json(u, is_released, owner, len)) == CLI_GO_ON
+                   ? code
+                   : rc;
     if (is_released && !u->common->is_quiet)
         (void)printf("%s: released; it was held by %s\n", u->quoted, holder);
-    else if (!is_released && *owner)
+    else if (!is_released && len > 0)
         cli_note("%s is not released: it is held by %s", u->quoted, holder);
     else if (!is_released)
         cli_note("%s is not released: %s", u->quoted, why_not(u, why));
@@ -96,36 +99,37 @@ static int report_outcome(const struct unlock *u, bool is_released,
 
 /* Not released: reports the holder. hf_lock_inspect cuts a text after 191 bytes: an
  * owner that is equal to the rest is not the holder. */
-static int report_holder(struct unlock *u, const char *tried)
+static int report_holder(struct unlock *u, const char *tried, size_t len)
 {
     struct hf_lock_info *info = &u->info;
     struct hf_error err = {0};
     hf_status status;
 
     if (cli_lock_is_counter(info))
-        return report_outcome(u, false, "");
+        return report_outcome(u, false, "", 0);
     status = hf_lock_inspect(u->lock, info, &err);
     if (status < 0)
         return cli_fail_status(status, &err);
-    if (info->kind == HF_KIND_VALUE && info->holder_len == sizeof info->holder - 1 &&
-        strcmp(info->holder, tried) == 0)
+    if (info->kind == HF_KIND_VALUE && info->holder_full_len > info->holder_len &&
+        info->holder_len == len && memcmp(info->holder, tried, len) == 0)
         return cli_fail("%s is a string of more than %zu bytes, which may be no lock; "
                         "nothing is changed", u->quoted, info->holder_len);
-    return report_outcome(u, false, info->is_locked ? info->holder : "");
+    return report_outcome(u, false, info->holder,
+                          info->is_locked ? info->holder_len : 0);
 }
 
 /* Compares and deletes in one step, so that a new holder keeps it. */
-static int release_of(struct unlock *u, const char *owner)
+static int release_of(struct unlock *u, const char *owner, size_t len)
 {
     struct hf_error err = {0};
     hf_status status =
-        hf_lock_force_release(u->lock, owner, strlen(owner), &err);
+        hf_lock_force_release(u->lock, owner, len, &err);
 
     if (status == HF_NOT_OWNER)
-        return report_holder(u, owner);
+        return report_holder(u, owner, len);
     if (status < 0)
         return cli_fail_status(status, &err);
-    return report_outcome(u, true, owner);
+    return report_outcome(u, true, owner, len);
 }
 
 /* ---- by force ---- */
@@ -134,8 +138,11 @@ static int release_of(struct unlock *u, const char *owner)
  * cannot be carried out. */
 static bool is_foreign(const struct hf_lock_info *info)
 {
+    int64_t number;
+
     return info->kind == HF_KIND_VALUE &&
-           (info->ttl_ms < 0 || info->holder_len == 0);
+           cli_string_class(info->holder, info->holder_full_len, info->ttl_ms,
+                            &number) != CLI_STRING_LOCK;
 }
 
 static bool can_release(const struct hf_lock_info *info)
@@ -149,9 +156,6 @@ static int refuse(const struct unlock *u, const struct hf_lock_info *info)
     if (info->kind == HF_KIND_PERMIT)
         return cli_fail("%s is a semaphore: a permit ends when its holder gives it "
                         "back, or with its lease; nothing is changed",
-                        u->quoted);
-    if (is_foreign(info) && info->holder_len == 0)
-        return cli_fail("%s is an empty string, which is no lock; nothing is changed",
                         u->quoted);
     if (is_foreign(info))
         return cli_fail("%s is a string without a TTL, which may be no lock; "
@@ -175,7 +179,7 @@ static bool ask_person(const struct unlock *u, const struct hf_lock_info *info)
                   "%s is held by %s, hold count %lld, TTL %s.\n"
                   "Work under it is not stopped. Release it? [y/N] ",
                   u->quoted,
-                  cli_quote(holder, info->holder, strlen(info->holder)),
+                  cli_quote(holder, info->holder, info->holder_len),
                   (long long)info->hold_count,
                   info->ttl_ms >= 0 ? cli_span(ttl, info->ttl_ms) : "none");
     return cli_person_says_yes();
@@ -188,12 +192,13 @@ static int release_by_force(struct unlock *u)
     char holder[sizeof info->holder];
 
     if (!info->is_locked)
-        return report_outcome(u, false, "");
+        return report_outcome(u, false, "", 0);
     if (!can_release(info))
         return refuse(u, info);
     if (!u->is_confirmed && !ask_person(u, info))
-        return report_outcome(u, false, info->holder);
-    return release_of(u, strcpy(holder, info->holder));
+        return report_outcome(u, false, info->holder, info->holder_len);
+    memcpy(holder, info->holder, info->holder_len);
+    return release_of(u, holder, info->holder_len);
 }
 
 /* ---- the subcommand ---- */
@@ -210,6 +215,13 @@ static int unlock_queue(const struct unlock *u, struct hf_client *client)
     return cli_queue_clear(&plan, client);
 }
 
+static int release_found(struct unlock *u)
+{
+    if (cli_lock_is_counter(&u->info))
+        return report_outcome(u, false, "", 0);
+    return u->owner ? release_of(u, u->owner, u->owner_len) : release_by_force(u);
+}
+
 static int unlock_connected(struct unlock *u, struct hf_client *client)
 {
     int rc;
@@ -220,7 +232,7 @@ static int unlock_connected(struct unlock *u, struct hf_client *client)
     if (rc == CLI_GO_ON)
         rc = cli_look_up(&u->lock, client, u->name, &u->info);
     if (rc == CLI_GO_ON)
-        rc = u->owner ? release_of(u, u->owner) : release_by_force(u);
+        rc = release_found(u);
     hf_lock_free(u->lock);
     return rc;
 }
@@ -236,27 +248,29 @@ static int unlock(struct unlock *u)
     return rc;
 }
 
-/* The byte that "\xHH" stands for; 0: there is no such escape, or it is that of NUL,
- * which would end the text. */
-static char byte_at(const char *at)
+/* The byte that "\xHH" stands for; -1: there is no such escape. */
+static int byte_at(const char *at)
 {
     char digits[3] = "";
 
     if (at[0] != '\\' || at[1] != 'x' || !isxdigit((unsigned char)at[2]) ||
         !isxdigit((unsigned char)at[3]))
-        return '\0';
-    return (char)strtoul(memcpy(digits, at + 2, 2), NULL, 16);
+        return -1;
+    return (int)strtoul(memcpy(digits, at + 2, 2), NULL, 16);
 }
 
-/* As status shows an owner. Decoded in place. */
-static char *as_shown(char *text)
+/* As status shows an owner. Decoded in place. Returns its length. */
+static size_t as_shown(char *text)
 {
-    char *to = text, byte;
+    char *to = text;
+    int byte;
 
-    for (const char *at = text; *at; at += byte ? 4 : 1)
-        *to++ = (byte = byte_at(at)) ? byte : *at;
+    for (const char *at = text; *at; at += byte >= 0 ? 4 : 1) {
+        byte = byte_at(at);
+        *to++ = byte >= 0 ? (char)byte : *at;
+    }
     *to = '\0';
-    return text;
+    return (size_t)(to - text);
 }
 
 static int take_option(void *ctx, const struct cli_args *args, int id,
@@ -271,7 +285,8 @@ static int take_option(void *ctx, const struct cli_args *args, int id,
         u->name = value;
         break;
     case OWNER:
-        u->owner = as_shown(value);
+        u->owner_len = as_shown(value);
+        u->owner = value;
         break;
     case FORCE:
         u->is_forced = true;

@@ -7,6 +7,7 @@
 
 #include "cli/counter.h"
 #include "cli/ls/key_names.h"
+#include "cli/value_string.h"
 #include "net/route/slot.h"
 
 /* Strings at a time. */
@@ -57,16 +58,8 @@ static bool may_be_one(const struct ls_looking *looking,
 
 /* ---- texts ---- */
 
-static void take_counter(struct candidate *c, const char *ptr, size_t len)
-{
-    c->info.kind = HF_KIND_PERMIT;
-    c->is_listed = cli_counter_read(ptr, len, &c->info.hold_count);
-}
-
 static void take_value(struct candidate *c, const char *ptr, size_t len)
 {
-    if (len < 1 || len > LS_HOLDER_MAX)
-        return;
     memcpy(c->info.holder, ptr, len);
     c->info.holder[len] = '\0';
     c->info.holder_len = len;
@@ -84,10 +77,17 @@ static void read_text(struct ls_question *q, struct hf_resp_value reply)
 
     if (hf_resp_bytes(reply, &ptr, &len) < 0)
         return;
-    if (c->info.ttl_ms < 0)
-        take_counter(c, ptr, len);
-    else
+    switch (cli_string_class(ptr, len, c->info.ttl_ms, &c->info.hold_count)) {
+    case CLI_STRING_LOCK:
         take_value(c, ptr, len);
+        break;
+    case CLI_STRING_COUNTER:
+        c->info.kind = HF_KIND_PERMIT;
+        c->is_listed = true;
+        break;
+    default:
+        break;
+    }
 }
 
 /* One byte more than a holder has: a longer text is seen to be longer. */
@@ -95,7 +95,9 @@ static void ask_text(struct ls_requests *requests, struct candidate *c)
 {
     static const char last[] = "191";
 
-    _Static_assert(LS_HOLDER_MAX == 191, "the last byte that is read");
+    _Static_assert(CLI_HOLDER_MAX == 191 &&
+                       sizeof c->info.holder == CLI_HOLDER_MAX + 1,
+                   "the last byte that is read");
     c->text = (struct ls_question){.slot = c->ttl.slot, .read = read_text};
     ls_question_word(&c->text, "GETRANGE");
     ls_question_bytes(&c->text, c->name->ptr, c->name->len);

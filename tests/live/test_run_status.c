@@ -527,6 +527,88 @@ START_TEST(unlock_takes_an_owner_as_status_shows_it)
 }
 END_TEST
 
+/* ---- status, ls and unlock agree on every string ---- */
+
+#define A190 \
+    "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa" \
+    "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa" \
+    "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa"
+#define A_LOCK "value lock held by "
+#define NO_LOCK "which is no lock"
+
+/* `owner`: as status shows it, for unlock --owner; NULL: it shows none. `listed`: the
+ * kind that ls prints; "": it lists nothing. */
+static const struct {
+    const char *text;
+    size_t len;
+    bool has_ttl;
+    const char *shown, *listed, *owner;
+    int shown_code, forced_code;
+} texts[] = {
+    {"text", 4, true, A_LOCK "text", "value", "text", 0, 0},
+    {"text", 4, false, A_LOCK "text, no TTL", "", "text", 0, 125},
+    {"", 0, true, "an empty string, " NO_LOCK, "", NULL, 125, 125},
+    {"", 0, false, "an empty string, " NO_LOCK, "", NULL, 125, 125},
+    {"a\0b", 3, true, A_LOCK "a\\x00b", "value", "a\\x00b", 0, 0},
+    {"\0", 1, true, A_LOCK "\\x00", "value", "\\x00", 0, 0},
+    {"\0\1\2\3\4\5\6\7\10\11\12\13\14\15\16\17", 16, true, A_LOCK "\\x00\\x01", "value",
+     "\\x00\\x01\\x02\\x03\\x04\\x05\\x06\\x07\\x08\\x09\\x0a\\x0b\\x0c\\x0d\\x0e\\x0f",
+     0, 0},
+    {"a\nb\x1b[1m", 7, true, A_LOCK "a\\x0ab\\x1b[1m", "value", "a\\x0ab\\x1b[1m",
+     0, 0},
+    {"7", 1, true, A_LOCK "7", "value", "7", 0, 0},
+    {"7", 1, false, "a number of permits, or a counter: 7", "counter", NULL, 1, 1},
+    {"07", 2, false, A_LOCK "07, no TTL", "", "07", 0, 125},
+    {A190 "b", 191, true, A_LOCK "aaa", "value", A190 "b", 0, 0},
+    {A190 "bc", 192, true, "a string of more than 191 bytes, " NO_LOCK, "", NULL, 125,
+     125},
+    {A190 "bc", 192, false, "a string of more than 191 bytes, " NO_LOCK, "", NULL, 125,
+     125},
+};
+
+static void set_text(int i)
+{
+    (void)server_ask(server, "FLUSHALL");
+    (void)server_ask(server, texts[i].has_ttl ? "SET x %b EX 60" : "SET x %b",
+                     texts[i].text, texts[i].len);
+}
+
+START_TEST(status_ls_and_unlock_agree_on_every_string)
+{
+    struct process *p;
+    char words[2000];
+
+    set_text(_i);
+    p = holdfast(server, "status", "x", NULL);
+    ck_assert_int_eq(finish(p), texts[_i].shown_code);
+    (void)snprintf(words, sizeof words, "%s", all_words(p));
+    ck_assert_msg(strstr(words, texts[_i].shown) != NULL, "%s", words);
+    p = holdfast(server, "ls", "--kind=value", "--kind=counter", "--json", NULL);
+    ck_assert_int_eq(finish(p), 0);
+    if (texts[_i].listed[0])
+        ck_assert_str_eq(member(await_end(p, OUT), "kind"), texts[_i].listed);
+    else
+        ck_assert_ptr_null(strstr(await_end(p, OUT), "\"name\":\"x\""));
+    p = holdfast(server, "unlock", "x", "--force", "-y", NULL);
+    ck_assert_int_eq(finish(p), texts[_i].forced_code);
+    ck_assert_int_eq(server_ask_int(server, "EXISTS x"), texts[_i].forced_code != 0);
+    if (texts[_i].shown_code == 125)
+        ck_assert_ptr_nonnull(strstr(await_end(p, ERR), texts[_i].shown));
+}
+END_TEST
+
+START_TEST(unlock_takes_every_owner_that_status_shows)
+{
+    struct process *p;
+
+    set_text(_i);
+    p = holdfast(server, "unlock", "x", "--owner",
+                 texts[_i].owner ? texts[_i].owner : "a", NULL);
+    ck_assert_int_eq(finish(p), texts[_i].owner ? 0 : texts[_i].forced_code);
+    ck_assert_int_eq(server_ask_int(server, "EXISTS x"), texts[_i].owner == NULL);
+}
+END_TEST
+
 /* Its transactions and negative thread numbers are Redisson's, too. */
 static const char *const owners[] = {
     OTHER, "6E3814A1-E847-452B-A982-45BAF93A1DF2:-9223372036854775808",
@@ -633,6 +715,10 @@ int main(void)
     tcase_add_loop_test(unlock, unlock_says_which_strings_are_no_locks, 0,
                         ROWS(odd_strings));
     tcase_add_test(unlock, unlock_takes_an_owner_as_status_shows_it);
+    tcase_add_loop_test(unlock, status_ls_and_unlock_agree_on_every_string, 0,
+                        (int)(sizeof texts / sizeof *texts));
+    tcase_add_loop_test(unlock, unlock_takes_every_owner_that_status_shows, 0,
+                        (int)(sizeof texts / sizeof *texts));
     tcase_add_loop_test(unlock, unlock_refuses_what_is_no_owner, 0,
                         ROWS(no_owners));
     tcase_add_loop_test(unlock, every_owner_of_a_plain_lock_can_be_named, 0,

@@ -1,0 +1,28 @@
+/* What a string may be: a value lock, a counter, or neither. status, ls, unlock and
+ * watch decide by this function alone. */
+#ifndef CLI_VALUE_STRING_H
+#define CLI_VALUE_STRING_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+/* The longest text that is taken for a holder: what hf_lock_info has room for. */
+#define CLI_HOLDER_MAX 191
+
+enum cli_string {
+    CLI_STRING_LOCK,            /* a value lock, as other programs' strings with a
+                                   TTL look */
+    CLI_STRING_COUNTER,         /* a number without a TTL */
+    CLI_STRING_UNTIMED,         /* any other text without a TTL: it keeps a value lock
+                                   from being taken, and may not be one */
+    CLI_STRING_EMPTY,           /* not a lock, whatever its TTL */
+    CLI_STRING_LONG             /* likewise: no holder is so long */
+};
+
+/* cli_string_class - of a string that exists. `text` has its first bytes, at least 21,
+ *   or all; `len` is its length on the server; ttl_ms < 0: it has no TTL. *number is
+ *   set for a counter. Pure. */
+enum cli_string cli_string_class(const char *text, size_t len, int64_t ttl_ms,
+                                 int64_t *number);
+
+#endif
