@@ -7,7 +7,7 @@ play_O := $(call objects,$(addprefix tests/sim/,call counts failover nodes opera
             peer play program reshard sentinels server site story trouble witness \
             witness_count witness_permit witness_queue))
 # Worlds without a plan.
-trials := test_quorum test_multi test_election test_by_owner test_tenant
+trials := test_quorum test_multi test_election test_by_owner test_tenant test_fork
 sim_T := $(addprefix $(BUILD)/tests/sim/,test_plan test_world test_world_faults \
            test_model_alone test_seeds test_switch $(trials))
 

@@ -71,6 +71,7 @@ struct process {
     uint64_t dice;
     bool is_suspended;
     bool is_dead;
+    bool is_child;
     int ppm;
     int64_t since_us;           /* true time when its rate was last set, */
     int64_t clock_us;           /* and what its clock showed then */
@@ -117,13 +118,18 @@ extern struct world *the_world;
 /* world_step    - the next turn or event; false: nothing will ever happen.
  * world_queue   - the poller's loop gets its turn.
  * process_had_turn - calls what process_on_turn has set.
- * process_is_on - it runs: not suspended, not dead. */
+ * process_is_on - it runs: not suspended, not dead.
+ * process_owns  - fails if what belongs to the parent is touched by a child. */
 bool world_step(struct world *world, int64_t until_us);
 void world_queue(struct poller *poller);
 static inline void process_had_turn(const struct process *p)
 {
     if (p->on_turn)
         p->on_turn(p->on_turn_ctx);
+}
+static inline void process_owns(const struct process *p)
+{
+    must(!p || !p->is_child);
 }
 static inline bool process_is_on(const struct process *p)
 {

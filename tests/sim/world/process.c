@@ -2,6 +2,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "net/loop/loop_inner.h"
 #include "tests/sim/world/connection.h"
 #include "tests/sim/world/inner.h"
 
@@ -167,4 +168,42 @@ void process_die(struct process *p)
 bool process_is_dead(const struct process *p)
 {
     return p->is_dead;
+}
+
+/* ---- a child ---- */
+
+static void set_marks(struct process *p, unsigned char mark)
+{
+    struct poller *poller;
+
+    for (poller = first_poller(p); &poller->node != &p->pollers;
+         poller = next_poller(poller))
+        if (poller->loop)
+            *(unsigned char *)(size_t)poller->loop->fork_mark.page = mark;
+}
+
+void process_fork(struct process *p)
+{
+    p->is_child = true;
+    set_marks(p, 0);
+}
+
+/* What a child leaves undone: its turn, and the loop's lock. */
+static void end_turn(struct hf_loop *loop)
+{
+    loop->is_driven = loop->is_in_turn = loop->is_running_tasks = false;
+    (void)pthread_mutex_trylock(&loop->mutex); /* held, or not */
+    (void)pthread_mutex_unlock(&loop->mutex);
+}
+
+void process_unfork(struct process *p)
+{
+    struct poller *poller;
+
+    p->is_child = false;
+    set_marks(p, 1);
+    for (poller = first_poller(p); &poller->node != &p->pollers;
+         poller = next_poller(poller))
+        if (poller->loop)
+            end_turn(poller->loop);
 }

@@ -80,6 +80,7 @@ hf_status hf_poller_add(struct hf_poller *out, int fd, int events,
     struct poller *p = poller_of(out);
     struct handle *h = handle_of(fd);
 
+    process_owns(p->process);
     must(!h->poller);
     must_grow(&p->watches, &p->room, sizeof *p->watches, p->count);
     p->watches[p->count++] =
@@ -93,6 +94,7 @@ void hf_poller_change(struct hf_poller *out, int fd, int events, uint32_t key)
 {
     struct watch *watch = find(poller_of(out), fd);
 
+    process_owns(poller_of(out)->process);
     must(watch && watch->key == key);
     watch->events = events;
     handle_changed(watch->handle);
@@ -104,6 +106,7 @@ void hf_poller_remove(struct hf_poller *out, int fd)
     struct watch *watch = find(p, fd);
     struct watch *end = p->watches + p->count;
 
+    process_owns(p->process);
     must(watch);
     watch->handle->poller = NULL;
     memmove(watch, watch + 1, (size_t)(end - watch - 1) * sizeof *watch);
@@ -225,6 +228,7 @@ int hf_poller_wait(struct hf_poller *out, struct hf_poller_event *events,
 {
     struct poller *p = poller_of(out);
 
+    process_owns(p->process);
     if (timeout_ms != 0 && !has_events(p))
         sleep_in(p, timeout_ms, now_ms);
     return gather(p, events);

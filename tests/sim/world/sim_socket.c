@@ -28,6 +28,7 @@ hf_status hf_socket_connect(int *out, const struct sockaddr *address,
 
     (void)len;
     must(the_world->current);
+    process_owns(the_world->current);
     link = link_to(the_world->current, address);
     if (!link) {
         errno = ENETUNREACH;
@@ -56,6 +57,7 @@ long hf_socket_read(int fd, void *ptr, size_t room)
     struct flow *in = &c->flows[TO_CLIENT];
     size_t len = flow_unread(in) < room ? flow_unread(in) : room;
 
+    process_owns(the_world->current);
     if (len > 0) {
         memcpy(ptr, flow_bytes(in), len);
         flow_take(in, (uint32_t)len);
@@ -71,6 +73,7 @@ long hf_socket_write(int fd, const void *ptr, size_t len)
     struct connection *c = connection_of(fd);
     size_t room = connection_room(c);
 
+    process_owns(the_world->current);
     if (c->state == BROKEN)
         return -c->error;
     if (len > room)

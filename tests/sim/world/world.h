@@ -134,4 +134,11 @@ bool process_is_suspended(const struct process *process);
 void process_die(struct process *process);
 bool process_is_dead(const struct process *process);
 
+/* process_fork   - from here on its code is that of a child that was forked now:
+ *                  its loops are the parent's, and whatever touches their pollers
+ *                  or a socket ends the program. To be called in a callback.
+ * process_unfork - it is the parent again, to free what it has. */
+void process_fork(struct process *process);
+void process_unfork(struct process *process);
+
 #endif
