@@ -23,6 +23,7 @@ static const struct {
     [STEP_ADD] = {.count = true, .publish = true},
     [STEP_SET] = {.count = true, .publish = true},
     [STEP_READ] = {.holder = true},
+    [STEP_RAISE] = {.count = true},
     [STEP_DROP] = {.holder = true, .first = true, .publish = true},
 };
 

@@ -26,6 +26,7 @@ enum hf_step {
     STEP_SET,
     STEP_READ,
     STEP_DROP,                  /* places in a fair lock's queue: queue.c */
+    STEP_RAISE,                 /* the counter of tokens: quorum_token.c */
     STEPS
 };
 
@@ -93,7 +94,8 @@ struct hf_kind {
 #define KIND_COUNTER "redisson_lock_token"
 #define KIND_NUMBERS(KEYS) .keys = (KEYS), .takes_retention = true
 #define KIND_READS_COUNTER(KEYS) \
-    .steps[STEP_READ] = {.script = &hf_script_count_read, .keys = (KEYS)}
+    .steps[STEP_READ] = {.script = &hf_script_count_read, .keys = (KEYS)}, \
+    .steps[STEP_RAISE] = {.script = &hf_script_token_raise, .keys = (KEYS)}
 
 extern const struct hf_kind hf_kind_reentrant, hf_kind_nonreentrant,
     hf_kind_fenced, hf_kind_fair, hf_kind_nonreentrant_fair, hf_kind_read,

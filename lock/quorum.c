@@ -4,6 +4,7 @@
 #include "lock/quorum_hold.h"
 #include "lock/records.h"
 #include "lock/table.h"
+#include "lock/verbs.h"
 #include "net/base/error.h"
 #include "net/base/mem.h"
 
@@ -18,6 +19,18 @@ static size_t size_of_hold(size_t count)
 {
     return sizeof(struct hf_quorum_hold) +
            count * sizeof(struct hf_quorum_seat);
+}
+
+static size_t size_of_raises(size_t count)
+{
+    return count * sizeof(struct hf_ask_room);
+}
+
+static void free_hold(const struct hf_quorum *quorum, struct hf_quorum_hold *hold)
+{
+    if (hold->raises)
+        hf_mem_free(quorum->mem, hold->raises, size_of_raises(quorum->count));
+    hf_mem_free(quorum->mem, hold, size_of_hold(quorum->count));
 }
 
 static bool is_there(struct hf_lock *const *locks, size_t count,
@@ -40,9 +53,8 @@ static bool has_tokens(const struct hf_kind *kind)
 static const char *why_not_a_member(const struct hf_kind *kind,
                                     const struct hf_kind *first)
 {
-    if (has_tokens(kind))
-        return "the fencing tokens of the members have no common order: take a "
-               "fenced lock on one server";
+    if (has_tokens(kind) != has_tokens(first))
+        return "some members have fencing tokens and others have none";
     if (kind->is_ownerless || (kind->is_shared && !kind->other))
         return "each server has a number of its own of these, so that majorities "
                "would admit more holders than that number";
@@ -110,6 +122,7 @@ hf_status hf_quorum_new(struct hf_quorum **out, struct hf_lock *const *locks,
         return hf_error_set(err, HF_E_NOMEM, "%s", hf_status_text(HF_E_NOMEM));
     quorum->mem = locks[0]->client->mem;
     quorum->count = (uint32_t)count;
+    quorum->is_fenced = has_tokens(locks[0]->kind);
     for (size_t i = 0; i < count; i++)
         quorum->members[i] = locks[i];
     hf_list_init(&quorum->holds);
@@ -174,8 +187,7 @@ void hf_quorum_free(struct hf_quorum *quorum)
     leave_members(quorum);
     while ((l = quorum->holds.next) != &quorum->holds) {
         hf_list_remove(l);
-        hf_mem_free(quorum->mem, HF_OWNER_OF(l, struct hf_quorum_hold, node),
-                    size_of_hold(quorum->count));
+        free_hold(quorum, HF_OWNER_OF(l, struct hf_quorum_hold, node));
     }
     pthread_cond_destroy(&quorum->ended);
     pthread_mutex_destroy(&quorum->mutex);
@@ -211,6 +223,23 @@ hf_status hf_quorum_check_threads(const struct hf_quorum *quorum,
     return rc;
 }
 
+hf_status hf_quorum_check_options(const struct hf_quorum *quorum,
+                                  const struct hf_acquire_options *o,
+                                  bool blocks, struct hf_error *err)
+{
+    hf_status rc = blocks ? hf_acquire_options_check(o, err)
+                          : hf_acquire_options_check_async(o);
+
+    if (rc < 0)
+        return rc;
+    if (o->keep_unreplicated || o->cancel)
+        return hf_error_set(err, HF_E_INVAL,
+                            "%s for quorums", o->cancel
+                                ? "cancel is of one client: use hf_quorum_cancel"
+                                : "keep_unreplicated is not");
+    return blocks ? hf_quorum_check_threads(quorum, err) : HF_OK;
+}
+
 /* ---- holds ---- */
 
 struct hf_quorum_hold *hf_quorum_find_hold(const struct hf_quorum *quorum,
@@ -234,6 +263,11 @@ static struct hf_quorum_hold *new_hold(struct hf_quorum *quorum)
 
     if (!hold)
         return NULL;
+    if (quorum->is_fenced &&
+        !(hold->raises = hf_mem_new(quorum->mem, size_of_raises(quorum->count)))) {
+        hf_mem_free(quorum->mem, hold, size_of_hold(quorum->count));
+        return NULL;
+    }
     hold->quorum = quorum;
     hold->timer = (struct hf_timer){.fire = hf_quorum_on_timer};
     hf_task_init(&hold->task, hf_quorum_on_task);
@@ -255,7 +289,7 @@ struct hf_quorum_hold *hf_quorum_add_hold(struct hf_quorum *quorum)
 
 static int64_t member_safe_ms(const struct hf_quorum_hold *hold, uint32_t member)
 {
-    return hf_quorum_turn_has_vote(&hold->turn, member)
+    return hf_quorum_counts(hold, member)
                ? hf_lock_safe_ms(hold->quorum->members[member], hold->owner)
                : INT64_MIN;
 }

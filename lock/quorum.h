@@ -17,12 +17,11 @@
  *
  * Each member is a lock on a deployment of its own: a server, a master with its
  * sentinels, or a cluster. The servers keep nothing but the members. The kinds are
- * those that one owner holds alone, without a fencing token, and read locks: a
- * server in common keeps two owners apart, or a reader and a writer. Readers hold a
- * quorum together, and exclude a quorum of the write locks. Permits are not a
- * member's kind: two majorities may take different permits of the server that they
- * have in common. Nor are fenced locks: each server counts its own tokens, which
- * have no common order. Members of kind HF_KIND_VALUE exclude redsync and node-redlock on the
+ * those that one owner holds alone, and read locks: a server in common keeps two
+ * owners apart, or a reader and a writer. Readers hold a quorum together, and exclude
+ * a quorum of the write locks. Permits are not a member's kind: two majorities may
+ * take different permits of the server that they have in common. Of members with
+ * fencing tokens, the quorum has a token of its own: hf_quorum_token. Members of kind HF_KIND_VALUE exclude redsync and node-redlock on the
  * same servers.
  *
  * What is promised, and what it takes of the servers (a server that was
@@ -68,8 +67,8 @@ struct hf_quorum;
 /* hf_quorum_new  - of `count` locks, 1 to HF_QUORUM_MAX, best an odd number;
  *   most of them (count / 2 + 1) make the quorum. The caller may free them
  *   before it. HF_E_INVAL: more, or none; two of one client: that would count
- *   one server twice; permits; locks with fencing tokens; read locks beside
- *   others. HF_E_NOMEM, HF_E_FORKED. No I/O.
+ *   one server twice; permits; read locks beside others, or locks with tokens
+ *   beside locks without. HF_E_NOMEM, HF_E_FORKED. No I/O.
  * hf_quorum_free - gives the handle up; takes NULL. Nothing may be held or under
  *   way by it. Before its clients are freed, and not from a callback: it waits
  *   until callbacks that have begun have returned. */
@@ -145,13 +144,19 @@ HF_API hf_status hf_quorum_release_async(struct hf_quorum *quorum,
                                          void *ctx) HF_MUST_CHECK;
 HF_API void hf_quorum_cancel(struct hf_quorum *quorum, int64_t owner);
 
-/* hf_quorum_safe_ms - for how long it is certain to be ours: the least of the
+/* hf_quorum_token   - the fencing token of a hold, if the members are fenced locks or
+ *   have HF_WITH_TOKEN: greater than that of every hold of these members before it,
+ *   on whichever majority. 0: the owner holds nothing, or there are no tokens. A
+ *   lost hold has it until it is released. hf_lock_token of a member is only what
+ *   its server counts. docs/quorum.md says what the servers must keep. No I/O.
+ * hf_quorum_safe_ms - for how long it is certain to be ours: the least of the
  *   greatest hf_lock_safe_ms that make a quorum, each with its margin for drift
  *   taken off. <= 0: do not touch what it protects. INT64_MIN: the owner does
  *   not hold it, or it is lost. No I/O.
  * hf_quorum_member  - the one number `index`, from 0, in the order given. NULL:
  *   there are not as many. The handle is borrowed, and valid as long as the
  *   quorum. */
+HF_API int64_t hf_quorum_token(struct hf_quorum *quorum, int64_t owner);
 HF_API int64_t hf_quorum_safe_ms(struct hf_quorum *quorum, int64_t owner);
 HF_API struct hf_lock *hf_quorum_member(const struct hf_quorum *quorum,
                                         size_t index);

@@ -15,6 +15,7 @@
 
 static void on_answer(void *ctx, hf_status status, const struct hf_error *err);
 static void on_given(void *ctx, hf_status status, const struct hf_error *err);
+static void on_raised(void *ctx, hf_status status, const struct hf_error *err);
 static void on_wait(void *ctx, struct hf_lock *lock,
                     const struct hf_lock_info *info);
 static void on_renewed(void *ctx, struct hf_lock *lock, int64_t owner);
@@ -63,6 +64,7 @@ static void ask(struct hf_quorum_seat *seat, int64_t wait_ms)
                               .options = &options};
     hf_status rc;
 
+    seat->raised_to = 0;
     hf_cancel_init(&seat->cancel, lock_of(seat)->client);
     rc = hf_ask_post_in(&seat->room, lock_of(seat), &question, on_answer, seat);
     if (rc < 0) {
@@ -124,19 +126,35 @@ static void count(struct hf_quorum_hold *hold)
             settle(hold, i);
 }
 
-static void arm(struct hf_quorum_hold *hold)
+static void arm(struct hf_quorum_hold *hold, int64_t due_ms)
 {
     struct hf_loop *loop = hold->quorum->members[0]->client->loop;
-    int64_t due_ms = hf_quorum_turn_due(&hold->turn);
 
-    if (hf_quorum_waits_to_compare(hold))
-        due_ms = earlier(due_ms, hold->seen_by_ms);
     hf_loop_lock(loop);
     if (due_ms == HF_NEVER)
         hf_loop_disarm(loop, &hold->timer);
     else
         hf_loop_arm(loop, &hold->timer, due_ms);
     hf_loop_unlock(loop);
+}
+
+/* Most members are ours. False: something must be heard before they are counted. */
+static bool count_most(struct hf_quorum_hold *hold)
+{
+    enum hf_quorum_numbering numbering;
+
+    if (hf_quorum_waits_to_compare(hold)) {
+        arm(hold, hold->seen_by_ms);
+        return false;
+    }
+    if (hf_quorum_is_on_one_server(hold))
+        return true;
+    numbering = hf_quorum_number(hold, on_raised);
+    if (numbering == NUMBERING_WAITS)
+        arm(hold, HF_NEVER); /* each request ends */
+    else if (numbering == NUMBERING_DONE)
+        count(hold);
+    return numbering != NUMBERING_WAITS; /* FAILED: votes were lost */
 }
 
 /* True: the call has ended. */
@@ -156,19 +174,18 @@ static bool go_on(struct hf_quorum_hold *hold)
             hf_cancel_fire(&hold->seats[step.member].cancel);
             break;
         case QUORUM_GIVE_BACK:
-            give_back(&hold->seats[step.member]);
+            if (hold->seats[step.member].is_raising)
+                hold->seats[step.member].is_returned = true;
+            else
+                give_back(&hold->seats[step.member]);
             break;
         case QUORUM_COUNT:
-            if (hf_quorum_waits_to_compare(hold)) {
-                arm(hold);
+            if (!count_most(hold))
                 return false;
-            }
-            if (!hf_quorum_is_on_one_server(hold))
-                count(hold);
             break;
         case QUORUM_REST:
         case QUORUM_END:
-            arm(hold);
+            arm(hold, hf_quorum_turn_due(&hold->turn));
             return step.action == QUORUM_END;
         }
     }
@@ -224,6 +241,14 @@ static bool was_lost_before(const struct hf_quorum_seat *seat, hf_status status)
            hf_lock_safe_ms(lock_of(seat), seat->hold->owner) == INT64_MIN;
 }
 
+/* A member that is granted while the quorum is held. */
+static void settle_late(struct hf_quorum_hold *hold, struct hf_quorum_seat *seat)
+{
+    settle(hold, seat->member);
+    if (hold->quorum->is_fenced)
+        hf_quorum_raise(seat, on_raised);
+}
+
 static void on_answer(void *ctx, hf_status status, const struct hf_error *err)
 {
     struct hf_quorum_seat *seat = ctx;
@@ -236,7 +261,7 @@ static void on_answer(void *ctx, hf_status status, const struct hf_error *err)
     if (was_lost_before(seat, status))
         (void)hf_quorum_turn_lost(&hold->turn, seat->member);
     else if (status == HF_OK && hold->turn.phase == QUORUM_HELD)
-        settle(hold, seat->member);
+        settle_late(hold, seat);
     else if (status != HF_OK && !hold->is_release)
         (void)hf_quorum_is_on_one_server(hold);
     go_on_and_tell(hold);
@@ -251,6 +276,20 @@ static void on_given(void *ctx, hf_status status, const struct hf_error *err)
     if (counts_in_release(seat))
         hf_quorum_note_answer(seat, status, err);
     hf_quorum_turn_gave(&hold->turn, seat->member);
+    go_on_and_tell(hold);
+}
+
+static void on_raised(void *ctx, hf_status status, const struct hf_error *err)
+{
+    struct hf_quorum_seat *seat = ctx;
+    struct hf_quorum_hold *hold = seat->hold;
+
+    (void)err;
+    pthread_mutex_lock(&hold->quorum->mutex);
+    hf_quorum_note_raised(seat, status);
+    if (seat->is_returned)
+        give_back(seat);
+    seat->is_returned = false;
     go_on_and_tell(hold);
 }
 
@@ -352,23 +391,6 @@ bool hf_quorum_has_hold(const struct hf_hold *hold, const void *quorum)
 
 /* ---- acquire ---- */
 
-static hf_status check(const struct hf_quorum *quorum,
-                       const struct hf_acquire_options *o, bool blocks,
-                       struct hf_error *err)
-{
-    hf_status rc = blocks ? hf_acquire_options_check(o, err)
-                          : hf_acquire_options_check_async(o);
-
-    if (rc < 0)
-        return rc;
-    if (o->keep_unreplicated || o->cancel)
-        return hf_error_set(err, HF_E_INVAL,
-                            "%s for quorums", o->cancel
-                                ? "cancel is of one client: use hf_quorum_cancel"
-                                : "keep_unreplicated is not");
-    return blocks ? hf_quorum_check_threads(quorum, err) : HF_OK;
-}
-
 /* The owner's, in which nothing is under way. [mutex] */
 static hf_status take_hold(struct hf_quorum_hold **out,
                            struct hf_quorum *quorum, int64_t owner,
@@ -420,7 +442,7 @@ static hf_status start_acquire(struct hf_quorum_hold **out,
 
     if (hf_quorum_forked(quorum))
         return hf_ask_forked(err);
-    if ((rc = check(quorum, options, blocks, err)) < 0)
+    if ((rc = hf_quorum_check_options(quorum, options, blocks, err)) < 0)
         return rc;
     pthread_mutex_lock(&quorum->mutex);
     if ((rc = take_hold(out, quorum, options->owner, err)) < 0) {

@@ -22,6 +22,10 @@ struct hf_quorum_seat {
     struct hf_quorum_hold *hold;
     uint32_t member;
     bool was_held;              /* when the release began */
+    bool is_raising;            /* its counter of tokens, to raising_to */
+    bool is_returned;           /* it is released when that has ended */
+    int64_t raising_to;
+    int64_t raised_to;          /* what the counter is at least */
     hf_status status;           /* of its last answer */
     char answer[QUORUM_ANSWER_MAX];
     struct hf_cancel cancel;
@@ -38,6 +42,8 @@ struct hf_quorum_hold {
     struct hf_quorum_turn turn;
     struct hf_acquire_options wanted;   /* as the caller gave them */
     int64_t max_until_ms;       /* HF_NEVER: no max_hold_ms */
+    int64_t token;              /* QTOKEN-1; 0: its locks have none */
+    struct hf_ask_room *raises; /* one for each member; NULL: likewise */
     int64_t seen_by_ms;         /* until then, a majority waits for members that
                                    are not connected yet, to compare servers; 0:
                                    it does not */
@@ -57,6 +63,7 @@ struct hf_quorum {
     pthread_mutex_t mutex;      /* of the holds. Taken before a loop's lock */
     pthread_cond_t ended;       /* a call that is waited for */
     struct hf_list holds;
+    bool is_fenced;             /* its members have tokens; set once */
     bool is_freed;              /* nothing is asked any more */
     bool is_compared;           /* whether members are on one server: once, with
                                    time for all of them to connect */
@@ -65,9 +72,13 @@ struct hf_quorum {
 };
 
 /* hf_quorum_check_threads - may the calling thread block until members have answered?
- *                           Else HF_E_INVAL. */
+ *                           Else HF_E_INVAL.
+ * hf_quorum_check_options - of an acquire; `blocks`: with the threads. */
 hf_status hf_quorum_check_threads(const struct hf_quorum *quorum,
                                   struct hf_error *err);
+hf_status hf_quorum_check_options(const struct hf_quorum *quorum,
+                                  const struct hf_acquire_options *o,
+                                  bool blocks, struct hf_error *err);
 
 /* hf_quorum_find_hold - the owner's, or NULL; of 0: one that is nobody's.
  * hf_quorum_add_hold  - one that is nobody's, or a new one. NULL: no memory.
@@ -116,6 +127,19 @@ int64_t hf_quorum_seen_by(const struct hf_quorum *quorum,
 bool hf_quorum_waits_to_compare(const struct hf_quorum_hold *hold);
 bool hf_quorum_is_on_one_server(struct hf_quorum_hold *hold);
 void hf_quorum_note_compared(const struct hf_quorum_hold *hold);
+
+/* hf_quorum_number - gives the token to the servers of the votes; NUMBERING_DONE: a
+ *                    majority has it. `done` follows for each seat that waits.
+ * hf_quorum_raise  - the counter of one member, if it is smaller.
+ * hf_quorum_note_raised - from `done`.
+ * hf_quorum_counts - a vote that counts: with tokens, only if its server has ours.
+ * All: [mutex]. quorum_token.c */
+enum hf_quorum_numbering { NUMBERING_DONE, NUMBERING_WAITS, NUMBERING_FAILED };
+enum hf_quorum_numbering hf_quorum_number(struct hf_quorum_hold *hold,
+                                          hf_done *done);
+void hf_quorum_raise(struct hf_quorum_seat *seat, hf_done *done);
+void hf_quorum_note_raised(struct hf_quorum_seat *seat, hf_status status);
+bool hf_quorum_counts(const struct hf_quorum_hold *hold, uint32_t member);
 
 /* hf_quorum_on_timer, hf_quorum_on_task - of each hold.
  * hf_quorum_has_hold - its callbacks are this quorum's. quorum_call.c */

@@ -107,6 +107,7 @@ static void begin(struct hf_quorum_turn *turn, enum hf_quorum_phase phase,
                                                : QUORUM_ANSWER_MS;
 
     turn->phase = phase;
+    turn->begun_ms = now_ms;
     turn->until_ms =
         now_ms + draw(turn, earlier(turn->patience_ms, patience_ms));
 }
@@ -192,8 +193,8 @@ static hf_status why_not(const struct hf_quorum_turn *turn)
  * tells why the call has waited (QUORUM-8). */
 static hf_status why_overdue(const struct hf_quorum_turn *turn, int64_t now_ms)
 {
-    bool had_its_time =
-        turn->phase == QUORUM_RUSH && now_ms >= turn->until_ms;
+    bool had_its_time = turn->phase == QUORUM_RUSH &&
+                        now_ms - turn->begun_ms >= QUORUM_ANSWER_MS / 2;
 
     return turn->was_refused && !had_its_time ? HF_TIMEOUT : why_not(turn);
 }

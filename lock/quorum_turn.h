@@ -104,6 +104,7 @@ struct hf_quorum_turn {
     int64_t deadline_ms;        /* HF_NEVER: none */
     int64_t patience_ms;        /* none is longer */
     int64_t heal_ms;            /* HF_NEVER: QUORUM-5 is off */
+    int64_t begun_ms;           /* of this round */
     int64_t until_ms;           /* of this round; in QUORUM_HELD: when to heal */
     uint32_t first;             /* QUORUM-2 */
     uint32_t late;              /* how often most were ours, and not safe */

@@ -1,7 +1,11 @@
 /* The public calls on fencing tokens that locks do not have. */
 #include "lock/token.h"
 
+#include <string.h>
+
 #include "lock/ask.h"
+#include "lock/hold_lookup.h"
+#include "lock/op.h"
 #include "lock/verbs.h"
 #include "net/base/error.h"
 
@@ -35,3 +39,43 @@ hf_status hf_token_latest_async(struct hf_lock *lock, int64_t *out,
 
     return rc < 0 ? rc : hf_ask_post(lock, &ask, done, ctx);
 }
+
+/* ---- raising, for a quorum ---- */
+
+static void on_raised(struct hf_call *call, hf_status status,
+                      struct hf_resp_value reply)
+{
+    struct hf_op *op = HF_OWNER_OF(call, struct hf_op, call);
+
+    if (status == HF_OK && !hf_op_read_answer(op, reply))
+        status = hf_op_odd_reply(op);
+    else if (status == HF_OK && op->answer.count != op->count)
+        status = HF_NOT_OWNER;
+    hf_op_finish(op, status);
+}
+
+/* A copy of the owner: the hold may be lost while the request is under way. */
+static void raise_counter(struct hf_op *op)
+{
+    const struct hf_hold *hold = hf_hold_find(op->lock, op->owner);
+
+    if (!hold) {
+        hf_op_finish(op, HF_NOT_OWNER);
+        return;
+    }
+    op->count = op->permits;
+    op->text_len = hold->text_len;
+    memcpy(op->text.question, hold->text, hold->text_len);
+    hf_op_call(op, STEP_RAISE,
+               (struct hf_bytes){op->text.question, op->text_len},
+               hf_op_deadline(op), on_raised);
+}
+
+static void cancel_raising(struct hf_op *op, hf_status status)
+{
+    hf_call_cancel(&op->call);
+    hf_op_finish(op, status);
+}
+
+const struct hf_verb hf_verb_raise = {.start = raise_counter,
+                                      .cancel = cancel_raising};

@@ -15,6 +15,10 @@ hf_status hf_acquire_options_check(const struct hf_acquire_options *options,
 hf_status hf_acquire_options_check_async(
     const struct hf_acquire_options *options);
 
+/* The counter of a held lock's tokens is raised to `permits`. HF_NOT_OWNER: it is not
+ * held. token.c */
+extern const struct hf_verb hf_verb_raise;
+
 /* Of kinds without owners. Add: permits, or a step of a latch. */
 extern const struct hf_verb hf_verb_add, hf_verb_set, hf_verb_read;
 

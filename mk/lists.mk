@@ -24,14 +24,14 @@ LOCK := scripts rights kind kind_reentrant kind_nonreentrant kind_spin kind_valu
         kind_read_write kind_semaphore kind_latch kind_permit \
         names reply status channel wait claims lease call log table hold_lookup args op \
         hold notice line reentry count acquire release wake orphan query queue watchdog switch close \
-        client ask lock semaphore latch permits token by_owner one_server multi_turn multi multi_call quorum_turn quorum quorum_answers quorum_servers quorum_call election
+        client ask lock semaphore latch permits token by_owner one_server multi_turn multi multi_call quorum_turn quorum quorum_answers quorum_servers quorum_token quorum_call election
 CLI  := $(basename $(wildcard cli/*.c cli/*/*.c))
 
 SCRIPTS := acquire count_read count_set extend fair_acquire fair_drop fair_release \
            force_release inspect latch_await latch_count_down permit_acquire \
            permit_extend permit_force_release permit_inspect permit_read permit_release permit_renew \
            read_acquire read_extend read_release read_renew release renew \
-           rw_force_release semaphore_acquire semaphore_release semaphore_undo \
+           rw_force_release semaphore_acquire semaphore_release semaphore_undo token_raise \
            value_acquire value_extend value_force_release value_inspect value_release value_renew \
            write_acquire write_release
 # What scripts have in common: "--+ NAME" in them.

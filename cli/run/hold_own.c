@@ -120,7 +120,7 @@ static void on_acquired(void *ctx, hf_status status,
         return;
     }
     cli_locks_owner(h->locks, h->number, h->owner);
-    h->token = hf_lock_token(h->lock, h->number);
+    h->token = cli_locks_token(h->locks, h->number);
     h->events->acquired(h->ctx);
 }
 

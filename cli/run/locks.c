@@ -151,6 +151,12 @@ hf_status cli_locks_release(struct cli_locks *l, int64_t owner, hf_done *done,
                     : hf_lock_release_async(l->locks[0], owner, done, ctx);
 }
 
+int64_t cli_locks_token(const struct cli_locks *l, int64_t owner)
+{
+    return l->quorum ? hf_quorum_token(l->quorum, owner)
+                     : hf_lock_token(l->locks[0], owner);
+}
+
 int64_t cli_locks_safe_ms(const struct cli_locks *l, int64_t owner)
 {
     if (l->quorum)

@@ -34,6 +34,8 @@ void cli_locks_free(struct cli_locks *locks);
 /* cli_locks_acquire - as hf_lock_acquire_async; `options` without a cancel.
  * cli_locks_cancel  - ends that. cli_locks_release, cli_locks_safe_ms - as the
  *   calls of lock.h.
+ * cli_locks_token   - the fencing token of what is held: of the quorum, else of the
+ *   first lock; 0: it has none.
  * cli_locks_owner   - as hf_lock_owner_text, of one that is held.
  * cli_locks_address - of that lock's server, for messages. */
 hf_status cli_locks_acquire(struct cli_locks *locks,
@@ -42,6 +44,7 @@ hf_status cli_locks_acquire(struct cli_locks *locks,
 void cli_locks_cancel(struct cli_locks *locks, int64_t owner);
 hf_status cli_locks_release(struct cli_locks *locks, int64_t owner,
                             hf_done *done, void *ctx);
+int64_t cli_locks_token(const struct cli_locks *locks, int64_t owner);
 int64_t cli_locks_safe_ms(const struct cli_locks *locks, int64_t owner);
 const char *cli_locks_address(const struct cli_locks *locks,
                               const struct hf_lock *lock);

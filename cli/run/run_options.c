@@ -359,9 +359,11 @@ static int check_sets(const struct cli_run_options *run,
         return cli_usage(args, "--allow-same-server is for --quorum");
     if (run->is_quorum && run->others_count > 0)
         return cli_usage(args, "of --quorum and --multi, choose one");
-    if (is_set && (run->kind.permits > 0 || run->kind.is_fenced))
-        return cli_usage(args, "--permits and --fenced are for one lock on one "
-                               "server, not for --multi or --quorum");
+    if (is_set && run->kind.permits > 0)
+        return cli_usage(args, "--permits is for one lock on one server, not for "
+                               "--multi or --quorum");
+    if (run->others_count > 0 && run->kind.is_fenced)
+        return cli_usage(args, "--fenced is for one lock, not for --multi");
     return CLI_GO_ON;
 }
 

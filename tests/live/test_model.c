@@ -134,6 +134,7 @@ static const struct {
     {&hf_script_count_read, "1 %k 123 ''"},
     {&hf_script_count_read, "1 %k 123 '' 0"},
     {&hf_script_count_read, "2 %l %T 123 ''"},
+    {&hf_script_token_raise, "2 %l %T %o %n 0"},
     {&hf_script_semaphore_acquire, "2 %k %k 123 1 %t"},
     {&hf_script_semaphore_acquire, "2 %k %k 124 3 %t"},
     {&hf_script_semaphore_release, "2 %k %k 125 2 %t %p %c"},

@@ -464,7 +464,7 @@ START_TEST(what_makes_no_quorum_is_refused)
 }
 END_TEST
 
-/* Each server has permits, or tokens, of its own. */
+/* Each server has permits of its own. */
 static const struct {
     enum hf_lock_kind kind;
     const char *why;            /* NULL: a quorum of it is sound */
@@ -478,12 +478,12 @@ static const struct {
     {HF_KIND_SPIN, NULL},
     {HF_KIND_VALUE, NULL},
     {HF_KIND_PERMIT, "more holders"},
-    {HF_KIND_FENCED, "no common order"},
-    {HF_KIND_PLAIN | HF_WITH_TOKEN, "no common order"},
-    {HF_KIND_FAIR | HF_WITH_TOKEN, "no common order"},
-    {HF_KIND_WRITE | HF_WITH_TOKEN, "no common order"},
-    {HF_KIND_VALUE | HF_WITH_TOKEN, "no common order"},
-    {HF_KIND_SPIN | HF_WITH_TOKEN, "no common order"},
+    {HF_KIND_FENCED, NULL},
+    {HF_KIND_PLAIN | HF_WITH_TOKEN, NULL},
+    {HF_KIND_FAIR | HF_WITH_TOKEN, NULL},
+    {HF_KIND_WRITE | HF_WITH_TOKEN, NULL},
+    {HF_KIND_VALUE | HF_WITH_TOKEN, NULL},
+    {HF_KIND_SPIN | HF_WITH_TOKEN, NULL},
 };
 
 static struct hf_lock *lock_at(int i, enum hf_lock_kind kind)
@@ -524,6 +524,73 @@ START_TEST(what_each_server_counts_by_itself_is_refused)
     ck_assert_msg(strstr(err.text, kinds[_i].why) != NULL, "%s", err.text);
     ck_assert_status(quorum_with(&quorum, HF_KIND_PLAIN, kinds[_i].kind, &err),
                      HF_E_INVAL);
+}
+END_TEST
+
+/* The token, once it is held by one owner and released. */
+static int64_t token_of(struct hf_quorum *quorum, int64_t owner)
+{
+    struct hf_acquire_options o = acquire_options(owner);
+    struct hf_error err = {0};
+    int64_t token;
+
+    ck_assert_msg(hf_quorum_acquire(quorum, &o, &err) == HF_OK, "%s", err.text);
+    token = hf_quorum_token(quorum, owner);
+    ck_assert_int_gt(token, 0);
+    ck_assert_int_eq(hf_quorum_token(quorum, owner + 1), 0);
+    ck_assert_ok(hf_quorum_release(quorum, owner, NULL));
+    ck_assert_int_eq(hf_quorum_token(quorum, owner), 0);
+    return token;
+}
+
+static const enum hf_lock_kind fenced[] = {
+    HF_KIND_FENCED,
+    HF_KIND_FAIR | HF_WITH_TOKEN,
+    HF_KIND_NONREENTRANT | HF_WITH_TOKEN,
+    HF_KIND_NONREENTRANT_FAIR | HF_WITH_TOKEN,
+    HF_KIND_WRITE | HF_WITH_TOKEN,
+    HF_KIND_SPIN | HF_WITH_TOKEN,
+    HF_KIND_VALUE | HF_WITH_TOKEN,
+};
+
+/* Each server counts differently, and each holder has another majority. The last
+ * counter is greater than Lua's numbers are exact. */
+START_TEST(tokens_grow_on_whichever_majority)
+{
+    static const char *const counters[SERVERS] = {
+        "100", "7", "3000", "5", "9007199254740995"};
+    struct party p;
+    int64_t last = 0;
+
+    for (int i = 0; i < SERVERS; i++)
+        (void)server_ask(servers[i], "SET redisson_lock_token:{" NAME "} %s",
+                         counters[(i + _i) % SERVERS]);
+    party_open(&p, fenced[_i], 0);
+    for (int i = 0; i < 2 * SERVERS; i++) {
+        struct server *down[] = {servers[i % SERVERS],
+                                 servers[(i + 2) % SERVERS]};
+        int64_t token;
+
+        server_pause(down[0]);
+        server_pause(down[1]);
+        token = token_of(p.quorum, 1 + i);
+        ck_assert_int_gt(token, last);
+        last = token;
+        server_resume(down[0]);
+        server_resume(down[1]);
+    }
+    party_close(&p);
+}
+END_TEST
+
+START_TEST(locks_with_and_without_tokens_are_refused)
+{
+    struct hf_error err = {0};
+    struct hf_quorum *quorum;
+
+    ck_assert_status(quorum_with(&quorum, HF_KIND_PLAIN, HF_KIND_FENCED, &err),
+                     HF_E_INVAL);
+    ck_assert_msg(strstr(err.text, "others have none") != NULL, "%s", err.text);
 }
 END_TEST
 
@@ -626,6 +693,8 @@ int main(void)
     tcase_add_test(c, what_makes_no_quorum_is_refused);
     tcase_add_loop_test(c, what_each_server_counts_by_itself_is_refused, 0,
                         ROWS(kinds));
+    tcase_add_loop_test(c, tokens_grow_on_whichever_majority, 0, ROWS(fenced));
+    tcase_add_test(c, locks_with_and_without_tokens_are_refused);
     tcase_add_test(c, read_locks_beside_others_are_refused);
     tcase_add_test(c, readers_hold_a_quorum_together_and_a_writer_alone);
     tcase_add_test(c, a_client_without_a_thread_does_not_block);

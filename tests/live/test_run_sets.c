@@ -180,6 +180,30 @@ START_TEST(a_signal_ends_it_in_time)
 }
 END_TEST
 
+static int token_by_most(void)
+{
+    struct process *p = holdfast(NULL, "run", "--fenced", QUORUM, "x", "-c",
+                                 "echo $HOLDFAST_TOKEN", NULL);
+
+    ck_assert_int_eq(finish(p), 0);
+    return atoi(await_end(p, OUT));
+}
+
+/* The server that has counted most is down for the second one. */
+START_TEST(a_token_grows_on_whichever_servers)
+{
+    int token;
+
+    (void)server_ask(servers[0], "SET redisson_lock_token:{x} 100");
+    server_kill(servers[1]);
+    token = token_by_most();
+    ck_assert_int_gt(token, 100);
+    server_restart(servers[1]);
+    server_kill(servers[0]);
+    ck_assert_int_gt(token_by_most(), token);
+}
+END_TEST
+
 #define TWICE(OTHER) "--quorum", "-u", urls[0], "-u", urls[1], "-u", (OTHER)
 
 /* Its addresses differ, and only the server itself tells. */
@@ -349,6 +373,7 @@ int main(void)
     tcase_add_test(c, it_stops_when_most_are_gone);
     tcase_add_test(c, a_leader_is_elected_by_most);
     tcase_add_loop_test(c, a_signal_ends_it_in_time, 0, 3);
+    tcase_add_test(c, a_token_grows_on_whichever_servers);
     tcase_add_loop_test(
         c, two_addresses_of_one_server_are_refused_unless_that_is_allowed, 0, 2);
     tcase_add_loop_test(c, a_run_inside_on_one_of_the_servers_is_refused, 0, SERVERS);

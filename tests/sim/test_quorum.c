@@ -29,6 +29,9 @@ struct party {
 };
 
 static struct trial trial;
+static enum hf_lock_kind kind;  /* of the members */
+static bool keeps_data;         /* servers do, and so their counters */
+static int64_t last_token;      /* of the last grant */
 static struct party parties[PARTIES];
 static bool is_ending;
 static bool is_faultless;       /* nothing goes wrong in this world */
@@ -111,6 +114,18 @@ static void check_granted(const struct party *p)
         violate("granted, and not safe", number_of(p));
 }
 
+/* The tokens of grants grow, on whichever majority. */
+static void check_token(const struct party *p)
+{
+    int64_t token = hf_quorum_token(p->quorum, OWNER);
+
+    if ((token > 0) != ((kind & HF_WITH_TOKEN) != 0))
+        violate("P9: a token, or none", number_of(p));
+    if (token > 0 && token <= last_token && keeps_data)
+        violate("P9: the token of a later grant is not greater", number_of(p));
+    last_token = token;
+}
+
 static void on_acquired(void *ctx, hf_status status, const struct hf_error *err)
 {
     struct party *p = ctx;
@@ -123,6 +138,7 @@ static void on_acquired(void *ctx, hf_status status, const struct hf_error *err)
     if (status == HF_OK) {
         check_granted(p);
         check_others(p);
+        check_token(p);
         p->state = HOLDS;
         trial_granted(&trial, number_of(p));
         act_after(p, draw(4) ? draw(300) : draw(8000));
@@ -197,11 +213,18 @@ static struct hf_lock *open_member(struct party *p, int i)
     struct hf_lock *lock;
 
     p->clients[i] = trial_client(&trial, p->process, i);
-    must(hf_lock_new_kind(&lock, p->clients[i],
-                          (trial.plan.head.seed & 1) ? HF_KIND_PLAIN
-                                                     : HF_KIND_VALUE,
-                          NAME, strlen(NAME), NULL) == HF_OK);
+    must(hf_lock_new_kind(&lock, p->clients[i], kind, NAME, strlen(NAME), NULL) ==
+         HF_OK);
     return lock;
+}
+
+/* Half of them with tokens. */
+static void choose_kind(void)
+{
+    kind = (trial.plan.head.seed & 1) ? HF_KIND_PLAIN : HF_KIND_VALUE;
+    if (trial.plan.head.seed & 4)
+        kind |= HF_WITH_TOKEN;
+    last_token = 0;
 }
 
 /* Half of the worlds have one order of members for all. */
@@ -245,6 +268,8 @@ static void check_end(void)
 static void play_world(uint64_t seed, enum trial_forgetting forgetting)
 {
     trial_begin(&trial, seed, "quorum", seed % 7 < 3 ? 3 : 5);
+    choose_kind();
+    keeps_data = forgetting == TRIAL_KEEPS;
     is_ending = false;
     for (int i = 0; i < PARTIES; i++)
         open_party(&parties[i]);
@@ -416,6 +441,8 @@ static void play_faultless_world(uint64_t seed, enum trial_forgetting forgetting
 {
     (void)forgetting;
     trial_begin(&trial, seed, "faultless", seed % 7 < 3 ? 3 : 5);
+    choose_kind();
+    keeps_data = true;
     is_ending = false;
     is_faultless = true;
     for (int i = 0; i < PARTIES; i++) {
@@ -436,6 +463,8 @@ static void play_free_world(uint64_t seed, enum trial_forgetting forgetting)
 {
     (void)forgetting;
     trial_begin(&trial, seed, "free", seed % 7 < 3 ? 3 : 5);
+    choose_kind();
+    keeps_data = true;
     is_ending = true;
     for (int i = 0; i < PARTIES; i++)
         open_party(&parties[i]);

@@ -1,0 +1,22 @@
+-- Raises the counter of a lock's fencing tokens to the token of a quorum, of which
+-- this lock is a member. Never lowers it.
+-- KEYS  lock, perhaps others, and the counter of its tokens
+-- ARGV  owner, token, 0
+-- Reply {owner, token}           the counter is the token or more
+--       {owner, -1, TTL in ms}   this owner does not hold the lock: nothing was done
+-- The owner's hold orders this before the grant of the next owner on this server. May
+-- be sent any number of times. Compared as text: a token may be greater than Lua's
+-- numbers are exact. A counter that may end keeps its TTL. Source: our own.
+local lock, counter, owner, token = KEYS[1], KEYS[#KEYS], ARGV[1], ARGV[2]
+local held = redis.pcall('hexists', lock, owner)
+if held ~= 1 and (held == 0 or redis.call('getrange', lock, 0, #owner) ~= owner) then
+    return {owner, -1, redis.call('pttl', lock)}
+end
+local now = redis.call('get', counter) or '0'
+if not now:find('^%d+$') then
+    return redis.error_reply('ERR the counter of the tokens is not a number')
+end
+if #now < #token or #now == #token and now < token then
+    redis.call('set', counter, token, 'keepttl')
+end
+return {owner, ARGV[2]}
