@@ -54,6 +54,19 @@ static void on_raised(struct hf_call *call, hf_status status,
     hf_op_finish(op, status);
 }
 
+/* Yes: a counter that a failover forgets would number later grants anew. */
+static bool is_raised(struct hf_call *call, struct hf_resp_value reply)
+{
+    struct hf_op *op = HF_OWNER_OF(call, struct hf_op, call);
+
+    return hf_answer_read(&op->answer, reply) && op->answer.count == op->count;
+}
+
+static void on_acknowledged(struct hf_call *call, hf_status status)
+{
+    hf_op_finish(HF_OWNER_OF(call, struct hf_op, call), status);
+}
+
 /* A copy of the owner: the hold may be lost while the request is under way. */
 static void raise_counter(struct hf_op *op)
 {
@@ -66,6 +79,7 @@ static void raise_counter(struct hf_op *op)
     op->count = op->permits;
     op->text_len = hold->text_len;
     memcpy(op->text.question, hold->text, hold->text_len);
+    hf_op_want_replicas(op, is_raised, on_acknowledged);
     hf_op_call(op, STEP_RAISE,
                (struct hf_bytes){op->text.question, op->text_len},
                hf_op_deadline(op), on_raised);
