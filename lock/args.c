@@ -101,7 +101,7 @@ static int64_t floor_ms(const struct hf_op *op)
 size_t hf_op_put_args(struct hf_op *op, enum hf_step step,
                       struct hf_bytes echo)
 {
-    const struct hf_kind_step *how = &op->lock->kind->steps[step];
+    const struct hf_kind_step *how = hf_kind_step(op->lock->kind, step);
     struct hf_resp_arg *at = op->argv + CALL_HEAD;
 
     at = put_keys(at, op->lock, how);

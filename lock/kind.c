@@ -2,6 +2,8 @@
  * taken. */
 #include "lock/kind.h"
 
+#include <assert.h>
+
 static const struct {
     const char *text;
     const struct hf_kind *row;  /* NULL: it is only told from others */
@@ -48,4 +50,18 @@ const struct hf_kind *hf_kind_row(enum hf_lock_kind kind)
     if (!is_known(id))
         return NULL;
     return id == kind ? kinds[id].row : kinds[id].with_token;
+}
+
+const struct hf_kind_step *hf_kind_step(const struct hf_kind *kind,
+                                        enum hf_step step)
+{
+    static const struct hf_kind_step raises[] = {
+        [1] = {.script = &hf_script_token_raise, .keys = 1},
+        [2] = {.script = &hf_script_token_raise, .keys = 2},
+        [3] = {.script = &hf_script_token_raise, .keys = 3},
+    };
+
+    static_assert(KIND_KEYS_MAX == 3, "a row for each number of keys");
+    return step == STEP_RAISE ? &raises[kind->steps[STEP_READ].keys]
+                              : &kind->steps[step];
 }

@@ -26,7 +26,8 @@ enum hf_step {
     STEP_SET,
     STEP_READ,
     STEP_DROP,                  /* places in a fair lock's queue: queue.c */
-    STEP_RAISE,                 /* the counter of tokens: quorum_token.c */
+    STEP_RAISE,                 /* the counter of tokens: quorum_token.c. In no
+                                   row: hf_kind_step */
     STEPS
 };
 
@@ -94,8 +95,7 @@ struct hf_kind {
 #define KIND_COUNTER "redisson_lock_token"
 #define KIND_NUMBERS(KEYS) .keys = (KEYS), .takes_retention = true
 #define KIND_READS_COUNTER(KEYS) \
-    .steps[STEP_READ] = {.script = &hf_script_count_read, .keys = (KEYS)}, \
-    .steps[STEP_RAISE] = {.script = &hf_script_token_raise, .keys = (KEYS)}
+    .steps[STEP_READ] = {.script = &hf_script_count_read, .keys = (KEYS)}
 
 extern const struct hf_kind hf_kind_reentrant, hf_kind_nonreentrant,
     hf_kind_fenced, hf_kind_fair, hf_kind_nonreentrant_fair, hf_kind_read,
@@ -107,7 +107,11 @@ extern const struct hf_kind hf_kind_fenced_nonreentrant, hf_kind_fenced_fair,
 /* What is no lock: each has a header of its own. */
 extern const struct hf_kind hf_kind_semaphore, hf_kind_latch;
 
-/* hf_kind_row - NULL: locks of this kind are only looked at, or have no token. */
+/* hf_kind_step - how the kind does a step. STEP_RAISE is of each kind that has
+ *                tokens, with the keys that STEP_READ takes.
+ * hf_kind_row - NULL: locks of this kind are only looked at, or have no token. */
 const struct hf_kind *hf_kind_row(enum hf_lock_kind id);
+const struct hf_kind_step *hf_kind_step(const struct hf_kind *kind,
+                                        enum hf_step step);
 
 #endif

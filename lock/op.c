@@ -224,7 +224,7 @@ void hf_op_call(struct hf_op *op, enum hf_step step, struct hf_bytes echo,
 {
     struct hf_call *call = &op->call;
     const struct hf_lock *lock = op->lock;
-    const struct hf_kind_step *how = &lock->kind->steps[step];
+    const struct hf_kind_step *how = hf_kind_step(lock->kind, step);
     hf_status rc;
 
     call->script = how->script;
