@@ -15,7 +15,8 @@
 -- does not, because then the hold was lost. May be sent any number of times. An
 -- error means that nothing was acquired: a lock that cannot get its TTL is taken
 -- back.
--- Heads whose time is over are dropped, but not the owner itself. Its own place is
+-- Heads whose time is over are dropped, but not the owner itself, unless the owner holds
+-- the lock. Its own place is
 -- honoured for its own time, behind that of the one before it, and as long as it sends
 -- acquires: fair_places.lua. By the server's clock. (Redisson adds the lock's TTL.)
 -- If one of the two keys was lost, as by a server that was emptied while their slot
@@ -31,22 +32,66 @@ local owner, count, lease, place = ARGV[1], ARGV[2], ARGV[3], tonumber(ARGV[4])
 local floor, counter, retention = tonumber(ARGV[5]), KEYS[4], ARGV[6]
 local time = redis.call('time')
 local now = time[1] * 1000 + math.floor(time[2] / 1000)
---+ fair_places
---+ tell
-local head, ends, is_stale = drop_stale(owner)
-if head and not ends then
-    ends = now + lease
-    honour(head, ends)
-elseif not head then
-    for _, who in ipairs(redis.call('zrange', places, 0, WINDOW - 1)) do
+local head = redis.call('lindex', queue, 0)
+local ttl = redis.call('pttl', lock)
+local is_free = ttl == -2 and count == '1' and not head
+local held = not is_free and redis.call('hget', lock, owner)
+local leave_queue
+if is_free then
+    for _, who in ipairs(redis.call('zrange', places, 0, 199)) do
         if who:find('^%x+%-[%x-]+:%-?%d+$') then
             redis.call('zrem', places, who)
         end
     end
+elseif not held then
+    --+ fair_places
+    local ends, is_stale
+    head, ends, is_stale = drop_stale(owner)
+    if head and not ends then
+        ends = now + lease
+        honour(head, ends)
+    end
+    is_free = ttl == -2 and count == '1' and (not head or head == owner)
+    leave_queue = function()
+        redis.call('lpop', queue)
+        redis.call('zrem', places, owner)
+        settle('held', nil, 0, 1, ends - now)
+    end
+    if not is_free and count == '1' and place > 0 then
+        local i = counter and 7 or 6
+        local mine = redis.call('zscore', places, owner)
+        if not mine then
+            local last = redis.call('lrange', queue, -1, -1)[1]
+            local before = tonumber(last and redis.call('zscore', places, last) or nil)
+            before = before and before <= now + FAR and math.max(before, now) or now
+            for _, who in ipairs(redis.call('lrange', queue, 0, WINDOW - 1)) do
+                if who == owner then
+                    redis.call('lrem', queue, 1, owner) -- it had lost its time
+                end
+            end
+            redis.call('rpush', queue, owner)
+            redis.call('zadd', places,
+                string.format('%.17g', math.floor(before + place) + mark(owner)), owner)
+        end
+        local silence = mine and tonumber(ARGV[i] or 0) or 0
+        local first, at = settle(ttl == -2 and 'free' or 'held', owner, silence)
+        if mine and not at then
+            honour(owner, math.floor(math.max(mine + silence, now + place)) + mark(owner))
+        end
+        ends = head and first
+        if head and ttl == -2 and ARGV[i + 1] then
+            --+ tell
+            tell(i + 1, ARGV[i + 2] .. ':' .. head, '0')
+        end
+    elseif not is_free and head and ttl == -2 then
+        ends = settle('free')
+    end
+    if not is_free and ttl == -2 and head then
+        local left = math.max(math.min((ends or now + 250) - now, 250), 20)
+        return {owner, -1, is_stale and 1 or math.ceil(left),
+                head:sub(1, 191), '1', '', #head, 1}
+    end
 end
-local ttl = redis.call('pttl', lock)
-local is_free = ttl == -2 and count == '1' and (not head or head == owner)
-local held = not is_free and redis.call('hget', lock, owner)
 if is_free or held then
     --+ token
     redis.call('hset', lock, owner, count)
@@ -60,44 +105,9 @@ if is_free or held then
         return set
     end
     if is_free and head then
-        redis.call('lpop', queue)
-        redis.call('zrem', places, owner)
-        settle('held', nil, 0, 1, ends - now)
+        leave_queue()
     end
     return {owner, tonumber(count), token}
-end
-if count == '1' and place > 0 then
-    local i = counter and 7 or 6
-    local mine = redis.call('zscore', places, owner)
-    if not mine then
-        local last = redis.call('lrange', queue, -1, -1)[1]
-        local before = tonumber(last and redis.call('zscore', places, last) or nil)
-        before = before and before <= now + FAR and math.max(before, now) or now
-        for _, who in ipairs(redis.call('lrange', queue, 0, WINDOW - 1)) do
-            if who == owner then
-                redis.call('lrem', queue, 1, owner) -- it had lost its time
-            end
-        end
-        redis.call('rpush', queue, owner)
-        redis.call('zadd', places,
-            string.format('%.17g', math.floor(before + place) + mark(owner)), owner)
-    end
-    local silence = mine and tonumber(ARGV[i] or 0) or 0
-    local first, at = settle(ttl == -2 and 'free' or 'held', owner, silence)
-    if mine and not at then
-        honour(owner, math.floor(math.max(mine + silence, now + place)) + mark(owner))
-    end
-    ends = head and first
-    if head and ttl == -2 and ARGV[i + 1] then
-        tell(i + 1, ARGV[i + 2] .. ':' .. head, '0')
-    end
-elseif head and ttl == -2 then
-    ends = settle('free')
-end
-if ttl == -2 and head then
-    local left = math.max(math.min((ends or now + 250) - now, 250), 20)
-    return {owner, -1, is_stale and 1 or math.ceil(left),
-            head:sub(1, 191), '1', '', #head, 1}
 end
 local fields = redis.call('hscan', lock, 0, 'count', 2)[2]
 local i = fields[1] == 'mode' and fields[3] and 3 or 1

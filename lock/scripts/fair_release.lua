@@ -22,36 +22,41 @@ local owner, count = ARGV[1], ARGV[2]
 local place, floor = tonumber(ARGV[4]), tonumber(ARGV[5])
 local time = redis.call('time')
 local now = time[1] * 1000 + math.floor(time[2] / 1000)
---+ fair_places
-local function find(from, to)
-    local found = redis.call('lrange', queue, from, to)
-    for i, who in ipairs(found) do
-        if who == owner then
-            return i, found[i - 1], #found
+local found = count == '0' and redis.call('lrange', queue, 0, 199) or {}
+local head, move_up = found[1], nil
+if head then
+    --+ fair_places
+    local function find(list)
+        for i, who in ipairs(list) do
+            if who == owner then
+                return i
+            end
         end
+        return nil
     end
-    return nil, nil, #found
-end
-local first, less
-if count == '0' then
-    local at, before, length = find(0, WINDOW - 1)
-    local ends = length > 0 and tonumber(redis.call('zscore', places, owner) or nil)
+    local ends = tonumber(redis.call('zscore', places, owner) or nil)
+    local at, less = find(found), nil
     if at and ends then
-        before = tonumber(before and redis.call('zscore', places, before) or nil)
-        first, less = at, ends - math.max(before or now, now)
+        local before = at > 1 and redis.call('zscore', places, found[at - 1])
+        less = ends - math.max(tonumber(before or nil) or now, now)
     end
     if ends then
         redis.call('zrem', places, owner)
     end
     if at then
         redis.call('lrem', queue, 1, owner)
-    elseif length == WINDOW and find(-WINDOW, -1) then
+    elseif #found == WINDOW and find(redis.call('lrange', queue, -WINDOW, -1)) then
         redis.call('lrem', queue, -1, owner)
-    elseif length == WINDOW and ends then
+    elseif #found == WINDOW and ends then
         honour(owner, 1)
     end
+    head = drop_stale()
+    move_up = function(state)
+        if head and (state or less) then
+            settle(state, nil, 0, at, less)
+        end
+    end
 end
-local head = drop_stale()
 local reply, is_free = {owner, tonumber(count)}, count == '0'
 local held = redis.call('hget', lock, owner)
 if not held then
@@ -68,8 +73,8 @@ else
     end
 end
 local heard, note = 0, nil
-if head and (is_free or less) then
-    settle(is_free and 'free', nil, 0, first, less)
+if move_up then
+    move_up(is_free and 'free')
 end
 if is_free and head then
     heard, note = tell(6, ARGV[7] .. ':' .. head, '0')

@@ -293,6 +293,9 @@ START_TEST(release_shortens_the_place_of_a_silent_waiter)
 {
     struct call call;
 
+    hf_client_free(client); /* one whose waiters look each second */
+    client = client_timed(server_port(server), 3000, 5000);
+    lock = kind_of_lock(client, HF_KIND_FAIR);
     acquire(lock, 1);
     queue_dead(1, server_now_ms() + 3600000);
     queue_up(&call, 2);
