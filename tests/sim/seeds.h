@@ -137,6 +137,9 @@ static const struct past {
      "likewise, and a waiter was granted twice by one request"},
     {"waiter_granted_weeks_before", "P11",
      "likewise, for longer than one request is sent again"},
+    {"one_channel_of_two_names", "P5",
+     "two names of a client had one channel: its messages went to the first of the "
+     "two subscriptions alone"},
 };
 
 #endif
