@@ -1,4 +1,5 @@
 /* Plays: past failures stay mended, and a seed is one history. */
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -34,7 +35,7 @@ START_TEST(plan_that_failed_once_fails_no_more)
 }
 END_TEST
 
-static char *history_of(uint64_t seed)
+static char *history_of_plan(void)
 {
     struct play_result r;
     char *text = NULL;
@@ -42,10 +43,16 @@ static char *history_of(uint64_t seed)
     FILE *file = open_memstream(&text, &len);
 
     ck_assert_ptr_nonnull(file);
-    plan_draw(&plan, seed);
     play(&plan, file, &r);
     (void)fclose(file);
+    ck_assert_msg(!r.has_failed, "%s: %s", r.property, r.text);
     return text;
+}
+
+static char *history_of(uint64_t seed)
+{
+    plan_draw(&plan, seed);
+    return history_of_plan();
 }
 
 START_TEST(seed_gives_the_same_history_byte_for_byte)
@@ -62,6 +69,98 @@ START_TEST(seed_gives_the_same_history_byte_for_byte)
 }
 END_TEST
 
+/* ---- a change of a count, and a failover ---- */
+
+/* Replicas are 30 ms behind. The change is executed at 2034 ms, and the master dies at
+ * that moment or later; all replicas have to confirm it. */
+static const char failover_plan[] =
+    "plan seed=1 mood=single scene=none deployment=sentinel version=1 protocol=3 "
+    "masters=1 length_ms=6411 latency_us=500 lag_us=30000 keeps_alive=1 "
+    "watchdog_ms=3000 request_ms=5000 replicas=%d replicas_ms=400\n"
+    "program offset_ms=57042523\nprogram offset_ms=66869236\n"
+    "lock family=%s name=4 permits=3\n%s\n"
+    "fault at_ms=%d trouble=failover for_ms=3000\n";
+
+static const struct {
+    const char *family, *op;
+    long long after;
+} changes[] = {
+    {"semaphore", "op at_ms=1000 verb=acquire program=1 owner=2 wait_ms=2000 "
+                  "hold_ms=1000", 3},
+    {"latch", "op at_ms=2033 verb=give program=1 owner=2", 2},
+};
+
+static void read_failover(int change, int replicas, int at_ms)
+{
+    char text[1000];
+    FILE *file;
+
+    (void)snprintf(text, sizeof text, failover_plan, replicas, changes[change].family,
+                   changes[change].op, at_ms);
+    file = fmemopen(text, strlen(text), "r");
+    ck_assert_ptr_nonnull(file);
+    ck_assert(plan_read(&plan, file));
+    (void)fclose(file);
+}
+
+static const char *last(const char *text, const char *what)
+{
+    const char *found = NULL;
+
+    for (const char *at = text; (at = strstr(at, what)); at++)
+        found = at;
+    ck_assert_msg(found != NULL, "no '%s' in %s", what, text);
+    return found;
+}
+
+/* Is the change said to be done, and what is counted in the end? */
+static bool is_confirmed(const char *history, long long *count)
+{
+    const char *end = last(history, " end call=");
+
+    *count = atoll(last(history, " n=") + strlen(" n="));
+    return strstr(end, "status=HF_OK") && strstr(end, "status=HF_OK") < strchr(end, '\n');
+}
+
+START_TEST(failover_forgets_no_change_that_replicas_confirmed)
+{
+    int confirmed = 0;
+
+    for (int at_ms = 2030; at_ms <= 2110; at_ms += 2) {
+        long long count;
+        char *history;
+
+        read_failover(_i, -1, at_ms);
+        history = history_of_plan();
+        if (is_confirmed(history, &count)) {
+            confirmed++;
+            ck_assert_msg(count == changes[_i].after, "at %d ms %s: %lld\n%s", at_ms,
+                          changes[_i].family, count, history);
+        }
+        free(history);
+    }
+    ck_assert_int_gt(confirmed, 10);
+}
+END_TEST
+
+/* The failovers above are such that they would forget it. */
+START_TEST(failover_forgets_a_change_that_no_replica_confirmed)
+{
+    int forgotten = 0;
+
+    for (int at_ms = 2030; at_ms <= 2110; at_ms += 2) {
+        long long count;
+        char *history;
+
+        read_failover(_i, 0, at_ms);
+        history = history_of_plan();
+        forgotten += is_confirmed(history, &count) && count != changes[_i].after;
+        free(history);
+    }
+    ck_assert_int_gt(forgotten, 0);
+}
+END_TEST
+
 int main(void)
 {
     Suite *s = suite_create("sim: seeds");
@@ -70,6 +169,10 @@ int main(void)
     tcase_add_loop_test(t, plan_that_failed_once_fails_no_more, 0,
                         ROWS(past_failures));
     tcase_add_test(t, seed_gives_the_same_history_byte_for_byte);
+    tcase_add_loop_test(t, failover_forgets_no_change_that_replicas_confirmed, 0,
+                        ROWS(changes));
+    tcase_add_loop_test(t, failover_forgets_a_change_that_no_replica_confirmed, 0,
+                        ROWS(changes));
     tcase_set_timeout(t, 60);
     suite_add_tcase(s, t);
     return suite_run(s);
