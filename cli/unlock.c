@@ -185,12 +185,41 @@ static bool ask_person(const struct unlock *u, const struct hf_lock_info *info)
     return cli_person_says_yes();
 }
 
+/* The form of an owner, and of none that exists: a lock that another acquires
+ * meanwhile is left alone. */
+#define NO_OWNER "00000000-0000-0000-0000-000000000000:0"
+
+/* Of a free lock: places that are kept for longer than a waiter may ask for are
+ * shortened by the script of a forced release, and the first waiter is woken. */
+static int repair_queue(struct unlock *u, struct hf_client *client)
+{
+    struct hf_error err = {0};
+    struct hf_lock *fair;
+    int rc = cli_lock_open(&fair, client, HF_KIND_FAIR, u->name);
+    hf_status status = HF_OK;
+
+    if (rc == CLI_GO_ON) {
+        status = hf_lock_force_release(fair, NO_OWNER, strlen(NO_OWNER), &err);
+        if (status == HF_NOT_OWNER)
+            status = hf_lock_inspect(fair, &u->info, &err);
+    }
+    hf_lock_free(fair);
+    if (status < 0)
+        return cli_fail_status(status, &err);
+    return rc == CLI_GO_ON
+               ? report_outcome(u, false, u->info.is_locked ? u->info.holder : "",
+                                u->info.is_locked ? u->info.holder_len : 0)
+               : rc;
+}
+
 /* Releases only the holder that was shown. */
-static int release_by_force(struct unlock *u)
+static int release_by_force(struct unlock *u, struct hf_client *client)
 {
     const struct hf_lock_info *info = &u->info;
     char holder[sizeof info->holder];
 
+    if (!info->is_locked && info->waiters > 0)
+        return repair_queue(u, client);
     if (!info->is_locked)
         return report_outcome(u, false, "", 0);
     if (!can_release(info))
@@ -215,11 +244,11 @@ static int unlock_queue(const struct unlock *u, struct hf_client *client)
     return cli_queue_clear(&plan, client);
 }
 
-static int release_found(struct unlock *u)
+static int release_found(struct unlock *u, struct hf_client *client)
 {
     if (cli_lock_is_counter(&u->info))
         return report_outcome(u, false, "", 0);
-    return u->owner ? release_of(u, u->owner, u->owner_len) : release_by_force(u);
+    return u->owner ? release_of(u, u->owner, u->owner_len) : release_by_force(u, client);
 }
 
 static int unlock_connected(struct unlock *u, struct hf_client *client)
@@ -232,7 +261,7 @@ static int unlock_connected(struct unlock *u, struct hf_client *client)
     if (rc == CLI_GO_ON)
         rc = cli_look_up(&u->lock, client, u->name, &u->info);
     if (rc == CLI_GO_ON)
-        rc = release_found(u);
+        rc = release_found(u, client);
     hf_lock_free(u->lock);
     return rc;
 }

@@ -160,6 +160,20 @@ START_TEST(force_removes_places_of_the_dead)
 }
 END_TEST
 
+/* As a server's clock that was once ahead leaves it. */
+START_TEST(force_on_a_free_lock_shortens_a_far_place)
+{
+    struct process *p;
+
+    (void)server_ask(server, "RPUSH " QUEUE("x") " " DEAD);
+    (void)server_ask(server, "ZADD " TIMES("x") " %s " DEAD, _i ? "+inf" : "9e14");
+    p = holdfast(server, "unlock", "x", "--force", "-y", NULL);
+    ck_assert_part(says(p, 1, ERR), "it is free, but 1 place is kept, the first until 20");
+    p = holdfast(server, "run", "--fair", "-w", "25s", "x", "true", NULL);
+    ck_assert_int_eq(finish(p), 0);
+}
+END_TEST
+
 /* The holder and a waiter that listens keep what they have. */
 START_TEST(force_keeps_holder_and_live_waiters)
 {
@@ -237,6 +251,7 @@ int main(void)
     tcase_add_test(c, status_reports_that_the_queue_is_not_visible);
     tcase_add_test(c, queue_is_shown_and_not_changed_without_force);
     tcase_add_test(c, force_removes_places_of_the_dead);
+    tcase_add_loop_test(c, force_on_a_free_lock_shortens_a_far_place, 0, 2);
     tcase_add_test(c, force_keeps_holder_and_live_waiters);
     tcase_add_test(c, owner_names_one_place);
     tcase_add_test(c, head_that_is_not_an_owner_is_described_as_that);
