@@ -136,6 +136,18 @@ static bool may_decide(const struct step *st, int lock)
     return st->m->servers[st->server].is_known || !another_serves(st, lock);
 }
 
+/* As the difference is read: times are relative to the look. */
+static void print_hash(const char *whose, const struct hash *h, int64_t token,
+                       int64_t unix_ms)
+{
+    (void)printf("  %s: %s, ends in %" PRId64 " ms, token %" PRId64, whose,
+                 h->is_there ? "there" : "not there",
+                 h->until_ms == NEVER ? -1 : h->until_ms - unix_ms, token);
+    for (int i = 0; i < h->count; i++)
+        (void)printf(", %s=%lld", h->fields[i].name, (long long)h->fields[i].count);
+    (void)putchar('\n');
+}
+
 /* What `lock` is in the server's own words replaces what we think of it. */
 static void take_over(struct step *st, int lock, const struct hash *theirs,
                       int64_t token, bool is_serving)
@@ -144,6 +156,8 @@ static void take_over(struct step *st, int lock, const struct hash *theirs,
     bool was_right = is_same(&s->hashes[lock], theirs, st->unix_ms) &&
                      s->tokens[lock] == token;
     bool was_serving = s->is_serving[lock];
+    struct hash expected = s->hashes[lock];
+    int64_t expected_token = s->tokens[lock];
 
     s->is_serving[lock] = is_serving;
     s->is_importing[lock] = s->is_importing[lock] && !is_serving;
@@ -158,9 +172,14 @@ static void take_over(struct step *st, int lock, const struct hash *theirs,
         st->m->decides[lock] == st->server) {
         st->m->counts.compared++;
         st->m->counts.wrong += !was_right;
-        if (!was_right)
-            (void)printf("model: %" PRId64 " server %d, %s is not as expected\n",
-                         st->us, st->server + 1, chaos_handles[lock].name);
+        if (!was_right) {
+            (void)printf("model: %" PRId64 " server %d, %s is not as expected "
+                         "(the look took %" PRId64 " ms)\n",
+                         st->us, st->server + 1, chaos_handles[lock].name,
+                         st->last_ms > st->unix_ms ? st->last_ms - st->unix_ms : 0);
+            print_hash("expected", &expected, expected_token, st->unix_ms);
+            print_hash("reported", theirs, token, st->unix_ms);
+        }
     }
     if (is_serving && !was_serving && may_decide(st, lock))
         decide(st->m, lock, st->server, st->us);
