@@ -284,8 +284,9 @@ static void on_raised(void *ctx, hf_status status, const struct hf_error *err)
     struct hf_quorum_seat *seat = ctx;
     struct hf_quorum_hold *hold = seat->hold;
 
-    (void)err;
     pthread_mutex_lock(&hold->quorum->mutex);
+    if (status != HF_OK && !hold->is_release)
+        hf_quorum_note_answer(seat, status, err);
     hf_quorum_note_raised(seat, status);
     if (seat->is_returned)
         give_back(seat);

@@ -583,6 +583,27 @@ START_TEST(tokens_grow_on_whichever_majority)
 }
 END_TEST
 
+/* Without +set no counter can be raised, and the error says so. */
+START_TEST(a_counter_that_cannot_be_raised_is_named)
+{
+    struct hf_error err = {0};
+    struct party p;
+
+    for (int i = 0; i < SERVERS; i++) {
+        (void)server_ask(servers[i], "SET redisson_lock_token:{" NAME "} %d",
+                         10 * (i + 1));
+        (void)server_ask(servers[i], "ACL SETUSER default -set");
+    }
+    party_open(&p, HF_KIND_FENCED, 0);
+    ck_assert_status(take(&p, 1, LONG_MS, &err), HF_E_QUORUM);
+    ck_assert_msg(strstr(err.text, "can't run this command") ||
+                      strstr(err.text, "ermission"),
+                  "%s", err.text);
+    await_keys(0, SERVERS, "0");
+    party_close(&p);
+}
+END_TEST
+
 START_TEST(locks_with_and_without_tokens_are_refused)
 {
     struct hf_error err = {0};
@@ -694,6 +715,7 @@ int main(void)
     tcase_add_loop_test(c, what_each_server_counts_by_itself_is_refused, 0,
                         ROWS(kinds));
     tcase_add_loop_test(c, tokens_grow_on_whichever_majority, 0, ROWS(fenced));
+    tcase_add_test(c, a_counter_that_cannot_be_raised_is_named);
     tcase_add_test(c, locks_with_and_without_tokens_are_refused);
     tcase_add_test(c, read_locks_beside_others_are_refused);
     tcase_add_test(c, readers_hold_a_quorum_together_and_a_writer_alone);
