@@ -87,6 +87,8 @@ static const struct row {
      "3 " QUEUE A " 0 9000 9000 4500" CHANNEL},
     {&hf_script_fair_release, "stale places", OURS "queue(-1000)",
      "3 " QUEUE A " 0 9000 9000 4500" CHANNEL},
+    {&hf_script_fair_release, "fields", OURS OTHERS,
+     "3 " QUEUE A " 0 9000 9000 4500" CHANNEL},
     {&hf_script_fair_drop, "live places", "queue(9000)", "3 " QUEUE "1 - 0" CHANNEL},
     {&hf_script_fair_drop, "live places, by name", "queue(9000) join(9e8)",
      "3 " QUEUE "1 " A " 0" CHANNEL},
@@ -137,6 +139,9 @@ static const struct row {
     {&hf_script_semaphore_undo, "the text's bytes", TEXT, "2 L {L}:x 1 0 9000" CHANNEL},
     {&hf_script_count_set, "the text's bytes", TEXT, "2 L {L}:x 1 5 9000 -" CHANNEL},
     {&hf_script_count_read, "the text's bytes", TEXT, "1 L 1 -"},
+    {&hf_script_count_read, "a token's bytes", TEXT, "2 l L 1 -"},
+    {&hf_script_acquire, "a token's bytes", TEXT "redis.call('hset', 'l', a, 1)",
+     "2 l L " A " 1 9000 0"},
     {&hf_script_latch_await, "the text's bytes", TEXT, "1 L 1 1 0"},
     {&hf_script_latch_count_down, "the text's bytes", TEXT, "2 L {L}:x 1 1 9000" CHANNEL},
 };

@@ -9,7 +9,10 @@ if #KEYS == 1 then
     local number, wrong = number_of(KEYS[1], ARGV[3] and 0 or -2 ^ 53)
     return wrong or {ARGV[1], number or 0}
 end
-local token = redis.call('get', KEYS[#KEYS]) or '0'
+local token = redis.call('getrange', KEYS[#KEYS], 0, 191)
+if token == '' and redis.call('exists', KEYS[#KEYS]) == 0 then
+    token = '0'
+end
 if token == '0' or token:find('^[1-9]%d*$') and (#token < 19 or
         #token == 19 and token <= '9223372036854775807') then
     return {ARGV[1], token:sub(1, 191)}

@@ -63,7 +63,9 @@ if not held then
     local ttl = redis.call('pttl', lock)
     reply, is_free = {owner, -1, ttl}, is_free and ttl == -2
 elseif is_free then
-    redis.call('del', lock)
+    if redis.call('hlen', lock) <= 500 or redis.pcall('unlink', lock) ~= 1 then
+        redis.call('del', lock) -- frees each field before the script ends
+    end
 else
     redis.call('hset', lock, owner, count)
     local set = redis.pcall('pexpire', lock, ARGV[3])

@@ -10,8 +10,8 @@ local function refusal(key)
         .. key:sub(1, 100))
 end
 local function number_of(key, least)
-    local text = redis.call('get', key)
-    if not text then
+    local text = redis.call('getrange', key, 0, 31) -- no number is longer
+    if text == '' and redis.call('exists', key) == 0 then
         return nil
     end
     local number = text:find('^%-?[1-9]%d*$') and tonumber(text) or text == '0' and 0
