@@ -52,6 +52,9 @@ import org.redisson.config.Config;
  *   ttl                          ms
  *   owner                        (no KIND, no NAME) this thread's field
  *   add KEY TIMES                ok, after so many locked read-add-writes
+ *   mix TIMES LONGEST            ok, after so many turns: of each eight one waits for
+ *                                some ms and may time out, of each fifty one holds for
+ *                                up to LONGEST, the others for up to 3
  *   contend THREADS HOLD MS [GATE]
  *                                for so long, by so many threads, each holding
  *                                for HOLD us: grants, the median wait and the
@@ -161,6 +164,30 @@ public final class Driver {
             try {
                 String value = bucket.get();
                 bucket.set(String.valueOf(value == null ? 1 : Long.parseLong(value) + 1));
+            } finally {
+                lock.unlock();
+            }
+        }
+    }
+
+    /* ---- turns that time out, and holds of any length ---- */
+
+    private static boolean takeMixed(RLock lock, int i) throws InterruptedException {
+        if (i % 8 == 5) {
+            return lock.tryLock(1 + i % 50, -1, MS);
+        }
+        lock.lock();
+        return true;
+    }
+
+    private static void mix(RLock lock, int times, long longest)
+            throws InterruptedException {
+        for (int i = 0; i < times; i++) {
+            if (!takeMixed(lock, i)) {
+                continue;
+            }
+            try {
+                Thread.sleep(i % 50 == 20 ? longest / 2 + i % 7 * longest / 14 : i % 4);
             } finally {
                 lock.unlock();
             }
@@ -349,6 +376,9 @@ public final class Driver {
             return String.valueOf(lock.getHoldCount());
         case "ttl":
             return String.valueOf(lock.remainTimeToLive());
+        case "mix":
+            mix(lock, (int) number(args, 0, 0), number(args, 1, 0));
+            return "ok";
         case "add":
             add(lock, args.get(0), (int) number(args, 1, 0));
             return "ok";

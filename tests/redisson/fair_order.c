@@ -121,6 +121,253 @@ START_TEST(a_thousand_grants_are_in_the_order_of_arrival)
 }
 END_TEST
 
+/* ---- waiters that stay, time out, are cancelled and are killed ---- */
+
+/* The watchdog's time is 30 s / 20, so the longest hold is that of 90 s. */
+#define MIX_WATCHDOG_MS 1500
+#define MIX_LONGEST_MS 4500
+#define MIX_THREADS 3           /* of each side */
+#define MIX_WAITERS 64
+/* HF_FAIR_GRANTS asks for more. */
+#define MIX_GRANTS 240
+
+struct mix {
+    char waiting[MIX_WAITERS][MONITOR_OWNER_ROOM];
+    int64_t ends_ms[MIX_WAITERS];       /* of its wait, if it is Redisson's */
+    int count, grants, from_queue, left, dropped, late;
+    int64_t now_ms, wait_ms, popped_ends_ms;
+    char popped[MONITOR_OWNER_ROOM];    /* by a grant, or because it was stale */
+    char granted[MONITOR_OWNER_ROOM];   /* and not popped yet */
+    char killed[4][40];                 /* the UUIDs of processes */
+    int kills;
+};
+
+static bool is_killed(const struct mix *m, const char *owner)
+{
+    for (int i = 0; i < m->kills; i++)
+        if (strncmp(owner, m->killed[i], 36) == 0)
+            return true;
+    return false;
+}
+
+/* A place that was popped and not granted: its waiter must be dead. */
+static void settle_popped(struct mix *m)
+{
+    if (!*m->popped)
+        return;
+    ck_assert_msg(is_killed(m, m->popped) || m->now_ms >= m->popped_ends_ms,
+                  "after %d grants, %s has lost its place, %" PRId64 " ms before the end "
+                  "of its wait", m->grants, m->popped, m->popped_ends_ms - m->now_ms);
+    if (is_killed(m, m->popped))
+        m->dropped++;
+    else
+        m->late++;
+    *m->popped = '\0';
+}
+
+static void take_out(struct mix *m, int i, char *into)
+{
+    if (into)
+        (void)strcpy(into, m->waiting[i]);
+    m->popped_ends_ms = m->ends_ms[i];
+    m->count--;
+    memmove(m->waiting[i], m->waiting[i + 1],
+            (size_t)(m->count - i) * MONITOR_OWNER_ROOM);
+    memmove(&m->ends_ms[i], &m->ends_ms[i + 1],
+            (size_t)(m->count - i) * sizeof m->ends_ms[0]);
+}
+
+static void mix_leaves(struct mix *m, const char *owner)
+{
+    for (int i = 0; i < m->count; i++)
+        if (strcmp(m->waiting[i], owner) == 0) {
+            take_out(m, i, NULL);
+            m->left++;
+            return;
+        }
+}
+
+/* holdfast writes the hold first, Redisson takes the place first. */
+static void mix_granted(struct mix *m, const char *owner)
+{
+    m->grants++;
+    if (strcmp(m->popped, owner) == 0) {
+        m->from_queue++;
+        *m->popped = '\0';
+        return;
+    }
+    settle_popped(m);
+    (void)strcpy(m->granted, owner);
+}
+
+static void mix_popped(struct mix *m)
+{
+    settle_popped(m);
+    if (m->count == 0)
+        return;
+    take_out(m, 0, m->popped);
+    if (strcmp(m->popped, m->granted) == 0) {
+        m->from_queue++;
+        *m->popped = *m->granted = '\0';
+    }
+}
+
+/* Redisson's acquire: KEYS, lease, owner, wait. Others have no wait there. */
+static void see_wait(struct mix *m, const char *line)
+{
+    static const char keys[] = "\"" QUEUE "\" \"" PLACES "\" ";
+    const char *at = strstr(line, keys);
+    long long wait_ms;
+
+    m->now_ms = monitor_ms(line);
+    if (!at)
+        return;
+    m->wait_ms = 1000000000;
+    if (sscanf(at + strlen(keys), "\"%*d\" \"%*[^\"]\" \"%lld\"", &wait_ms) == 1)
+        m->wait_ms = wait_ms;
+}
+
+static void mix_line(void *ctx, const char *line)
+{
+    struct mix *m = ctx;
+    char owner[MONITOR_OWNER_ROOM];
+
+    if (strstr(line, "that-is-all") || line[0] == 'O') /* OK */
+        return;
+    see_wait(m, line);
+    if (monitor_is(line, "\"rpush\" \"" QUEUE "\"", owner)) {
+        settle_popped(m);
+        ck_assert_int_lt(m->count, MIX_WAITERS - 1);
+        m->ends_ms[m->count] = m->now_ms + m->wait_ms;
+        (void)strcpy(m->waiting[m->count++], owner);
+    } else if (monitor_is(line, "\"hset\" \"" NAME "\"", owner)) {
+        mix_granted(m, owner);
+    } else if (monitor_is(line, "\"lrem\" \"" QUEUE "\" \"0\"", owner) ||
+               monitor_is(line, "\"lrem\" \"" QUEUE "\" \"1\"", owner)) {
+        mix_leaves(m, owner);
+    } else if (monitor_is(line, "\"lpop\" \"" QUEUE "\"", owner)) {
+        mix_popped(m);
+    }
+}
+
+struct turns {
+    struct hf_client *client;
+    struct hf_lock *lock;
+    int times, trouble;
+    struct hf_cancel cancel;
+};
+
+static void *cancel_soon(void *ctx)
+{
+    usleep(3000);
+    hf_cancel_fire(ctx);
+    return NULL;
+}
+
+static hf_status acquire_cancelled(struct turns *t, struct hf_acquire_options *o)
+{
+    pthread_t canceller;
+    hf_status rc;
+
+    hf_cancel_init(&t->cancel, t->client);
+    o->cancel = &t->cancel;
+    (void)pthread_create(&canceller, NULL, cancel_soon, &t->cancel);
+    rc = hf_lock_acquire(t->lock, o, NULL);
+    (void)pthread_join(canceller, NULL);
+    return rc;
+}
+
+static void *mix_ours(void *ctx)
+{
+    struct turns *t = ctx;
+
+    for (int i = 0; i < t->times; i++) {
+        struct hf_acquire_options o;
+        hf_status rc;
+
+        hf_acquire_options_init(&o);
+        if (i % 8 == 3)
+            o.wait_ms = 1 + i % 50;
+        rc = i % 8 == 6 ? acquire_cancelled(t, &o)
+                        : hf_lock_acquire(t->lock, &o, NULL);
+        if (rc != HF_OK) {
+            t->trouble += rc != HF_TIMEOUT && rc != HF_CANCELLED;
+            continue;
+        }
+        usleep(i % 50 == 30 ? MIX_LONGEST_MS * 1000 : (useconds_t)(i % 4) * 1000);
+        t->trouble += hf_lock_release(t->lock, hf_owner_thread(), NULL) != HF_OK;
+    }
+    return NULL;
+}
+
+static struct hf_client *mix_client(void)
+{
+    struct hf_client_options o;
+    char url[SERVER_URL_MAX];
+    struct hf_client *made;
+
+    hf_client_options_init(&o);
+    o.url = server_url(server, url);
+    o.watchdog_ms = MIX_WATCHDOG_MS;
+    ck_assert_int_eq(hf_client_new(&made, &o, NULL), HF_OK);
+    return made;
+}
+
+/* A process of Redisson's is killed while two of its threads wait. */
+static void kill_some(struct mix *m)
+{
+    struct driver *other = driver_start(server, MIX_WATCHDOG_MS);
+
+    (void)snprintf(m->killed[m->kills++], sizeof m->killed[0], "%.36s",
+                   driver_ask(other, 1, "owner"));
+    for (int thread = 1; thread <= 2; thread++)
+        driver_tell(other, thread, "wait fair " NAME " 3000");
+    usleep(100000);
+    driver_kill(other);
+    driver_stop(other);
+}
+
+START_TEST(order_is_kept_beside_waiters_that_leave_and_die)
+{
+    const char *wanted = getenv("HF_FAIR_GRANTS");
+    int grants = wanted ? atoi(wanted) : MIX_GRANTS;
+    struct driver *theirs = driver_start(server, MIX_WATCHDOG_MS);
+    struct turns turns[MIX_THREADS];
+    pthread_t threads[MIX_THREADS];
+    static struct mix m;
+
+    m = (struct mix){.count = 0};
+    monitor_begin();
+    for (int i = 0; i < MIX_THREADS; i++) {
+        turns[i] = (struct turns){.times = grants / (2 * MIX_THREADS)};
+        turns[i].client = mix_client();
+        ck_assert_int_eq(hf_lock_new_kind(&turns[i].lock, turns[i].client,
+                                          HF_KIND_FAIR, NAME, strlen(NAME), NULL),
+                         HF_OK);
+        ck_assert_int_eq(pthread_create(&threads[i], NULL, mix_ours, &turns[i]), 0);
+        driver_tell(theirs, i + 1, "mix fair " NAME " %d %d", turns[i].times,
+                    MIX_LONGEST_MS);
+    }
+    kill_some(&m);
+    for (int i = 0; i < MIX_THREADS; i++) {
+        (void)pthread_join(threads[i], NULL);
+        ck_assert_int_eq(turns[i].trouble, 0);
+        ck_assert_str_eq(driver_answer(theirs, i + 1, 1000000), "ok");
+    }
+    monitor_end(mix_line, &m);
+    (void)printf("fair: %d grants, %d of them waited for, %d left, %d of the dead "
+                 "dropped, %d at the end of their wait, no others\n",
+                 m.grants, m.from_queue, m.left, m.dropped, m.late);
+    ck_assert_int_ge(m.grants, grants / 2);
+    for (int i = 0; i < MIX_THREADS; i++) {
+        hf_lock_free(turns[i].lock);
+        hf_client_free(turns[i].client);
+    }
+    driver_stop(theirs);
+    server_ask(server, "DEL " QUEUE " " PLACES);
+}
+END_TEST
+
 /* ---- behind a dead waiter ---- */
 
 /* docs/kinds.md: a dead waiter of holdfast keeps its place for its own time, here the
@@ -264,6 +511,7 @@ TCase *fair_order_case(void)
     TCase *tc = both_case("fair-order");
 
     tcase_add_test(tc, a_thousand_grants_are_in_the_order_of_arrival);
+    tcase_add_test(tc, order_is_kept_beside_waiters_that_leave_and_die);
     tcase_add_loop_test(
         tc, next_waiter_is_served_when_the_place_of_a_dead_one_ends, 0, 4);
     return tc;
