@@ -58,17 +58,16 @@ static const struct row {
     const char *grows;          /* what of its keys */
     const char *fill;           /* makes them */
     const char *words;          /* the call: keys and arguments; '-': "" */
-    bool is_copied;             /* by HSCAN, which has no bound in bytes */
 } rows[] = {
     {&hf_script_acquire, "fields", OTHERS, "1 L " A " 1 9000"},
-    {&hf_script_acquire, "a field's bytes", FIELD, "1 L " A " 1 9000", true},
-    {&hf_script_acquire, "a value's bytes", VALUE, "1 L x 1 9000", true},
+    {&hf_script_acquire, "a field's bytes", FIELD, "1 L " A " 1 9000"},
+    {&hf_script_acquire, "a value's bytes", VALUE, "1 L x 1 9000"},
     {&hf_script_acquire, "fields, re-entry", OURS OTHERS, "1 L " A " 2 9000"},
     {&hf_script_release, "fields", OURS OTHERS, "1 L " A " 0 9000" CHANNEL},
     {&hf_script_renew, "fields", OURS OTHERS, "1 L 9000 " A},
     {&hf_script_extend, "fields", OURS OTHERS, "1 L " A " 0 9000"},
     {&hf_script_inspect, "fields", OURS OTHERS, "1 L 1 -"},
-    {&hf_script_inspect, "a field's bytes", FIELD, "1 L 1 -", true},
+    {&hf_script_inspect, "a field's bytes", FIELD, "1 L 1 -"},
     {&hf_script_inspect, "places in the queue", HELD "queue(1000)", "1 L 1 -"},
     {&hf_script_force_release, "fields", OTHERS, "1 L 1 -" CHANNEL},
     {&hf_script_force_release, "live places", HELD "queue(1000)", "3 " QUEUE "1 -" CHANNEL},
@@ -212,6 +211,13 @@ static double measure(const struct row *row, int n)
 
 /* ---- the table ---- */
 
+/* HSCAN has no bound in bytes: the server copies the field and its value. */
+static bool is_copied(const struct row *row)
+{
+    return strcmp(row->grows, "a field's bytes") == 0 ||
+           strcmp(row->grows, "a value's bytes") == 0;
+}
+
 static bool print_row(const struct row *row)
 {
     double us = 0;
@@ -222,8 +228,8 @@ static bool print_row(const struct row *row)
         us = measure(row, sizes[i]);
         printf(" %9.0f |", us);
     }
-    puts(us <= LONGEST_US ? "" : row->is_copied ? " copied by HSCAN" : " TOO LONG");
-    return us <= LONGEST_US || row->is_copied;
+    puts(us <= LONGEST_US ? "" : is_copied(row) ? " copied by HSCAN" : " TOO LONG");
+    return us <= LONGEST_US || is_copied(row);
 }
 
 int main(void)
