@@ -4,6 +4,8 @@
  *
  * A failover takes seconds, so that each is had by a crowd: clients of RESP3, of
  * RESP2, one that may not hear what sentinels tell, and `holdfast run`. */
+#include <hiredis/hiredis.h>
+
 #include "tests/live/test_run_kit.h"
 #include "tests/live/test_sentinel.h"
 #include "tests/support/feed.h"
@@ -545,10 +547,20 @@ static void open_believer(struct believer *b)
     b->lock = lock_of(b->client, "believed");
 }
 
+/* By a connection of its own: a sentinel that promotes a server closes its clients. */
 static bool is_promoted(int index)
 {
-    return index != old_master &&
-           strncmp(server_ask(server_at(index), "ROLE"), "master", 6) == 0;
+    redisContext *c =
+        index == old_master ? NULL : server_connect(server_at(index));
+    redisReply *reply = c ? redisCommand(c, "ROLE") : NULL;
+    bool is = reply && reply->type == REDIS_REPLY_ARRAY && reply->elements > 0 &&
+              strcmp(reply->element[0]->str, "master") == 0;
+
+    if (reply)
+        freeReplyObject(reply);
+    if (c)
+        redisFree(c);
+    return is;
 }
 
 static void await_promotion(void)
