@@ -4,8 +4,8 @@
  *
  *     bench_scripts                               (started by bench/run.sh)
  *
- * The times are the server's own (INFO commandstats), of a single call on keys that
- * are made anew. Exits with 1 if a call takes longer than LONGEST_US. */
+ * The times are the server's own (INFO commandstats), of a call on keys that are made
+ * anew: the shortest of three, for a busy machine interrupts the server. Exits with 1 if a call takes longer than LONGEST_US. */
 #include <string.h>
 
 #include "bench/measure.h"
@@ -13,6 +13,7 @@
 #define SIZES 3
 #define LONGEST_US 25000.0
 #define WORDS_MAX 24
+#define TRIES 3
 
 static const int sizes[SIZES] = {10, 1000, 100000};
 static redisContext *server;
@@ -209,6 +210,18 @@ static double measure(const struct row *row, int n)
     return evalsha_us();
 }
 
+static double shortest(const struct row *row, int n)
+{
+    double us = measure(row, n);
+
+    for (int i = 1; i < TRIES; i++) {
+        double again = measure(row, n);
+
+        us = again < us ? again : us;
+    }
+    return us;
+}
+
 /* ---- the table ---- */
 
 /* HSCAN has no bound in bytes: the server copies the field and its value. */
@@ -225,7 +238,7 @@ static bool print_row(const struct row *row)
     load(row->script);
     printf("| %-20s | %-28s |", row->script->name, row->grows);
     for (int i = 0; i < SIZES; i++) {
-        us = measure(row, sizes[i]);
+        us = shortest(row, sizes[i]);
         printf(" %9.0f |", us);
     }
     puts(us <= LONGEST_US ? "" : is_copied(row) ? " copied by HSCAN" : " TOO LONG");
