@@ -304,6 +304,19 @@ static const struct {
      ">[sunsubscribe,ch,1] V=[ssubscribe,ch,1]"},
     {3, false, "W", CONFIRM_OTHER("+sunsubscribe") CONFIRM("+sunsubscribe"),
      ">[sunsubscribe,cho,1] W=[sunsubscribe,ch,1]"},
+    /* A server that loses the slot sends one before it refuses the command: CONN-9. */
+    {3, false, "Xab", CONFIRM("+sunsubscribe") "-MOVED 1 h:1\r\n+1\r\n+2\r\n",
+     "X=MOVED 1 h:1 a=1 b=2"},
+    {3, false, "Xa",
+     CONFIRM("+sunsubscribe") CONFIRM("+sunsubscribe") "+1\r\n",
+     "X=[sunsubscribe,ch,1] a=1"},
+    {3, false, "XVa",
+     CONFIRM("+sunsubscribe") MESSAGE CONFIRM("+sunsubscribe")
+         CONFIRM("+sunsubscribe") CONFIRM("+ssubscribe") "+1\r\n",
+     ">[message,ch,hi] X=[sunsubscribe,ch,1] >[sunsubscribe,ch,1] "
+     "V=[ssubscribe,ch,1] a=1"},
+    {2, true, "XV", CONFIRM2("+sunsubscribe") "-MOVED 1 h:1\r\n-MOVED 1 h:1\r\n",
+     "X=MOVED 1 h:1 V=MOVED 1 h:1"},
     {3, false, "UaS",
      CONFIRM("+subscribe") CONFIRM("+unsubscribe") "+1\r\n"
          CONFIRM("+ssubscribe") CONFIRM("+subscribe"),

@@ -10,6 +10,11 @@ static size_t size_of(size_t kind_len, size_t channel_len)
     return sizeof(struct hf_confirmation) + kind_len + channel_len;
 }
 
+static bool is_same(struct hf_resp_arg a, struct hf_resp_arg b)
+{
+    return a.len == b.len && memcmp(a.ptr, b.ptr, a.len) == 0;
+}
+
 struct hf_confirmation *hf_confirmation_new(const struct hf_mem *mem,
                                             struct hf_request *request,
                                             const struct hf_resp_arg *argv,
@@ -23,6 +28,7 @@ struct hf_confirmation *hf_confirmation_new(const struct hf_mem *mem,
     if (!x)
         return NULL;
     x->request = request;
+    x->pushes = argc > 2 && is_same(argv[1], argv[2]) ? 2 : 1;
     x->kind_len = (uint32_t)argv[0].len;
     x->channel_len = (uint32_t)channel.len;
     memcpy(x->text, argv[0].ptr, argv[0].len);

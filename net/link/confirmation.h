@@ -8,6 +8,8 @@
 /* The place's own: the request may be given up before the push comes. */
 struct hf_confirmation {
     struct hf_request *request;   /* NULL: given up */
+    uint32_t pushes;              /* to come: 2 if the channel is named twice
+                                     (CONN-9) */
     uint32_t kind_len;
     uint32_t channel_len;
     char text[];                  /* kind, channel */

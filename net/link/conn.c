@@ -279,6 +279,14 @@ static bool is_confirmation(const struct hf_conn *c, struct hf_resp_value push)
            hf_confirmation_is(place->confirmation, push);
 }
 
+/* CONN-9 */
+static hf_status confirmed(struct hf_conn *c, struct hf_resp_value push)
+{
+    if (--hf_conn_place(c, c->first)->confirmation->pushes > 0)
+        return HF_OK;
+    return deliver_reply(c, push);
+}
+
 static hf_status deliver_push(struct hf_conn *c, struct hf_resp_value v)
 {
     struct hf_resp_value kind;
@@ -287,7 +295,7 @@ static hf_status deliver_push(struct hf_conn *c, struct hf_resp_value v)
         return HF_OK; /* no kind: dropped (RESP-CONFORMANCE pol-push-empty) */
     skip_withdrawn(c);
     if (is_confirmation(c, v))
-        return deliver_reply(c, v);
+        return confirmed(c, v);
     c->stats.pushes++;
     c->options.on_push(c->options.ctx, v);
     return HF_OK;

@@ -20,7 +20,10 @@
  * CONN-8  A value beyond reply_max, or beyond another limit of the parser, is
  *         skipped as it comes: it costs its own request (hf_too_large) or, if it
  *         is a push, on_push_lost, and no memory. Both are told as soon as its
- *         type is known, before its end. */
+ *         type is known, before its end.
+ * CONN-9  A command that names its channel twice is confirmed by the second push.
+ *         The first one may be an unsolicited sunsubscribe: then the server replies
+ *         to the command with MOVED, which would shift all later replies by one. */
 #ifndef HF_CONN_H
 #define HF_CONN_H
 

@@ -18,7 +18,10 @@
  * PUBSUB-5  Several subscriptions may be for one channel: two locks may share
  *           one. Each sends its own SUBSCRIBE, and hears each message. The
  *           server counts a connection once, so UNSUBSCRIBE is sent when the
- *           last of them is dropped, unless no SUBSCRIBE of any was sent. */
+ *           last of them is dropped, unless no SUBSCRIBE of any was sent.
+ * PUBSUB-6  SUNSUBSCRIBE names its channel twice. The server may end the
+ *           subscription by itself while the command is under way, and the two
+ *           confirmations tell one from the other (CONN-9). */
 #include <string.h>
 
 #include "net/base/mem.h"
@@ -175,7 +178,9 @@ static hf_status give_order(struct hf_pubsub *ps, const char *verb,
                             const char *channel, size_t len,
                             struct hf_subscription *s)
 {
-    struct hf_resp_arg argv[2] = {{verb, strlen(verb)}, {channel, len}};
+    struct hf_resp_arg argv[3] = {
+        {verb, strlen(verb)}, {channel, len}, {channel, len}};
+    size_t argc = strcmp(verb, "SUNSUBSCRIBE") == 0 ? 3 : 2; /* PUBSUB-6 */
     struct hf_pubsub_order *order = hf_mem_new(ps->mem, sizeof *order);
     hf_status rc;
 
@@ -185,7 +190,8 @@ static hf_status give_order(struct hf_pubsub *ps, const char *verb,
     order->subscription = s;
     order->request.done = order_done;
     order->request.is_acknowledged_by_push = true;
-    rc = hf_link_submit(link_of(ps), &order->request, argv, 2, HF_NEVER);
+    rc = hf_link_submit(link_of(ps), &order->request, argv, argc,
+                        HF_NEVER);
     if (rc < 0) {
         hf_mem_free(ps->mem, order, sizeof *order);
         return rc;

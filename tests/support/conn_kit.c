@@ -293,23 +293,24 @@ static const char *subscribing_verb(int name)
     return name == 'S' || name == 'T' ? "SUBSCRIBE"
            : name == 'U'              ? "UNSUBSCRIBE"
            : name == 'V'              ? "SSUBSCRIBE"
-           : name == 'W'              ? "SUNSUBSCRIBE"
+           : name == 'W' || name == 'X' ? "SUNSUBSCRIBE"
                                       : "";
 }
 
 hf_status ask_for(int name, const char *ptr, size_t len)
 {
-    struct hf_resp_arg argv[2] = {{"ECHO", 4}, {ptr, len}};
+    struct hf_resp_arg argv[3] = {{"ECHO", 4}, {ptr, len}};
     const char *verb = subscribing_verb(name);
     struct hf_request *request = &t.requests[name];
+    size_t argc = name == 'X' ? 3 : 2;
     hf_status rc;
 
     request->is_acknowledged_by_push = verb[0] != '\0';
     if (verb[0]) {
         argv[0] = (struct hf_resp_arg){verb, strlen(verb)};
-        argv[1] = (struct hf_resp_arg){"ch", 2};
+        argv[1] = argv[2] = (struct hf_resp_arg){"ch", 2};
     }
-    rc = hf_conn_submit(&t.conn, request, argv, 2);
+    rc = hf_conn_submit(&t.conn, request, argv, argc);
     check();
     return rc;
 }
