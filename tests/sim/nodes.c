@@ -63,6 +63,11 @@ static unsigned slot_of(const char *key)
     return model_cluster_slot(key, strlen(key));
 }
 
+bool nodes_have_one_slot(const char *a, const char *b)
+{
+    return slot_of(a) == slot_of(b);
+}
+
 struct server *nodes_owner(const struct nodes *nodes, const char *key)
 {
     return one_with(nodes, model_cluster_owner(nodes->cluster, slot_of(key)))

@@ -15,6 +15,7 @@ struct nodes;
  * nodes_learn_all - all know what is true, now.
  * nodes_set_down - all but that one say CLUSTERDOWN until they learn something.
  * nodes_owner    - whose slot the key is in.
+ * nodes_have_one_slot - are both keys in one slot?
  * nodes_holder   - who has the key itself now. */
 struct nodes *nodes_new(struct sim *sim, struct server *const *servers,
                         size_t count);
@@ -23,6 +24,7 @@ void nodes_promote(struct nodes *nodes, struct server *s, struct server *old,
                    int64_t late_us);
 void nodes_learn_all(struct nodes *nodes);
 void nodes_set_down(struct nodes *nodes, const struct server *but);
+bool nodes_have_one_slot(const char *a, const char *b);
 struct server *nodes_owner(const struct nodes *nodes, const char *key);
 struct server *nodes_holder(const struct nodes *nodes, const char *key);
 

@@ -35,10 +35,23 @@ static bool is_falling(const struct site *site, const struct server *one,
 /* Where nothing else is wrong, a waiter has no excuse before the slot is given,
  * nor long after the nodes know. But a script of two keys is refused (TRYAGAIN)
  * from the beginning. */
-static bool is_told_at_once(const struct trouble *t)
+static bool is_told_at_once(const struct trouble *t, int64_t lock)
 {
     return !plan_is_calm(t->sim->plan) ||
-           plan_needs_two_keys(t->sim->plan, t->fault->lock);
+           plan_needs_two_keys(t->sim->plan, lock);
+}
+
+static bool is_in_slot(const struct trouble *t, int64_t lock)
+{
+    return nodes_have_one_slot(plan_lock_name(t->sim->plan, lock), key_of(t));
+}
+
+/* Two locks may be in one slot. */
+static void tell_begin(const struct trouble *t, bool is_at_once)
+{
+    for (int64_t i = 0; i < (int64_t)t->sim->plan->lock_count; i++)
+        if (is_in_slot(t, i) && is_told_at_once(t, i) == is_at_once)
+            trouble_tell_of(t, HISTORY_STATE_BEGIN, i);
 }
 
 static void begin(struct trouble *t)
@@ -53,15 +66,18 @@ static void begin(struct trouble *t)
         !nodes_open(site->nodes, key_of(t), to))
         return;
     t->old = to;
-    if (is_told_at_once(t))
-        trouble_tell(t, HISTORY_STATE_BEGIN);
+    tell_begin(t, true);
     t->again = (struct event){.happen = on_step, .ctx = t};
     world_after(t->sim->world, &t->again, t->fault->for_ms * 1000 / STEPS);
 }
 
 static void all_know(void *ctx)
 {
-    trouble_tell(ctx, HISTORY_STATE_END);
+    const struct trouble *t = ctx;
+
+    for (int64_t i = 0; i < (int64_t)t->sim->plan->lock_count; i++)
+        if (is_in_slot(t, i))
+            trouble_tell_of(t, HISTORY_STATE_END, i);
 }
 
 static void give(void *ctx)
@@ -72,8 +88,7 @@ static void give(void *ctx)
     if (!nodes_give(nodes_of(t), key_of(t), late_us)) {
         world_after(t->sim->world, &t->again, AGAIN_US);
     } else {
-        if (!is_told_at_once(t))
-            trouble_tell(t, HISTORY_STATE_BEGIN);
+        tell_begin(t, false);
         t->again.happen = all_know;
         world_after(t->sim->world, &t->again, late_us);
     }

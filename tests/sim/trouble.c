@@ -410,18 +410,24 @@ static void name_the_touched(const struct trouble *t, char *dst, size_t size)
 
 void trouble_tell(struct trouble *t, enum history_state state)
 {
-    struct history_event e = sim_event(t->sim, 'w', 0, HISTORY_FAULT);
-    char on[64];
-
     if (state == HISTORY_STATE_END && t->is_told_over)
         state = HISTORY_STATE_ONCE;
     t->is_told_over = state == HISTORY_STATE_END;
+    trouble_tell_of(t, state, t->fault->lock);
+}
+
+void trouble_tell_of(const struct trouble *t, enum history_state state,
+                     int64_t lock)
+{
+    struct history_event e = sim_event(t->sim, 'w', 0, HISTORY_FAULT);
+    char on[64];
+
     name_the_touched(t, on, sizeof on);
     e.fault = history_text(plan_trouble_name(t->fault->trouble));
     e.on = history_text(on);
     e.state = state;
     if (kinds[t->fault->trouble].touches == TOUCHES_LOCK)
-        e.lock = history_text(lock_of(t));
+        e.lock = history_text(plan_lock_name(t->sim->plan, lock));
     sim_write(t->sim, &e);
 }
 

@@ -8,6 +8,7 @@
  *               itself. The memory is the caller's, until the world is freed:
  *               one for each fault.
  * trouble_tell - its line in the history.
+ * trouble_tell_of - likewise, for another lock than the one that the plan names.
  * trouble_end_us - when the last of them is over. */
 struct trouble {
     struct sim *sim;
@@ -20,6 +21,8 @@ struct trouble {
 };
 void trouble_arm(struct sim *sim, struct trouble troubles[PLAN_FAULTS_MAX]);
 void trouble_tell(struct trouble *t, enum history_state state);
+void trouble_tell_of(const struct trouble *t, enum history_state state,
+                     int64_t lock);
 int64_t trouble_end_us(const struct plan *plan);
 
 #endif
