@@ -48,7 +48,7 @@ static struct process *holder(int which, const char *watchdog_ms)
     return p;
 }
 
-static void send(struct process *p, int signal)
+static void send_signal(struct process *p, int signal)
 {
     ck_assert_int_eq(kill(pid_of(p), signal), 0);
 }
@@ -76,7 +76,7 @@ START_TEST(signal_gives_the_lock_back)
 {
     struct process *p = holder(_i, LONG_TTL);
 
-    send(p, SIGINT);
+    send_signal(p, SIGINT);
     (void)await_line(p, OUT, "released");
     ck_assert_int_eq(finish(p), 0);
     ck_assert_str_eq(hash_of(server, NAME), "");
@@ -108,10 +108,10 @@ START_TEST(release_of_one_wakes_the_other)
     struct process *first = holder(_i, LONG_TTL);
     struct process *second = sleeper(_i + 1);
 
-    send(first, SIGTERM);
+    send_signal(first, SIGTERM);
     (void)await_line(first, OUT, "released");
     (void)await_line(second, OUT, "held");
-    send(second, SIGTERM);
+    send_signal(second, SIGTERM);
     (void)await_line(second, OUT, "released");
     ck_assert_int_eq(finish(first), 0);
     ck_assert_int_eq(finish(second), 0);
@@ -124,11 +124,11 @@ START_TEST(signal_ends_the_wait_and_leaves_the_holder_alone)
     struct process *first = holder(_i, LONG_TTL);
     struct process *second = sleeper(_i + 1);
 
-    send(second, SIGTERM);
+    send_signal(second, SIGTERM);
     (void)await_line(second, ERR, "cancelled");
     ck_assert_int_eq(finish(second), 1);
     ck_assert_int_eq(server_ask_int(server, "HLEN " NAME), 1);
-    send(first, SIGTERM);
+    send_signal(first, SIGTERM);
     ck_assert_int_eq(finish(first), 0);
 }
 END_TEST
@@ -255,7 +255,7 @@ START_TEST(descriptors_stay_as_many_as_they_were)
         ck_must(local_now_ms() < end_ms, "none is left open");
         local_rest_us(1000);
     }
-    send(p, SIGTERM);
+    send_signal(p, SIGTERM);
     ck_assert_int_eq(finish(p), 0);
 }
 END_TEST
