@@ -4,6 +4,11 @@
 -- Reply {request, -1, ms until the last of them lapses (-1: one never does, -2: none
 --        is out), '', '0', '', 0, 1, 1 if that owner has one, how many are out, 0}
 -- Source: WIRE 16.
+--+ number
+local _, wrong = number_of(KEYS[1], -2 ^ 53)
+if wrong then
+    return wrong
+end
 local time = redis.call('time')
 local now = time[1] * 1000 + math.floor(time[2] / 1000)
 local id = redis.sha1hex(ARGV[2]):sub(1, 32):gsub('%x%x', function(byte)

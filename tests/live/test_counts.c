@@ -106,6 +106,13 @@ static hf_status force_permits(void)
     return hf_lock_force_release(permit, NULL, 0, NULL);
 }
 
+static hf_status inspect_permits(void)
+{
+    struct hf_lock_info info;
+
+    return hf_lock_inspect(permit, &info, NULL);
+}
+
 static hf_status latest_token(void)
 {
     return hf_token_latest(fenced, &number, NULL);
@@ -136,6 +143,7 @@ static const struct {
     {expirable, OF_PERMITS, "permits available"},
     {take_permit, OF_PERMITS, "permit acquire"},
     {force_permits, OF_PERMITS, "permits by force"},
+    {inspect_permits, OF_PERMITS, "permits inspect"},
     {set_count, OF_LATCH, "try_set_count"},
     {count_down, OF_LATCH, "count_down"},
     {await_latch, OF_LATCH, "await"},
