@@ -708,6 +708,22 @@ START_TEST(unknown_safe_moment_is_the_last_known)
 }
 END_TEST
 
+/* RUN-11: until the new master answers, or the lease ends. */
+START_TEST(doubt_after_a_switch_of_masters_stops_no_command)
+{
+    struct cli_run_event ev = {.kind = CLI_EV_SIGNAL, .number = SIGCONT};
+
+    begin();
+    run_command();
+    ev.now_ms = now_ms + 1;
+    ck_assert_uint_eq(cli_run_step(&run, &ev), CLI_DO_FORWARD);
+    ck_assert_int_eq(cli_run_deadline_ms(&run), safe_until_ms);
+    ck_assert_int_eq(cli_run_next_ms(&run), safe_until_ms - GRACE);
+    ev.now_ms = safe_until_ms;
+    ck_assert(cli_run_step(&run, &ev) & CLI_DO_KILL);
+}
+END_TEST
+
 START_TEST(warned_command_goes_on_and_ends_with_122)
 {
     begin_with(CLI_LOST_WARN, 0);
@@ -952,6 +968,7 @@ static TCase *case_lost(void)
     tcase_add_loop_test(c, overdue_hold_kills_the_command, 0, 3);
     tcase_add_loop_test(c, after_a_pause_the_clock_comes_first, 0, 5);
     tcase_add_test(c, unknown_safe_moment_is_the_last_known);
+    tcase_add_test(c, doubt_after_a_switch_of_masters_stops_no_command);
     tcase_add_test(c, warned_command_goes_on_and_ends_with_122);
     tcase_add_test(c, ignored_loss_leaves_the_code_alone);
     tcase_add_test(c, max_hold_stops_and_keeps_the_lock_until_it_is_gone);

@@ -46,7 +46,9 @@
  * RUN-10 A signal that ends programs ends us within CLI_SIGNALS_PROMPT_MS, except
  *        while a command runs that has not been killed. The same limit holds
  *        after a command that TERM, INT or QUIT ended. A request that is not
- *        answered by then leaves the lock to its TTL. */
+ *        answered by then leaves the lock to its TTL.
+ * RUN-11 After a switch of masters a hold is safe for 0 ms until the new master
+ *        answers. It is not lost by that, and the command goes on. */
 #include "cli/run/state.h"
 
 #include <assert.h>
@@ -268,12 +270,19 @@ int64_t cli_run_deadline_ms(const struct cli_run *r)
     return r->is_lost ? sooner(r->kill_ms, r->safe_until_ms) : r->safe_until_ms;
 }
 
+/* RUN-11 */
+static bool is_in_doubt(const struct cli_run *r, int64_t safe_ms)
+{
+    return safe_ms == 0 && r->safe_until_ms != HF_NEVER &&
+           r->now_ms < r->safe_until_ms;
+}
+
 /* INT64_MIN: lost, and the LOST event follows. Keep what we knew. */
 static void see_safe_moment(struct cli_run *r, int64_t safe_ms)
 {
     int64_t until_ms;
 
-    if (safe_ms == INT64_MIN)
+    if (safe_ms == INT64_MIN || is_in_doubt(r, safe_ms))
         return;
     until_ms = later(r->now_ms, safe_ms);
     if (r->state == CLI_WAITING || until_ms - RENEWED_MS > r->safe_until_ms)
