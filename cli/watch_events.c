@@ -35,10 +35,11 @@ static bool has_end(const struct cli_snapshot *look)
     return look->info.ttl_ms >= 0;
 }
 
-/* Bounded: a TTL may be any number, and is added to a clock. */
+/* A TTL may be any number, and is added to a clock. The bound is one that no server can
+ * reach: a lease beyond it would look renewed at each look. */
 static int64_t ttl_ms(const struct cli_snapshot *look)
 {
-    return look->info.ttl_ms < HF_SPAN_MAX_MS ? look->info.ttl_ms : HF_SPAN_MAX_MS;
+    return look->info.ttl_ms < INT64_MAX / 2 ? look->info.ttl_ms : INT64_MAX / 2;
 }
 
 static int64_t earliest_end(const struct cli_snapshot *look)

@@ -104,7 +104,7 @@ hf_status hf_info_refuse_head(struct hf_error *err, const struct hf_lock *lock,
     return hf_error_set(err, HF_E_SERVER,
                         "%s: '%s' is free, but the first place in its queue is '%s', "
                         "which is not an owner of a lock: another program wrote it; "
-                        "'holdfast unlock --queue' removes it",
+                        "'holdfast unlock --queue --force' removes it",
                         hf_router_address(lock->client->router),
                         hf_error_quote(name, sizeof name, lock->text, lock->name_len),
                         hf_error_quote(head, sizeof head, info->holder,

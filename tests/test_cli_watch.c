@@ -87,6 +87,12 @@ static const struct {
     {HELD(A, 1, 30000, 1000), {A, HF_KIND_PLAIN, 1, 1, 30000, 1500, 600},
      "renewed"},
     {HELD(A, 1, 30000, 1000), HELD(A, 1, 29503, 1500), ""},
+    /* A lease of 2,000 or 285,000 years. */
+    {HELD(A, 1, INT64_C(63000000000000), 1000),
+     HELD(A, 1, INT64_C(62999999999500), 1500), ""},
+    {HELD(A, 1, INT64_C(9000000000000000), 1000),
+     HELD(A, 1, INT64_C(8999999999999500), 1500), ""},
+    {HELD(A, 1, INT64_C(9000000000000000), 1000), HELD(A, 1, INT64_MAX, 1500), "renewed"},
     /* Several hold it. */
     {{.asked_ms = 1000}, SHARED(2, 30000, 1500), "acquired"},
     {SHARED(1, 30000, 1000), SHARED(2, 30000, 1500), "joined"},
