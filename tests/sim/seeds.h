@@ -140,6 +140,11 @@ static const struct past {
     {"one_channel_of_two_names", "P5",
      "two names of a client had one channel: its messages went to the first of the "
      "two subscriptions alone"},
+    {"beside_a_lock_that_moves", "P5",
+     "two names were in one slot, and the slot moved: scripts of both are refused with "
+     "TRYAGAIN, but the judge was told of the move for one of them only"},
+    {"refused_beside_a_lock_that_moves", "P5",
+     "the same for one call and one move, in a cluster without sharded channels"},
 };
 
 #endif
