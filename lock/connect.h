@@ -15,12 +15,12 @@
  * runs, and holds are renewed only if a blocked caller or another thread drives
  * the loop: a callback that takes longer than a third of the watchdog's timeout
  * may cost holds.
- *     A callback may fork. In the child no other callback runs. A copy of the
- * background thread ends when the callback returns there, and the child with it
- * unless it has begun other threads; hf_loop_dispatch and other calls return.
- * The child's thread blocks the signals that the thread that made the loop
- * blocked, and no others. The background thread itself blocks all: a program
- * that posix_spawn() or system() starts from a callback inherits that. */
+ *     A callback may fork. In the child no other callback runs. If the callback
+ * returns in the child, hf_loop_dispatch and other calls return; a copy of the
+ * background thread ends, and the child with it unless it has other threads.
+ * The child's thread blocks the same signals as the thread that made the loop.
+ * The background thread blocks all signals, and a program that posix_spawn() or
+ * system() starts from a callback on it inherits that. */
 #ifndef HF_CONNECT_H
 #define HF_CONNECT_H
 
@@ -88,9 +88,9 @@ struct hf_client_options {
                                    1 Mi */
     size_t output_max;          /* bytes that wait to be sent. While there is no
                                    room, calls wait for it, first come first
-                                   served. Default 64 MiB, least 192 KiB. Less than
-                                   the longest command of any kind needs (some
-                                   400 KiB) counts as that much */
+                                   served. Default 64 MiB, least 192 KiB. A value
+                                   below the longest command of any kind (some
+                                   400 KiB) is raised to it */
 
     /* A line about what no call reports (a lost connection, a renewal refused),
      * and no callback: a hold without on_lost was lost.

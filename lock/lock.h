@@ -148,9 +148,9 @@ struct hf_lock_info {
     enum hf_lock_kind kind;
     int64_t holders;            /* readers that died, too, until it is released */
     int64_t waiters;            /* in a fair lock's queue, also dead; -1: unknown */
-    size_t holder_full_len;     /* on the server; > holder_len: the text is cut */
-    int64_t first_place_ms;     /* of the first of these waiters, also if the lock is
-                                   free: queue.h. -1: there is none, or unknown */
+    size_t holder_full_len;     /* on the server; > holder_len if the text was cut */
+    int64_t first_place_ms;     /* remaining time of the first waiter's place, also if
+                                   the lock is free (queue.h). -1: none, or unknown */
     size_t first_waiter_len;
     char first_waiter[192];     /* "uuid:number", cut to 191 bytes. Ends in NUL */
 };
@@ -158,7 +158,7 @@ struct hf_lock_info {
 /* Ends waits from elsewhere. The caller's memory; fired once, it stays fired
  * until it is initialised again, so a cancel before the call counts too. One
  * may serve many calls.
- * hf_cancel_init - for calls of this client (others: HF_E_INVAL); not during one.
+ * hf_cancel_init - for this client's calls (others: HF_E_INVAL). No call may use it.
  * hf_cancel_fire - ends those under way, and those to come, with HF_CANCELLED.
  *   Any thread, but not a signal handler. */
 struct hf_cancel {
@@ -308,7 +308,7 @@ HF_API hf_status hf_lock_release(struct hf_lock *lock, int64_t owner,
 HF_API hf_status hf_lock_force_release(struct hf_lock *lock, const char *holder,
                                        size_t len, struct hf_error *err);
 
-/* hf_lock_inspect - what the server reports. HF_E_SERVER: the key is not a lock.
+/* hf_lock_inspect - queries the server. HF_E_SERVER: the key is not a lock.
  * hf_lock_is_locked, hf_lock_remaining_ms - of that (TTL in ms; -1 none, -2 free).
  * hf_lock_is_held_by, hf_lock_hold_count - an owner of this client: what the
  *   server says of its hold; false, 0 without asking if there is none.
@@ -328,10 +328,10 @@ HF_API hf_status hf_lock_hold_count(struct hf_lock *lock, int64_t owner,
 
 /* hf_lock_safe_ms - for how long the hold is certain to be ours, from now on: our
  *   clock began before the server's, less a margin for drift. <= 0: do not touch
- *   what the lock protects; so, too, after a switch of masters, until the new one
- *   answers (docs/guarantees.md, 3a). INT64_MIN: no such hold, lost, or its last
+ *   what the lock protects; it may be so after a switch of masters until the new one
+ *   replies (docs/guarantees.md, 3a). INT64_MIN: no such hold, lost, or its last
  *   release has begun. A re-entry, partial release or renewal whose lease is shorter
- *   counts from when it is handed out. No I/O; the first call after a pause. */
+ *   counts from when it is handed out. No I/O; call this first after a pause. */
 HF_API int64_t hf_lock_safe_ms(struct hf_lock *lock, int64_t owner);
 
 /* hf_lock_token - the fencing token of a hold of a fenced lock, or of one with

@@ -24,13 +24,12 @@
  * all are given back; the member that was missing is waited for while none is
  * held, and the others are tried.
  *
- * Members may share a server: of one client, or of several clients under different
- * names. But two members of one name, of two clients, are meant for two servers. If
- * both clients are connected to one server (by two addresses, or to two of its
- * databases), the members are one key, for which the owner would wait for itself, or
- * two keys that one fault takes away together. An acquire compares the run_id that
- * each server sent in its handshake, and returns HF_E_INVAL, unless
- * allow_same_server is set: two databases are then two locks, and one key is never
+ * Members of different names may share a server. Two members of one name, of two
+ * clients, must be on two servers: on one server they would be one key, for which
+ * the owner would wait for itself, or keys of two databases, which one fault takes
+ * together. So an acquire compares the run_id that each server sent in its
+ * handshake, and returns HF_E_INVAL if they are equal, unless allow_same_server is
+ * set: then two databases are two locks, and members that are one key are never
  * granted. Servers that send no run_id are not compared.
  *
  * Threads, callbacks, errors: as lock.h. Members of several clients should have

@@ -16,26 +16,24 @@
  *     hf_quorum_free(quorum);
  *
  * Each member is a lock on a deployment of its own: a server, a master with its
- * sentinels, or a cluster. The servers keep nothing but the members. The kinds are
- * those that one owner holds alone, and read locks: a server in common keeps two
- * owners apart, or a reader and a writer. Readers hold a quorum together, and exclude
- * a quorum of the write locks. Permits are not a member's kind: two majorities may
- * take different permits of the server that they have in common. Of members with
- * fencing tokens, the quorum has a token of its own: hf_quorum_token. Members of kind HF_KIND_VALUE exclude redsync and node-redlock on the
- * same servers.
+ * sentinels, or a cluster. The servers keep nothing but the members. A member may be
+ * of each kind that one owner holds alone, or a read lock. Readers share a quorum, and
+ * exclude a quorum of the write locks. Permits are refused: two majorities could take
+ * different permits of the server that they have in common. A quorum of members with
+ * fencing tokens has a token of its own: hf_quorum_token. Members of kind
+ * HF_KIND_VALUE exclude redsync and node-redlock on the same servers.
  *
  * What is promised, and what it takes of the servers (a server that was
  * restarted without its data must stay away for the longest lease):
  * docs/quorum.md.
  *
- * One server must not have two votes: one fault would take both. An address does not
- * tell (127.0.0.2, a Unix socket, a second name, another database), so an acquire
- * compares the run_id that each server sent in its handshake, and returns HF_E_INVAL
- * if two are equal, unless allow_same_server is set. The first majority of a handle
- * waits up to 200 ms for members that are still connecting. A member that is away is
- * not compared until it has connected. If a server sends no run_id (its user lacks
- * +info, or a proxy hides it), nothing is refused, and a line of the client's log
- * says that it could not be checked.
+ * One server must not have two votes, because one fault would take both. Servers may
+ * have several addresses, so an acquire compares the run_id that each server sent in
+ * its handshake. It returns HF_E_INVAL if two are equal, unless allow_same_server is
+ * set. The first acquire of a handle that gets a majority waits up to 200 ms for
+ * members that are still connecting; a member that is not connected is compared later.
+ * A server that sends no run_id (its user lacks +info, or a proxy hides it) is not
+ * refused, and the client logs that it could not be checked.
  *
  * Order: give the members in one order everywhere. The order does not matter for
  * safety; with one order, competing acquires agree sooner on which is first.
@@ -83,9 +81,9 @@ HF_API void hf_quorum_free(struct hf_quorum *quorum);
  *   client's watchdog_ms, unless there is a lease_ms.
  *   options   NULL: as of hf_lock_acquire. wait_ms is for all together; with 0
  *             each is asked once. While other owners hold too many members, the
- *             call waits for the first member that answers, holding none. Each
- *             call gives every member its time to reply, up to 1 s while others
- *             hold members, whatever the member did in calls before.
+ *             call waits for the first member that answers, holding none. While
+ *             others hold members, it waits up to 1 s for each member's reply,
+ *             also if that member failed in earlier calls.
  *             lease_ms and max_hold_ms are each member's; with a lease_ms, at
  *             least half of it is left when this returns. cancel must be NULL:
  *             hf_quorum_cancel. on_wait and on_renewed are called for each
@@ -96,9 +94,9 @@ HF_API void hf_quorum_free(struct hf_quorum *quorum);
  *             member is renewed: each ends with the release, or by its TTL. The
  *             owner may not hold a member by itself
  * Returns HF_OK         most are held, and certain to be ours
- *         HF_TIMEOUT    wait_ms is over, and others hold too many. A request that
- *                       the end of wait_ms cuts off is not a failure of its
- *                       server if a member was held by another in this call
+ *         HF_TIMEOUT    wait_ms is over, and others hold too many; also if the end
+ *                       of wait_ms cut off requests, and a member was held by
+ *                       another in this call
  *         HF_E_QUORUM   too many servers refused or did not answer in their
  *                       client's request timeout; others are not in the way
  *         HF_CANCELLED  hf_quorum_cancel
@@ -145,10 +143,11 @@ HF_API hf_status hf_quorum_release_async(struct hf_quorum *quorum,
 HF_API void hf_quorum_cancel(struct hf_quorum *quorum, int64_t owner);
 
 /* hf_quorum_token   - the fencing token of a hold, if the members are fenced locks or
- *   have HF_WITH_TOKEN: greater than that of every hold of these members before it,
- *   on whichever majority. 0: the owner holds nothing, or there are no tokens. A
- *   lost hold has it until it is released. hf_lock_token of a member is only what
- *   its server counts. docs/quorum.md says what the servers must keep. No I/O.
+ *   have HF_WITH_TOKEN: greater than the token of each earlier hold of this quorum,
+ *   whichever majority held it. 0: the owner holds nothing, or there are no tokens. A
+ *   lost hold keeps its token until it is released. Do not use hf_lock_token of a
+ *   member: it counts one server's grants. docs/quorum.md says what the servers must
+ *   keep. No I/O.
  * hf_quorum_safe_ms - for how long it is certain to be ours: the least of the
  *   greatest hf_lock_safe_ms that make a quorum, each with its margin for drift
  *   taken off. <= 0: do not touch what it protects. INT64_MIN: the owner does

@@ -25,8 +25,9 @@
  * Errors: `err` may be NULL. It is filled whenever the status is negative.
  * Statuses that all calls may return: HF_E_INVAL (the number, the wait),
  * HF_E_SERVER (the server refused: WRONGTYPE, NOPERM, ..., or the key does not hold a
- * count, or the sum would pass HF_COUNT_MAX; nothing was done), HF_E_CONNECT, HF_E_TLS, HF_E_AUTH, HF_E_PROTOCOL, HF_E_NOREPLY (no answer
- * within the request timeout), HF_E_LIMIT, HF_E_NOMEM, HF_E_FORKED, HF_E_CLOSED.
+ * count, or the sum would pass HF_COUNT_MAX; nothing was done), HF_E_CONNECT,
+ * HF_E_TLS, HF_E_AUTH, HF_E_PROTOCOL, HF_E_NOREPLY (no answer within the request
+ * timeout), HF_E_LIMIT, HF_E_NOMEM, HF_E_FORKED, HF_E_CLOSED.
  *
  * Source: WIRE 15. */
 #ifndef HF_SEMAPHORE_H

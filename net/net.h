@@ -152,9 +152,9 @@ HF_API const char *hf_tls_library(void);
  * same write), and in a cluster no fewer than the map has; as many as make a
  * majority together with the server itself. One at least: a server that has
  * none left grants nothing. One that is away is not counted, but by a map that
- * does not know it yet: to be sure of it, give a number. Only the number of all
- * replicas is enough for a failover: a master that is being replaced may keep one,
- * which confirms a lock that the promoted replica does not have. */
+ * does not know it yet: to be sure of it, give a number. For a failover, give the
+ * number of all replicas: with fewer, a replica that the old master keeps may
+ * confirm a lock that the promoted replica does not have. */
 #define HF_REPLICAS_ALL (-1)
 #define HF_REPLICAS_MAJORITY (-2)
 
