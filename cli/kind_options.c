@@ -88,7 +88,7 @@ static void compare_permits(const struct cli_kind_options *of, struct hf_lock *l
 
     if (count_permits(lock, &total) && total != of->permits)
         cli_note("%s has %lld permit%s, and --permits %d does not change that; "
-                 "delete the key when no permit is out to change it",
+                 "to change it, delete the key while no permit is held",
                  cli_quote(quoted, name, len), (long long)total,
                  total == 1 ? "" : "s", of->permits);
 }

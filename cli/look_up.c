@@ -56,10 +56,10 @@ static hf_status judge_string(const struct hf_client *client, const char *name,
     switch (cli_string_class(info->holder, info->holder_full_len, info->ttl_ms,
                              &number)) {
     case CLI_STRING_EMPTY:
-        return refuse(client, name, "an empty string, which is no lock", err);
+        return refuse(client, name, "an empty string, which is not a lock", err);
     case CLI_STRING_LONG:
-        return refuse(client, name, "a string of more than 191 bytes, which is no "
-                                    "lock", err);
+        return refuse(client, name, "a string of more than 191 bytes, which is "
+                                    "not a lock", err);
     case CLI_STRING_COUNTER:
         *info = (struct hf_lock_info){
             .kind = HF_KIND_PERMIT, .hold_count = number, .ttl_ms = -2};

@@ -52,7 +52,7 @@ static void print_places(const struct cli_queue_plan *plan, const struct outcome
 static void print_removed(const struct cli_queue_plan *plan, const struct outcome *o)
 {
     if (o->removed > 0)
-        (void)printf("%s: removed from its queue: %lld\n", plan->quoted,
+        (void)printf("%s: places removed from its queue: %lld\n", plan->quoted,
                      (long long)o->removed);
     else if (plan->owner)
         cli_note("%s: that waiter has no place in its queue; nothing is changed",

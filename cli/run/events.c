@@ -238,7 +238,7 @@ void cli_event_released(const struct cli_event_log *t, hf_status status,
     else if (is_gone && !is_known)
         cli_note("the lock %s was gone before it was released", t->quoted);
     else if (!is_gone)
-        cli_note("could not confirm the release of %s; if it is still locked, it is "
-                 "until its TTL ends: %s",
+        cli_note("could not confirm the release of %s; it may stay locked until its "
+                 "TTL ends: %s",
                  t->quoted, err ? err->text : hf_status_text(status));
 }

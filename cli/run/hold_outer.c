@@ -349,10 +349,10 @@ static void refuse_unproven(struct cli_hold *h)
     struct hf_error err;
     hf_status status = hf_error_set(
         &err, HF_E_INVAL,
-        "cannot prove that this run is inside the one that holds this lock "
-        "(" CLI_ENV_OWNER "=%s): that needs the descriptor that its command "
-        "inherits, which sudo and ssh close, and its reply; to take the lock apart "
-        "from that run, unset " CLI_ENV_OWNER, h->owner);
+        "cannot prove that this run is inside the run that holds this lock "
+        "(" CLI_ENV_OWNER "=%s): the proof needs the descriptor " CLI_ENV_FD ", which "
+        "sudo and ssh close, and a reply of that run; to take the lock independently "
+        "of it, unset " CLI_ENV_OWNER, h->owner);
 
     h->owner[0] = '\0';
     h->events->refused(h->ctx, status, &err);
@@ -469,8 +469,8 @@ static hf_status refuse_broken(struct cli_hold *h)
     struct hf_error err;
     hf_status status = hf_error_set(
         &err, HF_E_INVAL,
-        CLI_ENV_OUTER " is not as holdfast writes it, so that this run cannot know "
-        "whether it is inside another; to take the lock apart from others, unset "
+        CLI_ENV_OUTER " is not as holdfast writes it, so this run cannot know "
+        "whether it is inside another; to take the lock independently, unset "
         CLI_ENV_OWNER);
 
     h->events->refused(h->ctx, status, &err);

@@ -139,7 +139,7 @@ static void command_is_unguarded(struct cli_session *run)
         (void)cli_fail("the command's guardian was killed, and the command cannot be "
                        "signalled: %s; it runs on", strerror(EPERM));
     else
-        (void)cli_fail("the command's guardian was killed; so is the command");
+        (void)cli_fail("the command's guardian was killed, and the command with it");
     cli_session_feed_number(run, CLI_EV_UNGUARDED, 0);
 }
 
@@ -405,11 +405,11 @@ static int ending_signal(const struct cli_round *last)
 static void report_limits(void)
 {
     if (!cli_tree_adopt())
-        cli_note("this system lets no process adopt orphans: what the command "
-                 "starts outside its process group is not killed with it");
+        cli_note("this system does not let a process adopt orphans: a process that "
+                 "leaves the command's process group is not killed with it");
     else if (!cli_tree_has_list())
-        cli_note("/proc does not list our processes: what the command starts is "
-                 "found by trying process numbers, and to kill all of it may take "
+        cli_note("/proc does not list our processes: those that the command starts "
+                 "are found by trying process numbers, so killing them may take "
                  "longer");
 }
 

@@ -31,7 +31,7 @@
     CLI_KIND_HELP_VALUE \
     "  --multi NAME         this lock, too, or none; may be repeated\n" \
     "  --quorum             on most of the servers, of which each has a -u\n" \
-    "  --allow-same-server  two of these may be one server, with two votes\n"
+    "  --allow-same-server  two of the URLs may be one server, with two votes\n"
 
 const char cli_run_help[] =
     "usage: holdfast run [option]... NAME [--] COMMAND [ARG]...\n"

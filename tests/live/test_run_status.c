@@ -503,7 +503,7 @@ static const struct {
     size_t len;
     const char *said;
 } odd_strings[] = {
-    {0, "is an empty string, which is no lock"},
+    {0, "is an empty string, which is not a lock"},
     {192, "is a string of more than 191 bytes"},
 };
 
@@ -534,7 +534,7 @@ END_TEST
     "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa" \
     "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa"
 #define A_LOCK "value lock held by "
-#define NO_LOCK "which is no lock"
+#define NO_LOCK "which is not a lock"
 
 /* `owner`: as status shows it, for unlock --owner; NULL: it shows none. `listed`: the
  * kind that ls prints; "": it lists nothing. */
