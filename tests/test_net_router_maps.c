@@ -37,6 +37,7 @@ static bool late(void *ctx, const struct nodes_ask *a, char *reply)
 START_TEST(a_map_that_is_older_than_ours_is_not_taken)
 {
     static struct ask a;
+    int before;
 
     prepare(late);
     nodes_map(nodes, all_of_1, 1);
@@ -45,16 +46,18 @@ START_TEST(a_map_that_is_older_than_ours_is_not_taken)
     add_seed(nodes_port(nodes, 0));
     add_seed(nodes_port(nodes, 2));
     ck_assert_int_eq(open_router(NULL), HF_OK);
-    ck_assert_str_eq(ask(5), "node 1");
+    while (strcmp(ask(5), "node 1") != 0) /* its map may come last */
+        drive_for(10);
     nodes_down(nodes, 1, true);
     (void)ask_for(5, SHORT_MS); /* perhaps it had left */
+    before = nodes_count(nodes, 0, "GET a");
     ck_assert_int_eq(start(&a, 5, LONG_MS), HF_OK);
     drive_until_received(0, "CLUSTER SLOTS");
     drive_until_received(2, "CLUSTER SLOTS");
     drive_for(50);
     nodes_down(nodes, 1, false);
     ck_assert_str_eq(answer_of(&a), "node 1");
-    ck_assert_int_eq(nodes_count(nodes, 0, "GET a"), 0);
+    ck_assert_int_eq(nodes_count(nodes, 0, "GET a"), before);
     end();
 }
 END_TEST

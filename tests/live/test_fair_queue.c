@@ -335,29 +335,42 @@ END_TEST
 /* ---- long queues ---- */
 
 #define MANY 300000
+#define PORTION 10000
 /* Far more than 200 places cost, far less than MANY do. */
 #define SCRIPT_MS 60
 
+static int64_t quick_since_ms;
+
+/* In portions: a busy machine would take too long for one script. */
 static void queue_many(long long until_ms)
 {
-    (void)server_ask(
-        server,
-        "EVAL %s 0 %lld %d",
-        "for i = 1, ARGV[2], 100 do local names, times = {}, {} "
-        "for k = 0, 99 do names[k + 1] = '" DEAD "' .. i + k "
-        "times[2 * k + 1] = ARGV[1] times[2 * k + 2] = names[k + 1] end "
-        "redis.call('rpush', '" QUEUE "', unpack(names)) "
-        "redis.call('zadd', '" PLACES "', unpack(times)) end",
-        until_ms, MANY);
+    for (int i = 0; i < MANY; i += PORTION)
+        (void)server_ask(
+            server,
+            "EVAL %s 0 %lld %d %d",
+            "for i = ARGV[2] + 1, ARGV[2] + ARGV[3], 100 do "
+            "local names, times = {}, {} "
+            "for k = 0, 99 do names[k + 1] = '" DEAD "' .. i + k "
+            "times[2 * k + 1] = ARGV[1] times[2 * k + 2] = names[k + 1] end "
+            "redis.call('rpush', '" QUEUE "', unpack(names)) "
+            "redis.call('zadd', '" PLACES "', unpack(times)) end",
+            until_ms, i, PORTION);
     (void)server_ask(server, "CONFIG SET slowlog-log-slower-than %d",
                      SCRIPT_MS * 1000);
     (void)server_ask(server, "SLOWLOG RESET");
+    quick_since_ms = local_now_ms();
 }
 
+/* The server's time for a script includes what the machine was late. */
 static void ck_assert_none_was_slow(void)
 {
-    ck_assert_msg(server_ask_int(server, "SLOWLOG LEN") == 0, "%s",
-                  server_ask(server, "SLOWLOG GET 1"));
+    int64_t worst_us = server_ask_int(
+        server, "EVAL %s 0",
+        "local worst = 0 for _, entry in ipairs(redis.call('slowlog', 'get', 128)) "
+        "do worst = math.max(worst, entry[3]) end return worst");
+
+    ck_assert_msg(worst_us / 1000 <= SCRIPT_MS + lateness_ms(quick_since_ms),
+                  "%s", server_ask(server, "SLOWLOG GET 1"));
 }
 
 START_TEST(stale_places_are_dropped_by_many_short_scripts)

@@ -5,7 +5,9 @@
 #define WATCHDOG 60000          /* the next renewal is 15 s away at least */
 #define AT_ONCE_MS 4000         /* a 48th of that, twice; a loaded machine */
 #define MANY 20000
-#define OUTPUT_LEAST (192u << 10) /* names and owners of MANY are ten times that */
+#define OUTPUT_LEAST (192u << 10)
+#define QUEUE_MAX (448u << 10) /* what that counts as (lock/connect.h); names and
+                                  owners of MANY are four times that */
 
 static struct server *server_, *other;
 static struct hf_client *client;
@@ -168,7 +170,7 @@ START_TEST(many_holds_are_renewed_without_a_burst)
         ck_assert_int_lt(local_now_ms(), end_ms);
         local_rest_us(10000);
         hf_client_stats(client, &stats);
-        ck_assert_uint_le(stats.link.queued_bytes, OUTPUT_LEAST);
+        ck_assert_uint_le(stats.link.queued_bytes, QUEUE_MAX);
     } while (stats.renewals < MANY);
     ck_assert_uint_eq(stats.holds, MANY);
 }
