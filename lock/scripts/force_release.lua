@@ -41,8 +41,9 @@ local mode = redis.call('hget', lock, 'mode')
 if mode == 'read' or mode == 'write' then
     return {ARGV[1], -3}
 end
-if field:find('^[%w+/]+$') and value:find('^' .. owner)
-        or field:find('^[%w+/]+:' .. owner .. '.*:[le][ox][%l_]+$') then
+-- A pattern with two repetitions takes the square of the length.
+if #field <= 191 and (field:find('^[%w+/]+$') and value:find('^' .. owner)
+        or field:find('^[%w+/]+:' .. owner .. '.*:[le][ox][%l_]+$')) then
     return {ARGV[1], -6}
 end
 if #field > 110 or #value > 18 or not value:find('^%d*[1-9]%d*$')

@@ -260,6 +260,34 @@ START_TEST(plain_lock_with_many_fields_of_others_is_released_in_time)
 }
 END_TEST
 
+/* As a field of a multi-lock begins, and long: to compare it must not take the square of
+ * its length. */
+START_TEST(long_field_like_that_of_a_multi_lock_does_not_block_the_server)
+{
+    static const char *const fields[] = {
+        "'a:" OWNER "' .. ('1'):rep(100000)",
+        "'a:" OWNER "' .. (':l'):rep(100000)",
+        "'a:" OWNER "' .. (':lo'):rep(100000) .. '1'",
+        "('a'):rep(100000) .. ':" OWNER "' .. ('1'):rep(100000)",
+    };
+    struct hf_lock *lock = lock_of(client, NAME);
+    char lua[300];
+
+    for (int i = 0; i < COUNT(fields); i++) {
+        (void)server_ask(server, "DEL " NAME);
+        (void)snprintf(lua, sizeof lua, "redis.call('hset', '" NAME "', %s, 1) return 1",
+                       fields[i]);
+        make(lua);
+        ck_assert_status(hf_lock_force_release(lock, NULL, 0, NULL), HF_E_SERVER);
+        ck_assert_status(hf_lock_force_release(lock, OWNER, strlen(OWNER), NULL),
+                         HF_E_SERVER);
+        ck_assert_str_eq(server_ask(server, "EXISTS " NAME), "1");
+    }
+    ck_assert_unharmed();
+    hf_lock_free(lock);
+}
+END_TEST
+
 int main(void)
 {
     Suite *s = suite_create("lock, keys of others");
@@ -278,6 +306,7 @@ int main(void)
     tcase_add_test(c, dead_readers_are_removed_a_few_hundred_at_a_time);
     tcase_add_test(c, living_readers_among_the_dead_keep_the_lock);
     tcase_add_test(c, plain_lock_with_many_fields_of_others_is_released_in_time);
+    tcase_add_test(c, long_field_like_that_of_a_multi_lock_does_not_block_the_server);
     suite_add_tcase(s, c);
     return suite_run(s);
 }
