@@ -4,8 +4,9 @@
  *
  *     bench_scripts                               (started by bench/run.sh)
  *
- * The times are the server's own (INFO commandstats), of a call on keys that are made
- * anew: the shortest of three, for a busy machine interrupts the server. Exits with 1 if a call takes longer than LONGEST_US. */
+ * The times are the server's own (INFO commandstats), of a call on new keys. The
+ * shortest of three counts, because a busy machine interrupts the server. Exits with 1
+ * if a call takes longer than LONGEST_US. */
 #include <string.h>
 
 #include "bench/measure.h"

@@ -1,6 +1,6 @@
 /* Whether members of a quorum are on one server. The handshake with each server
- * tells, so the answer is there as soon as a member has replied. Only the first
- * majority waits a moment for members that are still connecting. */
+ * contains its run_id, so a member that has replied can be compared. The first
+ * majority of a handle waits a moment for members that are still connecting. */
 #include "lock/hold.h"
 #include "lock/log.h"
 #include "lock/moment.h"

@@ -1,5 +1,5 @@
-/* Subscriptions, and those of one server by channel. Private to net/. All
- * [locked] */
+/* A subscription, and a server's table of subscriptions by channel. Private to net/.
+ * All [locked] */
 #ifndef HF_CHANNEL_TABLE_H
 #define HF_CHANNEL_TABLE_H
 

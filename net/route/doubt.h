@@ -5,14 +5,15 @@
  * the master may not know its successor yet: a sentinel learns of it from the next
  * INFO, a second later at most.
  *
- * DOUBT-1  A server is silent from when a command was sent to it that it has not
- *          answered, until it answers one. (silence.c looks every 250 ms.)
+ * DOUBT-1  A server is silent from when an unanswered command was sent to it until
+ *          it answers one. (silence.c looks every 250 ms.)
  * DOUBT-2  An answer after a silence of options.doubt_ms does not count: its
  *          outcome is unknown. Then the map is asked for.
  * DOUBT-3  Sentinels: for DOUBT_MS the map is not known, commands wait, and the
  *          sentinels are asked again and again. If one names another master, that
  *          is the map; if they still name this one after DOUBT_MS, it is the master.
- * DOUBT-4  Not again within DOUBT_AGAIN_MS: a server that is only slow is used. */
+ * DOUBT-4  After that, no doubt begins for DOUBT_AGAIN_MS, so a server that is only
+ *          slow is used. */
 #ifndef HF_DOUBT_H
 #define HF_DOUBT_H
 

@@ -9,9 +9,8 @@
  *             answers after that. The connection is replaced: the address may lead
  *             to another server by now.
  * SWITCHED-4  While the owner is attentive (options.is_attentive), a master whose
- *             connection has ended is a reason to ask for the map again and again,
- *             for ATTENTIVE_MS: after a failover that takes so long, or not at all,
- *             the next command finds out. */
+ *             connection has ended is a reason to request the map repeatedly, for
+ *             ATTENTIVE_MS. A later failover is noticed by the next command. */
 #ifndef HF_SWITCHED_H
 #define HF_SWITCHED_H
 
