@@ -26,7 +26,7 @@ begin=$(date +%s)
 
 # The units, in their order, and how many seconds a run of one takes.
 units='sim spin permit semaphore latch multi quorum election by_owner chaos fuzz
-    exhaust'
+    exhaust redisson trixie'
 unit_seconds=120
 if [ -n "$short" ]; then
     units='sim spin permit semaphore latch multi quorum election by_owner'
@@ -61,6 +61,9 @@ run_unit() {
     multi|quorum|election|by_owner) worlds "$1" ;;
     chaos) HF_SECONDS=$unit_seconds "$build/tests/soak/chaos" ;;
     fuzz) fuzz_all ;;
+    redisson) make --no-print-directory BUILD="$build" soak-redisson \
+            REDISSON_SOAK_TIME=$unit_seconds ;;
+    trixie) [ "$(id -u)" != 0 ] || make --no-print-directory check-trixie ;;
     exhaust) make --no-print-directory BUILD="$build" exhaust ;;
     esac
 }

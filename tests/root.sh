@@ -18,9 +18,12 @@ if [ ! -e "$root/.made" ]; then
     mmdebstrap --quiet --variant=minbase \
         --include="$("$here/deps.sh" --list deps | tr ' ' ','),procps,iproute2,git" \
         "$suite" "$root" "$mirror"
+    # A root of mmdebstrap has none; tests/run.sh needs the name localhost.
+    printf '127.0.0.1 localhost\n::1 localhost\n' >"$root/etc/hosts"
     : >"$root/.made"
 fi
 mkdir -p "$root/src"
+find "$root/src" -mindepth 1 -maxdepth 1 ! -name build -exec rm -rf {} +
 git archive HEAD | tar -x -C "$root/src"
 # The tree's files get the time of the commit: what has not changed is not compiled again.
 unshare --mount --pid --fork --kill-child sh -euc '
