@@ -65,7 +65,7 @@ endif
 redisson_T := $(BUILD)/tests/redisson/test_redisson
 redisson_soak_T := $(BUILD)/tests/redisson/soak
 $(redisson_T): $(call objects,$(addprefix tests/redisson/,both counts driver fair \
-    fair_order monitor multi quorum rw turnstile))
+    fair_mix fair_order monitor multi quorum rw turnstile))
 $(redisson_soak_T): $(judge_O) $(call objects,$(addprefix tests/redisson/,both driver \
     soak_history soak_worker))
 writer_among_T := $(BUILD)/tests/redisson/writer

@@ -56,6 +56,10 @@ TCase *counts_case(void);
 
 TCase *fair_case(void);
 
+/* ---- fair_mix.c ---- */
+
+TCase *fair_mix_case(void);
+
 /* ---- fair_order.c ---- */
 
 TCase *fair_order_case(void);

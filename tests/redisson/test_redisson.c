@@ -1,6 +1,7 @@
 /* The same locks as a real Redisson: each side excludes the other, wakes it and
  * reads its state. */
 #include "tests/redisson/both.h"
+#include "tests/support/lateness.h"
 
 /* ---- one holds, the other waits ---- */
 
@@ -375,6 +376,7 @@ static Suite *redisson_suite(void)
     suite_add_tcase(suite, tc);
     suite_add_tcase(suite, fair_case());
     suite_add_tcase(suite, fair_order_case());
+    suite_add_tcase(suite, fair_mix_case());
     suite_add_tcase(suite, multi_case());
     suite_add_tcase(suite, counts_case());
     suite_add_tcase(suite, quorum_case());
@@ -389,7 +391,9 @@ int main(void)
     int failed;
 
     srunner_set_fork_status(runner, CK_NOFORK); /* one JVM for all of them */
+    (void)lateness_start();
     srunner_run_all(runner, CK_NORMAL);
+    lateness_stop();
     failed = srunner_ntests_failed(runner);
     srunner_free(runner);
     return failed ? 1 : 0;
