@@ -12,7 +12,8 @@ local held = redis.pcall('hexists', lock, owner)
 if held ~= 1 and (held == 0 or redis.call('getrange', lock, 0, #owner) ~= owner) then
     return {owner, -1, redis.call('pttl', lock)}
 end
-local now = redis.call('get', counter) or '0'
+local now = redis.call('getrange', counter, 0, 31)
+now = now == '' and '0' or now
 if not now:find('^%d+$') then
     return redis.error_reply('ERR the counter of the tokens is not a number')
 end
