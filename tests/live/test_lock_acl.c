@@ -248,7 +248,7 @@ static const char *user_url(void)
 static struct process *run_as_user(const char *option, const char *wait,
                                    const char *command)
 {
-    return holdfast(NULL, "run", "-u", user_url(), "--ttl", "600ms", "-w", wait, option,
+    return holdfast(NULL, "run", "-u", user_url(), "--ttl", "1500ms", "-w", wait, option,
                     "order:42", "-c", command, NULL);
 }
 
@@ -283,7 +283,7 @@ static void use_run(const char *option, int freed)
     await_line(first, OUT, "held");
     ck_assert_int_eq(finish(run_as_user(option, "100ms", "true")), 75);
     second = run_as_user(option, "20s", "echo held; read x");
-    local_rest_us(800000); /* longer than the TTL: renewed */
+    local_rest_us(1700000); /* longer than the TTL: renewed */
     ck_assert_int_eq(status_as_user("order:42"), 0);
     say(first, "\n");
     ck_assert_int_eq(finish(first), 0);
