@@ -35,7 +35,14 @@ if not (mode and held) then
 end
 held = tonumber(held)
 local scan = redis.call('hscan', lock, 0, 'count', 300)
-local fields, is_whole, budget = scan[2], scan[1] == '0', 500
+local fields, pages = scan[2], 1
+while scan[1] ~= '0' and #fields < 600 and pages < 4 do -- of a table that is emptier
+    scan, pages = redis.call('hscan', lock, scan[1], 'count', 300), pages + 1
+    for i = 1, #scan[2] do
+        fields[#fields + 1] = scan[2][i]
+    end
+end
+local is_whole, budget = scan[1] == '0', 500
 local longest, is_unseen, dead = 0, not is_whole, {}
 -- From the last hold on, which every renewal writes; false: all are dead.
 local function look_at(keys, holds)
