@@ -104,7 +104,7 @@ START_TEST(pipe_of_another_is_no_proof)
 {
     struct process *p = start_outer("x");
     const char *held = owner + strlen("HOLDFAST_OWNER=");
-    char list[TEXT], digits[12], place[80];
+    char list[TEXT + 200], digits[12], place[80];
     struct stat st;
     int fd[2];
 
