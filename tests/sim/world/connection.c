@@ -322,6 +322,7 @@ static void hang_up(struct connection *c)
 
 void connection_close(struct connection *c)
 {
+    poller_forget(&c->handle);
     handle_close(&c->handle);
     c->is_open = false;
     hang_up(c);

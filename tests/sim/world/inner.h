@@ -56,10 +56,14 @@ struct poller {
 
 /* poller_is_ready  - has its loop something to do?
  * poller_may_go_on - does the call that sleeps in it?
- * poller_arm       - it is due when its process' clock says so. */
+ * poller_arm       - it is due when its process' clock says so.
+ * poller_forget    - no poller watches the handle any longer: closing a descriptor
+ *                    takes it out of the kernel's set. A forked child closes some
+ *                    that it may not take out. */
 bool poller_is_ready(const struct poller *poller);
 bool poller_may_go_on(const struct poller *poller);
 void poller_arm(struct poller *poller, int64_t clock_us);
+void poller_forget(struct handle *handle);
 
 /* ---- processes (process.c) ---- */
 

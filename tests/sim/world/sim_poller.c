@@ -74,6 +74,16 @@ static struct watch *find(struct poller *p, int fd)
     return NULL;
 }
 
+void poller_forget(struct handle *handle)
+{
+    struct poller *p = handle->poller;
+
+    for (uint32_t i = 0; p && i < p->count; i++)
+        if (p->watches[i].handle == handle)
+            p->watches[i--] = p->watches[--p->count];
+    handle->poller = NULL;
+}
+
 hf_status hf_poller_add(struct hf_poller *out, int fd, int events,
                         uint32_t key)
 {
