@@ -509,10 +509,12 @@ START_TEST(grant_that_is_not_seen_is_released_or_reported)
 }
 END_TEST
 
-/* `elect` as PID 1 that is told to end while it connects for another term. */
+/* `elect`, also as PID 1, receives a signal between terms or in one. It ends by that,
+ * or with its command's code if the signal came while the command ended. */
 START_TEST(elect_leads_no_other_term_after_a_signal)
 {
     struct process *p;
+    int code;
 
     is_init = _i == 1;
     p = LAUNCH("elect", "--pause", "0", "--status-fd", "3", "x", "true");
@@ -521,7 +523,8 @@ START_TEST(elect_leads_no_other_term_after_a_signal)
     for (int i = 0; i < 3; i++)
         (void)await_line(p, STATUS, "\"released\"");
     ck_assert_int_eq(kill(pid_of(p), SIGTERM), 0);
-    ck_assert_int_eq(finish(p), is_init ? 128 + SIGTERM : 1000 + SIGTERM);
+    code = finish(p);
+    ck_assert(code == (is_init ? 128 : 1000) + SIGTERM || code == 0);
 }
 END_TEST
 
