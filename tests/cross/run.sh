@@ -11,7 +11,7 @@ shift
 tests=$(ls tests/test_resp_*.c)
 # What some of them are linked with, of nothing but libc and resp/.
 kit="$(ls tests/support/resp_*.c) tests/vectors/vectors.c tests/vectors/ways.c
-    tests/vectors/holdfast.c"
+    tests/vectors/holdfast.c tests/cross/suite.c"
 
 have() { command -v "$1" >/dev/null; }
 
