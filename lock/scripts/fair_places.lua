@@ -1,7 +1,7 @@
 -- The places of a fair lock's queue: a part of the scripts that read it.
 -- Takes   queue, places, now (all in ms), place (of a waiter that sends this; 0: no
 --         waiter), floor: within this time a waiter of holdfast sends its next acquire
--- Leaves  drop_stale, settle, honour, mark, WINDOW
+-- Leaves  drop_stale, settle, honour, mark, is_ours, WINDOW
 -- Each function processes the first 200 places at most; the next scripts the others.
 -- What is refused in settle is not an error: the script has done something already.
 --
@@ -15,8 +15,10 @@
 -- A wait is known by the distance to the score before it; not that of the head, which is
 -- taken to be Redisson's default, or what is left of it; of a longer one, an hour may be
 -- over already. What the sender's score says counts also: it was set when more was left.
--- A score of a waiter of holdfast has its mark as a fraction. Redisson's waiters inherit
--- fractions from the place before them; those are removed.
+-- The number of a waiter of Redisson is positive (a Java thread's), that of holdfast
+-- negative, or chosen by its user. It has ten digits at least (hf_owner_format). A score of
+-- a waiter of holdfast has its mark as a fraction, by which a chosen number is known.
+-- Redisson's waiters inherit fractions from the place before them; those are removed.
 local WINDOW, WAIT, HOUR, FAR = 200, 300000, 3600000, 30 * 86400000
 local function mark(who)
     local sum = 0
@@ -24,6 +26,10 @@ local function mark(who)
         sum = (sum * 31 + byte) % 1021
     end
     return (sum + 1) / 1024
+end
+local function is_ours(who, score)
+    return who:find(':%-%d+$') or
+        who:find(':%d%d%d%d%d%d%d%d%d%d+$') and score % 1 == mark(who)
 end
 local function honour(who, until_ms)
     return redis.pcall('zadd', places, string.format('%.17g', until_ms), who)
@@ -51,8 +57,7 @@ local function settle(state, me, silence, first, less)
         local s = tonumber(redis.pcall('zscore', places, who) or nil)
         local before = math.max(new[i - 1] or now, now)
         old[i] = s
-        ours[i] = mark(who)
-        ours[i] = s and s % 1 == ours[i] and ours[i]
+        ours[i] = s and is_ours(who, s) and mark(who)
         if not s or s ~= s or s > before + math.max(FAR, 4 * place) then
             s = before + WAIT
         elseif not ours[i] and s % 1 > 0 then

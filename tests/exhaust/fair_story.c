@@ -373,6 +373,35 @@ int64_t story_free_ms(void)
 
 /* ---- a story ---- */
 
+/* As in fair_places.lua: the fraction of a place of holdfast. */
+static unsigned mark(const char *who)
+{
+    unsigned sum = 0;
+
+    for (const char *at = who + strlen(who) - 10; *at; at++)
+        sum = (sum * 31 + (unsigned char)*at) % 1021;
+    return sum;
+}
+
+/* A number of holdfast is negative or chosen by its user, a number of Redisson is small. If the waiter before it is of holdfast, its place
+ * has that one's fraction, and its name has the same mark: the worst case. */
+static void name_it(struct client *c, int i)
+{
+    if (c->is->is_ours) {
+        (void)snprintf(c->field, sizeof c->field,
+                       "01234567-89ab-4def-8123-456789abcdef:%s%d00000000%d",
+                       i % 2 ? "-" : "", i + 1, i);
+        return;
+    }
+    for (int number = 10 + i; number < 100000; number += 10) {
+        (void)snprintf(c->field, sizeof c->field,
+                       "6e3814a1-e847-452b-a982-45baf93a1df2:%d", number);
+        if (i == 0 || !c[-1].is->is_ours || mark(c->field) == mark(c[-1].field))
+            return;
+    }
+    must(false);
+}
+
 static void add(const struct story *s, int i, const struct story_waiter *is)
 {
     struct client *c = &clients[i];
@@ -381,10 +410,7 @@ static void add(const struct story *s, int i, const struct story_waiter *is)
 
     *c = (struct client){.is = is, .ends_ms = NEVER, .leaves_ms = NEVER,
                          .dies_ms = NEVER};
-    (void)snprintf(c->field, sizeof c->field,
-                   is->is_ours ? "01234567-89ab-4def-8123-456789abcdef:-%d0000000%d"
-                               : "6e3814a1-e847-452b-a982-45baf93a1df2:%d%d", i + 1,
-                   i);
+    name_it(c, i);
     c->next_ms = START_MS + s->spacing_ms * (i + 1);
     if (is->fate == CANCELS || is->fate == CANCELS_LATE)
         c->leaves_ms = is_late ? late_ms : half_ms;

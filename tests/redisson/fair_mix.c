@@ -65,10 +65,14 @@ static bool is_unguarded(const struct mix *m, const char *popped)
 /* A place that was popped and not granted: its waiter must be dead. */
 static void settle_popped(struct mix *m)
 {
+    bool is_dead = is_killed(m, m->popped) || m->popped_ms >= m->popped_ends_ms ||
+                   m->popped_unguarded;
+
     if (!*m->popped)
         return;
-    ck_assert_msg(is_killed(m, m->popped) || m->popped_ms >= m->popped_ends_ms ||
-                      m->popped_unguarded,
+    if (!is_dead)
+        monitor_tail();
+    ck_assert_msg(is_dead,
                   "after %d grants, %s has lost its place, %" PRId64 " ms after it came, "
                   "%" PRId64 " ms before the end of its wait",
                   m->grants, m->popped, m->popped_ms - m->popped_came_ms,

@@ -5,7 +5,22 @@
 
 #include "tests/redisson/both.h"
 
+#define TAIL_LINES 150
+
 static redisContext *monitor;
+
+/* The last lines: line I is at I % TAIL_LINES. */
+static char *tail[TAIL_LINES];
+static int tail_count;
+
+static void keep(char *line)
+{
+    char **at = &tail[tail_count++ % TAIL_LINES];
+
+    ck_assert_ptr_nonnull(line);
+    free(*at);
+    *at = line;
+}
 
 void monitor_begin(void)
 {
@@ -28,6 +43,7 @@ void monitor_end(void (*take)(void *ctx, const char *line), void *ctx)
 
         ck_assert_int_eq(redisGetReply(monitor, (void **)&r), REDIS_OK);
         is_over = strstr(r->str, "that-is-all") != NULL;
+        keep(strdup(r->str));
         take(ctx, r->str);
         freeReplyObject(r);
     }
@@ -43,6 +59,15 @@ bool monitor_is(const char *line, const char *command,
     if (at)
         (void)sscanf(at + strlen(command), " \"%95[^\"]\"", owner);
     return at != NULL;
+}
+
+void monitor_tail(void)
+{
+    int first = tail_count > TAIL_LINES ? tail_count - TAIL_LINES : 0;
+
+    for (int i = first; i < tail_count; i++)
+        (void)printf("  %s\n", tail[i % TAIL_LINES]);
+    (void)fflush(stdout);
 }
 
 int64_t monitor_ms(const char *line)
