@@ -38,7 +38,7 @@ SCRIPTS := acquire count_read count_set extend fair_acquire fair_drop fair_relea
 PARTS := fair_places number tell token
 SUPPORT := cluster executor fds feed greeting keeper local lua_client memory \
            lateness network nodes one_server parts peer proxy reply request resp_ask \
-           resp_reading resp_twin rw_steps sentinels server witness
+           resp_reading resp_twin rw_steps sentinels server suite witness
 
 tls_tests_yes := $(addprefix net_tls_,certs handshake stream memory)
 tls_tests_no  := net_tls_none

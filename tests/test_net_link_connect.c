@@ -8,6 +8,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "tests/support/lateness.h"
 #include "tests/support/link_kit.h"
 #include "tests/support/names.h"
 #include "tests/support/proxy.h"

@@ -7,6 +7,7 @@
 
 #include "lock/call.h"
 #include "net/route/server.h"
+#include "tests/support/lateness.h"
 #include "tests/support/router_kit.h"
 #include "tests/support/suite.h"
 

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "net/route/router.h"
+#include "tests/support/lateness.h"
 #include "tests/support/sentinel_kit.h"
 #include "tests/support/suite.h"
 

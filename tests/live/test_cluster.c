@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include "tests/live/test_cluster.h"
+#include "tests/support/lateness.h"
 #include "tests/support/nodes.h"
 
 #define EACH 20                 /* locks at each master */

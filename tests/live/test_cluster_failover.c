@@ -4,6 +4,7 @@
 #include <stdatomic.h>
 
 #include "tests/live/test_cluster.h"
+#include "tests/support/lateness.h"
 
 #define WATCHDOG_MS 6000        /* renewed each 2 s; longer than a failover */
 #define THREADS 3

@@ -5,6 +5,7 @@
 #include "lock/by_owner.h"
 #include "lock/latch.h"
 #include "lock/semaphore.h"
+#include "tests/support/lateness.h"
 #include "tests/support/lua_client.h"
 
 /* Who waits without a message looks again when the holder's TTL ends: 30 s. */

@@ -2,6 +2,7 @@
  * removes the places of dead waiters. */
 #include "lock/queue.h"
 #include "tests/live/test_lock_ways.h"
+#include "tests/support/lateness.h"
 #include "tests/support/one_server.h"
 
 #define QUEUE "redisson_lock_queue:{order:42}"

@@ -2,6 +2,7 @@
 #include "lock/latch.h"
 
 #include "tests/live/test_lock.h"
+#include "tests/support/lateness.h"
 #include "tests/support/one_server.h"
 #include "tests/support/proxy.h"
 

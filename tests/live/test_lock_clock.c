@@ -10,6 +10,7 @@
 #include <time.h>
 
 #include "tests/live/test_lock_held.h"
+#include "tests/support/lateness.h"
 #include "tests/support/lua_client.h"
 
 static atomic_int_fast64_t wall_step_ms, sleep_ms;

@@ -1,6 +1,7 @@
 /* hf_client_close: what is under way may end, what only waits does not begin,
  * and the deadline holds (lock.h; close.c, CLOSE-1 to CLOSE-3). */
 #include "tests/live/test_lock_ways.h"
+#include "tests/support/lateness.h"
 #include "tests/support/lua_client.h"
 #include "tests/support/memory.h"
 #include "tests/support/one_server.h"

@@ -8,6 +8,7 @@
 #include "tests/live/test_acl.h"
 #include "tests/live/test_lock_ways.h"
 #include "tests/support/cluster.h"
+#include "tests/support/lateness.h"
 #include "tests/support/one_server.h"
 
 #define QUEUE "redisson_lock_queue:{order:42}"

@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "tests/live/test_lock.h"
+#include "tests/support/lateness.h"
 #include "tests/support/network.h"
 #include "tests/support/one_server.h"
 

@@ -1,6 +1,7 @@
 /* The spin lock: on the server a plain lock; its waiters subscribe to nothing.
  * WIRE 9.2. */
 #include "tests/live/test_lock.h"
+#include "tests/support/lateness.h"
 
 /* So long that only asking again and again, or a message, is in time. */
 #define LONG_WATCHDOG_MS 60000

@@ -1,6 +1,7 @@
 /* The value lock: SET NX PX on the server, and compare and delete. Others who do
  * likewise are played by their commands; tests/others/ has them themselves. */
 #include "tests/live/test_lock.h"
+#include "tests/support/lateness.h"
 
 /* What redis-py writes for a holder, and a watchdog that renews soon. */
 #define THEIRS "8d4c9e0cd2f711ef9a1b0242ac120002"

@@ -1,6 +1,7 @@
 /* Multi-locks when something fails between two of their members: no memory, no
  * room for a call, a client that is closed, a fork. No member stays held. */
 #include "tests/live/test_lock.h"
+#include "tests/support/lateness.h"
 #include "tests/support/one_server.h"
 
 #include <signal.h>

@@ -4,6 +4,7 @@
 #include <stdatomic.h>
 
 #include "tests/live/test_acl.h"
+#include "tests/support/lateness.h"
 #include "tests/support/one_server.h"
 #include "tests/support/proxy.h"
 

@@ -1,6 +1,7 @@
 /* Quorums on five servers: which may be down, what is told, and what no such
  * lock can promise. */
 #include "tests/live/test_quorum_kit.h"
+#include "tests/support/lateness.h"
 #include "tests/support/one_clock.h"
 
 #define DEAD "0d1b8c1e-35b1-4fd6-8d4c-7a6f2c2f0a11:1"  /* an owner that died */

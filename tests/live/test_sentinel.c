@@ -7,6 +7,7 @@
 #include "tests/live/test_run_kit.h"
 #include "tests/live/test_sentinel.h"
 #include "tests/support/fds.h"
+#include "tests/support/lateness.h"
 #include "tests/support/lua_client.h"
 #include "tests/support/memory.h"
 

@@ -4,6 +4,7 @@
 #include "tests/live/test_run_kit.h"
 #include "tests/live/test_tls.h"
 #include "tests/support/fds.h"
+#include "tests/support/lateness.h"
 
 #include <fcntl.h>
 #include <poll.h>

@@ -10,6 +10,7 @@
 #include "net/link/link.h"
 #include "net/wire/tls_context.h"
 #include "tests/live/test_tls.h"
+#include "tests/support/lateness.h"
 #include "tests/support/one_server.h"
 #include "tests/support/proxy.h"
 
