@@ -15,7 +15,7 @@ $(BUILD)/judge: $(judge_main_O) $(judge_O)
 	$(Q)$(CC) $(LINK) $^ -o $@
 
 $(BUILD)/tests/test_judge_naive: $(BUILD)/tests/check/naive.o
-$(BUILD)/tests/test_judge: | $(BUILD)/judge
+$(patsubst %,$(BUILD)/tests/test_%,judge judge_verdicts): | $(BUILD)/judge
 
 #: make judge             build/judge: is a history of a lock service right?
 judge: $(BUILD)/judge
