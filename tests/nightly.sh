@@ -25,8 +25,8 @@ sim=$(realpath "$build/tests/sim/sim")
 begin=$(date +%s)
 
 # The units, in their order, and how many seconds a run of one takes.
-units='sim spin permit semaphore latch multi quorum election by_owner chaos fuzz
-    exhaust redisson trixie'
+families='plain nonreentrant fenced read_write fair value spin permit semaphore latch'
+units="sim $families multi quorum election by_owner chaos fuzz exhaust redisson trixie"
 unit_seconds=120
 if [ -n "$short" ]; then
     units='sim spin permit semaphore latch multi quorum election by_owner'
@@ -57,7 +57,8 @@ fuzz_all() {
 run_unit() {
     case $1 in
     sim) seeds ;;
-    spin|permit|semaphore|latch) seeds --family "$1" ;;
+    plain|nonreentrant|fenced|read_write|fair|value|spin|permit|semaphore|latch)
+        seeds --family "$1" ;;
     multi|quorum|election|by_owner) worlds "$1" ;;
     chaos) HF_SECONDS=$unit_seconds "$build/tests/soak/chaos" ;;
     fuzz) fuzz_all ;;

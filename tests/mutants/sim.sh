@@ -4,7 +4,8 @@
 # one fails, or for SIM_LIMIT seconds of a processor. A seed that fails without the
 # bug, too, does not count. Prints a table of what was violated, after how many
 # seeds and seconds. 0 if every bug was found.
-# ONLY='3 17': the bugs of these numbers. Two of these at a time: OUT=name.
+# A bug whose title begins with a family ("quorum: ...") is looked for with seeds of
+# that family. ONLY='3 17': the bugs of these numbers. Two of these at a time: OUT=name.
 set -euo pipefail
 
 here=$PWD/tests/mutants
@@ -21,12 +22,12 @@ build() {
 # ("17 P1"); nothing if time is over first.
 first_failure() {
     (cd "$out" && ulimit -t "$3" &&
-        "$1" --seeds "$2..4000000000" --runs 0 2>&1 || true) |
+        "$1" --seeds "$2..4000000000" --family "$family" --runs 0 2>&1 || true) |
         sed -n -e 's/^seed \([0-9]*\) fails: \([^:]*\):.*/\1 \2/p' \
                -e 's/^seed \([0-9]*\) crashes/\1 crash/p'
 }
 
-fails_without_bug() { ! "$out/sim" --seeds "$1..$(($1 + 1))" --runs 0; } \
+fails_without_bug() { ! "$out/sim" --seeds "$1..$(($1 + 1))" --family "$family" --runs 0; } \
     >"$out/log" 2>&1
 
 # What is violated, after how many seeds and seconds.
@@ -50,8 +51,14 @@ hunt() {
     echo "none - $used"
 }
 
+# KIND: the family whose seeds meet such a bug; all, if it is not one.
+family_of() {
+    "$out/sim" --family "$1" --seed 1 >/dev/null 2>&1 && echo "$1" || echo all
+}
+
 # N FILE KIND BUG: one line of the table.
 try() {
+    family=$(family_of "$3")
     local file=$out/tree/$2 property seeds seconds
     cp "$file" "$out/original"
     cp "$out/sources/$1" "$file"

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "tests/sim/draw.h"
-#include "tests/sim/plan.h"
+#include "tests/sim/plan_inner.h"
 #include "tests/sim/scene.h"
 
 /* ---- deployment ---- */
@@ -44,8 +44,9 @@ static void draw_deployment(struct plan_head *h, uint64_t *dice)
 static int64_t draw_scene(uint64_t seed)
 {
     uint64_t dice = dice_stream(seed, "scene");
+    int64_t scene = draw_one_in(&dice, 3) ? SCENE_NONE : scene_pick(&dice);
 
-    return draw_one_in(&dice, 3) ? SCENE_NONE : scene_pick(&dice);
+    return plan_takes_scene(scene) ? scene : SCENE_NONE;
 }
 
 static void draw_head(struct plan *plan, uint64_t seed)
@@ -541,159 +542,6 @@ static void draw_scene_of(struct plan *plan, uint64_t seed)
     put_in_order(plan);
 }
 
-/* Last, so that nothing else of a plan depends on it: its calls are those of a
- * non-reentrant lock. */
-static void draw_values(struct plan *plan, uint64_t seed)
-{
-    uint64_t dice = dice_stream(seed, "values");
-
-    for (size_t i = 0; i < plan->lock_count; i++)
-        if (plan->locks[i].family == FAMILY_NONREENTRANT && draw_one_in(&dice, 2))
-            plan->locks[i].family = FAMILY_VALUE;
-}
-
-/* Some of its calls make it anew, after a fault has deleted it. */
-static void be_permit(struct plan *plan, int64_t lock, uint64_t *dice)
-{
-    for (size_t i = 0; i < plan->op_count; i++)
-        if (plan->ops[i].lock == lock && draw_one_in(dice, 12))
-            plan->ops[i].verb = OP_SET;
-}
-
-/* Some want more than one. */
-static void be_semaphore(struct plan *plan, int64_t lock, uint64_t *dice)
-{
-    be_permit(plan, lock, dice);
-    for (size_t i = 0; i < plan->op_count; i++)
-        if (plan->ops[i].lock == lock && plan->ops[i].verb == OP_ACQUIRE)
-            plan->ops[i].n = draw_one_in(dice, 2)
-                                 ? draw_between(dice, 1, plan->locks[lock].permits)
-                                 : 1;
-}
-
-/* Where nothing goes wrong, all who wait must pass: nobody makes it anew, and it is
- * counted down often enough. */
-static void open_in_the_end(struct plan *plan, int64_t lock)
-{
-    for (int64_t n = plan->locks[lock].permits;
-         n > 0 && plan->op_count < PLAN_OPS_MAX; n--)
-        plan->ops[plan->op_count++] =
-            (struct plan_op){.at_ms = plan->head.length_ms + 1000,
-                             .verb = OP_GIVE,
-                             .lock = lock,
-                             .owner = (int64_t)plan->op_count + 1};
-}
-
-/* Who would acquire waits, or counts down; and it is made anew now and then. */
-static void be_latch(struct plan *plan, int64_t lock, uint64_t *dice)
-{
-    bool is_mild = plan->head.mood == MOOD_MILD;
-
-    for (size_t i = 0; i < plan->op_count; i++) {
-        struct plan_op *op = &plan->ops[i];
-
-        if (op->lock == lock && op->verb == OP_ACQUIRE && draw_one_in(dice, 2))
-            op->verb = !is_mild && draw_one_in(dice, 3) ? OP_SET : OP_GIVE;
-    }
-    if (is_mild)
-        open_in_the_end(plan, lock);
-}
-
-static void be_counted(struct plan *plan, int64_t lock, int64_t family,
-                       uint64_t *dice)
-{
-    plan->locks[lock].family = family;
-    plan->locks[lock].permits = draw_one_in(dice, 2) ? 1 : draw_between(dice, 2, 4);
-    if (family == FAMILY_PERMIT)
-        be_permit(plan, lock, dice);
-    else if (family == FAMILY_SEMAPHORE)
-        be_semaphore(plan, lock, dice);
-    else
-        be_latch(plan, lock, dice);
-}
-
-/* What all names are to be, or -1. */
-static int64_t the_only = -1;
-
-bool plan_only(const char *family)
-{
-    static const int64_t families[] = {FAMILY_SPIN, FAMILY_PERMIT,
-                                       FAMILY_SEMAPHORE, FAMILY_LATCH};
-
-    for (size_t i = 0; i < DRAW_COUNT(families); i++)
-        if (strcmp(family, plan_family_name(families[i])) == 0)
-            the_only = families[i];
-    return the_only >= 0;
-}
-
-/* They become what they are to be when the rest has been drawn. */
-static void be_plain(struct plan *plan)
-{
-    for (size_t i = 0; i < plan->lock_count; i++)
-        plan->locks[i].family = FAMILY_PLAIN;
-}
-
-/* A scene of such has nothing else. */
-static bool is_to_be_counted(const struct plan *plan, int64_t lock,
-                             uint64_t *dice)
-{
-    int64_t family = plan->locks[lock].family;
-
-    if (the_only >= 0)
-        return the_only != FAMILY_SPIN && family == FAMILY_PLAIN &&
-               plan_may_have_two_keys(plan, lock);
-    return (family == FAMILY_PLAIN || family == FAMILY_NONREENTRANT) &&
-           (draw_one_in(dice, 2) || plan->head.scene == SCENE_COUNTED) &&
-           plan_may_have_two_keys(plan, lock);
-}
-
-/* Likewise, in place of locks with one side. */
-static void draw_permits(struct plan *plan, uint64_t seed)
-{
-    static const int64_t families[] = {FAMILY_PERMIT, FAMILY_SEMAPHORE,
-                                       FAMILY_LATCH};
-    uint64_t dice = dice_stream(seed, "permits");
-
-    for (int64_t i = 0; i < (int64_t)plan->lock_count; i++) {
-        int64_t family;
-
-        if (!is_to_be_counted(plan, i, &dice))
-            continue;
-        family = draw_pick(&dice, families, DRAW_COUNT(families));
-        be_counted(plan, i, the_only >= 0 ? the_only : family, &dice);
-    }
-}
-
-/* Likewise, in place of reentrant locks. */
-static void draw_spins(struct plan *plan, uint64_t seed)
-{
-    uint64_t dice = dice_stream(seed, "spins");
-
-    for (size_t i = 0; i < plan->lock_count; i++) {
-        int64_t *family = &plan->locks[i].family;
-
-        if (!draw_one_in(&dice, 3) && the_only != FAMILY_SPIN)
-            continue;
-        if (*family == FAMILY_PLAIN)
-            *family = FAMILY_SPIN;
-        else if (*family == FAMILY_MIXED)
-            *family = FAMILY_MIXED_SPIN;
-    }
-}
-
-/* Likewise, with the calls that it has. */
-static void draw_tokens(struct plan *plan, uint64_t seed)
-{
-    uint64_t dice = dice_stream(seed, "tokens");
-
-    for (int64_t i = 0; i < (int64_t)plan->lock_count; i++)
-        plan->locks[i].has_tokens =
-            !plan_has_permits(plan, i) &&
-            plan->locks[i].family != FAMILY_FENCED &&
-            draw_one_in(&dice, 3) && plan_may_have_two_keys(plan, i);
-    plan->head.retains_tokens = draw_one_in(&dice, 3);
-}
-
 /* Who stands in a queue keeps its place by asking, each third of the watchdog's
  * time; a question to a server that waits for replicas holds up those behind it.
  * A hundred waiters of a client are to get their turn in time. */
@@ -713,16 +561,12 @@ void plan_draw(struct plan *plan, uint64_t seed)
     draw_head(plan, seed);
     draw_programs(plan, seed);
     draw_locks(plan, seed);
-    if (the_only >= 0)
-        be_plain(plan);
+    plan_family_first(plan);
     if (plan->head.scene == SCENE_NONE)
         draw_by_chance(plan, seed);
     else
         draw_scene_of(plan, seed);
-    draw_values(plan, seed);
-    draw_permits(plan, seed);
-    draw_spins(plan, seed);
-    draw_tokens(plan, seed);
+    plan_family_last(plan, seed);
     plan_rename(plan, seed);
     hurry_replicas(plan);
 }

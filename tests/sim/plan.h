@@ -223,9 +223,14 @@ struct plan {
 void plan_draw(struct plan *plan, uint64_t seed);
 
 /* plan_only - from now on, of plans that are drawn, all names but those of scenes of
- *             queues are of this family: spin, permit, semaphore, latch. False: it
- *             is none of these. */
+ *             queues are of this family. "read-write" is "read_write". False: it is not
+ *             the name of a selectable family.
+ * plan_only_number - likewise, by number; -1: of all families. plan_only_is returns it.
+ * plan_is_selectable - not those that are two families under one name. */
 bool plan_only(const char *family);
+void plan_only_number(int64_t family);
+int64_t plan_only_is(void);
+bool plan_is_selectable(int64_t family);
 
 /* plan_print - as text, a line for each part; what is 0 is left out.
  * plan_read  - what plan_print wrote; false, and a line to stderr, if it is no

@@ -22,7 +22,7 @@ struct settings {
     double seconds;
     int jobs, runs;
     const char *plan_file, *history_file;
-    bool tells, prints, is_one, goes_on;
+    bool tells, prints, is_one, goes_on, rotates, is_of_family;
 };
 
 struct totals {
@@ -40,7 +40,8 @@ static const char help[] =
     "           [--story] [--history FILE] [--wire] [--print] [--runs N] [--all]\n"
     "           [--family F]\n"
     "\n"
-    "  --seconds N     fresh seeds for N seconds (default: 10); the first is named\n"
+    "  --seconds N     fresh seeds for N seconds (default: 10); the first is named.\n"
+    "                  Every other seed has names of one family, each family in turn\n"
     "  --seeds A..B    these, B excluded\n"
     "  --seed N        this one\n"
     "  --plan FILE     the plan in this file\n"
@@ -51,7 +52,9 @@ static const char help[] =
     "  --print         of one plan: print it\n"
     "  --runs N        how many runs shrinking may take (default: 500)\n"
     "  --all           go on after a failure, and shrink none\n"
-    "  --family F      all names are spin, permit, semaphore or latch\n"
+    "  --family F      all names are of this family: plain, nonreentrant, fenced,\n"
+    "                  read-write, fair, value, spin, permit, semaphore or latch;\n"
+    "                  each: as with --seconds; all: of any family\n"
     "  --help          this text\n"
     "\n"
     "A failure is shrunk, and told as a story; its plan is written to\n"
@@ -65,6 +68,46 @@ static double now_s(void)
 
     (void)clock_gettime(CLOCK_MONOTONIC, &t);
     return (double)t.tv_sec + (double)t.tv_nsec / 1e9;
+}
+
+/* ---- families in turn ---- */
+
+static int64_t family_now = -1; /* of all families */
+
+static int64_t family_of(uint64_t seed)
+{
+    int64_t turn = (int64_t)(seed / 2 % FAMILIES);
+
+    while (!plan_is_selectable(turn))
+        turn = (turn + 1) % FAMILIES;
+    return seed % 2 == 0 ? -1 : turn;
+}
+
+static void take_turn(const struct settings *set, uint64_t seed)
+{
+    if (!set->rotates)
+        return;
+    family_now = family_of(seed);
+    plan_only_number(family_now);
+}
+
+static const char *family_option(char *dst, size_t size)
+{
+    *dst = '\0';
+    if (family_now >= 0)
+        (void)snprintf(dst, size, " --family %s", plan_family_name(family_now));
+    return dst;
+}
+
+static bool take_family(struct settings *set, const char *name)
+{
+    set->rotates = strcmp(name, "each") == 0;
+    if (set->rotates || strcmp(name, "all") == 0)
+        return true;
+    if (!plan_only(name))
+        return false;
+    family_now = plan_only_is();
+    return true;
 }
 
 /* ---- one that failed ---- */
@@ -117,10 +160,11 @@ static void report(const struct plan *plan, const struct play_result *r,
 {
     static struct plan small;
     struct failure f;
+    char family[40];
     int runs;
 
-    (void)printf("seed %" PRIu64 " fails: %s: %s\n", (uint64_t)plan->head.seed,
-                 r->property, r->text);
+    (void)printf("seed %" PRIu64 " fails: %s: %s%s\n", (uint64_t)plan->head.seed,
+                 r->property, r->text, family_option(family, sizeof family));
     (void)fflush(stdout);
     if (set->goes_on)
         return;
@@ -132,8 +176,8 @@ static void report(const struct plan *plan, const struct play_result *r,
     plan_print(&small, stdout);
     (void)putchar('\n');
     tell_story(&small);
-    (void)printf("\nthe whole seed again:   %s --seed %" PRIu64 " --story\n",
-                 program_name, (uint64_t)plan->head.seed);
+    (void)printf("\nthe whole seed again:   %s --seed %" PRIu64 "%s --story\n",
+                 program_name, (uint64_t)plan->head.seed, family);
     keep_plan(&small);
     (void)fflush(stdout);
 }
@@ -180,9 +224,10 @@ static uint64_t seed_now;
 /* Whatever ends the program, its seed is told. */
 static void on_crash(int signal)
 {
-    char line[64];
+    char line[100], family[40];
     int len =
-        snprintf(line, sizeof line, "seed %" PRIu64 " crashes\n", seed_now);
+        snprintf(line, sizeof line, "seed %" PRIu64 " crashes%s\n", seed_now,
+                 family_option(family, sizeof family));
 
     if (write(STDOUT_FILENO, line, (size_t)len) != (ssize_t)len)
         _exit(1);
@@ -212,6 +257,7 @@ static void run_seeds(struct totals *t, const struct settings *set, int job)
          (set->to < UINT64_MAX || now_s() < end_s);
          seed += (uint64_t)set->jobs) {
         seed_now = seed;
+        take_turn(set, seed);
         plan_draw(&plan, seed);
         play(&plan, NULL, &r);
         add(t, &r);
@@ -361,7 +407,8 @@ static bool take(struct settings *set, int option)
     case 'j':
         return (set->jobs = atoi(optarg)) > 0;
     case 'f':
-        return plan_only(optarg);
+        set->is_of_family = true;
+        return take_family(set, optarg);
     case 'r':
         return (set->runs = atoi(optarg)) >= 0;
     case 'h':
@@ -415,6 +462,8 @@ int main(int argc, char **argv)
             return option == 'H' ? 0 : 2;
         }
     }
+    set.rotates = set.rotates || (!set.is_of_family && set.to == UINT64_MAX &&
+                                  !set.is_one && !set.plan_file);
     program_name = argv[0];
     watch_for_crashes();
     seed_now = set.from;

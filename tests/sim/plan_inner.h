@@ -1,0 +1,15 @@
+/* What plan.c (how a plan is drawn) and plan_family.c (which families its names get)
+ * share. Private to these two. */
+#ifndef SIM_PLAN_INNER_H
+#define SIM_PLAN_INNER_H
+
+#include "tests/sim/plan.h"
+
+/* plan_takes_scene  - are there such scenes, of the one family that is selected?
+ * plan_family_first - before the operations are drawn: names of the selected family.
+ * plan_family_last  - afterwards: families that are drawn in place of others. */
+bool plan_takes_scene(int64_t scene);
+void plan_family_first(struct plan *plan);
+void plan_family_last(struct plan *plan, uint64_t seed);
+
+#endif
