@@ -3,7 +3,9 @@
 
 judge_O := $(call objects,$(addprefix tests/check/,history state count properties \
     watch lines clients servers queue violation judge))
-judge_main_O := $(BUILD)/tests/check/main.o
+# What prints its verdict.
+report_O := $(call objects,$(addprefix tests/check/,report overlap overlap_text overlap_svg))
+judge_main_O := $(BUILD)/tests/check/main.o $(report_O)
 
 # Millions of lines are judged.
 ifeq ($(origin CFLAGS),file)
@@ -15,7 +17,7 @@ $(BUILD)/judge: $(judge_main_O) $(judge_O)
 	$(Q)$(CC) $(LINK) $^ -o $@
 
 $(BUILD)/tests/test_judge_naive: $(BUILD)/tests/check/naive.o
-$(patsubst %,$(BUILD)/tests/test_%,judge judge_verdicts): | $(BUILD)/judge
+$(patsubst %,$(BUILD)/tests/test_%,judge judge_overlap judge_verdicts): | $(BUILD)/judge
 
 #: make judge             build/judge: is a history of a lock service right?
 judge: $(BUILD)/judge

@@ -58,7 +58,7 @@ UNIT := resp_base resp_parse resp_value resp_copy resp_double resp_encode \
         lock_wait lock_share lock_multi_turn lock_quorum_turn \
         cli_values cli_json cli_options cli_secret cli_run_state cli_resp \
         cli_resp_check cli_doctor cli_ls cli_watch support history judge chaos_model \
-        judge_naive judge_verdicts $(tls_tests_$(TLS))
+        judge_naive judge_verdicts judge_overlap $(tls_tests_$(TLS))
 LIVE := url slot cluster_map cluster cluster_wait cluster_moves cluster_failover \
         sentinel_words sentinel sentinel_failover lock_switch \
         lock lock_calls lock_nonreentrant lock_spin lock_value lock_fenced lock_tokens lock_fair fair_queue lock_by_owner lock_callbacks \

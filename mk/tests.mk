@@ -30,7 +30,7 @@ $(filter $(BUILD)/tests/test_net_link_% $(BUILD)/tests/test_net_pubsub,$(unit_T)
     $(call objects,$(addprefix tests/support/,loop_kit link_kit))
 
 # The judge of histories: it knows nothing of holdfast.
-$(patsubst %,$(BUILD)/tests/test_%,history judge judge_naive judge_verdicts): $(judge_O)
+$(patsubst %,$(BUILD)/tests/test_%,history judge judge_naive judge_overlap judge_verdicts): $(judge_O)
 $(BUILD)/tests/test_chaos_model: $(judge_O) $(call objects,\
     $(addprefix tests/soak/chaos_,commands model monitor said watch))
 

@@ -348,7 +348,13 @@ END_TEST
 
 START_TEST(the_program_helps)
 {
+    char command[100];
+
     ck_assert_int_eq(system(HF_BUILD "/judge --help | grep -q '^usage: judge'"), 0);
+    for (int i = 1; i <= HISTORY_PROPERTIES; i++) {
+        snprintf(command, sizeof command, HF_BUILD "/judge --help | grep -q '^  P%d '", i);
+        ck_assert_int_eq(system(command), 0);
+    }
     ck_assert_int_ne(system(HF_BUILD "/judge >/dev/null 2>&1"), 0);
     ck_assert_int_ne(system(HF_BUILD "/judge --nonsense - >/dev/null 2>&1"), 0);
 }

@@ -70,7 +70,7 @@ const char *when(int64_t us)
 
     if (us == HISTORY_NEVER)
         return "further notice";
-    snprintf(at, sizeof times[0], "%" PRId64 ".%06d s", us / 1000000,
-             (int)(us % 1000000));
+    snprintf(at, sizeof times[0], "%s%" PRId64 ".%06d s", us < 0 ? "-" : "",
+             us < 0 ? -(us / 1000000) : us / 1000000, abs((int)(us % 1000000)));
     return at;
 }
