@@ -47,71 +47,78 @@ local function drop_stale(keep)
         redis.call('lpop', queue)
     end
 end
+-- The first places, with their scores repaired, and which of them is that of `me`.
+local function read_places(me)
+    local list, at = {}, nil
+    for i, who in ipairs(redis.pcall('lrange', queue, 0, WINDOW - 1)) do
+        local s = tonumber(redis.pcall('zscore', places, who) or nil)
+        local before = math.max(i > 1 and list[i - 1].score or now, now)
+        local p = {who = who, old = s, before = before}
+        p.mark = s and is_ours(who, s) and mark(who)
+        if not s or s ~= s or s > before + math.max(FAR, 4 * place) then
+            s = before + WAIT
+        elseif not p.mark and s % 1 > 0 then
+            s = math.floor(s)
+        end
+        p.score = s
+        list[i], at = p, at or who == me and i
+    end
+    return list, at
+end
+-- What the grant of each of them takes off all scores: its wait. `silence`: since the last
+-- acquire of the waiter at `at`.
+local function add_waits(list, at, silence)
+    local sum, first = 0, nil -- before `at`
+    for i, p in ipairs(list) do
+        local is_behind_stale = i > 1 and list[i - 1].score <= now
+        local left = p.score - (is_behind_stale and now or p.before)
+        if p.mark or p.score <= now then
+            p.wait = 0
+        elseif i > 1 and not is_behind_stale and left > 0 then
+            p.wait = left
+        else
+            p.wait = math.max(WAIT, left > 1.2 * WAIT and left + math.min(left, HOUR) or left)
+        end
+        if at and i < at then
+            sum, first = sum + p.wait, first or p.wait > 0 and p
+        end
+    end
+    if first then
+        first.wait = first.wait + math.max(list[at].score + silence - now - place - sum, 0)
+    end
+end
 -- state: 'held', 'free', or false: the lock is held, and nobody keeps the others' places.
 -- me: the waiter that sends this. silence: since its last acquire. less: to take off the
 -- scores from index `first` on. Returns the head's score, and whether `me` was found.
 local function settle(state, me, silence, first, less)
-    local found = redis.pcall('lrange', queue, 0, WINDOW - 1)
-    local old, new, ours, wait, sum, at = {}, {}, {}, {}, 0, nil -- ours: its mark
-    for i, who in ipairs(found) do
-        local s = tonumber(redis.pcall('zscore', places, who) or nil)
-        local before = math.max(new[i - 1] or now, now)
-        old[i] = s
-        ours[i] = s and is_ours(who, s) and mark(who)
-        if not s or s ~= s or s > before + math.max(FAR, 4 * place) then
-            s = before + WAIT
-        elseif not ours[i] and s % 1 > 0 then
-            s = math.floor(s)
-        end
-        new[i] = s
-        at = at or who == me and i
-        local is_behind_stale = i > 1 and new[i - 1] <= now
-        local left = s - (is_behind_stale and now or before)
-        if ours[i] or s <= now then
-            wait[i] = 0
-        elseif i > 1 and not is_behind_stale and left > 0 then
-            wait[i] = left
-        else
-            wait[i] = math.max(WAIT, left > 1.2 * WAIT and left + math.min(left, HOUR) or left)
-        end
-        sum = sum + (at and 0 or wait[i])
-    end
-    local more = at and sum > 0 and new[at] + silence - now - place - sum or 0
-    if more > 0 then
-        local i = 1
-        while wait[i] == 0 do
-            i = i + 1
-        end
-        wait[i] = wait[i] + more
-    end
-    sum, less = 0, less or 0
-    local raise = 0
-    for i, who in ipairs(found) do
-        local s, need = new[i], now + floor + sum
+    local list, at = read_places(me)
+    add_waits(list, at, silence)
+    local sum, raise = 0, 0
+    less = less or 0
+    for i, p in ipairs(list) do
+        local s, need, least = p.score, now + floor + sum, now + place + sum
+        local score = p.mark and s or s + raise
         if less > 0 and i >= first then
-            new[i] = math.max(s - less, math.min(s, need))
-            less = s - new[i]
-        elseif not ours[i] then
-            new[i] = s + raise
+            score = math.max(s - less, math.min(s, need))
+            less = s - score
         end
-        if i == at then
-            local least = now + place + sum -- a little less is not worth a write
-            new[i] = least - new[i] > math.min(floor / 10, 500) and least or new[i]
-        elseif state == 'held' and not ours[i] and s > now and new[i] < need - floor / 10 then
-            new[i] = need
+        if i == at then -- a little less is not worth a write
+            score = least - score > math.min(floor / 10, 500) and least or score
+        elseif state == 'held' and not p.mark and s > now and score < need - floor / 10 then
+            score = need
         end
         if i == 1 and state == 'free' then
-            new[i] = math.min(new[i], now + (ours[i] and math.max(place, floor) or 15000))
-            if ours[i] and first ~= 1 then
-                first, less = 1, s - new[i]
+            score = math.min(score, now + (p.mark and math.max(place, floor) or 15000))
+            if p.mark and first ~= 1 then
+                first, less = 1, s - score
             end
         end
-        new[i] = math.floor(new[i]) + (ours[i] or 0)
-        raise = (i == at or not ours[i]) and math.max(new[i] - s, 0) or 0
-        if new[i] ~= old[i] then
-            honour(who, new[i])
+        p.score = math.floor(score) + (p.mark or 0)
+        raise = (i == at or not p.mark) and math.max(p.score - s, 0) or 0
+        if p.score ~= p.old then
+            honour(p.who, p.score)
         end
-        sum = sum + wait[i]
+        sum = sum + p.wait
     end
-    return new[1], at
+    return list[1] and list[1].score, at
 end
