@@ -11,6 +11,7 @@
 #include "tests/support/feed.h"
 #include "tests/support/lua_client.h"
 #include "tests/support/peer.h"
+#include "tests/support/witness.h"
 
 /* After the switch: a second, and what a loaded machine may take. Typical is a
  * hundredth of that; HF_TEST_TELL shows it. */
@@ -552,8 +553,14 @@ static bool is_promoted(int index)
 {
     redisContext *c =
         index == old_master ? NULL : server_connect(server_at(index));
-    redisReply *reply = c ? redisCommand(c, "ROLE") : NULL;
-    bool is = reply && reply->type == REDIS_REPLY_ARRAY && reply->elements > 0 &&
+    redisReply *reply;
+    sigset_t before;
+    bool is;
+
+    witness_writes(&before);
+    reply = c ? redisCommand(c, "ROLE") : NULL;
+    witness_written(&before);
+    is = reply && reply->type == REDIS_REPLY_ARRAY && reply->elements > 0 &&
               strcmp(reply->element[0]->str, "master") == 0;
 
     if (reply)

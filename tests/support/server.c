@@ -362,11 +362,14 @@ static const char *ask(struct server *s, const char *format, va_list args,
     redisContext *c;
     redisReply *reply = NULL;
     const char *text = NULL;
+    sigset_t before;
 
     (void)pthread_mutex_lock(&s->mutex);
+    witness_writes(&before);
     c = witness(s);
     if (c)
         reply = redisvCommand(c, format, args);
+    witness_written(&before);
     if (reply) {
         *type = reply->type;
         text = lend(s, witness_text(reply));

@@ -25,6 +25,44 @@ static bool introduce(redisContext *c, const char *password)
     return reply != NULL;
 }
 
+static void only_sigpipe(sigset_t *set)
+{
+    (void)sigemptyset(set);
+    (void)sigaddset(set, SIGPIPE);
+}
+
+void witness_writes(sigset_t *before)
+{
+    sigset_t set;
+
+    only_sigpipe(&set);
+    (void)pthread_sigmask(SIG_BLOCK, &set, before);
+}
+
+void witness_written(const sigset_t *before)
+{
+    static const struct timespec now = {0};
+    sigset_t set;
+
+    only_sigpipe(&set);
+    if (!sigismember(before, SIGPIPE))
+        while (sigtimedwait(&set, NULL, &now) == SIGPIPE)
+            ;
+    (void)pthread_sigmask(SIG_SETMASK, before, NULL);
+}
+
+static bool greet(redisContext *c, struct timeval patience, const char *password)
+{
+    sigset_t before;
+    bool is_good;
+
+    witness_writes(&before);
+    is_good = !c->err && redisSetTimeout(c, patience) == REDIS_OK &&
+              introduce(c, password);
+    witness_written(&before);
+    return is_good;
+}
+
 redisContext *witness_connect(const char *unix_path, const char *password)
 {
     struct timeval patience = {WITNESS_TIMEOUT_MS / 1000,
@@ -33,8 +71,7 @@ redisContext *witness_connect(const char *unix_path, const char *password)
 
     if (!c)
         return NULL;
-    if (!c->err && redisSetTimeout(c, patience) == REDIS_OK &&
-        introduce(c, password))
+    if (greet(c, patience, password))
         return c;
     redisFree(c);
     return NULL;
