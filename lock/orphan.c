@@ -13,7 +13,8 @@
  *           before it. There it is asked once a second from then on; also a
  *           server that is full, and refuses a writer's release if that makes
  *           it a reader. Likewise permits that have no lease at all, and expirable ones,
- *           which no refused acquire finds as ghosts.
+ *           which no refused acquire finds as ghosts; for these also while an operator's
+ *           setting refuses the release (ACL, password, MISCONF, READONLY).
  * ORPHAN-3  A ghost: an acquire is refused because of a holder with our UUID
  *           that no hold and no call of ours has. The server may have executed
  *           that acquire late, after its release. The ghost is released like an
@@ -62,11 +63,27 @@ static bool may_outlast_its_lease(const struct hf_op *op)
            op->lock->kind->is_ownerless || op->lock->kind->has_nameless_holders;
 }
 
+/* An operator can end this: rights, a password, a disk, the role of the server. */
+static bool is_refused_for_now(hf_status status, struct hf_resp_value reply)
+{
+    static const char *const codes[] = {"MISCONF", "NOAUTH", "READONLY"};
+
+    for (size_t i = 0; i < sizeof codes / sizeof *codes; i++)
+        if (hf_refusal_is(reply, codes[i]))
+            return true;
+    return status == HF_E_AUTH || hf_refusal_is_by_acl(reply);
+}
+
+/* ORPHAN-2. Of other kinds, an acquire that is refused finds what is left. */
 static bool is_passing(const struct hf_op *op, hf_status status,
                        struct hf_resp_value reply)
 {
+    const struct hf_kind *kind = op->lock->kind;
+
     return op->call.is_passing ||
-           (status == HF_E_SERVER && hf_refusal_is(reply, "OOM"));
+           (status == HF_E_SERVER && hf_refusal_is(reply, "OOM")) ||
+           ((kind->is_ownerless || kind->has_nameless_holders) &&
+            is_refused_for_now(status, reply));
 }
 
 static void ask_again(struct hf_op *op, int64_t after_ms)

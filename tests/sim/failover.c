@@ -64,10 +64,16 @@ static void all_know(void *ctx)
     trouble_tell(ctx, HISTORY_STATE_END);
 }
 
+/* One that is demoted with its clients never ends. */
+static bool serves_on(const struct trouble *t)
+{
+    return t->fault->n & FAILOVER_SERVES_ON ||
+           t->fault->trouble == FAULT_DEMOTE;
+}
+
 static bool has_stopped(const struct trouble *t)
 {
-    return (t->fault->n & (FAILOVER_STOPS | FAILOVER_SERVES_ON)) ==
-           FAILOVER_STOPS;
+    return t->fault->n & FAILOVER_STOPS && !serves_on(t);
 }
 
 static void on_wake(void *ctx)
@@ -126,7 +132,7 @@ static void begin(struct trouble *t)
         nodes_set_down(nodes, t->old);
     if (t->fault->n & FAILOVER_IS_STALE)
         hold_back_replicas(t);
-    if (!(t->fault->n & FAILOVER_SERVES_ON))
+    if (!serves_on(t))
         stop_or_die(t);
     t->again = (struct event){.happen = on_half_way, .ctx = t};
     world_after(t->sim->world, &t->again, half_way_us(t));
@@ -136,7 +142,7 @@ static void begin(struct trouble *t)
 static void demote(struct trouble *t, struct server *master)
 {
     server_follow(t->old, master, site_lag_us(site_of(t)));
-    if (site_of(t)->nodes)
+    if (site_of(t)->nodes || t->fault->trouble == FAULT_DEMOTE)
         return;
     model_close_all(server_turn(t->old));
     server_done(t->old);

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "tests/sim/draw.h"
+#include "tests/sim/effects.h"
 #include "tests/sim/plan_inner.h"
 #include "tests/sim/scene.h"
 
@@ -346,6 +347,13 @@ static const struct range ranges[TROUBLES] = {
     [FAULT_CLOCK] = {-9000, 9000, 0, 0},
     [FAULT_CLOCK_BEYOND] = {-300000, 300000, 100, 10000},
     [FAULT_MEMORY] = {1, 200, 0, 0},
+    [FAULT_DENY] = {0, PLAN_DENIED - 1, 10, 20000},
+    [FAULT_PASSWORD] = {0, 1, 10, 10000},
+    [FAULT_SCANT] = {0, 0, 10, 10000},
+    [FAULT_UNSAVED] = {0, 0, 10, 10000},
+    [FAULT_EVICT] = {0, 20, 0, 0},
+    [FAULT_IDLE] = {50, 5000, 0, 0},
+    [FAULT_DEMOTE] = {0, 255, 100, 10000},
 };
 
 bool plan_lasts(int64_t trouble)
@@ -362,6 +370,8 @@ bool plan_can_be(int64_t trouble, int64_t deployment)
         return deployment >= DEPLOY_SENTINEL;
     case FAULT_LAG:
         return deployment != DEPLOY_STANDALONE;
+    case FAULT_DEMOTE: /* nodes of a cluster redirect */
+        return deployment < DEPLOY_CLUSTER;
     default:
         return true;
     }
@@ -456,7 +466,7 @@ static int64_t draw_trouble(const struct plan *plan, uint64_t *dice)
     int64_t trouble;
 
     do {
-        trouble = draw_below(dice, TROUBLES);
+        trouble = draw_below(dice, TROUBLES_COMMON);
     } while (!plan_can_be(trouble, plan->head.deployment));
     return trouble;
 }
@@ -465,15 +475,19 @@ static int64_t draw_trouble(const struct plan *plan, uint64_t *dice)
  * rare. Source: Groce et al., "Swarm Testing", 2012. */
 #define KINDS_MAX 6
 
+void plan_add_fault(struct plan *plan, int64_t trouble, uint64_t *dice)
+{
+    size_t i = plan->fault_count++;
+
+    plan->faults[i] = (struct plan_fault){0};
+    draw_fault(&plan->faults[i], plan, trouble, dice);
+    place_fault(plan, i, 1, dice);
+}
+
 void scene_disturb(struct plan *plan, int64_t count, uint64_t *dice)
 {
-    while (count-- > 0 && plan->fault_count < PLAN_FAULTS_MAX) {
-        size_t i = plan->fault_count++;
-
-        plan->faults[i] = (struct plan_fault){0};
-        draw_fault(&plan->faults[i], plan, draw_trouble(plan, dice), dice);
-        place_fault(plan, i, 1, dice);
-    }
+    while (count-- > 0 && plan->fault_count < PLAN_FAULTS_MAX)
+        plan_add_fault(plan, draw_trouble(plan, dice), dice);
 }
 
 static void draw_faults(struct plan *plan, uint64_t seed)
@@ -566,6 +580,7 @@ void plan_draw(struct plan *plan, uint64_t seed)
         draw_by_chance(plan, seed);
     else
         draw_scene_of(plan, seed);
+    plan_draw_rare(plan, seed);
     plan_family_last(plan, seed);
     plan_rename(plan, seed);
     hurry_replicas(plan);

@@ -152,8 +152,18 @@ enum plan_trouble {
     FAULT_CLOCK,        /* its rate becomes n ppm, within the assumption */
     FAULT_CLOCK_BEYOND, /* likewise, beyond it, for for_ms */
     FAULT_MEMORY,       /* its n-th allocation from now fails */
+    /* drawn by plan_rare.c alone; of a server again */
+    FAULT_DENY,     /* one command is refused: n, an index of effects.h */
+    FAULT_PASSWORD, /* new connections need one; n 1: and the others are killed */
+    FAULT_SCANT,    /* NOREPLICAS */
+    FAULT_UNSAVED,  /* MISCONF */
+    FAULT_EVICT,    /* a key without permits goes, as by maxmemory-policy */
+    FAULT_OUTPUT,   /* connections that listen are closed */
+    FAULT_IDLE,     /* those that were idle for n ms are */
+    FAULT_DEMOTE,   /* a master becomes a replica, and its clients stay */
     TROUBLES
 };
+#define TROUBLES_COMMON FAULT_DENY
 
 #define PLAN_ACL_SUBSCRIBE 1
 #define PLAN_ACL_KILL 2
@@ -221,6 +231,11 @@ struct plan {
 
 /* plan_draw - the plan of a seed. The same at every run. */
 void plan_draw(struct plan *plan, uint64_t seed);
+
+/* plan_draw_rare - faults from FAULT_DENY on, beside those that are drawn.
+ * plan_add_fault - one fault more, of this kind, near an operation or a fault. */
+void plan_draw_rare(struct plan *plan, uint64_t seed);
+void plan_add_fault(struct plan *plan, int64_t trouble, uint64_t *dice);
 
 /* plan_only - from now on, of plans that are drawn, all names but those of scenes of
  *             queues are of this family. "read-write" is "read_write". False: it is not

@@ -69,6 +69,14 @@ static const char *const trouble_names[TROUBLES + 1] = {
     [FAULT_CLOCK] = "clock",
     [FAULT_CLOCK_BEYOND] = "clock_beyond",
     [FAULT_MEMORY] = "memory",
+    [FAULT_DENY] = "deny",
+    [FAULT_PASSWORD] = "password",
+    [FAULT_SCANT] = "scant",
+    [FAULT_UNSAVED] = "unsaved",
+    [FAULT_EVICT] = "evict",
+    [FAULT_OUTPUT] = "output",
+    [FAULT_IDLE] = "idle",
+    [FAULT_DEMOTE] = "demote",
 };
 
 const char *plan_trouble_name(int64_t trouble)

@@ -114,6 +114,11 @@ static bool is_found_out_late(int64_t trouble)
     case FAULT_FAILOVER:
     case FAULT_MOVE_SLOT:
     case FAULT_ACL:
+    case FAULT_DENY:
+    case FAULT_PASSWORD:
+    case FAULT_SCANT:
+    case FAULT_UNSAVED:
+    case FAULT_DEMOTE:
         return true;
     default:
         return false;
@@ -374,7 +379,9 @@ static int64_t give_back_ms(const struct plan_head *h)
 /* Then a release in the background may fail, or come before its acquire. */
 static bool makes_ghosts(const struct plan_fault *fault)
 {
-    return fault->trouble == FAULT_MEMORY ||
+    return fault->trouble == FAULT_MEMORY || fault->trouble == FAULT_DENY ||
+           fault->trouble == FAULT_PASSWORD || fault->trouble == FAULT_SCANT ||
+           fault->trouble == FAULT_UNSAVED || fault->trouble == FAULT_DEMOTE ||
            (fault->trouble == FAULT_ACL && fault->n != PLAN_ACL_SUBSCRIBE);
 }
 
@@ -490,13 +497,33 @@ static int64_t places_last_ms(const struct plan *plan)
     return ms;
 }
 
+static bool has_fault(const struct plan *plan, int64_t trouble)
+{
+    for (size_t i = 0; i < plan->fault_count; i++)
+        if (plan->faults[i].trouble == trouble)
+            return true;
+    return false;
+}
+
+/* A queue whose times were evicted: the next acquire gives its head a time. */
+static int64_t places_until(struct sim *sim, int64_t last_us)
+{
+    int64_t until_us = site_places_until(sim->site);
+
+    if (until_us <= last_us || !has_fault(sim->plan, FAULT_EVICT))
+        return until_us;
+    each_program(sim, program_probe);
+    run_for(sim, 2 * give_back_ms(&sim->plan->head));
+    return site_places_until(sim->site);
+}
+
 /* Queues have no TTL: who died in one is dropped when his time is over, by the
  * next one who asks. A client that has to find its server may not get there in the
  * first call's time. */
 static void outlast_places(struct sim *sim)
 {
-    int64_t until_us = site_places_until(sim->site);
     int64_t last_us = world_now_us(sim->world) + places_last_ms(sim->plan) * 1000;
+    int64_t until_us = places_until(sim, last_us);
 
     if (until_us == 0)
         return;

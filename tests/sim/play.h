@@ -2,6 +2,7 @@
 #ifndef SIM_PLAY_H
 #define SIM_PLAY_H
 
+#include "tests/sim/effects.h"
 #include "tests/sim/plan.h"
 
 struct play_result {
@@ -14,6 +15,7 @@ struct play_result {
     uint64_t granted;
     int64_t simulated_us;
     unsigned troubles[TROUBLES]; /* how often each was done */
+    unsigned effects[EFFECTS];   /* how often each happened */
 };
 
 /* play_show_wire - from now on histories have comments: each command of each

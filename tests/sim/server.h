@@ -22,6 +22,8 @@ struct server {
     int64_t shard; /* -1: of none; a sentinel */
     bool is_down, is_frozen;
     bool has_been_master;
+    uint64_t marks; /* bit N: trouble N of plan_rare.c lasts there */
+    int64_t denied; /* by FAULT_DENY: which command */
     struct server_feed *feed; /* of its master; NULL: it is one */
 };
 

@@ -30,6 +30,7 @@ struct totals {
     int64_t simulated_us;
     uint64_t calls_of[PLAN_KINDS];
     uint64_t troubles[TROUBLES];
+    uint64_t effects[EFFECTS];
     bool has_failed;
 };
 
@@ -60,7 +61,7 @@ static const char help[] =
     "A failure is shrunk, and told as a story; its plan is written to\n"
     "failed-SEED.plan in the working folder.\n"
     "Exit code: 0 all good, 1 a property was violated, 2 usage, 3 a kind of fault\n"
-    "never occurred in a long run.\n";
+    "never occurred in a long run, or never had an effect.\n";
 
 static double now_s(void)
 {
@@ -193,6 +194,8 @@ static void add(struct totals *t, const struct play_result *r)
     t->has_failed = t->has_failed || r->has_failed;
     for (int i = 0; i < TROUBLES; i++)
         t->troubles[i] += r->troubles[i];
+    for (int i = 0; i < EFFECTS; i++)
+        t->effects[i] += r->effects[i];
     for (int i = 0; i < PLAN_KINDS; i++)
         t->calls_of[i] += r->calls_of[i];
 }
@@ -275,6 +278,8 @@ static void add_totals(struct totals *sum, const struct totals *t)
     sum->has_failed = sum->has_failed || t->has_failed;
     for (int i = 0; i < TROUBLES; i++)
         sum->troubles[i] += t->troubles[i];
+    for (int i = 0; i < EFFECTS; i++)
+        sum->effects[i] += t->effects[i];
     for (int i = 0; i < PLAN_KINDS; i++)
         sum->calls_of[i] += t->calls_of[i];
 }
@@ -332,6 +337,21 @@ static void print_kinds(const struct totals *t)
     (void)putchar('\n');
 }
 
+/* Returns how many have never happened. */
+static int print_effects(const struct totals *t)
+{
+    int never = 0;
+
+    for (int i = 0; i < EFFECTS; i++) {
+        (void)printf("%s%s %" PRIu64,
+                     i ? ", " : "effects: refused: ", effects_name(i),
+                     t->effects[i]);
+        never += t->effects[i] == 0;
+    }
+    (void)putchar('\n');
+    return never;
+}
+
 static int print_totals(const struct totals *t, double took_s)
 {
     double simulated_s = (double)t->simulated_us / 1e6;
@@ -347,10 +367,10 @@ static int print_totals(const struct totals *t, double took_s)
     for (int i = 0; i < TROUBLES; i++) {
         (void)printf("%s %s %" PRIu64,
                      i ? "," : "faults:", plan_trouble_name(i), t->troubles[i]);
-        never +=
-            t->troubles[i] == 0 && plan_can_be(i, DEPLOYMENTS - 1);
+        never += t->troubles[i] == 0;
     }
     (void)putchar('\n');
+    never += print_effects(t);
     if (t->has_failed)
         return 1;
     return never > 0 && t->seeds >= LONG_RUN ? 3 : 0;

@@ -8,6 +8,7 @@
 #include "tests/sim/program.h"
 #include "tests/sim/reshard.h"
 #include "tests/sim/trouble.h"
+#include "tests/sim/trouble_kinds.h"
 #include "tests/sim/witness.h"
 
 #define AGAIN_US 50000
@@ -378,6 +379,14 @@ static const struct {
     [FAULT_CLOCK] = {set_clock, TOUCHES_PROGRAM, true},
     [FAULT_CLOCK_BEYOND] = {set_clock, TOUCHES_PROGRAM, true},
     [FAULT_MEMORY] = {starve, TOUCHES_PROGRAM, true},
+    [FAULT_DENY] = {trouble_deny, TOUCHES_SERVER, false},
+    [FAULT_PASSWORD] = {trouble_password, TOUCHES_SERVER, false},
+    [FAULT_SCANT] = {trouble_refuse_writes, TOUCHES_SERVER, false},
+    [FAULT_UNSAVED] = {trouble_refuse_writes, TOUCHES_SERVER, false},
+    [FAULT_EVICT] = {trouble_evict, TOUCHES_SERVER, false},
+    [FAULT_OUTPUT] = {trouble_close_some, TOUCHES_SERVER, false},
+    [FAULT_IDLE] = {trouble_close_some, TOUCHES_SERVER, false},
+    [FAULT_DEMOTE] = {trouble_demote, TOUCHES_SHARD, false},
 };
 
 /* ---- lines ---- */

@@ -545,10 +545,19 @@ static void on_script(void *ctx, struct model *m, const struct model_script *s)
             write_freed(w, i, &hold, HISTORY_WHY_RELEASED);
 }
 
+static void on_error(void *ctx, struct model *m, const struct model_error *e)
+{
+    const struct witness *w = ctx;
+
+    (void)m;
+    effects_of_error(w->sim, w->server, e);
+}
+
 void witness_init(struct witness *w, struct sim *sim, int64_t server,
                   struct model *model)
 {
-    struct model_observer observer = {w, on_change, on_publish, on_script};
+    struct model_observer observer = {w, on_change, on_publish, on_script,
+                                      on_error};
 
     memset(w, 0, sizeof *w);
     w->sim = sim;

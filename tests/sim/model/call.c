@@ -77,7 +77,8 @@ const struct command *md_command(const struct model *m,
     const struct command *cmd = top_command(m, argv[0]);
 
     *container = NULL;
-    if (cmd && cmd->since > age(m))
+    if (cmd && (cmd->since > age(m) ||
+                (m->hidden && strcmp(cmd->name, m->hidden) == 0)))
         return NULL;
     if (!cmd || !cmd->sub || argc < 2)
         return cmd;
@@ -208,14 +209,14 @@ static bool check_form(struct call *c)
 static bool refuse(struct call *c, const char *refused)
 {
     if (strcmp(refused, "command") == 0)
-        md_error(c, "NOPERM this user has no permissions to run the '%s%s%s' "
+        md_refusal(c, "NOPERM this user has no permissions to run the '%s%s%s' "
                     "command%s",
                  c->container ? c->container->name : c->command->name,
                  c->container ? "|" : "",
                  c->container ? c->command->name : "",
                  is_old(c->m) ? " or its subcommand" : "");
     else
-        md_error(c, "NOPERM this user has no permissions to access one of the "
+        md_refusal(c, "NOPERM this user has no permissions to access one of the "
                     "%ss used as arguments",
                  refused);
     return false;
@@ -247,6 +248,26 @@ static bool may_when_busy(const struct call *c)
             strcmp(c->container->name, "client") == 0);
 }
 
+/* Writes are refused as long as there are too few replicas, or nothing can be
+ * saved; then PING is, too. */
+static bool may_write(struct call *c)
+{
+    const struct model *m = c->m;
+    bool writes = c->command->flags & C_WRITE;
+
+    if (m->is_unsaved && !m->is_replica &&
+        (writes || strcmp(c->command->name, "ping") == 0))
+        return say(c, is_valkey(m) ? "MISCONF Valkey is configured to save RDB "
+                                     "snapshots, but it's currently unable to "
+                                     "persist to disk."
+                                   : "MISCONF Redis is configured to save RDB "
+                                     "snapshots, but it's currently unable to "
+                                     "persist to disk.");
+    if (m->is_scant && !m->is_replica && writes)
+        return say(c, "NOREPLICAS Not enough good replicas to write.");
+    return true;
+}
+
 static bool check_state(struct call *c)
 {
     unsigned flags = c->command->flags;
@@ -257,6 +278,8 @@ static bool check_state(struct call *c)
                       "'maxmemory'.");
     if (m->is_replica && flags & C_WRITE)
         return say(c, "READONLY You can't write against a read only replica.");
+    if (!may_write(c))
+        return false;
     if (is_subscriber(c->client) && !(flags & C_SUBSCRIBED)) {
         md_error(c, "ERR Can't execute '%s': only (P|S)SUBSCRIBE / "
                     "(P|S)UNSUBSCRIBE / PING / QUIT / RESET are allowed in "
@@ -411,20 +434,26 @@ static bool inner_form(struct call *c)
     return true;
 }
 
+static bool say_refusal(struct call *c, const char *text)
+{
+    md_refusal(c, "%s", text);
+    return false;
+}
+
 static bool inner_refuse(struct call *c, const char *refused)
 {
     if (is_valkey(c->m)) {
-        md_error(c, "ERR ACL failure in script: no permission for this %s",
-                 refused);
+        md_refusal(c, "ERR ACL failure in script: no permission for this %s",
+                   refused);
         return false;
     }
     if (strcmp(refused, "command") == 0)
-        return say(c, "ERR The user executing the script can't run this "
+        return say_refusal(c, "ERR The user executing the script can't run this "
                       "command or subcommand");
     if (strcmp(refused, "key") == 0)
-        return say(c, "ERR The user executing the script can't access at least "
+        return say_refusal(c, "ERR The user executing the script can't access at least "
                       "one of the keys mentioned in the command arguments");
-    return say(c, "ERR The user executing the script can't publish to the "
+    return say_refusal(c, "ERR The user executing the script can't publish to the "
                   "channel mentioned in the command");
 }
 
@@ -440,6 +469,8 @@ static bool inner_check(struct call *c)
         return inner_refuse(c, refused);
     if (c->m->is_replica && c->command->flags & C_WRITE)
         return say(c, "READONLY You can't write against a read only replica.");
+    if (!may_write(c))
+        return false;
     if (c->m->is_full && c->command->flags & C_MEMORY &&
         !md_script_has_written(c->script))
         return say(c, "OOM command not allowed when used memory > "

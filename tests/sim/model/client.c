@@ -20,6 +20,7 @@ static struct model_client *new_client(struct model *m, model_write_fn *write,
     c->close = close;
     c->ctx = ctx;
     c->id = ++m->next_client_id;
+    c->active_us = m->now_us;
     c->protocol = 2;
     c->user = md_user(m, md_text("default"));
     c->is_authenticated = c->user && md_user_is_open(c->user);
@@ -256,6 +257,7 @@ void model_feed(struct model_client *c, const void *bytes, size_t len)
 {
     struct model *m = c->m;
 
+    c->active_us = m->now_us;
     md_add(&c->in, bytes, len);
     if (!m->is_frozen) {
         md_run_input(c);

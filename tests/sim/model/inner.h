@@ -88,6 +88,7 @@ struct model_client {
     struct bytes queue;       /* commands between MULTI and EXEC, as requests */
     int queue_n;
     int channels, shard_channels;
+    int64_t active_us;        /* it has sent something */
     int64_t written_to;       /* the stream's offset behind its last write */
     int64_t wait_offset;
     int64_t wait_until_us;    /* INT64_MAX: no limit */
@@ -169,7 +170,8 @@ struct model {
     struct bytes scratch;
     struct model_client *current;     /* whose command is under way */
     struct bytes to_self;             /* messages behind its reply (Valkey) */
-    bool is_frozen, is_loading, is_busy, is_full;
+    bool is_frozen, is_loading, is_busy, is_full, is_scant, is_unsaved;
+    const char *hidden;               /* a command; NULL: none */
     struct model_client **ready;      /* frozen: clients with input, in order */
     size_t ready_n, ready_room;
     uint64_t commands;
@@ -251,6 +253,9 @@ void md_set_of(struct call *c, size_t n);
 void md_real(struct call *c, double d);
 /* "WRONGTYPE ..." or "ERR ...", without "-". Line ends become spaces. */
 void md_error(struct call *c, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+/* md_refusal - the same, because of the ACL. */
+void md_refusal(struct call *c, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 void md_wrong_type(struct call *c);
 void md_syntax(struct call *c);

@@ -292,7 +292,7 @@ void model_restart(struct model *m, bool with_data)
     model_close_all(m);
     md_replication_free(m);
     m->is_frozen = m->is_busy = m->is_loading = false;
-    m->is_replica = false;
+    m->is_scant = m->is_unsaved = m->is_replica = false;
     m->paused_until_us = INT64_MIN;
     m->started_us = m->now_us;
     model_forget_scripts(m);
@@ -336,6 +336,59 @@ void model_set_busy(struct model *m, bool is_busy)
 void model_set_full(struct model *m, bool is_full)
 {
     m->is_full = is_full;
+}
+
+void model_hide(struct model *m, const char *command)
+{
+    m->hidden = command;
+}
+
+void model_set_scant(struct model *m, bool is_scant)
+{
+    m->is_scant = is_scant;
+}
+
+void model_set_unsaved(struct model *m, bool is_unsaved)
+{
+    m->is_unsaved = is_unsaved;
+}
+
+static bool has_subscribed(const struct model_client *c, int64_t idle_us)
+{
+    (void)idle_us;
+    return c->channels + c->shard_channels > 0;
+}
+
+static bool is_idle(const struct model_client *c, int64_t idle_us)
+{
+    return !has_subscribed(c, 0) && !c->is_blocked &&
+           c->m->now_us - c->active_us >= idle_us;
+}
+
+static int close_those(struct model *m,
+                       bool (*is_one)(const struct model_client *c, int64_t us),
+                       int64_t us)
+{
+    int n = 0;
+
+    for (struct model_client *c = m->clients.next; c != &m->clients;
+         c = c->next)
+        if (!c->is_master && !c->is_gone && is_one(c, us)) {
+            md_close(c);
+            n++;
+        }
+    md_flush(m);
+    return n;
+}
+
+int model_close_listeners(struct model *m)
+{
+    return close_those(m, has_subscribed, 0);
+}
+
+int model_close_idle(struct model *m, int64_t idle_us)
+{
+    return close_those(m, is_idle, idle_us);
 }
 
 void model_set_maxclients(struct model *m, int maxclients)

@@ -100,6 +100,14 @@ struct model_script {
     struct model_text key, args[2];   /* the first ones */
 };
 
+/* A command that was replied to with an error, also within a script. */
+struct model_error {
+    const char *container;    /* "client" of CLIENT KILL; NULL: none */
+    const char *command;      /* "" if there is no such command */
+    const char *text;         /* "NOPERM this user ..." */
+    bool is_refusal;          /* by the ACL */
+};
+
 /* Called in the server's order. A command or a script is told when it is over,
  * once for each key; expiry at once. The key is then looked up by model_look.
  * on_script is called after a script, whether it has changed something or not. */
@@ -110,6 +118,7 @@ struct model_observer {
                        size_t len, const char *payload, size_t payload_len,
                        int receivers);
     void (*on_script)(void *ctx, struct model *m, const struct model_script *);
+    void (*on_error)(void *ctx, struct model *m, const struct model_error *);
 };
 
 void model_observe(struct model *m, const struct model_observer *observer);
@@ -164,6 +173,9 @@ uint64_t model_commands_done(const struct model *m);
  * loading    LOADING to what needs data
  * busy       a script runs: BUSY to almost all
  * full       maxmemory is reached: OOM to commands that need memory
+ * hide       a command is unknown, as by rename-command; borrowed; NULL: none
+ * scant      min-replicas-to-write is not met: NOREPLICAS to commands that write
+ * unsaved    the last save failed: MISCONF to commands that write, and to PING
  * maxclients connections beyond so many are turned away */
 void model_freeze(struct model *m);
 void model_continue(struct model *m);
@@ -174,7 +186,17 @@ bool model_delete(struct model *m, int db, const char *key, size_t len);
 void model_set_loading(struct model *m, bool is_loading);
 void model_set_busy(struct model *m, bool is_busy);
 void model_set_full(struct model *m, bool is_full);
+void model_hide(struct model *m, const char *command);
+void model_set_scant(struct model *m, bool is_scant);
+void model_set_unsaved(struct model *m, bool is_unsaved);
 void model_set_maxclients(struct model *m, int maxclients);
+
+/* model_close_listeners - closes the connections that have subscribed, as beyond
+ *                 client-output-buffer-limit.
+ * model_close_idle - closes those that have sent nothing for so long and have not
+ *                 subscribed, as by `timeout`. Both return how many. */
+int model_close_listeners(struct model *m);
+int model_close_idle(struct model *m, int64_t idle_us);
 
 /* model_acl - "SETUSER app reset on >secret ~* &* +@all", as by ACL. Connections
  * of a user that is deleted or loses its password stay, as on a real server.

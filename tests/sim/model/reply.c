@@ -117,24 +117,60 @@ void md_real(struct call *c, double d)
     md_add(c->out, "\r\n", 2);
 }
 
+/* One line: its ends become spaces. Ends in a NUL behind what counts. */
+static void __attribute__((format(printf, 2, 0)))
+put_error(struct bytes *out, const char *format, va_list args)
+{
+    va_list again;
+    int n;
+    char *text;
+
+    va_copy(again, args);
+    n = vsnprintf(NULL, 0, format, again);
+    va_end(again);
+    md_add(out, "-", 1);
+    text = md_room(out, (size_t)n + 1);
+    (void)vsnprintf(text, (size_t)n + 1, format, args);
+    for (char *p = text; *p; p++)
+        if (*p == '\r' || *p == '\n')
+            *p = ' ';
+    out->n += (size_t)n;
+}
+
+static void tell_error(const struct call *c, size_t start, bool is_refusal)
+{
+    const struct model *m = c->m;
+    struct model_error e = {
+        .container = c->container ? c->container->name : NULL,
+        .command = c->command ? c->command->name : "",
+        .text = c->out->p + start,
+        .is_refusal = is_refusal};
+
+    if (m->observer.on_error)
+        m->observer.on_error(m->observer.ctx, c->m, &e);
+}
+
 void md_error(struct call *c, const char *format, ...)
 {
-    va_list args;
     size_t start = c->out->n + 1;
-    int n;
+    va_list args;
 
     va_start(args, format);
-    n = vsnprintf(NULL, 0, format, args);
+    put_error(c->out, format, args);
     va_end(args);
-    md_add(c->out, "-", 1);
+    tell_error(c, start, false);
+    md_add(c->out, "\r\n", 2);
+}
+
+void md_refusal(struct call *c, const char *format, ...)
+{
+    size_t start = c->out->n + 1;
+    va_list args;
+
     va_start(args, format);
-    (void)vsnprintf(md_room(c->out, (size_t)n + 1), (size_t)n + 1, format,
-                    args);
+    put_error(c->out, format, args);
     va_end(args);
-    c->out->n += (size_t)n;
-    for (size_t i = start; i < c->out->n; i++)
-        if (c->out->p[i] == '\r' || c->out->p[i] == '\n')
-            c->out->p[i] = ' ';
+    tell_error(c, start, true);
     md_add(c->out, "\r\n", 2);
 }
 

@@ -1,0 +1,103 @@
+/* Which effects there are, and which errors of servers are one. */
+#include "tests/sim/effects.h"
+
+#include <string.h>
+
+#include "tests/sim/site.h"
+
+static const char *const denied[PLAN_DENIED] = {
+    [DENIED_KILL] = "client|kill",
+    [DENIED_INFO] = "info",
+    [DENIED_PUBLISH] = "publish",
+    [DENIED_SPUBLISH] = "spublish",
+    [DENIED_SUBSCRIBE] = "subscribe",
+    [DENIED_SSUBSCRIBE] = "ssubscribe",
+    [DENIED_SETINFO] = "client|setinfo",
+    [DENIED_SETNAME] = "client|setname",
+    [DENIED_ID] = "client|id",
+    [DENIED_HELLO] = "hello",
+    [DENIED_EVALSHA] = "evalsha",
+    [DENIED_EVAL] = "eval",
+    [DENIED_WAIT] = "wait",
+    [DENIED_PING] = "ping",
+    [DENIED_PTTL] = "pttl",
+    [DENIED_PEXPIRE] = "pexpire",
+    [DENIED_DEL] = "del",
+    [DENIED_EXISTS] = "exists",
+    [DENIED_CLUSTER] = "cluster",
+    [DENIED_ASKING] = "asking",
+    [DENIED_SENTINEL] = "sentinel",
+};
+
+static const char *const names[EFFECTS - PLAN_DENIED] = {
+    [EFFECT_PASSWORD - PLAN_DENIED] = "NOAUTH",
+    [EFFECT_SCANT - PLAN_DENIED] = "NOREPLICAS",
+    [EFFECT_UNSAVED - PLAN_DENIED] = "MISCONF",
+    [EFFECT_EVICTED - PLAN_DENIED] = "evicted key",
+    [EFFECT_OUTPUT - PLAN_DENIED] = "listener closed",
+    [EFFECT_IDLE - PLAN_DENIED] = "idle connection closed",
+    [EFFECT_DEMOTED - PLAN_DENIED] = "READONLY",
+};
+
+const char *effects_word(int64_t n)
+{
+    return denied[n];
+}
+
+const char *effects_name(int effect)
+{
+    return effect < PLAN_DENIED ? denied[effect]
+                                : names[effect - PLAN_DENIED];
+}
+
+void effects_note(struct sim *sim, int effect)
+{
+    sim->result->effects[effect]++;
+}
+
+static bool is_command(const char *word, const struct model_error *e)
+{
+    size_t n = e->container ? strlen(e->container) : 0;
+
+    if (!e->container)
+        return strcmp(word, e->command) == 0;
+    return strncmp(word, e->container, n) == 0 &&
+           (word[n] == '\0' ||
+            (word[n] == '|' && strcmp(word + n + 1, e->command) == 0));
+}
+
+static bool begins(const char *text, const char *code)
+{
+    return strncmp(text, code, strlen(code)) == 0;
+}
+
+/* Which fault makes a server reply with this code. */
+static const struct {
+    const char *code;
+    int trouble, effect;
+} codes[] = {
+    {"NOAUTH", FAULT_PASSWORD, EFFECT_PASSWORD},
+    {"NOREPLICAS", FAULT_SCANT, EFFECT_SCANT},
+    {"MISCONF", FAULT_UNSAVED, EFFECT_UNSAVED},
+    {"READONLY", FAULT_DEMOTE, EFFECT_DEMOTED},
+};
+
+static bool is_denied(const struct server *s, const struct model_error *e)
+{
+    if (s->denied == DENIED_HELLO)
+        return begins(e->text, "ERR unknown command") &&
+               strstr(e->text, "HELLO");
+    return e->is_refusal && is_command(denied[s->denied], e);
+}
+
+void effects_of_error(struct sim *sim, int64_t number,
+                      const struct model_error *e)
+{
+    const struct server *s = site_server(sim->site, number - 1);
+
+    if (s->marks >> FAULT_DENY & 1 && is_denied(s, e))
+        effects_note(sim, EFFECT_DENIED + (int)s->denied);
+    for (size_t i = 0; i < sizeof codes / sizeof *codes; i++)
+        if (s->marks >> codes[i].trouble & 1 && begins(e->text, codes[i].code))
+            effects_note(sim, codes[i].effect);
+}

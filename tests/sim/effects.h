@@ -1,0 +1,61 @@
+/* What a fault does. A fault that was done and changed nothing tests nothing: each
+ * of these is counted, and a long run fails if one of them never happened. */
+#ifndef SIM_EFFECTS_H
+#define SIM_EFFECTS_H
+
+#include <stdint.h>
+
+struct model_error;
+struct sim;
+
+/* Commands that an ACL refuses one by one (FAULT_DENY): `n` is an index. HELLO, which
+ * no ACL of today refuses, is renamed instead. */
+enum plan_denied {
+    DENIED_KILL,
+    DENIED_INFO,
+    DENIED_PUBLISH,
+    DENIED_SPUBLISH,
+    DENIED_SUBSCRIBE,
+    DENIED_SSUBSCRIBE,
+    DENIED_SETINFO,
+    DENIED_SETNAME,
+    DENIED_ID,
+    DENIED_HELLO,
+    DENIED_EVALSHA,
+    DENIED_EVAL,
+    DENIED_WAIT,
+    DENIED_PING,
+    DENIED_PTTL,
+    DENIED_PEXPIRE,
+    DENIED_DEL,
+    DENIED_EXISTS,
+    DENIED_CLUSTER,
+    DENIED_ASKING,
+    DENIED_SENTINEL,
+    PLAN_DENIED
+};
+
+enum effect {
+    EFFECT_DENIED, /* one for each command: EFFECT_DENIED + n */
+    EFFECT_PASSWORD = EFFECT_DENIED + PLAN_DENIED,
+    EFFECT_SCANT,
+    EFFECT_UNSAVED,
+    EFFECT_EVICTED,
+    EFFECT_OUTPUT,
+    EFFECT_IDLE,
+    EFFECT_DEMOTED,
+    EFFECTS
+};
+
+/* effects_name - "NOPERM client|kill", "READONLY", ...
+ * effects_word - the denied command in the words of ACL: "client|kill".
+ * effects_note - this effect has happened once more.
+ * effects_of_error - a server has replied with an error: is it the effect of a
+ *                fault that lasts? */
+const char *effects_name(int effect);
+const char *effects_word(int64_t denied);
+void effects_note(struct sim *sim, int effect);
+void effects_of_error(struct sim *sim, int64_t server,
+                      const struct model_error *error);
+
+#endif

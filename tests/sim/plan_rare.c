@@ -1,0 +1,159 @@
+/* Faults that are rare: they are drawn behind all others, by a stream of their own,
+ * so that a plan without them stays what it is. */
+#include <stdlib.h>
+
+#include "tests/sim/draw.h"
+#include "tests/sim/effects.h"
+#include "tests/sim/plan.h"
+
+/* Where a message must wake a waiter in the time of an undisturbed plan, or all
+ * follow a new master in the time that cluster.md states, they have no place. */
+static bool may_have_rare(const struct plan_head *h)
+{
+    switch (h->scene) {
+    case SCENE_SLOTS:
+    case SCENE_FAILOVER:
+    case SCENE_CROSSING:
+    case SCENE_MESSAGES:
+    case SCENE_RETURNS:
+        return false;
+    default:
+        return h->mood != MOOD_MILD;
+    }
+}
+
+static int64_t draw_kind(const struct plan *plan, uint64_t *dice)
+{
+    int64_t kind;
+
+    do {
+        kind = draw_one_in(dice, 4)
+                   ? FAULT_DENY /* one of many commands */
+                   : draw_between(dice, TROUBLES_COMMON, TROUBLES - 1);
+    } while (!plan_can_be(kind, plan->head.deployment));
+    return kind;
+}
+
+static int by_time(const void *a, const void *b)
+{
+    const struct plan_fault *x = a, *y = b;
+
+    return (x->at_ms > y->at_ms) - (x->at_ms < y->at_ms);
+}
+
+/* One kind, or two, that come again and again. */
+#define RARE_MAX 6
+
+/* A connection ends soon after the fault began, so that the next one is greeted
+ * while it lasts. */
+static void end_connection(struct plan *plan, uint64_t *dice)
+{
+    static const int64_t ends[] = {FAULT_RESET, FAULT_KILL, FAULT_HALF_OPEN,
+                                   FAULT_CUT};
+    struct plan_fault *before = &plan->faults[plan->fault_count - 1], *f;
+
+    if (plan->fault_count == PLAN_FAULTS_MAX || draw_one_in(dice, 4))
+        return;
+    plan_add_fault(plan, draw_pick(dice, ends, DRAW_COUNT(ends)), dice);
+    f = before + 1;
+    f->at_ms = before->at_ms + draw_below(dice, before->for_ms + 1);
+    f->program = before->program;
+    f->server = draw_below(dice, plan->head.masters);
+}
+
+static bool is_of_greeting(const struct plan_fault *f)
+{
+    return f->trouble == FAULT_PASSWORD ||
+           (f->trouble == FAULT_DENY &&
+            (f->n <= DENIED_INFO ||
+             (f->n >= DENIED_SETINFO && f->n <= DENIED_HELLO)));
+}
+
+/* Is the command sent at all in such a deployment? */
+static bool is_sent(int64_t denied, const struct plan_head *h)
+{
+    switch (denied) {
+    case DENIED_SPUBLISH:
+    case DENIED_SSUBSCRIBE:
+        return h->deployment == DEPLOY_SHARDED;
+    case DENIED_CLUSTER:
+    case DENIED_ASKING:
+        return h->deployment >= DEPLOY_CLUSTER;
+    case DENIED_SENTINEL:
+        return h->deployment == DEPLOY_SENTINEL;
+    case DENIED_WAIT:
+        return h->replicas != 0;
+    default:
+        return true;
+    }
+}
+
+/* ASKING is sent while a slot moves. */
+static void choose_command(struct plan *plan, struct plan_fault *f,
+                           uint64_t *dice)
+{
+    if (plan->head.deployment == DEPLOY_SHARDED &&
+        (f->n == DENIED_PUBLISH || f->n == DENIED_SUBSCRIBE))
+        f->n++; /* of shards */
+    while (!is_sent(f->n, &plan->head))
+        f->n = draw_below(dice, PLAN_DENIED);
+    if (f->n == DENIED_PING || f->n == DENIED_SPUBLISH) /* sent now and then */
+        f->for_ms = draw_between(dice, 5000, 20000);
+    if (f->n != DENIED_ASKING || plan->fault_count == PLAN_FAULTS_MAX)
+        return;
+    plan_add_fault(plan, FAULT_MOVE_SLOT, dice);
+    f[1].at_ms = f->at_ms;
+    f[1].for_ms = f->for_ms;
+}
+
+static void add_one(struct plan *plan, int64_t kind, uint64_t *dice)
+{
+    struct plan_fault *f = &plan->faults[plan->fault_count];
+
+    plan_add_fault(plan, kind, dice);
+    f->server = draw_one_in(dice, 2) ? f->server
+                                     : draw_below(dice, plan->head.masters);
+    if (f->trouble == FAULT_DENY)
+        choose_command(plan, f, dice);
+    if (is_of_greeting(f))
+        end_connection(plan, dice);
+}
+
+static void add(struct plan *plan, uint64_t *dice)
+{
+    int64_t kinds[2] = {draw_kind(plan, dice), draw_kind(plan, dice)};
+    int64_t count = draw_between(dice, 1, RARE_MAX);
+
+    if (plan->head.mood == MOOD_SINGLE)
+        plan->fault_count = 0, count = 1;
+    while (count-- > 0 && plan->fault_count < PLAN_FAULTS_MAX)
+        add_one(plan, kinds[draw_below(dice, 2)], dice);
+    qsort(plan->faults, plan->fault_count, sizeof *plan->faults, by_time);
+}
+
+/* Scenes in which no connection can be killed refuse that and INFO together: there
+ * no client knows which server it had been connected to. Half of them refuse one
+ * of the two. */
+static void refuse_alone(struct plan *plan, uint64_t *dice)
+{
+    int64_t denied = draw_one_in(dice, 4) ? DENIED_INFO : DENIED_KILL;
+    bool is_alone = draw_one_in(dice, 2);
+
+    for (size_t i = 0; i < plan->fault_count; i++) {
+        struct plan_fault *f = &plan->faults[i];
+
+        if (is_alone && f->trouble == FAULT_ACL && f->n == PLAN_ACL_KILL) {
+            f->trouble = FAULT_DENY;
+            f->n = denied;
+        }
+    }
+}
+
+void plan_draw_rare(struct plan *plan, uint64_t seed)
+{
+    uint64_t dice = dice_stream(seed, "rare");
+
+    refuse_alone(plan, &dice);
+    if (may_have_rare(&plan->head) && draw_one_in(&dice, 2))
+        add(plan, &dice);
+}
