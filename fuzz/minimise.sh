@@ -7,11 +7,12 @@ cd "$(dirname "$0")/.."
 
 fuzz/build.sh guided
 for corpus in fuzz/corpus/*; do
-    name=${corpus##*/}
+    name=${corpus##*/} max=512
+    [ "$name" != judge ] || max=2048    # a history has many lines
     new=build-fuzz/minimal-$name
     rm -rf "$new"
     mkdir -p "$new" "build-fuzz/corpus/$name" build-fuzz/seeds
-    build-fuzz/guided/fuzz_$name -set_cover_merge=1 -max_len=512 "$@" \
+    build-fuzz/guided/fuzz_$name -set_cover_merge=1 -max_len=$max "$@" \
         "$new" "$corpus" "build-fuzz/corpus/$name" build-fuzz/seeds \
         >"build-fuzz/minimise-$name.log" 2>&1
     rm -rf "$corpus"

@@ -16,6 +16,7 @@ $(BUILD)/judge: $(judge_main_O) $(judge_O)
 	$(call say,link $@)
 	$(Q)$(CC) $(LINK) $^ -o $@
 
+$(BUILD)/fuzz/fuzz_judge: $(judge_O) $(report_O)
 $(BUILD)/tests/test_judge_naive: $(BUILD)/tests/check/naive.o
 $(patsubst %,$(BUILD)/tests/test_%,judge judge_overlap judge_verdicts): | $(BUILD)/judge
 

@@ -70,4 +70,4 @@ LIVE := url slot cluster_map cluster cluster_wait cluster_moves cluster_failover
         lock_rw model model_cluster resp_check doctor ls multi multi_faults one_server quorum quorum_loss election examples fencing \
         descriptors unlock_queue \
         $(tls_live_$(TLS))
-FUZZ := resp_parse resp_twin resp_encode cli_resp url topology
+FUZZ := resp_parse resp_twin resp_encode cli_resp url topology judge

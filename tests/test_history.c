@@ -18,6 +18,8 @@ static const char *const lines[] = {
     "5 s2 clock ppm=-20000 step=-5",
     "6 s1 key type=hash name=a of=a may=token",
     "7 w fault lock=a what=cut on=c1,s2 state=begin",
+    "9007199254740992 c1 end call=9223372036854775806 token=9223372036854775806",
+    "7 c1 clock step=-9007199254740992",
 };
 
 static struct history_event must_read(const char *text, char *room)
@@ -75,6 +77,8 @@ END_TEST
 static const char *const wrong[] = {
     "", "x c1 go", "-", "1", "1 c1", "1 x1 go", "1 c-1 go", "1 c1 go alone",
     "1 c1 end call=", "1 c1 end call=x", "1 c1 end call=99999999999999999999",
+    "1 c1 end call=9223372036854775807", "9007199254740993 c1 go",
+    "1 c1 safe until=9007199254740993", "1 c1 clock step=-9007199254740993",
     "1 c1 safe lock=%4", "1 c1 safe lock=%zz", "1 s1 master instead=q"};
 
 START_TEST(a_line_that_is_wrong_is_said_to_be)
@@ -102,7 +106,7 @@ START_TEST(headers_set_bounds_and_what_is_judged)
 {
     static const char *const text[] = {
         HISTORY_FIRST_LINE, "# wake_ms 50", "# slack_ms 7", "# judge 170",
-        "# seed 4", "#", "# no number"};
+        "# seed 4", "#", "# no number", "# settle_ms 99999999999999999999"};
     struct history_header header;
 
     history_header_init(&header);
@@ -110,6 +114,7 @@ START_TEST(headers_set_bounds_and_what_is_judged)
     for (int i = 0; i < ROWS(text); i++)
         history_header_read(&header, text[i], strlen(text[i]));
     ck_assert(header.wake_ms == 50 && header.slack_ms == 7);
+    ck_assert_int_eq(header.settle_ms, HISTORY_BOUND_MAX);
     ck_assert(header.look_ms == HISTORY_NONE && header.ppm == 10000);
     ck_assert_uint_eq(header.judged, 1u << 1 | 1u << 7 | 1u << 10);
 }

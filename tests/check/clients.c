@@ -205,6 +205,18 @@ static void on_safe(struct judge *j, const struct history_event *e)
     }
 }
 
+/* The median needs them; the first LEADS_MAX will do. */
+static void keep_lead(struct judge *j, int64_t lead_us)
+{
+    if (j->stats.leads >= LEADS_MAX)
+        return;
+    if (j->stats.leads == j->leads_room) {
+        j->leads_room = j->leads_room ? 2 * j->leads_room : 64;
+        j->leads = must_have(realloc(j->leads, j->leads_room * sizeof *j->leads));
+    }
+    j->leads[j->stats.leads] = lead_us;
+}
+
 static void note_lead(struct judge *j, int64_t lead_us)
 {
     struct judge_stats *s = &j->stats;
@@ -213,10 +225,7 @@ static void note_lead(struct judge *j, int64_t lead_us)
         s->lead_least_us = lead_us;
     if (s->leads == 0 || lead_us > s->lead_most_us)
         s->lead_most_us = lead_us;
-    if (!j->leads)
-        j->leads = must_have(malloc(LEADS_MAX * sizeof *j->leads));
-    if (s->leads < LEADS_MAX)
-        j->leads[s->leads] = lead_us;
+    keep_lead(j, lead_us);
     s->leads++;
 }
 
@@ -279,7 +288,8 @@ static void on_go(struct judge *j, struct party *p)
         if (h->client == p->source.number) {
             int64_t soon = j->now.us + j->header.slack_ms * MS;
 
-            h->owed_due_us += time_stopped(j, p, h->owed_since);
+            if (h->owed_due_us != HISTORY_NEVER)
+                h->owed_due_us += time_stopped(j, p, h->owed_since);
             if (h->owed_due_us < soon)
                 h->owed_due_us = soon;
         }

@@ -27,7 +27,8 @@ struct words {
         table, sizeof(table) / sizeof *(table)                                \
     }
 
-enum type { TEXT, NUMBER, SOURCE, WORD_OF };
+/* An ID is compared, and not reckoned with: it may be any number. */
+enum type { TEXT, NUMBER, ID, SOURCE, WORD_OF };
 
 enum { EVENTS, KINDS, OPS, BYS, WHYS, STATES };
 static const struct words words[] = {WORDS(events), WORDS(kinds), WORDS(ops),
@@ -43,7 +44,7 @@ static const struct key {
 } keys[] = {
 #define KEY(name, type, words, member)                                        \
     {name, sizeof(name) - 1, type, words, offsetof(struct history_event, member)}
-    KEY("call", NUMBER, 0, call),
+    KEY("call", ID, 0, call),
     KEY("op", WORD_OF, OPS, op),
     KEY("lock", TEXT, 0, lock),
     KEY("kind", WORD_OF, KINDS, kind),
@@ -57,7 +58,7 @@ static const struct key {
     KEY("wait", NUMBER, 0, wait_ms),
     KEY("due", NUMBER, 0, due_us),
     KEY("status", TEXT, 0, status),
-    KEY("token", NUMBER, 0, token),
+    KEY("token", ID, 0, token),
     KEY("master", NUMBER, 0, master),
     KEY("reason", TEXT, 0, reason),
     KEY("n", NUMBER, 0, n),
@@ -135,6 +136,13 @@ static uint32_t properties(const char *digits)
     return judged;
 }
 
+static int64_t bound(const char *digits)
+{
+    int64_t n = strtoll(digits, NULL, 10);
+
+    return n < HISTORY_BOUND_MAX ? n : HISTORY_BOUND_MAX;
+}
+
 void history_header_read(struct history_header *header, const char *line,
                          size_t len)
 {
@@ -156,7 +164,7 @@ void history_header_read(struct history_header *header, const char *line,
         return;
     for (size_t i = 0; i < sizeof bounds / sizeof *bounds; i++)
         if (strcmp(name, bounds[i].name) == 0)
-            *bounds[i].to = strtoll(text + at, NULL, 10);
+            *bounds[i].to = bound(text + at);
     if (strcmp(name, "judge") == 0)
         header->judged = properties(text + at);
 }
@@ -193,7 +201,7 @@ static bool decode(struct history_text *text)
     return true;
 }
 
-static bool read_number(struct history_text text, int64_t *out)
+static bool read_number_to(struct history_text text, uint64_t max, int64_t *out)
 {
     uint64_t n = 0;
     bool is_negative = text.len > 1 && text.at[0] == '-';
@@ -203,12 +211,19 @@ static bool read_number(struct history_text text, int64_t *out)
         return true;
     }
     for (size_t i = is_negative; i < text.len; i++) {
-        if (text.at[i] < '0' || text.at[i] > '9' || n > INT64_MAX / 10 - 1)
+        if (text.at[i] < '0' || text.at[i] > '9')
+            return false;
+        if (n > (max - (uint64_t)(text.at[i] - '0')) / 10)
             return false;
         n = n * 10 + (uint64_t)(text.at[i] - '0');
     }
     *out = is_negative ? -(int64_t)n : (int64_t)n;
     return text.len > 0;
+}
+
+static bool read_number(struct history_text text, int64_t *out)
+{
+    return read_number_to(text, HISTORY_NUMBER_MAX, out);
 }
 
 static bool read_source(struct history_text text, struct history_source *out)
@@ -292,6 +307,9 @@ static const char *read_pair(struct history_event *out,
         return NULL;
     case NUMBER:
         return read_number(text, member(key, out)) ? NULL : "no number";
+    case ID:
+        return read_number_to(text, INT64_MAX - 1, member(key, out)) ? NULL
+                                                                     : "no number";
     case SOURCE:
         return read_source(text, member(key, out)) ? NULL : "no source";
     default:
@@ -376,6 +394,7 @@ static bool is_there(const struct key *key, const struct history_event *event)
     case TEXT:
         return ((const struct history_text *)value(key, event))->at;
     case NUMBER:
+    case ID:
         return *(const int64_t *)value(key, event) != HISTORY_NONE;
     case SOURCE:
         return ((const struct history_source *)value(key, event))->role;
@@ -394,6 +413,7 @@ static void put_value(struct output *o, const struct key *key,
         put_text(o, *(const struct history_text *)value(key, event));
         return;
     case NUMBER:
+    case ID:
         put_number(o, *(const int64_t *)value(key, event));
         return;
     case SOURCE:

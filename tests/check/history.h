@@ -15,7 +15,7 @@
  *     header   = "# " name " " number LF              before the first line
  *     comment  = "#" anything LF  /  LF
  *     line     = time " " source " " event *( " " key "=" value ) LF
- *     time     = digits       true time in us; never decreases. The order of the
+ *     time     = digits       true time in us, up to 2^53; never decreases. The order of the
  *                             lines is the order of the events
  *     source   = ("c" / "s" / "w") *digit     a client, a server, the world;
  *                             the number is below 65536
@@ -117,6 +117,12 @@
 
 #define HISTORY_FIRST_LINE "# holdfast history 1"
 #define HISTORY_LINE_MAX (64 * 1024)
+/* A number of a line, except calls and tokens, is from -HISTORY_NUMBER_MAX to
+ * HISTORY_NUMBER_MAX: 285 years in microseconds, so that sums of some hundred do not
+ * overflow. A bound of a header has
+ * at most HISTORY_BOUND_MAX: a year in milliseconds. */
+#define HISTORY_NUMBER_MAX INT64_C(9007199254740992)
+#define HISTORY_BOUND_MAX INT64_C(31622400000)
 #define HISTORY_NONE INT64_MIN      /* a number that is not there */
 #define HISTORY_NEVER INT64_MAX     /* until=never */
 

@@ -153,10 +153,11 @@ static void owe(struct judge *j, struct hold *hold, int64_t due_us)
 
 void p2_taken_away(struct judge *j, struct hold *hold)
 {
-    int64_t in_time = j->now.us + j->header.tell_ms * MS;
+    int64_t in_time;
 
     if (j->header.tell_ms == HISTORY_NONE || state_held(j, hold))
         return;
+    in_time = j->now.us + j->header.tell_ms * MS;
     if ((!hold->is_renewed || hold->clock.line) &&
         hold->until_us > in_time)
         in_time = hold->until_us;

@@ -93,10 +93,13 @@ static struct ask *ask_of(const struct hold *hold)
 /* May it have lost its place? */
 static bool is_disturbed(const struct judge *j, const struct ask *ask)
 {
-    int64_t since_us = ask->queued.us - watch_settle_ms(j) * MS;
     const struct party *client = state_client(j, ask->client);
+    int64_t since_us;
 
-    return j->header.wake_ms == HISTORY_NONE || ask->clock.line || client->is_suspended ||
+    if (j->header.wake_ms == HISTORY_NONE)
+        return true;
+    since_us = ask->queued.us - watch_settle_ms(j) * MS;
+    return ask->clock.line || client->is_suspended ||
            (client->went.line && client->went.us >= since_us) ||
            trouble_now(j, ask->client, ask->lock) ||
            trouble_last(j, ask->client, ask->lock) >= since_us;

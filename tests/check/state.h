@@ -201,10 +201,11 @@ struct judge {
     size_t gone_count, gone_room;
 
     struct judge_violation *violations;
-    size_t violations_count;
+    size_t violations_count, violations_room;
     struct judge_violation unjudged;    /* what nobody wants to know */
     struct judge_stats stats;
     int64_t *leads;             /* the first LEADS_MAX */
+    size_t leads_room;
 };
 
 #define LEADS_MAX (1 << 20)

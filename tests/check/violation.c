@@ -7,17 +7,26 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* Room for one more. Most histories have few, or none. */
+static void make_room(struct judge *j)
+{
+    if (j->violations_count < j->violations_room)
+        return;
+    j->violations_room = j->violations_room ? 2 * j->violations_room : 4;
+    j->violations = must_have(
+        realloc(j->violations, j->violations_room * sizeof *j->violations));
+}
+
 struct judge_violation *violate(struct judge *j, int property,
                                        int64_t time_us)
 {
     struct judge_violation *v = &j->unjudged;
 
     if (j->header.judged >> property & 1) {
-        if (!j->violations)
-            j->violations =
-                must_have(malloc(JUDGE_VIOLATIONS_MAX * sizeof *v));
-        if (j->violations_count < JUDGE_VIOLATIONS_MAX)
+        if (j->violations_count < JUDGE_VIOLATIONS_MAX) {
+            make_room(j);
             v = &j->violations[j->violations_count];
+        }
         j->violations_count++;
     }
     *v = (struct judge_violation){.property = property, .time_us = time_us};
