@@ -24,3 +24,9 @@ $(patsubst %,$(BUILD)/tests/test_%,judge judge_overlap judge_verdicts): | $(BUIL
 judge: $(BUILD)/judge
 
 .PHONY: judge
+
+#: make judge-examples   judges locks of others: a naive one, redis-py, redsync
+judge-examples: $(BUILD)/judge
+	@tests/check/examples/run.sh $(BUILD)
+
+.PHONY: judge-examples

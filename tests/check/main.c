@@ -15,7 +15,7 @@ static const char help_head[] =
     "\n"
     "Reads histories of a lock service (\"-\": standard input), and prints what is\n"
     "wrong with each: which property, when, and the lines that show it.\n"
-    "docs/simulation.md, \"Histories\", says how to write one for any client;\n"
+    "docs/judge.md says how to write one for any client;\n"
     "tests/check/history.h is the format, tests/check/properties.h has the exact\n"
     "rules and excuses.\n"
     "\n"
