@@ -105,6 +105,7 @@ include mk/nightly.mk
 include mk/checks.mk
 include mk/vectors.mk
 include mk/servers.mk
+include mk/torture.mk
 include mk/resp.mk
 include mk/fuzz.mk
 include mk/bench.mk

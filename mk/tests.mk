@@ -139,7 +139,7 @@ build-tests: all $(examples_B) $(BUILD)/tests/locale/comma $(check_T) $(soak_T) 
              $(each_T) $(redisson_T) $(others_T)
 
 check-built: build-tests layers shape-check docs-check exports rules-check faults-check texts-check \
-             deps-check install-check
+             deps-check install-check torture-check
 	@tests/run.sh $(check_T)
 
 # A test that a busy machine fails has a fault: it looks at the clock where it

@@ -242,7 +242,7 @@ class Place:
         self.ports = []
 
     async def start(self):
-        if self.fault == "failover":
+        if self.fault.startswith("failover"):
             await self.start_sentinels()
             return
         for number in range(1, self.count + 1):

@@ -34,7 +34,7 @@ LAG_US = 300000         # a run in which the driver was starved for so long is r
 IDLE_S = 20             # a call that has not ended by then is left alone
 FAULTS = ("none", "client-killed", "client-stopped", "server-restarted",
           "server-emptied", "server-frozen", "cut-before", "cut-after", "swallowed",
-          "clock-step", "failover")
+          "clock-step", "failover", "failover-late")
 
 
 # The place of a dead waiter in the queue of a fair lock is honoured for 5 s, as
@@ -177,7 +177,7 @@ class Run:
         self.fault = fault
         self.seed = seed
         self.dice = random.Random(f"{fault} {seed}")
-        self.rows = [row for row in rows if row.servers == 1 or fault != "failover"]
+        self.rows = [row for row in rows if row.servers == 1 or not self.is_failover()]
         self.place = Place(fault, max(row.servers for row in self.rows),
                            os.path.join(build, "tests/torture/step_clock.so"))
         self.workers = []       # (program, index, worker)
@@ -187,6 +187,9 @@ class Run:
         self.switched_us = 0    # when the replica became the master
         self.lease_ms = LEASE_MS
         self.lag_us = 0         # the longest time for which the driver did not run
+
+    def is_failover(self):
+        return self.fault.startswith("failover")
 
     # -- lines --
 
@@ -210,7 +213,7 @@ class Run:
     async def start(self):
         await self.place.start()
         names = [row.name for row in self.rows]
-        servers = self.place.servers[:2 if self.fault == "failover" else 1]
+        servers = self.place.servers[:2 if self.is_failover() else 1]
         for server in servers:
             watch = Watch(server, names)
             await watch.start()
@@ -363,12 +366,24 @@ class Run:
         self.watches[0].step(now_us(), step_us)
 
     async def do_failover(self):
-        master, replica = self.place.servers
-        lags = self.dice.random() < 0.5
+        _, replica = self.place.servers
         self.fault_line("s1", "begin")
-        if lags:
+        if self.dice.random() < 0.5:
             replica.send(signal.SIGSTOP)
             await asyncio.sleep(self.dice.uniform(0.05, 0.3))
+        await self.replace_master()
+
+    async def do_failover_late(self):
+        """The replica loses its link before: what is granted then, it never hears of."""
+        master, replica = self.place.servers
+        self.fault_line("s1", "begin")
+        replica.send(signal.SIGSTOP)
+        await ask(master.port, "CLIENT", "KILL", "TYPE", "replica")
+        await asyncio.sleep(self.dice.uniform(0.1, 0.5))
+        await self.replace_master()
+
+    async def replace_master(self):
+        master, replica = self.place.servers
         await master.kill()
         replica.send(signal.SIGCONT)
         for _ in range(1000):
@@ -386,7 +401,7 @@ class Run:
     async def play(self):
         await asyncio.sleep(self.dice.uniform(0.6, 1.6))
         await getattr(self, "do_" + self.fault.replace("-", "_"))()
-        await asyncio.sleep(2 * LEASE_MS / 1000 + (2 if self.fault == "failover" else 0))
+        await asyncio.sleep(2 * LEASE_MS / 1000 + (2 if self.is_failover() else 0))
 
     # -- histories --
 
@@ -453,15 +468,19 @@ class SelfTest(Run):
                    if text.startswith(f"{source} safe ")]
         return beliefs and not beliefs[-1].endswith("until=0")
 
-    async def play(self):
-        for _ in range(1000):
-            if self.is_held("naive", "c1"):
-                break
+    async def await_held(self, source):
+        for _ in range(5000):
+            if self.is_held("naive", source):
+                return
             await asyncio.sleep(0.002)
+
+    async def play(self):
+        await self.await_held("c1")
         for worker in self.victims(0):
             worker.process.send_signal(signal.SIGSTOP)
         self.say("c1 stop")
         await asyncio.sleep(2 * SHORT_LEASE_MS / 1000)
+        await self.await_held("c2")
         self.say("c1 go")
         for worker in self.victims(0):
             worker.process.send_signal(signal.SIGCONT)
@@ -549,7 +568,8 @@ class Torture:
         return code
 
     async def self_test(self):
-        rows = [row for row in ROWS if row.name in ("naive", "holdfast-lock")]
+        rows = [Row("naive", "python", "naive", 1, "1"),     # nothing that is late
+                Row("holdfast-lock", "holdfast", "lock", 1, "10")]
         run = SelfTest(self.args.build, self.pool, rows, "client-stopped", 1)
         run.lease_ms = SHORT_LEASE_MS
         try:

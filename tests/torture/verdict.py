@@ -98,7 +98,10 @@ class Judge:
 
     def violates(self, lines, number, text):
         """Is that violation still the judge's, at the same time?"""
-        found = self.ask({"short": lines})["short"]
+        try:
+            found = self.ask({"short": lines})["short"]
+        except RuntimeError:            # an end without its ask
+            return False
         return any(each == text for each in found.get(number, ()))
 
     def shorten(self, lines, number, text):
@@ -113,22 +116,30 @@ class Judge:
             else:
                 low = middle
         rest = rest[:high]
-        first = 0
         for at in range(len(rest) - 1, 0, -1):      # the latest beginning
             if " op=acquire " in rest[at] and \
-                    self.violates(head + rest[at:], number, text):
-                first = at
-                break
-        return head + rest[first:]
+                    self.violates(head + self.whole_calls(rest, at), number, text):
+                return head + self.whole_calls(rest, at)
+        return head + rest
+
+    @staticmethod
+    def whole_calls(lines, at):
+        """From line `at` on, without the ends of calls that were begun before."""
+        calls, kept = set(), []
+        for line in lines[at:]:
+            words = line.split(" ")
+            call = (words[1], words[3] if len(words) > 3 else "")
+            if words[2] == "ask":
+                calls.add(call)
+            if words[2] != "end" or call in calls:
+                kept.append(line)
+        return kept
 
     def keep(self, run, name, number, lines, text):
         label = number if isinstance(number, str) else f"P{number}"
         path = os.path.join(self.folder, f"{name}.{run[0]}.{label}.txt")
         number = 1 if label == "overlap" else number
-        try:
-            short = self.shorten(lines, number, text)
-        except RuntimeError:
-            short = lines
+        short = self.shorten(lines, number, text)
         if os.path.exists(path):
             with open(path, encoding="utf-8") as file:
                 if len(file.read().split("\n")) <= len(short) + 4:
