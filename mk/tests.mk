@@ -157,6 +157,15 @@ live: deps
 live-built: all $(live_T)
 	@tests/run.sh $(live_T)
 
+# What a build of another kind may change: neither checks of the source nor worlds in
+# which there is one thread.
+#: make check-these       the tests of UNIT=... and LIVE=... alone
+check-these: deps
+	+@$(MAKE) --no-print-directory $(jobs) WERROR=-Werror these-built
+
+these-built: all $(unit_T) $(live_T)
+	@tests/run.sh $(live_T) $(unit_T)
+
 #: make refused           prints each script, each command refused in it, the answer, and
 #:                        what becomes of the keys
 refused: $(BUILD)/tests/live/test_refused
@@ -184,4 +193,5 @@ $(BUILD)/tests/locale/comma:
 	@mkdir -p $(@D)
 	@localedef --no-archive -i de_DE -f UTF-8 $@ 2>/dev/null || mkdir -p $@
 
-.PHONY: build-tests check check-built check-busy live live-built refused terminal live-tls
+.PHONY: build-tests check check-built check-busy live live-built \
+        check-these these-built refused terminal live-tls

@@ -149,10 +149,10 @@ END_TEST
 
 static bool names_property(const char *verdict, int property)
 {
-    char text[8];
+    char text[16];
     const char *at;
 
-    snprintf(text, sizeof text, "P%d ", property);
+    (void)snprintf(text, sizeof text, "P%d ", property);
     at = strstr(verdict, text);
     return at != NULL;
 }

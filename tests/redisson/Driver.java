@@ -52,9 +52,10 @@ import org.redisson.config.Config;
  *   ttl                          ms
  *   owner                        (no KIND, no NAME) this thread's field
  *   add KEY TIMES                ok, after so many locked read-add-writes
- *   mix TIMES LONGEST            ok, after so many turns: of each eight one waits for
- *                                some ms and may time out, of each fifty one holds for
- *                                up to LONGEST, the others for up to 3
+ *   mix TIMES LONGEST            after so many turns, how many holds were lost: of each
+ *                                eight turns one waits for some ms and may time out, of
+ *                                each fifty one holds for up to LONGEST, the others for
+ *                                up to 3
  *   contend THREADS HOLD MS [GATE]
  *                                for so long, by so many threads, each holding
  *                                for HOLD us: grants, the median wait and the
@@ -180,18 +181,21 @@ public final class Driver {
         return true;
     }
 
-    private static void mix(RLock lock, int times, long longest)
+    private static int mix(RLock lock, int times, long longest)
             throws InterruptedException {
+        int lost = 0;
         for (int i = 0; i < times; i++) {
             if (!takeMixed(lock, i)) {
                 continue;
             }
+            Thread.sleep(i % 50 == 20 ? longest / 2 + i % 7 * longest / 14 : i % 4);
             try {
-                Thread.sleep(i % 50 == 20 ? longest / 2 + i % 7 * longest / 14 : i % 4);
-            } finally {
                 lock.unlock();
+            } catch (IllegalMonitorStateException late) {
+                lost++;
             }
         }
+        return lost;
     }
 
     /** One turn: takes, and says how it is given back. */
@@ -377,8 +381,7 @@ public final class Driver {
         case "ttl":
             return String.valueOf(lock.remainTimeToLive());
         case "mix":
-            mix(lock, (int) number(args, 0, 0), number(args, 1, 0));
-            return "ok";
+            return String.valueOf(mix(lock, (int) number(args, 0, 0), number(args, 1, 0)));
         case "add":
             add(lock, args.get(0), (int) number(args, 1, 0));
             return "ok";
