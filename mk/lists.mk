@@ -35,7 +35,7 @@ SCRIPTS := acquire count_read count_set extend fair_acquire fair_drop fair_relea
            value_acquire value_extend value_force_release value_inspect value_release value_renew \
            write_acquire write_release
 # What scripts have in common: "--+ NAME" in them.
-PARTS := fair_places number tell token
+PARTS := fair_places number permit_id short_number tell token
 SUPPORT := cluster executor fds feed greeting keeper local lua_client memory \
            lateness network nodes one_server parts peer proxy reply request resp_ask \
            resp_reading resp_twin rw_steps sentinels server suite witness

@@ -27,7 +27,7 @@ if is_free or held then
     end
     return set
 end
-local fields = redis.call('hscan', lock, 0, 'count', 2)[2]
+local fields = redis.call('hscan', lock, '0', 'count', '2')[2]
 local i = fields[1] == 'mode' and fields[3] and 3 or 1
 local field, value = fields[i] or '', fields[i + 1] or '0'
 return {owner, -1, redis.call('pttl', lock), field:sub(1, 191), value:sub(1, 191), '',

@@ -32,13 +32,13 @@ local owner, count, lease, place = ARGV[1], ARGV[2], ARGV[3], tonumber(ARGV[4])
 local floor, counter, retention = tonumber(ARGV[5]), KEYS[4], ARGV[6]
 local time = redis.call('time')
 local now = time[1] * 1000 + math.floor(time[2] / 1000)
-local head = redis.call('lindex', queue, 0)
+local head = redis.call('lindex', queue, '0')
 local ttl = redis.call('pttl', lock)
 local is_free = ttl == -2 and count == '1' and not head
 local held = not is_free and redis.call('hget', lock, owner)
 local leave_queue
 if is_free then
-    for _, who in ipairs(redis.call('zrange', places, 0, 199)) do
+    for _, who in ipairs(redis.call('zrange', places, '0', '199')) do
         if who:find('^%x+%-[%x-]+:%-?%d+$') then
             redis.call('zrem', places, who)
         end
@@ -61,10 +61,10 @@ elseif not held then
         local i = counter and 7 or 6
         local mine = redis.call('zscore', places, owner)
         if not mine then
-            local last = redis.call('lrange', queue, -1, -1)[1]
+            local last = redis.call('lrange', queue, '-1', '-1')[1]
             local before = tonumber(last and redis.call('zscore', places, last) or nil)
             before = before and before <= now + FAR and math.max(before, now) or now
-            for _, who in ipairs(redis.call('lrange', queue, 0, WINDOW - 1)) do
+            for _, who in ipairs(redis.call('lrange', queue, '0', '199')) do
                 if who == owner then
                     redis.call('lrem', queue, 1, owner) -- it had lost its time
                 end
@@ -109,7 +109,7 @@ if is_free or held then
     end
     return {owner, tonumber(count), token}
 end
-local fields = redis.call('hscan', lock, 0, 'count', 2)[2]
+local fields = redis.call('hscan', lock, '0', 'count', '2')[2]
 local i = fields[1] == 'mode' and fields[3] and 3 or 1
 local field, value = fields[i] or '', fields[i + 1] or '0'
 return {owner, -1, ttl, field:sub(1, 191), value:sub(1, 191), '', #field, #value}

@@ -37,7 +37,7 @@ end
 -- Returns the head, its score (nil: none), and whether it is stale, because there are more.
 local function drop_stale(keep)
     for i = 0, WINDOW do
-        local head = redis.call('lrange', queue, 0, 0)[1]
+        local head = redis.call('lrange', queue, '0', '0')[1]
         local ends = head and tonumber(redis.call('zscore', places, head) or nil)
         local is_stale = ends and ends <= now and head ~= keep
         if not is_stale or i == WINDOW then
@@ -50,7 +50,7 @@ end
 -- The first places, with their scores repaired, and which of them is that of `me`.
 local function read_places(me)
     local list, at = {}, nil
-    for i, who in ipairs(redis.pcall('lrange', queue, 0, WINDOW - 1)) do
+    for i, who in ipairs(redis.pcall('lrange', queue, '0', '199')) do
         local s = tonumber(redis.pcall('zscore', places, who) or nil)
         local before = math.max(i > 1 and list[i - 1].score or now, now)
         local p = {who = who, old = s, before = before}

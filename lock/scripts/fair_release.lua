@@ -14,15 +14,16 @@
 -- the queue come earlier by its place, as in fair_acquire.lua.
 -- An owner far from both ends of the queue leaves a place whose time is over, which is
 -- dropped when it is the head.
+-- Another program may have filled the hash: DEL would free each field before the script
+-- ends, UNLINK frees them in the background.
 -- The head listens on CHANNEL:OWNER, in one way: a listener in both counts once.
 -- Source: WIRE 5.2, 11.4, 11.5.
 local lock, queue, places = KEYS[1], KEYS[2], KEYS[3]
---+ tell
 local owner, count = ARGV[1], ARGV[2]
 local place, floor = tonumber(ARGV[4]), tonumber(ARGV[5])
 local time = redis.call('time')
 local now = time[1] * 1000 + math.floor(time[2] / 1000)
-local found = count == '0' and redis.call('lrange', queue, 0, 199) or {}
+local found = count == '0' and redis.call('lrange', queue, '0', '199') or {}
 local head, move_up = found[1], nil
 if head then
     --+ fair_places
@@ -44,9 +45,9 @@ if head then
         redis.call('zrem', places, owner)
     end
     if at then
-        redis.call('lrem', queue, 1, owner)
+        redis.call('lrem', queue, '1', owner)
     elseif #found == WINDOW and find(redis.call('lrange', queue, -WINDOW, -1)) then
-        redis.call('lrem', queue, -1, owner)
+        redis.call('lrem', queue, '-1', owner)
     elseif #found == WINDOW and ends then
         honour(owner, 1)
     end
@@ -63,8 +64,8 @@ if not held then
     local ttl = redis.call('pttl', lock)
     reply, is_free = {owner, -1, ttl}, is_free and ttl == -2
 elseif is_free then
-    if redis.call('hlen', lock) <= 500 or redis.pcall('unlink', lock) ~= 1 then
-        redis.call('del', lock) -- frees each field before the script ends
+    if redis.pcall('unlink', lock) ~= 1 then
+        redis.call('del', lock) -- an ACL may refuse UNLINK
     end
 else
     redis.call('hset', lock, owner, count)
@@ -79,6 +80,7 @@ if move_up then
     move_up(is_free and 'free')
 end
 if is_free and head then
+    --+ tell
     heard, note = tell(6, ARGV[7] .. ':' .. head, '0')
 end
 if reply[2] == 0 then

@@ -35,7 +35,7 @@ if count == 0 then
 end
 local x = '%x%x%x%x'
 local owner = x .. x .. ('%-' .. x):rep(4) .. x .. x .. ':%-?%d+'
-local fields = redis.call('hscan', lock, 0, 'count', 100)[2]
+local fields = redis.call('hscan', lock, '0', 'count', '100')[2]
 local field, value = fields[1] or '', fields[2] or ''
 local mode = redis.call('hget', lock, 'mode')
 if mode == 'read' or mode == 'write' then

@@ -9,7 +9,7 @@
 -- Texts are cut to 191 bytes; the lengths are the true ones.
 -- Source: WIRE 2.2, 8.4.
 local lock = KEYS[1]
-local fields = redis.call('hscan', lock, 0, 'count', 100)[2]
+local fields = redis.call('hscan', lock, '0', 'count', '100')[2]
 local i = fields[1] == 'mode' and fields[3] and 3 or 1
 local queue = 'redisson_lock_queue:' ..
     (lock:find('{', 1, true) and lock or '{' .. lock .. '}')

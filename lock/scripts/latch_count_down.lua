@@ -9,12 +9,24 @@
 -- semaphore_acquire.lua.
 -- Source: WIRE 5.2, 17.
 local latch, answer = KEYS[1], KEYS[2]
+local text = redis.pcall('getrange', latch, '0', '31')
+--+ short_number
+if number and number > 1
+    and redis.call('set', answer, number - 1, 'px', ARGV[3], 'nx') then
+    local reached = redis.pcall('decrby', latch, '1')
+    if type(reached) == 'table' then
+        redis.pcall('del', answer)
+        return reached
+    end
+    return {ARGV[1], 1, reached}
+end
 --+ number
 --+ tell
-local left, wrong = number_of(answer, 0)
-local count
-if not left and not wrong then
-    count, wrong = number_of(latch, 0)
+local left, count, wrong
+if redis.call('exists', answer) == 1 then
+    left, wrong = number_of(answer, 0)
+else
+    count, wrong = number_of(latch, 0, text)
 end
 if wrong then
     return wrong

@@ -12,11 +12,14 @@
 local semaphore, out, owner = KEYS[1], KEYS[2], ARGV[1]
 local time = redis.call('time')
 local now = time[1] * 1000 + math.floor(time[2] / 1000)
-local id = redis.sha1hex(owner):sub(1, 32):gsub('%x%x', function(byte)
-    return string.char(tonumber(byte, 16))
-end)
---+ number
-local available, wrong = number_of(semaphore, -2 ^ 53)
+--+ permit_id
+local text = redis.call('getrange', semaphore, '0', '31')
+--+ short_number
+local available, wrong = number, nil
+if not number then
+    --+ number
+    available, wrong = number_of(semaphore, -2 ^ 53, text)
+end
 local held = redis.call('zscore', out, id)
 if wrong then
     return wrong
@@ -35,11 +38,11 @@ if not held then
         end
     end
     if not available or available < 1 then
-        local first = redis.call('zrange', out, 0, 0, 'withscores')[2]
+        local first = redis.call('zrange', out, '0', '0', 'withscores')[2]
         return {owner, -1, first and
             math.min(math.max(tonumber(first) - now, 0), 2 ^ 53) or -1}
     end
-    redis.call('decrby', semaphore, 1)
+    redis.call('decrby', semaphore, '1')
 end
 local added = redis.pcall('zadd', out, string.format('%.0f', now + ARGV[3]), id)
 local ttl = redis.pcall('pttl', semaphore)

@@ -10,9 +10,7 @@
 -- Something is written whenever it is done (extend.lua): ZADD of an equal number is
 -- not, so another comes before it. Source: WIRE 16.
 local out, owner, lease = KEYS[1], ARGV[1], tonumber(ARGV[3])
-local id = redis.sha1hex(owner):sub(1, 32):gsub('%x%x', function(byte)
-    return string.char(tonumber(byte, 16))
-end)
+--+ permit_id
 local ends = tonumber(redis.call('zscore', out, id) or nil)
 if not ends then
     return {owner, -1, -2}

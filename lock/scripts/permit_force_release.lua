@@ -14,9 +14,7 @@ if wrong then
     return wrong
 end
 local count = redis.call('zcard', out)
-local id = redis.sha1hex(owner):sub(1, 32):gsub('%x%x', function(byte)
-    return string.char(tonumber(byte, 16))
-end)
+--+ permit_id
 if owner ~= '' then
     count = redis.call('zscore', out, id) and 1 or 0
 end

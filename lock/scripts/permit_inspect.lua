@@ -11,9 +11,8 @@ if wrong then
 end
 local time = redis.call('time')
 local now = time[1] * 1000 + math.floor(time[2] / 1000)
-local id = redis.sha1hex(ARGV[2]):sub(1, 32):gsub('%x%x', function(byte)
-    return string.char(tonumber(byte, 16))
-end)
+local owner = ARGV[2]
+--+ permit_id
 local held = tonumber(redis.call('zscore', KEYS[2], id) or nil)
 local count = redis.call('zcount', KEYS[2], string.format('(%.0f', now), '+inf')
 local last = redis.call('zrange', KEYS[2], -1, -1, 'withscores')[2]

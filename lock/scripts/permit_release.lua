@@ -7,20 +7,21 @@
 -- is deleted that is not there: permit_extend.lua.
 -- Source: WIRE 5.2, 16.
 local semaphore, out, owner = KEYS[1], KEYS[2], ARGV[1]
---+ number
---+ tell
-local id = redis.sha1hex(owner):sub(1, 32):gsub('%x%x', function(byte)
-    return string.char(tonumber(byte, 16))
-end)
+--+ permit_id
 if not redis.call('zscore', out, id) then
     return {owner, -1, -2}
 end
-local available, wrong = number_of(semaphore, -2 ^ 53)
-if wrong or available == 2 ^ 53 then
-    return wrong or refusal(semaphore)
+local text = redis.call('getrange', semaphore, '0', '31')
+--+ short_number
+if not number then
+    --+ number
+    local available, wrong = number_of(semaphore, -2 ^ 53, text)
+    if wrong or available == 2 ^ 53 then
+        return wrong or refusal(semaphore)
+    end
 end
 redis.call('zrem', out, '')
-local total = redis.call('incrby', semaphore, 1)
+local total = redis.call('incrby', semaphore, '1')
 local gone = redis.pcall('zrem', out, id)
 if gone ~= 1 then
     redis.pcall('decrby', semaphore, 1)
@@ -28,6 +29,10 @@ if gone ~= 1 then
 end
 local heard, note = 0, nil
 if total > 0 then
-    heard, note = tell(4, ARGV[5], total)
+    heard = redis.pcall(ARGV[4], ARGV[5], total)
+    if heard ~= 0 or ARGV[6] then
+        --+ tell
+        heard, note = tell(4, ARGV[5], total, false, heard)
+    end
 end
 return {owner, 0, heard, note}

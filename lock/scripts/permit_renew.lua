@@ -12,9 +12,8 @@ local time = redis.call('time')
 local now = time[1] * 1000 + math.floor(time[2] / 1000)
 local reply, ends = {ARGV[2]}, string.format('%.0f', now + ARGV[1])
 for i, out in ipairs(KEYS) do
-    local id = redis.sha1hex(ARGV[i + 1]):sub(1, 32):gsub('%x%x', function(byte)
-        return string.char(tonumber(byte, 16))
-    end)
+    local owner = ARGV[i + 1]
+    --+ permit_id
     local held = redis.pcall('zscore', out, id)
     if type(held) == 'string' and ARGV[1] == '0' then
         reply[i + 1] = math.min(math.max(held - now, 1), 2 ^ 53 - 1)

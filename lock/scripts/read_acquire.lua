@@ -40,7 +40,7 @@ if held and mode or is_first and (ttl == -2 or mode == 'read' or mode and writes
     end
     return set
 end
-local fields, at = redis.call('hscan', lock, 0, 'count', 3)[2], nil
+local fields, at = redis.call('hscan', lock, '0', 'count', '3')[2], nil
 for i = 1, #fields, 2 do
     if fields[i] ~= 'mode' and (not at or fields[i]:find(':write$')) then
         at = i

@@ -24,46 +24,13 @@
 -- Why a prefix stands among the keys: read_acquire.lua. Source: WIRE 5.3, 12.3.
 local lock, prefix, owner = KEYS[1], KEYS[2], ARGV[1]
 local count, lease = tonumber(ARGV[2]), tonumber(ARGV[3])
---+ tell
 local mode, held = unpack(redis.call('hmget', lock, 'mode', owner))
-local ttl = redis.call('pttl', lock)
-if not (mode and held) then
-    if count == 0 and ttl == -2 then
-        tell(4, ARGV[5], '0', true)
-    end
+local is_held = mode and held
+held = is_held and tonumber(held)
+local is_alone = held and count == 0 and mode == 'read' and redis.call('hlen', lock) == 2
+local ttl = not is_alone and redis.call('pttl', lock)
+if not is_held and not (count == 0 and ttl == -2) then
     return {owner, -1, ttl}
-end
-held = tonumber(held)
-local scan = redis.call('hscan', lock, 0, 'count', 300)
-local fields, pages = scan[2], 1
-while scan[1] ~= '0' and #fields < 600 and pages < 4 do -- of a table that is emptier
-    scan, pages = redis.call('hscan', lock, scan[1], 'count', 300), pages + 1
-    for i = 1, #scan[2] do
-        fields[#fields + 1] = scan[2][i]
-    end
-end
-local is_whole, budget = scan[1] == '0', 500
-local longest, is_unseen, dead = 0, not is_whole, {}
--- From the last hold on, which every renewal writes; false: all are dead.
-local function look_at(keys, holds)
-    local alive, seen = holds > budget, math.min(holds, budget)
-    is_unseen, budget = is_unseen or alive, budget - seen
-    for before = 0, seen - 1 do
-        local ms = redis.call('pttl', keys .. string.format(':%.0f', holds - before))
-        alive, longest = alive or ms > 0, math.max(longest, ms)
-    end
-    return alive
-end
-for i = 1, #fields, 2 do
-    local field, holds = fields[i], tonumber(fields[i + 1])
-    local keys = prefix:sub(1, -#owner - 16) .. field .. ':rwlock_timeout'
-    if field == owner then
-        look_at(prefix, math.min(held, count))
-    elseif field:find(':write$') then
-        dead[#dead + 1] = mode == 'read' and field or nil
-    elseif field ~= 'mode' and not look_at(keys, holds or 0) then
-        dead[#dead + 1] = field
-    end
 end
 local function drop_keys()
     for i = count + 1, math.min(held, count + 300) do
@@ -73,43 +40,87 @@ local function drop_keys()
         end
     end
 end
-if count == 0 and longest <= 0 and not is_unseen and mode ~= 'write' then
+if is_held and not is_alone then
+    local scan = redis.call('hscan', lock, '0', 'count', '300')
+    local fields, pages = scan[2], 1
+    while scan[1] ~= '0' and #fields < 600 and pages < 4 do -- of a table that is emptier
+        scan, pages = redis.call('hscan', lock, scan[1], 'count', '300'), pages + 1
+        for i = 1, #scan[2] do
+            fields[#fields + 1] = scan[2][i]
+        end
+    end
+    local is_whole, budget = scan[1] == '0', 500
+    local longest, is_unseen, dead = 0, not is_whole, {}
+    -- From the last hold on, which every renewal writes; false: all are dead.
+    local function look_at(keys, holds)
+        local alive, seen = holds > budget, math.min(holds, budget)
+        is_unseen, budget = is_unseen or alive, budget - seen
+        for before = 0, seen - 1 do
+            local ms = redis.call('pttl', keys .. string.format(':%.0f', holds - before))
+            alive, longest = alive or ms > 0, math.max(longest, ms)
+        end
+        return alive
+    end
+    for i = 1, #fields, 2 do
+        local field, holds = fields[i], tonumber(fields[i + 1])
+        local keys = prefix:sub(1, -#owner - 16) .. field .. ':rwlock_timeout'
+        if field == owner then
+            look_at(prefix, math.min(held, count))
+        elseif field:find(':write$') then
+            dead[#dead + 1] = mode == 'read' and field or nil
+        elseif field ~= 'mode' and not look_at(keys, holds or 0) then
+            dead[#dead + 1] = field
+        end
+    end
+    is_alone = count == 0 and longest <= 0 and not is_unseen and mode ~= 'write'
+    if not is_alone then
+        local key, set, left = prefix .. ':' .. count, nil, nil
+        if count > 0 then
+            redis.call('hdel', lock, '')
+            redis.call('hset', lock, owner, count)
+            left = redis.call('pttl', key)
+            if left < lease then
+                set = redis.pcall('set', key, '1', 'px', lease)
+                longest = math.max(longest, lease)
+            end
+        else
+            redis.call('hdel', lock, owner)
+        end
+        local least = (is_unseen or mode == 'write') and ttl or 0
+        if not (set and set.err) and longest > least then
+            set = redis.pcall('pexpire', lock, longest)
+        end
+        if type(set) ~= 'table' or not set.err then
+            set = drop_keys() or {}
+        end
+        if set.err then -- it is as it was
+            redis.pcall('hset', lock, owner, string.format('%.0f', held))
+            if ttl > 0 then
+                redis.pcall('pexpire', lock, ttl)
+            end
+            if left == -2 then
+                redis.pcall('del', key)
+            elseif left and left >= 0 and left < lease then
+                redis.pcall('set', key, '1', 'px', math.max(left, 1))
+            end
+            return set
+        end
+        if not is_whole and #dead > 0 then
+            redis.pcall('hdel', lock, unpack(dead))
+        end
+        return {owner, count}
+    end
+end
+if is_alone then
     redis.call('del', lock)
     drop_keys()
-    return {owner, 0, tell(4, ARGV[5], '0', true)}
 end
-local key, set, left = prefix .. ':' .. count, nil, nil
-if count > 0 then
-    redis.call('hdel', lock, '')
-    redis.call('hset', lock, owner, count)
-    left = redis.call('pttl', key)
-    if left < lease then
-        set = redis.pcall('set', key, '1', 'px', lease)
-        longest = math.max(longest, lease)
-    end
-else
-    redis.call('hdel', lock, owner)
+local heard, note = redis.pcall(ARGV[4], ARGV[5], '0'), nil
+if heard ~= 0 or ARGV[6] then
+    --+ tell
+    heard, note = tell(4, ARGV[5], '0', true, heard)
 end
-local least = (is_unseen or mode == 'write') and ttl or 0
-if not (set and set.err) and longest > least then
-    set = redis.pcall('pexpire', lock, longest)
+if is_held then
+    return {owner, 0, heard, note}
 end
-if type(set) ~= 'table' or not set.err then
-    set = drop_keys() or {}
-end
-if set.err then -- it is as it was
-    redis.pcall('hset', lock, owner, string.format('%.0f', held))
-    if ttl > 0 then
-        redis.pcall('pexpire', lock, ttl)
-    end
-    if left == -2 then
-        redis.pcall('del', key)
-    elseif left and left >= 0 and left < lease then
-        redis.pcall('set', key, '1', 'px', math.max(left, 1))
-    end
-    return set
-end
-if not is_whole and #dead > 0 then
-    redis.pcall('hdel', lock, unpack(dead))
-end
-return {owner, count}
+return {owner, -1, ttl}

@@ -9,30 +9,31 @@
 -- May be sent any number of times. On a lock that nobody holds, waiters are
 -- woken all the same: they may be asleep on a TTL that has ended early. An error means
 -- that nothing was done.
+-- Another program may have filled the hash: DEL would free each field before the script
+-- ends, UNLINK frees them in the background.
 -- Source: WIRE 5.3, 8.2.
 local lock, owner, count = KEYS[1], ARGV[1], ARGV[2]
---+ tell
-local reply, is_free = {owner, tonumber(count)}, count == '0'
-local held = redis.call('hget', lock, owner)
-if not held then
-    local ttl = redis.call('pttl', lock)
-    reply, is_free = {owner, -1, ttl}, is_free and ttl == -2
-elseif is_free then
-    if redis.call('hlen', lock) <= 500 or redis.pcall('unlink', lock) ~= 1 then
-        redis.call('del', lock) -- frees each field before the script ends
-    end
-else
+local is_last = count == '0'
+local held = redis.call(is_last and 'hexists' or 'hget', lock, owner)
+local ttl = (not held or held == 0) and redis.call('pttl', lock)
+if ttl and not (is_last and ttl == -2) then
+    return {owner, -1, ttl}
+end
+if not is_last then
     redis.call('hset', lock, owner, count)
     local set = redis.pcall('pexpire', lock, ARGV[3])
     if type(set) == 'table' then
         redis.pcall('hset', lock, owner, held)
         return set
     end
+    return {owner, tonumber(count)}
 end
-if is_free then
-    local heard, note = tell(4, ARGV[5], '0', true)
-    if reply[2] == 0 then
-        reply[3], reply[4] = heard, note
-    end
+if not ttl and redis.pcall('unlink', lock) ~= 1 then
+    redis.call('del', lock) -- an ACL may refuse UNLINK
 end
-return reply
+local heard, note = redis.pcall(ARGV[4], ARGV[5], '0'), nil
+if heard ~= 0 or ARGV[6] then
+    --+ tell
+    heard, note = tell(4, ARGV[5], '0', true, heard)
+end
+return ttl and {owner, -1, ttl} or {owner, 0, heard, note}

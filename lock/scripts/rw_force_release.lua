@@ -24,7 +24,7 @@ local count = redis.call('hlen', lock)
 if count == 0 then
     return {ARGV[1], -1, -2}
 end
-local fields = redis.call('hscan', lock, 0, 'count', 100)[2]
+local fields = redis.call('hscan', lock, '0', 'count', '100')[2]
 for i = 1, #fields, 2 do
     if fields[i] ~= 'mode' and
             not (is_owner(fields[i]) and fields[i + 1]:find('^%d+$')) then

@@ -9,20 +9,30 @@
 -- server confirms only what the connection has written (extend.lua).
 -- Source: WIRE 15.
 local semaphore, answer, permits = KEYS[1], KEYS[2], tonumber(ARGV[2])
---+ number
-local taken, wrong = number_of(answer, 0)
-local available
-if not taken and not wrong then
-    available, wrong = number_of(semaphore, -2 ^ 53)
-end
-if wrong then
-    return wrong
-end
-if (taken or available or -1) < permits then
+local text = redis.pcall('getrange', semaphore, '0', '31')
+--+ short_number
+if number and number < permits and redis.call('exists', answer) == 0 then
     return {ARGV[1], -1, -1}
 end
-redis.call('set', answer, permits, 'px', ARGV[3])
-local left = taken or redis.pcall('decrby', semaphore, permits)
+local taken
+if not number or number < permits
+    or not redis.call('set', answer, ARGV[2], 'px', ARGV[3], 'nx') then
+    --+ number
+    local available, wrong
+    if redis.call('exists', answer) == 1 then
+        taken, wrong = number_of(answer, 0)
+    else
+        available, wrong = number_of(semaphore, -2 ^ 53, text)
+    end
+    if wrong then
+        return wrong
+    end
+    if (taken or available or -1) < permits then
+        return {ARGV[1], -1, -1}
+    end
+    redis.call('set', answer, ARGV[2], 'px', ARGV[3])
+end
+local left = taken or redis.pcall('decrby', semaphore, ARGV[2])
 if type(left) == 'table' then
     redis.pcall('del', answer)
     return left

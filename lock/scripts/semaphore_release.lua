@@ -9,27 +9,38 @@
 -- semaphore_acquire.lua.
 -- Source: WIRE 5.2, 15.
 local semaphore, answer, permits = KEYS[1], KEYS[2], tonumber(ARGV[2])
---+ number
---+ tell
-local total, wrong = number_of(answer, -2 ^ 53)
-local available
-if not total and not wrong then
-    available, wrong = number_of(semaphore, -2 ^ 53)
+local text = redis.pcall('getrange', semaphore, '0', '31')
+--+ short_number
+local total = number and number + permits
+if not total or total > 2 ^ 53
+    or not redis.call('set', answer, total, 'px', ARGV[3], 'nx') then
+    --+ number
+    local available, wrong
+    total = nil
+    if redis.call('exists', answer) == 1 then
+        total, wrong = number_of(answer, -2 ^ 53)
+    else
+        available, wrong = number_of(semaphore, -2 ^ 53, text)
+    end
+    if wrong or not total and (available or 0) > 2 ^ 53 - permits then
+        return wrong or refusal(semaphore)
+    end
+    redis.call('set', answer, total or (available or 0) + permits, 'px', ARGV[3])
+    if total then
+        return {ARGV[1], permits, math.max(total, 0)}
+    end
 end
-if wrong or not total and (available or 0) > 2 ^ 53 - permits then
-    return wrong or refusal(semaphore)
-end
-redis.call('set', answer, total or (available or 0) + permits, 'px', ARGV[3])
-if total then
-    return {ARGV[1], permits, math.max(total, 0)}
-end
-total = redis.pcall('incrby', semaphore, permits)
+total = redis.pcall('incrby', semaphore, ARGV[2])
 if type(total) == 'table' then
     redis.pcall('del', answer)
     return total
 end
 local heard, note = 0, nil
 if total > 0 then
-    heard, note = tell(4, ARGV[5], total)
+    heard = redis.pcall(ARGV[4], ARGV[5], total)
+    if heard ~= 0 or ARGV[6] then
+        --+ tell
+        heard, note = tell(4, ARGV[5], total, false, heard)
+    end
 end
 return {ARGV[1], permits, math.max(total, 0), note}

@@ -17,7 +17,7 @@ if counter and count == '1' then
         local now = redis.call('time')
         redis.call('set', counter, now[1] .. string.format('%06d', now[2]))
     end
-    local text = not is_free and redis.call('getrange', counter, 0, 191)
+    local text = not is_free and redis.call('getrange', counter, '0', '191')
     token = is_free and redis.call('incr', counter) or
         text ~= '' and text:sub(1, 191) or nil
     if is_free and token < 1 then
@@ -26,7 +26,7 @@ if counter and count == '1' then
             .. 'holdfast and Redisson begin at 1')
     end
     if is_free and token >= 2 ^ 53 then
-        token = redis.call('getrange', counter, 0, 31):sub(1, 191) -- Lua's numbers end there
+        token = redis.call('getrange', counter, '0', '31'):sub(1, 191) -- Lua's numbers end there
     end
     if is_free and retention ~= '0' then
         redis.call('pexpire', counter, retention)

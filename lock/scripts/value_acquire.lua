@@ -13,10 +13,11 @@ local lock, owner, count, lease = KEYS[1], ARGV[1], ARGV[2], ARGV[3]
 local counter, retention = KEYS[2], ARGV[4]
 local ttl = redis.call('pttl', lock)
 local is_free = ttl == -2
-local holder = is_free or redis.call('getrange', lock, 0, 191)
+local holder = is_free or redis.call('getrange', lock, '0', '191')
 if is_free or holder == owner then
     --+ token
     redis.call('set', lock, owner, 'px', lease)
     return {owner, 1, token}
 end
-return {owner, -1, ttl, holder:sub(1, 191), '1', '', redis.call('strlen', lock), 1}
+local length = #holder > 191 and redis.call('strlen', lock) or #holder
+return {owner, -1, ttl, holder:sub(1, 191), '1', '', length, 1}

@@ -4,11 +4,12 @@
 -- ARGV  owner, 0, lease in ms
 -- Reply {owner, 1[, TTL in ms]}  done; no TTL: it has none
 --       {owner, -1, TTL in ms}   this owner does not hold it
--- One byte more than the owner has shows a longer value.
+-- An owner has at most 191 bytes, so the first 192 bytes show whether the value is the
+-- owner's.
 -- Something is written whenever it is done: extend.lua.
 local lock, owner, lease = KEYS[1], ARGV[1], tonumber(ARGV[3])
 local ttl = redis.call('pttl', lock)
-if redis.call('getrange', lock, 0, #owner) ~= owner then
+if redis.call('getrange', lock, '0', '191') ~= owner then
     return {owner, -1, ttl}
 end
 if ttl < 0 then

@@ -3,13 +3,14 @@
 -- ARGV  lease in ms (0: changes nothing), then the owner of each lock
 -- Reply {owner of the first, then for each: 1 renewed, 0 no such lock,
 --        -1 another holds it}; with lease 0 its TTL instead of 1 (2^53 - 1: none)
--- One byte more than the owner has shows a longer value.
+-- An owner has at most 191 bytes, so the first 192 bytes show whether the value is the
+-- owner's.
 -- A key of another type counts as held by another and spoils nothing else. Any
 -- other refusal (NOPERM) says nothing of the lock: the error is the reply.
 local reply, lease = {ARGV[2]}, ARGV[1]
 for i, lock in ipairs(KEYS) do
     local owner = ARGV[i + 1]
-    local holder = redis.pcall('getrange', lock, 0, #owner)
+    local holder = redis.pcall('getrange', lock, '0', '191')
     if holder == owner and lease == '0' then
         local ttl = redis.call('pttl', lock)
         reply[i + 1] = ttl < 0 and 2 ^ 53 - 1 or math.max(ttl, 1)

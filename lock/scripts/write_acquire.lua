@@ -37,7 +37,7 @@ if is_free or held and mode == 'write' then
     end
     return set
 end
-local fields, at = redis.call('hscan', lock, 0, 'count', 3)[2], nil
+local fields, at = redis.call('hscan', lock, '0', 'count', '3')[2], nil
 for i = 1, #fields, 2 do
     if fields[i] ~= 'mode' and (not at or fields[i]:find(':write$')) then
         at = i

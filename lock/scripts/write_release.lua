@@ -20,53 +20,63 @@
 -- how many they are (channel.h, TURN-2): Redisson ignores numbers other than 0 and 1.
 -- Source: WIRE 5.3, 12.4.
 local lock, owner, count, lease = KEYS[1], ARGV[1], ARGV[2], tonumber(ARGV[3])
---+ tell
 local mode, held = unpack(redis.call('hmget', lock, 'mode', owner))
-local ttl = redis.call('pttl', lock)
-if not (mode == 'write' and held) then
-    if count == '0' and ttl == -2 then
-        tell(4, ARGV[5], '1', true)
-    end
+local is_held, is_last = mode == 'write' and held, count == '0'
+local is_alone = is_held and is_last and redis.call('hlen', lock) == 2
+local ttl = not is_alone and redis.call('pttl', lock)
+if not is_held and not (is_last and ttl == -2) then
     return {owner, -1, ttl}
 end
-local longest, left = count == '0' and 0 or lease, 500
-local base = lock:find('{', 1, true) and lock or '{' .. lock .. '}'
-local scan = redis.call('hscan', lock, 0, 'count', 300)
-local fields, is_unseen = scan[2], scan[1] ~= '0'
-local reads = is_unseen
-for i = 1, #fields, 2 do
-    local keys = base .. ':' .. fields[i] .. ':rwlock_timeout'
-    local holds = tonumber(fields[i + 1])
-    if fields[i] ~= owner and holds then
-        reads, is_unseen = true, is_unseen or holds > left
-        for before = 0, math.min(holds, left) - 1 do
-            local ms = redis.call('pttl', keys .. string.format(':%.0f', holds - before))
-            longest, left = math.max(longest, ms == -2 and ttl or ms), left - 1
+if is_held and not is_alone then
+    local longest, left = is_last and 0 or lease, 500
+    local base = lock:find('{', 1, true) and lock or '{' .. lock .. '}'
+    local scan = redis.call('hscan', lock, '0', 'count', '300')
+    local fields, is_unseen = scan[2], scan[1] ~= '0'
+    local reads = is_unseen
+    for i = 1, #fields, 2 do
+        local keys = base .. ':' .. fields[i] .. ':rwlock_timeout'
+        local holds = tonumber(fields[i + 1])
+        if fields[i] ~= owner and holds then
+            reads, is_unseen = true, is_unseen or holds > left
+            for before = 0, math.min(holds, left) - 1 do
+                local ms = redis.call('pttl', keys .. string.format(':%.0f', holds - before))
+                longest, left = math.max(longest, ms == -2 and ttl or ms), left - 1
+            end
+        end
+    end
+    longest = is_unseen and math.max(longest, ttl) or longest
+    is_alone = is_last and not reads
+    if not is_alone then
+        if is_last then
+            redis.call('hset', lock, 'mode', 'read')
+        else
+            redis.call('hset', lock, owner, count)
+        end
+        local set = longest > 0 and redis.pcall('pexpire', lock, longest) or 1
+        if type(set) ~= 'table' and is_last then
+            set = redis.pcall('hdel', lock, owner)
+        end
+        if type(set) == 'table' then -- an error: it is as it was
+            redis.pcall('hset', lock, 'mode', 'write', owner, held)
+            if ttl > 0 then
+                redis.pcall('pexpire', lock, ttl)
+            end
+            return set
+        end
+        if not is_last then
+            return {owner, tonumber(count)}
         end
     end
 end
-longest = is_unseen and math.max(longest, ttl) or longest
-if count == '0' and not reads then
+if is_alone then
     redis.call('del', lock)
-    return {owner, 0, tell(4, ARGV[5], '1', true)}
 end
-if count == '0' then
-    redis.call('hset', lock, 'mode', 'read')
-else
-    redis.call('hset', lock, owner, count)
+local heard, note = redis.pcall(ARGV[4], ARGV[5], '1'), nil
+if heard ~= 0 or ARGV[6] then
+    --+ tell
+    heard, note = tell(4, ARGV[5], '1', true, heard)
 end
-local set = longest > 0 and redis.pcall('pexpire', lock, longest) or 1
-if type(set) ~= 'table' and count == '0' then
-    set = redis.pcall('hdel', lock, owner)
+if is_held then
+    return {owner, 0, heard, note}
 end
-if type(set) == 'table' then -- an error: it is as it was
-    redis.pcall('hset', lock, 'mode', 'write', owner, held)
-    if ttl > 0 then
-        redis.pcall('pexpire', lock, ttl)
-    end
-    return set
-end
-if count == '0' then
-    return {owner, 0, tell(4, ARGV[5], '1', true)}
-end
-return {owner, tonumber(count)}
+return {owner, -1, ttl}

@@ -651,8 +651,8 @@ static bool has_row(const char *name, size_t len)
 /* Those that are parts of others reply to nobody. */
 static bool is_part(const char *name)
 {
-    static const char *const parts[] = {"fair_places.lua", "number.lua", "tell.lua",
-                                        "token.lua"};
+    static const char *const parts[] = {"fair_places.lua", "number.lua", "permit_id.lua",
+                                        "short_number.lua", "tell.lua", "token.lua"};
 
     for (int i = 0; i < COUNT(parts); i++)
         if (strcmp(parts[i], name) == 0)
