@@ -219,6 +219,83 @@ START_TEST(an_acquire_sent_again_to_a_new_master_has_that_ones_token)
 }
 END_TEST
 
+/* ---- a machine that is so busy that a server does not run for a while ---- */
+
+/* The client's acquire: `late_ms` pass after the server has executed PEXPIRE, before it
+ * shows that to MONITOR. Returns when the lock ends, in us. */
+static int64_t is_acquired_and_shown_late(int late_ms)
+{
+    int64_t until_us;
+
+    put_moment(0);
+    (void)fprintf(files[0], "[0 127.0.0.1:5000] \"EVALSHA\" \"%s\" \"1\" \"" LOCK
+                  "\"\r\n", hf_script_acquire.sha);
+    put_moment(0);
+    (void)fputs("[0 lua] \"hset\" \"" LOCK "\" \"" OWNER "\" \"1\"\r\n", files[0]);
+    until_us = us + LEASE_MS * 1000;
+    us += late_ms * 1000;
+    put_moment(0);
+    (void)fprintf(files[0], "[0 lua] \"pexpire\" \"" LOCK "\" \"%d\"\r\n", LEASE_MS);
+    return until_us;
+}
+
+static void begin_look(void)
+{
+    put_moment(0);
+    (void)fputs("[0 unix:/tmp/s] \"EVAL\" \"", files[0]);
+    put_script(files[0], chaos_watch_script);
+    (void)fprintf(files[0], "\" \"0\" \"%lu\"\r\n", ++answers[0]);
+}
+
+/* The lock is free; the server's clock runs in scripts. */
+static void looks_free(void)
+{
+    begin_look();
+    (void)fprintf(files[0], "@stands %lu master runs " LOCK " 0 -2 0\r\n", answers[0]);
+}
+
+/* A look whose PTTL comes `slow_ms` after its begin. */
+static void looks(int64_t until_us, int slow_ms)
+{
+    begin_look();
+    us += slow_ms * 1000;
+    put_moment(0);
+    (void)fputs("[0 lua] \"pttl\" \"" LOCK "\"\r\n", files[0]);
+    (void)fprintf(files[0], "@stands %lu master runs " LOCK " 0 %" PRId64 " 1 " OWNER
+                  " 1 -2\r\n", answers[0], (until_us - us) / 1000);
+}
+
+/* off_ms: the server has the lock for so much longer than it was told to. */
+static unsigned long wrong_looks(int late_ms, int slow_ms, int off_ms)
+{
+    int64_t until_us;
+
+    looks_free();
+    until_us = is_acquired_and_shown_late(late_ms) + off_ms * 1000;
+    looks(until_us, slow_ms);
+    return take_in().wrong;
+}
+
+START_TEST(a_command_that_is_shown_late_is_no_difference)
+{
+    ck_assert_uint_eq(wrong_looks(150, 0, 0), 0);
+}
+END_TEST
+
+START_TEST(a_look_that_is_slow_is_no_difference)
+{
+    ck_assert_uint_eq(wrong_looks(30, 90, 0), 0);
+}
+END_TEST
+
+START_TEST(a_lock_that_ends_earlier_is_a_difference)
+{
+    ck_assert_uint_eq(wrong_looks(0, 0, -200), 1);
+    start();
+    ck_assert_uint_eq(wrong_looks(150, 0, -400), 1);
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("chaos_model");
@@ -230,6 +307,9 @@ int main(void)
     tcase_add_test(c, the_only_master_comes_back_without_its_data);
     tcase_add_test(c, a_replica_takes_over_without_the_lock);
     tcase_add_test(c, an_acquire_sent_again_to_a_new_master_has_that_ones_token);
+    tcase_add_test(c, a_command_that_is_shown_late_is_no_difference);
+    tcase_add_test(c, a_look_that_is_slow_is_no_difference);
+    tcase_add_test(c, a_lock_that_ends_earlier_is_a_difference);
     suite_add_tcase(suite, c);
     return suite_run(suite);
 }

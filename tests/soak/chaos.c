@@ -156,6 +156,30 @@ static void remove_folder(const struct run *r)
     ck_assert_int_eq(system(command), 0);
 }
 
+/* Of each server, as it is now: "log1", ... of the run's folder. */
+static void keep_logs(const struct run *r)
+{
+    char command[2 * RUN_PATH_ROOM + 600], path[RUN_PATH_ROOM];
+
+    for (int i = 0; i < r->place->server_count; i++) {
+        (void)snprintf(command, sizeof command, "cp %.500s/log %s 2>/dev/null",
+                       server_folder(r->place->servers[i]),
+                       run_path(r, "log", (unsigned)i + 1, path));
+        if (system(command) != 0)
+            (void)printf("server %d: its log is gone\n", i + 1);
+    }
+}
+
+/* What is needed to look at it, and to try it again. */
+static void tell_what_is_left(const struct run *r, uint64_t seed)
+{
+    (void)printf("left: %s: history0 (build/judge --overlap %s/history0), driver0, "
+                 "client* (lines of processes), server* (MONITOR), log* (servers)\n"
+                 "the same choices, not the same times: HF_SEED=%" PRIu64
+                 " HF_CHAOS=%s make chaos\n",
+                 r->folder, r->folder, seed, r->place->name);
+}
+
 static void reckon(const struct run *r, const struct verdict *v)
 {
     const struct judge_stats *s = &v->stats;
@@ -183,12 +207,15 @@ static struct verdict play_round(const char *place, uint64_t *seed,
                                  int64_t seconds)
 {
     struct run *r = local_new(sizeof *r);
+    uint64_t first = *seed;
     int64_t end_ms = local_now_ms() + seconds * 1000 - CALM_MS;
     size_t wrong = total.wrong;
     struct verdict v;
 
     r->seed = dice_bits(seed);
     start_round(r, place);
+    (void)printf("%s: HF_SEED=%" PRIu64 ", files in %s\n", place, first, r->folder);
+    (void)fflush(stdout); /* an assertion may end the round */
     while (local_now_ms() < end_ms)
         faults_one(r);
     for (int i = RUN_WORKERS; i < RUN_ALL; i++)
@@ -197,10 +224,12 @@ static struct verdict play_round(const char *place, uint64_t *seed,
     end_round(r);
     v = verdict_of(r);
     reckon(r, &v);
-    if ((total.wrong == wrong || bug_put_in()) && !getenv("HF_KEEP"))
+    if ((total.wrong == wrong || bug_put_in()) && !getenv("HF_KEEP")) {
         remove_folder(r);
-    else
-        (void)printf("left: %s\n", r->folder);
+    } else {
+        keep_logs(r);
+        tell_what_is_left(r, first);
+    }
     (void)fflush(stdout); /* an assertion that fails forgets it */
     place_stop(r->place);
     free(r);
@@ -255,8 +284,7 @@ static void tell_total(void)
 static uint64_t first_seed(void)
 {
     const char *text = getenv("HF_SEED");
-    uint64_t seed = text ? strtoull(text, NULL, 10) | 1
-                         : (uint64_t)chaos_now_us() | 1;
+    uint64_t seed = text ? strtoull(text, NULL, 10) : (uint64_t)chaos_now_us();
 
     (void)printf("HF_SEED=%" PRIu64 "\n", seed);
     return seed;

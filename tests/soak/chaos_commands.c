@@ -121,6 +121,7 @@ static void begin_hash(struct hash *h)
     h->count = kept;
     h->is_there = true;
     h->until_ms = NEVER;
+    h->doubt_ms = 0;
 }
 
 /* Redis says nothing of a key that it finds expired. A new owner of a lock that is
@@ -182,7 +183,8 @@ static void remove_field(struct step *st, int lock, const char *name)
     st->is_changed[lock] = true;
 }
 
-static void set_until(struct step *st, const char *key, int64_t until_ms)
+static void set_until(struct step *st, const char *key, int64_t until_ms,
+                      int64_t doubt_ms)
 {
     struct server *s = &st->m->servers[st->server];
     int lock = lock_named(key), of_key;
@@ -190,6 +192,7 @@ static void set_until(struct step *st, const char *key, int64_t until_ms)
 
     if (lock >= 0) {
         s->hashes[lock].until_ms = until_ms;
+        s->hashes[lock].doubt_ms = doubt_ms;
         st->is_changed[lock] = true;
     }
     if (hold) {
@@ -217,6 +220,14 @@ static void delete(struct step *st, const char *key)
 static int64_t now_ms(const struct step *st, const struct monitor_record *r)
 {
     return st->m->servers[st->server].is_clock_still ? st->unix_ms : r->unix_ms;
+}
+
+/* A command was executed after the line of MONITOR before its own. Of a clock that
+ * stands still, that is the script's line, and what came before it. */
+static int64_t doubt_ms(const struct step *st, const struct monitor_record *r)
+{
+    return st->m->servers[st->server].is_clock_still ? st->unix_ms - st->began_ms
+                                                     : r->unix_ms - st->before_ms;
 }
 
 /* SET key 1 PX ms, or PXAT ms of a replica. */
@@ -258,7 +269,8 @@ static void restore(struct step *st, const struct monitor_record *r)
     if (from < 0 || from == st->server)
         return;
     st->m->servers[st->server].hashes[lock] = st->m->servers[from].hashes[lock];
-    set_until(st, r->argv[1], ttl_ms ? st->unix_ms + ttl_ms : NEVER);
+    set_until(st, r->argv[1], ttl_ms ? st->unix_ms + ttl_ms : NEVER,
+              st->unix_ms - st->began_ms);
     st->m->servers[st->server].is_importing[lock] = true;
     st->m->decides[lock] = st->server;
     st->by = HISTORY_BY_REPLICATION;
@@ -304,9 +316,9 @@ void execute(struct step *st, const struct monitor_record *r)
         for (int i = 2; i < r->argc; i++)
             remove_field(st, lock, r->argv[i]);
     else if (is_word(r, "pexpire", 3))
-        set_until(st, r->argv[1], now_ms(st, r) + atoll(r->argv[2]));
+        set_until(st, r->argv[1], now_ms(st, r) + atoll(r->argv[2]), doubt_ms(st, r));
     else if (is_word(r, "pexpireat", 3))
-        set_until(st, r->argv[1], atoll(r->argv[2]));
+        set_until(st, r->argv[1], atoll(r->argv[2]), 0);
     else if (is_word(r, "incr", 2))
         increment(st, r->argv[1]);
     else if (is_word(r, "set", 3) && lock >= 0) /* by another program */

@@ -54,9 +54,9 @@ static void recognise(struct step *st, const struct monitor_record *r)
 
 /* ---- how the locks stand ---- */
 
-static bool is_near(int64_t a, int64_t b)
+static bool is_near(int64_t a, int64_t b, int64_t doubt_ms)
 {
-    return a == b || (a - b < COMPARE_MS && b - a < COMPARE_MS);
+    return a == b || (a - b < COMPARE_MS + doubt_ms && b - a < COMPARE_MS + doubt_ms);
 }
 
 /* Words of an answer; "" at its end. */
@@ -70,14 +70,23 @@ static char *next_word(char **at)
     return word;
 }
 
-static void read_hash(struct hash *h, char **at, const struct step *st)
+/* When the look saw the TTL: where the clock runs in a script, by the lock's PTTL. */
+static int64_t seen_ms(const struct step *st, int lock)
+{
+    return st->m->servers[st->server].is_clock_still || !st->look_ms[lock]
+               ? st->unix_ms
+               : st->look_ms[lock];
+}
+
+static void read_hash(struct hash *h, char **at, const struct step *st, int lock)
 {
     long long ttl_ms = atoll(next_word(at));
     int count = atoi(next_word(at));
 
     memset(h, 0, sizeof *h);
     h->is_there = ttl_ms != -2;
-    h->until_ms = ttl_ms < 0 ? NEVER : st->unix_ms + ttl_ms;
+    h->until_ms = ttl_ms < 0 ? NEVER : seen_ms(st, lock) + ttl_ms;
+    h->doubt_ms = st->look_doubt_ms[lock];
     for (int i = 0; i < count; i++) {
         struct field *f = &h->fields[h->count < FIELDS_MAX ? h->count++ : 0];
         const char *value;
@@ -95,10 +104,12 @@ static bool is_same(const struct hash *ours, const struct hash *theirs,
                     int64_t unix_ms)
 {
     bool is_there = ours->is_there && ours->until_ms >= unix_ms;
+    int64_t doubt_ms = ours->doubt_ms + theirs->doubt_ms;
 
     if (!is_there || !theirs->is_there)
         return is_there == theirs->is_there ||
-               is_near(is_there ? ours->until_ms : theirs->until_ms, unix_ms);
+               is_near(is_there ? ours->until_ms : theirs->until_ms, unix_ms,
+                       doubt_ms);
     for (int i = 0; i < theirs->count; i++) {
         const struct field *f = &theirs->fields[i];
         const struct field *mine =
@@ -107,7 +118,7 @@ static bool is_same(const struct hash *ours, const struct hash *theirs,
         if (!mine || mine->count != f->count)
             return false;
     }
-    return is_near(ours->until_ms, theirs->until_ms);
+    return is_near(ours->until_ms, theirs->until_ms, doubt_ms);
 }
 
 /* Of a master that has become a replica. */
@@ -210,7 +221,7 @@ static void compare(struct step *st, const char *stands)
         bool is_other = *at == 'x', is_down = *at == 'd';
 
         ck_assert_int_ge(lock, 0);
-        read_hash(&theirs, &at, st);
+        read_hash(&theirs, &at, st, lock);
         if (is_down)
             continue;
         if (!is_other) {
@@ -234,6 +245,19 @@ static void forget_server(struct server *s)
     memset(s->is_serving, 0, sizeof s->is_serving);
 }
 
+/* Of a look: the moment of the lock's PTTL. */
+static void note_look(struct step *st, const struct monitor_record *r)
+{
+    int lock = r->argc == 2 && strcasecmp(r->argv[0], "pttl") == 0
+                   ? lock_named(r->argv[1])
+                   : -1;
+
+    if (lock < 0)
+        return;
+    st->look_ms[lock] = r->unix_ms;
+    st->look_doubt_ms[lock] = r->unix_ms - st->before_ms;
+}
+
 /* The commands that the script has called follow it at once. */
 static void take_calls(struct step *st, struct monitor *monitor)
 {
@@ -241,7 +265,8 @@ static void take_calls(struct step *st, struct monitor *monitor)
 
     while ((r = monitor_peek(monitor)) && r->is_lua) {
         execute(st, r);
-        st->last_ms = r->unix_ms;
+        note_look(st, r);
+        st->last_ms = st->before_ms = r->unix_ms;
         monitor_pop(monitor);
     }
 }
@@ -268,10 +293,15 @@ static void take_step(struct model *m, int server)
                       .server = server,
                       .us = r->us,
                       .unix_ms = r->unix_ms,
+                      .last_ms = r->unix_ms,
+                      .began_ms = m->servers[server].shown_ms,
                       .by = HISTORY_BY_OPERATOR,
                       .why = HISTORY_WHY_DELETED};
     const char *stands = NULL;
 
+    if (st.began_ms == 0 || st.began_ms > st.unix_ms)
+        st.began_ms = st.unix_ms;
+    st.before_ms = st.began_ms;
     expire(m, r->us);
     if (r->argc == 0)
         forget_server(&m->servers[server]);
@@ -282,7 +312,9 @@ static void take_step(struct model *m, int server)
     else if (r->argc > 0 && !r->is_lua && !st.is_client)
         execute(&st, r);
     monitor_pop(monitor);
+    st.before_ms = st.unix_ms;
     take_calls(&st, monitor);
+    m->servers[server].shown_ms = st.last_ms;
     if (stands && st.last_ms - st.unix_ms < COMPARE_MS) /* not suspended in it */
         compare(&st, stands);
     finish(&st);

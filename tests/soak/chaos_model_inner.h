@@ -28,12 +28,16 @@ struct field {
 struct hash {
     bool is_there;
     int64_t until_ms;           /* by the server's clock; NEVER */
+    int64_t doubt_ms;           /* it may be so much earlier: MONITOR shows a command
+                                   after it was executed, and a busy machine may not
+                                   run the server in between */
     int count;
     struct field fields[FIELDS_MAX];
 };
 
 struct server {
     struct monitor *monitor;
+    int64_t shown_ms;           /* the moment of its last line of MONITOR; 0: none */
     struct hash hashes[CHAOS_HANDLES];  /* by the first handle of the name */
     int64_t tokens[CHAOS_HANDLES];      /* the last that was given */
     bool is_known;              /* since the connection began */
@@ -74,6 +78,10 @@ struct step {
     int server;
     int64_t us, unix_ms;
     int64_t last_ms;            /* the moment of the script's last command */
+    int64_t began_ms;           /* the moment that MONITOR showed before the step, */
+    int64_t before_ms;          /* and before this command */
+    int64_t look_ms[CHAOS_HANDLES];     /* of a look: when it saw the lock's TTL; 0 */
+    int64_t look_doubt_ms[CHAOS_HANDLES];
     bool is_client;             /* a script of ours */
     enum history_by by;
     enum history_why why;

@@ -6,7 +6,7 @@
 #include "tests/soak/chaos_model.h"
 #include "tests/soak/chaos_run.h"
 
-#define VERDICT_PROPERTIES 11
+#define VERDICT_PROPERTIES (1 + HISTORY_PROPERTIES)
 
 struct verdict {
     struct judge_stats stats;

@@ -25,6 +25,7 @@
 #define ASK_AGAIN_US 20000
 #define CONNECT_AGAIN_US 2000
 #define PATIENCE_MS 30000
+#define OFFSET_MAX_US 50        /* between two readings of clocks */
 
 /* Its numbers are those of the locks' hold keys, as a read lock has them. */
 const char chaos_watch_script[] =
@@ -91,19 +92,26 @@ static void put_note(struct watch *w, const char *what, int64_t number)
     put(w, line, (size_t)len);
 }
 
-static int64_t offset_us(void)
+/* False: the thread did not run for a while between two clocks, which would look as if
+ * one of them had been set. */
+static bool offset_us(int64_t *offset)
 {
+    int64_t before = chaos_now_us(), after;
     struct timespec t;
 
     (void)clock_gettime(CLOCK_REALTIME, &t);
-    return (int64_t)t.tv_sec * 1000000 + t.tv_nsec / 1000 - chaos_now_us();
+    after = chaos_now_us();
+    *offset = (int64_t)t.tv_sec * 1000000 + t.tv_nsec / 1000 - before;
+    return after - before < OFFSET_MAX_US;
 }
 
 /* A clock that is being set right moves by parts of a thousand. */
 static void note_offset(struct watch *w)
 {
-    int64_t us = offset_us();
+    int64_t us;
 
+    if (!offset_us(&us) && w->offset_us)
+        return; /* the next line is as good */
     if (us - w->offset_us < 100 && w->offset_us - us < 100)
         return;
     put_note(w, "offset", us);
