@@ -22,10 +22,11 @@ $(addprefix $(BUILD)/tests/sim/,test_world test_world_faults test_seeds test_swi
     LINK += $(call wrapped,sysconf)
 
 # Servers that run the real scripts, by Lua 5.1. They need nothing of the world.
+# LUA_LINES=yes: the lines of scripts are counted.
 model_O := $(call objects,$(addprefix tests/sim/model/,blob keyspace values look \
              reply access call client pubsub acl replication lua lua_values model \
              strings keys hashes lists zsets connection scripts server_commands sentinel \
-             cluster))
+             cluster lua_lines$(if $(LUA_LINES),,_none)))
 LUA_LIBS := -llua5.1 -lm
 $(BUILD)/tests/sim/test_model_alone: $(model_O)
 $(addprefix $(BUILD)/tests/live/,test_model test_model_cluster): $(model_O) \

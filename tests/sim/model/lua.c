@@ -4,6 +4,7 @@
  *
  * What is missing, for no script of locks needs it: cjson, cmsgpack, struct, bit,
  * redis.breakpoint, scripts that begin with "#!". */
+#include "tests/sim/model/lua_lines.h"
 #include "tests/sim/model/script.h"
 
 #include <lua5.1/lauxlib.h>
@@ -510,7 +511,7 @@ void md_eval(struct call *c, struct slice text, const char *sha)
     random_state[0] = 0x330E;
     random_state[1] = random_state[2] = 0;
     running = &s;
-    lua_sethook(L, too_long, LUA_MASKCOUNT, MOST_INSTRUCTIONS);
+    md_lines_watch(L, sha, text, too_long, MOST_INSTRUCTIONS);
     c->m->script_sha = sha;
     if (lua_pcall(L, 0, 1, 1))
         reply_failure(c, sha);
