@@ -25,11 +25,13 @@ sim=$(realpath "$build/tests/sim/sim")
 begin=$(date +%s)
 
 # The units, in their order, and how many seconds a run of one takes.
-families='plain nonreentrant fenced read_write fair value spin permit semaphore latch'
-units="sim $families multi quorum election by_owner chaos fuzz exhaust redisson trixie"
+families='plain nonreentrant fenced read_write fair value spin permit semaphore latch
+    quorum multi election'
+worlds='worlds_multi worlds_quorum worlds_election worlds_by_owner'
+units="sim $families $worlds chaos fuzz exhaust redisson trixie"
 unit_seconds=120
 if [ -n "$short" ]; then
-    units='sim spin permit semaphore latch multi quorum election by_owner'
+    units="sim spin permit semaphore latch quorum multi election $worlds"
     unit_seconds=5
     [ -z "$(find build-fuzz/guided -name 'fuzz_*' 2>/dev/null)" ] ||
         units="$units fuzz"
@@ -57,15 +59,14 @@ fuzz_all() {
 run_unit() {
     case $1 in
     sim) seeds ;;
-    plain|nonreentrant|fenced|read_write|fair|value|spin|permit|semaphore|latch)
-        seeds --family "$1" ;;
-    multi|quorum|election|by_owner) worlds "$1" ;;
+    worlds_*) worlds "${1#worlds_}" ;;
     chaos) HF_SECONDS=$unit_seconds "$build/tests/soak/chaos" ;;
     fuzz) fuzz_all ;;
     redisson) make --no-print-directory BUILD="$build" soak-redisson \
             REDISSON_SOAK_TIME=$unit_seconds ;;
     trixie) [ "$(id -u)" != 0 ] || make --no-print-directory check-trixie ;;
     exhaust) make --no-print-directory BUILD="$build" exhaust ;;
+    *) seeds --family "$1" ;;
     esac
 }
 

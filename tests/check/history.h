@@ -44,8 +44,10 @@
  * Lines of clients
  *     start  [id=]           a process begins, or begins again: nothing is held,
  *                            believed or asked by it
- *     ask    call op lock kind owner [hold lease wait due n]
- *                            due: when it must have ended, in true us
+ *     ask    call op lock kind owner [hold lease wait due n of]
+ *                            due: when it must have ended, in true us. of: it is a
+ *                            member's part of a call of this set of locks, written
+ *                            when it was observed
  *     end    call status [hold owner token master]
  *                            of a call that was asked, once: else it is an error;
  *                            hold, owner: where the ask could not know them;
@@ -86,6 +88,9 @@
  *                            a line says otherwise each server is a master
  *     replica                it follows another; its holds decide nothing
  *     clock  [ppm] [step]
+ *     A set that most members of independent servers make (a quorum) has lines of its
+ *     own, of a server that stands for all of them; on server N its member is the lock
+ *     "name@sN"
  *     key    name [type of may]
  *                            at the end: it is left. of: a lock that it is part of;
  *                            may: why it may stay

@@ -555,7 +555,8 @@ void p10_granted(struct judge *j, struct ask *ask, struct hold *hold,
         hold->last_held.line > ask->asked.line || is_counted(j, hold);
     struct judge_violation *v;
 
-    if (is_granted && !is_by_former_master(j, ask, hold, master))
+    if (ask->is_part ||
+        (is_granted && !is_by_former_master(j, ask, hold, master)))
         return;
     v = violate(j, 10, j->now.us);
     say(v, "%s is told that it holds lock %s, which %s has granted to it",

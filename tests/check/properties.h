@@ -85,7 +85,7 @@
  *      after it was asked; or, after a call on the hold whose outcome was unknown, the
  *      server counts as many acquires already. Where the client says which server it
  *      takes for the master (0: none that it knows of), another one that had been
- *      replaced by then does not count.
+ *      replaced by then does not count. Not judged: parts of a call of a set.
  * P10d A belief neither begins nor moves later once its owner was told of the loss,
  *      unless a held line follows; nor while its last release is under way.
  * P11  Permits are neither made nor lost: how many there are on a server, out and

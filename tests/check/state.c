@@ -482,6 +482,7 @@ struct ask *state_ask_add(struct judge *j, const struct history_event *e)
                         .owner = copy_of(e->owner),
                         .name = copy_of(e->hold),
                         .lease_ms = e->lease_ms,
+                        .is_part = e->of.at != NULL,
                         .wait_ms = e->wait_ms,
                         .n = e->n == HISTORY_NONE ? 1 : e->n,
                         .due_us = or_never(e->due_us),

@@ -148,6 +148,7 @@ struct ask {
     struct history_text owner, name;
     struct history_text place;  /* as which it stands in the server's queue */
     struct moment queued;       /* since this line; line 0: it does not */
+    bool is_part;               /* of a call of a set: observed, not asked (history.h) */
     bool has_had_turn;          /* or its owner has, since then */
     bool is_fair;
     int64_t lease_ms, wait_ms;

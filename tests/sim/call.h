@@ -19,6 +19,8 @@ struct call {
     bool was_set;
     int64_t value, n; /* how many permits */
     bool is_out;      /* they are to be given back */
+    bool is_part;     /* of a call of a set: when it ends is not judged */
+    struct call *parts[PLAN_MEMBERS_MAX]; /* of a multi-lock's call; NULL: none */
     struct event release; /* of what it acquired, hold_ms later */
 };
 

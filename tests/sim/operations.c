@@ -3,14 +3,15 @@
 #include <string.h>
 
 #include "lock/permits.h"
+#include "tests/sim/candidates.h"
 #include "tests/sim/counts.h"
 #include "tests/sim/program_inner.h"
+#include "tests/sim/sets.h"
 #include "tests/support/must.h"
 
 /* ---- calls ---- */
 
-static struct call *call_new(struct program *p, struct owner *o,
-                             enum history_op op)
+struct call *program_call(struct program *p, struct owner *o, enum history_op op)
 {
     struct call *c = must_alloc(sizeof *c);
 
@@ -39,21 +40,24 @@ static void on_released(void *ctx, hf_status status, const struct hf_error *err)
     struct call *c = ctx;
 
     (void)err;
+    sets_ended(c, status);
     owner_released(c->owner, status);
     call_end(c, status, 0);
     owner_watch(c->owner);
+    sets_watch(c->owner);
 }
 
 static void release(struct owner *o)
 {
-    struct call *c = call_new(o->program, o, HISTORY_OP_RELEASE);
+    struct call *c = program_call(o->program, o, HISTORY_OP_RELEASE);
 
     o->stands_behind = o->stands_behind || o->under_way > 0;
     o->releasing++;
     call_ask(c);
-    began(c, hf_lock_release_async(o->lock, o->number, on_released, c),
-          on_released);
+    sets_asked(c);
+    began(c, sets_release(o, on_released, c), on_released);
     owner_watch(o);
+    sets_watch(o);
 }
 
 static void release_one(struct owner *o)
@@ -106,6 +110,7 @@ static void on_lost(void *ctx, struct hf_lock *lock, int64_t number,
     (void)number;
     check_holds(c->owner);
     owner_lost(c->owner, reason);
+    sets_lost(c->owner, reason);
     if ((c->flags & FLAG_RELEASE_IN_LOST) && !c->program->is_freeing)
         release_all(c->owner);
 }
@@ -158,14 +163,17 @@ static void on_acquired(void *ctx, hf_status status, const struct hf_error *err)
 
     (void)err;
     owner_look(o);
+    sets_ended(c, status);
     if (!is_held(c, status)) {
         call_end(c, status, 0);
         owner_watch(o);
+        sets_watch(o);
         return;
     }
     owner_granted(o);
-    call_end(c, status, hf_lock_token(o->lock, o->number));
+    call_end(c, status, sets_token(o));
     owner_watch(o);
+    sets_watch(o);
     if (c->hold_ms >= 0)
         world_after(c->program->sim->world, &c->release, c->hold_ms * 1000);
     if ((c->flags & FLAG_ACQUIRE_IN_DONE) && !c->program->is_freeing)
@@ -175,31 +183,34 @@ static void on_acquired(void *ctx, hf_status status, const struct hf_error *err)
 static void acquire(struct program *p, struct owner *o,
                     const struct plan_op *op)
 {
-    struct call *c = call_new(p, o, HISTORY_OP_ACQUIRE);
+    struct call *c = program_call(p, o, HISTORY_OP_ACQUIRE);
     struct hf_acquire_options options;
 
     c->wait_ms = op->wait_ms;
     c->lease_ms = op->lease_ms;
     c->hold_ms = op->hold_ms;
     c->flags = op->flags;
+    if (o->form != OWNER_OF_LOCK)
+        c->flags &= ~FLAG_KEEP_UNREPLICATED;
     c->release.happen = on_hold_over;
     c->release.ctx = c;
     hf_acquire_options_init(&options);
-    options.owner = o->number;
+    options.owner = o->as;
     options.wait_ms = op->wait_ms;
     options.lease_ms = op->lease_ms;
     options.max_hold_ms = op->max_hold_ms;
     options.cancel = &c->cancel;
-    options.keep_unreplicated = op->flags & FLAG_KEEP_UNREPLICATED;
+    options.keep_unreplicated = c->flags & FLAG_KEEP_UNREPLICATED;
     options.on_lost = on_lost;
     options.on_wait = on_wait;
     options.on_renewed = on_renewed;
     options.ctx = c;
     call_ask(c);
-    began(c, hf_lock_acquire_async(o->lock, &options, on_acquired, c),
-          on_acquired);
+    sets_asked(c);
+    began(c, sets_acquire(o, &options, on_acquired, c), on_acquired);
     program_watch_queues(p);
     owner_watch(o);
+    sets_watch(o);
 }
 
 /* ---- the other calls ---- */
@@ -213,9 +224,11 @@ static void on_ended(void *ctx, hf_status status, const struct hf_error *err)
 
 static void force(struct owner *o, bool is_own)
 {
-    struct call *c = call_new(o->program, o, HISTORY_OP_FORCE);
-    const char *holder = is_own && o->hold[0] != '\0' ? o->hold : NULL;
+    struct call *c = program_call(o->program, o, HISTORY_OP_FORCE);
+    char text[HF_OWNER_TEXT_MAX];
+    const char *holder = is_own && o->hold[0] != '\0' ? text : NULL;
 
+    owner_text(o, text);
     call_ask(c);
     began(c,
           hf_lock_force_release_async(o->lock, holder,
@@ -225,7 +238,7 @@ static void force(struct owner *o, bool is_own)
 
 static void inspect(struct owner *o)
 {
-    struct call *c = call_new(o->program, o, HISTORY_OP_INSPECT);
+    struct call *c = program_call(o->program, o, HISTORY_OP_INSPECT);
 
     call_ask(c);
     began(c, hf_lock_inspect_async(o->lock, &c->info, on_ended, c), on_ended);
@@ -240,7 +253,7 @@ static void set_permits(struct owner *o)
 
     if (!plan_has_permits(plan, o->lock_index))
         return;
-    c = call_new(o->program, o, HISTORY_OP_SET);
+    c = program_call(o->program, o, HISTORY_OP_SET);
     c->n = n;
     call_ask(c);
     if (plan_is_counted(plan, o->lock_index))
@@ -281,7 +294,7 @@ static void on_given(void *ctx, hf_status status, const struct hf_error *err)
 /* So many permits; or the latch is counted down. */
 static void give(struct owner *o, int64_t n)
 {
-    struct call *c = call_new(o->program, o, HISTORY_OP_RELEASE);
+    struct call *c = program_call(o->program, o, HISTORY_OP_RELEASE);
 
     c->n = n;
     call_ask(c);
@@ -338,7 +351,7 @@ static void on_taken(void *ctx, hf_status status, const struct hf_error *err)
 
 static void take(struct owner *o, const struct plan_op *op)
 {
-    struct call *c = call_new(o->program, o, HISTORY_OP_ACQUIRE);
+    struct call *c = program_call(o->program, o, HISTORY_OP_ACQUIRE);
 
     c->n = is_semaphore(o) && op->n > 1 ? op->n : 1;
     c->wait_ms = op->wait_ms;
@@ -352,7 +365,7 @@ static void take(struct owner *o, const struct plan_op *op)
 
 static void look(struct owner *o)
 {
-    struct call *c = call_new(o->program, o, HISTORY_OP_INSPECT);
+    struct call *c = program_call(o->program, o, HISTORY_OP_INSPECT);
 
     call_ask(c);
     began(c, count_look(o, c, on_ended), on_ended);
@@ -390,29 +403,48 @@ static void cancel(struct program *p, const struct owner *o)
 {
     for (struct call *c = p->calls; c; c = c->next)
         if (c->is_under_way && c->op == HISTORY_OP_ACQUIRE &&
-            (!o || c->owner == o))
-            hf_cancel_fire(&c->cancel);
+            (!o || c->owner == o) && !c->is_part)
+            sets_cancel(c);
 }
 
 /* It blocks: meanwhile the world goes on. */
-static void close_client(struct program *p, int64_t timeout_ms)
+static void close_one(struct program *p, struct hf_client *client,
+                      int64_t timeout_ms)
 {
-    struct call *c = call_new(p, NULL, HISTORY_OP_CLOSE);
+    struct call *c = program_call(p, NULL, HISTORY_OP_CLOSE);
     hf_status status;
 
     c->wait_ms = timeout_ms;
     call_ask(c);
-    status = hf_client_close(p->client, timeout_ms, NULL, NULL);
+    status = hf_client_close(client, timeout_ms, NULL, NULL);
     program_watch(p);
     call_end(c, status, 0);
 }
 
+static void close_clients(struct program *p, int64_t timeout_ms)
+{
+    for (size_t i = 0; i < p->client_count; i++)
+        close_one(p, p->clients[i], timeout_ms);
+}
+
+static bool has_sets(const struct program *p)
+{
+    for (size_t i = 0; i < PLAN_LOCKS_MAX; i++)
+        if (p->quorums[i] || p->multis[i])
+            return true;
+    return false;
+}
+
+/* What a set holds may be freed with its handle only once clients are closed. */
 static void replace_client(void *ctx)
 {
     struct program *p = ctx;
 
     if (p->close_ms >= 0)
-        close_client(p, p->close_ms);
+        close_clients(p, p->close_ms);
+    else if (has_sets(p))
+        close_clients(p, 0);
+    candidates_end(p);
     program_free_client(p);
     program_open_client(p);
     p->is_closing = false;
@@ -428,10 +460,21 @@ void program_replace_client(struct program *p, int64_t close_ms)
 
 /* ---- operations ---- */
 
+/* Members of a set may be looked at, and forced. */
+static bool is_of_member(const struct plan_op *op, const struct owner *o)
+{
+    return (o->form == OWNER_OF_QUORUM || o->form == OWNER_OF_MULTI) &&
+           (op->verb == OP_FORCE || op->verb == OP_INSPECT);
+}
+
 static void do_now(struct program *p, const struct plan_op *op)
 {
     struct owner *o = program_owner(p, op);
 
+    if (candidate_does(p, o, op))
+        return;
+    if (is_of_member(op, o))
+        o = sets_member(p, o, op->owner);
     if (plan_is_counted(p->sim->plan, op->lock) && !does_as_with_locks(o, op))
         return;
     switch ((enum plan_verb)op->verb) {
@@ -468,7 +511,7 @@ bool program_can_do(const struct program *p, const struct plan_op *op)
     bool replaces = op->verb == OP_CLOSE || op->verb == OP_FREE;
 
     return !process_is_suspended(p->process) && !p->is_freeing &&
-           !(p->is_closing && replaces);
+           !((p->is_closing || p->leaving > 0) && replaces);
 }
 
 void program_do(struct program *p, const struct plan_op *op)
@@ -484,7 +527,8 @@ void program_do(struct program *p, const struct plan_op *op)
 /* Of a read-write lock: to write. */
 static int64_t excluding_side(const struct program *p, int64_t lock)
 {
-    return p->sim->plan->locks[lock].family == FAMILY_READ_WRITE;
+    return p->sim->plan->locks[lock].family == FAMILY_READ_WRITE ||
+           p->sim->plan->locks[lock].family == FAMILY_ELECTION;
 }
 
 void program_probe(struct program *p)
@@ -507,7 +551,7 @@ static bool reenters(const struct owner *o)
     const struct plan *plan = o->program->sim->plan;
     enum hf_lock_kind kind = plan_kind(plan, o->lock_index, o->side);
 
-    return kind != HF_KIND_NONREENTRANT && kind != HF_KIND_VALUE &&
+    return o->form == OWNER_OF_LOCK && !o->whole && kind != HF_KIND_NONREENTRANT && kind != HF_KIND_VALUE &&
            kind != HF_KIND_NONREENTRANT_FAIR && kind != HF_KIND_PERMIT &&
            !plan_is_counted(plan, o->lock_index);
 }
@@ -531,6 +575,7 @@ void program_stop_waiting(struct program *p)
 
     cancel(p, NULL);
     process_enter(before);
+    candidates_stop(p);
 }
 
 void program_give_up(struct program *p)
@@ -540,7 +585,9 @@ void program_give_up(struct program *p)
     cancel(p, NULL);
     give_all_back(p);
     for (struct owner *o = p->owners; o; o = o->next)
-        if (!plan_is_counted(p->sim->plan, o->lock_index))
+        if (!plan_is_counted(p->sim->plan, o->lock_index) && !o->whole &&
+            o->form != OWNER_OF_ELECTION)
             release_all(o);
     process_enter(before);
+    candidates_leave(p);
 }

@@ -1,6 +1,10 @@
 /* The book of one owner, and its lines. */
 #include <string.h>
 
+#include "lock/election.h"
+#include "lock/multi.h"
+#include "lock/quorum.h"
+#include "tests/sim/majority.h"
 #include "tests/sim/owner.h"
 #include "tests/sim/program.h"
 
@@ -32,10 +36,11 @@ static enum history_kind kind_of(enum hf_lock_kind kind)
 
 struct history_event owner_event(const struct owner *o, enum history_what what)
 {
+    static char name[MAJORITY_NAME_MAX];
     const struct sim *sim = program_sim(o->program);
     struct history_event e = program_event(o->program, what);
 
-    e.lock = history_text(plan_lock_name(sim->plan, o->lock_index));
+    e.lock = history_text(majority_name(sim, o->lock_index, o->server, name));
     e.kind = kind_of(plan_kind(sim->plan, o->lock_index, o->side));
     e.owner = history_text(o->name);
     if (o->hold[0] != '\0')
@@ -60,14 +65,40 @@ static bool waits_to_give_up(const struct owner *o)
     return o->releasing > 0 && o->releasing == o->count && o->stands_behind;
 }
 
+int64_t owner_safe_ms(const struct owner *o)
+{
+    switch (o->form) {
+    case OWNER_OF_QUORUM:
+        return hf_quorum_safe_ms(o->quorum, o->as);
+    case OWNER_OF_MULTI:
+        return hf_multi_safe_ms(o->multi, o->as);
+    case OWNER_OF_ELECTION:
+        return o->election ? hf_election_safe_ms(o->election) : INT64_MIN;
+    default:
+        return hf_lock_safe_ms(o->lock, o->as);
+    }
+}
+
+void owner_text(const struct owner *o, char dst[HF_OWNER_TEXT_MAX])
+{
+    dst[0] = '\0';
+    if (o->form == OWNER_OF_LOCK || o->form == OWNER_OF_ELECTION)
+        hf_lock_owner_text(o->lock, o->as, dst);
+}
+
+bool owner_is_given_up(const struct owner *o)
+{
+    return o->count > 0 && (o->is_lost || o->releasing >= o->count);
+}
+
 /* Whole milliseconds of its own clock, as the caller would reckon: now, and so
  * much more. */
 static int64_t believes_until_us(const struct owner *o)
 {
     const struct process *process = program_process(o->program);
-    int64_t ms = hf_lock_safe_ms(o->lock, o->number);
+    int64_t ms = owner_safe_ms(o);
 
-    if (ms <= 0 || waits_to_give_up(o))
+    if (ms <= 0 || waits_to_give_up(o) || (o->whole && owner_is_given_up(o->whole)))
         return 0;
     return process_true_us(process,
                            (process_clock_us(process) / 1000 + ms) * 1000);
@@ -78,7 +109,8 @@ void owner_look(struct owner *o)
 {
     char hold[HF_OWNER_TEXT_MAX];
 
-    hf_lock_owner_text(o->lock, o->number, hold);
+    owner_text(o, hold);
+    majority_first(program_sim(o->program), hold);
     if (o->until_us > 0 && strcmp(hold, o->hold) != 0)
         write_safe(o, 0);
     memcpy(o->hold, hold, sizeof hold);
@@ -90,7 +122,8 @@ void owner_watch(struct owner *o)
     const struct sim *sim = program_sim(o->program);
     int64_t now_us = world_now_us(sim->world), until_us;
 
-    if (plan_is_counted(sim->plan, o->lock_index)) /* nobody holds it */
+    if (plan_is_counted(sim->plan, o->lock_index) || /* nobody holds it */
+        o->form == OWNER_OF_MULTI) /* its members are what is believed in */
         return;
     until_us = believes_until_us(o);
     if (o->until_us > 0 && o->until_us <= now_us && until_us == 0)
@@ -105,9 +138,11 @@ void owner_lost(struct owner *o, enum hf_lost reason)
     struct history_event e;
 
     owner_watch(o);
+    o->is_lost = true;
+    if (o->form == OWNER_OF_MULTI)
+        return;
     e = owner_event(o, HISTORY_LOST);
     e.reason = history_text(hf_lost_text(reason));
-    o->is_lost = true;
     sim_write(program_sim(o->program), &e);
 }
 
@@ -141,6 +176,7 @@ void owner_count(struct owner *o)
     struct history_event e = owner_event(o, HISTORY_COUNT);
 
     if (o->count == 0 || o->is_lost || o->under_way > 0 ||
+        o->form == OWNER_OF_MULTI ||
         plan_is_counted(program_sim(o->program)->plan, o->lock_index))
         return;
     e.n = o->count;

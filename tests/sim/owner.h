@@ -9,11 +9,32 @@
 /* "uuid:number": an owner of a client, on all lines of a history. */
 #define OWNER_NAME_MAX 64
 
+/* What it acquires. */
+enum owner_form { OWNER_OF_LOCK, OWNER_OF_QUORUM, OWNER_OF_MULTI, OWNER_OF_ELECTION };
+
+struct call;
+struct hf_quorum;
+struct hf_multi;
+struct hf_election;
+
 struct owner {
     struct owner *next;
     struct program *program;
     struct hf_lock *lock;
     int64_t lock_index, side, number;
+    enum owner_form form;
+    int64_t as; /* the number by which it holds: its own, or an election's */
+    struct hf_quorum *quorum; /* of its form */
+    struct hf_multi *multi;
+    struct hf_election *election; /* NULL: it does not stand */
+    struct owner *whole; /* of a member: the owner of the set; else NULL */
+    int64_t server;      /* of a quorum's member; else 0 */
+    struct call *standing; /* a candidate's acquire, or that of a quorum's member, which
+                              is under way; NULL: none is */
+    struct call *last;      /* a candidate's last acquire, whose timer is its own */
+    bool leads, is_leaving;
+    int64_t lease_ms;       /* of the last acquire of a set */
+    int64_t hold_ms;        /* for so long it leads; -1: until the end */
     int64_t count;     /* acquisitions that are to be given up */
     int64_t releasing; /* of these, asked to be */
     bool stands_behind; /* a release, when it was asked for, behind another call */
@@ -29,6 +50,9 @@ struct owner {
 
 /* owner_event    - a line of the history about it.
  * owner_look     - which hold it has.
+ * owner_safe_ms  - for how long it may believe, says the library.
+ * owner_text     - its hold as the server knows it; "": it has none, or is a set's.
+ * owner_is_given_up - of a set: it has been lost, or its last release is under way.
  * owner_watch    - writes down how long it may believe, if that has changed.
  * owner_lost     - it is told that its hold is lost.
  * owner_granted  - one acquisition more.
@@ -37,6 +61,9 @@ struct owner {
  * owner_count    - a "count" line, if it holds and nothing is under way. */
 struct history_event owner_event(const struct owner *o, enum history_what what);
 void owner_look(struct owner *o);
+int64_t owner_safe_ms(const struct owner *o);
+void owner_text(const struct owner *o, char dst[HF_OWNER_TEXT_MAX]);
+bool owner_is_given_up(const struct owner *o);
 void owner_watch(struct owner *o);
 void owner_lost(struct owner *o, enum hf_lost reason);
 void owner_granted(struct owner *o);

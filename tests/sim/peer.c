@@ -17,6 +17,8 @@ static const char *lock_of(const struct trouble *t)
 
 static struct server *master_of(const struct trouble *t)
 {
+    if (t->sim->plan->head.deployment == DEPLOY_INDEPENDENT)
+        return site_server(t->sim->site, t->fault->server);
     return site_master(t->sim->site, t->fault->lock);
 }
 

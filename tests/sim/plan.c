@@ -19,11 +19,11 @@ static const int64_t latencies_us[] = {100, 500, 2000, 20000};
 
 static void draw_deployment(struct plan_head *h, uint64_t *dice)
 {
-    h->deployment = h->scene == SCENE_NONE ? draw_below(dice, DEPLOYMENTS)
+    h->deployment = h->scene == SCENE_NONE ? draw_below(dice, DEPLOYMENTS_DRAWN)
                         : scene_deployment(h->scene, dice);
     h->version = draw_below(dice, 4);
     h->protocol = draw_between(dice, 2, 3);
-    h->masters = h->deployment >= DEPLOY_CLUSTER ? 3 : 1;
+    h->masters = plan_is_cluster(h->deployment) ? 3 : 1;
     h->latency_us = draw_pick(dice, latencies_us, DRAW_COUNT(latencies_us));
     h->jitter_us = draw_below(dice, h->latency_us);
     h->keeps_alive = draw_below(dice, 2);
@@ -82,12 +82,28 @@ static void draw_programs(struct plan *plan, uint64_t seed)
 
 /* ---- locks ---- */
 
+int64_t plan_family(const struct plan *plan, int64_t lock)
+{
+    return plan_is_set(plan, lock) ? plan->locks[lock].inner
+                                   : plan->locks[lock].family;
+}
+
+bool plan_is_set(const struct plan *plan, int64_t lock)
+{
+    return plan->locks[lock].family >= FAMILY_QUORUM;
+}
+
+bool plan_is_cluster(int64_t deployment)
+{
+    return deployment == DEPLOY_CLUSTER || deployment == DEPLOY_SHARDED;
+}
+
 bool plan_needs_two_keys(const struct plan *plan, int64_t lock)
 {
-    return plan->locks[lock].family == FAMILY_FENCED ||
-           plan->locks[lock].has_tokens ||
-           plan->locks[lock].family == FAMILY_READ_WRITE ||
-           plan_has_permits(plan, lock) ||
+    int64_t family = plan_family(plan, lock);
+
+    return family == FAMILY_FENCED || plan->locks[lock].has_tokens ||
+           family == FAMILY_READ_WRITE || plan_has_permits(plan, lock) ||
            plan_has_queue(plan, lock);
 }
 
@@ -114,7 +130,7 @@ static void draw_locks(struct plan *plan, uint64_t seed)
     uint64_t dice = dice_stream(seed, "locks");
     int64_t name = draw_below(&dice, PLAN_NAMES_DRAWN);
 
-    plan->lock_count = (size_t)draw_between(&dice, 1, PLAN_LOCKS_MAX);
+    plan->lock_count = (size_t)draw_between(&dice, 1, PLAN_LOCKS_DRAWN);
     for (size_t i = 0; i < plan->lock_count; i++) {
         plan->locks[i].family = draw_below(&dice, FAMILIES_DRAWN);
         plan->locks[i].name = (name + (int64_t)i) % PLAN_NAMES_DRAWN;
@@ -127,7 +143,8 @@ static void draw_locks(struct plan *plan, uint64_t seed)
 bool plan_has_sides(int64_t family)
 {
     return family == FAMILY_MIXED || family == FAMILY_READ_WRITE ||
-           family == FAMILY_MIXED_FAIR || family == FAMILY_MIXED_SPIN;
+           family == FAMILY_MIXED_FAIR || family == FAMILY_MIXED_SPIN ||
+           family == FAMILY_ELECTION;
 }
 
 enum hf_lock_kind plan_kind(const struct plan *plan, int64_t lock, int64_t side)
@@ -148,7 +165,9 @@ enum hf_lock_kind plan_kind(const struct plan *plan, int64_t lock, int64_t side)
         [FAMILY_MIXED_SPIN] = {HF_KIND_SPIN, HF_KIND_NONREENTRANT},
     };
 
-    return kinds[plan->locks[lock].family][side];
+    if (plan_is_set(plan, lock)) /* the side that excludes all others */
+        side = plan_family(plan, lock) == FAMILY_READ_WRITE;
+    return kinds[plan_family(plan, lock)][side];
 }
 
 enum hf_lock_kind plan_kind_of_handle(const struct plan *plan, int64_t lock,
@@ -365,13 +384,14 @@ bool plan_can_be(int64_t trouble, int64_t deployment)
 {
     switch (trouble) {
     case FAULT_MOVE_SLOT:
-        return deployment >= DEPLOY_CLUSTER;
+        return plan_is_cluster(deployment);
     case FAULT_FAILOVER:
-        return deployment >= DEPLOY_SENTINEL;
+        return deployment == DEPLOY_SENTINEL || plan_is_cluster(deployment);
     case FAULT_LAG:
-        return deployment != DEPLOY_STANDALONE;
+        return deployment != DEPLOY_STANDALONE &&
+               deployment != DEPLOY_INDEPENDENT;
     case FAULT_DEMOTE: /* nodes of a cluster redirect */
-        return deployment < DEPLOY_CLUSTER;
+        return !plan_is_cluster(deployment) && deployment != DEPLOY_INDEPENDENT;
     default:
         return true;
     }

@@ -12,7 +12,9 @@
 #include "lock/lock.h"
 
 #define PLAN_PROGRAMS_MAX 6
-#define PLAN_LOCKS_MAX 4
+#define PLAN_LOCKS_MAX 6
+#define PLAN_LOCKS_DRAWN 4 /* and multi-locks of these */
+#define PLAN_MEMBERS_MAX 7 /* of a quorum */
 #define PLAN_OPS_MAX 320
 #define PLAN_FAULTS_MAX 32
 #define PLAN_OWNERS 3 /* of each program: 1 to 3 */
@@ -33,6 +35,9 @@ enum plan_deployment {
     DEPLOY_SENTINEL,
     DEPLOY_CLUSTER, /* messages by PUBLISH */
     DEPLOY_SHARDED, /* a cluster, messages by SPUBLISH */
+    DEPLOYMENTS_DRAWN,
+    DEPLOY_INDEPENDENT = DEPLOYMENTS_DRAWN, /* `masters` servers that know nothing
+                                               of each other: of quorums */
     DEPLOYMENTS
 };
 
@@ -70,6 +75,10 @@ enum plan_family {
     FAMILY_PERMIT,     /* in place of a plain or non-reentrant one */
     FAMILY_SEMAPHORE,  /* likewise */
     FAMILY_LATCH,
+    /* Of these, `inner` is the family on the servers. */
+    FAMILY_QUORUM,
+    FAMILY_MULTI,    /* of the locks in `members`; there is no such key */
+    FAMILY_ELECTION, /* a candidate, or a holder of that lock: side 0, 1 */
     FAMILIES
 };
 #define FAMILIES_DRAWN FAMILY_VALUE
@@ -190,6 +199,8 @@ struct plan_lock {
     int64_t name; /* an index: plan_lock_name */
     int64_t permits; /* of a semaphore; what a latch counts from */
     int64_t has_tokens; /* HF_WITH_TOKEN; not its readers */
+    int64_t inner;      /* the family of a quorum's members, of an election's lock */
+    int64_t members;    /* of a multi-lock: bit n is lock n */
 };
 
 struct plan_head {
@@ -253,7 +264,10 @@ bool plan_is_selectable(int64_t family);
 void plan_print(const struct plan *plan, FILE *to);
 bool plan_read(struct plan *plan, FILE *from);
 
-/* plan_kind     - the kind of the handle that an operation uses; _of_handle: with
+/* plan_family   - of the lock on the servers.
+ * plan_is_set   - is it a quorum, a multi-lock or an election?
+ * plan_is_cluster - are locks in slots there?
+ * plan_kind     - the kind of the handle that an operation uses; _of_handle: with
  *                 the flag for tokens.
  * plan_lock_name - the lock's name (plan_names.c).
  * plan_name_has_two_slots - is its channel in another slot than its key?
@@ -272,6 +286,9 @@ bool plan_read(struct plan *plan, FILE *from);
 #define PLAN_KIND_SEMAPHORE ((enum hf_lock_kind)(HF_KIND_VALUE + 1))
 #define PLAN_KIND_LATCH ((enum hf_lock_kind)(HF_KIND_VALUE + 2))
 #define PLAN_KINDS (HF_KIND_VALUE + 3)
+int64_t plan_family(const struct plan *plan, int64_t lock);
+bool plan_is_set(const struct plan *plan, int64_t lock);
+bool plan_is_cluster(int64_t deployment);
 enum hf_lock_kind plan_kind(const struct plan *plan, int64_t lock,
                             int64_t side);
 enum hf_lock_kind plan_kind_of_handle(const struct plan *plan, int64_t lock,

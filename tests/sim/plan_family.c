@@ -50,6 +50,8 @@ static bool is_counted(int64_t family)
 
 bool plan_takes_scene(int64_t scene)
 {
+    if (the_only >= FAMILY_QUORUM)
+        return plan_sets_take_scene(the_only, scene);
     return the_only < 0 || scene != SCENE_COUNTED || is_counted(the_only);
 }
 
@@ -80,6 +82,7 @@ void plan_family_first(struct plan *plan)
             !plan_may_have_two_keys(plan, (int64_t)i))
             plan->locks[i].family = FAMILY_PLAIN;
     }
+    plan_sets_first(plan, the_only);
 }
 
 /* Last, so that nothing else of a plan depends on it: its calls are those of a
@@ -210,7 +213,8 @@ static void draw_tokens(struct plan *plan, uint64_t seed)
     for (int64_t i = 0; i < (int64_t)plan->lock_count; i++)
         plan->locks[i].has_tokens =
             !plan_has_permits(plan, i) &&
-            plan->locks[i].family != FAMILY_FENCED &&
+            plan->locks[i].family != FAMILY_MULTI &&
+            plan_family(plan, i) != FAMILY_FENCED &&
             draw_one_in(&dice, 3) && plan_may_have_two_keys(plan, i);
     plan->head.retains_tokens = draw_one_in(&dice, 3);
 }
@@ -221,4 +225,5 @@ void plan_family_last(struct plan *plan, uint64_t seed)
     draw_permits(plan, seed);
     draw_spins(plan, seed);
     draw_tokens(plan, seed);
+    plan_sets_last(plan, the_only);
 }

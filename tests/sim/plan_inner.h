@@ -12,4 +12,10 @@ bool plan_takes_scene(int64_t scene);
 void plan_family_first(struct plan *plan);
 void plan_family_last(struct plan *plan, uint64_t seed);
 
+/* plan_sets_take_scene, _first, _last - likewise, of plans of quorums, multi-locks or
+ *                     elections (plan_sets.c). */
+bool plan_sets_take_scene(int64_t family, int64_t scene);
+void plan_sets_first(struct plan *plan, int64_t family);
+void plan_sets_last(struct plan *plan, int64_t family);
+
 #endif

@@ -60,7 +60,7 @@ bool plan_name_has_two_slots(const struct plan *plan, int64_t lock)
 
 bool plan_may_have_two_keys(const struct plan *plan, int64_t lock)
 {
-    return plan->head.deployment < DEPLOY_CLUSTER ||
+    return !plan_is_cluster(plan->head.deployment) ||
            !plan_name_has_two_slots(plan, lock);
 }
 

@@ -78,7 +78,7 @@ static bool is_sent(int64_t denied, const struct plan_head *h)
         return h->deployment == DEPLOY_SHARDED;
     case DENIED_CLUSTER:
     case DENIED_ASKING:
-        return h->deployment >= DEPLOY_CLUSTER;
+        return plan_is_cluster(h->deployment);
     case DENIED_SENTINEL:
         return h->deployment == DEPLOY_SENTINEL;
     case DENIED_WAIT:

@@ -29,12 +29,12 @@ static const char *const scene_names[SCENES + 1] = {
     "counted",
 };
 static const char *const deployment_names[DEPLOYMENTS + 1] = {
-    "standalone", "replicas", "sentinel", "cluster", "sharded"};
+    "standalone", "replicas", "sentinel", "cluster", "sharded", "independent"};
 static const char *const family_names[FAMILIES + 1] = {
     "plain",      "nonreentrant", "mixed",      "fenced",
     "read_write", "fair",         "mixed_fair", "value",
     "spin",       "mixed_spin",   "permit",     "semaphore",
-    "latch"};
+    "latch",      "quorum",       "multi",      "election"};
 static const char *const verb_names[VERBS + 1] = {
     "acquire", "release", "force", "inspect", "cancel", "close", "free", "set",
     "give"};
@@ -106,15 +106,16 @@ struct field {
     const char *name;
     size_t offset;
     const char *const *words;
+    bool is_optional; /* its first word is left out */
 };
 
 #define FIELD(type, name)                                                      \
     {                                                                          \
-#name, offsetof(struct type, name), NULL                               \
+#name, offsetof(struct type, name), NULL, false                        \
     }
 #define WORDS(type, name, words)                                               \
     {                                                                          \
-#name, offsetof(struct type, name), words                              \
+#name, offsetof(struct type, name), words, false                       \
     }
 
 static const struct field head_fields[] = {
@@ -139,13 +140,13 @@ static const struct field head_fields[] = {
     FIELD(plan_head, replicas),
     FIELD(plan_head, replicas_ms),
     FIELD(plan_head, retains_tokens),
-    {NULL, 0, NULL},
+    {NULL, 0, NULL, false},
 };
 
 static const struct field program_fields[] = {
     FIELD(plan_program, offset_ms),
     FIELD(plan_program, ppm),
-    {NULL, 0, NULL},
+    {NULL, 0, NULL, false},
 };
 
 static const struct field lock_fields[] = {
@@ -153,7 +154,9 @@ static const struct field lock_fields[] = {
     FIELD(plan_lock, name),
     FIELD(plan_lock, permits),
     FIELD(plan_lock, has_tokens),
-    {NULL, 0, NULL},
+    {"inner", offsetof(struct plan_lock, inner), family_names, true},
+    FIELD(plan_lock, members),
+    {NULL, 0, NULL, false},
 };
 
 static const struct field op_fields[] = {
@@ -169,7 +172,7 @@ static const struct field op_fields[] = {
     FIELD(plan_op, hold_ms),
     FIELD(plan_op, flags),
     FIELD(plan_op, n),
-    {NULL, 0, NULL},
+    {NULL, 0, NULL, false},
 };
 
 static const struct field fault_fields[] = {
@@ -182,7 +185,7 @@ static const struct field fault_fields[] = {
     FIELD(plan_fault, connection),
     FIELD(plan_fault, n),
     FIELD(plan_fault, for_ms),
-    {NULL, 0, NULL},
+    {NULL, 0, NULL, false},
 };
 
 /* ---- lines ---- */
@@ -220,9 +223,9 @@ static size_t *count_of(struct plan *plan, const struct part *part)
 
 static void print_field(const struct field *f, int64_t value, FILE *to)
 {
-    if (f->words)
+    if (f->words && (value != 0 || !f->is_optional))
         (void)fprintf(to, " %s=%s", f->name, f->words[value]);
-    else if (value != 0)
+    else if (!f->words && value != 0)
         (void)fprintf(to, " %s=%" PRId64, f->name, value);
 }
 
@@ -315,7 +318,11 @@ static bool is_sound(const struct plan *plan)
     bool ok = plan->program_count > 0 && plan->lock_count > 0;
 
     for (size_t i = 0; i < plan->lock_count; i++)
-        ok = ok && (uint64_t)plan->locks[i].name < PLAN_NAMES;
+        ok = ok && (uint64_t)plan->locks[i].name < PLAN_NAMES &&
+             plan->locks[i].members >> plan->lock_count == 0;
+    ok = ok && (plan->head.deployment != DEPLOY_INDEPENDENT ||
+                (plan->head.masters > 0 &&
+                 plan->head.masters <= PLAN_MEMBERS_MAX));
     for (size_t i = 0; i < plan->op_count; i++)
         ok = ok && (uint64_t)plan->ops[i].program < plan->program_count &&
              (uint64_t)plan->ops[i].lock < plan->lock_count &&

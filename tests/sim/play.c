@@ -5,6 +5,7 @@
 
 #include "tests/check/judge.h"
 #include "tests/sim/failover.h"
+#include "tests/sim/majority.h"
 #include "tests/sim/peer.h"
 #include "tests/sim/play.h"
 #include "tests/sim/program.h"
@@ -42,6 +43,7 @@ void sim_write(struct sim *sim, const struct history_event *event)
     if (sim->history && history_write(event, line, sizeof line) > 0)
         (void)fputs(line, sim->history);
     judge_event(sim->judge, event);
+    majority_see(sim, event);
 }
 
 static bool shows_wire;
@@ -314,6 +316,7 @@ static void begin(struct stage *stage)
     sim->judge = judge_new(&b);
     print_header(sim, &b);
     sim->world = world_new((uint64_t)sim->plan->head.seed);
+    sim->majority = majority_new(sim->plan);
     sim->site = site_new(sim);
     for (size_t i = 0; i < sim->plan->program_count; i++)
         sim->programs[i] = program_new(sim, (int64_t)i);
@@ -588,6 +591,7 @@ void play(const struct plan *plan, FILE *history, struct play_result *result)
     site_free(sim->site);
     world_free(sim->world);
     judge_free(sim->judge);
+    majority_free(sim->majority);
     free(sim->permits);
     free(stage);
 }

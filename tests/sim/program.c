@@ -12,7 +12,9 @@
 #include "net/route/router_inner.h"
 #include "net/route/server.h"
 #include "tests/sim/counts.h"
+#include "tests/sim/majority.h"
 #include "tests/sim/program_inner.h"
+#include "tests/sim/sets.h"
 #include "tests/sim/site.h"
 #include "tests/support/must.h"
 
@@ -154,13 +156,16 @@ void program_feed(struct program *p)
 
 /* ---- the client ---- */
 
-static void open_locks(struct program *p)
+static void open_handles(struct program *p)
 {
     const struct plan *plan = p->sim->plan;
 
     for (int64_t i = 0; i < (int64_t)plan->lock_count; i++) {
         const char *name = plan_lock_name(plan, i);
 
+        if (plan->locks[i].family == FAMILY_QUORUM ||
+            plan->locks[i].family == FAMILY_MULTI)
+            continue;
         if (plan_is_counted(plan, i)) {
             p->locks[i][0] = count_open(p->client, plan->locks[i].family, name);
             continue;
@@ -170,6 +175,12 @@ static void open_locks(struct program *p)
                                   plan_kind_of_handle(plan, i, side), name,
                                   strlen(name), NULL) == HF_OK);
     }
+}
+
+static void open_locks(struct program *p)
+{
+    open_handles(p);
+    sets_open(p);
 }
 
 static void on_log(void *ctx, enum hf_log_level level, const char *line)
@@ -188,15 +199,14 @@ static void on_trace(void *ctx, const struct hf_trace *trace)
     sim_comment(p->sim, process_name(p->process), hf_trace_text(text, trace));
 }
 
-void program_open_client(struct program *p)
+static void open_one(struct program *p, size_t index)
 {
     const struct plan_head *h = &p->sim->plan->head;
-    struct process *before = process_enter(p->process);
     struct hf_client_options o;
     char url[SITE_URL_MAX];
 
     hf_client_options_init(&o);
-    site_url(p->sim->site, p->index, url, sizeof url);
+    site_url(p->sim->site, p->index, index, url, sizeof url);
     o.url = url;
     o.protocol = (int)h->protocol;
     o.thread = false;
@@ -211,9 +221,22 @@ void program_open_client(struct program *p)
     o.log_ctx = p;
     o.trace = sim_shows_wire() ? on_trace : NULL;
     o.trace_ctx = p;
+    must(hf_client_new(&p->clients[index], &o, NULL) == HF_OK);
+    process_drive(p->process, hf_client_loop(p->clients[index]));
+}
+
+void program_open_client(struct program *p)
+{
+    struct process *before = process_enter(p->process);
+
     p->starve_in = 0;
-    must(hf_client_new(&p->client, &o, NULL) == HF_OK);
-    process_drive(p->process, hf_client_loop(p->client));
+    p->client_count = site_clients(p->sim->site);
+    for (size_t i = 0; i < p->client_count; i++)
+        open_one(p, i);
+    p->client = p->clients[0];
+    for (size_t i = 0; i < p->client_count && p->client_count > 1; i++)
+        majority_alias(p->sim, hf_client_uuid(p->clients[i]),
+                       hf_client_uuid(p->client));
     open_locks(p);
     write_start(p);
     process_enter(before);
@@ -236,7 +259,9 @@ void program_free_client(struct program *p)
     struct process *before = process_enter(p->process);
 
     p->is_freeing = true;
-    hf_client_free(p->client);
+    sets_free(p);
+    for (size_t i = p->client_count; i-- > 0;)
+        hf_client_free(p->clients[i]);
     p->is_freeing = false;
     give_all_back(p);
     if (p->bytes != 0)
@@ -286,8 +311,8 @@ void program_free(struct program *p)
 
 /* ---- owners ---- */
 
-static struct owner *owner_new(struct program *p, int64_t lock, int64_t side,
-                               int64_t number)
+struct owner *program_new_owner(struct program *p, int64_t lock, int64_t side,
+                                int64_t number)
 {
     struct owner *o = must_alloc(sizeof *o);
 
@@ -296,10 +321,19 @@ static struct owner *owner_new(struct program *p, int64_t lock, int64_t side,
                         .lock = p->locks[lock][side],
                         .lock_index = lock,
                         .side = side,
-                        .number = number};
+                        .number = number,
+                        .as = number};
     (void)snprintf(o->name, sizeof o->name, "%s:%lld",
                    hf_client_uuid(p->client), (long long)number);
     p->owners = o;
+    return o;
+}
+
+static struct owner *form_owner(struct program *p, struct owner *o)
+{
+    if (p->sim->plan->locks[o->lock_index].family == FAMILY_ELECTION && o->side == 0)
+        o->form = OWNER_OF_ELECTION;
+    sets_owner(p, o);
     return o;
 }
 
@@ -307,9 +341,9 @@ struct owner *program_owner(struct program *p, const struct plan_op *op)
 {
     for (struct owner *o = p->owners; o; o = o->next)
         if (o->lock_index == op->lock && o->side == op->side &&
-            o->number == op->owner)
+            o->number == op->owner && !o->whole)
             return o;
-    return owner_new(p, op->lock, op->side, op->owner);
+    return form_owner(p, program_new_owner(p, op->lock, op->side, op->owner));
 }
 
 int64_t program_beside(const struct program *p, const struct owner *o)
@@ -381,6 +415,9 @@ void program_watch(struct program *p)
             owner_watch(o);
             o->master = program_master(p, o->lock);
         }
+    for (struct owner *o = p->owners; o; o = o->next)
+        if (o->quorum || o->multi)
+            sets_watch(o);
     if (has_queues(p) && !p->is_freeing)
         program_watch_queues(p);
     process_enter(before);
@@ -445,7 +482,7 @@ static void on_recover(void *ctx)
 {
     struct program *p = ctx;
 
-    if (process_is_suspended(p->process) || p->is_closing) {
+    if (process_is_suspended(p->process) || p->is_closing || p->leaving > 0) {
         world_after(p->sim->world, &p->recover, RETRY_US);
         return;
     }

@@ -19,8 +19,14 @@ struct program {
     struct sim *sim;
     int64_t index;
     struct process *process;
-    struct hf_client *client;
+    struct hf_client *client; /* the first one */
+    struct hf_client *clients[PLAN_MEMBERS_MAX]; /* of independent servers, one of each */
+    size_t client_count;
     struct hf_lock *locks[PLAN_LOCKS_MAX][2];
+    struct hf_lock *members[PLAN_LOCKS_MAX][PLAN_MEMBERS_MAX]; /* of quorums */
+    struct hf_quorum *quorums[PLAN_LOCKS_MAX];
+    struct hf_multi *multis[PLAN_LOCKS_MAX];
+    size_t leaving; /* candidates */
     struct owner *owners; /* of this client */
     struct call *calls;   /* all that there ever were */
     struct event resume, recover;
@@ -35,13 +41,18 @@ struct program {
 
 /* program_owner          - the one that an operation names; made when first
  *                          asked for.
+ * program_new_owner      - of that lock, side and number.
  * program_watch_queues   - as which of its calls stand in queues of servers.
  * program_open_client    - a new client, with a handle of each lock.
  * program_free_client    - frees it, with its owners: "died".
  * program_replace_client - closes it, with close_ms to run dry (-1: does not),
  *                          frees it, and opens another; the world goes on
  *                          meanwhile, and this function may return before. */
+/* program_call           - a call that is to be asked. Of no owner: NULL. */
+struct call *program_call(struct program *p, struct owner *o, enum history_op op);
 struct owner *program_owner(struct program *p, const struct plan_op *op);
+struct owner *program_new_owner(struct program *p, int64_t lock, int64_t side,
+                                int64_t number);
 void program_watch_queues(struct program *p);
 void program_open_client(struct program *p);
 void program_free_client(struct program *p);

@@ -34,7 +34,7 @@ int64_t scene_deployment(int64_t scene, uint64_t *dice)
     int64_t deployment;
 
     do {
-        deployment = draw_below(dice, DEPLOYMENTS);
+        deployment = draw_below(dice, DEPLOYMENTS_DRAWN);
     } while ((scenes[scene].deployments >> deployment & 1) == 0);
     return deployment;
 }

@@ -9,6 +9,7 @@
 #include "tests/sim/world/world.h"
 
 struct judge;
+struct majority;
 struct program;
 struct site;
 
@@ -18,6 +19,7 @@ struct sim {
     FILE *history; /* NULL: nobody reads it */
     struct judge *judge;
     struct site *site; /* the servers */
+    struct majority *majority; /* of independent ones; or NULL */
     struct program *programs[PLAN_PROGRAMS_MAX];
     struct play_result *result;
     uint64_t call_count;

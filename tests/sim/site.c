@@ -69,14 +69,14 @@ static const char *sharded_of(const struct plan_head *h, int64_t program)
 
 static void add_cluster(struct site *site)
 {
-    for (int64_t i = 0; i < SITE_SHARDS_MAX; i++) {
+    for (int64_t i = 0; i < SITE_CLUSTER_MASTERS; i++) {
         site->masters[i] = add(site, i);
         site->masters[i]->has_been_master = true;
     }
-    site->shard_count = SITE_SHARDS_MAX;
-    for (int64_t i = 0; i < SITE_SHARDS_MAX; i++)
+    site->shard_count = SITE_CLUSTER_MASTERS;
+    for (int64_t i = 0; i < SITE_CLUSTER_MASTERS; i++)
         server_follow(add(site, i), site->masters[i], site_lag_us(site));
-    site->nodes = nodes_new(site->sim, site->servers, SITE_SHARDS_MAX);
+    site->nodes = nodes_new(site->sim, site->servers, SITE_CLUSTER_MASTERS);
     memcpy(site->seeds, site->servers, sizeof site->seeds);
     (void)snprintf(site->url, sizeof site->url,
                    "redis+cluster://%s:%d,%s:%d", site->servers[0]->name,
@@ -94,13 +94,21 @@ static void add_alone(struct site *site)
         add_sentinels(site);
 }
 
+static void add_independent(struct site *site)
+{
+    for (int64_t i = 0; i < site->sim->plan->head.masters; i++)
+        add_shard(site, 0);
+}
+
 struct site *site_new(struct sim *sim)
 {
     struct site *site = must_alloc(sizeof *site);
 
     *site = (struct site){.sim = sim};
-    if (sim->plan->head.deployment >= DEPLOY_CLUSTER)
+    if (plan_is_cluster(sim->plan->head.deployment))
         add_cluster(site);
+    else if (sim->plan->head.deployment == DEPLOY_INDEPENDENT)
+        add_independent(site);
     else
         add_alone(site);
     return site;
@@ -167,10 +175,21 @@ void site_forbid(struct site *site, const char *acl)
 
 /* ---- looking ---- */
 
-void site_url(const struct site *site, int64_t program, char *dst, size_t size)
+size_t site_clients(const struct site *site)
+{
+    return site->sim->plan->head.deployment == DEPLOY_INDEPENDENT ? site->count : 1;
+}
+
+void site_url(const struct site *site, int64_t program, size_t index, char *dst,
+              size_t size)
 {
     const struct plan_head *h = &site->sim->plan->head;
 
+    if (site_clients(site) > 1) {
+        (void)snprintf(dst, size, "redis://%s:%d", site->servers[index]->name,
+                       SERVER_PORT);
+        return;
+    }
     (void)snprintf(dst, size, "%s%s", site->url,
                    site->nodes ? sharded_of(h, program) : "");
 }

@@ -6,7 +6,8 @@
 #include "tests/sim/server.h"
 
 #define SITE_SERVERS_MAX 12
-#define SITE_SHARDS_MAX 3
+#define SITE_SHARDS_MAX 7
+#define SITE_CLUSTER_MASTERS 3
 #define SITE_SEEDS 2
 #define SITE_URL_MAX 256
 
@@ -29,7 +30,9 @@ struct site {
 /* site_new    - all of them up. site_free takes NULL.
  * site_link_all - after the programs were made: how their links are.
  * site_forbid - what clients may not do: ACL words, at each server.
- * site_url    - where the client of a program begins: SITE_URL_MAX bytes.
+ * site_url    - where the client of a program begins: SITE_URL_MAX bytes. Of independent
+ *               servers: client `index` of the program.
+ * site_clients - how many clients a program has.
  * site_server - any number names one.
  * site_link   - from a program to it.
  * site_shape  - how a link is while nothing disturbs it.
@@ -47,7 +50,9 @@ struct site *site_new(struct sim *sim);
 void site_free(struct site *site);
 void site_link_all(struct site *site);
 void site_forbid(struct site *site, const char *acl);
-void site_url(const struct site *site, int64_t program, char *dst, size_t size);
+void site_url(const struct site *site, int64_t program, size_t index, char *dst,
+              size_t size);
+size_t site_clients(const struct site *site);
 struct server *site_server(const struct site *site, int64_t number);
 struct link *site_link(const struct site *site, const struct program *p,
                        const struct server *s);

@@ -42,6 +42,8 @@ static const char *lock_of(const struct trouble *t)
 
 static struct server *master_of(const struct trouble *t)
 {
+    if (t->sim->plan->head.deployment == DEPLOY_INDEPENDENT)
+        return server_of(t);
     return site_master(t->sim->site, t->fault->lock);
 }
 
@@ -217,7 +219,7 @@ static bool is_permit(const struct trouble *t)
 
 static bool is_value(const struct trouble *t)
 {
-    return t->sim->plan->locks[t->fault->lock].family == FAMILY_VALUE ||
+    return plan_family(t->sim->plan, t->fault->lock) == FAMILY_VALUE ||
            plan_has_permits(t->sim->plan, t->fault->lock);
 }
 
@@ -435,7 +437,8 @@ void trouble_tell_of(const struct trouble *t, enum history_state state,
     e.fault = history_text(plan_trouble_name(t->fault->trouble));
     e.on = history_text(on);
     e.state = state;
-    if (kinds[t->fault->trouble].touches == TOUCHES_LOCK)
+    if (kinds[t->fault->trouble].touches == TOUCHES_LOCK &&
+        t->sim->plan->head.deployment != DEPLOY_INDEPENDENT)
         e.lock = history_text(plan_lock_name(t->sim->plan, lock));
     sim_write(t->sim, &e);
 }

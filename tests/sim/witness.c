@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "lock/scripts.h"
+#include "tests/sim/majority.h"
 #include "tests/sim/witness_inner.h"
 #include "tests/support/must.h"
 
@@ -115,11 +116,14 @@ static void write_hold(struct witness *w, size_t lock,
                        const struct witness_hold *hold, bool has_mode,
                        struct history_event *e)
 {
-    char owner[WITNESS_HOLD_MAX];
+    char owner[WITNESS_HOLD_MAX], field[WITNESS_HOLD_MAX];
+    char name[MAJORITY_NAME_MAX];
 
-    e->lock = history_text(plan_lock_name(w->sim->plan, (int64_t)lock));
-    e->owner = witness_owner(hold->field, owner);
-    e->hold = history_text(hold->field);
+    memcpy(field, hold->field, sizeof field);
+    majority_first(w->sim, field);
+    e->lock = history_text(majority_name(w->sim, (int64_t)lock, w->server, name));
+    e->owner = witness_owner(field, owner);
+    e->hold = history_text(field);
     e->kind = plan_has_queue(w->sim->plan, (int64_t)lock) ? HISTORY_KIND_FAIR
                                                           : HISTORY_KIND_PLAIN;
     if (is_permit(w, lock))
@@ -133,7 +137,7 @@ static void write_hold(struct witness *w, size_t lock,
 
 static bool is_read_write(const struct witness *w, size_t lock)
 {
-    return w->sim->plan->locks[lock].family == FAMILY_READ_WRITE;
+    return plan_family(w->sim->plan, (int64_t)lock) == FAMILY_READ_WRITE;
 }
 
 static void write_freed(struct witness *w, size_t lock,
@@ -322,7 +326,7 @@ static void see_value(struct witness *w, struct model *m, size_t lock,
 
 static bool is_value(const struct witness *w, size_t lock)
 {
-    return w->sim->plan->locks[lock].family == FAMILY_VALUE;
+    return plan_family(w->sim->plan, (int64_t)lock) == FAMILY_VALUE;
 }
 
 void witness_begin(struct witness *w, size_t lock)
@@ -375,11 +379,12 @@ static void token_key(char *dst, size_t size, const char *name)
     (void)snprintf(dst, size, format, name);
 }
 
-static void write_reset(struct witness *w, const char *name)
+static void write_reset(struct witness *w, int64_t lock)
 {
     struct history_event e = sim_event(w->sim, 's', w->server, HISTORY_RESET);
+    char name[MAJORITY_NAME_MAX];
 
-    e.lock = history_text(name);
+    e.lock = history_text(majority_name(w->sim, lock, w->server, name));
     sim_write(w->sim, &e);
 }
 
@@ -433,16 +438,17 @@ static void look_at_hold_key(struct witness *w, struct model *m, size_t lock,
 }
 
 /* A counter that is gone begins anew; one with retention, beyond all before. */
-static void look_at_token(struct witness *w, struct model *m, const char *name,
+static void look_at_token(struct witness *w, struct model *m, int64_t lock,
                           const struct model_change *c)
 {
+    const char *name = plan_lock_name(w->sim->plan, lock);
     struct model_key key;
     char token[PLAN_KEY_MAX];
 
     token_key(token, sizeof token, name);
     if (!w->sim->plan->head.retains_tokens && is_name(c, token) &&
         model_is_master(m) && !w->is_moving && !model_look(m, 0, c->key, c->len, &key))
-        write_reset(w, name);
+        write_reset(w, lock);
 }
 
 static int64_t token_of(struct model *m, const char *name)
@@ -464,7 +470,7 @@ void witness_behind(struct witness *w, struct model *model, struct model *old)
         const char *name = plan_lock_name(plan, i);
 
         if (token_of(model, name) < token_of(old, name))
-            write_reset(w, name);
+            write_reset(w, i);
     }
     witness_queue_promoted(w, model);
 }
@@ -486,14 +492,14 @@ static void on_change(void *ctx, struct model *m, const struct model_change *c)
             continue;
         }
         if (!is_name(c, name)) {
-            look_at_token(w, m, name, c);
+            look_at_token(w, m, (int64_t)i, c);
             look_at_hold_key(w, m, i, c);
             witness_queue_look(w, m, i, c, by_of(c));
             continue;
         }
         look(w, m, i, c);
         if (w->is_replaced)
-            write_reset(w, name);
+            write_reset(w, (int64_t)i);
     }
 }
 

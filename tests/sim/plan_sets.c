@@ -1,0 +1,136 @@
+/* Plans of quorums, multi-locks and elections. */
+#include "tests/sim/draw.h"
+#include "tests/sim/plan_inner.h"
+
+bool plan_sets_take_scene(int64_t family, int64_t scene)
+{
+    switch (scene) {
+    case SCENE_QUEUE:
+    case SCENE_COUNTED:
+        return false;
+    case SCENE_SLOTS:
+    case SCENE_FAILOVER:
+    case SCENE_FORMER:
+    case SCENE_RETURNS:
+        return family != FAMILY_QUORUM;
+    default:
+        return true;
+    }
+}
+
+/* A plain lock instead of one that needs keys in two slots. */
+static int64_t draw_inner(const struct plan *plan, int64_t lock, uint64_t *dice)
+{
+    static const int64_t families[] = {FAMILY_PLAIN,  FAMILY_PLAIN,
+                                       FAMILY_FENCED, FAMILY_NONREENTRANT,
+                                       FAMILY_VALUE,  FAMILY_SPIN};
+    int64_t family = draw_pick(dice, families, DRAW_COUNT(families));
+
+    return family != FAMILY_FENCED || plan_may_have_two_keys(plan, lock)
+               ? family
+               : FAMILY_PLAIN;
+}
+
+/* All servers are masters that know nothing of each other. Few names: what is to
+ * contend must meet. */
+static void be_quorums(struct plan *plan, uint64_t *dice)
+{
+    static const int64_t members[] = {3, 3, 3, 5, 5, 2, 4, 6, 7};
+
+    plan->head.deployment = DEPLOY_INDEPENDENT;
+    plan->head.masters = draw_pick(dice, members, DRAW_COUNT(members));
+    plan->head.replicas = 0;
+    plan->lock_count = (size_t)draw_between(dice, 1, 2);
+    for (size_t i = 0; i < plan->lock_count; i++)
+        plan->locks[i] = (struct plan_lock){
+            .family = FAMILY_QUORUM,
+            .name = plan->locks[i].name,
+            .inner = draw_inner(plan, (int64_t)i, dice)};
+}
+
+static void be_elections(struct plan *plan, uint64_t *dice)
+{
+    plan->lock_count = (size_t)draw_between(dice, 1, 2);
+    for (size_t i = 0; i < plan->lock_count; i++)
+        plan->locks[i] = (struct plan_lock){
+            .family = FAMILY_ELECTION,
+            .name = plan->locks[i].name,
+            .inner = draw_inner(plan, (int64_t)i, dice)};
+}
+
+static int64_t draw_members(size_t count, uint64_t *dice)
+{
+    int64_t members = draw_one_in(dice, 2) ? (1 << count) - 1
+                                           : draw_between(dice, 1, (1 << count) - 1);
+
+    return members & (members - 1) ? members : (1 << count) - 1;
+}
+
+/* Locks, and one or two sets of them. */
+static void be_multis(struct plan *plan, uint64_t *dice)
+{
+    int64_t singles = draw_between(dice, 2, 4), sets = draw_between(dice, 1, 2);
+    int64_t first = plan->locks[0].name;
+
+    plan->lock_count = (size_t)(singles + sets);
+    for (int64_t i = 0; i < (int64_t)plan->lock_count; i++) {
+        plan->locks[i] =
+            (struct plan_lock){.name = (first + i) % PLAN_NAMES_DRAWN};
+        if (i < singles)
+            plan->locks[i].family = draw_inner(plan, i, dice);
+        else
+            plan->locks[i].family = FAMILY_MULTI;
+        if (i >= singles)
+            plan->locks[i].members = draw_members((size_t)singles, dice);
+    }
+}
+
+void plan_sets_first(struct plan *plan, int64_t family)
+{
+    uint64_t dice = dice_stream((uint64_t)plan->head.seed, "sets");
+
+    if (family == FAMILY_QUORUM)
+        be_quorums(plan, &dice);
+    else if (family == FAMILY_MULTI)
+        be_multis(plan, &dice);
+    else if (family == FAMILY_ELECTION)
+        be_elections(plan, &dice);
+}
+
+/* Two of three calls are of a set. */
+static void go_to_sets(struct plan *plan, uint64_t *dice)
+{
+    for (size_t i = 0; i < plan->op_count; i++) {
+        struct plan_op *op = &plan->ops[i];
+
+        if (plan_is_set(plan, op->lock) || draw_one_in(dice, 3))
+            continue;
+        op->lock = plan_is_set(plan, (int64_t)plan->lock_count - 2)
+                       ? (int64_t)plan->lock_count - draw_between(dice, 1, 2)
+                       : (int64_t)plan->lock_count - 1;
+        op->side = 0;
+    }
+}
+
+/* A scene's faults are where one server is: here also at another one. */
+static void double_faults(struct plan *plan, uint64_t *dice)
+{
+    for (size_t i = 0, count = plan->fault_count; i < count; i++) {
+        plan->faults[i].server = draw_below(dice, plan->head.masters);
+        if (plan->fault_count == PLAN_FAULTS_MAX || draw_one_in(dice, 3))
+            continue;
+        plan->faults[plan->fault_count] = plan->faults[i];
+        plan->faults[plan->fault_count++].server =
+            draw_below(dice, plan->head.masters);
+    }
+}
+
+void plan_sets_last(struct plan *plan, int64_t family)
+{
+    uint64_t dice = dice_stream((uint64_t)plan->head.seed, "acts of sets");
+
+    if (family == FAMILY_MULTI)
+        go_to_sets(plan, &dice);
+    if (family == FAMILY_QUORUM && plan->head.scene != SCENE_NONE)
+        double_faults(plan, &dice);
+}

@@ -1,0 +1,368 @@
+/* What programs do with quorums and multi-locks. */
+#include "tests/sim/sets.h"
+
+#include <string.h>
+
+#include "lock/multi.h"
+#include "lock/quorum.h"
+#include "tests/sim/majority.h"
+#include "tests/sim/site.h"
+#include "tests/support/must.h"
+
+/* Owners of multi-locks hold nothing by themselves. */
+#define SET_OWNERS 1000
+
+/* ---- handles ---- */
+
+static void open_quorum(struct program *p, int64_t lock)
+{
+    const struct plan *plan = p->sim->plan;
+    const char *name = plan_lock_name(plan, lock);
+
+    for (size_t i = 0; i < p->client_count; i++)
+        must(hf_lock_new_kind(&p->members[lock][i], p->clients[i],
+                              plan_kind_of_handle(plan, lock, 0), name,
+                              strlen(name), NULL) == HF_OK);
+    must(hf_quorum_new(&p->quorums[lock], p->members[lock], p->client_count,
+                       NULL) == HF_OK);
+}
+
+static bool is_member(const struct program *p, int64_t set, int64_t lock)
+{
+    return p->sim->plan->locks[set].members >> lock & 1;
+}
+
+/* Of a read-write lock, its writers. */
+static int64_t side_of(const struct program *p, int64_t lock)
+{
+    return p->sim->plan->locks[lock].family == FAMILY_READ_WRITE;
+}
+
+static void open_multi(struct program *p, int64_t lock)
+{
+    struct hf_lock *members[PLAN_LOCKS_MAX];
+    size_t count = 0;
+
+    for (int64_t i = 0; i < (int64_t)p->sim->plan->lock_count; i++)
+        if (is_member(p, lock, i))
+            members[count++] = p->locks[i][side_of(p, i)];
+    must(hf_multi_new(&p->multis[lock], members, count, NULL) == HF_OK);
+}
+
+void sets_open(struct program *p)
+{
+    for (int64_t i = 0; i < (int64_t)p->sim->plan->lock_count; i++) {
+        p->quorums[i] = NULL;
+        p->multis[i] = NULL;
+        if (p->sim->plan->locks[i].family == FAMILY_QUORUM)
+            open_quorum(p, i);
+        else if (p->sim->plan->locks[i].family == FAMILY_MULTI)
+            open_multi(p, i);
+    }
+}
+
+void sets_free(struct program *p)
+{
+    for (int64_t i = 0; i < PLAN_LOCKS_MAX; i++) {
+        hf_quorum_free(p->quorums[i]);
+        hf_multi_free(p->multis[i]);
+        p->quorums[i] = NULL;
+        p->multis[i] = NULL;
+    }
+}
+
+/* ---- owners ---- */
+
+static struct owner *member_of_quorum(struct program *p, struct owner *o, size_t i)
+{
+    struct owner *member =
+        program_new_owner(p, o->lock_index, o->side, o->number);
+
+    member->lock = p->members[o->lock_index][i];
+    member->server = (int64_t)i + 1;
+    member->whole = o;
+    return member;
+}
+
+static void member_of_multi(struct program *p, struct owner *o, int64_t lock)
+{
+    program_new_owner(p, lock, side_of(p, lock), o->as)->whole = o;
+}
+
+void sets_owner(struct program *p, struct owner *o)
+{
+    int64_t lock = o->lock_index;
+
+    o->quorum = p->quorums[lock];
+    o->multi = p->multis[lock];
+    if (o->quorum) {
+        o->form = OWNER_OF_QUORUM;
+        o->lock = p->members[lock][0];
+        for (size_t i = 0; i < p->client_count; i++)
+            (void)member_of_quorum(p, o, i);
+    } else if (o->multi) {
+        o->form = OWNER_OF_MULTI;
+        o->lock = hf_multi_member(o->multi, 0);
+        o->as = o->number + SET_OWNERS * lock;
+        for (int64_t i = 0; i < (int64_t)p->sim->plan->lock_count; i++)
+            if (is_member(p, lock, i))
+                member_of_multi(p, o, i);
+    }
+}
+
+static struct owner *next_member(struct owner *member, const struct owner *o)
+{
+    while (member && member->whole != o)
+        member = member->next;
+    return member;
+}
+
+static struct owner *first_member(struct program *p, const struct owner *o)
+{
+    return next_member(p->owners, o);
+}
+
+struct owner *sets_member(struct program *p, struct owner *o, int64_t n)
+{
+    struct owner *member = first_member(p, o);
+
+    while (n-- > 0 && member) {
+        struct owner *next = next_member(member->next, o);
+
+        member = next ? next : first_member(p, o);
+    }
+    return member;
+}
+
+/* ---- calls ---- */
+
+hf_status sets_acquire(struct owner *o, struct hf_acquire_options *options,
+                       hf_done *done, struct call *c)
+{
+    switch (o->form) {
+    case OWNER_OF_QUORUM:
+        options->cancel = NULL;
+        options->keep_unreplicated = false;
+        options->on_renewed = NULL;
+        return hf_quorum_acquire_async(o->quorum, options, done, c);
+    case OWNER_OF_MULTI:
+        options->keep_unreplicated = false;
+        options->on_renewed = NULL;
+        return hf_multi_acquire_async(o->multi, options, done, c);
+    default:
+        return hf_lock_acquire_async(o->lock, options, done, c);
+    }
+}
+
+hf_status sets_release(struct owner *o, hf_done *done, struct call *c)
+{
+    switch (o->form) {
+    case OWNER_OF_QUORUM:
+        return hf_quorum_release_async(o->quorum, o->as, done, c);
+    case OWNER_OF_MULTI:
+        return hf_multi_release_async(o->multi, o->as, done, c);
+    default:
+        return hf_lock_release_async(o->lock, o->as, done, c);
+    }
+}
+
+void sets_cancel(struct call *c)
+{
+    if (c->owner && c->owner->form == OWNER_OF_QUORUM)
+        hf_quorum_cancel(c->owner->quorum, c->owner->as);
+    else
+        hf_cancel_fire(&c->cancel);
+}
+
+int64_t sets_token(const struct owner *o)
+{
+    switch (o->form) {
+    case OWNER_OF_QUORUM:
+        return hf_quorum_token(o->quorum, o->as);
+    case OWNER_OF_MULTI:
+        return 0;
+    default:
+        return hf_lock_token(o->lock, o->as);
+    }
+}
+
+/* ---- members' calls ---- */
+
+static struct call *part_call(struct owner *member, enum history_op op)
+{
+    struct call *c = program_call(member->program, member, op);
+
+    c->is_part = true;
+    c->lease_ms = member->whole->lease_ms;
+    call_ask(c);
+    return c;
+}
+
+/* The part of a call that is asked and ended at once. */
+static void part_released(struct owner *member, hf_status status)
+{
+    struct call *c;
+
+    member->releasing++;
+    c = part_call(member, HISTORY_OP_RELEASE);
+    owner_released(member, status);
+    call_end(c, status, 0);
+}
+
+static void ask_parts(struct call *c)
+{
+    size_t i = 0;
+
+    for (struct owner *m = first_member(c->program, c->owner); m;
+         m = next_member(m->next, c->owner)) {
+        if (c->op == HISTORY_OP_RELEASE)
+            m->releasing++;
+        c->parts[i] = program_call(c->program, m, c->op);
+        c->parts[i]->is_part = true;
+        c->parts[i]->lease_ms = c->lease_ms;
+        call_ask(c->parts[i++]);
+    }
+}
+
+static void end_acquire(struct call *part, hf_status status)
+{
+    struct owner *m = part->owner;
+
+    owner_look(m);
+    if (status == HF_OK)
+        owner_granted(m);
+    call_end(part, status == HF_OK ? HF_OK : HF_CANCELLED,
+             status == HF_OK ? hf_lock_token(m->lock, m->as) : 0);
+    owner_watch(m);
+}
+
+static void end_parts(struct call *c, hf_status status)
+{
+    for (size_t i = 0; i < PLAN_MEMBERS_MAX && c->parts[i]; i++) {
+        struct call *part = c->parts[i];
+
+        if (part->op == HISTORY_OP_ACQUIRE) {
+            end_acquire(part, status);
+        } else {
+            owner_released(part->owner, status);
+            call_end(part, status, 0);
+            owner_watch(part->owner);
+        }
+    }
+}
+
+void sets_asked(struct call *c)
+{
+    if (c->op == HISTORY_OP_ACQUIRE)
+        c->owner->lease_ms = c->lease_ms;
+    if (c->owner->form == OWNER_OF_MULTI)
+        ask_parts(c);
+    sets_watch(c->owner);
+}
+
+void sets_ended(struct call *c, hf_status status)
+{
+    if (c->owner && c->owner->form == OWNER_OF_MULTI)
+        end_parts(c, status);
+}
+
+void sets_lost(struct owner *o, enum hf_lost reason)
+{
+    if (o->form == OWNER_OF_MULTI)
+        for (struct owner *m = first_member(o->program, o); m;
+             m = next_member(m->next, o))
+            owner_lost(m, reason);
+    sets_watch(o);
+}
+
+/* ---- what is observed of a quorum's members ---- */
+
+static bool is_another_hold(const struct owner *m)
+{
+    char text[HF_OWNER_TEXT_MAX];
+
+    owner_text(m, text);
+    majority_first(program_sim(m->program), text);
+    return strcmp(text, m->hold) != 0;
+}
+
+static bool has_member(const struct owner *m)
+{
+    return !owner_is_given_up(m->whole) && owner_safe_ms(m) > 0;
+}
+
+/* Lost while the quorum is held; or given back. */
+static void drop_member(struct owner *m)
+{
+    const struct owner *o = m->whole;
+    bool is_loss = o->count > 0 && o->releasing < o->count;
+
+    if (is_loss)
+        owner_lost(m, HF_LOST_DELETED);
+    part_released(m, is_loss ? HF_LOST : HF_E_NOREPLY);
+    majority_forget(o->program->sim, m->lock_index, m->name, m->server);
+    owner_watch(m);
+}
+
+static void take_member(struct owner *m)
+{
+    owner_look(m);
+    owner_granted(m);
+    call_end(m->standing, HF_OK, 0);
+    m->standing = NULL;
+    owner_watch(m);
+}
+
+static void watch_member(struct owner *m)
+{
+    const struct owner *o = m->whole;
+    bool is_wanted = (o->under_way > 0 || o->count > 0) && !owner_is_given_up(o);
+
+    if (m->count > 0 && (!has_member(m) || is_another_hold(m)))
+        drop_member(m);
+    if (m->count == 0 && m->standing && has_member(m))
+        take_member(m);
+    if (m->count == 0 && is_wanted && !m->standing)
+        m->standing = part_call(m, HISTORY_OP_ACQUIRE);
+    if (m->standing && !is_wanted) {
+        call_end(m->standing, HF_CANCELLED, 0);
+        m->standing = NULL;
+    }
+    owner_watch(m);
+}
+
+/* ---- a multi-lock is what its members are ---- */
+
+static void check_multi(struct program *p, struct owner *o)
+{
+    int64_t safe_ms = owner_safe_ms(o), least_ms = INT64_MAX;
+
+    for (struct owner *m = first_member(p, o); m; m = next_member(m->next, o)) {
+        int64_t ms = owner_safe_ms(m);
+
+        least_ms = ms < least_ms ? ms : least_ms;
+    }
+    if (safe_ms > 0 && safe_ms > least_ms)
+        sim_fail(p->sim, "P1",
+                 "%s may believe in multi-lock %lld for %lld ms, and in a member "
+                 "for %lld",
+                 o->name, (long long)o->lock_index, (long long)safe_ms,
+                 (long long)least_ms);
+    if (safe_ms > 0 && (o->count == 0 || owner_is_given_up(o)) && o->under_way == 0)
+        sim_fail(p->sim, "P1", "%s may believe in multi-lock %lld, which it has %s",
+                 o->name, (long long)o->lock_index,
+                 o->count == 0 ? "not acquired" : "lost or released");
+}
+
+void sets_watch(struct owner *o)
+{
+    struct program *p = o->program;
+
+    for (struct owner *m = first_member(p, o); m; m = next_member(m->next, o))
+        if (o->form == OWNER_OF_QUORUM)
+            watch_member(m);
+        else if (o->count > 0 || o->under_way > 0 || m->until_us > 0)
+            owner_watch(m);
+    if (o->form == OWNER_OF_MULTI && !p->is_freeing)
+        check_multi(p, o);
+}

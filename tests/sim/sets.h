@@ -1,0 +1,36 @@
+/* Quorums and multi-locks of programs: which call of the library is which, and what
+ * becomes of their members. A multi-lock's members are locks of the plan, taken by an
+ * owner with a number of its own; each of its calls is one call of each member. A
+ * quorum's members are what is observed of them: a member that it has was asked for
+ * when the quorum was, and one that it has no longer was released. */
+#ifndef SIM_SETS_H
+#define SIM_SETS_H
+
+#include "tests/sim/program_inner.h"
+
+/* sets_open  - handles of the program's quorums and multi-locks, when those of its locks
+ *              are there. sets_free - before its clients are freed.
+ * sets_owner - gives a new owner its form, and makes its members'.
+ * sets_member - an owner of one of its members: any number names one.
+ * sets_acquire, _release - of any form. They begin a call, whose status comes to `done`
+ *              with `c`, unless they fail.
+ * sets_cancel - ends a call of any form.
+ * sets_token - of what was granted.
+ * sets_asked, _ended - the members' calls, where `c` is a call of a set.
+ * sets_lost  - its members are given up.
+ * sets_watch - what has become of its members; checks a multi-lock. */
+void sets_open(struct program *p);
+void sets_free(struct program *p);
+void sets_owner(struct program *p, struct owner *o);
+struct owner *sets_member(struct program *p, struct owner *o, int64_t n);
+hf_status sets_acquire(struct owner *o, struct hf_acquire_options *options,
+                       hf_done *done, struct call *c);
+hf_status sets_release(struct owner *o, hf_done *done, struct call *c);
+void sets_cancel(struct call *c);
+int64_t sets_token(const struct owner *o);
+void sets_asked(struct call *c);
+void sets_ended(struct call *c, hf_status status);
+void sets_lost(struct owner *o, enum hf_lost reason);
+void sets_watch(struct owner *o);
+
+#endif
