@@ -54,11 +54,11 @@ def read_results(path):
     latest = {}
     with open(path, encoding="ascii") as file:
         for line in file:
-            row, fault, seed, *rest = line.rstrip("\n").split("\t")
-            latest[row, fault, seed] = rest
+            name, fault, seed, *rest = line.rstrip("\n").split("\t")
+            latest[name, fault, seed] = rest
     cells = {}
-    for (row, fault, _), rest in latest.items():
-        cells.setdefault((row, fault), Cell()).add(*rest)
+    for (name, fault, _), rest in latest.items():
+        cells.setdefault((name, fault), Cell()).add(*rest)
     return cells
 
 

@@ -11,6 +11,7 @@ NAMES = re.compile(r"^(.*): (\d+ events.*)$")
 # How late a machine with much else to do may be. A waiter that polls has up to 0.3 s
 # between two tries.
 FREE_MS = 2000
+CONTEXT = 16            # lines of a shortest history before those that show it
 SLACK_MS = 200
 SETTLE_MS = 3000
 TELL_MS = 2000
@@ -74,10 +75,13 @@ class Judge:
     def print(self, path):
         return subprocess.run([self.program, "--stats", path], check=False).returncode
 
-    def judge(self, fault, seed, histories):
+    def judge(self, fault, seed, histories, excused):
         """Rows of the results: row, fault, seed, violations, overlaps, overlaps of a
-        user that never looks at the time, grants."""
+        user that never looks at the time, grants. `excused`: rows that promise nothing
+        under this fault."""
         strict = self.ask(histories)
+        for name in excused:
+            strict[name].pop(1, None)
         clients = {name: of_clients(lines) for name, lines in histories.items()}
         overlaps = self.ask(clients)
         blind = self.ask({name: without_end(lines) for name, lines in clients.items()})
@@ -119,8 +123,16 @@ class Judge:
         for at in range(len(rest) - 1, 0, -1):      # the latest beginning
             if " op=acquire " in rest[at] and \
                     self.violates(head + self.whole_calls(rest, at), number, text):
-                return head + self.whole_calls(rest, at)
+                return self.with_context(head, rest, at, number, text)
         return head + rest
+
+    def with_context(self, head, rest, at, number, text):
+        """What was before tells why: a few lines more."""
+        for earlier in range(max(0, at - CONTEXT), at):
+            lines = head + self.whole_calls(rest, earlier)
+            if self.violates(lines, number, text):
+                return lines
+        return head + self.whole_calls(rest, at)
 
     @staticmethod
     def whole_calls(lines, at):
