@@ -66,6 +66,8 @@ class Server:
     async def start(self, *args):
         self.args = args or self.args
         program = os.environ.get("HF_TEST_SERVER", "redis-server")
+        if "/" in program:
+            program = os.path.abspath(program)
         self.process = await asyncio.create_subprocess_exec(
             *WITH_PARENT, program, *self.args, cwd=self.folder, env=self.env,
             stdin=asyncio.subprocess.DEVNULL, stdout=asyncio.subprocess.DEVNULL,

@@ -28,7 +28,9 @@ import verdict                                  # noqa: E402
 
 LEASE_MS = 1200
 SHORT_LEASE_MS = 300    # of the self-test
+LONG_LEASE_MS = 4000    # of failover-late: longer than the failover takes
 WAIT_MS = 3000
+TRIES = 3               # of a run that failed
 START_S = 8             # between the first runs: virtual machines are slow to start
 LAG_US = 300000         # a run in which the driver was starved for so long is repeated
 IDLE_S = 20             # a call that has not ended by then is left alone
@@ -130,8 +132,10 @@ class Worker:
 class Pool:
     """Processes of each program, kept for later runs."""
 
-    def __init__(self, programs):
+    def __init__(self, programs, folder):
         self.programs = programs
+        # What a client that fails says.
+        self.errors = open(os.path.join(folder, "stderr.log"), "ab")
         self.idle = {name: [] for name in programs}
 
     async def take(self, name):
@@ -139,7 +143,7 @@ class Pool:
             return self.idle[name].pop()
         return Worker(await asyncio.create_subprocess_exec(
             *WITH_PARENT, *self.programs[name], stdin=asyncio.subprocess.PIPE,
-            stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.DEVNULL))
+            stdout=asyncio.subprocess.PIPE, stderr=self.errors))
 
     def give(self, name, worker):
         worker.sink = None
@@ -185,10 +189,11 @@ class Run:
                            os.path.join(build, "tests/torture/step_clock.so"))
         self.workers = []       # (program, index, worker)
         self.lines = {row.name: [] for row in rows}     # (time, text)
+        self.killed = []
         self.owners = []
         self.watches = []
         self.switched_us = 0    # when the replica became the master
-        self.lease_ms = LEASE_MS
+        self.lease_ms = LONG_LEASE_MS if fault == "failover-late" else LEASE_MS
         self.lag_us = 0         # the longest time for which the driver did not run
 
     def is_failover(self):
@@ -246,6 +251,10 @@ class Run:
         for _, _, worker in self.workers:
             worker.tell("stop")
         heard = await asyncio.gather(*(each.hear("idle") for *_, each in self.workers))
+        for program, index, worker in self.workers:
+            if not worker.is_alive() and worker not in self.killed:
+                raise RuntimeError(f"{program} c{index + 1} ended by itself: "
+                                   f"{worker.process.returncode}")
         await asyncio.sleep(self.lease_ms / 1000 + 0.3)
         if self.fault == "clock-step":
             await self.await_no_locks()
@@ -254,12 +263,14 @@ class Run:
         self.say("w over")
         for watch in self.watches:
             await watch.stop()
-        for (program, _, worker), is_idle in zip(self.workers, heard):
+        for is_idle in heard:
+            program, _, worker = self.workers[0]
             worker.tell("close")
-            if is_idle and await worker.hear("done"):
-                self.pool.give(program, worker)
-            else:
+            if not (is_idle and await worker.hear("done")):
                 await worker.end()
+            self.workers.pop(0)         # from here on it is not ours
+            if worker.is_alive():
+                self.pool.give(program, worker)
 
     async def await_no_locks(self):
         for _ in range(60):
@@ -292,7 +303,8 @@ class Run:
 
     async def do_client_killed(self):
         index = self.dice.randrange(2)
-        for worker in self.victims(index):
+        self.killed = self.victims(index)
+        for worker in self.killed:
             worker.process.kill()
         await asyncio.gather(*(worker.process.wait() for worker in self.victims(index)))
         await asyncio.gather(*(worker.reader for worker in self.victims(index)))
@@ -454,9 +466,8 @@ class Run:
                 lag.cancel()
             for watch in self.watches:
                 await watch.stop()
-            for program, _, worker in self.workers:
-                if worker not in self.pool.idle[program]:
-                    await worker.end()
+            for _, _, worker in self.workers:
+                await worker.end()
             await self.place.stop()
 
 
@@ -498,14 +509,21 @@ class Torture:
         self.folder = os.path.join(args.build, "torture")
         self.results = os.path.join(self.folder, "results.tsv")
         self.programs = programs(args.build)
-        self.pool = Pool(self.programs)
+        self.pool = Pool(self.programs, self.folder)
         wanted = args.rows.split(",") if args.rows else [row.name for row in ROWS]
-        self.rows = [row for row in ROWS
-                     if row.name in wanted and row.program in self.programs]
+        self.rows = [row for row in ROWS if row.name in wanted and self.is_there(row)]
+        missing = [row for row in wanted if row not in [each.name for each in self.rows]]
+        if missing and not args.self_test:
+            print(f"skipped: {', '.join(missing)} (not installed)")
         self.judge = verdict.Judge(args.build, self.folder)
         # In a process of its own: it must not delay the proxies.
         self.judges = concurrent.futures.ProcessPoolExecutor(1)
-        self.failed = 0
+
+    def is_there(self, row):
+        if row.kind == "redis-py" and \
+                not os.path.exists(os.path.join(self.folder, "python", "redis")):
+            return False
+        return row.program in self.programs
 
     def is_done(self):
         """(fault, seed) of the runs that are in the results."""
@@ -540,7 +558,6 @@ class Torture:
             try:
                 rows = await self.one(fault, seed)
             except (RuntimeError, OSError, asyncio.TimeoutError) as error:
-                self.failed += 1
                 print(f"failed: {fault} seed {seed}: {error!r}", flush=True)
                 continue
             with open(self.results, "a", encoding="ascii") as file:
@@ -550,9 +567,11 @@ class Torture:
             print(f"{fault} seed {seed}: {', '.join(told) or 'no violation'}", flush=True)
 
     async def all(self):
-        todo = self.todo()
+        """Runs that failed, because the machine was busy, have more chances."""
         try:
-            await asyncio.gather(*(self.worker(todo, i) for i in range(self.args.jobs)))
+            for _ in range(TRIES):
+                todo = self.todo()
+                await asyncio.gather(*(self.worker(todo, i) for i in range(self.args.jobs)))
         finally:
             await self.pool.close()
 
@@ -612,7 +631,10 @@ def main():
     if args.fault:
         return asyncio.run(torture.repeat())
     asyncio.run(torture.all())
-    return 1 if torture.failed else 0
+    left = len(list(torture.todo()))
+    if left:
+        print(f"{left} runs are missing")
+    return 1 if left else 0
 
 
 if __name__ == "__main__":
