@@ -24,7 +24,7 @@ $(addprefix $(BUILD)/tests/sim/,test_world test_world_faults test_seeds test_swi
 # Servers that run the real scripts, by Lua 5.1. They need nothing of the world.
 # LUA_LINES=yes: the lines of scripts are counted.
 model_O := $(call objects,$(addprefix tests/sim/model/,blob keyspace values look \
-             reply access call client pubsub acl replication lua lua_values model \
+             reply access call client pubsub acl replication lua lua_memory lua_values model \
              strings keys hashes lists zsets connection scripts server_commands sentinel \
              cluster lua_lines$(if $(LUA_LINES),,_none)))
 LUA_LIBS := -llua5.1 -lm

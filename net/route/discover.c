@@ -337,6 +337,8 @@ static void learn_again(struct hf_router *router, struct hf_slot_map **map)
     for (unsigned slot = 0; slot < HF_SLOTS; slot++) {
         const struct hf_node *node;
 
+        if (router->discovery.learned[slot / 64] == 0)
+            slot |= 63;
         if (!(router->discovery.learned[slot / 64] >> slot % 64 & 1))
             continue;
         node = hf_slot_map_target(router->map, (uint16_t)slot);

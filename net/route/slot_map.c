@@ -7,6 +7,9 @@
 /* Most clusters fit. */
 #define FIRST_ROOM 16
 
+/* So many slots are compared at a time. */
+#define STRETCH 64
+
 /* ---- memory ---- */
 
 static size_t size_of(uint32_t room)
@@ -114,18 +117,30 @@ const struct hf_node *hf_slot_map_target(const struct hf_slot_map *map,
     return &map->nodes[index];
 }
 
-/* Slots mostly stand in long runs of one node: it is looked at once for each. */
+/* The slot after the run of one node that begins at `slot`. Runs are mostly long: a
+ * stretch that equals itself one slot earlier continues the run. */
+static unsigned run_end(const struct hf_slot_map *map, unsigned slot)
+{
+    const uint16_t *owner = map->owner;
+
+    slot++;
+    while (slot + STRETCH <= HF_SLOTS &&
+           memcmp(owner + slot, owner + slot - 1, STRETCH * sizeof *owner) == 0)
+        slot += STRETCH;
+    while (slot < HF_SLOTS && owner[slot] == owner[slot - 1])
+        slot++;
+    return slot;
+}
+
+/* A node is looked at once for each of its runs. */
 uint32_t hf_slot_map_covered(const struct hf_slot_map *map)
 {
     uint32_t covered = 0;
-    unsigned first = 0;
 
-    for (unsigned slot = 1; slot <= HF_SLOTS; slot++) {
-        if (slot < HF_SLOTS && map->owner[slot] == map->owner[first])
-            continue;
+    for (unsigned first = 0, end; first < HF_SLOTS; first = end) {
+        end = run_end(map, first);
         if (hf_slot_map_target(map, (uint16_t)first))
-            covered += slot - first;
-        first = slot;
+            covered += end - first;
     }
     return covered;
 }
@@ -190,9 +205,12 @@ bool hf_slot_map_is_equal(const struct hf_slot_map *a,
         if (twin_or_none(twins, a->nodes[i].master) !=
             b->nodes[twins[i]].master)
             return false;
-    for (unsigned slot = 0; slot < HF_SLOTS; slot++)
-        if (twin_or_none(twins, a->owner[slot]) != b->owner[slot])
+    for (unsigned slot = 0, end; slot < HF_SLOTS; slot = end) {
+        end = run_end(a, slot);
+        if (twin_or_none(twins, a->owner[slot]) != b->owner[slot] ||
+            run_end(b, slot) < end)
             return false;
+    }
     return true;
 }
 

@@ -4,6 +4,7 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -353,9 +354,20 @@ static int print_effects(const struct totals *t)
     return never;
 }
 
+/* Of this process, and of the jobs that have ended. */
+static double user_cpu_s(void)
+{
+    struct rusage own, jobs;
+
+    (void)getrusage(RUSAGE_SELF, &own);
+    (void)getrusage(RUSAGE_CHILDREN, &jobs);
+    return (double)(own.ru_utime.tv_sec + jobs.ru_utime.tv_sec) +
+           (double)(own.ru_utime.tv_usec + jobs.ru_utime.tv_usec) / 1e6;
+}
+
 static int print_totals(const struct totals *t, double took_s)
 {
-    double simulated_s = (double)t->simulated_us / 1e6;
+    double simulated_s = (double)t->simulated_us / 1e6, cpu_s = user_cpu_s();
     int never = 0;
 
     (void)printf("%" PRIu64 " seeds in %.1f s: %.0f a second; %" PRIu64
@@ -364,6 +376,8 @@ static int print_totals(const struct totals *t, double took_s)
                  t->seeds, took_s, (double)t->seeds / took_s, t->calls,
                  (double)t->calls / took_s, t->granted, simulated_s,
                  simulated_s / took_s);
+    (void)printf("%.1f s of user CPU time: %.0f seeds and %.0f operations a CPU second\n",
+                 cpu_s, (double)t->seeds / cpu_s, (double)t->calls / cpu_s);
     print_kinds(t);
     for (int i = 0; i < TROUBLES; i++) {
         (void)printf("%s %s %" PRIu64,

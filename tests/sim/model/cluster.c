@@ -220,11 +220,17 @@ static void put_range(struct call *c, unsigned first, unsigned last)
             put_node(c, &cl->nodes[i]);
 }
 
+/* So many slots are compared at a time. */
+#define STRETCH 256
+
 /* The last slot of the range that begins at `first`. */
 static unsigned end_of_range(const struct view *v, unsigned first)
 {
     unsigned last = first;
 
+    while (last + 1 + STRETCH <= MODEL_SLOTS &&
+           memcmp(v->owner + last, v->owner + last + 1, STRETCH) == 0)
+        last += STRETCH;
     while (last + 1 < MODEL_SLOTS && v->owner[last + 1] == v->owner[first])
         last++;
     return last;
@@ -254,8 +260,10 @@ static int masters_of(const struct model_node *node)
     bool has_slots[MODEL_NODES_MAX + 1] = {false};
     int count = 0;
 
-    for (int i = 0; i < MODEL_SLOTS; i++)
+    for (unsigned i = 0; i < MODEL_SLOTS; i++) {
         has_slots[node->view.owner[i]] = true;
+        i = end_of_range(&node->view, i);
+    }
     for (int i = 0; i < MODEL_NODES_MAX; i++)
         count += has_slots[i];
     return count;

@@ -79,13 +79,12 @@ static bool take_args(lua_State *l, int argc)
         args = md_grow(args, args_room, &args_room, sizeof *args);
     for (int i = 1; i <= argc; i++) {
         char text[64];
+        int type = lua_type(l, i);
 
-        if (lua_type(l, i) == LUA_TNUMBER) {
-            (void)snprintf(text, sizeof text, "%.17g", lua_tonumber(l, i));
-            lua_pushstring(l, text);
+        if (type == LUA_TNUMBER) {
+            lua_pushlstring(l, text, md_format_double(text, lua_tonumber(l, i)));
             lua_replace(l, i);
-        }
-        if (lua_type(l, i) != LUA_TSTRING)
+        } else if (type != LUA_TSTRING)
             return false;
         args[i - 1].p = lua_tolstring(l, i, &args[i - 1].n);
     }
@@ -357,7 +356,7 @@ static void protect_globals(void)
 static void close_lua(void)
 {
     if (L)
-        lua_close(L);
+        md_lua_close(L);
     L = NULL;
     md_bytes_free(&reply);
     free(args);
@@ -372,12 +371,12 @@ static void open_lua(void)
     if (L && compiled < MOST_SCRIPTS)
         return;
     if (L)
-        lua_close(L);
+        md_lua_close(L);
     compiled = 0;
     if (!is_known)
         (void)atexit(close_lua);
     is_known = true;
-    if (!(L = luaL_newstate()))
+    if (!(L = md_lua_new()))
         abort();
     open_library("", luaopen_base);
     open_library(LUA_TABLIBNAME, luaopen_table);

@@ -15,6 +15,10 @@ struct script_run {
     bool has_written;
 };
 
+/* The interpreter, and all its memory. */
+lua_State *md_lua_new(void);
+void md_lua_close(lua_State *L);
+
 /* Pushes the reply at `p` onto the stack; returns what is behind it. */
 const char *md_push_reply(lua_State *L, const char *p);
 
