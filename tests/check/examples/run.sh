@@ -41,6 +41,11 @@ verdict() {
     fi
 }
 
+if ! command -v python3 >/dev/null; then
+    skip "locks of others" "needs python3"
+    exit 0
+fi
+
 verdict naive 'P1 P2' bash "$here/naive.sh"
 
 # The packages of make others, at the same place.
