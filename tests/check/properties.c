@@ -505,7 +505,8 @@ void p10_believed(struct judge *j, struct hold *hold)
 void p10_extended(struct judge *j, struct hold *hold, int64_t until_us)
 {
     struct judge_violation *v;
-    bool is_lost = hold->lost.line > hold->last_held.line;
+    bool is_lost =
+        hold->lost.line > hold->last_held.line && !hold->died.line;
 
     if (until_us <= j->now.us || until_us <= hold->until_us ||
         (!is_lost && !last_release_is_under_way(hold)))

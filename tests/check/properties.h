@@ -87,7 +87,8 @@
  *      takes for the master (0: none that it knows of), another one that had been
  *      replaced by then does not count. Not judged: parts of a call of a set.
  * P10d A belief neither begins nor moves later once its owner was told of the loss,
- *      unless a held line follows; nor while its last release is under way.
+ *      unless a held line follows; nor while its last release is under way. Not
+ *      judged: what others believe in, when its client has died.
  * P11  Permits are neither made nor lost: how many there are on a server, out and
  *      available, changes by no acquire, renewal or release, and is set only where
  *      there are none.

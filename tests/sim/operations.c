@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "lock/permits.h"
+#include "tests/sim/by_owner.h"
 #include "tests/sim/candidates.h"
 #include "tests/sim/counts.h"
 #include "tests/sim/program_inner.h"
@@ -471,7 +472,7 @@ static void do_now(struct program *p, const struct plan_op *op)
 {
     struct owner *o = program_owner(p, op);
 
-    if (candidate_does(p, o, op))
+    if (candidate_does(p, o, op) || by_owner_does(p, o, op))
         return;
     if (is_of_member(op, o))
         o = sets_member(p, o, op->owner);
@@ -497,6 +498,8 @@ static void do_now(struct program *p, const struct plan_op *op)
         cancel(p, o);
         break;
     case OP_GIVE:
+    case OP_RENEW_OWNER:
+    case OP_RELEASE_OWNER:
         break;
     case OP_CLOSE:
     case OP_FREE:

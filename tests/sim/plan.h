@@ -79,6 +79,8 @@ enum plan_family {
     FAMILY_QUORUM,
     FAMILY_MULTI,    /* of the locks in `members`; there is no such key */
     FAMILY_ELECTION, /* a candidate, or a holder of that lock: side 0, 1 */
+    FAMILY_BY_OWNER, /* no name is of it: holds that outlive their clients, of names of
+                        the other families */
     FAMILIES
 };
 #define FAMILIES_DRAWN FAMILY_VALUE
@@ -94,6 +96,10 @@ enum plan_verb {
     OP_FREE,   /* likewise, without closing */
     OP_SET,    /* makes the semaphore or the latch, if there is none */
     OP_GIVE,   /* counts a latch down */
+    VERBS_DRAWN,
+    OP_RENEW_OWNER = VERBS_DRAWN, /* by the owner's text: the hold of a client that has
+                                     died, or (n odd) of another program */
+    OP_RELEASE_OWNER,
     VERBS
 };
 

@@ -42,6 +42,12 @@ bool plan_is_selectable(int64_t family)
            family != FAMILY_MIXED_SPIN;
 }
 
+/* Of one family alone? */
+static bool is_narrow(void)
+{
+    return the_only >= 0 && the_only != FAMILY_BY_OWNER;
+}
+
 static bool is_counted(int64_t family)
 {
     return family == FAMILY_PERMIT || family == FAMILY_SEMAPHORE ||
@@ -50,9 +56,9 @@ static bool is_counted(int64_t family)
 
 bool plan_takes_scene(int64_t scene)
 {
-    if (the_only >= FAMILY_QUORUM)
+    if (the_only >= FAMILY_QUORUM && is_narrow())
         return plan_sets_take_scene(the_only, scene);
-    return the_only < 0 || scene != SCENE_COUNTED || is_counted(the_only);
+    return !is_narrow() || scene != SCENE_COUNTED || is_counted(the_only);
 }
 
 /* Until the operations are drawn: what is drawn in place of another family becomes so
@@ -74,7 +80,7 @@ static int64_t first_family(void)
 
 void plan_family_first(struct plan *plan)
 {
-    if (the_only < 0)
+    if (!is_narrow())
         return;
     for (size_t i = 0; i < plan->lock_count; i++) {
         plan->locks[i].family = first_family();
@@ -93,7 +99,7 @@ static void draw_values(struct plan *plan, uint64_t seed)
 
     for (size_t i = 0; i < plan->lock_count; i++)
         if (plan->locks[i].family == FAMILY_NONREENTRANT &&
-            (the_only >= 0 ? the_only == FAMILY_VALUE : draw_one_in(&dice, 2)))
+            (is_narrow() ? the_only == FAMILY_VALUE : draw_one_in(&dice, 2)))
             plan->locks[i].family = FAMILY_VALUE;
 }
 
@@ -163,7 +169,7 @@ static bool is_to_be_counted(const struct plan *plan, int64_t lock,
 {
     int64_t family = plan->locks[lock].family;
 
-    if (the_only >= 0)
+    if (is_narrow())
         return is_counted(the_only) && family == FAMILY_PLAIN &&
                plan_may_have_two_keys(plan, lock);
     return (family == FAMILY_PLAIN || family == FAMILY_NONREENTRANT) &&
@@ -184,7 +190,7 @@ static void draw_permits(struct plan *plan, uint64_t seed)
         if (!is_to_be_counted(plan, i, &dice))
             continue;
         family = draw_pick(&dice, families, DRAW_COUNT(families));
-        be_counted(plan, i, the_only >= 0 ? the_only : family, &dice);
+        be_counted(plan, i, is_narrow() ? the_only : family, &dice);
     }
 }
 
@@ -196,7 +202,7 @@ static void draw_spins(struct plan *plan, uint64_t seed)
     for (size_t i = 0; i < plan->lock_count; i++) {
         int64_t *family = &plan->locks[i].family;
 
-        if (the_only >= 0 ? the_only != FAMILY_SPIN : !draw_one_in(&dice, 3))
+        if (is_narrow() ? the_only != FAMILY_SPIN : !draw_one_in(&dice, 3))
             continue;
         if (*family == FAMILY_PLAIN)
             *family = FAMILY_SPIN;

@@ -1,4 +1,4 @@
-/* Plans of quorums, multi-locks and elections. */
+/* Plans of quorums, multi-locks, elections, and holds that outlive their clients. */
 #include "tests/sim/draw.h"
 #include "tests/sim/plan_inner.h"
 
@@ -125,12 +125,35 @@ static void double_faults(struct plan *plan, uint64_t *dice)
     }
 }
 
+/* Some holds are left to their leases, as by a process that ends; others renew and
+ * release them. */
+static void leave_holds(struct plan *plan, uint64_t *dice)
+{
+    for (size_t i = 0; i < plan->op_count; i++) {
+        struct plan_op *op = &plan->ops[i];
+
+        if (op->verb == OP_ACQUIRE && draw_one_in(dice, 2)) {
+            op->lease_ms = draw_spread(dice, 500, 8 * plan->head.watchdog_ms);
+            op->hold_ms = draw_one_in(dice, 2) ? -1 : 2 * op->lease_ms;
+            op->max_hold_ms = 0;
+        } else if (draw_one_in(dice, 8)) {
+            op->verb = OP_FREE;
+        } else if (draw_one_in(dice, 2)) {
+            op->verb = draw_one_in(dice, 3) ? OP_RELEASE_OWNER : OP_RENEW_OWNER;
+            op->lease_ms = draw_spread(dice, 100, 8 * plan->head.watchdog_ms);
+            op->n = draw_below(dice, 8);
+        }
+    }
+}
+
 void plan_sets_last(struct plan *plan, int64_t family)
 {
     uint64_t dice = dice_stream((uint64_t)plan->head.seed, "acts of sets");
 
     if (family == FAMILY_MULTI)
         go_to_sets(plan, &dice);
+    if (family == FAMILY_BY_OWNER && plan->head.mood != MOOD_MILD)
+        leave_holds(plan, &dice);
     if (family == FAMILY_QUORUM && plan->head.scene != SCENE_NONE)
         double_faults(plan, &dice);
 }

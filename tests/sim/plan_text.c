@@ -34,10 +34,11 @@ static const char *const family_names[FAMILIES + 1] = {
     "plain",      "nonreentrant", "mixed",      "fenced",
     "read_write", "fair",         "mixed_fair", "value",
     "spin",       "mixed_spin",   "permit",     "semaphore",
-    "latch",      "quorum",       "multi",      "election"};
+    "latch",      "quorum",       "multi",      "election",
+    "by_owner"};
 static const char *const verb_names[VERBS + 1] = {
     "acquire", "release", "force", "inspect", "cancel", "close", "free", "set",
-    "give"};
+    "give", "renew_owner", "release_owner"};
 static const char *const trouble_names[TROUBLES + 1] = {
     [FAULT_DELAY] = "delay",
     [FAULT_HOLD_BACK] = "hold_back",

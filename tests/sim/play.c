@@ -5,6 +5,7 @@
 
 #include "tests/check/judge.h"
 #include "tests/sim/failover.h"
+#include "tests/sim/by_owner.h"
 #include "tests/sim/majority.h"
 #include "tests/sim/peer.h"
 #include "tests/sim/play.h"
@@ -592,6 +593,7 @@ void play(const struct plan *plan, FILE *history, struct play_result *result)
     world_free(sim->world);
     judge_free(sim->judge);
     majority_free(sim->majority);
+    left_free(sim);
     free(sim->permits);
     free(stage);
 }

@@ -11,6 +11,7 @@
 #include "net/link/link.h"
 #include "net/route/router_inner.h"
 #include "net/route/server.h"
+#include "tests/sim/by_owner.h"
 #include "tests/sim/counts.h"
 #include "tests/sim/majority.h"
 #include "tests/sim/program_inner.h"
@@ -258,6 +259,7 @@ void program_free_client(struct program *p)
 {
     struct process *before = process_enter(p->process);
 
+    left_note(p);
     p->is_freeing = true;
     sets_free(p);
     for (size_t i = p->client_count; i-- > 0;)

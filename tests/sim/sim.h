@@ -23,6 +23,7 @@ struct sim {
     struct program *programs[PLAN_PROGRAMS_MAX];
     struct play_result *result;
     uint64_t call_count;
+    struct left *left; /* by_owner.c */
     bool is_ending; /* nothing new is asked for */
     struct sim_permit *permits; /* witness_permit.c */
     size_t permit_count, permit_room;

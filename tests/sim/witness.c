@@ -62,7 +62,11 @@ static const struct hf_script *const acquires[] = {
 static const struct hf_script *const renewals[] = {&hf_script_renew,
                                                    &hf_script_read_renew,
                                                    &hf_script_value_renew,
-                                                   &hf_script_permit_renew, NULL};
+                                                   &hf_script_permit_renew,
+                                                   &hf_script_extend,
+                                                   &hf_script_read_extend,
+                                                   &hf_script_value_extend,
+                                                   &hf_script_permit_extend, NULL};
 static const struct hf_script *const releases[] = {
     &hf_script_release, &hf_script_read_release, &hf_script_write_release,
     &hf_script_fair_release, &hf_script_value_release, &hf_script_permit_release,
@@ -183,6 +187,14 @@ static struct witness_hold *hold_of(struct witness *w, size_t lock,
             return h;
     }
     return NULL;
+}
+
+bool witness_holds(const struct witness *w, size_t lock, const char *field)
+{
+    for (size_t i = 0; i < w->locks[lock].count; i++)
+        if (strcmp(w->locks[lock].holds[i].field, field) == 0)
+            return true;
+    return false;
 }
 
 static struct witness_hold *hold_new(struct witness *w, size_t lock,

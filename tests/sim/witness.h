@@ -67,4 +67,7 @@ void witness_places(struct witness *w, struct model *model);
 int64_t witness_places_until(const struct witness *w, struct model *model);
 void witness_free(struct witness *w);
 
+/* witness_holds - is there this hold, by a field of the lock? */
+bool witness_holds(const struct witness *w, size_t lock, const char *field);
+
 #endif
