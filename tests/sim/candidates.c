@@ -98,12 +98,14 @@ static void on_elected(void *ctx, struct hf_election *election)
     struct owner *o = ctx;
     struct call *c = o->standing;
 
-    (void)election;
     if (o->leads || !c) {
         sim_fail(o->program->sim, "election", "%s is elected, and %s", o->name,
                  o->leads ? "leads already" : "does not stand");
         return;
     }
+    if (hf_election_safe_ms(election) <= 0)
+        sim_fail(o->program->sim, "P12", "%s is elected, and may not believe",
+                 o->name);
     o->leads = true;
     owner_look(o);
     owner_granted(o);

@@ -260,8 +260,22 @@ void sets_asked(struct call *c)
     sets_watch(c->owner);
 }
 
+/* quorum.h, multi.h: at least half of a lease is left. */
+static void check_granted(const struct call *c)
+{
+    int64_t safe_ms = owner_safe_ms(c->owner);
+
+    if (safe_ms <= 0 || safe_ms < c->lease_ms / 2)
+        sim_fail(c->program->sim, "P12",
+                 "call %lld was granted with a lease of %lld ms, of which %lld are left",
+                 (long long)c->number, (long long)c->lease_ms, (long long)safe_ms);
+}
+
 void sets_ended(struct call *c, hf_status status)
 {
+    if (c->owner && c->owner->form != OWNER_OF_LOCK && status == HF_OK &&
+        c->op == HISTORY_OP_ACQUIRE)
+        check_granted(c);
     if (c->owner && c->owner->form == OWNER_OF_MULTI)
         end_parts(c, status);
 }
