@@ -26,12 +26,12 @@ begin=$(date +%s)
 
 # The units, in their order, and how many seconds a run of one takes.
 families='plain nonreentrant fenced read_write fair value spin permit semaphore latch
-    quorum multi election'
+    quorum multi election by_owner'
 worlds='worlds_multi worlds_quorum worlds_election worlds_by_owner'
 units="sim $families $worlds chaos fuzz exhaust redisson trixie"
 unit_seconds=120
 if [ -n "$short" ]; then
-    units="sim spin permit semaphore latch quorum multi election $worlds"
+    units="sim spin permit semaphore latch quorum multi election by_owner $worlds"
     unit_seconds=5
     [ -z "$(find build-fuzz/guided -name 'fuzz_*' 2>/dev/null)" ] ||
         units="$units fuzz"

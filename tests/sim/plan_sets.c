@@ -1,4 +1,6 @@
 /* Plans of quorums, multi-locks, elections, and holds that outlive their clients. */
+#include <stdlib.h>
+
 #include "tests/sim/draw.h"
 #include "tests/sim/plan_inner.h"
 
@@ -112,16 +114,33 @@ static void go_to_sets(struct plan *plan, uint64_t *dice)
     }
 }
 
-/* A scene's faults are where one server is: here also at another one. */
-static void double_faults(struct plan *plan, uint64_t *dice)
+/* The same soon after, at so many of the servers that follow. */
+static void repeat_fault(struct plan *plan, const struct plan_fault *fault,
+                         int64_t times, uint64_t *dice)
 {
-    for (size_t i = 0, count = plan->fault_count; i < count; i++) {
-        plan->faults[i].server = draw_below(dice, plan->head.masters);
-        if (plan->fault_count == PLAN_FAULTS_MAX || draw_one_in(dice, 3))
-            continue;
-        plan->faults[plan->fault_count] = plan->faults[i];
-        plan->faults[plan->fault_count++].server =
-            draw_below(dice, plan->head.masters);
+    for (int64_t i = 1; i <= times && plan->fault_count < PLAN_FAULTS_MAX; i++) {
+        struct plan_fault *f = &plan->faults[plan->fault_count++];
+
+        *f = *fault;
+        f->server = (fault->server + i) % plan->head.masters;
+        f->at_ms += draw_below(dice, 20);
+    }
+}
+
+/* What goes wrong at one server harms no quorum: some of it happens at most of them. A
+ * scene has one server: here each fault has its own. */
+static void spread_faults(struct plan *plan, uint64_t *dice)
+{
+    size_t count = plan->fault_count;
+
+    for (size_t i = 0; i < count; i++) {
+        struct plan_fault *f = &plan->faults[i];
+
+        if (plan->head.scene != SCENE_NONE)
+            f->server = draw_below(dice, plan->head.masters);
+        if (draw_one_in(dice, 3))
+            repeat_fault(plan, f, draw_between(dice, 1, plan->head.masters / 2),
+                         dice);
     }
 }
 
@@ -146,6 +165,13 @@ static void leave_holds(struct plan *plan, uint64_t *dice)
     }
 }
 
+static int by_time(const void *a, const void *b)
+{
+    const int64_t *x = a, *y = b; /* at_ms is the first field */
+
+    return (*x > *y) - (*x < *y);
+}
+
 void plan_sets_last(struct plan *plan, int64_t family)
 {
     uint64_t dice = dice_stream((uint64_t)plan->head.seed, "acts of sets");
@@ -154,6 +180,7 @@ void plan_sets_last(struct plan *plan, int64_t family)
         go_to_sets(plan, &dice);
     if (family == FAMILY_BY_OWNER && plan->head.mood != MOOD_MILD)
         leave_holds(plan, &dice);
-    if (family == FAMILY_QUORUM && plan->head.scene != SCENE_NONE)
-        double_faults(plan, &dice);
+    if (family == FAMILY_QUORUM && plan->head.mood == MOOD_WILD)
+        spread_faults(plan, &dice);
+    qsort(plan->faults, plan->fault_count, sizeof *plan->faults, by_time);
 }

@@ -56,7 +56,7 @@ static const char help[] =
     "  --all           go on after a failure, and shrink none\n"
     "  --family F      all names are of this family: plain, nonreentrant, fenced,\n"
     "                  read-write, fair, value, spin, permit, semaphore, latch, quorum,\n"
-    "                  multi or election;\n"
+    "                  multi, election or by-owner;\n"
     "                  each: as with --seconds; all: of any family\n"
     "  --help          this text\n"
     "\n"
