@@ -72,12 +72,16 @@ def table(cells, text):
     return lines
 
 
+def span(numbers):
+    least, most = min(numbers), max(numbers)
+    return str(least) if least == most else f"{least} to {most}"
+
+
 def tables(cells):
     runs = [cell.runs for cell in cells.values()]
     grants = sum(cell.grants for cell in cells.values())
     return "\n".join([
-        f"{sum(runs)} histories with {grants} grants; {min(runs)} to {max(runs)} runs of "
-        "each cell.", "",
+        f"{sum(runs)} histories with {grants} grants; {span(runs)} runs of each cell.", "",
         "### Two owners at once: P1", "",
         "Runs with a violation of P1. In parentheses: further runs in which two owners "
         "believed at once, and a lost key, a failover or a clock excuses it.", "",

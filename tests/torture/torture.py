@@ -28,6 +28,7 @@ import verdict                                  # noqa: E402
 
 LEASE_MS = 1200
 SHORT_LEASE_MS = 300    # of the self-test
+LATE_JUDGED = "67"      # of failover-late: nothing that assumes that the grant was kept
 LONG_LEASE_MS = 4000    # of failover-late: longer than the failover takes
 WAIT_MS = 3000
 TRIES = 3               # of a run that failed
@@ -224,6 +225,7 @@ class Run:
         servers = self.place.servers[:2 if self.is_failover() else 1]
         for server in servers:
             watch = Watch(server, names)
+            watch.master_port = self.place.servers[0].port
             await watch.start()
             self.watches.append(watch)
         for program in dict.fromkeys(row.program for row in self.rows):
@@ -422,6 +424,10 @@ class Run:
 
     def finish_watches(self):
         if self.switched_us:
+            # A client may have found the new master before we did.
+            new = self.watches[1]
+            self.switched_us = min([self.switched_us] + [
+                us - 1 for us in (new.gap_us, new.first_us) if us])
             follow(*self.watches, self.switched_us)
         for watch in self.watches:
             watch.owners = self.owners
@@ -439,7 +445,8 @@ class Run:
     def history(self, row, servers):
         lines = self.lines[row.name] + (servers[row.name] if row.servers == 1 else [])
         lines = [(us, text) for us, text in lines if us <= self.over_us(row)]
-        return verdict.header(row) + [
+        judged = LATE_JUDGED if self.fault == "failover-late" else row.judged
+        return verdict.header(row, judged) + [
             f"{us} {text}" for us, text in sorted(lines, key=lambda line: line[0])]
 
     def over_us(self, row):

@@ -17,11 +17,11 @@ SETTLE_MS = 3000
 TELL_MS = 2000
 
 
-def header(row):
-    """The first lines of a history. `row.judged`: digits; 0 is P10."""
+def header(row, judged):
+    """The first lines of a history. `judged`: digits; 0 is P10."""
     bounds = {"slack_ms": SLACK_MS, "wake_ms": row.free_ms, "look_ms": row.free_ms,
-              "settle_ms": max(SETTLE_MS, row.free_ms), "judge": row.judged}
-    if "2" in row.judged:
+              "settle_ms": max(SETTLE_MS, row.free_ms), "judge": judged}
+    if "2" in judged:
         bounds["tell_ms"] = TELL_MS
     return ["# holdfast history 1"] + [f"# {k} {v}" for k, v in bounds.items()]
 

@@ -10,7 +10,7 @@ import time
 from place import ask
 
 WORD = re.compile(r'"((?:[^"\\]|\\.)*)"')
-LINE = re.compile(r"^\+?(\d+)\.(\d{6}) \[[^\]]*\] ")
+LINE = re.compile(r"^\+?(\d+)\.(\d{6}) \[\d+ (\S+)\] ")
 BATCH_US = 5000         # the commands of one script are not further apart
 
 
@@ -39,6 +39,8 @@ class Watch:
         self.lines = []
         self.owners = []        # (prefix, lock name, source)
         self.step_us = 0        # the clock's step, and when it stepped
+        self.master_port = 0    # of a replica
+        self.first_us = 0       # when it first executed a command of a client
         self.gap_us = 0         # when the connection was lost; 0: it never was
         self.task = None
         self.ready = asyncio.Event()
@@ -107,6 +109,8 @@ class Watch:
         us = int(at[1]) * 1000000 + int(at[2])
         if self.step_us and abs(us - self.step_us - now_us()) < abs(us - now_us()):
             us -= self.step_us
+        if not self.first_us and not at[3].endswith(f":{self.master_port}"):
+            self.first_us = us
         self.note(us, words[0].lower(), *words[1:])
 
     def note(self, us, *words):
