@@ -576,6 +576,7 @@ void program_stop_waiting(struct program *p)
 {
     struct process *before = process_enter(p->process);
 
+    sets_check_waits(p);
     cancel(p, NULL);
     process_enter(before);
     candidates_stop(p);

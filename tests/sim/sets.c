@@ -380,3 +380,50 @@ void sets_watch(struct owner *o)
     if (o->form == OWNER_OF_MULTI && !p->is_freeing)
         check_multi(p, o);
 }
+
+/* ---- who waits gets it ---- */
+
+/* Longer than any time for which a waiter stands back for others. */
+#define FREE_MS 12000
+
+static bool is_free(const struct program *p, const struct server *server,
+                    int64_t lock)
+{
+    int64_t ms = FREE_MS + 2 * p->sim->plan->head.request_ms;
+
+    return witness_is_free(&server->witness, (size_t)lock,
+                           world_now_us(p->sim->world) - ms * 1000);
+}
+
+static bool is_quorum_free(const struct program *p, int64_t lock)
+{
+    size_t free_count = 0;
+
+    for (size_t i = 0; i < p->client_count; i++)
+        free_count += is_free(p, site_server(p->sim->site, (int64_t)i), lock);
+    return free_count == p->client_count;
+}
+
+static bool is_multi_free(const struct program *p, int64_t set)
+{
+    for (int64_t i = 0; i < (int64_t)p->sim->plan->lock_count; i++)
+        if (is_member(p, set, i) && !is_free(p, site_master(p->sim->site, i), i))
+            return false;
+    return true;
+}
+
+static bool waits_for_a_set(const struct program *p, const struct call *c)
+{
+    return c->is_under_way && !c->is_part && c->owner &&
+           c->op == HISTORY_OP_ACQUIRE && c->wait_ms == HF_FOREVER &&
+           (c->owner->form == OWNER_OF_QUORUM ? is_quorum_free(p, c->owner->lock_index)
+            : c->owner->form == OWNER_OF_MULTI && is_multi_free(p, c->owner->lock_index));
+}
+
+void sets_check_waits(struct program *p)
+{
+    for (struct call *c = p->calls; c; c = c->next)
+        if (!p->is_closing && waits_for_a_set(p, c))
+            sim_fail(p->sim, "P5", "call %lld of %s waits for a set that is free",
+                     (long long)c->number, c->owner->name);
+}

@@ -18,6 +18,8 @@
  * sets_token - of what was granted.
  * sets_asked, _ended - the members' calls, where `c` is a call of a set.
  * sets_lost  - its members are given up.
+ * sets_check_waits - when faults are long over: whoever waits for a set whose members are
+ *              free must have got it.
  * sets_watch - what has become of its members; checks a multi-lock. */
 void sets_open(struct program *p);
 void sets_free(struct program *p);
@@ -31,6 +33,7 @@ int64_t sets_token(const struct owner *o);
 void sets_asked(struct call *c);
 void sets_ended(struct call *c, hf_status status);
 void sets_lost(struct owner *o, enum hf_lost reason);
+void sets_check_waits(struct program *p);
 void sets_watch(struct owner *o);
 
 #endif

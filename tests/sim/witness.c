@@ -123,6 +123,7 @@ static void write_hold(struct witness *w, size_t lock,
     char owner[WITNESS_HOLD_MAX], field[WITNESS_HOLD_MAX];
     char name[MAJORITY_NAME_MAX];
 
+    w->locks[lock].changed_us = world_now_us(w->sim->world);
     memcpy(field, hold->field, sizeof field);
     majority_first(w->sim, field);
     e->lock = history_text(majority_name(w->sim, (int64_t)lock, w->server, name));
@@ -195,6 +196,11 @@ bool witness_holds(const struct witness *w, size_t lock, const char *field)
         if (strcmp(w->locks[lock].holds[i].field, field) == 0)
             return true;
     return false;
+}
+
+bool witness_is_free(const struct witness *w, size_t lock, int64_t since_us)
+{
+    return w->locks[lock].count == 0 && w->locks[lock].changed_us <= since_us;
 }
 
 static struct witness_hold *hold_new(struct witness *w, size_t lock,

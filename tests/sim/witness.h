@@ -38,6 +38,7 @@ struct witness {
     struct {
         struct witness_hold holds[WITNESS_HOLDS_MAX];
         size_t count;
+        int64_t changed_us;     /* the last time that one was written */
     } locks[PLAN_LOCKS_MAX];
     struct witness_queue queues[PLAN_LOCKS_MAX];
     int64_t stocks[PLAN_LOCKS_MAX]; /* permits, written last; or NONE */
@@ -69,5 +70,8 @@ void witness_free(struct witness *w);
 
 /* witness_holds - is there this hold, by a field of the lock? */
 bool witness_holds(const struct witness *w, size_t lock, const char *field);
+
+/* witness_is_free - has nobody held the lock since that time? */
+bool witness_is_free(const struct witness *w, size_t lock, int64_t since_us);
 
 #endif
