@@ -1,5 +1,6 @@
 """The servers of one run, the proxies before them, and what is done to them."""
 import asyncio
+import atexit
 import mmap
 import os
 import shutil
@@ -235,6 +236,7 @@ class Place:
 
     def __init__(self, fault, count, clock):
         self.folder = tempfile.mkdtemp(prefix="holdfast-torture-")
+        atexit.register(shutil.rmtree, self.folder, ignore_errors=True)
         self.count = count
         self.fault = fault
         self.clock = clock

@@ -524,7 +524,8 @@ class Torture:
             print(f"skipped: {', '.join(missing)} (not installed)")
         self.judge = verdict.Judge(args.build, self.folder)
         # In a process of its own: it must not delay the proxies.
-        self.judges = concurrent.futures.ProcessPoolExecutor(1)
+        self.judges = concurrent.futures.ProcessPoolExecutor(
+            1, initializer=verdict.end_with_parent)
 
     def is_there(self, row):
         if row.kind == "redis-py" and \
@@ -628,6 +629,8 @@ def main():
     parser.add_argument("--self-test", action="store_true")
     parser.add_argument("--until", help="no run begins at or after this time, as 18:50")
     args = parser.parse_args()
+    # So that servers, clients and folders are removed.
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))
     os.makedirs(os.path.join(args.build, "torture"), exist_ok=True)
     torture = Torture(args)
     if not shutil.which(os.environ.get("HF_TEST_SERVER", "redis-server")):
