@@ -2,7 +2,8 @@
 # of holdfast.
 
 judge_O := $(call objects,$(addprefix tests/check/,history state count properties \
-    watch lines clients servers queue violation judge))
+    watch lines clients servers queue violation cause cause_hold \
+    sight judge))
 # What prints its verdict.
 report_O := $(call objects,$(addprefix tests/check/,report overlap overlap_text overlap_svg))
 judge_main_O := $(BUILD)/tests/check/main.o $(report_O)

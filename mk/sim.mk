@@ -1,9 +1,9 @@
 # The simulation (docs/simulation.md): the client in a world of its own.
 
-sim_O := $(call objects,$(addprefix tests/sim/,plan plan_family plan_names plan_rare plan_sets plan_text scene scene_answers scene_counted \
+sim_O := $(call objects,$(addprefix tests/sim/,plan plan_family plan_mild plan_names plan_rare plan_sets plan_text scene scene_answers scene_counted \
            scene_connections scene_crossing scene_failover scene_messages scene_queue \
            scene_slots shrink))
-play_O := $(call objects,$(addprefix tests/sim/,by_owner call candidates counts effects failover majority nodes operations owner \
+play_O := $(call objects,$(addprefix tests/sim/,bounds by_owner call candidates counts effects failover majority nodes operations owner \
             peer play program reshard sentinels server sets site story trouble trouble_server witness \
             witness_count witness_permit witness_queue))
 # Worlds without a plan.

@@ -447,7 +447,7 @@ static void change(struct service *s)
 
 /* ---- what the judges say ---- */
 
-#define BOTH (~(1u << 5))       /* what both judge */
+#define BOTH (~(1u << 5 | 1u << 12)) /* what both judge */
 
 static struct history_header bounds(void)
 {

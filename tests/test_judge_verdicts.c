@@ -14,7 +14,7 @@
 #define FOLDER "tests/check/verdicts/"
 #define FILES_MAX 300
 #define VERDICT "# verdict: "
-#define PROPERTIES_JUDGED_HERE 11
+#define PROPERTIES_JUDGED_HERE HISTORY_PROPERTIES
 
 static char *names[FILES_MAX];
 static int names_count;

@@ -2,6 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "tests/check/cause.h"
 #include "tests/check/count.h"
 #include "tests/check/lines.h"
 #include "tests/check/properties.h"
@@ -58,6 +59,7 @@ static void on_ask(struct judge *j, const struct history_event *e)
         state_ask_drop(j, ask);
     ask = state_ask_add(j, e);
     state_due(j, ask->due_us);
+    cause_begin(j, ask);
     if (!ask->lock)
         return;
     note_rates(j, ask);
@@ -70,6 +72,7 @@ static void on_ask(struct judge *j, const struct history_event *e)
     } else if (ask->op == HISTORY_OP_RELEASE && !count_is_of(ask)) {
         hold = state_hold(ask->lock, ask->class, ask->owner, ask->name, true);
         hold->client = ask->client;
+        cause_rest(j, hold);
         hold->releasing++;
     }
 }
@@ -86,6 +89,7 @@ static void end_granted(struct judge *j, struct ask *ask, struct hold *hold,
     excuse_clock(hold, ask->clock);
     hold->is_renewed =
         hold->is_renewed || ask->lease_ms == HISTORY_NONE || ask->lease_ms == 0;
+    cause_ended_well(j, ask, hold);
     p10_granted(j, ask, hold, e->master);
     hold->unsure.line = hold->died.line = 0;
     if (e->token != HISTORY_NONE && e->token != 0)
@@ -123,10 +127,13 @@ static void end_release(struct judge *j, struct ask *ask, enum outcome outcome)
     hold->unsure = outcome == UNKNOWN ? j->now : (struct moment){0, 0};
     if (--hold->tally > 0) {
         excuse_clock(hold, ask->clock);
-        return;
+    } else {
+        state_unowe(j, hold);
+        hold->released = outcome == DONE ? j->now : (struct moment){0, 0};
     }
-    state_unowe(j, hold);
-    hold->released = outcome == DONE ? j->now : (struct moment){0, 0};
+    ask->op = HISTORY_NO_OP; /* it is under way no longer */
+    if (outcome == DONE)
+        cause_released(j, ask, hold);
 }
 
 static bool is_first_in_line(const struct ask *ask)
@@ -168,6 +175,7 @@ static void on_end(struct judge *j, const struct history_event *e)
 
     if (!ask)
         return;
+    cause_end(j, ask, e);
     if ((lock = ask->lock)) {
         if (count_is_of(ask))
             count_ended(j, ask, outcome_of(e->status) == DONE,
@@ -199,6 +207,7 @@ static void on_safe(struct judge *j, const struct history_event *e)
     if (hold->until_us > j->now.us) {
         p10_believed(j, hold);
         p1_one_believes(j, hold);
+        cause_believes(j, hold);
     } else {
         hold->until_us = 0;
         state_tidy(j, hold->lock);
@@ -243,6 +252,7 @@ static void on_lost(struct judge *j, const struct history_event *e)
     const struct record *record = state_held(j, hold);
 
     hold->client = e->source.number;
+    cause_lost(j, hold);
     hold->lost = j->now;
     state_unowe(j, hold);
     j->stats.losses++;
@@ -326,6 +336,7 @@ static void forget_client(struct judge *j, struct party *p)
     count_gone(j, p->source.number);
     state_gone(j, p);
     p->is_suspended = false;
+    p->ending.line = 0;
 }
 
 static void on_start(struct judge *j, struct party *p,
@@ -355,6 +366,9 @@ void on_client(struct judge *j, struct party *p, const struct history_event *e)
         return;
     case HISTORY_WAIT:
         on_wait(j, e);
+        return;
+    case HISTORY_CANCEL:
+        cause_cancel(j, e);
         return;
     case HISTORY_SAFE:
         on_safe(j, e);

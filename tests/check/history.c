@@ -57,6 +57,7 @@ static const struct key {
     KEY("lease", NUMBER, 0, lease_ms),
     KEY("wait", NUMBER, 0, wait_ms),
     KEY("due", NUMBER, 0, due_us),
+    KEY("max_hold", NUMBER, 0, max_hold_ms),
     KEY("status", TEXT, 0, status),
     KEY("token", ID, 0, token),
     KEY("master", NUMBER, 0, master),
@@ -99,6 +100,7 @@ struct history_event history_event(int64_t time_us, char role, uint32_t number,
                                   .lease_ms = HISTORY_NONE,
                                   .wait_ms = HISTORY_NONE,
                                   .due_us = HISTORY_NONE,
+                                  .max_hold_ms = HISTORY_NONE,
                                   .until_us = HISTORY_NONE,
                                   .count = HISTORY_NONE,
                                   .n = HISTORY_NONE,
@@ -121,18 +123,32 @@ void history_header_init(struct history_header *header)
                                       .look_ms = HISTORY_NONE,
                                       .settle_ms = HISTORY_NONE,
                                       .tell_ms = HISTORY_NONE,
+                                      .cause_ms = HISTORY_NONE,
+                                      .answer_ms = 1000,
+                                      .belief = 50,
+                                      .passed = 1000,
                                       .ppm = 10000,
                                       .judged = UINT32_MAX};
 }
 
-/* "17" is P1 and P7, and so is "1, 7"; "0" is P10. */
-static uint32_t properties(const char *digits)
+/* "17" is P1 and P7, and so is "1, 7"; "0" is P10. "P12" is P12 alone. */
+static uint32_t properties(const char *text)
 {
     uint32_t judged = 0;
+    char *end;
 
-    for (; *digits; digits++)
-        if (*digits >= '0' && *digits <= '9')
-            judged |= 1u << (*digits == '0' ? 10 : *digits - '0');
+    while (*text) {
+        if (*text == 'P' && text[1] >= '0' && text[1] <= '9') {
+            unsigned long number = strtoul(text + 1, &end, 10);
+
+            judged |= number < 32 ? 1u << number : 0;
+            text = end;
+            continue;
+        }
+        if (*text >= '0' && *text <= '9')
+            judged |= 1u << (*text == '0' ? 10 : *text - '0');
+        text++;
+    }
     return judged;
 }
 
@@ -156,17 +172,23 @@ void history_header_read(struct history_header *header, const char *line,
                   {"settle_ms", &header->settle_ms},
                   {"tell_ms", &header->tell_ms},
                   {"slack_ms", &header->slack_ms},
+                  {"cause_ms", &header->cause_ms},
+                  {"answer_ms", &header->answer_ms},
+                  {"belief", &header->belief},
+                  {"passed", &header->passed},
                   {"ppm", &header->ppm}};
 
     snprintf(text, sizeof text, "%.*s", (int)(len < 127 ? len : 127), line);
-    if (sscanf(text, "# %31s %n", name, &at) != 1 || at == 0 ||
-        text[at] < '0' || text[at] > '9')
+    if (sscanf(text, "# %31s %n", name, &at) != 1 || at == 0)
+        return;
+    if (strcmp(name, "judge") == 0 &&
+        (text[at] == 'P' || (text[at] >= '0' && text[at] <= '9')))
+        header->judged = properties(text + at);
+    if (text[at] < '0' || text[at] > '9')
         return;
     for (size_t i = 0; i < sizeof bounds / sizeof *bounds; i++)
         if (strcmp(name, bounds[i].name) == 0)
             *bounds[i].to = bound(text + at);
-    if (strcmp(name, "judge") == 0)
-        header->judged = properties(text + at);
 }
 
 /* ---- reading ---- */

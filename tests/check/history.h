@@ -33,8 +33,18 @@
  *                 only where it is given
  *     slack_ms    by how much times of servers and of callbacks may be off (0)
  *     ppm         the rates of clocks that are assumed (10000)
+ *     cause_ms    how long a fault that has ended explains failures (default:
+ *                 settle_ms). P12 needs this bound, or wake_ms: without both, only
+ *                 its rules that accept no excuse are judged
+ *     answer_ms   how long a call takes that no fault touches and that waits for
+ *                 no other owner (1000)
+ *     belief      the least part of a lease, in percent, that a belief covers after
+ *                 the grant (50)
+ *     passed      how many later calls may be granted a lock before a call that
+ *                 waits for it (1000)
  *     judge       the only properties to judge, as digits: "17" is P1 and P7, and
- *                 P10 is 0 (default: all; of P11 on: all alone)
+ *                 P10 is 0. A number after P is one property: "1 P12" is P1 and P12
+ *                 (default: all)
  *
  * Owners: `owner` is the holder, one text on clients' and servers' lines, unique
  * in the history ("c1:7"). The two sides of a read-write lock have the same one.
@@ -44,15 +54,21 @@
  * Lines of clients
  *     start  [id=]           a process begins, or begins again: nothing is held,
  *                            believed or asked by it
- *     ask    call op lock kind owner [hold lease wait due n of]
+ *     ask    call op lock kind owner [hold lease wait due n max_hold of]
  *                            due: when it must have ended, in true us. of: it is a
  *                            member's part of a call of this set of locks, written
- *                            when it was observed
- *     end    call status [hold owner token master]
+ *                            when it was observed. max_hold: the hold is lost after
+ *                            so many ms. hold, of a forced release: only this hold.
+ *                            op=close, op=free: its client ends; calls end, and holds
+ *                            are lost
+ *     cancel call            its caller cancels it
+ *     end    call status [hold owner token master n until]
  *                            of a call that was asked, once: else it is an error;
  *                            hold, owner: where the ask could not know them;
  *                            master: the number of the server that the client
- *                            now takes for the lock's; 0: it knows of none
+ *                            now takes for the lock's; 0: it knows of none. Of an
+ *                            inspection: hold, n, until: the holder that it reports,
+ *                            with its count and end; n=0: the lock is free
  *     safe   lock kind owner [hold] until
  *                            until then, in true us, it may believe that it holds;
  *                            0: it believes nothing. Written when that changes
@@ -139,7 +155,7 @@
     X(MASTER, "master") X(REPLICA, "replica") X(KEY, "key")                   \
     X(FAULT, "fault") X(QUIET, "quiet") X(OVER, "over")                       \
     X(WAIT, "wait") X(HEAD, "head") X(QUEUED, "queued") X(PLACE, "place")       \
-    X(STOCK, "stock")
+    X(STOCK, "stock") X(CANCEL, "cancel")
 #define HISTORY_KINDS(X)                                                      \
     X(KIND_PLAIN, "plain") X(KIND_NONREENTRANT, "nonreentrant")               \
     X(KIND_FENCED, "fenced") X(KIND_FAIR, "fair") X(KIND_READ, "read")        \
@@ -147,7 +163,8 @@
     X(KIND_SEMAPHORE, "semaphore") X(KIND_LATCH, "latch")
 #define HISTORY_OPS(X)                                                        \
     X(OP_ACQUIRE, "acquire") X(OP_RELEASE, "release") X(OP_FORCE, "force")    \
-    X(OP_INSPECT, "inspect") X(OP_CLOSE, "close") X(OP_SET, "set")
+    X(OP_INSPECT, "inspect") X(OP_CLOSE, "close") X(OP_SET, "set")            \
+    X(OP_FREE, "free")
 /* peer: another program; operator: by hand, past all locks; other: by the command
  * of another owner, whose hold is in the same record of the server. */
 #define HISTORY_BYS(X)                                                        \
@@ -199,14 +216,16 @@ struct history_event {
     enum history_why why;
     enum history_state state;
     int64_t call, lease_ms, wait_ms, due_us, until_us, count, n, token, master;
+    int64_t max_hold_ms;
     int64_t ppm, step_us;
 };
 
-/* P1 to P11. */
-#define HISTORY_PROPERTIES 11
+/* P1 to P12. */
+#define HISTORY_PROPERTIES 12
 
 struct history_header {
     int64_t wake_ms, look_ms, settle_ms, tell_ms, slack_ms, ppm;
+    int64_t cause_ms, answer_ms, belief, passed;
     uint32_t judged;            /* bit N: PN */
 };
 

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "tests/check/cause.h"
 #include "tests/check/count.h"
 #include "tests/check/lines.h"
 #include "tests/check/properties.h"
@@ -96,8 +97,16 @@ static void look_at_rest(struct judge *j, struct hold *hold,
                          const struct party *party)
 {
     (void)party;
+    cause_rest(j, hold);
     p3_counts(j, hold);
     p6_left(j, hold);
+}
+
+static void look_at_cause(struct judge *j, struct hold *hold,
+                          const struct party *party)
+{
+    (void)party;
+    cause_rest(j, hold);
 }
 
 static void on_quiet(struct judge *j)
@@ -128,6 +137,8 @@ static void on_over(struct judge *j)
     j->over = j->now;
     if (j->quiet.line)
         end_quiet(j);
+    else
+        each_hold(j, look_at_cause, NULL);
 }
 
 /* ---- a line ---- */
@@ -159,6 +170,8 @@ static bool is_whole(const struct history_event *e)
     case HISTORY_FREED:
     case HISTORY_LOST:
         return e->lock.at && e->owner.at;
+    case HISTORY_CANCEL:
+        return e->call != HISTORY_NONE;
     case HISTORY_WAIT:
         return e->call != HISTORY_NONE && e->hold.at;
     case HISTORY_QUEUED:

@@ -1,5 +1,5 @@
 /* The judge of a history (history.h): it is shown one line after the other, and
- * finds what is wrong with them by the properties P1 to P11 (properties.h). It
+ * finds what is wrong with them by the properties P1 to P12 (properties.h). It
  * takes about a microsecond a line; its memory is that of what is live: holds,
  * beliefs and calls under way. It ends the program if there is no memory.
  *

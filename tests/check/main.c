@@ -29,8 +29,8 @@ static const char help_head[] =
 static const char help_foot[] =
     "\n"
     "P5 is judged where the history has the header wake_ms, losses that the server\n"
-    "forgot (P2) where it has tell_ms. The header judge names the properties that are\n"
-    "judged; default: all.\n"
+    "forgot (P2) where it has tell_ms, P12 in full where it has cause_ms. The header\n"
+    "judge names the properties that are judged; default: all.\n"
     "\n"
     "Exit code: 0 nothing is wrong, 1 something is, 2 a file cannot be read.\n";
 

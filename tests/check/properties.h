@@ -101,6 +101,8 @@
  *      Excused: an operator or a new master, for questions that were asked before;
  *      servers that were replaced; clients that have died.
  *
+ * P12  Nothing fails, and nothing is lost, without a line that explains it: cause.h.
+ *
  * Permits: where as many owners may hold a permit as there are, P1 and P9 are of one
  * more than these; a permit that has lapsed is out no more, whether somebody has
  * taken it or not, but is its owner's again by a renewal; P5 is of a call while fewer

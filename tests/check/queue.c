@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "tests/check/cause.h"
 #include "tests/check/count.h"
 #include "tests/check/properties.h"
 #include "tests/check/violation.h"
@@ -74,6 +75,7 @@ void on_head(struct judge *j, const struct history_event *e)
     text_set(&lock->head, e->hold);
     lock->head_until_us = e->hold.len > 0 ? e->until_us : 0;
     lock->head_server = e->source.number;
+    cause_looks(j, lock);
     watch_head(j, lock, is_another,
                e->by == HISTORY_BY_RELEASE ? j->header.wake_ms
                                            : watch_look_ms(j));

@@ -20,7 +20,8 @@ static const char *const sentences[] = {
     "fencing tokens grow",
     "one owner, or readers, on the server",
     "nothing is believed that was not granted",
-    "permits and counts are neither made nor lost"};
+    "permits and counts are neither made nor lost",
+    "nothing fails, and nothing is lost, without a cause"};
 
 static_assert(sizeof sentences / sizeof *sentences == 1 + HISTORY_PROPERTIES,
               "each property has its sentence");

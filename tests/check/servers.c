@@ -1,8 +1,10 @@
 /* What the lines of servers change, and which properties are then looked at. */
+#include "tests/check/cause.h"
 #include "tests/check/count.h"
 #include "tests/check/lines.h"
 #include "tests/check/properties.h"
 #include "tests/check/queue.h"
+#include "tests/check/sight.h"
 #include "tests/check/watch.h"
 
 static void note_wait(struct judge *j, const struct hold *hold)
@@ -107,6 +109,7 @@ static void held_by_master(struct judge *j, struct hold *hold,
                            ? j->now
                            : (struct moment){0, 0};
     }
+    cause_granted(j, hold, e, was_held);
     if (e->by != HISTORY_BY_OTHER)
         note_held(j, hold, e->source.number);
     hold->last_server = e->source.number;
@@ -120,12 +123,21 @@ static void held_by_master(struct judge *j, struct hold *hold,
     if (e->by == HISTORY_BY_RENEW && hold->class == CLASS_PERMIT &&
         state_decides(j, e->source.number))
         state_unowe(j, hold); /* it had lapsed, and nobody had taken it */
-    if (e->by == HISTORY_BY_ACQUIRE && !was_held)
+    if (e->by == HISTORY_BY_ACQUIRE && !was_held) {
         p5_in_order(j, hold);
+        cause_passed(j, hold);
+    }
     if (e->token != HISTORY_NONE && e->token != 0)
         p8_granted(j, hold, e->token);
     if (hold->excuse.reason == EXCUSE_OLD_MASTER)
         p2_taken_away(j, hold);
+}
+
+/* What calls that are under way may meet, or see, is another thing now. */
+static void lock_changed(struct judge *j, struct lock *lock)
+{
+    cause_looks(j, lock);
+    sight_add(j, lock);
 }
 
 static void on_held(struct judge *j, struct party *p,
@@ -145,6 +157,7 @@ static void on_held(struct judge *j, struct party *p,
         return;
     hold->lock->home = p->source.number;
     held_by_master(j, hold, record, e, was_held);
+    lock_changed(j, hold->lock);
     watch_lock(j, hold->lock, watch_look_ms(j), false);
 }
 
@@ -156,14 +169,30 @@ static bool has_message(const struct hold *hold, const struct history_event *e)
             (e->by != HISTORY_BY_PEER || hold->class != CLASS_WRITE));
 }
 
+/* A waiter that has heard of the TTL looks when it ends (P12i). */
+static int64_t freed_bound_ms(const struct judge *j, const struct hold *hold,
+                              const struct history_event *e)
+{
+    if (has_message(hold, e) || j->header.wake_ms == HISTORY_NONE)
+        return j->header.wake_ms;
+    if (e->why != HISTORY_WHY_EXPIRED || e->kind == HISTORY_KIND_FAIR ||
+        cause_has_shortened(j, hold->lock) ||
+        j->header.wake_ms + j->header.answer_ms > watch_look_ms(j))
+        return watch_look_ms(j);
+    return j->header.wake_ms + j->header.answer_ms;
+}
+
 static void on_freed(struct judge *j, struct party *p,
                      const struct history_event *e)
 {
     struct hold *hold = hold_of(j, e);
     struct lock *lock = hold->lock;
     bool decides = state_decides(j, p->source.number);
+    int64_t bound_ms = freed_bound_ms(j, hold, e);
 
+    cause_freed(j, hold, e);
     state_record_drop(hold, p->source.number);
+    lock_changed(j, lock);
     queue_freed(hold);
     if (decides && !state_held(j, hold))
         lock->home = p->source.number;
@@ -177,9 +206,7 @@ static void on_freed(struct judge *j, struct party *p,
             excuse(hold, EXCUSE_TAKEN_AWAY, j->now);
             p2_taken_away(j, hold);
         }
-        watch_lock(j, lock,
-                   has_message(hold, e) ? j->header.wake_ms : watch_look_ms(j),
-                   false);
+        watch_lock(j, lock, bound_ms, false);
     }
     state_tidy(j, lock);
 }
@@ -215,6 +242,7 @@ static void on_stock(struct judge *j, struct party *p,
     stock->n = e->n;
     stock->until_us = e->until_us;
     stock->last = j->now;
+    lock_changed(j, lock);
     if (e->by == HISTORY_BY_SET)
         lock->permits = e->n;
     if (!state_decides(j, p->source.number))

@@ -1,6 +1,7 @@
 /* The judge's records: found by name, kept while something can still be said of
  * them. */
 #include "tests/check/count.h"
+#include "tests/check/sight.h"
 #include "tests/check/state.h"
 
 #include <stdio.h>
@@ -485,6 +486,8 @@ struct ask *state_ask_add(struct judge *j, const struct history_event *e)
                         .is_part = e->of.at != NULL,
                         .wait_ms = e->wait_ms,
                         .n = e->n == HISTORY_NONE ? 1 : e->n,
+                        .kind = e->kind,
+                        .max_hold_ms = e->max_hold_ms,
                         .due_us = or_never(e->due_us),
                         .free_due_us = HISTORY_NEVER};
     j->calls[i] = ask;
@@ -513,6 +516,7 @@ void state_ask_drop(struct judge *j, struct ask *ask)
     text_free(ask->owner);
     text_free(ask->name);
     text_free(ask->place);
+    sight_free(ask);
     free(ask);
     j->calls_count--;
 }

@@ -48,8 +48,12 @@ struct party {
     struct moment replaced;     /* by a new master */
     int64_t ppm;
     struct moment clock;        /* the last line of its clock */
+    struct moment ending;       /* it has been asked to close, or to be freed */
     struct trouble trouble;
 };
+
+/* P12: what a server had of a lock while an inspection was under way. */
+struct sight;
 
 /* A client that has died, or begun again with another id. */
 struct gone {
@@ -124,6 +128,19 @@ struct hold {
     int64_t token;              /* P8: the server's; 0: none */
     int64_t told_token;         /* and the client's */
 
+    /* P12 (cause.h). */
+    struct moment granted_by;   /* its last held line by a command of its owner */
+    int64_t granted_until_us;   /* that line's end; 0: no such line */
+    struct moment shortened;    /* the last line that made its end come earlier */
+    int64_t lease_ms;           /* the shortest that a call has asked for since it
+                                   began; 0: none */
+    enum history_kind kind;     /* of the call that acquired it */
+    bool is_watched, has_lease; /* acquired with lease=0; with a longer one */
+    int64_t max_until_us;       /* its max_hold is over; NEVER; 0: not acquired */
+    bool has_several_leases;    /* others held it by then: its end is not its own */
+    bool is_at_max;             /* it was told to be lost when max_hold was over */
+    bool is_reported;           /* a violation of P12 names it already */
+
     /* A loss that is to be told. */
     bool is_owed;               /* it is in judge.owed */
     int64_t owed_due_us;
@@ -159,6 +176,17 @@ struct ask {
     int64_t free_bound_ms;      /* and for how long it may be, then */
     int64_t token_before;       /* P8: the greatest that was told before it asked */
     struct moment token_before_at;
+
+    /* P12 (cause.h). */
+    enum history_kind kind;
+    int64_t max_hold_ms;
+    struct moment cancelled;
+    bool was_barred;            /* at some moment since it was asked, something kept
+                                   it from the lock */
+    bool was_apart;             /* likewise, what it is to free was not held */
+    struct moment freed;        /* by force, since it was asked */
+    struct sight *sights;       /* an inspection */
+    int64_t passed;             /* later calls that were granted before it */
 };
 
 struct lock {
@@ -181,6 +209,7 @@ struct lock {
     struct question *questions; /* count.h */
     struct moment disturbed;    /* the last fault that changed a number */
     struct moment halved;       /* half of the semaphore has been deleted */
+    struct moment unsure_force; /* a forced release that ended without an answer */
     int64_t permits;            /* as it was made, wherever it is now; 0: unknown */
 };
 
@@ -198,6 +227,8 @@ struct judge {
     struct trouble trouble;     /* that touches all */
     struct moment quiet, over;
     bool is_quiet;              /* since that line nothing was asked */
+    bool has_beliefs;           /* there was a safe line, */
+    bool has_forces;            /* a call that releases by force */
     struct gone *gone;          /* clients with an id that have died */
     size_t gone_count, gone_room;
 

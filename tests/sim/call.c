@@ -118,7 +118,8 @@ void call_ask(struct call *c)
     struct history_event e;
 
     if (c->owner) {
-        memcpy(c->hold, c->owner->hold, sizeof c->hold);
+        if (c->op != HISTORY_OP_FORCE)
+            memcpy(c->hold, c->owner->hold, sizeof c->hold);
         if (c->owner->under_way == 0)
             c->owner->master = program_master(c->program, c->owner->lock);
     }
@@ -133,6 +134,8 @@ void call_ask(struct call *c)
     }
     if (c->is_part)
         e.of = history_text(plan_lock_name(sim->plan, c->owner->whole->lock_index));
+    if (c->max_hold_ms > 0)
+        e.max_hold_ms = c->max_hold_ms;
     c->is_under_way = true;
     if (c->owner)
         c->owner->under_way++;
@@ -153,6 +156,39 @@ static bool is_kept(const struct call *c, hf_status status)
     return status == HF_UNREPLICATED && (c->flags & FLAG_KEEP_UNREPLICATED);
 }
 
+void call_cancel(struct call *c)
+{
+    struct history_event e = program_event(c->program, HISTORY_CANCEL);
+
+    e.call = c->number;
+    sim_write(program_sim(c->program), &e);
+}
+
+static int64_t ends_us(const struct call *c)
+{
+    if (c->info.ttl_ms < 0)
+        return c->info.ttl_ms == -1 ? HISTORY_NEVER : HISTORY_NONE;
+    return world_now_us(program_sim(c->program)->world) + c->info.ttl_ms * 1000;
+}
+
+/* What an inspection has reported. */
+static void write_info(const struct call *c, struct history_event *e)
+{
+    const struct plan *plan = program_sim(c->program)->plan;
+    int64_t lock = c->owner->lock_index;
+
+    e->hold = (struct history_text){0};
+    e->n = c->info.is_locked ? c->info.hold_count : 0;
+    if (plan_is_counted(plan, lock))
+        e->n = c->value;
+    else if (plan_has_permits(plan, lock)) /* which have no name there */
+        e->n = c->info.is_locked ? c->info.holders : 0;
+    if (plan_has_permits(plan, lock) || !c->info.is_locked)
+        return;
+    e->hold = history_text(c->info.holder);
+    e->until_us = ends_us(c);
+}
+
 void call_end(struct call *c, hf_status status, int64_t token)
 {
     struct sim *sim = program_sim(c->program);
@@ -168,6 +204,8 @@ void call_end(struct call *c, hf_status status, int64_t token)
         e.token = token;
     if (c->op == HISTORY_OP_ACQUIRE && (status == HF_OK || is_kept(c, status)))
         e.master = c->owner->master;
+    if (c->op == HISTORY_OP_INSPECT && status == HF_OK)
+        write_info(c, &e);
     c->is_under_way = false;
     if (c->owner)
         c->owner->under_way--;

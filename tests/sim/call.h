@@ -10,7 +10,7 @@ struct call {
     struct owner *owner; /* NULL: of none (close) */
     enum history_op op;
     int64_t number;
-    int64_t wait_ms, lease_ms, hold_ms, flags;
+    int64_t wait_ms, lease_ms, hold_ms, max_hold_ms, flags;
     bool is_under_way;
     char hold[HF_OWNER_TEXT_MAX]; /* that it is about; "": not known */
     char place[HF_OWNER_TEXT_MAX]; /* as which it stands in a queue; "" */
@@ -27,9 +27,11 @@ struct call {
 /* call_place - writes as which it stands in the queue of a fair lock, if that is
  *            news.
  * call_ask - writes that it is asked, and the time by which it must have ended.
+ * call_cancel - writes that its caller cancels it.
  * call_end - writes how it ended. token 0: none. */
 void call_place(struct call *c, const char *field, size_t len);
 void call_ask(struct call *c);
+void call_cancel(struct call *c);
 void call_end(struct call *c, hf_status status, int64_t token);
 
 #endif

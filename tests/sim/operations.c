@@ -190,6 +190,7 @@ static void acquire(struct program *p, struct owner *o,
     c->wait_ms = op->wait_ms;
     c->lease_ms = op->lease_ms;
     c->hold_ms = op->hold_ms;
+    c->max_hold_ms = op->max_hold_ms;
     c->flags = op->flags;
     if (o->form != OWNER_OF_LOCK)
         c->flags &= ~FLAG_KEEP_UNREPLICATED;
@@ -230,6 +231,8 @@ static void force(struct owner *o, bool is_own)
     const char *holder = is_own && o->hold[0] != '\0' ? text : NULL;
 
     owner_text(o, text);
+    if (holder)
+        memcpy(c->hold, text, sizeof c->hold);
     call_ask(c);
     began(c,
           hf_lock_force_release_async(o->lock, holder,
@@ -404,8 +407,10 @@ static void cancel(struct program *p, const struct owner *o)
 {
     for (struct call *c = p->calls; c; c = c->next)
         if (c->is_under_way && c->op == HISTORY_OP_ACQUIRE &&
-            (!o || c->owner == o) && !c->is_part)
+            (!o || c->owner == o) && !c->is_part) {
+            call_cancel(c);
             sets_cancel(c);
+        }
 }
 
 /* It blocks: meanwhile the world goes on. */
@@ -486,7 +491,7 @@ static void do_now(struct program *p, const struct plan_op *op)
         release_one(o);
         break;
     case OP_FORCE:
-        force(o, op->n == 1);
+        force(o, op->n > 0);
         break;
     case OP_INSPECT:
         inspect(o);
@@ -509,12 +514,42 @@ static void do_now(struct program *p, const struct plan_op *op)
     }
 }
 
+static const struct owner *find_owner(const struct program *p,
+                                      const struct plan_op *op)
+{
+    const struct owner *o = p->owners;
+
+    while (o && (o->number != op->owner || o->lock_index != op->lock ||
+                 o->side != op->side))
+        o = o->next;
+    return o;
+}
+
+static bool holds(const struct program *p, const struct plan_op *op)
+{
+    const struct owner *o = find_owner(p, op);
+
+    return o && o->count > 0 && o->hold[0] != '\0';
+}
+
+/* Where every call must succeed. */
+static bool is_ready(const struct program *p, const struct plan_op *op)
+{
+    bool waits = op->n == PLAN_N_WHEN_READY;
+
+    if (p->is_closing && p->sim->plan->head.mood == MOOD_MILD)
+        return false;
+    if (op->verb == OP_CLOSE)
+        return !waits || program_is_idle(p);
+    return op->verb != OP_FORCE || !waits || holds(p, op);
+}
+
 bool program_can_do(const struct program *p, const struct plan_op *op)
 {
     bool replaces = op->verb == OP_CLOSE || op->verb == OP_FREE;
 
     return !process_is_suspended(p->process) && !p->is_freeing &&
-           !((p->is_closing || p->leaving > 0) && replaces);
+           !((p->is_closing || p->leaving > 0) && replaces) && is_ready(p, op);
 }
 
 void program_do(struct program *p, const struct plan_op *op)

@@ -17,6 +17,11 @@ static const int64_t requests_ms[] = {300, 1000, 5000};
 #define REQUEST_MILD_MS 5000 /* every link is fast enough for that */
 static const int64_t latencies_us[] = {100, 500, 2000, 20000};
 
+static bool has_no_faults(const struct plan_head *h)
+{
+    return h->mood == MOOD_MILD || h->mood == MOOD_CLEAR;
+}
+
 static void draw_deployment(struct plan_head *h, uint64_t *dice)
 {
     h->deployment = h->scene == SCENE_NONE ? draw_below(dice, DEPLOYMENTS_DRAWN)
@@ -31,10 +36,10 @@ static void draw_deployment(struct plan_head *h, uint64_t *dice)
     h->is_deaf = draw_one_in(dice, 8);
     h->piece_max = draw_one_in(dice, 3) ? draw_between(dice, 1, 40) : 0;
     h->replicas_ms = 100;
-    if (h->mood != MOOD_MILD)
+    if (!has_no_faults(h))
         h->replicas_ms = draw_spread(dice, 20, h->watchdog_ms / 6);
     h->lag_us = h->latency_us;
-    if (h->mood != MOOD_MILD && draw_one_in(dice, 2))
+    if (!has_no_faults(h) && draw_one_in(dice, 2))
         h->lag_us = draw_spread(dice, 1000, 2000 * h->replicas_ms);
     if (h->deployment == DEPLOY_REPLICAS ||
         (h->deployment != DEPLOY_STANDALONE && draw_one_in(dice, 4)))
@@ -57,11 +62,13 @@ static void draw_head(struct plan *plan, uint64_t seed)
 
     h->seed = (int64_t)seed;
     h->mood = draw_pick(&dice, moods, DRAW_COUNT(moods));
+    if (h->mood != MOOD_MILD && plan_is_clear(seed))
+        h->mood = MOOD_CLEAR;
     if (h->mood == MOOD_WILD)
         h->scene = draw_scene(seed);
     h->length_ms = draw_between(&dice, 5000, 60000);
     h->watchdog_ms = draw_pick(&dice, watchdogs_ms, DRAW_COUNT(watchdogs_ms));
-    h->request_ms = h->mood == MOOD_MILD
+    h->request_ms = has_no_faults(h)
                         ? REQUEST_MILD_MS
                         : draw_pick(&dice, requests_ms, DRAW_COUNT(requests_ms));
     draw_deployment(h, &dice);
@@ -517,7 +524,7 @@ static void draw_faults(struct plan *plan, uint64_t seed)
     bool is_swarm = draw_one_in(&dice, 2);
     int64_t hurry = draw_one_in(&dice, 4) ? 10 : 1; /* much happens afterwards */
 
-    if (plan->head.mood == MOOD_MILD)
+    if (has_no_faults(&plan->head))
         return;
     for (int64_t i = 0; i < count; i++)
         kinds[i] = draw_trouble(plan, &dice);
@@ -602,6 +609,7 @@ void plan_draw(struct plan *plan, uint64_t seed)
         draw_scene_of(plan, seed);
     plan_draw_rare(plan, seed);
     plan_family_last(plan, seed);
+    plan_mild_last(plan, seed);
     plan_rename(plan, seed);
     hurry_replicas(plan);
 }

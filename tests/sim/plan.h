@@ -25,6 +25,7 @@ enum plan_mood {
                     call must end with HF_OK */
     MOOD_SINGLE, /* one fault */
     MOOD_WILD,   /* many */
+    MOOD_CLEAR,  /* no faults, and any calls: P12 explains each failure */
     MOODS
 };
 
@@ -102,6 +103,10 @@ enum plan_verb {
     OP_RELEASE_OWNER,
     VERBS
 };
+
+/* `n` of OP_FORCE and OP_CLOSE: not before its owner here holds the lock, or its client
+ * has no call and no hold. */
+#define PLAN_N_WHEN_READY 2
 
 enum plan_flags {
     FLAG_KEEP_UNREPLICATED = 1,
@@ -253,6 +258,11 @@ void plan_draw(struct plan *plan, uint64_t seed);
  * plan_add_fault - one fault more, of this kind, near an operation or a fault. */
 void plan_draw_rare(struct plan *plan, uint64_t seed);
 void plan_add_fault(struct plan *plan, int64_t trouble, uint64_t *dice);
+
+/* plan_is_clear  - has the plan of this seed no faults, in place of some?
+ * plan_mild_last - makes a mild plan richer, when all else has been drawn. */
+bool plan_is_clear(uint64_t seed);
+void plan_mild_last(struct plan *plan, uint64_t seed);
 
 /* plan_only - from now on, of plans that are drawn, all names but those of scenes of
  *             queues are of this family. "read-write" is "read_write". False: it is not

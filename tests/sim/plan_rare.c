@@ -18,7 +18,7 @@ static bool may_have_rare(const struct plan_head *h)
     case SCENE_RETURNS:
         return false;
     default:
-        return h->mood != MOOD_MILD;
+        return h->mood != MOOD_MILD && h->mood != MOOD_CLEAR;
     }
 }
 

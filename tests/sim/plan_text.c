@@ -11,7 +11,7 @@
 
 /* ---- words ---- */
 
-static const char *const mood_names[MOODS + 1] = {"mild", "single", "wild"};
+static const char *const mood_names[MOODS + 1] = {"mild", "single", "wild", "clear"};
 static const char *const scene_names[SCENES + 1] = {
     "none",
     "unanswered",

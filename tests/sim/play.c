@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "tests/check/judge.h"
+#include "tests/sim/bounds.h"
 #include "tests/sim/failover.h"
 #include "tests/sim/by_owner.h"
 #include "tests/sim/majority.h"
@@ -87,181 +88,7 @@ void sim_fail(struct sim *sim, const char *property, const char *format, ...)
     va_end(args);
 }
 
-/* ---- bounds ---- */
-
-#define SETTLE_MS 30000 /* the kernel gives a silent connection up */
-
-/* How long a message takes to wake a waiter: some crossings of a slow link, and
- * the start that others are given. Where nothing was ever wrong, less than a
- * waiter who heard nothing sleeps. */
-#define WAKE_MS 2000
-#define WAKE_MILD_MS 300
-#define CROSSINGS 24
-
-/* A waiter that cannot subscribe looks so often. */
-#define POLL_MS 1000
-
-/* After these a connection may be believed in, or waited for, long after they
- * are over: until PING finds out, or the kernel. */
-static bool is_found_out_late(int64_t trouble)
-{
-    switch (trouble) {
-    case FAULT_DELAY:
-    case FAULT_HOLD_BACK:
-    case FAULT_HALF_OPEN:
-    case FAULT_REFUSE:
-    case FAULT_IGNORE:
-    case FAULT_RESOLVER:
-    case FAULT_FREEZE:
-    case FAULT_LAG:
-    case FAULT_FAILOVER:
-    case FAULT_MOVE_SLOT:
-    case FAULT_ACL:
-    case FAULT_DENY:
-    case FAULT_PASSWORD:
-    case FAULT_SCANT:
-    case FAULT_UNSAVED:
-    case FAULT_DEMOTE:
-        return true;
-    default:
-        return false;
-    }
-}
-
-/* How long the messages of a waiter, or to it, are under way. */
-static int64_t crossings_ms(const struct plan_head *h)
-{
-    return CROSSINGS * (h->latency_us + h->jitter_us) / 1000;
-}
-
-/* In a scene of messages nobody is stopped and no server is down: but for the
- * faults, and what must settle after them, nothing slows a message down. */
-static bool is_of_messages(const struct plan_head *h)
-{
-    return h->scene == SCENE_MESSAGES || h->scene == SCENE_RETURNS;
-}
-
-/* Where nothing else is wrong. A question of so many crossings may take longer than
- * a request is given, and is then asked again after POLL_MS: redirected, it connects
- * and brings its script, and may take that twice. */
-static int64_t calm_ms(const struct plan_head *h)
-{
-    int64_t ms = crossings_ms(h) + 2 * h->lag_us / 1000;
-
-    return ms > h->request_ms ? ms + 2 * (h->request_ms + POLL_MS) : ms;
-}
-
-/* A client that waited for nothing finds out that its master is gone when it asks:
- * a command that has waited for 250 ms is a reason to ask for the map. */
-#define FIND_OUT_MS 500
-
-static bool has_failover(const struct plan *plan)
-{
-    for (size_t i = 0; i < plan->fault_count; i++)
-        if (plan->faults[i].trouble == FAULT_FAILOVER)
-            return true;
-    return false;
-}
-
-/* A connection that is half open for good, and idle, is found out by the first
- * question, whenever that is; a waiter asks again POLL_MS later. */
-static int64_t meet_dead_ms(const struct plan *plan)
-{
-    for (size_t i = 0; i < plan->fault_count; i++)
-        if (plan->faults[i].trouble == FAULT_HALF_OPEN && plan->faults[i].n == 1)
-            return plan->head.request_ms + POLL_MS;
-    return 0;
-}
-
-static int64_t wake_ms(const struct plan *plan)
-{
-    const struct plan_head *h = &plan->head;
-
-    if (h->mood == MOOD_MILD || is_of_messages(h))
-        return WAKE_MILD_MS + crossings_ms(h) + meet_dead_ms(plan);
-    if (!plan_is_calm(plan))
-        return WAKE_MS;
-    return WAKE_MILD_MS + calm_ms(h) + (has_failover(plan) ? FIND_OUT_MS : 0);
-}
-
-/* After a failover or a move, all follow as soon as the servers agree: within
- * 1.5 s, says cluster.md, and a waiter whose question had no answer asks again
- * after POLL_MS. */
-#define FOLLOW_MS 1500
-#define MAP_MS 5000 /* a client that only listens asks so often for the map */
-
-static bool has_silent_failover(const struct plan *plan)
-{
-    for (size_t i = 0; i < plan->fault_count; i++)
-        if (plan->faults[i].trouble == FAULT_FAILOVER &&
-            plan->faults[i].n & (FAILOVER_SERVES_ON | FAILOVER_STOPS))
-            return true;
-    return false;
-}
-
-static int64_t follow_ms(const struct plan *plan)
-{
-    return FOLLOW_MS + POLL_MS + (has_silent_failover(plan) ? MAP_MS : 0);
-}
-
-/* What a waiter listens by is replaced LISTEN_MS and a request timeout after it
- * fell silent (guarantees.md, 8), what it asks by when it looks; a connection or
- * a subscription that was refused is asked for again after POLL_MS. */
-#define LISTEN_MS 3000
-
-static int64_t settle_of_messages_ms(const struct plan *plan, int64_t look_ms)
-{
-    int64_t ms = 2 * plan->head.request_ms + 2 * WAKE_MS;
-
-    for (size_t i = 0; i < plan->fault_count; i++)
-        if (is_found_out_late(plan->faults[i].trouble) &&
-            plan->faults[i].trouble != FAULT_ACL &&
-            plan->faults[i].trouble != FAULT_REFUSE)
-            return ms + look_ms + LISTEN_MS;
-    return ms;
-}
-
-static int64_t settle_ms(const struct plan *plan, int64_t look_ms)
-{
-    const struct plan_head *h = &plan->head;
-
-    if (plan_is_calm(plan))
-        return follow_ms(plan) + calm_ms(h);
-    if (is_of_messages(h))
-        return settle_of_messages_ms(plan, look_ms);
-    for (size_t i = 0; i < plan->fault_count; i++)
-        if (is_found_out_late(plan->faults[i].trouble))
-            return 2 * look_ms + SETTLE_MS;
-    return 2 * h->request_ms + 2 * WAKE_MS;
-}
-
-#define WAITS 12 /* may stand on one connection */
-
-/* An acquire that waits for replicas delays those behind it on its connection,
- * and there may be a dozen (lock.h): then no wait for a lock has a bound. */
-static bool are_replicas_slow(const struct plan_head *h)
-{
-    return h->replicas != 0 && h->lag_us > 1000 * WAKE_MS / WAITS;
-}
-
-/* Otherwise as guarantees.md promises: a waiter looks each third of the
- * watchdog's time, each second without a subscription; a loss is told at the
- * next renewal. Each of them takes a step of the request timeout at most. */
-static struct history_header bounds(const struct plan *plan)
-{
-    const struct plan_head *h = &plan->head;
-    struct history_header b;
-
-    history_header_init(&b);
-    b.look_ms = h->watchdog_ms / 3 + 2 * h->request_ms + 1000;
-    b.wake_ms = are_replicas_slow(h)
-                    ? HISTORY_NONE
-                    : wake_ms(plan) + (h->is_deaf ? POLL_MS : 0);
-    b.settle_ms = settle_ms(plan, b.look_ms);
-    b.tell_ms = h->watchdog_ms / 3 + 2 * h->request_ms + 1000;
-    b.slack_ms = 2;
-    return b;
-}
+/* ---- the header ---- */
 
 static void print_bound(const struct sim *sim, const char *name, int64_t ms)
 {
@@ -279,6 +106,10 @@ static void print_header(const struct sim *sim, const struct history_header *b)
     print_bound(sim, "settle_ms", b->settle_ms);
     print_bound(sim, "tell_ms", b->tell_ms);
     print_bound(sim, "slack_ms", b->slack_ms);
+    print_bound(sim, "cause_ms", b->cause_ms);
+    print_bound(sim, "answer_ms", b->answer_ms);
+    print_bound(sim, "belief", b->belief);
+    print_bound(sim, "passed", b->passed);
     print_bound(sim, "seed", sim->plan->head.seed);
 }
 
@@ -312,7 +143,7 @@ static void arm_steps(struct stage *stage)
 static void begin(struct stage *stage)
 {
     struct sim *sim = &stage->sim;
-    struct history_header b = bounds(sim->plan);
+    struct history_header b = bounds_of(sim->plan);
 
     sim->judge = judge_new(&b);
     print_header(sim, &b);
@@ -377,7 +208,7 @@ static int64_t leases_last_ms(const struct plan *plan)
  * those that wait for replicas on the same connection. */
 static int64_t give_back_ms(const struct plan_head *h)
 {
-    return 2 * h->request_ms + (h->replicas != 0 ? WAITS * h->replicas_ms : 0);
+    return 2 * h->request_ms + (h->replicas != 0 ? BOUNDS_WAITS * h->replicas_ms : 0);
 }
 
 /* Then a release in the background may fail, or come before its acquire. */
@@ -459,7 +290,7 @@ static void become_quiet(struct sim *sim, const struct history_header *b)
     int64_t length_us = sim_us(sim->plan->head.length_ms);
 
     world_run(sim->world, end_us > length_us ? end_us : length_us);
-    run_for(sim, 2 * b->look_ms + SETTLE_MS);
+    run_for(sim, 2 * b->look_ms + BOUNDS_SETTLE_MS);
     sim->is_ending = true;
     each_program(sim, program_feed);
     find_ghosts(sim);
@@ -546,7 +377,7 @@ static void outlast_places(struct sim *sim)
  * both: then that TTL begins only now. */
 static void end(struct sim *sim)
 {
-    struct history_header b = bounds(sim->plan);
+    struct history_header b = bounds_of(sim->plan);
 
     become_quiet(sim, &b);
     give_everything_up(sim);

@@ -78,6 +78,15 @@ static void write_start(struct program *p)
     sim_write(p->sim, &e);
 }
 
+static void write_free(struct program *p)
+{
+    struct history_event e = program_event(p, HISTORY_ASK);
+
+    e.op = HISTORY_OP_FREE;
+    e.call = (int64_t)++p->sim->call_count;
+    sim_write(p->sim, &e);
+}
+
 /* ---- memory ---- */
 
 /* What was freed is overwritten, and kept for a while: who reads it late finds
@@ -112,12 +121,27 @@ static void give_all_back(struct program *p)
         give_back(p, &p->freed[i]);
 }
 
+/* The fault happens now, not when it was armed. */
+static void write_starved(struct program *p)
+{
+    struct history_event e = sim_event(p->sim, 'w', 0, HISTORY_FAULT);
+    char on[24];
+
+    (void)snprintf(on, sizeof on, "c%lld", (long long)p->index + 1);
+    e.fault = history_text(plan_trouble_name(FAULT_MEMORY));
+    e.on = history_text(on);
+    e.state = HISTORY_STATE_ONCE;
+    sim_write(p->sim, &e);
+}
+
 static void *grow(struct program *p, void *old, size_t old_size, size_t size)
 {
     void *ptr;
 
-    if (p->starve_in > 0 && --p->starve_in == 0)
+    if (p->starve_in > 0 && --p->starve_in == 0) {
+        write_starved(p);
         return NULL;
+    }
     ptr = malloc(size);
     if (!ptr)
         return NULL;
@@ -261,6 +285,7 @@ void program_free_client(struct program *p)
 
     left_note(p);
     p->is_freeing = true;
+    write_free(p);
     sets_free(p);
     for (size_t i = p->client_count; i-- > 0;)
         hf_client_free(p->clients[i]);

@@ -60,7 +60,8 @@ static void tell_until(const struct story *s, int64_t us)
 static void tell_ask(const struct story *s, const struct history_event *e)
 {
     static const char *const ops[] = {"?",     "acquire", "release",
-                                      "force", "inspect", "close", "set"};
+                                      "force", "inspect", "close", "set",
+                                      "free its client"};
 
     (void)fprintf(s->to, "asks (#%" PRId64 ") to %s", e->call, ops[e->op]);
     tell_lock(s, e);
@@ -68,6 +69,8 @@ static void tell_ask(const struct story *s, const struct history_event *e)
     if (e->op == HISTORY_OP_ACQUIRE)
         (void)fprintf(s->to, ", wait %" PRId64 " ms, lease %" PRId64 " ms",
                       e->wait_ms, e->lease_ms);
+    if (e->max_hold_ms != HISTORY_NONE)
+        (void)fprintf(s->to, ", max_hold %" PRId64 " ms", e->max_hold_ms);
     if (e->due_us != HISTORY_NONE)
         (void)fprintf(s->to, "; must end by %.6f", seconds(s, e->due_us));
 }
@@ -78,6 +81,8 @@ static void tell_end(const struct story *s, const struct history_event *e)
     tell_text(s, e->status);
     if (e->token != HISTORY_NONE)
         (void)fprintf(s->to, ", token %" PRId64, e->token);
+    if (e->n != HISTORY_NONE)
+        (void)fprintf(s->to, ", count %" PRId64, e->n);
 }
 
 static void tell_hold(const struct story *s, const struct history_event *e)

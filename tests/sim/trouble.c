@@ -455,10 +455,12 @@ static bool is_aside(const struct trouble *t)
 }
 
 /* A slot on the move tells by itself when it may matter (reshard.c). What a peer
- * does is no fault. */
+ * does is no fault. An allocation fails some time after the fault is armed, and
+ * the program writes the line (program.c). */
 static void tell(struct trouble *t, enum history_state state)
 {
-    if (t->fault->trouble != FAULT_MOVE_SLOT && t->fault->trouble != FAULT_PEER)
+    if (t->fault->trouble != FAULT_MOVE_SLOT && t->fault->trouble != FAULT_PEER &&
+        t->fault->trouble != FAULT_MEMORY)
         trouble_tell(t, state);
 }
 

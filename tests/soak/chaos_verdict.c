@@ -22,7 +22,8 @@ static const char header[] = HISTORY_FIRST_LINE "\n"
                                                 "# look_ms 8000\n"
                                                 "# settle_ms 4000\n"
                                                 "# tell_ms 5000\n"
-                                                "# slack_ms 100\n";
+                                                "# slack_ms 100\n"
+                                                "# judge 1234567890 P11\n";
 
 struct line {
     int64_t us;

@@ -1,0 +1,455 @@
+/* P12 of calls: what explains that one fails. Rules: cause.h. */
+#include "tests/check/cause_inner.h"
+
+#include <inttypes.h>
+
+#include "tests/check/count.h"
+#include "tests/check/sight.h"
+#include "tests/check/violation.h"
+#include "tests/check/watch.h"
+
+#define MS 1000
+#define MILLION 1000000
+
+/* ---- excuses ---- */
+
+static int64_t cause_ms(const struct judge *j)
+{
+    return j->header.cause_ms != HISTORY_NONE ? j->header.cause_ms
+                                              : watch_settle_ms(j);
+}
+
+bool cause_is_judged(const struct judge *j)
+{
+    return cause_ms(j) != HISTORY_NONE;
+}
+
+/* What is counted is judged where the history gives cause_ms itself. */
+bool cause_is_wanted(const struct judge *j, enum hold_class class)
+{
+    return class < CLASS_PERMIT || j->header.cause_ms != HISTORY_NONE;
+}
+
+int64_t cause_answer_us(const struct judge *j)
+{
+    return j->header.answer_ms * MS;
+}
+
+int64_t cause_slack_us(const struct judge *j)
+{
+    return j->header.slack_ms * MS;
+}
+
+/* A client may still take it for the master of its lock. */
+static bool is_a_server_down(const struct judge *j)
+{
+    for (uint32_t i = 0; i < j->servers_room; i++)
+        if (j->servers[i].trouble.open > 0)
+            return true;
+    return false;
+}
+
+/* May a fault explain what has happened since then? */
+bool cause_is_touched(const struct judge *j, uint32_t client,
+                       const struct lock *lock, int64_t since_us)
+{
+    const struct party *p = state_client(j, client);
+    int64_t from_us;
+
+    if (!cause_is_judged(j))
+        return true;
+    from_us = since_us - cause_ms(j) * MS;
+    return p->is_suspended || (p->went.line && p->went.us >= from_us) ||
+           trouble_now(j, client, lock) ||
+           trouble_last(j, client, lock) >= from_us || is_a_server_down(j);
+}
+
+bool cause_is_hold_touched(const struct judge *j, const struct hold *hold,
+                            struct moment since)
+{
+    return hold->clock.line || hold->unsure.line ||
+           hold->excuse.reason != EXCUSE_NONE ||
+           cause_is_touched(j, hold->client, hold->lock, since.us);
+}
+
+bool cause_is_ending(const struct judge *j, uint32_t client)
+{
+    return state_client(j, client)->ending.line;
+}
+
+bool cause_has_call(const struct hold *hold)
+{
+    for (const struct ask *a = hold->lock->asks; a; a = a->lock_next)
+        if (text_is(a->owner, hold->owner) &&
+            (a->op == HISTORY_OP_ACQUIRE || a->op == HISTORY_OP_RELEASE))
+            return true;
+    return false;
+}
+
+/* By a clock that may be fast. */
+int64_t cause_least_us(const struct judge *j, int64_t ms)
+{
+    ms = ms < HISTORY_BOUND_MAX ? ms : HISTORY_BOUND_MAX;
+    return ms * MS - ms * j->header.ppm / MILLION * MS - cause_slack_us(j) - MS;
+}
+
+/* ---- what a call may meet ---- */
+
+/* A record of any server that answers calls. */
+bool cause_is_at_a_server(const struct judge *j, const struct hold *hold)
+{
+    for (const struct record *r = hold->records; r; r = r->next)
+        if (!j->servers[r->server].is_replica)
+            return true;
+    return false;
+}
+
+static bool is_own(const struct hold *hold, const struct ask *ask)
+{
+    return text_is(hold->owner, ask->owner) && hold->tally > 0;
+}
+
+static bool bars(const struct judge *j, const struct hold *hold,
+                 const struct ask *ask)
+{
+    return cause_is_at_a_server(j, hold) && !is_own(hold, ask) &&
+           (hold->class != CLASS_READ || ask->class != CLASS_READ ||
+            text_is(hold->owner, ask->owner));
+}
+
+/* Its client waits for the lock already, or its owner has a call on it: calls of one
+ * owner are sent one after the other. */
+bool cause_is_behind_another(const struct ask *ask)
+{
+    for (const struct ask *a = ask->lock_prev; a; a = a->lock_prev)
+        if (text_is(a->owner, ask->owner) ||
+            (a->client == ask->client && a->op == HISTORY_OP_ACQUIRE &&
+             a->wait_ms != 0 && ask->wait_ms != 0))
+            return true;
+    return false;
+}
+
+static bool has_no_permit(const struct judge *j, const struct lock *lock)
+{
+    int64_t left = state_permits(j, lock);
+
+    for (const struct hold *hold = lock->holds; hold; hold = hold->next)
+        left -= left > 0 && hold->records;
+    return left <= 0;
+}
+
+static bool is_barred(const struct judge *j, const struct ask *ask)
+{
+    const struct lock *lock = ask->lock;
+
+    if (count_is_of(ask))
+        return !count_is_free(j, ask);
+    if (ask->class == CLASS_PERMIT)
+        return has_no_permit(j, lock);
+    if (ask->is_fair && lock->head.len > 0 && !text_is(lock->head, ask->place))
+        return true;
+    for (const struct hold *hold = lock->holds; hold; hold = hold->next)
+        if (bars(j, hold, ask))
+            return true;
+    return false;
+}
+
+/* Is the hold, which may have no name but its owner's, the one that the call names? */
+static bool is_named(const struct ask *ask, const struct hold *hold)
+{
+    return ask->name.len == 0 ||
+           text_is(ask->name, hold->name.len > 0 ? hold->name : hold->owner);
+}
+
+/* Of a forced release: does the hold exist that it is to free? */
+static bool is_apart(const struct judge *j, const struct ask *ask)
+{
+    for (const struct hold *hold = ask->lock->holds; hold; hold = hold->next)
+        if (hold->class == ask->class && state_held(j, hold) &&
+            is_named(ask, hold))
+            return false;
+    return true;
+}
+
+/* Then it is refused with HF_E_SERVER. */
+static bool is_of_another_kind(const struct judge *j, const struct ask *ask)
+{
+    int64_t count = 0;
+    bool is_other = false;
+
+    for (const struct hold *hold = ask->lock->holds; hold; hold = hold->next) {
+        count += cause_is_at_a_server(j, hold);
+        is_other = is_other ||
+                   (cause_is_at_a_server(j, hold) && hold->class != ask->class);
+    }
+    return is_other || (ask->class != CLASS_PERMIT && count > 1);
+}
+
+void cause_begin(struct judge *j, struct ask *ask)
+{
+    if (ask->op == HISTORY_OP_CLOSE || ask->op == HISTORY_OP_FREE)
+        state_client(j, ask->client)->ending = j->now;
+    j->has_forces = j->has_forces || ask->op == HISTORY_OP_FORCE;
+    cause_look(j, ask);
+    sight_begin(j, ask);
+}
+
+void cause_look(const struct judge *j, struct ask *ask)
+{
+    if (!ask->lock)
+        return;
+    if (ask->op == HISTORY_OP_ACQUIRE) {
+        ask->was_barred = ask->was_barred || is_barred(j, ask) ||
+                          cause_is_behind_another(ask);
+    } else if (ask->op == HISTORY_OP_FORCE) {
+        ask->was_apart = ask->was_apart || is_apart(j, ask);
+        ask->was_barred = ask->was_barred || is_of_another_kind(j, ask);
+    }
+}
+
+void cause_looks(const struct judge *j, struct lock *lock)
+{
+    for (struct ask *ask = lock->asks; ask; ask = ask->lock_next)
+        cause_look(j, ask);
+}
+
+/* ---- P12a: calls that fail ---- */
+
+static void fail_call(struct judge *j, const struct ask *ask,
+                      const struct history_event *e, const char *why)
+{
+    struct judge_violation *v = violate(j, 12, j->now.us);
+
+    say(v, "call %" PRId64 " of client c%u, begun at %s, ends with %s, ",
+        ask->call, (unsigned)ask->client, when(ask->asked.us), word(e->status));
+    say(v, "%s", why);
+    show(v, ask->asked);
+    show(v, j->now);
+}
+
+static bool is_fault_free(const struct judge *j, const struct ask *ask)
+{
+    return !ask->clock.line && ask->lock &&
+           !cause_is_touched(j, ask->client, ask->lock, ask->asked.us);
+}
+
+static bool is_short(const struct judge *j, const struct ask *ask)
+{
+    return ask->op == HISTORY_OP_ACQUIRE &&
+           ((ask->wait_ms > 0 && ask->wait_ms <= j->header.answer_ms) ||
+            (ask->lease_ms > 0 && ask->lease_ms <= 2 * j->header.answer_ms));
+}
+
+static void end_timeout(struct judge *j, const struct ask *ask,
+                        const struct history_event *e)
+{
+    int64_t waited_us = j->now.us - ask->asked.us;
+
+    if (ask->op != HISTORY_OP_ACQUIRE || ask->wait_ms == HISTORY_NONE)
+        return;
+    if ((ask->wait_ms < 0 && j->header.cause_ms != HISTORY_NONE) ||
+        (ask->wait_ms > 0 && waited_us < cause_least_us(j, ask->wait_ms) && !ask->clock.line))
+        fail_call(j, ask, e, "earlier than the time that it is to wait");
+    else if (cause_is_judged(j) && !ask->was_barred &&
+             cause_is_wanted(j, ask->class) &&
+             !(ask->wait_ms != 0 && !is_fault_free(j, ask)))
+        fail_call(j, ask, e, "while nothing kept it from the lock");
+}
+
+static bool has_other_hold(const struct ask *ask)
+{
+    bool reenters = ask->kind == HISTORY_KIND_PLAIN ||
+                    ask->kind == HISTORY_KIND_FENCED ||
+                    ask->kind == HISTORY_KIND_READ ||
+                    ask->kind == HISTORY_KIND_WRITE;
+
+    for (const struct hold *h = ask->lock->holds; h; h = h->next)
+        if (text_is(h->owner, ask->owner) && (!reenters || h->kind != ask->kind))
+            return true;
+    for (const struct ask *a = ask->lock->asks; a; a = a->lock_next)
+        if (a != ask && text_is(a->owner, ask->owner) &&
+            (!reenters || a->kind != ask->kind))
+            return true;
+    return false;
+}
+
+static bool has_lost(const struct ask *ask)
+{
+    for (const struct hold *h = ask->lock->holds; h; h = h->next)
+        if (text_is(h->owner, ask->owner) && h->lost.line)
+            return true;
+    return false;
+}
+
+static struct hold *hold_of_release(const struct ask *ask)
+{
+    return state_hold(ask->lock, ask->class, ask->owner, ask->name, false);
+}
+
+static void end_lost(struct judge *j, const struct ask *ask,
+                     const struct history_event *e)
+{
+    const struct hold *hold = hold_of_release(ask);
+
+    if (has_lost(ask) || !is_fault_free(j, ask) ||
+        (hold && (hold->clock.line || hold->excuse.reason != EXCUSE_NONE ||
+                  hold->granted_until_us <= j->now.us)))
+        return;
+    fail_call(j, ask, e, "though its owner was told of no loss");
+}
+
+static void end_not_owner(struct judge *j, const struct ask *ask,
+                          const struct history_event *e)
+{
+    const struct hold *hold;
+
+    if (ask->op == HISTORY_OP_FORCE) {
+        if (!ask->was_apart && is_fault_free(j, ask))
+            fail_call(j, ask, e, "though the lock was held all the time");
+        return;
+    }
+    if (ask->op != HISTORY_OP_RELEASE || count_is_of(ask))
+        return;
+    hold = hold_of_release(ask);
+    if (hold && hold->tally > 0 && hold->tally >= hold->releasing)
+        fail_call(j, ask, e, "though its owner has acquired the lock");
+}
+
+static void end_error(struct judge *j, const struct ask *ask,
+                      const struct history_event *e)
+{
+    if (!is_fault_free(j, ask) || is_short(j, ask) ||
+        !cause_is_wanted(j, ask->class))
+        return;
+    if (text_is(e->status, history_text("HF_E_SERVER")) && ask->was_barred &&
+        ask->op == HISTORY_OP_FORCE)
+        return;
+    fail_call(j, ask, e, "without a fault that touches it");
+}
+
+/* ---- P12f: what returns well, and has done nothing ---- */
+
+static void end_forced(struct judge *j, const struct ask *ask,
+                       const struct history_event *e)
+{
+    if (!ask->freed.line && !count_is_of(ask))
+        fail_call(j, ask, e, "and no server has freed a hold since");
+}
+
+void cause_released(struct judge *j, struct ask *ask, struct hold *hold)
+{
+    const struct record *record = state_held(j, hold);
+    struct judge_violation *v;
+
+    if (!record || record->is_peers || record->count <= hold->tally ||
+        !cause_is_wanted(j, hold->class) ||
+        cause_has_call(hold) || cause_is_hold_touched(j, hold, ask->asked))
+        return;
+    v = violate(j, 12, j->now.us);
+    say(v,
+        "%s has released lock %s, %" PRId64 " acquisitions are left, but the "
+        "server counts %" PRId64,
+        word(hold->owner), word(hold->lock->name), hold->tally, record->count);
+    show(v, ask->asked);
+    show(v, record->last);
+    show(v, j->now);
+}
+
+void cause_forced(struct judge *j, const struct hold *hold)
+{
+    struct moment named = hold->lock->unsure_force;
+    struct judge_violation *v;
+
+    for (struct ask *a = hold->lock->asks; a; a = a->lock_next)
+        if (a->op == HISTORY_OP_FORCE && is_named(a, hold))
+            named = a->freed = j->now;
+    if (named.line || !j->has_forces)
+        return;
+    v = violate(j, 12, j->now.us);
+    say(v, "lock %s of %s is freed by force, which no call wants",
+        word(hold->lock->name), word(hold->owner));
+    show(v, j->now);
+}
+
+/* ---- the end of a call ---- */
+
+void cause_cancel(struct judge *j, const struct history_event *e)
+{
+    struct ask *ask = state_ask(j, e->source.number, e->call);
+
+    if (ask)
+        ask->cancelled = j->now;
+}
+
+static void end_ok(struct judge *j, struct ask *ask,
+                   const struct history_event *e)
+{
+    if (ask->op == HISTORY_OP_FORCE)
+        end_forced(j, ask, e);
+    else if (ask->op == HISTORY_OP_INSPECT)
+        sight_end(j, ask, e);
+}
+
+enum failure { OK, TIMED_OUT, CANCELLED, IS_LOST, NOT_OWNER, INVALID, CLOSED,
+               UNREPLICATED, ERROR };
+
+static enum failure failure_of(struct history_text status)
+{
+    static const struct {
+        const char *status;
+        enum failure failure;
+    } table[] = {{"OK", OK},
+                 {"HF_OK", OK},
+                 {"UNREPLICATED_HELD", OK},
+                 {"HF_TIMEOUT", TIMED_OUT},
+                 {"TIMEOUT", TIMED_OUT},
+                 {"HF_CANCELLED", CANCELLED},
+                 {"HF_LOST", IS_LOST},
+                 {"HF_NOT_OWNER", NOT_OWNER},
+                 {"HF_E_INVAL", INVALID},
+                 {"HF_E_CLOSED", CLOSED},
+                 {"HF_E_LIMIT", CLOSED},
+                 {"HF_UNREPLICATED", UNREPLICATED}};
+
+    for (size_t i = 0; i < sizeof table / sizeof *table; i++)
+        if (text_is(status, history_text(table[i].status)))
+            return table[i].failure;
+    return ERROR;
+}
+
+static void end_of_lock(struct judge *j, struct ask *ask,
+                        const struct history_event *e, enum failure failure)
+{
+    switch (failure) {
+    case OK: end_ok(j, ask, e); return;
+    case TIMED_OUT: end_timeout(j, ask, e); return;
+    case IS_LOST: end_lost(j, ask, e); return;
+    case NOT_OWNER: end_not_owner(j, ask, e); return;
+    case INVALID:
+        if (ask->op != HISTORY_OP_ACQUIRE || !has_other_hold(ask))
+            end_error(j, ask, e);
+        return;
+    case CANCELLED:
+        if (!ask->cancelled.line && cause_is_judged(j))
+            fail_call(j, ask, e, "and nobody has cancelled it");
+        return;
+    case CLOSED:
+        if (!cause_is_ending(j, ask->client))
+            end_error(j, ask, e);
+        return;
+    case UNREPLICATED: return;
+    case ERROR: end_error(j, ask, e); return;
+    }
+}
+
+void cause_end(struct judge *j, struct ask *ask, const struct history_event *e)
+{
+    enum failure failure = failure_of(e->status);
+
+    if (!ask->lock)
+        return;
+    cause_look(j, ask);
+    end_of_lock(j, ask, e, failure);
+    if (ask->op == HISTORY_OP_FORCE && failure != OK && failure != NOT_OWNER)
+        ask->lock->unsure_force = j->now;
+}

@@ -1,0 +1,106 @@
+/* P12: nothing fails, and nothing is lost, without a line that explains it. Private
+ * to the judge.
+ *
+ * A fault touches a call, or a hold, as for P5: a `fault`, `down`, `up` or `master`
+ * line that names its client, its lock, the server of its lock, or all; while any
+ * server is down; also the time in which its client is suspended. It explains what fails while it lasts and until
+ * cause_ms after it. "No fault" below means: none since the call was asked, or since
+ * the hold's last command was executed, or cause_ms before that. Where the history has
+ * neither cause_ms nor wake_ms, no rule that has this excuse is judged. Permits,
+ * semaphores and latches are judged where cause_ms is given.
+ *
+ * P12a  A call that ends with a failure has a cause:
+ *       HF_TIMEOUT   wait_ms has passed, by the client's clock (ppm). No fault is an
+ *                    excuse. (A call that waits for ever never ends so; judged where
+ *                    cause_ms is given.) And something kept the call from the lock at some
+ *                    moment since it was asked: a hold of another owner, at any
+ *                    server that is not a replica; the queue; no permit left; the
+ *                    latch closed; an earlier call of its owner; a call of its client
+ *                    that began to wait before it. Of
+ *                    a call with wait_ms 0, that is the only excuse. An earlier
+ *                    grant to the same owner that the client does not know of
+ *                    counts as another hold.
+ *       HF_CANCELLED a `cancel` line of the call.
+ *       HF_LOST      of an acquire: its owner was told of a loss. Of a release:
+ *                    likewise, or the hold was taken away, or ended, or a fault.
+ *       HF_NOT_OWNER of a release: the owner has nothing left to release. Of a
+ *                    forced release: at some moment the lock was not held by anyone,
+ *                    or not by the hold that the call names.
+ *       HF_E_INVAL   of an acquire: its owner has another hold of that lock, or
+ *                    another call on it.
+ *       HF_E_CLOSED, HF_E_LIMIT   a close or the end of the client; or a fault.
+ *       all others   a fault; a wait_ms up to answer_ms, or a lease up to twice that.
+ *                    HF_E_SERVER of a forced release: another kind of lock, or
+ *                    several holders. HF_UNREPLICATED is not judged.
+ * P12b  A hold that is told to be lost has a cause: the server does not have it any
+ *       more; another owner has the lock; a fault; a call on the hold whose outcome
+ *       is unknown; max_hold has passed; its belief ends, if it was acquired with a
+ *       lease (or within a tenth of what was granted, if no call says its lease); one
+ *       of its leases is up to twice answer_ms; the client ends.
+ * P12c  A hold that was acquired with lease=0 is renewed before half of its lease, and
+ *       answer_ms, have passed. Excused: a fault; a release that has begun; a longer
+ *       lease of another hold of the same key.
+ * P12d  answer_ms after a grant or a renewal the owner's belief covers `belief` percent
+ *       of what was granted, less answer_ms. Excused: a fault, a call of the owner that
+ *       is under way, a release. Not judged: read-write locks that are held more than
+ *       once; holds that were acquired with a lease of their own and without one.
+ * P12e  A hold is not believed in beyond its max_hold and answer_ms, and by then the
+ *       server has freed it. Excused: a fault.
+ * P12f  A release or forced release that returns OK has freed something: after the
+ *       last release the server does not have the hold; after one of several it
+ *       counts no more than are left; a forced release has freed a hold since it was
+ *       asked. And what is freed by force was named by such a call, if the history
+ *       has such calls. Excused: a
+ *       failover since; another acquire of that owner under way.
+ * P12g  An inspection reports what a server had at some moment since it was asked:
+ *       that holder with that count, and its end (later by no more than the call
+ *       has taken, and slack_ms; not of read-write locks); or a free lock; how many
+ *       permits are out, or available; the latch's count.
+ * P12h  A call that waits is not passed over: fewer than `passed` calls that were
+ *       asked later are granted before it. Not judged: calls behind another one of
+ *       their client; readers, and what is granted to readers; calls touched by a
+ *       fault; fair locks (P5b).
+ * P12i  A waiter looks when the TTL ends: after a hold has expired the lock is
+ *       free for no longer than wake_ms and answer_ms (P5: look_ms), unless the end of
+ *       the hold came earlier than an earlier line said. Not judged: fair locks, which
+ *       tell only the first waiter of a grant. It is reported as P5. */
+#ifndef CHECK_CAUSE_H
+#define CHECK_CAUSE_H
+
+#include "tests/check/state.h"
+
+/* cause_is_judged - is the bound given that its excuses need?
+ * cause_begin   - the call is asked.
+ * cause_look    - the state of the call's lock may have changed.
+ * cause_looks   - likewise, of each call of the lock.
+ * cause_cancel  - a `cancel` line.
+ * cause_end     - the call ends, before the state changes.
+ * cause_ended_well - after an acquire that ended well has changed it.
+ * cause_released - after a release that ended well has changed it.
+ * cause_lost    - the hold is told to be lost, before the state changes.
+ * cause_believes - a `safe` line has been taken in.
+ * cause_granted - a held line, by a command of the owner, is about to be taken in.
+ * cause_passed  - the server has granted the lock anew.
+ * cause_freed   - a freed line is about to be taken in.
+ * cause_rest    - all is quiet: the hold has stopped changing.
+ * cause_has_shortened - has the end of a hold of that lock been made to come earlier
+ *                 within the last look_ms? */
+bool cause_is_judged(const struct judge *j);
+void cause_begin(struct judge *j, struct ask *ask);
+void cause_look(const struct judge *j, struct ask *ask);
+void cause_looks(const struct judge *j, struct lock *lock);
+void cause_cancel(struct judge *j, const struct history_event *e);
+void cause_end(struct judge *j, struct ask *ask, const struct history_event *e);
+void cause_ended_well(struct judge *j, struct ask *ask, struct hold *hold);
+void cause_released(struct judge *j, struct ask *ask, struct hold *hold);
+void cause_lost(struct judge *j, struct hold *hold);
+void cause_believes(struct judge *j, struct hold *hold);
+void cause_granted(struct judge *j, struct hold *hold,
+                   const struct history_event *e, bool was_held);
+void cause_passed(struct judge *j, struct hold *hold);
+void cause_freed(struct judge *j, struct hold *hold,
+                 const struct history_event *e);
+void cause_rest(struct judge *j, struct hold *hold);
+bool cause_has_shortened(const struct judge *j, const struct lock *lock);
+
+#endif

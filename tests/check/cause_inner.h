@@ -1,0 +1,32 @@
+/* What the two halves of P12 share: calls (cause.c) and holds (cause_hold.c). Rules:
+ * cause.h. Private to these two. */
+#ifndef CHECK_CAUSE_INNER_H
+#define CHECK_CAUSE_INNER_H
+
+#include "tests/check/cause.h"
+
+/* cause_is_touched - may a fault explain what has happened since then?
+ * cause_is_hold_touched - likewise of a hold, also by an excuse of its own.
+ * cause_is_wanted - what is counted is judged where the history gives cause_ms.
+ * cause_is_ending - has the client been told to close, or to end?
+ * cause_has_call  - is a call of the hold's owner under way?
+ * cause_is_at_a_server - has any server it that answers calls?
+ * cause_is_behind_another - is an earlier call of its owner, or of its client, under
+ *                   way, which goes first?
+ * cause_forced    - a hold is freed by force: has a call named it?
+ * cause_least_us  - of so many ms, by a clock that may be fast. */
+int64_t cause_answer_us(const struct judge *j);
+int64_t cause_slack_us(const struct judge *j);
+bool cause_is_touched(const struct judge *j, uint32_t client,
+                       const struct lock *lock, int64_t since_us);
+bool cause_is_hold_touched(const struct judge *j, const struct hold *hold,
+                            struct moment since);
+bool cause_is_ending(const struct judge *j, uint32_t client);
+bool cause_has_call(const struct hold *hold);
+int64_t cause_least_us(const struct judge *j, int64_t ms);
+bool cause_is_at_a_server(const struct judge *j, const struct hold *hold);
+bool cause_is_behind_another(const struct ask *ask);
+void cause_forced(struct judge *j, const struct hold *hold);
+bool cause_is_wanted(const struct judge *j, enum hold_class class);
+
+#endif

@@ -1,0 +1,156 @@
+/* What servers had of a lock while an inspection was under way. Rules: cause.h, P12g. */
+#include "tests/check/sight.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+
+#include "tests/check/count.h"
+#include "tests/check/violation.h"
+
+#define MS 1000
+#define SIGHTS_MAX 1000         /* of one call: beyond that it is not judged */
+
+struct sight {
+    struct sight *next;
+    struct history_text hold;   /* empty: the lock is free, or it is counted */
+    int64_t count, until_us;
+    bool is_rest;               /* more than SIGHTS_MAX were there */
+};
+
+static struct sight *add(struct ask *ask, struct history_text hold,
+                         int64_t count, int64_t until_us)
+{
+    struct sight *s = must_have(calloc(1, sizeof *s));
+
+    text_set(&s->hold, hold);
+    s->count = count;
+    s->until_us = until_us;
+    s->next = ask->sights;
+    return ask->sights = s;
+}
+
+static size_t sights_of(const struct ask *ask)
+{
+    size_t n = 0;
+
+    for (const struct sight *s = ask->sights; s; s = s->next)
+        n++;
+    return n;
+}
+
+static void note_holds(const struct judge *j, struct ask *ask)
+{
+    bool is_free = true;
+
+    for (const struct hold *hold = ask->lock->holds; hold; hold = hold->next)
+        for (const struct record *r = hold->records; r; r = r->next) {
+            if (j->servers[r->server].is_replica)
+                continue;
+            (void)add(ask, hold->name.len ? hold->name : hold->owner, r->count,
+                      r->until_us);
+            is_free = is_free && !(state_decides(j, r->server) &&
+                                   r->until_us > j->now.us);
+        }
+    if (is_free)
+        (void)add(ask, history_text(""), 0, 0);
+}
+
+/* Of permits, how many are out: of those that have lapsed a server may know or
+ * not. */
+static void note_permits(const struct judge *j, struct ask *ask)
+{
+    int64_t out = 0, lapsed = 0;
+
+    for (const struct hold *hold = ask->lock->holds; hold; hold = hold->next)
+        for (const struct record *r = hold->records; r; r = r->next) {
+            if (j->servers[r->server].is_replica)
+                continue;
+            out++;
+            lapsed += r->until_us <= j->now.us + j->header.slack_ms * MS;
+        }
+    for (; lapsed >= 0; lapsed--)
+        (void)add(ask, history_text(""), out - lapsed, 0);
+}
+
+static void note_stocks(struct ask *ask)
+{
+    if (!ask->lock->stocks)
+        (void)add(ask, history_text(""), 0, 0);
+    for (const struct stock *s = ask->lock->stocks; s; s = s->next)
+        (void)add(ask, history_text(""), s->n == HISTORY_NONE ? 0 : s->n, 0);
+}
+
+void sight_begin(const struct judge *j, struct ask *ask)
+{
+    if (ask->op != HISTORY_OP_INSPECT || !ask->lock)
+        return;
+    if (sights_of(ask) >= SIGHTS_MAX)
+        ask->sights->is_rest = true;
+    else if (count_is_of(ask))
+        note_stocks(ask);
+    else if (ask->class == CLASS_PERMIT)
+        note_permits(j, ask);
+    else
+        note_holds(j, ask);
+}
+
+void sight_add(const struct judge *j, struct lock *lock)
+{
+    for (struct ask *ask = lock->asks; ask; ask = ask->lock_next)
+        sight_begin(j, ask);
+}
+
+/* The client adds the TTL to the time when it hears of it. */
+static bool is_end(const struct judge *j, const struct ask *ask, int64_t until_us,
+                   int64_t said_us)
+{
+    int64_t late_us = said_us - until_us, slack_us = j->header.slack_ms * MS;
+
+    return said_us == until_us ||
+           (said_us != HISTORY_NEVER && until_us != HISTORY_NEVER &&
+            late_us >= -slack_us &&
+            late_us <= j->now.us - ask->asked.us + slack_us);
+}
+
+/* Of a read-write lock, one end is that of all. */
+static bool is_seen(const struct judge *j, const struct ask *ask,
+                    const struct sight *s, const struct history_event *e)
+{
+    if (s->is_rest)
+        return true;
+    if (count_is_of(ask) || e->hold.len == 0)
+        return s->hold.len == 0 && s->count == e->n;
+    return text_is(s->hold, e->hold) && s->count == e->n &&
+           (e->until_us == HISTORY_NONE || ask->class == CLASS_READ ||
+            ask->class == CLASS_WRITE || is_end(j, ask, s->until_us, e->until_us));
+}
+
+/* The records of a server whose clock is off end at other times. */
+void sight_end(struct judge *j, struct ask *ask, const struct history_event *e)
+{
+    struct judge_violation *v;
+
+    if (e->n == HISTORY_NONE)
+        return;
+    sight_begin(j, ask); /* what has ended meanwhile is not seen any longer */
+    for (const struct sight *s = ask->sights; s; s = s->next)
+        if (is_seen(j, ask, s, e))
+            return;
+    v = violate(j, 12, j->now.us);
+    say(v, "an inspection of lock %s reports %s, count %" PRId64 ", ",
+        word(ask->lock->name), e->hold.len ? word(e->hold) : "no holder", e->n);
+    say(v, "until %s, which no server had since it was asked",
+        e->until_us == HISTORY_NONE ? "an unknown time" : when(e->until_us));
+    show(v, ask->asked);
+    show(v, j->now);
+}
+
+void sight_free(struct ask *ask)
+{
+    for (struct sight *s = ask->sights, *next; s; s = next) {
+        next = s->next;
+        free((char *)s->hold.at);
+        free(s);
+    }
+    ask->sights = NULL;
+}

@@ -1,0 +1,226 @@
+/* How long what may take in a play. */
+#include "tests/sim/bounds.h"
+
+#include "tests/sim/failover.h"
+
+/* P12: far more later calls than chance grants before one of six clients. A waiter of
+ * a spin lock looks each 128 ms, and those of another kind hear of each release. */
+#define PASSED 100
+#define PASSED_SPINNING 1000
+
+#define UNTIL_USED_MS 120000 /* longer than a plan */
+
+/* How long a message takes to wake a waiter: some crossings of a slow link, and
+ * the start that others are given. Where nothing was ever wrong, less than a
+ * waiter who heard nothing sleeps. */
+#define WAKE_MS 2000
+#define WAKE_MILD_MS 300
+#define CROSSINGS 24
+
+/* A waiter that cannot subscribe looks so often. */
+#define POLL_MS 1000
+
+/* After these a connection may be believed in, or waited for, long after they
+ * are over: until PING finds out, or the kernel. */
+static bool is_found_out_late(int64_t trouble)
+{
+    switch (trouble) {
+    case FAULT_DELAY:
+    case FAULT_HOLD_BACK:
+    case FAULT_HALF_OPEN:
+    case FAULT_REFUSE:
+    case FAULT_IGNORE:
+    case FAULT_RESOLVER:
+    case FAULT_FREEZE:
+    case FAULT_LAG:
+    case FAULT_FAILOVER:
+    case FAULT_MOVE_SLOT:
+    case FAULT_ACL:
+    case FAULT_DENY:
+    case FAULT_PASSWORD:
+    case FAULT_SCANT:
+    case FAULT_UNSAVED:
+    case FAULT_DEMOTE:
+        return true;
+    default:
+        return false;
+    }
+}
+
+/* How long the messages of a waiter, or to it, are under way. */
+static int64_t crossings_ms(const struct plan_head *h)
+{
+    return CROSSINGS * (h->latency_us + h->jitter_us) / 1000;
+}
+
+/* In a scene of messages nobody is stopped and no server is down: but for the
+ * faults, and what must settle after them, nothing slows a message down. */
+static bool is_of_messages(const struct plan_head *h)
+{
+    return h->scene == SCENE_MESSAGES || h->scene == SCENE_RETURNS;
+}
+
+/* Where nothing else is wrong. A question of so many crossings may take longer than
+ * a request is given, and is then asked again after POLL_MS: redirected, it connects
+ * and brings its script, and may take that twice. */
+static int64_t calm_ms(const struct plan_head *h)
+{
+    int64_t ms = crossings_ms(h) + 2 * h->lag_us / 1000;
+
+    return ms > h->request_ms ? ms + 2 * (h->request_ms + POLL_MS) : ms;
+}
+
+/* A client that waited for nothing finds out that its master is gone when it asks:
+ * a command that has waited for 250 ms is a reason to ask for the map. */
+#define FIND_OUT_MS 500
+
+static bool has_failover(const struct plan *plan)
+{
+    for (size_t i = 0; i < plan->fault_count; i++)
+        if (plan->faults[i].trouble == FAULT_FAILOVER)
+            return true;
+    return false;
+}
+
+/* A connection that is half open for good, and idle, is found out by the first
+ * question, whenever that is; a waiter asks again POLL_MS later. */
+static int64_t meet_dead_ms(const struct plan *plan)
+{
+    for (size_t i = 0; i < plan->fault_count; i++)
+        if (plan->faults[i].trouble == FAULT_HALF_OPEN && plan->faults[i].n != 0)
+            return plan->head.request_ms + POLL_MS;
+    return 0;
+}
+
+static int64_t wake_ms(const struct plan *plan)
+{
+    const struct plan_head *h = &plan->head;
+
+    if (h->mood == MOOD_MILD || is_of_messages(h))
+        return WAKE_MILD_MS + crossings_ms(h) + meet_dead_ms(plan);
+    if (!plan_is_calm(plan))
+        return WAKE_MS;
+    return WAKE_MILD_MS + calm_ms(h) + (has_failover(plan) ? FIND_OUT_MS : 0);
+}
+
+/* After a failover or a move, all follow as soon as the servers agree: within
+ * 1.5 s, says cluster.md, and a waiter whose question had no answer asks again
+ * after POLL_MS. */
+#define FOLLOW_MS 1500
+#define MAP_MS 5000 /* a client that only listens asks so often for the map */
+
+static bool has_silent_failover(const struct plan *plan)
+{
+    for (size_t i = 0; i < plan->fault_count; i++)
+        if (plan->faults[i].trouble == FAULT_FAILOVER &&
+            plan->faults[i].n & (FAILOVER_SERVES_ON | FAILOVER_STOPS))
+            return true;
+    return false;
+}
+
+static int64_t follow_ms(const struct plan *plan)
+{
+    return FOLLOW_MS + POLL_MS + (has_silent_failover(plan) ? MAP_MS : 0);
+}
+
+/* What a waiter listens by is replaced LISTEN_MS and a request timeout after it
+ * fell silent (guarantees.md, 8), what it asks by when it looks; a connection or
+ * a subscription that was refused is asked for again after POLL_MS. */
+#define LISTEN_MS 3000
+
+static int64_t settle_of_messages_ms(const struct plan *plan, int64_t look_ms)
+{
+    int64_t ms = 2 * plan->head.request_ms + 2 * WAKE_MS;
+
+    for (size_t i = 0; i < plan->fault_count; i++)
+        if (is_found_out_late(plan->faults[i].trouble) &&
+            plan->faults[i].trouble != FAULT_ACL &&
+            plan->faults[i].trouble != FAULT_REFUSE)
+            return ms + look_ms + LISTEN_MS;
+    return ms;
+}
+
+static int64_t settle_ms(const struct plan *plan, int64_t look_ms)
+{
+    const struct plan_head *h = &plan->head;
+
+    if (plan_is_calm(plan))
+        return follow_ms(plan) + calm_ms(h);
+    if (is_of_messages(h))
+        return settle_of_messages_ms(plan, look_ms);
+    for (size_t i = 0; i < plan->fault_count; i++)
+        if (is_found_out_late(plan->faults[i].trouble))
+            return 2 * look_ms + BOUNDS_SETTLE_MS;
+    return 2 * h->request_ms + 2 * WAKE_MS;
+}
+
+
+/* P12: a call that no fault touches and that waits for nobody ends within this. */
+static int64_t answer_ms(const struct plan_head *h)
+{
+    return 50 + crossings_ms(h) + (h->replicas != 0 ? BOUNDS_WAITS * h->replicas_ms : 0);
+}
+
+/* P12: how long after a fault a call may fail because of it. A connection that is
+ * half open for good is found out by the first request. */
+static int64_t cause_ms(const struct plan *plan)
+{
+    const struct plan_head *h = &plan->head;
+
+    if (answer_ms(h) > h->request_ms) /* calls fail because links are slow */
+        return HISTORY_NONE;
+    return meet_dead_ms(plan) > 0 ? UNTIL_USED_MS
+                                  : 2 * h->request_ms + 2 * POLL_MS;
+}
+
+/* An acquire that waits for replicas delays those behind it on its connection,
+ * and there may be a dozen (lock.h): then no wait for a lock has a bound. */
+static bool are_replicas_slow(const struct plan_head *h)
+{
+    return h->replicas != 0 && h->lag_us > 1000 * WAKE_MS / BOUNDS_WAITS;
+}
+
+/* What a set asks of its members' servers fails for reasons of the set: P12 does not
+ * know them. */
+static bool has_sets(const struct plan *plan)
+{
+    for (size_t i = 0; i < plan->lock_count; i++)
+        if (plan_is_set(plan, (int64_t)i))
+            return true;
+    return false;
+}
+
+static bool has_spinners(const struct plan *plan)
+{
+    for (size_t i = 0; i < plan->lock_count; i++)
+        if (plan->locks[i].family == FAMILY_SPIN ||
+            plan->locks[i].family == FAMILY_MIXED_SPIN)
+            return true;
+    return false;
+}
+
+/* Otherwise as guarantees.md promises: a waiter looks each third of the
+ * watchdog's time, each second without a subscription; a loss is told at the
+ * next renewal. Each of them takes a step of the request timeout at most. */
+struct history_header bounds_of(const struct plan *plan)
+{
+    const struct plan_head *h = &plan->head;
+    struct history_header b;
+
+    history_header_init(&b);
+    b.look_ms = h->watchdog_ms / 3 + 2 * h->request_ms + 1000;
+    b.wake_ms = are_replicas_slow(h)
+                    ? HISTORY_NONE
+                    : wake_ms(plan) + (h->is_deaf ? POLL_MS : 0);
+    b.settle_ms = settle_ms(plan, b.look_ms);
+    b.tell_ms = h->watchdog_ms / 3 + 2 * h->request_ms + 1000;
+    b.slack_ms = 2;
+    b.cause_ms = cause_ms(plan);
+    b.answer_ms = answer_ms(h);
+    b.belief = 95;
+    b.passed = has_spinners(plan) ? PASSED_SPINNING : PASSED;
+    if (b.cause_ms == HISTORY_NONE || has_sets(plan))
+        b.judged &= ~(1u << 12);
+    return b;
+}
+

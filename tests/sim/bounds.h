@@ -1,0 +1,14 @@
+/* The bounds by which a play is judged, as its plan and the documentation give them. */
+#ifndef SIM_BOUNDS_H
+#define SIM_BOUNDS_H
+
+#include "tests/check/judge.h"
+#include "tests/sim/plan.h"
+
+#define BOUNDS_SETTLE_MS 30000 /* the kernel gives a silent connection up */
+#define BOUNDS_WAITS 12 /* may stand on one connection */
+
+/* bounds_of - the header of the plan's history. */
+struct history_header bounds_of(const struct plan *plan);
+
+#endif
