@@ -33,6 +33,14 @@ static int64_t draw_inner(const struct plan *plan, int64_t lock, uint64_t *dice)
                : FAMILY_PLAIN;
 }
 
+/* There may be more than were drawn. */
+static void name_in_turn(struct plan *plan)
+{
+    for (size_t i = 1; i < plan->lock_count; i++)
+        plan->locks[i].name =
+            (plan->locks[0].name + (int64_t)i) % PLAN_NAMES_DRAWN;
+}
+
 /* All servers are masters that know nothing of each other. Few names: what is to
  * contend must meet. */
 static void be_quorums(struct plan *plan, uint64_t *dice)
@@ -43,6 +51,7 @@ static void be_quorums(struct plan *plan, uint64_t *dice)
     plan->head.masters = draw_pick(dice, members, DRAW_COUNT(members));
     plan->head.replicas = 0;
     plan->lock_count = (size_t)draw_between(dice, 1, 2);
+    name_in_turn(plan);
     for (size_t i = 0; i < plan->lock_count; i++)
         plan->locks[i] = (struct plan_lock){
             .family = FAMILY_QUORUM,
@@ -53,6 +62,7 @@ static void be_quorums(struct plan *plan, uint64_t *dice)
 static void be_elections(struct plan *plan, uint64_t *dice)
 {
     plan->lock_count = (size_t)draw_between(dice, 1, 2);
+    name_in_turn(plan);
     for (size_t i = 0; i < plan->lock_count; i++)
         plan->locks[i] = (struct plan_lock){
             .family = FAMILY_ELECTION,

@@ -385,11 +385,13 @@ void sets_watch(struct owner *o)
 
 /* Longer than any time for which a waiter stands back for others. */
 #define FREE_MS 12000
+#define FREE_FOR_CANDIDATES_MS 31000 /* election.h: pauses after errors */
 
 static bool is_free(const struct program *p, const struct server *server,
                     int64_t lock)
 {
-    int64_t ms = FREE_MS + 2 * p->sim->plan->head.request_ms;
+    bool is_election = p->sim->plan->locks[lock].family == FAMILY_ELECTION;
+    int64_t ms = (is_election ? FREE_FOR_CANDIDATES_MS : FREE_MS) + 2 * p->sim->plan->head.request_ms;
 
     return witness_is_free(&server->witness, (size_t)lock,
                            world_now_us(p->sim->world) - ms * 1000);
@@ -412,12 +414,27 @@ static bool is_multi_free(const struct program *p, int64_t set)
     return true;
 }
 
+static bool is_set_free(const struct program *p, const struct owner *o,
+                        bool waits_for_ever)
+{
+    switch (o->form) {
+    case OWNER_OF_QUORUM:
+        return waits_for_ever && is_quorum_free(p, o->lock_index);
+    case OWNER_OF_MULTI:
+        return waits_for_ever && is_multi_free(p, o->lock_index);
+    case OWNER_OF_ELECTION:
+        return !o->is_leaving &&
+               is_free(p, site_master(p->sim->site, o->lock_index), o->lock_index);
+    default:
+        return false;
+    }
+}
+
 static bool waits_for_a_set(const struct program *p, const struct call *c)
 {
     return c->is_under_way && !c->is_part && c->owner &&
-           c->op == HISTORY_OP_ACQUIRE && c->wait_ms == HF_FOREVER &&
-           (c->owner->form == OWNER_OF_QUORUM ? is_quorum_free(p, c->owner->lock_index)
-            : c->owner->form == OWNER_OF_MULTI && is_multi_free(p, c->owner->lock_index));
+           c->op == HISTORY_OP_ACQUIRE &&
+           is_set_free(p, c->owner, c->wait_ms == HF_FOREVER);
 }
 
 void sets_check_waits(struct program *p)
