@@ -82,16 +82,9 @@ static void *resize(void *ctx, void *ptr, size_t old, size_t size)
     return other;
 }
 
-/* What is alive is little, so it is marked seldom. */
-#define PAUSE 400
-
 lua_State *md_lua_new(void)
 {
-    lua_State *L = lua_newstate(resize, NULL);
-
-    if (L)
-        (void)lua_gc(L, LUA_GCSETPAUSE, PAUSE);
-    return L;
+    return lua_newstate(resize, NULL);
 }
 
 void md_lua_close(lua_State *L)
