@@ -13,8 +13,9 @@
  *           before it. There it is asked once a second from then on; also a
  *           server that is full, and refuses a writer's release if that makes
  *           it a reader. Likewise permits that have no lease at all, and expirable ones,
- *           which no refused acquire finds as ghosts; for these also while an operator's
- *           setting refuses the release (ACL, password, MISCONF, READONLY).
+ *           which no refused acquire finds as ghosts. For permits and places in queues
+ *           also while an operator's setting refuses the release (ACL, password,
+ *           MISCONF, READONLY).
  * ORPHAN-3  A ghost: an acquire is refused because of a holder with our UUID
  *           that no hold and no call of ours has. The server may have executed
  *           that acquire late, after its release. The ghost is released like an
@@ -82,7 +83,8 @@ static bool is_passing(const struct hf_op *op, hf_status status,
 
     return op->call.is_passing ||
            (status == HF_E_SERVER && hf_refusal_is(reply, "OOM")) ||
-           ((kind->is_ownerless || kind->has_nameless_holders) &&
+           ((kind->is_ownerless || kind->has_nameless_holders ||
+             kind->waiters_queue) &&
             is_refused_for_now(status, reply));
 }
 

@@ -148,6 +148,9 @@ static const struct past {
     {"permit_given_back_without_rights", "P11",
      "an ACL refused the release of a permit whose call had ended without it: the "
      "release was not repeated, and the permit was lost"},
+    {"leaves_the_queue_without_the_password", "P6",
+     "the release of a place in a fair lock's queue was refused because the password had "
+     "changed, and was not repeated"},
 };
 
 #endif
