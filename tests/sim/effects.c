@@ -50,6 +50,15 @@ const char *effects_name(int effect)
                                 : names[effect - PLAN_DENIED];
 }
 
+/* Commands of sharded messages, of a new program, and of a connection without messages. */
+bool effects_is_rare(int effect)
+{
+    return effect == EFFECT_DENIED + DENIED_SPUBLISH ||
+           effect == EFFECT_DENIED + DENIED_SSUBSCRIBE ||
+           effect == EFFECT_DENIED + DENIED_PING ||
+           effect == EFFECT_DENIED + DENIED_HELLO;
+}
+
 void effects_note(struct sim *sim, int effect)
 {
     sim->result->effects[effect]++;

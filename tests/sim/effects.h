@@ -3,6 +3,7 @@
 #ifndef SIM_EFFECTS_H
 #define SIM_EFFECTS_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 struct model_error;
@@ -47,12 +48,14 @@ enum effect {
     EFFECTS
 };
 
-/* effects_name - "NOPERM client|kill", "READONLY", ...
+/* effects_name - "client|kill" (refused), "READONLY", ...
+ * effects_is_rare - it happens in one of some thousand plans.
  * effects_word - the denied command in the words of ACL: "client|kill".
  * effects_note - this effect has happened once more.
  * effects_of_error - a server has replied with an error: is it the effect of a
  *                fault that lasts? */
 const char *effects_name(int effect);
+bool effects_is_rare(int effect);
 const char *effects_word(int64_t denied);
 void effects_note(struct sim *sim, int effect);
 void effects_of_error(struct sim *sim, int64_t server,

@@ -348,7 +348,8 @@ static int print_effects(const struct totals *t)
         (void)printf("%s%s %" PRIu64,
                      i ? ", " : "effects: refused: ", effects_name(i),
                      t->effects[i]);
-        never += t->effects[i] == 0;
+        never += t->effects[i] == 0 &&
+                 t->seeds >= LONG_RUN * (effects_is_rare(i) ? 10 : 1);
     }
     (void)putchar('\n');
     return never;
