@@ -88,6 +88,8 @@ void owner_text(const struct owner *o, char dst[HF_OWNER_TEXT_MAX])
 
 bool owner_is_given_up(const struct owner *o)
 {
+    if (o->count == 0 && o->under_way == 0)
+        return true; /* what a client that was closed may still hold is nobody's */
     return o->count > 0 && (o->is_lost || o->releasing >= o->count);
 }
 

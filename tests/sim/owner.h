@@ -52,7 +52,8 @@ struct owner {
  * owner_look     - which hold it has.
  * owner_safe_ms  - for how long it may believe, says the library.
  * owner_text     - its hold as the server knows it; "": it has none, or is a set's.
- * owner_is_given_up - of a set: it has been lost, or its last release is under way.
+ * owner_is_given_up - of a set: it is not held nor asked for, has been lost, or its last
+ *                  release is under way.
  * owner_watch    - writes down how long it may believe, if that has changed.
  * owner_lost     - it is told that its hold is lost.
  * owner_granted  - one acquisition more.
