@@ -67,21 +67,29 @@ static bool has_several_leases(const struct hold *hold,
     return e->count > 1 || e->by == HISTORY_BY_RELEASE;
 }
 
+/* Until when its owner believes at least. */
+static int64_t least_belief_us(const struct judge *j, const struct hold *hold,
+                               const struct record *record)
+{
+    int64_t until = record->until_us < hold->granted_until_us ? record->until_us
+                                                              : hold->granted_until_us;
+
+    return until - granted_us(hold) * (100 - j->header.belief) / 100 -
+           cause_answer_us(j) - cause_slack_us(j);
+}
+
 /* P12d */
 static void look_at_belief(struct judge *j, struct hold *hold)
 {
     const struct record *record = state_held(j, hold);
-    int64_t until = record && record->until_us < hold->granted_until_us
-                        ? record->until_us
-                        : hold->granted_until_us;
-    int64_t least =
-        until - granted_us(hold) * (100 - j->header.belief) / 100 -
-        cause_answer_us(j) - cause_slack_us(j);
+    int64_t least;
 
     if (!is_kept(hold) || !j->has_beliefs || !record || record->is_peers ||
         hold->has_several_leases || cause_has_call(hold) ||
-        (hold->is_renewed && hold->lease_ms > 0) ||
-        hold->until_us >= least || least <= j->now.us ||
+        (hold->is_renewed && hold->lease_ms > 0))
+        return;
+    least = least_belief_us(j, hold, record);
+    if (hold->until_us >= least || least <= j->now.us ||
         cause_is_hold_touched(j, hold, hold->granted_by))
         return;
     fail_hold(j, hold, "is believed in for much less than was granted");

@@ -27,8 +27,9 @@ struct words {
         table, sizeof(table) / sizeof *(table)                                \
     }
 
-/* An ID is compared, and not reckoned with: it may be any number. */
-enum type { TEXT, NUMBER, ID, SOURCE, WORD_OF };
+/* An ID is compared, and not reckoned with: it may be any number. MILLIS are cut off at
+ * HISTORY_BOUND_MAX. */
+enum type { TEXT, NUMBER, ID, MILLIS, SOURCE, WORD_OF };
 
 enum { EVENTS, KINDS, OPS, BYS, WHYS, STATES };
 static const struct words words[] = {WORDS(events), WORDS(kinds), WORDS(ops),
@@ -54,10 +55,10 @@ static const struct key {
     KEY("until", NUMBER, 0, until_us),
     KEY("by", WORD_OF, BYS, by),
     KEY("why", WORD_OF, WHYS, why),
-    KEY("lease", NUMBER, 0, lease_ms),
-    KEY("wait", NUMBER, 0, wait_ms),
+    KEY("lease", MILLIS, 0, lease_ms),
+    KEY("wait", MILLIS, 0, wait_ms),
     KEY("due", NUMBER, 0, due_us),
-    KEY("max_hold", NUMBER, 0, max_hold_ms),
+    KEY("max_hold", MILLIS, 0, max_hold_ms),
     KEY("status", TEXT, 0, status),
     KEY("token", ID, 0, token),
     KEY("master", NUMBER, 0, master),
@@ -152,11 +153,11 @@ static uint32_t properties(const char *text)
     return judged;
 }
 
-static int64_t bound(const char *digits)
+static int64_t bound(const char *digits, int64_t most)
 {
     int64_t n = strtoll(digits, NULL, 10);
 
-    return n < HISTORY_BOUND_MAX ? n : HISTORY_BOUND_MAX;
+    return n < most ? n : most;
 }
 
 void history_header_read(struct history_header *header, const char *line,
@@ -166,17 +167,17 @@ void history_header_read(struct history_header *header, const char *line,
     int at = 0;
     const struct {
         const char *name;
-        int64_t *to;
-    } bounds[] = {{"wake_ms", &header->wake_ms},
-                  {"look_ms", &header->look_ms},
-                  {"settle_ms", &header->settle_ms},
-                  {"tell_ms", &header->tell_ms},
-                  {"slack_ms", &header->slack_ms},
-                  {"cause_ms", &header->cause_ms},
-                  {"answer_ms", &header->answer_ms},
-                  {"belief", &header->belief},
-                  {"passed", &header->passed},
-                  {"ppm", &header->ppm}};
+        int64_t *to, most;
+    } bounds[] = {{"wake_ms", &header->wake_ms, HISTORY_BOUND_MAX},
+                  {"look_ms", &header->look_ms, HISTORY_BOUND_MAX},
+                  {"settle_ms", &header->settle_ms, HISTORY_BOUND_MAX},
+                  {"tell_ms", &header->tell_ms, HISTORY_BOUND_MAX},
+                  {"slack_ms", &header->slack_ms, HISTORY_BOUND_MAX},
+                  {"cause_ms", &header->cause_ms, HISTORY_BOUND_MAX},
+                  {"answer_ms", &header->answer_ms, HISTORY_BOUND_MAX},
+                  {"belief", &header->belief, 100},
+                  {"passed", &header->passed, HISTORY_BOUND_MAX},
+                  {"ppm", &header->ppm, 1000000}};
 
     snprintf(text, sizeof text, "%.*s", (int)(len < 127 ? len : 127), line);
     if (sscanf(text, "# %31s %n", name, &at) != 1 || at == 0)
@@ -188,7 +189,7 @@ void history_header_read(struct history_header *header, const char *line,
         return;
     for (size_t i = 0; i < sizeof bounds / sizeof *bounds; i++)
         if (strcmp(name, bounds[i].name) == 0)
-            *bounds[i].to = bound(text + at);
+            *bounds[i].to = bound(text + at, bounds[i].most);
 }
 
 /* ---- reading ---- */
@@ -246,6 +247,23 @@ static bool read_number_to(struct history_text text, uint64_t max, int64_t *out)
 static bool read_number(struct history_text text, int64_t *out)
 {
     return read_number_to(text, HISTORY_NUMBER_MAX, out);
+}
+
+static int64_t cut_off(int64_t ms)
+{
+    if (ms > HISTORY_BOUND_MAX)
+        return HISTORY_BOUND_MAX;
+    return ms < -HISTORY_BOUND_MAX ? -HISTORY_BOUND_MAX : ms;
+}
+
+static bool read_millis(struct history_text text, int64_t *out)
+{
+    int64_t ms;
+
+    if (!read_number(text, &ms))
+        return false;
+    *out = cut_off(ms);
+    return true;
 }
 
 static bool read_source(struct history_text text, struct history_source *out)
@@ -332,6 +350,8 @@ static const char *read_pair(struct history_event *out,
     case ID:
         return read_number_to(text, INT64_MAX - 1, member(key, out)) ? NULL
                                                                      : "no number";
+    case MILLIS:
+        return read_millis(text, member(key, out)) ? NULL : "no number";
     case SOURCE:
         return read_source(text, member(key, out)) ? NULL : "no source";
     default:
@@ -417,6 +437,7 @@ static bool is_there(const struct key *key, const struct history_event *event)
         return ((const struct history_text *)value(key, event))->at;
     case NUMBER:
     case ID:
+    case MILLIS:
         return *(const int64_t *)value(key, event) != HISTORY_NONE;
     case SOURCE:
         return ((const struct history_source *)value(key, event))->role;
@@ -436,6 +457,7 @@ static void put_value(struct output *o, const struct key *key,
         return;
     case NUMBER:
     case ID:
+    case MILLIS:
         put_number(o, *(const int64_t *)value(key, event));
         return;
     case SOURCE:

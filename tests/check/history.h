@@ -140,8 +140,8 @@
 #define HISTORY_LINE_MAX (64 * 1024)
 /* A number of a line, except calls and tokens, is from -HISTORY_NUMBER_MAX to
  * HISTORY_NUMBER_MAX: 285 years in microseconds, so that sums of some hundred do not
- * overflow. A bound of a header has
- * at most HISTORY_BOUND_MAX: a year in milliseconds. */
+ * overflow. A bound of a header, a
+ * lease and a wait are cut off at HISTORY_BOUND_MAX: a year in milliseconds. */
 #define HISTORY_NUMBER_MAX INT64_C(9007199254740992)
 #define HISTORY_BOUND_MAX INT64_C(31622400000)
 #define HISTORY_NONE INT64_MIN      /* a number that is not there */

@@ -104,12 +104,14 @@ void sight_add(const struct judge *j, struct lock *lock)
 static bool is_end(const struct judge *j, const struct ask *ask, int64_t until_us,
                    int64_t said_us)
 {
-    int64_t late_us = said_us - until_us, slack_us = j->header.slack_ms * MS;
+    int64_t late_us, slack_us = j->header.slack_ms * MS;
 
-    return said_us == until_us ||
-           (said_us != HISTORY_NEVER && until_us != HISTORY_NEVER &&
-            late_us >= -slack_us &&
-            late_us <= j->now.us - ask->asked.us + slack_us);
+    if (said_us == until_us)
+        return true;
+    if (said_us == HISTORY_NEVER || until_us == HISTORY_NEVER)
+        return false;
+    late_us = said_us - until_us;
+    return late_us >= -slack_us && late_us <= j->now.us - ask->asked.us + slack_us;
 }
 
 /* Of a read-write lock, one end is that of all. */
