@@ -13,9 +13,9 @@
  *           before it. There it is asked once a second from then on; also a
  *           server that is full, and refuses a writer's release if that makes
  *           it a reader. Likewise permits that have no lease at all, and expirable ones,
- *           which no refused acquire finds as ghosts. For permits and places in queues
- *           also while an operator's setting refuses the release (ACL, password,
- *           MISCONF, READONLY).
+ *           which no refused acquire finds as ghosts. A release of a permit, and of a
+ *           place in a queue, is also repeated while the server refuses it for a reason
+ *           that an operator can remove (ACL, password, MISCONF, NOREPLICAS, READONLY).
  * ORPHAN-3  A ghost: an acquire is refused because of a holder with our UUID
  *           that no hold and no call of ours has. The server may have executed
  *           that acquire late, after its release. The ghost is released like an

@@ -26,7 +26,7 @@ judge: $(BUILD)/judge
 
 .PHONY: judge
 
-#: make judge-examples   judges locks of others: a naive one, redis-py, redsync
+#: make judge-examples    judges locks of others: a naive one, redis-py, redsync
 judge-examples: $(BUILD)/judge
 	@tests/check/examples/run.sh $(BUILD)
 

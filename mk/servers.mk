@@ -56,7 +56,7 @@ redisson-writer: deps all $(writer_among_T)
 	@REDISSON=4.7.0 tests/redisson/run.sh $(BUILD) writer
 
 # Beside those who lock by SET NX PX; skipped where they are not to be had.
-#: make others            value locks beside redis-py, node-redlock and redsync
+#: make others            value locks beside redis-py, node-redlock, redsync; judge-examples
 others: deps all $(others_T) $(BUILD)/judge
 	@tests/others/run.sh $(BUILD)
 	@tests/check/examples/run.sh $(BUILD)

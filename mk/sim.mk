@@ -91,7 +91,7 @@ sim-coverage: deps
 	    CFLAGS='-O1 -g --coverage' $(BUILD)/sim-coverage/tests/sim/sim
 	@find $(BUILD)/sim-coverage -name '*.gcda' -delete
 	@HF_LUA_LINES=$(BUILD)/sim-coverage/lua_lines \
-	    $(BUILD)/sim-coverage/tests/sim/sim --seeds 1..$(SIM_SEEDS) --all
+	    $(BUILD)/sim-coverage/tests/sim/sim --seeds 1..$$(($(SIM_SEEDS) + 1)) --all
 	@tests/sim/coverage.sh $(BUILD)/sim-coverage lock net/route net/link
 
 .PHONY: sim sim-coverage sim-mutants

@@ -157,9 +157,9 @@ live: deps
 live-built: all $(live_T)
 	@tests/run.sh $(live_T)
 
-# What a build of another kind may change: neither checks of the source nor worlds in
-# which there is one thread.
-#: make check-these       the tests of UNIT=... and LIVE=... alone
+# For sanitizers and other event loops: no checks of the source, no simulation (it has
+# one thread and a poller of its own).
+#: make check-these       runs only the tests of UNIT=... and LIVE=...
 check-these: deps
 	+@$(MAKE) --no-print-directory $(jobs) WERROR=-Werror these-built
 

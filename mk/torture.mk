@@ -1,4 +1,4 @@
-# Other clients of locks, and ours, under real faults, before the judge: docs/torture.md.
+# Other lock clients, and holdfast, under real faults, before the judge: docs/torture.md.
 torture_B := $(BUILD)/tests/torture/holdfast_client $(BUILD)/tests/torture/step_clock.so
 
 $(BUILD)/tests/torture/holdfast_client: %: %.o $(LIBS)
@@ -11,13 +11,14 @@ $(BUILD)/tests/torture/step_clock.so: tests/torture/step_clock.c
 	$(call say,link $@)
 	$(Q)$(COMPILE) -fno-sanitize=all -fvisibility=default -shared $< -o $@
 
-# 50 runs of each fault, more than half an hour; what has run is not repeated. Options
-# of torture.py: TORTURE='--runs 5 --faults client-stopped,failover --rows naive'.
+# 50 runs of each fault, about an hour; runs that are in the results are not repeated.
+# Options of torture.py: TORTURE='--runs 5 --faults client-stopped,failover --rows naive'.
 #: make torture           lock clients under faults, before the judge: docs/torture.md
 torture: deps all $(BUILD)/judge $(torture_B)
 	@tests/torture/run.sh $(BUILD) $(TORTURE)
 
-# Two seconds: a naive client that is stopped is convicted, and ours is not.
+# Some seconds: the judge finds P1 for a naive client that is stopped, and nothing for
+# holdfast.
 torture-check: $(BUILD)/judge $(torture_B)
 	@! command -v python3 >/dev/null || \
 	    python3 tests/torture/torture.py $(BUILD) --self-test

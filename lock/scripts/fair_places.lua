@@ -15,9 +15,10 @@
 -- A wait is known by the distance to the score before it; not that of the head, which is
 -- taken to be Redisson's default, or what is left of it; of a longer one, an hour may be
 -- over already. What the sender's score says counts also: it was set when more was left.
--- The number of a waiter of Redisson is positive (a Java thread's), that of holdfast
--- negative, or chosen by its user. It has ten digits at least (hf_owner_format). A score of
--- a waiter of holdfast has its mark as a fraction, by which a chosen number is known.
+-- The number in the name of a Redisson waiter is a Java thread id: positive and short. In
+-- holdfast's it is negative (hf_owner_thread) or chosen by the user, and has at least ten
+-- digits (hf_owner_format). A score of a waiter of holdfast has its mark as a fraction, by
+-- which a chosen number is recognised.
 -- Redisson's waiters inherit fractions from the place before them; those are removed.
 local WINDOW, WAIT, HOUR, FAR = 200, 300000, 3600000, 30 * 86400000
 local function mark(who)
@@ -65,8 +66,8 @@ local function read_places(me)
     end
     return list, at
 end
--- What the grant of each of them takes off all scores: its wait. `silence`: since the last
--- acquire of the waiter at `at`.
+-- Sets `wait` of each place: what Redisson takes off all scores when its waiter is granted
+-- the lock. `silence`: since the last acquire of the waiter at `at`.
 local function add_waits(list, at, silence)
     local sum, first = 0, nil -- before `at`
     for i, p in ipairs(list) do
@@ -87,7 +88,7 @@ local function add_waits(list, at, silence)
         first.wait = first.wait + math.max(list[at].score + silence - now - place - sum, 0)
     end
 end
--- state: 'held', 'free', or false: the lock is held, and nobody keeps the others' places.
+-- state: 'held', 'free', or false: the lock is held, and no holder renews the others' places.
 -- me: the waiter that sends this. silence: since its last acquire. less: to take off the
 -- scores from index `first` on. Returns the head's score, and whether `me` was found.
 local function settle(state, me, silence, first, less)

@@ -1,8 +1,8 @@
 -- Sends the message that wakes waiters: a part of the scripts that free something.
 -- Leaves  tell(at, channel, message, is_lock, first): how many clients heard it, and, if it
 --         could not be sent, why (191 bytes at most). `first`: the reply to the first
---         command, if the script has sent it. If that is 0, and there is no other command,
---         the script does not need this function, and its usual path is shorter.
+--         command, if the script has sent it. A script calls tell only if that is not 0, or
+--         if there is a second command: without waiters it sends one PUBLISH.
 -- ARGV[at] is PUBLISH or SPUBLISH; ARGV[at + 2], if it is there, the other of them. A
 -- listener in both ways is counted once. More than 16 listeners for a lock are told how
 -- many they are (channel.h, TURN-2): Redisson ignores numbers other than 0 and 1.

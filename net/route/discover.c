@@ -338,7 +338,7 @@ static void learn_again(struct hf_router *router, struct hf_slot_map **map)
         const struct hf_node *node;
 
         if (router->discovery.learned[slot / 64] == 0)
-            slot |= 63;
+            slot |= 63; /* no slot of this word was learned */
         if (!(router->discovery.learned[slot / 64] >> slot % 64 & 1))
             continue;
         node = hf_slot_map_target(router->map, (uint16_t)slot);

@@ -7,7 +7,7 @@
 /* Most clusters fit. */
 #define FIRST_ROOM 16
 
-/* So many slots are compared at a time. */
+/* Slots that one memcmp compares. */
 #define STRETCH 64
 
 /* ---- memory ---- */

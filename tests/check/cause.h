@@ -3,9 +3,9 @@
  *
  * A fault touches a call, or a hold, as for P5: a `fault`, `down`, `up` or `master`
  * line that names its client, its lock, the server of its lock, or all; while any
- * server is down; also the time in which its client is suspended. It explains what fails while it lasts and until
- * cause_ms after it. "No fault" below means: none since the call was asked, or since
- * the hold's last command was executed, or cause_ms before that. Where the history has
+ * server is down; also while its client is suspended. A fault explains failures while
+ * it lasts and until cause_ms after it. "No fault" below means: none since the call
+ * began, or since the hold's last command was executed, or cause_ms before that. Where the history has
  * neither cause_ms nor wake_ms, no rule that has this excuse is judged. Permits,
  * semaphores and latches are judged where cause_ms is given.
  *
@@ -13,7 +13,7 @@
  *       HF_TIMEOUT   wait_ms has passed, by the client's clock (ppm). No fault is an
  *                    excuse. (A call that waits for ever never ends so; judged where
  *                    cause_ms is given.) And something kept the call from the lock at some
- *                    moment since it was asked: a hold of another owner, at any
+ *                    moment since it began: a hold of another owner, at any
  *                    server that is not a replica; the queue; no permit left; the
  *                    latch closed; an earlier call of its owner; a call of its client
  *                    that began to wait before it. Of
@@ -21,8 +21,8 @@
  *                    grant to the same owner that the client does not know of
  *                    counts as another hold.
  *       HF_CANCELLED a `cancel` line of the call.
- *       HF_LOST      of an acquire: its owner was told of a loss. Of a release:
- *                    likewise, or the hold was taken away, or ended, or a fault.
+ *       HF_LOST      of an acquire: a loss was reported to its owner. Of a release:
+ *                    the same, or the hold was deleted or expired, or a fault.
  *       HF_NOT_OWNER of a release: the owner has nothing left to release. Of a
  *                    forced release: at some moment the lock was not held by anyone,
  *                    or not by the hold that the call names.
@@ -32,8 +32,8 @@
  *       all others   a fault; a wait_ms up to answer_ms, or a lease up to twice that.
  *                    HF_E_SERVER of a forced release: another kind of lock, or
  *                    several holders. HF_UNREPLICATED is not judged.
- * P12b  A hold that is told to be lost has a cause: the server does not have it any
- *       more; another owner has the lock; a fault; a call on the hold whose outcome
+ * P12b  A hold that is reported lost has a cause: the server no longer has it;
+ *       another owner has the lock; a fault; a call on the hold whose outcome
  *       is unknown; max_hold has passed; its belief ends, if it was acquired with a
  *       lease (or within a tenth of what was granted, if no call says its lease); one
  *       of its leases is up to twice answer_ms; the client ends.
@@ -48,16 +48,16 @@
  *       server has freed it. Excused: a fault.
  * P12f  A release or forced release that returns OK has freed something: after the
  *       last release the server does not have the hold; after one of several it
- *       counts no more than are left; a forced release has freed a hold since it was
- *       asked. And what is freed by force was named by such a call, if the history
- *       has such calls. Excused: a
- *       failover since; another acquire of that owner under way.
- * P12g  An inspection reports what a server had at some moment since it was asked:
+ *       counts no more than are left; a forced release has freed a hold since it
+ *       began. And what is freed by force was requested by a forced release, if the
+ *       history has such calls. Excused: a failover since; another acquire of that
+ *       owner under way.
+ * P12g  An inspection reports what a server had at some moment since it began:
  *       that holder with that count, and its end (later by no more than the call
  *       has taken, and slack_ms; not of read-write locks); or a free lock; how many
  *       permits are out, or available; the latch's count.
- * P12h  A call that waits is not passed over: fewer than `passed` calls that were
- *       asked later are granted before it. Not judged: calls behind another one of
+ * P12h  A call that waits is not passed over: fewer than `passed` calls that
+ *       began later are granted before it. Not judged: calls behind another one of
  *       their client; readers, and what is granted to readers; calls touched by a
  *       fault; fair locks (P5b).
  * P12i  A waiter looks when the TTL ends: after a hold has expired the lock is
@@ -70,14 +70,14 @@
 #include "tests/check/state.h"
 
 /* cause_is_judged - is the bound given that its excuses need?
- * cause_begin   - the call is asked.
+ * cause_begin   - the call begins.
  * cause_look    - the state of the call's lock may have changed.
  * cause_looks   - likewise, of each call of the lock.
  * cause_cancel  - a `cancel` line.
  * cause_end     - the call ends, before the state changes.
  * cause_ended_well - after an acquire that ended well has changed it.
  * cause_released - after a release that ended well has changed it.
- * cause_lost    - the hold is told to be lost, before the state changes.
+ * cause_lost    - the hold is reported lost, before the state changes.
  * cause_believes - a `safe` line has been taken in.
  * cause_granted - a held line, by a command of the owner, is about to be taken in.
  * cause_passed  - the server has granted the lock anew.

@@ -12,7 +12,7 @@
  *
  * Grammar
  *     history  = "# holdfast history 1" LF  *( header / comment / line )
- *     header   = "# " name " " number LF              before the first line
+ *     header   = "# " name " " ( number / properties ) LF              before the first line
  *     comment  = "#" anything LF  /  LF
  *     line     = time " " source " " event *( " " key "=" value ) LF
  *     time     = digits       true time in us, up to 2^53; never decreases. The order of the
@@ -104,12 +104,11 @@
  *                            a line says otherwise each server is a master
  *     replica                it follows another; its holds decide nothing
  *     clock  [ppm] [step]
- *     A set that most members of independent servers make (a quorum) has lines of its
- *     own, of a server that stands for all of them; on server N its member is the lock
- *     "name@sN"
  *     key    name [type of may]
  *                            at the end: it is left. of: a lock that it is part of;
  *                            may: why it may stay
+ *     A quorum has lines of its own, from a server number that no real server has. Its
+ *     member on server N is the lock "name@sN".
  *
  * Lines of the world
  *     fault  what on [lock] [state]
@@ -128,7 +127,8 @@
  * judged, and so is a line without `kind`; read and write are the two sides of one
  * lock; as many owners hold a permit as `stock` says. A semaphore, a latch: nobody
  * holds it. To take `n` permits, or to await the latch, is an acquire; to add n, or
- * to count down by n, a release; a `wait` line names what the call asks the server. Where enum names are listed below, those are the words of the format. */
+ * to count down by n, a release; a `wait` line names what the call asks the server.
+ * Where enum names are listed below, those are the words of the format. */
 #ifndef CHECK_HISTORY_H
 #define CHECK_HISTORY_H
 

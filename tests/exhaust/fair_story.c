@@ -383,8 +383,9 @@ static unsigned mark(const char *who)
     return sum;
 }
 
-/* A number of holdfast is negative or chosen by its user, a number of Redisson is small. If the waiter before it is of holdfast, its place
- * has that one's fraction, and its name has the same mark: the worst case. */
+/* A number of holdfast is negative or chosen by its user, a number of Redisson is small.
+ * If the waiter before it is of holdfast, the place of a waiter of Redisson has that one's
+ * fraction, and its name has the same mark: the worst case. */
 static void name_it(struct client *c, int i)
 {
     if (c->is->is_ours) {

@@ -1,5 +1,5 @@
 /* What the parts of make chaos share: the locks that all contend for, and the
- * lines of a history (docs/simulation.md). Time is CLOCK_BOOTTIME in microseconds,
+ * lines of a history (docs/judge.md). Time is CLOCK_BOOTTIME in microseconds,
  * one clock for all processes of the machine. */
 #ifndef CHAOS_H
 #define CHAOS_H

@@ -533,20 +533,27 @@ class Torture:
             return False
         return row.program in self.programs
 
-    def is_done(self):
-        """(fault, seed) of the runs that are in the results."""
+    def done(self):
+        """(row, fault, seed) of the runs that are in the results."""
         try:
             with open(self.results, encoding="ascii") as file:
-                return {(line.split("\t")[1], int(line.split("\t")[2])) for line in file}
+                lines = [line.split("\t") for line in file]
+                return {(line[0], line[1], int(line[2])) for line in lines}
         except FileNotFoundError:
             return set()
 
+    def is_done(self, fault, seed, done):
+        """Has each row that takes part in this fault that run?"""
+        rows = [row for row in self.rows
+                if row.servers == 1 or not fault.startswith("failover")]
+        return all((row.name, fault, seed) in done for row in rows)
+
     def todo(self):
-        done = self.is_done()
+        done = self.done()
         faults = self.args.faults.split(",") if self.args.faults else FAULTS
         for index in range(self.args.runs):
             for fault in faults:
-                if (fault, self.args.seed + index) not in done:
+                if not self.is_done(fault, self.args.seed + index, done):
                     yield fault, self.args.seed + index
 
     async def one(self, fault, seed):
@@ -561,8 +568,6 @@ class Torture:
     async def worker(self, todo, number):
         await asyncio.sleep(START_S * number)
         for fault, seed in todo:
-            if self.args.until and time.strftime("%H:%M") >= self.args.until:
-                return
             try:
                 rows = await self.one(fault, seed)
             except (RuntimeError, OSError, asyncio.TimeoutError) as error:
@@ -589,10 +594,11 @@ class Torture:
             histories = await run.run()
         finally:
             await self.pool.close()
-        os.makedirs(self.args.keep, exist_ok=True)
+        keep = self.args.keep or os.path.join(self.folder, "run")
+        os.makedirs(keep, exist_ok=True)
         code = 0
         for name, lines in histories.items():
-            path = os.path.join(self.args.keep, name + ".txt")
+            path = os.path.join(keep, name + ".txt")
             with open(path, "w", encoding="utf-8") as file:
                 file.write("\n".join(lines) + "\n")
             code = max(code, self.judge.print(path))
@@ -625,9 +631,8 @@ def main():
     parser.add_argument("--faults")
     parser.add_argument("--rows")
     parser.add_argument("--fault")
-    parser.add_argument("--keep", default="torture-histories")
+    parser.add_argument("--keep")
     parser.add_argument("--self-test", action="store_true")
-    parser.add_argument("--until", help="no run begins at or after this time, as 18:50")
     args = parser.parse_args()
     # So that servers, clients and folders are removed.
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))

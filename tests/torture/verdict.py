@@ -169,7 +169,6 @@ class Judge:
                     return
         told = [f"# {name}, {run[0]}, seed {run[1]}: {label}",
                 f"# {text}",
-                f"# again: make torture TORTURE='--fault {run[0]} --seed {run[1]} "
-                f"--rows {name}'"]
+                f"# again: make torture TORTURE='--fault {run[0]} --seed {run[1]}'"]
         with open(path, "w", encoding="utf-8") as file:
             file.write("\n".join([short[0]] + told + short[1:]) + "\n")

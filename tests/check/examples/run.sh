@@ -26,13 +26,13 @@ once() {
 }
 
 # verdict NAME EXPECTED CLIENT...: on a busy machine the third client may come too late
-# to see the fault, so there are three tries.
+# to show a fault, so an expected violation has three tries.
 verdict() {
     expected=$2 title=$1
     shift 2
     for _ in 1 2 3; do
         once "$title" "$@"
-        [ "$found" != "$expected" ] || break
+        [ "$found" != "$expected" ] && [ "$expected" != right ] || break
     done
     echo "$title: $found"
     if [ "$found" != "$expected" ]; then

@@ -220,7 +220,7 @@ static void put_range(struct call *c, unsigned first, unsigned last)
             put_node(c, &cl->nodes[i]);
 }
 
-/* So many slots are compared at a time. */
+/* Slots that one memcmp compares. */
 #define STRETCH 256
 
 /* The last slot of the range that begins at `first`. */
