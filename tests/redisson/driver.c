@@ -18,7 +18,6 @@
 #include "tests/support/server.h"
 
 #define LINE_MAX_LEN 256
-#define THREADS_MAX 8           /* numbered from 1 */
 #define ANSWERS_MAX 8           /* of one thread, not yet asked for */
 
 struct driver {
@@ -26,8 +25,8 @@ struct driver {
     int to, from;
     char line[LINE_MAX_LEN];    /* as much as has come of the next one */
     size_t line_len;
-    char answers[THREADS_MAX + 1][ANSWERS_MAX][LINE_MAX_LEN];
-    int count[THREADS_MAX + 1];
+    char answers[DRIVER_THREADS + 1][ANSWERS_MAX][LINE_MAX_LEN];
+    int count[DRIVER_THREADS + 1];
     char given[LINE_MAX_LEN];   /* what the test reads */
 };
 
@@ -78,7 +77,7 @@ static void sort_line(struct driver *d)
     char *text;
     long thread = strtol(d->line, &text, 10);
 
-    ck_assert_msg(thread >= 1 && thread <= THREADS_MAX && *text == ' ' &&
+    ck_assert_msg(thread >= 1 && thread <= DRIVER_THREADS && *text == ' ' &&
                       d->count[thread] < ANSWERS_MAX,
                   "the other side says '%s'", d->line);
     (void)strcpy(d->answers[thread][d->count[thread]++], text + 1);
@@ -105,6 +104,7 @@ static void tell(struct driver *d, int thread, const char *format, va_list args)
     char line[LINE_MAX_LEN];
     int n = sprintf(line, "%d ", thread);
 
+    ck_assert(thread >= 1 && thread <= DRIVER_THREADS);
     n += vsnprintf(line + n, sizeof line - (size_t)n - 1, format, args);
     ck_assert_int_lt(n, (int)sizeof line - 1);
     line[n++] = '\n';

@@ -20,6 +20,7 @@ struct server;
 
 /* A JVM on a loaded machine is slow to start and slow to answer. */
 #define DRIVER_MS 60000
+#define DRIVER_THREADS 8        /* of the other side, numbered from 1 */
 
 /* driver_has    - a kind of locks: "fenced".
  * driver_start  - ready on return; lockWatchdogTimeout is `watchdog_ms`.

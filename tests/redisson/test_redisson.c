@@ -149,7 +149,7 @@ static void await_its_end(struct hf_lock *lock)
 /* A thread that never takes a lock without a lease. If a hold was ended by force,
  * Redisson's watchdog renews once more what the same thread has of that name then: 10 s
  * later, also a lease, which lasts for 30 s by that. */
-#define LEASED 90
+#define LEASED DRIVER_THREADS
 
 START_TEST(what_expires_on_one_side_is_the_others)
 {
