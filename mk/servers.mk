@@ -56,10 +56,9 @@ redisson-writer: deps all $(writer_among_T)
 	@REDISSON=4.7.0 tests/redisson/run.sh $(BUILD) writer
 
 # Beside those who lock by SET NX PX; skipped where they are not to be had.
-#: make others            value locks beside redis-py, node-redlock, redsync; judge-examples
-others: deps all $(others_T) $(BUILD)/judge
+#: make others            value locks beside redis-py, node-redlock and redsync
+others: deps all $(others_T)
 	@tests/others/run.sh $(BUILD)
-	@tests/check/examples/run.sh $(BUILD)
 
 # What a lock protects, with the checkers of examples/fencing/.
 #: make fencing           late writers and Redis, PostgreSQL, SQLite that refuse them

@@ -28,7 +28,7 @@ begin=$(date +%s)
 families='plain nonreentrant fenced read_write fair value spin permit semaphore latch
     quorum multi election by_owner'
 worlds='worlds_multi worlds_quorum worlds_election worlds_by_owner'
-units="sim $families $worlds chaos fuzz exhaust redisson trixie"
+units="sim $families $worlds chaos fuzz exhaust redisson examples trixie"
 unit_seconds=120
 if [ -n "$short" ]; then
     units="sim spin permit semaphore latch quorum multi election by_owner $worlds"
@@ -64,6 +64,7 @@ run_unit() {
     fuzz) fuzz_all ;;
     redisson) make --no-print-directory BUILD="$build" soak-redisson \
             REDISSON_SOAK_TIME=$unit_seconds ;;
+    examples) make --no-print-directory BUILD="$build" judge-examples ;;
     trixie) [ "$(id -u)" != 0 ] || make --no-print-directory check-trixie ;;
     exhaust) make --no-print-directory BUILD="$build" exhaust ;;
     *) seeds --family "$1" ;;
