@@ -57,11 +57,16 @@ static void on_ask_again(struct hf_timer *timer)
     start(HF_OWNER_OF(timer, struct hf_op, timer));
 }
 
+/* A release concerns a permit, a count, or a place in a queue. */
+static bool is_counted_or_queued(const struct hf_kind *kind)
+{
+    return kind->is_ownerless || kind->has_nameless_holders || kind->waiters_queue;
+}
+
 /* ORPHAN-2 */
 static bool may_outlast_its_lease(const struct hf_op *op)
 {
-    return op->lock->kind->other || op->lock->kind->waiters_queue ||
-           op->lock->kind->is_ownerless || op->lock->kind->has_nameless_holders;
+    return op->lock->kind->other || is_counted_or_queued(op->lock->kind);
 }
 
 /* An operator can end this: rights, a password, a disk, the role of the server. */
@@ -75,17 +80,13 @@ static bool is_refused_for_now(hf_status status, struct hf_resp_value reply)
     return status == HF_E_AUTH || hf_refusal_is_by_acl(reply);
 }
 
-/* ORPHAN-2. Of other kinds, an acquire that is refused finds what is left. */
+/* ORPHAN-2 */
 static bool is_passing(const struct hf_op *op, hf_status status,
                        struct hf_resp_value reply)
 {
-    const struct hf_kind *kind = op->lock->kind;
-
     return op->call.is_passing ||
            (status == HF_E_SERVER && hf_refusal_is(reply, "OOM")) ||
-           ((kind->is_ownerless || kind->has_nameless_holders ||
-             kind->waiters_queue) &&
-            is_refused_for_now(status, reply));
+           (is_counted_or_queued(op->lock->kind) && is_refused_for_now(status, reply));
 }
 
 static void ask_again(struct hf_op *op, int64_t after_ms)
