@@ -41,8 +41,19 @@ static void name_in_turn(struct plan *plan)
             (plan->locks[0].name + (int64_t)i) % PLAN_NAMES_DRAWN;
 }
 
-/* All servers are masters that know nothing of each other. Few names: what is to
- * contend must meet. */
+/* Few names: what is to contend must meet. */
+static void be_few(struct plan *plan, int64_t family, uint64_t *dice)
+{
+    plan->lock_count = (size_t)draw_between(dice, 1, 2);
+    name_in_turn(plan);
+    for (size_t i = 0; i < plan->lock_count; i++)
+        plan->locks[i] = (struct plan_lock){
+            .family = family,
+            .name = plan->locks[i].name,
+            .inner = draw_inner(plan, (int64_t)i, dice)};
+}
+
+/* All servers are masters that know nothing of each other. */
 static void be_quorums(struct plan *plan, uint64_t *dice)
 {
     static const int64_t members[] = {3, 3, 3, 5, 5, 2, 4, 6, 7};
@@ -50,24 +61,12 @@ static void be_quorums(struct plan *plan, uint64_t *dice)
     plan->head.deployment = DEPLOY_INDEPENDENT;
     plan->head.masters = draw_pick(dice, members, DRAW_COUNT(members));
     plan->head.replicas = 0;
-    plan->lock_count = (size_t)draw_between(dice, 1, 2);
-    name_in_turn(plan);
-    for (size_t i = 0; i < plan->lock_count; i++)
-        plan->locks[i] = (struct plan_lock){
-            .family = FAMILY_QUORUM,
-            .name = plan->locks[i].name,
-            .inner = draw_inner(plan, (int64_t)i, dice)};
+    be_few(plan, FAMILY_QUORUM, dice);
 }
 
 static void be_elections(struct plan *plan, uint64_t *dice)
 {
-    plan->lock_count = (size_t)draw_between(dice, 1, 2);
-    name_in_turn(plan);
-    for (size_t i = 0; i < plan->lock_count; i++)
-        plan->locks[i] = (struct plan_lock){
-            .family = FAMILY_ELECTION,
-            .name = plan->locks[i].name,
-            .inner = draw_inner(plan, (int64_t)i, dice)};
+    be_few(plan, FAMILY_ELECTION, dice);
 }
 
 static int64_t draw_members(size_t count, uint64_t *dice)
