@@ -1,5 +1,5 @@
 /* The torture's client of holdfast. The protocol is in README.md beside this file.
- * Kinds: lock, fair, rw (both renewed by the watchdog), lease, value, quorum. */
+ * Kinds: lock, fair, rw (both renewed by the watchdog), lease, quorum. */
 #include <inttypes.h>
 #include <pthread.h>
 #include <stdarg.h>
@@ -162,7 +162,7 @@ static bool is_kind(const struct row *r, const char *kind)
 
 static int64_t lease_of(const struct row *r)
 {
-    return is_kind(r, "lease") || is_kind(r, "value") ? r->lease_ms : 0;
+    return is_kind(r, "lease") ? r->lease_ms : 0;
 }
 
 static hf_status acquire(struct row *r)
@@ -248,10 +248,9 @@ static void *run(void *arg)
 
 static enum hf_lock_kind kind_of(const struct row *r)
 {
-    return is_kind(r, "fair")    ? HF_KIND_FAIR
-           : is_kind(r, "rw")    ? HF_KIND_READ
-           : is_kind(r, "value") ? HF_KIND_VALUE
-                                 : HF_KIND_PLAIN;
+    return is_kind(r, "fair") ? HF_KIND_FAIR
+           : is_kind(r, "rw") ? HF_KIND_READ
+                              : HF_KIND_PLAIN;
 }
 
 /* "6379", or "sentinel:26379,26380". */
