@@ -6,6 +6,8 @@
 set -eu
 
 here=tests/redisson
+build=$1
+base=$1/redisson
 program=${2:-test_redisson}
 if ! command -v java >/dev/null || ! command -v mvn >/dev/null; then
     echo "skipped: redisson (needs java and mvn)"
@@ -19,16 +21,59 @@ fetch() {
             -Dredisson.version="$1" -DoutputDirectory="$PWD/$2" >"$2.log" 2>&1
 }
 
-for version in ${REDISSON:-4.7.0 3.14.1}; do
-    lib=$1/redisson/$version
-    mkdir -p "$1/redisson"
-    if ! fetch "$version" "$lib"; then
-        echo "skipped: Redisson $version (it cannot be fetched: $lib.log)"
-        continue
+# prepare VERSION: whether it is there, with its driver compiled. One after the other,
+# because all share Maven's repository.
+prepare() {
+    lib=$base/$1
+    if ! fetch "$1" "$lib"; then
+        echo "skipped: Redisson $1 (it cannot be fetched: $lib.log)"
+        return 1
     fi
-    javac -d "$lib" -cp "$lib/*" $here/Driver.java
-    [ "$program" != soak ] || javac -d "$lib" -cp "$lib/*" $here/Soak.java
+    javac -d "$lib" -cp "$lib/*" $here/Driver.java || exit 1
+    [ "$program" != soak ] || javac -d "$lib" -cp "$lib/*" $here/Soak.java || exit 1
+}
+
+# beside VERSION: the program beside it, which replaces this shell. Each has a JVM and
+# servers of its own, which end with it.
+beside() {
+    lib=$base/$1
     kinds=$(java -cp "$lib:$lib/*" Driver kinds)
-    echo "Redisson $version: $kinds"
-    HF_REDISSON=$lib HF_REDISSON_KINDS=$kinds "$1/tests/redisson/$program"
+    echo "Redisson $1: $kinds"
+    HF_REDISSON=$lib HF_REDISSON_KINDS=$kinds exec "$build/tests/redisson/$program"
+}
+
+mkdir -p "$base"
+versions=
+for version in ${REDISSON:-4.7.0 3.14.1}; do
+    ! prepare "$version" || versions="$versions $version"
 done
+
+# The versions run side by side, because their tests mostly wait. What each of them
+# prints is kept together; one alone prints at once.
+case $versions in
+' '*' '*) ;;
+' '*) beside $versions ;;
+esac
+
+# A job's number and its version, a pair each.
+jobs=
+stop() {
+    for job in $jobs; do kill "${job%:*}" 2>/dev/null || true; done
+    wait
+}
+trap stop EXIT
+trap 'exit 130' INT
+trap 'exit 143' TERM
+for version in $versions; do
+    beside "$version" >"$base/$version.out" 2>&1 &
+    jobs="$jobs $!:$version"
+done
+worst=0
+for job in $jobs; do
+    code=0
+    wait "${job%:*}" || code=$?
+    jobs=${jobs# $job}
+    cat "$base/${job#*:}.out"
+    [ "$code" -le "$worst" ] || worst=$code
+done
+exit "$worst"
