@@ -136,28 +136,44 @@ static int judge_one(const char *name, const struct arguments *arguments)
 
 /* ---- arguments ---- */
 
+/* What has no letter is above all letters. */
+enum { OVERLAP = 256, SVG };
+
 static const struct option options[] = {{"stats", no_argument, NULL, 's'},
-                                        {"overlap", no_argument, NULL, 'o'},
-                                        {"svg", required_argument, NULL, 'g'},
+                                        {"overlap", no_argument, NULL, OVERLAP},
+                                        {"svg", required_argument, NULL, SVG},
                                         {"help", no_argument, NULL, 'h'},
                                         {NULL, 0, NULL, 0}};
+
+/* Names the option that getopt_long has rejected. It has advanced past a long option;
+ * an unknown letter, which may be one of several in an argument, is in optopt. */
+static int refuse_option(char **argv)
+{
+    if (optopt < OVERLAP && strchr("sh", optopt) == NULL)
+        fprintf(stderr, "judge: wrong option '-%c'; see 'judge --help'\n", optopt);
+    else
+        fprintf(stderr, "judge: wrong option '%s'; see 'judge --help'\n",
+                argv[optind - 1]);
+    return UNREADABLE;
+}
 
 /* -1: go on; else the exit code. */
 static int read_options(struct arguments *arguments, int argc, char **argv)
 {
     int c;
 
+    opterr = 0;
     while ((c = getopt_long(argc, argv, "sh", options, NULL)) != -1) {
         if (c == 'h')
             return print_help(stdout, RIGHT);
         if (c == 's')
             arguments->report.has_stats = true;
-        else if (c == 'o')
+        else if (c == OVERLAP)
             arguments->report.has_overlap = true;
-        else if (c == 'g')
+        else if (c == SVG)
             arguments->svg = optarg;
         else
-            return print_help(stderr, UNREADABLE);
+            return refuse_option(argv);
     }
     if (optind == argc)
         return print_help(stderr, UNREADABLE);
