@@ -56,6 +56,10 @@ static void ask_all(const char *questions)
 
 /* ---- refusals ---- */
 
+/* The request timeout: what passes (MASTERDOWN, BUSY, LOADING, CLUSTERDOWN) is repeated
+ * so long. A busy machine connects, and acquires before the fault, within that. */
+#define PASSES_MS 2000
+
 static const struct {
     const char *word;
     const char *spoil, *repair;
@@ -98,7 +102,7 @@ START_TEST(a_refused_acquire_says_why_and_leaves_no_lock)
 
     if (is_skipped(is_6 && refusals[_i].since_7, refusals[_i].word))
         return;
-    open_client(300);
+    open_client(PASSES_MS);
     spoil(_i);
     ck_assert_status(hf_lock_acquire(lock, NULL, &err), HF_E_SERVER);
     ck_assert_int_eq(err.status, HF_E_SERVER);
@@ -126,7 +130,7 @@ START_TEST(a_refused_acquire_releases_nothing)
     if (is_skipped(is_6 && refusals[_i].since_7, refusals[_i].word))
         return;
     client_options(&o, url, server_port(server));
-    o.request_timeout_ms = 300;
+    o.request_timeout_ms = PASSES_MS;
     listen_for_alarms(&o);
     client = client_with(&o);
     lock = lock_of(client, NAME);
@@ -151,7 +155,7 @@ START_TEST(a_refused_release_forgets_the_hold_and_its_ttl_ends_it)
 
     if (is_skipped(is_6 && refusals[_i].since_7, refusals[_i].word))
         return;
-    open_client(300);
+    open_client(PASSES_MS);
     acquire(lock, 1);
     spoil(_i);
     rc = hf_lock_release(lock, 1, &err);
@@ -171,7 +175,7 @@ START_TEST(a_key_of_another_type_is_left_alone)
     struct hf_lock_info info;
     struct hf_error err;
 
-    open_client(300);
+    open_client(PASSES_MS);
     (void)server_ask(server, "SET " NAME " x");
     ck_assert_status(hf_lock_inspect(lock, &info, &err), HF_E_SERVER);
     ck_assert_clear(&err, "WRONGTYPE");
@@ -186,7 +190,7 @@ START_TEST(a_hash_that_is_no_lock_is_said_to_be_none)
     struct hf_lock_info info;
     struct hf_error err;
 
-    open_client(300);
+    open_client(PASSES_MS);
     (void)server_ask(server, "HSET " NAME " colour red");
     ck_assert_status(hf_lock_inspect(lock, &info, &err), HF_E_SERVER);
     ck_assert_clear(&err, "'colour', which no lock has");
@@ -201,10 +205,11 @@ END_TEST
 
 /* ---- patience ---- */
 
-/* 1,000 keys with a delay each: a second or so, with the events in between. */
+/* 10,000 keys with a delay each: 15 s unless let_it_load ends it, far more than
+ * PASSES_MS, with the events in between. */
 static void keep_loading(redisContext **c)
 {
-    (void)server_ask(server, "DEBUG POPULATE 1000 filler 100");
+    (void)server_ask(server, "DEBUG POPULATE 10000 filler 100");
     (void)server_ask(server, "CONFIG SET key-load-delay 1500");
     *c = ask_unheard("DEBUG %s", "RELOAD");
     while (!strstr(server_ask(server, "PING"), "LOADING"))
@@ -234,7 +239,7 @@ START_TEST(what_passes_is_waited_for_until_the_request_timeout)
 
     if (is_skipped(is_6 && pauses[_i].since_7, pauses[_i].word))
         return;
-    open_client(200);
+    open_client(PASSES_MS);
     pauses[_i].keep(&c);
     ck_assert_status(hf_lock_acquire(lock, NULL, &err), HF_E_SERVER);
     ck_assert_clear(&err, pauses[_i].word);
@@ -298,7 +303,7 @@ START_TEST(a_cluster_without_slots_is_said_to_be_down)
 
     stop_server();
     start_server_with(extra);
-    open_client(200);
+    open_client(PASSES_MS);
     ck_assert_status(hf_lock_acquire(lock, NULL, &err), HF_E_SERVER);
     ck_assert_clear(&err, "CLUSTERDOWN");
 }
