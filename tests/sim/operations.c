@@ -480,7 +480,7 @@ static void do_now(struct program *p, const struct plan_op *op)
     if (candidate_does(p, o, op) || by_owner_does(p, o, op))
         return;
     if (is_of_member(op, o))
-        o = sets_member(p, o, op->owner);
+        o = sets_member(o, op->owner);
     if (plan_is_counted(p->sim->plan, op->lock) && !does_as_with_locks(o, op))
         return;
     switch ((enum plan_verb)op->verb) {

@@ -28,6 +28,7 @@ struct owner {
     struct hf_multi *multi;
     struct hf_election *election; /* NULL: it does not stand */
     struct owner *whole; /* of a member: the owner of the set; else NULL */
+    struct owner *members; /* of a set: the first; the others come next, side by side */
     int64_t server;      /* of a quorum's member; else 0 */
     struct call *standing; /* a candidate's acquire, or that of a quorum's member, which
                               is under way; NULL: none is */

@@ -73,20 +73,26 @@ void sets_free(struct program *p)
 
 /* ---- owners ---- */
 
-static struct owner *member_of_quorum(struct program *p, struct owner *o, size_t i)
+static struct owner *new_member(struct program *p, struct owner *o, int64_t lock,
+                                int64_t side, int64_t number)
 {
-    struct owner *member =
-        program_new_owner(p, o->lock_index, o->side, o->number);
+    struct owner *member = program_new_owner(p, lock, side, number);
+
+    member->whole = o;
+    return o->members = member;
+}
+
+static void member_of_quorum(struct program *p, struct owner *o, size_t i)
+{
+    struct owner *member = new_member(p, o, o->lock_index, o->side, o->number);
 
     member->lock = p->members[o->lock_index][i];
     member->server = (int64_t)i + 1;
-    member->whole = o;
-    return member;
 }
 
 static void member_of_multi(struct program *p, struct owner *o, int64_t lock)
 {
-    program_new_owner(p, lock, side_of(p, lock), o->as)->whole = o;
+    (void)new_member(p, o, lock, side_of(p, lock), o->as);
 }
 
 void sets_owner(struct program *p, struct owner *o)
@@ -99,7 +105,7 @@ void sets_owner(struct program *p, struct owner *o)
         o->form = OWNER_OF_QUORUM;
         o->lock = p->members[lock][0];
         for (size_t i = 0; i < p->client_count; i++)
-            (void)member_of_quorum(p, o, i);
+            member_of_quorum(p, o, i);
     } else if (o->multi) {
         o->form = OWNER_OF_MULTI;
         o->lock = hf_multi_member(o->multi, 0);
@@ -110,26 +116,19 @@ void sets_owner(struct program *p, struct owner *o)
     }
 }
 
-static struct owner *next_member(struct owner *member, const struct owner *o)
+static struct owner *next_member(const struct owner *member)
 {
-    while (member && member->whole != o)
-        member = member->next;
-    return member;
+    return member->next && member->next->whole == member->whole ? member->next : NULL;
 }
 
-static struct owner *first_member(struct program *p, const struct owner *o)
+struct owner *sets_member(struct owner *o, int64_t n)
 {
-    return next_member(p->owners, o);
-}
-
-struct owner *sets_member(struct program *p, struct owner *o, int64_t n)
-{
-    struct owner *member = first_member(p, o);
+    struct owner *member = o->members;
 
     while (n-- > 0 && member) {
-        struct owner *next = next_member(member->next, o);
+        struct owner *next = next_member(member);
 
-        member = next ? next : first_member(p, o);
+        member = next ? next : o->members;
     }
     return member;
 }
@@ -213,8 +212,7 @@ static void ask_parts(struct call *c)
 {
     size_t i = 0;
 
-    for (struct owner *m = first_member(c->program, c->owner); m;
-         m = next_member(m->next, c->owner)) {
+    for (struct owner *m = c->owner->members; m; m = next_member(m)) {
         if (c->op == HISTORY_OP_RELEASE)
             m->releasing++;
         c->parts[i] = program_call(c->program, m, c->op);
@@ -283,8 +281,7 @@ void sets_ended(struct call *c, hf_status status)
 void sets_lost(struct owner *o, enum hf_lost reason)
 {
     if (o->form == OWNER_OF_MULTI)
-        for (struct owner *m = first_member(o->program, o); m;
-             m = next_member(m->next, o))
+        for (struct owner *m = o->members; m; m = next_member(m))
             owner_lost(m, reason);
     sets_watch(o);
 }
@@ -351,7 +348,7 @@ static void check_multi(struct program *p, struct owner *o)
 {
     int64_t safe_ms = owner_safe_ms(o), least_ms = INT64_MAX;
 
-    for (struct owner *m = first_member(p, o); m; m = next_member(m->next, o)) {
+    for (struct owner *m = o->members; m; m = next_member(m)) {
         int64_t ms = owner_safe_ms(m);
 
         least_ms = ms < least_ms ? ms : least_ms;
@@ -372,7 +369,7 @@ void sets_watch(struct owner *o)
 {
     struct program *p = o->program;
 
-    for (struct owner *m = first_member(p, o); m; m = next_member(m->next, o))
+    for (struct owner *m = o->members; m; m = next_member(m))
         if (o->form == OWNER_OF_QUORUM)
             watch_member(m);
         else if (o->count > 0 || o->under_way > 0 || m->until_us > 0)

@@ -24,7 +24,7 @@
 void sets_open(struct program *p);
 void sets_free(struct program *p);
 void sets_owner(struct program *p, struct owner *o);
-struct owner *sets_member(struct program *p, struct owner *o, int64_t n);
+struct owner *sets_member(struct owner *o, int64_t n);
 hf_status sets_acquire(struct owner *o, struct hf_acquire_options *options,
                        hf_done *done, struct call *c);
 hf_status sets_release(struct owner *o, hf_done *done, struct call *c);
