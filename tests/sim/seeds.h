@@ -151,6 +151,12 @@ static const struct past {
     {"leaves_the_queue_without_the_password", "P6",
      "the release of a place in a fair lock's queue was refused because the password had "
      "changed, and was not repeated"},
+    {"refused_kill_and_a_late_lease", "P10",
+     "not a bug of the product: the ACL refuses KILL, and a shorter lease arrives late on "
+     "the earlier connection; a client that counts the refused KILL as done fails"},
+    {"kill_of_an_earlier_connection", "P10",
+     "not a bug of the product: INFO is refused after a KILL that succeeded; a client that "
+     "counts the earlier KILL for the next connection fails"},
 };
 
 #endif
