@@ -146,7 +146,8 @@ static const struct option options[] = {{"stats", no_argument, NULL, 's'},
                                         {NULL, 0, NULL, 0}};
 
 /* Names the option that getopt_long has rejected. It has advanced past a long option;
- * an unknown letter, which may be one of several in an argument, is in optopt. */
+ * an unknown letter, which may be one of several in an argument, is in optopt. That is 0
+ * after an unknown long option: strchr finds it, as it finds the end of its string. */
 static int refuse_option(char **argv)
 {
     if (optopt < OVERLAP && strchr("sh", optopt) == NULL)

@@ -90,11 +90,6 @@ static void member_of_quorum(struct program *p, struct owner *o, size_t i)
     member->server = (int64_t)i + 1;
 }
 
-static void member_of_multi(struct program *p, struct owner *o, int64_t lock)
-{
-    (void)new_member(p, o, lock, side_of(p, lock), o->as);
-}
-
 void sets_owner(struct program *p, struct owner *o)
 {
     int64_t lock = o->lock_index;
@@ -112,7 +107,7 @@ void sets_owner(struct program *p, struct owner *o)
         o->as = o->number + SET_OWNERS * lock;
         for (int64_t i = 0; i < (int64_t)p->sim->plan->lock_count; i++)
             if (is_member(p, lock, i))
-                member_of_multi(p, o, i);
+                (void)new_member(p, o, i, side_of(p, i), o->as);
     }
 }
 
