@@ -47,6 +47,11 @@ texts-check:
 	@tests/script_texts.sh
 	@tests/script_texts_fails.sh
 
+# The pages that users read are in plain English.
+#: make words             do the pages avoid the phrases of tests/words.txt?
+words:
+	@tests/words.sh
+
 # Nobody's machine is changed without being asked.
 deps-check:
 	@tests/deps_asks.sh
@@ -55,4 +60,4 @@ deps-check:
 install-check: all
 	@tests/install.sh $(MAKE)
 
-.PHONY: install-check layers shape shape-check docs-check exports rules rules-check faults-check texts-check deps-check
+.PHONY: words install-check layers shape shape-check docs-check exports rules rules-check faults-check texts-check deps-check

@@ -1,0 +1,58 @@
+#!/bin/sh
+# words.sh: the texts that users read have none of the phrases in tests/words.txt.
+# words.sh FILE...: searches these instead.
+set -eu
+
+# Pages that are in plain English, and must remain so. A page is added when it has been
+# rewritten.
+pages='README.md docs/README.md docs/glossary.md'
+
+dir=$(mktemp -d)
+trap 'rm -rf "$dir"' EXIT
+
+# found FILE...: prints each phrase that they have, with its place and the advice.
+found() {
+    grep -v '^#' tests/words.txt | while IFS="$(printf '\t')" read -r phrase advice; do
+        grep -HnP -- "$phrase" "$@" | sed "s|\$|    -> $advice|" || true
+    done
+}
+
+found ${*:-$pages} >"$dir/found"
+[ ! -s "$dir/found" ] || {
+    sort -t: -k1,1 -k2,2n "$dir/found" >&2
+    echo "$0: write these sentences in plain English" >&2
+    exit 1
+}
+
+# Does it notice each phrase, and only these?
+cat >"$dir/page" <<'PAGE'
+wait so long
+but for a closed fd
+this is no lock
+was not to be had
+likewise for waiters
+exit status 125: trouble
+it is not held any more
+whoever holds it
+what stands in the key
+Of a lock, one holder
+the wait is over
+refused, too
+it asks the server
+a question
+the server told it
+it gives up
+it is to be done
+PAGE
+found "$dir/page" | cut -d: -f2 | sort -un >"$dir/noticed"
+seq "$(wc -l <"$dir/page")" >"$dir/all"
+cmp -s "$dir/all" "$dir/noticed" || {
+    echo "$0: it does not notice each line of its own sample:" >&2
+    diff "$dir/all" "$dir/noticed" >&2
+    exit 1
+}
+cat >"$dir/page" <<'PAGE'
+There is no server. It is no longer held. Redis Cluster stands alone.
+The client follows ASK redirections.
+PAGE
+[ -z "$(found "$dir/page")" ] || { found "$dir/page" >&2; exit 1; }
