@@ -300,7 +300,7 @@ static const struct {
     {"", "--stats --nonsense", "judge: wrong option '--nonsense'; see 'judge --help'\n",
      2},
     {"", "--stats=3 -", "judge: wrong option '--stats=3'; see 'judge --help'\n", 2},
-    {"", "--svg", "judge: wrong option '--svg'; see 'judge --help'\n", 2},
+    {"", "--svg", "judge: option '--svg' needs a FILE; see 'judge --help'\n", 2},
     {HISTORY_FIRST_LINE "\\n5 s1 held lock=a\\n", "-",
      "judge: -:2: a line does not say what it must\n", 2},
     {HISTORY_FIRST_LINE "\\n5 c1 ask call=1\\n6 c2 end call=1\\n", "-",

@@ -158,13 +158,20 @@ static int refuse_option(char **argv)
     return UNREADABLE;
 }
 
+static int refuse_missing(char **argv)
+{
+    fprintf(stderr, "judge: option '%s' needs a FILE; see 'judge --help'\n",
+            argv[optind - 1]);
+    return UNREADABLE;
+}
+
 /* -1: go on; else the exit code. */
 static int read_options(struct arguments *arguments, int argc, char **argv)
 {
     int c;
 
     opterr = 0;
-    while ((c = getopt_long(argc, argv, "sh", options, NULL)) != -1) {
+    while ((c = getopt_long(argc, argv, ":sh", options, NULL)) != -1) {
         if (c == 'h')
             return print_help(stdout, RIGHT);
         if (c == 's')
@@ -174,7 +181,7 @@ static int read_options(struct arguments *arguments, int argc, char **argv)
         else if (c == SVG)
             arguments->svg = optarg;
         else
-            return refuse_option(argv);
+            return c == ':' ? refuse_missing(argv) : refuse_option(argv);
     }
     if (optind == argc)
         return print_help(stderr, UNREADABLE);

@@ -493,9 +493,16 @@ int main(int argc, char **argv)
     int option;
 
     while ((option = getopt_long(argc, argv, "", options, NULL)) != -1) {
+        if (option == 'H') {
+            (void)fputs(help, stdout);
+            return 0;
+        }
         if (!take(&set, option)) {
-            (void)fputs(help, option == 'H' ? stdout : stderr);
-            return option == 'H' ? 0 : 2;
+            /* getopt_long has named an unknown option itself. */
+            if (option != '?')
+                (void)fprintf(stderr, "%s: invalid value '%s'\n", argv[0], optarg);
+            (void)fprintf(stderr, "See '%s --help'.\n", argv[0]);
+            return 2;
         }
     }
     set.rotates = set.rotates || (!set.is_of_family && set.to == UINT64_MAX &&
