@@ -1,27 +1,27 @@
-/* Leader election: of many processes that want the same work, one does it, and
- * another goes on when that one dies. Part of holdfast (lock.h).
+/* Leader election: one of several candidate processes leads, and another one follows
+ * when it fails. Part of holdfast (lock.h).
  *
  *     struct hf_election_options options = {.on_elected = begin_work,
  *                                           .on_deposed = end_work};
  *     struct hf_election *election;
  *
  *     if (hf_election_join(&election, lock, &options, &error) < 0)
- *         return give_up(error.text);
+ *         return fail(error.text);
  *     ...
  *     hf_election_leave(election, &error);
  *
- * The leader is the holder of the lock: there is nothing else on the server, and
- * whatever takes that lock, here or in Redisson, excludes the leader. A
- * candidate waits for the lock, leads while it holds it, renewed by the
- * watchdog, and waits again when it was lost, until it leaves.
+ * The leader is the holder of the lock. An election stores nothing else on the server,
+ * so any process that acquires the same lock, here or with Redisson, excludes the
+ * leader. A candidate waits for the lock. It leads while it holds the lock, which the
+ * watchdog renews. After a loss it waits for the lock again, until it leaves.
  *
- * What is promised of the lock is promised of the leader: two never believe at
- * one instant that they lead, by the assumptions of docs/guarantees.md, and
- * on_deposed comes before another can be elected. What the leader writes
- * elsewhere is safe from one that was stopped meanwhile if it carries a fencing
- * token: let the lock be of HF_KIND_FENCED, and see docs/fencing.md.
+ * The leader has the promises of a lock (docs/guarantees.md): two candidates never
+ * believe at the same time that they lead, and on_deposed is called before another
+ * candidate can be elected. If the leader writes to a resource, a fencing token
+ * protects this resource from a leader that was suspended: use a lock of
+ * HF_KIND_FENCED (docs/fencing.md).
  *
- * Threads, callbacks, errors: as lock.h. */
+ * Threads, callbacks, errors: as in lock.h. */
 #ifndef HF_ELECTION_H
 #define HF_ELECTION_H
 
@@ -34,15 +34,16 @@ extern "C" {
 /* One candidate. */
 struct hf_election;
 
-/* Callbacks; any may be NULL. They come one at a time, of one election in the
- * order in which things happened, and none after hf_election_leave has returned.
- * on_elected  we lead. hf_election_safe_ms says for how long that is certain
- * on_deposed  we do not lead any more, and somebody else will: `reason` as of
- *             on_lost (lock.h), and as early. We stand again when this returns
- * on_trouble  the server cannot be asked: `err` says why. We stand again after
- *             a pause, 1 s at first and 30 s at most; it is 1 s again after the
- *             server has replied that another holds the lock. HF_E_CLOSED: the client
- *             was closed, and we do not stand any more */
+/* Callbacks of one candidate. Each may be NULL. They are called one at a time and in
+ * order, and never after hf_election_leave has returned.
+ * on_elected  This candidate leads. hf_election_safe_ms returns for how long.
+ * on_deposed  This candidate no longer leads, and another one can be elected.
+ *             `reason` and the time of the call are those of on_lost (lock.h). After
+ *             the callback returns, the candidate waits for the lock again.
+ * on_trouble  A request for the lock failed, and `err` has the cause. The candidate
+ *             retries after a pause that grows from 1 s to 30 s. The pause is 1 s again
+ *             after the server replied that another owner holds the lock. After
+ *             HF_E_CLOSED (the client was closed) the candidate does not retry. */
 struct hf_election_options {
     void (*on_elected)(void *ctx, struct hf_election *election);
     void (*on_deposed)(void *ctx, struct hf_election *election,
@@ -52,30 +53,34 @@ struct hf_election_options {
     void *ctx;
 };
 
-/* hf_election_join - stands for election from now on. The lock is of a kind that
- *   one owner holds alone, else HF_E_INVAL; its handle may be freed before. One
- *   client may have several candidates, each for itself. HF_E_NOMEM,
- *   HF_E_FORKED. No I/O here: a server that is away is on_trouble's.
- * hf_election_leave - stands no more. If we lead, the lock is released, and the
- *   next one is elected at once; end your work before, for on_deposed is not
- *   called. Frees the election, whatever it returns; takes NULL. Before
- *   hf_client_free, and not from a callback: it waits until those that have
- *   begun have returned (without a background thread, it calls them).
- * Returns HF_OK    not the leader any more
- *         HF_LOST  we led, and the lock had been lost without our knowledge
- *         else     as hf_lock_release: the lock ends with its TTL at the latest */
+/* hf_election_join - adds a candidate. The lock must be of a kind that has one holder
+ *   at a time; otherwise it returns HF_E_INVAL. The handle of the lock may be freed
+ *   before the election. A client may have several candidates, which compete with each
+ *   other. It returns HF_E_NOMEM, HF_E_FORKED. It performs no I/O: an unreachable
+ *   server is reported by on_trouble. */
 HF_API hf_status hf_election_join(struct hf_election **out,
                                   struct hf_lock *lock,
                                   const struct hf_election_options *options,
                                   struct hf_error *err) HF_MUST_CHECK;
+
+/* hf_election_leave - removes the candidate and frees the election, whatever it
+ *   returns. NULL is allowed. If the candidate leads, its lock is released and another
+ *   candidate is elected at once: end the leader's work before this call, because
+ *   on_deposed is not called. Call it before hf_client_free, and not from a callback:
+ *   it waits until callbacks that have begun have returned (without a background
+ *   thread, it calls them).
+ * Returns HF_OK    the candidate does not lead
+ *         HF_LOST  the candidate led, and its lock had been lost unnoticed
+ *         else     as hf_lock_release; the lock expires with its TTL at the latest */
 HF_API hf_status hf_election_leave(struct hf_election *election,
                                    struct hf_error *err);
 
-/* hf_election_safe_ms - for how long we are certain to lead: as hf_lock_safe_ms.
- *   INT64_MIN: we do not. No I/O.
- * hf_election_owner   - the owner by whose number the lock is held: for
- *   hf_lock_token, hf_lock_owner_text. */
+/* hf_election_safe_ms - returns for how many ms this candidate is certain to lead, as
+ *   hf_lock_safe_ms; INT64_MIN if it does not lead. No I/O. */
 HF_API int64_t hf_election_safe_ms(struct hf_election *election);
+
+/* hf_election_owner - returns the owner that holds the lock for this candidate, for
+ *   hf_lock_token and hf_lock_owner_text. */
 HF_API int64_t hf_election_owner(const struct hf_election *election);
 
 #ifdef __cplusplus

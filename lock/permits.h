@@ -7,25 +7,24 @@
  *     ...
  *     hf_lock_release(permit, hf_owner_thread(), &error);
  *
- * For its owner a permit is a lock that as many owners may hold as there are
- * permits: acquire, wait, cancel, release, renewal, loss and hf_lock_safe_ms
- * are those of lock.h. A process that dies loses its permits when their leases
- * end. What differs from a lock:
+ * A permit is a lock that as many owners can hold as there are permits: acquire, wait,
+ * cancel, release, renewal, loss and hf_lock_safe_ms are those of lock.h. If a process
+ * dies, its permits become available when their leases expire. Differences from a lock:
  *
- *   an owner has one permit of a name at a time: it is refused (HF_E_INVAL) if
- *     it asks for another. Several are several owners (hf_owner_new);
- *   hf_lock_inspect says how many permits are out (holders), and when the last
- *     of them lapses; not their owners: the server knows numbers only;
- *   hf_lock_force_release gives all permits back that are out, or that of one
- *     owner;
- *   the server's clock says when a permit lapses. Redisson uses that of its own
- *     machine: if that is fast, it takes permits away early, and on_lost is
- *     called at the next renewal only (docs/semaphores.md).
+ * - An owner holds at most one permit of a name; a second acquire returns HF_E_INVAL.
+ *   To hold several permits, use several owners (hf_owner_new).
+ * - hf_lock_inspect reports how many permits are in use (`holders`) and when the last of
+ *   them expires. It does not report their owners, because the server stores only
+ *   numbers.
+ * - hf_lock_force_release releases all permits in use, or the permit of one owner.
+ * - The server's clock decides when a permit expires. Redisson uses the clock of its own
+ *   machine. If this clock is ahead, Redisson takes permits away early, and on_lost is
+ *   called at the next renewal (docs/semaphores.md).
  *
- * The name is that of no semaphore.h semaphore: their keys differ.
+ * A semaphore of semaphore.h has other keys: do not use one name for both.
  *
- * Threads, errors, statuses: as in semaphore.h. HF_E_INVAL: the lock is of
- * another kind.
+ * Threads, errors, statuses: as in semaphore.h. If the lock is of another kind, every
+ * call returns HF_E_INVAL.
  *
  * Source: WIRE 16. */
 #ifndef HF_PERMITS_H
@@ -37,23 +36,24 @@
 extern "C" {
 #endif
 
-/* hf_permits_try_set - makes the semaphore, with so many permits (0 to
- *   2^31 - 1), unless it is there already. *was_set says which. HF_UNREPLICATED: as
- *   HF_OK, but too few replicas confirmed it in time. After HF_E_NOREPLY and
- *   HF_E_PROTOCOL the outcome is unknown; call it again. */
+/* hf_permits_try_set - creates the semaphore with `permits` permits (0 to 2^31 - 1)
+ *   unless it exists. *was_set receives whether this call created it. HF_UNREPLICATED:
+ *   as HF_OK, but not enough replicas confirmed it in time. After HF_E_NOREPLY and
+ *   HF_E_PROTOCOL the outcome is unknown: call it again. */
 HF_API hf_status hf_permits_try_set(struct hf_lock *permit, int64_t permits,
                                     bool *was_set, struct hf_error *err)
     HF_MUST_CHECK;
 
-/* hf_permits_available - how many permits are available now, those included that
- *   have lapsed; 0 if there is no such semaphore. */
+/* hf_permits_available - reports how many permits are available, including expired ones;
+ *   0 if the semaphore does not exist. */
 HF_API hf_status hf_permits_available(struct hf_lock *permit, int64_t *out,
                                       struct hf_error *err) HF_MUST_CHECK;
 
-/* hf_permits_try_set_async, hf_permits_available_async - as the call of the same
- *   name, without blocking: `done` is called once, with the status that the
- *   blocking call would return, unless the function itself returns a failure;
- *   then nothing was done. `was_set` and `out` must live until then. */
+/* hf_permits_try_set_async, hf_permits_available_async - as the blocking calls of the same
+ *   names, without blocking. `done` is called once, with the status that the blocking
+ *   call would return. If the function itself returns an error, nothing was done and
+ *   `done` is not called. `was_set` and `out` must remain valid until `done` is
+ *   called. */
 HF_API hf_status hf_permits_try_set_async(struct hf_lock *permit,
                                           int64_t permits, bool *was_set,
                                           hf_done *done, void *ctx)

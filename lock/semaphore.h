@@ -11,22 +11,22 @@
  *         hf_semaphore_release(pool, 1, &error);
  *     }
  *
- * Nobody owns a permit, and none has a lease: any thread or process gives back
- * what was taken, by hf_semaphore_release, and what a process took that died is
- * gone until another gives it back. What must not
- * outlive its holder is a lock's work (lock.h).
+ * A permit has no owner and no lease: any thread or process may release what another
+ * acquired (hf_semaphore_release). If a process dies, its permits stay in use until
+ * another process releases them. Use a lock (lock.h) or an expirable permit (permits.h)
+ * for what must not outlive its holder.
  *
- * Each call counts once, however often it had to be sent (docs/semaphores.md
- * says how, and what in Redisson waits for ever and does not here). Waiters of
- * one client are served in the order in which they came, but waiters for
- * fewer permits before those for more; between clients there is no order.
+ * Each call has its effect once, however often the client had to send it
+ * (docs/semaphores.md, which also lists where Redisson waits forever and holdfast does
+ * not). Waiters of one client are served in order of arrival, except that a waiter for
+ * fewer permits is served before one for more. Between clients there is no order.
  *
  * Threads: every function may be called from any thread.
  * Errors: `err` may be NULL. It is filled whenever the status is negative.
- * Statuses that all calls may return: HF_E_INVAL (the number, the wait),
+ * Every call may return: HF_E_INVAL (the number, the wait),
  * HF_E_SERVER (the server refused: WRONGTYPE, NOPERM, ..., or the key does not hold a
  * count, or the sum would pass HF_COUNT_MAX; nothing was done), HF_E_CONNECT,
- * HF_E_TLS, HF_E_AUTH, HF_E_PROTOCOL, HF_E_NOREPLY (no answer within the request
+ * HF_E_TLS, HF_E_AUTH, HF_E_PROTOCOL, HF_E_NOREPLY (no reply within the request
  * timeout), HF_E_LIMIT, HF_E_NOMEM, HF_E_FORKED, HF_E_CLOSED.
  *
  * Source: WIRE 15. */
@@ -39,88 +39,90 @@
 extern "C" {
 #endif
 
-/* A handle on one name. Handles of one client on the same share everything. */
+/* A handle on one name. All handles of one client on the same name share one state. */
 struct hf_semaphore;
 
-/* The most permits of one call. */
+/* The largest number of permits in one call. */
 #define HF_PERMITS_MAX INT64_C(2147483647)
 
-/* The greatest count that a key may hold, 2^53: Redis' scripts count exactly up to
- * there. A count is a whole number in decimal, as INCR writes it. The permits of a
- * semaphore may also be negative, down to -2^53, because Redisson's addPermits and
- * setPermits can make them so: then none is available. */
+/* The largest count that a key may hold, 2^53: up to this number, Redis' scripts count
+ * exactly. A count is a decimal integer, as INCR writes it. The permits of a semaphore
+ * may also be negative, down to -2^53, because Redisson's addPermits and setPermits can
+ * make them negative; in this case no permit is available. */
 #define HF_COUNT_MAX (INT64_C(1) << 53)
 
-/* hf_semaphore_new  - a handle; on the server nothing is made. The name is the
- *   key itself, 1 to HF_LOCK_NAME_MAX bytes, copied; no lock, latch or other
- *   semaphore has it. HF_E_INVAL, HF_E_NOMEM, HF_E_LIMIT, HF_E_FORKED. No I/O.
- * hf_semaphore_free - gives the handle up; waits go on. Takes NULL. */
+/* hf_semaphore_new - creates a handle. The name is the key itself, 1 to
+ *   HF_LOCK_NAME_MAX bytes, which are copied; use it for no lock, latch or other kind
+ *   of semaphore. It returns HF_E_INVAL, HF_E_NOMEM, HF_E_LIMIT, HF_E_FORKED. It
+ *   creates nothing on the server and performs no I/O. */
 HF_API hf_status hf_semaphore_new(struct hf_semaphore **out,
                                   struct hf_client *client, const void *name,
                                   size_t len, struct hf_error *err)
     HF_MUST_CHECK;
+
+/* hf_semaphore_free - frees the handle. Pending acquires are not affected. NULL is
+ *   allowed. */
 HF_API void hf_semaphore_free(struct hf_semaphore *semaphore);
 
-/* hf_semaphore_try_set_permits - makes the semaphore, with so many permits (0 to
- *   HF_PERMITS_MAX), unless it is there already. *was_set says which.
- *   HF_UNREPLICATED: as HF_OK, but too few replicas confirmed it in time. After
- *   HF_E_NOREPLY and HF_E_PROTOCOL the outcome is unknown; call it again. */
+/* hf_semaphore_try_set_permits - creates the semaphore with `permits` permits (0 to
+ *   HF_PERMITS_MAX) unless it exists. *was_set receives whether this call created it.
+ *   HF_UNREPLICATED: as HF_OK, but not enough replicas confirmed it in time. After
+ *   HF_E_NOREPLY and HF_E_PROTOCOL the outcome is unknown: call it again. */
 HF_API hf_status hf_semaphore_try_set_permits(struct hf_semaphore *semaphore,
                                               int64_t permits, bool *was_set,
                                               struct hf_error *err)
     HF_MUST_CHECK;
 
-/* hf_semaphore_acquire - takes so many permits (1 to HF_PERMITS_MAX), all of them
- *   or none. A semaphore that is not there has none, and may be waited for.
+/* hf_semaphore_acquire - acquires `permits` permits (1 to HF_PERMITS_MAX), all or none.
+ *   A semaphore that does not exist has no permits; a call may wait for it.
  *   wait_ms   HF_FOREVER; 0: one try; at most HF_SPAN_MAX_MS
- *   cancel    NULL: none; ends the wait (lock.h). Must outlive the call
- * Returns HF_OK         taken
- *         HF_TIMEOUT    wait_ms is over; too few were available when last heard
- *                       of
- *         HF_CANCELLED  cancel was fired
- *         HF_UNREPLICATED  taken, but too few replicas have it in time; given
- *                       back
- *         another       nothing is taken: if the server should do it after all,
- *                       it is given back in the background, as long as the
- *                       client is not closed
- * A waiter is woken by the message of a release; one that never comes costs 3 s
- * at most. While a waiter waits, a server that goes away is waited for as in
- * hf_lock_acquire.
- * Cost: one command when permits are available; and, soon, one for up to 15
- * calls that deletes what they left on the server. */
+ *   cancel    ends the wait (lock.h); it must outlive the call. NULL: none
+ * Returns HF_OK            acquired
+ *         HF_TIMEOUT       wait_ms expired; according to the last reply, too few
+ *                          permits were available
+ *         HF_CANCELLED     cancel was fired
+ *         HF_UNREPLICATED  not enough replicas confirmed it in time; the permits were
+ *                          released
+ *         else             nothing is acquired. If the server executes the request
+ *                          late, the client releases the permits in the background,
+ *                          until it is closed
+ * The notification of a release wakes a waiter; a lost notification delays it by at most
+ * 3 s. A waiter also waits for a server that becomes unreachable, as in hf_lock_acquire.
+ * Cost: one command when permits are available, and later one command that deletes what
+ * up to 15 calls left on the server. */
 HF_API hf_status hf_semaphore_acquire(struct hf_semaphore *semaphore,
                                       int64_t permits, int64_t wait_ms,
                                       struct hf_cancel *cancel,
                                       struct hf_error *err) HF_MUST_CHECK;
 
-/* hf_semaphore_release - adds so many permits (1 to HF_PERMITS_MAX);
- *   also more than were ever taken, or to a semaphore that is not
- *   there, which makes it. A message for waiters that the server refuses (ACL) is
- *   logged, and is not an error: the waiters look every 3 s.
+/* hf_semaphore_release - adds `permits` permits (1 to HF_PERMITS_MAX). It may add more
+ *   than were acquired, and it creates a semaphore that does not exist. If the ACL
+ *   refuses the notification for waiters, the client logs this, and the call succeeds:
+ *   waiters retry every 3 s.
  * Returns HF_OK            added
- *         HF_UNREPLICATED  added, but too few replicas (hf_client_options) confirmed it
- *                          in time: a failover may forget it. Do not release again
- *         HF_E_CONNECT, HF_E_NOREPLY, HF_E_PROTOCOL  unknown: it goes on in the
- *                          background until the server has answered, however long that
- *                          takes, or until the client is closed. Do not release again
- *         HF_E_CLOSED      of a call that was under way when the client was freed:
- *                          unknown
- *         any other        nothing was done */
+ *         HF_UNREPLICATED  added, but not enough replicas (hf_client_options) confirmed
+ *                          it in time: a failover may lose it. Do not release again
+ *         HF_E_CONNECT, HF_E_NOREPLY, HF_E_PROTOCOL  unknown. The client repeats the
+ *                          release in the background until the server replies or the
+ *                          client is closed. Do not release again
+ *         HF_E_CLOSED      if the client was freed while the call was pending: unknown
+ *         else             nothing was done */
 HF_API hf_status hf_semaphore_release(struct hf_semaphore *semaphore,
                                       int64_t permits, struct hf_error *err);
 
-/* hf_semaphore_available - how many permits are available now; 0 if there is no
- *   such semaphore. Less than 0: Redisson's addPermits took more away than were
- *   available. */
+/* hf_semaphore_available - reports how many permits are available; 0 if the semaphore
+ *   does not exist. The number is negative if Redisson's addPermits removed more than
+ *   were available. */
 HF_API hf_status hf_semaphore_available(struct hf_semaphore *semaphore,
                                         int64_t *out, struct hf_error *err)
     HF_MUST_CHECK;
 
 /* hf_semaphore_try_set_permits_async, hf_semaphore_acquire_async,
- * hf_semaphore_release_async, hf_semaphore_available_async - as the call of the
- *   same name, without blocking: `done` is called once, with the status that the
- *   blocking call would return, unless the function itself returns a failure;
- *   then nothing was done. `was_set`, `out` and `cancel` must live until then. */
+ * hf_semaphore_release_async, hf_semaphore_available_async - as the blocking
+ *   calls of the same names, without blocking. `done` is called once, with the status
+ *   that the blocking call would return. If the function itself returns an error,
+ *   nothing was done and `done` is not called. `was_set`, `out` and `cancel` must remain
+ *   valid until `done` is called. */
 HF_API hf_status
 hf_semaphore_try_set_permits_async(struct hf_semaphore *semaphore,
                                    int64_t permits, bool *was_set,
