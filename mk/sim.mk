@@ -1,6 +1,6 @@
 # The simulation (docs/simulation.md): the client in a world of its own.
 
-sim_O := $(call objects,$(addprefix tests/sim/,plan plan_family plan_mild plan_names plan_rare plan_sets plan_text scene scene_answers scene_counted \
+sim_O := $(call objects,$(addprefix tests/sim/,plan plan_family plan_mild plan_names plan_rare plan_sets plan_text plan_worlds scene scene_answers scene_counted \
            scene_connections scene_crossing scene_failover scene_messages scene_queue \
            scene_slots shrink))
 play_O := $(call objects,$(addprefix tests/sim/,bounds by_owner call candidates counts effects failover majority nodes operations owner \

@@ -104,9 +104,11 @@ bool cause_is_at_a_server(const struct judge *j, const struct hold *hold)
     return false;
 }
 
+/* A hold that its owner was told to be lost, and that the server still has, bars the
+ * owner like any other hold. */
 static bool is_own(const struct hold *hold, const struct ask *ask)
 {
-    return text_is(hold->owner, ask->owner) && hold->tally > 0;
+    return text_is(hold->owner, ask->owner) && hold->tally > 0 && !hold->lost.line;
 }
 
 static bool bars(const struct judge *j, const struct hold *hold,

@@ -19,7 +19,7 @@
  *                    that began to wait before it. Of
  *                    a call with wait_ms 0, that is the only excuse. An earlier
  *                    grant to the same owner that the client does not know of
- *                    counts as another hold.
+ *                    counts as another hold, and so does one that was reported lost.
  *       HF_CANCELLED a `cancel` line of the call.
  *       HF_LOST      of an acquire: a loss was reported to its owner. Of a release:
  *                    the same, or the hold was deleted or expired, or a fault.

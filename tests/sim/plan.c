@@ -66,6 +66,7 @@ static void draw_head(struct plan *plan, uint64_t seed)
         h->mood = MOOD_CLEAR;
     if (h->mood == MOOD_WILD)
         h->scene = draw_scene(seed);
+    plan_world_head(h, seed);
     h->length_ms = draw_between(&dice, 5000, 60000);
     h->watchdog_ms = draw_pick(&dice, watchdogs_ms, DRAW_COUNT(watchdogs_ms));
     h->request_ms = has_no_faults(h)
@@ -608,6 +609,7 @@ void plan_draw(struct plan *plan, uint64_t seed)
     else
         draw_scene_of(plan, seed);
     plan_draw_rare(plan, seed);
+    plan_world_last(plan, seed);
     plan_family_last(plan, seed);
     plan_mild_last(plan, seed);
     plan_rename(plan, seed);

@@ -82,6 +82,8 @@ enum plan_family {
     FAMILY_ELECTION, /* a candidate, or a holder of that lock: side 0, 1 */
     FAMILY_BY_OWNER, /* no name is of it: holds that outlive their clients, of names of
                         the other families */
+    FAMILY_KILL,     /* nor of this: worlds of plan_worlds.c, with names of the other
+                        families */
     FAMILIES
 };
 #define FAMILIES_DRAWN FAMILY_VALUE
@@ -263,6 +265,11 @@ void plan_add_fault(struct plan *plan, int64_t trouble, uint64_t *dice);
  * plan_mild_last - makes a mild plan richer, when all else has been drawn. */
 bool plan_is_clear(uint64_t seed);
 void plan_mild_last(struct plan *plan, uint64_t seed);
+
+/* plan_world_head - the mood and the scene of a world, if one is selected with --family.
+ * plan_world_last - its faults, after all others; before the names get their families. */
+void plan_world_head(struct plan_head *head, uint64_t seed);
+void plan_world_last(struct plan *plan, uint64_t seed);
 
 /* plan_only - from now on, of plans that are drawn, all names but those of scenes of
  *             queues are of this family. "read-write" is "read_write". False: it is not

@@ -45,7 +45,7 @@ bool plan_is_selectable(int64_t family)
 /* Of one family alone? */
 static bool is_narrow(void)
 {
-    return the_only >= 0 && the_only != FAMILY_BY_OWNER;
+    return the_only >= 0 && the_only < FAMILY_BY_OWNER;
 }
 
 static bool is_counted(int64_t family)

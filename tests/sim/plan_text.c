@@ -35,7 +35,7 @@ static const char *const family_names[FAMILIES + 1] = {
     "read_write", "fair",         "mixed_fair", "value",
     "spin",       "mixed_spin",   "permit",     "semaphore",
     "latch",      "quorum",       "multi",      "election",
-    "by_owner"};
+    "by_owner",   "kill"};
 static const char *const verb_names[VERBS + 1] = {
     "acquire", "release", "force", "inspect", "cancel", "close", "free", "set",
     "give", "renew_owner", "release_owner"};

@@ -157,6 +157,9 @@ static const struct past {
     {"kill_of_an_earlier_connection", "P10",
      "not a bug of the product: INFO is refused after a KILL that succeeded; a client that "
      "counts the earlier KILL for the next connection fails"},
+    {"acquires_beside_its_lost_hold", "P12",
+     "an owner was refused because of its own hold, which it had been told was lost and "
+     "the server still had: the judge did not take that for a reason"},
 };
 
 #endif

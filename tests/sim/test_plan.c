@@ -1,6 +1,7 @@
 /* Plans: drawn from a seed, printed, read again, shrunk. */
 #include <string.h>
 
+#include "tests/sim/effects.h"
 #include "tests/sim/plan.h"
 #include "tests/sim/shrink.h"
 #include "tests/support/suite.h"
@@ -61,6 +62,29 @@ START_TEST(every_trouble_verb_and_deployment_is_drawn)
         ck_assert_msg(verbs[i] > 0, "no %s", plan_verb_name(i));
     for (int i = 0; i < DEPLOYMENTS_DRAWN; i++)
         ck_assert_msg(deployed[i] > 0, "no %s", plan_deployment_name(i));
+}
+END_TEST
+
+static int refusals(const struct plan *p)
+{
+    int count = 0;
+
+    for (size_t i = 0; i < p->fault_count; i++)
+        count += p->faults[i].trouble == FAULT_DENY && p->faults[i].n <= DENIED_INFO;
+    return count;
+}
+
+START_TEST(world_has_its_faults_and_changes_no_other_plan)
+{
+    for (uint64_t seed = 0; seed < SEEDS; seed++) {
+        plan_draw(&plan, seed);
+        ck_assert(plan_only("kill"));
+        plan_draw(&again, seed);
+        ck_assert_int_gt(refusals(&again), 0);
+        plan_only_number(-1);
+        plan_draw(&again, seed);
+        ck_assert_mem_eq(&plan, &again, sizeof plan);
+    }
 }
 END_TEST
 
@@ -160,6 +184,7 @@ int main(void)
     tcase_add_test(t, seed_gives_the_same_plan_every_time);
     tcase_add_test(t, printed_plan_is_read_as_it_was);
     tcase_add_test(t, every_trouble_verb_and_deployment_is_drawn);
+    tcase_add_test(t, world_has_its_faults_and_changes_no_other_plan);
     tcase_add_loop_test(t, text_that_is_no_plan_is_refused, 0, 6);
     tcase_add_test(t, shrunk_plan_has_only_what_makes_it_fail);
     tcase_add_test(t, shrinking_ends_after_so_many_runs_with_a_plan_that_fails);
