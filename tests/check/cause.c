@@ -145,7 +145,7 @@ static bool is_barred(const struct judge *j, const struct ask *ask)
     const struct lock *lock = ask->lock;
 
     if (count_is_of(ask))
-        return !count_is_free(j, ask);
+        return !count_is_free_everywhere(j, ask);
     if (ask->class == CLASS_PERMIT)
         return has_no_permit(j, lock);
     if (ask->is_fair && lock->head.len > 0 && !text_is(lock->head, ask->place))

@@ -43,7 +43,9 @@
  * P12d  answer_ms after a grant or a renewal the owner's belief covers `belief` percent
  *       of what was granted, less answer_ms. Excused: a fault, a call of the owner that
  *       is under way, a release. Not judged: read-write locks that are held more than
- *       once; holds that were acquired with a lease of their own and without one.
+ *       once; holds that were acquired with a lease of their own and without one, also
+ *       if nobody knows whether the call with the lease was executed: a lost connection
+ *       may still bring it.
  * P12e  A hold is not believed in beyond its max_hold and answer_ms, and by then the
  *       server has freed it. Excused: a fault.
  * P12f  A release or forced release that returns OK has freed something: after the

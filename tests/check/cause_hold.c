@@ -85,7 +85,7 @@ static void look_at_belief(struct judge *j, struct hold *hold)
     int64_t least;
 
     if (!is_kept(hold) || !j->has_beliefs || !record || record->is_peers ||
-        hold->has_several_leases || cause_has_call(hold) ||
+        hold->has_several_leases || hold->has_stray_lease || cause_has_call(hold) ||
         (hold->is_renewed && hold->lease_ms > 0))
         return;
     least = least_belief_us(j, hold, record);

@@ -83,7 +83,7 @@ static void end_granted(struct judge *j, struct ask *ask, struct hold *hold,
     j->stats.grants++;
     if (hold->tally++ == 0) {
         hold->lost.line = 0;
-        hold->is_renewed = false;
+        hold->is_renewed = hold->has_stray_lease = false;
     }
     hold->client = ask->client;
     excuse_clock(hold, ask->clock);
@@ -107,10 +107,12 @@ static void end_acquire(struct judge *j, struct ask *ask,
     struct hold *hold =
         state_hold(ask->lock, ask->class, owner, name, outcome == DONE);
 
-    if (outcome == DONE)
+    if (outcome == DONE) {
         end_granted(j, ask, hold, e);
-    else if (hold && hold->tally > 0 && outcome == UNKNOWN)
+    } else if (hold && hold->tally > 0 && outcome == UNKNOWN) {
         hold->unsure = j->now;
+        hold->has_stray_lease = hold->has_stray_lease || ask->lease_ms > 0;
+    }
 }
 
 static void end_release(struct judge *j, struct ask *ask, enum outcome outcome)

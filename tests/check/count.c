@@ -271,9 +271,20 @@ void count_rest(struct judge *j)
 
 /* ---- waiting ---- */
 
+static bool suffices(const struct ask *ask, int64_t n)
+{
+    return ask->class == CLASS_LATCH ? n == HISTORY_NONE || n <= 0 : n >= ask->n;
+}
+
 bool count_is_free(const struct judge *j, const struct ask *ask)
 {
-    int64_t n = state_permits(j, ask->lock);
+    return suffices(ask, state_permits(j, ask->lock));
+}
 
-    return ask->class == CLASS_LATCH ? n == HISTORY_NONE || n <= 0 : n >= ask->n;
+bool count_is_free_everywhere(const struct judge *j, const struct ask *ask)
+{
+    for (const struct stock *s = ask->lock->stocks; s; s = s->next)
+        if (!j->servers[s->server].is_replica && !suffices(ask, s->n))
+            return false;
+    return count_is_free(j, ask);
 }

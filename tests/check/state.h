@@ -113,6 +113,7 @@ struct hold {
     int64_t tally;              /* acquires that ended well, less releases */
     int releasing;              /* releases under way */
     bool is_renewed;            /* acquired without a lease of its own */
+    bool has_stray_lease;       /* an acquire with a lease had an unknown outcome */
     int64_t until_us;           /* its belief; 0: none */
     struct moment believed;     /* the safe line that says so */
     struct moment believed_first;   /* and the one that began it */

@@ -9,7 +9,8 @@
  *
  * Calls of one owner on one lock are asked one after the other, each with a
  * request timeout of its own. One that is asked soon after another, and granted
- * before it, is before it.
+ * before it, is before it. One that is under way may be granted and released before
+ * it: two requests.
  *
  * These are times of the program's clock. Its rate may change on the way, by
  * RATE_PERCENT within what is assumed. SLACK_MS: timers are of whole
@@ -69,7 +70,7 @@ static int64_t span_ms(const struct call *c)
         return HISTORY_NONE;
     if (c->wait_ms > 0)
         return c->wait_ms + replicas_ms;
-    return step_ms * (2 + program_beside(c->program, c->owner) +
+    return step_ms * (2 + 2 * program_beside(c->program, c->owner) +
                       program_asks_within(c->program, c->owner, 2 * step_ms));
 }
 

@@ -160,6 +160,17 @@ static const struct past {
     {"acquires_beside_its_lost_hold", "P12",
      "an owner was refused because of its own hold, which it had been told was lost and "
      "the server still had: the judge did not take that for a reason"},
+    {"cut_told_after_the_client", "P12",
+     "the judge was told that a connection was cut after the client had seen its end"},
+    {"released_before_a_later_acquire", "P7",
+     "the play left no time for the release of a call of the same owner that was granted "
+     "meanwhile"},
+    {"refused_by_a_master_without_permits", "P12",
+     "a master that had been replaced had no permits left, and its successor had some: the "
+     "judge looked at the successor only"},
+    {"lease_on_a_lost_connection", "P12",
+     "a lost connection that cannot be killed may still bring a shorter lease, so the client "
+     "believes in no more: the judge wanted it to believe in the whole lease"},
 };
 
 #endif

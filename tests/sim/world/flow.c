@@ -67,8 +67,8 @@ static bool is_link_cut(struct flow *f, uint32_t before)
 
     if (!is_cut(f, before, &way->cut_left))
         return false;
-    if (way->cut)
-        world_after(world_of(f), way->cut, 0);
+    if (way->cut) /* before either end can act on it */
+        way->cut->happen(way->cut->ctx);
     return true;
 }
 
