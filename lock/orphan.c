@@ -15,7 +15,9 @@
  *           it a reader. Likewise permits that have no lease at all, and expirable ones,
  *           which no refused acquire finds as ghosts. A release of a permit, and of a
  *           place in a queue, is also repeated while the server refuses it for a reason
- *           that an operator can remove (ACL, password, MISCONF, NOREPLICAS, READONLY).
+ *           that an operator can remove (ACL, password, MISCONF, NOREPLICAS, READONLY);
+ *           and while no server can be found for such a reason (all sentinels refuse
+ *           SENTINEL): then the release ends without a reply.
  * ORPHAN-3  A ghost: an acquire is refused because of a holder with our UUID
  *           that no hold and no call of ours has. The server may have executed
  *           that acquire late, after its release. The ghost is released like an
@@ -86,7 +88,8 @@ static bool is_passing(const struct hf_op *op, hf_status status,
 {
     return op->call.is_passing ||
            (status == HF_E_SERVER && hf_refusal_is(reply, "OOM")) ||
-           (is_counted_or_queued(op->lock->kind) && is_refused_for_now(status, reply));
+           (is_counted_or_queued(op->lock->kind) &&
+            (!reply.node || is_refused_for_now(status, reply)));
 }
 
 static void ask_again(struct hf_op *op, int64_t after_ms)

@@ -171,6 +171,9 @@ static const struct past {
     {"lease_on_a_lost_connection", "P12",
      "a lost connection that cannot be killed may still bring a shorter lease, so the client "
      "believes in no more: the judge wanted it to believe in the whole lease"},
+    {"permit_given_back_without_sentinels", "P11",
+     "all sentinels refused SENTINEL when a permit had to be given back: the release could "
+     "not be sent, was not repeated, and the permit was lost"},
 };
 
 #endif
