@@ -1,5 +1,5 @@
-/* What all floors share: status codes, the allocation hook, the intrusive
- * list. Includes nothing of ours; needs no libc beyond three headers. */
+/* Definitions that all layers share: status codes, the allocation hook, the intrusive
+ * list. It includes no other header of holdfast, and three headers of libc. */
 #ifndef HF_BASE_H
 #define HF_BASE_H
 
@@ -18,72 +18,72 @@ extern "C" {
 #define HF_API
 #endif
 
-/* A function whose result must be looked at: compilers warn where it is
- * dropped; gcc does so even behind a cast to void. */
+/* Marks a function whose result must be checked: compilers warn if a caller ignores it;
+ * gcc also warns if the result is cast to void. */
 #if defined(__GNUC__)
 #define HF_MUST_CHECK __attribute__((warn_unused_result))
 #else
 #define HF_MUST_CHECK
 #endif
 
-/* Code, name and text together. Whatever does not leave the caller with what
- * it asked for is negative, so that `rc < 0` and `rc != 0` both find it; the
- * two positive codes mean "not an error, call again".
+/* The name, number and text of each status. A status is negative if the caller did not
+ * get the result, so both `rc < 0` and `rc != 0` detect it. The two positive codes are
+ * not errors: they mean "call again".
  *
- * -1 .. -99 are ordinary refusals, -100 and below failures: of the world, or of
- * the caller. One numbering for all floors; each adds its own to it. */
+ * -1 to -99 are ordinary refusals; -100 and below are errors of the environment or of the
+ * caller. All layers share one numbering, and each layer adds its codes. */
 #define HF_RESP_STATUS_MAP(X)                                                 \
     X(HF_OK, 0, "ok")                                                         \
     X(HF_RESP_MORE, 1, "more bytes are needed")                               \
     X(HF_RESP_ROOM, 2, "more room is needed")                                 \
-    X(HF_E_PROTOCOL, -104, "what the server sent is not RESP")                \
+    X(HF_E_PROTOCOL, -104, "protocol error: the reply is not valid RESP")                \
     X(HF_E_LIMIT, -105, "a limit was reached")                                \
-    X(HF_E_TYPE, -109, "the value is of another type, or there is none")
+    X(HF_E_TYPE, -109, "wrong type, or no value")
 
 #define HF_STATUS_ENUM(name, value, text) name = value,
 typedef int hf_status;
 enum { HF_RESP_STATUS_MAP(HF_STATUS_ENUM) };
 
-/* hf_resp_status_text - one line about a status of this floor, in English,
- *                       never NULL.
- * hf_resp_status_name - its name as spelled above ("HF_E_LIMIT").
- * Static memory. Any thread. */
+/* hf_resp_status_text - returns the English text of a status of this layer, as one line
+ *   in static memory, never NULL. Any thread. */
 HF_API const char *hf_resp_status_text(hf_status status);
+
+/* hf_resp_status_name - returns the name of a status as spelled above ("HF_E_LIMIT"), in
+ *   static memory. Any thread. */
 HF_API const char *hf_resp_status_name(hf_status status);
 
-/* The allocation hook: one function that does all three.
- *   ptr NULL          allocate `size` bytes
- *   size 0            free `ptr`, return NULL
- *   else              resize, contents kept up to the smaller size
- * `old` is the size that the block was last given. It may fail (NULL) at any
- * call that asks for more; the old block then stays valid. A call that shrinks
- * or frees must not fail. It may be called with a mutex held: it must not call
- * back into holdfast. */
+/* The allocation hook: one function that allocates, resizes and frees.
+ *   ptr NULL          allocates `size` bytes
+ *   size 0            frees `ptr` and returns NULL
+ *   else              resizes the block and keeps its contents up to the smaller size
+ * `old` is the current size of the block. A call that needs more memory may fail (NULL);
+ * the old block then remains valid. A call that shrinks or frees a block must not fail.
+ * The hook may be called with a mutex held: it must not call holdfast. */
 struct hf_mem {
     void *(*resize)(void *ctx, void *ptr, size_t old, size_t size);
     void *ctx;
 };
 
-/* A circular list through fields of its members; the head is a member too.
- * A member that is in no list points at itself. */
+/* A circular list through fields of its members. The head is also a member. A member
+ * that is in no list points to itself. */
 struct hf_list {
     struct hf_list *next;
     struct hf_list *prev;
 };
 
-/* hf_list_init - makes `l` an empty list, or a member of none. */
+/* hf_list_init - makes `l` an empty list, or a member of no list. */
 static inline void hf_list_init(struct hf_list *l)
 {
     l->next = l->prev = l;
 }
 
-/* hf_list_is_empty - true also of a member that is in no list. */
+/* hf_list_is_empty - returns true for an empty list and for a member of no list. */
 static inline bool hf_list_is_empty(const struct hf_list *l)
 {
     return l->next == l;
 }
 
-/* hf_list_push - appends `l`, which is in no list, behind the last member. */
+/* hf_list_push - appends `l`, which must be in no list, after the last member. */
 static inline void hf_list_push(struct hf_list *head, struct hf_list *l)
 {
     l->prev = head->prev;
@@ -92,7 +92,7 @@ static inline void hf_list_push(struct hf_list *head, struct hf_list *l)
     head->prev = l;
 }
 
-/* hf_list_remove - takes `l` out of its list; harmless if it is in none. */
+/* hf_list_remove - removes `l` from its list. It may be in no list. */
 static inline void hf_list_remove(struct hf_list *l)
 {
     l->prev->next = l->next;
@@ -100,8 +100,8 @@ static inline void hf_list_remove(struct hf_list *l)
     hf_list_init(l);
 }
 
-/* hf_list_join - moves all members of `from` behind those of `to`; `from` is
- * empty after. */
+/* hf_list_join - moves all members of `from` to the end of `to`, and leaves `from`
+ * empty. */
 static inline void hf_list_join(struct hf_list *to, struct hf_list *from)
 {
     if (hf_list_is_empty(from))
@@ -113,7 +113,7 @@ static inline void hf_list_join(struct hf_list *to, struct hf_list *from)
     hf_list_init(from);
 }
 
-/* The struct that `field` at address `ptr` is a part of. */
+/* The struct whose member `field` is at address `ptr`. */
 #define HF_OWNER_OF(ptr, type, field)                                         \
     ((type *)(void *)((char *)(ptr) - offsetof(type, field)))
 
