@@ -265,6 +265,44 @@ START_TEST(the_lead_is_that_of_clients_that_run)
 }
 END_TEST
 
+/* The kind of what is wrong with a call of this lock that ends so after 7 us. */
+static void kind_of(const char *lock, const char *status, char *kind, size_t size)
+{
+    static const char *const lines[] = {
+        "# cause_ms 1", "# answer_ms 1", "10 c1 start id=c1",
+        "20000 c1 ask call=1 op=acquire lock=%s kind=plain owner=c1:1 wait=5000",
+        "20007 c1 end call=1 status=%s"};
+    const char *const words[] = {"", "", "", lock, status};
+    struct judge *judge = judge_new(NULL);
+
+    for (int i = 0; i < ROWS(lines); i++) {
+        char line[200];
+
+        snprintf(line, sizeof line, lines[i], words[i]);
+        show_line(judge, line);
+    }
+    ck_assert_uint_eq(judge_count(judge), 1);
+    snprintf(kind, size, "%s", judge_violation(judge, 0)->kind);
+    judge_free(judge);
+}
+
+START_TEST(violations_of_one_kind_differ_in_names_and_numbers_alone)
+{
+    char kind[256], again[256];
+
+    kind_of("a", "HF_E_NOREPLY", kind, sizeof kind);
+    ck_assert_str_eq(kind, "call  of client c, begun at , ends with HF_E_NOREPLY, "
+                           "without a fault that touches it");
+    kind_of("another", "HF_E_NOREPLY", again, sizeof again);
+    ck_assert_str_eq(kind, again);
+    kind_of("a", "HF_E_CONNECT", again, sizeof again);
+    ck_assert_str_ne(kind, again);
+    kind_of("a", "HF_TIMEOUT", again, sizeof again);
+    ck_assert_str_eq(again, "call  of client c, begun at , ends with HF_TIMEOUT, "
+                            "earlier than the time that it is to wait");
+}
+END_TEST
+
 /* ---- the program ---- */
 
 static const struct {
@@ -381,6 +419,7 @@ static Suite *judge_suite(void)
     tcase_add_test(tc, each_history_is_judged);
     tcase_add_test(tc, a_long_history_takes_no_more_memory);
     tcase_add_test(tc, the_lead_is_that_of_clients_that_run);
+    tcase_add_test(tc, violations_of_one_kind_differ_in_names_and_numbers_alone);
     suite_add_tcase(s, tc);
     tc = tcase_create("program");
     tcase_add_loop_test(tc, the_program_says_it_and_exits_accordingly, 0,

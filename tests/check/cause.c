@@ -222,9 +222,11 @@ static void fail_call(struct judge *j, const struct ask *ask,
 {
     struct judge_violation *v = violate(j, 12, j->now.us);
 
-    say(v, "call %" PRId64 " of client c%u, begun at %s, ends with %s, ",
-        ask->call, (unsigned)ask->client, when(ask->asked.us), word(e->status));
-    say(v, "%s", why);
+    say(v, "call %" PRId64 " of client c%u, begun at %s, ends with ",
+        ask->call, (unsigned)ask->client, when(ask->asked.us));
+    say_words(v, word(e->status));
+    say(v, ", ");
+    say_words(v, why);
     show(v, ask->asked);
     show(v, j->now);
 }

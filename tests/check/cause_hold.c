@@ -20,7 +20,8 @@ static void fail_hold(struct judge *j, struct hold *hold, const char *what)
     hold->is_reported = true;
     v = violate(j, 12, j->now.us);
     say(v, "lock %s of %s ", word(hold->lock->name), word(hold->owner));
-    say(v, "%s: it was granted at %s ", what, when(hold->granted_by.us));
+    say_words(v, what);
+    say(v, ": it was granted at %s ", when(hold->granted_by.us));
     say(v, "until %s", when(hold->granted_until_us));
     show(v, hold->granted_by);
     show(v, hold->believed);

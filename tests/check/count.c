@@ -120,9 +120,9 @@ static void fail_stock(struct judge *j, const struct lock *lock,
 {
     struct judge_violation *v = violate(j, 11, j->now.us);
 
-    say(v, "server s%u counts %" PRId64 " of %s after %" PRId64 ": %s",
-        (unsigned)stock->server, or_0(e->n), word(lock->name), or_0(stock->n),
-        why);
+    say(v, "server s%u counts %" PRId64 " of %s after %" PRId64 ": ",
+        (unsigned)stock->server, or_0(e->n), word(lock->name), or_0(stock->n));
+    say_words(v, why);
     show(v, stock->last);
     show(v, j->now);
 }
@@ -165,8 +165,9 @@ static void fail_end(struct judge *j, const struct ask *ask, const char *what)
 {
     struct judge_violation *v = violate(j, 11, j->now.us);
 
-    say(v, "call %" PRId64 " of client c%u on %s has ended well, and %s", ask->call,
-        (unsigned)ask->client, word(ask->lock->name), what);
+    say(v, "call %" PRId64 " of client c%u on %s has ended well, and ", ask->call,
+        (unsigned)ask->client, word(ask->lock->name));
+    say_words(v, what);
     show(v, ask->asked);
     show(v, j->now);
 }

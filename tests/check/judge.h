@@ -27,6 +27,8 @@ struct judge_violation {
     size_t lines[JUDGE_LINES_MAX];
     int lines_count;
     char text[512];             /* a sentence or two, times in seconds */
+    char kind[256];             /* its words without names, numbers and times: two
+                                   violations of one kind break one rule in one way */
 };
 
 struct judge_stats {

@@ -122,8 +122,9 @@ static void fail_p2_believes(struct judge *j, const struct hold *hold,
 {
     struct judge_violation *v = violate(j, 2, j->now.us);
 
-    say(v, "the server frees lock %s (%s) at %s while %s believes in it until %s",
-        lock_of(hold), how, when(j->now.us), owner_of(hold),
+    say(v, "the server frees lock %s (", lock_of(hold));
+    say_words(v, how);
+    say(v, ") at %s while %s believes in it until %s", when(j->now.us), owner_of(hold),
         when(hold->until_us));
     show(v, hold->last_held);
     show(v, hold->believed);
@@ -374,8 +375,8 @@ static void fail_p8_told(struct judge *j, const struct ask *ask, int64_t token,
     say(v,
         "%s is told token %" PRId64 " of lock %s, ", word(ask->owner), token,
         word(ask->lock->name));
-    say(v, "where %" PRId64 " was given %s", other_token,
-        other.line < ask->asked.line ? "before it asked" : "by the server");
+    say(v, "where %" PRId64 " was given ", other_token);
+    say_words(v, other.line < ask->asked.line ? "before it asked" : "by the server");
     show(v, other);
     show(v, ask->asked);
     show(v, j->now);
@@ -471,7 +472,11 @@ static void fail_p10(struct judge *j, const struct hold *hold, int64_t until_us,
 
     say(v, "%s believes in lock %s until %s, ", owner_of(hold), lock_of(hold),
         when(hold->until_us));
-    say(v, "%s %s", what, until_us > 0 ? when(until_us) : "it never granted");
+    say_words(v, what);
+    if (until_us > 0)
+        say(v, " %s", when(until_us));
+    else
+        say_words(v, " it never granted");
     show(v, hold->last_held);
     show(v, hold->believed);
     show(v, hold->excuse.at);
@@ -512,9 +517,9 @@ void p10_extended(struct judge *j, struct hold *hold, int64_t until_us)
         (!is_lost && !last_release_is_under_way(hold)))
         return;
     v = violate(j, 10, j->now.us);
-    say(v, "%s believes in lock %s until %s, after %s", owner_of(hold),
-        lock_of(hold), when(until_us),
-        is_lost ? "it was told that it has lost it" : "its last release began");
+    say(v, "%s believes in lock %s until %s, after ", owner_of(hold), lock_of(hold),
+        when(until_us));
+    say_words(v, is_lost ? "it was told that it has lost it" : "its last release began");
     show(v, is_lost ? hold->lost : hold->believed);
     show(v, j->now);
 }
@@ -560,9 +565,10 @@ void p10_granted(struct judge *j, struct ask *ask, struct hold *hold,
         (is_granted && !is_by_former_master(j, ask, hold, master)))
         return;
     v = violate(j, 10, j->now.us);
-    say(v, "%s is told that it holds lock %s, which %s has granted to it",
-        word(ask->owner), word(ask->lock->name),
-        is_granted ? "a server that it takes for a master no more" : "no server");
+    say(v, "%s is told that it holds lock %s, which ", word(ask->owner),
+        word(ask->lock->name));
+    say_words(v, is_granted ? "a server that it takes for a master no more" : "no server");
+    say(v, " has granted to it");
     show(v, ask->asked);
     if (is_granted)
         show(v, hold->last_held);
@@ -587,8 +593,8 @@ void p11_stock(struct judge *j, struct lock *lock, const struct stock *stock,
     say(v, "server s%u had %" PRId64 " permits of %s, ",
         (unsigned)stock->server, stock->n == HISTORY_NONE ? 0 : stock->n,
         word(lock->name));
-    say(v, "and has %" PRId64 " after %s", e->n == HISTORY_NONE ? 0 : e->n,
-        is_ours ? "one was taken or given back" : "it was set");
+    say(v, "and has %" PRId64 " after ", e->n == HISTORY_NONE ? 0 : e->n);
+    say_words(v, is_ours ? "one was taken or given back" : "it was set");
     show(v, stock->last);
     show(v, j->now);
 }

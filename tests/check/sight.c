@@ -139,9 +139,12 @@ void sight_end(struct judge *j, struct ask *ask, const struct history_event *e)
         if (is_seen(j, ask, s, e))
             return;
     v = violate(j, 12, j->now.us);
-    say(v, "an inspection of lock %s reports %s, count %" PRId64 ", ",
-        word(ask->lock->name), e->hold.len ? word(e->hold) : "no holder", e->n);
-    say(v, "until %s, which no server had since it was asked",
+    say(v, "an inspection of lock %s reports ", word(ask->lock->name));
+    if (e->hold.len)
+        say(v, "%s", word(e->hold));
+    else
+        say_words(v, "no holder");
+    say(v, ", count %" PRId64 ", until %s, which no server had since it was asked", e->n,
         e->until_us == HISTORY_NONE ? "an unknown time" : when(e->until_us));
     show(v, ask->asked);
     show(v, j->now);

@@ -48,6 +48,22 @@ void show(struct judge_violation *v, struct moment at)
     v->lines_count++;
 }
 
+/* What stands in a format in place of its arguments. */
+static size_t conversion(const char *format)
+{
+    return *format == '%' ? strcspn(format, "diusc") + 1 : 0;
+}
+
+static void add_kind(struct judge_violation *v, const char *format)
+{
+    size_t len = strlen(v->kind), skipped;
+
+    for (; *format && len + 1 < sizeof v->kind; format += skipped > 0 ? skipped : 1)
+        if ((skipped = conversion(format)) == 0)
+            v->kind[len++] = *format;
+    v->kind[len] = '\0';
+}
+
 void say(struct judge_violation *v, const char *format, ...)
 {
     size_t len = strlen(v->text);
@@ -56,6 +72,13 @@ void say(struct judge_violation *v, const char *format, ...)
     va_start(args, format);
     vsnprintf(v->text + len, sizeof v->text - len, format, args);
     va_end(args);
+    add_kind(v, format);
+}
+
+void say_words(struct judge_violation *v, const char *words)
+{
+    say(v, "%s", words);
+    add_kind(v, words);
 }
 
 const char *word(struct history_text text)

@@ -83,6 +83,7 @@ void sim_fail(struct sim *sim, const char *property, const char *format, ...)
         return;
     r->has_failed = true;
     (void)snprintf(r->property, sizeof r->property, "%s", property);
+    (void)snprintf(r->kind, sizeof r->kind, "%s", format);
     va_start(args, format);
     (void)vsnprintf(r->text, sizeof r->text, format, args);
     va_end(args);
@@ -397,10 +398,17 @@ static void judge_it(struct sim *sim)
 
     judge_end(sim->judge);
     v = judge_violation(sim->judge, 0);
-    if (!v)
+    if (!v || sim->result->has_failed)
         return;
     (void)snprintf(property, sizeof property, "P%d", v->property);
     sim_fail(sim, property, "%s", v->text);
+    memcpy(sim->result->kind, v->kind, sizeof v->kind);
+}
+
+bool play_is_alike(const struct play_result *a, const struct play_result *b)
+{
+    return a->has_failed && b->has_failed && strcmp(a->property, b->property) == 0 &&
+           strcmp(a->kind, b->kind) == 0;
 }
 
 void play(const struct plan *plan, FILE *history, struct play_result *result)

@@ -10,6 +10,7 @@ struct play_result {
     char property[16]; /* "P1" to "P10"; "mild": a call failed though
                           nothing was wrong; "leak" */
     char text[512];
+    char kind[256]; /* the text without names and numbers (judge.h) */
     uint64_t calls; /* lock operations that were asked for */
     uint64_t calls_of[PLAN_KINDS]; /* by the kind of their lock */
     uint64_t granted;
@@ -17,6 +18,9 @@ struct play_result {
     unsigned troubles[TROUBLES]; /* how often each was done */
     unsigned effects[EFFECTS];   /* how often each happened */
 };
+
+/* play_is_alike - do two plays fail by one property, in one way? */
+bool play_is_alike(const struct play_result *a, const struct play_result *b);
 
 /* play_show_wire - from now on histories have comments: each command of each
  *                  client, and what became of it. */

@@ -115,17 +115,12 @@ static bool take_family(struct settings *set, const char *name)
 
 /* ---- one that failed ---- */
 
-struct failure {
-    char property[16];
-};
-
 static bool fails_again(void *ctx, const struct plan *plan)
 {
-    const struct failure *f = ctx;
     struct play_result r;
 
     play(plan, NULL, &r);
-    return r.has_failed && strcmp(r.property, f->property) == 0;
+    return play_is_alike(&r, ctx);
 }
 
 static void tell_story(const struct plan *plan)
@@ -158,11 +153,10 @@ static void keep_plan(const struct plan *plan)
                  name);
 }
 
-static void report(const struct plan *plan, const struct play_result *r,
+static void report(const struct plan *plan, struct play_result *r,
                    const struct settings *set)
 {
     static struct plan small;
-    struct failure f;
     char family[40];
     int runs;
 
@@ -172,8 +166,7 @@ static void report(const struct plan *plan, const struct play_result *r,
     if (set->goes_on)
         return;
     small = *plan;
-    memcpy(f.property, r->property, sizeof f.property);
-    runs = shrink(&small, fails_again, &f, set->runs);
+    runs = shrink(&small, fails_again, r, set->runs);
     (void)printf("shrunk by %d runs to %zu operations and %zu faults:\n\n",
                  runs, small.op_count, small.fault_count);
     plan_print(&small, stdout);

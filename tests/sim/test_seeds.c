@@ -69,6 +69,25 @@ START_TEST(seed_gives_the_same_history_byte_for_byte)
 }
 END_TEST
 
+/* Shrinking keeps both: docs/simulation.md. */
+START_TEST(plays_are_alike_if_property_and_kind_are)
+{
+    const struct play_result a = {
+        .has_failed = true, .property = "P12", .text = "call 1 waits", .kind = "call  waits"};
+    struct play_result b = a;
+
+    (void)snprintf(b.text, sizeof b.text, "call 2 waits");
+    ck_assert(play_is_alike(&a, &b));
+    (void)snprintf(b.kind, sizeof b.kind, "call  fails");
+    ck_assert(!play_is_alike(&a, &b));
+    b = a;
+    (void)snprintf(b.property, sizeof b.property, "P5");
+    ck_assert(!play_is_alike(&a, &b));
+    b = (struct play_result){.has_failed = false};
+    ck_assert(!play_is_alike(&b, &b));
+}
+END_TEST
+
 /* ---- a change of a count, and a failover ---- */
 
 /* Replicas are 30 ms behind. The change is executed at 2034 ms, and the master dies at
@@ -169,6 +188,7 @@ int main(void)
     tcase_add_loop_test(t, plan_that_failed_once_fails_no_more, 0,
                         ROWS(past_failures));
     tcase_add_test(t, seed_gives_the_same_history_byte_for_byte);
+    tcase_add_test(t, plays_are_alike_if_property_and_kind_are);
     tcase_add_loop_test(t, failover_forgets_no_change_that_replicas_confirmed, 0,
                         ROWS(changes));
     tcase_add_loop_test(t, failover_forgets_a_change_that_no_replica_confirmed, 0,
