@@ -104,6 +104,20 @@ bool cause_is_at_a_server(const struct judge *j, const struct hold *hold)
     return false;
 }
 
+int64_t cause_least_count(const struct judge *j, const struct hold *hold)
+{
+    int64_t least = HISTORY_NEVER;
+
+    for (uint32_t server = 0; server < j->servers_room; server++) {
+        const struct record *r = state_record((struct hold *)hold, server, false);
+        int64_t count = r ? r->count : 0;
+
+        if (count < least && state_answers(j, hold->lock, server))
+            least = count;
+    }
+    return least;
+}
+
 /* A hold that its owner was told to be lost, and that the server still has, bars the
  * owner like any other hold. */
 static bool is_own(const struct hold *hold, const struct ask *ask)
@@ -111,10 +125,9 @@ static bool is_own(const struct hold *hold, const struct ask *ask)
     return text_is(hold->owner, ask->owner) && hold->tally > 0 && !hold->lost.line;
 }
 
-static bool bars(const struct judge *j, const struct hold *hold,
-                 const struct ask *ask)
+static bool bars(const struct hold *hold, const struct ask *ask)
 {
-    return cause_is_at_a_server(j, hold) && !is_own(hold, ask) &&
+    return !is_own(hold, ask) &&
            (hold->class != CLASS_READ || ask->class != CLASS_READ ||
             text_is(hold->owner, ask->owner));
 }
@@ -131,27 +144,34 @@ bool cause_is_behind_another(const struct ask *ask)
     return false;
 }
 
-static bool has_no_permit(const struct judge *j, const struct lock *lock)
+static bool has_no_permit(const struct lock *lock, uint32_t server)
 {
-    int64_t left = state_permits(j, lock);
+    int64_t left = state_number_at(lock, server);
 
-    for (const struct hold *hold = lock->holds; hold; hold = hold->next)
-        left -= left > 0 && hold->records;
+    for (struct hold *hold = lock->holds; hold; hold = hold->next)
+        left -= left > 0 && state_record(hold, server, false);
     return left <= 0;
 }
 
-static bool is_barred(const struct judge *j, const struct ask *ask)
+/* Is another one the first in the server's queue? */
+static bool is_queued_behind(const struct ask *ask, uint32_t server)
 {
-    const struct lock *lock = ask->lock;
+    for (const struct head *head = ask->lock->heads; head; head = head->next)
+        if (head->server == server && head->hold.len > 0)
+            return ask->is_fair && !text_is(head->hold, ask->place);
+    return false;
+}
 
+static bool is_barred_at(const struct ask *ask, uint32_t server)
+{
     if (count_is_of(ask))
-        return !count_is_free_everywhere(j, ask);
+        return !count_is_free_at(ask, server);
     if (ask->class == CLASS_PERMIT)
-        return has_no_permit(j, lock);
-    if (ask->is_fair && lock->head.len > 0 && !text_is(lock->head, ask->place))
+        return has_no_permit(ask->lock, server);
+    if (is_queued_behind(ask, server))
         return true;
-    for (const struct hold *hold = lock->holds; hold; hold = hold->next)
-        if (bars(j, hold, ask))
+    for (struct hold *hold = ask->lock->holds; hold; hold = hold->next)
+        if (state_record(hold, server, false) && bars(hold, ask))
             return true;
     return false;
 }
@@ -163,27 +183,31 @@ static bool is_named(const struct ask *ask, const struct hold *hold)
            text_is(ask->name, hold->name.len > 0 ? hold->name : hold->owner);
 }
 
-/* Of a forced release: does the hold exist that it is to free? */
-static bool is_apart(const struct judge *j, const struct ask *ask)
+/* Of a forced release: does the server not have the hold that it is to free? A permit
+ * that has lapsed is not held any more. */
+static bool is_apart_at(const struct judge *j, const struct ask *ask, uint32_t server)
 {
-    for (const struct hold *hold = ask->lock->holds; hold; hold = hold->next)
-        if (hold->class == ask->class && state_held(j, hold) &&
-            is_named(ask, hold))
+    for (struct hold *hold = ask->lock->holds; hold; hold = hold->next) {
+        const struct record *r = state_record(hold, server, false);
+
+        if (r && hold->class == ask->class && is_named(ask, hold) &&
+            (hold->class != CLASS_PERMIT || r->until_us > j->now.us))
             return false;
+    }
     return true;
 }
 
-/* Then it is refused with HF_E_SERVER. */
-static bool is_of_another_kind(const struct judge *j, const struct ask *ask)
+/* Then the server refuses it with HF_E_SERVER. */
+static bool is_of_another_kind_at(const struct ask *ask, uint32_t server)
 {
     int64_t count = 0;
     bool is_other = false;
 
-    for (const struct hold *hold = ask->lock->holds; hold; hold = hold->next) {
-        count += cause_is_at_a_server(j, hold);
-        is_other = is_other ||
-                   (cause_is_at_a_server(j, hold) && hold->class != ask->class);
-    }
+    for (struct hold *hold = ask->lock->holds; hold; hold = hold->next)
+        if (state_record(hold, server, false)) {
+            count++;
+            is_other = is_other || hold->class != ask->class;
+        }
     return is_other || (ask->class != CLASS_PERMIT && count > 1);
 }
 
@@ -196,17 +220,32 @@ void cause_begin(struct judge *j, struct ask *ask)
     sight_begin(j, ask);
 }
 
+static void look_at(const struct judge *j, struct ask *ask, uint32_t server)
+{
+    if (ask->op == HISTORY_OP_ACQUIRE) {
+        ask->was_barred = ask->was_barred || is_barred_at(ask, server);
+    } else {
+        ask->was_apart = ask->was_apart || is_apart_at(j, ask, server);
+        ask->was_barred = ask->was_barred || is_of_another_kind_at(ask, server);
+    }
+}
+
+/* One that was barred, and not apart, need not be looked at again. */
+static bool is_settled(const struct ask *ask)
+{
+    return ask->was_barred && (ask->op == HISTORY_OP_ACQUIRE || ask->was_apart);
+}
+
 void cause_look(const struct judge *j, struct ask *ask)
 {
-    if (!ask->lock)
+    if (!ask->lock ||
+        (ask->op != HISTORY_OP_ACQUIRE && ask->op != HISTORY_OP_FORCE))
         return;
-    if (ask->op == HISTORY_OP_ACQUIRE) {
-        ask->was_barred = ask->was_barred || is_barred(j, ask) ||
-                          cause_is_behind_another(ask);
-    } else if (ask->op == HISTORY_OP_FORCE) {
-        ask->was_apart = ask->was_apart || is_apart(j, ask);
-        ask->was_barred = ask->was_barred || is_of_another_kind(j, ask);
-    }
+    if (ask->op == HISTORY_OP_ACQUIRE && cause_is_behind_another(ask))
+        ask->was_barred = true;
+    for (uint32_t server = 0; server < j->servers_room && !is_settled(ask); server++)
+        if (state_answers(j, ask->lock, server))
+            look_at(j, ask, server);
 }
 
 void cause_looks(const struct judge *j, struct lock *lock)
@@ -237,10 +276,19 @@ static bool is_fault_free(const struct judge *j, const struct ask *ask)
            !cause_is_touched(j, ask->client, ask->lock, ask->asked.us);
 }
 
+/* The time from its first request to the end of its wait: earlier calls of its owner are
+ * sent, and answered, first. */
+static int64_t left_us(const struct ask *ask)
+{
+    int64_t sent_us = ask->behind.line ? ask->behind.us : ask->asked.us;
+
+    return ask->asked.us + ask->wait_ms * MS - sent_us;
+}
+
 static bool is_short(const struct judge *j, const struct ask *ask)
 {
     return ask->op == HISTORY_OP_ACQUIRE &&
-           ((ask->wait_ms > 0 && ask->wait_ms <= j->header.answer_ms) ||
+           ((ask->wait_ms > 0 && left_us(ask) <= cause_answer_us(j)) ||
             (ask->lease_ms > 0 && ask->lease_ms <= 2 * j->header.answer_ms));
 }
 
@@ -345,7 +393,7 @@ void cause_released(struct judge *j, struct ask *ask, struct hold *hold)
     const struct record *record = state_held(j, hold);
     struct judge_violation *v;
 
-    if (!record || record->is_peers || record->count <= hold->tally ||
+    if (!record || record->is_peers || cause_least_count(j, hold) <= hold->tally ||
         !cause_is_wanted(j, hold->class) ||
         cause_has_call(hold) || cause_is_hold_touched(j, hold, ask->asked))
         return;
@@ -446,6 +494,13 @@ static void end_of_lock(struct judge *j, struct ask *ask,
     }
 }
 
+static void note_behind(const struct judge *j, const struct ask *ended)
+{
+    for (struct ask *ask = ended->lock_next; ask; ask = ask->lock_next)
+        if (text_is(ask->owner, ended->owner))
+            ask->behind = j->now;
+}
+
 void cause_end(struct judge *j, struct ask *ask, const struct history_event *e)
 {
     enum failure failure = failure_of(e->status);
@@ -454,6 +509,7 @@ void cause_end(struct judge *j, struct ask *ask, const struct history_event *e)
         return;
     cause_look(j, ask);
     end_of_lock(j, ask, e, failure);
+    note_behind(j, ask);
     if (ask->op == HISTORY_OP_FORCE && failure != OK && failure != NOT_OWNER)
         ask->lock->unsure_force = j->now;
 }

@@ -13,10 +13,10 @@
  *       HF_TIMEOUT   wait_ms has passed, by the client's clock (ppm). No fault is an
  *                    excuse. (A call that waits for ever never ends so; judged where
  *                    cause_ms is given.) And something kept the call from the lock at some
- *                    moment since it began: a hold of another owner, at any
- *                    server that is not a replica; the queue; no permit left; the
- *                    latch closed; an earlier call of its owner; a call of its client
- *                    that began to wait before it. Of
+ *                    moment since it began, at one server that may have answered it
+ *                    (state_answers): a hold of another owner; the queue; no permit left;
+ *                    the latch closed. Or an earlier call of its owner; a call of its
+ *                    client that began to wait before it. Of
  *                    a call with wait_ms 0, that is the only excuse. An earlier
  *                    grant to the same owner that the client does not know of
  *                    counts as another hold, and so does one that was reported lost.
@@ -24,15 +24,18 @@
  *       HF_LOST      of an acquire: a loss was reported to its owner. Of a release:
  *                    the same, or the hold was deleted or expired, or a fault.
  *       HF_NOT_OWNER of a release: the owner has nothing left to release. Of a
- *                    forced release: at some moment the lock was not held by anyone,
- *                    or not by the hold that the call names.
+ *                    forced release: at some moment one server that may have answered
+ *                    did not have the lock, or not the hold that the call names.
  *       HF_E_INVAL   of an acquire: its owner has another hold of that lock, or
  *                    another call on it.
  *       HF_E_CLOSED, HF_E_LIMIT   a close or the end of the client; or a fault.
  *       all others   a fault; a wait_ms up to answer_ms, or a lease up to twice that.
+ *                    Of the wait counts what is left when the last earlier call of its
+ *                    owner has ended: they are sent one after the other.
  *                    HF_E_SERVER of a forced release: another kind of lock, or
- *                    several holders. HF_UNREPLICATED is not judged.
- * P12b  A hold that is reported lost has a cause: the server no longer has it;
+ *                    several holders, at one server. HF_UNREPLICATED is not judged.
+ * P12b  A hold that is reported lost has a cause: a server that may have answered does
+ *       not have it;
  *       another owner has the lock; a fault; a call on the hold whose outcome
  *       is unknown; max_hold has passed; its belief ends, if it was acquired with a
  *       lease (or within a tenth of what was granted, if no call says its lease); one
@@ -50,11 +53,12 @@
  *       server has freed it. Excused: a fault.
  * P12f  A release or forced release that returns OK has freed something: after the
  *       last release the server does not have the hold; after one of several it
- *       counts no more than are left; a forced release has freed a hold since it
- *       began. And what is freed by force was requested by a forced release, if the
+ *       counts no more than are left (one of the servers that may have answered);
+ *       a forced release has freed a hold since it began. And what is freed by force was requested by a forced release, if the
  *       history has such calls. Excused: a failover since; another acquire of that
  *       owner under way.
- * P12g  An inspection reports what a server had at some moment since it began:
+ * P12g  An inspection reports what one server, which may have answered, had at some
+ *       moment since it began:
  *       that holder with that count, and its end (later by no more than the call
  *       has taken, and slack_ms; not of read-write locks); or a free lock; how many
  *       permits are out, or available; the latch's count.

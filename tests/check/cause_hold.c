@@ -61,9 +61,8 @@ static bool has_several_leases(const struct hold *hold,
 {
     if (hold->class != CLASS_READ && hold->class != CLASS_WRITE)
         return false;
-    for (const struct hold *other = hold->lock->holds; other;
-         other = other->next)
-        if (other != hold && other->records)
+    for (struct hold *other = hold->lock->holds; other; other = other->next)
+        if (other != hold && state_record(other, e->source.number, false))
             return true;
     return e->count > 1 || e->by == HISTORY_BY_RELEASE;
 }
@@ -212,11 +211,12 @@ static bool is_max_over(const struct judge *j, const struct hold *hold)
            j->now.us >= hold->granted.us + cause_least_us(j, span_ms) - cause_answer_us(j);
 }
 
-/* Its server does not have it, and it has not just expired; or another owner has
- * the lock. */
+/* A server that may have answered does not have it, and it has not just expired; or
+ * another owner has the lock. */
 static bool is_taken(const struct judge *j, const struct hold *hold)
 {
-    if (!state_held(j, hold) && hold->granted_until_us > j->now.us)
+    if ((!state_held(j, hold) || cause_least_count(j, hold) == 0) &&
+        hold->granted_until_us > j->now.us)
         return true;
     for (const struct hold *h = hold->lock->holds; h; h = h->next)
         if (h != hold && cause_is_at_a_server(j, h) && hold->class != CLASS_PERMIT &&

@@ -11,6 +11,8 @@
  * cause_is_ending - has the client been told to close, or to end?
  * cause_has_call  - is a call of the hold's owner under way?
  * cause_is_at_a_server - has any server it that answers calls?
+ * cause_least_count - how many acquisitions the server that answers, and has the
+ *                   fewest, counts.
  * cause_is_behind_another - is an earlier call of its owner, or of its client, under
  *                   way, which goes first?
  * cause_forced    - a hold is freed by force: has a call named it?
@@ -25,6 +27,7 @@ bool cause_is_ending(const struct judge *j, uint32_t client);
 bool cause_has_call(const struct hold *hold);
 int64_t cause_least_us(const struct judge *j, int64_t ms);
 bool cause_is_at_a_server(const struct judge *j, const struct hold *hold);
+int64_t cause_least_count(const struct judge *j, const struct hold *hold);
 bool cause_is_behind_another(const struct ask *ask);
 void cause_forced(struct judge *j, const struct hold *hold);
 bool cause_is_wanted(const struct judge *j, enum hold_class class);

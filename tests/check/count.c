@@ -272,20 +272,17 @@ void count_rest(struct judge *j)
 
 /* ---- waiting ---- */
 
-static bool suffices(const struct ask *ask, int64_t n)
+static bool is_enough(const struct ask *ask, int64_t n)
 {
-    return ask->class == CLASS_LATCH ? n == HISTORY_NONE || n <= 0 : n >= ask->n;
+    return ask->class == CLASS_LATCH ? or_0(n) <= 0 : or_0(n) >= ask->n;
 }
 
 bool count_is_free(const struct judge *j, const struct ask *ask)
 {
-    return suffices(ask, state_permits(j, ask->lock));
+    return is_enough(ask, state_permits(j, ask->lock));
 }
 
-bool count_is_free_everywhere(const struct judge *j, const struct ask *ask)
+bool count_is_free_at(const struct ask *ask, uint32_t server)
 {
-    for (const struct stock *s = ask->lock->stocks; s; s = s->next)
-        if (!j->servers[s->server].is_replica && !suffices(ask, s->n))
-            return false;
-    return count_is_free(j, ask);
+    return is_enough(ask, state_number_at(ask->lock, server));
 }

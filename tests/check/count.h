@@ -32,9 +32,8 @@ struct question {
  * count_disturbed - a fault may have undone what the lock's questions did. With
  *                 lock NULL: all locks'.
  * count_rest    - all is quiet.
- * count_is_free - is there so much; has the latch opened?
- * count_is_free_everywhere - likewise, at each server that is not a replica: a client
- *                may still ask a master that has been replaced.
+ * count_is_free - at the server that decides: is there so much; has the latch opened?
+ * count_is_free_at - the same at this server, which may have no number of it.
  * count_free    - forgets the lock's questions. */
 bool count_is_of(const struct ask *ask);
 void count_asked(const struct ask *ask, struct history_text name);
@@ -46,7 +45,7 @@ void count_gone(struct judge *j, uint32_t client);
 void count_disturbed(struct judge *j, struct lock *lock);
 void count_rest(struct judge *j);
 bool count_is_free(const struct judge *j, const struct ask *ask);
-bool count_is_free_everywhere(const struct judge *j, const struct ask *ask);
+bool count_is_free_at(const struct ask *ask, uint32_t server);
 void count_free(struct lock *lock);
 
 #endif

@@ -59,6 +59,7 @@
  *      that was put there earlier. And while a place is honoured, it is free for
  *      nobody but the first in the queue (P5).
  *      Begins anew with the end of a hold of its owner's, which its calls enter.
+ *      A server that has been replaced has a queue of its own, which is not judged.
  *      Excused: who came earlier was suspended since, or touched by a fault, or
  *      settle_ms before; its clock, as below. Grants of peers are not judged.
  * P6a  When all is quiet, no server holds what no client counts.

@@ -28,11 +28,14 @@ void on_wait(struct judge *j, const struct history_event *e)
     ask->has_had_turn = false;
 }
 
-/* The first time counts: who loses its place must not lose its turn. */
+/* The first time counts: who loses its place must not lose its turn. A former master's
+ * queue is not that of the server that decides. */
 void on_queued(struct judge *j, const struct history_event *e)
 {
     struct lock *lock = state_lock(j, e->lock, true);
 
+    if (!state_decides(j, e->source.number))
+        return;
     for (struct ask *ask = lock->asks; ask; ask = ask->lock_next)
         if (text_is(ask->place, e->hold) &&
             (!ask->queued.line || ask->has_had_turn)) {
@@ -69,13 +72,14 @@ void on_head(struct judge *j, const struct history_event *e)
     struct lock *lock = state_lock(j, e->lock, true);
     bool is_another = !text_is(lock->head, e->hold);
 
+    text_set(&state_head(lock, e->source.number)->hold, e->hold);
+    cause_looks(j, lock);
     if (!state_decides(j, e->source.number) ||
         (e->hold.len == 0 && lock->head_server != e->source.number))
         return;
     text_set(&lock->head, e->hold);
     lock->head_until_us = e->hold.len > 0 ? e->until_us : 0;
     lock->head_server = e->source.number;
-    cause_looks(j, lock);
     watch_head(j, lock, is_another,
                e->by == HISTORY_BY_RELEASE ? j->header.wake_ms
                                            : watch_look_ms(j));
@@ -119,7 +123,8 @@ static bool came_before(const struct judge *j, const struct ask *ask,
 void p5_in_order(struct judge *j, struct hold *hold)
 {
     struct ask *granted = ask_of(hold);
-    const struct ask *ask = granted ? hold->lock->asks : NULL;
+    bool decides = state_decides(j, hold->last_server);
+    const struct ask *ask = granted && decides ? hold->lock->asks : NULL;
     struct judge_violation *v;
 
     while (ask && !came_before(j, ask, granted))

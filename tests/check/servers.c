@@ -316,6 +316,13 @@ static void move_home(struct judge *j, uint32_t from, uint32_t to)
                 lock->home = to;
 }
 
+static void each_lock_changed(struct judge *j)
+{
+    for (size_t i = 0; i < j->locks_room; i++)
+        for (struct lock *lock = j->locks[i]; lock; lock = lock->chain)
+            lock_changed(j, lock);
+}
+
 static void on_master(struct judge *j, struct party *p,
                       const struct history_event *e)
 {
@@ -327,9 +334,11 @@ static void on_master(struct judge *j, struct party *p,
     if (e->instead.role == 's' && e->instead.number < j->servers_room) {
         old = &j->servers[e->instead.number];
         old->replaced = j->now;
+        p->first = old->first ? old->first : e->instead.number;
         each_hold(j, on_replaced, old);
         move_home(j, e->instead.number, e->source.number);
     }
+    each_lock_changed(j);
     count_disturbed(j, NULL);
     j->trouble.last = j->now;
     watch_all(j, 0);

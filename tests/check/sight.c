@@ -1,4 +1,5 @@
-/* What servers had of a lock while an inspection was under way. Rules: cause.h, P12g. */
+/* What each server had of a lock while an inspection was under way. Rules: cause.h,
+ * P12g. One server answers an inspection: nothing is summed up over several. */
 #include "tests/check/sight.h"
 
 #include <inttypes.h>
@@ -38,60 +39,68 @@ static size_t sights_of(const struct ask *ask)
     return n;
 }
 
-static void note_holds(const struct judge *j, struct ask *ask)
+static void note_holds(const struct judge *j, struct ask *ask, uint32_t server)
 {
     bool is_free = true;
 
-    for (const struct hold *hold = ask->lock->holds; hold; hold = hold->next)
-        for (const struct record *r = hold->records; r; r = r->next) {
-            if (j->servers[r->server].is_replica)
-                continue;
-            (void)add(ask, hold->name.len ? hold->name : hold->owner, r->count,
-                      r->until_us);
-            is_free = is_free && !(state_decides(j, r->server) &&
-                                   r->until_us > j->now.us);
-        }
+    for (struct hold *hold = ask->lock->holds; hold; hold = hold->next) {
+        const struct record *r = state_record(hold, server, false);
+
+        if (!r)
+            continue;
+        (void)add(ask, hold->name.len ? hold->name : hold->owner, r->count, r->until_us);
+        is_free = is_free && r->until_us <= j->now.us;
+    }
     if (is_free)
         (void)add(ask, history_text(""), 0, 0);
 }
 
 /* Of permits, how many are out: of those that have lapsed a server may know or
  * not. */
-static void note_permits(const struct judge *j, struct ask *ask)
+static void note_permits(const struct judge *j, struct ask *ask, uint32_t server)
 {
     int64_t out = 0, lapsed = 0;
 
-    for (const struct hold *hold = ask->lock->holds; hold; hold = hold->next)
-        for (const struct record *r = hold->records; r; r = r->next) {
-            if (j->servers[r->server].is_replica)
-                continue;
-            out++;
-            lapsed += r->until_us <= j->now.us + j->header.slack_ms * MS;
-        }
+    for (struct hold *hold = ask->lock->holds; hold; hold = hold->next) {
+        const struct record *r = state_record(hold, server, false);
+
+        if (!r)
+            continue;
+        out++;
+        lapsed += r->until_us <= j->now.us + j->header.slack_ms * MS;
+    }
     for (; lapsed >= 0; lapsed--)
         (void)add(ask, history_text(""), out - lapsed, 0);
 }
 
-static void note_stocks(struct ask *ask)
+static void note_number(struct ask *ask, uint32_t server)
 {
-    if (!ask->lock->stocks)
-        (void)add(ask, history_text(""), 0, 0);
-    for (const struct stock *s = ask->lock->stocks; s; s = s->next)
-        (void)add(ask, history_text(""), s->n == HISTORY_NONE ? 0 : s->n, 0);
+    int64_t n = state_number_at(ask->lock, server);
+
+    (void)add(ask, history_text(""), n == HISTORY_NONE ? 0 : n, 0);
+}
+
+static void note(const struct judge *j, struct ask *ask, uint32_t server)
+{
+    if (count_is_of(ask))
+        note_number(ask, server);
+    else if (ask->class == CLASS_PERMIT)
+        note_permits(j, ask, server);
+    else
+        note_holds(j, ask, server);
 }
 
 void sight_begin(const struct judge *j, struct ask *ask)
 {
     if (ask->op != HISTORY_OP_INSPECT || !ask->lock)
         return;
-    if (sights_of(ask) >= SIGHTS_MAX)
+    if (sights_of(ask) >= SIGHTS_MAX) {
         ask->sights->is_rest = true;
-    else if (count_is_of(ask))
-        note_stocks(ask);
-    else if (ask->class == CLASS_PERMIT)
-        note_permits(j, ask);
-    else
-        note_holds(j, ask);
+        return;
+    }
+    for (uint32_t server = 0; server < j->servers_room; server++)
+        if (state_answers(j, ask->lock, server))
+            note(j, ask, server);
 }
 
 void sight_add(const struct judge *j, struct lock *lock)

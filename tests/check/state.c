@@ -250,6 +250,11 @@ static void free_texts(struct lock *lock)
         next = s->next;
         free(s);
     }
+    for (struct head *head = lock->heads, *next; head; head = next) {
+        next = head->next;
+        text_free(head->hold);
+        free(head);
+    }
     count_free(lock);
     text_free(lock->name);
     text_free(lock->head);
@@ -356,6 +361,14 @@ struct stock *state_stock(struct lock *lock, uint32_t server)
     return lock->stocks = stock;
 }
 
+int64_t state_number_at(const struct lock *lock, uint32_t server)
+{
+    for (const struct stock *s = lock->stocks; s; s = s->next)
+        if (s->server == server)
+            return s->n;
+    return HISTORY_NONE;
+}
+
 int64_t state_permits(const struct judge *j, const struct lock *lock)
 {
     int64_t n = HISTORY_NONE;
@@ -364,6 +377,50 @@ int64_t state_permits(const struct judge *j, const struct lock *lock)
         if (state_decides(j, s->server) && s->n > n)
             n = s->n;
     return n;
+}
+
+struct head *state_head(struct lock *lock, uint32_t server)
+{
+    struct head *head = lock->heads;
+
+    while (head && head->server != server)
+        head = head->next;
+    if (head)
+        return head;
+    head = must_have(calloc(1, sizeof *head));
+    head->server = server;
+    head->next = lock->heads;
+    return lock->heads = head;
+}
+
+/* ---- who may answer ---- */
+
+static uint32_t first_of(const struct judge *j, uint32_t server)
+{
+    uint32_t first = server < j->servers_room ? j->servers[server].first : 0;
+
+    return first ? first : server;
+}
+
+static bool has_of(const struct lock *lock, uint32_t server)
+{
+    if (state_number_at(lock, server) != HISTORY_NONE)
+        return true;
+    for (struct hold *hold = lock->holds; hold; hold = hold->next)
+        if (state_record(hold, server, false))
+            return true;
+    for (const struct head *head = lock->heads; head; head = head->next)
+        if (head->server == server && head->hold.len > 0)
+            return true;
+    return false;
+}
+
+bool state_answers(const struct judge *j, const struct lock *lock, uint32_t server)
+{
+    if (j->servers[server].is_replica)
+        return false;
+    return server == lock->home ||
+           first_of(j, server) == first_of(j, lock->home) || has_of(lock, server);
 }
 
 bool state_is_by_old_master(const struct hold *hold)
@@ -395,6 +452,14 @@ static void hold_free(struct hold *hold)
     free(hold);
 }
 
+static bool has_waiters(const struct lock *lock)
+{
+    for (const struct head *head = lock->heads; head; head = head->next)
+        if (head->hold.len > 0)
+            return true;
+    return false;
+}
+
 void state_tidy(struct judge *j, struct lock *lock)
 {
     for (struct hold **at = &lock->holds, *hold; (hold = *at);) {
@@ -408,7 +473,7 @@ void state_tidy(struct judge *j, struct lock *lock)
     }
     if (!lock->holds && !lock->asks && !lock->server_token &&
         !lock->told_token && !lock->trouble.last.line && lock->head.len == 0 &&
-        !lock->stocks)
+        !lock->stocks && !has_waiters(lock))
         lock_free(j, lock);
 }
 

@@ -46,6 +46,8 @@ struct party {
     struct moment stopped, went;
     bool is_replica;            /* servers */
     struct moment replaced;     /* by a new master */
+    uint32_t first;             /* the server whose data it took over, directly or not,
+                                   when it became a master; 0: its own */
     int64_t ppm;
     struct moment clock;        /* the last line of its clock */
     struct moment ending;       /* it has been asked to close, or to be freed */
@@ -79,6 +81,13 @@ struct stock {
     int64_t until_us;           /* then the key expires; or NONE */
     struct moment last;
     struct moment present;      /* since then it has been more than 0 */
+};
+
+/* The first waiter of a fair lock's queue at one server. */
+struct head {
+    struct head *next;
+    uint32_t server;
+    struct history_text hold;   /* empty: the queue is empty */
 };
 
 struct lock;
@@ -185,6 +194,7 @@ struct ask {
     bool was_barred;            /* at some moment since it was asked, something kept
                                    it from the lock */
     bool was_apart;             /* likewise, what it is to free was not held */
+    struct moment behind;       /* the end of the last earlier call of its owner */
     struct moment freed;        /* by force, since it was asked */
     struct sight *sights;       /* an inspection */
     int64_t passed;             /* later calls that were granted before it */
@@ -206,6 +216,7 @@ struct lock {
     struct history_text head;   /* of the queue of a fair lock; or empty */
     int64_t head_until_us;      /* its place is honoured */
     uint32_t head_server;       /* that said so */
+    struct head *heads;         /* of each server's own queue */
     struct stock *stocks;
     struct question *questions; /* count.h */
     struct moment disturbed;    /* the last fault that changed a number */
@@ -283,9 +294,22 @@ bool state_decides(const struct judge *j, uint32_t server);
 struct record *state_held(const struct judge *j, const struct hold *hold);
 
 /* state_stock  - what `server` says of the permits; made, if there is nothing yet.
- * state_permits - how many there are at the server that decides, or NONE. */
+ * state_number_at - the number that `server` has, or NONE.
+ * state_permits - how many there are at the server that decides, or NONE.
+ * state_head   - the first waiter in `server`'s queue; made, if there is none yet. */
 struct stock *state_stock(struct lock *lock, uint32_t server);
+int64_t state_number_at(const struct lock *lock, uint32_t server);
 int64_t state_permits(const struct judge *j, const struct lock *lock);
+struct head *state_head(struct lock *lock, uint32_t server);
+
+/* A client that has not heard of a failover may still ask the former master: until that
+ * one becomes a replica, two servers answer, each with its own data. So whatever a
+ * server may have answered is looked at server by server.
+ *
+ * state_answers - may a client have an answer about the lock from that server? Not from
+ *                 a replica. It is the lock's home; or has a hold, a number or a queue of
+ *                 the lock; or it is a former master of the home, or its new one. */
+bool state_answers(const struct judge *j, const struct lock *lock, uint32_t server);
 
 /* state_owe   - from now on its loss is to be told, by `due_us`.
  * state_unowe - or not any more. */

@@ -174,6 +174,14 @@ static const struct past {
     {"permit_given_back_without_sentinels", "P11",
      "all sentinels refused SENTINEL when a permit had to be given back: the release could "
      "not be sent, was not repeated, and the permit was lost"},
+    {"permits_of_two_masters", "P12",
+     "the judge added up the permits that an old and a new master had out, where one of "
+     "them answers"},
+    {"latch_closed_at_an_old_master", "P12",
+     "a new master had no latch: the judge took it for open at the old one, too"},
+    {"sent_as_its_wait_ends", "P12",
+     "the judge expected an answer to a call that was sent, after another one of its owner, "
+     "3 ms before the end of its wait"},
 };
 
 #endif
