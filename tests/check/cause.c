@@ -176,25 +176,29 @@ static bool is_barred_at(const struct ask *ask, uint32_t server)
     return false;
 }
 
-/* Is the hold, which may have no name but its owner's, the one that the call names? */
-static bool is_named(const struct ask *ask, const struct hold *hold)
-{
-    return ask->name.len == 0 ||
-           text_is(ask->name, hold->name.len > 0 ? hold->name : hold->owner);
-}
-
-/* Of a forced release: does the server not have the hold that it is to free? A permit
- * that has lapsed is not held any more. */
+/* Of a forced release or a renewal: does the server not have the hold that it is to free
+ * or renew? A permit that has lapsed is not held any more. */
 static bool is_apart_at(const struct judge *j, const struct ask *ask, uint32_t server)
 {
     for (struct hold *hold = ask->lock->holds; hold; hold = hold->next) {
         const struct record *r = state_record(hold, server, false);
 
-        if (r && hold->class == ask->class && is_named(ask, hold) &&
+        if (r && hold->class == ask->class && state_is_named(ask, hold) &&
             (hold->class != CLASS_PERMIT || r->until_us > j->now.us))
             return false;
     }
     return true;
+}
+
+/* Of a renewal: does the server have the hold that it names, be it a permit that has
+ * lapsed? */
+static bool is_found_at(const struct ask *ask, uint32_t server)
+{
+    for (struct hold *hold = ask->lock->holds; hold; hold = hold->next)
+        if (hold->class == ask->class && state_is_named(ask, hold) &&
+            state_record(hold, server, false))
+            return true;
+    return false;
 }
 
 /* Then the server refuses it with HF_E_SERVER. */
@@ -226,20 +230,28 @@ static void look_at(const struct judge *j, struct ask *ask, uint32_t server)
         ask->was_barred = ask->was_barred || is_barred_at(ask, server);
     } else {
         ask->was_apart = ask->was_apart || is_apart_at(j, ask, server);
+        ask->was_found = ask->was_found || is_found_at(ask, server);
         ask->was_barred = ask->was_barred || is_of_another_kind_at(ask, server);
     }
 }
 
-/* One that was barred, and not apart, need not be looked at again. */
+/* Nothing that it meets from now on can change what is known of it. */
 static bool is_settled(const struct ask *ask)
 {
-    return ask->was_barred && (ask->op == HISTORY_OP_ACQUIRE || ask->was_apart);
+    return ask->was_barred &&
+           (ask->op == HISTORY_OP_ACQUIRE || (ask->was_apart && ask->was_found));
+}
+
+/* A forced release may name one. */
+static bool names_a_hold(const struct ask *ask)
+{
+    return ask->op == HISTORY_OP_FORCE || ask->op == HISTORY_OP_RENEW;
 }
 
 void cause_look(const struct judge *j, struct ask *ask)
 {
     if (!ask->lock ||
-        (ask->op != HISTORY_OP_ACQUIRE && ask->op != HISTORY_OP_FORCE))
+        (ask->op != HISTORY_OP_ACQUIRE && !names_a_hold(ask)))
         return;
     if (ask->op == HISTORY_OP_ACQUIRE && cause_is_behind_another(ask))
         ask->was_barred = true;
@@ -355,9 +367,11 @@ static void end_not_owner(struct judge *j, const struct ask *ask,
 {
     const struct hold *hold;
 
-    if (ask->op == HISTORY_OP_FORCE) {
+    if (names_a_hold(ask)) {
         if (!ask->was_apart && is_fault_free(j, ask))
-            fail_call(j, ask, e, "though the lock was held all the time");
+            fail_call(j, ask, e, ask->name.len > 0
+                                     ? "though the hold that it names was held all the time"
+                                     : "though the lock was held all the time");
         return;
     }
     if (ask->op != HISTORY_OP_RELEASE || count_is_of(ask))
@@ -374,7 +388,7 @@ static void end_error(struct judge *j, const struct ask *ask,
         !cause_is_wanted(j, ask->class))
         return;
     if (text_is(e->status, history_text("HF_E_SERVER")) && ask->was_barred &&
-        ask->op == HISTORY_OP_FORCE)
+        names_a_hold(ask))
         return;
     fail_call(j, ask, e, "without a fault that touches it");
 }
@@ -407,15 +421,37 @@ void cause_released(struct judge *j, struct ask *ask, struct hold *hold)
     show(v, j->now);
 }
 
-void cause_forced(struct judge *j, const struct hold *hold)
+static void end_renewed(struct judge *j, const struct ask *ask,
+                        const struct history_event *e)
+{
+    if (!ask->was_found)
+        fail_call(j, ask, e, "and no server had the hold that it names");
+}
+
+bool cause_is_renewed_by_name(const struct hold *hold)
+{
+    for (const struct ask *a = hold->lock->asks; a; a = a->lock_next)
+        if (a->op == HISTORY_OP_RENEW && state_is_named(a, hold))
+            return true;
+    return hold->lock->unsure_renewal.line > 0;
+}
+
+void cause_released_by_name(struct judge *j, const struct hold *hold)
+{
+    for (struct ask *a = hold->lock->asks; a; a = a->lock_next)
+        if (a->op == HISTORY_OP_FORCE && a->name.len > 0 && state_is_named(a, hold))
+            a->freed = j->now;
+}
+
+void cause_forced(struct judge *j, const struct hold *hold, bool decides)
 {
     struct moment named = hold->lock->unsure_force;
     struct judge_violation *v;
 
     for (struct ask *a = hold->lock->asks; a; a = a->lock_next)
-        if (a->op == HISTORY_OP_FORCE && is_named(a, hold))
+        if (a->op == HISTORY_OP_FORCE && state_is_named(a, hold))
             named = a->freed = j->now;
-    if (named.line || !j->has_forces)
+    if (named.line || !j->has_forces || !decides)
         return;
     v = violate(j, 12, j->now.us);
     say(v, "lock %s of %s is freed by force, which no call wants",
@@ -440,6 +476,8 @@ static void end_ok(struct judge *j, struct ask *ask,
         end_forced(j, ask, e);
     else if (ask->op == HISTORY_OP_INSPECT)
         sight_end(j, ask, e);
+    else if (ask->op == HISTORY_OP_RENEW)
+        end_renewed(j, ask, e);
 }
 
 enum failure { OK, TIMED_OUT, CANCELLED, IS_LOST, NOT_OWNER, INVALID, CLOSED,
@@ -469,6 +507,13 @@ static enum failure failure_of(struct history_text status)
     return ERROR;
 }
 
+/* Is HF_E_INVAL the right answer? */
+static bool is_refused(const struct ask *ask)
+{
+    return ask->op == HISTORY_OP_RENEW ? ask->lease_ms == 0
+                                       : ask->op == HISTORY_OP_ACQUIRE && has_other_hold(ask);
+}
+
 static void end_of_lock(struct judge *j, struct ask *ask,
                         const struct history_event *e, enum failure failure)
 {
@@ -478,7 +523,7 @@ static void end_of_lock(struct judge *j, struct ask *ask,
     case IS_LOST: end_lost(j, ask, e); return;
     case NOT_OWNER: end_not_owner(j, ask, e); return;
     case INVALID:
-        if (ask->op != HISTORY_OP_ACQUIRE || !has_other_hold(ask))
+        if (!is_refused(ask))
             end_error(j, ask, e);
         return;
     case CANCELLED:
@@ -510,6 +555,7 @@ void cause_end(struct judge *j, struct ask *ask, const struct history_event *e)
     cause_look(j, ask);
     end_of_lock(j, ask, e, failure);
     note_behind(j, ask);
-    if (ask->op == HISTORY_OP_FORCE && failure != OK && failure != NOT_OWNER)
-        ask->lock->unsure_force = j->now;
+    if (names_a_hold(ask) && failure != OK && failure != NOT_OWNER)
+        *(ask->op == HISTORY_OP_FORCE ? &ask->lock->unsure_force
+                                      : &ask->lock->unsure_renewal) = j->now;
 }

@@ -25,15 +25,16 @@
  *                    the same, or the hold was deleted or expired, or a fault.
  *       HF_NOT_OWNER of a release: the owner has nothing left to release. Of a
  *                    forced release: at some moment one server that may have answered
- *                    did not have the lock, or not the hold that the call names.
+ *                    did not have the lock, or not the hold that the call names. Of a
+ *                    renewal (op=renew): the same, of the hold that it names.
  *       HF_E_INVAL   of an acquire: its owner has another hold of that lock, or
- *                    another call on it.
+ *                    another call on it. Of a renewal: its lease is 0.
  *       HF_E_CLOSED, HF_E_LIMIT   a close or the end of the client; or a fault.
  *       all others   a fault; a wait_ms up to answer_ms, or a lease up to twice that.
  *                    Of the wait counts what is left when the last earlier call of its
  *                    owner has ended: they are sent one after the other.
- *                    HF_E_SERVER of a forced release: another kind of lock, or
- *                    several holders, at one server. HF_UNREPLICATED is not judged.
+ *                    HF_E_SERVER of a forced release or a renewal: another kind of
+ *                    lock, or several holders, at one server. HF_UNREPLICATED is not judged.
  * P12b  A hold that is reported lost has a cause: a server that may have answered does
  *       not have it;
  *       another owner has the lock; a fault; a call on the hold whose outcome
@@ -48,15 +49,21 @@
  *       is under way, a release. Not judged: read-write locks that are held more than
  *       once; holds that were acquired with a lease of their own and without one, also
  *       if nobody knows whether the call with the lease was executed: a lost connection
- *       may still bring it.
+ *       may still bring it; a renewal that a call of another client may have brought
+ *       about (op=renew).
  * P12e  A hold is not believed in beyond its max_hold and answer_ms, and by then the
- *       server has freed it. Excused: a fault.
+ *       server has freed it. Excused: a fault; a client that ends within answer_ms
+ *       after the loss.
  * P12f  A release or forced release that returns OK has freed something: after the
  *       last release the server does not have the hold; after one of several it
  *       counts no more than are left (one of the servers that may have answered);
- *       a forced release has freed a hold since it began. And what is freed by force was requested by a forced release, if the
- *       history has such calls. Excused: a failover since; another acquire of that
- *       owner under way.
+ *       a forced release has freed a hold since it began (if it names a hold, also by
+ *       the release that the hold's owner would send). And what is freed by force was
+ *       requested by a forced release, if the history has such calls; not judged of a
+ *       server that has been replaced, which may execute it late. Excused: a failover
+ *       since; another acquire of that owner under way. A renewal (op=renew) that
+ *       returns OK names a hold that a server, which may have answered, had at some
+ *       moment since it began.
  * P12g  An inspection reports what one server, which may have answered, had at some
  *       moment since it began:
  *       that holder with that count, and its end (later by no more than the call

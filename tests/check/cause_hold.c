@@ -59,6 +59,8 @@ static void look_at_renewals(struct judge *j, struct hold *hold)
 static bool has_several_leases(const struct hold *hold,
                                const struct history_event *e)
 {
+    if (e->by == HISTORY_BY_RENEW && cause_is_renewed_by_name(hold))
+        return true;
     if (hold->class != CLASS_READ && hold->class != CLASS_WRITE)
         return false;
     for (struct hold *other = hold->lock->holds; other; other = other->next)
@@ -152,6 +154,7 @@ void cause_granted(struct judge *j, struct hold *hold,
         look_at(j, hold);
     if (e->by == HISTORY_BY_RENEW && hold->lost.line && hold->tally > 0 &&
         j->now.us > hold->lost.us + cause_answer_us(j) &&
+        !cause_is_renewed_by_name(hold) &&
         !cause_is_hold_touched(j, hold, hold->lost))
         fail_hold(j, hold, "is renewed after it was told to be lost");
     hold->granted_by = j->now;
@@ -240,16 +243,26 @@ void cause_lost(struct judge *j, struct hold *hold)
     fail_hold(j, hold, "is told to be lost without a cause");
 }
 
+/* Its client ended before the release at its max_hold had to be executed. */
+static bool has_died_meanwhile(const struct judge *j, const struct hold *hold)
+{
+    return hold->died.line > hold->lost.line &&
+           hold->died.us <= hold->lost.us + cause_answer_us(j);
+}
+
 void cause_freed(struct judge *j, struct hold *hold,
                  const struct history_event *e)
 {
     if (e->why == HISTORY_WHY_FORCED)
-        cause_forced(j, hold);
+        cause_forced(j, hold, state_decides(j, e->source.number));
+    else if (e->why == HISTORY_WHY_RELEASED)
+        cause_released_by_name(j, hold);
     if (!state_decides(j, e->source.number) || e->why != HISTORY_WHY_EXPIRED)
         return;
     look_at(j, hold);
     if (hold->lost.line && hold->is_at_max &&
         j->now.us > hold->lost.us + cause_answer_us(j) &&
+        !has_died_meanwhile(j, hold) &&
         !cause_is_hold_touched(j, hold, hold->lost))
         fail_hold(j, hold, "is left to expire after its max_hold");
 }

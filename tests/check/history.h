@@ -59,6 +59,8 @@
  *                            member's part of a call of this set of locks, written
  *                            when it was observed. max_hold: the hold is lost after
  *                            so many ms. hold, of a forced release: only this hold.
+ *                            op=renew: hold is the name of a hold that the client does
+ *                            not have, and lease is for how long it shall last from now
  *                            op=close, op=free: its client ends; calls end, and holds
  *                            are lost
  *     cancel call            its caller cancels it
@@ -164,7 +166,7 @@
 #define HISTORY_OPS(X)                                                        \
     X(OP_ACQUIRE, "acquire") X(OP_RELEASE, "release") X(OP_FORCE, "force")    \
     X(OP_INSPECT, "inspect") X(OP_CLOSE, "close") X(OP_SET, "set")            \
-    X(OP_FREE, "free")
+    X(OP_FREE, "free") X(OP_RENEW, "renew")
 /* peer: another program; operator: by hand, past all locks; other: by the command
  * of another owner, whose hold is in the same record of the server. */
 #define HISTORY_BYS(X)                                                        \

@@ -434,11 +434,19 @@ bool state_is_excused(const struct hold *hold)
            state_is_by_old_master(hold);
 }
 
-/* An acquire under way may still say that it was this hold. */
+bool state_is_named(const struct ask *ask, const struct hold *hold)
+{
+    return ask->name.len == 0 ||
+           text_is(ask->name, hold->name.len > 0 ? hold->name : hold->owner);
+}
+
+/* An acquire under way may still say that it was this hold. A renewal may have been
+ * executed before the hold was taken away, and its answer is on its way. */
 static bool is_awaited(const struct hold *hold)
 {
     for (const struct ask *ask = hold->lock->asks; ask; ask = ask->lock_next)
-        if (ask->op == HISTORY_OP_ACQUIRE && text_is(ask->owner, hold->owner))
+        if ((ask->op == HISTORY_OP_ACQUIRE && text_is(ask->owner, hold->owner)) ||
+            (ask->op == HISTORY_OP_RENEW && state_is_named(ask, hold)))
             return true;
     return false;
 }

@@ -193,9 +193,10 @@ struct ask {
     struct moment cancelled;
     bool was_barred;            /* at some moment since it was asked, something kept
                                    it from the lock */
-    bool was_apart;             /* likewise, what it is to free was not held */
+    bool was_apart;             /* likewise, what it is to free or renew was not held */
+    bool was_found;             /* likewise, a server had it that may have answered */
     struct moment behind;       /* the end of the last earlier call of its owner */
-    struct moment freed;        /* by force, since it was asked */
+    struct moment freed;        /* what it is to free, since it was asked */
     struct sight *sights;       /* an inspection */
     int64_t passed;             /* later calls that were granted before it */
 };
@@ -222,6 +223,7 @@ struct lock {
     struct moment disturbed;    /* the last fault that changed a number */
     struct moment halved;       /* half of the semaphore has been deleted */
     struct moment unsure_force; /* a forced release that ended without an answer */
+    struct moment unsure_renewal; /* likewise of a renewal that names a hold */
     int64_t permits;            /* as it was made, wherever it is now; 0: unknown */
 };
 
@@ -281,6 +283,10 @@ void state_ask_drop(struct judge *j, struct ask *ask);
  * state_record_drop - it has it no more. */
 struct record *state_record(struct hold *hold, uint32_t server, bool makes);
 void state_record_drop(struct hold *hold, uint32_t server);
+
+/* state_is_named - is it the hold that the call names? It may have no name except its
+ *              owner's; a call without `hold` names any. */
+bool state_is_named(const struct ask *ask, const struct hold *hold);
 
 /* state_tidy - forgets the holds of a lock, and the lock, that nothing can be
  *              said of any more. */

@@ -14,6 +14,7 @@ struct left {
     int64_t lock, side;
     char name[OWNER_NAME_MAX], hold[HF_OWNER_TEXT_MAX];
     int64_t until_us; /* that is believed */
+    bool is_given_up; /* a release was requested: nobody believes in it again */
 };
 
 /* A call on one of them. */
@@ -67,6 +68,7 @@ static void believe(struct task *t, int64_t until_us)
     struct history_event e;
 
     if (!left || !o || left->until_us == until_us ||
+        (until_us > 0 && left->is_given_up) ||
         (until_us == 0 && left->until_us <= world_now_us(o->program->sim->world)))
         return;
     left->until_us = until_us;
@@ -149,7 +151,7 @@ static void on_released(void *ctx, hf_status status, const struct hf_error *err)
 static void began(struct task *t, hf_status status, hf_done *done)
 {
     if (status < 0)
-        done(t, HF_E_LIMIT, NULL);
+        done(t, status, NULL);
 }
 
 /* Of that name and side. */
@@ -193,13 +195,15 @@ static struct task *task_new(struct program *p, struct owner *o,
     t = must_alloc(sizeof *t);
     *t = (struct task){.call = program_call(p, o, what), .left = left};
     memcpy(t->hold, living ? living : left->hold, sizeof t->hold);
+    memcpy(t->call->hold, t->hold, sizeof t->hold);
+    t->call->lease_ms = op->lease_ms;
     t->was_held = is_held(t);
     return t;
 }
 
 static void renew(struct program *p, struct owner *o, const struct plan_op *op)
 {
-    struct task *t = task_new(p, o, op, HISTORY_OP_INSPECT);
+    struct task *t = task_new(p, o, op, HISTORY_OP_RENEW);
 
     if (!t)
         return;
@@ -217,6 +221,8 @@ static void release(struct program *p, struct owner *o, const struct plan_op *op
     if (!t)
         return;
     believe(t, 0);
+    if (t->left)
+        t->left->is_given_up = true;
     call_ask(t->call);
     began(t,
           hf_release_by_owner_async(o->lock, t->hold, strlen(t->hold), on_released,

@@ -119,7 +119,7 @@ void call_ask(struct call *c)
     struct history_event e;
 
     if (c->owner) {
-        if (c->op != HISTORY_OP_FORCE)
+        if (c->op != HISTORY_OP_FORCE && c->op != HISTORY_OP_RENEW)
             memcpy(c->hold, c->owner->hold, sizeof c->hold);
         if (c->owner->under_way == 0)
             c->owner->master = program_master(c->program, c->owner->lock);
@@ -133,6 +133,8 @@ void call_ask(struct call *c)
         e.wait_ms = c->is_part || c->owner->form == OWNER_OF_QUORUM ? 0 : c->wait_ms;
         e.lease_ms = c->lease_ms;
     }
+    if (c->op == HISTORY_OP_RENEW)
+        e.lease_ms = c->lease_ms;
     if (c->is_part)
         e.of = history_text(plan_lock_name(sim->plan, c->owner->whole->lock_index));
     if (c->max_hold_ms > 0)

@@ -149,6 +149,23 @@ static void refuse_alone(struct plan *plan, uint64_t *dice)
     }
 }
 
+/* A lock that cannot get its TTL is taken back by DEL. If the server refuses both, and
+ * the client ends, the lock stays for ever: that is the operator's fault. */
+static void refuse_del_or_pexpire(struct plan *plan)
+{
+    int64_t refused = -1;
+
+    for (size_t i = 0; i < plan->fault_count; i++) {
+        struct plan_fault *f = &plan->faults[i];
+
+        if (f->trouble != FAULT_DENY || (f->n != DENIED_PEXPIRE && f->n != DENIED_DEL))
+            continue;
+        if (refused < 0)
+            refused = f->n;
+        f->n = refused;
+    }
+}
+
 void plan_draw_rare(struct plan *plan, uint64_t seed)
 {
     uint64_t dice = dice_stream(seed, "rare");
@@ -156,4 +173,5 @@ void plan_draw_rare(struct plan *plan, uint64_t seed)
     refuse_alone(plan, &dice);
     if (may_have_rare(&plan->head) && draw_one_in(&dice, 2))
         add(plan, &dice);
+    refuse_del_or_pexpire(plan);
 }

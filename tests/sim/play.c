@@ -320,19 +320,6 @@ static void give_everything_up(struct sim *sim)
                  END_ROUNDS);
 }
 
-/* Places in queues are honoured one behind the other, each for the watchdog's time
- * at most; a dead waiter's of Redisson for five minutes. */
-static int64_t places_last_ms(const struct plan *plan)
-{
-    int64_t ms = longest_lease_ms(plan) +
-                 (int64_t)(plan->op_count + 1) * plan->head.watchdog_ms;
-
-    for (size_t i = 0; i < plan->fault_count; i++)
-        if (plan->faults[i].trouble == FAULT_PEER)
-            ms += PEER_PLACE_MS;
-    return ms;
-}
-
 static bool has_fault(const struct plan *plan, int64_t trouble)
 {
     for (size_t i = 0; i < plan->fault_count; i++)
@@ -341,12 +328,28 @@ static bool has_fault(const struct plan *plan, int64_t trouble)
     return false;
 }
 
+/* Places in queues are honoured one behind the other, each for the watchdog's time
+ * at most; a dead waiter's of Redisson for five minutes. A place whose time was evicted
+ * gets that of a waiter of Redisson. */
+static int64_t places_last_ms(const struct plan *plan)
+{
+    int64_t ms = longest_lease_ms(plan) +
+                 (int64_t)(plan->op_count + 1) * plan->head.watchdog_ms;
+
+    for (size_t i = 0; i < plan->fault_count; i++)
+        if (plan->faults[i].trouble == FAULT_PEER)
+            ms += PEER_PLACE_MS;
+    if (has_fault(plan, FAULT_EVICT))
+        ms += (int64_t)plan->op_count * PEER_PLACE_MS;
+    return ms;
+}
+
 /* A queue whose times were evicted: the next acquire gives its head a time. */
 static int64_t places_until(struct sim *sim, int64_t last_us)
 {
     int64_t until_us = site_places_until(sim->site);
 
-    if (until_us <= last_us || !has_fault(sim->plan, FAULT_EVICT))
+    if ((until_us > 0 && until_us <= last_us) || !has_fault(sim->plan, FAULT_EVICT))
         return until_us;
     each_program(sim, program_probe);
     run_for(sim, 2 * give_back_ms(&sim->plan->head));

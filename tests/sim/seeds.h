@@ -182,6 +182,42 @@ static const struct past {
     {"sent_as_its_wait_ends", "P12",
      "the judge expected an answer to a call that was sent, after another one of its owner, "
      "3 ms before the end of its wait"},
+    {"renewed_by_owner", "P12",
+     "the play wrote a renewal by owner as an inspection, which reported no holder"},
+    {"renewed_by_owner_without_a_lease", "P12",
+     "the play wrote each refusal of such a call as HF_E_LIMIT; here it is HF_E_INVAL, "
+     "because the lease is 0"},
+    {"another_holds_what_is_released_by_owner", "P12",
+     "the play did not write which hold was to be released: the judge took it for any "
+     "hold of the lock"},
+    {"reader_released_by_owner", "P12",
+     "a release by owner of a reader is the script of its own release: the judge "
+     "expected a forced one"},
+    {"renewed_by_owner_beside_its_watchdog", "P12",
+     "the judge expected the owner to believe in a lease that another client had asked "
+     "for"},
+    {"renewed_by_owner_while_it_is_released", "P2",
+     "the play let one client believe in a hold that another was releasing"},
+    {"permit_renewed_by_owner_after_its_loss", "P12",
+     "the judge took a renewal of another client for one of the owner, which had been "
+     "told of the loss"},
+    {"renewed_by_owner_before_a_flush", "P10",
+     "the judge forgot a hold that was renewed and then flushed before the answer "
+     "arrived"},
+    {"lost_and_renewed_by_owner", "P12",
+     "the judge took a hold that its owner had lost, and that another client had "
+     "renewed, for no obstacle to the owner"},
+    {"client_freed_at_its_max_hold", "P12",
+     "the judge expected a release of a client that had been freed 34 ms after "
+     "max_hold"},
+    {"half_open_until_the_end", "P12",
+     "a half-open connection was found out by its next request, 175 s later: longer "
+     "than the judge was told"},
+    {"forced_late_by_the_old_master", "P12",
+     "an old master executed a forced release after its call had ended"},
+    {"dead_waiter_without_a_time", "P6",
+     "the times of a queue were evicted, and the play sent no acquire that would give "
+     "its dead head a new one"},
 };
 
 #endif

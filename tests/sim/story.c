@@ -61,11 +61,17 @@ static void tell_ask(const struct story *s, const struct history_event *e)
 {
     static const char *const ops[] = {"?",     "acquire", "release",
                                       "force", "inspect", "close", "set",
-                                      "free its client"};
+                                      "free its client", "renew"};
 
     (void)fprintf(s->to, "asks (#%" PRId64 ") to %s", e->call, ops[e->op]);
     tell_lock(s, e);
     tell_owner(s, e->owner);
+    if ((e->op == HISTORY_OP_FORCE || e->op == HISTORY_OP_RENEW) && e->hold.at) {
+        (void)fputs(", of", s->to);
+        tell_owner(s, e->hold);
+    }
+    if (e->op == HISTORY_OP_RENEW)
+        (void)fprintf(s->to, ", lease %" PRId64 " ms", e->lease_ms);
     if (e->op == HISTORY_OP_ACQUIRE)
         (void)fprintf(s->to, ", wait %" PRId64 " ms, lease %" PRId64 " ms",
                       e->wait_ms, e->lease_ms);
