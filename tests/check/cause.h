@@ -48,9 +48,10 @@
  *       of what was granted, less answer_ms. Excused: a fault, a call of the owner that
  *       is under way, a release. Not judged: read-write locks that are held more than
  *       once; holds that were acquired with a lease of their own and without one, also
- *       if nobody knows whether the call with the lease was executed: a lost connection
- *       may still bring it; a renewal that a call of another client may have brought
- *       about (op=renew).
+ *       if nobody knows whether the call with the lease was executed, or if a fault
+ *       touched it, so that it may have been sent twice: a lost connection may still
+ *       bring it; a renewal that a call of another client may have brought about
+ *       (op=renew).
  * P12e  A hold is not believed in beyond its max_hold and answer_ms, and by then the
  *       server has freed it. Excused: a fault; a client that ends within answer_ms
  *       after the loss.

@@ -177,6 +177,9 @@ void cause_ended_well(struct judge *j, struct ask *ask, struct hold *hold)
     hold->is_watched =
         (hold->tally > 1 && hold->is_watched) || ask->lease_ms == 0;
     hold->has_lease = (hold->tally > 1 && hold->has_lease) || has_lease;
+    hold->has_stray_lease =
+        hold->has_stray_lease ||
+        (has_lease && cause_is_touched(j, ask->client, ask->lock, ask->asked.us));
     if (has_lease && (hold->lease_ms == 0 || ask->lease_ms < hold->lease_ms))
         hold->lease_ms = ask->lease_ms;
 }

@@ -133,8 +133,9 @@ static void held_by_master(struct judge *j, struct hold *hold,
         p2_taken_away(j, hold);
 }
 
-/* What calls that are under way may meet, or see, is another thing now. */
-static void lock_changed(struct judge *j, struct lock *lock)
+/* Calls that are under way may meet, or see, what the lock is just now: after a change,
+ * and before one, because time alone has changed it since the last line. */
+static void lock_is_seen(struct judge *j, struct lock *lock)
 {
     cause_looks(j, lock);
     sight_add(j, lock);
@@ -145,8 +146,10 @@ static void on_held(struct judge *j, struct party *p,
 {
     struct hold *hold = hold_of(j, e);
     bool was_held = state_record(hold, p->source.number, false);
-    struct record *record = state_record(hold, p->source.number, true);
+    struct record *record;
 
+    lock_is_seen(j, hold->lock);
+    record = state_record(hold, p->source.number, true);
     record->count = e->count;
     record->until_us = e->until_us;
     record->last = j->now;
@@ -157,7 +160,7 @@ static void on_held(struct judge *j, struct party *p,
         return;
     hold->lock->home = p->source.number;
     held_by_master(j, hold, record, e, was_held);
-    lock_changed(j, hold->lock);
+    lock_is_seen(j, hold->lock);
     watch_lock(j, hold->lock, watch_look_ms(j), false);
 }
 
@@ -191,8 +194,9 @@ static void on_freed(struct judge *j, struct party *p,
     int64_t bound_ms = freed_bound_ms(j, hold, e);
 
     cause_freed(j, hold, e);
+    lock_is_seen(j, lock);
     state_record_drop(hold, p->source.number);
-    lock_changed(j, lock);
+    lock_is_seen(j, lock);
     queue_freed(hold);
     if (decides && !state_held(j, hold))
         lock->home = p->source.number;
@@ -242,7 +246,7 @@ static void on_stock(struct judge *j, struct party *p,
     stock->n = e->n;
     stock->until_us = e->until_us;
     stock->last = j->now;
-    lock_changed(j, lock);
+    lock_is_seen(j, lock);
     if (e->by == HISTORY_BY_SET)
         lock->permits = e->n;
     if (!state_decides(j, p->source.number))
@@ -316,11 +320,11 @@ static void move_home(struct judge *j, uint32_t from, uint32_t to)
                 lock->home = to;
 }
 
-static void each_lock_changed(struct judge *j)
+static void each_lock_is_seen(struct judge *j)
 {
     for (size_t i = 0; i < j->locks_room; i++)
         for (struct lock *lock = j->locks[i]; lock; lock = lock->chain)
-            lock_changed(j, lock);
+            lock_is_seen(j, lock);
 }
 
 static void on_master(struct judge *j, struct party *p,
@@ -338,7 +342,7 @@ static void on_master(struct judge *j, struct party *p,
         each_hold(j, on_replaced, old);
         move_home(j, e->instead.number, e->source.number);
     }
-    each_lock_changed(j);
+    each_lock_is_seen(j);
     count_disturbed(j, NULL);
     j->trouble.last = j->now;
     watch_all(j, 0);

@@ -18,16 +18,28 @@ struct sight {
     bool is_rest;               /* more than SIGHTS_MAX were there */
 };
 
-static struct sight *add(struct ask *ask, struct history_text hold,
-                         int64_t count, int64_t until_us)
+static bool is_noted(const struct ask *ask, struct history_text hold, int64_t count,
+                     int64_t until_us)
 {
-    struct sight *s = must_have(calloc(1, sizeof *s));
+    for (const struct sight *s = ask->sights; s; s = s->next)
+        if (s->count == count && s->until_us == until_us && text_is(s->hold, hold))
+            return true;
+    return false;
+}
 
+static void add(struct ask *ask, struct history_text hold, int64_t count,
+                int64_t until_us)
+{
+    struct sight *s;
+
+    if (is_noted(ask, hold, count, until_us))
+        return;
+    s = must_have(calloc(1, sizeof *s));
     text_set(&s->hold, hold);
     s->count = count;
     s->until_us = until_us;
     s->next = ask->sights;
-    return ask->sights = s;
+    ask->sights = s;
 }
 
 static size_t sights_of(const struct ask *ask)
@@ -48,11 +60,11 @@ static void note_holds(const struct judge *j, struct ask *ask, uint32_t server)
 
         if (!r)
             continue;
-        (void)add(ask, hold->name.len ? hold->name : hold->owner, r->count, r->until_us);
+        add(ask, hold->name.len ? hold->name : hold->owner, r->count, r->until_us);
         is_free = is_free && r->until_us <= j->now.us;
     }
     if (is_free)
-        (void)add(ask, history_text(""), 0, 0);
+        add(ask, history_text(""), 0, 0);
 }
 
 /* Of permits, how many are out: of those that have lapsed a server may know or
@@ -70,14 +82,14 @@ static void note_permits(const struct judge *j, struct ask *ask, uint32_t server
         lapsed += r->until_us <= j->now.us + j->header.slack_ms * MS;
     }
     for (; lapsed >= 0; lapsed--)
-        (void)add(ask, history_text(""), out - lapsed, 0);
+        add(ask, history_text(""), out - lapsed, 0);
 }
 
 static void note_number(struct ask *ask, uint32_t server)
 {
     int64_t n = state_number_at(ask->lock, server);
 
-    (void)add(ask, history_text(""), n == HISTORY_NONE ? 0 : n, 0);
+    add(ask, history_text(""), n == HISTORY_NONE ? 0 : n, 0);
 }
 
 static void note(const struct judge *j, struct ask *ask, uint32_t server)

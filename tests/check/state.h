@@ -122,7 +122,8 @@ struct hold {
     int64_t tally;              /* acquires that ended well, less releases */
     int releasing;              /* releases under way */
     bool is_renewed;            /* acquired without a lease of its own */
-    bool has_stray_lease;       /* an acquire with a lease had an unknown outcome */
+    bool has_stray_lease;       /* an acquire with a lease had an unknown outcome, or was
+                                   sent again because of a fault */
     int64_t until_us;           /* its belief; 0: none */
     struct moment believed;     /* the safe line that says so */
     struct moment believed_first;   /* and the one that began it */

@@ -4,8 +4,9 @@
 #include "tests/sim/failover.h"
 
 /* P12: far more later calls than chance grants before one of six clients. A waiter of
- * a spin lock looks each 128 ms, and those of another kind hear of each release. A
- * waiter that may not subscribe looks each second. */
+ * a spin or value lock looks every 128 ms, and one that may not subscribe every second: a
+ * client whose calls follow each other passes those of other clients until it has no
+ * more. */
 #define PASSED 100
 #define PASSED_SPINNING 1000
 
@@ -97,11 +98,11 @@ static int64_t wake_ms(const struct plan *plan)
 {
     const struct plan_head *h = &plan->head;
 
+    if (h->mood != MOOD_MILD && plan_is_calm(plan))
+        return WAKE_MILD_MS + calm_ms(h) + (has_failover(plan) ? FIND_OUT_MS : 0);
     if (h->mood == MOOD_MILD || is_of_messages(h))
         return WAKE_MILD_MS + crossings_ms(h) + meet_dead_ms(plan);
-    if (!plan_is_calm(plan))
-        return WAKE_MS;
-    return WAKE_MILD_MS + calm_ms(h) + (has_failover(plan) ? FIND_OUT_MS : 0);
+    return WAKE_MS;
 }
 
 /* After a failover or a move, all follow as soon as the servers agree: within
@@ -195,7 +196,8 @@ static bool has_spinners(const struct plan *plan)
 {
     for (size_t i = 0; i < plan->lock_count; i++)
         if (plan->locks[i].family == FAMILY_SPIN ||
-            plan->locks[i].family == FAMILY_MIXED_SPIN)
+            plan->locks[i].family == FAMILY_MIXED_SPIN ||
+            plan->locks[i].family == FAMILY_VALUE)
             return true;
     return false;
 }

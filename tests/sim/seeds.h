@@ -218,6 +218,20 @@ static const struct past {
     {"dead_waiter_without_a_time", "P6",
      "the times of a queue were evicted, and the play sent no acquire that would give "
      "its dead head a new one"},
+    {"permit_lapsed_meanwhile", "P12",
+     "a permit lapsed and was taken again while an inspection was under way: the judge had "
+     "looked only when a line changed the lock"},
+    {"passed_by_the_calls_of_a_client", "P12",
+     "waiters of a value lock look every 128 ms, and each client has some twenty calls that "
+     "follow each other: the play expected fewer than 100 of them before a waiter"},
+    {"latch_closed_by_a_new_client", "mild",
+     "a new client set a latch that had opened, before a waiter without messages had looked"},
+    {"lease_sent_twice", "P12",
+     "an acquire with a short lease was sent again while its slot moved, so that the client "
+     "believes in no longer lease: the judge knew of such calls only if they failed"},
+    {"redirected_as_it_returns", "P5",
+     "a request timeout was too short for a redirected request that had to connect: the play "
+     "knew that of calm plans, but not in a scene of messages"},
 };
 
 #endif
