@@ -220,6 +220,9 @@ void cause_begin(struct judge *j, struct ask *ask)
     if (ask->op == HISTORY_OP_CLOSE || ask->op == HISTORY_OP_FREE)
         state_client(j, ask->client)->ending = j->now;
     j->has_forces = j->has_forces || ask->op == HISTORY_OP_FORCE;
+    for (const struct ask *a = ask->lock_prev; a; a = a->lock_prev)
+        if (a->client == ask->client && a->op == HISTORY_OP_ACQUIRE && a->was_barred)
+            ask->hears_of_bar = true;
     cause_look(j, ask);
     sight_begin(j, ask);
 }
@@ -297,11 +300,23 @@ static int64_t left_us(const struct ask *ask)
     return ask->asked.us + ask->wait_ms * MS - sent_us;
 }
 
+static bool is_short_wait(const struct judge *j, const struct ask *ask)
+{
+    return ask->wait_ms > 0 && left_us(ask) <= cause_answer_us(j);
+}
+
 static bool is_short(const struct judge *j, const struct ask *ask)
 {
     return ask->op == HISTORY_OP_ACQUIRE &&
-           ((ask->wait_ms > 0 && left_us(ask) <= cause_answer_us(j)) ||
+           (is_short_wait(j, ask) ||
             (ask->lease_ms > 0 && ask->lease_ms <= 2 * j->header.answer_ms));
+}
+
+/* The client may have heard that the lock is held, by an answer to an earlier call, and
+ * then has no time left to hear more. */
+static bool has_heard_of_bar(const struct judge *j, const struct ask *ask)
+{
+    return ask->hears_of_bar && is_short_wait(j, ask);
 }
 
 static void end_timeout(struct judge *j, const struct ask *ask,
@@ -315,7 +330,7 @@ static void end_timeout(struct judge *j, const struct ask *ask,
         (ask->wait_ms > 0 && waited_us < cause_least_us(j, ask->wait_ms) && !ask->clock.line))
         fail_call(j, ask, e, "earlier than the time that it is to wait");
     else if (cause_is_judged(j) && !ask->was_barred &&
-             cause_is_wanted(j, ask->class) &&
+             !has_heard_of_bar(j, ask) && cause_is_wanted(j, ask->class) &&
              !(ask->wait_ms != 0 && !is_fault_free(j, ask)))
         fail_call(j, ask, e, "while nothing kept it from the lock");
 }

@@ -16,7 +16,10 @@
  *                    moment since it began, at one server that may have answered it
  *                    (state_answers): a hold of another owner; the queue; no permit left;
  *                    the latch closed. Or an earlier call of its owner; a call of its
- *                    client that began to wait before it. Of
+ *                    client that began to wait before it. Of a wait up to answer_ms
+ *                    also a call of its client that was under way when it began, and
+ *                    that something had kept from the lock: the client may have heard
+ *                    of that by the answer to the earlier call, and of nothing later. Of
  *                    a call with wait_ms 0, that is the only excuse. An earlier
  *                    grant to the same owner that the client does not know of
  *                    counts as another hold, and so does one that was reported lost.

@@ -179,13 +179,19 @@ void p2_before_freed(struct judge *j, struct hold *hold, enum history_why why)
 }
 
 /* P2c: has a fault kept its owner from learning of it? Or does nothing renew it,
- * and its belief began only after it was taken away? */
-static bool is_put_off(struct judge *j, const struct hold *hold)
+ * and its belief began only after it was taken away? Until when it may be put off; 0: it
+ * may not. An owner that has not heard from the new master believes in nothing for the
+ * time being. */
+static int64_t put_off_us(struct judge *j, const struct hold *hold)
 {
-    return state_is_excused(hold) &&
-           later(hold->until_us, slack_us(j)) > hold->owed_due_us &&
-           (!hold->is_renewed ||
-            trouble_since(j, hold->client, hold->lock, hold->owed_since.us));
+    bool is_touched = trouble_since(j, hold->client, hold->lock, hold->owed_since.us);
+    int64_t until_us = hold->until_us;
+
+    if (!state_is_excused(hold) || (hold->is_renewed && !is_touched))
+        return 0;
+    if (until_us == 0 && is_touched)
+        until_us = hold->last_until_us;
+    return later(until_us, slack_us(j));
 }
 
 void p2_overdue(struct judge *j, struct hold *hold)
@@ -194,8 +200,8 @@ void p2_overdue(struct judge *j, struct hold *hold)
         state_unowe(j, hold);
         return;
     }
-    if (is_put_off(j, hold)) {
-        hold->owed_due_us = later(hold->until_us, slack_us(j));
+    if (put_off_us(j, hold) > hold->owed_due_us) {
+        hold->owed_due_us = put_off_us(j, hold);
         return;
     }
     fail_p2_told(j, hold);

@@ -196,6 +196,8 @@ struct ask {
                                    it from the lock */
     bool was_apart;             /* likewise, what it is to free or renew was not held */
     bool was_found;             /* likewise, a server had it that may have answered */
+    bool hears_of_bar;          /* an earlier call of its client was under way when it
+                                   began, and had been kept from the lock */
     struct moment behind;       /* the end of the last earlier call of its owner */
     struct moment freed;        /* what it is to free, since it was asked */
     struct sight *sights;       /* an inspection */

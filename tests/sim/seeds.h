@@ -232,6 +232,12 @@ static const struct past {
     {"redirected_as_it_returns", "P5",
      "a request timeout was too short for a redirected request that had to connect: the play "
      "knew that of calm plans, but not in a scene of messages"},
+    {"told_when_the_lease_ends", "P2",
+     "a new master refused renewals, and the owner believed in nothing until it answered: "
+     "the judge wanted it to be told before its lease would end"},
+    {"refused_by_an_earlier_answer", "P12",
+     "a call that waits for less than a round trip had heard from the answer to an earlier "
+     "call that the lock is held: the judge accepted errors of such calls only"},
 };
 
 #endif
