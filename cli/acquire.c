@@ -413,27 +413,27 @@ static int main_acquire(struct cli_args *args, struct cli_common *common)
 
 const struct cli_command cli_acquire_command = {
     .name = "acquire",
-    .summary = "take a lock for a lease, for scripts that 'run' cannot wrap",
+    .summary = "take a lock for a fixed lease and exit (for scripts)",
     .help =
         "usage: holdfast acquire [option]... NAME --lease DURATION\n"
         "\n"
-        "Takes a lock, prints 'HANDLE SAFE_MS' and ends. The lock stays held until\n"
-        "its lease ends, 'holdfast release NAME HANDLE' frees it, or 'holdfast\n"
-        "renew' makes the lease longer; nobody else renews it. Work under it for\n"
-        "SAFE_MS milliseconds at most. HANDLE names this hold and is no secret:\n"
-        "'status' shows the owner in it, too.\n"
-        "Exit code: 0 held, 75 not acquired, 125 trouble; stopped by a signal\n"
-        "while it waits, it dies of that and holds nothing; if the server does\n"
-        "not answer then, it says that the lock may be held until its lease ends.\n"
+        "Takes a lock, prints 'HANDLE SAFE_MS' and exits. The lock stays held until\n"
+        "its lease expires or 'holdfast release NAME HANDLE' releases it. 'holdfast\n"
+        "renew' extends the lease; nothing else renews it. The lock is safe for\n"
+        "SAFE_MS milliseconds after the command ends. HANDLE identifies this hold;\n"
+        "it is not a secret.\n"
+        "Exit code: 0 held, 75 not acquired, 125 error. A signal ends the wait; the\n"
+        "lock is then not held. If the server does not reply at that time, a message\n"
+        "says that the lock may stay held until its lease expires.\n"
         "\n"
-        "  --lease DURATION     how long it is held; at least 100ms\n"
-        "  -w, --wait DURATION  wait at most so long; default: for ever\n"
+        "  --lease DURATION     hold the lock for DURATION; at least 100ms; required\n"
+        "  -w, --wait DURATION  stop waiting after DURATION; default: never\n"
         "  -n, --nonblock       do not wait\n"
         "  -E, --conflict-exit-code N\n"
-        "                       the exit code if it is not acquired\n"
+        "                       exit code if the lock was not acquired; default 75\n"
         CLI_KIND_HELP_SHARED
         CLI_KIND_HELP_FAIR
-        "  --fenced             prints 'HANDLE SAFE_MS TOKEN': a growing number\n"
+        "  --fenced             also print a fencing token: 'HANDLE SAFE_MS TOKEN'\n"
         CLI_KIND_HELP_VALUE
         CLI_KIND_HELP_PERMITS
         "\n" CLI_COMMON_HELP,

@@ -1,4 +1,4 @@
-/* Which subcommands there are, and how each is used. */
+/* The table of subcommands, and their help. */
 #include "cli/commands.h"
 
 #include <stdio.h>
@@ -26,7 +26,7 @@ static int complain(const char *name)
     for (size_t i = 0; i < COMMANDS && len < sizeof list; i++)
         len += (size_t)snprintf(list + len, sizeof list - len, "%s%s",
                                 i ? ", " : "", commands[i]->name);
-    return cli_fail("unknown command '%s'; there are: %s", name, list);
+    return cli_fail("unknown command '%s'; commands: %s", name, list);
 }
 
 const struct cli_command *cli_command_find(const char *name)
@@ -42,12 +42,12 @@ const struct cli_command *cli_command_find(const char *name)
 
 static void print_list(void)
 {
-    (void)puts("holdfast: locks in Redis that processes on many machines "
-               "share\n\n"
+    (void)puts("holdfast: distributed locks in Redis and Valkey\n\n"
                "usage: holdfast COMMAND [option]...\n");
     for (size_t i = 0; i < COMMANDS; i++)
         (void)printf("  %-10s %s\n", commands[i]->name, commands[i]->summary);
-    (void)puts("\n'holdfast help COMMAND' tells more; so does holdfast(1).");
+    (void)puts("\n'holdfast help COMMAND' shows the options of a command. The manual page is\n"
+               "holdfast(1).");
 }
 
 int cli_command_help(const struct cli_command *command)
@@ -61,6 +61,6 @@ int cli_command_help(const struct cli_command *command)
 
 int cli_command_usage(void)
 {
-    return cli_fail("usage: holdfast run NAME COMMAND [ARG]...; there is more "
-                    "in 'holdfast help'");
+    return cli_fail("usage: holdfast run NAME COMMAND [ARG]...; see "
+                    "'holdfast help'");
 }

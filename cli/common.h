@@ -1,4 +1,4 @@
-/* The options of every subcommand: the server, the user, how much is said. */
+/* The common options of all subcommands: server, user, verbosity. */
 #ifndef CLI_COMMON_H
 #define CLI_COMMON_H
 
@@ -48,28 +48,28 @@ enum {
 };
 extern const struct cli_option cli_common_options[];
 
-/* Their part of each help text. */
+/* Help text of the common options. */
 #define CLI_COMMON_HELP                                                       \
-    "  -u, --url URL        redis://[[USER]:PASSWORD@]HOST[:PORT][/DB],\n"    \
-    "                       rediss:// (TLS) likewise, or unix://PATH; more\n" \
-    "                       in holdfast(1), URLS. Else $HOLDFAST_URL,\n"      \
-    "                       $REDIS_URL, redis://127.0.0.1:6379\n"             \
-    "  --user NAME          user, instead of the URL's\n"                     \
-    "  --password-file F    the password is the first line of F\n"            \
+    "  -u, --url URL        redis://[[USER]:PASSWORD@]HOST[:PORT][/DB], rediss://\n" \
+    "                       (TLS), unix://PATH or another form; see URLS in\n" \
+    "                       holdfast(1). Default: $HOLDFAST_URL, $REDIS_URL,\n" \
+    "                       redis://127.0.0.1:6379\n"                         \
+    "  --user NAME          user name; replaces that of the URL\n"            \
+    "  --password-file F    read the password from the first line of F\n"     \
     "  --sentinel-password-file F\n"                                          \
-    "                       the sentinels' password is the first line of F\n" \
-    "  --connect-timeout D  how long to try to connect: a number of seconds,\n" \
-    "                       or with ms, s, m or h behind it; default 5s\n"    \
-    "  --tls-ca FILE        trust these certificates (PEM) and no others\n"   \
-    "  --tls-cert FILE      our certificate (PEM)\n"                          \
-    "  --tls-key FILE       its key, if not in the same file\n"               \
+    "                       read the sentinels' password from the first line of F\n" \
+    "  --connect-timeout D  stop trying to connect after D; default 5s. D is a\n" \
+    "                       number of seconds, or a number and ms, s, m or h\n" \
+    "  --tls-ca FILE        trust only these CA certificates (PEM)\n"         \
+    "  --tls-cert FILE      client certificate (PEM)\n"                       \
+    "  --tls-key FILE       client key, if it is not in the file of --tls-cert\n" \
     "  --tls-key-password-file F\n"                                           \
-    "                       the key's password is the first line of F\n"      \
-    "  --tls-sni NAME       check this name instead of the host's\n"          \
-    "  --json               output for programs: a JSON object a line\n"      \
-    "  -q, --quiet          say nothing but errors\n"                         \
-    "  -v, --verbose        say what is done, on standard error\n"            \
-    "  -h, --help           this text\n"
+    "                       read the key's password from the first line of F\n" \
+    "  --tls-sni NAME       check the certificate for NAME instead of the host\n" \
+    "  --json               print JSON: one object on each line\n"            \
+    "  -q, --quiet          print only errors\n"                              \
+    "  -v, --verbose        print progress on standard error\n"               \
+    "  -h, --help           show this help\n"
 
 /* cli_common_init - the defaults. cli_common_fini - wipes what is secret.
  * cli_common_take - one option; CLI_GO_ON or the exit code (0 after --help).

@@ -151,19 +151,19 @@ static int main_fence(struct cli_args *args, struct cli_common *common)
 
 const struct cli_command cli_fence_command = {
     .name = "fence",
-    .summary = "the latest fencing token of a lock",
+    .summary = "show or check the latest fencing token of a lock",
     .help =
         "usage: holdfast fence [option]... NAME\n"
         "       holdfast fence [option]... NAME check TOKEN\n"
         "\n"
-        "Shows the latest fencing token of the lock NAME: that of the last grant\n"
-        "to a `run --fenced` or another fenced holder, Redisson's too. With\n"
-        "check: whether TOKEN is smaller, so that its holder is late. A look\n"
-        "before a write protects nothing, for a later holder may come between:\n"
-        "the resource must compare tokens itself (docs/fencing.md).\n"
-        "Exit code: 0 there is one, or TOKEN is the latest; 1 there is none, or\n"
-        "TOKEN is smaller; 2 TOKEN is greater than the counter, which was lost;\n"
-        "125 trouble.\n"
+        "Shows the fencing token of the latest grant of NAME to 'run --fenced' or\n"
+        "another fenced holder, including Redisson's. With check: tests whether\n"
+        "TOKEN is smaller (stale). A check before a write does not protect the\n"
+        "write, because another holder can get the lock in between: the resource\n"
+        "itself must compare tokens (docs/fencing.md).\n"
+        "Exit code: 0 a token exists, or TOKEN is the latest; 1 no token exists, or\n"
+        "TOKEN is stale; 2 TOKEN is greater than the counter, which was lost;\n"
+        "125 error.\n"
         "\n" CLI_COMMON_HELP,
     .main = main_fence,
 };

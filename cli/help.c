@@ -9,7 +9,7 @@ static int take_topic(void *ctx, const struct cli_args *args, int id,
 
     (void)id;
     if (*topic)
-        return cli_usage(args, "one COMMAND only; '%s' is too much", value);
+        return cli_usage(args, "unexpected argument '%s': only one COMMAND", value);
     *topic = cli_command_find(value);
     return *topic ? CLI_GO_ON : CLI_TROUBLE;
 }
@@ -24,7 +24,7 @@ static int main_help(struct cli_args *args, struct cli_common *common)
 
 const struct cli_command cli_help_command = {
     .name = "help",
-    .summary = "this list, or a command's own help",
+    .summary = "show this list, or the help of a command",
     .help = "usage: holdfast help [COMMAND]\n",
     .main = main_help,
 };

@@ -1,4 +1,4 @@
-/* The options that say of what kind a lock is: run, elect and acquire have them. */
+/* The options that select the kind of a lock, for run, elect and acquire. */
 #ifndef CLI_KIND_OPTIONS_H
 #define CLI_KIND_OPTIONS_H
 
@@ -33,16 +33,15 @@ enum {
 
 /* Their lines of help texts; each subcommand has a line of its own for --fenced. */
 #define CLI_KIND_HELP_SHARED \
-    "  -s, --shared         together with others that want it shared, while\n" \
-    "                       nobody has it exclusively: a read-write lock\n" \
-    "  -x, --exclusive      alone: the other side of such a lock\n"
+    "  -s, --shared         read side of a read-write lock\n" \
+    "  -x, --exclusive      write side of a read-write lock\n"
 #define CLI_KIND_HELP_FAIR \
-    "  --fair               waiters get it in the order they came\n"
+    "  --fair               waiters get the lock in the order of their requests\n"
 #define CLI_KIND_HELP_VALUE \
-    "  --value              NAME is a string with a TTL, as redis-py, redsync\n" \
-    "                       and node-redlock lock\n"
+    "  --value              string with a TTL, compatible with redis-py, redsync\n" \
+    "                       and node-redlock\n"
 #define CLI_KIND_HELP_PERMITS \
-    "  --permits N          together with others, N at most\n"
+    "  --permits N          take one of N permits\n"
 
 /* cli_kind_take  - takes one of these options.
  * cli_kind_check - do they go together? Once all are taken.

@@ -45,15 +45,14 @@ static int main_release(struct cli_args *args, struct cli_common *common)
 
 const struct cli_command cli_release_command = {
     .name = "release",
-    .summary = "free a lock that 'acquire' took",
+    .summary = "release a lock that 'acquire' took",
     .help =
         "usage: holdfast release [option]... NAME HANDLE\n"
         "\n"
-        "Frees the lock if it is still held by the HANDLE that 'holdfast acquire'\n"
-        "printed, and wakes waiters. Else nothing is changed, and\n"
-        "the work since may not have been protected.\n"
-        "Exit code: 0 released, 122 it is not held by that any more, 125\n"
-        "trouble.\n"
+        "Releases the lock if HANDLE, as printed by 'holdfast acquire', still holds\n"
+        "it, and wakes the waiters. Otherwise nothing is changed; the lock may have\n"
+        "been held by another owner since.\n"
+        "Exit code: 0 released, 122 HANDLE no longer holds the lock, 125 error.\n"
         "\n" CLI_COMMON_HELP,
     .main = main_release,
 };

@@ -107,19 +107,19 @@ static int main_renew(struct cli_args *args, struct cli_common *common)
 
 const struct cli_command cli_renew_command = {
     .name = "renew",
-    .summary = "hold a lock that 'acquire' took for longer",
+    .summary = "extend the lease of a lock that 'acquire' took",
     .help =
         "usage: holdfast renew [option]... NAME HANDLE --lease DURATION\n"
         "\n"
-        "The lock stays held for DURATION from now on, if it is still held by the\n"
-        "HANDLE that 'holdfast acquire' printed; one that is held for longer\n"
-        "already is left as it is. Prints SAFE_MS: work under it for so many\n"
-        "milliseconds from its end at most. If it is not held by that any more,\n"
-        "nothing is changed, and the work since may not have been protected.\n"
-        "Exit code: 0 renewed, 122 it is not held by that any more, 125\n"
-        "trouble: it may still be held; ask again.\n"
+        "Extends the lease to DURATION from now if HANDLE, as printed by 'holdfast\n"
+        "acquire', still holds the lock. A longer lease is not shortened. Prints\n"
+        "SAFE_MS: the lock is safe for that many milliseconds after the command\n"
+        "ends. If HANDLE no longer holds the lock, nothing is changed; another\n"
+        "owner may have held the lock since.\n"
+        "Exit code: 0 renewed, 122 HANDLE no longer holds the lock, 125 error (the\n"
+        "lock may be renewed; retry).\n"
         "\n"
-        "  --lease DURATION     how long it is held; at least 100ms\n"
+        "  --lease DURATION     new lease; at least 100ms\n"
         "\n" CLI_COMMON_HELP,
     .main = main_renew,
 };

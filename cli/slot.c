@@ -51,14 +51,14 @@ static int main_slot(struct cli_args *args, struct cli_common *common)
 
 const struct cli_command cli_slot_command = {
     .name = "slot",
-    .summary = "the hash slot of a key in a cluster",
+    .summary = "show the cluster hash slot of a key",
     .help =
         "usage: holdfast slot [--json] KEY...\n"
         "\n"
-        "Shows the hash slot of each key, 0 to 16383. Keys with the same slot\n"
-        "are always on the same node of a cluster. If a key has a hash tag,\n"
-        "as in 'cart:{user1}', that alone decides. Asks no server.\n"
+        "Shows the hash slot of each key, 0 to 16383. A cluster keeps all keys of a\n"
+        "slot on the same node. If a key has a hash tag, such as {user1} in\n"
+        "'cart:{user1}', only the tag is hashed. Connects to no server.\n"
         "\n"
-        "Exit code: 0, or 125 on trouble.\n",
+        "Exit code: 0 done, 125 error.\n",
     .main = main_slot,
 };

@@ -175,13 +175,13 @@ static int main_status(struct cli_args *args, struct cli_common *common)
 
 const struct cli_command cli_status_command = {
     .name = "status",
-    .summary = "who holds a lock, and for how long yet",
+    .summary = "show the holder and remaining TTL",
     .help =
         "usage: holdfast status [option]... NAME...\n"
         "\n"
-        "Shows of each lock: its owner, its hold count, its TTL; and its kind, if\n"
-        "it is no plain one: fair, read, write, multi, value, permit.\n"
-        "Exit code: 0 all are held, 1 at least one is free, 125 trouble.\n"
+        "Shows the owner, hold count and TTL of each lock, and its kind unless it is\n"
+        "a plain lock: fair, read, write, multi, value, permit.\n"
+        "Exit code: 0 all held, 1 at least one free, 125 error.\n"
         "\n" CLI_COMMON_HELP,
     .main = main_status,
 };

@@ -360,26 +360,28 @@ static int main_unlock(struct cli_args *args, struct cli_common *common)
 
 const struct cli_command cli_unlock_command = {
     .name = "unlock",
-    .summary = "free a lock that somebody else holds",
+    .summary = "release a lock that another process holds",
     .help =
         "usage: holdfast unlock [option]... NAME --owner OWNER\n"
         "       holdfast unlock [option]... NAME --force [-y]\n"
         "       holdfast unlock [option]... NAME --queue [--owner OWNER | --force [-y]]\n"
         "\n"
-        "Frees a lock that one owner holds, of any kind that 'run' takes, and\n"
-        "wakes waiters. Work under it is not stopped, but its holder\n"
-        "learns of it with the next renewal. What is no lock, or is one hash of\n"
-        "many values, or has several holders, is left alone.\n"
-        "With --queue: shows the places that are kept in a fair lock's queue. With\n"
-        "--force it removes those of waiters that do not listen (dead ones), with\n"
-        "--owner the place of one waiter; a waiter that is alive enters the queue\n"
-        "again, at its end. The holder is not touched.\n"
-        "Exit code: 0 released, or places were removed, or none is kept; 1 free or\n"
-        "held by another, or no place was removed; 125 trouble.\n"
+        "Releases a lock that has exactly one holder, of any kind that 'run' takes,\n"
+        "and wakes the waiters. The holder's work is not stopped; the holder notices\n"
+        "the loss at its next renewal. Locks with several holders, multi-locks in\n"
+        "one hash, and keys that are not locks are not changed.\n"
+        "With --queue: shows the wait queue of a fair lock. --force removes the\n"
+        "entries of waiters that do not listen (dead waiters), --owner removes the\n"
+        "entry of one waiter. A live waiter then queues again, at the end. The\n"
+        "holder is not affected.\n"
+        "Exit code: 0 released, entries removed, or queue empty; 1 lock free or held\n"
+        "by another, or no entry removed; 125 error.\n"
         "\n"
-        "  --owner OWNER        only if OWNER holds it, as 'status' shows it\n"
-        "  --force              of any holder; shows the owner and asks\n"
-        "  --queue              places in its queue, not the lock\n"
-        "  -y, --yes            do not ask\n" CLI_COMMON_HELP,
+        "  --owner OWNER        release only if OWNER, as shown by 'status', holds it\n"
+        "  --force              release it regardless of its holder; shows the owner\n"
+        "                       and requires confirmation\n"
+        "  --queue              show or change the wait queue, not the lock\n"
+        "  -y, --yes            skip the confirmation\n"
+        "\n" CLI_COMMON_HELP,
     .main = main_unlock,
 };

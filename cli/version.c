@@ -64,7 +64,7 @@ static int main_version(struct cli_args *args, struct cli_common *common)
 
 const struct cli_command cli_version_command = {
     .name = "version",
-    .summary = "which version this is, and what is built in",
+    .summary = "show the version and the built-in features",
     .help = "usage: holdfast version [--json]\n",
     .main = main_version,
 };

@@ -376,21 +376,21 @@ static int main_watch(struct cli_args *args, struct cli_common *common)
 
 const struct cli_command cli_watch_command = {
     .name = "watch",
-    .summary = "say what happens to locks, as it happens",
+    .summary = "print changes of locks as they happen",
     .help =
         "usage: holdfast watch [option]... NAME...\n"
         "\n"
-        "Prints a line for each event: how the lock stands at first (held, free),\n"
-        "then acquired, renewed, released, expired, each with the owner; with --json, an\n"
-        "object a line. It looks at each lock again and again, and changes\n"
-        "nothing: what begins and ends between two looks is not seen, and a lock\n"
-        "that is freed by force is 'released', too. While a lock cannot be looked\n"
-        "at, it is 'unknown'.\n"
-        "It ends by a signal, or after --for, then with exit code 0; 125 trouble.\n"
+        "Prints one line for each event: first the current state (held, free), then\n"
+        "acquired, renewed, released, expired and others, with the owner. With\n"
+        "--json, each line is an object. It polls each lock and changes nothing.\n"
+        "Changes between two polls can be missed. A forced release is also reported\n"
+        "as 'released'. A lock that cannot be read is 'unknown'.\n"
+        "It ends after --for or on a signal.\n"
+        "Exit code: 0 after --for, 125 error.\n"
         "\n"
-        "  --every DURATION     from one look to the next; default 500ms; at\n"
-        "                       least 50ms; sooner when a lease is to end\n"
-        "  --for DURATION       watch for so long; default: until it is ended\n"
+        "  --every DURATION     polling interval; default 500ms, at least 50ms; a lock\n"
+        "                       is also polled just before its lease expires\n"
+        "  --for DURATION       stop after DURATION; default: never\n"
         "\n" CLI_COMMON_HELP,
     .main = main_watch,
 };

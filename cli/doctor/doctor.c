@@ -201,28 +201,26 @@ static int main_doctor(struct cli_args *args, struct cli_common *common)
 
 const struct cli_command cli_doctor_command = {
     .name = "doctor",
-    .summary = "what endangers locks on these servers",
+    .summary = "check servers for problems that endanger locks",
     .help =
         "usage: holdfast doctor [option]...\n"
         "\n"
-        "Looks at the server, at every node of a cluster, or at the sentinels\n"
-        "and what they watch: versions, ACL, memory, persistence, replicas,\n"
-        "clocks, topology, messages. Says what endangers locks there, and\n"
-        "what to do about it. Changes nothing.\n"
-        "Exit code: 0 nothing does, 1 warnings, 2 unsafe, 125 trouble.\n"
+        "Checks the server, every node of a cluster, or the sentinels with their\n"
+        "master and replicas: versions, ACL, memory, persistence, replication,\n"
+        "clocks, topology, notifications. Reports each problem that endangers locks\n"
+        "and its remedy. Changes nothing.\n"
+        "Exit code: 0 no warnings, 1 warnings, 2 unsafe, 125 error.\n"
         "\n"
-        "  --name NAME          may this user take this lock? Else: any lock\n"
-        "  --ttl DURATION       of the locks, as with 'run'; default 30s\n"
-        "  --acl                print the least rights that a user needs for that\n"
-        "                       lock at that URL, for redis-cli; of the server only\n"
-        "                       its version is read, if it can be reached\n"
-        "  --for USE            with --acl: beside plain locks, the user has\n"
-        "                       fair, shared, exclusive, fenced, retention (of\n"
-        "                       tokens), value, spin, quorum or multi ones,\n"
-        "                       permits, semaphore, latch; or calls ls; may be\n"
-        "                       repeated\n"
-        "  --with-kill          with --acl: the user may also end connections by\n"
-        "                       CLIENT KILL: its own, and those of every other user\n"
+        "  --name NAME          check permissions for this lock (default: any name)\n"
+        "  --ttl DURATION       TTL of the locks, as with 'run'; default 30s\n"
+        "  --acl                print, for redis-cli, an ACL user with only the rights\n"
+        "                       that locks need at that URL (with --name: that lock)\n"
+        "  --for USE            with --acl: add the rights for another use: fair,\n"
+        "                       shared, exclusive, fenced, retention (of tokens),\n"
+        "                       value, spin, quorum, multi, permits, semaphore, latch\n"
+        "                       or ls; repeatable\n"
+        "  --with-kill          with --acl: allow CLIENT KILL, which can close the\n"
+        "                       connections of all users\n"
         "\n" CLI_COMMON_HELP,
     .main = main_doctor,
 };

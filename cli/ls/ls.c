@@ -241,7 +241,7 @@ static int main_ls(struct cli_args *args, struct cli_common *common)
 
 const struct cli_command cli_ls_command = {
     .name = "ls",
-    .summary = "which locks are held, by whom, for how long yet",
+    .summary = "list held locks",
     .help = ls_help,
     .main = main_ls,
 };

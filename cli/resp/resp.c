@@ -208,29 +208,29 @@ static int main_resp(struct cli_args *args, struct cli_common *common)
 
 const struct cli_command cli_resp_command = {
     .name = "resp",
-    .summary = "decode RESP from standard input; check a server's RESP",
+    .summary = "decode RESP from standard input; test a server's RESP",
     .help =
         "usage: holdfast resp [--json] [-2 | -3] [--strict]\n"
         "       holdfast resp check [option]... [-2 | -3]\n"
         "\n"
-        "Decodes standard input, RESP as a server sends it: a line for each\n"
-        "value, with the offset of its first byte. With --json a line for\n"
-        "each reply, an object that holds its children; with -q nothing.\n"
-        "Ends at the first byte that is not RESP.\n"
+        "Decodes RESP from standard input, as a server sends it. Prints one line for\n"
+        "each value, with the offset of its first byte. With --json, prints one\n"
+        "object for each reply, which contains its children; with -q, nothing but\n"
+        "errors. Stops at the first byte that is not RESP.\n"
         "\n"
-        "  -2                   only the types of RESP2\n"
-        "  -3                   all types; default\n"
-        "  -s, --strict         nothing that only servers do: -nan, a push\n"
-        "                       inside a value or without a kind\n"
+        "  -2                   accept only RESP2 types\n"
+        "  -3                   accept all types; default\n"
+        "  -s, --strict         reject what servers send but the specifications do not\n"
+        "                       define: -nan, a push inside a value, a push without a\n"
+        "                       kind\n"
         "\n"
-        "Exit code: 0 all was decoded, 1 not RESP, or cut short, 125 trouble.\n"
+        "Exit code: 0 all input decoded, 1 invalid or truncated input, 125 error.\n"
         "\n"
-        "'resp check' asks a server for every type, in RESP2 and RESP3 (or in\n"
-        "one of them), and shows which answers are as they should be. It uses\n"
-        "keys and channels under a random prefix, and deletes the keys.\n"
+        "'resp check' requests every type from a server, in RESP2 and RESP3 (or only\n"
+        "in one of them), and shows which replies conform. It uses keys and channels\n"
+        "with a random prefix, and deletes the keys.\n"
         "\n"
-        "Exit code: 0 all is as it should be, 1 something deviates, 125\n"
-        "trouble.\n"
+        "Exit code: 0 all replies conform, 1 at least one deviates, 125 error.\n"
         "\n" CLI_COMMON_HELP,
     .main = main_resp,
 };

@@ -84,7 +84,7 @@ static int main_elect(struct cli_args *args, struct cli_common *common)
 
 const struct cli_command cli_elect_command = {
     .name = "elect",
-    .summary = "run a command on one machine of many, again and again",
+    .summary = "elect a leader: run a command on one of many machines",
     .help = cli_elect_help,
     .main = main_elect,
 };

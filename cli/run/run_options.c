@@ -17,78 +17,79 @@
 #define KILL_AFTER_MS 5000
 #define REST_MS 1000
 
-/* Of run and of elect. */
+/* Options that run and elect share. */
 #define HELP_OF_BOTH \
-    "  --on-lost WHAT       stop (default), warn or ignore\n" \
-    "  --lost-signal SIG    what stops the command; default TERM\n" \
-    "  --status-fd N        a JSON line on descriptor N for each event\n" \
+    "  --on-lost WHAT       when the lock is lost: stop COMMAND (default), warn\n" \
+    "                       or ignore\n" \
+    "  --lost-signal SIG    signal that stops COMMAND then; default TERM\n" \
+    "  --status-fd N        write a JSON line for each event to descriptor N\n" \
     "  --hide-url           COMMAND does not inherit HOLDFAST_URL\n" \
     CLI_COMMON_HELP \
     "\n" \
-    "D: a number of seconds, or with ms, s, m or h behind it.\n"
+    "D: a number of seconds, or a number followed by ms, s, m or h.\n"
 
 #define HELP_OF_SETS \
     CLI_KIND_HELP_VALUE \
-    "  --multi NAME         this lock, too, or none; may be repeated\n" \
-    "  --quorum             on most of the servers, of which each has a -u\n" \
-    "  --allow-same-server  two of the URLs may be one server, with two votes\n"
+    "  --multi NAME         also take NAME, all or none; repeatable\n" \
+    "  --quorum             take the lock on a majority of the servers given by -u\n" \
+    "  --allow-same-server  with --quorum: accept two URLs of the same server\n"
 
 const char cli_run_help[] =
     "usage: holdfast run [option]... NAME [--] COMMAND [ARG]...\n"
     "       holdfast run [option]... NAME -c STRING\n"
     "\n"
-    "Takes the lock NAME, runs COMMAND, releases the lock.\n"
+    "Takes the lock NAME, runs COMMAND, and releases the lock.\n"
     "\n"
     "  -n, --nonblock       do not wait for the lock\n"
-    "  -w, --wait D         wait at most so long\n"
+    "  -w, --wait D         stop waiting after D\n"
     "  -E, --conflict-exit-code N\n"
-    "                       exit code if it was not acquired; default 75\n"
-    "  -c, --command STRING run STRING by $SHELL, else by /bin/sh\n"
+    "                       exit code if the lock was not acquired; default 75\n"
+    "  -c, --command STRING run STRING with $SHELL (default: /bin/sh)\n"
     CLI_KIND_HELP_SHARED
     CLI_KIND_HELP_FAIR
-    "  --fenced             COMMAND finds a growing number in HOLDFAST_TOKEN\n"
+    "  --fenced             set HOLDFAST_TOKEN to the fencing token\n"
     HELP_OF_SETS
     CLI_KIND_HELP_PERMITS
-    "  --ttl D              the lock ends so long after the last renewal;\n"
-    "                       renewed each third; default 30s\n"
-    "  --lease D            take it for so long and never renew it\n"
-    "  --max-hold D         stop the command after so long (code 124)\n"
-    "  --at-least D         keep the lock for so long, though COMMAND ended\n"
-    "  -k, --kill-after D   from TERM to KILL; default 5s; at most half the\n"
-    "                       TTL or lease when the lock is lost\n"
+    "  --ttl D              TTL of the lock; renewed every third of it;\n"
+    "                       default 30s\n"
+    "  --lease D            take the lock for D and do not renew it\n"
+    "  --max-hold D         stop COMMAND after D (exit code 124)\n"
+    "  --at-least D         hold the lock for at least D, even if COMMAND ends\n"
+    "                       earlier\n"
+    "  -k, --kill-after D   time between the stop signal and KILL; default 5s;\n"
+    "                       when the lock is lost, at most half the TTL or lease\n"
     HELP_OF_BOTH
-    "Exit code: the command's own; 128 + N if signal N ended it; 75 not\n"
-    "acquired; 122 the lock was lost, and the command stopped;\n"
-    "124 --max-hold; 125 holdfast failed; 126 COMMAND cannot be executed;\n"
-    "127 COMMAND was not found.\n";
+    "Exit code: that of COMMAND; 128 + N if signal N ended it; 75 lock not\n"
+    "acquired; 122 lock lost, COMMAND stopped; 124 --max-hold reached; 125 error\n"
+    "of holdfast; 126 COMMAND cannot be executed; 127 COMMAND not found.\n";
 
 const char cli_elect_help[] =
     "usage: holdfast elect [option]... NAME [--] COMMAND [ARG]...\n"
     "       holdfast elect [option]... NAME -c STRING\n"
     "\n"
-    "Of all that stand for NAME, on all machines, one leads: it has the lock\n"
-    "NAME, and runs COMMAND. When COMMAND ends, or the lock is lost and COMMAND\n"
-    "is stopped, this one stands again, behind those that wait.\n"
+    "Elects one leader among all candidates for NAME, on all machines. The\n"
+    "leader holds the lock NAME and runs COMMAND. When COMMAND ends, or was\n"
+    "stopped because the lock was lost, elect becomes a candidate again.\n"
     "\n"
-    "  --once               do not stand again: leave with the code of `run`\n"
-    "  --pause D            stand again after so long; default 1s\n"
-    "  -c, --command STRING run STRING by $SHELL, else by /bin/sh\n"
-    "  -x, --exclusive      NAME is a read-write lock: stand for the writer's side\n"
-    "  --fair               candidates lead in the order they came\n"
-    "  --fenced             COMMAND finds a growing number in HOLDFAST_TOKEN\n"
+    "  --once               run one term, then exit as 'run' does\n"
+    "  --pause D            pause after a term; default 1s\n"
+    "  -c, --command STRING run STRING with $SHELL (default: /bin/sh)\n"
+    "  -x, --exclusive      NAME is a read-write lock: use its write side\n"
+    "  --fair               candidates lead in the order of their requests\n"
+    "  --fenced             set HOLDFAST_TOKEN to the fencing token\n"
     HELP_OF_SETS
-    "  --ttl D              the lock ends so long after the last renewal;\n"
-    "                       renewed each third; default 30s\n"
-    "  --max-hold D         stop COMMAND after so long, and let others lead\n"
-    "  -k, --kill-after D   from TERM to KILL; default 5s; at most half the\n"
-    "                       TTL when the lock is lost\n"
+    "  --ttl D              TTL of the lock; renewed every third of it;\n"
+    "                       default 30s\n"
+    "  --max-hold D         stop COMMAND after D, so that others can lead\n"
+    "  -k, --kill-after D   time between the stop signal and KILL; default 5s;\n"
+    "                       when the lock is lost, at most half the TTL\n"
     HELP_OF_BOTH
-    "It ends by TERM, INT, QUIT or HUP: COMMAND, if it runs, gets the signal,\n"
-    "and the lock is released when it has ended; by HUP only while COMMAND does\n"
-    "not run. The exit code is COMMAND's, or 128 + N. Else it ends with 125 if\n"
-    "the server cannot be asked at first, with 126 or 127 if COMMAND cannot be\n"
-    "executed or was not found. A server that has answered once is asked again,\n"
-    "after 30 s at most.\n";
+    "TERM, INT and QUIT end elect: COMMAND gets the signal, and the lock is\n"
+    "released when COMMAND has ended. HUP ends elect only while COMMAND does not\n"
+    "run. The exit code is that of COMMAND, or 128 + N. elect also ends with 125\n"
+    "if the first connection fails, and with 126 or 127 if COMMAND cannot be\n"
+    "executed or was not found. Later it retries an unreachable server at least\n"
+    "every 30 s.\n";
 
 enum {
     NONBLOCK = 1,

@@ -857,7 +857,7 @@ START_TEST(no_or_unknown_command_is_an_error)
 {
     fails(holdfast(NULL, NULL), "usage: holdfast run NAME");
     fails(holdfast(NULL, "frobnicate", NULL),
-          "unknown command 'frobnicate'; there are: run, elect, acquire, ");
+          "unknown command 'frobnicate'; commands: run, elect, acquire, ");
     fails(holdfast(NULL, "-u", "redis://h", NULL), "usage:");
     fails(holdfast(NULL, "status", NULL), "NAME is missing");
     fails(holdfast(NULL, "version", "x", NULL), "too much");
