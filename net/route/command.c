@@ -396,6 +396,7 @@ static void on_reply(struct hf_request *request, enum hf_outcome outcome,
     c->state = IDLE;
     (void)take_out(c); /* with an ASKING or a WAIT that is still on its way */
     if (outcome == HF_ANSWERED && hf_resp_is_error(reply)) {
+        hf_doubt_refused(c->server);
         if (is_followed(c, reply))
             return;
         if (hf_resp_error_is(reply, "CLUSTERDOWN"))

@@ -14,18 +14,24 @@ void hf_doubt_silent(struct hf_server *server, int64_t since_ms)
         server->silent_since_ms = since_ms;
 }
 
+static bool was_silent(const struct hf_server *server)
+{
+    const struct hf_router *router = server->router;
+
+    return server->silent_since_ms != 0 && router->topology->on_doubt &&
+           router->options.doubt_ms != 0 &&
+           hf_loop_now(router->loop) - server->silent_since_ms >=
+               router->options.doubt_ms;
+}
+
 /* Ends the silence. */
 static bool begin(struct hf_server *server)
 {
-    const struct hf_router *router = server->router;
-    int64_t now = hf_loop_now(router->loop);
-    int64_t since_ms = server->silent_since_ms;
+    int64_t now = hf_loop_now(server->router->loop);
+    bool is_due = was_silent(server) && now >= server->doubt_again_ms;
 
     server->silent_since_ms = 0;
-    if (since_ms == 0 || !router->topology->on_doubt ||
-        router->options.doubt_ms == 0 ||
-        now - since_ms < router->options.doubt_ms ||
-        now < server->doubt_again_ms)
+    if (!is_due)
         return false;
     server->doubt_until_ms = now + DOUBT_MS;
     server->doubt_again_ms = now + DOUBT_MS + DOUBT_AGAIN_MS;
@@ -41,6 +47,12 @@ bool hf_doubt_answered(struct hf_server *server)
     }
     server->router->topology->on_doubt(server);
     return true;
+}
+
+void hf_doubt_refused(struct hf_server *server)
+{
+    if (!was_silent(server))
+        server->silent_since_ms = 0;
 }
 
 bool hf_doubt_is_on(struct hf_server *server)

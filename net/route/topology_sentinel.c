@@ -249,6 +249,7 @@ static void on_role(struct hf_request *request, enum hf_outcome outcome,
         hf_discover_failed(
             server, hf_link_is_refused(server->probe.master->link), &why);
     } else if (hf_role_read(&role, reply, &why) < 0) {
+        hf_doubt_refused(server->probe.master);
         is_no_master(server, why.text);
     } else if (role.kind != HF_ROLE_MASTER) {
         is_no_master(server, "it says that it is none");

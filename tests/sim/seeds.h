@@ -238,6 +238,9 @@ static const struct past {
     {"refused_by_an_earlier_answer", "P12",
      "a call that waits for less than a round trip had heard from the answer to an earlier "
      "call that the lock is held: the judge accepted errors of such calls only"},
+    {"busy_after_a_short_silence", "P12",
+     "a server was silent for 900 ms, then busy, then unused: its next answer, 15 s later, "
+     "was taken for one after a long silence, and the call ended without one"},
 };
 
 #endif
