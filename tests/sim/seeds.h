@@ -241,6 +241,9 @@ static const struct past {
     {"busy_after_a_short_silence", "P12",
      "a server was silent for 900 ms, then busy, then unused: its next answer, 15 s later, "
      "was taken for one after a long silence, and the call ended without one"},
+    {"cut_of_one_connection_comes_late", "P12",
+     "one connection was cut after so many bytes that it took 5 s: the judge was told of "
+     "that for links only"},
 };
 
 #endif

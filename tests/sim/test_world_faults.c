@@ -124,7 +124,7 @@ static void slow_one(struct connection *c)
 
 static void cut_one(struct connection *c)
 {
-    connection_cut_after(c, TO_CLIENT, 0);
+    connection_cut_after(c, TO_CLIENT, 0, NULL);
 }
 
 static void forget_one(struct connection *c)

@@ -81,7 +81,8 @@ static void hold_back(struct trouble *t)
         link_hold(link_of(t), way_of(t), t->is_on);
 }
 
-/* The connection that is cut may come long after the fault. */
+/* The connection that is cut, or the bytes before the cut, may come long after the
+ * fault. */
 static void on_cut(void *ctx)
 {
     trouble_tell(ctx, HISTORY_STATE_ONCE);
@@ -93,7 +94,7 @@ static void cut(struct trouble *t)
 
     t->again = (struct event){.happen = on_cut, .ctx = t};
     if (one)
-        connection_cut_after(one, way_of(t), (size_t)t->fault->n);
+        connection_cut_after(one, way_of(t), (size_t)t->fault->n, &t->again);
     else
         link_cut_after(link_of(t), way_of(t), (size_t)t->fault->n, &t->again);
 }

@@ -160,9 +160,10 @@ void connection_slow(struct connection *c, enum way way, int64_t delay_us)
     c->ways[way].slow_us = delay_us;
 }
 
-void connection_cut_after(struct connection *c, enum way way, size_t bytes)
+void connection_cut_after(struct connection *c, enum way way, size_t bytes,
+                          struct event *cut)
 {
-    c->ways[way].cut_left = bytes;
+    c->ways[way].cut = (struct cut){bytes, cut};
 }
 
 void connection_forget(struct connection *c, enum way way)
@@ -297,7 +298,7 @@ struct connection *connection_new(struct link *link)
     memset(c, 0, sizeof *c);
     c->link = link;
     c->is_open = true;
-    c->ways[TO_SERVER].cut_left = c->ways[TO_CLIENT].cut_left = SIZE_MAX;
+    c->ways[TO_SERVER].cut.left = c->ways[TO_CLIENT].cut.left = SIZE_MAX;
     c->step = (struct event){.happen = on_step, .ctx = c};
     c->give_up = (struct event){.happen = on_give_up, .ctx = c};
     hf_list_push(&link->connections, &c->node);

@@ -22,6 +22,11 @@ struct listener {
     void *ctx;
 };
 
+struct cut {
+    size_t left;                /* bytes before it; SIZE_MAX: there is none */
+    struct event *event;        /* NULL: nobody is told */
+};
+
 struct link {
     struct hf_list node;
     struct process *process;
@@ -32,8 +37,7 @@ struct link {
     struct link_way {
         struct link_shape shape;
         bool is_held;
-        size_t cut_left;        /* SIZE_MAX: it is not cut */
-        struct event *cut;      /* NULL: nobody is told */
+        struct cut cut;
     } ways[2];
 };
 
@@ -62,7 +66,7 @@ struct connection {
     struct connection_way {     /* disturbed, beside the link */
         bool is_held;
         int64_t slow_us;
-        size_t cut_left;        /* SIZE_MAX: it is not cut */
+        struct cut cut;
     } ways[2];
     struct peer peer;
     unsigned busy;              /* calls that look at it when they return */

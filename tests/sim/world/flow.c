@@ -46,29 +46,20 @@ static void advance(struct flow *f)
 }
 
 /* How much of what has arrived a cut lets through. */
-static bool is_cut(struct flow *f, uint32_t before, size_t *left)
+static bool is_cut(struct flow *f, uint32_t before, struct cut *cut)
 {
     uint32_t came = f->arrived - before;
 
-    if (*left == SIZE_MAX)
+    if (cut->left == SIZE_MAX)
         return false;
-    if (came < *left) {
-        *left -= came;
+    if (came < cut->left) {
+        cut->left -= came;
         return false;
     }
-    f->arrived = before + (uint32_t)*left;
-    *left = SIZE_MAX;
-    return true;
-}
-
-static bool is_link_cut(struct flow *f, uint32_t before)
-{
-    struct link_way *way = way_of(f);
-
-    if (!is_cut(f, before, &way->cut_left))
-        return false;
-    if (way->cut) /* before either end can act on it */
-        way->cut->happen(way->cut->ctx);
+    f->arrived = before + (uint32_t)cut->left;
+    cut->left = SIZE_MAX;
+    if (cut->event) /* before either end can act on it */
+        cut->event->happen(cut->event->ctx);
     return true;
 }
 
@@ -80,8 +71,8 @@ static void deliver(struct flow *f)
     advance(f);
     if (f->arrived == before)
         return;
-    is_over = is_link_cut(f, before);
-    if (is_cut(f, before, &f->connection->ways[f->way].cut_left))
+    is_over = is_cut(f, before, &way_of(f)->cut);
+    if (is_cut(f, before, &f->connection->ways[f->way].cut))
         is_over = true;
     link_tell(f->connection->link, NET_ARRIVED, f->way, f->bytes + before,
               f->arrived - before);

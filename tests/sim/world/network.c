@@ -96,7 +96,7 @@ void listener_forget_all(struct listener *l)
 static struct link *link_new(struct process *p, struct listener *l)
 {
     static const struct link_way plain = {
-        .shape = {.delay_us = LINK_DELAY_US}, .cut_left = SIZE_MAX};
+        .shape = {.delay_us = LINK_DELAY_US}, .cut = {.left = SIZE_MAX}};
     struct link *link = must_alloc(sizeof *link);
 
     *link = (struct link){
@@ -178,8 +178,7 @@ void link_hold(struct link *link, enum way way, bool is_held)
 void link_cut_after(struct link *link, enum way way, size_t bytes,
                     struct event *cut)
 {
-    link->ways[way].cut_left = bytes;
-    link->ways[way].cut = cut;
+    link->ways[way].cut = (struct cut){bytes, cut};
 }
 
 void link_set_door(struct link *link, enum door door)

@@ -126,7 +126,8 @@ struct connection;
 struct connection *link_connection(struct link *link, unsigned n);
 void connection_hold(struct connection *c, enum way way);
 void connection_slow(struct connection *c, enum way way, int64_t delay_us);
-void connection_cut_after(struct connection *c, enum way way, size_t bytes);
+void connection_cut_after(struct connection *c, enum way way, size_t bytes,
+                          struct event *cut);
 void connection_reset(struct connection *c);
 void connection_drop(struct connection *c);
 void connection_forget(struct connection *c, enum way way);
