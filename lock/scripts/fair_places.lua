@@ -22,15 +22,18 @@
 -- Redisson's waiters inherit fractions from the place before them; those are removed.
 local WINDOW, WAIT, HOUR, FAR = 200, 300000, 3600000, 30 * 86400000
 local function mark(who)
-    local sum = 0
-    for _, byte in ipairs({who:byte(-10, -1)}) do
-        sum = (sum * 31 + byte) % 1021
-    end
-    return (sum + 1) / 1024
+    local a, b, c, d, e, f, g, h, i, j = who:byte(-10, -1)
+    local sum = ((((a * 31 + b) * 31 + c) * 31 + d) * 31 + e) % 1021
+    return ((((((sum * 31 + f) * 31 + g) * 31 + h) * 31 + i) * 31 + j) % 1021 + 1) / 1024
 end
-local function is_ours(who, score)
-    return who:find(':%-%d+$') or
-        who:find(':%d%d%d%d%d%d%d%d%d%d+$') and score % 1 == mark(who)
+-- The mark of a waiter of holdfast, or false.
+local function mark_of(who, score)
+    local from = #who > 10 and who:find(':', 1, true)
+    if from and who:byte(from + 1) == 45 then
+        return who:find('^%-%d+$', from + 1) and mark(who)
+    end
+    local m = from and #who - from > 9 and mark(who)
+    return m and score % 1 == m and m
 end
 local function honour(who, until_ms)
     return redis.pcall('zadd', places, string.format('%.17g', until_ms), who)
@@ -48,78 +51,90 @@ local function drop_stale(keep)
         redis.call('lpop', queue)
     end
 end
--- The first places, with their scores repaired, and which of them is that of `me`.
+-- The first places: who, score (repaired), mark or false, score as stored or false. Then
+-- which of them is that of `me`, and whether all are of holdfast with right scores.
 local function read_places(me)
-    local list, at = {}, nil
-    for i, who in ipairs(redis.pcall('lrange', queue, '0', '199')) do
-        local s = tonumber(redis.pcall('zscore', places, who) or nil)
-        local before = math.max(i > 1 and list[i - 1].score or now, now)
-        local p = {who = who, old = s, before = before}
-        p.mark = s and is_ours(who, s) and mark(who)
-        if not s or s ~= s or s > before + math.max(FAR, 4 * place) then
+    local whos, scores, marks, olds = redis.pcall('lrange', queue, '0', '199'), {}, {}, {}
+    local found, read = redis.pcall('zrange', places, '0', '199', 'withscores'), {}
+    for i = 2, #found, 2 do
+        read[found[i - 1]] = tonumber(found[i])
+    end
+    local before, far, at, is_plain = now, math.max(FAR, 4 * place), nil, true
+    for i, who in ipairs(whos) do
+        local old = read[who] or tonumber(redis.pcall('zscore', places, who) or nil)
+        local s, m = old, old and mark_of(who, old)
+        if not s or s ~= s or s > before + far then
             s = before + WAIT
-        elseif not p.mark and s % 1 > 0 then
+        elseif not m and s % 1 > 0 then
             s = math.floor(s)
         end
-        p.score = s
-        list[i], at = p, at or who == me and i
+        is_plain = is_plain and s == old and s % 1 == m
+        scores[i], marks[i], olds[i] = s, m or false, old or false
+        at, before = at or who == me and i, math.max(s, now)
     end
-    return list, at
+    return whos, scores, marks, olds, at, is_plain
 end
--- Sets `wait` of each place: what Redisson takes off all scores when its waiter is granted
+-- The wait of each place: what Redisson takes off all scores when its waiter is granted
 -- the lock. `silence`: since the last acquire of the waiter at `at`.
-local function add_waits(list, at, silence)
-    local sum, first = 0, nil -- before `at`
-    for i, p in ipairs(list) do
-        local is_behind_stale = i > 1 and list[i - 1].score <= now
-        local left = p.score - (is_behind_stale and now or p.before)
-        if p.mark or p.score <= now then
-            p.wait = 0
-        elseif i > 1 and not is_behind_stale and left > 0 then
-            p.wait = left
-        else
-            p.wait = math.max(WAIT, left > 1.2 * WAIT and left + math.min(left, HOUR) or left)
+local function waits_of(scores, marks, at, silence)
+    local waits, sum, first = {}, 0, nil -- before `at`
+    for i, s in ipairs(scores) do
+        local wait = 0
+        if not marks[i] and s > now then
+            local last = scores[i - 1] or now
+            local is_behind_stale = i > 1 and last <= now
+            local left = s - math.max(last, now)
+            if i > 1 and not is_behind_stale and left > 0 then
+                wait = left
+            else
+                wait = math.max(WAIT, left > 1.2 * WAIT and left + math.min(left, HOUR) or left)
+            end
         end
+        waits[i] = wait
         if at and i < at then
-            sum, first = sum + p.wait, first or p.wait > 0 and p
+            sum, first = sum + wait, first or wait > 0 and i
         end
     end
     if first then
-        first.wait = first.wait + math.max(list[at].score + silence - now - place - sum, 0)
+        waits[first] = waits[first] + math.max(scores[at] + silence - now - place - sum, 0)
     end
+    return waits
 end
 -- state: 'held', 'free', or false: the lock is held, and no holder renews the others' places.
 -- me: the waiter that sends this. silence: since its last acquire. less: to take off the
 -- scores from index `first` on. Returns the head's score, and whether `me` was found.
 local function settle(state, me, silence, first, less)
-    local list, at = read_places(me)
-    add_waits(list, at, silence)
+    local whos, scores, marks, olds, at, is_plain = read_places(me)
+    local waits = is_plain and {} or waits_of(scores, marks, at, silence)
     local sum, raise = 0, 0
     less = less or 0
-    for i, p in ipairs(list) do
-        local s, need, least = p.score, now + floor + sum, now + place + sum
-        local score = p.mark and s or s + raise
-        if less > 0 and i >= first then
-            score = math.max(s - less, math.min(s, need))
-            less = s - score
-        end
-        if i == at then -- a little less is not worth a write
-            score = least - score > math.min(floor / 10, 500) and least or score
-        elseif state == 'held' and not p.mark and s > now and score < need - floor / 10 then
-            score = need
-        end
-        if i == 1 and state == 'free' then
-            score = math.min(score, now + (p.mark and math.max(place, floor) or 15000))
-            if p.mark and first ~= 1 then
-                first, less = 1, s - score
+    for i, s in ipairs(scores) do
+        -- Among waiters of holdfast, the others' places stay as they are.
+        if not is_plain or less > 0 or i == 1 or i == at then
+            local m, need, least = marks[i], now + floor + sum, now + place + sum
+            local score = m and s or s + raise
+            if less > 0 and i >= first then
+                score = math.max(s - less, math.min(s, need))
+                less = s - score
             end
+            if i == at then -- a little less is not worth a write
+                score = least - score > math.min(floor / 10, 500) and least or score
+            elseif state == 'held' and not m and s > now and score < need - floor / 10 then
+                score = need
+            end
+            if i == 1 and state == 'free' then
+                score = math.min(score, now + (m and math.max(place, floor) or 15000))
+                if m and first ~= 1 then
+                    first, less = 1, s - score
+                end
+            end
+            score = math.floor(score) + (m or 0)
+            raise = (i == at or not m) and math.max(score - s, 0) or 0
+            if score ~= olds[i] then
+                honour(whos[i], score)
+            end
+            scores[i], sum = score, sum + (waits[i] or 0)
         end
-        p.score = math.floor(score) + (p.mark or 0)
-        raise = (i == at or not p.mark) and math.max(p.score - s, 0) or 0
-        if p.score ~= p.old then
-            honour(p.who, p.score)
-        end
-        sum = sum + p.wait
     end
-    return list[1] and list[1].score, at
+    return scores[1], at
 end
