@@ -36,7 +36,7 @@ SCRIPTS := acquire count_read count_set extend fair_acquire fair_drop fair_relea
            write_acquire write_release
 # What scripts have in common: "--+ NAME" in them.
 PARTS := fair_places number permit_id short_number tell token
-SUPPORT := cluster executor fds feed greeting keeper local lua_client memory \
+SUPPORT := cluster executor fds feed gate greeting keeper local lua_client memory \
            lateness network nodes one_server parts peer proxy reply request resp_ask \
            resp_reading resp_twin rw_steps sentinels server suite witness
 
@@ -63,7 +63,7 @@ LIVE := url slot cluster_map cluster cluster_wait cluster_moves cluster_failover
         sentinel_words sentinel sentinel_failover lock_switch \
         lock lock_calls lock_nonreentrant lock_spin lock_value lock_fenced lock_tokens lock_fair fair_queue lock_by_owner lock_callbacks \
         lock_wait lock_channels lock_share lock_watchdog lock_errors lock_absent lock_late \
-        lock_shorter lock_cuts lock_faults lock_clock lock_network \
+        lock_shorter less lock_cuts lock_faults lock_clock lock_network \
         semaphore latch permits lock_forged lock_acl lock_ghosts lock_foreign lock_full lock_long halfway refused counts lock_replicas lock_memory \
         lock_end lock_fork lock_close lock_soak rw_scripts lifecycle run run_loss \
         run_signals run_kinds run_fence run_sets elect acquire watch run_guard run_ends run_inside run_status run_slot \

@@ -44,7 +44,8 @@ struct row {
     const char *what;
     const char *user, *password, *client_name;
     uint32_t database;
-    int protocol_wanted;              /* 0: 3 */
+    enum hf_greet_manner manner;      /* 0: RESP3 */
+    bool is_careful;
     int64_t predecessor_id;
     const char *predecessor_run_id;
     struct {
@@ -83,13 +84,13 @@ static const struct row rows[] = {
      .steps = {{"HELLO 3 AUTH alice " PASSWORD, HELLO_OK},
                {"CLIENT SETNAME n|" SETINFO "SELECT 15|INFO server",
                 OK OK OK OK INFO3}}},
-    {"RESP2 wanted", .protocol_wanted = 2, .protocol = 2,
+    {"RESP2 wanted", .manner = GREET_RESP2, .protocol = 2,
      .steps = {{"CLIENT ID", ":42\r\n"}, {SETTLE, OK OK INFO2}}},
-    {"RESP2, a password", .protocol_wanted = 2, .protocol = 2,
+    {"RESP2, a password", .manner = GREET_RESP2, .protocol = 2,
      .password = PASSWORD,
      .steps = {{"AUTH " PASSWORD "|CLIENT ID", OK ":42\r\n"},
                {SETTLE, OK OK INFO2}}},
-    {"RESP2, all of it", .protocol_wanted = 2, .protocol = 2, .user = "alice",
+    {"RESP2, all of it", .manner = GREET_RESP2, .protocol = 2, .user = "alice",
      .password = PASSWORD, .client_name = "n", .database = 1,
      .steps = {{"AUTH alice " PASSWORD "|CLIENT ID", OK ":42\r\n"},
                {"CLIENT SETNAME n|" SETINFO "SELECT 1|INFO server",
@@ -128,6 +129,75 @@ static const struct row rows[] = {
                {"AUTH alice " PASSWORD "|CLIENT ID", OK ":42\r\n"},
                {SETTLE, OK OK INFO2}}},
 
+    /* Any error, in whatever words, except refused logins and temporary ones. */
+#define WITHOUT_HELLO(who, words)                                  \
+    {who, .protocol = 2,                                           \
+     .steps = {{"HELLO 3", "-" words "\r\n"}, {"CLIENT ID", ":42\r\n"}, \
+               {SETTLE, OK OK INFO2}}}
+    WITHOUT_HELLO("Envoy", "unsupported command 'HELLO'"),
+    WITHOUT_HELLO("redis-cluster-proxy", "ERR unsupported command `hello`"),
+    WITHOUT_HELLO("Codis", "ERR handle request, command 'HELLO' is not allowed"),
+    WITHOUT_HELLO("a syntax error", "ERR syntax error"),
+    WITHOUT_HELLO("Upstash", "ERR Command is not available: 'HELLO'"),
+    WITHOUT_HELLO("an error without a word", ""),
+    {"a password, and words of its own", .protocol = 2, .password = PASSWORD,
+     .steps = {{"HELLO 3 AUTH default " PASSWORD,
+                "-ERR command 'HELLO' not support\r\n"},
+               {"AUTH " PASSWORD "|CLIENT ID", OK ":42\r\n"},
+               {SETTLE, OK OK INFO2}}},
+    {"NOAUTH, to a HELLO with a password", .protocol = 2, .user = "alice",
+     .password = PASSWORD,
+     .steps = {{"HELLO 3 AUTH alice " PASSWORD,
+                "-NOAUTH Authentication required.\r\n"},
+               {"AUTH alice " PASSWORD "|CLIENT ID", OK ":42\r\n"},
+               {SETTLE, OK OK INFO2}}},
+    {"NOAUTH to both", .protocol = 2, .password = PASSWORD,
+     .status = HF_E_AUTH, .is_final = true, .says = "AUTH",
+     .steps = {{"HELLO 3 AUTH default " PASSWORD,
+                "-NOAUTH Authentication required.\r\n"},
+               {"AUTH " PASSWORD "|CLIENT ID",
+                "-NOAUTH Authentication required.\r\n"}}},
+
+    /* ---- a proxy that closes the connection at CLIENT and INFO ---- */
+    {"after a hangup", .is_careful = true,
+     .steps = {{"PING", "+PONG\r\n"},
+               {"HELLO 3", HELLO_OK},
+               {SETTLE, OK OK INFO3}}},
+    {"after a hangup, with a password", .is_careful = true, .password = PASSWORD,
+     .steps = {{"PING", "-NOAUTH Authentication required.\r\n"},
+               {"HELLO 3 AUTH default " PASSWORD, HELLO_OK},
+               {SETTLE, OK OK INFO3}}},
+    {"after a hangup at HELLO", .is_careful = true, .manner = GREET_RESP2,
+     .protocol = 2,
+     .steps = {{"PING", "+PONG\r\n"},
+               {"CLIENT ID", ":42\r\n"},
+               {SETTLE, OK OK INFO2}}},
+    {"after hangups at all that may be missing", .is_careful = true,
+     .manner = GREET_BARE, .protocol = 2, .id = -1, .run_id = "",
+     .steps = {{"PING", "+PONG\r\n"}}},
+    {"after a hangup, and loading", .is_careful = true, .protocol = -1,
+     .status = HF_E_SERVER, .says = "PING: the server answered: LOADING",
+     .steps = {{"PING", "-LOADING later\r\n"}}},
+    {"bare", .manner = GREET_BARE, .protocol = 2, .id = -1, .run_id = "",
+     .steps = {{"PING", "+PONG\r\n"}}},
+    {"bare, all of it", .manner = GREET_BARE, .protocol = 2, .id = -1,
+     .run_id = "", .user = "alice", .password = PASSWORD, .client_name = "n",
+     .database = 1, .predecessor_id = 41, .predecessor_run_id = RUN_ID,
+     .steps = {{"AUTH alice " PASSWORD "|SELECT 1|PING", OK OK "+PONG\r\n"}}},
+    {"bare, and PING is not there, either", .manner = GREET_BARE, .protocol = 2,
+     .id = -1, .run_id = "",
+     .steps = {{"PING", "-ERR unknown command\r\n"}}},
+    {"bare, no password given", .manner = GREET_BARE, .protocol = 2,
+     .status = HF_E_AUTH, .is_final = true, .says = "NOAUTH (it wants",
+     .steps = {{"PING", "-NOAUTH Authentication required.\r\n"}}},
+    {"bare, a wrong password", .manner = GREET_BARE, .protocol = 2,
+     .password = PASSWORD, .status = HF_E_AUTH, .is_final = true,
+     .says = "ERR invalid password",
+     .steps = {{"AUTH " PASSWORD "|PING", "-ERR invalid password\r\n"}}},
+    {"bare, and the server is loading", .manner = GREET_BARE, .protocol = 2,
+     .status = HF_E_SERVER, .says = "LOADING",
+     .steps = {{"PING", "-LOADING later\r\n"}}},
+
     /* ---- wishes that are not granted ---- */
     {"a name that servers refuse", .client_name = "my app",
      .steps = {{"HELLO 3", HELLO_OK},
@@ -138,7 +208,7 @@ static const struct row rows[] = {
      .steps = {{"HELLO 3", HELLO_OK},
                {"CLIENT SETNAME n|" SETTLE,
                 "-NOPERM no\r\n-NOPERM no\r\n-NOPERM no\r\n-NOPERM no\r\n"}}},
-    {"RESP2 and an ACL without CLIENT", .protocol_wanted = 2, .protocol = 2,
+    {"RESP2 and an ACL without CLIENT", .manner = GREET_RESP2, .protocol = 2,
      .id = -1,
      .steps = {{"CLIENT ID", "-NOPERM no\r\n"},
                {SETTLE, "-NOPERM no\r\n-NOPERM no\r\n" INFO2}}},
@@ -154,16 +224,16 @@ static const struct row rows[] = {
      .steps = {{"HELLO 3",
                 "-NOAUTH HELLO must be called with the client already "
                 "authenticated\r\n"}}},
-    {"RESP2, a wrong password", .protocol_wanted = 2, .protocol = 2,
+    {"RESP2, a wrong password", .manner = GREET_RESP2, .protocol = 2,
      .password = PASSWORD, .status = HF_E_AUTH, .is_final = true,
      .says = "ERR invalid password",
      .steps = {{"AUTH " PASSWORD "|CLIENT ID", "-ERR invalid password\r\n"}}},
-    {"RESP2, no password wanted", .protocol_wanted = 2, .protocol = 2,
+    {"RESP2, no password wanted", .manner = GREET_RESP2, .protocol = 2,
      .password = PASSWORD, .status = HF_E_AUTH, .is_final = true,
      .says = "no password is set",
      .steps = {{"AUTH " PASSWORD "|CLIENT ID",
                 "-ERR Client sent AUTH, but no password is set\r\n"}}},
-    {"RESP2, no password given", .protocol_wanted = 2, .protocol = 2,
+    {"RESP2, no password given", .manner = GREET_RESP2, .protocol = 2,
      .status = HF_E_AUTH, .is_final = true, .says = "NOAUTH (it wants",
      .steps = {{"CLIENT ID", "-NOAUTH Authentication required.\r\n"}}},
     {"a database that is not there", .database = 99, .status = HF_E_SERVER,
@@ -175,20 +245,22 @@ static const struct row rows[] = {
                 OK OK "-ERR DB index is out of range\r\n"}}},
 
     /* ---- words that hold the password ---- */
-    {"AUTH is not known, and repeated", .protocol_wanted = 2, .protocol = 2,
+    {"AUTH is not known, and repeated", .manner = GREET_RESP2, .protocol = 2,
      .password = PASSWORD, .status = HF_E_AUTH, .is_final = true,
      .says = "AUTH",
      .steps = {{"AUTH " PASSWORD "|CLIENT ID",
                 UNKNOWN("AUTH", "'" PASSWORD "'")}}},
-    {"AUTH is not known, and repeated in part", .protocol_wanted = 2,
+    {"AUTH is not known, and repeated in part", .manner = GREET_RESP2,
      .protocol = 2, .password = PASSWORD, .status = HF_E_AUTH, .is_final = true,
      .says = "AUTH",
      .steps = {{"AUTH " PASSWORD "|CLIENT ID",
                 UNKNOWN("AUTH", "'open sesame")}}},
-    {"HELLO is repeated in words of its own", .password = PASSWORD,
-     .status = HF_E_SERVER, .says = "HELLO",
+    {"HELLO is repeated in words of its own, and AUTH", .password = PASSWORD,
+     .protocol = 2, .status = HF_E_AUTH, .is_final = true, .says = "AUTH",
      .steps = {{"HELLO 3 AUTH default " PASSWORD,
-                "-ERR what is AUTH default " PASSWORD "?\r\n"}}},
+                "-ERR what is AUTH default " PASSWORD "?\r\n"},
+               {"AUTH " PASSWORD "|CLIENT ID",
+                "-ERR what is AUTH " PASSWORD "?\r\n"}}},
     {"an echo", .password = PASSWORD, .status = HF_E_PROTOCOL, .is_final = true,
      .says = "HELLO",
      .steps = {{"HELLO 3 AUTH default " PASSWORD,
@@ -198,21 +270,23 @@ static const struct row rows[] = {
      .is_final = true, .says = "(words that may hold the password)",
      .steps = {{"HELLO 3 AUTH default " PASSWORD,
                 "-WRONGPASS it does not end in 'ease'\r\n"}}},
-    {"a part of the password, RESP2", .protocol_wanted = 2, .protocol = 2,
+    {"a part of the password, RESP2", .manner = GREET_RESP2, .protocol = 2,
      .password = PASSWORD, .status = HF_E_AUTH, .is_final = true,
      .says = "(words that may hold the password)",
      .steps = {{"AUTH " PASSWORD "|CLIENT ID", "-ERR not open\r\n"}}},
-    {"a short password", .password = "ab", .status = HF_E_SERVER,
-     .says = "(words that may hold the password)",
-     .steps = {{"HELLO 3 AUTH default ab", "-ERR cabs\r\n"}}},
+    {"a short password", .password = "ab", .protocol = 2, .status = HF_E_AUTH,
+     .is_final = true, .says = "(words that may hold the password)",
+     .steps = {{"HELLO 3 AUTH default ab", "-ERR cabs\r\n"},
+               {"AUTH ab|CLIENT ID", "-ERR cabs\r\n"}}},
     {"a password of a refusal's own words", .password = "the-password-1",
      .status = HF_E_AUTH, .is_final = true, .says = "user is disabled.",
      .steps = {{"HELLO 3 AUTH default the-password-1",
                 "-WRONGPASS invalid username-password pair or user is "
                 "disabled.\r\n"}}},
     {"three bytes of the password are no secret", .password = PASSWORD,
-     .status = HF_E_SERVER, .says = "ERR ope",
-     .steps = {{"HELLO 3 AUTH default " PASSWORD, "-ERR ope\r\n"}}},
+     .protocol = 2, .status = HF_E_AUTH, .is_final = true, .says = "ERR ope",
+     .steps = {{"HELLO 3 AUTH default " PASSWORD, "-ERR ope\r\n"},
+               {"AUTH " PASSWORD "|CLIENT ID", "-ERR ope\r\n"}}},
 
     /* ---- not now ---- */
     {"LOADING", .status = HF_E_SERVER, .says = "LOADING",
@@ -221,18 +295,18 @@ static const struct row rows[] = {
     {"too many clients", .status = HF_E_SERVER,
      .says = "max number of clients reached",
      .steps = {{"HELLO 3", "-ERR max number of clients reached\r\n"}}},
-    {"too many clients: AUTH is not answered", .protocol_wanted = 2,
+    {"too many clients: AUTH is not answered", .manner = GREET_RESP2,
      .protocol = 2, .password = PASSWORD, .status = HF_E_SERVER,
      .says = "max number of clients reached",
      .steps = {{"AUTH " PASSWORD "|CLIENT ID",
                 "-ERR max number of clients reached\r\n"}}},
-    {"too many clients: CLIENT ID is not answered", .protocol_wanted = 2,
+    {"too many clients: CLIENT ID is not answered", .manner = GREET_RESP2,
      .protocol = 2, .status = HF_E_SERVER,
      .says = "max number of clients + cluster connections reached",
      .steps = {{"CLIENT ID",
                 "-ERR max number of clients + cluster connections reached"
                 "\r\n"}}},
-    {"protected mode, RESP2", .protocol_wanted = 2, .protocol = 2,
+    {"protected mode, RESP2", .manner = GREET_RESP2, .protocol = 2,
      .password = PASSWORD, .status = HF_E_SERVER, .says = "DENIED",
      .steps = {{"AUTH " PASSWORD "|CLIENT ID",
                 "-DENIED Redis is running in protected mode\r\n"}}},
@@ -249,7 +323,7 @@ static const struct row rows[] = {
      .says = "SELECT: the server answered: BUSY",
      .steps = {{"HELLO 3", HELLO_OK},
                {SETINFO "SELECT 1|INFO server", OK OK BUSY}}},
-    {"a script runs: CLIENT ID", .protocol_wanted = 2, .protocol = 2,
+    {"a script runs: CLIENT ID", .manner = GREET_RESP2, .protocol = 2,
      .status = HF_E_SERVER, .says = "CLIENT ID",
      .steps = {{"CLIENT ID", BUSY}}},
 
@@ -301,7 +375,7 @@ static const struct row rows[] = {
      .steps = {{"HELLO 3", HELLO_OK},
                {SETTLE, OK OK INFO3},
                {KILL_41, "-NOPERM no\r\n"}}},
-    {"it is killed in RESP2", .protocol = 2, .protocol_wanted = 2,
+    {"it is killed in RESP2", .protocol = 2, .manner = GREET_RESP2,
      .predecessor_id = 41, .predecessor_run_id = RUN_ID,
      .steps = {{"CLIENT ID", ":42\r\n"},
                {SETTLE, OK OK INFO2},
@@ -346,7 +420,8 @@ static void setup(const struct row *row)
     set(t.predecessor.run_id, row->predecessor_run_id);
     t.greeting.url = &t.url;
     t.greeting.client_name = row->client_name;
-    t.greeting.wanted_protocol = row->protocol_wanted ? row->protocol_wanted : 3;
+    t.greeting.manner = row->manner;
+    t.greeting.is_careful = row->is_careful;
     t.greeting.predecessor = &t.predecessor;
     hf_greet_start(&t.greeting);
 }
@@ -423,7 +498,9 @@ START_TEST(each_server_is_greeted_as_it_understands)
                   "%s: ended in %d, %s", row->what, (int)answer,
                   t.greeting.error.text);
     ck_assert_uint_eq(t.greeting.output_len, 0);
-    ck_assert_int_eq(t.greeting.protocol, row->protocol ? row->protocol : 3);
+    if (row->protocol >= 0) /* -1: it was not chosen yet */
+        ck_assert_int_eq(t.greeting.protocol,
+                         row->protocol ? row->protocol : 3);
     ck_assert_int_eq(t.greeting.error.status, row->status);
     ck_assert_int_eq(t.greeting.is_final, row->is_final);
     if (row->status < 0) {
@@ -482,11 +559,10 @@ START_TEST(longest_names_fit)
     memset(user, 'u', sizeof user - 1);
     memset(password, 'p', sizeof password - 1);
     memset(name, 'n', sizeof name - 1);
-    for (row.protocol_wanted = 2; row.protocol_wanted <= 3;
-         row.protocol_wanted++) {
+    for (row.manner = GREET_RESP3; row.manner <= GREET_RESP2; row.manner++) {
         setup(&row);
         ck_assert_ptr_nonnull(strstr(sent(), password));
-        if (row.protocol_wanted == 2)
+        if (row.manner == GREET_RESP2)
             (void)tell(OK ":42\r\n");
         else
             (void)tell(HELLO_OK);

@@ -124,14 +124,12 @@ static const struct {
     {"OK to everything", SAYS("+OK\r\n"), PEER_DO_WAIT, HF_E_PROTOCOL, "HELLO"},
     {"a wrong password", SAYS("-WRONGPASS invalid username-password pair\r\n"),
      PEER_DO_WAIT, HF_E_AUTH, "WRONGPASS invalid username-password pair"},
-    {"no password wanted", SAYS("-NOAUTH Authentication required.\r\n"),
-     PEER_DO_WAIT, HF_E_AUTH, "NOAUTH"},
     {"silence and an end", SAYS(""), PEER_DO_CLOSE, HF_E_CONNECT,
      "is this a TLS port"},
     {"silence and a reset", SAYS(""), PEER_DO_RESET, HF_E_CONNECT,
      "is this a TLS port"},
     {"half a greeting and an end", SAYS("%7\r\n$6\r\nserver\r\n"),
-     PEER_DO_CLOSE, HF_E_CONNECT, "before it answered HELLO"},
+     PEER_DO_CLOSE, HF_E_CONNECT, "before it answered"},
 };
 
 /* Each is asked two times; and tried once for each, but one that hangs up in
@@ -141,13 +139,15 @@ static struct peer_step stranger_script[4 * TRIES_MAX + 1];
 
 static void write_stranger(int i)
 {
+    static const char *const greetings[] = {"HELLO ...", "PING", "PING",
+                                            "PING"}; /* LINK-6 */
     int tries = strangers[i].status == HF_E_CONNECT ? TRIES_MAX : 2;
     struct peer_step *step = stranger_script;
 
-    while (tries-- > 0) {
+    for (int n = 0; n < tries; n++) {
         *step++ = (struct peer_step)PEER_ACCEPT;
         if (strangers[i].end == PEER_DO_RESET)
-            *step++ = (struct peer_step)PEER_EXPECT("HELLO ...");
+            *step++ = (struct peer_step)PEER_EXPECT(greetings[n]);
         if (strangers[i].len > 0)
             *step++ = (struct peer_step){.verb = PEER_DO_SEND,
                                          .text = strangers[i].bytes,

@@ -3,6 +3,7 @@
 
 #include "net/link/greet.h"
 #include "net/base/error.h"
+#include "net/link/too_large.h"
 
 enum command {
     HELLO,
@@ -12,6 +13,7 @@ enum command {
     SETINFO,
     SELECT,
     INFO,
+    PING,
     KILL
 };
 
@@ -19,7 +21,8 @@ static const char *const names[] = {
     [HELLO] = "HELLO",           [AUTH] = "AUTH",
     [SETNAME] = "CLIENT SETNAME", [ID] = "CLIENT ID",
     [SETINFO] = "CLIENT SETINFO", [SELECT] = "SELECT",
-    [INFO] = "INFO",             [KILL] = "CLIENT KILL",
+    [INFO] = "INFO",             [PING] = "PING",
+    [KILL] = "CLIENT KILL",
 };
 
 /* ---- what is sent ---- */
@@ -94,15 +97,6 @@ static void send_client(struct hf_greeting *g, enum command what,
     send_command(g, what, argv, argc);
 }
 
-static void step_resp2(struct hf_greeting *g)
-{
-    begin_step(g);
-    g->protocol = 2;
-    if (g->url->has_password)
-        send_auth(g);
-    send_client(g, ID, "ID", NULL, NULL);
-}
-
 static void send_select(struct hf_greeting *g)
 {
     char number[HF_RESP_INTEGER_MAX];
@@ -110,6 +104,29 @@ static void send_select(struct hf_greeting *g)
     struct hf_resp_arg argv[2] = {text("SELECT"), {number, len}};
 
     send_command(g, SELECT, argv, 2);
+}
+
+/* The reply to PING ends the greeting. */
+static void step_bare(struct hf_greeting *g)
+{
+    struct hf_resp_arg ping = text("PING");
+
+    begin_step(g);
+    g->protocol = 2;
+    if (g->url->has_password)
+        send_auth(g);
+    if (g->url->database != 0)
+        send_select(g);
+    send_command(g, PING, &ping, 1);
+}
+
+static void step_resp2(struct hf_greeting *g)
+{
+    begin_step(g);
+    g->protocol = 2;
+    if (g->url->has_password)
+        send_auth(g);
+    send_client(g, ID, "ID", NULL, NULL);
 }
 
 static void step_settle(struct hf_greeting *g)
@@ -137,6 +154,24 @@ static void step_kill(struct hf_greeting *g)
     send_command(g, KILL, argv, 4);
 }
 
+static void step_probe(struct hf_greeting *g)
+{
+    struct hf_resp_arg ping = text("PING");
+
+    begin_step(g);
+    send_command(g, PING, &ping, 1);
+}
+
+static void begin_manner(struct hf_greeting *g)
+{
+    if (g->manner == GREET_BARE)
+        step_bare(g);
+    else if (g->manner == GREET_RESP2)
+        step_resp2(g);
+    else
+        step_hello(g);
+}
+
 void hf_greet_start(struct hf_greeting *g)
 {
     g->is_final = false;
@@ -145,10 +180,12 @@ void hf_greet_start(struct hf_greeting *g)
     g->id = 0;
     g->run_id[0] = '\0';
     g->output_len = 0;
-    if (g->wanted_protocol == 2)
-        step_resp2(g);
+    g->has_answered = false;
+    g->is_probing = g->is_careful && g->manner != GREET_BARE;
+    if (g->is_probing)
+        step_probe(g);
     else
-        step_hello(g);
+        begin_manner(g);
 }
 
 void hf_greet_wrote(struct hf_greeting *g, size_t n)
@@ -174,12 +211,6 @@ static bool starts_with(struct hf_resp_value reply, const char *prefix)
 
     return hf_resp_bytes(reply, &ptr, &len) == HF_OK && len >= want &&
            memcmp(ptr, prefix, want) == 0;
-}
-
-static bool is_unknown_command(struct hf_resp_value reply)
-{
-    return starts_with(reply, "ERR unknown command") ||
-           starts_with(reply, "ERR unknown or unsupported command");
 }
 
 /* A server repeats the arguments of a command that it does not know, perhaps
@@ -222,9 +253,11 @@ static enum hf_greet_answer fail(struct hf_greeting *g, hf_status status,
     return GREET_FAILED;
 }
 
-static bool refuses_us(struct hf_resp_value reply)
+/* A server whose HELLO has no AUTH replies NOAUTH to one that carried a password. */
+static bool refuses_login(const struct hf_greeting *g, struct hf_resp_value reply)
 {
-    return hf_resp_error_is(reply, "WRONGPASS") || lacks_password(reply);
+    return hf_resp_error_is(reply, "WRONGPASS") ||
+           (lacks_password(reply) && !g->url->has_password);
 }
 
 /* The server turns away every connection, whatever that has to say. It tells so
@@ -245,34 +278,26 @@ static bool passes(struct hf_resp_value reply)
            (hf_resp_is_error(reply) && turns_away(reply));
 }
 
-/* A server before 6.0, one where HELLO was renamed, or an ACL without it. */
-static bool knows_no_hello(struct hf_resp_value reply)
-{
-    return hf_resp_error_is(reply, "NOPROTO") ||
-           hf_resp_error_is(reply, "NOPERM") || is_unknown_command(reply);
-}
-
 static enum hf_greet_answer on_hello(struct hf_greeting *g,
                                      struct hf_resp_value reply)
 {
     struct hf_resp_value v;
 
-    if (!hf_resp_is_error(reply)) {
-        if (hf_resp_type(reply) != HF_RESP_MAP)
-            return fail(g, HF_E_PROTOCOL, true, "HELLO", reply);
+    if (hf_resp_type(reply) == HF_RESP_MAP) {
         if (hf_resp_map_get(reply, "id", 2, &v) < 0 ||
             hf_resp_integer(v, &g->id) < 0)
             g->id = 0; /* kvrocks tells none: we do without */
         step_settle(g);
         return GREET_MORE;
     }
-    if (knows_no_hello(reply)) {
-        step_resp2(g);
-        return GREET_MORE;
-    }
-    if (refuses_us(reply))
+    if (!hf_resp_is_error(reply))
+        return fail(g, HF_E_PROTOCOL, true, "HELLO", reply);
+    if (refuses_login(g, reply))
         return fail(g, HF_E_AUTH, true, "HELLO", reply);
-    return fail(g, HF_E_SERVER, false, "HELLO", reply);
+    if (hf_is_too_large(reply))
+        return fail(g, HF_E_SERVER, false, "HELLO", reply);
+    step_resp2(g);
+    return GREET_MORE;
 }
 
 static enum hf_greet_answer on_auth(struct hf_greeting *g,
@@ -343,6 +368,18 @@ static bool has_predecessor(const struct hf_greeting *g)
            strcmp(g->run_id, g->predecessor->run_id) == 0;
 }
 
+static enum hf_greet_answer on_ping(struct hf_greeting *g,
+                                    struct hf_resp_value reply)
+{
+    if (g->is_probing) { /* NOAUTH will do, too: it was not closed */
+        g->is_probing = false;
+        begin_manner(g);
+        return GREET_MORE;
+    }
+    return lacks_password(reply) ? fail(g, HF_E_AUTH, true, "PING", reply)
+                                 : ready(g);
+}
+
 static enum hf_greet_answer on_info(struct hf_greeting *g,
                                     struct hf_resp_value reply)
 {
@@ -357,6 +394,11 @@ static enum hf_greet_answer on_info(struct hf_greeting *g,
     return GREET_MORE;
 }
 
+const char *hf_greet_awaited(const struct hf_greeting *g)
+{
+    return g->next < g->expected_count ? names[g->expected[g->next]] : "";
+}
+
 bool hf_greet_is_asked(const struct hf_greeting *g)
 {
     return g->next < g->expected_count && g->output_len <= g->behind[g->next];
@@ -367,6 +409,7 @@ enum hf_greet_answer hf_greet_reply(struct hf_greeting *g,
 {
     enum command what = (enum command)g->expected[g->next++];
 
+    g->has_answered = true;
     if (g->on_reply)
         g->on_reply(g->ctx, reply, may_hold_password(g, reply));
     if (passes(reply))
@@ -382,6 +425,8 @@ enum hf_greet_answer hf_greet_reply(struct hf_greeting *g,
         return on_select(g, reply);
     case INFO:
         return on_info(g, reply);
+    case PING:
+        return on_ping(g, reply);
     case SETNAME: /* a wish: no server is left because it refuses one */
     case SETINFO:
         return GREET_MORE;

@@ -1,17 +1,29 @@
-/* The handshake of one connection, pure: it says which commands to send and is
- * told the replies. Private to net/.
+/* The handshake of one connection, as a pure machine: it returns the commands to
+ * send and takes the replies. Private to net/.
  *
- *   HELLO -ok--------------------------+-> SETTLE -+----------------> READY
- *     |                                |           |                    ^
- *     +-no such command--> RESP2 -ok---+           +-predecessor-> KILL-+
+ *   HELLO -ok------------------+-> SETTLE -+------------------> READY
+ *     |                        |           |                    ^ ^
+ *     +-refused--> RESP2 -ok---+           +-predecessor-> KILL-+ |
+ *                                                                 |
+ *   BARE ---------------------------------------------------------+
  *
  * HELLO    HELLO 3 [AUTH user password]
  * RESP2    [AUTH [user] password], CLIENT ID
+ * BARE     [AUTH [user] password], [SELECT n], PING
  * SETTLE   [CLIENT SETNAME name], CLIENT SETINFO (twice), [SELECT n],
  *          INFO server
  * KILL     CLIENT KILL ID predecessor: bytes that a lost connection left in the
  *          server's socket buffer must not be executed after ours. Only if the
  *          server is the same process (its run_id), else the id is somebody's.
+ *
+ * A refused HELLO is any error reply except WRONGPASS, NOAUTH if no password was
+ * sent, and temporary errors (LOADING, BUSY, MASTERDOWN, too many clients):
+ * proxies and servers that have no HELLO say so in words of their own.
+ *
+ * Some proxies (twemproxy) close the connection at a command that they do not
+ * have. The owner chooses the manner of the next attempt (LINK-6).
+ * A connection that was greeted BARE has no client id and no run_id: after it is
+ * lost, its commands that are still under way cannot be stopped.
  *
  * Sources: RESP "Client handshake"; redis.io CLIENT KILL; design 11. */
 #ifndef HF_GREET_H
@@ -29,13 +41,18 @@ struct hf_predecessor {
     char run_id[RUN_ID_MAX];      /* "": not known, so nobody is killed */
 };
 
+enum hf_greet_manner { GREET_RESP3, GREET_RESP2, GREET_BARE };
+
 enum hf_greet_answer { GREET_MORE, GREET_READY, GREET_FAILED };
 
 struct hf_greeting {
     /* Set by the owner before hf_greet_start. */
     const struct hf_url *url;
     const char *client_name;
-    int wanted_protocol;
+    enum hf_greet_manner manner;
+    bool is_careful;              /* PING first: if its reply comes and the
+                                     connection is closed then, the next command
+                                     was the reason */
     struct hf_predecessor *predecessor;   /* kept up to date */
     /* Tracing; NULL: none. A command with its password; a reply, and
      * whether its words may hold that. */
@@ -49,8 +66,10 @@ struct hf_greeting {
                                      gone */
     bool is_final;                /* FAILED: trying again will not help */
     struct hf_error error;
+    bool has_answered;            /* any command of this greeting */
 
     /* Its own. */
+    bool is_probing;              /* by that PING */
     int64_t id;
     char run_id[RUN_ID_MAX];
     uint8_t expected[8];          /* what the replies to come answer */
@@ -64,6 +83,9 @@ struct hf_greeting {
 void hf_greet_start(struct hf_greeting *g);
 enum hf_greet_answer hf_greet_reply(struct hf_greeting *g,
                                     struct hf_resp_value reply);
+
+/* hf_greet_awaited - the command to which the next reply belongs, for messages. */
+const char *hf_greet_awaited(const struct hf_greeting *g);
 
 /* hf_greet_is_asked - has the question left to which the next reply belongs? A
  * step may leave in pieces, and be answered in pieces. */

@@ -15,7 +15,16 @@
  *         the link is wanted; a refusal that trying again cannot mend fails all
  *         that is queued at once.
  * LINK-5  Waiters for space are served at the end of each turn in which
- *         there may be some, before anything is written. */
+ *         there may be some, before anything is written.
+ * LINK-6  A peer that closes the connection in the greeting may be a proxy whose
+ *         server is away, or one that does not have the command (twemproxy). If
+ *         nothing was answered, the next greeting begins with PING. If it was
+ *         closed after an answer, the next greeting is plainer (RESP3, RESP2,
+ *         BARE); except where a connection was once greeted in the best manner,
+ *         because CLIENT KILL needs that.
+ * LINK-7  A server may accept HELLO 3 and then refuse commands on a connection
+ *         that has subscriptions, as in RESP2. From then on the link uses RESP2,
+ *         where subscriptions have a connection of their own. */
 #include <assert.h>
 #include <stdio.h>
 #include <string.h>
@@ -77,16 +86,70 @@ static void on_push_lost(void *ctx)
         link->options.on_push_lost(link->options.ctx);
 }
 
+static const struct hf_resp_value no_reply;
+
+/* "ERR Can't execute 'evalsha': only (P|S)SUBSCRIBE / ... are allowed in this
+ * context": the server has not executed the command. */
+static bool is_refused_to_subscribers(struct hf_resp_value reply)
+{
+    const char *ptr;
+    size_t len;
+
+    return hf_resp_bytes(reply, &ptr, &len) == HF_OK &&
+           memmem(ptr, len, "SUBSCRIBE", 9) &&
+           memmem(ptr, len, "allowed in this context", 23);
+}
+
+/* LINK-7 */
+static bool needs_resp2(const struct hf_link *link, struct hf_resp_value reply)
+{
+    return hf_resp_is_error(reply) && link->protocol == 3 &&
+           is_refused_to_subscribers(reply);
+}
+
+static void use_resp2(struct hf_link *link)
+{
+    link->options.protocol = 2;
+    hf_conn_greeting(&link->conn)->manner = GREET_RESP2;
+    hf_conn_condemn(&link->conn, "the server refuses commands on a connection "
+                                 "with subscriptions: RESP2 from now on");
+}
+
 static void on_end(void *ctx, struct hf_request *request,
                    enum hf_outcome outcome, struct hf_resp_value reply)
 {
     struct hf_link *link = ctx;
 
+    if (outcome == HF_ANSWERED && needs_resp2(link, reply)) {
+        use_resp2(link);
+        outcome = HF_UNKNOWN; /* its owner retries, on the next connection */
+        reply = no_reply;
+    }
     hf_deadlines_forget(&link->deadlines, request);
     link->has_answered = link->has_answered || outcome == HF_ANSWERED;
     if (link->options.on_trace)
         hf_link_trace_end(request, outcome, reply);
     request->done(request, outcome, reply);
+}
+
+static enum hf_greet_manner best_manner(const struct hf_link *link)
+{
+    return link->options.protocol == 2 ? GREET_RESP2 : GREET_RESP3;
+}
+
+/* LINK-6 */
+static void learn_from_hangup(struct hf_link *link)
+{
+    struct hf_greeting *greeting = hf_conn_greeting(&link->conn);
+
+    if (!greeting->has_answered) {
+        link->greeting_hangups++;
+        greeting->is_careful = true;
+        return;
+    }
+    link->greeting_hangups = 0;
+    if (!link->is_fluent && greeting->manner != GREET_BARE)
+        greeting->manner++;
 }
 
 static void conn_setup(struct hf_link *link)
@@ -111,7 +174,7 @@ static void conn_setup(struct hf_link *link)
     if (link->options.on_trace)
         hf_link_trace_greeting(link);
     greeting->url = &link->options.url;
-    greeting->wanted_protocol = link->options.protocol;
+    greeting->manner = best_manner(link);
     greeting->client_name =
         link->options.client_name ? link->client_name : NULL;
 }
@@ -184,6 +247,10 @@ static void is_up(struct hf_link *link)
     link->has_answered = false;
     link->protocol = hf_conn_greeting(&link->conn)->protocol;
     link->greeting_hangups = 0;
+    link->is_fluent =
+        link->is_fluent ||
+        hf_conn_greeting(&link->conn)->manner == best_manner(link);
+    hf_conn_greeting(&link->conn)->is_careful = false;
     hf_conn_counters(&link->conn)->connects++;
     link->error.status = HF_OK;
     hf_dial_worked(&link->dial);
@@ -384,13 +451,14 @@ static void end_hung_up(struct hf_link *link)
         end_connection(link, link->state == HF_LINK_GREETING);
         return;
     }
-    (void)snprintf(text, sizeof text, "%s before it answered HELLO%s",
-                   why->text,
+    (void)snprintf(text, sizeof text, "%s before it answered %s%s", why->text,
+                   hf_greet_awaited(hf_conn_greeting(&link->conn)),
                    link->options.tls ? ""
                                      : "; is this a TLS port (rediss://), or "
                                        "not a Redis server?");
     fill_error(link, why->status, text, "");
-    end_connection(link, ++link->greeting_hangups >= GREETING_HANGUPS_MAX &&
+    learn_from_hangup(link);
+    end_connection(link, link->greeting_hangups >= GREETING_HANGUPS_MAX &&
                              hf_conn_counters(&link->conn)->connects == 0);
 }
 

@@ -43,6 +43,7 @@ struct hf_link {
     int64_t quiet_since_ms;         /* bytes last came, or were first awaited */
     int protocol;                   /* of the last time READY; 0: never was */
     unsigned greeting_hangups;      /* of them, while the peer was greeted */
+    bool is_fluent;                 /* LINK-6: it was greeted in its best manner */
     bool has_unread;                /* inside TLS: the timer is due for it */
     bool is_wanted;
     bool is_refused;                /* trying again will not help */

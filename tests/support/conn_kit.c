@@ -152,7 +152,7 @@ void setup_with(struct hf_conn_options options, int protocol)
     hf_conn_init(&t.conn, &options);
     t.conn.greeting.url = &t.url;
     t.conn.greeting.client_name = "test";
-    t.conn.greeting.wanted_protocol = protocol;
+    t.conn.greeting.manner = protocol == 2 ? GREET_RESP2 : GREET_RESP3;
     check();
 }
 

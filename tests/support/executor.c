@@ -48,7 +48,8 @@ static void accept_one(struct executor *x)
     x->fd = fd;
     x->plan = x->next;
     x->next = executor_plan_none();
-    x->greeting = (struct greeting){.protocol = 2, .id = ++x->connections};
+    x->greeting = (struct greeting){
+        .protocol = 2, .id = ++x->connections, .answers_ping = true};
     x->in_total = x->in_len = x->out_total = x->out_len = 0;
 }
 

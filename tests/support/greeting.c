@@ -54,6 +54,7 @@ static size_t answer_info(struct greeting *g, const struct request *r,
                                "run_id:" GREETING_RUN_ID "\r\n";
 
     (void)r;
+    g->has_info = true;
     if (g->protocol == 3)
         return (size_t)snprintf(dst, GREETING_MAX, "=%zu\r\ntxt:%s\r\n",
                                 sizeof text - 1 + 4, text);
@@ -68,12 +69,22 @@ static size_t answer_ok(struct greeting *g, const struct request *r, char *dst)
     return (size_t)snprintf(dst, GREETING_MAX, "+OK\r\n");
 }
 
+/* Later, a PING is not part of the handshake. */
+static size_t answer_ping(struct greeting *g, const struct request *r, char *dst)
+{
+    (void)r;
+    return !g->answers_ping || g->has_info
+               ? 0
+               : (size_t)snprintf(dst, GREETING_MAX, "+PONG\r\n");
+}
+
 static const struct {
     const char *command;
     size_t (*answer)(struct greeting *g, const struct request *r, char *dst);
 } answers[] = {
     {"HELLO", answer_hello}, {"AUTH", answer_ok},   {"CLIENT", answer_client},
     {"SELECT", answer_ok},   {"INFO", answer_info},
+    {"PING", answer_ping},
 };
 
 size_t greeting_answer(struct greeting *g, const struct request *r,

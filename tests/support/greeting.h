@@ -8,6 +8,8 @@
 #define GREETING_RUN_ID "0123456789abcdef0123456789abcdef01234567"
 
 struct greeting {
+    bool answers_ping;                /* until it has answered INFO */
+    bool has_info;
     int protocol;                     /* 2 or 3; HELLO changes it */
     unsigned id;                      /* the connection's, as HELLO tells it */
 };

@@ -1,0 +1,178 @@
+/* Servers and proxies that have less than Redis: no HELLO, no CLIENT, no EVALSHA, no
+ * subscriptions beside commands. A gate before a real server refuses these in the
+ * words of the servers concerned, or closes the connection. Locks work, a waiter is
+ * served, and a hold is renewed. */
+#include "tests/live/test_lock.h"
+#include "tests/support/gate.h"
+#include "tests/support/one_server.h"
+
+#define RULES 4
+#define ONLY_SUBSCRIBE                                                            \
+    "-ERR Can't execute it: only (P|S)SUBSCRIBE / (P|S)UNSUBSCRIBE / PING / QUIT " \
+    "are allowed in this context\r\n"
+#define ONLY_SUBSCRIBE_5                                                   \
+    "-ERR only (P)SUBSCRIBE / (P)UNSUBSCRIBE / PING / QUIT allowed in this " \
+    "context\r\n"
+
+#define REFUSES(command, words) {.pattern = (command), .answer = (words)}
+#define CLOSES(command) {.pattern = (command)}
+#define TO_SUBSCRIBERS(command, words) \
+    {.pattern = (command), .answer = (words), .is_for_subscribers = true}
+
+static const struct {
+    const char *what;
+    struct gate_rule rules[RULES + 1];
+    const char *password;     /* of the server; NULL: none */
+    bool has_no_messages;     /* waiters look at the lock instead */
+} rows[] = {
+    {"Envoy", .rules = {REFUSES("HELLO ...", "-unsupported command 'HELLO'\r\n")}},
+    {"redis-cluster-proxy", .rules = {REFUSES("HELLO ...", "-ERR unsupported command `hello`\r\n")}},
+    {"Codis",
+     .rules = {REFUSES("HELLO ...", "-ERR handle request, command 'HELLO' is not allowed\r\n")}},
+    {"a cloud's proxy", .rules = {REFUSES("HELLO ...", "-ERR command 'HELLO' not support\r\n")}},
+    {"HELLO without AUTH",
+     .rules = {REFUSES("HELLO 3 AUTH ...", "-NOAUTH Authentication required.\r\n")},
+     .password = "secret"},
+    {"HELLO that is a syntax error with AUTH",
+     .rules = {REFUSES("HELLO 3 AUTH ...", "-ERR Syntax error in HELLO option 'AUTH'\r\n")},
+     .password = "secret"},
+    {"closed at HELLO", .rules = {CLOSES("HELLO ...")}},
+    {"closed at HELLO, with a password", .rules = {CLOSES("HELLO ...")}, .password = "secret"},
+    {"twemproxy",
+     .rules = {CLOSES("HELLO ..."), CLOSES("CLIENT ..."), CLOSES("INFO ..."),
+      CLOSES("SUBSCRIBE ...")},
+     .has_no_messages = true},
+    {"twemproxy with a password",
+     .rules = {CLOSES("HELLO ..."), CLOSES("CLIENT ..."), CLOSES("INFO ..."),
+      CLOSES("SUBSCRIBE ...")},
+     .password = "secret", .has_no_messages = true},
+    {"closed at INFO", .rules = {CLOSES("INFO ...")}},
+    {"closed at CLIENT alone", .rules = {CLOSES("CLIENT ...")}},
+    {"an error to CLIENT and INFO",
+     .rules = {REFUSES("CLIENT ...", "-ERR unknown command\r\n"), REFUSES("INFO ...", "-ERR no\r\n")}},
+    {"RESP3, and commands refused after SUBSCRIBE",
+     .rules = {TO_SUBSCRIBERS("EVALSHA ...", ONLY_SUBSCRIBE), TO_SUBSCRIBERS("EVAL ...", ONLY_SUBSCRIBE)}},
+    {"RESP3, and commands refused in Redis 5's words",
+     .rules = {TO_SUBSCRIBERS("EVALSHA ...", ONLY_SUBSCRIBE_5), TO_SUBSCRIBERS("EVAL ...", ONLY_SUBSCRIBE_5)}},
+    {"RESP3, and only renewals and releases refused so",
+     .rules = {TO_SUBSCRIBERS("EVALSHA * 1 other ...", ONLY_SUBSCRIBE)}},
+};
+
+static struct gate *gate;
+static struct hf_client *client;
+static struct note lost_note;
+static int lost;
+
+static void on_lost(void *ctx, struct hf_lock *lock, int64_t owner,
+                    enum hf_lost why)
+{
+    (void)ctx;
+    (void)lock;
+    (void)owner;
+    (void)why;
+    note_add(&lost_note, &lost);
+}
+
+static void open_client(int i)
+{
+    struct hf_client_options o;
+    char url[SERVER_URL_MAX];
+
+    if (rows[i].password) {
+        const char *const args[] = {"--requirepass", rows[i].password, NULL};
+
+        stop_server();
+        start_server_with(args);
+    }
+    gate = gate_start(server_port(server), rows[i].rules);
+    client_options(&o, url, gate_port(gate));
+    o.password = rows[i].password;
+    o.watchdog_ms = STEADY_WATCHDOG_MS;
+    client = client_with(&o);
+}
+
+static void close_client(void)
+{
+    hf_client_free(client);
+    gate_stop(gate);
+}
+
+START_TEST(a_lock_is_taken_and_released)
+{
+    struct hf_error err;
+    struct hf_lock *lock;
+
+    open_client(_i);
+    lock = lock_of(client, NAME);
+    ck_assert_msg(hf_lock_acquire(lock, NULL, &err) == HF_OK, "%s: %s",
+                  rows[_i].what, err.text);
+    ck_assert_int_eq(server_ask_int(server, "EXISTS " NAME), 1);
+    release(lock, hf_owner_thread());
+    ck_assert_int_eq(server_ask_int(server, "EXISTS " NAME), 0);
+    close_client();
+}
+END_TEST
+
+/* Renewals come at two thirds of the TTL. */
+static void await_renewal(const char *name)
+{
+    static const int some_ms = STEADY_WATCHDOG_MS * 5 / 6;
+
+    while (server_ask_int(server, "PTTL %s", name) > some_ms)
+        local_rest_us(1000);
+    while (server_ask_int(server, "PTTL %s", name) <= some_ms)
+        local_rest_us(1000);
+}
+
+/* The client holds one lock while it waits for another. */
+START_TEST(a_waiter_is_served_and_a_hold_beside_it_is_renewed)
+{
+    struct hf_acquire_options o;
+    struct hf_client *direct;
+    struct hf_client_options with;
+    struct hf_lock *first, *second, *theirs;
+    char url[SERVER_URL_MAX];
+    struct call call;
+
+    open_client(_i);
+    client_options(&with, url, server_port(server));
+    with.password = rows[_i].password;
+    direct = client_with(&with);
+    theirs = lock_of(direct, NAME);
+    acquire(theirs, 1);
+    note_init(&lost_note);
+    lost = 0;
+    first = lock_of(client, "other");
+    second = lock_of(client, NAME);
+    o = acquire_options(1);
+    o.on_lost = on_lost;
+    ck_assert_ok(hf_lock_acquire(first, &o, NULL));
+    o.wait_ms = LONG_MS;
+    call_acquire(&call, second, &o);
+    server_await(server, LONG_MS, rows[_i].has_no_messages ? "0" : "1",
+                 "EVAL %s 0 " CHANNEL,
+                 "return redis.call('pubsub', 'numsub', ARGV[1])[2]");
+    await_renewal("other");
+    release(theirs, 1);
+    ck_assert_status(call_await(&call), HF_OK);
+    release(second, 1);
+    release(first, 1);
+    ck_assert_int_eq(note_read(&lost_note, &lost), 0);
+    hf_client_free(direct);
+    close_client();
+}
+END_TEST
+
+static void add(Suite *suite)
+{
+    TCase *c = live_case(suite, "less than Redis", start_server, stop_server);
+
+    tcase_add_loop_test(c, a_lock_is_taken_and_released, 0, COUNT(rows));
+    tcase_add_loop_test(c, a_waiter_is_served_and_a_hold_beside_it_is_renewed, 0,
+                        COUNT(rows));
+}
+
+int main(void)
+{
+    return live_main("less than Redis", add);
+}
