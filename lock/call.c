@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "lock/call.h"
+#include "lock/missing.h"
 #include "net/base/error.h"
 #include "net/base/random.h"
 #include "net/route/refusal.h"
@@ -45,6 +46,8 @@ static const struct {
     {"NOSCRIPT", "it was sent the script itself: this is no server that runs "
                  "scripts"},
     {"NOAUTH", "the server wants a password"},
+    {"ERR unknown command", "locks are scripts: EVAL is missing on this server, or "
+                            "was renamed"},
     {"BUSY", "a script is running on the server (SCRIPT KILL ends it)"},
     {"LOADING", "the server is loading its data"},
     {"CLUSTERDOWN", "the cluster is down"},
@@ -123,13 +126,14 @@ static void end_with_words(struct hf_call *call, const char *words,
 static void end_with_error_reply(struct hf_call *call,
                                  struct hf_resp_value reply)
 {
-    char words[220];
+    char words[220], missing[HF_MISSING_ADVICE_MAX];
+    const char *advice = hf_missing_advice(call->script, reply, missing);
     const char *ptr;
     size_t len;
 
     hf_refusal_words(reply, &ptr, &len);
     end_with_words(call, hf_error_quote(words, sizeof words, ptr, len),
-                   advice_on(reply), reply);
+                   advice ? advice : advice_on(reply), reply);
 }
 
 /* That an earlier request had no reply does not make this one a sent one. */
@@ -251,6 +255,8 @@ hf_status hf_call_start(struct hf_call *call, struct hf_loop *loop,
     call->argv[2] = (struct hf_resp_arg){
         call->keys_text,
         hf_resp_format_integer(call->keys_text, (int64_t)call->keys)};
+    call->by_text =
+        call->by_text || (call->lacks_evalsha && *call->lacks_evalsha);
     if (call->by_text)
         use_verb(call, "EVAL", call->script->text, call->script->len);
     else
@@ -416,8 +422,9 @@ static void too_large(struct hf_call *call)
 
 static void answered_error(struct hf_call *call, struct hf_resp_value reply)
 {
-    if (hf_resp_error_is(reply, "NOSCRIPT") && !call->is_once &&
-        !call->by_text) {
+    if (call->lacks_evalsha && hf_refusal_is_of_evalsha(reply))
+        *call->lacks_evalsha = true;
+    if (hf_refusal_wants_text(reply) && !call->is_once && !call->by_text) {
         call->by_text = true; /* once: behind it, that answer is an error */
         use_verb(call, "EVAL", call->script->text, call->script->len);
         send_again(call);

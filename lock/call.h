@@ -35,6 +35,9 @@ struct hf_call {
                                      free another holder */
     bool by_text;                 /* send the script's text at once; set when it
                                      was sent because the server asked for it */
+    bool *lacks_evalsha;          /* of the client: set when a server does not know
+                                     EVALSHA; then scripts are sent as text. NULL:
+                                     not remembered */
     bool is_urgent;               /* as hf_command's: it has room before the
                                      others */
     bool is_replicated;           /* as hf_command's; must not overtake those */

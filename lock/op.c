@@ -237,6 +237,7 @@ void hf_op_call(struct hf_op *op, enum hf_step step, struct hf_bytes echo,
     call->subject = lock->text;
     call->subject_len = lock->name_len;
     call->by_text = false;
+    call->lacks_evalsha = &op->client->lacks_evalsha;
     call->only_reads = step == STEP_INSPECT || step == STEP_READ;
     call->is_replicated = is_replicated(op, step);
     call->error = op->error;

@@ -85,6 +85,7 @@ struct hf_client {
     uint32_t batches_count;
     void (*leave_batch)(struct hf_batch *batch, const struct hf_hold *hold);
     struct hf_turn_hook turn;
+    bool lacks_evalsha;         /* a server of ours does (call.h) */
     bool renews_singly;         /* a slot is on the move: renew the holds that
                                    are due now one by one */
     uint64_t renewals;

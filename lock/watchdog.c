@@ -22,6 +22,7 @@
 #include "lock/log.h"
 #include "lock/watchdog.h"
 #include "net/base/mem.h"
+#include "net/route/refusal.h"
 
 #define BATCH_MAX 100   /* locks a call, as lockWatchdogBatchSize: WIRE 6 */
 /* Names in bytes: a batch is never too great for the link, nor the server kept
@@ -139,7 +140,7 @@ static bool changes_way(struct hf_batch *batch, struct hf_resp_value reply)
 {
     bool is_parted = batch->count > 1 && hf_resp_error_is(reply, "TRYAGAIN");
     bool lacks_script =
-        !batch->call.by_text && hf_resp_error_is(reply, "NOSCRIPT");
+        !batch->call.by_text && hf_refusal_wants_text(reply);
 
     if (lacks_script)
         renew_by_text(batch);
@@ -242,6 +243,7 @@ static void describe(struct hf_batch *batch)
 
     memcpy(batch->echo, first->text, first->text_len);
     call->script = renewal_of(first)->script;
+    call->lacks_evalsha = &batch->client->lacks_evalsha;
     call->argv = batch->argv;
     call->slot = first->lock->slot;
     call->echo = batch->echo;

@@ -199,6 +199,7 @@ static void majority_is_asked_of_sentinels(void)
 {
     facts.replicas = HF_REPLICAS_MAJORITY;
 }
+static void evalsha_is_renamed(void) { at(0)->may[MAY_EVALSHA].is = MAY_UNKNOWN; }
 static void wait_is_denied(void) { at(0)->may[MAY_WAIT].is = MAY_NO_COMMAND; }
 static void replica_clock_is_off(void)
 {
@@ -337,6 +338,8 @@ static const struct {
      "the last write to the AOF failed", FACT(0, FACT_AOF_WRITE, "err")},
     {lone, DOCTOR_UNSAFE, "evalsha-denied",
      "the ACL forbids EVALSHA", DENIED(MAY_EVALSHA)},
+    {lone, DOCTOR_NOTE, "evalsha-missing",
+     "the server has no EVALSHA (renamed?)", DONE(evalsha_is_renamed)},
     {lone, DOCTOR_UNSAFE, "eval-denied",
      "the ACL forbids EVAL", DENIED(MAY_EVAL)},
     {lone, DOCTOR_UNSAFE, "calls-denied",
@@ -772,6 +775,9 @@ static const struct {
     {"!'ERR unknown command `EVAL`, with args beginning with: '", MAY_UNKNOWN},
     {"!'ERR Unknown PUBSUB subcommand or wrong number of arguments for "
      "SHARDNUMSUB'", MAY_UNKNOWN},
+    {"!'unsupported command 'EVALSHA''", MAY_UNKNOWN},
+    {"!'ERR command 'EVALSHA' not support'", MAY_UNKNOWN},
+    {"!'ERR handle request, command 'EVALSHA' is not allowed'", MAY_UNKNOWN},
     {"!'ERR unknown subcommand 'SHARDNUMSUB'. Try PUBSUB HELP.'", MAY_UNKNOWN},
     {"!'NOSCRIPT No matching script. Please use EVAL.'", MAY_DO},
     {"!'MOVED 1 127.0.0.1:1'", MAY_DO},

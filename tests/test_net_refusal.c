@@ -119,6 +119,37 @@ START_TEST(refusal_by_the_acl_is_recognised_in_every_wording)
 }
 END_TEST
 
+/* EVAL may succeed where EVALSHA is not there. */
+static const struct {
+    const char *error;
+    bool wants_text, is_of_evalsha;
+} text_rows[] = {
+    {"NOSCRIPT No matching script. Please use EVAL.", true, false},
+    {"ERR unknown command 'EVALSHA', with args beginning with: '01' '1'", true, true},
+    {"ERR unknown command `evalsha`, with args", true, true},
+    {"unsupported command 'EVALSHA'", true, true},
+    {"ERR command 'evalsha' not support", true, true},
+    {"ERR handle request, command 'EVALSHA' is not allowed", true, true},
+    {"NOPERM this user has no permissions to run the 'evalsha' command", false, false},
+    {"ERR unknown command 'EVAL', with args beginning with: 'return 1'", false, false},
+    {"OOM command not allowed.", false, false},
+    {"", false, false},
+};
+
+START_TEST(evalsha_that_is_not_there_is_recognised)
+{
+    struct hf_resp_node nodes[4];
+    struct hf_resp_tape tape = {.nodes = nodes, .room = 4};
+    struct hf_resp_value v;
+    char bytes[300];
+
+    (void)snprintf(bytes, sizeof bytes, "-%s\r\n", text_rows[_i].error);
+    v = parse(bytes, &tape);
+    ck_assert_int_eq(hf_refusal_wants_text(v), text_rows[_i].wants_text);
+    ck_assert_int_eq(hf_refusal_is_of_evalsha(v), text_rows[_i].is_of_evalsha);
+}
+END_TEST
+
 START_TEST(simple_string_is_no_refusal)
 {
     struct hf_resp_node nodes[4];
@@ -144,6 +175,8 @@ int main(void)
                         (int)(sizeof rows / sizeof *rows));
     tcase_add_loop_test(c, refusal_by_the_acl_is_recognised_in_every_wording, 0,
                         (int)(sizeof acl_rows / sizeof *acl_rows));
+    tcase_add_loop_test(c, evalsha_that_is_not_there_is_recognised, 0,
+                        (int)(sizeof text_rows / sizeof *text_rows));
     tcase_add_test(c, simple_string_is_no_refusal);
     tcase_add_test(c, no_reply_is_no_refusal);
     suite_add_tcase(s, c);

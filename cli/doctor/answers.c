@@ -422,12 +422,25 @@ static bool is_expected(struct text words)
     return false;
 }
 
+/* As Redis says it, and as proxies and managed services do. */
+static bool is_unknown(struct text words)
+{
+    static const char *const parts[] = {"ERR unknown ",  "ERR Unknown ",
+                                        "nsupported command", "not support",
+                                        "not available", "is not allowed"};
+
+    for (size_t i = 0; i < sizeof parts / sizeof *parts; i++)
+        if (text_has(words, parts[i]))
+            return true;
+    return false;
+}
+
 static enum doctor_may meaning_of(struct hf_resp_value error,
                                   struct text words)
 {
     if (hf_resp_error_is(error, "NOPERM"))
         return denial_of(words);
-    if (text_has(words, "ERR unknown ") || text_has(words, "ERR Unknown "))
+    if (is_unknown(words))
         return MAY_UNKNOWN;
     return is_expected(words) ? MAY_DO : MAY_REFUSED;
 }

@@ -117,6 +117,16 @@ static bool has_tried_to_write(const struct doctor_case *c)
     return is == MAY_DO || is == MAY_REFUSED;
 }
 
+static bool lacks_evalsha(const struct doctor_case *c)
+{
+    return c->server->may[MAY_EVALSHA].is == MAY_UNKNOWN;
+}
+
+static bool has_evalsha(const struct doctor_case *c)
+{
+    return !lacks_evalsha(c);
+}
+
 /* ---- memory ---- */
 
 static bool evicts_later(const struct doctor_case *c)
@@ -348,7 +358,11 @@ const struct doctor_rule doctor_rules_server[] = {
      .found = "the last write to the AOF failed",
      .meaning = "it refuses writes, or forgets locks at a restart",
      .advice = "see to its disk"},
-    {"evalsha-denied", DOCTOR_UNSAFE, OF_NODE, doctor_permits,
+    {"evalsha-missing", DOCTOR_NOTE, OF_NODE, doctor_permits, lacks_evalsha,
+     .may = {MAY_EVALSHA},
+     .meaning = "each call sends the text of its script (EVAL), some KB",
+     .advice = "do not rename EVALSHA"},
+    {"evalsha-denied", DOCTOR_UNSAFE, OF_NODE, doctor_permits, has_evalsha,
      .may = {MAY_EVALSHA}, .meaning = "no lock can be taken or released",
      .advice = "permit it: +evalsha"},
     {"eval-denied", DOCTOR_UNSAFE, OF_NODE, doctor_permits, .may = {MAY_EVAL},

@@ -111,6 +111,21 @@ bool hf_refusal_is_by_acl(struct hf_resp_value reply)
     return false;
 }
 
+/* "ERR unknown command 'EVALSHA', with args ...", "unsupported command 'evalsha'". */
+bool hf_refusal_is_of_evalsha(struct hf_resp_value reply)
+{
+    struct words words = words_of(reply);
+
+    return !hf_refusal_is_by_acl(reply) &&
+           (memmem(words.ptr, words.len, "EVALSHA", 7) ||
+            memmem(words.ptr, words.len, "evalsha", 7));
+}
+
+bool hf_refusal_wants_text(struct hf_resp_value reply)
+{
+    return hf_refusal_is(reply, "NOSCRIPT") || hf_refusal_is_of_evalsha(reply);
+}
+
 bool hf_refusal_is_too_large(struct hf_resp_value reply)
 {
     return hf_is_too_large(reply);

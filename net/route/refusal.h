@@ -17,6 +17,12 @@ void hf_refusal_words(struct hf_resp_value reply, const char **ptr,
 bool hf_refusal_is(struct hf_resp_value reply, const char *code);
 bool hf_refusal_is_by_acl(struct hf_resp_value reply);
 
+/* hf_refusal_is_of_evalsha - the server does not have EVALSHA, in whatever words; not
+ *                    if the ACL forbids it.
+ * hf_refusal_wants_text - the same, or NOSCRIPT: EVAL may succeed. Both are pure. */
+bool hf_refusal_is_of_evalsha(struct hf_resp_value reply);
+bool hf_refusal_wants_text(struct hf_resp_value reply);
+
 /* hf_refusal_is_too_large - the reply was too large and was skipped: the server has
  * executed the command, and what it replied is not known. */
 bool hf_refusal_is_too_large(struct hf_resp_value reply);

@@ -24,6 +24,7 @@ static const struct {
     struct gate_rule rules[RULES + 1];
     const char *password;     /* of the server; NULL: none */
     bool has_no_messages;     /* waiters look at the lock instead */
+    const char *renamed;      /* a command that is not there; NULL: none */
 } rows[] = {
     {"Envoy", .rules = {REFUSES("HELLO ...", "-unsupported command 'HELLO'\r\n")}},
     {"redis-cluster-proxy", .rules = {REFUSES("HELLO ...", "-ERR unsupported command `hello`\r\n")}},
@@ -54,6 +55,11 @@ static const struct {
      .rules = {TO_SUBSCRIBERS("EVALSHA ...", ONLY_SUBSCRIBE), TO_SUBSCRIBERS("EVAL ...", ONLY_SUBSCRIBE)}},
     {"RESP3, and commands refused in Redis 5's words",
      .rules = {TO_SUBSCRIBERS("EVALSHA ...", ONLY_SUBSCRIBE_5), TO_SUBSCRIBERS("EVAL ...", ONLY_SUBSCRIBE_5)}},
+    {"EVALSHA was renamed", .rules = {{0}}, .renamed = "EVALSHA"},
+    {"EVALSHA, as Envoy would say it",
+     .rules = {REFUSES("EVALSHA ...", "-unsupported command 'EVALSHA'\r\n")}},
+    {"EVALSHA, in small letters",
+     .rules = {REFUSES("EVALSHA ...", "-ERR command 'evalsha' not support\r\n")}},
     {"RESP3, and only renewals and releases refused so",
      .rules = {TO_SUBSCRIBERS("EVALSHA * 1 other ...", ONLY_SUBSCRIBE)}},
 };
@@ -73,17 +79,23 @@ static void on_lost(void *ctx, struct hf_lock *lock, int64_t owner,
     note_add(&lost_note, &lost);
 }
 
+static void start_server_of(int i)
+{
+    const char *const password[] = {"--requirepass", rows[i].password, NULL};
+    const char *const renamed[] = {"--rename-command", rows[i].renamed, "", NULL};
+
+    if (!rows[i].password && !rows[i].renamed)
+        return;
+    stop_server();
+    start_server_with(rows[i].password ? password : renamed);
+}
+
 static void open_client(int i)
 {
     struct hf_client_options o;
     char url[SERVER_URL_MAX];
 
-    if (rows[i].password) {
-        const char *const args[] = {"--requirepass", rows[i].password, NULL};
-
-        stop_server();
-        start_server_with(args);
-    }
+    start_server_of(i);
     gate = gate_start(server_port(server), rows[i].rules);
     client_options(&o, url, gate_port(gate));
     o.password = rows[i].password;
@@ -163,6 +175,62 @@ START_TEST(a_waiter_is_served_and_a_hold_beside_it_is_renewed)
 }
 END_TEST
 
+/* ---- EVALSHA is asked for once ---- */
+
+START_TEST(evalsha_that_is_not_there_is_sent_once)
+{
+    static const struct gate_rule rules[] = {
+        REFUSES("EVALSHA ...", "-ERR unknown command 'EVALSHA'\r\n"), {0}};
+    struct hf_lock *lock;
+
+    gate = gate_start(server_port(server), rules);
+    client = client_to(gate_port(gate));
+    lock = lock_of(client, NAME);
+    for (int i = 0; i < 3; i++) {
+        acquire(lock, 1);
+        release(lock, 1);
+    }
+    ck_assert_uint_eq(gate_count(gate, 0), 1);
+    close_client();
+}
+END_TEST
+
+/* ---- commands that are missing or renamed ---- */
+
+static const struct {
+    const char *renamed;
+    const char *says;         /* of an acquire of a lock that is free, or held */
+    bool is_held, is_evalsha_away;
+} missing[] = {
+    {"HSET", .says = "the server lacks the command HSET of this script"},
+    {"EXISTS", .says = "the server lacks the command EXISTS of this script"},
+    {"PTTL", .says = "the server lacks the command PTTL of this script", .is_held = true},
+    {"PEXPIRE", .says = "PEXPIRE"},   /* the script catches that error */
+    {"EVAL", .says = "locks are scripts: EVAL is missing", .is_evalsha_away = true},
+};
+
+START_TEST(message_names_the_command_that_is_missing)
+{
+    static const struct gate_rule rules[] = {
+        REFUSES("EVALSHA ...", "-ERR unknown command 'EVALSHA'\r\n"), {0}};
+    static const struct gate_rule none[] = {{0}};
+    const char *const args[] = {"--rename-command", missing[_i].renamed, "", NULL};
+    struct hf_error err;
+
+    stop_server();
+    start_server_with(args);
+    if (missing[_i].is_held)
+        (void)server_ask(server, "HSET " NAME " 6e3814a1-e847-452b-a982-45baf93a1df2:1 1");
+    gate = gate_start(server_port(server), missing[_i].is_evalsha_away ? rules : none);
+    client = client_to(gate_port(gate));
+    ck_assert_status(try_acquire(lock_of(client, NAME), 1, &err), HF_E_SERVER);
+    ck_assert_msg(strstr(err.text, missing[_i].says) != NULL, "%s", err.text);
+    if (!missing[_i].is_held && strcmp(missing[_i].renamed, "EXISTS") != 0)
+        ck_assert_int_eq(server_ask_int(server, "EXISTS " NAME), 0);
+    close_client();
+}
+END_TEST
+
 static void add(Suite *suite)
 {
     TCase *c = live_case(suite, "less than Redis", start_server, stop_server);
@@ -170,6 +238,9 @@ static void add(Suite *suite)
     tcase_add_loop_test(c, a_lock_is_taken_and_released, 0, COUNT(rows));
     tcase_add_loop_test(c, a_waiter_is_served_and_a_hold_beside_it_is_renewed, 0,
                         COUNT(rows));
+    tcase_add_test(c, evalsha_that_is_not_there_is_sent_once);
+    tcase_add_loop_test(c, message_names_the_command_that_is_missing, 0,
+                        COUNT(missing));
 }
 
 int main(void)
