@@ -15,7 +15,7 @@ NET  := $(addprefix base/,endpoint error hash histogram mem random status \
             wheel) \
         $(addprefix wire/,dial race resolve socket stream wire $(tls_$(TLS))) \
         $(addprefix link/,channel_table confirmation conn conn_queue deadlines greet link \
-            link_request link_stats link_trace pubsub skip space too_large trace) \
+            link_request link_manner link_stats link_trace pubsub skip space too_large trace) \
         $(addprefix route/,cluster_info cluster_view command departed discover \
             doubt listening probe redirect refusal replicas round router sentinel_words \
             server silence slot slot_map slot_map_read switched topology topology_cluster \

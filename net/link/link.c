@@ -16,15 +16,8 @@
  *         that is queued at once.
  * LINK-5  Waiters for space are served at the end of each turn in which
  *         there may be some, before anything is written.
- * LINK-6  A peer that closes the connection in the greeting may be a proxy whose
- *         server is away, or one that does not have the command (twemproxy). If
- *         nothing was answered, the next greeting begins with PING. If it was
- *         closed after an answer, the next greeting is plainer (RESP3, RESP2,
- *         BARE); except where a connection was once greeted in the best manner,
- *         because CLIENT KILL needs that.
- * LINK-7  A server may accept HELLO 3 and then refuse commands on a connection
- *         that has subscriptions, as in RESP2. From then on the link uses RESP2,
- *         where subscriptions have a connection of their own. */
+ *
+ * LINK-6 and LINK-7: link_manner.c. */
 #include <assert.h>
 #include <stdio.h>
 #include <string.h>
@@ -86,70 +79,21 @@ static void on_push_lost(void *ctx)
         link->options.on_push_lost(link->options.ctx);
 }
 
-static const struct hf_resp_value no_reply;
-
-/* "ERR Can't execute 'evalsha': only (P|S)SUBSCRIBE / ... are allowed in this
- * context": the server has not executed the command. */
-static bool is_refused_to_subscribers(struct hf_resp_value reply)
-{
-    const char *ptr;
-    size_t len;
-
-    return hf_resp_bytes(reply, &ptr, &len) == HF_OK &&
-           memmem(ptr, len, "SUBSCRIBE", 9) &&
-           memmem(ptr, len, "allowed in this context", 23);
-}
-
-/* LINK-7 */
-static bool needs_resp2(const struct hf_link *link, struct hf_resp_value reply)
-{
-    return hf_resp_is_error(reply) && link->protocol == 3 &&
-           is_refused_to_subscribers(reply);
-}
-
-static void use_resp2(struct hf_link *link)
-{
-    link->options.protocol = 2;
-    hf_conn_greeting(&link->conn)->manner = GREET_RESP2;
-    hf_conn_condemn(&link->conn, "the server refuses commands on a connection "
-                                 "with subscriptions: RESP2 from now on");
-}
-
 static void on_end(void *ctx, struct hf_request *request,
                    enum hf_outcome outcome, struct hf_resp_value reply)
 {
     struct hf_link *link = ctx;
 
-    if (outcome == HF_ANSWERED && needs_resp2(link, reply)) {
-        use_resp2(link);
+    if (outcome == HF_ANSWERED && hf_link_needs_resp2(link, reply)) {
+        hf_link_use_resp2(link);
         outcome = HF_UNKNOWN; /* its owner retries, on the next connection */
-        reply = no_reply;
+        reply = (struct hf_resp_value){0};
     }
     hf_deadlines_forget(&link->deadlines, request);
     link->has_answered = link->has_answered || outcome == HF_ANSWERED;
     if (link->options.on_trace)
         hf_link_trace_end(request, outcome, reply);
     request->done(request, outcome, reply);
-}
-
-static enum hf_greet_manner best_manner(const struct hf_link *link)
-{
-    return link->options.protocol == 2 ? GREET_RESP2 : GREET_RESP3;
-}
-
-/* LINK-6 */
-static void learn_from_hangup(struct hf_link *link)
-{
-    struct hf_greeting *greeting = hf_conn_greeting(&link->conn);
-
-    if (!greeting->has_answered) {
-        link->greeting_hangups++;
-        greeting->is_careful = true;
-        return;
-    }
-    link->greeting_hangups = 0;
-    if (!link->is_fluent && greeting->manner != GREET_BARE)
-        greeting->manner++;
 }
 
 static void conn_setup(struct hf_link *link)
@@ -174,7 +118,7 @@ static void conn_setup(struct hf_link *link)
     if (link->options.on_trace)
         hf_link_trace_greeting(link);
     greeting->url = &link->options.url;
-    greeting->manner = best_manner(link);
+    greeting->manner = hf_link_best_manner(link);
     greeting->client_name =
         link->options.client_name ? link->client_name : NULL;
 }
@@ -249,7 +193,7 @@ static void is_up(struct hf_link *link)
     link->greeting_hangups = 0;
     link->is_fluent =
         link->is_fluent ||
-        hf_conn_greeting(&link->conn)->manner == best_manner(link);
+        hf_conn_greeting(&link->conn)->manner == hf_link_best_manner(link);
     hf_conn_greeting(&link->conn)->is_careful = false;
     hf_conn_counters(&link->conn)->connects++;
     link->error.status = HF_OK;
@@ -457,7 +401,7 @@ static void end_hung_up(struct hf_link *link)
                                      : "; is this a TLS port (rediss://), or "
                                        "not a Redis server?");
     fill_error(link, why->status, text, "");
-    learn_from_hangup(link);
+    hf_link_learn_from_hangup(link);
     end_connection(link, link->greeting_hangups >= GREETING_HANGUPS_MAX &&
                              hf_conn_counters(&link->conn)->connects == 0);
 }
@@ -616,39 +560,4 @@ void hf_link_condemn(struct hf_link *link, const char *why)
     hf_conn_condemn(&link->conn, why);
     fill_error(link, HF_E_PROTOCOL, why, "");
     hf_loop_arm(link->loop, &link->timer, 0);
-}
-
-int64_t hf_link_heard_ms(const struct hf_link *link)
-{
-    return link->quiet_since_ms;
-}
-
-bool hf_link_is_refused(const struct hf_link *link)
-{
-    return link->is_refused;
-}
-
-bool hf_link_is_up(const struct hf_link *link)
-{
-    return link->state == HF_LINK_READY;
-}
-
-int hf_link_protocol(const struct hf_link *link)
-{
-    return link->protocol;
-}
-
-const struct hf_error *hf_link_error(const struct hf_link *link)
-{
-    return &link->error;
-}
-
-const char *hf_link_address(const struct hf_link *link)
-{
-    return link->address;
-}
-
-const struct hf_predecessor *hf_link_predecessor(const struct hf_link *link)
-{
-    return &link->conn.predecessor;
 }

@@ -58,6 +58,18 @@ struct hf_link {
 void hf_link_serve_later(struct hf_link *link);
 void hf_link_fill_late(struct hf_link *link);
 
+/* ---- link_manner.c ---- */
+
+/* hf_link_best_manner       - of options.protocol.
+ * hf_link_learn_from_hangup - LINK-6: the peer has closed the connection in the
+ *                             greeting.
+ * hf_link_needs_resp2       - LINK-7: is that what this reply means?
+ * hf_link_use_resp2         - from now on; the connection is condemned. */
+enum hf_greet_manner hf_link_best_manner(const struct hf_link *link);
+void hf_link_learn_from_hangup(struct hf_link *link);
+bool hf_link_needs_resp2(const struct hf_link *link, struct hf_resp_value reply);
+void hf_link_use_resp2(struct hf_link *link);
+
 /* ---- link_request.c ---- */
 
 /* hf_link_on_overdue - the deadline of this request has passed. */

@@ -37,3 +37,40 @@ void hf_link_stats_add(struct hf_link_stats *to,
     hf_histogram_merge(&to->latency_us, &from->latency_us);
     hf_histogram_merge(&to->batch, &from->batch);
 }
+
+/* ---- what a link knows ---- */
+
+int64_t hf_link_heard_ms(const struct hf_link *link)
+{
+    return link->quiet_since_ms;
+}
+
+bool hf_link_is_refused(const struct hf_link *link)
+{
+    return link->is_refused;
+}
+
+bool hf_link_is_up(const struct hf_link *link)
+{
+    return link->state == HF_LINK_READY;
+}
+
+int hf_link_protocol(const struct hf_link *link)
+{
+    return link->protocol;
+}
+
+const struct hf_error *hf_link_error(const struct hf_link *link)
+{
+    return &link->error;
+}
+
+const char *hf_link_address(const struct hf_link *link)
+{
+    return link->address;
+}
+
+const struct hf_predecessor *hf_link_predecessor(const struct hf_link *link)
+{
+    return &link->conn.predecessor;
+}

@@ -1,0 +1,59 @@
+/* In which manner a link greets its server, and what it learns of that.
+ *
+ * LINK-6  A peer that closes the connection in the greeting may be a proxy whose
+ *         server is away, or one that does not have the command (twemproxy). If
+ *         nothing was answered, the next greeting begins with PING. If it was
+ *         closed after an answer, the next greeting is plainer (RESP3, RESP2,
+ *         BARE); except where a connection was once greeted in the best manner,
+ *         because CLIENT KILL needs that.
+ * LINK-7  A server may accept HELLO 3 and then refuse commands on a connection
+ *         that has subscriptions, as in RESP2. From then on the link uses RESP2,
+ *         where subscriptions have a connection of their own. */
+#include <string.h>
+
+#include "net/link/link_inner.h"
+
+enum hf_greet_manner hf_link_best_manner(const struct hf_link *link)
+{
+    return link->options.protocol == 2 ? GREET_RESP2 : GREET_RESP3;
+}
+
+void hf_link_learn_from_hangup(struct hf_link *link)
+{
+    struct hf_greeting *greeting = hf_conn_greeting(&link->conn);
+
+    if (!greeting->has_answered) {
+        link->greeting_hangups++;
+        greeting->is_careful = true;
+        return;
+    }
+    link->greeting_hangups = 0;
+    if (!link->is_fluent && greeting->manner != GREET_BARE)
+        greeting->manner++;
+}
+
+/* "ERR Can't execute 'evalsha': only (P|S)SUBSCRIBE / ... are allowed in this
+ * context": the server has not executed the command. */
+static bool is_refused_to_subscribers(struct hf_resp_value reply)
+{
+    const char *ptr;
+    size_t len;
+
+    return hf_resp_bytes(reply, &ptr, &len) == HF_OK &&
+           memmem(ptr, len, "SUBSCRIBE", 9) &&
+           memmem(ptr, len, "allowed in this context", 23);
+}
+
+bool hf_link_needs_resp2(const struct hf_link *link, struct hf_resp_value reply)
+{
+    return hf_resp_is_error(reply) && link->protocol == 3 &&
+           is_refused_to_subscribers(reply);
+}
+
+void hf_link_use_resp2(struct hf_link *link)
+{
+    link->options.protocol = 2;
+    hf_conn_greeting(&link->conn)->manner = GREET_RESP2;
+    hf_conn_condemn(&link->conn, "the server refuses commands on a connection "
+                                 "with subscriptions: RESP2 from now on");
+}
