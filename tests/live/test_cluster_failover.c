@@ -367,7 +367,7 @@ START_TEST(a_waiter_outlives_a_cluster_without_a_majority)
     o = diary_options(&diary, 1);
     set_names();
     cluster_options(&options, url);
-    options.request_timeout_ms = 100;
+    options.request_timeout_ms = SET_UP_MS;
     client = client_with(&options);
     lock = lock_of(client, name_a);
     holder = client_of(60000, false);
@@ -377,7 +377,7 @@ START_TEST(a_waiter_outlives_a_cluster_without_a_majority)
     note_await(&diary.note, &diary.waits, 1, "on_wait");
     pause_all_but(0);
     server_kill_connections(cluster_node(cluster, 0)); /* makes it look again */
-    await_error_replies(client, 100 / 20 * 3);
+    await_error_replies(client, SET_UP_MS / 20 * 3 / 2);
     ck_assert(!call_is_done(&call));
     cluster_mend(cluster);
     release(held, 1);

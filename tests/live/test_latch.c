@@ -303,7 +303,7 @@ END_TEST
 START_TEST(step_without_an_answer_goes_on_in_the_background)
 {
     struct proxy *proxy = proxy_start(server_port(server));
-    struct hf_client *cut_client = client_timed(proxy_port(proxy), 60000, 300);
+    struct hf_client *cut_client = client_timed(proxy_port(proxy), 60000, SET_UP_MS);
     struct hf_latch *cut = latch_of(cut_client, DOORS);
 
     set(cut, 5);

@@ -19,6 +19,8 @@
 
 /* Long enough for a busy machine; only a failing test waits so long. */
 #define LONG_MS 10000
+/* A request timeout that a call before the fault keeps also on a busy machine. */
+#define SET_UP_MS 2000
 /* Long enough for what should not happen to happen. */
 #define A_MOMENT_MS 100
 

@@ -10,7 +10,7 @@ START_TEST(a_server_that_is_not_there_is_named_in_time)
     struct hf_lock_info info;
     struct hf_error err;
 
-    client = client_timed(server_port(server), 900, 300);
+    client = client_timed(server_port(server), 900, SET_UP_MS);
     lock = lock_of(client, NAME);
     server_kill(server);
     ck_assert_status(hf_lock_acquire(lock, NULL, &err), HF_E_CONNECT);
@@ -63,7 +63,8 @@ START_TEST(a_silent_server_gives_no_reply_in_time)
 {
     struct hf_error err;
 
-    open_client(300);
+    client = client_timed(server_port(server), 60000, SET_UP_MS);
+    lock = lock_of(client, NAME);
     acquire(lock, 1);
     server_pause(server);
     local_rest_us(2000); /* so that what was heard is older than what is sent */
@@ -148,9 +149,9 @@ START_TEST(a_waiter_whose_server_stays_away_is_told_when_its_time_is_up)
     struct hf_acquire_options o = acquire_options(1);
     struct call call;
 
-    open_client(100);
+    open_client(SET_UP_MS);
     (void)lua_acquire(server, NAME, strlen(NAME), LUA_HOLDER, 60000);
-    o.wait_ms = 4000; /* to ask more than once when the server is gone */
+    o.wait_ms = 6000; /* to ask more than once when the server is gone */
     call_acquire(&call, lock, &o);
     await_subscribers(server, CHANNEL, 1);
     server_kill(server);
@@ -214,7 +215,7 @@ START_TEST(who_begins_to_wait_when_the_server_is_gone_is_told_at_once)
 {
     struct hf_error err;
 
-    open_client(100);
+    open_client(SET_UP_MS);
     ck_assert_status(try_acquire(lock, 1, NULL), HF_OK);
     ck_assert_status(try_acquire(lock, 2, NULL), HF_TIMEOUT);
     release(lock, 1);
@@ -233,7 +234,7 @@ START_TEST(who_stood_in_line_waits_for_its_server_too)
     struct hf_acquire_options o = acquire_options(2);
     struct call calls[3];
 
-    open_client(200);
+    open_client(SET_UP_MS);
     (void)lua_acquire(server, NAME, strlen(NAME), LUA_HOLDER, 60000);
     first.wait_ms = 1500;
     call_acquire(&calls[0], lock, &first);
@@ -243,7 +244,7 @@ START_TEST(who_stood_in_line_waits_for_its_server_too)
     call_acquire(&calls[2], lock, &o);
     server_kill(server);
     ck_assert_int_lt(call_await(calls), 0);
-    await_given_up(4); /* two of the next one's questions at least */
+    await_given_up(2); /* one of the next one's requests at least */
     ck_assert(!call_is_done(calls + 1));
     ck_assert(!call_is_done(calls + 2));
     server_restart(server);
@@ -264,7 +265,7 @@ START_TEST(a_waiter_waits_for_a_busy_server_too)
     redisContext *script;
     struct call call;
 
-    client = client_timed(proxy_port(proxy), 900, 200);
+    client = client_timed(proxy_port(proxy), 900, SET_UP_MS);
     lock = lock_of(client, NAME);
     (void)lua_acquire(server, NAME, strlen(NAME), LUA_HOLDER, 60000);
     call_acquire(&call, lock, &o);
@@ -308,7 +309,7 @@ START_TEST(a_full_server_says_so)
 {
     struct hf_error err;
 
-    client = client_timed(server_port(server), 900, 300);
+    client = client_timed(server_port(server), 900, SET_UP_MS);
     lock = lock_of(client, NAME);
     (void)server_ask(server, "CONFIG SET maxclients 1");
     ck_assert_int_lt(hf_lock_acquire(lock, NULL, &err), 0);

@@ -107,9 +107,9 @@ static void pause_by(const char *command)
 static const struct {
     const char *shortly, *long_;
 } pauses[] = {
-    {"CLIENT PAUSE 250", "CLIENT PAUSE 500"},
-    {"CLIENT PAUSE 250 WRITE", "CLIENT PAUSE 500 WRITE"},
-    {"DEBUG SLEEP 0.25", "DEBUG SLEEP 0.5"},
+    {"CLIENT PAUSE 250", "CLIENT PAUSE 5000"},
+    {"CLIENT PAUSE 250 WRITE", "CLIENT PAUSE 5000 WRITE"},
+    {"DEBUG SLEEP 0.25", "DEBUG SLEEP 5"},
 };
 
 START_TEST(a_short_pause_is_waited_for_and_costs_no_hold)
@@ -144,7 +144,7 @@ START_TEST(a_long_pause_is_no_reply_and_over_when_it_is_over)
         (void)printf("skipped: %s\n", pauses[_i].long_);
         return;
     }
-    open_client(NULL, 200);
+    open_client(NULL, SET_UP_MS);
     acquire(lock, 9); /* the scripts are known */
     release(lock, 9);
     pause_by(pauses[_i].long_);
@@ -192,7 +192,7 @@ START_TEST(a_right_that_is_taken_away_loses_the_hold_at_its_safe_moment)
 
     watchdog_ms = TOLD_WATCHDOG_MS;
     let_eve_in();
-    open_client("eve", 400);
+    open_client("eve", SET_UP_MS);
     hold_watched(1, server);
     (void)server_ask(server, "ACL SETUSER eve -%s", rights[_i]);
     if (_i == 0) {
@@ -214,7 +214,7 @@ START_TEST(a_user_that_is_removed_is_told_and_may_come_back)
     struct hf_error err;
 
     let_eve_in();
-    open_client("eve", 400);
+    open_client("eve", SET_UP_MS);
     hold(1);
     (void)server_ask(server, "ACL DELUSER eve");
     ck_assert_unreached(&diary);
@@ -232,7 +232,7 @@ START_TEST(a_password_that_was_changed_is_said_at_the_next_connection)
     struct hf_error err;
 
     let_eve_in();
-    open_client("eve", 400);
+    open_client("eve", SET_UP_MS);
     (void)server_ask(server, "ACL SETUSER eve resetpass >%s", "new secret");
     acquire(lock, 1);
     release(lock, 1);
@@ -302,7 +302,7 @@ START_TEST(a_shutdown_is_a_lost_server_until_it_is_back)
     struct hf_error err;
     redisContext *c;
 
-    open_client(NULL, 300);
+    open_client(NULL, SET_UP_MS);
     hold(1);
     c = server_connect(server);
     ck_assert_ptr_nonnull(c);
@@ -323,7 +323,7 @@ START_TEST(a_server_that_moves_to_another_port_is_lost_at_the_next_connection)
     struct hf_error err;
     const char *port = tls_wanted() ? "tls-port" : "port";
 
-    open_client(NULL, 300);
+    open_client(NULL, SET_UP_MS);
     if (strcmp(server_ask(server, "CONFIG SET %s 0", port), "OK") != 0) {
         (void)printf("skipped: the port cannot be set (before Redis 7)\n");
         return;

@@ -435,7 +435,7 @@ START_TEST(permits_are_not_lost_for_want_of_memory)
     memory_init(&memory);
     client_options(&o, url, proxy_port(proxy));
     o.mem = &memory.hook;
-    o.request_timeout_ms = 500;
+    o.request_timeout_ms = SET_UP_MS;
     client = client_with(&o);
     ck_assert_ok(hf_semaphore_new(&semaphore, client, "pool", 4, NULL));
     (void)server_ask(server, "SET pool 5");

@@ -202,7 +202,7 @@ START_TEST(a_partition_loses_the_hold_before_the_server_lets_go)
     struct hf_error err;
 
     watchdog_ms = TOLD_WATCHDOG_MS;
-    open_client(400);
+    open_client(SET_UP_MS);
     hold();
     part(_i);
     ck_assert_unreached(&diary);

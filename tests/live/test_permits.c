@@ -459,7 +459,7 @@ END_TEST
 START_TEST(grant_without_an_answer_is_given_back)
 {
     struct proxy *proxy = proxy_start(server_port(server));
-    struct hf_client *cut_client = client_timed(proxy_port(proxy), 60000, 300);
+    struct hf_client *cut_client = client_timed(proxy_port(proxy), 60000, SET_UP_MS);
     struct hf_lock *cut = permit_of(cut_client);
 
     set_permits(2);

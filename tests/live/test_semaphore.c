@@ -538,7 +538,7 @@ END_TEST
 START_TEST(unknown_outcome_is_settled_in_the_background)
 {
     struct proxy *proxy = proxy_start(server_port(server));
-    struct hf_client *cut_client = client_timed(proxy_port(proxy), 60000, 300);
+    struct hf_client *cut_client = client_timed(proxy_port(proxy), 60000, SET_UP_MS);
     struct hf_semaphore *cut = semaphore_of(cut_client, POOL);
     struct hf_error err;
 
@@ -564,7 +564,7 @@ END_TEST
 START_TEST(full_server_gives_permits_back_when_it_has_room)
 {
     struct proxy *proxy = proxy_start(server_port(server));
-    struct hf_client *cut_client = client_timed(proxy_port(proxy), 60000, 500);
+    struct hf_client *cut_client = client_timed(proxy_port(proxy), 60000, SET_UP_MS);
     struct hf_semaphore *cut = semaphore_of(cut_client, POOL);
     struct call call;
 

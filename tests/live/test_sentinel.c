@@ -263,7 +263,7 @@ START_TEST(without_sentinels_nothing_is_found_and_that_is_said)
     struct hf_client *client;
     struct hf_lock *lock;
 
-    o.request_timeout_ms = 300;
+    o.request_timeout_ms = SET_UP_MS;
     client = client_with(&o);
     lock = lock_of(client, NAME);
     acquire(lock, 1);
@@ -594,7 +594,7 @@ START_TEST(without_a_quorum_the_deadline_is_kept)
     struct hf_client *client;
     struct hf_lock *lock;
 
-    o.request_timeout_ms = 500;
+    o.request_timeout_ms = SET_UP_MS;
     client = client_with(&o);
     lock = lock_of(client, NAME);
     acquire(lock, 1);
