@@ -18,6 +18,8 @@ struct part {
     int64_t held_until_us;      /* 0: it is not held */
     int64_t believed_until_us;
     enum history_why taken;     /* deleted, forced or forgot, if it was; or 0 */
+    bool is_given_up;           /* its owner does not count it, and has not been granted
+                                   it again */
 };
 
 struct vote {
@@ -142,6 +144,8 @@ static void take_held(struct part *p, const struct history_event *e)
 {
     bool is_shortened = e->until_us < p->believed_until_us && !is_granted(e);
 
+    if (e->by == HISTORY_BY_ACQUIRE)
+        p->is_given_up = false;
     p->held_until_us = e->until_us;
     p->taken = is_shortened ? HISTORY_WHY_DELETED : HISTORY_NO_WHY;
     if (!is_shortened)
@@ -154,7 +158,8 @@ static void take_freed(struct part *p, const struct history_event *e)
     if (e->why == HISTORY_WHY_DELETED || e->why == HISTORY_WHY_FORCED ||
         e->why == HISTORY_WHY_FORGOT)
         p->taken = e->why;
-    if (e->why == HISTORY_WHY_RELEASED || p->taken == HISTORY_NO_WHY)
+    if (e->why == HISTORY_WHY_RELEASED || p->taken == HISTORY_NO_WHY ||
+        p->is_given_up)
         *p = (struct part){0};
 }
 
@@ -271,6 +276,7 @@ void majority_forget(struct sim *sim, int64_t lock, const char *owner,
     struct part *p = &vote_of(sim->majority, lock, history_text(owner))
                           ->parts[server - 1];
 
+    p->is_given_up = true;
     if (p->held_until_us == 0)
         *p = (struct part){0};
 }

@@ -244,6 +244,12 @@ static const struct past {
     {"cut_of_one_connection_comes_late", "P12",
      "one connection was cut after so many bytes that it took 5 s: the judge was told of "
      "that for links only"},
+    {"member_forced_while_it_is_released", "P9",
+     "a member was freed by force while its release was under way: the simulation "
+     "counted it for the next hold of that owner"},
+    {"asked_again_while_it_waits_with_a_lease", "P2",
+     "an acquire of a quorum was refused because another call of its owner waited: the "
+     "simulation took its options for those of the members that the other call took"},
 };
 
 #endif

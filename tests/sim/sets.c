@@ -244,9 +244,17 @@ static void end_parts(struct call *c, hf_status status)
     }
 }
 
+/* quorum.h: its owner holds the quorum already, or another call of it is under way.
+ * The members keep the lease of the call that took them. */
+static bool is_refused_at_once(const struct call *c)
+{
+    return c->owner->form == OWNER_OF_QUORUM &&
+           (c->owner->count > 0 || c->owner->under_way > 1);
+}
+
 void sets_asked(struct call *c)
 {
-    if (c->op == HISTORY_OP_ACQUIRE)
+    if (c->op == HISTORY_OP_ACQUIRE && !is_refused_at_once(c))
         c->owner->lease_ms = c->lease_ms;
     if (c->owner->form == OWNER_OF_MULTI)
         ask_parts(c);
