@@ -241,6 +241,11 @@ int64_t hf_lease_next_ms(const struct hf_lease *l)
     return next;
 }
 
+int64_t hf_lease_had_until_ms(const struct hf_lease *l)
+{
+    return hf_lease_may_remain(l) ? l->claims.end_ms : l->claims.proved_ms;
+}
+
 bool hf_lease_may_remain(const struct hf_lease *l)
 {
     return l->reason != HF_LOST_DELETED && l->reason != HF_LOST_TAKEN;

@@ -105,6 +105,11 @@ int64_t hf_lease_safe_ms(const struct hf_lease *l, int64_t now_ms);
 /* hf_lease_safe_until_ms - when that ends. */
 int64_t hf_lease_safe_until_ms(const struct hf_lease *l);
 
+/* hf_lease_had_until_ms - of a lost hold: the server had it until then, as far as its
+ * answers tell. If it said that it does not have it, that is when it was last
+ * sent a command that it answered otherwise; else the hold's safe moment. */
+int64_t hf_lease_had_until_ms(const struct hf_lease *l);
+
 /* hf_lease_may_remain - of a lost hold: may the server still have it? Then it
  * is released there. */
 bool hf_lease_may_remain(const struct hf_lease *l);

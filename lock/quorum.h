@@ -88,7 +88,9 @@ HF_API void hf_quorum_free(struct hf_quorum *quorum);
  *             least half of it is left when this returns. cancel must be NULL:
  *             hf_quorum_cancel. on_wait and on_renewed are called for each
  *             member. on_lost is called once, when fewer than most members are
- *             held, with a member that was lost; if clients have threads, perhaps
+ *             held, with a member that was lost; also when fewer than most may have
+ *             been held at one moment since, because a lost member was acquired
+ *             again before the loss of another was noticed (docs/quorum.md); if clients have threads, perhaps
  *             before `done`. Release it then: until the release lost members are
  *             left to their TTLs, and the others are renewed. After max_hold_ms no
  *             member is renewed: each ends with the release, or by its TTL. The
@@ -118,7 +120,8 @@ HF_API hf_status hf_quorum_acquire(struct hf_quorum *quorum,
 /* hf_quorum_release - gives all members back, at once. Whatever it returns, but
  *   where "nothing was done", the owner holds it no more.
  * Returns HF_OK         most answered that they are free
- *         HF_LOST       it had been lost: fewer than most were still held
+ *         HF_LOST       it had been lost: fewer than most were still held, or
+ *                       on_lost had been called
  *         HF_NOT_OWNER  the owner does not hold it: nothing was done
  *         HF_E_INVAL    another call of this owner is under way, or a client has
  *                       no background thread, or runs this in a callback:

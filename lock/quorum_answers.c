@@ -80,6 +80,12 @@ static hf_status judge_release(const struct hf_quorum_hold *hold,
 
     for (uint32_t i = 0; i < hold->turn.count; i++)
         held += hold->seats[i].was_held && hold->seats[i].status != HF_LOST;
+    if (hold->was_broken && held >= hold->turn.needed)
+        return hf_error_set(err, HF_LOST,
+                            "fewer than %u of %u members were held for a time; "
+                            "since then others were acquired again",
+                            (unsigned)hold->turn.needed,
+                            (unsigned)hold->turn.count);
     if (held < hold->turn.needed)
         return hf_error_set(err, HF_LOST,
                             "fewer than %u of %u members were still held",

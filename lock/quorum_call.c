@@ -69,7 +69,8 @@ static void ask(struct hf_quorum_seat *seat, int64_t wait_ms)
     rc = hf_ask_post_in(&seat->room, lock_of(seat), &question, on_answer, seat);
     if (rc < 0) {
         hf_quorum_note_answer(seat, rc, &seat->room.error);
-        hf_quorum_turn_answered(&seat->hold->turn, seat->member, rc);
+        hf_quorum_turn_answered(&seat->hold->turn, seat->member, rc,
+                                hf_clock_ms());
     }
 }
 
@@ -183,6 +184,9 @@ static bool go_on(struct hf_quorum_hold *hold)
             if (!count_most(hold))
                 return false;
             break;
+        case QUORUM_CONFIRM:
+            hf_quorum_confirm(hold);
+            break;
         case QUORUM_REST:
         case QUORUM_END:
             arm(hold, hf_quorum_turn_due(&hold->turn));
@@ -257,9 +261,9 @@ static void on_answer(void *ctx, hf_status status, const struct hf_error *err)
     pthread_mutex_lock(&hold->quorum->mutex);
     if (!hold->is_release)
         hf_quorum_note_answer(seat, status, err);
-    hf_quorum_turn_answered(&hold->turn, seat->member, status);
+    hf_quorum_turn_answered(&hold->turn, seat->member, status, hf_clock_ms());
     if (was_lost_before(seat, status))
-        (void)hf_quorum_turn_lost(&hold->turn, seat->member);
+        (void)hf_quorum_turn_lost(&hold->turn, seat->member, HF_NEVER);
     else if (status == HF_OK && hold->turn.phase == QUORUM_HELD)
         settle_late(hold, seat);
     else if (status != HF_OK && !hold->is_release)
@@ -350,19 +354,6 @@ static void on_renewed(void *ctx, struct hf_lock *lock, int64_t owner)
         wanted.on_renewed(wanted.ctx, lock, owner);
 }
 
-/* All members that are lost by now: the callback of one may be behind a slow one. True:
- * that broke the quorum. [mutex] */
-static bool note_losses(struct hf_quorum_hold *hold)
-{
-    bool is_broken = false;
-
-    for (uint32_t i = 0; i < hold->turn.count; i++)
-        if (hold->turn.votes[i].state == VOTE_OURS &&
-            hf_lock_safe_ms(hold->quorum->members[i], hold->owner) == INT64_MIN)
-            is_broken = hf_quorum_turn_lost(&hold->turn, i) || is_broken;
-    return is_broken;
-}
-
 /* A late loss of an earlier hold is ignored: then the member of this hold is safe,
  * or not held. */
 static void on_lost(void *ctx, struct hf_lock *lock, int64_t owner,
@@ -377,7 +368,7 @@ static void on_lost(void *ctx, struct hf_lock *lock, int64_t owner,
         pthread_mutex_unlock(&hold->quorum->mutex);
         return;
     }
-    is_broken = note_losses(hold);
+    is_broken = hf_quorum_note_losses(hold);
     wanted = hold->wanted;
     go_on_and_tell(hold);
     if (is_broken && wanted.on_lost)
@@ -471,6 +462,7 @@ static hf_status begin_release(struct hf_quorum_hold **out,
         return hf_error_set(err, HF_E_INVAL,
                             "another call of this owner is under way");
     hold->is_busy = hold->is_release = true;
+    hold->was_broken = hold->turn.phase == QUORUM_BROKEN;
     for (uint32_t i = 0; i < hold->turn.count; i++) {
         hold->seats[i].was_held = hold->turn.votes[i].state == VOTE_OURS;
         hf_quorum_set_answer(&hold->seats[i], HF_NOT_OWNER, "not held");

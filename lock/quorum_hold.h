@@ -50,6 +50,7 @@ struct hf_quorum_hold {
     bool is_refused;            /* the acquire: members are on one server */
     struct hf_one_server one_server;    /* these */
     bool is_release;            /* the call under way, or the last */
+    bool was_broken;            /* it was lost when its release began */
     bool is_busy;               /* a call is under way */
     struct hf_timer timer;      /* of the first member's loop; what it posts */
     struct hf_task task;
@@ -140,6 +141,14 @@ enum hf_quorum_numbering hf_quorum_number(struct hf_quorum_hold *hold,
 void hf_quorum_raise(struct hf_quorum_seat *seat, hf_done *done);
 void hf_quorum_note_raised(struct hf_quorum_seat *seat, hf_status status);
 bool hf_quorum_counts(const struct hf_quorum_hold *hold, uint32_t member);
+
+/* hf_quorum_confirm     - renews each member that its server has not confirmed since the
+ *                         latest grant (QUORUM-10).
+ * hf_quorum_note_losses - takes in all members that are lost by now. True: that broke
+ *                         the quorum.
+ * All: [mutex]. quorum_losses.c */
+void hf_quorum_confirm(const struct hf_quorum_hold *hold);
+bool hf_quorum_note_losses(struct hf_quorum_hold *hold);
 
 /* hf_quorum_on_timer, hf_quorum_on_task - of each hold.
  * hf_quorum_has_hold - its callbacks are this quorum's. quorum_call.c */

@@ -58,7 +58,7 @@ static int64_t greatest(const struct hf_quorum_hold *hold)
 static void not_raised(struct hf_quorum_seat *seat)
 {
     if (seat->hold->turn.phase != QUORUM_HELD)
-        (void)hf_quorum_turn_lost(&seat->hold->turn, seat->member);
+        (void)hf_quorum_turn_lost(&seat->hold->turn, seat->member, HF_NEVER);
 }
 
 void hf_quorum_raise(struct hf_quorum_seat *seat, hf_done *done)

@@ -29,6 +29,16 @@ uint32_t hf_quorum_turn_votes(const struct hf_quorum_turn *turn)
     return ours;
 }
 
+uint32_t hf_quorum_turn_held_since(const struct hf_quorum_turn *turn, int64_t ms)
+{
+    uint32_t held = 0;
+
+    for (uint32_t i = 0; i < turn->count; i++)
+        held += hf_quorum_turn_has_vote(turn, i) &&
+                turn->votes[i].granted_ms < ms;
+    return held;
+}
+
 static uint32_t count_answers(const struct hf_quorum_turn *turn,
                            enum hf_vote_answer answer)
 {
@@ -356,6 +366,11 @@ static bool has_most(const struct hf_quorum_turn *turn)
            hf_quorum_turn_votes(turn) >= turn->needed;
 }
 
+static bool must_confirm(const struct hf_quorum_turn *turn, int64_t now_ms)
+{
+    return turn->phase == QUORUM_HELD && now_ms >= turn->confirm_ms;
+}
+
 static bool is_call_over(const struct hf_quorum_turn *turn)
 {
     return turn->is_called && (turn->phase == QUORUM_HELD ||
@@ -379,6 +394,10 @@ struct hf_quorum_step hf_quorum_turn_next(struct hf_quorum_turn *turn,
     go_on(turn, now_ms);
     if (has_most(turn))
         return (struct hf_quorum_step){QUORUM_COUNT, 0, 0};
+    if (must_confirm(turn, now_ms)) {
+        turn->confirm_ms = HF_NEVER;
+        return (struct hf_quorum_step){QUORUM_CONFIRM, 0, 0};
+    }
     for (uint32_t i = 0; i < turn->count && step.action == QUORUM_REST; i++)
         step = step_of(turn, i, now_ms);
     return step.action == QUORUM_REST && is_call_over(turn) ? end_call(turn)
@@ -396,7 +415,7 @@ int64_t hf_quorum_turn_due(const struct hf_quorum_turn *turn)
     case QUORUM_FILL:
         return earlier(turn->until_ms, turn->deadline_ms);
     case QUORUM_HELD:
-        return turn->until_ms;
+        return earlier(turn->until_ms, turn->confirm_ms);
     default:
         return HF_NEVER;
     }
@@ -410,6 +429,8 @@ void hf_quorum_turn_acquire(struct hf_quorum_turn *turn, int64_t now_ms,
     for (uint32_t i = 0; i < turn->count; i++)
         turn->votes[i] = (struct hf_vote){.state = VOTE_FREE};
     turn->first = turn->late = 0;
+    turn->granted_ms = INT64_MIN;
+    turn->confirm_ms = HF_NEVER;
     turn->was_refused = false;
     turn->is_called = true;
     turn->tries_once = request->wait_ms == 0;
@@ -478,8 +499,18 @@ static void refused(struct hf_quorum_turn *turn, struct hf_vote *vote,
     vote->is_unwanted = false;
 }
 
+/* QUORUM-10. Without renewals a loss is noticed only when a lease ends. */
+static void confirm_soon(struct hf_quorum_turn *turn, int64_t now_ms)
+{
+    turn->granted_ms = now_ms;
+    if (turn->heal_ms != HF_NEVER)
+        turn->confirm_ms =
+            earlier(turn->confirm_ms,
+                    now_ms + earlier(QUORUM_CONFIRM_MS, turn->heal_ms / 4));
+}
+
 void hf_quorum_turn_answered(struct hf_quorum_turn *turn, uint32_t member,
-                             hf_status status)
+                             hf_status status, int64_t now_ms)
 {
     struct hf_vote *vote = &turn->votes[member];
 
@@ -490,6 +521,9 @@ void hf_quorum_turn_answered(struct hf_quorum_turn *turn, uint32_t member,
     }
     vote->state = VOTE_OURS;
     vote->is_away = false;
+    vote->granted_ms = turn->phase == QUORUM_HELD ? now_ms : INT64_MIN;
+    if (turn->phase == QUORUM_HELD)
+        confirm_soon(turn, now_ms);
 }
 
 void hf_quorum_turn_gave(struct hf_quorum_turn *turn, uint32_t member)
@@ -508,7 +542,8 @@ static void stop_asking(struct hf_quorum_turn *turn)
     }
 }
 
-bool hf_quorum_turn_lost(struct hf_quorum_turn *turn, uint32_t member)
+bool hf_quorum_turn_lost(struct hf_quorum_turn *turn, uint32_t member,
+                         int64_t held_ms)
 {
     struct hf_vote *vote = &turn->votes[member];
 
@@ -517,7 +552,7 @@ bool hf_quorum_turn_lost(struct hf_quorum_turn *turn, uint32_t member)
     vote->state = VOTE_LOST;
     vote->answer = ANSWER_FAILED;
     if (turn->phase != QUORUM_HELD ||
-        hf_quorum_turn_votes(turn) >= turn->needed)
+        hf_quorum_turn_held_since(turn, held_ms) >= turn->needed)
         return false;
     turn->phase = QUORUM_BROKEN;
     stop_asking(turn);

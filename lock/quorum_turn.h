@@ -24,7 +24,8 @@
  * QUORUM-5  While the quorum is held, missing members are asked again and again,
  *           if heal_ms says so: servers may then be down one after the other. A
  *           member that was lost is released first.
- * QUORUM-6  The quorum is lost when fewer than a majority of members are held.
+ * QUORUM-6  The quorum is lost when fewer than a majority of members are held, or
+ *           were at a moment in the past (QUORUM-9).
  *           From then on nothing is given back until the release: on_lost may be
  *           running yet, and whatever a server has of this hold keeps others out.
  * QUORUM-7  An acquire that fails ends when no member is asked or held any
@@ -32,7 +33,19 @@
  * QUORUM-8  Only a server that had its time to reply has failed. A request that a
  *           patience, or the end of the wait, cuts off tells nothing about its
  *           server: if members were held by other owners, the result of the
- *           acquire is HF_TIMEOUT. */
+ *           acquire is HF_TIMEOUT.
+ * QUORUM-9  A majority must hold at every moment. A member that a server has
+ *           forgotten was held when the server last confirmed it, and may have been
+ *           missing since. So when its loss is noticed, a member that was granted
+ *           after that confirmation does not count: both may have been missing at one
+ *           moment, and another owner may have been granted the quorum. A member that
+ *           was granted before the quorum was held counts from then on. (The times are
+ *           in whole milliseconds. A grant and a confirmation in one of them have no
+ *           order, so such a grant does not count either.)
+ * QUORUM-10 After a grant while the quorum is held, the other members are renewed
+ *           soon. Their confirmations are then later than the grant, and a member that
+ *           is forgotten afterwards costs one vote only. A quorum that is released
+ *           within QUORUM_CONFIRM_MS sends no such renewal. */
 #ifndef HF_QUORUM_TURN_H
 #define HF_QUORUM_TURN_H
 
@@ -43,6 +56,8 @@
 #define QUORUM_LINE_MS 3000     /* that of a line */
 #define QUORUM_LINE_LEAST_MS 20 /* more than a round trip to a server nearby */
 #define QUORUM_LATE_MAX 3
+#define QUORUM_CONFIRM_MS 100   /* QUORUM-10; or a quarter of heal_ms, if that is
+                                   less */
 
 enum hf_quorum_action {
     QUORUM_REST,                /* nothing to do until something is heard */
@@ -50,6 +65,8 @@ enum hf_quorum_action {
     QUORUM_CANCEL,              /* end its acquire */
     QUORUM_GIVE_BACK,           /* release it */
     QUORUM_COUNT,               /* most are ours: are they safe? */
+    QUORUM_CONFIRM,             /* renew the members that no server has confirmed
+                                   since turn->granted_ms */
     QUORUM_END                  /* the call ends, with turn->status */
 };
 
@@ -80,6 +97,8 @@ struct hf_vote {
     bool is_away;               /* in this call, it failed or was silent, and has
                                    not replied since (QUORUM-2) */
     bool is_brief;              /* the request was sent with the time of a fill */
+    int64_t granted_ms;         /* VOTE_OURS: when its grant was received while the
+                                   quorum was held; INT64_MIN: before (QUORUM-9) */
 };
 
 enum hf_quorum_phase {
@@ -106,6 +125,8 @@ struct hf_quorum_turn {
     int64_t heal_ms;            /* HF_NEVER: QUORUM-5 is off */
     int64_t begun_ms;           /* of this round */
     int64_t until_ms;           /* of this round; in QUORUM_HELD: when to heal */
+    int64_t granted_ms;         /* the latest of the votes' */
+    int64_t confirm_ms;         /* when QUORUM_CONFIRM is due; HF_NEVER: it is not */
     uint32_t first;             /* QUORUM-2 */
     uint32_t late;              /* how often most were ours, and not safe */
     uint32_t dice;              /* not 0 */
@@ -131,7 +152,10 @@ struct hf_quorum_request {
  * hf_quorum_turn_counted - to QUORUM_COUNT.
  * hf_quorum_turn_answered - how QUORUM_ASK went.
  * hf_quorum_turn_gave    - QUORUM_GIVE_BACK was done, however it went.
- * hf_quorum_turn_lost    - a member was lost. True: that broke the quorum.
+ * hf_quorum_turn_lost    - a member was lost; its server had it until `held_ms` for
+ *                          certain. True: that broke the quorum.
+ * hf_quorum_turn_held_since - how many members have a vote, and were granted before
+ *                          `ms` (QUORUM-9).
  * hf_quorum_turn_has_vote - it is ours, and not about to be given back.
  * hf_quorum_turn_votes   - how many members have a vote. */
 void hf_quorum_turn_init(struct hf_quorum_turn *turn, uint32_t count);
@@ -145,9 +169,11 @@ int64_t hf_quorum_turn_due(const struct hf_quorum_turn *turn);
 void hf_quorum_turn_counted(struct hf_quorum_turn *turn, bool are_safe,
                             int64_t now_ms);
 void hf_quorum_turn_answered(struct hf_quorum_turn *turn, uint32_t member,
-                             hf_status status);
+                             hf_status status, int64_t now_ms);
 void hf_quorum_turn_gave(struct hf_quorum_turn *turn, uint32_t member);
-bool hf_quorum_turn_lost(struct hf_quorum_turn *turn, uint32_t member);
+bool hf_quorum_turn_lost(struct hf_quorum_turn *turn, uint32_t member,
+                         int64_t held_ms);
+uint32_t hf_quorum_turn_held_since(const struct hf_quorum_turn *turn, int64_t ms);
 bool hf_quorum_turn_has_vote(const struct hf_quorum_turn *turn,
                              uint32_t member);
 uint32_t hf_quorum_turn_votes(const struct hf_quorum_turn *turn);

@@ -24,7 +24,7 @@ LOCK := scripts rights kind kind_reentrant kind_nonreentrant kind_spin kind_valu
         kind_read_write kind_semaphore kind_latch kind_permit \
         names reply status channel wait claims lease call log table hold_lookup args op \
         hold notice line reentry count acquire release wake orphan query queue watchdog switch close \
-        client ask lock semaphore latch permits token by_owner one_server multi_turn multi multi_call quorum_turn quorum quorum_answers quorum_servers quorum_token quorum_call election missing
+        client ask lock semaphore latch permits token by_owner one_server multi_turn multi multi_call quorum_turn quorum quorum_answers quorum_servers quorum_token quorum_losses quorum_call election missing
 CLI  := $(basename $(wildcard cli/*.c cli/*/*.c))
 
 SCRIPTS := acquire count_read count_set extend fair_acquire fair_drop fair_release \

@@ -1,4 +1,4 @@
-/* The rules of quorums, QUORUM-1 to QUORUM-7: told how each step went, and the
+/* The rules of quorums, QUORUM-1 to QUORUM-10: told how each step went, and the
  * time; then everything that can happen to up to four members. */
 #include <check.h>
 #include <string.h>
@@ -67,7 +67,7 @@ static void ck_assert_all_asked(int64_t now_ms)
 
 static void say(uint32_t member, hf_status status)
 {
-    hf_quorum_turn_answered(&turn, member, status);
+    hf_quorum_turn_answered(&turn, member, status, NOW);
 }
 
 static void ck_assert_held(int64_t now_ms)
@@ -434,17 +434,96 @@ END_TEST
 START_TEST(what_is_lost_is_asked_for_again_while_most_are_ours)
 {
     hold_all(3);
-    ck_assert(!hf_quorum_turn_lost(&turn, 1));
+    ck_assert(!hf_quorum_turn_lost(&turn, 1, HF_NEVER));
     ck_assert_does(QUORUM_GIVE_BACK, 1, NOW);
     hf_quorum_turn_gave(&turn, 1);
     ck_assert_rests(NOW);
     ck_assert_int_eq(hf_quorum_turn_due(&turn), NOW + HEAL_MS);
     ck_assert_int_eq(ck_assert_asks(1, NOW + HEAL_MS), 0);
     say(1, HF_OK);
-    ck_assert_rests(NOW + HEAL_MS);
-    ck_assert(!hf_quorum_turn_lost(&turn, 0)); /* another one: still most */
-    ck_assert(hf_quorum_turn_lost(&turn, 2));
+    ck_assert_rests(NOW);
+    ck_assert(!hf_quorum_turn_lost(&turn, 0, HF_NEVER)); /* another one: still most */
+    ck_assert(hf_quorum_turn_lost(&turn, 2, HF_NEVER));
     ck_assert_int_eq(hf_quorum_turn_due(&turn), HF_NEVER);
+}
+END_TEST
+
+/* ---- a majority at every moment: QUORUM-9, QUORUM-10 ---- */
+
+#define LATER (NOW + HEAL_MS)
+
+/* The second of three members was forgotten, and is granted again at `LATER`. */
+static void acquire_the_second_again(void)
+{
+    hold_all(3);
+    ck_assert(!hf_quorum_turn_lost(&turn, 1, NOW));
+    ck_assert_does(QUORUM_GIVE_BACK, 1, NOW);
+    hf_quorum_turn_gave(&turn, 1);
+    ck_assert_int_eq(ck_assert_asks(1, LATER), 0);
+    hf_quorum_turn_answered(&turn, 1, HF_OK, LATER);
+    ck_assert_rests(LATER);
+}
+
+/* Both may have been forgotten at one moment: only the third was held then. */
+START_TEST(a_loss_before_another_member_was_acquired_again_breaks_it)
+{
+    acquire_the_second_again();
+    ck_assert(hf_quorum_turn_lost(&turn, 2, LATER));
+    ck_assert_int_eq(turn.phase, QUORUM_BROKEN);
+    ck_assert_int_eq(hf_quorum_turn_due(&turn), HF_NEVER);
+}
+END_TEST
+
+START_TEST(a_loss_of_a_member_that_was_confirmed_after_that_does_not)
+{
+    acquire_the_second_again();
+    ck_assert(!hf_quorum_turn_lost(&turn, 2, LATER + 1));
+    ck_assert_int_eq(turn.phase, QUORUM_HELD);
+}
+END_TEST
+
+/* The same member may be forgotten again and again: one vote is missing. */
+START_TEST(the_same_member_may_be_lost_twice)
+{
+    acquire_the_second_again();
+    ck_assert(!hf_quorum_turn_lost(&turn, 1, NOW));
+    ck_assert_int_eq(turn.phase, QUORUM_HELD);
+}
+END_TEST
+
+START_TEST(the_others_are_confirmed_soon_after_a_late_grant)
+{
+    acquire_the_second_again();
+    ck_assert_int_eq(hf_quorum_turn_due(&turn), LATER + QUORUM_CONFIRM_MS);
+    ck_assert_int_eq(turn.granted_ms, LATER);
+    ck_assert_int_eq(next(LATER + QUORUM_CONFIRM_MS).action, QUORUM_CONFIRM);
+    ck_assert_rests(LATER + QUORUM_CONFIRM_MS);
+    ck_assert_int_eq(hf_quorum_turn_due(&turn), LATER + HEAL_MS);
+}
+END_TEST
+
+/* A grant that ends the acquire is no such grant. */
+START_TEST(nothing_is_confirmed_after_an_acquire_of_all)
+{
+    hold_all(3);
+    ck_assert_int_eq(hf_quorum_turn_due(&turn), NOW + HEAL_MS);
+    ck_assert(!hf_quorum_turn_lost(&turn, 0, NOW - 1));
+}
+END_TEST
+
+/* The third member's grant comes after the end of the acquire; a member that was
+ * forgotten before that may have been missing beside it. */
+START_TEST(a_grant_after_the_acquire_counts_from_then_on)
+{
+    begin(3, HF_FOREVER, 0);
+    ck_assert_all_asked(NOW);
+    say(0, HF_OK);
+    say(1, HF_OK);
+    ck_assert_held(NOW);
+    hf_quorum_turn_answered(&turn, 2, HF_OK, NOW + 5);
+    ck_assert_rests(NOW + 5);
+    ck_assert_int_eq(hf_quorum_turn_due(&turn), NOW + 5 + QUORUM_CONFIRM_MS);
+    ck_assert(hf_quorum_turn_lost(&turn, 0, NOW));
 }
 END_TEST
 
@@ -452,10 +531,10 @@ END_TEST
 START_TEST(a_loss_of_most_is_one_and_all_is_kept_until_the_release)
 {
     hold_all(3);
-    ck_assert(!hf_quorum_turn_lost(&turn, 0));
-    ck_assert(hf_quorum_turn_lost(&turn, 2));
+    ck_assert(!hf_quorum_turn_lost(&turn, 0, HF_NEVER));
+    ck_assert(hf_quorum_turn_lost(&turn, 2, HF_NEVER));
     ck_assert_rests(NOW);
-    ck_assert(!hf_quorum_turn_lost(&turn, 1));
+    ck_assert(!hf_quorum_turn_lost(&turn, 1, HF_NEVER));
     ck_assert_rests(NOW);
     hf_quorum_turn_release(&turn);
     for (uint32_t i = 0; i < 3; i++)
@@ -467,11 +546,11 @@ END_TEST
 START_TEST(what_is_granted_after_a_loss_is_kept_until_the_release)
 {
     hold_all(3);
-    ck_assert(!hf_quorum_turn_lost(&turn, 1));
+    ck_assert(!hf_quorum_turn_lost(&turn, 1, HF_NEVER));
     ck_assert_does(QUORUM_GIVE_BACK, 1, NOW);
     hf_quorum_turn_gave(&turn, 1);
     (void)ck_assert_asks(1, NOW + HEAL_MS);
-    ck_assert(hf_quorum_turn_lost(&turn, 0));
+    ck_assert(hf_quorum_turn_lost(&turn, 0, HF_NEVER));
     ck_assert_does(QUORUM_CANCEL, 1, NOW + HEAL_MS);
     say(1, HF_OK);
     ck_assert_rests(NOW + HEAL_MS);
@@ -511,6 +590,12 @@ static uint64_t state_of(const struct hf_vote *v)
     return v->state == VOTE_ASKED && v->is_brief ? VOTE_GIVING + 1 : v->state;
 }
 
+static bool was_granted_late(const struct hf_quorum_turn *t, uint32_t member)
+{
+    return t->phase == QUORUM_HELD && hf_quorum_turn_has_vote(t, member) &&
+           t->votes[member].granted_ms != INT64_MIN;
+}
+
 static uint64_t key_of(const struct world *w)
 {
     const struct hf_quorum_turn *t = &w->turn;
@@ -527,6 +612,9 @@ static uint64_t key_of(const struct world *w)
         key = pack(key, v->is_in_line, 1);
         key = pack(key, v->is_away, 1);
     }
+    for (uint32_t i = 0; i < t->count; i++)
+        key = pack(key, was_granted_late(t, i), 1);
+    key = pack(key, t->phase == QUORUM_HELD && t->confirm_ms != HF_NEVER, 1);
     key = pack(key, t->phase, 3);
     key = pack(key, t->is_called, 1);
     key = pack(key, t->was_refused, 1);
@@ -611,6 +699,10 @@ static void settle(struct world *w, bool are_safe)
         case QUORUM_END:
             ck_end(w);
             break;
+        case QUORUM_CONFIRM:
+            ck_must(w->was_held && w->turn.phase == QUORUM_HELD,
+                    "what is held is confirmed");
+            break;
         case QUORUM_REST:
             return;
         }
@@ -621,7 +713,7 @@ static void settle(struct world *w, bool are_safe)
 static void answer(struct world *w, uint32_t member, hf_status status)
 {
     w->truth[member] = status == HF_OK ? IS_HELD : NOT_ASKED;
-    hf_quorum_turn_answered(&w->turn, member, status);
+    hf_quorum_turn_answered(&w->turn, member, status, w->now_ms);
 }
 
 /* What a member says. False: nothing; it is not asked, or lets us stand in
@@ -702,16 +794,21 @@ static void try_given(const struct world *from, uint32_t member)
     explore(&w);
 }
 
-static void try_loss(const struct world *from, uint32_t member)
+/* The server had the member until `held_ms`. */
+static void try_loss(const struct world *from, uint32_t member, int64_t held_ms)
 {
     struct world w = *from;
-    uint32_t before = hf_quorum_turn_votes(&w.turn);
+    uint32_t before = hf_quorum_turn_held_since(&w.turn, held_ms);
+    bool is_lost = hf_quorum_turn_lost(&w.turn, member, held_ms);
+    uint32_t after = hf_quorum_turn_held_since(&w.turn, held_ms);
 
-    if (hf_quorum_turn_lost(&w.turn, member)) {
-        ck_must(!w.was_lost, "a loss is told once");
-        ck_must(before == w.turn.needed, "it is the one that breaks it");
-        w.was_lost = true;
-    }
+    ck_must(!is_lost || !w.was_lost, "a loss is told once");
+    ck_must(is_lost == (w.turn.phase == QUORUM_BROKEN && !w.was_lost),
+            "what breaks it is told");
+    ck_must(!is_lost || after < w.turn.needed, "fewer than most were held");
+    ck_must(!is_lost || held_ms != HF_NEVER || before == w.turn.needed,
+            "it is the one that breaks it");
+    w.was_lost = w.was_lost || is_lost;
     settle(&w, true);
     explore(&w);
 }
@@ -763,8 +860,10 @@ static void explore(const struct world *w)
             try_answers(w, i);
         else if (w->truth[i] == IS_GIVEN)
             try_given(w, i);
-        else if (w->truth[i] == IS_HELD)
-            try_loss(w, i);
+        else if (w->truth[i] == IS_HELD) {
+            try_loss(w, i, HF_NEVER);
+            try_loss(w, i, NOW);
+        }
     }
     try_time(w);
     try_calls(w);
@@ -823,6 +922,12 @@ int main(void)
     tcase_add_test(c, what_is_not_safe_is_asked_for_again_a_few_times);
     tcase_add_test(c, a_grant_that_crosses_its_cancel_is_given_back);
     tcase_add_test(c, what_is_lost_is_asked_for_again_while_most_are_ours);
+    tcase_add_test(c, a_loss_before_another_member_was_acquired_again_breaks_it);
+    tcase_add_test(c, a_loss_of_a_member_that_was_confirmed_after_that_does_not);
+    tcase_add_test(c, the_same_member_may_be_lost_twice);
+    tcase_add_test(c, the_others_are_confirmed_soon_after_a_late_grant);
+    tcase_add_test(c, nothing_is_confirmed_after_an_acquire_of_all);
+    tcase_add_test(c, a_grant_after_the_acquire_counts_from_then_on);
     tcase_add_test(c,
                    a_loss_of_most_is_one_and_all_is_kept_until_the_release);
     tcase_add_test(c, what_is_granted_after_a_loss_is_kept_until_the_release);

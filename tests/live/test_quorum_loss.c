@@ -6,6 +6,8 @@
 
 #define THREE 3
 
+static int64_t watchdog_ms = WATCHDOG_MS;
+
 /* Three members whose loops the test drives. */
 static void open_driven(struct party *p)
 {
@@ -15,7 +17,7 @@ static void open_driven(struct party *p)
     for (int i = 0; i < THREE; i++) {
         client_options(&o, url, server_port(servers[i]));
         o.thread = false;
-        o.watchdog_ms = WATCHDOG_MS;
+        o.watchdog_ms = watchdog_ms;
         o.request_timeout_ms = TIMEOUT_MS;
         p->clients[i] = client_with(&o);
         p->locks[i] = lock_of(p->clients[i], NAME);
@@ -158,6 +160,101 @@ START_TEST(a_loss_that_is_not_heard_yet_counts)
 }
 END_TEST
 
+/* ---- members that are forgotten one after the other ---- */
+
+static bool has_key(int server)
+{
+    return strcmp(server_ask(servers[server], "EXISTS " NAME), "1") == 0;
+}
+
+/* The first `count` clients run until the first member, which was forgotten, is held
+ * again. */
+static void acquire_the_first_again(struct party *p, int count)
+{
+    int64_t deadline_ms = local_now_ms() + LONG_MS;
+
+    (void)server_ask(servers[0], "FLUSHALL");
+    drive_until_lost(p, count, 0, 7);
+    while (!has_key(0) || hf_lock_safe_ms(p->locks[0], 7) <= 0)
+        dispatch(p, count, deadline_ms);
+}
+
+/* Two members end the acquire, and the third one's grant comes after that. */
+static void await_confirmation(struct party *p, const struct diary *diary)
+{
+    int64_t deadline_ms = local_now_ms() + LONG_MS;
+
+    while (diary->renewals < THREE - 1)
+        dispatch(p, THREE, deadline_ms);
+}
+
+/* The watchdog's next renewal is minutes away. */
+START_TEST(the_others_are_confirmed_soon_after_a_late_grant)
+{
+    struct hf_acquire_options o;
+    struct diary diary;
+    struct party p;
+
+    watchdog_ms = 600000;
+    o = diary_options(&diary, 7);
+    acquire_driven(&p, &o, THREE);
+    await_confirmation(&p, &diary);
+    close_driven(&p);
+}
+END_TEST
+
+/* Another owner could have had the first and the second. */
+START_TEST(a_member_forgotten_before_another_was_acquired_again_is_a_loss)
+{
+    struct hf_acquire_options o;
+    struct diary diary;
+    struct party p;
+    struct call call;
+
+    o = diary_options(&diary, 7);
+    acquire_driven(&p, &o, THREE);
+    await_confirmation(&p, &diary);
+    (void)server_ask(servers[1], "FLUSHALL");
+    acquire_the_first_again(&p, 1);
+    ck_assert_int_eq(diary.losses, 0);
+    drive_until_lost(&p, THREE, 1, 7);
+    dispatch(&p, THREE, local_now_ms() + LONG_MS);
+    ck_assert_int_eq(diary.losses, 1);
+    ck_assert_int_eq(hf_quorum_safe_ms(p.quorum, 7), INT64_MIN);
+    call_init(&call);
+    ck_assert_ok(hf_quorum_release_async(p.quorum, 7, call_done, &call));
+    drive_to_end(&p, THREE, &call);
+    ck_assert_status(call_await(&call), HF_LOST);
+    close_driven(&p);
+}
+END_TEST
+
+/* All are confirmed before the second is forgotten. */
+START_TEST(a_member_forgotten_after_it_was_confirmed_is_a_vote_less)
+{
+    struct hf_acquire_options o;
+    struct diary diary;
+    struct party p;
+    int64_t deadline_ms = local_now_ms() + LONG_MS;
+    int renewals;
+
+    o = diary_options(&diary, 7);
+    acquire_driven(&p, &o, THREE);
+    await_confirmation(&p, &diary);
+    acquire_the_first_again(&p, THREE);
+    renewals = diary.renewals;
+    while (diary.renewals < renewals + THREE)
+        dispatch(&p, THREE, deadline_ms);
+    (void)server_ask(servers[1], "FLUSHALL");
+    drive_until_lost(&p, THREE, 1, 7);
+    while (!has_key(1))
+        dispatch(&p, THREE, deadline_ms);
+    ck_assert_int_eq(diary.losses, 0);
+    ck_assert_int_gt(hf_quorum_safe_ms(p.quorum, 7), 0);
+    close_driven(&p);
+}
+END_TEST
+
 /* ---- while on_lost runs ---- */
 
 struct slow_loss {
@@ -293,6 +390,9 @@ int main(void)
     tcase_add_test(c, a_grant_that_is_heard_late_is_no_answer_to_a_release);
     tcase_add_test(c, a_member_lost_before_its_answer_is_heard_does_not_count);
     tcase_add_test(c, a_loss_that_is_not_heard_yet_counts);
+    tcase_add_test(c, the_others_are_confirmed_soon_after_a_late_grant);
+    tcase_add_test(c, a_member_forgotten_before_another_was_acquired_again_is_a_loss);
+    tcase_add_test(c, a_member_forgotten_after_it_was_confirmed_is_a_vote_less);
     tcase_add_test(c, max_hold_frees_nothing_before_the_release);
     tcase_add_test(c, a_lease_that_ends_frees_nothing_before_the_release);
     tcase_add_test(c, the_release_of_what_is_lost_is_told_by_done);

@@ -244,6 +244,9 @@ static const struct past {
     {"cut_of_one_connection_comes_late", "P12",
      "one connection was cut after so many bytes that it took 5 s: the judge was told of "
      "that for links only"},
+    {"another_member_lost_before_one_was_acquired_again", "P2",
+     "two of three members of a quorum were forgotten at once: the first was acquired "
+     "again before the loss of the second was noticed, and nothing was reported lost"},
     {"member_forced_while_it_is_released", "P9",
      "a member was freed by force while its release was under way: the simulation "
      "counted it for the next hold of that owner"},
