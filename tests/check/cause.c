@@ -253,7 +253,7 @@ static bool names_a_hold(const struct ask *ask)
 
 void cause_look(const struct judge *j, struct ask *ask)
 {
-    if (!ask->lock ||
+    if (!ask->lock || is_settled(ask) ||
         (ask->op != HISTORY_OP_ACQUIRE && !names_a_hold(ask)))
         return;
     if (ask->op == HISTORY_OP_ACQUIRE && cause_is_behind_another(ask))

@@ -38,16 +38,26 @@ struct model_cluster {
 
 /* ---- slots ---- */
 
-/* CRC16-CCITT (XMODEM), bit by bit. Source: CLUSTER, appendix A. */
+/* CRC16-CCITT (XMODEM). Source: CLUSTER, appendix A. */
+static uint16_t crc_of_byte(unsigned byte)
+{
+    unsigned crc = byte << 8;
+
+    for (int bit = 0; bit < 8; bit++)
+        crc = (crc & 0x8000 ? crc << 1 ^ 0x1021 : crc << 1) & 0xffff;
+    return (uint16_t)crc;
+}
+
 static unsigned crc16(const char *p, size_t n)
 {
+    static uint16_t table[256]; /* table[1] is not 0 */
     unsigned crc = 0;
 
-    for (size_t i = 0; i < n; i++) {
-        crc ^= (unsigned)(unsigned char)p[i] << 8;
-        for (int bit = 0; bit < 8; bit++)
-            crc = (crc & 0x8000 ? crc << 1 ^ 0x1021 : crc << 1) & 0xffff;
-    }
+    if (table[1] == 0)
+        for (unsigned i = 0; i < 256; i++)
+            table[i] = crc_of_byte(i);
+    for (size_t i = 0; i < n; i++)
+        crc = (crc << 8 & 0xffff) ^ table[crc >> 8 ^ (unsigned char)p[i]];
     return crc;
 }
 

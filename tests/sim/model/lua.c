@@ -378,6 +378,7 @@ static void open_lua(void)
     is_known = true;
     if (!(L = md_lua_new()))
         abort();
+    (void)lua_gc(L, LUA_GCSETPAUSE, 400); /* in percent: memory is cheap here */
     open_library("", luaopen_base);
     open_library(LUA_TABLIBNAME, luaopen_table);
     open_library(LUA_STRLIBNAME, luaopen_string);

@@ -21,10 +21,10 @@ static void push_field(lua_State *L, const char *field, const char *p,
     lua_setfield(L, -2, field);
 }
 
-static const char *push_elements(lua_State *L, const char *p, long n)
+static const char *push_elements(lua_State *L, const char *p, int64_t n)
 {
     lua_createtable(L, (int)n, 0);
-    for (long i = 1; i <= n; i++) {
+    for (int64_t i = 1; i <= n; i++) {
         p = md_push_reply(L, p);
         lua_rawseti(L, -2, (int)i);
     }
@@ -32,11 +32,11 @@ static const char *push_elements(lua_State *L, const char *p, long n)
 }
 
 /* {map = {...}} or {set = {member = true, ...}} */
-static const char *push_table(lua_State *L, const char *p, long n, bool is_map)
+static const char *push_table(lua_State *L, const char *p, int64_t n, bool is_map)
 {
     lua_createtable(L, 0, 1);
     lua_createtable(L, 0, (int)n);
-    for (long i = 0; i < n; i++) {
+    for (int64_t i = 0; i < n; i++) {
         p = md_push_reply(L, p);
         if (is_map)
             p = md_push_reply(L, p);
@@ -48,7 +48,7 @@ static const char *push_table(lua_State *L, const char *p, long n, bool is_map)
     return p;
 }
 
-static const char *push_bulk(lua_State *L, const char *p, long n)
+static const char *push_bulk(lua_State *L, const char *p, int64_t n)
 {
     if (n < 0) {
         lua_pushboolean(L, 0);
@@ -58,7 +58,7 @@ static const char *push_bulk(lua_State *L, const char *p, long n)
     return p + n + 2;
 }
 
-static const char *push_array(lua_State *L, const char *p, long n)
+static const char *push_array(lua_State *L, const char *p, int64_t n)
 {
     if (n >= 0)
         return push_elements(L, p, n);
@@ -73,6 +73,17 @@ static void push_double(lua_State *L, const char *p)
     lua_setfield(L, -2, "double");
 }
 
+/* The number of a reply, which this model has written. */
+static int64_t number_at(const char *p)
+{
+    bool is_negative = *p == '-';
+    uint64_t n = 0;
+
+    for (p += is_negative; *p >= '0' && *p <= '9'; p++)
+        n = 10 * n + (uint64_t)(*p - '0');
+    return (int64_t)(is_negative ? -n : n);
+}
+
 const char *md_push_reply(lua_State *L, const char *p)
 {
     const char *end = line_end(p);
@@ -81,11 +92,11 @@ const char *md_push_reply(lua_State *L, const char *p)
     switch (*p) {
     case '+': push_field(L, "ok", p + 1, len); return end + 2;
     case '-': push_field(L, "err", p + 1, len); return end + 2;
-    case ':': lua_pushnumber(L, (lua_Number)strtoll(p + 1, NULL, 10)); break;
-    case '$': return push_bulk(L, end + 2, strtol(p + 1, NULL, 10));
-    case '*': return push_array(L, end + 2, strtol(p + 1, NULL, 10));
-    case '%': return push_table(L, end + 2, strtol(p + 1, NULL, 10), true);
-    case '~': return push_table(L, end + 2, strtol(p + 1, NULL, 10), false);
+    case ':': lua_pushnumber(L, (lua_Number)number_at(p + 1)); break;
+    case '$': return push_bulk(L, end + 2, number_at(p + 1));
+    case '*': return push_array(L, end + 2, number_at(p + 1));
+    case '%': return push_table(L, end + 2, number_at(p + 1), true);
+    case '~': return push_table(L, end + 2, number_at(p + 1), false);
     case ',': push_double(L, p + 1); break;
     case '#': lua_pushboolean(L, p[1] == 't'); break;
     default: lua_pushnil(L); break; /* "_" */
