@@ -30,6 +30,11 @@ static const char *const passing[] = {"LOADING", "BUSY", "TRYAGAIN",
     "the ACL of this user lacks a command, key or channel; 'holdfast doctor "  \
     "--acl' prints what plain locks need, and with --for what others do"
 
+#define UNDECLARED                                                              \
+    "this server refuses keys that a script derives, which this kind of lock "  \
+    "needs; Dragonfly permits them with "                                       \
+    "--default_lua_flags=allow-undeclared-keys"
+
 /* What a person can do about the others. */
 static const struct {
     const char *code;
@@ -46,6 +51,11 @@ static const struct {
     {"NOSCRIPT", "it was sent the script itself: this is no server that runs "
                  "scripts"},
     {"NOAUTH", "the server wants a password"},
+    {"ERR script tried accessing undeclared key,", UNDECLARED},
+    {"script tried accessing undeclared key,", UNDECLARED},
+    {"ERR bad lua script for redis cluster,",
+     "this proxy checks the text of scripts (Alibaba Cloud: script_check_enable); plain, "
+     "fenced, value and fair locks pass, read-write locks do not"},
     {"ERR unknown command", "locks are scripts: EVAL is missing on this server, or "
                             "was renamed"},
     {"BUSY", "a script is running on the server (SCRIPT KILL ends it)"},

@@ -42,9 +42,10 @@ faults-check:
 	@tests/faults.sh
 
 # No script returns a text of another program at its full length.
-#: make texts-check       does each script cut the texts that it returns?
+#: make texts-check       does each script cut the texts that it returns, and name its keys?
 texts-check:
 	@tests/script_texts.sh
+	@tests/script_keys.sh
 	@tests/script_texts_fails.sh
 
 # The pages that users read are in plain English.

@@ -200,7 +200,7 @@ for script; do
     BEGIN {
         numbers = "^redis\\.p?call\\(\x27(pttl|exists|hexists|hlen|llen|strlen|" \
                   "hstrlen|zcard|zcount|incr|incrby|decr|decrby|pexpire|hset|hdel|" \
-                  "zadd|zrem|del|unlink|set)\x27"
+                  "zadd|zrem|del|unlink|set|publish|spublish)\x27"
     }
     {
         sub(/^ *--.*/, "")

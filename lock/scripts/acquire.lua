@@ -9,26 +9,26 @@
 -- then the hold was lost. May be sent any number of times. An error means that
 -- nothing was acquired: a lock that cannot get its TTL is taken back.
 -- Source: WIRE 8.1, 10.2.
-local lock, owner, count, lease = KEYS[1], ARGV[1], ARGV[2], ARGV[3]
+local owner, count, lease = ARGV[1], ARGV[2], ARGV[3]
 local counter, retention = KEYS[2], ARGV[4]
-local is_free = count == '1' and redis.call('exists', lock) == 0
-local held = not is_free and redis.call('hget', lock, owner)
+local is_free = count == '1' and redis.call('exists', KEYS[1]) == 0
+local held = not is_free and redis.call('hget', KEYS[1], owner)
 if is_free or held then
     --+ token
-    redis.call('hset', lock, owner, count)
-    local set = redis.pcall('pexpire', lock, lease)
+    redis.call('hset', KEYS[1], owner, count)
+    local set = redis.pcall('pexpire', KEYS[1], lease)
     if set == 1 then
         return {owner, tonumber(count), token}
     end
     if is_free then
-        redis.pcall('del', lock)
+        redis.pcall('del', KEYS[1])
     else
-        redis.pcall('hset', lock, owner, held)
+        redis.pcall('hset', KEYS[1], owner, held)
     end
     return set
 end
-local fields = redis.call('hscan', lock, '0', 'count', '2')[2]
+local fields = redis.call('hscan', KEYS[1], '0', 'count', '2')[2]
 local i = fields[1] == 'mode' and fields[3] and 3 or 1
 local field, value = fields[i] or '', fields[i + 1] or '0'
-return {owner, -1, redis.call('pttl', lock), field:sub(1, 191), value:sub(1, 191), '',
+return {owner, -1, redis.call('pttl', KEYS[1]), field:sub(1, 191), value:sub(1, 191), '',
         #field, #value}

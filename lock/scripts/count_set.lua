@@ -21,13 +21,13 @@ end
 if wrong then
     return wrong
 end
-redis.call('set', answer, number, 'px', ARGV[3])
+redis.call('set', KEYS[2], number, 'px', ARGV[3])
 if before then
     return {ARGV[1], number}
 end
-local set = redis.pcall('set', key, number)
+local set = redis.pcall('set', KEYS[1], number)
 if set.err then
-    redis.pcall('del', answer)
+    redis.pcall('del', KEYS[2])
     return set
 end
 return {ARGV[1], number, tell(5, ARGV[6], ARGV[4] ~= '' and ARGV[4] or number)}

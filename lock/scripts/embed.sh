@@ -11,7 +11,7 @@ set -eu
 commands() {
     sed '/^ *--/d' "$@" | tr '\n' ' ' | grep -oE 'redis\.p?call\([^,)]*' |
         sed -E "s/.*\(//; /'/!s/.*/'publish'/" | grep -oE "'[a-z]+'" |
-        tr -d "'" | sort -u | paste -s -d ' ' -
+        tr -d "'" | sed 's|^spublish$|publish|' | sort -u | paste -s -d ' ' -
 }
 
 echo '/* Made from lock/scripts/ by embed.sh. */'

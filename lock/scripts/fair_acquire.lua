@@ -27,20 +27,19 @@
 -- While the lock is free, but another's, the TTL is 20 to 250 ms: Redisson's waiters
 -- leave the queue without a word. A waiter that has waited wakes the head each time, which
 -- may be asleep. If more stale heads are left, the TTL is 1 ms. Source: WIRE 11.2.
-local lock, queue, places = KEYS[1], KEYS[2], KEYS[3]
 local owner, count, lease, place = ARGV[1], ARGV[2], ARGV[3], tonumber(ARGV[4])
 local floor, counter, retention = tonumber(ARGV[5]), KEYS[4], ARGV[6]
 local time = redis.call('time')
 local now = time[1] * 1000 + math.floor(time[2] / 1000)
-local head = redis.call('lindex', queue, '0')
-local ttl = redis.call('pttl', lock)
+local head = redis.call('lindex', KEYS[2], '0')
+local ttl = redis.call('pttl', KEYS[1])
 local is_free = ttl == -2 and count == '1' and not head
-local held = not is_free and redis.call('hget', lock, owner)
+local held = not is_free and redis.call('hget', KEYS[1], owner)
 local leave_queue
 if is_free then
-    for _, who in ipairs(redis.call('zrange', places, '0', '199')) do
+    for _, who in ipairs(redis.call('zrange', KEYS[3], '0', '199')) do
         if who:find('^%x+%-[%x-]+:%-?%d+$') then
-            redis.call('zrem', places, who)
+            redis.call('zrem', KEYS[3], who)
         end
     end
 elseif not held then
@@ -53,24 +52,24 @@ elseif not held then
     end
     is_free = ttl == -2 and count == '1' and (not head or head == owner)
     leave_queue = function()
-        redis.call('lpop', queue)
-        redis.call('zrem', places, owner)
+        redis.call('lpop', KEYS[2])
+        redis.call('zrem', KEYS[3], owner)
         settle('held', nil, 0, 1, ends - now)
     end
     if not is_free and count == '1' and place > 0 then
         local i = counter and 7 or 6
-        local mine = redis.call('zscore', places, owner)
+        local mine = redis.call('zscore', KEYS[3], owner)
         if not mine then
-            local last = redis.call('lrange', queue, '-1', '-1')[1]
-            local before = tonumber(last and redis.call('zscore', places, last) or nil)
+            local last = redis.call('lrange', KEYS[2], '-1', '-1')[1]
+            local before = tonumber(last and redis.call('zscore', KEYS[3], last) or nil)
             before = before and before <= now + FAR and math.max(before, now) or now
-            for _, who in ipairs(redis.call('lrange', queue, '0', '199')) do
+            for _, who in ipairs(redis.call('lrange', KEYS[2], '0', '199')) do
                 if who == owner then
-                    redis.call('lrem', queue, 1, owner) -- it had lost its time
+                    redis.call('lrem', KEYS[2], 1, owner) -- it had lost its time
                 end
             end
-            redis.call('rpush', queue, owner)
-            redis.call('zadd', places,
+            redis.call('rpush', KEYS[2], owner)
+            redis.call('zadd', KEYS[3],
                 string.format('%.17g', math.floor(before + place) + mark(owner)), owner)
         end
         local silence = mine and tonumber(ARGV[i] or 0) or 0
@@ -94,13 +93,13 @@ elseif not held then
 end
 if is_free or held then
     --+ token
-    redis.call('hset', lock, owner, count)
-    local set = redis.pcall('pexpire', lock, lease)
+    redis.call('hset', KEYS[1], owner, count)
+    local set = redis.pcall('pexpire', KEYS[1], lease)
     if set ~= 1 then
         if is_free then
-            redis.pcall('del', lock)
+            redis.pcall('del', KEYS[1])
         else
-            redis.pcall('hset', lock, owner, held)
+            redis.pcall('hset', KEYS[1], owner, held)
         end
         return set
     end
@@ -109,7 +108,7 @@ if is_free or held then
     end
     return {owner, tonumber(count), token}
 end
-local fields = redis.call('hscan', lock, '0', 'count', '2')[2]
+local fields = redis.call('hscan', KEYS[1], '0', 'count', '2')[2]
 local i = fields[1] == 'mode' and fields[3] and 3 or 1
 local field, value = fields[i] or '', fields[i + 1] or '0'
 return {owner, -1, ttl, field:sub(1, 191), value:sub(1, 191), '', #field, #value}

@@ -9,10 +9,9 @@
 -- its acquire, and waits again. A waiter that is alive and has lost its place enters
 -- the queue at its end. If the lock is free, the new head is woken.
 -- Source: WIRE 11.3, 11.4.
-local lock, queue, places = KEYS[1], KEYS[2], KEYS[3]
 local waiter, first, channel = ARGV[2], tonumber(ARGV[3]), ARGV[5]
 --+ tell
-local found = redis.call('lrange', queue, first, first + 199)
+local found = redis.call('lrange', KEYS[2], first, first + 199)
 local removed = 0
 for _, owner in ipairs(found) do
     local heard, note = 1, nil
@@ -23,13 +22,13 @@ for _, owner in ipairs(found) do
         return redis.error_reply(note)
     end
     if owner == waiter or heard == 0 then
-        redis.call('zrem', places, owner)
-        redis.call('lrem', queue, 1, owner)
+        redis.call('zrem', KEYS[3], owner)
+        redis.call('lrem', KEYS[2], 1, owner)
         removed = removed + 1
     end
 end
-local head = removed > 0 and redis.pcall('lindex', queue, 0)
-if type(head) == 'string' and redis.pcall('exists', lock) == 0 then
+local head = removed > 0 and redis.pcall('lindex', KEYS[2], 0)
+if type(head) == 'string' and redis.pcall('exists', KEYS[1]) == 0 then
     tell(4, channel .. ':' .. head, '0') -- a refusal after the removal is not an error
 end
 if #found == 200 and (waiter == '' or removed == 0) then

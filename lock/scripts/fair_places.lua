@@ -36,32 +36,32 @@ local function mark_of(who, score)
     return m and score % 1 == m and m
 end
 local function honour(who, until_ms)
-    return redis.pcall('zadd', places, string.format('%.17g', until_ms), who)
+    return redis.pcall('zadd', KEYS[3], string.format('%.17g', until_ms), who)
 end
 -- Returns the head, its score (nil: none), and whether it is stale, because there are more.
 local function drop_stale(keep)
     for i = 0, WINDOW do
-        local head = redis.call('lrange', queue, '0', '0')[1]
-        local ends = head and tonumber(redis.call('zscore', places, head) or nil)
+        local head = redis.call('lrange', KEYS[2], '0', '0')[1]
+        local ends = head and tonumber(redis.call('zscore', KEYS[3], head) or nil)
         local is_stale = ends and ends <= now and head ~= keep
         if not is_stale or i == WINDOW then
             return head, ends, is_stale
         end
-        redis.call('zrem', places, head)
-        redis.call('lpop', queue)
+        redis.call('zrem', KEYS[3], head)
+        redis.call('lpop', KEYS[2])
     end
 end
 -- The first places: who, score (repaired), mark or false, score as stored or false. Then
 -- which of them is that of `me`, and whether all are of holdfast with right scores.
 local function read_places(me)
-    local whos, scores, marks, olds = redis.pcall('lrange', queue, '0', '199'), {}, {}, {}
-    local found, read = redis.pcall('zrange', places, '0', '199', 'withscores'), {}
+    local whos, scores, marks, olds = redis.pcall('lrange', KEYS[2], '0', '199'), {}, {}, {}
+    local found, read = redis.pcall('zrange', KEYS[3], '0', '199', 'withscores'), {}
     for i = 2, #found, 2 do
         read[found[i - 1]] = tonumber(found[i])
     end
     local before, far, at, is_plain = now, math.max(FAR, 4 * place), nil, true
     for i, who in ipairs(whos) do
-        local old = read[who] or tonumber(redis.pcall('zscore', places, who) or nil)
+        local old = read[who] or tonumber(redis.pcall('zscore', KEYS[3], who) or nil)
         local s, m = old, old and mark_of(who, old)
         if not s or s ~= s or s > before + far then
             s = before + WAIT

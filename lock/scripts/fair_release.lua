@@ -18,12 +18,11 @@
 -- ends, UNLINK frees them in the background.
 -- The head listens on CHANNEL:OWNER, in one way: a listener in both counts once.
 -- Source: WIRE 5.2, 11.4, 11.5.
-local lock, queue, places = KEYS[1], KEYS[2], KEYS[3]
 local owner, count = ARGV[1], ARGV[2]
 local place, floor = tonumber(ARGV[4]), tonumber(ARGV[5])
 local time = redis.call('time')
 local now = time[1] * 1000 + math.floor(time[2] / 1000)
-local found = count == '0' and redis.call('lrange', queue, '0', '199') or {}
+local found = count == '0' and redis.call('lrange', KEYS[2], '0', '199') or {}
 local head, move_up = found[1], nil
 if head then
     --+ fair_places
@@ -35,19 +34,19 @@ if head then
         end
         return nil
     end
-    local ends = tonumber(redis.call('zscore', places, owner) or nil)
+    local ends = tonumber(redis.call('zscore', KEYS[3], owner) or nil)
     local at, less = find(found), nil
     if at and ends then
-        local before = at > 1 and redis.call('zscore', places, found[at - 1])
+        local before = at > 1 and redis.call('zscore', KEYS[3], found[at - 1])
         less = ends - math.max(tonumber(before or nil) or now, now)
     end
     if ends then
-        redis.call('zrem', places, owner)
+        redis.call('zrem', KEYS[3], owner)
     end
     if at then
-        redis.call('lrem', queue, '1', owner)
-    elseif #found == WINDOW and find(redis.call('lrange', queue, -WINDOW, -1)) then
-        redis.call('lrem', queue, '-1', owner)
+        redis.call('lrem', KEYS[2], '1', owner)
+    elseif #found == WINDOW and find(redis.call('lrange', KEYS[2], -WINDOW, -1)) then
+        redis.call('lrem', KEYS[2], '-1', owner)
     elseif #found == WINDOW and ends then
         honour(owner, 1)
     end
@@ -59,19 +58,19 @@ if head then
     end
 end
 local reply, is_free = {owner, tonumber(count)}, count == '0'
-local held = redis.call('hget', lock, owner)
+local held = redis.call('hget', KEYS[1], owner)
 if not held then
-    local ttl = redis.call('pttl', lock)
+    local ttl = redis.call('pttl', KEYS[1])
     reply, is_free = {owner, -1, ttl}, is_free and ttl == -2
 elseif is_free then
-    if redis.pcall('unlink', lock) ~= 1 then
-        redis.call('del', lock) -- an ACL may refuse UNLINK
+    if redis.pcall('unlink', KEYS[1]) ~= 1 then
+        redis.call('del', KEYS[1]) -- an ACL may refuse UNLINK
     end
 else
-    redis.call('hset', lock, owner, count)
-    local set = redis.pcall('pexpire', lock, ARGV[3])
+    redis.call('hset', KEYS[1], owner, count)
+    local set = redis.pcall('pexpire', KEYS[1], ARGV[3])
     if type(set) == 'table' then
-        redis.pcall('hset', lock, owner, held)
+        redis.pcall('hset', KEYS[1], owner, held)
         return set
     end
 end

@@ -16,7 +16,7 @@
 -- Source: WIRE 1, 2.2, 5.3, 8.3, 11.6, 18.
 local lock, holder, channel = KEYS[1], ARGV[2], ARGV[4]
 --+ tell
-local count = redis.call('hlen', lock)
+local count = redis.call('hlen', KEYS[1])
 local function first_waiter()
     local queue, places, place, floor = KEYS[2], KEYS[3], 0, 15000
     local time = redis.call('time')
@@ -35,9 +35,9 @@ if count == 0 then
 end
 local x = '%x%x%x%x'
 local owner = x .. x .. ('%-' .. x):rep(4) .. x .. x .. ':%-?%d+'
-local fields = redis.call('hscan', lock, '0', 'count', '100')[2]
+local fields = redis.call('hscan', KEYS[1], '0', 'count', '100')[2]
 local field, value = fields[1] or '', fields[2] or ''
-local mode = redis.call('hget', lock, 'mode')
+local mode = redis.call('hget', KEYS[1], 'mode')
 if mode == 'read' or mode == 'write' then
     return {ARGV[1], -3}
 end
@@ -55,7 +55,7 @@ if count > 1 then
     return {ARGV[1], -5, count}
 end
 if holder ~= '' and field ~= holder then
-    return {ARGV[1], -1, redis.call('pttl', lock)}
+    return {ARGV[1], -1, redis.call('pttl', KEYS[1])}
 end
 if KEYS[2] then
     local head = first_waiter()
@@ -70,7 +70,7 @@ else
         return {ARGV[1], -4}
     end
 end
-redis.call('del', lock)
+redis.call('del', KEYS[1])
 if not channel then
     return {ARGV[1], 0, 0}
 end

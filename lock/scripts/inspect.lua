@@ -9,7 +9,7 @@
 -- Texts are cut to 191 bytes; the lengths are the true ones.
 -- Source: WIRE 2.2, 8.4.
 local lock = KEYS[1]
-local fields = redis.call('hscan', lock, '0', 'count', '100')[2]
+local fields = redis.call('hscan', KEYS[1], '0', 'count', '100')[2]
 local i = fields[1] == 'mode' and fields[3] and 3 or 1
 local queue = 'redisson_lock_queue:' ..
     (lock:find('{', 1, true) and lock or '{' .. lock .. '}')
@@ -21,10 +21,10 @@ if type(waiters) ~= 'number' then
     waiters = is_unseen and -2 or there == 1 and -1 or 0
 end
 local field, value = fields[i] or '', fields[i + 1] or '0'
-local mode = redis.call('hget', lock, 'mode') or ''
-local count = redis.call('hget', lock, ARGV[2]) or '0'
-local reply = {ARGV[1], -1, redis.call('pttl', lock), field:sub(1, 191), value:sub(1, 191),
-        mode:sub(1, 191), #field, #value, count:sub(1, 191), redis.call('hlen', lock),
+local mode = redis.call('hget', KEYS[1], 'mode') or ''
+local count = redis.call('hget', KEYS[1], ARGV[2]) or '0'
+local reply = {ARGV[1], -1, redis.call('pttl', KEYS[1]), field:sub(1, 191), value:sub(1, 191),
+        mode:sub(1, 191), #field, #value, count:sub(1, 191), redis.call('hlen', KEYS[1]),
         waiters}
 local head = waiters > 0 and redis.pcall('lindex', queue, 0)
 if type(head) == 'string' then

@@ -9,13 +9,13 @@
 -- semaphore_acquire.lua.
 -- Source: WIRE 5.2, 17.
 local latch, answer = KEYS[1], KEYS[2]
-local text = redis.pcall('getrange', latch, '0', '31')
+local text = redis.pcall('getrange', KEYS[1], '0', '31')
 --+ short_number
 if number and number > 1
-    and redis.call('set', answer, number - 1, 'px', ARGV[3], 'nx') then
-    local reached = redis.pcall('decrby', latch, '1')
+    and redis.call('set', KEYS[2], number - 1, 'px', ARGV[3], 'nx') then
+    local reached = redis.pcall('decrby', KEYS[1], '1')
     if type(reached) == 'table' then
-        redis.pcall('del', answer)
+        redis.pcall('del', KEYS[2])
         return reached
     end
     return {ARGV[1], 1, reached}
@@ -23,7 +23,7 @@ end
 --+ number
 --+ tell
 local left, count, wrong
-if redis.call('exists', answer) == 1 then
+if redis.call('exists', KEYS[2]) == 1 then
     left, wrong = number_of(answer, 0)
 else
     count, wrong = number_of(latch, 0, text)
@@ -35,17 +35,17 @@ if not left and not count then
     return {ARGV[1], 1, 0}
 end
 if left then
-    redis.call('set', answer, left, 'px', ARGV[3])
+    redis.call('set', KEYS[2], left, 'px', ARGV[3])
     return {ARGV[1], 1, left}
 end
 if count > 1 then
-    redis.call('decrby', latch, 1)
+    redis.call('decrby', KEYS[1], 1)
 else
-    redis.call('del', latch)
+    redis.call('del', KEYS[1])
 end
-local kept = redis.pcall('set', answer, math.max(count - 1, 0), 'px', ARGV[3])
+local kept = redis.pcall('set', KEYS[2], math.max(count - 1, 0), 'px', ARGV[3])
 if kept.err then
-    redis.pcall('incrby', latch, count > 1 and 1 or count)
+    redis.pcall('incrby', KEYS[1], count > 1 and 1 or count)
     return kept
 end
 local heard, note = 0, nil

@@ -13,10 +13,10 @@ local available, wrong = number_of(semaphore, -2 ^ 53)
 if wrong then
     return wrong
 end
-local count = redis.call('zcard', out)
+local count = redis.call('zcard', KEYS[2])
 --+ permit_id
 if owner ~= '' then
-    count = redis.call('zscore', out, id) and 1 or 0
+    count = redis.call('zscore', KEYS[2], id) and 1 or 0
 end
 if count == 0 then
     return {ARGV[1], -1, -2}
@@ -24,18 +24,18 @@ end
 if (available or 0) > 2 ^ 53 - count then
     return refusal(semaphore)
 end
-redis.call('zrem', out, '')
-local total = redis.call('incrby', semaphore, count)
+redis.call('zrem', KEYS[2], '')
+local total = redis.call('incrby', KEYS[1], count)
 local removed
 if owner ~= '' then
-    removed = redis.pcall('zrem', out, id)
-elseif count > 500 and redis.pcall('unlink', out) == 1 then
+    removed = redis.pcall('zrem', KEYS[2], id)
+elseif count > 500 and redis.pcall('unlink', KEYS[2]) == 1 then
     removed = 1 -- DEL frees each member before the script ends
 else
-    removed = redis.pcall('del', out)
+    removed = redis.pcall('del', KEYS[2])
 end
 if removed ~= 1 then -- an error: they are out still
-    redis.pcall('decrby', semaphore, count)
+    redis.pcall('decrby', KEYS[1], count)
     return removed
 end
 local heard, note = 0, nil

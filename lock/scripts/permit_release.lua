@@ -6,12 +6,12 @@
 -- May be sent any number of times. The message is how many are available. Why a member
 -- is deleted that is not there: permit_extend.lua.
 -- Source: WIRE 5.2, 16.
-local semaphore, out, owner = KEYS[1], KEYS[2], ARGV[1]
+local semaphore, owner = KEYS[1], ARGV[1]
 --+ permit_id
-if not redis.call('zscore', out, id) then
+if not redis.call('zscore', KEYS[2], id) then
     return {owner, -1, -2}
 end
-local text = redis.call('getrange', semaphore, '0', '31')
+local text = redis.call('getrange', KEYS[1], '0', '31')
 --+ short_number
 if not number then
     --+ number
@@ -20,16 +20,20 @@ if not number then
         return wrong or refusal(semaphore)
     end
 end
-redis.call('zrem', out, '')
-local total = redis.call('incrby', semaphore, '1')
-local gone = redis.pcall('zrem', out, id)
+redis.call('zrem', KEYS[2], '')
+local total = redis.call('incrby', KEYS[1], '1')
+local gone = redis.pcall('zrem', KEYS[2], id)
 if gone ~= 1 then
-    redis.pcall('decrby', semaphore, 1)
+    redis.pcall('decrby', KEYS[1], 1)
     return gone
 end
 local heard, note = 0, nil
 if total > 0 then
-    heard = redis.pcall(ARGV[4], ARGV[5], total)
+    if ARGV[4] == 'SPUBLISH' then
+        heard = redis.pcall('spublish', ARGV[5], total)
+    else
+        heard = redis.pcall('publish', ARGV[5], total)
+    end
     if heard ~= 0 or ARGV[6] then
         --+ tell
         heard, note = tell(4, ARGV[5], total, false, heard)

@@ -11,15 +11,15 @@
 local time = redis.call('time')
 local now = time[1] * 1000 + math.floor(time[2] / 1000)
 local reply, ends = {ARGV[2]}, string.format('%.0f', now + ARGV[1])
-for i, out in ipairs(KEYS) do
+for i = 1, #KEYS do
     local owner = ARGV[i + 1]
     --+ permit_id
-    local held = redis.pcall('zscore', out, id)
+    local held = redis.pcall('zscore', KEYS[i], id)
     if type(held) == 'string' and ARGV[1] == '0' then
         reply[i + 1] = math.min(math.max(held - now, 1), 2 ^ 53 - 1)
     elseif type(held) == 'string' then
-        redis.call('zrem', out, '')
-        redis.call('zadd', out, ends, id)
+        redis.call('zrem', KEYS[i], '')
+        redis.call('zadd', KEYS[i], ends, id)
         reply[i + 1] = 1
     elseif held and not held.err:find('WRONGTYPE', 1, true) then
         return held

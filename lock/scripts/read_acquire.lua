@@ -16,31 +16,31 @@
 -- answers TRYAGAIN: a script that sees half of the hold keys would take living
 -- readers for dead ones.
 -- Source: WIRE 12.1.
-local lock, owner, count, lease = KEYS[1], ARGV[1], ARGV[2], ARGV[3]
-local mode, held, writes = unpack(redis.call('hmget', lock, 'mode', owner, ARGV[4]))
-local ttl = redis.call('pttl', lock)
+local owner, count, lease = ARGV[1], ARGV[2], ARGV[3]
+local mode, held, writes = unpack(redis.call('hmget', KEYS[1], 'mode', owner, ARGV[4]))
+local ttl = redis.call('pttl', KEYS[1])
 local is_first = count == '1' and not held
 if held and mode or is_first and (ttl == -2 or mode == 'read' or mode and writes) then
     local key = KEYS[2] .. ':' .. count
-    redis.call('hset', lock, 'mode', mode or 'read', owner, count)
+    redis.call('hset', KEYS[1], 'mode', mode or 'read', owner, count)
     local set = redis.pcall('set', key, '1', 'px', lease)
     if not set.err then
-        set = ttl >= tonumber(lease) and 1 or redis.pcall('pexpire', lock, lease)
+        set = ttl >= tonumber(lease) and 1 or redis.pcall('pexpire', KEYS[1], lease)
     end
     if set == 1 then
         return {owner, tonumber(count)}
     end
     if held then
-        redis.pcall('hset', lock, owner, held)
+        redis.pcall('hset', KEYS[1], owner, held)
     else
-        redis.pcall('hdel', lock, owner, mode and owner or 'mode')
+        redis.pcall('hdel', KEYS[1], owner, mode and owner or 'mode')
     end
     if held ~= count then
         redis.pcall('del', key)
     end
     return set
 end
-local fields, at = redis.call('hscan', lock, '0', 'count', '3')[2], nil
+local fields, at = redis.call('hscan', KEYS[1], '0', 'count', '3')[2], nil
 for i = 1, #fields, 2 do
     if fields[i] ~= 'mode' and (not at or fields[i]:find(':write$')) then
         at = i

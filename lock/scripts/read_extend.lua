@@ -8,17 +8,17 @@
 -- has been. Of more than 500 holds only the last are gone through. Why a prefix stands
 -- among the keys: read_acquire.lua. Why something is written whenever it is done:
 -- extend.lua. Source: WIRE 12.6.
-local lock, prefix, owner, lease = KEYS[1], KEYS[2], ARGV[1], tonumber(ARGV[3])
-local held = tonumber(redis.call('hget', lock, owner) or nil)
-local ttl = redis.call('pttl', lock)
-if not held or redis.call('hexists', lock, 'mode') == 0 then
+local prefix, owner, lease = KEYS[2], ARGV[1], tonumber(ARGV[3])
+local held = tonumber(redis.call('hget', KEYS[1], owner) or nil)
+local ttl = redis.call('pttl', KEYS[1])
+if not held or redis.call('hexists', KEYS[1], 'mode') == 0 then
     return {owner, -1, ttl}
 end
 if ttl < 0 then
-    redis.call('hset', lock, owner, string.format('%.0f', held))
+    redis.call('hset', KEYS[1], owner, string.format('%.0f', held))
 else
     ttl = math.max(ttl, lease)
-    redis.call('pexpire', lock, ttl)
+    redis.call('pexpire', KEYS[1], ttl)
 end
 for before = 0, math.min(held, 500) - 1 do
     local key = prefix .. string.format(':%.0f', held - before)

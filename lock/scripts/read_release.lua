@@ -22,13 +22,13 @@
 -- is no such field): after that, a full server lets the others pass. An error means that
 -- all is as before.
 -- Why a prefix stands among the keys: read_acquire.lua. Source: WIRE 5.3, 12.3.
-local lock, prefix, owner = KEYS[1], KEYS[2], ARGV[1]
+local prefix, owner = KEYS[2], ARGV[1]
 local count, lease = tonumber(ARGV[2]), tonumber(ARGV[3])
-local mode, held = unpack(redis.call('hmget', lock, 'mode', owner))
+local mode, held = unpack(redis.call('hmget', KEYS[1], 'mode', owner))
 local is_held = mode and held
 held = is_held and tonumber(held)
-local is_alone = held and count == 0 and mode == 'read' and redis.call('hlen', lock) == 2
-local ttl = not is_alone and redis.call('pttl', lock)
+local is_alone = held and count == 0 and mode == 'read' and redis.call('hlen', KEYS[1]) == 2
+local ttl = not is_alone and redis.call('pttl', KEYS[1])
 if not is_held and not (count == 0 and ttl == -2) then
     return {owner, -1, ttl}
 end
@@ -41,10 +41,10 @@ local function drop_keys()
     end
 end
 if is_held and not is_alone then
-    local scan = redis.call('hscan', lock, '0', 'count', '300')
+    local scan = redis.call('hscan', KEYS[1], '0', 'count', '300')
     local fields, pages = scan[2], 1
     while scan[1] ~= '0' and #fields < 600 and pages < 4 do -- of a table that is emptier
-        scan, pages = redis.call('hscan', lock, scan[1], 'count', '300'), pages + 1
+        scan, pages = redis.call('hscan', KEYS[1], scan[1], 'count', '300'), pages + 1
         for i = 1, #scan[2] do
             fields[#fields + 1] = scan[2][i]
         end
@@ -76,27 +76,27 @@ if is_held and not is_alone then
     if not is_alone then
         local key, set, left = prefix .. ':' .. count, nil, nil
         if count > 0 then
-            redis.call('hdel', lock, '')
-            redis.call('hset', lock, owner, count)
+            redis.call('hdel', KEYS[1], '')
+            redis.call('hset', KEYS[1], owner, count)
             left = redis.call('pttl', key)
             if left < lease then
                 set = redis.pcall('set', key, '1', 'px', lease)
                 longest = math.max(longest, lease)
             end
         else
-            redis.call('hdel', lock, owner)
+            redis.call('hdel', KEYS[1], owner)
         end
         local least = (is_unseen or mode == 'write') and ttl or 0
         if not (set and set.err) and longest > least then
-            set = redis.pcall('pexpire', lock, longest)
+            set = redis.pcall('pexpire', KEYS[1], longest)
         end
         if type(set) ~= 'table' or not set.err then
             set = drop_keys() or {}
         end
         if set.err then -- it is as it was
-            redis.pcall('hset', lock, owner, string.format('%.0f', held))
+            redis.pcall('hset', KEYS[1], owner, string.format('%.0f', held))
             if ttl > 0 then
-                redis.pcall('pexpire', lock, ttl)
+                redis.pcall('pexpire', KEYS[1], ttl)
             end
             if left == -2 then
                 redis.pcall('del', key)
@@ -106,16 +106,21 @@ if is_held and not is_alone then
             return set
         end
         if not is_whole and #dead > 0 then
-            redis.pcall('hdel', lock, unpack(dead))
+            redis.pcall('hdel', KEYS[1], unpack(dead))
         end
         return {owner, count}
     end
 end
 if is_alone then
-    redis.call('del', lock)
+    redis.call('del', KEYS[1])
     drop_keys()
 end
-local heard, note = redis.pcall(ARGV[4], ARGV[5], '0'), nil
+local heard, note
+if ARGV[4] == 'SPUBLISH' then
+    heard = redis.pcall('spublish', ARGV[5], '0')
+else
+    heard = redis.pcall('publish', ARGV[5], '0')
+end
 if heard ~= 0 or ARGV[6] then
     --+ tell
     heard, note = tell(4, ARGV[5], '0', true, heard)

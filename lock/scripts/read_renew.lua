@@ -16,16 +16,17 @@
 -- Why a prefix stands among the keys: read_acquire.lua. Source: WIRE 12.6.
 local reply, lease, left = {ARGV[2]}, tonumber(ARGV[1]), 500
 for i = 2, #ARGV do
-    local lock, prefix = KEYS[2 * i - 3], KEYS[2 * i - 2]
-    local field = redis.pcall('hget', lock, ARGV[i])
+    local at = 2 * i - 3
+    local prefix = KEYS[at + 1]
+    local field = redis.pcall('hget', KEYS[at], ARGV[i])
     local held = type(field) == 'string' and tonumber(field)
     if held and lease == 0 then
-        local ttl = redis.call('pttl', lock)
+        local ttl = redis.call('pttl', KEYS[at])
         local own = redis.call('pttl', prefix .. string.format(':%.0f', held))
         ttl = ttl < 0 and 2 ^ 53 - 1 or ttl
         reply[i] = math.max(own == -1 and ttl or math.min(own, ttl), 1)
     elseif held then
-        redis.call('pexpire', lock, math.max(redis.call('pttl', lock), lease))
+        redis.call('pexpire', KEYS[at], math.max(redis.call('pttl', KEYS[at]), lease))
         for before = 1, math.min(held - 1, left) do
             redis.call('pexpire', prefix .. string.format(':%.0f', held - before), lease)
             left = left - 1
@@ -35,7 +36,7 @@ for i = 2, #ARGV do
     elseif type(field) == 'table' and not field.err:find('WRONGTYPE', 1, true) then
         return field
     else
-        reply[i] = -redis.call('exists', lock)
+        reply[i] = -redis.call('exists', KEYS[at])
     end
 end
 return reply

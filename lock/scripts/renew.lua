@@ -9,20 +9,20 @@
 -- other refusal (NOPERM) says nothing of the lock: the error is the reply.
 -- Source: WIRE 6, 12.
 local reply, lease = {ARGV[2]}, tonumber(ARGV[1])
-for i, lock in ipairs(KEYS) do
-    local held = redis.pcall('hexists', lock, ARGV[i + 1])
+for i = 1, #KEYS do
+    local held = redis.pcall('hexists', KEYS[i], ARGV[i + 1])
     if held == 1 and lease == 0 then
-        local ttl = redis.call('pttl', lock)
+        local ttl = redis.call('pttl', KEYS[i])
         reply[i + 1] = ttl < 0 and 2 ^ 53 - 1 or math.max(ttl, 1)
     elseif held == 1 then
-        if redis.call('hlen', lock) < 3 or redis.call('pttl', lock) < lease then
-            redis.call('pexpire', lock, lease)
+        if redis.call('hlen', KEYS[i]) < 3 or redis.call('pttl', KEYS[i]) < lease then
+            redis.call('pexpire', KEYS[i], lease)
         end
         reply[i + 1] = 1
     elseif held ~= 0 and not held.err:find('WRONGTYPE', 1, true) then
         return held
     else
-        reply[i + 1] = -redis.call('exists', lock)
+        reply[i + 1] = -redis.call('exists', KEYS[i])
     end
 end
 return reply

@@ -11,7 +11,7 @@
 -- their holder's field is gone, nobody looks at them. Only a hash is ever deleted,
 -- and only one whose fields are `mode` and owners'. More than 16 listeners are told
 -- how many they are (channel.h, TURN-2). Source: WIRE 1, 5.3, 12.5, 18.
-local lock, holder, side = KEYS[1], ARGV[2], ARGV[3]
+local holder, side = ARGV[2], ARGV[3]
 --+ tell
 local x = '%x%x%x%x'
 local owner = '^' .. x .. x .. ('%-' .. x):rep(4) .. x .. x .. ':%-?%d+'
@@ -20,28 +20,28 @@ local function is_owner(field)
     rest = rest and rest:gsub('^:write', '')
     return rest == '' or rest and rest:find('^:' .. x:rep(8) .. '$')
 end
-local count = redis.call('hlen', lock)
+local count = redis.call('hlen', KEYS[1])
 if count == 0 then
     return {ARGV[1], -1, -2}
 end
-local fields = redis.call('hscan', lock, '0', 'count', '100')[2]
+local fields = redis.call('hscan', KEYS[1], '0', 'count', '100')[2]
 for i = 1, #fields, 2 do
     if fields[i] ~= 'mode' and
             not (is_owner(fields[i]) and fields[i + 1]:find('^%d+$')) then
         return {ARGV[1], -2}
     end
 end
-local mode = redis.call('hget', lock, 'mode')
+local mode = redis.call('hget', KEYS[1], 'mode')
 if mode ~= side then
     return {ARGV[1], (mode == 'read' or mode == 'write') and -3 or -2}
 end
-if holder ~= '' and redis.call('hexists', lock, holder) == 0 then
-    return {ARGV[1], -1, redis.call('pttl', lock)}
+if holder ~= '' and redis.call('hexists', KEYS[1], holder) == 0 then
+    return {ARGV[1], -1, redis.call('pttl', KEYS[1])}
 end
 if holder ~= '' and side == 'read' and count > 2 then
     return {ARGV[1], -5, count - 1}
 end
-if count <= 500 or redis.pcall('unlink', lock) ~= 1 then
-    redis.call('del', lock) -- frees each field before the script ends
+if count <= 500 or redis.pcall('unlink', KEYS[1]) ~= 1 then
+    redis.call('del', KEYS[1]) -- frees each field before the script ends
 end
 return {ARGV[1], 0, tell(4, ARGV[5], side == 'read' and '0' or '1', true)}

@@ -9,15 +9,15 @@
 -- semaphore_acquire.lua.
 -- Source: WIRE 5.2, 15.
 local semaphore, answer, permits = KEYS[1], KEYS[2], tonumber(ARGV[2])
-local text = redis.pcall('getrange', semaphore, '0', '31')
+local text = redis.pcall('getrange', KEYS[1], '0', '31')
 --+ short_number
 local total = number and number + permits
 if not total or total > 2 ^ 53
-    or not redis.call('set', answer, total, 'px', ARGV[3], 'nx') then
+    or not redis.call('set', KEYS[2], total, 'px', ARGV[3], 'nx') then
     --+ number
     local available, wrong
     total = nil
-    if redis.call('exists', answer) == 1 then
+    if redis.call('exists', KEYS[2]) == 1 then
         total, wrong = number_of(answer, -2 ^ 53)
     else
         available, wrong = number_of(semaphore, -2 ^ 53, text)
@@ -25,19 +25,23 @@ if not total or total > 2 ^ 53
     if wrong or not total and (available or 0) > 2 ^ 53 - permits then
         return wrong or refusal(semaphore)
     end
-    redis.call('set', answer, total or (available or 0) + permits, 'px', ARGV[3])
+    redis.call('set', KEYS[2], total or (available or 0) + permits, 'px', ARGV[3])
     if total then
         return {ARGV[1], permits, math.max(total, 0)}
     end
 end
-total = redis.pcall('incrby', semaphore, ARGV[2])
+total = redis.pcall('incrby', KEYS[1], ARGV[2])
 if type(total) == 'table' then
-    redis.pcall('del', answer)
+    redis.pcall('del', KEYS[2])
     return total
 end
 local heard, note = 0, nil
 if total > 0 then
-    heard = redis.pcall(ARGV[4], ARGV[5], total)
+    if ARGV[4] == 'SPUBLISH' then
+        heard = redis.pcall('spublish', ARGV[5], total)
+    else
+        heard = redis.pcall('publish', ARGV[5], total)
+    end
     if heard ~= 0 or ARGV[6] then
         --+ tell
         heard, note = tell(4, ARGV[5], total, false, heard)

@@ -18,14 +18,14 @@ end
 if wrong or available and available > 2 ^ 53 - taken then
     return wrong or refusal(semaphore)
 end
-local ttl = available and redis.call('pttl', answer)
-redis.call('set', answer, 0, 'px', ARGV[3])
+local ttl = available and redis.call('pttl', KEYS[2])
+redis.call('set', KEYS[2], 0, 'px', ARGV[3])
 if not available then
     return {ARGV[1], 0}
 end
-local total = redis.pcall('incrby', semaphore, taken)
+local total = redis.pcall('incrby', KEYS[1], taken)
 if type(total) == 'table' then
-    redis.pcall('set', answer, taken, 'px', math.max(ttl, 1))
+    redis.pcall('set', KEYS[2], taken, 'px', math.max(ttl, 1))
     return total
 end
 local heard, note = 0, nil

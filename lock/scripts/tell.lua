@@ -8,16 +8,22 @@
 -- many they are (channel.h, TURN-2): Redisson ignores numbers other than 0 and 1.
 -- What the script is for was done before: a message that is refused (ACL) does not
 -- make an error of it. Source: WIRE 5.2, 5.3.
+local function publish(verb, channel, message)
+    if verb == 'SPUBLISH' then
+        return redis.pcall('spublish', channel, message)
+    end
+    return redis.pcall('publish', channel, message)
+end
 local function tell(at, channel, message, is_lock, first)
     local heard, note = 0, nil
     for i = at, #ARGV, 2 do
-        local clients = i == at and first or redis.pcall(ARGV[i], channel, message)
+        local clients = i == at and first or publish(ARGV[i], channel, message)
         if type(clients) == 'table' then
             note = clients.err:sub(1, 191)
         else
             heard = math.max(heard, clients)
             if is_lock and i == at and clients > 16 then
-                redis.pcall(ARGV[i], channel, clients)
+                publish(ARGV[i], channel, clients)
             end
         end
     end

@@ -13,22 +13,22 @@
 -- Source: WIRE 10.2; the retention is our own.
 local token
 if counter and count == '1' then
-    if is_free and retention ~= '0' and redis.call('exists', counter) == 0 then
+    if is_free and retention ~= '0' and redis.call('exists', KEYS[#KEYS]) == 0 then
         local now = redis.call('time')
-        redis.call('set', counter, now[1] .. string.format('%06d', now[2]))
+        redis.call('set', KEYS[#KEYS], now[1] .. string.format('%06d', now[2]))
     end
-    local text = not is_free and redis.call('getrange', counter, '0', '191')
-    token = is_free and redis.call('incr', counter) or
+    local text = not is_free and redis.call('getrange', KEYS[#KEYS], '0', '191')
+    token = is_free and redis.call('incr', KEYS[#KEYS]) or
         text ~= '' and text:sub(1, 191) or nil
     if is_free and token < 1 then
-        redis.pcall('decr', counter)
+        redis.pcall('decr', KEYS[#KEYS])
         return redis.error_reply('ERR the counter ' .. counter .. ' is below 0: tokens of '
             .. 'holdfast and Redisson begin at 1')
     end
     if is_free and token >= 2 ^ 53 then
-        token = redis.call('getrange', counter, '0', '31'):sub(1, 191) -- Lua's numbers end there
+        token = redis.call('getrange', KEYS[#KEYS], '0', '31'):sub(1, 191) -- Lua's numbers end there
     end
     if is_free and retention ~= '0' then
-        redis.call('pexpire', counter, retention)
+        redis.call('pexpire', KEYS[#KEYS], retention)
     end
 end

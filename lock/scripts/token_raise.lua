@@ -7,17 +7,17 @@
 -- The owner's hold orders this before the grant of the next owner on this server. May
 -- be sent any number of times. Compared as text: a token may be greater than Lua's
 -- numbers are exact. A counter that may end keeps its TTL. Source: our own.
-local lock, counter, owner, token = KEYS[1], KEYS[#KEYS], ARGV[1], ARGV[2]
-local held = redis.pcall('hexists', lock, owner)
-if held ~= 1 and (held == 0 or redis.call('getrange', lock, 0, #owner) ~= owner) then
-    return {owner, -1, redis.call('pttl', lock)}
+local counter, owner, token = KEYS[#KEYS], ARGV[1], ARGV[2]
+local held = redis.pcall('hexists', KEYS[1], owner)
+if held ~= 1 and (held == 0 or redis.call('getrange', KEYS[1], 0, #owner) ~= owner) then
+    return {owner, -1, redis.call('pttl', KEYS[1])}
 end
-local now = redis.call('getrange', counter, 0, 31)
+local now = redis.call('getrange', KEYS[#KEYS], 0, 31)
 now = now == '' and '0' or now
 if not now:find('^%d+$') then
     return redis.error_reply('ERR the counter of the tokens is not a number')
 end
 if #now < #token or #now == #token and now < token then
-    redis.call('set', counter, token, 'keepttl')
+    redis.call('set', KEYS[#KEYS], token, 'keepttl')
 end
 return {owner, ARGV[2]}

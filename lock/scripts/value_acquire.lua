@@ -9,15 +9,15 @@
 -- be sent any number of times: the lease begins anew. An owner has at most 191 bytes,
 -- so the first 192 bytes show whether the value is the owner's.
 -- Source: REDLOCK, a single instance.
-local lock, owner, count, lease = KEYS[1], ARGV[1], ARGV[2], ARGV[3]
+local owner, count, lease = ARGV[1], ARGV[2], ARGV[3]
 local counter, retention = KEYS[2], ARGV[4]
-local ttl = redis.call('pttl', lock)
+local ttl = redis.call('pttl', KEYS[1])
 local is_free = ttl == -2
-local holder = is_free or redis.call('getrange', lock, '0', '191')
+local holder = is_free or redis.call('getrange', KEYS[1], '0', '191')
 if is_free or holder == owner then
     --+ token
-    redis.call('set', lock, owner, 'px', lease)
+    redis.call('set', KEYS[1], owner, 'px', lease)
     return {owner, 1, token}
 end
-local length = #holder > 191 and redis.call('strlen', lock) or #holder
+local length = #holder > 191 and redis.call('strlen', KEYS[1]) or #holder
 return {owner, -1, ttl, holder:sub(1, 191), '1', '', length, 1}

@@ -7,15 +7,15 @@
 -- An owner has at most 191 bytes, so the first 192 bytes show whether the value is the
 -- owner's.
 -- Something is written whenever it is done: extend.lua.
-local lock, owner, lease = KEYS[1], ARGV[1], tonumber(ARGV[3])
-local ttl = redis.call('pttl', lock)
-if redis.call('getrange', lock, '0', '191') ~= owner then
+local owner, lease = ARGV[1], tonumber(ARGV[3])
+local ttl = redis.call('pttl', KEYS[1])
+if redis.call('getrange', KEYS[1], '0', '191') ~= owner then
     return {owner, -1, ttl}
 end
 if ttl < 0 then
-    redis.call('set', lock, owner)
+    redis.call('set', KEYS[1], owner)
     return {owner, 1}
 end
 ttl = math.max(ttl, lease)
-redis.call('pexpire', lock, ttl)
+redis.call('pexpire', KEYS[1], ttl)
 return {owner, 1, ttl}

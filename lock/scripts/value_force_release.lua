@@ -4,14 +4,14 @@
 -- Reply {request, 0, 0} freed, {request, -1, TTL in ms} not locked, or by another;
 --       nothing is done, for it is {request, -7} no holder's text: empty, or longer
 --       than hf_lock_inspect could tell
-local lock, holder = KEYS[1], ARGV[2]
-local ttl = redis.call('pttl', lock)
-local held = redis.call('getrange', lock, 0, 191)
+local holder = ARGV[2]
+local ttl = redis.call('pttl', KEYS[1])
+local held = redis.call('getrange', KEYS[1], 0, 191)
 if ttl == -2 or holder ~= '' and held ~= holder then
     return {ARGV[1], -1, ttl}
 end
 if held == '' or #held > 191 then
     return {ARGV[1], -7}
 end
-redis.call('del', lock)
+redis.call('del', KEYS[1])
 return {ARGV[1], 0, 0}

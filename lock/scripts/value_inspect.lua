@@ -4,9 +4,8 @@
 -- Reply {request, -1, TTL in ms (-1 none, -2 not locked), holder, 1, '', length of the
 --        holder, 1, the owner's count, how many holders there are, 0}, as inspect.lua
 -- The first 192 bytes show whether the value is the owner's: value_acquire.lua.
-local lock = KEYS[1]
-local ttl = redis.call('pttl', lock)
-local holder = redis.call('getrange', lock, 0, 191)
+local ttl = redis.call('pttl', KEYS[1])
+local holder = redis.call('getrange', KEYS[1], 0, 191)
 local is_held = ttl ~= -2
-return {ARGV[1], -1, ttl, holder:sub(1, 191), '1', '', redis.call('strlen', lock), 1,
+return {ARGV[1], -1, ttl, holder:sub(1, 191), '1', '', redis.call('strlen', KEYS[1]), 1,
         is_held and holder == ARGV[2] and '1' or '0', is_held and 1 or 0, 0}

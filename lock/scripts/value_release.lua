@@ -7,9 +7,9 @@
 -- owner's.
 -- May be sent any number of times. No message is sent: waiters ask again and
 -- again. Source: REDLOCK, a single instance.
-local lock, owner = KEYS[1], ARGV[1]
-if redis.call('getrange', lock, '0', '191') ~= owner then
-    return {owner, -1, redis.call('pttl', lock)}
+local owner = ARGV[1]
+if redis.call('getrange', KEYS[1], '0', '191') ~= owner then
+    return {owner, -1, redis.call('pttl', KEYS[1])}
 end
-redis.call('del', lock)
+redis.call('del', KEYS[1])
 return {owner, 0, 0}

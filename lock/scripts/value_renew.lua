@@ -8,19 +8,19 @@
 -- A key of another type counts as held by another and spoils nothing else. Any
 -- other refusal (NOPERM) says nothing of the lock: the error is the reply.
 local reply, lease = {ARGV[2]}, ARGV[1]
-for i, lock in ipairs(KEYS) do
+for i = 1, #KEYS do
     local owner = ARGV[i + 1]
-    local holder = redis.pcall('getrange', lock, '0', '191')
+    local holder = redis.pcall('getrange', KEYS[i], '0', '191')
     if holder == owner and lease == '0' then
-        local ttl = redis.call('pttl', lock)
+        local ttl = redis.call('pttl', KEYS[i])
         reply[i + 1] = ttl < 0 and 2 ^ 53 - 1 or math.max(ttl, 1)
     elseif holder == owner then
-        redis.call('pexpire', lock, lease)
+        redis.call('pexpire', KEYS[i], lease)
         reply[i + 1] = 1
     elseif type(holder) == 'table' and not holder.err:find('WRONGTYPE', 1, true) then
         return holder
     else
-        reply[i + 1] = -redis.call('exists', lock)
+        reply[i + 1] = -redis.call('exists', KEYS[i])
     end
 end
 return reply

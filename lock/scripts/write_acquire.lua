@@ -15,29 +15,29 @@
 -- only makes sure of its lease. So the TTL is never less than Redisson's, nor than
 -- any lease that was promised, and no repetition prolongs it.
 -- Source: WIRE 12.2.
-local lock, owner, count, lease = KEYS[1], ARGV[1], ARGV[2], tonumber(ARGV[3])
+local owner, count, lease = ARGV[1], ARGV[2], tonumber(ARGV[3])
 local counter, retention = KEYS[2], ARGV[4]
-local mode, held = unpack(redis.call('hmget', lock, 'mode', owner))
-local ttl = redis.call('pttl', lock)
+local mode, held = unpack(redis.call('hmget', KEYS[1], 'mode', owner))
+local ttl = redis.call('pttl', KEYS[1])
 local is_free = count == '1' and ttl == -2
 if is_free or held and mode == 'write' then
     if held and tonumber(held) < tonumber(count) then
         lease = math.max(ttl, 0) + lease
     end
     --+ token
-    redis.call('hset', lock, 'mode', 'write', owner, count)
-    local set = redis.pcall('pexpire', lock, math.max(ttl, lease))
+    redis.call('hset', KEYS[1], 'mode', 'write', owner, count)
+    local set = redis.pcall('pexpire', KEYS[1], math.max(ttl, lease))
     if set == 1 then
         return {owner, tonumber(count), token}
     end
     if is_free then
-        redis.pcall('del', lock)
+        redis.pcall('del', KEYS[1])
     else
-        redis.pcall('hset', lock, owner, held)
+        redis.pcall('hset', KEYS[1], owner, held)
     end
     return set
 end
-local fields, at = redis.call('hscan', lock, '0', 'count', '3')[2], nil
+local fields, at = redis.call('hscan', KEYS[1], '0', 'count', '3')[2], nil
 for i = 1, #fields, 2 do
     if fields[i] ~= 'mode' and (not at or fields[i]:find(':write$')) then
         at = i

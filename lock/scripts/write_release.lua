@@ -20,17 +20,17 @@
 -- how many they are (channel.h, TURN-2): Redisson ignores numbers other than 0 and 1.
 -- Source: WIRE 5.3, 12.4.
 local lock, owner, count, lease = KEYS[1], ARGV[1], ARGV[2], tonumber(ARGV[3])
-local mode, held = unpack(redis.call('hmget', lock, 'mode', owner))
+local mode, held = unpack(redis.call('hmget', KEYS[1], 'mode', owner))
 local is_held, is_last = mode == 'write' and held, count == '0'
-local is_alone = is_held and is_last and redis.call('hlen', lock) == 2
-local ttl = not is_alone and redis.call('pttl', lock)
+local is_alone = is_held and is_last and redis.call('hlen', KEYS[1]) == 2
+local ttl = not is_alone and redis.call('pttl', KEYS[1])
 if not is_held and not (is_last and ttl == -2) then
     return {owner, -1, ttl}
 end
 if is_held and not is_alone then
     local longest, left = is_last and 0 or lease, 500
     local base = lock:find('{', 1, true) and lock or '{' .. lock .. '}'
-    local scan = redis.call('hscan', lock, '0', 'count', '300')
+    local scan = redis.call('hscan', KEYS[1], '0', 'count', '300')
     local fields, is_unseen = scan[2], scan[1] ~= '0'
     local reads = is_unseen
     for i = 1, #fields, 2 do
@@ -48,18 +48,18 @@ if is_held and not is_alone then
     is_alone = is_last and not reads
     if not is_alone then
         if is_last then
-            redis.call('hset', lock, 'mode', 'read')
+            redis.call('hset', KEYS[1], 'mode', 'read')
         else
-            redis.call('hset', lock, owner, count)
+            redis.call('hset', KEYS[1], owner, count)
         end
-        local set = longest > 0 and redis.pcall('pexpire', lock, longest) or 1
+        local set = longest > 0 and redis.pcall('pexpire', KEYS[1], longest) or 1
         if type(set) ~= 'table' and is_last then
-            set = redis.pcall('hdel', lock, owner)
+            set = redis.pcall('hdel', KEYS[1], owner)
         end
         if type(set) == 'table' then -- an error: it is as it was
-            redis.pcall('hset', lock, 'mode', 'write', owner, held)
+            redis.pcall('hset', KEYS[1], 'mode', 'write', owner, held)
             if ttl > 0 then
-                redis.pcall('pexpire', lock, ttl)
+                redis.pcall('pexpire', KEYS[1], ttl)
             end
             return set
         end
@@ -69,9 +69,14 @@ if is_held and not is_alone then
     end
 end
 if is_alone then
-    redis.call('del', lock)
+    redis.call('del', KEYS[1])
 end
-local heard, note = redis.pcall(ARGV[4], ARGV[5], '1'), nil
+local heard, note
+if ARGV[4] == 'SPUBLISH' then
+    heard = redis.pcall('spublish', ARGV[5], '1')
+else
+    heard = redis.pcall('publish', ARGV[5], '1')
+end
 if heard ~= 0 or ARGV[6] then
     --+ tell
     heard, note = tell(4, ARGV[5], '1', true, heard)

@@ -231,6 +231,34 @@ START_TEST(message_names_the_command_that_is_missing)
 }
 END_TEST
 
+/* ---- scripts that are refused ---- */
+
+static const struct {
+    const char *words, *advice;
+} refusals[] = {
+    {"-ERR script tried accessing undeclared key, key: {x}:timeout\r\n",
+     "--default_lua_flags=allow-undeclared-keys"},
+    {"-ERR Error running script (call to f_01): @user_script:4: script tried accessing "
+     "undeclared key, key: x\r\n",
+     "--default_lua_flags=allow-undeclared-keys"},
+    {"-ERR bad lua script for redis cluster, all the keys that the script uses should be "
+     "passed using the KEYS array\r\n",
+     "script_check_enable"},
+};
+
+START_TEST(message_says_how_to_permit_scripts)
+{
+    struct gate_rule rules[] = {REFUSES("EVALSHA ...", refusals[_i].words), {0}};
+    struct hf_error err;
+
+    gate = gate_start(server_port(server), rules);
+    client = client_to(gate_port(gate));
+    ck_assert_status(try_acquire(lock_of(client, NAME), 1, &err), HF_E_SERVER);
+    ck_assert_msg(strstr(err.text, refusals[_i].advice) != NULL, "%s", err.text);
+    close_client();
+}
+END_TEST
+
 static void add(Suite *suite)
 {
     TCase *c = live_case(suite, "less than Redis", start_server, stop_server);
@@ -239,6 +267,7 @@ static void add(Suite *suite)
     tcase_add_loop_test(c, a_waiter_is_served_and_a_hold_beside_it_is_renewed, 0,
                         COUNT(rows));
     tcase_add_test(c, evalsha_that_is_not_there_is_sent_once);
+    tcase_add_loop_test(c, message_says_how_to_permit_scripts, 0, COUNT(refusals));
     tcase_add_loop_test(c, message_names_the_command_that_is_missing, 0,
                         COUNT(missing));
 }
