@@ -98,7 +98,7 @@ static int print_hold(const struct acquire *a, int64_t safe_ms)
     char owner[HF_OWNER_TEXT_MAX], handle[CLI_HANDLE_MAX];
 
     if (safe_ms <= 0)
-        return cli_fail("the lease ended before it could be used; give a longer "
+        return cli_fail("the lease expired before the lock could be used; use a longer "
                         "--lease");
     (void)cli_handle_format(handle, a->kind.kind,
                             hf_lock_owner_text(a->lock, a->owner, owner));
@@ -151,11 +151,11 @@ static int tell(struct acquire *a)
     int rc = print_hold(a, safe_ms);
 
     if (rc == CLI_GO_ON && (fflush(stdout) != 0 || ferror(stdout)))
-        rc = cli_fail("cannot write to standard output: %s; the lock is "
-                      "given back", strerror(errno));
+        rc = cli_fail("cannot write to standard output: %s; releasing the lock",
+                      strerror(errno));
     if (rc == CLI_GO_ON && hf_lock_safe_ms(a->lock, a->owner) - TIDY_MS < safe_ms)
-        rc = cli_fail("standard output took so long that what was printed is not "
-                      "true any more; the lock is given back");
+        rc = cli_fail("writing to standard output took too long and SAFE_MS is stale; "
+                      "releasing the lock");
     a->is_told = rc == CLI_GO_ON;
     if (a->is_told) {
         cli_signals_limit(false, NULL);
@@ -210,8 +210,8 @@ static hf_status ask(struct acquire *a)
 }
 
 #define UNKNOWN                                                                \
-    "the server does not answer: it may keep %s locked until the lease ends; "  \
-    "'holdfast status' shows it"
+    "the server does not reply: %s may stay locked until its lease expires; "   \
+    "'holdfast status' shows that"
 
 static void watch_end(struct acquire *a)
 {
@@ -230,7 +230,7 @@ static int acquire(struct acquire *a)
     watch_end(a);
     status = ask(a);
     if (status < 0)
-        return cli_fail("cannot ask for the lock: %s", hf_status_text(status));
+        return cli_fail("cannot request the lock: %s", hf_status_text(status));
     while (!a->is_done) {
         hf_loop_dispatch(a->loop, -1);
         if (a->has_signal)
@@ -243,8 +243,8 @@ static int acquire(struct acquire *a)
         return tell(a);
     give_back(a);
     return a->signal != 0 ? CLI_SIGNAL + a->signal
-                          : cli_fail("nobody read standard output before the "
-                                     "lease ended; the lock is given back");
+                          : cli_fail("standard output was not read before the lease "
+                                     "expired; releasing the lock");
 }
 
 /* ---- beginning and end ---- */
@@ -356,7 +356,7 @@ static int take_option(void *ctx, const struct cli_args *args, int id,
                                &a->conflict_code);
     default:
         if (a->name)
-            return cli_usage(args, "one NAME only; '%s' is too much", value);
+            return cli_usage(args, "unexpected argument '%s': only one NAME", value);
         a->name = value;
         return CLI_GO_ON;
     }
@@ -365,12 +365,11 @@ static int take_option(void *ctx, const struct cli_args *args, int id,
 static int check(struct acquire *a, const struct cli_args *args)
 {
     if (!a->name)
-        return cli_usage(args, "which lock? NAME is missing");
+        return cli_usage(args, "NAME is required");
     if (!*a->name)
         return cli_usage(args, "NAME is empty");
     if (a->lease_ms == 0)
-        return cli_usage(args, "--lease is missing: nobody renews the lock, so "
-                               "it must end by itself");
+        return cli_usage(args, "--lease is required: this lock is not renewed");
     return cli_kind_check(&a->kind, args);
 }
 

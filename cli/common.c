@@ -148,8 +148,8 @@ int cli_common_one_server(const struct cli_common *common,
 {
     return common->urls_count <= 1
                ? CLI_GO_ON
-               : cli_usage(args, "-u is given twice; several servers are for "
-                                 "--quorum, of run and elect");
+               : cli_usage(args, "several -u options need --quorum, an option of run "
+                                 "and elect");
 }
 
 int cli_common_parse(struct cli_common *common, struct cli_args *args,
@@ -258,9 +258,8 @@ int cli_common_begin(struct cli_common *common)
 {
     cli_report_level(common->is_quiet, common->is_verbose);
     if (common->open_file)
-        cli_note("others can read or change the password file %s (chmod 600); its owner "
-                 "must be this user or root",
-                 common->open_file);
+        cli_note("other users can read or change the password file %s: use chmod 600, "
+                 "and make this user or root its owner", common->open_file);
     return add_sentinel_passwords(common);
 }
 
@@ -303,8 +302,8 @@ int cli_common_server(struct hf_url *url, struct hf_seeds *seeds,
 void cli_common_warn(bool is_unverified)
 {
     if (is_unverified)
-        cli_note("the server's certificate is not checked (tls_verify=no): "
-                 "a machine in between can read and change everything");
+        cli_note("the server's certificate is not checked (tls_verify=no): an attacker "
+                 "between client and server can read and change everything");
 }
 
 /* What the URL says that is no secret. A bad one says nothing: that is for the

@@ -35,14 +35,14 @@ static int take_words(struct fence *f, const struct cli_args *args,
                       char *const *words)
 {
     if (!words[0])
-        return cli_usage(args, "which lock? NAME is missing");
+        return cli_usage(args, "NAME is required");
     f->name = words[0];
     if (!words[1])
         return CLI_GO_ON;
     if (strcmp(words[1], "check") != 0 || !words[2] || words[3])
-        return cli_usage(args, "behind NAME nothing may stand but: check TOKEN");
+        return cli_usage(args, "only 'check TOKEN' can follow NAME");
     if (!parse_token(words[2], &f->token))
-        return cli_usage(args, "'%s' is no token: that is a number from 1 to "
+        return cli_usage(args, "'%s' is not a token: a token is a number from 1 to "
                                "9223372036854775807", words[2]);
     return CLI_GO_ON;
 }
@@ -74,8 +74,8 @@ static void print_text(const struct fence *f)
     else if (token < latest)
         (void)printf("token %lld is stale: the latest is %lld\n", token, latest);
     else
-        (void)printf("token %lld is newer than the counter, which is at %lld: "
-                     "was that lost?\n", token, latest);
+        (void)printf("token %lld is greater than the counter (%lld): the server lost "
+                     "the counter\n", token, latest);
 }
 
 /* `name` comes first, for people. */

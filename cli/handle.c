@@ -64,8 +64,8 @@ int cli_handle_check(const struct cli_args *args, const char *name,
                      const char *text)
 {
     if (!name || !text)
-        return cli_usage(args, "give NAME and HANDLE, the first word that "
-                               "'holdfast acquire' printed");
+        return cli_usage(args, "NAME and HANDLE, the first word that 'holdfast "
+                               "acquire' printed, are required");
     if (!*name)
         return cli_usage(args, "NAME is empty");
     return *text ? CLI_GO_ON : cli_usage(args, "HANDLE is empty");
@@ -73,8 +73,8 @@ int cli_handle_check(const struct cli_args *args, const char *name,
 
 int cli_handle_extra_word(const struct cli_args *args, const char *word)
 {
-    return cli_usage(args, "give NAME and HANDLE, only the first word that "
-                           "'holdfast acquire' printed; '%s' is too much", word);
+    return cli_usage(args, "unexpected argument '%s': HANDLE is only the first word "
+                           "that 'holdfast acquire' printed", word);
 }
 
 /* "uuid:number", as `acquire` prints it. Of a value lock the library takes any text;
@@ -94,7 +94,7 @@ static int refuse(const struct cli_handle *h)
 {
     char quoted[CLI_QUOTE_MAX];
 
-    return cli_fail("%s is no handle: give the first word that 'holdfast acquire' "
+    return cli_fail("%s is not a handle: use the first word that 'holdfast acquire' "
                     "printed, such as fair:UUID:NUMBER",
                     cli_quote(quoted, h->text, strlen(h->text)));
 }

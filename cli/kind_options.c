@@ -11,8 +11,8 @@ static int take_kind(struct cli_kind_options *of, const struct cli_args *args,
                      enum hf_lock_kind kind)
 {
     if (of->kind != HF_KIND_PLAIN && of->kind != kind)
-        return cli_usage(args, "of --shared, --exclusive, --fair, --value and "
-                               "--permits, choose one");
+        return cli_usage(args, "--shared, --exclusive, --fair, --value and --permits "
+                               "cannot be combined");
     of->kind = kind;
     return CLI_GO_ON;
 }
@@ -50,8 +50,8 @@ int cli_kind_check(struct cli_kind_options *of, const struct cli_args *args)
     if (!of->is_fenced)
         return CLI_GO_ON;
     if (of->kind == HF_KIND_READ || of->kind == HF_KIND_PERMIT)
-        return cli_usage(args, "holders that share a lock have no token: --shared "
-                               "and --permits do not go with --fenced");
+        return cli_usage(args, "--fenced cannot be combined with --shared or "
+                               "--permits: shared holders have no token");
     of->kind = (enum hf_lock_kind)(of->kind | HF_WITH_TOKEN);
     return CLI_GO_ON;
 }
@@ -87,8 +87,8 @@ static void compare_permits(const struct cli_kind_options *of, struct hf_lock *l
     const char *name = hf_lock_name(lock, &len);
 
     if (count_permits(lock, &total) && total != of->permits)
-        cli_note("%s has %lld permit%s, and --permits %d does not change that; "
-                 "to change it, delete the key while no permit is held",
+        cli_note("%s has %lld permit%s; --permits %d has no effect. To change the "
+                 "number, delete the key while no permit is held",
                  cli_quote(quoted, name, len), (long long)total,
                  total == 1 ? "" : "s", of->permits);
 }
@@ -109,7 +109,7 @@ int cli_kind_make_permits(const struct cli_kind_options *of,
         return cli_fail_status(rc, &err);
     name = hf_lock_name(lock, &len);
     if (is_new)
-        cli_step("made %d permit%s of %s", of->permits,
+        cli_step("created %d permit%s for %s", of->permits,
                  of->permits == 1 ? "" : "s",
                  cli_quote(quoted, name, len));
     else

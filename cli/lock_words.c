@@ -55,7 +55,7 @@ char *cli_places_text(char dst[CLI_PLACES_MAX], const struct hf_lock_info *info)
     char waiter[CLI_QUOTE_MAX], until[CLI_SPAN_MAX + 60];
 
     put_until(until, sizeof until, info->first_place_ms);
-    (void)snprintf(dst, CLI_PLACES_MAX, "%lld place%s kept, the first until %s (%s)",
+    (void)snprintf(dst, CLI_PLACES_MAX, "%lld waiter%s queued, the first until %s (%s)",
                    (long long)info->waiters, info->waiters == 1 ? " is" : "s are",
                    until,
                    cli_quote(waiter, info->first_waiter, info->first_waiter_len));

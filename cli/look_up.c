@@ -30,7 +30,7 @@ static hf_status refuse(const struct hf_client *client, const char *name,
 {
     char quoted[CLI_QUOTE_MAX];
 
-    return hf_error_set(err, HF_E_SERVER, "'%s' on %s is %s: it is left alone",
+    return hf_error_set(err, HF_E_SERVER, "'%s' on %s is %s; it is not changed",
                         cli_quote(quoted, name, strlen(name)),
                         hf_client_address(client), what);
 }
@@ -44,7 +44,7 @@ static hf_status look_at(struct hf_lock **lock, struct hf_client *client,
     if (rc == HF_OK)
         rc = hf_lock_inspect(*lock, info, err);
     return is_wrong_type(rc, err)
-               ? refuse(client, name, "of a type that no lock has", err)
+               ? refuse(client, name, "of a type that is not used for locks", err)
                : rc;
 }
 

@@ -40,10 +40,10 @@ static void print_places(const struct cli_queue_plan *plan, const struct outcome
     char places[CLI_PLACES_MAX];
 
     if (o->info.waiters < 0)
-        (void)printf("%s: %s, its queue of waiters cannot be seen (ACL, or another "
-                     "type of key)\n", plan->quoted, state);
+        (void)printf("%s: %s, its wait queue cannot be read (ACL, or another type of "
+                     "key)\n", plan->quoted, state);
     else if (o->info.waiters == 0)
-        (void)printf("%s: %s, no place is kept in its queue\n", plan->quoted, state);
+        (void)printf("%s: %s, its wait queue is empty\n", plan->quoted, state);
     else
         (void)printf("%s: %s, %s\n", plan->quoted, state,
                      cli_places_text(places, &o->info));
@@ -52,13 +52,13 @@ static void print_places(const struct cli_queue_plan *plan, const struct outcome
 static void print_removed(const struct cli_queue_plan *plan, const struct outcome *o)
 {
     if (o->removed > 0)
-        (void)printf("%s: places removed from its queue: %lld\n", plan->quoted,
+        (void)printf("%s: queue entries removed: %lld\n", plan->quoted,
                      (long long)o->removed);
     else if (plan->owner)
-        cli_note("%s: that waiter has no place in its queue; nothing is changed",
+        cli_note("%s: that waiter is not in the queue; nothing is changed",
                  plan->quoted);
     else
-        cli_note("%s: each waiter in its queue listens; nothing is changed",
+        cli_note("%s: all waiters in the queue listen; nothing is changed",
                  plan->quoted);
 }
 
@@ -85,7 +85,7 @@ static int report(const struct cli_queue_plan *plan, const struct outcome *o)
 
 static bool ask_person(void)
 {
-    (void)fputs("The places of waiters that listen are kept. Remove the others? [y/N] ",
+    (void)fputs("Waiters that listen stay in the queue. Remove the others? [y/N] ",
                 stderr);
     return cli_person_says_yes();
 }

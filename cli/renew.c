@@ -26,13 +26,13 @@ static int tell(const struct renew *r, const struct cli_handle *h,
     int rc;
 
     if (told_ms <= 0)
-        return cli_fail("the answer took longer than the lease: the lock may be "
-                        "free again; give a longer --lease");
+        return cli_fail("the reply took longer than the lease: the lock may be free "
+                        "again; use a longer --lease");
     rc = cli_handle_report(h, r->common, "renewed", true, told_ms);
     (void)fflush(stdout); /* main looks */
     if (rc == CLI_OK && until_ms - hf_clock_ms() < told_ms)
-        rc = cli_fail("standard output took so long that what was printed is not "
-                      "true any more; renew again");
+        rc = cli_fail("writing to standard output took too long and SAFE_MS is stale; "
+                      "renew again");
     return rc;
 }
 
@@ -89,7 +89,7 @@ static int check(const struct renew *r, const struct cli_args *args)
     int rc = cli_handle_check(args, r->name, r->handle);
 
     if (rc == CLI_GO_ON && r->lease_ms == 0)
-        rc = cli_usage(args, "for how long? --lease is missing");
+        rc = cli_usage(args, "--lease is required");
     return rc;
 }
 

@@ -165,8 +165,7 @@ static const char *advice(hf_status status)
     case HF_E_PROTOCOL:
         return "check that this is the port of a Redis server";
     case HF_E_NOREPLY:
-        return "the server is there but does not answer; look at its load and "
-               "its log";
+        return "the server is reachable but does not reply; check its load and its log";
     default:
         return NULL;
     }

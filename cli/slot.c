@@ -43,7 +43,7 @@ static int main_slot(struct cli_args *args, struct cli_common *common)
     int rc = cli_common_words(common, args, &keys);
 
     if (rc == CLI_GO_ON && !*keys)
-        return cli_usage(args, "which key? KEY is missing");
+        return cli_usage(args, "KEY is required");
     for (; rc == CLI_GO_ON && *keys; keys++)
         rc = print_slot(common, *keys);
     return rc == CLI_GO_ON ? CLI_OK : rc;

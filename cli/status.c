@@ -50,8 +50,8 @@ static void print_holder(const struct hf_lock_info *info)
 static void print_unseen(const struct hf_lock_info *info)
 {
     if (info->waiters < 0)
-        (void)fputs(", its queue of waiters cannot be seen (ACL, or another type of "
-                    "key)", stdout);
+        (void)fputs(", its wait queue cannot be read (ACL, or another type of key)",
+                    stdout);
 }
 
 static void print_free(const struct hf_lock_info *info)
@@ -78,7 +78,7 @@ static void print_held(const struct cli_lock *lock)
     char ttl[CLI_SPAN_MAX];
 
     if (info->kind == HF_KIND_PERMIT)
-        (void)printf("permits out: %lld, available: %lld",
+        (void)printf("permits in use: %lld, available: %lld",
                      (long long)info->holders, (long long)lock->available);
     else
         print_holder(info);
@@ -167,7 +167,7 @@ static int main_status(struct cli_args *args, struct cli_common *common)
     int rc = cli_common_words(common, args, &names);
 
     if (rc == CLI_GO_ON && !*names)
-        return cli_usage(args, "which lock? NAME is missing");
+        return cli_usage(args, "NAME is required");
     if (rc == CLI_GO_ON)
         rc = cli_common_begin(common);
     return rc == CLI_GO_ON ? print_all(common, names) : rc;

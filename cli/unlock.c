@@ -67,7 +67,7 @@ static const char *why_not(const struct unlock *u, char dst[WHY_MAX])
     if (u->info.is_locked || u->info.waiters <= 0)
         return "it is free";
     (void)snprintf(dst, WHY_MAX,
-                   "it is free, but %s; --queue --force removes those of dead waiters",
+                   "it is free, but %s; --queue --force removes dead waiters",
                    cli_places_text(places, &u->info));
     return dst;
 }
@@ -112,8 +112,8 @@ static int report_holder(struct unlock *u, const char *tried, size_t len)
         return cli_fail_status(status, &err);
     if (info->kind == HF_KIND_VALUE && info->holder_full_len > info->holder_len &&
         info->holder_len == len && memcmp(info->holder, tried, len) == 0)
-        return cli_fail("%s is a string of more than %zu bytes, which may be no lock; "
-                        "nothing is changed", u->quoted, info->holder_len);
+        return cli_fail("%s is a string of more than %zu bytes, which may not be a "
+                        "lock; nothing is changed", u->quoted, info->holder_len);
     return report_outcome(u, false, info->holder,
                           info->is_locked ? info->holder_len : 0);
 }
@@ -154,18 +154,18 @@ static bool can_release(const struct hf_lock_info *info)
 static int refuse(const struct unlock *u, const struct hf_lock_info *info)
 {
     if (info->kind == HF_KIND_PERMIT)
-        return cli_fail("%s is a semaphore: a permit ends when its holder gives it "
-                        "back, or with its lease; nothing is changed",
+        return cli_fail("%s is a semaphore: a permit becomes free when its holder "
+                        "releases it or its lease expires; nothing is changed",
                         u->quoted);
     if (is_foreign(info))
-        return cli_fail("%s is a string without a TTL, which may be no lock; "
-                        "nothing is changed. --owner with its text releases it",
+        return cli_fail("%s is a string without a TTL, which may not be a lock; "
+                        "nothing is changed. Use --owner with its text to release it",
                         u->quoted);
     if (info->kind != HF_KIND_MULTI)
-        return cli_fail("%s has %lld holders; unlock frees only what one holds, so "
-                        "nothing is changed. 'release' gives up one of them by its "
-                        "handle; else each ends when its holder releases it or "
-                        "stops renewing it",
+        return cli_fail("%s has %lld holders; unlock needs a lock with exactly one "
+                        "holder; nothing is changed. 'release' releases one hold by "
+                        "its handle; the others end when their holders release them or "
+                        "stop renewing them",
                         u->quoted, (long long)info->holders);
     return cli_fail("%s is a %s, which only its own kind can release; nothing "
                     "is changed", u->quoted, hf_lock_kind_text(info->kind));
@@ -177,7 +177,7 @@ static bool ask_person(const struct unlock *u, const struct hf_lock_info *info)
 
     (void)fprintf(stderr,
                   "%s is held by %s, hold count %lld, TTL %s.\n"
-                  "Work under it is not stopped. Release it? [y/N] ",
+                  "The holder's work is not stopped. Release the lock? [y/N] ",
                   u->quoted,
                   cli_quote(holder, info->holder, info->holder_len),
                   (long long)info->hold_count,
@@ -310,7 +310,7 @@ static int take_option(void *ctx, const struct cli_args *args, int id,
     switch (id) {
     case CLI_WORD:
         if (u->name)
-            return cli_usage(args, "one NAME only; '%s' is too much", value);
+            return cli_usage(args, "unexpected argument '%s': only one NAME", value);
         u->name = value;
         break;
     case OWNER:
@@ -333,13 +333,13 @@ static int take_option(void *ctx, const struct cli_args *args, int id,
 static int check(const struct unlock *u, const struct cli_args *args)
 {
     if (!u->name)
-        return cli_usage(args, "which lock? NAME is missing");
+        return cli_usage(args, "NAME is required");
     if (u->is_queue ? u->owner && u->is_forced : !u->owner == !u->is_forced)
-        return cli_usage(args, "give --owner OWNER as 'holdfast status' shows "
-                               "it, or --force, and not both");
+        return cli_usage(args, "give either --owner OWNER, as 'holdfast status' shows "
+                               "it, or --force");
     if (u->is_forced && !u->is_confirmed && !cli_person_can_answer())
-        return cli_usage(args, "--force asks on a terminal, and there is none; "
-                               "add -y to release it unasked");
+        return cli_usage(args, "--force requires a confirmation, but there is no "
+                               "terminal; add -y to skip it");
     return CLI_GO_ON;
 }
 

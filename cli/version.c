@@ -50,7 +50,7 @@ static int refuse_word(void *ctx, const struct cli_args *args, int id,
 {
     (void)ctx;
     (void)id;
-    return cli_usage(args, "'%s' is too much", value);
+    return cli_usage(args, "unexpected argument '%s'", value);
 }
 
 static int main_version(struct cli_args *args, struct cli_common *common)

@@ -271,7 +271,7 @@ static bool rest_until(int64_t ms)
 static int end_unread(void)
 {
     (void)raise(SIGPIPE);
-    return cli_fail("nobody reads standard output any more");
+    return cli_fail("standard output was closed");
 }
 
 /* False: a disk is full, or the reader has gone and SIGPIPE is ignored. */
@@ -365,7 +365,7 @@ static int main_watch(struct cli_args *args, struct cli_common *common)
         return cli_fail("out of memory");
     rc = cli_common_parse(common, args, own_options, take_option, &watch);
     if (rc == CLI_GO_ON && watch.count == 0)
-        rc = cli_usage(args, "which lock? NAME is missing");
+        rc = cli_usage(args, "NAME is required");
     if (rc == CLI_GO_ON)
         rc = cli_common_begin(common);
     if (rc == CLI_GO_ON)

@@ -110,7 +110,7 @@ END_TEST
 static const struct {
     const char *words[3], *said;
 } mistakes[] = {
-    {{"a", "b"}, "ls: one PATTERN only; 'b' is too much"},
+    {{"a", "b"}, "ls: unexpected argument 'b': only one PATTERN"},
     {{""}, "PATTERN is empty"},
     {{"--time"}, "--time needs a value: DURATION"},
     {{"--time=0"}, "--time '0' is too short"},

@@ -304,7 +304,7 @@ static void note_end_of_round(struct target *t)
 {
     if (!t->server->is_reached && !t->server->trouble[0])
         (void)snprintf(t->server->trouble, sizeof t->server->trouble,
-                       "%s: no answer in time", t->server->address);
+                       "%s: no reply in time", t->server->address);
     if (t->link)
         t->server->protocol = hf_link_protocol(t->link);
 }
@@ -371,7 +371,7 @@ static hf_status add_targets(struct asker *a, struct hf_error *err)
             drop_server(facts, a->count);
             continue;
         }
-        cli_step("asking %s", s->address);
+        cli_step("querying %s", s->address);
         rc = add_target(a, s, err);
     }
     return rc;

@@ -37,7 +37,7 @@ static int exit_code_of(const struct doctor_facts *facts,
     for (uint32_t i = 0; i < facts->count; i++)
         is_reached = is_reached || facts->servers[i]->is_reached;
     if (!is_reached)
-        return cli_fail("no server could be reached: %s",
+        return cli_fail("no server is reachable: %s",
                         facts->count ? facts->servers[0]->trouble : "");
     if (findings->by[DOCTOR_UNSAFE] > 0)
         return EXIT_UNSAFE;
@@ -155,7 +155,7 @@ static int take_use(const struct cli_args *args, const char *word,
 
     options->uses |= use;
     return use ? CLI_GO_ON
-               : cli_usage(args, "--for '%s': it is one of %s", word,
+               : cli_usage(args, "--for '%s': use one of %s", word,
                            DOCTOR_USE_WORDS);
 }
 
@@ -183,7 +183,7 @@ static int take_option(void *ctx, const struct cli_args *args, int id,
         options->with_kill = true;
         return CLI_GO_ON;
     default:
-        return cli_usage(args, "'%s': it takes no arguments", value);
+        return cli_usage(args, "unexpected argument '%s'", value);
     }
 }
 
@@ -193,7 +193,7 @@ static int main_doctor(struct cli_args *args, struct cli_common *common)
     int rc = cli_common_parse(common, args, own_options, take_option, &options);
 
     if (rc == CLI_GO_ON && !options.wants_acl && (options.uses || options.with_kill))
-        rc = cli_usage(args, "--for and --with-kill add to --acl, which is missing");
+        rc = cli_usage(args, "--for and --with-kill need --acl");
     if (rc == CLI_GO_ON)
         rc = cli_common_begin(common);
     return rc == CLI_GO_ON ? examine(common, &options) : rc;

@@ -101,11 +101,11 @@ static void add_unseen(struct doctor_findings *out,
                           s ? s->address : "")))
         return;
     f->rule = "unseen";
-    f->meaning = may_be_unsafe ? "it may be unsafe, and nobody can tell"
-                               : "it may be better, and nobody can tell";
-    f->advice = "run the doctor as a user that may INFO, CONFIG GET, TIME and "
-                "CLUSTER, if there is one";
-    (void)snprintf(f->text, sizeof f->text, "could not see: %.480s",
+    f->meaning = may_be_unsafe ? "it may be unsafe"
+                               : "a problem there is not noticed";
+    f->advice = "run doctor as a user with permission for INFO, CONFIG GET, TIME and, "
+                "in a cluster, CLUSTER";
+    (void)snprintf(f->text, sizeof f->text, "could not check: %.480s",
                    unseen->list);
 }
 

@@ -97,10 +97,10 @@ static enum doctor_verdict is_of_its_kind(struct doctor_case *c)
     if (!c->server->fact[FACT_CLUSTER_ENABLED])
         return VERDICT_NONE;
     if (is_node == (c->facts->topology == HF_CLUSTER))
-        return doctor_fine(c, "the URL is of its kind");
-    return is_node ? doctor_found(c, "it is a node of a cluster, and the URL "
-                                     "is not redis+cluster://")
-                   : doctor_found(c, "it is no node of a cluster");
+        return doctor_fine(c, "the URL has the right scheme");
+    return is_node ? doctor_found(c, "it is a cluster node, but the URL is not "
+                                     "redis+cluster://")
+                   : doctor_found(c, "it is not a cluster node");
 }
 
 static bool measure_loading(const struct doctor_case *c, int64_t *out)
@@ -220,7 +220,7 @@ static const char *patterns(const struct doctor_case *c, enum doctor_fact fact)
     const char *text = c->server->fact[fact];
 
     if (!text)
-        return "not to be seen";
+        return "not visible";
     return *text ? text : "none";
 }
 
@@ -298,149 +298,142 @@ static enum doctor_verdict has_our_time(struct doctor_case *c)
 
 const struct doctor_rule doctor_rules_server[] = {
     {"unreachable-master", DOCTOR_UNSAFE, OF_ANY, is_reached, is_lock_server,
-     .meaning = "no lock that it serves can be taken, renewed or released from "
-                "here",
-     .advice = "see to the address, the network, the user and the password"},
+     .meaning = "its locks cannot be acquired, renewed or released from here",
+     .advice = "check the address, the network, the user and the password"},
     {"unreachable", DOCTOR_WARNING, OF_ANY, is_reached, is_other_server,
-     .meaning = "nothing is known of it, and a failover may depend on it",
-     .advice = "see to the address, the network, the user and the password"},
+     .meaning = "its state is unknown, and a failover may depend on it",
+     .advice = "check the address, the network, the user and the password"},
     {"version-old", DOCTOR_UNSAFE, OF_NODE, is_new_enough,
      .meaning = "it cannot run the scripts of locks",
      .advice = "use Redis 5 or later, or Valkey"},
     {"forged-replies", DOCTOR_WARNING, OF_NODE, forges_nothing,
-     .meaning = "a client that may run scripts can forge replies; holdfast notices "
-                "and reconnects, another client may take one for a grant",
+     .meaning = "a client that can run scripts can forge replies; holdfast detects "
+                "this and reconnects, but another client may accept one as a grant",
      .advice = "use Valkey 7.2.12, 8.0.7, 8.1.6, 9.0.3 or later"},
     {"role", DOCTOR_UNSAFE, OF_NODE, doctor_equals, is_standalone,
      .fact = FACT_ROLE, .good = "master", .fine = "it is a master",
      .found = "its role is {}",
-     .meaning = "a replica refuses to write, so no lock can be taken",
-     .advice = "give the master's address, or sentinels"},
+     .meaning = "a replica refuses writes, so no lock can be acquired",
+     .advice = "use the master's address, or sentinels"},
     {"kind", DOCTOR_UNSAFE, OF_NODE, is_of_its_kind,
-     .meaning = "locks are on other nodes, and waiters are told elsewhere",
+     .meaning = "locks and notifications are on other nodes",
      .advice = "use redis+cluster:// for a cluster, and only for one"},
     {"loading", DOCTOR_WARNING, OF_NODE, doctor_at_most,
      .measure = measure_loading, .limit = 0, .fine = "its data is loaded",
      .found = "it is loading its data",
-     .meaning = "no lock can be taken until it has loaded",
-     .advice = "wait, and ask again"},
+     .meaning = "no lock can be acquired until it has loaded",
+     .advice = "wait, and run doctor again"},
     {"refuses", DOCTOR_UNSAFE, OF_MASTER, doctor_answers, has_tried_to_write,
-     .may = {MAY_HSET}, .fine = "it takes writes",
+     .may = {MAY_HSET}, .fine = "it accepts writes",
      .found = "it refuses to write: {words}",
-     .meaning = "no lock can be taken or renewed",
-     .advice = "see to what its words name: memory, disk, replicas"},
+     .meaning = "no lock can be acquired or renewed",
+     .advice = "correct what the error names: memory, disk, replicas"},
     {"eviction", DOCTOR_UNSAFE, OF_NODE, doctor_equals, evicts_now,
      .fact = FACT_POLICY, .good = "noeviction",
      .found = "maxmemory-policy is {}", .unseen = "maxmemory-policy",
-     .meaning = "when memory is full a lock is deleted while it is held, and "
-                "another takes it",
-     .advice = "set maxmemory-policy noeviction, or use a server of their own "
-               "for locks"},
+     .meaning = "when memory is full, a held lock can be deleted, and another client "
+                "acquires it",
+     .advice = "set maxmemory-policy noeviction, or use a separate server for locks"},
     {"eviction-later", DOCTOR_WARNING, OF_NODE, doctor_always, evicts_later,
      .fact = FACT_POLICY,
-     .found = "maxmemory-policy is {}, with maxmemory 0 as yet",
-     .meaning = "once there is a limit, locks that are held will be deleted",
+     .found = "maxmemory-policy is {}, with maxmemory 0 now",
+     .meaning = "once there is a limit, held locks can be deleted",
      .advice = "set maxmemory-policy noeviction"},
     {"memory", DOCTOR_WARNING, OF_NODE, has_memory,
-     .meaning = "when it is full, no lock can be taken",
-     .advice = "raise maxmemory, or free some"},
+     .meaning = "when it is full, no lock can be acquired",
+     .advice = "raise maxmemory, or free memory"},
     {"persistence", DOCTOR_WARNING, OF_NODE, is_kept,
-     .meaning = "a restart forgets locks that are held, and others take them",
-     .advice = "set appendonly yes, or let it stay down for longer than a TTL"},
+     .meaning = "a restart loses held locks, and other clients acquire them",
+     .advice = "set appendonly yes, or restart it only after more than a TTL"},
     {"fsync", DOCTOR_NOTE, OF_NODE, doctor_equals, has_aof, .fact = FACT_FSYNC,
      .good = "always", .found = "appendfsync is {}", .unseen = "appendfsync",
-     .meaning = "a crash of the machine, not of the server alone, forgets the "
-                "locks of the last moments",
+     .meaning = "a crash of the machine loses the locks of the last second",
      .advice = "set appendfsync always if that matters"},
     {"aof-write", DOCTOR_WARNING, OF_NODE, doctor_equals, has_aof,
      .fact = FACT_AOF_WRITE, .good = "ok",
-     .fine = "the last write to the AOF went well",
+     .fine = "the last write to the AOF succeeded",
      .found = "the last write to the AOF failed",
-     .meaning = "it refuses writes, or forgets locks at a restart",
-     .advice = "see to its disk"},
+     .meaning = "it refuses writes, or loses locks at a restart",
+     .advice = "check its disk"},
     {"evalsha-missing", DOCTOR_NOTE, OF_NODE, doctor_permits, lacks_evalsha,
      .may = {MAY_EVALSHA},
      .meaning = "each call sends the text of its script (EVAL), some KB",
      .advice = "do not rename EVALSHA"},
     {"evalsha-denied", DOCTOR_UNSAFE, OF_NODE, doctor_permits, has_evalsha,
-     .may = {MAY_EVALSHA}, .meaning = "no lock can be taken or released",
+     .may = {MAY_EVALSHA}, .meaning = "no lock can be acquired or released",
      .advice = "permit it: +evalsha"},
     {"eval-denied", DOCTOR_UNSAFE, OF_NODE, doctor_permits, .may = {MAY_EVAL},
-     .meaning = "no lock can be taken where its script is not known yet, as "
-                "after each restart",
+     .meaning = "no lock can be acquired until its script is cached, such as after "
+                "each restart",
      .advice = "permit it: +eval"},
     {"calls-denied", DOCTOR_UNSAFE, OF_NODE, permits_calls,
-     .meaning = "the scripts of locks end in an error halfway",
+     .meaning = "the scripts of locks fail in the middle",
      .advice = "permit all of these: +exists +hexists +hset +pexpire +hscan "
                "+pttl +del +hget +hlen"},
     {"publish-denied", DOCTOR_UNSAFE, OF_MASTER, doctor_permits,
      .may = {MAY_SPUBLISH, MAY_PUBLISH},
-     .meaning = "a release deletes the lock, ends in an error, and wakes "
-                "nobody",
-     .advice = "permit it: +publish, in a cluster +spublish too"},
+     .meaning = "a release deletes the lock, fails, and wakes no waiter",
+     .advice = "permit it: +publish, and in a cluster +spublish"},
     {"subscribe-denied", DOCTOR_WARNING, OF_MASTER, doctor_permits,
      .may = {MAY_SSUBSCRIBE, MAY_SUBSCRIBE},
-     .meaning = "a release wakes nobody: waiters get the lock only "
-                "when its TTL is over",
-     .advice = "permit it: +subscribe, in a cluster +ssubscribe too"},
+     .meaning = "a release wakes no waiter: waiters acquire the lock only when its TTL "
+                "expires",
+     .advice = "permit it: +subscribe, and in a cluster +ssubscribe"},
     {"kill-denied", DOCTOR_WARNING, OF_MASTER, doctor_permits,
      .may = {MAY_CLIENT_ID, MAY_INFO},
-     .fine = "it tells which connection was lost",
-     .meaning = "a lost connection cannot be ended, even where CLIENT KILL is "
-                "permitted; and ACL LOG gets an entry for each connection",
-     .advice = "permit them: +client|id +info (CLIENT ID is there since 5.0)"},
+     .fine = "it reports the ids of connections",
+     .meaning = "a lost connection cannot be closed on the server, even where CLIENT "
+                "KILL is permitted; each connection writes an entry in ACL LOG",
+     .advice = "permit them: +client|id +info (CLIENT ID exists since 5.0)"},
     {"kill-left-out", DOCTOR_NOTE, OF_MASTER, doctor_permits,
      .may = {MAY_KILL},
-     .fine = "a lost connection can be ended by the next",
-     .meaning = "a request of a lost connection may be executed after the requests "
-                "of the next; each hold has a number of its own against that, "
-                "and what is left ends with its TTL",
-     .advice = "leave it so, or permit +client|kill to a user that may close the "
+     .fine = "a lost connection can be closed by the next",
+     .meaning = "a request of a lost connection may be executed after requests of the "
+                "next; holdfast detects that, and a lock acquired in this way expires "
+                "with its TTL",
+     .advice = "leave it, or permit +client|kill, which lets the user close the "
                "connections of every other user"},
     {"hello-denied", DOCTOR_NOTE, OF_NODE, doctor_at_least,
      .measure = measure_protocol, .limit = 3, .fine = "it speaks RESP3",
-     .found = "it speaks RESP2 (HELLO is not there)",
-     .meaning = "each client needs a second connection, for messages",
-     .advice = "do not rename HELLO; it is there since 6.0"},
+     .found = "it speaks RESP2 (HELLO does not exist)",
+     .meaning = "each client needs a second connection, for notifications",
+     .advice = "do not rename HELLO; it exists since 6.0"},
     {"ping-denied", DOCTOR_WARNING, OF_NODE, doctor_permits, .may = {MAY_PING},
-     .meaning = "holdfast cannot make sure that the server is there, and "
-                "refuses to start",
+     .meaning = "holdfast cannot check that the server is reachable, and refuses to "
+                "start",
      .advice = "permit it: +ping"},
     {"keys", DOCTOR_UNSAFE, OF_NODE, covers_keys,
-     .meaning = "locks of such names cannot be taken",
+     .meaning = "locks with these names cannot be acquired",
      .advice = "add a pattern for their keys: ~NAME"},
     {"channels", DOCTOR_UNSAFE, OF_MASTER, covers_channels,
-     .meaning = "a release of such a lock ends in an error, and wakes nobody",
+     .meaning = "a release of such a lock fails, and wakes no waiter",
      .advice = "add a pattern for their channels: &redisson_lock__channel:*"},
     {"idle-timeout", DOCTOR_WARNING, OF_NODE, doctor_outside,
      .fact = FACT_IDLE_TIMEOUT, .limit = LIMIT_BEAT_S,
      .fine = "timeout is {} s",
      .found = "timeout is {} s, a renewal every {beat} ms", .unseen = "timeout",
-     .meaning = "a holder's connection is cut between renewals, so that each "
-                "begins with a new one",
+     .meaning = "the server closes a holder's connection between renewals, so that "
+                "each renewal must reconnect",
      .advice = "set timeout 0, or more than a third of the TTL"},
     {"keepalive", DOCTOR_NOTE, OF_NODE, doctor_at_least, .fact = FACT_KEEPALIVE,
      .limit = 1, .fine = "tcp-keepalive is {} s", .found = "tcp-keepalive is 0",
      .unseen = "tcp-keepalive",
-     .meaning = "connections of machines that died stay, until there are "
-                "maxclients",
+     .meaning = "connections of dead machines stay open, until maxclients is reached",
      .advice = "set tcp-keepalive 300"},
     {"clients", DOCTOR_WARNING, OF_NODE, has_connections,
-     .meaning = "when there are maxclients, a client that reconnects is "
-                "refused, and its locks are lost",
-     .advice = "raise maxclients, or find out whose they are"},
+     .meaning = "when maxclients is reached, a client that reconnects is refused, and "
+                "its locks are lost",
+     .advice = "raise maxclients, or find the clients with many connections"},
     {"busy", DOCTOR_NOTE, OF_NODE, doctor_within, .fact = FACT_BUSY_MS,
      .limit = LIMIT_BEAT_MS, .found = "busy-reply-threshold is {} ms",
      .unseen = "busy-reply-threshold",
-     .meaning = "a script that does not end is not noticed before locks are "
-                "lost",
+     .meaning = "an endless script is not reported before locks are lost",
      .advice = "set busy-reply-threshold (lua-time-limit before 7.0) to less "
                "than a third of the TTL"},
     {"clock", DOCTOR_WARNING, OF_NODE, has_our_time,
-     .meaning = "plain locks do not mind, for the server alone counts a TTL; "
-                "Redisson's fair locks and expiring permits compare its clock "
-                "with their own; and a clock that is off may be set, which "
-                "ends leases early or late",
-     .advice = "keep all clocks by NTP, slewed and not stepped"},
+     .meaning = "plain locks are not affected, because only the server measures a TTL; "
+                "Redisson's fair locks and expirable permits compare its clock with "
+                "their own; and a correction of the clock ends leases early or late",
+     .advice = "synchronise all clocks by NTP, slewed and not stepped"},
     {0},
 };

@@ -148,7 +148,7 @@ static enum doctor_verdict owns_alone(struct doctor_case *c)
             return doctor_found(c, "it and %s both serve slot %d",
                                 other->address, slot);
     }
-    return doctor_fine(c, "nobody else serves its slots");
+    return doctor_fine(c, "no other node serves its slots");
 }
 
 static bool sees_otherwise(const struct doctor_server *a,
@@ -172,8 +172,8 @@ static enum doctor_verdict views_agree(struct doctor_case *c)
         first++;
     for (uint32_t i = first; i < facts->count; i++)
         if (sees_otherwise(facts->servers[first], facts->servers[i]))
-            return doctor_found(c, "%s and %s do not agree on which node serves what, "
-                                   "or on the epoch",
+            return doctor_found(c, "%s and %s disagree about the owner of slots, or "
+                                   "about the epoch",
                                 facts->servers[first]->address,
                                 facts->servers[i]->address);
     return first < facts->count ? doctor_fine(c, "all nodes agree")
@@ -215,14 +215,14 @@ static enum doctor_verdict all_know_sharded(struct doctor_case *c)
 
     count_sharded(c->facts, &do_know, &do_not);
     if (do_not > 0 && sharded == HF_SHARDED_ON)
-        return doctor_found(c, "sharded=on, and %u nodes know no sharded "
-                               "messages", do_not);
+        return doctor_found(c, "sharded=on, but %u nodes do not support sharded "
+                               "channels", do_not);
     if (do_know > 0 && do_not > 0 && sharded == HF_SHARDED_AUTO)
-        return doctor_found(c, "%u nodes know sharded messages, %u do not",
+        return doctor_found(c, "%u nodes support sharded channels, %u do not",
                             do_know, do_not);
     if (do_know + do_not == 0)
         return VERDICT_NONE;
-    return doctor_fine(c, "messages go by %s",
+    return doctor_fine(c, "notifications use %s",
                        doctor_is_sharded(c->facts) ? "SPUBLISH" : "PUBLISH");
 }
 
@@ -259,7 +259,7 @@ static enum doctor_verdict sentinels_agree(struct doctor_case *c)
                                 one->fact[FACT_MASTER]);
         first = first ? first : one;
     }
-    return first ? doctor_fine(c, "all name %s", first->fact[FACT_MASTER])
+    return first ? doctor_fine(c, "all report %s", first->fact[FACT_MASTER])
                  : VERDICT_NONE;
 }
 
@@ -306,9 +306,9 @@ static enum doctor_verdict names_no_loopback(struct doctor_case *c)
     if (!master || is_loopback(c->server->host))
         return VERDICT_NONE;
     if (is_loopback(master) || strncmp(master, "[::1]", 5) == 0)
-        return doctor_found(c, "it watches %s, its own machine's loopback",
+        return doctor_found(c, "it watches %s, a loopback address of its own machine",
                             master);
-    return doctor_fine(c, "it names an address that others can reach");
+    return doctor_fine(c, "it reports an address that other machines can reach");
 }
 
 static bool is_named_master(const struct doctor_case *c)
@@ -320,11 +320,12 @@ static bool is_named_master(const struct doctor_case *c)
 static enum doctor_verdict is_true_master(struct doctor_case *c)
 {
     if (doctor_is_refused(c->server, MAY_ROLE))
-        return doctor_found(c, "it does not answer ROLE");
+        return doctor_found(c, "it refuses ROLE");
     if (!doctor_is_master(c->server))
-        return doctor_found(c, "sentinels name it the master, and its role is "
-                               "%s", c->server->fact[FACT_ROLE]);
-    return doctor_fine(c, "it is the master, as sentinels say");
+        return doctor_found(c, "sentinels report it as the master, but its role is "
+                               "%s",
+                            c->server->fact[FACT_ROLE]);
+    return doctor_fine(c, "it is the master that sentinels report");
 }
 
 static bool is_second_master(const struct doctor_case *c)
@@ -358,196 +359,191 @@ const struct doctor_rule doctor_rules_topology[] = {
      .measure = measure_unacknowledged, .limit = 0,
      .fine = "locks wait for replicas",
      .found = "{} replica{s}, and no replicas= in the URL",
-     .meaning = "a failover may forget a lock that was just taken, and "
-                "another takes it",
-     .advice = "give replicas=N in the URL, N the number of its replicas"},
+     .meaning = "a failover may lose a lock that was just acquired, and another client "
+                "acquires it",
+     .advice = "set replicas=N in the URL, where N is the number of its replicas"},
     {"replicas-part", DOCTOR_WARNING, OF_MASTER, waits_for_all, has_failovers,
-     .meaning = "a master that is being replaced may keep a replica, which confirms "
-                "its locks: a failover to another replica forgets them",
-     .advice = "give replicas=N in the URL, N the number of its replicas"},
+     .meaning = "a master that is being replaced may keep a replica that confirms its "
+                "locks: a failover to another replica loses them",
+     .advice = "set replicas=N in the URL, where N is the number of its replicas"},
     {"replicas-few", DOCTOR_UNSAFE, OF_MASTER, doctor_at_least, is_acknowledged,
      .fact = FACT_REPLICAS, .limit = LIMIT_REPLICAS,
      .found = "{} replicas are connected, {limit} must have a lock",
      .unseen = "how many replicas are connected",
-     .meaning = "every lock is given back again: too few replicas have it",
-     .advice = "start the replicas, or ask for fewer"},
+     .meaning = "no lock can be acquired: too few replicas confirm it",
+     .advice = "start the replicas, or require fewer"},
     {"replicas-connected", DOCTOR_NOTE, OF_MASTER, counts_connected, has_replicas,
      .meaning = "a master that is being replaced has fewer of them, and may grant a "
                 "lock that its successor does not have",
-     .advice = "give replicas=N in the URL, N the number of its replicas"},
+     .advice = "set replicas=N in the URL, where N is the number of its replicas"},
     {"replica-lag", DOCTOR_WARNING, OF_MASTER, doctor_at_most,
      .fact = FACT_LAG, .limit = LAG_MAX_S,
      .fine = "its replicas keep up",
-     .found = "a replica was not heard of for {} s",
-     .meaning = "a failover to it forgets locks; with replicas= they are "
-                "given back",
-     .advice = "see to that replica's machine and the network"},
+     .found = "a replica has not replied for {} s",
+     .meaning = "a failover to it loses locks; with replicas= they cannot be acquired",
+     .advice = "check that replica's machine and the network"},
     {"wait-denied", DOCTOR_UNSAFE, OF_MASTER, doctor_permits, is_acknowledged,
      .may = {MAY_WAIT},
-     .meaning = "no lock can be taken with replicas=",
+     .meaning = "no lock can be acquired with replicas=",
      .advice = "permit it: +wait"},
     {"replica-link", DOCTOR_WARNING, OF_REPLICA, doctor_equals,
      .fact = FACT_MASTER_LINK, .good = "up",
      .fine = "it follows its master",
      .found = "its connection to its master is {}",
      .unseen = "whether it has its master's data",
-     .meaning = "after a failover to it, locks that are held are forgotten",
-     .advice = "see to its log and the network"},
+     .meaning = "a failover to it loses held locks",
+     .advice = "check its log and the network"},
     {"replica-writable", DOCTOR_WARNING, OF_REPLICA, doctor_equals,
      .fact = FACT_READ_ONLY, .good = "yes",
      .found = "replica-read-only is {}", .unseen = "replica-read-only",
-     .meaning = "a lock taken there is nobody else's lock",
+     .meaning = "a lock that is acquired there does not exclude other clients",
      .advice = "set replica-read-only yes"},
     {"min-replicas", DOCTOR_NOTE, OF_MASTER, doctor_at_least, has_replicas,
      .fact = FACT_MIN_REPLICAS, .limit = 1,
      .found = "min-replicas-to-write is {}", .unseen = "min-replicas-to-write",
-     .meaning = "a master that is cut off from its replicas goes on giving "
-                "locks, until it is found out",
+     .meaning = "a master that is disconnected from its replicas continues to grant "
+                "locks, until it notices that it was replaced",
      .advice = "set min-replicas-to-write 1 and min-replicas-max-lag 10 to "
                "shorten that"},
     {"clock-replica", DOCTOR_WARNING, OF_REPLICA, doctor_at_most,
      .measure = measure_near_apart_ms, .limit = APART_MAX_MS,
-     .fine = "its clock is its master's",
+     .fine = "its clock equals its master's",
      .found = "its clock is {} ms off its master's",
      .meaning = "a TTL is copied as a point in time (since 7.0): after a "
                 "failover leases end that much early or late",
-     .advice = "keep all clocks by NTP"},
+     .advice = "synchronise all clocks by NTP"},
     {"clock-replica-far", DOCTOR_UNSAFE, OF_REPLICA, doctor_always,
      .measure = measure_far_apart_ms,
      .found = "its clock is {} ms off its master's, more than a third of the "
               "TTL",
-     .meaning = "after a failover a lease ends while its holder relies on it, "
-                "or a dead one's stays",
-     .advice = "keep all clocks by NTP"},
+     .meaning = "after a failover, a lease ends while its holder relies on it, or the "
+                "lease of a dead holder stays",
+     .advice = "synchronise all clocks by NTP"},
     {"map-denied", DOCTOR_UNSAFE, OF_NODE, doctor_permits, doctor_in_cluster,
      .may = {MAY_CLUSTER_SLOTS},
-     .meaning = "holdfast cannot find out which node serves a lock",
+     .meaning = "holdfast cannot find the node of a lock",
      .advice = "permit it: +cluster|slots +cluster|info"},
     {"cluster-state", DOCTOR_UNSAFE, OF_NODE, doctor_equals, doctor_in_cluster,
      .fact = FACT_CLUSTER_STATE, .good = "ok",
      .found = "cluster_state is {}", .unseen = "cluster_state",
-     .meaning = "it takes and renews no lock",
+     .meaning = "it neither grants nor renews locks",
      .advice = "see CLUSTER INFO and CLUSTER NODES"},
     {"uncovered", DOCTOR_UNSAFE, OF_NODE, doctor_at_most,
      .measure = measure_uncovered, .limit = 0,
      .fine = "all slots have a node", .found = "{} slots have no node",
-     .meaning = "locks of these slots cannot be taken",
-     .advice = "assign them (redis-cli --cluster fix), or bring their node "
-               "back"},
+     .meaning = "locks in these slots cannot be acquired",
+     .advice = "assign them (redis-cli --cluster fix), or restart their node"},
     {"no-address", DOCTOR_UNSAFE, OF_NODE, doctor_at_most,
      .measure = measure_nowhere, .limit = 0,
-     .fine = "it names an address of every node",
-     .found = "it names {} nodes without an address, or without a port of "
-              "this kind",
-     .meaning = "no client can go to them",
+     .fine = "it reports an address of every node",
+     .found = "it reports {} nodes without an address, or without a port of this kind",
+     .meaning = "no client can connect to them",
      .advice = "set cluster-announce-ip, cluster-announce-hostname or "
                "cluster-announce-tls-port there"},
     {"two-owners", DOCTOR_UNSAFE, OF_NODE, owns_alone,
      .meaning = "both grant the same locks",
-     .advice = "see CLUSTER NODES of both; one of them is cut off, or was "
-               "configured by hand"},
+     .advice = "compare CLUSTER NODES of both; one is disconnected, or was configured "
+               "manually"},
     {"views", DOCTOR_WARNING, OF_ALL, views_agree, is_cluster,
-     .meaning = "a failover or a moved slot is under way, or a node is cut "
-                "off; requests are redirected meanwhile",
-     .advice = "ask again in a minute; then see CLUSTER NODES of both"},
+     .meaning = "a failover or slot migration is in progress, or a node is "
+                "disconnected; requests are redirected meanwhile",
+     .advice = "run doctor again in a minute; then compare CLUSTER NODES of both"},
     {"failed-nodes", DOCTOR_WARNING, OF_NODE, doctor_equals, doctor_in_cluster,
      .fact = FACT_FAILED_NODES, .good = "",
-     .fine = "it takes no node for failed",
-     .found = "it takes these for failed: {}",
-     .meaning = "what they served has failed over, or is not served",
-     .advice = "bring them back, or forget them"},
+     .fine = "it reports no failed node",
+     .found = "it reports these nodes as failed: {}",
+     .meaning = "their slots have failed over, or are not served",
+     .advice = "restart them, or remove them (CLUSTER FORGET)"},
     {"no-replica", DOCTOR_WARNING, OF_MASTER, doctor_at_least,
      .measure = measure_replicas, .limit = 1,
      .fine = "it has a replica", .found = "no replica",
-     .meaning = "if it fails, its locks cannot be had until it is back",
-     .advice = "give it a replica"},
+     .meaning = "if it fails, its locks are unavailable until it restarts",
+     .advice = "add a replica"},
     {"few-masters", DOCTOR_WARNING, OF_ALL, doctor_at_least,
      .measure = measure_masters, .limit = MAJORITY,
      .found = "{} master{s}",
-     .meaning = "there is no majority without the one that fails, so no "
-                "failover",
+     .meaning = "without the failed master there is no majority, so no failover",
      .advice = "use three masters or more"},
     {"full-coverage", DOCTOR_NOTE, OF_NODE, doctor_equals, doctor_in_cluster,
      .fact = FACT_FULL_COVERAGE, .good = "yes",
      .found = "cluster-require-full-coverage is {}",
      .unseen = "cluster-require-full-coverage",
-     .meaning = "when slots are not served, the others go on: some locks can "
-                "be had, others not",
-     .advice = "nothing, if that is meant"},
+     .meaning = "when slots are not served, only the locks of other slots are available",
+     .advice = "nothing, if this is intended"},
     {"node-timeout", DOCTOR_WARNING, OF_NODE, doctor_at_most, doctor_in_cluster,
      .fact = FACT_NODE_TIMEOUT, .limit = LIMIT_BEAT_MS,
      .fine = "cluster-node-timeout is {} ms",
      .found = "cluster-node-timeout is {} ms, a renewal every {beat} ms",
      .unseen = "cluster-node-timeout",
-     .meaning = "a failover takes longer than from one renewal to the next, "
-                "and may cost holders their locks",
+     .meaning = "a failover takes longer than the time between renewals, and holders "
+                "may lose their locks",
      .advice = "use a TTL of more than three times that, or set a shorter "
                "cluster-node-timeout"},
     {"sharded", DOCTOR_UNSAFE, OF_ALL, all_know_sharded, is_cluster,
-     .meaning = "a release deletes the lock and ends in an error, or wakes "
-                "nobody",
-     .advice = "use Redis 7 or Valkey on all nodes; until then sharded=off, "
-               "in every client"},
+     .meaning = "a release deletes the lock and fails, or wakes no waiter",
+     .advice = "use Redis 7 or Valkey on all nodes; until then, set sharded=off in "
+               "every client"},
     {"sharded-off", DOCTOR_WARNING, OF_ALL, doctor_always, is_sharded_off,
-     .found = "sharded=off, and the nodes know sharded messages",
-     .meaning = "Redisson uses them by default: then neither wakes the other, "
-                "and waits end with a TTL",
+     .found = "sharded=off, but the nodes support sharded channels",
+     .meaning = "Redisson uses them by default: neither wakes the other's waiters, "
+                "which wait until a TTL expires",
      .advice = "use sharded=auto, or set Redisson's shardedSubscriptionMode "
                "to OFF"},
     {"sharded-unseen", DOCTOR_WARNING, OF_MASTER, doctor_answers,
      is_sharded_unseen, .may = {MAY_SHARDNUMSUB},
      .found = "PUBSUB SHARDNUMSUB is refused: {words}",
-     .meaning = "messages are taken to be plain; where others' are sharded, "
-                "neither wakes the other, and waits end with a TTL",
-     .advice = "give this user +pubsub|shardnumsub, or say sharded=on"},
+     .meaning = "holdfast then uses plain channels; if other clients use sharded "
+                "channels, neither wakes the other's waiters, which wait until a TTL "
+                "expires",
+     .advice = "permit +pubsub|shardnumsub, or set sharded=on"},
     {"sentinel-name", DOCTOR_UNSAFE, OF_SENTINEL, doctor_answers,
      .may = {MAY_SENTINEL_MASTER},
      .fine = "it watches the master", .found = "SENTINEL MASTER: {words}",
      .unseen = "SENTINEL MASTER",
-     .meaning = "holdfast does not find the master by it",
-     .advice = "see to the name in the URL, and to the sentinel's ACL"},
+     .meaning = "holdfast cannot find the master through it",
+     .advice = "check the name in the URL, and the sentinel's ACL"},
     {"sentinels-disagree", DOCTOR_UNSAFE, OF_ALL, sentinels_agree,
-     .meaning = "some clients take locks from one master, some from another",
-     .advice = "a failover is under way: ask again in a minute; else SENTINEL "
-               "RESET of the wrong ones"},
+     .meaning = "some clients acquire locks on one master, some on another",
+     .advice = "if a failover is in progress, run doctor again in a minute; otherwise "
+               "send SENTINEL RESET to the wrong ones"},
     {"few-sentinels", DOCTOR_WARNING, OF_ALL, doctor_at_least,
      .measure = measure_sentinels, .limit = MAJORITY,
      .found = "{} sentinel{s}",
-     .meaning = "without one of them there is no majority, so no failover",
-     .advice = "use three sentinels or more, on machines of their own"},
+     .meaning = "if one fails, there is no majority, so no failover",
+     .advice = "use three sentinels or more, on separate machines"},
     {"quorum", DOCTOR_WARNING, OF_SENTINEL, has_quorum,
-     .meaning = "there is no failover when it is needed, or one when it is not",
+     .meaning = "a failover does not happen when it is needed, or happens when it is "
+                "not",
      .advice = "start sentinels, or set the quorum to more than half of them"},
     {"down-after", DOCTOR_WARNING, OF_SENTINEL, doctor_at_most,
      .fact = FACT_DOWN_AFTER, .limit = LIMIT_BEAT_MS,
      .fine = "down-after-milliseconds is {}",
      .found = "down-after-milliseconds is {}, a renewal every {beat} ms",
-     .meaning = "a failover takes longer than from one renewal to the next, "
-                "and may cost holders their locks",
-     .advice = "SENTINEL SET NAME down-after-milliseconds 5000, or use a "
-               "longer TTL"},
+     .meaning = "a failover takes longer than the time between renewals, and holders "
+                "may lose their locks",
+     .advice = "use SENTINEL SET NAME down-after-milliseconds 5000, or a longer TTL"},
     {"loopback", DOCTOR_UNSAFE, OF_SENTINEL, names_no_loopback,
      .meaning = "clients on other machines find no master, or another one",
-     .advice = "let it watch an address that everybody can reach"},
+     .advice = "let it watch an address that all machines can reach"},
     {"not-master", DOCTOR_UNSAFE, OF_NODE, is_true_master, is_named_master,
-     .meaning = "no lock can be taken until sentinels name the master",
-     .advice = "a failover is under way: ask again in a minute; permit +role"},
+     .meaning = "no lock can be acquired until sentinels report the right master",
+     .advice = "if a failover is in progress, run doctor again in a minute; permit "
+               "+role"},
     {"two-masters", DOCTOR_UNSAFE, OF_MASTER, doctor_always, is_second_master,
-     .found = "it takes itself for a master, and sentinels name another",
-     .meaning = "clients that still ask it take locks that others hold",
-     .advice = "it should be made a replica within some 10 s; if not, "
-               "REPLICAOF by hand"},
+     .found = "it is a master, but sentinels report another",
+     .meaning = "clients that still use it acquire locks that others hold",
+     .advice = "sentinels should make it a replica within about 10 s; otherwise use "
+               "REPLICAOF"},
     {"certificate", DOCTOR_WARNING, OF_ALL, doctor_at_most,
      .measure = measure_unverified, .limit = 0,
      .fine = "certificates are checked", .found = "tls_verify=no",
-     .meaning = "a machine in between can read and change everything, "
-                "locks too",
-     .advice = "give tls_ca=FILE in place of tls_verify=no"},
+     .meaning = "an attacker between client and server can read and change everything, "
+                "including locks",
+     .advice = "use tls_ca=FILE instead of tls_verify=no"},
     {"many", DOCTOR_WARNING, OF_ALL, doctor_always, is_cut,
      .limit = DOCTOR_SERVERS_MAX,
-     .found = "there are more than {limit} servers; the others were not looked "
-              "at",
-     .meaning = "what is wrong with them is not known",
-     .advice = "ask some of the nodes by themselves, with redis://"},
+     .found = "there are more than {limit} servers; the others were not checked",
+     .meaning = "problems of the others are not known",
+     .advice = "check some of the nodes individually, with redis://"},
     {0},
 };

@@ -137,8 +137,8 @@ static int report_failures(const struct ls *ls)
     int code = CLI_OK;
 
     if (refused > 0)
-        code = cli_fail("the list is not whole; keys that could not be "
-                        "looked into: %llu, the first: %s",
+        code = cli_fail("the list is incomplete; keys that could not be inspected: "
+                        "%llu, the first: %s",
                         (unsigned long long)refused, why->text);
     for (uint32_t i = 0; i < ls_scan_count(ls->scan); i++)
         if (is_news(ls, i)) {
@@ -153,17 +153,17 @@ static int report_end(const struct ls *ls)
     int code = report_failures(ls);
     const char *lost = ls_scan_lost(ls->scan);
 
-    cli_step("servers: %u, keys looked through: about %lld, locks: %zu",
+    cli_step("servers: %u, keys read: about %lld, locks: %zu",
              (unsigned)ls_scan_servers(ls->scan), (long long)ls->looked,
              ls->list.count);
     if (code != CLI_OK)
         return code;
     if (ls->over)
-        cli_note("the list is not whole: %s is over after about %lld keys",
+        cli_note("the list is incomplete: %s was reached after about %lld keys",
                  ls->over, (long long)ls->looked);
     else if (lost)
-        cli_note("the list may not be whole: a connection was lost and made "
-                 "anew: %s", lost);
+        cli_note("the list may be incomplete: a connection was lost and "
+                 "re-established: %s", lost);
     return ls->over || lost ? CLI_NO : CLI_OK;
 }
 

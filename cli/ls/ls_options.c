@@ -81,8 +81,8 @@ static int take_pattern(struct ls_options *options, const struct cli_args *args,
                         const char *value)
 {
     if (options->filter.pattern)
-        return cli_usage(args, "one PATTERN only; '%s' is too much (quote it, "
-                               "so that the shell leaves it alone)", value);
+        return cli_usage(args, "unexpected argument '%s': only one PATTERN (quote it, "
+                               "so that the shell does not expand it)", value);
     if (!*value)
         return cli_usage(args, "PATTERN is empty");
     options->filter.pattern = value;

@@ -138,8 +138,8 @@ static void read_info(struct ls_question *q, struct hf_resp_value reply)
     if (hf_resp_bytes(reply, &ptr, &len) == HF_OK &&
         memmem(ptr, len, sign, strlen(sign)))
         (void)hf_error_set(&q->error, HF_E_SERVER,
-                           "%s: this node of a cluster has only a part of its "
-                           "locks; give the URL as redis+cluster://...",
+                           "%s: this cluster node has only a part of the locks; use a "
+                           "redis+cluster:// URL",
                            hf_command_address(&q->command));
 }
 
@@ -337,12 +337,11 @@ static void take_page(struct ls_question *q, struct hf_resp_value reply)
 
     if (!is_same_server(s, address))
         (void)hf_error_set(&s->error, HF_E_SERVER,
-                           "%s: %s has taken its place while it was looked "
-                           "through; run it again",
+                           "%s: %s replaced it while its keys were read; run ls again",
                            s->address, address);
     else if (!read_page(s, reply))
         (void)hf_error_set(&s->error, HF_E_PROTOCOL,
-                           "%s: SCAN: an answer of another shape", address);
+                           "%s: SCAN: unexpected reply", address);
 }
 
 /* Of sorted sets, those that have the name of a semaphore's, and of lists, those of

@@ -130,9 +130,8 @@ static int choose_key(struct check *c)
     while (++i < KEYS_TRIED && cli_try_words(&c->try, "DEL KEY", &answer) &&
            cli_answer_begins(&answer, "-MOVED"));
     if (cli_answer_begins(&answer, "-NOPERM"))
-        return cli_fail("this user may not DEL keys that begin with "
-                        "holdfast:resp-check: and so the checks would leave "
-                        "some behind");
+        return cli_fail("this user has no permission to DEL keys that begin with "
+                        "holdfast:resp-check: so the checks would leave keys behind");
     return CLI_GO_ON;
 }
 

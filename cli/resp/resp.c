@@ -186,8 +186,7 @@ static int take_option(void *ctx, const struct cli_args *args, int id,
     else if (!options->is_check && strcmp(value, "check") == 0)
         options->is_check = true;
     else
-        return cli_usage(args, "'%s' is too much; the one word that may follow "
-                               "is: check", value);
+        return cli_usage(args, "unexpected argument '%s': only check is accepted", value);
     return CLI_GO_ON;
 }
 

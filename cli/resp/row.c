@@ -103,7 +103,7 @@ void cli_row_print_head(const struct cli_common *common)
 {
     if (!common->is_json && !common->is_quiet)
         (void)printf("%-4s  %-4s  %-11s  %-*s  %s\n", "RESP", "rule", "verdict",
-                     NAME_WIDTH, "check", "what came");
+                     NAME_WIDTH, "check", "reply");
 }
 
 /* Flushes each line, because a check may take seconds. */

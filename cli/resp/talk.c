@@ -231,7 +231,7 @@ static hf_status status_of(const struct cli_answer *answer)
 static char *quote(char dst[HF_ERROR_TEXT_MAX / 2], const struct hf_url *url,
                    const char *ptr, size_t len)
 {
-    static const char hidden[] = "(words that may hold the password)";
+    static const char hidden[] = "(text that may contain the password)";
 
     return hf_url_password_is_in(url, ptr, len)
                ? strcpy(dst, hidden)
@@ -259,8 +259,8 @@ static hf_status say_ended(const struct cli_talk *t, const char *address,
     if (is_tls)
         return hf_error_set(err, why->status, "%s: %s", address, why->text);
     return hf_error_set(err, why->status,
-                        "%s: %s before it answered; is this a TLS port "
-                        "(rediss://), or not a Redis server?",
+                        "%s: %s before it replied; is this a TLS port (rediss://), or "
+                        "not a Redis server?",
                         address, why->text);
 }
 
@@ -279,7 +279,7 @@ static hf_status look_at(const struct cli_talk *t, const struct hf_url *url,
                             quote(quoted, url, answer->bytes, answer->len));
     if (answer->end == CLI_ENDED)
         return say_ended(t, address, url->kind == HF_URL_TLS, err);
-    return hf_error_set(err, HF_E_NOREPLY, "%s does not answer", address);
+    return hf_error_set(err, HF_E_NOREPLY, "%s does not reply", address);
 }
 
 /* Wiped, because it may hold a password. */

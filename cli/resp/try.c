@@ -300,8 +300,7 @@ static int delete_key(struct cli_try *c, int protocol)
             return rc;
         cli_talk_close(&c->talk);
     }
-    return cli_fail("the server does not answer any more; the key %s may be "
-                    "left behind",
+    return cli_fail("the server no longer replies; the key %s may remain",
                     c->key);
 }
 

@@ -116,7 +116,7 @@ void cli_event_refused(const struct cli_event_log *t, hf_status status,
     if (status == HF_TIMEOUT)
         cli_step("%s", err->text);
     else if (status == HF_CANCELLED)
-        cli_step("gave up waiting for %s", t->quoted);
+        cli_step("stopped waiting for %s", t->quoted);
     else
         (void)cli_fail_status(status, err);
 }
@@ -191,7 +191,7 @@ void cli_event_lost(const struct cli_event_log *t, enum hf_lost reason,
     if (on_lost == CLI_LOST_STOP)
         say_lost(t, reason, "stopping the command");
     else if (on_lost == CLI_LOST_WARN)
-        say_lost(t, reason, "the command goes on without it");
+        say_lost(t, reason, "the command continues without it");
 }
 
 void cli_event_max_hold(const struct cli_event_log *t, int64_t max_hold_ms)
@@ -232,13 +232,13 @@ void cli_event_released(const struct cli_event_log *t, hf_status status,
     cli_json_text(&j, "status", hf_status_name(status));
     end_event(&j, t);
     if (status == HF_OK && t->is_nested)
-        cli_step("%s stays with the outer run", t->quoted);
+        cli_step("%s stays held by the outer run", t->quoted);
     else if (status == HF_OK)
         cli_step("released %s", t->quoted);
     else if (is_gone && !is_known)
-        cli_note("the lock %s was gone before it was released", t->quoted);
+        cli_note("the lock %s no longer existed at the release", t->quoted);
     else if (!is_gone)
         cli_note("could not confirm the release of %s; it may stay locked until its "
-                 "TTL ends: %s",
+                 "TTL expires: %s",
                  t->quoted, err ? err->text : hf_status_text(status));
 }

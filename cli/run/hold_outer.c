@@ -278,8 +278,8 @@ static void refuse(struct cli_hold *h)
     hf_status status = hf_error_set(
         &gone, HF_LOST,
         "the outer run (" CLI_ENV_OWNER "=%s) that held this lock has ended or "
-        "lost it; to take the lock apart from that run, unset " CLI_ENV_OWNER
-        ", as by: env -u " CLI_ENV_OWNER " holdfast run ...", h->owner);
+        "lost it; to take the lock independently of that run, unset " CLI_ENV_OWNER
+        ": env -u " CLI_ENV_OWNER " holdfast run ...", h->owner);
 
     h->events->refused(h->ctx, status, &gone);
 }
@@ -291,8 +291,8 @@ static void refuse_shared(struct cli_hold *h)
     struct hf_error err;
     hf_status status = hf_error_set(
         &err, HF_E_INVAL,
-        "the outer run holds this lock shared: a run inside it can have it "
-        "shared, but not alone");
+        "the outer run holds this lock with --shared; a nested run must also use "
+        "--shared");
 
     h->events->refused(h->ctx, status, &err);
 }
@@ -309,8 +309,8 @@ static void refuse_without_token(struct cli_hold *h)
     struct hf_error err;
     hf_status status = hf_error_set(
         &err, HF_E_INVAL,
-        "no token of this lock is handed on to this run: the outer run has taken it "
-        "without --fenced, or another run is in between");
+        "this run has no token of the lock: the outer run took it without --fenced, or "
+        "another run is in between");
 
     h->events->refused(h->ctx, status, &err);
 }
@@ -349,7 +349,7 @@ static void refuse_unproven(struct cli_hold *h)
     struct hf_error err;
     hf_status status = hf_error_set(
         &err, HF_E_INVAL,
-        "cannot prove that this run is inside the run that holds this lock "
+        "cannot prove that this run is nested in the run that holds this lock "
         "(" CLI_ENV_OWNER "=%s): the proof needs the descriptor " CLI_ENV_FD ", which "
         "sudo and ssh close, and a reply of that run; to take the lock independently "
         "of it, unset " CLI_ENV_OWNER, h->owner);
@@ -442,8 +442,8 @@ static hf_status refuse_set(struct cli_hold *h)
     struct hf_error err;
     hf_status status = hf_error_set(
         &err, HF_E_INVAL,
-        "an outer run holds one of these locks: --multi and --quorum cannot be "
-        "inside it");
+        "an outer run holds one of these locks; --multi and --quorum cannot be nested "
+        "in it");
 
     h->events->refused(h->ctx, status, &err);
     return HF_OK;
@@ -456,9 +456,8 @@ static hf_status refuse_in_quorum(struct cli_hold *h)
     struct hf_error err;
     hf_status status = hf_error_set(
         &err, HF_E_INVAL,
-        "an outer run holds this lock on most of several servers: a run on one "
-        "server cannot be inside it; on other servers than those, unset "
-        CLI_ENV_OWNER);
+        "an outer run holds this lock with --quorum; a run on one server cannot be "
+        "nested in it. To take a lock on another server, unset " CLI_ENV_OWNER);
 
     h->events->refused(h->ctx, status, &err);
     return HF_OK;
@@ -469,8 +468,8 @@ static hf_status refuse_broken(struct cli_hold *h)
     struct hf_error err;
     hf_status status = hf_error_set(
         &err, HF_E_INVAL,
-        CLI_ENV_OUTER " is not as holdfast writes it, so this run cannot know "
-        "whether it is inside another; to take the lock independently, unset "
+        CLI_ENV_OUTER " was changed, so this run cannot know whether it is nested in "
+        "another; to take the lock independently, unset "
         CLI_ENV_OWNER);
 
     h->events->refused(h->ctx, status, &err);

@@ -264,8 +264,8 @@ static int open_locks(struct cli_session *run, const struct cli_common *common)
 static void prepare_last_words(struct cli_session *run)
 {
     (void)snprintf(run->last_words, sizeof run->last_words,
-                   "holdfast: the server does not answer: it may keep %s locked "
-                   "until the TTL ends\n", run->log.quoted);
+                   "holdfast: the server does not reply: %s may stay locked until its "
+                   "TTL expires\n", run->log.quoted);
 }
 
 static int open_all(struct cli_session *run, const struct cli_common *common)
@@ -328,8 +328,8 @@ static void close_locks(struct cli_session *run)
     bool is_known = cli_locks_close(&run->locks, linger_ms(&run->state));
 
     if (!is_known && !run->state.has_run)
-        cli_note("the server does not answer: it may keep %s locked until the TTL "
-                 "ends", run->log.quoted);
+        cli_note("the server does not reply: %s may stay locked until its TTL "
+                 "expires", run->log.quoted);
 }
 
 static int run_opened(struct cli_session *run)
@@ -342,7 +342,7 @@ static int run_opened(struct cli_session *run)
     run->asked_ms = hf_clock_ms();
     rc = cli_hold_ask(&run->hold, &ask);
     if (rc < 0)
-        return cli_fail("cannot ask for the lock: %s", hf_status_text(rc));
+        return cli_fail("cannot request the lock: %s", hf_status_text(rc));
     cli_session_feed_number(run, CLI_EV_TIME, 0); /* the first beat */
     while (run->state.state != CLI_DONE)
         take_turn(run);
@@ -408,9 +408,9 @@ static void report_limits(void)
         cli_note("this system does not let a process adopt orphans: a process that "
                  "leaves the command's process group is not killed with it");
     else if (!cli_tree_has_list())
-        cli_note("/proc does not list our processes: those that the command starts "
-                 "are found by trying process numbers, so killing them may take "
-                 "longer");
+        cli_note("/proc does not list the processes of this run: processes of the "
+                 "command are found by trying process numbers, so killing them may "
+                 "take longer");
 }
 
 int cli_round_main(struct cli_args *args, struct cli_common *common,

@@ -168,7 +168,7 @@ static int take_other(struct cli_run_options *run, const struct cli_args *args,
     if (!*name)
         return cli_usage(args, "--multi: NAME is empty");
     if (run->others_count == HF_MULTI_MAX - 1)
-        return cli_usage(args, "--multi: at most %d locks are taken as one",
+        return cli_usage(args, "--multi: at most %d locks",
                          HF_MULTI_MAX);
     run->others[run->others_count++] = name;
     return CLI_GO_ON;
@@ -301,17 +301,17 @@ static int take_command(struct cli_run_options *run,
 
     if (*next && !args->has_only_words && !run->argv && is_dash_c(*next)) {
         if (!next[1] || next[2])
-            return cli_usage(args, "%s takes one word, the whole command in "
-                                   "quotes", *next);
+            return cli_usage(args, "%s takes one argument: quote the whole command",
+                             *next);
         return take_shell_command(run, next[1]);
     }
     if (*next && strcmp(*next, "--") == 0)
         next++;
     else if (*next && **next == '-')
-        return cli_usage(args, "'%s' stands behind NAME, where the command "
-                               "begins; options go before NAME", *next);
+        return cli_usage(args, "'%s' follows NAME, where COMMAND begins; options must "
+                               "precede NAME", *next);
     if (*next && run->argv)
-        return cli_usage(args, "-c is the whole command; '%s' is too much",
+        return cli_usage(args, "unexpected argument '%s': -c has the whole command",
                          *next);
     if (*next)
         run->argv = next;
@@ -337,11 +337,11 @@ static int check_quorum(const struct cli_run_options *run,
     size_t n = run->allow_same_server ? 0 : first_duplicate(common);
 
     if (common->urls_count < 3)
-        return cli_usage(args, "--quorum: give three servers or more, each "
-                               "with a -u of its own");
+        return cli_usage(args, "--quorum needs three or more servers, each with its "
+                               "own -u");
     if (n > 0)
-        return cli_usage(args, "--quorum: -u number %zu names a server that "
-                               "an earlier -u names; each has one vote", n);
+        return cli_usage(args, "--quorum: -u number %zu names the same server as an "
+                               "earlier -u; each server has one vote", n);
     return CLI_GO_ON;
 }
 
@@ -357,14 +357,13 @@ static int check_sets(const struct cli_run_options *run,
     if (run->is_quorum && check_quorum(run, args, common) != CLI_GO_ON)
         return CLI_TROUBLE;
     if (run->allow_same_server && !run->is_quorum)
-        return cli_usage(args, "--allow-same-server is for --quorum");
+        return cli_usage(args, "--allow-same-server needs --quorum");
     if (run->is_quorum && run->others_count > 0)
-        return cli_usage(args, "of --quorum and --multi, choose one");
+        return cli_usage(args, "--quorum and --multi cannot be combined");
     if (is_set && run->kind.permits > 0)
-        return cli_usage(args, "--permits is for one lock on one server, not for "
-                               "--multi or --quorum");
+        return cli_usage(args, "--permits cannot be combined with --multi or --quorum");
     if (run->others_count > 0 && run->kind.is_fenced)
-        return cli_usage(args, "--fenced is for one lock, not for --multi");
+        return cli_usage(args, "--fenced cannot be combined with --multi");
     return CLI_GO_ON;
 }
 
@@ -372,21 +371,20 @@ static int check(const struct cli_run_options *run,
                  const struct cli_args *args, bool has_ttl)
 {
     if (!run->name)
-        return cli_usage(args, "which lock? NAME and COMMAND are missing");
+        return cli_usage(args, "NAME and COMMAND are required");
     if (!*run->name)
         return cli_usage(args, "NAME is empty");
     if (!run->argv)
-        return cli_usage(args, "what shall run under '%s'? COMMAND is missing",
+        return cli_usage(args, "no COMMAND given for '%s'",
                          run->name);
     if (!*run->argv[0])
         return cli_usage(args, "COMMAND is empty");
     if (has_ttl && run->lease_ms > 0)
-        return cli_usage(args, "--ttl is for renewed locks and --lease for "
-                               "others; choose one");
+        return cli_usage(args, "--ttl and --lease cannot be combined: a lock with "
+                               "--lease is not renewed");
     if ((run->lease_ms > 0 && run->at_least_ms > run->lease_ms) ||
         (run->max_hold_ms > 0 && run->at_least_ms > run->max_hold_ms))
-        return cli_usage(args, "--at-least is longer than the lock is held "
-                               "(--lease, --max-hold)");
+        return cli_usage(args, "--at-least is longer than --lease or --max-hold");
     return CLI_GO_ON;
 }
 

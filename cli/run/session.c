@@ -183,8 +183,8 @@ static int start_nested(struct cli_session *run)
 static void note_ignored(const struct cli_run_options *options)
 {
     if (options->lease_ms > 0 || options->at_least_ms > 0)
-        cli_note("%s has no effect here: the outer run keeps this lock, and "
-                 "releases it", options->lease_ms > 0 ? "--lease" : "--at-least");
+        cli_note("%s has no effect: the outer run renews and releases this lock",
+                 options->lease_ms > 0 ? "--lease" : "--at-least");
 }
 
 static const char *why_not_started(int err)
@@ -265,8 +265,8 @@ static void report_unreleased(struct cli_session *run)
 
 static void report_abandoned(const struct cli_session *run)
 {
-    (void)cli_fail("the command was killed and has not ended yet; %s stays "
-                   "locked until its TTL ends", run->log.quoted);
+    (void)cli_fail("the command was killed and has not ended; %s stays locked until "
+                   "its TTL expires", run->log.quoted);
 }
 
 static void carry_out(struct cli_session *run, unsigned todo, int number)

@@ -77,10 +77,10 @@ START_TEST(a_release_leaves_the_lock_of_another)
     for (size_t i = 0; i < ROWS(nonsense); i++) {
         (void)server_ask(server, "SET s 5");
         p = holdfast(server, "release", "s", nonsense[i], NULL);
-        await_line(p, ERR, "no handle: give the first word");
+        await_line(p, ERR, "not a handle: use the first word");
         ck_assert_int_eq(finish(p), 125);
         p = holdfast(server, "renew", "s", nonsense[i], "--lease=1m", NULL);
-        await_line(p, ERR, "no handle: give the first word");
+        await_line(p, ERR, "not a handle: use the first word");
         ck_assert_int_eq(finish(p), 125);
         ck_assert_str_eq(server_ask(server, "GET s"), "5");
     }
@@ -268,7 +268,7 @@ START_TEST(it_says_that_a_lock_may_stay_held_by_nobody)
     proxy_hold(proxy, PROXY_TO_SERVER, true);   /* its release */
     if (unheard[_i].signal)
         (void)kill(pid_of(p), unheard[_i].signal);
-    await_line(p, ERR, "it may keep x locked until the lease ends");
+    await_line(p, ERR, "x may stay locked until its lease expires");
     ck_assert_int_eq(finish(p), unheard[_i].code);
     ck_assert(is_held());
     proxy_stop(proxy);
@@ -306,7 +306,7 @@ START_TEST(a_safe_time_that_is_printed_too_late_is_no_success)
     server_await(server, PATIENCE_MS, "1", "EXISTS x");
     server_await(server, PATIENCE_MS, "0", "EXISTS x");
     say(p, "go\n");
-    await_line(p, ERR, _i == 0 ? "nobody read standard output" : "is not true any more");
+    await_line(p, ERR, _i == 0 ? "standard output was not read" : "SAFE_MS is stale");
     await_line(p, ERR, "code 125");
     (void)finish(p);
 }
@@ -337,7 +337,7 @@ START_TEST(an_owner_without_standard_output_holds_nothing)
                             "/holdfast acquire x --lease 1m >&-", NULL};
     struct process *p = start(server, argv);
 
-    await_line(p, ERR, "the lock is given back");
+    await_line(p, ERR, "releasing the lock");
     ck_assert_int_eq(finish(p), 125);
     ck_assert(!is_held());
 }

@@ -32,7 +32,7 @@ static const char *const commands[] = {
 /* What a subcommand with enough of them may fail with: not of descriptors. */
 static bool is_of_something_else(const char *said)
 {
-    static const char *const others[] = {"it is free", "is no handle", "any more",
+    static const char *const others[] = {"it is free", "is not a handle", "any more",
                                          "HELLO", "AUTH", "the handle", "no longer",
                                          "Name or service", "name resolution"};
 

@@ -507,11 +507,11 @@ START_TEST(list_that_a_limit_ended_is_said_not_to_be_whole)
     hold_many(100);
     ck_assert_int_eq(ls(url(), "--limit=3000", NULL, NULL), 1);
     ck_assert_int_lt(lines(), 100);
-    ck_assert_says("the list is not whole: --limit is over after about 3000 "
+    ck_assert_says("the list is incomplete: --limit was reached after about 3000 "
                    "keys\n");
     ck_assert_int_eq(ls(url(), "--time=300ms", "--rate=2000", NULL), 1);
     ck_assert_int_lt(lines(), 100);
-    ck_assert_says("the list is not whole: --time is over after about ");
+    ck_assert_says("the list is incomplete: --time was reached after about ");
     ck_assert_int_eq(ls(url(), "--time=1m", "--limit=50000", NULL), 0);
     ck_assert_int_eq(lines(), 100);
     ck_assert_str_eq(said, "");
@@ -576,7 +576,7 @@ START_TEST(hash_that_may_not_be_read_makes_the_list_not_whole)
     ck_assert_int_eq(ls(u, "--json", NULL, NULL), 125);
     ck_assert_int_eq(lines(), 1);
     (void)line_of("app:x");
-    ck_assert_says("keys that could not be looked into: 1, the first: ");
+    ck_assert_says("keys that could not be inspected: 1, the first: ");
     ck_assert_says("NOPERM");
     ck_assert_int_eq(ls(u, "app:*", NULL, NULL), 0);
     ck_assert_int_eq(lines(), 1);
@@ -594,7 +594,7 @@ START_TEST(user_who_may_not_look_at_permits_is_told)
     hold_by_other("x", 60000);
     ck_assert_int_eq(ls(u, NULL, NULL, NULL), 125);
     ck_assert_int_eq(lines(), 1);
-    ck_assert_says("keys that could not be looked into: ");
+    ck_assert_says("keys that could not be inspected: ");
     ck_assert_says("GETRANGE: NOPERM");
     ck_assert_int_eq(ls(u, "--kind=plain", NULL, NULL), 0);
     u = url_of_user("~* +scan +getrange +zrange +zcard +zcount +zscore +time "
@@ -658,7 +658,7 @@ START_TEST(lost_connection_makes_the_list_doubtful)
                  ":match('cmdstat_scan:calls=(%d+)') or 0) > 4 and 1 or 0");
     server_kill_connections(server);
     ck_assert_int_eq(finish(p), 1);
-    (void)await_line(p, ERR, "the list may not be whole: a connection was lost");
+    (void)await_line(p, ERR, "the list may be incomplete: a connection was lost");
     (void)await_line(p, OUT, "x\tplain\t");
 }
 END_TEST
@@ -763,7 +763,7 @@ START_TEST(limit_is_of_all_masters_together)
 {
     (void)server_ask(cluster_node(cluster, 2), "DEBUG POPULATE 10000 key");
     ck_assert_int_eq(ls(cluster_url(""), "--limit=3000", NULL, NULL), 1);
-    ck_assert_says("--limit is over after about 3000 keys");
+    ck_assert_says("--limit was reached after about 3000 keys");
 }
 END_TEST
 
@@ -773,7 +773,7 @@ START_TEST(url_of_one_node_is_refused)
 
     ck_assert_int_eq(ls(server_url(cluster_node(cluster, 1), text), NULL, NULL,
                         NULL), 125);
-    ck_assert_says("give the URL as redis+cluster://");
+    ck_assert_says("use a redis+cluster:// URL");
 }
 END_TEST
 
@@ -802,7 +802,7 @@ START_TEST(master_that_is_away_does_not_hide_the_others)
     cluster_await_state(cluster, 1, "fail");
     ck_assert_int_eq(ls(cluster_url("?timeout=1500ms"), NULL, NULL, NULL), 125);
     ck_assert_says("CLUSTERDOWN");
-    ck_assert_ptr_null(strstr(said, "could not be looked into"));
+    ck_assert_ptr_null(strstr(said, "could not be inspected"));
 }
 END_TEST
 

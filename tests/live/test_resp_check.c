@@ -75,7 +75,7 @@ static const struct {
      "expected fewer elements"},
     {"*1\r\n,-nan\r\n", "-q", 0, "", ""},
     {"*1\r\n,-nan\r\n", "--strict", 1, "", "byte 6"},
-    {"", "more", 125, "", "'more' is too much"},
+    {"", "more", 125, "", "unexpected argument 'more'"},
 };
 
 START_TEST(input_that_is_not_resp_is_exit_code_1)
@@ -232,7 +232,7 @@ START_TEST(password_that_the_server_repeats_is_not_shown)
                    peer_port(peer));
     p = holdfast(NULL, "resp", "check", "-3", "-u", url, NULL);
     ck_assert_int_eq(finish(p), 125);
-    (void)await_line(p, ERR, "(words that may hold the password)");
+    (void)await_line(p, ERR, "(text that may contain the password)");
     peer_free(peer);
 }
 END_TEST
@@ -526,7 +526,7 @@ START_TEST(nothing_is_written_that_could_not_be_deleted)
     struct process *p = check_fake(forbid_del);
 
     ck_assert_int_eq(finish(p), 125);
-    (void)await_line(p, ERR, "may not DEL");
+    (void)await_line(p, ERR, "no permission to DEL");
     ck_assert(!was_asked("SET "));
 }
 END_TEST
@@ -544,7 +544,7 @@ START_TEST(silent_server_is_trouble_in_time)
     p = holdfast(NULL, "resp", "check", "-u", url, "--connect-timeout", "200ms",
                  NULL);
     ck_assert_int_eq(finish(p), 125);
-    (void)await_line(p, ERR, "does not answer");
+    (void)await_line(p, ERR, "does not reply");
     ck_assert_within(before_ms, 5000);
 }
 END_TEST

@@ -355,9 +355,9 @@ static const struct state {
     {"printing", printing, ROWS(unread), nothing, NULL, false},
     {"waiting", start_waiting, 4, nothing, "", false},
     {"waiting, server frozen", waiting_at_a_frozen_server, 4, resume, NULL, false},
-    {"releasing", releasing, 2, resume, "until its TTL ends", false},
-    {"keeping", keeping, 1, resume, "until its TTL ends", false},
-    {"killing", killing, 1, let_go, "stays locked until its TTL ends",
+    {"releasing", releasing, 2, resume, "until its TTL expires", false},
+    {"keeping", keeping, 1, resume, "until its TTL expires", false},
+    {"killing", killing, 1, let_go, "stays locked until its TTL expires",
      true},
 };
 
@@ -471,7 +471,7 @@ START_TEST(release_after_term_is_not_awaited)
     ck_assert_int_eq(kill(pid_of(p), SIGTERM), 0);
     ck_assert_int_eq(finish(p), is_init ? 128 + SIGTERM : 1000 + SIGTERM);
     resume();
-    ck_assert_ptr_nonnull(strstr(await_end(p, ERR), "until its TTL ends"));
+    ck_assert_ptr_nonnull(strstr(await_end(p, ERR), "until its TTL expires"));
 }
 END_TEST
 
@@ -500,7 +500,7 @@ START_TEST(grant_that_is_not_seen_is_released_or_reported)
         proxy_hold(proxy, PROXY_TO_SERVER, true); /* its release */
     ck_assert_int_eq(kill(pid_of(p), SIGTERM), 0);
     ck_assert_int_eq(finish(p), is_init ? 128 + SIGTERM : 1000 + SIGTERM);
-    ck_assert_ptr_nonnull(strstr(await_end(p, ERR), "may keep x locked"));
+    ck_assert_ptr_nonnull(strstr(await_end(p, ERR), "x may stay locked"));
     if (_i > 1)
         ck_assert_str_eq(server_ask(server, "EXISTS x"), "1");
     else

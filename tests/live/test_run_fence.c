@@ -35,10 +35,10 @@ static const struct {
 } checks[] = {
     {"41", "x: token 41 is stale: the latest is 42\n", "true", 1},
     {"42", "x: token 42 is the latest\n", "false", 0},
-    {"43", "x: token 43 is newer than the counter, which is at 42: was that "
-           "lost?\n", "false", 2},
-    {"9223372036854775807", "x: token 9223372036854775807 is newer than the counter, "
-     "which is at 42: was that lost?\n", "false", 2},
+    {"43", "x: token 43 is greater than the counter (42): the server lost the "
+           "counter\n", "false", 2},
+    {"9223372036854775807", "x: token 9223372036854775807 is greater than the "
+     "counter (42): the server lost the counter\n", "false", 2},
 };
 
 START_TEST(a_token_is_tested)
@@ -64,7 +64,7 @@ START_TEST(a_token_without_a_counter_is_told)
     struct process *p;
 
     says(holdfast(server, "fence", "x", "check", "5", NULL), 2,
-         "x: token 5 is newer than the counter, which is at 0: was that lost?\n");
+         "x: token 5 is greater than the counter (0): the server lost the counter\n");
     p = holdfast(server, "fence", "--json", "x", "check", "5", NULL);
     ck_assert_str_eq(member(await_line(p, OUT, "latest"), "counter_lost"), "true");
     ck_assert_int_eq(finish(p), 2);

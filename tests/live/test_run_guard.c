@@ -294,7 +294,7 @@ START_TEST(nothing_outlives_a_lost_lock_without_proc)
     (void)await_end(p, OUT);
     ck_assert_int_eq(finish(p), _i < 2 ? CODE_WITHOUT_PROC : 122);
     if (_i != 2)
-        (void)await_line(p, ERR, "/proc does not list our processes");
+        (void)await_line(p, ERR, "/proc does not list the processes");
 }
 END_TEST
 

@@ -231,7 +231,7 @@ START_TEST(a_run_inside_on_one_of_the_servers_is_refused)
         holdfast(NULL, "run", QUORUM, "x", HF_BUILD "/holdfast", "run", "-u",
                  urls[_i], "x", "true", NULL);
 
-    await_line(p, ERR, "on most of several servers");
+    await_line(p, ERR, "with --quorum; a run on one");
     ck_assert_int_eq(finish(p), 125);
     p = holdfast(NULL, "run", QUORUM, "x", HF_BUILD "/holdfast", "run", "-u",
                  urls[_i], "y", "true", NULL);
@@ -283,8 +283,8 @@ static const struct {
 } inside[] = {
     {"-v", "a", "held by the outer run", 0},
     {"-v", "b", "held by the outer run", 0},
-    {"-v", "b", "b stays with the outer run", 0},
-    {"--multi=b", "c", "cannot be inside it", 125},
+    {"-v", "b", "b stays held by the outer run", 0},
+    {"--multi=b", "c", "cannot be nested in it", 125},
 };
 
 START_TEST(a_run_inside_several)
@@ -323,7 +323,7 @@ START_TEST(as_many_run_as_there_are_permits)
 END_TEST
 
 /* The number is that of all permits, not of those that are available. */
-#define OTHER_NUMBER "x has 2 permits, and --permits 5 does not change that"
+#define OTHER_NUMBER "x has 2 permits; --permits 5 has no effect"
 
 static const struct {
     const char *command, *option, *permits, *said;

@@ -75,7 +75,7 @@ START_TEST(a_key_is_needed)
 
     ck_assert_int_eq(finish(p), 125);
     ck_assert_str_eq(await_end(p, OUT), "");
-    ck_assert_ptr_nonnull(strstr(await_end(p, ERR), "KEY is missing"));
+    ck_assert_ptr_nonnull(strstr(await_end(p, ERR), "KEY is required"));
     ck_assert_int_eq(finish(holdfast(NULL, "slot", "--what", NULL)), 125);
 }
 END_TEST

@@ -60,7 +60,7 @@ START_TEST(of_several_locks_the_worst_counts)
     p = holdfast(server, "status", "text", "z", "x", NULL);
     ck_assert_int_eq(finish(p), 125);
     ck_assert_ptr_nonnull(strstr(await_end(p, OUT), "z: free\nx: held by "));
-    ck_assert_ptr_nonnull(strstr(await_end(p, ERR), "a type that no lock has"));
+    ck_assert_ptr_nonnull(strstr(await_end(p, ERR), "a type that is not used for locks"));
 }
 END_TEST
 
@@ -105,12 +105,12 @@ static const struct {
     {"SET x " OTHER " PX 60000", "x: value lock held by " OTHER ", TTL 59.",
      "x: released; it was held by " OTHER, 0, 0},
     {"SET x text", "x: value lock held by text, no TTL",
-     "may be no lock; nothing is changed", 0, 125},
+     "may not be a lock; nothing is changed", 0, 125},
     {"SET x 3", "x: a number of permits, or a counter: 3",
      "it is a number of permits, or a counter", 1, 1},
     {"SET x -3", "x: a number of permits, or a counter: -3",
      "it is a number of permits, or a counter", 1, 1},
-    {"SADD x text", "a type that no lock has", "a type that no lock has", 125,
+    {"SADD x text", "a type that is not used for locks", "a type that is not used for locks", 125,
      125},
 };
 
@@ -150,7 +150,7 @@ START_TEST(permits_that_are_out_are_counted)
     (void)await_line(p, OUT, "ready");
     asked = holdfast(server, "status", "x", NULL);
     ck_assert_int_eq(finish(asked), 0);
-    (void)await_line(asked, OUT, "x: permits out: 1, available: 1, TTL ");
+    (void)await_line(asked, OUT, "x: permits in use: 1, available: 1, TTL ");
     asked = holdfast(server, "status", "--json", "x", NULL);
     line = await_line(asked, OUT, "x");
     ck_assert_str_eq(member(line, "kind"), "permit");
@@ -648,11 +648,11 @@ START_TEST(holder_that_nobody_could_name_is_left_alone)
 END_TEST
 
 static const char *const mistakes[][4] = {
-    {"--owner", "o", NULL, "NAME is missing"},
+    {"--owner", "o", NULL, "NAME is required"},
     {"x", NULL, NULL, "--owner OWNER"},
-    {"x", "y", NULL, "'y' is too much"},
+    {"x", "y", NULL, "unexpected argument 'y'"},
     {"x", "--owner", NULL, "needs a value"},
-    {"x", "--force", "--owner=o", "not both"},
+    {"x", "--force", "--owner=o", "either --owner"},
 };
 
 /* Nobody reads standard error: the code tells. */

@@ -52,7 +52,7 @@ START_TEST(status_of_a_free_lock_reports_its_places)
 
     leave_two();
     line = says(holdfast(server, "status", "x", NULL), 1, OUT);
-    ck_assert_part(line, "x: free, but 2 places are kept, the first until 20");
+    ck_assert_part(line, "x: free, but 2 waiters are queued, the first until 20");
     ck_assert_part(line, " s from now (" DEAD ")\n");
     p = holdfast(server, "status", "--json", "x", NULL);
     line = await_line(p, OUT, "");
@@ -105,11 +105,11 @@ START_TEST(status_reports_that_the_queue_is_not_visible)
                    server_port(server));
     leave_two();
     text = says(holdfast(NULL, "status", "-u", url, "x", NULL), 1, OUT);
-    ck_assert_part(text, "x: free, its queue of waiters cannot be seen (ACL");
+    ck_assert_part(text, "x: free, its wait queue cannot be read (ACL");
     hold_by_other("x", 60000);
     text = says(holdfast(NULL, "status", "-u", url, "x", NULL), 0, OUT);
     ck_assert_part(text, "x: held by " STRANGER);
-    ck_assert_part(text, ", its queue of waiters cannot be seen (ACL");
+    ck_assert_part(text, ", its wait queue cannot be read (ACL");
     text = says(holdfast(NULL, "status", "--json", "-u", url, "x", NULL), 0, OUT);
     ck_assert_part(text, "\"kind\":\"plain\"");
     ck_assert_part(text, "\"unseen\":\"waiters\"");
@@ -130,16 +130,16 @@ START_TEST(queue_is_shown_and_not_changed_without_force)
 
     leave_two();
     ck_assert_part(says(holdfast(server, "unlock", "x", "--queue", NULL), 1, OUT),
-                   "x: free, 2 places are kept, the first until 20");
+                   "x: free, 2 waiters are queued, the first until 20");
     ck_assert_places(2);
     p = holdfast(server, "unlock", "x", "--queue", "--force", NULL);
     ck_assert_part(says(p, 125, ERR), "add -y");
     ck_assert_places(2);
     p = holdfast(server, "unlock", "x", "--force", "-y", NULL);
-    ck_assert_part(says(p, 1, ERR), "it is free, but 2 places are kept, the first until");
+    ck_assert_part(says(p, 1, ERR), "it is free, but 2 waiters are queued, the first until");
     ck_assert_places(2);
     ck_assert_part(says(holdfast(server, "unlock", "y", "--queue", NULL), 0, OUT),
-                   "y: free, no place is kept in its queue");
+                   "y: free, its wait queue is empty");
 }
 END_TEST
 
@@ -150,7 +150,7 @@ START_TEST(force_removes_places_of_the_dead)
     leave_two();
     (void)server_ask(server, "ZADD " TIMES("x") " +inf " DEAD);
     p = holdfast(server, "unlock", "x", "--queue", "--force", "-y", NULL);
-    ck_assert_part(says(p, 0, OUT), "x: places removed from its queue: 2\n");
+    ck_assert_part(says(p, 0, OUT), "x: queue entries removed: 2\n");
     ck_assert_places(0);
     ck_assert_int_eq(finish(holdfast(server, "run", "--fair", "-n", "x", "true", NULL)), 0);
     leave_two();
@@ -168,7 +168,7 @@ START_TEST(force_on_a_free_lock_shortens_a_far_place)
     (void)server_ask(server, "RPUSH " QUEUE("x") " " DEAD);
     (void)server_ask(server, "ZADD " TIMES("x") " %s " DEAD, _i ? "+inf" : "9e14");
     p = holdfast(server, "unlock", "x", "--force", "-y", NULL);
-    ck_assert_part(says(p, 1, ERR), "it is free, but 1 place is kept, the first until 20");
+    ck_assert_part(says(p, 1, ERR), "it is free, but 1 waiter is queued, the first until 20");
     p = holdfast(server, "run", "--fair", "-w", "25s", "x", "true", NULL);
     ck_assert_int_eq(finish(p), 0);
 }
@@ -185,11 +185,11 @@ START_TEST(force_keeps_holder_and_live_waiters)
     waiter = holdfast(server, "run", "--fair", "x", "-c", "echo held", NULL);
     server_await(server, PATIENCE_MS, "3", "LLEN " QUEUE("x"));
     p = holdfast(server, "unlock", "x", "--queue", "--force", "-y", NULL);
-    ck_assert_part(says(p, 0, OUT), "x: places removed from its queue: 2\n");
+    ck_assert_part(says(p, 0, OUT), "x: queue entries removed: 2\n");
     ck_assert_places(1);
     ck_assert_int_eq(server_ask_int(server, "EXISTS x"), 1);
     p = holdfast(server, "unlock", "x", "--queue", "--force", "-y", NULL);
-    ck_assert_part(says(p, 1, ERR), "each waiter in its queue listens");
+    ck_assert_part(says(p, 1, ERR), "all waiters in the queue listen");
     say(holder, "\n");
     ck_assert_int_eq(finish(holder), 0);
     await_line(waiter, OUT, "held");
@@ -203,10 +203,10 @@ START_TEST(owner_names_one_place)
 
     leave_two();
     p = holdfast(server, "unlock", "x", "--queue", "--owner", DEAD, NULL);
-    ck_assert_part(says(p, 0, OUT), "x: places removed from its queue: 1\n");
+    ck_assert_part(says(p, 0, OUT), "x: queue entries removed: 1\n");
     ck_assert_str_eq(server_ask(server, "LINDEX " QUEUE("x") " 0"), DEAD2);
     p = holdfast(server, "unlock", "x", "--queue", "--owner", DEAD, NULL);
-    ck_assert_part(says(p, 1, ERR), "that waiter has no place");
+    ck_assert_part(says(p, 1, ERR), "that waiter is not in the queue");
     ck_assert_places(1);
     p = holdfast(server, "unlock", "x", "--queue", "--owner", DEAD, "--force", "-y", NULL);
     ck_assert_int_eq(finish(p), 125);
@@ -226,7 +226,7 @@ START_TEST(head_that_is_not_an_owner_is_described_as_that)
     ck_assert_ptr_null(strstr(await_end(p, ERR), "a hash"));
     ck_assert_part(says(holdfast(server, "status", "x", NULL), 1, OUT), "(visits)\n");
     p = holdfast(server, "unlock", "x", "--queue", "--force", "-y", NULL);
-    ck_assert_part(says(p, 0, OUT), "x: places removed from its queue: 1\n");
+    ck_assert_part(says(p, 0, OUT), "x: queue entries removed: 1\n");
     ck_assert_int_eq(finish(holdfast(server, "run", "--fair", "-n", "x", "true", NULL)), 0);
 }
 END_TEST
