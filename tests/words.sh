@@ -1,6 +1,6 @@
 #!/bin/sh
-# words.sh: the texts that users read have none of the phrases in tests/words.txt.
-# words.sh FILE...: searches these instead.
+# words.sh: the pages that users read, and the messages of the command, have none of the
+# phrases in tests/words.txt. words.sh FILE...: searches these pages instead.
 set -eu
 
 # Pages that are in plain English, and must remain so. A page is added when it has been
@@ -20,7 +20,26 @@ found() {
     done
 }
 
+# texts FILE...: each string of these C files, after the file's name and a tab.
+texts() {
+    perl -0777 -ne 's{/\*.*?\*/}{}gs; s{^#include.*}{}mg; s{"\s*\n\s*"}{}g;
+        while (/"((?:[^"\\\n]|\\.)*)"/g) { print "$ARGV\t$1\n" }' "$@"
+}
+
+# found_in_texts FILE: as found, in what texts printed. Names of commands are not words.
+found_in_texts() {
+    grep -v 'cluster|slots' "$1" >"$dir/texts" || true
+    cut -f 2- "$dir/texts" >"$dir/strings"
+    found "$dir/strings" | while IFS=: read -r _ line rest; do
+        echo "$(sed -n "${line}s/\t.*//p" "$dir/texts"): $rest"
+    done
+}
+
 found ${*:-$pages} >"$dir/found"
+if [ $# -eq 0 ]; then # the messages of the command
+    texts $(find cli -name '*.[ch]') >"$dir/cli"
+    found_in_texts "$dir/cli" >>"$dir/found"
+fi
 [ ! -s "$dir/found" ] || {
     sort -t: -k1,1 -k2,2n "$dir/found" >&2
     echo "$0: write these sentences in plain English" >&2
@@ -59,3 +78,17 @@ There is no server. It is no longer held. Redis Cluster stands alone.
 The client follows ASK redirections.
 PAGE
 [ -z "$(found "$dir/page")" ] || { found "$dir/page" >&2; exit 1; }
+cat >"$dir/page.c" <<'PAGE'
+#include "cli/questions.h"
+/* Likewise. */ const char *text = "125 \"x\" tro"
+                                   "uble";
+PAGE
+texts "$dir/page.c" >"$dir/cli"
+found_in_texts "$dir/cli" | grep -q 'page.c: 125.*-> error' || {
+    echo "$0: it does not notice a string" >&2
+    exit 1
+}
+[ "$(found_in_texts "$dir/cli" | wc -l)" -eq 1 ] || {
+    found_in_texts "$dir/cli" >&2
+    exit 1
+}
