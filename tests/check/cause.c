@@ -109,11 +109,14 @@ int64_t cause_least_count(const struct judge *j, const struct hold *hold)
     int64_t least = HISTORY_NEVER;
 
     for (uint32_t server = 0; server < j->servers_room; server++) {
-        const struct record *r = state_record((struct hold *)hold, server, false);
-        int64_t count = r ? r->count : 0;
+        const struct record *r;
+        int64_t count;
 
-        if (count < least && state_answers(j, hold->lock, server))
-            least = count;
+        if (!state_answers(j, hold->lock, server))
+            continue;
+        r = state_record((struct hold *)hold, server, false);
+        count = r ? r->count : 0;
+        least = count < least ? count : least;
     }
     return least;
 }

@@ -415,12 +415,19 @@ static bool has_of(const struct lock *lock, uint32_t server)
     return false;
 }
 
+/* Numbers may be far apart: most are of no server. */
+static bool is_known(const struct judge *j, uint32_t server)
+{
+    return j->servers[server].source.role == 's';
+}
+
 bool state_answers(const struct judge *j, const struct lock *lock, uint32_t server)
 {
     if (j->servers[server].is_replica)
         return false;
     return server == lock->home ||
-           first_of(j, server) == first_of(j, lock->home) || has_of(lock, server);
+           first_of(j, server) == first_of(j, lock->home) ||
+           (is_known(j, server) && has_of(lock, server));
 }
 
 bool state_is_by_old_master(const struct hold *hold)

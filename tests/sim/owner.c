@@ -100,7 +100,7 @@ static int64_t believes_until_us(const struct owner *o)
     const struct process *process = program_process(o->program);
     int64_t ms = owner_safe_ms(o);
 
-    if (ms <= 0 || waits_to_give_up(o) || (o->whole && owner_is_given_up(o->whole)))
+    if (ms <= 0 || o->is_left || waits_to_give_up(o) || (o->whole && owner_is_given_up(o->whole)))
         return 0;
     return process_true_us(process,
                            (process_clock_us(process) / 1000 + ms) * 1000);

@@ -35,6 +35,10 @@ struct owner {
     struct call *last;      /* a candidate's last acquire, whose timer is its own */
     bool leads, is_leaving;
     int64_t lease_ms;       /* of the last acquire of a set */
+    bool is_left;           /* a quorum's member: a client that was closed may hold it,
+                               for no hold of the quorum */
+    bool is_at_rest;        /* a quorum's: nothing is held or asked for, nor was when it
+                               was last looked at */
     int64_t hold_ms;        /* for so long it leads; -1: until the end */
     int64_t count;     /* acquisitions that are to be given up */
     int64_t releasing; /* of these, asked to be */

@@ -253,6 +253,9 @@ static const struct past {
     {"asked_again_while_it_waits_with_a_lease", "P2",
      "an acquire of a quorum was refused because another call of its owner waited: the "
      "simulation took its options for those of the members that the other call took"},
+    {"acquired_while_a_closed_client_holds_members", "P10",
+     "an owner of a quorum asked again while clients that were closed still held members "
+     "of its lost hold: the simulation took them for members of the next"},
 };
 
 #endif

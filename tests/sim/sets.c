@@ -302,7 +302,7 @@ static bool is_another_hold(const struct owner *m)
 
 static bool has_member(const struct owner *m)
 {
-    return !owner_is_given_up(m->whole) && owner_safe_ms(m) > 0;
+    return !owner_is_given_up(m->whole) && !m->is_left && owner_safe_ms(m) > 0;
 }
 
 /* Lost while the quorum is held; or given back. */
@@ -332,6 +332,8 @@ static void watch_member(struct owner *m)
     const struct owner *o = m->whole;
     bool is_wanted = (o->under_way > 0 || o->count > 0) && !owner_is_given_up(o);
 
+    if (m->is_left || !is_wanted)
+        m->is_left = owner_safe_ms(m) > 0;
     if (m->count > 0 && (!has_member(m) || is_another_hold(m)))
         drop_member(m);
     if (m->count == 0 && m->standing && has_member(m))
@@ -368,10 +370,25 @@ static void check_multi(struct program *p, struct owner *o)
                  o->count == 0 ? "not acquired" : "lost or released");
 }
 
+static bool is_at_rest(const struct owner *o)
+{
+    bool is_idle = o->form == OWNER_OF_QUORUM && o->count == 0 && o->under_way == 0;
+
+    for (const struct owner *m = o->members; m && is_idle; m = next_member(m))
+        is_idle = m->count == 0 && m->under_way == 0 && m->until_us == 0 &&
+                  !m->standing;
+    return is_idle;
+}
+
+/* Most owners are at rest, and nothing becomes of their members. */
 void sets_watch(struct owner *o)
 {
     struct program *p = o->program;
+    bool was_at_rest = o->is_at_rest;
 
+    o->is_at_rest = is_at_rest(o);
+    if (was_at_rest && o->is_at_rest)
+        return;
     for (struct owner *m = o->members; m; m = next_member(m))
         if (o->form == OWNER_OF_QUORUM)
             watch_member(m);
