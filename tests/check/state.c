@@ -488,7 +488,8 @@ void state_tidy(struct judge *j, struct lock *lock)
     }
     if (!lock->holds && !lock->asks && !lock->server_token &&
         !lock->told_token && !lock->trouble.last.line && lock->head.len == 0 &&
-        !lock->stocks && !has_waiters(lock))
+        !lock->stocks && !has_waiters(lock) && !lock->unsure_force.line &&
+        !lock->unsure_renewal.line)
         lock_free(j, lock);
 }
 

@@ -356,6 +356,17 @@ static int64_t places_until(struct sim *sim, int64_t last_us)
     return site_places_until(sim->site);
 }
 
+/* Another queue's times may have been evicted: the acquire just now has given its head
+ * a time. */
+static void outlast_new_times(struct sim *sim, int64_t last_us)
+{
+    int64_t until_us = site_places_until(sim->site);
+
+    if (has_fault(sim->plan, FAULT_EVICT) && until_us <= last_us &&
+        until_us > world_now_us(sim->world))
+        world_run(sim->world, until_us + 1000);
+}
+
 /* Queues have no TTL: who died in one is dropped when his time is over, by the
  * next one who asks. A client that has to find its server may not get there in the
  * first call's time. */
@@ -373,6 +384,7 @@ static void outlast_places(struct sim *sim)
     for (int i = 0; i < GHOST_ROUNDS && site_places_until(sim->site) > 0; i++) {
         each_program(sim, program_probe);
         run_for(sim, 2 * give_back_ms(&sim->plan->head));
+        outlast_new_times(sim, last_us);
     }
 }
 

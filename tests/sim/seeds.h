@@ -218,6 +218,12 @@ static const struct past {
     {"dead_waiter_without_a_time", "P6",
      "the times of a queue were evicted, and the play sent no acquire that would give "
      "its dead head a new one"},
+    {"two_queues_without_a_time", "P6",
+     "the times of one queue were evicted, and another queue had a dead waiter: the play did "
+     "not wait for the time that its last acquires gave to the first one"},
+    {"forced_late_when_nothing_was_held", "P12",
+     "a forced release ended without an answer while nothing was held: the judge forgot the "
+     "lock, and that it may be executed later"},
     {"permit_lapsed_meanwhile", "P12",
      "a permit lapsed and was taken again while an inspection was under way: the judge had "
      "looked only when a line changed the lock"},
