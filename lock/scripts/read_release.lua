@@ -17,7 +17,8 @@
 -- their TTL.
 -- The lock's TTL becomes that of the hold that lives longest; but it is not made
 -- shorter under a writer, which has a lease of its own. What remains of the owner's
--- holds lives for `lease` or longer, as that of a plain lock does.
+-- holds lives for `lease` or longer, as that of a plain lock does; also if an acquire
+-- that came late has set the count to less than what is to remain.
 -- A partial release begins with a write that changes nothing and needs no memory (there
 -- is no such field): after that, a full server lets the others pass. An error means that
 -- all is as before.
@@ -81,8 +82,8 @@ if is_held and not is_alone then
             left = redis.call('pttl', key)
             if left < lease then
                 set = redis.pcall('set', key, '1', 'px', lease)
-                longest = math.max(longest, lease)
             end
+            longest = math.max(longest, left, lease)
         else
             redis.call('hdel', KEYS[1], owner)
         end

@@ -461,13 +461,20 @@ void cause_released_by_name(struct judge *j, const struct hold *hold)
             a->freed = j->now;
 }
 
+/* The read hold of an owner ends with its write hold. */
+static bool ends_with(const struct hold *hold, const struct ask *ask)
+{
+    return hold->class == CLASS_READ && ask->class == CLASS_WRITE &&
+           text_is(hold->owner, ask->owner);
+}
+
 void cause_forced(struct judge *j, const struct hold *hold, bool decides)
 {
     struct moment named = hold->lock->unsure_force;
     struct judge_violation *v;
 
     for (struct ask *a = hold->lock->asks; a; a = a->lock_next)
-        if (a->op == HISTORY_OP_FORCE && state_is_named(a, hold))
+        if (a->op == HISTORY_OP_FORCE && (state_is_named(a, hold) || ends_with(hold, a)))
             named = a->freed = j->now;
     if (named.line || !j->has_forces || !decides)
         return;

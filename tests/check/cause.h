@@ -48,9 +48,9 @@
  *       answer_ms, have passed. Excused: a fault; a release that has begun; a longer
  *       lease of another hold of the same key.
  * P12d  answer_ms after a grant or a renewal the owner's belief covers `belief` percent
- *       of what was granted, less answer_ms. Excused: a fault, a call of the owner that
- *       is under way, a release. Not judged: read-write locks that are held more than
- *       once; holds that were acquired with a lease of their own and without one, also
+ *       of what was granted (at most the shortest of its leases), less answer_ms.
+ *       Excused: a fault, a call of the owner that is under way, a release. Not judged:
+ *       read-write locks that are held more than once; holds that were acquired with a lease of their own and without one, also
  *       if nobody knows whether the call with the lease was executed, or if a fault
  *       touched it, so that it may have been sent twice: a lost connection may still
  *       bring it; a renewal that a call of another client may have brought about

@@ -69,13 +69,17 @@ static bool has_several_leases(const struct hold *hold,
     return e->count > 1 || e->by == HISTORY_BY_RELEASE;
 }
 
-/* Until when its owner believes at least. */
+/* Until when its owner believes at least. Of several leases, the shortest may be the one
+ * in force. */
 static int64_t least_belief_us(const struct judge *j, const struct hold *hold,
                                const struct record *record)
 {
     int64_t until = record->until_us < hold->granted_until_us ? record->until_us
                                                               : hold->granted_until_us;
+    int64_t shortest_us = hold->granted_by.us + hold->lease_ms * MS;
 
+    if (hold->lease_ms > 0 && shortest_us < until)
+        until = shortest_us;
     return until - granted_us(hold) * (100 - j->header.belief) / 100 -
            cause_answer_us(j) - cause_slack_us(j);
 }

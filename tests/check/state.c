@@ -423,7 +423,7 @@ static bool is_known(const struct judge *j, uint32_t server)
 
 bool state_answers(const struct judge *j, const struct lock *lock, uint32_t server)
 {
-    if (j->servers[server].is_replica)
+    if (j->servers[server].is_replica && !j->servers[server].replaced.line)
         return false;
     return server == lock->home ||
            first_of(j, server) == first_of(j, lock->home) ||

@@ -311,12 +311,12 @@ int64_t state_number_at(const struct lock *lock, uint32_t server);
 int64_t state_permits(const struct judge *j, const struct lock *lock);
 struct head *state_head(struct lock *lock, uint32_t server);
 
-/* A client that has not heard of a failover may still ask the former master: until that
- * one becomes a replica, two servers answer, each with its own data. So whatever a
- * server may have answered is looked at server by server.
+/* A client that has not heard of a failover may still ask the former master, also when
+ * that one has become a replica: two servers answer, each with its own data. So whatever
+ * a server may have answered is looked at server by server.
  *
  * state_answers - may a client have an answer about the lock from that server? Not from
- *                 a replica. It is the lock's home; or has a hold, a number or a queue of
+ *                 a replica that was no master before. It is the lock's home; or has a hold, a number or a queue of
  *                 the lock; or it is a former master of the home, or its new one. */
 bool state_answers(const struct judge *j, const struct lock *lock, uint32_t server);
 

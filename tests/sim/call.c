@@ -19,6 +19,7 @@
 
 #include "tests/sim/call.h"
 #include "tests/sim/program.h"
+#include "tests/sim/site.h"
 
 #define SLACK_MS 100
 #define RATE_PERCENT 3
@@ -192,6 +193,17 @@ static void write_info(const struct call *c, struct history_event *e)
     e->until_us = ends_us(c);
 }
 
+/* Does its client know who is master, or that it does not know? One that takes another
+ * server for master is led elsewhere by redirections. */
+static bool knows_master(const struct call *c)
+{
+    const struct sim *sim = program_sim(c->program);
+
+    return c->owner->master == HISTORY_NONE || c->owner->master == 0 ||
+           c->owner->form != OWNER_OF_LOCK ||
+           c->owner->master == site_master(sim->site, c->owner->lock_index)->number;
+}
+
 void call_end(struct call *c, hf_status status, int64_t token)
 {
     struct sim *sim = program_sim(c->program);
@@ -205,7 +217,8 @@ void call_end(struct call *c, hf_status status, int64_t token)
         e.status = history_text("UNREPLICATED_HELD");
     if (token != 0)
         e.token = token;
-    if (c->op == HISTORY_OP_ACQUIRE && (status == HF_OK || is_kept(c, status)))
+    if (c->op == HISTORY_OP_ACQUIRE && (status == HF_OK || is_kept(c, status)) &&
+        knows_master(c))
         e.master = c->owner->master;
     if (c->op == HISTORY_OP_INSPECT && status == HF_OK)
         write_info(c, &e);

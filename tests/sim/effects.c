@@ -37,6 +37,8 @@ static const char *const names[EFFECTS - PLAN_DENIED] = {
     [EFFECT_OUTPUT - PLAN_DENIED] = "listener closed",
     [EFFECT_IDLE - PLAN_DENIED] = "idle connection closed",
     [EFFECT_DEMOTED - PLAN_DENIED] = "READONLY",
+    [EFFECT_ASK_REPLICAS - PLAN_DENIED] = "ASK with replicas",
+    [EFFECT_TWO_MOVES - PLAN_DENIED] = "two slots move",
 };
 
 const char *effects_word(int64_t n)
@@ -50,10 +52,11 @@ const char *effects_name(int effect)
                                 : names[effect - PLAN_DENIED];
 }
 
-/* Commands of sharded messages, of a new program, and of a connection without messages. */
+/* Commands of sharded messages, of a new program, and of a connection without messages;
+ * what the world `redirect` does. */
 bool effects_is_rare(int effect)
 {
-    return effect == EFFECT_DENIED + DENIED_SPUBLISH ||
+    return effect == EFFECT_TWO_MOVES || effect == EFFECT_DENIED + DENIED_SPUBLISH ||
            effect == EFFECT_DENIED + DENIED_SSUBSCRIBE ||
            effect == EFFECT_DENIED + DENIED_PING ||
            effect == EFFECT_DENIED + DENIED_HELLO;
@@ -104,6 +107,8 @@ void effects_of_error(struct sim *sim, int64_t number,
 {
     const struct server *s = site_server(sim->site, number - 1);
 
+    if (begins(e->text, "ASK ") && sim->plan->head.replicas != 0)
+        effects_note(sim, EFFECT_ASK_REPLICAS);
     if (s->marks >> FAULT_DENY & 1 && is_denied(s, e))
         effects_note(sim, EFFECT_DENIED + (int)s->denied);
     for (size_t i = 0; i < sizeof codes / sizeof *codes; i++)

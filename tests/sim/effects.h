@@ -45,6 +45,8 @@ enum effect {
     EFFECT_OUTPUT,
     EFFECT_IDLE,
     EFFECT_DEMOTED,
+    EFFECT_ASK_REPLICAS, /* ASK was replied to a client that waits for replicas */
+    EFFECT_TWO_MOVES,    /* a slot began to move while another one was moving */
     EFFECTS
 };
 

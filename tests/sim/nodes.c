@@ -1,17 +1,20 @@
 /* Nodes, and what they tell each other.
  *
- * NODES-1  One slot at a time is on the move, until its former node has heard
- * that it has left; and not while the master of either shard is being replaced: a
- * new master of before Valkey 8 does not know of it. */
+ * NODES-1  A slot is on the move until its former node has heard that it has left;
+ * and not while the master of either shard is being replaced: a new master of before
+ * Valkey 8 does not know of it. One slot moves at a time; in the world `redirect` two
+ * may, but not from the same node or to the same node. */
 #include "tests/sim/nodes.h"
 
 #include <stdlib.h>
 #include <string.h>
 
+#include "tests/sim/effects.h"
 #include "tests/sim/site.h"
 #include "tests/support/must.h"
 
 #define AGAIN_US 50000 /* one that cannot be told now */
+#define MOVES_MAX 2
 
 struct message {
     struct message *next;
@@ -20,6 +23,12 @@ struct message {
     struct event event;
     struct model_text channel, payload; /* behind it */
     bool is_shard;
+};
+
+struct move {
+    struct one *from, *to;    /* of the slot; NULL: it does not move */
+    const struct one *former; /* has not heard yet that the slot was given away */
+    unsigned slot;
 };
 
 struct nodes {
@@ -32,9 +41,7 @@ struct nodes {
         struct model_node *node;
         struct event news;
     } all[SITE_SERVERS_MAX];
-    struct one *from, *to; /* of the slot on the move; NULL: there is none */
-    const struct one *former; /* that has not heard yet that it was given */
-    unsigned slot;
+    struct move moves[MOVES_MAX];
     struct message *messages; /* all that there ever were */
 };
 
@@ -74,13 +81,21 @@ struct server *nodes_owner(const struct nodes *nodes, const char *key)
         ->server;
 }
 
+static const struct move *move_of(const struct nodes *nodes, const char *key)
+{
+    for (const struct move *m = nodes->moves; m < nodes->moves + MOVES_MAX; m++)
+        if (m->to && m->slot == slot_of(key))
+            return m;
+    return NULL;
+}
+
 struct server *nodes_holder(const struct nodes *nodes, const char *key)
 {
+    const struct move *m = move_of(nodes, key);
     struct model_key found;
 
-    if (nodes->to && nodes->slot == slot_of(key) &&
-        model_look(nodes->to->server->model, 0, key, strlen(key), &found))
-        return nodes->to->server;
+    if (m && model_look(m->to->server->model, 0, key, strlen(key), &found))
+        return m->to->server;
     return nodes_owner(nodes, key);
 }
 
@@ -91,8 +106,9 @@ static void learn(struct one *one)
     (void)server_turn(one->server);
     model_cluster_learn(one->node);
     server_done(one->server);
-    if (one->nodes->former == one)
-        one->nodes->former = NULL;
+    for (int i = 0; i < MOVES_MAX; i++)
+        if (one->nodes->moves[i].former == one)
+            one->nodes->moves[i].former = NULL;
 }
 
 static void on_news(void *ctx)
@@ -237,59 +253,105 @@ void nodes_free(struct nodes *nodes)
 
 bool nodes_are_moving(const struct nodes *nodes, int64_t shard)
 {
-    return nodes->to && (nodes->to->server->shard == shard ||
-                         nodes->from->server->shard == shard);
+    for (const struct move *m = nodes->moves; m < nodes->moves + MOVES_MAX; m++)
+        if (m->to && (m->to->server->shard == shard || m->from->server->shard == shard))
+            return true;
+    return false;
+}
+
+static bool is_busy(const struct move *m)
+{
+    return m->to || m->former;
+}
+
+/* May another slot move from here to there meanwhile? */
+static bool leaves_alone(const struct move *m, const struct one *from,
+                         const struct one *to, unsigned slot)
+{
+    return !is_busy(m) || (m->slot != slot && m->from != from && m->to != to &&
+                           m->former != from && m->former != to);
+}
+
+/* A move that is free; NULL: the slot cannot move now. */
+static struct move *free_move(struct nodes *nodes, const struct one *from,
+                              const struct one *to, unsigned slot)
+{
+    int most = nodes->sim->plan->head.scene == SCENE_REDIRECT ? MOVES_MAX : 1;
+    struct move *found = NULL;
+
+    for (struct move *m = nodes->moves; m < nodes->moves + most; m++) {
+        if (!leaves_alone(m, from, to, slot))
+            return NULL;
+        if (!is_busy(m))
+            found = m;
+    }
+    return found;
+}
+
+static bool is_another_moving(const struct nodes *nodes, const struct move *but)
+{
+    for (const struct move *m = nodes->moves; m < nodes->moves + MOVES_MAX; m++)
+        if (m != but && m->to)
+            return true;
+    return false;
 }
 
 bool nodes_open(struct nodes *nodes, const char *key, struct server *to)
 {
-    struct one *from = one_of(nodes, nodes_owner(nodes, key));
+    struct one *from = one_of(nodes, nodes_owner(nodes, key)), *target = one_of(nodes, to);
+    struct move *m = free_move(nodes, from, target, slot_of(key));
 
-    if (nodes->to || nodes->former || to == from->server || !runs(from) ||
-        !runs(one_of(nodes, to)))
+    if (!m || to == from->server || !runs(from) || !runs(target))
         return false;
-    learn(one_of(nodes, to)); /* that it has lost the slot, perhaps just now */
-    nodes->from = from;
-    nodes->to = one_of(nodes, to);
-    nodes->slot = slot_of(key);
-    model_cluster_open(nodes->slot, from->node, nodes->to->node);
+    if (is_another_moving(nodes, m))
+        effects_note(nodes->sim, EFFECT_TWO_MOVES);
+    learn(target); /* that it has lost the slot, perhaps just now */
+    *m = (struct move){.from = from, .to = target, .slot = slot_of(key)};
+    model_cluster_open(m->slot, from->node, target->node);
     return true;
 }
 
-static bool may_move(const struct nodes *nodes, const char *key)
+/* NULL: the slot does not move, or not now. */
+static struct move *running_move(const struct nodes *nodes, const char *key)
 {
-    return nodes->to && nodes->slot == slot_of(key) && runs(nodes->from) &&
-           runs(nodes->to);
+    const struct move *m = move_of(nodes, key);
+
+    return m && runs(m->from) && runs(m->to) ? (struct move *)m : NULL;
+}
+
+static bool move_one(const struct move *m)
+{
+    bool has_moved;
+
+    (void)server_turn(m->from->server);
+    (void)server_turn(m->to->server);
+    m->from->server->witness.is_moving = true;
+    has_moved = model_cluster_move_key(m->slot, m->from->node, m->to->node);
+    m->from->server->witness.is_moving = false;
+    server_done(m->to->server);
+    server_done(m->from->server);
+    return has_moved;
 }
 
 bool nodes_move(struct nodes *nodes, const char *key)
 {
-    bool has_moved;
+    const struct move *m = running_move(nodes, key);
 
-    if (!may_move(nodes, key))
-        return false;
-    (void)server_turn(nodes->from->server);
-    (void)server_turn(nodes->to->server);
-    nodes->from->server->witness.is_moving = true;
-    has_moved =
-        model_cluster_move_key(nodes->slot, nodes->from->node, nodes->to->node);
-    nodes->from->server->witness.is_moving = false;
-    server_done(nodes->to->server);
-    server_done(nodes->from->server);
-    return has_moved;
+    return m && move_one(m);
 }
 
 bool nodes_give(struct nodes *nodes, const char *key, int64_t late_us)
 {
-    struct one *to = nodes->to;
+    struct move *m = running_move(nodes, key);
+    struct one *to;
 
-    if (!may_move(nodes, key))
+    if (!m)
         return false;
-    while (nodes_move(nodes, key))
+    while (move_one(m))
         continue;
-    model_cluster_assign(nodes->cluster, nodes->slot, nodes->slot, to->node);
-    nodes->former = nodes->from;
-    nodes->to = nodes->from = NULL;
+    to = m->to;
+    model_cluster_assign(nodes->cluster, m->slot, m->slot, to->node);
+    *m = (struct move){.former = m->from, .slot = m->slot};
     learn(to);
     spread_news(nodes, to->server, late_us);
     return true;

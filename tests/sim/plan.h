@@ -58,6 +58,8 @@ enum plan_scene {
     SCENE_FORMER,
     SCENE_QUEUE,
     SCENE_COUNTED,
+    SCENES_DRAWN,
+    SCENE_REDIRECT = SCENES_DRAWN, /* of the world of that name alone */
     SCENES
 };
 
@@ -82,8 +84,9 @@ enum plan_family {
     FAMILY_ELECTION, /* a candidate, or a holder of that lock: side 0, 1 */
     FAMILY_BY_OWNER, /* no name is of it: holds that outlive their clients, of names of
                         the other families */
-    FAMILY_KILL,     /* nor of this: worlds of plan_worlds.c, with names of the other
+    FAMILY_KILL,     /* nor of these: worlds of plan_worlds.c, with names of the other
                         families */
+    FAMILY_REDIRECT,
     FAMILIES
 };
 #define FAMILIES_DRAWN FAMILY_VALUE

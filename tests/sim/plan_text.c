@@ -27,6 +27,7 @@ static const char *const scene_names[SCENES + 1] = {
     "former",
     "queue",
     "counted",
+    "redirect",
 };
 static const char *const deployment_names[DEPLOYMENTS + 1] = {
     "standalone", "replicas", "sentinel", "cluster", "sharded", "independent"};
@@ -35,7 +36,7 @@ static const char *const family_names[FAMILIES + 1] = {
     "read_write", "fair",         "mixed_fair", "value",
     "spin",       "mixed_spin",   "permit",     "semaphore",
     "latch",      "quorum",       "multi",      "election",
-    "by_owner",   "kill"};
+    "by_owner",   "kill",         "redirect"};
 static const char *const verb_names[VERBS + 1] = {
     "acquire", "release", "force", "inspect", "cancel", "close", "free", "set",
     "give", "renew_owner", "release_owner"};

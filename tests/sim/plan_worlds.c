@@ -3,7 +3,11 @@
  *
  * kill: a client loses its connection while the server has not yet executed what it
  * sent there, and its successor cannot kill it: CLIENT KILL is refused, or INFO, or
- * the successor is lost as well before the server has replied. */
+ * the successor is lost as well before the server has replied.
+ *
+ * redirect: slots of a cluster move, two of them at the same time, and masters are
+ * replaced. Meanwhile clients wait for replicas, lose connections, and hear of the move
+ * in another order than it happens (scene_redirect.c). */
 #include <stdlib.h>
 
 #include "tests/sim/draw.h"
@@ -104,6 +108,14 @@ static void finish_kill(struct plan *plan, uint64_t *dice)
     qsort(plan->faults, plan->fault_count, sizeof *plan->faults, by_time);
 }
 
+/* ---- redirect ---- */
+
+static void be_redirect(struct plan_head *h)
+{
+    h->mood = MOOD_WILD;
+    h->scene = SCENE_REDIRECT;
+}
+
 /* ---- all ---- */
 
 void plan_world_head(struct plan_head *head, uint64_t seed)
@@ -112,6 +124,8 @@ void plan_world_head(struct plan_head *head, uint64_t seed)
 
     if (plan_only_is() == FAMILY_KILL)
         be_kill(head, &dice);
+    else if (plan_only_is() == FAMILY_REDIRECT)
+        be_redirect(head);
 }
 
 void plan_world_last(struct plan *plan, uint64_t seed)

@@ -22,11 +22,12 @@ static const struct scene {
     [SCENE_FORMER] = {scene_former, WITH_FAILOVERS},
     [SCENE_QUEUE] = {scene_queue, EVERYWHERE},
     [SCENE_COUNTED] = {scene_counted, EVERYWHERE},
+    [SCENE_REDIRECT] = {scene_redirect, IN_CLUSTERS},
 };
 
 int64_t scene_pick(uint64_t *dice)
 {
-    return draw_between(dice, SCENE_NONE + 1, SCENES - 1);
+    return draw_between(dice, SCENE_NONE + 1, SCENES_DRAWN - 1);
 }
 
 int64_t scene_deployment(int64_t scene, uint64_t *dice)

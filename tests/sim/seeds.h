@@ -262,6 +262,26 @@ static const struct past {
     {"acquired_while_a_closed_client_holds_members", "P10",
      "an owner of a quorum asked again while clients that were closed still held members "
      "of its lost hold: the simulation took them for members of the next"},
+    {"reader_counted_down_by_a_late_acquire", "P10",
+     "an acquire that came late had set a reader's count to 1; its release from 3 to 2 then "
+     "gave the lock the time of the first hold only"},
+    {"refused_by_a_former_master", "P12",
+     "a master that had become a replica refused a call because of a hold that its "
+     "successor had freed: the judge did not know that clients may still call it"},
+    {"inspected_at_a_former_master", "P12",
+     "the same for an inspection, which reports a free lock"},
+    {"permits_out_at_two_masters", "P12",
+     "the judge added the permits that a former master and its successor have out"},
+    {"place_inherited_and_moved", "P6",
+     "a place that a new master had not heard to be left moved with its slot, and the judge "
+     "was not told that it was from before the failover"},
+    {"asked_by_a_node_that_is_late", "P10",
+     "an ASK of a node that was late led to a master that had been replaced, of which the "
+     "client could not know: the judge took its map for newer"},
+    {"believed_for_the_shortest_lease", "P12",
+     "a hold was acquired with two leases, and the judge wanted belief in the longer one"},
+    {"read_hold_forced_with_its_write_hold", "P12",
+     "a forced release named the write hold of an owner and freed its read hold too"},
 };
 
 #endif

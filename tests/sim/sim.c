@@ -56,8 +56,9 @@ static const char help[] =
     "  --all           go on after a failure, and shrink none\n"
     "  --family F      all names are of this family: plain, nonreentrant, fenced,\n"
     "                  read-write, fair, value, spin, permit, semaphore, latch, quorum,\n"
-    "                  multi, election or by-owner. kill: of any family, and CLIENT\n"
-    "                  KILL is refused. each: as with --seconds; all: of any family\n"
+    "                  multi, election or by-owner; or they are of any family, in a\n"
+    "                  world: kill (CLIENT KILL is refused), redirect (slots move);\n"
+    "                  each: as with --seconds; all: of any family\n"
     "  --help          this text\n"
     "\n"
     "A failure is shrunk, and told as a story; its plan is written to\n"
@@ -77,12 +78,15 @@ static double now_s(void)
 
 static int64_t family_now = -1; /* of all families */
 
+/* The world `redirect` has no turn: fixed seeds of the others keep their families. */
+#define FAMILIES_IN_TURN FAMILY_REDIRECT
+
 static int64_t family_of(uint64_t seed)
 {
-    int64_t turn = (int64_t)(seed / 2 % FAMILIES);
+    int64_t turn = (int64_t)(seed / 2 % FAMILIES_IN_TURN);
 
     while (!plan_is_selectable(turn))
-        turn = (turn + 1) % FAMILIES;
+        turn = (turn + 1) % FAMILIES_IN_TURN;
     return seed % 2 == 0 ? -1 : turn;
 }
 
@@ -342,6 +346,7 @@ static int print_effects(const struct totals *t)
                      i ? ", " : "effects: refused: ", effects_name(i),
                      t->effects[i]);
         never += t->effects[i] == 0 &&
+                 (i != EFFECT_TWO_MOVES || plan_only_is() == FAMILY_REDIRECT) &&
                  t->seeds >= LONG_RUN * (effects_is_rare(i) ? 10 : 1);
     }
     (void)putchar('\n');

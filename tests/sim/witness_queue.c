@@ -2,12 +2,14 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "tests/sim/site.h"
 #include "tests/sim/witness_inner.h"
 #include "tests/support/must.h"
 
 struct witness_place {
     char field[WITNESS_HOLD_MAX];
-    bool is_inherited; /* it was there when this server became a master */
+    bool is_inherited; /* it was there when this server, or one that had the slot before,
+                          became a master */
 };
 
 /* ---- the two keys ---- */
@@ -83,7 +85,7 @@ static void write_line(struct witness *w, size_t lock, enum history_what what,
 
 /* ---- who is in it ---- */
 
-static void add(struct witness_queue *q, struct model_text who)
+static void add(struct witness_queue *q, struct model_text who, bool is_inherited)
 {
     struct witness_place *p;
 
@@ -94,13 +96,28 @@ static void add(struct witness_queue *q, struct model_text who)
     }
     must(who.n < WITNESS_HOLD_MAX);
     p = &q->places[q->count++];
-    *p = (struct witness_place){.is_inherited = false};
+    *p = (struct witness_place){.is_inherited = is_inherited};
     memcpy(p->field, who.p, who.n);
 }
 
 static bool is_place(const struct witness_place *p, struct model_text who)
 {
     return strlen(p->field) == who.n && memcmp(p->field, who.p, who.n) == 0;
+}
+
+/* A place that another server has inherited moves with its slot. */
+static bool is_inherited(const struct witness *w, size_t lock, struct model_text who)
+{
+    const struct site *site = w->sim->site;
+
+    for (size_t i = 0; site && i < site->count; i++) {
+        const struct witness_queue *q = &site->servers[i]->witness.queues[lock];
+
+        for (size_t k = 0; k < q->count; k++)
+            if (q->places[k].is_inherited && is_place(&q->places[k], who))
+                return true;
+    }
+    return false;
 }
 
 /* Some have left, others stand at the end: what was there is in order. */
@@ -128,7 +145,7 @@ static void see_places(struct witness *w, struct model *m, size_t lock,
 
     for (size_t i = keep_those_who_stay(q, m, name); element(m, name, i, &who);
          i++) {
-        add(q, who);
+        add(q, who, is_inherited(w, lock, who));
         if (model_is_master(m))
             write_line(w, lock, HISTORY_QUEUED, by, q->places[i].field,
                        HISTORY_NONE, NULL);

@@ -25,7 +25,7 @@ struct model_node {
     bool is_down;
     /* One slot at a time is on the move; -1: none. */
     int migrating, importing;
-    struct model_node *other; /* where it goes to, or comes from */
+    struct model_node *other; /* where `migrating` goes to */
 };
 
 struct model_cluster {
@@ -465,7 +465,6 @@ void model_cluster_open(unsigned slot, struct model_node *from,
 {
     from->migrating = to->importing = (int)slot;
     from->other = to;
-    to->other = from;
 }
 
 static struct entry *key_of_slot(struct model *m, unsigned slot)
