@@ -213,6 +213,35 @@ static const struct row rows[] = {
      .steps = {{"CLIENT ID", "-NOPERM no\r\n"},
                {SETTLE, "-NOPERM no\r\n-NOPERM no\r\n" INFO2}}},
 
+    /* ---- a user that the server does not know (Heroku) ---- */
+#define WRONGPASS \
+    "-WRONGPASS invalid username-password pair or user is disabled.\r\n"
+    {"a placeholder for the user", .user = "h", .password = PASSWORD,
+     .steps = {{"HELLO 3 AUTH h " PASSWORD, WRONGPASS},
+               {"HELLO 3 AUTH default " PASSWORD, HELLO_OK},
+               {SETTLE, OK OK INFO3}}},
+    {"a placeholder for the user, RESP2", .manner = GREET_RESP2, .protocol = 2,
+     .user = "h", .password = PASSWORD,
+     .steps = {{"AUTH h " PASSWORD "|CLIENT ID",
+                WRONGPASS "-NOAUTH Authentication required.\r\n"},
+               {"AUTH " PASSWORD "|CLIENT ID", OK ":42\r\n"},
+               {SETTLE, OK OK INFO2}}},
+    {"a placeholder for the user, bare", .manner = GREET_BARE, .protocol = 2,
+     .id = -1, .run_id = "", .user = "h", .password = PASSWORD, .database = 2,
+     .steps = {{"AUTH h " PASSWORD "|SELECT 2|PING",
+                WRONGPASS "-NOAUTH no\r\n-NOAUTH no\r\n"},
+               {"AUTH " PASSWORD "|SELECT 2|PING", OK OK "+PONG\r\n"}}},
+    {"a user with a wrong password", .user = "alice", .password = PASSWORD,
+     .status = HF_E_AUTH, .is_final = true, .says = "WRONGPASS",
+     .steps = {{"HELLO 3 AUTH alice " PASSWORD, WRONGPASS},
+               {"HELLO 3 AUTH default " PASSWORD, WRONGPASS}}},
+    {"a user with a wrong password, RESP2", .manner = GREET_RESP2, .protocol = 2,
+     .user = "alice", .password = PASSWORD, .status = HF_E_AUTH, .is_final = true,
+     .says = "AUTH: the server answered: WRONGPASS",
+     .steps = {{"AUTH alice " PASSWORD "|CLIENT ID",
+                WRONGPASS "-NOAUTH Authentication required.\r\n"},
+               {"AUTH " PASSWORD "|CLIENT ID", WRONGPASS}}},
+
     /* ---- refused ---- */
     {"a wrong password", .password = PASSWORD, .status = HF_E_AUTH,
      .is_final = true, .says = "WRONGPASS invalid username-password pair",
@@ -581,7 +610,7 @@ static const char *const any_answers[] = {
 };
 #define ANY_ANSWERS (sizeof any_answers / sizeof *any_answers)
 
-/* Whatever a server answers, a handshake ends after at most HELLO, three of
+/* Whatever a server answers, a handshake ends after at most HELLO, twice two of
  * RESP2, five of SETTLE and KILL. Random walks through the answers, 3,000 from each
  * first one. */
 START_TEST(any_answers_lead_to_an_end)
@@ -603,7 +632,7 @@ START_TEST(any_answers_lead_to_an_end)
             if (t.greeting.output_len > 0)
                 hf_greet_wipe(&t.greeting);
             answer = tell(any_answers[choice]);
-            if (++count > 10)
+            if (++count > 12)
                 ck_abort_msg("no end");
         }
     }

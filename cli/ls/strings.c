@@ -1,6 +1,7 @@
 /* Which of many strings may be value locks, or counters. */
 #include "cli/ls/strings.h"
 
+#include <ctype.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,11 +13,13 @@
 
 /* Strings at a time. */
 #define BATCH 100
+#define TOKEN_LEAST 16
 
 struct candidate {
     const struct ls_name *name;
     struct ls_question ttl, text;
     struct hf_lock_info info;
+    bool wants_value, wants_counter; /* are these asked for? */
     bool is_listed;                /* `info` is for the list */
 };
 
@@ -53,7 +56,17 @@ static bool may_be_one(const struct ls_looking *looking,
 
     if (c->info.ttl_ms >= 0)
         return kinds & 1u << HF_KIND_VALUE;
-    return c->info.ttl_ms == -1 && kinds & LS_COUNTER;
+    return c->info.ttl_ms == -1 && kinds & (LS_COUNTER | 1u << HF_KIND_VALUE);
+}
+
+/* Locks that are taken without a TTL (redis-py's default) hold a random token: no
+ * spaces, and long enough to be unique. */
+static bool is_token(const char *ptr, size_t len)
+{
+    for (size_t i = 0; i < len; i++)
+        if (!isalnum((unsigned char)ptr[i]) && !strchr("+/=_:.-", ptr[i]))
+            return false;
+    return len >= TOKEN_LEAST;
 }
 
 /* ---- texts ---- */
@@ -81,9 +94,13 @@ static void read_text(struct ls_question *q, struct hf_resp_value reply)
     case CLI_STRING_LOCK:
         take_value(c, ptr, len);
         break;
+    case CLI_STRING_UNTIMED:
+        if (c->wants_value && is_token(ptr, len))
+            take_value(c, ptr, len);
+        break;
     case CLI_STRING_COUNTER:
         c->info.kind = HF_KIND_PERMIT;
-        c->is_listed = true;
+        c->is_listed = c->wants_counter;
         break;
     default:
         break;
@@ -102,7 +119,7 @@ static void ask_text(struct ls_requests *requests, struct candidate *c)
     ls_question_word(&c->text, "GETRANGE");
     ls_question_bytes(&c->text, c->name->ptr, c->name->len);
     ls_question_word(&c->text, "0");
-    ls_question_word(&c->text, c->info.ttl_ms < 0 ? CLI_COUNTER_LAST : last);
+    ls_question_word(&c->text, c->wants_value ? last : CLI_COUNTER_LAST);
     ls_ask(requests, &c->text);
 }
 
@@ -140,7 +157,10 @@ static void add_string(struct batch *batch, const struct ls_name *name)
 {
     struct candidate *c = &batch->candidates[batch->count++];
 
-    *c = (struct candidate){.name = name};
+    *c = (struct candidate){
+        .name = name,
+        .wants_value = batch->looking->options->kinds & 1u << HF_KIND_VALUE,
+        .wants_counter = batch->looking->options->kinds & LS_COUNTER};
     ask_ttl(ls_scan_requests(batch->looking->scan), c);
     if (batch->count == BATCH)
         finish(batch);

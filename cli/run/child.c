@@ -13,6 +13,7 @@
 
 #include "cli/command.h"
 #include "cli/core.h"
+#include "cli/run/environment.h"
 #include "cli/run/guard.h"
 #include "cli/signals.h"
 #include "net/loop/clock.h"
@@ -58,6 +59,7 @@ static int execute(const struct start *start, pid_t parent, int guard_fd)
     if (plan->kept_fd >= 0)
         (void)fcntl(plan->kept_fd, F_SETFD, 0);
     environ = plan->env;
+    cli_environment_put_pid(environ, getpid());
     (void)execvp(plan->argv[0], plan->argv);
     return errno;
 }

@@ -2,6 +2,7 @@
 #include "cli/run/environment.h"
 
 #include <stdbool.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -68,4 +69,41 @@ void cli_environment_free(char **env, const char *const *values, size_t count)
         if (values[i])
             free(env[n++]);
     free(env);
+}
+
+/* ---- variables that name a process ---- */
+
+static const char pid_room[] = "PID-OF-THE-COMMAND"; /* longer than any pid */
+
+const char *cli_environment_pid_room(const char *name)
+{
+    const char *value = getenv(name);
+    char own[24];
+
+    (void)snprintf(own, sizeof own, "%ld", (long)getpid());
+    return value && strcmp(value, own) == 0 ? pid_room : value;
+}
+
+/* Only what is safe after the fork of a threaded process. */
+static void put_digits(char *dst, unsigned long n)
+{
+    char digits[24];
+    size_t len = 0;
+
+    do
+        digits[len++] = (char)('0' + n % 10);
+    while ((n /= 10) > 0);
+    while (len > 0)
+        *dst++ = digits[--len];
+    *dst = '\0';
+}
+
+void cli_environment_put_pid(char **env, pid_t pid)
+{
+    for (; *env; env++) {
+        char *value = strchr(*env, '=');
+
+        if (value && strcmp(value + 1, pid_room) == 0)
+            put_digits(value + 1, (unsigned long)pid);
+    }
 }

@@ -3,6 +3,7 @@
 #define CLI_RUN_ENVIRONMENT_H
 
 #include <stddef.h>
+#include <sys/types.h>
 
 /* cli_environment_new - ours, with `count` variables set to `values`, or without
  *   those whose value is NULL: an array that ends in NULL, for
@@ -11,5 +12,14 @@
 char **cli_environment_new(const char *const *names, const char *const *values,
                            size_t count);
 void cli_environment_free(char **env, const char *const *values, size_t count);
+
+/* Variables that name the process which they are for (systemd: LISTEN_PID, WATCHDOG_PID).
+ *
+ * cli_environment_pid_room - what the command's variable is to be set to: if ours names
+ *                            this process, room for a pid; else ours, or NULL.
+ * cli_environment_put_pid  - in the command's process, before it executes: its pid goes
+ *                            where that room is. May be called after fork. */
+const char *cli_environment_pid_room(const char *name);
+void cli_environment_put_pid(char **env, pid_t pid);
 
 #endif

@@ -81,6 +81,12 @@ void cli_event_waiting(const struct cli_event_log *t,
     cli_json_text(&j, "holder", info->holder);
     cli_json_integer(&j, "ttl_ms", info->ttl_ms);
     end_event(&j, t);
+    if (info->ttl_ms == -1 && *info->holder) {
+        cli_note("waiting for %s: held by %s without a TTL, so it never expires; if "
+                 "its holder is gone, free it with 'holdfast unlock'",
+                 t->quoted, cli_quote(holder, info->holder, strlen(info->holder)));
+        return;
+    }
     /* A semaphore does not know the owners of its permits. */
     cli_step("waiting for %s: held by %s, TTL %s", t->quoted,
              *info->holder

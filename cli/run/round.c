@@ -106,13 +106,28 @@ static void command_stopped(struct cli_session *run, int signal)
         cli_session_feed_number(run, CLI_EV_STOPPED, signal);
 }
 
+/* A person who writes "run NAME cd /srv ..." wants a shell. */
+static const char *advice_on_builtin(const char *program)
+{
+    static const char *const builtins[] = {"cd",    ".",     "source", "export", "set",
+                                           "unset", "alias", "eval",   "ulimit", "trap",
+                                           "exec",  "if",    "for",    "while",  "umask"};
+
+    for (size_t i = 0; i < sizeof builtins / sizeof *builtins; i++)
+        if (strcmp(program, builtins[i]) == 0)
+            return "; it is a part of the shell: run NAME -- sh -c '...', or -c '...'";
+    return strchr(program, ' ') ? "; a line for the shell is run by sh -c '...', or -c '...'"
+                                : "";
+}
+
 static void command_ended(struct cli_session *run,
                           const struct cli_child_report *report)
 {
     run->cannot_run = report->exec_error != 0;
     if (run->cannot_run)
-        (void)cli_fail("cannot run %s: %s", run->options->argv[0],
-                       hf_errno_text(report->exec_error));
+        (void)cli_fail("cannot run %s: %s%s", run->options->argv[0],
+                       hf_errno_text(report->exec_error),
+                       advice_on_builtin(run->options->argv[0]));
     else
         cli_event_exit(&run->log, report->number, report->by_signal);
     cli_session_feed(run, (struct cli_run_event){.kind = CLI_EV_ENDED,

@@ -120,11 +120,13 @@ static int start_described(struct cli_session *run, struct description d, int ke
 {
     static const char *const names[] = {CLI_ENV_NAME, CLI_ENV_OWNER, CLI_ENV_FD,
                                         CLI_ENV_OUTER, CLI_ENV_TOKEN,
-                                        CLI_ENV_URL};
+                                        CLI_ENV_URL, "LISTEN_PID", "WATCHDOG_PID"};
     enum { COUNT = sizeof names / sizeof *names };
     const char *url = run->options->hides_url ? NULL : getenv(CLI_ENV_URL);
     const char *values[COUNT] = {run->options->name, run->hold.owner, d.fd,
-                                 d.outer, d.token, url};
+                                 d.outer, d.token, url,
+                                 cli_environment_pid_room("LISTEN_PID"),
+                                 cli_environment_pid_room("WATCHDOG_PID")};
     char **env = cli_environment_new(names, values, COUNT);
     int err = env ? start_with(run, env, kept_fd) : ENOMEM;
 

@@ -203,6 +203,57 @@ static const struct option *option_named(const struct hf_scan *s,
     return NULL;
 }
 
+/* ---- options of other libraries ---- */
+
+/* Names that redis-py, celery, node-redis, Spring and hosting services use. They are
+ * named in the error, and what replaces them here. Names that are in no list may be a
+ * part of a password and are not quoted (URL-1). */
+static const struct {
+    const char *name, *advice;
+} foreign[] = {
+    {"ssl_cert_reqs", "with rediss://, certificates are checked; tls_verify=no does not"},
+    {"ssl_ca_certs", "tls_ca=FILE replaces it"},
+    {"ssl_certfile", "tls_cert=FILE replaces it"},
+    {"ssl_keyfile", "tls_key=FILE replaces it"},
+    {"ssl_check_hostname", "it is always done, except with tls_verify=no"},
+    {"ssl", "rediss:// replaces it"},
+    {"tls", "rediss:// replaces it"},
+    {"sslmode", "rediss:// replaces it"},
+    {"family", "IPv4 and IPv6 are both tried"},
+    {"decode_responses", "it has no meaning here: leave it out"},
+    {"encoding", "it has no meaning here: leave it out"},
+    {"health_check_interval", "connections are always checked: leave it out"},
+    {"socket_timeout", "timeout=5s replaces it"},
+    {"socket_connect_timeout", "connect_timeout=5s replaces it"},
+    {"connectTimeout", "connect_timeout=5s replaces it"},
+    {"commandTimeout", "timeout=5s replaces it"},
+    {"socket_keepalive", "connections are always checked: leave it out"},
+    {"retry_on_timeout", "requests are always retried: leave it out"},
+    {"max_connections", "there is one connection: leave it out"},
+    {"pool_size", "there is one connection: leave it out"},
+    {"virtual_host", "db=N replaces it"},
+    {"database", "db=N replaces it"},
+    {"clientName", "client_name=NAME replaces it"},
+    {"client", "client_name=NAME replaces it"},
+    {"password", "it comes before the host: redis://:PASSWORD@host"},
+    {"username", "it comes before the host: redis://USER:PASSWORD@host"},
+    {"master_name", "redis+sentinel://host/NAME replaces it"},
+    {"sentinelMasterId", "redis+sentinel://host/NAME replaces it"},
+};
+
+static hf_status refuse_foreign(const struct hf_scan *s, struct hf_span name)
+{
+    char why[200];
+
+    for (size_t i = 0; i < sizeof foreign / sizeof *foreign; i++)
+        if (span_is(name, foreign[i].name)) {
+            (void)snprintf(why, sizeof why, "'%s' is not an option here: %s",
+                           foreign[i].name, foreign[i].advice);
+            return hf_scan_refuse(s, name.from, why);
+        }
+    return HF_OK;
+}
+
 /* ---- one option ---- */
 
 static hf_status refuse_name(const struct hf_scan *s, const char *at,
@@ -226,7 +277,10 @@ static hf_status scan_option(struct hf_url *u, struct hf_scan *s,
                             name.to + strcspn(name.to, "&#")};
     const struct option *o = option_named(s, name);
     unsigned bit;
+    hf_status rc;
 
+    if (!o && (rc = refuse_foreign(s, name)) < 0)
+        return rc;
     if (!o)
         return refuse_name(s, name.from, u->kind == HF_URL_TLS);
     if (is_of_tls(o) && u->kind != HF_URL_TLS)

@@ -53,9 +53,9 @@ static void begin_step(struct hf_greeting *g)
     g->next = 0;
 }
 
-static const char *user_of(const struct hf_url *url)
+static const char *user_of(const struct hf_greeting *g)
 {
-    return url->user[0] ? url->user : "default";
+    return g->url->user[0] && !g->is_default_user ? g->url->user : "default";
 }
 
 static void step_hello(struct hf_greeting *g)
@@ -67,7 +67,7 @@ static void step_hello(struct hf_greeting *g)
     g->protocol = 3;
     if (g->url->has_password) {
         argv[argc++] = text("AUTH");
-        argv[argc++] = text(user_of(g->url));
+        argv[argc++] = text(user_of(g));
         argv[argc++] = text(g->url->password);
     }
     send_command(g, HELLO, argv, argc);
@@ -78,7 +78,7 @@ static void send_auth(struct hf_greeting *g)
     struct hf_resp_arg argv[3] = {text("AUTH")};
     size_t argc = 1;
 
-    if (g->url->user[0]) /* servers before 6.0 know no users */
+    if (g->url->user[0] && !g->is_default_user) /* servers before 6.0 know no users */
         argv[argc++] = text(g->url->user);
     argv[argc++] = text(g->url->password);
     send_command(g, AUTH, argv, argc);
@@ -181,6 +181,7 @@ void hf_greet_start(struct hf_greeting *g)
     g->run_id[0] = '\0';
     g->output_len = 0;
     g->has_answered = false;
+    g->is_default_user = g->logs_in_again = false;
     g->is_probing = g->is_careful && g->manner != GREET_BARE;
     if (g->is_probing)
         step_probe(g);
@@ -278,6 +279,28 @@ static bool passes(struct hf_resp_value reply)
            (hf_resp_is_error(reply) && turns_away(reply));
 }
 
+/* Hosting services put a placeholder for the user into their URLs (Heroku:
+ * redis://h:PASSWORD@host), and their server has the default user alone. So the
+ * password is tried once more, as that user's. */
+static bool tries_default_user(struct hf_greeting *g, struct hf_resp_value reply)
+{
+    if (g->is_default_user || !g->url->user[0] || !g->url->has_password ||
+        strcmp(g->url->user, "default") == 0 ||
+        !hf_resp_error_is(reply, "WRONGPASS"))
+        return false;
+    g->is_default_user = true;
+    return true;
+}
+
+/* The user of the URL does not exist, or its password is wrong; and the password is not
+ * the default user's. */
+static enum hf_greet_answer refused(struct hf_greeting *g, const char *what,
+                                    struct hf_resp_value reply)
+{
+    g->is_default_user = false;
+    return fail(g, HF_E_AUTH, true, what, reply);
+}
+
 static enum hf_greet_answer on_hello(struct hf_greeting *g,
                                      struct hf_resp_value reply)
 {
@@ -292,8 +315,12 @@ static enum hf_greet_answer on_hello(struct hf_greeting *g,
     }
     if (!hf_resp_is_error(reply))
         return fail(g, HF_E_PROTOCOL, true, "HELLO", reply);
+    if (tries_default_user(g, reply)) {
+        step_hello(g);
+        return GREET_MORE;
+    }
     if (refuses_login(g, reply))
-        return fail(g, HF_E_AUTH, true, "HELLO", reply);
+        return refused(g, "HELLO", reply);
     if (hf_is_too_large(reply))
         return fail(g, HF_E_SERVER, false, "HELLO", reply);
     step_resp2(g);
@@ -303,8 +330,24 @@ static enum hf_greet_answer on_hello(struct hf_greeting *g,
 static enum hf_greet_answer on_auth(struct hf_greeting *g,
                                     struct hf_resp_value reply)
 {
-    return hf_resp_is_error(reply) ? fail(g, HF_E_AUTH, true, "AUTH", reply)
-                                   : GREET_MORE;
+    if (!hf_resp_is_error(reply))
+        return GREET_MORE;
+    if (!tries_default_user(g, reply))
+        return refused(g, "AUTH", reply);
+    g->logs_in_again = true; /* after the replies to the rest of this step */
+    return GREET_MORE;
+}
+
+/* The replies to what was sent with a refused AUTH mean nothing. */
+static void log_in_again(struct hf_greeting *g)
+{
+    if (g->next < g->expected_count)
+        return;
+    g->logs_in_again = false;
+    if (g->manner == GREET_BARE)
+        step_bare(g);
+    else
+        step_resp2(g);
 }
 
 static enum hf_greet_answer on_id(struct hf_greeting *g,
@@ -414,6 +457,10 @@ enum hf_greet_answer hf_greet_reply(struct hf_greeting *g,
         g->on_reply(g->ctx, reply, may_hold_password(g, reply));
     if (passes(reply))
         return fail(g, HF_E_SERVER, false, names[what], reply);
+    if (g->logs_in_again && what != AUTH) {
+        log_in_again(g);
+        return GREET_MORE;
+    }
     switch (what) {
     case HELLO:
         return on_hello(g, reply);

@@ -69,6 +69,9 @@ struct hf_greeting {
     bool has_answered;            /* any command of this greeting */
 
     /* Its own. */
+    bool is_default_user;         /* the server does not know the URL's user: its
+                                     password is the default user's */
+    bool logs_in_again;           /* as that user, when this step was answered */
     bool is_probing;              /* by that PING */
     int64_t id;
     char run_id[RUN_ID_MAX];

@@ -51,6 +51,9 @@ static const struct {
     {"/etc/passwd", 126, "cannot run /etc/passwd: Permission denied"},
     {"/", 126, "Permission denied"},
     {"/etc/passwd/x", 127, "Not a directory"},
+    {"source", 127, "it is a part of the shell: run NAME -- sh -c '...'"},
+    {"export", 127, "sh -c '...'"},
+    {"./report.sh | mail root", 127, "a line for the shell is run by sh -c '...'"},
 };
 
 /* And the lock is free again at once. */
