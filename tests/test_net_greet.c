@@ -38,7 +38,7 @@
 #define SETTLE SETINFO "INFO server"
 #define KILL_41 "CLIENT KILL ID 41"
 
-#define STEPS 4
+#define STEPS 5
 
 struct row {
     const char *what;
@@ -216,10 +216,21 @@ static const struct row rows[] = {
     /* ---- a user that the server does not know (Heroku) ---- */
 #define WRONGPASS \
     "-WRONGPASS invalid username-password pair or user is disabled.\r\n"
+#define NOAUTH "-NOAUTH Authentication required.\r\n"
     {"a placeholder for the user", .user = "h", .password = PASSWORD,
      .steps = {{"HELLO 3 AUTH h " PASSWORD, WRONGPASS},
+               {"PING", NOAUTH},
                {"HELLO 3 AUTH default " PASSWORD, HELLO_OK},
                {SETTLE, OK OK INFO3}}},
+    {"a wrong password, and a default user without one", .user = "alice",
+     .password = PASSWORD, .status = HF_E_AUTH, .is_final = true,
+     .says = "HELLO: the server answered: WRONGPASS",
+     .steps = {{"HELLO 3 AUTH alice " PASSWORD, WRONGPASS}, {"PING", "+PONG\r\n"}}},
+    {"a wrong password, and a default user without one, RESP2",
+     .manner = GREET_RESP2, .protocol = 2, .user = "alice", .password = PASSWORD,
+     .status = HF_E_AUTH, .is_final = true,
+     .says = "AUTH: the server answered: WRONGPASS",
+     .steps = {{"AUTH alice " PASSWORD "|CLIENT ID", WRONGPASS ":42\r\n"}}},
     {"a placeholder for the user, RESP2", .manner = GREET_RESP2, .protocol = 2,
      .user = "h", .password = PASSWORD,
      .steps = {{"AUTH h " PASSWORD "|CLIENT ID",
@@ -234,6 +245,7 @@ static const struct row rows[] = {
     {"a user with a wrong password", .user = "alice", .password = PASSWORD,
      .status = HF_E_AUTH, .is_final = true, .says = "WRONGPASS",
      .steps = {{"HELLO 3 AUTH alice " PASSWORD, WRONGPASS},
+               {"PING", NOAUTH},
                {"HELLO 3 AUTH default " PASSWORD, WRONGPASS}}},
     {"a user with a wrong password, RESP2", .manner = GREET_RESP2, .protocol = 2,
      .user = "alice", .password = PASSWORD, .status = HF_E_AUTH, .is_final = true,
@@ -632,7 +644,7 @@ START_TEST(any_answers_lead_to_an_end)
             if (t.greeting.output_len > 0)
                 hf_greet_wipe(&t.greeting);
             answer = tell(any_answers[choice]);
-            if (++count > 12)
+            if (++count > 13)
                 ck_abort_msg("no end");
         }
     }

@@ -60,7 +60,8 @@ static const struct {
     const char *says;                 /* NULL: welcome */
 } visitors[] = {
     {"", PASSWORD, NULL},         {"default", PASSWORD, NULL},
-    {"", "wrong", "WRONGPASS"},   {"nobody", PASSWORD, "WRONGPASS"},
+    {"", "wrong", "WRONGPASS"},   {"nobody", "wrong", "WRONGPASS"},
+    {"nobody", PASSWORD, NULL}, /* a placeholder, as Heroku has it */
     {"", NULL, "NOAUTH"},
 };
 

@@ -181,7 +181,7 @@ void hf_greet_start(struct hf_greeting *g)
     g->run_id[0] = '\0';
     g->output_len = 0;
     g->has_answered = false;
-    g->is_default_user = g->logs_in_again = false;
+    g->is_default_user = g->is_checking = false;
     g->is_probing = g->is_careful && g->manner != GREET_BARE;
     if (g->is_probing)
         step_probe(g);
@@ -281,24 +281,47 @@ static bool passes(struct hf_resp_value reply)
 
 /* Hosting services put a placeholder for the user into their URLs (Heroku:
  * redis://h:PASSWORD@host), and their server has the default user alone. So the
- * password is tried once more, as that user's. */
-static bool tries_default_user(struct hf_greeting *g, struct hf_resp_value reply)
+ * password is tried once more, as that user's; but only if the server replies NOAUTH to
+ * a connection that did not log in. Otherwise the default user has no password, and any
+ * would be accepted. */
+static bool may_be_placeholder(const struct hf_greeting *g, struct hf_resp_value reply)
 {
-    if (g->is_default_user || !g->url->user[0] || !g->url->has_password ||
-        strcmp(g->url->user, "default") == 0 ||
-        !hf_resp_error_is(reply, "WRONGPASS"))
-        return false;
-    g->is_default_user = true;
-    return true;
+    return !g->is_default_user && g->url->user[0] && g->url->has_password &&
+           strcmp(g->url->user, "default") != 0 &&
+           hf_resp_error_is(reply, "WRONGPASS");
 }
 
-/* The user of the URL does not exist, or its password is wrong; and the password is not
- * the default user's. */
-static enum hf_greet_answer refused(struct hf_greeting *g, const char *what,
-                                    struct hf_resp_value reply)
+/* To HELLO or AUTH with the URL's user. The error is kept for the case that the default
+ * user is refused, too. */
+static enum hf_greet_answer login_refused(struct hf_greeting *g, const char *what,
+                                          struct hf_resp_value reply)
 {
-    g->is_default_user = false;
-    return fail(g, HF_E_AUTH, true, what, reply);
+    bool is_placeholder = may_be_placeholder(g, reply);
+    struct hf_error first = g->error;
+
+    (void)fail(g, HF_E_AUTH, true, what, reply);
+    if (g->is_default_user)
+        g->error = first;
+    if (!is_placeholder)
+        return GREET_FAILED;
+    g->is_checking = true;
+    if (what == names[HELLO])
+        step_probe(g);
+    return GREET_MORE;
+}
+
+/* The first reply after the refusal decides; those to the rest of the step mean
+ * nothing. */
+static enum hf_greet_answer on_check(struct hf_greeting *g, struct hf_resp_value reply)
+{
+    if (!lacks_password(reply))
+        return GREET_FAILED;
+    if (g->next < g->expected_count)
+        return GREET_MORE;
+    g->is_checking = g->is_final = false;
+    g->is_default_user = true;
+    begin_manner(g);
+    return GREET_MORE;
 }
 
 static enum hf_greet_answer on_hello(struct hf_greeting *g,
@@ -315,12 +338,8 @@ static enum hf_greet_answer on_hello(struct hf_greeting *g,
     }
     if (!hf_resp_is_error(reply))
         return fail(g, HF_E_PROTOCOL, true, "HELLO", reply);
-    if (tries_default_user(g, reply)) {
-        step_hello(g);
-        return GREET_MORE;
-    }
     if (refuses_login(g, reply))
-        return refused(g, "HELLO", reply);
+        return login_refused(g, names[HELLO], reply);
     if (hf_is_too_large(reply))
         return fail(g, HF_E_SERVER, false, "HELLO", reply);
     step_resp2(g);
@@ -330,24 +349,8 @@ static enum hf_greet_answer on_hello(struct hf_greeting *g,
 static enum hf_greet_answer on_auth(struct hf_greeting *g,
                                     struct hf_resp_value reply)
 {
-    if (!hf_resp_is_error(reply))
-        return GREET_MORE;
-    if (!tries_default_user(g, reply))
-        return refused(g, "AUTH", reply);
-    g->logs_in_again = true; /* after the replies to the rest of this step */
-    return GREET_MORE;
-}
-
-/* The replies to what was sent with a refused AUTH mean nothing. */
-static void log_in_again(struct hf_greeting *g)
-{
-    if (g->next < g->expected_count)
-        return;
-    g->logs_in_again = false;
-    if (g->manner == GREET_BARE)
-        step_bare(g);
-    else
-        step_resp2(g);
+    return hf_resp_is_error(reply) ? login_refused(g, names[AUTH], reply)
+                                   : GREET_MORE;
 }
 
 static enum hf_greet_answer on_id(struct hf_greeting *g,
@@ -402,6 +405,7 @@ static enum hf_greet_answer ready(struct hf_greeting *g)
 {
     g->predecessor->id = g->id;
     memcpy(g->predecessor->run_id, g->run_id, RUN_ID_MAX);
+    g->error.status = HF_OK; /* of a user that was refused */
     return GREET_READY;
 }
 
@@ -457,10 +461,8 @@ enum hf_greet_answer hf_greet_reply(struct hf_greeting *g,
         g->on_reply(g->ctx, reply, may_hold_password(g, reply));
     if (passes(reply))
         return fail(g, HF_E_SERVER, false, names[what], reply);
-    if (g->logs_in_again && what != AUTH) {
-        log_in_again(g);
-        return GREET_MORE;
-    }
+    if (g->is_checking)
+        return on_check(g, reply);
     switch (what) {
     case HELLO:
         return on_hello(g, reply);

@@ -32,7 +32,7 @@
 #include "net/base/url.h"
 #include "net/net.h"
 
-#define GREET_OUTPUT_MAX 4096     /* every step fits: all parts are bounded */
+#define GREET_OUTPUT_MAX 8192     /* every step fits: all parts are bounded */
 #define RUN_ID_MAX 64
 
 /* What one connection learns for the next one to the same server. */
@@ -71,7 +71,7 @@ struct hf_greeting {
     /* Its own. */
     bool is_default_user;         /* the server does not know the URL's user: its
                                      password is the default user's */
-    bool logs_in_again;           /* as that user, when this step was answered */
+    bool is_checking;             /* whether it may be: the default user needs one */
     bool is_probing;              /* by that PING */
     int64_t id;
     char run_id[RUN_ID_MAX];

@@ -195,6 +195,36 @@ START_TEST(evalsha_that_is_not_there_is_sent_once)
 }
 END_TEST
 
+/* ---- passwords that are tokens ---- */
+
+static const int lengths[] = {511, 512, 1024, 2048, 3072, HF_URL_TEXT_MAX - 1};
+
+START_TEST(long_password_is_accepted)
+{
+    static const struct gate_rule rules[] = {{0}},
+                                  no_hello[] = {REFUSES("HELLO ...", "-ERR no\r\n"), {0}},
+                                  bare[] = {CLOSES("HELLO ..."), CLOSES("CLIENT ..."), {0}};
+    static const struct gate_rule *const ways[] = {rules, no_hello, bare};
+    static char password[HF_URL_TEXT_MAX], url[HF_URL_TEXT_MAX + 64];
+    struct hf_client_options o;
+
+    memset(password, 'A', (size_t)lengths[_i]);
+    ck_assert_str_eq(
+        server_ask(server, "ACL SETUSER iam reset on >%s ~* &* +@all", password), "OK");
+    for (int way = 0; way < COUNT(ways); way++) {
+        gate = gate_start(server_port(server), ways[way]);
+        (void)snprintf(url, sizeof url, "redis://iam:%s@127.0.0.1:%d", password,
+                       gate_port(gate));
+        hf_client_options_init(&o);
+        o.url = url;
+        client = client_with(&o);
+        acquire(lock_of(client, NAME), 1);
+        release(lock_of(client, NAME), 1);
+        close_client();
+    }
+}
+END_TEST
+
 /* ---- commands that are missing or renamed ---- */
 
 static const struct {
@@ -267,6 +297,7 @@ static void add(Suite *suite)
     tcase_add_loop_test(c, a_waiter_is_served_and_a_hold_beside_it_is_renewed, 0,
                         COUNT(rows));
     tcase_add_test(c, evalsha_that_is_not_there_is_sent_once);
+    tcase_add_loop_test(c, long_password_is_accepted, 0, COUNT(lengths));
     tcase_add_loop_test(c, message_says_how_to_permit_scripts, 0, COUNT(refusals));
     tcase_add_loop_test(c, message_names_the_command_that_is_missing, 0,
                         COUNT(missing));
