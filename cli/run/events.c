@@ -83,7 +83,7 @@ void cli_event_waiting(const struct cli_event_log *t,
     end_event(&j, t);
     if (info->ttl_ms == -1 && *info->holder) {
         cli_note("waiting for %s: held by %s without a TTL, so it never expires; if "
-                 "its holder is gone, free it with 'holdfast unlock'",
+                 "its holder no longer runs, use 'holdfast unlock'",
                  t->quoted, cli_quote(holder, info->holder, strlen(info->holder)));
         return;
     }
