@@ -15,7 +15,6 @@
  *                   fewest, counts.
  * cause_is_behind_another - is an earlier call of its owner, or of its client, under
  *                   way, which goes first?
- * cause_is_renewed_by_name - may a renewal that names the hold have been executed now?
  * cause_forced    - a hold is freed by force, by a server that decides or by another:
  *                   has a call named it?
  * cause_released_by_name - a hold is released: a forced release that names it did it.
@@ -32,7 +31,6 @@ int64_t cause_least_us(const struct judge *j, int64_t ms);
 bool cause_is_at_a_server(const struct judge *j, const struct hold *hold);
 int64_t cause_least_count(const struct judge *j, const struct hold *hold);
 bool cause_is_behind_another(const struct ask *ask);
-bool cause_is_renewed_by_name(const struct hold *hold);
 void cause_forced(struct judge *j, const struct hold *hold, bool decides);
 void cause_released_by_name(struct judge *j, const struct hold *hold);
 bool cause_is_wanted(const struct judge *j, enum hold_class class);

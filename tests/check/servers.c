@@ -43,12 +43,19 @@ static bool is_by_owner(const struct history_event *e)
            e->by == HISTORY_BY_RELEASE;
 }
 
+/* Its owner does not hear of it. */
+static bool is_by_another(const struct hold *hold, const struct history_event *e)
+{
+    return e->by == HISTORY_BY_OTHER ||
+           (e->by == HISTORY_BY_RENEW && cause_is_renewed_by_name(hold));
+}
+
 static void excuse_held(struct judge *j, struct hold *hold,
                         const struct history_event *e, bool was_held)
 {
     bool was_shortened = was_held && is_shortened(hold, e);
 
-    if (e->by == HISTORY_BY_OTHER && hold->excuse.reason == EXCUSE_FAILOVER)
+    if (hold->excuse.reason == EXCUSE_FAILOVER && is_by_another(hold, e))
         return; /* it was granted nothing anew */
     hold->excuse = (struct excuse){EXCUSE_NONE, {0, 0}};
     if (is_by_owner(e))

@@ -282,6 +282,9 @@ static const struct past {
      "a hold was acquired with two leases, and the judge wanted belief in the longer one"},
     {"read_hold_forced_with_its_write_hold", "P12",
      "a forced release named the write hold of an owner and freed its read hold too"},
+    {"renewed_by_owner_after_a_failover", "P10",
+     "a new master had not heard of a lease, and another client renewed the shorter one: "
+     "the judge took that for a grant to the owner"},
 };
 
 #endif
