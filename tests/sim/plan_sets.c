@@ -153,6 +153,21 @@ static void spread_faults(struct plan *plan, uint64_t *dice)
     }
 }
 
+/* A majority of the servers forget what they had, at nearly the same time: one member may
+ * be acquired again before the loss of another is noticed. */
+static void forget_most(struct plan *plan, uint64_t *dice)
+{
+    struct plan_fault first;
+
+    if (plan->fault_count == PLAN_FAULTS_MAX)
+        return;
+    plan_add_fault(plan, FAULT_FLUSHALL, dice);
+    first = plan->faults[plan->fault_count - 1];
+    first.server = draw_below(dice, plan->head.masters);
+    plan->faults[plan->fault_count - 1] = first;
+    repeat_fault(plan, &first, plan->head.masters / 2, dice);
+}
+
 /* Some holds are left to their leases, as by a process that ends; others renew and
  * release them. */
 static void leave_holds(struct plan *plan, uint64_t *dice)
@@ -191,5 +206,8 @@ void plan_sets_last(struct plan *plan, int64_t family)
         leave_holds(plan, &dice);
     if (family == FAMILY_QUORUM && plan->head.mood == MOOD_WILD)
         spread_faults(plan, &dice);
+    if (family == FAMILY_QUORUM && plan->head.mood == MOOD_WILD &&
+        draw_one_in(&dice, 2))
+        forget_most(plan, &dice);
     qsort(plan->faults, plan->fault_count, sizeof *plan->faults, by_time);
 }
