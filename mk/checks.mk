@@ -53,6 +53,14 @@ texts-check:
 words:
 	@tests/words.sh
 
+# The list of planted bugs follows the source: each text to replace is there once.
+#: make mutants-apply     can each planted bug of tests/mutants still be put in?
+mutants-apply:
+	@dir=$$(mktemp -d) && trap 'rm -rf "$$dir"' EXIT && \
+	    for list in tests/mutants/*.txt; do \
+	        awk -v out="$$dir" -v tests=none -f tests/mutants/apply.awk $$list \
+	            >/dev/null || exit 1; done
+
 # Nobody's machine is changed without being asked.
 deps-check:
 	@tests/deps_asks.sh
@@ -61,4 +69,4 @@ deps-check:
 install-check: all
 	@tests/install.sh $(MAKE)
 
-.PHONY: words install-check layers shape shape-check docs-check exports rules rules-check faults-check texts-check deps-check
+.PHONY: words mutants-apply install-check layers shape shape-check docs-check exports rules rules-check faults-check texts-check deps-check

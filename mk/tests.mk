@@ -138,7 +138,7 @@ export CK_TIMEOUT_MULTIPLIER ?= 5
 build-tests: all $(examples_B) $(BUILD)/tests/locale/comma $(check_T) $(soak_T) \
              $(each_T) $(redisson_T) $(others_T)
 
-check-built: build-tests layers shape-check docs-check exports rules-check faults-check texts-check words \
+check-built: build-tests layers shape-check docs-check exports rules-check faults-check texts-check words mutants-apply \
              deps-check install-check torture-check
 	@tests/run.sh $(check_T)
 
