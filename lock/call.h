@@ -63,8 +63,8 @@ struct hf_call {
     bool may_have_run;
     bool is_repeated;             /* asked again after an unknown outcome */
     bool is_passing;              /* it failed, and might not later: the server
-                                     is unreachable, silent, or refuses for now
-                                     (PATIENCE-1, PATIENCE-2) */
+                                     is away, silent, without replicas, or asks
+                                     for patience */
     bool is_by_ask;               /* the last try was sent by ASK */
     bool is_under_way;            /* until `done` or `acknowledged` */
     /* From here on written by hf_call_start: it need not be zeroed. */
@@ -77,7 +77,6 @@ struct hf_call {
     struct hf_timer timer;        /* before the next try */
     int64_t deadline_ms;
     int forgeries;
-    int doublings;                /* of the pause between retries */
     struct hf_command command;
     char patience_reason[100];    /* why the server last asked for patience */
     const char *advice;           /* on that; NULL: none */

@@ -260,9 +260,11 @@ static void on_send_again(struct hf_timer *timer)
 }
 
 /* The server is full, say, or has no replicas. */
-static bool may_be_done_later(const struct hf_op *op)
+static bool may_be_done_later(const struct hf_op *op, hf_status status,
+                              struct hf_resp_value reply)
 {
-    return op->call.is_passing &&
+    return (op->call.is_passing ||
+            (status == HF_E_SERVER && hf_refusal_is(reply, "OOM"))) &&
            hf_loop_now(op->client->loop) < op->wait.deadline_ms;
 }
 
@@ -287,7 +289,7 @@ static void on_repeated(struct hf_call *call, hf_status status,
     struct hf_loop *loop = op->client->loop;
 
     status = read_change(op, status, reply);
-    if (status == HF_OK || !may_be_done_later(op)) {
+    if (status == HF_OK || !may_be_done_later(op, status, reply)) {
         end_repeated(op, status);
         return;
     }

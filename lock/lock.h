@@ -245,11 +245,11 @@ HF_API void hf_acquire_options_init(struct hf_acquire_options *options);
  *   the client is closed              HF_E_CLOSED
  *   the server refuses the command,   HF_E_SERVER, HF_E_AUTH, HF_E_TLS
  *   the user or the certificate
- *   it is unreachable, silent, or     nothing, if it has answered this call, or a
- *   replies LOADING, BUSY, TRYAGAIN,  call that waited before it; else, after the
- *   READONLY, (MASTER|CLUSTER)DOWN,   request timeout, HF_E_CONNECT, HF_E_NOREPLY,
- *   MOVED to itself; full output_max  HF_E_SERVER (retried over new connections)
- *   OOM, NOREPLICAS, MISCONF          the same; else HF_E_SERVER at once
+ *   the server is unreachable,        nothing, if it has answered this call, or
+ *   silent, busy, loading, without    one of this client that waited for the
+ *   its cluster; output_max is        lock before it; else, after the request
+ *   reached                           timeout, HF_E_CONNECT, HF_E_NOREPLY,
+ *                                     HF_E_SERVER
  *   the grant comes when half of      asked for again, three times at most; if
  *   its lease is over                 the last lease has ended, HF_E_NOREPLY
  * A call whose wait_ms is 0 asks once, within the request timeout; once more,

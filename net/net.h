@@ -41,8 +41,6 @@ enum { HF_NET_STATUS_MAP(HF_STATUS_ENUM) };
  * long, and is UTF-8 that a terminal shows and does not obey. */
 struct hf_error {
     hf_status status;
-    bool is_temporary;          /* with HF_E_SERVER: the server refuses for now; a
-                                   later call may succeed (OOM, READONLY, ...) */
     char text[HF_ERROR_TEXT_MAX];
 };
 

@@ -29,6 +29,10 @@
 #include "net/link/link_inner.h"
 
 #define READS_MAX 64            /* a turn: of 16 KiB and more */
+/* How often a peer that never answered may hang up on our greeting before we
+ * believe that it does not want to speak RESP with us. One that did may be
+ * starting again behind a proxy. */
+#define GREETING_HANGUPS_MAX 3
 
 static void end_connection(struct hf_link *link, bool is_final);
 static void read_all(struct hf_link *link);
@@ -186,14 +190,14 @@ static void is_up(struct hf_link *link)
     hf_conn_begin_stream(&link->conn, hf_loop_serial(link->loop));
     link->has_answered = false;
     link->protocol = hf_conn_greeting(&link->conn)->protocol;
+    link->greeting_hangups = 0;
     link->is_fluent =
         link->is_fluent ||
         hf_conn_greeting(&link->conn)->manner == hf_link_best_manner(link);
     hf_conn_greeting(&link->conn)->is_careful = false;
     hf_conn_counters(&link->conn)->connects++;
     link->error.status = HF_OK;
-    if (!link->is_replaced)
-        hf_dial_worked(&link->dial);
+    hf_dial_worked(&link->dial);
     hf_loop_disarm(link->loop, &link->timer);
     hf_loop_at_turn_end(link->loop, &link->turn);
     if (link->options.on_trace)
@@ -381,7 +385,6 @@ static void end_connection(struct hf_link *link, bool is_final)
         link->options.on_failure(link->options.ctx);
 }
 
-/* As temporary as a refused connection: a proxy's server is down. */
 static void end_hung_up(struct hf_link *link)
 {
     const struct hf_error *why = &link->stream.error;
@@ -395,11 +398,12 @@ static void end_hung_up(struct hf_link *link)
     (void)snprintf(text, sizeof text, "%s before it answered %s%s", why->text,
                    hf_greet_awaited(hf_conn_greeting(&link->conn)),
                    link->options.tls ? ""
-                                     : "; is the server behind a proxy down, is "
-                                       "this a TLS port (rediss://), or not Redis?");
+                                     : "; is this a TLS port (rediss://), or "
+                                       "not a Redis server?");
     fill_error(link, why->status, text, "");
     hf_link_learn_from_hangup(link);
-    end_connection(link, false);
+    end_connection(link, link->greeting_hangups >= GREETING_HANGUPS_MAX &&
+                             hf_conn_counters(&link->conn)->connects == 0);
 }
 
 static void end_refused(struct hf_link *link, hf_status status)
@@ -556,22 +560,4 @@ void hf_link_condemn(struct hf_link *link, const char *why)
     hf_conn_condemn(&link->conn, why);
     fill_error(link, HF_E_PROTOCOL, why, "");
     hf_loop_arm(link->loop, &link->timer, 0);
-}
-
-void hf_link_replace(struct hf_link *link, const char *why)
-{
-    if (link->state != HF_LINK_READY)
-        return;
-    link->is_replaced = true;
-    hf_dial_doubt(&link->dial);
-    hf_link_condemn(link, why);
-}
-
-void hf_link_serves(struct hf_link *link)
-{
-    if (!link->is_replaced)
-        return;
-    link->is_replaced = false;
-    if (link->state == HF_LINK_READY)
-        hf_dial_worked(&link->dial);
 }

@@ -23,9 +23,11 @@ void hf_link_learn_from_hangup(struct hf_link *link)
     struct hf_greeting *greeting = hf_conn_greeting(&link->conn);
 
     if (!greeting->has_answered) {
+        link->greeting_hangups++;
         greeting->is_careful = true;
         return;
     }
+    link->greeting_hangups = 0;
     if (!link->is_fluent && greeting->manner != GREET_BARE)
         greeting->manner++;
 }

@@ -8,7 +8,6 @@
 #include "net/base/error.h"
 #include "net/route/discover.h"
 #include "net/route/probe.h"
-#include "net/route/replace.h"
 #include "net/route/topology.h"
 
 enum { INFO, SHARDED, SLOTS, SHARDS };
@@ -228,9 +227,7 @@ static void on_doubt(struct hf_server *server)
 static enum hf_verdict judge(struct hf_redirection *out,
                              struct hf_resp_value reply)
 {
-    if (hf_redirection_read(out, reply))
-        return HF_REDIRECTS;
-    return hf_replace_cures(reply) ? HF_RECONNECTS : HF_STAYS;
+    return hf_redirection_read(out, reply) ? HF_REDIRECTS : HF_STAYS;
 }
 
 const struct hf_topology hf_topology_cluster = {
