@@ -99,6 +99,20 @@ static int take_secret(struct cli_common *common, char dst[CLI_SECRET_MAX],
     return rc;
 }
 
+/* A key's password is shorter than a server's, which may be a token. */
+static int take_key_password(struct cli_common *common, const struct cli_args *args,
+                             const char *path)
+{
+    char *dst = common->tls.key_password, text[CLI_SECRET_MAX] = "";
+    int rc = take_secret(common, text, path);
+
+    if (rc == CLI_GO_ON && text[0] != '\0')
+        rc = take_tls(args, "--tls-key-password-file", text, dst,
+                      sizeof common->tls.key_password);
+    explicit_bzero(text, sizeof text);
+    return rc;
+}
+
 int cli_common_take(struct cli_common *common, const struct cli_args *args,
                     int id, char *value)
 {
@@ -126,7 +140,7 @@ int cli_common_take(struct cli_common *common, const struct cli_args *args,
         return take_tls(args, "--tls-key", value, tls->key_file,
                         sizeof tls->key_file);
     case CLI_OPT_TLS_KEY_PASSWORD_FILE:
-        return take_secret(common, tls->key_password, value);
+        return take_key_password(common, args, value);
     case CLI_OPT_TLS_SNI:
         return take_tls(args, "--tls-sni", value, tls->server_name,
                         sizeof tls->server_name);

@@ -6,7 +6,7 @@
 
 #include "cli/command.h"
 
-/* As many bytes as the library takes (hf_url.password, tls.key_password). */
+/* The length of the longest password that the library takes (hf_url.password). */
 #define CLI_SECRET_MAX 4096
 
 /* cli_secret_read - the first line of a file, without its end. CLI_GO_ON, or

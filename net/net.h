@@ -123,7 +123,8 @@ HF_API uint64_t hf_histogram_quantile(const struct hf_histogram *h, double q);
  * server takes no other). All as long as their fields. An '@' in an option is
  * written %40 (but with unix:).
  * Source: IANA "redis" scheme registration; RFC 3986; RFC 6874. */
-#define HF_URL_TEXT_MAX 4096       /* passwords may be signed tokens of 3 KB */
+#define HF_URL_PASSWORD_MAX 4096   /* tokens of cloud providers have up to 3 KB */
+#define HF_URL_TEXT_MAX 512
 #define HF_URL_FILE_MAX 256
 #define HF_SEEDS_MAX 16
 

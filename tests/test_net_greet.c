@@ -592,7 +592,7 @@ END_TEST
 /* The longest of all that can be told fits. */
 START_TEST(longest_names_fit)
 {
-    static char user[256], password[HF_URL_TEXT_MAX], name[256];
+    static char user[256], password[HF_URL_PASSWORD_MAX], name[256];
     struct row row = {.user = user, .password = password, .client_name = name,
                       .database = UINT32_MAX, .predecessor_id = INT64_MAX,
                       .predecessor_run_id = RUN_ID};

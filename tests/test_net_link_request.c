@@ -156,7 +156,8 @@ START_TEST(connections_are_counted)
 {
     static const struct peer_step script[] = {
         PEER_ACCEPT, PEER_GREET, PEER_EXPECT("ECHO a"), PEER_SEND("+a\r\n"),
-        PEER_CLOSE, PEER_ACCEPT, PEER_CLOSE, PEER_ACCEPT, PEER_GREET,
+        PEER_CLOSE, PEER_ACCEPT, PEER_CLOSE, PEER_ACCEPT, PEER_EXPECT("PING"),
+        PEER_SEND("+PONG\r\n"), PEER_GREET, /* LINK-6 */
         PEER_EXPECT("ECHO b"), PEER_SEND("+b\r\n"), PEER_END};
     struct peer *peer = peer_start(script);
     struct hf_link_stats stats;

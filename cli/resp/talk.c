@@ -288,7 +288,7 @@ static hf_status ask_step(struct cli_talk *t, const struct hf_url *url,
                           struct hf_error *err)
 {
     struct hf_resp_arg argv[5];
-    char bytes[2 * HF_URL_TEXT_MAX + 256]; /* user and password, and little */
+    char bytes[HF_URL_PASSWORD_MAX + HF_URL_TEXT_MAX + 256]; /* user and password, and little */
     size_t size;
 
     for (size_t i = 0; i < step->argc; i++)

@@ -20,7 +20,7 @@ struct hf_url {
     uint16_t port;
     uint32_t database;
     char user[256];
-    char password[HF_URL_TEXT_MAX];
+    char password[HF_URL_PASSWORD_MAX];
     bool has_password;
     char client_name[64];
     int protocol;             /* 2 or 3 */

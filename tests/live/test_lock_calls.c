@@ -457,7 +457,10 @@ static void long_user(struct hf_client_options *o)
 }
 static void long_password(struct hf_client_options *o)
 {
-    o->password = LONGER_THAN_255 LONGER_THAN_255;
+    static char password[HF_URL_PASSWORD_MAX + 1];
+
+    memset(password, 'x', sizeof password - 1);
+    o->password = password;
 }
 static void long_client_name(struct hf_client_options *o)
 {
@@ -477,7 +480,7 @@ static const struct {
     {"connect timeout of ages", huge_connect_time},
     {"protocol 4", bad_protocol},
     {"user of 256 bytes", long_user},
-    {"password of 512 bytes", long_password},
+    {"password of 4096 bytes", long_password},
     {"name of 256 bytes", long_client_name},
 };
 
