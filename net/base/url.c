@@ -380,7 +380,8 @@ void hf_url_move(struct hf_url *url, const char *host, uint16_t port,
     if (!seeds)
         return;
     memcpy(url->user, seeds->sentinel_user, sizeof url->user);
-    memcpy(url->password, seeds->sentinel_password, sizeof url->password);
+    memset(url->password, 0, sizeof url->password);
+    memcpy(url->password, seeds->sentinel_password, sizeof seeds->sentinel_password);
     url->has_password = url->user[0] || url->password[0];
     url->database = 0;
 }
