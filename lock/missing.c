@@ -59,22 +59,19 @@ static struct span lines_of(const struct hf_script *script, unsigned line)
     return rest;
 }
 
-/* The next literal name behind "call(" (also of pcall); its end, or NULL: none. */
+/* Finds the next literal name after "call(", also of pcall. Returns its end, or NULL if
+ * there is none. */
 static const char *next_name(struct span in, struct span *name)
 {
-    const char *at;
+    const char *at = find(in, "call('"), *end;
 
-    while ((at = find(in, "call('"))) {
-        const char *end;
-
-        in = after(in, at + strlen("call('"));
-        end = memchr(in.ptr, '\'', in.len);
-        if (!end)
-            return NULL;
+    if (!at)
+        return NULL;
+    in = after(in, at + strlen("call('"));
+    end = memchr(in.ptr, '\'', in.len);
+    if (end)
         *name = (struct span){in.ptr, (size_t)(end - in.ptr)};
-        return end;
-    }
-    return NULL;
+    return end;
 }
 
 static bool is_in(const char *list, struct span name)
