@@ -355,10 +355,12 @@ static bool has_other_hold(const struct ask *ask)
     return false;
 }
 
+/* An owner that has begun its last release is told of no loss: the calls that follow
+ * report it. */
 static bool has_lost(const struct ask *ask)
 {
     for (const struct hold *h = ask->lock->holds; h; h = h->next)
-        if (text_is(h->owner, ask->owner) && h->lost.line)
+        if (text_is(h->owner, ask->owner) && (h->lost.line || h->taken.line))
             return true;
     return false;
 }

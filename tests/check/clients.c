@@ -109,6 +109,8 @@ static void end_acquire(struct judge *j, struct ask *ask,
 
     if (outcome == DONE) {
         end_granted(j, ask, hold, e);
+        if (hold->taken.line < ask->asked.line)
+            hold->taken.line = 0;
     } else if (hold && hold->tally > 0 && outcome == UNKNOWN) {
         hold->unsure = j->now;
         hold->has_stray_lease = hold->has_stray_lease || ask->lease_ms > 0;
@@ -203,6 +205,8 @@ static void on_safe(struct judge *j, const struct history_event *e)
     p10_extended(j, hold, e->until_us);
     if (hold->until_us <= j->now.us)
         hold->believed_first = j->now;
+    if (hold->tally == 0 || e->until_us > hold->greatest_until_us)
+        hold->greatest_until_us = e->until_us;
     hold->until_us = e->until_us;
     hold->believed = j->now;
     excuse_clock(hold, clocks_apart(j, hold));
@@ -256,6 +260,7 @@ static void on_lost(struct judge *j, const struct history_event *e)
     hold->client = e->source.number;
     cause_lost(j, hold);
     hold->lost = j->now;
+    hold->greatest_until_us = 0;
     state_unowe(j, hold);
     j->stats.losses++;
     if (is_lead(j, e->source.number, record))

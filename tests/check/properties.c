@@ -180,8 +180,8 @@ void p2_before_freed(struct judge *j, struct hold *hold, enum history_why why)
 
 /* P2c: has a fault kept its owner from learning of it? Or does nothing renew it,
  * and its belief began only after it was taken away? Until when it may be put off; 0: it
- * may not. An owner that has not heard from the new master believes in nothing for the
- * time being. */
+ * may not. A client that learns of another master believes for a shorter time, or in
+ * nothing, until that master answers: its owner is told by the end of the longest belief. */
 static int64_t put_off_us(struct judge *j, const struct hold *hold)
 {
     bool is_touched = trouble_since(j, hold->client, hold->lock, hold->owed_since.us);
@@ -191,6 +191,8 @@ static int64_t put_off_us(struct judge *j, const struct hold *hold)
         return 0;
     if (until_us == 0 && is_touched)
         until_us = hold->last_until_us;
+    if (is_touched && hold->greatest_until_us > until_us)
+        until_us = hold->greatest_until_us;
     return later(until_us, slack_us(j));
 }
 

@@ -25,9 +25,10 @@
  * P2c  When it was taken away (above), its owner is told within tell_ms; or by the
  *      end of its belief, if that is later, with a lease of its own, where a fault
  *      touches the owner meanwhile, and where clocks are the excuse. An owner that a
- *      fault touches, and that believes in nothing for the time being, is told by the
- *      end that it was granted. The time in
- *      which the owner is suspended is not counted, and is no such fault.
+ *      fault touches, and whose belief has become shorter, is told by the end of the
+ *      longest belief since it acquired the hold; if it believes in nothing, by the end
+ *      that it was granted. The time in
+ *      which the owner is suspended is not counted, and is not such a fault.
  *      P2a and P2b are excused where P1 is; a loss is then told as P2c says.
  *
  * P3 and P6a are judged when the quiet ends, at the first line behind `quiet` that

@@ -215,6 +215,7 @@ static void on_freed(struct judge *j, struct party *p,
             p2_before_freed(j, hold, e->why);
         } else {
             excuse(hold, EXCUSE_TAKEN_AWAY, j->now);
+            hold->taken = j->now;
             p2_taken_away(j, hold);
         }
         watch_lock(j, lock, bound_ms, false);

@@ -111,6 +111,8 @@ struct hold {
     struct excuse excuse;       /* since that line */
     struct moment beside;       /* line 0, or that first held line, while another
                                    server had the lock for another owner */
+    struct moment taken;        /* it was taken away, and no call that its owner began
+                                   later has ended well */
     struct moment back;         /* the failover to a server that alone had it */
     int64_t old_master_until_us;    /* the latest end that a server gave it after
                                    it had been replaced; 0: none did */
@@ -125,6 +127,7 @@ struct hold {
     bool has_stray_lease;       /* an acquire with a lease had an unknown outcome, or was
                                    sent again because of a fault */
     int64_t until_us;           /* its belief; 0: none */
+    int64_t greatest_until_us;  /* the latest end of its beliefs since it was acquired */
     struct moment believed;     /* the safe line that says so */
     struct moment believed_first;   /* and the one that began it */
     struct moment lost;         /* told */

@@ -72,24 +72,43 @@ static bool is_taken(const struct plan *plan, int64_t name)
     return false;
 }
 
-/* The lock keeps its name if it cannot have the other. */
-static void rename_lock(struct plan *plan, int64_t lock, int64_t name)
-{
-    int64_t before = plan->locks[lock].name;
-
-    if (is_taken(plan, name))
-        return;
-    plan->locks[lock].name = name;
-    if (plan_needs_two_keys(plan, lock) && !plan_may_have_two_keys(plan, lock))
-        plan->locks[lock].name = before;
-}
-
 /* Fair locks and permits of such a pair would also share a key, by the contract
  * with Redisson: a fault of the user's. */
 static bool may_be_in_a_pair(const struct plan *plan, int64_t lock)
 {
     return !plan_has_queue(plan, lock) &&
            plan->locks[lock].family != FAMILY_PERMIT;
+}
+
+/* The name that has the same channel; -1: there is none. */
+static int64_t partner_of(int64_t name)
+{
+    for (size_t i = 0; i < DRAW_COUNT(pairs); i++)
+        for (int k = 0; k < 2; k++)
+            if (pairs[i][k] == name)
+                return pairs[i][1 - k];
+    return -1;
+}
+
+static bool would_share_a_key(const struct plan *plan, int64_t lock, int64_t name)
+{
+    for (int64_t i = 0; i < (int64_t)plan->lock_count; i++)
+        if (i != lock && plan->locks[i].name == partner_of(name) &&
+            (!may_be_in_a_pair(plan, i) || !may_be_in_a_pair(plan, lock)))
+            return true;
+    return false;
+}
+
+/* The lock keeps its name if it cannot have the other. */
+static void rename_lock(struct plan *plan, int64_t lock, int64_t name)
+{
+    int64_t before = plan->locks[lock].name;
+
+    if (is_taken(plan, name) || would_share_a_key(plan, lock, name))
+        return;
+    plan->locks[lock].name = name;
+    if (plan_needs_two_keys(plan, lock) && !plan_may_have_two_keys(plan, lock))
+        plan->locks[lock].name = before;
 }
 
 static void make_pair(struct plan *plan, int64_t first, int64_t second,

@@ -285,6 +285,14 @@ static const struct past {
     {"renewed_by_owner_after_a_failover", "P10",
      "a new master had not heard of a lease, and another client renewed the shorter one: "
      "the judge took that for a grant to the owner"},
+    {"forced_between_two_acquires", "P12",
+     "a forced release came between two acquires of an owner that had begun to release: the "
+     "judge wanted a notice of loss before the calls that report it"},
+    {"renewed_by_an_old_master_for_long", "P2",
+     "a client learned of the new master, which had too many clients, and believed for a "
+     "shorter time: the judge wanted the notice by the end of that shorter belief"},
+    {"moved_without_its_hold", "P2",
+     "likewise where a slot moved to a server that was stopped then"},
 };
 
 #endif
