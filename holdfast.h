@@ -1,4 +1,4 @@
-/* Everything holdfast offers to programs; see lock/lock.h first. */
+/* All public headers of holdfast. Read lock/lock.h first. */
 #include "lock/by_owner.h"
 #include "lock/election.h"
 #include "lock/latch.h"

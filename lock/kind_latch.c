@@ -9,7 +9,7 @@
 
 const struct hf_kind hf_kind_latch = {
     .noun = "latch",
-    .unavailable = "it was not counted down in the time allowed",
+    .unavailable = "timed out waiting for the count to reach 0",
     .channel = "redisson_countdownlatch__channel__",
     .has_braced_channel = true,
     .payload = "0",

@@ -18,7 +18,7 @@
 const struct hf_kind hf_kind_permit = {
     .id = HF_KIND_PERMIT,
     .noun = "semaphore",
-    .unavailable = "no permit was available in the time allowed",
+    .unavailable = "timed out waiting for a permit",
     .channel = "redisson_sc",
     .owner_suffix = "",
     .is_shared = true,

@@ -17,7 +17,7 @@
 
 const struct hf_kind hf_kind_semaphore = {
     .noun = "semaphore",
-    .unavailable = "too few permits were available in the time allowed",
+    .unavailable = "timed out waiting for enough permits",
     .channel = "redisson_sc",
     .owner_suffix = "",
     .is_shared = true,

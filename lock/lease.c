@@ -268,12 +268,12 @@ int64_t hf_lease_safe_until_ms(const struct hf_lease *l)
 const char *hf_lost_text(enum hf_lost reason)
 {
     static const char *const texts[] = {
-        [HF_LOST_DELETED] = "the server knows no such lock any more",
-        [HF_LOST_TAKEN] = "another holds it",
-        [HF_LOST_UNREACHABLE] = "the server did not answer in time",
+        [HF_LOST_DELETED] = "the lock no longer exists on the server",
+        [HF_LOST_TAKEN] = "another owner holds the lock",
+        [HF_LOST_UNREACHABLE] = "the server did not reply in time",
         [HF_LOST_SUSPENDED] = "this process did not run in time",
-        [HF_LOST_LEASE_ENDED] = "its lease ends",
-        [HF_LOST_MAX_HOLD] = "it was held as long as allowed",
+        [HF_LOST_LEASE_ENDED] = "its lease is about to expire",
+        [HF_LOST_MAX_HOLD] = "its maximum hold time has passed",
         [HF_LOST_CLOSED] = "the client was closed",
     };
 

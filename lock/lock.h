@@ -1,5 +1,5 @@
-/* holdfast: distributed locks on Redis and Valkey, shared with every Redisson
- * (Java) process on the same server.
+/* holdfast: distributed locks on Redis and Valkey. Redisson (Java) processes that use
+ * the same server see the same locks.
  *
  *     struct hf_client_options options;
  *     struct hf_client *client;
@@ -10,17 +10,16 @@
  *     if (hf_client_new(&client, &options, &error) < 0 ||
  *         hf_lock_new(&lock, client, "nightly-report", 14, &error) < 0 ||
  *         hf_lock_acquire(lock, NULL, &error) < 0)
- *         return give_up(error.text);
+ *         return fail(error.text);
  *     ...
  *     hf_lock_release(lock, hf_owner_thread(), &error);
  *     hf_lock_free(lock);
  *     hf_client_free(client);
  *
- * What a lock promises, and on which assumptions: docs/guarantees.md.
+ * docs/guarantees.md says what a lock promises, and under which assumptions.
  *
- * Threads: every function may be called from any thread, unless it says otherwise.
- * Callbacks (on_lost, on_renewed, on_wait, done): connect.h says on which thread they
- * run, and what they may call.
+ * Threads: every function may be called from any thread, unless its comment says
+ * otherwise. connect.h says in which thread callbacks run, and what they may call.
  * Errors: `err` may be NULL. It is filled whenever the status is negative.
  * Source: WIRE (redisson-wire, sections 1 to 12) for keys, fields, channels. */
 #ifndef HF_LOCK_H
@@ -36,169 +35,169 @@ extern "C" {
 
 /* ---- statuses ------------------------------------------------------------ */
 
-/* What this floor adds to the statuses (resp/base.h, net/net.h): ordinary
- * refusals. */
+/* The statuses of locks. resp/base.h and net/net.h define the others. */
 #define HF_LOCK_STATUS_MAP(X)                                                 \
-    X(HF_TIMEOUT, -1, "the lock was not to be had in the time allowed")       \
+    X(HF_TIMEOUT, -1, "timed out waiting for the lock")                       \
     X(HF_NOT_OWNER, -2, "this owner does not hold the lock")                  \
     X(HF_LOST, -3, "the lock was lost while it was held")                     \
     X(HF_CANCELLED, -4, "the wait was cancelled")                             \
-    X(HF_UNREPLICATED, -5, "too few replicas have the lock")                  \
-    X(HF_E_QUORUM, -113, "too few servers of a quorum answered")
+    X(HF_UNREPLICATED, -5, "not enough replicas confirmed the write in time") \
+    X(HF_E_QUORUM, -113, "not enough servers of the quorum replied")
 
 enum { HF_LOCK_STATUS_MAP(HF_STATUS_ENUM) };
 
-/* hf_status_text - one line about a status of any floor, in English; not NULL.
- * hf_status_name - its name as spelled above ("HF_TIMEOUT").
- * Static memory. Any thread. */
+/* hf_status_text - returns one line of English about any status; static, never NULL. */
 HF_API const char *hf_status_text(hf_status status);
+
+/* hf_status_name - returns the name of a status, such as "HF_TIMEOUT"; static. */
 HF_API const char *hf_status_name(hf_status status);
 
 /* ---- locks --------------------------------------------------------------- */
 
-/* A handle on one name and kind. Handles on the same share everything. */
+/* A handle on one name and kind. Handles of one client on the same name and kind share
+ * one state. */
 struct hf_lock;
 
-/* Kinds of locks: those that can be taken, and those of Redisson's that are
- * only recognised, by what stands under their name, and left alone. A fair lock
- * that nobody waits for looks like a plain one, and may be treated as one; so
- * do a non-reentrant, a fenced and a spin lock: for the server, all are plain. */
+/* The kinds of locks; docs/kinds.md describes each. hf_lock_inspect recognises a kind by
+ * its key. It reports a fair lock without waiters, and a non-reentrant, fenced or spin
+ * lock, as plain, because the server stores them as a plain lock. */
 enum hf_lock_kind {
     HF_KIND_NONE,               /* not locked */
-    HF_KIND_PLAIN,              /* can be taken: reentrant, Redisson's RLock */
-    HF_KIND_FAIR,               /* can be taken: in the order of arrival, over
-                                   all processes; inspect: somebody waits */
-    HF_KIND_READ,               /* can be taken: the side of many readers */
-    HF_KIND_WRITE,              /* can be taken: the side of one writer */
-    HF_KIND_MULTI,              /* many values, locked as one */
-    HF_KIND_NONREENTRANT,       /* can be taken: by an owner once */
-    HF_KIND_FENCED,             /* can be taken: reentrant; hf_lock_token */
-    HF_KIND_NONREENTRANT_FAIR,  /* can be taken: a fair one, by an owner once */
-    HF_KIND_PERMIT,             /* can be taken, by several: permits.h */
-    HF_KIND_SPIN,               /* can be taken: reentrant; waiters ask again
-                                   and again: no message of Redisson's */
-    HF_KIND_VALUE,              /* can be taken: by an owner once; SET NX PX, as
-                                   redis-py, redsync, node-redlock do */
-    HF_WITH_TOKEN = 256         /* or-ed to any of one owner: hf_lock_token */
+    HF_KIND_PLAIN,              /* reentrant: Redisson's RLock */
+    HF_KIND_FAIR,               /* grants in order of arrival, over all clients */
+    HF_KIND_READ,               /* the side of a read-write lock for many readers */
+    HF_KIND_WRITE,              /* the side for one writer */
+    HF_KIND_MULTI,              /* inspect only: Redisson's lock of many values */
+    HF_KIND_NONREENTRANT,       /* an owner acquires it once */
+    HF_KIND_FENCED,             /* reentrant, with tokens: hf_lock_token */
+    HF_KIND_NONREENTRANT_FAIR,  /* fair; an owner acquires it once */
+    HF_KIND_PERMIT,             /* has several holders: permits.h */
+    HF_KIND_SPIN,               /* reentrant; waiters poll, as Redisson's do */
+    HF_KIND_VALUE,              /* SET NX PX, as redis-py and redsync; acquired once */
+    HF_WITH_TOKEN = 256         /* or-ed to a kind with one holder: hf_lock_token */
 };
+
+/* hf_lock_kind_text - returns the name of a kind, such as "fair lock"; static. */
 HF_API const char *hf_lock_kind_text(enum hf_lock_kind kind);
 
 #define HF_LOCK_NAME_MAX (64 * 1024)
 
-/* hf_lock_new - a plain lock. Its name has `len` bytes of any value, 1 to
- *   HF_LOCK_NAME_MAX, copied: the key itself (of Redisson's NameMapper, the
- *   mapped name). HF_E_INVAL, HF_E_NOMEM, HF_E_LIMIT, HF_E_FORKED. No I/O.
- * hf_lock_new_kind - likewise, of a kind that can be taken; else HF_E_INVAL.
- *   The two sides of a read-write lock (RReadWriteLock) are two handles of one
- *   name; what an owner holds (hf_lock_safe_ms, hf_lock_hold_count), a loss and
- *   a forced release are of the handle's side, hf_lock_inspect tells of both.
- *   Give a name to one kind of lock. What each kind is, its order of waiters, and
- *   what two kinds of one name do to each other: docs/kinds.md.
- * hf_lock_free - gives the handle up; holds and waits go on. Takes NULL. */
+/* hf_lock_new - creates a handle on a plain lock, without I/O. The name is the key itself
+ *   (with Redisson's NameMapper, the mapped name): 1 to HF_LOCK_NAME_MAX bytes of any
+ *   value, which are copied. It returns HF_E_INVAL, HF_E_NOMEM, HF_E_LIMIT, HF_E_FORKED. */
 HF_API hf_status hf_lock_new(struct hf_lock **out, struct hf_client *client,
                              const void *name, size_t len,
                              struct hf_error *err) HF_MUST_CHECK;
+
+/* hf_lock_new_kind - creates a handle on a lock of any kind except HF_KIND_NONE and
+ *   HF_KIND_MULTI (HF_E_INVAL), as hf_lock_new. Use one kind for each name; docs/kinds.md
+ *   says what two kinds of one name do to each other. A read-write lock has two handles
+ *   of one name, HF_KIND_READ and HF_KIND_WRITE. Holds, losses and forced releases belong
+ *   to one of the two; hf_lock_inspect reports on both. */
 HF_API hf_status hf_lock_new_kind(struct hf_lock **out,
                                   struct hf_client *client,
                                   enum hf_lock_kind kind, const void *name,
                                   size_t len, struct hf_error *err)
     HF_MUST_CHECK;
+
+/* hf_lock_free - frees the handle. Holds and pending acquires are not affected. NULL is
+ *   allowed. */
 HF_API void hf_lock_free(struct hf_lock *lock);
 
-/* The name as given, and behind it a NUL, which it may contain, too; *len may
- * be NULL. Valid as long as the handle. */
+/* hf_lock_name - returns the name, followed by a NUL; the name itself may also contain
+ *   NULs. *len receives its length; len may be NULL. Valid as long as the handle. */
 HF_API const char *hf_lock_name(const struct hf_lock *lock, size_t *len);
 
-/* An owner is a 64-bit number: of a thread, a task, a request. The same owner
- * may acquire a reentrant lock again (re-entry), and release it from any
- * thread, by the same number. So two tasks that are to exclude each other need
- * two.
- *     0 is nobody: options that were only zeroed are refused (HF_E_INVAL).
- * -2^48 to -1 are given by the library. All others are for you to choose.
- * hf_owner_thread - the number of the calling thread, the default of calls that
- *   block. A forked child keeps that of the thread that forked.
- * hf_owner_new    - another number with each call, for a task. Keep it:
- *   releasing takes it.
- * Neither gives a number twice in the life of the process. */
+/* An owner is a 64-bit number of a thread, a task or a request. An owner may
+ * acquire a reentrant lock again, and may release it from any thread. Two tasks that must
+ * exclude each other therefore need two owners. Owner 0 is refused (HF_E_INVAL). The
+ * library chooses the owners from -2^48 to -1; all other numbers are yours.
+ *
+ * hf_owner_thread - returns the owner of the calling thread, which is the default of
+ *   blocking calls. A forked child keeps the owner of the thread that forked. */
 HF_API int64_t hf_owner_thread(void);
+
+/* hf_owner_new - returns an owner that neither function has returned in this process, for
+ *   a task. Keep it, because the release needs it. */
 HF_API int64_t hf_owner_new(void);
 
 /* Why a hold was lost. */
 enum hf_lost {
-    HF_LOST_DELETED = 1,        /* the server knows no such lock any more */
-    HF_LOST_TAKEN,              /* another holds it */
-    HF_LOST_UNREACHABLE,        /* no good answer before the safe moment */
-    HF_LOST_SUSPENDED,          /* we did not run when the safe moment passed */
-    HF_LOST_LEASE_ENDED,        /* a hold with a lease was not released in time;
-                                   or the shorter lease of a re-entry has ended
-                                   before a renewal was answered */
-    HF_LOST_MAX_HOLD,           /* max_hold_ms is over; released */
-    HF_LOST_CLOSED              /* hf_client_free */
+    HF_LOST_DELETED = 1,        /* the lock no longer exists on the server */
+    HF_LOST_TAKEN,              /* another owner holds the lock */
+    HF_LOST_UNREACHABLE,        /* no renewal succeeded before the safe time ended */
+    HF_LOST_SUSPENDED,          /* this process did not run when the safe time ended */
+    HF_LOST_LEASE_ENDED,        /* its lease_ms, or that of a re-entry, ended */
+    HF_LOST_MAX_HOLD,           /* max_hold_ms expired; the client releases the lock */
+    HF_LOST_CLOSED              /* hf_client_free was called */
 };
+
+/* hf_lost_text - returns one line of English about the reason; static. */
 HF_API const char *hf_lost_text(enum hf_lost reason);
 
-/* How a lock stands. */
+/* The state of a lock on the server. */
 struct hf_lock_info {
     bool is_locked;
     int64_t ttl_ms;             /* -1: no TTL; -2: not locked */
-    int64_t hold_count;         /* the holder's */
+    int64_t hold_count;         /* of the holder below */
     size_t holder_len;
-    char holder[192];           /* the owner: "uuid:number"; of several, one; of
-                                   a value lock any text. Ends in NUL */
+    char holder[192];           /* an owner, "uuid:number" (of a value lock: any text);
+                                   one of them if there are several. Ends in NUL */
     enum hf_lock_kind kind;
-    int64_t holders;            /* readers that died, too, until it is released */
-    int64_t waiters;            /* in a fair lock's queue, also dead; -1: unknown */
-    size_t holder_full_len;     /* on the server; > holder_len if the text was cut */
-    int64_t first_place_ms;     /* remaining time of the first waiter's place, also if
-                                   the lock is free (queue.h). -1: none, or unknown */
+    int64_t holders;            /* includes readers that died, until the lock is free */
+    int64_t waiters;            /* in a fair lock's queue, dead ones included;
+                                   -1: unknown */
+    size_t holder_full_len;     /* > holder_len if the holder was cut */
+    int64_t first_place_ms;     /* remaining time of the first waiter's place (queue.h),
+                                   also if the lock is free; -1: none, or unknown */
     size_t first_waiter_len;
     char first_waiter[192];     /* "uuid:number", cut to 191 bytes. Ends in NUL */
 };
 
-/* Ends waits from elsewhere. The caller's memory; fired once, it stays fired
- * until it is initialised again, so a cancel before the call counts too. One
- * may serve many calls.
- * hf_cancel_init - for this client's calls (others: HF_E_INVAL). No call may use it.
- * hf_cancel_fire - ends those under way, and those to come, with HF_CANCELLED.
- *   Any thread, but not a signal handler. */
+/* Cancels waits from another thread or callback. You allocate it; one may serve many
+ * calls. It stays fired until hf_cancel_init, so it also ends calls that begin later. */
 struct hf_cancel {
     struct hf_client *client;
     struct hf_list waits;
     bool is_fired;
 };
+
+/* hf_cancel_init - prepares it for calls of this client; a call of another client returns
+ *   HF_E_INVAL. No pending call may be using it. */
 HF_API void hf_cancel_init(struct hf_cancel *cancel, struct hf_client *client);
+
+/* hf_cancel_fire - ends the pending calls that use it, and later ones, with HF_CANCELLED.
+ *   It must not be called from a signal handler. */
 HF_API void hf_cancel_fire(struct hf_cancel *cancel);
 
 #define HF_FOREVER (-1)
 
-/* The longest wait, lease and timeout: some 30 years. More is HF_E_INVAL. */
+/* The longest wait, lease and timeout, about 30 years. A longer one is HF_E_INVAL. */
 #define HF_SPAN_MAX_MS INT64_C(1000000000000)
 
 struct hf_acquire_options {
     int64_t owner;              /* default: hf_owner_thread(). 0: HF_E_INVAL */
-    int64_t wait_ms;            /* HF_FOREVER (default); 0: one try. At most
-                                   HF_SPAN_MAX_MS, like those that follow */
-    int64_t lease_ms;           /* > 0: TTL, never renewed; 0 (default): the
-                                   watchdog's, renewed while held */
-    int64_t max_hold_ms;        /* > 0: renewed at most so long, then lost */
+    int64_t wait_ms;            /* HF_FOREVER (default); 0: one try. This and the next
+                                   two are at most HF_SPAN_MAX_MS */
+    int64_t lease_ms;           /* > 0: the TTL, which is not renewed; 0 (default): the
+                                   watchdog renews the hold */
+    int64_t max_hold_ms;        /* > 0: the hold is lost when this time has passed */
     struct hf_cancel *cancel;   /* NULL: none. Must outlive the call */
-    bool keep_unreplicated;     /* HF_UNREPLICATED leaves it held: to be
-                                   released. Default: it is given back */
+    bool keep_unreplicated;     /* with HF_UNREPLICATED the lock is held, and must be
+                                   released. Default: the call releases it */
 
-    /* Callbacks of the hold that this call makes; re-entries keep those of the
-     * first. All may be NULL. `ctx` is handed to each; one that has begun may
-     * still run when another thread's release returns, so what it points at
-     * lives until then or, to be sure, until hf_client_free.
-     * on_wait     another holds it: we begin to wait. Not called any more once
-     *             the call has ended
-     * on_renewed  the watchdog renewed it; not told any more once it is lost, or
-     *             its last release has begun
-     * on_lost     once, before the server can let go of it, unless it already
-     *             has: a deletion is noticed at the next renewal; or, with a
-     *             lease_ms, which is not renewed, at the release or shortly
-     *             before the lease would end. The hold must then be released as
-     *             often as it was acquired (HF_LOST), before its owner can have
-     *             the lock again; or it is forgotten with the client */
+    /* The callbacks of the hold, each with `ctx`, or NULL. A re-entry keeps those of the
+     * first acquire. A callback that has begun may still run when a release in another
+     * thread returns: `ctx` must remain valid until it returns, or until hf_client_free.
+     * on_wait     another owner holds the lock, and the call begins to wait. It is not
+     *             called after the call has ended
+     * on_renewed  the watchdog renewed the hold. It is not called after a loss, nor after
+     *             the last release has begun
+     * on_lost     the hold was lost; called once. The client detects the end of the safe
+     *             time before the lock expires on the server. It detects a deletion at
+     *             the next renewal; with lease_ms, at the release or shortly before the
+     *             lease ends. Release the hold as often as it was acquired (HF_LOST):
+     *             until then its owner cannot acquire the lock again */
     void (*on_wait)(void *ctx, struct hf_lock *lock,
                     const struct hf_lock_info *info);
     void (*on_renewed)(void *ctx, struct hf_lock *lock, int64_t owner);
@@ -208,187 +207,188 @@ struct hf_acquire_options {
     bool allow_same_server;     /* of members: quorum.h, multi.h */
 };
 
-/* hf_acquire_options_init - every default, the calling thread as the owner. */
+/* hf_acquire_options_init - sets the defaults, with the calling thread as the owner. */
 HF_API void hf_acquire_options_init(struct hf_acquire_options *options);
 
-/* hf_lock_acquire - takes the lock; or takes it once more, if it is reentrant.
- *   options   NULL: this thread, wait for ever, watchdog
- * Returns HF_OK          held; release as often as acquired
- *         HF_TIMEOUT     wait_ms is over; another held it when last heard of
- *         HF_CANCELLED   cancel was fired
- *         HF_LOST        this owner's hold was lost, and is not given back yet:
- *                        answered at once, without asking the server, until
- *                        hf_lock_release was called as often as it was
- *                        acquired. A loop that tries again must do that first
- *         HF_UNREPLICATED  the server granted it, and too few replicas (options
- *                        of the client) have it in time: a failover might lose
- *                        it. Given back, unless keep_unreplicated
- *         HF_E_SERVER    the server refused (WRONGTYPE, OOM, READONLY, ...), or
- *                        a hash that is no lock has the name: it is left alone
+/* hf_lock_acquire - acquires the lock; or again, if it is reentrant and the owner holds it.
+ *   options   NULL: the defaults (this thread, wait forever, watchdog)
+ * Returns HF_OK          held; release it as often as acquired
+ *         HF_TIMEOUT     wait_ms expired; according to the last reply, another owner
+ *                        held the lock
+ *         HF_CANCELLED   `cancel` was fired
+ *         HF_LOST        this owner's earlier hold was lost. Every acquire returns this,
+ *                        without a request, until the owner has called hf_lock_release
+ *                        as often as it had acquired the lock
+ *         HF_UNREPLICATED  the server granted the lock, but not enough replicas
+ *                        (hf_client_options) confirmed it in time, so a failover might
+ *                        lose it. It was released, unless keep_unreplicated
+ *         HF_E_SERVER    the server refused (WRONGTYPE, OOM, READONLY, ...), or the key is
+ *                        a hash that is not a lock, which is left unchanged
  *         HF_E_CONNECT, HF_E_TLS, HF_E_AUTH, HF_E_PROTOCOL, HF_E_NOREPLY
- *                        no answer within the request timeout. Should the
- *                        server grant the lock after all, it is released in
- *                        the background. A re-entry that fails leaves the hold
- *                        as it was, but for its lease, which may be the shorter
- *         HF_E_INVAL     the options; or this owner holds a lock of that name
- *                        that it cannot acquire again: a non-reentrant one, or
- *                        one of another kind. It would wait for itself. Nothing
- *                        is done, and what it holds stays held
- *         HF_E_LIMIT, HF_E_NOMEM, HF_E_FORKED, HF_E_CLOSED
+ *                        no usable reply within the request timeout. If the server grants
+ *                        the lock later, the client releases it in the background. A
+ *                        re-entry that fails leaves the hold, perhaps with a shorter lease
+ *         HF_E_INVAL     invalid options; or this owner holds a lock of this name that it
+ *                        cannot acquire again (a non-reentrant one, or another kind), so
+ *                        it would wait for itself. Nothing was changed
+ *         HF_E_LIMIT (waiters_max calls are pending), HF_E_NOMEM, HF_E_FORKED, HF_E_CLOSED
  *
- * What ends a call whose wait_ms is not 0, and what does not:
+ * What ends a call whose wait_ms is not 0:
  *   the server grants the lock        HF_OK, HF_UNREPLICATED
- *   wait_ms is over                   HF_TIMEOUT if the server last said that
- *                                     another holds it; else the error that has
- *                                     kept the server from answering
+ *   wait_ms expires                   HF_TIMEOUT if the last reply named another holder,
+ *                                     otherwise the error that prevented a reply
  *   `cancel` is fired                 HF_CANCELLED
  *   the client is closed              HF_E_CLOSED
  *   the server refuses the command,   HF_E_SERVER, HF_E_AUTH, HF_E_TLS
  *   the user or the certificate
- *   the server is unreachable,        nothing, if it has answered this call, or
- *   silent, busy, loading, without    one of this client that waited for the
- *   its cluster; output_max is        lock before it; else, after the request
- *   reached                           timeout, HF_E_CONNECT, HF_E_NOREPLY,
- *                                     HF_E_SERVER
- *   the grant comes when half of      asked for again, three times at most; if
- *   its lease is over                 the last lease has ended, HF_E_NOREPLY
- * A call whose wait_ms is 0 asks once, within the request timeout; once more,
- * within another one, if the grant came late or if a call of the same owner on
- * the same lock is under way. HF_E_LIMIT is waiters_max.
- * With replicas, an acquire may take replicas_timeout_ms longer. A re-entry and
- * a renewal do not wait for replicas. Acquires and releases share the
- * connection on which the server waits: while replicas do not answer, each
- * acquire delays those behind it for that long, and some end with HF_E_NOREPLY.
- * A release in the background is repeated until the server has answered it, or
- * the client is closed; at most 16384 are under way. A grant that was given up
- * beyond them, or that the server executes after its release, is released when
- * another acquire of this client is refused because of it; else it ends with
- * its lease.
- * Cost: one command when uncontended.
- * Source: WIRE 6, 7, 8.1. */
+ *   the server is unreachable,        no effect if the server has replied to this call, or
+ *   silent, busy, loading, or without to the waiter of this client before it. Otherwise
+ *   its cluster; or output_max is     HF_E_CONNECT, HF_E_NOREPLY or HF_E_SERVER after the
+ *   reached                           request timeout
+ *   the grant arrives after half of   the client requests the lock again, up to three
+ *   its lease                         times; HF_E_NOREPLY if the last lease has expired
+ * A call whose wait_ms is 0 sends one request; and a second one, with its own request
+ * timeout, if the grant came late or another call of this owner on this lock was pending.
+ * With replicas, an acquire may take replicas_timeout_ms longer; a re-entry and a renewal
+ * do not wait for replicas. A server waits for replicas on the connection of the acquire:
+ * if they do not reply, later acquires and releases on it are delayed, and may end with
+ * HF_E_NOREPLY.
+ * The client repeats a background release until the server replies or the client is
+ * closed; 16384 may be pending. A lock that no background release frees (there were too
+ * many, or the server granted it after its release) is released when it blocks another
+ * acquire of this client; otherwise it expires.
+ * Cost: one command without contention. Source: WIRE 6, 7, 8.1. */
 HF_API hf_status hf_lock_acquire(struct hf_lock *lock,
                                  const struct hf_acquire_options *options,
                                  struct hf_error *err) HF_MUST_CHECK;
 
-/* hf_lock_release - gives up one acquisition of `owner`; the last one frees the
- *   lock and wakes waiters. Whatever it returns, but where "nothing was done",
- *   the owner has one acquisition less, and does not release it again.
- * Returns HF_OK         one less. After an unknown outcome, asked again and
- *                       found gone: HF_OK if the hold was safe when it was
- *                       first asked, else HF_LOST; nobody can know more
+/* hf_lock_release - releases the lock once; the last release of `owner` frees it and
+ *   notifies waiters. Except where the list says "nothing was done", the owner has one
+ *   acquisition less, whatever the call returns: do not release again.
+ * Returns HF_OK         released once. If the first request had no reply and a repetition
+ *                       finds the lock free: HF_OK if the hold was safe when the first
+ *                       one was sent, otherwise HF_LOST
  *         HF_NOT_OWNER  this client has no such hold: nothing was done
- *         HF_LOST       one less of a hold that had been lost; with the last
- *                       one it is forgotten
+ *         HF_LOST       released once; the hold had been lost. After its last release the
+ *                       owner can acquire the lock again
  *         HF_E_LIMIT, HF_E_FORKED, or HF_E_CLOSED from a call that began after
  *                       hf_client_close: nothing was done
- *         other HF_E_*  no answer, or the server refused. One less all the
- *                       same. If it was the last one, the hold is forgotten,
- *                       never renewed again, and released in the background or
- *                       by its TTL. If not, the hold goes on with those that
- *                       are left: renewed as before, its lease perhaps shorter;
- *                       the next call on it sets the server's count right
- * After HF_OK, no renewal of a hold that is given up is executed; after an error
- * one that was sent before it still may be.
- * Source: WIRE 8.2. */
+ *         other HF_E_*  no reply, or the server refused. After the last release the hold
+ *                       is no longer renewed; the client releases it in the background, or
+ *                       it expires. After another one the hold continues: it is renewed as
+ *                       before, perhaps from a shorter lease, and the next call on it
+ *                       corrects the hold count on the server
+ * After HF_OK, no renewal of the released hold is executed; after an error, one that was
+ * sent before may be. Source: WIRE 8.2. */
 HF_API hf_status hf_lock_release(struct hf_lock *lock, int64_t owner,
                                  struct hf_error *err);
 
-/* hf_lock_force_release - frees the lock, any holder's or that of one, and wakes waiters.
- *   holder, len   NULL: any; else only if it is held by this "uuid:number";
- *                 of a value lock any text of 1 to 191 bytes
- * Returns HF_OK, HF_NOT_OWNER (not locked, or by another), HF_E_*:
- *         HF_E_INVAL     `holder` is not of that form: empty, too long, ...
- *         HF_E_SERVER    another kind of lock has the name (the error says
- *                        which), or no lock at all; a plain lock has several
- *                        holders; or a read lock has, and `holder` names one;
- *                        a value lock's holder is none: nothing is changed
- *         HF_E_NOREPLY   it may have been done, or may be yet. Without a holder it
- *                        is not repeated (another may hold it by then): inspect
- * The holder learns of it when it renews or releases. Source: WIRE 8.3. */
+/* hf_lock_force_release - frees the lock of any holder, or of one, and notifies waiters.
+ *   The holder detects this as a loss at its next renewal or release.
+ *   holder, len   NULL: any holder. Otherwise "uuid:number" (of a value lock: any text of
+ *                 1 to 191 bytes): only this one
+ * Returns HF_OK
+ *         HF_NOT_OWNER   the lock is free, or another owner holds it
+ *         HF_E_INVAL     `holder` does not have this form
+ *         HF_E_SERVER    nothing was changed: the key is another kind of lock (which the
+ *                        error names) or not a lock; a plain lock has several holders;
+ *                        `holder` names one of several readers; a value lock's value
+ *                        cannot be a holder
+ *         HF_E_NOREPLY   the server may have executed it, or may still do so. Without
+ *                        `holder` it is not repeated, because by then another owner may
+ *                        hold the lock: call hf_lock_inspect
+ *         other HF_E_*   as hf_lock_acquire. Source: WIRE 8.3. */
 HF_API hf_status hf_lock_force_release(struct hf_lock *lock, const char *holder,
                                        size_t len, struct hf_error *err);
 
-/* hf_lock_inspect - queries the server. HF_E_SERVER: the key is not a lock.
- * hf_lock_is_locked, hf_lock_remaining_ms - of that (TTL in ms; -1 none, -2 free).
- * hf_lock_is_held_by, hf_lock_hold_count - an owner of this client: what the
- *   server says of its hold; false, 0 without asking if there is none.
- * Source: WIRE 8.4. */
+/* hf_lock_inspect - reads the state of the lock from the server. It returns HF_E_SERVER if
+ *   the key is not a lock. Source: WIRE 8.4. */
 HF_API hf_status hf_lock_inspect(struct hf_lock *lock, struct hf_lock_info *out,
                                  struct hf_error *err) HF_MUST_CHECK;
+
+/* hf_lock_is_locked - reads whether the lock is held by any owner. */
 HF_API hf_status hf_lock_is_locked(struct hf_lock *lock, bool *out,
                                    struct hf_error *err) HF_MUST_CHECK;
+
+/* hf_lock_remaining_ms - reads the TTL; -1: the lock has no TTL; -2: it is free. */
 HF_API hf_status hf_lock_remaining_ms(struct hf_lock *lock, int64_t *out,
                                       struct hf_error *err) HF_MUST_CHECK;
+
+/* hf_lock_is_held_by - reads whether an owner of this client still holds the lock on the
+ *   server. Without such a hold in this client, it is false without a request. */
 HF_API hf_status hf_lock_is_held_by(struct hf_lock *lock, int64_t owner,
                                     bool *out, struct hf_error *err)
     HF_MUST_CHECK;
+
+/* hf_lock_hold_count - as hf_lock_is_held_by, but reads the hold count, or 0. */
 HF_API hf_status hf_lock_hold_count(struct hf_lock *lock, int64_t owner,
                                     int64_t *out, struct hf_error *err)
     HF_MUST_CHECK;
 
-/* hf_lock_safe_ms - for how long the hold is certain to be ours, from now on: our
- *   clock began before the server's, less a margin for drift. <= 0: do not touch
- *   what the lock protects; it may be so after a switch of masters until the new one
- *   replies (docs/guarantees.md, 3a). INT64_MIN: no such hold, lost, or its last
- *   release has begun. A re-entry, partial release or renewal whose lease is shorter
- *   counts from when it is handed out. No I/O; call this first after a pause. */
+/* hf_lock_safe_ms - returns for how many ms from now the owner certainly holds the lock.
+ *   The time counts from before the request was sent, with a margin for clock drift; a
+ *   re-entry, renewal or partial release with a shorter lease reduces it at once. If it is
+ *   <= 0, do not use what the lock protects; after a failover it may be <= 0 until the new
+ *   master replies (docs/guarantees.md, 3a). INT64_MIN: there is no such hold, it is lost,
+ *   or its last release has begun. No I/O. Call it first after every pause. */
 HF_API int64_t hf_lock_safe_ms(struct hf_lock *lock, int64_t owner);
 
-/* hf_lock_token - the fencing token of a hold of a fenced lock, or of one with
- *   HF_WITH_TOKEN (not of readers, permits): the number of its grant, greater than
- *   that of every grant with a token before it, to Redisson's fenced holders, too.
- *   How to use it, where it begins anew: docs/fencing.md. A re-entry keeps it; a
- *   lost hold has it until released. 0: no hold, or no token. No I/O. WIRE 10. */
+/* hf_lock_token - returns the fencing token of a hold of a fenced lock, or of a kind with
+ *   HF_WITH_TOKEN. It is greater than the token of each earlier grant, including those to
+ *   Redisson. A re-entry does not change it, and a lost hold has it until the release. 0:
+ *   no hold, or no token. No I/O. Use: docs/fencing.md. Source: WIRE 10. */
 HF_API int64_t hf_lock_token(struct hf_lock *lock, int64_t owner);
 
-/* hf_lock_owner_text - the owner field of a hold, "uuid:number", as the server
- *   knows it. dst has HF_OWNER_TEXT_MAX bytes; "" if there is no such hold. */
+/* hf_lock_owner_text - writes the holder as the server stores it, "uuid:number", to dst,
+ *   or "" if this owner has no hold. Returns dst. */
 #define HF_OWNER_TEXT_MAX 76
 HF_API char *hf_lock_owner_text(struct hf_lock *lock, int64_t owner,
                                 char dst[HF_OWNER_TEXT_MAX]);
 
 /* ---- without blocking ---------------------------------------------------- */
 
-/* As the call of the same name; `done` is called once, with the status that the
- * blocking call would return, unless the function itself returns a failure:
- * then nothing was done (HF_E_INVAL, HF_E_NOMEM, HF_E_LIMIT, HF_E_FORKED,
- * HF_E_CLOSED). `err` is valid until `done` returns. `out` must live until
- * then. */
+/* The functions below do as the blocking call of the same name, without blocking. `done`
+ * is called once with the status that the blocking call would return. If the function
+ * itself returns an error (HF_E_INVAL, HF_E_NOMEM, HF_E_LIMIT, HF_E_FORKED, HF_E_CLOSED),
+ * nothing was done and `done` is not called. `err` is valid until `done` returns. */
 typedef void hf_done(void *ctx, hf_status status, const struct hf_error *err);
 
-/* An asynchronous acquire belongs to no thread, so `options` must name its
- * owner: a number of your own, or hf_owner_new(). HF_E_INVAL if they are NULL,
- * or if the owner is a thread's, which hf_acquire_options_init has set: all
- * tasks of one event loop would be one owner. hf_lock_release_async takes that
- * owner again; hf_lock_force_release_async and hf_lock_inspect_async need none.
- */
+/* hf_lock_acquire_async - `options` must name an owner of your own or of hf_owner_new. It
+ *   returns HF_E_INVAL if they are NULL or contain a thread's owner (the default of
+ *   hf_acquire_options_init): all tasks of an event loop would be one owner. */
 HF_API hf_status hf_lock_acquire_async(struct hf_lock *lock,
                                        const struct hf_acquire_options *options,
                                        hf_done *done, void *ctx) HF_MUST_CHECK;
+
+/* hf_lock_release_async - `owner` is the one that acquired the lock. */
 HF_API hf_status hf_lock_release_async(struct hf_lock *lock, int64_t owner,
                                        hf_done *done, void *ctx) HF_MUST_CHECK;
+
+/* hf_lock_force_release_async - `holder` is copied. */
 HF_API hf_status hf_lock_force_release_async(struct hf_lock *lock,
                                              const char *holder, size_t len,
                                              hf_done *done, void *ctx)
     HF_MUST_CHECK;
+
+/* hf_lock_inspect_async - `out` must remain valid until `done` is called. */
 HF_API hf_status hf_lock_inspect_async(struct hf_lock *lock,
                                        struct hf_lock_info *out, hf_done *done,
                                        void *ctx) HF_MUST_CHECK;
 
 /* ---- scoped -------------------------------------------------------------- */
 
-/* hf_lock_with - takes the lock, calls `body`, releases on every path.
- *   on_acquire  NULL, or called before `body`; false: do not, release
- *   body        its answer goes to *result (NULL: nowhere)
- *   on_exit     NULL, or called after the release with its status
- * Returns as hf_lock_acquire if it was not acquired, else as hf_lock_release.
- * HF_E_INVAL: keep_unreplicated, which would leave it held. */
 struct hf_scope {
-    bool (*on_acquire)(void *ctx, struct hf_lock *lock);
+    bool (*on_acquire)(void *ctx, struct hf_lock *lock); /* or NULL */
     int (*body)(void *ctx, struct hf_lock *lock);
-    void (*on_exit)(void *ctx, struct hf_lock *lock, hf_status released);
+    void (*on_exit)(void *ctx, struct hf_lock *lock, hf_status released); /* or NULL */
     void *ctx;
 };
+
+/* hf_lock_with - acquires the lock, calls `body`, and releases the lock. `on_acquire` is
+ *   called before `body`, which is skipped if it returns false; `on_exit` is called after
+ *   the release. *result receives what `body` returned; it may be NULL. It returns as
+ *   hf_lock_acquire if the lock was not acquired, otherwise as hf_lock_release; HF_E_INVAL
+ *   with keep_unreplicated, because the lock would remain held. */
 HF_API hf_status hf_lock_with(struct hf_lock *lock,
                               const struct hf_acquire_options *options,
                               const struct hf_scope *scope, int *result,

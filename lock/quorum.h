@@ -1,31 +1,30 @@
-/* Redlock: one lock on several independent servers. Its holder has it on a
- * majority of them, so it stays held, and can be had, while a minority of the
- * servers is down.
+/* Redlock: one lock on several independent servers. An owner holds it if it holds it on a
+ * majority of them. It therefore remains held, and can be acquired, while a minority of
+ * the servers is down.
  *
  *     struct hf_lock *locks[3];            one on each server, of one name
  *     struct hf_quorum *quorum;
  *
  *     for (int i = 0; i < 3; i++)
  *         if (hf_lock_new(&locks[i], clients[i], "report", 6, &error) < 0)
- *             return give_up(error.text);
+ *             return fail(error.text);
  *     if (hf_quorum_new(&quorum, locks, 3, &error) < 0 ||
  *         hf_quorum_acquire(quorum, NULL, &error) < 0)
- *         return give_up(error.text);
+ *         return fail(error.text);
  *     ...
  *     hf_quorum_release(quorum, hf_owner_thread(), &error);
  *     hf_quorum_free(quorum);
  *
  * Each member is a lock on a deployment of its own: a server, a master with its
- * sentinels, or a cluster. The servers keep nothing but the members. A member may be
- * of each kind that one owner holds alone, or a read lock. Readers share a quorum, and
- * exclude a quorum of the write locks. Permits are refused: two majorities could take
- * different permits of the server that they have in common. A quorum of members with
- * fencing tokens has a token of its own: hf_quorum_token. Members of kind
- * HF_KIND_VALUE exclude redsync and node-redlock on the same servers.
+ * sentinels, or a cluster. The servers store only the members. A member may have any kind
+ * with one holder, or be a read lock: the holders of a quorum of read locks share it, and
+ * exclude a quorum of the write locks. Permits are refused, because two majorities could
+ * acquire different permits of the server that they have in common. A quorum of members
+ * with fencing tokens has its own token: hf_quorum_token. Members of kind HF_KIND_VALUE
+ * exclude redsync and node-redlock on the same servers.
  *
- * What is promised, and what it takes of the servers (a server that was
- * restarted without its data must stay away for the longest lease):
- * docs/quorum.md.
+ * docs/quorum.md says what is promised and what the servers must do for it: above all, a
+ * server that restarts without its data must stay away for the longest lease.
  *
  * One server must not have two votes, because one fault would take both. Servers may
  * have several addresses, so an acquire compares the run_id that each server sent in
@@ -38,13 +37,13 @@
  * Order: give the members in one order everywhere. The order does not matter for
  * safety; with one order, competing acquires agree sooner on which is first.
  *
- * Threads, callbacks, errors: as lock.h; callbacks of two members may run at the
- * same time, on the threads of their clients. The loops of all clients must be
- * driven all the time, best by their background threads: an answer of one server
- * decides what is asked of another. Answers are heard where callbacks run. So a slow
- * callback of a client delays calls, and on_lost of a loss there; in a callback a
- * blocking call is refused (HF_E_INVAL): use the _async one; and a mutex that a
- * callback takes must not be held across a blocking call.
+ * Threads, callbacks, errors: as in lock.h, with these additions. Callbacks of two members
+ * may run at the same time, in the threads of their clients. The loops of all clients must
+ * be driven at all times, preferably by their background threads, because the reply of one
+ * server decides what is sent to another. Replies are processed in the thread that calls
+ * the callbacks of a client. Therefore a slow callback of one client delays calls, and the
+ * report of a loss; a blocking call in a callback is refused (HF_E_INVAL; use the _async
+ * one); and no mutex that a callback locks may be held during a blocking call.
  *
  * Source: REDLOCK; WIRE 13. */
 #ifndef HF_QUORUM_H
@@ -56,110 +55,111 @@
 extern "C" {
 #endif
 
-/* A handle on one set of members. Any number of owners may use it; each that
- * has held it costs some 2 KB for each member until the handle is freed. */
+/* A handle on one set of members. Any number of owners may use it. Each owner that has
+ * held it costs about 2 KB for each member until the handle is freed. */
 struct hf_quorum;
 
 #define HF_QUORUM_MAX 15
 
-/* hf_quorum_new  - of `count` locks, 1 to HF_QUORUM_MAX, best an odd number;
- *   most of them (count / 2 + 1) make the quorum. The caller may free them
- *   before it. HF_E_INVAL: more, or none; two of one client: that would count
- *   one server twice; permits; read locks beside others, or locks with tokens
- *   beside locks without. HF_E_NOMEM, HF_E_FORKED. No I/O.
- * hf_quorum_free - gives the handle up; takes NULL. Nothing may be held or under
- *   way by it. Before its clients are freed, and not from a callback: it waits
- *   until callbacks that have begun have returned. */
+/* hf_quorum_new - creates a quorum of `count` locks, 1 to HF_QUORUM_MAX, preferably an odd
+ *   number. A majority is count / 2 + 1 of them. The caller may free the locks before the
+ *   quorum. It returns HF_E_INVAL for another count; for two locks of one client, because
+ *   one server would count twice; for permits; and if only some members are read locks, or
+ *   only some have tokens. It returns HF_E_NOMEM, HF_E_FORKED. No I/O. */
 HF_API hf_status hf_quorum_new(struct hf_quorum **out,
                                struct hf_lock *const *locks, size_t count,
                                struct hf_error *err) HF_MUST_CHECK;
+
+/* hf_quorum_free - frees the handle. NULL is allowed. No owner may hold the quorum, and no
+ *   call may be pending. Call it before the clients are freed, and not from a callback: it
+ *   waits until callbacks that have begun have returned. */
 HF_API void hf_quorum_free(struct hf_quorum *quorum);
 
-/* hf_quorum_acquire - takes a majority of the members. All are asked at once, and
- *   it returns when a majority has answered yes; the others may still do so.
- *   While it is held, missing members are asked again, each third of the first
- *   client's watchdog_ms, unless there is a lease_ms.
- *   options   NULL: as of hf_lock_acquire. wait_ms is for all together; with 0
- *             each is asked once. While other owners hold too many members, the
- *             call waits for the first member that answers, holding none. While
- *             others hold members, it waits up to 1 s for each member's reply,
- *             also if that member failed in earlier calls.
- *             lease_ms and max_hold_ms are each member's; with a lease_ms, at
- *             least half of it is left when this returns. cancel must be NULL:
- *             hf_quorum_cancel. on_wait and on_renewed are called for each
- *             member. on_lost is called once, when fewer than most members are
- *             held, with a member that was lost; also when fewer than most may have
- *             been held at one moment since, because a lost member was acquired
- *             again before the loss of another was noticed (docs/quorum.md); if clients have threads, perhaps
- *             before `done`. Release it then: until the release lost members are
- *             left to their TTLs, and the others are renewed. After max_hold_ms no
- *             member is renewed: each ends with the release, or by its TTL. The
- *             owner may not hold a member by itself
- * Returns HF_OK         most are held, and certain to be ours
- *         HF_TIMEOUT    wait_ms is over, and others hold too many; also if the end
- *                       of wait_ms cut off requests, and a member was held by
- *                       another in this call
- *         HF_E_QUORUM   too many servers refused or did not answer in their
- *                       client's request timeout; others are not in the way
- *         HF_CANCELLED  hf_quorum_cancel
- *         HF_LOST       this owner's was lost, and is not released yet
- *         HF_E_INVAL    the options; or two members are on one server; or this
- *                       owner holds it already, or another call of its is under
- *                       way; of calls that block: a client
- *                       has no background thread, or runs this in a callback
- *         HF_E_NOREPLY  again and again the answers came too late for the lease
+/* hf_quorum_acquire - acquires a majority of the members. It sends a request to all at
+ *   once and returns when a majority has granted; the others may still grant. While the
+ *   quorum is held without lease_ms, missing members are requested again after each third
+ *   of the first client's watchdog_ms. The owner must not hold a member alone.
+ *   options   NULL: the defaults of hf_lock_acquire, with these differences.
+ *             wait_ms      applies to the whole call; 0 tries each member once. While other
+ *                          owners hold too many members, the call holds none, and waits
+ *                          for the first member that replies. While others hold members,
+ *                          it waits up to 1 s for the reply of each member, also of one
+ *                          that failed in earlier calls
+ *             lease_ms, max_hold_ms  apply to each member. When the call returns, at least
+ *                          half of lease_ms remains. After max_hold_ms no member is
+ *                          renewed: each ends with the release, or expires
+ *             cancel       must be NULL: use hf_quorum_cancel
+ *             on_wait, on_renewed  are called for each member
+ *             on_lost      is called once, with a member that was lost, when the owner
+ *                          holds no majority, or may have held none for a moment (a lost
+ *                          member was acquired again before another loss was detected:
+ *                          docs/quorum.md). With background threads, perhaps before
+ *                          `done`. Release the quorum then: until the release, lost
+ *                          members expire, and the others are renewed
+ * Returns HF_OK         a majority is held, and its safe time has not ended
+ *         HF_TIMEOUT    wait_ms expired, and other owners hold too many members; also if
+ *                       it expired during requests, and another owner held a member
+ *         HF_E_QUORUM   too many servers refused, or did not reply within their client's
+ *                       request timeout; no other owner is in the way
+ *         HF_CANCELLED  hf_quorum_cancel was called
+ *         HF_LOST       this owner's earlier hold was lost, and was not released yet
+ *         HF_E_INVAL    invalid options; two members are on one server; this owner holds
+ *                       the quorum, or another call of it is pending; or, for a blocking
+ *                       call, a client has no background thread, or runs this in a callback
+ *         HF_E_NOREPLY  repeatedly, the replies came too late for the lease
  *         HF_E_NOMEM, HF_E_FORKED
- *   The error says what each server answered: "2 of 5 said yes, 3 are needed:
- *   a:6379: yes; b:6379: yes; c:6379: held by ...". Unless it is HF_OK, what had
- *   been taken is given back when it returns, also where no answer came: in the
- *   background then, as by hf_lock_acquire. */
+ *   The error lists the result of each server: "2 of 5 servers granted the lock, 3
+ *   required: a:6379: granted; b:6379: granted; c:6379: held by ...". Unless it returns
+ *   HF_OK, every acquired member was released; where no reply came, the client repeats the
+ *   release in the background, as after hf_lock_acquire. */
 HF_API hf_status hf_quorum_acquire(struct hf_quorum *quorum,
                                    const struct hf_acquire_options *options,
                                    struct hf_error *err) HF_MUST_CHECK;
 
-/* hf_quorum_release - gives all members back, at once. Whatever it returns, but
- *   where "nothing was done", the owner holds it no more.
- * Returns HF_OK         most answered that they are free
- *         HF_LOST       it had been lost: fewer than most were still held, or
- *                       on_lost had been called
+/* hf_quorum_release - releases all members at once. Except where the list says "nothing
+ *   was done", the owner no longer holds the quorum, whatever the call returns.
+ * Returns HF_OK         a majority confirmed the release
+ *         HF_LOST       it had been lost: no majority was held, or on_lost was called
  *         HF_NOT_OWNER  the owner does not hold it: nothing was done
- *         HF_E_INVAL    another call of this owner is under way, or a client has
- *                       no background thread, or runs this in a callback:
- *                       nothing was done
+ *         HF_E_INVAL    another call of this owner is pending, or a client has no
+ *                       background thread, or runs this in a callback: nothing was done
  *         HF_E_FORKED   nothing was done
- *         HF_E_QUORUM   too few answered. Each goes on in the background, or
- *                       ends with its TTL, as by hf_lock_release */
+ *         HF_E_QUORUM   too few servers replied. The clients repeat the other releases in
+ *                       the background, or those members expire: hf_lock_release */
 HF_API hf_status hf_quorum_release(struct hf_quorum *quorum, int64_t owner,
                                    struct hf_error *err);
 
-/* hf_quorum_acquire_async, hf_quorum_release_async - as the calls of those names;
- *   `done` as of hf_lock_acquire_async, whose rules for the owner hold here, too.
- *   It runs where callbacks of one of the clients run.
- * hf_quorum_cancel - ends the owner's acquire that is under way, if there is
- *   one, with HF_CANCELLED. Any thread. */
+/* hf_quorum_acquire_async, hf_quorum_release_async - as the blocking calls of the same
+ *   names, without blocking. The rules of hf_lock_acquire_async for `done` and for the
+ *   owner apply. `done` is called in the thread that calls the callbacks of one of the
+ *   clients. */
 HF_API hf_status hf_quorum_acquire_async(
     struct hf_quorum *quorum, const struct hf_acquire_options *options,
     hf_done *done, void *ctx) HF_MUST_CHECK;
 HF_API hf_status hf_quorum_release_async(struct hf_quorum *quorum,
                                          int64_t owner, hf_done *done,
                                          void *ctx) HF_MUST_CHECK;
+
+/* hf_quorum_cancel - ends the pending acquire of this owner, if there is one, with
+ *   HF_CANCELLED. */
 HF_API void hf_quorum_cancel(struct hf_quorum *quorum, int64_t owner);
 
-/* hf_quorum_token   - the fencing token of a hold, if the members are fenced locks or
- *   have HF_WITH_TOKEN: greater than the token of each earlier hold of this quorum,
- *   whichever majority held it. 0: the owner holds nothing, or there are no tokens. A
- *   lost hold keeps its token until it is released. Do not use hf_lock_token of a
- *   member: it counts one server's grants. docs/quorum.md says what the servers must
- *   keep. No I/O.
- * hf_quorum_safe_ms - for how long it is certain to be ours: the least of the
- *   greatest hf_lock_safe_ms that make a quorum, each with its margin for drift
- *   taken off. <= 0: do not touch what it protects. INT64_MIN: the owner does
- *   not hold it, or it is lost. No I/O.
- * hf_quorum_member  - the one number `index`, from 0, in the order given. NULL:
- *   there are not as many. The handle is borrowed, and valid as long as the
- *   quorum. */
+/* hf_quorum_token - returns the fencing token of a hold, if the members are fenced locks
+ *   or have HF_WITH_TOKEN. It is greater than the token of each earlier hold of this
+ *   quorum, whichever majority held it. 0: the owner holds nothing, or there are no
+ *   tokens. A lost hold keeps its token until it is released. Do not use hf_lock_token of
+ *   a member: it counts one server's grants. docs/quorum.md says what the servers must
+ *   keep. No I/O. */
 HF_API int64_t hf_quorum_token(struct hf_quorum *quorum, int64_t owner);
+
+/* hf_quorum_safe_ms - returns for how many ms from now the owner certainly holds a
+ *   majority: the smallest hf_lock_safe_ms among the majority with the largest ones. If it
+ *   is <= 0, do not use what the lock protects. INT64_MIN: the owner does not hold the
+ *   quorum, or it is lost. No I/O. */
 HF_API int64_t hf_quorum_safe_ms(struct hf_quorum *quorum, int64_t owner);
+
+/* hf_quorum_member - returns member number `index`, from 0, in the order given; NULL if
+ *   `index` is too large. The handle is borrowed and valid as long as the quorum. */
 HF_API struct hf_lock *hf_quorum_member(const struct hf_quorum *quorum,
                                         size_t index);
 

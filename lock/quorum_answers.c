@@ -1,5 +1,5 @@
-/* The last answer of each member of a quorum, and what a call returns because of
- * them. */
+/* Keeps the last result of each member of a quorum, and decides from these results what a
+ * call returns. */
 #include <stdio.h>
 #include <string.h>
 
@@ -15,13 +15,18 @@ void hf_quorum_set_answer(struct hf_quorum_seat *seat, hf_status status,
                    QUORUM_ANSWER_MAX - 1, text);
 }
 
+static const char *done_word(const struct hf_quorum_hold *hold)
+{
+    return hold->is_release ? "released" : "granted";
+}
+
 void hf_quorum_note_answer(struct hf_quorum_seat *seat, hf_status status,
                     const struct hf_error *err)
 {
     if (status == HF_CANCELLED)
-        return; /* the last answer is still the last one */
+        return; /* no result: keep the previous one */
     if (status == HF_OK)
-        hf_quorum_set_answer(seat, status, "yes");
+        hf_quorum_set_answer(seat, status, done_word(seat->hold));
     else
         hf_quorum_set_answer(seat, status,
                       err->status == status ? err->text
@@ -31,7 +36,7 @@ void hf_quorum_note_answer(struct hf_quorum_seat *seat, hf_status status,
 void hf_quorum_note_returned(struct hf_quorum_seat *seat)
 {
     if (seat->status == HF_OK)
-        hf_quorum_set_answer(seat, HF_CANCELLED, "yes, and was released since");
+        hf_quorum_set_answer(seat, HF_CANCELLED, "granted, and released since");
 }
 
 uint32_t hf_quorum_count_yes(const struct hf_quorum_hold *hold)
@@ -43,7 +48,8 @@ uint32_t hf_quorum_count_yes(const struct hf_quorum_hold *hold)
     return yes;
 }
 
-/* "; a:6379: yes". An error that contains the address is cut in front of it. */
+/* Writes "; a:6379: granted". If the error contains the address, the text before the
+ * address is left out. */
 static size_t put_answer(const struct hf_quorum_seat *seat, char *dst,
                        size_t room)
 {
@@ -65,9 +71,9 @@ hf_status hf_quorum_fill_error(struct hf_error *err, hf_status status,
 
     for (uint32_t i = 0; i < hold->turn.count; i++)
         len += put_answer(&hold->seats[i], all + len, sizeof all - len);
-    return hf_error_set(err, status, "%u of %u said yes, %u are needed: %s",
+    return hf_error_set(err, status, "%u of %u servers %s the lock, %u required: %s",
                         (unsigned)hf_quorum_count_yes(hold),
-                        (unsigned)hold->turn.count,
+                        (unsigned)hold->turn.count, done_word(hold),
                         (unsigned)hold->turn.needed, all);
 }
 

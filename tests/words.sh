@@ -7,8 +7,9 @@ set -eu
 # rewritten.
 pages='README.md docs/README.md docs/architecture.md docs/fencing.md docs/glossary.md
     docs/holdfast.1 docs/kinds.md docs/semaphores.md
-    lock/by_owner.h lock/election.h lock/latch.h lock/multi.h lock/permits.h lock/queue.h lock/semaphore.h lock/token.h
-    resp/base.h resp/resp.h'
+    lock/by_owner.h lock/connect.h lock/election.h lock/latch.h lock/lock.h lock/multi.h
+    lock/permits.h lock/queue.h lock/quorum.h lock/semaphore.h lock/token.h
+    net/net.h resp/base.h resp/resp.h'
 
 dir=$(mktemp -d)
 trap 'rm -rf "$dir"' EXIT

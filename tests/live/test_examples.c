@@ -140,7 +140,7 @@ START_TEST(deleted_lock_is_lost)
     struct process *p = holder(_i, SHORT_TTL);
 
     (void)server_ask(server, "DEL " NAME);
-    (void)await_line(p, OUT, "lost: the server knows no such lock any more");
+    (void)await_line(p, OUT, "lost: the lock no longer exists on the server");
     ck_assert_int_eq(finish(p), 1);
     ck_assert_ptr_nonnull(strstr(await_end(p, ERR), NAME));
 }
@@ -152,7 +152,7 @@ START_TEST(silent_server_loses_the_lock)
     struct process *p = holder(_i, SHORT_TTL);
 
     server_pause(server);
-    (void)await_line(p, OUT, "lost: the server did not answer in time");
+    (void)await_line(p, OUT, "lost: the server did not reply in time");
     ck_assert_int_eq(finish(p), 1);
     server_resume(server);
 }

@@ -73,9 +73,9 @@ static void ck_assert_refused(void (*stops)(struct server *),
     each(2, 3, stops);
     ck_assert_status(take(&here, 1, HF_FOREVER, &err), HF_E_QUORUM);
     ck_assert_within(begun_ms, TIMEOUT_MS + LONG_MS);
-    ck_assert_msg(strstr(err.text, "2 of 5 said yes, 3 are needed: 127.0.0.1:"),
+    ck_assert_msg(strstr(err.text, "2 of 5 servers granted the lock, 3 required: 127.0.0.1:"),
                   "%s", err.text);
-    ck_assert_msg(strstr(err.text, ": yes; 127.0.0.1:"), "%s", err.text);
+    ck_assert_msg(strstr(err.text, ": granted; 127.0.0.1:"), "%s", err.text);
     ck_assert_msg(strstr(err.text, what), "%s", err.text);
     for (int i = 0; i < 2; i++)
         ck_assert_int_eq(server_ask_int(servers[i], "EXISTS " NAME), 0);
@@ -104,7 +104,7 @@ START_TEST(who_holds_it_is_named)
     ck_assert_taken(&here, 1);
     await_keys(0, SERVERS, "1");
     ck_assert_status(take(&there, 1, 0, &err), HF_TIMEOUT);
-    ck_assert_ptr_nonnull(strstr(err.text, "0 of 5 said yes"));
+    ck_assert_ptr_nonnull(strstr(err.text, "0 of 5 servers granted the lock"));
     ck_assert_ptr_nonnull(strstr(err.text, "is held by"));
     ck_assert_status(take(&there, 1, A_MOMENT_MS, &err), HF_TIMEOUT);
     ck_assert_given(&here, 1);

@@ -286,7 +286,7 @@ static void dies_before_the_ttl(const char *ttl, const char *kill_after,
     await_death();
     dead_ms = wall_clock_ms();
     server_resume(server);
-    await_line(p, ERR, "did not answer in time (127.0.0.1:");
+    await_line(p, ERR, "did not reply in time (127.0.0.1:");
     ck_assert_int_eq(finish(p), 122);
     last_ms = last_prolonged_ms(feed, dead_ms);
     printf("  dead %d ms before its TTL of %d ms had passed\n",

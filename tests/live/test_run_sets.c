@@ -59,7 +59,7 @@ static void ck_assert_most_hold(void)
         holdfast(NULL, "run", "-v", "-n", QUORUM, "x", "true", NULL);
 
     ck_assert_int_eq(finish(other), 75);
-    ck_assert_ptr_nonnull(strstr(await_end(other, ERR), "said yes"));
+    ck_assert_ptr_nonnull(strstr(await_end(other, ERR), "servers granted the lock"));
     other = holdfast(NULL, "run", "--status-fd", "3", QUORUM, "x", "true",
                      NULL);
     (void)await_line(other, STATUS, "waiting");
@@ -87,7 +87,7 @@ START_TEST(a_minority_is_not)
     p = holdfast(NULL, "run", "-n", QUORUM, "x", "true", NULL);
     ck_assert_int_eq(finish(p), 125);
     said = await_end(p, ERR);
-    ck_assert_ptr_nonnull(strstr(said, "1 of 3 said yes, 2 are needed"));
+    ck_assert_ptr_nonnull(strstr(said, "1 of 3 servers granted the lock, 2 required"));
     ck_assert_ptr_nonnull(strstr(said, "refused"));
     ck_assert_int_eq(server_ask_int(servers[1], "EXISTS x"), 0);
 }
