@@ -20,6 +20,7 @@ void hf_lease_init(struct hf_lease *l, int64_t watchdog_ms)
                                .max_until_ms = HF_NEVER,
                                .rush_ms = HF_NEVER,
                                .before_ms = INT64_MIN,
+                               .proved_before_ms = INT64_MIN,
                                .doubt_ms = HF_NEVER};
     hf_claims_init(&l->claims);
 }
@@ -66,6 +67,7 @@ static void renew_in_time(struct hf_lease *l)
 static void note_answer(struct hf_lease *l)
 {
     l->before_ms = l->claims.end_ms;
+    l->proved_before_ms = l->claims.proved_ms;
     l->doubt_ms = HF_NEVER;
 }
 
@@ -241,9 +243,14 @@ int64_t hf_lease_next_ms(const struct hf_lease *l)
     return next;
 }
 
+int64_t hf_lease_proved_ms(const struct hf_lease *l)
+{
+    return l->doubt_ms == HF_NEVER ? l->claims.proved_ms : l->proved_before_ms;
+}
+
 int64_t hf_lease_had_until_ms(const struct hf_lease *l)
 {
-    return hf_lease_may_remain(l) ? l->claims.end_ms : l->claims.proved_ms;
+    return hf_lease_may_remain(l) ? l->claims.end_ms : hf_lease_proved_ms(l);
 }
 
 bool hf_lease_may_remain(const struct hf_lease *l)

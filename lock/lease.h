@@ -23,7 +23,8 @@
  * LEASE-7  If the former master answered until the switch, its last answer may be
  *          of a server that was no longer the master. Until another answer comes,
  *          the hold is safe only until it would be without that answer. It is not
- *          lost by this.
+ *          lost by this. If the new master does not have the hold, the hold was
+ *          certain only until the answer before that one.
  *
  * Sources: LEASE; WIRE 6; design 6. */
 #ifndef HF_LEASE_H
@@ -52,6 +53,7 @@ struct hf_lease {
     int64_t rush_ms;            /* LEASE-6: HF_NEVER, or when the renewal or look
                                    is due that a switch has made necessary */
     int64_t before_ms;          /* the safe moment before the last answer */
+    int64_t proved_before_ms;   /* claims.proved_ms before the last answer */
     int64_t doubt_ms;           /* LEASE-7: HF_NEVER, or the safe moment */
 };
 
@@ -105,9 +107,13 @@ int64_t hf_lease_safe_ms(const struct hf_lease *l, int64_t now_ms);
 /* hf_lease_safe_until_ms - when that ends. */
 int64_t hf_lease_safe_until_ms(const struct hf_lease *l);
 
-/* hf_lease_had_until_ms - of a lost hold: the server had it until then, as far as its
- * answers tell. If it said that it does not have it, that is when it was last
- * sent a command that it answered otherwise; else the hold's safe moment. */
+/* hf_lease_proved_ms    - when the last command was sent whose answer proves that the
+ *                         server had the hold. LEASE-7: a doubted answer is no proof.
+ * hf_lease_had_until_ms - of a lost hold: the server had it until then, as far as its
+ *                         answers tell. If the server reported that it does not have
+ *                         the hold: hf_lease_proved_ms; otherwise the hold's safe
+ *                         moment. */
+int64_t hf_lease_proved_ms(const struct hf_lease *l);
 int64_t hf_lease_had_until_ms(const struct hf_lease *l);
 
 /* hf_lease_may_remain - of a lost hold: may the server still have it? Then it

@@ -119,7 +119,10 @@ HF_API hf_status hf_quorum_acquire(struct hf_quorum *quorum,
 /* hf_quorum_release - releases all members at once. Except where the list says "nothing
  *   was done", the owner no longer holds the quorum, whatever the call returns.
  * Returns HF_OK         a majority confirmed the release
- *         HF_LOST       it had been lost: no majority was held, or on_lost was called
+ *         HF_LOST       it had been lost: no majority was held, or on_lost was called. Also
+ *                       if a majority may have been missing at one moment: the release
+ *                       found that a server had forgotten its member, and another member
+ *                       was acquired again after that server last confirmed its own
  *         HF_NOT_OWNER  the owner does not hold it: nothing was done
  *         HF_E_INVAL    another call of this owner is pending, or a client has no
  *                       background thread, or runs this in a callback: nothing was done

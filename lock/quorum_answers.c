@@ -79,17 +79,43 @@ hf_status hf_quorum_fill_error(struct hf_error *err, hf_status status,
 
 /* ---- how a call ends ---- */
 
+static bool was_gone(const struct hf_quorum_seat *seat)
+{
+    return seat->was_held && seat->status == HF_LOST;
+}
+
+/* Members that the release found, and that were granted before `ms`. */
+static uint32_t count_found(const struct hf_quorum_hold *hold, int64_t ms)
+{
+    uint32_t found = 0;
+
+    for (uint32_t i = 0; i < hold->turn.count; i++)
+        found += hold->seats[i].was_held && !was_gone(&hold->seats[i]) &&
+                 hold->turn.votes[i].granted_ms < ms;
+    return found;
+}
+
+/* QUORUM-11 */
+static bool was_broken(const struct hf_quorum_hold *hold)
+{
+    bool is_broken = hold->was_broken;
+
+    for (uint32_t i = 0; i < hold->turn.count && !is_broken; i++)
+        is_broken = was_gone(&hold->seats[i]) &&
+                    count_found(hold, hold->seats[i].proved_ms) <
+                        hold->turn.needed;
+    return is_broken;
+}
+
 static hf_status judge_release(const struct hf_quorum_hold *hold,
                                struct hf_error *err)
 {
-    uint32_t held = 0;
+    uint32_t held = count_found(hold, HF_NEVER);
 
-    for (uint32_t i = 0; i < hold->turn.count; i++)
-        held += hold->seats[i].was_held && hold->seats[i].status != HF_LOST;
-    if (hold->was_broken && held >= hold->turn.needed)
+    if (held >= hold->turn.needed && was_broken(hold))
         return hf_error_set(err, HF_LOST,
-                            "fewer than %u of %u members were held for a time; "
-                            "since then others were acquired again",
+                            "fewer than %u of %u members may have been held for "
+                            "a time; since then others were acquired again",
                             (unsigned)hold->turn.needed,
                             (unsigned)hold->turn.count);
     if (held < hold->turn.needed)

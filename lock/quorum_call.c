@@ -447,6 +447,13 @@ static hf_status start_acquire(struct hf_quorum_hold **out,
 
 /* ---- release ---- */
 
+static void begin_seat(struct hf_quorum_seat *seat)
+{
+    seat->was_held = seat->hold->turn.votes[seat->member].state == VOTE_OURS;
+    seat->proved_ms = hf_quorum_proved_ms(seat->hold, seat->member);
+    hf_quorum_set_answer(seat, HF_NOT_OWNER, "not held");
+}
+
 /* [mutex] */
 static hf_status begin_release(struct hf_quorum_hold **out,
                                const struct hf_quorum *quorum, int64_t owner,
@@ -461,12 +468,11 @@ static hf_status begin_release(struct hf_quorum_hold **out,
     if (hold->is_busy)
         return hf_error_set(err, HF_E_INVAL,
                             "another call of this owner is under way");
+    (void)hf_quorum_note_losses(hold); /* QUORUM-11: their callbacks may be late */
     hold->is_busy = hold->is_release = true;
     hold->was_broken = hold->turn.phase == QUORUM_BROKEN;
-    for (uint32_t i = 0; i < hold->turn.count; i++) {
-        hold->seats[i].was_held = hold->turn.votes[i].state == VOTE_OURS;
-        hf_quorum_set_answer(&hold->seats[i], HF_NOT_OWNER, "not held");
-    }
+    for (uint32_t i = 0; i < hold->turn.count; i++)
+        begin_seat(&hold->seats[i]);
     hf_quorum_turn_release(&hold->turn);
     *out = hold;
     return HF_OK;

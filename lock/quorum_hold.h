@@ -22,6 +22,7 @@ struct hf_quorum_seat {
     struct hf_quorum_hold *hold;
     uint32_t member;
     bool was_held;              /* when the release began */
+    int64_t proved_ms;          /* then: hf_quorum_proved_ms (QUORUM-11) */
     bool is_raising;            /* its counter of tokens, to raising_to */
     bool is_returned;           /* it is released when that has ended */
     int64_t raising_to;
@@ -146,9 +147,13 @@ bool hf_quorum_counts(const struct hf_quorum_hold *hold, uint32_t member);
  *                         latest grant (QUORUM-10).
  * hf_quorum_note_losses - takes in all members that are lost by now. True: that broke
  *                         the quorum.
+ * hf_quorum_proved_ms   - when the server of a member that is held last proved that it
+ *                         has it (hf_lease_proved_ms). HF_NEVER: the client no longer
+ *                         has the member.
  * All: [mutex]. quorum_losses.c */
 void hf_quorum_confirm(const struct hf_quorum_hold *hold);
 bool hf_quorum_note_losses(struct hf_quorum_hold *hold);
+int64_t hf_quorum_proved_ms(const struct hf_quorum_hold *hold, uint32_t member);
 
 /* hf_quorum_on_timer, hf_quorum_on_task - of each hold.
  * hf_quorum_has_hold - its callbacks are this quorum's. quorum_call.c */

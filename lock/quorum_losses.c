@@ -30,19 +30,26 @@ void hf_quorum_confirm(const struct hf_quorum_hold *hold)
     }
 }
 
-/* Until when the server had the member that is lost. Only a server that does not have
- * it says that it forgot it; otherwise the server keeps it until the lease ends. */
-static int64_t held_until_ms(const struct hf_quorum_hold *hold, uint32_t member)
+typedef int64_t moment_of(const struct hf_lease *lease);
+
+/* HF_NEVER: the client no longer has the member. */
+static int64_t moment(const struct hf_quorum_hold *hold, uint32_t member,
+                      moment_of *of)
 {
     struct hf_lock *lock = hold->quorum->members[member];
-    int64_t until_ms = HF_NEVER;
+    int64_t ms = HF_NEVER;
     struct hf_hold *held;
 
     hf_loop_lock(lock->client->loop);
     if ((held = hf_hold_find(lock, hold->owner)))
-        until_ms = hf_lease_had_until_ms(&held->lease);
+        ms = of(&held->lease);
     hf_loop_unlock(lock->client->loop);
-    return until_ms;
+    return ms;
+}
+
+int64_t hf_quorum_proved_ms(const struct hf_quorum_hold *hold, uint32_t member)
+{
+    return moment(hold, member, hf_lease_proved_ms);
 }
 
 /* All of them: the callback of one may be behind a slow one. */
@@ -53,7 +60,9 @@ bool hf_quorum_note_losses(struct hf_quorum_hold *hold)
     for (uint32_t i = 0; i < hold->turn.count; i++)
         if (hold->turn.votes[i].state == VOTE_OURS &&
             hf_lock_safe_ms(hold->quorum->members[i], hold->owner) == INT64_MIN)
-            is_broken = hf_quorum_turn_lost(&hold->turn, i, held_until_ms(hold, i)) ||
+            is_broken = hf_quorum_turn_lost(
+                            &hold->turn, i,
+                            moment(hold, i, hf_lease_had_until_ms)) ||
                         is_broken;
     return is_broken;
 }

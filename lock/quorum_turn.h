@@ -45,7 +45,12 @@
  * QUORUM-10 After a grant while the quorum is held, the other members are renewed
  *           soon. Their confirmations are then later than the grant, and a member that
  *           is forgotten afterwards costs one vote only. A quorum that is released
- *           within QUORUM_CONFIRM_MS sends no such renewal. */
+ *           within QUORUM_CONFIRM_MS sends no such renewal.
+ * QUORUM-11 A release counts as QUORUM-9 does. It takes in the losses that were noticed
+ *           and not yet reported. A member that its server no longer had when the
+ *           release arrived was held when the server last confirmed it, and members
+ *           that were granted after that confirmation do not count. With fewer than a
+ *           majority, the release returns HF_LOST. */
 #ifndef HF_QUORUM_TURN_H
 #define HF_QUORUM_TURN_H
 

@@ -534,6 +534,34 @@ START_TEST(lease_7_a_hold_that_was_just_granted_is_not_safe_after_a_sudden_switc
 }
 END_TEST
 
+/* The former master may have been isolated when it answered. */
+START_TEST(lease_7_a_doubted_answer_does_not_prove_that_the_new_master_had_the_hold)
+{
+    struct hf_lease h = renewed_hold();
+
+    ck_assert_int_eq(hf_lease_due(&h, START + THIRD), LEASE_DO_RENEW);
+    renewed_at(&h, START + THIRD);
+    ck_assert_int_eq(hf_lease_proved_ms(&h), START + THIRD);
+    ck_assert(hf_lease_switched(&h, true));
+    ck_assert_int_eq(hf_lease_proved_ms(&h), START);
+    ck_assert(hf_lease_lose(&h, HF_LOST_DELETED));
+    ck_assert_int_eq(hf_lease_had_until_ms(&h), START);
+}
+END_TEST
+
+START_TEST(lease_7_the_answer_of_the_new_master_is_a_proof_again)
+{
+    struct hf_lease h = renewed_hold();
+
+    ck_assert(hf_lease_switched(&h, true));
+    hf_lease_rush(&h, START + 5);
+    ck_assert_int_eq(hf_lease_due(&h, START + 5), LEASE_DO_RENEW);
+    renewed_at(&h, START + 5);
+    ck_assert(hf_lease_lose(&h, HF_LOST_DELETED));
+    ck_assert_int_eq(hf_lease_had_until_ms(&h), START + 5);
+}
+END_TEST
+
 START_TEST(lease_3_a_switch_renews_nothing_that_is_being_released)
 {
     struct hf_lease h = renewed_hold();
@@ -787,6 +815,8 @@ static TCase *case_switch(void)
     tcase_add_test(
         t, lease_7_a_hold_that_was_just_granted_is_not_safe_after_a_sudden_switch);
     tcase_add_test(t, lease_3_a_switch_renews_nothing_that_is_being_released);
+    tcase_add_test(t, lease_7_a_doubted_answer_does_not_prove_that_the_new_master_had_the_hold);
+    tcase_add_test(t, lease_7_the_answer_of_the_new_master_is_a_proof_again);
     return t;
 }
 

@@ -255,6 +255,73 @@ START_TEST(a_member_forgotten_after_it_was_confirmed_is_a_vote_less)
 }
 END_TEST
 
+/* ---- a release that finds a forgotten member: QUORUM-11 ---- */
+
+static hf_status release_driven(struct party *p)
+{
+    struct call call;
+
+    call_init(&call);
+    ck_assert_ok(hf_quorum_release_async(p->quorum, 7, call_done, &call));
+    drive_to_end(p, THREE, &call);
+    return call_await(&call);
+}
+
+/* All three are confirmed; the second is forgotten, and the first is forgotten and
+ * acquired again. Another owner could have had both. */
+static void forget_the_first_two(struct party *p, struct diary *diary)
+{
+    struct hf_acquire_options o = diary_options(diary, 7);
+
+    watchdog_ms = WATCHDOG_MS;
+    acquire_driven(p, &o, THREE);
+    await_confirmation(p, diary);
+    (void)server_ask(servers[1], "FLUSHALL");
+    acquire_the_first_again(p, 1);
+}
+
+START_TEST(quorum_11_a_release_finds_a_member_forgotten_before_another_was_acquired_again)
+{
+    struct diary diary;
+    struct party p;
+
+    forget_the_first_two(&p, &diary);
+    ck_assert_status(release_driven(&p), HF_LOST);
+    ck_assert_int_eq(diary.losses, 0);
+    close_driven(&p);
+}
+END_TEST
+
+/* The client has noticed the loss of the second. */
+START_TEST(quorum_11_a_release_takes_in_losses_whose_callbacks_are_late)
+{
+    struct diary diary;
+    struct party p;
+
+    forget_the_first_two(&p, &diary);
+    await_safe_without_callbacks(p.locks[1], 7, false);
+    ck_assert_status(release_driven(&p), HF_LOST);
+    close_driven(&p);
+}
+END_TEST
+
+/* The members that are left were held all the time. */
+START_TEST(quorum_11_a_release_that_finds_one_member_of_three_forgotten_is_no_loss)
+{
+    struct hf_acquire_options o;
+    struct diary diary;
+    struct party p;
+
+    watchdog_ms = WATCHDOG_MS;
+    o = diary_options(&diary, 7);
+    acquire_driven(&p, &o, THREE);
+    await_confirmation(&p, &diary);
+    (void)server_ask(servers[1], "FLUSHALL");
+    ck_assert_status(release_driven(&p), HF_OK);
+    close_driven(&p);
+}
+END_TEST
+
 /* ---- while on_lost runs ---- */
 
 struct slow_loss {
@@ -393,6 +460,9 @@ int main(void)
     tcase_add_test(c, the_others_are_confirmed_soon_after_a_late_grant);
     tcase_add_test(c, a_member_forgotten_before_another_was_acquired_again_is_a_loss);
     tcase_add_test(c, a_member_forgotten_after_it_was_confirmed_is_a_vote_less);
+    tcase_add_test(c, quorum_11_a_release_finds_a_member_forgotten_before_another_was_acquired_again);
+    tcase_add_test(c, quorum_11_a_release_takes_in_losses_whose_callbacks_are_late);
+    tcase_add_test(c, quorum_11_a_release_that_finds_one_member_of_three_forgotten_is_no_loss);
     tcase_add_test(c, max_hold_frees_nothing_before_the_release);
     tcase_add_test(c, a_lease_that_ends_frees_nothing_before_the_release);
     tcase_add_test(c, the_release_of_what_is_lost_is_told_by_done);
