@@ -63,7 +63,9 @@ static void on_renewed(struct hf_call *call, hf_status status,
 {
     struct hf_op *op = HF_OWNER_OF(call, struct hf_op, call);
 
-    end_renewal(op, status == HF_OK ? read_answer(op, reply) : status);
+    end_renewal(op, status == HF_OK
+                        ? read_answer(op, reply)
+                        : hf_op_failure(op, status, call->may_have_run));
 }
 
 /* Yes: nobody renews this hold again, so a failover that loses the new lease loses

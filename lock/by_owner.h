@@ -30,8 +30,10 @@
  *         HF_E_SERVER    the server refused; or the key holds another kind of lock, or
  *                        not a lock. Nothing was changed
  *         HF_E_CONNECT, HF_E_TLS, HF_E_AUTH, HF_E_PROTOCOL, HF_E_NOREPLY
- *                        no reply within the request timeout. The server may have
- *                        executed the request, or may still execute it. Repeat the call.
+ *                        no reply within the request timeout; or the client had to repeat
+ *                        the request, and the server refused the repeated one (the error
+ *                        contains the refusal). The server may have executed the
+ *                        request, or may still execute it. Repeat the call.
  *                        Note that an owner of Redisson is a thread, not a hold: a
  *                        repeated release also frees a hold that this thread acquired in
  *                        the meantime

@@ -237,19 +237,6 @@ static void on_confirmed(struct hf_call *call, hf_status status)
     end_change(op, status < 0 ? hf_op_restate(op, HF_UNREPLICATED) : status);
 }
 
-static bool is_unknown(hf_status status)
-{
-    return status == HF_E_CONNECT || status == HF_E_NOREPLY ||
-           status == HF_E_PROTOCOL;
-}
-
-/* An error that is the answer to a copy says nothing of those before it. Any other
- * status means that nothing was done, and that nothing goes on. */
-static hf_status fail_change(struct hf_op *op, hf_status status, bool goes_on)
-{
-    return goes_on && !is_unknown(status) ? hf_op_restate(op, HF_E_NOREPLY) : status;
-}
-
 /* ---- adding ---- */
 
 static void send_again(struct hf_op *op);
@@ -339,10 +326,10 @@ static void on_added(struct hf_call *call, hf_status status,
         end_change(op, status);
         return;
     }
-    goes_on = call->may_have_run || call->is_passing || is_unknown(status);
+    goes_on = call->may_have_run || call->is_passing || hf_op_is_unknown(status);
     if (goes_on)
         repeat(op);
-    hf_hold_finish_question(op, fail_change(op, status, goes_on));
+    hf_hold_finish_question(op, hf_op_failure(op, status, goes_on));
 }
 
 static void on_known(struct hf_call *call, hf_status status,
@@ -373,12 +360,14 @@ static void on_set(struct hf_call *call, hf_status status,
     if (status == HF_OK)
         end_change(op, status);
     else
-        hf_hold_finish_question(op, fail_change(op, status, call->may_have_run));
+        hf_hold_finish_question(op,
+                                hf_op_failure(op, status, call->may_have_run));
 }
 
 static void on_known_to_set(struct hf_call *call, hf_status status,
                             struct hf_resp_value reply)
 {
+    call->may_have_run = false; /* a mere question */
     if (status < 0)
         on_set(call, status, reply);
     else

@@ -321,3 +321,16 @@ hf_status hf_op_restate(struct hf_op *op, hf_status status)
     copy = *op->error;
     return hf_error_set(op->error, status, "%s", copy.text);
 }
+
+bool hf_op_is_unknown(hf_status status)
+{
+    return status == HF_E_CONNECT || status == HF_E_NOREPLY ||
+           status == HF_E_PROTOCOL;
+}
+
+hf_status hf_op_failure(struct hf_op *op, hf_status status, bool may_have_run)
+{
+    return may_have_run && !hf_op_is_unknown(status)
+               ? hf_op_restate(op, HF_E_NOREPLY)
+               : status;
+}

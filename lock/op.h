@@ -63,8 +63,14 @@ void hf_op_settle(struct hf_op *op);
 hf_status hf_op_odd_reply(struct hf_op *op);
 
 /* hf_op_restate - the error keeps its text, with a status that says what is known:
- * returned. */
+ * returned.
+ * hf_op_is_unknown - does the status itself say that the outcome is unknown?
+ * hf_op_failure - the status of a request that failed. If `may_have_run`, an earlier copy
+ * of the request may have been executed, and a refusal of the last copy tells nothing
+ * about it: HF_E_NOREPLY, with the text of the refusal. */
 hf_status hf_op_restate(struct hf_op *op, hf_status status);
+bool hf_op_is_unknown(hf_status status);
+hf_status hf_op_failure(struct hf_op *op, hf_status status, bool may_have_run);
 
 /* hf_op_is_chore  - nobody asked for it, and nothing is lost with it.
  * hf_client_calls - what was asked for, and is under way. */

@@ -262,8 +262,8 @@ static void on_forced(struct hf_call *call, hf_status status,
     hf_wake_source(op);
     if (status == HF_OK)
         status = is_read ? outcome(op) : hf_op_odd_reply(op);
-    else if (status == HF_E_SERVER && call->may_have_run)
-        status = hf_op_restate(op, HF_E_NOREPLY); /* of a copy: the first may have run */
+    else
+        status = hf_op_failure(op, status, call->may_have_run);
     hf_hold_finish_question(op, status); /* by_owner.c has made a hold for it */
 }
 

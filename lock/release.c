@@ -80,10 +80,10 @@ static void done(struct hf_op *op)
 }
 
 /* HF_E_LIMIT of a release means that nothing was done, but here it has begun. */
-static hf_status status_of(const struct hf_op *op, hf_status status)
+static hf_status status_of(struct hf_op *op, hf_status status)
 {
-    if (status != HF_E_LIMIT)
-        return status;
+    if (status != HF_E_LIMIT || op->call.may_have_run)
+        return hf_op_failure(op, status, status == HF_E_LIMIT);
     return hf_error_set(op->error, HF_E_CONNECT,
                         "%s: the release could not be sent: a limit was reached",
                         hf_router_address(op->client->router));

@@ -5,6 +5,7 @@
 #include "lock/permits.h"
 #include "tests/live/test_lock_ways.h"
 #include "tests/support/one_server.h"
+#include "tests/support/peer.h"
 #include "tests/support/proxy.h"
 
 #define MINUTE_MS 60000
@@ -513,6 +514,33 @@ START_TEST(an_answer_that_is_lost_is_asked_for_again)
 }
 END_TEST
 
+/* The first copy may have been executed. */
+static struct peer_step refused_copy[] = {
+    PEER_ACCEPT, PEER_GREET, PEER_EXPECT("EVALSHA ..."), PEER_RESET,
+    PEER_ACCEPT, PEER_GREET, PEER_EXPECT("EVALSHA ..."),
+    PEER_SEND("-OOM no memory is left\r\n"), PEER_WAIT, PEER_END,
+};
+
+START_TEST(a_refusal_of_a_repeated_request_leaves_the_outcome_unknown)
+{
+    struct peer *peer = peer_start(refused_copy);
+    struct hf_client *far = client_to(peer_port(peer));
+    struct hf_lock *lock = lock_of(far, NAME);
+    struct hf_error err;
+
+    ck_assert_status(_i ? hf_release_by_owner(lock, STRANGER, strlen(STRANGER), &err)
+                        : hf_renew_by_owner(lock, STRANGER, strlen(STRANGER),
+                                            HOUR_MS, NULL, &err),
+                     HF_E_NOREPLY);
+    ck_assert_ptr_nonnull(strstr(err.text, "OOM"));
+    peer_go(peer);
+    ck_assert_pstr_eq(peer_finish(peer), NULL);
+    hf_lock_free(lock);
+    hf_client_free(far);
+    peer_free(peer);
+}
+END_TEST
+
 /* What is safe is counted from the sending. */
 START_TEST(an_answer_that_is_late_leaves_less)
 {
@@ -564,6 +592,8 @@ static void add(Suite *s)
     tcase_add_loop_test(c, it_can_be_asked_without_blocking, 0, COUNT(kinds));
     tcase_add_loop_test(c, an_answer_that_is_lost_is_asked_for_again, 0,
                         COUNT(twice));
+    tcase_add_loop_test(c, a_refusal_of_a_repeated_request_leaves_the_outcome_unknown,
+                        0, 2);
     tcase_add_test(c, an_answer_that_is_late_leaves_less);
 }
 
