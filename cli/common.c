@@ -5,7 +5,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cli/commands.h"
 #include "cli/report.h"
 #include "net/base/error.h"
 
@@ -151,7 +150,7 @@ int cli_common_take(struct cli_common *common, const struct cli_args *args,
     case CLI_OPT_VERBOSE:
         return set_flag(&common->is_verbose);
     case CLI_OPT_HELP:
-        return cli_command_help(args->command);
+        return args->print_help(args->command);
     default: /* CLI_BAD, which has been reported */
         return CLI_TROUBLE;
     }

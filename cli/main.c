@@ -66,7 +66,7 @@ static int close_output(int code)
 
 int main(int argc, char **argv)
 {
-    struct cli_args args = {.next = argv + (argc > 0)};
+    struct cli_args args = {.next = argv + (argc > 0), .print_help = cli_command_help};
     struct cli_common common;
     int code;
 

@@ -22,6 +22,7 @@ struct cli_args {
     const struct cli_command *command;/* for messages; NULL: none yet */
     char *letters;                    /* the rest of "-nq"; NULL: none */
     bool has_only_words;              /* "--" was seen */
+    int (*print_help)(const struct cli_command *); /* for --help; see command above */
 };
 
 enum { CLI_END = -1, CLI_WORD = -2, CLI_BAD = -3 };
