@@ -50,20 +50,20 @@ lock_O := $(call objects,$(LOCK:%=lock/%))
 cli_O  := $(call objects,$(CLI))
 LIBS   := $(BUILD)/libhf_lock.a $(BUILD)/libhf_net.a $(BUILD)/libhf_resp.a
 
-scripts_L := $(SCRIPTS:%=lock/scripts/%.lua)
+scripts_L := $(SCRIPTS:%=lock/script/lua/%.lua)
 
-$(BUILD)/%.o: %.c | $(BUILD)/lock/script_names.h
+$(BUILD)/%.o: %.c | $(BUILD)/lock/script/script_names.h
 	@mkdir -p $(@D)
 	$(call say,compile $<)
 	$(Q)$(COMPILE) -c $< -o $@
 
-$(BUILD)/lock/scripts.c $(BUILD)/lock/script_names.h: \
-    lock/scripts/embed.sh $(scripts_L) $(PARTS:%=lock/scripts/%.lua) mk/lists.mk
+$(BUILD)/lock/script/scripts.c $(BUILD)/lock/script/script_names.h: \
+    lock/script/lua/embed.sh $(scripts_L) $(PARTS:%=lock/script/lua/%.lua) mk/lists.mk
 	@mkdir -p $(@D)
-	$(Q)lock/scripts/embed.sh $(if $(filter %.h,$@),--names) $(scripts_L) \
+	$(Q)lock/script/lua/embed.sh $(if $(filter %.h,$@),--names) $(scripts_L) \
 	    > $@.new && mv $@.new $@
 
-$(BUILD)/lock/scripts.o: $(BUILD)/lock/scripts.c $(BUILD)/lock/script_names.h
+$(BUILD)/lock/script/scripts.o: $(BUILD)/lock/script/scripts.c $(BUILD)/lock/script/script_names.h
 	$(call say,compile $<)
 	$(Q)$(COMPILE) -c $< -o $@
 

@@ -19,7 +19,7 @@
 
 #include "bench/rounds.h"
 #include "holdfast.h"
-#include "lock/scripts.h"
+#include "lock/script/scripts.h"
 
 #define THREADS_MAX 64
 #define LATENCIES_MAX 400000

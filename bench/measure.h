@@ -12,7 +12,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "lock/scripts.h"
+#include "lock/script/scripts.h"
 #include "net/net.h"
 
 #define ROUNDS_MAX 31

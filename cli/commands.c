@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "cli/report.h"
+#include "cli/base/report.h"
 
 static const struct cli_command *const commands[] = {
     &cli_run_command,     &cli_elect_command,   &cli_acquire_command,

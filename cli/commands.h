@@ -2,7 +2,7 @@
 #ifndef CLI_COMMANDS_H
 #define CLI_COMMANDS_H
 
-#include "cli/command.h"
+#include "cli/base/command.h"
 
 /* cli_command_find  - the subcommand of that name; NULL: reported as unknown.
  * cli_command_help  - prints its text, or (NULL) the list of all, on standard

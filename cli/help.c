@@ -1,6 +1,6 @@
 /* `holdfast help`. */
+#include "cli/base/common.h"
 #include "cli/commands.h"
-#include "cli/common.h"
 
 static int take_topic(void *ctx, const struct cli_args *args, int id,
                       char *value)

@@ -5,11 +5,11 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "cli/base/common.h"
+#include "cli/base/core.h"
+#include "cli/base/report.h"
+#include "cli/base/signals.h"
 #include "cli/commands.h"
-#include "cli/common.h"
-#include "cli/core.h"
-#include "cli/report.h"
-#include "cli/signals.h"
 
 /* If one of the first three were closed, a socket of ours would get its number,
  * and error messages would go to the server. Close-on-exec keeps them closed

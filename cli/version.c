@@ -1,9 +1,9 @@
 /* `holdfast version`: what this build is and can do. */
 #include <stdio.h>
 
-#include "cli/common.h"
-#include "cli/json.h"
-#include "cli/report.h"
+#include "cli/base/common.h"
+#include "cli/base/json.h"
+#include "cli/base/report.h"
 
 #ifndef HF_VERSION
 #define HF_VERSION "unknown"

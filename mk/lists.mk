@@ -20,11 +20,19 @@ NET  := $(addprefix base/,endpoint error hash histogram mem random status \
             doubt listening probe redirect refusal replicas round router sentinel_words \
             server silence slot slot_map slot_map_read switched topology topology_cluster \
             topology_sentinel topology_standalone)
-LOCK := scripts rights kind kind_reentrant kind_nonreentrant kind_spin kind_value kind_fair \
-        kind_read_write kind_semaphore kind_latch kind_permit \
-        names reply status channel wait claims lease call log table hold_lookup args op \
-        hold notice line reentry count acquire release wake orphan query queue watchdog switch close \
-        client ask lock semaphore latch permits token by_owner one_server multi_turn multi multi_call quorum_turn quorum quorum_answers quorum_servers quorum_token quorum_losses quorum_call election missing
+LOCK := status \
+        $(addprefix machine/,channel wait claims lease multi_turn quorum_turn) \
+        $(addprefix script/,scripts rights kind kind_reentrant kind_nonreentrant \
+            kind_spin kind_value kind_fair kind_read_write \
+            kind_semaphore kind_latch kind_permit names reply call \
+            missing) \
+        $(addprefix record/,log table hold_lookup args op hold notice line wake orphan) \
+        $(addprefix verb/,reentry count acquire release query watchdog switch) \
+        $(addprefix api/,queue close client ask lock semaphore latch permits token \
+            by_owner) \
+        $(addprefix set/,one_server multi multi_call quorum quorum_answers \
+            quorum_servers quorum_token quorum_losses quorum_call \
+            election)
 CLI  := $(basename $(wildcard cli/*.c cli/*/*.c))
 
 SCRIPTS := acquire count_read count_set extend fair_acquire fair_drop fair_release \

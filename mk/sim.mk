@@ -93,7 +93,7 @@ sim-coverage: deps
 	@find $(BUILD)/sim-coverage -name '*.gcda' -delete
 	@HF_LUA_LINES=$(BUILD)/sim-coverage/lua_lines \
 	    $(BUILD)/sim-coverage/tests/sim/sim --seeds 1..$$(($(SIM_SEEDS) + 1)) --all
-	@tests/sim/coverage.sh $(BUILD)/sim-coverage lock net/route net/link
+	@tests/sim/coverage.sh $(BUILD)/sim-coverage $(patsubst %/,%,$(wildcard lock/ lock/*/)) net/route net/link
 
 .PHONY: sim sim-coverage sim-mutants
 

@@ -47,11 +47,19 @@ look net/loop "$resp|net/net\.h|net/(base|loop)/$any"
 look net/wire "$resp|net/net\.h|net/(base|loop|wire)/$any"
 look net/link "$resp|net/net\.h|net/(base|loop|wire|link)/$any"
 look net/route "$resp|net/net\.h|net/(base|loop|wire|link|route)/$any"
-look lock "$resp|$net|lock/$any"
-look cli "$resp|$net|$lock|holdfast\.h|cli/$any"
-# The rooms of cli/ know what they share, and not each other.
-for room in run ls doctor resp; do
-    look "cli/$room" "$resp|$net|$lock|cli/($room/)?$any"
+# The contracts of lock/ are at its top, and its folders know them all.
+below="$resp|$net|lock/$any|lock/script/script_names\.h"
+look lock "$below"
+look lock/machine "$below|lock/machine/$any"
+look lock/script "$below|lock/(machine|script)/$any"
+look lock/record "$below|lock/(machine|script|record)/$any"
+look lock/verb "$below|lock/(machine|script|record|verb)/$any"
+look lock/api "$below|lock/(machine|script|record|verb|api)/$any"
+look lock/set "$below|lock/(machine|script|record|verb|api|set)/$any"
+# The folders of cli/ know what they share, and not each other.
+look cli "$resp|$net|$lock|holdfast\.h|cli/$any|cli/base/$any"
+for folder in base lock run ls doctor resp; do
+    look "cli/$folder" "$resp|$net|$lock|cli/(base|$folder)/$any"
 done
 
 for folder in $(find resp net lock cli -name '*.[ch]' | sed 's|/[^/]*$||' | sort -u); do

@@ -23,12 +23,16 @@ make_tree() {
         mkdir -p "$tree/$floor"
         echo '#include <stddef.h>' >"$tree/$floor/$floor.h"
     done
-    for folder in resp net/base net/loop net/wire net/link net/route lock \
-                  cli cli/run cli/ls cli/doctor cli/resp; do
+    for folder in resp net/base net/loop net/wire net/link net/route \
+                  lock lock/machine lock/script lock/record lock/verb lock/api lock/set \
+                  cli cli/base cli/lock cli/run cli/ls cli/doctor cli/resp; do
         put "$folder/above.c" "$folder/above.h"
         put "$folder/above.c" "$folder/below.h"
         put "$folder/below.c" "$folder/below.h"
-        put "$folder/below.c" "${folder%%/*}/${folder%%/*}.h"
+        case $folder in
+        cli/*) put "$folder/below.c" cli/base/shared.h ;;
+        *) put "$folder/below.c" "${folder%%/*}/${folder%%/*}.h" ;;
+        esac
     done
     put net/net.h resp/resp.h
     put net/route/above.h net/link/above.h
@@ -63,16 +67,25 @@ notices 'net/wire/ must not' net/wire/below.c net/link/below.h
 notices 'net/link/ must not' net/link/below.c net/route/below.h
 notices 'net/route/ must not' net/route/below.c lock/lock.h
 notices 'lock/ must not' lock/below.c cli/cli.h
+notices 'lock/ must not' lock/lock.h lock/machine/below.h
+notices 'lock/machine/ must not' lock/machine/below.c lock/script/below.h
+notices 'lock/script/ must not' lock/script/below.c lock/record/below.h
+notices 'lock/record/ must not' lock/record/below.c lock/verb/below.h
+notices 'lock/verb/ must not' lock/verb/below.c lock/api/below.h
+notices 'lock/api/ must not' lock/api/below.c lock/set/below.h
 notices 'cli/ must not' cli/below.c cli/run/below.h
+notices 'cli/base/ must not' cli/base/below.c cli/below.h
+notices 'cli/base/ must not' cli/base/below.h cli/lock/below.h
 
 # Downwards, at what a floor keeps to itself.
 notices 'net/loop/ must not' net/loop/below.c resp/below.h
 notices 'lock/ must not' lock/below.c net/loop/below.h
 notices 'cli/ must not' cli/below.c lock/below.h
 notices 'cli/run/ must not' cli/run/below.c cli/resp/below.h
+notices 'cli/ls/ must not' cli/ls/below.c cli/lock/below.h
 
 # In a circle, of two and of three.
-for folder in resp net/link net/route lock; do
+for folder in resp net/link net/route lock lock/record lock/set cli/base; do
     notices "$folder/: these include" "$folder/below.h" "$folder/above.h"
     notices "$folder/: these include" "$folder/below.c" "$folder/above.h"
 done

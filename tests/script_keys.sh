@@ -10,7 +10,7 @@
 # exception must be needed.
 set -eu
 
-[ $# -gt 0 ] || set -- lock/scripts/*.lua
+[ $# -gt 0 ] || set -- lock/script/lua/*.lua
 
 for script; do
     sed '/^ *--/d' "$script" | tr '\n' ' ' |

@@ -10,13 +10,13 @@
 # local function returns counts where the script returns it.
 set -eu
 
-[ $# -gt 0 ] || set -- lock/scripts/*.lua
+[ $# -gt 0 ] || set -- lock/script/lua/*.lua
 
 for script; do
     # What the build inserts at "--+ NAME" is checked with the script.
     while IFS= read -r line; do
         case $line in
-        *--+\ *) cat "lock/scripts/${line##*--+ }.lua" ;;
+        *--+\ *) cat "lock/script/lua/${line##*--+ }.lua" ;;
         *) printf '%s\n' "$line" ;;
         esac
     done <"$script" | awk -v script="$script" '

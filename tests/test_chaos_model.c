@@ -5,7 +5,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "lock/scripts.h"
+#include "lock/script/scripts.h"
 #include "tests/soak/chaos_model.h"
 #include "tests/soak/chaos_watch.h"
 #include "tests/support/suite.h"

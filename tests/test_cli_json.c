@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "cli/json.h"
+#include "cli/base/json.h"
 #include "tests/support/suite.h"
 
 /* Tables may hold NULs. */

@@ -6,7 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "cli/counter.h"
+#include "cli/base/counter.h"
 #include "cli/ls/glob.h"
 #include "cli/ls/list.h"
 #include "cli/ls/ls_options.h"

@@ -7,7 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "cli/common.h"
+#include "cli/base/common.h"
 #include "cli/run/run_options.h"
 #include "tests/support/suite.h"
 

@@ -5,8 +5,8 @@
 #include <signal.h>
 #include <string.h>
 
-#include "cli/command.h"
-#include "cli/signals.h"
+#include "cli/base/command.h"
+#include "cli/base/signals.h"
 #include "cli/run/state.h"
 #include "tests/support/dice.h"
 #include "tests/support/promise.h"

@@ -8,7 +8,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "cli/secret.h"
+#include "cli/base/secret.h"
 #include "tests/support/suite.h"
 
 #define BYTES(literal) (literal), sizeof(literal) - 1

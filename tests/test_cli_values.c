@@ -3,8 +3,8 @@
 #include <locale.h>
 #include <signal.h>
 
-#include "cli/same_server.h"
-#include "cli/values.h"
+#include "cli/base/same_server.h"
+#include "cli/base/values.h"
 #include "tests/support/suite.h"
 
 #define YEARS_MS CLI_DURATION_MAX_MS

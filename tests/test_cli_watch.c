@@ -1,5 +1,5 @@
 /* What `holdfast watch` makes of two looks at a lock. */
-#include "cli/watch_events.h"
+#include "cli/lock/watch_events.h"
 
 #include <check.h>
 #include <string.h>

@@ -2,7 +2,7 @@
  * tests/exhaust/lease.c. */
 #include <check.h>
 
-#include "lock/claims.h"
+#include "lock/machine/claims.h"
 #include "tests/support/suite.h"
 
 #define COUNT(table) ((int)(sizeof(table) / sizeof *(table)))

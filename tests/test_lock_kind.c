@@ -1,9 +1,9 @@
 /* The rows of the kinds of locks: each is complete, and says what WIRE says. */
 #include <check.h>
 
-#include "lock/kind.h"
-#include "lock/records.h"
-#include "lock/scripts.h"
+#include "lock/record/records.h"
+#include "lock/script/kind.h"
+#include "lock/script/scripts.h"
 #include "tests/support/suite.h"
 
 #define COUNT(table) ((int)(sizeof(table) / sizeof *(table)))

@@ -1,7 +1,7 @@
 /* Rules LEASE-1 to LEASE-4, told answers and the time: no server, no clock. */
 #include <check.h>
 
-#include "lock/lease.h"
+#include "lock/machine/lease.h"
 #include "tests/support/dice.h"
 #include "tests/support/promise.h"
 #include "tests/support/suite.h"

@@ -2,7 +2,7 @@
  * time. */
 #include <check.h>
 
-#include "lock/multi_turn.h"
+#include "lock/machine/multi_turn.h"
 #include "tests/support/dice.h"
 #include "tests/support/promise.h"
 #include "tests/support/suite.h"

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "lock/names.h"
+#include "lock/script/names.h"
 #include "net/route/slot.h"
 #include "tests/support/dice.h"
 #include "tests/support/suite.h"

@@ -3,7 +3,7 @@
 #include <check.h>
 #include <string.h>
 
-#include "lock/quorum_turn.h"
+#include "lock/machine/quorum_turn.h"
 #include "tests/support/dice.h"
 #include "tests/support/promise.h"
 #include "tests/support/suite.h"

@@ -2,7 +2,7 @@
 #include <check.h>
 #include <string.h>
 
-#include "lock/reply.h"
+#include "lock/script/reply.h"
 #include "tests/support/suite.h"
 
 #define COUNT(table) ((int)(sizeof(table) / sizeof *(table)))

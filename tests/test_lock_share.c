@@ -6,7 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "lock/wait.h"
+#include "lock/machine/wait.h"
 #include "tests/support/dice.h"
 #include "tests/support/suite.h"
 

@@ -3,7 +3,7 @@
 #include <check.h>
 #include <string.h>
 
-#include "lock/wait.h"
+#include "lock/machine/wait.h"
 #include "tests/support/dice.h"
 #include "tests/support/promise.h"
 #include "tests/support/suite.h"

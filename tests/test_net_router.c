@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "lock/call.h"
+#include "lock/script/call.h"
 #include "net/route/server.h"
 #include "tests/support/router_kit.h"
 #include "tests/support/suite.h"

@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "lock/call.h"
+#include "lock/script/call.h"
 #include "net/route/server.h"
 #include "tests/support/lateness.h"
 #include "tests/support/router_kit.h"

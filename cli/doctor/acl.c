@@ -7,8 +7,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "cli/base/report.h"
 #include "cli/doctor/acl.h"
-#include "cli/report.h"
 #include "lock/rights.h"
 
 #define DOCTOR_ACL_USER "ACL SETUSER app"

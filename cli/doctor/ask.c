@@ -18,8 +18,8 @@
 #include <string.h>
 #include <sys/time.h>
 
+#include "cli/base/report.h"
 #include "cli/doctor/questions.h"
-#include "cli/report.h"
 #include "net/base/error.h"
 #include "net/base/mem.h"
 #include "net/base/random.h"

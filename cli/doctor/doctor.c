@@ -1,11 +1,11 @@
 /* `holdfast doctor`: what endangers locks here. */
 #include <string.h>
 
-#include "cli/common.h"
+#include "cli/base/common.h"
+#include "cli/base/report.h"
 #include "cli/doctor/acl.h"
 #include "cli/doctor/ask.h"
 #include "cli/doctor/output.h"
-#include "cli/report.h"
 
 #define TIMEOUT_MS 5000 /* of an answer */
 /* As hf_client_options_init has it. */

@@ -4,8 +4,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "cli/json.h"
-#include "cli/report.h"
+#include "cli/base/json.h"
+#include "cli/base/report.h"
 
 static const char *const severities[] = {
     [DOCTOR_FINE] = "fine",

@@ -2,7 +2,7 @@
 #ifndef CLI_DOCTOR_OUTPUT_H
 #define CLI_DOCTOR_OUTPUT_H
 
-#include "cli/common.h"
+#include "cli/base/common.h"
 #include "cli/doctor/findings.h"
 
 /* doctor_print - a line for each finding, what is fine only if verbose; then

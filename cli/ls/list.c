@@ -5,8 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cli/command.h"
-#include "cli/report.h"
+#include "cli/base/command.h"
+#include "cli/base/report.h"
 #include "net/base/error.h"
 
 #define ROOM_MIN 64

@@ -2,7 +2,7 @@
 #ifndef CLI_LS_LIST_H
 #define CLI_LS_LIST_H
 
-#include "cli/lock_words.h"
+#include "cli/base/lock_words.h"
 
 struct ls_list {                /* zeroed: empty */
     struct cli_lock *locks;

@@ -3,10 +3,10 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "cli/base/report.h"
 #include "cli/ls/look.h"
 #include "cli/ls/ls_options.h"
 #include "cli/ls/queues.h"
-#include "cli/report.h"
 #include "net/loop/clock.h"
 
 /* Keys of one SCAN. A server is busy with it for a millisecond at most, and

@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-#include "cli/lock_words.h"
+#include "cli/base/lock_words.h"
 
 /* A server looks through about a million keys a second, and does nothing else
  * meanwhile: so much takes a twentieth of its time. */

@@ -4,7 +4,7 @@
 
 #include <stdint.h>
 
-#include "cli/common.h"
+#include "cli/base/common.h"
 #include "cli/ls/scan.h"
 
 /* Of `kinds`, beside 1 << HF_KIND_PLAIN, ...: what may be a counter of any

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cli/counter.h"
+#include "cli/base/counter.h"
 #include "cli/ls/glob.h"
 #include "net/route/slot.h"
 

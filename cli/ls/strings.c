@@ -6,9 +6,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cli/counter.h"
+#include "cli/base/counter.h"
+#include "cli/base/value_string.h"
 #include "cli/ls/key_names.h"
-#include "cli/value_string.h"
 #include "net/route/slot.h"
 
 /* Strings at a time. */

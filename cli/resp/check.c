@@ -6,10 +6,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cli/report.h"
+#include "cli/base/report.h"
+#include "cli/base/signals.h"
 #include "cli/resp/row.h"
 #include "cli/resp/try.h"
-#include "cli/signals.h"
 #include "net/base/error.h"
 #include "net/base/mem.h"
 #include "net/base/random.h"

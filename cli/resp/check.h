@@ -2,7 +2,7 @@
 #ifndef CLI_RESP_CHECK_H
 #define CLI_RESP_CHECK_H
 
-#include "cli/common.h"
+#include "cli/base/common.h"
 
 /* cli_resp_check - tries the server that `common` names, and prints a row for
  *   each check. `protocol` 2 or 3: only that one; 0: both. Returns the exit

@@ -6,9 +6,9 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "cli/common.h"
-#include "cli/json.h"
-#include "cli/report.h"
+#include "cli/base/common.h"
+#include "cli/base/json.h"
+#include "cli/base/report.h"
 #include "cli/resp/check.h"
 #include "cli/resp/decode.h"
 

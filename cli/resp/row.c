@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "cli/json.h"
+#include "cli/base/json.h"
 #include "net/base/utf8.h"
 
 /* The most bytes of an answer: in a row, what a wide terminal shows; of a

@@ -2,7 +2,7 @@
 #ifndef CLI_RESP_ROW_H
 #define CLI_RESP_ROW_H
 
-#include "cli/common.h"
+#include "cli/base/common.h"
 #include "cli/resp/judge.h"
 
 struct cli_row {

@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cli/report.h"
+#include "cli/base/report.h"
 #include "cli/resp/request.h"
 #include "cli/resp/row.h"
 

@@ -2,7 +2,7 @@
 #ifndef CLI_RESP_TRY_H
 #define CLI_RESP_TRY_H
 
-#include "cli/common.h"
+#include "cli/base/common.h"
 #include "cli/resp/probe.h"
 #include "cli/resp/row.h"
 #include "cli/resp/talk.h"

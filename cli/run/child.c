@@ -11,11 +11,11 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "cli/command.h"
-#include "cli/core.h"
+#include "cli/base/command.h"
+#include "cli/base/core.h"
+#include "cli/base/signals.h"
 #include "cli/run/environment.h"
 #include "cli/run/guard.h"
-#include "cli/signals.h"
 #include "net/loop/clock.h"
 
 /* Time for the guardian to fork and to say so. One that needs longer is stopped

@@ -3,9 +3,9 @@
 #include <poll.h>
 #include <sys/wait.h>
 
-#include "cli/report.h"
+#include "cli/base/report.h"
+#include "cli/base/signals.h"
 #include "cli/run/round.h"
-#include "cli/signals.h"
 #include "net/loop/clock.h"
 
 /* While the server cannot be asked, twice as long each time. */

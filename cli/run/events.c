@@ -6,9 +6,9 @@
 #include <string.h>
 #include <time.h>
 
-#include "cli/command.h"
-#include "cli/json.h"
-#include "cli/values.h"
+#include "cli/base/command.h"
+#include "cli/base/json.h"
+#include "cli/base/values.h"
 
 /* A longer name is cut, so that a line fits into PIPE_BUF: then a pipe takes
  * all of it at once or nothing. Each byte may take six. Beside the name a line

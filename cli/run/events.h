@@ -7,9 +7,9 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "cli/report.h"
+#include "cli/base/report.h"
+#include "cli/base/sink.h"
 #include "cli/run/state.h"
-#include "cli/sink.h"
 
 struct cli_event_log {
     struct cli_sink status;

@@ -11,8 +11,8 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include "cli/report.h"
-#include "cli/values.h"
+#include "cli/base/report.h"
+#include "cli/base/values.h"
 #include "net/base/error.h"
 
 #define FD_ID_MAX 48

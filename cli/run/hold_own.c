@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-#include "cli/report.h"
+#include "cli/base/report.h"
 
 /* ---- what both kinds share ---- */
 

@@ -3,7 +3,7 @@
 #ifndef CLI_RUN_LOCKS_H
 #define CLI_RUN_LOCKS_H
 
-#include "cli/common.h"
+#include "cli/base/common.h"
 #include "cli/run/run_options.h"
 #include "lock/multi.h"
 #include "lock/quorum.h"

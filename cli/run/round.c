@@ -8,9 +8,9 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "cli/report.h"
+#include "cli/base/report.h"
+#include "cli/base/signals.h"
 #include "cli/run/session.h"
-#include "cli/signals.h"
 #include "net/base/error.h"
 
 /* How long we stay to release a lock that was granted while we cancelled;

@@ -3,7 +3,7 @@
 #ifndef CLI_RUN_ROUND_H
 #define CLI_RUN_ROUND_H
 
-#include "cli/common.h"
+#include "cli/base/common.h"
 #include "cli/run/run_options.h"
 
 struct cli_round {

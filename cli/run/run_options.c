@@ -9,8 +9,8 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "cli/same_server.h"
-#include "cli/values.h"
+#include "cli/base/same_server.h"
+#include "cli/base/values.h"
 
 #define TTL_MS 30000
 #define TTL_LEAST_MS 100        /* the library's own limit */

@@ -5,8 +5,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "cli/common.h"
-#include "cli/kind_options.h"
+#include "cli/base/common.h"
+#include "cli/base/kind_options.h"
 #include "cli/run/state.h"
 #include "lock/multi.h"
 

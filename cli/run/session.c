@@ -9,9 +9,9 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "cli/report.h"
+#include "cli/base/report.h"
+#include "cli/base/signals.h"
 #include "cli/run/environment.h"
-#include "cli/signals.h"
 #include "net/base/error.h"
 
 /* ---- the notice ---- */

@@ -3,7 +3,7 @@
 #ifndef CLI_RUN_SESSION_H
 #define CLI_RUN_SESSION_H
 
-#include "cli/report.h"
+#include "cli/base/report.h"
 #include "cli/run/child.h"
 #include "cli/run/events.h"
 #include "cli/run/hold.h"

@@ -54,8 +54,8 @@
 #include <assert.h>
 #include <signal.h>
 
-#include "cli/command.h"
-#include "cli/signals.h"
+#include "cli/base/command.h"
+#include "cli/base/signals.h"
 
 bool cli_run_has_command(const struct cli_run *r)
 {

@@ -1,7 +1,7 @@
 /* One client with one lock, and the promises. See client.h. */
 #include <string.h>
 
-#include "lock/moment.h"
+#include "lock/machine/moment.h"
 #include "tests/exhaust/client.h"
 #include "tests/exhaust/seen.h"
 #include "tests/exhaust/trail.h"

@@ -11,7 +11,7 @@
 #ifndef EXHAUST_CLIENT_H
 #define EXHAUST_CLIENT_H
 
-#include "lock/lease.h"
+#include "lock/machine/lease.h"
 #include "tests/exhaust/possible.h"
 
 /* Times are START + milliseconds. A watchdog's lease, one shorter, one longer. */

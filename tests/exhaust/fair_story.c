@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "lock/scripts.h"
+#include "lock/script/scripts.h"
 #include "tests/sim/model/model.h"
 #include "tests/support/must.h"
 #include "tests/support/redisson_fair.h"
@@ -141,7 +141,7 @@ static int64_t wait_of(const struct client *c)
     return c->is->fate == WAITS_LONG ? LONG_WAIT_MS : DEFAULT_WAIT_MS;
 }
 
-/* lock/acquire.c, lock/args.c */
+/* lock/verb/acquire.c, lock/record/args.c */
 static int64_t place_of(const struct client *c)
 {
     int64_t wait_ms = wait_of(c);

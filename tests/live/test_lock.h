@@ -28,7 +28,7 @@
 #define STEADY_WATCHDOG_MS 3000
 
 /* Of a hold whose end is to be told while the server still has it: a hundredth
- * of it lies between (lock/claims.h). */
+ * of it lies between (lock/machine/claims.h). */
 #define TOLD_WATCHDOG_MS 3000
 
 #define NAME "order:42"
@@ -389,7 +389,7 @@ static inline enum hf_lost diary_await_loss(struct diary *d)
     return d->reason;
 }
 
-/* A safe moment that is seen so late was slept through (lock/lease.c). */
+/* A safe moment that is seen so late was slept through (lock/machine/lease.c). */
 #define SLEPT_MS 50
 
 /* The safe moment has passed, for this reason; a process that a busy machine

@@ -4,7 +4,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "lock/scripts.h"
+#include "lock/script/scripts.h"
 #include "tests/live/test_lock_ways.h"
 #include "tests/support/feed.h"
 #include "tests/support/lua_client.h"

@@ -1,5 +1,5 @@
 /* More calls than the queue takes: they wait for room, in order, no longer than
- * they may (lock/call.h). Names are long, so that a queue of the least size is
+ * they may (lock/script/call.h). Names are long, so that a queue of the least size is
  * full with three. */
 #include "tests/live/test_lock.h"
 #include "tests/support/memory.h"

@@ -6,7 +6,7 @@
 #include <unistd.h>
 
 #include "lock/permits.h"
-#include "lock/scripts.h"
+#include "lock/script/scripts.h"
 #include "tests/live/test_lock_held.h"
 #include "tests/support/feed.h"
 #include "tests/support/lua_client.h"

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "lock/scripts.h"
+#include "lock/script/scripts.h"
 #include "tests/live/test_model.h"
 #include "tests/live/test_model_redisson.h"
 #include "tests/live/test_model_sessions.h"

@@ -10,7 +10,7 @@
 #include <hiredis/hiredis.h>
 #include <sys/stat.h>
 
-#include "lock/scripts.h"
+#include "lock/script/scripts.h"
 #include "tests/live/test_lock.h"
 #include "tests/support/one_server.h"
 
@@ -662,7 +662,7 @@ static bool is_part(const char *name)
 
 START_TEST(no_script_is_left_out)
 {
-    DIR *folder = opendir("lock/scripts");
+    DIR *folder = opendir("lock/script/lua");
     struct dirent *e;
 
     ck_assert_ptr_nonnull(folder);

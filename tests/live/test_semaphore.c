@@ -1,7 +1,7 @@
 /* The semaphore: permits that nobody owns, each taken and given back once. WIRE
  * 15. */
 #include "lock/latch.h"
-#include "lock/scripts.h"
+#include "lock/script/scripts.h"
 #include "lock/semaphore.h"
 
 #include <stdatomic.h>

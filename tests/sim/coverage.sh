@@ -93,7 +93,7 @@ awk -v build="$build" '
         lines[of[$1]]++
         text = $0
         sub(/^[^ ]+ [^ ]+ /, "", text)
-        print "lock/scripts/" of[$1] ".lua (as it is sent): " text >>(build "/missed")
+        print "lock/script/lua/" of[$1] ".lua (as it is sent): " text >>(build "/missed")
     }
     END {
         for (name in lines)
@@ -102,7 +102,7 @@ awk -v build="$build" '
             print "script", name >>(build "/unreached")
         printf "%5.1f %% of %5d lines of the scripts that ran\n\n", \
             all ? 100 * (all - missed) / all : 0, all
-    }' "$build/lock/scripts.c" "$build/lua_lines"
+    }' "$build/lock/script/scripts.c" "$build/lua_lines"
 
 echo "not reached (each line and branch: $build/missed):"
 sort "$build/unreached" | awk '

@@ -3,11 +3,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "lock/hold.h"
-#include "lock/kind.h"
-#include "lock/op.h"
-#include "lock/records.h"
-#include "lock/verbs.h"
+#include "lock/record/hold.h"
+#include "lock/record/op.h"
+#include "lock/record/records.h"
+#include "lock/script/kind.h"
+#include "lock/verb/verbs.h"
 #include "net/link/link.h"
 #include "net/route/router_inner.h"
 #include "net/route/server.h"

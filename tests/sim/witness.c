@@ -2,12 +2,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "lock/scripts.h"
+#include "lock/script/scripts.h"
 #include "tests/sim/majority.h"
 #include "tests/sim/witness_inner.h"
 #include "tests/support/must.h"
 
-#define SERIAL_DIGITS 10 /* behind the owner's number: lock/names.c */
+#define SERIAL_DIGITS 10 /* behind the owner's number: lock/script/names.c */
 #define WRITE_SUFFIX ":write"
 
 /* ---- owners ---- */

@@ -2,7 +2,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "lock/scripts.h"
+#include "lock/script/scripts.h"
 #include "tests/sim/witness_inner.h"
 #include "tests/support/must.h"
 

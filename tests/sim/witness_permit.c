@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "lock/scripts.h"
+#include "lock/script/scripts.h"
 #include "tests/sim/model/blob.h"
 #include "tests/sim/witness_inner.h"
 #include "tests/support/must.h"

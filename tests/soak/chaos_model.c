@@ -6,7 +6,7 @@
 #include <string.h>
 #include <strings.h>
 
-#include "lock/scripts.h"
+#include "lock/script/scripts.h"
 #include "tests/soak/chaos_model_inner.h"
 #include "tests/soak/chaos_watch.h"
 #include "tests/support/local.h"

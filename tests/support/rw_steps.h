@@ -54,7 +54,7 @@ struct rw_player {
 };
 
 /* rw_player_of      - one with this owner, that acts so.
- * rw_player_scripts - one that calls lock/scripts/ by EVALSHA, `times` times each.
+ * rw_player_scripts - one that calls lock/script/lua/ by EVALSHA, `times` times each.
  * rw_player_library - one that is the owner `thread` of a client. Each of its
  *                     holds has a field of its own.
  * rw_play           - all steps of a table, from an empty server; players[0] is A.
@@ -74,7 +74,7 @@ const char *rw_state(const struct rw_player players[2]);
 const char *rw_hold_key(const struct rw_player *p, int index);
 const char *rw_channel(const char *name);
 
-/* EVALSHA of lock/scripts/`script`.lua: number of keys, keys, arguments; as
+/* EVALSHA of lock/script/lua/`script`.lua: number of keys, keys, arguments; as
  * server_ask. */
 #define rw_script(s, script, format, ...)                                     \
     server_ask(s, "EVALSHA %s " format, rw_script_load(s, script), __VA_ARGS__)

@@ -1,0 +1,415 @@
+/* The options of every subcommand: the server, the user, how much is said. */
+#include "cli/base/common.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli/base/report.h"
+#include "net/base/error.h"
+
+const struct cli_option cli_common_options[] = {
+    {CLI_OPT_URL, 'u', "url", "URL"},
+    {CLI_OPT_USER, 0, "user", "NAME"},
+    {CLI_OPT_PASSWORD_FILE, 0, "password-file", "FILE"},
+    {CLI_OPT_SENTINEL_PASSWORD_FILE, 0, "sentinel-password-file", "FILE"},
+    {CLI_OPT_CONNECT_TIMEOUT, 0, "connect-timeout", "DURATION"},
+    {CLI_OPT_TLS_CA, 0, "tls-ca", "FILE"},
+    {CLI_OPT_TLS_CERT, 0, "tls-cert", "FILE"},
+    {CLI_OPT_TLS_KEY, 0, "tls-key", "FILE"},
+    {CLI_OPT_TLS_KEY_PASSWORD_FILE, 0, "tls-key-password-file", "FILE"},
+    {CLI_OPT_TLS_SNI, 0, "tls-sni", "NAME"},
+    {CLI_OPT_JSON, 0, "json", NULL},
+    {CLI_OPT_QUIET, 'q', "quiet", NULL},
+    {CLI_OPT_VERBOSE, 'v', "verbose", NULL},
+    {CLI_OPT_HELP, 'h', "help", NULL},
+    {0},
+};
+
+void cli_common_init(struct cli_common *common)
+{
+    *common = (struct cli_common){0};
+}
+
+static void free_url(char *url)
+{
+    if (url)
+        explicit_bzero(url, strlen(url));
+    free(url);
+}
+
+void cli_common_fini(struct cli_common *common)
+{
+    for (size_t i = 0; i < common->urls_count; i++)
+        free_url(common->urls[i]);
+    explicit_bzero(common, sizeof *common);
+}
+
+/* ---- options ---- */
+
+/* Everybody on the machine can read the command line, so the URL is copied and
+ * hidden there. */
+static int take_url(struct cli_common *common, const struct cli_args *args,
+                    char *value)
+{
+    char **url = &common->urls[common->urls_count];
+
+    if (common->urls_count == HF_QUORUM_MAX)
+        return cli_usage(args, "a quorum has at most %d servers", HF_QUORUM_MAX);
+    if (!(*url = strdup(value)))
+        return cli_fail("out of memory");
+    common->urls_count++;
+    cli_secret_hide(value);
+    return CLI_GO_ON;
+}
+
+static int set_flag(bool *flag)
+{
+    *flag = true;
+    return CLI_GO_ON;
+}
+
+static int set_text(const char **text, const char *value)
+{
+    *text = value;
+    return CLI_GO_ON;
+}
+
+/* Refuses a value that the library has no room for, or would take for not
+ * given. */
+static int take_tls(const struct cli_args *args, const char *option,
+                    const char *value, char *dst, size_t room)
+{
+    if (!*value || strlen(value) >= room)
+        return cli_usage(args, "%s has 1 to %zu bytes", option, room - 1);
+    (void)strcpy(dst, value);
+    return CLI_GO_ON;
+}
+
+/* Notes an unsafe file. cli_common_begin reports it, when -q is known. */
+static int take_secret(struct cli_common *common, char dst[CLI_SECRET_MAX],
+                       const char *path)
+{
+    bool is_open = false;
+    int rc = cli_secret_read(dst, path, &is_open);
+
+    if (is_open)
+        common->open_file = path;
+    return rc;
+}
+
+/* A key's password is shorter than a server's, which may be a token. */
+static int take_key_password(struct cli_common *common, const struct cli_args *args,
+                             const char *path)
+{
+    char *dst = common->tls.key_password, text[CLI_SECRET_MAX] = "";
+    int rc = take_secret(common, text, path);
+
+    if (rc == CLI_GO_ON && text[0] != '\0')
+        rc = take_tls(args, "--tls-key-password-file", text, dst,
+                      sizeof common->tls.key_password);
+    explicit_bzero(text, sizeof text);
+    return rc;
+}
+
+int cli_common_take(struct cli_common *common, const struct cli_args *args,
+                    int id, char *value)
+{
+    struct hf_tls_options *tls = &common->tls;
+
+    switch (id) {
+    case CLI_OPT_URL:
+        return take_url(common, args, value);
+    case CLI_OPT_USER:
+        return set_text(&common->user, value);
+    case CLI_OPT_PASSWORD_FILE:
+        return take_secret(common, common->password, value);
+    case CLI_OPT_SENTINEL_PASSWORD_FILE:
+        return take_secret(common, common->sentinel_password, value);
+    case CLI_OPT_CONNECT_TIMEOUT:
+        return cli_take_duration(args, "--connect-timeout", value, 1,
+                                 &common->connect_timeout_ms);
+    case CLI_OPT_TLS_CA:
+        return take_tls(args, "--tls-ca", value, tls->ca_file,
+                        sizeof tls->ca_file);
+    case CLI_OPT_TLS_CERT:
+        return take_tls(args, "--tls-cert", value, tls->cert_file,
+                        sizeof tls->cert_file);
+    case CLI_OPT_TLS_KEY:
+        return take_tls(args, "--tls-key", value, tls->key_file,
+                        sizeof tls->key_file);
+    case CLI_OPT_TLS_KEY_PASSWORD_FILE:
+        return take_key_password(common, args, value);
+    case CLI_OPT_TLS_SNI:
+        return take_tls(args, "--tls-sni", value, tls->server_name,
+                        sizeof tls->server_name);
+    case CLI_OPT_JSON:
+        return set_flag(&common->is_json);
+    case CLI_OPT_QUIET:
+        return set_flag(&common->is_quiet);
+    case CLI_OPT_VERBOSE:
+        return set_flag(&common->is_verbose);
+    case CLI_OPT_HELP:
+        return args->print_help(args->command);
+    default: /* CLI_BAD, which has been reported */
+        return CLI_TROUBLE;
+    }
+}
+
+int cli_common_one_server(const struct cli_common *common,
+                          const struct cli_args *args)
+{
+    return common->urls_count <= 1
+               ? CLI_GO_ON
+               : cli_usage(args, "several -u options need --quorum, an option of run "
+                                 "and elect");
+}
+
+int cli_common_parse(struct cli_common *common, struct cli_args *args,
+                     const struct cli_option *own, cli_taker *take, void *ctx)
+{
+    const struct cli_option *const tables[] = {cli_common_options, own, NULL};
+    char *value;
+    int id, rc;
+
+    while ((id = cli_args_next(args, tables, &value)) != CLI_END) {
+        bool is_own = id == CLI_WORD || (id > 0 && id < CLI_OPT_COMMON);
+
+        rc = is_own ? take(ctx, args, id, value)
+                    : cli_common_take(common, args, id, value);
+        if (rc != CLI_GO_ON)
+            return rc;
+    }
+    return cli_common_one_server(common, args);
+}
+
+/* Gathers words where the arguments stood: there is room for all and a NULL. */
+static int take_word(void *ctx, const struct cli_args *args, int id,
+                     char *value)
+{
+    char ***next = ctx;
+
+    (void)args;
+    (void)id;
+    *(*next)++ = value;
+    return CLI_GO_ON;
+}
+
+int cli_common_words(struct cli_common *common, struct cli_args *args,
+                     char ***words)
+{
+    char **next = args->next;
+    int rc;
+
+    *words = next;
+    rc = cli_common_parse(common, args, NULL, take_word, &next);
+    *next = NULL;
+    return rc;
+}
+
+/* ---- the server ---- */
+
+static const char *from_environment(const char *name)
+{
+    const char *value = getenv(name);
+
+    return value && *value ? value : NULL;
+}
+
+const char *cli_common_url(const struct cli_common *common)
+{
+    const char *url = common->urls[0];
+
+    if (!url)
+        url = from_environment(CLI_ENV_URL);
+    if (!url)
+        url = from_environment("REDIS_URL");
+    return url ? url : "redis://127.0.0.1:6379";
+}
+
+/* ---- all options are known ---- */
+
+static char *put_encoded(char *d, const char *text)
+{
+    for (; *text; text++)
+        d += sprintf(d, "%%%02x", (unsigned)(unsigned char)*text);
+    return d;
+}
+
+/* The library takes it only from the URL, which ends in its options. */
+static int add_sentinel_password(struct cli_common *common, size_t index)
+{
+    static const char option[] = "sentinel_password=";
+    const char *old = common->urls[index] ? common->urls[index]
+                                          : cli_common_url(common);
+    char *url = malloc(strlen(old) + sizeof option + 1 + 3 * CLI_SECRET_MAX);
+
+    if (!url)
+        return cli_fail("out of memory");
+    (void)put_encoded(url + sprintf(url, "%s%c%s", old,
+                                    strchr(old, '?') ? '&' : '?', option),
+                      common->sentinel_password);
+    free_url(common->urls[index]);
+    common->urls[index] = url;
+    return CLI_GO_ON;
+}
+
+static int add_sentinel_passwords(struct cli_common *common)
+{
+    int rc = CLI_GO_ON;
+
+    if (!common->sentinel_password[0])
+        return rc;
+    if (common->urls_count == 0)
+        common->urls_count = 1; /* the environment's */
+    for (size_t i = 0; rc == CLI_GO_ON && i < common->urls_count; i++)
+        rc = add_sentinel_password(common, i);
+    return rc;
+}
+
+int cli_common_begin(struct cli_common *common)
+{
+    cli_report_level(common->is_quiet, common->is_verbose);
+    if (common->open_file)
+        cli_note("other users can read or change the password file %s: use chmod 600, "
+                 "and make this user or root its owner", common->open_file);
+    return add_sentinel_passwords(common);
+}
+
+/* As hf_client_options_init has it. */
+#define CONNECT_TIMEOUT_MS 5000
+
+static int set_login(struct hf_url *url, const struct cli_common *common)
+{
+    if (common->user && strlen(common->user) >= sizeof url->user)
+        return cli_fail("--user is too long");
+    if (common->user)
+        (void)strcpy(url->user, common->user);
+    if (common->password[0])
+        (void)strcpy(url->password, common->password);
+    url->has_password = url->has_password || common->password[0];
+    return CLI_GO_ON;
+}
+
+int cli_common_server(struct hf_url *url, struct hf_seeds *seeds,
+                      const struct cli_common *common)
+{
+    const char *text = cli_common_url(common);
+    struct hf_error err = {0};
+    hf_status status = seeds ? hf_url_parse_seeds(url, seeds, text, &err)
+                             : hf_url_parse(url, text, &err);
+
+    if (status == HF_OK)
+        status = hf_url_set_tls(url, &common->tls, &err);
+    if (status != HF_OK)
+        return cli_fail_status(status, &err);
+    if (common->connect_timeout_ms > 0)
+        url->connect_timeout_ms = common->connect_timeout_ms;
+    if (url->connect_timeout_ms == 0)
+        url->connect_timeout_ms = CONNECT_TIMEOUT_MS;
+    return set_login(url, common);
+}
+
+/* ---- the client ---- */
+
+void cli_common_warn(bool is_unverified)
+{
+    if (is_unverified)
+        cli_note("the server's certificate is not checked (tls_verify=no): an attacker "
+                 "between client and server can read and change everything");
+}
+
+/* What the URL says that is no secret. A bad one says nothing: that is for the
+ * library to report. */
+struct url_facts {
+    bool is_cluster;
+    bool is_unverified;
+};
+
+static struct url_facts url_facts(const char *text)
+{
+    struct hf_seeds seeds = {0};
+    struct hf_url url = {0};
+    struct url_facts facts = {0};
+
+    if (hf_url_parse_seeds(&url, &seeds, text, NULL) == HF_OK)
+        facts = (struct url_facts){seeds.topology == HF_CLUSTER,
+                                   url.tls.is_unverified};
+    explicit_bzero(&url, sizeof url);
+    explicit_bzero(&seeds, sizeof seeds);
+    return facts;
+}
+
+bool cli_common_is_cluster(const struct cli_common *common)
+{
+    return url_facts(cli_common_url(common)).is_cluster;
+}
+
+/* `number`: of the -u, from 1; 0: there is only one. */
+static int open_client(struct hf_client **out, const struct cli_common *common,
+                       const char *url, size_t number,
+                       struct hf_client_options *options)
+{
+    struct hf_error err = {0};
+    hf_status rc;
+
+    *out = NULL;
+    options->url = url;
+    options->user = common->user;
+    options->password = common->password[0] ? common->password : NULL;
+    options->tls = &common->tls;
+    options->connect_timeout_ms = common->connect_timeout_ms;
+    options->log = cli_log;
+    if (!common->is_verbose) /* else the library warns of the same */
+        cli_common_warn(url_facts(options->url).is_unverified);
+    rc = hf_client_new(out, options, &err);
+    if (rc == HF_OK)
+        return CLI_GO_ON;
+    if (number > 0 && err.text[0]) {
+        struct hf_error said = err;
+
+        (void)hf_error_set(&err, rc, "-u number %zu: %s", number, said.text);
+    }
+    return cli_fail_status(rc, &err);
+}
+
+int cli_client_open(struct hf_client **out, const struct cli_common *common,
+                    struct hf_client_options *options)
+{
+    return open_client(out, common, cli_common_url(common), 0, options);
+}
+
+int cli_client_open_once(struct hf_client **out,
+                         const struct cli_common *common)
+{
+    struct hf_client_options options;
+
+    hf_client_options_init(&options);
+    options.thread = false;
+    options.connect_once = true;
+    return cli_client_open(out, common, &options);
+}
+
+int cli_client_open_at(struct hf_client **out, const struct cli_common *common,
+                       size_t index, struct hf_client_options *options)
+{
+    const char *url = common->urls[index];
+
+    return open_client(out, common, url ? url : cli_common_url(common),
+                       common->urls_count > 1 ? index + 1 : 0, options);
+}
+
+int cli_lock_open(struct hf_lock **out, struct hf_client *client,
+                  enum hf_lock_kind kind, const char *name)
+{
+    struct hf_error err = {0};
+    hf_status rc;
+
+    *out = NULL;
+    rc = hf_lock_new_kind(out, client, kind, name, strlen(name), &err);
+    if (rc == HF_OK) {
+        rc = hf_lock_connect(*out, &err);
+        hf_loop_dispatch(hf_client_loop(client), 0); /* log lines come first */
+    }
+    return rc < 0 ? cli_fail_status(rc, &err) : CLI_GO_ON;
+}

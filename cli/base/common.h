@@ -1,0 +1,138 @@
+/* The common options of all subcommands: server, user, verbosity. */
+#ifndef CLI_COMMON_H
+#define CLI_COMMON_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "cli/base/options.h"
+#include "cli/base/secret.h"
+#include "lock/lock.h"
+#include "lock/quorum.h"
+#include "net/base/url.h"
+
+struct cli_common {
+    char *urls[HF_QUORUM_MAX];  /* our copies, for cli_common_fini */
+    size_t urls_count;          /* 0: none is given. More than one: a quorum's */
+    const char *user;
+    char password[CLI_SECRET_MAX];      /* of a file; "": none is given */
+    char sentinel_password[CLI_SECRET_MAX]; /* likewise; for the URL
+                                               (cli_common_begin) */
+    const char *open_file;      /* a password file that others can read */
+    struct hf_tls_options tls;
+    int64_t connect_timeout_ms;         /* 0: not given */
+    bool is_json;
+    bool is_quiet;
+    bool is_verbose;
+};
+
+#define CLI_ENV_URL "HOLDFAST_URL"  /* the server, if there is no -u */
+
+/* Their ids, apart from those of the subcommands. */
+enum {
+    CLI_OPT_COMMON = 1000,
+    CLI_OPT_URL = CLI_OPT_COMMON,
+    CLI_OPT_USER,
+    CLI_OPT_PASSWORD_FILE,
+    CLI_OPT_SENTINEL_PASSWORD_FILE,
+    CLI_OPT_CONNECT_TIMEOUT,
+    CLI_OPT_TLS_CA,
+    CLI_OPT_TLS_CERT,
+    CLI_OPT_TLS_KEY,
+    CLI_OPT_TLS_KEY_PASSWORD_FILE,
+    CLI_OPT_TLS_SNI,
+    CLI_OPT_JSON,
+    CLI_OPT_QUIET,
+    CLI_OPT_VERBOSE,
+    CLI_OPT_HELP
+};
+extern const struct cli_option cli_common_options[];
+
+/* Help text of the common options. */
+#define CLI_COMMON_HELP                                                       \
+    "  -u, --url URL        redis://[[USER]:PASSWORD@]HOST[:PORT][/DB], rediss://\n" \
+    "                       (TLS), unix://PATH or another form; see URLS in\n" \
+    "                       holdfast(1). Default: $HOLDFAST_URL, $REDIS_URL,\n" \
+    "                       redis://127.0.0.1:6379\n"                         \
+    "  --user NAME          user name; replaces that of the URL\n"            \
+    "  --password-file F    read the password from the first line of F\n"     \
+    "  --sentinel-password-file F\n"                                          \
+    "                       read the sentinels' password from the first line of F\n" \
+    "  --connect-timeout D  stop trying to connect after D; default 5s. D is a\n" \
+    "                       number of seconds, or a number and ms, s, m or h\n" \
+    "  --tls-ca FILE        trust only these CA certificates (PEM)\n"         \
+    "  --tls-cert FILE      client certificate (PEM)\n"                       \
+    "  --tls-key FILE       client key, if it is not in the file of --tls-cert\n" \
+    "  --tls-key-password-file F\n"                                           \
+    "                       read the key's password from the first line of F\n" \
+    "  --tls-sni NAME       check the certificate for NAME instead of the host\n" \
+    "  --json               print JSON: one object on each line\n"            \
+    "  -q, --quiet          print only errors\n"                              \
+    "  -v, --verbose        print progress on standard error\n"               \
+    "  -h, --help           show this help\n"
+
+/* cli_common_init - the defaults. cli_common_fini - wipes what is secret.
+ * cli_common_take - one option; CLI_GO_ON or the exit code (0 after --help).
+ * cli_common_parse - takes the rest of the command line. `take` gets words and
+ *   the options of `own` (NULL: none). CLI_GO_ON, or the exit code.
+ * cli_common_one_server - is no more than one given? Asked by the former.
+ * cli_common_words - the same, for a subcommand with words and without options
+ *   of its own. *words ends in NULL and is lent until the program ends. */
+typedef int cli_taker(void *ctx, const struct cli_args *args, int id,
+                      char *value);
+void cli_common_init(struct cli_common *common);
+void cli_common_fini(struct cli_common *common);
+int cli_common_take(struct cli_common *common, const struct cli_args *args,
+                    int id, char *value);
+int cli_common_parse(struct cli_common *common, struct cli_args *args,
+                     const struct cli_option *own, cli_taker *take, void *ctx);
+int cli_common_one_server(const struct cli_common *common,
+                          const struct cli_args *args);
+int cli_common_words(struct cli_common *common, struct cli_args *args,
+                     char ***words);
+
+/* cli_common_begin - once all options are known: sets how much is said, warns
+ * of an unsafe password file, and completes the URLs. CLI_GO_ON, or CLI_TROUBLE
+ * and reported. */
+int cli_common_begin(struct cli_common *common);
+
+/* cli_common_url - the server's URL: -u, the environment's, or the default. */
+const char *cli_common_url(const struct cli_common *common);
+
+/* cli_common_is_cluster - is that a cluster's, where each lock has a server of
+ *   its own? */
+bool cli_common_is_cluster(const struct cli_common *common);
+
+/* cli_common_server - reads that URL, puts options in place of its parts, and
+ *   sets a connect timeout. `seeds`: of a cluster or of sentinels; NULL: takes
+ *   the URL of one server alone. *url and *seeds hold passwords: wipe them.
+ *   CLI_GO_ON, or CLI_TROUBLE and reported. */
+int cli_common_server(struct hf_url *url, struct hf_seeds *seeds,
+                      const struct cli_common *common);
+
+/* cli_common_warn - a note, if the URL turns off the check of certificates. */
+void cli_common_warn(bool is_unverified);
+
+/* cli_client_open - a client, not connected yet. `options`: filled by
+ *   hf_client_options_init and then by the caller: loop, watchdog. CLI_GO_ON,
+ *   or CLI_TROUBLE and reported; *out is set in both cases, NULL or for
+ *   hf_client_free. */
+int cli_client_open(struct hf_client **out, const struct cli_common *common,
+                    struct hf_client_options *options);
+
+/* cli_client_open_once - likewise, with all defaults, for a few calls of this
+ *   thread: a server that cannot be reached is not tried again. */
+int cli_client_open_once(struct hf_client **out,
+                         const struct cli_common *common);
+
+/* cli_client_open_at - as cli_client_open, at the server of -u number `index`, from 0. */
+int cli_client_open_at(struct hf_client **out, const struct cli_common *common,
+                       size_t index, struct hf_client_options *options);
+
+/* cli_lock_open - a handle on a name, whose server is connected; likewise, for
+ *   hf_lock_free. With CLI_TROUBLE, NULL: there is no such lock; else its server
+ *   could not be reached. */
+int cli_lock_open(struct hf_lock **out, struct hf_client *client,
+                  enum hf_lock_kind kind, const char *name);
+
+#endif

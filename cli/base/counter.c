@@ -1,0 +1,22 @@
+/* A counter's text: the number of a semaphore or a latch, or another program's. */
+#include "cli/base/counter.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* What it would be written as must be what stands there: no sign, no zero, no
+ * blank too many, and not too large. */
+bool cli_counter_read(const char *text, size_t len, int64_t *out)
+{
+    char copy[24], again[24];
+
+    if (len < 1 || len >= sizeof copy)
+        return false;
+    memcpy(copy, text, len);
+    copy[len] = '\0';
+    *out = strtoll(copy, NULL, 10);
+    (void)snprintf(again, sizeof again, "%" PRId64, *out);
+    return strlen(again) == len && memcmp(again, text, len) == 0;
+}

@@ -1,0 +1,118 @@
+/* The options that say of what kind a lock is. */
+#include "cli/base/kind_options.h"
+
+#include <limits.h>
+
+#include "cli/base/report.h"
+#include "lock/permits.h"
+
+/* A lock is of one kind. */
+static int take_kind(struct cli_kind_options *of, const struct cli_args *args,
+                     enum hf_lock_kind kind)
+{
+    if (of->kind != HF_KIND_PLAIN && of->kind != kind)
+        return cli_usage(args, "--shared, --exclusive, --fair, --value and --permits "
+                               "cannot be combined");
+    of->kind = kind;
+    return CLI_GO_ON;
+}
+
+static int take_permits(struct cli_kind_options *of,
+                        const struct cli_args *args, const char *value)
+{
+    int rc = cli_take_number(args, "--permits", value, 1, INT_MAX, &of->permits);
+
+    return rc == CLI_GO_ON ? take_kind(of, args, HF_KIND_PERMIT) : rc;
+}
+
+int cli_kind_take(struct cli_kind_options *of, const struct cli_args *args, int id,
+                  const char *value)
+{
+    switch (id) {
+    case CLI_EXCLUSIVE:
+        return take_kind(of, args, HF_KIND_WRITE);
+    case CLI_FAIR:
+        return take_kind(of, args, HF_KIND_FAIR);
+    case CLI_VALUE:
+        return take_kind(of, args, HF_KIND_VALUE);
+    case CLI_SHARED:
+        return take_kind(of, args, HF_KIND_READ);
+    case CLI_PERMITS:
+        return take_permits(of, args, value);
+    default: /* CLI_FENCED */
+        of->is_fenced = true;
+        return CLI_GO_ON;
+    }
+}
+
+int cli_kind_check(struct cli_kind_options *of, const struct cli_args *args)
+{
+    if (!of->is_fenced)
+        return CLI_GO_ON;
+    if (of->kind == HF_KIND_READ || of->kind == HF_KIND_PERMIT)
+        return cli_usage(args, "--fenced cannot be combined with --shared or "
+                               "--permits: shared holders have no token");
+    of->kind = (enum hf_lock_kind)(of->kind | HF_WITH_TOKEN);
+    return CLI_GO_ON;
+}
+
+/* ---- permits that exist already ---- */
+
+#define TRIES 3                 /* others may take one between two replies */
+
+/* How many there are: available, or out. False: unknown. */
+static bool count_permits(struct hf_lock *lock, int64_t *total)
+{
+    struct hf_lock_info before, after;
+    int64_t available;
+
+    for (int i = 0; i < TRIES; i++) {
+        if (hf_lock_inspect(lock, &before, NULL) < 0 ||
+            hf_permits_available(lock, &available, NULL) < 0 ||
+            hf_lock_inspect(lock, &after, NULL) < 0)
+            return false;
+        *total = available + after.holders;
+        if (before.holders == after.holders)
+            return true;
+    }
+    return false;
+}
+
+/* Their number is not changed: the processes that hold one count on it. */
+static void compare_permits(const struct cli_kind_options *of, struct hf_lock *lock)
+{
+    char quoted[CLI_QUOTE_MAX];
+    int64_t total;
+    size_t len;
+    const char *name = hf_lock_name(lock, &len);
+
+    if (count_permits(lock, &total) && total != of->permits)
+        cli_note("%s has %lld permit%s; --permits %d has no effect. To change the "
+                 "number, delete the key while no permit is held",
+                 cli_quote(quoted, name, len), (long long)total,
+                 total == 1 ? "" : "s", of->permits);
+}
+
+int cli_kind_make_permits(const struct cli_kind_options *of,
+                          struct hf_lock *lock)
+{
+    struct hf_error err = {0};
+    char quoted[CLI_QUOTE_MAX];
+    const char *name;
+    bool is_new = false;
+    hf_status rc;
+    size_t len;
+
+    if (of->permits == 0)
+        return CLI_GO_ON;
+    if ((rc = hf_permits_try_set(lock, of->permits, &is_new, &err)) < 0)
+        return cli_fail_status(rc, &err);
+    name = hf_lock_name(lock, &len);
+    if (is_new)
+        cli_step("created %d permit%s for %s", of->permits,
+                 of->permits == 1 ? "" : "s",
+                 cli_quote(quoted, name, len));
+    else
+        compare_permits(of, lock);
+    return CLI_GO_ON;
+}

@@ -1,0 +1,57 @@
+/* The options that select the kind of a lock, for run, elect and acquire. */
+#ifndef CLI_KIND_OPTIONS_H
+#define CLI_KIND_OPTIONS_H
+
+#include <stdbool.h>
+
+#include "cli/base/options.h"
+#include "lock/lock.h"
+
+struct cli_kind_options {
+    enum hf_lock_kind kind;     /* what the options say; plain if none does */
+    bool is_fenced;             /* said in `kind`, too, once they are checked */
+    int permits;                /* 0: not of a number of permits */
+};
+
+/* Their ids, apart from those of the subcommands. */
+enum {
+    CLI_KIND_OPTION = 500,
+    CLI_EXCLUSIVE = CLI_KIND_OPTION,
+    CLI_FAIR,
+    CLI_FENCED,
+    CLI_VALUE,
+    CLI_SHARED,
+    CLI_PERMITS
+};
+
+/* Rows for a subcommand's table: of one owner, and of many. */
+#define CLI_KIND_ROWS \
+    {CLI_EXCLUSIVE, 'x', "exclusive", NULL}, {CLI_FAIR, 0, "fair", NULL}, \
+        {CLI_FENCED, 0, "fenced", NULL}, {CLI_VALUE, 0, "value", NULL}
+#define CLI_KIND_ROWS_OF_MANY \
+    {CLI_SHARED, 's', "shared", NULL}, {CLI_PERMITS, 0, "permits", "NUMBER"}
+
+/* Their lines of help texts; each subcommand has a line of its own for --fenced. */
+#define CLI_KIND_HELP_SHARED \
+    "  -s, --shared         read side of a read-write lock\n" \
+    "  -x, --exclusive      write side of a read-write lock\n"
+#define CLI_KIND_HELP_FAIR \
+    "  --fair               waiters get the lock in the order of their requests\n"
+#define CLI_KIND_HELP_VALUE \
+    "  --value              string with a TTL, compatible with redis-py, redsync\n" \
+    "                       and node-redlock\n"
+#define CLI_KIND_HELP_PERMITS \
+    "  --permits N          take one of N permits\n"
+
+/* cli_kind_take  - takes one of these options.
+ * cli_kind_check - do they go together? Once all are taken.
+ * cli_kind_make_permits - with --permits: makes that many, if there are none yet;
+ *                         notes it if there is another number of them.
+ * Each returns CLI_GO_ON, or CLI_TROUBLE and reported. */
+int cli_kind_take(struct cli_kind_options *of, const struct cli_args *args, int id,
+                  const char *value);
+int cli_kind_check(struct cli_kind_options *of, const struct cli_args *args);
+int cli_kind_make_permits(const struct cli_kind_options *of,
+                          struct hf_lock *lock);
+
+#endif

@@ -1,0 +1,46 @@
+/* A lock as programs read it: what `status`, `ls` and `watch` print alike. */
+#ifndef CLI_LOCK_WORDS_H
+#define CLI_LOCK_WORDS_H
+
+#include "cli/base/json.h"
+#include "lock/lock.h"
+
+/* What was found under a name. */
+struct cli_lock {
+    const char *name;           /* `len` bytes of any value */
+    size_t len;
+    struct hf_lock_info info;   /* or a counter, as cli_look_up says it: not
+                                   locked, HF_KIND_PERMIT, its number as
+                                   hold_count */
+    bool knows_available;
+    int64_t available;          /* permits; may be negative */
+};
+
+/* cli_kind_word - "plain", "fair", "read", ...: it never changes.
+ * cli_lock_is_counter - a semaphore's permits, a latch, or another program's
+ *                 number: nothing tells them apart.
+ * cli_lock_word - the kind's; CLI_COUNTER_WORD.
+ * cli_lock_json - prints how the lock stands, as a JSON object on a line.
+ *                 CLI_GO_ON, or CLI_TROUBLE and reported. */
+#define CLI_COUNTER_WORD "counter"
+const char *cli_kind_word(enum hf_lock_kind kind);
+bool cli_lock_is_counter(const struct hf_lock_info *info);
+const char *cli_lock_word(const struct hf_lock_info *info);
+int cli_lock_json(const struct cli_lock *lock);
+
+/* cli_places_text - of a queue with waiters, for a sentence: "2 places are kept, the
+ *                 first until 2026-11-25T14:31:07Z, 12.3 s from now (OWNER)".
+ * cli_places_put - members: waiters; of a free lock whose first place has a known
+ *                 time also kind, first_waiter, first_place_ms; what could not be
+ *                 seen, as "unseen". */
+#define CLI_PLACES_MAX 512
+char *cli_places_text(char dst[CLI_PLACES_MAX], const struct hf_lock_info *info);
+void cli_places_put(struct cli_json *j, const struct hf_lock_info *info);
+
+/* cli_lock_put_name, cli_lock_put_holder - members of that object, for another one:
+ *                 the name, which is the first (cli_json_escape_for); kind, owner
+ *                 and the like, if it is held. */
+void cli_lock_put_name(struct cli_json *j, const struct cli_lock *lock);
+void cli_lock_put_holder(struct cli_json *j, const struct cli_lock *lock);
+
+#endif

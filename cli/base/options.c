@@ -1,0 +1,163 @@
+/* The command line: options in tables, taken one at a time. */
+#include "cli/base/options.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "cli/base/report.h"
+#include "cli/base/values.h"
+
+/* ---- errors of usage ---- */
+
+int cli_usage(const struct cli_args *args, const char *format, ...)
+{
+    char text[CLI_LINE_MAX];
+    va_list list;
+
+    va_start(list, format);
+    (void)vsnprintf(text, sizeof text, format, list); /* may be cut */
+    va_end(list);
+    if (!args->command)
+        return cli_fail("%s; see 'holdfast help'", text);
+    return cli_fail("%s: %s; see 'holdfast help %s'", args->command->name, text,
+                    args->command->name);
+}
+
+/* ---- options ---- */
+
+static const struct cli_option *
+by_letter(const struct cli_option *const *tables, char letter)
+{
+    for (; *tables; tables++)
+        for (const struct cli_option *o = *tables; o->id; o++)
+            if (o->letter && o->letter == letter)
+                return o;
+    return NULL;
+}
+
+static const struct cli_option *
+by_name(const struct cli_option *const *tables, const char *name, size_t len)
+{
+    for (; *tables; tables++)
+        for (const struct cli_option *o = *tables; o->id; o++)
+            if (o->name && strlen(o->name) == len &&
+                memcmp(o->name, name, len) == 0)
+                return o;
+    return NULL;
+}
+
+/* Takes the next word as the value of the option that was written as
+ * `written`. */
+static int value_in_next(struct cli_args *args, const struct cli_option *o,
+                         const char *written, char **value)
+{
+    if (!*args->next) {
+        (void)cli_usage(args, "%s needs a value: %s", written, o->value);
+        return CLI_BAD;
+    }
+    *value = *args->next++;
+    return o->id;
+}
+
+static int next_letter(struct cli_args *args,
+                       const struct cli_option *const *tables, char **value)
+{
+    char written[] = {'-', *args->letters++, '\0'};
+    const struct cli_option *o = by_letter(tables, written[1]);
+
+    if (!o) {
+        (void)cli_usage(args, "unknown option '%s'", written);
+        return CLI_BAD;
+    }
+    if (!o->value)
+        return o->id;
+    if (*args->letters == '\0')
+        return value_in_next(args, o, written, value);
+    *value = args->letters;
+    args->letters = NULL;
+    return o->id;
+}
+
+static int next_long(struct cli_args *args,
+                     const struct cli_option *const *tables, char **value)
+{
+    char *word = *args->next++;
+    size_t len = strcspn(word, "=");
+    const struct cli_option *o = by_name(tables, word + 2, len - 2);
+
+    if (!o) {
+        (void)cli_usage(args, "unknown option '%.*s'", (int)len, word);
+        return CLI_BAD;
+    }
+    if (!o->value && word[len] == '=') {
+        (void)cli_usage(args, "--%s takes no value", o->name);
+        return CLI_BAD;
+    }
+    if (!o->value)
+        return o->id;
+    if (word[len] == '\0')
+        return value_in_next(args, o, word, value);
+    *value = word + len + 1;
+    return o->id;
+}
+
+int cli_args_next(struct cli_args *args,
+                  const struct cli_option *const *tables, char **value)
+{
+    char *word;
+
+    *value = NULL;
+    if (args->letters && *args->letters)
+        return next_letter(args, tables, value);
+    args->letters = NULL;
+    word = *args->next;
+    if (word && !args->has_only_words && strcmp(word, "--") == 0) {
+        args->has_only_words = true;
+        word = *++args->next;
+    }
+    if (!word)
+        return CLI_END;
+    if (!args->has_only_words && strncmp(word, "--", 2) == 0)
+        return next_long(args, tables, value);
+    args->next++;
+    *value = word;
+    if (args->has_only_words || word[0] != '-' || word[1] == '\0')
+        return CLI_WORD;
+    args->letters = word + 1;
+    return next_letter(args, tables, value);
+}
+
+/* ---- values ---- */
+
+int cli_take_duration(const struct cli_args *args, const char *option,
+                      const char *text, int64_t least_ms, int64_t *out_ms)
+{
+    int64_t ms;
+
+    if (!cli_duration_parse(text, &ms))
+        return cli_usage(args, "%s '%s': write " CLI_DURATION_FORM
+                               ", at most ten years", option, text);
+    if (ms < least_ms)
+        return cli_usage(args, "%s '%s' is too short: at least %lld ms", option,
+                         text, (long long)least_ms);
+    *out_ms = ms;
+    return CLI_GO_ON;
+}
+
+int cli_take_number(const struct cli_args *args, const char *option,
+                    const char *text, int least, int most, int *out)
+{
+    if (!cli_number_parse(text, least, most, out))
+        return cli_usage(args, "%s '%s': write a number from %d to %d", option,
+                         text, least, most);
+    return CLI_GO_ON;
+}
+
+int cli_take_signal(const struct cli_args *args, const char *option,
+                    const char *text, int *out)
+{
+    if (!cli_signal_parse(text, out))
+        return cli_usage(args, "%s '%s': write " CLI_SIGNAL_FORM, option, text);
+    return CLI_GO_ON;
+}

@@ -1,0 +1,222 @@
+/* Lines for a person, on standard error. */
+#include "cli/base/report.h"
+
+#include <poll.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "cli/base/command.h"
+#include "cli/base/sink.h"
+#include "net/base/error.h"
+#include "net/base/utf8.h"
+
+/* How much the program says: the only state that all of it shares. */
+static bool is_quiet;
+static bool is_verbose;
+
+void cli_report_level(bool quiet, bool verbose)
+{
+    is_quiet = quiet;
+    is_verbose = verbose;
+}
+
+/* ---- without waiting ---- */
+
+/* Lines that the reader has not taken yet; what does not fit is lost. No more
+ * than a pipe takes at once (PIPE_BUF, 4,096 on Linux). */
+#define WAITING_MAX 4096
+#define PATIENCE_MS 2000
+
+static struct {
+    bool is_on;
+    bool is_deaf;               /* the reader did not take the last line */
+    struct cli_sink sink;
+    char lines[WAITING_MAX];
+    size_t len;
+} waiting;
+
+void cli_report_never_wait(void)
+{
+    waiting.is_on = true;
+    cli_sink_open(&waiting.sink, STDERR_FILENO);
+}
+
+void cli_report_flush(void)
+{
+    ssize_t n;
+
+    if (waiting.len == 0)
+        return;
+    n = cli_sink_write(&waiting.sink, waiting.lines, waiting.len);
+    if (n < 0)
+        n = (ssize_t)waiting.len; /* there is nobody left to tell */
+    waiting.len -= (size_t)n;
+    memmove(waiting.lines, waiting.lines + n, waiting.len);
+}
+
+void cli_report_end(int patience_ms)
+{
+    struct pollfd p = {.fd = STDERR_FILENO, .events = POLLOUT};
+
+    cli_report_flush();
+    if (waiting.len > 0 && poll(&p, 1, patience_ms) == 1)
+        cli_report_flush();
+    waiting.is_deaf = waiting.len > 0;
+    waiting.len = 0;
+    cli_sink_close(&waiting.sink);
+    waiting.is_on = false;
+}
+
+static void put_waiting(const char *line, size_t len)
+{
+    cli_report_flush();
+    if (len > WAITING_MAX - waiting.len)
+        return;
+    memcpy(waiting.lines + waiting.len, line, len);
+    waiting.len += len;
+    cli_report_flush();
+}
+
+/* Waits for the reader, but not for ever, and not again for each line. */
+static void put_patiently(const char *line, size_t len)
+{
+    cli_report_never_wait();
+    put_waiting(line, len);
+    cli_report_end(waiting.is_deaf ? 0 : PATIENCE_MS);
+}
+
+/* ---- lines ---- */
+
+/* One write for each line, so that lines of processes that share a terminal or
+ * a log do not mix. */
+static void write_line(const char *format, va_list args)
+{
+    char line[CLI_LINE_MAX] = "holdfast: ";
+    size_t len = strlen(line);
+    size_t room = sizeof line - len - 1; /* one for the newline */
+    int wanted = vsnprintf(line + len, room, format, args);
+
+    if (wanted < 0)
+        return;
+    if ((size_t)wanted < room)
+        len += (size_t)wanted;
+    else
+        len = hf_utf8_whole(line, len + room - 1);
+    hf_error_tame(line, len);
+    line[len++] = '\n';
+    if (waiting.is_on)
+        put_waiting(line, len);
+    else
+        put_patiently(line, len);
+}
+
+int cli_fail(const char *format, ...)
+{
+    va_list args;
+
+    va_start(args, format);
+    write_line(format, args);
+    va_end(args);
+    return CLI_TROUBLE;
+}
+
+void cli_note(const char *format, ...)
+{
+    va_list args;
+
+    if (is_quiet)
+        return;
+    va_start(args, format);
+    write_line(format, args);
+    va_end(args);
+}
+
+void cli_step(const char *format, ...)
+{
+    va_list args;
+
+    if (!is_verbose)
+        return;
+    va_start(args, format);
+    write_line(format, args);
+    va_end(args);
+}
+
+void cli_log(void *ctx, enum hf_log_level level, const char *line)
+{
+    (void)ctx;
+    (void)level;
+    cli_step("%s", line);
+}
+
+/* ---- what the library reports ---- */
+
+/* What a person can do about it; NULL: the text says all. */
+static const char *advice(hf_status status)
+{
+    switch (status) {
+    case HF_E_CONNECT:
+        return "check that the server runs and that -u or HOLDFAST_URL names "
+               "it";
+    case HF_E_AUTH:
+        return "check --user and --password-file, or those in the URL";
+    case HF_E_PROTOCOL:
+        return "check that this is the port of a Redis server";
+    case HF_E_NOREPLY:
+        return "the server is reachable but does not reply; check its load and its log";
+    default:
+        return NULL;
+    }
+}
+
+int cli_fail_what(hf_status status, const char *what)
+{
+    struct hf_error err;
+
+    (void)hf_error_status(&err, status, what);
+    return cli_fail("%s", err.text);
+}
+
+int cli_fail_status(hf_status status, const struct hf_error *err)
+{
+    const char *text = err->text[0] ? err->text : hf_status_text(status);
+    bool lacks_descriptors = strstr(text, "(EMFILE") || strstr(text, "(ENFILE");
+    const char *todo = lacks_descriptors ? NULL : advice(status);
+    size_t len = strlen(text);
+
+    /* A line that ends with a question has said where to look. */
+    if (!todo || text[len - 1] == '?')
+        return cli_fail("%s", text);
+    len -= text[len - 1] == '.';
+    return cli_fail("%.*s; %s", (int)len, text, todo);
+}
+
+/* ---- pieces of lines ---- */
+
+char *cli_quote(char dst[CLI_QUOTE_MAX], const void *ptr, size_t len)
+{
+    return hf_error_quote(dst, CLI_QUOTE_MAX, ptr, len);
+}
+
+char *cli_span(char dst[CLI_SPAN_MAX], int64_t ms)
+{
+    const int64_t second = 1000, minute = 60 * second, hour = 60 * minute;
+
+    if (ms < second)
+        (void)snprintf(dst, CLI_SPAN_MAX, "%lld ms", (long long)ms);
+    else if (ms < 2 * minute)
+        (void)snprintf(dst, CLI_SPAN_MAX, "%lld.%lld s",
+                       (long long)(ms / second),
+                       (long long)(ms % second / 100));
+    else if (ms < 2 * hour)
+        (void)snprintf(dst, CLI_SPAN_MAX, "%lld min %lld s",
+                       (long long)(ms / minute),
+                       (long long)(ms % minute / second));
+    else
+        (void)snprintf(dst, CLI_SPAN_MAX, "%lld h %lld min",
+                       (long long)(ms / hour),
+                       (long long)(ms % hour / minute));
+    return dst;
+}

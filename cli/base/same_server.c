@@ -1,0 +1,68 @@
+/* Two URLs, compared by where they lead. See same_server.h. */
+#include "cli/base/same_server.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+#include "net/base/url.h"
+
+struct target {
+    struct hf_url url;
+    struct hf_seeds seeds;      /* of one server, that one */
+};
+
+static bool read_target(struct target *target, const char *text)
+{
+    struct hf_seeds *seeds = &target->seeds;
+
+    if (hf_url_parse_seeds(&target->url, seeds, text, NULL) < 0)
+        return false;
+    if (seeds->count == 0) {
+        (void)strcpy(seeds->list[0].host, target->url.host);
+        seeds->list[seeds->count++].port = target->url.port;
+    }
+    return true;
+}
+
+static const char *plain_host(const char *host)
+{
+    bool is_here = strcasecmp(host, "localhost") == 0 || strcmp(host, "::1") == 0;
+
+    return is_here ? "127.0.0.1" : host;
+}
+
+static bool shares_host(const struct hf_seeds *a, const struct hf_seeds *b)
+{
+    for (uint32_t i = 0; i < a->count; i++)
+        for (uint32_t j = 0; j < b->count; j++)
+            if (a->list[i].port == b->list[j].port &&
+                strcasecmp(plain_host(a->list[i].host),
+                           plain_host(b->list[j].host)) == 0)
+                return true;
+    return false;
+}
+
+static bool is_one(const struct target *a, const struct target *b)
+{
+    bool is_unix = a->url.kind == HF_URL_UNIX;
+
+    if (is_unix != (b->url.kind == HF_URL_UNIX))
+        return false;
+    if (is_unix)
+        return strcmp(a->url.path, b->url.path) == 0;
+    return strcmp(a->seeds.master, b->seeds.master) == 0 &&
+           shares_host(&a->seeds, &b->seeds);
+}
+
+bool cli_same_server(const char *a, const char *b)
+{
+    struct target *targets = calloc(2, sizeof *targets);
+    bool is_same = targets && read_target(&targets[0], a) &&
+                   read_target(&targets[1], b) && is_one(&targets[0], &targets[1]);
+
+    if (targets)
+        explicit_bzero(targets, 2 * sizeof *targets); /* passwords */
+    free(targets);
+    return is_same;
+}

@@ -1,0 +1,161 @@
+/* Passwords: where they come from, and where they must not be seen. */
+#include "cli/base/secret.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "cli/base/report.h"
+#include "net/base/error.h"
+#include "net/loop/clock.h"
+
+/* ---- a file ---- */
+
+/* How long a pipe may stay without a writer, as the default connect timeout; and in
+ * all: a writer may ask a person for a passphrase. */
+#define WRITER_MS 5000
+#define READ_MS 60000
+/* From one look for a writer to the next: poll does not report its absence. */
+#define LOOK_MS 20
+
+/* Waits until there is something to read. False: not until then. */
+static bool await_bytes(int fd, int64_t deadline_ms)
+{
+    struct pollfd p = {.fd = fd, .events = POLLIN};
+    int64_t left_ms = deadline_ms - hf_clock_ms();
+
+    if (left_ms <= 0)
+        return false;
+    (void)poll(&p, 1, left_ms < LOOK_MS ? (int)left_ms : LOOK_MS);
+    return true;
+}
+
+/* An empty read: the end, or a pipe that nobody has opened for writing yet. */
+static bool lacks_writer(int fd, size_t len)
+{
+    struct stat st;
+
+    return len == 0 && fstat(fd, &st) == 0 && S_ISFIFO(st.st_mode);
+}
+
+/* Reads until the buffer is full, the file ends or a line ends; -1: errno. A
+ * pipe may deliver the line in pieces, or never: ETIMEDOUT. Not by stdio, whose
+ * buffers are not wiped. */
+static ssize_t read_line(int fd, char *dst, size_t room)
+{
+    int64_t begun_ms = hf_clock_ms();
+    size_t len = 0;
+    ssize_t n = 1;
+
+    while (len < room && n > 0 && !memchr(dst, '\n', len)) {
+        n = read(fd, dst + len, room - len);
+        if (n > 0) {
+            len += (size_t)n;
+        } else if (n == 0 && lacks_writer(fd, len)) {
+            n = await_bytes(fd, begun_ms + WRITER_MS);
+        } else if (n < 0 && (errno == EAGAIN || errno == EINTR)) {
+            n = await_bytes(fd, begun_ms + READ_MS) ? 1 : -1;
+            errno = ETIMEDOUT;
+        }
+    }
+    return n < 0 ? -1 : (ssize_t)len;
+}
+
+static int refuse(const char *path, const char *why)
+{
+    return cli_fail("cannot use password file %s: %s", path, why);
+}
+
+/* Ends the line in `dst` with a NUL. */
+static int cut_line(char *dst, size_t len, const char *path)
+{
+    char *end = memchr(dst, '\n', len);
+
+    if (!end && len == CLI_SECRET_MAX)
+        return refuse(path, "its first line is too long for a password");
+    if (!end)
+        end = dst + len;
+    if (end > dst && end[-1] == '\r')
+        end--;
+    *end = '\0';
+    if (strlen(dst) != (size_t)(end - dst))
+        return refuse(path, "there is a NUL byte in its first line");
+    if (end == dst)
+        return refuse(path, "its first line is empty");
+    return CLI_GO_ON;
+}
+
+/* Its group may read it: a service's file is often that of root and its group. The
+ * mode of a pipe means nothing: nobody opens it by name. */
+static bool is_open_to_others(int fd)
+{
+    struct stat st;
+
+    if (fstat(fd, &st) != 0 || !S_ISREG(st.st_mode))
+        return false;
+    return st.st_mode & (S_IWGRP | S_IROTH | S_IWOTH) ||
+           (st.st_uid != geteuid() && st.st_uid != 0);
+}
+
+static int read_secret(char dst[CLI_SECRET_MAX], const char *path, int fd)
+{
+    ssize_t len = read_line(fd, dst, CLI_SECRET_MAX);
+
+    if (len < 0 && errno == ETIMEDOUT)
+        return refuse(path, "its writer did not end a line in time");
+    if (len < 0)
+        return refuse(path, hf_errno_text(errno));
+    if (lacks_writer(fd, (size_t)len))
+        return refuse(path, "nothing was written to this pipe in time");
+    return cut_line(dst, (size_t)len, path);
+}
+
+/* Not blocking: to open a named pipe would wait for its writer. */
+int cli_secret_read(char dst[CLI_SECRET_MAX], const char *path, bool *is_open)
+{
+    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
+    int rc;
+
+    if (fd < 0)
+        return refuse(path, hf_errno_text(errno));
+    rc = read_secret(dst, path, fd);
+    *is_open = *is_open || is_open_to_others(fd);
+    (void)close(fd);
+    return rc;
+}
+
+/* ---- a URL ---- */
+
+/* Takes anything between a colon and the last @ for a password. The library
+ * decides what is a URL. */
+static void hide_password(char *url)
+{
+    char *begin = strstr(url, "://");
+    char *end = strrchr(url, '@');
+
+    if (!begin || !end || end < begin)
+        return;
+    begin = strchr(begin + 3, ':');
+    if (begin && begin < end)
+        memset(begin + 1, '*', (size_t)(end - begin - 1));
+}
+
+static void hide_option(char *url, const char *option)
+{
+    char *at = url;
+
+    while ((at = strstr(at, option))) {
+        at += strlen(option);
+        memset(at, '*', strcspn(at, "&"));
+    }
+}
+
+void cli_secret_hide(char *url)
+{
+    hide_option(url, "tls_key_password=");
+    hide_option(url, "sentinel_password=");
+    hide_password(url);
+}

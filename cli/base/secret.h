@@ -1,0 +1,23 @@
+/* Passwords: where they come from, and where they must not be seen. */
+#ifndef CLI_SECRET_H
+#define CLI_SECRET_H
+
+#include <stdbool.h>
+
+#include "cli/base/command.h"
+
+/* The length of the longest password that the library takes (hf_url.password). */
+#define CLI_SECRET_MAX 4096
+
+/* cli_secret_read - the first line of a file, without its end. CLI_GO_ON, or
+ *                   CLI_TROUBLE and reported; dst is for explicit_bzero. A pipe
+ *                   is read for a limited time.
+ *                   *is_open becomes true if it is a file that others can change
+ *                   (its group, or an owner who is neither this user nor root), or
+ *                   that others than its owner and group can read.
+ * cli_secret_hide - passwords in a URL, the server's and that of a key, become
+ *                   asterisks, in place. */
+int cli_secret_read(char dst[CLI_SECRET_MAX], const char *path, bool *is_open);
+void cli_secret_hide(char *url);
+
+#endif

@@ -1,0 +1,338 @@
+/* Signals as events: handlers note them, and a pipe tells the loop. */
+#include "cli/base/signals.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <stddef.h>
+#include <string.h>
+#include <sys/time.h>
+#include <unistd.h>
+
+#include "cli/base/command.h"
+
+enum treatment { NOTE, IGNORE, NOTE_LATER };
+
+/* `before` is restored in a child. */
+static struct watched {
+    int number;
+    enum treatment treatment;
+    volatile sig_atomic_t is_noted;
+    struct sigaction before;
+} watched[] = {{.number = SIGCHLD, .treatment = NOTE},
+               {.number = SIGTERM, .treatment = NOTE},
+               {.number = SIGINT, .treatment = NOTE},
+               {.number = SIGHUP, .treatment = NOTE},
+               {.number = SIGQUIT, .treatment = NOTE},
+               {.number = SIGUSR1, .treatment = NOTE},
+               {.number = SIGUSR2, .treatment = NOTE},
+               {.number = SIGCONT, .treatment = NOTE},
+               {.number = SIGTSTP, .treatment = NOTE_LATER},
+               {.number = SIGPIPE, .treatment = IGNORE},
+               {.number = SIGTTOU, .treatment = IGNORE}};
+
+#define WATCHED (sizeof watched / sizeof *watched)
+
+static int pipe_fd[2] = {-1, -1};
+static sigset_t mask_before;
+static sigset_t mask_ours;
+static struct sigaction alarm_before;
+static bool has_begun;
+
+/* What a signal that ends programs does when it arrives. */
+static volatile sig_atomic_t ends_at_once;
+static volatile sig_atomic_t has_limit;
+static volatile sig_atomic_t ends_by; /* the signal whose time runs; 0: none */
+static const char *volatile last_words;
+
+/* ---- dying ---- */
+
+static bool was_ignored(int signal)
+{
+    for (size_t i = 0; i < WATCHED; i++)
+        if (watched[i].number == signal)
+            return watched[i].before.sa_handler == SIG_IGN;
+    return false;
+}
+
+/* Called in handlers as well. The kernel drops a signal that PID 1 sends to
+ * itself. */
+void cli_signals_die(int signal, bool for_all)
+{
+    struct sigaction dying = {.sa_handler = SIG_DFL};
+    sigset_t only;
+
+    if (was_ignored(signal))
+        return;
+    (void)sigaction(signal, &dying, NULL);
+    sigemptyset(&only);
+    (void)sigaddset(&only, signal);
+    (void)sigprocmask(SIG_UNBLOCK, &only, NULL);
+    if (for_all)
+        (void)kill(0, signal);
+    (void)raise(signal);
+    _exit(CLI_SIGNAL + signal);
+}
+
+/* A standard error that takes nothing must not delay the end. */
+static void say_last_words(void)
+{
+    const char *words = last_words;
+    struct pollfd p = {.fd = STDERR_FILENO, .events = POLLOUT};
+    ssize_t n;
+
+    if (!words || poll(&p, 1, 0) != 1 || !(p.revents & POLLOUT))
+        return;
+    n = write(STDERR_FILENO, words, strlen(words));
+    (void)n;
+}
+
+/* ---- the limit ---- */
+
+static void on_limit(int number)
+{
+    (void)number;
+    if (ends_by == 0)
+        return;
+    say_last_words();
+    cli_signals_die(ends_by, false);
+}
+
+static void set_timer(int ms)
+{
+    struct itimerval timer = {.it_value = {.tv_usec = ms * 1000}};
+
+    (void)setitimer(ITIMER_REAL, &timer, NULL); /* fails only for bad times */
+}
+
+static void start_limit(int signal)
+{
+    if (ends_by != 0)
+        return;
+    ends_by = signal;
+    set_timer(CLI_SIGNALS_LIMIT_MS);
+}
+
+static void stop_limit(void)
+{
+    if (ends_by == 0)
+        return;
+    ends_by = 0;
+    set_timer(0);
+}
+
+/* ---- noting ---- */
+
+static void note(int number)
+{
+    int saved = errno;
+    ssize_t n;
+
+    if (cli_signals_end_programs(number)) {
+        if (ends_at_once)
+            cli_signals_die(number, false);
+        if (has_limit)
+            start_limit(number);
+    }
+    for (size_t i = 0; i < WATCHED; i++)
+        if (watched[i].number == number)
+            watched[i].is_noted = 1;
+    n = write(pipe_fd[1], "", 1);
+    (void)n; /* if it is full, it is readable already */
+    errno = saved;
+}
+
+static void treat(const struct watched *w)
+{
+    struct sigaction ours = {.sa_flags = SA_RESTART};
+
+    sigfillset(&ours.sa_mask);
+    ours.sa_handler = w->treatment == IGNORE ? SIG_IGN : note;
+    (void)sigaction(w->number, &ours, NULL); /* fails only for bad numbers */
+}
+
+/* With CHLD ignored there would be no exit code of the command. */
+static bool stays_ignored(const struct watched *w)
+{
+    return w->before.sa_handler == SIG_IGN && w->number != SIGCHLD;
+}
+
+/* All are blocked while one is handled. */
+static void treat_alarm(void)
+{
+    struct sigaction ours = {.sa_flags = SA_RESTART, .sa_handler = on_limit};
+
+    sigfillset(&ours.sa_mask);
+    (void)sigaction(SIGALRM, &ours, NULL);
+}
+
+static void remember(void)
+{
+    (void)sigprocmask(SIG_BLOCK, NULL, &mask_before);
+    for (size_t i = 0; i < WATCHED; i++)
+        (void)sigaction(watched[i].number, NULL, &watched[i].before);
+    (void)sigaction(SIGALRM, NULL, &alarm_before);
+    has_begun = true;
+}
+
+void cli_signals_begin(void)
+{
+    sigset_t ends;
+
+    remember();
+    ends_at_once = 1;
+    sigemptyset(&ends);
+    for (size_t i = 0; i < WATCHED; i++) {
+        if (!cli_signals_end_programs(watched[i].number))
+            continue;
+        (void)sigaddset(&ends, watched[i].number);
+        if (!stays_ignored(&watched[i]))
+            treat(&watched[i]);
+    }
+    (void)sigprocmask(SIG_UNBLOCK, &ends, NULL);
+}
+
+int cli_signals_open(void)
+{
+    sigset_t noted;
+
+    if (pipe_fd[0] >= 0)
+        return pipe_fd[0];
+    if (pipe2(pipe_fd, O_CLOEXEC | O_NONBLOCK) < 0)
+        return -1;
+    if (!has_begun)
+        remember();
+    sigemptyset(&noted);
+    for (size_t i = 0; i < WATCHED; i++) {
+        (void)sigaddset(&noted, watched[i].number);
+        if (watched[i].treatment != NOTE_LATER && !stays_ignored(&watched[i]))
+            treat(&watched[i]);
+    }
+    treat_alarm();
+    (void)sigaddset(&noted, SIGALRM);
+    ends_at_once = 0;
+    (void)sigprocmask(SIG_UNBLOCK, &noted, NULL);
+    (void)sigprocmask(SIG_BLOCK, NULL, &mask_ours);
+    return pipe_fd[0];
+}
+
+/* The first one that is noted and ends programs; 0: none is. */
+static int noted_end(void)
+{
+    for (size_t i = 0; i < WATCHED; i++)
+        if (watched[i].is_noted && cli_signals_end_programs(watched[i].number))
+            return watched[i].number;
+    return 0;
+}
+
+bool cli_signals_has_end(void)
+{
+    return noted_end() != 0;
+}
+
+void cli_signals_end_at_once(bool on)
+{
+    int signal;
+
+    ends_at_once = on;
+    if (on && (signal = noted_end()) != 0)
+        cli_signals_die(signal, false);
+}
+
+void cli_signals_limit(bool on, const char *words)
+{
+    int signal;
+
+    last_words = words;
+    has_limit = on;
+    if (!on)
+        stop_limit();
+    else if ((signal = noted_end()) != 0)
+        start_limit(signal);
+}
+
+/* Blocked, so that its handler does not start the time for another signal. */
+void cli_signals_limit_by(int signal)
+{
+    cli_signals_hold();
+    start_limit(signal);
+    cli_signals_resume();
+}
+
+void cli_signals_note_stop(bool is_noted)
+{
+    for (size_t i = 0; i < WATCHED; i++) {
+        if (watched[i].treatment != NOTE_LATER || stays_ignored(&watched[i]))
+            continue;
+        if (is_noted)
+            treat(&watched[i]);
+        else
+            (void)sigaction(watched[i].number, &watched[i].before, NULL);
+    }
+}
+
+int cli_signals_take(void)
+{
+    char sink[64];
+
+    while (read(pipe_fd[0], sink, sizeof sink) > 0)
+        continue;
+    for (size_t i = 0; i < WATCHED; i++) {
+        if (!watched[i].is_noted)
+            continue;
+        watched[i].is_noted = 0;
+        return watched[i].number;
+    }
+    return 0;
+}
+
+bool cli_signals_end_programs(int signal)
+{
+    return signal == SIGTERM || signal == SIGINT || signal == SIGHUP ||
+           signal == SIGQUIT;
+}
+
+int cli_signals_take_end(void)
+{
+    int signal, first = 0;
+
+    while ((signal = cli_signals_take()) != 0)
+        if (first == 0 && cli_signals_end_programs(signal))
+            first = signal;
+    return first;
+}
+
+/* ---- around a fork ---- */
+
+void cli_signals_hold(void)
+{
+    sigset_t all;
+
+    sigfillset(&all);
+    (void)sigprocmask(SIG_SETMASK, &all, NULL);
+}
+
+void cli_signals_resume(void)
+{
+    (void)sigprocmask(SIG_SETMASK, &mask_ours, NULL);
+}
+
+void cli_signals_inherit(void)
+{
+    for (size_t i = 0; i < WATCHED; i++)
+        (void)sigaction(watched[i].number, &watched[i].before, NULL);
+    (void)sigaction(SIGALRM, &alarm_before, NULL);
+    (void)sigprocmask(SIG_SETMASK, &mask_before, NULL);
+}
+
+/* ---- stopping ourselves ---- */
+
+/* TSTP and not STOP: the kernel stops nobody by TSTP whose shell is gone, so
+ * that we cannot get stuck. */
+void cli_signals_suspend(void)
+{
+    cli_signals_note_stop(false);
+    (void)kill(0, SIGTSTP);
+    cli_signals_note_stop(true);
+}

@@ -1,0 +1,160 @@
+/* A word by which a later process finds a hold again. */
+#include "cli/lock/handle.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "cli/base/lock_words.h"
+#include "cli/base/report.h"
+
+/* The least time that is set aside to print and to end. */
+#define END_LEAST_MS 50
+
+/* Renewing and releasing need no token. */
+static enum hf_lock_kind without_token(enum hf_lock_kind kind)
+{
+    return (enum hf_lock_kind)((unsigned)kind & ~(unsigned)HF_WITH_TOKEN);
+}
+
+const char *cli_handle_kind(enum hf_lock_kind kind)
+{
+    return cli_kind_word(without_token(kind));
+}
+
+char *cli_handle_format(char dst[CLI_HANDLE_MAX], enum hf_lock_kind kind,
+                        const char *owner)
+{
+    if (without_token(kind) == HF_KIND_PLAIN)
+        (void)snprintf(dst, CLI_HANDLE_MAX, "%s", owner);
+    else
+        (void)snprintf(dst, CLI_HANDLE_MAX, "%s:%s", cli_handle_kind(kind), owner);
+    return dst;
+}
+
+int64_t cli_handle_safe_at_end(int64_t safe_ms)
+{
+    int64_t fiftieth_ms = safe_ms / 50;
+
+    return safe_ms - (fiftieth_ms > END_LEAST_MS ? fiftieth_ms : END_LEAST_MS);
+}
+
+/* Splits "KIND:owner". Without a known kind it is of a plain lock, and all of it is
+ * the owner. */
+static void parse(struct cli_handle *h)
+{
+    static const enum hf_lock_kind kinds[] = {HF_KIND_FAIR, HF_KIND_READ,
+                                              HF_KIND_WRITE, HF_KIND_VALUE,
+                                              HF_KIND_PERMIT};
+
+    h->kind = HF_KIND_PLAIN;
+    h->owner = h->text;
+    for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {
+        const char *word = cli_kind_word(kinds[i]);
+        size_t len = strlen(word);
+
+        if (strncmp(h->text, word, len) == 0 && h->text[len] == ':') {
+            h->kind = kinds[i];
+            h->owner = h->text + len + 1;
+            return;
+        }
+    }
+}
+
+int cli_handle_check(const struct cli_args *args, const char *name,
+                     const char *text)
+{
+    if (!name || !text)
+        return cli_usage(args, "NAME and HANDLE, the first word that 'holdfast "
+                               "acquire' printed, are required");
+    if (!*name)
+        return cli_usage(args, "NAME is empty");
+    return *text ? CLI_GO_ON : cli_usage(args, "HANDLE is empty");
+}
+
+int cli_handle_extra_word(const struct cli_args *args, const char *word)
+{
+    return cli_usage(args, "unexpected argument '%s': HANDLE is only the first word "
+                           "that 'holdfast acquire' printed", word);
+}
+
+/* "uuid:number", as `acquire` prints it. Of a value lock the library takes any text;
+ * a script that has mixed up its words must not release an application's key. */
+static bool has_owner(const struct cli_handle *h)
+{
+    size_t uuid = strspn(h->owner, "0123456789abcdef-");
+
+    const char *number = h->owner + uuid + 1;
+
+    return h->kind != HF_KIND_VALUE ||
+           (uuid == 36 && h->owner[uuid] == ':' && *number &&
+            number[strspn(number, "-0123456789")] == '\0');
+}
+
+static int refuse(const struct cli_handle *h)
+{
+    char quoted[CLI_QUOTE_MAX];
+
+    return cli_fail("%s is not a handle: use the first word that 'holdfast acquire' "
+                    "printed, such as fair:UUID:NUMBER",
+                    cli_quote(quoted, h->text, strlen(h->text)));
+}
+
+int cli_handle_open(struct cli_handle *h, const struct cli_common *common,
+                    const char *name, const char *text)
+{
+    int rc;
+
+    *h = (struct cli_handle){.name = name, .text = text};
+    parse(h);
+    if (!has_owner(h))
+        return refuse(h);
+    rc = cli_client_open_once(&h->client, common);
+    return rc == CLI_GO_ON ? cli_lock_open(&h->lock, h->client, h->kind, name)
+                           : rc;
+}
+
+void cli_handle_close(struct cli_handle *h)
+{
+    hf_lock_free(h->lock);
+    hf_client_free(h->client);
+}
+
+int cli_handle_fail(const struct cli_handle *h, hf_status status,
+                    const struct hf_error *err)
+{
+    return status == HF_E_INVAL ? refuse(h) : cli_fail_status(status, err);
+}
+
+static void note_loss(const struct cli_handle *h, const char *done)
+{
+    char name[CLI_QUOTE_MAX], owner[CLI_QUOTE_MAX];
+
+    cli_note("%s is not %s: %s does not hold it",
+             cli_quote(name, h->name, strlen(h->name)), done,
+             cli_quote(owner, h->owner, strlen(h->owner)));
+}
+
+int cli_handle_report(const struct cli_handle *h,
+                      const struct cli_common *common, const char *done,
+                      bool is_done, int64_t safe_ms)
+{
+    struct cli_lock lock = {.name = h->name, .len = strlen(h->name)};
+    int rc = CLI_GO_ON;
+    struct cli_json j;
+
+    if (!is_done)
+        note_loss(h, done);
+    if (common->is_json) {
+        cli_json_init(&j);
+        cli_lock_put_name(&j, &lock);
+        cli_json_bool(&j, done, is_done);
+        if (safe_ms > 0)
+            cli_json_integer(&j, "safe_ms", safe_ms);
+        rc = cli_json_print(&j);
+    } else if (safe_ms > 0) {
+        (void)printf("%lld\n", (long long)safe_ms);
+    }
+    if (rc != CLI_GO_ON)
+        return rc;
+    return is_done ? CLI_OK : CLI_LOST;
+}

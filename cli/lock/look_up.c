@@ -1,0 +1,127 @@
+/* What stands under a name. A server does not say of which kind a lock is: a hash
+ * shows it by its fields, a string may be a value lock or a number of permits. */
+#include "cli/lock/look_up.h"
+
+#include <string.h>
+
+#include "cli/base/counter.h"
+#include "cli/base/report.h"
+#include "cli/base/value_string.h"
+#include "net/base/error.h"
+
+static hf_status become(struct hf_lock **lock, struct hf_client *client,
+                        enum hf_lock_kind kind, const char *name,
+                        struct hf_error *err)
+{
+    hf_lock_free(*lock);
+    *lock = NULL;
+    return hf_lock_new_kind(lock, client, kind, name, strlen(name), err);
+}
+
+/* The server's words stand last. (A name with these very words is misread; only the
+ * message suffers.) */
+static bool is_wrong_type(hf_status status, const struct hf_error *err)
+{
+    return status == HF_E_SERVER && strstr(err->text, ": WRONGTYPE Operation against");
+}
+
+static hf_status refuse(const struct hf_client *client, const char *name,
+                        const char *what, struct hf_error *err)
+{
+    char quoted[CLI_QUOTE_MAX];
+
+    return hf_error_set(err, HF_E_SERVER, "'%s' on %s is %s; it is not changed",
+                        cli_quote(quoted, name, strlen(name)),
+                        hf_client_address(client), what);
+}
+
+static hf_status look_at(struct hf_lock **lock, struct hf_client *client,
+                         enum hf_lock_kind kind, const char *name,
+                         struct hf_lock_info *info, struct hf_error *err)
+{
+    hf_status rc = become(lock, client, kind, name, err);
+
+    if (rc == HF_OK)
+        rc = hf_lock_inspect(*lock, info, err);
+    return is_wrong_type(rc, err)
+               ? refuse(client, name, "of a type that is not used for locks", err)
+               : rc;
+}
+
+static hf_status judge_string(const struct hf_client *client, const char *name,
+                              struct hf_lock_info *info, struct hf_error *err)
+{
+    int64_t number = 0;
+
+    switch (cli_string_class(info->holder, info->holder_full_len, info->ttl_ms,
+                             &number)) {
+    case CLI_STRING_EMPTY:
+        return refuse(client, name, "an empty string, which is not a lock", err);
+    case CLI_STRING_LONG:
+        return refuse(client, name, "a string of more than 191 bytes, which is "
+                                    "not a lock", err);
+    case CLI_STRING_COUNTER:
+        *info = (struct hf_lock_info){
+            .kind = HF_KIND_PERMIT, .hold_count = number, .ttl_ms = -2};
+        return HF_OK;
+    case CLI_STRING_LOCK:
+    case CLI_STRING_UNTIMED:
+        break;
+    }
+    return HF_OK;
+}
+
+static bool is_number(const struct hf_lock_info *info)
+{
+    int64_t number;
+
+    return cli_counter_read(info->holder, info->holder_full_len, &number);
+}
+
+/* A number may be that of a semaphore's permits; those that are out are known by a
+ * key of their own. */
+static hf_status look_at_string(struct hf_lock **lock, struct hf_client *client,
+                                const char *name, struct hf_lock_info *info,
+                                struct hf_error *err)
+{
+    struct hf_lock_info string;
+    hf_status rc = look_at(lock, client, HF_KIND_VALUE, name, info, err);
+
+    if (rc < 0 || !info->is_locked)
+        return rc;
+    if (!is_number(info))
+        return judge_string(client, name, info, err);
+    string = *info;
+    rc = look_at(lock, client, HF_KIND_PERMIT, name, info, err);
+    if (rc < 0 || info->is_locked)
+        return rc;
+    *info = string;
+    if (info->ttl_ms >= 0 &&
+        (rc = become(lock, client, HF_KIND_VALUE, name, err)) < 0)
+        return rc;
+    return judge_string(client, name, info, err);
+}
+
+hf_status cli_look(struct hf_lock **lock, struct hf_client *client,
+                   const char *name, struct hf_lock_info *info,
+                   struct hf_error *err)
+{
+    hf_status rc = hf_lock_inspect(*lock, info, err);
+    enum hf_lock_kind kind = info->kind;
+
+    if (is_wrong_type(rc, err))
+        return look_at_string(lock, client, name, info, err);
+    return rc == HF_OK && (kind == HF_KIND_FAIR || kind == HF_KIND_READ ||
+                           kind == HF_KIND_WRITE)
+               ? become(lock, client, kind, name, err)
+               : rc;
+}
+
+int cli_look_up(struct hf_lock **lock, struct hf_client *client,
+                const char *name, struct hf_lock_info *info)
+{
+    struct hf_error err = {0};
+    hf_status rc = cli_look(lock, client, name, info, &err);
+
+    return rc < 0 ? cli_fail_status(rc, &err) : CLI_GO_ON;
+}

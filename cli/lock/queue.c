@@ -1,0 +1,143 @@
+/* Shows a fair lock's queue, and removes places of dead waiters. */
+#include "cli/lock/queue.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "cli/base/json.h"
+#include "cli/base/lock_words.h"
+#include "cli/base/report.h"
+#include "cli/lock/person.h"
+#include "lock/queue.h"
+
+struct outcome {
+    struct hf_lock_info info;   /* before */
+    int64_t removed;            /* -1: nothing was to be removed */
+};
+
+/* ---- reporting ---- */
+
+static int print_json(const struct cli_queue_plan *plan, const struct outcome *o)
+{
+    struct cli_json j;
+
+    cli_json_init(&j);
+    cli_json_escape_for(&j, plan->name, strlen(plan->name));
+    cli_json_escape_for(&j, o->info.first_waiter, o->info.first_waiter_len);
+    cli_json_text(&j, "name", plan->name);
+    cli_json_bool(&j, "held", o->info.is_locked);
+    if (o->info.waiters == 0)
+        cli_json_integer(&j, "waiters", 0);
+    cli_places_put(&j, &o->info);
+    if (o->removed >= 0)
+        cli_json_integer(&j, "removed", o->removed);
+    return cli_json_print(&j);
+}
+
+static void print_places(const struct cli_queue_plan *plan, const struct outcome *o)
+{
+    const char *state = o->info.is_locked ? "held" : "free";
+    char places[CLI_PLACES_MAX];
+
+    if (o->info.waiters < 0)
+        (void)printf("%s: %s, its wait queue cannot be read (ACL, or another type of "
+                     "key)\n", plan->quoted, state);
+    else if (o->info.waiters == 0)
+        (void)printf("%s: %s, its wait queue is empty\n", plan->quoted, state);
+    else
+        (void)printf("%s: %s, %s\n", plan->quoted, state,
+                     cli_places_text(places, &o->info));
+}
+
+static void print_removed(const struct cli_queue_plan *plan, const struct outcome *o)
+{
+    if (o->removed > 0)
+        (void)printf("%s: queue entries removed: %lld\n", plan->quoted,
+                     (long long)o->removed);
+    else if (plan->owner)
+        cli_note("%s: that waiter is not in the queue; nothing is changed",
+                 plan->quoted);
+    else
+        cli_note("%s: all waiters in the queue listen; nothing is changed",
+                 plan->quoted);
+}
+
+/* Shown only: 0 if there is nothing to remove. */
+static int exit_code(const struct outcome *o)
+{
+    if (o->removed < 0)
+        return o->info.waiters == 0 ? CLI_OK : CLI_NO;
+    return o->removed > 0 ? CLI_OK : CLI_NO;
+}
+
+static int report(const struct cli_queue_plan *plan, const struct outcome *o)
+{
+    int rc = CLI_GO_ON;
+
+    if (plan->common->is_json)
+        rc = print_json(plan, o);
+    else if (o->removed >= 0 && (!plan->common->is_quiet || o->removed == 0))
+        print_removed(plan, o);
+    return rc == CLI_GO_ON ? exit_code(o) : rc;
+}
+
+/* ---- removing ---- */
+
+static bool ask_person(void)
+{
+    (void)fputs("Waiters that listen stay in the queue. Remove the others? [y/N] ",
+                stderr);
+    return cli_person_says_yes();
+}
+
+static int remove_places(const struct cli_queue_plan *plan, struct hf_lock *lock,
+                         struct outcome *o)
+{
+    struct hf_error err = {0};
+    hf_status status =
+        hf_lock_drop_waiter(lock, plan->owner, plan->owner ? strlen(plan->owner) : 0,
+                            &o->removed, &err);
+
+    if (status == HF_NOT_OWNER)
+        o->removed = 0;
+    else if (status < 0)
+        return cli_fail_status(status, &err);
+    return CLI_GO_ON;
+}
+
+static bool is_to_remove(const struct cli_queue_plan *plan, const struct outcome *o)
+{
+    if (plan->owner)
+        return true;
+    return plan->is_forced && o->info.waiters != 0 &&
+           (plan->is_confirmed || ask_person());
+}
+
+/* A queue whose lock is of another kind is not a fair lock's; inspecting says so. */
+static int clear(const struct cli_queue_plan *plan, struct hf_lock *lock)
+{
+    struct outcome o = {.removed = -1};
+    struct hf_error err = {0};
+    hf_status status = hf_lock_inspect(lock, &o.info, &err);
+    int rc = CLI_GO_ON;
+
+    if (status < 0)
+        return cli_fail_status(status, &err);
+    if (!plan->common->is_json && !plan->common->is_quiet)
+        print_places(plan, &o);
+    (void)fflush(stdout); /* before a question */
+    if (is_to_remove(plan, &o))
+        rc = remove_places(plan, lock, &o);
+    return rc == CLI_GO_ON ? report(plan, &o) : rc;
+}
+
+int cli_queue_clear(const struct cli_queue_plan *plan, struct hf_client *client)
+{
+    struct hf_lock *lock;
+    int rc = cli_lock_open(&lock, client, HF_KIND_FAIR, plan->name);
+
+    if (rc == CLI_GO_ON)
+        rc = clear(plan, lock);
+    hf_lock_free(lock);
+    return rc;
+}

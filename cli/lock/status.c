@@ -1,0 +1,187 @@
+/* `holdfast status`: who holds locks. */
+#include <stdio.h>
+#include <string.h>
+
+#include "cli/base/common.h"
+#include "cli/base/lock_words.h"
+#include "cli/base/report.h"
+#include "cli/lock/look_up.h"
+#include "lock/permits.h"
+
+/* ---- one lock ---- */
+
+/* Inspects the lock and, of a semaphore, what is available. */
+static int look_up(struct hf_lock **lock, struct hf_client *client,
+                   struct cli_lock *out)
+{
+    struct hf_error err = {0};
+    int rc = cli_look_up(lock, client, out->name, &out->info);
+    hf_status status;
+
+    if (rc != CLI_GO_ON || !out->info.is_locked ||
+        out->info.kind != HF_KIND_PERMIT)
+        return rc;
+    status = hf_permits_available(*lock, &out->available, &err);
+    out->knows_available = status == HF_OK;
+    return status < 0 ? cli_fail_status(status, &err) : CLI_GO_ON;
+}
+
+/* A multi-lock counts each value, others no re-entries. */
+static bool has_count(const struct hf_lock_info *info)
+{
+    return info->kind != HF_KIND_MULTI && info->kind != HF_KIND_VALUE;
+}
+
+static void print_holder(const struct hf_lock_info *info)
+{
+    char holder[CLI_QUOTE_MAX];
+    bool is_plain = info->kind == HF_KIND_PLAIN;
+
+    (void)printf("%s%sheld by %s",
+                 is_plain ? "" : hf_lock_kind_text(info->kind),
+                 is_plain ? "" : " ",
+                 cli_quote(holder, info->holder, info->holder_len));
+    if (info->holders > 1)
+        (void)printf(" and %lld more", (long long)info->holders - 1);
+    if (has_count(info))
+        (void)printf(", hold count %lld", (long long)info->hold_count);
+}
+
+static void print_unseen(const struct hf_lock_info *info)
+{
+    if (info->waiters < 0)
+        (void)fputs(", its wait queue cannot be read (ACL, or another type of key)",
+                    stdout);
+}
+
+static void print_free(const struct hf_lock_info *info)
+{
+    char places[CLI_PLACES_MAX];
+
+    if (cli_lock_is_counter(info))
+        (void)printf("a number of permits, or a counter: %lld\n",
+                     (long long)info->hold_count);
+    else if (info->waiters > 0 && info->first_place_ms >= 0)
+        (void)printf("free, but %s\n", cli_places_text(places, info));
+    else if (info->waiters > 0)
+        (void)printf("free, waiters in its queue: %lld\n", (long long)info->waiters);
+    else {
+        (void)fputs("free", stdout);
+        print_unseen(info);
+        (void)putchar('\n');
+    }
+}
+
+static void print_held(const struct cli_lock *lock)
+{
+    const struct hf_lock_info *info = &lock->info;
+    char ttl[CLI_SPAN_MAX];
+
+    if (info->kind == HF_KIND_PERMIT)
+        (void)printf("permits in use: %lld, available: %lld",
+                     (long long)info->holders, (long long)lock->available);
+    else
+        print_holder(info);
+    if (info->waiters > 0)
+        (void)printf(", waiters in its queue: %lld", (long long)info->waiters);
+    print_unseen(info);
+    if (info->ttl_ms >= 0)
+        (void)printf(", TTL %s\n", cli_span(ttl, info->ttl_ms));
+    else if (info->kind == HF_KIND_VALUE)
+        (void)puts(", no TTL: it may not be a lock; 'unlock --owner' releases it");
+    else
+        (void)puts(", no TTL: it stays until it is released");
+}
+
+static void print_text(const struct cli_lock *lock)
+{
+    char quoted[CLI_QUOTE_MAX];
+
+    (void)printf("%s: ", cli_quote(quoted, lock->name, lock->len));
+    if (lock->info.is_locked)
+        print_held(lock);
+    else
+        print_free(&lock->info);
+}
+
+static int print_lock(const struct cli_common *common,
+                      struct hf_client *client, struct hf_lock **lock,
+                      const char *name)
+{
+    struct cli_lock found = {.name = name, .len = strlen(name)};
+    int rc = look_up(lock, client, &found);
+
+    if (rc == CLI_GO_ON && common->is_json)
+        rc = cli_lock_json(&found);
+    else if (rc == CLI_GO_ON && !common->is_quiet)
+        print_text(&found);
+    if (rc != CLI_GO_ON)
+        return rc;
+    return found.info.is_locked ? CLI_OK : CLI_NO;
+}
+
+/* ---- all ---- */
+
+/* Trouble outweighs a free lock, and a free lock outweighs a held one. */
+static int worse(int a, int b)
+{
+    return a > b ? a : b;
+}
+
+/* All locks have one server, except in a cluster: if it cannot be reached for
+ * one lock, it is not asked for the others. */
+static int print_locks(const struct cli_common *common,
+                       struct hf_client *client, char *const *names)
+{
+    bool is_reachable = true;
+    int code = CLI_OK;
+
+    for (; is_reachable && *names; names++) {
+        struct hf_lock *lock;
+        int rc = cli_lock_open(&lock, client, HF_KIND_PLAIN, *names);
+
+        if (rc == CLI_GO_ON)
+            rc = print_lock(common, client, &lock, *names);
+        else if (lock)
+            is_reachable = cli_common_is_cluster(common);
+        hf_lock_free(lock);
+        code = worse(code, rc);
+    }
+    return code;
+}
+
+static int print_all(const struct cli_common *common, char *const *names)
+{
+    struct hf_client *client;
+    int rc = cli_client_open_once(&client, common);
+
+    if (rc == CLI_GO_ON)
+        rc = print_locks(common, client, names);
+    hf_client_free(client);
+    return rc;
+}
+
+static int main_status(struct cli_args *args, struct cli_common *common)
+{
+    char **names;
+    int rc = cli_common_words(common, args, &names);
+
+    if (rc == CLI_GO_ON && !*names)
+        return cli_usage(args, "NAME is required");
+    if (rc == CLI_GO_ON)
+        rc = cli_common_begin(common);
+    return rc == CLI_GO_ON ? print_all(common, names) : rc;
+}
+
+const struct cli_command cli_status_command = {
+    .name = "status",
+    .summary = "show the holder and remaining TTL",
+    .help =
+        "usage: holdfast status [option]... NAME...\n"
+        "\n"
+        "Shows the owner, hold count and TTL of each lock, and its kind unless it is\n"
+        "a plain lock: fair, read, write, multi, value, permit.\n"
+        "Exit code: 0 all held, 1 at least one free, 125 error.\n"
+        "\n" CLI_COMMON_HELP,
+    .main = main_status,
+};

@@ -1,0 +1,396 @@
+/* `holdfast watch`: says what happens to locks, a line for each event. It looks at
+ * them again and again; between two looks it knows nothing. */
+#include <limits.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "cli/base/common.h"
+#include "cli/base/json.h"
+#include "cli/base/lock_words.h"
+#include "cli/base/report.h"
+#include "cli/lock/look_up.h"
+#include "cli/lock/watch_events.h"
+#include "net/base/error.h"
+
+#define EVERY_MS 500
+#define EVERY_LEAST_MS 50
+#define BEFORE_END_MS 20
+#define NAMES_MAX 1000
+
+struct watched {
+    const char *name;
+    struct cli_snapshot look;       /* the last one that was answered */
+    bool is_unknown;            /* no look was answered since */
+    int64_t next_ms;            /* the next look; 0: at once */
+};
+
+struct watch {
+    const struct cli_common *common;
+    int64_t every_ms;
+    int64_t for_ms;             /* 0: until it is ended */
+    struct hf_client *client;
+    struct watched *locks;
+    size_t count;
+};
+
+/* ---- a line ---- */
+
+#define TIME_MAX 40
+
+/* In UTC, to the millisecond: RFC 3339. */
+static void put_time(char dst[TIME_MAX])
+{
+    struct timespec now;
+    struct tm utc;
+    size_t len;
+
+    (void)clock_gettime(CLOCK_REALTIME, &now);
+    (void)gmtime_r(&now.tv_sec, &utc);
+    len = strftime(dst, TIME_MAX, "%Y-%m-%dT%H:%M:%S", &utc);
+    (void)snprintf(dst + len, TIME_MAX - len, ".%03ldZ",
+                   now.tv_nsec / 1000000);
+}
+
+/* `info`: of an event that is past, its holder; NULL: not known. */
+static void print_json(const struct watched *w, const char *event,
+                       const struct hf_lock_info *info, const char *reason)
+{
+    struct cli_lock lock = {.name = w->name, .len = strlen(w->name)};
+    char time[TIME_MAX];
+    struct cli_json j;
+
+    if (info)
+        lock.info = *info;
+    put_time(time);
+    cli_json_init(&j);
+    cli_json_text(&j, "time", time);
+    cli_lock_put_name(&j, &lock);
+    cli_json_text(&j, "event", event);
+    cli_lock_put_holder(&j, &lock);
+    if (reason)
+        cli_json_text(&j, "reason", reason);
+    (void)cli_json_print(&j);
+}
+
+static void print_head(const struct watched *w)
+{
+    char time[TIME_MAX], name[CLI_QUOTE_MAX];
+
+    put_time(time);
+    (void)printf("%s %s: ", time,
+                 cli_quote(name, w->name, strlen(w->name)));
+}
+
+/* What an event is called before the owner. */
+static const char *phrase(enum cli_watch_event event)
+{
+    static const char *const phrases[] = {
+        [CLI_WATCH_HELD] = "held by",
+        [CLI_WATCH_RELEASED] = "released, was held by",
+        [CLI_WATCH_EXPIRED] = "expired, was held by",
+        [CLI_WATCH_ACQUIRED] = "acquired by",
+        [CLI_WATCH_JOINED] = "joined, now held by",
+        [CLI_WATCH_LEFT] = "left by one, now held by",
+        [CLI_WATCH_REENTERED] = "re-entered by",
+        [CLI_WATCH_PARTLY] = "partly released by",
+        [CLI_WATCH_RENEWED] = "renewed by",
+        [CLI_WATCH_SHORTENED] = "lease shortened, held by"};
+
+    return phrases[event];
+}
+
+static void print_owner(enum cli_watch_event event,
+                        const struct hf_lock_info *info)
+{
+    char holder[CLI_QUOTE_MAX];
+
+    (void)printf("%s ", phrase(event));
+    if (info->kind == HF_KIND_PERMIT)
+        (void)printf("%lld of a semaphore's permits",
+                     (long long)info->holders);
+    else
+        (void)printf("%s", cli_quote(holder, info->holder, info->holder_len));
+    if (info->kind == HF_KIND_READ && info->holders > 1)
+        (void)printf(" and %lld more", (long long)info->holders - 1);
+    if (info->kind != HF_KIND_PLAIN && info->kind != HF_KIND_PERMIT)
+        (void)printf(" (%s)", hf_lock_kind_text(info->kind));
+    if (event == CLI_WATCH_REENTERED || event == CLI_WATCH_PARTLY)
+        (void)printf(", hold count %lld", (long long)info->hold_count);
+}
+
+static void print_text(const struct watched *w, enum cli_watch_event event,
+                       const struct hf_lock_info *info)
+{
+    char ttl[CLI_SPAN_MAX];
+
+    print_head(w);
+    if (event == CLI_WATCH_FREE) {
+        (void)puts("free");
+        return;
+    }
+    print_owner(event, info);
+    if (cli_watch_is_past(event))
+        (void)putchar('\n');
+    else if (info->ttl_ms < 0)
+        (void)puts(", no TTL");
+    else
+        (void)printf(", TTL %s\n", cli_span(ttl, info->ttl_ms));
+}
+
+static void print_event(const struct watch *watch, const struct watched *w,
+                        enum cli_watch_event event,
+                        const struct hf_lock_info *info)
+{
+    if (watch->common->is_json)
+        print_json(w, cli_watch_word(event), info, NULL);
+    else
+        print_text(w, event, info);
+}
+
+/* Printed once; the next line is that of the next answer. */
+static void print_unknown(const struct watch *watch, const struct watched *w,
+                          const char *reason)
+{
+    if (watch->common->is_json) {
+        print_json(w, "unknown", NULL, reason);
+        return;
+    }
+    print_head(w);
+    (void)printf("unknown: %s\n", reason);
+}
+
+/* ---- a look ---- */
+
+static void compare(const struct watch *watch, struct watched *w,
+                    const struct cli_snapshot *now)
+{
+    enum cli_watch_event events[CLI_WATCH_EVENTS_MAX];
+    size_t count = cli_watch_compare(events, &w->look, now);
+
+    for (size_t i = 0; i < count; i++)
+        print_event(watch, w, events[i],
+                    cli_watch_is_past(events[i]) ? &w->look.info : &now->info);
+    if (w->is_unknown && count == 0) /* "unknown" is outdated: how it stands */
+        print_event(watch, w, now->info.is_locked ? CLI_WATCH_HELD
+                                                  : CLI_WATCH_FREE, &now->info);
+    w->look = *now;
+    w->is_unknown = false;
+}
+
+static hf_status look(const struct watch *watch, const char *name,
+                      struct cli_snapshot *out, struct hf_error *err)
+{
+    struct hf_lock *lock = NULL;
+    hf_status rc =
+        hf_lock_new(&lock, watch->client, name, strlen(name), err);
+
+    *out = (struct cli_snapshot){.asked_ms = hf_clock_ms()};
+    if (rc == HF_OK)
+        rc = cli_look(&lock, watch->client, name, &out->info, err);
+    out->answered_ms = hf_clock_ms();
+    hf_lock_free(lock);
+    return rc;
+}
+
+/* One server has all locks, except in a cluster: if it does not answer for one, the
+ * others are not asked for, as each would wait for it anew. */
+static bool is_away(const struct watch *watch, hf_status status)
+{
+    return (status == HF_E_CONNECT || status == HF_E_NOREPLY) &&
+           !cli_common_is_cluster(watch->common);
+}
+
+/* The pause comes after the answer, however slow that was. Just before a lease ends there
+ * is a look of its own: if the lock is gone by then it was released, and if it goes later
+ * it has expired. */
+static int64_t next_look_ms(const struct watch *watch, const struct watched *w)
+{
+    int64_t now_ms = hf_clock_ms(), next_ms = now_ms + watch->every_ms;
+    int64_t ends_ms = w->is_unknown ? HF_NEVER : cli_watch_ends_ms(&w->look);
+
+    if (ends_ms != HF_NEVER && ends_ms - BEFORE_END_MS < next_ms)
+        next_ms = ends_ms - BEFORE_END_MS;
+    return next_ms < now_ms + EVERY_LEAST_MS ? now_ms + EVERY_LEAST_MS : next_ms;
+}
+
+/* At those that are due by then. */
+static void look_at_due(struct watch *watch, int64_t until_ms)
+{
+    struct hf_error err = {0};
+    hf_status rc = HF_OK;
+
+    for (size_t i = 0; i < watch->count; i++) {
+        struct watched *w = &watch->locks[i];
+        struct cli_snapshot now;
+
+        if (w->next_ms > until_ms)
+            continue;
+        if (is_away(watch, rc))
+            hf_error_set(&err, rc, "the server cannot be reached");
+        else
+            rc = look(watch, w->name, &now, &err);
+        if (rc == HF_OK)
+            compare(watch, w, &now);
+        else if (!w->is_unknown)
+            print_unknown(watch, w, err.text);
+        w->is_unknown = rc < 0;
+        w->next_ms = next_look_ms(watch, w);
+    }
+}
+
+static int64_t first_due_ms(const struct watch *watch)
+{
+    int64_t first_ms = HF_NEVER;
+
+    for (size_t i = 0; i < watch->count; i++)
+        if (watch->locks[i].next_ms < first_ms)
+            first_ms = watch->locks[i].next_ms;
+    return first_ms;
+}
+
+/* ---- again and again ---- */
+
+/* False: the reader of standard output has gone. */
+static bool rest_until(int64_t ms)
+{
+    struct pollfd out = {.fd = STDOUT_FILENO}; /* errors alone */
+    int64_t left_ms;
+
+    while ((left_ms = ms - hf_clock_ms()) > 0)
+        if (poll(&out, 1, left_ms < INT_MAX ? (int)left_ms : INT_MAX) > 0)
+            return false;
+    return true;
+}
+
+/* As a write to a closed pipe ends it; returns only where SIGPIPE is ignored. */
+static int end_unread(void)
+{
+    (void)raise(SIGPIPE);
+    return cli_fail("standard output was closed");
+}
+
+/* False: a disk is full, or the reader has gone and SIGPIPE is ignored. */
+static bool can_write(void)
+{
+    return fflush(stdout) == 0 && !ferror(stdout);
+}
+
+static int follow(struct watch *watch)
+{
+    int64_t end_ms = watch->for_ms > 0 ? hf_clock_ms() + watch->for_ms : HF_NEVER;
+    int64_t next_ms;
+
+    do {
+        look_at_due(watch, hf_clock_ms());
+        if (!can_write())
+            return CLI_TROUBLE; /* main says why */
+        next_ms = first_due_ms(watch);
+        if (!rest_until(next_ms < end_ms ? next_ms : end_ms))
+            return end_unread();
+    } while (next_ms < end_ms);
+    look_at_due(watch, HF_NEVER);
+    return CLI_OK;
+}
+
+/* A server that cannot be reached at all is an error: it may be a wrong URL. */
+static int reach(struct watch *watch)
+{
+    struct hf_lock *lock;
+    int rc = cli_lock_open(&lock, watch->client, HF_KIND_PLAIN,
+                           watch->locks[0].name);
+
+    hf_lock_free(lock);
+    return rc;
+}
+
+static int watch_all(struct watch *watch)
+{
+    struct hf_client_options options;
+    int rc;
+
+    hf_client_options_init(&options);
+    options.connect_once = true;
+    rc = cli_client_open(&watch->client, watch->common, &options);
+    if (rc == CLI_GO_ON)
+        rc = reach(watch);
+    if (rc == CLI_GO_ON)
+        rc = follow(watch);
+    hf_client_free(watch->client);
+    return rc;
+}
+
+/* ---- the command line ---- */
+
+enum { EVERY = 1, FOR };
+
+static const struct cli_option own_options[] = {
+    {EVERY, 0, "every", "DURATION"},
+    {FOR, 0, "for", "DURATION"},
+    {0},
+};
+
+static int take_option(void *ctx, const struct cli_args *args, int id,
+                       char *value)
+{
+    struct watch *watch = ctx;
+
+    switch (id) {
+    case EVERY:
+        return cli_take_duration(args, "--every", value, EVERY_LEAST_MS,
+                                 &watch->every_ms);
+    case FOR:
+        return cli_take_duration(args, "--for", value, 1, &watch->for_ms);
+    default:
+        if (!*value)
+            return cli_usage(args, "NAME is empty");
+        if (watch->count == NAMES_MAX)
+            return cli_usage(args, "at most %d names", NAMES_MAX);
+        watch->locks[watch->count++] = (struct watched){
+            .name = value, .look = {.is_first = true}};
+        return CLI_GO_ON;
+    }
+}
+
+static int main_watch(struct cli_args *args, struct cli_common *common)
+{
+    struct watch watch = {.common = common, .every_ms = EVERY_MS};
+    int rc;
+
+    if (!(watch.locks = calloc(NAMES_MAX, sizeof *watch.locks)))
+        return cli_fail("out of memory");
+    rc = cli_common_parse(common, args, own_options, take_option, &watch);
+    if (rc == CLI_GO_ON && watch.count == 0)
+        rc = cli_usage(args, "NAME is required");
+    if (rc == CLI_GO_ON)
+        rc = cli_common_begin(common);
+    if (rc == CLI_GO_ON)
+        rc = watch_all(&watch);
+    free(watch.locks);
+    return rc;
+}
+
+const struct cli_command cli_watch_command = {
+    .name = "watch",
+    .summary = "print changes of locks as they happen",
+    .help =
+        "usage: holdfast watch [option]... NAME...\n"
+        "\n"
+        "Prints one line for each event: first the current state (held, free), then\n"
+        "acquired, renewed, released, expired and others, with the owner. With\n"
+        "--json, each line is an object. It polls each lock and changes nothing.\n"
+        "Changes between two polls can be missed. A forced release is also reported\n"
+        "as 'released'. A lock that cannot be read is 'unknown'.\n"
+        "It ends after --for or on a signal.\n"
+        "Exit code: 0 after --for, 125 error.\n"
+        "\n"
+        "  --every DURATION     polling interval; default 500ms, at least 50ms; a lock\n"
+        "                       is also polled just before its lease expires\n"
+        "  --for DURATION       stop after DURATION; default: never\n"
+        "\n" CLI_COMMON_HELP,
+    .main = main_watch,
+};

@@ -1,0 +1,202 @@
+/* A public call is an operation that is waited for, or not. */
+#include "lock/api/ask.h"
+
+#include <stddef.h>
+#include <string.h>
+
+#include "lock/record/op.h"
+#include "lock/record/table.h"
+#include "lock/verb/count.h"
+#include "lock/verb/verbs.h"
+#include "net/base/error.h"
+#include "net/base/mem.h"
+
+hf_status hf_ask_forked(struct hf_error *err)
+{
+    return hf_error_set(err, HF_E_FORKED, "%s", hf_status_text(HF_E_FORKED));
+}
+
+hf_status hf_ask_check_wait(int64_t wait_ms, struct hf_error *err)
+{
+    if (wait_ms >= HF_FOREVER && wait_ms <= HF_SPAN_MAX_MS)
+        return HF_OK;
+    return hf_error_set(err, HF_E_INVAL, "wait_ms is HF_FOREVER, or 0 to %lld",
+                        (long long)HF_SPAN_MAX_MS);
+}
+
+struct hf_ask hf_ask_to_wait(struct hf_acquire_options *options,
+                             int64_t permits, int64_t wait_ms,
+                             struct hf_cancel *cancel)
+{
+    *options = (struct hf_acquire_options){
+        .wait_ms = wait_ms, .lease_ms = ANSWER_KEPT_MS, .cancel = cancel};
+    return (struct hf_ask){
+        .verb = &hf_verb_acquire, .permits = permits, .options = options};
+}
+
+static hf_status check_name(const struct hf_kind *kind, size_t len,
+                            struct hf_error *err)
+{
+    const char *noun = kind->noun ? kind->noun : "lock";
+
+    if (len == 0)
+        return hf_error_set(err, HF_E_INVAL, "the %s's name is empty", noun);
+    if (len > HF_LOCK_NAME_MAX)
+        return hf_error_set(err, HF_E_INVAL,
+                            "a %s's name is at most %d bytes, not %zu", noun,
+                            HF_LOCK_NAME_MAX, len);
+    return HF_OK;
+}
+
+hf_status hf_ask_handle(struct hf_lock **out, struct hf_client *client,
+                        const struct hf_kind *kind, const void *name,
+                        size_t len, struct hf_error *err)
+{
+    hf_status rc;
+
+    if (hf_loop_forked(client->loop))
+        return hf_ask_forked(err);
+    if ((rc = check_name(kind, len, err)) < 0)
+        return rc;
+    hf_loop_lock(client->loop);
+    rc = hf_lock_find_or_add(out, client, kind, name, len);
+    hf_loop_unlock(client->loop);
+    return rc < 0 ? hf_error_set(err, rc, "a new %s: %s",
+                                 kind->noun ? kind->noun : "lock",
+                                 hf_status_text(rc))
+                  : HF_OK;
+}
+
+static hf_status check_cancel(const struct hf_lock *lock,
+                              const struct hf_ask *ask, struct hf_error *err)
+{
+    const struct hf_cancel *cancel = ask->options ? ask->options->cancel : NULL;
+
+    if (!cancel || cancel->client == lock->client)
+        return HF_OK;
+    return hf_error_set(err, HF_E_INVAL,
+                        "the cancel is of another client than the lock");
+}
+
+static void op_init(struct hf_op *op, struct hf_lock *lock,
+                    const struct hf_ask *ask)
+{
+    memset(op, 0, offsetof(struct hf_op, call.sending));
+    op->client = lock->client;
+    op->lock = lock;
+    op->verb = ask->verb;
+    op->must_begin = ask->must_begin;
+    op->is_member = ask->is_member;
+    op->owner = ask->owner;
+    op->permits = ask->permits;
+    if (ask->options)
+        op->options = *ask->options;
+    op->info = ask->info;
+    op->value = ask->value;
+    op->is_yes = ask->is_yes;
+    op->holder = ask->holder;
+    op->holder_len = ask->holder_len;
+}
+
+hf_status hf_ask_run(struct hf_lock *lock, const struct hf_ask *ask,
+                     struct hf_error *err)
+{
+    struct hf_loop *loop = lock->client->loop;
+    struct hf_waiter waiter;
+    struct hf_op op;
+    hf_status rc;
+
+    if (hf_loop_forked(loop))
+        return hf_ask_forked(err);
+    if ((rc = check_cancel(lock, ask, err)) < 0)
+        return rc;
+    if (err)
+        err->status = HF_OK;
+    hf_waiter_init(&waiter, loop);
+    op_init(&op, lock, ask);
+    op.waiter = &waiter;
+    op.error = err;
+    hf_loop_lock(loop);
+    if ((rc = hf_op_begin(&op)) < 0) {
+        hf_loop_unlock(loop);
+        return rc;
+    }
+    op.verb->start(&op);
+    hf_loop_wait(&waiter);
+    if (hf_loop_forked(loop))
+        return hf_ask_forked(err);
+    if (ask->count)
+        *ask->count = op.count;
+    return op.status;
+}
+
+/* `size`: what is to be freed when it has ended. */
+static hf_status start_in(struct hf_ask_room *room, size_t size,
+                          hf_done *done, void *ctx)
+{
+    struct hf_op *op = &room->op;
+    hf_status rc;
+
+    room->error.status = HF_OK;
+    op->error = &room->error;
+    op->done = done;
+    op->done_ctx = ctx;
+    op->size = size;
+    if ((rc = hf_op_begin(op)) == HF_OK)
+        op->verb->start(op);
+    return rc;
+}
+
+struct async_op {
+    struct hf_ask_room room;
+    char holder[];              /* a copy: the caller's may soon be gone */
+};
+
+static hf_status start_async(struct hf_lock *lock, const struct hf_ask *ask,
+                             hf_done *done, void *ctx)
+{
+    size_t size = sizeof(struct async_op) + ask->holder_len;
+    struct async_op *async = hf_mem_new(lock->client->mem, size);
+    hf_status rc;
+
+    if (!async)
+        return HF_E_NOMEM;
+    op_init(&async->room.op, lock, ask);
+    if (ask->holder)
+        memcpy(async->holder, ask->holder, ask->holder_len);
+    async->room.op.holder = async->holder;
+    if ((rc = start_in(&async->room, size, done, ctx)) < 0)
+        hf_mem_free(lock->client->mem, async, size);
+    return rc;
+}
+
+hf_status hf_ask_post(struct hf_lock *lock, const struct hf_ask *ask,
+                      hf_done *done, void *ctx)
+{
+    struct hf_loop *loop = lock->client->loop;
+    hf_status rc;
+
+    if (hf_loop_forked(loop))
+        return HF_E_FORKED;
+    if ((rc = check_cancel(lock, ask, NULL)) < 0)
+        return rc;
+    hf_loop_lock(loop);
+    rc = start_async(lock, ask, done, ctx);
+    hf_loop_unlock(loop);
+    return rc;
+}
+
+hf_status hf_ask_post_in(struct hf_ask_room *room, struct hf_lock *lock,
+                         const struct hf_ask *ask, hf_done *done, void *ctx)
+{
+    struct hf_loop *loop = lock->client->loop;
+    hf_status rc;
+
+    if (hf_loop_forked(loop))
+        return HF_E_FORKED;
+    hf_loop_lock(loop);
+    op_init(&room->op, lock, ask);
+    rc = start_in(room, 0, done, ctx);
+    hf_loop_unlock(loop);
+    return rc;
+}

@@ -1,0 +1,243 @@
+/* Renews and releases a hold by its owner's text; the process that took it may be
+ * gone. The client's own holds are not touched: a temporary one carries the owner's
+ * text and key for one call. */
+#include "lock/by_owner.h"
+
+#include <string.h>
+
+#include "lock/api/ask.h"
+#include "lock/machine/claims.h"
+#include "lock/record/hold.h"
+#include "lock/record/hold_lookup.h"
+#include "lock/record/op.h"
+#include "lock/verb/verbs.h"
+#include "net/base/error.h"
+
+/* ---- the question ---- */
+
+static bool make_hold(struct hf_op *op)
+{
+    struct hf_hold *hold = op->hold = hf_hold_new(op);
+
+    if (!hold) {
+        hf_op_finish(op, HF_E_NOMEM);
+        return false;
+    }
+    memcpy(hold->text, op->holder, op->holder_len);
+    hold->text_len = (uint8_t)op->holder_len;
+    hf_hold_put_key(hold->key, op->lock, hf_hold_text(hold));
+    return true;
+}
+
+/* ---- renew ---- */
+
+/* Counted from when it was asked, as for our own holds: the server's TTL began
+ * later. */
+static int64_t left_ms(const struct hf_op *op)
+{
+    int64_t ttl_ms = op->answer.number;
+
+    if (ttl_ms < 0 || ttl_ms > HF_SPAN_MAX_MS)
+        return HF_SPAN_MAX_MS; /* no TTL, or longer than anybody may ask for */
+    return op->call.sending.sent_ms + ttl_ms - hf_claims_drift_ms(ttl_ms) -
+           hf_loop_now(op->client->loop);
+}
+
+static hf_status read_answer(struct hf_op *op, struct hf_resp_value reply)
+{
+    if (!hf_answer_read(&op->answer, reply) ||
+        op->answer.count < ANSWER_NOT_HELD)
+        return hf_op_odd_reply(op);
+    return op->answer.count == ANSWER_NOT_HELD ? HF_NOT_OWNER : HF_OK;
+}
+
+static void end_renewal(struct hf_op *op, hf_status status)
+{
+    if (status == HF_OK && op->value)
+        *op->value = left_ms(op);
+    hf_hold_finish_question(op, status);
+}
+
+static void on_renewed(struct hf_call *call, hf_status status,
+                       struct hf_resp_value reply)
+{
+    struct hf_op *op = HF_OWNER_OF(call, struct hf_op, call);
+
+    end_renewal(op, status == HF_OK
+                        ? read_answer(op, reply)
+                        : hf_op_failure(op, status, call->may_have_run));
+}
+
+/* Yes: nobody renews this hold again, so a failover that loses the new lease loses
+ * it for good. */
+static bool is_renewed(struct hf_call *call, struct hf_resp_value reply)
+{
+    struct hf_op *op = HF_OWNER_OF(call, struct hf_op, call);
+
+    return hf_answer_read(&op->answer, reply) &&
+           op->answer.count > ANSWER_NOT_HELD;
+}
+
+static void on_acknowledged(struct hf_call *call, hf_status status)
+{
+    end_renewal(HF_OWNER_OF(call, struct hf_op, call), status);
+}
+
+static void renew(struct hf_op *op)
+{
+    op->lease_ms = op->options.lease_ms;
+    if (!make_hold(op))
+        return;
+    hf_op_want_replicas(op, is_renewed, on_acknowledged);
+    hf_op_call(op, STEP_EXTEND, hf_hold_text(op->hold), hf_op_deadline(op),
+               on_renewed);
+}
+
+static const struct hf_verb verb_renew = {.start = renew, .cancel = hf_hold_finish_question};
+
+/* ---- release ----
+ *
+ * Most kinds: a forced release that names the holder. It refuses locks of other
+ * kinds. A read-write lock is different: a forced release frees every holder, or
+ * refuses if several read. So the kind's own release script is run, which gives up
+ * the holds of one owner. */
+
+static void release(struct hf_op *op)
+{
+    if (make_hold(op))
+        hf_verb_force.start(op);
+}
+
+static const struct hf_verb verb_release = {.start = release, .cancel = hf_hold_finish_question};
+
+/* ---- what is asked ---- */
+
+/* The sides of a read-write lock have fields of their own. */
+static bool has_owner_form(const struct hf_kind *kind, const char *owner,
+                          size_t len)
+{
+    if (!owner || len < 1 || len >= HF_OWNER_TEXT_MAX)
+        return false;
+    if (kind->any_text_holds)
+        return true;
+    return hf_owner_ok(owner, len) &&
+           (!kind->other || hf_owner_ends_in(owner, len, kind->owner_suffix));
+}
+
+static bool is_of_this_client(const struct hf_client *client, const char *owner,
+                    size_t len)
+{
+    return len > UUID_LEN && memcmp(owner, client->uuid, UUID_LEN) == 0;
+}
+
+static hf_status refuse_owner(const struct hf_kind *kind, const char *quoted,
+                              struct hf_error *err)
+{
+    if (kind->any_text_holds)
+        return hf_error_set(err, HF_E_INVAL,
+                            "'%s' is no owner: that of a value lock has 1 to %d "
+                            "bytes here", quoted, HF_OWNER_TEXT_MAX - 1);
+    return hf_error_set(err, HF_E_INVAL,
+                        "'%s' is no owner of a %s: those are written "
+                        "\"uuid:number%s\"", quoted,
+                        hf_lock_kind_text(kind->id), kind->owner_suffix);
+}
+
+static hf_status check_owner(const struct hf_lock *lock, const char *owner,
+                             size_t len, struct hf_error *err)
+{
+    char quoted[100];
+
+    (void)hf_error_quote(quoted, sizeof quoted, owner ? owner : "",
+                         owner ? len : 0);
+    if (!has_owner_form(lock->kind, owner, len))
+        return refuse_owner(lock->kind, quoted, err);
+    if (is_of_this_client(lock->client, owner, len))
+        return hf_error_set(err, HF_E_INVAL,
+                            "'%s' is an owner of this client, which renews it "
+                            "itself: use hf_lock_release", quoted);
+    return HF_OK;
+}
+
+static hf_status check_lease(int64_t lease_ms, struct hf_error *err)
+{
+    if (lease_ms > 0 && lease_ms <= HF_SPAN_MAX_MS)
+        return HF_OK;
+    return hf_error_set(err, HF_E_INVAL, "a lease is 1 to %lld ms",
+                        (long long)HF_SPAN_MAX_MS);
+}
+
+static hf_status check_renewal(const struct hf_lock *lock, const char *owner,
+                               size_t len, int64_t lease_ms,
+                               struct hf_error *err)
+{
+    hf_status rc = check_owner(lock, owner, len, err);
+
+    return rc < 0 ? rc : check_lease(lease_ms, err);
+}
+
+static struct hf_ask to_renew(const char *owner, size_t len,
+                              const struct hf_acquire_options *options,
+                              int64_t *safe_ms)
+{
+    return (struct hf_ask){.verb = &verb_renew,
+                           .options = options,
+                           .value = safe_ms,
+                           .holder = owner,
+                           .holder_len = len};
+}
+
+static struct hf_ask to_release(const char *owner, size_t len)
+{
+    return (struct hf_ask){
+        .verb = &verb_release, .holder = owner, .holder_len = len};
+}
+
+/* ---- the public calls ---- */
+
+hf_status hf_renew_by_owner(struct hf_lock *lock, const char *owner, size_t len,
+                            int64_t lease_ms, int64_t *safe_ms,
+                            struct hf_error *err)
+{
+    struct hf_acquire_options options = {.lease_ms = lease_ms};
+    struct hf_ask ask = to_renew(owner, len, &options, safe_ms);
+    hf_status rc = check_renewal(lock, owner, len, lease_ms, err);
+
+    return rc < 0 ? rc : hf_ask_run(lock, &ask, err);
+}
+
+hf_status hf_renew_by_owner_async(struct hf_lock *lock, const char *owner,
+                                  size_t len, int64_t lease_ms, int64_t *safe_ms,
+                                  hf_done *done, void *ctx)
+{
+    struct hf_acquire_options options = {.lease_ms = lease_ms};
+    struct hf_ask ask = to_renew(owner, len, &options, safe_ms);
+    hf_status rc = check_renewal(lock, owner, len, lease_ms, NULL);
+
+    return rc < 0 ? rc : hf_ask_post(lock, &ask, done, ctx);
+}
+
+hf_status hf_release_by_owner(struct hf_lock *lock, const char *owner,
+                              size_t len, struct hf_error *err)
+{
+    struct hf_ask ask = to_release(owner, len);
+    hf_status rc = check_owner(lock, owner, len, err);
+
+    if (rc < 0)
+        return rc;
+    return lock->kind->other ? hf_ask_run(lock, &ask, err)
+                             : hf_lock_force_release(lock, owner, len, err);
+}
+
+hf_status hf_release_by_owner_async(struct hf_lock *lock, const char *owner,
+                                    size_t len, hf_done *done, void *ctx)
+{
+    struct hf_ask ask = to_release(owner, len);
+    hf_status rc = check_owner(lock, owner, len, NULL);
+
+    if (rc < 0)
+        return rc;
+    return lock->kind->other
+               ? hf_ask_post(lock, &ask, done, ctx)
+               : hf_lock_force_release_async(lock, owner, len, done, ctx);
+}

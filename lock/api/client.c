@@ -1,0 +1,561 @@
+/* The client: options, the link and what it reports, the end of everything. */
+#include <assert.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "lock/api/ask.h"
+#include "lock/record/hold.h"
+#include "lock/record/line.h"
+#include "lock/record/log.h"
+#include "lock/record/op.h"
+#include "lock/record/table.h"
+#include "lock/verb/switch.h"
+#include "lock/verb/watchdog.h"
+#include "net/base/error.h"
+#include "net/base/mem.h"
+
+#define WATCHDOG_LEAST_MS 100
+#define TIMEOUT_MS 5000        /* to connect; of a request */
+#define REPLICAS_TIMEOUT_MS 1000
+#define REPLICAS_MAX 1024
+#define DOUBT_AFTER_MS 1000
+/* The greatest reply: of CLUSTER SLOTS, a range for each slot. Those of scripts
+ * hold a name at most. */
+#define REPLY_MAX (16u << 20)
+#define OUTPUT_LEAST (192u << 10)
+
+void hf_client_options_init(struct hf_client_options *options)
+{
+    memset(options, 0, sizeof *options);
+    options->thread = true;
+    options->watchdog_ms = 30000;
+    options->locks_max = 1u << 20;
+    options->waiters_max = 1u << 20;
+    options->output_max = 64u << 20;
+}
+
+/* ---- new ---- */
+
+static void on_trouble(void *ctx, const struct hf_error *why)
+{
+    hf_client_log(ctx, HF_LOG_WARNING, "%s", why->text);
+}
+
+static hf_status copy_text(char *dst, size_t room, const char *src,
+                           const char *what, struct hf_error *err)
+{
+    if (strlen(src) >= room)
+        return hf_error_set(err, HF_E_INVAL, "%s is longer than %zu bytes",
+                            what, room - 1);
+    memcpy(dst, src, strlen(src) + 1);
+    return HF_OK;
+}
+
+static int64_t first_given(int64_t option, int64_t of_url, int64_t otherwise)
+{
+    if (option != 0)
+        return option;
+    return of_url != 0 ? of_url : otherwise;
+}
+
+/* What the caller did not say, the URL does, or else we. *o borrows from it. */
+static void complete(struct hf_client_options *o, const struct hf_url *url)
+{
+    if (!o->name)
+        o->name = url->client_name[0] ? url->client_name : "holdfast";
+    o->protocol = (int)first_given(o->protocol, url->protocol, 3);
+    o->connect_timeout_ms = first_given(o->connect_timeout_ms,
+                                        url->connect_timeout_ms, TIMEOUT_MS);
+    o->request_timeout_ms =
+        first_given(o->request_timeout_ms, url->timeout_ms, TIMEOUT_MS);
+    o->replicas = (int)first_given(o->replicas, url->replicas, 0);
+    o->replicas_timeout_ms = first_given(o->replicas_timeout_ms,
+                                         url->replicas_timeout_ms, 0);
+    if (o->replicas_timeout_ms == 0)
+        o->replicas_timeout_ms = REPLICAS_TIMEOUT_MS < o->watchdog_ms / 6
+                                     ? REPLICAS_TIMEOUT_MS
+                                     : o->watchdog_ms / 6;
+}
+
+/* Puts into each what the other says. */
+static hf_status read_url(struct hf_url *url, struct hf_seeds *seeds,
+                          struct hf_client_options *o, struct hf_error *err)
+{
+    hf_status rc = hf_url_parse_seeds(
+        url, seeds, o->url ? o->url : "redis://127.0.0.1:6379", err);
+
+    if (rc == HF_OK && o->user) {
+        url->has_password = true; /* perhaps one that has none */
+        rc = copy_text(url->user, sizeof url->user, o->user, "the user", err);
+    }
+    if (rc == HF_OK && o->password) {
+        url->has_password = true;
+        rc = copy_text(url->password, sizeof url->password, o->password,
+                       "the password", err);
+    }
+    if (rc == HF_OK && o->tls)
+        rc = hf_url_set_tls(url, o->tls, err);
+    if (rc == HF_OK)
+        complete(o, url);
+    return rc;
+}
+
+static bool is_span(int64_t ms, int64_t least_ms)
+{
+    return ms >= least_ms && ms <= HF_SPAN_MAX_MS;
+}
+
+static hf_status check_replicas(const struct hf_client_options *o,
+                                struct hf_error *err)
+{
+    if (o->replicas < HF_REPLICAS_MAJORITY || o->replicas > REPLICAS_MAX)
+        return hf_error_set(err, HF_E_INVAL,
+                            "replicas are 0 to %d, all or a majority",
+                            REPLICAS_MAX);
+    if (o->replicas && !is_span(o->replicas_timeout_ms, 1))
+        return hf_error_set(err, HF_E_INVAL, "a timeout is 1 to %lld ms",
+                            (long long)HF_SPAN_MAX_MS);
+    if (o->replicas && o->replicas_timeout_ms > o->watchdog_ms / 6)
+        return hf_error_set(err, HF_E_INVAL,
+                            "the replicas' timeout is at most a sixth of the "
+                            "watchdog's, %lld ms here",
+                            (long long)o->watchdog_ms / 6);
+    return HF_OK;
+}
+
+static hf_status check_retention(const struct hf_client_options *o,
+                                 struct hf_error *err)
+{
+    if (o->token_retention_ms == 0 ||
+        is_span(o->token_retention_ms, HF_TOKEN_RETENTION_LEAST_MS))
+        return HF_OK;
+    return hf_error_set(err, HF_E_INVAL,
+                        "tokens are retained for ever (0) or for %lld to %lld "
+                        "ms",
+                        (long long)HF_TOKEN_RETENTION_LEAST_MS,
+                        (long long)HF_SPAN_MAX_MS);
+}
+
+static hf_status check(const struct hf_client_options *o, struct hf_error *err)
+{
+    if (!is_span(o->watchdog_ms, WATCHDOG_LEAST_MS))
+        return hf_error_set(err, HF_E_INVAL,
+                            "the watchdog's timeout is %d to %lld ms",
+                            WATCHDOG_LEAST_MS, (long long)HF_SPAN_MAX_MS);
+    if (!is_span(o->connect_timeout_ms, 1) ||
+        !is_span(o->request_timeout_ms, 1))
+        return hf_error_set(err, HF_E_INVAL, "a timeout is 1 to %lld ms",
+                            (long long)HF_SPAN_MAX_MS);
+    if (o->output_max < OUTPUT_LEAST)
+        return hf_error_set(err, HF_E_INVAL, "output_max is at least %u",
+                            OUTPUT_LEAST);
+    if (o->protocol != 2 && o->protocol != 3)
+        return hf_error_set(err, HF_E_INVAL, "the protocol is 2 or 3");
+    return check_retention(o, err);
+}
+
+static void set_once(struct hf_client *client,
+                     const struct hf_client_options *o)
+{
+    client->connect_timeout_ms = o->connect_timeout_ms;
+    client->connects_once = o->connect_once;
+    client->request_timeout_ms = o->request_timeout_ms;
+    client->watchdog_ms = o->watchdog_ms;
+    client->replicas = o->replicas;
+    client->replicas_timeout_ms = o->replicas_timeout_ms;
+    client->retention[hf_resp_format_integer(client->retention,
+                                             o->token_retention_ms)] = '\0';
+    client->locks_max = o->locks_max;
+    client->waiters_max = o->waiters_max;
+    client->log = o->log;
+    client->log_ctx = o->log_ctx;
+    client->worst_left_out = HF_LOG_INFO;
+}
+
+/* A failover takes a second at least (down-after-milliseconds); and a renewal that
+ * is answered in its own third of the watchdog's timeout needs no doubt. */
+static int64_t doubt_ms(const struct hf_client_options *o)
+{
+    return o->watchdog_ms / 3 < DOUBT_AFTER_MS ? o->watchdog_ms / 3
+                                               : DOUBT_AFTER_MS;
+}
+
+static hf_status connect_parts(struct hf_client *client,
+                               const struct hf_client_options *o,
+                               const struct hf_url *url,
+                               const struct hf_seeds *seeds,
+                               struct hf_error *err)
+{
+    struct hf_router_options options = {
+        .seeds = seeds,
+        .on_trouble = on_trouble,
+        .on_switched = hf_switch_note,
+        .is_attentive = hf_switch_is_attentive,
+        .ctx = client,
+    };
+    hf_status rc;
+
+    hf_link_options_init(&options.link);
+    options.link.url = *url;
+    options.link.client_name = client->name;
+    options.link.protocol = o->protocol;
+    options.link.connect_timeout_ms = o->connect_timeout_ms;
+    options.link.silence_ms = o->request_timeout_ms;
+    options.link.output_max =
+        o->output_max < OP_BYTES_MAX ? OP_BYTES_MAX : o->output_max;
+    options.link.reply_max = REPLY_MAX;
+    options.doubt_ms = doubt_ms(o);
+    options.replicas_timeout_ms = o->replicas ? o->replicas_timeout_ms : 0;
+    options.link.on_trace = o->trace;
+    options.link.trace_ctx = o->trace_ctx;
+    rc = hf_router_new(&client->router, client->loop, &options, err);
+    explicit_bzero(&options.link.url, sizeof options.link.url);
+    return rc;
+}
+
+static hf_status make_loop(struct hf_loop **loop,
+                           const struct hf_client_options *o,
+                           struct hf_error *err)
+{
+    struct hf_loop_options options = {.mem = o->mem, .thread = o->thread};
+    hf_status rc;
+
+    *loop = o->loop;
+    if (*loop && hf_loop_forked(*loop))
+        return hf_error_set(err, HF_E_FORKED, "%s",
+                            hf_status_text(HF_E_FORKED));
+    if (*loop)
+        return HF_OK;
+    rc = hf_loop_new(loop, &options);
+    return rc < 0 ? hf_error_status(err, rc, "cannot make an event loop") : HF_OK;
+}
+
+/* Takes a half-made client. Locked, with nothing under way any more. */
+static void free_parts(struct hf_client *client)
+{
+    hf_router_free(client->router);
+    while (!hf_list_is_empty(&client->spare_holds)) {
+        struct hf_hold *hold =
+            HF_OWNER_OF(client->spare_holds.next, struct hf_hold, node);
+
+        hf_list_remove(&hold->node);
+        hf_mem_free(client->mem, hold, sizeof *hold);
+    }
+    hf_table_fini(client);
+}
+
+/* Of an option that is to be forgotten by nobody. */
+static void warn(struct hf_client *client, const struct hf_url *url)
+{
+    if (url->tls.is_unverified)
+        hf_client_log(client, HF_LOG_WARNING,
+                      "%s: the server's certificate is not checked "
+                      "(tls_verify=no): a machine in between can read and "
+                      "change everything",
+                      hf_router_address(client->router));
+}
+
+static void free_client(struct hf_client *client)
+{
+    struct hf_loop *loop = client->loop;
+    bool owns_loop = client->owns_loop;
+
+    hf_mem_free(client->mem, client, sizeof *client);
+    if (owns_loop)
+        hf_loop_free(loop);
+}
+
+static hf_status make(struct hf_client **out, struct hf_loop *loop,
+                      const struct hf_client_options *o,
+                      const struct hf_url *url, const struct hf_seeds *seeds,
+                      struct hf_error *err)
+{
+    const struct hf_mem *mem = hf_loop_mem(loop);
+    struct hf_client *client = hf_mem_new(mem, sizeof *client);
+    hf_status rc;
+
+    if (!client) {
+        if (!o->loop)
+            hf_loop_free(loop);
+        return hf_error_set(err, HF_E_NOMEM, "out of memory");
+    }
+    client->loop = loop;
+    client->owns_loop = o->loop == NULL;
+    client->mem = mem;
+    set_once(client, o);
+    hf_list_init(&client->ops);
+    hf_list_init(&client->spare_holds);
+    hf_watchdog_init(client);
+    hf_switch_init(client);
+    rc = copy_text(client->name, sizeof client->name, o->name,
+                   "the client's name", err);
+    if (rc == HF_OK && !hf_uuid_make(client->uuid))
+        rc = hf_error_set(err, HF_E_SYSTEM,
+                          "the kernel gives no random bytes (getrandom)");
+    if (rc == HF_OK)
+        rc = connect_parts(client, o, url, seeds, err);
+    hf_loop_lock(loop);
+    if (rc == HF_OK && (rc = hf_table_init(client)) < 0)
+        (void)hf_error_set(err, rc, "%s", hf_status_text(rc));
+    if (rc < 0)
+        free_parts(client);
+    else
+        warn(client, url);
+    hf_loop_unlock(loop);
+    if (rc < 0)
+        free_client(client);
+    else
+        *out = client;
+    return rc;
+}
+
+hf_status hf_client_new(struct hf_client **out,
+                        const struct hf_client_options *options,
+                        struct hf_error *err)
+{
+    struct hf_client_options o = *options;
+    struct hf_seeds seeds;
+    struct hf_loop *loop;
+    struct hf_url url;
+    hf_status rc;
+
+    if ((rc = read_url(&url, &seeds, &o, err)) == HF_OK &&
+        (rc = check(&o, err)) == HF_OK &&
+        (rc = check_replicas(&o, err)) == HF_OK &&
+        (rc = make_loop(&loop, &o, err)) == HF_OK)
+        rc = make(out, loop, &o, &url, &seeds, err);
+    explicit_bzero(&url, sizeof url);
+    explicit_bzero(&seeds, sizeof seeds);
+    return rc;
+}
+
+/* ---- connect ---- */
+
+struct probe {
+    struct hf_command command;
+    struct hf_waiter waiter;
+    enum hf_outcome outcome;
+    char refusal[200];          /* "": none */
+    char address[300];          /* of the server that it was for, while that was
+                                   there */
+    struct hf_error error;
+};
+
+static void on_probed(struct hf_command *command, enum hf_outcome outcome,
+                      struct hf_resp_value reply)
+{
+    struct probe *probe = HF_OWNER_OF(command, struct probe, command);
+    const char *ptr = "";
+    size_t len = 0;
+
+    probe->outcome = outcome;
+    probe->error = *hf_command_error(command);
+    (void)snprintf(probe->address, sizeof probe->address, "%s",
+                   hf_command_address(command));
+    if (outcome == HF_ANSWERED && hf_resp_is_error(reply) &&
+        hf_resp_bytes(reply, &ptr, &len) == HF_OK)
+        (void)hf_error_quote(probe->refusal, sizeof probe->refusal, ptr, len);
+    hf_waiter_wake(&probe->waiter);
+}
+
+static hf_status probed(const struct probe *probe, struct hf_error *err)
+{
+    if (probe->outcome == HF_ANSWERED)
+        return HF_OK;
+    if (probe->error.status != HF_OK)
+        return hf_error_set(err, probe->error.status, "%s", probe->error.text);
+    if (probe->outcome == HF_UNSENT)
+        return hf_error_set(err, HF_E_CONNECT, "%s: not connected in time",
+                            probe->address);
+    return hf_error_set(err, HF_E_NOREPLY, "%s: no answer in time",
+                        probe->address);
+}
+
+/* Sends one command and waits for its reply. [locked] */
+static hf_status send_probe(struct hf_client *client, struct probe *probe,
+                            struct hf_error *err)
+{
+    hf_status rc;
+
+    probe->command.done = on_probed;
+    hf_waiter_init(&probe->waiter, client->loop);
+    rc = client->is_closing ? HF_E_CLOSED
+                            : hf_router_send(client->router, &probe->command);
+    if (rc < 0)
+        return hf_error_set(err, rc, "%s", hf_status_text(rc));
+    hf_loop_wait(&probe->waiter);
+    if (hf_loop_forked(client->loop))
+        return hf_ask_forked(err);
+    hf_loop_lock(client->loop);
+    return probed(probe, err);
+}
+
+/* Any answer will do, even LOADING or NOPERM; but for WAIT, if that is used. */
+static hf_status connect_within(struct hf_client *client, uint16_t slot,
+                                int64_t deadline_ms, struct hf_error *err)
+{
+    static const struct hf_resp_arg ping[] = {{"PING", 4}};
+    static const struct hf_resp_arg wait[] = {{"WAIT", 4}, {"0", 1}, {"1", 1}};
+    struct probe probe = {.command = {.argv = ping,
+                                      .argc = 1,
+                                      .slot = slot,
+                                      .is_once = client->connects_once,
+                                      .deadline_ms = deadline_ms}};
+    hf_status rc = send_probe(client, &probe, err);
+
+    if (rc < 0 || !client->replicas)
+        return rc;
+    probe = (struct probe){.command = {.argv = wait,
+                                       .argc = 3,
+                                     .slot = slot,
+                                       .is_replicated = true,
+                                       .is_once = client->connects_once,
+                                       .deadline_ms = deadline_ms}};
+    rc = send_probe(client, &probe, err);
+    if (rc == HF_OK && probe.refusal[0])
+        rc = hf_error_set(err, HF_E_SERVER,
+                          "%s: WAIT, which replicas=... needs: %s",
+                          probe.address, probe.refusal);
+    return rc;
+}
+
+static hf_status connect_to(struct hf_client *client, uint16_t slot,
+                            struct hf_error *err)
+{
+    hf_status rc;
+
+    if (hf_loop_forked(client->loop))
+        return hf_error_set(err, HF_E_FORKED, "%s",
+                            hf_status_text(HF_E_FORKED));
+    hf_loop_lock(client->loop);
+    rc = connect_within(client, slot,
+                        hf_loop_now(client->loop) + client->connect_timeout_ms,
+                        err);
+    hf_loop_unlock(client->loop);
+    return rc;
+}
+
+hf_status hf_client_connect(struct hf_client *client, struct hf_error *err)
+{
+    return connect_to(client, 0, err);
+}
+
+hf_status hf_lock_connect(struct hf_lock *lock, struct hf_error *err)
+{
+    return connect_to(lock->client, lock->slot, err);
+}
+
+/* ---- the end ---- */
+
+static void end_op(struct hf_op *op)
+{
+    struct hf_hold *hold = op->hold;
+
+    hf_call_cancel(&op->call);
+    hf_loop_disarm(op->client->loop, &op->timer);
+    if (hold && hold->op == op)
+        hold->op = NULL;
+    else if (hold)
+        hf_hold_free(hold); /* of an acquire that was never granted */
+    hf_op_finish(op, HF_E_CLOSED);
+}
+
+static void end_ops(struct hf_client *client)
+{
+    while (!hf_list_is_empty(&client->ops))
+        end_op(HF_OWNER_OF(client->ops.next, struct hf_op, node));
+}
+
+static void end_holds(struct hf_lock *lock)
+{
+    for (struct hf_list *l = lock->holds.next; l != &lock->holds; l = l->next) {
+        struct hf_hold *hold = HF_OWNER_OF(l, struct hf_hold, node);
+
+        if (hf_lease_lose(&hold->lease, HF_LOST_CLOSED))
+            hf_hold_tell_lost(hold);
+    }
+}
+
+static void each_lock(struct hf_client *client, void (*act)(struct hf_lock *))
+{
+    struct hf_list *next;
+
+    for (struct hf_list *l = client->locks.next; l != &client->locks;
+         l = next) {
+        next = l->next;
+        act(HF_OWNER_OF(l, struct hf_lock, client_link));
+    }
+}
+
+static void stop_listening(struct hf_lock *lock)
+{
+    hf_line_stop_listening(lock->line);
+}
+
+static void free_holds(struct hf_lock *lock)
+{
+    hf_lock_ref(lock);
+    while (!hf_list_is_empty(&lock->holds))
+        hf_hold_free(HF_OWNER_OF(lock->holds.next, struct hf_hold, node));
+    hf_lock_unref(lock);
+}
+
+void hf_client_free(struct hf_client *client)
+{
+    struct hf_loop *loop;
+
+    if (!client || hf_loop_forked(client->loop))
+        return; /* in a child it is the parent's: not to be touched */
+    loop = client->loop;
+    hf_loop_lock(loop);
+    client->is_closing = client->is_over = true;
+    hf_loop_quiesce(loop);
+    each_lock(client, stop_listening);
+    end_ops(client); /* the last waiter may take its lock along */
+    hf_watchdog_fini(client);
+    hf_switch_fini(client);
+    each_lock(client, end_holds);
+    hf_loop_resume(loop);
+    hf_loop_finish_tasks(loop);
+    client->log = NULL; /* a line from here on would find the client gone */
+    hf_loop_quiesce(loop);
+    each_lock(client, free_holds);
+    free_parts(client);
+    hf_loop_resume(loop);
+    hf_loop_unlock(loop);
+    free_client(client);
+}
+
+/* ---- asking ---- */
+
+const char *hf_client_uuid(const struct hf_client *client)
+{
+    return client->uuid;
+}
+
+struct hf_loop *hf_client_loop(struct hf_client *client)
+{
+    return client->loop;
+}
+
+const char *hf_client_address(const struct hf_client *client)
+{
+    return hf_router_address(client->router);
+}
+
+void hf_client_stats(struct hf_client *client, struct hf_client_stats *out)
+{
+    memset(out, 0, sizeof *out);
+    if (hf_loop_forked(client->loop))
+        return; /* the lock may be held by a thread that is not here */
+    hf_loop_lock(client->loop);
+    out->holds = client->holds;
+    out->waiters = hf_client_calls(client);
+    out->orphans = client->orphans;
+    out->renewals = client->renewals;
+    out->renewal_requests = client->renewal_requests;
+    hf_router_stats(client->router, &out->link);
+    hf_router_counts(client->router, &out->route);
+    hf_loop_unlock(client->loop);
+    hf_loop_stats(client->loop, &out->loop);
+}

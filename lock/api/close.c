@@ -1,0 +1,190 @@
+/* Closing with a deadline: waiters are sent away, what was asked may end.
+ *
+ * CLOSE-1  Once it is closing no call begins but releases of our own: of what
+ *          is given back, and of what nobody here holds.
+ * CLOSE-2  Quiet is when no operation and no (un)subscription is under way, and
+ *          no multi-lock has some of its members only: those are given back.
+ * CLOSE-3  Once it is over nothing more is asked, and nothing is under way. */
+#include <string.h>
+
+#include "lock/api/ask.h"
+#include "lock/record/op.h"
+#include "net/base/error.h"
+
+struct closing {
+    struct hf_waiter waiter;
+    struct hf_timer timer;
+};
+
+static void on_pubsub_idle(void *ctx)
+{
+    hf_client_note_quiet(ctx);
+}
+
+/* ---- cancelling ---- */
+
+static void cancel(struct hf_op *op, struct hf_client_closed *closed)
+{
+    bool is_chore = hf_op_is_chore(op);
+    bool may_have_run = hf_op_cancel(op, HF_E_CLOSED);
+
+    closed->unknown += !is_chore && may_have_run;
+    closed->cancelled += !is_chore && !may_have_run;
+}
+
+/* A question that has left is answered soon, and its answer says whether there
+ * is something to be given back. */
+static bool only_waits(const struct hf_op *op)
+{
+    return op->verb->only_waits && !hf_call_is_sent(&op->call);
+}
+
+static void cancel_those_who_wait(struct hf_client *client,
+                                  struct hf_client_closed *closed)
+{
+    struct hf_list *next;
+
+    for (struct hf_list *l = client->ops.next; l != &client->ops; l = next) {
+        struct hf_op *op = HF_OWNER_OF(l, struct hf_op, node);
+
+        next = l->next; /* cancelling one ends no other */
+        if (only_waits(op))
+            cancel(op, closed);
+    }
+}
+
+static void cancel_all(struct hf_client *client,
+                       struct hf_client_closed *closed)
+{
+    while (!hf_list_is_empty(&client->ops))
+        cancel(HF_OWNER_OF(client->ops.next, struct hf_op, node), closed);
+}
+
+/* ---- waiting ---- */
+
+static void on_deadline(struct hf_timer *timer)
+{
+    hf_waiter_wake(
+        &HF_OWNER_OF(timer, struct closing, timer)->waiter);
+}
+
+/* Or until it may be quiet. */
+static void await_change(struct hf_client *client, int64_t deadline_ms)
+{
+    struct hf_loop *loop = client->loop;
+    struct closing closing = {.timer.fire = on_deadline};
+
+    hf_waiter_init(&closing.waiter, loop);
+    hf_loop_arm(loop, &closing.timer, deadline_ms);
+    hf_router_on_idle(client->router, on_pubsub_idle, client);
+    client->closer = &closing.waiter;
+    hf_loop_wait(&closing.waiter);
+    hf_loop_lock(loop);
+    client->closer = NULL;
+    hf_router_on_idle(client->router, NULL, NULL);
+    hf_loop_disarm(loop, &closing.timer);
+}
+
+/* A callback gives the members of a multi-lock back: callbacks must run first. */
+static void await_quiet(struct hf_client *client, int64_t timeout_ms)
+{
+    struct hf_loop *loop = client->loop;
+    int64_t deadline_ms = hf_loop_now(loop) + timeout_ms;
+
+    for (;;) {
+        if (client->open_holds > 0)
+            hf_loop_finish_tasks(loop);
+        if (hf_client_is_quiet(client) || hf_loop_forked(loop) ||
+            hf_loop_now(loop) >= deadline_ms)
+            return;
+        await_change(client, deadline_ms);
+    }
+}
+
+/* ---- what became of it ---- */
+
+static uint64_t count_holds(const struct hf_lock *lock)
+{
+    uint64_t count = 0;
+
+    for (struct hf_list *l = lock->holds.next; l != &lock->holds; l = l->next) {
+        const struct hf_hold *hold = HF_OWNER_OF(l, struct hf_hold, node);
+
+        count += hold->lease.state != LEASE_LOST;
+    }
+    return count;
+}
+
+static uint64_t count_all_holds(const struct hf_client *client)
+{
+    uint64_t count = 0;
+
+    for (struct hf_list *l = client->locks.next; l != &client->locks;
+         l = l->next)
+        count += count_holds(HF_OWNER_OF(l, struct hf_lock, client_link));
+    return count;
+}
+
+/* What was left: all that was cancelled, but for waiters. */
+static hf_status say_left(struct hf_client *client,
+                          const struct hf_client_closed *left,
+                          struct hf_error *err)
+{
+    if (left->unknown > 0)
+        return hf_error_set(err, HF_E_NOREPLY,
+                            "%s: closed with %llu calls unanswered; the server "
+                            "may have done them",
+                            hf_router_address(client->router),
+                            (unsigned long long)left->unknown);
+    if (left->cancelled > 0)
+        return hf_error_set(err, HF_E_CONNECT,
+                            "%s: closed with %llu calls not sent",
+                            hf_router_address(client->router),
+                            (unsigned long long)left->cancelled);
+    return HF_OK;
+}
+
+static hf_status run_dry(struct hf_client *client, int64_t timeout_ms,
+                         struct hf_client_closed *out, struct hf_error *err)
+{
+    struct hf_client_closed waited = {0}, left = {0};
+
+    client->is_closing = true;
+    cancel_those_who_wait(client, &waited);
+    if (timeout_ms > 0 && !hf_client_is_quiet(client))
+        await_quiet(client, timeout_ms);
+    client->is_over = true;
+    cancel_all(client, &left);
+    out->cancelled = waited.cancelled + left.cancelled;
+    out->unknown = waited.unknown + left.unknown;
+    out->finished = client->finished - out->cancelled - out->unknown;
+    out->holds = count_all_holds(client);
+    hf_loop_finish_tasks(client->loop);
+    if (hf_loop_forked(client->loop)) /* a callback has forked */
+        return hf_ask_forked(err);
+    return say_left(client, &left, err);
+}
+
+hf_status hf_client_close(struct hf_client *client, int64_t timeout_ms,
+                          struct hf_client_closed *out, struct hf_error *err)
+{
+    struct hf_client_closed nobody_asks;
+    hf_status rc;
+
+    if (!out)
+        out = &nobody_asks;
+    memset(out, 0, sizeof *out);
+    if (hf_loop_forked(client->loop))
+        return hf_error_set(err, HF_E_FORKED, "%s",
+                            hf_status_text(HF_E_FORKED));
+    if (timeout_ms < 0 || timeout_ms > HF_SPAN_MAX_MS)
+        return hf_error_set(err, HF_E_INVAL, "a timeout is 0 to %lld ms",
+                            (long long)HF_SPAN_MAX_MS);
+    hf_loop_lock(client->loop);
+    if (client->is_closing)
+        rc = hf_error_set(err, HF_E_CLOSED, "it was closed before");
+    else
+        rc = run_dry(client, timeout_ms, out, err);
+    hf_loop_unlock(client->loop);
+    return rc;
+}

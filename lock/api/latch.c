@@ -1,0 +1,121 @@
+/* The public calls on a count-down latch. */
+#include "lock/latch.h"
+
+#include "lock/api/ask.h"
+#include "lock/verb/verbs.h"
+#include "net/base/error.h"
+
+/* A handle is the record of its name and kind. */
+static struct hf_lock *record(struct hf_latch *latch)
+{
+    return (struct hf_lock *)latch;
+}
+
+hf_status hf_latch_new(struct hf_latch **out, struct hf_client *client,
+                       const void *name, size_t len, struct hf_error *err)
+{
+    struct hf_lock *lock;
+    hf_status rc = hf_ask_handle(&lock, client, &hf_kind_latch, name, len, err);
+
+    if (rc == HF_OK)
+        *out = (struct hf_latch *)lock;
+    return rc;
+}
+
+void hf_latch_free(struct hf_latch *latch)
+{
+    hf_lock_free(record(latch));
+}
+
+/* ---- what is asked ---- */
+
+static hf_status check_count(int64_t count, struct hf_error *err)
+{
+    if (count >= 1 && count <= HF_LATCH_COUNT_MAX)
+        return HF_OK;
+    return hf_error_set(err, HF_E_INVAL, "a latch's count is 1 to %lld",
+                        (long long)HF_LATCH_COUNT_MAX);
+}
+
+static struct hf_ask to_set(int64_t count, bool *was_set)
+{
+    return (struct hf_ask){
+        .verb = &hf_verb_set, .permits = count, .is_yes = was_set};
+}
+
+static const struct hf_ask to_count_down = {.verb = &hf_verb_add, .permits = 1};
+
+static struct hf_ask to_read(int64_t *out)
+{
+    return (struct hf_ask){.verb = &hf_verb_read, .value = out};
+}
+
+/* ---- blocking ---- */
+
+hf_status hf_latch_try_set_count(struct hf_latch *latch, int64_t count,
+                                 bool *was_set, struct hf_error *err)
+{
+    struct hf_ask ask = to_set(count, was_set);
+    hf_status rc = check_count(count, err);
+
+    return rc < 0 ? rc : hf_ask_run(record(latch), &ask, err);
+}
+
+hf_status hf_latch_count_down(struct hf_latch *latch, struct hf_error *err)
+{
+    return hf_ask_run(record(latch), &to_count_down, err);
+}
+
+hf_status hf_latch_await(struct hf_latch *latch, int64_t wait_ms,
+                         struct hf_cancel *cancel, struct hf_error *err)
+{
+    struct hf_acquire_options options;
+    struct hf_ask ask = hf_ask_to_wait(&options, 1, wait_ms, cancel);
+    hf_status rc = hf_ask_check_wait(wait_ms, err);
+
+    return rc < 0 ? rc : hf_ask_run(record(latch), &ask, err);
+}
+
+hf_status hf_latch_count(struct hf_latch *latch, int64_t *out,
+                         struct hf_error *err)
+{
+    struct hf_ask ask = to_read(out);
+
+    return hf_ask_run(record(latch), &ask, err);
+}
+
+/* ---- without blocking ---- */
+
+hf_status hf_latch_try_set_count_async(struct hf_latch *latch, int64_t count,
+                                       bool *was_set, hf_done *done, void *ctx)
+{
+    struct hf_ask ask = to_set(count, was_set);
+    hf_status rc = check_count(count, NULL);
+
+    return rc < 0 ? rc : hf_ask_post(record(latch), &ask, done, ctx);
+}
+
+hf_status hf_latch_count_down_async(struct hf_latch *latch, hf_done *done,
+                                    void *ctx)
+{
+    return hf_ask_post(record(latch), &to_count_down, done, ctx);
+}
+
+hf_status hf_latch_await_async(struct hf_latch *latch, int64_t wait_ms,
+                               struct hf_cancel *cancel, hf_done *done,
+                               void *ctx)
+{
+    struct hf_acquire_options options;
+    struct hf_ask ask = hf_ask_to_wait(&options, 1, wait_ms, cancel);
+    hf_status rc = hf_ask_check_wait(wait_ms, NULL);
+
+    return rc < 0 ? rc : hf_ask_post(record(latch), &ask, done, ctx);
+}
+
+hf_status hf_latch_count_async(struct hf_latch *latch, int64_t *out,
+                               hf_done *done, void *ctx)
+{
+    struct hf_ask ask = to_read(out);
+
+    return hf_ask_post(record(latch), &ask, done, ctx);
+}

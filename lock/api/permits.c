@@ -1,0 +1,72 @@
+/* The public calls on expirable permits that locks do not have. */
+#include "lock/permits.h"
+
+#include "lock/api/ask.h"
+#include "lock/verb/verbs.h"
+#include "net/base/error.h"
+
+#define PERMITS_MAX INT32_MAX
+
+static hf_status check_kind(const struct hf_lock *permit, struct hf_error *err)
+{
+    if (permit->kind->id == HF_KIND_PERMIT)
+        return HF_OK;
+    return hf_error_set(err, HF_E_INVAL, "a %s has no permits",
+                        hf_lock_kind_text(permit->kind->id));
+}
+
+static hf_status check(const struct hf_lock *permit, int64_t permits,
+                       struct hf_error *err)
+{
+    if (permits >= 0 && permits <= PERMITS_MAX)
+        return check_kind(permit, err);
+    return hf_error_set(err, HF_E_INVAL, "permits are 0 to %lld",
+                        (long long)PERMITS_MAX);
+}
+
+static struct hf_ask to_set(int64_t permits, bool *was_set)
+{
+    return (struct hf_ask){
+        .verb = &hf_verb_set, .permits = permits, .is_yes = was_set};
+}
+
+static struct hf_ask to_read(int64_t *out)
+{
+    return (struct hf_ask){.verb = &hf_verb_read, .value = out};
+}
+
+hf_status hf_permits_try_set(struct hf_lock *permit, int64_t permits,
+                             bool *was_set, struct hf_error *err)
+{
+    struct hf_ask ask = to_set(permits, was_set);
+    hf_status rc = check(permit, permits, err);
+
+    return rc < 0 ? rc : hf_ask_run(permit, &ask, err);
+}
+
+hf_status hf_permits_available(struct hf_lock *permit, int64_t *out,
+                               struct hf_error *err)
+{
+    struct hf_ask ask = to_read(out);
+    hf_status rc = check_kind(permit, err);
+
+    return rc < 0 ? rc : hf_ask_run(permit, &ask, err);
+}
+
+hf_status hf_permits_try_set_async(struct hf_lock *permit, int64_t permits,
+                                   bool *was_set, hf_done *done, void *ctx)
+{
+    struct hf_ask ask = to_set(permits, was_set);
+    hf_status rc = check(permit, permits, NULL);
+
+    return rc < 0 ? rc : hf_ask_post(permit, &ask, done, ctx);
+}
+
+hf_status hf_permits_available_async(struct hf_lock *permit, int64_t *out,
+                                     hf_done *done, void *ctx)
+{
+    struct hf_ask ask = to_read(out);
+    hf_status rc = check_kind(permit, NULL);
+
+    return rc < 0 ? rc : hf_ask_post(permit, &ask, done, ctx);
+}

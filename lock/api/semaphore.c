@@ -1,0 +1,140 @@
+/* The public calls on a semaphore. */
+#include "lock/semaphore.h"
+
+#include "lock/api/ask.h"
+#include "lock/verb/verbs.h"
+#include "net/base/error.h"
+
+/* A handle is the record of its name and kind. */
+static struct hf_lock *record(struct hf_semaphore *semaphore)
+{
+    return (struct hf_lock *)semaphore;
+}
+
+hf_status hf_semaphore_new(struct hf_semaphore **out, struct hf_client *client,
+                           const void *name, size_t len, struct hf_error *err)
+{
+    struct hf_lock *lock;
+    hf_status rc =
+        hf_ask_handle(&lock, client, &hf_kind_semaphore, name, len, err);
+
+    if (rc == HF_OK)
+        *out = (struct hf_semaphore *)lock;
+    return rc;
+}
+
+void hf_semaphore_free(struct hf_semaphore *semaphore)
+{
+    hf_lock_free(record(semaphore));
+}
+
+/* ---- what is asked ---- */
+
+static hf_status check(int64_t permits, int64_t least, struct hf_error *err)
+{
+    if (permits >= least && permits <= HF_PERMITS_MAX)
+        return HF_OK;
+    return hf_error_set(err, HF_E_INVAL, "permits are %lld to %lld",
+                        (long long)least, (long long)HF_PERMITS_MAX);
+}
+
+static struct hf_ask to_set(int64_t permits, bool *was_set)
+{
+    return (struct hf_ask){
+        .verb = &hf_verb_set, .permits = permits, .is_yes = was_set};
+}
+
+static struct hf_ask to_release(int64_t permits)
+{
+    return (struct hf_ask){.verb = &hf_verb_add, .permits = permits};
+}
+
+static struct hf_ask to_read(int64_t *out)
+{
+    return (struct hf_ask){.verb = &hf_verb_read, .value = out};
+}
+
+/* ---- blocking ---- */
+
+hf_status hf_semaphore_try_set_permits(struct hf_semaphore *semaphore,
+                                       int64_t permits, bool *was_set,
+                                       struct hf_error *err)
+{
+    struct hf_ask ask = to_set(permits, was_set);
+    hf_status rc = check(permits, 0, err);
+
+    return rc < 0 ? rc : hf_ask_run(record(semaphore), &ask, err);
+}
+
+hf_status hf_semaphore_acquire(struct hf_semaphore *semaphore, int64_t permits,
+                               int64_t wait_ms, struct hf_cancel *cancel,
+                               struct hf_error *err)
+{
+    struct hf_acquire_options options;
+    struct hf_ask ask = hf_ask_to_wait(&options, permits, wait_ms, cancel);
+    hf_status rc = check(permits, 1, err);
+
+    if (rc == HF_OK)
+        rc = hf_ask_check_wait(wait_ms, err);
+    return rc < 0 ? rc : hf_ask_run(record(semaphore), &ask, err);
+}
+
+hf_status hf_semaphore_release(struct hf_semaphore *semaphore, int64_t permits,
+                               struct hf_error *err)
+{
+    struct hf_ask ask = to_release(permits);
+    hf_status rc = check(permits, 1, err);
+
+    return rc < 0 ? rc : hf_ask_run(record(semaphore), &ask, err);
+}
+
+hf_status hf_semaphore_available(struct hf_semaphore *semaphore, int64_t *out,
+                                 struct hf_error *err)
+{
+    struct hf_ask ask = to_read(out);
+
+    return hf_ask_run(record(semaphore), &ask, err);
+}
+
+/* ---- without blocking ---- */
+
+hf_status hf_semaphore_try_set_permits_async(struct hf_semaphore *semaphore,
+                                             int64_t permits, bool *was_set,
+                                             hf_done *done, void *ctx)
+{
+    struct hf_ask ask = to_set(permits, was_set);
+    hf_status rc = check(permits, 0, NULL);
+
+    return rc < 0 ? rc : hf_ask_post(record(semaphore), &ask, done, ctx);
+}
+
+hf_status hf_semaphore_acquire_async(struct hf_semaphore *semaphore,
+                                     int64_t permits, int64_t wait_ms,
+                                     struct hf_cancel *cancel, hf_done *done,
+                                     void *ctx)
+{
+    struct hf_acquire_options options;
+    struct hf_ask ask = hf_ask_to_wait(&options, permits, wait_ms, cancel);
+    hf_status rc = check(permits, 1, NULL);
+
+    if (rc == HF_OK)
+        rc = hf_ask_check_wait(wait_ms, NULL);
+    return rc < 0 ? rc : hf_ask_post(record(semaphore), &ask, done, ctx);
+}
+
+hf_status hf_semaphore_release_async(struct hf_semaphore *semaphore,
+                                     int64_t permits, hf_done *done, void *ctx)
+{
+    struct hf_ask ask = to_release(permits);
+    hf_status rc = check(permits, 1, NULL);
+
+    return rc < 0 ? rc : hf_ask_post(record(semaphore), &ask, done, ctx);
+}
+
+hf_status hf_semaphore_available_async(struct hf_semaphore *semaphore,
+                                       int64_t *out, hf_done *done, void *ctx)
+{
+    struct hf_ask ask = to_read(out);
+
+    return hf_ask_post(record(semaphore), &ask, done, ctx);
+}

@@ -1,0 +1,95 @@
+/* The public calls on fencing tokens that locks do not have. */
+#include "lock/token.h"
+
+#include <string.h>
+
+#include "lock/api/ask.h"
+#include "lock/record/hold_lookup.h"
+#include "lock/record/op.h"
+#include "lock/verb/verbs.h"
+#include "net/base/error.h"
+
+static hf_status check(const struct hf_lock *lock, struct hf_error *err)
+{
+    if (lock->kind->steps[STEP_ACQUIRE].takes_retention)
+        return HF_OK;
+    return hf_error_set(err, HF_E_INVAL, "this %s has no tokens",
+                        hf_lock_kind_text(lock->kind->id));
+}
+
+static struct hf_ask to_read(int64_t *out)
+{
+    return (struct hf_ask){.verb = &hf_verb_read, .value = out};
+}
+
+hf_status hf_token_latest(struct hf_lock *lock, int64_t *out,
+                          struct hf_error *err)
+{
+    struct hf_ask ask = to_read(out);
+    hf_status rc = check(lock, err);
+
+    return rc < 0 ? rc : hf_ask_run(lock, &ask, err);
+}
+
+hf_status hf_token_latest_async(struct hf_lock *lock, int64_t *out,
+                                hf_done *done, void *ctx)
+{
+    struct hf_ask ask = to_read(out);
+    hf_status rc = check(lock, NULL);
+
+    return rc < 0 ? rc : hf_ask_post(lock, &ask, done, ctx);
+}
+
+/* ---- raising, for a quorum ---- */
+
+static void on_raised(struct hf_call *call, hf_status status,
+                      struct hf_resp_value reply)
+{
+    struct hf_op *op = HF_OWNER_OF(call, struct hf_op, call);
+
+    if (status == HF_OK && !hf_op_read_answer(op, reply))
+        status = hf_op_odd_reply(op);
+    else if (status == HF_OK && op->answer.count != op->count)
+        status = HF_NOT_OWNER;
+    hf_op_finish(op, status);
+}
+
+/* Yes: a counter that a failover forgets would number later grants anew. */
+static bool is_raised(struct hf_call *call, struct hf_resp_value reply)
+{
+    struct hf_op *op = HF_OWNER_OF(call, struct hf_op, call);
+
+    return hf_answer_read(&op->answer, reply) && op->answer.count == op->count;
+}
+
+static void on_acknowledged(struct hf_call *call, hf_status status)
+{
+    hf_op_finish(HF_OWNER_OF(call, struct hf_op, call), status);
+}
+
+/* A copy of the owner: the hold may be lost while the request is under way. */
+static void raise_counter(struct hf_op *op)
+{
+    const struct hf_hold *hold = hf_hold_find(op->lock, op->owner);
+
+    if (!hold) {
+        hf_op_finish(op, HF_NOT_OWNER);
+        return;
+    }
+    op->count = op->permits;
+    op->text_len = hold->text_len;
+    memcpy(op->text.question, hold->text, hold->text_len);
+    hf_op_want_replicas(op, is_raised, on_acknowledged);
+    hf_op_call(op, STEP_RAISE,
+               (struct hf_bytes){op->text.question, op->text_len},
+               hf_op_deadline(op), on_raised);
+}
+
+static void cancel_raising(struct hf_op *op, hf_status status)
+{
+    hf_call_cancel(&op->call);
+    hf_op_finish(op, status);
+}
+
+const struct hf_verb hf_verb_raise = {.start = raise_counter,
+                                      .cancel = cancel_raising};

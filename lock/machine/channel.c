@@ -1,0 +1,144 @@
+/* A lock's channel, and whose turn it is. Rules in channel.h. */
+#include "lock/machine/channel.h"
+
+#include "lock/machine/moment.h"
+
+/* Our clock rounds down to a millisecond, so to wait for one at least takes
+ * two. Redisson asks 0.7 ms after a release. */
+#define START_SLACK_MS 1
+/* Of the releases after WAIT_UNUSED_MAX, one in so many gives way. */
+#define UNUSED_BEAT 16
+
+/* ---- whose turn it is ---- */
+
+/* TURN-1. A release that is under way is expected to have as many listeners as
+ * the last one. */
+int64_t hf_channel_turn_ms(const struct hf_channel *channel, int64_t now_ms)
+{
+    int64_t turn_ms = now_ms;
+
+    if (channel->owed > 0)
+        turn_ms = channel->turn_ms + channel->owed + START_SLACK_MS;
+    if (channel->releases > 0 && channel->others > 0)
+        turn_ms = later(turn_ms, now_ms + 1 + START_SLACK_MS);
+    return turn_ms;
+}
+
+/* TURN-2. xorshift: it need not be unpredictable. */
+int64_t hf_channel_crowd_ms(struct hf_channel *channel, int64_t now_ms)
+{
+    channel->dice ^= channel->dice << 13;
+    channel->dice ^= channel->dice >> 17;
+    channel->dice ^= channel->dice << 5;
+    return now_ms + channel->dice % earlier(channel->crowd, WAIT_SPREAD_MS);
+}
+
+/* ---- messages ---- */
+
+/* The number in a message of TURN-2; 0: it is another message. */
+static uint32_t crowd_in(const char *ptr, size_t len)
+{
+    uint32_t count = 0;
+
+    if (len == 0 || len > 9) /* more cannot overflow */
+        return 0;
+    for (size_t i = 0; i < len; i++) {
+        if (ptr[i] < '0' || ptr[i] > '9')
+            return 0;
+        count = count * 10 + (uint32_t)(ptr[i] - '0');
+    }
+    return count > WAIT_FEW ? count : 0;
+}
+
+/* Redisson's releases do not count the listeners, so the last count fades. */
+static void fade(struct hf_channel *channel)
+{
+    if (!channel->is_counted)
+        channel->crowd = channel->crowd / 2 > WAIT_FEW ? channel->crowd / 2 : 0;
+    channel->is_counted = false;
+}
+
+/* A client that takes more turns than we owe does not give way, so it gives us
+ * credit: Redisson, when a thread releases and acquires again at once. */
+static void turn_passed(struct hf_channel *channel, int64_t now_ms)
+{
+    channel->turn_ms = now_ms;
+    channel->turns++;
+    if (channel->owed > 0)
+        channel->owed--;
+    else if (channel->others > 0 && channel->credit < WAIT_FEW)
+        channel->credit++;
+}
+
+bool hf_channel_heard(struct hf_channel *channel, int64_t now_ms,
+                      const char *ptr, size_t len)
+{
+    uint32_t crowd = crowd_in(ptr, len);
+
+    if (crowd > 0) {
+        channel->crowd = crowd;
+        channel->is_counted = true;
+        return false;
+    }
+    channel->generation++;
+    fade(channel);
+    if (channel->echoes > 0) {
+        channel->echoes--;
+    } else if (channel->releases > 0) {
+        channel->early++;
+    } else {
+        turn_passed(channel, now_ms);
+    }
+    return true;
+}
+
+void hf_channel_lost(struct hf_channel *channel)
+{
+    channel->early = channel->echoes = 0;
+}
+
+void hf_channel_releases(struct hf_channel *channel)
+{
+    channel->releases++;
+}
+
+/* The message of our release comes before the answer to that release, or after.
+ */
+static void expect_echo(struct hf_channel *channel, bool is_heard_by_us)
+{
+    if (is_heard_by_us && channel->early > 0)
+        channel->early--;
+    else if (is_heard_by_us)
+        channel->echoes++;
+    if (channel->releases == 0)
+        channel->early =
+            0; /* of others: before or after our release, unknown */
+}
+
+static void owe(struct hf_channel *channel, uint32_t others)
+{
+    uint32_t spent;
+
+    channel->unused = channel->turns > 0 ? 0 : channel->unused + (others > 0);
+    channel->turns = 0;
+    channel->others = others;
+    channel->owed = (uint32_t)earlier(others, WAIT_FEW);
+    spent = (uint32_t)earlier(channel->owed, channel->credit);
+    channel->owed -= spent;
+    channel->credit -= spent;
+    if (channel->unused > WAIT_UNUSED_MAX && channel->unused % UNUSED_BEAT != 0)
+        channel->owed = 0;
+}
+
+void hf_channel_released(struct hf_channel *channel, int64_t now_ms,
+                         int64_t heard, bool is_heard_by_us)
+{
+    channel->releases--;
+    expect_echo(channel, heard > 0 && is_heard_by_us);
+    if (heard < 0)
+        return;
+    channel->turn_ms = now_ms;
+    channel->crowd = heard > WAIT_FEW ? (uint32_t)heard : 0;
+    channel->is_counted = true;
+    owe(channel, (uint32_t)later(heard - is_heard_by_us, 0));
+}

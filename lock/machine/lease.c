@@ -1,0 +1,290 @@
+/* The life of a lease. Rules and diagram in lease.h. */
+#include <assert.h>
+
+#include "lock/machine/lease.h"
+#include "lock/machine/moment.h"
+
+/* Renewals that fall due within one sixteenth of a third go out together. */
+#define TICKS 16
+/* First renewals are spread over the last quarter of the first third. */
+#define SPREADS 4
+/* A safe moment that is seen so much later than it came was slept through. */
+#define SLEPT_MS 50
+
+void hf_lease_init(struct hf_lease *l, int64_t watchdog_ms)
+{
+    *l = (struct hf_lease){.state = LEASE_HELD,
+                               .watchdog_ms = watchdog_ms,
+                               .renew_ms = HF_NEVER,
+                               .failed_ms = INT64_MIN,
+                               .max_until_ms = HF_NEVER,
+                               .rush_ms = HF_NEVER,
+                               .before_ms = INT64_MIN,
+                               .proved_before_ms = INT64_MIN,
+                               .doubt_ms = HF_NEVER};
+    hf_claims_init(&l->claims);
+}
+
+/* All that writes the state. */
+static void go(struct hf_lease *l, enum hf_lease_state state)
+{
+    assert(l->state != LEASE_LOST); /* LEASE-4 */
+    l->state = state;
+}
+
+static int64_t third(const struct hf_lease *l)
+{
+    return l->watchdog_ms / 3;
+}
+
+/* Down to the last tick of the clock, which is the same for all holds. */
+static int64_t on_tick(const struct hf_lease *l, int64_t ms)
+{
+    int64_t tick = third(l) / TICKS;
+
+    return tick > 1 ? ms - ms % tick : ms;
+}
+
+/* Is a lease that the caller gave in force, or may be, that is shorter than the
+ * watchdog's? */
+static bool is_cut(const struct hf_lease *l)
+{
+    return l->claims.shortest_ms < l->watchdog_ms;
+}
+
+/* LEASE-2: two thirds of the lease that ends first are left for the renewal. */
+static void renew_in_time(struct hf_lease *l)
+{
+    int64_t lease = l->claims.shortest_ms;
+
+    if (l->is_renewed && is_cut(l))
+        l->renew_ms = earlier(l->renew_ms,
+                              l->claims.end_ms + hf_claims_drift_ms(lease) -
+                                  lease + lease / 3);
+}
+
+/* LEASE-7. */
+static void note_answer(struct hf_lease *l)
+{
+    l->before_ms = l->claims.end_ms;
+    l->proved_before_ms = l->claims.proved_ms;
+    l->doubt_ms = HF_NEVER;
+}
+
+/* ---- calls of its owner ---- */
+
+void hf_lease_ask(struct hf_lease *l, int64_t now_ms, int64_t lease_ms)
+{
+    hf_claims_ask(&l->claims, CLAIM_BY_CALL, now_ms, lease_ms);
+    renew_in_time(l);
+}
+
+void hf_lease_granted(struct hf_lease *l, int64_t count,
+                     const struct hf_sending *how, bool is_renewed,
+                     unsigned spread)
+{
+    int64_t first = how->sent_ms + third(l) -
+                    (int64_t)(spread % SPREADS) * (third(l) / TICKS);
+
+    l->count = count;
+    note_answer(l);
+    hf_claims_answered(&l->claims, CLAIM_BY_CALL, how);
+    if (is_renewed && !l->is_renewed)
+        l->renew_ms = on_tick(l, first);
+    l->is_renewed = l->is_renewed || is_renewed;
+    renew_in_time(l);
+}
+
+void hf_lease_unknown(struct hf_lease *l, const struct hf_sending *how)
+{
+    hf_claims_unknown(&l->claims, CLAIM_BY_CALL, how);
+    renew_in_time(l);
+}
+
+void hf_lease_refused(struct hf_lease *l)
+{
+    hf_claims_refused(&l->claims, CLAIM_BY_CALL);
+}
+
+void hf_lease_release(struct hf_lease *l)
+{
+    assert(l->state == LEASE_HELD);
+    go(l, LEASE_RELEASING);
+}
+
+/* ---- renewals ---- */
+
+/* LEASE-5. A process that continues just after the safe moment has not sent the
+ * renewal either. */
+void hf_lease_note_sleep(struct hf_lease *l, int64_t now_ms)
+{
+    int64_t least_ms = earlier(l->claims.shortest_ms, l->watchdog_ms) / 3 / 4;
+    int64_t due_ms = l->renew_ms > l->failed_ms ? l->renew_ms : l->failed_ms;
+
+    l->has_slept = l->is_renewed && !l->is_renewing &&
+                   l->state == LEASE_HELD && now_ms >= l->claims.end_ms &&
+                   l->claims.end_ms - due_ms > least_ms;
+}
+
+static enum hf_lost overdue(const struct hf_lease *l, int64_t now_ms)
+{
+    if (l->has_slept)
+        return HF_LOST_SUSPENDED;
+    if (now_ms - l->claims.end_ms >
+        hf_claims_drift_ms(l->claims.shortest_ms) + SLEPT_MS)
+        return HF_LOST_SUSPENDED;
+    return l->is_renewed && !is_cut(l) ? HF_LOST_UNREACHABLE
+                                       : HF_LOST_LEASE_ENDED;
+}
+
+static enum hf_lease_todo lose(struct hf_lease *l, enum hf_lost reason)
+{
+    return hf_lease_lose(l, reason) ? LEASE_DO_TELL_LOST : LEASE_DO_NOTHING;
+}
+
+/* When the next renewal or look is due. */
+static int64_t check_ms(const struct hf_lease *l)
+{
+    return l->is_renewed ? earlier(l->renew_ms, l->rush_ms) : l->rush_ms;
+}
+
+enum hf_lease_todo hf_lease_due(struct hf_lease *l, int64_t now_ms)
+{
+    if (l->state == LEASE_LOST)
+        return LEASE_DO_NOTHING;
+    if (now_ms >= l->claims.end_ms)
+        return lose(l, overdue(l, now_ms));
+    if (now_ms >= l->max_until_ms)
+        return lose(l, HF_LOST_MAX_HOLD);
+    if (now_ms < check_ms(l) || l->is_renewing ||
+        l->state == LEASE_RELEASING)
+        return LEASE_DO_NOTHING;
+    l->is_renewing = true;
+    l->rush_ms = HF_NEVER;
+    if (!l->is_renewed) {
+        hf_claims_look(&l->claims);
+        return LEASE_DO_LOOK;
+    }
+    while (l->renew_ms <= now_ms) /* bounded, for the end has not come */
+        l->renew_ms += third(l) > 0 ? third(l) : 1;
+    hf_claims_ask(&l->claims, CLAIM_BY_RENEWAL, now_ms, l->watchdog_ms);
+    return LEASE_DO_RENEW;
+}
+
+void hf_lease_renewed(struct hf_lease *l, const struct hf_sending *how)
+{
+    l->is_renewing = false;
+    note_answer(l);
+    hf_claims_answered(&l->claims, CLAIM_BY_RENEWAL, how);
+    renew_in_time(l);
+}
+
+void hf_lease_looked(struct hf_lease *l, const struct hf_sending *how,
+                     int64_t ttl_ms)
+{
+    l->is_renewing = false;
+    note_answer(l);
+    hf_claims_looked(&l->claims, how, ttl_ms);
+}
+
+void hf_lease_retry(struct hf_lease *l, int64_t now_ms,
+                   const struct hf_sending *how)
+{
+    int64_t lease = earlier(l->claims.shortest_ms, l->watchdog_ms);
+    int64_t soon = now_ms + lease / 3 / TICKS + 1;
+
+    l->is_renewing = false;
+    if (how)
+        hf_claims_unknown(&l->claims, CLAIM_BY_RENEWAL, how);
+    else
+        hf_claims_refused(&l->claims, CLAIM_BY_RENEWAL);
+    l->failed_ms = now_ms;
+    if (!l->is_renewed)
+        l->rush_ms = earlier(l->rush_ms, soon);
+    else if (l->rush_ms == HF_NEVER)
+        l->renew_ms = earlier(l->renew_ms, soon);
+}
+
+/* ---- a switch of masters ---- */
+
+bool hf_lease_switched(struct hf_lease *l, bool is_sudden)
+{
+    if (l->state != LEASE_HELD)
+        return false;
+    if (is_sudden)
+        l->doubt_ms = earlier(l->doubt_ms, l->before_ms);
+    return true;
+}
+
+void hf_lease_rush(struct hf_lease *l, int64_t now_ms)
+{
+    l->rush_ms = now_ms;
+}
+
+/* ---- its end ---- */
+
+bool hf_lease_lose(struct hf_lease *l, enum hf_lost reason)
+{
+    if (l->state == LEASE_LOST)
+        return false;
+    go(l, LEASE_LOST);
+    l->reason = reason;
+    return true;
+}
+
+int64_t hf_lease_next_ms(const struct hf_lease *l)
+{
+    int64_t next = earlier(l->claims.end_ms, l->max_until_ms);
+
+    if (l->state == LEASE_LOST)
+        return HF_NEVER;
+    if (!l->is_renewing && l->state == LEASE_HELD)
+        next = earlier(next, check_ms(l));
+    return next;
+}
+
+int64_t hf_lease_proved_ms(const struct hf_lease *l)
+{
+    return l->doubt_ms == HF_NEVER ? l->claims.proved_ms : l->proved_before_ms;
+}
+
+int64_t hf_lease_had_until_ms(const struct hf_lease *l)
+{
+    return hf_lease_may_remain(l) ? l->claims.end_ms : hf_lease_proved_ms(l);
+}
+
+bool hf_lease_may_remain(const struct hf_lease *l)
+{
+    return l->reason != HF_LOST_DELETED && l->reason != HF_LOST_TAKEN;
+}
+
+int64_t hf_lease_safe_ms(const struct hf_lease *l, int64_t now_ms)
+{
+    if (l->state != LEASE_HELD)
+        return INT64_MIN;
+    if (l->doubt_ms <= now_ms)
+        return earlier(0, l->claims.end_ms - now_ms);
+    return earlier(l->doubt_ms, l->claims.end_ms) - now_ms;
+}
+
+int64_t hf_lease_safe_until_ms(const struct hf_lease *l)
+{
+    return earlier(l->doubt_ms, l->claims.end_ms);
+}
+
+const char *hf_lost_text(enum hf_lost reason)
+{
+    static const char *const texts[] = {
+        [HF_LOST_DELETED] = "the lock no longer exists on the server",
+        [HF_LOST_TAKEN] = "another owner holds the lock",
+        [HF_LOST_UNREACHABLE] = "the server did not reply in time",
+        [HF_LOST_SUSPENDED] = "this process did not run in time",
+        [HF_LOST_LEASE_ENDED] = "its lease is about to expire",
+        [HF_LOST_MAX_HOLD] = "its maximum hold time has passed",
+        [HF_LOST_CLOSED] = "the client was closed",
+    };
+
+    if (reason < HF_LOST_DELETED || reason > HF_LOST_CLOSED)
+        return "unknown reason";
+    return texts[reason];
+}

@@ -1,0 +1,215 @@
+/* The order in which members are taken and given back. */
+#include <string.h>
+
+#include "lock/machine/moment.h"
+#include "lock/machine/multi_turn.h"
+
+static uint64_t bit(uint32_t member)
+{
+    return UINT64_C(1) << member;
+}
+
+static uint64_t all(uint32_t count)
+{
+    return ~UINT64_C(0) >> (HF_MULTI_MAX - count);
+}
+
+void hf_multi_turn_init(struct hf_multi_turn *turn, uint32_t count,
+                        int64_t now_ms, int64_t wait_ms, int64_t lease_ms)
+{
+    memset(turn, 0, sizeof *turn);
+    turn->count = count;
+    turn->begun_ms = now_ms;
+    turn->deadline_ms = wait_ms < 0 ? HF_NEVER : now_ms + wait_ms;
+    turn->tries_once = wait_ms == 0;
+    turn->patience_ms = lease_ms > 0 ? earlier(MULTI_PATIENCE_MS, lease_ms / 4)
+                                     : MULTI_PATIENCE_MS;
+    turn->is_in_order = true;
+}
+
+void hf_multi_turn_release(struct hf_multi_turn *turn, uint32_t count)
+{
+    memset(turn, 0, sizeof *turn);
+    turn->count = count;
+    turn->taken = all(count);
+    turn->gives_back = turn->is_over = true;
+}
+
+/* ---- what next ---- */
+
+static int64_t wait_for(const struct hf_multi_turn *turn, int64_t now_ms)
+{
+    if (turn->tries_once)
+        return 0;
+    if (turn->taken == 0)
+        return turn->deadline_ms == HF_NEVER
+                   ? HF_FOREVER
+                   : later(turn->deadline_ms - now_ms, 0);
+    if (!turn->is_in_order)
+        return 0;
+    return later(earlier(turn->until_ms, turn->deadline_ms) - now_ms, 0);
+}
+
+static uint32_t missing(const struct hf_multi_turn *turn)
+{
+    uint32_t member = turn->first;
+
+    if (turn->taken & bit(member))
+        for (member = 0; turn->taken & bit(member);)
+            member++;
+    return member;
+}
+
+static uint32_t last_taken(const struct hf_multi_turn *turn)
+{
+    uint32_t member = turn->count - 1;
+
+    while (!(turn->taken & bit(member)))
+        member--;
+    return member;
+}
+
+static void end(struct hf_multi_turn *turn, hf_status status)
+{
+    turn->gives_back = turn->is_over = true;
+    turn->status = status;
+}
+
+/* Not of the first request, which has the whole wait. */
+static bool is_overdue(const struct hf_multi_turn *turn, int64_t now_ms)
+{
+    return !turn->tries_once && !turn->gives_back && !turn->is_over &&
+           turn->taken != all(turn->count) && now_ms >= turn->deadline_ms &&
+           now_ms > turn->begun_ms;
+}
+
+static void note_asked(struct hf_multi_turn *turn, int64_t wait_ms,
+                       int64_t now_ms)
+{
+    turn->asked_ms = now_ms;
+    turn->cut_ms = wait_ms > 0 ? now_ms + wait_ms : HF_NEVER;
+}
+
+struct hf_multi_step hf_multi_turn_next(struct hf_multi_turn *turn,
+                                        int64_t now_ms)
+{
+    struct hf_multi_step step = {.action = MULTI_END};
+
+    if (turn->gives_back && !turn->is_over && !turn->taken)
+        turn->gives_back = false;
+    if (is_overdue(turn, now_ms))
+        end(turn, HF_TIMEOUT);
+    if (turn->gives_back && turn->taken) {
+        turn->asked = last_taken(turn);
+        step.action = MULTI_GIVE_BACK;
+    } else if (!turn->is_over && turn->taken != all(turn->count)) {
+        turn->asked = missing(turn);
+        step.action = MULTI_TAKE;
+        step.wait_ms = wait_for(turn, now_ms);
+        note_asked(turn, step.wait_ms, now_ms);
+    }
+    step.member = turn->asked;
+    return step;
+}
+
+/* ---- how it went ---- */
+
+static void begin_anew(struct hf_multi_turn *turn, bool is_in_order)
+{
+    turn->gives_back = true;
+    turn->is_in_order = is_in_order;
+    turn->first = is_in_order ? 0 : turn->asked;
+}
+
+/* From half of it to the whole (MULTI-6). Without dice, the whole. */
+static int64_t draw(struct hf_multi_turn *turn, int64_t span_ms)
+{
+    if (turn->dice == 0)
+        return span_ms;
+    turn->dice ^= turn->dice << 13;
+    turn->dice ^= turn->dice >> 17;
+    turn->dice ^= turn->dice << 5;
+    return span_ms - turn->dice % (span_ms / 2 + 1);
+}
+
+static void took(struct hf_multi_turn *turn, int64_t now_ms)
+{
+    if (turn->taken == 0)
+        turn->until_ms = now_ms + draw(turn, turn->patience_ms);
+    turn->taken |= bit(turn->asked);
+    turn->is_over = turn->taken == all(turn->count);
+}
+
+/* MULTI-7: the time of the request ended before a reply came. */
+static bool is_cut_off(const struct hf_multi_turn *turn, hf_status status,
+                       int64_t now_ms)
+{
+    return now_ms >= turn->cut_ms &&
+           (status == HF_E_NOREPLY || status == HF_E_CONNECT ||
+            status == HF_E_SERVER);
+}
+
+static void note_silence(struct hf_multi_turn *turn, bool is_silent,
+                         int64_t now_ms)
+{
+    if (!is_silent || turn->silent != turn->asked)
+        turn->silent_ms = 0;
+    turn->silent = turn->asked;
+    turn->silent_ms += is_silent ? now_ms - turn->asked_ms : 0;
+}
+
+static hf_status why_cut_off(const struct hf_multi_turn *turn, hf_status status)
+{
+    int64_t wait_ms = turn->deadline_ms - turn->begun_ms;
+
+    return turn->silent_ms >= wait_ms / 2 ? status : HF_TIMEOUT;
+}
+
+static void cut_off(struct hf_multi_turn *turn, hf_status status,
+                    int64_t now_ms)
+{
+    if (turn->taken == 0 || now_ms >= turn->deadline_ms)
+        end(turn, why_cut_off(turn, status));
+    else
+        begin_anew(turn, !turn->is_in_order);
+}
+
+void hf_multi_turn_took(struct hf_multi_turn *turn, hf_status status,
+                        int64_t now_ms)
+{
+    bool is_silent = is_cut_off(turn, status, now_ms);
+
+    note_silence(turn, is_silent, now_ms);
+    if (status == HF_OK)
+        took(turn, now_ms);
+    else if (is_silent)
+        cut_off(turn, status, now_ms);
+    else if (status != HF_TIMEOUT || turn->taken == 0 ||
+             now_ms >= turn->deadline_ms)
+        end(turn, status);
+    else
+        begin_anew(turn, !turn->is_in_order);
+}
+
+void hf_multi_turn_gave(struct hf_multi_turn *turn)
+{
+    turn->taken &= ~bit(turn->asked);
+}
+
+void hf_multi_turn_late(struct hf_multi_turn *turn, int64_t now_ms)
+{
+    bool has_time = turn->tries_once || now_ms < turn->deadline_ms;
+
+    turn->is_over = false;
+    if (turn->late++ >= (turn->tries_once ? 1 : MULTI_LATE_MAX))
+        end(turn, HF_E_NOREPLY);
+    else if (has_time)
+        begin_anew(turn, true);
+    else
+        end(turn, HF_TIMEOUT);
+}
+
+void hf_multi_turn_refuse(struct hf_multi_turn *turn, hf_status status)
+{
+    end(turn, status);
+}

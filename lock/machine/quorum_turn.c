@@ -1,0 +1,560 @@
+/* Which members of a quorum are asked, and which are given back. */
+#include <string.h>
+
+#include "lock/machine/moment.h"
+#include "lock/machine/quorum_turn.h"
+
+void hf_quorum_turn_init(struct hf_quorum_turn *turn, uint32_t count)
+{
+    memset(turn, 0, sizeof *turn);
+    turn->count = count;
+    turn->needed = count / 2 + 1;
+}
+
+/* ---- counting ---- */
+
+bool hf_quorum_turn_has_vote(const struct hf_quorum_turn *turn,
+                             uint32_t member)
+{
+    return turn->votes[member].state == VOTE_OURS &&
+           !turn->votes[member].is_unwanted;
+}
+
+uint32_t hf_quorum_turn_votes(const struct hf_quorum_turn *turn)
+{
+    uint32_t ours = 0;
+
+    for (uint32_t i = 0; i < turn->count; i++)
+        ours += hf_quorum_turn_has_vote(turn, i);
+    return ours;
+}
+
+uint32_t hf_quorum_turn_held_since(const struct hf_quorum_turn *turn, int64_t ms)
+{
+    uint32_t held = 0;
+
+    for (uint32_t i = 0; i < turn->count; i++)
+        held += hf_quorum_turn_has_vote(turn, i) &&
+                turn->votes[i].granted_ms < ms;
+    return held;
+}
+
+static uint32_t count_answers(const struct hf_quorum_turn *turn,
+                           enum hf_vote_answer answer)
+{
+    uint32_t count = 0;
+
+    for (uint32_t i = 0; i < turn->count; i++)
+        count += turn->votes[i].answer == answer;
+    return count;
+}
+
+static bool is_open(const struct hf_vote *vote)
+{
+    return vote->is_due || (vote->state == VOTE_ASKED && !vote->is_unwanted &&
+                            !vote->is_in_line);
+}
+
+/* Members that may still answer yes in this round. */
+static uint32_t count_open(const struct hf_quorum_turn *turn)
+{
+    uint32_t open = 0;
+
+    for (uint32_t i = 0; i < turn->count; i++)
+        open += is_open(&turn->votes[i]);
+    return open;
+}
+
+static bool are_all_free(const struct hf_quorum_turn *turn)
+{
+    for (uint32_t i = 0; i < turn->count; i++)
+        if (turn->votes[i].state != VOTE_FREE)
+            return false;
+    return true;
+}
+
+/* ---- rounds ---- */
+
+/* From half of it to the whole (QUORUM-3). */
+static int64_t draw(struct hf_quorum_turn *turn, int64_t span_ms)
+{
+    turn->dice ^= turn->dice << 13;
+    turn->dice ^= turn->dice >> 17;
+    turn->dice ^= turn->dice << 5;
+    return span_ms - turn->dice % (span_ms / 2 + 1);
+}
+
+static bool is_asked_or_ours(const struct hf_vote *vote)
+{
+    return vote->state == VOTE_ASKED || vote->state == VOTE_OURS;
+}
+
+/* All members but those that are held or asked already. */
+static void ask_all(struct hf_quorum_turn *turn)
+{
+    for (uint32_t i = 0; i < turn->count; i++) {
+        struct hf_vote *vote = &turn->votes[i];
+
+        vote->is_due = vote->is_unwanted || !is_asked_or_ours(vote);
+        vote->answer = ANSWER_NONE;
+    }
+}
+
+/* At most half of the time that is left, so that a rush follows (QUORUM-4). */
+static int64_t line_patience(const struct hf_quorum_turn *turn, int64_t now_ms)
+{
+    int64_t left_ms = turn->deadline_ms == HF_NEVER
+                          ? HF_NEVER
+                          : turn->deadline_ms - now_ms;
+
+    return earlier(QUORUM_LINE_MS, later(left_ms / 2, QUORUM_LINE_LEAST_MS));
+}
+
+static void begin(struct hf_quorum_turn *turn, enum hf_quorum_phase phase,
+                  int64_t now_ms)
+{
+    int64_t patience_ms = phase == QUORUM_LINE ? line_patience(turn, now_ms)
+                                               : QUORUM_ANSWER_MS;
+
+    turn->phase = phase;
+    turn->begun_ms = now_ms;
+    turn->until_ms =
+        now_ms + draw(turn, earlier(turn->patience_ms, patience_ms));
+}
+
+/* A rush, or a fill. */
+static void begin_asking(struct hf_quorum_turn *turn,
+                         enum hf_quorum_phase phase, int64_t now_ms)
+{
+    begin(turn, phase, now_ms);
+    ask_all(turn);
+}
+
+static void give_all_back(struct hf_quorum_turn *turn)
+{
+    for (uint32_t i = 0; i < turn->count; i++) {
+        struct hf_vote *vote = &turn->votes[i];
+
+        vote->is_unwanted = is_asked_or_ours(vote);
+        vote->is_due = false;
+    }
+}
+
+static void leave(struct hf_quorum_turn *turn, hf_status status)
+{
+    turn->phase = QUORUM_LEAVE;
+    turn->status = status;
+    give_all_back(turn);
+}
+
+/* False: none answers. */
+static bool choose_first(struct hf_quorum_turn *turn)
+{
+    for (turn->first = 0; turn->first < turn->count; turn->first++)
+        if (!turn->votes[turn->first].is_away)
+            return true;
+    return false;
+}
+
+/* Without a member to wait at, a rush finds out which members answer now. */
+static void stand_in_line(struct hf_quorum_turn *turn, int64_t now_ms)
+{
+    if (!choose_first(turn)) {
+        turn->first = 0;
+        begin_asking(turn, QUORUM_RUSH, now_ms);
+        return;
+    }
+    turn->votes[turn->first].is_due = true;
+    turn->votes[turn->first].answer = ANSWER_NONE;
+}
+
+/* The acquire may still stand in line, from before a rush, unless it was cancelled. */
+static void begin_line(struct hf_quorum_turn *turn, int64_t now_ms)
+{
+    struct hf_vote *first = &turn->votes[turn->first];
+
+    begin(turn, QUORUM_LINE, now_ms);
+    give_all_back(turn);
+    if (first->is_in_line && !first->is_cancelled)
+        first->is_unwanted = false;
+    else
+        stand_in_line(turn, now_ms);
+}
+
+/* ---- what follows from the answers ---- */
+
+/* Too few members can still be had in this round; or its time is over, and other
+ * owners may wait for the members held. */
+static bool is_blocked(const struct hf_quorum_turn *turn, int64_t now_ms)
+{
+    if (hf_quorum_turn_votes(turn) + count_open(turn) < turn->needed)
+        return true;
+    return now_ms >= turn->until_ms &&
+           (turn->phase == QUORUM_FILL || count_answers(turn, ANSWER_NO) > 0);
+}
+
+static hf_status why_not(const struct hf_quorum_turn *turn)
+{
+    return count_answers(turn, ANSWER_NO) > 0 ? HF_TIMEOUT : HF_E_QUORUM;
+}
+
+/* The end of the wait may cut a rush off before any reply to it arrives, and a
+ * request of a fill waits for the owner of its member. What was replied before
+ * tells why the call has waited (QUORUM-8). */
+static hf_status why_overdue(const struct hf_quorum_turn *turn, int64_t now_ms)
+{
+    bool had_its_time = turn->phase == QUORUM_RUSH &&
+                        now_ms - turn->begun_ms >= QUORUM_ANSWER_MS / 2;
+
+    return turn->was_refused && !had_its_time ? HF_TIMEOUT : why_not(turn);
+}
+
+/* Members that gave no answer in time. */
+static void note_silence(struct hf_quorum_turn *turn)
+{
+    for (uint32_t i = 0; i < turn->count; i++) {
+        struct hf_vote *vote = &turn->votes[i];
+
+        vote->is_away = vote->is_away || is_open(vote);
+    }
+}
+
+static void after_block(struct hf_quorum_turn *turn, int64_t now_ms)
+{
+    if (turn->phase == QUORUM_RUSH && now_ms >= turn->until_ms)
+        note_silence(turn);
+    if (turn->tries_once)
+        leave(turn, why_not(turn));
+    else if (turn->phase == QUORUM_RUSH &&
+             !turn->votes[turn->first].is_in_line && choose_first(turn) &&
+             hf_quorum_turn_has_vote(turn, turn->first))
+        begin_asking(turn, QUORUM_FILL, now_ms);
+    else
+        begin_line(turn, now_ms);
+}
+
+static void go_on_asking(struct hf_quorum_turn *turn, int64_t now_ms)
+{
+    if (count_answers(turn, ANSWER_FAILED) > turn->count - turn->needed)
+        leave(turn, HF_E_QUORUM);
+    else if (now_ms >= turn->deadline_ms)
+        leave(turn, why_overdue(turn, now_ms));
+    else if (is_blocked(turn, now_ms))
+        after_block(turn, now_ms);
+}
+
+/* QUORUM-4: the rush does not leave the line. */
+static void go_on_in_line(struct hf_quorum_turn *turn, int64_t now_ms)
+{
+    const struct hf_vote *first = &turn->votes[turn->first];
+
+    if (hf_quorum_turn_has_vote(turn, turn->first))
+        begin_asking(turn, QUORUM_FILL, now_ms);
+    else if (now_ms >= turn->deadline_ms || first->answer == ANSWER_NO)
+        leave(turn, HF_TIMEOUT);
+    else if (now_ms >= turn->until_ms)
+        begin_asking(turn, QUORUM_RUSH, now_ms);
+    else if (first->answer == ANSWER_FAILED)
+        stand_in_line(turn, now_ms);
+}
+
+static void heal(struct hf_quorum_turn *turn, int64_t now_ms)
+{
+    if (now_ms < turn->until_ms)
+        return;
+    turn->until_ms = now_ms + turn->heal_ms;
+    ask_all(turn);
+}
+
+static void go_on(struct hf_quorum_turn *turn, int64_t now_ms)
+{
+    switch (turn->phase) {
+    case QUORUM_RUSH:
+    case QUORUM_FILL:
+        if (hf_quorum_turn_votes(turn) < turn->needed)
+            go_on_asking(turn, now_ms);
+        break;
+    case QUORUM_LINE:
+        go_on_in_line(turn, now_ms);
+        break;
+    case QUORUM_HELD:
+        heal(turn, now_ms);
+        break;
+    case QUORUM_IDLE:
+    case QUORUM_BROKEN:
+    case QUORUM_LEAVE:
+        break;
+    }
+}
+
+/* ---- the next step ---- */
+
+static int64_t wait_for(const struct hf_quorum_turn *turn, int64_t now_ms)
+{
+    switch (turn->phase) {
+    case QUORUM_LINE:
+        return turn->deadline_ms == HF_NEVER
+                   ? HF_FOREVER
+                   : later(turn->deadline_ms - now_ms, 0);
+    case QUORUM_FILL:
+        return later(earlier(turn->until_ms, turn->deadline_ms) - now_ms, 0);
+    default:
+        return 0;
+    }
+}
+
+static struct hf_quorum_step ask(struct hf_quorum_turn *turn, uint32_t member,
+                                 int64_t now_ms)
+{
+    struct hf_vote *vote = &turn->votes[member];
+
+    vote->state = VOTE_ASKED;
+    vote->is_due = false;
+    vote->is_in_line = turn->phase == QUORUM_LINE;
+    vote->is_brief = turn->phase == QUORUM_FILL;
+    return (struct hf_quorum_step){
+        QUORUM_ASK, member, wait_for(turn, now_ms)};
+}
+
+static struct hf_quorum_step cancel(struct hf_vote *vote, uint32_t member)
+{
+    vote->is_cancelled = true;
+    return (struct hf_quorum_step){QUORUM_CANCEL, member, 0};
+}
+
+static struct hf_quorum_step give_back(struct hf_vote *vote, uint32_t member)
+{
+    vote->state = VOTE_GIVING;
+    return (struct hf_quorum_step){QUORUM_GIVE_BACK, member, 0};
+}
+
+/* QUORUM-6 */
+static bool is_to_go(const struct hf_quorum_turn *turn, const struct hf_vote *vote)
+{
+    return turn->phase != QUORUM_BROKEN &&
+           (vote->state == VOTE_LOST || vote->is_unwanted);
+}
+
+static struct hf_quorum_step step_of(struct hf_quorum_turn *turn,
+                                     uint32_t member, int64_t now_ms)
+{
+    struct hf_vote *vote = &turn->votes[member];
+
+    switch (vote->state) {
+    case VOTE_FREE:
+        if (vote->is_due)
+            return ask(turn, member, now_ms);
+        break;
+    case VOTE_ASKED:
+        if (vote->is_unwanted && !vote->is_cancelled)
+            return cancel(vote, member);
+        break;
+    case VOTE_OURS:
+    case VOTE_LOST:
+        if (is_to_go(turn, vote))
+            return give_back(vote, member);
+        break;
+    case VOTE_GIVING:
+        break;
+    }
+    return (struct hf_quorum_step){QUORUM_REST, member, 0};
+}
+
+static bool has_most(const struct hf_quorum_turn *turn)
+{
+    return (turn->phase == QUORUM_RUSH || turn->phase == QUORUM_FILL) &&
+           hf_quorum_turn_votes(turn) >= turn->needed;
+}
+
+static bool must_confirm(const struct hf_quorum_turn *turn, int64_t now_ms)
+{
+    return turn->phase == QUORUM_HELD && now_ms >= turn->confirm_ms;
+}
+
+static bool is_call_over(const struct hf_quorum_turn *turn)
+{
+    return turn->is_called && (turn->phase == QUORUM_HELD ||
+                               (turn->phase == QUORUM_LEAVE &&
+                                are_all_free(turn)));
+}
+
+static struct hf_quorum_step end_call(struct hf_quorum_turn *turn)
+{
+    turn->is_called = false;
+    if (turn->phase == QUORUM_LEAVE)
+        turn->phase = QUORUM_IDLE;
+    return (struct hf_quorum_step){QUORUM_END, 0, 0};
+}
+
+struct hf_quorum_step hf_quorum_turn_next(struct hf_quorum_turn *turn,
+                                          int64_t now_ms)
+{
+    struct hf_quorum_step step = {QUORUM_REST, 0, 0};
+
+    go_on(turn, now_ms);
+    if (has_most(turn))
+        return (struct hf_quorum_step){QUORUM_COUNT, 0, 0};
+    if (must_confirm(turn, now_ms)) {
+        turn->confirm_ms = HF_NEVER;
+        return (struct hf_quorum_step){QUORUM_CONFIRM, 0, 0};
+    }
+    for (uint32_t i = 0; i < turn->count && step.action == QUORUM_REST; i++)
+        step = step_of(turn, i, now_ms);
+    return step.action == QUORUM_REST && is_call_over(turn) ? end_call(turn)
+                                                            : step;
+}
+
+int64_t hf_quorum_turn_due(const struct hf_quorum_turn *turn)
+{
+    switch (turn->phase) {
+    case QUORUM_RUSH:
+        return count_answers(turn, ANSWER_NO) > 0
+                   ? earlier(turn->until_ms, turn->deadline_ms)
+                   : turn->deadline_ms;
+    case QUORUM_LINE:
+    case QUORUM_FILL:
+        return earlier(turn->until_ms, turn->deadline_ms);
+    case QUORUM_HELD:
+        return earlier(turn->until_ms, turn->confirm_ms);
+    default:
+        return HF_NEVER;
+    }
+}
+
+/* ---- events ---- */
+
+void hf_quorum_turn_acquire(struct hf_quorum_turn *turn, int64_t now_ms,
+                            const struct hf_quorum_request *request)
+{
+    for (uint32_t i = 0; i < turn->count; i++)
+        turn->votes[i] = (struct hf_vote){.state = VOTE_FREE};
+    turn->first = turn->late = 0;
+    turn->granted_ms = INT64_MIN;
+    turn->confirm_ms = HF_NEVER;
+    turn->was_refused = false;
+    turn->is_called = true;
+    turn->tries_once = request->wait_ms == 0;
+    turn->deadline_ms =
+        request->wait_ms > 0 ? now_ms + request->wait_ms : HF_NEVER;
+    turn->patience_ms = request->lease_ms > 0 ? request->lease_ms / 4 : HF_NEVER;
+    turn->heal_ms = request->heal_ms;
+    turn->dice = request->dice ? request->dice : 1;
+    begin_asking(turn, QUORUM_RUSH, now_ms);
+}
+
+void hf_quorum_turn_release(struct hf_quorum_turn *turn)
+{
+    turn->is_called = true;
+    leave(turn, HF_OK);
+}
+
+void hf_quorum_turn_cancel(struct hf_quorum_turn *turn, hf_status status)
+{
+    if (turn->phase == QUORUM_RUSH || turn->phase == QUORUM_LINE ||
+        turn->phase == QUORUM_FILL)
+        leave(turn, status);
+}
+
+void hf_quorum_turn_counted(struct hf_quorum_turn *turn, bool are_safe,
+                            int64_t now_ms)
+{
+    if (are_safe) {
+        turn->phase = QUORUM_HELD;
+        turn->status = HF_OK;
+        turn->until_ms =
+            turn->heal_ms == HF_NEVER ? HF_NEVER : now_ms + turn->heal_ms;
+    } else if (turn->late++ >= (turn->tries_once ? 1 : QUORUM_LATE_MAX)) {
+        leave(turn, HF_E_NOREPLY);
+    } else if (now_ms < turn->deadline_ms) {
+        give_all_back(turn);
+        begin_asking(turn, QUORUM_RUSH, now_ms);
+    } else {
+        leave(turn, HF_TIMEOUT);
+    }
+}
+
+/* A request of a fill has a short time of its own: no reply within that time is
+ * silence, and the next rush finds out whether the server has failed. */
+static enum hf_vote_answer answer_of(const struct hf_vote *vote,
+                                     hf_status status)
+{
+    if (status == HF_TIMEOUT)
+        return ANSWER_NO;
+    return vote->is_brief && (status == HF_E_NOREPLY || status == HF_E_CONNECT)
+               ? ANSWER_NONE
+               : ANSWER_FAILED;
+}
+
+/* The end of a request that was cancelled tells nothing about the lock. Only a
+ * server that replied sends HF_TIMEOUT, also after a cancel. */
+static void refused(struct hf_quorum_turn *turn, struct hf_vote *vote,
+                    hf_status status)
+{
+    vote->state = VOTE_FREE;
+    if (!vote->is_unwanted)
+        vote->answer = answer_of(vote, status);
+    vote->is_away = status != HF_TIMEOUT &&
+                    (vote->is_away || vote->answer == ANSWER_FAILED);
+    turn->was_refused = turn->was_refused || status == HF_TIMEOUT;
+    vote->is_unwanted = false;
+}
+
+/* QUORUM-10. Without renewals a loss is noticed only when a lease ends. */
+static void confirm_soon(struct hf_quorum_turn *turn, int64_t now_ms)
+{
+    turn->granted_ms = now_ms;
+    if (turn->heal_ms != HF_NEVER)
+        turn->confirm_ms =
+            earlier(turn->confirm_ms,
+                    now_ms + earlier(QUORUM_CONFIRM_MS, turn->heal_ms / 4));
+}
+
+void hf_quorum_turn_answered(struct hf_quorum_turn *turn, uint32_t member,
+                             hf_status status, int64_t now_ms)
+{
+    struct hf_vote *vote = &turn->votes[member];
+
+    vote->is_cancelled = vote->is_in_line = false;
+    if (status != HF_OK) {
+        refused(turn, vote, status);
+        return;
+    }
+    vote->state = VOTE_OURS;
+    vote->is_away = false;
+    vote->granted_ms = turn->phase == QUORUM_HELD ? now_ms : INT64_MIN;
+    if (turn->phase == QUORUM_HELD)
+        confirm_soon(turn, now_ms);
+}
+
+void hf_quorum_turn_gave(struct hf_quorum_turn *turn, uint32_t member)
+{
+    struct hf_vote *vote = &turn->votes[member];
+
+    vote->state = VOTE_FREE;
+    vote->is_unwanted = false;
+}
+
+static void stop_asking(struct hf_quorum_turn *turn)
+{
+    for (uint32_t i = 0; i < turn->count; i++) {
+        turn->votes[i].is_due = false;
+        turn->votes[i].is_unwanted = turn->votes[i].state == VOTE_ASKED;
+    }
+}
+
+bool hf_quorum_turn_lost(struct hf_quorum_turn *turn, uint32_t member,
+                         int64_t held_ms)
+{
+    struct hf_vote *vote = &turn->votes[member];
+
+    if (vote->state != VOTE_OURS)
+        return false;
+    vote->state = VOTE_LOST;
+    vote->answer = ANSWER_FAILED;
+    if (turn->phase != QUORUM_HELD ||
+        hf_quorum_turn_held_since(turn, held_ms) >= turn->needed)
+        return false;
+    turn->phase = QUORUM_BROKEN;
+    stop_asking(turn);
+    return true;
+}

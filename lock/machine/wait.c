@@ -1,0 +1,269 @@
+/* Waiting for a lock. Rules and diagram in wait.h. */
+#include "lock/machine/wait.h"
+
+#include <assert.h>
+
+#include "lock/machine/moment.h"
+
+/* A key is gone only in the millisecond after its TTL has come to 0. */
+#define EXPIRY_SLACK_MS 1
+/* How often a waiter with a sharded subscription asks, since it may not hear
+ * that the key has left its node: far less than a lease, and few commands. */
+#define SLOT_LOOK_MS 3000
+/* In one call. A server that needs more than half of the lease each time is too
+ * slow for that lease. */
+#define LATE_GRANTS_MAX 3
+
+static bool wait_ok(const struct hf_wait *w)
+{
+    return (w->state != IS_ASKING || !w->gives_way) &&
+           (w->state != IS_SLEEPING || w->due_ms <= w->deadline_ms);
+}
+
+/* All that writes the state. */
+static enum hf_wait_todo go(struct hf_wait *w, enum hf_wait_state state,
+                            enum hf_wait_todo todo)
+{
+    w->state = state;
+    assert(wait_ok(w));
+    return todo;
+}
+
+void hf_wait_init(struct hf_wait *w, int64_t deadline_ms)
+{
+    *w = (struct hf_wait){.deadline_ms = deadline_ms};
+    hf_wait_requeue(w);
+}
+
+void hf_wait_spin(struct hf_wait *w)
+{
+    w->spin_ms = WAIT_SPIN_FIRST_MS;
+}
+
+void hf_wait_requeue(struct hf_wait *w)
+{
+    w->due_ms = w->deadline_ms;
+    w->gives_way = false;
+    w->asked_generation = 0;
+    w->asked_live = false;
+    (void)go(w, IS_QUEUED, DO_NOTHING);
+}
+
+void hf_wait_end(struct hf_wait *w)
+{
+    (void)go(w, IS_DONE, DO_NOTHING);
+}
+
+static enum hf_wait_todo ask_now(struct hf_wait *w,
+                             const struct hf_channel *channel)
+{
+    w->due_ms = w->deadline_ms;
+    w->gives_way = false;
+    w->asked_generation = channel->generation;
+    w->asked_live = channel->is_live;
+    return go(w, IS_ASKING, DO_ASK);
+}
+
+static void set_due(struct hf_wait *w, int64_t now_ms, int64_t pause_ms)
+{
+    w->due_ms = earlier(now_ms + pause_ms, w->deadline_ms);
+}
+
+/* Is there no subscription to wait for? */
+static bool has_settled(const struct hf_wait *w,
+                        const struct hf_channel *channel)
+{
+    return channel->is_live || channel->is_refused || w->spin_ms > 0;
+}
+
+static bool is_over(const struct hf_wait *w, int64_t now_ms)
+{
+    return now_ms >= w->deadline_ms;
+}
+
+/* ---- whose turn it is ---- */
+
+/* An earlier decision is never postponed (WAIT-8). */
+static enum hf_wait_todo
+give_way(struct hf_wait *w, const struct hf_channel *channel, int64_t until_ms)
+{
+    w->gives_way = true;
+    w->due_ms = earlier(w->due_ms, until_ms);
+    if (has_settled(w, channel))
+        return go(w, IS_SLEEPING, DO_SLEEP);
+    return go(w, IS_SUBSCRIBING, DO_SUBSCRIBE);
+}
+
+static enum hf_wait_todo ask_in_turn(struct hf_wait *w, int64_t now_ms,
+                                     const struct hf_channel *channel,
+                                     int64_t turn_ms)
+{
+    if (turn_ms <= now_ms || turn_ms >= w->deadline_ms)
+        return ask_now(w, channel);
+    return give_way(w, channel, turn_ms);
+}
+
+/* The lock may be free. In a crowd, the random moment is chosen once. */
+static enum hf_wait_todo woken(struct hf_wait *w, int64_t now_ms,
+                               struct hf_channel *channel)
+{
+    int64_t turn_ms = hf_channel_turn_ms(channel, now_ms);
+
+    if (w->gives_way && channel->crowd > 0)
+        return DO_NOTHING;
+    if (channel->crowd > 0)
+        turn_ms = later(turn_ms, hf_channel_crowd_ms(channel, now_ms));
+    return ask_in_turn(w, now_ms, channel, turn_ms);
+}
+
+/* The first question of a line that begins, or whose first waiter has left.
+ * Turns that were owed long ago are forgotten: no client waits for them any
+ * more. */
+static enum hf_wait_todo begin(struct hf_wait *w, int64_t now_ms,
+                               struct hf_channel *channel)
+{
+    int64_t turn_ms = hf_channel_turn_ms(channel, now_ms);
+
+    if (turn_ms <= now_ms)
+        channel->owed = 0;
+    return ask_in_turn(w, now_ms, channel, turn_ms);
+}
+
+/* ---- events ---- */
+
+static enum hf_wait_todo refused(struct hf_wait *w, int64_t now_ms,
+                                 struct hf_channel *channel, int64_t ttl_ms,
+                                 int64_t cap_ms)
+{
+    if (!channel->is_live) /* WAIT-5 */
+        cap_ms = earlier(cap_ms, WAIT_POLL_MS);
+    set_due(w, now_ms,
+            ttl_ms < 0 || ttl_ms >= cap_ms ? cap_ms : ttl_ms + EXPIRY_SLACK_MS);
+    if (!has_settled(w, channel))
+        return go(w, IS_SUBSCRIBING, DO_SUBSCRIBE);
+    if (!channel->is_live)
+        return go(w, IS_SLEEPING, DO_SLEEP);
+    if (!w->asked_live)
+        return ask_now(w, channel); /* WAIT-2 */
+    if (w->asked_generation != channel->generation)
+        return woken(w, now_ms, channel); /* WAIT-3 */
+    return go(w, IS_SLEEPING, DO_SLEEP);
+}
+
+/* The longest sleep. WAIT-9 */
+static int64_t next_cap_ms(struct hf_wait *w, int64_t cap_ms)
+{
+    int64_t spin_ms = w->spin_ms;
+
+    if (spin_ms == 0)
+        return cap_ms;
+    w->spin_ms = earlier(2 * spin_ms, WAIT_SPIN_MAX_MS);
+    return earlier(spin_ms, cap_ms);
+}
+
+/* As if the lock were held for WAIT_POLL_MS. */
+static enum hf_wait_todo unanswered(struct hf_wait *w, int64_t now_ms,
+                                    struct hf_channel *channel)
+{
+    return is_over(w, now_ms) ? go(w, IS_DONE, DO_GIVE_UP)
+                              : refused(w, now_ms, channel, -1, WAIT_POLL_MS);
+}
+
+/* The server has confirmed or refused the subscription. */
+static enum hf_wait_todo settled(struct hf_wait *w,
+                                 const struct hf_channel *channel)
+{
+    if (w->state != IS_SUBSCRIBING)
+        return DO_NOTHING;
+    return w->gives_way ? give_way(w, channel, w->due_ms) : ask_now(w, channel);
+}
+
+static enum hf_wait_todo due(struct hf_wait *w, int64_t now_ms,
+                             struct hf_channel *channel)
+{
+    if (w->state == IS_ASKING || w->state == IS_DONE)
+        return DO_NOTHING; /* WAIT-6; the answer decides */
+    if (is_over(w, now_ms))
+        return go(w, IS_DONE, DO_GIVE_UP);
+    if (now_ms >= w->due_ms)
+        return ask_now(w, channel);
+    return w->state == IS_QUEUED ? begin(w, now_ms, channel)
+                                 : woken(w, now_ms, channel); /* WAIT-6 */
+}
+
+enum hf_wait_todo hf_wait_step(struct hf_wait *w, enum hf_wait_event event,
+                               int64_t now_ms, struct hf_channel *channel,
+                               int64_t ttl_ms, int64_t cap_ms)
+{
+    switch (event) {
+    case EVENT_REFUSED:
+        return refused(w, now_ms, channel, ttl_ms, next_cap_ms(w, cap_ms));
+    case EVENT_UNANSWERED:
+        return unanswered(w, now_ms, channel);
+    case EVENT_SUBSCRIBED:
+    case EVENT_NOT_SUBSCRIBED:
+        return settled(w, channel);
+    case EVENT_WOKEN:
+        return w->state == IS_SLEEPING ? woken(w, now_ms, channel) : DO_NOTHING;
+    case EVENT_DUE:
+        return due(w, now_ms, channel);
+    }
+    return DO_NOTHING;
+}
+
+/* ---- what the server says, or does not ---- */
+
+/* While a slot is on the move and the key is already at the target, a release
+ * publishes there, and a sharded subscription at the source hears nothing. If
+ * our own question was sent by ASK, we know that this is so; but the key may
+ * also leave while we sleep. */
+int64_t hf_wait_cap_ms(int64_t watchdog_ms, bool is_sharded, bool is_by_ask)
+{
+    int64_t ms = watchdog_ms / 3;
+
+    if (!is_sharded)
+        return ms;
+    return earlier(ms, is_by_ask ? WAIT_POLL_MS : SLOT_LOOK_MS);
+}
+
+void hf_wait_answered(struct hf_wait_answers *answers)
+{
+    *answers = (struct hf_wait_answers){.has_answered = true};
+}
+
+/* The end of the wait came before the question could well be answered: that is
+ * no error of the server's. */
+static bool was_cut_short(const struct hf_wait *w, int64_t now_ms,
+                          hf_status status)
+{
+    return status != HF_E_SERVER && /* which is an answer */
+           now_ms >= w->deadline_ms && now_ms - w->asked_ms < WAIT_POLL_MS / 2;
+}
+
+bool hf_wait_failed(const struct hf_wait *w, struct hf_wait_answers *answers,
+                    int64_t now_ms, hf_status status)
+{
+    if (!answers->has_answered)
+        return false;
+    if (answers->last_error < 0 || !was_cut_short(w, now_ms, status))
+        answers->last_error = status;
+    return true;
+}
+
+hf_status hf_wait_result(const struct hf_wait_answers *answers)
+{
+    return answers->last_error < 0 ? answers->last_error : HF_TIMEOUT;
+}
+
+/* When it asks again, the server sets the whole lease anew, if the lock is
+ * still ours or free. With more than half of the lease gone by, the rest may be
+ * too short to be of use, or to be renewed in time. */
+bool hf_wait_asks_again(struct hf_wait *w, bool waits, int64_t now_ms,
+                        int64_t left_ms, int64_t lease_ms)
+{
+    if (left_ms >= lease_ms / 2)
+        return false;
+    if (!waits)
+        return w->late_grants++ == 0;
+    return w->late_grants++ < LATE_GRANTS_MAX && now_ms < w->deadline_ms;
+}

@@ -1,0 +1,137 @@
+/* What a script is called with: its keys, then its arguments, front to back.
+ * Each script says in its head which arguments it takes. */
+#include <assert.h>
+#include <string.h>
+
+#include "lock/machine/moment.h"
+#include "lock/record/args.h"
+#include "lock/record/hold_lookup.h"
+#include "lock/record/table.h"
+
+/* Of the steps that an operation asks for. */
+static const struct {
+    bool count;                 /* the hold count to reach, and the lease */
+    bool holder;                /* the owner to look for */
+    bool first;                 /* the index of the first place */
+    bool publish;               /* how to wake waiters */
+} takes[STEPS] = {
+    [STEP_ACQUIRE] = {.count = true},
+    [STEP_RELEASE] = {.count = true, .publish = true},
+    [STEP_EXTEND] = {.count = true},
+    [STEP_FORCE] = {.holder = true, .publish = true},
+    [STEP_INSPECT] = {.holder = true},
+    [STEP_ADD] = {.count = true, .publish = true},
+    [STEP_SET] = {.count = true, .publish = true},
+    [STEP_READ] = {.holder = true},
+    [STEP_RAISE] = {.count = true},
+    [STEP_DROP] = {.holder = true, .first = true, .publish = true},
+};
+
+static struct hf_resp_arg *put(struct hf_resp_arg *at, const char *ptr,
+                               size_t len)
+{
+    *at = (struct hf_resp_arg){ptr, len};
+    return at + 1;
+}
+
+static struct hf_resp_arg *put_integer(struct hf_resp_arg *at, char *text,
+                                       int64_t value)
+{
+    return put(at, text, hf_resp_format_integer(text, value));
+}
+
+static struct hf_resp_arg *put_keys(struct hf_resp_arg *at,
+                                    const struct hf_lock *lock,
+                                    const struct hf_kind_step *how)
+{
+    const char *key = hf_lock_keys(lock);
+
+    if (!how->is_without_name)
+        at = put(at, lock->text, lock->name_len);
+    for (size_t i = 0; i < how->keys; i++) {
+        size_t len =
+            hf_key_size(lock->kind->keys[i], lock->text, lock->name_len);
+
+        at = put(at, key, len);
+        key += len;
+    }
+    return at;
+}
+
+static struct hf_resp_arg *put_hold_key(struct hf_resp_arg *at,
+                                        const struct hf_op *op,
+                                        size_t owner_len)
+{
+    return put(at, op->hold ? op->hold->key : hf_op_orphan_key(op),
+               hf_hold_key_len(op->lock, owner_len));
+}
+
+/* A copy: that hold may be released while the question is under way. */
+static struct hf_resp_arg *put_joined(struct hf_resp_arg *at, struct hf_op *op)
+{
+    const struct hf_hold *joined = hf_hold_to_join(op->lock, op->owner);
+
+    op->text_len = joined ? joined->text_len : 0;
+    if (joined)
+        memcpy(op->text.joined, joined->text, joined->text_len);
+    return put(at, op->text.joined, op->text_len);
+}
+
+/* PUBLISH or SPUBLISH, the channel and, for sharded=both, the other command.
+ * Source: WIRE 5.1. */
+static struct hf_resp_arg *put_publish(struct hf_resp_arg *at,
+                                       const struct hf_lock *lock)
+{
+    bool is_sharded = hf_lock_is_sharded(lock);
+    struct hf_bytes channel = hf_lock_channel(lock);
+
+    at = is_sharded ? put(at, "SPUBLISH", 8) : put(at, "PUBLISH", 7);
+    at = put(at, channel.ptr, channel.len);
+    if (is_sharded && hf_router_wakes_both(lock->client->router))
+        at = put(at, "PUBLISH", 7);
+    return at;
+}
+
+/* FAIR-3 */
+static int64_t floor_ms(const struct hf_op *op)
+{
+    return later(op->place_ms * 3 / 4, op->client->watchdog_ms / 2);
+}
+
+size_t hf_op_put_args(struct hf_op *op, enum hf_step step,
+                      struct hf_bytes echo)
+{
+    const struct hf_kind_step *how = hf_kind_step(op->lock->kind, step);
+    struct hf_resp_arg *at = op->argv + CALL_HEAD;
+
+    at = put_keys(at, op->lock, how);
+    if (how->takes_hold_key)
+        at = put_hold_key(at, op, echo.len);
+    at = put(at, echo.ptr, echo.len);
+    if (takes[step].count) {
+        at = put_integer(at, op->count_text, op->count);
+        at = put_integer(at, op->lease_text, op->lease_ms);
+    }
+    if (how->takes_place) {
+        at = put_integer(at, op->place_text, op->place_ms);
+        at = put_integer(at, op->floor_text, floor_ms(op));
+    }
+    if (how->takes_retention)
+        at = put(at, op->client->retention, strlen(op->client->retention));
+    if (takes[step].holder)
+        at = put(at, op->holder, op->holder_len);
+    if (takes[step].first)
+        at = put_integer(at, op->count_text, op->count);
+    if (how->side)
+        at = put(at, how->side, strlen(how->side));
+    if (how->takes_silence && op->may_stand) {
+        at = put_integer(at, op->silence_text, op->silence_ms);
+        at = put_publish(at, op->lock);
+    }
+    if (takes[step].publish && !op->lock->kind->tells_nobody)
+        at = put_publish(at, op->lock);
+    if (how->takes_joined)
+        at = put_joined(at, op);
+    assert(at <= op->argv + OP_ARGS_MAX);
+    return (size_t)(at - op->argv);
+}

@@ -1,0 +1,300 @@
+/* The line of waiters for a lock: which is first, when it is told to ask
+ * again, and the subscriptions by which the line hears of releases. */
+#include <string.h>
+
+#include "lock/record/line.h"
+#include "lock/record/table.h"
+#include "net/base/mem.h"
+#include "net/base/random.h"
+
+static void on_message(struct hf_subscription *s, const char *ptr, size_t len);
+static void on_change(struct hf_subscription *s, bool is_live);
+static void on_plain_message(struct hf_subscription *s, const char *ptr,
+                             size_t len);
+static void on_plain_change(struct hf_subscription *s, bool is_live);
+
+/* ---- the waiters ---- */
+
+struct hf_op *hf_line_first(const struct hf_line *line)
+{
+    if (hf_list_is_empty(&line->waiters))
+        return NULL;
+    return HF_OWNER_OF(line->waiters.next, struct hf_op, line_node);
+}
+
+struct hf_op *hf_line_behind_first(const struct hf_line *line)
+{
+    const struct hf_list *first = line->waiters.next;
+
+    if (first->next == &line->waiters)
+        return NULL;
+    return HF_OWNER_OF(first->next, struct hf_op, line_node);
+}
+
+static void tell_first(struct hf_line *line, enum hf_wait_event event)
+{
+    struct hf_op *op = hf_line_first(line);
+
+    if (op)
+        op->verb->on_line(op, event);
+}
+
+/* The fewest permits come first (COUNT-3). */
+static bool is_behind(const struct hf_op *a, const struct hf_op *b)
+{
+    return a->permits != b->permits ? a->permits > b->permits
+                                    : a->came > b->came;
+}
+
+/* The last waiter that is to stand before it; the head, if there is none. */
+static struct hf_list *place_of(const struct hf_op *op)
+{
+    struct hf_list *head = &hf_op_line(op)->waiters, *at = head->prev;
+
+    while (at != head &&
+           is_behind(HF_OWNER_OF(at, struct hf_op, line_node), op))
+        at = at->prev;
+    return at;
+}
+
+/* A reader first asks beside the line, and waiters that come meanwhile may stand
+ * in it by the time the reader is refused. The first of them is not first any more: it
+ * asks once more when what it waits for is due, which does no harm. */
+bool hf_line_enter(struct hf_op *op)
+{
+    struct hf_line *line = hf_op_line(op);
+
+    if (hf_list_is_empty(&line->waiters))
+        line->answers = (struct hf_wait_answers){0};
+    hf_list_push(place_of(op)->next, &op->line_node);
+    return hf_line_first(line) == op;
+}
+
+/* The next waiter is woken by its timer, not by a call from here: if ten
+ * thousand waiters failed at once, each would call the next on one stack. */
+void hf_line_leave(struct hf_op *op)
+{
+    struct hf_line *line = hf_op_line(op);
+    bool was_first = hf_line_first(line) == op;
+
+    hf_list_remove(&op->line_node);
+    if (hf_list_is_empty(&line->waiters))
+        hf_line_stop_listening(line);
+    else if (was_first)
+        hf_loop_arm(op->client->loop, &hf_line_first(line)->timer, 0);
+}
+
+void hf_line_wake_first(struct hf_line *line)
+{
+    tell_first(line, EVENT_DUE);
+}
+
+/* ---- a line of one's own ---- */
+
+bool hf_line_own(struct hf_op *op)
+{
+    const struct hf_lock *lock = op->lock;
+    size_t size = sizeof *op->own_line + lock->line->name.len + 1 +
+                  HF_OWNER_TEXT_MAX;
+
+    if (!lock->kind->waiters_queue || op->own_line)
+        return true;
+    if (!(op->own_line = hf_mem_new(op->client->mem, size)))
+        return false;
+    op->own_line->size = size;
+    op->own_line->line.lock = op->lock;
+    op->own_line->line.locks = 1;
+    hf_list_init(&op->own_line->line.waiters);
+    op->lock->own_lines++;
+    return true;
+}
+
+void hf_line_name(struct hf_op *op)
+{
+    struct hf_bytes base = hf_lock_channel(op->lock);
+    struct hf_bytes owner = hf_hold_text(op->hold);
+    struct hf_own_line *own = op->own_line;
+
+    if (!own || own->line.is_listening)
+        return;
+    memcpy(own->channel, base.ptr, base.len);
+    own->channel[base.len] = ':';
+    memcpy(own->channel + base.len + 1, owner.ptr, owner.len);
+    own->line.name =
+        (struct hf_bytes){own->channel, base.len + 1 + owner.len};
+}
+
+void hf_line_disown(struct hf_op *op)
+{
+    if (!op->own_line)
+        return;
+    hf_line_stop_listening(&op->own_line->line);
+    op->lock->own_lines--;
+    hf_mem_free(op->client->mem, op->own_line, op->own_line->size);
+    op->own_line = NULL;
+}
+
+/* ---- subscriptions ---- */
+
+static hf_status subscribe(struct hf_line *line, struct hf_subscription *s,
+                           bool is_sharded)
+{
+    const struct hf_lock *lock = line->lock;
+
+    s->channel = line->name.ptr;
+    s->channel_len = line->name.len;
+    s->is_sharded = is_sharded;
+    return hf_router_listen(lock->client->router, s, lock->slot);
+}
+
+static struct hf_client *client_of(struct hf_line *line)
+{
+    return line->lock->client;
+}
+
+static bool wants_plain(struct hf_line *line)
+{
+    return line->subscription.is_sharded &&
+           hf_router_wakes_both(client_of(line)->router);
+}
+
+/* Without memory it is tried again with the next hf_line_listen(). */
+static void listen_plainly(struct hf_line *line)
+{
+    struct hf_plain_subscription *plain =
+        hf_mem_new(client_of(line)->mem, sizeof *plain);
+
+    if (!plain)
+        return;
+    plain->line = line;
+    plain->subscription.on_message = on_plain_message;
+    plain->subscription.on_change = on_plain_change;
+    if (subscribe(line, &plain->subscription, false) == HF_OK)
+        line->plain = plain;
+    else
+        hf_mem_free(client_of(line)->mem, plain, sizeof *plain);
+}
+
+void hf_line_listen(struct hf_line *line)
+{
+    if (!line->is_listening) {
+        line->subscription.on_message = on_message;
+        line->subscription.on_change = on_change;
+        if (!hf_random(&line->channel.dice, sizeof line->channel.dice) ||
+            !line->channel.dice)
+            line->channel.dice = 1;
+        line->is_listening =
+            subscribe(line, &line->subscription,
+                      hf_lock_is_sharded(line->lock)) == HF_OK;
+        line->channel.is_refused = !line->is_listening;
+    }
+    if (line->is_listening && !line->plain && wants_plain(line))
+        listen_plainly(line);
+}
+
+void hf_line_stop_listening(struct hf_line *line)
+{
+    if (line->is_listening)
+        hf_router_unlisten(&line->subscription);
+    if (line->plain) {
+        hf_router_unlisten(&line->plain->subscription);
+        hf_mem_free(client_of(line)->mem, line->plain, sizeof *line->plain);
+        line->plain = NULL;
+    }
+    line->is_listening = false;
+    line->channel.is_live = false;
+    line->channel.is_refused = false;
+    hf_channel_lost(&line->channel);
+}
+
+/* A number of permits is none of listeners (TURN-2). */
+static void heard(struct hf_line *line, const char *ptr, size_t len)
+{
+    if (!line->lock->kind->payload)
+        len = 0;
+    if (hf_channel_heard(&line->channel, hf_loop_now(client_of(line)->loop),
+                         ptr, len))
+        tell_first(line, EVENT_WOKEN);
+}
+
+static void on_message(struct hf_subscription *s, const char *ptr, size_t len)
+{
+    struct hf_line *line = HF_OWNER_OF(s, struct hf_line, subscription);
+
+    if (line->plain)
+        line->plain->may_be_double = true;
+    heard(line, ptr, len);
+}
+
+/* A plain message after a sharded one is mostly of the same release, whose turn
+ * has been counted. It may be of another release: asking again does no harm. */
+static void on_plain_message(struct hf_subscription *s, const char *ptr,
+                             size_t len)
+{
+    struct hf_plain_subscription *plain =
+        HF_OWNER_OF(s, struct hf_plain_subscription, subscription);
+
+    if (!plain->may_be_double) {
+        heard(plain->line, ptr, len);
+        return;
+    }
+    plain->may_be_double = false;
+    plain->line->channel.generation++;
+    tell_first(plain->line, EVENT_WOKEN);
+}
+
+static bool hears_all(struct hf_line *line)
+{
+    return line->subscription.is_live &&
+           (!wants_plain(line) ||
+            (line->plain && line->plain->subscription.is_live));
+}
+
+/* One of the line's subscriptions became live, was lost, or was refused. */
+static void changed(struct hf_line *line, bool is_one_live)
+{
+    bool was_live = line->channel.is_live;
+
+    line->channel.is_live = hears_all(line);
+    line->channel.is_refused = !is_one_live && !was_live;
+    line->channel.generation++; /* messages may have been missed */
+    hf_channel_lost(&line->channel);
+    if (line->channel.is_live) /* was, too: a message may have been lost */
+        tell_first(line, was_live ? EVENT_WOKEN : EVENT_SUBSCRIBED);
+    else if (was_live)
+        tell_first(line, EVENT_WOKEN);
+    else if (!is_one_live)
+        tell_first(line, EVENT_NOT_SUBSCRIBED);
+}
+
+static void on_change(struct hf_subscription *s, bool is_live)
+{
+    changed(HF_OWNER_OF(s, struct hf_line, subscription), is_live);
+}
+
+static void on_plain_change(struct hf_subscription *s, bool is_live)
+{
+    changed(HF_OWNER_OF(s, struct hf_plain_subscription, subscription)->line,
+            is_live);
+}
+
+/* ---- releases of our own ---- */
+
+void hf_line_freeing(struct hf_op *op)
+{
+    op->is_freeing = true;
+    op->was_listening = op->lock->line->is_listening;
+    hf_channel_releases(&op->lock->line->channel);
+}
+
+/* A subscription that began or ended meanwhile counts as one that heard the
+ * message: better owe one turn too few than give way to ourselves. */
+void hf_line_freed(struct hf_op *op, int64_t heard)
+{
+    struct hf_line *line = op->lock->line;
+
+    if (op->is_freeing)
+        hf_channel_released(&line->channel, hf_loop_now(op->client->loop),
+                            heard, op->was_listening || line->is_listening);
+    op->is_freeing = false;
+}

@@ -1,0 +1,86 @@
+/* Lines for the log callback, which is called with the loop's lock free.
+ *
+ * At most LOG_LINES_MAX lines wait for the log hook. Further ones are counted,
+ * and one line says how many there were once those that wait have been told. */
+#include "lock/record/log.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+
+#include "net/base/mem.h"
+
+#define LOG_LINES_MAX 256
+
+struct line {
+    struct hf_task task;
+    struct hf_client *client;
+    enum hf_log_level level;
+    char text[400];
+};
+
+/* As severe as the worst of them. [unlocked] */
+static void log_left_out(struct hf_client *client, uint64_t count,
+                         enum hf_log_level level)
+{
+    char text[100];
+
+    if (count == 0 || hf_loop_forked(client->loop))
+        return;
+    (void)snprintf(text, sizeof text,
+                   "%llu more lines were left out: too many at once",
+                   (unsigned long long)count);
+    client->log(client->log_ctx, level, text);
+}
+
+static void run_line(struct hf_task *task)
+{
+    struct line *line = HF_OWNER_OF(task, struct line, task);
+    struct hf_client *client = line->client;
+    enum hf_log_level level = client->worst_left_out;
+    uint64_t left_out = 0;
+
+    if (--client->log_lines == 0) {
+        left_out = client->lines_left_out;
+        client->lines_left_out = 0;
+        client->worst_left_out = HF_LOG_INFO;
+    }
+    hf_loop_unlock(client->loop);
+    client->log(client->log_ctx, line->level, line->text);
+    log_left_out(client, left_out, level);
+    hf_loop_lock(client->loop);
+    hf_mem_free(client->mem, line, sizeof *line);
+}
+
+static struct line *line_new(struct hf_client *client, enum hf_log_level level)
+{
+    struct line *line = client->log_lines < LOG_LINES_MAX
+                            ? hf_mem_new(client->mem, sizeof *line)
+                            : NULL;
+
+    if (line) {
+        client->log_lines++;
+        return line;
+    }
+    client->lines_left_out++;
+    if (level < client->worst_left_out)
+        client->worst_left_out = level;
+    return NULL;
+}
+
+/* Without memory a line is left out. */
+void hf_client_log(struct hf_client *client, enum hf_log_level level,
+                   const char *format, ...)
+{
+    struct line *line;
+    va_list args;
+
+    if (!client->log || !(line = line_new(client, level)))
+        return;
+    line->client = client;
+    line->level = level;
+    va_start(args, format);
+    (void)vsnprintf(line->text, sizeof line->text, format, args);
+    va_end(args);
+    hf_task_init(&line->task, run_line);
+    hf_loop_post(client->loop, &line->task);
+}

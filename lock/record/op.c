@@ -1,0 +1,336 @@
+/* Operations, whatever their kind: how they begin, ask and end. */
+#include <string.h>
+
+#include "lock/record/args.h"
+#include "lock/record/line.h"
+#include "lock/record/log.h"
+#include "lock/record/notice.h"
+#include "lock/record/op.h"
+#include "lock/record/table.h"
+#include "net/base/error.h"
+#include "net/base/mem.h"
+
+/* A user without rights on channels would fill the log. */
+#define NOTE_EACH_MS 60000
+
+static bool is_call(const struct hf_op *op)
+{
+    return op->waiter || op->done;
+}
+
+bool hf_op_is_chore(const struct hf_op *op)
+{
+    return !is_call(op) && !op->verb->is_orphan;
+}
+
+uint32_t hf_client_calls(const struct hf_client *client)
+{
+    return client->ops_count - client->orphans - client->chores;
+}
+
+/* ---- begin ---- */
+
+hf_status hf_op_begin(struct hf_op *op)
+{
+    struct hf_client *client = op->client;
+
+    if (client->is_over ||
+        (client->is_closing && !op->verb->is_orphan && !op->must_begin))
+        return hf_error_set(op->error, HF_E_CLOSED, "%s",
+                            hf_status_text(HF_E_CLOSED));
+    if (is_call(op) && !op->must_begin &&
+        hf_client_calls(client) + client->untold >= client->waiters_max)
+        return hf_error_set(op->error, HF_E_LIMIT,
+                            "more than %u calls are under way",
+                            (unsigned)client->waiters_max);
+    hf_list_push(&client->ops, &op->node);
+    hf_list_init(&op->line_node);
+    hf_list_init(&op->cancel_node);
+    client->ops_count++;
+    op->came = ++client->ops_begun;
+    client->orphans += op->verb->is_orphan;
+    client->chores += hf_op_is_chore(op);
+    hf_lock_ref(op->lock);
+    if (op->done)
+        hf_loop_attend(client->loop);
+    return HF_OK;
+}
+
+struct hf_op *hf_op_memory(const struct hf_lock *lock, size_t room)
+{
+    size_t size = sizeof(struct hf_op) + room;
+    struct hf_op *op = hf_mem_new(lock->client->mem, size);
+
+    if (op)
+        op->size = size;
+    return op;
+}
+
+struct hf_op *hf_op_begin_background(struct hf_op *op, struct hf_lock *lock,
+                                     const struct hf_verb *verb)
+{
+    if (!op)
+        return NULL;
+    op->client = lock->client;
+    op->lock = lock;
+    op->verb = verb;
+    if (hf_op_begin(op) == HF_OK)
+        return op;
+    hf_mem_free(op->client->mem, op, op->size);
+    return NULL;
+}
+
+struct hf_op *hf_op_new_background(struct hf_lock *lock,
+                                   const struct hf_verb *verb, size_t room)
+{
+    return hf_op_begin_background(hf_op_memory(lock, room), lock, verb);
+}
+
+/* ---- end ---- */
+
+/* `size`: op->size. */
+static void free_op(const struct hf_client *client, struct hf_op *op,
+                    size_t size)
+{
+    if (size > 0)
+        hf_mem_free(client->mem, op, size);
+}
+
+/* The caller's own callback, for a call that did not block. Memory that is not
+ * ours to free may be another call's when it returns. */
+static void run_done(struct hf_task *task)
+{
+    struct hf_op *op = HF_OWNER_OF(task, struct hf_op, task);
+    struct hf_client *client = op->client;
+    size_t size = op->size;
+
+    client->untold--;
+    hf_loop_unlock(client->loop);
+    op->done(op->done_ctx, op->status, op->error);
+    hf_loop_lock(client->loop);
+    free_op(client, op, size);
+}
+
+static const char *text_of(const struct hf_kind *kind, hf_status status)
+{
+    return status == HF_TIMEOUT && kind->unavailable ? kind->unavailable
+                                                     : hf_status_text(status);
+}
+
+/* Fills the error if nobody has; clears one that a later success outdated. */
+static void fill_error(struct hf_op *op)
+{
+    const struct hf_kind *kind = op->lock->kind;
+    char name[100];
+
+    if (!op->error || op->error->status == op->status)
+        return;
+    if (op->status == HF_OK) { /* in the end */
+        op->error->status = HF_OK;
+        return;
+    }
+    hf_error_set(op->error, op->status, "%s '%s': %s",
+                 kind->noun ? kind->noun : "lock",
+                 hf_error_quote(name, sizeof name, op->lock->text,
+                                op->lock->name_len),
+                 text_of(kind, op->status));
+}
+
+bool hf_client_is_quiet(const struct hf_client *client)
+{
+    return client->ops_count == 0 && client->open_holds == 0 &&
+           hf_router_is_idle(client->router);
+}
+
+/* With holds that are open, for their callbacks to be called. */
+void hf_client_note_quiet(struct hf_client *client)
+{
+    if (client->closer && client->ops_count == 0 &&
+        hf_router_is_idle(client->router))
+        hf_waiter_wake(client->closer);
+}
+
+void hf_op_finish(struct hf_op *op, hf_status status)
+{
+    struct hf_client *client = op->client;
+
+    op->status = status;
+    fill_error(op);
+    hf_list_remove(&op->node);
+    hf_list_remove(&op->line_node);
+    hf_list_remove(&op->cancel_node);
+    hf_line_disown(op);
+    client->ops_count--;
+    client->orphans -= op->verb->is_orphan;
+    client->chores -= hf_op_is_chore(op);
+    client->has_told_orphans = client->has_told_orphans && client->orphans > 0;
+    client->finished += client->is_closing && !hf_op_is_chore(op);
+    hf_client_note_quiet(client);
+    hf_lock_unref(op->lock);
+    if (op->waiter) {
+        hf_notice_forget(op); /* its caller goes, and what ctx points at */
+        hf_waiter_wake(op->waiter);
+    } else if (op->done) {
+        client->untold++;
+        hf_loop_unattend(client->loop);
+        hf_task_init(&op->task, run_done);
+        hf_loop_post(client->loop, &op->task);
+    } else {
+        free_op(client, op, op->size);
+    }
+}
+
+bool hf_op_cancel(struct hf_op *op, hf_status status)
+{
+    bool may_have_run;
+
+    hf_call_cancel(&op->call);
+    may_have_run = op->call.may_have_run || op->may_be_held;
+    hf_line_freed(op, -1);
+    op->verb->cancel(op, status);
+    return may_have_run;
+}
+
+/* ---- ask ---- */
+
+static void fail_start(struct hf_op *op, hf_status status)
+{
+    hf_error_set(op->error, status, "%s: %s",
+                 hf_router_address(op->client->router), hf_status_text(status));
+}
+
+/* A release is behind its acquire, which waits for replicas. */
+static bool is_replicated(const struct hf_op *op, enum hf_step step)
+{
+    return op->client->replicas != 0 &&
+           (step == STEP_ACQUIRE || step == STEP_EXTEND || step == STEP_RELEASE ||
+            step == STEP_ADD || step == STEP_SET || step == STEP_RAISE);
+}
+
+void hf_op_want_replicas(struct hf_op *op,
+                         bool (*is_for_replicas)(struct hf_call *,
+                                                 struct hf_resp_value),
+                         void (*acknowledged)(struct hf_call *, hf_status))
+{
+    op->call.replicas = op->client->replicas;
+    op->call.replicas_timeout_ms = op->client->replicas_timeout_ms;
+    op->call.is_for_replicas = is_for_replicas;
+    op->call.acknowledged = acknowledged;
+}
+
+void hf_op_call(struct hf_op *op, enum hf_step step, struct hf_bytes echo,
+                int64_t deadline_ms,
+                void (*done)(struct hf_call *, hf_status, struct hf_resp_value))
+{
+    struct hf_call *call = &op->call;
+    const struct hf_lock *lock = op->lock;
+    const struct hf_kind_step *how = hf_kind_step(lock->kind, step);
+    hf_status rc;
+
+    call->script = how->script;
+    call->argv = op->argv;
+    call->argc = hf_op_put_args(op, step, echo);
+    call->keys = (size_t)!how->is_without_name + how->keys + how->takes_hold_key;
+    call->slot = lock->slot;
+    call->echo = echo.ptr;
+    call->echo_len = echo.len;
+    call->subject = lock->text;
+    call->subject_len = lock->name_len;
+    call->by_text = false;
+    call->lacks_evalsha = &op->client->lacks_evalsha;
+    call->only_reads = step == STEP_INSPECT || step == STEP_READ;
+    call->is_replicated = is_replicated(op, step);
+    call->error = op->error;
+    call->done = done;
+    rc = hf_call_start(call, op->client->loop, op->client->router,
+                       deadline_ms);
+    if (rc == HF_OK)
+        return;
+    fail_start(op, rc);
+    done(call, rc, (struct hf_resp_value){0});
+}
+
+int64_t hf_op_deadline(const struct hf_op *op)
+{
+    int64_t deadline =
+        hf_loop_now(op->client->loop) + op->client->request_timeout_ms;
+
+    if (op->options.wait_ms != 0 && op->wait.deadline_ms < deadline)
+        return op->wait.deadline_ms;
+    return deadline;
+}
+
+void hf_op_arm_due(struct hf_op *op)
+{
+    if (op->wait.due_ms == HF_NEVER)
+        hf_loop_disarm(op->client->loop, &op->timer);
+    else
+        hf_loop_arm(op->client->loop, &op->timer, op->wait.due_ms);
+}
+
+hf_status hf_op_odd_reply(struct hf_op *op)
+{
+    op->call.may_have_run = true;
+    return hf_error_set(op->error, HF_E_PROTOCOL,
+                        "%s: the reply is not of the form that the script "
+                        "gives; has another program changed the lock's keys?",
+                        hf_router_address(op->client->router));
+}
+
+void hf_op_settle(struct hf_op *op)
+{
+    if (op->call.may_have_run)
+        hf_lease_unknown(&op->hold->lease, &op->call.sending);
+    else
+        hf_lease_refused(&op->hold->lease);
+}
+
+void hf_op_log_note(struct hf_op *op)
+{
+    struct hf_client *client = op->client;
+    int64_t now = hf_loop_now(client->loop);
+    char name[100], why[200];
+
+    if (op->answer.note.len == 0 || now < client->next_note_ms)
+        return;
+    client->next_note_ms = now + NOTE_EACH_MS;
+    hf_client_log(client, HF_LOG_WARNING,
+                  "could not send the message that wakes the waiters of '%s'; they "
+                  "look by themselves, seconds later: %s",
+                  hf_error_quote(name, sizeof name, op->lock->text,
+                                 op->lock->name_len),
+                  hf_error_quote(why, sizeof why, op->answer.note.ptr,
+                                 op->answer.note.len));
+}
+
+bool hf_op_read_answer(struct hf_op *op, struct hf_resp_value reply)
+{
+    if (!hf_answer_read(&op->answer, reply) ||
+        (op->answer.count != op->count && op->answer.count != ANSWER_NOT_HELD))
+        return false;
+    hf_op_log_note(op);
+    return true;
+}
+
+hf_status hf_op_restate(struct hf_op *op, hf_status status)
+{
+    struct hf_error copy;
+
+    if (!op->error || op->error->status == HF_OK)
+        return status;
+    copy = *op->error;
+    return hf_error_set(op->error, status, "%s", copy.text);
+}
+
+bool hf_op_is_unknown(hf_status status)
+{
+    return status == HF_E_CONNECT || status == HF_E_NOREPLY ||
+           status == HF_E_PROTOCOL;
+}
+
+hf_status hf_op_failure(struct hf_op *op, hf_status status, bool may_have_run)
+{
+    return may_have_run && !hf_op_is_unknown(status)
+               ? hf_op_restate(op, HF_E_NOREPLY)
+               : status;
+}

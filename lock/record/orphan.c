@@ -1,0 +1,341 @@
+/* Orphans: locks that the server may have granted to this client, and of which
+ * this client has no hold. Each is released in the background.
+ *
+ * ORPHAN-1  The release is repeated until the server has answered it, over as
+ *           many connections as that takes. There is no deadline on our clock:
+ *           a server that was stopped executes the commands in its buffers when
+ *           it continues, and only then does the lease begin.
+ * ORPHAN-2  A server that answers, but asks for patience (LOADING), is asked
+ *           for as long as the lease, from its first answer on. Whatever it had
+ *           granted by then has ended after that time; but of a read-write lock
+ *           all holds last as long as the longest, and one that is renewed
+ *           keeps the others; and a place in a queue lasts as long as those
+ *           before it. There it is asked once a second from then on; also a
+ *           server that is full, and refuses a writer's release if that makes
+ *           it a reader. Likewise permits that have no lease at all, and expirable ones,
+ *           which no refused acquire finds as ghosts. A release of a permit, and of a
+ *           place in a queue, is also repeated while the server refuses it for a reason
+ *           that an operator can remove (ACL, password, MISCONF, NOREPLICAS, READONLY);
+ *           and while no server can be found for such a reason (all sentinels refuse
+ *           SENTINEL): then the release ends without a reply.
+ * ORPHAN-3  A ghost: an acquire is refused because of a holder with our UUID
+ *           that no hold and no call of ours has. The server may have executed
+ *           that acquire late, after its release. The ghost is released like an
+ *           orphan. An acquire that is under way is no ghost: the server may
+ *           have executed it already, and its answer may come on another
+ *           connection.
+ * ORPHAN-4  At most ORPHANS_MAX are under way. A lock that is given up beyond
+ *           that is found as a ghost when this client asks for it; otherwise it
+ *           ends with its lease.
+ * ORPHAN-5  What nobody owns has no lease that would end it: memory for its
+ *           orphan is taken before it is asked for, and ORPHAN-4 does not limit
+ *           it.
+ * ORPHAN-6  Nor would a lease end what a failover makes of it: if replicas confirm
+ *           locks, its release is repeated until they have confirmed that, too, or for
+ *           a minute, or until the client is closed: closing does not wait for it. */
+#include <string.h>
+
+#include "lock/record/hold_lookup.h"
+#include "lock/record/line.h"
+#include "lock/record/log.h"
+#include "lock/record/op.h"
+#include "lock/record/orphan.h"
+#include "lock/record/table.h"
+#include "lock/record/wake.h"
+#include "net/route/refusal.h"
+
+/* 25 MiB of operations. */
+#define ORPHANS_MAX 16384
+#define ASK_AGAIN_MS 1000 /* ORPHAN-2 */
+/* After 1, 2, 4, ... s: for a minute. ORPHAN-6 */
+#define CONFIRMATIONS_MAX 6
+
+/* ---- releasing ---- */
+
+static void start(struct hf_op *op);
+
+static void on_ask_again(struct hf_timer *timer)
+{
+    start(HF_OWNER_OF(timer, struct hf_op, timer));
+}
+
+/* A release concerns a permit, a count, or a place in a queue. */
+static bool is_counted_or_queued(const struct hf_kind *kind)
+{
+    return kind->is_ownerless || kind->has_nameless_holders || kind->waiters_queue;
+}
+
+/* ORPHAN-2 */
+static bool may_outlast_its_lease(const struct hf_op *op)
+{
+    return op->lock->kind->other || is_counted_or_queued(op->lock->kind);
+}
+
+/* An operator can end this: rights, a password, a disk, the role of the server. */
+static bool is_refused_for_now(hf_status status, struct hf_resp_value reply)
+{
+    static const char *const codes[] = {"MISCONF", "NOAUTH", "READONLY"};
+
+    for (size_t i = 0; i < sizeof codes / sizeof *codes; i++)
+        if (hf_refusal_is(reply, codes[i]))
+            return true;
+    return status == HF_E_AUTH || hf_refusal_is_by_acl(reply);
+}
+
+/* ORPHAN-2 */
+static bool is_passing(const struct hf_op *op, hf_status status,
+                       struct hf_resp_value reply)
+{
+    return op->call.is_passing ||
+           (status == HF_E_SERVER && hf_refusal_is(reply, "OOM")) ||
+           (is_counted_or_queued(op->lock->kind) &&
+            (!reply.node || is_refused_for_now(status, reply)));
+}
+
+static void ask_again(struct hf_op *op, int64_t after_ms)
+{
+    struct hf_loop *loop = op->client->loop;
+
+    op->call.patience_ms = 0;
+    op->timer.fire = on_ask_again;
+    hf_loop_arm(loop, &op->timer, hf_loop_now(loop) + after_ms);
+}
+
+static void end(struct hf_op *op, hf_status status)
+{
+    if (status == HF_UNREPLICATED)
+        hf_client_log(op->client, HF_LOG_WARNING,
+                      "permits that were given back may be lost by a failover: %s",
+                      hf_status_text(status));
+    else if (status < 0)
+        hf_client_log(op->client, HF_LOG_WARNING,
+                      "a lock that nobody here holds may last until its lease "
+                      "ends: %s",
+                      hf_status_text(status));
+    else /* released now, or it was never granted */
+        hf_line_wake_first(op->lock->line);
+    hf_wake_source(op);
+    hf_op_finish(op, status);
+}
+
+static void on_answer(struct hf_call *call, hf_status status,
+                      struct hf_resp_value reply)
+{
+    struct hf_op *op = HF_OWNER_OF(call, struct hf_op, call);
+
+    if (status == HF_OK && !hf_op_read_answer(op, reply))
+        status = hf_op_odd_reply(op);
+    if (status < 0 && is_passing(op, status, reply) &&
+        may_outlast_its_lease(op)) {
+        ask_again(op, ASK_AGAIN_MS);
+        return;
+    }
+    end(op, status);
+}
+
+/* ---- replicas: ORPHAN-6 ---- */
+
+static bool is_released(struct hf_call *call, struct hf_resp_value reply)
+{
+    return hf_op_read_answer(HF_OWNER_OF(call, struct hf_op, call), reply);
+}
+
+static void cancel(struct hf_op *op, hf_status status);
+
+static const struct hf_verb verb_confirm = {
+    .start = start, .cancel = cancel, .only_waits = true};
+
+static void be_confirmed_later(struct hf_op *op)
+{
+    if (op->verb->is_orphan) { /* it is released: what follows is a chore */
+        op->client->orphans--;
+        op->client->chores++;
+        op->verb = &verb_confirm;
+    }
+    ask_again(op, ASK_AGAIN_MS << op->confirmations++);
+}
+
+static void on_acknowledged(struct hf_call *call, hf_status status)
+{
+    struct hf_op *op = HF_OWNER_OF(call, struct hf_op, call);
+
+    if (status == HF_OK || op->client->is_closing ||
+        op->confirmations >= CONFIRMATIONS_MAX)
+        end(op, status);
+    else
+        be_confirmed_later(op);
+}
+
+/* The warning is logged once, until there is room again. */
+static bool has_room(struct hf_client *client)
+{
+    if (client->orphans < ORPHANS_MAX)
+        return true;
+    if (!client->has_told_orphans)
+        hf_client_log(client, HF_LOG_WARNING,
+                      "too many releases in the background (%d): locks that "
+                      "nobody here holds may last until somebody here asks for "
+                      "them, or their leases end",
+                      ORPHANS_MAX);
+    client->has_told_orphans = true;
+    return false;
+}
+
+struct hf_bytes hf_orphan_text(const struct hf_op *op)
+{
+    return (struct hf_bytes){op->text.orphan, op->text_len};
+}
+
+static void start(struct hf_op *op)
+{
+    if (op->lock->kind->is_ownerless)
+        hf_op_want_replicas(op, is_released, on_acknowledged);
+    hf_op_call(op, STEP_RELEASE, hf_orphan_text(op), HF_NEVER, on_answer);
+}
+
+static void cancel(struct hf_op *op, hf_status status)
+{
+    hf_loop_disarm(op->client->loop, &op->timer);
+    hf_op_finish(op, status);
+}
+
+static const struct hf_verb verb = {
+    .start = start, .cancel = cancel, .is_orphan = true};
+
+static struct hf_op *begin(struct hf_lock *lock, const struct hf_verb *of,
+                           struct hf_bytes text, struct hf_op **memory)
+{
+    struct hf_op *op = memory ? *memory : NULL;
+
+    if (op) {
+        *memory = NULL;
+        return hf_op_begin_background(op, lock, of);
+    }
+    return has_room(lock->client)
+               ? hf_op_new_background(lock, of,
+                                      hf_hold_key_len(lock, text.len))
+               : NULL;
+}
+
+struct hf_op *hf_orphan_new(struct hf_lock *lock, const struct hf_verb *of,
+                            struct hf_bytes text, struct hf_op **memory)
+{
+    struct hf_op *op = begin(lock, of, text, memory);
+
+    if (!op)
+        return NULL;
+    memcpy(op->text.orphan, text.ptr, text.len);
+    op->text_len = text.len;
+    hf_hold_put_key(hf_op_orphan_key(op), lock, hf_orphan_text(op));
+    return op;
+}
+
+/* The server executes the release after the acquire: it follows on the same
+ * connection, or on the next one when the old one is dead on the server
+ * (design 11). Without memory it is treated as beyond ORPHANS_MAX. */
+void hf_release_orphan(struct hf_lock *lock, struct hf_bytes text,
+                       int64_t lease_ms, int64_t place_ms,
+                       struct hf_op **memory)
+{
+    struct hf_op *op;
+
+    if (lock->client->is_over ||
+        !(op = hf_orphan_new(lock, &verb, text, memory)))
+        return;
+    op->lease_ms = lease_ms;
+    op->place_ms = place_ms;
+    op->call.patience_ms = lease_ms; /* ORPHAN-2 */
+    start(op);
+}
+
+/* ---- ghosts ---- */
+
+static bool is_same(struct hf_bytes a, struct hf_bytes b)
+{
+    return a.len == b.len && memcmp(a.ptr, b.ptr, a.len) == 0;
+}
+
+static bool is_hold(const struct hf_hold *hold, struct hf_bytes holder)
+{
+    return hold && is_same(hf_hold_text(hold), holder);
+}
+
+static bool has_hold(const struct hf_lock *lock, struct hf_bytes holder)
+{
+    for (struct hf_list *l = lock->holds.next; l != &lock->holds; l = l->next)
+        if (is_hold(HF_OWNER_OF(l, struct hf_hold, node), holder))
+            return true;
+    return false;
+}
+
+static bool is_of(const struct hf_op *op, struct hf_bytes holder)
+{
+    return op->verb->is_orphan ? is_same(hf_orphan_text(op), holder)
+                               : is_hold(op->hold, holder);
+}
+
+/* Also by a lock of another kind, though one should not have the same name. */
+static bool is_held_here(const struct hf_lock *lock, struct hf_bytes holder)
+{
+    const struct hf_lock *other = NULL;
+
+    while ((other = hf_lock_next_of_name(lock, other)))
+        if (has_hold(other, holder))
+            return true;
+    return false;
+}
+
+/* Looks at all operations: a holder without a hold is rare. */
+static bool is_under_way(const struct hf_client *client, struct hf_bytes holder)
+{
+    const struct hf_list *ops = &client->ops;
+
+    for (struct hf_list *l = ops->next; l != ops; l = l->next) {
+        if (is_of(HF_OWNER_OF(l, struct hf_op, node), holder))
+            return true;
+    }
+    return false;
+}
+
+static bool is_ours(const struct hf_client *client, struct hf_bytes holder)
+{
+    return holder.len > UUID_LEN && holder.len < HF_OWNER_TEXT_MAX &&
+           memcmp(holder.ptr, client->uuid, UUID_LEN) == 0 &&
+           holder.ptr[UUID_LEN] == ':';
+}
+
+static bool is_side(const struct hf_kind *kind, struct hf_bytes holder)
+{
+    return kind && hf_owner_ends_in(holder.ptr, holder.len, kind->owner_suffix);
+}
+
+/* The side that the holder is of, referenced; NULL: none, or no memory. */
+static struct hf_lock *side_of(struct hf_lock *lock, struct hf_bytes holder)
+{
+    const struct hf_kind *kind = lock->kind;
+    struct hf_lock *side;
+
+    if (!is_side(kind, holder))
+        kind = is_side(kind->other, holder) ? kind->other : NULL;
+    if (!kind || hf_lock_find_or_add(&side, lock->client, kind, lock->text,
+                                     lock->name_len) < 0)
+        return NULL;
+    return side;
+}
+
+void hf_release_ghost(struct hf_lock *lock, const struct hf_answer *answer)
+{
+    struct hf_client *client = lock->client;
+    struct hf_bytes holder = answer->field;
+    struct hf_lock *side;
+
+    if (hf_answer_is_cut(answer) || !is_ours(client, holder) ||
+        is_held_here(lock, holder) ||
+        is_under_way(client, holder) || !(side = side_of(lock, holder)))
+        return;
+    hf_release_orphan(side, holder,
+                      answer->number > 0 ? answer->number
+                                         : client->watchdog_ms,
+                      0, NULL);
+    hf_lock_unref(side);
+}

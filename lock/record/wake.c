@@ -1,0 +1,80 @@
+/* Waking waiters that the message of a release does not reach.
+ *
+ * While a slot is on the move, a release may be sent by ASK to the target, the
+ * node that takes the slot over. Its script publishes there, and a sharded
+ * message does not leave that node; but waiters listen at the slot's owner
+ * until the slot is handed over. So the message is published at the owner, too.
+ *
+ * WAKE-1  The message is sent once, after the release, and nobody waits for the
+ *         reply. A waiter that it does not reach asks by itself
+ *         (hf_wait_cap_ms), as after a release of Redisson's.
+ * WAKE-2  At most one for each lock is under way. */
+#include <string.h>
+
+#include "lock/machine/moment.h"
+#include "lock/record/op.h"
+#include "lock/record/table.h"
+#include "lock/record/wake.h"
+
+static void on_spoken(struct hf_call *call, hf_status status,
+                      struct hf_resp_value reply)
+{
+    struct hf_op *op = HF_OWNER_OF(call, struct hf_op, call);
+
+    (void)reply; /* WAKE-1 */
+    op->lock->line->is_waking = false;
+    hf_op_finish(op, status);
+}
+
+static struct hf_resp_arg payload_of(struct hf_op *op)
+{
+    const char *text = op->lock->kind->payload;
+
+    if (text)
+        return (struct hf_resp_arg){text, strlen(text)};
+    return (struct hf_resp_arg){
+        op->count_text, hf_resp_format_integer(op->count_text, op->count)};
+}
+
+static void start(struct hf_op *op)
+{
+    struct hf_bytes channel = hf_lock_channel(op->lock);
+    struct hf_client *client = op->client;
+    hf_status rc;
+
+    op->argv[0] = (struct hf_resp_arg){"SPUBLISH", 8};
+    op->argv[1] = (struct hf_resp_arg){channel.ptr, channel.len};
+    op->argv[2] = payload_of(op);
+    op->call.argv = op->argv;
+    op->call.argc = 3;
+    op->call.slot = op->lock->slot;
+    op->call.done = on_spoken;
+    rc = hf_call_tell(&op->call, client->loop, client->router,
+                      hf_op_deadline(op));
+    if (rc < 0)
+        on_spoken(&op->call, rc, (struct hf_resp_value){0});
+}
+
+static const struct hf_verb verb = {.start = start, .cancel = hf_op_finish};
+
+static bool is_heard_elsewhere(const struct hf_op *released)
+{
+    return released->call.is_by_ask &&
+           !released->lock->kind->waiters_queue &&
+           !released->lock->kind->tells_nobody &&
+           hf_lock_is_sharded(released->lock);
+}
+
+void hf_wake_source(const struct hf_op *released)
+{
+    struct hf_lock *lock = released->lock;
+    struct hf_op *op;
+
+    if (!is_heard_elsewhere(released) || lock->line->is_waking ||
+        lock->client->is_over ||
+        !(op = hf_op_new_background(lock, &verb, 0)))
+        return;
+    lock->line->is_waking = true;
+    op->count = later(released->answer.number, 1); /* of permits */
+    start(op);
+}

@@ -1,0 +1,524 @@
+/* Calling a script, with everything that can come between. See call.h. */
+#include <stdio.h>
+#include <string.h>
+
+#include "lock/script/call.h"
+#include "lock/script/missing.h"
+#include "net/base/error.h"
+#include "net/base/random.h"
+#include "net/route/refusal.h"
+
+/* Between tries while the server says that it is busy. */
+#define RETRY_MIN_MS 20
+#define RETRY_SPREAD_MS 40
+/* Answers that are not ours: a peer that forges more is not worth asking. */
+#define FORGERIES_MAX 3
+/* A script's name and a lock's, cut. */
+#define TITLE_MAX 140
+
+static void on_reply(struct hf_command *command, enum hf_outcome outcome,
+                     struct hf_resp_value reply);
+static void on_acknowledged(struct hf_command *command, enum hf_outcome outcome,
+                            struct hf_resp_value reply, uint32_t wanted);
+static void on_retry(struct hf_timer *timer);
+
+/* Errors that pass: the server asks for patience, nothing was done. */
+static const char *const passing[] = {"LOADING", "BUSY", "TRYAGAIN",
+                                      "CLUSTERDOWN", "MASTERDOWN"};
+
+#define LACKS_RIGHTS                                                           \
+    "the ACL of this user lacks a command, key or channel; 'holdfast doctor "  \
+    "--acl' prints what plain locks need, and with --for what others do"
+
+#define UNDECLARED                                                              \
+    "this server refuses keys that a script derives, which this kind of lock "  \
+    "needs; Dragonfly permits them with "                                       \
+    "--default_lua_flags=allow-undeclared-keys"
+
+/* What a person can do about the others. */
+static const struct {
+    const char *code;
+    const char *advice;
+} advices[] = {
+    {"WRONGTYPE", "the key holds something else than this kind of lock; use "
+                  "another name"},
+    {"ERR value is not an integer", "the key holds something else than a "
+                                    "number; use another name"},
+    {"OOM", "the server is out of memory (maxmemory)"},
+    {"READONLY", "this server is a replica; give the master's address"},
+    {"MISCONF", "the server cannot save to disk and refuses writes"},
+    {"NOREPLICAS", "too few replicas are connected (min-replicas-to-write)"},
+    {"NOSCRIPT", "it was sent the script itself: this is no server that runs "
+                 "scripts"},
+    {"NOAUTH", "the server wants a password"},
+    {"ERR script tried accessing undeclared key,", UNDECLARED},
+    {"script tried accessing undeclared key,", UNDECLARED},
+    {"ERR bad lua script for redis cluster,",
+     "this proxy checks the text of scripts (Alibaba Cloud: script_check_enable); plain, "
+     "fenced, value and fair locks pass, read-write locks do not"},
+    {"ERR unknown command", "locks are scripts: EVAL is missing on this server, or "
+                            "was renamed"},
+    {"BUSY", "a script is running on the server (SCRIPT KILL ends it)"},
+    {"LOADING", "the server is loading its data"},
+    {"CLUSTERDOWN", "the cluster is down"},
+    {"CROSSSLOT", "in a cluster this kind of lock cannot have that name; use a "
+                  "name without braces, or with a hash tag such as {this}"},
+    {"MOVED", "the nodes of the cluster do not agree on who serves it; or, if "
+              "the URL is not redis+cluster://, it has to be"},
+};
+
+static bool passes(struct hf_resp_value reply)
+{
+    for (size_t i = 0; i < sizeof passing / sizeof *passing; i++)
+        if (hf_refusal_is(reply, passing[i]))
+            return true;
+    return false;
+}
+
+static const char *advice_on(struct hf_resp_value reply)
+{
+    if (hf_refusal_is_by_acl(reply))
+        return LACKS_RIGHTS;
+    for (size_t i = 0; i < sizeof advices / sizeof *advices; i++)
+        if (hf_refusal_is(reply, advices[i].code))
+            return advices[i].advice;
+    return NULL;
+}
+
+/* ---- ending ---- */
+
+static void end_call(struct hf_call *call, hf_status status,
+                     struct hf_resp_value reply)
+{
+    call->is_under_way = false;
+    call->done(call, status, reply);
+}
+
+static const struct hf_resp_value no_reply;
+
+/* "acquire of 'report'"; "renew". */
+static const char *title_of(const struct hf_call *call, char dst[TITLE_MAX])
+{
+    char name[100];
+
+    if (call->subject)
+        (void)snprintf(dst, TITLE_MAX, "%s of '%s'", call->script->title,
+                       hf_error_quote(name, sizeof name, call->subject,
+                                      call->subject_len));
+    else
+        (void)snprintf(dst, TITLE_MAX, "%s", call->script->title);
+    return dst;
+}
+
+static void end_with(struct hf_call *call, hf_status status, const char *what,
+                     const char *why)
+{
+    char title[TITLE_MAX];
+
+    hf_error_set(call->error, status, "%s: %s%s%s", title_of(call, title), what,
+                 why ? ": " : "", why ? why : "");
+    end_call(call, status, no_reply);
+}
+
+/* The server's words, and what to do about them. */
+static void end_with_words(struct hf_call *call, const char *words,
+                           const char *advice, struct hf_resp_value reply)
+{
+    char title[TITLE_MAX];
+
+    hf_error_set(call->error, HF_E_SERVER, "%s on %s: %s%s%s%s",
+                 title_of(call, title), hf_command_address(&call->command),
+                 words,
+                 advice ? " (" : "", advice ? advice : "", advice ? ")" : "");
+    end_call(call, HF_E_SERVER, reply);
+}
+
+static void end_with_error_reply(struct hf_call *call,
+                                 struct hf_resp_value reply)
+{
+    char words[220], missing[HF_MISSING_ADVICE_MAX];
+    const char *advice = hf_missing_advice(call->script, reply, missing);
+    const char *ptr;
+    size_t len;
+
+    hf_refusal_words(reply, &ptr, &len);
+    end_with_words(call, hf_error_quote(words, sizeof words, ptr, len),
+                   advice ? advice : advice_on(reply), reply);
+}
+
+/* That an earlier request had no reply does not make this one a sent one. */
+static hf_status status_of(const struct hf_error *why)
+{
+    return why->status == HF_E_NOREPLY ? HF_E_CONNECT : why->status;
+}
+
+static void end_unanswered(struct hf_call *call)
+{
+    const struct hf_error *why = hf_command_error(&call->command);
+
+    call->is_passing = call->patience_reason[0] || call->may_have_run ||
+                       status_of(why) == HF_E_CONNECT || why->status == HF_OK ||
+                       hf_loop_now(call->loop) >= call->deadline_ms;
+    if (call->patience_reason[0]) /* the reason it gave all along */
+        end_with_words(call, call->patience_reason, call->advice, no_reply);
+    else if (call->may_have_run)
+        end_with(call, HF_E_NOREPLY,
+                 why->status != HF_OK ? why->text
+                                      : hf_command_address(&call->command),
+                 call->only_reads ? "no answer in time"
+                 : call->must_not_repeat
+                     ? "no answer; the server may have done it, or may do it "
+                       "yet: look before you ask again"
+                     : "no answer in time; the server may have done it");
+    else if (why->status != HF_OK)
+        end_with(call, status_of(why), why->text, NULL);
+    else
+        end_with(call, HF_E_CONNECT, hf_command_address(&call->command),
+                 "not connected in time");
+}
+
+/* While another request waits for an answer that does not come, say. */
+static void end_without_room(struct hf_call *call)
+{
+    const struct hf_error *why = hf_command_error(&call->command);
+
+    call->is_passing = true;
+    end_with(call, HF_E_CONNECT,
+             why->status != HF_OK ? why->text
+                                  : hf_command_address(&call->command),
+             "not sent in time, the queue was full");
+}
+
+static void end_unsent(struct hf_call *call)
+{
+    if (call->command.had_no_room && !call->patience_reason[0] &&
+        !call->may_have_run)
+        end_without_room(call);
+    else
+        end_unanswered(call);
+}
+
+/* ---- trying ---- */
+
+static hf_status send_command(struct hf_call *call)
+{
+    return hf_router_send(call->router, &call->command);
+}
+
+static void send_again(struct hf_call *call)
+{
+    hf_status rc = send_command(call);
+
+    if (rc < 0)
+        end_with(call, rc, "cannot ask again", hf_status_text(rc));
+}
+
+static void use_verb(struct hf_call *call, const char *verb, const char *script,
+                     size_t len)
+{
+    call->argv[0] = (struct hf_resp_arg){verb, strlen(verb)};
+    call->argv[1] = (struct hf_resp_arg){script, len};
+}
+
+static void command_init(struct hf_call *call,
+                         void (*done)(struct hf_command *, enum hf_outcome,
+                                      struct hf_resp_value))
+{
+    call->command.argv = call->argv;
+    call->command.argc = call->argc;
+    call->command.slot = call->slot;
+    call->command.is_urgent = call->is_urgent;
+    call->command.is_once = false;
+    call->command.is_replicated = call->is_replicated;
+    call->command.replicas = call->replicas;
+    call->command.replicas_timeout_ms = call->replicas_timeout_ms;
+    call->command.acknowledged = on_acknowledged;
+    call->command.deadline_ms = call->deadline_ms;
+    call->command.done = done;
+}
+
+static hf_status begin(struct hf_call *call, struct hf_loop *loop,
+                       struct hf_router *router, int64_t deadline_ms,
+                       void (*done)(struct hf_command *, enum hf_outcome,
+                                    struct hf_resp_value))
+{
+    hf_status rc;
+
+    call->loop = loop;
+    call->router = router;
+    call->deadline_ms = deadline_ms;
+    call->first_sent_ms = HF_NEVER;
+    call->sending = (struct hf_sending){.sent_ms = HF_NEVER};
+    call->may_have_run = call->is_repeated = call->is_passing = false;
+    call->forgeries = 0;
+    call->patience_reason[0] = '\0';
+    call->timer = (struct hf_timer){.fire = on_retry};
+    command_init(call, done);
+    rc = send_command(call);
+    call->is_under_way = rc == HF_OK;
+    return rc;
+}
+
+hf_status hf_call_start(struct hf_call *call, struct hf_loop *loop,
+                        struct hf_router *router, int64_t deadline_ms)
+{
+    call->argv[2] = (struct hf_resp_arg){
+        call->keys_text,
+        hf_resp_format_integer(call->keys_text, (int64_t)call->keys)};
+    call->by_text =
+        call->by_text || (call->lacks_evalsha && *call->lacks_evalsha);
+    if (call->by_text)
+        use_verb(call, "EVAL", call->script->text, call->script->len);
+    else
+        use_verb(call, "EVALSHA", call->script->sha, 40);
+    return begin(call, loop, router, deadline_ms, on_reply);
+}
+
+static void on_told(struct hf_command *command, enum hf_outcome outcome,
+                    struct hf_resp_value reply)
+{
+    end_call(HF_OWNER_OF(command, struct hf_call, command),
+             outcome == HF_ANSWERED ? HF_OK : HF_E_NOREPLY, reply);
+}
+
+hf_status hf_call_tell(struct hf_call *call, struct hf_loop *loop,
+                       struct hf_router *router, int64_t deadline_ms)
+{
+    return begin(call, loop, router, deadline_ms, on_told);
+}
+
+bool hf_call_is_sent(const struct hf_call *call)
+{
+    return call->is_under_way && !call->timer.link &&
+           hf_command_is_sent(&call->command);
+}
+
+static void note_sent(struct hf_call *call)
+{
+    if (call->command.sent_ms == HF_NEVER)
+        return;
+    call->sending.sent_ms = call->command.sent_ms;
+    call->sending.stream = call->command.stream;
+    if (call->first_sent_ms == HF_NEVER)
+        call->first_sent_ms = call->sending.sent_ms;
+}
+
+void hf_call_cancel(struct hf_call *call)
+{
+    enum hf_outcome outcome;
+
+    if (!call->is_under_way)
+        return;
+    call->is_under_way = false;
+    if (call->timer.link) {
+        hf_loop_disarm(call->loop, &call->timer);
+        return;
+    }
+    outcome = hf_router_cancel(&call->command);
+    note_sent(call);
+    if (outcome == HF_UNKNOWN)
+        call->may_have_run = true;
+}
+
+/* A question at the deadline could not be answered any more. */
+static void on_retry(struct hf_timer *timer)
+{
+    struct hf_call *call = HF_OWNER_OF(timer, struct hf_call, timer);
+
+    if (hf_loop_now(call->loop) < call->deadline_ms)
+        send_again(call);
+    else
+        end_unanswered(call);
+}
+
+/* A server that asks for patience runs: from here on, time counts. */
+static void begin_deadline(struct hf_call *call)
+{
+    if (call->deadline_ms != HF_NEVER)
+        return;
+    call->deadline_ms = hf_loop_now(call->loop) + call->patience_ms;
+    call->command.deadline_ms = call->deadline_ms;
+}
+
+static void note_patience(struct hf_call *call, struct hf_resp_value reply)
+{
+    const char *ptr;
+    size_t len;
+
+    hf_refusal_words(reply, &ptr, &len);
+    (void)hf_error_quote(call->patience_reason, sizeof call->patience_reason,
+                         ptr, len);
+    call->advice = advice_on(reply);
+}
+
+/* Patience, until the deadline and not past it. */
+static void try_later(struct hf_call *call, struct hf_resp_value reply)
+{
+    int64_t when = hf_loop_now(call->loop);
+    uint32_t random;
+
+    begin_deadline(call);
+    note_patience(call, reply);
+    if (call->is_once || when >= call->deadline_ms) {
+        call->is_passing = true;
+        end_with_error_reply(call, reply);
+        return;
+    }
+    (void)hf_random(&random, sizeof random);
+    when += RETRY_MIN_MS + random % RETRY_SPREAD_MS;
+    hf_command_part(&call->command);
+    hf_loop_arm(call->loop, &call->timer,
+                when < call->deadline_ms ? when : call->deadline_ms);
+}
+
+/* ---- answers ---- */
+
+static void note_stray(struct hf_sending *sending)
+{
+    bool is_first = sending->stray == 0 || sending->stray == sending->stream;
+
+    sending->stray = is_first ? sending->stream : HF_STREAM_MANY;
+}
+
+static void unknown(struct hf_call *call)
+{
+    call->may_have_run = true;
+    note_stray(&call->sending);
+    if (call->is_once || call->must_not_repeat ||
+        hf_loop_now(call->loop) >= call->deadline_ms) {
+        end_unanswered(call);
+        return;
+    }
+    call->is_repeated = true;
+    send_again(call);
+}
+
+/* Not an answer to our question: the stream has slipped, or somebody forges
+ * (faults 0.3). Nothing on this connection can be believed any more. */
+static void forged(struct hf_call *call)
+{
+    if (call->replicas)
+        (void)hf_router_cancel(&call->command);
+    hf_command_condemn(&call->command,
+                       "the server answered what it was not asked");
+    if (++call->forgeries < FORGERIES_MAX) {
+        unknown(call);
+        return;
+    }
+    call->may_have_run = true;
+    end_with(call, HF_E_PROTOCOL, hf_command_address(&call->command),
+             "the server answers what it was not asked");
+}
+
+static bool is_ours(const struct hf_call *call, struct hf_resp_value reply)
+{
+    struct hf_resp_value first;
+
+    return hf_resp_type(reply) == HF_RESP_ARRAY &&
+           hf_resp_element(reply, 0, &first) == HF_OK &&
+           hf_resp_is_text(first, call->echo, call->echo_len);
+}
+
+/* The script has run, and has not returned what ours return. To send it again would
+ * have it return the same. */
+static void too_large(struct hf_call *call)
+{
+    if (call->replicas)
+        (void)hf_router_cancel(&call->command);
+    call->may_have_run = true;
+    end_with(call, HF_E_LIMIT, hf_command_address(&call->command),
+             "the reply is too large and was skipped");
+}
+
+static void answered_error(struct hf_call *call, struct hf_resp_value reply)
+{
+    if (call->lacks_evalsha && hf_refusal_is_of_evalsha(reply))
+        *call->lacks_evalsha = true;
+    if (hf_refusal_wants_text(reply) && !call->is_once && !call->by_text) {
+        call->by_text = true; /* once: behind it, that answer is an error */
+        use_verb(call, "EVAL", call->script->text, call->script->len);
+        send_again(call);
+    } else if (passes(reply) || call->command.was_put_off) {
+        try_later(call, reply);
+    } else { /* a new master has no replicas at first */
+        call->is_passing = hf_refusal_is(reply, "NOREPLICAS");
+        end_with_error_reply(call, reply);
+    }
+}
+
+static void answered(struct hf_call *call, struct hf_resp_value reply)
+{
+    if (call->replicas && call->is_for_replicas(call, reply))
+        return; /* on_acknowledged follows */
+    if (call->replicas)
+        (void)hf_router_cancel(&call->command);
+    end_call(call, HF_OK, reply);
+}
+
+static void on_reply(struct hf_command *command, enum hf_outcome outcome,
+                     struct hf_resp_value reply)
+{
+    struct hf_call *call = HF_OWNER_OF(command, struct hf_call, command);
+
+    note_sent(call);
+    call->is_by_ask = command->is_by_ask;
+    if (outcome == HF_UNSENT)
+        end_unsent(call);
+    else if (outcome == HF_UNKNOWN)
+        unknown(call);
+    else if (hf_refusal_is_too_large(reply))
+        too_large(call);
+    else if (hf_resp_is_error(reply))
+        answered_error(call, reply);
+    else if (!is_ours(call, reply))
+        forged(call);
+    else
+        answered(call, reply);
+}
+
+/* ---- replicas ---- */
+
+static void acknowledge(struct hf_call *call, hf_status status)
+{
+    call->is_under_way = false;
+    call->acknowledged(call, status);
+}
+
+static void too_few(struct hf_call *call, int64_t count, uint32_t wanted)
+{
+    char title[TITLE_MAX];
+
+    hf_error_set(call->error, HF_UNREPLICATED,
+                 "%s on %s: %lld of %u replicas have it", title_of(call, title),
+                 hf_command_address(&call->command), (long long)count,
+                 (unsigned)wanted);
+    acknowledge(call, HF_UNREPLICATED);
+}
+
+static void wait_refused(struct hf_call *call, struct hf_resp_value reply)
+{
+    char words[200];
+    const char *ptr = "";
+    size_t len = 0;
+
+    (void)hf_resp_bytes(reply, &ptr, &len);
+    hf_error_set(call->error, HF_E_SERVER, "WAIT on %s: %s",
+                 hf_command_address(&call->command),
+                 hf_error_quote(words, sizeof words, ptr, len));
+    acknowledge(call, HF_E_SERVER);
+}
+
+static void on_acknowledged(struct hf_command *command, enum hf_outcome outcome,
+                            struct hf_resp_value reply, uint32_t wanted)
+{
+    struct hf_call *call = HF_OWNER_OF(command, struct hf_call, command);
+    int64_t count = 0;
+
+    if (outcome == HF_ANSWERED && hf_resp_is_error(reply))
+        wait_refused(call, reply);
+    else if (outcome == HF_ANSWERED &&
+             hf_resp_integer(reply, &count) == HF_OK && count >= wanted)
+        acknowledge(call, HF_OK);
+    else
+        too_few(call, count, wanted);
+}

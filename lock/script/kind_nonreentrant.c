@@ -1,0 +1,23 @@
+/* The non-reentrant lock: Redisson's, since 4.4.0. On the server it is a
+ * reentrant lock with a hold count of 1, so the two kinds exclude and wake each
+ * other. The scripts are the same: an owner field is of one hold (names.h), so
+ * one that is there already was set by this very acquire, which was sent again.
+ * That an owner asks for what it holds is seen before anything is sent. Source:
+ * WIRE 9.1. */
+#include "lock/script/kind.h"
+
+#define WHAT_BOTH_ARE \
+    .id = HF_KIND_NONREENTRANT, .channel = "redisson_lock__channel", \
+    .payload = "0", .owner_suffix = ""
+
+const struct hf_kind hf_kind_nonreentrant = {
+    WHAT_BOTH_ARE,
+    KIND_STEPS_OF_PLAIN(),
+};
+
+const struct hf_kind hf_kind_fenced_nonreentrant = {
+    WHAT_BOTH_ARE,
+    .keys = {KIND_COUNTER},
+    KIND_STEPS_OF_PLAIN(KIND_NUMBERS(1)),
+    KIND_READS_COUNTER(1),
+};

@@ -1,0 +1,67 @@
+/* The read-write lock: Redisson's RReadWriteLock. Its two sides are two kinds
+ * of one name. Readers hold it together, a writer alone; a writer may read,
+ * too. Source: WIRE 12.
+ *
+ * RW-1  A read hold is a field, and a key with its lease for each acquisition:
+ *       a hold without a key that is alive counts for nothing.
+ * RW-2  The line is first come, first served, for both sides: a reader behind a
+ *       writer waits for that writer. A reader that is granted lets the next
+ *       one ask at once.
+ * RW-3  A writer that reads asks beside the line: it would wait for itself.
+ * RW-4  A reader that is to write would wait for itself, and is refused. */
+#include "lock/script/kind.h"
+
+#define CHANNEL "redisson_rwlock"
+#define HOLD_KEY "rwlock_timeout"
+
+const struct hf_kind hf_kind_read = {
+    .id = HF_KIND_READ,
+    .reenters = true,
+    .channel = CHANNEL,
+    .payload = "0",             /* only writers can be waiting */
+    .owner_suffix = "",
+    .is_shared = true,
+    .other = &hf_kind_write,
+    .joins_other = true,
+    .hold_key = HOLD_KEY,
+    .steps = {
+        [STEP_ACQUIRE] = {.script = &hf_script_read_acquire,
+                          .takes_hold_key = true, .takes_joined = true},
+        [STEP_RELEASE] = {.script = &hf_script_read_release,
+                          .takes_hold_key = true},
+        [STEP_RENEW] = {.script = &hf_script_read_renew,
+                        .takes_hold_key = true},
+        [STEP_EXTEND] = {.script = &hf_script_read_extend,
+                         .takes_hold_key = true},
+        [STEP_FORCE] = {.script = &hf_script_rw_force_release, .side = "read"},
+        [STEP_INSPECT] = {.script = &hf_script_inspect},
+    },
+};
+
+#define WHAT_WRITERS_ARE \
+    .id = HF_KIND_WRITE, .reenters = true, .channel = CHANNEL, \
+    .payload = "1", /* readers may all come */ \
+    .owner_suffix = ":write", .other = &hf_kind_read
+
+#define STEPS_OF_WRITERS(...) \
+    .steps = { \
+        [STEP_ACQUIRE] = {.script = &hf_script_write_acquire, __VA_ARGS__}, \
+        [STEP_RELEASE] = {.script = &hf_script_write_release}, \
+        [STEP_RENEW] = {.script = &hf_script_renew}, \
+        [STEP_EXTEND] = {.script = &hf_script_extend, .side = "write"}, \
+        [STEP_FORCE] = {.script = &hf_script_rw_force_release, \
+                        .side = "write"}, \
+        [STEP_INSPECT] = {.script = &hf_script_inspect}, \
+    }
+
+const struct hf_kind hf_kind_write = {
+    WHAT_WRITERS_ARE,
+    STEPS_OF_WRITERS(),
+};
+
+const struct hf_kind hf_kind_fenced_write = {
+    WHAT_WRITERS_ARE,
+    .keys = {KIND_COUNTER},
+    STEPS_OF_WRITERS(KIND_NUMBERS(1)),
+    KIND_READS_COUNTER(1),
+};

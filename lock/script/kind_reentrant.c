@@ -1,0 +1,21 @@
+/* The reentrant lock: Redisson's RLock; with a token, its RFencedLock. Source: WIRE
+ * 8, 10. */
+#include "lock/script/kind.h"
+
+#define WHAT_BOTH_ARE \
+    .reenters = true, .channel = "redisson_lock__channel", .payload = "0", \
+    .owner_suffix = ""
+
+const struct hf_kind hf_kind_reentrant = {
+    .id = HF_KIND_PLAIN,
+    WHAT_BOTH_ARE,
+    KIND_STEPS_OF_PLAIN(),
+};
+
+const struct hf_kind hf_kind_fenced = {
+    .id = HF_KIND_FENCED,
+    WHAT_BOTH_ARE,
+    .keys = {KIND_COUNTER},
+    KIND_STEPS_OF_PLAIN(KIND_NUMBERS(1)),
+    KIND_READS_COUNTER(1),
+};

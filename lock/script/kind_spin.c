@@ -1,0 +1,23 @@
+/* The spin lock: Redisson's RSpinLock. On the server it is a reentrant lock, so
+ * the two exclude each other. Redisson's release of it publishes nothing, and
+ * its waiters listen to nothing. Ours listen to nothing either (WAIT-9), but a
+ * release of ours publishes: waiters of spin locks do not hear it, and it wakes
+ * waiters for a reentrant lock of the name, which Redisson leaves to the
+ * TTL. Source: WIRE 9.2. */
+#include "lock/script/kind.h"
+
+#define WHAT_BOTH_ARE \
+    .id = HF_KIND_SPIN, .reenters = true, .channel = "redisson_lock__channel", \
+    .payload = "0", .owner_suffix = "", .spins = true
+
+const struct hf_kind hf_kind_spin = {
+    WHAT_BOTH_ARE,
+    KIND_STEPS_OF_PLAIN(),
+};
+
+const struct hf_kind hf_kind_fenced_spin = {
+    WHAT_BOTH_ARE,
+    .keys = {KIND_COUNTER},
+    KIND_STEPS_OF_PLAIN(KIND_NUMBERS(1)),
+    KIND_READS_COUNTER(1),
+};

@@ -1,0 +1,33 @@
+/* The value lock: SET NX PX, and compare and delete. A string with a TTL, whose
+ * value is the holder's: the lock of redis-py, of redsync and node-redlock on one
+ * server, and of many others. It excludes those, and is excluded by them. It
+ * knows no re-entry, and no message: our waiters ask again and again (WAIT-9),
+ * as theirs do. Source: REDLOCK, a single instance. */
+#include "lock/script/kind.h"
+
+/* The channel is nobody's: it shares no line. */
+#define WHAT_BOTH_ARE \
+    .id = HF_KIND_VALUE, .channel = "", .payload = "", .owner_suffix = "", \
+    .spins = true, .tells_nobody = true, .any_text_holds = true
+
+#define STEPS_OF(...) \
+    .steps = { \
+        [STEP_ACQUIRE] = {.script = &hf_script_value_acquire, __VA_ARGS__}, \
+        [STEP_RELEASE] = {.script = &hf_script_value_release}, \
+        [STEP_RENEW] = {.script = &hf_script_value_renew}, \
+        [STEP_EXTEND] = {.script = &hf_script_value_extend}, \
+        [STEP_FORCE] = {.script = &hf_script_value_force_release}, \
+        [STEP_INSPECT] = {.script = &hf_script_value_inspect}, \
+    }
+
+const struct hf_kind hf_kind_value = {
+    WHAT_BOTH_ARE,
+    STEPS_OF(),
+};
+
+const struct hf_kind hf_kind_fenced_value = {
+    WHAT_BOTH_ARE,
+    .keys = {KIND_COUNTER},
+    STEPS_OF(KIND_NUMBERS(1)),
+    KIND_READS_COUNTER(1),
+};

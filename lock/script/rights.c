@@ -1,0 +1,164 @@
+/* The ACL that each kind needs. See rights.h. */
+#include "lock/rights.h"
+
+#include <string.h>
+
+#include "lock/script/kind.h"
+
+/* ---- which rows and scripts ---- */
+
+#define ROWS_MAX 2
+#define SCRIPTS_MAX 2
+
+/* Commands in `except` are called only if a further key or argument is given, which
+ * these do not give. */
+static const struct needs {
+    const struct hf_kind *rows[ROWS_MAX];   /* all their steps, keys and channels */
+    const struct hf_kind *looks[ROWS_MAX];  /* STEP_INSPECT alone, and keys */
+    const char *commands;
+    const char *except;
+    const char *key;                        /* a prefix, beside those of rows */
+} table[] = {
+    /* force_release.lua changes a queue that is named, and a fair lock names it. */
+    [HF_RIGHTS_PLAIN] = {.rows = {&hf_kind_reentrant}, 
+                         .except = "zrem lpop zadd lrange zrange"},
+    [HF_RIGHTS_FAIR] = {.rows = {&hf_kind_fair}},
+    [HF_RIGHTS_READ_WRITE] = {.rows = {&hf_kind_read, &hf_kind_write}},
+    /* A counter that stays does not begin at the server's clock. */
+    [HF_RIGHTS_TOKEN] = {.commands = hf_token_commands, .except = "time set",
+                         .key = KIND_COUNTER},
+    [HF_RIGHTS_RETENTION] = {.commands = hf_token_commands, .key = KIND_COUNTER},
+    [HF_RIGHTS_VALUE] = {.rows = {&hf_kind_value}},
+    [HF_RIGHTS_PERMIT] = {.rows = {&hf_kind_permit}},
+    [HF_RIGHTS_SEMAPHORE] = {.rows = {&hf_kind_semaphore}},
+    [HF_RIGHTS_LATCH] = {.rows = {&hf_kind_latch}},
+    [HF_RIGHTS_LOOK_STRING] = {.looks = {&hf_kind_value, &hf_kind_permit}},
+    [HF_RIGHTS_LOOK_PERMIT] = {.looks = {&hf_kind_permit}},
+};
+
+/* ---- commands ---- */
+
+struct sink {
+    void (*each)(void *ctx, const char *command, size_t len);
+    void *ctx;
+    const char *except;
+};
+
+static bool has_word(const char *words, const char *word, size_t len)
+{
+    while (words && *words) {
+        size_t n = strcspn(words, " ");
+
+        if (n == len && memcmp(words, word, len) == 0)
+            return true;
+        words += n + (words[n] == ' ');
+    }
+    return false;
+}
+
+static void put_words(const struct sink *sink, const char *words)
+{
+    while (*words) {
+        size_t n = strcspn(words, " ");
+
+        if (!has_word(sink->except, words, n))
+            sink->each(sink->ctx, words, n);
+        words += n + (words[n] == ' ');
+    }
+}
+
+static void put_step(const struct sink *sink, const struct hf_kind *row, int step)
+{
+    if (row && row->steps[step].script)
+        put_words(sink, row->steps[step].script->commands);
+}
+
+void hf_rights_commands(enum hf_rights of,
+                        void (*each)(void *ctx, const char *command, size_t len),
+                        void *ctx)
+{
+    const struct needs *needs = &table[of];
+    const struct sink sink = {each, ctx, needs->except};
+
+    for (int i = 0; i < ROWS_MAX; i++) {
+        for (int step = 0; step < STEPS; step++)
+            put_step(&sink, needs->rows[i], step);
+        put_step(&sink, needs->looks[i], STEP_INSPECT);
+    }
+    if (needs->commands)
+        put_words(&sink, needs->commands);
+}
+
+/* ---- keys and channels ---- */
+
+static bool is_same(const struct hf_rights_pattern *a,
+                    const struct hf_rights_pattern *b)
+{
+    return strcmp(a->prefix, b->prefix) == 0 && strcmp(a->rest, b->rest) == 0;
+}
+
+static size_t add(struct hf_rights_pattern *out, size_t count,
+                  struct hf_rights_pattern pattern)
+{
+    for (size_t i = 0; i < count; i++)
+        if (is_same(&out[i], &pattern))
+            return count;
+    if (count < HF_RIGHTS_PATTERNS_MAX)
+        out[count++] = pattern;
+    return count;
+}
+
+/* "KEY:{name}"; a key that begins with ':' and those of holds begin with "{name}:". */
+static struct hf_rights_pattern pattern_of_key(const char *key)
+{
+    if (key[0] == ':')
+        return (struct hf_rights_pattern){"", ":*", false};
+    return (struct hf_rights_pattern){key, "", false};
+}
+
+static size_t add_keys(struct hf_rights_pattern *out, size_t count,
+                       const struct hf_kind *row)
+{
+    for (int i = 0; row && i < KIND_KEYS_MAX && row->keys[i]; i++)
+        count = add(out, count, pattern_of_key(row->keys[i]));
+    if (row && row->hold_key)
+        count = add(out, count, pattern_of_key(":"));
+    return count;
+}
+
+size_t hf_rights_keys(enum hf_rights of,
+                      struct hf_rights_pattern out[HF_RIGHTS_PATTERNS_MAX])
+{
+    const struct needs *needs = &table[of];
+    size_t count = 0;
+
+    for (int i = 0; i < ROWS_MAX; i++) {
+        count = add_keys(out, count, needs->rows[i]);
+        count = add_keys(out, count, needs->looks[i]);
+    }
+    return needs->key ? add(out, count, pattern_of_key(needs->key)) : count;
+}
+
+/* A waiter that queues has a channel of its own: the lock's, ":" and its owner. */
+static size_t add_channels(struct hf_rights_pattern *out, size_t count,
+                           const struct hf_kind *row)
+{
+    struct hf_rights_pattern pattern = {row->channel, "", row->has_braced_channel};
+
+    if (!row->channel[0])
+        return count;
+    count = add(out, count, pattern);
+    pattern.rest = ":*";
+    return row->waiters_queue ? add(out, count, pattern) : count;
+}
+
+size_t hf_rights_channels(enum hf_rights of,
+                          struct hf_rights_pattern out[HF_RIGHTS_PATTERNS_MAX])
+{
+    size_t count = 0;
+
+    for (int i = 0; i < ROWS_MAX; i++)
+        if (table[of].rows[i])
+            count = add_channels(out, count, table[of].rows[i]);
+    return count;
+}

@@ -1,0 +1,321 @@
+/* Leader election: a candidate is an owner that asks for a lock again and
+ * again by the public calls of lock.h. Its last release is a private one, which needs
+ * neither memory nor room, and no open client.
+ *
+ * ELECT-1  At most one call is under way: the acquire, or the release of a hold
+ *          that was lost. Its answer, a loss and the end of a pause come one
+ *          after the other, for callbacks do; each says what is next.
+ * ELECT-2  A hold that is not safe when its answer is heard was never led: it is
+ *          given back without a word.
+ * ELECT-3  A hold that was lost is given back when on_deposed has returned; that
+ *          asks nobody. Then we stand again.
+ * ELECT-4  Once we leave, nothing is begun. An acquire under way is cancelled,
+ *          and what callbacks are due run to their end: then a hold that is left
+ *          is released.
+ * ELECT-5  The pause after an error grows while errors follow each other. A reply
+ *          that grants the lock, or names its holder, makes the next pause the
+ *          shortest. */
+#include <pthread.h>
+
+#include "lock/api/ask.h"
+#include "lock/election.h"
+#include "lock/record/hold.h"
+#include "lock/record/records.h"
+#include "lock/record/table.h"
+#include "lock/verb/verbs.h"
+#include "net/base/error.h"
+#include "net/base/mem.h"
+
+#define PAUSE_MIN_MS 1000
+#define PAUSE_MAX_MS 30000
+
+struct hf_election {
+    struct hf_lock *lock;
+    struct hf_election_options options;
+    int64_t owner;
+    struct hf_cancel cancel;
+    struct hf_timer timer;      /* the end of a pause, and what it posts */
+    struct hf_task task;
+    int64_t pause_ms;           /* the next one. Of callbacks alone */
+    pthread_mutex_t mutex;
+    bool is_leading;            /* [mutex] */
+    bool is_leaving;            /* [mutex] */
+};
+
+static bool is_leaving(struct hf_election *e)
+{
+    bool leaving;
+
+    pthread_mutex_lock(&e->mutex);
+    leaving = e->is_leaving;
+    pthread_mutex_unlock(&e->mutex);
+    return leaving;
+}
+
+/* Whether it leads; and whether it is to be told. */
+static bool lead(struct hf_election *e, bool leads)
+{
+    bool is_news;
+
+    pthread_mutex_lock(&e->mutex);
+    is_news = e->is_leading != leads && !e->is_leaving;
+    e->is_leading = leads;
+    pthread_mutex_unlock(&e->mutex);
+    return is_news;
+}
+
+/* ---- trouble ---- */
+
+static void on_pause_over(struct hf_timer *timer)
+{
+    struct hf_election *e = HF_OWNER_OF(timer, struct hf_election, timer);
+
+    hf_loop_post(e->lock->client->loop, &e->task);
+}
+
+static void stand_later(struct hf_election *e)
+{
+    struct hf_loop *loop = e->lock->client->loop;
+
+    hf_loop_lock(loop);
+    if (!is_leaving(e))
+        hf_loop_arm(loop, &e->timer, hf_loop_now(loop) + e->pause_ms);
+    hf_loop_unlock(loop);
+    e->pause_ms = e->pause_ms < PAUSE_MAX_MS / 2 ? 2 * e->pause_ms : PAUSE_MAX_MS;
+}
+
+static void trouble(struct hf_election *e, const struct hf_error *err)
+{
+    if (hf_loop_forked(e->lock->client->loop) || is_leaving(e))
+        return;
+    if (e->options.on_trouble)
+        e->options.on_trouble(e->options.ctx, e, err);
+    if (err->status != HF_E_CLOSED && !hf_loop_forked(e->lock->client->loop))
+        stand_later(e);
+}
+
+/* A call that could not begin. */
+static void cannot_ask(struct hf_election *e, hf_status status)
+{
+    struct hf_error err;
+
+    (void)hf_error_set(&err, status, "cannot ask for the lock: %s",
+                       hf_status_text(status));
+    trouble(e, &err);
+}
+
+/* ---- standing ---- */
+
+static void stand(struct hf_election *e);
+
+static void on_given_back(void *ctx, hf_status status, const struct hf_error *err)
+{
+    (void)status, (void)err;
+    stand(ctx);
+}
+
+/* ELECT-3. What is not given back now, is when we stand: HF_LOST says so. */
+static void give_back(struct hf_election *e)
+{
+    hf_status rc;
+
+    if (hf_loop_forked(e->lock->client->loop) || is_leaving(e))
+        return;
+    rc = hf_lock_release_async(e->lock, e->owner, on_given_back, e);
+    if (rc < 0)
+        cannot_ask(e, rc);
+}
+
+static void on_lost(void *ctx, struct hf_lock *lock, int64_t owner,
+                    enum hf_lost reason)
+{
+    struct hf_election *e = ctx;
+
+    (void)lock, (void)owner;
+    if (!lead(e, false))
+        return; /* it never led, or leaves */
+    if (e->options.on_deposed)
+        e->options.on_deposed(e->options.ctx, e, reason);
+    give_back(e);
+}
+
+/* The server replies: what went wrong before has ended, and the next error is the
+ * first one. */
+static void on_wait(void *ctx, struct hf_lock *lock,
+                    const struct hf_lock_info *info)
+{
+    struct hf_election *e = ctx;
+
+    (void)lock, (void)info;
+    e->pause_ms = PAUSE_MIN_MS;
+}
+
+static void elected(struct hf_election *e)
+{
+    e->pause_ms = PAUSE_MIN_MS;
+    if (lead(e, true) && e->options.on_elected)
+        e->options.on_elected(e->options.ctx, e);
+}
+
+static void on_answer(void *ctx, hf_status status, const struct hf_error *err)
+{
+    struct hf_election *e = ctx;
+
+    if (status == HF_OK && hf_lock_safe_ms(e->lock, e->owner) > 0)
+        elected(e);
+    else if (status == HF_OK || status == HF_LOST)
+        give_back(e); /* ELECT-2 */
+    else if (status != HF_CANCELLED)
+        trouble(e, err);
+}
+
+static void stand(struct hf_election *e)
+{
+    struct hf_acquire_options o;
+    hf_status rc;
+
+    if (is_leaving(e))
+        return;
+    hf_acquire_options_init(&o);
+    o.owner = e->owner;
+    o.cancel = &e->cancel;
+    o.on_wait = on_wait;
+    o.on_lost = on_lost;
+    o.ctx = e;
+    rc = hf_lock_acquire_async(e->lock, &o, on_answer, e);
+    if (rc < 0)
+        cannot_ask(e, rc);
+}
+
+static void on_task(struct hf_task *task)
+{
+    struct hf_election *e = HF_OWNER_OF(task, struct hf_election, task);
+    struct hf_loop *loop = e->lock->client->loop;
+
+    hf_loop_unlock(loop);
+    stand(e);
+    hf_loop_lock(loop);
+}
+
+/* ---- joining and leaving ---- */
+
+static hf_status check(const struct hf_lock *lock, struct hf_error *err)
+{
+    if (hf_loop_forked(lock->client->loop))
+        return hf_ask_forked(err);
+    if (lock->kind->is_shared || lock->kind->is_ownerless)
+        return hf_error_set(err, HF_E_INVAL,
+                            "a %s is held by many: nobody would lead",
+                            hf_lock_kind_text(lock->kind->id));
+    return HF_OK;
+}
+
+hf_status hf_election_join(struct hf_election **out, struct hf_lock *lock,
+                           const struct hf_election_options *options,
+                           struct hf_error *err)
+{
+    struct hf_loop *loop = lock->client->loop;
+    hf_status rc = check(lock, err);
+    struct hf_election *e;
+
+    if (rc < 0)
+        return rc;
+    if (!(e = hf_mem_new(lock->client->mem, sizeof *e)))
+        return hf_error_set(err, HF_E_NOMEM, "%s", hf_status_text(HF_E_NOMEM));
+    e->lock = lock;
+    e->options = *options;
+    e->owner = hf_owner_new();
+    e->pause_ms = PAUSE_MIN_MS;
+    e->timer = (struct hf_timer){.fire = on_pause_over};
+    pthread_mutex_init(&e->mutex, NULL);
+    hf_cancel_init(&e->cancel, lock->client);
+    hf_task_init(&e->task, on_task);
+    *out = e; /* before it can be told */
+    hf_loop_lock(loop);
+    hf_lock_ref(lock);
+    hf_loop_post(loop, &e->task);
+    hf_loop_unlock(loop);
+    return HF_OK;
+}
+
+/* Callbacks that are due, or have begun, have returned when this does. */
+static void finish_callbacks(struct hf_election *e)
+{
+    struct hf_loop *loop = e->lock->client->loop;
+
+    hf_loop_lock(loop);
+    hf_loop_disarm(loop, &e->timer);
+    hf_loop_unpost(loop, &e->task);
+    hf_loop_finish_tasks(loop);
+    hf_loop_unlock(loop);
+}
+
+static void free_election(struct hf_election *e)
+{
+    struct hf_client *client = e->lock->client;
+
+    if (!hf_loop_forked(client->loop)) {
+        hf_loop_lock(client->loop);
+        hf_lock_unref(e->lock);
+        hf_loop_unlock(client->loop);
+    }
+    pthread_mutex_destroy(&e->mutex);
+    hf_mem_free(client->mem, e, sizeof *e);
+}
+
+static bool is_hold_of(const struct hf_hold *hold, const void *election)
+{
+    return hold->on_lost == on_lost && hold->ctx == election;
+}
+
+/* The election is freed next: a hold that could not be released must not call it. */
+static void silence(const struct hf_election *e)
+{
+    struct hf_loop *loop = e->lock->client->loop;
+
+    hf_loop_lock(loop);
+    hf_loop_finish_tasks(loop);
+    hf_hold_silence(e->lock, is_hold_of, e);
+    hf_loop_unlock(loop);
+}
+
+/* ELECT-4 */
+static hf_status withdraw(struct hf_election *e, struct hf_error *err)
+{
+    const struct hf_ask last = {
+        .verb = &hf_verb_release, .must_begin = true, .owner = e->owner};
+    bool was_leading;
+    hf_status rc;
+
+    pthread_mutex_lock(&e->mutex);
+    was_leading = e->is_leading; /* else a loss was told, or never led */
+    e->is_leaving = true;
+    pthread_mutex_unlock(&e->mutex);
+    hf_cancel_fire(&e->cancel);
+    finish_callbacks(e);
+    rc = hf_ask_run(e->lock, &last, err);
+    silence(e);
+    return rc == HF_NOT_OWNER || (rc == HF_LOST && !was_leading) ? HF_OK : rc;
+}
+
+hf_status hf_election_leave(struct hf_election *election, struct hf_error *err)
+{
+    hf_status rc = HF_E_FORKED;
+
+    if (!election)
+        return HF_OK;
+    if (!hf_loop_forked(election->lock->client->loop))
+        rc = withdraw(election, err);
+    free_election(election);
+    return rc;
+}
+
+int64_t hf_election_safe_ms(struct hf_election *election)
+{
+    return hf_lock_safe_ms(election->lock, election->owner);
+}
+
+int64_t hf_election_owner(const struct hf_election *election)
+{
+    return election->owner;
+}

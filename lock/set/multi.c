@@ -1,0 +1,288 @@
+/* Multi-locks: their members, in order, and what each owner has. */
+#include <string.h>
+
+#include "lock/api/ask.h"
+#include "lock/record/hold.h"
+#include "lock/record/hold_lookup.h"
+#include "lock/record/records.h"
+#include "lock/record/table.h"
+#include "lock/set/multi_hold.h"
+#include "net/base/error.h"
+#include "net/base/mem.h"
+
+/* ---- handles ---- */
+
+static int compare(const struct hf_lock *a, const struct hf_lock *b)
+{
+    size_t len = a->name_len < b->name_len ? a->name_len : b->name_len;
+    int order = memcmp(a->text, b->text, len);
+
+    return order ? order : (a->name_len > len) - (b->name_len > len);
+}
+
+/* By insertion: what is equal keeps its order. False: it is there already. */
+static bool add_member(struct hf_multi *multi, struct hf_lock *lock)
+{
+    uint32_t at = multi->count;
+
+    for (uint32_t i = 0; i < multi->count; i++)
+        if (multi->members[i]->client == lock->client &&
+            compare(multi->members[i], lock) == 0)
+            return false;
+    for (uint32_t i = 0; i < multi->count; i++)
+        multi->has_namesakes = multi->has_namesakes ||
+                               compare(multi->members[i], lock) == 0;
+    for (; at > 0 && compare(multi->members[at - 1], lock) > 0; at--)
+        multi->members[at] = multi->members[at - 1];
+    multi->members[at] = lock;
+    multi->count++;
+    return true;
+}
+
+static size_t size_of(size_t count)
+{
+    return sizeof(struct hf_multi) + count * sizeof(struct hf_lock *);
+}
+
+static hf_status refuse_twice(struct hf_error *err, const struct hf_lock *lock)
+{
+    char name[100];
+
+    return hf_error_set(
+        err, HF_E_INVAL, "lock '%s' is given twice: it would wait for itself",
+        hf_error_quote(name, sizeof name, lock->text, lock->name_len));
+}
+
+static hf_status check_members(struct hf_lock *const *locks, size_t count,
+                               struct hf_error *err)
+{
+    if (count < 1 || count > HF_MULTI_MAX)
+        return hf_error_set(err, HF_E_INVAL,
+                            "a multi-lock has 1 to %d members, not %zu",
+                            HF_MULTI_MAX, count);
+    for (size_t i = 0; i < count; i++)
+        if (hf_loop_forked(locks[i]->client->loop))
+            return hf_ask_forked(err);
+    return HF_OK;
+}
+
+static void keep_members(struct hf_multi *multi)
+{
+    for (uint32_t i = 0; i < multi->count; i++) {
+        struct hf_loop *loop = multi->members[i]->client->loop;
+
+        hf_loop_lock(loop);
+        hf_lock_ref(multi->members[i]);
+        hf_loop_unlock(loop);
+    }
+}
+
+hf_status hf_multi_new(struct hf_multi **out, struct hf_lock *const *locks,
+                       size_t count, struct hf_error *err)
+{
+    hf_status rc = check_members(locks, count, err);
+    struct hf_multi *multi;
+
+    if (rc < 0)
+        return rc;
+    multi = hf_mem_new(locks[0]->client->mem, size_of(count));
+    if (!multi)
+        return hf_error_set(err, HF_E_NOMEM, "%s", hf_status_text(HF_E_NOMEM));
+    multi->mem = locks[0]->client->mem;
+    hf_list_init(&multi->holds);
+    for (size_t i = 0; i < count; i++) {
+        if (!add_member(multi, locks[i])) {
+            hf_mem_free(multi->mem, multi, size_of(count));
+            return refuse_twice(err, locks[i]);
+        }
+    }
+    pthread_mutex_init(&multi->mutex, NULL);
+    keep_members(multi);
+    *out = multi;
+    return HF_OK;
+}
+
+static void on_lost(void *ctx, struct hf_lock *lock, int64_t owner,
+                    enum hf_lost reason);
+
+static bool has_hold(const struct hf_hold *hold, const void *multi)
+{
+    return hold->on_lost == on_lost &&
+           ((const struct hf_multi_hold *)hold->ctx)->multi == multi;
+}
+
+/* Callbacks that have begun have returned when this does. */
+static void leave_members(struct hf_multi *multi)
+{
+    for (uint32_t i = 0; i < multi->count; i++) {
+        struct hf_loop *loop = multi->members[i]->client->loop;
+
+        hf_loop_lock(loop);
+        hf_loop_finish_tasks(loop);
+        hf_hold_silence(multi->members[i], has_hold, multi);
+        hf_lock_unref(multi->members[i]);
+        hf_loop_unlock(loop);
+    }
+}
+
+bool hf_multi_forked(const struct hf_multi *multi)
+{
+    return hf_loop_forked(multi->members[0]->client->loop);
+}
+
+void hf_multi_free(struct hf_multi *multi)
+{
+    struct hf_list *l;
+
+    if (!multi || hf_multi_forked(multi))
+        return;
+    leave_members(multi);
+    while ((l = multi->holds.next) != &multi->holds) {
+        hf_list_remove(l);
+        hf_mem_free(multi->mem, HF_OWNER_OF(l, struct hf_multi_hold, node),
+                    sizeof(struct hf_multi_hold));
+    }
+    pthread_mutex_destroy(&multi->mutex);
+    hf_mem_free(multi->mem, multi, size_of(multi->count));
+}
+
+struct hf_lock *hf_multi_member(const struct hf_multi *multi, size_t index)
+{
+    return index < multi->count ? multi->members[index] : NULL;
+}
+
+/* ---- holds ---- */
+
+struct hf_multi_hold *hf_multi_find_hold(const struct hf_multi *multi,
+                                         int64_t owner)
+{
+    for (struct hf_list *l = multi->holds.next; l != &multi->holds;
+         l = l->next) {
+        struct hf_multi_hold *hold = HF_OWNER_OF(l, struct hf_multi_hold, node);
+
+        if (hold->owner == owner)
+            return hold;
+    }
+    return NULL;
+}
+
+struct hf_multi_hold *hf_multi_add_hold(struct hf_multi *multi, int64_t owner)
+{
+    struct hf_multi_hold *hold = hf_multi_find_hold(multi, owner);
+
+    if (!hold)
+        hold = hf_multi_find_hold(multi, 0);
+    if (!hold && (hold = hf_mem_new(multi->mem, sizeof *hold))) {
+        hold->multi = multi;
+        hf_list_push(&multi->holds, &hold->node);
+    }
+    return hold;
+}
+
+int64_t hf_multi_all_safe_ms(const struct hf_multi *multi, int64_t owner)
+{
+    int64_t least = INT64_MAX;
+
+    for (uint32_t i = 0; i < multi->count; i++) {
+        int64_t safe = hf_lock_safe_ms(multi->members[i], owner);
+
+        least = safe < least ? safe : least;
+    }
+    return least;
+}
+
+void hf_multi_settle(const struct hf_multi *multi, int64_t owner)
+{
+    for (uint32_t i = 0; i < multi->count; i++) {
+        struct hf_lock *lock = multi->members[i];
+        struct hf_hold *hold;
+
+        hf_loop_lock(lock->client->loop);
+        if ((hold = hf_hold_find(lock, owner)))
+            hf_hold_settle(hold);
+        hf_loop_unlock(lock->client->loop);
+    }
+}
+
+void hf_multi_leave_hold(struct hf_multi_hold *hold)
+{
+    hold->is_busy = false;
+    if (hold->count == 0)
+        hold->owner = 0;
+}
+
+int64_t hf_multi_safe_ms(struct hf_multi *multi, int64_t owner)
+{
+    const struct hf_multi_hold *hold;
+    int64_t safe = INT64_MIN;
+
+    if (hf_multi_forked(multi))
+        return safe;
+    pthread_mutex_lock(&multi->mutex);
+    if (owner != 0 && (hold = hf_multi_find_hold(multi, owner)) && hold->count > 0 &&
+        !hold->is_lost)
+        safe = hf_multi_all_safe_ms(multi, owner);
+    pthread_mutex_unlock(&multi->mutex);
+    return safe;
+}
+
+/* ---- what members tell ---- */
+
+/* A callback that had begun when its call or hold ended finds a record that is
+ * nobody's, or another's. */
+static struct hf_acquire_options wanted_of(struct hf_multi_hold *hold,
+                                           int64_t owner)
+{
+    struct hf_acquire_options wanted = {0};
+
+    pthread_mutex_lock(&hold->multi->mutex);
+    if (hold->owner != 0 && (owner == 0 ? hold->is_busy : hold->owner == owner))
+        wanted = hold->wanted;
+    pthread_mutex_unlock(&hold->multi->mutex);
+    return wanted;
+}
+
+static void on_wait(void *ctx, struct hf_lock *lock,
+                    const struct hf_lock_info *info)
+{
+    struct hf_acquire_options wanted = wanted_of(ctx, 0);
+
+    if (wanted.on_wait)
+        wanted.on_wait(wanted.ctx, lock, info);
+}
+
+static void on_renewed(void *ctx, struct hf_lock *lock, int64_t owner)
+{
+    struct hf_acquire_options wanted = wanted_of(ctx, owner);
+
+    if (wanted.on_renewed)
+        wanted.on_renewed(wanted.ctx, lock, owner);
+}
+
+/* The first loss of what is held. One of an earlier hold, told late, is none:
+ * then this one's member is safe, or nothing is held. */
+static void on_lost(void *ctx, struct hf_lock *lock, int64_t owner,
+                    enum hf_lost reason)
+{
+    struct hf_multi_hold *hold = ctx;
+    struct hf_acquire_options wanted;
+    bool is_first;
+
+    pthread_mutex_lock(&hold->multi->mutex);
+    is_first = hold->owner == owner && hold->count > 0 && !hold->is_lost &&
+               hf_lock_safe_ms(lock, owner) == INT64_MIN;
+    hold->is_lost = hold->is_lost || is_first;
+    wanted = hold->wanted;
+    pthread_mutex_unlock(&hold->multi->mutex);
+    if (is_first && wanted.on_lost)
+        wanted.on_lost(wanted.ctx, lock, owner, reason);
+}
+
+void hf_multi_listen(struct hf_multi_hold *hold,
+                     struct hf_acquire_options *member)
+{
+    member->on_wait = member->on_wait ? on_wait : NULL;
+    member->on_renewed = member->on_renewed ? on_renewed : NULL;
+    member->on_lost = on_lost;
+    member->ctx = hold;
+}

@@ -1,0 +1,400 @@
+/* Calls on a multi-lock: multi_turn.c says which member is next, and this asks
+ * for it, waiting for the answer or not. */
+#include "lock/api/ask.h"
+#include "lock/machine/multi_turn.h"
+#include "lock/record/records.h"
+#include "lock/set/multi_hold.h"
+#include "lock/set/one_server.h"
+#include "lock/verb/verbs.h"
+#include "net/base/error.h"
+#include "net/base/mem.h"
+#include "net/base/random.h"
+
+/* One acquire or release under way. */
+struct hf_multi_call {
+    struct hf_multi *multi;
+    struct hf_multi_hold *hold;
+    bool is_release;
+    struct hf_multi_turn turn;
+    enum hf_multi_action action;        /* of the step that is under way */
+    struct hf_acquire_options options;  /* of a member */
+    hf_done *done;              /* NULL: its caller waits */
+    void *ctx;
+    struct hf_error error;      /* of the member that failed */
+    struct hf_ask_room room;    /* to give a member back without blocking */
+};
+
+/* ---- all are taken ---- */
+
+/* [mutex] */
+static bool are_safe(const struct hf_multi_call *call)
+{
+    int64_t safe_ms = hf_multi_all_safe_ms(call->multi, call->options.owner);
+
+    return safe_ms > 0 && safe_ms >= call->options.lease_ms / 2;
+}
+
+/* Members of one name on one server: refused, and given back. One server may be
+ * connected later than another, so this is looked at after each reply. */
+static bool is_on_one_server(struct hf_multi_call *call)
+{
+    const struct hf_multi *multi = call->multi;
+    struct hf_one_server found;
+
+    if (!multi->has_namesakes || call->options.allow_same_server ||
+        !hf_one_server_find(&found, multi->members, multi->count, true))
+        return false;
+    (void)hf_one_server_refuse(&call->error, &found, multi->members);
+    hf_multi_turn_refuse(&call->turn, HF_E_INVAL);
+    return true;
+}
+
+/* False: they are to be given back, and taken again (MULTI-4). */
+static bool keep(struct hf_multi_call *call)
+{
+    bool is_kept;
+
+    pthread_mutex_lock(&call->multi->mutex);
+    if ((is_kept = are_safe(call))) {
+        call->hold->count++;
+        hf_multi_settle(call->multi, call->options.owner);
+    }
+    pthread_mutex_unlock(&call->multi->mutex);
+    if (is_kept)
+        return true;
+    hf_multi_turn_late(&call->turn, hf_clock_ms());
+    hf_error_set(&call->error, HF_E_NOREPLY,
+                 "a member was lost, or half of its lease was over, before the "
+                 "last of %u was granted", (unsigned)call->multi->count);
+    return false;
+}
+
+/* ---- step by step ---- */
+
+/* "member 'b': ...": not every error of a lock names it. */
+static void name_member(struct hf_multi_call *call, hf_status status,
+                        const char *why)
+{
+    const struct hf_lock *lock = call->multi->members[call->turn.asked];
+    char name[100];
+
+    hf_error_set(&call->error, status, "member '%s': %s",
+                 hf_error_quote(name, sizeof name, lock->text, lock->name_len),
+                 why);
+}
+
+static void note_taken(struct hf_multi_call *call, hf_status status,
+                       const char *why)
+{
+    if (status < 0)
+        name_member(call, status, why);
+    hf_multi_turn_took(&call->turn, status, hf_clock_ms());
+    if (call->turn.status == HF_TIMEOUT && status != HF_TIMEOUT)
+        name_member(call, HF_TIMEOUT, "the wait ended before its server replied");
+    if (status == HF_OK || status == HF_TIMEOUT)
+        (void)is_on_one_server(call);
+}
+
+/* Of a release, a loss is what its caller must know; else the first failure. */
+static void note_given(struct hf_multi_call *call, hf_status status,
+                       const char *why)
+{
+    hf_status *worst = &call->turn.status;
+
+    if (call->is_release && status < 0 &&
+        (*worst == HF_OK || (status == HF_LOST && *worst != HF_LOST))) {
+        *worst = status;
+        name_member(call, status, why);
+    }
+    hf_multi_turn_gave(&call->turn);
+}
+
+static void note(struct hf_multi_call *call, hf_status status,
+                 const struct hf_error *err)
+{
+    const char *why = err->status == status ? err->text
+                                            : hf_status_text(status);
+
+    if (call->action == MULTI_TAKE)
+        note_taken(call, status, why);
+    else
+        note_given(call, status, why);
+}
+
+static void on_step(void *ctx, hf_status status, const struct hf_error *err);
+
+static hf_status take(struct hf_multi_call *call, struct hf_multi_step step,
+                      struct hf_error *err)
+{
+    struct hf_lock *lock = call->multi->members[step.member];
+    struct hf_ask ask = {.verb = &hf_verb_acquire,
+                         .is_member = true,
+                         .owner = call->options.owner,
+                         .options = &call->options};
+
+    call->options.wait_ms = step.wait_ms;
+    return call->done ? hf_ask_post(lock, &ask, on_step, call)
+                      : hf_ask_run(lock, &ask, err);
+}
+
+/* Nobody else would: it fails neither for want of memory nor of room. */
+static hf_status give_back(struct hf_multi_call *call,
+                           struct hf_multi_step step, struct hf_error *err)
+{
+    struct hf_lock *lock = call->multi->members[step.member];
+    struct hf_ask ask = {.verb = &hf_verb_release,
+                         .must_begin = true,
+                         .owner = call->options.owner};
+
+    return call->done ? hf_ask_post_in(&call->room, lock, &ask, on_step, call)
+                      : hf_ask_run(lock, &ask, err);
+}
+
+/* False: on_step will be told, if it was not yet; the call is not ours now. */
+static bool do_step(struct hf_multi_call *call, struct hf_multi_step step)
+{
+    struct hf_error err = {.status = HF_OK};
+    bool is_told = call->done;
+    hf_status rc;
+
+    call->action = step.action;
+    rc = step.action == MULTI_TAKE ? take(call, step, &err)
+                                   : give_back(call, step, &err);
+    if (is_told && rc == HF_OK)
+        return false;
+    note(call, rc, &err);
+    return true;
+}
+
+/* True: it has ended, with turn.status. */
+static bool go_on(struct hf_multi_call *call)
+{
+    struct hf_multi_step step;
+
+    for (;;) {
+        step = hf_multi_turn_next(&call->turn, hf_clock_ms());
+        if (step.action != MULTI_END) {
+            if (!do_step(call, step))
+                return false;
+        } else if (call->is_release || call->turn.status < 0 || keep(call)) {
+            break;
+        }
+    }
+    if (call->turn.status == HF_OK)
+        call->error.status = HF_OK; /* what went wrong before was mended */
+    else if (call->error.status != call->turn.status)
+        hf_error_set(&call->error, call->turn.status, "%s",
+                     hf_status_text(call->turn.status));
+    pthread_mutex_lock(&call->multi->mutex);
+    hf_multi_leave_hold(call->hold);
+    pthread_mutex_unlock(&call->multi->mutex);
+    return true;
+}
+
+static void on_step(void *ctx, hf_status status, const struct hf_error *err)
+{
+    struct hf_multi_call *call = ctx;
+    const struct hf_mem *mem = call->multi->mem;
+
+    note(call, status, err);
+    if (!go_on(call))
+        return;
+    call->done(call->ctx, call->turn.status, &call->error);
+    hf_mem_free(mem, call, sizeof *call);
+}
+
+/* ---- acquire ---- */
+
+static hf_status check(const struct hf_multi *multi,
+                       const struct hf_acquire_options *o, bool blocks,
+                       struct hf_error *err)
+{
+    hf_status rc = blocks ? hf_acquire_options_check(o, err)
+                          : hf_acquire_options_check_async(o);
+
+    if (rc < 0)
+        return rc;
+    if (o->keep_unreplicated)
+        return hf_error_set(err, HF_E_INVAL,
+                            "keep_unreplicated is not for multi-locks: it "
+                            "would leave some of the members held");
+    for (uint32_t i = 0; o->cancel && i < multi->count; i++)
+        if (multi->members[i]->client != o->cancel->client)
+            return hf_error_set(err, HF_E_INVAL,
+                                "the cancel is of another client than a member");
+    return HF_OK;
+}
+
+/* [mutex] */
+static hf_status take_hold(struct hf_multi_call *call,
+                           const struct hf_acquire_options *options)
+{
+    struct hf_multi_hold *hold = hf_multi_add_hold(call->multi, options->owner);
+
+    if (!hold)
+        return HF_E_NOMEM;
+    if (hold->is_busy)
+        return HF_E_INVAL;
+    if (hold->count == 0) {
+        hold->owner = options->owner;
+        hold->is_lost = false;
+        hold->wanted = *options;
+    }
+    hold->is_busy = true;
+    call->hold = hold;
+    return HF_OK;
+}
+
+static hf_status refuse(struct hf_error *err, hf_status status)
+{
+    return hf_error_set(err, status, "%s",
+                        status == HF_E_INVAL
+                            ? "another call of this owner is under way"
+                            : hf_status_text(status));
+}
+
+static hf_status begin_acquire(struct hf_multi_call *call,
+                               struct hf_multi *multi,
+                               const struct hf_acquire_options *options,
+                               struct hf_error *err)
+{
+    hf_status rc;
+
+    if (hf_multi_forked(multi))
+        return refuse(err, HF_E_FORKED);
+    if ((rc = check(multi, options, !call->done, err)) < 0)
+        return rc;
+    call->multi = multi;
+    call->options = *options;
+    pthread_mutex_lock(&multi->mutex);
+    rc = take_hold(call, options);
+    pthread_mutex_unlock(&multi->mutex);
+    if (rc < 0)
+        return refuse(err, rc);
+    hf_multi_listen(call->hold, &call->options);
+    hf_multi_turn_init(&call->turn, multi->count, hf_clock_ms(),
+                       options->wait_ms, options->lease_ms);
+    (void)hf_random(&call->turn.dice, sizeof call->turn.dice);
+    return HF_OK;
+}
+
+/* ---- release ---- */
+
+/* [mutex] */
+static hf_status yield_hold(struct hf_multi_call *call, int64_t owner)
+{
+    struct hf_multi_hold *hold =
+        owner == 0 ? NULL : hf_multi_find_hold(call->multi, owner);
+
+    if (!hold || hold->count == 0)
+        return HF_NOT_OWNER;
+    if (hold->is_busy)
+        return HF_E_INVAL;
+    hold->is_busy = true;
+    hold->count--;
+    call->hold = hold;
+    return HF_OK;
+}
+
+static hf_status begin_release(struct hf_multi_call *call,
+                               struct hf_multi *multi, int64_t owner,
+                               struct hf_error *err)
+{
+    hf_status rc;
+
+    if (hf_multi_forked(multi))
+        return refuse(err, HF_E_FORKED);
+    call->multi = multi;
+    call->is_release = true;
+    call->options.owner = owner;
+    pthread_mutex_lock(&multi->mutex);
+    rc = yield_hold(call, owner);
+    pthread_mutex_unlock(&multi->mutex);
+    if (rc < 0)
+        return refuse(err, rc);
+    hf_multi_turn_release(&call->turn, multi->count);
+    return HF_OK;
+}
+
+/* ---- waited for, or not ---- */
+
+static hf_status run(struct hf_multi_call *call, struct hf_error *err)
+{
+    (void)go_on(call); /* to its end */
+    if (err)
+        *err = call->error;
+    return call->turn.status;
+}
+
+hf_status hf_multi_acquire(struct hf_multi *multi,
+                           const struct hf_acquire_options *options,
+                           struct hf_error *err)
+{
+    struct hf_multi_call call = {0};
+    struct hf_acquire_options ours;
+    hf_status rc;
+
+    if (!options) {
+        hf_acquire_options_init(&ours);
+        options = &ours;
+    }
+    rc = begin_acquire(&call, multi, options, err);
+    return rc < 0 ? rc : run(&call, err);
+}
+
+hf_status hf_multi_release(struct hf_multi *multi, int64_t owner,
+                           struct hf_error *err)
+{
+    struct hf_multi_call call = {0};
+    hf_status rc = begin_release(&call, multi, owner, err);
+
+    return rc < 0 ? rc : run(&call, err);
+}
+
+static struct hf_multi_call *new_call(struct hf_multi *multi, hf_done *done,
+                                      void *ctx)
+{
+    struct hf_multi_call *call = hf_mem_new(multi->mem, sizeof *call);
+
+    if (call) {
+        call->done = done;
+        call->ctx = ctx;
+    }
+    return call;
+}
+
+/* The first step decides whether `done` is to be told: one that cannot begin is
+ * the failure of the function. */
+static hf_status post(const struct hf_mem *mem, struct hf_multi_call *call,
+                      hf_status begun)
+{
+    if (begun == HF_OK && !go_on(call))
+        return HF_OK;
+    if (begun == HF_OK)
+        begun = call->turn.status;
+    hf_mem_free(mem, call, sizeof *call);
+    return begun;
+}
+
+hf_status hf_multi_acquire_async(struct hf_multi *multi,
+                                 const struct hf_acquire_options *options,
+                                 hf_done *done, void *ctx)
+{
+    struct hf_multi_call *call;
+
+    if (!options)
+        return HF_E_INVAL;
+    if (!(call = new_call(multi, done, ctx)))
+        return HF_E_NOMEM;
+    return post(multi->mem, call, begin_acquire(call, multi, options, NULL));
+}
+
+hf_status hf_multi_release_async(struct hf_multi *multi, int64_t owner,
+                                 hf_done *done, void *ctx)
+{
+    struct hf_multi_call *call = new_call(multi, done, ctx);
+
+    if (!call)
+        return HF_E_NOMEM;
+    return post(multi->mem, call, begin_release(call, multi, owner, NULL));
+}

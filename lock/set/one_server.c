@@ -1,0 +1,84 @@
+/* Which locks of several clients are on one server: an address does not tell, for
+ * a server has many (127.0.0.2, a Unix socket, a second name). */
+#include "lock/set/one_server.h"
+
+#include <string.h>
+
+#include "net/base/error.h"
+
+/* False: it is not connected. */
+static bool read_run_id(const struct hf_lock *lock, char *dst)
+{
+    struct hf_client *client = lock->client;
+    bool is_connected;
+
+    hf_loop_lock(client->loop);
+    is_connected = hf_router_run_id(client->router, lock->slot, dst);
+    hf_loop_unlock(client->loop);
+    return is_connected;
+}
+
+static bool are_of_one_name(const struct hf_lock *a, const struct hf_lock *b)
+{
+    return a->name_len == b->name_len &&
+           memcmp(a->text, b->text, a->name_len) == 0;
+}
+
+/* The earlier member that has this run_id; `b`: none. */
+static uint32_t find_before(char (*run_ids)[HF_RUN_ID_MAX],
+                            struct hf_lock *const *locks, uint32_t b, bool by_name)
+{
+    uint32_t a = 0;
+
+    while (a < b && (locks[a]->client == locks[b]->client ||
+                     strcmp(run_ids[a], run_ids[b]) != 0 ||
+                     (by_name && !are_of_one_name(locks[a], locks[b]))))
+        a++;
+    return a;
+}
+
+bool hf_one_server_find(struct hf_one_server *out, struct hf_lock *const *locks,
+                        uint32_t count, bool by_name)
+{
+    char run_ids[HF_ONE_SERVER_MAX][HF_RUN_ID_MAX];
+
+    for (uint32_t b = 0; b < count; b++) {
+        (void)read_run_id(locks[b], run_ids[b]);
+        out->b = b;
+        if (run_ids[b][0] == '\0' ||
+            (out->a = find_before(run_ids, locks, b, by_name)) == b)
+            continue;
+        memcpy(out->run_id, run_ids[b], HF_RUN_ID_MAX);
+        return true;
+    }
+    return false;
+}
+
+uint32_t hf_one_server_unseen(struct hf_lock *const *locks, uint32_t count)
+{
+    char run_id[HF_RUN_ID_MAX];
+    uint32_t i = 0;
+
+    while (i < count && (!read_run_id(locks[i], run_id) || run_id[0]))
+        i++;
+    return i;
+}
+
+bool hf_one_server_is_seen(const struct hf_lock *lock)
+{
+    char run_id[HF_RUN_ID_MAX];
+
+    return read_run_id(lock, run_id);
+}
+
+hf_status hf_one_server_refuse(struct hf_error *err,
+                               const struct hf_one_server *found,
+                               struct hf_lock *const *locks)
+{
+    return hf_error_set(err, HF_E_INVAL,
+                        "two members are on one server: %s and %s (run_id %s); "
+                        "allow_same_server permits that",
+                        hf_client_address(locks[found->a]->client),
+                        hf_client_address(locks[found->b]->client),
+                        found->run_id);
+}

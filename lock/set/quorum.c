@@ -1,0 +1,327 @@
+/* Quorums: their members, the threads that may wait for them, and what each owner
+ * has. */
+#include "lock/record/hold.h"
+#include "lock/record/records.h"
+#include "lock/record/table.h"
+#include "lock/set/quorum_hold.h"
+#include "lock/verb/verbs.h"
+#include "net/base/error.h"
+#include "net/base/mem.h"
+
+/* ---- handles ---- */
+
+static size_t size_of(size_t count)
+{
+    return sizeof(struct hf_quorum) + count * sizeof(struct hf_lock *);
+}
+
+static size_t size_of_hold(size_t count)
+{
+    return sizeof(struct hf_quorum_hold) +
+           count * sizeof(struct hf_quorum_seat);
+}
+
+static size_t size_of_raises(size_t count)
+{
+    return count * sizeof(struct hf_ask_room);
+}
+
+static void free_hold(const struct hf_quorum *quorum, struct hf_quorum_hold *hold)
+{
+    if (hold->raises)
+        hf_mem_free(quorum->mem, hold->raises, size_of_raises(quorum->count));
+    hf_mem_free(quorum->mem, hold, size_of_hold(quorum->count));
+}
+
+static bool is_there(struct hf_lock *const *locks, size_t count,
+                     const struct hf_client *client)
+{
+    for (size_t i = 0; i < count; i++)
+        if (locks[i]->client == client)
+            return true;
+    return false;
+}
+
+static bool has_tokens(const struct hf_kind *kind)
+{
+    return kind->steps[STEP_ACQUIRE].takes_retention;
+}
+
+/* Two majorities have a server in common. It keeps their owners apart only if it
+ * grants its member to one owner at a time; readers are such owners against writers.
+ * NULL: nothing. */
+static const char *why_not_a_member(const struct hf_kind *kind,
+                                    const struct hf_kind *first)
+{
+    if (has_tokens(kind) != has_tokens(first))
+        return "some members have fencing tokens and others have none";
+    if (kind->is_ownerless || (kind->is_shared && !kind->other))
+        return "each server has a number of its own of these, so that majorities "
+               "would admit more holders than that number";
+    if (kind->is_shared != first->is_shared)
+        return "some members are read locks and others are not: readers do not "
+               "exclude each other where most of the members are read locks";
+    return NULL;
+}
+
+static hf_status check_kind(const struct hf_lock *lock,
+                            const struct hf_lock *first, struct hf_error *err)
+{
+    const char *why = why_not_a_member(lock->kind, first->kind);
+
+    return why ? hf_error_set(err, HF_E_INVAL, "a %s cannot be a member of a "
+                              "quorum: %s", hf_lock_kind_text(lock->kind->id),
+                              why)
+               : HF_OK;
+}
+
+static hf_status check_members(struct hf_lock *const *locks, size_t count,
+                               struct hf_error *err)
+{
+    hf_status rc = HF_OK;
+
+    if (count < 1 || count > HF_QUORUM_MAX)
+        return hf_error_set(err, HF_E_INVAL,
+                            "a quorum has 1 to %d members, not %zu",
+                            HF_QUORUM_MAX, count);
+    for (size_t i = 0; i < count; i++) {
+        if (hf_loop_forked(locks[i]->client->loop))
+            return hf_ask_forked(err);
+        if (is_there(locks, i, locks[i]->client))
+            return hf_error_set(err, HF_E_INVAL,
+                                "two members are of one client, at %s: that "
+                                "would count one server twice",
+                                hf_client_address(locks[i]->client));
+        if ((rc = check_kind(locks[i], locks[0], err)) < 0)
+            return rc;
+    }
+    return rc;
+}
+
+static void keep_members(struct hf_quorum *quorum)
+{
+    for (uint32_t i = 0; i < quorum->count; i++) {
+        struct hf_loop *loop = quorum->members[i]->client->loop;
+
+        hf_loop_lock(loop);
+        hf_lock_ref(quorum->members[i]);
+        hf_loop_unlock(loop);
+    }
+}
+
+hf_status hf_quorum_new(struct hf_quorum **out, struct hf_lock *const *locks,
+                        size_t count, struct hf_error *err)
+{
+    hf_status rc = check_members(locks, count, err);
+    struct hf_quorum *quorum;
+
+    if (rc < 0)
+        return rc;
+    quorum = hf_mem_new(locks[0]->client->mem, size_of(count));
+    if (!quorum)
+        return hf_error_set(err, HF_E_NOMEM, "%s", hf_status_text(HF_E_NOMEM));
+    quorum->mem = locks[0]->client->mem;
+    quorum->count = (uint32_t)count;
+    quorum->is_fenced = has_tokens(locks[0]->kind);
+    for (size_t i = 0; i < count; i++)
+        quorum->members[i] = locks[i];
+    hf_list_init(&quorum->holds);
+    pthread_mutex_init(&quorum->mutex, NULL);
+    pthread_cond_init(&quorum->ended, NULL);
+    keep_members(quorum);
+    *out = quorum;
+    return HF_OK;
+}
+
+bool hf_quorum_forked(const struct hf_quorum *quorum)
+{
+    return hf_loop_forked(quorum->members[0]->client->loop);
+}
+
+struct hf_lock *hf_quorum_member(const struct hf_quorum *quorum, size_t index)
+{
+    return index < quorum->count ? quorum->members[index] : NULL;
+}
+
+/* Timers are of the first one's loop. */
+static void stop_timers(const struct hf_quorum *quorum)
+{
+    struct hf_loop *loop = quorum->members[0]->client->loop;
+
+    hf_loop_lock(loop);
+    for (struct hf_list *l = quorum->holds.next; l != &quorum->holds;
+         l = l->next) {
+        struct hf_quorum_hold *hold =
+            HF_OWNER_OF(l, struct hf_quorum_hold, node);
+
+        hf_loop_disarm(loop, &hold->timer);
+        hf_loop_unpost(loop, &hold->task);
+    }
+    hf_loop_unlock(loop);
+}
+
+/* Callbacks that have begun have returned when this does. */
+static void leave_members(const struct hf_quorum *quorum)
+{
+    for (uint32_t i = 0; i < quorum->count; i++) {
+        struct hf_loop *loop = quorum->members[i]->client->loop;
+
+        hf_loop_lock(loop);
+        hf_loop_finish_tasks(loop);
+        hf_hold_silence(quorum->members[i], hf_quorum_has_hold, quorum);
+        hf_lock_unref(quorum->members[i]);
+        hf_loop_unlock(loop);
+    }
+}
+
+void hf_quorum_free(struct hf_quorum *quorum)
+{
+    struct hf_list *l;
+
+    if (!quorum || hf_quorum_forked(quorum))
+        return;
+    pthread_mutex_lock(&quorum->mutex);
+    quorum->is_freed = true;
+    pthread_mutex_unlock(&quorum->mutex);
+    stop_timers(quorum);
+    leave_members(quorum);
+    while ((l = quorum->holds.next) != &quorum->holds) {
+        hf_list_remove(l);
+        free_hold(quorum, HF_OWNER_OF(l, struct hf_quorum_hold, node));
+    }
+    pthread_cond_destroy(&quorum->ended);
+    pthread_mutex_destroy(&quorum->mutex);
+    hf_mem_free(quorum->mem, quorum, size_of(quorum->count));
+}
+
+/* ---- threads ---- */
+
+/* The answers of a member come where its client's callbacks run. */
+static hf_status check_thread(struct hf_client *client, struct hf_error *err)
+{
+    bool is_in_callback;
+
+    hf_loop_lock(client->loop);
+    is_in_callback = hf_loop_runs_tasks_here(client->loop);
+    hf_loop_unlock(client->loop);
+    if (hf_loop_has_thread(client->loop) && !is_in_callback)
+        return HF_OK;
+    return hf_error_set(err, HF_E_INVAL, "%s: %s; use the call that does not block",
+                        hf_client_address(client),
+                        is_in_callback ? "a blocking call in a callback of this "
+                                         "client would wait for ever"
+                                       : "this client has no background thread");
+}
+
+hf_status hf_quorum_check_threads(const struct hf_quorum *quorum,
+                                  struct hf_error *err)
+{
+    hf_status rc = HF_OK;
+
+    for (uint32_t i = 0; rc == HF_OK && i < quorum->count; i++)
+        rc = check_thread(quorum->members[i]->client, err);
+    return rc;
+}
+
+hf_status hf_quorum_check_options(const struct hf_quorum *quorum,
+                                  const struct hf_acquire_options *o,
+                                  bool blocks, struct hf_error *err)
+{
+    hf_status rc = blocks ? hf_acquire_options_check(o, err)
+                          : hf_acquire_options_check_async(o);
+
+    if (rc < 0)
+        return rc;
+    if (o->keep_unreplicated || o->cancel)
+        return hf_error_set(err, HF_E_INVAL,
+                            "%s for quorums", o->cancel
+                                ? "cancel is of one client: use hf_quorum_cancel"
+                                : "keep_unreplicated is not");
+    return blocks ? hf_quorum_check_threads(quorum, err) : HF_OK;
+}
+
+/* ---- holds ---- */
+
+struct hf_quorum_hold *hf_quorum_find_hold(const struct hf_quorum *quorum,
+                                           int64_t owner)
+{
+    for (struct hf_list *l = quorum->holds.next; l != &quorum->holds;
+         l = l->next) {
+        struct hf_quorum_hold *hold =
+            HF_OWNER_OF(l, struct hf_quorum_hold, node);
+
+        if (hold->owner == owner)
+            return hold;
+    }
+    return NULL;
+}
+
+static struct hf_quorum_hold *new_hold(struct hf_quorum *quorum)
+{
+    struct hf_quorum_hold *hold =
+        hf_mem_new(quorum->mem, size_of_hold(quorum->count));
+
+    if (!hold)
+        return NULL;
+    if (quorum->is_fenced &&
+        !(hold->raises = hf_mem_new(quorum->mem, size_of_raises(quorum->count)))) {
+        hf_mem_free(quorum->mem, hold, size_of_hold(quorum->count));
+        return NULL;
+    }
+    hold->quorum = quorum;
+    hold->timer = (struct hf_timer){.fire = hf_quorum_on_timer};
+    hf_task_init(&hold->task, hf_quorum_on_task);
+    for (uint32_t i = 0; i < quorum->count; i++) {
+        hold->seats[i].hold = hold;
+        hold->seats[i].member = i;
+    }
+    hf_quorum_turn_init(&hold->turn, quorum->count);
+    hf_list_push(&quorum->holds, &hold->node);
+    return hold;
+}
+
+struct hf_quorum_hold *hf_quorum_add_hold(struct hf_quorum *quorum)
+{
+    struct hf_quorum_hold *hold = hf_quorum_find_hold(quorum, 0);
+
+    return hold ? hold : new_hold(quorum);
+}
+
+static int64_t member_safe_ms(const struct hf_quorum_hold *hold, uint32_t member)
+{
+    return hf_quorum_counts(hold, member)
+               ? hf_lock_safe_ms(hold->quorum->members[member], hold->owner)
+               : INT64_MIN;
+}
+
+/* Sorted, the greatest first: most last as long as the one in the middle. */
+int64_t hf_quorum_most_safe_ms(const struct hf_quorum_hold *hold)
+{
+    int64_t safe[HF_QUORUM_MAX];
+    uint32_t count = hold->turn.count;
+
+    for (uint32_t i = 0; i < count; i++) {
+        int64_t ms = member_safe_ms(hold, i);
+        uint32_t at = i;
+
+        for (; at > 0 && safe[at - 1] < ms; at--)
+            safe[at] = safe[at - 1];
+        safe[at] = ms;
+    }
+    return safe[count / 2];
+}
+
+int64_t hf_quorum_safe_ms(struct hf_quorum *quorum, int64_t owner)
+{
+    const struct hf_quorum_hold *hold;
+    int64_t safe = INT64_MIN;
+
+    if (hf_quorum_forked(quorum))
+        return safe;
+    pthread_mutex_lock(&quorum->mutex);
+    if (owner != 0 && (hold = hf_quorum_find_hold(quorum, owner)) &&
+        hold->turn.phase == QUORUM_HELD)
+        safe = hf_quorum_most_safe_ms(hold);
+    pthread_mutex_unlock(&quorum->mutex);
+    return safe;
+}

@@ -1,0 +1,146 @@
+/* Keeps the last result of each member of a quorum, and decides from these results what a
+ * call returns. */
+#include <stdio.h>
+#include <string.h>
+
+#include "lock/record/records.h"
+#include "lock/set/quorum_hold.h"
+#include "net/base/error.h"
+
+void hf_quorum_set_answer(struct hf_quorum_seat *seat, hf_status status,
+                   const char *text)
+{
+    seat->status = status;
+    (void)snprintf(seat->answer, sizeof seat->answer, "%.*s",
+                   QUORUM_ANSWER_MAX - 1, text);
+}
+
+static const char *done_word(const struct hf_quorum_hold *hold)
+{
+    return hold->is_release ? "released" : "granted";
+}
+
+void hf_quorum_note_answer(struct hf_quorum_seat *seat, hf_status status,
+                    const struct hf_error *err)
+{
+    if (status == HF_CANCELLED)
+        return; /* no result: keep the previous one */
+    if (status == HF_OK)
+        hf_quorum_set_answer(seat, status, done_word(seat->hold));
+    else
+        hf_quorum_set_answer(seat, status,
+                      err->status == status ? err->text
+                                            : hf_status_text(status));
+}
+
+void hf_quorum_note_returned(struct hf_quorum_seat *seat)
+{
+    if (seat->status == HF_OK)
+        hf_quorum_set_answer(seat, HF_CANCELLED, "granted, and released since");
+}
+
+uint32_t hf_quorum_count_yes(const struct hf_quorum_hold *hold)
+{
+    uint32_t yes = 0;
+
+    for (uint32_t i = 0; i < hold->turn.count; i++)
+        yes += hold->seats[i].status == HF_OK;
+    return yes;
+}
+
+/* Writes "; a:6379: granted". If the error contains the address, the text before the
+ * address is left out. */
+static size_t put_answer(const struct hf_quorum_seat *seat, char *dst,
+                       size_t room)
+{
+    const struct hf_lock *lock = seat->hold->quorum->members[seat->member];
+    const char *address = hf_client_address(lock->client);
+    const char *named = strstr(seat->answer, address);
+    int len = snprintf(dst, room, "%s%s%s%s", seat->member ? "; " : "",
+                       named ? "" : address, named ? "" : ": ",
+                       named ? named : seat->answer);
+
+    return len < 0 ? 0 : (size_t)len < room ? (size_t)len : room - 1;
+}
+
+hf_status hf_quorum_fill_error(struct hf_error *err, hf_status status,
+                             const struct hf_quorum_hold *hold)
+{
+    char all[HF_ERROR_TEXT_MAX];
+    size_t len = 0;
+
+    for (uint32_t i = 0; i < hold->turn.count; i++)
+        len += put_answer(&hold->seats[i], all + len, sizeof all - len);
+    return hf_error_set(err, status, "%u of %u servers %s the lock, %u required: %s",
+                        (unsigned)hf_quorum_count_yes(hold),
+                        (unsigned)hold->turn.count, done_word(hold),
+                        (unsigned)hold->turn.needed, all);
+}
+
+/* ---- how a call ends ---- */
+
+static bool was_gone(const struct hf_quorum_seat *seat)
+{
+    return seat->was_held && seat->status == HF_LOST;
+}
+
+/* Members that the release found, and that were granted before `ms`. */
+static uint32_t count_found(const struct hf_quorum_hold *hold, int64_t ms)
+{
+    uint32_t found = 0;
+
+    for (uint32_t i = 0; i < hold->turn.count; i++)
+        found += hold->seats[i].was_held && !was_gone(&hold->seats[i]) &&
+                 hold->turn.votes[i].granted_ms < ms;
+    return found;
+}
+
+/* QUORUM-11 */
+static bool was_broken(const struct hf_quorum_hold *hold)
+{
+    bool is_broken = hold->was_broken;
+
+    for (uint32_t i = 0; i < hold->turn.count && !is_broken; i++)
+        is_broken = was_gone(&hold->seats[i]) &&
+                    count_found(hold, hold->seats[i].proved_ms) <
+                        hold->turn.needed;
+    return is_broken;
+}
+
+static hf_status judge_release(const struct hf_quorum_hold *hold,
+                               struct hf_error *err)
+{
+    uint32_t held = count_found(hold, HF_NEVER);
+
+    if (held >= hold->turn.needed && was_broken(hold))
+        return hf_error_set(err, HF_LOST,
+                            "fewer than %u of %u members may have been held for "
+                            "a time; since then others were acquired again",
+                            (unsigned)hold->turn.needed,
+                            (unsigned)hold->turn.count);
+    if (held < hold->turn.needed)
+        return hf_error_set(err, HF_LOST,
+                            "fewer than %u of %u members were still held",
+                            (unsigned)hold->turn.needed,
+                            (unsigned)hold->turn.count);
+    return hf_quorum_count_yes(hold) >= hold->turn.needed
+               ? HF_OK
+               : hf_quorum_fill_error(err, HF_E_QUORUM, hold);
+}
+
+hf_status hf_quorum_judge(const struct hf_quorum_hold *hold,
+                          struct hf_error *err)
+{
+    hf_status status = hold->turn.status;
+
+    if (hold->is_release)
+        return judge_release(hold, err);
+    if (status == HF_OK)
+        return status;
+    if (hold->is_refused)
+        return hf_one_server_refuse(err, &hold->one_server,
+                                    hold->quorum->members);
+    return status == HF_CANCELLED
+               ? hf_error_set(err, status, "%s", hf_status_text(status))
+               : hf_quorum_fill_error(err, status, hold);
+}

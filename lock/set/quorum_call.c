@@ -1,0 +1,593 @@
+/* Calls on a quorum: quorum_turn.c says which members are asked, and this file
+ * asks them, without blocking. Answers, losses and timers arrive on the threads of
+ * the members' clients; the quorum's mutex orders them. */
+#include "lock/machine/moment.h"
+#include "lock/record/hold.h"
+#include "lock/record/hold_lookup.h"
+#include "lock/record/records.h"
+#include "lock/set/quorum_hold.h"
+#include "lock/verb/verbs.h"
+#include "net/base/error.h"
+#include "net/base/random.h"
+#include "net/loop/loop.h"
+
+/* ---- step by step. All: [mutex] ---- */
+
+static void on_answer(void *ctx, hf_status status, const struct hf_error *err);
+static void on_given(void *ctx, hf_status status, const struct hf_error *err);
+static void on_raised(void *ctx, hf_status status, const struct hf_error *err);
+static void on_wait(void *ctx, struct hf_lock *lock,
+                    const struct hf_lock_info *info);
+static void on_renewed(void *ctx, struct hf_lock *lock, int64_t owner);
+static void on_lost(void *ctx, struct hf_lock *lock, int64_t owner,
+                    enum hf_lost reason);
+
+static struct hf_lock *lock_of(const struct hf_quorum_seat *seat)
+{
+    return seat->hold->quorum->members[seat->member];
+}
+
+/* All of max_hold_ms before the hold is counted; then what is left of it, so that a
+ * member that is asked again does not make the hold longer. */
+static int64_t left_to_hold(const struct hf_quorum_hold *hold)
+{
+    if (hold->turn.phase != QUORUM_HELD)
+        return hold->wanted.max_hold_ms;
+    return hold->max_until_ms == HF_NEVER
+               ? 0
+               : later(hold->max_until_ms - hf_clock_ms(), 1);
+}
+
+static struct hf_acquire_options options_of(struct hf_quorum_seat *seat,
+                                            int64_t wait_ms)
+{
+    struct hf_quorum_hold *hold = seat->hold;
+
+    return (struct hf_acquire_options){
+        .owner = hold->owner,
+        .wait_ms = wait_ms,
+        .lease_ms = hold->wanted.lease_ms,
+        .max_hold_ms = left_to_hold(hold),
+        .cancel = &seat->cancel,
+        .on_wait = hold->wanted.on_wait ? on_wait : NULL,
+        .on_renewed = hold->wanted.on_renewed ? on_renewed : NULL,
+        .on_lost = on_lost,
+        .ctx = hold};
+}
+
+static void ask(struct hf_quorum_seat *seat, int64_t wait_ms)
+{
+    struct hf_acquire_options options = options_of(seat, wait_ms);
+    struct hf_ask question = {.verb = &hf_verb_acquire,
+                              .is_member = true,
+                              .owner = seat->hold->owner,
+                              .options = &options};
+    hf_status rc;
+
+    seat->raised_to = 0;
+    hf_cancel_init(&seat->cancel, lock_of(seat)->client);
+    rc = hf_ask_post_in(&seat->room, lock_of(seat), &question, on_answer, seat);
+    if (rc < 0) {
+        hf_quorum_note_answer(seat, rc, &seat->room.error);
+        hf_quorum_turn_answered(&seat->hold->turn, seat->member, rc,
+                                hf_clock_ms());
+    }
+}
+
+/* Is this member part of the release that was asked for? */
+static bool counts_in_release(const struct hf_quorum_seat *seat)
+{
+    return seat->hold->is_release && seat->was_held;
+}
+
+/* A release that cannot begin would leave the member held: it needs no memory and
+ * no place among the calls of its client. */
+static void give_back(struct hf_quorum_seat *seat)
+{
+    struct hf_ask question = {.verb = &hf_verb_release,
+                              .must_begin = true,
+                              .owner = seat->hold->owner};
+    hf_status rc = hf_ask_post_in(&seat->room, lock_of(seat), &question,
+                                  on_given, seat);
+
+    if (seat->hold->turn.phase != QUORUM_LEAVE)
+        hf_quorum_note_returned(seat);
+    if (rc < 0) {
+        if (counts_in_release(seat))
+            hf_quorum_note_answer(seat, rc, &seat->room.error);
+        hf_quorum_turn_gave(&seat->hold->turn, seat->member);
+    }
+}
+
+/* hf_client_close waits for open members, which may still be given back. */
+static void settle(const struct hf_quorum_hold *hold, uint32_t member)
+{
+    struct hf_lock *lock = hold->quorum->members[member];
+    struct hf_hold *held;
+
+    hf_loop_lock(lock->client->loop);
+    if ((held = hf_hold_find(lock, hold->owner)))
+        hf_hold_settle(held);
+    hf_loop_unlock(lock->client->loop);
+}
+
+static void count(struct hf_quorum_hold *hold)
+{
+    int64_t safe_ms = hf_quorum_most_safe_ms(hold);
+    bool are_safe = safe_ms > 0 && safe_ms >= hold->wanted.lease_ms / 2;
+    int64_t now_ms = hf_clock_ms();
+
+    hf_quorum_note_compared(hold);
+    hf_quorum_turn_counted(&hold->turn, are_safe, now_ms);
+    hold->max_until_ms = hold->wanted.max_hold_ms > 0
+                             ? now_ms + hold->wanted.max_hold_ms
+                             : HF_NEVER;
+    for (uint32_t i = 0; are_safe && i < hold->turn.count; i++)
+        if (hold->turn.votes[i].state == VOTE_OURS)
+            settle(hold, i);
+}
+
+static void arm(struct hf_quorum_hold *hold, int64_t due_ms)
+{
+    struct hf_loop *loop = hold->quorum->members[0]->client->loop;
+
+    hf_loop_lock(loop);
+    if (due_ms == HF_NEVER)
+        hf_loop_disarm(loop, &hold->timer);
+    else
+        hf_loop_arm(loop, &hold->timer, due_ms);
+    hf_loop_unlock(loop);
+}
+
+/* Most members are ours. False: something must be heard before they are counted. */
+static bool count_most(struct hf_quorum_hold *hold)
+{
+    enum hf_quorum_numbering numbering;
+
+    if (hf_quorum_waits_to_compare(hold)) {
+        arm(hold, hold->seen_by_ms);
+        return false;
+    }
+    if (hf_quorum_is_on_one_server(hold))
+        return true;
+    numbering = hf_quorum_number(hold, on_raised);
+    if (numbering == NUMBERING_WAITS)
+        arm(hold, HF_NEVER); /* each request ends */
+    else if (numbering == NUMBERING_DONE)
+        count(hold);
+    return numbering != NUMBERING_WAITS; /* FAILED: votes were lost */
+}
+
+/* True: the call has ended. */
+static bool go_on(struct hf_quorum_hold *hold)
+{
+    struct hf_quorum_step step;
+
+    if (hold->quorum->is_freed)
+        return false;
+    for (;;) {
+        step = hf_quorum_turn_next(&hold->turn, hf_clock_ms());
+        switch (step.action) {
+        case QUORUM_ASK:
+            ask(&hold->seats[step.member], step.wait_ms);
+            break;
+        case QUORUM_CANCEL:
+            hf_cancel_fire(&hold->seats[step.member].cancel);
+            break;
+        case QUORUM_GIVE_BACK:
+            if (hold->seats[step.member].is_raising)
+                hold->seats[step.member].is_returned = true;
+            else
+                give_back(&hold->seats[step.member]);
+            break;
+        case QUORUM_COUNT:
+            if (!count_most(hold))
+                return false;
+            break;
+        case QUORUM_CONFIRM:
+            hf_quorum_confirm(hold);
+            break;
+        case QUORUM_REST:
+        case QUORUM_END:
+            arm(hold, hf_quorum_turn_due(&hold->turn));
+            return step.action == QUORUM_END;
+        }
+    }
+}
+
+/* ---- the end of a call ---- */
+
+/* A copy: the hold may belong to another call when `done` runs. */
+struct ending {
+    hf_done *done;
+    void *ctx;
+    hf_status status;
+    struct hf_error error;
+};
+
+/* [mutex] */
+static void end_call(struct hf_quorum_hold *hold, struct ending *ending)
+{
+    ending->error.status = HF_OK;
+    ending->status = hf_quorum_judge(hold, &ending->error);
+    ending->done = hold->done;
+    ending->ctx = hold->ctx;
+    hold->is_busy = false;
+    if (hold->turn.phase == QUORUM_IDLE)
+        hold->owner = 0;
+}
+
+/* Gives the mutex up. */
+static void go_on_and_tell(struct hf_quorum_hold *hold)
+{
+    struct hf_quorum *quorum = hold->quorum;
+    struct ending ending;
+    bool is_over = go_on(hold);
+
+    if (is_over && !hold->done) {
+        pthread_cond_broadcast(&quorum->ended);
+        is_over = false;
+    }
+    if (is_over)
+        end_call(hold, &ending);
+    pthread_mutex_unlock(&quorum->mutex);
+    if (is_over)
+        ending.done(ending.ctx, ending.status, &ending.error);
+}
+
+/* ---- what is heard ---- */
+
+/* Losses are told before other callbacks, so a grant may be heard after its own
+ * loss. [mutex] */
+static bool was_lost_before(const struct hf_quorum_seat *seat, hf_status status)
+{
+    return status == HF_OK &&
+           hf_lock_safe_ms(lock_of(seat), seat->hold->owner) == INT64_MIN;
+}
+
+/* A member that is granted while the quorum is held. */
+static void settle_late(struct hf_quorum_hold *hold, struct hf_quorum_seat *seat)
+{
+    settle(hold, seat->member);
+    if (hold->quorum->is_fenced)
+        hf_quorum_raise(seat, on_raised);
+}
+
+static void on_answer(void *ctx, hf_status status, const struct hf_error *err)
+{
+    struct hf_quorum_seat *seat = ctx;
+    struct hf_quorum_hold *hold = seat->hold;
+
+    pthread_mutex_lock(&hold->quorum->mutex);
+    if (!hold->is_release)
+        hf_quorum_note_answer(seat, status, err);
+    hf_quorum_turn_answered(&hold->turn, seat->member, status, hf_clock_ms());
+    if (was_lost_before(seat, status))
+        (void)hf_quorum_turn_lost(&hold->turn, seat->member, HF_NEVER);
+    else if (status == HF_OK && hold->turn.phase == QUORUM_HELD)
+        settle_late(hold, seat);
+    else if (status != HF_OK && !hold->is_release)
+        (void)hf_quorum_is_on_one_server(hold);
+    go_on_and_tell(hold);
+}
+
+static void on_given(void *ctx, hf_status status, const struct hf_error *err)
+{
+    struct hf_quorum_seat *seat = ctx;
+    struct hf_quorum_hold *hold = seat->hold;
+
+    pthread_mutex_lock(&hold->quorum->mutex);
+    if (counts_in_release(seat))
+        hf_quorum_note_answer(seat, status, err);
+    hf_quorum_turn_gave(&hold->turn, seat->member);
+    go_on_and_tell(hold);
+}
+
+static void on_raised(void *ctx, hf_status status, const struct hf_error *err)
+{
+    struct hf_quorum_seat *seat = ctx;
+    struct hf_quorum_hold *hold = seat->hold;
+
+    pthread_mutex_lock(&hold->quorum->mutex);
+    if (status != HF_OK && !hold->is_release)
+        hf_quorum_note_answer(seat, status, err);
+    hf_quorum_note_raised(seat, status);
+    if (seat->is_returned)
+        give_back(seat);
+    seat->is_returned = false;
+    go_on_and_tell(hold);
+}
+
+void hf_quorum_on_timer(struct hf_timer *timer)
+{
+    struct hf_quorum_hold *hold =
+        HF_OWNER_OF(timer, struct hf_quorum_hold, timer);
+
+    hf_loop_post(hold->quorum->members[0]->client->loop, &hold->task);
+}
+
+void hf_quorum_on_task(struct hf_task *task)
+{
+    struct hf_quorum_hold *hold =
+        HF_OWNER_OF(task, struct hf_quorum_hold, task);
+    struct hf_loop *loop = hold->quorum->members[0]->client->loop;
+
+    hf_loop_unlock(loop);
+    pthread_mutex_lock(&hold->quorum->mutex);
+    go_on_and_tell(hold);
+    hf_loop_lock(loop);
+}
+
+static bool is_waiting(const struct hf_quorum_hold *hold)
+{
+    return hold->turn.is_called && !hold->is_release;
+}
+
+/* By now the record may be free, or another owner's. Owner 0: any call that waits. */
+static struct hf_acquire_options wanted_of(struct hf_quorum_hold *hold,
+                                           int64_t owner)
+{
+    struct hf_acquire_options wanted = {0};
+
+    pthread_mutex_lock(&hold->quorum->mutex);
+    if (hold->owner != 0 &&
+        (owner == 0 ? is_waiting(hold) : hold->owner == owner))
+        wanted = hold->wanted;
+    pthread_mutex_unlock(&hold->quorum->mutex);
+    return wanted;
+}
+
+static void on_wait(void *ctx, struct hf_lock *lock,
+                    const struct hf_lock_info *info)
+{
+    struct hf_acquire_options wanted = wanted_of(ctx, 0);
+
+    if (wanted.on_wait)
+        wanted.on_wait(wanted.ctx, lock, info);
+}
+
+static void on_renewed(void *ctx, struct hf_lock *lock, int64_t owner)
+{
+    struct hf_acquire_options wanted = wanted_of(ctx, owner);
+
+    if (wanted.on_renewed)
+        wanted.on_renewed(wanted.ctx, lock, owner);
+}
+
+/* A late loss of an earlier hold is ignored: then the member of this hold is safe,
+ * or not held. */
+static void on_lost(void *ctx, struct hf_lock *lock, int64_t owner,
+                    enum hf_lost reason)
+{
+    struct hf_quorum_hold *hold = ctx;
+    struct hf_acquire_options wanted;
+    bool is_broken;
+
+    pthread_mutex_lock(&hold->quorum->mutex);
+    if (hold->owner != owner || hf_lock_safe_ms(lock, owner) != INT64_MIN) {
+        pthread_mutex_unlock(&hold->quorum->mutex);
+        return;
+    }
+    is_broken = hf_quorum_note_losses(hold);
+    wanted = hold->wanted;
+    go_on_and_tell(hold);
+    if (is_broken && wanted.on_lost)
+        wanted.on_lost(wanted.ctx, lock, owner, reason);
+}
+
+bool hf_quorum_has_hold(const struct hf_hold *hold, const void *quorum)
+{
+    return hold->on_lost == on_lost &&
+           ((const struct hf_quorum_hold *)hold->ctx)->quorum == quorum;
+}
+
+/* ---- acquire ---- */
+
+/* The owner's, in which nothing is under way. [mutex] */
+static hf_status take_hold(struct hf_quorum_hold **out,
+                           struct hf_quorum *quorum, int64_t owner,
+                           struct hf_error *err)
+{
+    struct hf_quorum_hold *hold = hf_quorum_find_hold(quorum, owner);
+
+    if (hold)
+        return hold->turn.phase == QUORUM_BROKEN && !hold->is_busy
+                   ? hf_error_set(err, HF_LOST,
+                                  "this owner's was lost: release it first")
+                   : hf_error_set(err, HF_E_INVAL,
+                                  "this owner holds it, or another call of it "
+                                  "is under way");
+    if (!(hold = hf_quorum_add_hold(quorum)))
+        return hf_error_set(err, HF_E_NOMEM, "%s", hf_status_text(HF_E_NOMEM));
+    hold->owner = owner;
+    hold->is_busy = true;
+    *out = hold;
+    return HF_OK;
+}
+
+/* [mutex] */
+static void begin_acquire(struct hf_quorum_hold *hold,
+                          const struct hf_acquire_options *o)
+{
+    const struct hf_client *client = hold->quorum->members[0]->client;
+    int64_t now_ms = hf_clock_ms();
+    struct hf_quorum_request request = {
+        .wait_ms = o->wait_ms,
+        .lease_ms = o->lease_ms,
+        .heal_ms = o->lease_ms > 0 ? HF_NEVER : client->watchdog_ms / 3};
+
+    (void)hf_random(&request.dice, sizeof request.dice);
+    hold->wanted = *o;
+    hold->is_release = hold->is_refused = false;
+    hold->seen_by_ms = hf_quorum_seen_by(hold->quorum, o, now_ms);
+    for (uint32_t i = 0; i < hold->turn.count; i++)
+        hf_quorum_set_answer(&hold->seats[i], HF_E_NOREPLY, "no answer yet");
+    hf_quorum_turn_acquire(&hold->turn, now_ms, &request);
+}
+
+static hf_status start_acquire(struct hf_quorum_hold **out,
+                               struct hf_quorum *quorum,
+                               const struct hf_acquire_options *options,
+                               bool blocks, struct hf_error *err)
+{
+    hf_status rc;
+
+    if (hf_quorum_forked(quorum))
+        return hf_ask_forked(err);
+    if ((rc = hf_quorum_check_options(quorum, options, blocks, err)) < 0)
+        return rc;
+    pthread_mutex_lock(&quorum->mutex);
+    if ((rc = take_hold(out, quorum, options->owner, err)) < 0) {
+        pthread_mutex_unlock(&quorum->mutex);
+        return rc;
+    }
+    begin_acquire(*out, options);
+    return HF_OK;
+}
+
+/* ---- release ---- */
+
+static void begin_seat(struct hf_quorum_seat *seat)
+{
+    seat->was_held = seat->hold->turn.votes[seat->member].state == VOTE_OURS;
+    seat->proved_ms = hf_quorum_proved_ms(seat->hold, seat->member);
+    hf_quorum_set_answer(seat, HF_NOT_OWNER, "not held");
+}
+
+/* [mutex] */
+static hf_status begin_release(struct hf_quorum_hold **out,
+                               const struct hf_quorum *quorum, int64_t owner,
+                               struct hf_error *err)
+{
+    struct hf_quorum_hold *hold =
+        owner == 0 ? NULL : hf_quorum_find_hold(quorum, owner);
+
+    if (!hold)
+        return hf_error_set(err, HF_NOT_OWNER, "%s",
+                            hf_status_text(HF_NOT_OWNER));
+    if (hold->is_busy)
+        return hf_error_set(err, HF_E_INVAL,
+                            "another call of this owner is under way");
+    (void)hf_quorum_note_losses(hold); /* QUORUM-11: their callbacks may be late */
+    hold->is_busy = hold->is_release = true;
+    hold->was_broken = hold->turn.phase == QUORUM_BROKEN;
+    for (uint32_t i = 0; i < hold->turn.count; i++)
+        begin_seat(&hold->seats[i]);
+    hf_quorum_turn_release(&hold->turn);
+    *out = hold;
+    return HF_OK;
+}
+
+static hf_status start_release(struct hf_quorum_hold **out,
+                               struct hf_quorum *quorum, int64_t owner,
+                               bool blocks, struct hf_error *err)
+{
+    hf_status rc;
+
+    if (hf_quorum_forked(quorum))
+        return hf_ask_forked(err);
+    if (blocks && (rc = hf_quorum_check_threads(quorum, err)) < 0)
+        return rc;
+    pthread_mutex_lock(&quorum->mutex);
+    if ((rc = begin_release(out, quorum, owner, err)) < 0)
+        pthread_mutex_unlock(&quorum->mutex);
+    return rc;
+}
+
+/* ---- waited for, or not ---- */
+
+/* [mutex] when called; free when it returns. */
+static hf_status run(struct hf_quorum_hold *hold, struct hf_error *err)
+{
+    struct hf_quorum *quorum = hold->quorum;
+    struct ending ending;
+
+    hold->done = NULL;
+    (void)go_on(hold);
+    while (hold->turn.is_called)
+        pthread_cond_wait(&quorum->ended, &quorum->mutex);
+    end_call(hold, &ending);
+    pthread_mutex_unlock(&quorum->mutex);
+    if (err)
+        *err = ending.error;
+    return ending.status;
+}
+
+hf_status hf_quorum_acquire(struct hf_quorum *quorum,
+                            const struct hf_acquire_options *options,
+                            struct hf_error *err)
+{
+    struct hf_acquire_options ours;
+    struct hf_quorum_hold *hold;
+    hf_status rc;
+
+    if (!options) {
+        hf_acquire_options_init(&ours);
+        options = &ours;
+    }
+    rc = start_acquire(&hold, quorum, options, true, err);
+    return rc < 0 ? rc : run(hold, err);
+}
+
+hf_status hf_quorum_release(struct hf_quorum *quorum, int64_t owner,
+                            struct hf_error *err)
+{
+    struct hf_quorum_hold *hold;
+    hf_status rc = start_release(&hold, quorum, owner, true, err);
+
+    return rc < 0 ? rc : run(hold, err);
+}
+
+/* [mutex] when called; free when it returns. A call that ends at once fails by
+ * its return value. */
+static hf_status post(struct hf_quorum_hold *hold, hf_done *done, void *ctx)
+{
+    struct hf_quorum *quorum = hold->quorum;
+    struct ending ending = {.status = HF_OK};
+
+    hold->done = done;
+    hold->ctx = ctx;
+    if (go_on(hold))
+        end_call(hold, &ending);
+    pthread_mutex_unlock(&quorum->mutex);
+    return ending.status;
+}
+
+hf_status hf_quorum_acquire_async(struct hf_quorum *quorum,
+                                  const struct hf_acquire_options *options,
+                                  hf_done *done, void *ctx)
+{
+    struct hf_quorum_hold *hold;
+    hf_status rc = options ? start_acquire(&hold, quorum, options, false, NULL)
+                           : HF_E_INVAL;
+
+    return rc < 0 ? rc : post(hold, done, ctx);
+}
+
+hf_status hf_quorum_release_async(struct hf_quorum *quorum, int64_t owner,
+                                  hf_done *done, void *ctx)
+{
+    struct hf_quorum_hold *hold;
+    hf_status rc = start_release(&hold, quorum, owner, false, NULL);
+
+    return rc < 0 ? rc : post(hold, done, ctx);
+}
+
+void hf_quorum_cancel(struct hf_quorum *quorum, int64_t owner)
+{
+    struct hf_loop *loop = quorum->members[0]->client->loop;
+    struct hf_quorum_hold *hold;
+
+    if (owner == 0 || hf_quorum_forked(quorum))
+        return;
+    pthread_mutex_lock(&quorum->mutex);
+    if (!(hold = hf_quorum_find_hold(quorum, owner)) || hold->is_release) {
+        pthread_mutex_unlock(&quorum->mutex);
+        return;
+    }
+    hf_quorum_turn_cancel(&hold->turn, HF_CANCELLED);
+    hf_loop_lock(loop);
+    hf_loop_post(loop, &hold->task); /* where callbacks run */
+    hf_loop_unlock(loop);
+    pthread_mutex_unlock(&quorum->mutex);
+}

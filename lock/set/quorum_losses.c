@@ -1,0 +1,68 @@
+/* Members of a held quorum: which are lost, and until when their servers had them
+ * (QUORUM-9, QUORUM-10). */
+#include "lock/machine/moment.h"
+#include "lock/record/hold.h"
+#include "lock/record/hold_lookup.h"
+#include "lock/record/records.h"
+#include "lock/set/quorum_hold.h"
+
+/* QUORUM-10. [locked] */
+static void confirm_one(struct hf_hold *held, int64_t since_ms)
+{
+    if (held->lease.state != LEASE_HELD || held->lease.claims.proved_ms > since_ms)
+        return;
+    hf_lease_rush(&held->lease, hf_loop_now(held->lock->client->loop));
+    hf_hold_rearm(held);
+}
+
+void hf_quorum_confirm(const struct hf_quorum_hold *hold)
+{
+    for (uint32_t i = 0; i < hold->turn.count; i++) {
+        struct hf_lock *lock = hold->quorum->members[i];
+        struct hf_hold *held;
+
+        if (!hf_quorum_turn_has_vote(&hold->turn, i))
+            continue;
+        hf_loop_lock(lock->client->loop);
+        if ((held = hf_hold_find(lock, hold->owner)))
+            confirm_one(held, hold->turn.granted_ms);
+        hf_loop_unlock(lock->client->loop);
+    }
+}
+
+typedef int64_t moment_of(const struct hf_lease *lease);
+
+/* HF_NEVER: the client no longer has the member. */
+static int64_t moment(const struct hf_quorum_hold *hold, uint32_t member,
+                      moment_of *of)
+{
+    struct hf_lock *lock = hold->quorum->members[member];
+    int64_t ms = HF_NEVER;
+    struct hf_hold *held;
+
+    hf_loop_lock(lock->client->loop);
+    if ((held = hf_hold_find(lock, hold->owner)))
+        ms = of(&held->lease);
+    hf_loop_unlock(lock->client->loop);
+    return ms;
+}
+
+int64_t hf_quorum_proved_ms(const struct hf_quorum_hold *hold, uint32_t member)
+{
+    return moment(hold, member, hf_lease_proved_ms);
+}
+
+/* All of them: the callback of one may be behind a slow one. */
+bool hf_quorum_note_losses(struct hf_quorum_hold *hold)
+{
+    bool is_broken = false;
+
+    for (uint32_t i = 0; i < hold->turn.count; i++)
+        if (hold->turn.votes[i].state == VOTE_OURS &&
+            hf_lock_safe_ms(hold->quorum->members[i], hold->owner) == INT64_MIN)
+            is_broken = hf_quorum_turn_lost(
+                            &hold->turn, i,
+                            moment(hold, i, hf_lease_had_until_ms)) ||
+                        is_broken;
+    return is_broken;
+}

@@ -1,0 +1,76 @@
+/* Whether members of a quorum are on one server. The handshake with each server
+ * contains its run_id, so a member that has replied can be compared. The first
+ * majority of a handle waits a moment for members that are still connecting. */
+#include "lock/machine/moment.h"
+#include "lock/record/hold.h"
+#include "lock/record/log.h"
+#include "lock/record/records.h"
+#include "lock/set/quorum_hold.h"
+
+int64_t hf_quorum_seen_by(const struct hf_quorum *quorum,
+                          const struct hf_acquire_options *o, int64_t now_ms)
+{
+    if (quorum->is_compared || o->allow_same_server)
+        return 0;
+    return now_ms + (o->wait_ms > 0 ? earlier(QUORUM_SEEN_MS, o->wait_ms)
+                                    : QUORUM_SEEN_MS);
+}
+
+static bool is_acquiring(const struct hf_quorum_hold *hold)
+{
+    return hold->turn.phase == QUORUM_RUSH || hold->turn.phase == QUORUM_LINE ||
+           hold->turn.phase == QUORUM_FILL;
+}
+
+bool hf_quorum_is_on_one_server(struct hf_quorum_hold *hold)
+{
+    const struct hf_quorum *quorum = hold->quorum;
+
+    if (hold->wanted.allow_same_server || !is_acquiring(hold) ||
+        !hf_one_server_find(&hold->one_server, quorum->members, quorum->count,
+                            false))
+        return false;
+    hold->is_refused = true;
+    hf_quorum_turn_cancel(&hold->turn, HF_E_INVAL);
+    return true;
+}
+
+static bool is_connecting(const struct hf_quorum_hold *hold, uint32_t member)
+{
+    return hold->turn.votes[member].state == VOTE_ASKED &&
+           !hf_one_server_is_seen(hold->quorum->members[member]);
+}
+
+bool hf_quorum_waits_to_compare(const struct hf_quorum_hold *hold)
+{
+    const struct hf_quorum *quorum = hold->quorum;
+    bool waits = false;
+
+    if (!is_acquiring(hold) || quorum->is_compared ||
+        hold->wanted.allow_same_server || hf_clock_ms() >= hold->seen_by_ms)
+        return false;
+    for (uint32_t i = 0; i < quorum->count && !waits; i++)
+        waits = is_connecting(hold, i);
+    return waits;
+}
+
+void hf_quorum_note_compared(const struct hf_quorum_hold *hold)
+{
+    struct hf_quorum *quorum = hold->quorum;
+    uint32_t unseen;
+    struct hf_client *client;
+
+    if (quorum->is_compared || hold->wanted.allow_same_server)
+        return;
+    quorum->is_compared = true;
+    unseen = hf_one_server_unseen(quorum->members, quorum->count);
+    if (unseen == quorum->count)
+        return;
+    client = quorum->members[unseen]->client;
+    hf_loop_lock(client->loop);
+    hf_client_log(client, HF_LOG_WARNING,
+                  "cannot check whether members of a quorum are on one server: "
+                  "%s did not send its run_id (the user needs +info)",
+                  hf_client_address(client));
+    hf_loop_unlock(client->loop);
+}

@@ -1,0 +1,594 @@
+/* Acquiring: the edge around wait.c. A first acquire waits in its lock's line
+ * (line.c); a re-entry goes straight to the hold (reentry.c); one try asks
+ * beside the line. */
+#include <stdio.h>
+#include <string.h>
+
+#include "lock/machine/moment.h"
+#include "lock/record/hold.h"
+#include "lock/record/hold_lookup.h"
+#include "lock/record/line.h"
+#include "lock/record/notice.h"
+#include "lock/record/op.h"
+#include "lock/record/orphan.h"
+#include "lock/verb/count.h"
+#include "lock/verb/query.h"
+#include "lock/verb/reentry.h"
+#include "lock/verb/verbs.h"
+#include "net/base/error.h"
+
+static void advance(struct hf_op *op, enum hf_wait_event event, int64_t ttl_ms);
+static void join(struct hf_op *op);
+
+/* ---- ending ---- */
+
+/* Nobody here holds it, but the server may think so; or that it waits. */
+static void give_up_hold(struct hf_op *op)
+{
+    struct hf_hold *hold = op->hold;
+
+    op->hold = NULL;
+    if (!hold)
+        return;
+    if (op->lock->kind->steps[STEP_RELEASE].script &&
+        (op->call.may_have_run || op->may_be_held || op->may_stand))
+        hf_release_orphan(op->lock, hf_hold_text(hold),
+                          op->lock->kind->is_ownerless ? LATE_COPY_MS : op->lease_ms,
+                          op->place_ms, &hold->orphan);
+    op->call.may_have_run = op->may_be_held = op->may_stand = false;
+    hf_hold_free(hold);
+}
+
+/* The line goes on before our own end is told. The lock outlives both, for the
+ * operation still counts as its user. */
+static void end_acquire(struct hf_op *op, hf_status status)
+{
+    give_up_hold(op);
+    hf_loop_disarm(op->client->loop, &op->timer);
+    hf_wait_end(&op->wait);
+    hf_line_leave(op);
+    hf_op_finish(op, status);
+}
+
+/* Another call's answer ends it, too. It may be asking all the same: a waiter that came
+ * earlier, or wants fewer permits, enters the line before it. */
+static void end_behind(struct hf_op *op, hf_status status)
+{
+    hf_call_cancel(&op->call);
+    end_acquire(op, status);
+}
+
+/* What the server has just granted. */
+static void give_back(struct hf_op *op, hf_status status)
+{
+    op->call.may_have_run = true;
+    end_acquire(op, status);
+}
+
+/* ---- one owner, several calls ---- */
+
+/* Its owner's hold on a lock of the same name, of another kind, that nobody
+ * gives up now; or NULL. */
+static struct hf_hold *conflicting_hold(const struct hf_op *op)
+{
+    struct hf_hold *hold = hf_hold_find_beside(op->lock, op->owner);
+
+    return hold && hold->lease.state == LEASE_HELD &&
+                   hold != hf_hold_to_join(op->lock, op->owner)
+               ? hold
+               : NULL;
+}
+
+/* Behind others in line it would wait for what its own owner holds. */
+static bool waits_for_itself(const struct hf_op *op)
+{
+    return hf_hold_find(op->lock, op->owner) || conflicting_hold(op) ||
+           hf_hold_to_join(op->lock, op->owner);
+}
+
+static bool is_in_line(const struct hf_op *op)
+{
+    return !hf_list_is_empty(&op->line_node);
+}
+
+/* What an earlier question made or may have got is of no use now. */
+static void enter_held(struct hf_op *op, struct hf_hold *held)
+{
+    give_up_hold(op);
+    hf_line_leave(op);
+    hf_reentry_start(op, held);
+}
+
+static void on_own_grant(struct hf_timer *timer)
+{
+    struct hf_op *op = HF_OWNER_OF(timer, struct hf_op, timer);
+
+    hf_wait_requeue(&op->wait);
+    join(op);
+}
+
+static void tell_own_call(struct hf_op *op, const struct hf_op *granted)
+{
+    if (op->owner != granted->owner || op->wait.state == IS_ASKING ||
+        !waits_for_itself(op))
+        return;
+    hf_line_leave(op);
+    op->timer.fire = on_own_grant;
+    hf_loop_arm(op->client->loop, &op->timer, 0);
+}
+
+/* Where each waiter has a line of its own. */
+static void tell_own_queuers(const struct hf_op *granted)
+{
+    const struct hf_list *ops = &granted->client->ops;
+
+    if (granted->lock->own_lines < (granted->own_line ? 2 : 1))
+        return;
+    for (struct hf_list *l = ops->next; l != ops; l = l->next) {
+        struct hf_op *op = HF_OWNER_OF(l, struct hf_op, node);
+
+        if (op != granted && op->lock == granted->lock && op->own_line &&
+            is_in_line(op))
+            tell_own_call(op, granted);
+    }
+}
+
+/* One owner's calls on both sides of a lock: what it was granted by one lets
+ * those in line go on, or shows them to be in vain. By their timers, as in
+ * hf_line_leave. One that is asking sees it in its answer (is_overtaken). */
+static void tell_own_calls(const struct hf_op *granted)
+{
+    struct hf_list *waiters = &granted->lock->line->waiters;
+    struct hf_list *next;
+
+    tell_own_queuers(granted);
+    if (granted->lock->line->locks < 2) /* mostly */
+        return;
+    for (struct hf_list *l = waiters->next; l != waiters; l = next) {
+        next = l->next;
+        tell_own_call(HF_OWNER_OF(l, struct hf_op, line_node), granted);
+    }
+}
+
+/* ---- being granted ---- */
+
+static void send_acquire(struct hf_op *op);
+
+static void keep(struct hf_op *op)
+{
+    struct hf_hold *hold = op->hold;
+
+    if (op->options.max_hold_ms > 0)
+        hold->lease.max_until_ms =
+            hf_loop_now(op->client->loop) + op->options.max_hold_ms;
+    hf_hold_add(hold);
+    op->hold = NULL; /* it is the lock's */
+    op->may_stand = false;
+    op->client->holds++;
+    hold->is_member = op->is_member;
+    hold->is_open = op->is_member;
+    op->client->open_holds += op->is_member;
+    hf_hold_rearm(hold);
+    tell_own_calls(op);
+}
+
+/* The waiters in line when it asked would get the same answer. */
+static void let_all_through(struct hf_op *op)
+{
+    struct hf_line *line = op->lock->line;
+    struct hf_op *behind;
+
+    while (hf_line_first(line) == op &&
+           (behind = hf_line_behind_first(line)) &&
+           behind->came <= op->asked_when)
+        end_behind(behind, HF_OK);
+}
+
+/* Nobody owns it: there is nothing to keep, and nothing to forget but the
+ * question. */
+static void let_through(struct hf_op *op, hf_status status)
+{
+    struct hf_hold *question = op->hold;
+
+    if (op->lock->kind->steps[STEP_ACQUIRE].takes_hold_key)
+        hf_count_forget(op);
+    op->hold = NULL;
+    hf_hold_free(question);
+    if (op->lock->kind->opens_for_all)
+        let_all_through(op);
+    end_acquire(op, status);
+}
+
+/* Two calls of one owner, both asked before either was answered, are both
+ * granted where a lock is shared. An owner has one hold: the second is given
+ * back, and its call enters the first. */
+static void ask_for_reentry(struct hf_op *op)
+{
+    op->call.may_have_run = true;
+    send_acquire(op);
+}
+
+/* HF_OK, or HF_UNREPLICATED and to be kept. */
+static void granted(struct hf_op *op, hf_status status)
+{
+    struct hf_hold *hold = op->hold;
+    struct hf_client *client = op->client;
+    int64_t now = hf_loop_now(client->loop);
+    int64_t safe_ms;
+
+    if (client->is_closing) { /* its caller could not release it */
+        give_back(op, HF_E_CLOSED);
+        return;
+    }
+    hf_lease_granted(&hold->lease, 1, &op->call.sending,
+                    op->options.lease_ms == 0, (unsigned)client->serial);
+    hold->token = op->answer.number;
+    safe_ms = hf_lease_safe_ms(&hold->lease, now);
+    if (hf_wait_asks_again(&op->wait, op->options.wait_ms != 0, now, safe_ms,
+                           op->lease_ms)) {
+        op->may_be_held = true;
+        send_acquire(op);
+    } else if (safe_ms <= 0) {
+        give_back(op,
+                  hf_error_set(op->error, HF_E_NOREPLY,
+                               "%s: the answer came after the lease had ended",
+                               hf_router_address(client->router)));
+    } else if (op->lock->kind->is_ownerless) {
+        let_through(op, status);
+    } else if (hf_hold_find(op->lock, op->owner)) {
+        ask_for_reentry(op);
+    } else {
+        keep(op);
+        end_acquire(op, status);
+    }
+}
+
+static bool is_granted(struct hf_call *call, struct hf_resp_value reply)
+{
+    struct hf_op *op = HF_OWNER_OF(call, struct hf_op, call);
+
+    return hf_answer_read(&op->answer, reply) && op->answer.count == op->count;
+}
+
+static void on_acknowledged(struct hf_call *call, hf_status status)
+{
+    struct hf_op *op = HF_OWNER_OF(call, struct hf_op, call);
+
+    if (status == HF_OK ||
+        (status == HF_UNREPLICATED && op->options.keep_unreplicated))
+        granted(op, status);
+    else
+        give_back(op, status);
+}
+
+/* ---- being refused ---- */
+
+static hf_status fill_held_by(struct hf_op *op, const struct hf_lock_info *info)
+{
+    char name[100], holder[100], left[50] = "";
+
+    if (op->lock->kind->unavailable)
+        return HF_TIMEOUT;
+    if (info->ttl_ms >= 0)
+        (void)snprintf(left, sizeof left, " for another %lld ms",
+                       (long long)info->ttl_ms);
+    return hf_error_set(
+        op->error, HF_TIMEOUT, "lock '%s' is held by %s%s",
+        hf_error_quote(name, sizeof name, op->lock->text, op->lock->name_len),
+        hf_error_quote(holder, sizeof holder, info->holder, info->holder_len),
+        left);
+}
+
+/* Is it a hash of another program? To wait for it would be in vain. An empty
+ * answer proves nothing: of a large one, HSCAN may return no field at first. */
+static bool is_other_data(const struct hf_lock_info *info)
+{
+    return info->kind == HF_KIND_NONE &&
+           (info->holder_len > 0 || info->hold_count != 0);
+}
+
+/* One that asked beside the line stands in it now. */
+static void wait_in_line(struct hf_op *op, int64_t ttl_ms)
+{
+    if (!is_in_line(op) && !hf_line_enter(op)) {
+        hf_op_arm_due(op);
+        return;
+    }
+    hf_wait_answered(&hf_op_line(op)->answers);
+    advance(op, EVENT_REFUSED, ttl_ms);
+}
+
+/* The owner's other call was granted meanwhile: asked again, this is a
+ * re-entry, or joins that hold, or is in vain. */
+static bool is_overtaken(struct hf_op *op)
+{
+    bool asked_to_join = op->text_len > 0;
+
+    return hf_hold_find(op->lock, op->owner) || conflicting_hold(op) ||
+           (!asked_to_join && hf_hold_to_join(op->lock, op->owner));
+}
+
+/* The reply names the head of the queue with the value 1, and a short time:
+ * fair_acquire.lua. */
+static bool is_head_of_queue(const struct hf_op *op, const struct hf_lock_info *info)
+{
+    return op->lock->kind->waiters_queue && info->hold_count == 1 &&
+           info->ttl_ms >= 20 && info->ttl_ms <= 250;
+}
+
+static hf_status refuse_other_data(struct hf_op *op, const struct hf_lock_info *info)
+{
+    return is_head_of_queue(op, info)
+               ? hf_info_refuse_head(op->error, op->lock, info)
+               : hf_info_refuse(op->error, op->lock, info);
+}
+
+static void refused(struct hf_op *op)
+{
+    struct hf_lock_info info = {
+        .is_locked = true, .ttl_ms = op->answer.number, .holders = 1,
+        .waiters = -1, .first_place_ms = -1};
+
+    op->may_stand = op->place_ms > 0;
+    if (op->client->is_closing) {
+        end_acquire(op, HF_E_CLOSED);
+        return;
+    }
+    if (is_overtaken(op)) {
+        send_acquire(op);
+        return;
+    }
+    hf_info_read(&info, op->lock->kind, &op->answer);
+    if (is_other_data(&info)) {
+        end_acquire(op, refuse_other_data(op, &info));
+        return;
+    }
+    hf_release_ghost(op->lock, &op->answer);
+    if (op->options.wait_ms != 0) {
+        hf_notice_wait(op, &info);
+        wait_in_line(op, info.ttl_ms);
+        return;
+    }
+    end_acquire(op, fill_held_by(op, &info));
+}
+
+/* ---- the answer ---- */
+
+/* A wrong password or certificate fails every waiter of this lock: they fail
+ * now, not one for each attempt to connect. */
+static void refuse_line(struct hf_op *op, hf_status status)
+{
+    struct hf_line *line = hf_op_line(op);
+    struct hf_op *behind;
+
+    while (hf_line_first(line) == op && (behind = hf_line_behind_first(line))) {
+        if (op->error)
+            hf_error_set(behind->error, status, "%s", op->error->text);
+        end_behind(behind, status);
+    }
+}
+
+static bool waits_on(struct hf_op *op, hf_status status)
+{
+    return is_in_line(op) && op->call.is_passing &&
+           !op->client->is_closing &&
+           hf_wait_failed(&op->wait, &hf_op_line(op)->answers,
+                          hf_loop_now(op->client->loop), status);
+}
+
+static void failed(struct hf_op *op, hf_status status)
+{
+    if (status == HF_E_SERVER && op->lock->kind->waiters_queue)
+        op->call.may_have_run = true; /* half of the script */
+    if (waits_on(op, status)) {
+        advance(op, EVENT_UNANSWERED, 0);
+        return;
+    }
+    if (status == HF_E_AUTH || status == HF_E_TLS)
+        refuse_line(op, status);
+    end_acquire(op, status);
+}
+
+static void on_answer(struct hf_call *call, hf_status status,
+                      struct hf_resp_value reply)
+{
+    struct hf_op *op = HF_OWNER_OF(call, struct hf_op, call);
+
+    if (status < 0) {
+        failed(op, status);
+        return;
+    }
+    if (!hf_op_read_answer(op, reply)) {
+        failed(op, hf_op_odd_reply(op));
+        return;
+    }
+    hf_wait_answered(&hf_op_line(op)->answers);
+    if (op->answer.count == op->count)
+        granted(op, HF_OK);
+    else
+        refused(op);
+}
+
+/* The server will not keep its answer much longer: a new request follows. */
+static bool is_question_old(const struct hf_op *op, int64_t now)
+{
+    return op->hold && op->lock->kind->is_ownerless &&
+           now - op->named_ms >= ASKED_AGAIN_MS;
+}
+
+static bool has_question(struct hf_op *op)
+{
+    int64_t now = hf_loop_now(op->client->loop);
+
+    if (is_question_old(op, now))
+        give_up_hold(op);
+    if (!op->hold) {
+        op->named_ms = now;
+        op->hold = hf_hold_new(op);
+    }
+    return op->hold != NULL;
+}
+
+/* The record is made before we ask, so that a grant cannot find no memory; one
+ * number serves all the tries of one wait. Should the same owner have acquired
+ * meanwhile by another call, this one becomes a re-entry. */
+static void send_acquire(struct hf_op *op)
+{
+    struct hf_hold *held = hf_hold_find(op->lock, op->owner);
+    struct hf_hold *beside;
+
+    hf_loop_disarm(op->client->loop, &op->timer);
+    if (held) {
+        enter_held(op, held);
+        return;
+    }
+    if ((beside = conflicting_hold(op))) {
+        end_acquire(op, hf_reentry_refuse(op, beside));
+        return;
+    }
+    if (!has_question(op)) {
+        end_acquire(op, HF_E_NOMEM);
+        return;
+    }
+    hf_line_name(op);
+    op->count = op->lock->kind->is_ownerless ? op->permits : 1;
+    op->asked_when = op->client->ops_begun;
+    op->silence_ms = hf_loop_now(op->client->loop) - op->wait.asked_ms;
+    op->wait.asked_ms += op->silence_ms;
+    op->may_be_held = op->may_be_held || op->call.may_have_run;
+    hf_op_settle(op); /* the last question of this wait */
+    hf_lease_ask(&op->hold->lease, op->wait.asked_ms, op->lease_ms);
+    if (!op->lock->kind->opens_for_all)
+        hf_op_want_replicas(op, is_granted, on_acknowledged);
+    hf_op_call(op, STEP_ACQUIRE, hf_hold_text(op->hold), hf_op_deadline(op),
+               on_answer);
+}
+
+/* ---- waiting ---- */
+
+/* Without an owner there is no lease whose end would bound the wait. */
+static bool may_miss_messages(const struct hf_op *op,
+                              const struct hf_line *line)
+{
+    return line->subscription.is_sharded || op->lock->kind->is_ownerless;
+}
+
+static void advance(struct hf_op *op, enum hf_wait_event event, int64_t ttl_ms)
+{
+    int64_t now = hf_loop_now(op->client->loop);
+    struct hf_line *line = hf_op_line(op);
+    int64_t cap_ms = hf_wait_cap_ms(op->client->watchdog_ms,
+                                    may_miss_messages(op, line),
+                                    op->call.is_by_ask);
+
+    switch (hf_wait_step(&op->wait, event, now, &line->channel, ttl_ms,
+                         cap_ms)) {
+    case DO_ASK:
+        send_acquire(op);
+        break;
+    case DO_SUBSCRIBE:
+        hf_line_listen(line);
+        if (line->channel.is_refused)
+            advance(op, EVENT_NOT_SUBSCRIBED, ttl_ms);
+        else
+            hf_op_arm_due(op);
+        break;
+    case DO_SLEEP:
+        hf_op_arm_due(op);
+        break;
+    case DO_GIVE_UP:
+        end_acquire(op, hf_wait_result(&line->answers));
+        break;
+    case DO_NOTHING:
+        break;
+    }
+}
+
+static void on_line(struct hf_op *op, enum hf_wait_event event)
+{
+    advance(op, event, 0);
+}
+
+static void on_due(struct hf_timer *timer)
+{
+    advance(HF_OWNER_OF(timer, struct hf_op, timer), EVENT_DUE, 0);
+}
+
+/* ---- start, cancel ---- */
+
+/* An owner never stands behind waiters for what it holds itself. Owners
+ * that hold the lock together need not ask one by one. */
+static bool asks_beside_line(const struct hf_op *op)
+{
+    return op->options.wait_ms == 0 || waits_for_itself(op) ||
+           (op->lock->kind->is_shared && !hf_line_first(op->lock->line));
+}
+
+static void join(struct hf_op *op)
+{
+    struct hf_hold *held = hf_hold_find(op->lock, op->owner);
+
+    hf_loop_disarm(op->client->loop, &op->timer);
+    op->timer.fire = on_due;
+    if (held) {
+        enter_held(op, held);
+        return;
+    }
+    if (asks_beside_line(op)) {
+        send_acquire(op);
+        return;
+    }
+    if (hf_line_enter(op))
+        advance(op, EVENT_DUE, 0);
+    else
+        hf_op_arm_due(op);
+}
+
+static void start(struct hf_op *op)
+{
+    const struct hf_acquire_options *o = &op->options;
+    int64_t now = hf_loop_now(op->client->loop);
+
+    op->lease_ms = o->lease_ms > 0 ? o->lease_ms : op->client->watchdog_ms;
+    hf_wait_init(&op->wait, o->wait_ms < 0 ? HF_NEVER : now + o->wait_ms);
+    if (op->lock->kind->spins)
+        hf_wait_spin(&op->wait);
+    if (o->wait_ms != 0 && op->lock->kind->waiters_queue)
+        op->place_ms = o->wait_ms < 0
+                           ? op->client->watchdog_ms
+                           : earlier(o->wait_ms + op->client->watchdog_ms / 3,
+                                     op->client->watchdog_ms); /* FAIR-2 */
+    if (o->cancel && o->cancel->is_fired) {
+        hf_op_finish(op, HF_CANCELLED);
+        return;
+    }
+    if (op->place_ms > 0 && !hf_line_own(op)) {
+        hf_op_finish(op, HF_E_NOMEM);
+        return;
+    }
+    if (o->cancel)
+        hf_list_push(&o->cancel->waits, &op->cancel_node);
+    join(op);
+}
+
+/* Wherever it stands: in a line, in a hold's queue, or while it asks. */
+static void cancel(struct hf_op *op, hf_status status)
+{
+    struct hf_hold *held = hf_hold_find(op->lock, op->owner);
+
+    hf_call_cancel(&op->call);
+    hf_loop_disarm(op->client->loop, &op->timer);
+    if (held && held->op == op) {
+        hf_reentry_cancel(op, status);
+        return;
+    }
+    end_acquire(op, status);
+}
+
+const struct hf_verb hf_verb_acquire = {
+    .start = start,
+    .resume = join,
+    .cancel = cancel,
+    .on_line = on_line,
+    .only_waits = true,
+};

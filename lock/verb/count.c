@@ -1,0 +1,402 @@
+/* What semaphores and latches count, and nobody owns: operations that change it
+ * or read it, and what becomes of those without an answer. COUNT-1:
+ * kind_semaphore.c. */
+#include "lock/verb/count.h"
+
+#include <string.h>
+
+#include "lock/record/hold.h"
+#include "lock/record/hold_lookup.h"
+#include "lock/record/line.h"
+#include "lock/record/log.h"
+#include "lock/record/op.h"
+#include "lock/record/orphan.h"
+#include "lock/record/wake.h"
+#include "lock/verb/verbs.h"
+#include "net/base/error.h"
+#include "net/route/refusal.h"
+
+/* Between two tries in the background, where the server refuses for now. */
+#define ASK_AGAIN_MS 1000
+/* How long an answer waits for others to be forgotten with. */
+#define FORGET_MS 5
+/* 15 of them are less than the operation that forgets them. */
+#define FORGET_KEY_MAX 128
+
+static struct hf_op *op_of(struct hf_call *call)
+{
+    return HF_OWNER_OF(call, struct hf_op, call);
+}
+
+/* ---- answers that need not be kept ----
+ *
+ * Several are deleted at once: a command for each would cost as much as the
+ * question. */
+
+static void on_forgotten(struct hf_call *call, hf_status status,
+                         struct hf_resp_value reply)
+{
+    (void)reply; /* else it ends by its TTL */
+    hf_op_finish(op_of(call), status);
+}
+
+static void cancel_forgetting(struct hf_op *op, hf_status status)
+{
+    hf_loop_disarm(op->client->loop, &op->timer);
+    if (op->lock->forgetting == op)
+        op->lock->forgetting = NULL;
+    hf_op_finish(op, status);
+}
+
+static const struct hf_verb verb_forget = {.cancel = cancel_forgetting};
+
+static void forget_all(struct hf_op *op)
+{
+    struct hf_client *client = op->client;
+    hf_status rc;
+
+    hf_loop_disarm(client->loop, &op->timer);
+    op->lock->forgetting = NULL;
+    op->argv[0] = (struct hf_resp_arg){"DEL", 3};
+    op->call.argv = op->argv;
+    op->call.argc = (size_t)op->count + 1;
+    op->call.slot = op->lock->slot;
+    op->call.done = on_forgotten;
+    rc = hf_call_tell(&op->call, client->loop, client->router,
+                      hf_op_deadline(op));
+    if (rc < 0)
+        on_forgotten(&op->call, rc, (struct hf_resp_value){0});
+}
+
+static void on_forget_due(struct hf_timer *timer)
+{
+    forget_all(HF_OWNER_OF(timer, struct hf_op, timer));
+}
+
+/* Those of long names one by one. */
+static int64_t forget_max(size_t key_len)
+{
+    return key_len <= FORGET_KEY_MAX ? OP_ARGS_MAX - 1 : 1;
+}
+
+/* Its keys stand behind it. All of a lock have one length. */
+static struct hf_op *forgetting(struct hf_lock *lock, size_t key_len)
+{
+    struct hf_op *op = lock->forgetting;
+
+    if (op || !(op = hf_op_new_background(lock, &verb_forget,
+                                          (size_t)forget_max(key_len) *
+                                              key_len)))
+        return op;
+    lock->forgetting = op;
+    op->timer.fire = on_forget_due;
+    hf_loop_arm(lock->client->loop, &op->timer,
+                hf_loop_now(lock->client->loop) + FORGET_MS);
+    return op;
+}
+
+/* ---- answers that end soon ---- */
+
+static const struct hf_verb verb_shorten = {.cancel = hf_op_finish};
+
+/* A copy of the request may still be executed: until then the answer is kept. */
+static void shorten(struct hf_lock *lock, const char *key, size_t len)
+{
+    struct hf_op *op = hf_op_new_background(lock, &verb_shorten, len);
+    struct hf_client *client = lock->client;
+    hf_status rc;
+
+    if (!op)
+        return;
+    memcpy(hf_op_orphan_key(op), key, len);
+    op->argv[0] = (struct hf_resp_arg){"PEXPIRE", 7};
+    op->argv[1] = (struct hf_resp_arg){hf_op_orphan_key(op), len};
+    op->argv[2] = (struct hf_resp_arg){
+        op->lease_text, hf_resp_format_integer(op->lease_text, LATE_COPY_MS)};
+    op->call.argv = op->argv;
+    op->call.argc = 3;
+    op->call.slot = lock->slot;
+    op->call.done = on_forgotten;
+    rc = hf_call_tell(&op->call, client->loop, client->router, hf_op_deadline(op));
+    if (rc < 0)
+        on_forgotten(&op->call, rc, (struct hf_resp_value){0});
+}
+
+static bool may_be_asked_still(const struct hf_op *op)
+{
+    return op->call.is_repeated || op->may_be_held;
+}
+
+void hf_count_forget(struct hf_op *asked)
+{
+    size_t len = hf_hold_key_len(asked->lock, asked->hold->text_len);
+    struct hf_op *op;
+    char *key;
+
+    if (may_be_asked_still(asked)) {
+        shorten(asked->lock, asked->hold->key, len);
+        return;
+    }
+    if (!(op = forgetting(asked->lock, len)))
+        return;
+    key = hf_op_orphan_key(op) + (size_t)op->count++ * len;
+    memcpy(key, asked->hold->key, len);
+    op->argv[op->count] = (struct hf_resp_arg){key, len};
+    if (op->count == forget_max(len))
+        forget_all(op);
+}
+
+/* ---- asking ---- */
+
+typedef void answered(struct hf_call *call, hf_status status,
+                      struct hf_resp_value reply);
+
+static void ask(struct hf_op *op, enum hf_step step, int64_t deadline_ms,
+                answered *done)
+{
+    hf_op_call(op, step, hf_hold_text(op->hold), deadline_ms, done);
+}
+
+static bool begin(struct hf_op *op)
+{
+    op->count = op->permits;
+    op->lease_ms = ANSWER_KEPT_MS;
+    if ((op->hold = hf_hold_new(op)))
+        return true;
+    hf_hold_finish_question(op, HF_E_NOMEM);
+    return false;
+}
+
+static bool is_done(const struct hf_op *op)
+{
+    return op->answer.count == op->count;
+}
+
+static bool is_counted(struct hf_call *call, struct hf_resp_value reply)
+{
+    struct hf_op *op = op_of(call);
+
+    return hf_op_read_answer(op, reply) && is_done(op);
+}
+
+static void on_confirmed(struct hf_call *call, hf_status status);
+
+/* The key has no TTL that would end what a failover made wrong: so replicas confirm each
+ * change. */
+static void ask_to_change(struct hf_op *op, enum hf_step step, int64_t deadline_ms,
+                          answered *done)
+{
+    hf_op_want_replicas(op, is_counted, on_confirmed);
+    ask(op, step, deadline_ms, done);
+}
+
+/* Which way waiters are woken is known once a cluster has answered. Both
+ * questions together have one request timeout. A set is not sent again once its call
+ * has ended. */
+static void change(struct hf_op *op, enum hf_step step, answered *done,
+                   answered *known)
+{
+    if (!begin(op))
+        return;
+    if (step == STEP_SET)
+        op->lease_ms = LATE_COPY_MS;
+    if (hf_router_is_known(op->client->router))
+        ask_to_change(op, step, hf_op_deadline(op), done);
+    else
+        ask(op, STEP_READ, hf_op_deadline(op), known);
+}
+
+static hf_status read_change(struct hf_op *op, hf_status status,
+                             struct hf_resp_value reply)
+{
+    return status < 0 || hf_op_read_answer(op, reply) ? status
+                                                      : hf_op_odd_reply(op);
+}
+
+static void wake(struct hf_op *op)
+{
+    hf_line_wake_first(op->lock->line);
+    hf_wake_source(op);
+}
+
+/* The server has done it. */
+static void end_change(struct hf_op *op, hf_status status)
+{
+    if (op->is_yes)
+        *op->is_yes = is_done(op);
+    wake(op);
+    hf_count_forget(op);
+    hf_hold_finish_question(op, status);
+}
+
+/* A user who may not WAIT has changed the count all the same. */
+static void on_confirmed(struct hf_call *call, hf_status status)
+{
+    struct hf_op *op = op_of(call);
+
+    end_change(op, status < 0 ? hf_op_restate(op, HF_UNREPLICATED) : status);
+}
+
+/* ---- adding ---- */
+
+static void send_again(struct hf_op *op);
+
+static void on_send_again(struct hf_timer *timer)
+{
+    send_again(HF_OWNER_OF(timer, struct hf_op, timer));
+}
+
+/* The server is full, say, or has no replicas. */
+static bool may_be_done_later(const struct hf_op *op, hf_status status,
+                              struct hf_resp_value reply)
+{
+    return (op->call.is_passing ||
+            (status == HF_E_SERVER && hf_refusal_is(reply, "OOM"))) &&
+           hf_loop_now(op->client->loop) < op->wait.deadline_ms;
+}
+
+static void end_repeated(struct hf_op *op, hf_status status)
+{
+    if (status < 0)
+        hf_client_log(op->client, HF_LOG_WARNING,
+                      "outcome of an operation on a %s is unknown: %s",
+                      op->lock->kind->noun, hf_status_text(status));
+    else
+        wake(op);
+    if (status == HF_OK)
+        shorten(op->lock, hf_op_orphan_key(op),
+                hf_hold_key_len(op->lock, op->text_len));
+    hf_op_finish(op, status);
+}
+
+static void on_repeated(struct hf_call *call, hf_status status,
+                        struct hf_resp_value reply)
+{
+    struct hf_op *op = op_of(call);
+    struct hf_loop *loop = op->client->loop;
+
+    status = read_change(op, status, reply);
+    if (status == HF_OK || !may_be_done_later(op, status, reply)) {
+        end_repeated(op, status);
+        return;
+    }
+    op->timer.fire = on_send_again;
+    hf_loop_arm(loop, &op->timer, hf_loop_now(loop) + ASK_AGAIN_MS);
+}
+
+static void send_again(struct hf_op *op)
+{
+    hf_op_call(op, STEP_ADD, hf_orphan_text(op), op->wait.deadline_ms, on_repeated);
+}
+
+static void cancel_repeating(struct hf_op *op, hf_status status)
+{
+    hf_loop_disarm(op->client->loop, &op->timer);
+    hf_op_finish(op, status);
+}
+
+static const struct hf_verb verb_repeat = {.cancel = cancel_repeating,
+                                           .is_orphan = true};
+
+/* No other client can: only this question is known to the server. It is sent until the
+ * server has answered, however long it is away. */
+static void repeat(const struct hf_op *asked)
+{
+    struct hf_bytes question = hf_hold_text(asked->hold);
+    struct hf_op *op;
+
+    if (asked->client->is_over ||
+        !(op = hf_orphan_new(asked->lock, &verb_repeat, question,
+                             &asked->hold->orphan)))
+        return;
+    op->count = asked->count;
+    op->lease_ms = asked->lease_ms;
+    op->wait.deadline_ms = hf_loop_now(op->client->loop) + ASKED_AGAIN_MS;
+    send_again(op);
+}
+
+static void on_added(struct hf_call *call, hf_status status,
+                     struct hf_resp_value reply)
+{
+    struct hf_op *op = op_of(call);
+    bool goes_on;
+
+    status = read_change(op, status, reply);
+    if (status == HF_OK) {
+        end_change(op, status);
+        return;
+    }
+    goes_on = call->may_have_run || call->is_passing || hf_op_is_unknown(status);
+    if (goes_on)
+        repeat(op);
+    hf_hold_finish_question(op, hf_op_failure(op, status, goes_on));
+}
+
+static void on_known(struct hf_call *call, hf_status status,
+                     struct hf_resp_value reply)
+{
+    call->may_have_run = false; /* a mere question */
+    if (status < 0)
+        on_added(call, status, reply);
+    else
+        ask_to_change(op_of(call), STEP_ADD, call->deadline_ms, on_added);
+}
+
+static void add(struct hf_op *op)
+{
+    change(op, STEP_ADD, on_added, on_known);
+}
+
+const struct hf_verb hf_verb_add = {.start = add, .cancel = hf_hold_finish_question};
+
+/* ---- setting ---- */
+
+static void on_set(struct hf_call *call, hf_status status,
+                   struct hf_resp_value reply)
+{
+    struct hf_op *op = op_of(call);
+
+    status = read_change(op, status, reply);
+    if (status == HF_OK)
+        end_change(op, status);
+    else
+        hf_hold_finish_question(op,
+                                hf_op_failure(op, status, call->may_have_run));
+}
+
+static void on_known_to_set(struct hf_call *call, hf_status status,
+                            struct hf_resp_value reply)
+{
+    call->may_have_run = false; /* a mere question */
+    if (status < 0)
+        on_set(call, status, reply);
+    else
+        ask_to_change(op_of(call), STEP_SET, call->deadline_ms, on_set);
+}
+
+static void set(struct hf_op *op)
+{
+    change(op, STEP_SET, on_set, on_known_to_set);
+}
+
+const struct hf_verb hf_verb_set = {.start = set, .cancel = hf_hold_finish_question};
+
+/* ---- reading ---- */
+
+static void on_read(struct hf_call *call, hf_status status,
+                    struct hf_resp_value reply)
+{
+    struct hf_op *op = op_of(call);
+
+    if (status == HF_OK && !hf_reply_integer(reply, 1, op->value))
+        status = hf_op_odd_reply(op);
+    hf_hold_finish_question(op, status);
+}
+
+static void read_count(struct hf_op *op)
+{
+    if (begin(op))
+        ask(op, STEP_READ, hf_op_deadline(op), on_read);
+}
+
+const struct hf_verb hf_verb_read = {.start = read_count, .cancel = hf_hold_finish_question};

@@ -1,0 +1,305 @@
+/* Asking how a lock stands, and freeing it by force. */
+#include <stdio.h>
+#include <string.h>
+
+#include "lock/record/hold.h"
+#include "lock/record/line.h"
+#include "lock/record/op.h"
+#include "lock/record/wake.h"
+#include "lock/verb/query.h"
+#include "lock/verb/verbs.h"
+#include "net/base/error.h"
+
+/* A fresh text for the reply to begin with, so that it can be no other's. */
+static struct hf_bytes question(struct hf_op *op)
+{
+    size_t len = hf_owner_format(op->text.question, op->client->uuid, 0,
+                                 ++op->client->serial, "");
+
+    return (struct hf_bytes){op->text.question, len};
+}
+
+/* ---- inspect ---- */
+
+/* Of a read-write lock whose `mode` is all that is left, nobody. A multi-lock's
+ * is a value, or stands in the middle of a field. */
+static struct hf_bytes holder_in(enum hf_lock_kind kind, struct hf_bytes field,
+                              struct hf_bytes value)
+{
+    if (kind == HF_KIND_READ || kind == HF_KIND_WRITE)
+        return (struct hf_bytes){"", 0};
+    if (kind != HF_KIND_MULTI)
+        return field;
+    if (hf_owner_ok(value.ptr, value.len))
+        return value;
+    field.ptr += HF_VALUE_HASH_LEN + 1;
+    field.len -= HF_VALUE_HASH_LEN + 1;
+    while (field.len > 0 && field.ptr[field.len - 1] != ':')
+        field.len--;
+    field.len -= field.len > 0;
+    return field;
+}
+
+static void put_holder(struct hf_lock_info *info, struct hf_bytes holder)
+{
+    info->holder_len = holder.len < sizeof info->holder
+                           ? holder.len
+                           : sizeof info->holder - 1;
+    info->holder_full_len = holder.len;
+    memcpy(info->holder, holder.ptr, info->holder_len);
+    info->holder[info->holder_len] = '\0';
+}
+
+static void read_hash(struct hf_lock_info *info, const struct hf_answer *answer)
+{
+    struct hf_bytes field = answer->field, value = answer->value;
+    enum hf_lock_kind side =
+        hf_field_kind("mode", 4, answer->mode.ptr, answer->mode.len);
+
+    info->kind = hf_answer_is_cut(answer)
+                     ? HF_KIND_NONE
+                     : hf_field_kind(field.ptr, field.len, value.ptr, value.len);
+    put_holder(info, holder_in(info->kind, field, value));
+    if (info->kind == HF_KIND_NONE)
+        info->holder_full_len = answer->field_len;
+    if (info->kind == HF_KIND_PLAIN && side != HF_KIND_NONE)
+        info->kind = side;
+}
+
+void hf_info_read(struct hf_lock_info *info, const struct hf_kind *kind,
+                  const struct hf_answer *answer)
+{
+    if (answer->value_len > answer->value.len ||
+        !hf_text_integer(answer->value, &info->hold_count))
+        info->hold_count = 0;
+    if (!kind->any_text_holds) {
+        read_hash(info, answer);
+        return;
+    }
+    info->kind = kind->id;
+    put_holder(info, answer->field);
+    info->holder_full_len = answer->field_len;
+}
+
+hf_status hf_info_refuse(struct hf_error *err, const struct hf_lock *lock,
+                         const struct hf_lock_info *info)
+{
+    char name[100], field[100];
+
+    return hf_error_set(err, HF_E_SERVER,
+                        "%s: '%s' is no lock: it is a hash with the field "
+                        "'%s', which no lock has; is it another program's?",
+                        hf_router_address(lock->client->router),
+                        hf_error_quote(name, sizeof name, lock->text,
+                                       lock->name_len),
+                        hf_error_quote(field, sizeof field, info->holder,
+                                       info->holder_len));
+}
+
+hf_status hf_info_refuse_head(struct hf_error *err, const struct hf_lock *lock,
+                              const struct hf_lock_info *info)
+{
+    char name[100], head[100];
+
+    return hf_error_set(err, HF_E_SERVER,
+                        "%s: '%s' is free, but the first place in its queue is '%s', "
+                        "which is not an owner of a lock: another program wrote it; "
+                        "'holdfast unlock --queue --force' removes it",
+                        hf_router_address(lock->client->router),
+                        hf_error_quote(name, sizeof name, lock->text, lock->name_len),
+                        hf_error_quote(head, sizeof head, info->holder,
+                                       info->holder_len));
+}
+
+/* The ACL hides whether there is a queue: inspect.lua. */
+#define QUEUE_UNSEEN (-2)
+
+/* What the single field cannot say. */
+static void complete(struct hf_lock_info *info, int64_t fields)
+{
+    info->holders = fields;
+    if (info->kind == HF_KIND_MULTI)
+        info->holders = 1; /* a field is no holder there */
+    else if (info->kind == HF_KIND_PLAIN && info->waiters != 0 &&
+             info->waiters != QUEUE_UNSEEN)
+        info->kind = HF_KIND_FAIR;
+    if (info->kind == HF_KIND_READ)
+        info->holders = fields - 1;
+    else if (info->kind == HF_KIND_WRITE)
+        info->holders = 1; /* a writer may read, too */
+}
+
+static void complete_nameless(struct hf_lock_info *info,
+                              const struct hf_kind *kind, int64_t holders)
+{
+    info->kind = kind->id;
+    info->holders = holders;
+    info->hold_count = 1; /* each */
+}
+
+/* Only the reply for a kind whose name may be a fair lock's has these. */
+static void read_first_place(struct hf_lock_info *info,
+                             struct hf_resp_value reply)
+{
+    struct hf_bytes waiter;
+
+    info->first_place_ms = -1;
+    if (!hf_reply_bytes(reply, 11, &waiter) ||
+        waiter.len >= sizeof info->first_waiter ||
+        !hf_reply_integer(reply, 13, &info->first_place_ms))
+        return;
+    memcpy(info->first_waiter, waiter.ptr, waiter.len);
+    info->first_waiter_len = waiter.len;
+}
+
+static bool read_info(struct hf_op *op, struct hf_resp_value reply)
+{
+    struct hf_lock_info *info = op->info;
+    int64_t fields;
+
+    *info = (struct hf_lock_info){0};
+    if (!hf_answer_read(&op->answer, reply) ||
+        op->answer.count != ANSWER_NOT_HELD ||
+        !hf_reply_integer(reply, 8, &op->count) ||
+        !hf_reply_integer(reply, 9, &fields) ||
+        !hf_reply_integer(reply, 10, &info->waiters))
+        return false;
+    read_first_place(info, reply);
+    hf_info_read(info, op->lock->kind, &op->answer);
+    info->ttl_ms = op->answer.number;
+    info->is_locked = info->ttl_ms != TTL_NO_LOCK;
+    if (info->is_locked && op->lock->kind->has_nameless_holders)
+        complete_nameless(info, op->lock->kind, fields);
+    else if (info->is_locked)
+        complete(info, fields);
+    if (info->waiters == QUEUE_UNSEEN)
+        info->waiters = -1;
+    return true;
+}
+
+static void on_inspected(struct hf_call *call, hf_status status,
+                         struct hf_resp_value reply)
+{
+    struct hf_op *op = HF_OWNER_OF(call, struct hf_op, call);
+
+    if (status == HF_OK && !read_info(op, reply))
+        status = hf_op_odd_reply(op);
+    else if (status == HF_OK && op->info->is_locked &&
+             op->info->kind == HF_KIND_NONE)
+        status = hf_info_refuse(op->error, op->lock, op->info);
+    hf_op_finish(op, status);
+}
+
+static void inspect(struct hf_op *op)
+{
+    hf_op_call(op, STEP_INSPECT, question(op), hf_op_deadline(op),
+               on_inspected);
+}
+
+const struct hf_verb hf_verb_inspect = {.start = inspect,
+                                        .cancel = hf_op_finish};
+
+/* ---- force ---- */
+
+/* Why nothing was done, where that is not for another holder: the script's last
+ * reason, and all. */
+#define FORCE_LEAST (-7)
+
+static hf_status refuse(struct hf_op *op)
+{
+    static const char *const kinds[] = {[2] = "no lock of Redisson's form",
+                                        [3] = "a read-write lock",
+                                        [4] = "a fair lock with a queue",
+                                        [6] = "a multi-lock",
+                                        [7] = "a string that is no holder's"};
+    int64_t answer = op->answer.count;
+    char name[100];
+
+    (void)hf_error_quote(name, sizeof name, op->lock->text, op->lock->name_len);
+    if (answer == -2)
+        return hf_error_set(op->error, HF_E_SERVER,
+                            "%s: '%s' is no lock, and is left alone: it is a "
+                            "hash that another program uses",
+                            hf_router_address(op->client->router), name);
+    if (answer == -5)
+        return hf_error_set(op->error, HF_E_SERVER,
+                            "'%s' has %lld holders, and this frees only a lock "
+                            "that has one; nothing is changed", name,
+                            (long long)op->answer.number);
+    return hf_error_set(op->error, HF_E_SERVER,
+                        "'%s' is %s, and is not freed as a %s; nothing is changed",
+                        name, kinds[-answer],
+                        hf_lock_kind_text(op->lock->kind->id));
+}
+
+static hf_status outcome(struct hf_op *op)
+{
+    if (op->answer.count == 0)
+        return HF_OK;
+    if (op->answer.count != ANSWER_NOT_HELD)
+        return refuse(op);
+    if (!op->call.is_repeated)
+        return HF_NOT_OWNER;
+    return hf_error_set(op->error, HF_E_NOREPLY,
+                        "the first request was not answered; at the second, that "
+                        "owner does not hold it: the first may have released it");
+}
+
+static void on_forced(struct hf_call *call, hf_status status,
+                      struct hf_resp_value reply)
+{
+    struct hf_op *op = HF_OWNER_OF(call, struct hf_op, call);
+    struct hf_answer *answer = &op->answer;
+    bool is_read = status == HF_OK && hf_answer_read(answer, reply) &&
+                   answer->count <= 0 && answer->count >= FORCE_LEAST;
+    bool is_done = is_read && answer->count == 0;
+
+    hf_line_freed(op, is_done ? answer->number : -1);
+    if (is_done)
+        hf_op_log_note(op);
+    if (status == HF_OK)
+        hf_line_wake_first(op->lock->line);
+    hf_wake_source(op);
+    if (status == HF_OK)
+        status = is_read ? outcome(op) : hf_op_odd_reply(op);
+    else
+        status = hf_op_failure(op, status, call->may_have_run);
+    hf_hold_finish_question(op, status); /* by_owner.c has made a hold for it */
+}
+
+static void force(struct hf_op *op, int64_t deadline_ms)
+{
+    hf_line_freeing(op);
+    op->call.must_not_repeat = op->holder_len == 0;
+    if (op->hold)
+        hf_op_call(op, STEP_RELEASE, hf_hold_text(op->hold), deadline_ms,
+                   on_forced);
+    else
+        hf_op_call(op, STEP_FORCE, question(op), deadline_ms, on_forced);
+}
+
+static void on_acquainted(struct hf_call *call, hf_status status,
+                          struct hf_resp_value reply)
+{
+    struct hf_op *op = HF_OWNER_OF(call, struct hf_op, call);
+
+    (void)reply;
+    if (status < 0)
+        hf_hold_finish_question(op, status);
+    else
+        force(op, call->deadline_ms);
+}
+
+/* Which way waiters are woken is known once a cluster has answered. Both
+ * questions together have one request timeout. */
+static void force_when_known(struct hf_op *op)
+{
+    if (hf_router_is_known(op->client->router))
+        force(op, hf_op_deadline(op));
+    else
+        hf_op_call(op, STEP_INSPECT, question(op), hf_op_deadline(op),
+                   on_acquainted);
+}
+
+const struct hf_verb hf_verb_force = {.start = force_when_known,
+                                      .cancel = hf_hold_finish_question};

@@ -1,0 +1,126 @@
+/* Re-entry: an owner acquires again what it holds. It stands in no line, but
+ * asks at once, behind other calls on the same hold. */
+#include <stdio.h>
+
+#include "lock/record/hold.h"
+#include "lock/record/op.h"
+#include "lock/verb/reentry.h"
+#include "net/base/error.h"
+
+hf_status hf_reentry_refuse(struct hf_op *op, const struct hf_hold *held)
+{
+    char name[100];
+
+    return hf_error_set(
+        op->error, HF_E_INVAL,
+        "lock '%s' is held by this owner already, as a %s: "
+        "that must be released first",
+        hf_error_quote(name, sizeof name, op->lock->text, op->lock->name_len),
+        hf_lock_kind_text(held->lock->kind->id));
+}
+
+static void end_reentry(struct hf_op *op, hf_status status)
+{
+    struct hf_hold *hold = op->hold;
+
+    op->hold = NULL;
+    hf_list_remove(&op->cancel_node);
+    hf_hold_leave(hold, false);
+    hf_op_finish(op, status);
+}
+
+/* The error says what to do: a loop that only tries again would get this answer
+ * at once, for ever. */
+static void end_lost(struct hf_op *op)
+{
+    char name[100];
+
+    (void)hf_error_set(
+        op->error, HF_LOST,
+        "lock '%s' was lost: %s; give it up with "
+        "hf_lock_release as often as it was acquired, then "
+        "acquire it again",
+        hf_error_quote(name, sizeof name, op->lock->text, op->lock->name_len),
+        hf_lost_text(op->hold->lease.reason));
+    end_reentry(op, HF_LOST);
+}
+
+/* The re-entry has no answer. For the count it does not matter whether the
+ * server executes it, for the next call sends its own count; but the lease may
+ * be shorter now. */
+static void settle(struct hf_op *op)
+{
+    hf_op_settle(op);
+    hf_hold_rearm(op->hold);
+}
+
+static void on_answer(struct hf_call *call, hf_status status,
+                      struct hf_resp_value reply)
+{
+    struct hf_op *op = HF_OWNER_OF(call, struct hf_op, call);
+    struct hf_hold *hold = op->hold;
+
+    if (status == HF_OK && !hf_op_read_answer(op, reply))
+        status = hf_op_odd_reply(op);
+    if (status < 0) {
+        call->may_have_run = call->may_have_run ||
+                             status == HF_E_SERVER; /* half of the script */
+        settle(op);
+        end_reentry(op, status);
+        return;
+    }
+    if (hold->lease.state == LEASE_LOST) { /* while we asked: it was told */
+        end_lost(op);
+        return;
+    }
+    if (op->answer.count == op->count) {
+        hf_lease_granted(&hold->lease, op->count, &call->sending,
+                        op->options.lease_ms == 0, 0);
+        hf_hold_rearm(hold);
+        if (!op->is_member)
+            hf_hold_settle(hold);
+        end_reentry(op, HF_OK);
+        return;
+    }
+    if (hf_lease_lose(&hold->lease, hf_answer_lost(&op->answer)))
+        hf_hold_tell_lost(hold);
+    end_lost(op);
+}
+
+static void reenter(struct hf_op *op)
+{
+    hf_loop_disarm(op->client->loop, &op->timer);
+    if (op->hold->lease.state == LEASE_LOST) {
+        end_lost(op);
+        return;
+    }
+    if (!op->lock->kind->reenters) {
+        end_reentry(op, hf_reentry_refuse(op, op->hold));
+        return;
+    }
+    op->count = op->hold->lease.count + 1;
+    op->call.replicas = 0;
+    hf_lease_ask(&op->hold->lease, hf_loop_now(op->client->loop), op->lease_ms);
+    hf_hold_rearm(op->hold);
+    hf_op_call(op, STEP_ACQUIRE, hf_hold_text(op->hold), hf_op_deadline(op),
+               on_answer);
+}
+
+/* Behind another call on the same hold it waits no longer than it may. */
+void hf_reentry_start(struct hf_op *op, struct hf_hold *held)
+{
+    hf_wait_requeue(&op->wait); /* it asks nothing of its own */
+    if (hf_hold_enter(held, op)) {
+        reenter(op);
+        return;
+    }
+    op->wait.due_ms =
+        op->options.wait_ms == 0 ? hf_op_deadline(op) : op->wait.deadline_ms;
+    hf_op_arm_due(op);
+}
+
+void hf_reentry_cancel(struct hf_op *op, hf_status status)
+{
+    settle(op);
+    end_reentry(op, status);
+}

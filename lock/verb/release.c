@@ -1,0 +1,175 @@
+/* Releasing what its owner gives up. */
+#include "lock/record/hold.h"
+#include "lock/record/hold_lookup.h"
+#include "lock/record/line.h"
+#include "lock/record/op.h"
+#include "lock/record/orphan.h"
+#include "lock/record/wake.h"
+#include "lock/verb/verbs.h"
+#include "net/base/error.h"
+
+/* Released, and nobody was told: others hold it still. */
+static bool is_still_held(const struct hf_op *op)
+{
+    return op->answer.count == 0 && op->answer.number < 0;
+}
+
+static void end_release(struct hf_op *op, bool is_gone, hf_status status)
+{
+    struct hf_hold *hold = op->hold;
+
+    op->hold = NULL;
+    if (hold)
+        hf_hold_leave(hold, is_gone);
+    if (is_gone && !is_still_held(op)) {
+        hf_line_wake_first(op->lock->line);
+        hf_wake_source(op);
+    }
+    hf_op_finish(op, status);
+}
+
+static void leave_to_orphan(struct hf_hold *hold)
+{
+    hf_release_orphan(hold->lock, hf_hold_text(hold),
+                      hold->lease.claims.set_ms, 0, NULL);
+}
+
+/* Its owner was told, or is told now; one acquisition less all the same. */
+static void release_lost(struct hf_op *op)
+{
+    struct hf_hold *hold = op->hold;
+    bool is_last = --hold->lease.count <= 0;
+
+    if (is_last && hf_lease_may_remain(&hold->lease))
+        leave_to_orphan(hold);
+    end_release(op, is_last, HF_LOST);
+}
+
+/* Asked again after an unknown outcome and found gone: we released it
+ * ourselves, if it was safe when we first asked (design 12). */
+static bool was_released_by_us(const struct hf_op *op)
+{
+    return op->call.is_repeated && op->count == 0 &&
+           op->call.first_sent_ms < hf_lease_safe_until_ms(&op->hold->lease);
+}
+
+static void found_gone(struct hf_op *op)
+{
+    struct hf_hold *hold = op->hold;
+
+    if (was_released_by_us(op)) {
+        end_release(op, true, HF_OK);
+        return;
+    }
+    hold->lease.count = op->count;
+    if (hf_lease_lose(&hold->lease, hf_answer_lost(&op->answer)) &&
+        op->count > 0)
+        hf_hold_tell_lost(hold);
+    end_release(op, op->count == 0, HF_LOST);
+}
+
+static void done(struct hf_op *op)
+{
+    struct hf_hold *hold = op->hold;
+
+    if (op->count > 0) {
+        hf_lease_granted(&hold->lease, op->count, &op->call.sending, false, 0);
+        hf_hold_rearm(hold);
+    }
+    end_release(op, op->count == 0, HF_OK);
+}
+
+/* HF_E_LIMIT of a release means that nothing was done, but here it has begun. */
+static hf_status status_of(struct hf_op *op, hf_status status)
+{
+    if (status != HF_E_LIMIT || op->call.may_have_run)
+        return hf_op_failure(op, status, status == HF_E_LIMIT);
+    return hf_error_set(op->error, HF_E_CONNECT,
+                        "%s: the release could not be sent: a limit was reached",
+                        hf_router_address(op->client->router));
+}
+
+/* The count is ours to know, so one acquisition less it is, answered or not. */
+static void failed(struct hf_op *op, hf_status status)
+{
+    struct hf_hold *hold = op->hold;
+
+    hold->lease.count = op->count;
+    op->call.may_have_run = op->call.may_have_run ||
+                            status == HF_E_SERVER; /* half of the script */
+    if (op->count == 0)
+        leave_to_orphan(hold);
+    else
+        hf_op_settle(op);
+    hf_hold_rearm(hold);
+    end_release(op, op->count == 0, status_of(op, status));
+}
+
+static void on_released(struct hf_call *call, hf_status status,
+                        struct hf_resp_value reply)
+{
+    struct hf_op *op = HF_OWNER_OF(call, struct hf_op, call);
+    bool is_read = status == HF_OK && hf_op_read_answer(op, reply);
+    bool is_done = is_read && op->answer.count == op->count;
+
+    hf_line_freed(op, is_done ? op->answer.number : -1);
+    if (status < 0)
+        failed(op, status);
+    else if (!is_read)
+        failed(op, hf_op_odd_reply(op));
+    else if (is_done)
+        done(op);
+    else
+        found_gone(op);
+}
+
+static void release(struct hf_op *op)
+{
+    struct hf_hold *hold = op->hold;
+
+    if (hold->lease.state == LEASE_LOST) {
+        release_lost(op);
+        return;
+    }
+    op->count = hold->lease.count - 1;
+    op->lease_ms = hold->lease.claims.set_ms;
+    if (op->count == 0) {
+        hf_lease_release(&hold->lease);
+        hf_hold_stop_renewal(hold); /* LEASE-3 */
+        hf_line_freeing(op);
+    } else {
+        hf_lease_ask(&hold->lease, hf_loop_now(op->client->loop), op->lease_ms);
+    }
+    hf_hold_rearm(hold);
+    hf_op_call(op, STEP_RELEASE, hf_hold_text(hold),
+               hf_op_deadline(op), on_released);
+}
+
+/* As at its deadline. One that stood behind another call on the hold, and whose
+ * turn had just come, was not asked yet. */
+static void cancel(struct hf_op *op, hf_status status)
+{
+    hf_call_cancel(&op->call);
+    hf_loop_disarm(op->client->loop, &op->timer);
+    if (!op->hold) { /* the release before it was the last one */
+        hf_op_finish(op, hf_hold_find(op->lock, op->owner) ? status
+                                                           : HF_NOT_OWNER);
+        return;
+    }
+    if (!op->call.script)
+        op->count = op->hold->lease.count - 1;
+    failed(op, status);
+}
+
+static void start(struct hf_op *op)
+{
+    struct hf_hold *hold = hf_hold_find(op->lock, op->owner);
+
+    if (!hold)
+        hf_op_finish(op, HF_NOT_OWNER);
+    else if (hf_hold_enter(hold, op))
+        release(op);
+}
+
+const struct hf_verb hf_verb_release = {
+    .start = start, .resume = start, .cancel = cancel};

@@ -1,0 +1,83 @@
+/* A switch of masters. Rules in switch.h. */
+#include "lock/verb/switch.h"
+#include "lock/record/hold.h"
+
+#define PORTION 500             /* holds: 5 batches of one kind */
+#define PAUSE_MS 1
+#define PAUSE_BUSY_MS 25        /* while there are MANY_BATCHES */
+#define MANY_BATCHES 50
+
+static void arm(struct hf_client *client, int64_t in_ms)
+{
+    hf_loop_arm(client->loop, &client->unsure_timer,
+                hf_loop_now(client->loop) + in_ms);
+}
+
+static void take_one(struct hf_client *client, int64_t now)
+{
+    struct hf_hold *hold =
+        HF_OWNER_OF(client->unsure_holds.next, struct hf_hold, unsure_node);
+
+    hf_list_remove(&hold->unsure_node);
+    hf_lease_rush(&hold->lease, now);
+    hf_hold_rearm(hold);
+}
+
+/* SWITCH-2 */
+static void on_timer(struct hf_timer *timer)
+{
+    struct hf_client *client =
+        HF_OWNER_OF(timer, struct hf_client, unsure_timer);
+    int64_t now = hf_loop_now(client->loop);
+
+    for (int i = 0; i < PORTION && !hf_list_is_empty(&client->unsure_holds); i++)
+        take_one(client, now);
+    if (!hf_list_is_empty(&client->unsure_holds))
+        arm(client, client->batches_count < MANY_BATCHES ? PAUSE_MS
+                                                         : PAUSE_BUSY_MS);
+}
+
+static void note_hold(struct hf_client *client, struct hf_hold *hold,
+                      const struct hf_switched *which)
+{
+    if (hf_lease_switched(&hold->lease,
+                          hf_switched_has(which->sudden, hold->lock->slot)) &&
+        hf_list_is_empty(&hold->unsure_node))
+        hf_list_push(&client->unsure_holds, &hold->unsure_node);
+}
+
+void hf_switch_note(void *ctx, const struct hf_switched *which)
+{
+    struct hf_client *client = ctx;
+
+    for (struct hf_list *l = client->locks.next; l != &client->locks;
+         l = l->next) {
+        struct hf_lock *lock = HF_OWNER_OF(l, struct hf_lock, client_link);
+
+        if (!hf_switched_has(which->slots, lock->slot))
+            continue;
+        for (struct hf_list *h = lock->holds.next; h != &lock->holds;
+             h = h->next)
+            note_hold(client, HF_OWNER_OF(h, struct hf_hold, node), which);
+    }
+    if (!hf_list_is_empty(&client->unsure_holds))
+        arm(client, 0);
+}
+
+bool hf_switch_is_attentive(void *ctx)
+{
+    const struct hf_client *client = ctx;
+
+    return client->holds > 0;
+}
+
+void hf_switch_init(struct hf_client *client)
+{
+    hf_list_init(&client->unsure_holds);
+    client->unsure_timer = (struct hf_timer){.fire = on_timer};
+}
+
+void hf_switch_fini(struct hf_client *client)
+{
+    hf_loop_disarm(client->loop, &client->unsure_timer);
+}

@@ -1,0 +1,365 @@
+/* The watchdog: holds that fall due in one turn are renewed together, up to
+ * BATCH_MAX a script call, all calls in one write.
+ *
+ * In a cluster, a script call is for one slot. While that is on the move, a
+ * call for several locks is refused (TRYAGAIN) as long as the node has some of
+ * them and not the others; one for a single lock is not.
+ *
+ * WATCHDOG-1  A batch is asked once. What it did not renew is gathered anew, so
+ *             that a hold released meanwhile is never renewed again.
+ * WATCHDOG-2  A hold that is given up leaves its batch. A batch that was not
+ *             sent yet is given up with it, and the others are gathered anew.
+ *             One that was sent is let be, but follows no redirection: its
+ *             answer means nothing to the hold.
+ * WATCHDOG-3  A batch may be encoded late, and again (no connection, no room,
+ *             MOVED, ASK): what its arguments point at lasts until it ends,
+ *             also that of a hold that was freed. */
+#include <assert.h>
+#include <string.h>
+
+#include "lock/record/hold.h"
+#include "lock/record/hold_lookup.h"
+#include "lock/record/log.h"
+#include "lock/verb/watchdog.h"
+#include "net/base/mem.h"
+#include "net/route/refusal.h"
+
+#define BATCH_MAX 100   /* locks a call, as lockWatchdogBatchSize: WIRE 6 */
+/* Names in bytes: a batch is never too great for the link, nor the server kept
+ * busy by long ones. One may be as long as it is. */
+#define BATCH_NAMES_MAX (16u << 10)
+
+/* A lock's name or key, and the key of its hold; an owner's field. */
+static_assert(2 * (BATCH_NAMES_MAX + HF_LOCK_NAME_MAX) +
+                      BATCH_MAX * (2 * OP_AFFIX_MAX + HF_OWNER_TEXT_MAX +
+                                   3 * HF_RESP_ARG_EXTRA) +
+                      OP_SCRIPT_MAX + 1024 <=
+                  OP_BYTES_MAX,
+              "a batch fits into the least output_max");
+
+struct hf_batch {
+    struct hf_list node;
+    struct hf_client *client;
+    struct hf_call call;
+    struct hf_error error;
+    char echo[HF_OWNER_TEXT_MAX];
+    char lease_text[HF_RESP_INTEGER_MAX];
+    bool is_look;                       /* with lease 0, which renews nothing */
+    size_t count;
+    struct hf_hold *holds[BATCH_MAX];
+    bool has_left[BATCH_MAX];           /* it was given up meanwhile
+                                           (WATCHDOG-2) */
+    struct hf_resp_arg argv[CALL_HEAD + 3 * BATCH_MAX + 1];
+};
+
+/* ---- a batch ends ---- */
+
+static void batch_free(struct hf_batch *batch)
+{
+    for (size_t i = 0; i < batch->count; i++) {
+        struct hf_hold *hold = batch->holds[i];
+
+        hold->batch = NULL;
+        if (hold->is_free)
+            hf_hold_drop(hold); /* WATCHDOG-3 */
+    }
+    hf_list_remove(&batch->node);
+    batch->client->batches_count--;
+    hf_mem_free(batch->client->mem, batch, sizeof *batch);
+}
+
+static void answered_one(struct hf_batch *batch, struct hf_hold *hold,
+                         int64_t answer)
+{
+    if (hold->lease.state == LEASE_LOST)
+        return; /* LEASE-4: too late to tell of a renewal */
+    if (batch->is_look && answer > 0) {
+        hf_lease_looked(&hold->lease, &batch->call.sending, answer);
+        return;
+    }
+    if (answer == 1) {
+        hf_lease_renewed(&hold->lease, &batch->call.sending);
+        batch->client->renewals++;
+        hf_hold_tell_renewed(hold);
+        return;
+    }
+    hf_lease_retry(&hold->lease, hf_loop_now(batch->client->loop), NULL);
+    if (hf_lease_lose(&hold->lease,
+                     answer == 0 ? HF_LOST_DELETED : HF_LOST_TAKEN))
+        hf_hold_tell_lost(hold);
+}
+
+static void answered(struct hf_batch *batch, struct hf_resp_value reply)
+{
+    for (size_t i = 0; i < batch->count; i++) {
+        struct hf_hold *hold = batch->holds[i];
+        int64_t answer;
+
+        if (batch->has_left[i])
+            continue;
+        if (hf_reply_integer(reply, i + 1, &answer) && answer >= -1 &&
+            (answer <= 1 || batch->is_look))
+            answered_one(batch, hold, answer);
+        else /* not an answer of ours: it proves nothing */
+            hf_lease_retry(&hold->lease, hf_loop_now(batch->client->loop),
+                          &batch->call.sending);
+        hf_hold_rearm(hold);
+    }
+}
+
+static void failed(struct hf_batch *batch, bool may_have_run, bool is_at_once)
+{
+    int64_t now = hf_loop_now(batch->client->loop);
+
+    for (size_t i = 0; i < batch->count; i++) {
+        struct hf_hold *hold = batch->holds[i];
+
+        if (batch->has_left[i])
+            continue;
+        hf_lease_retry(&hold->lease, now,
+                      may_have_run ? &batch->call.sending : NULL);
+        if (is_at_once && batch->is_look)
+            hf_lease_rush(&hold->lease, now);
+        else if (is_at_once)
+            hold->lease.renew_ms = now;
+        hf_hold_rearm(hold);
+    }
+}
+
+/* Of holds that have not left: a batch that was sent has others' memory. */
+static void renew_by_text(struct hf_batch *batch)
+{
+    for (size_t i = 0; i < batch->count; i++)
+        if (!batch->has_left[i])
+            batch->holds[i]->renews_by_text = true;
+}
+
+/* Asked in another way, it may succeed: by the script's text, or one by one. The
+ * text is for these holds: other servers may know the script. */
+static bool changes_way(struct hf_batch *batch, struct hf_resp_value reply)
+{
+    bool is_parted = batch->count > 1 && hf_resp_error_is(reply, "TRYAGAIN");
+    bool lacks_script =
+        !batch->call.by_text && hf_refusal_wants_text(reply);
+
+    if (lacks_script)
+        renew_by_text(batch);
+    batch->client->renews_singly = batch->client->renews_singly || is_parted;
+    return lacks_script || is_parted;
+}
+
+static void on_renewed(struct hf_call *call, hf_status status,
+                       struct hf_resp_value reply)
+{
+    struct hf_batch *batch = HF_OWNER_OF(call, struct hf_batch, call);
+    struct hf_client *client = batch->client;
+
+    if (status == HF_OK && hf_resp_count(reply) == batch->count + 1) {
+        answered(batch, reply);
+    } else if (status == HF_E_SERVER && reply.node &&
+               changes_way(batch, reply)) {
+        failed(batch, false, true);
+    } else {
+        hf_client_log(client, HF_LOG_WARNING, "renewal failed: %s",
+                      status < 0 ? batch->error.text
+                                 : "an answer of another shape");
+        failed(batch, call->may_have_run || status >= HF_OK ||
+                          status == HF_E_SERVER, /* half of the script */
+               false);
+    }
+    batch_free(batch);
+}
+
+/* ---- a batch begins ---- */
+
+static const struct hf_kind_step *renewal_of(const struct hf_hold *hold)
+{
+    return &hold->lock->kind->steps[STEP_RENEW];
+}
+
+static bool goes_with(const struct hf_hold *hold, const struct hf_hold *first)
+{
+    return hold->lock->slot == first->lock->slot &&
+           hold->is_looked_at == first->is_looked_at &&
+           renewal_of(hold)->script == renewal_of(first)->script;
+}
+
+static struct hf_resp_arg *put_keys(struct hf_resp_arg *at,
+                                    const struct hf_hold *hold)
+{
+    const struct hf_lock *lock = hold->lock;
+    const char *key = lock->kind->keys[0];
+
+    *at++ = renewal_of(hold)->is_without_name
+                ? (struct hf_resp_arg){hf_lock_keys(lock),
+                                       hf_key_size(key, lock->text,
+                                                   lock->name_len)}
+                : (struct hf_resp_arg){lock->text, lock->name_len};
+    if (renewal_of(hold)->takes_hold_key)
+        *at++ = (struct hf_resp_arg){
+            hold->key, hf_hold_key_len(lock, hold->text_len)};
+    return at;
+}
+
+static void fill(struct hf_batch *batch)
+{
+    struct hf_client *client = batch->client;
+    struct hf_resp_arg *at = batch->argv + CALL_HEAD;
+    size_t n = 0, names = 0, max = client->renews_singly ? 1 : BATCH_MAX;
+
+    while (n < max && names < BATCH_NAMES_MAX &&
+           !hf_list_is_empty(&client->due_holds)) {
+        struct hf_hold *hold =
+            HF_OWNER_OF(client->due_holds.next, struct hf_hold, due_node);
+
+        if (n > 0 && !goes_with(hold, batch->holds[0]))
+            break;
+        hf_list_remove(&hold->due_node);
+        batch->holds[n] = hold;
+        hold->batch = batch;
+        batch->call.by_text = batch->call.by_text || hold->renews_by_text;
+        hold->renews_by_text = false;
+        names += hold->lock->name_len;
+        at = put_keys(at, hold);
+        n++;
+    }
+    batch->count = n;
+    batch->is_look = batch->holds[0]->is_looked_at;
+    batch->call.keys = (size_t)(at - batch->argv) - CALL_HEAD;
+    *at++ = (struct hf_resp_arg){
+        batch->lease_text,
+        hf_resp_format_integer(batch->lease_text,
+                               batch->is_look ? 0 : client->watchdog_ms)};
+    for (size_t i = 0; i < n; i++)
+        *at++ = (struct hf_resp_arg){batch->holds[i]->text,
+                                     batch->holds[i]->text_len};
+    batch->call.argc = (size_t)(at - batch->argv);
+}
+
+static void describe(struct hf_batch *batch)
+{
+    struct hf_hold *first = batch->holds[0];
+    struct hf_call *call = &batch->call;
+
+    memcpy(batch->echo, first->text, first->text_len);
+    call->script = renewal_of(first)->script;
+    call->lacks_evalsha = &batch->client->lacks_evalsha;
+    call->argv = batch->argv;
+    call->slot = first->lock->slot;
+    call->echo = batch->echo;
+    call->echo_len = first->text_len;
+    call->is_once = true;   /* WATCHDOG-1 */
+    call->is_urgent = true; /* it cannot come later */
+    call->error = &batch->error;
+    call->done = on_renewed;
+}
+
+/* A third of the lease at most: by then the next renewal is due. */
+static int64_t deadline(struct hf_client *client)
+{
+    int64_t third = client->watchdog_ms / 3;
+
+    return hf_loop_now(client->loop) + (third < client->request_timeout_ms
+                                            ? third
+                                            : client->request_timeout_ms);
+}
+
+static void send_batch(struct hf_batch *batch)
+{
+    struct hf_client *client = batch->client;
+    hf_status rc;
+
+    fill(batch);
+    describe(batch);
+    client->renewal_requests++;
+    rc = hf_call_start(&batch->call, client->loop, client->router,
+                       deadline(client));
+    if (rc < 0) {
+        failed(batch, false, false);
+        batch_free(batch);
+    }
+}
+
+/* Without memory for a batch: all that is due tries again soon. */
+static void retry_all_due(struct hf_client *client)
+{
+    int64_t now = hf_loop_now(client->loop);
+
+    while (!hf_list_is_empty(&client->due_holds)) {
+        struct hf_hold *hold =
+            HF_OWNER_OF(client->due_holds.next, struct hf_hold, due_node);
+
+        hf_list_remove(&hold->due_node);
+        hf_lease_retry(&hold->lease, now, NULL);
+        hf_hold_rearm(hold);
+    }
+}
+
+static void on_turn_end(struct hf_turn_hook *turn)
+{
+    struct hf_client *client = HF_OWNER_OF(turn, struct hf_client, turn);
+
+    while (!hf_list_is_empty(&client->due_holds)) {
+        struct hf_batch *batch = hf_mem_new(client->mem, sizeof *batch);
+
+        if (!batch) {
+            retry_all_due(client);
+            return;
+        }
+        batch->client = client;
+        hf_list_push(&client->batches, &batch->node);
+        client->batches_count++;
+        send_batch(batch);
+    }
+    client->renews_singly = false;
+}
+
+/* ---- a hold is given up ---- */
+
+/* WATCHDOG-2. No byte of it has left, and none will. */
+static void gather_anew(struct hf_batch *batch)
+{
+    struct hf_client *client = batch->client;
+
+    hf_call_cancel(&batch->call);
+    for (size_t i = 0; i < batch->count; i++)
+        if (!batch->has_left[i]) {
+            batch->holds[i]->renews_by_text = batch->call.by_text;
+            hf_list_push(&client->due_holds, &batch->holds[i]->due_node);
+        }
+    batch_free(batch);
+    hf_loop_at_turn_end(client->loop, &client->turn);
+}
+
+static void leave(struct hf_batch *batch, const struct hf_hold *hold)
+{
+    for (size_t i = 0; i < batch->count; i++)
+        if (batch->holds[i] == hold)
+            batch->has_left[i] = true;
+    if (batch->call.is_under_way && !hf_call_is_sent(&batch->call))
+        gather_anew(batch);
+    else if (batch->call.is_under_way)
+        hf_command_stay(&batch->call.command);
+}
+
+/* ---- init, fini ---- */
+
+void hf_watchdog_init(struct hf_client *client)
+{
+    hf_list_init(&client->due_holds);
+    hf_list_init(&client->batches);
+    hf_turn_hook_init(&client->turn, on_turn_end);
+    client->leave_batch = leave;
+}
+
+void hf_watchdog_fini(struct hf_client *client)
+{
+    while (!hf_list_is_empty(&client->batches)) {
+        struct hf_batch *batch =
+            HF_OWNER_OF(client->batches.next, struct hf_batch, node);
+
+        hf_call_cancel(&batch->call);
+        batch_free(batch);
+    }
+    hf_loop_forget_turn(client->loop, &client->turn);
+}

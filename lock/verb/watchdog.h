@@ -1,0 +1,13 @@
+/* The watchdog: renews the holds in client->due_holds at the end of a turn.
+ * Private to lock/. */
+#ifndef HF_WATCHDOG_H
+#define HF_WATCHDOG_H
+
+#include "lock/record/records.h"
+
+/* hf_watchdog_init - nothing is due.
+ * hf_watchdog_fini - batches that are left are freed without an answer. */
+void hf_watchdog_init(struct hf_client *client);
+void hf_watchdog_fini(struct hf_client *client);
+
+#endif
