@@ -7,7 +7,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-    char *text = strndup((const char *)data, size);
+    char *text = strndup((const char *)data, size < FUZZ_LOGIN_MAX ? size : FUZZ_LOGIN_MAX);
     struct hf_seeds seeds;
     struct hf_url u;
     struct hf_error e;
@@ -17,11 +17,14 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         must_be_taken(&u);
     else
         must_be_refused(&u, text, &e);
-    memset(&u, 0, sizeof u);
+    hf_url_wipe(&u);
+    memset(&seeds, 0, sizeof seeds);
     if (hf_url_parse_seeds(&u, &seeds, text, &e) == HF_OK)
         must_be_taken_seeds(&u, &seeds, text);
     else
         must_be_refused(&u, text, &e);
+    hf_url_wipe(&u);
+    hf_seeds_wipe(&seeds);
     free(text);
     return 0;
 }

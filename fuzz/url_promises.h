@@ -2,6 +2,7 @@
 #ifndef FUZZ_URL_PROMISES_H
 #define FUZZ_URL_PROMISES_H
 
+#include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/un.h>
@@ -10,8 +11,10 @@
 #include "net/net.h"
 #include "tests/support/must.h"
 
-/* %XX for every byte, and the names of options. */
-#define TEXT_MAX (3 * sizeof(struct hf_url) + 1024)
+/* %XX for every byte, and the names of options. The fuzzer's inputs are shorter than
+ * a login may be: FUZZ_LOGIN_MAX bytes of each are enough. */
+#define FUZZ_LOGIN_MAX 8192
+#define TEXT_MAX (3 * (sizeof(struct hf_url) + 2 * FUZZ_LOGIN_MAX) + 1024)
 
 /* ---- the URL as text again, every byte escaped ---- */
 
@@ -73,6 +76,12 @@ static inline char *write_host(char *to, const struct hf_url *u)
     return to + sprintf(to, is_ipv6 ? "]:%u/" : ":%u/", (unsigned)u->port);
 }
 
+static inline char *write_login(char *to, const struct hf_login *login)
+{
+    to = escape(to, login ? login->user : "");
+    return escape(to + sprintf(to, ":"), login ? login->password : "");
+}
+
 static inline void write_out(const struct hf_url *u, char *to)
 {
     static const char *const schemes[] = {"redis", "rediss", "unix"};
@@ -80,8 +89,7 @@ static inline void write_out(const struct hf_url *u, char *to)
     if (u->path[0] == '@') {
         to = escape(to + sprintf(to, "unix:@"), u->path + 1);
     } else {
-        to = escape(to + sprintf(to, "%s://", schemes[u->kind]), u->user);
-        to = escape(to + sprintf(to, ":"), u->password);
+        to = write_login(to + sprintf(to, "%s://", schemes[u->kind]), u->login);
         to += sprintf(to, "@");
         to = u->kind == HF_URL_UNIX ? escape(to + sprintf(to, "/"), u->path + 1)
                                     : write_host(to, u);
@@ -110,8 +118,27 @@ static inline void must_be_whole(const struct hf_url *u)
 {
     must(u->kind == HF_URL_UNIX ? u->path[0] && !u->host[0]
                                 : u->port > 0 && u->host[0] && !u->path[0]);
-    must(u->has_password == (u->user[0] || u->password[0]));
+    must(!u->login || u->login->user[0] || u->login->password[0]);
     must(u->protocol == 0 || u->protocol == 2 || u->protocol == 3);
+}
+
+/* Logins by what they say, all else by its bytes. */
+static inline void must_be_same(const struct hf_url *a, const struct hf_url *b)
+{
+    struct hf_url other = *b;
+
+    other.login = a->login;
+    must(hf_login_is(a->login, b->login));
+    must(memcmp(a, &other, sizeof other) == 0);
+}
+
+static inline void must_be_same_seeds(const struct hf_seeds *a, const struct hf_seeds *b)
+{
+    struct hf_seeds other = *b;
+
+    other.sentinel_login = a->sentinel_login;
+    must(hf_login_is(a->sentinel_login, b->sentinel_login));
+    must(memcmp(a, &other, sizeof other) == 0);
 }
 
 static inline void must_come_back(const struct hf_url *u)
@@ -121,7 +148,8 @@ static inline void must_come_back(const struct hf_url *u)
 
     write_out(u, text);
     must(hf_url_parse(&again, text, NULL) == HF_OK);
-    must(memcmp(u, &again, sizeof again) == 0);
+    must_be_same(u, &again);
+    hf_url_wipe(&again);
 }
 
 /* The same mistake behind it, with these passwords and with others. */
@@ -131,13 +159,20 @@ static inline void must_hide_passwords(const struct hf_url *u)
     struct hf_error with, without;
     char text[TEXT_MAX];
 
-    memset(other.password, 'x', strlen(other.password));
+    if (u->login) {
+        char *password = strdup(u->login->password);
+
+        memset(password, 'x', strlen(password));
+        other.login = hf_login_new(u->login->user, password, NULL);
+        free(password);
+    }
     memset(other.tls.key_password, 'x', strlen(other.tls.key_password));
     write_out(u, text);
     must(hf_url_parse(&ignored, strcat(text, "#"), &with) == HF_E_INVAL);
     write_out(&other, text);
     must(hf_url_parse(&ignored, strcat(text, "#"), &without) == HF_E_INVAL);
     must(strcmp(with.text, without.text) == 0);
+    hf_login_unref(other.login);
 }
 
 /* What is given at once wins over what stands in the URL, and what is not given
@@ -187,7 +222,7 @@ static inline void must_be_taken(const struct hf_url *u)
 
 /* ---- more than one server ---- */
 
-#define SEEDS_TEXT_MAX (TEXT_MAX + 3 * sizeof(struct hf_seeds))
+#define SEEDS_TEXT_MAX (TEXT_MAX + 3 * (sizeof(struct hf_seeds) + 2 * FUZZ_LOGIN_MAX))
 
 static inline char *write_seeds(char *to, const struct hf_url *u,
                                 const struct hf_seeds *seeds)
@@ -210,16 +245,17 @@ static inline void write_out_seeds(const struct hf_url *u,
 
     to += sprintf(to, "redis%s+%s://", u->kind == HF_URL_TLS ? "s" : "",
                   is_cluster ? "cluster" : "sentinel");
-    to = escape(to, u->user);
-    to = escape(to + sprintf(to, ":"), u->password);
+    to = write_login(to, u->login);
     to = write_seeds(to + sprintf(to, "@"), u, seeds);
     to = escape(to, seeds->master);
     write_options(to, u);
     to += strlen(to);
     if (is_cluster)
         (void)sprintf(to, "&sharded=%s", sharded[seeds->sharded]);
-    to = write_option(to, "sentinel_user", seeds->sentinel_user);
-    (void)write_option(to, "sentinel_password", seeds->sentinel_password);
+    if (!seeds->sentinel_login)
+        return;
+    to = write_option(to, "sentinel_user", seeds->sentinel_login->user);
+    (void)write_option(to, "sentinel_password", seeds->sentinel_login->password);
 }
 
 /* Of one server: as hf_url_parse has it. Of more: the first is the URL's, each
@@ -236,7 +272,8 @@ static inline void must_be_taken_seeds(const struct hf_url *u,
     must((hf_url_parse(&one, text, NULL) == HF_OK) == (seeds->count == 0));
     must((seeds->count == 0) == (seeds->topology == HF_STANDALONE));
     if (seeds->count == 0) {
-        must(memcmp(&one, u, sizeof one) == 0);
+        must_be_same(&one, u);
+        hf_url_wipe(&one);
         return;
     }
     must(seeds->count <= HF_SEEDS_MAX && u->kind != HF_URL_UNIX);
@@ -247,8 +284,10 @@ static inline void must_be_taken_seeds(const struct hf_url *u,
         must(seeds->list[i].host[0] && seeds->list[i].port);
     write_out_seeds(u, seeds, again);
     must(hf_url_parse_seeds(&one, &seeds_again, again, NULL) == HF_OK);
-    must(memcmp(u, &one, sizeof one) == 0);
-    must(memcmp(seeds, &seeds_again, sizeof seeds_again) == 0);
+    must_be_same(u, &one);
+    must_be_same_seeds(seeds, &seeds_again);
+    hf_url_wipe(&one);
+    hf_seeds_wipe(&seeds_again);
 }
 
 /* ---- what is refused ---- */

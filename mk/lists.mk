@@ -9,8 +9,8 @@ tls_no   := tls_none
 HEADERS := holdfast.h resp/base.h resp/resp.h net/net.h lock/connect.h lock/lock.h lock/semaphore.h lock/latch.h lock/multi.h lock/quorum.h lock/permits.h lock/queue.h lock/token.h lock/by_owner.h lock/election.h
 
 RESP := status parse value copy double encode
-NET  := $(addprefix base/,endpoint error hash histogram mem random status \
-            url url_query url_scan url_secret utf8) \
+NET  := $(addprefix base/,endpoint error hash histogram login mem random status \
+            url url_query url_scan utf8) \
         $(addprefix loop/,clock drive fork loop poller_$(EVENTS) spin wake_pipe \
             wheel) \
         $(addprefix wire/,dial race resolve socket stream wire $(tls_$(TLS))) \

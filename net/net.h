@@ -120,10 +120,10 @@ HF_API uint64_t hf_histogram_quantile(const struct hf_histogram *h, double q);
  *     tls_ciphersuites=LIST  tls_alpn=NAME  tls_verify=yes|no
  *
  * FILE, TEXT and LIST contain any bytes except NUL; NAME contains printable ASCII without
- * spaces, as the server requires. Each is limited by the size of its field below. An '@' in
- * an option is written %40 (except with unix:).
+ * spaces, as the server requires. Each is limited by the size of its field below, a user
+ * and a password by HF_LOGIN_MAX. An '@' in an option is written %40 (except with unix:).
  * Source: IANA "redis" scheme registration; RFC 3986; RFC 6874. */
-#define HF_URL_PASSWORD_MAX 4096   /* tokens of cloud providers have up to 3 KB */
+#define HF_LOGIN_MAX 65536          /* bytes of a user name, and of a password */
 #define HF_URL_TEXT_MAX 512
 #define HF_URL_FILE_MAX 256
 #define HF_SEEDS_MAX 16

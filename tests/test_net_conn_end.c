@@ -154,7 +154,7 @@ START_TEST(queued_requests_wait_for_the_greeting_and_survive_its_failure)
 {
     setup();
     ask_all("a");
-    hf_conn_open(&t.conn);
+    ck_assert_int_eq(hf_conn_open(&t.conn), HF_OK);
     put_out_all();
     ask_all("b");
     put_out_all();

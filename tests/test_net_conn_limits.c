@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "net/base/error.h"
+#include "tests/support/login.h"
 #include "tests/support/conn_kit.h"
 #include "tests/support/greeting.h"
 #include "tests/support/suite.h"
@@ -243,9 +244,9 @@ START_TEST(password_is_gone_once_it_is_sent)
     size_t len = 1;
 
     for (size_t a = 0; a < len; a++) {
-        t.url = (struct hf_url){.has_password = true, .password = PASSWORD};
         setup();
-        hf_conn_open(&t.conn);
+        hf_conn_greeting(&t.conn)->login = login_of("", PASSWORD);
+        ck_assert_int_eq(hf_conn_open(&t.conn), HF_OK);
         len = hf_conn_output(&t.conn, t.now_us, &ptr);
         ck_assert_ptr_nonnull(memmem(ptr, len, PASSWORD, strlen(PASSWORD)));
         hf_conn_wrote(&t.conn, a);
@@ -296,14 +297,14 @@ END_TEST
 START_TEST(greeting_hears_no_pushes_and_no_answer_too_many)
 {
     setup_with(defaults(), 2);
-    hf_conn_open(&t.conn);
+    ck_assert_int_eq(hf_conn_open(&t.conn), HF_OK);
     put_out_all();
     ck_assert_str_eq(wire(), "CLIENT ID");
     ck_assert_int_eq(take(":7\r\n+OK\r\n"), HF_E_PROTOCOL);
     teardown();
 
     setup();
-    hf_conn_open(&t.conn);
+    ck_assert_int_eq(hf_conn_open(&t.conn), HF_OK);
     put_out_all();
     ck_assert_int_eq(take(MESSAGE), HF_OK);
     ck_assert_str_eq(story(), "");

@@ -308,7 +308,7 @@ static void begin_greeting(void)
 
     options.reply_max = REPLY_MAX;
     setup_with(options, 3);
-    hf_conn_open(&t.conn);
+    ck_assert_int_eq(hf_conn_open(&t.conn), HF_OK);
     put_out_all();
 }
 

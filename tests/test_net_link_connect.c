@@ -8,6 +8,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "tests/support/login.h"
 #include "tests/support/lateness.h"
 #include "tests/support/link_kit.h"
 #include "tests/support/names.h"
@@ -168,8 +169,7 @@ START_TEST(stranger_is_refused_at_once)
     write_stranger(_i);
     peer = peer_start(stranger_script);
     prepare(peer_port(peer));
-    options.url.has_password = true;
-    (void)strcpy(options.url.password, PASSWORD);
+    options.url.login = login_of("", PASSWORD);
     open_prepared();
     for (int i = 0; i < 2; i++) {
         int64_t start_ms = local_now_ms();

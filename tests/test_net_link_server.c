@@ -11,6 +11,7 @@
 
 #include "net/base/mem.h"
 #include "net/link/pubsub.h"
+#include "tests/support/login.h"
 #include "tests/support/link_kit.h"
 #include "tests/support/proxy.h"
 #include "tests/support/server.h"
@@ -72,9 +73,7 @@ START_TEST(server_says_who_may_come_in)
 
         prepare(server_port(server));
         options.protocol = protocol;
-        options.url.has_password = password != NULL;
-        (void)strcpy(options.url.user, visitors[_i].user);
-        (void)strcpy(options.url.password, password ? password : "");
+        options.url.login = login_of(visitors[_i].user, password);
         open_prepared();
         ck_assert_str_eq(ask("PING"), visitors[_i].says ? "(unsent)" : "PONG");
         ck_assert_int_eq(is_refused(), visitors[_i].says != NULL);
@@ -103,8 +102,7 @@ START_TEST(password_is_wiped)
     static const struct hf_mem looking = {resize_and_look, NULL};
 
     prepare(server_port(server));
-    options.url.has_password = true;
-    (void)strcpy(options.url.password, PASSWORD);
+    options.url.login = login_of("", PASSWORD);
     open_with(&looking, false);
     open_pubsub();
     ck_assert_str_eq(ask("PING"), "PONG");
@@ -338,9 +336,7 @@ START_TEST(too_many_clients_is_an_answer_for_now)
     (void)server_ask(server, "CONFIG SET maxclients 1"); /* the witness */
     prepare(server_port(server));
     options.protocol = crowded[_i].protocol;
-    options.url.has_password = crowded[_i].password != NULL;
-    (void)strcpy(options.url.password,
-                 crowded[_i].password ? crowded[_i].password : "");
+    options.url.login = login_of("", crowded[_i].password);
     open_prepared();
     for (int i = 0; i < 5; i++) {
         ck_assert_str_eq(ask_for(50, "PING"), "(unsent)");

@@ -7,6 +7,7 @@
 #include "net/link/link.h"
 #include "net/net.h"
 #include "net/link/trace.h"
+#include "tests/support/login.h"
 #include "tests/support/local.h"
 #include "tests/support/memory.h"
 #include "tests/support/one_server.h"
@@ -377,9 +378,7 @@ START_TEST(no_line_holds_the_password)
         (void)server_ask(server, "ACL SETUSER me on >" PASSWORD " ~* +@all");
     prepare(server_port(server));
     options.protocol = doors[_i].protocol;
-    options.url.has_password = true;
-    (void)strcpy(options.url.user, doors[_i].user);
-    (void)strcpy(options.url.password, doors[_i].password);
+    options.url.login = login_of(doors[_i].user, doors[_i].password);
     options.connect_timeout_ms = 1000;
     open_link();
     ck_assert_int_eq(ask_for(1000, "AUTH|me|" PASSWORD),

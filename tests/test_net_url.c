@@ -80,6 +80,19 @@ static const struct taken {
     {"unix:@@", HF_URL_UNIX, "@@", 0, 0, "", NULL},
 };
 
+/* NULL as the password: there is no login. */
+static void check_login(const struct hf_login *login, const char *user,
+                        const char *password)
+{
+    ck_assert_int_eq(login != NULL, password != NULL);
+    if (!login)
+        return;
+    ck_assert_str_eq(login->user, user);
+    ck_assert_str_eq(login->password, password);
+    ck_assert_uint_eq(login->user_len, strlen(user));
+    ck_assert_uint_eq(login->password_len, strlen(password));
+}
+
 static void check_taken(const struct hf_url *u, const struct taken *t)
 {
     bool is_unix = t->kind == HF_URL_UNIX;
@@ -89,9 +102,7 @@ static void check_taken(const struct hf_url *u, const struct taken *t)
     ck_assert_str_eq(u->path, is_unix ? t->host : "");
     ck_assert_int_eq(u->port, t->port);
     ck_assert_uint_eq(u->database, t->database);
-    ck_assert_str_eq(u->user, t->user);
-    ck_assert_int_eq(u->has_password, t->password != NULL);
-    ck_assert_str_eq(u->password, t->password ? t->password : "");
+    check_login(u->login, t->user, t->password);
 }
 
 START_TEST(url_is_taken_apart_into_its_parts)
@@ -103,6 +114,7 @@ START_TEST(url_is_taken_apart_into_its_parts)
     ck_assert_int_eq(hf_url_parse(&u, taken[_i].text, &e), HF_OK);
     check_taken(&u, &taken[_i]);
     ck_assert_int_eq(e.status, HF_OK);
+    hf_url_wipe(&u);
 }
 END_TEST
 
@@ -446,8 +458,8 @@ static const struct limit {
     const char *after;
 } limits[] = {
     {"redis://", MAX(host), ":7000/3"},
-    {"redis://", MAX(user), ":pw@h"},
-    {"redis://:", MAX(password), "@h"},
+    {"redis://", HF_LOGIN_MAX, ":pw@h"},
+    {"redis://:", HF_LOGIN_MAX, "@h"},
     {"unix:///", MAX(path) - 1, "?db=3"},
     {"unix:@", MAX(path) - 1, "?db=3"},
     {"redis://h?client_name=", MAX(client_name), "&db=3"},
@@ -483,6 +495,7 @@ START_TEST(part_at_its_limit_is_taken_and_one_byte_more_is_not)
     struct hf_url u;
 
     ck_assert_int_eq(hf_url_parse(&u, fits, NULL), HF_OK);
+    hf_url_wipe(&u);
     check_refused(too_long, (unsigned)(strlen(l->before) + l->max + 1),
                   "too long");
     free(fits);
@@ -496,10 +509,11 @@ static void break_off(const char *row)
 {
     for (size_t len = 0; len <= strlen(row); len++) {
         char *text = strndup(row, len);
-        struct hf_url u;
+        struct hf_url u = {0};
 
         ck_assert_ptr_nonnull(text);
         (void)hf_url_parse(&u, text, NULL); /* either is right */
+        hf_url_wipe(&u);
         free(text);
     }
 }
@@ -519,33 +533,34 @@ static const struct seeded {
     const char *text;
     struct hf_seeds seeds;
     int kind;                  /* of the URL */
+    const char *user, *password;    /* at the sentinels */
 } seeded[] = {
-    {"redis://h", {.topology = HF_STANDALONE}, HF_URL_TCP},
+    {"redis://h", {.topology = HF_STANDALONE}, .kind = HF_URL_TCP},
     {"redis+cluster://h",
-     {.topology = HF_CLUSTER, .count = 1, .list = {{"h", 6379}}}, HF_URL_TCP},
+     {.topology = HF_CLUSTER, .count = 1, .list = {{"h", 6379}}}, .kind = HF_URL_TCP},
     {"redis+cluster://me:pw@h:7000,[::1]:7001,a.b,[::2]/?sharded=off",
      {.topology = HF_CLUSTER, .count = 4,
       .list = {{"h", 7000}, {"::1", 7001}, {"a.b", 6379}, {"::2", 6379}},
       .sharded = HF_SHARDED_OFF},
-     HF_URL_TCP},
+     .kind = HF_URL_TCP},
     {"rediss+cluster://longer,h?sharded=on&tls_ca=x",
      {.topology = HF_CLUSTER, .count = 2,
       .list = {{"longer", 6379}, {"h", 6379}}, .sharded = HF_SHARDED_ON},
-     HF_URL_TLS},
+     .kind = HF_URL_TLS},
     {"valkeys+cluster://h/0?sharded=auto",
-     {.topology = HF_CLUSTER, .count = 1, .list = {{"h", 6379}}}, HF_URL_TLS},
+     {.topology = HF_CLUSTER, .count = 1, .list = {{"h", 6379}}}, .kind = HF_URL_TLS},
     {"redis+cluster://1,2,3,4,5,6,7,8,9,10,11,12,13,14,15,16",
      {.topology = HF_CLUSTER, .count = HF_SEEDS_MAX,
       .list = {{"1", 6379}, {"2", 6379}, {"3", 6379}, {"4", 6379},
                {"5", 6379}, {"6", 6379}, {"7", 6379}, {"8", 6379},
                {"9", 6379}, {"10", 6379}, {"11", 6379}, {"12", 6379},
                {"13", 6379}, {"14", 6379}, {"15", 6379}, {"16", 6379}}},
-     HF_URL_TCP},
+     .kind = HF_URL_TCP},
     {"redis+sentinel://s,[::1]:1/my%20master/3?sentinel_user=a&"
      "sentinel_password=%40",
      {.topology = HF_SENTINEL, .count = 2, .list = {{"s", 26379}, {"::1", 1}},
-      .master = "my master", .sentinel_user = "a", .sentinel_password = "@"},
-     HF_URL_TCP},
+      .master = "my master"},
+     .kind = HF_URL_TCP, .user = "a", .password = "@"},
 };
 
 START_TEST(seeds_are_taken_apart_into_hosts)
@@ -561,8 +576,8 @@ START_TEST(seeds_are_taken_apart_into_hosts)
     ck_assert_uint_eq(seeds.count, t->seeds.count);
     ck_assert_mem_eq(seeds.list, t->seeds.list, sizeof seeds.list);
     ck_assert_str_eq(seeds.master, t->seeds.master);
-    ck_assert_str_eq(seeds.sentinel_user, t->seeds.sentinel_user);
-    ck_assert_str_eq(seeds.sentinel_password, t->seeds.sentinel_password);
+    check_login(seeds.sentinel_login, t->user, t->password);
+    hf_seeds_wipe(&seeds);
     ck_assert_int_eq((int)u.kind, t->kind);
     if (seeds.count == 0)
         return;
@@ -693,6 +708,7 @@ START_TEST(address_is_what_a_person_would_write)
     ck_assert_ptr_eq(hf_url_address(&u, text, sizeof text), text);
     ck_assert_str_eq(text, addresses[_i].address);
     ck_assert_uint_eq(strlen(hf_url_address(&u, cut, sizeof cut)), 4);
+    hf_url_wipe(&u);
 }
 END_TEST
 
@@ -712,17 +728,15 @@ START_TEST(moved_url_has_the_login_of_the_server_that_it_goes_to)
     hf_url_move(&at_sentinel, "other", 7, &seeds);
     ck_assert_str_eq(at_sentinel.host, "other");
     ck_assert_uint_eq(at_sentinel.port, 7);
-    ck_assert_str_eq(at_sentinel.user, _i == 1 ? "s" : "");
-    ck_assert_str_eq(at_sentinel.password, _i > 0 ? "t" : "");
-    ck_assert_int_eq(at_sentinel.has_password, _i > 0);
+    check_login(at_sentinel.login, _i == 1 ? "s" : "", _i > 0 ? "t" : NULL);
     ck_assert_uint_eq(at_sentinel.database, 0);
     hf_url_move(&at_master, "other", 7, NULL);
     ck_assert_str_eq(at_master.host, "other");
     ck_assert_uint_eq(at_master.port, 7);
-    ck_assert_str_eq(at_master.user, "me");
-    ck_assert_str_eq(at_master.password, SECRET);
-    ck_assert(at_master.has_password);
+    check_login(at_master.login, "me", SECRET);
     ck_assert_uint_eq(at_master.database, 3);
+    hf_url_wipe(&u);
+    hf_seeds_wipe(&seeds);
 }
 END_TEST
 

@@ -281,14 +281,11 @@ int cli_common_begin(struct cli_common *common)
 
 static int set_login(struct hf_url *url, const struct cli_common *common)
 {
-    if (common->user && strlen(common->user) >= sizeof url->user)
-        return cli_fail("--user is too long");
-    if (common->user)
-        (void)strcpy(url->user, common->user);
-    if (common->password[0])
-        (void)strcpy(url->password, common->password);
-    url->has_password = url->has_password || common->password[0];
-    return CLI_GO_ON;
+    const char *password = common->password[0] ? common->password : NULL;
+    struct hf_error err = {0};
+    hf_status rc = hf_url_set_login(url, common->user, password, &err);
+
+    return rc < 0 ? cli_fail_status(rc, &err) : CLI_GO_ON;
 }
 
 int cli_common_server(struct hf_url *url, struct hf_seeds *seeds,
@@ -335,8 +332,8 @@ static struct url_facts url_facts(const char *text)
     if (hf_url_parse_seeds(&url, &seeds, text, NULL) == HF_OK)
         facts = (struct url_facts){seeds.topology == HF_CLUSTER,
                                    url.tls.is_unverified};
-    explicit_bzero(&url, sizeof url);
-    explicit_bzero(&seeds, sizeof seeds);
+    hf_url_wipe(&url);
+    hf_seeds_wipe(&seeds);
     return facts;
 }
 

@@ -105,7 +105,8 @@ bool cli_common_is_cluster(const struct cli_common *common);
 
 /* cli_common_server - reads that URL, puts options in place of its parts, and
  *   sets a connect timeout. `seeds`: of a cluster or of sentinels; NULL: takes
- *   the URL of one server alone. *url and *seeds hold passwords: wipe them.
+ *   the URL of one server alone. *url and *seeds, which are all zeros before, are
+ *   for hf_url_wipe and hf_seeds_wipe, also after a failure.
  *   CLI_GO_ON, or CLI_TROUBLE and reported. */
 int cli_common_server(struct hf_url *url, struct hf_seeds *seeds,
                       const struct cli_common *common);

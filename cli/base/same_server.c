@@ -61,8 +61,10 @@ bool cli_same_server(const char *a, const char *b)
     bool is_same = targets && read_target(&targets[0], a) &&
                    read_target(&targets[1], b) && is_one(&targets[0], &targets[1]);
 
-    if (targets)
-        explicit_bzero(targets, 2 * sizeof *targets); /* passwords */
+    for (int i = 0; targets && i < 2; i++) {
+        hf_url_wipe(&targets[i].url);
+        hf_seeds_wipe(&targets[i].seeds);
+    }
     free(targets);
     return is_same;
 }

@@ -5,9 +5,10 @@
 #include <stdbool.h>
 
 #include "cli/base/command.h"
+#include "net/net.h"
 
-/* The length of the longest password that the library takes (hf_url.password). */
-#define CLI_SECRET_MAX 4096
+/* The longest password that the library takes, and a NUL. */
+#define CLI_SECRET_MAX (HF_LOGIN_MAX + 1)
 
 /* cli_secret_read - the first line of a file, without its end. CLI_GO_ON, or
  *                   CLI_TROUBLE and reported; dst is for explicit_bzero. A pipe

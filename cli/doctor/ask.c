@@ -456,7 +456,8 @@ static bool choose_names(struct asker *a, struct scratch *scratch)
         .channel = scratch->channel,
         .scratch = scratch->name,
         .scratch_channel = scratch->scratch_channel,
-        .user = plan->url->user[0] ? plan->url->user : "default",
+        .user = plan->url->login && plan->url->login->user[0] ? plan->url->login->user
+                                                              : "default",
         .master = plan->seeds->master,
     };
     return scratch->channel && scratch->scratch_channel;

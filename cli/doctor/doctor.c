@@ -119,8 +119,8 @@ static int print_rule(struct options *options, const struct hf_url *url,
 static int examine(const struct cli_common *common, struct options *options)
 {
     struct doctor_facts *facts = &options->facts;
-    struct hf_seeds seeds;
-    struct hf_url url;
+    struct hf_seeds seeds = {0};
+    struct hf_url url = {0};
     int rc = cli_common_server(&url, &seeds, common);
 
     if (rc == CLI_GO_ON && options->wants_acl)
@@ -130,8 +130,8 @@ static int examine(const struct cli_common *common, struct options *options)
     if (rc == CLI_GO_ON)
         rc = CLI_OK;
     doctor_facts_fini(facts);
-    explicit_bzero(&url, sizeof url);
-    explicit_bzero(&seeds, sizeof seeds);
+    hf_url_wipe(&url);
+    hf_seeds_wipe(&seeds);
     return rc;
 }
 

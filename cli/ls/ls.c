@@ -186,8 +186,8 @@ static int open_client(struct ls *ls)
 
 static int open_scan(struct ls *ls)
 {
-    struct hf_seeds seeds;
-    struct hf_url url;
+    struct hf_seeds seeds = {0};
+    struct hf_url url = {0};
     struct hf_error err;
     int rc = cli_common_server(&url, &seeds, ls->common);
 
@@ -195,8 +195,8 @@ static int open_scan(struct ls *ls)
         ls_scan_open(&ls->scan, ls->loop, &url, &seeds, &ls->options->filter,
                      &err) < 0)
         rc = cli_fail_status(err.status, &err);
-    explicit_bzero(&url, sizeof url);
-    explicit_bzero(&seeds, sizeof seeds);
+    hf_url_wipe(&url);
+    hf_seeds_wipe(&seeds);
     return rc;
 }
 

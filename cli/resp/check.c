@@ -224,6 +224,6 @@ int cli_resp_check(const struct cli_common *common, int protocol)
     cli_talk_close(&c.try.talk);
     cli_talk_close(&c.try.second);
     hf_tls_context_free(c.try.server.tls);
-    explicit_bzero(&c.try.url, sizeof c.try.url);
+    hf_url_wipe(&c.try.url);
     return rc;
 }

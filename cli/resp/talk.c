@@ -187,16 +187,18 @@ struct step {
 /* Servers before 6.0 have no users. */
 static struct step login(const struct hf_url *url, int protocol)
 {
-    const char *user = url->user[0] ? url->user : "default";
+    const struct hf_login *l = url->login;
 
+    if (protocol == 3 && !l)
+        return (struct step){{"HELLO", "3"}, 2};
     if (protocol == 3)
-        return (struct step){{"HELLO", "3", "AUTH", user, url->password},
-                             url->has_password ? 5 : 2};
-    if (!url->has_password)
+        return (struct step){{"HELLO", "3", "AUTH", l->user[0] ? l->user : "default",
+                              l->password}, 5};
+    if (!l)
         return (struct step){{"PING"}, 1};
-    if (url->user[0])
-        return (struct step){{"AUTH", user, url->password}, 3};
-    return (struct step){{"AUTH", url->password}, 2};
+    if (l->user[0])
+        return (struct step){{"AUTH", l->user, l->password}, 3};
+    return (struct step){{"AUTH", l->password}, 2};
 }
 
 static bool begins_with_one(const struct cli_answer *answer,
@@ -233,7 +235,7 @@ static char *quote(char dst[HF_ERROR_TEXT_MAX / 2], const struct hf_url *url,
 {
     static const char hidden[] = "(text that may contain the password)";
 
-    return hf_url_password_is_in(url, ptr, len)
+    return hf_login_is_in(url->login, ptr, len)
                ? strcpy(dst, hidden)
                : hf_error_quote(dst, HF_ERROR_TEXT_MAX / 2, ptr, len);
 }
@@ -288,16 +290,18 @@ static hf_status ask_step(struct cli_talk *t, const struct hf_url *url,
                           struct hf_error *err)
 {
     struct hf_resp_arg argv[5];
-    char bytes[HF_URL_PASSWORD_MAX + HF_URL_TEXT_MAX + 256]; /* user and password, and little */
     size_t size;
+    char *bytes;
 
     for (size_t i = 0; i < step->argc; i++)
         argv[i] = (struct hf_resp_arg){step->argv[i], strlen(step->argv[i])};
     size = hf_resp_command_size(argv, step->argc);
-    assert(size <= sizeof bytes);
+    if (!(bytes = malloc(size)))
+        return hf_error_set(err, HF_E_NOMEM, "out of memory");
     (void)hf_resp_put_command(bytes, argv, step->argc);
     cli_talk_ask(t, bytes, size, CLI_ASK, answer);
-    explicit_bzero(bytes, sizeof bytes);
+    explicit_bzero(bytes, size);
+    free(bytes);
     return look_at(t, url, answer, err);
 }
 

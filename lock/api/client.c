@@ -84,15 +84,8 @@ static hf_status read_url(struct hf_url *url, struct hf_seeds *seeds,
     hf_status rc = hf_url_parse_seeds(
         url, seeds, o->url ? o->url : "redis://127.0.0.1:6379", err);
 
-    if (rc == HF_OK && o->user) {
-        url->has_password = true; /* perhaps one that has none */
-        rc = copy_text(url->user, sizeof url->user, o->user, "the user", err);
-    }
-    if (rc == HF_OK && o->password) {
-        url->has_password = true;
-        rc = copy_text(url->password, sizeof url->password, o->password,
-                       "the password", err);
-    }
+    if (rc == HF_OK) /* a user perhaps has no password */
+        rc = hf_url_set_login(url, o->user, o->password, err);
     if (rc == HF_OK && o->tls)
         rc = hf_url_set_tls(url, o->tls, err);
     if (rc == HF_OK)
@@ -314,9 +307,9 @@ hf_status hf_client_new(struct hf_client **out,
                         struct hf_error *err)
 {
     struct hf_client_options o = *options;
-    struct hf_seeds seeds;
+    struct hf_seeds seeds = {0};
     struct hf_loop *loop;
-    struct hf_url url;
+    struct hf_url url = {0};
     hf_status rc;
 
     if ((rc = read_url(&url, &seeds, &o, err)) == HF_OK &&
@@ -324,8 +317,8 @@ hf_status hf_client_new(struct hf_client **out,
         (rc = check_replicas(&o, err)) == HF_OK &&
         (rc = make_loop(&loop, &o, err)) == HF_OK)
         rc = make(out, loop, &o, &url, &seeds, err);
-    explicit_bzero(&url, sizeof url);
-    explicit_bzero(&seeds, sizeof seeds);
+    hf_url_wipe(&url);
+    hf_seeds_wipe(&seeds);
     return rc;
 }
 

@@ -16,6 +16,7 @@
 #include <sys/un.h>
 
 #include "net/base/endpoint.h"
+#include "net/base/error.h"
 #include "net/base/url_scan.h"
 
 #define SERVER_PORT 6379
@@ -121,11 +122,24 @@ static hf_status no_user(const struct hf_url *u, const struct hf_scan *s,
     return HF_OK;
 }
 
+/* Neither of them: no login. */
+static hf_status make_login(const struct hf_scan *s, struct hf_login **out,
+                            const char *user, const char *password)
+{
+    struct hf_error err = {0};
+
+    if ((!user || !*user) && (!password || !*password))
+        return HF_OK;
+    *out = hf_login_new(user, password, &err);
+    return *out ? HF_OK : hf_error_set(s->err, err.status, "%s", err.text);
+}
+
 /* Up to the @ of the authority, which ends at `end`. A name alone is refused:
  * redis-cli takes it for a password, others for a user. */
 static hf_status scan_user(struct hf_url *u, struct hf_scan *s, const char *end)
 {
     const char *at = find((struct hf_span){s->at, end}, '@');
+    char *user = NULL, *password = NULL;
     const char *colon;
     hf_status rc;
 
@@ -137,14 +151,13 @@ static hf_status scan_user(struct hf_url *u, struct hf_scan *s, const char *end)
     if (!colon)
         return hf_scan_refuse(s, at,
                               "before @ stands user:password or :password");
-    if ((rc = hf_scan_decode(s, (struct hf_span){s->at, colon}, u->user,
-                             sizeof u->user, NULL)) < 0 ||
-        (rc = hf_scan_decode(s, (struct hf_span){colon + 1, at}, u->password,
-                             sizeof u->password, NULL)) < 0)
-        return rc;
-    u->has_password = u->user[0] || u->password[0];
+    if ((rc = hf_scan_secret(s, (struct hf_span){s->at, colon}, &user)) == HF_OK &&
+        (rc = hf_scan_secret(s, (struct hf_span){colon + 1, at}, &password)) == HF_OK)
+        rc = make_login(s, &u->login, user, password);
+    hf_scan_wipe(user);
+    hf_scan_wipe(password);
     s->at = at + 1;
-    return HF_OK;
+    return rc;
 }
 
 /* ---- host and port ---- */
@@ -345,12 +358,19 @@ hf_status hf_url_parse_seeds(struct hf_url *out, struct hf_seeds *seeds,
     memset(&u, 0, sizeof u); /* padding too: what is equal compares equal */
     memset(&found, 0, sizeof found);
     rc = scan_url(&u, &s);
+    if (rc == HF_OK)
+        rc = make_login(&s, &found.sentinel_login, s.sentinel_user,
+                        s.sentinel_password);
+    hf_scan_wipe(s.sentinel_user);
+    hf_scan_wipe(s.sentinel_password);
     if (rc == HF_OK) { /* last: a failure leaves both alone */
         memcpy(out, &u, sizeof u);
         memcpy(seeds, &found, sizeof found);
+        u.login = NULL;
+        found.sentinel_login = NULL;
     }
-    explicit_bzero(&u, sizeof u);
-    explicit_bzero(&found, sizeof found);
+    hf_url_wipe(&u);
+    hf_seeds_wipe(&found);
     return rc;
 }
 
@@ -360,16 +380,53 @@ hf_status hf_url_parse(struct hf_url *out, const char *text,
     struct hf_scan whole = {.text = text, .at = text, .err = err};
     struct hf_seeds seeds;
     struct hf_url u;
-    hf_status rc = hf_url_parse_seeds(&u, &seeds, text, err);
+    hf_status rc;
 
+    memset(&u, 0, sizeof u);
+    memset(&seeds, 0, sizeof seeds);
+    rc = hf_url_parse_seeds(&u, &seeds, text, err);
     if (rc == HF_OK && seeds.topology != HF_STANDALONE)
         rc = hf_scan_refuse(&whole, text,
                             "here, one server is meant: redis://, rediss://");
-    if (rc == HF_OK)
+    if (rc == HF_OK) {
         memcpy(out, &u, sizeof u);
-    explicit_bzero(&u, sizeof u);
-    explicit_bzero(&seeds, sizeof seeds);
+        u.login = NULL;
+    }
+    hf_url_wipe(&u);
+    hf_seeds_wipe(&seeds);
     return rc;
+}
+
+void hf_url_wipe(struct hf_url *url)
+{
+    hf_login_unref(url->login);
+    explicit_bzero(url, sizeof *url);
+}
+
+void hf_seeds_wipe(struct hf_seeds *seeds)
+{
+    hf_login_unref(seeds->sentinel_login);
+    explicit_bzero(seeds, sizeof *seeds);
+}
+
+hf_status hf_url_set_login(struct hf_url *url, const char *user, const char *password,
+                           struct hf_error *err)
+{
+    struct hf_login *old = url->login;
+    struct hf_error ignored;
+
+    if (!user && !password)
+        return HF_OK;
+    if (!err)
+        err = &ignored;
+    url->login = hf_login_new(user ? user : old ? old->user : "",
+                              password ? password : old ? old->password : "", err);
+    if (!url->login) {
+        url->login = old;
+        return err->status;
+    }
+    hf_login_unref(old);
+    return HF_OK;
 }
 
 void hf_url_move(struct hf_url *url, const char *host, uint16_t port,
@@ -379,10 +436,7 @@ void hf_url_move(struct hf_url *url, const char *host, uint16_t port,
     url->port = port;
     if (!seeds)
         return;
-    memcpy(url->user, seeds->sentinel_user, sizeof url->user);
-    memset(url->password, 0, sizeof url->password);
-    memcpy(url->password, seeds->sentinel_password, sizeof seeds->sentinel_password);
-    url->has_password = url->user[0] || url->password[0];
+    url->login = seeds->sentinel_login;
     url->database = 0;
 }
 

@@ -2,13 +2,14 @@
 #ifndef HF_URL_H
 #define HF_URL_H
 
+#include "net/base/login.h"
 #include "net/net.h"
 
 struct sockaddr_un;
 
-/* Where a server is, the login, and how to speak to it. All text in one
- * block, each piece NUL-terminated, "" if not given; a password may hold any
- * byte but NUL. A number that is not given is 0.
+/* Where a server is, the login, and how to speak to it. All other text is in one
+ * block, each piece NUL-terminated, "" if not given. A number that is not given is
+ * 0. A copy borrows the login of the URL that was parsed, until hf_url_wipe.
  *
  * Client name, protocol and timeouts are wishes, for the caller that fills a struct
  * hf_link_options to take over: the link heeds those that stand there. */
@@ -19,9 +20,7 @@ struct hf_url {
                                  abstract name */
     uint16_t port;
     uint32_t database;
-    char user[256];
-    char password[HF_URL_PASSWORD_MAX];
-    bool has_password;
+    struct hf_login *login;   /* NULL: none */
     char client_name[64];
     int protocol;             /* 2 or 3 */
     int64_t connect_timeout_ms;
@@ -41,8 +40,8 @@ struct hf_seeds {
         uint16_t port;
     } list[HF_SEEDS_MAX];
     char master[HF_MASTER_NAME_MAX];    /* what the sentinels call it */
-    char sentinel_user[256];            /* the login at the sentinels */
-    char sentinel_password[HF_URL_TEXT_MAX];
+    struct hf_login *sentinel_login;    /* at the sentinels; NULL: none. A copy
+                                           borrows it */
     enum {
         HF_SHARDED_AUTO,
         HF_SHARDED_ON,
@@ -57,13 +56,23 @@ struct hf_seeds {
  *
  * Both: HF_E_INVAL with a text that points at the offending character (its
  * position, counted from 1) and holds nothing of the URL, so never the
- * password;
- * *out is left alone. */
+ * password; or HF_E_NOMEM. Then *out is left alone.
+ *
+ * hf_url_wipe   - the parsed URL is no longer needed: frees its login, and wipes all.
+ * hf_seeds_wipe - the same. */
 hf_status hf_url_parse(struct hf_url *out, const char *text,
                        struct hf_error *err);
 hf_status hf_url_parse_seeds(struct hf_url *out, struct hf_seeds *seeds,
                              const char *text, struct hf_error *err)
     HF_MUST_CHECK;
+void hf_url_wipe(struct hf_url *url);
+void hf_seeds_wipe(struct hf_seeds *seeds);
+
+/* hf_url_set_login - a user, a password or both in place of those of the URL; NULL:
+ * that part is not replaced. HF_E_INVAL: too long; HF_E_NOMEM. *url owns its login:
+ * not for a copy. */
+hf_status hf_url_set_login(struct hf_url *url, const char *user, const char *password,
+                           struct hf_error *err) HF_MUST_CHECK;
 
 /* hf_url_set_tls - what is given in *tls wins over what stands in the URL,
  * piece by piece. HF_E_INVAL: something is, and the URL is not one of TLS. */
@@ -79,13 +88,8 @@ void hf_url_move(struct hf_url *url, const char *host, uint16_t port,
 /* hf_url_address - "127.0.0.1:6379", "[::1]:6379", "unix:/run/redis.sock" or
  * "unix:@name", for messages. Returns dst.
  * hf_url_sockaddr - of a URL of kind UNIX, as connect(2) wants it. Returns its
- * length.
- * hf_url_password_is_in - may these words of a server hold the password, or a
- * part of it that says something? Then nobody is to see them. False for what
- * Redis says to every password. */
+ * length. */
 char *hf_url_address(const struct hf_url *url, char *dst, size_t room);
 size_t hf_url_sockaddr(const struct hf_url *url, struct sockaddr_un *out);
-bool hf_url_password_is_in(const struct hf_url *url, const char *ptr,
-                           size_t len);
 
 #endif

@@ -32,6 +32,12 @@ static hf_status take_text(const struct hf_scan *s, struct hf_span value,
     return hf_scan_decode(s, value, to.ptr, to.size, NULL);
 }
 
+static hf_status take_secret(const struct hf_scan *s, struct hf_span value,
+                             struct field to)
+{
+    return hf_scan_secret(s, value, to.ptr);
+}
+
 /* What a server takes for a client's name, and no other: elsewhere it would
  * just have none (CLIENT SETNAME). So are names in certificates, and ALPN's. */
 static bool is_of_word(unsigned char c)
@@ -136,6 +142,8 @@ static hf_status take_replicas(const struct hf_scan *s, struct hf_span value,
         HF_STANDALONE
 #define SEEDS_FIELD(name)                                                      \
     offsetof(struct hf_seeds, name), sizeof((struct hf_seeds *)0)->name
+#define SCAN_FIELD(name)                                                       \
+    offsetof(struct hf_scan, name), sizeof((struct hf_scan *)0)->name
 
 enum { DB }; /* the one that has another way to be given */
 
@@ -143,7 +151,7 @@ static const struct option {
     const char *name;
     hf_status (*take)(const struct hf_scan *s, struct hf_span value,
                       struct field to);
-    size_t offset;
+    size_t offset;               /* in struct hf_url, hf_seeds or hf_scan */
     size_t size;
     int topology;                /* whose option it is; 0: of all, in the URL */
 } options[] = {
@@ -166,9 +174,8 @@ static const struct option {
     {"tls_alpn", take_word, FIELD(tls.alpn)},
     {"tls_verify", take_verify, FIELD(tls.is_unverified)},
     {"sharded", take_sharded, SEEDS_FIELD(sharded), HF_CLUSTER},
-    {"sentinel_user", take_text, SEEDS_FIELD(sentinel_user), HF_SENTINEL},
-    {"sentinel_password", take_text, SEEDS_FIELD(sentinel_password),
-     HF_SENTINEL},
+    {"sentinel_user", take_secret, SCAN_FIELD(sentinel_user), HF_SENTINEL},
+    {"sentinel_password", take_secret, SCAN_FIELD(sentinel_password), HF_SENTINEL},
 };
 
 static_assert(HF_STANDALONE == 0, "what is of no topology is of the URL");
@@ -180,11 +187,13 @@ static bool is_of_tls(const struct option *o)
     return o->topology == 0 && o->offset >= offsetof(struct hf_url, tls);
 }
 
-static struct field field_of(struct hf_url *u, const struct hf_scan *s,
+static struct field field_of(struct hf_url *u, struct hf_scan *s,
                              const struct option *o)
 {
     char *base = o->topology ? (char *)s->seeds : (char *)u;
 
+    if (o->take == take_secret)
+        base = (char *)s;
     return (struct field){base + o->offset, o->size};
 }
 

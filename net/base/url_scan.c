@@ -1,5 +1,9 @@
 /* A URL's text, read strictly. See url_scan.h; the rules U are in url.c. */
 #include "net/base/url_scan.h"
+
+#include <stdlib.h>
+#include <string.h>
+
 #include "net/base/error.h"
 
 #define DATABASE_MAX INT32_MAX /* the server keeps it in an int */
@@ -60,6 +64,33 @@ hf_status hf_scan_decode(const struct hf_scan *s, struct hf_span part,
     }
     dst[len] = '\0';
     return HF_OK;
+}
+
+hf_status hf_scan_secret(const struct hf_scan *s, struct hf_span part, char **out)
+{
+    size_t len = (size_t)(part.to - part.from);
+    size_t room = (len < HF_LOGIN_MAX ? len : HF_LOGIN_MAX) + 1;
+    char *text = malloc(room);
+    hf_status rc;
+
+    if (!text)
+        return hf_error_set(s->err, HF_E_NOMEM, "out of memory");
+    text[0] = '\0';
+    rc = hf_scan_decode(s, part, text, room, NULL);
+    if (rc < 0) {
+        explicit_bzero(text, room);
+        free(text);
+        return rc;
+    }
+    *out = text;
+    return HF_OK;
+}
+
+void hf_scan_wipe(char *text)
+{
+    if (text)
+        explicit_bzero(text, strlen(text));
+    free(text);
 }
 
 /* ---- numbers ---- */

@@ -73,6 +73,7 @@ void hf_conn_init(struct hf_conn *c, const struct hf_conn_options *options)
     memset(c, 0, sizeof *c);
     c->options = *options;
     c->predecessor = options->predecessor;
+    c->greeting.mem = options->mem;
 }
 
 void hf_conn_fini(struct hf_conn *c)
@@ -105,8 +106,10 @@ static void parser_init(struct hf_conn *c)
     hf_resp_init(&c->parser, &limits, c->greeting.protocol);
 }
 
-void hf_conn_open(struct hf_conn *c)
+hf_status hf_conn_open(struct hf_conn *c)
 {
+    hf_status rc;
+
     assert(c->state == HF_CONN_CLOSED);
     c->state = HF_CONN_GREETING;
     c->in_len = 0;
@@ -114,8 +117,9 @@ void hf_conn_open(struct hf_conn *c)
     c->is_condemned = false;
     c->is_skipping = false;
     c->greeting.predecessor = &c->predecessor;
-    hf_greet_start(&c->greeting);
+    rc = hf_greet_start(&c->greeting);
     parser_init(c);
+    return rc;
 }
 
 static void drop_unwritten(struct hf_conn *c)
@@ -186,7 +190,7 @@ static hf_status broken(struct hf_conn *c, hf_status status)
     if (c->in_len > 0 && c->in[0] == 0x15)
         return hf_error_set(&c->error, HF_E_PROTOCOL,
                             "the server speaks TLS here; use rediss://");
-    if (hf_url_password_is_in(c->greeting.url, c->in, c->in_len))
+    if (hf_login_is_in(c->greeting.login, c->in, c->in_len))
         found = "(words that may hold the password)";
     return hf_error_set(&c->error, status,
                         "not RESP: byte %u: expected %s, found '%s'",

@@ -133,10 +133,10 @@ static inline struct hf_expected_reply *hf_conn_place(const struct hf_conn *c,
 void hf_conn_init(struct hf_conn *c, const struct hf_conn_options *options);
 void hf_conn_fini(struct hf_conn *c);
 
-/* hf_conn_open  - the socket is connected: greet.
+/* hf_conn_open  - the socket is connected: greet. HF_E_NOMEM: to be closed.
  * hf_conn_close - the socket is gone: what was in flight ends UNKNOWN, `done`
  *                 is called; what is queued stays. */
-void hf_conn_open(struct hf_conn *c);
+hf_status hf_conn_open(struct hf_conn *c);
 void hf_conn_close(struct hf_conn *c);
 
 /* hf_conn_fail_queued - what is queued ends UNSENT. */

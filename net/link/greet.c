@@ -3,6 +3,7 @@
 
 #include "net/link/greet.h"
 #include "net/base/error.h"
+#include "net/base/mem.h"
 #include "net/link/too_large.h"
 
 enum command {
@@ -27,21 +28,58 @@ static const char *const names[] = {
 
 /* ---- what is sent ---- */
 
+#define OUTPUT_FIRST 512
+
+static void free_output(struct hf_greeting *g)
+{
+    if (g->output)
+        explicit_bzero(g->output, g->output_room);
+    hf_mem_free(g->mem, g->output, g->output_room);
+    g->output = NULL;
+    g->output_room = 0;
+}
+
 static struct hf_resp_arg text(const char *s)
 {
     return (struct hf_resp_arg){s, strlen(s)};
 }
 
+/* Not by hf_mem_grow, which may leave a copy of a password behind. */
+static bool has_room(struct hf_greeting *g, size_t size)
+{
+    size_t room = g->output_len + size;
+    char *grown;
+
+    if (room <= g->output_room)
+        return true;
+    if (room < OUTPUT_FIRST)
+        room = OUTPUT_FIRST;
+    grown = room <= GREET_OUTPUT_MAX ? hf_mem_new(g->mem, room) : NULL;
+    if (!grown)
+        return false;
+    if (g->output_len > 0)
+        memcpy(grown, g->output, g->output_len);
+    free_output(g);
+    g->output = grown;
+    g->output_room = (uint32_t)room;
+    return true;
+}
+
 static void send_command(struct hf_greeting *g, enum command what,
                  const struct hf_resp_arg *argv, size_t argc)
 {
-    char *start = g->output + g->output_len;
-    char *end = hf_resp_put_command(start, argv, argc);
+    char *start, *end;
 
+    if (!has_room(g, hf_resp_command_size(argv, argc))) {
+        hf_error_set(&g->error, HF_E_NOMEM, "out of memory while connecting");
+        return;
+    }
+    start = g->output + g->output_len;
+    end = hf_resp_put_command(start, argv, argc);
     if (g->on_command)
         g->on_command(g->ctx, argv, argc);
     for (int i = 0; i < g->expected_count; i++)
-        g->behind[i] += (uint16_t)(end - start);
+        g->behind[i] += (uint32_t)(end - start);
     g->output_len = (size_t)(end - g->output);
     g->behind[g->expected_count] = 0;
     g->expected[g->expected_count++] = (uint8_t)what;
@@ -53,9 +91,10 @@ static void begin_step(struct hf_greeting *g)
     g->next = 0;
 }
 
+/* "": none is named. */
 static const char *user_of(const struct hf_greeting *g)
 {
-    return g->url->user[0] && !g->is_default_user ? g->url->user : "default";
+    return g->is_default_user ? "" : g->login->user;
 }
 
 static void step_hello(struct hf_greeting *g)
@@ -65,10 +104,10 @@ static void step_hello(struct hf_greeting *g)
 
     begin_step(g);
     g->protocol = 3;
-    if (g->url->has_password) {
+    if (g->login) {
         argv[argc++] = text("AUTH");
-        argv[argc++] = text(user_of(g));
-        argv[argc++] = text(g->url->password);
+        argv[argc++] = text(*user_of(g) ? user_of(g) : "default");
+        argv[argc++] = text(g->login->password);
     }
     send_command(g, HELLO, argv, argc);
 }
@@ -78,9 +117,9 @@ static void send_auth(struct hf_greeting *g)
     struct hf_resp_arg argv[3] = {text("AUTH")};
     size_t argc = 1;
 
-    if (g->url->user[0] && !g->is_default_user) /* servers before 6.0 know no users */
-        argv[argc++] = text(g->url->user);
-    argv[argc++] = text(g->url->password);
+    if (*user_of(g)) /* servers before 6.0 know no users */
+        argv[argc++] = text(user_of(g));
+    argv[argc++] = text(g->login->password);
     send_command(g, AUTH, argv, argc);
 }
 
@@ -100,7 +139,7 @@ static void send_client(struct hf_greeting *g, enum command what,
 static void send_select(struct hf_greeting *g)
 {
     char number[HF_RESP_INTEGER_MAX];
-    size_t len = hf_resp_format_integer(number, g->url->database);
+    size_t len = hf_resp_format_integer(number, g->database);
     struct hf_resp_arg argv[2] = {text("SELECT"), {number, len}};
 
     send_command(g, SELECT, argv, 2);
@@ -113,9 +152,9 @@ static void step_bare(struct hf_greeting *g)
 
     begin_step(g);
     g->protocol = 2;
-    if (g->url->has_password)
+    if (g->login)
         send_auth(g);
-    if (g->url->database != 0)
+    if (g->database != 0)
         send_select(g);
     send_command(g, PING, &ping, 1);
 }
@@ -124,7 +163,7 @@ static void step_resp2(struct hf_greeting *g)
 {
     begin_step(g);
     g->protocol = 2;
-    if (g->url->has_password)
+    if (g->login)
         send_auth(g);
     send_client(g, ID, "ID", NULL, NULL);
 }
@@ -138,7 +177,7 @@ static void step_settle(struct hf_greeting *g)
         send_client(g, SETNAME, "SETNAME", g->client_name, NULL);
     send_client(g, SETINFO, "SETINFO", "LIB-NAME", "holdfast");
     send_client(g, SETINFO, "SETINFO", "LIB-VER", HF_VERSION);
-    if (g->url->database != 0)
+    if (g->database != 0)
         send_select(g);
     send_command(g, INFO, info, 2);
 }
@@ -172,14 +211,14 @@ static void begin_manner(struct hf_greeting *g)
         step_hello(g);
 }
 
-void hf_greet_start(struct hf_greeting *g)
+hf_status hf_greet_start(struct hf_greeting *g)
 {
+    hf_greet_wipe(g);
     g->is_final = false;
     g->has_killed = false;
     g->error.status = HF_OK;
     g->id = 0;
     g->run_id[0] = '\0';
-    g->output_len = 0;
     g->has_answered = false;
     g->is_default_user = g->is_checking = false;
     g->is_probing = g->is_careful && g->manner != GREET_BARE;
@@ -187,6 +226,7 @@ void hf_greet_start(struct hf_greeting *g)
         step_probe(g);
     else
         begin_manner(g);
+    return g->error.status;
 }
 
 void hf_greet_wrote(struct hf_greeting *g, size_t n)
@@ -199,7 +239,7 @@ void hf_greet_wrote(struct hf_greeting *g, size_t n)
 
 void hf_greet_wipe(struct hf_greeting *g)
 {
-    explicit_bzero(g->output, sizeof g->output);
+    free_output(g);
     g->output_len = 0;
 }
 
@@ -223,7 +263,7 @@ static bool may_hold_password(const struct hf_greeting *g,
     size_t len = 0;
 
     (void)hf_resp_bytes(reply, &ptr, &len);
-    return hf_url_password_is_in(g->url, ptr, len);
+    return hf_login_is_in(g->login, ptr, len);
 }
 
 /* The server's own words are 200 bytes about HELLO: short ones stand for them. */
@@ -258,7 +298,7 @@ static enum hf_greet_answer fail(struct hf_greeting *g, hf_status status,
 static bool refuses_login(const struct hf_greeting *g, struct hf_resp_value reply)
 {
     return hf_resp_error_is(reply, "WRONGPASS") ||
-           (lacks_password(reply) && !g->url->has_password);
+           (lacks_password(reply) && !g->login);
 }
 
 /* The server turns away every connection, whatever that has to say. It tells so
@@ -286,8 +326,8 @@ static bool passes(struct hf_resp_value reply)
  * would be accepted. */
 static bool may_be_placeholder(const struct hf_greeting *g, struct hf_resp_value reply)
 {
-    return !g->is_default_user && g->url->user[0] && g->url->has_password &&
-           strcmp(g->url->user, "default") != 0 &&
+    return !g->is_default_user && g->login && g->login->user[0] &&
+           strcmp(g->login->user, "default") != 0 &&
            hf_resp_error_is(reply, "WRONGPASS");
 }
 
@@ -373,7 +413,7 @@ static void advise_database(struct hf_greeting *g)
         hf_error_set(&g->error, said.status,
                      "%s; the server has no database %d: name a lower one, or "
                      "raise 'databases' in its configuration",
-                     said.text, (int)g->url->database);
+                     said.text, (int)g->database);
 }
 
 static enum hf_greet_answer on_select(struct hf_greeting *g,
@@ -451,14 +491,9 @@ bool hf_greet_is_asked(const struct hf_greeting *g)
     return g->next < g->expected_count && g->output_len <= g->behind[g->next];
 }
 
-enum hf_greet_answer hf_greet_reply(struct hf_greeting *g,
-                                    struct hf_resp_value reply)
+static enum hf_greet_answer take_reply(struct hf_greeting *g, enum command what,
+                                       struct hf_resp_value reply)
 {
-    enum command what = (enum command)g->expected[g->next++];
-
-    g->has_answered = true;
-    if (g->on_reply)
-        g->on_reply(g->ctx, reply, may_hold_password(g, reply));
     if (passes(reply))
         return fail(g, HF_E_SERVER, false, names[what], reply);
     if (g->is_checking)
@@ -484,4 +519,17 @@ enum hf_greet_answer hf_greet_reply(struct hf_greeting *g,
         return ready(g);
     }
     return fail(g, HF_E_PROTOCOL, true, "handshake", reply);
+}
+
+enum hf_greet_answer hf_greet_reply(struct hf_greeting *g,
+                                    struct hf_resp_value reply)
+{
+    enum command what = (enum command)g->expected[g->next++];
+    enum hf_greet_answer answer;
+
+    g->has_answered = true;
+    if (g->on_reply)
+        g->on_reply(g->ctx, reply, may_hold_password(g, reply));
+    answer = take_reply(g, what, reply);
+    return g->error.status == HF_E_NOMEM ? GREET_FAILED : answer;
 }

@@ -29,10 +29,10 @@
 #ifndef HF_GREET_H
 #define HF_GREET_H
 
-#include "net/base/url.h"
+#include "net/base/login.h"
 #include "net/net.h"
 
-#define GREET_OUTPUT_MAX 8192     /* every step fits: all parts are bounded */
+#define GREET_OUTPUT_MAX (1u << 18) /* every step fits: all parts are bounded */
 #define RUN_ID_MAX 64
 
 /* What one connection learns for the next one to the same server. */
@@ -47,7 +47,9 @@ enum hf_greet_answer { GREET_MORE, GREET_READY, GREET_FAILED };
 
 struct hf_greeting {
     /* Set by the owner before hf_greet_start. */
-    const struct hf_url *url;
+    const struct hf_mem *mem;
+    struct hf_login *login;       /* NULL: none. Borrowed until the next start */
+    uint32_t database;
     const char *client_name;
     enum hf_greet_manner manner;
     bool is_careful;              /* PING first: if its reply comes and the
@@ -67,23 +69,26 @@ struct hf_greeting {
     bool is_final;                /* FAILED: trying again will not help */
     struct hf_error error;
     bool has_answered;            /* any command of this greeting */
+    bool is_default_user;         /* the server refused the user: it logged in the
+                                     default user, who has the same password */
 
     /* Its own. */
-    bool is_default_user;         /* the server does not know the URL's user: its
-                                     password is the default user's */
     bool is_checking;             /* whether it may be: the default user needs one */
     bool is_probing;              /* by that PING */
     int64_t id;
     char run_id[RUN_ID_MAX];
     uint8_t expected[8];          /* what the replies to come answer */
-    uint16_t behind[8];           /* bytes of the step behind each of these */
+    uint32_t behind[8];           /* bytes of the step behind each of these */
     uint8_t expected_count;
     uint8_t next;
-    char output[GREET_OUTPUT_MAX];
+    char *output;                 /* allocated while it holds bytes */
+    uint32_t output_room;
     size_t output_len;            /* the owner sends output[0..len), sets it 0 */
 };
 
-void hf_greet_start(struct hf_greeting *g);
+/* hf_greet_start - HF_E_NOMEM: there is no greeting.
+ * hf_greet_reply - the next reply. */
+hf_status hf_greet_start(struct hf_greeting *g);
 enum hf_greet_answer hf_greet_reply(struct hf_greeting *g,
                                     struct hf_resp_value reply);
 
@@ -95,7 +100,7 @@ const char *hf_greet_awaited(const struct hf_greeting *g);
 bool hf_greet_is_asked(const struct hf_greeting *g);
 
 /* hf_greet_wrote - so many bytes of the output were sent.
- * hf_greet_wipe  - no secret stays in memory. */
+ * hf_greet_wipe  - no secret stays in memory: frees the output. */
 void hf_greet_wrote(struct hf_greeting *g, size_t n);
 void hf_greet_wipe(struct hf_greeting *g);
 

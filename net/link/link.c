@@ -117,7 +117,8 @@ static void conn_setup(struct hf_link *link)
     hf_conn_init(&link->conn, &options);
     if (link->options.on_trace)
         hf_link_trace_greeting(link);
-    greeting->url = &link->options.url;
+    greeting->login = link->options.url.login;
+    greeting->database = link->options.url.database;
     greeting->manner = hf_link_best_manner(link);
     greeting->client_name =
         link->options.client_name ? link->client_name : NULL;
@@ -251,7 +252,11 @@ static void flush(struct hf_link *link)
 static void greet(struct hf_link *link)
 {
     link->state = HF_LINK_GREETING;
-    hf_conn_open(&link->conn);
+    if (hf_conn_open(&link->conn) < 0) {
+        fill_error(link, HF_E_NOMEM, hf_conn_greeting(&link->conn)->error.text, "");
+        end_connection(link, false);
+        return;
+    }
     flush(link);
 }
 

@@ -25,7 +25,7 @@ struct hf_tls_context;
 struct hf_link;
 
 struct hf_link_options {
-    struct hf_url url;
+    struct hf_url url;          /* its login is borrowed until hf_link_free */
     struct hf_tls_context *tls; /* with rediss://; borrowed until hf_link_free */
     const char *client_name;    /* CLIENT SETNAME; NULL: none. Borrowed */
     struct hf_predecessor predecessor; /* an earlier connection of ours to this

@@ -260,6 +260,8 @@ hf_status hf_router_new(struct hf_router **out, struct hf_loop *loop,
     router->options = *options;
     if (options->seeds)
         router->seeds = *options->seeds;
+    (void)hf_login_ref(router->options.link.url.login);
+    (void)hf_login_ref(router->seeds.sentinel_login);
     router->seeds_given = router->seeds.count;
     if (options->link.client_name)
         (void)snprintf(router->client_name, sizeof router->client_name, "%s",
@@ -305,8 +307,8 @@ void hf_router_free(struct hf_router *router)
     hf_switched_fini(router);
     hf_mem_free(router->mem, router->by_node,
                 router->by_node_room * sizeof *router->by_node);
-    explicit_bzero(&router->options.link.url, sizeof router->options.link.url);
-    explicit_bzero(&router->seeds, sizeof router->seeds);
+    hf_url_wipe(&router->options.link.url);
+    hf_seeds_wipe(&router->seeds);
     hf_mem_free(router->mem, router, sizeof *router);
 }
 

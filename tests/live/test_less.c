@@ -197,7 +197,7 @@ END_TEST
 
 /* ---- passwords that are tokens ---- */
 
-static const int lengths[] = {511, 512, 1024, 2048, 3072, HF_URL_PASSWORD_MAX - 1};
+static const int lengths[] = {511, 512, 1024, 2048, 3072, HF_LOGIN_MAX};
 
 START_TEST(long_password_is_accepted)
 {
@@ -205,7 +205,7 @@ START_TEST(long_password_is_accepted)
                                   no_hello[] = {REFUSES("HELLO ...", "-ERR no\r\n"), {0}},
                                   bare[] = {CLOSES("HELLO ..."), CLOSES("CLIENT ..."), {0}};
     static const struct gate_rule *const ways[] = {rules, no_hello, bare};
-    static char password[HF_URL_PASSWORD_MAX], url[HF_URL_PASSWORD_MAX + 64];
+    static char password[HF_LOGIN_MAX + 1], url[HF_LOGIN_MAX + 64];
     struct hf_client_options o;
 
     memset(password, 'A', (size_t)lengths[_i]);

@@ -453,11 +453,14 @@ static void huge_connect_time(struct hf_client_options *o)
 static void bad_protocol(struct hf_client_options *o) { o->protocol = 4; }
 static void long_user(struct hf_client_options *o)
 {
-    o->user = LONGER_THAN_255;
+    static char user[HF_LOGIN_MAX + 2];
+
+    memset(user, 'x', sizeof user - 1);
+    o->user = user;
 }
 static void long_password(struct hf_client_options *o)
 {
-    static char password[HF_URL_PASSWORD_MAX + 1];
+    static char password[HF_LOGIN_MAX + 2];
 
     memset(password, 'x', sizeof password - 1);
     o->password = password;
@@ -479,8 +482,8 @@ static const struct {
     {"connect timeout -1", negative_connect_time},
     {"connect timeout of ages", huge_connect_time},
     {"protocol 4", bad_protocol},
-    {"user of 256 bytes", long_user},
-    {"password of 4096 bytes", long_password},
+    {"user of 65,537 bytes", long_user},
+    {"password of 65,537 bytes", long_password},
     {"name of 256 bytes", long_client_name},
 };
 

@@ -150,7 +150,6 @@ void setup_with(struct hf_conn_options options, int protocol)
     t.story = open_memstream(&t.story_text, &t.story_len);
     memory_init(&t.memory);
     hf_conn_init(&t.conn, &options);
-    t.conn.greeting.url = &t.url;
     t.conn.greeting.client_name = "test";
     t.conn.greeting.manner = protocol == 2 ? GREET_RESP2 : GREET_RESP3;
     check();
@@ -254,7 +253,7 @@ hf_status open_slowly(void)
     size_t at = 0;
 
     t.wire_len = 0;
-    hf_conn_open(&t.conn);
+    rc = hf_conn_open(&t.conn);
     while (rc == HF_OK && t.conn.state == HF_CONN_GREETING) {
         if (at == t.wire_len)
             put_out_all();

@@ -19,7 +19,6 @@
 
 #include <stdio.h>
 
-#include "net/base/url.h"
 #include "net/link/conn.h"
 #include "tests/support/memory.h"
 #include "tests/support/promise.h"
@@ -29,7 +28,6 @@
 
 extern struct conn_test {
     struct memory memory;
-    struct hf_url url;
     struct hf_conn conn;
     struct hf_request requests[NAMES];
     int protocol;
