@@ -205,16 +205,22 @@ static bool is_away(const struct watch *watch, hf_status status)
            !cli_common_is_cluster(watch->common);
 }
 
-/* The pause comes after the answer, however slow that was. Just before a lease ends there
- * is a look of its own: if the lock is gone by then it was released, and if it goes later
- * it has expired. */
+/* The pause comes after the answer, however slow that was. A lock that is gone before its
+ * lease can have ended was released; one that goes later has expired. So that a busy
+ * machine does not take the one for the other, half of the rest of the lease is the
+ * longest pause, and the last look is just before the lease ends. */
 static int64_t next_look_ms(const struct watch *watch, const struct watched *w)
 {
     int64_t now_ms = hf_clock_ms(), next_ms = now_ms + watch->every_ms;
     int64_t ends_ms = w->is_unknown ? HF_NEVER : cli_watch_ends_ms(&w->look);
 
-    if (ends_ms != HF_NEVER && ends_ms - BEFORE_END_MS < next_ms)
-        next_ms = ends_ms - BEFORE_END_MS;
+    if (ends_ms != HF_NEVER) {
+        int64_t half_ms = now_ms + (ends_ms - now_ms) / 2;
+        int64_t last_ms = ends_ms - BEFORE_END_MS;
+        int64_t look_ms = half_ms < last_ms ? half_ms : last_ms;
+
+        next_ms = look_ms < next_ms ? look_ms : next_ms;
+    }
     return next_ms < now_ms + EVERY_LEAST_MS ? now_ms + EVERY_LEAST_MS : next_ms;
 }
 
@@ -389,7 +395,7 @@ const struct cli_command cli_watch_command = {
         "Exit code: 0 after --for, 125 error.\n"
         "\n"
         "  --every DURATION     polling interval; default 500ms, at least 50ms; a lock\n"
-        "                       is also polled just before its lease expires\n"
+        "                       is also polled before its lease expires\n"
         "  --for DURATION       stop after DURATION; default: never\n"
         "\n" CLI_COMMON_HELP,
     .main = main_watch,
