@@ -1,6 +1,6 @@
 # The simulation (docs/simulation.md): the client in a world of its own.
 
-sim_O := $(call objects,$(addprefix tests/sim/,plan plan_family plan_mild plan_names plan_rare plan_sets plan_text plan_worlds scene scene_answers scene_counted \
+sim_O := $(call objects,$(addprefix tests/sim/,plan plan_crowd plan_family plan_mild plan_names plan_rare plan_sets plan_text plan_worlds scene scene_answers scene_counted \
            scene_connections scene_crossing scene_failover scene_messages scene_queue \
            scene_redirect scene_slots shrink))
 play_O := $(call objects,$(addprefix tests/sim/,bounds by_owner call candidates counts effects failover majority nodes operations owner \
@@ -93,6 +93,8 @@ sim-coverage: deps
 	@find $(BUILD)/sim-coverage -name '*.gcda' -delete
 	@HF_LUA_LINES=$(BUILD)/sim-coverage/lua_lines \
 	    $(BUILD)/sim-coverage/tests/sim/sim --seeds 1..$$(($(SIM_SEEDS) + 1)) --all
+	@HF_LUA_LINES=$(BUILD)/sim-coverage/lua_lines \
+	    $(BUILD)/sim-coverage/tests/sim/sim --family crowd --seeds 1..121 --all
 	@tests/sim/coverage.sh $(BUILD)/sim-coverage $(patsubst %/,%,$(wildcard lock/ lock/*/)) net/route net/link
 
 .PHONY: sim sim-coverage sim-mutants

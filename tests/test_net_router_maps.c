@@ -84,6 +84,26 @@ START_TEST(a_server_that_has_left_the_map_is_freed)
 }
 END_TEST
 
+static bool asks_for_node_1(void *ctx, const struct nodes_ask *a, char *reply)
+{
+    (void)ctx;
+    if (a->node != 0 || !request_matches(a->request, "GET ..."))
+        return false;
+    (void)sprintf(reply, "-ASK 0 127.0.0.1:%d\r\n", nodes_port(nodes, 1));
+    return true;
+}
+
+/* Calls on a slot that moves need it again and again. */
+START_TEST(a_server_of_the_map_that_an_ask_named_first_is_kept)
+{
+    begin(asks_for_node_1, halves, 2);
+    ck_assert_str_eq(ask(0), "node 1");
+    drive_for(1500);
+    ck_assert_int_eq((int)counts().servers, 2);
+    end();
+}
+END_TEST
+
 /* The only seed is gone, and the only one that we ever spoke to: the rest of its
  * map is asked, too. */
 START_TEST(whoever_is_left_of_a_map_is_asked_for_the_way)
@@ -408,6 +428,7 @@ static TCase *case_maps(void)
     tcase_set_timeout(c, 60);
     tcase_add_test(c, a_map_that_is_older_than_ours_is_not_taken);
     tcase_add_test(c, a_server_that_has_left_the_map_is_freed);
+    tcase_add_test(c, a_server_of_the_map_that_an_ask_named_first_is_kept);
     tcase_add_test(c, whoever_is_left_of_a_map_is_asked_for_the_way);
     tcase_add_test(c, a_silent_server_is_a_reason_to_ask_others);
     tcase_add_test(c, others_are_asked_again_while_a_server_is_silent);

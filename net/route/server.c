@@ -277,12 +277,21 @@ static bool is_seed(const struct hf_server *server)
     return false;
 }
 
+/* An ASK may have named it before any slot of its own was asked for. */
+static bool is_in_map(const struct hf_server *server)
+{
+    const struct hf_slot_map *map = server->router->map;
+    uint16_t index = map ? hf_slot_map_find(map, server->host, server->port) : HF_NO_NODE;
+
+    return index != HF_NO_NODE && hf_node_is_target(map, index);
+}
+
 /* A guide that is in no list any more is not listened to. */
 static bool is_needed(const struct hf_server *server)
 {
     if (server->is_guide)
         return is_seed(server) || is_probed(server);
-    return server->is_target || is_probed(server) ||
+    return server->is_target || is_in_map(server) || is_probed(server) ||
            !hf_list_is_empty(&server->commands) || is_listened_to(server) ||
            !hf_pubsub_is_idle(server->pubsub);
 }

@@ -67,7 +67,7 @@ struct hf_server_events {
  * hf_server_free - commands end; as hf_link_free.
  *
  * hf_servers_init       - none; `events` is borrowed.
- * hf_servers_sweep_soon - servers that are no targets any more, and have
+ * hf_servers_sweep_soon - servers that are no longer masters of the map, and have
  *                         nothing under way, are freed within seconds. */
 hf_status hf_server_get(struct hf_server **out, struct hf_router *router,
                         const char *host, uint16_t port, bool is_guide)

@@ -18,6 +18,7 @@
 #define WAKE_MS 2000
 #define WAKE_MILD_MS 300
 #define CROSSINGS 24
+#define CROSSINGS_OF_CROWD 200 /* a window takes a few calls */
 
 /* A waiter that cannot subscribe looks so often. */
 #define POLL_MS 1000
@@ -52,7 +53,8 @@ static bool is_found_out_late(int64_t trouble)
 /* How long the messages of a waiter, or to it, are under way. */
 static int64_t crossings_ms(const struct plan_head *h)
 {
-    return CROSSINGS * (h->latency_us + h->jitter_us) / 1000;
+    return (h->is_crowd ? CROSSINGS_OF_CROWD : CROSSINGS) *
+           (h->latency_us + h->jitter_us) / 1000;
 }
 
 /* In a scene of messages nobody is stopped and no server is down: but for the
@@ -98,6 +100,8 @@ static int64_t wake_ms(const struct plan *plan)
 {
     const struct plan_head *h = &plan->head;
 
+    if (h->is_crowd)
+        return WAKE_MS;
     if (h->mood != MOOD_MILD && plan_is_calm(plan))
         return WAKE_MILD_MS + calm_ms(h) + (has_failover(plan) ? FIND_OUT_MS : 0);
     if (h->mood == MOOD_MILD || is_of_messages(h))
@@ -221,7 +225,7 @@ struct history_header bounds_of(const struct plan *plan)
     b.cause_ms = cause_ms(plan);
     b.answer_ms = answer_ms(h);
     b.belief = 95;
-    b.passed = has_spinners(plan) || h->is_deaf ? PASSED_SPINNING : PASSED;
+    b.passed = has_spinners(plan) || h->is_deaf || h->is_crowd ? PASSED_SPINNING : PASSED;
     if (b.cause_ms == HISTORY_NONE || has_sets(plan))
         b.judged &= ~(1u << 12);
     return b;

@@ -39,6 +39,9 @@ static const char *const names[EFFECTS - PLAN_DENIED] = {
     [EFFECT_DEMOTED - PLAN_DENIED] = "READONLY",
     [EFFECT_ASK_REPLICAS - PLAN_DENIED] = "ASK with replicas",
     [EFFECT_TWO_MOVES - PLAN_DENIED] = "two slots move",
+    [EFFECT_FULL_OUTPUT - PLAN_DENIED] = "output full",
+    [EFFECT_BATCH - PLAN_DENIED] = "batch of a hundred",
+    [EFFECT_LISTENERS - PLAN_DENIED] = "more than 16 listen",
 };
 
 const char *effects_word(int64_t n)
@@ -52,11 +55,25 @@ const char *effects_name(int effect)
                                 : names[effect - PLAN_DENIED];
 }
 
-/* Commands of sharded messages, of a new program, and of a connection without messages;
- * what the world `redirect` does. */
+int64_t effects_world(int effect)
+{
+    switch (effect) {
+    case EFFECT_TWO_MOVES:
+        return FAMILY_REDIRECT;
+    case EFFECT_FULL_OUTPUT:
+    case EFFECT_BATCH:
+    case EFFECT_LISTENERS:
+        return FAMILY_CROWD;
+    default:
+        return -1;
+    }
+}
+
+/* Commands of sharded messages, of a new program, and of a connection without
+ * messages. */
 bool effects_is_rare(int effect)
 {
-    return effect == EFFECT_TWO_MOVES || effect == EFFECT_DENIED + DENIED_SPUBLISH ||
+    return effect == EFFECT_DENIED + DENIED_SPUBLISH ||
            effect == EFFECT_DENIED + DENIED_SSUBSCRIBE ||
            effect == EFFECT_DENIED + DENIED_PING ||
            effect == EFFECT_DENIED + DENIED_HELLO;

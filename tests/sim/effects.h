@@ -47,17 +47,22 @@ enum effect {
     EFFECT_DEMOTED,
     EFFECT_ASK_REPLICAS, /* ASK was replied to a client that waits for replicas */
     EFFECT_TWO_MOVES,    /* a slot began to move while another one was moving */
+    EFFECT_FULL_OUTPUT,  /* calls waited for room in the output of a connection */
+    EFFECT_BATCH,        /* one script call renewed a hundred holds */
+    EFFECT_LISTENERS,    /* more than 16 clients received a message */
     EFFECTS
 };
 
 /* effects_name - "client|kill" (refused), "READONLY", ...
  * effects_is_rare - it happens in one of some thousand plans.
+ * effects_world - the family of plans in which it happens; -1: any.
  * effects_word - the denied command in the words of ACL: "client|kill".
  * effects_note - this effect has happened once more.
  * effects_of_error - a server has replied with an error: is it the effect of a
  *                fault that lasts? */
 const char *effects_name(int effect);
 bool effects_is_rare(int effect);
+int64_t effects_world(int effect);
 const char *effects_word(int64_t denied);
 void effects_note(struct sim *sim, int effect);
 void effects_of_error(struct sim *sim, int64_t server,

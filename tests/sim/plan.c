@@ -80,7 +80,7 @@ static void draw_programs(struct plan *plan, uint64_t seed)
 {
     uint64_t dice = dice_stream(seed, "programs");
 
-    plan->program_count = (size_t)draw_between(&dice, 2, PLAN_PROGRAMS_MAX);
+    plan->program_count = (size_t)draw_between(&dice, 2, PLAN_PROGRAMS_DRAWN);
     for (size_t i = 0; i < plan->program_count; i++) {
         plan->programs[i].offset_ms = draw_between(&dice, 0, 100000000);
         plan->programs[i].ppm = draw_one_in(&dice, 3) ? draw_between(&dice, -9000, 9000)

@@ -11,11 +11,13 @@
 
 #include "lock/lock.h"
 
-#define PLAN_PROGRAMS_MAX 6
-#define PLAN_LOCKS_MAX 6
+#define PLAN_PROGRAMS_MAX 24
+#define PLAN_PROGRAMS_DRAWN 6 /* except in crowds */
+#define PLAN_LOCKS_MAX 160
 #define PLAN_LOCKS_DRAWN 4 /* and multi-locks of these */
 #define PLAN_MEMBERS_MAX 7 /* of a quorum */
-#define PLAN_OPS_MAX 320
+#define PLAN_OPS_MAX 400
+#define PLAN_OPS_DRAWN 320
 #define PLAN_FAULTS_MAX 32
 #define PLAN_OWNERS 3 /* of each program: 1 to 3 */
 
@@ -87,6 +89,7 @@ enum plan_family {
     FAMILY_KILL,     /* nor of these: worlds of plan_worlds.c, with names of the other
                         families */
     FAMILY_REDIRECT,
+    FAMILY_CROWD,
     FAMILIES
 };
 #define FAMILIES_DRAWN FAMILY_VALUE
@@ -245,6 +248,10 @@ struct plan_head {
     int64_t replicas;   /* as in hf_client_options */
     int64_t replicas_ms;
     int64_t retains_tokens; /* token_retention_ms: a lost counter harms nobody */
+    int64_t is_crowd;       /* hundreds of calls at one moment (plan_crowd.c) */
+    int64_t window;         /* bytes that a connection to a server takes before it
+                               reads; 0: a megabyte */
+    int64_t output_max;     /* as in hf_client_options; 0: the default */
 };
 
 struct plan {
@@ -273,6 +280,10 @@ void plan_mild_last(struct plan *plan, uint64_t seed);
  * plan_world_last - its faults, after all others; before the names get their families. */
 void plan_world_head(struct plan_head *head, uint64_t seed);
 void plan_world_last(struct plan *plan, uint64_t seed);
+
+/* plan_crowd_head, _last - likewise of the world `crowd`. */
+void plan_crowd_head(struct plan_head *head, uint64_t *dice);
+void plan_crowd_last(struct plan *plan, uint64_t *dice);
 
 /* plan_only - from now on, of plans that are drawn, all names but those of scenes of
  *             queues are of this family. "read-write" is "read_write". False: it is not
@@ -307,8 +318,10 @@ bool plan_read(struct plan *plan, FILE *from);
  * plan_has_permits - is it one of these, or a semaphore of expirable permits?
  * plan_*_name   - words of the text. */
 #define PLAN_NAMES_DRAWN 8 /* plan_rename gives the others */
-#define PLAN_NAMES 24
-#define PLAN_KEY_MAX 384 /* bytes of any key or channel of such a name */
+#define PLAN_NAME_LONGEST 24 /* of 1,000 bytes */
+#define PLAN_NAMES_MANY 25   /* from here on: names with one hash tag */
+#define PLAN_NAMES (PLAN_NAMES_MANY + PLAN_LOCKS_MAX)
+#define PLAN_KEY_MAX 1536 /* bytes of any key or channel of such a name */
 #define PLAN_KIND_SEMAPHORE ((enum hf_lock_kind)(HF_KIND_VALUE + 1))
 #define PLAN_KIND_LATCH ((enum hf_lock_kind)(HF_KIND_VALUE + 2))
 #define PLAN_KINDS (HF_KIND_VALUE + 3)

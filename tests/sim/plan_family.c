@@ -127,7 +127,7 @@ static void be_semaphore(struct plan *plan, int64_t lock, uint64_t *dice)
 static void open_in_the_end(struct plan *plan, int64_t lock)
 {
     for (int64_t n = plan->locks[lock].permits;
-         n > 0 && plan->op_count < PLAN_OPS_MAX; n--)
+         n > 0 && plan->op_count < PLAN_OPS_DRAWN; n--)
         plan->ops[plan->op_count++] =
             (struct plan_op){.at_ms = plan->head.length_ms + 1000,
                              .verb = OP_GIVE,
@@ -227,6 +227,8 @@ static void draw_tokens(struct plan *plan, uint64_t seed)
 
 void plan_family_last(struct plan *plan, uint64_t seed)
 {
+    if (plan->head.is_crowd)
+        return;
     draw_values(plan, seed);
     draw_permits(plan, seed);
     draw_spins(plan, seed);

@@ -101,7 +101,7 @@ static struct plan_op *add(struct plan *plan, const struct plan_op *like)
 {
     static struct plan_op lost;
 
-    if (plan->op_count >= PLAN_OPS_MAX)
+    if (plan->op_count >= PLAN_OPS_DRAWN)
         return &lost;
     plan->ops[plan->op_count] = *like;
     return &plan->ops[plan->op_count++];

@@ -1,5 +1,5 @@
 /* Names of locks: those that a plan draws, and those that plan_rename gives. */
-#include <string.h>
+#include <stdio.h>
 
 #include "tests/sim/draw.h"
 #include "tests/sim/plan.h"
@@ -7,6 +7,8 @@
 /* 200 bytes: more than a reply or a log line quotes. */
 #define TEN(x) x x x x x x x x x x
 #define LONG_NAME TEN("a long name, 20 byte")
+/* A few hundred commands with it fill the least output_max. */
+#define LONGEST_NAME TEN(TEN("ten bytes "))
 
 /* In two slots: its key is in another slot than the keys and the channel that
  * begin with a prefix, because it has a brace without a hash tag, or a closing
@@ -14,7 +16,7 @@
 static const struct name {
     const char *text;
     bool is_in_two_slots;
-} names[PLAN_NAMES] = {
+} names[PLAN_NAMES_MANY] = {
     {"nightly", false},
     {"shop{eu}lock", false},
     {"order:42", false},
@@ -41,6 +43,7 @@ static const struct name {
     {"}{", true},
     {"{{x}}", false},
     {"\xff\xfe\r\n", false},
+    {LONGEST_NAME, false},
 };
 #define NAME_UNUSUAL 13
 
@@ -48,14 +51,27 @@ static const struct name {
 static const int64_t pairs[][2] = {{0, 8},   {2, 9},   {4, 10},  {5, 11},
                                    {6, 12},  {13, 14}, {15, 16}, {17, 18}};
 
+static const char *one_of_many(int64_t n)
+{
+    static char texts[PLAN_LOCKS_MAX][32];
+
+    if (texts[n][0] == '\0')
+        (void)snprintf(texts[n], sizeof texts[n], "{crowd}%lld", (long long)n);
+    return texts[n];
+}
+
 const char *plan_lock_name(const struct plan *plan, int64_t lock)
 {
-    return names[plan->locks[lock].name].text;
+    int64_t name = plan->locks[lock].name;
+
+    return name < PLAN_NAMES_MANY ? names[name].text : one_of_many(name - PLAN_NAMES_MANY);
 }
 
 bool plan_name_has_two_slots(const struct plan *plan, int64_t lock)
 {
-    return names[plan->locks[lock].name].is_in_two_slots;
+    int64_t name = plan->locks[lock].name;
+
+    return name < PLAN_NAMES_MANY && names[name].is_in_two_slots;
 }
 
 bool plan_may_have_two_keys(const struct plan *plan, int64_t lock)
@@ -129,10 +145,10 @@ void plan_rename(struct plan *plan, uint64_t seed)
     int64_t count = (int64_t)plan->lock_count;
     int64_t first = draw_below(&dice, count);
 
-    if (!draw_one_in(&dice, 3))
+    if (plan->head.is_crowd || !draw_one_in(&dice, 3))
         return;
     if (count > 1 && !draw_one_in(&dice, 3))
         make_pair(plan, first, (first + 1) % count, &dice);
     else
-        rename_lock(plan, first, draw_between(&dice, NAME_UNUSUAL, PLAN_NAMES - 1));
+        rename_lock(plan, first, draw_between(&dice, NAME_UNUSUAL, PLAN_NAME_LONGEST - 1));
 }

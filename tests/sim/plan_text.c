@@ -36,7 +36,7 @@ static const char *const family_names[FAMILIES + 1] = {
     "read_write", "fair",         "mixed_fair", "value",
     "spin",       "mixed_spin",   "permit",     "semaphore",
     "latch",      "quorum",       "multi",      "election",
-    "by_owner",   "kill",         "redirect"};
+    "by_owner",   "kill",         "redirect",   "crowd"};
 static const char *const verb_names[VERBS + 1] = {
     "acquire", "release", "force", "inspect", "cancel", "close", "free", "set",
     "give", "renew_owner", "release_owner"};
@@ -142,6 +142,9 @@ static const struct field head_fields[] = {
     FIELD(plan_head, replicas),
     FIELD(plan_head, replicas_ms),
     FIELD(plan_head, retains_tokens),
+    FIELD(plan_head, is_crowd),
+    FIELD(plan_head, window),
+    FIELD(plan_head, output_max),
     {NULL, 0, NULL, false},
 };
 
@@ -321,7 +324,7 @@ static bool is_sound(const struct plan *plan)
 
     for (size_t i = 0; i < plan->lock_count; i++)
         ok = ok && (uint64_t)plan->locks[i].name < PLAN_NAMES &&
-             plan->locks[i].members >> plan->lock_count == 0;
+             (plan->lock_count > 62 || plan->locks[i].members >> plan->lock_count == 0);
     ok = ok && (plan->head.deployment != DEPLOY_INDEPENDENT ||
                 (plan->head.masters > 0 &&
                  plan->head.masters <= PLAN_MEMBERS_MAX));

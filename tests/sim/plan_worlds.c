@@ -7,7 +7,9 @@
  *
  * redirect: slots of a cluster move, two of them at the same time, and masters are
  * replaced. Meanwhile clients wait for replicas, lose connections, and hear of the move
- * in another order than it happens (scene_redirect.c). */
+ * in another order than it happens (scene_redirect.c).
+ *
+ * crowd: hundreds of owners, names or clients at one moment (plan_crowd.c). */
 #include <stdlib.h>
 
 #include "tests/sim/draw.h"
@@ -126,6 +128,8 @@ void plan_world_head(struct plan_head *head, uint64_t seed)
         be_kill(head, &dice);
     else if (plan_only_is() == FAMILY_REDIRECT)
         be_redirect(head);
+    else if (plan_only_is() == FAMILY_CROWD)
+        plan_crowd_head(head, &dice);
 }
 
 void plan_world_last(struct plan *plan, uint64_t seed)
@@ -134,4 +138,6 @@ void plan_world_last(struct plan *plan, uint64_t seed)
 
     if (plan_only_is() == FAMILY_KILL)
         finish_kill(plan, &dice);
+    else if (plan_only_is() == FAMILY_CROWD)
+        plan_crowd_last(plan, &dice);
 }

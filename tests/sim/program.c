@@ -8,7 +8,7 @@
 #include "lock/record/records.h"
 #include "lock/script/kind.h"
 #include "lock/verb/verbs.h"
-#include "net/link/link.h"
+#include "net/link/link_inner.h"
 #include "net/route/router_inner.h"
 #include "net/route/server.h"
 #include "tests/sim/by_owner.h"
@@ -242,6 +242,8 @@ static void open_one(struct program *p, size_t index)
     o.replicas = (int)h->replicas;
     o.replicas_timeout_ms = h->replicas_ms;
     o.token_retention_ms = h->retains_tokens ? HF_TOKEN_RETENTION_LEAST_MS : 0;
+    if (h->output_max > 0)
+        o.output_max = (size_t)h->output_max;
     o.log = on_log;
     o.log_ctx = p;
     o.trace = sim_shows_wire() ? on_trace : NULL;
@@ -432,10 +434,26 @@ static bool has_queues(const struct program *p)
     return false;
 }
 
+/* Is the output of a connection full? */
+static bool waits_for_space(const struct program *p)
+{
+    const struct hf_list *servers = &p->client->router->servers;
+
+    for (const struct hf_list *l = servers->next; l != servers && !p->is_freeing;
+         l = l->next)
+        if (!hf_space_queue_is_empty(
+                &HF_OWNER_OF(l, struct hf_server, node)->link->space_queue))
+            return true;
+    return false;
+}
+
 /* An owner without holds and calls believes nothing. */
 void program_watch(struct program *p)
 {
     struct process *before = process_enter(p->process);
+
+    if (waits_for_space(p))
+        effects_note(p->sim, EFFECT_FULL_OUTPUT);
 
     for (struct owner *o = p->owners; o; o = o->next)
         if (o->count > 0 || o->under_way > 0 || o->until_us > 0) {

@@ -49,7 +49,7 @@ struct plan_op *scene_op(struct plan *plan, int64_t at_ms, int64_t verb,
                          int64_t owner)
 {
     static struct plan_op lost;
-    struct plan_op *op = plan->op_count < PLAN_OPS_MAX
+    struct plan_op *op = plan->op_count < PLAN_OPS_DRAWN
                              ? &plan->ops[plan->op_count++]
                              : &lost;
 

@@ -293,6 +293,9 @@ static const struct past {
      "shorter time: the judge wanted the notice by the end of that shorter belief"},
     {"moved_without_its_hold", "P2",
      "likewise where a slot moved to a server that was stopped then"},
+    {"server_named_by_ask_first", "P12",
+     "the connection to a master that an ASK named before any slot of its own was requested "
+     "was closed a second after the map was learned: a renewal had to connect again"},
 };
 
 #endif

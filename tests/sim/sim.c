@@ -17,6 +17,7 @@
 
 /* So many seeds meet every kind of fault. */
 #define LONG_RUN 3000
+#define LONG_RUN_OF_WORLD 60
 
 struct settings {
     uint64_t from, to; /* seeds; to UINT64_MAX: until time is over */
@@ -28,6 +29,7 @@ struct settings {
 
 struct totals {
     uint64_t seeds, calls, granted;
+    uint64_t seeds_of[FAMILIES]; /* by the family that was selected for them */
     int64_t simulated_us;
     uint64_t calls_of[PLAN_KINDS];
     uint64_t troubles[TROUBLES];
@@ -58,6 +60,7 @@ static const char help[] =
     "                  read-write, fair, value, spin, permit, semaphore, latch, quorum,\n"
     "                  multi, election or by-owner; or they are of any family, in a\n"
     "                  world: kill (CLIENT KILL is refused), redirect (slots move);\n"
+    "                  or crowd: hundreds of calls at one moment;\n"
     "                  each: as with --seconds; all: of any family\n"
     "  --help          this text\n"
     "\n"
@@ -78,15 +81,12 @@ static double now_s(void)
 
 static int64_t family_now = -1; /* of all families */
 
-/* The world `redirect` has no turn: fixed seeds of the others keep their families. */
-#define FAMILIES_IN_TURN FAMILY_REDIRECT
-
 static int64_t family_of(uint64_t seed)
 {
-    int64_t turn = (int64_t)(seed / 2 % FAMILIES_IN_TURN);
+    int64_t turn = (int64_t)(seed / 2 % FAMILIES);
 
     while (!plan_is_selectable(turn))
-        turn = (turn + 1) % FAMILIES_IN_TURN;
+        turn = (turn + 1) % FAMILIES;
     return seed % 2 == 0 ? -1 : turn;
 }
 
@@ -187,6 +187,8 @@ static void report(const struct plan *plan, struct play_result *r,
 static void add(struct totals *t, const struct play_result *r)
 {
     t->seeds++;
+    if (plan_only_is() >= 0)
+        t->seeds_of[plan_only_is()]++;
     t->calls += r->calls;
     t->granted += r->granted;
     t->simulated_us += r->simulated_us;
@@ -271,6 +273,8 @@ static void run_seeds(struct totals *t, const struct settings *set, int job)
 static void add_totals(struct totals *sum, const struct totals *t)
 {
     sum->seeds += t->seeds;
+    for (int i = 0; i < FAMILIES; i++)
+        sum->seeds_of[i] += t->seeds_of[i];
     sum->calls += t->calls;
     sum->granted += t->granted;
     sum->simulated_us += t->simulated_us;
@@ -336,6 +340,16 @@ static void print_kinds(const struct totals *t)
     (void)putchar('\n');
 }
 
+/* Has this effect had enough seeds to happen? */
+static bool is_due(const struct totals *t, int effect)
+{
+    int64_t world = effects_world(effect);
+
+    if (world >= 0)
+        return t->seeds_of[world] >= LONG_RUN_OF_WORLD;
+    return t->seeds >= LONG_RUN * (effects_is_rare(effect) ? 10 : 1);
+}
+
 /* Returns how many have never happened. */
 static int print_effects(const struct totals *t)
 {
@@ -345,9 +359,7 @@ static int print_effects(const struct totals *t)
         (void)printf("%s%s %" PRIu64,
                      i ? ", " : "effects: refused: ", effects_name(i),
                      t->effects[i]);
-        never += t->effects[i] == 0 &&
-                 (i != EFFECT_TWO_MOVES || plan_only_is() == FAMILY_REDIRECT) &&
-                 t->seeds >= LONG_RUN * (effects_is_rare(i) ? 10 : 1);
+        never += t->effects[i] == 0 && is_due(t, i);
     }
     (void)putchar('\n');
     return never;

@@ -141,7 +141,8 @@ struct link_shape site_shape(const struct site *site)
 
     return (struct link_shape){.delay_us = h->latency_us,
                                .jitter_us = h->jitter_us,
-                               .piece_max = (uint32_t)h->piece_max};
+                               .piece_max = (uint32_t)h->piece_max,
+                               .window = (uint32_t)h->window};
 }
 
 struct link *site_link(const struct site *site, const struct program *p,

@@ -88,6 +88,28 @@ START_TEST(world_has_its_faults_and_changes_no_other_plan)
 }
 END_TEST
 
+static size_t at_burst(const struct plan *p)
+{
+    size_t count = 0;
+
+    for (size_t i = 0; i < p->op_count; i++)
+        count += p->ops[i].at_ms >= 1000 && p->ops[i].at_ms < 1300;
+    return count;
+}
+
+START_TEST(crowd_has_hundreds_of_calls_at_one_moment_or_many_clients)
+{
+    ck_assert(plan_only("crowd"));
+    for (uint64_t seed = 0; seed < SEEDS; seed++) {
+        plan_draw(&plan, seed);
+        ck_assert(plan.program_count > 16 || at_burst(&plan) > 100);
+        print_and_read(&plan, &again);
+        ck_assert_mem_eq(&plan, &again, sizeof plan);
+    }
+    plan_only_number(-1);
+}
+END_TEST
+
 START_TEST(text_that_is_no_plan_is_refused)
 {
     static const char *const texts[] = {
@@ -185,6 +207,7 @@ int main(void)
     tcase_add_test(t, printed_plan_is_read_as_it_was);
     tcase_add_test(t, every_trouble_verb_and_deployment_is_drawn);
     tcase_add_test(t, world_has_its_faults_and_changes_no_other_plan);
+    tcase_add_test(t, crowd_has_hundreds_of_calls_at_one_moment_or_many_clients);
     tcase_add_loop_test(t, text_that_is_no_plan_is_refused, 0, 6);
     tcase_add_test(t, shrunk_plan_has_only_what_makes_it_fail);
     tcase_add_test(t, shrinking_ends_after_so_many_runs_with_a_plan_that_fails);

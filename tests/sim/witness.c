@@ -177,15 +177,22 @@ void witness_repeat(struct witness *w)
 
 /* ---- looking at a lock ---- */
 
+/* Fields are mostly looked up in the order in which they were noted: the search begins
+ * after the last one that was found. */
 static struct witness_hold *hold_of(struct witness *w, size_t lock,
                                     struct model_text field)
 {
-    for (size_t i = 0; i < w->locks[lock].count; i++) {
-        struct witness_hold *h = &w->locks[lock].holds[i];
+    size_t count = w->locks[lock].count, at = w->locks[lock].found;
 
-        if (strlen(h->field) == field.n &&
-            memcmp(h->field, field.p, field.n) == 0)
+    for (size_t i = 0; i < count; i++) {
+        struct witness_hold *h;
+
+        at = at + 1 < count ? at + 1 : 0;
+        h = &w->locks[lock].holds[at];
+        if (h->len == field.n && memcmp(h->field, field.p, field.n) == 0) {
+            w->locks[lock].found = at;
             return h;
+        }
     }
     return NULL;
 }
@@ -203,14 +210,27 @@ bool witness_is_free(const struct witness *w, size_t lock, int64_t since_us)
     return w->locks[lock].count == 0 && w->locks[lock].changed_us <= since_us;
 }
 
+static struct witness_hold *next_hold(struct witness *w, size_t lock)
+{
+    size_t count = w->locks[lock].count++, room = w->locks[lock].room;
+
+    if (count == room) {
+        room = room ? 2 * room : 8;
+        w->locks[lock].holds =
+            realloc(w->locks[lock].holds, room * sizeof *w->locks[lock].holds);
+        must(w->locks[lock].holds);
+        w->locks[lock].room = room;
+    }
+    return &w->locks[lock].holds[count];
+}
+
 static struct witness_hold *hold_new(struct witness *w, size_t lock,
                                      struct model_text field)
 {
-    struct witness_hold *h = &w->locks[lock].holds[w->locks[lock].count++];
+    struct witness_hold *h = next_hold(w, lock);
 
-    must(w->locks[lock].count < WITNESS_HOLDS_MAX &&
-         field.n < WITNESS_HOLD_MAX);
-    *h = (struct witness_hold){.count = -1};
+    must(field.n < WITNESS_HOLD_MAX);
+    *h = (struct witness_hold){.count = -1, .len = field.n};
     memcpy(h->field, field.p, field.n);
     return h;
 }
@@ -389,6 +409,15 @@ static bool is_name(const struct model_change *c, const char *name)
     return c->len == strlen(name) && memcmp(c->key, name, c->len) == 0;
 }
 
+/* The counter of a lock's tokens stays, for ever or a while (lock.h: hf_lock_token). */
+static bool is_token_key(struct model_text name)
+{
+    static const char prefix[] = "redisson_lock_token:";
+
+    return name.n > sizeof prefix - 1 &&
+           memcmp(name.p, prefix, sizeof prefix - 1) == 0;
+}
+
 static void token_key(char *dst, size_t size, const char *name)
 {
     const char *format = strchr(name, '{') ? "redisson_lock_token:%s"
@@ -406,53 +435,53 @@ static void write_reset(struct witness *w, int64_t lock)
     sim_write(w->sim, &e);
 }
 
-/* The number behind "{lock}:field:rwlock_timeout:", or 0: it is no such key. */
-static int64_t number_of_hold_key(const struct model_change *c,
-                                  const char *name, const char *field)
-{
-    const char *format = strchr(name, '{') ? "%s:%s:rwlock_timeout:"
-                                           : "{%s}:%s:rwlock_timeout:";
-    char prefix[PLAN_KEY_MAX + WITNESS_HOLD_MAX];
-    size_t n = (size_t)snprintf(prefix, sizeof prefix, format, name, field);
+/* A reader's lease is in a key of its own, "{lock}:field:rwlock_timeout:number": which
+ * field, and the number. 0: it is not such a key. */
+#define HOLD_KEY ":rwlock_timeout:"
 
-    must(n < sizeof prefix);
-    return c->len > n && memcmp(c->key, prefix, n) == 0
-               ? witness_number((struct model_text){c->key + n, c->len - n})
-               : 0;
+static int64_t number_of_hold_key(const struct model_change *c, const char *name,
+                                  struct model_text *field)
+{
+    bool has_tag = strchr(name, '{') != NULL;
+    size_t n = strlen(name), len = c->len, begin = n + (has_tag ? 1 : 3);
+    size_t digits = 0;
+
+    while (digits < len && c->key[len - digits - 1] >= '0' && c->key[len - digits - 1] <= '9')
+        digits++;
+    if (digits == 0 || len - digits < begin + strlen(HOLD_KEY))
+        return 0;
+    len -= digits + strlen(HOLD_KEY);
+    if (memcmp(c->key + len, HOLD_KEY, strlen(HOLD_KEY)) != 0 ||
+        memcmp(c->key + !has_tag, name, n) != 0)
+        return 0;
+    *field = (struct model_text){c->key + begin, len - begin};
+    return witness_number((struct model_text){c->key + c->len - digits, digits});
 }
 
-/* A reader's lease is in a key of its own. The lock's end, which is that of the
- * longest, need not change with it: what is in its hash does not tell of each
- * grant and each renewal. */
-static void see_reader(struct witness *w, struct model *m, size_t lock,
-                       const struct model_change *c, struct witness_hold *h)
-{
-    const char *name = plan_lock_name(w->sim->plan, (int64_t)lock);
-    int64_t number = number_of_hold_key(c, name, h->field);
-    struct model_text field, value;
-    struct model_key key;
-
-    if (number == 0 || !model_look(m, 0, name, strlen(name), &key) ||
-        key.type != MODEL_HASH)
-        return;
-    for (size_t i = 0; model_at(m, 0, name, strlen(name), i, &field, &value);
-         i++)
-        if (hold_of(w, lock, field) == h && witness_number(value) == number) {
-            h->count = number;
-            h->until_us = until_of(&key);
-            write_held(w, lock, h, by_of(c));
-        }
-}
-
+/* The lock's end, which is that of the longest lease, need not change with a reader's:
+ * what is in its hash does not show each grant and each renewal. */
 static void look_at_hold_key(struct witness *w, struct model *m, size_t lock,
                              const struct model_change *c)
 {
+    const char *name = plan_lock_name(w->sim->plan, (int64_t)lock);
     enum history_by by = by_of(c);
+    struct model_text field = {0}, value;
+    struct witness_hold *h;
+    struct model_key key;
+    int64_t number;
+    char text[WITNESS_HOLD_MAX];
 
-    if (is_read_write(w, lock) &&
-        (by == HISTORY_BY_ACQUIRE || by == HISTORY_BY_RENEW))
-        for (size_t i = 0; i < w->locks[lock].count; i++)
-            see_reader(w, m, lock, c, &w->locks[lock].holds[i]);
+    if (!is_read_write(w, lock) || (by != HISTORY_BY_ACQUIRE && by != HISTORY_BY_RENEW) ||
+        (number = number_of_hold_key(c, name, &field)) == 0 ||
+        !(h = hold_of(w, lock, field)) || !model_look(m, 0, name, strlen(name), &key))
+        return;
+    memcpy(text, h->field, sizeof text);
+    if (!model_field(m, 0, name, strlen(name), text, &value) ||
+        witness_number(value) != number)
+        return;
+    h->count = number;
+    h->until_us = until_of(&key);
+    write_held(w, lock, h, by);
 }
 
 /* A counter that is gone begins anew; one with retention, beyond all before. */
@@ -463,6 +492,8 @@ static void look_at_token(struct witness *w, struct model *m, int64_t lock,
     struct model_key key;
     char token[PLAN_KEY_MAX];
 
+    if (!is_token_key((struct model_text){c->key, c->len}))
+        return;
     token_key(token, sizeof token, name);
     if (!w->sim->plan->head.retains_tokens && is_name(c, token) &&
         model_is_master(m) && !w->is_moving && !model_look(m, 0, c->key, c->len, &key))
@@ -521,6 +552,8 @@ static void on_change(void *ctx, struct model *m, const struct model_change *c)
     }
 }
 
+#define LISTENERS 16 /* lock/channel.h: more are a crowd */
+
 static void on_publish(void *ctx, struct model *m, const char *channel,
                        size_t len, const char *payload, size_t payload_len,
                        int receivers)
@@ -531,6 +564,8 @@ static void on_publish(void *ctx, struct model *m, const char *channel,
     (void)m;
     (void)payload;
     (void)payload_len;
+    if (receivers > LISTENERS)
+        effects_note(w->sim, EFFECT_LISTENERS);
     e.channel = (struct history_text){channel, len};
     e.n = receivers;
     sim_write(w->sim, &e);
@@ -549,6 +584,16 @@ static bool is_last_release(const struct model_script *s)
     return false;
 }
 
+#define BATCH 100 /* keys */
+
+static bool is_renewal(const struct model_script *s)
+{
+    for (const struct hf_script *const *r = renewals; *r; r++)
+        if (strcmp((*r)->sha, s->sha) == 0)
+            return true;
+    return false;
+}
+
 /* A master that serves on beside its successor may be asked to release what only
  * that one has: no key changes, and its client takes the hold for released. */
 static void on_script(void *ctx, struct model *m, const struct model_script *s)
@@ -560,6 +605,8 @@ static void on_script(void *ctx, struct model *m, const struct model_script *s)
     (void)m;
     witness_permit_asked(w, s);
     witness_count_asked(w, s);
+    if (is_renewal(s) && s->keys >= BATCH)
+        effects_note(w->sim, EFFECT_BATCH);
     if (!w->is_replaced || !is_last_release(s) || s->args[0].n >= WITNESS_HOLD_MAX)
         return;
     memcpy(hold.field, s->args[0].p, s->args[0].n);
@@ -633,15 +680,6 @@ void witness_dead_readers(struct witness *w, struct model *model)
 
 static const char *const type_names[] = {"none", "string", "hash",
                                          "list", "zset",   "set"};
-
-/* The counter of a lock's tokens stays, for ever or a while (lock.h: hf_lock_token). */
-static bool is_token_key(struct model_text name)
-{
-    static const char prefix[] = "redisson_lock_token:";
-
-    return name.n > sizeof prefix - 1 &&
-           memcmp(name.p, prefix, sizeof prefix - 1) == 0;
-}
 
 /* A semaphore stays for ever. */
 static bool is_stock(const struct witness *w, struct model_text key)

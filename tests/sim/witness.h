@@ -9,12 +9,12 @@
 #include "tests/sim/model/model.h"
 #include "tests/sim/sim.h"
 
-#define WITNESS_HOLDS_MAX 64 /* of one lock */
 #define WITNESS_HOLD_MAX 96  /* bytes of a field */
 #define WITNESS_KEY_MAX PLAN_KEY_MAX
 
 struct witness_hold {
     char field[WITNESS_HOLD_MAX];
+    size_t len;
     int64_t count, until_us;
     bool is_there;
 };
@@ -36,8 +36,8 @@ struct witness {
     bool is_replaced;           /* a master that serves on beside its successor:
                                    tokens of its grants are not above others */
     struct {
-        struct witness_hold holds[WITNESS_HOLDS_MAX];
-        size_t count;
+        struct witness_hold *holds;
+        size_t count, room, found;
         int64_t changed_us;     /* the last time that one was written */
     } locks[PLAN_LOCKS_MAX];
     struct witness_queue queues[PLAN_LOCKS_MAX];

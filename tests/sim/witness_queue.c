@@ -234,5 +234,5 @@ int64_t witness_places_until(const struct witness *w, struct model *m)
 void witness_free(struct witness *w)
 {
     for (size_t lock = 0; lock < PLAN_LOCKS_MAX; lock++)
-        free(w->queues[lock].places);
+        free(w->queues[lock].places), free(w->locks[lock].holds);
 }

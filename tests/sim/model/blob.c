@@ -58,9 +58,15 @@ bool md_is(struct slice s, const char *word)
 
 uint64_t md_hash(struct slice s, uint64_t seed)
 {
-    uint64_t h = UINT64_C(14695981039346656037) ^ seed;
+    uint64_t h = UINT64_C(14695981039346656037) ^ seed, word;
+    size_t i = 0;
 
-    for (size_t i = 0; i < s.n; i++)
+    for (; i + sizeof word <= s.n; i += sizeof word) { /* names may be long */
+        memcpy(&word, s.p + i, sizeof word);
+        h = (h ^ word) * UINT64_C(1099511628211);
+        h ^= h >> 32;
+    }
+    for (; i < s.n; i++)
         h = (h ^ (unsigned char)s.p[i]) * UINT64_C(1099511628211);
     return h ^ h >> 29;
 }

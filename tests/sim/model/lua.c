@@ -485,7 +485,7 @@ static void tell_observer(const struct call *c, int64_t keys, const char *sha)
 {
     const struct model_observer *o = &c->m->observer;
     struct model_script s = {
-        sha, {"", 0}, {word_at(c, 3 + keys), word_at(c, 4 + keys)}};
+        sha, {"", 0}, {word_at(c, 3 + keys), word_at(c, 4 + keys)}, (size_t)keys};
 
     if (keys > 0)
         s.key = word_at(c, 3);

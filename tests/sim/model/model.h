@@ -98,6 +98,7 @@ struct model_text {
 struct model_script {
     const char *sha;
     struct model_text key, args[2];   /* the first ones */
+    size_t keys;
 };
 
 /* A command that was replied to with an error, also within a script. */
